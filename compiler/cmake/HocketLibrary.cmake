@@ -1,0 +1,87 @@
+# How libraries, dialects, tools and tests of Hocket are declared.
+
+# hocket_library(NAME SOURCES a.cpp ... [DEPS lib ...])
+#   A static library that knows no MLIR.
+function(hocket_library name)
+  cmake_parse_arguments(ARG "" "" "SOURCES;DEPS" ${ARGN})
+  add_library(${name} STATIC ${ARG_SOURCES})
+  target_link_libraries(${name} PUBLIC ${ARG_DEPS})
+endfunction()
+
+# hocket_mlir_library(NAME SOURCES a.cpp ... [DEPS lib ...] [GENERATED target ...])
+#   A static library over MLIR. GENERATED names the TableGen targets that must
+#   run before its sources compile.
+function(hocket_mlir_library name)
+  cmake_parse_arguments(ARG "" "" "SOURCES;DEPS;GENERATED" ${ARGN})
+  add_library(${name} STATIC ${ARG_SOURCES})
+  target_include_directories(${name} SYSTEM PUBLIC ${MLIR_INCLUDE_DIRS}
+                             ${LLVM_INCLUDE_DIRS})
+  target_compile_definitions(${name} PUBLIC ${LLVM_DEFINITIONS})
+  if(NOT LLVM_ENABLE_RTTI)
+    target_compile_options(${name} PRIVATE -fno-rtti)
+  endif()
+  target_link_libraries(${name} PUBLIC ${ARG_DEPS} MLIR LLVM)
+  if(ARG_GENERATED)
+    add_dependencies(${name} ${ARG_GENERATED})
+  endif()
+endfunction()
+
+# hocket_tablegen(TARGET FILE.td OUT1 "-gen-..." [OUT2 "-gen-..."] ...)
+#   Runs mlir-tblgen on FILE.td once per output.
+function(hocket_tablegen target td)
+  set(LLVM_TARGET_DEFINITIONS ${td})
+  set(rest ${ARGN})
+  while(rest)
+    list(POP_FRONT rest out flags)
+    separate_arguments(flags)
+    mlir_tablegen(${out} ${flags} EXTRA_INCLUDES ${CMAKE_SOURCE_DIR})
+  endwhile()
+  add_public_tablegen_target(${target})
+endfunction()
+
+# hocket_test(NAME SOURCES a.cpp ... [DEPS lib ...])
+#   A GoogleTest program under <build>/test/bin, run by `make test`.
+function(hocket_test name)
+  cmake_parse_arguments(ARG "MLIR" "" "SOURCES;DEPS" ${ARGN})
+  add_executable(${name} ${ARG_SOURCES})
+  set_target_properties(${name} PROPERTIES RUNTIME_OUTPUT_DIRECTORY
+                        ${CMAKE_BINARY_DIR}/test/bin)
+  target_compile_definitions(${name} PRIVATE
+    HOCKET_SOURCE_DIR="${CMAKE_SOURCE_DIR}")
+  if(ARG_MLIR)
+    target_include_directories(${name} SYSTEM PRIVATE ${MLIR_INCLUDE_DIRS}
+                               ${LLVM_INCLUDE_DIRS})
+    if(NOT LLVM_ENABLE_RTTI)
+      target_compile_options(${name} PRIVATE -fno-rtti)
+    endif()
+  endif()
+  target_link_libraries(${name} PRIVATE ${ARG_DEPS} GTest::gtest
+                        GTest::gtest_main GTest::gmock)
+  add_test(NAME ${name} COMMAND ${name})
+endfunction()
+
+# hocket_tool(NAME SOURCES main.cpp DEPS lib ...)
+#   A program under <build>/bin.
+function(hocket_tool name)
+  cmake_parse_arguments(ARG "" "" "SOURCES;DEPS" ${ARGN})
+  add_executable(${name} ${ARG_SOURCES})
+  target_link_libraries(${name} PRIVATE ${ARG_DEPS})
+endfunction()
+
+# hocket_protobuf(TARGET FILE.proto DEPS lib ...)
+#   Compiles a schema into a static library of its messages; the header is
+#   included by its path from the repository root.
+function(hocket_protobuf target proto)
+  file(RELATIVE_PATH relative ${CMAKE_SOURCE_DIR}
+       ${CMAKE_CURRENT_SOURCE_DIR}/${proto})
+  string(REGEX REPLACE "\\.proto$" "" stem ${relative})
+  set(out ${CMAKE_BINARY_DIR}/${stem}.pb.cc ${CMAKE_BINARY_DIR}/${stem}.pb.h)
+  add_custom_command(OUTPUT ${out}
+    COMMAND protobuf::protoc --proto_path=${CMAKE_SOURCE_DIR}
+            --cpp_out=${CMAKE_BINARY_DIR} ${relative}
+    WORKING_DIRECTORY ${CMAKE_SOURCE_DIR}
+    DEPENDS ${proto} VERBATIM)
+  add_library(${target} STATIC ${out})
+  target_compile_options(${target} PRIVATE -w)
+  target_link_libraries(${target} PUBLIC protobuf::libprotobuf Threads::Threads)
+endfunction()

@@ -1,0 +1,35 @@
+# Compiler flags and third-party packages, in one place.
+
+find_program(CCACHE ccache)
+if(CCACHE AND NOT CMAKE_CXX_COMPILER_LAUNCHER)
+  set(CMAKE_C_COMPILER_LAUNCHER ${CCACHE})
+  set(CMAKE_CXX_COMPILER_LAUNCHER ${CCACHE})
+endif()
+
+add_compile_options(-Wall -Wextra -Wno-unused-parameter -Werror=return-type
+                    -Werror=switch -fno-omit-frame-pointer
+                    -ffp-contract=off)
+add_link_options(-fuse-ld=lld -Wl,--gc-sections)
+include_directories(${CMAKE_SOURCE_DIR} ${CMAKE_BINARY_DIR})
+
+option(HOCKET_SANITIZE "Build with AddressSanitizer and UBSan" OFF)
+if(HOCKET_SANITIZE)
+  add_compile_options(-fsanitize=address,undefined -fno-sanitize-recover=undefined
+                      -fno-sanitize=vptr)
+  add_link_options(-fsanitize=address,undefined)
+endif()
+
+# A version request is refused by Debian's package, so none is made; the
+# dialects are written against 19.1.
+find_package(MLIR REQUIRED CONFIG HINTS /usr/lib/llvm-19/lib/cmake/mlir)
+list(APPEND CMAKE_MODULE_PATH ${MLIR_CMAKE_DIR} ${LLVM_CMAKE_DIR})
+include(TableGen)
+include(AddLLVM)
+include(AddMLIR)
+
+find_package(Protobuf REQUIRED)
+find_package(simdjson REQUIRED)
+find_package(nlohmann_json REQUIRED)
+find_package(CLI11 REQUIRED)
+find_package(GTest REQUIRED)
+find_package(Threads REQUIRED)
