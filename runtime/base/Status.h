@@ -9,9 +9,8 @@
 /// StatusOr<T>. A message says what was expected, what was found, and what to
 /// do; it starts with the place (`file:line:column:`) where an input has one.
 ///
-/// The code decides the exit status of a command: InvalidArgument and
-/// DataLoss are the user's input (exit 2), everything else is a failure of
-/// the work itself (exit 1).
+/// The code decides the exit status of a command (exitStatusOf): what the user
+/// gave is wrong or does not exist (exit 2), or the work itself failed (1).
 ///
 //===----------------------------------------------------------------------===//
 
@@ -55,6 +54,24 @@ private:
   StatusCode statusCode = StatusCode::Ok;
   std::string text;
 };
+
+/// 0: done. 2: the command line or an input was wrong. 1: the work failed.
+inline int exitStatusOf(const Status &status) {
+  switch (status.code()) {
+  case StatusCode::Ok:
+    return 0;
+  case StatusCode::InvalidArgument:
+  case StatusCode::DataLoss:
+  case StatusCode::NotFound:
+    return 2;
+  case StatusCode::ResourceExhausted:
+  case StatusCode::FailedPrecondition:
+  case StatusCode::Unavailable:
+  case StatusCode::Internal:
+    return 1;
+  }
+  return 1;
+}
 
 inline Status okStatus() { return Status(); }
 inline Status invalidArgument(std::string message) {

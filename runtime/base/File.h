@@ -1,0 +1,103 @@
+//===- File.h - Reading, mapping and replacing files ------------*- C++ -*-===//
+//
+// Part of Hocket, under the Apache License v2.0.
+//
+//===----------------------------------------------------------------------===//
+///
+/// \file
+/// Files are read whole under a limit, mapped read-only, or replaced in one
+/// step: a reader sees the old file or the new one, never a part, and a write
+/// that fails leaves nothing behind. Every message starts with the path.
+///
+//===----------------------------------------------------------------------===//
+
+#ifndef HOCKET_RUNTIME_BASE_FILE_H
+#define HOCKET_RUNTIME_BASE_FILE_H
+
+#include "runtime/base/Status.h"
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+namespace hocket {
+
+/// The whole file. NotFound if there is none; InvalidArgument if it is not a
+/// regular file or has more than `limit` bytes.
+StatusOr<std::string> readFile(const std::string &path, uint64_t limit);
+
+/// Writes `bytes` to `path` so that `path` either holds all of them or is
+/// what it was before.
+Status writeFileAtomically(const std::string &path, std::string_view bytes);
+
+/// Makes the directory and its parents; fine if it exists.
+Status makeDirectories(const std::string &path);
+
+/// The message of an errno value, e.g. "No such file or directory".
+std::string errnoMessage(int error);
+
+/// A file that takes the name `path` only when it is complete: bytes go to a
+/// temporary file beside it, commit() syncs that and renames it. Destroyed
+/// before commit(), it removes the temporary file.
+class AtomicFile {
+public:
+  /// Fails if the directory is missing or read-only, or if `path` exists and
+  /// is not a regular file.
+  static StatusOr<AtomicFile> create(const std::string &path);
+
+  AtomicFile(AtomicFile &&other) noexcept;
+  AtomicFile &operator=(AtomicFile &&other) noexcept;
+  ~AtomicFile();
+
+  /// Appends `size` bytes.
+  Status append(const void *data, size_t size);
+  Status append(std::string_view bytes) {
+    return append(bytes.data(), bytes.size());
+  }
+
+  /// Writes `size` bytes at `offset`; the file grows as needed. Threads may
+  /// write disjoint ranges at the same time.
+  Status writeAt(uint64_t offset, const void *data, size_t size);
+
+  /// Makes the bytes durable under the final name. Nothing may follow.
+  Status commit();
+
+private:
+  AtomicFile(std::string path, std::string temporary, int descriptor)
+      : path(std::move(path)), temporary(std::move(temporary)),
+        descriptor(descriptor) {}
+  void discard();
+
+  std::string path, temporary;
+  int descriptor = -1;
+  uint64_t end = 0;
+};
+
+/// A file's bytes in memory, read-only, until this object dies.
+class MappedFile {
+public:
+  MappedFile() = default;
+
+  /// An empty file gives an empty range. NotFound if there is none,
+  /// InvalidArgument if it is not a regular file.
+  static StatusOr<MappedFile> open(const std::string &path);
+
+  MappedFile(MappedFile &&other) noexcept;
+  MappedFile &operator=(MappedFile &&other) noexcept;
+  ~MappedFile();
+
+  const uint8_t *data() const { return bytes; }
+  uint64_t size() const { return length; }
+  std::string_view view() const {
+    return {reinterpret_cast<const char *>(bytes), size_t(length)};
+  }
+
+private:
+  const uint8_t *bytes = nullptr;
+  uint64_t length = 0;
+};
+
+} // namespace hocket
+
+#endif // HOCKET_RUNTIME_BASE_FILE_H
