@@ -1,0 +1,102 @@
+//===- XfAttrs.td - Attributes of the transformer dialect --*- tablegen -*-===//
+//
+// Part of Hocket, under the Apache License v2.0.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef HOCKET_DIALECTS_XF_XFATTRS
+#define HOCKET_DIALECTS_XF_XFATTRS
+
+include "mlir/IR/AttrTypeBase.td"
+include "mlir/IR/EnumAttr.td"
+include "dialects/xf/IR/XfDialect.td"
+
+class Xf_Enum<string name, string summary, list<I32EnumAttrCase> cases>
+    : I32EnumAttr<name, summary, cases> {
+  let cppNamespace = "::hocket::xf";
+  let genSpecializedAttr = 0;
+}
+
+def Xf_NormKind : Xf_Enum<"NormKind", "which normalisation", [
+  I32EnumAttrCase<"Layer", 0, "layer">, I32EnumAttrCase<"Rms", 1, "rms">]>;
+def Xf_NormKindAttr : EnumAttr<Xf_Dialect, Xf_NormKind, "norm_kind"> {
+  let assemblyFormat = "$value";
+}
+
+def Xf_ActivationKind : Xf_Enum<"ActivationKind", "which nonlinearity", [
+  I32EnumAttrCase<"Gelu", 0, "gelu">,
+  I32EnumAttrCase<"GeluTanh", 1, "gelu_tanh">,
+  I32EnumAttrCase<"Silu", 2, "silu">,
+  I32EnumAttrCase<"Relu", 3, "relu">,
+  I32EnumAttrCase<"ReluSquared", 4, "relu_squared">]>;
+def Xf_ActivationKindAttr
+    : EnumAttr<Xf_Dialect, Xf_ActivationKind, "activation_kind"> {
+  let assemblyFormat = "$value";
+}
+
+def Xf_VariableKind : Xf_Enum<"VariableKind", "what a variable holds", [
+  I32EnumAttrCase<"Parameter", 0, "parameter">,
+  I32EnumAttrCase<"Gradient", 1, "gradient">,
+  I32EnumAttrCase<"OptimizerState", 2, "optimizer_state">,
+  I32EnumAttrCase<"State", 3, "state">,
+  I32EnumAttrCase<"Working", 4, "working">]>;
+def Xf_VariableKindAttr : EnumAttr<Xf_Dialect, Xf_VariableKind, "variable_kind"> {
+  let assemblyFormat = "$value";
+}
+
+def Xf_Precision : Xf_Enum<"Precision", "in what the model computes", [
+  I32EnumAttrCase<"Fp32", 0, "fp32">, I32EnumAttrCase<"Bf16", 1, "bf16">,
+  I32EnumAttrCase<"Fp16", 2, "fp16">]>;
+def Xf_PrecisionAttr : EnumAttr<Xf_Dialect, Xf_Precision, "precision"> {
+  let assemblyFormat = "$value";
+}
+
+def Xf_Recompute : Xf_Enum<"Recompute", "what the backward pass recomputes", [
+  I32EnumAttrCase<"None", 0, "none">,
+  I32EnumAttrCase<"Selective", 1, "selective">,
+  I32EnumAttrCase<"Full", 2, "full">]>;
+def Xf_RecomputeAttr : EnumAttr<Xf_Dialect, Xf_Recompute, "recompute"> {
+  let assemblyFormat = "$value";
+}
+
+class Xf_Attr<string name, string attrMnemonic> : AttrDef<Xf_Dialect, name> {
+  let mnemonic = attrMnemonic;
+}
+
+def Xf_InitAttr : Xf_Attr<"Init", "init"> {
+  let summary = "The initial value of a variable";
+  let description = [{
+    `kind` is `normal`, `zeros`, `ones` or `constant`; `value` is the standard
+    deviation of a `normal` and the value of a `constant`, else 0.
+  }];
+  let parameters = (ins StringRefParameter<"normal, zeros, ones, constant">:$kind,
+                        DefaultValuedParameter<"::mlir::FloatAttr", "::mlir::FloatAttr()">:$value);
+  let assemblyFormat = "`<` $kind (`,` $value^)? `>`";
+}
+
+def Xf_AdamWAttr : Xf_Attr<"AdamW", "adamw"> {
+  let summary = "AdamW (Loshchilov and Hutter, arXiv 1711.05101)";
+  let parameters = (ins "::mlir::FloatAttr":$beta1, "::mlir::FloatAttr":$beta2,
+                        "::mlir::FloatAttr":$epsilon,
+                        "::mlir::FloatAttr":$weight_decay);
+  let assemblyFormat = "`<` struct(params) `>`";
+}
+
+def Xf_SgdAttr : Xf_Attr<"Sgd", "sgd"> {
+  let summary = "Stochastic gradient descent with momentum, as PyTorch's";
+  let parameters = (ins "::mlir::FloatAttr":$momentum,
+                        "::mlir::FloatAttr":$weight_decay);
+  let assemblyFormat = "`<` struct(params) `>`";
+}
+
+def Xf_LossScaleAttr : Xf_Attr<"LossScale", "loss_scale"> {
+  let summary = "Dynamic loss scaling for fp16";
+  let parameters = (ins "::mlir::FloatAttr":$initial,
+                        "::mlir::FloatAttr":$growth_factor,
+                        "::mlir::FloatAttr":$backoff_factor,
+                        "int64_t":$growth_interval,
+                        "::mlir::FloatAttr":$minimum);
+  let assemblyFormat = "`<` struct(params) `>`";
+}
+
+#endif

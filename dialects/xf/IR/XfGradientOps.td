@@ -1,0 +1,160 @@
+//===- XfGradientOps.td - What gradients are built of ---------------*- tablegen -*-===//
+//
+// Part of Hocket, under the Apache License v2.0.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef HOCKET_DIALECTS_XF_XFGRADIENTOPS
+#define HOCKET_DIALECTS_XF_XFGRADIENTOPS
+
+include "dialects/xf/IR/XfOpBase.td"
+
+def Xf_EmbeddingGradientOp : Xf_Op<"embedding_gradient"> {
+  let summary = "gradient of a table of embeddings";
+  let description = [{
+    `result[v, :] = sum over ids == v of grad[..., :]`, in a fixed order.
+
+    ```mlir
+    %dw = xf.embedding_gradient %ids, %dy : (tensor<4x256xi32>, tensor<4x256x64xf32>) -> tensor<512x64xf32>
+    ```
+  }];
+  let arguments = (ins Xf_Ids:$ids,
+                       Xf_Tensor:$grad);
+  let results = (outs Xf_Tensor:$result);
+}
+
+def Xf_PadRowsOp : Xf_Op<"pad_rows"> {
+  let summary = "zeros after the last row";
+  let description = [{
+    The gradient of `xf.prefix`: `input`, then rows of zeros.
+
+    ```mlir
+    %dw = xf.pad_rows %dp : (tensor<256x64xf32>) -> tensor<1024x64xf32>
+    ```
+  }];
+  let arguments = (ins Xf_Tensor:$input);
+  let results = (outs Xf_Tensor:$result);
+}
+
+def Xf_LinearInputGradientOp : Xf_Op<"linear_input_gradient"> {
+  let summary = "gradient of a linear layer by its input";
+  let description = [{
+    `result[..., i] = sum_o grad[..., o] * weight[o, i]`.
+
+    ```mlir
+    %dx = xf.linear_input_gradient %dy, %w : (tensor<4x256x192xf32>, tensor<192x64xf32>) -> tensor<4x256x64xf32>
+    ```
+  }];
+  let arguments = (ins Xf_Tensor:$grad,
+                       Xf_Tensor:$weight);
+  let results = (outs Xf_Tensor:$result);
+}
+
+def Xf_LinearWeightGradientOp : Xf_Op<"linear_weight_gradient"> {
+  let summary = "gradient of a linear layer by its weight";
+  let description = [{
+    `result[o, i] = sum over rows of grad[..., o] * input[..., i]`; the result
+    may have a wider element type than the operands, which saves a rounding.
+
+    ```mlir
+    %dw = xf.linear_weight_gradient %dy, %x : (tensor<4x256x192xbf16>, tensor<4x256x64xbf16>) -> tensor<192x64xf32>
+    ```
+  }];
+  let arguments = (ins Xf_Tensor:$grad,
+                       Xf_Tensor:$input);
+  let results = (outs Xf_Tensor:$result);
+}
+
+def Xf_NormGradientOp : Xf_Op<"norm_gradient"> {
+  let summary = "gradients of a normalisation";
+  let description = [{
+    Gradients by the input, the weight and, where the norm had one, the bias.
+    Statistics are computed again from the input.
+
+    ```mlir
+    %dx, %dw = xf.norm_gradient %dy, %x, %w {kind = #xf.norm_kind<rms>, epsilon = 1.0e-5} : (tensor<8x64xf32>, tensor<8x64xf32>, tensor<64xf32>) -> (tensor<8x64xf32>, tensor<64xf32>)
+    ```
+  }];
+  let arguments = (ins Xf_Tensor:$grad,
+                       Xf_Tensor:$input,
+                       Xf_Tensor:$weight,
+                       Xf_NormKindAttr:$kind,
+                       F64Attr:$epsilon);
+  let results = (outs Xf_Tensor:$input_grad, Xf_Tensor:$weight_grad, Optional<Xf_Tensor>:$bias_grad);
+}
+
+def Xf_AttentionGradientOp : Xf_Op<"attention_gradient"> {
+  let summary = "gradients of attention";
+  let description = [{
+    Gradients by query, key and value from the forward pass's operands, its
+    result and log-sum-exp (arXiv 2307.08691).
+
+    ```mlir
+    %dq, %dk, %dv = xf.attention_gradient %do, %q, %k, %v, %o, %lse {causal, scale = 0.125} : (tensor<1x8x2x4xf32>, tensor<1x8x2x4xf32>, tensor<1x8x2x4xf32>, tensor<1x8x2x4xf32>, tensor<1x8x2x4xf32>, tensor<1x2x8xf32>) -> (tensor<1x8x2x4xf32>, tensor<1x8x2x4xf32>, tensor<1x8x2x4xf32>)
+    ```
+  }];
+  let arguments = (ins Xf_Tensor:$grad,
+                       Xf_Tensor:$query,
+                       Xf_Tensor:$key,
+                       Xf_Tensor:$value,
+                       Xf_Tensor:$output,
+                       Xf_Tensor:$lse,
+                       Optional<I32>:$instance,
+                       UnitAttr:$causal,
+                       DefaultValuedAttr<I64Attr, "0">:$window,
+                       F64Attr:$scale,
+                       DefaultValuedAttr<F64Attr, "0.0">:$dropout,
+                       DefaultValuedAttr<I32Attr, "0">:$stream);
+  let results = (outs Xf_Tensor:$query_grad, Xf_Tensor:$key_grad, Xf_Tensor:$value_grad);
+}
+
+def Xf_ActivationGradientOp : Xf_Op<"activation_gradient"> {
+  let summary = "gradient of an elementwise nonlinearity";
+  let description = [{
+    `result = grad * activation'(input)`.
+
+    ```mlir
+    %dx = xf.activation_gradient %dy, %x {kind = #xf.activation_kind<gelu>} : (tensor<4x64xf32>, tensor<4x64xf32>) -> tensor<4x64xf32>
+    ```
+  }];
+  let arguments = (ins Xf_Tensor:$grad,
+                       Xf_Tensor:$input,
+                       Xf_ActivationKindAttr:$kind);
+  let results = (outs Xf_Tensor:$result);
+}
+
+def Xf_GatedGradientOp : Xf_Op<"gated_gradient"> {
+  let summary = "gradients of a gated linear unit";
+  let description = [{
+    `gate_grad = grad * up * activation'(gate)`, `up_grad = grad * activation(gate)`.
+
+    ```mlir
+    %dg, %du = xf.gated_gradient %dy, %g, %u {kind = #xf.activation_kind<silu>} : (tensor<4x64xf32>, tensor<4x64xf32>, tensor<4x64xf32>) -> (tensor<4x64xf32>, tensor<4x64xf32>)
+    ```
+  }];
+  let arguments = (ins Xf_Tensor:$grad,
+                       Xf_Tensor:$gate,
+                       Xf_Tensor:$up,
+                       Xf_ActivationKindAttr:$kind);
+  let results = (outs Xf_Tensor:$gate_grad, Xf_Tensor:$up_grad);
+}
+
+def Xf_CrossEntropyGradientOp : Xf_Op<"cross_entropy_gradient"> {
+  let summary = "gradient of the cross-entropy by the logits";
+  let description = [{
+    `result = loss_grad / count * (softmax(logits) - onehot(label))`; 0 where
+    the label is ignored and in padded columns.
+
+    ```mlir
+    %dl = xf.cross_entropy_gradient %d, %l, %y, %lse {valid_vocab = 257 : i64} : (tensor<f32>, tensor<8x288xf32>, tensor<8xi32>, tensor<8xf32>) -> tensor<8x288xf32>
+    ```
+  }];
+  let arguments = (ins Xf_Tensor:$loss_grad,
+                       Xf_Tensor:$logits,
+                       Xf_Ids:$labels,
+                       Xf_Tensor:$lse,
+                       I64Attr:$valid_vocab);
+  let results = (outs Xf_Tensor:$result);
+}
+
+#endif

@@ -1,0 +1,284 @@
+//===- XfModelOps.td - The forward pass -----------------------------*- tablegen -*-===//
+//
+// Part of Hocket, under the Apache License v2.0.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef HOCKET_DIALECTS_XF_XFMODELOPS
+#define HOCKET_DIALECTS_XF_XFMODELOPS
+
+include "dialects/xf/IR/XfOpBase.td"
+
+def Xf_EmbeddingOp : Xf_Op<"embedding"> {
+  let summary = "rows of a table, by token";
+  let description = [{
+    `result[..., :] = table[ids[...], :]`. Ids lie in `[0, V)`; the runtime
+    reports one that does not.
+
+    ```mlir
+    %x = xf.embedding %ids, %w : (tensor<4x256xi32>, tensor<512x64xf32>) -> tensor<4x256x64xf32>
+    ```
+  }];
+  let arguments = (ins Xf_Ids:$ids,
+                       Xf_Tensor:$table);
+  let results = (outs Xf_Tensor:$result);
+}
+
+def Xf_PrefixOp : Xf_Op<"prefix"> {
+  let summary = "the first rows of a tensor";
+  let description = [{
+    `result[i, ...] = input[i, ...]` for the first rows; the result's leading
+    dim says how many.
+
+    ```mlir
+    %p = xf.prefix %w : (tensor<1024x64xf32>) -> tensor<256x64xf32>
+    ```
+  }];
+  let arguments = (ins Xf_Tensor:$input);
+  let results = (outs Xf_Tensor:$result);
+}
+
+def Xf_LinearOp : Xf_Op<"linear"> {
+  let summary = "a linear layer";
+  let description = [{
+    `result[..., o] = sum_i input[..., i] * weight[o, i] + bias[o]`, summed in
+    f32 at least.
+
+    ```mlir
+    %y = xf.linear %x, %w, %b : (tensor<4x256x64xf32>, tensor<192x64xf32>, tensor<192xf32>) -> tensor<4x256x192xf32>
+    ```
+  }];
+  let arguments = (ins Xf_Tensor:$input,
+                       Xf_Tensor:$weight,
+                       Optional<Xf_Tensor>:$bias);
+  let results = (outs Xf_Tensor:$result);
+}
+
+def Xf_NormOp : Xf_Op<"norm"> {
+  let summary = "layer or RMS normalisation over the last dim";
+  let description = [{
+    `layer` (arXiv 1607.06450): `(x - mean) / sqrt(var + epsilon) * weight + bias`.
+    `rms` (arXiv 1910.07467): `x / sqrt(mean(x^2) + epsilon) * weight`.
+    Statistics are kept in f32 at least.
+
+    ```mlir
+    %y = xf.norm %x, %w {kind = #xf.norm_kind<rms>, epsilon = 1.0e-5} : (tensor<4x256x64xf32>, tensor<64xf32>) -> tensor<4x256x64xf32>
+    ```
+  }];
+  let arguments = (ins Xf_Tensor:$input,
+                       Xf_Tensor:$weight,
+                       Optional<Xf_Tensor>:$bias,
+                       Xf_NormKindAttr:$kind,
+                       F64Attr:$epsilon);
+  let results = (outs Xf_Tensor:$result);
+}
+
+def Xf_RopeTableOp : Xf_Op<"rope_table"> {
+  let summary = "cosines and sines of the rotary embedding";
+  let description = [{
+    `result[s, i] = (cos(s * f_i), sin(s * f_i))` for the inverse frequencies
+    `f` (arXiv 2104.09864); scaled variants only change `f`.
+
+    ```mlir
+    %t = xf.rope_table {inverse_frequencies = array<f64: 1.0, 0.01>} : () -> tensor<256x2x2xf32>
+    ```
+  }];
+  let arguments = (ins DenseF64ArrayAttr:$inverse_frequencies);
+  let results = (outs Xf_Tensor:$result);
+}
+
+def Xf_RopeOp : Xf_Op<"rope"> {
+  let summary = "rotary position embedding";
+  let description = [{
+    Rotates the halves of the last dim of `input[B, S, n, d]` by the angles of
+    `table[S, d/2, 2]`: `y1 = x1 cos - x2 sin`, `y2 = x2 cos + x1 sin`.
+    `inverse` rotates back, which is the gradient.
+
+    ```mlir
+    %y = xf.rope %x, %t : (tensor<4x256x8x64xf32>, tensor<256x32x2xf32>) -> tensor<4x256x8x64xf32>
+    ```
+  }];
+  let arguments = (ins Xf_Tensor:$input,
+                       Xf_Tensor:$table,
+                       UnitAttr:$inverse);
+  let results = (outs Xf_Tensor:$result);
+}
+
+def Xf_AttentionOp : Xf_Op<"attention"> {
+  let summary = "scaled dot-product attention";
+  let description = [{
+    `softmax(scale * q k^T + mask) v` per head; `q[B, S, n, d]`, `k`, `v`
+    `[B, S, g, d]`, where `n / g` consecutive query heads share a key head
+    (arXiv 2305.13245). `causal` masks later keys; `window` > 0 leaves only the
+    last `window` keys, the query's own position included. `dropout` drops
+    probabilities; its mask is element `((b n + h) S + i) S + j` of the random
+    stream (`stream`, `instance`). The second result is the log-sum-exp of the
+    masked scores, `[B, n, S]`, for the gradient.
+
+    ```mlir
+    %o, %lse = xf.attention %q, %k, %v {causal, scale = 0.125} : (tensor<4x256x8x64xf32>, tensor<4x256x2x64xf32>, tensor<4x256x2x64xf32>) -> (tensor<4x256x8x64xf32>, tensor<4x8x256xf32>)
+    ```
+  }];
+  let arguments = (ins Xf_Tensor:$query,
+                       Xf_Tensor:$key,
+                       Xf_Tensor:$value,
+                       Optional<I32>:$instance,
+                       UnitAttr:$causal,
+                       DefaultValuedAttr<I64Attr, "0">:$window,
+                       F64Attr:$scale,
+                       DefaultValuedAttr<F64Attr, "0.0">:$dropout,
+                       DefaultValuedAttr<I32Attr, "0">:$stream);
+  let results = (outs Xf_Tensor:$result, Xf_Tensor:$lse);
+}
+
+def Xf_ActivationOp : Xf_Op<"activation"> {
+  let summary = "an elementwise nonlinearity";
+  let description = [{
+    `gelu` is `x/2 (1 + erf(x / sqrt 2))`, `gelu_tanh` its tanh form (arXiv
+    1606.08415), `relu_squared` is `max(x, 0)^2` (arXiv 2109.08668).
+
+    ```mlir
+    %y = xf.activation %x {kind = #xf.activation_kind<gelu>} : (tensor<4x64xf32>) -> tensor<4x64xf32>
+    ```
+  }];
+  let arguments = (ins Xf_Tensor:$input,
+                       Xf_ActivationKindAttr:$kind);
+  let results = (outs Xf_Tensor:$result);
+}
+
+def Xf_GatedOp : Xf_Op<"gated"> {
+  let summary = "a gated linear unit";
+  let description = [{
+    `result = activation(gate) * up` (arXiv 2002.05202): SwiGLU with `silu`,
+    GeGLU with `gelu` or `gelu_tanh`.
+
+    ```mlir
+    %y = xf.gated %g, %u {kind = #xf.activation_kind<silu>} : (tensor<4x64xf32>, tensor<4x64xf32>) -> tensor<4x64xf32>
+    ```
+  }];
+  let arguments = (ins Xf_Tensor:$gate,
+                       Xf_Tensor:$up,
+                       Xf_ActivationKindAttr:$kind);
+  let results = (outs Xf_Tensor:$result);
+}
+
+def Xf_DropoutOp : Xf_Op<"dropout"> {
+  let summary = "drops elements at random";
+  let description = [{
+    Keeps an element and scales it by `1 / (1 - probability)`, or makes it 0.
+    The choice is a function of the seed, the step, the random stream
+    (`stream`, `instance`) and the element's global index alone, so that no
+    plan changes it. The op is linear in its input: its gradient is itself.
+
+    ```mlir
+    %y = xf.dropout %x, %layer {probability = 0.1, stream = 2 : i32} : (tensor<4x64xf32>, i32) -> tensor<4x64xf32>
+    ```
+  }];
+  let arguments = (ins Xf_Tensor:$input,
+                       Optional<I32>:$instance,
+                       F64Attr:$probability,
+                       I32Attr:$stream);
+  let results = (outs Xf_Tensor:$result);
+}
+
+def Xf_AddOp : Xf_Op<"add"> {
+  let summary = "elementwise sum";
+  let description = [{
+    `rhs` may lack leading dims of `lhs`; it is then the same for each of them
+    (position embeddings, biases).
+
+    ```mlir
+    %y = xf.add %x, %p : (tensor<4x256x64xf32>, tensor<256x64xf32>) -> tensor<4x256x64xf32>
+    ```
+  }];
+  let arguments = (ins Xf_Tensor:$lhs,
+                       Xf_Tensor:$rhs);
+  let results = (outs Xf_Tensor:$result);
+}
+
+def Xf_MultiplyOp : Xf_Op<"multiply"> {
+  let summary = "elementwise product";
+  let description = [{
+    `rhs` may lack leading dims of `lhs`, down to a scalar.
+
+    ```mlir
+    %y = xf.multiply %x, %s : (tensor<4x64xf32>, tensor<f32>) -> tensor<4x64xf32>
+    ```
+  }];
+  let arguments = (ins Xf_Tensor:$lhs,
+                       Xf_Tensor:$rhs);
+  let results = (outs Xf_Tensor:$result);
+}
+
+def Xf_SumLeadingOp : Xf_Op<"sum_leading"> {
+  let summary = "sum over leading dims";
+  let description = [{
+    Sums away the leading dims that the result lacks, in f32 at least.
+
+    ```mlir
+    %db = xf.sum_leading %dy : (tensor<4x256x64xf32>) -> tensor<64xf32>
+    ```
+  }];
+  let arguments = (ins Xf_Tensor:$input);
+  let results = (outs Xf_Tensor:$result);
+}
+
+def Xf_ReshapeOp : Xf_Op<"reshape"> {
+  let summary = "the same elements in another shape";
+  let description = [{
+    Row-major order is kept; splits and merges heads.
+
+    ```mlir
+    %h = xf.reshape %x : (tensor<4x256x512xf32>) -> tensor<4x256x8x64xf32>
+    ```
+  }];
+  let arguments = (ins Xf_Tensor:$input);
+  let results = (outs Xf_Tensor:$result);
+}
+
+def Xf_CastOp : Xf_Op<"cast"> {
+  let summary = "the same values in another element type";
+  let description = [{
+    Rounds to nearest, ties to even.
+
+    ```mlir
+    %y = xf.cast %x : (tensor<4x64xf32>) -> tensor<4x64xbf16>
+    ```
+  }];
+  let arguments = (ins Xf_Tensor:$input);
+  let results = (outs Xf_Tensor:$result);
+  let hasFolder = 1;
+}
+
+def Xf_ConstantOp : Xf_Op<"constant"> {
+  let summary = "every element the same number";
+  let description = [{
+    A splat.
+
+    ```mlir
+    %one = xf.constant {value = 1.0} : () -> tensor<f32>
+    ```
+  }];
+  let arguments = (ins F64Attr:$value);
+  let results = (outs Xf_Tensor:$result);
+}
+
+def Xf_CrossEntropyOp : Xf_Op<"cross_entropy"> {
+  let summary = "mean negative log-likelihood of the labels";
+  let description = [{
+    `loss = mean over labels >= 0 of (lse - logits[label])`, where `lse` is the
+    log-sum-exp of the first `valid_vocab` logits (a padded vocabulary's other
+    columns count as minus infinity). A label of -1 is ignored. `lse` is kept
+    for the gradient.
+
+    ```mlir
+    %loss, %lse = xf.cross_entropy %l, %y {valid_vocab = 257 : i64} : (tensor<4x256x288xf32>, tensor<4x256xi32>) -> (tensor<f32>, tensor<4x256xf32>)
+    ```
+  }];
+  let arguments = (ins Xf_Tensor:$logits,
+                       Xf_Ids:$labels,
+                       I64Attr:$valid_vocab);
+  let results = (outs Xf_Tensor:$loss, Xf_Tensor:$lse);
+}
+
+#endif

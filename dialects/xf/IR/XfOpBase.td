@@ -1,0 +1,32 @@
+//===- XfOpBase.td - What the ops of the dialect share ----*- tablegen -*-===//
+//
+// Part of Hocket, under the Apache License v2.0.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef HOCKET_DIALECTS_XF_XFOPBASE
+#define HOCKET_DIALECTS_XF_XFOPBASE
+
+include "dialects/xf/IR/XfDialect.td"
+include "dialects/xf/IR/XfAttrs.td"
+include "dialects/xf/IR/XfInterfaces.td"
+include "mlir/IR/SymbolInterfaces.td"
+include "mlir/Interfaces/SideEffectInterfaces.td"
+
+defvar Xf_Float = AnyTypeOf<[F32, BF16, F16, F64]>;
+defvar Xf_Tensor = TensorOf<[F32, BF16, F16, F64]>;
+defvar Xf_Ids = TensorOf<[I32]>;
+defvar Xf_Scalar = 0DTensorOf<[F32, F64]>;
+
+// An op of the model: pure, with all four interfaces.
+class Xf_Op<string mnemonic, list<Trait> traits = []>
+    : Op<Xf_Dialect, mnemonic, !listconcat([Pure,
+        DeclareOpInterfaceMethods<Xf_DifferentiableOpInterface>,
+        DeclareOpInterfaceMethods<Xf_ShardableOpInterface>,
+        DeclareOpInterfaceMethods<Xf_CostOpInterface>,
+        DeclareOpInterfaceMethods<Xf_InterpretableOpInterface>], traits)> {
+  let assemblyFormat = "operands attr-dict `:` functional-type(operands, results)";
+  let hasVerifier = 1;
+}
+
+#endif

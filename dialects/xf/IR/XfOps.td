@@ -1,0 +1,14 @@
+//===- XfOps.td - Operations of the transformer dialect ----*- tablegen -*-===//
+//
+// Part of Hocket, under the Apache License v2.0.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef HOCKET_DIALECTS_XF_XFOPS
+#define HOCKET_DIALECTS_XF_XFOPS
+
+include "dialects/xf/IR/XfModelOps.td"
+include "dialects/xf/IR/XfGradientOps.td"
+include "dialects/xf/IR/XfStepOps.td"
+
+#endif

@@ -1,0 +1,295 @@
+//===- XfStepOps.td - Variables, the optimizer and the step ---------*- tablegen -*-===//
+//
+// Part of Hocket, under the Apache License v2.0.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef HOCKET_DIALECTS_XF_XFSTEPOPS
+#define HOCKET_DIALECTS_XF_XFSTEPOPS
+
+include "dialects/xf/IR/XfOpBase.td"
+
+// An op that only moves state or data: no interface of the model's ops.
+class Xf_StateOp<string mnemonic, list<Trait> traits = []>
+    : Op<Xf_Dialect, mnemonic, traits> {
+  let hasVerifier = 1;
+}
+
+def Xf_VariableOp : Xf_StateOp<"variable", [Symbol]> {
+  let summary = "a tensor that lives from step to step";
+  let description = [{
+    Parameters are named as in a checkpoint. A gradient or optimizer state
+    names its parameter in `of`, and an optimizer state its `slot`. A `working`
+    variable is a parameter's copy in the compute precision, made once a step.
+    `random_key` names the initialiser's random stream; `decay` says whether
+    weight decay applies.
+
+    ```mlir
+    xf.variable @embedding.weight : tensor<512x64xf32> {decay, init = #xf.init<normal, 0.02>, kind = #xf.variable_kind<parameter>}
+    ```
+  }];
+  let arguments = (ins SymbolNameAttr:$sym_name,
+                       TypeAttr:$type,
+                       Xf_VariableKindAttr:$kind,
+                       OptionalAttr<Xf_InitAttr>:$init,
+                       DefaultValuedAttr<I32Attr, "0">:$random_key,
+                       UnitAttr:$decay,
+                       OptionalAttr<FlatSymbolRefAttr>:$of,
+                       OptionalAttr<StrAttr>:$slot);
+  let results = (outs );
+  let assemblyFormat = [{ $sym_name `:` $type attr-dict }];
+}
+
+def Xf_ReadOp : Xf_StateOp<"read", [MemoryEffects<[MemRead]>, DeclareOpInterfaceMethods<SymbolUserOpInterface>]> {
+  let summary = "the value of a variable";
+  let description = [{
+    The value at this point of the step.
+
+    ```mlir
+    %w = xf.read @embedding.weight : tensor<512x64xf32>
+    ```
+  }];
+  let arguments = (ins FlatSymbolRefAttr:$variable);
+  let results = (outs Xf_Tensor:$result);
+  let assemblyFormat = [{ $variable attr-dict `:` type($result) }];
+}
+
+def Xf_WriteOp : Xf_StateOp<"write", [MemoryEffects<[MemWrite]>, DeclareOpInterfaceMethods<SymbolUserOpInterface>]> {
+  let summary = "sets a variable";
+  let description = [{
+    Replaces the whole value.
+
+    ```mlir
+    xf.write %v, @embedding.weight : tensor<512x64xf32>
+    ```
+  }];
+  let arguments = (ins Xf_Tensor:$value,
+                       FlatSymbolRefAttr:$variable);
+  let results = (outs );
+  let assemblyFormat = [{ $value `,` $variable attr-dict `:` type($value) }];
+}
+
+def Xf_AccumulateOp : Xf_StateOp<"accumulate", [MemoryEffects<[MemRead, MemWrite]>, DeclareOpInterfaceMethods<SymbolUserOpInterface>]> {
+  let summary = "adds to a gradient";
+  let description = [{
+    Sets the variable in the first microbatch of a step and adds to it in the
+    others. With several `xf.accumulate` on one variable in a function, the
+    first one sets.
+
+    ```mlir
+    xf.accumulate %g, @embedding.weight.grad : tensor<512x64xf32>
+    ```
+  }];
+  let arguments = (ins Xf_Tensor:$value,
+                       FlatSymbolRefAttr:$variable);
+  let results = (outs );
+  let assemblyFormat = [{ $value `,` $variable attr-dict `:` type($value) }];
+}
+
+def Xf_InputOp : Xf_StateOp<"input", [MemoryEffects<[MemRead]>]> {
+  let summary = "a value from the host";
+  let description = [{
+    `learning_rate` (f32), set before each step.
+
+    ```mlir
+    %lr = xf.input "learning_rate" : tensor<f32>
+    ```
+  }];
+  let arguments = (ins StrAttr:$name);
+  let results = (outs AnyRankedTensor:$result);
+  let assemblyFormat = [{ $name attr-dict `:` type($result) }];
+}
+
+def Xf_OutputOp : Xf_StateOp<"output", [MemoryEffects<[MemWrite]>]> {
+  let summary = "a value for the host";
+  let description = [{
+    `loss` after each microbatch; `grad_norm`, `loss_scale` and `skipped` after
+    the update.
+
+    ```mlir
+    xf.output %loss, "loss" : tensor<f32>
+    ```
+  }];
+  let arguments = (ins Xf_Tensor:$value,
+                       StrAttr:$name);
+  let results = (outs );
+  let assemblyFormat = [{ $value `,` $name attr-dict `:` type($value) }];
+}
+
+def Xf_TrainingOp : Xf_StateOp<"training"> {
+  let summary = "how the model is trained";
+  let description = [{
+    The one place of a module that holds what is not mathematics of the model:
+    sizes, optimizer, precision, and what the runtime needs for its loop
+    (`runtime`, a dictionary that is carried into the executable unchanged).
+
+    ```mlir
+    xf.training {clip_norm = 1.0, global_batch_size = 8 : i64, micro_batch_size = 4 : i64, model_name = "nano", optimizer = #xf.adamw<beta1 = 0.9, beta2 = 0.95, epsilon = 1.0e-8, weight_decay = 0.1>, precision = #xf.precision<fp32>, recompute = #xf.recompute<none>, runtime = {}, sequence_length = 256 : i64}
+    ```
+  }];
+  let arguments = (ins StrAttr:$model_name,
+                       I64Attr:$micro_batch_size,
+                       I64Attr:$global_batch_size,
+                       I64Attr:$sequence_length,
+                       AnyAttr:$optimizer,
+                       DefaultValuedAttr<F64Attr, "0.0">:$clip_norm,
+                       Xf_PrecisionAttr:$precision,
+                       Xf_RecomputeAttr:$recompute,
+                       OptionalAttr<Xf_LossScaleAttr>:$loss_scale,
+                       DictionaryAttr:$runtime);
+  let results = (outs );
+  let assemblyFormat = [{ attr-dict }];
+}
+
+def Xf_StepOp : Xf_StateOp<"step", [DeclareOpInterfaceMethods<SymbolUserOpInterface>]> {
+  let summary = "one training step";
+  let description = [{
+    Runs `forward` then `backward` once for each microbatch (what the forward
+    function returns after the loss is what the backward function takes: the
+    residuals), then `update`. `evaluate` is the forward pass without dropout
+    and residuals. The functions' first arguments are tokens and labels.
+
+    ```mlir
+    xf.step microbatches(2) forward(@forward) backward(@backward) update(@update) evaluate(@evaluate)
+    ```
+  }];
+  let arguments = (ins I64Attr:$microbatches,
+                       FlatSymbolRefAttr:$forward,
+                       FlatSymbolRefAttr:$backward,
+                       FlatSymbolRefAttr:$update,
+                       FlatSymbolRefAttr:$evaluate);
+  let results = (outs );
+  let assemblyFormat = [{ `microbatches` `(` $microbatches `)` `forward` `(` $forward `)` `backward` `(` $backward `)` `update` `(` $update `)` `evaluate` `(` $evaluate `)` attr-dict }];
+}
+
+def Xf_GlobalNormOp : Xf_Op<"global_norm"> {
+  let summary = "the norm of all gradients together";
+  let description = [{
+    `norm = sqrt(sum of squares of all elements)`; `nonfinite` is 1 if any
+    element is infinite or not a number, else 0.
+
+    ```mlir
+    %n, %bad = xf.global_norm %a, %b : (tensor<4x4xf32>, tensor<4xf32>) -> (tensor<f32>, tensor<f32>)
+    ```
+  }];
+  let arguments = (ins Variadic<Xf_Tensor>:$grads);
+  let results = (outs Xf_Tensor:$norm, Xf_Tensor:$nonfinite);
+}
+
+def Xf_GradientScaleOp : Xf_Op<"gradient_scale"> {
+  let summary = "by what gradients are multiplied before the update";
+  let description = [{
+    `1 / (loss_scale * microbatches)`, times `min(1, max_norm / (n + 1e-6))`
+    where `max_norm` > 0, with `n` the norm after unscaling. The second result
+    is that unscaled norm.
+
+    ```mlir
+    %s, %n1 = xf.gradient_scale %n {max_norm = 1.0, microbatches = 2 : i64} : (tensor<f32>) -> (tensor<f32>, tensor<f32>)
+    ```
+  }];
+  let arguments = (ins Xf_Tensor:$norm,
+                       Optional<Xf_Tensor>:$loss_scale,
+                       F64Attr:$max_norm,
+                       I64Attr:$microbatches);
+  let results = (outs Xf_Tensor:$scale, Xf_Tensor:$unscaled_norm);
+}
+
+def Xf_BiasCorrectionOp : Xf_Op<"bias_correction"> {
+  let summary = "Adam's bias correction";
+  let description = [{
+    `1 - beta^step`, computed as `-expm1(step * log(beta))`.
+
+    ```mlir
+    %c = xf.bias_correction %t {beta = 0.9} : (tensor<f32>) -> tensor<f32>
+    ```
+  }];
+  let arguments = (ins Xf_Tensor:$step,
+                       F64Attr:$beta);
+  let results = (outs Xf_Tensor:$result);
+}
+
+def Xf_AdvanceStepOp : Xf_Op<"advance_step"> {
+  let summary = "counts a step unless it is skipped";
+  let description = [{
+    `result = step + (1 - skip)`.
+
+    ```mlir
+    %t1 = xf.advance_step %t, %skip : (tensor<f32>, tensor<f32>) -> tensor<f32>
+    ```
+  }];
+  let arguments = (ins Xf_Tensor:$step,
+                       Xf_Tensor:$skip);
+  let results = (outs Xf_Tensor:$result);
+}
+
+def Xf_AdamWOp : Xf_Op<"adamw"> {
+  let summary = "the update of AdamW";
+  let description = [{
+    With `g = grad * scale` (arXiv 1711.05101, the form of PyTorch):
+    `m = beta1 m + (1 - beta1) g`, `v = beta2 v + (1 - beta2) g^2`,
+    `p = p (1 - lr weight_decay) - lr (m / c1) / (sqrt(v / c2) + epsilon)`,
+    where `c1`, `c2` are the bias corrections. Where `skip` is not 0 nothing
+    changes.
+
+    ```mlir
+    %p1, %m1, %v1 = xf.adamw %p, %g, %m, %v, %lr, %c1, %c2, %s, %skip {beta1 = 0.9, beta2 = 0.95, epsilon = 1.0e-8, weight_decay = 0.1} : (tensor<4xf32>, tensor<4xf32>, tensor<4xf32>, tensor<4xf32>, tensor<f32>, tensor<f32>, tensor<f32>, tensor<f32>, tensor<f32>) -> (tensor<4xf32>, tensor<4xf32>, tensor<4xf32>)
+    ```
+  }];
+  let arguments = (ins Xf_Tensor:$param,
+                       Xf_Tensor:$grad,
+                       Xf_Tensor:$exp_avg,
+                       Xf_Tensor:$exp_avg_sq,
+                       Xf_Tensor:$learning_rate,
+                       Xf_Tensor:$correction1,
+                       Xf_Tensor:$correction2,
+                       Xf_Tensor:$scale,
+                       Xf_Tensor:$skip,
+                       F64Attr:$beta1,
+                       F64Attr:$beta2,
+                       F64Attr:$epsilon,
+                       F64Attr:$weight_decay);
+  let results = (outs Xf_Tensor:$new_param, Xf_Tensor:$new_exp_avg, Xf_Tensor:$new_exp_avg_sq);
+}
+
+def Xf_SgdOp : Xf_Op<"sgd"> {
+  let summary = "the update of SGD with momentum";
+  let description = [{
+    With `g = grad * scale + weight_decay p` (the form of PyTorch, dampening
+    0): `b = momentum b + g`, `p = p - lr b`; without momentum `b` is absent
+    and `p = p - lr g`. Where `skip` is not 0 nothing changes.
+
+    ```mlir
+    %p1, %b1 = xf.sgd %p, %g, %lr, %s, %skip, %b {momentum = 0.9, weight_decay = 0.0} : (tensor<4xf32>, tensor<4xf32>, tensor<f32>, tensor<f32>, tensor<f32>, tensor<4xf32>) -> (tensor<4xf32>, tensor<4xf32>)
+    ```
+  }];
+  let arguments = (ins Xf_Tensor:$param,
+                       Xf_Tensor:$grad,
+                       Xf_Tensor:$learning_rate,
+                       Xf_Tensor:$scale,
+                       Xf_Tensor:$skip,
+                       Optional<Xf_Tensor>:$buffer,
+                       F64Attr:$momentum,
+                       F64Attr:$weight_decay);
+  let results = (outs Xf_Tensor:$new_param, Optional<Xf_Tensor>:$new_buffer);
+}
+
+def Xf_LossScaleUpdateOp : Xf_Op<"loss_scale_update"> {
+  let summary = "dynamic loss scaling";
+  let description = [{
+    On overflow (`nonfinite` not 0) the scale is multiplied by `backoff_factor`
+    (not below `minimum`) and the count of good steps is 0; after
+    `growth_interval` good steps it is multiplied by `growth_factor`
+    (arXiv 1710.03740).
+
+    ```mlir
+    %s1, %n1 = xf.loss_scale_update %s, %n, %bad {policy = #xf.loss_scale<initial = 65536.0, growth_factor = 2.0, backoff_factor = 0.5, growth_interval = 1000, minimum = 1.0>} : (tensor<f32>, tensor<f32>, tensor<f32>) -> (tensor<f32>, tensor<f32>)
+    ```
+  }];
+  let arguments = (ins Xf_Tensor:$scale,
+                       Xf_Tensor:$good_steps,
+                       Xf_Tensor:$nonfinite,
+                       Xf_LossScaleAttr:$policy);
+  let results = (outs Xf_Tensor:$new_scale, Xf_Tensor:$new_good_steps);
+}
+
+#endif
