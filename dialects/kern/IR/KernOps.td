@@ -1,0 +1,305 @@
+//===- KernOps.td - Operations of the kernel dialect -------*- tablegen -*-===//
+//
+// Part of Hocket, under the Apache License v2.0.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef HOCKET_DIALECTS_KERN_KERNOPS
+#define HOCKET_DIALECTS_KERN_KERNOPS
+
+include "dialects/kern/IR/KernAttrs.td"
+include "mlir/IR/SymbolInterfaces.td"
+include "mlir/Interfaces/InferTypeOpInterface.td"
+include "mlir/Interfaces/SideEffectInterfaces.td"
+
+class Kern_Op<string mnemonic, list<Trait> traits = []>
+    : Op<Kern_Dialect, mnemonic, traits> {
+  let hasVerifier = 1;
+}
+
+//===----------------------------------------------------------------------===//
+// Fused regions
+//===----------------------------------------------------------------------===//
+
+def Kern_RowsOp : Kern_Op<"rows", [Pure, AttrSizedOperandSegments,
+    SingleBlockImplicitTerminator<"YieldOp">]> {
+  let summary = "a fused region, row by row";
+  let description = [{
+    For each row of the iteration space, computes every result's elements of
+    that row. Block arguments: one f32 for each tensor operand in order, then
+    the `instances` (i32). `kern.reduce` inside the region reduces over the
+    row's columns. Results are `full`, `row` or, where rows is 1, `scalar`.
+
+    ```mlir
+    %y = kern.rows [8 x 64] (%x as full, %w as col) ... {
+    ^bb0(%a: f32, %b: f32):
+      %0 = arith.mulf %a, %b : f32
+      kern.yield %0 : f32
+    } : (tensor<8x64xbf16>, tensor<64xf32>) -> tensor<8x64xbf16>
+    ```
+  }];
+  let arguments = (ins Variadic<AnyRankedTensor>:$inputs,
+                       Variadic<I32>:$instances,
+                       I64Attr:$rows, I64Attr:$cols,
+                       Kern_AccessArrayAttr:$input_accesses,
+                       Kern_AccessArrayAttr:$result_accesses,
+                       DefaultValuedAttr<StrAttr, "\"\"">:$label);
+  let results = (outs Variadic<AnyRankedTensor>:$outputs);
+  let regions = (region SizedRegion<1>:$body);
+  let hasCustomAssemblyFormat = 1;
+}
+
+def Kern_ColumnsOp : Kern_Op<"columns", [Pure,
+    SingleBlockImplicitTerminator<"YieldOp">]> {
+  let summary = "a fused region summed over rows";
+  let description = [{
+    For each column, sums every yielded value over all rows, in row order, in
+    f32. Results have one element a column (`col`), or one in all where `cols`
+    is 1. Block arguments are as in `kern.rows`, without instances.
+  }];
+  let arguments = (ins Variadic<AnyRankedTensor>:$inputs,
+                       I64Attr:$rows, I64Attr:$cols,
+                       Kern_AccessArrayAttr:$input_accesses,
+                       DefaultValuedAttr<StrAttr, "\"\"">:$label);
+  let results = (outs Variadic<AnyRankedTensor>:$outputs);
+  let regions = (region SizedRegion<1>:$body);
+  let hasCustomAssemblyFormat = 1;
+}
+
+def Kern_ReduceOp : Kern_Op<"reduce", [Pure, SameOperandsAndResultType]> {
+  let summary = "reduces a value over the columns of the row";
+  let description = [{
+    Inside `kern.rows`: the sum or the greatest of `value` over the row. The
+    result is one value a row.
+
+    ```mlir
+    %s = kern.reduce add %x : f32
+    ```
+  }];
+  let arguments = (ins Kern_ReductionAttr:$kind, F32:$value);
+  let results = (outs F32:$result);
+  let assemblyFormat = "$kind $value attr-dict `:` type($result)";
+}
+
+def Kern_KeepScaleOp : Kern_Op<"keep_scale", [Pure]> {
+  let summary = "dropout's factor for this element";
+  let description = [{
+    `1 / (1 - p)` if the element is kept, else 0. Element `row * cols + col`,
+    counted from the first element of the step's first microbatch, of random
+    stream `stream * 65536 + instance`; see kernels/reference/Philox.h.
+
+    ```mlir
+    %k = kern.keep_scale %layer {probability = 0.1, stream = 3 : i32}
+    ```
+  }];
+  let arguments = (ins Optional<I32>:$instance, F64Attr:$probability,
+                       I32Attr:$stream);
+  let results = (outs F32:$result);
+  let assemblyFormat = "($instance^)? attr-dict";
+}
+
+def Kern_YieldOp : Kern_Op<"yield", [Pure, Terminator,
+    ParentOneOf<["RowsOp", "ColumnsOp", "KernelOp"]>]> {
+  let summary = "the results of a fused region";
+  let description = [{ One f32 a result. }];
+  let arguments = (ins Variadic<F32>:$values);
+  let assemblyFormat = "($values^ `:` type($values))? attr-dict";
+  let builders = [OpBuilder<(ins), [{ }]>];
+}
+
+//===----------------------------------------------------------------------===//
+// Outlined kernels
+//===----------------------------------------------------------------------===//
+
+def Kern_KernelOp : Kern_Op<"kernel", [Symbol, IsolatedFromAbove,
+    SingleBlockImplicitTerminator<"YieldOp">]> {
+  let summary = "a fused region as a kernel of its own";
+  let description = [{
+    What `kern.rows` (`by_columns` absent) or `kern.columns` (`by_columns`
+    present) holds, once for all its uses. `input_types` and `result_types` are
+    the tensor types; a result may be written over an input that has the same
+    access and byte size.
+  }];
+  let arguments = (ins SymbolNameAttr:$sym_name, UnitAttr:$by_columns,
+                       I64Attr:$rows, I64Attr:$cols,
+                       TypeArrayAttr:$input_types, TypeArrayAttr:$result_types,
+                       Kern_AccessArrayAttr:$input_accesses,
+                       Kern_AccessArrayAttr:$result_accesses,
+                       I64Attr:$instances,
+                       DefaultValuedAttr<StrAttr, "\"\"">:$label);
+  let regions = (region SizedRegion<1>:$body);
+  let assemblyFormat = "$sym_name attr-dict-with-keyword $body";
+}
+
+def Kern_LaunchOp : Kern_Op<"launch", [Pure, AttrSizedOperandSegments,
+    DeclareOpInterfaceMethods<SymbolUserOpInterface>]> {
+  let summary = "runs an outlined kernel";
+  let description = [{
+    ```mlir
+    %y = kern.launch @scale(%x, %w) : (tensor<8x64xbf16>, tensor<64xf32>) -> tensor<8x64xbf16>
+    ```
+  }];
+  let arguments = (ins FlatSymbolRefAttr:$kernel,
+                       Variadic<AnyRankedTensor>:$inputs,
+                       Variadic<I32>:$instances);
+  let results = (outs Variadic<AnyRankedTensor>:$outputs);
+  let assemblyFormat = [{
+    $kernel `(` $inputs `)` (`instances` `(` $instances^ `)`)? attr-dict
+    `:` functional-type($inputs, $outputs)
+  }];
+}
+
+//===----------------------------------------------------------------------===//
+// Matrix products and hand-written kernels
+//===----------------------------------------------------------------------===//
+
+def Kern_GemmOp : Kern_Op<"gemm", [Pure, AttrSizedOperandSegments]> {
+  let summary = "a matrix product and what follows it";
+  let description = [{
+    `result[m, n] = epilogue(alpha * op(a)[m, k] op(b)[k, n] + bias[n]) +
+    residual[m, n]`; `transpose_a` means that `a` is stored `[k, m]`,
+    `transpose_b` that `b` is stored `[n, k]`. Operands are two-dimensional or
+    viewed so: leading dims count as rows. `auxiliary` keeps the epilogue's
+    input for its gradient.
+
+    ```mlir
+    %y = kern.gemm %x, %w {k = 64 : i64, m = 8 : i64, n = 32 : i64, transpose_b} : (tensor<8x64xf32>, tensor<32x64xf32>) -> tensor<8x32xf32>
+    ```
+  }];
+  let arguments = (ins AnyRankedTensor:$a, AnyRankedTensor:$b,
+                       Optional<AnyRankedTensor>:$bias,
+                       Optional<AnyRankedTensor>:$residual,
+                       I64Attr:$m, I64Attr:$n, I64Attr:$k,
+                       UnitAttr:$transpose_a, UnitAttr:$transpose_b,
+                       DefaultValuedAttr<Kern_EpilogueAttr,
+                         "::hocket::kern::Epilogue::None">:$epilogue,
+                       DefaultValuedAttr<F32Attr, "1.0f">:$alpha,
+                       DefaultValuedAttr<StrAttr, "\"\"">:$label);
+  let results = (outs AnyRankedTensor:$result,
+                      Optional<AnyRankedTensor>:$auxiliary);
+  let assemblyFormat = [{
+    $a `,` $b (`bias` $bias^)? (`residual` $residual^)? attr-dict
+    `:` functional-type(operands, results)
+  }];
+}
+
+def Kern_LibraryOp : Kern_Op<"library", [Pure, AttrSizedOperandSegments]> {
+  let summary = "a hand-written kernel";
+  let description = [{
+    Calls `op` of kernels/cpu/Library.h (or its counterpart for another
+    target): buffers are the operands, then the results. `integers` and
+    `floats` are as documented there; `random` means that the call takes the
+    seed, the step and the element base, and `stream` and the instance name its
+    random stream. `workspaces` says how many of the last results are only
+    scratch. Result `i` may be written over operand `in_place[i]` where that is
+    not -1.
+  }];
+  let arguments = (ins StrAttr:$op, Variadic<AnyRankedTensor>:$inputs,
+                       Optional<I32>:$instance,
+                       DenseI64ArrayAttr:$integers, DenseF64ArrayAttr:$floats,
+                       UnitAttr:$random,
+                       DefaultValuedAttr<I32Attr, "0">:$stream,
+                       DefaultValuedAttr<I64Attr, "0">:$elements,
+                       DefaultValuedAttr<I64Attr, "0">:$workspaces,
+                       OptionalAttr<DenseI64ArrayAttr>:$in_place,
+                       DefaultValuedAttr<StrAttr, "\"\"">:$label);
+  let results = (outs Variadic<AnyRankedTensor>:$outputs);
+  let assemblyFormat = [{
+    $op `(` $inputs `)` (`instance` `(` $instance^ `)`)? attr-dict
+    `:` functional-type($inputs, $outputs)
+  }];
+}
+
+def Kern_ViewOp : Kern_Op<"view", [Pure]> {
+  let summary = "the same bytes under another shape";
+  let description = [{
+    Row-major reinterpretation: the result has the operand's element type and
+    its first elements. No instruction comes of it.
+
+    ```mlir
+    %v = kern.view %x : tensor<4x256x64xf32> to tensor<1024x64xf32>
+    ```
+  }];
+  let arguments = (ins AnyRankedTensor:$input);
+  let results = (outs AnyRankedTensor:$result);
+  let assemblyFormat = "$input attr-dict `:` type($input) `to` type($result)";
+  let hasFolder = 1;
+}
+
+//===----------------------------------------------------------------------===//
+// Variables, the host, the step
+//===----------------------------------------------------------------------===//
+
+def Kern_VariableOp : Kern_Op<"variable", [Symbol]> {
+  let summary = "a tensor that lives from step to step";
+  let description = [{
+    `kind` is `parameter`, `gradient`, `optimizer_state`, `state` or `working`.
+    `parameter` names the trained tensor it belongs to and `slot` its place
+    there (`value`, `exp_avg`, ...); `info` carries what the runtime needs
+    of it (initialiser, random key, weight decay, global shape).
+  }];
+  let arguments = (ins SymbolNameAttr:$sym_name, TypeAttr:$type,
+                       StrAttr:$kind, OptionalAttr<StrAttr>:$parameter,
+                       OptionalAttr<StrAttr>:$slot,
+                       OptionalAttr<DictionaryAttr>:$info);
+  let assemblyFormat = "$sym_name `:` $type attr-dict";
+}
+
+def Kern_ReadOp : Kern_Op<"read", [MemoryEffects<[MemRead]>,
+    DeclareOpInterfaceMethods<SymbolUserOpInterface>]> {
+  let summary = "the value of a variable";
+  let description = [{ `%w = kern.read @w : tensor<8x8xf32>` }];
+  let arguments = (ins FlatSymbolRefAttr:$variable);
+  let results = (outs AnyRankedTensor:$result);
+  let assemblyFormat = "$variable attr-dict `:` type($result)";
+}
+
+def Kern_WriteOp : Kern_Op<"write", [MemoryEffects<[MemWrite]>,
+    DeclareOpInterfaceMethods<SymbolUserOpInterface>]> {
+  let summary = "sets a variable";
+  let description = [{ `kern.write %v, @w : tensor<8x8xf32>` }];
+  let arguments = (ins AnyRankedTensor:$value, FlatSymbolRefAttr:$variable);
+  let assemblyFormat = "$value `,` $variable attr-dict `:` type($value)";
+}
+
+def Kern_AccumulateOp : Kern_Op<"accumulate", [MemoryEffects<[MemRead, MemWrite]>,
+    DeclareOpInterfaceMethods<SymbolUserOpInterface>]> {
+  let summary = "adds to a variable, or sets it in the first microbatch";
+  let description = [{
+    `always` adds in the first microbatch too (a second contribution to the
+    same variable). `kern.accumulate %g, @w.grad : tensor<8x8xf32>`
+  }];
+  let arguments = (ins AnyRankedTensor:$value, FlatSymbolRefAttr:$variable,
+                       UnitAttr:$always);
+  let assemblyFormat = "$value `,` $variable attr-dict `:` type($value)";
+}
+
+def Kern_InputOp : Kern_Op<"input", [MemoryEffects<[MemRead]>]> {
+  let summary = "a value from the host";
+  let description = [{ `%lr = kern.input "learning_rate" : tensor<f32>` }];
+  let arguments = (ins StrAttr:$name);
+  let results = (outs AnyRankedTensor:$result);
+  let assemblyFormat = "$name attr-dict `:` type($result)";
+}
+
+def Kern_OutputOp : Kern_Op<"output", [MemoryEffects<[MemWrite]>]> {
+  let summary = "a value for the host";
+  let description = [{ `kern.output %loss, "loss" : tensor<f32>` }];
+  let arguments = (ins AnyRankedTensor:$value, StrAttr:$name);
+  let assemblyFormat = "$value `,` $name attr-dict `:` type($value)";
+}
+
+def Kern_ScheduleOp : Kern_Op<"schedule"> {
+  let summary = "which functions run, in which order";
+  let description = [{
+    `entry` names what the runtime asks for; `actions` are `[function symbol,
+    microbatch, slot]`. A fragment's residuals are passed by position from
+    `forward` (its results after the loss) to `backward` (its arguments), and
+    `slots` copies of them exist.
+  }];
+  let arguments = (ins StrAttr:$entry, ArrayAttr:$actions, I64Attr:$slots,
+                       DictionaryAttr:$program);
+  let assemblyFormat = "$entry attr-dict";
+}
+
+#endif
