@@ -1,0 +1,51 @@
+//===- Gemm.h - Matrix products on the CPU ----------------------*- C++ -*-===//
+//
+// Part of Hocket, under the Apache License v2.0.
+//
+//===----------------------------------------------------------------------===//
+///
+/// \file
+/// The fast version of kernels/reference/Gemm.h: packed panels and cache
+/// blocking after Goto and van de Geijn, "Anatomy of high-performance matrix
+/// multiplication" (2008), with our own microkernels. A and B are f32, bf16 or
+/// f16, also mixed; sums are f32 in a fixed order, so that any number of
+/// workers gives the same bits.
+///
+/// The packed form of op(B) is a row of panels, 32 columns each, zero-padded
+/// to 32 columns and to an even k:
+///   B f32 or f16: f32  [ceil(n / 32)][k + k % 2][32]
+///   B bf16:       bf16 [ceil(n / 32)][(k + k % 2) / 2][32][2], pairs of k
+///
+//===----------------------------------------------------------------------===//
+
+#ifndef HOCKET_KERNELS_CPU_GEMM_H
+#define HOCKET_KERNELS_CPU_GEMM_H
+
+#include "kernels/cpu/Workers.h"
+#include "kernels/reference/Gemm.h"
+
+namespace hocket::kernels {
+
+/// D, bias, auxiliary and residual are each f32, bf16 or f16. residual may be
+/// d; any other overlap of d with an input is an error of the caller.
+[[nodiscard]] KernelError gemm(const GemmArguments &args, Workers &workers);
+
+/// Bytes of the packed form of a [k, n] matrix of `dtype`; the same on every
+/// machine. For 0 <= n, k < 2^31.
+constexpr int64_t packedBytes(DType dtype, int64_t n, int64_t k) {
+  return (n + 31) / 32 * 32 * (k + k % 2) * (dtype == DType::BF16 ? 2 : 4);
+}
+
+struct GemmPackArguments {
+  int64_t n = 0, k = 0;
+  bool transpose = false; ///< b is stored [n, k], else [k, n]
+  ConstView b;
+  void *packed = nullptr; ///< packedBytes(b.dtype, n, k), 64-byte aligned
+};
+
+[[nodiscard]] KernelError gemmPack(const GemmPackArguments &args,
+                                   Workers &workers);
+
+} // namespace hocket::kernels
+
+#endif // HOCKET_KERNELS_CPU_GEMM_H

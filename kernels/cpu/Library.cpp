@@ -1,0 +1,395 @@
+//===- Library.cpp - Hand-written kernels by name -------------------------===//
+//
+// Part of Hocket, under the Apache License v2.0.
+//
+//===----------------------------------------------------------------------===//
+
+#include "kernels/cpu/Library.h"
+
+#include "kernels/cpu/Attention.h"
+#include "kernels/cpu/CrossEntropy.h"
+#include "kernels/cpu/Embedding.h"
+#include "kernels/cpu/Gemm.h"
+#include "kernels/cpu/GlobalNorm.h"
+#include "kernels/cpu/Rope.h"
+
+#include <array>
+#include <initializer_list>
+
+namespace hocket::kernels {
+namespace {
+
+using Integers = std::span<const int64_t>;
+using Floats = std::span<const double>;
+using Bytes = std::span<int64_t>;
+
+/// No buffer may be larger, so that byte counts and offsets never overflow.
+constexpr int64_t kMostBytes = int64_t(1) << 46;
+
+constexpr KernelError kCount = "wrong number of integers";
+constexpr KernelError kFloats = "wrong number of floats";
+constexpr KernelError kDType = "an element type that the op does not take";
+constexpr KernelError kDimension = "a dimension out of range";
+
+bool isFloating(int64_t dtype) { return dtype >= 1 && dtype <= 3; }
+DType typeOf(int64_t code) { return static_cast<DType>(code); }
+bool isFlag(int64_t value) { return value == 0 || value == 1; }
+
+/// Multiplies dimensions and bytes; remembers if any was out of range.
+struct Size {
+  bool bad = false;
+  int64_t operator()(int64_t elementBytes,
+                     std::initializer_list<int64_t> dims) {
+    __int128 product = elementBytes;
+    for (int64_t dim : dims) {
+      if (dim < 0 || dim > INT32_MAX) {
+        bad = true;
+        return 0;
+      }
+      product *= dim;
+      if (product > kMostBytes) {
+        bad = true;
+        return 0;
+      }
+    }
+    return static_cast<int64_t>(product);
+  }
+};
+
+void *at(const LibraryCall &call, size_t i) { return call.buffers[i]; }
+const int32_t *ids(const LibraryCall &call, size_t i) {
+  return static_cast<const int32_t *>(call.buffers[i]);
+}
+View view(const LibraryCall &call, size_t i, DType dtype) {
+  return {call.buffers[i], dtype};
+}
+View f32(const LibraryCall &call, size_t i) {
+  return {call.buffers[i], DType::F32};
+}
+
+//===----------------------------------------------------------------------===//
+// Embedding
+//===----------------------------------------------------------------------===//
+
+KernelError embeddingSizes(Integers n, Floats floats, Bytes bytes) {
+  if (n.size() != 5 || !floats.empty())
+    return n.size() != 5 ? kCount : kFloats;
+  if (!isFloating(n[0]) || !isFloating(n[1]))
+    return kDType;
+  Size size;
+  bytes[0] = size(4, {n[2]});
+  bytes[1] = size(bytesOf(typeOf(n[0])), {n[3], n[4]});
+  bytes[2] = size(bytesOf(typeOf(n[1])), {n[2], n[4]});
+  return size.bad ? kDimension : nullptr;
+}
+
+KernelError runEmbedding(const LibraryCall &call, Workers &workers) {
+  Integers n = call.integers;
+  EmbeddingArguments args{n[2],
+                          n[3],
+                          n[4],
+                          ids(call, 0),
+                          view(call, 1, typeOf(n[0])),
+                          view(call, 2, typeOf(n[1]))};
+  return embedding(args, workers);
+}
+
+KernelError embeddingGradientSizes(Integers n, Floats floats, Bytes bytes) {
+  if (n.size() != 4 || !floats.empty())
+    return n.size() != 4 ? kCount : kFloats;
+  if (!isFloating(n[0]))
+    return kDType;
+  Size size;
+  bytes[0] = size(4, {n[1]});
+  bytes[1] = size(bytesOf(typeOf(n[0])), {n[1], n[3]});
+  bytes[2] = size(4, {n[2], n[3]});
+  return size.bad ? kDimension : nullptr;
+}
+
+KernelError runEmbeddingGradient(const LibraryCall &call, Workers &workers) {
+  Integers n = call.integers;
+  EmbeddingGradientArguments args{n[1],
+                                  n[2],
+                                  n[3],
+                                  ids(call, 0),
+                                  view(call, 1, typeOf(n[0])),
+                                  f32(call, 2),
+                                  call.accumulate != 0};
+  return embeddingGradient(args, workers);
+}
+
+//===----------------------------------------------------------------------===//
+// Rotary positions
+//===----------------------------------------------------------------------===//
+
+KernelError ropeTableSizes(Integers n, Floats floats, Bytes bytes) {
+  if (n.size() != 2)
+    return kCount;
+  Size size;
+  bytes[0] = size(4, {n[0], n[1]});
+  if (size.bad || n[1] % 2)
+    return kDimension;
+  return static_cast<int64_t>(floats.size()) == n[1] / 2 ? nullptr : kFloats;
+}
+
+KernelError runRopeTable(const LibraryCall &call, Workers &workers) {
+  RopeTableArguments args{call.integers[0], call.integers[1],
+                          call.floats.data(), f32(call, 0)};
+  return ropeTable(args, workers);
+}
+
+KernelError ropeSizes(Integers n, Floats floats, Bytes bytes) {
+  if (n.size() != 6 || !floats.empty())
+    return n.size() != 6 ? kCount : kFloats;
+  if (!isFloating(n[0]))
+    return kDType;
+  Size size;
+  bytes[0] = bytes[2] = size(bytesOf(typeOf(n[0])), {n[1], n[2], n[3], n[4]});
+  bytes[1] = size(4, {n[2], n[4]});
+  bool bad = size.bad || n[4] % 2 || n[3] < 1 || !isFlag(n[5]);
+  return bad ? kDimension : nullptr;
+}
+
+KernelError runRope(const LibraryCall &call, Workers &workers) {
+  Integers n = call.integers;
+  RopeArguments args{n[1],         n[2],
+                     n[3],         n[4],
+                     n[5] != 0,    view(call, 0, typeOf(n[0])),
+                     f32(call, 1), view(call, 2, typeOf(n[0]))};
+  return rope(args, workers);
+}
+
+//===----------------------------------------------------------------------===//
+// Attention
+//===----------------------------------------------------------------------===//
+
+/// What forward and backward both check; q, kv and row statistics in bytes.
+KernelError attentionSizes(Integers n, Floats floats,
+                           std::array<int64_t, 3> &sizes) {
+  if (n.size() != 9 || floats.size() != 2)
+    return n.size() != 9 ? kCount : kFloats;
+  if (!isFloating(n[0]))
+    return kDType;
+  int64_t element = bytesOf(typeOf(n[0]));
+  Size size;
+  sizes = {size(element, {n[1], n[2], n[3], n[5]}),
+           size(element, {n[1], n[2], n[4], n[5]}),
+           size(4, {n[1], n[3], n[2]})};
+  // The score tensor exists as a count of random numbers only.
+  size(1, {n[1], n[3], n[2], n[2]});
+  if (size.bad || n[3] < 1 || n[4] < 1 || n[3] % n[4] || n[5] < 8 ||
+      n[5] > 512 || n[5] % 8 || !isFlag(n[6]) || n[7] < 0 || n[8] < 0 ||
+      n[8] > UINT32_MAX)
+    return kDimension;
+  if (!(floats[1] >= 0 && floats[1] < 1))
+    return "dropout must be at least 0 and less than 1";
+  return nullptr;
+}
+
+KernelError attentionForwardSizes(Integers n, Floats floats, Bytes bytes) {
+  std::array<int64_t, 3> size;
+  if (KernelError error = attentionSizes(n, floats, size))
+    return error;
+  bytes[0] = bytes[3] = size[0];
+  bytes[1] = bytes[2] = size[1];
+  bytes[4] = size[2];
+  return nullptr;
+}
+
+KernelError attentionBackwardSizes(Integers n, Floats floats, Bytes bytes) {
+  std::array<int64_t, 3> size;
+  if (KernelError error = attentionSizes(n, floats, size))
+    return error;
+  for (size_t i : {0, 3, 5, 6})
+    bytes[i] = size[0];
+  for (size_t i : {1, 2, 7, 8})
+    bytes[i] = size[1];
+  bytes[4] = bytes[9] = size[2];
+  return nullptr;
+}
+
+AttentionShape attentionShape(const LibraryCall &call) {
+  Integers n = call.integers;
+  AttentionShape shape;
+  shape.batch = n[1], shape.sequence = n[2], shape.heads = n[3];
+  shape.kvHeads = n[4], shape.headDim = n[5];
+  shape.causal = n[6] != 0, shape.window = n[7];
+  shape.scale = static_cast<float>(call.floats[0]);
+  shape.dropout = static_cast<float>(call.floats[1]);
+  shape.random = {static_cast<uint64_t>(call.scalars[0]),
+                  static_cast<uint32_t>(n[8]),
+                  static_cast<uint32_t>(call.scalars[1])};
+  shape.elementBase = call.scalars[2];
+  return shape;
+}
+
+KernelError runAttentionForward(const LibraryCall &call, Workers &workers) {
+  DType t = typeOf(call.integers[0]);
+  AttentionForwardArguments args{attentionShape(call), view(call, 0, t),
+                                 view(call, 1, t),     view(call, 2, t),
+                                 view(call, 3, t),     f32(call, 4)};
+  return attentionForward(args, workers);
+}
+
+KernelError runAttentionBackward(const LibraryCall &call, Workers &workers) {
+  DType t = typeOf(call.integers[0]);
+  AttentionBackwardArguments args{
+      attentionShape(call), view(call, 0, t), view(call, 1, t),
+      view(call, 2, t),     view(call, 3, t), f32(call, 4),
+      view(call, 5, t),     view(call, 6, t), view(call, 7, t),
+      view(call, 8, t),     f32(call, 9)};
+  return attentionBackward(args, workers);
+}
+
+//===----------------------------------------------------------------------===//
+// Cross-entropy
+//===----------------------------------------------------------------------===//
+
+KernelError crossEntropySizes(Integers n, Floats floats, int64_t &logits,
+                              int64_t &rows) {
+  if (n.size() != 4 || !floats.empty())
+    return n.size() != 4 ? kCount : kFloats;
+  if (!isFloating(n[0]))
+    return kDType;
+  Size size;
+  logits = size(bytesOf(typeOf(n[0])), {n[1], n[2]});
+  rows = size(4, {n[1]});
+  return size.bad || n[3] < 1 || n[3] > n[2] ? kDimension : nullptr;
+}
+
+KernelError crossEntropyForwardSizes(Integers n, Floats floats, Bytes bytes) {
+  bytes[2] = 4;
+  KernelError error = crossEntropySizes(n, floats, bytes[0], bytes[1]);
+  bytes[3] = bytes[1];
+  return error;
+}
+
+KernelError crossEntropyBackwardSizes(Integers n, Floats floats, Bytes bytes) {
+  bytes[3] = 4;
+  KernelError error = crossEntropySizes(n, floats, bytes[0], bytes[1]);
+  bytes[2] = bytes[1];
+  bytes[4] = bytes[0];
+  return error;
+}
+
+KernelError runCrossEntropyForward(const LibraryCall &call, Workers &workers) {
+  Integers n = call.integers;
+  CrossEntropyForwardArguments args{
+      n[1],         n[2],         n[3],        view(call, 0, typeOf(n[0])),
+      ids(call, 1), f32(call, 2), f32(call, 3)};
+  return crossEntropyForward(args, workers);
+}
+
+KernelError runCrossEntropyBackward(const LibraryCall &call, Workers &workers) {
+  Integers n = call.integers;
+  CrossEntropyBackwardArguments args{
+      n[1],         n[2],         n[3],         view(call, 0, typeOf(n[0])),
+      ids(call, 1), f32(call, 2), f32(call, 3), view(call, 4, typeOf(n[0]))};
+  return crossEntropyBackward(args, workers);
+}
+
+//===----------------------------------------------------------------------===//
+// Global norm
+//===----------------------------------------------------------------------===//
+
+constexpr int kMostTensors = 1 << 16;
+
+KernelError globalNormSizes(Integers n, Floats floats, Bytes bytes) {
+  if (n.size() != (bytes.size() - 2) * 2 || !floats.empty())
+    return floats.empty() ? kCount : kFloats;
+  bytes[0] = bytes[1] = 4;
+  for (size_t i = 2; i < bytes.size(); ++i) {
+    int64_t dtype = n[2 * i - 4], count = n[2 * i - 3];
+    if (!isFloating(dtype))
+      return kDType;
+    if (count < 0 || count > kMostBytes / 4)
+      return kDimension;
+    bytes[i] = count * bytesOf(typeOf(dtype));
+  }
+  return nullptr;
+}
+
+KernelError runGlobalNorm(const LibraryCall &call, Workers &workers) {
+  size_t count = call.buffers.size() - 2;
+  std::unique_ptr<GlobalNormArguments::Tensor[]> tensors(
+      new GlobalNormArguments::Tensor[count]);
+  for (size_t i = 0; i < count; ++i)
+    tensors[i] = {view(call, i + 2, typeOf(call.integers[2 * i])),
+                  call.integers[2 * i + 1]};
+  GlobalNormArguments args{{tensors.get(), count}, f32(call, 0), f32(call, 1)};
+  return globalNorm(args, workers);
+}
+
+//===----------------------------------------------------------------------===//
+// Packing
+//===----------------------------------------------------------------------===//
+
+KernelError gemmPackSizes(Integers n, Floats floats, Bytes bytes) {
+  if (n.size() != 4 || !floats.empty())
+    return n.size() != 4 ? kCount : kFloats;
+  if (!isFloating(n[0]))
+    return kDType;
+  Size size;
+  bytes[0] = size(bytesOf(typeOf(n[0])), {n[1], n[2]});
+  if (size.bad || !isFlag(n[3]))
+    return kDimension;
+  bytes[1] = packedBytes(typeOf(n[0]), n[1], n[2]);
+  return nullptr;
+}
+
+KernelError runGemmPack(const LibraryCall &call, Workers &workers) {
+  Integers n = call.integers;
+  GemmPackArguments args{n[1], n[2], n[3] != 0, view(call, 0, typeOf(n[0])),
+                         at(call, 1)};
+  return gemmPack(args, workers);
+}
+
+//===----------------------------------------------------------------------===//
+// The table
+//===----------------------------------------------------------------------===//
+
+// name, run, least and most buffers, scalars, written buffers, accumulates,
+// sizes
+constexpr LibraryOp table[] = {
+    {"embedding", runEmbedding, 3, 3, 0, 0b100, false, embeddingSizes},
+    {"embedding_gradient", runEmbeddingGradient, 3, 3, 0, 0b100, true,
+     embeddingGradientSizes},
+    {"rope_table", runRopeTable, 1, 1, 0, 0b1, false, ropeTableSizes},
+    {"rope", runRope, 3, 3, 0, 0b100, false, ropeSizes},
+    {"attention_forward", runAttentionForward, 5, 5, 3, 0b11000, false,
+     attentionForwardSizes},
+    {"attention_backward", runAttentionBackward, 10, 10, 3, 0b1111000000, false,
+     attentionBackwardSizes},
+    {"cross_entropy_forward", runCrossEntropyForward, 4, 4, 0, 0b1100, false,
+     crossEntropyForwardSizes},
+    {"cross_entropy_backward", runCrossEntropyBackward, 5, 5, 0, 0b10000, false,
+     crossEntropyBackwardSizes},
+    {"global_norm", runGlobalNorm, 2, 2 + kMostTensors, 0, 0b11, false,
+     globalNormSizes},
+    {"gemm_pack", runGemmPack, 2, 2, 0, 0b10, false, gemmPackSizes},
+};
+
+} // namespace
+
+std::span<const LibraryOp> libraryOps() { return table; }
+
+const LibraryOp *findLibraryOp(std::string_view name) {
+  for (const LibraryOp &op : table)
+    if (op.name == name)
+      return &op;
+  return nullptr;
+}
+
+KernelError requiredBytes(const LibraryOp &op,
+                          std::span<const int64_t> integers,
+                          std::span<const double> floats, size_t scalars,
+                          std::span<int64_t> bytes) {
+  if (bytes.size() < static_cast<size_t>(op.minBuffers) ||
+      bytes.size() > static_cast<size_t>(op.maxBuffers))
+    return "wrong number of buffers";
+  if (scalars != static_cast<size_t>(op.scalars))
+    return "wrong number of scalars";
+  return op.sizes(integers, floats, bytes);
+}
+
+} // namespace hocket::kernels

@@ -1,0 +1,104 @@
+//===- Library.h - Hand-written kernels by name -----------------*- C++ -*-===//
+//
+// Part of Hocket, under the Apache License v2.0.
+//
+//===----------------------------------------------------------------------===//
+///
+/// \file
+/// The kernels of this folder by name, as a compiled program calls them: flat
+/// lists of buffers and numbers. `dtype` integers are those of DType. All
+/// tensors are dense and row-major; [..] is a shape; "out" marks what is
+/// written. Dimensions are at least 0 (headDim, heads: at least 1).
+///
+/// embedding           buffers: ids i32[T], table[V, H], out[T, H] (out)
+///                     integers: table dtype, out dtype, T, V, H
+/// embedding_gradient  buffers: ids i32[T], dy[T, H], dtable f32[V, H] (out)
+///                     integers: dy dtype, T, V, H; accumulates
+/// rope_table          buffers: table f32[S, d/2, 2] (out)
+///                     integers: S, d; floats: d/2 radians per position
+/// rope                buffers: x[B, S, n, d], table f32[S, d/2, 2],
+///                     y[B, S, n, d] (out; may be x)
+///                     integers: dtype, B, S, n, d, inverse (0 or 1)
+/// attention_forward   buffers: q[B, S, n, d], k[B, S, g, d], v[B, S, g, d],
+///                     o[B, S, n, d] (out), lse f32[B, n, S] (out)
+///                     integers: dtype, B, S, n, g, d, causal (0 or 1),
+///                     window (0: none), random stream
+///                     floats: scale, dropout p; scalars: seed, step,
+///                     element base
+/// attention_backward  buffers: q, k, v, o, lse, do[B, S, n, d],
+///                     dq, dk, dv (out; as q, k, v), delta f32[B, n, S] (out:
+///                     workspace)
+///                     integers, floats, scalars: as attention_forward
+/// cross_entropy_forward   buffers: logits[T, V], labels i32[T],
+///                     loss f32[1] (out), lse f32[T] (out)
+///                     integers: dtype, T, V, valid_vocab
+/// cross_entropy_backward  buffers: logits[T, V], labels i32[T], lse f32[T],
+///                     dloss f32[1], dlogits[T, V] (out; may be logits)
+///                     integers: dtype, T, V, valid_vocab
+/// global_norm         buffers: norm f32[1] (out), found_nonfinite f32[1]
+///                     (out), N tensors
+///                     integers: dtype and element count of each tensor
+/// gemm_pack           buffers: b[n, k] if transposed else [k, n],
+///                     packed u8[packedBytes(dtype, n, k)] (out)
+///                     integers: dtype, n, k, transposed (0 or 1)
+///
+//===----------------------------------------------------------------------===//
+
+#ifndef HOCKET_KERNELS_CPU_LIBRARY_H
+#define HOCKET_KERNELS_CPU_LIBRARY_H
+
+#include "kernels/cpu/Workers.h"
+#include "kernels/reference/Element.h"
+
+#include <span>
+#include <string_view>
+
+namespace hocket::kernels {
+
+/// One call. Buffers are 64-byte aligned.
+struct LibraryCall {
+  std::span<void *const> buffers;
+  std::span<const int64_t> integers;
+  std::span<const double> floats;
+  std::span<const int64_t> scalars; ///< values of the step, known at the call
+  int accumulate = 0; ///< 1: add to the result (where the op accumulates)
+};
+
+/// Runs a call that passed requiredBytes(). An error is one of the data (an id
+/// outside the vocabulary) or of the machine.
+using LibraryFn = KernelError (*)(const LibraryCall &, Workers &);
+
+struct LibraryOp {
+  std::string_view name;
+  LibraryFn run;
+  int minBuffers, maxBuffers;
+  int scalars;      ///< exactly
+  uint64_t writes;  ///< bit i: buffer i is written
+  bool accumulates; ///< heeds LibraryCall::accumulate
+  /// Checks the number and the values of integers and floats; the use of
+  /// requiredBytes().
+  KernelError (*sizes)(std::span<const int64_t> integers,
+                       std::span<const double> floats,
+                       std::span<int64_t> bytes);
+};
+
+/// The op called `name`, or null.
+const LibraryOp *findLibraryOp(std::string_view name);
+
+/// All ops, in the order above.
+std::span<const LibraryOp> libraryOps();
+
+/// Checks a call before it is made: the counts of buffers (bytes.size()),
+/// integers, floats and scalars, every dimension and every dtype, and that no
+/// size overflows. Fills bytes[i] with what buffer i must at least have. An
+/// executor that has checked this, and that buffers are as large, may run the
+/// op on any data.
+[[nodiscard]] KernelError requiredBytes(const LibraryOp &op,
+                                        std::span<const int64_t> integers,
+                                        std::span<const double> floats,
+                                        size_t scalars,
+                                        std::span<int64_t> bytes);
+
+} // namespace hocket::kernels
+
+#endif // HOCKET_KERNELS_CPU_LIBRARY_H

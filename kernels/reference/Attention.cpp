@@ -1,0 +1,128 @@
+//===- Attention.cpp - Scaled dot-product attention -----------------------===//
+//
+// Part of Hocket, under the Apache License v2.0.
+//
+//===----------------------------------------------------------------------===//
+
+#include "kernels/reference/Attention.h"
+
+#include <cmath>
+#include <limits>
+#include <vector>
+
+namespace hocket::kernels {
+namespace {
+
+/// Where the rows of one query and of its keys start.
+struct Row {
+  const AttentionShape &s;
+  int64_t b, h, i;
+
+  int64_t query() const {
+    return ((b * s.sequence + i) * s.heads + h) * s.headDim;
+  }
+  int64_t key(int64_t j) const {
+    int64_t g = h / (s.heads / s.kvHeads);
+    return ((b * s.sequence + j) * s.kvHeads + g) * s.headDim;
+  }
+  int64_t statistic() const { return (b * s.heads + h) * s.sequence + i; }
+  double mask(int64_t j) const {
+    if (s.dropout <= 0)
+      return 1;
+    int64_t element = s.elementBase + statistic() * s.sequence + j;
+    bool kept = randomWord(s.random, element) >= dropoutThreshold(s.dropout);
+    return kept ? 1 / (1 - static_cast<double>(s.dropout)) : 0;
+  }
+};
+
+template <typename Fn> void forEachRow(const AttentionShape &s, Fn fn) {
+  for (int64_t b = 0; b < s.batch; ++b)
+    for (int64_t h = 0; h < s.heads; ++h)
+      for (int64_t i = 0; i < s.sequence; ++i)
+        fn(Row{s, b, h, i});
+}
+
+double dot(ConstView a, int64_t i, ConstView b, int64_t j, int64_t n) {
+  double sum = 0;
+  for (int64_t c = 0; c < n; ++c)
+    sum += load(a, i + c) * load(b, j + c);
+  return sum;
+}
+
+/// y[at + c] += factor * x[from + c].
+void add(View y, int64_t at, double factor, ConstView x, int64_t from,
+         int64_t n) {
+  for (int64_t c = 0; c < n; ++c)
+    store(y, at + c, load(y, at + c) + factor * load(x, from + c));
+}
+
+void clear(View y, int64_t n) {
+  for (int64_t i = 0; i < n; ++i)
+    store(y, i, 0);
+}
+
+/// Sums in double whatever the type of the result.
+struct Accumulator {
+  std::vector<double> sums;
+  View result;
+  Accumulator(View result, int64_t n) : sums(n), result(result) {}
+  operator View() { return {sums.data(), DType::F64}; }
+  ~Accumulator() {
+    for (size_t i = 0; i < sums.size(); ++i)
+      store(result, static_cast<int64_t>(i), sums[i]);
+  }
+};
+
+} // namespace
+
+KernelError reference::attentionForward(const AttentionForwardArguments &args) {
+  const AttentionShape &s = args.shape;
+  Accumulator o(args.o, s.batch * s.sequence * s.heads * s.headDim);
+  std::vector<double> scores(s.sequence);
+  forEachRow(s, [&](Row row) {
+    double largest = -std::numeric_limits<double>::infinity(), sum = 0;
+    int64_t first = firstKey(s, row.i), last = lastKey(s, row.i);
+    for (int64_t j = first; j < last; ++j) {
+      scores[j] = static_cast<double>(s.scale) *
+                  dot(args.q, row.query(), args.k, row.key(j), s.headDim);
+      largest = std::max(largest, scores[j]);
+    }
+    for (int64_t j = first; j < last; ++j)
+      sum += std::exp(scores[j] - largest);
+    double lse = largest + std::log(sum);
+    for (int64_t j = first; j < last; ++j)
+      add(o, row.query(), row.mask(j) * std::exp(scores[j] - lse), args.v,
+          row.key(j), s.headDim);
+    store(args.lse, row.statistic(), lse);
+  });
+  return nullptr;
+}
+
+KernelError
+reference::attentionBackward(const AttentionBackwardArguments &args) {
+  const AttentionShape &s = args.shape;
+  int64_t tokens = s.batch * s.sequence;
+  Accumulator dq(args.dq, tokens * s.heads * s.headDim);
+  Accumulator dk(args.dk, tokens * s.kvHeads * s.headDim);
+  Accumulator dv(args.dv, tokens * s.kvHeads * s.headDim);
+  clear(args.delta, s.batch * s.heads * s.sequence);
+  double scale = s.scale;
+  forEachRow(s, [&](Row row) {
+    double lse = load(args.lse, row.statistic());
+    double delta = dot(args.dO, row.query(), args.o, row.query(), s.headDim);
+    store(args.delta, row.statistic(), delta);
+    for (int64_t j = firstKey(s, row.i); j < lastKey(s, row.i); ++j) {
+      int64_t key = row.key(j);
+      double score = scale * dot(args.q, row.query(), args.k, key, s.headDim);
+      double p = std::exp(score - lse), mask = row.mask(j);
+      double dp = mask * dot(args.dO, row.query(), args.v, key, s.headDim);
+      double ds = p * (dp - delta);
+      add(dq, row.query(), scale * ds, args.k, key, s.headDim);
+      add(dk, key, scale * ds, args.q, row.query(), s.headDim);
+      add(dv, key, mask * p, args.dO, row.query(), s.headDim);
+    }
+  });
+  return nullptr;
+}
+
+} // namespace hocket::kernels

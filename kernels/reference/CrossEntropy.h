@@ -1,0 +1,58 @@
+//===- CrossEntropy.h - Softmax cross-entropy -------------------*- C++ -*-===//
+//
+// Part of Hocket, under the Apache License v2.0.
+//
+//===----------------------------------------------------------------------===//
+///
+/// \file
+/// Mean cross-entropy of `tokens` rows of logits. Columns from validVocab on
+/// are padding: they count as -infinity and get gradient 0. Rows whose label
+/// is -1 are ignored; with no other row the loss and all gradients are 0.
+///   lse[t] = log sum_{c < validVocab} exp(logits[t, c])
+///   loss   = mean over labels[t] >= 0 of lse[t] - logits[t, labels[t]]
+///   dlogits[t, c] = dloss / count * (exp(logits[t, c] - lse[t]) - [c ==
+///   label])
+///
+//===----------------------------------------------------------------------===//
+
+#ifndef HOCKET_KERNELS_REFERENCE_CROSSENTROPY_H
+#define HOCKET_KERNELS_REFERENCE_CROSSENTROPY_H
+
+#include "kernels/reference/Element.h"
+
+namespace hocket::kernels {
+
+struct CrossEntropyForwardArguments {
+  int64_t tokens = 0, vocab = 0, validVocab = 0; ///< 0 < validVocab <= vocab
+  ConstView logits;                              ///< [tokens, vocab]
+  const int32_t *labels = nullptr; ///< [tokens], in [-1, validVocab)
+  View loss;                       ///< [1]; cpu: f32
+  View lse;                        ///< [tokens]; cpu: f32
+};
+
+struct CrossEntropyBackwardArguments {
+  int64_t tokens = 0, vocab = 0, validVocab = 0;
+  ConstView logits;                ///< [tokens, vocab]
+  const int32_t *labels = nullptr; ///< [tokens], in [-1, validVocab)
+  ConstView lse;                   ///< [tokens]; cpu: f32
+  ConstView dloss;                 ///< [1]; cpu: f32
+  View dlogits; ///< [tokens, vocab], of logits' type; may be logits itself
+};
+
+/// Null, or that a label is outside [-1, validVocab).
+[[nodiscard]] KernelError checkLabels(const int32_t *labels, int64_t tokens,
+                                      int64_t validVocab);
+
+/// How many labels are not -1.
+int64_t countLabels(const int32_t *labels, int64_t tokens);
+
+namespace reference {
+[[nodiscard]] KernelError
+crossEntropyForward(const CrossEntropyForwardArguments &args);
+[[nodiscard]] KernelError
+crossEntropyBackward(const CrossEntropyBackwardArguments &args);
+} // namespace reference
+
+} // namespace hocket::kernels
+
+#endif // HOCKET_KERNELS_REFERENCE_CROSSENTROPY_H

@@ -1,0 +1,69 @@
+//===- Gemm.cpp - Matrix product with a fused epilogue --------------------===//
+//
+// Part of Hocket, under the Apache License v2.0.
+//
+//===----------------------------------------------------------------------===//
+
+#include "kernels/reference/Gemm.h"
+
+#include <cmath>
+#include <utility>
+
+namespace hocket::kernels {
+
+bool parseEpilogue(std::string_view name, Epilogue &epilogue) {
+  static constexpr std::pair<std::string_view, Epilogue> names[] = {
+      {"", Epilogue::None},       {"none", Epilogue::None},
+      {"gelu", Epilogue::Gelu},   {"gelu_tanh", Epilogue::GeluTanh},
+      {"silu", Epilogue::Silu},   {"relu", Epilogue::Relu},
+      {"relu2", Epilogue::Relu2},
+  };
+  for (auto [known, value] : names)
+    if (known == name) {
+      epilogue = value;
+      return true;
+    }
+  return false;
+}
+
+double reference::activate(Epilogue epilogue, double x) {
+  switch (epilogue) {
+  case Epilogue::None:
+    return x;
+  case Epilogue::Gelu:
+    return 0.5 * x * (1 + std::erf(x * 0.70710678118654752440));
+  case Epilogue::GeluTanh:
+    return 0.5 * x *
+           (1 + std::tanh(0.79788456080286535588 * (x + 0.044715 * x * x * x)));
+  case Epilogue::Silu:
+    return x / (1 + std::exp(-x));
+  case Epilogue::Relu:
+    return x > 0 ? x : 0;
+  case Epilogue::Relu2:
+    return x > 0 ? x * x : 0;
+  }
+  return x;
+}
+
+KernelError reference::gemm(const GemmArguments &args) {
+  if (args.packedB)
+    return "gemm: the reference reads an unpacked B only";
+  for (int64_t i = 0; i < args.m; ++i)
+    for (int64_t j = 0; j < args.n; ++j) {
+      double sum = 0;
+      for (int64_t p = 0; p < args.k; ++p)
+        sum += load(args.a, args.transposeA ? p * args.m + i : i * args.k + p) *
+               load(args.b, args.transposeB ? j * args.k + p : p * args.n + j);
+      int64_t at = i * args.n + j;
+      double v = static_cast<double>(args.alpha) * sum;
+      v += args.accumulate ? load(args.d, at) : 0;
+      v += args.bias ? load(args.bias, j) : 0;
+      double residual = args.residual ? load(args.residual, at) : 0;
+      if (args.auxiliary)
+        store(args.auxiliary, at, v);
+      store(args.d, at, activate(args.epilogue, v) + residual);
+    }
+  return nullptr;
+}
+
+} // namespace hocket::kernels

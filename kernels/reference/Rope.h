@@ -1,0 +1,46 @@
+//===- Rope.h - Rotary position embedding -----------------------*- C++ -*-===//
+//
+// Part of Hocket, under the Apache License v2.0.
+//
+//===----------------------------------------------------------------------===//
+///
+/// \file
+/// Rotary position embedding (Su et al., "RoFormer", 2021) in the rotate-half
+/// convention of Hugging Face's Llama: element i of the first half of a head
+/// is paired with element i of its second half, and the pair is turned by
+/// angle s * frequency[i] at position s:
+///   y[i]       = x[i] cos - x[i + d/2] sin
+///   y[i + d/2] = x[i + d/2] cos + x[i] sin
+/// The gradient turns the other way (`inverse`).
+///
+//===----------------------------------------------------------------------===//
+
+#ifndef HOCKET_KERNELS_REFERENCE_ROPE_H
+#define HOCKET_KERNELS_REFERENCE_ROPE_H
+
+#include "kernels/reference/Element.h"
+
+namespace hocket::kernels {
+
+struct RopeTableArguments {
+  int64_t sequence = 0, headDim = 0;   ///< headDim is even
+  const double *frequencies = nullptr; ///< [headDim / 2], radians per position
+  View table;                          ///< [sequence, headDim / 2, (cos, sin)]
+};
+
+struct RopeArguments {
+  int64_t batch = 0, sequence = 0, heads = 0, headDim = 0;
+  bool inverse = false;
+  ConstView x;     ///< [batch, sequence, heads, headDim]
+  ConstView table; ///< [sequence, headDim / 2, 2]; cpu: f32
+  View y;          ///< as x; may be x itself
+};
+
+namespace reference {
+[[nodiscard]] KernelError ropeTable(const RopeTableArguments &args);
+[[nodiscard]] KernelError rope(const RopeArguments &args);
+} // namespace reference
+
+} // namespace hocket::kernels
+
+#endif // HOCKET_KERNELS_REFERENCE_ROPE_H
