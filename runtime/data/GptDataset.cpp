@@ -1,0 +1,98 @@
+//===- GptDataset.cpp - Samples of one token file -------------------------===//
+//
+// Part of Hocket, under the Apache License v2.0.
+//
+//===----------------------------------------------------------------------===//
+
+#include "runtime/data/GptDataset.h"
+
+#include <algorithm>
+
+using namespace hocket;
+using namespace hocket::data;
+
+Status SampleSource::checkSample(uint64_t sample) const {
+  if (sample < size())
+    return okStatus();
+  return invalidArgument("sample " + std::to_string(sample) +
+                         " does not exist; there are " +
+                         std::to_string(size()) + " samples");
+}
+
+static Status checkOptions(const GptDatasetOptions &options) {
+  if (options.seed > 0xffffffffu)
+    return invalidArgument("expected a data seed below 4294967296, found " +
+                           std::to_string(options.seed));
+  if (options.vocabularySize == 0 || options.vocabularySize > 1ull << 31)
+    return invalidArgument(
+        "expected a vocabulary of 1 to 2147483648 entries, found " +
+        std::to_string(options.vocabularySize));
+  return okStatus();
+}
+
+StatusOr<std::unique_ptr<GptDataset>>
+GptDataset::create(std::shared_ptr<const IndexedDataset> file,
+                   const GptDatasetOptions &options, Split split,
+                   uint64_t samples) {
+  HOCKET_RETURN_IF_ERROR(checkOptions(options));
+  HOCKET_ASSIGN_OR_RETURN(
+      SplitBounds bounds,
+      parseSplitBounds(options.splitWeights, file->sequences()));
+  SampleIndexRequest request;
+  request.lengths = file->lengths();
+  request.begin = bounds[size_t(split)];
+  request.end = bounds[size_t(split) + 1];
+  request.samples = samples;
+  request.sequenceLength = options.sequenceLength;
+  request.seed = uint32_t(options.seed);
+  auto index = buildSampleIndex(request);
+  if (!index.ok())
+    return index.status().withContext(
+        file->prefix() + ": split " + std::string(splitName(split)) + " (" +
+        std::to_string(request.end - request.begin) + " of " +
+        std::to_string(file->sequences()) + " sequences)");
+  return std::unique_ptr<GptDataset>(
+      new GptDataset(std::move(file), options, *std::move(index)));
+}
+
+template <typename Visit>
+Status GptDataset::visitPieces(uint64_t sample, Visit visit) const {
+  HOCKET_RETURN_IF_ERROR(checkSample(sample));
+  SampleStart start = index.starts[index.shuffle[sample]];
+  uint64_t position = start.position, offset = start.offset;
+  for (uint64_t missing = options.sequenceLength + 1; missing;) {
+    auto sequence = uint64_t(index.documents[position]);
+    uint64_t rest = uint64_t(file->lengths()[sequence]) - offset;
+    uint64_t length = std::min(missing, rest);
+    if (length)
+      HOCKET_RETURN_IF_ERROR(visit(sequence, offset, length));
+    missing -= length;
+    offset = 0;
+    ++position;
+  }
+  return okStatus();
+}
+
+Status GptDataset::read(uint64_t sample, std::span<int32_t> tokens) const {
+  if (tokens.size() != options.sequenceLength + 1)
+    return internalError("a sample needs room for " +
+                         std::to_string(options.sequenceLength + 1) +
+                         " tokens, not " + std::to_string(tokens.size()));
+  return visitPieces(
+      sample, [&](uint64_t sequence, uint64_t offset, uint64_t length) {
+        Status status = file->read(sequence, offset, options.vocabularySize,
+                                   tokens.first(length));
+        tokens = tokens.subspan(length);
+        return status;
+      });
+}
+
+StatusOr<std::vector<SamplePiece>> GptDataset::pieces(uint64_t sample) const {
+  std::vector<SamplePiece> result;
+  HOCKET_RETURN_IF_ERROR(visitPieces(
+      sample, [&](uint64_t sequence, uint64_t offset, uint64_t length) {
+        result.push_back({file->prefix(), sequence, offset, length});
+        return okStatus();
+      }));
+  return result;
+}

@@ -1,0 +1,219 @@
+//===- IndexedDataset.cpp - Megatron's token files ------------------------===//
+//
+// Part of Hocket, under the Apache License v2.0.
+//
+//===----------------------------------------------------------------------===//
+
+#include "runtime/data/IndexedDataset.h"
+
+#include "runtime/base/CheckedMath.h"
+
+#include <cstring>
+
+using namespace hocket;
+using namespace hocket::data;
+
+static constexpr uint64_t headerBytes = 34;
+
+/// Reads a little-endian value that need not be aligned.
+template <typename T> static T load(const uint8_t *at) {
+  T value;
+  std::memcpy(&value, at, sizeof(T));
+  return value;
+}
+
+//===----------------------------------------------------------------------===//
+// Token types
+//===----------------------------------------------------------------------===//
+
+uint64_t data::tokenBytes(TokenType type) {
+  switch (type) {
+  case TokenType::U8:
+  case TokenType::I8:
+    return 1;
+  case TokenType::I16:
+  case TokenType::U16:
+    return 2;
+  case TokenType::I32:
+    return 4;
+  case TokenType::I64:
+    return 8;
+  }
+  return 0;
+}
+
+const char *data::tokenTypeName(TokenType type) {
+  constexpr const char *names[] = {"",    "u8",  "i8",  "i16", "i32",
+                                   "i64", "f64", "f32", "u16"};
+  return names[size_t(type)];
+}
+
+TokenType data::tokenTypeFor(uint64_t vocabularySize) {
+  return vocabularySize < 65500 ? TokenType::U16 : TokenType::I32;
+}
+
+//===----------------------------------------------------------------------===//
+// Checks
+//===----------------------------------------------------------------------===//
+
+Status IndexedDataset::corrupt(const std::string &what) const {
+  return dataLoss(filePrefix + ".idx: " + what);
+}
+
+Status IndexedDataset::parseHeader() {
+  constexpr char magic[9] = {'M', 'M', 'I', 'D', 'I', 'D', 'X', 0, 0};
+  if (index.size() < headerBytes)
+    return corrupt("expected a header of 34 bytes, the file has " +
+                   std::to_string(index.size()));
+  if (std::memcmp(index.data(), magic, sizeof(magic)) != 0)
+    return corrupt("not a Megatron index: it does not start with MMIDIDX");
+  if (auto version = load<uint64_t>(index.data() + 9); version != 1)
+    return corrupt("expected version 1, found " + std::to_string(version));
+  uint8_t code = index.data()[17];
+  if (code < 1 || code > 8)
+    return corrupt("expected a token type from 1 to 8, found " +
+                   std::to_string(code));
+  if (code == 6 || code == 7)
+    return corrupt("the file holds floating-point numbers, not tokens");
+  type = TokenType(code);
+  return okStatus();
+}
+
+Status IndexedDataset::parseSequences() {
+  auto sequences = load<uint64_t>(index.data() + 18);
+  auto bounds = load<uint64_t>(index.data() + 26);
+  auto forSequences = checkedMultiply(sequences, 12);
+  auto forDocuments = checkedMultiply(bounds, 8);
+  auto body = forSequences && forDocuments
+                  ? checkedAdd(*forSequences, *forDocuments)
+                  : std::nullopt;
+  if (!body || *body > index.size() - headerBytes)
+    return corrupt(std::to_string(sequences) + " sequences and " +
+                   std::to_string(bounds) +
+                   " document bounds do not fit in the file's " +
+                   std::to_string(index.size()) + " bytes");
+  if (bounds == 0)
+    return corrupt("expected at least one document bound, found none");
+  documentCount = bounds - 1;
+  offsetsBegin = index.data() + headerBytes + 4 * sequences;
+  documentsBegin = offsetsBegin + 8 * sequences;
+  sequenceLengths.resize(sequences);
+  if (sequences)
+    std::memcpy(sequenceLengths.data(), index.data() + headerBytes,
+                4 * sequences);
+  int64_t previous = 0;
+  for (uint64_t i = 0; i < sequences; ++i) {
+    auto place = [&] { return "sequence " + std::to_string(i) + ": "; };
+    auto offset = load<int64_t>(offsetsBegin + 8 * i);
+    if (sequenceLengths[i] < 0)
+      return corrupt(place() + "its length is negative, " +
+                     std::to_string(sequenceLengths[i]));
+    if (offset < previous)
+      return corrupt(place() + "it begins at byte " + std::to_string(offset) +
+                     ", before byte " + std::to_string(previous) +
+                     " where the last one begins");
+    uint64_t bytes = uint64_t(sequenceLengths[i]) * tokenBytes(type);
+    if (!rangeInside(uint64_t(offset), bytes, bin.size()))
+      return corrupt(place() + std::to_string(bytes) + " bytes at byte " +
+                     std::to_string(offset) + " pass the end of " + filePrefix +
+                     ".bin, which has " + std::to_string(bin.size()));
+    previous = offset;
+    tokenCount += uint64_t(sequenceLengths[i]);
+  }
+  return okStatus();
+}
+
+Status IndexedDataset::parseDocuments() const {
+  int64_t previous = 0;
+  for (uint64_t i = 0; i <= documentCount; ++i) {
+    auto start = load<int64_t>(documentsBegin + 8 * i);
+    if (i == 0 && start != 0)
+      return corrupt("document 0 must begin at sequence 0, not at " +
+                     std::to_string(start));
+    if (start < previous)
+      return corrupt("document " + std::to_string(i) +
+                     ": it begins at sequence " + std::to_string(start) +
+                     ", before sequence " + std::to_string(previous) +
+                     " where the last one begins");
+    previous = start;
+  }
+  if (uint64_t(previous) != sequences())
+    return corrupt("the last document ends at sequence " +
+                   std::to_string(previous) + ", the file has " +
+                   std::to_string(sequences()));
+  return okStatus();
+}
+
+//===----------------------------------------------------------------------===//
+// Access
+//===----------------------------------------------------------------------===//
+
+StatusOr<IndexedDataset> IndexedDataset::open(const std::string &prefix) {
+  IndexedDataset dataset;
+  dataset.filePrefix = prefix;
+  HOCKET_ASSIGN_OR_RETURN(dataset.index, MappedFile::open(prefix + ".idx"));
+  HOCKET_ASSIGN_OR_RETURN(dataset.bin, MappedFile::open(prefix + ".bin"));
+  HOCKET_RETURN_IF_ERROR(dataset.parseHeader());
+  HOCKET_RETURN_IF_ERROR(dataset.parseSequences());
+  HOCKET_RETURN_IF_ERROR(dataset.parseDocuments());
+  return dataset;
+}
+
+uint64_t IndexedDataset::byteOffset(uint64_t sequence) const {
+  return uint64_t(load<int64_t>(offsetsBegin + 8 * sequence));
+}
+
+uint64_t IndexedDataset::documentStart(uint64_t document) const {
+  return uint64_t(load<int64_t>(documentsBegin + 8 * document));
+}
+
+/// Widens tokens to 32 bits; returns the position of the first that is not in
+/// [0, limit), or out.size().
+template <typename T>
+static size_t widen(const uint8_t *from, uint64_t limit,
+                    std::span<int32_t> out) {
+  for (size_t i = 0; i < out.size(); ++i) {
+    // A negative token becomes a huge one.
+    auto token = uint64_t(int64_t(load<T>(from + i * sizeof(T))));
+    if (token >= limit)
+      return i;
+    out[i] = int32_t(token);
+  }
+  return out.size();
+}
+
+static size_t widen(TokenType type, const uint8_t *from, uint64_t limit,
+                    std::span<int32_t> out) {
+  switch (type) {
+  case TokenType::U8:
+    return widen<uint8_t>(from, limit, out);
+  case TokenType::I8:
+    return widen<int8_t>(from, limit, out);
+  case TokenType::I16:
+    return widen<int16_t>(from, limit, out);
+  case TokenType::I32:
+    return widen<int32_t>(from, limit, out);
+  case TokenType::I64:
+    return widen<int64_t>(from, limit, out);
+  case TokenType::U16:
+    return widen<uint16_t>(from, limit, out);
+  }
+  return 0;
+}
+
+Status IndexedDataset::read(uint64_t sequence, uint64_t offset,
+                            uint64_t vocabularySize,
+                            std::span<int32_t> out) const {
+  if (sequence >= sequences() ||
+      !rangeInside(offset, out.size(), uint64_t(sequenceLengths[sequence])))
+    return internalError("tokens outside sequence " + std::to_string(sequence) +
+                         " of " + filePrefix);
+  uint64_t begin = byteOffset(sequence) + offset * tokenBytes(type);
+  size_t good = widen(type, bin.data() + begin, vocabularySize, out);
+  if (good == out.size())
+    return okStatus();
+  return dataLoss(filePrefix + ".bin: sequence " + std::to_string(sequence) +
+                  ": token " + std::to_string(offset + good) +
+                  " is not in the vocabulary of " +
+                  std::to_string(vocabularySize) + " entries");
+}

@@ -1,0 +1,58 @@
+//===- SampleSource.h - Training samples by number --------------*- C++ -*-===//
+//
+// Part of Hocket, under the Apache License v2.0.
+//
+//===----------------------------------------------------------------------===//
+///
+/// \file
+/// The samples of one split in the order of training: sample 0 is the first
+/// that any run with this seed sees, whatever its plan. Reading is safe from
+/// several threads.
+///
+//===----------------------------------------------------------------------===//
+
+#ifndef HOCKET_RUNTIME_DATA_SAMPLESOURCE_H
+#define HOCKET_RUNTIME_DATA_SAMPLESOURCE_H
+
+#include "runtime/base/Status.h"
+
+#include <cstdint>
+#include <span>
+#include <string>
+#include <vector>
+
+namespace hocket::data {
+
+/// A run of tokens of one sequence of a token file.
+struct SamplePiece {
+  std::string prefix;
+  uint64_t sequence = 0;
+  uint64_t offset = 0; ///< First token, counted within the sequence.
+  uint64_t length = 0;
+};
+
+class SampleSource {
+public:
+  virtual ~SampleSource() = default;
+
+  /// Number of samples.
+  virtual uint64_t size() const = 0;
+
+  /// Tokens that a sample trains on; one more is read, the last label.
+  virtual uint64_t sequenceLength() const = 0;
+
+  /// Fills `tokens`, of sequenceLength() + 1 entries. InvalidArgument if
+  /// `sample` is not below size().
+  virtual Status read(uint64_t sample, std::span<int32_t> tokens) const = 0;
+
+  /// Where the tokens of `sample` come from, in order.
+  virtual StatusOr<std::vector<SamplePiece>> pieces(uint64_t sample) const = 0;
+
+protected:
+  /// InvalidArgument, naming the range, unless `sample` is below size().
+  Status checkSample(uint64_t sample) const;
+};
+
+} // namespace hocket::data
+
+#endif // HOCKET_RUNTIME_DATA_SAMPLESOURCE_H

@@ -1,0 +1,110 @@
+//===- BlendedDatasetTest.cpp - Mixing token files ------------------------===//
+//
+// Part of Hocket, under the Apache License v2.0.
+//
+//===----------------------------------------------------------------------===//
+
+#include "runtime/data/BlendedDataset.h"
+#include "test/runtime/data/TokenFiles.h"
+
+#include <gtest/gtest.h>
+#include <numeric>
+
+using namespace hocket;
+using namespace hocket::data;
+using namespace hocket::test;
+
+TEST(BlendedDataset, OrderOfTheExample) {
+  EXPECT_EQ(blendOrder({.5, .3, .2}, 10),
+            (std::vector<uint16_t>{0, 1, 2, 0, 1, 0, 2, 0, 1, 0}));
+  EXPECT_EQ(blendOrder({.5, .5}, 4), (std::vector<uint16_t>{0, 1, 0, 1}));
+}
+
+TEST(BlendedDataset, OrderFollowsTheWeights) {
+  auto order = blendOrder({.07, .62, .31}, 10000);
+  std::vector<int> taken(3);
+  for (uint16_t d : order)
+    ++taken[d];
+  EXPECT_NEAR(taken[0], 700, 1);
+  EXPECT_NEAR(taken[1], 6200, 1);
+  EXPECT_NEAR(taken[2], 3100, 1);
+}
+
+TEST(BlendedDataset, HalfAPercentMoreThanTheShare) {
+  EXPECT_EQ(samplesOfShare(0.3, 1000), 302u);
+  EXPECT_EQ(samplesOfShare(1.0, 1), 2u);
+}
+
+static std::string blendError(const std::vector<std::string> &words) {
+  auto parts = parseBlend(words);
+  return parts.ok() ? "fine" : parts.status().message();
+}
+
+TEST(BlendedDataset, ReadsWeightsAndPrefixes) {
+  auto parts = parseBlend({"0.7", "a", "3", "b"});
+  ASSERT_TRUE(parts.ok());
+  EXPECT_EQ((*parts)[1].prefix, "b");
+  EXPECT_EQ((*parts)[1].weight, 3);
+  EXPECT_EQ(blendError({"a"}), "fine");
+  EXPECT_EQ(blendError({}), "expected a data prefix, found none");
+  EXPECT_EQ(blendError({"1", "a", "b"}),
+            "expected one data prefix, or pairs WEIGHT PREFIX; found 3 words");
+  EXPECT_EQ(blendError({"-1", "a"}),
+            "expected a positive weight before 'a', found '-1'");
+  EXPECT_EQ(blendError({"x", "a"}),
+            "expected a positive weight before 'a', found 'x'");
+}
+
+TEST(BlendedDataset, TakesEachPartsSamplesInTurn) {
+  ScratchFolder folder;
+  writeTokenFile(folder / "a", makeTokenFile({40, 25, 60}, 50));
+  writeTokenFile(folder / "b", makeTokenFile({70, 33}, 90));
+  GptDatasetOptions options;
+  options.sequenceLength = 8;
+  options.vocabularySize = 100;
+  options.seed = 11;
+  options.splitWeights = "1";
+  auto blend = openSamples({{3, folder / "a"}, {1, folder / "b"}}, options,
+                           Split::Train, 20);
+  ASSERT_TRUE(blend.ok()) << blend.status().message();
+  ASSERT_EQ((*blend)->size(), 20u);
+  auto order = blendOrder({.75, .25}, 20);
+  std::vector<std::unique_ptr<SampleSource>> parts;
+  for (auto [name, share] : {std::pair{"a", .75}, std::pair{"b", .25}}) {
+    auto part = openSamples({{1, folder / name}}, options, Split::Train,
+                            samplesOfShare(share, 20));
+    ASSERT_TRUE(part.ok()) << part.status().message();
+    parts.push_back(*std::move(part));
+  }
+  std::vector<uint64_t> next(2);
+  std::vector<int32_t> got(9), want(9);
+  for (uint64_t i = 0; i < 20; ++i) {
+    ASSERT_TRUE((*blend)->read(i, got).ok());
+    ASSERT_TRUE(parts[order[i]]->read(next[order[i]], want).ok());
+    EXPECT_EQ(got, want);
+    auto pieces = (*blend)->pieces(i);
+    ASSERT_TRUE(pieces.ok());
+    EXPECT_EQ(pieces->front().prefix, folder / (order[i] ? "b" : "a"));
+    ++next[order[i]];
+  }
+  EXPECT_EQ((*blend)->read(20, got).message(),
+            "sample 20 does not exist; there are 20 samples");
+}
+
+TEST(BlendedDataset, PrefixesAreFoundByWhatWasPrepared) {
+  ScratchFolder folder;
+  TokenFile file = makeTokenFile({4}, 9);
+  writeTokenFile(folder / "plain", file);
+  writeTokenFile(folder / "c_text_document", file);
+  EXPECT_EQ(*resolvePrefix(folder / "plain"), folder / "plain");
+  EXPECT_EQ(*resolvePrefix(folder / "plain.bin"), folder / "plain");
+  EXPECT_EQ(*resolvePrefix(folder / "c"), folder / "c_text_document");
+  writeTokenFile(folder / "c_body_document", file);
+  EXPECT_EQ(resolvePrefix(folder / "c").status().message(),
+            folder / "c: several keys were prepared, name one: " + folder.path +
+                "/c_body_document " + folder.path + "/c_text_document");
+  EXPECT_EQ(resolvePrefix("/nonexistent/x").status().message(),
+            "/nonexistent/x.idx: there is no such file, and no "
+            "/nonexistent/x_<key>_document.idx; `hocket data prepare INPUT -o "
+            "/nonexistent/x` writes one");
+}
