@@ -22,7 +22,7 @@ class Kern_Op<string mnemonic, list<Trait> traits = []>
 //===----------------------------------------------------------------------===//
 
 def Kern_RowsOp : Kern_Op<"rows", [Pure, AttrSizedOperandSegments,
-    SingleBlockImplicitTerminator<"YieldOp">]> {
+    IsolatedFromAbove, SingleBlockImplicitTerminator<"YieldOp">]> {
   let summary = "a fused region, row by row";
   let description = [{
     For each row of the iteration space, computes every result's elements of
@@ -31,12 +31,13 @@ def Kern_RowsOp : Kern_Op<"rows", [Pure, AttrSizedOperandSegments,
     row's columns. Results are `full`, `row` or, where rows is 1, `scalar`.
 
     ```mlir
-    %y = kern.rows [8 x 64] (%x as full, %w as col) ... {
-    ^bb0(%a: f32, %b: f32):
+    %y = kern.rows "scale" [8 x 64] (%a = %x as full : tensor<8x64xbf16>, %b = %w as col : tensor<64xf32>) -> (tensor<8x64xbf16> as full) {
       %0 = arith.mulf %a, %b : f32
       kern.yield %0 : f32
-    } : (tensor<8x64xbf16>, tensor<64xf32>) -> tensor<8x64xbf16>
+    }
     ```
+
+    The label may be left out; `instances (%i = %layer)` follows the operands.
   }];
   let arguments = (ins Variadic<AnyRankedTensor>:$inputs,
                        Variadic<I32>:$instances,
@@ -47,15 +48,32 @@ def Kern_RowsOp : Kern_Op<"rows", [Pure, AttrSizedOperandSegments,
   let results = (outs Variadic<AnyRankedTensor>:$outputs);
   let regions = (region SizedRegion<1>:$body);
   let hasCustomAssemblyFormat = 1;
+  let extraClassDeclaration = [{
+    /// How operand `i` of the tensors follows the iteration.
+    Access getInputAccess(unsigned i) {
+      return ::llvm::cast<AccessAttr>(getInputAccesses()[i]).getValue();
+    }
+    /// How result `i` follows the iteration.
+    Access getResultAccess(unsigned i) {
+      return ::llvm::cast<AccessAttr>(getResultAccesses()[i]).getValue();
+    }
+    YieldOp getYield();
+  }];
 }
 
 def Kern_ColumnsOp : Kern_Op<"columns", [Pure,
-    SingleBlockImplicitTerminator<"YieldOp">]> {
+    IsolatedFromAbove, SingleBlockImplicitTerminator<"YieldOp">]> {
   let summary = "a fused region summed over rows";
   let description = [{
     For each column, sums every yielded value over all rows, in row order, in
     f32. Results have one element a column (`col`), or one in all where `cols`
     is 1. Block arguments are as in `kern.rows`, without instances.
+
+    ```mlir
+    %db = kern.columns [8 x 64] (%a = %dy as full : tensor<8x64xf32>) -> (tensor<64xf32>) {
+      kern.yield %a : f32
+    }
+    ```
   }];
   let arguments = (ins Variadic<AnyRankedTensor>:$inputs,
                        I64Attr:$rows, I64Attr:$cols,
@@ -64,6 +82,13 @@ def Kern_ColumnsOp : Kern_Op<"columns", [Pure,
   let results = (outs Variadic<AnyRankedTensor>:$outputs);
   let regions = (region SizedRegion<1>:$body);
   let hasCustomAssemblyFormat = 1;
+  let extraClassDeclaration = [{
+    /// How operand `i` follows the iteration.
+    Access getInputAccess(unsigned i) {
+      return ::llvm::cast<AccessAttr>(getInputAccesses()[i]).getValue();
+    }
+    YieldOp getYield();
+  }];
 }
 
 def Kern_ReduceOp : Kern_Op<"reduce", [Pure, SameOperandsAndResultType]> {
@@ -119,6 +144,16 @@ def Kern_KernelOp : Kern_Op<"kernel", [Symbol, IsolatedFromAbove,
     present) holds, once for all its uses. `input_types` and `result_types` are
     the tensor types; a result may be written over an input that has the same
     access and byte size.
+
+    ```mlir
+    kern.kernel @scale [8 x 64] (%a: tensor<8x64xbf16> as full, %b: tensor<64xf32> as col) -> (tensor<8x64xbf16> as full) {
+      %0 = arith.mulf %a, %b : f32
+      kern.yield %0 : f32
+    }
+    ```
+
+    `by_columns` follows the name; a label is a string after it; the instances
+    are named in `instances (%i)` after the operands.
   }];
   let arguments = (ins SymbolNameAttr:$sym_name, UnitAttr:$by_columns,
                        I64Attr:$rows, I64Attr:$cols,
@@ -128,7 +163,20 @@ def Kern_KernelOp : Kern_Op<"kernel", [Symbol, IsolatedFromAbove,
                        I64Attr:$instances,
                        DefaultValuedAttr<StrAttr, "\"\"">:$label);
   let regions = (region SizedRegion<1>:$body);
-  let assemblyFormat = "$sym_name attr-dict-with-keyword $body";
+  let hasCustomAssemblyFormat = 1;
+  let extraClassDeclaration = [{
+    /// How operand `i` of the tensors follows the iteration.
+    Access getInputAccess(unsigned i) {
+      return ::llvm::cast<AccessAttr>(getInputAccesses()[i]).getValue();
+    }
+    /// How result `i` follows the iteration.
+    Access getResultAccess(unsigned i) {
+      return ::llvm::cast<AccessAttr>(getResultAccesses()[i]).getValue();
+    }
+    ::mlir::RankedTensorType getInputType(unsigned i);
+    ::mlir::RankedTensorType getResultType(unsigned i);
+    YieldOp getYield();
+  }];
 }
 
 def Kern_LaunchOp : Kern_Op<"launch", [Pure, AttrSizedOperandSegments,

@@ -1,0 +1,402 @@
+//===- KernOps.cpp - Operations of the kernel dialect ---------------------===//
+//
+// Part of Hocket, under the Apache License v2.0.
+//
+//===----------------------------------------------------------------------===//
+///
+/// \file
+/// Verifiers and folders. Constraints are numbered in docs/spec.md (K1, ...).
+///
+//===----------------------------------------------------------------------===//
+
+#include "dialects/kern/IR/Kern.h"
+
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/Dialect/Math/IR/Math.h"
+
+using namespace hocket::kern;
+using namespace mlir;
+
+int64_t hocket::kern::elementsOf(Access access, int64_t rows, int64_t cols) {
+  switch (access) {
+  case Access::Full:
+    return rows * cols;
+  case Access::Row:
+    return rows;
+  case Access::Col:
+    return cols;
+  case Access::Scalar:
+    return 1;
+  case Access::Tiled:
+    return -1;
+  }
+  llvm_unreachable("an access that the enumeration lacks");
+}
+
+//===----------------------------------------------------------------------===//
+// Fused regions
+//===----------------------------------------------------------------------===//
+
+/// K1: a static shape of a float (or, for operands, i32) element type whose
+/// element count is what the access asks for.
+static LogicalResult verifyAccess(Operation *op, const Twine &what, Type type,
+                                  Access access, int64_t rows, int64_t cols) {
+  auto tensor = dyn_cast<RankedTensorType>(type);
+  if (!tensor || !tensor.hasStaticShape())
+    return op->emitOpError(what + " must have a static shape (K1)");
+  int64_t count = tensor.getNumElements();
+  if (access == Access::Tiled) {
+    if (count > 0 && count % cols == 0 && rows % (count / cols) == 0)
+      return success();
+    return op->emitOpError(what + " is tiled and has ")
+           << count << " elements, which are not " << cols
+           << " times a divisor of " << rows << " (K1)";
+  }
+  int64_t expected = elementsOf(access, rows, cols);
+  if (count == expected)
+    return success();
+  return op->emitOpError(what + " is ")
+         << stringifyAccess(access) << " and must have " << expected
+         << " elements, found " << count << " (K1)";
+}
+
+/// K2: rows and cols are positive and their product fits in 62 bits.
+static LogicalResult verifySpace(Operation *op, int64_t rows, int64_t cols) {
+  if (rows > 0 && cols > 0 && rows <= (int64_t(1) << 62) / cols)
+    return success();
+  return op->emitOpError("iteration space [")
+         << rows << " x " << cols << "] must be positive and below 2^62 (K2)";
+}
+
+/// K3: one f32 argument a tensor operand, then an i32 an instance; one yielded
+/// value a result.
+static LogicalResult verifyRegion(Operation *op, Block &block, size_t inputs,
+                                  size_t instances, size_t results) {
+  if (block.getNumArguments() != inputs + instances)
+    return op->emitOpError("region must have ")
+           << inputs + instances << " arguments, found "
+           << block.getNumArguments() << " (K3)";
+  for (auto [i, argument] : llvm::enumerate(block.getArguments()))
+    if (i < inputs ? !argument.getType().isF32()
+                   : !argument.getType().isInteger(32))
+      return op->emitOpError("region argument ")
+             << i << " must be " << (i < inputs ? "f32" : "i32") << " (K3)";
+  size_t yielded = block.getTerminator()->getNumOperands();
+  if (yielded != results)
+    return op->emitOpError("region must yield ")
+           << results << " values, found " << yielded << " (K3)";
+  return success();
+}
+
+/// K4: the region holds scalar ops of arith, math and this dialect only.
+static LogicalResult verifyScalarOps(Operation *op, Block &block) {
+  for (Operation &inner : block) {
+    Dialect *dialect = inner.getDialect();
+    bool known =
+        isa_and_present<arith::ArithDialect, math::MathDialect>(dialect) ||
+        isa<ReduceOp, KeepScaleOp, YieldOp>(inner);
+    if (!known || inner.getNumRegions() != 0)
+      return op->emitOpError("region cannot hold '")
+             << inner.getName() << "' (K4)";
+    for (Type type : inner.getResultTypes())
+      if (!type.isIntOrFloat())
+        return op->emitOpError("region holds '")
+               << inner.getName() << "' that gives " << type
+               << ", which is not a scalar (K4)";
+  }
+  return success();
+}
+
+/// K5: a result is full, row, or scalar where rows is 1.
+static LogicalResult verifyResultAccess(Operation *op, size_t i, Access access,
+                                        int64_t rows) {
+  if (access == Access::Full || access == Access::Row ||
+      (access == Access::Scalar && rows == 1))
+    return success();
+  return op->emitOpError("result ")
+         << i << " cannot be " << stringifyAccess(access) << " (K5)";
+}
+
+template <typename TypeRangeT>
+static LogicalResult verifyAccesses(Operation *op, StringRef what,
+                                    TypeRangeT types, ArrayAttr accesses,
+                                    int64_t rows, int64_t cols) {
+  if (accesses.size() != types.size())
+    return op->emitOpError("has ") << types.size() << " " << what << "s and "
+                                   << accesses.size() << " accesses (K1)";
+  for (auto [i, type] : llvm::enumerate(types))
+    if (failed(verifyAccess(op, Twine(what) + " " + Twine(i), type,
+                            cast<AccessAttr>(accesses[i]).getValue(), rows,
+                            cols)))
+      return failure();
+  return success();
+}
+
+LogicalResult RowsOp::verify() {
+  if (failed(verifySpace(*this, getRows(), getCols())) ||
+      failed(verifyAccesses(*this, "operand", getInputs().getTypes(),
+                            getInputAccesses(), getRows(), getCols())) ||
+      failed(verifyAccesses(*this, "result", getOutputs().getTypes(),
+                            getResultAccesses(), getRows(), getCols())))
+    return failure();
+  for (size_t i = 0; i < getOutputs().size(); ++i)
+    if (failed(verifyResultAccess(*this, i, getResultAccess(i), getRows())))
+      return failure();
+  Block &block = getBody().front();
+  if (failed(verifyRegion(*this, block, getInputs().size(),
+                          getInstances().size(), getOutputs().size())))
+    return failure();
+  return verifyScalarOps(*this, block);
+}
+
+YieldOp RowsOp::getYield() {
+  return cast<YieldOp>(getBody().front().getTerminator());
+}
+
+LogicalResult ColumnsOp::verify() {
+  if (failed(verifySpace(*this, getRows(), getCols())) ||
+      failed(verifyAccesses(*this, "operand", getInputs().getTypes(),
+                            getInputAccesses(), getRows(), getCols())))
+    return failure();
+  for (auto [i, type] : llvm::enumerate(getOutputs().getTypes()))
+    if (failed(verifyAccess(*this, "result " + Twine(i), type, Access::Col,
+                            getRows(), getCols())))
+      return failure();
+  Block &block = getBody().front();
+  if (failed(verifyRegion(*this, block, getInputs().size(), 0,
+                          getOutputs().size())))
+    return failure();
+  return verifyScalarOps(*this, block);
+}
+
+YieldOp ColumnsOp::getYield() {
+  return cast<YieldOp>(getBody().front().getTerminator());
+}
+
+LogicalResult ReduceOp::verify() {
+  Operation *parent = (*this)->getParentOp();
+  auto kernel = dyn_cast_or_null<KernelOp>(parent);
+  if (isa_and_present<RowsOp>(parent) || (kernel && !kernel.getByColumns()))
+    return success();
+  return emitOpError("must be inside kern.rows or a kernel of rows (K6)");
+}
+
+LogicalResult KeepScaleOp::verify() {
+  double p = getProbability().convertToDouble();
+  if (p >= 0.0 && p < 1.0)
+    return success();
+  return emitOpError("probability must be in [0, 1) (K7)");
+}
+
+LogicalResult YieldOp::verify() { return success(); }
+
+//===----------------------------------------------------------------------===//
+// Outlined kernels
+//===----------------------------------------------------------------------===//
+
+RankedTensorType KernelOp::getInputType(unsigned i) {
+  return cast<RankedTensorType>(cast<TypeAttr>(getInputTypes()[i]).getValue());
+}
+
+RankedTensorType KernelOp::getResultType(unsigned i) {
+  return cast<RankedTensorType>(cast<TypeAttr>(getResultTypes()[i]).getValue());
+}
+
+YieldOp KernelOp::getYield() {
+  return cast<YieldOp>(getBody().front().getTerminator());
+}
+
+LogicalResult KernelOp::verify() {
+  SmallVector<Type> inputs(getInputTypes().getAsValueRange<TypeAttr>());
+  SmallVector<Type> results(getResultTypes().getAsValueRange<TypeAttr>());
+  if (failed(verifySpace(*this, getRows(), getCols())) ||
+      failed(verifyAccesses(*this, "operand", ArrayRef(inputs),
+                            getInputAccesses(), getRows(), getCols())) ||
+      failed(verifyAccesses(*this, "result", ArrayRef(results),
+                            getResultAccesses(), getRows(), getCols())))
+    return failure();
+  for (size_t i = 0; i < results.size(); ++i) {
+    if (getByColumns() && getResultAccess(i) != Access::Col)
+      return emitOpError("sums columns: result ") << i << " must be col (K5)";
+    if (!getByColumns() &&
+        failed(verifyResultAccess(*this, i, getResultAccess(i), getRows())))
+      return failure();
+  }
+  Block &block = getBody().front();
+  if (failed(verifyRegion(*this, block, inputs.size(), getInstances(),
+                          results.size())))
+    return failure();
+  return verifyScalarOps(*this, block);
+}
+
+LogicalResult LaunchOp::verify() { return success(); }
+
+/// K8: a launch's operands and results have the kernel's types.
+LogicalResult LaunchOp::verifySymbolUses(SymbolTableCollection &symbols) {
+  auto kernel =
+      symbols.lookupNearestSymbolFrom<KernelOp>(*this, getKernelAttr());
+  if (!kernel)
+    return emitOpError("calls ")
+           << getKernelAttr() << ", which is not a kern.kernel (K8)";
+  auto matches = [](TypeRange types, ArrayAttr declared) {
+    return types.size() == declared.size() &&
+           llvm::equal(types, declared.getAsValueRange<TypeAttr>());
+  };
+  if (!matches(getInputs().getTypes(), kernel.getInputTypes()))
+    return emitOpError("operands differ from those of ")
+           << getKernelAttr() << " (K8)";
+  if (!matches(getOutputs().getTypes(), kernel.getResultTypes()))
+    return emitOpError("results differ from those of ")
+           << getKernelAttr() << " (K8)";
+  if (getInstances().size() != kernel.getInstances())
+    return emitOpError("must have ")
+           << kernel.getInstances() << " instances (K8)";
+  return success();
+}
+
+//===----------------------------------------------------------------------===//
+// Matrix products, library, views
+//===----------------------------------------------------------------------===//
+
+/// K9: every operand's element count is what m, n and k say.
+LogicalResult GemmOp::verify() {
+  auto check = [&](StringRef name, Value value, int64_t expected) {
+    if (!value)
+      return success();
+    auto type = cast<RankedTensorType>(value.getType());
+    if (type.hasStaticShape() && type.getNumElements() == expected)
+      return success();
+    return LogicalResult(emitOpError(name)
+                         << " must have " << expected << " elements, found "
+                         << type << " (K9)");
+  };
+  int64_t m = getM(), n = getN(), k = getK();
+  if (m <= 0 || n <= 0 || k <= 0 || m > INT32_MAX || n > INT32_MAX ||
+      k > INT32_MAX)
+    return emitOpError("m, n and k must be positive and below 2^31 (K9)");
+  if (failed(check("a", getA(), m * k)) || failed(check("b", getB(), k * n)) ||
+      failed(check("bias", getBias(), n)) ||
+      failed(check("residual", getResidual(), m * n)) ||
+      failed(check("result", getResult(), m * n)) ||
+      failed(check("auxiliary", getAuxiliary(), m * n)))
+    return failure();
+  if (getAuxiliary() && getEpilogue() == Epilogue::None)
+    return emitOpError("auxiliary needs an epilogue (K9)");
+  return success();
+}
+
+/// K10: workspaces and in_place count and name what exists.
+LogicalResult LibraryOp::verify() {
+  int64_t results = getOutputs().size(), operands = getInputs().size();
+  if (getWorkspaces() > getOutputs().size())
+    return emitOpError("has ")
+           << getOutputs().size() << " results, which cannot hold "
+           << getWorkspaces() << " workspaces (K10)";
+  std::optional<ArrayRef<int64_t>> inPlace = getInPlace();
+  if (!inPlace)
+    return success();
+  if (static_cast<int64_t>(inPlace->size()) != results)
+    return emitOpError("in_place must have one entry a result (K10)");
+  for (auto [i, operand] : llvm::enumerate(*inPlace)) {
+    if (operand == -1)
+      continue;
+    if (operand < 0 || operand >= operands ||
+        getInputs()[operand].getType() != getOutputs()[i].getType())
+      return emitOpError("in_place entry ")
+             << i << " must be -1 or an operand of the same type (K10)";
+  }
+  return success();
+}
+
+/// K11: a view keeps the element type and has no more elements.
+LogicalResult ViewOp::verify() {
+  auto from = cast<RankedTensorType>(getInput().getType());
+  auto to = cast<RankedTensorType>(getResult().getType());
+  if (from.hasStaticShape() && to.hasStaticShape() &&
+      from.getElementType() == to.getElementType() &&
+      to.getNumElements() <= from.getNumElements())
+    return success();
+  return emitOpError("cannot see ")
+         << from << " as " << to
+         << ": the element types must be equal and the elements no more (K11)";
+}
+
+OpFoldResult ViewOp::fold(FoldAdaptor) {
+  if (getInput().getType() == getResult().getType())
+    return getInput();
+  auto inner = getInput().getDefiningOp<ViewOp>();
+  if (!inner)
+    return {};
+  getInputMutable().assign(inner.getInput());
+  return getResult();
+}
+
+//===----------------------------------------------------------------------===//
+// Variables, the host, the step
+//===----------------------------------------------------------------------===//
+
+/// K12: the symbol is a variable of this type.
+static LogicalResult verifyVariable(Operation *op, FlatSymbolRefAttr name,
+                                    Type type, SymbolTableCollection &symbols) {
+  auto variable = symbols.lookupNearestSymbolFrom<VariableOp>(op, name);
+  if (!variable)
+    return op->emitOpError("names ") << name << ", which is no variable (K12)";
+  if (variable.getType() != type)
+    return op->emitOpError("has type ") << type << ", but " << name << " is "
+                                        << variable.getType() << " (K12)";
+  return success();
+}
+
+LogicalResult VariableOp::verify() {
+  auto type = dyn_cast<RankedTensorType>(getType());
+  if (!type || !type.hasStaticShape())
+    return emitOpError("must be a tensor of static shape (K12)");
+  static constexpr StringRef kinds[] = {"parameter", "gradient",
+                                        "optimizer_state", "state", "working"};
+  if (llvm::is_contained(kinds, getKind()))
+    return success();
+  return emitOpError("kind '") << getKind()
+                               << "' is not one of parameter, gradient, "
+                                  "optimizer_state, state, working (K12)";
+}
+
+LogicalResult ReadOp::verify() { return success(); }
+LogicalResult ReadOp::verifySymbolUses(SymbolTableCollection &symbols) {
+  return verifyVariable(*this, getVariableAttr(), getResult().getType(),
+                        symbols);
+}
+
+LogicalResult WriteOp::verify() { return success(); }
+LogicalResult WriteOp::verifySymbolUses(SymbolTableCollection &symbols) {
+  return verifyVariable(*this, getVariableAttr(), getValue().getType(),
+                        symbols);
+}
+
+LogicalResult AccumulateOp::verify() { return success(); }
+LogicalResult AccumulateOp::verifySymbolUses(SymbolTableCollection &symbols) {
+  return verifyVariable(*this, getVariableAttr(), getValue().getType(),
+                        symbols);
+}
+
+LogicalResult InputOp::verify() { return success(); }
+LogicalResult OutputOp::verify() { return success(); }
+
+/// K13: an action is [function, microbatch, slot] with its slot below `slots`.
+LogicalResult ScheduleOp::verify() {
+  for (auto [i, action] : llvm::enumerate(getActions())) {
+    auto fields = dyn_cast<ArrayAttr>(action);
+    if (!fields || fields.size() != 3 || !isa<FlatSymbolRefAttr>(fields[0]) ||
+        !isa<IntegerAttr>(fields[1]) || !isa<IntegerAttr>(fields[2]))
+      return emitOpError("action ")
+             << i << " must be [@function, microbatch, slot] (K13)";
+    int64_t slot = cast<IntegerAttr>(fields[2]).getInt();
+    if (slot < 0 || slot >= static_cast<int64_t>(getSlots()))
+      return emitOpError("action ")
+             << i << " uses slot " << slot << " of " << getSlots() << " (K13)";
+  }
+  return success();
+}
+
+#define GET_OP_CLASSES
+#include "dialects/kern/IR/KernOps.cpp.inc"
