@@ -1,0 +1,25 @@
+//===- Exec.h - Buffers and instructions ------------------------*- C++ -*-===//
+//
+// Part of Hocket, under the Apache License v2.0.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef HOCKET_DIALECTS_EXEC_IR_EXEC_H
+#define HOCKET_DIALECTS_EXEC_IR_EXEC_H
+
+#include "mlir/Bytecode/BytecodeOpInterface.h"
+#include "mlir/IR/Builders.h"
+#include "mlir/IR/BuiltinAttributes.h"
+#include "mlir/IR/BuiltinTypes.h"
+#include "mlir/IR/Dialect.h"
+#include "mlir/IR/OpDefinition.h"
+#include "mlir/IR/OpImplementation.h"
+#include "mlir/IR/SymbolTable.h"
+#include "mlir/Interfaces/SideEffectInterfaces.h"
+
+#include "dialects/exec/IR/ExecDialect.h.inc"
+
+#define GET_OP_CLASSES
+#include "dialects/exec/IR/ExecOps.h.inc"
+
+#endif // HOCKET_DIALECTS_EXEC_IR_EXEC_H

@@ -1,0 +1,215 @@
+//===- ExecOps.td - Buffers and instructions -----------------------*- tablegen -*-===//
+//
+// Part of Hocket, under the Apache License v2.0.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef HOCKET_DIALECTS_EXEC_EXECOPS
+#define HOCKET_DIALECTS_EXEC_EXECOPS
+
+include "dialects/exec/IR/ExecDialect.td"
+include "mlir/IR/OpAsmInterface.td"
+include "mlir/IR/SymbolInterfaces.td"
+include "mlir/Interfaces/SideEffectInterfaces.td"
+
+//===----------------------------------------------------------------------===//
+// The role
+//===----------------------------------------------------------------------===//
+
+def Exec_RoleOp : Op<Exec_Dialect, "role",
+    [Symbol, SymbolTable, IsolatedFromAbove, NoTerminator, SingleBlock]> {
+  let summary = "what a rank, or ranks that differ only by place, execute";
+  let description = [{
+    Holds the buffers, then the sequences, then the entries. `arena_bytes` is
+    what the runtime allocates, once; `lower_bound` is the least any placement
+    of the same buffers could need.
+
+    ```mlir
+    exec.role @all ranks [0] arena 8192 lower_bound 8192 {
+      %x = exec.buffer @x at 0 kind "activation" live 0 to 3 : memref<8x64xf32>
+    }
+    ```
+  }];
+  let arguments = (ins SymbolNameAttr:$sym_name, DenseI64ArrayAttr:$ranks,
+                       I64Attr:$arena_bytes, I64Attr:$lower_bound);
+  let regions = (region SizedRegion<1>:$body);
+  let assemblyFormat = [{
+    $sym_name `ranks` $ranks `arena` $arena_bytes `lower_bound` $lower_bound
+    attr-dict-with-keyword $body
+  }];
+  let hasVerifier = 1;
+}
+
+def Exec_BufferOp : Op<Exec_Dialect, "buffer",
+    [DeclareOpInterfaceMethods<OpAsmOpInterface, ["getAsmResultNames"]>]> {
+  let summary = "a typed range of the arena";
+  let description = [{
+    Bytes `[offset, offset + size)`. It holds a value from instruction `first`
+    to instruction `last`, counted through all sequences of the role in their
+    order, or for ever if `persistent`. With `slots` > 1 one copy exists for
+    each microbatch in flight, `slot_stride` bytes apart.
+
+    ```mlir
+    %w = exec.buffer "w" at 0 kind "parameters" live 0 to 9 {persistent} : memref<64x64xf32>
+    ```
+  }];
+  let arguments = (ins StrAttr:$name, I64Attr:$offset, StrAttr:$kind,
+                       I64Attr:$first, I64Attr:$last, UnitAttr:$persistent,
+                       DefaultValuedAttr<I64Attr, "1">:$slots,
+                       DefaultValuedAttr<I64Attr, "0">:$slot_stride);
+  let results = (outs AnyMemRef:$result);
+  let assemblyFormat = [{
+    $name `at` $offset `kind` $kind `live` $first `to` $last attr-dict `:`
+    type($result)
+  }];
+}
+
+def Exec_SequenceOp : Op<Exec_Dialect, "sequence",
+    [Symbol, NoTerminator, SingleBlock, HasParent<"RoleOp">]> {
+  let summary = "a straight line of instructions";
+  let description = [{
+    ```mlir
+    exec.sequence @forward {
+      exec.copy %a to %b : memref<8xf32>, memref<8xf32>
+    }
+    ```
+  }];
+  let arguments = (ins SymbolNameAttr:$sym_name);
+  let regions = (region SizedRegion<1>:$body);
+  let assemblyFormat = "$sym_name attr-dict-with-keyword $body";
+}
+
+def Exec_EntryOp : Op<Exec_Dialect, "entry",
+    [HasParent<"RoleOp">, DeclareOpInterfaceMethods<SymbolUserOpInterface>]> {
+  let summary = "what the runtime can ask for";
+  let description = [{
+    Runs `sequences[i]` for microbatch `microbatches[i]` with the residuals in
+    copy `slots[i]`, in order: the schedule, written out.
+
+    ```mlir
+    exec.entry "train_step" [@forward, @backward] microbatches [0, 0] slots [0, 0]
+    ```
+  }];
+  let arguments = (ins StrAttr:$name, ArrayAttr:$sequences,
+                       DenseI64ArrayAttr:$microbatches,
+                       DenseI64ArrayAttr:$slots);
+  let assemblyFormat = [{
+    $name $sequences `microbatches` $microbatches `slots` $slots attr-dict
+  }];
+}
+
+def Exec_ParameterOp : Op<Exec_Dialect, "parameter", [HasParent<"RoleOp">]> {
+  let summary = "which buffer holds a parameter, or a state of its optimizer";
+  let description = [{
+    `state` is `value` or the name of an optimizer's slot; `info` has the
+    initialiser and what else the runtime needs.
+
+    ```mlir
+    exec.parameter "w" state "value" in %w {info = {}} : memref<64x64xf32>
+    ```
+  }];
+  let arguments = (ins StrAttr:$name, StrAttr:$state, AnyMemRef:$buffer,
+                       DictionaryAttr:$info);
+  let assemblyFormat = "$name `state` $state `in` $buffer attr-dict `:` type($buffer)";
+}
+
+//===----------------------------------------------------------------------===//
+// Instructions
+//===----------------------------------------------------------------------===//
+
+class Exec_Instruction<string mnemonic, list<Trait> traits = []>
+    : Op<Exec_Dialect, mnemonic, !listconcat(traits, [HasParent<"SequenceOp">])> {
+  code commonDescription = [{
+    `accumulate` says whether the result is overwritten (0), added to (1), or
+    added to except in the first microbatch (2).
+  }];
+}
+
+def Exec_LaunchOp : Exec_Instruction<"launch"> {
+  let summary = "runs a generated kernel";
+  let description = commonDescription # [{
+    ```mlir
+    exec.launch @norm(%x, %w, %y) {kernel_inputs = 2 : i64} : memref<8x64xf32>, memref<64xf32>, memref<8x64xf32>
+    ```
+  }];
+  let arguments = (ins FlatSymbolRefAttr:$kernel, Variadic<AnyMemRef>:$buffers,
+                       I64Attr:$kernel_inputs,
+                       DefaultValuedAttr<DenseI64ArrayAttr, "{}">:$instances,
+                       DefaultValuedAttr<I64Attr, "0">:$accumulate,
+                       DefaultValuedAttr<I64Attr, "0">:$stream);
+  let assemblyFormat = "$kernel `(` $buffers `)` attr-dict `:` type($buffers)";
+}
+
+def Exec_GemmOp : Exec_Instruction<"gemm", [AttrSizedOperandSegments]> {
+  let summary = "a matrix product";
+  let description = commonDescription # [{
+    As `kern.gemm`, into `d`.
+
+    ```mlir
+    exec.gemm %x, %w into %y {k = 64 : i64, m = 8 : i64, n = 64 : i64} : memref<8x64xf32>, memref<64x64xf32>, memref<8x64xf32>
+    ```
+  }];
+  let arguments = (ins AnyMemRef:$a, AnyMemRef:$b, AnyMemRef:$d,
+                       Optional<AnyMemRef>:$bias, Optional<AnyMemRef>:$residual,
+                       Optional<AnyMemRef>:$auxiliary,
+                       I64Attr:$m, I64Attr:$n, I64Attr:$k,
+                       UnitAttr:$transpose_a, UnitAttr:$transpose_b,
+                       UnitAttr:$b_packed,
+                       DefaultValuedAttr<StrAttr, "\"\"">:$epilogue,
+                       DefaultValuedAttr<F32Attr, "1.0f">:$alpha,
+                       DefaultValuedAttr<I64Attr, "0">:$accumulate,
+                       DefaultValuedAttr<I64Attr, "0">:$stream);
+  let assemblyFormat = [{
+    $a `,` $b `into` $d (`bias` $bias^)? (`residual` $residual^)?
+    (`auxiliary` $auxiliary^)? attr-dict `:` type(operands)
+  }];
+  let hasVerifier = 1;
+}
+
+def Exec_LibraryOp : Exec_Instruction<"library"> {
+  let summary = "a hand-written kernel";
+  let description = commonDescription # [{
+    `random_stream` >= 0 gives the call the seed, the step and the index of the
+    microbatch's first element (`elements` times the microbatch).
+
+    ```mlir
+    exec.library "rope"(%x, %t, %y) {floats = array<f64>, integers = array<i64: 1>} : memref<8xf32>, memref<8xf32>, memref<8xf32>
+    ```
+  }];
+  let arguments = (ins StrAttr:$op, Variadic<AnyMemRef>:$buffers,
+                       DenseI64ArrayAttr:$integers, DenseF64ArrayAttr:$floats,
+                       DefaultValuedAttr<I64Attr, "-1">:$random_stream,
+                       DefaultValuedAttr<I64Attr, "0">:$elements,
+                       DefaultValuedAttr<I64Attr, "0">:$accumulate,
+                       DefaultValuedAttr<I64Attr, "0">:$stream);
+  let assemblyFormat = "$op `(` $buffers `)` attr-dict `:` type($buffers)";
+}
+
+def Exec_CopyOp : Exec_Instruction<"copy"> {
+  let summary = "copies a buffer";
+  let description = [{
+    ```mlir
+    exec.copy %a to %b : memref<8xf32>, memref<8xf32>
+    ```
+  }];
+  let arguments = (ins AnyMemRef:$from, AnyMemRef:$to,
+                       DefaultValuedAttr<I64Attr, "0">:$stream);
+  let assemblyFormat = "$from `to` $to attr-dict `:` type(operands)";
+  let hasVerifier = 1;
+}
+
+def Exec_HostOp : Exec_Instruction<"host"> {
+  let summary = "data crosses between host and device";
+  let description = [{
+    `direction` is `input` or `output`.
+
+    ```mlir
+    exec.host input "tokens" %t : memref<4x256xi32>
+    ```
+  }];
+  let arguments = (ins StrAttr:$direction, StrAttr:$name, AnyMemRef:$buffer,
+                       DefaultValuedAttr<I64Attr, "0">:$stream);
+  let assemblyFormat = "$direction $name $buffer attr-dict `:` type($buffer)";
+}
+
+#endif

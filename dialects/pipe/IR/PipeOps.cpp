@@ -1,0 +1,39 @@
+//===- PipeOps.cpp - Verifiers of the pipe dialect --------------*- C++ -*-===//
+//
+// Part of Hocket, under the Apache License v2.0.
+//
+//===----------------------------------------------------------------------===//
+
+#include "dialects/pipe/IR/Pipe.h"
+
+#include "mlir/Interfaces/FunctionInterfaces.h"
+
+using namespace mlir;
+using namespace hocket::pipe;
+
+LogicalResult FragmentOp::verifySymbolUses(SymbolTableCollection &symbols) {
+  if (!symbols.lookupNearestSymbolFrom<FunctionOpInterface>(*this,
+                                                            getFunctionAttr()))
+    return emitOpError("P1: no function is named ") << getFunctionAttr();
+  return success();
+}
+
+LogicalResult ScheduleOp::verify() {
+  if (static_cast<int64_t>(getMicrobatches()) < 1 ||
+      static_cast<int64_t>(getSlots()) < 1)
+    return emitOpError("P2: a schedule has at least one microbatch and slot");
+  for (auto action : getActions().getAsRange<ActionAttr>()) {
+    if (action.getMicrobatch() < 0 ||
+        action.getMicrobatch() >= static_cast<int64_t>(getMicrobatches()))
+      return emitOpError("P3: action ")
+             << action << " names a microbatch that does not exist";
+    if (action.getSlot() < 0 ||
+        action.getSlot() >= static_cast<int64_t>(getSlots()))
+      return emitOpError("P4: action ")
+             << action << " names a slot that does not exist";
+  }
+  return success();
+}
+
+#define GET_OP_CLASSES
+#include "dialects/pipe/IR/PipeOps.cpp.inc"
