@@ -69,6 +69,17 @@ function(hocket_tool name)
   target_link_libraries(${name} PRIVATE ${ARG_DEPS})
 endfunction()
 
+# hocket_mlir_tool(NAME SOURCES main.cpp DEPS lib ...)
+#   A program over MLIR under <build>/bin.
+function(hocket_mlir_tool name)
+  hocket_tool(${name} ${ARGN})
+  target_include_directories(${name} SYSTEM PRIVATE ${MLIR_INCLUDE_DIRS}
+                             ${LLVM_INCLUDE_DIRS})
+  if(NOT LLVM_ENABLE_RTTI)
+    target_compile_options(${name} PRIVATE -fno-rtti)
+  endif()
+endfunction()
+
 # hocket_protobuf(TARGET FILE.proto DEPS lib ...)
 #   Compiles a schema into a static library of its messages; the header is
 #   included by its path from the repository root.

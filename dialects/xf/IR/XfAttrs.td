@@ -20,7 +20,7 @@ class Xf_Enum<string name, string summary, list<I32EnumAttrCase> cases>
 def Xf_NormKind : Xf_Enum<"NormKind", "which normalisation", [
   I32EnumAttrCase<"Layer", 0, "layer">, I32EnumAttrCase<"Rms", 1, "rms">]>;
 def Xf_NormKindAttr : EnumAttr<Xf_Dialect, Xf_NormKind, "norm_kind"> {
-  let assemblyFormat = "$value";
+  let assemblyFormat = "`<` $value `>`";
 }
 
 def Xf_ActivationKind : Xf_Enum<"ActivationKind", "which nonlinearity", [
@@ -31,7 +31,7 @@ def Xf_ActivationKind : Xf_Enum<"ActivationKind", "which nonlinearity", [
   I32EnumAttrCase<"ReluSquared", 4, "relu_squared">]>;
 def Xf_ActivationKindAttr
     : EnumAttr<Xf_Dialect, Xf_ActivationKind, "activation_kind"> {
-  let assemblyFormat = "$value";
+  let assemblyFormat = "`<` $value `>`";
 }
 
 def Xf_VariableKind : Xf_Enum<"VariableKind", "what a variable holds", [
@@ -41,14 +41,14 @@ def Xf_VariableKind : Xf_Enum<"VariableKind", "what a variable holds", [
   I32EnumAttrCase<"State", 3, "state">,
   I32EnumAttrCase<"Working", 4, "working">]>;
 def Xf_VariableKindAttr : EnumAttr<Xf_Dialect, Xf_VariableKind, "variable_kind"> {
-  let assemblyFormat = "$value";
+  let assemblyFormat = "`<` $value `>`";
 }
 
 def Xf_Precision : Xf_Enum<"Precision", "in what the model computes", [
   I32EnumAttrCase<"Fp32", 0, "fp32">, I32EnumAttrCase<"Bf16", 1, "bf16">,
   I32EnumAttrCase<"Fp16", 2, "fp16">]>;
 def Xf_PrecisionAttr : EnumAttr<Xf_Dialect, Xf_Precision, "precision"> {
-  let assemblyFormat = "$value";
+  let assemblyFormat = "`<` $value `>`";
 }
 
 def Xf_Recompute : Xf_Enum<"Recompute", "what the backward pass recomputes", [
@@ -56,7 +56,7 @@ def Xf_Recompute : Xf_Enum<"Recompute", "what the backward pass recomputes", [
   I32EnumAttrCase<"Selective", 1, "selective">,
   I32EnumAttrCase<"Full", 2, "full">]>;
 def Xf_RecomputeAttr : EnumAttr<Xf_Dialect, Xf_Recompute, "recompute"> {
-  let assemblyFormat = "$value";
+  let assemblyFormat = "`<` $value `>`";
 }
 
 class Xf_Attr<string name, string attrMnemonic> : AttrDef<Xf_Dialect, name> {

@@ -1,0 +1,286 @@
+// RUN: hocket-opt %s | hocket-opt | FileCheck %s
+// RUN: hocket-opt %s --mlir-print-op-generic | hocket-opt | FileCheck %s
+
+// Every op, printed and read again.
+
+// CHECK: xf.variable @embedding.weight : tensor<512x64xf32> {decay, init = #xf.init<normal, 2.000000e-02 : f64>, kind = #xf.variable_kind<parameter>}
+xf.variable @embedding.weight : tensor<512x64xf32> {decay, init = #xf.init<normal, 0.02>, kind = #xf.variable_kind<parameter>}
+xf.variable @embedding.weight.grad : tensor<512x64xf32> {kind = #xf.variable_kind<gradient>, of = @embedding.weight}
+
+// CHECK-LABEL: func @embedding(
+// CHECK: xf.embedding {{.*}}: (tensor<4x256xi32>, tensor<512x64xf32>) -> tensor<4x256x64xf32>
+func.func @embedding(%ids: tensor<4x256xi32>, %w: tensor<512x64xf32>) {
+  %x = xf.embedding %ids, %w : (tensor<4x256xi32>, tensor<512x64xf32>) -> tensor<4x256x64xf32>
+  return
+}
+
+// CHECK-LABEL: func @prefix(
+// CHECK: xf.prefix {{.*}}: (tensor<1024x64xf32>) -> tensor<256x64xf32>
+func.func @prefix(%w: tensor<1024x64xf32>) {
+  %p = xf.prefix %w : (tensor<1024x64xf32>) -> tensor<256x64xf32>
+  return
+}
+
+// CHECK-LABEL: func @linear(
+// CHECK: xf.linear {{.*}}: (tensor<4x256x64xf32>, tensor<192x64xf32>, tensor<192xf32>) -> tensor<4x256x192xf32>
+func.func @linear(%x: tensor<4x256x64xf32>, %w: tensor<192x64xf32>, %b: tensor<192xf32>) {
+  %y = xf.linear %x, %w, %b : (tensor<4x256x64xf32>, tensor<192x64xf32>, tensor<192xf32>) -> tensor<4x256x192xf32>
+  return
+}
+
+// CHECK-LABEL: func @norm(
+// CHECK: xf.norm {{.*}}: (tensor<4x256x64xf32>, tensor<64xf32>) -> tensor<4x256x64xf32>
+func.func @norm(%x: tensor<4x256x64xf32>, %w: tensor<64xf32>) {
+  %y = xf.norm %x, %w {kind = #xf.norm_kind<rms>, epsilon = 1.0e-5} : (tensor<4x256x64xf32>, tensor<64xf32>) -> tensor<4x256x64xf32>
+  return
+}
+
+// CHECK-LABEL: func @rope_table(
+// CHECK: xf.rope_table {{.*}}: () -> tensor<256x2x2xf32>
+func.func @rope_table() {
+  %t = xf.rope_table {inverse_frequencies = array<f64: 1.0, 0.01>} : () -> tensor<256x2x2xf32>
+  return
+}
+
+// CHECK-LABEL: func @rope(
+// CHECK: xf.rope {{.*}}: (tensor<4x256x8x64xf32>, tensor<256x32x2xf32>) -> tensor<4x256x8x64xf32>
+func.func @rope(%x: tensor<4x256x8x64xf32>, %t: tensor<256x32x2xf32>) {
+  %y = xf.rope %x, %t : (tensor<4x256x8x64xf32>, tensor<256x32x2xf32>) -> tensor<4x256x8x64xf32>
+  return
+}
+
+// CHECK-LABEL: func @attention(
+// CHECK: xf.attention {{.*}}: (tensor<4x256x8x64xf32>, tensor<4x256x2x64xf32>, tensor<4x256x2x64xf32>) -> (tensor<4x256x8x64xf32>, tensor<4x8x256xf32>)
+func.func @attention(%q: tensor<4x256x8x64xf32>, %k: tensor<4x256x2x64xf32>, %v: tensor<4x256x2x64xf32>) {
+  %o, %lse = xf.attention %q, %k, %v {causal, scale = 0.125} : (tensor<4x256x8x64xf32>, tensor<4x256x2x64xf32>, tensor<4x256x2x64xf32>) -> (tensor<4x256x8x64xf32>, tensor<4x8x256xf32>)
+  return
+}
+
+// CHECK-LABEL: func @activation(
+// CHECK: xf.activation {{.*}}: (tensor<4x64xf32>) -> tensor<4x64xf32>
+func.func @activation(%x: tensor<4x64xf32>) {
+  %y = xf.activation %x {kind = #xf.activation_kind<gelu>} : (tensor<4x64xf32>) -> tensor<4x64xf32>
+  return
+}
+
+// CHECK-LABEL: func @gated(
+// CHECK: xf.gated {{.*}}: (tensor<4x64xf32>, tensor<4x64xf32>) -> tensor<4x64xf32>
+func.func @gated(%g: tensor<4x64xf32>, %u: tensor<4x64xf32>) {
+  %y = xf.gated %g, %u {kind = #xf.activation_kind<silu>} : (tensor<4x64xf32>, tensor<4x64xf32>) -> tensor<4x64xf32>
+  return
+}
+
+// CHECK-LABEL: func @dropout(
+// CHECK: xf.dropout {{.*}}: (tensor<4x64xf32>, i32) -> tensor<4x64xf32>
+func.func @dropout(%x: tensor<4x64xf32>, %layer: i32) {
+  %y = xf.dropout %x, %layer {probability = 0.1, stream = 2 : i32} : (tensor<4x64xf32>, i32) -> tensor<4x64xf32>
+  return
+}
+
+// CHECK-LABEL: func @add(
+// CHECK: xf.add {{.*}}: (tensor<4x256x64xf32>, tensor<256x64xf32>) -> tensor<4x256x64xf32>
+func.func @add(%x: tensor<4x256x64xf32>, %p: tensor<256x64xf32>) {
+  %y = xf.add %x, %p : (tensor<4x256x64xf32>, tensor<256x64xf32>) -> tensor<4x256x64xf32>
+  return
+}
+
+// CHECK-LABEL: func @multiply(
+// CHECK: xf.multiply {{.*}}: (tensor<4x64xf32>, tensor<f32>) -> tensor<4x64xf32>
+func.func @multiply(%x: tensor<4x64xf32>, %s: tensor<f32>) {
+  %y = xf.multiply %x, %s : (tensor<4x64xf32>, tensor<f32>) -> tensor<4x64xf32>
+  return
+}
+
+// CHECK-LABEL: func @sum_leading(
+// CHECK: xf.sum_leading {{.*}}: (tensor<4x256x64xf32>) -> tensor<64xf32>
+func.func @sum_leading(%dy: tensor<4x256x64xf32>) {
+  %db = xf.sum_leading %dy : (tensor<4x256x64xf32>) -> tensor<64xf32>
+  return
+}
+
+// CHECK-LABEL: func @reshape(
+// CHECK: xf.reshape {{.*}}: (tensor<4x256x512xf32>) -> tensor<4x256x8x64xf32>
+func.func @reshape(%x: tensor<4x256x512xf32>) {
+  %h = xf.reshape %x : (tensor<4x256x512xf32>) -> tensor<4x256x8x64xf32>
+  return
+}
+
+// CHECK-LABEL: func @cast(
+// CHECK: xf.cast {{.*}}: (tensor<4x64xf32>) -> tensor<4x64xbf16>
+func.func @cast(%x: tensor<4x64xf32>) {
+  %y = xf.cast %x : (tensor<4x64xf32>) -> tensor<4x64xbf16>
+  return
+}
+
+// CHECK-LABEL: func @constant(
+// CHECK: xf.constant {{.*}}: () -> tensor<f32>
+func.func @constant() {
+  %one = xf.constant {value = 1.0} : () -> tensor<f32>
+  return
+}
+
+// CHECK-LABEL: func @cross_entropy(
+// CHECK: xf.cross_entropy {{.*}}: (tensor<4x256x288xf32>, tensor<4x256xi32>) -> (tensor<f32>, tensor<4x256xf32>)
+func.func @cross_entropy(%l: tensor<4x256x288xf32>, %y: tensor<4x256xi32>) {
+  %loss, %lse = xf.cross_entropy %l, %y {valid_vocab = 257 : i64} : (tensor<4x256x288xf32>, tensor<4x256xi32>) -> (tensor<f32>, tensor<4x256xf32>)
+  return
+}
+
+// CHECK-LABEL: func @embedding_gradient(
+// CHECK: xf.embedding_gradient {{.*}}: (tensor<4x256xi32>, tensor<4x256x64xf32>) -> tensor<512x64xf32>
+func.func @embedding_gradient(%ids: tensor<4x256xi32>, %dy: tensor<4x256x64xf32>) {
+  %dw = xf.embedding_gradient %ids, %dy : (tensor<4x256xi32>, tensor<4x256x64xf32>) -> tensor<512x64xf32>
+  return
+}
+
+// CHECK-LABEL: func @pad_rows(
+// CHECK: xf.pad_rows {{.*}}: (tensor<256x64xf32>) -> tensor<1024x64xf32>
+func.func @pad_rows(%dp: tensor<256x64xf32>) {
+  %dw = xf.pad_rows %dp : (tensor<256x64xf32>) -> tensor<1024x64xf32>
+  return
+}
+
+// CHECK-LABEL: func @linear_input_gradient(
+// CHECK: xf.linear_input_gradient {{.*}}: (tensor<4x256x192xf32>, tensor<192x64xf32>) -> tensor<4x256x64xf32>
+func.func @linear_input_gradient(%dy: tensor<4x256x192xf32>, %w: tensor<192x64xf32>) {
+  %dx = xf.linear_input_gradient %dy, %w : (tensor<4x256x192xf32>, tensor<192x64xf32>) -> tensor<4x256x64xf32>
+  return
+}
+
+// CHECK-LABEL: func @linear_weight_gradient(
+// CHECK: xf.linear_weight_gradient {{.*}}: (tensor<4x256x192xbf16>, tensor<4x256x64xbf16>) -> tensor<192x64xf32>
+func.func @linear_weight_gradient(%dy: tensor<4x256x192xbf16>, %x: tensor<4x256x64xbf16>) {
+  %dw = xf.linear_weight_gradient %dy, %x : (tensor<4x256x192xbf16>, tensor<4x256x64xbf16>) -> tensor<192x64xf32>
+  return
+}
+
+// CHECK-LABEL: func @norm_gradient(
+// CHECK: xf.norm_gradient {{.*}}: (tensor<8x64xf32>, tensor<8x64xf32>, tensor<64xf32>) -> (tensor<8x64xf32>, tensor<64xf32>)
+func.func @norm_gradient(%dy: tensor<8x64xf32>, %x: tensor<8x64xf32>, %w: tensor<64xf32>) {
+  %dx, %dw = xf.norm_gradient %dy, %x, %w {kind = #xf.norm_kind<rms>, epsilon = 1.0e-5} : (tensor<8x64xf32>, tensor<8x64xf32>, tensor<64xf32>) -> (tensor<8x64xf32>, tensor<64xf32>)
+  return
+}
+
+// CHECK-LABEL: func @attention_gradient(
+// CHECK: xf.attention_gradient {{.*}}: (tensor<1x8x2x4xf32>, tensor<1x8x2x4xf32>, tensor<1x8x2x4xf32>, tensor<1x8x2x4xf32>, tensor<1x8x2x4xf32>, tensor<1x2x8xf32>) -> (tensor<1x8x2x4xf32>, tensor<1x8x2x4xf32>, tensor<1x8x2x4xf32>)
+func.func @attention_gradient(%do: tensor<1x8x2x4xf32>, %q: tensor<1x8x2x4xf32>, %k: tensor<1x8x2x4xf32>, %v: tensor<1x8x2x4xf32>, %o: tensor<1x8x2x4xf32>, %lse: tensor<1x2x8xf32>) {
+  %dq, %dk, %dv = xf.attention_gradient %do, %q, %k, %v, %o, %lse {causal, scale = 0.125} : (tensor<1x8x2x4xf32>, tensor<1x8x2x4xf32>, tensor<1x8x2x4xf32>, tensor<1x8x2x4xf32>, tensor<1x8x2x4xf32>, tensor<1x2x8xf32>) -> (tensor<1x8x2x4xf32>, tensor<1x8x2x4xf32>, tensor<1x8x2x4xf32>)
+  return
+}
+
+// CHECK-LABEL: func @activation_gradient(
+// CHECK: xf.activation_gradient {{.*}}: (tensor<4x64xf32>, tensor<4x64xf32>) -> tensor<4x64xf32>
+func.func @activation_gradient(%dy: tensor<4x64xf32>, %x: tensor<4x64xf32>) {
+  %dx = xf.activation_gradient %dy, %x {kind = #xf.activation_kind<gelu>} : (tensor<4x64xf32>, tensor<4x64xf32>) -> tensor<4x64xf32>
+  return
+}
+
+// CHECK-LABEL: func @gated_gradient(
+// CHECK: xf.gated_gradient {{.*}}: (tensor<4x64xf32>, tensor<4x64xf32>, tensor<4x64xf32>) -> (tensor<4x64xf32>, tensor<4x64xf32>)
+func.func @gated_gradient(%dy: tensor<4x64xf32>, %g: tensor<4x64xf32>, %u: tensor<4x64xf32>) {
+  %dg, %du = xf.gated_gradient %dy, %g, %u {kind = #xf.activation_kind<silu>} : (tensor<4x64xf32>, tensor<4x64xf32>, tensor<4x64xf32>) -> (tensor<4x64xf32>, tensor<4x64xf32>)
+  return
+}
+
+// CHECK-LABEL: func @cross_entropy_gradient(
+// CHECK: xf.cross_entropy_gradient {{.*}}: (tensor<f32>, tensor<8x288xf32>, tensor<8xi32>, tensor<8xf32>) -> tensor<8x288xf32>
+func.func @cross_entropy_gradient(%d: tensor<f32>, %l: tensor<8x288xf32>, %y: tensor<8xi32>, %lse: tensor<8xf32>) {
+  %dl = xf.cross_entropy_gradient %d, %l, %y, %lse {valid_vocab = 257 : i64} : (tensor<f32>, tensor<8x288xf32>, tensor<8xi32>, tensor<8xf32>) -> tensor<8x288xf32>
+  return
+}
+
+// CHECK-LABEL: func @read(
+// CHECK: xf.read @embedding.weight : tensor<512x64xf32>
+func.func @read() {
+  %w = xf.read @embedding.weight : tensor<512x64xf32>
+  return
+}
+
+// CHECK-LABEL: func @write(
+// CHECK: xf.write %{{.*}}, @embedding.weight : tensor<512x64xf32>
+func.func @write(%v: tensor<512x64xf32>) {
+  xf.write %v, @embedding.weight : tensor<512x64xf32>
+  return
+}
+
+// CHECK-LABEL: func @accumulate(
+// CHECK: xf.accumulate %{{.*}}, @embedding.weight.grad : tensor<512x64xf32>
+func.func @accumulate(%g: tensor<512x64xf32>) {
+  xf.accumulate %g, @embedding.weight.grad : tensor<512x64xf32>
+  return
+}
+
+// CHECK-LABEL: func @input(
+// CHECK: xf.input "learning_rate" : tensor<f32>
+func.func @input() {
+  %lr = xf.input "learning_rate" : tensor<f32>
+  return
+}
+
+// CHECK-LABEL: func @output(
+// CHECK: xf.output %{{.*}}, "loss" : tensor<f32>
+func.func @output(%loss: tensor<f32>) {
+  xf.output %loss, "loss" : tensor<f32>
+  return
+}
+
+// CHECK-LABEL: func @global_norm(
+// CHECK: xf.global_norm {{.*}}: (tensor<4x4xf32>, tensor<4xf32>) -> (tensor<f32>, tensor<f32>)
+func.func @global_norm(%a: tensor<4x4xf32>, %b: tensor<4xf32>) {
+  %n, %bad = xf.global_norm %a, %b : (tensor<4x4xf32>, tensor<4xf32>) -> (tensor<f32>, tensor<f32>)
+  return
+}
+
+// CHECK-LABEL: func @gradient_scale(
+// CHECK: xf.gradient_scale {{.*}}: (tensor<f32>) -> (tensor<f32>, tensor<f32>)
+func.func @gradient_scale(%n: tensor<f32>) {
+  %s, %n1 = xf.gradient_scale %n {max_norm = 1.0, microbatches = 2 : i64} : (tensor<f32>) -> (tensor<f32>, tensor<f32>)
+  return
+}
+
+// CHECK-LABEL: func @bias_correction(
+// CHECK: xf.bias_correction {{.*}}: (tensor<f32>) -> tensor<f32>
+func.func @bias_correction(%t: tensor<f32>) {
+  %c = xf.bias_correction %t {beta = 0.9} : (tensor<f32>) -> tensor<f32>
+  return
+}
+
+// CHECK-LABEL: func @advance_step(
+// CHECK: xf.advance_step {{.*}}: (tensor<f32>, tensor<f32>) -> tensor<f32>
+func.func @advance_step(%t: tensor<f32>, %skip: tensor<f32>) {
+  %t1 = xf.advance_step %t, %skip : (tensor<f32>, tensor<f32>) -> tensor<f32>
+  return
+}
+
+// CHECK-LABEL: func @adamw(
+// CHECK: xf.adamw {{.*}}: (tensor<4xf32>, tensor<4xf32>, tensor<4xf32>, tensor<4xf32>, tensor<f32>, tensor<f32>, tensor<f32>, tensor<f32>, tensor<f32>) -> (tensor<4xf32>, tensor<4xf32>, tensor<4xf32>)
+func.func @adamw(%p: tensor<4xf32>, %g: tensor<4xf32>, %m: tensor<4xf32>, %v: tensor<4xf32>, %lr: tensor<f32>, %c1: tensor<f32>, %c2: tensor<f32>, %s: tensor<f32>, %skip: tensor<f32>) {
+  %p1, %m1, %v1 = xf.adamw %p, %g, %m, %v, %lr, %c1, %c2, %s, %skip {beta1 = 0.9, beta2 = 0.95, epsilon = 1.0e-8, weight_decay = 0.1} : (tensor<4xf32>, tensor<4xf32>, tensor<4xf32>, tensor<4xf32>, tensor<f32>, tensor<f32>, tensor<f32>, tensor<f32>, tensor<f32>) -> (tensor<4xf32>, tensor<4xf32>, tensor<4xf32>)
+  return
+}
+
+// CHECK-LABEL: func @sgd(
+// CHECK: xf.sgd {{.*}}: (tensor<4xf32>, tensor<4xf32>, tensor<f32>, tensor<f32>, tensor<f32>, tensor<4xf32>) -> (tensor<4xf32>, tensor<4xf32>)
+func.func @sgd(%p: tensor<4xf32>, %g: tensor<4xf32>, %lr: tensor<f32>, %s: tensor<f32>, %skip: tensor<f32>, %b: tensor<4xf32>) {
+  %p1, %b1 = xf.sgd %p, %g, %lr, %s, %skip, %b {momentum = 0.9, weight_decay = 0.0} : (tensor<4xf32>, tensor<4xf32>, tensor<f32>, tensor<f32>, tensor<f32>, tensor<4xf32>) -> (tensor<4xf32>, tensor<4xf32>)
+  return
+}
+
+// CHECK-LABEL: func @loss_scale_update(
+// CHECK: xf.loss_scale_update {{.*}}: (tensor<f32>, tensor<f32>, tensor<f32>) -> (tensor<f32>, tensor<f32>)
+func.func @loss_scale_update(%s: tensor<f32>, %n: tensor<f32>, %bad: tensor<f32>) {
+  %s1, %n1 = xf.loss_scale_update %s, %n, %bad {policy = #xf.loss_scale<initial = 65536.0, growth_factor = 2.0, backoff_factor = 0.5, growth_interval = 1000, minimum = 1.0>} : (tensor<f32>, tensor<f32>, tensor<f32>) -> (tensor<f32>, tensor<f32>)
+  return
+}
+
+// CHECK: xf.training {clip_norm = 1.000000e+00 : f64
+xf.training {clip_norm = 1.0, global_batch_size = 8 : i64, micro_batch_size = 4 : i64, model_name = "nano", optimizer = #xf.adamw<beta1 = 0.9, beta2 = 0.95, epsilon = 1.0e-8, weight_decay = 0.1>, precision = #xf.precision<fp32>, recompute = #xf.recompute<none>, runtime = {}, sequence_length = 256 : i64}
+
+// CHECK: xf.step microbatches(2) forward(@forward) backward(@backward) update(@update) evaluate(@evaluate) prepare(@prepare)
+xf.step microbatches(2) forward(@forward) backward(@backward) update(@update) evaluate(@evaluate) prepare(@prepare)
+
+func.func private @forward()
+func.func private @backward()
+func.func private @update()
+func.func private @evaluate()
+func.func private @prepare()
