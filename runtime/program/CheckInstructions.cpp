@@ -1,0 +1,283 @@
+//===- CheckInstructions.cpp - Checks of instructions and their operands --===//
+//
+// Part of Hocket, under the Apache License v2.0.
+//
+//===----------------------------------------------------------------------===//
+
+#include "kernels/cpu/Gemm.h"
+#include "kernels/cpu/Library.h"
+#include "runtime/base/CheckedMath.h"
+#include "runtime/base/Format.h"
+#include "runtime/program/DataType.h"
+#include "runtime/program/FaultList.h"
+#include "runtime/program/InstructionOperands.h"
+
+#include <set>
+
+using namespace hocket;
+using program::Buffer;
+using program::DType;
+using program::Instruction;
+using program::Role;
+
+static unsigned long long wide(uint64_t value) { return value; }
+
+namespace {
+/// Checks the instructions of one role, one after the other.
+class InstructionChecker {
+public:
+  InstructionChecker(const program::Program &program, int role,
+                     FaultList &faults)
+      : program(program), r(program.roles(role)), place{program, role},
+        faults(faults) {}
+
+  void run() {
+    for (int s = 0; s < r.sequences_size(); ++s)
+      for (int i = 0; i < r.sequences(s).instructions_size(); ++i) {
+        place.sequence = s, place.instruction = i;
+        if (faults.full())
+          return;
+        check(r.sequences(s).instructions(i));
+      }
+  }
+
+private:
+  void add(const std::string &what) { faults.add(place.text(), what); }
+
+  void check(const Instruction &instruction) {
+    if (instruction.stream() >= std::max(1u, r.streams()))
+      add(formatText("runs on stream %u, there are %u", instruction.stream(),
+                     std::max(1u, r.streams())));
+    for (const auto &operand : operandsOf(instruction, program))
+      if (operand.buffer >= uint32_t(r.buffers_size())) {
+        add(formatText("%s buffer %u, there are %d", operand.role,
+                       operand.buffer, r.buffers_size()));
+        return;
+      }
+    switch (instruction.kind_case()) {
+    case Instruction::kLaunch:
+      return checkLaunch(instruction.launch());
+    case Instruction::kGemm:
+      return checkGemm(instruction.gemm());
+    case Instruction::kLibrary:
+      return checkLibrary(instruction.library());
+    case Instruction::kCopy:
+      return checkCopy(instruction.copy());
+    case Instruction::kFill:
+      if (instruction.fill().byte_value() > 255)
+        add(formatText("fills with %u, which is no byte",
+                       instruction.fill().byte_value()));
+      return;
+    case Instruction::kHost:
+      if (instruction.host().name().empty())
+        add("moves host data without a name");
+      return;
+    case Instruction::kCollective:
+      return checkCollective(instruction.collective());
+    case Instruction::kTransfer:
+      return checkTransfer(instruction.transfer());
+    case Instruction::kRecord:
+      return checkEvent(instruction.record().event());
+    case Instruction::kWait:
+      return checkEvent(instruction.wait().event());
+    case Instruction::KIND_NOT_SET:
+      return add("is of no known kind");
+    }
+  }
+
+  const Buffer &buffer(uint32_t index) const { return r.buffers(int(index)); }
+
+  /// Whether buffer `index` holds `elements` of a type among `types`.
+  void checkOperand(const char *role, uint32_t index, uint64_t elements,
+                    const std::set<DType> &types) {
+    const Buffer &b = buffer(index);
+    if (!types.count(b.dtype()))
+      return add(formatText("operand %s, buffer %u, has elements of type %s, "
+                            "which it does not take",
+                            role, index, dataTypeName(b.dtype())));
+    uint64_t needed = elements * dataTypeBytes(b.dtype());
+    if (b.bytes() < needed)
+      add(formatText("operand %s, buffer %u, has %llu bytes, %llu are needed",
+                     role, index, wide(b.bytes()), wide(needed)));
+  }
+
+  void checkScalars(
+      const google::protobuf::RepeatedPtrField<program::Scalar> &scalars) {
+    for (const program::Scalar &scalar : scalars)
+      if (scalar.kind_case() == program::Scalar::KIND_NOT_SET ||
+          (scalar.has_step() && (scalar.step() < program::Scalar::MICROBATCH ||
+                                 scalar.step() > program::Scalar::SEED)))
+        return add("has a scalar of no known kind");
+  }
+
+  void checkAccumulate(program::Accumulate accumulate) {
+    if (!program::Accumulate_IsValid(accumulate))
+      add(formatText("accumulates in no known way (%d)", int(accumulate)));
+  }
+
+  void checkLaunch(const program::Launch &launch) {
+    if (launch.kernel() >= uint32_t(program.kernels_size()))
+      return add(formatText("launches kernel %u, there are %d", launch.kernel(),
+                            program.kernels_size()));
+    const program::Kernel &kernel = program.kernels(int(launch.kernel()));
+    if (uint32_t(launch.buffers_size()) != kernel.buffers() ||
+        uint32_t(launch.scalars_size()) != kernel.scalars())
+      add(formatText("passes %d buffers and %d scalars, kernel '%s' takes %u "
+                     "and %u",
+                     launch.buffers_size(), launch.scalars_size(),
+                     kernel.name().c_str(), kernel.buffers(),
+                     kernel.scalars()));
+    checkScalars(launch.scalars());
+  }
+
+  void checkGemm(const program::Gemm &gemm) {
+    static const std::set<DType> floating = {program::F32, program::BF16,
+                                             program::F16};
+    constexpr uint64_t limit = (uint64_t(1) << 31) - 1;
+    uint64_t m = gemm.m(), n = gemm.n(), k = gemm.k();
+    if (m == 0 || n == 0 || k == 0 || m > limit || n > limit || k > limit)
+      return add(formatText("gemm of %llu x %llu x %llu; each must be from 1 "
+                            "to 2^31 - 1",
+                            wide(m), wide(n), wide(k)));
+    checkOperand("a", gemm.a(), m * k, floating);
+    checkOperand("d", gemm.d(), m * n, floating);
+    if (gemm.b_packed())
+      checkPacked(gemm);
+    else
+      checkOperand("b", gemm.b(), k * n, floating);
+    if (gemm.has_bias())
+      checkOperand("bias", gemm.bias(), n, floating);
+    if (gemm.has_auxiliary())
+      checkOperand("auxiliary", gemm.auxiliary(), m * n, floating);
+    if (gemm.has_residual())
+      checkOperand("residual", gemm.residual(), m * n, floating);
+    kernels::Epilogue epilogue;
+    if (!kernels::parseEpilogue(gemm.epilogue(), epilogue))
+      add("gemm has an unknown epilogue '" + gemm.epilogue() + "'");
+    checkAccumulate(gemm.accumulate());
+    bool aliased = gemm.d() == gemm.a() || gemm.d() == gemm.b() ||
+                   (gemm.has_bias() && gemm.d() == gemm.bias()) ||
+                   (gemm.has_auxiliary() && gemm.d() == gemm.auxiliary());
+    if (aliased)
+      add("gemm's result is one of its inputs");
+  }
+
+  void checkPacked(const program::Gemm &gemm) {
+    DType type = gemm.b_type() == program::DTYPE_UNSPECIFIED
+                     ? buffer(gemm.a()).dtype()
+                     : gemm.b_type();
+    if (type != program::F32 && type != program::BF16 && type != program::F16)
+      return add("packed operand b has no floating type");
+    int64_t needed = kernels::packedBytes(kernels::DType(int(type)),
+                                          int64_t(gemm.n()), int64_t(gemm.k()));
+    if (buffer(gemm.b()).bytes() < uint64_t(needed))
+      add(formatText("packed operand b, buffer %u, has %llu bytes, %llu are "
+                     "needed",
+                     gemm.b(), wide(buffer(gemm.b()).bytes()), wide(needed)));
+  }
+
+  void checkLibrary(const program::Library &library) {
+    const kernels::LibraryOp *op = kernels::findLibraryOp(library.op());
+    if (!op) {
+      std::vector<std::string> names;
+      for (const kernels::LibraryOp &known : kernels::libraryOps())
+        names.emplace_back(known.name);
+      std::vector<std::string> near = nearestNames(library.op(), names, 1);
+      return add("calls an unknown library op '" + library.op() + "'" +
+                 (near.empty()
+                      ? ""
+                      : "; did the compiler mean '" + near.front() + "'?"));
+    }
+    checkScalars(library.scalars());
+    checkAccumulate(library.accumulate());
+    std::vector<int64_t> bytes(size_t(library.buffers_size()));
+    kernels::KernelError error =
+        kernels::requiredBytes(*op, library.integers(), library.floats(),
+                               size_t(library.scalars_size()), bytes);
+    if (error)
+      return add("library op '" + library.op() + "': " + error);
+    for (int i = 0; i < library.buffers_size(); ++i)
+      if (buffer(library.buffers(i)).bytes() < uint64_t(bytes[i]))
+        add(formatText("library op '%s': buffer %u, its operand %d, has %llu "
+                       "bytes, %llu are needed",
+                       library.op().c_str(), library.buffers(i), i,
+                       wide(buffer(library.buffers(i)).bytes()),
+                       wide(bytes[i])));
+  }
+
+  void checkCopy(const program::Copy &copy) {
+    if (buffer(copy.from()).bytes() != buffer(copy.to()).bytes())
+      add(formatText("copies %llu bytes into %llu",
+                     wide(buffer(copy.from()).bytes()),
+                     wide(buffer(copy.to()).bytes())));
+    if (copy.from() == copy.to())
+      add("copies a buffer onto itself");
+  }
+
+  void checkCollective(const program::Collective &collective) {
+    static const std::set<std::string> ops = {"all_reduce", "all_gather",
+                                              "reduce_scatter", "all_to_all",
+                                              "broadcast"};
+    if (!ops.count(collective.op()))
+      return add("unknown collective '" + collective.op() + "'");
+    bool reduces =
+        collective.op() == "all_reduce" || collective.op() == "reduce_scatter";
+    if (reduces && collective.reduction() != "sum" &&
+        collective.reduction() != "max")
+      add("reduces with '" + collective.reduction() + "', expected sum or max");
+    if (collective.group() != 0)
+      add(formatText("names group %u, only group 0 (all ranks) exists",
+                     collective.group()));
+    checkCollectiveSizes(collective);
+  }
+
+  /// A gather's result and a scatter's operand hold one part for each rank.
+  void checkCollectiveSizes(const program::Collective &collective) {
+    uint64_t ranks = 1;
+    for (const auto &axis : program.mesh().axes())
+      ranks *= axis.size();
+    uint64_t from = buffer(collective.from()).bytes();
+    uint64_t to = buffer(collective.to()).bytes();
+    if (collective.op() == "all_gather")
+      from *= ranks;
+    else if (collective.op() == "reduce_scatter")
+      to *= ranks;
+    else if (collective.op() == "all_to_all" && from % ranks != 0)
+      add(formatText("all_to_all of %llu bytes among %llu ranks", wide(from),
+                     wide(ranks)));
+    if (from != to)
+      add(formatText("%s of %llu bytes into %llu bytes",
+                     collective.op().c_str(),
+                     wide(buffer(collective.from()).bytes()),
+                     wide(buffer(collective.to()).bytes())));
+    if (buffer(collective.from()).dtype() != buffer(collective.to()).dtype())
+      add("a collective between buffers of different element types");
+  }
+
+  void checkTransfer(const program::Transfer &transfer) {
+    std::set<uint32_t> ranks;
+    for (const Role &role : program.roles())
+      ranks.insert(role.ranks().begin(), role.ranks().end());
+    for (const auto &part : transfer.parts())
+      if (!ranks.count(part.peer()))
+        add(formatText("%s rank %u, which does not exist",
+                       part.send() ? "sends to" : "receives from",
+                       part.peer()));
+  }
+
+  void checkEvent(uint32_t event) {
+    if (event >= r.events())
+      add(formatText("names event %u, there are %u", event, r.events()));
+  }
+
+  const program::Program &program;
+  const Role &r;
+  ProgramPlace place;
+  FaultList &faults;
+};
+} // namespace
+
+void hocket::checkInstructions(const program::Program &program, int role,
+                               FaultList &faults) {
+  InstructionChecker(program, role, faults).run();
+}

@@ -1,0 +1,199 @@
+//===- InstructionOperands.cpp - What an instruction touches --------------===//
+//
+// Part of Hocket, under the Apache License v2.0.
+//
+//===----------------------------------------------------------------------===//
+
+#include "runtime/program/InstructionOperands.h"
+
+#include "kernels/cpu/Library.h"
+#include "runtime/base/Format.h"
+
+using namespace hocket;
+using program::Instruction;
+
+using Operands = std::vector<InstructionOperand>;
+
+static OperandAccess resultAccess(program::Accumulate accumulate) {
+  switch (accumulate) {
+  case program::ADD:
+    return OperandAccess::ReadWrite;
+  case program::ADD_UNLESS_FIRST_MICROBATCH:
+    return OperandAccess::WriteThenAddPerMicrobatch;
+  default:
+    return OperandAccess::Write;
+  }
+}
+
+static OperandAccess kernelAccess(const program::Kernel *kernel, int index) {
+  if (!kernel || index >= kernel->access_size())
+    return OperandAccess::Unknown;
+  switch (kernel->access(index)) {
+  case program::READ:
+    return OperandAccess::Read;
+  case program::WRITE:
+    return OperandAccess::Write;
+  case program::READ_WRITE:
+    return OperandAccess::ReadWrite;
+  default:
+    return OperandAccess::Unknown;
+  }
+}
+
+static Operands launchOperands(const program::Launch &launch,
+                               const program::Program &program) {
+  const program::Kernel *kernel =
+      launch.kernel() < uint32_t(program.kernels_size())
+          ? &program.kernels(int(launch.kernel()))
+          : nullptr;
+  Operands operands;
+  for (int i = 0; i < launch.buffers_size(); ++i)
+    operands.push_back({launch.buffers(i), kernelAccess(kernel, i), "uses"});
+  return operands;
+}
+
+static Operands gemmOperands(const program::Gemm &gemm) {
+  Operands operands = {{gemm.a(), OperandAccess::Read, "a"},
+                       {gemm.b(), OperandAccess::Read, "b"},
+                       {gemm.d(), resultAccess(gemm.accumulate()), "d"}};
+  if (gemm.has_bias())
+    operands.push_back({gemm.bias(), OperandAccess::Read, "bias"});
+  if (gemm.has_residual())
+    operands.push_back({gemm.residual(), OperandAccess::Read, "residual"});
+  if (gemm.has_auxiliary())
+    operands.push_back({gemm.auxiliary(), OperandAccess::Write, "auxiliary"});
+  return operands;
+}
+
+static Operands libraryOperands(const program::Library &library) {
+  const kernels::LibraryOp *op = kernels::findLibraryOp(library.op());
+  Operands operands;
+  for (int i = 0; i < library.buffers_size(); ++i) {
+    OperandAccess access = OperandAccess::Unknown;
+    if (op && (i >= 64 || !(op->writes >> i & 1)))
+      access = OperandAccess::Read;
+    else if (op)
+      access = op->accumulates ? resultAccess(library.accumulate())
+                               : OperandAccess::Write;
+    operands.push_back({library.buffers(i), access, "uses"});
+  }
+  return operands;
+}
+
+Operands hocket::operandsOf(const Instruction &instruction,
+                            const program::Program &program) {
+  Operands operands;
+  switch (instruction.kind_case()) {
+  case Instruction::kLaunch:
+    return launchOperands(instruction.launch(), program);
+  case Instruction::kGemm:
+    return gemmOperands(instruction.gemm());
+  case Instruction::kLibrary:
+    return libraryOperands(instruction.library());
+  case Instruction::kCopy:
+    return {{instruction.copy().from(), OperandAccess::Read, "from"},
+            {instruction.copy().to(), OperandAccess::Write, "to"}};
+  case Instruction::kFill:
+    return {{instruction.fill().buffer(), OperandAccess::Write, "fills"}};
+  case Instruction::kHost:
+    return {{instruction.host().buffer(),
+             instruction.host().direction() == program::Host::INPUT
+                 ? OperandAccess::Write
+                 : OperandAccess::Read,
+             "moves"}};
+  case Instruction::kCollective:
+    return {{instruction.collective().from(), OperandAccess::Read, "from"},
+            {instruction.collective().to(), OperandAccess::Write, "to"}};
+  case Instruction::kTransfer:
+    for (const auto &part : instruction.transfer().parts())
+      operands.push_back(
+          {part.buffer(),
+           part.send() ? OperandAccess::Read : OperandAccess::Write,
+           part.send() ? "sends" : "receives"});
+    return operands;
+  case Instruction::kRecord:
+  case Instruction::kWait:
+  case Instruction::KIND_NOT_SET:
+    return operands;
+  }
+  return operands;
+}
+
+static std::string gemmText(const program::Gemm &gemm) {
+  std::string text =
+      formatText("gemm %s%%%u = %%%u%s x %%%u%s [%llu x %llu x %llu]",
+                 gemm.accumulate() == program::OVERWRITE ? "" : "+", gemm.d(),
+                 gemm.a(), gemm.transpose_a() ? "^T" : "", gemm.b(),
+                 gemm.transpose_b() ? "^T" : "", (unsigned long long)gemm.m(),
+                 (unsigned long long)gemm.n(), (unsigned long long)gemm.k());
+  if (gemm.has_bias())
+    text += formatText(" bias %%%u", gemm.bias());
+  if (!gemm.epilogue().empty())
+    text += " " + gemm.epilogue();
+  if (gemm.has_residual())
+    text += formatText(" residual %%%u", gemm.residual());
+  if (gemm.has_auxiliary())
+    text += formatText(" auxiliary %%%u", gemm.auxiliary());
+  return text + (gemm.b_packed() ? " packed" : "");
+}
+
+/// "%1, %2, %3".
+template <typename Range> static std::string bufferList(const Range &buffers) {
+  std::string text;
+  for (uint32_t buffer : buffers)
+    text += formatText("%s%%%u", text.empty() ? "" : ", ", buffer);
+  return text;
+}
+
+static std::string transferText(const program::Transfer &transfer) {
+  std::string text = "transfer";
+  for (const auto &part : transfer.parts())
+    text +=
+        formatText(" %s %%%u rank %u tag %u", part.send() ? "send" : "receive",
+                   part.buffer(), part.peer(), part.tag());
+  return text;
+}
+
+std::string hocket::instructionText(const Instruction &instruction,
+                                    const program::Program &program) {
+  switch (instruction.kind_case()) {
+  case Instruction::kLaunch: {
+    const program::Launch &launch = instruction.launch();
+    std::string name = launch.kernel() < uint32_t(program.kernels_size())
+                           ? program.kernels(int(launch.kernel())).name()
+                           : "?";
+    return "launch " + name + "(" + bufferList(launch.buffers()) + ")";
+  }
+  case Instruction::kGemm:
+    return gemmText(instruction.gemm());
+  case Instruction::kLibrary:
+    return "library " + instruction.library().op() + "(" +
+           bufferList(instruction.library().buffers()) + ")";
+  case Instruction::kCopy:
+    return formatText("copy %%%u = %%%u", instruction.copy().to(),
+                      instruction.copy().from());
+  case Instruction::kFill:
+    return formatText("fill %%%u = 0x%02x", instruction.fill().buffer(),
+                      instruction.fill().byte_value());
+  case Instruction::kHost:
+    return formatText(instruction.host().direction() == program::Host::INPUT
+                          ? "host input %s -> %%%u"
+                          : "host output %s <- %%%u",
+                      instruction.host().name().c_str(),
+                      instruction.host().buffer());
+  case Instruction::kCollective:
+    return formatText(
+        "%s %%%u = %%%u group %u", instruction.collective().op().c_str(),
+        instruction.collective().to(), instruction.collective().from(),
+        instruction.collective().group());
+  case Instruction::kTransfer:
+    return transferText(instruction.transfer());
+  case Instruction::kRecord:
+    return formatText("record event %u", instruction.record().event());
+  case Instruction::kWait:
+    return formatText("wait event %u", instruction.wait().event());
+  case Instruction::KIND_NOT_SET:
+    return "nothing";
+  }
+  return "nothing";
+}

@@ -1,0 +1,44 @@
+//===- InstructionOperands.h - What an instruction touches ------*- C++ -*-===//
+//
+// Part of Hocket, under the Apache License v2.0.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef HOCKET_RUNTIME_PROGRAM_INSTRUCTIONOPERANDS_H
+#define HOCKET_RUNTIME_PROGRAM_INSTRUCTIONOPERANDS_H
+
+#include "runtime/program/program.pb.h"
+
+#include <string>
+#include <vector>
+
+namespace hocket {
+
+/// How an instruction uses one buffer. `Unknown` may be any of the others.
+enum class OperandAccess {
+  Unknown,
+  Read,
+  Write,                     ///< All of it, whatever was there.
+  ReadWrite,                 ///< Needs what was there.
+  WriteThenAddPerMicrobatch, ///< Write in microbatch 0, later ReadWrite.
+};
+
+struct InstructionOperand {
+  uint32_t buffer;
+  OperandAccess access;
+  const char *role; ///< "reads", "writes", "bias", ... for messages.
+};
+
+/// The buffers of `instruction`, in the order of its fields. A launch of a
+/// kernel that does not exist has only Unknown operands.
+std::vector<InstructionOperand>
+operandsOf(const program::Instruction &instruction,
+           const program::Program &program);
+
+/// One line for people: "gemm d=7 a=3 b=4 [512x768x768]".
+std::string instructionText(const program::Instruction &instruction,
+                            const program::Program &program);
+
+} // namespace hocket
+
+#endif // HOCKET_RUNTIME_PROGRAM_INSTRUCTIONOPERANDS_H

@@ -1,0 +1,52 @@
+//===- ProgramCheck.h - Is this program sound? ------------------*- C++ -*-===//
+//
+// Part of Hocket, under the Apache License v2.0.
+//
+//===----------------------------------------------------------------------===//
+///
+/// \file
+/// Finds everything that is wrong with an executable, from the file alone; it
+/// shares no code with the compiler. A program without a fault can be run
+/// without any further check of an index, an offset or a size:
+///
+///  1. every index names something that exists;
+///  2. every buffer is aligned, non-empty, large enough for its shape and
+///     inside the arena; `arena_bytes` holds them all;
+///  3. two buffers share bytes only if they live at different times: a buffer
+///     lives from instruction `first` to `last` of the one sequence that uses
+///     it; a persistent buffer, and one that several sequences use, always
+///     lives. Every use lies within the lifetime;
+///  4. no instruction reads a buffer that nothing has written: a persistent
+///     buffer counts as written, others must be written in the same Entry;
+///  5. operands are as large as the instruction needs (kernels by their buffer
+///     count, GEMMs by m, n, k, library ops by kernels/cpu/Library.h);
+///  6. the slices of every parameter state cover its global shape exactly
+///     once;
+///  7. numbers of the step (batch sizes, schedule) are consistent.
+///
+/// Native code is trusted: a kernel's image can do what the process can.
+///
+//===----------------------------------------------------------------------===//
+
+#ifndef HOCKET_RUNTIME_PROGRAM_PROGRAMCHECK_H
+#define HOCKET_RUNTIME_PROGRAM_PROGRAMCHECK_H
+
+#include "runtime/base/Status.h"
+#include "runtime/program/program.pb.h"
+
+#include <string>
+#include <vector>
+
+namespace hocket {
+
+/// The reasons why `program` is unsound, at most `limit`; none if it is sound.
+/// Each names the place, what was found and what was expected.
+std::vector<std::string> findProgramFaults(const program::Program &program,
+                                           size_t limit = 100);
+
+/// DataLoss with the first reason, if there is one.
+Status checkProgram(const program::Program &program);
+
+} // namespace hocket
+
+#endif // HOCKET_RUNTIME_PROGRAM_PROGRAMCHECK_H
