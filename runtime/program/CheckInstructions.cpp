@@ -191,9 +191,10 @@ private:
     checkScalars(library.scalars());
     checkAccumulate(library.accumulate());
     std::vector<int64_t> bytes(size_t(library.buffers_size()));
-    kernels::KernelError error =
-        kernels::requiredBytes(*op, library.integers(), library.floats(),
-                               size_t(library.scalars_size()), bytes);
+    kernels::KernelError error = kernels::requiredBytes(
+        *op, std::span(library.integers().data(), library.integers_size()),
+        std::span(library.floats().data(), library.floats_size()),
+        size_t(library.scalars_size()), bytes);
     if (error)
       return add("library op '" + library.op() + "': " + error);
     for (int i = 0; i < library.buffers_size(); ++i)
