@@ -1,0 +1,49 @@
+# A thin front to CMake and to the scripts that the targets name.
+#   make demo | test | build | bench | docs | format   [PRESET=release|dev|asan]
+
+PRESET ?= release
+JOBS ?= $(shell nproc)
+
+BUILD_release := build
+BUILD_dev := build-dev
+BUILD_asan := build-asan
+BUILD := $(BUILD_$(PRESET))
+ifeq ($(BUILD),)
+$(error PRESET is '$(PRESET)'; expected release, dev or asan)
+endif
+
+.PHONY: help packages configure build test demo bench docs format
+.DEFAULT_GOAL := help
+
+help:
+	@echo 'make demo    install, build and train a small GPT on real text'
+	@echo 'make test    build and run every test and lint'
+	@echo 'make build   build into $(BUILD)'
+	@echo 'make bench   measure speed and memory against PyTorch'
+	@echo 'make docs    write docs/generated from TableGen'
+	@echo 'make format  format the sources'
+	@echo 'PRESET=release (the default), dev or asan chooses how it is built'
+
+packages:
+	@sh compiler/cmake/install-packages.sh
+
+configure: packages
+	@test -f $(BUILD)/build.ninja || cmake --preset $(PRESET)
+
+build: configure
+	@cmake --build $(BUILD) -j $(JOBS)
+
+test: build
+	@python3 test/run_tests.py --build $(BUILD) -j $(JOBS)
+
+demo: build
+	@python3 examples/nano/demo.py --build $(BUILD)
+
+bench: build
+	@python3 test/benchmarks/run_benchmarks.py --build $(BUILD)
+
+docs: packages
+	@python3 docs/generate.py
+
+format: packages
+	@git ls-files -co --exclude-standard '*.h' '*.cpp' | xargs -r clang-format-19 -i
