@@ -1,0 +1,61 @@
+//===- Check.h - The constraints of a spec ----------------------*- C++ -*-===//
+//
+// Part of Hocket, under the Apache License v2.0.
+//
+//===----------------------------------------------------------------------===//
+///
+/// \file
+/// Whether a resolved spec makes sense. docs/spec.md numbers the constraints;
+/// each error reads
+///
+///   file:line:column: S5: model.heads is 7, which ...; write ...
+///
+//===----------------------------------------------------------------------===//
+
+#ifndef HOCKET_FRONTENDS_SPEC_CHECK_H
+#define HOCKET_FRONTENDS_SPEC_CHECK_H
+
+#include "frontends/spec/FieldLocations.h"
+#include "frontends/spec/spec.pb.h"
+#include "runtime/base/Status.h"
+
+#include <string>
+#include <vector>
+
+namespace hocket::spec {
+
+/// Collects what is wrong with a spec, each complaint at the place of a field.
+class ConstraintErrors {
+public:
+  explicit ConstraintErrors(const FieldLocations &locations)
+      : locations(locations) {}
+
+  /// "PLACE: S<constraint>: <text>", at the place of the field `path`.
+  void add(int constraint, const std::string &path, const std::string &text);
+
+  bool empty() const { return lines.empty(); }
+  /// All errors, one a line, as InvalidArgument; Ok where there are none.
+  Status status() const;
+
+private:
+  const FieldLocations &locations;
+  std::vector<std::string> lines;
+};
+
+/// Checks `spec`, to which fillDefaults was applied, against all constraints.
+/// Relations between fields are looked at once each field is in its range.
+Status checkSpec(const Spec &spec, const FieldLocations &locations);
+
+/// The parts of checkSpec. The first needs nothing; the others need it to
+/// have found nothing.
+void checkRanges(const Spec &spec, ConstraintErrors &errors);
+void checkModel(const Model &model, ConstraintErrors &errors);
+void checkTraining(const Spec &spec, ConstraintErrors &errors);
+void checkPlan(const Spec &spec, ConstraintErrors &errors);
+
+/// The shortest text that reads back as `value`.
+std::string formatReal(double value);
+
+} // namespace hocket::spec
+
+#endif // HOCKET_FRONTENDS_SPEC_CHECK_H

@@ -1,0 +1,166 @@
+//===- CheckRanges.cpp - Each field by itself -----------------------------===//
+//
+// Part of Hocket, under the Apache License v2.0.
+//
+//===----------------------------------------------------------------------===//
+
+#include "frontends/spec/Check.h"
+#include "frontends/spec/FieldPath.h"
+
+#include <algorithm>
+#include <charconv>
+#include <cmath>
+
+using namespace google::protobuf;
+using namespace hocket::spec;
+
+namespace {
+/// S4: a whole number from `least` to `most`.
+struct IntegerRange {
+  const char *path;
+  int64_t least;
+  int64_t most;
+};
+
+/// S10: a finite number from `least` to `most`; an open end is left out.
+struct RealRange {
+  const char *path;
+  double least;
+  double most;
+  enum Ends { CLOSED, ABOVE_LEAST, BELOW_MOST } ends = CLOSED;
+};
+} // namespace
+
+/// Beyond any model or run, and low enough that sums of a few stay in range.
+static constexpr int64_t manySteps = int64_t(1) << 48;
+static constexpr int64_t manyTokens = int64_t(1) << 31;
+
+static constexpr IntegerRange integerRanges[] = {
+    {"model.layers", 1, 1 << 16},
+    {"model.hidden", 1, 1 << 24},
+    {"model.heads", 1, 1 << 20},
+    {"model.kv_heads", 1, 1 << 20},
+    {"model.head_dim", 1, 1 << 16},
+    {"model.ffn", 1, 1 << 26},
+    {"model.vocab_size", 1, manyTokens - 1},
+    {"model.max_positions", 1, manyTokens - 1},
+    {"model.sliding_window", 1, manyTokens - 1},
+    {"model.vocab_padding", 1, 1 << 20},
+    {"model.rope.scaling.llama3.original_max_positions", 1, manyTokens - 1},
+    {"training.micro_batch_size", 1, 1 << 20},
+    {"training.global_batch_size", 1, 1 << 24},
+    {"training.sequence_length", 1, manyTokens - 1},
+    {"training.steps", 0, manySteps},
+    {"training.learning_rate.warmup_steps", 0, manySteps},
+    {"training.learning_rate.decay_steps", 0, manySteps},
+    {"training.learning_rate.wsd_decay_steps", 0, manySteps},
+    {"training.loss_scale.growth_interval", 1, manySteps},
+    {"training.validation.interval", 0, manySteps},
+    {"training.validation.batches", 1, manySteps},
+    {"training.log_interval", 1, manySteps},
+    {"training.save_interval", 0, manySteps},
+    {"plan.zero", 0, 3},
+    {"plan.pipeline.stages", 1, 1 << 16},
+    {"plan.pipeline.virtual_stages", 1, 1 << 16},
+    {"cluster.devices", 1, 1 << 24},
+    {"cluster.memory_bytes", 1, int64_t(1) << 60},
+};
+
+/// Well inside FP32.
+static constexpr double largest = 1e30;
+
+static constexpr RealRange realRanges[] = {
+    {"model.norm_eps", 0, 1, RealRange::ABOVE_LEAST},
+    {"model.attention_scale", 0, 1e6, RealRange::ABOVE_LEAST},
+    {"model.rope.theta", 1, 1e12},
+    {"model.rope.scaling.linear.factor", 1, 1e6},
+    {"model.rope.scaling.llama3.factor", 1, 1e6},
+    {"model.rope.scaling.llama3.low_freq_factor", 0, 1e6,
+     RealRange::ABOVE_LEAST},
+    {"model.rope.scaling.llama3.high_freq_factor", 0, 1e6,
+     RealRange::ABOVE_LEAST},
+    {"model.dropout.attention", 0, 1, RealRange::BELOW_MOST},
+    {"model.dropout.residual", 0, 1, RealRange::BELOW_MOST},
+    {"model.dropout.embedding", 0, 1, RealRange::BELOW_MOST},
+    {"model.initializer.stddev", 0, 1e3},
+    {"training.optimizer.adamw.beta1", 0, 1, RealRange::BELOW_MOST},
+    {"training.optimizer.adamw.beta2", 0, 1, RealRange::BELOW_MOST},
+    {"training.optimizer.adamw.eps", 0, 1, RealRange::ABOVE_LEAST},
+    {"training.optimizer.adamw.weight_decay", 0, 1e3},
+    {"training.optimizer.sgd.momentum", 0, 1, RealRange::BELOW_MOST},
+    {"training.optimizer.sgd.weight_decay", 0, 1e3},
+    {"training.learning_rate.peak", 0, 1e6},
+    {"training.learning_rate.minimum", 0, 1e6},
+    {"training.clip_norm", 0, largest},
+    {"training.loss_scale.initial", 0, largest, RealRange::ABOVE_LEAST},
+    {"training.loss_scale.growth_factor", 1, 1e6, RealRange::ABOVE_LEAST},
+    {"training.loss_scale.backoff_factor", 0, 1, RealRange::ABOVE_LEAST},
+    {"training.loss_scale.minimum", 0, largest, RealRange::ABOVE_LEAST},
+};
+
+static constexpr const char *required[] = {"model.layers", "model.hidden",
+                                           "model.heads", "model.vocab_size"};
+
+std::string hocket::spec::formatReal(double value) {
+  char text[32];
+  return {text, std::to_chars(text, text + sizeof(text), value).ptr};
+}
+
+static void checkInteger(const Spec &spec, const IntegerRange &range,
+                         ConstraintErrors &errors) {
+  ConstFieldReference at = findWritten(spec, range.path);
+  if (!at.message)
+    return;
+  int64_t value = at.message->GetReflection()->GetInt64(*at.message, at.field);
+  if (value < range.least || value > range.most)
+    errors.add(4, range.path,
+               std::string(range.path) + " is " + std::to_string(value) +
+                   "; write a number from " + std::to_string(range.least) +
+                   " to " + std::to_string(range.most));
+}
+
+static void checkReal(const Spec &spec, const RealRange &range,
+                      ConstraintErrors &errors) {
+  ConstFieldReference at = findWritten(spec, range.path);
+  if (!at.message)
+    return;
+  double value = at.message->GetReflection()->GetDouble(*at.message, at.field);
+  bool above = range.ends == RealRange::ABOVE_LEAST ? value > range.least
+                                                    : value >= range.least;
+  bool below = range.ends == RealRange::BELOW_MOST ? value < range.most
+                                                   : value <= range.most;
+  if (above && below) // False for NaN.
+    return;
+  errors.add(
+      10, range.path,
+      std::string(range.path) + " is " + formatReal(value) +
+          "; write a number " +
+          (range.ends == RealRange::ABOVE_LEAST ? "above " : "of at least ") +
+          formatReal(range.least) +
+          (range.ends == RealRange::BELOW_MOST ? " and below "
+                                               : " and at most ") +
+          formatReal(range.most));
+}
+
+/// S2: the name goes into file names and logs.
+static void checkName(const std::string &name, ConstraintErrors &errors) {
+  bool plain = std::all_of(name.begin(), name.end(), [](char c) {
+    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') ||
+           (c >= '0' && c <= '9') || c == '-' || c == '_' || c == '.';
+  });
+  if (!plain || name.empty() || name.size() > 128)
+    errors.add(2, "name",
+               "the name of a spec has 1 to 128 letters, digits, \"-\", \"_\" "
+               "and \".\", and nothing else");
+}
+
+void hocket::spec::checkRanges(const Spec &spec, ConstraintErrors &errors) {
+  checkName(spec.name(), errors);
+  for (const char *path : required)
+    if (!findWritten(spec, path).message)
+      errors.add(3, path, std::string(path) + " is required; write it");
+  for (const IntegerRange &range : integerRanges)
+    checkInteger(spec, range, errors);
+  for (const RealRange &range : realRanges)
+    checkReal(spec, range, errors);
+}

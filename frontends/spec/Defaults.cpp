@@ -1,0 +1,130 @@
+//===- Defaults.cpp - What a spec leaves unsaid ---------------------------===//
+//
+// Part of Hocket, under the Apache License v2.0.
+//
+//===----------------------------------------------------------------------===//
+
+#include "frontends/spec/Defaults.h"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+using namespace google::protobuf;
+using namespace hocket::spec;
+
+/// Makes each default that the schema states explicit, here and in every
+/// message that is present.
+static void fillStated(Message &message) {
+  const Reflection &reflection = *message.GetReflection();
+  const Descriptor &type = *message.GetDescriptor();
+  for (int i = 0; i < type.field_count(); ++i) {
+    const FieldDescriptor *field = type.field(i);
+    if (field->is_repeated()) {
+      for (int j = 0; j < reflection.FieldSize(message, field); ++j)
+        fillStated(*reflection.MutableRepeatedMessage(&message, field, j));
+    } else if (field->message_type()) {
+      if (reflection.HasField(message, field))
+        fillStated(*reflection.MutableMessage(&message, field));
+    } else if (field->has_default_value() &&
+               !reflection.HasField(message, field)) {
+      switch (field->cpp_type()) {
+      case FieldDescriptor::CPPTYPE_INT64:
+        reflection.SetInt64(&message, field, field->default_value_int64());
+        break;
+      case FieldDescriptor::CPPTYPE_UINT64:
+        reflection.SetUInt64(&message, field, field->default_value_uint64());
+        break;
+      case FieldDescriptor::CPPTYPE_DOUBLE:
+        reflection.SetDouble(&message, field, field->default_value_double());
+        break;
+      case FieldDescriptor::CPPTYPE_BOOL:
+        reflection.SetBool(&message, field, field->default_value_bool());
+        break;
+      case FieldDescriptor::CPPTYPE_ENUM:
+        reflection.SetEnum(&message, field, field->default_value_enum());
+        break;
+      case FieldDescriptor::CPPTYPE_STRING:
+        reflection.SetString(&message, field, field->default_value_string());
+        break;
+      default:
+        break; // The schema states no other defaults.
+      }
+    }
+  }
+}
+
+/// Adds the messages whose fields all have a meaning by default.
+static void addMessages(Spec &spec) {
+  Model &model = *spec.mutable_model();
+  model.mutable_dropout();
+  model.mutable_initializer();
+  if (model.position() == Model::ROTARY)
+    model.mutable_rope();
+  Training &training = *spec.mutable_training();
+  if (training.optimizer().kind_case() == Optimizer::KIND_NOT_SET)
+    training.mutable_optimizer()->mutable_adamw();
+  training.mutable_learning_rate();
+  training.mutable_data();
+  training.mutable_validation();
+  if (training.precision() == Training::FP16)
+    training.mutable_loss_scale();
+  spec.mutable_plan()->mutable_pipeline();
+  spec.mutable_cluster();
+}
+
+/// Sizes that follow from others. A wrong size (0 heads) leaves what would
+/// follow from it absent; the checks then name the wrong one.
+static void deriveSizes(Model &model) {
+  if (!model.has_kv_heads() && model.has_heads())
+    model.set_kv_heads(model.heads());
+  if (!model.has_head_dim() && model.hidden() > 0 && model.heads() > 0 &&
+      model.hidden() % model.heads() == 0)
+    model.set_head_dim(model.hidden() / model.heads());
+  bool fits = model.hidden() <= std::numeric_limits<int64_t>::max() / 4;
+  if (!model.has_ffn() && model.hidden() > 0 && fits)
+    model.set_ffn(4 * model.hidden());
+  if (!model.has_attention_scale() && model.head_dim() > 0)
+    model.set_attention_scale(1.0 /
+                              std::sqrt(static_cast<double>(model.head_dim())));
+}
+
+static void deriveBiases(Model &model) {
+  bool bias = model.bias();
+  if (!model.has_attention_qkv_bias())
+    model.set_attention_qkv_bias(bias);
+  if (!model.has_attention_out_bias())
+    model.set_attention_out_bias(bias);
+  if (!model.has_mlp_bias())
+    model.set_mlp_bias(bias);
+  if (!model.has_norm_bias())
+    model.set_norm_bias(bias && model.norm() == Model::LAYER_NORM);
+}
+
+static void deriveTraining(Training &training) {
+  if (!training.has_global_batch_size())
+    training.set_global_batch_size(training.micro_batch_size());
+  LearningRate &rate = *training.mutable_learning_rate();
+  if (!rate.has_decay_steps())
+    rate.set_decay_steps(std::max(training.steps(), rate.warmup_steps()));
+  if (rate.schedule() == LearningRate::WSD && !rate.has_wsd_decay_steps())
+    rate.set_wsd_decay_steps(std::min(
+        rate.decay_steps() / 10,
+        std::max<int64_t>(0, rate.decay_steps()) -
+            std::clamp<int64_t>(rate.warmup_steps(), 0,
+                                std::max<int64_t>(0, rate.decay_steps()))));
+}
+
+void hocket::spec::fillDefaults(Spec &spec) {
+  addMessages(spec);
+  fillStated(spec);
+  Model &model = *spec.mutable_model();
+  Training &training = *spec.mutable_training();
+  deriveSizes(model);
+  deriveBiases(model);
+  deriveTraining(training);
+  if (!training.has_sequence_length() && model.has_max_positions())
+    training.set_sequence_length(model.max_positions());
+  if (!model.has_max_positions() && training.has_sequence_length())
+    model.set_max_positions(training.sequence_length());
+}

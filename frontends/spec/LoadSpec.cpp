@@ -1,0 +1,58 @@
+//===- LoadSpec.cpp - A spec from a file ----------------------------------===//
+//
+// Part of Hocket, under the Apache License v2.0.
+//
+//===----------------------------------------------------------------------===//
+
+#include "frontends/spec/LoadSpec.h"
+
+#include "frontends/spec/Check.h"
+#include "frontends/spec/Defaults.h"
+#include "frontends/spec/Overrides.h"
+#include "frontends/spec/SpecText.h"
+
+#include <google/protobuf/text_format.h>
+
+using namespace hocket;
+using namespace hocket::spec;
+
+static Status replacePlan(const std::string &path, LoadedSpec &loaded) {
+  HOCKET_ASSIGN_OR_RETURN(std::string text, readInput(path));
+  loaded.spec.clear_plan();
+  loaded.locations.set("plan", {path, 0, 0});
+  return parseText({std::move(text), path, "plan"}, *loaded.spec.mutable_plan(),
+                   loaded.locations);
+}
+
+StatusOr<LoadedSpec> spec::finishSpec(LoadedSpec partial,
+                                      const LoadOptions &options) {
+  if (!options.planPath.empty())
+    HOCKET_RETURN_IF_ERROR(replacePlan(options.planPath, partial));
+  for (const std::string &assignment : options.overrides)
+    HOCKET_RETURN_IF_ERROR(
+        applyOverride(assignment, partial.spec, partial.locations));
+  fillDefaults(partial.spec);
+  HOCKET_RETURN_IF_ERROR(checkSpec(partial.spec, partial.locations));
+  return partial;
+}
+
+StatusOr<LoadedSpec> spec::parseSpec(const std::string &text,
+                                     const std::string &file,
+                                     const LoadOptions &options) {
+  LoadedSpec loaded{Spec(), FieldLocations(file)};
+  HOCKET_RETURN_IF_ERROR(
+      parseText({text, file, ""}, loaded.spec, loaded.locations));
+  return finishSpec(std::move(loaded), options);
+}
+
+StatusOr<LoadedSpec> spec::loadSpec(const std::string &path,
+                                    const LoadOptions &options) {
+  HOCKET_ASSIGN_OR_RETURN(std::string text, readInput(path));
+  return parseSpec(text, path, options);
+}
+
+std::string spec::printSpec(const Spec &spec) {
+  std::string text;
+  google::protobuf::TextFormat::PrintToString(spec, &text);
+  return text;
+}

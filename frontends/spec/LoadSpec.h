@@ -1,0 +1,54 @@
+//===- LoadSpec.h - A spec from a file --------------------------*- C++ -*-===//
+//
+// Part of Hocket, under the Apache License v2.0.
+//
+//===----------------------------------------------------------------------===//
+///
+/// \file
+/// The front end for Hocket's own specification: text in, a complete and
+/// checked Spec out, with the place of every field.
+///
+//===----------------------------------------------------------------------===//
+
+#ifndef HOCKET_FRONTENDS_SPEC_LOADSPEC_H
+#define HOCKET_FRONTENDS_SPEC_LOADSPEC_H
+
+#include "frontends/spec/FieldLocations.h"
+#include "frontends/spec/spec.pb.h"
+#include "runtime/base/Status.h"
+
+#include <string>
+#include <vector>
+
+namespace hocket::spec {
+
+/// What the command line adds to a specification.
+struct LoadOptions {
+  std::string planPath;               ///< `--plan`: replaces the spec's plan.
+  std::vector<std::string> overrides; ///< `--set`, in order.
+};
+
+struct LoadedSpec {
+  Spec spec;                ///< Every default filled in, every check passed.
+  FieldLocations locations; ///< Where each field was written.
+};
+
+/// Reads the textproto `path`. An error is the input's fault
+/// (InvalidArgument, NotFound) and names file, line and column.
+StatusOr<LoadedSpec> loadSpec(const std::string &path,
+                              const LoadOptions &options = {});
+
+/// The same of text that is in memory; `file` names it in messages.
+StatusOr<LoadedSpec> parseSpec(const std::string &text, const std::string &file,
+                               const LoadOptions &options = {});
+
+/// Applies `options` to what a front end has read so far, fills in the
+/// defaults and checks the result.
+StatusOr<LoadedSpec> finishSpec(LoadedSpec partial, const LoadOptions &options);
+
+/// `spec` as textproto, deterministic; reading it gives `spec` again.
+std::string printSpec(const Spec &spec);
+
+} // namespace hocket::spec
+
+#endif // HOCKET_FRONTENDS_SPEC_LOADSPEC_H

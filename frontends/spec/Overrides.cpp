@@ -1,0 +1,140 @@
+//===- Overrides.cpp - `--set PATH=VALUE` ---------------------------------===//
+//
+// Part of Hocket, under the Apache License v2.0.
+//
+//===----------------------------------------------------------------------===//
+
+#include "frontends/spec/Overrides.h"
+
+#include "frontends/spec/FieldNames.h"
+#include "frontends/spec/FieldPath.h"
+#include "frontends/spec/SpecText.h"
+
+#include <charconv>
+#include <memory>
+
+using namespace google::protobuf;
+using namespace hocket;
+using namespace hocket::spec;
+
+/// Reads all of `text` as a T, or says that `expected` was expected.
+template <typename T>
+static StatusOr<T> parseNumber(const std::string &text, const char *expected) {
+  T value{};
+  const char *end = text.data() + text.size();
+  auto [stop, error] = std::from_chars(text.data(), end, value);
+  if (error == std::errc::result_out_of_range)
+    return invalidArgument("S1: " + elide(text) + " is out of range");
+  if (error != std::errc() || stop != end)
+    return invalidArgument("S1: expected " + std::string(expected) +
+                           ", got \"" + elide(text) + "\"");
+  return value;
+}
+
+static Status setBool(const FieldReference &at, const std::string &text) {
+  if (text != "true" && text != "false")
+    return invalidArgument("S1: expected true or false, got \"" + elide(text) +
+                           "\"");
+  at.message->GetReflection()->SetBool(at.message, at.field, text == "true");
+  return okStatus();
+}
+
+static Status setEnum(const FieldReference &at, const std::string &text) {
+  const EnumDescriptor &type = *at.field->enum_type();
+  if (const EnumValueDescriptor *value = type.FindValueByName(text)) {
+    at.message->GetReflection()->SetEnum(at.message, at.field, value);
+    return okStatus();
+  }
+  std::vector<std::string> near = nearestNames(text, valueNames(type));
+  if (near.empty())
+    near = valueNames(type);
+  return invalidArgument("S1: " + at.field->name() + " cannot be " +
+                         elide(text) + "; write " + joinAlternatives(near));
+}
+
+static Status setString(const FieldReference &at, std::string text) {
+  bool quoted = text.size() >= 2 && text.front() == '"' && text.back() == '"';
+  if (quoted)
+    text = text.substr(1, text.size() - 2);
+  at.message->GetReflection()->SetString(at.message, at.field, std::move(text));
+  return okStatus();
+}
+
+/// `text` is a whole message in braces; it replaces the one at `at`.
+static Status setMessage(const FieldReference &at, const std::string &path,
+                         const std::string &text) {
+  if (text.size() < 2 || text.front() != '{' || text.back() != '}')
+    return invalidArgument("S1: " + path +
+                           " is a message; set one of its fields, or write "
+                           "all of it in braces");
+  const Reflection &reflection = *at.message->GetReflection();
+  Message *nested =
+      at.index >= 0
+          ? reflection.MutableRepeatedMessage(at.message, at.field, at.index)
+          : reflection.MutableMessage(at.message, at.field);
+  nested->Clear();
+  FieldLocations ignored;
+  return parseText({text.substr(1, text.size() - 2), "value", path}, *nested,
+                   ignored);
+}
+
+static Status setField(const FieldReference &at, const std::string &path,
+                       const std::string &text) {
+  const Reflection &reflection = *at.message->GetReflection();
+  switch (at.field->cpp_type()) {
+  case FieldDescriptor::CPPTYPE_INT64: {
+    HOCKET_ASSIGN_OR_RETURN(int64_t value,
+                            parseNumber<int64_t>(text, "a whole number"));
+    reflection.SetInt64(at.message, at.field, value);
+    return okStatus();
+  }
+  case FieldDescriptor::CPPTYPE_UINT64: {
+    HOCKET_ASSIGN_OR_RETURN(
+        uint64_t value,
+        parseNumber<uint64_t>(text, "a whole number that is not negative"));
+    reflection.SetUInt64(at.message, at.field, value);
+    return okStatus();
+  }
+  case FieldDescriptor::CPPTYPE_DOUBLE: {
+    HOCKET_ASSIGN_OR_RETURN(double value,
+                            parseNumber<double>(text, "a number"));
+    reflection.SetDouble(at.message, at.field, value);
+    return okStatus();
+  }
+  case FieldDescriptor::CPPTYPE_BOOL:
+    return setBool(at, text);
+  case FieldDescriptor::CPPTYPE_ENUM:
+    return setEnum(at, text);
+  case FieldDescriptor::CPPTYPE_STRING:
+    return setString(at, text);
+  case FieldDescriptor::CPPTYPE_MESSAGE:
+    return setMessage(at, path, text);
+  default:
+    return internalError("no override is known for the type of " + path);
+  }
+}
+
+Status spec::applyOverride(const std::string &assignment, Spec &spec,
+                           FieldLocations &locations) {
+  std::string place = "--set " + elide(assignment);
+  size_t equals = assignment.find('=');
+  if (equals == std::string::npos || equals == 0)
+    return invalidArgument(place + ": S1: expected PATH=VALUE, for example "
+                                   "model.layers=4");
+  std::string path = assignment.substr(0, equals);
+  std::string value = assignment.substr(equals + 1);
+  if (value.empty())
+    return invalidArgument(place + ": S1: there is no value after \"=\"");
+  StatusOr<FieldReference> found = findForWriting(spec, path);
+  if (!found.ok())
+    return found.status().withContext(place);
+  Status written = setField(*found, path, value);
+  if (!written.ok())
+    return written.withContext(place);
+  locations.set(path, {place, 0, 0});
+  // Messages on the way that nobody wrote exist because of this override.
+  for (size_t dot = path.find('.'); dot != std::string::npos;
+       dot = path.find('.', dot + 1))
+    locations.setIfAbsent(path.substr(0, dot), {place, 0, 0});
+  return okStatus();
+}

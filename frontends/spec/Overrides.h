@@ -1,0 +1,37 @@
+//===- Overrides.h - `--set PATH=VALUE` -------------------------*- C++ -*-===//
+//
+// Part of Hocket, under the Apache License v2.0.
+//
+//===----------------------------------------------------------------------===//
+///
+/// \file
+/// Any field of a spec can be overridden from the command line:
+///
+///   --set model.layers=4
+///   --set training.optimizer.adamw.beta2=0.95
+///   --set training.precision=BF16
+///   --set plan.mesh[0].size=2
+///   --set 'model.dropout={residual: 0.1}'     replaces the whole message
+///
+//===----------------------------------------------------------------------===//
+
+#ifndef HOCKET_FRONTENDS_SPEC_OVERRIDES_H
+#define HOCKET_FRONTENDS_SPEC_OVERRIDES_H
+
+#include "frontends/spec/FieldLocations.h"
+#include "frontends/spec/spec.pb.h"
+#include "runtime/base/Status.h"
+
+#include <string>
+
+namespace hocket::spec {
+
+/// Sets one field of `spec` as `assignment`, "PATH=VALUE", says, and records
+/// `--set PATH=VALUE` as its place. Strings need no quotes; enums are named.
+/// Errors are InvalidArgument and begin with `--set PATH=VALUE: `.
+Status applyOverride(const std::string &assignment, Spec &spec,
+                     FieldLocations &locations);
+
+} // namespace hocket::spec
+
+#endif // HOCKET_FRONTENDS_SPEC_OVERRIDES_H

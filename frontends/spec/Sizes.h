@@ -1,0 +1,50 @@
+//===- Sizes.h - What a model's sizes add up to -----------------*- C++ -*-===//
+//
+// Part of Hocket, under the Apache License v2.0.
+//
+//===----------------------------------------------------------------------===//
+///
+/// \file
+/// Sizes that follow from a resolved model, in arithmetic that cannot
+/// overflow unnoticed.
+///
+//===----------------------------------------------------------------------===//
+
+#ifndef HOCKET_FRONTENDS_SPEC_SIZES_H
+#define HOCKET_FRONTENDS_SPEC_SIZES_H
+
+#include "frontends/spec/spec.pb.h"
+
+#include <cstdint>
+#include <optional>
+
+namespace hocket::spec {
+
+/// A number that remembers whether it ever left int64_t's range.
+class CheckedSize {
+public:
+  CheckedSize(int64_t value) : value(value) {}
+
+  CheckedSize operator+(const CheckedSize &other) const;
+  CheckedSize operator*(const CheckedSize &other) const;
+
+  /// The number, or nothing if it overflowed on the way.
+  std::optional<int64_t> get() const { return value; }
+
+private:
+  CheckedSize() = default;
+  std::optional<int64_t> value;
+};
+
+/// Whether the MLP has a gate: SWIGLU and GEGLU.
+bool isGated(Model::Activation activation);
+
+/// vocab_size rounded up to a multiple of vocab_padding: the rows stored.
+CheckedSize paddedVocabSize(const Model &model);
+
+/// Trained numbers of a resolved model, padded rows included.
+CheckedSize parameterCount(const Model &model);
+
+} // namespace hocket::spec
+
+#endif // HOCKET_FRONTENDS_SPEC_SIZES_H

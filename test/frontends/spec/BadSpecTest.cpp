@@ -1,0 +1,360 @@
+//===- BadSpecTest.cpp - Wrong specs, and what is said about them
+//---------------===//
+//
+// Part of Hocket, under the Apache License v2.0.
+//
+//===----------------------------------------------------------------------===//
+
+#include "frontends/spec/LoadSpec.h"
+#include "frontends/spec/SpecText.h"
+
+#include <gtest/gtest.h>
+
+#include <filesystem>
+#include <fstream>
+
+using namespace hocket;
+using namespace hocket::spec;
+
+namespace {
+
+/// A sound spec, for overrides to break.
+const char *const sound =
+    "model { layers: 2 hidden: 64 heads: 4 vocab_size: 257 "
+    "max_positions: 32 }\n";
+
+std::string messageOf(const std::string &text,
+                      std::vector<std::string> overrides = {}) {
+  StatusOr<LoadedSpec> loaded =
+      parseSpec(text, "a.textproto", {"", std::move(overrides)});
+  if (loaded.ok())
+    return "accepted";
+  EXPECT_EQ(loaded.status().code(), StatusCode::InvalidArgument);
+  return loaded.status().message();
+}
+
+struct BadText {
+  const char *text;
+  const char *message;
+};
+
+class BadTexts : public testing::TestWithParam<BadText> {};
+
+TEST_P(BadTexts, AreExplained) {
+  EXPECT_EQ(messageOf(GetParam().text), GetParam().message);
+}
+
+const BadText badTexts[] = {
+    {"model { layerz: 3 }", "a.textproto:1:9: S1: model has no field "
+                            "\"layerz\"; did you mean layers?"},
+    {"layers: 3", "a.textproto:1:1: S1: a spec has no field \"layers\"; did "
+                  "you mean model.layers?"},
+    {"model { activation: gelu }",
+     "a.textproto:1:21: S1: activation cannot be gelu; write GELU"},
+    {"model { layers: \"x\" }",
+     "a.textproto:1:17: S1: Expected integer, got: \"x\""},
+    {"model { layers: 3 layers: 4 }",
+     "a.textproto:1:25: S1: Non-repeated field \"layers\" is specified "
+     "multiple times."},
+    {"model {",
+     "a.textproto:1:8: S1: Expected identifier, got: the end of the text"},
+    {"model { hidden: 1e3 }",
+     "a.textproto:1:17: S1: Expected integer, got: 1e3"},
+    {"model { rope { scaling { linear {} llama3 {} } } }",
+     "a.textproto:1:43: S1: Field \"llama3\" is specified along with field "
+     "\"linear\", another member of oneof \"kind\"."},
+    {"model { xyzzyqqq: 1 }",
+     "a.textproto:1:9: S1: model has no field \"xyzzyqqq\"; it has layers, "
+     "hidden, heads, kv_heads, head_dim, ffn, vocab_size, max_positions, norm, "
+     "norm_eps, norm_position, activation, position, rope, bias, "
+     "attention_qkv_bias, attention_out_bias, mlp_bias, norm_bias, qk_norm, "
+     "sliding_window, attention_scale, tied_embeddings, vocab_padding, dropout "
+     "or initializer"},
+    {"training { optimizer { adamw {} sgd {} } }",
+     "a.textproto:1:37: S1: Field \"sgd\" is specified along with field "
+     "\"adamw\", another member of oneof \"kind\"."},
+    {"# c\n\tmodel {\n\t\t hidden_size : 3 }",
+     "a.textproto:3:4: S1: model has no field \"hidden_size\"; did you mean "
+     "hidden?"},
+    {"model: 3", "a.textproto:1:8: S1: Expected \"{\", found \"3\"."},
+    {"model { bias: 2 }", "a.textproto:1:15: S1: Integer out of range (2)"},
+    {"model { layers: 99999999999999999999 }",
+     "a.textproto:1:17: S1: Integer out of range (99999999999999999999)"},
+    {"training { seed: -1 }", "a.textproto:1:18: S1: Expected integer, got: -"},
+    {"\001",
+     "a.textproto:1:1: S1: Invalid control characters encountered in text."},
+    {"", "a.textproto: S3: model.layers is required; write it\na.textproto: "
+         "S3: model.hidden is required; write it\na.textproto: S3: model.heads "
+         "is required; write it\na.textproto: S3: model.vocab_size is "
+         "required; write it"},
+    {"training { learning_rate { schedule: COSINUS } }",
+     "a.textproto:1:38: S1: schedule cannot be COSINUS; write COSINE"},
+    {"name: \"a/b\" model { layers: 1 hidden: 2 heads: 1 vocab_size: 3 "
+     "max_positions: 4 }",
+     "a.textproto:1:1: S2: the name of a spec has 1 to 128 letters, digits, "
+     "\"-\", \"_\" and \".\", and nothing else"},
+    {"model { layers: 1 hidden: 2 heads: 1 vocab_size: 3 }",
+     "a.textproto: S13: neither training.sequence_length nor "
+     "model.max_positions is there; write one"},
+    {"model { dropout { attention: 1 } layers: 1 hidden: 2 heads: 1 "
+     "vocab_size: 3 max_positions: 4 }",
+     "a.textproto:1:19: S10: model.dropout.attention is 1; write a number of "
+     "at least 0 and below 1"},
+    {"model { layers: 1 hidden: 2 heads: 1 vocab_size: 3 max_positions: 4 rope "
+     "{ scaling { } } position: ROTARY }",
+     "a.textproto:1:76: S9: model.rope.scaling names no kind; write linear { } "
+     "or llama3 { } in it"},
+    {"plan { mesh { name: \"dp\" } mesh { name: \"dp\" } mesh { name: \"D P\" "
+     "} } model { layers: 1 hidden: 2 heads: 1 vocab_size: 3 max_positions: 4 "
+     "}",
+     "a.textproto:1:35: S18: two axes of the mesh are named dp; give each a "
+     "name of its own\na.textproto:1:55: S18: plan.mesh[2] needs a name of at "
+     "most 32 small letters, digits and \"_\", for example dp"},
+};
+INSTANTIATE_TEST_SUITE_P(All, BadTexts, testing::ValuesIn(badTexts));
+
+struct BadOverride {
+  const char *assignment;
+  const char *message;
+};
+
+class BadOverrides : public testing::TestWithParam<BadOverride> {};
+
+TEST_P(BadOverrides, AreExplained) {
+  std::string place = "--set " + elide(GetParam().assignment) + ": ";
+  EXPECT_EQ(messageOf(sound, {GetParam().assignment}),
+            place + GetParam().message);
+}
+
+const BadOverride badOverrides[] = {
+    {"model.layer=3",
+     "S1: there is no field \"model.layer\"; did you mean model.layers?"},
+    {"layers=4",
+     "S1: there is no field \"layers\"; did you mean model.layers?"},
+    {"hidden_size=4",
+     "S1: there is no field \"hidden_size\"; did you mean model.hidden?"},
+    {"model.activation=gelu", "S1: activation cannot be gelu; write GELU"},
+    {"training.precision=fp8",
+     "S1: precision cannot be fp8; write FP32, FP16 or BF16"},
+    {"training.optimizer.beta2=.1",
+     "S1: there is no field \"training.optimizer.beta2\"; did you mean "
+     "training.optimizer.adamw.beta2 or training.optimizer.adamw.beta1?"},
+    {"plan.mesh[0]={name: \"dp\" size: 2}",
+     "S19: plan.mesh[0].size is 2; this build compiles for one device: write "
+     "1"},
+    {"plan.mesh[2].name=dp",
+     "S1: mesh has 0 entries; write mesh[0] to add one"},
+    {"plan.mesh[x].name=dp",
+     "S1: \"mesh[x]\" is not an entry; write it like mesh[0]"},
+    {"plan.mesh.size=1", "S1: mesh has 0 entries; write mesh[0] to add one"},
+    {"plan.mesh=3", "S1: mesh has 0 entries; write mesh[0] to add one"},
+    {"model[0].layers=3",
+     "S1: model is not repeated; write it without an index"},
+    {"model.layers=x", "S1: expected a whole number, got \"x\""},
+    {"model.layers=", "S1: there is no value after \"=\""},
+    {"model.layers", "S1: expected PATH=VALUE, for example model.layers=4"},
+    {"=3", "S1: expected PATH=VALUE, for example model.layers=4"},
+    {"model.layers=99999999999999999999",
+     "S1: 99999999999999999999 is out of range"},
+    {"model.norm_eps=small", "S1: expected a number, got \"small\""},
+    {"model.bias=yes", "S1: expected true or false, got \"yes\""},
+    {"training=3", "S1: training is a message; set one of its fields, or write "
+                   "all of it in braces"},
+    {"model.dropout={resid: 0.1}", "value:1:1: S1: model.dropout has no field "
+                                   "\"resid\"; did you mean residual?"},
+    {"zzzzzzzz=1", "S1: there is no field \"zzzzzzzz\"; a path begins with "
+                   "name, model, training, plan or cluster"},
+    {"model..layers=1",
+     "S1: there is no field \"model..layers\"; did you mean model.layers?"},
+    {"training.seed=-3",
+     "S1: expected a whole number that is not negative, got \"-3\""},
+    {"model.heads=7", "S5: model.heads is 7, which does not divide "
+                      "model.hidden (64); write 8, or model.head_dim as well"},
+    {"model.kv_heads=3",
+     "S6: model.kv_heads is 3, which does not divide model.heads (4); write 2"},
+    {"model.hidden=0",
+     "S4: model.hidden is 0; write a number from 1 to 16777216"},
+    {"model.vocab_size=2147483648",
+     "S4: model.vocab_size is 2147483648; write a number from 1 to 2147483647"},
+    {"model.sliding_window=0",
+     "S4: model.sliding_window is 0; write a number from 1 to 2147483647"},
+    {"model.sliding_window=-5",
+     "S4: model.sliding_window is -5; write a number from 1 to 2147483647"},
+    {"model.norm_eps=nan",
+     "S10: model.norm_eps is nan; write a number above 0 and at most 1"},
+    {"model.norm_eps=0",
+     "S10: model.norm_eps is 0; write a number above 0 and at most 1"},
+    {"model.dropout.residual=1", "S10: model.dropout.residual is 1; write a "
+                                 "number of at least 0 and below 1"},
+    {"model.dropout.attention=-0.1",
+     "S10: model.dropout.attention is -0.1; write a number of at least 0 and "
+     "below 1"},
+    {"model.attention_scale=inf", "S10: model.attention_scale is inf; write a "
+                                  "number above 0 and at most 1e+06"},
+    {"model.initializer.stddev=-1",
+     "S10: model.initializer.stddev is -1; write a number of at least 0 and at "
+     "most 1000"},
+    {"model.rope.theta=10000",
+     "S8: model.rope has no use with position: LEARNED; write position: "
+     "ROTARY, or leave rope out"},
+    {"model={layers: 2 hidden: 6 heads: 2 vocab_size: 9 max_positions: 4 "
+     "position: ROTARY}",
+     "S7: the rotary embedding turns pairs, and model.head_dim is 3; write an "
+     "even number, or another position"},
+    {"model={layers: 2 hidden: 8 heads: 2 vocab_size: 9 max_positions: 4 norm: "
+     "RMS_NORM norm_bias: true}",
+     "S11: an RMS norm has no bias; write norm_bias: false, or norm: "
+     "LAYER_NORM"},
+    {"model.vocab_padding=1048576000",
+     "S4: model.vocab_padding is 1048576000; write a number from 1 to 1048576"},
+    {"training.sequence_length=33",
+     "S13: training.sequence_length is 33, but only model.max_positions (32) "
+     "positions are learned; write at most that"},
+    {"training.global_batch_size=0",
+     "S4: training.global_batch_size is 0; write a number from 1 to 16777216"},
+    {"training={micro_batch_size: 4 global_batch_size: 6}",
+     "S14: training.global_batch_size is 6, which is not a multiple of "
+     "micro_batch_size (4); write 8"},
+    {"training.steps=-1",
+     "S4: training.steps is -1; write a number from 0 to 281474976710656"},
+    {"training.clip_norm=-1", "S10: training.clip_norm is -1; write a number "
+                              "of at least 0 and at most 1e+30"},
+    {"training.clip_norm=nan", "S10: training.clip_norm is nan; write a number "
+                               "of at least 0 and at most 1e+30"},
+    {"training.learning_rate.minimum=1",
+     "S15: the minimum learning rate is 1; write at most the peak (3e-04)"},
+    {"training.learning_rate={warmup_steps: 20 decay_steps: 10}",
+     "S15: warmup_steps is 20; write at most decay_steps (10)"},
+    {"training.learning_rate.wsd_decay_steps=3",
+     "S15: wsd_decay_steps has no use with schedule: COSINE; write schedule: "
+     "WSD, or leave it out"},
+    {"training.learning_rate={schedule: WSD decay_steps: 10 wsd_decay_steps: "
+     "11}",
+     "S15: wsd_decay_steps is 11; write at most decay_steps - warmup_steps "
+     "(10)"},
+    {"training.loss_scale.initial=8",
+     "S16: a loss scale has no use with precision: FP32; write precision: "
+     "FP16, or leave loss_scale out"},
+    {"training={precision: FP16 loss_scale { minimum: 2 initial: 1 }}",
+     "S16: the minimum loss scale is 2; write at most the initial one (1)"},
+    {"training.optimizer.adamw.beta1=1",
+     "S10: training.optimizer.adamw.beta1 is 1; write a number of at least 0 "
+     "and below 1"},
+    {"training.optimizer.sgd.momentum=-1",
+     "S10: training.optimizer.sgd.momentum is -1; write a number of at least 0 "
+     "and below 1"},
+    {"training.data.split=0,1,1", "S17: training.data.split is not three "
+                                  "shares; write for example \"969,30,1\""},
+    {"training.data.split=1,2,3,4", "S17: training.data.split is not three "
+                                    "shares; write for example \"969,30,1\""},
+    {"training.data.split=a", "S17: training.data.split is not three shares; "
+                              "write for example \"969,30,1\""},
+    {"training.validation.batches=0",
+     "S4: training.validation.batches is 0; write a number from 1 to "
+     "281474976710656"},
+    {"training.log_interval=0", "S4: training.log_interval is 0; write a "
+                                "number from 1 to 281474976710656"},
+    {"plan.zero=1",
+     "S19: plan.zero is 1; this build compiles for one device: write 0"},
+    {"plan.zero=4", "S4: plan.zero is 4; write a number from 0 to 3"},
+    {"plan.sequence_parallel=true",
+     "S19: plan.sequence_parallel is true; this build compiles for one device: "
+     "write false"},
+    {"plan.pipeline.stages=2", "S19: plan.pipeline.stages is 2; this build "
+                               "compiles for one device: write 1"},
+    {"plan.pipeline.schedule=ZB_V",
+     "S19: plan.pipeline.schedule is ZB_V; this build compiles for one device: "
+     "write ONE_F_ONE_B"},
+    {"plan.context_parallel=RING",
+     "S19: plan.context_parallel is RING; this build compiles for one device: "
+     "write ALL_GATHER"},
+    {"plan.recompute=AUTO",
+     "S19: plan.recompute is AUTO, which needs a schedule over several "
+     "devices; write NONE, SELECTIVE or FULL"},
+    {"cluster.devices=8",
+     "S19: cluster.devices is 8; this build compiles for one device: write 1"},
+    {"cluster.device=CUDA", "S19: cluster.device is CUDA; this build compiles "
+                            "for one device: write CPU"},
+    {"model={layers: 2 hidden: 8 heads: 2 vocab_size: 9 max_positions: 4 "
+     "position: ROTARY rope { scaling { llama3 { low_freq_factor: 4 } } } }",
+     "S9: high_freq_factor is 4; write more than low_freq_factor (4)"},
+};
+INSTANTIATE_TEST_SUITE_P(All, BadOverrides, testing::ValuesIn(badOverrides));
+
+TEST(BadSpec, EveryErrorIsReported) {
+  EXPECT_EQ(messageOf("model { layers: 0\n hidden: -1 heads: 1\n"
+                      " vocab_size: 1 max_positions: 1 }"),
+            "a.textproto:1:9: S4: model.layers is 0; write a number from 1 "
+            "to 65536\n"
+            "a.textproto:2:2: S4: model.hidden is -1; write a number from 1 "
+            "to 16777216");
+}
+
+TEST(BadSpec, SizesThatOverflow) {
+  EXPECT_EQ(messageOf("model { layers: 65536 hidden: 16777216 heads: 1048576 "
+                      "head_dim: 65536 vocab_size: 2147483647 "
+                      "max_positions: 32 }"),
+            "a.textproto:1:1: S12: the model's parameters do not fit 64-bit "
+            "sizes; write smaller layers, hidden, ffn or vocab_size");
+  EXPECT_EQ(messageOf("model { layers: 65536 hidden: 1024 heads: 1024 "
+                      "vocab_size: 9 max_positions: 2147483647 "
+                      "vocab_padding: 2 }\n"
+                      "training { micro_batch_size: 1048576 "
+                      "global_batch_size: 1048576 }"),
+            "a.textproto:2:12: S12: the activations of a microbatch do not "
+            "fit 64-bit sizes; write a smaller micro_batch_size or "
+            "sequence_length");
+  EXPECT_EQ(messageOf(sound, {"model.vocab_size=2147483647",
+                              "model.vocab_padding=1000"}),
+            "--set model.vocab_padding=1000: S12: vocab_size rounded up to a "
+            "multiple of vocab_padding is more than 2147483647; write a "
+            "smaller vocab_padding");
+}
+
+TEST(BadSpec, DeepNesting) {
+  std::string text;
+  for (int i = 0; i < 50000; ++i)
+    text += "model { ";
+  EXPECT_EQ(messageOf(text),
+            "a.textproto:1:9: S1: model has no field \"model\"; did you mean "
+            "model?");
+}
+
+TEST(BadSpec, VeryLongNames) {
+  std::string name(500000, 'x');
+  EXPECT_EQ(messageOf("model { rope { " + name + ": 1 } }"),
+            "a.textproto:1:16: S1: model.rope has no field \"" +
+                std::string(64, 'x') + "...\"; it has theta or scaling");
+  EXPECT_EQ(messageOf(sound, {"model." + name + "=1"}),
+            "--set model." + std::string(58, 'x') +
+                "...: S1: there is no "
+                "field \"model." +
+                std::string(58, 'x') +
+                "...\"; a path begins "
+                "with name, model, training, plan or cluster");
+}
+
+TEST(BadSpec, Files) {
+  std::string folder = testing::TempDir() + "hocket_bad_spec";
+  std::filesystem::create_directories(folder);
+  auto message = [](const std::string &path) {
+    StatusOr<LoadedSpec> loaded = loadSpec(path);
+    return loaded.ok() ? "accepted" : loaded.status().message();
+  };
+  EXPECT_EQ(message(folder), folder + ": is a folder; a file is expected");
+  std::string absent = folder + "/absent.textproto";
+  EXPECT_EQ(message(absent), absent + ": there is no such file");
+  std::string large = folder + "/large.textproto";
+  std::ofstream(large) << std::string(maxInputBytes + 1, ' ');
+  EXPECT_EQ(message(large),
+            large + ": S1: is larger than 1048576 bytes, the most that a "
+                    "specification may have");
+  std::string plan = folder + "/plan.textproto";
+  std::ofstream(plan) << "\nrecompute: ALL";
+  StatusOr<LoadedSpec> loaded = parseSpec(sound, "a.textproto", {plan, {}});
+  ASSERT_FALSE(loaded.ok());
+  EXPECT_EQ(loaded.status().message(),
+            plan + ":2:12: S1: recompute cannot be ALL; write FULL or AUTO");
+}
+
+} // namespace
