@@ -59,6 +59,12 @@ def Xf_RecomputeAttr : EnumAttr<Xf_Dialect, Xf_Recompute, "recompute"> {
   let assemblyFormat = "`<` $value `>`";
 }
 
+// A string that is written as a keyword.
+class Xf_KeywordParameter<string desc> : StringRefParameter<desc> {
+  let parser = [{::hocket::xf::parseKeyword($_parser)}];
+  let printer = [{$_printer.printKeywordOrString($_self)}];
+}
+
 class Xf_Attr<string name, string attrMnemonic> : AttrDef<Xf_Dialect, name> {
   let mnemonic = attrMnemonic;
 }
@@ -69,8 +75,8 @@ def Xf_InitAttr : Xf_Attr<"Init", "init"> {
     `kind` is `normal`, `zeros`, `ones` or `constant`; `value` is the standard
     deviation of a `normal` and the value of a `constant`, else 0.
   }];
-  let parameters = (ins StringRefParameter<"normal, zeros, ones, constant">:$kind,
-                        DefaultValuedParameter<"::mlir::FloatAttr", "::mlir::FloatAttr()">:$value);
+  let parameters = (ins Xf_KeywordParameter<"normal, zeros, ones, constant">:$kind,
+      DefaultValuedParameter<"::mlir::FloatAttr", "::mlir::FloatAttr()">:$value);
   let assemblyFormat = "`<` $kind (`,` $value^)? `>`";
 }
 

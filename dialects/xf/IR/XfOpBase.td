@@ -18,15 +18,10 @@ defvar Xf_Tensor = TensorOf<[F32, BF16, F16, F64]>;
 defvar Xf_Ids = TensorOf<[I32]>;
 defvar Xf_Scalar = 0DTensorOf<[F32, F64]>;
 
-// An op of the model: pure, with all four interfaces.
+// A pure op on tensors.
 class Xf_Op<string mnemonic, list<Trait> traits = []>
-    : Op<Xf_Dialect, mnemonic, !listconcat([Pure,
-        DeclareOpInterfaceMethods<Xf_DifferentiableOpInterface>,
-        DeclareOpInterfaceMethods<Xf_ShardableOpInterface>,
-        DeclareOpInterfaceMethods<Xf_CostOpInterface>,
-        DeclareOpInterfaceMethods<Xf_InterpretableOpInterface>], traits)> {
+    : Op<Xf_Dialect, mnemonic, !listconcat([Pure], traits)> {
   let assemblyFormat = "operands attr-dict `:` functional-type(operands, results)";
-  let hasVerifier = 1;
 }
 
 #endif

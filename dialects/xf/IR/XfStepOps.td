@@ -11,9 +11,7 @@ include "dialects/xf/IR/XfOpBase.td"
 
 // An op that only moves state or data: no interface of the model's ops.
 class Xf_StateOp<string mnemonic, list<Trait> traits = []>
-    : Op<Xf_Dialect, mnemonic, traits> {
-  let hasVerifier = 1;
-}
+    : Op<Xf_Dialect, mnemonic, traits>;
 
 def Xf_VariableOp : Xf_StateOp<"variable", [Symbol]> {
   let summary = "a tensor that lives from step to step";
@@ -148,6 +146,8 @@ def Xf_StepOp : Xf_StateOp<"step", [DeclareOpInterfaceMethods<SymbolUserOpInterf
     function returns after the loss is what the backward function takes: the
     residuals), then `update`. `evaluate` is the forward pass without dropout
     and residuals. The functions' first arguments are tokens and labels.
+    `prepare` makes working copies of the parameters; it runs once after these
+    are initialised or loaded.
 
     ```mlir
     xf.step microbatches(2) forward(@forward) backward(@backward) update(@update) evaluate(@evaluate)
@@ -157,9 +157,14 @@ def Xf_StepOp : Xf_StateOp<"step", [DeclareOpInterfaceMethods<SymbolUserOpInterf
                        FlatSymbolRefAttr:$forward,
                        FlatSymbolRefAttr:$backward,
                        FlatSymbolRefAttr:$update,
-                       FlatSymbolRefAttr:$evaluate);
+                       FlatSymbolRefAttr:$evaluate,
+                       OptionalAttr<FlatSymbolRefAttr>:$prepare);
   let results = (outs );
-  let assemblyFormat = [{ `microbatches` `(` $microbatches `)` `forward` `(` $forward `)` `backward` `(` $backward `)` `update` `(` $update `)` `evaluate` `(` $evaluate `)` attr-dict }];
+  let assemblyFormat = [{
+    `microbatches` `(` $microbatches `)` `forward` `(` $forward `)`
+    `backward` `(` $backward `)` `update` `(` $update `)`
+    `evaluate` `(` $evaluate `)` (`prepare` `(` $prepare^ `)`)? attr-dict
+  }];
 }
 
 def Xf_GlobalNormOp : Xf_Op<"global_norm"> {

@@ -1,0 +1,25 @@
+//===- XfDialect.h - The transformer dialect -------------------*- C++ -*-===//
+//
+// Part of Hocket, under the Apache License v2.0.
+//
+//===----------------------------------------------------------------------===//
+///
+/// \file
+/// The dialect class, its enums and its attributes.
+///
+//===----------------------------------------------------------------------===//
+
+#ifndef HOCKET_DIALECTS_XF_IR_XFDIALECT_H
+#define HOCKET_DIALECTS_XF_IR_XFDIALECT_H
+
+#include "mlir/IR/BuiltinAttributes.h"
+#include "mlir/IR/Dialect.h"
+#include "mlir/IR/OpImplementation.h"
+
+#include "dialects/xf/IR/XfDialect.h.inc"
+#include "dialects/xf/IR/XfEnums.h.inc"
+
+#define GET_ATTRDEF_CLASSES
+#include "dialects/xf/IR/XfAttrs.h.inc"
+
+#endif // HOCKET_DIALECTS_XF_IR_XFDIALECT_H
