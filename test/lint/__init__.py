@@ -1,0 +1,26 @@
+# Part of Hocket, under the Apache License v2.0.
+"""Rules that the sources keep.
+
+A rule is a function of a `tree.Tree` that yields one line per violation; the
+first line of its doc is its name.
+"""
+
+from lint import descriptions, documents, files, includes
+
+RULES = (
+    files.banners,
+    files.lengths,
+    files.names,
+    files.unfinished,
+    files.root_folders,
+    files.formatted,
+    includes.layers,
+    includes.runtime_free_of_mlir,
+    includes.guards,
+    descriptions.dialects_have_a_rationale,
+    descriptions.ops_are_described,
+    descriptions.passes_are_described,
+    descriptions.passes_are_tested,
+    documents.generated_are_current,
+    documents.links_lead_somewhere,
+)

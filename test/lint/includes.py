@@ -1,0 +1,125 @@
+# Part of Hocket, under the Apache License v2.0.
+"""Which folder may include which."""
+
+import re
+
+from lint.tree import FOLDERS
+
+INCLUDE = re.compile(r'^\s*#?\s*include\s+["<]([^">]+)[">]', re.M)
+
+# A folder, and the folders it may include beside itself. The longest prefix of
+# a file's path decides; what no row names may include nothing of ours.
+ALLOWED = {
+    "kernels": [],
+    "kernels/reference": [],
+    "kernels/cpu": ["kernels/reference"],
+    "kernels/cuda": ["kernels/reference"],
+    "runtime/base": [],
+    "runtime/program": ["runtime/base", "kernels"],
+    "runtime/hal": ["runtime/base", "kernels"],
+    "runtime/comm": ["runtime/base", "runtime/hal/interfaces"],
+    "runtime/telemetry": ["runtime/base"],
+    "runtime/data": ["runtime/base"],
+    "runtime/checkpoint": ["runtime/base"],
+    "runtime/executor": [
+        "runtime/base",
+        "runtime/program",
+        "runtime/hal",
+        "runtime/comm",
+        "runtime/telemetry",
+    ],
+    "runtime/train": ["runtime", "!runtime/tools"],
+    "runtime/tools": ["runtime"],
+    "dialects/xf": [],
+    "dialects/dist": ["dialects/xf"],
+    "dialects/pipe": ["dialects/dist", "dialects/xf"],
+    "dialects/kern": [],
+    "dialects/exec": [],
+    "passes/planning": [],
+    "passes/analysis": ["dialects", "passes/planning"],
+    "passes/xf": ["dialects/xf", "passes/analysis", "passes/planning"],
+    "passes/dist": [
+        "dialects/dist",
+        "dialects/xf",
+        "passes/analysis",
+        "passes/planning",
+    ],
+    "passes/pipe": [
+        "dialects/pipe",
+        "dialects/dist",
+        "dialects/xf",
+        "passes/analysis",
+        "passes/planning",
+    ],
+    "passes/kern": ["dialects/kern", "passes/analysis", "passes/planning"],
+    "passes/exec": ["dialects/exec", "passes/analysis", "passes/planning"],
+    "frontends": ["dialects", "runtime/base"],
+    "compiler": [
+        "frontends",
+        "passes",
+        "dialects",
+        "runtime/program",
+        "runtime/base",
+    ],
+    "compiler/tools": ["frontends", "passes", "dialects", "runtime"],
+    "test": FOLDERS,
+    "examples": [],
+}
+CONVERSION = re.compile(r"passes/conversion/([A-Z][a-z]+)To([A-Z][a-z]+)/")
+
+
+def below(path, folder):
+    return path == folder or path.startswith(folder + "/")
+
+
+def rule_of(path):
+    """(folder of the rule, folders that it may include)."""
+    if conversion := CONVERSION.match(path):
+        levels = [f"dialects/{name.lower()}" for name in conversion.groups()]
+        return conversion.group(0).rstrip("/"), levels + ["passes/analysis"]
+    rows = [folder for folder in ALLOWED if below(path, folder)]
+    folder = max(rows, key=len, default="/".join(path.split("/")[:-1]))
+    return folder, ALLOWED.get(folder, [])
+
+
+def permits(path, included):
+    folder, allowed = rule_of(path)
+    if below(included, folder):
+        return True
+    yes = any(below(included, prefix) for prefix in allowed)
+    no = any(below(included, p[1:]) for p in allowed if p.startswith("!"))
+    return yes and not no
+
+
+def includes_of(tree, path):
+    for match in INCLUDE.finditer(tree.text(path)):
+        line = tree.text(path).count("\n", 0, match.start()) + 1
+        yield line + 1 if match.group(0).startswith("\n") else line, match.group(1)
+
+
+def layers(tree):
+    """Folders include only what stands below them."""
+    for path in tree.with_suffix(".h", ".cpp", ".td", ".cu"):
+        for line, included in includes_of(tree, path):
+            ours = included.split("/")[0] in FOLDERS
+            if ours and not permits(str(path), included):
+                rule = rule_of(str(path))[0]
+                yield f"{path}:{line}: {rule} may not include {included}"
+
+
+def runtime_free_of_mlir(tree):
+    """The runtime, the kernels and the planners know no MLIR."""
+    free = ("runtime/", "kernels/", "passes/planning/")
+    for path in tree.with_suffix(".h", ".cpp", ".cu"):
+        for line, included in includes_of(tree, path):
+            foreign = included.startswith(("mlir/", "llvm/", "clang/"))
+            if foreign and str(path).startswith(free):
+                yield f"{path}:{line}: includes {included}"
+
+
+def guards(tree):
+    """Every header has the include guard of its path."""
+    for path in tree.with_suffix(".h"):
+        stem = re.sub(r"[/.-]", "_", str(path)).upper()
+        if f"#ifndef HOCKET_{stem}\n#define HOCKET_{stem}\n" not in tree.text(path):
+            yield f"{path}: expected the include guard HOCKET_{stem}"

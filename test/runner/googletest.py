@@ -1,0 +1,82 @@
+# Part of Hocket, under the Apache License v2.0.
+"""The GoogleTest programs that CMake declared, several at a time."""
+
+import json
+import os
+import pathlib
+import tempfile
+
+from runner.result import FAILED, PASSED, SKIPPED, Case, announce
+from runner.result import concurrently, execute
+
+TIMEOUT = 1200  # seconds; of one program
+
+
+def declared(context):
+    """(name, command) of every test of the build."""
+    status, output = execute(
+        ["ctest", "--show-only=json-v1"], 60, cwd=context.build
+    )
+    if status != 0:
+        raise RuntimeError(f"ctest cannot list the tests:\n{output}")
+    for test in json.loads(output)["tests"]:
+        yield test["name"], test.get("command", [])
+
+
+def environment(context):
+    """MLIR's packages are not instrumented: what a vector or a leak of theirs
+    looks like to AddressSanitizer says nothing."""
+    return os.environ | {
+        "HOCKET_BUILD_DIR": str(context.build),
+        "ASAN_OPTIONS": "detect_container_overflow=0:detect_leaks=0",
+        "UBSAN_OPTIONS": "print_stacktrace=1",
+    }
+
+
+def outcome(test):
+    if test.get("failures"):
+        return FAILED
+    skipped = test.get("result") == "SKIPPED" or test["status"] == "NOTRUN"
+    return SKIPPED if skipped else PASSED
+
+
+def cases_of(program, report):
+    for suite in report.get("testsuites", []):
+        for test in suite["testsuite"]:
+            problems = [f["failure"] for f in test.get("failures", [])]
+            skipped = [f["message"] for f in test.get("skipped", [])]
+            yield Case(
+                f"{program} {suite['name']}.{test['name']}",
+                outcome(test),
+                "\n".join(problems or skipped),
+                float(test["time"].rstrip("s")),
+            )
+
+
+def run_program(context, name, command):
+    with tempfile.TemporaryDirectory() as folder:
+        report = pathlib.Path(folder) / "report.json"
+        status, output = execute(
+            [*command, f"--gtest_output=json:{report}"],
+            TIMEOUT,
+            cwd=folder,
+            env=environment(context),
+        )
+        text = report.read_text() if report.exists() else ""
+    cases = list(cases_of(name, json.loads(text))) if text else []
+    failed = any(case.outcome == FAILED for case in cases)
+    if status != 0 and not failed:
+        tail = output[-8000:]
+        cases.append(Case(f"{name} (exit {status})", FAILED, tail))
+    elif not cases:
+        cases.append(Case(f"{name} (holds no test)", FAILED, output))
+    return cases
+
+
+def run(context):
+    programs = [t for t in declared(context) if context.wants(t[0])]
+    results = concurrently(
+        lambda test: run_program(context, *test), programs, context.jobs
+    )
+    for cases in results:
+        yield from map(announce, cases)

@@ -1,0 +1,108 @@
+# Part of Hocket, under the Apache License v2.0.
+"""What a test came to, and how that is printed."""
+
+import concurrent.futures
+import pathlib
+import subprocess
+from dataclasses import dataclass
+
+PASSED, FAILED, SKIPPED = "passed", "failed", "skipped"
+
+
+@dataclass(frozen=True)
+class Context:
+    """Where the sources and the build are, and what was asked for."""
+
+    root: pathlib.Path
+    build: pathlib.Path
+    jobs: int
+    filter: str
+
+    @property
+    def sanitized(self):
+        cache = self.build / "CMakeCache.txt"
+        return "HOCKET_SANITIZE:UNINITIALIZED=ON" in (text := read(cache)) or (
+            "HOCKET_SANITIZE:BOOL=ON" in text
+        )
+
+    def wants(self, name):
+        return self.filter in name
+
+
+@dataclass(frozen=True)
+class Case:
+    name: str
+    outcome: str
+    output: str = ""
+    seconds: float = 0.0
+
+
+def read(path):
+    try:
+        return path.read_text(encoding="utf-8", errors="replace")
+    except OSError:
+        return ""
+
+
+def execute(command, timeout, **options):
+    """Runs a program: (exit status or None after `timeout` seconds, output)."""
+    try:
+        done = subprocess.run(
+            command,
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            timeout=timeout,
+            **options,
+        )
+        return done.returncode, done.stdout.decode(errors="replace")
+    except subprocess.TimeoutExpired as error:
+        output = (error.stdout or b"").decode(errors="replace")
+        return None, f"{output}\nstopped after {timeout} s"
+    except OSError as error:
+        return 127, str(error)
+
+
+def concurrently(function, items, jobs):
+    """function(item) for every item, `jobs` at a time, as each is done."""
+    with concurrent.futures.ThreadPoolExecutor(jobs) as pool:
+        futures = [pool.submit(function, item) for item in items]
+        for future in concurrent.futures.as_completed(futures):
+            yield future.result()
+
+
+def announce(case):
+    """Prints a failure with its output the moment it is known."""
+    if case.outcome == FAILED:
+        print(f"FAILED {case.name}\n{case.output.rstrip()}\n", flush=True)
+    elif case.outcome == SKIPPED:
+        print(f"skipped {case.name}: {case.output.strip()}", flush=True)
+    return case
+
+
+def count(cases, outcome):
+    return sum(case.outcome == outcome for case in cases)
+
+
+def summary(cases):
+    line = f"{count(cases, PASSED)} passed, {count(cases, FAILED)} failed"
+    skipped = count(cases, SKIPPED)
+    return line + (f", {skipped} skipped" if skipped else "")
+
+
+def report(suite, cases, seconds):
+    print(f"   {suite}: {summary(cases)} ({seconds:.1f} s)", flush=True)
+    for case in sorted(cases, key=lambda case: -case.seconds)[:3]:
+        if case.seconds >= 5:
+            print(f"     {case.seconds:6.1f} s {case.name}", flush=True)
+
+
+def close(cases):
+    """Lists the failures, prints the closing line, returns the exit status."""
+    failed = [case.name for case in cases if case.outcome == FAILED]
+    if failed:
+        print("\nFailed:", *failed, sep="\n  ")
+    if not count(cases, PASSED):
+        print("no test passed")
+    print(summary(cases), flush=True)
+    return 1 if failed or not count(cases, PASSED) else 0
