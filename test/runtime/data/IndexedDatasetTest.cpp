@@ -5,6 +5,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "runtime/data/GptDataset.h"
+#include "runtime/data/TokenFileWriter.h"
 #include "test/runtime/data/TokenFiles.h"
 
 #include <cstring>
@@ -43,6 +44,31 @@ TEST(IndexedDataset, ReadsTheGoldenFile) {
             folder / "g.bin: sequence 1: token 1 is not in the vocabulary of 5 "
                      "entries");
   EXPECT_EQ(file->read(2, 0, 257, tokens).code(), StatusCode::Internal);
+}
+
+TEST(TokenFileWriter, WritesTheGoldenFile) {
+  ScratchFolder folder;
+  auto writer = TokenFileWriter::create(folder / "g", TokenType::U16);
+  ASSERT_TRUE(writer.ok()) << writer.status().message();
+  ASSERT_TRUE(writer->append(golden().bin).ok());
+  ASSERT_TRUE(writer->endSequence(3).ok());
+  ASSERT_TRUE(writer->endSequence(2).ok());
+  writer->endDocument();
+  ASSERT_TRUE(writer->endSequence(1).ok());
+  writer->endDocument();
+  ASSERT_TRUE(writer->finish().ok());
+  EXPECT_EQ(readBytes(folder / "g.idx"), golden().index);
+  EXPECT_EQ(readBytes(folder / "g.bin"), golden().bin);
+  EXPECT_EQ(folder.list(), (std::vector<std::string>{"g.bin", "g.idx"}));
+}
+
+TEST(TokenFileWriter, RefusesADocumentThatIsTooLong) {
+  ScratchFolder folder;
+  auto writer = TokenFileWriter::create(folder / "g", TokenType::U16);
+  ASSERT_TRUE(writer.ok());
+  EXPECT_EQ(writer->endSequence(1ull << 31).message(),
+            "document 0 has 2147483648 tokens; the format holds at most "
+            "2147483647");
 }
 
 TEST(IndexedDataset, ReadsEveryTokenType) {

@@ -1,0 +1,171 @@
+//===- DocumentEncoder.cpp - A chunk of documents to tokens ---------------===//
+//
+// Part of Hocket, under the Apache License v2.0.
+//
+//===----------------------------------------------------------------------===//
+
+#include "runtime/data/DocumentEncoder.h"
+
+#include "runtime/base/JsonDefect.h"
+
+#include <algorithm>
+#include <cstring>
+#include <simdjson.h>
+
+using namespace hocket;
+using namespace hocket::data;
+
+static_assert(DocumentChunk::padding >= simdjson::SIMDJSON_PADDING);
+
+struct DocumentEncoder::Json {
+  simdjson::dom::parser parser;
+};
+
+DocumentEncoder::DocumentEncoder(const EncoderOptions &options)
+    : options(options), json(std::make_unique<Json>()) {}
+DocumentEncoder::~DocumentEncoder() = default;
+
+/// "file:line:column: message" for the byte `offset` of a chunk.
+static Status wrongAt(const DocumentChunk &chunk, size_t offset,
+                      const std::string &message) {
+  TextPlace place = chunk.begin.after(chunk.text().substr(0, offset));
+  return invalidArgument(chunk.path + ":" + std::to_string(place.line) + ":" +
+                         std::to_string(place.column) + ": " + message);
+}
+
+//===----------------------------------------------------------------------===//
+// Tokens
+//===----------------------------------------------------------------------===//
+
+template <typename T>
+static void appendAs(const std::vector<int32_t> &tokens, std::string &bytes) {
+  size_t begin = bytes.size();
+  bytes.resize(begin + tokens.size() * sizeof(T));
+  for (size_t i = 0; i < tokens.size(); ++i) {
+    T token = T(tokens[i]);
+    std::memcpy(bytes.data() + begin + i * sizeof(T), &token, sizeof(T));
+  }
+}
+
+void DocumentEncoder::emit(std::string_view text, bool endsDocument,
+                           EncodedChunk &out) {
+  tokens.clear();
+  options.tokenizer->encode(text, tokens);
+  bool hasText = !tokens.empty() || out.continuesDocument;
+  if (endsDocument && hasText && options.appendEndOfDocument)
+    tokens.push_back(options.tokenizer->endOfDocument());
+  if (options.type == TokenType::U16)
+    appendAs<uint16_t>(tokens, out.bytes);
+  else
+    appendAs<int32_t>(tokens, out.bytes);
+  out.lengths.push_back(tokens.size());
+}
+
+//===----------------------------------------------------------------------===//
+// Plain text
+//===----------------------------------------------------------------------===//
+
+Status DocumentEncoder::encodeText(const DocumentChunk &chunk,
+                                   EncodedChunk &out) {
+  if (!simdjson::validate_utf8(chunk.bytes.data(), chunk.size))
+    return wrongAt(chunk, findInvalidUtf8(chunk.text()),
+                   "expected valid UTF-8");
+  out.continuesDocument = !chunk.beginsDocument;
+  emit(chunk.text(), chunk.endsDocument, out);
+  return okStatus();
+}
+
+//===----------------------------------------------------------------------===//
+// JSON lines
+//===----------------------------------------------------------------------===//
+
+/// Why simdjson refused `line`, which begins at byte `begin` of the chunk.
+static Status wrongJson(const DocumentChunk &chunk, size_t begin,
+                        std::string_view line, simdjson::error_code error) {
+  if (auto defect = findJsonDefect(line))
+    return wrongAt(chunk, begin + defect->offset,
+                   "expected " + defect->expected);
+  return wrongAt(chunk, begin, simdjson::error_message(error));
+}
+
+static const char *kindName(simdjson::dom::element_type type) {
+  using simdjson::dom::element_type;
+  switch (type) {
+  case element_type::ARRAY:
+    return "an array";
+  case element_type::OBJECT:
+    return "an object";
+  case element_type::INT64:
+  case element_type::UINT64:
+  case element_type::DOUBLE:
+    return "a number";
+  case element_type::STRING:
+    return "a string";
+  case element_type::BOOL:
+    return "true or false";
+  case element_type::NULL_VALUE:
+    return "null";
+  }
+  return "something else";
+}
+
+/// The one string under the key.
+StatusOr<std::string_view> DocumentEncoder::lineText(const DocumentChunk &chunk,
+                                                     std::string_view line) {
+  auto begin = size_t(line.data() - chunk.bytes.data());
+  auto memberAt = [&](unsigned occurrence) {
+    return begin +
+           findJsonMember(line, options.jsonKey, occurrence).value_or(0);
+  };
+  // The line is followed by its line feed and the rest of the chunk, so the
+  // parser may read past its end.
+  auto parsed = json->parser.parse(line.data(), line.size(), false);
+  if (parsed.error())
+    return wrongJson(chunk, begin, line, parsed.error());
+  simdjson::dom::object object;
+  if (parsed.get(object))
+    return wrongAt(chunk, begin,
+                   std::string("expected an object with the key '") +
+                       options.jsonKey + "', found " +
+                       kindName(parsed.value_unsafe().type()));
+  unsigned found = 0;
+  std::string_view text;
+  for (auto field : object) {
+    if (field.key != options.jsonKey)
+      continue;
+    if (found)
+      return wrongAt(chunk, memberAt(found),
+                     "the key '" + options.jsonKey + "' appears twice");
+    if (field.value.get(text))
+      return wrongAt(chunk, memberAt(0),
+                     "expected a string under the key '" + options.jsonKey +
+                         "', found " + kindName(field.value.type()));
+    ++found;
+  }
+  if (!found)
+    return wrongAt(chunk, begin,
+                   "expected an object with the key '" + options.jsonKey + "'");
+  return text;
+}
+
+Status DocumentEncoder::encodeLines(const DocumentChunk &chunk,
+                                    EncodedChunk &out) {
+  std::string_view rest = chunk.text();
+  while (!rest.empty()) {
+    std::string_view line = rest.substr(0, rest.find('\n'));
+    rest.remove_prefix(std::min(rest.size(), line.size() + 1));
+    if (line.find_first_not_of(" \t\r") == std::string_view::npos)
+      continue;
+    HOCKET_ASSIGN_OR_RETURN(std::string_view text, lineText(chunk, line));
+    emit(text, /*endsDocument=*/true, out);
+  }
+  return okStatus();
+}
+
+StatusOr<EncodedChunk> DocumentEncoder::encode(const DocumentChunk &chunk) {
+  EncodedChunk out;
+  out.textBytes = chunk.size;
+  HOCKET_RETURN_IF_ERROR(chunk.jsonLines ? encodeLines(chunk, out)
+                                         : encodeText(chunk, out));
+  return out;
+}

@@ -1,0 +1,65 @@
+//===- DocumentEncoder.h - A chunk of documents to tokens -------*- C++ -*-===//
+//
+// Part of Hocket, under the Apache License v2.0.
+//
+//===----------------------------------------------------------------------===//
+///
+/// \file
+/// Turns one chunk into the bytes of a token file. Chunks are independent of
+/// each other, so threads encode them at the same time, one encoder each.
+///
+//===----------------------------------------------------------------------===//
+
+#ifndef HOCKET_RUNTIME_DATA_DOCUMENTENCODER_H
+#define HOCKET_RUNTIME_DATA_DOCUMENTENCODER_H
+
+#include "runtime/data/DocumentReader.h"
+#include "runtime/data/IndexedDataset.h"
+
+#include <memory>
+#include <string>
+#include <vector>
+
+namespace hocket::data {
+
+struct EncodedChunk {
+  std::string bytes; ///< Tokens of the file's type.
+  /// Tokens of each document, or part of one at either end.
+  std::vector<uint64_t> lengths;
+  bool continuesDocument = false; ///< lengths[0] belongs to the last chunk's.
+  size_t textBytes = 0;           ///< Bytes of input.
+};
+
+struct EncoderOptions {
+  const Tokenizer *tokenizer = nullptr; ///< Outlives the encoder.
+  TokenType type = TokenType::U16;
+  std::string jsonKey = "text";
+  bool appendEndOfDocument = false;
+};
+
+class DocumentEncoder {
+public:
+  explicit DocumentEncoder(const EncoderOptions &options);
+  ~DocumentEncoder();
+
+  /// InvalidArgument, with file, line and column, for text that is not UTF-8
+  /// and lines that are no JSON object with one string under the key.
+  StatusOr<EncodedChunk> encode(const DocumentChunk &chunk);
+
+private:
+  struct Json;
+
+  Status encodeText(const DocumentChunk &chunk, EncodedChunk &out);
+  Status encodeLines(const DocumentChunk &chunk, EncodedChunk &out);
+  StatusOr<std::string_view> lineText(const DocumentChunk &chunk,
+                                      std::string_view line);
+  void emit(std::string_view text, bool endsDocument, EncodedChunk &out);
+
+  EncoderOptions options;
+  std::unique_ptr<Json> json;
+  std::vector<int32_t> tokens;
+};
+
+} // namespace hocket::data
+
+#endif // HOCKET_RUNTIME_DATA_DOCUMENTENCODER_H

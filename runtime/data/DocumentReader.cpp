@@ -1,0 +1,142 @@
+//===- DocumentReader.cpp - Documents, a chunk at a time ------------------===//
+//
+// Part of Hocket, under the Apache License v2.0.
+//
+//===----------------------------------------------------------------------===//
+
+#include "runtime/data/DocumentReader.h"
+
+#include "runtime/base/File.h"
+
+#include <algorithm>
+#include <cerrno>
+#include <cstdio>
+#include <filesystem>
+
+using namespace hocket;
+using namespace hocket::data;
+
+static constexpr size_t longestPart = size_t(1) << 30;
+
+TextPlace TextPlace::after(std::string_view text) const {
+  size_t last = text.rfind('\n');
+  if (last == std::string_view::npos)
+    return {line, column + text.size()};
+  auto lines = uint64_t(std::count(text.begin(), text.end(), '\n'));
+  return {line + lines, text.size() - last};
+}
+
+static bool isJsonLines(const std::string &path) {
+  return path.ends_with(".jsonl") || path.ends_with(".ndjson") ||
+         path.ends_with(".json");
+}
+
+static Status cannotRead(const std::string &path, int error) {
+  std::string message = path + ": cannot read: " + errnoMessage(error);
+  return error == ENOENT ? notFound(message) : invalidArgument(message);
+}
+
+/// Bytes of the input, which must be a regular file with some.
+static StatusOr<uint64_t> inputBytes(const std::string &path) {
+  std::error_code error;
+  auto status = std::filesystem::status(path, error);
+  if (error)
+    return cannotRead(path, error.value());
+  if (std::filesystem::is_directory(status))
+    return invalidArgument(path + ": is a folder; name the files inside it");
+  if (!std::filesystem::is_regular_file(status))
+    return invalidArgument(path + ": is not a regular file");
+  uint64_t bytes = std::filesystem::file_size(path, error);
+  if (error)
+    return cannotRead(path, error.value());
+  if (bytes == 0)
+    return invalidArgument(path + ": is empty");
+  if (std::FILE *file = std::fopen(path.c_str(), "rb"))
+    std::fclose(file);
+  else
+    return cannotRead(path, errno);
+  return bytes;
+}
+
+StatusOr<DocumentReader> DocumentReader::open(std::vector<std::string> inputs,
+                                              const Tokenizer &tokenizer,
+                                              size_t chunkBytes) {
+  if (inputs.empty())
+    return invalidArgument("expected at least one input file");
+  DocumentReader reader(std::move(inputs), tokenizer,
+                        std::max<size_t>(chunkBytes, 4));
+  for (const std::string &path : reader.inputs) {
+    HOCKET_ASSIGN_OR_RETURN(uint64_t bytes, inputBytes(path));
+    reader.total += bytes;
+  }
+  return reader;
+}
+
+Status DocumentReader::openInput() {
+  const std::string &path = inputs[current];
+  file.reset(std::fopen(path.c_str(), "rb"));
+  if (!file)
+    return cannotRead(path, errno);
+  jsonLines = isJsonLines(path);
+  ended = false;
+  first = true;
+  carried.clear();
+  place = TextPlace();
+  return okStatus();
+}
+
+/// Reads until `bytes` has `size` or the file ends.
+Status DocumentReader::fill(std::string &bytes, size_t size) {
+  size_t begin = bytes.size();
+  if (ended || begin >= size)
+    return okStatus();
+  bytes.resize(size);
+  size_t got = std::fread(bytes.data() + begin, 1, size - begin, file.get());
+  bytes.resize(begin + got);
+  if (std::ferror(file.get()))
+    return cannotRead(inputs[current], errno);
+  ended = begin + got < size;
+  return okStatus();
+}
+
+/// How much of `bytes` makes a chunk; reads on while there is no place to cut.
+StatusOr<size_t> DocumentReader::cut(std::string &bytes) {
+  for (size_t size = chunkBytes;; size = bytes.size() * 2) {
+    if (size > longestPart)
+      return invalidArgument(inputs[current] + ":" +
+                             std::to_string(place.line) +
+                             ":1: expected at most 1 GiB in one line");
+    HOCKET_RETURN_IF_ERROR(fill(bytes, size));
+    if (ended)
+      return bytes.size();
+    size_t at =
+        jsonLines ? bytes.rfind('\n') + 1 : tokenizer->splitPoint(bytes);
+    if (at > 0)
+      return at;
+  }
+}
+
+StatusOr<std::optional<DocumentChunk>> DocumentReader::next() {
+  if (!file) {
+    if (current == inputs.size())
+      return std::optional<DocumentChunk>();
+    HOCKET_RETURN_IF_ERROR(openInput());
+  }
+  DocumentChunk chunk;
+  chunk.path = inputs[current];
+  chunk.jsonLines = jsonLines;
+  chunk.begin = place;
+  chunk.beginsDocument = std::exchange(first, false);
+  chunk.bytes = std::move(carried);
+  HOCKET_ASSIGN_OR_RETURN(chunk.size, cut(chunk.bytes));
+  carried = chunk.bytes.substr(chunk.size);
+  chunk.bytes.resize(chunk.size);
+  chunk.bytes.append(DocumentChunk::padding, '\0');
+  place = place.after(chunk.text());
+  chunk.endsDocument = ended && carried.empty();
+  if (chunk.endsDocument) {
+    file.reset();
+    ++current;
+  }
+  return std::optional<DocumentChunk>(std::move(chunk));
+}

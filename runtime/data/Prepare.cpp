@@ -1,0 +1,175 @@
+//===- Prepare.cpp - Text files to token files ----------------------------===//
+//
+// Part of Hocket, under the Apache License v2.0.
+//
+//===----------------------------------------------------------------------===//
+
+#include "runtime/data/Prepare.h"
+
+#include "runtime/base/WorkerPool.h"
+#include "runtime/data/DocumentEncoder.h"
+#include "runtime/data/DocumentReader.h"
+#include "runtime/data/TokenFileWriter.h"
+
+#include <condition_variable>
+#include <mutex>
+
+using namespace hocket;
+using namespace hocket::data;
+
+namespace {
+
+/// Every worker takes the next chunk, encodes it, waits for its turn and
+/// writes it. A failure is reported at its turn too, so that the first one in
+/// the order of the inputs wins, whatever the threads did.
+class Preparation {
+public:
+  Preparation(DocumentReader &reader, TokenFileWriter &writer,
+              const EncoderOptions &options,
+              const std::function<void(const PrepareProgress &)> &progress)
+      : reader(reader), writer(writer), options(options), report(progress) {
+    done.totalBytes = reader.totalBytes();
+  }
+
+  /// What each worker does.
+  void work();
+  Status finish();
+  const PrepareProgress &result() const { return done; }
+
+private:
+  using Chunk = StatusOr<std::optional<DocumentChunk>>;
+
+  Chunk take(uint64_t &turn);
+  bool write(uint64_t turn, const StatusOr<EncodedChunk> &encoded);
+  Status writeChunk(const EncodedChunk &chunk);
+  Status endDocument();
+
+  DocumentReader &reader;
+  TokenFileWriter &writer;
+  const EncoderOptions &options;
+  const std::function<void(const PrepareProgress &)> &report;
+
+  std::mutex readMutex;
+  uint64_t nextToRead = 0;
+  bool exhausted = false;
+
+  std::mutex writeMutex;
+  std::condition_variable turnChanged;
+  uint64_t nextToWrite = 0;
+  Status failure;
+  bool documentOpen = false;
+  uint64_t openTokens = 0; ///< Of the document being written.
+  PrepareProgress done;
+};
+
+} // namespace
+
+Preparation::Chunk Preparation::take(uint64_t &turn) {
+  std::lock_guard lock(readMutex);
+  if (exhausted)
+    return std::optional<DocumentChunk>();
+  auto chunk = reader.next();
+  exhausted = !chunk.ok() || !*chunk;
+  turn = nextToRead++;
+  return chunk;
+}
+
+Status Preparation::endDocument() {
+  if (!documentOpen)
+    return okStatus();
+  documentOpen = false;
+  HOCKET_RETURN_IF_ERROR(writer.endSequence(std::exchange(openTokens, 0)));
+  writer.endDocument();
+  return okStatus();
+}
+
+Status Preparation::writeChunk(const EncodedChunk &chunk) {
+  HOCKET_RETURN_IF_ERROR(writer.append(chunk.bytes));
+  for (size_t i = 0; i < chunk.lengths.size(); ++i) {
+    if (i > 0 || !chunk.continuesDocument)
+      HOCKET_RETURN_IF_ERROR(endDocument());
+    documentOpen = true;
+    openTokens += chunk.lengths[i];
+  }
+  done.bytes += chunk.textBytes;
+  done.documents = writer.documents() + documentOpen;
+  done.tokens = writer.tokens() + openTokens;
+  if (report)
+    report(done);
+  return okStatus();
+}
+
+/// Writes at this chunk's turn; false if the work ends here.
+bool Preparation::write(uint64_t turn, const StatusOr<EncodedChunk> &encoded) {
+  std::unique_lock lock(writeMutex);
+  turnChanged.wait(lock, [&] { return nextToWrite == turn || !failure.ok(); });
+  if (failure.ok())
+    failure = encoded.ok() ? writeChunk(*encoded) : encoded.status();
+  ++nextToWrite;
+  turnChanged.notify_all();
+  return failure.ok();
+}
+
+void Preparation::work() {
+  DocumentEncoder encoder(options);
+  while (true) {
+    uint64_t turn = 0;
+    Chunk chunk = take(turn);
+    if (chunk.ok() && !*chunk)
+      return;
+    bool goOn = chunk.ok() ? write(turn, encoder.encode(**chunk))
+                           : write(turn, chunk.status());
+    if (!goOn)
+      return;
+  }
+}
+
+Status Preparation::finish() {
+  HOCKET_RETURN_IF_ERROR(failure);
+  HOCKET_RETURN_IF_ERROR(endDocument());
+  if (writer.tokens() == 0)
+    return invalidArgument(
+        "the inputs hold no text: " + std::to_string(writer.documents()) +
+        " documents, 0 tokens");
+  return writer.finish();
+}
+
+static Status checkKey(const std::string &key) {
+  if (key.empty() || key.find('/') != std::string::npos ||
+      key.find('\0') != std::string::npos)
+    return invalidArgument("expected a JSON key without '/', found '" + key +
+                           "'; it becomes part of the file name");
+  return okStatus();
+}
+
+StatusOr<PrepareResult>
+data::prepare(const PrepareOptions &options,
+              const std::function<void(const PrepareProgress &)> &progress) {
+  HOCKET_RETURN_IF_ERROR(checkKey(options.jsonKey));
+  HOCKET_ASSIGN_OR_RETURN(auto tokenizer, createTokenizer(options.tokenizer));
+  unsigned threads = options.threads;
+  if (threads == 0) {
+    HOCKET_ASSIGN_OR_RETURN(threads, WorkerPool::defaultCount());
+  }
+  HOCKET_ASSIGN_OR_RETURN(
+      DocumentReader reader,
+      DocumentReader::open(options.inputs, *tokenizer, options.chunkBytes));
+  EncoderOptions encoding;
+  encoding.tokenizer = tokenizer.get();
+  encoding.type = tokenTypeFor(tokenizer->vocabularySize());
+  encoding.jsonKey = options.jsonKey;
+  encoding.appendEndOfDocument = options.appendEndOfDocument;
+  PrepareResult result;
+  result.prefix = options.prefix + "_" + options.jsonKey + "_document";
+  HOCKET_ASSIGN_OR_RETURN(
+      TokenFileWriter writer,
+      TokenFileWriter::create(result.prefix, encoding.type));
+  Preparation preparation(reader, writer, encoding, progress);
+  WorkerPool pool(threads);
+  pool.onEachWorker([&](unsigned) { preparation.work(); });
+  HOCKET_RETURN_IF_ERROR(preparation.finish());
+  result.bytes = preparation.result().bytes;
+  result.documents = writer.documents();
+  result.tokens = writer.tokens();
+  return result;
+}

@@ -1,0 +1,60 @@
+//===- Prepare.h - Text files to token files --------------------*- C++ -*-===//
+//
+// Part of Hocket, under the Apache License v2.0.
+//
+//===----------------------------------------------------------------------===//
+///
+/// \file
+/// `hocket data prepare`: reads documents, encodes them on all threads, and
+/// writes `<prefix>_<key>_document.{bin,idx}`. The files do not depend on the
+/// number of threads: chunks are written in the order of the inputs. Memory is
+/// a few chunks a thread, and 4 bytes a document.
+///
+//===----------------------------------------------------------------------===//
+
+#ifndef HOCKET_RUNTIME_DATA_PREPARE_H
+#define HOCKET_RUNTIME_DATA_PREPARE_H
+
+#include "runtime/base/Status.h"
+
+#include <cstdint>
+#include <functional>
+#include <string>
+#include <vector>
+
+namespace hocket::data {
+
+struct PrepareOptions {
+  std::vector<std::string> inputs; ///< In this order; see DocumentReader.h.
+  std::string prefix;
+  std::string tokenizer = "byte";
+  std::string jsonKey = "text";
+  bool appendEndOfDocument = false; ///< After each document with text.
+  unsigned threads = 0;             ///< 0: WorkerPool::defaultCount().
+  size_t chunkBytes = size_t(4) << 20;
+};
+
+struct PrepareProgress {
+  uint64_t bytes = 0;      ///< Of input, done.
+  uint64_t totalBytes = 0; ///< Of all inputs.
+  uint64_t documents = 0;
+  uint64_t tokens = 0;
+};
+
+struct PrepareResult {
+  std::string prefix; ///< Of the files: with key and "_document".
+  uint64_t bytes = 0;
+  uint64_t documents = 0;
+  uint64_t tokens = 0;
+};
+
+/// `progress`, if set, is called after each chunk, by one thread at a time.
+/// InvalidArgument, with file:line:column, for bad input, and where there is
+/// not one token in all inputs. On failure no file is changed.
+StatusOr<PrepareResult>
+prepare(const PrepareOptions &options,
+        const std::function<void(const PrepareProgress &)> &progress = {});
+
+} // namespace hocket::data
+
+#endif // HOCKET_RUNTIME_DATA_PREPARE_H

@@ -1,0 +1,112 @@
+//===- ShowSamples.cpp - Samples as text or JSON --------------------------===//
+//
+// Part of Hocket, under the Apache License v2.0.
+//
+//===----------------------------------------------------------------------===//
+
+#include "runtime/data/ShowSamples.h"
+
+#include "runtime/base/JsonLines.h"
+
+#include <charconv>
+#include <nlohmann/json.hpp>
+#include <ostream>
+
+using namespace hocket;
+using namespace hocket::data;
+
+static bool parseNumber(std::string_view text, uint64_t &value) {
+  auto [end, error] =
+      std::from_chars(text.data(), text.data() + text.size(), value);
+  return error == std::errc() && end == text.data() + text.size();
+}
+
+StatusOr<SampleRange> data::parseSampleRange(const std::string &text) {
+  SampleRange range;
+  size_t colon = text.find(':');
+  bool good = parseNumber(std::string_view(text).substr(0, colon), range.begin);
+  if (colon == std::string::npos)
+    range.end = range.begin + 1;
+  else
+    good = good &&
+           parseNumber(std::string_view(text).substr(colon + 1), range.end);
+  if (good && range.begin < range.end)
+    return range;
+  return invalidArgument("expected samples A:B with A < B, found '" + text +
+                         "'");
+}
+
+namespace {
+/// Everything that is shown of a sample.
+struct ShownSample {
+  uint64_t number;
+  std::vector<SamplePiece> pieces;
+  std::vector<int32_t> tokens;
+};
+} // namespace
+
+static void writeJson(const ShownSample &sample, std::ostream &out) {
+  nlohmann::ordered_json object;
+  object["sample"] = sample.number;
+  object["pieces"] = nlohmann::ordered_json::array();
+  for (const SamplePiece &piece : sample.pieces)
+    object["pieces"].push_back({{"prefix", piece.prefix},
+                                {"sequence", piece.sequence},
+                                {"offset", piece.offset},
+                                {"length", piece.length}});
+  object["tokens"] = sample.tokens;
+  out << toJsonText(object) << '\n';
+}
+
+/// Control characters and line feeds as escapes, so that a text is one line.
+static std::string onOneLine(const std::string &text) {
+  std::string line;
+  for (char c : text) {
+    if (c == '\n')
+      line += "\\n";
+    else if (uint8_t(c) < 0x20 || c == 0x7f)
+      line += '?';
+    else
+      line += c;
+  }
+  return line;
+}
+
+static void writeText(const ShownSample &sample, const Tokenizer *tokenizer,
+                      std::ostream &out) {
+  out << "sample " << sample.number << '\n';
+  std::span<const int32_t> rest(sample.tokens);
+  for (const SamplePiece &piece : sample.pieces) {
+    auto tokens = rest.first(piece.length);
+    rest = rest.subspan(piece.length);
+    out << "  " << piece.prefix << " sequence " << piece.sequence << " ["
+        << piece.offset << ", " << piece.offset + piece.length << ")";
+    if (tokenizer)
+      out << "  " << onOneLine(tokenizer->decode(tokens));
+    out << "\n   ";
+    for (int32_t token : tokens)
+      out << ' ' << token;
+    out << '\n';
+  }
+}
+
+Status data::showSamples(const SampleSource &source, const ShowOptions &options,
+                         std::ostream &out) {
+  if (options.range.end > source.size())
+    return invalidArgument("expected samples below " +
+                           std::to_string(source.size()) + ", found " +
+                           std::to_string(options.range.begin) + ":" +
+                           std::to_string(options.range.end));
+  ShownSample sample;
+  sample.tokens.resize(source.sequenceLength() + 1);
+  for (sample.number = options.range.begin; sample.number < options.range.end;
+       ++sample.number) {
+    HOCKET_RETURN_IF_ERROR(source.read(sample.number, sample.tokens));
+    HOCKET_ASSIGN_OR_RETURN(sample.pieces, source.pieces(sample.number));
+    if (options.json)
+      writeJson(sample, out);
+    else
+      writeText(sample, options.tokenizer, out);
+  }
+  return okStatus();
+}

@@ -1,0 +1,287 @@
+//===- PrepareTest.cpp - Text files to token files ------------------------===//
+//
+// Part of Hocket, under the Apache License v2.0.
+//
+//===----------------------------------------------------------------------===//
+
+#include "runtime/data/Prepare.h"
+#include "runtime/data/Tokenizer.h"
+#include "test/runtime/data/TokenFiles.h"
+
+#include <gtest/gtest.h>
+#include <nlohmann/json.hpp>
+
+using namespace hocket;
+using namespace hocket::data;
+using namespace hocket::test;
+
+namespace {
+class PrepareTest : public ::testing::Test {
+protected:
+  /// Prepares the file `name` with this content; "" or the error.
+  std::string run(const std::string &name, const std::string &content) {
+    writeBytes(folder / name, content);
+    options.inputs = {folder / name};
+    return run();
+  }
+  std::string run() {
+    options.prefix = folder / "out";
+    auto result = prepare(options);
+    return result.ok() ? "" : result.status().message();
+  }
+  /// The documents in out_text_document, read without the code under test.
+  std::vector<std::vector<int>> documents() {
+    std::string index = readBytes(folder / "out_text_document.idx");
+    std::string bin = readBytes(folder / "out_text_document.bin");
+    auto at = [&](size_t byte, size_t bytes) {
+      uint64_t value = 0;
+      for (size_t i = bytes; i-- > 0;)
+        value = value << 8 | uint8_t(index[byte + i]);
+      return value;
+    };
+    size_t s = at(18, 8), d = at(26, 8);
+    EXPECT_EQ(index.size(), 34 + 12 * s + 8 * d);
+    std::vector<std::vector<int>> result(d - 1);
+    for (size_t i = 0; i + 1 < d; ++i)
+      for (size_t k = at(34 + 12 * s + 8 * i, 8);
+           k < at(42 + 12 * s + 8 * i, 8); ++k)
+        for (size_t t = 0; t < at(34 + 4 * k, 4); ++t) {
+          size_t byte = at(34 + 4 * s + 8 * k, 8) + 2 * t;
+          result[i].push_back(uint8_t(bin[byte]) | uint8_t(bin[byte + 1]) << 8);
+        }
+    return result;
+  }
+  static std::vector<int> bytesOf(const std::string &text, bool eod = false) {
+    std::vector<int> tokens;
+    for (char c : text)
+      tokens.push_back(uint8_t(c));
+    if (eod)
+      tokens.push_back(256);
+    return tokens;
+  }
+
+  ScratchFolder folder;
+  PrepareOptions options;
+};
+} // namespace
+
+TEST_F(PrepareTest, WritesTheGoldenBytes) {
+  // Bytes 1 2 3, 4 5 and 6, each its own document.
+  ASSERT_EQ(run("a.jsonl", "{\"text\": \"\\u0001\\u0002\\u0003\"}\n"
+                           "{\"text\": \"\\u0004\\u0005\"}\n"
+                           "{\"text\": \"\\u0006\"}\n"),
+            "");
+  EXPECT_EQ(readBytes(folder / "out_text_document.bin"),
+            fromHex("010002000300040005000600"));
+  EXPECT_EQ(readBytes(folder / "out_text_document.idx"),
+            fromHex("4d4d49444944580000010000000000000008030000000000000004"
+                    "00000000000000030000000200000001000000000000000000000006"
+                    "000000000000000a0000000000000000000000000000000100000000"
+                    "00000002000000000000000300000000000000"));
+}
+
+TEST_F(PrepareTest, ATextFileIsOneDocument) {
+  std::string text = "caf\xc3\xa9\n\nnext\n";
+  options.appendEndOfDocument = true;
+  ASSERT_EQ(run("a.txt", text), "");
+  EXPECT_EQ(documents(), (std::vector<std::vector<int>>{bytesOf(text, true)}));
+}
+
+TEST_F(PrepareTest, EmptyDocumentsHaveNoSequence) {
+  options.appendEndOfDocument = true;
+  ASSERT_EQ(run("a.jsonl", "{\"text\": \"\"}\n \r\n{\"text\": \"x\"}"), "");
+  EXPECT_EQ(documents(), (std::vector<std::vector<int>>{{}, {'x', 256}}));
+}
+
+TEST_F(PrepareTest, FollowsTheOrderOfTheInputs) {
+  writeBytes(folder / "1.txt", "one");
+  writeBytes(folder / "2.jsonl", "{\"text\":\"two\"}\n{\"text\":\"three\"}\n");
+  writeBytes(folder / "3.txt", "four");
+  options.inputs = {folder / "3.txt", folder / "2.jsonl", folder / "1.txt"};
+  ASSERT_EQ(run(), "");
+  EXPECT_EQ(documents(),
+            (std::vector<std::vector<int>>{bytesOf("four"), bytesOf("two"),
+                                           bytesOf("three"), bytesOf("one")}));
+}
+
+// Whatever the threads and the chunks, the same bytes.
+TEST_F(PrepareTest, DoesNotDependOnThreadsAndChunks) {
+  std::string lines, text;
+  std::vector<std::vector<int>> expected;
+  for (int i = 0; i < 500; ++i) {
+    std::string document;
+    for (int k = 0; k < i % 37; ++k)
+      document += (i * k) % 7 ? "a" : "\xe2\x82\xac\n";
+    lines += nlohmann::json({{"id", i}, {"text", document}}).dump() + "\n";
+    expected.push_back(bytesOf(document, !document.empty()));
+    text += document;
+  }
+  writeBytes(folder / "a.jsonl", lines);
+  writeBytes(folder / "b.txt", text);
+  expected.push_back(bytesOf(text, true));
+  options.inputs = {folder / "a.jsonl", folder / "b.txt"};
+  options.appendEndOfDocument = true;
+  std::string bin, index;
+  for (unsigned threads : {1u, 2u, 5u})
+    for (size_t chunk : {size_t(5), size_t(100), size_t(1) << 20}) {
+      options.threads = threads;
+      options.chunkBytes = chunk;
+      ASSERT_EQ(run(), "");
+      if (bin.empty()) {
+        bin = readBytes(folder / "out_text_document.bin");
+        index = readBytes(folder / "out_text_document.idx");
+        EXPECT_EQ(documents(), expected);
+      }
+      EXPECT_EQ(readBytes(folder / "out_text_document.bin"), bin);
+      EXPECT_EQ(readBytes(folder / "out_text_document.idx"), index);
+    }
+}
+
+TEST_F(PrepareTest, ReportsProgress) {
+  writeBytes(folder / "a.txt", std::string(1000, 'x'));
+  options.inputs = {folder / "a.txt"};
+  options.prefix = folder / "out";
+  options.chunkBytes = 100;
+  std::vector<uint64_t> seen;
+  auto result = prepare(options, [&](const PrepareProgress &progress) {
+    EXPECT_EQ(progress.totalBytes, 1000u);
+    EXPECT_EQ(progress.tokens, progress.bytes);
+    EXPECT_EQ(progress.documents, 1u);
+    seen.push_back(progress.bytes);
+  });
+  ASSERT_TRUE(result.ok());
+  EXPECT_EQ(result->tokens, 1000u);
+  EXPECT_EQ(result->prefix, folder / "out_text_document");
+  EXPECT_TRUE(std::is_sorted(seen.begin(), seen.end()));
+  EXPECT_EQ(seen.back(), 1000u);
+  EXPECT_GE(seen.size(), 10u);
+}
+
+TEST_F(PrepareTest, NamesTheKey) {
+  options.jsonKey = "body";
+  ASSERT_EQ(run("a.jsonl", "{\"text\": 1, \"body\": \"b\"}"), "");
+  EXPECT_EQ(folder.list(),
+            (std::vector<std::string>{"a.jsonl", "out_body_document.bin",
+                                      "out_body_document.idx"}));
+}
+
+TEST_F(PrepareTest, SaysWhereJsonLinesAreWrong) {
+  std::string good = "{\"text\": \"fine\"}\n";
+  const std::pair<std::string, std::string> cases[] = {
+      {good + "{\"text\": \"a\" \"b\": 1}\n", ":2:14: expected ',' or '}'"},
+      {good + "{\"text\": \"a\n\"}", ":2:12: expected '\"' at the end of a "
+                                     "string"},
+      {good + good + "{\"text\": \"\xff\"}", ":3:11: expected valid UTF-8"},
+      {good + "{\"text\": \"\\ud800\"}",
+       ":2:11: expected both halves of a surrogate pair"},
+      {good + "{\"body\": \"a\"}",
+       ":2:1: expected an object with the key 'text'"},
+      {good + "  {\"id\": 3, \"text\": [\"a\"]}",
+       ":2:21: expected a string under the key 'text', found an array"},
+      {"{\"text\": null}",
+       ":1:10: expected a string under the key 'text', found null"},
+      {"{\"text\": 12}",
+       ":1:10: expected a string under the key 'text', found a number"},
+      {"{\"text\": \"a\", \"text\": \"b\"}",
+       ":1:23: the key 'text' appears twice"},
+      {"[\"text\"]",
+       ":1:1: expected an object with the key 'text', found an array"},
+      {"\"text\"",
+       ":1:1: expected an object with the key 'text', found a string"},
+      {good + "{\"text\": \"a\"} {\"text\": \"b\"}",
+       ":2:15: expected the end of the text"},
+      {std::string(100000, '['), ":1:1025: expected at most 1024 levels"},
+      {"text", ":1:1: expected a value"},
+  };
+  for (const auto &[content, message] : cases)
+    for (unsigned threads : {1u, 3u}) {
+      options.threads = threads;
+      options.chunkBytes = 16;
+      EXPECT_EQ(run("a.jsonl", content), folder / "a.jsonl" + message);
+      EXPECT_EQ(folder.list(), std::vector<std::string>{"a.jsonl"});
+    }
+}
+
+TEST_F(PrepareTest, SaysWhereTextIsNotUtf8) {
+  for (size_t chunk : {size_t(4), size_t(1000)}) {
+    options.chunkBytes = chunk;
+    EXPECT_EQ(run("a.txt", "line one\nline two\xe2\x82 x\n"),
+              folder / "a.txt:2:9: expected valid UTF-8");
+    EXPECT_EQ(run("a.txt", "cut short\xe2\x82"),
+              folder / "a.txt:1:10: expected valid UTF-8");
+    EXPECT_EQ(run("a.txt", "\x80\x80\x80\x80\x80"),
+              folder / "a.txt:1:1: expected valid UTF-8");
+  }
+  EXPECT_EQ(folder.list(), std::vector<std::string>{"a.txt"});
+}
+
+// The first error in the inputs is the one that is reported.
+TEST_F(PrepareTest, TheFirstErrorWins) {
+  std::string lines;
+  for (int i = 0; i < 300; ++i)
+    lines += i == 120 || i >= 200 ? "{}\n" : "{\"text\": \"abc\"}\n";
+  options.threads = 4;
+  options.chunkBytes = 20;
+  for (int i = 0; i < 20; ++i)
+    EXPECT_EQ(run("a.jsonl", lines),
+              folder / "a.jsonl:121:1: expected an object with the key 'text'");
+}
+
+TEST_F(PrepareTest, RefusesEmptyAndStrangeInputs) {
+  EXPECT_EQ(run("a.txt", ""), folder / "a.txt: is empty");
+  EXPECT_EQ(run("a.jsonl", "\n\n"),
+            "the inputs hold no text: 0 documents, 0 tokens");
+  EXPECT_EQ(run("a.jsonl", "{\"text\": \"\"}\n"),
+            "the inputs hold no text: 1 documents, 0 tokens");
+  options.inputs = {};
+  EXPECT_EQ(run(), "expected at least one input file");
+  options.inputs = {folder / "none.txt"};
+  EXPECT_EQ(run(), folder / "none.txt: cannot read: No such file or directory");
+  options.inputs = {folder.path};
+  EXPECT_EQ(run(), folder.path + ": is a folder; name the files inside it");
+  options.inputs = {"/dev/null"};
+  EXPECT_EQ(run(), "/dev/null: is not a regular file");
+  options.tokenizer = "gpt2";
+  EXPECT_EQ(run(), "expected the tokenizer byte, found 'gpt2'");
+  options.tokenizer = "byte";
+  options.jsonKey = "a/b";
+  EXPECT_EQ(run(), "expected a JSON key without '/', found 'a/b'; it becomes "
+                   "part of the file name");
+}
+
+TEST_F(PrepareTest, AFailureKeepsTheOldFiles) {
+  ASSERT_EQ(run("a.jsonl", "{\"text\": \"old\"}"), "");
+  EXPECT_NE(run("a.jsonl", "{\"text\": \"new\"}\n{"), "");
+  EXPECT_EQ(documents(), (std::vector<std::vector<int>>{bytesOf("old")}));
+  ASSERT_EQ(run("a.jsonl", "{\"text\": \"new\"}\n"), "");
+  EXPECT_EQ(documents(), (std::vector<std::vector<int>>{bytesOf("new")}));
+  EXPECT_EQ(folder.list().size(), 3u);
+}
+
+TEST_F(PrepareTest, AMissingFolderIsNamed) {
+  writeBytes(folder / "a.txt", "x");
+  options.inputs = {folder / "a.txt"};
+  options.prefix = folder / "none/out";
+  auto result = prepare(options);
+  ASSERT_FALSE(result.ok());
+  EXPECT_EQ(
+      result.status().message().rfind(folder / "none/out_text_document.bin", 0),
+      0u)
+      << result.status().message();
+}
+
+TEST(Tokenizer, BytesAndBack) {
+  auto tokenizer = createTokenizer("byte");
+  ASSERT_TRUE(tokenizer.ok());
+  EXPECT_EQ((*tokenizer)->vocabularySize(), 257u);
+  std::vector<int32_t> tokens = {7};
+  (*tokenizer)->encode("h\xc3\xa9", tokens);
+  EXPECT_EQ(tokens, (std::vector<int32_t>{7, 'h', 0xc3, 0xa9}));
+  tokens.push_back((*tokenizer)->endOfDocument());
+  tokens.push_back(257);
+  tokens.push_back(-1);
+  EXPECT_EQ((*tokenizer)->decode(tokens),
+            "\ah\xc3\xa9\xef\xbf\xbd\xef\xbf\xbd");
+  EXPECT_EQ((*tokenizer)->splitPoint("ab\xe2\x82"), 2u);
+  EXPECT_EQ((*tokenizer)->splitPoint("ab"), 2u);
+}
