@@ -1,0 +1,98 @@
+//===- Executor.h - Runs the program of one rank ----------------*- C++ -*-===//
+//
+// Part of Hocket, under the Apache License v2.0.
+//
+//===----------------------------------------------------------------------===//
+///
+/// \file
+/// Loads the role of one rank onto a device and runs its entries. Everything
+/// is resolved once, at creation; a run walks a list of prepared calls. There
+/// is no policy here: the order, the buffers and the streams are the
+/// program's.
+///
+//===----------------------------------------------------------------------===//
+
+#ifndef HOCKET_RUNTIME_EXECUTOR_EXECUTOR_H
+#define HOCKET_RUNTIME_EXECUTOR_EXECUTOR_H
+
+#include "runtime/executor/PreparedCall.h"
+
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+namespace hocket {
+
+/// Time spent in one instruction over all runs, measured with a
+/// synchronization behind each.
+struct InstructionTime {
+  uint64_t runs = 0;
+  double seconds = 0;
+};
+
+class Executor {
+public:
+  /// `program` passed checkProgram() and has a role for the communicator's
+  /// rank. The communicator outlives the executor. Fails if
+  /// the device cannot hold the arena or run the kernels.
+  static StatusOr<std::unique_ptr<Executor>>
+  create(std::shared_ptr<const program::Program> program,
+         std::unique_ptr<hal::Device> device, comm::Communicator &communicator);
+
+  const program::Program &program() const { return *source; }
+  const program::Role &role() const { return source->roles(roleIndex); }
+  hal::Device &device() { return *target; }
+
+  bool hasEntry(const std::string &name) const {
+    return entries.count(name) != 0;
+  }
+
+  /// Runs an entry to its end. `step` counts the steps done before this one.
+  /// NotFound for an unknown entry. An error names the sequence, the
+  /// instruction and its source; the arena's content is unspecified then.
+  Status run(const std::string &entry, uint64_t step, HostChannel &host);
+
+  /// The seed that the program's random numbers are keyed with; at first the
+  /// one it was compiled with.
+  void setSeed(uint64_t value) { seed = value; }
+  uint64_t currentSeed() const { return seed; }
+
+  /// Copies this rank's slice of a parameter's state (ParameterSlice), dense,
+  /// between device and host. `bytes` is exactly the slice's size.
+  Status readSlice(const program::ParameterSlice &slice, void *to,
+                   uint64_t bytes);
+  Status writeSlice(const program::ParameterSlice &slice, const void *from,
+                    uint64_t bytes);
+  /// Bytes of a slice.
+  uint64_t sliceBytes(const program::ParameterSlice &slice) const;
+
+  /// From now on measures every instruction; slows the program down.
+  void startProfile();
+  /// By sequence and instruction; empty before startProfile().
+  const std::vector<std::vector<InstructionTime>> &profile() const {
+    return times;
+  }
+
+private:
+  Executor() = default;
+  Status load();
+  Status loadKernels(std::vector<hal::KernelId> &kernels);
+  void prepare(const std::vector<hal::KernelId> &kernels);
+  Status runSequence(uint32_t sequence, const RunContext &context);
+  Status checkSlice(const program::ParameterSlice &slice, uint64_t bytes,
+                    hal::Range &range) const;
+
+  std::shared_ptr<const program::Program> source;
+  int roleIndex = 0;
+  std::unique_ptr<hal::Device> target;
+  comm::Communicator *group = nullptr;
+  uint64_t seed = 0;
+  std::vector<std::vector<std::unique_ptr<PreparedCall>>> sequences;
+  std::map<std::string, int> entries;
+  std::vector<std::vector<InstructionTime>> times;
+};
+
+} // namespace hocket
+
+#endif // HOCKET_RUNTIME_EXECUTOR_EXECUTOR_H

@@ -1,0 +1,36 @@
+//===- HostChannel.h - Data in, numbers out ---------------------*- C++ -*-===//
+//
+// Part of Hocket, under the Apache License v2.0.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef HOCKET_RUNTIME_EXECUTOR_HOSTCHANNEL_H
+#define HOCKET_RUNTIME_EXECUTOR_HOSTCHANNEL_H
+
+#include "runtime/base/Status.h"
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <string>
+
+namespace hocket {
+
+/// The other end of a program's host instructions, called by the thread that
+/// runs the entry, in program order. program.proto lists the names.
+class HostChannel {
+public:
+  virtual ~HostChannel() = default;
+
+  /// Fills all of `data` with the input `name` of `microbatch`.
+  virtual Status provide(const std::string &name, uint32_t microbatch,
+                         std::span<std::byte> data) = 0;
+
+  /// Takes the output `name` of `microbatch`; `data` is valid for the call.
+  virtual Status receive(const std::string &name, uint32_t microbatch,
+                         std::span<const std::byte> data) = 0;
+};
+
+} // namespace hocket
+
+#endif // HOCKET_RUNTIME_EXECUTOR_HOSTCHANNEL_H

@@ -1,0 +1,42 @@
+//===- Drivers.cpp - The drivers that this build has ----------------------===//
+//
+// Part of Hocket, under the Apache License v2.0.
+//
+//===----------------------------------------------------------------------===//
+
+#include "runtime/hal/drivers/Drivers.h"
+
+#include "runtime/hal/drivers/cpu/CpuDevice.h"
+#include "runtime/hal/drivers/null/NullDevice.h"
+
+using namespace hocket;
+using namespace hocket::hal;
+
+namespace {
+/// One row a driver.
+struct Driver {
+  const char *name;
+  StatusOr<std::unique_ptr<Device>> (*create)();
+};
+} // namespace
+
+static const Driver drivers[] = {{"null", createNullDevice},
+                                 {"cpu", createCpuDevice}};
+
+std::vector<std::string> hal::driverNames() {
+  std::vector<std::string> names;
+  for (const Driver &driver : drivers)
+    names.push_back(driver.name);
+  return names;
+}
+
+StatusOr<std::unique_ptr<Device>> hal::createDevice(const std::string &name) {
+  std::string known;
+  for (const Driver &driver : drivers) {
+    if (name == driver.name)
+      return driver.create();
+    known += (known.empty() ? "" : ", ") + std::string(driver.name);
+  }
+  return invalidArgument("no driver for target '" + name +
+                         "', this build has " + known);
+}

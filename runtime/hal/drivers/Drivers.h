@@ -1,0 +1,26 @@
+//===- Drivers.h - The drivers that this build has --------------*- C++ -*-===//
+//
+// Part of Hocket, under the Apache License v2.0.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef HOCKET_RUNTIME_HAL_DRIVERS_DRIVERS_H
+#define HOCKET_RUNTIME_HAL_DRIVERS_DRIVERS_H
+
+#include "runtime/hal/interfaces/Device.h"
+
+#include <memory>
+
+namespace hocket::hal {
+
+/// "null", "cpu".
+std::vector<std::string> driverNames();
+
+/// A device of the driver `name`, without an arena yet. InvalidArgument for an
+/// unknown name (lists the known ones), FailedPrecondition if this machine
+/// cannot run it.
+StatusOr<std::unique_ptr<Device>> createDevice(const std::string &name);
+
+} // namespace hocket::hal
+
+#endif // HOCKET_RUNTIME_HAL_DRIVERS_DRIVERS_H

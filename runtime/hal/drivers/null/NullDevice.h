@@ -1,0 +1,27 @@
+//===- NullDevice.h - A device that does nothing ----------------*- C++ -*-===//
+//
+// Part of Hocket, under the Apache License v2.0.
+//
+//===----------------------------------------------------------------------===//
+///
+/// \file
+/// Accepts what any device accepts, refuses what any device refuses, and does
+/// nothing: it allocates no memory, so a program of any size can be walked.
+/// copyToHost() gives zeros. Start a new driver from a copy of this one.
+///
+//===----------------------------------------------------------------------===//
+
+#ifndef HOCKET_RUNTIME_HAL_DRIVERS_NULL_NULLDEVICE_H
+#define HOCKET_RUNTIME_HAL_DRIVERS_NULL_NULLDEVICE_H
+
+#include "runtime/hal/interfaces/Device.h"
+
+#include <memory>
+
+namespace hocket::hal {
+
+StatusOr<std::unique_ptr<Device>> createNullDevice();
+
+} // namespace hocket::hal
+
+#endif // HOCKET_RUNTIME_HAL_DRIVERS_NULL_NULLDEVICE_H

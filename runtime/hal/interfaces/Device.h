@@ -1,0 +1,202 @@
+//===- Device.h - What a driver offers to the executor ----------*- C++ -*-===//
+//
+// Part of Hocket, under the Apache License v2.0.
+//
+//===----------------------------------------------------------------------===//
+///
+/// \file
+/// A Device is one arena of memory and a few streams that work on it.
+///
+/// **Memory.** allocateArena() is called once. All operands are byte ranges of
+/// the arena, so a range means the same on every device.
+///
+/// **Order.** Operations issued to one stream happen in the order of issue.
+/// Two streams are ordered only by events: what follows `wait(s, e)` on s comes
+/// after what preceded the last `record(t, e)` on t. Waiting for an event that
+/// was never recorded does not wait.
+///
+/// **Time.** An operation may still run when its call returns. Its errors may
+/// appear at any later call, at the latest in synchronize(). Host memory given
+/// to copyFromHost() is free again on return; that of copyToHost() holds the
+/// data after synchronize() of the stream.
+///
+/// **Errors.** Every call checks its arguments before the driver sees them: a
+/// stream, event, module or kernel that does not exist, or a range outside the
+/// arena, is InvalidArgument and nothing happens. A Device never aborts.
+///
+/// **Threads.** One thread at a time uses a Device.
+///
+/// A driver implements the `do...` functions and joins test/runtime/hal by one
+/// line; the null driver is the one to copy.
+///
+//===----------------------------------------------------------------------===//
+
+#ifndef HOCKET_RUNTIME_HAL_INTERFACES_DEVICE_H
+#define HOCKET_RUNTIME_HAL_INTERFACES_DEVICE_H
+
+#include "kernels/cpu/Library.h"
+#include "kernels/reference/Gemm.h"
+#include "runtime/base/Status.h"
+
+#include <cstdint>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace hocket::hal {
+
+using kernels::DType;
+
+/// Indices that a Device has given out.
+using StreamId = uint32_t;
+using EventId = uint32_t;
+using ModuleId = uint32_t;
+using KernelId = uint32_t;
+
+/// What a device is, for people and for choosing code.
+struct DeviceProperties {
+  std::string driver;       ///< "cpu"
+  std::string name;         ///< "Intel(R) Xeon(R) Processor"
+  std::string isa;          ///< "amx"; empty where it means nothing
+  unsigned workers = 1;     ///< threads, or multiprocessors
+  uint64_t memoryBytes = 0; ///< of the whole device; 0 if not known
+  bool computes = true;     ///< false: operations leave memory as it is
+  std::vector<std::string> moduleFormats; ///< that loadModule() takes
+};
+
+/// Bytes [offset, offset + bytes) of the arena.
+struct Range {
+  uint64_t offset = 0;
+  uint64_t bytes = 0;
+};
+
+/// A typed range; bytes == 0 stands for an operand that is absent.
+struct Operand {
+  Range range;
+  DType dtype = DType::F32;
+};
+
+/// One version of a module's native code; `image` need not outlive the call.
+struct ModuleVariant {
+  std::string_view isa;    ///< "x86-64-v3", "x86-64-v4"
+  std::string_view format; ///< "elf-so"
+  std::string_view image;
+};
+
+/// Runs tasks [0, tasks) of a kernel, split into ranges of at least `grain`.
+struct LaunchCall {
+  KernelId kernel = 0;
+  std::span<const Range> buffers;
+  std::span<const int64_t> scalars;
+  int64_t tasks = 0;
+  int64_t grain = 1;
+};
+
+/// kernels/reference/Gemm.h with operands in the arena. Sizes in elements,
+/// each from 1 to 2^31 - 1; ranges hold at least what they need.
+struct GemmCall {
+  uint64_t m = 0, n = 0, k = 0;
+  bool transposeA = false, transposeB = false;
+  bool packedB = false; ///< b holds the packed form; b.dtype is B's before it
+  bool accumulate = false;
+  float alpha = 1;
+  kernels::Epilogue epilogue = kernels::Epilogue::None;
+  Operand a, b, d;
+  Operand bias, auxiliary, residual; ///< bytes == 0: absent
+};
+
+/// An op of kernels/cpu/Library.h, whatever device implements it.
+struct LibraryCall {
+  const kernels::LibraryOp *op = nullptr;
+  std::span<const Range> buffers;
+  std::span<const int64_t> integers;
+  std::span<const double> floats;
+  std::span<const int64_t> scalars;
+  bool accumulate = false;
+};
+
+class Device {
+public:
+  virtual ~Device() = default;
+
+  virtual const DeviceProperties &properties() const = 0;
+
+  /// Allocates the arena, zeroed, aligned to 4096. Once. ResourceExhausted if
+  /// the device has not that much.
+  Status allocateArena(uint64_t bytes);
+  uint64_t arenaBytes() const { return arenaSize; }
+
+  /// Where the arena starts, in the device's address space, for communicators
+  /// that work on the device's memory themselves. Null if there is no memory.
+  virtual void *arenaAddress() const = 0;
+
+  /// Makes streams 0 .. streams-1 and events 0 .. events-1. Once.
+  Status createQueues(uint32_t streams, uint32_t events);
+
+  /// Ensures scratch memory of `bytes` for each worker.
+  Status reserveScratch(uint64_t bytes);
+
+  /// Loads the first variant that this device can run (they are listed best
+  /// first); lives as long as the device. FailedPrecondition names what is
+  /// offered and what the device takes if there is none.
+  StatusOr<ModuleId> loadModule(const std::string &name,
+                                std::span<const ModuleVariant> variants);
+
+  /// NotFound if the module has no such symbol.
+  StatusOr<KernelId> findKernel(ModuleId module, const std::string &symbol);
+
+  Status launch(StreamId stream, const LaunchCall &call);
+  Status gemm(StreamId stream, const GemmCall &call);
+  Status library(StreamId stream, const LibraryCall &call);
+
+  /// Ranges of equal size that do not overlap.
+  Status copy(StreamId stream, Range from, Range to);
+  Status fill(StreamId stream, Range range, uint8_t value);
+  Status copyFromHost(StreamId stream, const void *from, Range to);
+  Status copyToHost(StreamId stream, Range from, void *to);
+
+  Status record(StreamId stream, EventId event);
+  Status wait(StreamId stream, EventId event);
+
+  /// Waits for everything issued to the stream, or to all streams.
+  Status synchronize(StreamId stream);
+  Status synchronize();
+
+protected:
+  // The driver's part. Arguments are checked.
+  virtual Status doAllocateArena(uint64_t bytes) = 0;
+  virtual Status doCreateQueues(uint32_t streams, uint32_t events) = 0;
+  virtual Status doReserveScratch(uint64_t bytes) = 0;
+  virtual Status doLoadModule(const std::string &name,
+                              std::span<const ModuleVariant> variants) = 0;
+  virtual Status doFindKernel(ModuleId module, const std::string &symbol) = 0;
+  virtual Status doLaunch(StreamId stream, const LaunchCall &call) = 0;
+  virtual Status doGemm(StreamId stream, const GemmCall &call) = 0;
+  virtual Status doLibrary(StreamId stream, const LibraryCall &call) = 0;
+  virtual Status doCopy(StreamId stream, Range from, Range to) = 0;
+  virtual Status doFill(StreamId stream, Range range, uint8_t value) = 0;
+  virtual Status doCopyFromHost(StreamId stream, const void *from,
+                                Range to) = 0;
+  virtual Status doCopyToHost(StreamId stream, Range from, void *to) = 0;
+  virtual Status doRecord(StreamId stream, EventId event) = 0;
+  virtual Status doWait(StreamId stream, EventId event) = 0;
+  virtual Status doSynchronize(StreamId stream) = 0;
+
+private:
+  Status checkStream(StreamId stream) const;
+  Status checkEvent(EventId event) const;
+  Status checkRange(const char *what, Range range) const;
+  Status checkOperand(const char *what, const Operand &operand,
+                      uint64_t elements) const;
+  Status checkGemm(const GemmCall &call) const;
+
+  bool hasArena = false, hasQueues = false;
+  uint64_t arenaSize = 0;
+  uint32_t streamCount = 0, eventCount = 0;
+  uint32_t moduleCount = 0, kernelCount = 0;
+};
+
+} // namespace hocket::hal
+
+#endif // HOCKET_RUNTIME_HAL_INTERFACES_DEVICE_H
