@@ -114,6 +114,14 @@ std::vector<std::string> hocket::spec::valueNames(const EnumDescriptor &type) {
   return names;
 }
 
+std::vector<std::string>
+hocket::spec::suggestValues(std::string_view value,
+                            const std::vector<std::string> &names) {
+  std::vector<std::string> near = nearestNames(value, names);
+  bool exact = !near.empty() && editDistance(near.front(), value) == 0;
+  return exact || (!near.empty() && names.size() > 4) ? near : names;
+}
+
 std::string
 hocket::spec::joinAlternatives(const std::vector<std::string> &names) {
   std::string text;

@@ -38,6 +38,11 @@ std::vector<std::string> nearestPaths(std::string_view path);
 /// The names of the values of `type`, in order.
 std::vector<std::string> valueNames(const google::protobuf::EnumDescriptor &);
 
+/// Those of `names` that someone who wrote `value` may have meant: the nearest,
+/// or all of a short list, or all where none is near.
+std::vector<std::string> suggestValues(std::string_view value,
+                                       const std::vector<std::string> &names);
+
 /// "a", "a or b", "a, b or c".
 std::string joinAlternatives(const std::vector<std::string> &names);
 

@@ -45,11 +45,9 @@ static Status setEnum(const FieldReference &at, const std::string &text) {
     at.message->GetReflection()->SetEnum(at.message, at.field, value);
     return okStatus();
   }
-  std::vector<std::string> near = nearestNames(text, valueNames(type));
-  if (near.empty())
-    near = valueNames(type);
-  return invalidArgument("S1: " + at.field->name() + " cannot be " +
-                         elide(text) + "; write " + joinAlternatives(near));
+  return invalidArgument(
+      "S1: " + at.field->name() + " cannot be " + elide(text) + "; write " +
+      joinAlternatives(suggestValues(text, valueNames(type))));
 }
 
 static Status setString(const FieldReference &at, std::string text) {

@@ -166,8 +166,7 @@ static std::string explainUnknownValue(const std::string &value,
   for (const EnumDescriptor *type : types)
     for (const std::string &name : valueNames(*type))
       all.push_back(name);
-  std::vector<std::string> near = nearestNames(value, all);
-  return text + "; write " + joinAlternatives(near.empty() ? all : near);
+  return text + "; write " + joinAlternatives(suggestValues(value, all));
 }
 
 /// The quoted words of `message` if it reads `first "A" second "B"`, with at

@@ -135,7 +135,7 @@ const BadOverride badOverrides[] = {
      "S1: there is no field \"hidden_size\"; did you mean model.hidden?"},
     {"model.activation=gelu", "S1: activation cannot be gelu; write GELU"},
     {"training.precision=fp8",
-     "S1: precision cannot be fp8; write FP32, FP16 or BF16"},
+     "S1: precision cannot be fp8; write FP32, BF16 or FP16"},
     {"training.optimizer.beta2=.1",
      "S1: there is no field \"training.optimizer.beta2\"; did you mean "
      "training.optimizer.adamw.beta2 or training.optimizer.adamw.beta1?"},
@@ -354,7 +354,8 @@ TEST(BadSpec, Files) {
   StatusOr<LoadedSpec> loaded = parseSpec(sound, "a.textproto", {plan, {}});
   ASSERT_FALSE(loaded.ok());
   EXPECT_EQ(loaded.status().message(),
-            plan + ":2:12: S1: recompute cannot be ALL; write FULL or AUTO");
+            plan + ":2:12: S1: recompute cannot be ALL; write NONE, "
+                   "SELECTIVE, FULL or AUTO");
 }
 
 } // namespace

@@ -1,0 +1,191 @@
+//===- ConfigJson.cpp - The values of a config.json -----------------------===//
+//
+// Part of Hocket, under the Apache License v2.0.
+//
+//===----------------------------------------------------------------------===//
+
+#include "frontends/huggingface/ConfigJson.h"
+
+#include "frontends/spec/Check.h"
+#include "frontends/spec/SpecText.h"
+
+#include <simdjson.h>
+
+#include <algorithm>
+
+using namespace hocket;
+using namespace hocket::huggingface;
+using spec::SourcePlace;
+
+static SourcePlace placeAt(const std::string &file, std::string_view text,
+                           size_t offset) {
+  std::string_view before = text.substr(0, offset);
+  size_t lineStart = before.rfind('\n') + 1; // 0 where there is none.
+  return {file,
+          static_cast<int>(std::count(before.begin(), before.end(), '\n')) + 1,
+          static_cast<int>(offset - lineStart) + 1};
+}
+
+/// The place of each key of `object` in order, by offset into `text`.
+static simdjson::error_code
+collectOffsets(simdjson::ondemand::object object, const char *text,
+               const std::string &prefix,
+               std::vector<std::pair<std::string, size_t>> &offsets) {
+  for (auto entry : object) {
+    simdjson::ondemand::field field;
+    if (auto error = std::move(entry).get(field))
+      return error;
+    // raw() points behind the opening quote.
+    size_t offset = static_cast<size_t>(field.key().raw() - text) - 1;
+    std::string_view key;
+    if (auto error = field.unescaped_key().get(key))
+      return error;
+    std::string full = prefix + std::string(key);
+    offsets.emplace_back(full, offset);
+    simdjson::ondemand::json_type type;
+    if (auto error = field.value().type().get(type))
+      return error;
+    if (!prefix.empty() || type != simdjson::ondemand::json_type::object)
+      continue;
+    simdjson::ondemand::object nested;
+    if (auto error = field.value().get_object().get(nested))
+      return error;
+    if (auto error = collectOffsets(nested, text, full + ".", offsets))
+      return error;
+  }
+  return simdjson::SUCCESS;
+}
+
+static ConfigValue toValue(simdjson::dom::element element) {
+  using simdjson::dom::element_type;
+  ConfigValue result;
+  switch (element.type()) {
+  case element_type::NULL_VALUE:
+    break;
+  case element_type::BOOL:
+    result.value = bool(element.get_bool().value_unsafe());
+    break;
+  case element_type::INT64:
+    result.value = int64_t(element.get_int64().value_unsafe());
+    break;
+  case element_type::UINT64:
+    result.value = static_cast<double>(element.get_uint64().value_unsafe());
+    break;
+  case element_type::DOUBLE:
+    result.value = double(element.get_double().value_unsafe());
+    break;
+  case element_type::STRING:
+    result.value = std::string(element.get_string().value_unsafe());
+    break;
+  case element_type::ARRAY: {
+    StringList list;
+    for (simdjson::dom::element entry : element.get_array().value_unsafe()) {
+      std::string_view text;
+      if (entry.get(text)) {
+        result.value = Other();
+        return result;
+      }
+      list.emplace_back(text);
+    }
+    result.value = std::move(list);
+    break;
+  }
+  case element_type::OBJECT:
+    result.value = Other();
+    break;
+  }
+  return result;
+}
+
+namespace {
+/// Moves a document's values into a table, one level of objects deep.
+struct Flattener {
+  const std::map<std::string, SourcePlace> &places;
+  std::map<std::string, ConfigValue> &values;
+
+  void flatten(simdjson::dom::object object, const std::string &prefix) {
+    for (auto [key, element] : object) {
+      std::string full = prefix + std::string(key);
+      ConfigValue value = toValue(element);
+      if (auto found = places.find(full); found != places.end())
+        value.place = found->second;
+      values[full] = std::move(value);
+      simdjson::dom::object nested;
+      if (prefix.empty() && !element.get(nested))
+        flatten(nested, full + ".");
+    }
+  }
+};
+} // namespace
+
+StatusOr<ConfigJson> ConfigJson::parse(const std::string &text,
+                                       const std::string &file) {
+  auto invalid = [&](simdjson::error_code error) {
+    return invalidArgument(
+        file + ": H1: is not JSON: " + simdjson::error_message(error));
+  };
+  simdjson::padded_string padded(text);
+  simdjson::dom::parser parser;
+  simdjson::dom::element root;
+  if (auto error = parser.parse(padded).get(root))
+    return invalid(error);
+  simdjson::dom::object object;
+  if (root.get(object))
+    return invalidArgument(file + ": H1: is not a JSON object; write "
+                                  "{\"model_type\": ...}");
+
+  simdjson::ondemand::parser walker;
+  simdjson::ondemand::document document;
+  simdjson::ondemand::object top;
+  std::vector<std::pair<std::string, size_t>> offsets;
+  if (auto error = walker.iterate(padded).get(document))
+    return invalid(error);
+  if (auto error = document.get_object().get(top))
+    return invalid(error);
+  if (auto error = collectOffsets(top, padded.data(), "", offsets))
+    return invalid(error);
+
+  std::map<std::string, SourcePlace> places;
+  for (const auto &[key, offset] : offsets) {
+    SourcePlace place = placeAt(file, text, offset);
+    if (!places.emplace(key, place).second)
+      return invalidArgument(place.str() + ": H1: the key \"" +
+                             spec::elide(key) + "\" is there twice");
+  }
+  ConfigJson config;
+  config.file = file;
+  Flattener{places, config.values}.flatten(object, "");
+  return config;
+}
+
+const ConfigValue *ConfigJson::find(const std::string &key) const {
+  auto found = values.find(key);
+  if (found == values.end() ||
+      std::holds_alternative<std::monostate>(found->second.value))
+    return nullptr;
+  return &found->second;
+}
+
+bool ConfigJson::isNull(const std::string &key) const {
+  return values.contains(key) && !find(key);
+}
+
+SourcePlace ConfigJson::place(const std::string &key) const {
+  auto found = values.find(key);
+  return found == values.end() ? SourcePlace{file} : found->second.place;
+}
+
+std::string huggingface::describe(const ConfigValue &value) {
+  struct Describer {
+    std::string operator()(std::monostate) { return "null"; }
+    std::string operator()(bool value) { return value ? "true" : "false"; }
+    std::string operator()(int64_t value) { return std::to_string(value); }
+    std::string operator()(double value) { return spec::formatReal(value); }
+    std::string operator()(const std::string &value) {
+      return "\"" + spec::elide(value) + "\"";
+    }
+    std::string operator()(const StringList &) { return "a list"; }
+    std::string operator()(const Other &) { return "a list or an object"; }
+  };
+  return std::visit(Describer(), value.value);
+}

@@ -1,0 +1,69 @@
+//===- ConfigJson.h - The values of a config.json ---------------*- C++ -*-===//
+//
+// Part of Hocket, under the Apache License v2.0.
+//
+//===----------------------------------------------------------------------===//
+///
+/// \file
+/// A `config.json` as a flat table of values with their places. The file is
+/// hostile until read: size, nesting, encoding, number ranges and duplicate
+/// keys are checked here; docs/spec.md numbers the constraints (H1, H2, ...).
+///
+//===----------------------------------------------------------------------===//
+
+#ifndef HOCKET_FRONTENDS_HUGGINGFACE_CONFIGJSON_H
+#define HOCKET_FRONTENDS_HUGGINGFACE_CONFIGJSON_H
+
+#include "frontends/spec/FieldLocations.h"
+#include "runtime/base/Status.h"
+
+#include <cstdint>
+#include <map>
+#include <string>
+#include <variant>
+#include <vector>
+
+namespace hocket::huggingface {
+
+/// A list of strings; lists of anything else are kept as Other.
+using StringList = std::vector<std::string>;
+/// A value that no key we read may have: a list or an object.
+struct Other {};
+
+struct ConfigValue {
+  /// monostate is `null`. Whole numbers beyond int64_t are doubles.
+  std::variant<std::monostate, bool, int64_t, double, std::string, StringList,
+               Other>
+      value;
+  spec::SourcePlace place; ///< Of the key.
+};
+
+class ConfigJson {
+public:
+  /// Reads `text`; `file` names it in errors (DataLoss or InvalidArgument).
+  static StatusOr<ConfigJson> parse(const std::string &text,
+                                    const std::string &file);
+
+  /// The value of `key` or, one level down, of "outer.inner"; null where it
+  /// is absent or JSON's null.
+  const ConfigValue *find(const std::string &key) const;
+
+  /// Whether `key` is there and JSON's null.
+  bool isNull(const std::string &key) const;
+
+  /// Where `key` stands, or the file.
+  spec::SourcePlace place(const std::string &key) const;
+
+  const std::string &fileName() const { return file; }
+
+private:
+  std::string file;
+  std::map<std::string, ConfigValue> values;
+};
+
+/// What `value` is, for messages: `"abc"`, `3.5`, `true`, `a list`.
+std::string describe(const ConfigValue &value);
+
+} // namespace hocket::huggingface
+
+#endif // HOCKET_FRONTENDS_HUGGINGFACE_CONFIGJSON_H

@@ -1,0 +1,34 @@
+//===- WriteConfig.h - A config.json from a spec ----------------*- C++ -*-===//
+//
+// Part of Hocket, under the Apache License v2.0.
+//
+//===----------------------------------------------------------------------===//
+///
+/// \file
+/// The reverse of ReadConfig.h, for checkpoints that leave Hocket.
+///
+//===----------------------------------------------------------------------===//
+
+#ifndef HOCKET_FRONTENDS_HUGGINGFACE_WRITECONFIG_H
+#define HOCKET_FRONTENDS_HUGGINGFACE_WRITECONFIG_H
+
+#include "frontends/spec/spec.pb.h"
+#include "runtime/base/Status.h"
+
+#include <string>
+
+namespace hocket::huggingface {
+
+/// The model_type of the first supported family that expresses the resolved
+/// `model`: reading the config that would be written gives `model` again.
+/// Initialisers, dropouts that the family lacks and the padding of the
+/// vocabulary are not part of what the model computes and do not count.
+/// InvalidArgument names what the nearest family cannot express.
+StatusOr<std::string> familyOf(const spec::Model &model);
+
+/// The text of a config.json for `model`, of familyOf(model).
+StatusOr<std::string> writeConfig(const spec::Model &model);
+
+} // namespace hocket::huggingface
+
+#endif // HOCKET_FRONTENDS_HUGGINGFACE_WRITECONFIG_H

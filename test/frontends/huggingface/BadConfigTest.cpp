@@ -1,0 +1,193 @@
+//===- BadConfigTest.cpp - Wrong configs, and what is said about them -----===//
+//
+// Part of Hocket, under the Apache License v2.0.
+//
+//===----------------------------------------------------------------------===//
+
+#include "frontends/huggingface/ReadConfig.h"
+
+#include <gtest/gtest.h>
+
+using namespace hocket;
+using namespace hocket::huggingface;
+
+namespace {
+
+std::string messageOf(const std::string &config) {
+  StatusOr<spec::LoadedSpec> loaded = parseConfig(config, "config.json");
+  if (loaded.ok())
+    return "accepted";
+  EXPECT_EQ(loaded.status().code(), StatusCode::InvalidArgument);
+  return loaded.status().message();
+}
+
+struct BadConfig {
+  const char *config;
+  const char *message;
+};
+
+class BadConfigs : public testing::TestWithParam<BadConfig> {};
+
+TEST_P(BadConfigs, AreExplained) {
+  EXPECT_EQ(messageOf(GetParam().config), GetParam().message);
+}
+
+const BadConfig badConfigs[] = {
+    {"", "config.json: H1: is not JSON: Empty: no JSON found"},
+    {"{",
+     "config.json: H1: is not JSON: The JSON document has an improper "
+     "structure: missing or superfluous commas, braces, missing keys, etc."},
+    {"[]",
+     "config.json: H1: is not a JSON object; write {\"model_type\": ...}"},
+    {"null",
+     "config.json: H1: is not a JSON object; write {\"model_type\": ...}"},
+    {"{\"model_type\": \"llama\",}",
+     "config.json: H1: is not JSON: The JSON document has an improper "
+     "structure: missing or superfluous commas, braces, missing keys, etc."},
+    {"{\"model_type\": \"llama\"} x",
+     "config.json: H1: is not JSON: The JSON document has an improper "
+     "structure: missing or superfluous commas, braces, missing keys, etc."},
+    {"{}", "config.json: H2: there is no \"model_type\"; supported are gpt2, "
+           "llama, mistral, qwen2 or qwen3"},
+    {"{\"model_type\": null}",
+     "config.json: H2: there is no \"model_type\"; supported are gpt2, llama, "
+     "mistral, qwen2 or qwen3"},
+    {"{\"model_type\": 3}", "config.json:1:2: H2: model_type is 3; supported "
+                            "are gpt2, llama, mistral, qwen2 or qwen3"},
+    {"{\"model_type\": \"bert\"}",
+     "config.json:1:2: H2: model_type is \"bert\"; supported are gpt2, llama, "
+     "mistral, qwen2 or qwen3"},
+    {"{\n \"model_type\": \"llama\",\n \"a\": 1, \"model_type\": \"gpt2\"\n}",
+     "config.json:3:10: H1: the key \"model_type\" is there twice"},
+    {"{\"model_type\": \"llama\", \"a\": {\"b\": 1, \"b\": 2}}",
+     "config.json:1:39: H1: the key \"a.b\" is there twice"},
+    {"{\"model_type\": \"ll\377ma\"}",
+     "config.json: H1: is not JSON: The input is not valid UTF-8"},
+    {"{\"model_type\": \"gpt2\", \"a\": 123456789012345678901234567890}",
+     "config.json: H1: is not JSON: Problem while parsing a number"},
+    {"{\"model_type\": \"gpt2\", \"a\": NaN}",
+     "config.json: H1: is not JSON: The JSON document has an improper "
+     "structure: missing or superfluous commas, braces, missing keys, etc."},
+    {"{\"model_type\": \"gpt2\", \"n_embd\": 8}",
+     "config.json: H4: a gpt2 config needs the key \"vocab_size\""},
+    {"{\"model_type\": \"gpt2\", \"vocab_size\": 5, \"n_positions\": 4, "
+     "\"n_embd\": 9, \"n_layer\": 1, \"n_head\": 2}",
+     "config.json:1:86: S5: model.heads is 2, which does not divide "
+     "model.hidden (9); write 1, or model.head_dim as well"},
+    {"{\"model_type\": \"gpt2\", \"vocab_size\": 5, \"n_positions\": 4, "
+     "\"n_embd\": 8, \"n_layer\": 1, \"n_head\": 2, \"activation_function\": "
+     "\"mish\"}",
+     "config.json:1:99: H5: activation_function is \"mish\"; supported for "
+     "gpt2 are gelu_new, gelu_pytorch_tanh, gelu, relu, relu2, silu or swish"},
+    {"{\"model_type\": \"gpt2\", \"scale_attn_by_inverse_layer_idx\": true}",
+     "config.json:1:24: H5: scale_attn_by_inverse_layer_idx is true; only "
+     "false is supported"},
+    {"{\"model_type\": \"gpt2\", \"vocab_size\": null}",
+     "config.json: H4: a gpt2 config needs the key \"vocab_size\""},
+};
+INSTANTIATE_TEST_SUITE_P(All, BadConfigs, testing::ValuesIn(badConfigs));
+
+/// A small config of `type` with `more` keys on a second line.
+std::string withKeys(const std::string &type, const std::string &more) {
+  return "{\"model_type\": \"" + type +
+         "\", \"hidden_size\": 8, \"num_attention_heads\": 2, "
+         "\"num_key_value_heads\": 2, \"vocab_size\": 5, "
+         "\"num_hidden_layers\": 2, \"intermediate_size\": 8, "
+         "\"max_position_embeddings\": 4,\n" +
+         more + "}";
+}
+
+struct BadKey {
+  const char *type;
+  const char *keys;
+  const char *message; ///< After "config.json:2:1: ".
+};
+
+class BadKeys : public testing::TestWithParam<BadKey> {};
+
+TEST_P(BadKeys, AreExplained) {
+  EXPECT_EQ(messageOf(withKeys(GetParam().type, GetParam().keys)),
+            std::string("config.json:2:1: ") + GetParam().message);
+}
+
+const BadKey badKeys[] = {
+    {"llama", "\"head_dim\": 4.5", "H3: head_dim is 4.5; write a whole number"},
+    {"llama", "\"head_dim\": \"4\"",
+     "H3: head_dim is \"4\"; write a whole number"},
+    {"llama", "\"head_dim\": 0",
+     "S4: model.head_dim is 0; write a number from 1 to 65536"},
+    {"llama", "\"head_dim\": 18446744073709551615",
+     "H3: head_dim is 18446744073709551616; write a whole number"},
+    {"llama", "\"rms_norm_eps\": \"small\"",
+     "H3: rms_norm_eps is \"small\"; write a number"},
+    {"llama", "\"rms_norm_eps\": -1e-5",
+     "S10: model.norm_eps is -1e-05; write a number above 0 and at most 1"},
+    {"llama", "\"attention_bias\": 1",
+     "H3: attention_bias is 1; write true or false"},
+    {"llama", "\"hidden_act\": \"swiglu\"",
+     "H5: hidden_act is \"swiglu\"; supported for llama are silu, swish or "
+     "gelu"},
+    {"llama", "\"hidden_act\": [\"silu\"]",
+     "H3: hidden_act is a list; write a name"},
+    {"llama", "\"rope_scaling\": {\"type\": \"yarn\", \"factor\": 4.0}",
+     "H5: rope_scaling is of type \"yarn\"; supported are default, linear or "
+     "llama3"},
+    {"llama", "\"rope_scaling\": \"linear\"",
+     "H3: rope_scaling is \"linear\"; write an object"},
+    {"llama", "\"rope_scaling\": {\"factor\": 2}",
+     "H4: rope_scaling needs the key \"rope_type\""},
+    {"llama", "\"rope_scaling\": {\"rope_type\": \"linear\"}",
+     "H4: rope_scaling of type linear needs the key \"factor\""},
+    {"llama", "\"quantization_config\": {\"bits\": 4}",
+     "H5: a quantized model cannot be trained; use the config of the model it "
+     "was made from"},
+    {"llama", "\"partial_rotary_factor\": 0.5",
+     "H5: partial_rotary_factor is 0.5; only 1 is supported"},
+    {"llama", "\"attention_dropout\": 1.5",
+     "S10: model.dropout.attention is 1.5; write a number of at least 0 and "
+     "below 1"},
+    {"qwen2", "\"use_sliding_window\": true, \"sliding_window\": 2",
+     "H4: use_sliding_window needs the key \"max_window_layers\", a whole "
+     "number"},
+    {"qwen3", "\"layer_types\": [\"full_attention\", \"sliding_attention\"]",
+     "H5: layer_types has \"sliding_attention\", but every layer of this "
+     "config must be \"full_attention\""},
+    {"qwen3", "\"layer_types\": 3",
+     "H3: layer_types is 3; write a list of names"},
+    {"mistral", "\"sliding_window\": 0",
+     "S4: model.sliding_window is 0; write a number from 1 to 2147483647"},
+    {"mistral", "\"sliding_window\": {}",
+     "H3: sliding_window is a list or an object; write a whole number"},
+    {"qwen2", "\"use_sliding_window\": \"yes\"",
+     "H3: use_sliding_window is \"yes\"; write true or false"},
+};
+INSTANTIATE_TEST_SUITE_P(All, BadKeys, testing::ValuesIn(badKeys));
+
+TEST(BadConfig, DeepNesting) {
+  std::string deep = "{\"a\": ";
+  EXPECT_EQ(messageOf(deep + std::string(100000, '[') +
+                      std::string(100000, ']') + "}"),
+            "config.json: H1: is not JSON: The JSON document was too deep (too "
+            "many nested objects and arrays)");
+}
+
+TEST(BadConfig, EveryTruncationIsRefused) {
+  std::string whole = withKeys("llama", "\"rope_theta\": 500");
+  ASSERT_EQ(messageOf(whole), "accepted");
+  for (size_t size = 0; size < whole.size(); ++size)
+    EXPECT_NE(messageOf(whole.substr(0, size)), "accepted") << size;
+}
+
+/// Whatever a flipped bit makes of a config, reading it ends.
+TEST(BadConfig, FlippedBitsDoNoHarm) {
+  const std::string whole = withKeys("qwen3", "\"rope_theta\": 500");
+  int refused = 0;
+  for (size_t bit = 0; bit < 8 * whole.size(); ++bit) {
+    std::string flipped = whole;
+    flipped[bit / 8] = static_cast<char>(flipped[bit / 8] ^ (1 << bit % 8));
+    refused += !parseConfig(flipped, "config.json").ok();
+  }
+  EXPECT_GT(refused, static_cast<int>(4 * whole.size()));
+}
+
+} // namespace

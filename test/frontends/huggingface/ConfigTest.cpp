@@ -1,0 +1,262 @@
+//===- ConfigTest.cpp - Hugging Face configs and the specs they give ------===//
+//
+// Part of Hocket, under the Apache License v2.0.
+//
+//===----------------------------------------------------------------------===//
+
+#include "frontends/huggingface/ReadConfig.h"
+#include "frontends/huggingface/WriteConfig.h"
+#include "frontends/spec/Sizes.h"
+
+#include <gtest/gtest.h>
+
+#include <filesystem>
+#include <fstream>
+
+using namespace hocket;
+using namespace hocket::huggingface;
+using spec::LoadedSpec;
+using spec::Model;
+
+namespace {
+
+/// A config in the shape its family is published in, the model that a spec
+/// would state for it, and its number of parameters where one is published.
+struct Published {
+  const char *config;
+  const char *model;
+  int64_t parameters;
+};
+
+const Published published[] = {
+    {R"({
+  "activation_function": "gelu_new",
+  "architectures": ["GPT2LMHeadModel"],
+  "attn_pdrop": 0.1, "bos_token_id": 50256, "embd_pdrop": 0.1,
+  "eos_token_id": 50256, "initializer_range": 0.02,
+  "layer_norm_epsilon": 1e-05, "model_type": "gpt2", "n_ctx": 1024,
+  "n_embd": 768, "n_head": 12, "n_layer": 12, "n_positions": 1024,
+  "resid_pdrop": 0.1, "summary_activation": null, "summary_use_proj": true,
+  "task_specific_params": {"text-generation": {"do_sample": true}},
+  "vocab_size": 50257
+})",
+     R"(layers: 12 hidden: 768 heads: 12 vocab_size: 50257 max_positions: 1024
+        activation: GELU_TANH dropout { attention: 0.1 residual: 0.1
+        embedding: 0.1 } initializer { depth_scaled: true })",
+     124439808},
+    {R"({
+  "architectures": ["LlamaForCausalLM"], "attention_bias": false,
+  "attention_dropout": 0.0, "bos_token_id": 128000, "eos_token_id": 128001,
+  "hidden_act": "silu", "hidden_size": 4096, "initializer_range": 0.02,
+  "intermediate_size": 14336, "max_position_embeddings": 131072,
+  "mlp_bias": false, "model_type": "llama", "num_attention_heads": 32,
+  "num_hidden_layers": 32, "num_key_value_heads": 8, "pretraining_tp": 1,
+  "rms_norm_eps": 1e-05,
+  "rope_scaling": {"factor": 8.0, "low_freq_factor": 1.0,
+    "high_freq_factor": 4.0, "original_max_position_embeddings": 8192,
+    "rope_type": "llama3"},
+  "rope_theta": 500000.0, "tie_word_embeddings": false,
+  "torch_dtype": "bfloat16", "use_cache": true, "vocab_size": 128256
+})",
+     R"(layers: 32 hidden: 4096 heads: 32 kv_heads: 8 ffn: 14336
+        vocab_size: 128256 max_positions: 131072 norm: RMS_NORM
+        activation: SWIGLU position: ROTARY rope { theta: 500000 scaling {
+        llama3 { factor: 8 low_freq_factor: 1 high_freq_factor: 4
+        original_max_positions: 8192 } } } bias: false
+        tied_embeddings: false)",
+     8030261248},
+    {R"({
+  "architectures": ["MistralForCausalLM"], "hidden_act": "silu",
+  "hidden_size": 4096, "initializer_range": 0.02, "intermediate_size": 14336,
+  "max_position_embeddings": 32768, "model_type": "mistral",
+  "num_attention_heads": 32, "num_hidden_layers": 32,
+  "num_key_value_heads": 8, "rms_norm_eps": 1e-05, "rope_theta": 10000.0,
+  "sliding_window": 4096, "tie_word_embeddings": false, "vocab_size": 32000
+})",
+     R"(layers: 32 hidden: 4096 heads: 32 kv_heads: 8 ffn: 14336
+        vocab_size: 32000 max_positions: 32768 norm: RMS_NORM
+        activation: SWIGLU position: ROTARY sliding_window: 4096 bias: false
+        tied_embeddings: false)",
+     7241732096},
+    {R"({
+  "architectures": ["Qwen2ForCausalLM"], "attention_dropout": 0.0,
+  "hidden_act": "silu", "hidden_size": 896, "initializer_range": 0.02,
+  "intermediate_size": 4864, "max_position_embeddings": 32768,
+  "max_window_layers": 24, "model_type": "qwen2", "num_attention_heads": 14,
+  "num_hidden_layers": 24, "num_key_value_heads": 2, "rms_norm_eps": 1e-06,
+  "rope_theta": 1000000.0, "sliding_window": 32768,
+  "tie_word_embeddings": true, "use_sliding_window": false,
+  "vocab_size": 151936
+})",
+     R"(layers: 24 hidden: 896 heads: 14 kv_heads: 2 ffn: 4864
+        vocab_size: 151936 max_positions: 32768 norm: RMS_NORM norm_eps: 1e-6
+        activation: SWIGLU position: ROTARY rope { theta: 1000000 }
+        bias: false attention_qkv_bias: true)",
+     494032768},
+    {R"({
+  "architectures": ["Qwen3ForCausalLM"], "attention_bias": false,
+  "attention_dropout": 0.0, "head_dim": 128, "hidden_act": "silu",
+  "hidden_size": 1024, "initializer_range": 0.02, "intermediate_size": 3072,
+  "max_position_embeddings": 40960, "max_window_layers": 28,
+  "model_type": "qwen3", "num_attention_heads": 16, "num_hidden_layers": 28,
+  "num_key_value_heads": 8, "rms_norm_eps": 1e-06, "rope_scaling": null,
+  "rope_theta": 1000000, "sliding_window": null,
+  "tie_word_embeddings": true, "use_sliding_window": false,
+  "vocab_size": 151936
+})",
+     R"(layers: 28 hidden: 1024 heads: 16 kv_heads: 8 head_dim: 128 ffn: 3072
+        vocab_size: 151936 max_positions: 40960 norm: RMS_NORM norm_eps: 1e-6
+        activation: SWIGLU position: ROTARY rope { theta: 1000000 }
+        bias: false qk_norm: true)",
+     596049920},
+};
+
+LoadedSpec read(const std::string &config) {
+  StatusOr<LoadedSpec> loaded = parseConfig(config, "config.json");
+  EXPECT_TRUE(loaded.ok()) << loaded.status().message();
+  return loaded.ok() ? *loaded : LoadedSpec();
+}
+
+LoadedSpec readSpec(const std::string &model) {
+  StatusOr<LoadedSpec> loaded =
+      spec::parseSpec("model { " + model + " }", "a.textproto");
+  EXPECT_TRUE(loaded.ok()) << loaded.status().message();
+  return loaded.ok() ? *loaded : LoadedSpec();
+}
+
+class PublishedConfigs : public testing::TestWithParam<Published> {};
+
+TEST_P(PublishedConfigs, GiveTheSpecOneWouldWrite) {
+  LoadedSpec fromConfig = read(GetParam().config);
+  EXPECT_EQ(fromConfig.spec.model().DebugString(),
+            readSpec(GetParam().model).spec.model().DebugString());
+  EXPECT_EQ(parameterCount(fromConfig.spec.model()).get(),
+            GetParam().parameters);
+}
+
+TEST_P(PublishedConfigs, AreWrittenAsTheyAreRead) {
+  Model model = read(GetParam().config).spec.model();
+  StatusOr<std::string> written = writeConfig(model);
+  ASSERT_TRUE(written.ok()) << written.status().message();
+  Model again = read(*written).spec.model();
+  again.mutable_initializer()->CopyFrom(model.initializer());
+  EXPECT_EQ(again.DebugString(), model.DebugString());
+}
+
+TEST_P(PublishedConfigs, KeepTheirFamily) {
+  std::string config = GetParam().config;
+  StatusOr<std::string> family = familyOf(read(config).spec.model());
+  ASSERT_TRUE(family.ok()) << family.status().message();
+  EXPECT_NE(config.find("\"model_type\": \"" + *family + "\""),
+            std::string::npos)
+      << *family;
+}
+
+INSTANTIATE_TEST_SUITE_P(All, PublishedConfigs, testing::ValuesIn(published));
+
+const char *const small =
+    "\"hidden_size\": 8, \"num_attention_heads\": 2, \"vocab_size\": 5, "
+    "\"num_hidden_layers\": 2, \"intermediate_size\": 8, "
+    "\"max_position_embeddings\": 4";
+
+std::string smallConfig(const std::string &type, const std::string &more) {
+  return "{\"model_type\": \"" + type + "\", " + small + more + "}";
+}
+
+TEST(Config, AbsentKeysHaveTheFamilysDefaults) {
+  Model mistral =
+      read(smallConfig("mistral", ", \"num_key_value_heads\": 2")).spec.model();
+  EXPECT_EQ(mistral.sliding_window(), 4096);
+  EXPECT_FALSE(mistral.tied_embeddings());
+  Model none = read(smallConfig("mistral", ", \"num_key_value_heads\": 1, "
+                                           "\"sliding_window\": null"))
+                   .spec.model();
+  EXPECT_FALSE(none.has_sliding_window());
+  EXPECT_EQ(none.kv_heads(), 1);
+}
+
+TEST(Config, NewerRopeParameters) {
+  Model model =
+      read(smallConfig("llama", ", \"rope_parameters\": {\"rope_theta\": 7, "
+                                "\"rope_type\": \"linear\", \"factor\": 2}"))
+          .spec.model();
+  EXPECT_EQ(model.rope().theta(), 7);
+  EXPECT_EQ(model.rope().scaling().linear().factor(), 2);
+}
+
+TEST(Config, AWindowInEveryLayer) {
+  Model model = read(smallConfig("qwen2", ", \"num_key_value_heads\": 2, "
+                                          "\"use_sliding_window\": true, "
+                                          "\"max_window_layers\": 0, "
+                                          "\"sliding_window\": 3, "
+                                          "\"layer_types\": "
+                                          "[\"sliding_attention\", "
+                                          "\"sliding_attention\"]"))
+                    .spec.model();
+  EXPECT_EQ(model.sliding_window(), 3);
+  StatusOr<std::string> family = familyOf(model);
+  ASSERT_TRUE(family.ok());
+  EXPECT_EQ(*family, "qwen2");
+}
+
+TEST(Config, LocationsPointIntoTheConfig) {
+  StatusOr<LoadedSpec> loaded = parseConfig(
+      "{\n  \"model_type\": \"llama\",\n  " + std::string(small) + "\n}",
+      "m/config.json");
+  ASSERT_TRUE(loaded.ok());
+  EXPECT_EQ(loaded->locations.find("model.hidden").str(), "m/config.json:3:3");
+  EXPECT_EQ(loaded->locations.find("model.heads").str(), "m/config.json:3:21");
+}
+
+TEST(Config, FoldersAndOverrides) {
+  std::string folder = testing::TempDir() + "hocket_config";
+  std::filesystem::create_directories(folder);
+  std::ofstream(folder + "/config.json") << smallConfig("llama", "");
+  StatusOr<LoadedSpec> loaded =
+      loadConfig(folder, {"", {"training.steps=3", "model.layers=1"}});
+  ASSERT_TRUE(loaded.ok()) << loaded.status().message();
+  EXPECT_EQ(loaded->spec.model().layers(), 1);
+  EXPECT_EQ(loaded->spec.training().sequence_length(), 4);
+  StatusOr<LoadedSpec> absent = loadConfig(folder + "/absent");
+  ASSERT_FALSE(absent.ok());
+  EXPECT_EQ(absent.status().message(),
+            folder + "/absent/config.json: there is no such file");
+}
+
+TEST(Config, WhatNoFamilyExpressesIsRefused) {
+  struct Case {
+    const char *more;
+    const char *message;
+  };
+  const std::string prefix =
+      "H6: no family of Hugging Face that is supported (gpt2, llama, mistral, "
+      "qwen2 or qwen3) expresses this model; the nearest, ";
+  const Case cases[] = {
+      {"norm_position: POST", "gpt2, cannot express model.norm_position"},
+      {"position: NONE", "gpt2, cannot express model.position"},
+      {"norm: RMS_NORM position: ROTARY activation: SWIGLU bias: false "
+       "qk_norm: true attention_scale: 0.25 sliding_window: 2 mlp_bias: true",
+       "qwen3, cannot express model.mlp_bias or model.attention_scale"},
+  };
+  for (const Case &c : cases) {
+    Model model = readSpec("layers: 1 hidden: 8 heads: 2 vocab_size: 5 "
+                           "max_positions: 4 " +
+                           std::string(c.more))
+                      .spec.model();
+    StatusOr<std::string> written = writeConfig(model);
+    ASSERT_FALSE(written.ok());
+    EXPECT_EQ(written.status().message(), prefix + c.message);
+  }
+}
+
+TEST(Config, PaddingAndInitialisersDoNotMatter) {
+  Model model = readSpec("layers: 1 hidden: 8 heads: 2 vocab_size: 5 "
+                         "max_positions: 4 vocab_padding: 8 dropout { "
+                         "residual: 0.5 } initializer { stddev: 1 }")
+                    .spec.model();
+  StatusOr<std::string> family = familyOf(model);
+  ASSERT_TRUE(family.ok()) << family.status().message();
+  EXPECT_EQ(*family, "gpt2");
+}
+
+} // namespace
