@@ -109,6 +109,25 @@ using SplitBounds = std::array<uint64_t, 4>;
 StatusOr<SplitBounds> parseSplitBounds(const std::string &text,
                                        uint64_t sequences);
 
+/// How long a run is, in steps of `globalBatchSize` samples.
+struct RunLength {
+  uint64_t steps = 0;
+  uint64_t globalBatchSize = 0;
+  uint64_t validInterval =
+      0;                     ///< Steps between validations; 0: only at the end.
+  uint64_t validBatches = 0; ///< Global batches of one validation.
+};
+
+/// The samples that Megatron asks of each split, on which the number of epochs
+/// and with it the order depends:
+///
+///   train  steps * batch
+///   valid  (steps / validInterval + 1) * validBatches * batch
+///   test   validBatches * batch
+///
+/// InvalidArgument on overflow.
+StatusOr<uint64_t> samplesOfRun(const RunLength &run, Split split);
+
 } // namespace hocket::data
 
 #endif // HOCKET_RUNTIME_DATA_SAMPLEINDEX_H

@@ -4,6 +4,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "runtime/base/CheckedMath.h"
 #include "runtime/data/SampleIndex.h"
 
 #include <algorithm>
@@ -67,4 +68,23 @@ StatusOr<SplitBounds> data::parseSplitBounds(const std::string &text,
     bounds[i + 1] = std::min(uint64_t(bound), sequences);
   }
   return bounds;
+}
+
+StatusOr<uint64_t> data::samplesOfRun(const RunLength &run, Split split) {
+  uint64_t validations =
+      run.validInterval ? run.steps / run.validInterval + 1 : 1;
+  std::optional<uint64_t> batches = run.steps;
+  if (split == Split::Valid)
+    batches = checkedMultiply(validations, run.validBatches);
+  if (split == Split::Test)
+    batches = run.validBatches;
+  auto samples =
+      batches ? checkedMultiply(*batches, run.globalBatchSize) : std::nullopt;
+  if (samples)
+    return *samples;
+  return invalidArgument(std::to_string(run.steps) + " steps of " +
+                         std::to_string(run.globalBatchSize) + " samples and " +
+                         std::to_string(validations) + " validations of " +
+                         std::to_string(run.validBatches) +
+                         " batches overflow 64 bits");
 }

@@ -132,3 +132,19 @@ TEST(Split, Names) {
   EXPECT_EQ(parseSplit("dev").status().message(),
             "expected the split train, valid or test, found 'dev'");
 }
+
+TEST(Split, SamplesOfARun) {
+  RunLength run{.steps = 1000,
+                .globalBatchSize = 8,
+                .validInterval = 300,
+                .validBatches = 5};
+  EXPECT_EQ(*samplesOfRun(run, Split::Train), 8000u);
+  EXPECT_EQ(*samplesOfRun(run, Split::Valid), 4u * 5 * 8);
+  EXPECT_EQ(*samplesOfRun(run, Split::Test), 40u);
+  run.validInterval = 0;
+  EXPECT_EQ(*samplesOfRun(run, Split::Valid), 40u);
+  run.steps = 1ull << 62;
+  EXPECT_EQ(samplesOfRun(run, Split::Train).status().message(),
+            "4611686018427387904 steps of 8 samples and 1 validations of 5 "
+            "batches overflow 64 bits");
+}
