@@ -6,69 +6,95 @@
 
 #include "kernels/cpu/Gemm.h"
 
+#include "kernels/cpu/simd/Kernels.h"
+
+#include <algorithm>
+
 namespace hocket::kernels {
 namespace {
 
-/// Where element (p, j) of op(B) lies in the packed form.
-int64_t packedIndex(DType dtype, int64_t k, int64_t p, int64_t j) {
-  int64_t panel = j / 32 * (k + k % 2) * 32;
-  if (dtype == DType::BF16)
-    return panel + (p / 2 * 32 + j % 32) * 2 + p % 2;
-  return panel + p * 32 + j % 32;
-}
+int64_t divideUp(int64_t a, int64_t b) { return (a + b - 1) / b; }
 
-View packedView(DType dtype, void *data) {
-  return {data, dtype == DType::BF16 ? DType::BF16 : DType::F32};
-}
+/// How D is cut into tiles: `rows` x `columns` of them.
+struct Tiling {
+  int64_t rows, columns;
+};
 
-float product(const GemmArguments &args, int64_t i, int64_t j) {
-  float sum = 0;
-  for (int64_t p = 0; p < args.k; ++p) {
-    int64_t a = args.transposeA ? p * args.m + i : i * args.k + p;
-    int64_t b = args.transposeB ? j * args.k + p : p * args.n + j;
-    ConstView from = args.b;
-    if (args.packedB) {
-      from = packedView(args.b.dtype, const_cast<void *>(args.b.data));
-      b = packedIndex(args.b.dtype, args.k, p, j);
+/// Wide tiles repack A less often, tall ones B; and there should be several
+/// for each worker. Tiles do not change the result.
+Tiling chooseTiling(const GemmArguments &args, int64_t workers) {
+  Tiling tiling{divideUp(args.m, kMostTileRows),
+                divideUp(args.n, kMostTileColumns)};
+  int64_t wanted = workers > 1 ? 4 * workers : 1;
+  while (tiling.rows * tiling.columns < wanted) {
+    if (args.n / tiling.columns >= 512 || args.m / tiling.rows <= 64) {
+      if (args.n / tiling.columns < 64)
+        break;
+      tiling.columns *= 2;
+    } else {
+      tiling.rows *= 2;
     }
-    sum += static_cast<float>(load(args.a, a) * load(from, b));
   }
-  return sum;
+  return tiling;
 }
 
-void row(const GemmArguments &args, int64_t i) {
-  for (int64_t j = 0; j < args.n; ++j) {
-    int64_t at = i * args.n + j;
-    double v = args.alpha * product(args, i, j);
-    v += args.accumulate ? load(args.d, at) : 0;
-    v += args.bias ? load(args.bias, j) : 0;
-    double residual = args.residual ? load(args.residual, at) : 0;
-    if (args.auxiliary)
-      store(args.auxiliary, at, v);
-    store(args.d, at, reference::activate(args.epilogue, v) + residual);
-  }
+/// The tile at (i, j); columns are cut at multiples of 32.
+GemmTile tileAt(const GemmArguments &args, Tiling tiling, int64_t i,
+                int64_t j) {
+  int64_t panels = divideUp(args.n, 32);
+  GemmTile tile;
+  tile.row = args.m * i / tiling.rows;
+  tile.rows = args.m * (i + 1) / tiling.rows - tile.row;
+  tile.column = panels * j / tiling.columns * 32;
+  tile.columns = panels * (j + 1) / tiling.columns * 32 - tile.column;
+  return tile;
+}
+
+bool isReal(DType dtype) {
+  return dtype == DType::F32 || dtype == DType::BF16 || dtype == DType::F16;
+}
+
+KernelError checkTypes(const GemmArguments &args) {
+  if (!cpuSupports(Isa::Avx2))
+    return "gemm: this processor has no AVX2";
+  bool known = isReal(args.a.dtype) && isReal(args.b.dtype) &&
+               isReal(args.d.dtype) && isReal(args.bias.dtype) &&
+               isReal(args.auxiliary.dtype) && isReal(args.residual.dtype);
+  return known ? nullptr : "gemm: an element type is not f32, bf16 or f16";
+}
+
+const GemmKernels &kernelsOf(const Workers &workers) {
+  return workers.isa() >= Isa::Avx512 ? avx512::gemmKernels : avx2::gemmKernels;
 }
 
 } // namespace
 
 KernelError gemm(const GemmArguments &args, Workers &workers) {
-  auto task = [&](int64_t i, int) { row(args, i); };
-  workers.run(args.m, task);
+  if (KernelError error = checkTypes(args))
+    return error;
+  if (args.m <= 0 || args.n <= 0)
+    return nullptr;
+  Tiling tiling = chooseTiling(args, workers.count());
+  GemmTileFn compute = kernelsOf(workers).tile;
+  // Neighbouring tasks share a column of tiles, so B's panels stay in cache.
+  auto task = [&](int64_t index, int worker) {
+    GemmTile tile =
+        tileAt(args, tiling, index % tiling.rows, index / tiling.rows);
+    if (tile.rows > 0 && tile.columns > 0)
+      compute(args, tile, workers.scratch(worker).data());
+  };
+  workers.run(tiling.rows * tiling.columns, task);
   return nullptr;
 }
 
 KernelError gemmPack(const GemmPackArguments &args, Workers &workers) {
-  View to = packedView(args.b.dtype, args.packed);
-  auto task = [&](int64_t panel, int) {
-    for (int64_t p = 0; p < args.k + args.k % 2; ++p)
-      for (int64_t j = panel * 32; j < panel * 32 + 32; ++j) {
-        bool inside = p < args.k && j < args.n;
-        int64_t from = args.transpose ? j * args.k + p : p * args.n + j;
-        store(to, packedIndex(args.b.dtype, args.k, p, j),
-              inside ? load(args.b, from) : 0);
-      }
-  };
-  workers.run((args.n + 31) / 32, task);
+  if (!isReal(args.b.dtype))
+    return "gemm_pack: an element type is not f32, bf16 or f16";
+  if (!cpuSupports(Isa::Avx2))
+    return "gemm_pack: this processor has no AVX2";
+  auto pack = kernelsOf(workers).pack;
+  auto task = [&](int64_t panel, int) { pack(args, panel); };
+  workers.run(divideUp(args.n, 32), task);
   return nullptr;
 }
 

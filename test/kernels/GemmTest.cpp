@@ -1,0 +1,215 @@
+//===- GemmTest.cpp - Matrix products against the reference ---------------===//
+//
+// Part of Hocket, under the Apache License v2.0.
+//
+//===----------------------------------------------------------------------===//
+
+#include "kernels/cpu/Gemm.h"
+#include "test/kernels/TestWorkers.h"
+
+#include <gtest/gtest.h>
+
+namespace hocket::kernels::test {
+namespace {
+
+struct Case {
+  int64_t m, n, k;
+  bool transposeA = false, transposeB = false;
+  DType a = DType::F32, b = DType::F32, d = DType::F32;
+  bool packed = false, accumulate = false, bias = false;
+  Epilogue epilogue = Epilogue::None;
+  bool auxiliary = false, residual = false;
+  float alpha = 1;
+};
+
+std::string describe(const Case &c) {
+  return std::to_string(c.m) + "x" + std::to_string(c.n) + "x" +
+         std::to_string(c.k) + (c.transposeA ? " tA" : "") +
+         (c.transposeB ? " tB" : "") + " " + nameOf(c.a) + " " + nameOf(c.b) +
+         " " + nameOf(c.d) + (c.packed ? " packed" : "") +
+         (c.accumulate ? " accumulate" : "") + (c.bias ? " bias" : "") +
+         " epilogue " + std::to_string(static_cast<int>(c.epilogue)) +
+         (c.auxiliary ? " auxiliary" : "") + (c.residual ? " residual" : "");
+}
+
+/// The operands of one case.
+struct Operands {
+  Array a, b, d, bias, auxiliary, residual;
+  explicit Operands(const Case &c)
+      : a(randomArray(c.a, c.m * c.k, 1)), b(randomArray(c.b, c.k * c.n, 2)),
+        d(randomArray(c.d, c.m * c.n, 3)), bias(randomArray(c.d, c.n, 4)),
+        auxiliary(c.d, c.m * c.n), residual(randomArray(c.d, c.m * c.n, 5)) {}
+  Operands(const Operands &o, int)
+      : a(o.a.wide()), b(o.b.wide()), d(o.d.wide()), bias(o.bias.wide()),
+        auxiliary(o.auxiliary.wide()), residual(o.residual.wide()) {}
+
+  GemmArguments arguments(const Case &c) {
+    GemmArguments args;
+    args.m = c.m, args.n = c.n, args.k = c.k;
+    args.transposeA = c.transposeA, args.transposeB = c.transposeB;
+    args.accumulate = c.accumulate, args.alpha = c.alpha;
+    args.epilogue = c.epilogue;
+    args.a = a.view(), args.b = b.view(), args.d = d.view();
+    if (c.bias)
+      args.bias = bias.view();
+    if (c.auxiliary)
+      args.auxiliary = auxiliary.view();
+    if (c.residual)
+      args.residual = residual.view();
+    return args;
+  }
+};
+
+/// 64-byte aligned room for the packed form.
+struct Packed {
+  std::unique_ptr<std::byte[]> memory;
+  void *data;
+  explicit Packed(int64_t bytes) : memory(new std::byte[bytes + 64]) {
+    auto address = reinterpret_cast<uintptr_t>(memory.get()) + 63;
+    data = reinterpret_cast<void *>(address / 64 * 64);
+  }
+};
+
+Operands runOnCpu(const Case &c, Workers &workers) {
+  Operands operands(c);
+  GemmArguments args = operands.arguments(c);
+  Packed packed(packedBytes(c.b, c.n, c.k));
+  if (c.packed) {
+    GemmPackArguments pack{c.n, c.k, c.transposeB, args.b, packed.data};
+    EXPECT_EQ(gemmPack(pack, workers), nullptr);
+    args.b.data = packed.data;
+    args.packedB = true;
+  }
+  EXPECT_EQ(gemm(args, workers), nullptr);
+  return operands;
+}
+
+void check(const Case &c) {
+  SCOPED_TRACE(describe(c));
+  Operands wide(Operands(c), 0);
+  ASSERT_EQ(reference::gemm(wide.arguments(c)), nullptr);
+  for (Isa isa : machineIsas()) {
+    SCOPED_TRACE(std::string(nameOf(isa)));
+    TestWorkers one(1, isa);
+    Operands first = runOnCpu(c, one);
+    EXPECT_LT(relativeError(first.d, wide.d), tolerance(c.d));
+    if (c.auxiliary) {
+      EXPECT_LT(relativeError(first.auxiliary, wide.auxiliary), tolerance(c.d));
+    }
+    for (int count : {2, 3}) {
+      TestWorkers several(count, isa);
+      Operands again = runOnCpu(c, several);
+      EXPECT_TRUE(again.d.sameBits(first.d)) << count << " workers";
+    }
+  }
+}
+
+constexpr DType kTypes[] = {DType::F32, DType::BF16, DType::F16};
+
+TEST(Gemm, EveryTransposeAndOddSize) {
+  constexpr int64_t sizes[][3] = {{1, 1, 1},    {1, 33, 7},    {5, 32, 3},
+                                  {14, 31, 17}, {15, 65, 256}, {29, 97, 300},
+                                  {70, 50, 64}, {33, 1, 40},   {64, 128, 513}};
+  for (auto [m, n, k] : sizes)
+    for (bool transposeA : {false, true})
+      for (bool transposeB : {false, true})
+        for (bool packed : {false, true})
+          check({.m = m,
+                 .n = n,
+                 .k = k,
+                 .transposeA = transposeA,
+                 .transposeB = transposeB,
+                 .packed = packed});
+}
+
+TEST(Gemm, EveryElementType) {
+  for (DType a : kTypes)
+    for (DType b : kTypes)
+      for (DType d : kTypes)
+        for (bool transpose : {false, true})
+          for (bool packed : {false, true})
+            check({.m = 37,
+                   .n = 75,
+                   .k = 91,
+                   .transposeA = transpose,
+                   .transposeB = transpose,
+                   .a = a,
+                   .b = b,
+                   .d = d,
+                   .packed = packed});
+}
+
+TEST(Gemm, EveryEpilogue) {
+  for (DType d : kTypes)
+    for (int epilogue = 0; epilogue < 6; ++epilogue)
+      for (int flags = 0; flags < 16; ++flags)
+        check({.m = 21,
+               .n = 45,
+               .k = 30,
+               .d = d,
+               .accumulate = (flags & 1) != 0,
+               .bias = (flags & 2) != 0,
+               .epilogue = static_cast<Epilogue>(epilogue),
+               .auxiliary = (flags & 4) != 0,
+               .residual = (flags & 8) != 0,
+               .alpha = 0.5f});
+}
+
+TEST(Gemm, SeveralTiles) {
+  check({.m = 530, .n = 300, .k = 270});
+  check({.m = 520, .n = 1100, .k = 64, .a = DType::BF16, .b = DType::BF16});
+  check({.m = 3, .n = 2100, .k = 600, .packed = true});
+}
+
+TEST(Gemm, EmptySumStillWritesItsResult) {
+  check({.m = 20, .n = 40, .k = 0, .bias = true});
+}
+
+TEST(Gemm, ResidualMayBeTheResult) {
+  Case c{.m = 17, .n = 40, .k = 9};
+  Operands expected(c), got(c);
+  GemmArguments args = expected.arguments(c);
+  args.residual = args.d;
+  ASSERT_EQ(reference::gemm(args), nullptr);
+  args = got.arguments(c);
+  args.residual = args.d;
+  TestWorkers workers(2);
+  ASSERT_EQ(gemm(args, workers), nullptr);
+  EXPECT_LT(relativeError(got.d, expected.d), 2e-6);
+}
+
+TEST(Gemm, ActivationsAreAccurateEverywhere) {
+  // d = x * 1, so that the epilogue alone makes the error.
+  constexpr int64_t n = 4001;
+  Array x(DType::F32, n), one(DType::F32, 1), d(DType::F32, n);
+  one.set(0, 1);
+  for (int64_t i = 0; i < n; ++i)
+    x.set(i, (i - 2000) * 0.0061);
+  for (Isa isa : machineIsas())
+    for (Epilogue epilogue :
+         {Epilogue::Gelu, Epilogue::GeluTanh, Epilogue::Silu}) {
+      GemmArguments args;
+      args.m = n, args.n = 1, args.k = 1;
+      args.a = x.view(), args.b = one.view(), args.d = d.view();
+      args.epilogue = epilogue;
+      TestWorkers workers(1, isa);
+      ASSERT_EQ(gemm(args, workers), nullptr);
+      for (int64_t i = 0; i < n; ++i) {
+        double expected = reference::activate(epilogue, x[i]);
+        ASSERT_NEAR(d[i], expected, 1e-6 * std::abs(expected) + 1e-9)
+            << nameOf(isa) << " epilogue " << static_cast<int>(epilogue)
+            << " at " << x[i];
+      }
+    }
+}
+
+TEST(Gemm, RefusesOtherTypes) {
+  Case c{.m = 2, .n = 2, .k = 2};
+  Operands wide(Operands(c), 0);
+  TestWorkers workers(1);
+  EXPECT_STREQ(gemm(wide.arguments(c), workers),
+               "gemm: an element type is not f32, bf16 or f16");
+}
+
+} // namespace
+} // namespace hocket::kernels::test
