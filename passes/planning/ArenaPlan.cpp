@@ -39,9 +39,9 @@ ArenaPlan firstFit(const ArenaProblem &problem, const std::vector<int> &order) {
         continue;
       if (offset + buffers[b].size <= plan.offsets[other])
         break;
-      offset = std::max(offset, alignUp(plan.offsets[other] +
-                                            buffers[other].size,
-                                        problem.alignment));
+      offset =
+          std::max(offset, alignUp(plan.offsets[other] + buffers[other].size,
+                                   problem.alignment));
     }
     plan.offsets[b] = offset;
     plan.peak = std::max(plan.peak, offset + buffers[b].size);
@@ -59,8 +59,9 @@ orderBy(const ArenaProblem &problem,
         const std::function<double(const ArenaBuffer &)> &key) {
   std::vector<int> order(problem.buffers.size());
   std::iota(order.begin(), order.end(), 0);
-  std::stable_sort(order.begin(), order.end(), [&](int a, int b) {
-    return key(problem.buffers[a]) > key(problem.buffers[b]);
+  std::sort(order.begin(), order.end(), [&](int a, int b) {
+    double keyA = key(problem.buffers[a]), keyB = key(problem.buffers[b]);
+    return keyA != keyB ? keyA > keyB : a < b;
   });
   return order;
 }
@@ -77,10 +78,10 @@ int64_t hocket::planning::arenaLowerBound(const ArenaProblem &problem) {
     changes.push_back({buffer.lower, bytes});
     changes.push_back({buffer.upper, -bytes});
   }
-  std::sort(changes.begin(), changes.end(), [](const Change &a,
-                                               const Change &b) {
-    return a.time != b.time ? a.time < b.time : a.bytes < b.bytes;
-  });
+  std::sort(changes.begin(), changes.end(),
+            [](const Change &a, const Change &b) {
+              return a.time != b.time ? a.time < b.time : a.bytes < b.bytes;
+            });
   int64_t live = 0, most = 0;
   for (const Change &change : changes)
     most = std::max(most, live += change.bytes);

@@ -1,0 +1,85 @@
+//===- DistToPipe.cpp - Cut the step into fragments -----------------------===//
+//
+// Part of Hocket, under the Apache License v2.0.
+//
+//===----------------------------------------------------------------------===//
+//
+// Replaces `xf.step` by fragments and schedules. One stage: 1F1B is a forward
+// and a backward in turn.
+//
+//===----------------------------------------------------------------------===//
+
+#include "dialects/xf/IR/Xf.h"
+#include "passes/conversion/Passes.h"
+
+namespace hocket {
+#define GEN_PASS_DEF_CONVERTDISTTOPIPE
+#include "passes/conversion/Passes.h.inc"
+} // namespace hocket
+
+using namespace mlir;
+using namespace hocket;
+using pipe::FragmentKind;
+
+namespace {
+
+/// Writes the fragments and schedules of one step.
+class StepSchedule {
+public:
+  StepSchedule(xf::StepOp op) : step(op), builder(op) {}
+
+  void write() {
+    addFragment(FragmentKind::Forward, step.getForwardAttr());
+    addFragment(FragmentKind::Backward, step.getBackwardAttr());
+    addFragment(FragmentKind::Update, step.getUpdateAttr());
+    addFragment(FragmentKind::Evaluate, step.getEvaluateAttr());
+    SmallVector<Attribute> train;
+    int64_t microbatches = step.getMicrobatches();
+    for (int64_t m = 0; m < microbatches; ++m) {
+      train.push_back(action(FragmentKind::Forward, m));
+      train.push_back(action(FragmentKind::Backward, m));
+    }
+    train.push_back(action(FragmentKind::Update, 0));
+    addSchedule("train_step", microbatches, train);
+    addSchedule("eval_step", 1, {action(FragmentKind::Evaluate, 0)});
+    if (auto prepare = step->getAttrOfType<FlatSymbolRefAttr>("prepare")) {
+      addFragment(FragmentKind::Prepare, prepare);
+      addSchedule("prepare", 1, {action(FragmentKind::Prepare, 0)});
+    }
+  }
+
+private:
+  pipe::ActionAttr action(FragmentKind kind, int64_t microbatch) {
+    return pipe::ActionAttr::get(step.getContext(), kind, /*chunk=*/0,
+                                 microbatch, /*slot=*/0);
+  }
+  void addFragment(FragmentKind kind, FlatSymbolRefAttr function) {
+    builder.create<pipe::FragmentOp>(
+        step.getLoc(), pipe::FragmentKindAttr::get(step.getContext(), kind),
+        function, builder.getI64IntegerAttr(0), builder.getI64IntegerAttr(0));
+  }
+  void addSchedule(StringRef entry, int64_t microbatches,
+                   ArrayRef<Attribute> actions) {
+    builder.create<pipe::ScheduleOp>(
+        step.getLoc(), builder.getStringAttr(entry),
+        builder.getI64IntegerAttr(0), builder.getI64IntegerAttr(microbatches),
+        builder.getI64IntegerAttr(1), builder.getArrayAttr(actions));
+  }
+
+  xf::StepOp step;
+  OpBuilder builder;
+};
+
+struct DistToPipe : hocket::impl::ConvertDistToPipeBase<DistToPipe> {
+  using ConvertDistToPipeBase::ConvertDistToPipeBase;
+
+  void runOnOperation() override {
+    auto steps = llvm::to_vector(getOperation().getOps<xf::StepOp>());
+    for (xf::StepOp step : steps) {
+      StepSchedule(step).write();
+      step.erase();
+    }
+  }
+};
+
+} // namespace

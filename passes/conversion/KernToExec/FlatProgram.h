@@ -1,0 +1,114 @@
+//===- FlatProgram.h - A role before it has addresses -----------*- C++ -*-===//
+//
+// Part of Hocket, under the Apache License v2.0.
+//
+//===----------------------------------------------------------------------===//
+///
+/// \file
+/// The scheduled functions with every call inlined: straight lines of
+/// instructions on numbered buffers. The steps of `convert-kern-to-exec` work
+/// on it in turn:
+///
+///   flatten      (FlatProgram.cpp)   IR -> instructions on buffers
+///   foldWrites   (WriteFolding.cpp)  results go straight to variables, or
+///                                    over an operand that dies
+///   layOut       (ArenaLayout.cpp)   lifetimes and offsets
+///   emit         (RoleEmission.cpp)  -> exec.role
+///
+/// Positions count instructions through all sequences in their order, so that
+/// a residual's lifetime runs from `forward` into `backward`.
+///
+//===----------------------------------------------------------------------===//
+
+#ifndef HOCKET_PASSES_CONVERSION_KERNTOEXEC_FLATPROGRAM_H
+#define HOCKET_PASSES_CONVERSION_KERNTOEXEC_FLATPROGRAM_H
+
+#include "dialects/exec/IR/Exec.h"
+#include "dialects/kern/IR/Kern.h"
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/IR/BuiltinOps.h"
+
+#include <string>
+#include <vector>
+
+namespace hocket::kerntoexec {
+
+/// How an instruction's result meets what its buffer holds; the numbers are
+/// those of the `accumulate` attribute.
+enum class Accumulation { Overwrite = 0, Add = 1, AddUnlessFirst = 2 };
+
+struct FlatBuffer {
+  mlir::RankedTensorType type;
+  std::string name;
+  std::string kind; ///< inputs, activations, workspace, parameters, ...
+  kern::VariableOp variable; ///< null for a value of the step
+  int mergedInto = -1;       ///< another buffer that holds this value
+  int64_t bytes = 0;
+  int64_t first = -1, last = -1; ///< positions; -1 where never used
+  int64_t offset = 0;
+  bool isResidual = false;
+
+  bool persistent() const { return static_cast<bool>(variable); }
+};
+
+struct FlatInstruction {
+  enum class Kind {
+    Launch,
+    Gemm,
+    Library,
+    Copy,
+    Input,
+    Output,
+    Accumulate,
+    Write
+  };
+  Kind kind;
+  mlir::Operation *op = nullptr; ///< what it came from
+  mlir::Location loc;
+  std::string place = {}; ///< of the model: "layers.3"
+  llvm::SmallVector<int> inputs = {}, outputs = {};
+  llvm::SmallVector<int64_t, 2> instances = {};
+  Accumulation accumulation = Accumulation::Overwrite;
+  std::string hostName = {};
+  bool dead = false; ///< folded into another
+};
+
+struct FlatSequence {
+  std::string name;
+  char fragment = 0; ///< F, B, U, E or P; see pipe.fragment_kind
+  std::vector<FlatInstruction> instructions;
+};
+
+struct FlatProgram {
+  mlir::ModuleOp module;
+  std::vector<FlatBuffer> buffers;
+  std::vector<FlatSequence> sequences;
+  int64_t slots = 1; ///< copies of the residuals
+  int64_t arenaBytes = 0, lowerBound = 0;
+
+  /// The buffer that holds the value of buffer `b`.
+  int find(int b) const {
+    while (buffers[b].mergedInto >= 0)
+      b = buffers[b].mergedInto;
+    return b;
+  }
+};
+
+struct FoldCounts {
+  int64_t inPlace = 0, direct = 0;
+};
+
+mlir::LogicalResult flatten(mlir::ModuleOp module, FlatProgram &program);
+mlir::LogicalResult foldWrites(FlatProgram &program, FoldCounts &counts);
+mlir::LogicalResult layOut(FlatProgram &program);
+mlir::LogicalResult emit(FlatProgram &program);
+
+/// Fills `first` and `last` of every buffer from the instructions that stand.
+void findLifetimes(FlatProgram &program);
+
+/// Bytes of a statically shaped tensor; -1 if that overflows.
+int64_t byteSize(mlir::RankedTensorType type);
+
+} // namespace hocket::kerntoexec
+
+#endif // HOCKET_PASSES_CONVERSION_KERNTOEXEC_FLATPROGRAM_H

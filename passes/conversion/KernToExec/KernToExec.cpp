@@ -1,0 +1,51 @@
+//===- KernToExec.cpp - Straight lines over one arena ---------------------===//
+//
+// Part of Hocket, under the Apache License v2.0.
+//
+//===----------------------------------------------------------------------===//
+//
+// Flattens the scheduled functions, folds results into variables and operands,
+// plans the arena, and writes `exec.role`. See FlatProgram.h for the steps.
+//
+//===----------------------------------------------------------------------===//
+
+#include "passes/conversion/KernToExec/FlatProgram.h"
+#include "passes/conversion/Passes.h"
+
+namespace hocket {
+#define GEN_PASS_DEF_CONVERTKERNTOEXEC
+#include "passes/conversion/Passes.h.inc"
+} // namespace hocket
+
+using namespace mlir;
+using namespace hocket;
+
+namespace {
+
+struct KernToExec : hocket::impl::ConvertKernToExecBase<KernToExec> {
+  using ConvertKernToExecBase::ConvertKernToExecBase;
+
+  void runOnOperation() override {
+    kerntoexec::FlatProgram program;
+    for (auto schedule : getOperation().getOps<kern::ScheduleOp>())
+      program.slots = std::max<int64_t>(program.slots, schedule.getSlots());
+    // 1. One straight line for each scheduled function.
+    if (failed(kerntoexec::flatten(getOperation(), program)))
+      return signalPassFailure();
+    // 2. Fewer buffers and copies.
+    kerntoexec::FoldCounts counts;
+    if (failed(kerntoexec::foldWrites(program, counts)))
+      return signalPassFailure();
+    inPlace += counts.inPlace;
+    direct += counts.direct;
+    buffers += program.buffers.size();
+    // 3. Offsets.
+    if (failed(kerntoexec::layOut(program)))
+      return signalPassFailure();
+    // 4. The role.
+    if (failed(kerntoexec::emit(program)))
+      return signalPassFailure();
+  }
+};
+
+} // namespace

@@ -1,0 +1,226 @@
+//===- RoleEmission.cpp - Write the role ----------------------------------===//
+//
+// Part of Hocket, under the Apache License v2.0.
+//
+//===----------------------------------------------------------------------===//
+
+#include "passes/conversion/KernToExec/FlatProgram.h"
+
+#include "mlir/IR/Builders.h"
+
+using namespace mlir;
+using namespace hocket;
+using namespace hocket::kerntoexec;
+using Kind = FlatInstruction::Kind;
+
+namespace {
+
+/// Builds `exec.role` at the end of the module.
+class RoleBuilder {
+public:
+  explicit RoleBuilder(FlatProgram &program)
+      : program(program), builder(program.module.getContext()) {}
+
+  void build() {
+    builder.setInsertionPointToEnd(program.module.getBody());
+    auto role = builder.create<exec::RoleOp>(
+        program.module.getLoc(), builder.getStringAttr("role0"),
+        builder.getDenseI64ArrayAttr({0}),
+        builder.getI64IntegerAttr(program.arenaBytes),
+        builder.getI64IntegerAttr(program.lowerBound));
+    builder.createBlock(&role.getBody());
+    values.assign(program.buffers.size(), Value());
+    for (size_t b = 0; b < program.buffers.size(); ++b)
+      addBuffer(b);
+    for (const FlatBuffer &buffer : program.buffers)
+      if (buffer.persistent())
+        addParameter(buffer);
+    for (const FlatSequence &sequence : program.sequences)
+      addSequence(sequence);
+    for (auto schedule : program.module.getOps<kern::ScheduleOp>())
+      addEntry(schedule);
+  }
+
+private:
+  Value valueOf(int buffer) const { return values[program.find(buffer)]; }
+
+  SmallVector<Value> valuesOf(ArrayRef<int> buffers) const {
+    return llvm::map_to_vector(buffers, [&](int b) { return valueOf(b); });
+  }
+
+  void addBuffer(size_t b) {
+    const FlatBuffer &buffer = program.buffers[b];
+    if (buffer.mergedInto >= 0 || (buffer.first < 0 && !buffer.persistent()))
+      return;
+    bool copies = buffer.isResidual && program.slots > 1;
+    int64_t stride = (buffer.bytes + 255) / 256 * 256;
+    std::string kind = buffer.kind;
+    if (kind == "activations" && !buffer.isResidual)
+      kind = "temporaries";
+    values[b] = builder.create<exec::BufferOp>(
+        program.module.getLoc(),
+        MemRefType::get(buffer.type.getShape(), buffer.type.getElementType()),
+        builder.getStringAttr(buffer.name),
+        builder.getI64IntegerAttr(buffer.offset), builder.getStringAttr(kind),
+        builder.getI64IntegerAttr(std::max<int64_t>(buffer.first, 0)),
+        builder.getI64IntegerAttr(std::max<int64_t>(buffer.last, 0)),
+        buffer.persistent() ? builder.getUnitAttr() : UnitAttr(),
+        builder.getI64IntegerAttr(copies ? program.slots : 1),
+        builder.getI64IntegerAttr(copies ? stride : 0));
+  }
+
+  void addParameter(const FlatBuffer &buffer) {
+    kern::VariableOp variable = buffer.variable;
+    auto parameter = variable.getParameterAttr();
+    if (!parameter)
+      return;
+    builder.create<exec::ParameterOp>(
+        variable.getLoc(), parameter,
+        variable.getSlot() ? variable.getSlotAttr()
+                           : builder.getStringAttr("value"),
+        values[&buffer - program.buffers.data()],
+        variable.getInfo() ? *variable.getInfo()
+                           : builder.getDictionaryAttr({}));
+  }
+
+  void addSequence(const FlatSequence &sequence) {
+    auto op = builder.create<exec::SequenceOp>(
+        program.module.getLoc(), builder.getStringAttr(sequence.name));
+    OpBuilder::InsertionGuard guard(builder);
+    builder.createBlock(&op.getBody());
+    for (const FlatInstruction &instruction : sequence.instructions)
+      addInstruction(instruction);
+  }
+
+  IntegerAttr accumulationOf(const FlatInstruction &instruction) {
+    return builder.getI64IntegerAttr(
+        static_cast<int64_t>(instruction.accumulation));
+  }
+
+  void addInstruction(const FlatInstruction &instruction) {
+    Location loc = instruction.loc;
+    if (!instruction.place.empty())
+      loc = NameLoc::get(builder.getStringAttr(instruction.place), loc);
+    SmallVector<Value> inputs = valuesOf(instruction.inputs);
+    SmallVector<Value> outputs = valuesOf(instruction.outputs);
+    switch (instruction.kind) {
+    case Kind::Launch:
+      return addLaunch(instruction, loc, inputs, outputs);
+    case Kind::Gemm:
+      return addGemm(instruction, loc, inputs, outputs);
+    case Kind::Library:
+      return addLibrary(instruction, loc, inputs, outputs);
+    case Kind::Write:
+    case Kind::Copy:
+      builder.create<exec::CopyOp>(loc, inputs[0], outputs[0],
+                                   builder.getI64IntegerAttr(0));
+      return;
+    case Kind::Accumulate:
+      return addAccumulate(instruction, loc, inputs[0], outputs[0]);
+    case Kind::Input:
+    case Kind::Output: {
+      bool in = instruction.kind == Kind::Input;
+      builder.create<exec::HostOp>(
+          loc, builder.getStringAttr(in ? "input" : "output"),
+          builder.getStringAttr(instruction.hostName),
+          in ? outputs[0] : inputs[0], builder.getI64IntegerAttr(0));
+      return;
+    }
+    }
+  }
+
+  void addLaunch(const FlatInstruction &instruction, Location loc,
+                 ArrayRef<Value> inputs, ArrayRef<Value> outputs) {
+    auto launch = cast<kern::LaunchOp>(instruction.op);
+    SmallVector<Value> buffers(inputs);
+    llvm::append_range(buffers, outputs);
+    builder.create<exec::LaunchOp>(
+        loc, launch.getKernelAttr(), buffers,
+        builder.getI64IntegerAttr(inputs.size()),
+        builder.getDenseI64ArrayAttr(instruction.instances),
+        accumulationOf(instruction), builder.getI64IntegerAttr(0));
+  }
+
+  void addGemm(const FlatInstruction &instruction, Location loc,
+               ArrayRef<Value> inputs, ArrayRef<Value> outputs) {
+    auto gemm = cast<kern::GemmOp>(instruction.op);
+    unsigned next = 2;
+    Value bias = gemm.getBias() ? inputs[next++] : Value();
+    Value residual = gemm.getResidual() ? inputs[next++] : Value();
+    Value auxiliary = outputs.size() > 1 ? outputs[1] : Value();
+    bool plain = gemm.getEpilogue() == kern::Epilogue::None;
+    builder.create<exec::GemmOp>(
+        loc, inputs[0], inputs[1], outputs[0], bias, residual, auxiliary,
+        gemm.getMAttr(), gemm.getNAttr(), gemm.getKAttr(),
+        gemm.getTransposeAAttr(), gemm.getTransposeBAttr(), UnitAttr(),
+        builder.getStringAttr(
+            plain ? "" : kern::stringifyEpilogue(gemm.getEpilogue())),
+        gemm.getAlphaAttr(), accumulationOf(instruction),
+        builder.getI64IntegerAttr(0));
+  }
+
+  void addLibrary(const FlatInstruction &instruction, Location loc,
+                  ArrayRef<Value> inputs, ArrayRef<Value> outputs) {
+    auto library = cast<kern::LibraryOp>(instruction.op);
+    SmallVector<Value> buffers(inputs);
+    llvm::append_range(buffers, outputs);
+    int64_t stream = -1;
+    if (library.getRandom())
+      stream = library.getStream() * 65536 +
+               (instruction.instances.empty() ? 0 : instruction.instances[0]);
+    builder.create<exec::LibraryOp>(
+        loc, library.getOpAttr(), buffers, library.getIntegersAttr(),
+        library.getFloatsAttr(), builder.getI64IntegerAttr(stream),
+        library.getElementsAttr(), accumulationOf(instruction),
+        builder.getI64IntegerAttr(0));
+  }
+
+  /// A contribution that could not be folded: `accumulate` of
+  /// kernels/cpu/Library.h.
+  void addAccumulate(const FlatInstruction &instruction, Location loc,
+                     Value from, Value to) {
+    auto type = cast<MemRefType>(from.getType());
+    int64_t dtype = type.getElementType().isF32()    ? 1
+                    : type.getElementType().isBF16() ? 2
+                                                     : 3;
+    builder.create<exec::LibraryOp>(
+        loc, builder.getStringAttr("accumulate"), ValueRange{from, to},
+        builder.getDenseI64ArrayAttr({dtype, type.getNumElements()}),
+        builder.getDenseF64ArrayAttr({}), builder.getI64IntegerAttr(-1),
+        builder.getI64IntegerAttr(0), accumulationOf(instruction),
+        builder.getI64IntegerAttr(0));
+  }
+
+  void addEntry(kern::ScheduleOp schedule) {
+    SmallVector<Attribute> sequences;
+    SmallVector<int64_t> microbatches, slots;
+    for (auto action : schedule.getActions().getAsRange<ArrayAttr>()) {
+      sequences.push_back(action[0]);
+      microbatches.push_back(cast<IntegerAttr>(action[1]).getInt());
+      slots.push_back(cast<IntegerAttr>(action[2]).getInt());
+    }
+    builder.create<exec::EntryOp>(schedule.getLoc(), schedule.getEntryAttr(),
+                                  builder.getArrayAttr(sequences),
+                                  builder.getDenseI64ArrayAttr(microbatches),
+                                  builder.getDenseI64ArrayAttr(slots));
+  }
+
+  FlatProgram &program;
+  OpBuilder builder;
+  std::vector<Value> values;
+};
+
+} // namespace
+
+LogicalResult hocket::kerntoexec::emit(FlatProgram &program) {
+  RoleBuilder(program).build();
+  // What has been laid out is no longer needed.
+  ModuleOp module = program.module;
+  for (Operation &op : llvm::make_early_inc_range(*module.getBody()))
+    if (isa<kern::ScheduleOp>(op))
+      op.erase();
+  for (Operation &op : llvm::make_early_inc_range(*module.getBody()))
+    if (isa<func::FuncOp, kern::VariableOp>(op))
+      op.erase();
+  return success();
+}
