@@ -119,7 +119,13 @@ def Xf_TrainingOp : Xf_StateOp<"training"> {
   let description = [{
     The one place of a module that holds what is not mathematics of the model:
     sizes, optimizer, precision, and what the runtime needs for its loop
-    (`runtime`, a dictionary that is carried into the executable unchanged).
+    (`runtime`, a dictionary that is carried into the executable). Its keys:
+    `seed`, `steps`, `vocab_size`, `valid_interval`, `valid_batches`,
+    `log_interval`, `save_interval` (i64); `data_split`, `spec` (strings; the
+    resolved specification as textproto); `learning_rate`, a dictionary of
+    `schedule` (constant, linear, cosine, inverse_sqrt or wsd), `peak`,
+    `minimum` (f64), `warmup_steps`, `decay_steps` and `wsd_decay_steps`
+    (i64). All may be absent.
 
     ```mlir
     xf.training {clip_norm = 1.0, global_batch_size = 8 : i64, micro_batch_size = 4 : i64, model_name = "nano", optimizer = #xf.adamw<beta1 = 0.9, beta2 = 0.95, epsilon = 1.0e-8, weight_decay = 0.1>, precision = #xf.precision<fp32>, recompute = #xf.recompute<none>, runtime = {}, sequence_length = 256 : i64}
