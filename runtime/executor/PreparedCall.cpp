@@ -56,15 +56,18 @@ void resolve(const std::vector<BufferPlace> &places, uint32_t slot,
 int64_t scalarValue(const program::Scalar &scalar, const RunContext &context) {
   if (scalar.has_constant())
     return scalar.constant();
+  int64_t factor = scalar.multiplier() == 0 ? 1 : scalar.multiplier();
   switch (scalar.step()) {
   case program::Scalar::MICROBATCH:
-    return context.microbatch;
+    return context.microbatch * factor;
   case program::Scalar::FIRST_MICROBATCH:
-    return context.microbatch == 0;
+    return context.microbatch == 0 ? factor : 0;
+  case program::Scalar::NOT_FIRST_MICROBATCH:
+    return context.microbatch == 0 ? 0 : factor;
   case program::Scalar::STEP:
-    return int64_t(context.step);
+    return int64_t(context.step) * factor;
   case program::Scalar::SEED:
-    return int64_t(context.seed);
+    return int64_t(context.seed) * factor;
   default:
     return 0;
   }

@@ -97,10 +97,10 @@ void hocket::checkBuffers(const program::Program &program, int role,
 //===----------------------------------------------------------------------===//
 
 namespace {
-/// Which sequence uses a buffer, and from where to where.
+/// From where to where a buffer is used, in instructions counted through all
+/// sequences.
 struct BufferUse {
-  static constexpr int none = -1, several = -2;
-  int sequence = none;
+  bool used = false;
   uint64_t first = 0, last = 0;
 };
 
@@ -134,50 +134,44 @@ public:
         uses(size_t(r.buffers_size())) {}
 
   void run() {
-    for (int s = 0; s < r.sequences_size(); ++s)
-      collectUses(s);
+    collectUses();
     for (int b = 0; b < r.buffers_size(); ++b)
       checkDeclared(b);
-    occupyAlways();
-    std::vector<std::vector<int>> bySequence(size_t(r.sequences_size()));
+    std::vector<int> passing;
+    OccupiedRanges ranges;
     for (int b = 0; b < r.buffers_size(); ++b)
-      if (!livesAlways(b) && uses[b].sequence >= 0)
-        bySequence[uses[b].sequence].push_back(b);
-    for (auto &buffers : bySequence)
-      sweep(buffers);
+      if (r.buffers(b).persistent())
+        occupy(ranges, b);
+      else if (uses[b].used)
+        passing.push_back(b);
+    sweep(passing, ranges);
   }
 
 private:
-  /// Whether buffer `b` holds its bytes throughout, as one that several
-  /// sequences share does.
-  bool livesAlways(int b) const {
-    return r.buffers(b).persistent() || uses[b].sequence == BufferUse::several;
-  }
-
-  void collectUses(int s) {
-    const auto &instructions = r.sequences(s).instructions();
-    for (int i = 0; i < instructions.size(); ++i)
-      for (const auto &operand : operandsOf(instructions[i], program)) {
-        BufferUse &use = uses[operand.buffer];
-        if (use.sequence == BufferUse::none)
-          use = {s, uint64_t(i), uint64_t(i)};
-        else if (use.sequence != s)
-          use.sequence = BufferUse::several;
-        use.last = uint64_t(i);
+  void collectUses() {
+    uint64_t position = 0;
+    for (const auto &sequence : r.sequences())
+      for (const auto &instruction : sequence.instructions()) {
+        for (const auto &operand : operandsOf(instruction, program)) {
+          BufferUse &use = uses[operand.buffer];
+          if (!use.used)
+            use = {true, position, position};
+          use.last = position;
+        }
+        ++position;
       }
   }
 
   void checkDeclared(int b) {
     const Buffer &buffer = r.buffers(b);
-    if (livesAlways(b) || uses[b].sequence == BufferUse::none)
+    if (buffer.persistent() || !uses[b].used)
       return;
     if (uses[b].first < buffer.first() || uses[b].last > buffer.last())
       faults.add(bufferPlace(program, role, b),
-                 formatText("is used by instructions %llu to %llu of sequence "
-                            "%d, but lives from %llu to %llu",
+                 formatText("is used by instructions %llu to %llu, but lives "
+                            "from %llu to %llu",
                             wide(uses[b].first), wide(uses[b].last),
-                            uses[b].sequence, wide(buffer.first()),
-                            wide(buffer.last())));
+                            wide(buffer.first()), wide(buffer.last())));
   }
 
   void occupy(OccupiedRanges &ranges, int b) {
@@ -191,18 +185,11 @@ private:
                             other, r.buffers(other).name().c_str()));
   }
 
-  void occupyAlways() {
-    for (int b = 0; b < r.buffers_size(); ++b)
-      if (livesAlways(b))
-        occupy(always, b);
-  }
-
-  /// Walks the lifetimes of one sequence's own buffers in time order.
-  void sweep(std::vector<int> &buffers) {
+  /// Walks the lifetimes in time order.
+  void sweep(std::vector<int> &buffers, OccupiedRanges &ranges) {
     std::sort(buffers.begin(), buffers.end(), [&](int a, int b) {
       return r.buffers(a).first() < r.buffers(b).first();
     });
-    OccupiedRanges ranges = always;
     std::multimap<uint64_t, int> ends; // last -> buffer
     for (int b : buffers) {
       if (faults.full())
@@ -224,7 +211,6 @@ private:
   const Role &r;
   FaultList &faults;
   std::vector<BufferUse> uses;
-  OccupiedRanges always;
 };
 } // namespace
 
