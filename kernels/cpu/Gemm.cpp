@@ -50,21 +50,14 @@ GemmTile tileAt(const GemmArguments &args, Tiling tiling, int64_t i,
   return tile;
 }
 
-bool isReal(DType dtype) {
-  return dtype == DType::F32 || dtype == DType::BF16 || dtype == DType::F16;
-}
-
 KernelError checkTypes(const GemmArguments &args) {
-  if (!cpuSupports(Isa::Avx2))
-    return "gemm: this processor has no AVX2";
-  bool known = isReal(args.a.dtype) && isReal(args.b.dtype) &&
-               isReal(args.d.dtype) && isReal(args.bias.dtype) &&
-               isReal(args.auxiliary.dtype) && isReal(args.residual.dtype);
+  if (KernelError error = checkProcessor())
+    return error;
+  bool known = isFloating(args.a.dtype) && isFloating(args.b.dtype) &&
+               isFloating(args.d.dtype) && isFloating(args.bias.dtype) &&
+               isFloating(args.auxiliary.dtype) &&
+               isFloating(args.residual.dtype);
   return known ? nullptr : "gemm: an element type is not f32, bf16 or f16";
-}
-
-const GemmKernels &kernelsOf(const Workers &workers) {
-  return workers.isa() >= Isa::Avx512 ? avx512::gemmKernels : avx2::gemmKernels;
 }
 
 } // namespace
@@ -75,7 +68,7 @@ KernelError gemm(const GemmArguments &args, Workers &workers) {
   if (args.m <= 0 || args.n <= 0)
     return nullptr;
   Tiling tiling = chooseTiling(args, workers.count());
-  GemmTileFn compute = kernelsOf(workers).tile;
+  GemmTileFn compute = gemmKernelsOf(workers).tile;
   // Neighbouring tasks share a column of tiles, so B's panels stay in cache.
   auto task = [&](int64_t index, int worker) {
     GemmTile tile =
@@ -88,11 +81,11 @@ KernelError gemm(const GemmArguments &args, Workers &workers) {
 }
 
 KernelError gemmPack(const GemmPackArguments &args, Workers &workers) {
-  if (!isReal(args.b.dtype))
+  if (!isFloating(args.b.dtype))
     return "gemm_pack: an element type is not f32, bf16 or f16";
-  if (!cpuSupports(Isa::Avx2))
-    return "gemm_pack: this processor has no AVX2";
-  auto pack = kernelsOf(workers).pack;
+  if (KernelError error = checkProcessor())
+    return error;
+  auto pack = gemmKernelsOf(workers).pack;
   auto task = [&](int64_t panel, int) { pack(args, panel); };
   workers.run(divideUp(args.n, 32), task);
   return nullptr;
