@@ -6,7 +6,9 @@
 
 #include "compiler/tools/Registration.h"
 
+#include "dialects/kern/IR/Kern.h"
 #include "dialects/xf/IR/XfDialect.h"
+#include "passes/conversion/PipeToKern/PipeToKern.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
@@ -16,7 +18,7 @@
 void hocket::registerDialects(mlir::DialectRegistry &registry) {
   registry.insert<mlir::arith::ArithDialect, mlir::func::FuncDialect,
                   mlir::math::MathDialect>();
-  registry.insert<xf::XfDialect>();
+  registry.insert<kern::KernDialect, xf::XfDialect>();
 }
 
 void hocket::registerPasses() {
@@ -24,4 +26,5 @@ void hocket::registerPasses() {
   mlir::registerCSEPass();
   mlir::registerInlinerPass();
   mlir::registerSymbolDCEPass();
+  registerPipeToKernPasses();
 }

@@ -14,6 +14,7 @@
 #include "kernels/cpu/Rope.h"
 
 #include <array>
+#include <cstring>
 #include <initializer_list>
 
 namespace hocket::kernels {
@@ -116,6 +117,27 @@ KernelError runEmbeddingGradient(const LibraryCall &call, Workers &workers) {
                                   f32(call, 2),
                                   call.accumulate != 0};
   return embeddingGradient(args, workers);
+}
+
+KernelError padRowsSizes(Integers n, Floats floats, Bytes bytes) {
+  if (n.size() != 3 || !floats.empty())
+    return n.size() != 3 ? kCount : kFloats;
+  if (!isFloating(n[0]))
+    return kDType;
+  if (n[1] < 0 || n[2] < n[1] || n[2] > kMostBytes / 4)
+    return kDimension;
+  bytes[0] = n[1] * bytesOf(typeOf(n[0]));
+  bytes[1] = n[2] * bytesOf(typeOf(n[0]));
+  return nullptr;
+}
+
+KernelError runPadRows(const LibraryCall &call, Workers &) {
+  Integers n = call.integers;
+  size_t element = bytesOf(typeOf(n[0]));
+  std::memmove(at(call, 1), at(call, 0), n[1] * element);
+  std::memset(static_cast<char *>(at(call, 1)) + n[1] * element, 0,
+              (n[2] - n[1]) * element);
+  return nullptr;
 }
 
 //===----------------------------------------------------------------------===//
@@ -354,6 +376,7 @@ constexpr LibraryOp table[] = {
     {"embedding", runEmbedding, 3, 3, 0, 0b100, false, embeddingSizes},
     {"embedding_gradient", runEmbeddingGradient, 3, 3, 0, 0b100, true,
      embeddingGradientSizes},
+    {"pad_rows", runPadRows, 2, 2, 0, 0b10, false, padRowsSizes},
     {"rope_table", runRopeTable, 1, 1, 0, 0b1, false, ropeTableSizes},
     {"rope", runRope, 3, 3, 0, 0b100, false, ropeSizes},
     {"attention_forward", runAttentionForward, 5, 5, 3, 0b11000, false,

@@ -14,6 +14,8 @@
 ///                     integers: table dtype, out dtype, T, V, H
 /// embedding_gradient  buffers: ids i32[T], dy[T, H], dtable f32[V, H] (out)
 ///                     integers: dy dtype, T, V, H; accumulates
+/// pad_rows            buffers: x[m], y[n] (out): x, then zeros
+///                     integers: dtype, m, n
 /// rope_table          buffers: table f32[S, d/2, 2] (out)
 ///                     integers: S, d; floats: d/2 radians per position
 /// rope                buffers: x[B, S, n, d], table f32[S, d/2, 2],

@@ -235,17 +235,26 @@ def Kern_LibraryOp : Kern_Op<"library", [Pure, AttrSizedOperandSegments]> {
   let summary = "a hand-written kernel";
   let description = [{
     Calls `op` of kernels/cpu/Library.h (or its counterpart for another
-    target): buffers are the operands, then the results. `integers` and
-    `floats` are as documented there; `random` means that the call takes the
-    seed, the step and the element base, and `stream` and the instance name its
-    random stream. `workspaces` says how many of the last results are only
-    scratch. Result `i` may be written over operand `in_place[i]` where that is
-    not -1.
+    target): buffers are the operands, then the results (`results_first`: the
+    other way round). `integers` and `floats` are as documented there.
+
+    `random` means that the call takes the seed, the step and the element base
+    (`elements` for each microbatch before this one) as scalars, and as its
+    last integer a random stream: `stream * 65536`, to which the value of
+    `instance` is still to be added.
+
+    `workspaces` says how many of the last results are only scratch. Result
+    `i` may be written over operand `in_place[i]` where that is not -1.
+
+    ```mlir
+    %y = kern.library "rope"(%x, %t) {floats = array<f64>, in_place = array<i64: 0>, integers = array<i64: 1, 2, 8, 2, 8, 0>} : (tensor<2x8x2x8xf32>, tensor<8x4x2xf32>) -> tensor<2x8x2x8xf32>
+    ```
   }];
   let arguments = (ins StrAttr:$op, Variadic<AnyRankedTensor>:$inputs,
                        Optional<I32>:$instance,
                        DenseI64ArrayAttr:$integers, DenseF64ArrayAttr:$floats,
                        UnitAttr:$random,
+                       UnitAttr:$results_first,
                        DefaultValuedAttr<I32Attr, "0">:$stream,
                        DefaultValuedAttr<I64Attr, "0">:$elements,
                        DefaultValuedAttr<I64Attr, "0">:$workspaces,

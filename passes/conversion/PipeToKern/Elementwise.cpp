@@ -1,0 +1,147 @@
+//===- Elementwise.cpp - Fused regions over one element -------------------===//
+//
+// Part of Hocket, under the Apache License v2.0.
+//
+//===----------------------------------------------------------------------===//
+
+#include "passes/conversion/PipeToKern/Lowering.h"
+#include "passes/kern/RegionBuilder.h"
+
+using namespace mlir;
+
+namespace hocket::kern {
+
+/// A region over the elements of `result`: operands follow it as their shapes
+/// say, all results have its shape.
+static Values elementwise(OpBuilder &builder, Operation *op, StringRef label,
+                          ValueRange operands, ScalarFn code,
+                          ValueRange instances = {}) {
+  RegionShape shape{label, spaceOf(op->getResult(0).getType()), {}, {}, {}};
+  bool scalar = shape.space == Space{1, 1};
+  for (Value operand : operands)
+    shape.operands.push_back(
+        {operand, scalar ? Access::Scalar
+                         : broadcastAccess(operand.getType(), shape.space)});
+  for (Type type : op->getResultTypes())
+    shape.results.push_back({type, scalar ? Access::Scalar : Access::Full});
+  shape.instances.assign(instances.begin(), instances.end());
+  auto rows = buildRows(builder, op->getLoc(), shape, code);
+  return Values(rows.getOutputs());
+}
+
+Epilogue epilogueOf(xf::ActivationKind kind) {
+  switch (kind) {
+  case xf::ActivationKind::Gelu:
+    return Epilogue::Gelu;
+  case xf::ActivationKind::GeluTanh:
+    return Epilogue::GeluTanh;
+  case xf::ActivationKind::Silu:
+    return Epilogue::Silu;
+  case xf::ActivationKind::Relu:
+    return Epilogue::Relu;
+  case xf::ActivationKind::ReluSquared:
+    return Epilogue::ReluSquared;
+  }
+  llvm_unreachable("a nonlinearity that the enumeration lacks");
+}
+
+Values lower(OpBuilder &builder, xf::ActivationOp op) {
+  Epilogue kind = epilogueOf(op.getKind());
+  return elementwise(builder, op, stringifyEpilogue(kind), op.getInput(),
+                     [&](ArrayRef<Scalar> in) -> SmallVector<Scalar> {
+                       return {activation(kind, in[0])};
+                     });
+}
+
+Values lower(OpBuilder &builder, xf::ActivationGradientOp op) {
+  Epilogue kind = epilogueOf(op.getKind());
+  std::string label = (stringifyEpilogue(kind) + "_gradient").str();
+  return elementwise(builder, op, label, {op.getGrad(), op.getInput()},
+                     [&](ArrayRef<Scalar> in) -> SmallVector<Scalar> {
+                       return {in[0] * activationDerivative(kind, in[1])};
+                     });
+}
+
+Values lower(OpBuilder &builder, xf::GatedOp op) {
+  Epilogue kind = epilogueOf(op.getKind());
+  std::string label = ("gated_" + stringifyEpilogue(kind)).str();
+  return elementwise(builder, op, label, {op.getGate(), op.getUp()},
+                     [&](ArrayRef<Scalar> in) -> SmallVector<Scalar> {
+                       return {activation(kind, in[0]) * in[1]};
+                     });
+}
+
+Values lower(OpBuilder &builder, xf::GatedGradientOp op) {
+  Epilogue kind = epilogueOf(op.getKind());
+  std::string label = ("gated_" + stringifyEpilogue(kind) + "_gradient").str();
+  return elementwise(
+      builder, op, label, {op.getGrad(), op.getGate(), op.getUp()},
+      [&](ArrayRef<Scalar> in) -> SmallVector<Scalar> {
+        return {in[0] * in[2] * activationDerivative(kind, in[1]),
+                in[0] * activation(kind, in[1])};
+      });
+}
+
+Values lower(OpBuilder &builder, xf::DropoutOp op) {
+  ValueRange instances;
+  if (op.getInstance())
+    instances = op->getOperands().drop_front(1);
+  return elementwise(
+      builder, op, "dropout", op.getInput(),
+      [&](ArrayRef<Scalar> in) -> SmallVector<Scalar> {
+        ImplicitLocOpBuilder &b = *in[0].builder;
+        Value instance = instances.empty() ? Value() : in[1].value;
+        Value scale =
+            b.create<KeepScaleOp>(b.getF32Type(), instance,
+                                  op.getProbabilityAttr(), op.getStreamAttr());
+        return {in[0] * Scalar{&b, scale}};
+      },
+      instances);
+}
+
+Values lower(OpBuilder &builder, xf::AddOp op) {
+  return elementwise(builder, op, "add", {op.getLhs(), op.getRhs()},
+                     [](ArrayRef<Scalar> in) -> SmallVector<Scalar> {
+                       return {in[0] + in[1]};
+                     });
+}
+
+Values lower(OpBuilder &builder, xf::MultiplyOp op) {
+  return elementwise(builder, op, "multiply", {op.getLhs(), op.getRhs()},
+                     [](ArrayRef<Scalar> in) -> SmallVector<Scalar> {
+                       return {in[0] * in[1]};
+                     });
+}
+
+Values lower(OpBuilder &builder, xf::CastOp op) {
+  return elementwise(
+      builder, op, "cast", op.getInput(),
+      [](ArrayRef<Scalar> in) -> SmallVector<Scalar> { return {in[0]}; });
+}
+
+Values lower(OpBuilder &builder, xf::ConstantOp op) {
+  double value = op.getValue().convertToDouble();
+  return elementwise(builder, op, "constant", {},
+                     [&](ArrayRef<Scalar> in) -> SmallVector<Scalar> {
+                       return {in[0].constant(value)};
+                     });
+}
+
+Value castTo(OpBuilder &builder, Location loc, Value value, Type elementType) {
+  auto type = cast<RankedTensorType>(value.getType());
+  if (type.getElementType() == elementType)
+    return value;
+  Space space = spaceOf(type);
+  Access access = space == Space{1, 1} ? Access::Scalar : Access::Full;
+  RegionShape shape{"cast",
+                    space,
+                    {{value, access}},
+                    {{type.clone(elementType), access}},
+                    {}};
+  auto rows = buildRows(
+      builder, loc, shape,
+      [](ArrayRef<Scalar> in) -> SmallVector<Scalar> { return {in[0]}; });
+  return rows.getOutputs().front();
+}
+
+} // namespace hocket::kern

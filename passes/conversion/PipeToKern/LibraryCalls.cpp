@@ -1,0 +1,239 @@
+//===- LibraryCalls.cpp - Hand-written kernels ----------------------------===//
+//
+// Part of Hocket, under the Apache License v2.0.
+//
+//===----------------------------------------------------------------------===//
+///
+/// \file
+/// Buffers, integers and floats are in the order of kernels/cpu/Library.h.
+///
+//===----------------------------------------------------------------------===//
+
+#include "passes/conversion/PipeToKern/Lowering.h"
+#include "passes/kern/RegionBuilder.h"
+
+using namespace mlir;
+
+namespace hocket::kern {
+
+/// The code of an element type in kernels/reference/Element.h.
+static int64_t dtypeOf(Type tensor) {
+  Type element = cast<RankedTensorType>(tensor).getElementType();
+  if (element.isF32())
+    return 1;
+  if (element.isBF16())
+    return 2;
+  if (element.isF16())
+    return 3;
+  return element.isF64() ? 5 : 4;
+}
+
+static int64_t elementsOf(Value tensor) {
+  return cast<RankedTensorType>(tensor.getType()).getNumElements();
+}
+
+namespace {
+/// A call that is being put together.
+struct Call {
+  StringRef op;
+  Values operands;
+  SmallVector<Type> results;
+  SmallVector<int64_t> integers;
+  SmallVector<double> floats = {};
+  Value instance = {};
+  int64_t randomElements = 0; ///< 0: draws no random numbers
+  uint32_t stream = 0;
+  int64_t workspaces = 0;
+  SmallVector<int64_t> inPlace = {};
+  bool resultsFirst = false;
+};
+} // namespace
+
+static Values buildCall(OpBuilder &builder, Operation *op, const Call &call) {
+  DenseI64ArrayAttr inPlace;
+  if (!call.inPlace.empty())
+    inPlace = builder.getDenseI64ArrayAttr(call.inPlace);
+  auto library = builder.create<LibraryOp>(
+      op->getLoc(), call.results, call.op, call.operands, call.instance,
+      call.integers, call.floats, call.randomElements > 0, call.resultsFirst,
+      call.stream, call.randomElements, call.workspaces, inPlace, call.op);
+  return Values(library.getOutputs().drop_back(call.workspaces));
+}
+
+/// The type as f32.
+static Type f32Of(Type tensor) {
+  return cast<RankedTensorType>(tensor).clone(
+      Float32Type::get(tensor.getContext()));
+}
+
+/// `value` as f32 by a fused region, if it is not already.
+static Value f32Value(OpBuilder &builder, Location loc, Value value) {
+  return castTo(builder, loc, value, builder.getF32Type());
+}
+
+/// Calls with f32 results `call`; results whose op has another type are cast.
+static Values buildCastCall(OpBuilder &builder, Operation *op, Call call) {
+  Values results = buildCall(builder, op, call);
+  for (auto [value, result] : llvm::zip(results, op->getResults())) {
+    auto type = cast<RankedTensorType>(result.getType());
+    value = castTo(builder, op->getLoc(), value, type.getElementType());
+  }
+  return results;
+}
+
+//===----------------------------------------------------------------------===//
+// Tables
+//===----------------------------------------------------------------------===//
+
+Values lower(OpBuilder &builder, xf::EmbeddingOp op) {
+  Space table = spaceOf(op.getTable().getType());
+  Type result = op.getResult().getType();
+  return buildCall(builder, op,
+                   {"embedding",
+                    {op.getIds(), op.getTable()},
+                    {result},
+                    {dtypeOf(op.getTable().getType()), dtypeOf(result),
+                     elementsOf(op.getIds()), table.rows, table.cols}});
+}
+
+Values lower(OpBuilder &builder, xf::EmbeddingGradientOp op) {
+  Space table = spaceOf(op.getResult().getType());
+  return buildCastCall(builder, op,
+                       {"embedding_gradient",
+                        {op.getIds(), op.getGrad()},
+                        {f32Of(op.getResult().getType())},
+                        {dtypeOf(op.getGrad().getType()),
+                         elementsOf(op.getIds()), table.rows, table.cols}});
+}
+
+Values lower(OpBuilder &builder, xf::PadRowsOp op) {
+  return buildCall(builder, op,
+                   {"pad_rows",
+                    {op.getInput()},
+                    {op.getResult().getType()},
+                    {dtypeOf(op.getInput().getType()),
+                     elementsOf(op.getInput()), elementsOf(op.getResult())}});
+}
+
+//===----------------------------------------------------------------------===//
+// Positions
+//===----------------------------------------------------------------------===//
+
+Values lower(OpBuilder &builder, xf::RopeTableOp op) {
+  auto type = cast<RankedTensorType>(op.getResult().getType());
+  ArrayRef<double> frequencies = op.getInverseFrequencies();
+  return buildCastCall(
+      builder, op,
+      {"rope_table",
+       {},
+       {f32Of(type)},
+       {type.getDimSize(0), 2 * static_cast<int64_t>(frequencies.size())},
+       SmallVector<double>(frequencies)});
+}
+
+Values lower(OpBuilder &builder, xf::RopeOp op) {
+  auto type = cast<RankedTensorType>(op.getInput().getType());
+  ArrayRef<int64_t> dims = type.getShape();
+  Call call{"rope",
+            {op.getInput(), f32Value(builder, op.getLoc(), op.getTable())},
+            {type},
+            {dtypeOf(type), dims[0], dims[1], dims[2], dims[3],
+             op.getInverse() ? 1 : 0}};
+  call.inPlace = {0};
+  return buildCall(builder, op, call);
+}
+
+//===----------------------------------------------------------------------===//
+// Attention
+//===----------------------------------------------------------------------===//
+
+/// What forward and backward share. Elements are drawn from `[B, n, S, S]`;
+/// the last integer is the stream without its instance.
+template <typename OpTy> static Call attentionCall(StringRef name, OpTy op) {
+  auto query = cast<RankedTensorType>(op.getQuery().getType());
+  auto key = cast<RankedTensorType>(op.getKey().getType());
+  int64_t batch = query.getDimSize(0), sequence = query.getDimSize(1),
+          heads = query.getDimSize(2);
+  Call call;
+  call.op = name;
+  call.integers = {dtypeOf(query),
+                   batch,
+                   sequence,
+                   heads,
+                   key.getDimSize(2),
+                   query.getDimSize(3),
+                   op.getCausal() ? 1 : 0,
+                   static_cast<int64_t>(op.getWindow()),
+                   static_cast<int64_t>(op.getStream()) * 65536};
+  call.floats = {op.getScale().convertToDouble(),
+                 op.getDropout().convertToDouble()};
+  call.instance = op.getInstance();
+  call.stream = op.getStream();
+  call.randomElements = batch * heads * sequence * sequence;
+  return call;
+}
+
+Values lower(OpBuilder &builder, xf::AttentionOp op) {
+  Call call = attentionCall("attention_forward", op);
+  call.operands = {op.getQuery(), op.getKey(), op.getValue()};
+  call.results = {op.getResult().getType(), f32Of(op.getLse().getType())};
+  return buildCastCall(builder, op, call);
+}
+
+Values lower(OpBuilder &builder, xf::AttentionGradientOp op) {
+  Call call = attentionCall("attention_backward", op);
+  call.operands = {op.getQuery(),
+                   op.getKey(),
+                   op.getValue(),
+                   op.getOutput(),
+                   f32Value(builder, op.getLoc(), op.getLse()),
+                   op.getGrad()};
+  call.results.assign(op->result_type_begin(), op->result_type_end());
+  call.results.push_back(f32Of(op.getLse().getType()));
+  call.workspaces = 1;
+  return buildCall(builder, op, call);
+}
+
+//===----------------------------------------------------------------------===//
+// Loss and norm
+//===----------------------------------------------------------------------===//
+
+Values lower(OpBuilder &builder, xf::CrossEntropyOp op) {
+  Space logits = spaceOf(op.getLogits().getType());
+  return buildCastCall(
+      builder, op,
+      {"cross_entropy_forward",
+       {op.getLogits(), op.getLabels()},
+       {f32Of(op.getLoss().getType()), f32Of(op.getLse().getType())},
+       {dtypeOf(op.getLogits().getType()), logits.rows, logits.cols,
+        static_cast<int64_t>(op.getValidVocab())}});
+}
+
+Values lower(OpBuilder &builder, xf::CrossEntropyGradientOp op) {
+  Space logits = spaceOf(op.getLogits().getType());
+  Location loc = op.getLoc();
+  Call call{"cross_entropy_backward",
+            {op.getLogits(), op.getLabels(),
+             f32Value(builder, loc, op.getLse()),
+             f32Value(builder, loc, op.getLossGrad())},
+            {op.getLogits().getType()},
+            {dtypeOf(op.getLogits().getType()), logits.rows, logits.cols,
+             static_cast<int64_t>(op.getValidVocab())}};
+  call.inPlace = {0};
+  return buildCastCall(builder, op, call);
+}
+
+Values lower(OpBuilder &builder, xf::GlobalNormOp op) {
+  Call call{"global_norm",
+            Values(op.getGrads()),
+            {f32Of(op.getNorm().getType()), f32Of(op.getNonfinite().getType())},
+            {}};
+  for (Value grad : op.getGrads()) {
+    call.integers.push_back(dtypeOf(grad.getType()));
+    call.integers.push_back(elementsOf(grad));
+  }
+  call.resultsFirst = true;
+  return buildCastCall(builder, op, call);
+}
+
+} // namespace hocket::kern

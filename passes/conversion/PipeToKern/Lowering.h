@@ -1,0 +1,87 @@
+//===- Lowering.h - One function for each op of the model -------*- C++ -*-===//
+//
+// Part of Hocket, under the Apache License v2.0.
+//
+//===----------------------------------------------------------------------===//
+///
+/// \file
+/// The table of `convert-pipe-to-kern`: for each op of the model, a function
+/// that builds what replaces it at the builder's insertion point and returns
+/// one value a result.
+///
+//===----------------------------------------------------------------------===//
+
+#ifndef HOCKET_PASSES_CONVERSION_PIPETOKERN_LOWERING_H
+#define HOCKET_PASSES_CONVERSION_PIPETOKERN_LOWERING_H
+
+#include "dialects/kern/IR/Kern.h"
+#include "dialects/xf/IR/Xf.h"
+
+namespace hocket::kern {
+
+using Values = llvm::SmallVector<mlir::Value, 4>;
+
+// Elementwise.cpp: fused regions over one element.
+Values lower(mlir::OpBuilder &builder, xf::ActivationOp op);
+Values lower(mlir::OpBuilder &builder, xf::ActivationGradientOp op);
+Values lower(mlir::OpBuilder &builder, xf::GatedOp op);
+Values lower(mlir::OpBuilder &builder, xf::GatedGradientOp op);
+Values lower(mlir::OpBuilder &builder, xf::DropoutOp op);
+Values lower(mlir::OpBuilder &builder, xf::AddOp op);
+Values lower(mlir::OpBuilder &builder, xf::MultiplyOp op);
+Values lower(mlir::OpBuilder &builder, xf::CastOp op);
+Values lower(mlir::OpBuilder &builder, xf::ConstantOp op);
+
+// Reductions.cpp: fused regions over a row or a column.
+Values lower(mlir::OpBuilder &builder, xf::NormOp op);
+Values lower(mlir::OpBuilder &builder, xf::NormGradientOp op);
+Values lower(mlir::OpBuilder &builder, xf::SumLeadingOp op);
+
+// Optimizer.cpp: the update of parameters and of the step's scalars.
+Values lower(mlir::OpBuilder &builder, xf::AdamWOp op);
+Values lower(mlir::OpBuilder &builder, xf::SgdOp op);
+Values lower(mlir::OpBuilder &builder, xf::GradientScaleOp op);
+Values lower(mlir::OpBuilder &builder, xf::BiasCorrectionOp op);
+Values lower(mlir::OpBuilder &builder, xf::AdvanceStepOp op);
+Values lower(mlir::OpBuilder &builder, xf::LossScaleUpdateOp op);
+
+// Products.cpp: matrix products.
+Values lower(mlir::OpBuilder &builder, xf::LinearOp op);
+Values lower(mlir::OpBuilder &builder, xf::LinearInputGradientOp op);
+Values lower(mlir::OpBuilder &builder, xf::LinearWeightGradientOp op);
+
+// LibraryCalls.cpp: hand-written kernels, as in kernels/cpu/Library.h.
+Values lower(mlir::OpBuilder &builder, xf::EmbeddingOp op);
+Values lower(mlir::OpBuilder &builder, xf::EmbeddingGradientOp op);
+Values lower(mlir::OpBuilder &builder, xf::RopeTableOp op);
+Values lower(mlir::OpBuilder &builder, xf::RopeOp op);
+Values lower(mlir::OpBuilder &builder, xf::AttentionOp op);
+Values lower(mlir::OpBuilder &builder, xf::AttentionGradientOp op);
+Values lower(mlir::OpBuilder &builder, xf::CrossEntropyOp op);
+Values lower(mlir::OpBuilder &builder, xf::CrossEntropyGradientOp op);
+Values lower(mlir::OpBuilder &builder, xf::GlobalNormOp op);
+Values lower(mlir::OpBuilder &builder, xf::PadRowsOp op);
+
+// State.cpp: views, variables, the host and the step.
+Values lower(mlir::OpBuilder &builder, xf::ReshapeOp op);
+Values lower(mlir::OpBuilder &builder, xf::PrefixOp op);
+Values lower(mlir::OpBuilder &builder, xf::VariableOp op);
+Values lower(mlir::OpBuilder &builder, xf::ReadOp op);
+Values lower(mlir::OpBuilder &builder, xf::WriteOp op);
+Values lower(mlir::OpBuilder &builder, xf::AccumulateOp op);
+Values lower(mlir::OpBuilder &builder, xf::InputOp op);
+Values lower(mlir::OpBuilder &builder, xf::OutputOp op);
+Values lower(mlir::OpBuilder &builder, xf::TrainingOp op);
+Values lower(mlir::OpBuilder &builder, xf::StepOp op);
+
+/// The same nonlinearity at the next level.
+Epilogue epilogueOf(xf::ActivationKind kind);
+
+/// `value` in another element type (itself if it already is): a fused region
+/// that copies.
+mlir::Value castTo(mlir::OpBuilder &builder, mlir::Location loc,
+                   mlir::Value value, mlir::Type elementType);
+
+} // namespace hocket::kern
+
+#endif // HOCKET_PASSES_CONVERSION_PIPETOKERN_LOWERING_H

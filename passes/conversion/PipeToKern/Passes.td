@@ -1,0 +1,42 @@
+//===- Passes.td - From ops of the model to kernels --------*- tablegen -*-===//
+//
+// Part of Hocket, under the Apache License v2.0.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef HOCKET_PASSES_CONVERSION_PIPETOKERN_PASSES
+#define HOCKET_PASSES_CONVERSION_PIPETOKERN_PASSES
+
+include "mlir/Pass/PassBase.td"
+
+def ConvertPipeToKern : Pass<"convert-pipe-to-kern", "::mlir::ModuleOp"> {
+  let summary = "turns ops of the model into kernels";
+  let description = [{
+    Every op of the model becomes a fused region with that op's formula
+    (`kern.rows`, `kern.columns`), a matrix product (`kern.gemm`), a call of a
+    hand-written kernel (`kern.library`) or a view. Variables, reads and writes
+    become their counterparts, `xf.training` the module's attribute
+    `kern.training`, and `xf.step` the schedules `train_step`, `eval_step` and,
+    where there is a function `prepare`, `prepare`. Ops of other dialects stay.
+
+    ```mlir
+    %z = xf.add %x, %y : (tensor<8x64xf32>, tensor<64xf32>) -> tensor<8x64xf32>
+    ```
+
+    becomes
+
+    ```mlir
+    %z = kern.rows "add" [8 x 64] (%a = %x as full : tensor<8x64xf32>, %b = %y as col : tensor<64xf32>) -> (tensor<8x64xf32> as full) {
+      %0 = arith.addf %a, %b : f32
+      kern.yield %0 : f32
+    }
+    ```
+  }];
+  let statistics = [
+    Statistic<"converted", "converted", "Number of ops converted">];
+  let dependentDialects = ["::hocket::kern::KernDialect",
+                           "::mlir::arith::ArithDialect",
+                           "::mlir::math::MathDialect"];
+}
+
+#endif

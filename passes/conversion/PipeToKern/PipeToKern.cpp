@@ -1,0 +1,93 @@
+//===- PipeToKern.cpp - From ops of the model to kernels ------------------===//
+//
+// Part of Hocket, under the Apache License v2.0.
+//
+//===----------------------------------------------------------------------===//
+///
+/// \file
+/// Replaces every op of the transformer dialect by what its function of
+/// Lowering.h builds.
+///
+//===----------------------------------------------------------------------===//
+
+#include "passes/conversion/PipeToKern/PipeToKern.h"
+
+#include "passes/conversion/PipeToKern/Lowering.h"
+
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Math/IR/Math.h"
+#include "mlir/IR/BuiltinOps.h"
+#include "llvm/ADT/TypeSwitch.h"
+
+namespace hocket {
+#define GEN_PASS_DEF_CONVERTPIPETOKERN
+#include "passes/conversion/PipeToKern/Passes.h.inc"
+} // namespace hocket
+
+using namespace mlir;
+using namespace hocket;
+
+namespace {
+
+/// Builds the replacement of `op`; fails where the table has no entry.
+FailureOr<kern::Values> lowerOp(OpBuilder &builder, Operation *op) {
+  using Result = FailureOr<kern::Values>;
+  return llvm::TypeSwitch<Operation *, Result>(op)
+      .Case<xf::ActivationOp, xf::ActivationGradientOp, xf::GatedOp,
+            xf::GatedGradientOp, xf::DropoutOp, xf::AddOp, xf::MultiplyOp,
+            xf::CastOp, xf::ConstantOp, xf::NormOp, xf::NormGradientOp,
+            xf::SumLeadingOp, xf::AdamWOp, xf::SgdOp, xf::GradientScaleOp,
+            xf::BiasCorrectionOp, xf::AdvanceStepOp, xf::LossScaleUpdateOp,
+            xf::LinearOp, xf::LinearInputGradientOp, xf::LinearWeightGradientOp,
+            xf::EmbeddingOp, xf::EmbeddingGradientOp, xf::RopeTableOp,
+            xf::RopeOp, xf::AttentionOp, xf::AttentionGradientOp,
+            xf::CrossEntropyOp, xf::CrossEntropyGradientOp, xf::GlobalNormOp,
+            xf::PadRowsOp, xf::ReshapeOp, xf::PrefixOp, xf::VariableOp,
+            xf::ReadOp, xf::WriteOp, xf::AccumulateOp, xf::InputOp,
+            xf::OutputOp, xf::TrainingOp, xf::StepOp>(
+          [&](auto typed) -> Result { return kern::lower(builder, typed); })
+      .Default([](Operation *unknown) -> Result {
+        return unknown->emitError("no kernel computes this op");
+      });
+}
+
+/// An op's element types must be ones that kernels have.
+LogicalResult checkTypes(Operation *op) {
+  for (Type type : op->getResultTypes()) {
+    auto tensor = dyn_cast<RankedTensorType>(type);
+    if (tensor && tensor.getElementType().isF64())
+      return op->emitError("f64 is for the reference evaluation only; "
+                           "kernels compute in f32, bf16 or f16");
+    if (tensor && tensor.getNumElements() == 0)
+      return op->emitError("a tensor without elements has no kernel");
+  }
+  return success();
+}
+
+struct ConvertPipeToKern
+    : hocket::impl::ConvertPipeToKernBase<ConvertPipeToKern> {
+  void runOnOperation() override {
+    // In program order, so that operands are already converted and the first
+    // contribution to a gradient is met first.
+    SmallVector<Operation *> ops;
+    Dialect *xfDialect = getContext().getLoadedDialect<xf::XfDialect>();
+    getOperation().walk([&](Operation *op) {
+      if (xfDialect && op->getDialect() == xfDialect)
+        ops.push_back(op);
+    });
+    OpBuilder builder(&getContext());
+    for (Operation *op : ops) {
+      builder.setInsertionPoint(op);
+      if (failed(checkTypes(op)))
+        return signalPassFailure();
+      FailureOr<kern::Values> values = lowerOp(builder, op);
+      if (failed(values))
+        return signalPassFailure();
+      op->replaceAllUsesWith(*values);
+      op->erase();
+      ++converted;
+    }
+  }
+};
+
+} // namespace

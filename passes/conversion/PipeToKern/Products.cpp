@@ -1,0 +1,64 @@
+//===- Products.cpp - Matrix products -------------------------------------===//
+//
+// Part of Hocket, under the Apache License v2.0.
+//
+//===----------------------------------------------------------------------===//
+///
+/// \file
+/// A linear layer and its two gradients as products of row-major matrices.
+/// Leading dims count as rows, so that no view is needed.
+///
+//===----------------------------------------------------------------------===//
+
+#include "passes/conversion/PipeToKern/Lowering.h"
+#include "passes/kern/RegionBuilder.h"
+
+using namespace mlir;
+
+namespace hocket::kern {
+
+namespace {
+/// `result[m, n] = op(a)[m, k] op(b)[k, n] (+ bias)`.
+struct Product {
+  StringRef label;
+  Value a, b, bias;
+  int64_t m, n, k;
+  bool transposeA, transposeB;
+};
+} // namespace
+
+static Values buildGemm(OpBuilder &builder, Operation *op,
+                        const Product &product) {
+  auto gemm = builder.create<GemmOp>(
+      op->getLoc(), op->getResult(0).getType(), /*auxiliary=*/Type(), product.a,
+      product.b, product.bias, /*residual=*/Value(), product.m, product.n,
+      product.k, product.transposeA, product.transposeB, Epilogue::None,
+      llvm::APFloat(1.0f), product.label);
+  return {gemm.getResult()};
+}
+
+Values lower(OpBuilder &builder, xf::LinearOp op) {
+  Space input = spaceOf(op.getInput().getType());
+  int64_t out = spaceOf(op.getWeight().getType()).rows;
+  return buildGemm(builder, op,
+                   {"linear", op.getInput(), op.getWeight(), op.getBias(),
+                    input.rows, out, input.cols, false, true});
+}
+
+Values lower(OpBuilder &builder, xf::LinearInputGradientOp op) {
+  Space grad = spaceOf(op.getGrad().getType());
+  int64_t in = spaceOf(op.getWeight().getType()).cols;
+  return buildGemm(builder, op,
+                   {"linear_input_gradient", op.getGrad(), op.getWeight(),
+                    Value(), grad.rows, in, grad.cols, false, false});
+}
+
+Values lower(OpBuilder &builder, xf::LinearWeightGradientOp op) {
+  Space grad = spaceOf(op.getGrad().getType());
+  Space input = spaceOf(op.getInput().getType());
+  return buildGemm(builder, op,
+                   {"linear_weight_gradient", op.getGrad(), op.getInput(),
+                    Value(), grad.cols, input.cols, grad.rows, true, false});
+}
+
+} // namespace hocket::kern

@@ -1,0 +1,149 @@
+//===- State.cpp - Views, variables, the host and the step ----------------===//
+//
+// Part of Hocket, under the Apache License v2.0.
+//
+//===----------------------------------------------------------------------===//
+
+#include "passes/conversion/PipeToKern/Lowering.h"
+
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/IR/BuiltinOps.h"
+
+using namespace mlir;
+
+namespace hocket::kern {
+
+//===----------------------------------------------------------------------===//
+// Views
+//===----------------------------------------------------------------------===//
+
+Values lower(OpBuilder &builder, xf::ReshapeOp op) {
+  return {builder.create<ViewOp>(op.getLoc(), op.getResult().getType(),
+                                 op.getInput())};
+}
+
+Values lower(OpBuilder &builder, xf::PrefixOp op) {
+  return {builder.create<ViewOp>(op.getLoc(), op.getResult().getType(),
+                                 op.getInput())};
+}
+
+//===----------------------------------------------------------------------===//
+// Variables
+//===----------------------------------------------------------------------===//
+
+/// What the runtime needs to know of a variable, in builtin attributes.
+static DictionaryAttr infoOf(Builder &builder, xf::VariableOp op) {
+  NamedAttrList info;
+  if (xf::InitAttr init = op.getInitAttr()) {
+    info.set("init", builder.getStringAttr(init.getKind()));
+    double value = init.getValue() ? init.getValue().getValueAsDouble() : 0.0;
+    info.set("init_value", builder.getF64FloatAttr(value));
+  }
+  info.set("random_key", op.getRandomKeyAttr());
+  if (op.getDecay())
+    info.set("decay", builder.getUnitAttr());
+  info.set("shape", builder.getDenseI64ArrayAttr(
+                        cast<RankedTensorType>(op.getType()).getShape()));
+  return info.getDictionary(builder.getContext());
+}
+
+Values lower(OpBuilder &builder, xf::VariableOp op) {
+  StringRef kind = xf::stringifyVariableKind(op.getKind());
+  StringAttr parameter, slot;
+  if (op.getKind() == xf::VariableKind::Parameter) {
+    parameter = op.getSymNameAttr();
+    slot = builder.getStringAttr("value");
+  } else if (op.getOfAttr()) {
+    parameter = op.getOfAttr().getAttr();
+    slot = op.getSlotAttr() ? op.getSlotAttr() : builder.getStringAttr(kind);
+  }
+  builder.create<VariableOp>(op.getLoc(), op.getSymNameAttr(), op.getTypeAttr(),
+                             builder.getStringAttr(kind), parameter, slot,
+                             infoOf(builder, op));
+  return {};
+}
+
+Values lower(OpBuilder &builder, xf::ReadOp op) {
+  return {builder.create<ReadOp>(op.getLoc(), op.getResult().getType(),
+                                 op.getVariableAttr())};
+}
+
+Values lower(OpBuilder &builder, xf::WriteOp op) {
+  builder.create<WriteOp>(op.getLoc(), op.getValue(), op.getVariableAttr());
+  return {};
+}
+
+/// In a function the first contribution to a variable sets it, others add.
+Values lower(OpBuilder &builder, xf::AccumulateOp op) {
+  auto function = op->getParentOfType<func::FuncOp>();
+  bool first = true;
+  if (function)
+    function.walk([&](AccumulateOp before) {
+      first &= before.getVariableAttr() != op.getVariableAttr();
+    });
+  builder.create<AccumulateOp>(op.getLoc(), op.getValue(), op.getVariable(),
+                               !first);
+  return {};
+}
+
+//===----------------------------------------------------------------------===//
+// The host
+//===----------------------------------------------------------------------===//
+
+Values lower(OpBuilder &builder, xf::InputOp op) {
+  return {builder.create<InputOp>(op.getLoc(), op.getResult().getType(),
+                                  op.getNameAttr())};
+}
+
+Values lower(OpBuilder &builder, xf::OutputOp op) {
+  builder.create<OutputOp>(op.getLoc(), op.getValue(), op.getNameAttr());
+  return {};
+}
+
+//===----------------------------------------------------------------------===//
+// The step
+//===----------------------------------------------------------------------===//
+
+/// Kept whole, as the attribute `kern.training` of the module.
+Values lower(OpBuilder &, xf::TrainingOp op) {
+  op->getParentOp()->setAttr("kern.training", op->getAttrDictionary());
+  return {};
+}
+
+/// `[@function, microbatch, 0]`.
+static Attribute action(Builder &builder, FlatSymbolRefAttr function,
+                        int64_t microbatch) {
+  return builder.getArrayAttr({function, builder.getI64IntegerAttr(microbatch),
+                               builder.getI64IntegerAttr(0)});
+}
+
+static void buildSchedule(OpBuilder &builder, Location loc, StringRef entry,
+                          ArrayRef<Attribute> actions,
+                          ArrayRef<NamedAttribute> program) {
+  builder.create<ScheduleOp>(loc, entry, builder.getArrayAttr(actions),
+                             /*slots=*/1, builder.getDictionaryAttr(program));
+}
+
+/// Forward and backward of each microbatch in turn, then the update.
+Values lower(OpBuilder &builder, xf::StepOp op) {
+  SmallVector<Attribute> actions;
+  for (int64_t i = 0, e = op.getMicrobatches(); i < e; ++i) {
+    actions.push_back(action(builder, op.getForwardAttr(), i));
+    actions.push_back(action(builder, op.getBackwardAttr(), i));
+  }
+  actions.push_back(action(builder, op.getUpdateAttr(), 0));
+  buildSchedule(builder, op.getLoc(), "train_step", actions,
+                {builder.getNamedAttr("forward", op.getForwardAttr()),
+                 builder.getNamedAttr("backward", op.getBackwardAttr()),
+                 builder.getNamedAttr("update", op.getUpdateAttr())});
+  buildSchedule(builder, op.getLoc(), "eval_step",
+                action(builder, op.getEvaluateAttr(), 0),
+                builder.getNamedAttr("evaluate", op.getEvaluateAttr()));
+  auto prepare = FlatSymbolRefAttr::get(builder.getContext(), "prepare");
+  if (SymbolTable::lookupNearestSymbolFrom<func::FuncOp>(op, prepare))
+    buildSchedule(builder, op.getLoc(), "prepare", action(builder, prepare, 0),
+                  builder.getNamedAttr("prepare", prepare));
+  return {};
+}
+
+} // namespace hocket::kern

@@ -1,0 +1,15 @@
+// RUN: hocket-opt %s --convert-pipe-to-kern --split-input-file --verify-diagnostics
+
+func.func @wide(%x: tensor<4x8xf64>) -> tensor<4x8xf64> {
+  // expected-error @+1 {{f64 is for the reference evaluation only; kernels compute in f32, bf16 or f16}}
+  %0 = xf.add %x, %x : (tensor<4x8xf64>, tensor<4x8xf64>) -> tensor<4x8xf64>
+  return %0 : tensor<4x8xf64>
+}
+
+// -----
+
+func.func @empty(%x: tensor<0x8xf32>) -> tensor<0x8xf32> {
+  // expected-error @+1 {{a tensor without elements has no kernel}}
+  %0 = xf.add %x, %x : (tensor<0x8xf32>, tensor<0x8xf32>) -> tensor<0x8xf32>
+  return %0 : tensor<0x8xf32>
+}

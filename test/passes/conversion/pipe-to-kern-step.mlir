@@ -1,0 +1,46 @@
+// RUN: hocket-opt %s --convert-pipe-to-kern | FileCheck %s
+
+// CHECK: module attributes {kern.training = {{{.*}}model_name = "tiny"
+module {
+  // CHECK-NOT: xf.training
+  xf.training {clip_norm = 1.0, global_batch_size = 4 : i64, micro_batch_size = 2 : i64, model_name = "tiny", optimizer = #xf.sgd<momentum = 0.0, weight_decay = 0.0>, precision = #xf.precision<fp32>, recompute = #xf.recompute<none>, runtime = {}, sequence_length = 4 : i64}
+  // CHECK: kern.variable @w : tensor<8x8xf32> {info = {decay, init = "normal", init_value = 2.000000e-02 : f64, random_key = 7 : i32, shape = array<i64: 8, 8>}, kind = "parameter", parameter = "w", slot = "value"}
+  xf.variable @w : tensor<8x8xf32> {decay, init = #xf.init<normal, 0.02>, kind = #xf.variable_kind<parameter>, random_key = 7 : i32}
+  // CHECK: kern.variable @w.grad : tensor<8x8xf32> {{{.*}}kind = "gradient", parameter = "w", slot = "gradient"}
+  xf.variable @w.grad : tensor<8x8xf32> {kind = #xf.variable_kind<gradient>, of = @w}
+  // CHECK: kern.variable @w.exp_avg : tensor<8x8xf32> {{{.*}}kind = "optimizer_state", parameter = "w", slot = "exp_avg"}
+  xf.variable @w.exp_avg : tensor<8x8xf32> {kind = #xf.variable_kind<optimizer_state>, init = #xf.init<zeros>, of = @w, slot = "exp_avg"}
+  // CHECK: kern.variable @step : tensor<f32> {info = {init = "constant", init_value = 3.000000e+00 : f64
+  // CHECK-SAME: kind = "state"}
+  xf.variable @step : tensor<f32> {kind = #xf.variable_kind<state>, init = #xf.init<constant, 3.0>}
+
+  func.func @forward(%x: tensor<2x4xi32>, %y: tensor<2x4xi32>) -> (tensor<f32>, tensor<8x8xf32>) {
+    // CHECK: %[[W:.*]] = kern.read @w : tensor<8x8xf32>
+    %w = xf.read @w : tensor<8x8xf32>
+    // CHECK: %[[R:.*]] = kern.input "learning_rate" : tensor<f32>
+    %r = xf.input "learning_rate" : tensor<f32>
+    // CHECK: kern.output %[[R]], "loss" : tensor<f32>
+    xf.output %r, "loss" : tensor<f32>
+    return %r, %w : tensor<f32>, tensor<8x8xf32>
+  }
+  func.func @backward(%x: tensor<2x4xi32>, %y: tensor<2x4xi32>, %w: tensor<8x8xf32>) {
+    // CHECK: kern.accumulate %{{.*}}, @w.grad : tensor<8x8xf32>
+    xf.accumulate %w, @w.grad : tensor<8x8xf32>
+    // CHECK: kern.accumulate %{{.*}}, @w.grad {always} : tensor<8x8xf32>
+    xf.accumulate %w, @w.grad : tensor<8x8xf32>
+    return
+  }
+  func.func @update() {
+    %g = xf.read @w.grad : tensor<8x8xf32>
+    // CHECK: kern.write %{{.*}}, @w : tensor<8x8xf32>
+    xf.write %g, @w : tensor<8x8xf32>
+    return
+  }
+  func.func @prepare() {
+    return
+  }
+  // CHECK: kern.schedule "train_step" {actions = {{\[\[}}@forward, 0, 0], [@backward, 0, 0], [@forward, 1, 0], [@backward, 1, 0], [@update, 0, 0]], program = {backward = @backward, forward = @forward, update = @update}, slots = 1 : i64}
+  // CHECK: kern.schedule "eval_step" {actions = {{\[\[}}@forward, 0, 0]], program = {evaluate = @forward}
+  // CHECK: kern.schedule "prepare" {actions = {{\[\[}}@prepare, 0, 0]]
+  xf.step microbatches(2) forward(@forward) backward(@backward) update(@update) evaluate(@forward)
+}

@@ -1,0 +1,206 @@
+// RUN: hocket-opt %s --convert-pipe-to-kern | FileCheck %s
+// RUN: hocket-opt %s --convert-pipe-to-kern | hocket-opt | FileCheck %s --check-prefix=NONE
+// NONE-NOT: xf.
+
+// CHECK-LABEL: func.func @add
+func.func @add(%x: tensor<2x4x8xbf16>, %p: tensor<4x8xf32>, %b: tensor<8xf32>)
+    -> tensor<2x4x8xbf16> {
+  // CHECK: kern.rows "add" [8 x 8] (%[[A:.*]] = %{{.*}} as full : tensor<2x4x8xbf16>, %[[B:.*]] = %{{.*}} as tiled : tensor<4x8xf32>) -> (tensor<2x4x8xbf16> as full) {
+  // CHECK-NEXT: %[[S:.*]] = arith.addf %[[A]], %[[B]] : f32
+  // CHECK-NEXT: kern.yield %[[S]] : f32
+  %0 = xf.add %x, %p : (tensor<2x4x8xbf16>, tensor<4x8xf32>) -> tensor<2x4x8xbf16>
+  // CHECK: kern.rows "add" {{.*}} as col : tensor<8xf32>
+  %1 = xf.add %0, %b : (tensor<2x4x8xbf16>, tensor<8xf32>) -> tensor<2x4x8xbf16>
+  return %1 : tensor<2x4x8xbf16>
+}
+
+// CHECK-LABEL: func.func @multiply
+func.func @multiply(%x: tensor<4x8xf32>, %s: tensor<f32>) -> tensor<4x8xf32> {
+  // CHECK: kern.rows "multiply" [4 x 8] ({{.*}} as full : tensor<4x8xf32>, {{.*}} as scalar : tensor<f32>)
+  // CHECK: arith.mulf
+  %0 = xf.multiply %x, %s : (tensor<4x8xf32>, tensor<f32>) -> tensor<4x8xf32>
+  return %0 : tensor<4x8xf32>
+}
+
+// CHECK-LABEL: func.func @cast
+func.func @cast(%x: tensor<4x8xf32>) -> (tensor<4x8xbf16>, tensor<f32>) {
+  // CHECK: kern.rows "cast" [4 x 8] (%[[A:.*]] = {{.*}}) -> (tensor<4x8xbf16> as full)
+  // CHECK-NEXT: kern.yield %[[A]]
+  %0 = xf.cast %x : (tensor<4x8xf32>) -> tensor<4x8xbf16>
+  // CHECK: kern.rows "constant" [1 x 1] () -> (tensor<f32> as scalar)
+  // CHECK-NEXT: arith.constant 2.500000e+00 : f32
+  %1 = xf.constant {value = 2.5} : () -> tensor<f32>
+  return %0, %1 : tensor<4x8xbf16>, tensor<f32>
+}
+
+// CHECK-LABEL: func.func @dropout
+func.func @dropout(%x: tensor<4x8xf32>, %layer: i32) -> tensor<4x8xf32> {
+  // CHECK: kern.rows "dropout" [4 x 8] (%[[X:.*]] = {{.*}}) instances (%[[I:.*]] = %{{.*}}) -> (tensor<4x8xf32> as full)
+  // CHECK-NEXT: %[[K:.*]] = kern.keep_scale %[[I]] {probability = 1.000000e-01 : f64, stream = 2 : i32}
+  // CHECK-NEXT: arith.mulf %[[X]], %[[K]]
+  %0 = xf.dropout %x, %layer {probability = 0.1, stream = 2 : i32} : (tensor<4x8xf32>, i32) -> tensor<4x8xf32>
+  // CHECK: kern.rows "dropout"
+  // CHECK-NEXT: kern.keep_scale {probability
+  %1 = xf.dropout %0 {probability = 0.1, stream = 0 : i32} : (tensor<4x8xf32>) -> tensor<4x8xf32>
+  return %1 : tensor<4x8xf32>
+}
+
+// CHECK-LABEL: func.func @activations
+func.func @activations(%x: tensor<4x8xf32>, %d: tensor<4x8xf32>) -> tensor<4x8xf32> {
+  // CHECK: kern.rows "gelu"
+  // CHECK: math.erf
+  %0 = xf.activation %x {kind = #xf.activation_kind<gelu>} : (tensor<4x8xf32>) -> tensor<4x8xf32>
+  // CHECK: kern.rows "gelu_tanh"
+  // CHECK: math.tanh
+  %1 = xf.activation %0 {kind = #xf.activation_kind<gelu_tanh>} : (tensor<4x8xf32>) -> tensor<4x8xf32>
+  // CHECK: kern.rows "silu"
+  // CHECK: math.exp
+  // CHECK: arith.divf
+  %2 = xf.activation %1 {kind = #xf.activation_kind<silu>} : (tensor<4x8xf32>) -> tensor<4x8xf32>
+  // CHECK: kern.rows "relu"
+  // CHECK: arith.maximumf
+  %3 = xf.activation %2 {kind = #xf.activation_kind<relu>} : (tensor<4x8xf32>) -> tensor<4x8xf32>
+  // CHECK: kern.rows "relu_squared"
+  // CHECK: %[[P:.*]] = arith.maximumf
+  // CHECK-NEXT: arith.mulf %[[P]], %[[P]]
+  %4 = xf.activation %3 {kind = #xf.activation_kind<relu_squared>} : (tensor<4x8xf32>) -> tensor<4x8xf32>
+  // CHECK: kern.rows "gelu_gradient"
+  // CHECK: math.erf
+  // CHECK: math.exp
+  %5 = xf.activation_gradient %d, %4 {kind = #xf.activation_kind<gelu>} : (tensor<4x8xf32>, tensor<4x8xf32>) -> tensor<4x8xf32>
+  // CHECK: kern.rows "gelu_tanh_gradient"
+  %6 = xf.activation_gradient %5, %x {kind = #xf.activation_kind<gelu_tanh>} : (tensor<4x8xf32>, tensor<4x8xf32>) -> tensor<4x8xf32>
+  // CHECK: kern.rows "silu_gradient"
+  %7 = xf.activation_gradient %6, %x {kind = #xf.activation_kind<silu>} : (tensor<4x8xf32>, tensor<4x8xf32>) -> tensor<4x8xf32>
+  // CHECK: kern.rows "relu_gradient"
+  // CHECK: arith.select
+  %8 = xf.activation_gradient %7, %x {kind = #xf.activation_kind<relu>} : (tensor<4x8xf32>, tensor<4x8xf32>) -> tensor<4x8xf32>
+  // CHECK: kern.rows "relu_squared_gradient"
+  %9 = xf.activation_gradient %8, %x {kind = #xf.activation_kind<relu_squared>} : (tensor<4x8xf32>, tensor<4x8xf32>) -> tensor<4x8xf32>
+  return %9 : tensor<4x8xf32>
+}
+
+// CHECK-LABEL: func.func @gated
+func.func @gated(%g: tensor<4x8xbf16>, %u: tensor<4x8xbf16>) -> (tensor<4x8xbf16>, tensor<4x8xbf16>) {
+  // CHECK: kern.rows "gated_silu" [4 x 8]
+  %0 = xf.gated %g, %u {kind = #xf.activation_kind<silu>} : (tensor<4x8xbf16>, tensor<4x8xbf16>) -> tensor<4x8xbf16>
+  // CHECK: kern.rows "gated_silu_gradient" {{.*}} -> (tensor<4x8xbf16> as full, tensor<4x8xbf16> as full)
+  %1, %2 = xf.gated_gradient %0, %g, %u {kind = #xf.activation_kind<silu>} : (tensor<4x8xbf16>, tensor<4x8xbf16>, tensor<4x8xbf16>) -> (tensor<4x8xbf16>, tensor<4x8xbf16>)
+  return %1, %2 : tensor<4x8xbf16>, tensor<4x8xbf16>
+}
+
+// CHECK-LABEL: func.func @norms
+func.func @norms(%x: tensor<2x4x8xbf16>, %w: tensor<8xf32>, %b: tensor<8xf32>, %d: tensor<2x4x8xbf16>)
+    -> (tensor<2x4x8xbf16>, tensor<2x4x8xbf16>) {
+  // CHECK: kern.rows "layer_norm" [8 x 8]
+  // CHECK: kern.reduce add
+  // CHECK: kern.reduce add
+  // CHECK: math.sqrt
+  %0 = xf.norm %x, %w, %b {kind = #xf.norm_kind<layer>, epsilon = 1.0e-5} : (tensor<2x4x8xbf16>, tensor<8xf32>, tensor<8xf32>) -> tensor<2x4x8xbf16>
+  // CHECK: kern.rows "rms_norm" [8 x 8]
+  // CHECK: kern.reduce add
+  // CHECK-NOT: kern.reduce
+  // CHECK: kern.yield
+  %1 = xf.norm %0, %w {kind = #xf.norm_kind<rms>, epsilon = 1.0e-5} : (tensor<2x4x8xbf16>, tensor<8xf32>) -> tensor<2x4x8xbf16>
+  // CHECK: %[[L:.*]]:3 = kern.rows "layer_norm_gradient" {{.*}} -> (tensor<2x4x8xbf16> as full, tensor<8xf32> as row, tensor<8xf32> as row)
+  // CHECK: kern.columns "layer_norm_weight_gradient" {{.*}} %[[L]]#1 as row {{.*}} %[[L]]#2 as row {{.*}} -> (tensor<8xf32>, tensor<8xf32>)
+  %2, %dw, %db = xf.norm_gradient %d, %x, %w {kind = #xf.norm_kind<layer>, epsilon = 1.0e-5} : (tensor<2x4x8xbf16>, tensor<2x4x8xbf16>, tensor<8xf32>) -> (tensor<2x4x8xbf16>, tensor<8xf32>, tensor<8xf32>)
+  // CHECK: %[[R:.*]]:2 = kern.rows "rms_norm_gradient" {{.*}} -> (tensor<2x4x8xbf16> as full, tensor<8xf32> as row)
+  // CHECK: kern.columns "rms_norm_weight_gradient" {{.*}} -> (tensor<8xf32>)
+  %3, %dv = xf.norm_gradient %2, %x, %w {kind = #xf.norm_kind<rms>, epsilon = 1.0e-5} : (tensor<2x4x8xbf16>, tensor<2x4x8xbf16>, tensor<8xf32>) -> (tensor<2x4x8xbf16>, tensor<8xf32>)
+  return %1, %3 : tensor<2x4x8xbf16>, tensor<2x4x8xbf16>
+}
+
+// CHECK-LABEL: func.func @sum_leading
+func.func @sum_leading(%x: tensor<2x4x8xbf16>) -> (tensor<8xf32>, tensor<4x8xf32>) {
+  // CHECK: kern.columns "sum_leading" [8 x 8] ({{.*}} as full : tensor<2x4x8xbf16>) -> (tensor<8xf32>)
+  %0 = xf.sum_leading %x : (tensor<2x4x8xbf16>) -> tensor<8xf32>
+  // CHECK: kern.columns "sum_leading" [2 x 32]
+  %1 = xf.sum_leading %x : (tensor<2x4x8xbf16>) -> tensor<4x8xf32>
+  return %0, %1 : tensor<8xf32>, tensor<4x8xf32>
+}
+
+// CHECK-LABEL: func.func @linear
+func.func @linear(%x: tensor<2x4x8xbf16>, %w: tensor<16x8xbf16>, %b: tensor<16xbf16>)
+    -> (tensor<2x4x8xbf16>, tensor<16x8xf32>) {
+  // CHECK: %[[Y:.*]] = kern.gemm %{{.*}}, %{{.*}} bias %{{.*}} {k = 8 : i64, label = "linear", m = 8 : i64, n = 16 : i64, transpose_b}
+  %0 = xf.linear %x, %w, %b : (tensor<2x4x8xbf16>, tensor<16x8xbf16>, tensor<16xbf16>) -> tensor<2x4x16xbf16>
+  // CHECK: kern.gemm %[[Y]], %{{.*}} {k = 16 : i64, label = "linear_input_gradient", m = 8 : i64, n = 8 : i64}
+  %1 = xf.linear_input_gradient %0, %w : (tensor<2x4x16xbf16>, tensor<16x8xbf16>) -> tensor<2x4x8xbf16>
+  // CHECK: kern.gemm %[[Y]], %{{.*}} {k = 8 : i64, label = "linear_weight_gradient", m = 16 : i64, n = 8 : i64, transpose_a} : {{.*}} -> tensor<16x8xf32>
+  %2 = xf.linear_weight_gradient %0, %x : (tensor<2x4x16xbf16>, tensor<2x4x8xbf16>) -> tensor<16x8xf32>
+  return %1, %2 : tensor<2x4x8xbf16>, tensor<16x8xf32>
+}
+
+// CHECK-LABEL: func.func @tables
+func.func @tables(%ids: tensor<2x4xi32>, %t: tensor<32x8xf32>) -> (tensor<2x4x8xbf16>, tensor<32x8xf32>, tensor<6x8xf32>) {
+  // CHECK: kern.library "embedding"({{.*}}) {{.*}}integers = array<i64: 1, 2, 8, 32, 8>
+  %0 = xf.embedding %ids, %t : (tensor<2x4xi32>, tensor<32x8xf32>) -> tensor<2x4x8xbf16>
+  // CHECK: kern.library "embedding_gradient"({{.*}}) {{.*}}integers = array<i64: 2, 8, 32, 8>
+  %1 = xf.embedding_gradient %ids, %0 : (tensor<2x4xi32>, tensor<2x4x8xbf16>) -> tensor<32x8xf32>
+  // CHECK: kern.view %{{.*}} : tensor<32x8xf32> to tensor<4x8xf32>
+  %2 = xf.prefix %1 : (tensor<32x8xf32>) -> tensor<4x8xf32>
+  // CHECK: kern.view %{{.*}} : tensor<4x8xf32> to tensor<2x16xf32>
+  %3 = xf.reshape %2 : (tensor<4x8xf32>) -> tensor<2x16xf32>
+  %4 = xf.reshape %3 : (tensor<2x16xf32>) -> tensor<4x8xf32>
+  // CHECK: kern.library "pad_rows"({{.*}}) {{.*}}integers = array<i64: 1, 32, 48>
+  %5 = xf.pad_rows %4 : (tensor<4x8xf32>) -> tensor<6x8xf32>
+  return %0, %1, %5 : tensor<2x4x8xbf16>, tensor<32x8xf32>, tensor<6x8xf32>
+}
+
+// CHECK-LABEL: func.func @rope
+func.func @rope(%x: tensor<2x4x2x8xbf16>) -> tensor<2x4x2x8xbf16> {
+  // CHECK: %[[T:.*]] = kern.library "rope_table"() {floats = array<f64: 1.000000e+00, 1.000000e-01, 1.000000e-02, 1.000000e-03>, integers = array<i64: 4, 8>
+  %t = xf.rope_table {inverse_frequencies = array<f64: 1.0, 0.1, 0.01, 0.001>} : () -> tensor<4x4x2xf32>
+  // CHECK: kern.library "rope"(%{{.*}}, %[[T]]) {{.*}}in_place = array<i64: 0>, integers = array<i64: 2, 2, 4, 2, 8, 0>
+  %0 = xf.rope %x, %t : (tensor<2x4x2x8xbf16>, tensor<4x4x2xf32>) -> tensor<2x4x2x8xbf16>
+  // CHECK: kern.library "rope"{{.*}}integers = array<i64: 2, 2, 4, 2, 8, 1>
+  %1 = xf.rope %0, %t {inverse} : (tensor<2x4x2x8xbf16>, tensor<4x4x2xf32>) -> tensor<2x4x2x8xbf16>
+  return %1 : tensor<2x4x2x8xbf16>
+}
+
+// CHECK-LABEL: func.func @attention
+func.func @attention(%q: tensor<2x4x4x8xf32>, %k: tensor<2x4x2x8xf32>, %v: tensor<2x4x2x8xf32>, %layer: i32)
+    -> (tensor<2x4x4x8xf32>, tensor<2x4x2x8xf32>, tensor<2x4x2x8xf32>) {
+  // CHECK: %[[O:.*]]:2 = kern.library "attention_forward"(%[[Q:.*]], %[[K:.*]], %[[V:.*]]) instance(%{{.*}}) {elements = 128 : i64, floats = array<f64: 1.250000e-01, 1.000000e-01>, integers = array<i64: 1, 2, 4, 4, 2, 8, 1, 3, 196608>, label = "attention_forward", random, stream = 3 : i32}
+  %o, %lse = xf.attention %q, %k, %v, %layer {causal, window = 3, scale = 0.125, dropout = 0.1, stream = 3 : i32} : (tensor<2x4x4x8xf32>, tensor<2x4x2x8xf32>, tensor<2x4x2x8xf32>, i32) -> (tensor<2x4x4x8xf32>, tensor<2x4x4xf32>)
+  // CHECK: kern.library "attention_backward"(%[[Q]], %[[K]], %[[V]], %[[O]]#0, %[[O]]#1, %[[O]]#0) {{.*}} workspaces = 1 : i64} : {{.*}} -> (tensor<2x4x4x8xf32>, tensor<2x4x2x8xf32>, tensor<2x4x2x8xf32>, tensor<2x4x4xf32>)
+  %dq, %dk, %dv = xf.attention_gradient %o, %q, %k, %v, %o, %lse {causal, scale = 0.125} : (tensor<2x4x4x8xf32>, tensor<2x4x4x8xf32>, tensor<2x4x2x8xf32>, tensor<2x4x2x8xf32>, tensor<2x4x4x8xf32>, tensor<2x4x4xf32>) -> (tensor<2x4x4x8xf32>, tensor<2x4x2x8xf32>, tensor<2x4x2x8xf32>)
+  return %dq, %dk, %dv : tensor<2x4x4x8xf32>, tensor<2x4x2x8xf32>, tensor<2x4x2x8xf32>
+}
+
+// CHECK-LABEL: func.func @loss
+func.func @loss(%l: tensor<2x4x32xbf16>, %y: tensor<2x4xi32>, %d: tensor<f32>) -> (tensor<f32>, tensor<2x4x32xbf16>) {
+  // CHECK: %[[L:.*]]:2 = kern.library "cross_entropy_forward"({{.*}}integers = array<i64: 2, 8, 32, 17>
+  %loss, %lse = xf.cross_entropy %l, %y {valid_vocab = 17 : i64} : (tensor<2x4x32xbf16>, tensor<2x4xi32>) -> (tensor<f32>, tensor<2x4xf32>)
+  // CHECK: kern.library "cross_entropy_backward"(%{{.*}}, %{{.*}}, %[[L]]#1, %{{.*}}) {{.*}}in_place = array<i64: 0>, integers = array<i64: 2, 8, 32, 17>
+  %0 = xf.cross_entropy_gradient %d, %l, %y, %lse {valid_vocab = 17 : i64} : (tensor<f32>, tensor<2x4x32xbf16>, tensor<2x4xi32>, tensor<2x4xf32>) -> tensor<2x4x32xbf16>
+  return %loss, %0 : tensor<f32>, tensor<2x4x32xbf16>
+}
+
+// CHECK-LABEL: func.func @optimizer
+func.func @optimizer(%p: tensor<96x64xf32>, %g: tensor<96x64xf32>, %m: tensor<96x64xf32>, %v: tensor<96x64xf32>, %t: tensor<f32>)
+    -> (tensor<96x64xf32>, tensor<96x64xf32>, tensor<96x64xf32>) {
+  // CHECK: kern.library "global_norm"({{.*}}integers = array<i64: 1, 6144, 1, 6144>{{.*}}results_first
+  %n, %bad = xf.global_norm %g, %m : (tensor<96x64xf32>, tensor<96x64xf32>) -> (tensor<f32>, tensor<f32>)
+  // CHECK: kern.rows "gradient_scale" [1 x 1]
+  // CHECK: arith.minimumf
+  %s, %n1 = xf.gradient_scale %n {max_norm = 1.0, microbatches = 2 : i64} : (tensor<f32>) -> (tensor<f32>, tensor<f32>)
+  // CHECK: kern.rows "advance_step"
+  %t1 = xf.advance_step %t, %bad : (tensor<f32>, tensor<f32>) -> tensor<f32>
+  // CHECK: kern.rows "bias_correction"
+  // CHECK: arith.constant -0.105360515 : f32
+  // CHECK: math.expm1
+  %c1 = xf.bias_correction %t1 {beta = 0.9} : (tensor<f32>) -> tensor<f32>
+  %c2 = xf.bias_correction %t1 {beta = 0.95} : (tensor<f32>) -> tensor<f32>
+  // CHECK: kern.rows "adamw" [2 x 3072]
+  // CHECK: math.sqrt
+  // CHECK-COUNT-3: arith.select
+  %p1, %m1, %v1 = xf.adamw %p, %g, %m, %v, %t1, %c1, %c2, %s, %bad {beta1 = 0.9, beta2 = 0.95, epsilon = 1.0e-8, weight_decay = 0.1} : (tensor<96x64xf32>, tensor<96x64xf32>, tensor<96x64xf32>, tensor<96x64xf32>, tensor<f32>, tensor<f32>, tensor<f32>, tensor<f32>, tensor<f32>) -> (tensor<96x64xf32>, tensor<96x64xf32>, tensor<96x64xf32>)
+  // CHECK: kern.rows "sgd" [2 x 3072]
+  %p2, %b1 = xf.sgd %p1, %g, %t, %s, %bad, %m1 {momentum = 0.9, weight_decay = 0.1} : (tensor<96x64xf32>, tensor<96x64xf32>, tensor<f32>, tensor<f32>, tensor<f32>, tensor<96x64xf32>) -> (tensor<96x64xf32>, tensor<96x64xf32>)
+  %p3 = xf.sgd %p2, %g, %t, %s, %bad {momentum = 0.0, weight_decay = 0.0} : (tensor<96x64xf32>, tensor<96x64xf32>, tensor<f32>, tensor<f32>, tensor<f32>) -> tensor<96x64xf32>
+  // CHECK: kern.rows "loss_scale_update" [1 x 1]
+  %s1, %good = xf.loss_scale_update %s, %t, %bad {policy = #xf.loss_scale<initial = 65536.0, growth_factor = 2.0, backoff_factor = 0.5, growth_interval = 1000, minimum = 1.0>} : (tensor<f32>, tensor<f32>, tensor<f32>) -> (tensor<f32>, tensor<f32>)
+  return %p3, %b1, %v1 : tensor<96x64xf32>, tensor<96x64xf32>, tensor<96x64xf32>
+}
