@@ -1,0 +1,20 @@
+//===- hocket-translate.cpp - Other formats to IR and back ----------------===//
+//
+// Part of Hocket, under the Apache License v2.0.
+//
+//===----------------------------------------------------------------------===//
+///
+/// \file
+/// mlir-translate for Hocket: `--spec-to-xf` makes IR of a specification.
+///
+//===----------------------------------------------------------------------===//
+
+#include "frontends/spec/BuildModel.h"
+
+#include "mlir/Tools/mlir-translate/MlirTranslateMain.h"
+
+int main(int argc, char **argv) {
+  hocket::spec::registerSpecTranslation();
+  return failed(
+      mlir::mlirTranslateMain(argc, argv, "Hocket's translation driver\n"));
+}

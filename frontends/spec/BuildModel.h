@@ -1,0 +1,51 @@
+//===- BuildModel.h - From a spec to the transformer dialect ----*- C++ -*-===//
+//
+// Part of Hocket, under the Apache License v2.0.
+//
+//===----------------------------------------------------------------------===//
+///
+/// \file
+/// The lowering of a checked spec to a module of `xf`:
+///
+///   xf.training {...}                       optimizer, precision, run
+///   xf.variable @embedding.weight ...       each parameter, see Parameters.h
+///   func.func private @layer(x, [instance], [rope table], parameters...) -> x
+///   func.func @forward(tokens, labels) -> loss
+///
+/// `forward` works on one microbatch: tokens and labels are
+/// tensor<BxSxi32> with B = micro_batch_size and S = sequence_length, the loss
+/// is the mean over labels that are not -1. It calls `layer` once a layer with
+/// that layer's parameters; `instance`, the layer's index, is there where
+/// dropout needs to know it. Everything is f32; precision is a later pass.
+///
+/// Random streams of dropout: 1 embedding, 2 attention probabilities, 3 the
+/// attention branch, 4 the MLP branch; `instance` is the layer. The random key
+/// of a parameter's initial values is its position in the module, from 1.
+///
+/// Locations name the part ("layers.3.attention.q.weight") and point at the
+/// field of the spec that asked for it.
+///
+//===----------------------------------------------------------------------===//
+
+#ifndef HOCKET_FRONTENDS_SPEC_BUILDMODEL_H
+#define HOCKET_FRONTENDS_SPEC_BUILDMODEL_H
+
+#include "frontends/spec/LoadSpec.h"
+
+#include "mlir/IR/BuiltinOps.h"
+#include "mlir/IR/OwningOpRef.h"
+
+namespace hocket::spec {
+
+/// The module of `loaded`, verified; null, with a diagnostic, if it does not
+/// verify. Loads the dialects that it uses into `context`.
+mlir::OwningOpRef<mlir::ModuleOp> buildModel(const LoadedSpec &loaded,
+                                             mlir::MLIRContext &context);
+
+/// Registers `--spec-to-xf` with mlir-translate's driver: textproto in, module
+/// out.
+void registerSpecTranslation();
+
+} // namespace hocket::spec
+
+#endif // HOCKET_FRONTENDS_SPEC_BUILDMODEL_H

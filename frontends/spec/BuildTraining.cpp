@@ -1,0 +1,135 @@
+//===- BuildTraining.cpp - The training part as an op ---------------------===//
+//
+// Part of Hocket, under the Apache License v2.0.
+//
+//===----------------------------------------------------------------------===//
+
+#include "frontends/spec/BuildTraining.h"
+
+#include "dialects/xf/IR/Xf.h"
+#include "frontends/spec/LoadSpec.h"
+
+using namespace mlir;
+using namespace hocket;
+using namespace hocket::spec;
+
+static Attribute optimizerAttr(const Optimizer &optimizer, Builder &builder) {
+  auto real = [&](double value) { return builder.getF64FloatAttr(value); };
+  if (optimizer.has_sgd())
+    return xf::SgdAttr::get(builder.getContext(),
+                            real(optimizer.sgd().momentum()),
+                            real(optimizer.sgd().weight_decay()));
+  const Optimizer::AdamW &adamw = optimizer.adamw();
+  return xf::AdamWAttr::get(builder.getContext(), real(adamw.beta1()),
+                            real(adamw.beta2()), real(adamw.eps()),
+                            real(adamw.weight_decay()));
+}
+
+static xf::LossScaleAttr lossScaleAttr(const Training &training,
+                                       Builder &builder) {
+  if (!training.has_loss_scale())
+    return nullptr;
+  const LossScale &scale = training.loss_scale();
+  auto real = [&](double value) { return builder.getF64FloatAttr(value); };
+  return xf::LossScaleAttr::get(builder.getContext(), real(scale.initial()),
+                                real(scale.growth_factor()),
+                                real(scale.backoff_factor()),
+                                scale.growth_interval(), real(scale.minimum()));
+}
+
+static xf::Precision precisionOf(Training::Precision precision) {
+  switch (precision) {
+  case Training::FP32:
+    return xf::Precision::Fp32;
+  case Training::BF16:
+    return xf::Precision::Bf16;
+  case Training::FP16:
+    return xf::Precision::Fp16;
+  }
+  llvm_unreachable("a parsed enum has one of its values");
+}
+
+static xf::Recompute recomputeOf(Plan::Recompute recompute) {
+  switch (recompute) {
+  case Plan::SELECTIVE:
+    return xf::Recompute::Selective;
+  case Plan::FULL:
+    return xf::Recompute::Full;
+  case Plan::NONE:
+  case Plan::AUTO: // S19 lets none through.
+    return xf::Recompute::None;
+  }
+  llvm_unreachable("a parsed enum has one of its values");
+}
+
+static StringRef scheduleName(LearningRate::Schedule schedule) {
+  switch (schedule) {
+  case LearningRate::CONSTANT:
+    return "constant";
+  case LearningRate::LINEAR:
+    return "linear";
+  case LearningRate::COSINE:
+    return "cosine";
+  case LearningRate::INVERSE_SQRT:
+    return "inverse_sqrt";
+  case LearningRate::WSD:
+    return "wsd";
+  }
+  llvm_unreachable("a parsed enum has one of its values");
+}
+
+static DictionaryAttr learningRateAttr(const LearningRate &rate,
+                                       Builder &builder) {
+  return builder.getDictionaryAttr({
+      builder.getNamedAttr(
+          "schedule", builder.getStringAttr(scheduleName(rate.schedule()))),
+      builder.getNamedAttr("peak", builder.getF64FloatAttr(rate.peak())),
+      builder.getNamedAttr("minimum", builder.getF64FloatAttr(rate.minimum())),
+      builder.getNamedAttr("warmup_steps",
+                           builder.getI64IntegerAttr(rate.warmup_steps())),
+      builder.getNamedAttr("decay_steps",
+                           builder.getI64IntegerAttr(rate.decay_steps())),
+      builder.getNamedAttr("wsd_decay_steps",
+                           builder.getI64IntegerAttr(rate.wsd_decay_steps())),
+  });
+}
+
+static DictionaryAttr runtimeAttr(const Spec &spec, Builder &builder) {
+  const Training &training = spec.training();
+  SmallVector<NamedAttribute> entries;
+  auto add = [&](StringRef name, Attribute value) {
+    entries.push_back(builder.getNamedAttr(name, value));
+  };
+  auto whole = [&](StringRef name, int64_t value) {
+    add(name, builder.getI64IntegerAttr(value));
+  };
+  add("data_split", builder.getStringAttr(training.data().split()));
+  add("learning_rate", learningRateAttr(training.learning_rate(), builder));
+  whole("log_interval", training.log_interval());
+  whole("save_interval", training.save_interval());
+  whole("seed", static_cast<int64_t>(training.seed()));
+  add("spec", builder.getStringAttr(printSpec(spec)));
+  whole("steps", training.steps());
+  whole("valid_batches", training.validation().batches());
+  whole("valid_interval", training.validation().interval());
+  whole("vocab_size", spec.model().vocab_size());
+  if (spec.cluster().has_memory_bytes())
+    whole("memory_bytes", spec.cluster().memory_bytes());
+  return builder.getDictionaryAttr(entries);
+}
+
+void spec::buildTraining(const Spec &spec, OpBuilder &builder,
+                         Location location) {
+  const Training &training = spec.training();
+  MLIRContext *context = builder.getContext();
+  builder.create<xf::TrainingOp>(
+      location, builder.getStringAttr(spec.name()),
+      builder.getI64IntegerAttr(training.micro_batch_size()),
+      builder.getI64IntegerAttr(training.global_batch_size()),
+      builder.getI64IntegerAttr(training.sequence_length()),
+      optimizerAttr(training.optimizer(), builder),
+      builder.getF64FloatAttr(training.clip_norm()),
+      xf::PrecisionAttr::get(context, precisionOf(training.precision())),
+      xf::RecomputeAttr::get(context, recomputeOf(spec.plan().recompute())),
+      lossScaleAttr(training, builder), runtimeAttr(spec, builder));
+}

@@ -1,0 +1,59 @@
+//===- Parameters.h - What a model trains -----------------------*- C++ -*-===//
+//
+// Part of Hocket, under the Apache License v2.0.
+//
+//===----------------------------------------------------------------------===//
+///
+/// \file
+/// The trained tensors of a model under their canonical names, which are the
+/// names in checkpoints:
+///
+///   embedding.weight                      [padded vocab, hidden]
+///   position_embedding.weight             [max_positions, hidden]
+///   layers.{i}.attention_norm.{weight,bias}          [hidden]
+///   layers.{i}.attention.{q,k,v,o}.{weight,bias}     [out, in], [out]
+///   layers.{i}.attention.{q_norm,k_norm}.weight      [head_dim]
+///   layers.{i}.mlp_norm.{weight,bias}                [hidden]
+///   layers.{i}.mlp.{gate,up,down}.{weight,bias}      [out, in], [out]
+///   final_norm.{weight,bias}              [hidden]
+///   head.weight                           [padded vocab, hidden], unless tied
+///
+//===----------------------------------------------------------------------===//
+
+#ifndef HOCKET_FRONTENDS_SPEC_PARAMETERS_H
+#define HOCKET_FRONTENDS_SPEC_PARAMETERS_H
+
+#include "frontends/spec/spec.pb.h"
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+namespace hocket::spec {
+
+struct Parameter {
+  enum class Initial { Zeros, Ones, Normal };
+
+  std::string name;           ///< Within its scope: "attention.q.weight".
+  std::vector<int64_t> shape; ///< Global.
+  Initial initial = Initial::Normal;
+  double stddev = 0;  ///< Of Normal.
+  bool decay = false; ///< Whether weight decay applies.
+  const char *field;  ///< The field of the spec that it comes from.
+};
+
+/// The parameters of one layer; the same for every layer.
+std::vector<Parameter> layerParameters(const Spec &spec);
+
+/// Those before the first layer: the embeddings.
+std::vector<Parameter> inputParameters(const Spec &spec);
+
+/// Those after the last layer: the final norm and an untied head.
+std::vector<Parameter> outputParameters(const Spec &spec);
+
+/// "layers.<layer>." before `name`.
+std::string layerName(int64_t layer, const std::string &name);
+
+} // namespace hocket::spec
+
+#endif // HOCKET_FRONTENDS_SPEC_PARAMETERS_H
