@@ -6,8 +6,12 @@
 
 #include "compiler/tools/Registration.h"
 
+#include "dialects/dist/IR/Dist.h"
+#include "dialects/exec/IR/Exec.h"
 #include "dialects/kern/IR/Kern.h"
+#include "dialects/pipe/IR/Pipe.h"
 #include "dialects/xf/IR/XfDialect.h"
+#include "passes/conversion/Passes.h"
 #include "passes/conversion/PipeToKern/PipeToKern.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -18,7 +22,8 @@
 void hocket::registerDialects(mlir::DialectRegistry &registry) {
   registry.insert<mlir::arith::ArithDialect, mlir::func::FuncDialect,
                   mlir::math::MathDialect>();
-  registry.insert<kern::KernDialect, xf::XfDialect>();
+  registry.insert<xf::XfDialect, dist::DistDialect, pipe::PipeDialect,
+                  kern::KernDialect, exec::ExecDialect>();
 }
 
 void hocket::registerPasses() {
@@ -26,5 +31,6 @@ void hocket::registerPasses() {
   mlir::registerCSEPass();
   mlir::registerInlinerPass();
   mlir::registerSymbolDCEPass();
+  registerHocketConversionPasses();
   registerPipeToKernPasses();
 }

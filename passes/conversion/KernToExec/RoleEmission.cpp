@@ -162,8 +162,9 @@ private:
   void addLibrary(const FlatInstruction &instruction, Location loc,
                   ArrayRef<Value> inputs, ArrayRef<Value> outputs) {
     auto library = cast<kern::LibraryOp>(instruction.op);
-    SmallVector<Value> buffers(inputs);
-    llvm::append_range(buffers, outputs);
+    bool flip = library.getResultsFirst();
+    SmallVector<Value> buffers(flip ? outputs : inputs);
+    llvm::append_range(buffers, flip ? inputs : outputs);
     int64_t stream = -1;
     if (library.getRandom())
       stream = library.getStream() * 65536 +

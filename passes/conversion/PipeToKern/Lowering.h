@@ -15,6 +15,7 @@
 #define HOCKET_PASSES_CONVERSION_PIPETOKERN_LOWERING_H
 
 #include "dialects/kern/IR/Kern.h"
+#include "dialects/pipe/IR/Pipe.h"
 #include "dialects/xf/IR/Xf.h"
 
 namespace hocket::kern {
@@ -72,7 +73,12 @@ Values lower(mlir::OpBuilder &builder, xf::AccumulateOp op);
 Values lower(mlir::OpBuilder &builder, xf::InputOp op);
 Values lower(mlir::OpBuilder &builder, xf::OutputOp op);
 Values lower(mlir::OpBuilder &builder, xf::TrainingOp op);
-Values lower(mlir::OpBuilder &builder, xf::StepOp op);
+Values lower(mlir::OpBuilder &builder, pipe::FragmentOp op);
+
+/// Builds a schedule of functions from one of fragments, which must still be
+/// there. Fails, with a diagnostic, where an action names no fragment.
+mlir::LogicalResult lowerSchedule(mlir::OpBuilder &builder,
+                                  pipe::ScheduleOp op);
 
 /// The same nonlinearity at the next level.
 Epilogue epilogueOf(xf::ActivationKind kind);

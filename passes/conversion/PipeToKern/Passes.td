@@ -15,9 +15,10 @@ def ConvertPipeToKern : Pass<"convert-pipe-to-kern", "::mlir::ModuleOp"> {
     Every op of the model becomes a fused region with that op's formula
     (`kern.rows`, `kern.columns`), a matrix product (`kern.gemm`), a call of a
     hand-written kernel (`kern.library`) or a view. Variables, reads and writes
-    become their counterparts, `xf.training` the module's attribute
-    `kern.training`, and `xf.step` the schedules `train_step`, `eval_step` and,
-    where there is a function `prepare`, `prepare`. Ops of other dialects stay.
+    become their counterparts and `xf.training` the module's attribute
+    `kern.training`. `pipe.fragment` becomes the attribute `kern.fragment` of
+    its function, and `pipe.schedule` a `kern.schedule` of functions. Ops of
+    other dialects stay.
 
     ```mlir
     %z = xf.add %x, %y : (tensor<8x64xf32>, tensor<64xf32>) -> tensor<8x64xf32>

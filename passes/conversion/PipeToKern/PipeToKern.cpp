@@ -44,7 +44,7 @@ FailureOr<kern::Values> lowerOp(OpBuilder &builder, Operation *op) {
             xf::CrossEntropyOp, xf::CrossEntropyGradientOp, xf::GlobalNormOp,
             xf::PadRowsOp, xf::ReshapeOp, xf::PrefixOp, xf::VariableOp,
             xf::ReadOp, xf::WriteOp, xf::AccumulateOp, xf::InputOp,
-            xf::OutputOp, xf::TrainingOp, xf::StepOp>(
+            xf::OutputOp, xf::TrainingOp, pipe::FragmentOp>(
           [&](auto typed) -> Result { return kern::lower(builder, typed); })
       .Default([](Operation *unknown) -> Result {
         return unknown->emitError("no kernel computes this op");
@@ -67,15 +67,22 @@ LogicalResult checkTypes(Operation *op) {
 struct ConvertPipeToKern
     : hocket::impl::ConvertPipeToKernBase<ConvertPipeToKern> {
   void runOnOperation() override {
-    // In program order, so that operands are already converted and the first
-    // contribution to a gradient is met first.
+    OpBuilder builder(&getContext());
+    // 1. Schedules, while the fragments that they name are there.
+    for (auto schedule : llvm::make_early_inc_range(
+             getOperation().getOps<pipe::ScheduleOp>())) {
+      builder.setInsertionPoint(schedule);
+      if (failed(kern::lowerSchedule(builder, schedule)))
+        return signalPassFailure();
+      schedule.erase();
+    }
+    // 2. All else in program order, so that operands are already converted and
+    // the first contribution to a gradient is met first.
     SmallVector<Operation *> ops;
-    Dialect *xfDialect = getContext().getLoadedDialect<xf::XfDialect>();
     getOperation().walk([&](Operation *op) {
-      if (xfDialect && op->getDialect() == xfDialect)
+      if (isa_and_present<xf::XfDialect, pipe::PipeDialect>(op->getDialect()))
         ops.push_back(op);
     });
-    OpBuilder builder(&getContext());
     for (Operation *op : ops) {
       builder.setInsertionPoint(op);
       if (failed(checkTypes(op)))

@@ -110,40 +110,42 @@ Values lower(OpBuilder &, xf::TrainingOp op) {
   return {};
 }
 
-/// `[@function, microbatch, 0]`.
-static Attribute action(Builder &builder, FlatSymbolRefAttr function,
-                        int64_t microbatch) {
-  return builder.getArrayAttr({function, builder.getI64IntegerAttr(microbatch),
-                               builder.getI64IntegerAttr(0)});
-}
-
-static void buildSchedule(OpBuilder &builder, Location loc, StringRef entry,
-                          ArrayRef<Attribute> actions,
-                          ArrayRef<NamedAttribute> program) {
-  builder.create<ScheduleOp>(loc, entry, builder.getArrayAttr(actions),
-                             /*slots=*/1, builder.getDictionaryAttr(program));
-}
-
-/// Forward and backward of each microbatch in turn, then the update.
-Values lower(OpBuilder &builder, xf::StepOp op) {
-  SmallVector<Attribute> actions;
-  for (int64_t i = 0, e = op.getMicrobatches(); i < e; ++i) {
-    actions.push_back(action(builder, op.getForwardAttr(), i));
-    actions.push_back(action(builder, op.getBackwardAttr(), i));
-  }
-  actions.push_back(action(builder, op.getUpdateAttr(), 0));
-  buildSchedule(builder, op.getLoc(), "train_step", actions,
-                {builder.getNamedAttr("forward", op.getForwardAttr()),
-                 builder.getNamedAttr("backward", op.getBackwardAttr()),
-                 builder.getNamedAttr("update", op.getUpdateAttr())});
-  buildSchedule(builder, op.getLoc(), "eval_step",
-                action(builder, op.getEvaluateAttr(), 0),
-                builder.getNamedAttr("evaluate", op.getEvaluateAttr()));
-  auto prepare = FlatSymbolRefAttr::get(builder.getContext(), "prepare");
-  if (SymbolTable::lookupNearestSymbolFrom<func::FuncOp>(op, prepare))
-    buildSchedule(builder, op.getLoc(), "prepare", action(builder, prepare, 0),
-                  builder.getNamedAttr("prepare", prepare));
+/// A fragment's function is marked by its kind, in `kern.fragment`.
+Values lower(OpBuilder &builder, pipe::FragmentOp op) {
+  auto function = SymbolTable::lookupNearestSymbolFrom<func::FuncOp>(
+      op, op.getFunctionAttr());
+  StringRef kind = pipe::stringifyFragmentKind(op.getKind());
+  function->setAttr("kern.fragment", builder.getStringAttr(kind));
   return {};
+}
+
+/// The function of an action; null where no fragment is meant.
+static FlatSymbolRefAttr functionOf(pipe::ScheduleOp schedule,
+                                    pipe::ActionAttr action) {
+  for (auto fragment : schedule->getParentRegion()->getOps<pipe::FragmentOp>())
+    if (fragment.getKind() == action.getKind() &&
+        static_cast<int64_t>(fragment.getChunk()) == action.getChunk())
+      return fragment.getFunctionAttr();
+  return {};
+}
+
+LogicalResult lowerSchedule(OpBuilder &builder, pipe::ScheduleOp op) {
+  SmallVector<Attribute> actions;
+  for (auto action : op.getActions().getAsRange<pipe::ActionAttr>()) {
+    FlatSymbolRefAttr function = functionOf(op, action);
+    if (!function)
+      return op.emitOpError("runs ") << action << ", which is no fragment";
+    actions.push_back(builder.getArrayAttr(
+        {function, builder.getI64IntegerAttr(action.getMicrobatch()),
+         builder.getI64IntegerAttr(action.getSlot())}));
+  }
+  auto program = builder.getDictionaryAttr(
+      {builder.getNamedAttr("microbatches", op.getMicrobatchesAttr()),
+       builder.getNamedAttr("rank", op.getRankAttr())});
+  builder.create<ScheduleOp>(op.getLoc(), op.getEntry(),
+                             builder.getArrayAttr(actions), op.getSlots(),
+                             program);
+  return success();
 }
 
 } // namespace hocket::kern

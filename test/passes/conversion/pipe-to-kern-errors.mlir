@@ -13,3 +13,17 @@ func.func @empty(%x: tensor<0x8xf32>) -> tensor<0x8xf32> {
   %0 = xf.add %x, %x : (tensor<0x8xf32>, tensor<0x8xf32>) -> tensor<0x8xf32>
   return %0 : tensor<0x8xf32>
 }
+
+// -----
+
+// expected-error @+1 {{runs #pipe.action<E chunk 0 microbatch 0 slot 0>, which is no fragment}}
+pipe.schedule "eval_step" rank 0 microbatches 1 slots 1 [
+  #pipe.action<E chunk 0 microbatch 0 slot 0>]
+
+// -----
+
+func.func @f() {
+  return
+}
+// expected-error @+1 {{no kernel computes this op}}
+xf.step microbatches(2) forward(@f) backward(@f) update(@f) evaluate(@f)

@@ -14,6 +14,8 @@ module {
   // CHECK-SAME: kind = "state"}
   xf.variable @step : tensor<f32> {kind = #xf.variable_kind<state>, init = #xf.init<constant, 3.0>}
 
+  // CHECK-LABEL: func.func @forward
+  // CHECK-SAME: attributes {kern.fragment = "F"}
   func.func @forward(%x: tensor<2x4xi32>, %y: tensor<2x4xi32>) -> (tensor<f32>, tensor<8x8xf32>) {
     // CHECK: %[[W:.*]] = kern.read @w : tensor<8x8xf32>
     %w = xf.read @w : tensor<8x8xf32>
@@ -36,11 +38,15 @@ module {
     xf.write %g, @w : tensor<8x8xf32>
     return
   }
-  func.func @prepare() {
-    return
-  }
-  // CHECK: kern.schedule "train_step" {actions = {{\[\[}}@forward, 0, 0], [@backward, 0, 0], [@forward, 1, 0], [@backward, 1, 0], [@update, 0, 0]], program = {backward = @backward, forward = @forward, update = @update}, slots = 1 : i64}
-  // CHECK: kern.schedule "eval_step" {actions = {{\[\[}}@forward, 0, 0]], program = {evaluate = @forward}
-  // CHECK: kern.schedule "prepare" {actions = {{\[\[}}@prepare, 0, 0]]
-  xf.step microbatches(2) forward(@forward) backward(@backward) update(@update) evaluate(@forward)
+  // CHECK-NOT: pipe.
+  pipe.fragment F @forward stage 0 chunk 0
+  pipe.fragment B @backward stage 0 chunk 0
+  pipe.fragment U @update stage 0 chunk 0
+  // CHECK: kern.schedule "train_step" {actions = {{\[\[}}@forward, 0, 0], [@backward, 0, 0], [@forward, 1, 1], [@backward, 1, 1], [@update, 0, 0]], program = {microbatches = 2 : i64, rank = 0 : i64}, slots = 2 : i64}
+  pipe.schedule "train_step" rank 0 microbatches 2 slots 2 [
+    #pipe.action<F chunk 0 microbatch 0 slot 0>,
+    #pipe.action<B chunk 0 microbatch 0 slot 0>,
+    #pipe.action<F chunk 0 microbatch 1 slot 1>,
+    #pipe.action<B chunk 0 microbatch 1 slot 1>,
+    #pipe.action<U chunk 0 microbatch 0 slot 0>]
 }
