@@ -6,16 +6,162 @@
 
 #include "kernels/cpu/Attention.h"
 
+#include "kernels/cpu/simd/Kernels.h"
+
+#include <algorithm>
+#include <initializer_list>
+
 namespace hocket::kernels {
+namespace {
+
+/// Queries of one forward task: the blocks of keys are converted once for all
+/// of them.
+constexpr int64_t kForwardQueries = 512;
+/// Keys of one backward task where not all fit in scratch.
+constexpr int64_t kBackwardKeys = 512;
+/// The widest head; scratch is sized for it.
+constexpr int64_t kMostHeadDim = 512;
+
+constexpr int64_t divideUp(int64_t a, int64_t b) { return (a + b - 1) / b; }
+
+/// Queries held in scratch at a time by a backward task.
+constexpr int64_t backwardChunk(int64_t headDim) {
+  return headDim > 256 ? 128 : 256;
+}
+
+static_assert(attentionBackwardScratch(kMostHeadDim,
+                                       backwardChunk(kMostHeadDim),
+                                       kBackwardKeys) <=
+              static_cast<int64_t>(kScratchBytesPerWorker));
+static_assert(attentionBackwardScratch(256, backwardChunk(256),
+                                       kBackwardKeys) <=
+              static_cast<int64_t>(kScratchBytesPerWorker));
+
+KernelError checkShape(const AttentionShape &s) {
+  if (KernelError error = checkProcessor())
+    return error;
+  if (s.heads < 1 || s.kvHeads < 1 || s.heads % s.kvHeads)
+    return "attention: the key/value heads do not divide the heads";
+  if (s.headDim < 8 || s.headDim % 8 || s.headDim > kMostHeadDim)
+    return "attention: a head is not a multiple of 8 up to 512 wide";
+  if (!(s.dropout >= 0 && s.dropout < 1))
+    return "attention: dropout is not in [0, 1)";
+  return nullptr;
+}
+
+KernelError checkTypes(DType dtype, std::initializer_list<DType> tensors,
+                       std::initializer_list<DType> statistics) {
+  bool same = isFloating(dtype);
+  for (DType other : tensors)
+    same &= other == dtype;
+  for (DType other : statistics)
+    same &= other == DType::F32;
+  return same ? nullptr : "attention: element types it does not take";
+}
+
+/// dk and dv of whole key/value heads, and dq with them: every tile is
+/// computed once.
+void runFused(const AttentionBackwardArguments &args, Workers &workers,
+              AttentionBackwardFn compute) {
+  const AttentionShape &s = args.shape;
+  int64_t group = s.heads / s.kvHeads;
+  auto task = [&](int64_t index, int worker) {
+    AttentionBackwardTask part;
+    part.b = index / s.kvHeads, part.g = index % s.kvHeads;
+    part.head = part.g * group, part.headEnd = part.head + group;
+    part.queryEnd = part.keyEnd = s.sequence;
+    part.chunk = backwardChunk(s.headDim);
+    part.wantQuery = part.wantKey = true;
+    compute(args, part, workers.scratch(worker).data());
+  };
+  workers.run(s.batch * s.kvHeads, task);
+}
+
+/// dk and dv in one sweep over chunks of keys, dq in another over chunks of
+/// queries: tiles are computed twice, but sequences may be long and tasks are
+/// many. Sums have the same order as in runFused.
+void runSplit(const AttentionBackwardArguments &args, Workers &workers,
+              AttentionBackwardFn compute) {
+  const AttentionShape &s = args.shape;
+  int64_t group = s.heads / s.kvHeads, chunk = backwardChunk(s.headDim);
+  int64_t keyParts = divideUp(s.sequence, kBackwardKeys);
+  auto keyTask = [&](int64_t index, int worker) {
+    AttentionBackwardTask part;
+    int64_t head = index / keyParts;
+    part.b = head / s.kvHeads, part.g = head % s.kvHeads;
+    part.head = part.g * group, part.headEnd = part.head + group;
+    part.key = index % keyParts * kBackwardKeys;
+    part.keyEnd = std::min(part.key + kBackwardKeys, s.sequence);
+    part.queryEnd = s.sequence, part.chunk = chunk, part.wantKey = true;
+    compute(args, part, workers.scratch(worker).data());
+  };
+  workers.run(s.batch * s.kvHeads * keyParts, keyTask);
+  int64_t queryParts = divideUp(s.sequence, chunk);
+  auto queryTask = [&](int64_t index, int worker) {
+    AttentionBackwardTask part;
+    int64_t head = index / queryParts;
+    part.b = head / s.heads, part.head = head % s.heads;
+    part.headEnd = part.head + 1, part.g = part.head / group;
+    part.query = index % queryParts * chunk;
+    part.queryEnd = std::min(part.query + chunk, s.sequence);
+    part.keyEnd = s.sequence, part.chunk = chunk, part.wantQuery = true;
+    compute(args, part, workers.scratch(worker).data());
+  };
+  workers.run(s.batch * s.heads * queryParts, queryTask);
+}
+
+} // namespace
 
 KernelError attentionForward(const AttentionForwardArguments &args,
                              Workers &workers) {
-  return reference::attentionForward(args);
+  const AttentionShape &s = args.shape;
+  if (KernelError error = checkShape(s))
+    return error;
+  if (KernelError error =
+          checkTypes(args.q.dtype, {args.k.dtype, args.v.dtype, args.o.dtype},
+                     {args.lse.dtype}))
+    return error;
+  AttentionForwardFn compute = workers.isa() >= Isa::Avx512
+                                   ? avx512::attentionForwardChunk
+                                   : avx2::attentionForwardChunk;
+  int64_t chunks = divideUp(s.sequence, kForwardQueries);
+  auto task = [&](int64_t index, int worker) {
+    int64_t head = index / chunks;
+    AttentionTask part{head / s.heads, head % s.heads,
+                       index % chunks * kForwardQueries, 0};
+    part.queries = std::min(kForwardQueries, s.sequence - part.query);
+    compute(args, part, workers.scratch(worker).data());
+  };
+  workers.run(s.batch * s.heads * chunks, task);
+  return nullptr;
 }
 
 KernelError attentionBackward(const AttentionBackwardArguments &args,
                               Workers &workers) {
-  return reference::attentionBackward(args);
+  const AttentionShape &s = args.shape;
+  if (KernelError error = checkShape(s))
+    return error;
+  if (KernelError error =
+          checkTypes(args.q.dtype,
+                     {args.k.dtype, args.v.dtype, args.o.dtype, args.dO.dtype,
+                      args.dq.dtype, args.dk.dtype, args.dv.dtype},
+                     {args.lse.dtype, args.delta.dtype}))
+    return error;
+  bool wide = workers.isa() >= Isa::Avx512;
+  AttentionDeltaFn delta = wide ? avx512::attentionDelta : avx2::attentionDelta;
+  auto task = [&](int64_t token, int) { delta(args, token); };
+  workers.run(s.batch * s.sequence, task);
+  AttentionBackwardFn compute =
+      wide ? avx512::attentionBackwardPart : avx2::attentionBackwardPart;
+  bool fits = attentionBackwardScratch(s.headDim, backwardChunk(s.headDim),
+                                       s.sequence) <=
+              static_cast<int64_t>(kScratchBytesPerWorker);
+  // Both give the same bits, so the number of workers may choose.
+  if (fits && s.batch * s.kvHeads >= workers.count())
+    runFused(args, workers, compute);
+  else
+    runSplit(args, workers, compute);
+  return nullptr;
 }
 
 } // namespace hocket::kernels

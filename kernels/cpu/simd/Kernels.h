@@ -14,6 +14,7 @@
 #ifndef HOCKET_KERNELS_CPU_SIMD_KERNELS_H
 #define HOCKET_KERNELS_CPU_SIMD_KERNELS_H
 
+#include "kernels/cpu/Attention.h"
 #include "kernels/cpu/CrossEntropy.h"
 #include "kernels/cpu/Gemm.h"
 #include "kernels/cpu/Rope.h"
@@ -57,13 +58,67 @@ struct RowKernels {
   double (*sumOfSquares)(ConstView, int64_t start, int64_t n);
 };
 
+/// Attention is computed in blocks of this many queries and keys.
+inline constexpr int64_t kAttentionBlock = 64;
+
+/// Scratch for n floats, with room for one vector more.
+constexpr int64_t attentionScratchBytes(int64_t n) {
+  return ((n + 16) * 4 + 63) / 64 * 64;
+}
+
+/// The queries [query, query + queries) of head h of sequence b; query is a
+/// multiple of kAttentionBlock.
+struct AttentionTask {
+  int64_t b = 0, h = 0, query = 0, queries = 0;
+};
+
+using AttentionForwardFn = void (*)(const AttentionForwardArguments &,
+                                    const AttentionTask &, std::byte *scratch);
+
+/// A part of the gradient of key/value head g of sequence b: what the queries
+/// [query, queryEnd) of the query heads [head, headEnd) and the keys
+/// [key, keyEnd) give each other. All begin at multiples of kAttentionBlock.
+struct AttentionBackwardTask {
+  int64_t b = 0, g = 0;
+  int64_t head = 0, headEnd = 0;
+  int64_t query = 0, queryEnd = 0;
+  int64_t key = 0, keyEnd = 0;
+  int64_t chunk = 0;      ///< queries held in scratch at a time
+  bool wantQuery = false; ///< write dq: all keys are in the task
+  bool wantKey = false;   ///< write dk, dv: all heads and queries are
+};
+
+using AttentionBackwardFn = void (*)(const AttentionBackwardArguments &,
+                                     const AttentionBackwardTask &,
+                                     std::byte *scratch);
+
+/// Scratch of a task of `keys` keys.
+constexpr int64_t attentionBackwardScratch(int64_t headDim, int64_t chunk,
+                                           int64_t keys) {
+  int64_t d = (headDim + 15) / 16 * 16, block = kAttentionBlock;
+  return 5 * attentionScratchBytes(chunk * d) +
+         2 * attentionScratchBytes((keys + block) * d) +
+         3 * attentionScratchBytes(block * d) +
+         5 * attentionScratchBytes(block * block);
+}
+
+/// delta[b, h, i] for all heads of token `token` of batch x sequence.
+using AttentionDeltaFn = void (*)(const AttentionBackwardArguments &,
+                                  int64_t token);
+
 namespace avx2 {
 extern const GemmKernels gemmKernels;
 extern const RowKernels rowKernels;
+extern const AttentionForwardFn attentionForwardChunk;
+extern const AttentionBackwardFn attentionBackwardPart;
+extern const AttentionDeltaFn attentionDelta;
 } // namespace avx2
 namespace avx512 {
 extern const GemmKernels gemmKernels;
 extern const RowKernels rowKernels;
+extern const AttentionForwardFn attentionForwardChunk;
+extern const AttentionBackwardFn attentionBackwardPart;
+extern const AttentionDeltaFn attentionDelta;
 } // namespace avx512
 
 /// The table for the instruction set that `workers` ask for.

@@ -1,0 +1,205 @@
+//===- AttentionTest.cpp - Attention against the reference ----------------===//
+//
+// Part of Hocket, under the Apache License v2.0.
+//
+//===----------------------------------------------------------------------===//
+
+#include "kernels/cpu/Attention.h"
+#include "test/kernels/TestWorkers.h"
+
+#include <gtest/gtest.h>
+
+namespace hocket::kernels::test {
+namespace {
+
+/// Inputs and results of one call, forward and backward.
+struct Tensors {
+  Array q, k, v, o, lse, dO, dq, dk, dv, delta;
+
+  Tensors(const AttentionShape &s, DType dtype)
+      : q(randomArray(dtype, queryCount(s), 1, 2)),
+        k(randomArray(dtype, keyCount(s), 2, 2)),
+        v(randomArray(dtype, keyCount(s), 3)), o(dtype, queryCount(s)),
+        lse(statisticType(dtype), rowCount(s)),
+        dO(randomArray(dtype, queryCount(s), 4)), dq(dtype, queryCount(s)),
+        dk(dtype, keyCount(s)), dv(dtype, keyCount(s)),
+        delta(statisticType(dtype), rowCount(s)) {}
+
+  /// The inputs of `other`, in double.
+  Tensors(const AttentionShape &s, const Tensors &other)
+      : Tensors(s, DType::F64) {
+    q = other.q.wide(), k = other.k.wide(), v = other.v.wide();
+    dO = other.dO.wide();
+  }
+
+  static int64_t rowCount(const AttentionShape &s) {
+    return s.batch * s.heads * s.sequence;
+  }
+  static int64_t queryCount(const AttentionShape &s) {
+    return rowCount(s) * s.headDim;
+  }
+  static int64_t keyCount(const AttentionShape &s) {
+    return s.batch * s.kvHeads * s.sequence * s.headDim;
+  }
+  static DType statisticType(DType dtype) {
+    return dtype == DType::F64 ? DType::F64 : DType::F32;
+  }
+
+  AttentionForwardArguments forward(const AttentionShape &s) {
+    return {s, q.view(), k.view(), v.view(), o.view(), lse.view()};
+  }
+  AttentionBackwardArguments backward(const AttentionShape &s) {
+    return {s,         q.view(),  k.view(),  v.view(),  o.view(),    lse.view(),
+            dO.view(), dq.view(), dk.view(), dv.view(), delta.view()};
+  }
+};
+
+Tensors runOnCpu(const AttentionShape &s, DType dtype, Workers &workers) {
+  Tensors t(s, dtype);
+  EXPECT_EQ(attentionForward(t.forward(s), workers), nullptr);
+  EXPECT_EQ(attentionBackward(t.backward(s), workers), nullptr);
+  return t;
+}
+
+AttentionShape shapeOf(int64_t b, int64_t sequence, int64_t n, int64_t g,
+                       int64_t d, bool causal = true, int64_t window = 0,
+                       float dropout = 0) {
+  AttentionShape s;
+  s.batch = b, s.sequence = sequence, s.heads = n, s.kvHeads = g, s.headDim = d;
+  s.causal = causal, s.window = window, s.dropout = dropout;
+  s.scale = 1 / std::sqrt(static_cast<float>(d));
+  s.random = {0xfeedface12345678, 5, 9};
+  s.elementBase = 3; // rows of scores begin in the midst of a Philox block
+  return s;
+}
+
+void expectClose(const Array &got, const Array &expected, double bound,
+                 const char *name) {
+  EXPECT_LT(relativeError(got, expected), bound) << name;
+}
+
+void check(const AttentionShape &s, DType dtype) {
+  SCOPED_TRACE(std::to_string(s.batch) + "x" + std::to_string(s.sequence) +
+               "x" + std::to_string(s.heads) + "/" + std::to_string(s.kvHeads) +
+               "x" + std::to_string(s.headDim) + (s.causal ? " causal" : "") +
+               " window " + std::to_string(s.window) + " dropout " +
+               std::to_string(s.dropout) + " " + nameOf(dtype));
+  Tensors wide(s, Tensors(s, dtype));
+  ASSERT_EQ(reference::attentionForward(wide.forward(s)), nullptr);
+  ASSERT_EQ(reference::attentionBackward(wide.backward(s)), nullptr);
+  // bf16: delta comes from the rounded output.
+  double bound = tolerance(dtype),
+         gradient = dtype == DType::F32 ? 5e-6 : 4 * bound;
+  for (Isa isa : machineIsas()) {
+    SCOPED_TRACE(std::string(nameOf(isa)));
+    TestWorkers one(1, isa);
+    Tensors got = runOnCpu(s, dtype, one);
+    expectClose(got.o, wide.o, bound, "o");
+    for (int64_t i = 0; i < got.lse.size(); ++i)
+      ASSERT_NEAR(got.lse[i], wide.lse[i], 1e-5) << "lse " << i;
+    expectClose(got.dq, wide.dq, gradient, "dq");
+    expectClose(got.dk, wide.dk, gradient, "dk");
+    expectClose(got.dv, wide.dv, gradient, "dv");
+    // Many workers, few heads: the split form of the gradient.
+    for (int count : {2, 3, 9}) {
+      TestWorkers several(count, isa);
+      Tensors again = runOnCpu(s, dtype, several);
+      EXPECT_TRUE(again.o.sameBits(got.o)) << count << " workers";
+      EXPECT_TRUE(again.lse.sameBits(got.lse)) << count << " workers";
+      EXPECT_TRUE(again.dq.sameBits(got.dq)) << count << " workers";
+      EXPECT_TRUE(again.dk.sameBits(got.dk)) << count << " workers";
+      EXPECT_TRUE(again.dv.sameBits(got.dv)) << count << " workers";
+    }
+  }
+}
+
+TEST(Attention, CausalOfManySizes) {
+  for (int64_t sequence : {1, 2, 63, 64, 65, 130, 200})
+    check(shapeOf(1, sequence, 2, 2, 16), DType::F32);
+  for (int64_t d : {8, 24, 40, 64, 80, 128, 136})
+    check(shapeOf(1, 70, 2, 1, d), DType::F32);
+}
+
+TEST(Attention, SeveralChunksOfQueriesAndKeys) {
+  check(shapeOf(1, 600, 1, 1, 8), DType::F32);
+  check(shapeOf(1, 530, 2, 1, 16, false), DType::F32);
+}
+
+TEST(Attention, WidestHead) { check(shapeOf(1, 140, 1, 1, 512), DType::F32); }
+
+TEST(Attention, GroupsOfHeadsAndBatches) {
+  check(shapeOf(2, 75, 6, 2, 16), DType::F32);
+  check(shapeOf(3, 33, 4, 1, 32), DType::F32);
+}
+
+TEST(Attention, WindowsAndNoMask) {
+  for (int64_t window : {1, 5, 64, 100, 1000})
+    for (bool causal : {true, false})
+      check(shapeOf(1, 150, 2, 1, 16, causal, window), DType::F32);
+  check(shapeOf(2, 90, 2, 2, 16, false), DType::F32);
+}
+
+TEST(Attention, DropoutHasTheMaskOfTheReference) {
+  check(shapeOf(2, 70, 4, 2, 16, true, 0, 0.25f), DType::F32);
+  check(shapeOf(1, 131, 2, 2, 24, false, 40, 0.5f), DType::F32);
+}
+
+TEST(Attention, HalfPrecision) {
+  for (DType dtype : {DType::BF16, DType::F16}) {
+    check(shapeOf(2, 100, 4, 2, 64), dtype);
+    check(shapeOf(1, 77, 2, 1, 24, true, 30, 0.1f), dtype);
+  }
+}
+
+/// A scalar function of the inputs: the sum of o * dO.
+double objective(const AttentionShape &s, Tensors &t) {
+  EXPECT_EQ(reference::attentionForward(t.forward(s)), nullptr);
+  double sum = 0;
+  for (int64_t i = 0; i < t.o.size(); ++i)
+    sum += t.o[i] * t.dO[i];
+  return sum;
+}
+
+void compareWithDifferences(const AttentionShape &s, Tensors &t, Array &input,
+                            const Array &gradient) {
+  constexpr double step = 1e-5;
+  for (int64_t i = 0; i < input.size(); i += 3) {
+    double x = input[i];
+    input.set(i, x + step);
+    double above = objective(s, t);
+    input.set(i, x - step);
+    double below = objective(s, t);
+    input.set(i, x);
+    ASSERT_NEAR(gradient[i], (above - below) / (2 * step), 1e-7) << i;
+  }
+}
+
+TEST(Attention, ReferenceGradientIsTheDerivative) {
+  for (float dropout : {0.0f, 0.3f}) {
+    AttentionShape s = shapeOf(2, 7, 4, 2, 8, true, 4, dropout);
+    Tensors t(s, DType::F64);
+    objective(s, t);
+    ASSERT_EQ(reference::attentionBackward(t.backward(s)), nullptr);
+    Array dq = t.dq.wide(), dk = t.dk.wide(), dv = t.dv.wide();
+    compareWithDifferences(s, t, t.q, dq);
+    compareWithDifferences(s, t, t.k, dk);
+    compareWithDifferences(s, t, t.v, dv);
+  }
+}
+
+TEST(Attention, RefusesWhatItCannotDo) {
+  TestWorkers workers(1);
+  AttentionShape s = shapeOf(1, 4, 3, 2, 8);
+  Tensors t(s, DType::F32);
+  EXPECT_STREQ(attentionForward(t.forward(s), workers),
+               "attention: the key/value heads do not divide the heads");
+  s = shapeOf(1, 4, 2, 2, 12);
+  EXPECT_STREQ(attentionForward(t.forward(s), workers),
+               "attention: a head is not a multiple of 8 up to 512 wide");
+  s = shapeOf(1, 4, 2, 2, 8, true, 0, 1);
+  EXPECT_STREQ(attentionBackward(t.backward(s), workers),
+               "attention: dropout is not in [0, 1)");
+}
+
+} // namespace
+} // namespace hocket::kernels::test

@@ -1,0 +1,121 @@
+//===- LibraryTest.cpp - Ops by name --------------------------------------===//
+//
+// Part of Hocket, under the Apache License v2.0.
+//
+//===----------------------------------------------------------------------===//
+
+#include "kernels/cpu/Library.h"
+#include "kernels/cpu/Gemm.h"
+#include "test/kernels/TestWorkers.h"
+
+#include <gtest/gtest.h>
+
+#include <set>
+
+namespace hocket::kernels::test {
+namespace {
+
+/// A valid call of an op, and what its buffers need.
+struct Example {
+  std::string_view op;
+  std::vector<int64_t> integers;
+  std::vector<double> floats;
+  std::vector<int64_t> scalars;
+  std::vector<int64_t> bytes;
+};
+
+const Example kExamples[] = {
+    {"embedding", {1, 2, 5, 7, 3}, {}, {}, {20, 84, 30}},
+    {"embedding_gradient", {2, 5, 7, 3}, {}, {}, {20, 30, 84}},
+    {"rope_table", {5, 4}, {1, 0.1}, {}, {80}},
+    {"rope", {2, 2, 5, 3, 4, 1}, {}, {}, {240, 80, 240}},
+    {"attention_forward",
+     {1, 2, 5, 4, 2, 8, 1, 0, 3},
+     {0.5, 0.1},
+     {1, 2, 0},
+     {1280, 640, 640, 1280, 160}},
+    {"attention_backward",
+     {2, 2, 5, 4, 2, 8, 1, 0, 3},
+     {0.5, 0},
+     {1, 2, 0},
+     {640, 320, 320, 640, 160, 640, 640, 320, 320, 160}},
+    {"cross_entropy_forward", {2, 5, 7, 6}, {}, {}, {70, 20, 4, 20}},
+    {"cross_entropy_backward", {1, 5, 7, 7}, {}, {}, {140, 20, 20, 4, 140}},
+    {"global_norm", {1, 10, 2, 3}, {}, {}, {4, 4, 40, 6}},
+    {"gemm_pack", {2, 33, 3, 0}, {}, {}, {198, 512}},
+};
+
+KernelError sizesOf(const Example &e, std::vector<int64_t> &bytes) {
+  bytes.resize(e.bytes.size());
+  return requiredBytes(*findLibraryOp(e.op), e.integers, e.floats,
+                       e.scalars.size(), bytes);
+}
+
+TEST(Library, EveryOpHasAnExampleHere) {
+  std::set<std::string_view> names;
+  for (const Example &e : kExamples)
+    names.insert(e.op);
+  for (const LibraryOp &op : libraryOps())
+    EXPECT_TRUE(names.count(op.name)) << op.name;
+  EXPECT_EQ(names.size(), libraryOps().size());
+  EXPECT_EQ(findLibraryOp("no_such_op"), nullptr);
+}
+
+TEST(Library, StatesTheBytesOfEachBuffer) {
+  for (const Example &e : kExamples) {
+    std::vector<int64_t> bytes;
+    EXPECT_EQ(sizesOf(e, bytes), nullptr) << e.op;
+    EXPECT_EQ(bytes, e.bytes) << e.op;
+  }
+}
+
+TEST(Library, RefusesWrongCountsAndHostileNumbers) {
+  std::vector<int64_t> bytes;
+  for (const Example &e : kExamples) {
+    Example wrong = e;
+    wrong.integers.push_back(1);
+    EXPECT_NE(sizesOf(wrong, bytes), nullptr) << e.op;
+    wrong = e;
+    wrong.floats.push_back(0);
+    EXPECT_NE(sizesOf(wrong, bytes), nullptr) << e.op;
+    wrong = e;
+    wrong.scalars.push_back(0);
+    EXPECT_NE(sizesOf(wrong, bytes), nullptr) << e.op;
+    wrong = e;
+    wrong.bytes.push_back(0);
+    EXPECT_NE(sizesOf(wrong, bytes), nullptr) << e.op;
+    for (size_t i = 0; i < e.integers.size(); ++i)
+      for (int64_t bad : {int64_t(-1), INT64_MAX, INT64_MIN}) {
+        bool window = e.op.starts_with("attention") && i == 7;
+        if (window && bad == INT64_MAX)
+          continue; // a window may be as wide as it likes
+        wrong = e;
+        wrong.integers[i] = bad;
+        EXPECT_NE(sizesOf(wrong, bytes), nullptr) << e.op << " integer " << i;
+      }
+  }
+}
+
+/// Runs every example on buffers of exactly the stated size: AddressSanitizer
+/// sees any access beyond them.
+TEST(Library, RunsWithinTheStatedBytes) {
+  TestWorkers workers(2);
+  for (const Example &e : kExamples) {
+    std::vector<std::unique_ptr<std::byte[]>> memory;
+    std::vector<void *> buffers;
+    for (int64_t size : e.bytes) {
+      memory.emplace_back(new std::byte[size]());
+      buffers.push_back(memory.back().get());
+    }
+    LibraryCall call{buffers, e.integers, e.floats, e.scalars};
+    EXPECT_EQ(findLibraryOp(e.op)->run(call, workers), nullptr) << e.op;
+  }
+}
+
+TEST(Library, PackedBytesAreThoseOfTheHeader) {
+  EXPECT_EQ(packedBytes(DType::F32, 33, 3), 64 * 4 * 4);
+  EXPECT_EQ(packedBytes(DType::BF16, 32, 4), 32 * 4 * 2);
+}
+
+} // namespace
+} // namespace hocket::kernels::test

@@ -1,0 +1,310 @@
+//===- RowsTest.cpp - Ops on rows against the reference -------------------===//
+//
+// Part of Hocket, under the Apache License v2.0.
+//
+//===----------------------------------------------------------------------===//
+
+#include "kernels/cpu/CrossEntropy.h"
+#include "kernels/cpu/Embedding.h"
+#include "kernels/cpu/GlobalNorm.h"
+#include "kernels/cpu/Rope.h"
+#include "test/kernels/TestWorkers.h"
+
+#include <gtest/gtest.h>
+
+#include <limits>
+
+namespace hocket::kernels::test {
+namespace {
+
+constexpr DType kTypes[] = {DType::F32, DType::BF16, DType::F16};
+
+/// Runs `fn(workers)` for every instruction set and 1, 2 and 3 workers; the
+/// results must have the same bits for all counts.
+template <typename Fn> void forAllWorkers(Fn fn) {
+  for (Isa isa : machineIsas()) {
+    SCOPED_TRACE(std::string(nameOf(isa)));
+    TestWorkers one(1, isa);
+    Array first = fn(one);
+    for (int count : {2, 3}) {
+      TestWorkers several(count, isa);
+      EXPECT_TRUE(fn(several).sameBits(first)) << count << " workers";
+    }
+  }
+}
+
+std::vector<int32_t> someIds(int64_t tokens, int64_t vocab) {
+  std::vector<int32_t> ids(tokens);
+  for (int64_t t = 0; t < tokens; ++t)
+    ids[t] = static_cast<int32_t>(randomWord({3, 0, 0}, t) % vocab);
+  return ids;
+}
+
+TEST(Embedding, CopiesRows) {
+  constexpr int64_t tokens = 150, vocab = 37, hidden = 21;
+  std::vector<int32_t> ids = someIds(tokens, vocab);
+  for (DType from : kTypes)
+    for (DType to : kTypes)
+      forAllWorkers([&](Workers &workers) {
+        Array table = randomArray(from, vocab * hidden, 1);
+        Array out(to, tokens * hidden), expected(to, tokens * hidden);
+        EmbeddingArguments args{tokens,     vocab,        hidden,
+                                ids.data(), table.view(), out.view()};
+        EXPECT_EQ(embedding(args, workers), nullptr);
+        args.out = expected.view();
+        EXPECT_EQ(reference::embedding(args), nullptr);
+        EXPECT_TRUE(out.sameBits(expected)) << nameOf(from) << nameOf(to);
+        return out;
+      });
+}
+
+TEST(Embedding, SumsGradientsInOrder) {
+  constexpr int64_t tokens = 300, vocab = 97, hidden = 35;
+  std::vector<int32_t> ids = someIds(tokens, vocab);
+  for (DType dtype : kTypes)
+    for (bool accumulate : {false, true})
+      forAllWorkers([&](Workers &workers) {
+        Array dy = randomArray(dtype, tokens * hidden, 1);
+        Array got = randomArray(DType::F32, vocab * hidden, 2);
+        Array expected = randomArray(DType::F32, vocab * hidden, 2);
+        EmbeddingGradientArguments args{tokens,     vocab,     hidden,
+                                        ids.data(), dy.view(), got.view(),
+                                        accumulate};
+        EXPECT_EQ(embeddingGradient(args, workers), nullptr);
+        args.dtable = expected.view();
+        EXPECT_EQ(reference::embeddingGradient(args), nullptr);
+        EXPECT_TRUE(got.sameBits(expected)) << nameOf(dtype);
+        return got;
+      });
+}
+
+TEST(Embedding, ReportsIdsOutsideTheVocabulary) {
+  TestWorkers workers(1);
+  Array table(DType::F32, 8), out(DType::F32, 4);
+  for (int32_t id : {-1, 4, std::numeric_limits<int32_t>::max()}) {
+    EmbeddingArguments args{1, 4, 2, &id, table.view(), out.view()};
+    EXPECT_STREQ(embedding(args, workers),
+                 "embedding: a token id is outside the vocabulary");
+    EmbeddingGradientArguments gradient{1, 4, 2, &id, out.view(), table.view()};
+    EXPECT_STREQ(embeddingGradient(gradient, workers),
+                 "embedding: a token id is outside the vocabulary");
+  }
+}
+
+Array makeRopeTable(int64_t sequence, int64_t headDim, DType dtype) {
+  std::vector<double> frequencies;
+  for (int64_t i = 0; i < headDim / 2; ++i)
+    frequencies.push_back(
+        std::pow(10000.0, -2.0 * static_cast<double>(i) / headDim));
+  Array table(dtype, sequence * headDim);
+  RopeTableArguments args{sequence, headDim, frequencies.data(), table.view()};
+  TestWorkers workers(2);
+  EXPECT_EQ(dtype == DType::F32 ? ropeTable(args, workers)
+                                : reference::ropeTable(args),
+            nullptr);
+  return table;
+}
+
+TEST(Rope, TableIsRoundedFromDouble) {
+  EXPECT_LT(relativeError(makeRopeTable(1000, 64, DType::F32),
+                          makeRopeTable(1000, 64, DType::F64)),
+            5e-8);
+}
+
+TEST(Rope, TurnsAndTurnsBack) {
+  constexpr int64_t batch = 2, sequence = 37, heads = 3;
+  for (DType dtype : kTypes)
+    for (int64_t d : {2, 8, 26, 64}) {
+      Array table = makeRopeTable(sequence, d, DType::F32);
+      forAllWorkers([&](Workers &workers) {
+        int64_t count = batch * sequence * heads * d;
+        Array x = randomArray(dtype, count, 1), y(dtype, count);
+        Array wide = x.wide(), expected(DType::F64, count);
+        RopeArguments args{batch, sequence, heads,        d,
+                           false, x.view(), table.view(), y.view()};
+        EXPECT_EQ(rope(args, workers), nullptr);
+        RopeArguments exact = args;
+        exact.x = wide.view(), exact.y = expected.view();
+        EXPECT_EQ(reference::rope(exact), nullptr);
+        EXPECT_LT(relativeError(y, expected), tolerance(dtype));
+        args.x = y.view(), args.inverse = true; // in place
+        EXPECT_EQ(rope(args, workers), nullptr);
+        EXPECT_LT(relativeError(y, wide), 2 * tolerance(dtype));
+        return y;
+      });
+    }
+}
+
+/// One cross-entropy, forward and backward.
+struct CrossEntropy {
+  int64_t tokens, vocab, valid;
+  std::vector<int32_t> labels;
+  Array logits, loss, lse, dloss, dlogits;
+
+  CrossEntropy(int64_t tokens, int64_t vocab, int64_t valid, DType dtype)
+      : tokens(tokens), vocab(vocab), valid(valid),
+        labels(someIds(tokens, valid)),
+        logits(randomArray(dtype, tokens * vocab, 1, 8)),
+        loss(statistic(dtype), 1), lse(statistic(dtype), tokens),
+        dloss(statistic(dtype), 1), dlogits(dtype, tokens * vocab) {
+    dloss.set(0, 0.75);
+    for (size_t t = 2; t < labels.size(); t += 5)
+      labels[t] = -1;
+  }
+  static DType statistic(DType dtype) {
+    return dtype == DType::F64 ? DType::F64 : DType::F32;
+  }
+  CrossEntropyForwardArguments forward() {
+    return {tokens,        vocab,       valid,     logits.view(),
+            labels.data(), loss.view(), lse.view()};
+  }
+  CrossEntropyBackwardArguments backward() {
+    return {tokens,        vocab,      valid,        logits.view(),
+            labels.data(), lse.view(), dloss.view(), dlogits.view()};
+  }
+};
+
+TEST(CrossEntropy, MatchesTheReference) {
+  constexpr int64_t shapes[][3] = {
+      {1, 1, 1}, {5, 17, 17}, {7, 100, 93}, {3, 1000, 1000}, {40, 64, 3}};
+  for (DType dtype : kTypes)
+    for (auto [tokens, vocab, valid] : shapes)
+      forAllWorkers([&, t = tokens, v = vocab, n = valid](Workers &workers) {
+        CrossEntropy got(t, v, n, dtype), exact(t, v, n, DType::F64);
+        exact.logits = got.logits.wide();
+        EXPECT_EQ(crossEntropyForward(got.forward(), workers), nullptr);
+        EXPECT_EQ(reference::crossEntropyForward(exact.forward()), nullptr);
+        EXPECT_NEAR(got.loss[0], exact.loss[0], 1e-6 * exact.loss[0] + 1e-6);
+        EXPECT_LT(relativeError(got.lse, exact.lse), 1e-6);
+        EXPECT_EQ(crossEntropyBackward(got.backward(), workers), nullptr);
+        EXPECT_EQ(reference::crossEntropyBackward(exact.backward()), nullptr);
+        EXPECT_LT(relativeError(got.dlogits, exact.dlogits), tolerance(dtype));
+        // In place.
+        CrossEntropyBackwardArguments args = got.backward();
+        args.dlogits = got.logits.view();
+        EXPECT_EQ(crossEntropyBackward(args, workers), nullptr);
+        EXPECT_TRUE(got.logits.sameBits(got.dlogits));
+        return std::move(got.dlogits);
+      });
+}
+
+TEST(CrossEntropy, PaddingGetsNoGradient) {
+  TestWorkers workers(1);
+  CrossEntropy c(4, 50, 41, DType::F32);
+  ASSERT_EQ(crossEntropyForward(c.forward(), workers), nullptr);
+  ASSERT_EQ(crossEntropyBackward(c.backward(), workers), nullptr);
+  for (int64_t i = 0; i < c.dlogits.size(); ++i)
+    if (i % 50 >= 41) {
+      EXPECT_EQ(c.dlogits[i], 0);
+    }
+}
+
+TEST(CrossEntropy, NoLabelsGiveZero) {
+  TestWorkers workers(1);
+  CrossEntropy c(4, 10, 10, DType::F32);
+  c.labels.assign(4, -1);
+  ASSERT_EQ(crossEntropyForward(c.forward(), workers), nullptr);
+  ASSERT_EQ(crossEntropyBackward(c.backward(), workers), nullptr);
+  EXPECT_EQ(c.loss[0], 0);
+  for (int64_t i = 0; i < c.dlogits.size(); ++i)
+    EXPECT_EQ(c.dlogits[i], 0);
+}
+
+TEST(CrossEntropy, ReportsLabelsOutsideTheVocabulary) {
+  TestWorkers workers(1);
+  for (int32_t label : {-2, 9, 10}) {
+    CrossEntropy c(4, 10, 9, DType::F32);
+    c.labels[3] = label;
+    EXPECT_STREQ(crossEntropyForward(c.forward(), workers),
+                 "cross_entropy: a label is outside the vocabulary");
+    EXPECT_STREQ(crossEntropyBackward(c.backward(), workers),
+                 "cross_entropy: a label is outside the vocabulary");
+  }
+}
+
+TEST(CrossEntropy, ReferenceGradientIsTheDerivative) {
+  CrossEntropy c(5, 7, 6, DType::F64);
+  ASSERT_EQ(reference::crossEntropyForward(c.forward()), nullptr);
+  ASSERT_EQ(reference::crossEntropyBackward(c.backward()), nullptr);
+  for (int64_t i = 0; i < c.logits.size(); ++i) {
+    double x = c.logits[i], step = 1e-5;
+    c.logits.set(i, x + step);
+    ASSERT_EQ(reference::crossEntropyForward(c.forward()), nullptr);
+    double above = c.loss[0];
+    c.logits.set(i, x - step);
+    ASSERT_EQ(reference::crossEntropyForward(c.forward()), nullptr);
+    EXPECT_NEAR(c.dlogits[i], 0.75 * (above - c.loss[0]) / (2 * step), 1e-8);
+    c.logits.set(i, x);
+  }
+}
+
+TEST(GlobalNorm, SumsAllTensors) {
+  forAllWorkers([&](Workers &workers) {
+    std::vector<Array> arrays;
+    arrays.push_back(randomArray(DType::F32, 300000, 1));
+    arrays.push_back(randomArray(DType::BF16, 16385, 2, 1e10));
+    arrays.push_back(randomArray(DType::F16, 7, 3));
+    arrays.push_back(randomArray(DType::F32, 0, 4));
+    std::vector<GlobalNormArguments::Tensor> tensors;
+    for (Array &array : arrays)
+      tensors.push_back({array.view(), array.size()});
+    Array norm(DType::F32, 1), nonfinite(DType::F32, 1), exact(DType::F64, 1);
+    GlobalNormArguments args{tensors, norm.view(), nonfinite.view()};
+    EXPECT_EQ(globalNorm(args, workers), nullptr);
+    EXPECT_EQ(nonfinite[0], 0);
+    args.norm = exact.view();
+    EXPECT_EQ(reference::globalNorm(args), nullptr);
+    EXPECT_LT(relativeError(norm, exact), 1e-7);
+    return norm;
+  });
+}
+
+TEST(GlobalNorm, FindsWhatIsNotFinite) {
+  for (DType dtype : kTypes)
+    for (double bad : {double(INFINITY), -double(INFINITY), double(NAN)}) {
+      TestWorkers workers(2);
+      Array values = randomArray(dtype, 100001, 1);
+      values.set(99999, bad);
+      Array norm(DType::F32, 1), nonfinite(DType::F32, 1);
+      GlobalNormArguments::Tensor tensor{values.view(), values.size()};
+      GlobalNormArguments args{{&tensor, 1}, norm.view(), nonfinite.view()};
+      ASSERT_EQ(globalNorm(args, workers), nullptr);
+      EXPECT_EQ(nonfinite[0], 1) << nameOf(dtype) << " " << bad;
+    }
+}
+
+TEST(GlobalNorm, LargeFiniteNumbersAreFinite) {
+  TestWorkers workers(1);
+  Array values(DType::F32, 4);
+  for (int64_t i = 0; i < 4; ++i)
+    values.set(i, 3e38);
+  Array norm(DType::F32, 1), nonfinite(DType::F32, 1);
+  GlobalNormArguments::Tensor tensor{values.view(), 4};
+  GlobalNormArguments args{{&tensor, 1}, norm.view(), nonfinite.view()};
+  ASSERT_EQ(globalNorm(args, workers), nullptr);
+  EXPECT_EQ(nonfinite[0], 0);
+}
+
+TEST(Element, HalvesRoundAsTheyShould) {
+  // Every finite f16 and bf16 survives, and midpoints go to even.
+  for (uint32_t bits = 0; bits < 0x10000; ++bits) {
+    float half = f16ToFloat(uint16_t(bits)),
+          brain = bf16ToFloat(uint16_t(bits));
+    if (half == half) {
+      EXPECT_EQ(floatToF16(half), bits);
+    }
+    if (brain == brain) {
+      EXPECT_EQ(floatToBf16(brain), bits);
+    }
+  }
+  EXPECT_EQ(floatToF16(1 + 0x1p-11f), 0x3c00);
+  EXPECT_EQ(floatToF16(1 + 3 * 0x1p-11f), 0x3c02);
+  EXPECT_EQ(floatToF16(65519.0f), 0x7bff);
+  EXPECT_EQ(floatToF16(65520.0f), 0x7c00);
+  EXPECT_EQ(floatToBf16(1 + 0x1p-8f), 0x3f80);
+  EXPECT_EQ(floatToBf16(1 + 3 * 0x1p-8f), 0x3f82);
+  EXPECT_EQ(floatToBf16(3.4e38f), 0x7f80);
+}
+
+} // namespace
+} // namespace hocket::kernels::test
