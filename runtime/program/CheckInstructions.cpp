@@ -50,8 +50,8 @@ private:
                      std::max(1u, r.streams())));
     for (const auto &operand : operandsOf(instruction, program))
       if (operand.buffer >= uint32_t(r.buffers_size())) {
-        add(formatText("%s buffer %u, there are %d", operand.role,
-                       operand.buffer, r.buffers_size()));
+        add(formatText("names buffer %u, there are %d", operand.buffer,
+                       r.buffers_size()));
         return;
       }
     switch (instruction.kind_case()) {

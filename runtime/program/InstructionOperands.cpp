@@ -48,20 +48,20 @@ static Operands launchOperands(const program::Launch &launch,
           : nullptr;
   Operands operands;
   for (int i = 0; i < launch.buffers_size(); ++i)
-    operands.push_back({launch.buffers(i), kernelAccess(kernel, i), "uses"});
+    operands.push_back({launch.buffers(i), kernelAccess(kernel, i)});
   return operands;
 }
 
 static Operands gemmOperands(const program::Gemm &gemm) {
-  Operands operands = {{gemm.a(), OperandAccess::Read, "a"},
-                       {gemm.b(), OperandAccess::Read, "b"},
-                       {gemm.d(), resultAccess(gemm.accumulate()), "d"}};
+  Operands operands = {{gemm.a(), OperandAccess::Read},
+                       {gemm.b(), OperandAccess::Read},
+                       {gemm.d(), resultAccess(gemm.accumulate())}};
   if (gemm.has_bias())
-    operands.push_back({gemm.bias(), OperandAccess::Read, "bias"});
+    operands.push_back({gemm.bias(), OperandAccess::Read});
   if (gemm.has_residual())
-    operands.push_back({gemm.residual(), OperandAccess::Read, "residual"});
+    operands.push_back({gemm.residual(), OperandAccess::Read});
   if (gemm.has_auxiliary())
-    operands.push_back({gemm.auxiliary(), OperandAccess::Write, "auxiliary"});
+    operands.push_back({gemm.auxiliary(), OperandAccess::Write});
   return operands;
 }
 
@@ -75,7 +75,7 @@ static Operands libraryOperands(const program::Library &library) {
     else if (op)
       access = op->accumulates ? resultAccess(library.accumulate())
                                : OperandAccess::Write;
-    operands.push_back({library.buffers(i), access, "uses"});
+    operands.push_back({library.buffers(i), access});
   }
   return operands;
 }
@@ -91,25 +91,22 @@ Operands hocket::operandsOf(const Instruction &instruction,
   case Instruction::kLibrary:
     return libraryOperands(instruction.library());
   case Instruction::kCopy:
-    return {{instruction.copy().from(), OperandAccess::Read, "from"},
-            {instruction.copy().to(), OperandAccess::Write, "to"}};
+    return {{instruction.copy().from(), OperandAccess::Read},
+            {instruction.copy().to(), OperandAccess::Write}};
   case Instruction::kFill:
-    return {{instruction.fill().buffer(), OperandAccess::Write, "fills"}};
+    return {{instruction.fill().buffer(), OperandAccess::Write}};
   case Instruction::kHost:
     return {{instruction.host().buffer(),
              instruction.host().direction() == program::Host::INPUT
                  ? OperandAccess::Write
-                 : OperandAccess::Read,
-             "moves"}};
+                 : OperandAccess::Read}};
   case Instruction::kCollective:
-    return {{instruction.collective().from(), OperandAccess::Read, "from"},
-            {instruction.collective().to(), OperandAccess::Write, "to"}};
+    return {{instruction.collective().from(), OperandAccess::Read},
+            {instruction.collective().to(), OperandAccess::Write}};
   case Instruction::kTransfer:
     for (const auto &part : instruction.transfer().parts())
-      operands.push_back(
-          {part.buffer(),
-           part.send() ? OperandAccess::Read : OperandAccess::Write,
-           part.send() ? "sends" : "receives"});
+      operands.push_back({part.buffer(), part.send() ? OperandAccess::Read
+                                                     : OperandAccess::Write});
     return operands;
   case Instruction::kRecord:
   case Instruction::kWait:

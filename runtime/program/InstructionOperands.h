@@ -26,7 +26,6 @@ enum class OperandAccess {
 struct InstructionOperand {
   uint32_t buffer;
   OperandAccess access;
-  const char *role; ///< "reads", "writes", "bias", ... for messages.
 };
 
 /// The buffers of `instruction`, in the order of its fields. A launch of a

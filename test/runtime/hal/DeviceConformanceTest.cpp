@@ -1,0 +1,314 @@
+//===- DeviceConformanceTest.cpp - What every driver must do --------------===//
+//
+// Part of Hocket, under the Apache License v2.0.
+//
+//===----------------------------------------------------------------------===//
+///
+/// \file
+/// The contract of Device.h, checked for every driver. A new driver joins by
+/// its name in `INSTANTIATE_TEST_SUITE_P` below; what its properties say it
+/// cannot do is skipped.
+///
+//===----------------------------------------------------------------------===//
+
+#include "runtime/base/File.h"
+#include "runtime/hal/drivers/Drivers.h"
+
+#include <cstring>
+#include <gtest/gtest.h>
+#include <numeric>
+
+using namespace hocket;
+using namespace hocket::hal;
+
+namespace {
+class DeviceConformance : public testing::TestWithParam<const char *> {
+protected:
+  static constexpr uint64_t arena = 1 << 16;
+
+  void SetUp() override {
+    auto created = createDevice(GetParam());
+    ASSERT_TRUE(created.ok()) << created.status().message();
+    device = *std::move(created);
+    ASSERT_TRUE(device->allocateArena(arena).ok());
+    ASSERT_TRUE(device->createQueues(2, 2).ok());
+  }
+
+  bool computes() const { return device->properties().computes; }
+
+  template <typename T>
+  void upload(uint64_t offset, const std::vector<T> &values) {
+    Status status = device->copyFromHost(0, values.data(),
+                                         {offset, values.size() * sizeof(T)});
+    EXPECT_TRUE(status.ok()) << status.message();
+  }
+
+  template <typename T> std::vector<T> download(uint64_t offset, size_t count) {
+    std::vector<T> values(count);
+    EXPECT_TRUE(
+        device->copyToHost(0, {offset, count * sizeof(T)}, values.data()).ok());
+    EXPECT_TRUE(device->synchronize().ok());
+    return values;
+  }
+
+  /// The module of TestKernels.cpp.
+  StatusOr<ModuleId> loadTestModule() {
+    auto image = readFile(HOCKET_TEST_KERNELS, 1 << 26);
+    EXPECT_TRUE(image.ok());
+    ModuleVariant variant{"x86-64-v3", "elf-so", *image};
+    return device->loadModule("test", {&variant, 1});
+  }
+
+  std::unique_ptr<Device> device;
+};
+} // namespace
+
+#define EXPECT_REFUSED(expression, text)                                       \
+  do {                                                                         \
+    Status refused = (expression);                                             \
+    EXPECT_EQ(refused.code(), StatusCode::InvalidArgument);                    \
+    EXPECT_EQ(refused.message(), text);                                        \
+  } while (false)
+
+TEST_P(DeviceConformance, SaysWhatItIs) {
+  const DeviceProperties &about = device->properties();
+  EXPECT_EQ(about.driver, GetParam());
+  EXPECT_FALSE(about.name.empty());
+  EXPECT_GE(about.workers, 1u);
+}
+
+TEST_P(DeviceConformance, TheArenaStartsAsZeros) {
+  EXPECT_EQ(device->arenaBytes(), arena);
+  EXPECT_EQ(download<uint8_t>(0, arena), std::vector<uint8_t>(arena));
+}
+
+TEST_P(DeviceConformance, SetUpHappensOnce) {
+  EXPECT_REFUSED(device->allocateArena(64), "the arena is allocated already");
+  EXPECT_REFUSED(device->createQueues(1, 0), "the streams are created already");
+}
+
+TEST_P(DeviceConformance, RefusesAnArenaBeyondTheMachine) {
+  if (!computes())
+    GTEST_SKIP() << "allocates nothing";
+  auto other = createDevice(GetParam());
+  Status status = (*other)->allocateArena(uint64_t(1) << 50);
+  EXPECT_EQ(status.code(), StatusCode::ResourceExhausted);
+  EXPECT_NE(status.message().find("the program needs 1.00 PiB of memory"),
+            std::string::npos);
+}
+
+TEST_P(DeviceConformance, CopiesToAndFro) {
+  std::vector<int32_t> values(100);
+  std::iota(values.begin(), values.end(), -50);
+  upload(256, values);
+  ASSERT_TRUE(device->copy(0, {256, 400}, {4096, 400}).ok());
+  ASSERT_TRUE(device->fill(0, {4096, 8}, 0xff).ok());
+  if (!computes())
+    GTEST_SKIP() << "does not compute";
+  EXPECT_EQ(download<int32_t>(256, 100), values);
+  values[0] = values[1] = -1;
+  EXPECT_EQ(download<int32_t>(4096, 100), values);
+  EXPECT_EQ(download<int32_t>(4096 + 400, 1)[0], 0);
+}
+
+TEST_P(DeviceConformance, LargeCopiesAndFillsReachEveryByte) {
+  auto other = createDevice(GetParam());
+  ASSERT_TRUE(other.ok());
+  device = *std::move(other);
+  constexpr uint64_t half = (uint64_t(5) << 20) + 3;
+  ASSERT_TRUE(device->allocateArena(2 * half).ok());
+  ASSERT_TRUE(device->createQueues(1, 0).ok());
+  ASSERT_TRUE(device->fill(0, {0, half}, 7).ok());
+  ASSERT_TRUE(device->copy(0, {0, half}, {half, half}).ok());
+  if (computes())
+    EXPECT_EQ(download<uint8_t>(0, 2 * half),
+              std::vector<uint8_t>(2 * half, 7));
+}
+
+TEST_P(DeviceConformance, RefusesRangesOutsideTheArena) {
+  char byte = 0;
+  EXPECT_REFUSED(device->copyFromHost(0, &byte, {arena, 1}),
+                 "copy from host: bytes [65536, +1) lie outside the arena of "
+                 "65536");
+  EXPECT_REFUSED(device->copyToHost(0, {~uint64_t(0), 2}, &byte),
+                 "copy to host: bytes [18446744073709551615, +2) lie outside "
+                 "the arena of 65536");
+  EXPECT_REFUSED(device->fill(0, {0, arena + 1}, 0),
+                 "fill: bytes [0, +65537) lie outside the arena of 65536");
+  EXPECT_REFUSED(device->copy(0, {0, 8}, {64, 16}), "copy of 8 bytes into 16");
+  EXPECT_REFUSED(device->copy(0, {0, 8}, {4, 8}),
+                 "copy between ranges that overlap");
+}
+
+TEST_P(DeviceConformance, RefusesUnknownStreamsAndEvents) {
+  EXPECT_REFUSED(device->fill(2, {0, 1}, 0),
+                 "stream 2 does not exist, there are 2");
+  EXPECT_REFUSED(device->record(0, 2), "event 2 does not exist, there are 2");
+  EXPECT_REFUSED(device->wait(0, 9), "event 9 does not exist, there are 2");
+  EXPECT_REFUSED(device->synchronize(5),
+                 "stream 5 does not exist, there are 2");
+}
+
+TEST_P(DeviceConformance, EventsOrderStreams) {
+  // Waiting for what was never recorded does not wait.
+  ASSERT_TRUE(device->wait(1, 1).ok());
+  for (int round = 0; round < 50; ++round) {
+    ASSERT_TRUE(device->fill(0, {0, 4096}, uint8_t(round + 1)).ok());
+    ASSERT_TRUE(device->record(0, 0).ok());
+    ASSERT_TRUE(device->wait(1, 0).ok());
+    ASSERT_TRUE(device->copy(1, {0, 4096}, {8192, 4096}).ok());
+    ASSERT_TRUE(device->record(1, 1).ok());
+    ASSERT_TRUE(device->wait(0, 1).ok());
+    if (computes())
+      ASSERT_EQ(download<uint8_t>(8192, 4096),
+                std::vector<uint8_t>(4096, uint8_t(round + 1)));
+  }
+}
+
+TEST_P(DeviceConformance, LaunchesKernels) {
+  auto module = loadTestModule();
+  ASSERT_TRUE(module.ok()) << module.status().message();
+  auto kernel = device->findKernel(*module, "add_scalar");
+  ASSERT_TRUE(kernel.ok()) << kernel.status().message();
+  std::vector<int32_t> values(1000);
+  std::iota(values.begin(), values.end(), 0);
+  upload(0, values);
+  Range buffers[] = {{0, 4000}, {8192, 4000}};
+  int64_t scalar = 41;
+  for (int64_t grain : {1, 7, 5000}) {
+    ASSERT_TRUE(device->fill(0, buffers[1], 0).ok());
+    Status status =
+        device->launch(0, {*kernel, buffers, {&scalar, 1}, 1000, grain});
+    ASSERT_TRUE(status.ok()) << status.message();
+    if (!computes())
+      continue;
+    std::vector<int32_t> sums = download<int32_t>(8192, 1000);
+    for (int32_t i = 0; i < 1000; ++i)
+      ASSERT_EQ(sums[i], i + 41) << grain;
+  }
+  Range outside[] = {{0, 4000}, {arena, 4}};
+  EXPECT_REFUSED(device->launch(0, {*kernel, outside, {&scalar, 1}, 1000, 1}),
+                 "launch: bytes [65536, +4) lie outside the arena of 65536");
+  EXPECT_REFUSED(device->launch(0, {*kernel + 1, buffers, {}, 1, 1}),
+                 "kernel 1 does not exist, there are 1");
+}
+
+TEST_P(DeviceConformance, RefusesModulesItCannotRun) {
+  EXPECT_REFUSED(device->loadModule("m", {}).status(),
+                 "module 'm' has no variant");
+  EXPECT_REFUSED(device->findKernel(3, "f").status(),
+                 "module 3 does not exist, there are 0");
+  if (!computes())
+    return;
+  ModuleVariant foreign{"armv9", "elf-so",
+                        "\x7f"
+                        "ELF"};
+  Status status = device->loadModule("m", {&foreign, 1}).status();
+  EXPECT_EQ(status.code(), StatusCode::FailedPrecondition);
+  EXPECT_EQ(status.message().rfind("module 'm' has code for armv9 (elf-so); "
+                                   "this processor runs ",
+                                   0),
+            0u);
+  ModuleVariant broken{"x86-64-v3", "elf-so",
+                       "\x7f"
+                       "ELF"};
+  EXPECT_EQ(device->loadModule("m", {&broken, 1}).status().code(),
+            StatusCode::DataLoss);
+  auto module = loadTestModule();
+  ASSERT_TRUE(module.ok());
+  EXPECT_EQ(device->findKernel(*module, "absent").status().code(),
+            StatusCode::NotFound);
+}
+
+// d = 2 a b^T + bias, then d += that; against sums in double.
+TEST_P(DeviceConformance, MultipliesMatrices) {
+  constexpr uint64_t m = 5, n = 7, k = 33;
+  std::vector<float> a(m * k), b(n * k), bias(n);
+  for (size_t i = 0; i < a.size(); ++i)
+    a[i] = float(int(i * 37 % 19) - 9) / 8;
+  for (size_t i = 0; i < b.size(); ++i)
+    b[i] = float(int(i * 53 % 23) - 11) / 16;
+  std::iota(bias.begin(), bias.end(), 1.0f);
+  upload(0, a), upload(4096, b), upload(8192, bias);
+  GemmCall call;
+  call.m = m, call.n = n, call.k = k;
+  call.transposeB = true;
+  call.alpha = 2;
+  call.a = {{0, a.size() * 4}};
+  call.b = {{4096, b.size() * 4}};
+  call.d = {{12288, m * n * 4}};
+  call.bias = {{8192, n * 4}};
+  ASSERT_TRUE(device->gemm(0, call).ok());
+  call.accumulate = true;
+  ASSERT_TRUE(device->gemm(0, call).ok());
+  if (!computes())
+    GTEST_SKIP() << "does not compute";
+  std::vector<float> d = download<float>(12288, m * n);
+  for (uint64_t i = 0; i < m; ++i)
+    for (uint64_t j = 0; j < n; ++j) {
+      double sum = 0;
+      for (uint64_t p = 0; p < k; ++p)
+        sum += double(a[i * k + p]) * double(b[j * k + p]);
+      EXPECT_NEAR(d[i * n + j], 2 * (2 * sum + bias[j]), 1e-4);
+    }
+}
+
+TEST_P(DeviceConformance, RefusesGemmsThatDoNotFit) {
+  GemmCall call;
+  call.m = call.n = call.k = 4;
+  call.a = {{0, 64}};
+  call.b = {{64, 64}};
+  call.d = {{128, 60}};
+  EXPECT_REFUSED(device->gemm(0, call), "gemm d: has 60 bytes, 64 are needed");
+  call.d = {{128, 64}, DType::I32};
+  EXPECT_REFUSED(device->gemm(0, call), "gemm d: has no floating type");
+  call.d = {{128, 64}};
+  call.k = 0;
+  EXPECT_REFUSED(device->gemm(0, call),
+                 "gemm: m, n and k must be from 1 to 2^31 - 1");
+}
+
+TEST_P(DeviceConformance, CallsLibraryOps) {
+  const kernels::LibraryOp *op = kernels::findLibraryOp("embedding");
+  ASSERT_NE(op, nullptr);
+  upload<int32_t>(0, {2, 0, 1});
+  upload<float>(64, {1, 2, 3, 4, 5, 6});
+  Range buffers[] = {{0, 12}, {64, 24}, {128, 24}};
+  int64_t integers[] = {1, 1, 3, 3, 2};
+  LibraryCall call{op, buffers, integers, {}, {}, false};
+  ASSERT_TRUE(device->library(0, call).ok());
+  if (computes())
+    EXPECT_EQ(download<float>(128, 6), (std::vector<float>{5, 6, 1, 2, 3, 4}));
+  buffers[2].bytes = 20;
+  EXPECT_REFUSED(device->library(0, call),
+                 "library op 'embedding': operand 2 has 20 bytes, 24 are "
+                 "needed");
+  integers[2] = -1;
+  EXPECT_EQ(device->library(0, call).code(), StatusCode::InvalidArgument);
+}
+
+INSTANTIATE_TEST_SUITE_P(Drivers, DeviceConformance,
+                         testing::Values("null", "cpu"),
+                         [](const auto &info) { return info.param; });
+
+TEST(Drivers, NamesWhatIsKnown) {
+  EXPECT_EQ(createDevice("cuda").status().message(),
+            "no driver for target 'cuda', this build has null, cpu");
+}
+
+TEST(CpuDevice, ReadsItsEnvironment) {
+  ::setenv("HOCKET_CPU_ISA", "sse2", 1);
+  EXPECT_EQ(createDevice("cpu").status().message(),
+            "HOCKET_CPU_ISA is 'sse2', expected avx2, avx512 or amx");
+  ::setenv("HOCKET_CPU_ISA", "x86-64-v3", 1);
+  auto device = createDevice("cpu");
+  ASSERT_TRUE(device.ok()) << device.status().message();
+  EXPECT_EQ((*device)->properties().isa, "avx2");
+  // A variant above the cap is passed over.
+  ModuleVariant above{"x86-64-v4", "elf-so",
+                      "\x7f"
+                      "ELF"};
+  EXPECT_EQ((*device)->loadModule("m", {&above, 1}).status().code(),
+            StatusCode::FailedPrecondition);
+  ::unsetenv("HOCKET_CPU_ISA");
+}

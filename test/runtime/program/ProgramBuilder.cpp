@@ -1,0 +1,310 @@
+//===- ProgramBuilder.cpp - Executables written by hand -------------------===//
+//
+// Part of Hocket, under the Apache License v2.0.
+//
+//===----------------------------------------------------------------------===//
+
+#include "test/runtime/program/ProgramBuilder.h"
+
+#include "runtime/base/File.h"
+#include "runtime/program/DataType.h"
+#include "runtime/program/InstructionOperands.h"
+
+#include <set>
+
+using namespace hocket;
+using namespace hocket::test;
+
+ProgramBuilder::ProgramBuilder() {
+  result.set_version(1);
+  result.mutable_provenance()->set_target("cpu");
+  auto *axis = result.mutable_mesh()->add_axes();
+  axis->set_name("dp");
+  axis->set_size(1);
+  result.mutable_model()->set_name("tiny");
+  result.mutable_model()->set_vocab_size(16);
+  result.mutable_model()->set_sequence_length(8);
+  auto *training = result.mutable_training();
+  training->set_micro_batch_size(2);
+  training->set_global_batch_size(4);
+  training->set_microbatches(2);
+  training->set_steps(20);
+  training->set_seed(1234);
+  training->set_precision("fp32");
+  training->set_log_interval(1);
+  training->mutable_learning_rate()->set_schedule("constant");
+  training->mutable_learning_rate()->set_peak(0.5);
+  program::Role *role = result.add_roles();
+  role->set_name("all");
+  role->add_ranks(0);
+  role->set_streams(1);
+  role->mutable_memory()->set_alignment(64);
+}
+
+uint32_t ProgramBuilder::buffer(const std::string &name, program::DType dtype,
+                                const std::vector<uint64_t> &shape,
+                                bool persistent, const std::string &kind) {
+  program::Buffer *buffer = role().add_buffers();
+  buffer->set_name(name);
+  buffer->set_dtype(dtype);
+  buffer->mutable_shape()->Add(shape.begin(), shape.end());
+  buffer->set_offset(end);
+  buffer->set_bytes(*tensorBytes(shape, dtype));
+  buffer->set_persistent(persistent);
+  buffer->set_kind(kind);
+  end += *checkedAlign(buffer->bytes(), 64);
+  return uint32_t(role().buffers_size() - 1);
+}
+
+static void addSlice(program::Role &role, uint32_t parameter,
+                     const std::string &state, uint32_t buffer) {
+  program::ParameterSlice *slice = role.add_slices();
+  slice->set_parameter(parameter);
+  slice->set_state(state);
+  slice->set_buffer(buffer);
+  for (uint64_t dim : role.buffers(int(buffer)).shape()) {
+    slice->add_offset(0);
+    slice->add_size(dim);
+  }
+}
+
+uint32_t ProgramBuilder::parameter(const std::string &name,
+                                   const std::vector<uint64_t> &shape,
+                                   const std::string &initializer,
+                                   double number) {
+  program::Parameter *parameter = result.add_parameters();
+  parameter->set_name(name);
+  parameter->set_dtype(program::F32);
+  parameter->mutable_shape()->Add(shape.begin(), shape.end());
+  parameter->mutable_initializer()->set_kind(initializer);
+  if (initializer == "normal")
+    parameter->mutable_initializer()->set_stddev(number);
+  else
+    parameter->mutable_initializer()->set_value(number);
+  parameter->set_random_key(uint32_t(result.parameters_size()));
+  uint32_t value = buffer(name, program::F32, shape, true, "parameters");
+  addSlice(role(), uint32_t(result.parameters_size() - 1), "value", value);
+  return value;
+}
+
+uint32_t ProgramBuilder::slot(const std::string &name) {
+  uint32_t index = uint32_t(result.parameters_size() - 1);
+  program::Parameter *parameter = result.mutable_parameters(int(index));
+  auto *slot = parameter->add_slots();
+  slot->set_name(name);
+  slot->set_dtype(program::F32);
+  *slot->mutable_shape() = parameter->shape();
+  uint32_t state =
+      buffer(parameter->name() + "." + name, program::F32,
+             {parameter->shape().begin(), parameter->shape().end()}, true,
+             "optimizer");
+  addSlice(role(), index, name, state);
+  return state;
+}
+
+uint32_t ProgramBuilder::sequence(const std::string &name) {
+  role().add_sequences()->set_name(name);
+  return uint32_t(role().sequences_size() - 1);
+}
+
+program::Instruction &ProgramBuilder::instruction() {
+  return *role()
+              .mutable_sequences(role().sequences_size() - 1)
+              ->add_instructions();
+}
+
+void ProgramBuilder::hostInput(const std::string &name, uint32_t buffer) {
+  program::Host *host = instruction().mutable_host();
+  host->set_name(name);
+  host->set_buffer(buffer);
+}
+
+void ProgramBuilder::hostOutput(const std::string &name, uint32_t buffer) {
+  hostInput(name, buffer);
+  auto *sequence = role().mutable_sequences(role().sequences_size() - 1);
+  sequence->mutable_instructions(sequence->instructions_size() - 1)
+      ->mutable_host()
+      ->set_direction(program::Host::OUTPUT);
+}
+
+program::Library &
+ProgramBuilder::library(const std::string &op,
+                        const std::vector<uint32_t> &buffers,
+                        const std::vector<int64_t> &integers) {
+  program::Library *library = instruction().mutable_library();
+  library->set_op(op);
+  library->mutable_buffers()->Add(buffers.begin(), buffers.end());
+  library->mutable_integers()->Add(integers.begin(), integers.end());
+  return *library;
+}
+
+program::Gemm &ProgramBuilder::gemm(uint64_t m, uint64_t n, uint64_t k,
+                                    uint32_t a, uint32_t b, uint32_t d) {
+  program::Gemm *gemm = instruction().mutable_gemm();
+  gemm->set_m(m);
+  gemm->set_n(n);
+  gemm->set_k(k);
+  gemm->set_a(a);
+  gemm->set_b(b);
+  gemm->set_d(d);
+  return *gemm;
+}
+
+program::Launch &ProgramBuilder::launch(uint32_t kernel,
+                                        const std::vector<uint32_t> &buffers) {
+  program::Launch *launch = instruction().mutable_launch();
+  launch->set_kernel(kernel);
+  launch->mutable_buffers()->Add(buffers.begin(), buffers.end());
+  return *launch;
+}
+
+uint32_t ProgramBuilder::module(const std::string &path) {
+  program::KernelModule *module = result.add_modules();
+  module->set_name("test");
+  auto *variant = module->add_variants();
+  variant->set_isa("x86-64-v3");
+  variant->set_format("elf-so");
+  auto image = readFile(path, 1 << 26);
+  variant->set_image(image.ok() ? *image : image.status().message());
+  return uint32_t(result.modules_size() - 1);
+}
+
+uint32_t ProgramBuilder::kernel(uint32_t module, const std::string &symbol,
+                                uint64_t tasks,
+                                const std::vector<program::Access> &access) {
+  program::Kernel *kernel = result.add_kernels();
+  kernel->set_name(symbol);
+  kernel->set_module(module);
+  kernel->set_symbol(symbol);
+  kernel->set_tasks(tasks);
+  kernel->set_grain(1);
+  kernel->set_buffers(uint32_t(access.size()));
+  for (program::Access a : access)
+    kernel->add_access(a);
+  return uint32_t(result.kernels_size() - 1);
+}
+
+program::Entry &ProgramBuilder::entry(const std::string &name) {
+  program::Entry *entry = role().add_entries();
+  entry->set_name(name);
+  return *entry;
+}
+
+program::Program ProgramBuilder::finish() {
+  std::set<uint32_t> seen;
+  for (const program::Sequence &sequence : role().sequences())
+    for (int i = 0; i < sequence.instructions_size(); ++i)
+      for (const auto &operand : operandsOf(sequence.instructions(i), result)) {
+        auto *buffer = role().mutable_buffers(int(operand.buffer));
+        if (seen.insert(operand.buffer).second)
+          buffer->set_first(uint64_t(i));
+        buffer->set_last(std::max<uint64_t>(buffer->last(), uint64_t(i)));
+      }
+  role().mutable_memory()->set_arena_bytes(end);
+  role().mutable_memory()->set_lower_bound_bytes(end);
+  return result;
+}
+
+//===----------------------------------------------------------------------===//
+// The tiny model
+//===----------------------------------------------------------------------===//
+
+namespace {
+/// Buffers that the sequences of the tiny model share.
+struct TinyBuffers {
+  uint32_t embed, embedMomentum, w, wMomentum, dloss, dEmbed, dW;
+};
+} // namespace
+
+static constexpr int64_t f32 = 1;
+
+/// Loss of a microbatch; with `backward`, the gradients too.
+static void addMicrobatch(ProgramBuilder &b, const TinyModel &s,
+                          const TinyBuffers &shared, bool backward) {
+  using enum program::DType;
+  int64_t T = int64_t(s.tokens()), V = int64_t(s.vocabulary),
+          H = int64_t(s.hidden);
+  uint64_t t = s.tokens(), v = s.vocabulary, h = s.hidden;
+  uint32_t tokens = b.buffer("tokens", I32, {s.microBatch, s.sequence});
+  uint32_t labels = b.buffer("labels", I32, {s.microBatch, s.sequence});
+  uint32_t x = b.buffer("x", F32, {t, h});
+  uint32_t logits = b.buffer("logits", F32, {t, v});
+  uint32_t loss = b.buffer("loss", F32, {1});
+  uint32_t lse = b.buffer("lse", F32, {t});
+  b.hostInput("tokens", tokens);
+  b.hostInput("labels", labels);
+  b.library("embedding", {tokens, shared.embed, x}, {f32, f32, T, V, H});
+  b.gemm(t, v, h, x, shared.w, logits).set_transpose_b(true);
+  b.library("cross_entropy_forward", {logits, labels, loss, lse},
+            {f32, T, V, V});
+  b.hostOutput("loss", loss);
+  if (!backward)
+    return;
+  uint32_t dx = b.buffer("dx", F32, {t, h});
+  b.library("cross_entropy_backward",
+            {logits, labels, lse, shared.dloss, logits}, {f32, T, V, V});
+  program::Gemm &dW = b.gemm(v, h, t, logits, x, shared.dW);
+  dW.set_transpose_a(true);
+  dW.set_accumulate(program::ADD_UNLESS_FIRST_MICROBATCH);
+  b.gemm(t, h, v, logits, shared.w, dx);
+  b.library("embedding_gradient", {tokens, dx, shared.dEmbed}, {f32, T, V, H})
+      .set_accumulate(program::ADD_UNLESS_FIRST_MICROBATCH);
+}
+
+static void addUpdate(ProgramBuilder &b, const TinyModel &s,
+                      const TinyBuffers &shared) {
+  using enum program::DType;
+  int64_t elements = int64_t(s.vocabulary * s.hidden);
+  uint32_t rate = b.buffer("learning_rate", F32, {1});
+  uint32_t norm = b.buffer("norm", F32, {1});
+  uint32_t nonfinite = b.buffer("nonfinite", F32, {1});
+  b.hostInput("learning_rate", rate);
+  b.library("global_norm", {norm, nonfinite, shared.dEmbed, shared.dW},
+            {f32, elements, f32, elements});
+  b.hostOutput("grad_norm", norm);
+  uint32_t module = b.module(HOCKET_TEST_KERNELS);
+  uint32_t momentum = b.kernel(
+      module, "momentum_update", uint64_t(elements),
+      {program::READ_WRITE, program::READ_WRITE, program::READ, program::READ});
+  b.launch(momentum, {shared.embed, shared.embedMomentum, shared.dEmbed, rate});
+  b.launch(momentum, {shared.w, shared.wMomentum, shared.dW, rate});
+}
+
+program::Program test::tinyModel(const TinyModel &sizes) {
+  ProgramBuilder b;
+  program::Program &p = b.program();
+  p.mutable_model()->set_vocab_size(sizes.vocabulary);
+  p.mutable_model()->set_sequence_length(sizes.sequence);
+  p.mutable_model()->set_parameter_count(2 * sizes.vocabulary * sizes.hidden);
+  p.mutable_training()->set_micro_batch_size(sizes.microBatch);
+  p.mutable_training()->set_microbatches(sizes.microbatches);
+  p.mutable_training()->set_global_batch_size(sizes.microBatch *
+                                              sizes.microbatches);
+  TinyBuffers shared;
+  std::vector<uint64_t> shape = {sizes.vocabulary, sizes.hidden};
+  shared.embed = b.parameter("embed", shape, "normal", 0.1);
+  shared.embedMomentum = b.slot("momentum");
+  shared.w = b.parameter("w", shape, "normal", 0.1);
+  shared.wMomentum = b.slot("momentum");
+  shared.dloss = b.parameter("state.dloss", {1}, "constant",
+                             1.0 / double(sizes.microbatches));
+  shared.dEmbed = b.buffer("dembed", program::F32, shape, false, "gradients");
+  shared.dW = b.buffer("dw", program::F32, shape, false, "gradients");
+
+  uint32_t train = b.sequence("microbatch");
+  addMicrobatch(b, sizes, shared, true);
+  uint32_t update = b.sequence("update");
+  addUpdate(b, sizes, shared);
+  uint32_t eval = b.sequence("eval");
+  addMicrobatch(b, sizes, shared, false);
+
+  program::Entry &step = b.entry("train_step");
+  for (uint32_t m = 0; m < sizes.microbatches; ++m) {
+    auto *run = step.add_runs();
+    run->set_sequence(train);
+    run->set_microbatch(m);
+  }
+  step.add_runs()->set_sequence(update);
+  b.entry("eval_step").add_runs()->set_sequence(eval);
+  return b.finish();
+}

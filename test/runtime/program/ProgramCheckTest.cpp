@@ -1,0 +1,399 @@
+//===- ProgramCheckTest.cpp - Unsound executables and their reasons -------===//
+//
+// Part of Hocket, under the Apache License v2.0.
+//
+//===----------------------------------------------------------------------===//
+
+#include "runtime/program/ProgramCheck.h"
+
+#include "test/runtime/program/ProgramBuilder.h"
+
+#include <cmath>
+#include <functional>
+#include <gtest/gtest.h>
+
+using namespace hocket;
+using program::Instruction;
+using program::Program;
+using program::Role;
+
+TEST(ProgramCheck, TheTinyModelIsSound) {
+  EXPECT_EQ(findProgramFaults(test::tinyModel()), std::vector<std::string>());
+}
+
+TEST(ProgramCheck, AnEmptyProgramHasReasons) {
+  EXPECT_GE(findProgramFaults(Program()).size(), 3u);
+  EXPECT_EQ(findProgramFaults(Program(), 1).size(), 1u);
+  EXPECT_EQ(checkProgram(Program()).code(), StatusCode::DataLoss);
+}
+
+namespace {
+/// A change to the tiny model and the first reason it must give.
+struct Mutation {
+  const char *name;
+  std::function<void(Program &, Role &)> change;
+  const char *reason;
+};
+} // namespace
+
+static Instruction &at(Role &role, int sequence, int instruction) {
+  return *role.mutable_sequences(sequence)->mutable_instructions(instruction);
+}
+
+// Buffers of the tiny model, in order: embed 0, its momentum 1, w 2, its
+// momentum 3, dloss 4, dembed 5, dw 6, tokens 7, labels 8, x 9, logits 10,
+// loss 11, lse 12, dx 13, ... Instructions of "microbatch": 0 tokens, 1 labels,
+// 2 embedding, 3 gemm, 4 loss, 5 host, 6 loss gradient, 7 dw, 8 dx, 9 dembed.
+static const Mutation mutations[] = {
+    {"version", [](Program &p, Role &r) { p.set_version(2); },
+     "program version 2, expected 1"},
+    {"no role", [](Program &p, Role &r) { p.clear_roles(); },
+     "the program has no role"},
+    {"micro batch",
+     [](Program &p, Role &r) { p.mutable_training()->set_micro_batch_size(0); },
+     "training: micro batch size, microbatches, sequence length and "
+     "vocabulary size must be positive"},
+    {"global batch",
+     [](Program &p, Role &r) {
+       p.mutable_training()->set_global_batch_size(5);
+     },
+     "training: global batch size 5 is no multiple of micro batch size "
+     "2 x 2 microbatches"},
+    {"schedule",
+     [](Program &p, Role &r) {
+       p.mutable_training()->mutable_learning_rate()->set_schedule("cubic");
+     },
+     "learning rate: schedule 'cubic' is not one of constant, linear, "
+     "cosine, inverse_sqrt, wsd"},
+    {"nan rate",
+     [](Program &p, Role &r) {
+       p.mutable_training()->mutable_learning_rate()->set_peak(NAN);
+     },
+     "learning rate: peak and minimum must be finite and not negative"},
+    {"parameter twice",
+     [](Program &p, Role &r) { p.mutable_parameters(1)->set_name("embed"); },
+     "parameter 1 'embed': another parameter has the same name"},
+    {"parameter overflow",
+     [](Program &p, Role &r) {
+       p.mutable_parameters(0)->set_shape(0, ~uint64_t(0));
+     },
+     "parameter 0 'embed': shape [18446744073709551615, 8] has more "
+     "than 2^64 bytes"},
+    {"parameter type",
+     [](Program &p, Role &r) {
+       p.mutable_parameters(0)->set_dtype(program::DType(77));
+     },
+     "parameter 0 'embed': element type 77 does not exist"},
+    {"initializer",
+     [](Program &p, Role &r) {
+       p.mutable_parameters(0)->mutable_initializer()->set_kind("magic");
+     },
+     "parameter 0 'embed': initializer 'magic' is not one of normal, "
+     "zeros, ones, constant"},
+    {"no ELF",
+     [](Program &p, Role &r) {
+       p.mutable_modules(0)->mutable_variants(0)->set_image("#!/bin/sh");
+     },
+     "module 0 'test': variant 'x86-64-v3' is not an ELF shared object"},
+    {"kernel module",
+     [](Program &p, Role &r) { p.mutable_kernels(0)->set_module(9); },
+     "kernel 0 'momentum_update': names module 9, there are 1"},
+    {"kernel tasks",
+     [](Program &p, Role &r) { p.mutable_kernels(0)->set_tasks(~uint64_t(0)); },
+     "kernel 0 'momentum_update': tasks must be from 1 to 2^56, grain "
+     "at most 2^56"},
+    {"rank", [](Program &p, Role &r) { r.set_ranks(0, 7); },
+     "role 0 'all': rank 7 is not in the mesh"},
+    {"certificate",
+     [](Program &p, Role &r) {
+       p.mutable_certificate()->add_peaks()->set_memory("arena");
+     },
+     "certificate: rank 0: peak is 0 bytes, the arena has 7424"},
+    {"alignment",
+     [](Program &p, Role &r) { r.mutable_memory()->set_alignment(48); },
+     "role 0 'all': alignment 48 is not a power of two from 4 to 4096"},
+    {"offset unaligned",
+     [](Program &p, Role &r) {
+       r.mutable_buffers(3)->set_offset(r.buffers(3).offset() + 4);
+     },
+     "role 0 'all', buffer 3 'w.momentum': offset 1540 is not a "
+     "multiple of the alignment 64"},
+    {"offset wraps",
+     [](Program &p, Role &r) {
+       r.mutable_buffers(3)->set_offset(~uint64_t(63));
+     },
+     "role 0 'all', buffer 3 'w.momentum': bytes [18446744073709551552, "
+     "+512) lie outside the arena of 7424"},
+    {"outside",
+     [](Program &p, Role &r) { r.mutable_memory()->set_arena_bytes(1024); },
+     "role 0 'all', buffer 2 'w': bytes [1024, +512) lie outside the "
+     "arena of 1024"},
+    {"bytes", [](Program &p, Role &r) { r.mutable_buffers(3)->set_bytes(8); },
+     "role 0 'all', buffer 3 'w.momentum': has 8 bytes, its [16, 8] of "
+     "f32 takes 512"},
+    {"shape",
+     [](Program &p, Role &r) {
+       r.mutable_buffers(3)->set_shape(1, uint64_t(1) << 62);
+     },
+     "role 0 'all', buffer 3 'w.momentum': shape [16, "
+     "4611686018427387904] is empty or has more than 2^64 bytes"},
+    {"lifetime order",
+     [](Program &p, Role &r) { r.mutable_buffers(9)->set_first(9); },
+     "role 0 'all', buffer 9 'x': lives from instruction 9 to 7"},
+    {"lifetime short",
+     [](Program &p, Role &r) { r.mutable_buffers(9)->set_last(5); },
+     "role 0 'all', buffer 9 'x': is used by instructions 2 to 7 of "
+     "sequence 0, but lives from 2 to 5"},
+    {"overlap in time",
+     [](Program &p, Role &r) {
+       r.mutable_buffers(13)->set_offset(r.buffers(10).offset());
+     },
+     "role 0 'all', buffer 13 'dx': shares bytes with buffer 10 "
+     "'logits', which lives at the same time"},
+    {"overlap persistent",
+     [](Program &p, Role &r) {
+       r.mutable_buffers(13)->set_offset(r.buffers(2).offset());
+     },
+     "role 0 'all', buffer 13 'dx': shares bytes with buffer 2 'w', "
+     "which lives at the same time"},
+    {"slot stride",
+     [](Program &p, Role &r) { r.mutable_buffers(12)->set_slots(3); },
+     "role 0 'all', buffer 12 'lse': slot stride 0 is too small or not "
+     "aligned"},
+    {"stream", [](Program &p, Role &r) { at(r, 0, 3).set_stream(4); },
+     "role 0 'all', sequence 0 'microbatch', instruction 3: runs on "
+     "stream 4, there are 1"},
+    {"no kind", [](Program &p, Role &r) { at(r, 0, 3).clear_gemm(); },
+     "role 0 'all', sequence 0 'microbatch', instruction 3: is of no "
+     "known kind"},
+    {"buffer index",
+     [](Program &p, Role &r) { at(r, 0, 3).mutable_gemm()->set_a(99); },
+     "role 0 'all', sequence 0 'microbatch', instruction 3: names "
+     "buffer 99, there are 23"},
+    {"gemm size",
+     [](Program &p, Role &r) { at(r, 0, 3).mutable_gemm()->set_m(17); },
+     "role 0 'all', sequence 0 'microbatch', instruction 3: operand a, "
+     "buffer 9, has 512 bytes, 544 are needed"},
+    {"gemm huge",
+     [](Program &p, Role &r) {
+       at(r, 0, 3).mutable_gemm()->set_k(uint64_t(1) << 31);
+     },
+     "role 0 'all', sequence 0 'microbatch', instruction 3: gemm of 16 "
+     "x 16 x 2147483648; each must be from 1 to 2^31 - 1"},
+    {"gemm type",
+     [](Program &p, Role &r) { at(r, 0, 3).mutable_gemm()->set_a(7); },
+     "role 0 'all', sequence 0 'microbatch', instruction 3: operand a, "
+     "buffer 7, has elements of type i32, which it does not take"},
+    {"gemm alias",
+     [](Program &p, Role &r) { at(r, 0, 3).mutable_gemm()->set_b(10); },
+     "role 0 'all', sequence 0 'microbatch', instruction 3: gemm's "
+     "result is one of its inputs"},
+    {"gemm epilogue",
+     [](Program &p, Role &r) {
+       at(r, 0, 3).mutable_gemm()->set_epilogue("gelo");
+     },
+     "role 0 'all', sequence 0 'microbatch', instruction 3: gemm has an "
+     "unknown epilogue 'gelo'"},
+    {"gemm packed",
+     [](Program &p, Role &r) {
+       at(r, 0, 3).mutable_gemm()->set_b_packed(true);
+     },
+     "role 0 'all', sequence 0 'microbatch', instruction 3: packed "
+     "operand b, buffer 2, has 512 bytes, 1024 are needed"},
+    {"library name",
+     [](Program &p, Role &r) {
+       at(r, 0, 2).mutable_library()->set_op("embeding");
+     },
+     "role 0 'all', sequence 0 'microbatch', instruction 2: calls an "
+     "unknown library op 'embeding'; did the compiler mean 'embedding'?"},
+    {"library numbers",
+     [](Program &p, Role &r) {
+       at(r, 0, 2).mutable_library()->mutable_integers()->RemoveLast();
+     },
+     "role 0 'all', sequence 0 'microbatch', instruction 2: library op "
+     "'embedding': wrong number of integers"},
+    {"library operands",
+     [](Program &p, Role &r) {
+       at(r, 0, 2).mutable_library()->mutable_buffers()->RemoveLast();
+     },
+     "role 0 'all', sequence 0 'microbatch', instruction 2: library op "
+     "'embedding': wrong number of buffers"},
+    {"library size",
+     [](Program &p, Role &r) {
+       at(r, 0, 2).mutable_library()->set_integers(2, 17);
+     },
+     "role 0 'all', sequence 0 'microbatch', instruction 2: library op "
+     "'embedding': buffer 7, its operand 0, has 64 bytes, 68 are needed"},
+    {"library overflow",
+     [](Program &p, Role &r) {
+       at(r, 0, 2).mutable_library()->set_integers(2, int64_t(1) << 62);
+     },
+     "role 0 'all', sequence 0 'microbatch', instruction 2: library op "
+     "'embedding': a dimension out of range"},
+    {"kernel index",
+     [](Program &p, Role &r) { at(r, 1, 3).mutable_launch()->set_kernel(3); },
+     "role 0 'all', sequence 1 'update', instruction 3: launches kernel "
+     "3, there are 1"},
+    {"kernel buffers",
+     [](Program &p, Role &r) {
+       at(r, 1, 3).mutable_launch()->mutable_buffers()->RemoveLast();
+     },
+     "role 0 'all', sequence 1 'update', instruction 3: passes 3 "
+     "buffers and 0 scalars, kernel 'momentum_update' takes 4 and 0"},
+    {"scalar kind",
+     [](Program &p, Role &r) { at(r, 1, 3).mutable_launch()->add_scalars(); },
+     "role 0 'all', sequence 1 'update', instruction 3: passes 4 "
+     "buffers and 1 scalars, kernel 'momentum_update' takes 4 and 0"},
+    {"copy sizes",
+     [](Program &p, Role &r) { at(r, 0, 5).mutable_copy()->set_to(4); },
+     "role 0 'all', sequence 0 'microbatch', instruction 5: copies 512 "
+     "bytes into 4"},
+    {"fill byte",
+     [](Program &p, Role &r) {
+       at(r, 0, 5).mutable_fill()->set_byte_value(256);
+     },
+     "role 0 'all', sequence 0 'microbatch', instruction 5: fills with "
+     "256, which is no byte"},
+    {"event",
+     [](Program &p, Role &r) { at(r, 0, 5).mutable_record()->set_event(0); },
+     "role 0 'all', sequence 0 'microbatch', instruction 5: names event "
+     "0, there are 0"},
+    {"collective",
+     [](Program &p, Role &r) {
+       at(r, 0, 5).mutable_collective()->set_op("all_reduse");
+     },
+     "role 0 'all', sequence 0 'microbatch', instruction 5: unknown "
+     "collective 'all_reduse'"},
+    {"peer",
+     [](Program &p, Role &r) {
+       at(r, 0, 5).mutable_transfer()->add_parts()->set_peer(3);
+     },
+     "role 0 'all', sequence 0 'microbatch', instruction 5: receives "
+     "from rank 3, which does not exist"},
+    {"read before write",
+     [](Program &p, Role &r) { at(r, 0, 2).mutable_fill()->set_buffer(4); },
+     "role 0 'all', sequence 0 'microbatch', instruction 3: reads "
+     "buffer 9 'x', which nothing has written before in entry "
+     "'train_step'"},
+    {"gradient never written",
+     [](Program &p, Role &r) {
+       r.mutable_entries(0)->mutable_runs()->SwapElements(0, 2);
+     },
+     "role 0 'all', sequence 1 'update', instruction 1: reads buffer 5 "
+     "'dembed', which nothing has written before in entry 'train_step'"},
+    {"entry twice",
+     [](Program &p, Role &r) { r.mutable_entries(1)->set_name("train_step"); },
+     "role 0 'all', entry 'train_step': entry names must be unique and "
+     "not empty"},
+    {"entry sequence",
+     [](Program &p, Role &r) {
+       r.mutable_entries(1)->mutable_runs(0)->set_sequence(8);
+     },
+     "role 0 'all', entry 'eval_step': run 0 names sequence 8, there "
+     "are 3"},
+    {"entry microbatch",
+     [](Program &p, Role &r) {
+       r.mutable_entries(1)->mutable_runs(0)->set_microbatch(2);
+     },
+     "role 0 'all', entry 'eval_step': run 0 names microbatch 2, there "
+     "are 2"},
+    {"slice missing",
+     [](Program &p, Role &r) { r.mutable_slices()->RemoveLast(); },
+     "parameter 2 'state.dloss': slices cover 0 of its 1 elements"},
+    {"slice twice", [](Program &p, Role &r) { *r.add_slices() = r.slices(0); },
+     "role 0 'all': two slices share buffer 0"},
+    {"slice outside",
+     [](Program &p, Role &r) { r.mutable_slices(0)->set_offset(0, 1); },
+     "role 0 'all', slice of parameter 0 'embed': offset [1, 0] and "
+     "size [16, 8] lie outside [16, 8]"},
+    {"slice wraps",
+     [](Program &p, Role &r) {
+       r.mutable_slices(0)->set_offset(0, ~uint64_t(0));
+     },
+     "role 0 'all', slice of parameter 0 'embed': offset "
+     "[18446744073709551615, 0] and size [16, 8] lie outside [16, 8]"},
+    {"slice short",
+     [](Program &p, Role &r) { r.mutable_slices(0)->set_size(0, 15); },
+     "parameter 0 'embed': slices cover 120 of its 128 elements"},
+    {"slice state",
+     [](Program &p, Role &r) { r.mutable_slices(1)->set_state("velocity"); },
+     "role 0 'all': a slice names parameter 0, state 'velocity', which "
+     "does not exist"},
+    {"slice buffer",
+     [](Program &p, Role &r) { r.mutable_slices(0)->set_buffer(77); },
+     "role 0 'all', slice of parameter 0 'embed': names buffer 77, "
+     "there are 23"},
+    {"slice not persistent",
+     [](Program &p, Role &r) { r.mutable_buffers(1)->set_persistent(false); },
+     "role 0 'all', sequence 1 'update', instruction 3: reads buffer 1 "
+     "'embed.momentum', which nothing has written before in entry "
+     "'train_step'"},
+};
+
+TEST(ProgramCheck, EveryMutationIsFound) {
+  for (const Mutation &mutation : mutations) {
+    Program program = test::tinyModel();
+    mutation.change(program, *program.mutable_roles(0));
+    std::vector<std::string> faults = findProgramFaults(program);
+    if (faults.empty()) {
+      ADD_FAILURE() << mutation.name << ": found sound";
+      continue;
+    }
+    EXPECT_EQ(faults.front(), mutation.reason) << mutation.name;
+  }
+}
+
+// Overlapping buffers are fine where their lifetimes do not meet.
+TEST(ProgramCheck, BuffersMayTakeTurns) {
+  Program program = test::tinyModel();
+  Role &role = *program.mutable_roles(0);
+  // x (instructions 2 to 7) and dx (8 to 9) have the same size.
+  role.mutable_buffers(13)->set_offset(role.buffers(9).offset());
+  EXPECT_EQ(findProgramFaults(program), std::vector<std::string>());
+}
+
+// Several copies of one buffer, one a slot.
+TEST(ProgramCheck, SlotsNeedRoomAndLimits) {
+  Program program = test::tinyModel();
+  Role &role = *program.mutable_roles(0);
+  program::Buffer &lse = *role.mutable_buffers(12);
+  uint64_t arena = role.memory().arena_bytes();
+  lse.set_offset(arena);
+  lse.set_slots(2);
+  lse.set_slot_stride(64);
+  role.mutable_memory()->set_arena_bytes(arena + 128);
+  role.mutable_entries(0)->mutable_runs(1)->set_slot(1);
+  EXPECT_EQ(findProgramFaults(program), std::vector<std::string>());
+  role.mutable_entries(0)->mutable_runs(1)->set_slot(2);
+  ASSERT_FALSE(findProgramFaults(program).empty());
+  EXPECT_EQ(findProgramFaults(program).front(),
+            "role 0 'all', entry 'train_step': a run uses slot 2 of buffer 12 "
+            "'lse', which has 2");
+}
+
+// A checker that reads hostile numbers must not crash on any of them: random
+// changes to the serialized form that still parse are checked to the end.
+TEST(ProgramCheck, RandomDamageNeverCrashes) {
+  std::string bytes = [] {
+    Program program = test::tinyModel();
+    program.clear_modules(); // The image is most of the bytes.
+    return program.SerializeAsString();
+  }();
+  uint64_t state = 12345;
+  auto next = [&] {
+    state = state * 6364136223846793005u + 1442695040888963407u;
+    return state >> 33;
+  };
+  int parsed = 0;
+  for (int round = 0; round < 20000; ++round) {
+    std::string damaged = bytes;
+    for (uint64_t n = next() % 4 + 1; n > 0; --n)
+      damaged[next() % damaged.size()] = char(next());
+    Program program;
+    if (!program.ParseFromString(damaged))
+      continue;
+    ++parsed;
+    EXPECT_LE(findProgramFaults(program, 5).size(), 5u);
+  }
+  EXPECT_GT(parsed, 1000);
+}
