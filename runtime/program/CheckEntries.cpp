@@ -1,36 +1,93 @@
-//===- CheckEntries.cpp - Checks of entries and of first uses -------------===//
+//===- CheckEntries.cpp - Checks of what entries read and overwrite -------===//
 //
 // Part of Hocket, under the Apache License v2.0.
 //
+//===----------------------------------------------------------------------===//
+///
+/// \file
+/// Runs every entry without data: of each byte of the arena it is known whose
+/// value it holds. A buffer may be read only while it owns all its bytes, that
+/// is, after it was written and before a buffer that shares bytes was. This
+/// holds whatever lifetimes the file declares, for every order of runs.
+///
 //===----------------------------------------------------------------------===//
 
 #include "runtime/base/Format.h"
 #include "runtime/program/FaultList.h"
 #include "runtime/program/InstructionOperands.h"
 
+#include <map>
+#include <optional>
 #include <set>
 
 using namespace hocket;
+using program::Buffer;
 using program::Role;
 
 namespace {
-/// What a sequence expects of non-persistent buffers, and what it leaves.
-struct SequenceSummary {
-  struct Need {
-    uint32_t buffer;
-    int instruction;
-    bool onlyAfterFirstMicrobatch;
+
+/// One copy of a buffer.
+struct BufferCopy {
+  uint32_t buffer = 0, slot = 0;
+  bool operator==(const BufferCopy &) const = default;
+};
+
+/// Which copy wrote each range of the arena last.
+class Ownership {
+public:
+  void write(BufferCopy owner, uint64_t begin, uint64_t end) {
+    auto at = ranges.upper_bound(begin);
+    if (at != ranges.begin() && std::prev(at)->second.end > begin)
+      --at;
+    while (at != ranges.end() && at->first < end) {
+      Piece piece = at->second;
+      uint64_t start = at->first;
+      at = ranges.erase(at);
+      // What is left of a range on either side no longer holds a whole copy,
+      // but still says who owned it.
+      if (start < begin)
+        ranges[start] = {begin, piece.owner};
+      if (piece.end > end)
+        at = ranges.emplace(end, Piece{piece.end, piece.owner}).first;
+    }
+    ranges[begin] = {end, owner};
+  }
+
+  bool holds(BufferCopy owner, uint64_t begin, uint64_t end) const {
+    auto at = ranges.find(begin);
+    return at != ranges.end() && at->second.owner == owner &&
+           at->second.end == end;
+  }
+
+  /// Some other copy that owns bytes of the range, if one does.
+  std::optional<BufferCopy> intruder(BufferCopy owner, uint64_t begin,
+                                     uint64_t end) const {
+    auto at = ranges.upper_bound(begin);
+    if (at != ranges.begin() && std::prev(at)->second.end > begin)
+      --at;
+    for (; at != ranges.end() && at->first < end; ++at)
+      if (!(at->second.owner == owner))
+        return at->second.owner;
+    return std::nullopt;
+  }
+
+private:
+  struct Piece {
+    uint64_t end;
+    BufferCopy owner;
   };
-  std::vector<Need> needs;        ///< Read before the sequence wrote them.
-  std::vector<uint32_t> provides; ///< Written, in any way.
+  std::map<uint64_t, Piece> ranges; // begin -> piece, disjoint
 };
 
 class EntryChecker {
 public:
   EntryChecker(const program::Program &program, int role, FaultList &faults)
       : program(program), role(role), r(program.roles(role)), faults(faults) {
-    for (const program::Sequence &sequence : r.sequences())
-      summaries.push_back(summarize(sequence));
+    for (const program::Sequence &sequence : r.sequences()) {
+      operands.emplace_back();
+      for (const program::Instruction &instruction : sequence.instructions())
+        operands.back().push_back(operandsOf(instruction, program));
+    }
   }
 
   void run() {
@@ -49,107 +106,105 @@ private:
                what);
   }
 
-  SequenceSummary summarize(const program::Sequence &sequence) const {
-    SequenceSummary summary;
-    std::vector<bool> written(size_t(r.buffers_size()));
-    for (int i = 0; i < sequence.instructions_size(); ++i) {
-      auto operands = operandsOf(sequence.instructions(i), program);
-      for (const InstructionOperand &operand : operands) {
-        bool always = operand.access == OperandAccess::Read ||
-                      operand.access == OperandAccess::ReadWrite;
-        bool later = operand.access == OperandAccess::WriteThenAddPerMicrobatch;
-        if ((always || later) && !written[operand.buffer] &&
-            !r.buffers(int(operand.buffer)).persistent())
-          summary.needs.push_back({operand.buffer, i, later});
-      }
-      for (const InstructionOperand &operand : operands)
-        if (operand.access != OperandAccess::Read && !written[operand.buffer]) {
-          written[operand.buffer] = true;
-          summary.provides.push_back(operand.buffer);
-        }
-    }
-    return summary;
-  }
+  const Buffer &buffer(uint32_t index) const { return r.buffers(int(index)); }
 
   void check(const program::Entry &entry) {
-    // (buffer, slot) that some earlier run of the entry has written.
-    std::set<std::pair<uint32_t, uint32_t>> written;
-    for (int i = 0; i < entry.runs_size() && !faults.full(); ++i) {
+    ownership = Ownership();
+    for (int b = 0; b < r.buffers_size(); ++b)
+      if (r.buffers(b).persistent())
+        for (uint32_t slot = 0; slot < std::max(1u, r.buffers(b).slots());
+             ++slot)
+          write({uint32_t(b), slot});
+    for (int i = 0; i < entry.runs_size(); ++i) {
       const program::Entry::Run &run = entry.runs(i);
-      if (run.sequence() >= uint32_t(r.sequences_size())) {
-        add(entry, formatText("run %d names sequence %u, there are %d", i,
-                              run.sequence(), r.sequences_size()));
-        return;
-      }
+      if (run.sequence() >= uint32_t(r.sequences_size()))
+        return add(entry, formatText("run %d names sequence %u, there are %d",
+                                     i, run.sequence(), r.sequences_size()));
       if (run.microbatch() >= program.training().microbatches())
-        add(entry,
-            formatText("run %d names microbatch %u, there are %llu", i,
-                       run.microbatch(),
+        return add(
+            entry,
+            formatText("run %d names microbatch %u, there are "
+                       "%llu",
+                       i, run.microbatch(),
                        (unsigned long long)program.training().microbatches()));
-      if (!checkRun(entry, run, written))
-        return;
+      for (size_t at = 0; at < operands[run.sequence()].size(); ++at)
+        if (!checkInstruction(entry, run, at))
+          return;
     }
   }
 
-  /// A buffer with one copy has slot 0 whatever the run's slot.
-  uint32_t slotOf(uint32_t buffer, const program::Entry::Run &run) const {
-    return r.buffers(int(buffer)).slots() > 1 ? run.slot() : 0;
+  uint64_t begin(BufferCopy copy) const {
+    const Buffer &b = buffer(copy.buffer);
+    return b.offset() + copy.slot * b.slot_stride();
+  }
+  uint64_t end(BufferCopy copy) const {
+    return begin(copy) + buffer(copy.buffer).bytes();
+  }
+  void write(BufferCopy copy) { ownership.write(copy, begin(copy), end(copy)); }
+  bool holds(BufferCopy copy) const {
+    return ownership.holds(copy, begin(copy), end(copy));
   }
 
-  bool checkRun(const program::Entry &entry, const program::Entry::Run &run,
-                std::set<std::pair<uint32_t, uint32_t>> &written) {
-    const SequenceSummary &summary = summaries[run.sequence()];
-    for (const SequenceSummary::Need &need : summary.needs) {
-      if (need.onlyAfterFirstMicrobatch && run.microbatch() == 0)
-        continue;
-      if (written.count({need.buffer, slotOf(need.buffer, run)}))
-        continue;
-      ProgramPlace place{program, role, int(run.sequence()), need.instruction};
-      faults.add(place.text(),
-                 formatText("reads buffer %u '%s', which nothing has written "
-                            "before in entry '%s'",
-                            need.buffer,
-                            r.buffers(int(need.buffer)).name().c_str(),
-                            entry.name().c_str()));
-      return false;
-    }
-    for (uint32_t buffer : summary.provides) {
-      const program::Buffer &b = r.buffers(int(buffer));
+  static bool reads(OperandAccess access, const program::Entry::Run &run) {
+    return access == OperandAccess::Read ||
+           access == OperandAccess::ReadWrite ||
+           (access == OperandAccess::WriteThenAddPerMicrobatch &&
+            run.microbatch() != 0);
+  }
+
+  bool checkInstruction(const program::Entry &entry,
+                        const program::Entry::Run &run, size_t at) {
+    const auto &all = operands[run.sequence()][at];
+    for (const InstructionOperand &operand : all) {
+      const Buffer &b = buffer(operand.buffer);
       if (b.slots() > 1 && run.slot() >= b.slots()) {
         add(entry, formatText("a run uses slot %u of buffer %u '%s', which "
                               "has %u",
-                              run.slot(), buffer, b.name().c_str(), b.slots()));
+                              run.slot(), operand.buffer, b.name().c_str(),
+                              b.slots()));
         return false;
       }
-      written.insert({buffer, slotOf(buffer, run)});
+      if (!reads(operand.access, run) || holds(copyOf(operand, run)))
+        continue;
+      addUnwritten(entry, run, at, copyOf(operand, run));
+      return false;
     }
-    return checkSlots(entry, run);
+    for (const InstructionOperand &operand : all) {
+      BufferCopy copy = copyOf(operand, run);
+      if (operand.access != OperandAccess::Read && !holds(copy))
+        write(copy);
+    }
+    return true;
   }
 
-  /// Every slot a run selects must exist, also in buffers it only reads.
-  bool checkSlots(const program::Entry &entry, const program::Entry::Run &run) {
-    if (run.slot() == 0)
-      return true;
-    const program::Sequence &sequence = r.sequences(int(run.sequence()));
-    for (const auto &instruction : sequence.instructions())
-      for (const auto &operand : operandsOf(instruction, program)) {
-        const program::Buffer &b = r.buffers(int(operand.buffer));
-        if (b.slots() > 1 && run.slot() >= b.slots()) {
-          add(entry,
-              formatText("a run uses slot %u of buffer %u '%s', which has %u",
-                         run.slot(), operand.buffer, b.name().c_str(),
-                         b.slots()));
-          return false;
-        }
-      }
-    return true;
+  /// A buffer with one copy has slot 0 whatever the run's slot.
+  BufferCopy copyOf(const InstructionOperand &operand,
+                    const program::Entry::Run &run) const {
+    return {operand.buffer,
+            buffer(operand.buffer).slots() > 1 ? run.slot() : 0};
+  }
+
+  void addUnwritten(const program::Entry &entry, const program::Entry::Run &run,
+                    size_t at, BufferCopy copy) {
+    ProgramPlace place{program, role, int(run.sequence()), int(at)};
+    std::string what = formatText("reads buffer %u '%s', which ", copy.buffer,
+                                  buffer(copy.buffer).name().c_str());
+    auto other = ownership.intruder(copy, begin(copy), end(copy));
+    if (other)
+      what += formatText("buffer %u '%s' has overwritten", other->buffer,
+                         buffer(other->buffer).name().c_str());
+    else
+      what += "nothing has written before";
+    faults.add(place.text(), what + " in entry '" + entry.name() + "'");
   }
 
   const program::Program &program;
   int role;
   const Role &r;
   FaultList &faults;
-  std::vector<SequenceSummary> summaries;
+  /// By sequence and instruction.
+  std::vector<std::vector<std::vector<InstructionOperand>>> operands;
+  Ownership ownership;
 };
 } // namespace
 

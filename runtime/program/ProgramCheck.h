@@ -12,12 +12,12 @@
 ///  1. every index names something that exists;
 ///  2. every buffer is aligned, non-empty, large enough for its shape and
 ///     inside the arena; `arena_bytes` holds them all;
-///  3. two buffers share bytes only if they live at different times: a buffer
-///     lives from instruction `first` to `last` of the one sequence that uses
-///     it; a persistent buffer, and one that several sequences use, always
+///  3. two buffers share bytes only if they live at different times, counted
+///     in instructions through all sequences; a persistent buffer always
 ///     lives. Every use lies within the lifetime;
-///  4. no instruction reads a buffer that nothing has written: a persistent
-///     buffer counts as written, others must be written in the same Entry;
+///  4. no instruction reads a buffer that nothing has written, or that another
+///     buffer has overwritten since, in any entry, followed run by run; a
+///     persistent buffer counts as written;
 ///  5. operands are as large as the instruction needs (kernels by their buffer
 ///     count, GEMMs by m, n, k, library ops by kernels/cpu/Library.h);
 ///  6. the slices of every parameter state cover its global shape exactly

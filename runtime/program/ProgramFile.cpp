@@ -14,6 +14,7 @@
 #include <cstring>
 #include <google/protobuf/io/coded_stream.h>
 #include <google/protobuf/io/zero_copy_stream_impl_lite.h>
+#include <google/protobuf/stubs/logging.h>
 #include <limits>
 
 using namespace hocket;
@@ -110,6 +111,8 @@ StatusOr<program::Program> hocket::parseProgram(std::string_view bytes,
   google::protobuf::io::CodedInputStream coded(
       reinterpret_cast<const uint8_t *>(payload.data()), int(payload.size()));
   coded.SetRecursionLimit(16);
+  // What is wrong is said in the Status, not on standard error.
+  google::protobuf::LogSilencer silence;
   program::Program program;
   if (!program.ParseFromCodedStream(&coded) || !coded.ConsumedEntireMessage())
     return dataLoss(name + ": is damaged: its content is not a serialized "

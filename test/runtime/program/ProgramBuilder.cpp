@@ -192,14 +192,17 @@ program::Entry &ProgramBuilder::entry(const std::string &name) {
 
 program::Program ProgramBuilder::finish() {
   std::set<uint32_t> seen;
+  uint64_t position = 0;
   for (const program::Sequence &sequence : role().sequences())
-    for (int i = 0; i < sequence.instructions_size(); ++i)
-      for (const auto &operand : operandsOf(sequence.instructions(i), result)) {
+    for (const auto &instruction : sequence.instructions()) {
+      for (const auto &operand : operandsOf(instruction, result)) {
         auto *buffer = role().mutable_buffers(int(operand.buffer));
         if (seen.insert(operand.buffer).second)
-          buffer->set_first(uint64_t(i));
-        buffer->set_last(std::max<uint64_t>(buffer->last(), uint64_t(i)));
+          buffer->set_first(position);
+        buffer->set_last(position);
       }
+      ++position;
+    }
   role().mutable_memory()->set_arena_bytes(end);
   role().mutable_memory()->set_lower_bound_bytes(end);
   return result;

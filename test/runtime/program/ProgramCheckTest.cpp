@@ -10,6 +10,7 @@
 
 #include <cmath>
 #include <functional>
+#include <google/protobuf/stubs/logging.h>
 #include <gtest/gtest.h>
 
 using namespace hocket;
@@ -142,8 +143,8 @@ static const Mutation mutations[] = {
      "role 0 'all', buffer 9 'x': lives from instruction 9 to 7"},
     {"lifetime short",
      [](Program &p, Role &r) { r.mutable_buffers(9)->set_last(5); },
-     "role 0 'all', buffer 9 'x': is used by instructions 2 to 7 of "
-     "sequence 0, but lives from 2 to 5"},
+     "role 0 'all', buffer 9 'x': is used by instructions 2 to 7, "
+     "but lives from 2 to 5"},
     {"overlap in time",
      [](Program &p, Role &r) {
        r.mutable_buffers(13)->set_offset(r.buffers(10).offset());
@@ -275,6 +276,12 @@ static const Mutation mutations[] = {
      "role 0 'all', sequence 0 'microbatch', instruction 3: reads "
      "buffer 9 'x', which nothing has written before in entry "
      "'train_step'"},
+    {"accumulator overwritten by the next microbatch",
+     [](Program &p, Role &r) {
+       r.mutable_buffers(5)->set_offset(r.buffers(9).offset());
+     },
+     "role 0 'all', sequence 0 'microbatch', instruction 9: reads buffer 5 "
+     "'dembed', which buffer 9 'x' has overwritten in entry 'train_step'"},
     {"gradient never written",
      [](Program &p, Role &r) {
        r.mutable_entries(0)->mutable_runs()->SwapElements(0, 2);
@@ -379,6 +386,7 @@ TEST(ProgramCheck, RandomDamageNeverCrashes) {
     program.clear_modules(); // The image is most of the bytes.
     return program.SerializeAsString();
   }();
+  google::protobuf::LogSilencer silence;
   uint64_t state = 12345;
   auto next = [&] {
     state = state * 6364136223846793005u + 1442695040888963407u;
