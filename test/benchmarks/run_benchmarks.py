@@ -1,0 +1,245 @@
+#!/usr/bin/env python3
+# Part of Hocket, under the Apache License v2.0.
+"""Measures Hocket beside PyTorch on this machine, in one run.
+
+    make bench    or    python3 test/benchmarks/run_benchmarks.py [--write]
+
+Trains GPT-2 124M on random tokens in both, in turns, and compiles the examples.
+The speed of a shared machine drifts: only figures of one run are compared, each
+the median of its turns, and the processor's matrix peak is measured in every
+turn. --write puts the tables into docs/benchmarks.md. --python names an
+interpreter with PyTorch; without it one is made under the build's folder.
+"""
+
+import argparse
+import json
+import os
+import pathlib
+import random
+import statistics
+import struct
+import subprocess
+import sys
+import time
+
+HERE = pathlib.Path(__file__).resolve().parent
+ROOT = HERE.parents[1]
+SHAPES = ((4, 256), (1, 1024))
+PRECISIONS = ("fp32", "bf16")
+WARM_UP = 2  # steps that are not counted
+
+
+def parse_arguments():
+    parser = argparse.ArgumentParser(description=__doc__.split("\n\n")[0])
+    parser.add_argument("--build", default=ROOT / "build", type=pathlib.Path)
+    parser.add_argument("--python", type=pathlib.Path)
+    parser.add_argument("--turns", type=int, default=3)
+    parser.add_argument("--steps", type=int, default=4, help="of each turn")
+    parser.add_argument("--write", action="store_true")
+    return parser.parse_args()
+
+
+def run(command, **options):
+    """(output, seconds, peak bytes) of a program that must succeed."""
+    start = time.monotonic()
+    command = [str(part) for part in command]
+    child = subprocess.Popen(command, stdout=subprocess.PIPE, **options)
+    output = child.stdout.read().decode()
+    _, status, usage = os.wait4(child.pid, 0)
+    child.returncode = os.waitstatus_to_exitcode(status)
+    if child.returncode:
+        sys.exit(f"{' '.join(command)}: exit {child.returncode}")
+    return output, time.monotonic() - start, usage.ru_maxrss * 1024
+
+
+def python_with_torch(build):
+    folder = build / "venv"
+    python = folder / "bin/python"
+    if not python.exists():
+        print("Installing PyTorch from PyPI for the comparison", flush=True)
+        run([sys.executable, "-m", "venv", folder])
+        run([python, "-m", "pip", "install", "-q", "torch", "numpy"])
+    return python
+
+
+class Bench:
+    def __init__(self, arguments):
+        self.build = arguments.build.resolve()
+        self.python = arguments.python or python_with_torch(self.build)
+        self.steps = arguments.steps + WARM_UP
+        self.folder = self.build / "bench"
+        self.folder.mkdir(exist_ok=True)
+        self.peaks = {"fp32": [], "bf16": []}
+        self.torch = ""
+
+    def write_corpus(self):
+        """Random tokens of GPT-2's vocabulary, one document."""
+        count, prefix = 400_000, self.folder / "random"
+        rng = random.Random(0)
+        tokens = [rng.randrange(50257) for _ in range(count)]
+        with open(f"{prefix}.bin", "wb") as file:
+            file.write(struct.pack(f"<{count}H", *tokens))
+        with open(f"{prefix}.idx", "wb") as file:
+            file.write(b"MMIDIDX\0\0" + struct.pack("<QBQQ", 1, 8, 1, 2))
+            file.write(struct.pack("<iqqq", count, 0, 0, 1))
+        return prefix
+
+    def measure_peak(self):
+        peak = json.loads(run([self.build / "bin/matrix_peak"])[0])
+        for precision, speeds in self.peaks.items():
+            speeds.append(peak[precision])
+
+    def hocket(self, shape, precision):
+        """(tokens/s of every counted step, peak bytes)."""
+        batch, sequence = shape
+        settings = {
+            "training.micro_batch_size": batch,
+            "training.global_batch_size": batch,
+            "training.sequence_length": sequence,
+            "training.precision": precision.upper(),
+            "training.log_interval": 1,
+            "training.validation.interval": 0,
+            "training.data.split": "1,0,0",
+        }
+        options = [f"--set={path}={value}" for path, value in settings.items()]
+        spec = ROOT / "examples/gpt2-124m/spec.textproto"
+        program, log = self.folder / "gpt2.hkx", self.folder / "log.jsonl"
+        log.unlink(missing_ok=True)
+        hocket = self.build / "bin/hocket"
+        run([hocket, "compile", spec, *options, "-o", program])
+        _, _, peak = run(
+            [hocket, "train", program, "--data", self.folder / "random",
+             "--steps", self.steps, "--log", log],
+            stderr=subprocess.DEVNULL,
+        )  # fmt: skip
+        lines = [json.loads(line) for line in log.read_text().splitlines()]
+        speeds = [line["tokens_per_second"] for line in lines if "loss" in line]
+        return speeds[WARM_UP:], peak
+
+    def pytorch(self, shape, precision, mode):
+        script = HERE / "pytorch/gpt2.py"
+        output, _, peak = run(
+            [self.python, script, *shape, precision, mode, self.steps]
+        )
+        result = json.loads(output.splitlines()[-1])
+        self.torch = result["torch"]
+        tokens = shape[0] * shape[1]
+        return [tokens / s for s in result["seconds"][WARM_UP:]], peak
+
+    def train(self, shape, precision, turns):
+        """name -> (median tokens/s, peak bytes), the three in turns."""
+        ways = {
+            "hocket": lambda: self.hocket(shape, precision),
+            "eager": lambda: self.pytorch(shape, precision, "eager"),
+            "compiled": lambda: self.pytorch(shape, precision, "compiled"),
+        }
+        speeds, memory = {name: [] for name in ways}, dict.fromkeys(ways, 0)
+        for turn in range(turns):
+            self.measure_peak()
+            for name, way in ways.items():
+                found, peak = way()
+                speeds[name] += found
+                memory[name] = max(memory[name], peak)
+                print(f"  turn {turn + 1}: {name} "
+                      f"{statistics.median(found):.0f} tokens/s", flush=True)  # fmt: skip
+        return {n: (statistics.median(speeds[n]), memory[n]) for n in ways}
+
+    def compile(self, example, *options):
+        """(seconds, peak bytes) of compiling an example."""
+        spec = ROOT / "examples" / example / "spec.textproto"
+        out = self.folder / "compiled.out"
+        command = [self.build / "bin/hocket", "compile", spec, *options]
+        return run([*command, "-o", out])[1:]
+
+
+def flops_of_a_token(sequence):
+    """Forward and backward: 6 for every weight of a matrix product, and 6 for
+    every visible key and hidden feature in every layer's two products."""
+    hidden, layers, vocabulary = 768, 12, 50304
+    weights = layers * 12 * hidden * hidden + vocabulary * hidden
+    return 6 * weights + 6 * layers * sequence * hidden
+
+
+TRAINING_HEAD = """
+| tokens | precision | Hocket tokens/s | PyTorch tokens/s (best) | ratio | \
+memory | PyTorch's | ratio | share of the matrix peak |
+|---|---|---|---|---|---|---|---|---|
+"""
+
+
+def training_row(bench, shape, precision, result):
+    speed, memory = result["hocket"]
+    best = max(("eager", "compiled"), key=lambda name: result[name][0])
+    other, other_memory = result[best]
+    peak = statistics.median(bench.peaks[precision]) * 1e9
+    share = speed * flops_of_a_token(shape[1]) / peak
+    return (
+        f"| {shape[0]} x {shape[1]} | {precision} | {speed:.0f} | "
+        f"{other:.0f} ({best}) | {speed / other:.2f} | {memory / 1e9:.2f} GB | "
+        f"{other_memory / 1e9:.2f} GB | {memory / other_memory:.2f} | "
+        f"{share:.0%} |\n"
+    )
+
+
+def training_table(bench, turns):
+    rows = []
+    for shape in SHAPES:
+        for precision in PRECISIONS:
+            print(f"GPT-2 124M, {shape[0]} x {shape[1]}, {precision}", flush=True)
+            result = bench.train(shape, precision, turns)
+            rows.append(training_row(bench, shape, precision, result))
+            print(rows[-1], flush=True)
+    return TRAINING_HEAD.lstrip() + "".join(rows)
+
+
+def compile_table(bench):
+    table = "| compiled | seconds | memory |\n|---|---|---|\n"
+    targets = (
+        ("GPT-2 124M, to an executable", "gpt2-124m", ()),
+        ("GPT-3 175B, to `exec`", "gpt-3-175b", ("--compile-to=exec",)),
+    )
+    for title, example, options in targets:
+        seconds, memory = bench.compile(example, *options)
+        table += f"| {title} | {seconds:.1f} | {memory / 1e9:.2f} GB |\n"
+    return table
+
+
+def machine():
+    text = pathlib.Path("/proc/cpuinfo").read_text()
+    model = next(
+        line.split(":")[1].strip()
+        for line in text.splitlines()
+        if line.startswith("model name")
+    )
+    return f"{os.cpu_count()} cores of {model}"
+
+
+def write_document(text):
+    """Replaces what stands between the two marks of docs/benchmarks.md."""
+    path = ROOT / "docs/benchmarks.md"
+    begin, end = "<!-- measured -->", "<!-- end -->"
+    before, rest = path.read_text().split(begin)
+    path.write_text(f"{before}{begin}\n\n{text}\n{end}{rest.split(end)[1]}")
+
+
+def main():
+    arguments = parse_arguments()
+    bench = Bench(arguments)
+    bench.write_corpus()
+    compiled = compile_table(bench)
+    print(compiled, flush=True)
+    trained = training_table(bench, arguments.turns)
+    peaks = {name: statistics.median(s) for name, s in bench.peaks.items()}
+    text = (
+        f"On {machine()}, {time.strftime('%Y-%m-%d')}, against PyTorch "
+        f"{bench.torch}. Matrix peak in the same run: {peaks['fp32']:.0f} GFLOP/s "
+        f"in fp32, {peaks['bf16']:.0f} in bf16.\n\n{trained}\n{compiled}"
+    )
+    print(text)
+    if arguments.write:
+        write_document(text)
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,93 @@
+#!/usr/bin/env python3
+# Part of Hocket, under the Apache License v2.0.
+"""Writes golden/ from PyTorch: python3 make_golden.py [MODEL...]
+
+Hocket gives the initial weights and the samples; PyTorch, in fp64, gives the
+gradients of the first step and the losses of all. Needs PyTorch, which the
+test that reads golden/ does not. Run it again only where a model, the corpus
+or the initialisers change.
+"""
+
+import hashlib
+import json
+import sys
+
+import oracle
+import safetensors
+import textproto
+import torch
+import training
+
+
+def tensors(weights, dtype):
+    return {
+        name: torch.tensor(values, dtype=torch.float32)
+        .reshape(shape)
+        .to(dtype)
+        .requires_grad_()
+        for name, (shape, values) in weights.items()
+    }
+
+
+def microbatches(samples, step):
+    """The token tensors of one step."""
+    first = step * training.GLOBAL_BATCH
+    batch = torch.tensor(samples[first : first + training.GLOBAL_BATCH])
+    return batch.split(2)
+
+
+def backward(model, weights, batches):
+    """Accumulates the gradient of the mean loss; returns that loss."""
+    total = 0.0
+    for tokens in batches:
+        loss = model.loss(weights, tokens) / len(batches)
+        loss.backward()
+        total += loss.item()
+    return total
+
+
+def train(model, weights, samples):
+    """The losses of every step, and the gradients of the first."""
+    optimizer, losses, first = oracle.adamw(model.config, weights), [], None
+    for step in range(training.STEPS):
+        losses.append(backward(model, weights, microbatches(samples, step)))
+        if first is None:
+            first = {name: w.grad.clone() for name, w in weights.items()}
+        torch.nn.utils.clip_grad_norm_(weights.values(), 1.0)
+        optimizer.step()
+        optimizer.zero_grad()
+    return losses, first
+
+
+def make(name):
+    with training.Run(name) as run:
+        initial, samples = run.initial_weights(), run.samples()
+        config = oracle.Config(textproto.read(run.adamw))
+    expected = oracle.parameter_shapes(config)
+    assert {n: tuple(s) for n, (s, _) in initial.items()} == expected, (
+        {n: tuple(s) for n, (s, _) in initial.items()},
+        expected,
+    )
+    model = oracle.Model(config)
+    losses, gradients = train(model, tensors(initial, torch.float64), samples)
+    single, _ = train(model, tensors(initial, torch.float32), samples)
+    distance = max(abs(a / b - 1) for a, b in zip(single, losses))
+    print(f"{name}: loss {losses[0]:.6f} to {losses[-1]:.6f}; "
+          f"PyTorch in fp32 stays within {distance:.1e}")  # fmt: skip
+    record = {
+        "weights": training.fingerprint(initial),
+        "samples": hashlib.sha256(json.dumps(samples).encode()).hexdigest(),
+        "losses": losses,
+    }
+    folder = training.HERE / "golden"
+    folder.mkdir(exist_ok=True)
+    (folder / f"{name}.json").write_text(json.dumps(record, indent=1) + "\n")
+    flat = {n: (g.shape, g.flatten().tolist()) for n, g in gradients.items()}
+    safetensors.write(folder / f"{name}.safetensors", flat)
+
+
+if __name__ == "__main__":
+    torch.use_deterministic_algorithms(True)
+    torch.set_num_threads(1)
+    for model in sys.argv[1:] or training.models():
+        make(model)

@@ -1,0 +1,128 @@
+# Part of Hocket, under the Apache License v2.0.
+"""Runs Hocket on a model of models/, as both the golden script and the test do.
+
+A gradient is read out of Hocket through one step of plain SGD without
+clipping at a rate of 4096: (before - after) / 4096 is the gradient to the last
+bits of f32, because the step dwarfs the weight that it is added to.
+"""
+
+import json
+import os
+import pathlib
+import subprocess
+import tempfile
+
+import corpus
+import safetensors
+
+HERE = pathlib.Path(__file__).resolve().parent
+STEPS, GLOBAL_BATCH, SEQUENCE, RATE = 20, 4, 24, 4096.0
+
+SCHEDULE = f"""
+training {{
+  micro_batch_size: 2 global_batch_size: {GLOBAL_BATCH}
+  sequence_length: {SEQUENCE} steps: {STEPS} log_interval: 1 seed: 42
+  data {{ split: "1,0,0" }}
+"""
+ADAMW = """
+  learning_rate { schedule: CONSTANT peak: 3e-3 }
+  optimizer { adamw { beta1: 0.9 beta2: 0.95 eps: 1e-8 weight_decay: 0.1 } }
+  clip_norm: 1.0
+}
+"""
+SGD = f"""
+  learning_rate {{ schedule: CONSTANT peak: {RATE} }}
+  optimizer {{ sgd {{ momentum: 0 weight_decay: 0 }} }}
+  clip_norm: 0
+}}
+"""
+
+
+def models():
+    return sorted(path.stem for path in (HERE / "models").glob("*.textproto"))
+
+
+def build():
+    return pathlib.Path(os.environ.get("HOCKET_BUILD_DIR", HERE.parents[1] / "build"))
+
+
+class Run:
+    """A folder with a model's corpus and specs. Close it to remove it."""
+
+    def __init__(self, name):
+        self.scratch = tempfile.TemporaryDirectory()
+        self.folder = pathlib.Path(self.scratch.name)
+        text = (HERE / "models" / f"{name}.textproto").read_text()
+        self.adamw = self.folder / "adamw.textproto"
+        self.sgd = self.folder / "sgd.textproto"
+        self.adamw.write_text(text + SCHEDULE + ADAMW)
+        self.sgd.write_text(text + SCHEDULE + SGD)
+        self.data = self.folder / "corpus"
+        corpus.write(self.data, self.vocabulary(text))
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        self.scratch.cleanup()
+
+    @staticmethod
+    def vocabulary(text):
+        return int(text.split("vocab_size:")[1].split()[0])
+
+    def hocket(self, *arguments):
+        command = [build() / "bin/hocket", *map(str, arguments)]
+        done = subprocess.run(command, capture_output=True, text=True, check=False)
+        if done.returncode:
+            line = " ".join(map(str, command))
+            raise RuntimeError(f"{line}: {done.returncode}\n{done.stderr}")
+        return done.stdout
+
+    def train(self, spec, steps, precision, *options):
+        """The checkpoint's tensors and the log's lines."""
+        out, log = self.folder / "checkpoint", self.folder / "log.jsonl"
+        self.hocket(
+            "train", spec, "--data", self.data, "--steps", steps, "--save", out,
+            "--log", log, "--set", f"training.precision={precision}", *options,
+        )  # fmt: skip
+        lines = log.read_text().splitlines() if log.exists() else []
+        (weights,) = sorted(out.rglob("model.safetensors"))[-1:]
+        return safetensors.read(weights), [json.loads(line) for line in lines]
+
+    def initial_weights(self):
+        return self.train(self.sgd, 0, "FP32")[0]
+
+    def gradients(self, before, precision):
+        """(gradients of the first step's mean loss, that loss)."""
+        after, log = self.train(self.sgd, 1, precision)
+        gradients = {}
+        for name, (shape, old) in before.items():
+            new = after[name][1]
+            change = [(b - a) / RATE for b, a in zip(old, new, strict=True)]
+            gradients[name] = shape, change
+        return gradients, losses(log)[0]
+
+    def losses(self, precision, *options):
+        return losses(self.train(self.adamw, STEPS, precision, *options)[1])
+
+    def samples(self):
+        """The tokens of every sample of the training run, in order."""
+        chosen = f"0:{STEPS * GLOBAL_BATCH}"
+        lines = self.hocket(
+            "data", "show", self.data, "--spec", self.adamw, "--split", "train",
+            "--samples", chosen, "--json",
+        ).splitlines()  # fmt: skip
+        return [json.loads(line)["tokens"] for line in lines]
+
+
+def losses(log):
+    """The training loss of every step, in order."""
+    return [line["loss"] for line in log if "loss" in line and "step" in line]
+
+
+def fingerprint(tensors):
+    """Sums that change when a weight does, but not by its last bits."""
+    return {
+        name: [shape, sum(values), sum(value * value for value in values)]
+        for name, (shape, values) in tensors.items()
+    }
