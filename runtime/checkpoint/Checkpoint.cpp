@@ -1,0 +1,128 @@
+//===- Checkpoint.cpp - The state of a run on disk ------------------------===//
+//
+// Part of Hocket, under the Apache License v2.0.
+//
+//===----------------------------------------------------------------------===//
+
+#include "runtime/checkpoint/Checkpoint.h"
+
+#include "runtime/checkpoint/ManifestReader.h"
+
+#include <algorithm>
+#include <charconv>
+#include <filesystem>
+#include <set>
+
+using namespace hocket;
+using namespace hocket::checkpoint;
+
+//===----------------------------------------------------------------------===//
+// Finding an iteration
+//===----------------------------------------------------------------------===//
+
+StatusOr<uint64_t> checkpoint::latestIteration(const std::string &dir) {
+  std::string path = dir + "/latest_checkpointed_iteration.txt";
+  std::error_code error;
+  if (!std::filesystem::exists(path, error))
+    return notFound(dir + ": holds no checkpoint: it has neither "
+                          "manifest.json nor "
+                          "latest_checkpointed_iteration.txt");
+  HOCKET_ASSIGN_OR_RETURN(std::string text, readFile(path, 64));
+  uint64_t step = 0;
+  auto [end, failed] =
+      std::from_chars(text.data(), text.data() + text.size(), step);
+  std::string_view rest(end, size_t(text.data() + text.size() - end));
+  if (failed != std::errc() ||
+      rest.find_first_not_of(" \r\n") != std::string_view::npos)
+    return dataLoss(path + ": expected the number of an iteration");
+  return step;
+}
+
+StatusOr<Checkpoint> Checkpoint::open(const std::string &dir,
+                                      const OpenOptions &options) {
+  Checkpoint result;
+  result.folder = dir;
+  std::error_code error;
+  if (!std::filesystem::exists(dir + "/manifest.json", error)) {
+    HOCKET_ASSIGN_OR_RETURN(uint64_t step, latestIteration(dir));
+    result.folder = iterationFolder(dir, step);
+  }
+  HOCKET_RETURN_IF_ERROR(ManifestReader(result, options.verifyDigests).read());
+  return result;
+}
+
+//===----------------------------------------------------------------------===//
+// Tensors
+//===----------------------------------------------------------------------===//
+
+const Checkpoint::StoredTensor *Checkpoint::find(const TensorKey &key) const {
+  auto found =
+      std::lower_bound(stored.begin(), stored.end(), key,
+                       [](const StoredTensor &tensor, const TensorKey &wanted) {
+                         return tensor.spec.key < wanted;
+                       });
+  return found != stored.end() && found->spec.key == key ? &*found : nullptr;
+}
+
+std::vector<TensorSpec> Checkpoint::tensors() const {
+  std::vector<TensorSpec> specs;
+  for (const StoredTensor &tensor : stored)
+    specs.push_back(tensor.spec);
+  return specs;
+}
+
+bool Checkpoint::contains(const TensorKey &key) const {
+  return find(key) != nullptr;
+}
+
+/// What keeps the stored tensor from being `expected`.
+Status Checkpoint::mismatch(const TensorSpec &expected) const {
+  std::string place = folder + ": tensor '" + expected.key.text() + "' ";
+  const StoredTensor *tensor = find(expected.key);
+  if (!tensor)
+    return invalidArgument(place + "is missing");
+  if (tensor->spec.shape != expected.shape)
+    return invalidArgument(place + "has shape " +
+                           shapeText(tensor->spec.shape) + ", expected " +
+                           shapeText(expected.shape));
+  if (tensor->spec.type != expected.type)
+    return invalidArgument(
+        place + "has type " + std::string(elementName(tensor->spec.type)) +
+        ", expected " + std::string(elementName(expected.type)));
+  return okStatus();
+}
+
+Status Checkpoint::expectTensors(const std::vector<TensorSpec> &expected,
+                                 bool slotsOptional) const {
+  bool hasSlots =
+      std::any_of(stored.begin(), stored.end(), [](const StoredTensor &t) {
+        return !t.spec.key.slot.empty();
+      });
+  std::set<TensorKey> known;
+  for (const TensorSpec &spec : expected) {
+    known.insert(spec.key);
+    if (slotsOptional && !hasSlots && !spec.key.slot.empty())
+      continue;
+    HOCKET_RETURN_IF_ERROR(mismatch(spec));
+  }
+  for (const StoredTensor &tensor : stored)
+    if (!known.count(tensor.spec.key))
+      return invalidArgument(folder + ": tensor '" + tensor.spec.key.text() +
+                             "' is not part of this model");
+  return okStatus();
+}
+
+Status Checkpoint::read(const TensorSpec &spec, const SliceBounds &slice,
+                        std::span<uint8_t> out) const {
+  HOCKET_RETURN_IF_ERROR(mismatch(spec));
+  if (!isInside(slice, spec.shape) ||
+      elementsOf(slice) * elementBytes(spec.type) != out.size())
+    return internalError("tensor '" + spec.key.text() + "': slice " +
+                         sliceText(slice) + " of " + shapeText(spec.shape) +
+                         " does not have " + std::to_string(out.size()) +
+                         " bytes");
+  for (const StoredSlice &part : find(spec.key)->slices)
+    copyShared(part.bounds, files[part.file].data(*part.info), slice, out,
+               elementBytes(spec.type));
+  return okStatus();
+}

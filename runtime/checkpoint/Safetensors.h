@@ -1,0 +1,124 @@
+//===- Safetensors.h - Reading and writing safetensors ----------*- C++ -*-===//
+//
+// Part of Hocket, under the Apache License v2.0.
+//
+//===----------------------------------------------------------------------===//
+///
+/// \file
+/// A safetensors file is a u64 N, N bytes of JSON and the tensors' bytes:
+///
+///   {"__metadata__": {"format": "pt"},
+///    "name": {"dtype": "F32", "shape": [2, 3], "data_offsets": [0, 24]}, ...}
+///
+/// Offsets count from the end of the header; tensors are dense, row-major,
+/// little-endian, and fill the rest of the file without gap or overlap.
+///
+/// A file is mapped and its whole header checked when it is opened, so that no
+/// later access can leave it.
+///
+//===----------------------------------------------------------------------===//
+
+#ifndef HOCKET_RUNTIME_CHECKPOINT_SAFETENSORS_H
+#define HOCKET_RUNTIME_CHECKPOINT_SAFETENSORS_H
+
+#include "runtime/base/File.h"
+#include "runtime/base/Status.h"
+#include "runtime/checkpoint/ElementType.h"
+
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <span>
+#include <string>
+#include <vector>
+
+namespace hocket::checkpoint {
+
+struct TensorInfo {
+  std::string name;
+  ElementType type = ElementType::F32;
+  std::vector<uint64_t> shape;
+  uint64_t begin = 0; ///< Bytes [begin, end) after the header.
+  uint64_t end = 0;
+};
+
+class SafetensorsFile {
+public:
+  /// NotFound if there is no such file, DataLoss with the path and the reason
+  /// for whatever else is wrong with it.
+  static StatusOr<SafetensorsFile> open(const std::string &path);
+
+  const std::string &path() const { return filePath; }
+
+  /// The whole file, header included.
+  std::string_view bytes() const { return file.view(); }
+  const std::map<std::string, std::string> &metadata() const { return texts; }
+
+  /// In the order of their bytes.
+  const std::vector<TensorInfo> &tensors() const { return infos; }
+
+  /// nullptr if there is none of this name.
+  const TensorInfo *find(const std::string &name) const;
+
+  /// The tensor's bytes, mapped; valid as long as this object, not aligned.
+  std::span<const uint8_t> data(const TensorInfo &tensor) const {
+    return {file.data() + dataBegin + tensor.begin,
+            size_t(tensor.end - tensor.begin)};
+  }
+
+private:
+  std::string filePath;
+  MappedFile file;
+  uint64_t dataBegin = 0;
+  std::map<std::string, std::string> texts;
+  std::vector<TensorInfo> infos;
+  std::map<std::string, size_t> byName;
+};
+
+/// What a safetensors header says.
+struct SafetensorsHeader {
+  std::map<std::string, std::string> metadata;
+  std::vector<TensorInfo> tensors; ///< In the order of their bytes.
+};
+
+/// Reads and checks a header by itself; `dataBytes` is what follows it in the
+/// file. DataLoss without a path.
+StatusOr<SafetensorsHeader> parseSafetensorsHeader(std::string_view header,
+                                                   uint64_t dataBytes);
+
+//===----------------------------------------------------------------------===//
+// Writing
+//===----------------------------------------------------------------------===//
+
+/// Takes the next bytes of a tensor.
+using ByteSink = std::function<Status(std::span<const uint8_t>)>;
+
+/// Gives all bytes of a tensor, in pieces of any size, to a sink. Called when
+/// the tensor is written, so that not all tensors need to be in memory.
+using ByteProducer = std::function<Status(const ByteSink &)>;
+
+/// Gives `bytes`, which must outlive the call that writes them.
+ByteProducer bytesInMemory(std::span<const uint8_t> bytes);
+
+struct TensorToWrite {
+  std::string name;
+  ElementType type = ElementType::F32;
+  std::vector<uint64_t> shape;
+  ByteProducer bytes;
+};
+
+struct WrittenFile {
+  uint64_t bytes = 0;
+  std::string sha256; ///< Lower-case hexadecimal.
+};
+
+/// Writes `path` in one step, tensors sorted by type (wide ones first), then
+/// by name, with the metadata {"format": "pt"} that other readers ask for.
+/// InvalidArgument for equal names, names that are not UTF-8 and sizes that
+/// overflow; Internal if a producer gives other than the shape's bytes.
+StatusOr<WrittenFile> writeSafetensors(const std::string &path,
+                                       std::vector<TensorToWrite> tensors);
+
+} // namespace hocket::checkpoint
+
+#endif // HOCKET_RUNTIME_CHECKPOINT_SAFETENSORS_H

@@ -1,0 +1,243 @@
+//===- SafetensorsReader.cpp - Reading safetensors ------------------------===//
+//
+// Part of Hocket, under the Apache License v2.0.
+//
+//===----------------------------------------------------------------------===//
+
+#include "runtime/base/JsonDefect.h"
+#include "runtime/checkpoint/Safetensors.h"
+
+#include <algorithm>
+#include <cstring>
+#include <optional>
+#include <set>
+#include <simdjson.h>
+#include <tuple>
+
+using namespace hocket;
+using namespace hocket::checkpoint;
+namespace dom = simdjson::dom;
+
+static constexpr uint64_t headerLimit = 100'000'000;
+
+//===----------------------------------------------------------------------===//
+// One tensor
+//===----------------------------------------------------------------------===//
+
+static Status wrong(const std::string &name, const std::string &what) {
+  return dataLoss("tensor '" + name + "': " + what);
+}
+
+/// Numbers of a JSON array, or nullopt if something else is in it.
+static std::optional<std::vector<uint64_t>> readNumbers(dom::element value) {
+  dom::array array;
+  if (value.get(array))
+    return std::nullopt;
+  std::vector<uint64_t> numbers;
+  for (dom::element element : array) {
+    uint64_t number;
+    if (element.get(number))
+      return std::nullopt;
+    numbers.push_back(number);
+  }
+  return numbers;
+}
+
+static Status readType(dom::element value, TensorInfo &info) {
+  std::string_view name;
+  if (value.get(name))
+    return wrong(info.name, "dtype: expected a string");
+  // The format's names are upper case.
+  auto type = parseElementType(name);
+  if (!type || elementName(*type) != name)
+    return wrong(info.name, "dtype: unknown type '" + std::string(name) + "'");
+  info.type = *type;
+  return okStatus();
+}
+
+static Status readField(std::string_view key, dom::element value,
+                        TensorInfo &info) {
+  if (key == "dtype")
+    return readType(value, info);
+  if (key != "shape" && key != "data_offsets")
+    return wrong(info.name,
+                 "expected dtype, shape and data_offsets, found the key '" +
+                     std::string(key) + "'");
+  auto numbers = readNumbers(value);
+  if (!numbers)
+    return wrong(info.name, std::string(key) +
+                                ": expected an array of integers from 0 to "
+                                "18446744073709551615");
+  if (key == "shape") {
+    info.shape = *std::move(numbers);
+    return okStatus();
+  }
+  if (numbers->size() != 2 || (*numbers)[0] > (*numbers)[1])
+    return wrong(info.name, "data_offsets: expected [begin, end] with begin "
+                            "<= end, found " +
+                                shapeText(*numbers));
+  info.begin = (*numbers)[0];
+  info.end = (*numbers)[1];
+  return okStatus();
+}
+
+static Status checkBytes(const TensorInfo &info) {
+  auto bytes = tensorBytes(info.shape, info.type);
+  if (!bytes)
+    return wrong(info.name,
+                 "shape " + shapeText(info.shape) + " overflows 64 bits");
+  if (*bytes != info.end - info.begin)
+    return wrong(info.name, std::string(elementName(info.type)) + " " +
+                                shapeText(info.shape) + " needs " +
+                                std::to_string(*bytes) +
+                                " bytes, data_offsets give " +
+                                std::to_string(info.end - info.begin));
+  return okStatus();
+}
+
+static StatusOr<TensorInfo> readTensor(std::string_view name,
+                                       dom::element value) {
+  TensorInfo info;
+  info.name = name;
+  dom::object object;
+  if (value.get(object))
+    return wrong(info.name, "expected an object");
+  std::set<std::string_view> seen;
+  for (auto field : object) {
+    if (!seen.insert(field.key).second)
+      return wrong(info.name,
+                   "the key '" + std::string(field.key) + "' appears twice");
+    HOCKET_RETURN_IF_ERROR(readField(field.key, field.value, info));
+  }
+  for (const char *key : {"dtype", "shape", "data_offsets"})
+    if (!seen.count(key))
+      return wrong(info.name, std::string("the key '") + key + "' is missing");
+  HOCKET_RETURN_IF_ERROR(checkBytes(info));
+  return info;
+}
+
+//===----------------------------------------------------------------------===//
+// The header
+//===----------------------------------------------------------------------===//
+
+static Status readMetadata(dom::element value,
+                           std::map<std::string, std::string> &metadata) {
+  dom::object object;
+  if (value.get(object))
+    return dataLoss("__metadata__: expected an object");
+  for (auto field : object) {
+    std::string_view text;
+    if (field.value.get(text))
+      return dataLoss("__metadata__: expected a string under '" +
+                      std::string(field.key) + "'");
+    if (!metadata.emplace(field.key, text).second)
+      return dataLoss("__metadata__: the key '" + std::string(field.key) +
+                      "' appears twice");
+  }
+  return okStatus();
+}
+
+/// Tensors must cover [0, dataBytes) one after the other.
+static Status checkCoverage(const std::vector<TensorInfo> &tensors,
+                            uint64_t dataBytes) {
+  uint64_t end = 0;
+  for (const TensorInfo &info : tensors) {
+    if (info.begin != end)
+      return wrong(info.name, std::string(info.begin < end
+                                              ? "overlaps the tensor before it"
+                                              : "leaves a gap") +
+                                  ": begins at byte " +
+                                  std::to_string(info.begin) + ", expected " +
+                                  std::to_string(end));
+    end = info.end;
+  }
+  if (end != dataBytes)
+    return dataLoss("the tensors end at byte " + std::to_string(end) +
+                    ", the data has " + std::to_string(dataBytes) + " bytes");
+  return okStatus();
+}
+
+static Status notJson(std::string_view header, simdjson::error_code error) {
+  if (auto defect = findJsonDefect(header))
+    return dataLoss("header: byte " + std::to_string(defect->offset) +
+                    ": expected " + defect->expected);
+  return dataLoss(std::string("header: ") + simdjson::error_message(error));
+}
+
+StatusOr<SafetensorsHeader>
+checkpoint::parseSafetensorsHeader(std::string_view header,
+                                   uint64_t dataBytes) {
+  if (!header.starts_with('{'))
+    return dataLoss("header: expected '{' at its first byte");
+  dom::parser parser;
+  simdjson::padded_string padded(header);
+  dom::object object;
+  if (auto error = parser.parse(padded).get(object))
+    return notJson(header, error);
+  SafetensorsHeader result;
+  std::set<std::string_view> seen;
+  for (auto field : object) {
+    if (!seen.insert(field.key).second)
+      return dataLoss("header: the name '" + std::string(field.key) +
+                      "' appears twice");
+    if (field.key == "__metadata__") {
+      HOCKET_RETURN_IF_ERROR(readMetadata(field.value, result.metadata));
+      continue;
+    }
+    HOCKET_ASSIGN_OR_RETURN(TensorInfo info,
+                            readTensor(field.key, field.value));
+    result.tensors.push_back(std::move(info));
+  }
+  std::sort(result.tensors.begin(), result.tensors.end(),
+            [](const TensorInfo &a, const TensorInfo &b) {
+              return std::tie(a.begin, a.end, a.name) <
+                     std::tie(b.begin, b.end, b.name);
+            });
+  HOCKET_RETURN_IF_ERROR(checkCoverage(result.tensors, dataBytes));
+  return result;
+}
+
+//===----------------------------------------------------------------------===//
+// The file
+//===----------------------------------------------------------------------===//
+
+/// The length of the header of `file`.
+static StatusOr<uint64_t> headerBytes(const MappedFile &file) {
+  uint64_t length;
+  if (file.size() < sizeof(length))
+    return dataLoss("expected a safetensors file of at least 8 bytes, found " +
+                    std::to_string(file.size()));
+  std::memcpy(&length, file.data(), sizeof(length));
+  if (length > headerLimit)
+    return dataLoss("expected a header of at most 100000000 bytes, found " +
+                    std::to_string(length));
+  if (length > file.size() - sizeof(length))
+    return dataLoss("a header of " + std::to_string(length) +
+                    " bytes passes the end of the file, which has " +
+                    std::to_string(file.size()));
+  return length;
+}
+
+StatusOr<SafetensorsFile> SafetensorsFile::open(const std::string &path) {
+  SafetensorsFile result;
+  result.filePath = path;
+  HOCKET_ASSIGN_OR_RETURN(result.file, MappedFile::open(path));
+  auto length = headerBytes(result.file);
+  if (!length.ok())
+    return length.status().withContext(path);
+  result.dataBegin = 8 + *length;
+  auto header = parseSafetensorsHeader(result.file.view().substr(8, *length),
+                                       result.file.size() - result.dataBegin);
+  if (!header.ok())
+    return header.status().withContext(path);
+  result.texts = std::move(header->metadata);
+  result.infos = std::move(header->tensors);
+  for (size_t i = 0; i < result.infos.size(); ++i)
+    result.byName.emplace(result.infos[i].name, i);
+  return result;
+}
+
+const TensorInfo *SafetensorsFile::find(const std::string &name) const {
+  auto found = byName.find(name);
+  return found == byName.end() ? nullptr : &infos[found->second];
+}

@@ -1,0 +1,100 @@
+//===- Slices.cpp - Parts of a global tensor ------------------------------===//
+//
+// Part of Hocket, under the Apache License v2.0.
+//
+//===----------------------------------------------------------------------===//
+
+#include "runtime/checkpoint/Slices.h"
+
+#include "runtime/base/CheckedMath.h"
+
+#include <algorithm>
+#include <cstring>
+
+using namespace hocket;
+using namespace hocket::checkpoint;
+
+SliceBounds checkpoint::wholeOf(const std::vector<uint64_t> &shape) {
+  return {std::vector<uint64_t>(shape.size()), shape};
+}
+
+bool checkpoint::isInside(const SliceBounds &slice,
+                          std::span<const uint64_t> shape) {
+  if (slice.offset.size() != shape.size() || slice.size.size() != shape.size())
+    return false;
+  for (size_t d = 0; d < shape.size(); ++d)
+    if (!rangeInside(slice.offset[d], slice.size[d], shape[d]))
+      return false;
+  return true;
+}
+
+std::optional<SliceBounds> checkpoint::intersect(const SliceBounds &a,
+                                                 const SliceBounds &b) {
+  SliceBounds both;
+  for (size_t d = 0; d < a.offset.size(); ++d) {
+    uint64_t begin = std::max(a.offset[d], b.offset[d]);
+    uint64_t end = std::min(a.offset[d] + a.size[d], b.offset[d] + b.size[d]);
+    if (begin >= end)
+      return std::nullopt;
+    both.offset.push_back(begin);
+    both.size.push_back(end - begin);
+  }
+  return both;
+}
+
+uint64_t checkpoint::elementsOf(const SliceBounds &slice) {
+  uint64_t elements = 1;
+  for (uint64_t size : slice.size)
+    elements *= size;
+  return elements;
+}
+
+std::string checkpoint::sliceText(const SliceBounds &slice) {
+  std::string text;
+  for (size_t d = 0; d < slice.size.size(); ++d)
+    text += (d ? " x [" : "[") + std::to_string(slice.offset[d]) + ", " +
+            std::to_string(slice.offset[d] + slice.size[d]) + ")";
+  return text.empty() ? "scalar" : text;
+}
+
+/// Position of the element `index` (global) within the bytes of `slice`.
+static uint64_t positionIn(const SliceBounds &slice,
+                           std::span<const uint64_t> index) {
+  uint64_t position = 0;
+  for (size_t d = 0; d < index.size(); ++d)
+    position = position * slice.size[d] + (index[d] - slice.offset[d]);
+  return position;
+}
+
+/// Steps `index` through `bounds`, the last dim left out; false at the end.
+static bool nextRow(const SliceBounds &bounds, std::vector<uint64_t> &index) {
+  for (size_t d = index.size() - 1; d-- > 0;) {
+    if (++index[d] < bounds.offset[d] + bounds.size[d])
+      return true;
+    index[d] = bounds.offset[d];
+  }
+  return false;
+}
+
+uint64_t checkpoint::copyShared(const SliceBounds &from,
+                                std::span<const uint8_t> fromBytes,
+                                const SliceBounds &to,
+                                std::span<uint8_t> toBytes,
+                                uint64_t elementBytes) {
+  // Equal slices need no rows; rank 0 has none.
+  if (from == to) {
+    std::copy(fromBytes.begin(), fromBytes.end(), toBytes.begin());
+    return elementsOf(to);
+  }
+  auto shared = intersect(from, to);
+  if (!shared)
+    return 0;
+  std::vector<uint64_t> index = shared->offset;
+  uint64_t rowBytes = shared->size.back() * elementBytes;
+  do {
+    std::memcpy(toBytes.data() + positionIn(to, index) * elementBytes,
+                fromBytes.data() + positionIn(from, index) * elementBytes,
+                rowBytes);
+  } while (nextRow(*shared, index));
+  return elementsOf(*shared);
+}

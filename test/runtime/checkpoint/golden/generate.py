@@ -1,0 +1,129 @@
+#!/usr/bin/env python3
+"""Writes the golden files of the checkpoint tests. Needs NumPy, safetensors,
+and for the models PyTorch and transformers; run it in this folder.
+
+package.safetensors       what the safetensors package writes
+<family>/                 a tiny random model as transformers saves it
+<family>.canonical.safetensors   its weights by Hocket's names, renamed and
+                          transposed here by hand
+"""
+
+import json
+import os
+import shutil
+import sys
+
+import numpy as np
+import safetensors.numpy
+import safetensors.torch
+import torch
+import transformers
+
+
+def package():
+    rng = np.random.RandomState(0)
+    tensors = {
+        "z": rng.randint(0, 9, (2,)).astype(np.int32),
+        "b.weight": rng.randn(2, 3).astype(np.float32),
+        "a\"quoted\\": rng.randn(4).astype(np.float32),
+        "long": rng.randint(0, 9, (3,)).astype(np.int64),
+        "double": rng.randn(1, 2),
+        "half": rng.randn(3).astype(np.float16),
+        "bytes": np.arange(5, dtype=np.uint8),
+        "empty": np.zeros((0, 4), np.float32),
+        "scalar": np.array(2.5, np.float32),
+        "caf\u00e9": np.ones(1, np.float32),
+    }
+    with open("package.safetensors", "wb") as out:
+        out.write(safetensors.numpy.save(tensors, metadata={"format": "pt"}))
+
+
+FAMILIES = {
+    "gpt2": transformers.GPT2Config(
+        vocab_size=5, n_positions=3, n_embd=4, n_layer=2, n_head=2, n_inner=6
+    ),
+    "llama": transformers.LlamaConfig(
+        vocab_size=5, hidden_size=4, intermediate_size=6, num_hidden_layers=2,
+        num_attention_heads=2, num_key_value_heads=1, max_position_embeddings=8,
+        tie_word_embeddings=False,
+    ),
+    "mistral": transformers.MistralConfig(
+        vocab_size=5, hidden_size=4, intermediate_size=6, num_hidden_layers=2,
+        num_attention_heads=2, num_key_value_heads=1, max_position_embeddings=8,
+        head_dim=2, tie_word_embeddings=False,
+    ),
+    "qwen2": transformers.Qwen2Config(
+        vocab_size=5, hidden_size=4, intermediate_size=6, num_hidden_layers=2,
+        num_attention_heads=2, num_key_value_heads=1, max_position_embeddings=8,
+        tie_word_embeddings=True,
+    ),
+    "qwen3": transformers.Qwen3Config(
+        vocab_size=5, hidden_size=4, intermediate_size=6, num_hidden_layers=2,
+        num_attention_heads=2, num_key_value_heads=1, head_dim=4,
+        max_position_embeddings=8, tie_word_embeddings=True,
+    ),
+}
+
+
+def canonical_gpt2(w, config):
+    out = {
+        "embedding.weight": w["transformer.wte.weight"],
+        "position_embedding.weight": w["transformer.wpe.weight"],
+        "final_norm.weight": w["transformer.ln_f.weight"],
+        "final_norm.bias": w["transformer.ln_f.bias"],
+    }
+    h = config.n_embd
+    for i in range(config.n_layer):
+        old, new = f"transformer.h.{i}.", f"layers.{i}."
+        for kind in ("weight", "bias"):
+            joined = w[old + f"attn.c_attn.{kind}"]
+            for k, part in enumerate("qkv"):
+                piece = joined[..., k * h : (k + 1) * h]
+                out[new + f"attention.{part}.{kind}"] = piece.T if piece.ndim > 1 else piece
+            for a, b in (("attn.c_proj", "attention.o"), ("mlp.c_fc", "mlp.up"),
+                         ("mlp.c_proj", "mlp.down")):
+                t = w[old + f"{a}.{kind}"]
+                out[new + f"{b}.{kind}"] = t.T if t.ndim > 1 else t
+            out[new + f"attention_norm.{kind}"] = w[old + f"ln_1.{kind}"]
+            out[new + f"mlp_norm.{kind}"] = w[old + f"ln_2.{kind}"]
+    return out
+
+
+def canonical_llama(w, config):
+    names = [
+        ("model.embed_tokens", "embedding"), ("model.norm", "final_norm"),
+        ("model.layers.", "layers."), ("lm_head", "head"),
+        ("input_layernorm", "attention_norm"),
+        ("post_attention_layernorm", "mlp_norm"),
+        ("self_attn.q_norm", "attention.q_norm"),
+        ("self_attn.k_norm", "attention.k_norm"),
+        ("self_attn.", "attention."), ("_proj.", "."),
+    ]
+    out = {}
+    for name, tensor in w.items():
+        for a, b in names:
+            name = name.replace(a, b)
+        out[name] = tensor
+    return out
+
+
+def models():
+    for family, config in FAMILIES.items():
+        torch.manual_seed(1)
+        model = transformers.AutoModelForCausalLM.from_config(config)
+        for p in model.parameters():  # norms and biases are not constant then
+            torch.nn.init.normal_(p)
+        shutil.rmtree(family, ignore_errors=True)
+        model.save_pretrained(family)
+        for extra in os.listdir(family):
+            if extra not in ("model.safetensors",):
+                os.remove(os.path.join(family, extra))
+        w = safetensors.torch.load_file(f"{family}/model.safetensors")
+        make = canonical_gpt2 if family == "gpt2" else canonical_llama
+        out = {k: t.contiguous() for k, t in make(w, config).items()}
+        safetensors.torch.save_file(out, f"{family}.canonical.safetensors",
+                                    metadata={"format": "pt"})
+
+
+package()
+models()
