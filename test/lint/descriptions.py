@@ -49,24 +49,21 @@ def passes_are_described(tree):
                 yield f"{name}: its option {fields['argument']} has no description"
 
 
-def passes_are_tested(tree):
-    """Every pass has the IR test of its name.
+def tests_of(tree, argument, level):
+    """IR tests named for a pass, with or without its level in front."""
+    short = re.sub(rf"^(hocket-)?({level}-)?", "", argument)
+    for path in tree.with_suffix(".mlir"):
+        named = re.fullmatch(rf"({argument}|{short})(-.+)?", path.stem)
+        if named and path.parts[:2] == ("test", "passes"):
+            yield path
 
-    The test is test/passes/<folder>/<name>.mlir, where the name is the pass's
-    or the pass's without its level in front; it must run the pass.
-    """
+
+def passes_are_tested(tree):
+    """Every pass has the IR test of its name, which runs it."""
     for td, record in passes(tree):
-        argument, folder = record["argument"], td.parent
-        short = re.sub(rf"^(hocket-)?({folder.name}-)?", "", argument)
-        candidates = [
-            tree.root / "test" / folder / f"{name}.mlir"
-            for name in dict.fromkeys((argument, short))
-        ]
-        if folder.parts[:2] == ("passes", "conversion"):
-            candidates += (tree.root / "test" / folder).glob(f"*/{argument}.mlir")
-        found = [path for path in candidates if path.exists()]
+        argument = record["argument"]
+        found = list(tests_of(tree, argument, td.parent.name))
         if not found:
-            yield f"{td}: {argument} has no test {candidates[0].name} in test/{folder}"
-        for path in found:
-            if argument not in tree.text(path.relative_to(tree.root)):
-                yield f"{path.relative_to(tree.root)}: does not run {argument}"
+            yield f"{td}: {argument} has no test test/{td.parent}/{argument}.mlir"
+        elif not any(f"-{argument}" in tree.text(path) for path in found):
+            yield f"{found[0]}: does not run {argument}"

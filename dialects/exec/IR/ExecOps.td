@@ -26,7 +26,7 @@ def Exec_RoleOp : Op<Exec_Dialect, "role",
 
     ```mlir
     exec.role @all ranks [0] arena 8192 lower_bound 8192 {
-      %x = exec.buffer @x at 0 kind "activation" live 0 to 3 : memref<8x64xf32>
+      %x = exec.buffer "x" at 0 kind "activation" live 0 to 3 : memref<8x64xf32>
     }
     ```
   }];
@@ -68,6 +68,8 @@ def Exec_SequenceOp : Op<Exec_Dialect, "sequence",
     [Symbol, NoTerminator, SingleBlock, HasParent<"RoleOp">]> {
   let summary = "a straight line of instructions";
   let description = [{
+    Instructions that run one after another on their streams, without branches.
+
     ```mlir
     exec.sequence @forward {
       exec.copy %a to %b : memref<8xf32>, memref<8xf32>
@@ -188,6 +190,8 @@ def Exec_LibraryOp : Exec_Instruction<"library"> {
 def Exec_CopyOp : Exec_Instruction<"copy"> {
   let summary = "copies a buffer";
   let description = [{
+    Both buffers have the same size and do not overlap.
+
     ```mlir
     exec.copy %a to %b : memref<8xf32>, memref<8xf32>
     ```
@@ -204,7 +208,7 @@ def Exec_HostOp : Exec_Instruction<"host"> {
     `direction` is `input` or `output`.
 
     ```mlir
-    exec.host input "tokens" %t : memref<4x256xi32>
+    exec.host "input" "tokens" %t : memref<4x256xi32>
     ```
   }];
   let arguments = (ins StrAttr:$direction, StrAttr:$name, AnyMemRef:$buffer,

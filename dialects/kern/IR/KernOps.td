@@ -126,7 +126,14 @@ def Kern_KeepScaleOp : Kern_Op<"keep_scale", [Pure]> {
 def Kern_YieldOp : Kern_Op<"yield", [Pure, Terminator,
     ParentOneOf<["RowsOp", "ColumnsOp", "KernelOp"]>]> {
   let summary = "the results of a fused region";
-  let description = [{ One f32 a result. }];
+  let description = [{
+    Ends the region of `kern.rows`, `kern.columns` or `kern.kernel` with one f32
+    for each of its results.
+
+    ```mlir
+    kern.yield %x : f32
+    ```
+  }];
   let arguments = (ins Variadic<F32>:$values);
   let assemblyFormat = "($values^ `:` type($values))? attr-dict";
   let builders = [OpBuilder<(ins), [{ }]>];
@@ -183,6 +190,9 @@ def Kern_LaunchOp : Kern_Op<"launch", [Pure, AttrSizedOperandSegments,
     DeclareOpInterfaceMethods<SymbolUserOpInterface>]> {
   let summary = "runs an outlined kernel";
   let description = [{
+    Calls a `kern.kernel` by its name: inputs, and the instances of its random
+    streams, are its arguments in order.
+
     ```mlir
     %y = kern.launch @scale(%x, %w) : (tensor<8x64xbf16>, tensor<64xf32>) -> tensor<8x64xbf16>
     ```
@@ -294,6 +304,10 @@ def Kern_VariableOp : Kern_Op<"variable", [Symbol]> {
     `parameter` names the trained tensor it belongs to and `slot` its place
     there (`value`, `exp_avg`, ...); `info` carries what the runtime needs
     of it (initialiser, random key, weight decay, global shape).
+
+    ```mlir
+    kern.variable @w.grad : tensor<8x8xf32> {kind = "gradient", parameter = "w"}
+    ```
   }];
   let arguments = (ins SymbolNameAttr:$sym_name, TypeAttr:$type,
                        StrAttr:$kind, OptionalAttr<StrAttr>:$parameter,
@@ -305,7 +319,13 @@ def Kern_VariableOp : Kern_Op<"variable", [Symbol]> {
 def Kern_ReadOp : Kern_Op<"read", [MemoryEffects<[MemRead]>,
     DeclareOpInterfaceMethods<SymbolUserOpInterface>]> {
   let summary = "the value of a variable";
-  let description = [{ `%w = kern.read @w : tensor<8x8xf32>` }];
+  let description = [{
+    What was last written to the variable, in this step or an earlier one.
+
+    ```mlir
+    %w = kern.read @w : tensor<8x8xf32>
+    ```
+  }];
   let arguments = (ins FlatSymbolRefAttr:$variable);
   let results = (outs AnyRankedTensor:$result);
   let assemblyFormat = "$variable attr-dict `:` type($result)";
@@ -314,7 +334,13 @@ def Kern_ReadOp : Kern_Op<"read", [MemoryEffects<[MemRead]>,
 def Kern_WriteOp : Kern_Op<"write", [MemoryEffects<[MemWrite]>,
     DeclareOpInterfaceMethods<SymbolUserOpInterface>]> {
   let summary = "sets a variable";
-  let description = [{ `kern.write %v, @w : tensor<8x8xf32>` }];
+  let description = [{
+    The value is what the variable's reads see from here on.
+
+    ```mlir
+    kern.write %v, @w : tensor<8x8xf32>
+    ```
+  }];
   let arguments = (ins AnyRankedTensor:$value, FlatSymbolRefAttr:$variable);
   let assemblyFormat = "$value `,` $variable attr-dict `:` type($value)";
 }
@@ -324,7 +350,11 @@ def Kern_AccumulateOp : Kern_Op<"accumulate", [MemoryEffects<[MemRead, MemWrite]
   let summary = "adds to a variable, or sets it in the first microbatch";
   let description = [{
     `always` adds in the first microbatch too (a second contribution to the
-    same variable). `kern.accumulate %g, @w.grad : tensor<8x8xf32>`
+    same variable).
+
+    ```mlir
+    kern.accumulate %g, @w.grad : tensor<8x8xf32>
+    ```
   }];
   let arguments = (ins AnyRankedTensor:$value, FlatSymbolRefAttr:$variable,
                        UnitAttr:$always);
@@ -333,7 +363,13 @@ def Kern_AccumulateOp : Kern_Op<"accumulate", [MemoryEffects<[MemRead, MemWrite]
 
 def Kern_InputOp : Kern_Op<"input", [MemoryEffects<[MemRead]>]> {
   let summary = "a value from the host";
-  let description = [{ `%lr = kern.input "learning_rate" : tensor<f32>` }];
+  let description = [{
+    What the runtime calls `name` and hands over before the function runs.
+
+    ```mlir
+    %lr = kern.input "learning_rate" : tensor<f32>
+    ```
+  }];
   let arguments = (ins StrAttr:$name);
   let results = (outs AnyRankedTensor:$result);
   let assemblyFormat = "$name attr-dict `:` type($result)";
@@ -341,7 +377,13 @@ def Kern_InputOp : Kern_Op<"input", [MemoryEffects<[MemRead]>]> {
 
 def Kern_OutputOp : Kern_Op<"output", [MemoryEffects<[MemWrite]>]> {
   let summary = "a value for the host";
-  let description = [{ `kern.output %loss, "loss" : tensor<f32>` }];
+  let description = [{
+    The runtime finds it under `name` when the function has run.
+
+    ```mlir
+    kern.output %loss, "loss" : tensor<f32>
+    ```
+  }];
   let arguments = (ins AnyRankedTensor:$value, StrAttr:$name);
   let assemblyFormat = "$value `,` $name attr-dict `:` type($value)";
 }
@@ -353,6 +395,10 @@ def Kern_ScheduleOp : Kern_Op<"schedule"> {
     microbatch, slot]`. A fragment's residuals are passed by position from
     `forward` (its results after the loss) to `backward` (its arguments), and
     `slots` copies of them exist.
+
+    ```mlir
+    kern.schedule "train_step" {actions = [[@forward, 0, 0], [@backward, 0, 0], [@update, 0, 0]], program = {microbatches = 1 : i64, rank = 0 : i64}, slots = 1 : i64}
+    ```
   }];
   let arguments = (ins StrAttr:$entry, ArrayAttr:$actions, I64Attr:$slots,
                        DictionaryAttr:$program);

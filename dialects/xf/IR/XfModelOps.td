@@ -253,7 +253,7 @@ def Xf_CastOp : Xf_Op<"cast"> {
 def Xf_ConstantOp : Xf_Op<"constant"> {
   let summary = "every element the same number";
   let description = [{
-    A splat.
+    A tensor whose elements are all `value`.
 
     ```mlir
     %one = xf.constant {value = 1.0} : () -> tensor<f32>
