@@ -1,3 +1,4 @@
+# Part of Hocket, under the Apache License v2.0.
 # How lit runs the IR tests: one .mlir file is one test, its RUN lines say how.
 
 import os

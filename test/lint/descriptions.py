@@ -50,8 +50,8 @@ def passes_are_described(tree):
 
 
 def tests_of(tree, argument, level):
-    """IR tests named for a pass, with or without its level in front."""
-    short = re.sub(rf"^(hocket-)?({level}-)?", "", argument)
+    """IR tests named for a pass, or for it without its level in front."""
+    short = re.sub(rf"^(hocket-|convert-)?({level}-)?", "", argument)
     for path in tree.with_suffix(".mlir"):
         named = re.fullmatch(rf"({argument}|{short})(-.+)?", path.stem)
         if named and path.parts[:2] == ("test", "passes"):

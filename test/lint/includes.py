@@ -17,7 +17,7 @@ ALLOWED = {
     "runtime/base": [],
     "runtime/program": ["runtime/base", "kernels"],
     "runtime/hal": ["runtime/base", "kernels"],
-    "runtime/comm": ["runtime/base", "runtime/hal/interfaces"],
+    "runtime/comm": ["runtime/base", "runtime/hal/interfaces", "kernels"],
     "runtime/telemetry": ["runtime/base"],
     "runtime/data": ["runtime/base"],
     "runtime/checkpoint": ["runtime/base"],
@@ -36,6 +36,7 @@ ALLOWED = {
     "dialects/kern": [],
     "dialects/exec": [],
     "passes/planning": [],
+    "passes/conversion": ["dialects"],
     "passes/analysis": ["dialects", "passes/planning"],
     "passes/xf": ["dialects/xf", "passes/analysis", "passes/planning"],
     "passes/dist": [
@@ -69,14 +70,17 @@ CONVERSION = re.compile(r"passes/conversion/([A-Z][a-z]+)To([A-Z][a-z]+)/")
 
 
 def below(path, folder):
-    return path == folder or path.startswith(folder + "/")
+    return path == folder or path.startswith((folder + "/", folder + "."))
 
 
 def rule_of(path):
     """(folder of the rule, folders that it may include)."""
     if conversion := CONVERSION.match(path):
-        levels = [f"dialects/{name.lower()}" for name in conversion.groups()]
-        return conversion.group(0).rstrip("/"), levels + ["passes/analysis"]
+        allowed = ["passes/conversion/Passes", "passes/analysis", "passes/planning"]
+        for level in map(str.lower, conversion.groups()):
+            allowed += [f"dialects/{level}", f"passes/{level}"]
+            allowed += ALLOWED[f"dialects/{level}"]
+        return conversion.group(0).rstrip("/"), allowed
     rows = [folder for folder in ALLOWED if below(path, folder)]
     folder = max(rows, key=len, default="/".join(path.split("/")[:-1]))
     return folder, ALLOWED.get(folder, [])

@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# Part of Hocket, under the Apache License v2.0.
 """Writes the golden files of the checkpoint tests. Needs NumPy, safetensors,
 and for the models PyTorch and transformers; run it in this folder.
 

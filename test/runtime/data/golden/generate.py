@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# Part of Hocket, under the Apache License v2.0.
 """Writes the golden numbers of the data tests: random_state.txt (NumPy's own
 RandomState) and sample_index.txt (a slow and separate statement of the sample
 order). Needs NumPy; run it in this folder."""
