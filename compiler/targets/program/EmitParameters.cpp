@@ -1,0 +1,92 @@
+//===- EmitParameters.cpp - The parameter table ---------------------------===//
+//
+// Part of Hocket, under the Apache License v2.0.
+//
+//===----------------------------------------------------------------------===//
+
+#include "compiler/targets/program/ProgramEmitter.h"
+
+#include "dialects/xf/IR/Xf.h"
+
+using namespace mlir;
+using namespace hocket;
+
+namespace {
+
+void setShape(MemRefType type,
+              google::protobuf::RepeatedField<uint64_t> &shape) {
+  for (int64_t dim : type.getShape())
+    shape.Add(static_cast<uint64_t>(dim));
+}
+
+LogicalResult emitInitializer(exec::ParameterOp op,
+                              program::Initializer &initializer) {
+  auto init = op.getInfo().getAs<xf::InitAttr>("init");
+  initializer.set_kind(init ? init.getKind().str() : "zeros");
+  if (!init || !init.getValue())
+    return success();
+  double value = init.getValue().getValueAsDouble();
+  if (init.getKind() == "normal")
+    initializer.set_stddev(value);
+  else if (init.getKind() == "constant")
+    initializer.set_value(value);
+  return success();
+}
+
+/// The buffers of the role, numbered as they stand.
+llvm::DenseMap<Value, uint32_t> numberBuffers(exec::RoleOp role) {
+  llvm::DenseMap<Value, uint32_t> numbers;
+  for (auto buffer : role.getBody().getOps<exec::BufferOp>())
+    numbers[buffer.getResult()] = static_cast<uint32_t>(numbers.size());
+  return numbers;
+}
+
+} // namespace
+
+LogicalResult hocket::emitParameters(exec::RoleOp role,
+                                     program::Program &program) {
+  auto numbers = numberBuffers(role);
+  llvm::StringMap<int> indices;
+  uint64_t trained = 0;
+  // Values first, so that each slot finds its parameter.
+  for (bool values : {true, false})
+    for (auto op : role.getBody().getOps<exec::ParameterOp>()) {
+      if ((op.getState() == "value") != values)
+        continue;
+      auto type = cast<MemRefType>(op.getBuffer().getType());
+      if (values) {
+        indices[op.getName()] = program.parameters_size();
+        auto *parameter = program.add_parameters();
+        parameter->set_name(op.getName().str());
+        parameter->set_dtype(dtypeOf(type.getElementType()));
+        setShape(type, *parameter->mutable_shape());
+        if (failed(emitInitializer(op, *parameter->mutable_initializer())))
+          return failure();
+        if (auto key = op.getInfo().getAs<IntegerAttr>("random_key"))
+          parameter->set_random_key(static_cast<uint32_t>(key.getInt()));
+        parameter->set_weight_decay(op.getInfo().contains("decay"));
+        if (!op.getName().starts_with("state."))
+          trained += static_cast<uint64_t>(type.getNumElements());
+      }
+      auto found = indices.find(op.getName());
+      if (found == indices.end())
+        return op.emitOpError("is a state of a parameter that has no value");
+      if (!values) {
+        auto *slot = program.mutable_parameters(found->second)->add_slots();
+        slot->set_name(op.getState().str());
+        slot->set_dtype(dtypeOf(type.getElementType()));
+        setShape(type, *slot->mutable_shape());
+      }
+      auto *slice =
+          program.mutable_roles(program.roles_size() - 1)->add_slices();
+      slice->set_parameter(static_cast<uint32_t>(found->second));
+      slice->set_state(op.getState().str());
+      slice->set_buffer(numbers.lookup(op.getBuffer()));
+      for (int64_t dim : type.getShape()) {
+        slice->add_offset(0);
+        slice->add_size(static_cast<uint64_t>(dim));
+      }
+    }
+  program.mutable_model()->set_parameter_count(trained);
+  return success();
+}

@@ -1,0 +1,275 @@
+//===- EmitRole.cpp - Buffers, sequences and entries ----------------------===//
+//
+// Part of Hocket, under the Apache License v2.0.
+//
+//===----------------------------------------------------------------------===//
+
+#include "compiler/targets/program/ProgramEmitter.h"
+
+#include "kernels/cpu/Workers.h"
+
+#include "llvm/ADT/MapVector.h"
+#include "llvm/ADT/TypeSwitch.h"
+
+using namespace mlir;
+using namespace hocket;
+
+namespace {
+
+uint64_t byteSize(MemRefType type) {
+  return static_cast<uint64_t>(type.getNumElements()) *
+         ((type.getElementTypeBitWidth() + 7) / 8);
+}
+
+/// "layers.3.attention": the place of the model that a location names, and
+/// the line of the source where it knows one.
+void describe(Location loc, std::string &name, std::string &line) {
+  if (auto named = dyn_cast<NameLoc>(loc)) {
+    if (name.empty())
+      name = named.getName().str();
+    describe(named.getChildLoc(), name, line);
+  } else if (auto file = dyn_cast<FileLineColLoc>(loc)) {
+    if (line.empty())
+      line = (file.getFilename().getValue() + ":" + Twine(file.getLine()) +
+              ":" + Twine(file.getColumn()))
+                 .str();
+  } else if (auto fused = dyn_cast<FusedLoc>(loc)) {
+    for (Location part : fused.getLocations())
+      describe(part, name, line);
+  } else if (auto call = dyn_cast<CallSiteLoc>(loc)) {
+    describe(call.getCallee(), name, line);
+    describe(call.getCaller(), name, line);
+  }
+}
+
+std::string sourceOf(Location loc) {
+  std::string name, line;
+  describe(loc, name, line);
+  return line.empty() ? name : name.empty() ? line : line + " " + name;
+}
+
+/// Writes one role.
+class RoleWriter {
+public:
+  RoleWriter(exec::RoleOp op, const llvm::StringMap<uint32_t> &kernels,
+             program::Role &role)
+      : op(op), kernels(kernels), role(role) {}
+
+  LogicalResult write() {
+    role.set_name(op.getSymName().str());
+    for (int64_t rank : op.getRanks())
+      role.add_ranks(static_cast<uint32_t>(rank));
+    role.set_streams(1);
+    for (auto buffer : op.getBody().getOps<exec::BufferOp>())
+      addBuffer(buffer);
+    writeMemory();
+    for (auto sequence : op.getBody().getOps<exec::SequenceOp>())
+      if (failed(addSequence(sequence)))
+        return failure();
+    for (auto entry : op.getBody().getOps<exec::EntryOp>())
+      addEntry(entry);
+    return success();
+  }
+
+private:
+  void addBuffer(exec::BufferOp buffer) {
+    auto type = cast<MemRefType>(buffer.getType());
+    numbers[buffer.getResult()] = role.buffers_size();
+    auto *out = role.add_buffers();
+    out->set_offset(buffer.getOffset());
+    out->set_bytes(byteSize(type));
+    out->set_dtype(dtypeOf(type.getElementType()));
+    for (int64_t dim : type.getShape())
+      out->add_shape(static_cast<uint64_t>(dim));
+    out->set_name(buffer.getName().str());
+    out->set_kind(buffer.getKind().str());
+    out->set_first(buffer.getFirst());
+    out->set_last(buffer.getLast());
+    out->set_persistent(buffer.getPersistent());
+    if (buffer.getSlots() > 1) {
+      out->set_slots(static_cast<uint32_t>(buffer.getSlots()));
+      out->set_slot_stride(buffer.getSlotStride());
+    }
+  }
+
+  /// The instruction at which the most bytes live.
+  uint64_t peakPosition() const {
+    std::map<uint64_t, int64_t> changes;
+    for (const auto &buffer : role.buffers())
+      if (!buffer.persistent()) {
+        changes[buffer.first()] += static_cast<int64_t>(buffer.bytes());
+        changes[buffer.last() + 1] -= static_cast<int64_t>(buffer.bytes());
+      }
+    int64_t live = 0, most = 0;
+    uint64_t at = 0;
+    for (auto [position, change] : changes)
+      if ((live += change) > most) {
+        most = live;
+        at = position;
+      }
+    return at;
+  }
+
+  void writeMemory() {
+    auto *memory = role.mutable_memory();
+    memory->set_arena_bytes(op.getArenaBytes());
+    memory->set_alignment(256);
+    memory->set_lower_bound_bytes(op.getLowerBound());
+    memory->set_scratch_bytes_per_worker(kernels::kScratchBytesPerWorker);
+    uint64_t peak = peakPosition();
+    llvm::MapVector<StringRef, uint64_t> kinds;
+    for (const auto &buffer : role.buffers())
+      if (buffer.persistent() ||
+          (buffer.first() <= peak && peak <= buffer.last()))
+        kinds[buffer.kind()] +=
+            buffer.bytes() * std::max<uint64_t>(1, buffer.slots());
+    for (auto &[name, bytes] : kinds) {
+      auto *kind = memory->add_at_peak();
+      kind->set_name(name.str());
+      kind->set_bytes(bytes);
+    }
+  }
+
+  LogicalResult addSequence(exec::SequenceOp sequence) {
+    sequences[sequence.getSymName()] = role.sequences_size();
+    auto *out = role.add_sequences();
+    out->set_name(sequence.getSymName().str());
+    for (Operation &instruction : sequence.getBody().front()) {
+      auto *to = out->add_instructions();
+      to->set_source(sourceOf(instruction.getLoc()));
+      if (failed(addInstruction(&instruction, *to)))
+        return failure();
+    }
+    return success();
+  }
+
+  uint32_t number(Value buffer) const { return numbers.lookup(buffer); }
+
+  LogicalResult addInstruction(Operation *from, program::Instruction &to) {
+    if (auto stream = from->getAttrOfType<IntegerAttr>("stream"))
+      to.set_stream(static_cast<uint32_t>(stream.getInt()));
+    return llvm::TypeSwitch<Operation *, LogicalResult>(from)
+        .Case<exec::LaunchOp>([&](auto launch) {
+          return addLaunch(launch, *to.mutable_launch());
+        })
+        .Case<exec::GemmOp>([&](auto gemm) {
+          addGemm(gemm, *to.mutable_gemm());
+          return success();
+        })
+        .Case<exec::LibraryOp>([&](auto library) {
+          addLibrary(library, *to.mutable_library());
+          return success();
+        })
+        .Case<exec::CopyOp>([&](auto copy) {
+          to.mutable_copy()->set_from(number(copy.getFrom()));
+          to.mutable_copy()->set_to(number(copy.getTo()));
+          return success();
+        })
+        .Case<exec::HostOp>([&](auto host) {
+          to.mutable_host()->set_direction(host.getDirection() == "input"
+                                               ? program::Host::INPUT
+                                               : program::Host::OUTPUT);
+          to.mutable_host()->set_name(host.getName().str());
+          to.mutable_host()->set_buffer(number(host.getBuffer()));
+          return success();
+        })
+        .Default([](Operation *other) {
+          return other->emitOpError("is no instruction of the executable");
+        });
+  }
+
+  LogicalResult addLaunch(exec::LaunchOp launch, program::Launch &to) {
+    auto kernel = kernels.find(launch.getKernel());
+    if (kernel == kernels.end())
+      return launch.emitOpError("launches a kernel that was not compiled");
+    to.set_kernel(kernel->second);
+    for (Value buffer : launch.getBuffers())
+      to.add_buffers(number(buffer));
+    // The first four of every kernel; see compiler/targets/cpu.
+    to.add_scalars()->set_step(program::Scalar::SEED);
+    to.add_scalars()->set_step(program::Scalar::STEP);
+    to.add_scalars()->set_step(program::Scalar::MICROBATCH);
+    if (launch.getAccumulate() == program::ADD_UNLESS_FIRST_MICROBATCH)
+      to.add_scalars()->set_step(program::Scalar::NOT_FIRST_MICROBATCH);
+    else
+      to.add_scalars()->set_constant(launch.getAccumulate());
+    for (int64_t instance : launch.getInstances())
+      to.add_scalars()->set_constant(instance);
+    return success();
+  }
+
+  void addGemm(exec::GemmOp gemm, program::Gemm &to) {
+    to.set_m(gemm.getM());
+    to.set_n(gemm.getN());
+    to.set_k(gemm.getK());
+    to.set_transpose_a(gemm.getTransposeA());
+    to.set_transpose_b(gemm.getTransposeB());
+    to.set_a(number(gemm.getA()));
+    to.set_b(number(gemm.getB()));
+    to.set_d(number(gemm.getD()));
+    to.set_accumulate(static_cast<program::Accumulate>(gemm.getAccumulate()));
+    if (gemm.getBias()) {
+      to.set_has_bias(true);
+      to.set_bias(number(gemm.getBias()));
+    }
+    if (gemm.getResidual()) {
+      to.set_has_residual(true);
+      to.set_residual(number(gemm.getResidual()));
+    }
+    if (gemm.getAuxiliary()) {
+      to.set_has_auxiliary(true);
+      to.set_auxiliary(number(gemm.getAuxiliary()));
+    }
+    to.set_epilogue(gemm.getEpilogue().str());
+    to.set_b_packed(gemm.getBPacked());
+    to.set_alpha(gemm.getAlpha().convertToFloat());
+  }
+
+  void addLibrary(exec::LibraryOp library, program::Library &to) {
+    to.set_op(library.getOp().str());
+    for (Value buffer : library.getBuffers())
+      to.add_buffers(number(buffer));
+    for (int64_t integer : library.getIntegers())
+      to.add_integers(integer);
+    for (double value : library.getFloats())
+      to.add_floats(value);
+    int64_t stream = library.getRandomStream();
+    if (stream >= 0) {
+      to.add_integers(stream);
+      to.add_scalars()->set_step(program::Scalar::SEED);
+      to.add_scalars()->set_step(program::Scalar::STEP);
+      auto *base = to.add_scalars();
+      base->set_step(program::Scalar::MICROBATCH);
+      base->set_multiplier(library.getElements());
+    }
+    to.set_accumulate(
+        static_cast<program::Accumulate>(library.getAccumulate()));
+  }
+
+  void addEntry(exec::EntryOp entry) {
+    auto *out = role.add_entries();
+    out->set_name(entry.getName().str());
+    for (auto [sequence, microbatch, slot] :
+         llvm::zip(entry.getSequences().getAsRange<FlatSymbolRefAttr>(),
+                   entry.getMicrobatches(), entry.getSlots())) {
+      auto *run = out->add_runs();
+      run->set_sequence(sequences.lookup(sequence.getValue()));
+      run->set_microbatch(static_cast<uint32_t>(microbatch));
+      run->set_slot(static_cast<uint32_t>(slot));
+    }
+  }
+
+  exec::RoleOp op;
+  const llvm::StringMap<uint32_t> &kernels;
+  program::Role &role;
+  llvm::DenseMap<Value, uint32_t> numbers;
+  llvm::StringMap<uint32_t> sequences;
+};
+
+} // namespace
+
+LogicalResult hocket::emitRole(exec::RoleOp role,
+                               const llvm::StringMap<uint32_t> &kernels,
+                               program::Program &program) {
+  return RoleWriter(role, kernels, *program.add_roles()).write();
+}

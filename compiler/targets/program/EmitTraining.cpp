@@ -1,0 +1,101 @@
+//===- EmitTraining.cpp - What the training loop needs --------------------===//
+//
+// Part of Hocket, under the Apache License v2.0.
+//
+//===----------------------------------------------------------------------===//
+
+#include "compiler/targets/program/ProgramEmitter.h"
+
+#include "dialects/xf/IR/Xf.h"
+
+using namespace mlir;
+using namespace hocket;
+
+namespace {
+
+/// Reads fields of a dictionary; a field that is absent is 0 or empty.
+class Fields {
+public:
+  explicit Fields(DictionaryAttr dictionary) : dictionary(dictionary) {}
+
+  uint64_t integer(StringRef name) const {
+    auto value = find<IntegerAttr>(name);
+    return value ? static_cast<uint64_t>(value.getInt()) : 0;
+  }
+  double real(StringRef name) const {
+    auto value = find<FloatAttr>(name);
+    return value ? value.getValueAsDouble() : 0;
+  }
+  std::string text(StringRef name) const {
+    auto value = find<StringAttr>(name);
+    return value ? value.getValue().str() : std::string();
+  }
+  template <typename Attr> Attr find(StringRef name) const {
+    return dictionary ? dictionary.getAs<Attr>(name) : Attr();
+  }
+
+private:
+  DictionaryAttr dictionary;
+};
+
+void emitLearningRate(Fields from, program::LearningRate &to) {
+  std::string schedule = from.text("schedule");
+  to.set_schedule(schedule.empty() ? "constant" : schedule);
+  to.set_peak(from.real("peak"));
+  to.set_minimum(from.real("minimum"));
+  to.set_warmup_steps(from.integer("warmup_steps"));
+  to.set_decay_steps(from.integer("decay_steps"));
+  to.set_wsd_decay_steps(from.integer("wsd_decay_steps"));
+}
+
+void emitLossScale(xf::LossScaleAttr from, program::LossScale &to) {
+  to.set_initial(from.getInitial().getValueAsDouble());
+  to.set_growth_factor(from.getGrowthFactor().getValueAsDouble());
+  to.set_backoff_factor(from.getBackoffFactor().getValueAsDouble());
+  to.set_growth_interval(from.getGrowthInterval());
+  to.set_minimum(from.getMinimum().getValueAsDouble());
+}
+
+} // namespace
+
+LogicalResult hocket::emitTraining(ModuleOp module, program::Program &program) {
+  auto dictionary = module->getAttrOfType<DictionaryAttr>("kern.training");
+  if (!dictionary)
+    return module.emitError("the attribute `kern.training` is missing: the "
+                            "module has no `xf.training`");
+  Fields fields(dictionary);
+  Fields runtime(fields.find<DictionaryAttr>("runtime"));
+
+  auto *model = program.mutable_model();
+  model->set_name(fields.text("model_name"));
+  model->set_vocab_size(runtime.integer("vocab_size"));
+  model->set_sequence_length(fields.integer("sequence_length"));
+  if (auto flops = module->getAttrOfType<FloatAttr>("hocket.flops_per_token"))
+    model->set_flops_per_token(flops.getValueAsDouble());
+
+  auto *training = program.mutable_training();
+  uint64_t micro = fields.integer("micro_batch_size");
+  uint64_t global = fields.integer("global_batch_size");
+  if (micro == 0 || global % micro != 0)
+    return module.emitError("the global batch of ")
+           << global << " is no multiple of the micro batch of " << micro;
+  training->set_micro_batch_size(micro);
+  training->set_global_batch_size(global);
+  training->set_microbatches(global / micro);
+  training->set_steps(runtime.integer("steps"));
+  training->set_seed(runtime.integer("seed"));
+  if (auto precision = fields.find<xf::PrecisionAttr>("precision"))
+    training->set_precision(xf::stringifyPrecision(precision.getValue()).str());
+  emitLearningRate(Fields(runtime.find<DictionaryAttr>("learning_rate")),
+                   *training->mutable_learning_rate());
+  training->set_clip_norm(fields.real("clip_norm"));
+  if (auto scale = fields.find<xf::LossScaleAttr>("loss_scale"))
+    emitLossScale(scale, *training->mutable_loss_scale());
+  training->set_valid_interval(runtime.integer("valid_interval"));
+  training->set_valid_batches(runtime.integer("valid_batches"));
+  training->set_data_split(runtime.text("data_split"));
+  training->set_log_interval(runtime.integer("log_interval"));
+  training->set_save_interval(runtime.integer("save_interval"));
+  program.mutable_provenance()->set_spec_text(runtime.text("spec"));
+  return success();
+}
