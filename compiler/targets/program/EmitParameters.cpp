@@ -6,8 +6,6 @@
 
 #include "compiler/targets/program/ProgramEmitter.h"
 
-#include "dialects/xf/IR/Xf.h"
-
 using namespace mlir;
 using namespace hocket;
 
@@ -19,18 +17,16 @@ void setShape(MemRefType type,
     shape.Add(static_cast<uint64_t>(dim));
 }
 
-LogicalResult emitInitializer(exec::ParameterOp op,
-                              program::Initializer &initializer) {
-  auto init = op.getInfo().getAs<xf::InitAttr>("init");
-  initializer.set_kind(init ? init.getKind().str() : "zeros");
-  if (!init || !init.getValue())
-    return success();
-  double value = init.getValue().getValueAsDouble();
-  if (init.getKind() == "normal")
-    initializer.set_stddev(value);
-  else if (init.getKind() == "constant")
-    initializer.set_value(value);
-  return success();
+void emitInitializer(exec::ParameterOp op, program::Initializer &initializer) {
+  auto kind = op.getInfo().getAs<StringAttr>("init");
+  initializer.set_kind(kind ? kind.getValue().str() : "zeros");
+  auto value = op.getInfo().getAs<FloatAttr>("init_value");
+  if (!value)
+    return;
+  if (initializer.kind() == "normal")
+    initializer.set_stddev(value.getValueAsDouble());
+  else if (initializer.kind() == "constant")
+    initializer.set_value(value.getValueAsDouble());
 }
 
 /// The buffers of the role, numbered as they stand.
@@ -60,8 +56,7 @@ LogicalResult hocket::emitParameters(exec::RoleOp role,
         parameter->set_name(op.getName().str());
         parameter->set_dtype(dtypeOf(type.getElementType()));
         setShape(type, *parameter->mutable_shape());
-        if (failed(emitInitializer(op, *parameter->mutable_initializer())))
-          return failure();
+        emitInitializer(op, *parameter->mutable_initializer());
         if (auto key = op.getInfo().getAs<IntegerAttr>("random_key"))
           parameter->set_random_key(static_cast<uint32_t>(key.getInt()));
         parameter->set_weight_decay(op.getInfo().contains("decay"));

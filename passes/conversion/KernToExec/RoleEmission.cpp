@@ -69,15 +69,21 @@ private:
         builder.getI64IntegerAttr(copies ? stride : 0));
   }
 
+  /// Parameters and optimizer states go into the table, and so does state that
+  /// must survive a restart; gradients and working copies do not.
   void addParameter(const FlatBuffer &buffer) {
     kern::VariableOp variable = buffer.variable;
-    auto parameter = variable.getParameterAttr();
-    if (!parameter)
+    StringAttr name, state = builder.getStringAttr("value");
+    if (variable.getKind() == "parameter" || variable.getKind() == "state") {
+      name = variable.getSymNameAttr();
+    } else if (variable.getKind() == "optimizer_state") {
+      name = variable.getParameterAttr();
+      state = variable.getSlotAttr();
+    }
+    if (!name || !state)
       return;
     builder.create<exec::ParameterOp>(
-        variable.getLoc(), parameter,
-        variable.getSlot() ? variable.getSlotAttr()
-                           : builder.getStringAttr("value"),
+        variable.getLoc(), name, state,
         values[&buffer - program.buffers.data()],
         variable.getInfo() ? *variable.getInfo()
                            : builder.getDictionaryAttr({}));

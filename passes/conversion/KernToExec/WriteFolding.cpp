@@ -98,11 +98,17 @@ private:
     // By value, the accumulation that reads it; by variable, how many.
     llvm::DenseMap<int, size_t> readers;
     llvm::DenseMap<int, int> contributions;
+    // Variables to which this sequence only ever adds: another one sets them.
+    llvm::DenseSet<int> alwaysAdded, set;
     for (auto [i, instruction] : llvm::enumerate(sequence.instructions))
       if (instruction.kind == Kind::Accumulate) {
         readers[instruction.inputs[0]] = i;
         ++contributions[instruction.outputs[0]];
+        (isAlways(instruction) ? alwaysAdded : set)
+            .insert(instruction.outputs[0]);
       }
+    for (int variable : set)
+      alwaysAdded.erase(variable);
     for (FlatInstruction &producer : sequence.instructions)
       if (canFold(sequence, producer, readers, contributions))
         for (int &output : producer.outputs) {
@@ -114,7 +120,7 @@ private:
           program.buffers[output].mergedInto = store.outputs[0];
           ++counts.direct;
         }
-    orderContributions(sequence);
+    orderContributions(sequence, alwaysAdded);
   }
 
   static bool isAlways(const FlatInstruction &store) {
@@ -148,10 +154,13 @@ private:
     return true;
   }
 
-  /// The first contribution to a variable in a sequence sets it in the first
-  /// microbatch; the later ones add.
-  void orderContributions(FlatSequence &sequence) {
-    llvm::DenseSet<int> seen;
+  /// The first contribution to a variable, in the order in which instructions
+  /// run, sets it in the first microbatch; the later ones add. (Folding moves a
+  /// contribution up to its producer, so this order need not be that of the
+  /// `accumulate` ops.)
+  void orderContributions(FlatSequence &sequence,
+                          const llvm::DenseSet<int> &alwaysAdded) {
+    llvm::DenseSet<int> seen = alwaysAdded;
     for (FlatInstruction &instruction : sequence.instructions) {
       bool stores = instruction.kind == Kind::Accumulate && !instruction.dead;
       if (!stores && instruction.accumulation == Accumulation::Overwrite)
@@ -159,10 +168,8 @@ private:
       bool first = true;
       for (int output : instruction.outputs)
         first &= seen.insert(program.find(output)).second;
-      bool always = stores ? isAlways(instruction)
-                           : instruction.accumulation == Accumulation::Add;
       instruction.accumulation =
-          first && !always ? Accumulation::AddUnlessFirst : Accumulation::Add;
+          first ? Accumulation::AddUnlessFirst : Accumulation::Add;
     }
   }
 
