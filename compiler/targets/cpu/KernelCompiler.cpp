@@ -1,0 +1,223 @@
+//===- KernelCompiler.cpp - Fused kernels to native code ------------------===//
+//
+// Part of Hocket, under the Apache License v2.0.
+//
+//===----------------------------------------------------------------------===//
+
+#include "compiler/targets/cpu/KernelCompiler.h"
+
+#include "compiler/targets/cpu/KernelEmitter.h"
+#include "compiler/targets/cpu/NativeCode.h"
+#include "compiler/targets/cpu/SharedObject.h"
+
+#include "mlir/IR/OwningOpRef.h"
+#include "mlir/IR/Verifier.h"
+#include "llvm/IR/LLVMContext.h"
+#include "llvm/IR/Module.h"
+#include "llvm/Target/TargetMachine.h"
+#include "llvm/Transforms/Utils/Cloning.h"
+
+#include <atomic>
+#include <thread>
+
+using namespace mlir;
+
+namespace hocket::cpu {
+
+/// Kernels that go through the compiler together. Each such part is an object
+/// file of its own; that its size is fixed keeps the result independent of the
+/// number of threads.
+static constexpr size_t kernelsPerPart = 12;
+
+namespace {
+
+/// One object file to make, and what came of it.
+struct Part {
+  std::string isa;
+  ArrayRef<KernelPlan> plans;
+  std::string object, mlir, llvm, assembly;
+  std::string error;
+};
+
+} // namespace
+
+template <typename T> static void printTo(std::string &text, const T &print) {
+  llvm::raw_string_ostream stream(text);
+  print(stream);
+}
+
+/// Compiles one part. It has contexts of its own, so that parts do not wait
+/// for each other. Errors become text.
+static llvm::Error compilePart(Part &part, const CpuOptions &options) {
+  auto machine = createMachine(part.isa);
+  if (!machine)
+    return machine.takeError();
+  MLIRContext context(MLIRContext::Threading::DISABLED);
+  loadCodegenDialects(context);
+  std::string diagnostics;
+  ScopedDiagnosticHandler handler(&context, [&](Diagnostic &diagnostic) {
+    diagnostics += diagnostic.str() + "\n";
+    return success();
+  });
+  auto fail = [&](StringRef step) {
+    return llvm::createStringError(step + " failed: " + diagnostics);
+  };
+  OwningOpRef<ModuleOp> module = ModuleOp::create(UnknownLoc::get(&context));
+  for (const KernelPlan &plan : part.plans)
+    emitKernel(plan, vectorWidthOf(part.isa), *module);
+  if (failed(verify(*module)))
+    return fail("verification of the generated loops");
+  if (options.keepMlir)
+    printTo(part.mlir, [&](raw_ostream &stream) { module->print(stream); });
+  if (failed(lowerToLlvmDialect(*module)))
+    return fail("lowering to LLVM");
+  llvm::LLVMContext llvmContext;
+  std::unique_ptr<llvm::Module> code =
+      translateToLlvm(*module, llvmContext, **machine);
+  if (!code)
+    return fail("translation to LLVM");
+  if (options.keepLlvm)
+    printTo(part.llvm,
+            [&](raw_ostream &stream) { code->print(stream, nullptr); });
+  if (options.keepAssembly) {
+    auto text = generateCode(*llvm::CloneModule(*code), **machine,
+                             /*assembly=*/true);
+    if (!text)
+      return text.takeError();
+    part.assembly = std::move(*text);
+  }
+  if (!options.link)
+    return llvm::Error::success();
+  auto object = generateCode(*code, **machine, /*assembly=*/false);
+  if (!object)
+    return object.takeError();
+  part.object = std::move(*object);
+  return checkSelfContained(part.object);
+}
+
+/// Runs `work` for [0, count) on several threads.
+static void inParallel(size_t count, unsigned threads,
+                       llvm::function_ref<void(size_t)> work) {
+  if (threads == 0)
+    threads = std::max(1u, std::thread::hardware_concurrency());
+  std::atomic<size_t> next = 0;
+  auto run = [&] {
+    for (size_t i; (i = next.fetch_add(1)) < count;)
+      work(i);
+  };
+  std::vector<std::thread> workers;
+  for (unsigned i = 1; i < threads && i < count; ++i)
+    workers.emplace_back(run);
+  run();
+  for (std::thread &worker : workers)
+    worker.join();
+}
+
+static CompiledKernel describe(const KernelPlan &plan) {
+  CompiledKernel kernel;
+  kern::KernelOp op = plan.kernel;
+  kernel.name = op.getSymName().str();
+  kernel.symbol = plan.symbol;
+  kernel.tasks = plan.tasks();
+  kernel.grain = plan.grain();
+  kernel.buffers = plan.inputs.size() + plan.results.size();
+  kernel.scalars = 4 + op.getInstances();
+  kernel.flops = plan.flops();
+  kernel.bytes = plan.bytes();
+  llvm::raw_string_ostream stream(kernel.description);
+  stream << op.getLabel() << (op.getLabel().empty() ? "[" : " [")
+         << op.getRows() << " x " << op.getCols() << "]";
+  if (op.getByColumns())
+    stream << " summed over rows";
+  return kernel;
+}
+
+static llvm::Error linkVariant(CompiledVariant &variant,
+                               MutableArrayRef<Part> parts, StringRef linker) {
+  std::vector<std::string> objects;
+  for (Part &part : parts)
+    objects.push_back(std::move(part.object));
+  auto image = linkShared(objects, linker);
+  if (!image)
+    return image.takeError();
+  variant.image = std::move(*image);
+  return llvm::Error::success();
+}
+
+static FailureOr<std::vector<KernelPlan>> planAll(ModuleOp module) {
+  std::vector<KernelPlan> plans;
+  bool ok = true;
+  for (auto kernel : module.getOps<kern::KernelOp>()) {
+    FailureOr<KernelPlan> plan = planKernel(kernel);
+    if (failed(plan))
+      ok = false;
+    else
+      plans.push_back(std::move(*plan));
+  }
+  if (!ok)
+    return failure();
+  return std::move(plans);
+}
+
+/// The parts of every variant, variant by variant.
+static std::vector<Part> divide(ArrayRef<KernelPlan> plans,
+                                const CpuOptions &options) {
+  std::vector<Part> parts;
+  for (const std::string &isa : options.isas)
+    for (size_t at = 0; at < plans.size(); at += kernelsPerPart) {
+      Part part;
+      part.isa = isa;
+      part.plans = plans.slice(at, std::min(kernelsPerPart, plans.size() - at));
+      parts.push_back(std::move(part));
+    }
+  return parts;
+}
+
+LogicalResult compileKernels(ModuleOp module, const CpuOptions &options,
+                             CompiledKernels &out) {
+  out = {};
+  FailureOr<std::vector<KernelPlan>> plans = planAll(module);
+  if (failed(plans))
+    return failure();
+  for (const KernelPlan &plan : *plans)
+    out.kernels.push_back(describe(plan));
+  std::string linker;
+  if (options.link && !plans->empty()) {
+    auto found = findLinker(options.linker);
+    if (!found)
+      return module.emitError(llvm::toString(found.takeError()));
+    linker = *found;
+  }
+  std::vector<Part> parts = divide(*plans, options);
+  inParallel(parts.size(), options.threads, [&](size_t i) {
+    if (llvm::Error error = compilePart(parts[i], options))
+      parts[i].error = llvm::toString(std::move(error));
+  });
+  for (const Part &part : parts)
+    if (!part.error.empty())
+      return module.emitError("kernels for ") << part.isa << ": " << part.error;
+
+  size_t count = options.isas.empty() ? 0 : parts.size() / options.isas.size();
+  out.variants.resize(options.isas.size());
+  std::vector<std::string> errors(options.isas.size());
+  inParallel(options.isas.size(), options.threads, [&](size_t v) {
+    CompiledVariant &variant = out.variants[v];
+    auto mine = MutableArrayRef(parts).slice(v * count, count);
+    variant.isa = options.isas[v];
+    for (const Part &part : mine) {
+      variant.mlir += part.mlir;
+      variant.llvm += part.llvm;
+      variant.assembly += part.assembly;
+    }
+    if (!options.link || mine.empty())
+      return;
+    if (llvm::Error error = linkVariant(variant, mine, linker))
+      errors[v] = llvm::toString(std::move(error));
+  });
+  for (const std::string &error : errors)
+    if (!error.empty())
+      return module.emitError(error);
+  return success();
+}
+
+} // namespace hocket::cpu

@@ -1,0 +1,65 @@
+//===- ScalarOps.h - What a fused region may hold ---------------*- C++ -*-===//
+//
+// Part of Hocket, under the Apache License v2.0.
+//
+//===----------------------------------------------------------------------===//
+///
+/// \file
+/// The table from an operation inside a `kern.kernel` to the same computation
+/// on vectors: one row per op. An op that is not in the table cannot be
+/// compiled for the CPU.
+///
+//===----------------------------------------------------------------------===//
+
+#ifndef HOCKET_COMPILER_TARGETS_CPU_SCALAROPS_H
+#define HOCKET_COMPILER_TARGETS_CPU_SCALAROPS_H
+
+#include "mlir/IR/Builders.h"
+#include "mlir/IR/Operation.h"
+
+namespace hocket::cpu {
+
+/// Builds `source`, an op of one scalar result, on `operands`, which are
+/// either all scalars or all vectors of one width; the result is `type`.
+/// `source` may live in another context.
+using OpBuilderFn = mlir::Value (*)(mlir::OpBuilder &builder,
+                                    mlir::Location loc, mlir::Operation &source,
+                                    mlir::ValueRange operands, mlir::Type type);
+
+struct ScalarOp {
+  llvm::StringLiteral name;
+  OpBuilderFn build;
+  /// Operations an element counts as.
+  unsigned flops;
+  /// Whether it is cheaper to keep the result in memory than to compute it
+  /// again (transcendentals).
+  bool costly;
+};
+
+/// The row of `op`, or null.
+const ScalarOp *findScalarOp(mlir::Operation &op);
+
+/// The type that a value of `type` has in the generated code of `context`:
+/// f32, f16, i1, i32 and i64 stay, bf16 is its bits (i16); null for any other.
+mlir::Type translateScalarType(mlir::Type type, mlir::MLIRContext *context);
+
+/// The shape of `like` (a scalar or a vector) with `element` as element type.
+mlir::Type withElementType(mlir::Type like, mlir::Type element);
+
+/// `value` in every lane of `type`, which is a scalar or vector type of float
+/// or integer elements.
+mlir::Value constantFloat(mlir::OpBuilder &builder, mlir::Location loc,
+                          mlir::Type type, double value);
+mlir::Value constantInt(mlir::OpBuilder &builder, mlir::Location loc,
+                        mlir::Type type, int64_t value);
+
+/// bf16 held as i16 to f32 and back, scalars or vectors. Back rounds to
+/// nearest even; a NaN stays a (quiet) NaN.
+mlir::Value bf16ToF32(mlir::OpBuilder &builder, mlir::Location loc,
+                      mlir::Value bits);
+mlir::Value f32ToBf16(mlir::OpBuilder &builder, mlir::Location loc,
+                      mlir::Value value);
+
+} // namespace hocket::cpu
+
+#endif // HOCKET_COMPILER_TARGETS_CPU_SCALAROPS_H
