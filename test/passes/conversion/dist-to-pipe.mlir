@@ -1,0 +1,30 @@
+// RUN: hocket-opt %s --convert-dist-to-pipe | FileCheck %s
+
+// One stage: forward and backward in turn, then the update. A backward follows
+// its forward at once, so one copy of the residuals is enough.
+
+func.func @f() { return }
+func.func @b() { return }
+func.func @u() { return }
+func.func @e() { return }
+func.func @p() { return }
+
+// CHECK-NOT: xf.step
+xf.step microbatches(2) forward(@f) backward(@b) update(@u) evaluate(@e) prepare(@p)
+
+// CHECK-DAG: pipe.fragment F @f stage 0 chunk 0
+// CHECK-DAG: pipe.fragment B @b stage 0 chunk 0
+// CHECK-DAG: pipe.fragment U @u stage 0 chunk 0
+// CHECK-DAG: pipe.fragment E @e stage 0 chunk 0
+
+// CHECK: pipe.schedule "train_step" rank 0 microbatches 2 slots 1
+// CHECK-SAME: <F chunk 0 microbatch 0 slot 0>
+// CHECK-SAME: <B chunk 0 microbatch 0 slot 0>
+// CHECK-SAME: <F chunk 0 microbatch 1 slot 0>
+// CHECK-SAME: <B chunk 0 microbatch 1 slot 0>
+// CHECK-SAME: <U chunk 0 microbatch 0 slot 0>
+// CHECK: pipe.schedule "eval_step"
+// CHECK-SAME: <E chunk 0
+// CHECK: pipe.fragment P @p stage 0 chunk 0
+// CHECK: pipe.schedule "prepare"
+// CHECK-SAME: <P chunk 0

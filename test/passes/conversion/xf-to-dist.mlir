@@ -1,0 +1,33 @@
+// RUN: hocket-opt %s --convert-xf-to-dist="axes=dp=1,tp=1" | FileCheck %s
+// RUN: hocket-opt %s --convert-xf-to-dist | FileCheck %s --check-prefix=ONE
+// RUN: not hocket-opt %s --convert-xf-to-dist="axes=dp=2" 2>&1 | FileCheck %s --check-prefix=TWO
+// RUN: not hocket-opt %s --convert-xf-to-dist="axes=dp" 2>&1 | FileCheck %s --check-prefix=SIZE
+
+// A mesh of one device: every tensor is whole, on every axis.
+
+// CHECK: dist.mesh @mesh ["dp", "tp"] sizes [1, 1]
+// ONE: dist.mesh @mesh ["dp"] sizes [1]
+// TWO: error: D11: the mesh has 2 devices; this compiler places programs on one
+// SIZE: error: a mesh axis is written name=size, not 'dp'
+
+// CHECK: xf.variable @w : tensor<8x8xf32> {dist.sharding = #dist.sharding<@mesh, {{\[\[}}], []], partial = []>
+xf.variable @w : tensor<8x8xf32> {kind = #xf.variable_kind<parameter>}
+
+// What the host hands over is placed; what one function hands to the next is not.
+// CHECK: func.func @forward(%{{.*}}: tensor<2x4xi32> {dist.sharding = #dist.sharding<@mesh, {{\[\[}}], []], partial = []>})
+func.func @forward(%tokens: tensor<2x4xi32>) -> tensor<8x8xf32> {
+  %w = xf.read @w : tensor<8x8xf32>
+  return %w : tensor<8x8xf32>
+}
+// CHECK: func.func @backward(%{{.*}}: tensor<8x8xf32>)
+func.func @backward(%w: tensor<8x8xf32>) {
+  return
+}
+// CHECK: func.func @evaluate(%{{.*}}: tensor<2x4xi32> {dist.sharding
+func.func @evaluate(%tokens: tensor<2x4xi32>) {
+  return
+}
+func.func @update() {
+  return
+}
+xf.step microbatches(1) forward(@forward) backward(@backward) update(@update) evaluate(@evaluate)
