@@ -6,6 +6,7 @@ import pathlib
 import sys
 import tempfile
 
+from runner.googletest import environment
 from runner.result import FAILED, PASSED, SKIPPED, Case, announce, execute
 
 LIT = "/usr/lib/llvm-19/build/utils/lit/lit.py"
@@ -33,7 +34,9 @@ def run(context):
         if context.filter:
             command += ["--filter", context.filter, "--allow-empty-runs"]
         command.append(context.build / "test")
-        status, output = execute(map(str, command), TIMEOUT)
+        status, output = execute(
+            list(map(str, command)), TIMEOUT, env=environment(context)
+        )
         tests = json.loads(report.read_text())["tests"] if report.exists() else []
     yield from (announce(case(test)) for test in tests)
     if status != 0 and not any(case(t).outcome == FAILED for t in tests):
