@@ -36,7 +36,8 @@ build: configure
 test: build
 	@python3 test/run_tests.py --build $(BUILD) -j $(JOBS)
 
-demo: build
+demo: configure
+	@cmake --build $(BUILD) -j $(JOBS) --target hocket
 	@python3 examples/nano/demo.py --build $(BUILD)
 
 bench: build
