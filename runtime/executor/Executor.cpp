@@ -145,30 +145,32 @@ uint64_t Executor::sliceBytes(const program::ParameterSlice &slice) const {
 }
 
 Status Executor::checkSlice(const program::ParameterSlice &slice,
-                            uint64_t bytes, hal::Range &range) const {
-  uint64_t expected = sliceBytes(slice);
-  if (expected == 0 || bytes != expected)
-    return invalidArgument(
-        formatText("a slice of parameter %u, %s, has %llu bytes, not %llu",
-                   slice.parameter(), slice.state().c_str(),
-                   (unsigned long long)expected, (unsigned long long)bytes));
-  range = {role().buffers(int(slice.buffer())).offset(), bytes};
+                            uint64_t offset, uint64_t bytes,
+                            hal::Range &range) const {
+  uint64_t size = sliceBytes(slice);
+  if (!rangeInside(offset, bytes, size))
+    return invalidArgument(formatText(
+        "a slice of parameter %u, %s, has %llu bytes, [%llu, +%llu) lie "
+        "outside",
+        slice.parameter(), slice.state().c_str(), (unsigned long long)size,
+        (unsigned long long)offset, (unsigned long long)bytes));
+  range = {role().buffers(int(slice.buffer())).offset() + offset, bytes};
   return okStatus();
 }
 
-Status Executor::readSlice(const program::ParameterSlice &slice, void *to,
-                           uint64_t bytes) {
+Status Executor::readSlice(const program::ParameterSlice &slice,
+                           uint64_t offset, void *to, uint64_t bytes) {
   hal::Range range;
-  HOCKET_RETURN_IF_ERROR(checkSlice(slice, bytes, range));
+  HOCKET_RETURN_IF_ERROR(checkSlice(slice, offset, bytes, range));
   HOCKET_RETURN_IF_ERROR(target->synchronize());
   HOCKET_RETURN_IF_ERROR(target->copyToHost(0, range, to));
   return target->synchronize(0);
 }
 
 Status Executor::writeSlice(const program::ParameterSlice &slice,
-                            const void *from, uint64_t bytes) {
+                            uint64_t offset, const void *from, uint64_t bytes) {
   hal::Range range;
-  HOCKET_RETURN_IF_ERROR(checkSlice(slice, bytes, range));
+  HOCKET_RETURN_IF_ERROR(checkSlice(slice, offset, bytes, range));
   HOCKET_RETURN_IF_ERROR(target->synchronize());
   HOCKET_RETURN_IF_ERROR(target->copyFromHost(0, from, range));
   return target->synchronize(0);

@@ -58,12 +58,13 @@ public:
   void setSeed(uint64_t value) { seed = value; }
   uint64_t currentSeed() const { return seed; }
 
-  /// Copies this rank's slice of a parameter's state (ParameterSlice), dense,
-  /// between device and host. `bytes` is exactly the slice's size.
-  Status readSlice(const program::ParameterSlice &slice, void *to,
-                   uint64_t bytes);
-  Status writeSlice(const program::ParameterSlice &slice, const void *from,
-                    uint64_t bytes);
+  /// Copies bytes [offset, offset + bytes) of this rank's slice of a
+  /// parameter's state (ParameterSlice), which is dense, between device and
+  /// host. InvalidArgument if they do not lie inside the slice.
+  Status readSlice(const program::ParameterSlice &slice, uint64_t offset,
+                   void *to, uint64_t bytes);
+  Status writeSlice(const program::ParameterSlice &slice, uint64_t offset,
+                    const void *from, uint64_t bytes);
   /// Bytes of a slice.
   uint64_t sliceBytes(const program::ParameterSlice &slice) const;
 
@@ -80,8 +81,8 @@ private:
   Status loadKernels(std::vector<hal::KernelId> &kernels);
   void prepare(const std::vector<hal::KernelId> &kernels);
   Status runSequence(uint32_t sequence, const RunContext &context);
-  Status checkSlice(const program::ParameterSlice &slice, uint64_t bytes,
-                    hal::Range &range) const;
+  Status checkSlice(const program::ParameterSlice &slice, uint64_t offset,
+                    uint64_t bytes, hal::Range &range) const;
 
   std::shared_ptr<const program::Program> source;
   int roleIndex = 0;

@@ -121,14 +121,15 @@ protected:
 
   void write(int slice, const std::vector<float> &values) {
     ASSERT_TRUE(executor
-                    ->writeSlice(executor->role().slices(slice), values.data(),
-                                 values.size() * 4)
+                    ->writeSlice(executor->role().slices(slice), 0,
+                                 values.data(), values.size() * 4)
                     .ok());
   }
   std::vector<float> read(int slice) {
     const auto &s = executor->role().slices(slice);
     std::vector<float> values(executor->sliceBytes(s) / 4);
-    EXPECT_TRUE(executor->readSlice(s, values.data(), values.size() * 4).ok());
+    EXPECT_TRUE(
+        executor->readSlice(s, 0, values.data(), values.size() * 4).ok());
     return values;
   }
 
@@ -221,8 +222,9 @@ TEST_F(ExecutorTest, SlicesHaveTheirSize) {
   const auto &slice = executor->role().slices(0);
   EXPECT_EQ(executor->sliceBytes(slice), 16u * 8 * 4);
   float value = 0;
-  EXPECT_EQ(executor->readSlice(slice, &value, 4).message(),
-            "a slice of parameter 0, value, has 512 bytes, not 4");
+  EXPECT_EQ(executor->readSlice(slice, 510, &value, 4).message(),
+            "a slice of parameter 0, value, has 512 bytes, [510, +4) lie "
+            "outside");
 }
 
 TEST_F(ExecutorTest, TheNullDeviceWalksThePrograms) {

@@ -1,0 +1,68 @@
+//===- MetricsLog.h - What a run reports, for programs ----------*- C++ -*-===//
+//
+// Part of Hocket, under the Apache License v2.0.
+//
+//===----------------------------------------------------------------------===//
+///
+/// \file
+/// The file of `hocket train --log`: one JSON object a line, flushed line by
+/// line, numbers with all their digits; NaN and infinities are null.
+///
+///   {"step":1,"loss":5.5,"grad_norm":2.1,"lr":0.001,"tokens_per_second":9000,
+///    "consumed_samples":32,"seconds":0.91,"loss_scale":65536,"skipped":false}
+///   {"step":100,"valid_loss":2.3,"valid_samples":320,"seconds":1.4}
+///
+/// `step` counts finished steps. Fields that a program does not report
+/// (grad_norm, loss_scale, skipped) are absent.
+///
+//===----------------------------------------------------------------------===//
+
+#ifndef HOCKET_RUNTIME_TELEMETRY_METRICSLOG_H
+#define HOCKET_RUNTIME_TELEMETRY_METRICSLOG_H
+
+#include "runtime/base/JsonLines.h"
+
+#include <cstdint>
+#include <optional>
+
+namespace hocket {
+
+/// One finished training step.
+struct StepRecord {
+  uint64_t step = 0;              ///< 1 for the first.
+  double loss = 0;                ///< Mean over the step's microbatches.
+  std::optional<double> gradNorm; ///< Before clipping, of unscaled gradients.
+  double learningRate = 0;
+  double tokensPerSecond = 0;
+  uint64_t consumedSamples = 0; ///< This step's included.
+  double seconds = 0;
+  std::optional<double> lossScale; ///< Used in this step.
+  std::optional<bool> skipped;     ///< The update overflowed and was left out.
+};
+
+/// One finished validation.
+struct ValidationRecord {
+  uint64_t step = 0; ///< Steps done before it.
+  double loss = 0;
+  uint64_t samples = 0;
+  double seconds = 0;
+};
+
+class MetricsLog {
+public:
+  /// A log that goes nowhere.
+  MetricsLog() = default;
+
+  /// Truncates `path`, or continues it if `append`.
+  static StatusOr<MetricsLog> open(const std::string &path, bool append);
+
+  Status write(const StepRecord &record);
+  Status write(const ValidationRecord &record);
+
+private:
+  std::optional<JsonLines> lines;
+};
+
+} // namespace hocket
+
+#endif // HOCKET_RUNTIME_TELEMETRY_METRICSLOG_H

@@ -1,0 +1,68 @@
+//===- Progress.cpp - What a run reports, for people ----------------------===//
+//
+// Part of Hocket, under the Apache License v2.0.
+//
+//===----------------------------------------------------------------------===//
+
+#include "runtime/telemetry/Progress.h"
+
+#include "runtime/base/Format.h"
+
+#include <cmath>
+
+using namespace hocket;
+
+Progress::Progress(uint64_t interval, uint64_t totalSteps)
+    : interval(interval ? interval : 10), totalSteps(totalSteps) {}
+
+std::optional<std::string> Progress::add(const StepRecord &record) {
+  ++steps;
+  seconds += record.seconds;
+  tokens += record.tokensPerSecond * record.seconds;
+  if (std::isfinite(record.loss))
+    lossSum += record.loss;
+  else
+    ++nanSteps;
+  skippedSteps += record.skipped.value_or(false);
+  if (record.step % interval != 0 && record.step != totalSteps)
+    return std::nullopt;
+  std::string text = line(record);
+  steps = skippedSteps = nanSteps = 0;
+  lossSum = seconds = tokens = 0;
+  return text;
+}
+
+std::string Progress::line(const StepRecord &last) const {
+  double perStep = seconds / double(steps);
+  std::string text = formatText(
+      "iteration %8llu/%8llu | elapsed time per iteration (ms): %.1f | "
+      "learning rate: %.6E",
+      (unsigned long long)last.step, (unsigned long long)totalSteps,
+      perStep * 1e3, last.learningRate);
+  // A mean over no finite loss is no number either.
+  text += formatText(" | lm loss: %.6E",
+                     steps > nanSteps ? lossSum / double(steps - nanSteps)
+                                      : std::nan(""));
+  if (last.lossScale)
+    text += formatText(" | loss scale: %.1f", *last.lossScale);
+  if (last.gradNorm)
+    text += formatText(" | grad norm: %.3f", *last.gradNorm);
+  double rate = seconds > 0 ? tokens / seconds : 0;
+  text += " | tokens/s: " + formatGrouped(uint64_t(std::llround(rate)));
+  if (skippedSteps)
+    text += formatText(" | number of skipped iterations: %llu",
+                       (unsigned long long)skippedSteps);
+  if (nanSteps)
+    text += formatText(" | number of nan iterations: %llu",
+                       (unsigned long long)nanSteps);
+  uint64_t left = totalSteps > last.step ? totalSteps - last.step : 0;
+  return text + " | time left: " + formatDuration(double(left) * perStep);
+}
+
+std::string Progress::line(const ValidationRecord &record) {
+  return formatText("validation loss at iteration %llu: %.6E | perplexity: "
+                    "%.3f | samples: %llu | time: ",
+                    (unsigned long long)record.step, record.loss,
+                    std::exp(record.loss), (unsigned long long)record.samples) +
+         formatDuration(record.seconds);
+}

@@ -1,0 +1,52 @@
+//===- Progress.h - What a run reports, for people --------------*- C++ -*-===//
+//
+// Part of Hocket, under the Apache License v2.0.
+//
+//===----------------------------------------------------------------------===//
+///
+/// \file
+/// A line now and then, with the field names of Megatron-LM's log line, so
+/// that what reads the one mostly reads the other:
+///
+///   iteration      100/    2000 | elapsed time per iteration (ms): 91.2 |
+///   learning rate: 6.000000E-04 | lm loss: 2.713281E+00 | grad norm: 0.913 |
+///   tokens/s: 11,230 | time left: 2m 53s
+///
+/// The loss is the mean since the last line; everything else is of the last
+/// step, the times are means.
+///
+//===----------------------------------------------------------------------===//
+
+#ifndef HOCKET_RUNTIME_TELEMETRY_PROGRESS_H
+#define HOCKET_RUNTIME_TELEMETRY_PROGRESS_H
+
+#include "runtime/telemetry/MetricsLog.h"
+
+#include <string>
+
+namespace hocket {
+
+class Progress {
+public:
+  /// A line every `interval` steps (0: every 10), and after the last one,
+  /// `totalSteps`.
+  Progress(uint64_t interval, uint64_t totalSteps);
+
+  /// The line that is due after this step, or nothing.
+  std::optional<std::string> add(const StepRecord &record);
+
+  /// "validation loss at iteration 100: 2.612345E+00 | perplexity: 13.631 |..."
+  static std::string line(const ValidationRecord &record);
+
+private:
+  std::string line(const StepRecord &last) const;
+
+  uint64_t interval, totalSteps;
+  /// Since the last line.
+  uint64_t steps = 0, skippedSteps = 0, nanSteps = 0;
+  double lossSum = 0, seconds = 0, tokens = 0;
+};
+
+} // namespace hocket
+
+#endif // HOCKET_RUNTIME_TELEMETRY_PROGRESS_H

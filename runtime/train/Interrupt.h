@@ -1,0 +1,28 @@
+//===- Interrupt.h - Stopping a run from the keyboard -----------*- C++ -*-===//
+//
+// Part of Hocket, under the Apache License v2.0.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef HOCKET_RUNTIME_TRAIN_INTERRUPT_H
+#define HOCKET_RUNTIME_TRAIN_INTERRUPT_H
+
+namespace hocket {
+
+/// While this object lives, the first SIGINT or SIGTERM is only remembered, so
+/// that a step can be finished and saved; the second one ends the process as
+/// usual. One object at a time.
+class InterruptGuard {
+public:
+  InterruptGuard();
+  ~InterruptGuard();
+  InterruptGuard(const InterruptGuard &) = delete;
+  InterruptGuard &operator=(const InterruptGuard &) = delete;
+
+  /// Whether a signal has come since the object was made.
+  static bool requested();
+};
+
+} // namespace hocket
+
+#endif // HOCKET_RUNTIME_TRAIN_INTERRUPT_H

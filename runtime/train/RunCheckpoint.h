@@ -1,0 +1,35 @@
+//===- RunCheckpoint.h - The state of an executor on disk -------*- C++ -*-===//
+//
+// Part of Hocket, under the Apache License v2.0.
+//
+//===----------------------------------------------------------------------===//
+///
+/// \file
+/// Moves what a program keeps from step to step (parameters, optimizer slots,
+/// and state such as the loss scale) between a device and a checkpoint, piece
+/// by piece, by global name and shape.
+///
+//===----------------------------------------------------------------------===//
+
+#ifndef HOCKET_RUNTIME_TRAIN_RUNCHECKPOINT_H
+#define HOCKET_RUNTIME_TRAIN_RUNCHECKPOINT_H
+
+#include "runtime/checkpoint/Checkpoint.h"
+#include "runtime/executor/Executor.h"
+
+namespace hocket {
+
+/// Writes dir/iter_<state.step> and makes it the latest. One rank.
+Status saveRun(Executor &executor, const checkpoint::RunState &state,
+               const std::string &dir);
+
+/// Fills the executor's slices from the checkpoint in `dir` and returns the
+/// run's state. A checkpoint of another model is DataLoss and names the first
+/// tensor that differs. Optimizer slots and "state." tensors that it lacks
+/// altogether, as an imported model does, keep their present values.
+StatusOr<checkpoint::RunState> loadRun(Executor &executor,
+                                       const std::string &dir);
+
+} // namespace hocket
+
+#endif // HOCKET_RUNTIME_TRAIN_RUNCHECKPOINT_H

@@ -1,0 +1,68 @@
+//===- StepHost.h - Batches in, metrics out ---------------------*- C++ -*-===//
+//
+// Part of Hocket, under the Apache License v2.0.
+//
+//===----------------------------------------------------------------------===//
+///
+/// \file
+/// The host's side of one step: gives each microbatch its tokens and labels
+/// and the step its numbers, and collects what the program reports.
+///
+//===----------------------------------------------------------------------===//
+
+#ifndef HOCKET_RUNTIME_TRAIN_STEPHOST_H
+#define HOCKET_RUNTIME_TRAIN_STEPHOST_H
+
+#include "runtime/data/BatchSource.h"
+#include "runtime/executor/HostChannel.h"
+
+#include <functional>
+#include <map>
+#include <optional>
+
+namespace hocket {
+
+/// What a step has reported; numbers that the program does not report are
+/// absent.
+struct StepOutputs {
+  std::vector<float> losses; ///< One a microbatch, in order of arrival.
+  std::map<std::string, float> numbers; ///< "grad_norm", "loss_scale", ...
+
+  /// Mean of the losses; NaN if there is none.
+  double meanLoss() const;
+  std::optional<double> number(const std::string &name) const;
+};
+
+class StepHost : public HostChannel {
+public:
+  /// Gives the next microbatch, in order.
+  using NextBatch = std::function<Status(data::Batch &)>;
+
+  explicit StepHost(NextBatch next) : next(std::move(next)) {}
+
+  /// Starts a step (`step` steps done before it): forgets the batches and the
+  /// outputs of the last one.
+  void begin(uint64_t step, double learningRate);
+
+  const StepOutputs &outputs() const { return collected; }
+
+  Status provide(const std::string &name, uint32_t microbatch,
+                 std::span<std::byte> data) override;
+  Status receive(const std::string &name, uint32_t microbatch,
+                 std::span<const std::byte> data) override;
+
+private:
+  Status provideBatch(const std::string &name, uint32_t microbatch,
+                      std::span<std::byte> data);
+
+  NextBatch next;
+  uint64_t step = 0;
+  float rate = 0;
+  std::vector<data::Batch> batches; ///< Of the microbatches so far.
+  size_t fetched = 0;
+  StepOutputs collected;
+};
+
+} // namespace hocket
+
+#endif // HOCKET_RUNTIME_TRAIN_STEPHOST_H

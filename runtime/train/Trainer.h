@@ -1,0 +1,85 @@
+//===- Trainer.h - The step loop --------------------------------*- C++ -*-===//
+//
+// Part of Hocket, under the Apache License v2.0.
+//
+//===----------------------------------------------------------------------===//
+///
+/// \file
+/// Runs steps until the last one: data in, metrics out, validation and
+/// checkpoints at their intervals. A run that was stopped and is loaded again
+/// continues bit by bit as if it had never stopped.
+///
+/// Validation always takes the first samples of the validation split, so its
+/// losses compare from one time to the next and need no state.
+///
+//===----------------------------------------------------------------------===//
+
+#ifndef HOCKET_RUNTIME_TRAIN_TRAINER_H
+#define HOCKET_RUNTIME_TRAIN_TRAINER_H
+
+#include "runtime/data/SampleSource.h"
+#include "runtime/executor/Executor.h"
+#include "runtime/telemetry/Progress.h"
+#include "runtime/train/StepHost.h"
+
+#include <functional>
+#include <memory>
+#include <string>
+
+namespace hocket {
+
+/// Where a run is.
+struct TrainerPosition {
+  uint64_t step = 0;            ///< Steps done.
+  uint64_t consumedSamples = 0; ///< Of the training split.
+};
+
+struct TrainerOptions {
+  uint64_t steps = 0;  ///< Ends when so many steps are done in all.
+  std::string saveDir; ///< Checkpoints; empty: none.
+  /// Takes lines for a person, without line feed.
+  std::function<void(const std::string &)> print = [](const std::string &) {};
+};
+
+class Trainer {
+public:
+  /// Everything outlives the trainer. `valid` may be null: no validation.
+  Trainer(Executor &executor, std::shared_ptr<const data::SampleSource> train,
+          std::shared_ptr<const data::SampleSource> valid, MetricsLog &log,
+          TrainerOptions options);
+
+  /// Trains from `start` to options.steps, and saves there. Steps between
+  /// validations and saves are the program's. Fails, after the step was
+  /// logged, if the loss is not finite and nothing scales it
+  /// (FailedPrecondition); on the first SIGINT or SIGTERM it ends the step,
+  /// saves and returns Unavailable "interrupted after step N".
+  Status run(TrainerPosition start);
+
+  /// The mean loss of the validation samples under the present parameters.
+  StatusOr<ValidationRecord> validate(uint64_t step);
+
+  const TrainerPosition &position() const { return now; }
+
+private:
+  StatusOr<StepRecord> trainStep(StepHost &host);
+  Status runSteps(StepHost &host, Progress &progress);
+  Status validateAndLog();
+  Status save();
+  bool isDue(uint64_t interval) const {
+    return interval && now.step % interval == 0;
+  }
+  const program::TrainingInfo &training() const {
+    return executor.program().training();
+  }
+
+  Executor &executor;
+  std::shared_ptr<const data::SampleSource> train, valid;
+  MetricsLog &log;
+  TrainerOptions options;
+  TrainerPosition now;
+  uint64_t savedStep = ~uint64_t(0); ///< Of the last checkpoint written.
+};
+
+} // namespace hocket
+
+#endif // HOCKET_RUNTIME_TRAIN_TRAINER_H

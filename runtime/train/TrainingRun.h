@@ -1,0 +1,47 @@
+//===- TrainingRun.h - `hocket train` ---------------------------*- C++ -*-===//
+//
+// Part of Hocket, under the Apache License v2.0.
+//
+//===----------------------------------------------------------------------===//
+///
+/// \file
+/// Puts a run together from what the command line says: device, executor,
+/// first values or a checkpoint, data, log, and the step loop.
+///
+//===----------------------------------------------------------------------===//
+
+#ifndef HOCKET_RUNTIME_TRAIN_TRAININGRUN_H
+#define HOCKET_RUNTIME_TRAIN_TRAININGRUN_H
+
+#include "runtime/base/Status.h"
+#include "runtime/program/program.pb.h"
+
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace hocket {
+
+struct TrainingOptions {
+  /// A prefix of token files, or weights and prefixes; may be empty only if
+  /// no step is left to do.
+  std::vector<std::string> data;
+  std::optional<uint64_t> steps; ///< In all; default: the program's.
+  std::optional<uint64_t> seed;  ///< Default: the checkpoint's or program's.
+  std::string saveDir, loadDir, logFile;
+  /// Takes lines for a person, without line feed.
+  std::function<void(const std::string &)> print = [](const std::string &) {};
+};
+
+/// Trains a program that passed checkProgram(), on the device that its target
+/// names. With `loadDir` it continues that run: step, data position, seed and
+/// all state are the checkpoint's, and a log is appended to. A `seed` that
+/// differs from the checkpoint's is InvalidArgument.
+Status runTraining(std::shared_ptr<const program::Program> program,
+                   const TrainingOptions &options);
+
+} // namespace hocket
+
+#endif // HOCKET_RUNTIME_TRAIN_TRAININGRUN_H

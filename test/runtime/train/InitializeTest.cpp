@@ -1,0 +1,117 @@
+//===- InitializeTest.cpp - First values, whatever the sharding -----------===//
+//
+// Part of Hocket, under the Apache License v2.0.
+//
+//===----------------------------------------------------------------------===//
+
+#include "runtime/train/Initialize.h"
+
+#include "runtime/comm/local/LocalCommunicator.h"
+#include "runtime/hal/drivers/Drivers.h"
+#include "test/runtime/program/ProgramBuilder.h"
+
+#include <cmath>
+#include <gtest/gtest.h>
+
+using namespace hocket;
+
+static program::Parameter normal(double stddev, uint32_t key) {
+  program::Parameter parameter;
+  parameter.mutable_initializer()->set_kind("normal");
+  parameter.mutable_initializer()->set_stddev(stddev);
+  parameter.set_random_key(key);
+  return parameter;
+}
+
+static std::vector<double> draw(const program::Parameter &parameter,
+                                uint64_t seed, uint64_t first, size_t count) {
+  std::vector<double> values(count);
+  initialValues(parameter, seed, first, values);
+  return values;
+}
+
+TEST(InitialValues, AreNormal) {
+  constexpr size_t n = 400000;
+  std::vector<double> z = draw(normal(2, 1), 7, 0, n);
+  double sum = 0, squares = 0, cubes = 0, fourths = 0, neighbours = 0;
+  for (size_t i = 0; i < n; ++i) {
+    double x = z[i] / 2;
+    sum += x, squares += x * x, cubes += x * x * x, fourths += x * x * x * x;
+    neighbours += i ? x * z[i - 1] / 2 : 0;
+  }
+  // Five standard errors of each moment.
+  double error = 5 / std::sqrt(double(n));
+  EXPECT_NEAR(sum / n, 0, error);
+  EXPECT_NEAR(squares / n, 1, error * std::sqrt(2.0));
+  EXPECT_NEAR(cubes / n, 0, error * std::sqrt(15.0));
+  EXPECT_NEAR(fourths / n, 3, error * std::sqrt(96.0));
+  EXPECT_NEAR(neighbours / n, 0, error);
+}
+
+// Any window, of any parity, gives the same elements.
+TEST(InitialValues, DependOnTheGlobalIndexAlone) {
+  program::Parameter parameter = normal(1, 5);
+  std::vector<double> all = draw(parameter, 3, 0, 1000);
+  for (uint64_t first : {1, 2, 3, 500, 997})
+    for (size_t count : {1, 2, 3}) {
+      std::vector<double> part = draw(parameter, 3, first, count);
+      for (size_t i = 0; i < count; ++i)
+        EXPECT_EQ(part[i], all[first + i]);
+    }
+  EXPECT_NE(draw(parameter, 4, 0, 1000), all);
+  EXPECT_NE(draw(normal(1, 6), 3, 0, 1000), all);
+  // Indices beyond 2^32 are other numbers.
+  EXPECT_NE(draw(parameter, 3, uint64_t(1) << 33, 10),
+            draw(parameter, 3, 0, 10));
+}
+
+TEST(InitialValues, Constants) {
+  program::Parameter parameter;
+  parameter.mutable_initializer()->set_kind("ones");
+  EXPECT_EQ(draw(parameter, 1, 5, 2), (std::vector<double>{1, 1}));
+  parameter.mutable_initializer()->set_kind("zeros");
+  EXPECT_EQ(draw(parameter, 1, 5, 2), (std::vector<double>{0, 0}));
+  parameter.mutable_initializer()->set_kind("constant");
+  parameter.mutable_initializer()->set_value(65536);
+  EXPECT_EQ(draw(parameter, 1, 5, 1), (std::vector<double>{65536}));
+}
+
+/// Values of slice 0 after initialisation of a program with one parameter
+/// [6, 10] that holds only [offset, offset + size) of it.
+static std::vector<float> slice(const std::vector<uint64_t> &offset,
+                                const std::vector<uint64_t> &size) {
+  test::ProgramBuilder b;
+  b.parameter("w", size, "normal", 1);
+  auto *parameter = b.program().mutable_parameters(0);
+  parameter->set_shape(0, 6);
+  parameter->set_shape(1, 10);
+  for (int d : {0, 1})
+    b.role().mutable_slices(0)->set_offset(d, offset[size_t(d)]);
+  auto group = comm::createLocalCommunicator();
+  auto executor =
+      Executor::create(std::make_shared<const program::Program>(b.finish()),
+                       *hal::createDevice("cpu"), *group);
+  EXPECT_TRUE(executor.ok()) << executor.status().message();
+  EXPECT_TRUE(initializeParameters(**executor).ok());
+  const auto &s = (*executor)->role().slices(0);
+  std::vector<float> values((*executor)->sliceBytes(s) / 4);
+  EXPECT_TRUE(
+      (*executor)->readSlice(s, 0, values.data(), values.size() * 4).ok());
+  return values;
+}
+
+TEST(InitializeParameters, EveryShardingStartsFromTheSameModel) {
+  std::vector<float> all = slice({0, 0}, {6, 10});
+  std::vector<double> expected = [&] {
+    program::Parameter parameter = normal(1, 1);
+    return draw(parameter, 1234, 0, 60);
+  }();
+  for (size_t i = 0; i < 60; ++i)
+    EXPECT_EQ(all[i], float(expected[i]));
+  std::vector<float> rows = slice({2, 0}, {3, 10});
+  EXPECT_EQ(rows, std::vector<float>(all.begin() + 20, all.begin() + 50));
+  std::vector<float> columns = slice({1, 3}, {4, 5});
+  for (size_t i = 0; i < 4; ++i)
+    for (size_t j = 0; j < 5; ++j)
+      EXPECT_EQ(columns[i * 5 + j], all[(i + 1) * 10 + j + 3]);
+}

@@ -1,0 +1,251 @@
+//===- TrainerTest.cpp - The step loop, stopped and resumed ---------------===//
+//
+// Part of Hocket, under the Apache License v2.0.
+//
+//===----------------------------------------------------------------------===//
+
+#include "runtime/train/Trainer.h"
+
+#include "runtime/base/File.h"
+#include "runtime/comm/local/LocalCommunicator.h"
+#include "runtime/hal/drivers/Drivers.h"
+#include "runtime/train/Initialize.h"
+#include "runtime/train/RunCheckpoint.h"
+#include "test/runtime/program/ProgramBuilder.h"
+
+#include <cmath>
+#include <csignal>
+#include <filesystem>
+#include <gtest/gtest.h>
+#include <nlohmann/json.hpp>
+#include <sstream>
+
+using namespace hocket;
+namespace fs = std::filesystem;
+
+namespace {
+
+/// Sample i counts up from i in steps of 3, modulo the vocabulary.
+class CountingSamples : public data::SampleSource {
+public:
+  explicit CountingSamples(uint64_t count) : count(count) {}
+  uint64_t size() const override { return count; }
+  uint64_t sequenceLength() const override { return 8; }
+  Status read(uint64_t sample, std::span<int32_t> tokens) const override {
+    HOCKET_RETURN_IF_ERROR(checkSample(sample));
+    for (size_t t = 0; t < tokens.size(); ++t)
+      tokens[t] = int32_t((sample + 3 * t) % 16);
+    return okStatus();
+  }
+  StatusOr<std::vector<data::SamplePiece>> pieces(uint64_t) const override {
+    return std::vector<data::SamplePiece>();
+  }
+
+private:
+  uint64_t count;
+};
+
+/// An executor of the tiny model with its first values, and what a run printed.
+struct TinyRun {
+  std::unique_ptr<comm::Communicator> group = comm::createLocalCommunicator();
+  std::unique_ptr<Executor> executor;
+  std::vector<std::string> printed;
+
+  explicit TinyRun(program::Program program) {
+    auto created = Executor::create(
+        std::make_shared<const program::Program>(std::move(program)),
+        *hal::createDevice("cpu"), *group);
+    EXPECT_TRUE(created.ok()) << created.status().message();
+    executor = *std::move(created);
+    EXPECT_TRUE(initializeParameters(*executor).ok());
+  }
+
+  Status train(uint64_t steps, const std::string &saveDir = "",
+               MetricsLog log = {}, TrainerPosition start = {}) {
+    TrainerOptions options{steps, saveDir, [this](const std::string &line) {
+                             printed.push_back(line);
+                           }};
+    Trainer trainer(*executor, std::make_shared<CountingSamples>(1000),
+                    std::make_shared<CountingSamples>(8), log, options);
+    return trainer.run(start);
+  }
+
+  std::vector<float> state() {
+    std::vector<float> all;
+    for (const auto &slice : executor->role().slices()) {
+      std::vector<float> part(executor->sliceBytes(slice) / 4);
+      EXPECT_TRUE(
+          executor->readSlice(slice, 0, part.data(), part.size() * 4).ok());
+      all.insert(all.end(), part.begin(), part.end());
+    }
+    return all;
+  }
+};
+
+class TrainerTest : public testing::Test {
+protected:
+  void SetUp() override {
+    folder = testing::TempDir() + "/hocket-trainer-" +
+             testing::UnitTest::GetInstance()->current_test_info()->name();
+    fs::remove_all(folder);
+    fs::create_directories(folder);
+  }
+  void TearDown() override { fs::remove_all(folder); }
+
+  std::vector<nlohmann::json> lines(const std::string &path) const {
+    std::vector<nlohmann::json> parsed;
+    std::istringstream text(*readFile(path, 1 << 20));
+    for (std::string line; std::getline(text, line);)
+      parsed.push_back(nlohmann::json::parse(line));
+    return parsed;
+  }
+
+  std::string folder;
+};
+
+} // namespace
+
+TEST_F(TrainerTest, LearnsAndLogs) {
+  program::Program program = test::tinyModel();
+  program.mutable_training()->set_valid_interval(20);
+  program.mutable_training()->set_valid_batches(2);
+  program.mutable_training()->set_log_interval(10);
+  TinyRun run(program);
+  auto log = MetricsLog::open(folder + "/log", false);
+  ASSERT_TRUE(log.ok());
+  Status status = run.train(40, "", *std::move(log));
+  ASSERT_TRUE(status.ok()) << status.message();
+
+  std::vector<nlohmann::json> all = lines(folder + "/log");
+  ASSERT_EQ(all.size(), 42u); // 40 steps and 2 validations.
+  EXPECT_EQ(all[0]["step"], 1);
+  EXPECT_NEAR(all[0]["loss"].get<double>(), std::log(16.0), 0.05);
+  EXPECT_GT(all[0]["grad_norm"].get<double>(), 0);
+  EXPECT_EQ(all[0]["lr"], 0.5);
+  EXPECT_GT(all[0]["tokens_per_second"].get<double>(), 0);
+  EXPECT_EQ(all[3]["consumed_samples"], 16);
+  EXPECT_FALSE(all[0].contains("loss_scale"));
+  EXPECT_EQ(all[20]["step"], 20);
+  EXPECT_EQ(all[20]["valid_samples"], 8);
+  EXPECT_LT(all[41]["valid_loss"].get<double>(),
+            all[20]["valid_loss"].get<double>());
+  EXPECT_LT(all[40]["loss"].get<double>(), all[0]["loss"].get<double>() / 2);
+
+  ASSERT_EQ(run.printed.size(), 6u); // 4 lines and 2 validations.
+  EXPECT_EQ(run.printed[0].rfind("iteration       10/      40 | elapsed time "
+                                 "per iteration (ms): ",
+                                 0),
+            0u)
+      << run.printed[0];
+  for (const char *field :
+       {" | learning rate: 5.000000E-01 | lm loss: ", " | grad norm: ",
+        " | tokens/s: ", " | time left: "})
+    EXPECT_NE(run.printed[0].find(field), std::string::npos) << field;
+  EXPECT_EQ(run.printed[2].rfind("validation loss at iteration 20: ", 0), 0u);
+}
+
+TEST_F(TrainerTest, ResumesBitByBit) {
+  TinyRun whole(test::tinyModel());
+  auto log = MetricsLog::open(folder + "/whole", false);
+  ASSERT_TRUE(whole.train(12, "", *std::move(log)).ok());
+
+  TinyRun first(test::tinyModel());
+  Status status = first.train(5, folder + "/save");
+  ASSERT_TRUE(status.ok()) << status.message();
+
+  TinyRun second(test::tinyModel());
+  auto loaded = loadRun(*second.executor, folder + "/save");
+  ASSERT_TRUE(loaded.ok()) << loaded.status().message();
+  EXPECT_EQ(loaded->step, 5u);
+  EXPECT_EQ(loaded->consumedSamples, 20u);
+  EXPECT_EQ(loaded->seed, 1234u);
+  EXPECT_EQ(second.state(), first.state());
+  log = MetricsLog::open(folder + "/second", false);
+  ASSERT_TRUE(second
+                  .train(12, "", *std::move(log),
+                         {loaded->step, loaded->consumedSamples})
+                  .ok());
+  EXPECT_EQ(second.state(), whole.state());
+
+  auto a = lines(folder + "/whole"), b = lines(folder + "/second");
+  ASSERT_EQ(b.size(), 7u);
+  for (size_t i = 0; i < 7; ++i)
+    for (const char *field : {"step", "loss", "grad_norm", "consumed_samples"})
+      EXPECT_EQ(b[i][field], a[i + 5][field]);
+}
+
+TEST_F(TrainerTest, SavesAtIntervalsAndAtTheEnd) {
+  program::Program program = test::tinyModel();
+  program.mutable_training()->set_save_interval(2);
+  TinyRun run(program);
+  ASSERT_TRUE(run.train(5, folder + "/save").ok());
+  for (uint64_t step : {2, 4, 5})
+    EXPECT_TRUE(fs::exists(checkpoint::iterationFolder(folder + "/save", step)))
+        << step;
+  EXPECT_EQ(*checkpoint::latestIteration(folder + "/save"), 5u);
+}
+
+TEST_F(TrainerTest, ZeroStepsSaveTheInitialWeights) {
+  TinyRun run(test::tinyModel());
+  ASSERT_TRUE(run.train(0, folder + "/save").ok());
+  TinyRun other(test::tinyModel());
+  other.executor->setSeed(99);
+  ASSERT_TRUE(initializeParameters(*other.executor).ok());
+  EXPECT_NE(other.state(), run.state());
+  ASSERT_TRUE(loadRun(*other.executor, folder + "/save").ok());
+  EXPECT_EQ(other.state(), run.state());
+}
+
+TEST_F(TrainerTest, RefusesACheckpointOfAnotherModel) {
+  TinyRun run(test::tinyModel());
+  ASSERT_TRUE(run.train(0, folder + "/save").ok());
+  test::TinyModel wider;
+  wider.hidden = 12;
+  TinyRun other(test::tinyModel(wider));
+  auto loaded = loadRun(*other.executor, folder + "/save");
+  ASSERT_FALSE(loaded.ok());
+  EXPECT_NE(loaded.status().message().find("embed"), std::string::npos)
+      << loaded.status().message();
+  EXPECT_EQ(loadRun(*other.executor, folder + "/none").status().code(),
+            StatusCode::NotFound);
+}
+
+TEST_F(TrainerTest, StopsWhenTheLossIsNoNumber) {
+  program::Program program = test::tinyModel();
+  program.mutable_training()->mutable_learning_rate()->set_peak(1e30);
+  TinyRun run(program);
+  auto log = MetricsLog::open(folder + "/log", false);
+  Status status = run.train(50, folder + "/save", *std::move(log));
+  EXPECT_EQ(exitStatusOf(status), 1);
+  EXPECT_NE(status.message().find("nothing is saved"), std::string::npos)
+      << status.message();
+  EXPECT_FALSE(fs::exists(folder + "/save"));
+  EXPECT_TRUE(lines(folder + "/log").back()["loss"].is_null());
+}
+
+TEST_F(TrainerTest, AnInterruptEndsTheStepAndSaves) {
+  TinyRun run(test::tinyModel());
+  TrainerOptions options{1000, folder + "/save", [](const std::string &line) {
+                           if (line.rfind("iteration        3/", 0) == 0)
+                             std::raise(SIGINT);
+                         }};
+  MetricsLog log;
+  Trainer trainer(*run.executor, std::make_shared<CountingSamples>(10000),
+                  nullptr, log, options);
+  Status status = trainer.run({});
+  EXPECT_EQ(status.message(),
+            "interrupted after step 3; saved in " + folder + "/save");
+  EXPECT_EQ(exitStatusOf(status), 1);
+  EXPECT_EQ(*checkpoint::latestIteration(folder + "/save"), 3u);
+}
+
+TEST_F(TrainerTest, RunningOutOfSamplesIsSaid) {
+  TinyRun run(test::tinyModel());
+  MetricsLog log;
+  Trainer trainer(*run.executor, std::make_shared<CountingSamples>(6), nullptr,
+                  log, {5, "", [](const std::string &) {}});
+  Status status = trainer.run({});
+  EXPECT_EQ(status.code(), StatusCode::InvalidArgument);
+  EXPECT_NE(status.message().find("step 2"), std::string::npos)
+      << status.message();
+}
