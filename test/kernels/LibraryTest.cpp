@@ -27,6 +27,7 @@ struct Example {
 const Example kExamples[] = {
     {"embedding", {1, 2, 5, 7, 3}, {}, {}, {20, 84, 30}},
     {"embedding_gradient", {2, 5, 7, 3}, {}, {}, {20, 30, 84}},
+    {"pad_rows", {2, 5, 7}, {}, {}, {10, 14}},
     {"rope_table", {5, 4}, {1, 0.1}, {}, {80}},
     {"rope", {2, 2, 5, 3, 4, 1}, {}, {}, {240, 80, 240}},
     {"attention_forward",

@@ -17,7 +17,9 @@ constexpr int64_t kPanel = 32;
 /// Elements of k that are multiplied before the next panel: a panel of B of
 /// this depth stays in the first-level cache. Sums are formed block by block,
 /// so this number is part of the result's bits.
-constexpr int64_t kDepth = 256;
+constexpr int64_t kDepth = 192;
+/// Panels of a plain B that are packed at a time, and room for one.
+constexpr int64_t kGroup = 4, kPanelFloats = (kPanel + 1) * kDepth;
 
 /// Scratch of one tile, in floats: A's block, B's panel, the sums of all
 /// strips of 32 columns, each [rows][32].
@@ -25,9 +27,9 @@ struct Buffers {
   float *a, *b, *sums;
   Buffers(std::byte *scratch)
       : a(reinterpret_cast<float *>(scratch)),
-        b(a + (kMostTileRows + 1) * kDepth), sums(b + (kPanel + 1) * kDepth) {}
+        b(a + (kMostTileRows + 1) * kDepth), sums(b + kGroup * kPanelFloats) {}
 };
-static_assert(((kMostTileRows + 1 + kPanel + 1) * kDepth +
+static_assert(((kMostTileRows + 1) * kDepth + kGroup * kPanelFloats +
                kMostTileRows * kMostTileColumns) *
                   sizeof(float) <=
               kScratchBytesPerWorker);
@@ -81,9 +83,25 @@ struct PanelB {
   int64_t stride;
 };
 
+/// Up to kGroup panels of a plain B at once: a row of it is then long enough
+/// for the memory system to read well.
+void packGroup(const GemmArguments &args, int64_t column, int64_t end,
+               DepthBlock block, float *to) {
+  int64_t columns = std::min(kGroup * kPanel, end - column);
+  int64_t padded = (columns + kPanel - 1) / kPanel * kPanel;
+  for (int64_t p = 0; p < block.size; ++p) {
+    int64_t row = (block.begin + p) * args.n + column;
+    for (int64_t j = 0; j < padded; j += kWidth) {
+      Vec x = j < columns ? loadFirst(args.b, row + j, columns - j) : zero();
+      store(to + j / kPanel * kPanelFloats + p * kPanel + j % kPanel, x);
+    }
+  }
+}
+
 /// The panel of op(B) from `column` on as f32, in place where it can be.
-PanelB panelB(const GemmArguments &args, int64_t column, DepthBlock block,
-              int64_t tileRows, float *to) {
+/// Columns are asked for in order.
+PanelB panelB(const GemmArguments &args, const GemmTile &tile, int64_t column,
+              DepthBlock block, float *to) {
   int64_t k = args.k + args.k % 2;
   if (args.packedB && args.b.dtype != DType::BF16)
     return {static_cast<const float *>(args.b.data) + column * k +
@@ -96,92 +114,171 @@ PanelB panelB(const GemmArguments &args, int64_t column, DepthBlock block,
   }
   int64_t columns = std::min(kPanel, args.n - column);
   bool plain = args.b.dtype == DType::F32 && !args.transposeB;
-  if (plain && columns == kPanel && tileRows <= 4 * kTileRows)
+  if (plain && columns == kPanel && tile.rows <= 4 * kTileRows)
     return {static_cast<const float *>(args.b.data) + block.begin * args.n +
                 column,
             args.n};
-  packPanel({args.b,
-             args.transposeB ? column * args.k + block.begin
-                             : block.begin * args.n + column,
-             args.transposeB ? args.k : args.n, !args.transposeB, columns,
-             block.size},
-            to, kPanel);
-  return {to, kPanel};
+  if (args.transposeB) {
+    packPanel({args.b, column * args.k + block.begin, args.k, false, columns,
+               block.size},
+              to, kPanel);
+    return {to, kPanel};
+  }
+  int64_t member = (column - tile.column) / kPanel % kGroup;
+  if (member == 0)
+    packGroup(args, column, std::min(tile.column + tile.columns, args.n), block,
+              to);
+  return {to + member * kPanelFloats, kPanel};
 }
 
+/// Memory that will be needed soon: rows of bytes.
+struct Lines {
+  const char *start = nullptr;
+  int64_t stride = 0, rows = 0, bytes = 0;
+
+  /// Asks for part `part` of `parts` of it.
+  void prefetch(int64_t part, int64_t parts) const {
+    for (int64_t r = rows * part / parts; r < rows * (part + 1) / parts; ++r)
+      for (int64_t at = 0; at < bytes; at += 64)
+        __builtin_prefetch(start + r * stride + at, 0, 2);
+  }
+};
+
+/// What panelB will read.
+Lines linesOfB(const GemmArguments &args, int64_t column, DepthBlock block) {
+  auto *base = static_cast<const char *>(args.b.data);
+  int64_t element = bytesOf(args.b.dtype), k = args.k + args.k % 2;
+  if (args.packedB) {
+    element = args.b.dtype == DType::BF16 ? 2 : 4;
+    return {base + (column * k + block.begin * kPanel) * element,
+            kPanel * element, block.size, kPanel * element};
+  }
+  int64_t columns = std::min(kPanel, args.n - column);
+  if (args.transposeB)
+    return {base + (column * args.k + block.begin) * element, args.k * element,
+            columns, block.size * element};
+  return {base + (block.begin * args.n + column) * element, args.n * element,
+          block.size, columns * element};
+}
+
+/// One strip of 32 columns of a tile, and what comes after it.
+struct Strip {
+  const float *a;
+  int64_t rows;
+  float *sums; ///< [rows][32]
+  Lines next, result;
+};
+
 /// sums[rows][32] (+)= A's block times one panel of B.
-void multiplyStrip(const float *a, int64_t rows, DepthBlock block, PanelB b,
-                   float *sums) {
-  int64_t tiles = tileCount(rows);
+void multiplyStrip(const Strip &strip, DepthBlock block, PanelB b) {
+  int64_t tiles = tileCount(strip.rows);
   for (int64_t t = 0; t < tiles; ++t) {
-    int64_t from = tileBegin(rows, tiles, t);
-    int64_t count = tileBegin(rows, tiles, t + 1) - from;
+    strip.next.prefetch(t, tiles);
+    strip.result.prefetch(t, tiles);
+    int64_t from = tileBegin(strip.rows, tiles, t);
+    int64_t count = tileBegin(strip.rows, tiles, t + 1) - from;
     TileFunction multiply = tileFunction<kVectors>(count);
     for (int64_t j = 0; j < kPanel; j += kTileColumns)
-      multiply({block.size, a + from * block.size, count, b.data + j, b.stride,
-                sums + from * kPanel + j, kPanel, block.begin > 0});
+      multiply({block.size, strip.a + from * block.size, count, b.data + j,
+                b.stride, strip.sums + from * kPanel + j, kPanel,
+                block.begin > 0});
   }
 }
 
-/// Everything that follows the sums, for `columns` columns of one strip.
+/// Everything that follows the sums, for n lanes of D from `at` on.
+HOCKET_INLINE void finish(const GemmArguments &args, int64_t at, int64_t n,
+                          Vec x, Vec bias) {
+  x = mul(broadcast(args.alpha), x);
+  if (args.accumulate)
+    x = add(x, loadFirst(args.d, at, n));
+  x = add(x, bias);
+  if (args.auxiliary)
+    storeFirst(args.auxiliary, at, x, n);
+  x = activate(args.epilogue, x);
+  if (args.residual)
+    x = add(x, loadFirst(args.residual, at, n));
+  storeFirst(args.d, at, x, n);
+}
+
 void finishStrip(const GemmArguments &args, const GemmTile &tile,
                  int64_t column, const float *sums) {
   int64_t columns = std::min(kPanel, args.n - column);
-  Vec alpha = broadcast(args.alpha);
-  for (int64_t j = 0; j < columns; j += kWidth) {
-    int64_t n = std::min(kWidth, columns - j);
-    Vec bias = args.bias ? loadFirst(args.bias, column + j, n) : zero();
-    for (int64_t i = 0; i < tile.rows; ++i) {
-      int64_t at = (tile.row + i) * args.n + column + j;
-      Vec x = mul(alpha, load(sums + i * kPanel + j));
-      if (args.accumulate)
-        x = add(x, loadFirst(args.d, at, n));
-      x = add(x, bias);
-      if (args.auxiliary)
-        storeFirst(args.auxiliary, at, x, n);
-      x = activate(args.epilogue, x);
-      if (args.residual)
-        x = add(x, loadFirst(args.residual, at, n));
-      storeFirst(args.d, at, x, n);
-    }
+  Vec bias[kPanel / kWidth];
+  for (int64_t v = 0; v < kPanel / kWidth; ++v)
+    bias[v] =
+        args.bias && v * kWidth < columns
+            ? loadFirst(args.bias, column + v * kWidth, columns - v * kWidth)
+            : zero();
+  for (int64_t i = 0; i < tile.rows; ++i)
+    for (int64_t j = 0; j < columns; j += kWidth)
+      finish(args, (tile.row + i) * args.n + column + j, columns - j,
+             load(sums + i * kPanel + j), bias[j / kWidth]);
+}
+
+void gemmBlock(const GemmArguments &args, const GemmTile &tile,
+               DepthBlock block, const Buffers &buffers) {
+  int64_t end = std::min(tile.column + tile.columns, args.n);
+  bool last = block.begin + block.size == args.k;
+  int64_t element = bytesOf(args.d.dtype);
+  for (int64_t column = tile.column; column < end; column += kPanel) {
+    float *sums = buffers.sums + (column - tile.column) * tile.rows;
+    Strip strip{buffers.a, tile.rows, sums, {}, {}};
+    if (column + kPanel < end && (args.packedB || args.transposeB))
+      strip.next = linesOfB(args, column + kPanel, block);
+    if (last)
+      strip.result = {static_cast<const char *>(args.d.data) +
+                          (tile.row * args.n + column) * element,
+                      args.n * element, tile.rows,
+                      std::min(kPanel, args.n - column) * element};
+    multiplyStrip(strip, block, panelB(args, tile, column, block, buffers.b));
+    if (last)
+      finishStrip(args, tile, column, sums);
   }
 }
 
 void gemmTile(const GemmArguments &args, const GemmTile &tile,
               std::byte *scratch) {
   Buffers buffers(scratch);
-  int64_t end = std::min(tile.column + tile.columns, args.n);
   // At least one round, so that an empty sum still reaches D.
   for (int64_t begin = 0; begin < std::max<int64_t>(args.k, 1);
        begin += kDepth) {
     DepthBlock block{begin, std::min(kDepth, args.k - begin)};
     packA(args, tile, block, buffers.a);
-    for (int64_t column = tile.column; column < end; column += kPanel) {
-      PanelB b = panelB(args, column, block, tile.rows, buffers.b);
-      float *sums = buffers.sums + (column - tile.column) * tile.rows;
-      multiplyStrip(buffers.a, tile.rows, block, b, sums);
-      if (block.begin + block.size == args.k)
-        finishStrip(args, tile, column, sums);
-    }
+    gemmBlock(args, tile, block, buffers);
   }
 }
 
-/// Interleaves rows p and p + 1 of a panel of bf16.
+/// Two rows of floats that came from bf16 as one row of pairs.
+HOCKET_INLINE void storePairs(Vec even, Vec odd, uint16_t *to) {
+#ifdef __AVX512F__
+  IntVec low = _mm512_srli_epi32(_mm512_castps_si512(even), 16);
+  _mm512_storeu_si512(to, _mm512_or_si512(low, _mm512_castps_si512(odd)));
+#else
+  IntVec low = _mm256_srli_epi32(_mm256_castps_si256(even), 16);
+  _mm256_storeu_si256(reinterpret_cast<IntVec *>(to),
+                      _mm256_or_si256(low, _mm256_castps_si256(odd)));
+#endif
+}
+
+/// A panel of bf16, rows k and k + 1 interleaved.
 void packPairs(const GemmPackArguments &args, int64_t panel) {
-  int64_t k = args.k + args.k % 2;
-  auto *from = static_cast<const uint16_t *>(args.b.data);
-  auto *to = static_cast<uint16_t *>(args.packed) + panel * kPanel * k;
-  int64_t line = args.transpose ? args.k : 1,
-          step = args.transpose ? 1 : args.n;
-  int64_t columns = std::min(kPanel, args.n - panel * kPanel);
-  from += panel * kPanel * line;
-  for (int64_t p = 0; p < args.k; ++p)
-    for (int64_t j = 0; j < kPanel; ++j)
-      to[(p / 2 * kPanel + j) * 2 + p % 2] =
-          j < columns ? from[j * line + p * step] : 0;
-  if (args.k % 2)
-    for (int64_t j = 0; j < kPanel; ++j)
-      to[((k / 2 - 1) * kPanel + j) * 2 + 1] = 0;
+  constexpr int64_t rows = 64; // through floats, so many at a time
+  float part[rows * kPanel + kWidth];
+  int64_t k = args.k + args.k % 2, column = panel * kPanel;
+  auto *to = static_cast<uint16_t *>(args.packed) + column * k;
+  for (int64_t p = 0; p < args.k; p += rows) {
+    int64_t count = std::min(rows, args.k - p);
+    packPanel({args.b,
+               args.transpose ? column * args.k + p : p * args.n + column,
+               args.transpose ? args.k : args.n, !args.transpose,
+               std::min(kPanel, args.n - column), count},
+              part, kPanel);
+    for (int64_t i = 0; i < count; i += 2)
+      for (int64_t j = 0; j < kPanel; j += kWidth)
+        storePairs(load(part + i * kPanel + j),
+                   i + 1 < count ? load(part + (i + 1) * kPanel + j) : zero(),
+                   to + (p + i) * kPanel + 2 * j);
+  }
 }
 
 void gemmPackPanel(const GemmPackArguments &args, int64_t panel) {
