@@ -113,13 +113,16 @@ PanelB panelB(const GemmArguments &args, const GemmTile &tile, int64_t column,
     return {to, kPanel};
   }
   int64_t columns = std::min(kPanel, args.n - column);
-  bool plain = args.b.dtype == DType::F32 && !args.transposeB;
-  if (plain && columns == kPanel && tile.rows <= 4 * kTileRows)
+  bool low = args.b.dtype == DType::F32 && tile.rows <= 4 * kTileRows;
+  if (low && !args.transposeB && columns == kPanel)
     return {static_cast<const float *>(args.b.data) + block.begin * args.n +
                 column,
             args.n};
-  if (args.transposeB) {
-    packPanel({args.b, column * args.k + block.begin, args.k, false, columns,
+  if (low || args.transposeB) {
+    packPanel({args.b,
+               args.transposeB ? column * args.k + block.begin
+                               : block.begin * args.n + column,
+               args.transposeB ? args.k : args.n, !args.transposeB, columns,
                block.size},
               to, kPanel);
     return {to, kPanel};
