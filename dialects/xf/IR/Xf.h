@@ -8,6 +8,7 @@
 #define HOCKET_DIALECTS_XF_IR_XF_H
 
 #include "dialects/xf/IR/XfDialect.h"
+#include "dialects/xf/IR/XfInterfaces.h"
 #include "dialects/xf/IR/XfOps.h"
 
 #endif // HOCKET_DIALECTS_XF_IR_XF_H

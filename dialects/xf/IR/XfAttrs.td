@@ -78,6 +78,7 @@ def Xf_InitAttr : Xf_Attr<"Init", "init"> {
   let parameters = (ins Xf_KeywordParameter<"normal, zeros, ones, constant">:$kind,
       DefaultValuedParameter<"::mlir::FloatAttr", "::mlir::FloatAttr()">:$value);
   let assemblyFormat = "`<` $kind (`,` $value^)? `>`";
+  let genVerifyDecl = 1;
 }
 
 def Xf_AdamWAttr : Xf_Attr<"AdamW", "adamw"> {

@@ -9,7 +9,7 @@
 
 include "dialects/xf/IR/XfOpBase.td"
 
-def Xf_EmbeddingOp : Xf_Op<"embedding"> {
+def Xf_EmbeddingOp : Xf_ModelOp<"embedding"> {
   let summary = "rows of a table, by token";
   let description = [{
     `result[..., :] = table[ids[...], :]`. Ids lie in `[0, V)`; the runtime
@@ -24,7 +24,7 @@ def Xf_EmbeddingOp : Xf_Op<"embedding"> {
   let results = (outs Xf_Tensor:$result);
 }
 
-def Xf_PrefixOp : Xf_Op<"prefix"> {
+def Xf_PrefixOp : Xf_ModelOp<"prefix"> {
   let summary = "the first rows of a tensor";
   let description = [{
     `result[i, ...] = input[i, ...]` for the first rows; the result's leading
@@ -38,7 +38,7 @@ def Xf_PrefixOp : Xf_Op<"prefix"> {
   let results = (outs Xf_Tensor:$result);
 }
 
-def Xf_LinearOp : Xf_Op<"linear"> {
+def Xf_LinearOp : Xf_ModelOp<"linear"> {
   let summary = "a linear layer";
   let description = [{
     `result[..., o] = sum_i input[..., i] * weight[o, i] + bias[o]`, summed in
@@ -54,7 +54,7 @@ def Xf_LinearOp : Xf_Op<"linear"> {
   let results = (outs Xf_Tensor:$result);
 }
 
-def Xf_NormOp : Xf_Op<"norm"> {
+def Xf_NormOp : Xf_ModelOp<"norm"> {
   let summary = "layer or RMS normalisation over the last dim";
   let description = [{
     `layer` (arXiv 1607.06450): `(x - mean) / sqrt(var + epsilon) * weight + bias`.
@@ -73,7 +73,7 @@ def Xf_NormOp : Xf_Op<"norm"> {
   let results = (outs Xf_Tensor:$result);
 }
 
-def Xf_RopeTableOp : Xf_Op<"rope_table"> {
+def Xf_RopeTableOp : Xf_ModelOp<"rope_table"> {
   let summary = "cosines and sines of the rotary embedding";
   let description = [{
     `result[s, i] = (cos(s * f_i), sin(s * f_i))` for the inverse frequencies
@@ -87,7 +87,7 @@ def Xf_RopeTableOp : Xf_Op<"rope_table"> {
   let results = (outs Xf_Tensor:$result);
 }
 
-def Xf_RopeOp : Xf_Op<"rope"> {
+def Xf_RopeOp : Xf_ModelOp<"rope"> {
   let summary = "rotary position embedding";
   let description = [{
     Rotates the halves of the last dim of `input[B, S, n, d]` by the angles of
@@ -104,7 +104,7 @@ def Xf_RopeOp : Xf_Op<"rope"> {
   let results = (outs Xf_Tensor:$result);
 }
 
-def Xf_AttentionOp : Xf_Op<"attention"> {
+def Xf_AttentionOp : Xf_ModelOp<"attention"> {
   let summary = "scaled dot-product attention";
   let description = [{
     `softmax(scale * q k^T + mask) v` per head; `q[B, S, n, d]`, `k`, `v`
@@ -131,7 +131,7 @@ def Xf_AttentionOp : Xf_Op<"attention"> {
   let results = (outs Xf_Tensor:$result, Xf_Tensor:$lse);
 }
 
-def Xf_ActivationOp : Xf_Op<"activation"> {
+def Xf_ActivationOp : Xf_ModelOp<"activation"> {
   let summary = "an elementwise nonlinearity";
   let description = [{
     `gelu` is `x/2 (1 + erf(x / sqrt 2))`, `gelu_tanh` its tanh form (arXiv
@@ -146,7 +146,7 @@ def Xf_ActivationOp : Xf_Op<"activation"> {
   let results = (outs Xf_Tensor:$result);
 }
 
-def Xf_GatedOp : Xf_Op<"gated"> {
+def Xf_GatedOp : Xf_ModelOp<"gated"> {
   let summary = "a gated linear unit";
   let description = [{
     `result = activation(gate) * up` (arXiv 2002.05202): SwiGLU with `silu`,
@@ -162,7 +162,7 @@ def Xf_GatedOp : Xf_Op<"gated"> {
   let results = (outs Xf_Tensor:$result);
 }
 
-def Xf_DropoutOp : Xf_Op<"dropout"> {
+def Xf_DropoutOp : Xf_ModelOp<"dropout"> {
   let summary = "drops elements at random";
   let description = [{
     Keeps an element and scales it by `1 / (1 - probability)`, or makes it 0.
@@ -181,7 +181,7 @@ def Xf_DropoutOp : Xf_Op<"dropout"> {
   let results = (outs Xf_Tensor:$result);
 }
 
-def Xf_AddOp : Xf_Op<"add"> {
+def Xf_AddOp : Xf_ModelOp<"add"> {
   let summary = "elementwise sum";
   let description = [{
     `rhs` may lack leading dims of `lhs`; it is then the same for each of them
@@ -196,7 +196,7 @@ def Xf_AddOp : Xf_Op<"add"> {
   let results = (outs Xf_Tensor:$result);
 }
 
-def Xf_MultiplyOp : Xf_Op<"multiply"> {
+def Xf_MultiplyOp : Xf_ModelOp<"multiply"> {
   let summary = "elementwise product";
   let description = [{
     `rhs` may lack leading dims of `lhs`, down to a scalar.
@@ -210,7 +210,7 @@ def Xf_MultiplyOp : Xf_Op<"multiply"> {
   let results = (outs Xf_Tensor:$result);
 }
 
-def Xf_SumLeadingOp : Xf_Op<"sum_leading"> {
+def Xf_SumLeadingOp : Xf_ModelOp<"sum_leading"> {
   let summary = "sum over leading dims";
   let description = [{
     Sums away the leading dims that the result lacks, in f32 at least.
@@ -223,7 +223,7 @@ def Xf_SumLeadingOp : Xf_Op<"sum_leading"> {
   let results = (outs Xf_Tensor:$result);
 }
 
-def Xf_ReshapeOp : Xf_Op<"reshape"> {
+def Xf_ReshapeOp : Xf_ModelOp<"reshape"> {
   let summary = "the same elements in another shape";
   let description = [{
     Row-major order is kept; splits and merges heads.
@@ -236,7 +236,7 @@ def Xf_ReshapeOp : Xf_Op<"reshape"> {
   let results = (outs Xf_Tensor:$result);
 }
 
-def Xf_CastOp : Xf_Op<"cast"> {
+def Xf_CastOp : Xf_ModelOp<"cast"> {
   let summary = "the same values in another element type";
   let description = [{
     Rounds to nearest, ties to even.
@@ -250,7 +250,7 @@ def Xf_CastOp : Xf_Op<"cast"> {
   let hasFolder = 1;
 }
 
-def Xf_ConstantOp : Xf_Op<"constant"> {
+def Xf_ConstantOp : Xf_ModelOp<"constant"> {
   let summary = "every element the same number";
   let description = [{
     A tensor whose elements are all `value`.
@@ -263,7 +263,7 @@ def Xf_ConstantOp : Xf_Op<"constant"> {
   let results = (outs Xf_Tensor:$result);
 }
 
-def Xf_CrossEntropyOp : Xf_Op<"cross_entropy"> {
+def Xf_CrossEntropyOp : Xf_ModelOp<"cross_entropy"> {
   let summary = "mean negative log-likelihood of the labels";
   let description = [{
     `loss = mean over labels >= 0 of (lse - logits[label])`, where `lse` is the

@@ -18,10 +18,20 @@ defvar Xf_Tensor = TensorOf<[F32, BF16, F16, F64]>;
 defvar Xf_Ids = TensorOf<[I32]>;
 defvar Xf_Scalar = 0DTensorOf<[F32, F64]>;
 
-// A pure op on tensors.
+// A pure op on tensors. What gradients and the update are built of has no
+// gradient of its own: nothing differentiates twice.
 class Xf_Op<string mnemonic, list<Trait> traits = []>
-    : Op<Xf_Dialect, mnemonic, !listconcat([Pure], traits)> {
+    : Op<Xf_Dialect, mnemonic, !listconcat([Pure,
+        DeclareOpInterfaceMethods<Xf_ShardableOpInterface>,
+        DeclareOpInterfaceMethods<Xf_CostOpInterface>,
+        DeclareOpInterfaceMethods<Xf_InterpretableOpInterface>], traits)> {
   let assemblyFormat = "operands attr-dict `:` functional-type(operands, results)";
+  let hasVerifier = 1;
 }
+
+// An op of the model: also builds its gradient.
+class Xf_ModelOp<string mnemonic, list<Trait> traits = []>
+    : Xf_Op<mnemonic, !listconcat(
+        [DeclareOpInterfaceMethods<Xf_DifferentiableOpInterface>], traits)>;
 
 #endif

@@ -8,6 +8,7 @@
 #define HOCKET_DIALECTS_XF_IR_XFOPS_H
 
 #include "dialects/xf/IR/XfDialect.h"
+#include "dialects/xf/IR/XfInterfaces.h"
 
 #include "mlir/Bytecode/BytecodeOpInterface.h"
 #include "mlir/IR/BuiltinTypes.h"

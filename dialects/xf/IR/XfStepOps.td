@@ -11,9 +11,12 @@ include "dialects/xf/IR/XfOpBase.td"
 
 // An op that only moves state or data: no interface of the model's ops.
 class Xf_StateOp<string mnemonic, list<Trait> traits = []>
-    : Op<Xf_Dialect, mnemonic, traits>;
+    : Op<Xf_Dialect, mnemonic, traits> {
+  let hasVerifier = 1;
+}
 
-def Xf_VariableOp : Xf_StateOp<"variable", [Symbol]> {
+def Xf_VariableOp : Xf_StateOp<"variable", [Symbol,
+    DeclareOpInterfaceMethods<SymbolUserOpInterface>]> {
   let summary = "a tensor that lives from step to step";
   let description = [{
     Parameters are named as in a checkpoint. A gradient or optimizer state
@@ -148,10 +151,10 @@ def Xf_TrainingOp : Xf_StateOp<"training"> {
 def Xf_StepOp : Xf_StateOp<"step", [DeclareOpInterfaceMethods<SymbolUserOpInterface>]> {
   let summary = "one training step";
   let description = [{
-    Runs `forward` then `backward` once for each microbatch (what the forward
-    function returns after the loss is what the backward function takes: the
-    residuals), then `update`. `evaluate` is the forward pass without dropout
-    and residuals. The functions' first arguments are tokens and labels.
+    Runs `forward(tokens, labels) -> (loss, residuals...)` and then
+    `backward(tokens, labels, residuals...)` once for each microbatch, then
+    `update()`. `evaluate(tokens, labels) -> loss` is the forward pass without
+    dropout and residuals.
     `prepare` makes working copies of the parameters; it runs once after these
     are initialised or loaded.
 

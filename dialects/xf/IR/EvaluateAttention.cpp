@@ -1,0 +1,154 @@
+//===- EvaluateAttention.cpp - Reference evaluation of attention ----------===//
+//
+// Part of Hocket, under the Apache License v2.0.
+//
+//===----------------------------------------------------------------------===//
+
+#include "dialects/xf/IR/XfOps.h"
+
+#include <cmath>
+
+using namespace mlir;
+using namespace hocket::xf;
+
+using Tensors = ArrayRef<ReferenceTensor>;
+using Results = SmallVectorImpl<ReferenceTensor>;
+
+namespace {
+/// One call's sizes and mask, the same forward and backward.
+struct Attention {
+  int64_t batch, sequence, heads, groups, width;
+  double scale, dropout;
+  bool causal;
+  int64_t window;
+  uint32_t stream;
+  const EvaluationContext &context;
+
+  int64_t query(int64_t b, int64_t s, int64_t h) const {
+    return ((b * sequence + s) * heads + h) * width;
+  }
+  int64_t key(int64_t b, int64_t s, int64_t h) const {
+    return ((b * sequence + s) * groups + h / (heads / groups)) * width;
+  }
+  bool sees(int64_t i, int64_t j) const {
+    return !(causal && j > i) && !(window > 0 && j <= i - window);
+  }
+  double score(const ReferenceTensor &q, const ReferenceTensor &k, int64_t qAt,
+               int64_t kAt) const {
+    double sum = 0;
+    for (int64_t d = 0; d < width; ++d)
+      sum += q[qAt + d] * k[kAt + d];
+    return sum * scale;
+  }
+  /// Dropout's factor of probability (b, h, i, j).
+  double keep(int64_t b, int64_t h, int64_t i, int64_t j) const {
+    int64_t elements = batch * heads * sequence * sequence;
+    int64_t index = ((b * heads + h) * sequence + i) * sequence + j;
+    return context.keepScale(dropout, stream, elements, index);
+  }
+};
+} // namespace
+
+template <typename OpT>
+static Attention attentionOf(OpT op, Tensors operands, unsigned instanceAt,
+                             const EvaluationContext &context) {
+  auto q = cast<ShapedType>(op.getQuery().getType()).getShape();
+  auto k = cast<ShapedType>(op.getKey().getType()).getShape();
+  uint32_t stream = static_cast<uint32_t>(op.getStream());
+  if (op.getInstance())
+    stream = stream * 65536 + static_cast<uint32_t>(operands[instanceAt][0]);
+  return {q[0],
+          q[1],
+          q[2],
+          k[2],
+          q[3],
+          op.getScale().convertToDouble(),
+          op.getDropout().convertToDouble(),
+          op.getCausal(),
+          static_cast<int64_t>(op.getWindow()),
+          stream,
+          context};
+}
+
+/// One query row: its log-sum-exp, and its output row added to `result`.
+static double attend(const Attention &a, Tensors operands, int64_t b, int64_t h,
+                     int64_t i, ReferenceTensor &result) {
+  const ReferenceTensor &q = operands[0], &k = operands[1], &v = operands[2];
+  std::vector<double> scores(a.sequence, -HUGE_VAL);
+  double greatest = -HUGE_VAL, sum = 0;
+  for (int64_t j = 0; j < a.sequence; ++j)
+    if (a.sees(i, j)) {
+      scores[j] = a.score(q, k, a.query(b, i, h), a.key(b, j, h));
+      greatest = std::max(greatest, scores[j]);
+    }
+  for (int64_t j = 0; j < a.sequence; ++j)
+    if (a.sees(i, j))
+      sum += std::exp(scores[j] - greatest);
+  double lse = greatest + std::log(sum);
+  for (int64_t j = 0; j < a.sequence; ++j) {
+    if (!a.sees(i, j))
+      continue;
+    double p = std::exp(scores[j] - lse) * a.keep(b, h, i, j);
+    for (int64_t d = 0; d < a.width; ++d)
+      result[a.query(b, i, h) + d] += p * v[a.key(b, j, h) + d];
+  }
+  return lse;
+}
+
+LogicalResult AttentionOp::evaluate(EvaluationContext &context,
+                                    Tensors operands, Results &results) {
+  Attention a = attentionOf(*this, operands, 3, context);
+  ReferenceTensor result = zerosOf(getResult().getType());
+  ReferenceTensor lse = zerosOf(getLse().getType());
+  for (int64_t b = 0; b < a.batch; ++b)
+    for (int64_t h = 0; h < a.heads; ++h)
+      for (int64_t i = 0; i < a.sequence; ++i)
+        lse[(b * a.heads + h) * a.sequence + i] =
+            attend(a, operands, b, h, i, result);
+  results.push_back(std::move(result));
+  results.push_back(std::move(lse));
+  return success();
+}
+
+/// Adds one query row's part to the gradients. Operands are grad, query, key,
+/// value, output, lse; gradients by query, key, value.
+static void attendGradient(const Attention &a, Tensors operands, int64_t b,
+                           int64_t h, int64_t i, Results &gradients) {
+  const ReferenceTensor &grad = operands[0], &q = operands[1], &k = operands[2],
+                        &v = operands[3], &output = operands[4],
+                        &lse = operands[5];
+  int64_t row = a.query(b, i, h);
+  double delta = 0;
+  for (int64_t d = 0; d < a.width; ++d)
+    delta += grad[row + d] * output[row + d];
+  for (int64_t j = 0; j < a.sequence; ++j) {
+    if (!a.sees(i, j))
+      continue;
+    int64_t column = a.key(b, j, h);
+    double p = std::exp(a.score(q, k, row, column) -
+                        lse[(b * a.heads + h) * a.sequence + i]);
+    double keep = a.keep(b, h, i, j), dp = 0;
+    for (int64_t d = 0; d < a.width; ++d) {
+      dp += grad[row + d] * v[column + d];
+      gradients[2][column + d] += p * keep * grad[row + d];
+    }
+    double ds = p * (keep * dp - delta) * a.scale;
+    for (int64_t d = 0; d < a.width; ++d) {
+      gradients[0][row + d] += ds * k[column + d];
+      gradients[1][column + d] += ds * q[row + d];
+    }
+  }
+}
+
+LogicalResult AttentionGradientOp::evaluate(EvaluationContext &context,
+                                            Tensors operands,
+                                            Results &results) {
+  Attention a = attentionOf(*this, operands, 6, context);
+  for (Value result : getResults())
+    results.push_back(zerosOf(result.getType()));
+  for (int64_t b = 0; b < a.batch; ++b)
+    for (int64_t h = 0; h < a.heads; ++h)
+      for (int64_t i = 0; i < a.sequence; ++i)
+        attendGradient(a, operands, b, h, i, results);
+  return success();
+}

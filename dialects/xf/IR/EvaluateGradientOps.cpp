@@ -1,0 +1,150 @@
+//===- EvaluateGradientOps.cpp - Reference evaluation of gradients --------===//
+//
+// Part of Hocket, under the Apache License v2.0.
+//
+//===----------------------------------------------------------------------===//
+
+#include "dialects/xf/IR/ScalarMath.h"
+#include "dialects/xf/IR/XfOps.h"
+
+#include <cmath>
+
+using namespace mlir;
+using namespace hocket::xf;
+
+using Tensors = ArrayRef<ReferenceTensor>;
+using Results = SmallVectorImpl<ReferenceTensor>;
+
+LogicalResult EmbeddingGradientOp::evaluate(EvaluationContext &,
+                                            Tensors operands,
+                                            Results &results) {
+  const ReferenceTensor &ids = operands[0], &grad = operands[1];
+  ReferenceTensor result = zerosOf(getResult().getType());
+  int64_t width = result.dim(1);
+  for (int64_t i = 0; i < ids.size(); ++i) {
+    int64_t row = static_cast<int64_t>(ids[i]);
+    if (row < 0 || row >= result.dim(0))
+      return emitOpError("is given the id ")
+             << row << " for a table of " << result.dim(0) << " rows";
+    for (int64_t j = 0; j < width; ++j)
+      result[row * width + j] += grad[i * width + j];
+  }
+  results.push_back(std::move(result));
+  return success();
+}
+
+LogicalResult PadRowsOp::evaluate(EvaluationContext &, Tensors operands,
+                                  Results &results) {
+  ReferenceTensor result = zerosOf(getResult().getType());
+  for (int64_t i = 0; i < operands[0].size(); ++i)
+    result[i] = operands[0][i];
+  results.push_back(std::move(result));
+  return success();
+}
+
+LogicalResult LinearInputGradientOp::evaluate(EvaluationContext &,
+                                              Tensors operands,
+                                              Results &results) {
+  const ReferenceTensor &grad = operands[0], &weight = operands[1];
+  ReferenceTensor result = zerosOf(getResult().getType());
+  int64_t outs = weight.dim(0), ins = weight.dim(1);
+  for (int64_t row = 0; row < grad.size() / outs; ++row)
+    for (int64_t o = 0; o < outs; ++o)
+      for (int64_t i = 0; i < ins; ++i)
+        result[row * ins + i] += grad[row * outs + o] * weight[o * ins + i];
+  results.push_back(std::move(result));
+  return success();
+}
+
+LogicalResult LinearWeightGradientOp::evaluate(EvaluationContext &,
+                                               Tensors operands,
+                                               Results &results) {
+  const ReferenceTensor &grad = operands[0], &input = operands[1];
+  ReferenceTensor result = zerosOf(getResult().getType());
+  int64_t outs = result.dim(0), ins = result.dim(1);
+  for (int64_t row = 0; row < grad.size() / outs; ++row)
+    for (int64_t o = 0; o < outs; ++o)
+      for (int64_t i = 0; i < ins; ++i)
+        result[o * ins + i] += grad[row * outs + o] * input[row * ins + i];
+  results.push_back(std::move(result));
+  return success();
+}
+
+/// With `h` the normalised row and `g = grad * weight`, both kinds give
+/// `dx = (g - mean(g) [layer only] - h mean(g h)) / sqrt(var + epsilon)`.
+LogicalResult NormGradientOp::evaluate(EvaluationContext &, Tensors operands,
+                                       Results &results) {
+  const ReferenceTensor &grad = operands[0], &input = operands[1],
+                        &weight = operands[2];
+  bool layer = getKind() == NormKind::Layer;
+  for (Value result : getResults())
+    results.push_back(zerosOf(result.getType()));
+  int64_t width = input.dim(-1);
+  std::vector<double> h(width);
+  for (int64_t base = 0; base < input.size(); base += width) {
+    double mean = 0, square = 0, meanG = 0, meanGH = 0;
+    for (int64_t i = 0; layer && i < width; ++i)
+      mean += input[base + i] / width;
+    for (int64_t i = 0; i < width; ++i)
+      square += (input[base + i] - mean) * (input[base + i] - mean) / width;
+    double inverse = 1 / std::sqrt(square + getEpsilon().convertToDouble());
+    for (int64_t i = 0; i < width; ++i) {
+      h[i] = (input[base + i] - mean) * inverse;
+      double g = grad[base + i] * weight[i];
+      meanG += layer ? g / width : 0;
+      meanGH += g * h[i] / width;
+      results[1][i] += grad[base + i] * h[i];
+      if (getBiasGrad())
+        results[2][i] += grad[base + i];
+    }
+    for (int64_t i = 0; i < width; ++i)
+      results[0][base + i] =
+          (grad[base + i] * weight[i] - meanG - h[i] * meanGH) * inverse;
+  }
+  return success();
+}
+
+LogicalResult ActivationGradientOp::evaluate(EvaluationContext &,
+                                             Tensors operands,
+                                             Results &results) {
+  ReferenceTensor result = operands[0];
+  for (int64_t i = 0; i < result.size(); ++i)
+    result[i] *= activateGradient(getKind(), operands[1][i]);
+  results.push_back(std::move(result));
+  return success();
+}
+
+LogicalResult GatedGradientOp::evaluate(EvaluationContext &, Tensors operands,
+                                        Results &results) {
+  ReferenceTensor gate = operands[0], up = operands[0];
+  for (int64_t i = 0; i < gate.size(); ++i) {
+    gate[i] *= operands[2][i] * activateGradient(getKind(), operands[1][i]);
+    up[i] *= activate(getKind(), operands[1][i]);
+  }
+  results.push_back(std::move(gate));
+  results.push_back(std::move(up));
+  return success();
+}
+
+LogicalResult CrossEntropyGradientOp::evaluate(EvaluationContext &,
+                                               Tensors operands,
+                                               Results &results) {
+  const ReferenceTensor &logits = operands[1], &labels = operands[2],
+                        &lse = operands[3];
+  ReferenceTensor result = zerosOf(getResult().getType());
+  int64_t vocab = logits.dim(-1), valid = getValidVocab(), count = 0;
+  for (double label : labels.values)
+    count += label >= 0;
+  for (int64_t row = 0; row < labels.size(); ++row) {
+    int64_t label = static_cast<int64_t>(labels[row]);
+    if (label >= valid)
+      return emitOpError("is given the label ")
+             << label << " of a vocabulary of " << valid;
+    for (int64_t c = 0; label >= 0 && c < valid; ++c)
+      result[row * vocab + c] =
+          operands[0][0] / count *
+          (std::exp(logits[row * vocab + c] - lse[row]) - (c == label));
+  }
+  results.push_back(std::move(result));
+  return success();
+}

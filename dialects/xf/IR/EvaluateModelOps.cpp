@@ -1,0 +1,222 @@
+//===- EvaluateModelOps.cpp - Reference evaluation of the forward pass ----===//
+//
+// Part of Hocket, under the Apache License v2.0.
+//
+//===----------------------------------------------------------------------===//
+
+#include "dialects/xf/IR/ScalarMath.h"
+#include "dialects/xf/IR/XfOps.h"
+
+#include <cmath>
+
+using namespace mlir;
+using namespace hocket::xf;
+
+using Tensors = ArrayRef<ReferenceTensor>;
+using Results = SmallVectorImpl<ReferenceTensor>;
+
+LogicalResult EmbeddingOp::evaluate(EvaluationContext &, Tensors operands,
+                                    Results &results) {
+  const ReferenceTensor &ids = operands[0], &table = operands[1];
+  ReferenceTensor result = zerosOf(getResult().getType());
+  int64_t width = table.dim(1);
+  for (int64_t i = 0; i < ids.size(); ++i) {
+    int64_t row = static_cast<int64_t>(ids[i]);
+    if (row < 0 || row >= table.dim(0))
+      return emitOpError("is given the id ")
+             << row << " for a table of " << table.dim(0) << " rows";
+    for (int64_t j = 0; j < width; ++j)
+      result[i * width + j] = table[row * width + j];
+  }
+  results.push_back(std::move(result));
+  return success();
+}
+
+LogicalResult PrefixOp::evaluate(EvaluationContext &, Tensors operands,
+                                 Results &results) {
+  ReferenceTensor result = zerosOf(getResult().getType());
+  for (int64_t i = 0; i < result.size(); ++i)
+    result[i] = operands[0][i];
+  results.push_back(std::move(result));
+  return success();
+}
+
+LogicalResult LinearOp::evaluate(EvaluationContext &, Tensors operands,
+                                 Results &results) {
+  const ReferenceTensor &input = operands[0], &weight = operands[1];
+  ReferenceTensor result = zerosOf(getResult().getType());
+  int64_t outs = weight.dim(0), ins = weight.dim(1);
+  for (int64_t row = 0; row < input.size() / ins; ++row)
+    for (int64_t o = 0; o < outs; ++o) {
+      double sum = getBias() ? operands[2][o] : 0;
+      for (int64_t i = 0; i < ins; ++i)
+        sum += input[row * ins + i] * weight[o * ins + i];
+      result[row * outs + o] = sum;
+    }
+  results.push_back(std::move(result));
+  return success();
+}
+
+LogicalResult NormOp::evaluate(EvaluationContext &, Tensors operands,
+                               Results &results) {
+  const ReferenceTensor &input = operands[0], &weight = operands[1];
+  ReferenceTensor result = zerosOf(getResult().getType());
+  int64_t width = input.dim(-1);
+  double epsilon = getEpsilon().convertToDouble();
+  for (int64_t base = 0; base < input.size(); base += width) {
+    double mean = 0, square = 0;
+    if (getKind() == NormKind::Layer)
+      for (int64_t i = 0; i < width; ++i)
+        mean += input[base + i] / width;
+    for (int64_t i = 0; i < width; ++i)
+      square += (input[base + i] - mean) * (input[base + i] - mean) / width;
+    for (int64_t i = 0; i < width; ++i)
+      result[base + i] =
+          (input[base + i] - mean) / std::sqrt(square + epsilon) * weight[i] +
+          (getBias() ? operands[2][i] : 0);
+  }
+  results.push_back(std::move(result));
+  return success();
+}
+
+LogicalResult RopeTableOp::evaluate(EvaluationContext &, Tensors,
+                                    Results &results) {
+  ReferenceTensor result = zerosOf(getResult().getType());
+  int64_t pairs = result.dim(1);
+  for (int64_t s = 0; s < result.dim(0); ++s)
+    for (int64_t i = 0; i < pairs; ++i) {
+      double angle = s * getInverseFrequencies()[i];
+      result[(s * pairs + i) * 2] = std::cos(angle);
+      result[(s * pairs + i) * 2 + 1] = std::sin(angle);
+    }
+  results.push_back(std::move(result));
+  return success();
+}
+
+LogicalResult RopeOp::evaluate(EvaluationContext &, Tensors operands,
+                               Results &results) {
+  const ReferenceTensor &input = operands[0], &table = operands[1];
+  ReferenceTensor result = zerosOf(getResult().getType());
+  int64_t heads = input.dim(2), half = input.dim(3) / 2;
+  for (int64_t head = 0; head < input.size() / (2 * half); ++head) {
+    int64_t position = head / heads % input.dim(1);
+    for (int64_t i = 0; i < half; ++i) {
+      double c = table[(position * half + i) * 2];
+      double s = table[(position * half + i) * 2 + 1] * (getInverse() ? -1 : 1);
+      double x1 = input[head * 2 * half + i];
+      double x2 = input[head * 2 * half + half + i];
+      result[head * 2 * half + i] = x1 * c - x2 * s;
+      result[head * 2 * half + half + i] = x2 * c + x1 * s;
+    }
+  }
+  results.push_back(std::move(result));
+  return success();
+}
+
+LogicalResult ActivationOp::evaluate(EvaluationContext &, Tensors operands,
+                                     Results &results) {
+  ReferenceTensor result = operands[0];
+  for (double &value : result.values)
+    value = activate(getKind(), value);
+  results.push_back(std::move(result));
+  return success();
+}
+
+LogicalResult GatedOp::evaluate(EvaluationContext &, Tensors operands,
+                                Results &results) {
+  ReferenceTensor result = operands[1];
+  for (int64_t i = 0; i < result.size(); ++i)
+    result[i] *= activate(getKind(), operands[0][i]);
+  results.push_back(std::move(result));
+  return success();
+}
+
+LogicalResult DropoutOp::evaluate(EvaluationContext &context, Tensors operands,
+                                  Results &results) {
+  ReferenceTensor result = operands[0];
+  uint32_t stream = static_cast<uint32_t>(getStream());
+  if (getInstance())
+    stream = stream * 65536 + static_cast<uint32_t>(operands[1][0]);
+  double probability = getProbability().convertToDouble();
+  for (int64_t i = 0; i < result.size(); ++i)
+    result[i] *= context.keepScale(probability, stream, result.size(), i);
+  results.push_back(std::move(result));
+  return success();
+}
+
+LogicalResult AddOp::evaluate(EvaluationContext &, Tensors operands,
+                              Results &results) {
+  ReferenceTensor result = operands[0];
+  for (int64_t i = 0; i < result.size(); ++i)
+    result[i] += operands[1][i % operands[1].size()];
+  results.push_back(std::move(result));
+  return success();
+}
+
+LogicalResult MultiplyOp::evaluate(EvaluationContext &, Tensors operands,
+                                   Results &results) {
+  ReferenceTensor result = operands[0];
+  for (int64_t i = 0; i < result.size(); ++i)
+    result[i] *= operands[1][i % operands[1].size()];
+  results.push_back(std::move(result));
+  return success();
+}
+
+LogicalResult SumLeadingOp::evaluate(EvaluationContext &, Tensors operands,
+                                     Results &results) {
+  ReferenceTensor result = zerosOf(getResult().getType());
+  for (int64_t i = 0; i < operands[0].size(); ++i)
+    result[i % result.size()] += operands[0][i];
+  results.push_back(std::move(result));
+  return success();
+}
+
+LogicalResult ReshapeOp::evaluate(EvaluationContext &, Tensors operands,
+                                  Results &results) {
+  ReferenceTensor result = zerosOf(getResult().getType());
+  result.values = operands[0].values;
+  results.push_back(std::move(result));
+  return success();
+}
+
+LogicalResult CastOp::evaluate(EvaluationContext &, Tensors operands,
+                               Results &results) {
+  results.push_back(operands[0]);
+  return success();
+}
+
+LogicalResult ConstantOp::evaluate(EvaluationContext &, Tensors,
+                                   Results &results) {
+  ReferenceTensor result = zerosOf(getResult().getType());
+  result.values.assign(result.size(), getValue().convertToDouble());
+  results.push_back(std::move(result));
+  return success();
+}
+
+LogicalResult CrossEntropyOp::evaluate(EvaluationContext &, Tensors operands,
+                                       Results &results) {
+  const ReferenceTensor &logits = operands[0], &labels = operands[1];
+  int64_t vocab = logits.dim(-1), valid = getValidVocab(), count = 0;
+  double loss = 0;
+  ReferenceTensor lse = zerosOf(getLse().getType());
+  for (int64_t row = 0; row < labels.size(); ++row) {
+    double greatest = -HUGE_VAL, sum = 0;
+    for (int64_t c = 0; c < valid; ++c)
+      greatest = std::max(greatest, logits[row * vocab + c]);
+    for (int64_t c = 0; c < valid; ++c)
+      sum += std::exp(logits[row * vocab + c] - greatest);
+    lse[row] = greatest + std::log(sum);
+    int64_t label = static_cast<int64_t>(labels[row]);
+    if (label < -1 || label >= valid)
+      return emitOpError("is given the label ")
+             << label << " of a vocabulary of " << valid;
+    if (label >= 0) {
+      loss += lse[row] - logits[row * vocab + label];
+      ++count;
+    }
+  }
+  results.push_back(
+      ReferenceTensor(ArrayRef<int64_t>{}, count ? loss / count : 0));
+  results.push_back(std::move(lse));
+  return success();
+}

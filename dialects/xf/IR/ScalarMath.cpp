@@ -1,0 +1,55 @@
+//===- ScalarMath.cpp - Nonlinearities and their derivatives --------------===//
+//
+// Part of Hocket, under the Apache License v2.0.
+//
+//===----------------------------------------------------------------------===//
+
+#include "dialects/xf/IR/ScalarMath.h"
+
+#include <cmath>
+#include <numbers>
+
+using namespace hocket::xf;
+
+/// The argument of the tanh in GELU's tanh form (arXiv 1606.08415).
+static double geluInner(double x) {
+  return std::sqrt(2 / std::numbers::pi) * (x + 0.044715 * x * x * x);
+}
+
+double hocket::xf::activate(ActivationKind kind, double x) {
+  switch (kind) {
+  case ActivationKind::Gelu:
+    return 0.5 * x * (1 + std::erf(x / std::numbers::sqrt2));
+  case ActivationKind::GeluTanh:
+    return 0.5 * x * (1 + std::tanh(geluInner(x)));
+  case ActivationKind::Silu:
+    return x / (1 + std::exp(-x));
+  case ActivationKind::Relu:
+    return x > 0 ? x : 0;
+  case ActivationKind::ReluSquared:
+    return x > 0 ? x * x : 0;
+  }
+}
+
+double hocket::xf::activateGradient(ActivationKind kind, double x) {
+  switch (kind) {
+  case ActivationKind::Gelu: {
+    double cumulative = 0.5 * (1 + std::erf(x / std::numbers::sqrt2));
+    double density = std::exp(-0.5 * x * x) / std::sqrt(2 * std::numbers::pi);
+    return cumulative + x * density;
+  }
+  case ActivationKind::GeluTanh: {
+    double t = std::tanh(geluInner(x));
+    double slope = std::sqrt(2 / std::numbers::pi) * (1 + 3 * 0.044715 * x * x);
+    return 0.5 * (1 + t) + 0.5 * x * (1 - t * t) * slope;
+  }
+  case ActivationKind::Silu: {
+    double s = 1 / (1 + std::exp(-x));
+    return s * (1 + x * (1 - s));
+  }
+  case ActivationKind::Relu:
+    return x > 0 ? 1 : 0;
+  case ActivationKind::ReluSquared:
+    return x > 0 ? 2 * x : 0;
+  }
+}

@@ -1,0 +1,83 @@
+//===- VerifyGradientOps.cpp - Constraints of what gradients are built of -===//
+//
+// Part of Hocket, under the Apache License v2.0.
+//
+//===----------------------------------------------------------------------===//
+
+#include "dialects/xf/IR/XfConstraints.h"
+
+#include "mlir/IR/Builders.h"
+
+using namespace mlir;
+using namespace hocket::xf;
+
+LogicalResult EmbeddingGradientOp::verify() {
+  if (failed(checkStatic(*this)) ||
+      failed(checkRank(*this, 20, "result", getResult(), 2)))
+    return failure();
+  SmallVector<int64_t> expected(shapeOf(getIds()));
+  expected.push_back(shapeOf(getResult())[1]);
+  if (failed(checkShape(*this, 20, "grad", getGrad(), expected)))
+    return failure();
+  return checkElementOrWider(*this, 20, "result", getResult(),
+                             elementOf(getGrad()));
+}
+
+LogicalResult PadRowsOp::verify() {
+  if (failed(checkStatic(*this)))
+    return failure();
+  Shape from = shapeOf(getInput()), to = shapeOf(getResult());
+  if (from.empty() || to.size() != from.size() ||
+      to.drop_front() != from.drop_front() || to[0] < from[0])
+    return emitOpError("[X21] input [")
+           << from << "] is not the first rows of [" << to << "]";
+  return checkElement(*this, 21, "result", getResult(), elementOf(getInput()));
+}
+
+LogicalResult LinearInputGradientOp::verify() {
+  if (failed(checkStatic(*this)) ||
+      failed(checkRank(*this, 22, "weight", getWeight(), 2)))
+    return failure();
+  Shape grad = shapeOf(getGrad()), weight = shapeOf(getWeight());
+  if (grad.empty() || grad.back() != weight[0])
+    return emitOpError("[X22] grad [")
+           << grad << "] does not end in the weight's " << weight[0];
+  SmallVector<int64_t> expected(grad);
+  expected.back() = weight[1];
+  Type element = elementOf(getGrad());
+  if (failed(checkShape(*this, 22, "result", getResult(), expected)) ||
+      failed(checkElement(*this, 22, "weight", getWeight(), element)))
+    return failure();
+  return checkElement(*this, 22, "result", getResult(), element);
+}
+
+LogicalResult LinearWeightGradientOp::verify() {
+  if (failed(checkStatic(*this)))
+    return failure();
+  Shape grad = shapeOf(getGrad()), input = shapeOf(getInput());
+  if (grad.empty() || input.empty() || grad.drop_back() != input.drop_back())
+    return emitOpError("[X23] grad [")
+           << grad << "] and input [" << input << "] have other rows";
+  Type element = elementOf(getGrad());
+  if (failed(checkShape(*this, 23, "result", getResult(),
+                        {grad.back(), input.back()})) ||
+      failed(checkElement(*this, 23, "input", getInput(), element)))
+    return failure();
+  return checkElementOrWider(*this, 23, "result", getResult(), element);
+}
+
+LogicalResult ActivationGradientOp::verify() {
+  if (failed(checkStatic(*this)) ||
+      failed(checkSameType(*this, 12, "grad", getGrad(), getInput())))
+    return failure();
+  return checkSameType(*this, 12, "result", getResult(), getInput());
+}
+
+LogicalResult GatedGradientOp::verify() {
+  if (failed(checkStatic(*this)) ||
+      failed(checkSameType(*this, 12, "grad", getGrad(), getGate())) ||
+      failed(checkSameType(*this, 12, "up", getUp(), getGate())) ||
+      failed(checkSameType(*this, 12, "gate_grad", getGateGrad(), getGate())))
+    return failure();
+  return checkSameType(*this, 12, "up_grad", getUpGrad(), getGate());
+}

@@ -1,0 +1,298 @@
+//===- VerifyModelOps.cpp - Constraints of the forward pass ---------------===//
+//
+// Part of Hocket, under the Apache License v2.0.
+//
+//===----------------------------------------------------------------------===//
+
+#include "dialects/xf/IR/XfConstraints.h"
+
+#include "mlir/IR/Builders.h"
+
+#include <cmath>
+
+using namespace mlir;
+using namespace hocket::xf;
+
+/// `shape` with another last dim.
+static SmallVector<int64_t> withLast(Shape shape, int64_t last) {
+  SmallVector<int64_t> result(shape);
+  result.back() = last;
+  return result;
+}
+
+static bool isSuffix(Shape suffix, Shape shape) {
+  return suffix.size() <= shape.size() &&
+         suffix == shape.take_back(suffix.size());
+}
+
+LogicalResult EmbeddingOp::verify() {
+  if (failed(checkStatic(*this)) ||
+      failed(checkRank(*this, 1, "table", getTable(), 2)))
+    return failure();
+  SmallVector<int64_t> expected(shapeOf(getIds()));
+  expected.push_back(shapeOf(getTable())[1]);
+  if (failed(checkShape(*this, 1, "result", getResult(), expected)))
+    return failure();
+  return checkElement(*this, 1, "result", getResult(), elementOf(getTable()));
+}
+
+LogicalResult PrefixOp::verify() {
+  if (failed(checkStatic(*this)))
+    return failure();
+  Shape from = shapeOf(getInput()), to = shapeOf(getResult());
+  if (from.empty() || to.size() != from.size() ||
+      to.drop_front() != from.drop_front() || to[0] > from[0])
+    return emitOpError("[X2] result [")
+           << to << "] is not the first rows of [" << from << "]";
+  return checkElement(*this, 2, "result", getResult(), elementOf(getInput()));
+}
+
+LogicalResult LinearOp::verify() {
+  if (failed(checkStatic(*this)) ||
+      failed(checkRank(*this, 3, "weight", getWeight(), 2)))
+    return failure();
+  Shape input = shapeOf(getInput()), weight = shapeOf(getWeight());
+  if (input.empty() || input.back() != weight[1])
+    return emitOpError("[X3] input [")
+           << input << "] does not end in the weight's " << weight[1];
+  if (failed(checkShape(*this, 3, "result", getResult(),
+                        withLast(input, weight[0]))))
+    return failure();
+  Type element = elementOf(getInput());
+  if (failed(checkElement(*this, 3, "weight", getWeight(), element)) ||
+      failed(checkElement(*this, 3, "result", getResult(), element)))
+    return failure();
+  if (!getBias())
+    return success();
+  if (failed(checkShape(*this, 3, "bias", getBias(), weight[0])))
+    return failure();
+  return checkElementOrWider(*this, 3, "bias", getBias(), element);
+}
+
+/// X4 and X5, shared with the gradient.
+static LogicalResult verifyNorm(Operation *op, Value input, Value weight,
+                                double epsilon) {
+  if (shapeOf(input).empty())
+    return op->emitOpError("[X4] input is a scalar");
+  if (failed(checkShape(op, 4, "weight", weight, shapeOf(input).back())) ||
+      failed(checkElementOrWider(op, 4, "weight", weight, elementOf(input))))
+    return failure();
+  if (!(epsilon > 0) || !std::isfinite(epsilon))
+    return op->emitOpError("[X5] epsilon ") << epsilon << " is not positive";
+  return success();
+}
+
+LogicalResult NormOp::verify() {
+  if (failed(checkStatic(*this)) ||
+      failed(verifyNorm(*this, getInput(), getWeight(),
+                        getEpsilon().convertToDouble())))
+    return failure();
+  if (failed(checkSameType(*this, 4, "result", getResult(), getInput())))
+    return failure();
+  if (!getBias())
+    return success();
+  if (getKind() == NormKind::Rms)
+    return emitOpError("[X6] an RMS norm has no bias");
+  return checkSameType(*this, 4, "bias", getBias(), getWeight());
+}
+
+LogicalResult NormGradientOp::verify() {
+  if (failed(checkStatic(*this)) ||
+      failed(verifyNorm(*this, getInput(), getWeight(),
+                        getEpsilon().convertToDouble())) ||
+      failed(checkSameType(*this, 4, "grad", getGrad(), getInput())) ||
+      failed(checkSameType(*this, 4, "input_grad", getInputGrad(), getInput())))
+    return failure();
+  if (failed(checkShape(*this, 4, "weight_grad", getWeightGrad(),
+                        shapeOf(getWeight()))) ||
+      failed(checkElementOrWider(*this, 4, "weight_grad", getWeightGrad(),
+                                 elementOf(getWeight()))))
+    return failure();
+  if (!getBiasGrad())
+    return success();
+  if (getKind() == NormKind::Rms)
+    return emitOpError("[X6] an RMS norm has no bias");
+  return checkSameType(*this, 4, "bias_grad", getBiasGrad(), getWeightGrad());
+}
+
+LogicalResult RopeTableOp::verify() {
+  if (failed(checkStatic(*this)) ||
+      failed(checkRank(*this, 7, "result", getResult(), 3)))
+    return failure();
+  int64_t pairs = static_cast<int64_t>(getInverseFrequencies().size());
+  int64_t positions = shapeOf(getResult())[0];
+  if (failed(
+          checkShape(*this, 7, "result", getResult(), {positions, pairs, 2})))
+    return failure();
+  if (!isWide(elementOf(getResult())))
+    return emitOpError("[X7] a table is of f32 or f64");
+  for (double frequency : getInverseFrequencies())
+    if (!std::isfinite(frequency))
+      return emitOpError("[X7] frequency ") << frequency << " is not finite";
+  return success();
+}
+
+LogicalResult RopeOp::verify() {
+  if (failed(checkStatic(*this)) ||
+      failed(checkRank(*this, 8, "input", getInput(), 4)) ||
+      failed(checkSameType(*this, 8, "result", getResult(), getInput())))
+    return failure();
+  Shape input = shapeOf(getInput());
+  if (input[3] % 2 != 0)
+    return emitOpError("[X8] a head dim of ") << input[3] << " is not even";
+  if (failed(checkShape(*this, 8, "table", getTable(),
+                        {input[1], input[3] / 2, 2})))
+    return failure();
+  if (!isWide(elementOf(getTable())))
+    return emitOpError("[X8] a table is of f32 or f64");
+  return success();
+}
+
+/// X9 to X11 and X18, shared by attention and its gradient.
+template <typename OpT> static LogicalResult verifyAttention(OpT op) {
+  if (failed(checkStatic(op)) ||
+      failed(checkRank(op, 9, "query", op.getQuery(), 4)) ||
+      failed(checkRank(op, 9, "key", op.getKey(), 4)))
+    return failure();
+  Shape query = shapeOf(op.getQuery());
+  int64_t groups = shapeOf(op.getKey())[2];
+  if (failed(checkShape(op, 9, "key", op.getKey(),
+                        {query[0], query[1], groups, query[3]})) ||
+      failed(checkSameType(op, 9, "value", op.getValue(), op.getKey())) ||
+      failed(checkElement(op, 9, "key", op.getKey(), elementOf(op.getQuery()))))
+    return failure();
+  if (query[2] % groups != 0)
+    return op.emitOpError("[X10] ") << groups << " key heads do not divide "
+                                    << query[2] << " query heads";
+  if (failed(checkShape(op, 9, "lse", op.getLse(),
+                        {query[0], query[2], query[1]})) ||
+      failed(checkElement(op, 9, "lse", op.getLse(),
+                          widened(elementOf(op.getQuery())))))
+    return failure();
+  double scale = op.getScale().convertToDouble();
+  if (!(scale > 0) || !std::isfinite(scale))
+    return op.emitOpError("[X11] scale ") << scale << " is not positive";
+  if (op.getWindow() < 0)
+    return op.emitOpError("[X11] window ") << op.getWindow() << " is negative";
+  if (op.getWindow() > 0 && !op.getCausal())
+    return op.emitOpError("[X11] a window needs causal attention");
+  return checkProbability(op, op.getDropout().convertToDouble());
+}
+
+LogicalResult AttentionOp::verify() {
+  if (failed(verifyAttention(*this)))
+    return failure();
+  return checkSameType(*this, 9, "result", getResult(), getQuery());
+}
+
+LogicalResult AttentionGradientOp::verify() {
+  if (failed(verifyAttention(*this)) ||
+      failed(checkSameType(*this, 9, "grad", getGrad(), getQuery())) ||
+      failed(checkSameType(*this, 9, "output", getOutput(), getQuery())) ||
+      failed(
+          checkSameType(*this, 9, "query_grad", getQueryGrad(), getQuery())) ||
+      failed(checkSameType(*this, 9, "key_grad", getKeyGrad(), getKey())))
+    return failure();
+  return checkSameType(*this, 9, "value_grad", getValueGrad(), getValue());
+}
+
+LogicalResult ActivationOp::verify() {
+  if (failed(checkStatic(*this)))
+    return failure();
+  return checkSameType(*this, 12, "result", getResult(), getInput());
+}
+
+LogicalResult GatedOp::verify() {
+  if (failed(checkStatic(*this)) ||
+      failed(checkSameType(*this, 12, "up", getUp(), getGate())))
+    return failure();
+  return checkSameType(*this, 12, "result", getResult(), getGate());
+}
+
+LogicalResult DropoutOp::verify() {
+  if (failed(checkStatic(*this)) ||
+      failed(checkSameType(*this, 12, "result", getResult(), getInput())))
+    return failure();
+  return checkProbability(*this, getProbability().convertToDouble());
+}
+
+/// X13, shared by add and multiply.
+template <typename OpT> static LogicalResult verifyElementwise(OpT op) {
+  if (failed(checkStatic(op)) ||
+      failed(checkSameType(op, 13, "result", op.getResult(), op.getLhs())) ||
+      failed(checkElement(op, 13, "rhs", op.getRhs(), elementOf(op.getLhs()))))
+    return failure();
+  if (isSuffix(shapeOf(op.getRhs()), shapeOf(op.getLhs())))
+    return success();
+  InFlightDiagnostic message = op.emitOpError("[X13] rhs [");
+  message << shapeOf(op.getRhs()) << "] is not the last dims of lhs ["
+          << shapeOf(op.getLhs()) << "]";
+  return message;
+}
+
+LogicalResult AddOp::verify() { return verifyElementwise(*this); }
+LogicalResult MultiplyOp::verify() { return verifyElementwise(*this); }
+
+LogicalResult SumLeadingOp::verify() {
+  if (failed(checkStatic(*this)))
+    return failure();
+  if (!isSuffix(shapeOf(getResult()), shapeOf(getInput())))
+    return emitOpError("[X14] result [")
+           << shapeOf(getResult()) << "] is not the last dims of input ["
+           << shapeOf(getInput()) << "]";
+  return checkElementOrWider(*this, 14, "result", getResult(),
+                             elementOf(getInput()));
+}
+
+LogicalResult ReshapeOp::verify() {
+  if (failed(checkStatic(*this)))
+    return failure();
+  auto from = cast<ShapedType>(getInput().getType());
+  auto to = cast<ShapedType>(getResult().getType());
+  if (from.getNumElements() != to.getNumElements())
+    return emitOpError("[X15] ")
+           << from.getNumElements() << " elements do not make "
+           << to.getNumElements();
+  return checkElement(*this, 15, "result", getResult(), elementOf(getInput()));
+}
+
+LogicalResult CastOp::verify() {
+  if (failed(checkStatic(*this)))
+    return failure();
+  return checkShape(*this, 16, "result", getResult(), shapeOf(getInput()));
+}
+
+LogicalResult ConstantOp::verify() { return checkStatic(*this); }
+
+/// X17, shared by the cross-entropy and its gradient.
+template <typename OpT> static LogicalResult verifyCrossEntropy(OpT op) {
+  if (failed(checkStatic(op)))
+    return failure();
+  Shape logits = shapeOf(op.getLogits());
+  if (logits.empty())
+    return op.emitOpError("[X17] logits are a scalar");
+  if (failed(
+          checkShape(op, 17, "labels", op.getLabels(), logits.drop_back())) ||
+      failed(checkShape(op, 17, "lse", op.getLse(), logits.drop_back())) ||
+      failed(checkElement(op, 17, "lse", op.getLse(),
+                          widened(elementOf(op.getLogits())))))
+    return failure();
+  int64_t valid = op.getValidVocab();
+  if (valid < 1 || valid > logits.back())
+    return op.emitOpError("[X17] a valid vocabulary of ")
+           << valid << " is not in [1, " << logits.back() << "]";
+  return success();
+}
+
+LogicalResult CrossEntropyOp::verify() {
+  if (failed(verifyCrossEntropy(*this)))
+    return failure();
+  return checkScalar(*this, 17, "loss", getLoss());
+}
+
+LogicalResult CrossEntropyGradientOp::verify() {
+  if (failed(verifyCrossEntropy(*this)) ||
+      failed(checkScalar(*this, 17, "loss_grad", getLossGrad())))
+    return failure();
+  return checkSameType(*this, 17, "result", getResult(), getLogits());
+}

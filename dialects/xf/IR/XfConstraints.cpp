@@ -1,0 +1,112 @@
+//===- XfConstraints.cpp - What the verifiers of the dialect share --------===//
+//
+// Part of Hocket, under the Apache License v2.0.
+//
+//===----------------------------------------------------------------------===//
+
+#include "dialects/xf/IR/XfConstraints.h"
+
+#include "mlir/IR/Builders.h"
+
+#include <cmath>
+
+using namespace mlir;
+using namespace hocket::xf;
+
+static InFlightDiagnostic violation(Operation *op, int number) {
+  return op->emitOpError("[X") << number << "] ";
+}
+
+Type hocket::xf::widened(Type elementType) {
+  return elementType.isF64() ? elementType
+                             : Float32Type::get(elementType.getContext());
+}
+
+LogicalResult hocket::xf::checkShape(Operation *op, int number, StringRef what,
+                                     Value value, Shape expected) {
+  if (shapeOf(value) == expected)
+    return success();
+  InFlightDiagnostic message = violation(op, number);
+  message << what << " has shape [" << shapeOf(value) << "], expected ["
+          << expected << "]";
+  return message;
+}
+
+LogicalResult hocket::xf::checkElement(Operation *op, int number,
+                                       StringRef what, Value value,
+                                       Type expected) {
+  if (elementOf(value) == expected)
+    return success();
+  return violation(op, number) << what << " has element type "
+                               << elementOf(value) << ", expected " << expected;
+}
+
+LogicalResult hocket::xf::checkElementOrWider(Operation *op, int number,
+                                              StringRef what, Value value,
+                                              Type like) {
+  if (elementOf(value) == like || elementOf(value) == widened(like))
+    return success();
+  return violation(op, number)
+         << what << " has element type " << elementOf(value) << ", expected "
+         << like << " or " << widened(like);
+}
+
+LogicalResult hocket::xf::checkSameType(Operation *op, int number,
+                                        StringRef what, Value value,
+                                        Value like) {
+  if (failed(checkShape(op, number, what, value, shapeOf(like))))
+    return failure();
+  return checkElement(op, number, what, value, elementOf(like));
+}
+
+LogicalResult hocket::xf::checkRank(Operation *op, int number, StringRef what,
+                                    Value value, int64_t rank) {
+  int64_t found = static_cast<int64_t>(shapeOf(value).size());
+  if (found == rank)
+    return success();
+  return violation(op, number)
+         << what << " has " << found << " dims, expected " << rank;
+}
+
+LogicalResult hocket::xf::checkScalar(Operation *op, int number, StringRef what,
+                                      Value value) {
+  if (shapeOf(value).empty() && isWide(elementOf(value)))
+    return success();
+  return violation(op, number) << what << " has type " << value.getType()
+                               << ", expected a scalar of f32 or f64";
+}
+
+static LogicalResult checkStaticType(Operation *op, Type type) {
+  auto shaped = dyn_cast<ShapedType>(type);
+  if (!shaped)
+    return success();
+  if (!shaped.hasStaticShape())
+    return violation(op, 0) << type << " has no static shape";
+  constexpr int64_t limit = int64_t(1) << 48;
+  int64_t elements = 1;
+  for (int64_t size : shaped.getShape()) {
+    if (size <= 0)
+      return violation(op, 0) << type << " has a dim of size " << size;
+    if (size > limit / elements)
+      return violation(op, 0) << type << " has more than 2^48 elements";
+    elements *= size;
+  }
+  return success();
+}
+
+LogicalResult hocket::xf::checkStatic(Operation *op) {
+  for (Type type : op->getOperandTypes())
+    if (failed(checkStaticType(op, type)))
+      return failure();
+  for (Type type : op->getResultTypes())
+    if (failed(checkStaticType(op, type)))
+      return failure();
+  return success();
+}
+
+LogicalResult hocket::xf::checkProbability(Operation *op, double probability) {
+  if (probability >= 0 && probability < 1)
+    return success();
+  return violation(op, 18) << "a probability of " << probability
+                           << " is not in [0, 1)";
+}

@@ -1,0 +1,74 @@
+//===- XfConstraints.h - What the verifiers of the dialect share -*- C++
+//-*-===//
+//
+// Part of Hocket, under the Apache License v2.0.
+//
+//===----------------------------------------------------------------------===//
+///
+/// \file
+/// Small checks that name their constraint: every message starts with the
+/// number that docs/spec.md gives it (`[X3]`).
+///
+//===----------------------------------------------------------------------===//
+
+#ifndef HOCKET_DIALECTS_XF_IR_XFCONSTRAINTS_H
+#define HOCKET_DIALECTS_XF_IR_XFCONSTRAINTS_H
+
+#include "dialects/xf/IR/XfOps.h"
+
+#include "mlir/IR/TypeUtilities.h"
+
+namespace hocket::xf {
+
+using Shape = llvm::ArrayRef<int64_t>;
+
+inline Shape shapeOf(mlir::Value value) {
+  return llvm::cast<mlir::ShapedType>(value.getType()).getShape();
+}
+inline mlir::Type elementOf(mlir::Value value) {
+  return mlir::getElementTypeOrSelf(value.getType());
+}
+/// f32 and f64.
+inline bool isWide(mlir::Type type) { return type.isF32() || type.isF64(); }
+
+/// The type of gradients and statistics that are kept in f32 at least.
+mlir::Type widened(mlir::Type elementType);
+
+/// `[X<number>] <what> has shape <found>, expected <expected>`.
+mlir::LogicalResult checkShape(mlir::Operation *op, int number,
+                               llvm::StringRef what, mlir::Value value,
+                               Shape expected);
+
+/// `what`'s element type is that of `like`.
+mlir::LogicalResult checkElement(mlir::Operation *op, int number,
+                                 llvm::StringRef what, mlir::Value value,
+                                 mlir::Type expected);
+
+/// As `like`, or wider.
+mlir::LogicalResult checkElementOrWider(mlir::Operation *op, int number,
+                                        llvm::StringRef what, mlir::Value value,
+                                        mlir::Type like);
+
+/// The whole type is `like`'s.
+mlir::LogicalResult checkSameType(mlir::Operation *op, int number,
+                                  llvm::StringRef what, mlir::Value value,
+                                  mlir::Value like);
+
+mlir::LogicalResult checkRank(mlir::Operation *op, int number,
+                              llvm::StringRef what, mlir::Value value,
+                              int64_t rank);
+
+/// A scalar of f32 or f64.
+mlir::LogicalResult checkScalar(mlir::Operation *op, int number,
+                                llvm::StringRef what, mlir::Value value);
+
+/// X0: every tensor of the op has static, positive sizes whose product is at
+/// most 2^48.
+mlir::LogicalResult checkStatic(mlir::Operation *op);
+
+/// X18: `0 <= probability < 1`.
+mlir::LogicalResult checkProbability(mlir::Operation *op, double probability);
+
+} // namespace hocket::xf
+
+#endif // HOCKET_DIALECTS_XF_IR_XFCONSTRAINTS_H

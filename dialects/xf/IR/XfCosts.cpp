@@ -1,0 +1,161 @@
+//===- XfCosts.cpp - What every op costs ----------------------------------===//
+//
+// Part of Hocket, under the Apache License v2.0.
+//
+//===----------------------------------------------------------------------===//
+
+#include "dialects/xf/IR/XfConstraints.h"
+
+using namespace mlir;
+using namespace hocket::xf;
+
+static double elementsOf(Value value) {
+  auto type = dyn_cast<ShapedType>(value.getType());
+  return type ? static_cast<double>(type.getNumElements()) : 1;
+}
+
+static double bytesOf(Value value) {
+  return elementsOf(value) * elementOf(value).getIntOrFloatBitWidth() / 8;
+}
+
+/// Every operand read once, every result written once.
+static OpCost costOf(Operation *op, double flops) {
+  OpCost cost;
+  cost.flops = flops;
+  for (Value operand : op->getOperands())
+    cost.bytesRead += bytesOf(operand);
+  for (Value result : op->getResults())
+    cost.bytesWritten += bytesOf(result);
+  return cost;
+}
+
+/// `perElement` operations for each element of `value`.
+static OpCost elementwise(Operation *op, Value value, double perElement) {
+  return costOf(op, perElement * elementsOf(value));
+}
+
+/// The same elements seen otherwise: nothing moves.
+static OpCost free(Operation *) { return {}; }
+
+//===----------------------------------------------------------------------===//
+// Rows of tables
+//===----------------------------------------------------------------------===//
+
+OpCost EmbeddingOp::getCost() {
+  OpCost cost = costOf(*this, 0);
+  cost.bytesRead = bytesOf(getIds()) + bytesOf(getResult());
+  return cost;
+}
+OpCost EmbeddingGradientOp::getCost() {
+  return elementwise(*this, getGrad(), 1);
+}
+OpCost PrefixOp::getCost() { return free(*this); }
+OpCost PadRowsOp::getCost() { return costOf(*this, 0); }
+OpCost ReshapeOp::getCost() { return free(*this); }
+OpCost CastOp::getCost() { return costOf(*this, 0); }
+OpCost ConstantOp::getCost() { return costOf(*this, 0); }
+
+//===----------------------------------------------------------------------===//
+// Matrix products
+//===----------------------------------------------------------------------===//
+
+OpCost LinearOp::getCost() {
+  double outs = static_cast<double>(shapeOf(getWeight())[0]);
+  double flops = 2 * elementsOf(getInput()) * outs;
+  return costOf(*this, flops + (getBias() ? elementsOf(getResult()) : 0));
+}
+OpCost LinearInputGradientOp::getCost() {
+  double ins = static_cast<double>(shapeOf(getWeight())[1]);
+  return costOf(*this, 2 * elementsOf(getGrad()) * ins);
+}
+OpCost LinearWeightGradientOp::getCost() {
+  double ins = static_cast<double>(shapeOf(getInput()).back());
+  return costOf(*this, 2 * elementsOf(getGrad()) * ins);
+}
+
+/// How many (query, key) pairs of one head see each other.
+static double visiblePairs(double sequence, bool causal, double window) {
+  if (!causal)
+    return sequence * sequence;
+  if (window <= 0 || window > sequence)
+    window = sequence;
+  return window * (window + 1) / 2 + (sequence - window) * window;
+}
+
+/// `products` matrix products of one multiply-add per pair and channel: two in
+/// the forward pass, five in the gradient (arXiv 2307.08691).
+template <typename OpT> static OpCost attentionCost(OpT op, double products) {
+  Shape q = shapeOf(op.getQuery());
+  double pairs = visiblePairs(static_cast<double>(q[1]), op.getCausal(),
+                              static_cast<double>(op.getWindow()));
+  double channels = static_cast<double>(q[0] * q[2] * q[3]);
+  return costOf(op, 2 * products * pairs * channels);
+}
+OpCost AttentionOp::getCost() { return attentionCost(*this, 2); }
+OpCost AttentionGradientOp::getCost() { return attentionCost(*this, 5); }
+
+//===----------------------------------------------------------------------===//
+// Elementwise and row by row: operations per element, as the formulas of the
+// ops' descriptions count them; a transcendental function is one.
+//===----------------------------------------------------------------------===//
+
+OpCost NormOp::getCost() {
+  return elementwise(*this, getInput(), getKind() == NormKind::Layer ? 7 : 4);
+}
+OpCost NormGradientOp::getCost() {
+  return elementwise(*this, getInput(), getKind() == NormKind::Layer ? 17 : 12);
+}
+OpCost RopeTableOp::getCost() { return elementwise(*this, getResult(), 1.5); }
+OpCost RopeOp::getCost() { return elementwise(*this, getInput(), 3); }
+
+static double activationFlops(ActivationKind kind) {
+  switch (kind) {
+  case ActivationKind::Gelu:
+    return 5;
+  case ActivationKind::GeluTanh:
+    return 8;
+  case ActivationKind::Silu:
+    return 4;
+  case ActivationKind::Relu:
+    return 1;
+  case ActivationKind::ReluSquared:
+    return 2;
+  }
+}
+OpCost ActivationOp::getCost() {
+  return elementwise(*this, getInput(), activationFlops(getKind()));
+}
+OpCost ActivationGradientOp::getCost() {
+  return elementwise(*this, getInput(), 2 * activationFlops(getKind()) + 1);
+}
+OpCost GatedOp::getCost() {
+  return elementwise(*this, getGate(), activationFlops(getKind()) + 1);
+}
+OpCost GatedGradientOp::getCost() {
+  return elementwise(*this, getGate(), 2 * activationFlops(getKind()) + 3);
+}
+OpCost DropoutOp::getCost() { return elementwise(*this, getInput(), 1); }
+OpCost AddOp::getCost() { return elementwise(*this, getLhs(), 1); }
+OpCost MultiplyOp::getCost() { return elementwise(*this, getLhs(), 1); }
+OpCost SumLeadingOp::getCost() { return elementwise(*this, getInput(), 1); }
+OpCost CrossEntropyOp::getCost() { return elementwise(*this, getLogits(), 4); }
+OpCost CrossEntropyGradientOp::getCost() {
+  return elementwise(*this, getLogits(), 3);
+}
+
+//===----------------------------------------------------------------------===//
+// The update
+//===----------------------------------------------------------------------===//
+
+OpCost GlobalNormOp::getCost() {
+  double flops = 0;
+  for (Value grad : getGrads())
+    flops += 2 * elementsOf(grad);
+  return costOf(*this, flops);
+}
+OpCost GradientScaleOp::getCost() { return costOf(*this, 6); }
+OpCost BiasCorrectionOp::getCost() { return costOf(*this, 4); }
+OpCost AdvanceStepOp::getCost() { return costOf(*this, 2); }
+OpCost AdamWOp::getCost() { return elementwise(*this, getParam(), 16); }
+OpCost SgdOp::getCost() { return elementwise(*this, getParam(), 7); }
+OpCost LossScaleUpdateOp::getCost() { return costOf(*this, 4); }

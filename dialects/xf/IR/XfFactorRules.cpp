@@ -1,0 +1,365 @@
+//===- XfFactorRules.cpp - How every op may be sharded --------------------===//
+//
+// Part of Hocket, under the Apache License v2.0.
+//
+//===----------------------------------------------------------------------===//
+
+#include "dialects/xf/IR/XfConstraints.h"
+
+#include "llvm/ADT/STLExtras.h"
+
+using namespace mlir;
+using namespace hocket::xf;
+
+namespace {
+/// A rule as it grows.
+struct RuleBuilder {
+  FactorRule rule;
+
+  /// One new factor a dim.
+  TensorFactors fresh(Shape shape, FactorKind kind = FactorKind::Parallel) {
+    TensorFactors dims;
+    for (int64_t size : shape)
+      dims.push_back({rule.add(size, kind)});
+    return dims;
+  }
+  int64_t whole(int64_t size) { return rule.add(size, FactorKind::Whole); }
+  int64_t reduced(int64_t size) { return rule.add(size, FactorKind::Reduced); }
+
+  RuleBuilder &operand(TensorFactors dims) {
+    rule.operands.push_back(std::move(dims));
+    return *this;
+  }
+  RuleBuilder &result(TensorFactors dims) {
+    rule.results.push_back(std::move(dims));
+    return *this;
+  }
+};
+} // namespace
+
+static TensorFactors with(TensorFactors dims, int64_t factor) {
+  dims.push_back({factor});
+  return dims;
+}
+
+/// Every tensor has the dims of `lhs`, or its last ones.
+static FactorRule elementwiseRule(Operation *op, Value lhs) {
+  RuleBuilder b;
+  TensorFactors all = b.fresh(shapeOf(lhs));
+  auto dimsOf = [&](Value value) {
+    auto type = dyn_cast<ShapedType>(value.getType());
+    size_t rank = type ? type.getRank() : 0;
+    return TensorFactors(ArrayRef<DimFactors>(all).take_back(rank));
+  };
+  for (Value operand : op->getOperands())
+    b.operand(dimsOf(operand));
+  for (Value result : op->getResults())
+    b.result(dimsOf(result));
+  return b.rule;
+}
+
+FactorRule ActivationOp::getFactorRule() {
+  return elementwiseRule(*this, getInput());
+}
+FactorRule ActivationGradientOp::getFactorRule() {
+  return elementwiseRule(*this, getInput());
+}
+FactorRule GatedOp::getFactorRule() {
+  return elementwiseRule(*this, getGate());
+}
+FactorRule GatedGradientOp::getFactorRule() {
+  return elementwiseRule(*this, getGate());
+}
+FactorRule DropoutOp::getFactorRule() {
+  return elementwiseRule(*this, getInput());
+}
+FactorRule AddOp::getFactorRule() { return elementwiseRule(*this, getLhs()); }
+FactorRule MultiplyOp::getFactorRule() {
+  return elementwiseRule(*this, getLhs());
+}
+FactorRule CastOp::getFactorRule() {
+  return elementwiseRule(*this, getInput());
+}
+FactorRule ConstantOp::getFactorRule() {
+  return elementwiseRule(*this, getResult());
+}
+FactorRule AdamWOp::getFactorRule() {
+  return elementwiseRule(*this, getParam());
+}
+FactorRule SgdOp::getFactorRule() { return elementwiseRule(*this, getParam()); }
+
+//===----------------------------------------------------------------------===//
+// Rows of tables
+//===----------------------------------------------------------------------===//
+
+/// A shard of the vocabulary gives zeros for the tokens of others.
+FactorRule EmbeddingOp::getFactorRule() {
+  RuleBuilder b;
+  TensorFactors ids = b.fresh(shapeOf(getIds()));
+  int64_t vocab = b.reduced(shapeOf(getTable())[0]);
+  int64_t width = b.rule.add(shapeOf(getTable())[1]);
+  return b.operand(ids)
+      .operand({{vocab}, {width}})
+      .result(with(ids, width))
+      .rule;
+}
+
+FactorRule EmbeddingGradientOp::getFactorRule() {
+  RuleBuilder b;
+  TensorFactors ids = b.fresh(shapeOf(getIds()), FactorKind::Reduced);
+  TensorFactors table = b.fresh(shapeOf(getResult()));
+  return b.operand(ids).operand(with(ids, table[1][0])).result(table).rule;
+}
+
+/// The leading dims are of different sizes: both stay whole.
+static FactorRule rowsRule(Value input, Value result) {
+  RuleBuilder b;
+  TensorFactors rest = b.fresh(shapeOf(input).drop_front());
+  TensorFactors from{{b.whole(shapeOf(input)[0])}};
+  TensorFactors to{{b.whole(shapeOf(result)[0])}};
+  llvm::append_range(from, rest);
+  llvm::append_range(to, rest);
+  return b.operand(from).result(to).rule;
+}
+
+FactorRule PrefixOp::getFactorRule() {
+  return rowsRule(getInput(), getResult());
+}
+FactorRule PadRowsOp::getFactorRule() {
+  return rowsRule(getInput(), getResult());
+}
+
+FactorRule SumLeadingOp::getFactorRule() {
+  RuleBuilder b;
+  size_t kept = shapeOf(getResult()).size();
+  Shape input = shapeOf(getInput());
+  TensorFactors all = b.fresh(input.drop_back(kept), FactorKind::Reduced);
+  TensorFactors result = b.fresh(input.take_back(kept));
+  llvm::append_range(all, result);
+  return b.operand(all).result(result).rule;
+}
+
+//===----------------------------------------------------------------------===//
+// Reshape
+//===----------------------------------------------------------------------===//
+
+/// One run of dims [i, iEnd) of the input and [j, jEnd) of the result that
+/// have the same product: where one side is a single dim, the other's dims are
+/// its factors; else nothing is known, and all stay whole.
+static void addRun(RuleBuilder &b, Shape input, Shape result,
+                   TensorFactors &from, TensorFactors &to) {
+  if (input.size() != 1 && result.size() != 1) {
+    llvm::append_range(from, b.fresh(input, FactorKind::Whole));
+    llvm::append_range(to, b.fresh(result, FactorKind::Whole));
+    return;
+  }
+  TensorFactors parts = b.fresh(input.size() == 1 ? result : input);
+  DimFactors merged;
+  for (const DimFactors &part : parts)
+    llvm::append_range(merged, part);
+  if (input.size() == 1) {
+    from.push_back(merged);
+    llvm::append_range(to, parts);
+  } else {
+    llvm::append_range(from, parts);
+    to.push_back(merged);
+  }
+}
+
+FactorRule ReshapeOp::getFactorRule() {
+  RuleBuilder b;
+  TensorFactors from, to;
+  Shape input = shapeOf(getInput()), result = shapeOf(getResult());
+  size_t i = 0, j = 0;
+  while (i < input.size() && j < result.size()) {
+    size_t iEnd = i + 1, jEnd = j + 1;
+    int64_t left = input[i], right = result[j];
+    while (left != right) {
+      if (left < right)
+        left *= input[iEnd++];
+      else
+        right *= result[jEnd++];
+    }
+    addRun(b, input.slice(i, iEnd - i), result.slice(j, jEnd - j), from, to);
+    i = iEnd;
+    j = jEnd;
+  }
+  llvm::append_range(from, b.fresh(input.drop_front(i)));
+  llvm::append_range(to, b.fresh(result.drop_front(j)));
+  return b.operand(from).result(to).rule;
+}
+
+//===----------------------------------------------------------------------===//
+// Matrix products and rows
+//===----------------------------------------------------------------------===//
+
+/// Partial sums lack the bias in all shards but one.
+FactorRule LinearOp::getFactorRule() {
+  RuleBuilder b;
+  TensorFactors rows = b.fresh(shapeOf(getInput()).drop_back());
+  int64_t in = b.reduced(shapeOf(getWeight())[1]);
+  int64_t out = b.rule.add(shapeOf(getWeight())[0]);
+  b.operand(with(rows, in)).operand({{out}, {in}});
+  if (getBias())
+    b.operand({{out}});
+  return b.result(with(rows, out)).rule;
+}
+
+FactorRule LinearInputGradientOp::getFactorRule() {
+  RuleBuilder b;
+  TensorFactors rows = b.fresh(shapeOf(getGrad()).drop_back());
+  int64_t out = b.reduced(shapeOf(getWeight())[0]);
+  int64_t in = b.rule.add(shapeOf(getWeight())[1]);
+  return b.operand(with(rows, out))
+      .operand({{out}, {in}})
+      .result(with(rows, in))
+      .rule;
+}
+
+FactorRule LinearWeightGradientOp::getFactorRule() {
+  RuleBuilder b;
+  TensorFactors rows =
+      b.fresh(shapeOf(getGrad()).drop_back(), FactorKind::Reduced);
+  int64_t out = b.rule.add(shapeOf(getGrad()).back());
+  int64_t in = b.rule.add(shapeOf(getInput()).back());
+  return b.operand(with(rows, out))
+      .operand(with(rows, in))
+      .result({{out}, {in}})
+      .rule;
+}
+
+FactorRule NormOp::getFactorRule() {
+  RuleBuilder b;
+  TensorFactors rows = b.fresh(shapeOf(getInput()).drop_back());
+  int64_t width = b.whole(shapeOf(getInput()).back());
+  b.operand(with(rows, width)).operand({{width}});
+  if (getBias())
+    b.operand({{width}});
+  return b.result(with(rows, width)).rule;
+}
+
+FactorRule NormGradientOp::getFactorRule() {
+  RuleBuilder b;
+  TensorFactors rows =
+      b.fresh(shapeOf(getInput()).drop_back(), FactorKind::Reduced);
+  int64_t width = b.whole(shapeOf(getInput()).back());
+  TensorFactors input = with(rows, width), weight{{width}};
+  b.operand(input).operand(input).operand(weight).result(input).result(weight);
+  if (getBiasGrad())
+    b.result(weight);
+  return b.rule;
+}
+
+FactorRule RopeTableOp::getFactorRule() {
+  RuleBuilder b;
+  Shape table = shapeOf(getResult());
+  TensorFactors dims = b.fresh(table.drop_back());
+  return b.result(with(dims, b.whole(table.back()))).rule;
+}
+
+FactorRule RopeOp::getFactorRule() {
+  RuleBuilder b;
+  Shape table = shapeOf(getTable());
+  TensorFactors input = b.fresh(shapeOf(getInput()).drop_back());
+  DimFactors position = input[1];
+  input.push_back({b.whole(shapeOf(getInput()).back())});
+  return b.operand(input)
+      .operand({position, {b.whole(table[1])}, {b.whole(table[2])}})
+      .result(input)
+      .rule;
+}
+
+//===----------------------------------------------------------------------===//
+// Attention
+//===----------------------------------------------------------------------===//
+
+namespace {
+/// The factors of attention: batch, query position, key group, query head of
+/// its group, key position, channel.
+struct AttentionFactors {
+  TensorFactors query, key, lse;
+};
+} // namespace
+
+/// `shared` is the kind of what a key's gradient sums over.
+template <typename OpT>
+static AttentionFactors attentionFactors(RuleBuilder &b, OpT op,
+                                         FactorKind shared) {
+  Shape q = shapeOf(op.getQuery());
+  int64_t groups = shapeOf(op.getKey())[2];
+  int64_t batch = b.rule.add(q[0]), position = b.rule.add(q[1], shared);
+  int64_t group = b.rule.add(groups), head = b.rule.add(q[2] / groups, shared);
+  int64_t keyPosition = b.whole(q[1]), channel = b.whole(q[3]);
+  return {{{batch}, {position}, {group, head}, {channel}},
+          {{batch}, {keyPosition}, {group}, {channel}},
+          {{batch}, {group, head}, {position}}};
+}
+
+FactorRule AttentionOp::getFactorRule() {
+  RuleBuilder b;
+  AttentionFactors f = attentionFactors(b, *this, FactorKind::Parallel);
+  b.operand(f.query).operand(f.key).operand(f.key);
+  if (getInstance())
+    b.operand({});
+  return b.result(f.query).result(f.lse).rule;
+}
+
+FactorRule AttentionGradientOp::getFactorRule() {
+  RuleBuilder b;
+  AttentionFactors f = attentionFactors(b, *this, FactorKind::Reduced);
+  b.operand(f.query).operand(f.query).operand(f.key).operand(f.key);
+  b.operand(f.query).operand(f.lse);
+  if (getInstance())
+    b.operand({});
+  return b.result(f.query).result(f.key).result(f.key).rule;
+}
+
+//===----------------------------------------------------------------------===//
+// Loss and norm
+//===----------------------------------------------------------------------===//
+
+/// A mean over all rows: the partial sums are divided by the whole count.
+FactorRule CrossEntropyOp::getFactorRule() {
+  RuleBuilder b;
+  TensorFactors rows = b.fresh(shapeOf(getLabels()), FactorKind::Reduced);
+  int64_t vocab = b.whole(shapeOf(getLogits()).back());
+  return b.operand(with(rows, vocab))
+      .operand(rows)
+      .result({})
+      .result(rows)
+      .rule;
+}
+
+FactorRule CrossEntropyGradientOp::getFactorRule() {
+  RuleBuilder b;
+  TensorFactors rows = b.fresh(shapeOf(getLabels()));
+  TensorFactors logits = with(rows, b.rule.add(shapeOf(getLogits()).back()));
+  return b.operand({})
+      .operand(logits)
+      .operand(rows)
+      .operand(rows)
+      .result(logits)
+      .rule;
+}
+
+FactorRule GlobalNormOp::getFactorRule() {
+  RuleBuilder b;
+  for (Value grad : getGrads())
+    b.operand(b.fresh(shapeOf(grad), FactorKind::Reduced));
+  b.result({}).result({});
+  b.rule.combines = {Combine::RootOfSquares, Combine::Greatest};
+  return b.rule;
+}
+
+/// Scalars only: nothing to split.
+static FactorRule scalarRule(Operation *op) {
+  FactorRule rule;
+  rule.operands.resize(op->getNumOperands());
+  rule.results.resize(op->getNumResults());
+  return rule;
+}
+
+FactorRule GradientScaleOp::getFactorRule() { return scalarRule(*this); }
+FactorRule BiasCorrectionOp::getFactorRule() { return scalarRule(*this); }
+FactorRule AdvanceStepOp::getFactorRule() { return scalarRule(*this); }
+FactorRule LossScaleUpdateOp::getFactorRule() { return scalarRule(*this); }

@@ -1,0 +1,183 @@
+//===- XfGradients.cpp - How every op of the model builds its gradient ----===//
+//
+// Part of Hocket, under the Apache License v2.0.
+//
+//===----------------------------------------------------------------------===//
+///
+/// \file
+/// `grads` has one value a result, null where no gradient reaches it; the first
+/// is never null. The log-sum-exp results of attention and cross-entropy carry
+/// none.
+///
+//===----------------------------------------------------------------------===//
+
+#include "dialects/xf/IR/XfConstraints.h"
+
+using namespace mlir;
+using namespace hocket::xf;
+
+/// `grad` in the element type of `like`. A gradient may arrive in f32 at an op
+/// that computes in bf16: the gradients of parameters are kept in f32.
+static Value matching(OpBuilder &builder, Value grad, Value like) {
+  if (elementOf(grad) == elementOf(like))
+    return grad;
+  auto type = RankedTensorType::get(shapeOf(grad), elementOf(like));
+  return builder.create<CastOp>(grad.getLoc(), type, grad);
+}
+
+/// The type of the gradient of a parameter: in f32 at least, so that nothing
+/// is rounded between the product and the accumulator.
+static Type parameterGradient(Value parameter) {
+  return RankedTensorType::get(shapeOf(parameter),
+                               widened(elementOf(parameter)));
+}
+
+/// The sum of `grad` over the leading dims that `like` lacks, or `grad`.
+static Value reduceTo(OpBuilder &builder, Value grad, Value like) {
+  if (shapeOf(grad) == shapeOf(like))
+    return grad;
+  auto type = RankedTensorType::get(shapeOf(like), widened(elementOf(grad)));
+  return builder.create<SumLeadingOp>(grad.getLoc(), type, grad);
+}
+
+SmallVector<Value> EmbeddingOp::buildGradient(OpBuilder &builder,
+                                              ValueRange grads) {
+  Value grad = matching(builder, grads[0], getResult());
+  return {Value(),
+          builder.create<EmbeddingGradientOp>(
+              getLoc(), parameterGradient(getTable()), getIds(), grad)};
+}
+
+SmallVector<Value> PrefixOp::buildGradient(OpBuilder &builder,
+                                           ValueRange grads) {
+  auto type = RankedTensorType::get(shapeOf(getInput()), elementOf(grads[0]));
+  return {builder.create<PadRowsOp>(getLoc(), type, grads[0])};
+}
+
+SmallVector<Value> LinearOp::buildGradient(OpBuilder &builder,
+                                           ValueRange grads) {
+  Value grad = matching(builder, grads[0], getResult());
+  SmallVector<Value> result{
+      builder.create<LinearInputGradientOp>(getLoc(), getInput().getType(),
+                                            grad, getWeight()),
+      builder.create<LinearWeightGradientOp>(
+          getLoc(), parameterGradient(getWeight()), grad, getInput())};
+  if (getBias())
+    result.push_back(builder.create<SumLeadingOp>(
+        getLoc(), parameterGradient(getBias()), grad));
+  return result;
+}
+
+SmallVector<Value> NormOp::buildGradient(OpBuilder &builder, ValueRange grads) {
+  Value grad = matching(builder, grads[0], getResult());
+  SmallVector<Type> types{getInput().getType(), parameterGradient(getWeight())};
+  if (getBias())
+    types.push_back(parameterGradient(getBias()));
+  auto gradient = builder.create<NormGradientOp>(
+      getLoc(), types, ValueRange{grad, getInput(), getWeight()});
+  gradient.setKind(getKind());
+  gradient.setEpsilonAttr(getEpsilonAttr());
+  return SmallVector<Value>(gradient.getResults());
+}
+
+SmallVector<Value> RopeTableOp::buildGradient(OpBuilder &, ValueRange) {
+  return {};
+}
+
+/// A rotation's gradient turns back.
+SmallVector<Value> RopeOp::buildGradient(OpBuilder &builder, ValueRange grads) {
+  Value grad = matching(builder, grads[0], getResult());
+  return {builder.create<RopeOp>(getLoc(), grad.getType(), grad, getTable(),
+                                 !getInverse()),
+          Value()};
+}
+
+SmallVector<Value> AttentionOp::buildGradient(OpBuilder &builder,
+                                              ValueRange grads) {
+  Value grad = matching(builder, grads[0], getResult());
+  auto gradient = builder.create<AttentionGradientOp>(
+      getLoc(), getQuery().getType(), getKey().getType(), getValue().getType(),
+      grad, getQuery(), getKey(), getValue(), getResult(), getLse(),
+      getInstance(), getCausalAttr(), getWindowAttr(), getScaleAttr(),
+      getDropoutAttr(), getStreamAttr());
+  SmallVector<Value> result(gradient.getResults());
+  if (getInstance())
+    result.push_back(Value());
+  return result;
+}
+
+SmallVector<Value> ActivationOp::buildGradient(OpBuilder &builder,
+                                               ValueRange grads) {
+  Value grad = matching(builder, grads[0], getResult());
+  return {builder.create<ActivationGradientOp>(
+      getLoc(), getInput().getType(), grad, getInput(), getKindAttr())};
+}
+
+SmallVector<Value> GatedOp::buildGradient(OpBuilder &builder,
+                                          ValueRange grads) {
+  Value grad = matching(builder, grads[0], getResult());
+  auto gradient = builder.create<GatedGradientOp>(
+      getLoc(), getGate().getType(), getUp().getType(), grad, getGate(),
+      getUp(), getKindAttr());
+  return SmallVector<Value>(gradient.getResults());
+}
+
+/// Linear in its input: the same mask, on the gradient.
+SmallVector<Value> DropoutOp::buildGradient(OpBuilder &builder,
+                                            ValueRange grads) {
+  Value grad = matching(builder, grads[0], getResult());
+  SmallVector<Value> result{
+      builder.create<DropoutOp>(getLoc(), grad.getType(), grad, getInstance(),
+                                getProbabilityAttr(), getStreamAttr())};
+  if (getInstance())
+    result.push_back(Value());
+  return result;
+}
+
+SmallVector<Value> AddOp::buildGradient(OpBuilder &builder, ValueRange grads) {
+  return {grads[0], reduceTo(builder, grads[0], getRhs())};
+}
+
+SmallVector<Value> MultiplyOp::buildGradient(OpBuilder &builder,
+                                             ValueRange grads) {
+  Value grad = matching(builder, grads[0], getResult());
+  Value byRhs =
+      builder.create<MultiplyOp>(getLoc(), grad.getType(), grad, getRhs());
+  Value byLhs =
+      builder.create<MultiplyOp>(getLoc(), grad.getType(), grad, getLhs());
+  return {byRhs, reduceTo(builder, byLhs, getRhs())};
+}
+
+/// Every summed element has the sum's gradient.
+SmallVector<Value> SumLeadingOp::buildGradient(OpBuilder &builder,
+                                               ValueRange grads) {
+  Value grad = matching(builder, grads[0], getInput());
+  if (grad.getType() == getInput().getType())
+    return {grad};
+  Value zero = builder.create<ConstantOp>(getLoc(), getInput().getType(),
+                                          builder.getF64FloatAttr(0));
+  return {builder.create<AddOp>(getLoc(), zero.getType(), zero, grad)};
+}
+
+SmallVector<Value> ReshapeOp::buildGradient(OpBuilder &builder,
+                                            ValueRange grads) {
+  auto type = RankedTensorType::get(shapeOf(getInput()), elementOf(grads[0]));
+  return {builder.create<ReshapeOp>(getLoc(), type, grads[0])};
+}
+
+SmallVector<Value> CastOp::buildGradient(OpBuilder &builder, ValueRange grads) {
+  return {matching(builder, grads[0], getInput())};
+}
+
+SmallVector<Value> ConstantOp::buildGradient(OpBuilder &, ValueRange) {
+  return {};
+}
+
+SmallVector<Value> CrossEntropyOp::buildGradient(OpBuilder &builder,
+                                                 ValueRange grads) {
+  Value grad = matching(builder, grads[0], getLoss());
+  return {builder.create<CrossEntropyGradientOp>(
+              getLoc(), getLogits().getType(), grad, getLogits(), getLabels(),
+              getLse(), getValidVocabAttr()),
+          Value()};
+}
