@@ -10,9 +10,10 @@
 #include "dialects/exec/IR/Exec.h"
 #include "dialects/kern/IR/Kern.h"
 #include "dialects/pipe/IR/Pipe.h"
-#include "dialects/xf/IR/XfDialect.h"
+#include "dialects/xf/IR/Xf.h"
 #include "passes/conversion/Passes.h"
 #include "passes/conversion/PipeToKern/PipeToKern.h"
+#include "passes/xf/Passes.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
@@ -33,4 +34,5 @@ void hocket::registerPasses() {
   mlir::registerSymbolDCEPass();
   registerHocketConversionPasses();
   registerPipeToKernPasses();
+  xf::registerXfPasses();
 }

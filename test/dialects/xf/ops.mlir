@@ -279,8 +279,8 @@ xf.training {clip_norm = 1.0, global_batch_size = 8 : i64, micro_batch_size = 4 
 // CHECK: xf.step microbatches(2) forward(@forward) backward(@backward) update(@update) evaluate(@evaluate) prepare(@prepare)
 xf.step microbatches(2) forward(@forward) backward(@backward) update(@update) evaluate(@evaluate) prepare(@prepare)
 
-func.func private @forward()
-func.func private @backward()
+func.func private @forward(tensor<4xi32>, tensor<4xi32>) -> (tensor<f32>, tensor<4x8xf32>)
+func.func private @backward(tensor<4xi32>, tensor<4xi32>, tensor<4x8xf32>)
 func.func private @update()
-func.func private @evaluate()
+func.func private @evaluate(tensor<4xi32>, tensor<4xi32>) -> tensor<f32>
 func.func private @prepare()

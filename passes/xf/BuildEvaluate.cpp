@@ -1,0 +1,94 @@
+//===- BuildEvaluate.cpp - Forward without dropout ------------------------===//
+//
+// Part of Hocket, under the Apache License v2.0.
+//
+//===----------------------------------------------------------------------===//
+
+#include "passes/xf/Passes.h"
+#include "passes/xf/TrainingModule.h"
+
+#include "llvm/ADT/StringMap.h"
+
+namespace hocket::xf {
+#define GEN_PASS_DEF_XFBUILDEVALUATE
+#include "passes/xf/Passes.h.inc"
+} // namespace hocket::xf
+
+using namespace mlir;
+using namespace hocket::xf;
+
+namespace {
+/// Copies functions without their dropout, each once.
+class EvaluateBuilder {
+public:
+  explicit EvaluateBuilder(ModuleOp module) : symbols(module) {}
+
+  /// A copy of `function` named `name`.
+  func::FuncOp copy(func::FuncOp function, StringRef name);
+
+private:
+  /// What to call in place of `callee`: itself if nothing in it drops.
+  StringRef counterpart(func::FuncOp callee);
+  bool drops(func::FuncOp function);
+
+  SymbolTable symbols;
+  llvm::StringMap<std::string> counterparts;
+};
+} // namespace
+
+bool EvaluateBuilder::drops(func::FuncOp function) {
+  WalkResult walk = function.walk([&](Operation *op) {
+    if (isa<DropoutOp>(op))
+      return WalkResult::interrupt();
+    if (auto attention = dyn_cast<AttentionOp>(op))
+      if (attention.getDropout().convertToDouble() > 0)
+        return WalkResult::interrupt();
+    if (auto call = dyn_cast<func::CallOp>(op))
+      if (auto callee = symbols.lookup<func::FuncOp>(call.getCallee()))
+        if (drops(callee))
+          return WalkResult::interrupt();
+    return WalkResult::advance();
+  });
+  return walk.wasInterrupted();
+}
+
+StringRef EvaluateBuilder::counterpart(func::FuncOp callee) {
+  auto [entry, isNew] = counterparts.try_emplace(callee.getName());
+  if (!isNew)
+    return entry->second;
+  std::string name = callee.getName().str();
+  if (drops(callee))
+    name = copy(callee, name + "_evaluate").getName().str();
+  return counterparts[callee.getName()] = name;
+}
+
+func::FuncOp EvaluateBuilder::copy(func::FuncOp function, StringRef name) {
+  func::FuncOp result = function.clone();
+  result.setName(name);
+  symbols.insert(result, std::next(Block::iterator(function)));
+  result.walk([&](Operation *op) {
+    if (auto dropout = dyn_cast<DropoutOp>(op)) {
+      dropout.getResult().replaceAllUsesWith(dropout.getInput());
+      dropout.erase();
+    } else if (auto attention = dyn_cast<AttentionOp>(op)) {
+      attention.setDropout(APFloat(0.0));
+      attention.getInstanceMutable().clear();
+    } else if (auto call = dyn_cast<func::CallOp>(op)) {
+      if (auto callee = symbols.lookup<func::FuncOp>(call.getCallee()))
+        call.setCallee(counterpart(callee));
+    }
+  });
+  return result;
+}
+
+namespace {
+struct BuildEvaluatePass
+    : public hocket::xf::impl::XfBuildEvaluateBase<BuildEvaluatePass> {
+  void runOnOperation() override {
+    FailureOr<func::FuncOp> forward = findForward(getOperation());
+    if (failed(forward))
+      return signalPassFailure();
+    outputLoss(EvaluateBuilder(getOperation()).copy(*forward, "evaluate"));
+  }
+};
+} // namespace

@@ -1,0 +1,53 @@
+//===- BuildStep.cpp - Adds the update and the training step --------------===//
+//
+// Part of Hocket, under the Apache License v2.0.
+//
+//===----------------------------------------------------------------------===//
+
+#include "passes/xf/Passes.h"
+#include "passes/xf/UpdateBuilder.h"
+
+namespace hocket::xf {
+#define GEN_PASS_DEF_XFBUILDSTEP
+#include "passes/xf/Passes.h.inc"
+} // namespace hocket::xf
+
+using namespace mlir;
+using namespace hocket::xf;
+
+namespace {
+struct BuildStepPass : public hocket::xf::impl::XfBuildStepBase<BuildStepPass> {
+  void runOnOperation() override {
+    ModuleOp module = getOperation();
+    FailureOr<TrainingOp> training = findTraining(module);
+    if (failed(training))
+      return signalPassFailure();
+    for (StringRef name : {"forward", "backward", "evaluate"})
+      if (!module.lookupSymbol<func::FuncOp>(name)) {
+        module.emitError("needs a function @") << name;
+        return signalPassFailure();
+      }
+
+    // 1. The update of every parameter that has a gradient.
+    UpdateBuilder update(module, *training);
+    if (failed(update.build()))
+      return signalPassFailure();
+    numUpdates += update.numUpdates;
+
+    // 2. The first working copies.
+    bool prepares = buildPrepare(module);
+
+    // 3. The step.
+    auto builder = OpBuilder::atBlockEnd(module.getBody());
+    auto symbol = [&](StringRef name) {
+      return FlatSymbolRefAttr::get(&getContext(), name);
+    };
+    int64_t microbatches =
+        training->getGlobalBatchSize() / training->getMicroBatchSize();
+    builder.create<StepOp>(
+        module.getLoc(), builder.getI64IntegerAttr(microbatches),
+        symbol("forward"), symbol("backward"), symbol("update"),
+        symbol("evaluate"), prepares ? symbol("prepare") : FlatSymbolRefAttr());
+  }
+};
+} // namespace

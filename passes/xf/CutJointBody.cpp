@@ -1,0 +1,207 @@
+//===- CutJointBody.cpp - Cuts a joint body into its halves ---------------===//
+//
+// Part of Hocket, under the Apache License v2.0.
+//
+//===----------------------------------------------------------------------===//
+
+#include "passes/xf/CutJointBody.h"
+
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/IR/IRMapping.h"
+#include "mlir/IR/TypeUtilities.h"
+
+using namespace mlir;
+using namespace hocket::xf;
+
+/// What is never worth keeping: views, constants, variables (which do not
+/// change within a step's microbatch), and narrow values made wide.
+static bool isView(Operation *op) {
+  if (auto cast = dyn_cast<CastOp>(op))
+    return getElementTypeOrSelf(cast.getInput()).getIntOrFloatBitWidth() <
+           getElementTypeOrSelf(cast.getResult()).getIntOrFloatBitWidth();
+  return isa<ReadOp, ConstantOp, arith::ConstantOp, ReshapeOp, PrefixOp>(op);
+}
+
+static bool isRecomputed(Operation *op, Recompute policy) {
+  switch (policy) {
+  case Recompute::None:
+    return false;
+  case Recompute::Selective:
+    return !isa<LinearOp, AttentionOp, EmbeddingOp, CrossEntropyOp, RopeTableOp,
+                func::CallOp>(op);
+  case Recompute::Full:
+    return true;
+  }
+}
+
+namespace {
+class Cutter {
+public:
+  Cutter(const JointBody &joint, const CutOptions &options)
+      : joint(joint), options(options) {}
+
+  FunctionHalves cut();
+  CutCounts counts;
+
+private:
+  bool computesAgain(Operation *op) const {
+    return isView(op) || isRecomputed(op, options.recompute);
+  }
+
+  /// Notes what the backward half needs for `value`: an argument, a residual,
+  /// or the operands of what is computed again.
+  void require(Value value);
+  void collectRequirements();
+
+  /// Creates the backward half's signature.
+  func::FuncOp createBackward();
+  /// Copies the appended ops into it.
+  void fillBackward(func::FuncOp backward);
+  /// Makes `value` available in it.
+  void materialise(Value value, OpBuilder &builder);
+
+  /// Leaves only the forward half in the joint function.
+  void finishForward(FunctionHalves &halves);
+
+  JointBody joint;
+  const CutOptions &options;
+  DenseSet<Value> seen;
+  std::vector<unsigned> arguments;
+  SmallVector<Value> residuals;
+  IRMapping mapping;
+};
+} // namespace
+
+void Cutter::require(Value value) {
+  if (!seen.insert(value).second)
+    return;
+  if (auto argument = dyn_cast<BlockArgument>(value)) {
+    if (argument.getArgNumber() < joint.numArguments)
+      arguments.push_back(argument.getArgNumber());
+    return;
+  }
+  Operation *op = value.getDefiningOp();
+  if (joint.isAppended(op))
+    return;
+  if (!computesAgain(op)) {
+    residuals.push_back(value);
+    return;
+  }
+  for (Value operand : op->getOperands())
+    require(operand);
+}
+
+void Cutter::collectRequirements() {
+  Operation *end = joint.function.front().getTerminator();
+  for (Operation *op = joint.firstAppended(); op != end; op = op->getNextNode())
+    for (Value operand : op->getOperands())
+      require(operand);
+  for (Value gradient : joint.argumentGradients)
+    if (gradient)
+      require(gradient);
+  if (options.allArguments) {
+    arguments.resize(joint.numArguments);
+    for (unsigned i = 0; i < joint.numArguments; ++i)
+      arguments[i] = i;
+  }
+  llvm::sort(arguments);
+  counts.residuals = static_cast<int64_t>(residuals.size());
+}
+
+func::FuncOp Cutter::createBackward() {
+  Block &body = joint.function.front();
+  SmallVector<Value> sources;
+  for (unsigned index : arguments)
+    sources.push_back(body.getArgument(index));
+  llvm::append_range(sources, residuals);
+  for (unsigned i = joint.numArguments; i < body.getNumArguments(); ++i)
+    sources.push_back(body.getArgument(i));
+  SmallVector<Type> results;
+  for (Value gradient : joint.argumentGradients)
+    if (gradient)
+      results.push_back(gradient.getType());
+  auto type = FunctionType::get(joint.function.getContext(),
+                                ValueRange(sources).getTypes(), results);
+  auto backward =
+      func::FuncOp::create(joint.function.getLoc(), options.backwardName, type);
+  backward.setVisibility(joint.function.getVisibility());
+  for (auto [source, argument] :
+       llvm::zip_equal(sources, backward.addEntryBlock()->getArguments()))
+    mapping.map(source, argument);
+  return backward;
+}
+
+void Cutter::materialise(Value value, OpBuilder &builder) {
+  if (mapping.contains(value))
+    return;
+  Operation *op = value.getDefiningOp();
+  for (Value operand : op->getOperands())
+    materialise(operand, builder);
+  Operation *copy = builder.clone(*op, mapping);
+  if (isView(op))
+    return;
+  copy->setAttr("recomputed", builder.getUnitAttr());
+  ++counts.recomputed;
+}
+
+void Cutter::fillBackward(func::FuncOp backward) {
+  auto builder = OpBuilder::atBlockEnd(&backward.front());
+  Operation *end = joint.function.front().getTerminator();
+  for (Operation *op = joint.firstAppended(); op != end;
+       op = op->getNextNode()) {
+    for (Value operand : op->getOperands())
+      materialise(operand, builder);
+    builder.clone(*op, mapping);
+  }
+  SmallVector<Value> gradients;
+  for (Value gradient : joint.argumentGradients) {
+    if (!gradient)
+      continue;
+    materialise(gradient, builder);
+    gradients.push_back(mapping.lookup(gradient));
+  }
+  builder.create<func::ReturnOp>(backward.getLoc(), gradients);
+}
+
+void Cutter::finishForward(FunctionHalves &halves) {
+  Block &body = joint.function.front();
+  Operation *end = body.getTerminator();
+  SmallVector<Value> results(end->getOperands().take_front(joint.numResults));
+  for (Value residual : residuals) {
+    auto found = llvm::find(results, residual);
+    halves.residuals.push_back(found - results.begin());
+    if (found == results.end())
+      results.push_back(residual);
+  }
+  end->setOperands(results);
+  while (end->getPrevNode() && joint.isAppended(end->getPrevNode()))
+    end->getPrevNode()->erase();
+  body.eraseArguments(joint.numArguments,
+                      body.getNumArguments() - joint.numArguments);
+  joint.function.setFunctionType(
+      FunctionType::get(joint.function.getContext(), body.getArgumentTypes(),
+                        ValueRange(results).getTypes()));
+}
+
+FunctionHalves Cutter::cut() {
+  collectRequirements();
+  FunctionHalves halves;
+  halves.forward = joint.function;
+  halves.backward = createBackward();
+  fillBackward(halves.backward);
+  finishForward(halves);
+  halves.arguments.assign(arguments.begin(), arguments.end());
+  int index = 0;
+  for (Value gradient : joint.argumentGradients)
+    halves.gradients.push_back(gradient ? index++ : -1);
+  return halves;
+}
+
+FunctionHalves hocket::xf::cutJointBody(const JointBody &joint,
+                                        const CutOptions &options,
+                                        CutCounts &counts) {
+  Cutter cutter(joint, options);
+  FunctionHalves halves = cutter.cut();
+  counts = cutter.counts;
+  return halves;
+}

@@ -1,0 +1,86 @@
+//===- Differentiator.cpp - Reverse-mode differentiation of functions -----===//
+//
+// Part of Hocket, under the Apache License v2.0.
+//
+//===----------------------------------------------------------------------===//
+
+#include "passes/xf/Differentiator.h"
+
+#include "passes/xf/CutJointBody.h"
+
+#include "mlir/IR/TypeUtilities.h"
+
+using namespace mlir;
+using namespace hocket::xf;
+
+VariableOp Differentiator::gradientOf(ReadOp read) {
+  auto variable = symbols.lookup<VariableOp>(read.getVariable());
+  VariableOp parameter = parameterOf(variable, symbols);
+  if (parameter.getKind() != VariableKind::Parameter)
+    return {};
+  std::string name = (parameter.getSymName() + ".grad").str();
+  if (auto existing = symbols.lookup<VariableOp>(name))
+    return existing;
+  OpBuilder builder(parameter);
+  builder.setInsertionPointAfter(parameter);
+  auto gradient = builder.create<VariableOp>(
+      parameter.getLoc(), builder.getStringAttr(name), parameter.getTypeAttr(),
+      VariableKindAttr::get(builder.getContext(), VariableKind::Gradient),
+      InitAttr(), builder.getI32IntegerAttr(0), UnitAttr(),
+      FlatSymbolRefAttr::get(parameter.getSymNameAttr()), StringAttr());
+  symbols.insert(gradient);
+  return gradient;
+}
+
+const FunctionHalves *Differentiator::halvesOf(func::CallOp call) {
+  auto callee = symbols.lookup<func::FuncOp>(call.getCallee());
+  if (!callee || callee.isExternal())
+    return call.emitOpError("calls a function without a body"), nullptr;
+  auto found = halves.find(callee);
+  if (found != halves.end()) {
+    if (!found->second)
+      call.emitOpError("is recursive");
+    return found->second.get();
+  }
+  halves[callee] = nullptr;
+  std::string name = callee.getName().str();
+  func::FuncOp forward = callee.clone();
+  forward.setName(name + "_forward");
+  symbols.insert(forward, std::next(Block::iterator(callee)));
+  FailureOr<JointBody> joint = appendGradient(forward, *this);
+  if (failed(joint))
+    return nullptr;
+  CutCounts counts;
+  auto result = std::make_unique<FunctionHalves>(
+      cutJointBody(*joint, {name + "_backward", recompute, false}, counts));
+  symbols.insert(result->backward, std::next(Block::iterator(forward)));
+  ++numFunctions;
+  numResiduals += counts.residuals;
+  numRecomputed += counts.recomputed;
+  return (halves[callee] = std::move(result)).get();
+}
+
+LogicalResult Differentiator::differentiateStep(func::FuncOp forward,
+                                                StringRef seed) {
+  auto buildSeed = [&](OpBuilder &builder, Location loc) -> Value {
+    Type type = forward.getResultTypes()[0];
+    if (seed.empty())
+      return builder.create<ConstantOp>(loc, type, builder.getF64FloatAttr(1));
+    return builder.create<ReadOp>(loc, type, seed);
+  };
+  FailureOr<JointBody> joint = appendGradient(forward, *this, buildSeed);
+  if (failed(joint))
+    return failure();
+  // A layer is recomputed from its inputs, but those inputs are kept.
+  Recompute own = recompute == Recompute::Full ? Recompute::None : recompute;
+  CutCounts counts;
+  FunctionHalves step = cutJointBody(*joint, {"backward", own, true}, counts);
+  symbols.insert(step.backward, std::next(Block::iterator(forward)));
+  ++numFunctions;
+  numResiduals += counts.residuals;
+  numRecomputed += counts.recomputed;
+  for (auto &[callee, unused] : llvm::reverse(halves))
+    if (SymbolTable::symbolKnownUseEmpty(callee, symbols.getOp()))
+      symbols.erase(callee);
+  return success();
+}

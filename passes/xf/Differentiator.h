@@ -1,0 +1,84 @@
+//===- Differentiator.h - Reverse-mode differentiation of functions -*- C++
+//-*-===//
+//
+// Part of Hocket, under the Apache License v2.0.
+//
+//===----------------------------------------------------------------------===//
+///
+/// \file
+/// A function is differentiated in three moves.
+///
+/// 1. The gradient ops are appended to its body, in reverse order of the ops
+/// they
+///    belong to (the *joint* body, JointBody.h).
+/// 2. What the appended ops read of the original ones is either kept as a
+/// residual,
+///    or computed again, by the recompute policy.
+/// 3. The joint body is cut in two (CutJointBody.h): what was there becomes the
+///    forward function, which also returns the residuals; what was appended
+///    becomes the backward function.
+///
+/// A call is an op whose gradient is the call of the callee's backward
+/// function.
+///
+//===----------------------------------------------------------------------===//
+
+#ifndef HOCKET_PASSES_XF_DIFFERENTIATOR_H
+#define HOCKET_PASSES_XF_DIFFERENTIATOR_H
+
+#include "passes/xf/TrainingModule.h"
+
+#include "llvm/ADT/MapVector.h"
+#include "llvm/ADT/SetVector.h"
+
+#include <memory>
+
+namespace hocket::xf {
+
+/// The two halves of a function.
+struct FunctionHalves {
+  mlir::func::FuncOp forward;  ///< Returns results, then residuals.
+  mlir::func::FuncOp backward; ///< Arguments, residuals, result gradients.
+  /// Arguments of the original that the backward function takes, by index.
+  llvm::SmallVector<unsigned> arguments;
+  /// Results of the forward function that the backward function takes; an
+  /// index below the original's number of results is a result that also serves
+  /// as a residual.
+  llvm::SmallVector<unsigned> residuals;
+  /// Which result of the backward function is an argument's gradient, or -1.
+  llvm::SmallVector<int> gradients;
+};
+
+/// True for values that carry gradients: tensors of floats.
+bool isDifferentiable(mlir::Type type);
+
+class Differentiator {
+public:
+  Differentiator(mlir::ModuleOp module, Recompute recompute)
+      : symbols(module), recompute(recompute) {}
+
+  /// Makes `@forward` return residuals and adds `@backward`. `seed` names the
+  /// variable that holds the loss's gradient; empty, it is 1.
+  mlir::LogicalResult differentiateStep(mlir::func::FuncOp forward,
+                                        llvm::StringRef seed);
+
+  /// The halves of a function that is called, built at the first call; null
+  /// after a diagnostic.
+  const FunctionHalves *halvesOf(mlir::func::CallOp call);
+
+  /// The variable that the gradient of `read`'s value is added to; null where
+  /// the variable is not trained.
+  VariableOp gradientOf(ReadOp read);
+
+  int64_t numFunctions = 0, numResiduals = 0, numRecomputed = 0;
+
+private:
+  mlir::SymbolTable symbols;
+  Recompute recompute;
+  /// By the original function; null while it is being built.
+  llvm::MapVector<mlir::Operation *, std::unique_ptr<FunctionHalves>> halves;
+};
+
+} // namespace hocket::xf
+
+#endif // HOCKET_PASSES_XF_DIFFERENTIATOR_H

@@ -1,0 +1,131 @@
+//===- Passes.td - Passes over the transformer dialect ----*- tablegen -*-===//
+//
+// Part of Hocket, under the Apache License v2.0.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef HOCKET_PASSES_XF_PASSES
+#define HOCKET_PASSES_XF_PASSES
+
+include "mlir/Pass/PassBase.td"
+
+def XfPrecision : Pass<"xf-precision", "::mlir::ModuleOp"> {
+  let summary = "makes the forward pass compute in the training's precision";
+  let description = [{
+    Runs on the forward functions before autodiff. With `fp32` nothing changes.
+    With `bf16` and `fp16` every parameter that is not a norm's gets a `working`
+    copy in that type, which the forward pass reads in its place; activations
+    follow the type of what they are computed of. Statistics (log-sum-exp), the
+    loss, norm weights and the rotary table stay in f32.
+
+    ```mlir
+    %w = xf.read @head.weight : tensor<32x8xf32>
+    %y = xf.linear %x, %w : (tensor<4x8xf32>, tensor<32x8xf32>) -> tensor<4x32xf32>
+    // becomes
+    xf.variable @head.weight.working : tensor<32x8xbf16> {kind = #xf.variable_kind<working>, of = @head.weight}
+    %w = xf.read @head.weight.working : tensor<32x8xbf16>
+    %y = xf.linear %x, %w : (tensor<4x8xbf16>, tensor<32x8xbf16>) -> tensor<4x32xbf16>
+    ```
+  }];
+  let statistics = [Statistic<"numWorking", "working-copies",
+                              "variables that hold a parameter's copy">];
+  let dependentDialects = ["::hocket::xf::XfDialect"];
+}
+
+def XfBuildEvaluate : Pass<"xf-build-evaluate", "::mlir::ModuleOp"> {
+  let summary = "makes the function that validates: forward without dropout";
+  let description = [{
+    Copies `@forward` to `@evaluate`, without dropout. A function that it calls
+    and that drops anything is copied to `<name>_evaluate`; the others are
+    shared.
+
+    ```mlir
+    func.func @forward(%t: tensor<4xi32>, %l: tensor<4xi32>) -> tensor<f32> {
+      ...
+      %y = xf.dropout %x {probability = 0.1, stream = 2 : i32} : (tensor<4x8xf32>) -> tensor<4x8xf32>
+      %loss, %lse = xf.cross_entropy %y, %l ...
+      return %loss : tensor<f32>
+    }
+    // gives, beside it,
+    func.func @evaluate(%t: tensor<4xi32>, %l: tensor<4xi32>) -> tensor<f32> {
+      ...
+      %loss, %lse = xf.cross_entropy %x, %l ...
+      xf.output %loss, "loss" : tensor<f32>
+      return %loss : tensor<f32>
+    }
+    ```
+  }];
+  let dependentDialects = ["::hocket::xf::XfDialect"];
+}
+
+def XfAutodiff : Pass<"xf-autodiff", "::mlir::ModuleOp"> {
+  let summary = "builds the backward pass";
+  let description = [{
+    Makes of `@forward(tokens, labels) -> loss` a `@forward` that also returns
+    residuals and a `@backward(tokens, labels, residuals...)` that accumulates
+    the gradient of every parameter that was read. A called function `@layer`
+    is differentiated once, however often it is called, into `@layer_forward`
+    (its results, then residuals) and `@layer_backward` (arguments that are
+    still needed, residuals, gradients of the results; it returns gradients of
+    the arguments).
+
+    A residual is a value of the forward pass that the backward pass reads. What
+    is kept and what is computed again follows `recompute` of `xf.training`:
+    `none` keeps all but views; `selective` keeps only what matrix products,
+    attention and lookups produced; `full` keeps of a called function only its
+    arguments. Ops that compute again carry the attribute `recomputed`.
+
+    ```mlir
+    func.func private @layer(%x: tensor<4x8xf32>, %w: tensor<8x8xf32>) -> tensor<4x8xf32> {
+      %h = xf.linear %x, %w : (tensor<4x8xf32>, tensor<8x8xf32>) -> tensor<4x8xf32>
+      %y = xf.activation %h {kind = #xf.activation_kind<gelu>} : (tensor<4x8xf32>) -> tensor<4x8xf32>
+      return %y : tensor<4x8xf32>
+    }
+    // becomes
+    func.func private @layer_forward(%x: tensor<4x8xf32>, %w: tensor<8x8xf32>) -> (tensor<4x8xf32>, tensor<4x8xf32>) {
+      ...
+      return %y, %h : tensor<4x8xf32>, tensor<4x8xf32>
+    }
+    func.func private @layer_backward(%x: tensor<4x8xf32>, %w: tensor<8x8xf32>, %h: tensor<4x8xf32>, %dy: tensor<4x8xf32>) -> (tensor<4x8xf32>, tensor<8x8xf32>) {
+      %dh = xf.activation_gradient %dy, %h {kind = #xf.activation_kind<gelu>} : (tensor<4x8xf32>, tensor<4x8xf32>) -> tensor<4x8xf32>
+      %dx = xf.linear_input_gradient %dh, %w : (tensor<4x8xf32>, tensor<8x8xf32>) -> tensor<4x8xf32>
+      %dw = xf.linear_weight_gradient %dh, %x : (tensor<4x8xf32>, tensor<4x8xf32>) -> tensor<8x8xf32>
+      return %dx, %dw : tensor<4x8xf32>, tensor<8x8xf32>
+    }
+    ```
+  }];
+  let statistics = [
+    Statistic<"numFunctions", "functions", "functions differentiated">,
+    Statistic<"numResiduals", "residuals", "values kept for the backward pass">,
+    Statistic<"numRecomputed", "recomputed", "ops that compute again">];
+  let dependentDialects = ["::hocket::xf::XfDialect"];
+}
+
+def XfBuildStep : Pass<"xf-build-step", "::mlir::ModuleOp"> {
+  let summary = "adds the optimizer's update and the training step";
+  let description = [{
+    After autodiff: adds the optimizer's state for every parameter that has a
+    gradient, `@update` (norm of all gradients, scale, update of each parameter,
+    refresh of working copies; nothing changes where a gradient is not finite),
+    `@prepare` where there are working copies, and the `xf.step`.
+
+    ```mlir
+    xf.variable @w : tensor<8x8xf32> {kind = #xf.variable_kind<parameter>}
+    xf.variable @w.grad : tensor<8x8xf32> {kind = #xf.variable_kind<gradient>, of = @w}
+    // gives, beside them,
+    xf.variable @w.exp_avg : tensor<8x8xf32> {init = #xf.init<zeros>, kind = #xf.variable_kind<optimizer_state>, of = @w, slot = "exp_avg"}
+    func.func @update() {
+      %lr = xf.input "learning_rate" : tensor<f32>
+      %g = xf.read @w.grad : tensor<8x8xf32>
+      %norm, %bad = xf.global_norm %g ...
+      ...
+    }
+    xf.step microbatches(2) forward(@forward) backward(@backward) update(@update) evaluate(@evaluate)
+    ```
+  }];
+  let statistics = [Statistic<"numUpdates", "updates", "parameters updated">];
+  let dependentDialects = ["::hocket::xf::XfDialect",
+                           "::mlir::func::FuncDialect"];
+}
+
+#endif

@@ -1,0 +1,181 @@
+//===- Precision.cpp - Computes in the training's precision ---------------===//
+//
+// Part of Hocket, under the Apache License v2.0.
+//
+//===----------------------------------------------------------------------===//
+
+#include "passes/xf/Passes.h"
+#include "passes/xf/TrainingModule.h"
+
+#include "mlir/IR/TypeUtilities.h"
+#include "llvm/ADT/DenseSet.h"
+
+namespace hocket::xf {
+#define GEN_PASS_DEF_XFPRECISION
+#include "passes/xf/Passes.h.inc"
+} // namespace hocket::xf
+
+using namespace mlir;
+using namespace hocket::xf;
+
+namespace {
+/// Rewrites the types of the forward functions.
+class Narrowing {
+public:
+  Narrowing(ModuleOp module, FloatType compute)
+      : module(module), symbols(module), compute(compute) {}
+
+  void run();
+  int64_t numWorking = 0;
+
+private:
+  /// Finds what stays in f32: norm weights and rotary tables, through views and
+  /// calls.
+  void findWide();
+  void markWide(Value value);
+
+  /// Makes reads of parameters read their working copies.
+  void redirectReads();
+  VariableOp workingCopy(VariableOp parameter);
+
+  void convert(func::FuncOp function);
+  void convertResults(Operation *op);
+  bool isF32(Value value) const {
+    return isa<RankedTensorType>(value.getType()) &&
+           getElementTypeOrSelf(value).isF32();
+  }
+  void narrow(Value value) {
+    if (isF32(value) && !wide.contains(value))
+      value.setType(cast<RankedTensorType>(value.getType()).clone(compute));
+  }
+
+  ModuleOp module;
+  SymbolTable symbols;
+  FloatType compute;
+  DenseSet<Value> wide;
+  DenseSet<Operation *> converted;
+};
+} // namespace
+
+void Narrowing::markWide(Value value) {
+  if (!value || !wide.insert(value).second)
+    return;
+  if (Operation *op = value.getDefiningOp()) {
+    if (isa<ReshapeOp, PrefixOp, CastOp>(op))
+      markWide(op->getOperand(0));
+    return;
+  }
+  auto argument = cast<BlockArgument>(value);
+  auto function = cast<func::FuncOp>(argument.getOwner()->getParentOp());
+  module.walk([&](func::CallOp call) {
+    if (call.getCallee() == function.getName())
+      markWide(call.getOperand(argument.getArgNumber()));
+  });
+}
+
+void Narrowing::findWide() {
+  module.walk([&](Operation *op) {
+    if (auto norm = dyn_cast<NormOp>(op)) {
+      markWide(norm.getWeight());
+      markWide(norm.getBias());
+    } else if (auto rope = dyn_cast<RopeOp>(op)) {
+      markWide(rope.getTable());
+    } else if (auto table = dyn_cast<RopeTableOp>(op)) {
+      markWide(table.getResult());
+    }
+  });
+}
+
+VariableOp Narrowing::workingCopy(VariableOp parameter) {
+  std::string name = (parameter.getSymName() + ".working").str();
+  if (auto existing = symbols.lookup<VariableOp>(name))
+    return existing;
+  OpBuilder builder(parameter);
+  builder.setInsertionPointAfter(parameter);
+  Type type = cast<RankedTensorType>(parameter.getType()).clone(compute);
+  auto copy = builder.create<VariableOp>(
+      parameter.getLoc(), builder.getStringAttr(name), TypeAttr::get(type),
+      VariableKindAttr::get(builder.getContext(), VariableKind::Working),
+      InitAttr(), builder.getI32IntegerAttr(0), UnitAttr(),
+      FlatSymbolRefAttr::get(parameter.getSymNameAttr()), StringAttr());
+  symbols.insert(copy);
+  ++numWorking;
+  return copy;
+}
+
+void Narrowing::redirectReads() {
+  module.walk([&](ReadOp read) {
+    auto variable = symbols.lookup<VariableOp>(read.getVariable());
+    if (wide.contains(read.getResult()) || !isF32(read.getResult()) ||
+        variable.getKind() != VariableKind::Parameter)
+      return;
+    VariableOp copy = workingCopy(variable);
+    read.setVariable(copy.getSymName());
+    read.getResult().setType(cast<RankedTensorType>(copy.getType()));
+  });
+}
+
+/// A result is narrow if the op computes with narrow operands, or with none.
+void Narrowing::convertResults(Operation *op) {
+  if (isa<ReadOp, CrossEntropyOp>(op))
+    return;
+  if (auto attention = dyn_cast<AttentionOp>(op))
+    return narrow(attention.getResult());
+  if (auto constant = dyn_cast<ConstantOp>(op)) {
+    if (!constant.getType().getShape().empty())
+      narrow(constant.getResult());
+    return;
+  }
+  if (auto call = dyn_cast<func::CallOp>(op)) {
+    auto callee = symbols.lookup<func::FuncOp>(call.getCallee());
+    convert(callee);
+    for (auto [result, type] :
+         llvm::zip_equal(call.getResults(), callee.getResultTypes()))
+      result.setType(type);
+    return;
+  }
+  bool narrowOperand = llvm::any_of(op->getOperands(), [&](Value operand) {
+    return getElementTypeOrSelf(operand) == compute;
+  });
+  if (narrowOperand)
+    for (Value result : op->getResults())
+      narrow(result);
+}
+
+void Narrowing::convert(func::FuncOp function) {
+  if (!function || function.isExternal() || !converted.insert(function).second)
+    return;
+  Block &body = function.front();
+  for (Value argument : body.getArguments())
+    narrow(argument);
+  for (Operation &op : body.without_terminator())
+    convertResults(&op);
+  function.setFunctionType(
+      FunctionType::get(module.getContext(), body.getArgumentTypes(),
+                        body.getTerminator()->getOperandTypes()));
+}
+
+void Narrowing::run() {
+  findWide();
+  redirectReads();
+  for (auto function : module.getOps<func::FuncOp>())
+    convert(function);
+}
+
+namespace {
+struct PrecisionPass : public hocket::xf::impl::XfPrecisionBase<PrecisionPass> {
+  void runOnOperation() override {
+    FailureOr<TrainingOp> training = findTraining(getOperation());
+    if (failed(training))
+      return signalPassFailure();
+    if (training->getPrecision() == Precision::Fp32)
+      return;
+    FloatType compute = BFloat16Type::get(&getContext());
+    if (training->getPrecision() == Precision::Fp16)
+      compute = Float16Type::get(&getContext());
+    Narrowing narrowing(getOperation(), compute);
+    narrowing.run();
+    numWorking += narrowing.numWorking;
+  }
+};
+} // namespace

@@ -1,0 +1,42 @@
+//===- TrainingModule.cpp - The fixed names of a training module ----------===//
+//
+// Part of Hocket, under the Apache License v2.0.
+//
+//===----------------------------------------------------------------------===//
+
+#include "passes/xf/TrainingModule.h"
+
+#include "mlir/IR/Builders.h"
+
+using namespace mlir;
+using namespace hocket::xf;
+
+FailureOr<TrainingOp> hocket::xf::findTraining(ModuleOp module) {
+  auto found = module.getOps<TrainingOp>();
+  if (!found.empty() && std::next(found.begin()) == found.end())
+    return *found.begin();
+  return module.emitError("needs one xf.training");
+}
+
+FailureOr<func::FuncOp> hocket::xf::findForward(ModuleOp module) {
+  auto forward = module.lookupSymbol<func::FuncOp>("forward");
+  if (!forward || forward.isExternal())
+    return module.emitError("needs a function @forward with a body");
+  if (forward.getNumArguments() != 2 || forward.getNumResults() != 1)
+    return forward.emitOpError("is not (tokens, labels) -> loss");
+  return forward;
+}
+
+void hocket::xf::outputLoss(func::FuncOp function) {
+  for (OutputOp output : function.getOps<OutputOp>())
+    if (output.getName() == "loss")
+      return;
+  Operation *end = function.front().getTerminator();
+  OpBuilder(end).create<OutputOp>(end->getLoc(), end->getOperand(0), "loss");
+}
+
+VariableOp hocket::xf::parameterOf(VariableOp variable, SymbolTable &symbols) {
+  if (!variable.getOf())
+    return variable;
+  return symbols.lookup<VariableOp>(*variable.getOf());
+}
