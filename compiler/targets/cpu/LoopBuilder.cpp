@@ -175,6 +175,10 @@ void LoopBuilder::storeVector(Value value, Value address, Element element,
     create<LLVM::StoreOp>(value, address, alignment);
 }
 
+void LoopBuilder::prefetch(Value address) {
+  create<LLVM::Prefetch>(address, /*rw=*/0, /*hint=*/3, /*cache=*/1);
+}
+
 //===----------------------------------------------------------------------===//
 // Loops
 //===----------------------------------------------------------------------===//

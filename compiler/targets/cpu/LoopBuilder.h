@@ -66,6 +66,10 @@ public:
   void storeVector(mlir::Value value, mlir::Value address, Element element,
                    Mask mask);
 
+  /// Asks for the cache line at `address` to be brought near; it may lie
+  /// outside of any buffer.
+  void prefetch(mlir::Value address);
+
   /// `for (i = low; i < high; i += step)` with loop-carried values; `body`
   /// returns the next ones.
   using LoopBody = llvm::function_ref<llvm::SmallVector<mlir::Value>(

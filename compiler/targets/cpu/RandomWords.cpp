@@ -17,34 +17,36 @@ namespace hocket::cpu {
 
 using Words = std::array<Value, 4>;
 
-/// Low and high halves of the product of `a` with a constant.
-static std::pair<Value, Value> multiply(LoopBuilder &b, Value a,
-                                        uint32_t factor) {
-  Value constant = constantInt(b, b.getLoc(), a.getType(), factor);
-  auto product = b.create<arith::MulUIExtendedOp>(a, constant);
-  return {product.getLow(), product.getHigh()};
-}
-
-/// Philox4x32-10 of every lane of `blocks` (vector of i64 block numbers).
+/// Philox4x32-10 of every lane of `blocks` (vector<W x i64> of block numbers).
+/// A word lies in the low half of its lane, as the 32 x 32 bit multiplication
+/// of every instruction set wants it; the high halves hold anything.
 static Words philox(LoopBuilder &b, const RandomKey &key, Value blocks) {
-  VectorType i32 = b.vectorOf(b.getI32Type());
-  Value shift = constantInt(b, b.getLoc(), blocks.getType(), 32);
-  Value high = b.create<arith::ShRUIOp>(blocks, shift);
-  Words c = {b.create<arith::TruncIOp>(i32, blocks),
-             b.create<arith::TruncIOp>(i32, high), b.splat(key.stream),
-             b.splat(key.step)};
+  Type i64 = blocks.getType();
+  auto constant = [&](uint32_t c) {
+    return constantInt(b, b.getLoc(), i64, c);
+  };
+  auto wide = [&](Value scalar) {
+    return b.splat(b.create<arith::ExtUIOp>(b.getI64Type(), scalar));
+  };
+  Value half = constant(32), low = constant(0xFFFFFFFF);
+  auto multiply = [&](Value word, uint32_t factor) -> Value {
+    return b.create<arith::MulIOp>(b.create<arith::AndIOp>(word, low),
+                                   constant(factor));
+  };
+  auto mix = [&](Value product, Value word, Value keyWord) -> Value {
+    Value high = b.create<arith::ShRUIOp>(product, half);
+    return b.create<arith::XOrIOp>(b.create<arith::XOrIOp>(high, word),
+                                   wide(keyWord));
+  };
+  Words c = {blocks, b.create<arith::ShRUIOp>(blocks, half), wide(key.stream),
+             wide(key.step)};
   // The key schedule is scalar: it is the same for every element.
   Value k0 = key.seedLow, k1 = key.seedHigh;
   Value bump0 = constantInt(b, b.getLoc(), k0.getType(), 0x9E3779B9);
   Value bump1 = constantInt(b, b.getLoc(), k1.getType(), 0xBB67AE85);
   for (int round = 0; round < 10; ++round) {
-    auto [low0, high0] = multiply(b, c[0], 0xD2511F53);
-    auto [low1, high1] = multiply(b, c[2], 0xCD9E8D57);
-    Value n0 = b.create<arith::XOrIOp>(b.create<arith::XOrIOp>(high1, c[1]),
-                                       b.splat(k0));
-    Value n2 = b.create<arith::XOrIOp>(b.create<arith::XOrIOp>(high0, c[3]),
-                                       b.splat(k1));
-    c = {n0, low1, n2, low0};
+    Value p0 = multiply(c[0], 0xD2511F53), p1 = multiply(c[2], 0xCD9E8D57);
+    c = {mix(p1, c[1], k0), p1, mix(p0, c[3], k1), p0};
     k0 = b.create<arith::AddIOp>(k0, bump0);
     k1 = b.create<arith::AddIOp>(k1, bump1);
   }
@@ -70,31 +72,35 @@ Value randomWords(LoopBuilder &b, const RandomKey &key, Value first) {
   auto constant = [&](int64_t c) { return constantInt(b, b.getLoc(), i32, c); };
   Value which = b.create<arith::AndIOp>(
       b.create<arith::TruncIOp>(i32, elements), constant(3));
-  Value word = words[3];
+  Value word = b.create<arith::TruncIOp>(i32, words[3]);
   for (int i = 2; i >= 0; --i) {
     Value here =
         b.create<arith::CmpIOp>(arith::CmpIPredicate::eq, which, constant(i));
-    word = b.create<arith::SelectOp>(here, words[i], word);
+    Value mine = b.create<arith::TruncIOp>(i32, words[i]);
+    word = b.create<arith::SelectOp>(here, mine, word);
   }
   return word;
 }
 
 Words randomWordsOfFour(LoopBuilder &b, const RandomKey &key, Value first) {
   Words words = philox(b, key, consecutive(b, b.div(first, 4)));
+  auto pair = [&](Value low, Value high) -> Value {
+    Value mask = constantInt(b, b.getLoc(), low.getType(), 0xFFFFFFFF);
+    Value half = constantInt(b, b.getLoc(), low.getType(), 32);
+    return b.create<arith::OrIOp>(b.create<arith::AndIOp>(low, mask),
+                                  b.create<arith::ShLIOp>(high, half));
+  };
+  // Lane l of `firsts` is words 0 and 1 of block l, of `seconds` 2 and 3.
+  Value firsts = pair(words[0], words[1]), seconds = pair(words[2], words[3]);
   int64_t width = b.width;
-  SmallVector<int64_t> zip;
-  for (int64_t lane = 0; lane < width; ++lane)
-    zip.append({lane, width + lane});
-  Value even = b.create<vector::ShuffleOp>(words[0], words[2], zip);
-  Value odd = b.create<vector::ShuffleOp>(words[1], words[3], zip);
-  // Element e is word e & 3 of block e >> 2: even words lie at 2 * block and
-  // 2 * block + 1 of `even`, odd ones likewise of `odd`.
+  VectorType i32 = b.vectorOf(b.getI32Type());
   Words out;
   for (int64_t i = 0; i < 4; ++i) {
     SmallVector<int64_t> lanes;
-    for (int64_t e = i * width; e < (i + 1) * width; ++e)
-      lanes.push_back((e & 1) * 2 * width + (e >> 2) * 2 + ((e >> 1) & 1));
-    out[i] = b.create<vector::ShuffleOp>(even, odd, lanes);
+    for (int64_t at = i * width / 2; at < (i + 1) * width / 2; ++at)
+      lanes.push_back((at & 1) * width + (at >> 1));
+    Value pairs = b.create<vector::ShuffleOp>(firsts, seconds, lanes);
+    out[i] = b.create<vector::BitCastOp>(i32, pairs);
   }
   return out;
 }

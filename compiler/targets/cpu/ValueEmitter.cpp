@@ -139,10 +139,25 @@ Value ValueEmitter::vector(unsigned node, unsigned i) {
   return vectors.find(node)->second[i];
 }
 
+/// A walk down a few columns is too wide a stride for the processor to foresee.
+void ValueEmitter::prefetchRowsAhead(const PlanBuffer &buffer, Value address,
+                                     unsigned vectors) {
+  constexpr int64_t rowsAhead = 16, lineBytes = 64;
+  int64_t bytes = bytesOf(buffer.element), perLine = lineBytes / bytes;
+  Value ahead =
+      b.address(address, b.index(rowsAhead * plan.cols), buffer.element);
+  for (int64_t at = 0; at < vectors * b.width; at += perLine)
+    b.prefetch(b.address(ahead, b.index(at), buffer.element));
+}
+
 void ValueEmitter::emitInput(unsigned id, const Piece &piece) {
   unsigned index = plan.nodes[id].index;
   const PlanBuffer &buffer = plan.inputs[index];
   Value base = rowBase(buffer, inputs[index]);
+  if (plan.form == KernelPlan::Form::Columns &&
+      buffer.access == kern::Access::Full)
+    prefetchRowsAhead(buffer, b.address(base, piece.column, buffer.element),
+                      piece.vectors);
   for (unsigned i = 0; i < piece.vectors; ++i) {
     Value where = b.address(base, columnOf(piece, i), buffer.element);
     vectors[id].push_back(

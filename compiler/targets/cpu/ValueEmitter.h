@@ -69,7 +69,8 @@ private:
   mlir::Value emitRandom(const PlanNode &node, mlir::Value words);
   void emitKeepScale(unsigned id, const Piece &piece);
   void emitInput(unsigned id, const Piece &piece);
-  mlir::Value pointer(unsigned buffer, unsigned inputOrResult);
+  void prefetchRowsAhead(const PlanBuffer &buffer, mlir::Value address,
+                         unsigned vectors);
   mlir::Value rowBase(const PlanBuffer &buffer, mlir::Value base);
   mlir::Value columnOf(const Piece &piece, unsigned i);
   Mask maskOf(const Piece &piece, unsigned i);
