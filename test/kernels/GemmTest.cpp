@@ -5,9 +5,14 @@
 //===----------------------------------------------------------------------===//
 
 #include "kernels/cpu/Gemm.h"
+#include "kernels/cpu/simd/Kernels.h"
 #include "test/kernels/TestWorkers.h"
 
 #include <gtest/gtest.h>
+
+namespace hocket::kernels::emulated {
+extern const GemmKernels gemmKernels;
+} // namespace hocket::kernels::emulated
 
 namespace hocket::kernels::test {
 namespace {
@@ -200,6 +205,34 @@ TEST(Gemm, ActivationsAreAccurateEverywhere) {
             << nameOf(isa) << " epilogue " << static_cast<int>(epilogue)
             << " at " << x[i];
       }
+    }
+}
+
+/// The code for AMX on tiles in plain memory.
+TEST(Gemm, TilesEmulated) {
+  if (!cpuSupports(Isa::Avx512))
+    GTEST_SKIP() << "the emulation is compiled for AVX-512";
+  constexpr int64_t sizes[][3] = {{1, 1, 1},     {16, 32, 32}, {32, 64, 64},
+                                  {33, 70, 100}, {70, 33, 33}, {97, 40, 1055}};
+  for (auto [m, n, k] : sizes)
+    for (int flags = 0; flags < 8; ++flags) {
+      Case c{.m = m, .n = n, .k = k};
+      c.transposeA = flags & 1, c.transposeB = flags & 2, c.packed = flags & 4;
+      c.a = c.b = DType::BF16, c.bias = true;
+      SCOPED_TRACE(describe(c));
+      Operands got(c), wide(got, 0);
+      ASSERT_EQ(reference::gemm(wide.arguments(c)), nullptr);
+      GemmArguments args = got.arguments(c);
+      Packed packed(packedBytes(c.b, n, k));
+      TestWorkers workers(1, Isa::Avx512);
+      if (c.packed) {
+        GemmPackArguments pack{n, k, c.transposeB, args.b, packed.data};
+        ASSERT_EQ(gemmPack(pack, workers), nullptr);
+        args.b.data = packed.data, args.packedB = true;
+      }
+      GemmTile tile{0, m, 0, (n + 31) / 32 * 32};
+      emulated::gemmKernels.tile(args, tile, workers.scratch(0).data());
+      EXPECT_LT(relativeError(got.d, wide.d), tolerance(c.d));
     }
 }
 

@@ -8,6 +8,9 @@
 #include "kernels/cpu/simd/Microkernel.h"
 #include "kernels/cpu/simd/Panels.h"
 #include "kernels/cpu/simd/VectorMath.h"
+#ifdef HOCKET_TILES
+#include "kernels/cpu/simd/TileBlocks.h"
+#endif
 
 namespace hocket::kernels::HOCKET_ISA {
 namespace {
@@ -239,8 +242,8 @@ void gemmBlock(const GemmArguments &args, const GemmTile &tile,
   }
 }
 
-void gemmTile(const GemmArguments &args, const GemmTile &tile,
-              std::byte *scratch) {
+void gemmVectors(const GemmArguments &args, const GemmTile &tile,
+                 std::byte *scratch) {
   Buffers buffers(scratch);
   // At least one round, so that an empty sum still reaches D.
   for (int64_t begin = 0; begin < std::max<int64_t>(args.k, 1);
@@ -251,42 +254,103 @@ void gemmTile(const GemmArguments &args, const GemmTile &tile,
   }
 }
 
-/// Two rows of floats that came from bf16 as one row of pairs.
-HOCKET_INLINE void storePairs(Vec even, Vec odd, uint16_t *to) {
-#ifdef __AVX512F__
-  IntVec low = _mm512_srli_epi32(_mm512_castps_si512(even), 16);
-  _mm512_storeu_si512(to, _mm512_or_si512(low, _mm512_castps_si512(odd)));
-#else
-  IntVec low = _mm256_srli_epi32(_mm256_castps_si256(even), 16);
-  _mm256_storeu_si256(reinterpret_cast<IntVec *>(to),
-                      _mm256_or_si256(low, _mm256_castps_si256(odd)));
-#endif
+#ifdef HOCKET_TILES
+
+/// The depth of a block of k on AMX, part of the result's bits as kDepth is.
+constexpr int64_t kTilesDepth = 512;
+
+/// A's block as pairs of tiles: [rows / 32][depth / 32][2][16][32].
+void packTilesA(const GemmArguments &args, const GemmTile &tile,
+                DepthBlock block, uint16_t *to) {
+  for (int64_t i = 0; i < tile.rows; i += 32)
+    for (int64_t p = 0; p < block.size; p += kTileDepth)
+      for (int64_t half = 0; half < 32; half += 16, to += 16 * kTileDepth) {
+        int64_t rows = std::clamp<int64_t>(tile.rows - i - half, 0, 16);
+        int64_t row = tile.row + i + half, k = block.begin + p;
+        packTileA({args.a,
+                   args.transposeA ? k * args.m + row : row * args.k + k,
+                   args.transposeA ? args.m : args.k, !args.transposeA,
+                   std::min(kTileDepth, block.size - p), rows},
+                  to);
+      }
 }
 
-/// A panel of bf16, rows k and k + 1 interleaved.
-void packPairs(const GemmPackArguments &args, int64_t panel) {
-  constexpr int64_t rows = 64; // through floats, so many at a time
-  float part[rows * kPanel + kWidth];
-  int64_t k = args.k + args.k % 2, column = panel * kPanel;
-  auto *to = static_cast<uint16_t *>(args.packed) + column * k;
-  for (int64_t p = 0; p < args.k; p += rows) {
-    int64_t count = std::min(rows, args.k - p);
-    packPanel({args.b,
-               args.transpose ? column * args.k + p : p * args.n + column,
-               args.transpose ? args.k : args.n, !args.transpose,
-               std::min(kPanel, args.n - column), count},
-              part, kPanel);
-    for (int64_t i = 0; i < count; i += 2)
-      for (int64_t j = 0; j < kPanel; j += kWidth)
-        storePairs(load(part + i * kPanel + j),
-                   i + 1 < count ? load(part + (i + 1) * kPanel + j) : zero(),
-                   to + (p + i) * kPanel + 2 * j);
+/// A panel of B as pairs, its depth padded with zeros to whole tiles.
+const uint16_t *tilesB(const GemmArguments &args, int64_t column,
+                       DepthBlock block, uint16_t *to) {
+  int64_t k = args.k + args.k % 2, depth = (block.size + 31) / 32 * 32;
+  int64_t filled = (block.size + 1) / 2 * 2 * kPanel;
+  if (args.packedB) {
+    const uint16_t *pairs = static_cast<const uint16_t *>(args.b.data) +
+                            column * k + block.begin * kPanel;
+    if (depth == block.size)
+      return pairs;
+    __builtin_memcpy(to, pairs, static_cast<size_t>(filled) * 2);
+  } else {
+    packPairs({args.b,
+               args.transposeB ? column * args.k + block.begin
+                               : block.begin * args.n + column,
+               args.transposeB ? args.k : args.n, !args.transposeB,
+               std::min(kPanel, args.n - column), block.size},
+              to);
   }
+  for (int64_t i = filled; i < depth * kPanel; ++i)
+    to[i] = 0;
+  return to;
+}
+
+/// Scratch: A's tiles, B's panel, the sums.
+static_assert((kMostTileRows + kPanel) * kTilesDepth * 2 +
+                  kMostTileRows * kMostTileColumns * 4 <=
+              kScratchBytesPerWorker);
+
+void gemmTiles(const GemmArguments &args, const GemmTile &tile,
+               std::byte *scratch) {
+  TileUse use;
+  auto *a = reinterpret_cast<uint16_t *>(scratch);
+  uint16_t *b = a + kMostTileRows * kTilesDepth;
+  auto *sums = reinterpret_cast<float *>(b + kPanel * kTilesDepth);
+  int64_t rows = (tile.rows + 31) / 32 * 32;
+  int64_t end = std::min(tile.column + tile.columns, args.n);
+  for (int64_t begin = 0; begin < args.k; begin += kTilesDepth) {
+    DepthBlock block{begin, std::min(kTilesDepth, args.k - begin)};
+    int64_t depth = (block.size + 31) / 32 * 32;
+    packTilesA(args, tile, block, a);
+    for (int64_t column = tile.column; column < end; column += kPanel) {
+      float *strip = sums + (column - tile.column) * rows;
+      const uint16_t *panel = tilesB(args, column, block, b);
+      for (int64_t i = 0; i < rows; i += 32)
+        multiplyTiles({a + i * depth, panel, depth}, strip + i * kPanel,
+                      begin > 0);
+      if (begin + block.size == args.k)
+        finishStrip(args, tile, column, strip);
+    }
+  }
+}
+
+#endif
+
+void gemmTile(const GemmArguments &args, const GemmTile &tile,
+              std::byte *scratch) {
+#ifdef HOCKET_TILES
+  bool halves = args.a.dtype == DType::BF16 && args.b.dtype == DType::BF16;
+  if (halves && args.k > 0)
+    return gemmTiles(args, tile, scratch);
+#endif
+  gemmVectors(args, tile, scratch);
+}
+
+void gemmPackPairs(const GemmPackArguments &args, int64_t panel) {
+  int64_t k = args.k + args.k % 2, column = panel * kPanel;
+  packPairs({args.b, args.transpose ? column * args.k : column,
+             args.transpose ? args.k : args.n, !args.transpose,
+             std::min(kPanel, args.n - column), args.k},
+            static_cast<uint16_t *>(args.packed) + column * k);
 }
 
 void gemmPackPanel(const GemmPackArguments &args, int64_t panel) {
   if (args.b.dtype == DType::BF16)
-    return packPairs(args, panel);
+    return gemmPackPairs(args, panel);
   int64_t k = args.k + args.k % 2, column = panel * kPanel;
   float *to = static_cast<float *>(args.packed) + column * k;
   packPanel({args.b, args.transpose ? column * args.k : column,
@@ -300,6 +364,7 @@ void gemmPackPanel(const GemmPackArguments &args, int64_t panel) {
 
 } // namespace
 
+extern const GemmKernels gemmKernels; // also where no header declares it
 const GemmKernels gemmKernels = {gemmTile, gemmPackPanel};
 
 } // namespace hocket::kernels::HOCKET_ISA

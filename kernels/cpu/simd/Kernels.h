@@ -121,9 +121,15 @@ extern const AttentionBackwardFn attentionBackwardPart;
 extern const AttentionDeltaFn attentionDelta;
 } // namespace avx512
 
+namespace amx {
+extern const GemmKernels gemmKernels;
+} // namespace amx
+
 /// The table for the instruction set that `workers` ask for.
 inline const GemmKernels &gemmKernelsOf(const Workers &workers) {
-  return workers.isa() >= Isa::Avx512 ? avx512::gemmKernels : avx2::gemmKernels;
+  if (workers.isa() == Isa::Amx)
+    return amx::gemmKernels;
+  return workers.isa() == Isa::Avx512 ? avx512::gemmKernels : avx2::gemmKernels;
 }
 inline const RowKernels &rowKernelsOf(const Workers &workers) {
   return workers.isa() >= Isa::Avx512 ? avx512::rowKernels : avx2::rowKernels;

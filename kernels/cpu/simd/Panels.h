@@ -81,6 +81,37 @@ HOCKET_INLINE void transposeRows(const PanelSource &s, float *to,
     transposeRows(s, to, width);
 }
 
+/// Two rows of floats that came from bf16 as one row of pairs.
+HOCKET_INLINE void storePairs(Vec even, Vec odd, uint16_t *to) {
+#ifdef __AVX512F__
+  IntVec low = _mm512_srli_epi32(_mm512_castps_si512(even), 16);
+  _mm512_storeu_si512(to, _mm512_or_si512(low, _mm512_castps_si512(odd)));
+#else
+  IntVec low = _mm256_srli_epi32(_mm256_castps_si256(even), 16);
+  _mm256_storeu_si256(reinterpret_cast<IntVec *>(to),
+                      _mm256_or_si256(low, _mm256_castps_si256(odd)));
+#endif
+}
+
+/// A panel of up to 32 columns of bf16 as [ceil(k / 2)][32][2]: rows k and
+/// k + 1 interleaved.
+[[gnu::noinline, maybe_unused]] void packPairs(const PanelSource &source,
+                                               uint16_t *to) {
+  constexpr int64_t rows = 64, width = 32; // through floats, so many at a time
+  float part[rows * width + kWidth];
+  for (int64_t p = 0; p < source.k; p += rows) {
+    PanelSource some = source;
+    some.start += p * (source.kMajor ? source.stride : 1);
+    some.k = std::min(rows, source.k - p);
+    packPanel(some, part, width);
+    for (int64_t i = 0; i < some.k; i += 2)
+      for (int64_t j = 0; j < width; j += kWidth)
+        storePairs(load(part + i * width + j),
+                   i + 1 < some.k ? load(part + (i + 1) * width + j) : zero(),
+                   to + (p + i) * width + 2 * j);
+  }
+}
+
 } // namespace
 } // namespace hocket::kernels::HOCKET_ISA
 
