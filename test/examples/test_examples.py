@@ -1,0 +1,63 @@
+# Part of Hocket, under the Apache License v2.0.
+"""Every example compiles into a sound executable, in little memory."""
+
+import json
+import os
+import pathlib
+import resource
+import subprocess
+import tempfile
+import unittest
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+BUILD = pathlib.Path(os.environ.get("HOCKET_BUILD_DIR", ROOT / "build"))
+MEMORY = 4 << 30  # bytes; of a compilation, however large the model is
+
+# Elements of all parameters, vocabulary padding included.
+SIZES = {
+    "nano": 10_668_840,
+    "gpt2-124m": 124_439_808 + 47 * 768,
+    "gpt2-1.5b": 1_557_611_200 + 47 * 1600,
+    "llama-3-8b": 8_030_261_248,
+    "gpt-3-175b": 174_604_259_328 + 47 * 12288,
+}
+
+
+def limit_memory():
+    resource.setrlimit(resource.RLIMIT_DATA, (MEMORY, MEMORY))
+
+
+def hocket(*arguments, **options):
+    command = [BUILD / "bin/hocket", *map(str, arguments)]
+    return subprocess.run(
+        command, capture_output=True, text=True, check=False, **options
+    )
+
+
+class ExamplesTest(unittest.TestCase):
+    def test_all_are_here(self):
+        folders = (ROOT / "examples").glob("*/spec.textproto")
+        self.assertEqual({path.parent.name for path in folders}, set(SIZES))
+
+    def check(self, name):
+        spec = ROOT / "examples" / name / "spec.textproto"
+        with tempfile.TemporaryDirectory() as folder:
+            program = pathlib.Path(folder) / "program.hkx"
+            bounds = {} if "asan" in str(BUILD) else {"preexec_fn": limit_memory}
+            done = hocket("compile", spec, "-o", program, **bounds)
+            self.assertEqual(done.returncode, 0, done.stderr)
+            verified = hocket("verify", program)
+            self.assertEqual(verified.returncode, 0, verified.stderr)
+            shown = hocket("inspect", program, "--json")
+            self.assertEqual(shown.returncode, 0, shown.stderr)
+            text = json.dumps(json.loads(shown.stdout))
+            self.assertIn(str(SIZES[name]), text)
+
+
+def add_tests():
+    for name in SIZES:
+        method = "test_" + name.replace("-", "_").replace(".", "_")
+        setattr(ExamplesTest, method, lambda self, n=name: self.check(n))
+
+
+add_tests()
