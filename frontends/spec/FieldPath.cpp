@@ -42,8 +42,8 @@ static StatusOr<PathPart> parsePart(std::string_view part) {
     return PathPart{std::string(part)};
   PathPart result{std::string(part.substr(0, bracket))};
   std::string_view digits = part.substr(bracket + 1);
-  const char *end = digits.data() + digits.size();
-  auto [stop, error] = std::from_chars(digits.data(), end, result.index);
+  const char *begin = digits.data(), *end = begin + digits.size();
+  auto [stop, error] = std::from_chars(begin, end, result.index);
   if (error != std::errc() || stop + 1 != end || *stop != ']' ||
       result.index < 0)
     return invalidArgument("S1: \"" + elide(part) +

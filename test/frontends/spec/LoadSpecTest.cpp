@@ -27,7 +27,7 @@ model {
 }
 )";
 
-LoadedSpec load(const std::string &text, LoadOptions options = {}) {
+LoadedSpec load(const std::string &text, const LoadOptions &options = {}) {
   StatusOr<LoadedSpec> loaded = parseSpec(text, "a.textproto", options);
   EXPECT_TRUE(loaded.ok()) << loaded.status().message();
   return loaded.ok() ? *loaded : LoadedSpec();
