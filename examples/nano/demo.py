@@ -81,7 +81,7 @@ def train(build, folder, steps):
 
 def validation_loss(log):
     """The last one, in nats a token."""
-    losses = [line["validation_loss"] for line in log if "validation_loss" in line]
+    losses = [line["valid_loss"] for line in log if "valid_loss" in line]
     if not losses:
         sys.exit("the log holds no validation loss")
     return losses[-1]

@@ -80,13 +80,14 @@ class Run:
 
     def train(self, spec, steps, precision, *options):
         """The checkpoint's tensors and the log's lines."""
-        out, log = self.folder / "checkpoint", self.folder / "log.jsonl"
+        place = pathlib.Path(tempfile.mkdtemp(dir=self.folder))
+        out, log = place / "checkpoint", place / "log.jsonl"
         self.hocket(
             "train", spec, "--data", self.data, "--steps", steps, "--save", out,
             "--log", log, "--set", f"training.precision={precision}", *options,
         )  # fmt: skip
         lines = log.read_text().splitlines() if log.exists() else []
-        (weights,) = sorted(out.rglob("model.safetensors"))[-1:]
+        (weights,) = out.rglob("model.safetensors")
         return safetensors.read(weights), [json.loads(line) for line in lines]
 
     def initial_weights(self):
