@@ -1,0 +1,108 @@
+//===- FactorRuleTest.cpp - How ops may be sharded ------------------------===//
+//
+// Part of Hocket, under the Apache License v2.0.
+//
+//===----------------------------------------------------------------------===//
+
+#include "test/dialects/xf/ReferenceFixture.h"
+
+#include <gtest/gtest.h>
+
+using namespace mlir;
+using namespace hocket::xf;
+
+namespace {
+/// One op, and its rule in the form of toString(FactorRule).
+struct Case {
+  const char *operands, *op, *rule;
+};
+
+class FactorRuleTest : public testing::TestWithParam<Case> {
+protected:
+  ReferenceContext reference;
+};
+} // namespace
+
+/// Every dim's factors multiply to its size.
+static void checkSizes(Operation *op, const FactorRule &rule) {
+  ASSERT_EQ(rule.operands.size(), op->getNumOperands());
+  ASSERT_EQ(rule.results.size(), op->getNumResults());
+  auto check = [&](Type type, const TensorFactors &dims) {
+    auto shaped = dyn_cast<ShapedType>(type);
+    ASSERT_EQ(dims.size(), shaped ? shaped.getRank() : 0);
+    for (auto [dim, factors] : llvm::enumerate(dims)) {
+      int64_t product = 1;
+      for (int64_t factor : factors)
+        product *= rule.factors[factor].size;
+      EXPECT_EQ(product, shaped.getDimSize(dim));
+    }
+  };
+  for (auto [operand, dims] : llvm::zip(op->getOperandTypes(), rule.operands))
+    check(operand, dims);
+  for (auto [result, dims] : llvm::zip(op->getResultTypes(), rule.results))
+    check(result, dims);
+}
+
+TEST_P(FactorRuleTest, IsAsStated) {
+  const Case &c = GetParam();
+  std::string text =
+      std::string("func.func @f(") + c.operands + ") {\n\"" +
+      std::string(c.op).insert(std::string(c.op).find('('), "\"") +
+      "\nreturn }";
+  auto module = reference.parse(text);
+  ASSERT_TRUE(module) << text;
+  auto function = *module->getOps<func::FuncOp>().begin();
+  Operation *op = &function.front().front();
+  FactorRule rule = cast<ShardableOpInterface>(op).getFactorRule();
+  EXPECT_EQ(toString(rule), c.rule);
+  checkSizes(op, rule);
+}
+
+static const Case cases[] = {
+    {"%x: tensor<2x3x4xf32>, %w: tensor<5x4xf32>, %b: tensor<5xf32>",
+     "xf.linear(%x, %w, %b) : (tensor<2x3x4xf32>, tensor<5x4xf32>, "
+     "tensor<5xf32>) -> tensor<2x3x5xf32>",
+     "([a, b, c], [d, c], [d]) -> ([a, b, d]) {a=2, b=3, c=4 reduced, d=5}"},
+    {"%g: tensor<2x3x5xf32>, %x: tensor<2x3x4xf32>",
+     "xf.linear_weight_gradient(%g, %x) : (tensor<2x3x5xf32>, "
+     "tensor<2x3x4xf32>) -> tensor<5x4xf32>",
+     "([a, b, c], [a, b, d]) -> ([c, d]) {a=2 reduced, b=3 reduced, c=5, d=4}"},
+    {"%i: tensor<2x3xi32>, %t: tensor<7x4xf32>",
+     "xf.embedding(%i, %t) : (tensor<2x3xi32>, tensor<7x4xf32>) -> "
+     "tensor<2x3x4xf32>",
+     "([a, b], [c, d]) -> ([a, b, d]) {a=2, b=3, c=7 reduced, d=4}"},
+    {"%q: tensor<2x5x4x3xf32>, %k: tensor<2x5x2x3xf32>",
+     "xf.attention(%q, %k, %k) {causal, scale = 1.0} : (tensor<2x5x4x3xf32>, "
+     "tensor<2x5x2x3xf32>, tensor<2x5x2x3xf32>) -> (tensor<2x5x4x3xf32>, "
+     "tensor<2x4x5xf32>)",
+     "([a, b, cd, f], [a, e, c, f], [a, e, c, f]) -> ([a, b, cd, f], "
+     "[a, cd, b]) {a=2, b=5, c=2, d=2, e=5 whole, f=3 whole}"},
+    {"%x: tensor<2x3x12xf32>",
+     "xf.reshape(%x) : (tensor<2x3x12xf32>) -> tensor<2x3x4x3xf32>",
+     "([a, b, cd]) -> ([a, b, c, d]) {a=2, b=3, c=4, d=3}"},
+    {"%x: tensor<2x3x12xf32>",
+     "xf.reshape(%x) : (tensor<2x3x12xf32>) -> tensor<6x12xf32>",
+     "([a, b, c]) -> ([ab, c]) {a=2, b=3, c=12}"},
+    {"%x: tensor<4x6xf32>",
+     "xf.reshape(%x) : (tensor<4x6xf32>) -> tensor<3x8xf32>",
+     "([a, b]) -> ([c, d]) {a=4 whole, b=6 whole, c=3 whole, d=8 whole}"},
+    {"%x: tensor<2x3x4xf32>, %p: tensor<3x4xf32>",
+     "xf.add(%x, %p) : (tensor<2x3x4xf32>, tensor<3x4xf32>) -> "
+     "tensor<2x3x4xf32>",
+     "([a, b, c], [b, c]) -> ([a, b, c]) {a=2, b=3, c=4}"},
+    {"%x: tensor<2x3x4xf32>, %w: tensor<4xf32>",
+     "xf.norm(%x, %w) {kind = #xf.norm_kind<rms>, epsilon = 1.0e-5} : "
+     "(tensor<2x3x4xf32>, tensor<4xf32>) -> tensor<2x3x4xf32>",
+     "([a, b, c], [c]) -> ([a, b, c]) {a=2, b=3, c=4 whole}"},
+    {"%l: tensor<2x3x8xf32>, %y: tensor<2x3xi32>",
+     "xf.cross_entropy(%l, %y) {valid_vocab = 8 : i64} : (tensor<2x3x8xf32>, "
+     "tensor<2x3xi32>) -> (tensor<f32>, tensor<2x3xf32>)",
+     "([a, b, c], [a, b]) -> ([], [a, b]) {a=2 reduced, b=3 reduced, "
+     "c=8 whole}"},
+    {"%a: tensor<2x3xf32>, %b: tensor<4xf32>",
+     "xf.global_norm(%a, %b) : (tensor<2x3xf32>, tensor<4xf32>) -> "
+     "(tensor<f32>, tensor<f32>)",
+     "([a, b], [c]) -> ([], []) {a=2 reduced, b=3 reduced, c=4 reduced}"},
+};
+
+INSTANTIATE_TEST_SUITE_P(Ops, FactorRuleTest, testing::ValuesIn(cases));

@@ -1,0 +1,253 @@
+//===- GradientTest.cpp - Every gradient against finite differences -------===//
+//
+// Part of Hocket, under the Apache License v2.0.
+//
+//===----------------------------------------------------------------------===//
+///
+/// \file
+/// For every op of the model and its settings: the gradient that it builds,
+/// evaluated by the reference, against central differences of its own reference
+/// evaluation.
+///
+//===----------------------------------------------------------------------===//
+
+#include "test/dialects/xf/ReferenceFixture.h"
+
+#include "mlir/IR/IRMapping.h"
+
+#include <gtest/gtest.h>
+
+using namespace mlir;
+using namespace hocket::xf;
+
+namespace {
+/// One op with its attributes, in a function of its operands. Integers are ids
+/// below 5; with `ignored`, some are -1.
+struct Case {
+  const char *name;
+  const char *operands; ///< "%a: type, %b: type"
+  const char *op;       ///< "xf.op %a, %b {...} : (...) -> ..."
+  bool ignored = false;
+};
+
+void PrintTo(const Case &c, std::ostream *os) { *os << c.name; }
+
+class GradientTest : public testing::TestWithParam<Case> {
+protected:
+  void SetUp() override;
+
+  /// sum(result * weights) with the operands as they are.
+  double objective();
+  /// The gradients that the op builds, one an operand; no values where none.
+  SmallVector<ReferenceTensor> built();
+  ReferenceTensor differences(ReferenceTensor &operand);
+
+  ReferenceContext reference;
+  OwningOpRef<ModuleOp> module;
+  func::FuncOp function;
+  DifferentiableOpInterface op;
+  SmallVector<ReferenceTensor> operands;
+  ReferenceTensor weights;
+  EvaluationContext context;
+};
+} // namespace
+
+void GradientTest::SetUp() {
+  const Case &c = GetParam();
+  std::string text =
+      std::string("func.func @f(") + c.operands + ") {\n%r" +
+      (std::string(c.op).find(") -> (") == std::string::npos ? "" : ":2") +
+      " = " + c.op + "\nreturn }\n";
+  module = reference.parse(text);
+  ASSERT_TRUE(module);
+  function = *module->getOps<func::FuncOp>().begin();
+  op = cast<DifferentiableOpInterface>(function.front().front());
+  FixedNumbers numbers(7);
+  for (Type type : function.getArgumentTypes()) {
+    ReferenceTensor tensor = zerosOf(type);
+    bool real = isa<FloatType>(getElementTypeOrSelf(type));
+    for (int64_t i = 0; i < tensor.size(); ++i)
+      tensor[i] = real ? numbers.next()
+                  : c.ignored && i % 3 == 2
+                      ? -1
+                      : static_cast<double>((i * 7 + 3) % 5);
+    operands.push_back(tensor);
+  }
+  weights = zerosOf(op->getResult(0).getType());
+  numbers.fill(weights);
+  context.seed = 11;
+  context.step = 2;
+  context.microbatch = 1;
+}
+
+double GradientTest::objective() {
+  auto evaluated = cast<InterpretableOpInterface>(op.getOperation());
+  SmallVector<ReferenceTensor> results;
+  EXPECT_TRUE(succeeded(evaluated.evaluate(context, operands, results)));
+  double sum = 0;
+  for (int64_t i = 0; i < weights.size(); ++i)
+    sum += weights[i] * results[0][i];
+  return sum;
+}
+
+SmallVector<ReferenceTensor> GradientTest::built() {
+  Block &body = function.front();
+  Operation *end = body.getTerminator();
+  OpBuilder builder(end);
+  SmallVector<Value> gradients(op->getNumResults());
+  gradients[0] =
+      body.addArgument(op->getResult(0).getType(), function.getLoc());
+  SmallVector<Value> returned;
+  SmallVector<Value> values = op.buildGradient(builder, gradients);
+  EXPECT_EQ(values.size(), op->getNumOperands());
+  for (Value value : values)
+    if (value)
+      returned.push_back(value);
+  end->setOperands(returned);
+  function.setFunctionType(FunctionType::get(&reference.context,
+                                             body.getArgumentTypes(),
+                                             ValueRange(returned).getTypes()));
+  EXPECT_TRUE(succeeded(mlir::verify(*module)));
+
+  SmallVector<ReferenceTensor> arguments(operands);
+  arguments.push_back(weights);
+  auto results = interpret(function, arguments, context);
+  SmallVector<ReferenceTensor> gradientsOf;
+  if (failed(results))
+    return gradientsOf;
+  size_t next = 0;
+  for (Value value : values)
+    gradientsOf.push_back(value ? (*results)[next++] : ReferenceTensor());
+  return gradientsOf;
+}
+
+ReferenceTensor GradientTest::differences(ReferenceTensor &operand) {
+  constexpr double h = 1e-5;
+  ReferenceTensor result = operand;
+  for (int64_t i = 0; i < operand.size(); ++i) {
+    double value = operand[i];
+    operand[i] = value + h;
+    double up = objective();
+    operand[i] = value - h;
+    result[i] = (up - objective()) / (2 * h);
+    operand[i] = value;
+  }
+  return result;
+}
+
+TEST_P(GradientTest, EqualsFiniteDifferences) {
+  SmallVector<ReferenceTensor> gradients = built();
+  ASSERT_EQ(gradients.size(), operands.size());
+  int compared = 0;
+  for (auto [index, gradient] : llvm::enumerate(gradients)) {
+    if (gradient.values.empty())
+      continue;
+    EXPECT_LT(relativeError(gradient, differences(operands[index])), 1e-6)
+        << "operand " << index;
+    ++compared;
+  }
+  EXPECT_GT(compared, 0);
+}
+
+static const Case cases[] = {
+    {"embedding", "%i: tensor<2x3xi32>, %t: tensor<5x4xf64>",
+     "xf.embedding %i, %t : (tensor<2x3xi32>, tensor<5x4xf64>) -> "
+     "tensor<2x3x4xf64>"},
+    {"prefix", "%a: tensor<5x4xf64>",
+     "xf.prefix %a : (tensor<5x4xf64>) -> tensor<3x4xf64>"},
+    {"linear", "%x: tensor<2x3x4xf64>, %w: tensor<5x4xf64>",
+     "xf.linear %x, %w : (tensor<2x3x4xf64>, tensor<5x4xf64>) -> "
+     "tensor<2x3x5xf64>"},
+    {"linear_bias",
+     "%x: tensor<3x4xf64>, %w: tensor<5x4xf64>, %b: tensor<5xf64>",
+     "xf.linear %x, %w, %b : (tensor<3x4xf64>, tensor<5x4xf64>, "
+     "tensor<5xf64>) -> tensor<3x5xf64>"},
+    {"norm_layer",
+     "%x: tensor<2x3x6xf64>, %w: tensor<6xf64>, %b: tensor<6xf64>",
+     "xf.norm %x, %w, %b {kind = #xf.norm_kind<layer>, epsilon = 1.0e-5} : "
+     "(tensor<2x3x6xf64>, tensor<6xf64>, tensor<6xf64>) -> tensor<2x3x6xf64>"},
+    {"norm_layer_without_bias", "%x: tensor<3x6xf64>, %w: tensor<6xf64>",
+     "xf.norm %x, %w {kind = #xf.norm_kind<layer>, epsilon = 1.0e-3} : "
+     "(tensor<3x6xf64>, tensor<6xf64>) -> tensor<3x6xf64>"},
+    {"norm_rms", "%x: tensor<2x2x3x6xf64>, %w: tensor<6xf64>",
+     "xf.norm %x, %w {kind = #xf.norm_kind<rms>, epsilon = 1.0e-5} : "
+     "(tensor<2x2x3x6xf64>, tensor<6xf64>) -> tensor<2x2x3x6xf64>"},
+    {"rope", "%x: tensor<2x3x2x4xf64>, %t: tensor<3x2x2xf64>",
+     "xf.rope %x, %t : (tensor<2x3x2x4xf64>, tensor<3x2x2xf64>) -> "
+     "tensor<2x3x2x4xf64>"},
+    {"rope_inverse", "%x: tensor<1x3x2x6xf64>, %t: tensor<3x3x2xf64>",
+     "xf.rope %x, %t {inverse} : (tensor<1x3x2x6xf64>, tensor<3x3x2xf64>) -> "
+     "tensor<1x3x2x6xf64>"},
+#define QKV(G)                                                                 \
+  "%q: tensor<2x5x4x3xf64>, %k: tensor<2x5x" G "x3xf64>, %v: tensor<2x5x" G    \
+  "x3xf64>"
+#define ATTENTION(G, ATTRIBUTES)                                               \
+  "xf.attention %q, %k, %v {" ATTRIBUTES                                       \
+  "} : (tensor<2x5x4x3xf64>, tensor<2x5x" G "x3xf64>, tensor<2x5x" G           \
+  "x3xf64>) -> (tensor<2x5x4x3xf64>, tensor<2x4x5xf64>)"
+    {"attention_full", QKV("4"), ATTENTION("4", "scale = 0.7")},
+    {"attention_causal", QKV("4"), ATTENTION("4", "causal, scale = 0.5")},
+    {"attention_grouped", QKV("2"), ATTENTION("2", "causal, scale = 0.5")},
+    {"attention_multi_query", QKV("1"), ATTENTION("1", "causal, scale = 1.5")},
+    {"attention_window", QKV("2"),
+     ATTENTION("2", "causal, scale = 0.5, window = 2 : i64")},
+    {"attention_dropout", QKV("2") ", %n: i32",
+     "xf.attention %q, %k, %v, %n {causal, scale = 0.5, dropout = 0.4, stream "
+     "= 3 : i32} : (tensor<2x5x4x3xf64>, tensor<2x5x2x3xf64>, "
+     "tensor<2x5x2x3xf64>, i32) -> (tensor<2x5x4x3xf64>, "
+     "tensor<2x4x5xf64>)"},
+#define ACTIVATION(KIND)                                                       \
+  "xf.activation %x {kind = #xf.activation_kind<" KIND                         \
+  ">} : (tensor<3x7xf64>) -> tensor<3x7xf64>"
+    {"gelu", "%x: tensor<3x7xf64>", ACTIVATION("gelu")},
+    {"gelu_tanh", "%x: tensor<3x7xf64>", ACTIVATION("gelu_tanh")},
+    {"silu", "%x: tensor<3x7xf64>", ACTIVATION("silu")},
+    {"relu", "%x: tensor<3x7xf64>", ACTIVATION("relu")},
+    {"relu_squared", "%x: tensor<3x7xf64>", ACTIVATION("relu_squared")},
+#define GATED(KIND)                                                            \
+  "xf.gated %g, %u {kind = #xf.activation_kind<" KIND                          \
+  ">} : (tensor<3x5xf64>, tensor<3x5xf64>) -> tensor<3x5xf64>"
+    {"swiglu", "%g: tensor<3x5xf64>, %u: tensor<3x5xf64>", GATED("silu")},
+    {"geglu", "%g: tensor<3x5xf64>, %u: tensor<3x5xf64>", GATED("gelu")},
+    {"geglu_tanh", "%g: tensor<3x5xf64>, %u: tensor<3x5xf64>",
+     GATED("gelu_tanh")},
+    {"dropout", "%x: tensor<4x9xf64>, %n: i32",
+     "xf.dropout %x, %n {probability = 0.3, stream = 2 : i32} : "
+     "(tensor<4x9xf64>, i32) -> tensor<4x9xf64>"},
+    {"dropout_without_instance", "%x: tensor<4x9xf64>",
+     "xf.dropout %x {probability = 0.3, stream = 2 : i32} : "
+     "(tensor<4x9xf64>) -> tensor<4x9xf64>"},
+    {"add", "%a: tensor<3x4xf64>, %b: tensor<3x4xf64>",
+     "xf.add %a, %b : (tensor<3x4xf64>, tensor<3x4xf64>) -> tensor<3x4xf64>"},
+    {"add_broadcast", "%a: tensor<2x3x4xf64>, %b: tensor<3x4xf64>",
+     "xf.add %a, %b : (tensor<2x3x4xf64>, tensor<3x4xf64>) -> "
+     "tensor<2x3x4xf64>"},
+    {"multiply", "%a: tensor<3x4xf64>, %b: tensor<3x4xf64>",
+     "xf.multiply %a, %b : (tensor<3x4xf64>, tensor<3x4xf64>) -> "
+     "tensor<3x4xf64>"},
+    {"multiply_scalar", "%a: tensor<3x4xf64>, %b: tensor<f64>",
+     "xf.multiply %a, %b : (tensor<3x4xf64>, tensor<f64>) -> tensor<3x4xf64>"},
+    {"sum_leading", "%a: tensor<2x3x4xf64>",
+     "xf.sum_leading %a : (tensor<2x3x4xf64>) -> tensor<4xf64>"},
+    {"sum_of_all", "%a: tensor<2x3xf64>",
+     "xf.sum_leading %a : (tensor<2x3xf64>) -> tensor<f64>"},
+    {"reshape", "%a: tensor<2x6xf64>",
+     "xf.reshape %a : (tensor<2x6xf64>) -> tensor<2x3x2xf64>"},
+    {"cast", "%a: tensor<2x6xf64>",
+     "xf.cast %a : (tensor<2x6xf64>) -> tensor<2x6xf64>"},
+#define CROSS_ENTROPY(VALID)                                                   \
+  "xf.cross_entropy %l, %y {valid_vocab = " VALID                              \
+  " : i64} : (tensor<2x3x8xf64>, tensor<2x3xi32>) -> (tensor<f64>, "           \
+  "tensor<2x3xf64>)"
+    {"cross_entropy", "%l: tensor<2x3x8xf64>, %y: tensor<2x3xi32>",
+     CROSS_ENTROPY("8")},
+    {"cross_entropy_padded_vocabulary",
+     "%l: tensor<2x3x8xf64>, %y: tensor<2x3xi32>", CROSS_ENTROPY("6")},
+    {"cross_entropy_ignored_labels",
+     "%l: tensor<2x3x8xf64>, %y: tensor<2x3xi32>", CROSS_ENTROPY("8"), true},
+};
+
+INSTANTIATE_TEST_SUITE_P(EveryOp, GradientTest, testing::ValuesIn(cases),
+                         [](const testing::TestParamInfo<Case> &info) {
+                           return std::string(info.param.name);
+                         });
