@@ -13,6 +13,7 @@
 #include "dialects/xf/IR/Xf.h"
 #include "passes/conversion/Passes.h"
 #include "passes/conversion/PipeToKern/PipeToKern.h"
+#include "passes/kern/Passes.h"
 #include "passes/xf/Passes.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -35,4 +36,5 @@ void hocket::registerPasses() {
   registerHocketConversionPasses();
   registerPipeToKernPasses();
   xf::registerXfPasses();
+  registerKernPasses();
 }

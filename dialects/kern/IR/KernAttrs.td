@@ -37,7 +37,7 @@ def Kern_Epilogue : Kern_Enum<"Epilogue", "what follows a matrix product", [
   I32EnumAttrCase<"Silu", 3, "silu">, I32EnumAttrCase<"Relu", 4, "relu">,
   I32EnumAttrCase<"ReluSquared", 5, "relu_squared">]>;
 def Kern_EpilogueAttr : EnumAttr<Kern_Dialect, Kern_Epilogue, "epilogue"> {
-  let assemblyFormat = "$value";
+  let assemblyFormat = "`<` $value `>`";
 }
 
 #endif

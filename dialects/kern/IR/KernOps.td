@@ -103,7 +103,7 @@ def Kern_ReduceOp : Kern_Op<"reduce", [Pure, SameOperandsAndResultType]> {
   }];
   let arguments = (ins Kern_ReductionAttr:$kind, F32:$value);
   let results = (outs F32:$result);
-  let assemblyFormat = "$kind $value attr-dict `:` type($result)";
+  let assemblyFormat = "`` $kind $value attr-dict `:` type($result)";
 }
 
 def Kern_KeepScaleOp : Kern_Op<"keep_scale", [Pure]> {

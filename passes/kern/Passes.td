@@ -1,0 +1,151 @@
+//===- Passes.td - Passes over kernels ---------------------*- tablegen -*-===//
+//
+// Part of Hocket, under the Apache License v2.0.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef HOCKET_PASSES_KERN_PASSES
+#define HOCKET_PASSES_KERN_PASSES
+
+include "mlir/Pass/PassBase.td"
+
+class Kern_Pass<string name> : Pass<name, "::mlir::ModuleOp"> {
+  let dependentDialects = ["::hocket::kern::KernDialect",
+                           "::mlir::arith::ArithDialect",
+                           "::mlir::math::MathDialect"];
+}
+
+def KernFuseGemmEpilogue : Kern_Pass<"kern-fuse-gemm-epilogue"> {
+  let summary = "gives what follows a matrix product to the product";
+  let description = [{
+    A region that only adds a bias to a product, applies a nonlinearity, adds
+    a residual or changes the element type becomes part of the `kern.gemm`.
+    The product must have no other use; before a nonlinearity it may, and its
+    value is then kept as `auxiliary`. Regions are recognised by what they
+    compute, not by their label.
+
+    ```mlir
+    %h = kern.gemm %x, %w {...} : ... -> tensor<8x64xbf16>
+    %y = kern.rows "add" [8 x 64] (%a = %h as full : tensor<8x64xbf16>, %b = %r as full : tensor<8x64xbf16>) -> (tensor<8x64xbf16> as full) {
+      %0 = arith.addf %a, %b : f32
+      kern.yield %0 : f32
+    }
+    ```
+    becomes
+    ```mlir
+    %y = kern.gemm %x, %w residual %r {...} : ... -> tensor<8x64xbf16>
+    ```
+  }];
+  let statistics = [Statistic<"fused", "fused", "Number of regions fused">];
+}
+
+def KernFuseRows : Kern_Pass<"kern-fuse-rows"> {
+  let summary = "fuses regions of one iteration space";
+  let description = [{
+    Joins a `kern.rows` with the one that computes its operand, so that the
+    value is not stored and read again (it is stored if something else reads
+    it), and two that read the same tensor. Constants go into their readers.
+    Regions of other shapes join as passes/kern/RegionFusion.h says; what
+    keeps two apart is told by `kern-report-fusion`.
+
+    ```mlir
+    %h = kern.rows "add" [8 x 64] (%x, %r) ...
+    %y = kern.rows "rms_norm" [8 x 64] (%h, %w) ...
+    ```
+    becomes
+    ```mlir
+    %h, %y = kern.rows "add+rms_norm" [8 x 64] (%x, %r, %w) ...
+    ```
+  }];
+  let options = [
+    Option<"maxBuffers", "max-buffers", "unsigned", "16",
+           "Most operands and results of a kernel">];
+  let statistics = [
+    Statistic<"producers", "producers", "Number of producers fused">,
+    Statistic<"siblings", "siblings", "Number of siblings fused">];
+}
+
+def KernFuseColumns : Kern_Pass<"kern-fuse-columns"> {
+  let summary = "fuses into sums over rows";
+  let description = [{
+    Joins a `kern.columns` with an elementwise region that computes its operand
+    and has no other use (one that only changes the element type is copied),
+    and two sums over the same operand.
+
+    ```mlir
+    %g = kern.rows "gelu_gradient" [8 x 64] (%d, %x) ...
+    %b = kern.columns "sum_leading" [8 x 64] (%g) ...
+    ```
+    becomes
+    ```mlir
+    %b = kern.columns "gelu_gradient+sum_leading" [8 x 64] (%d, %x) ...
+    ```
+  }];
+  let options = [
+    Option<"maxBuffers", "max-buffers", "unsigned", "16",
+           "Most operands and results of a kernel">];
+  let statistics = [
+    Statistic<"producers", "producers", "Number of producers fused">,
+    Statistic<"siblings", "siblings", "Number of siblings fused">];
+}
+
+def KernOutlineKernels : Kern_Pass<"kern-outline-kernels"> {
+  let summary = "gives each distinct region a name";
+  let description = [{
+    Every `kern.rows` and `kern.columns` becomes a `kern.launch` of a
+    `kern.kernel`. Regions that compute the same on the same types share one.
+    A kernel is named for what it computes, its iteration space and its first
+    tensor's element type; names depend on nothing but the module.
+
+    ```mlir
+    %y = kern.rows "rms_norm" [8 x 64] (%a = %x as full : tensor<8x64xf32>, ...) ...
+    ```
+    becomes
+    ```mlir
+    kern.kernel @rms_norm_8x64_f32 "rms_norm" [8 x 64] (%a: tensor<8x64xf32> as full, ...) ...
+    %y = kern.launch @rms_norm_8x64_f32(%x, ...)
+    ```
+  }];
+  let statistics = [
+    Statistic<"launches", "launches", "Number of launches">,
+    Statistic<"kernels", "kernels", "Number of kernels">];
+}
+
+def KernReportFusion : Kern_Pass<"kern-report-fusion"> {
+  let summary = "says what was fused and what stopped it";
+  let description = [{
+    Writes what each fused region, product and library call holds with the
+    places in the model that it comes from, and for every value that one of
+    them hands to another through memory why the two are not one kernel. The
+    module is not changed. To run after the fusion passes and before
+    `kern-outline-kernels`.
+
+    ```mlir
+    @layer
+      add+rms_norm [1024 x 768]: add (model.textproto:3:1), rms_norm (...)
+      not fused: linear -> gated_silu: the product has several uses
+    ```
+  }];
+  let options = [
+    Option<"file", "file", "std::string", "\"\"",
+           "Where to write; standard error if empty">,
+    Option<"json", "json", "bool", "false", "Write JSON instead of text">,
+    Option<"maxBuffers", "max-buffers", "unsigned", "16",
+           "Most operands and results of a kernel, as for the fusion">];
+}
+
+def VerifyKern : Kern_Pass<"verify-kern"> {
+  let summary = "checks that a module is complete at this level";
+  let description = [{
+    Beyond what each op checks: no op of an earlier level is left (K14), every
+    function that a schedule names exists and is a fragment (K15), the backward
+    fragment takes what the forward fragment returns after the loss (K16), and
+    only the first contribution to a gradient sets it (K17).
+
+    ```mlir
+    xf.constant {value = 1.0} : () -> tensor<f32> // error: left from an earlier level (K14)
+    ```
+  }];
+}
+
+#endif

@@ -1,0 +1,119 @@
+//===- VerifyKern.cpp - Whether a module is complete at this level --------===//
+//
+// Part of Hocket, under the Apache License v2.0.
+//
+//===----------------------------------------------------------------------===//
+///
+/// \file
+/// Checks what no single op can: K14 to K17 of docs/spec.md.
+///
+//===----------------------------------------------------------------------===//
+
+#include "passes/kern/Passes.h"
+
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/Dialect/Math/IR/Math.h"
+
+namespace hocket {
+#define GEN_PASS_DEF_VERIFYKERN
+#include "passes/kern/Passes.h.inc"
+} // namespace hocket
+
+using namespace mlir;
+using namespace hocket;
+using namespace hocket::kern;
+
+namespace {
+
+/// K14: functions hold calls, constants and ops of this level.
+LogicalResult verifyLevel(ModuleOp module) {
+  LogicalResult result = success();
+  module.walk([&](Operation *op) {
+    StringRef dialect = op->getName().getDialectNamespace();
+    if (dialect != "xf" && dialect != "pipe")
+      return;
+    op->emitOpError("is left from an earlier level (K14)");
+    result = failure();
+  });
+  for (auto function : module.getOps<func::FuncOp>())
+    for (Block &block : function.getBody())
+      for (Operation &op : block)
+        if (!isa<KernDialect, func::FuncDialect>(op.getDialect()) &&
+            !isa<arith::ConstantOp>(op) && succeeded(result))
+          result = op.emitOpError("cannot stand in a function here (K14)");
+  return result;
+}
+
+/// K15: an action's function exists and is a fragment.
+LogicalResult verifySchedule(ScheduleOp schedule, SymbolTable &symbols) {
+  for (auto action : schedule.getActions().getAsRange<ArrayAttr>()) {
+    auto name = cast<FlatSymbolRefAttr>(action[0]);
+    auto function = symbols.lookup<func::FuncOp>(name.getAttr());
+    if (!function || !function->getAttrOfType<StringAttr>("kern.fragment"))
+      return schedule.emitOpError("runs ")
+             << name << ", which is no function with `kern.fragment` (K15)";
+  }
+  return success();
+}
+
+/// K16: backward takes what forward returns after the loss.
+LogicalResult verifyResiduals(ModuleOp module) {
+  func::FuncOp forward, backward;
+  for (auto function : module.getOps<func::FuncOp>()) {
+    auto kind = function->getAttrOfType<StringAttr>("kern.fragment");
+    if (kind && kind.getValue() == "F")
+      forward = function;
+    if (kind && kind.getValue() == "B")
+      backward = function;
+  }
+  if (!forward || !backward)
+    return success();
+  ArrayRef<Type> residuals = forward.getResultTypes();
+  residuals = residuals.drop_front(std::min<size_t>(1, residuals.size()));
+  if (residuals == backward.getArgumentTypes())
+    return success();
+  return backward.emitOpError("takes ")
+         << backward.getArgumentTypes() << ", but forward leaves " << residuals
+         << " (K16)";
+}
+
+/// K17: of a function's contributions to a variable the first may set, the
+/// others add.
+LogicalResult verifyAccumulation(func::FuncOp function) {
+  llvm::SmallPtrSet<Attribute, 16> begun;
+  WalkResult walk = function.walk([&](AccumulateOp op) {
+    bool first = begun.insert(op.getVariableAttr()).second;
+    if (first || op.getAlways())
+      return WalkResult::advance();
+    op.emitOpError("sets ")
+        << op.getVariableAttr() << " after another contribution (K17)";
+    return WalkResult::interrupt();
+  });
+  return failure(walk.wasInterrupted());
+}
+
+struct VerifyKern : hocket::impl::VerifyKernBase<VerifyKern> {
+  void runOnOperation() override {
+    if (failed(verify()))
+      signalPassFailure();
+    markAllAnalysesPreserved();
+  }
+
+private:
+  LogicalResult verify() {
+    ModuleOp module = getOperation();
+    SymbolTable symbols(module);
+    if (failed(verifyLevel(module)))
+      return failure();
+    for (auto schedule : module.getOps<ScheduleOp>())
+      if (failed(verifySchedule(schedule, symbols)))
+        return failure();
+    for (auto function : module.getOps<func::FuncOp>())
+      if (failed(verifyAccumulation(function)))
+        return failure();
+    return verifyResiduals(module);
+  }
+};
+
+} // namespace

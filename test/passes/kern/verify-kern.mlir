@@ -1,0 +1,54 @@
+// RUN: hocket-opt %s --verify-kern --split-input-file --verify-diagnostics
+
+func.func @left(%x: tensor<4xf32>) -> tensor<4xf32> {
+  // expected-error @+1 {{is left from an earlier level (K14)}}
+  %0 = xf.add %x, %x : (tensor<4xf32>, tensor<4xf32>) -> tensor<4xf32>
+  return %0 : tensor<4xf32>
+}
+
+// -----
+
+func.func @scalar(%x: f32) -> f32 {
+  // expected-error @+1 {{cannot stand in a function here (K14)}}
+  %0 = arith.addf %x, %x : f32
+  return %0 : f32
+}
+
+// -----
+
+func.func @f() {
+  return
+}
+// expected-error @+1 {{runs @f, which is no function with `kern.fragment` (K15)}}
+kern.schedule "train_step" {actions = [[@f, 0, 0]], program = {}, slots = 1 : i64}
+
+// -----
+
+func.func @forward(%x: tensor<4xi32>) -> (tensor<f32>, tensor<4xi32>) attributes {kern.fragment = "F"} {
+  %0 = kern.input "learning_rate" : tensor<f32>
+  return %0, %x : tensor<f32>, tensor<4xi32>
+}
+// expected-error @+1 {{takes 'tensor<8xi32>', but forward leaves 'tensor<4xi32>' (K16)}}
+func.func @backward(%x: tensor<8xi32>) attributes {kern.fragment = "B"} {
+  return
+}
+
+// -----
+
+kern.variable @g : tensor<4xf32> {kind = "gradient"}
+func.func @twice(%x: tensor<4xf32>) {
+  kern.accumulate %x, @g : tensor<4xf32>
+  // expected-error @+1 {{sets @g after another contribution (K17)}}
+  kern.accumulate %x, @g : tensor<4xf32>
+  return
+}
+
+// -----
+
+kern.variable @g : tensor<4xf32> {kind = "gradient"}
+func.func @backward(%x: tensor<4xf32>) attributes {kern.fragment = "B"} {
+  kern.accumulate %x, @g : tensor<4xf32>
+  kern.accumulate %x, @g {always} : tensor<4xf32>
+  return
+}
+kern.schedule "train_step" {actions = [[@backward, 0, 0]], program = {}, slots = 1 : i64}
