@@ -100,7 +100,9 @@ hocket::formatTable(const std::vector<std::string> &header,
     line.erase(line.find_last_not_of(' ') + 1);
     text += line + "\n";
   };
-  addRow(names);
+  if (std::any_of(names.begin(), names.end(),
+                  [](const std::string &name) { return !name.empty(); }))
+    addRow(names);
   for (const auto &row : rows)
     addRow(row);
   return text;

@@ -35,7 +35,8 @@ std::string formatCount(double count);
 std::string formatGrouped(uint64_t value);
 
 /// Rows of cells as aligned columns, two spaces between them; a column whose
-/// name in `header` starts with '>' is aligned to the right.
+/// name in `header` starts with '>' is aligned to the right. Without any name
+/// there is no header line.
 std::string formatTable(const std::vector<std::string> &header,
                         const std::vector<std::vector<std::string>> &rows);
 

@@ -194,3 +194,13 @@ std::string hocket::instructionText(const Instruction &instruction,
   }
   return "nothing";
 }
+
+double hocket::instructionFlops(const Instruction &instruction,
+                                const program::Program &program) {
+  if (instruction.has_gemm())
+    return 2.0 * double(instruction.gemm().m()) *
+           double(instruction.gemm().n()) * double(instruction.gemm().k());
+  if (instruction.has_launch())
+    return program.kernels(int(instruction.launch().kernel())).flops();
+  return 0;
+}

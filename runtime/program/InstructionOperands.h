@@ -38,6 +38,11 @@ operandsOf(const program::Instruction &instruction,
 std::string instructionText(const program::Instruction &instruction,
                             const program::Program &program);
 
+/// Multiplications and additions of an instruction: 2 m n k of a GEMM, what a
+/// kernel says of itself, 0 for anything else.
+double instructionFlops(const program::Instruction &instruction,
+                        const program::Program &program);
+
 } // namespace hocket
 
 #endif // HOCKET_RUNTIME_PROGRAM_INSTRUCTIONOPERANDS_H

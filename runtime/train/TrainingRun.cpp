@@ -10,6 +10,7 @@
 #include "runtime/base/Format.h"
 #include "runtime/comm/local/LocalCommunicator.h"
 #include "runtime/data/BlendedDataset.h"
+#include "runtime/executor/ProfileReport.h"
 #include "runtime/hal/drivers/Drivers.h"
 #include "runtime/train/Initialize.h"
 #include "runtime/train/RunCheckpoint.h"
@@ -45,7 +46,12 @@ public:
     }
     TrainerOptions trainerOptions{steps, options.saveDir, options.print};
     Trainer trainer(*executor, train, valid, log, trainerOptions);
-    return trainer.run(start);
+    if (options.profile)
+      executor->startProfile();
+    Status status = trainer.run(start);
+    if (options.profile)
+      options.print(profileText(*executor));
+    return status;
   }
 
 private:

@@ -31,6 +31,8 @@ struct TrainingOptions {
   std::optional<uint64_t> steps; ///< In all; default: the program's.
   std::optional<uint64_t> seed;  ///< Default: the checkpoint's or program's.
   std::string saveDir, loadDir, logFile;
+  /// Measures every instruction and prints where the time went at the end.
+  bool profile = false;
   /// Takes lines for a person, without line feed.
   std::function<void(const std::string &)> print = [](const std::string &) {};
 };

@@ -48,6 +48,8 @@ TEST(Format, TablesAlign) {
             "name  bytes\n"
             "a         1\n"
             "long  12345\n");
+  EXPECT_EQ(formatTable({"", ">"}, {{"a", "1"}, {"b", "22"}}),
+            "a   1\nb  22\n");
 }
 
 TEST(Format, NearestNames) {

@@ -1,0 +1,31 @@
+//===- CommandLine.h - What every command shares ----------------*- C++ -*-===//
+//
+// Part of Hocket, under the Apache License v2.0.
+//
+//===----------------------------------------------------------------------===//
+///
+/// \file
+/// A command is registered by a function `registerX(CLI::App &app, Status
+/// &result, ...)`. It runs while the command line is parsed and leaves its
+/// outcome in `result`, which outlives `app`. A program that has commands is
+/// `registerX(...)` for each and `return runCommandLine(...)`.
+///
+//===----------------------------------------------------------------------===//
+
+#ifndef HOCKET_RUNTIME_TOOLS_COMMANDLINE_H
+#define HOCKET_RUNTIME_TOOLS_COMMANDLINE_H
+
+#include "runtime/base/Status.h"
+
+#include <CLI/CLI.hpp>
+
+namespace hocket {
+
+/// Parses and runs; says on standard error what went wrong. Returns the exit
+/// status: 0 done, 1 the work failed, 2 the command line or an input was
+/// wrong (whatever CLI11 would have returned).
+int runCommandLine(CLI::App &app, int argc, char **argv, const Status &result);
+
+} // namespace hocket
+
+#endif // HOCKET_RUNTIME_TOOLS_COMMANDLINE_H

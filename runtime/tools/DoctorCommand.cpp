@@ -1,0 +1,203 @@
+//===- DoctorCommand.cpp - `hocket doctor` --------------------------------===//
+//
+// Part of Hocket, under the Apache License v2.0.
+//
+//===----------------------------------------------------------------------===//
+
+#include "runtime/tools/DoctorCommand.h"
+
+#include "runtime/base/File.h"
+#include "runtime/base/Format.h"
+#include "runtime/base/JsonLines.h"
+#include "runtime/base/WorkerPool.h"
+#include "runtime/hal/drivers/cpu/CpuFeatures.h"
+
+#include <cstdlib>
+#include <dlfcn.h>
+#include <fstream>
+#include <iostream>
+#include <memory>
+#include <nlohmann/json.hpp>
+#include <sstream>
+#include <sys/stat.h>
+#include <unistd.h>
+
+using namespace hocket;
+
+//===----------------------------------------------------------------------===//
+// Looking
+//===----------------------------------------------------------------------===//
+
+static void addProcessor(std::vector<Finding> &findings) {
+  using kernels::Isa;
+  findings.push_back({"processor", true, false, hal::cpuModelName()});
+  struct {
+    const char *name;
+    Isa isa;
+    bool needed;
+    const char *use;
+  } sets[] = {
+      {"AVX2, FMA, F16C", Isa::Avx2, true, "the least that kernels run on"},
+      {"AVX-512", Isa::Avx512, false, "wider kernels"},
+      {"AMX bf16", Isa::Amx, false, "bf16 matrix products in tiles"}};
+  for (const auto &set : sets)
+    findings.push_back(
+        {set.name, kernels::cpuSupports(set.isa), set.needed, set.use});
+  auto isa = hal::chooseIsa();
+  findings.push_back({"instruction set in use", isa.ok(), true,
+                      isa.ok() ? std::string(kernels::nameOf(*isa)) +
+                                     " (HOCKET_CPU_ISA=avx2|avx512|amx caps it)"
+                               : isa.status().message()});
+  auto threads = WorkerPool::defaultCount();
+  findings.push_back(
+      {"threads", threads.ok(), true,
+       threads.ok() ? formatText("%u (HOCKET_NUM_THREADS sets it)", *threads)
+                    : threads.status().message()});
+}
+
+/// A line's number in /proc/meminfo, in bytes; 0 if there is none.
+static uint64_t memoryInfo(const std::string &key) {
+  std::ifstream file("/proc/meminfo");
+  std::string name;
+  uint64_t kilobytes = 0;
+  for (std::string line; std::getline(file, line);) {
+    std::istringstream words(line);
+    if (words >> name >> kilobytes && name == key + ":")
+      return kilobytes * 1024;
+  }
+  return 0;
+}
+
+static void addMemory(std::vector<Finding> &findings) {
+  findings.push_back({"memory", true, false,
+                      formatBytes(hal::physicalMemoryBytes()) + ", " +
+                          formatBytes(memoryInfo("MemAvailable")) +
+                          " available"});
+  std::ifstream file("/sys/kernel/mm/transparent_hugepage/enabled");
+  std::string setting;
+  std::getline(file, setting);
+  bool usable =
+      setting.find("[never]") == std::string::npos && !setting.empty();
+  findings.push_back({"transparent huge pages", usable, false,
+                      usable ? setting : "fewer page faults in large arenas"});
+}
+
+/// Where the program `name` is in PATH, or "".
+static std::string findProgram(const std::string &name) {
+  const char *path = std::getenv("PATH");
+  std::istringstream folders(path ? path : "");
+  for (std::string folder; std::getline(folders, folder, ':');) {
+    std::string candidate = folder + "/" + name;
+    struct stat info;
+    if (::stat(candidate.c_str(), &info) == 0 && S_ISREG(info.st_mode) &&
+        ::access(candidate.c_str(), X_OK) == 0)
+      return candidate;
+  }
+  return "";
+}
+
+static void addPrograms(std::vector<Finding> &findings) {
+  struct {
+    const char *name;
+    std::vector<std::string> programs;
+    const char *missing;
+  } rows[] = {
+      {"linker", {"ld.lld-19", "ld.lld"}, "compiling for cpu; Debian: lld-19"},
+      {"MPI launcher",
+       {"mpirun", "srun"},
+       "several machines; Debian: "
+       "openmpi-bin"}};
+  for (const auto &row : rows) {
+    std::string where;
+    for (const std::string &program : row.programs)
+      if (where.empty())
+        where = findProgram(program);
+    findings.push_back(
+        {row.name, !where.empty(), false, where.empty() ? row.missing : where});
+  }
+}
+
+/// The first of `names` that the loader finds, or "".
+static std::string findLibrary(const std::vector<std::string> &names) {
+  for (const std::string &name : names)
+    if (void *handle = ::dlopen(name.c_str(), RTLD_LAZY | RTLD_LOCAL)) {
+      ::dlclose(handle);
+      return name;
+    }
+  return "";
+}
+
+static void addLibraries(std::vector<Finding> &findings) {
+  struct {
+    const char *name;
+    std::vector<std::string> libraries;
+    const char *missing;
+  } rows[] = {
+      {"CUDA driver", {"libcuda.so.1"}, "NVIDIA GPUs; comes with the driver"},
+      {"NVRTC", {"libnvrtc.so.13", "libnvrtc.so.12"}, "NVIDIA GPUs; kernels"},
+      {"cuBLASLt",
+       {"libcublasLt.so.13", "libcublasLt.so.12"},
+       "NVIDIA GPUs; matrix products"},
+      {"NCCL", {"libnccl.so.2"}, "several NVIDIA GPUs"},
+      {"MPI library",
+       {"libmpi.so.40", "libmpi.so.12"},
+       "several machines; Debian: libopenmpi3"}};
+  for (const auto &row : rows) {
+    std::string found = findLibrary(row.libraries);
+    findings.push_back(
+        {row.name, !found.empty(), false, found.empty() ? row.missing : found});
+  }
+}
+
+std::vector<Finding> hocket::examineMachine() {
+  std::vector<Finding> findings;
+  addProcessor(findings);
+  addMemory(findings);
+  addPrograms(findings);
+  addLibraries(findings);
+  return findings;
+}
+
+//===----------------------------------------------------------------------===//
+// Telling
+//===----------------------------------------------------------------------===//
+
+static void printText(const std::vector<Finding> &findings) {
+  std::vector<std::vector<std::string>> rows;
+  for (const Finding &finding : findings)
+    rows.push_back({finding.name,
+                    finding.found    ? "found"
+                    : finding.needed ? "MISSING"
+                                     : "missing",
+                    finding.detail});
+  std::cout << formatTable({"", "", ""}, rows);
+}
+
+static void printJson(const std::vector<Finding> &findings) {
+  nlohmann::ordered_json list = nlohmann::ordered_json::array();
+  for (const Finding &finding : findings)
+    list.push_back({{"name", finding.name},
+                    {"found", finding.found},
+                    {"needed", finding.needed},
+                    {"detail", finding.detail}});
+  std::cout << toJsonText(list, 2) << "\n";
+}
+
+static Status run(bool json) {
+  std::vector<Finding> findings = examineMachine();
+  json ? printJson(findings) : printText(findings);
+  for (const Finding &finding : findings)
+    if (finding.needed && !finding.found)
+      return failedPrecondition("this machine cannot train on its processor: " +
+                                finding.name + " is missing");
+  return okStatus();
+}
+
+void hocket::registerDoctor(CLI::App &app, Status &result) {
+  auto json = std::make_shared<bool>(false);
+  CLI::App *command = app.add_subcommand(
+      "doctor", "Show what is found on this machine, and what is missing");
+  command->add_flag("--json", *json, "Print the findings as JSON");
+  command->footer("Example:\n  hocket doctor");
+  command->callback([json, &result] { result = run(*json); });
+}

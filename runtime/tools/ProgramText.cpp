@@ -1,0 +1,250 @@
+//===- ProgramText.cpp - An executable, described for people --------------===//
+//
+// Part of Hocket, under the Apache License v2.0.
+//
+//===----------------------------------------------------------------------===//
+
+#include "runtime/base/Format.h"
+#include "runtime/base/Sha256.h"
+#include "runtime/program/DataType.h"
+#include "runtime/program/InstructionOperands.h"
+#include "runtime/tools/ProgramReport.h"
+
+#include <algorithm>
+#include <map>
+
+using namespace hocket;
+using program::Instruction;
+using program::Program;
+using program::Role;
+
+using Rows = std::vector<std::vector<std::string>>;
+
+/// Every line of `text` two columns to the right.
+static std::string indented(const std::string &text) {
+  std::string result;
+  bool start = true;
+  for (char c : text) {
+    if (start && c != '\n')
+      result += "  ";
+    start = c == '\n';
+    result += c;
+  }
+  return result;
+}
+
+static std::string meshText(const program::Mesh &mesh) {
+  uint64_t ranks = 1;
+  std::string text;
+  for (const auto &axis : mesh.axes()) {
+    ranks *= axis.size();
+    text += formatText("%s=%u ", axis.name().c_str(), axis.size());
+  }
+  return text + formatText("(%llu rank%s)", (unsigned long long)ranks,
+                           ranks == 1 ? "" : "s");
+}
+
+static std::string headText(const Program &program) {
+  const auto &from = program.provenance();
+  const auto &model = program.model();
+  const auto &training = program.training();
+  Rows rows = {
+      {"model", model.name()},
+      {"target", from.target()},
+      {"compiler", from.compiler_version()},
+      {"fingerprint", toHex(from.fingerprint()).substr(0, 16)},
+      {"mesh", meshText(program.mesh())},
+      {"precision", training.precision()},
+      {"batch",
+       formatText("%llu sequences of %llu tokens a step: %llu microbatches of "
+                  "%llu",
+                  (unsigned long long)training.global_batch_size(),
+                  (unsigned long long)model.sequence_length(),
+                  (unsigned long long)training.microbatches(),
+                  (unsigned long long)training.micro_batch_size())},
+      {"steps",
+       formatText("%llu, seed %llu", (unsigned long long)training.steps(),
+                  (unsigned long long)training.seed())},
+      {"learning rate",
+       formatText(
+           "%s, peak %g, minimum %g, %llu steps of warm-up",
+           training.learning_rate().schedule().c_str(),
+           training.learning_rate().peak(), training.learning_rate().minimum(),
+           (unsigned long long)training.learning_rate().warmup_steps())}};
+  return "Executable\n" + indented(formatTable({"", ""}, rows));
+}
+
+static std::string parametersText(const Program &program) {
+  Rows rows;
+  uint64_t elements = 0;
+  for (const auto &parameter : program.parameters()) {
+    uint64_t count = checkedProduct(parameter.shape()).value_or(0);
+    elements += count;
+    const auto &initializer = parameter.initializer();
+    std::string slots;
+    for (const auto &slot : parameter.slots())
+      slots += (slots.empty() ? "" : ", ") + slot.name();
+    rows.push_back({parameter.name(), shapeText(parameter.shape()),
+                    dataTypeName(parameter.dtype()), formatGrouped(count),
+                    initializer.kind() == "normal"
+                        ? formatText("normal %g", initializer.stddev())
+                        : initializer.kind(),
+                    parameter.weight_decay() ? "yes" : "", slots});
+  }
+  return formatText("Parameters: %s in %d tensors\n",
+                    formatGrouped(elements).c_str(),
+                    program.parameters_size()) +
+         indented(formatTable({"name", "shape", "type", ">elements",
+                               "initializer", "decay", "slots"},
+                              rows));
+}
+
+static std::string flopsText(const Program &program) {
+  const auto &model = program.model();
+  double tokens = double(program.training().global_batch_size()) *
+                  double(model.sequence_length());
+  return "FLOPs: " + formatCount(model.flops_per_token()) + " a token, " +
+         formatCount(model.flops_per_token() * tokens) +
+         " a step (forward and backward)\n";
+}
+
+/// A bar of at most 40 columns.
+static std::string bar(uint64_t part, uint64_t whole) {
+  constexpr uint64_t width = 40;
+  uint64_t columns =
+      whole ? uint64_t(double(part) / double(whole) * width + 0.5) : 0;
+  return std::string(std::min(columns, width), '#') +
+         std::string(width - std::min(columns, width), '.');
+}
+
+static std::string memoryText(const Role &role) {
+  const program::MemoryPlan &memory = role.memory();
+  double excess = memory.lower_bound_bytes()
+                      ? 100.0 * (double(memory.arena_bytes()) /
+                                     double(memory.lower_bound_bytes()) -
+                                 1)
+                      : 0;
+  std::string text = formatText(
+      "Memory of role '%s': %s (%s bytes), %.2f %% above the lower bound\n",
+      role.name().c_str(), formatBytes(memory.arena_bytes()).c_str(),
+      formatGrouped(memory.arena_bytes()).c_str(), excess);
+  if (memory.at_peak().empty())
+    return text;
+  Rows rows;
+  for (const auto &kind : memory.at_peak())
+    rows.push_back({kind.name(), bar(kind.bytes(), memory.arena_bytes()),
+                    formatBytes(kind.bytes()),
+                    formatText("%.1f %%", 100.0 * double(kind.bytes()) /
+                                              double(std::max<uint64_t>(
+                                                  1, memory.arena_bytes())))});
+  return text +
+         indented(formatTable({"at the peak", "", ">bytes", ">share"}, rows));
+}
+
+static std::string kernelsText(const Program &program) {
+  std::vector<uint64_t> uses(size_t(program.kernels_size()));
+  for (const Role &role : program.roles())
+    for (const auto &sequence : role.sequences())
+      for (const auto &instruction : sequence.instructions())
+        if (instruction.has_launch())
+          ++uses[instruction.launch().kernel()];
+  Rows rows;
+  for (int i = 0; i < program.kernels_size(); ++i) {
+    const program::Kernel &kernel = program.kernels(i);
+    rows.push_back({kernel.name(), formatGrouped(uses[size_t(i)]),
+                    formatGrouped(kernel.tasks()),
+                    formatGrouped(kernel.grain()), formatCount(kernel.flops()),
+                    formatBytes(kernel.bytes()), kernel.description()});
+  }
+  std::string text = formatText("Kernels: %d in %d modules\n",
+                                program.kernels_size(), program.modules_size());
+  for (const auto &module : program.modules())
+    for (const auto &variant : module.variants())
+      text += formatText("  module %s for %s (%s): %s\n", module.name().c_str(),
+                         variant.isa().c_str(), variant.format().c_str(),
+                         formatBytes(variant.image().size()).c_str());
+  return text + indented(formatTable({"name", ">launches", ">tasks", ">grain",
+                                      ">flops", ">bytes", "what"},
+                                     rows));
+}
+
+/// "launch 12, gemm 24, ...".
+static std::string countsText(const program::Sequence &sequence,
+                              const Program &program) {
+  std::map<std::string, uint64_t> counts;
+  for (const auto &instruction : sequence.instructions()) {
+    std::string text = instructionText(instruction, program);
+    ++counts[text.substr(0, text.find(' '))];
+  }
+  std::string text;
+  for (const auto &[kind, count] : counts)
+    text += formatText("%s%s %llu", text.empty() ? "" : ", ", kind.c_str(),
+                       (unsigned long long)count);
+  return text;
+}
+
+static std::string entryText(const program::Entry &entry, const Role &role) {
+  std::string text;
+  for (int i = 0; i < entry.runs_size(); ++i) {
+    if (i == 8 && entry.runs_size() > 10) {
+      text += formatText(" ... (%d runs)", entry.runs_size());
+      break;
+    }
+    const auto &run = entry.runs(i);
+    text += formatText(" %s(%u)",
+                       role.sequences(int(run.sequence())).name().c_str(),
+                       run.microbatch());
+  }
+  return "  entry " + entry.name() + ":" + text + "\n";
+}
+
+static std::string programListing(const Program &program, const Role &role,
+                                  bool listing) {
+  std::string text = formatText("Program of role '%s'\n", role.name().c_str());
+  for (const auto &entry : role.entries())
+    text += entryText(entry, role);
+  for (const auto &sequence : role.sequences()) {
+    text +=
+        formatText("  sequence %s: %d instructions: ", sequence.name().c_str(),
+                   sequence.instructions_size()) +
+        countsText(sequence, program) + "\n";
+    for (int i = 0; listing && i < sequence.instructions_size(); ++i) {
+      const Instruction &instruction = sequence.instructions(i);
+      text +=
+          formatText("    %5d  ", i) + instructionText(instruction, program);
+      if (!instruction.source().empty())
+        text += "  // " + instruction.source();
+      text += "\n";
+    }
+  }
+  if (!listing)
+    return text;
+  Rows rows;
+  for (int i = 0; i < role.buffers_size(); ++i) {
+    const program::Buffer &buffer = role.buffers(i);
+    rows.push_back(
+        {formatText("%%%d", i), dataTypeName(buffer.dtype()),
+         shapeText(buffer.shape()), formatGrouped(buffer.offset()),
+         formatGrouped(buffer.bytes()), buffer.kind(),
+         buffer.persistent()
+             ? "always"
+             : formatText("%llu-%llu", (unsigned long long)buffer.first(),
+                          (unsigned long long)buffer.last()),
+         buffer.name()});
+  }
+  return text + "  buffers\n" +
+         indented(indented(formatTable({"", "type", "shape", ">offset",
+                                        ">bytes", "kind", ">lives", "name"},
+                                       rows)));
+}
+
+std::string hocket::programText(const Program &program, bool listing) {
+  std::string text = headText(program) + "\n" + parametersText(program) + "\n" +
+                     flopsText(program) + "\n";
+  for (const Role &role : program.roles())
+    text += memoryText(role) + "\n";
+  text += kernelsText(program);
+  for (const Role &role : program.roles())
+    text += "\n" + programListing(program, role, listing);
+  return text;
+}

@@ -1,0 +1,34 @@
+//===- hocket-runtime.cpp - The commands that need no compiler ------------===//
+//
+// Part of Hocket, under the Apache License v2.0.
+//
+//===----------------------------------------------------------------------===//
+//
+// What a machine needs that only trains: no LLVM, no MLIR. Exit status: 0
+// done, 1 failed, 2 the command line or an input was wrong.
+//
+//===----------------------------------------------------------------------===//
+
+#include "runtime/tools/CommandLine.h"
+#include "runtime/tools/DataCommand.h"
+#include "runtime/tools/DoctorCommand.h"
+#include "runtime/tools/InspectCommand.h"
+#include "runtime/tools/TrainCommand.h"
+#include "runtime/tools/VerifyCommand.h"
+
+using namespace hocket;
+
+int main(int argc, char **argv) {
+  CLI::App app("Runs what Hocket has compiled.");
+  app.name("hocket-runtime");
+  app.require_subcommand(1);
+  Status result;
+  registerTrain(app, result);
+  registerInspect(app, result);
+  registerVerify(app, result);
+  CLI::App *data = app.add_subcommand("data", "Prepare token files");
+  data->require_subcommand(1);
+  registerDataPrepare(*data, result);
+  registerDoctor(app, result);
+  return runCommandLine(app, argc, argv, result);
+}

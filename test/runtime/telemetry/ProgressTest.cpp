@@ -1,0 +1,87 @@
+//===- ProgressTest.cpp - Lines for people and for programs ---------------===//
+//
+// Part of Hocket, under the Apache License v2.0.
+//
+//===----------------------------------------------------------------------===//
+
+#include "runtime/telemetry/Progress.h"
+
+#include "runtime/base/File.h"
+
+#include <cmath>
+#include <gtest/gtest.h>
+
+using namespace hocket;
+
+static StepRecord record(uint64_t step, double loss) {
+  StepRecord r;
+  r.step = step;
+  r.loss = loss;
+  r.learningRate = 6e-4;
+  r.seconds = 0.5;
+  r.tokensPerSecond = 2048;
+  r.consumedSamples = step * 4;
+  return r;
+}
+
+TEST(Progress, ALineEveryIntervalWithTheMeanLoss) {
+  Progress progress(2, 5);
+  EXPECT_EQ(progress.add(record(1, 3)), std::nullopt);
+  EXPECT_EQ(progress.add(record(2, 2)),
+            "iteration        2/       5 | elapsed time per iteration (ms): "
+            "500.0 | learning rate: 6.000000E-04 | lm loss: 2.500000E+00 | "
+            "tokens/s: 2,048 | time left: 1.5s");
+  EXPECT_EQ(progress.add(record(3, 9)), std::nullopt);
+  StepRecord last = record(4, 1);
+  last.gradNorm = 0.25;
+  last.lossScale = 65536;
+  last.skipped = true;
+  EXPECT_EQ(progress.add(last),
+            "iteration        4/       5 | elapsed time per iteration (ms): "
+            "500.0 | learning rate: 6.000000E-04 | lm loss: 5.000000E+00 | "
+            "loss scale: 65536.0 | grad norm: 0.250 | tokens/s: 2,048 | number "
+            "of skipped iterations: 1 | time left: 500 ms");
+}
+
+TEST(Progress, TheLastStepHasALineAndNanIsCounted) {
+  Progress progress(100, 3);
+  EXPECT_FALSE(progress.add(record(1, 3)));
+  EXPECT_FALSE(progress.add(record(2, std::nan(""))));
+  auto line = progress.add(record(3, 1));
+  ASSERT_TRUE(line);
+  EXPECT_NE(line->find("lm loss: 2.000000E+00"), std::string::npos) << *line;
+  EXPECT_NE(line->find("number of nan iterations: 1"), std::string::npos);
+}
+
+TEST(Progress, ValidationHasItsPerplexity) {
+  EXPECT_EQ(Progress::line(ValidationRecord{7, std::log(8.0), 32, 1.25}),
+            "validation loss at iteration 7: 2.079442E+00 | perplexity: 8.000 "
+            "| samples: 32 | time: 1.2s");
+}
+
+TEST(MetricsLog, WritesEveryFieldThatThereIs) {
+  std::string path = testing::TempDir() + "/hocket-metrics.jsonl";
+  {
+    auto log = MetricsLog::open(path, false);
+    ASSERT_TRUE(log.ok());
+    StepRecord full = record(1, 0.1);
+    full.gradNorm = 2;
+    full.lossScale = 4;
+    full.skipped = false;
+    ASSERT_TRUE(log->write(full).ok());
+    ASSERT_TRUE(log->write(record(2, 1.0 / 3)).ok());
+    ASSERT_TRUE(log->write(ValidationRecord{2, 0.5, 8, 2}).ok());
+  }
+  EXPECT_EQ(*readFile(path, 1 << 20),
+            "{\"step\":1,\"loss\":0.1,\"grad_norm\":2.0,\"lr\":0.0006,"
+            "\"tokens_per_second\":2048.0,\"consumed_samples\":4,"
+            "\"seconds\":0.5,\"loss_scale\":4.0,\"skipped\":false}\n"
+            "{\"step\":2,\"loss\":0.3333333333333333,\"lr\":0.0006,"
+            "\"tokens_per_second\":2048.0,\"consumed_samples\":8,"
+            "\"seconds\":0.5}\n"
+            "{\"step\":2,\"valid_loss\":0.5,\"valid_samples\":8,"
+            "\"seconds\":2.0}\n");
+  std::remove(path.c_str());
+  MetricsLog nowhere;
+  EXPECT_TRUE(nowhere.write(record(1, 1)).ok());
+}

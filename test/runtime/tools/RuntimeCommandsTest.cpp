@@ -1,0 +1,298 @@
+//===- RuntimeCommandsTest.cpp - hocket-runtime, as a user calls it -------===//
+//
+// Part of Hocket, under the Apache License v2.0.
+//
+//===----------------------------------------------------------------------===//
+
+#include "runtime/base/File.h"
+#include "runtime/program/ProgramFile.h"
+#include "test/runtime/program/ProgramBuilder.h"
+
+#include <cmath>
+#include <cstdio>
+#include <filesystem>
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <nlohmann/json.hpp>
+#include <sstream>
+#include <sys/wait.h>
+
+using namespace hocket;
+using testing::HasSubstr;
+using testing::Not;
+using testing::StartsWith;
+namespace fs = std::filesystem;
+
+namespace {
+
+struct Outcome {
+  int status = -1;
+  std::string text; ///< Standard output and error.
+};
+
+/// Runs `words` in a shell.
+Outcome shell(const std::string &words) {
+  Outcome outcome;
+  std::FILE *pipe = ::popen((words + " 2>&1").c_str(), "r");
+  char buffer[4096];
+  while (size_t got = std::fread(buffer, 1, sizeof(buffer), pipe))
+    outcome.text.append(buffer, got);
+  int status = ::pclose(pipe);
+  outcome.status = WIFEXITED(status) ? WEXITSTATUS(status) : 128;
+  return outcome;
+}
+
+Outcome hocketRuntime(const std::string &words) {
+  return shell(std::string(HOCKET_RUNTIME_PROGRAM) + " " + words);
+}
+
+class RuntimeCommands : public testing::Test {
+protected:
+  void SetUp() override {
+    folder = testing::TempDir() + "/hocket-tools-" +
+             testing::UnitTest::GetInstance()->current_test_info()->name();
+    fs::remove_all(folder);
+    fs::create_directories(folder);
+    test::TinyModel sizes;
+    sizes.vocabulary = 300;
+    program = test::tinyModel(sizes);
+    hkx = folder + "/tiny.hkx";
+    ASSERT_TRUE(writeProgram(program, hkx).ok());
+  }
+  void TearDown() override { fs::remove_all(folder); }
+
+  /// Token files of a repetitive text; returns the prefix.
+  std::string prepareData() {
+    for (int document = 0; document < 20; ++document) {
+      std::string text;
+      for (int line = 0; line < 20; ++line)
+        text += "abcdefgh " + std::to_string(document) + "\n";
+      std::string name = folder + "/" + std::to_string(document) + ".txt";
+      EXPECT_TRUE(writeFileAtomically(name, text).ok());
+    }
+    Outcome outcome =
+        hocketRuntime("data prepare " + folder + "/*.txt -o " + folder +
+                      "/data --tokenizer byte "
+                      "--append-eod");
+    EXPECT_EQ(outcome.status, 0) << outcome.text;
+    return folder + "/data";
+  }
+
+  std::vector<nlohmann::json> log(const std::string &name) const {
+    std::vector<nlohmann::json> lines;
+    std::istringstream text(*readFile(folder + "/" + name, 1 << 20));
+    for (std::string line; std::getline(text, line);)
+      lines.push_back(nlohmann::json::parse(line));
+    return lines;
+  }
+
+  std::string folder, hkx;
+  program::Program program;
+};
+
+} // namespace
+
+TEST_F(RuntimeCommands, TrainsSavesAndResumesBitByBit) {
+  std::string data = prepareData(), at = folder + "/";
+  std::string train = "train " + hkx + " --data " + data;
+  Outcome whole = hocketRuntime(train + " --steps 8 --log " + at + "whole");
+  ASSERT_EQ(whole.status, 0) << whole.text;
+  EXPECT_THAT(whole.text, StartsWith("tiny: "));
+  EXPECT_THAT(whole.text, HasSubstr("iteration        8/       8 | "));
+  // Two steps of the sample order are those of a run of eight only if the run
+  // is planned for eight: the first half is a run that is interrupted.
+  std::string setting = at + "save";
+  program.mutable_training()->set_save_interval(3);
+  program.mutable_training()->set_steps(8);
+  ASSERT_TRUE(writeProgram(program, hkx).ok());
+  Outcome first = hocketRuntime(train + " --save " + setting);
+  ASSERT_EQ(first.status, 0) << first.text;
+  Outcome second = hocketRuntime(train + " --load " + setting +
+                                 "/iter_0000003 --log " + at + "second");
+  ASSERT_EQ(second.status, 0) << second.text;
+  EXPECT_THAT(second.text, HasSubstr("loaded step 3 from "));
+  auto a = log("whole"), b = log("second");
+  ASSERT_EQ(a.size(), 8u);
+  ASSERT_EQ(b.size(), 5u);
+  for (size_t i = 0; i < 5; ++i)
+    for (const char *field : {"step", "loss", "grad_norm", "lr"})
+      EXPECT_EQ(b[i][field], a[i + 3][field]) << field;
+  EXPECT_NEAR(a[0]["loss"].get<double>(), std::log(300.0), 0.1);
+}
+
+TEST_F(RuntimeCommands, TrainSaysWhatIsMissing) {
+  Outcome outcome = hocketRuntime("train " + hkx);
+  EXPECT_EQ(outcome.status, 2);
+  EXPECT_EQ(outcome.text,
+            "hocket-runtime: training wants --data PREFIX (made by `hocket "
+            "data prepare`)\n");
+  outcome = hocketRuntime("train " + hkx + " --data " + folder + "/none");
+  EXPECT_EQ(outcome.status, 2);
+  EXPECT_THAT(outcome.text, HasSubstr(folder + "/none"));
+  outcome = hocketRuntime("train " + folder + "/none.hkx --data x");
+  EXPECT_EQ(outcome.status, 2);
+  EXPECT_EQ(outcome.text, "hocket-runtime: " + folder +
+                              "/none.hkx: cannot open: No such file or "
+                              "directory\n");
+  outcome = hocketRuntime("train " + hkx + " --data x --seed 4294967296");
+  EXPECT_EQ(outcome.status, 2);
+  EXPECT_EQ(outcome.text, "hocket-runtime: the seed must be below 2^32\n");
+  outcome =
+      hocketRuntime("train " + hkx + " --steps 0 --log " + folder + "/no/log");
+  EXPECT_EQ(outcome.status, 2);
+  EXPECT_THAT(outcome.text,
+              HasSubstr("/no/log: cannot write the log: No such file"));
+}
+
+TEST_F(RuntimeCommands, ZeroStepsSaveTheFirstWeightsOfASeed) {
+  std::string at = folder + "/";
+  for (const char *run : {"a --seed 5", "b --seed 5", "c --seed 6"}) {
+    Outcome outcome =
+        hocketRuntime("train " + hkx + " --steps 0 --save " + at + run);
+    ASSERT_EQ(outcome.status, 0) << outcome.text;
+  }
+  auto weights = [&](const char *run) {
+    auto bytes =
+        readFile(at + run + "/iter_0000000/model.safetensors", 1 << 20);
+    EXPECT_TRUE(bytes.ok()) << bytes.status().message();
+    return *bytes;
+  };
+  EXPECT_EQ(weights("a"), weights("b"));
+  EXPECT_NE(weights("a"), weights("c"));
+}
+
+TEST_F(RuntimeCommands, ARunKeepsItsSeed) {
+  std::string train = "train " + hkx + " --data " + prepareData();
+  ASSERT_EQ(hocketRuntime(train + " --steps 1 --save " + folder + "/s").status,
+            0);
+  Outcome outcome =
+      hocketRuntime(train + " --steps 2 --seed 9 --load " + folder + "/s");
+  EXPECT_EQ(outcome.status, 2);
+  EXPECT_THAT(outcome.text,
+              HasSubstr("was trained with seed 1234, --seed says 9; a run "
+                        "keeps its seed"));
+}
+
+TEST_F(RuntimeCommands, ProfilesInstructions) {
+  Outcome outcome = hocketRuntime("train " + hkx +
+                                  " --profile --steps 2 "
+                                  "--data " +
+                                  prepareData());
+  ASSERT_EQ(outcome.status, 0) << outcome.text;
+  EXPECT_THAT(outcome.text, HasSubstr("gemm 16 x 300 x 8 f32 B^T -> f32"));
+  EXPECT_THAT(outcome.text, HasSubstr("library cross_entropy_forward 1 16"));
+  EXPECT_THAT(outcome.text, HasSubstr("launch momentum_update"));
+}
+
+TEST_F(RuntimeCommands, VerifiesAndGivesReasons) {
+  Outcome sound = hocketRuntime("verify " + hkx);
+  EXPECT_EQ(sound.status, 0);
+  EXPECT_EQ(sound.text, hkx + ": sound\n");
+
+  program.mutable_roles(0)->mutable_buffers(3)->set_offset(4);
+  program.mutable_kernels(0)->set_module(7);
+  ASSERT_TRUE(writeProgram(program, hkx).ok());
+  Outcome unsound = hocketRuntime("verify " + hkx);
+  EXPECT_EQ(unsound.status, 1);
+  EXPECT_EQ(unsound.text,
+            "kernel 0 'momentum_update': names module 7, there are 1\n"
+            "role 0 'all', buffer 3 'w.momentum': offset 4 is not a multiple "
+            "of the alignment 64\n"
+            "hocket-runtime: " +
+                hkx + ": not sound, 2 reasons\n");
+  Outcome json = hocketRuntime("verify " + hkx + " --json 2>/dev/null");
+  EXPECT_EQ(json.status, 1);
+  auto parsed =
+      nlohmann::json::parse(json.text.substr(0, json.text.find('\n')));
+  EXPECT_EQ(parsed["sound"], false);
+  EXPECT_EQ(parsed["reasons"].size(), 2u);
+  // Nothing else runs it either.
+  EXPECT_EQ(hocketRuntime("inspect " + hkx).status, 2);
+}
+
+TEST_F(RuntimeCommands, VerifiesDamage) {
+  std::string bytes = *readFile(hkx, 1 << 26);
+  bytes[bytes.size() / 2] ^= 1;
+  ASSERT_TRUE(writeFileAtomically(hkx, bytes).ok());
+  Outcome outcome = hocketRuntime("verify " + hkx);
+  EXPECT_EQ(outcome.status, 1);
+  EXPECT_THAT(outcome.text,
+              StartsWith(hkx + ": is damaged: its content does not match its "
+                               "SHA-256\n"));
+  EXPECT_EQ(hocketRuntime("verify " + folder + "/none").status, 2);
+}
+
+TEST_F(RuntimeCommands, InspectsForPeople) {
+  Outcome outcome = hocketRuntime("inspect " + hkx + " --program");
+  ASSERT_EQ(outcome.status, 0) << outcome.text;
+  for (const char *part :
+       {"model          tiny", "Parameters: 4,801 in 3 tensors",
+        "embed        [300, 8]  f32      2,400  normal 0.1",
+        "Memory of role 'all': ", "Kernels: 1 in 1 modules",
+        "entry train_step: microbatch(0) microbatch(1) update(0)",
+        "3  gemm %10 = %9 x %2^T [16 x 300 x 8]", "host output grad_norm"})
+    EXPECT_THAT(outcome.text, HasSubstr(part));
+  EXPECT_THAT(hocketRuntime("inspect " + hkx).text,
+              Not(HasSubstr("gemm %10 =")));
+}
+
+TEST_F(RuntimeCommands, InspectsForPrograms) {
+  Outcome outcome = hocketRuntime("inspect " + hkx + " --json");
+  ASSERT_EQ(outcome.status, 0) << outcome.text;
+  auto json = nlohmann::json::parse(outcome.text);
+  EXPECT_EQ(json["model"], "tiny");
+  EXPECT_EQ(json["parameters"][0]["shape"], (std::vector<int>{300, 8}));
+  EXPECT_EQ(json["parameters"][0]["slots"][0]["name"], "momentum");
+  EXPECT_EQ(json["memory"][0]["arena_bytes"],
+            program.roles(0).memory().arena_bytes());
+  EXPECT_EQ(json["kernels"][0]["name"], "momentum_update");
+  EXPECT_EQ(json["roles"][0]["sequences"][0]["instructions"].size(), 10u);
+  EXPECT_EQ(json["roles"][0]["sequences"][0]["instructions"][3]["flops"],
+            2.0 * 16 * 300 * 8);
+  EXPECT_EQ(json["roles"][0]["entries"]["train_step"].size(), 3u);
+}
+
+TEST_F(RuntimeCommands, TheDoctorLooksAround) {
+  Outcome outcome = hocketRuntime("doctor --json");
+  ASSERT_EQ(outcome.status, 0) << outcome.text;
+  std::set<std::string> names;
+  for (const auto &finding : nlohmann::json::parse(outcome.text))
+    names.insert(finding["name"].get<std::string>());
+  for (const char *name : {"processor", "AVX-512", "threads", "memory",
+                           "linker", "CUDA driver", "NCCL", "MPI library"})
+    EXPECT_TRUE(names.count(name)) << name;
+  EXPECT_THAT(hocketRuntime("doctor").text,
+              HasSubstr("instruction set in use"));
+  Outcome bad = shell(std::string("HOCKET_CPU_ISA=mmx ") +
+                      HOCKET_RUNTIME_PROGRAM + " doctor");
+  EXPECT_EQ(bad.status, 1);
+  EXPECT_THAT(bad.text, HasSubstr("HOCKET_CPU_ISA is 'mmx', expected avx2, "
+                                  "avx512 or amx"));
+}
+
+TEST_F(RuntimeCommands, WrongCommandLinesExitWithTwo) {
+  for (const char *words : {"", "dance", "train", "train --steps x y",
+                            "inspect", "verify", "inspect a b", "--nope"}) {
+    Outcome outcome = hocketRuntime(words);
+    EXPECT_EQ(outcome.status, 2) << words;
+    EXPECT_FALSE(outcome.text.empty()) << words;
+  }
+}
+
+TEST_F(RuntimeCommands, EveryCommandHasHelpWithAnExample) {
+  for (const char *command :
+       {"train", "inspect", "verify", "doctor", "data prepare"}) {
+    Outcome outcome = hocketRuntime(std::string(command) + " --help");
+    EXPECT_EQ(outcome.status, 0) << command;
+    EXPECT_THAT(outcome.text, HasSubstr("Example:\n  hocket ")) << command;
+  }
+}
+
+// A machine that only trains needs no compiler.
+TEST_F(RuntimeCommands, LinksNoCompiler) {
+  Outcome outcome = shell(std::string("ldd ") + HOCKET_RUNTIME_PROGRAM);
+  ASSERT_EQ(outcome.status, 0) << outcome.text;
+  EXPECT_THAT(outcome.text, HasSubstr("libprotobuf"));
+  EXPECT_THAT(outcome.text, Not(HasSubstr("LLVM")));
+  EXPECT_THAT(outcome.text, Not(HasSubstr("MLIR")));
+}
