@@ -57,7 +57,8 @@ LogicalResult verifySchedule(ScheduleOp schedule, SymbolTable &symbols) {
   return success();
 }
 
-/// K16: backward takes what forward returns after the loss.
+/// K16: backward takes what forward takes, then what it returns after the
+/// loss.
 LogicalResult verifyResiduals(ModuleOp module) {
   func::FuncOp forward, backward;
   for (auto function : module.getOps<func::FuncOp>()) {
@@ -69,12 +70,13 @@ LogicalResult verifyResiduals(ModuleOp module) {
   }
   if (!forward || !backward)
     return success();
-  ArrayRef<Type> residuals = forward.getResultTypes();
-  residuals = residuals.drop_front(std::min<size_t>(1, residuals.size()));
-  if (residuals == backward.getArgumentTypes())
+  SmallVector<Type> expected(forward.getArgumentTypes());
+  if (forward.getNumResults() > 0)
+    llvm::append_range(expected, forward.getResultTypes().drop_front());
+  if (ArrayRef(expected) == backward.getArgumentTypes())
     return success();
   return backward.emitOpError("takes ")
-         << backward.getArgumentTypes() << ", but forward leaves " << residuals
+         << backward.getArgumentTypes() << ", but forward leaves " << expected
          << " (K16)";
 }
 

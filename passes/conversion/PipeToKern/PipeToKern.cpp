@@ -58,8 +58,6 @@ LogicalResult checkTypes(Operation *op) {
     if (tensor && tensor.getElementType().isF64())
       return op->emitError("f64 is for the reference evaluation only; "
                            "kernels compute in f32, bf16 or f16");
-    if (tensor && tensor.getNumElements() == 0)
-      return op->emitError("a tensor without elements has no kernel");
   }
   return success();
 }

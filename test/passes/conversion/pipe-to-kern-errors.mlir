@@ -8,22 +8,21 @@ func.func @wide(%x: tensor<4x8xf64>) -> tensor<4x8xf64> {
 
 // -----
 
-func.func @empty(%x: tensor<0x8xf32>) -> tensor<0x8xf32> {
-  // expected-error @+1 {{a tensor without elements has no kernel}}
-  %0 = xf.add %x, %x : (tensor<0x8xf32>, tensor<0x8xf32>) -> tensor<0x8xf32>
-  return %0 : tensor<0x8xf32>
-}
-
-// -----
-
 // expected-error @+1 {{runs #pipe.action<E chunk 0 microbatch 0 slot 0>, which is no fragment}}
 pipe.schedule "eval_step" rank 0 microbatches 1 slots 1 [
   #pipe.action<E chunk 0 microbatch 0 slot 0>]
 
 // -----
 
-func.func @f() {
+func.func @forward(%x: tensor<2x4xi32>, %y: tensor<2x4xi32>) -> tensor<f32> {
+  %0 = xf.constant {value = 1.0} : () -> tensor<f32>
+  return %0 : tensor<f32>
+}
+func.func @backward(%x: tensor<2x4xi32>, %y: tensor<2x4xi32>) {
+  return
+}
+func.func @nothing() {
   return
 }
 // expected-error @+1 {{no kernel computes this op}}
-xf.step microbatches(2) forward(@f) backward(@f) update(@f) evaluate(@f)
+xf.step microbatches(2) forward(@forward) backward(@backward) update(@nothing) evaluate(@forward)

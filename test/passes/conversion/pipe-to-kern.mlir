@@ -3,14 +3,14 @@
 // NONE-NOT: xf.
 
 // CHECK-LABEL: func.func @add
-func.func @add(%x: tensor<2x4x8xbf16>, %p: tensor<4x8xf32>, %b: tensor<8xf32>)
+func.func @add(%x: tensor<2x4x8xbf16>, %p: tensor<4x8xbf16>, %b: tensor<8xbf16>)
     -> tensor<2x4x8xbf16> {
-  // CHECK: kern.rows "add" [8 x 8] (%[[A:.*]] = %{{.*}} as full : tensor<2x4x8xbf16>, %[[B:.*]] = %{{.*}} as tiled : tensor<4x8xf32>) -> (tensor<2x4x8xbf16> as full) {
+  // CHECK: kern.rows "add" [8 x 8] (%[[A:.*]] = %{{.*}} as full : tensor<2x4x8xbf16>, %[[B:.*]] = %{{.*}} as tiled : tensor<4x8xbf16>) -> (tensor<2x4x8xbf16> as full) {
   // CHECK-NEXT: %[[S:.*]] = arith.addf %[[A]], %[[B]] : f32
   // CHECK-NEXT: kern.yield %[[S]] : f32
-  %0 = xf.add %x, %p : (tensor<2x4x8xbf16>, tensor<4x8xf32>) -> tensor<2x4x8xbf16>
-  // CHECK: kern.rows "add" {{.*}} as col : tensor<8xf32>
-  %1 = xf.add %0, %b : (tensor<2x4x8xbf16>, tensor<8xf32>) -> tensor<2x4x8xbf16>
+  %0 = xf.add %x, %p : (tensor<2x4x8xbf16>, tensor<4x8xbf16>) -> tensor<2x4x8xbf16>
+  // CHECK: kern.rows "add" {{.*}} as col : tensor<8xbf16>
+  %1 = xf.add %0, %b : (tensor<2x4x8xbf16>, tensor<8xbf16>) -> tensor<2x4x8xbf16>
   return %1 : tensor<2x4x8xbf16>
 }
 
@@ -133,9 +133,9 @@ func.func @linear(%x: tensor<2x4x8xbf16>, %w: tensor<16x8xbf16>, %b: tensor<16xb
 }
 
 // CHECK-LABEL: func.func @tables
-func.func @tables(%ids: tensor<2x4xi32>, %t: tensor<32x8xf32>) -> (tensor<2x4x8xbf16>, tensor<32x8xf32>, tensor<6x8xf32>) {
-  // CHECK: kern.library "embedding"({{.*}}) {{.*}}integers = array<i64: 1, 2, 8, 32, 8>
-  %0 = xf.embedding %ids, %t : (tensor<2x4xi32>, tensor<32x8xf32>) -> tensor<2x4x8xbf16>
+func.func @tables(%ids: tensor<2x4xi32>, %t: tensor<32x8xbf16>) -> (tensor<2x4x8xbf16>, tensor<32x8xf32>, tensor<6x8xf32>) {
+  // CHECK: kern.library "embedding"({{.*}}) {{.*}}integers = array<i64: 2, 2, 8, 32, 8>
+  %0 = xf.embedding %ids, %t : (tensor<2x4xi32>, tensor<32x8xbf16>) -> tensor<2x4x8xbf16>
   // CHECK: kern.library "embedding_gradient"({{.*}}) {{.*}}integers = array<i64: 2, 8, 32, 8>
   %1 = xf.embedding_gradient %ids, %0 : (tensor<2x4xi32>, tensor<2x4x8xbf16>) -> tensor<32x8xf32>
   // CHECK: kern.view %{{.*}} : tensor<32x8xf32> to tensor<4x8xf32>

@@ -28,8 +28,8 @@ func.func @forward(%x: tensor<4xi32>) -> (tensor<f32>, tensor<4xi32>) attributes
   %0 = kern.input "learning_rate" : tensor<f32>
   return %0, %x : tensor<f32>, tensor<4xi32>
 }
-// expected-error @+1 {{takes 'tensor<8xi32>', but forward leaves 'tensor<4xi32>' (K16)}}
-func.func @backward(%x: tensor<8xi32>) attributes {kern.fragment = "B"} {
+// expected-error @+1 {{takes 'tensor<4xi32>', 'tensor<8xi32>', but forward leaves 'tensor<4xi32>', 'tensor<4xi32>' (K16)}}
+func.func @backward(%x: tensor<4xi32>, %y: tensor<8xi32>) attributes {kern.fragment = "B"} {
   return
 }
 
