@@ -118,8 +118,12 @@ private:
     if (failed(walk(function, bindings, "", results)))
       return failure();
     if (fragment == 'F') {
-      // The loss has gone to the host; what follows it is kept.
-      residuals.assign(results.begin() + std::min<size_t>(1, results.size()),
+      // The loss has gone to the host; what follows it is kept, behind what
+      // the function itself was given.
+      residuals.clear();
+      for (Value argument : function.getArguments())
+        residuals.push_back(bindings.lookup(argument));
+      residuals.append(results.begin() + std::min<size_t>(1, results.size()),
                        results.end());
       for (Binding residual : residuals)
         if (residual.buffer >= 0)
