@@ -190,6 +190,8 @@ def Kern_LaunchOp : Kern_Op<"launch", [Pure, AttrSizedOperandSegments,
     DeclareOpInterfaceMethods<SymbolUserOpInterface>]> {
   let summary = "runs an outlined kernel";
   let description = [{
+    Calls a `kern.kernel` on tensors of the types that it states.
+
     Calls a `kern.kernel` by its name: inputs, and the instances of its random
     streams, are its arguments in order.
 
@@ -306,6 +308,10 @@ def Kern_VariableOp : Kern_Op<"variable", [Symbol]> {
     of it (initialiser, random key, weight decay, global shape).
 
     ```mlir
+    kern.variable @w : tensor<8x8xf32> {kind = "parameter", parameter = "w", slot = "value"}
+    ```
+
+    ```mlir
     kern.variable @w.grad : tensor<8x8xf32> {kind = "gradient", parameter = "w"}
     ```
   }];
@@ -392,9 +398,13 @@ def Kern_ScheduleOp : Kern_Op<"schedule"> {
   let summary = "which functions run, in which order";
   let description = [{
     `entry` names what the runtime asks for; `actions` are `[function symbol,
-    microbatch, slot]`. A fragment's residuals are passed by position from
-    `forward` (its results after the loss) to `backward` (its arguments), and
-    `slots` copies of them exist.
+    microbatch, slot]`. What a forward fragment takes, and what it returns
+    after the loss (its residuals), is passed by position to the backward
+    fragment, and `slots` copies of the residuals exist.
+
+    ```mlir
+    kern.schedule "eval_step" {actions = [[@evaluate, 0, 0]], program = {}, slots = 1 : i64}
+    ```
 
     ```mlir
     kern.schedule "train_step" {actions = [[@forward, 0, 0], [@backward, 0, 0], [@update, 0, 0]], program = {microbatches = 1 : i64, rank = 0 : i64}, slots = 1 : i64}

@@ -82,11 +82,11 @@ private:
     }
     if (!name || !state)
       return;
-    builder.create<exec::ParameterOp>(
-        variable.getLoc(), name, state,
-        values[&buffer - program.buffers.data()],
-        variable.getInfo() ? *variable.getInfo()
-                           : builder.getDictionaryAttr({}));
+    builder.create<exec::ParameterOp>(variable.getLoc(), name, state,
+                                      values[&buffer - program.buffers.data()],
+                                      variable.getInfo()
+                                          ? *variable.getInfo()
+                                          : builder.getDictionaryAttr({}));
   }
 
   void addSequence(const FlatSequence &sequence) {

@@ -1,0 +1,67 @@
+// RUN: hocket-opt %s | hocket-opt | FileCheck %s
+// RUN: hocket-opt %s --mlir-print-op-generic | hocket-opt | FileCheck %s
+
+// CHECK: kern.variable @w : tensor<8x64xf32> {kind = "parameter", parameter = "w", slot = "value"}
+kern.variable @w : tensor<8x64xf32> {kind = "parameter", parameter = "w", slot = "value"}
+
+// CHECK: kern.kernel @sum by_columns "sum" [8 x 64] (%[[A:.*]]: tensor<8x64xbf16> as full) -> (tensor<64xf32> as col) {
+// CHECK-NEXT: kern.yield %[[A]] : f32
+kern.kernel @sum by_columns "sum" [8 x 64] (%a: tensor<8x64xbf16> as full) -> (tensor<64xf32> as col) {
+  kern.yield %a : f32
+}
+
+// CHECK: kern.kernel @drop [8 x 64] (%{{.*}}: tensor<8x64xf32> as full) instances (%[[I:.*]]) -> (tensor<8x64xf32> as full) {
+// CHECK-NEXT: kern.keep_scale %[[I]] {probability = 1.000000e-01 : f64, stream = 1 : i32}
+kern.kernel @drop [8x64] (%a: tensor<8x64xf32> as full) instances (%i) -> (tensor<8x64xf32> as full) {
+  %k = kern.keep_scale %i {probability = 0.1, stream = 1 : i32}
+  %0 = arith.mulf %a, %k : f32
+  kern.yield %0 : f32
+}
+
+// CHECK-LABEL: func.func @regions
+func.func @regions(%x: tensor<8x64xbf16>, %w: tensor<64xf32>, %p: tensor<2x64xf32>, %i: i32) -> tensor<8x64xf32> {
+  // CHECK: %{{.*}}:2 = kern.rows "norm" [8 x 64] (%[[A:.*]] = %{{.*}} as full : tensor<8x64xbf16>, %[[B:.*]] = %{{.*}} as col : tensor<64xf32>, %[[C:.*]] = %{{.*}} as tiled : tensor<2x64xf32>) instances (%[[J:.*]] = %{{.*}}) -> (tensor<8x64xf32> as full, tensor<8xf32> as row) {
+  // CHECK-NEXT: kern.reduce max %[[A]] : f32
+  // CHECK-NEXT: kern.keep_scale %[[J]]
+  %y, %m = kern.rows "norm" [8 x 64] (%a = %x as full : tensor<8x64xbf16>, %b = %w as col : tensor<64xf32>, %c = %p as tiled : tensor<2x64xf32>) instances (%j = %i) -> (tensor<8x64xf32> as full, tensor<8xf32> as row) {
+    %0 = kern.reduce max %a : f32
+    %1 = kern.keep_scale %j {probability = 0.5, stream = 0 : i32}
+    %2 = arith.mulf %b, %1 : f32
+    %3 = arith.addf %2, %c : f32
+    kern.yield %3, %0 : f32, f32
+  }
+  // CHECK: kern.columns [8 x 64] (%{{.*}} = %{{.*}} as full : tensor<8x64xf32>, %{{.*}} = %{{.*}} as row : tensor<8xf32>) -> (tensor<64xf32>) attributes {note = 1 : i64} {
+  %s = kern.columns [8 x 64] (%a = %y as full : tensor<8x64xf32>, %b = %m as row : tensor<8xf32>) -> (tensor<64xf32>) attributes {note = 1 : i64} {
+    %0 = arith.mulf %a, %b : f32
+    kern.yield %0 : f32
+  }
+  // CHECK: kern.launch @sum(%{{.*}}) : (tensor<8x64xbf16>) -> tensor<64xf32>
+  %t = kern.launch @sum(%x) : (tensor<8x64xbf16>) -> tensor<64xf32>
+  // CHECK: kern.launch @drop(%{{.*}}) instances(%{{.*}}) : (tensor<8x64xf32>) -> tensor<8x64xf32>
+  %u = kern.launch @drop(%y) instances(%i) : (tensor<8x64xf32>) -> tensor<8x64xf32>
+  return %u : tensor<8x64xf32>
+}
+
+// CHECK-LABEL: func.func @others
+func.func @others(%x: tensor<4x2x64xf32>, %b: tensor<8xf32>) {
+  // CHECK: kern.read @w : tensor<8x64xf32>
+  %w = kern.read @w : tensor<8x64xf32>
+  // CHECK: %[[R:.*]], %[[H:.*]] = kern.gemm %{{.*}}, %{{.*}} bias %{{.*}} {epilogue = #kern.epilogue<gelu>, k = 64 : i64, m = 8 : i64, n = 8 : i64, transpose_b}
+  %y, %h = kern.gemm %x, %w bias %b {epilogue = #kern.epilogue<gelu>, k = 64 : i64, m = 8 : i64, n = 8 : i64, transpose_b} : (tensor<4x2x64xf32>, tensor<8x64xf32>, tensor<8xf32>) -> (tensor<8x8xf32>, tensor<8x8xf32>)
+  // CHECK: kern.view %[[R]] : tensor<8x8xf32> to tensor<32xf32>
+  %v = kern.view %y : tensor<8x8xf32> to tensor<32xf32>
+  // CHECK: kern.library "pad_rows"(%{{.*}}) {floats = array<f64>, integers = array<i64: 1, 32, 64>} : (tensor<32xf32>) -> tensor<64xf32>
+  %p = kern.library "pad_rows"(%v) {floats = array<f64>, integers = array<i64: 1, 32, 64>} : (tensor<32xf32>) -> tensor<64xf32>
+  // CHECK: kern.accumulate %{{.*}}, @w {always} : tensor<8x64xf32>
+  kern.accumulate %w, @w {always} : tensor<8x64xf32>
+  // CHECK: kern.write %{{.*}}, @w : tensor<8x64xf32>
+  kern.write %w, @w : tensor<8x64xf32>
+  // CHECK: %[[L:.*]] = kern.input "learning_rate" : tensor<f32>
+  %l = kern.input "learning_rate" : tensor<f32>
+  // CHECK: kern.output %[[L]], "loss" : tensor<f32>
+  kern.output %l, "loss" : tensor<f32>
+  return
+}
+
+// CHECK: kern.schedule "train_step" {actions = {{\[\[}}@others, 0, 0]], program = {}, slots = 1 : i64}
+kern.schedule "train_step" {actions = [[@others, 0, 0]], program = {}, slots = 1 : i64}
