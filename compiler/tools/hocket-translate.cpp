@@ -5,16 +5,20 @@
 //===----------------------------------------------------------------------===//
 ///
 /// \file
-/// mlir-translate for Hocket: `--spec-to-xf` makes IR of a specification.
+/// mlir-translate for Hocket: `--spec-to-xf` makes IR of a specification,
+/// `--kern-to-loops`, `--kern-to-llvmir` and `--kern-to-asm` print what becomes
+/// of kernels on the CPU.
 ///
 //===----------------------------------------------------------------------===//
 
+#include "compiler/targets/cpu/Translation.h"
 #include "frontends/spec/BuildModel.h"
 
 #include "mlir/Tools/mlir-translate/MlirTranslateMain.h"
 
 int main(int argc, char **argv) {
   hocket::spec::registerSpecTranslation();
+  hocket::cpu::registerKernelTranslations();
   return failed(
       mlir::mlirTranslateMain(argc, argv, "Hocket's translation driver\n"));
 }

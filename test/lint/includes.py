@@ -63,7 +63,7 @@ ALLOWED = {
         "runtime/base",
     ],
     "compiler/targets": ["passes", "dialects", "runtime/program", "kernels"],
-    "compiler/tools": ["frontends", "passes", "dialects", "runtime"],
+    "compiler/tools": ["compiler", "frontends", "passes", "dialects", "runtime"],
     "test": FOLDERS,
     "examples": [],
 }

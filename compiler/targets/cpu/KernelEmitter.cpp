@@ -56,10 +56,11 @@ private:
 // Reductions
 //===----------------------------------------------------------------------===//
 
-/// Maxima keep a NaN, so that it is seen.
+/// Sums may take in the product that is added. Maxima keep a NaN, so that it
+/// is seen.
 Value KernelEmitter::combine(kern::Reduction kind, Value x, Value y) {
   if (kind == kern::Reduction::Add)
-    return b.create<arith::AddFOp>(x, y);
+    return b.create<arith::AddFOp>(x, y, arith::FastMathFlags::contract);
   return b.create<arith::MaximumFOp>(x, y);
 }
 
@@ -244,18 +245,18 @@ SmallVector<Value> KernelEmitter::emitRowsOfPiece(const Piece &piece) {
     used.push_back(result.node);
   Value zero = constantFloat(b, b.getLoc(), b.vectorOf(b.getF32Type()), 0);
   SmallVector<Value> start(plan.results.size() * piece.vectors, zero);
-  return b.loop(b.index(0), b.index(plan.rows), 1, start,
-                [&](Value row, ValueRange in) {
-                  values->beginRow(row);
-                  values->spread(used);
-                  values->addVectors(byPoint, piece);
-                  SmallVector<Value> next;
-                  for (const PlanResult &result : plan.results)
-                    for (unsigned i = 0; i < piece.vectors; ++i)
-                      next.push_back(b.create<arith::AddFOp>(
-                          in[next.size()], values->vector(result.node, i)));
-                  return next;
-                });
+  return b.loop(
+      b.index(0), b.index(plan.rows), 1, start, [&](Value row, ValueRange in) {
+        values->beginRow(row);
+        values->spread(used);
+        values->addVectors(byPoint, piece);
+        SmallVector<Value> next;
+        for (const PlanResult &result : plan.results)
+          for (unsigned i = 0; i < piece.vectors; ++i)
+            next.push_back(combine(kern::Reduction::Add, in[next.size()],
+                                   values->vector(result.node, i)));
+        return next;
+      });
 }
 
 void KernelEmitter::emitColumnSums(Value low, Value high) {
