@@ -172,9 +172,10 @@ template <typename OpT> static LogicalResult verifyAttention(OpT op) {
   double scale = op.getScale().convertToDouble();
   if (!(scale > 0) || !std::isfinite(scale))
     return op.emitOpError("[X11] scale ") << scale << " is not positive";
-  if (op.getWindow() < 0)
-    return op.emitOpError("[X11] window ") << op.getWindow() << " is negative";
-  if (op.getWindow() > 0 && !op.getCausal())
+  if (static_cast<int64_t>(op.getWindow()) < 0)
+    return op.emitOpError("[X11] window ")
+           << static_cast<int64_t>(op.getWindow()) << " is negative";
+  if (op.getWindow() != 0 && !op.getCausal())
     return op.emitOpError("[X11] a window needs causal attention");
   return checkProbability(op, op.getDropout().convertToDouble());
 }

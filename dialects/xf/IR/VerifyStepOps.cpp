@@ -118,7 +118,7 @@ LogicalResult OutputOp::verify() {
 
 LogicalResult TrainingOp::verify() {
   int64_t micro = getMicroBatchSize(), global = getGlobalBatchSize();
-  if (micro < 1 || getSequenceLength() < 1)
+  if (micro < 1 || static_cast<int64_t>(getSequenceLength()) < 1)
     return emitOpError("[X46] batch and sequence are positive");
   if (global < micro || global % micro != 0)
     return emitOpError("[X46] a global batch of ")
@@ -134,8 +134,9 @@ LogicalResult TrainingOp::verify() {
 }
 
 LogicalResult StepOp::verify() {
-  if (getMicrobatches() < 1)
-    return emitOpError("[X47] has ") << getMicrobatches() << " microbatches";
+  if (static_cast<int64_t>(getMicrobatches()) < 1)
+    return emitOpError("[X47] has ")
+           << static_cast<int64_t>(getMicrobatches()) << " microbatches";
   return success();
 }
 
@@ -211,8 +212,9 @@ LogicalResult GradientScaleOp::verify() {
   double maximum = getMaxNorm().convertToDouble();
   if (!(maximum >= 0) || !std::isfinite(maximum))
     return emitOpError("[X51] max_norm ") << maximum << " is negative";
-  if (getMicrobatches() < 1)
-    return emitOpError("[X51] has ") << getMicrobatches() << " microbatches";
+  if (static_cast<int64_t>(getMicrobatches()) < 1)
+    return emitOpError("[X51] has ")
+           << static_cast<int64_t>(getMicrobatches()) << " microbatches";
   return checkScalars(*this, 51,
                       {{"norm", getNorm()},
                        {"loss_scale", getLossScale()},

@@ -34,6 +34,7 @@ def Xf_PadRowsOp : Xf_Op<"pad_rows"> {
   }];
   let arguments = (ins Xf_Tensor:$input);
   let results = (outs Xf_Tensor:$result);
+  let hasFolder = 1;
 }
 
 def Xf_LinearInputGradientOp : Xf_Op<"linear_input_gradient"> {

@@ -36,6 +36,7 @@ def Xf_PrefixOp : Xf_ModelOp<"prefix"> {
   }];
   let arguments = (ins Xf_Tensor:$input);
   let results = (outs Xf_Tensor:$result);
+  let hasFolder = 1;
 }
 
 def Xf_LinearOp : Xf_ModelOp<"linear"> {
@@ -179,6 +180,7 @@ def Xf_DropoutOp : Xf_ModelOp<"dropout"> {
                        F64Attr:$probability,
                        I32Attr:$stream);
   let results = (outs Xf_Tensor:$result);
+  let hasFolder = 1;
 }
 
 def Xf_AddOp : Xf_ModelOp<"add"> {
@@ -194,6 +196,7 @@ def Xf_AddOp : Xf_ModelOp<"add"> {
   let arguments = (ins Xf_Tensor:$lhs,
                        Xf_Tensor:$rhs);
   let results = (outs Xf_Tensor:$result);
+  let hasFolder = 1;
 }
 
 def Xf_MultiplyOp : Xf_ModelOp<"multiply"> {
@@ -208,6 +211,7 @@ def Xf_MultiplyOp : Xf_ModelOp<"multiply"> {
   let arguments = (ins Xf_Tensor:$lhs,
                        Xf_Tensor:$rhs);
   let results = (outs Xf_Tensor:$result);
+  let hasFolder = 1;
 }
 
 def Xf_SumLeadingOp : Xf_ModelOp<"sum_leading"> {
@@ -221,6 +225,7 @@ def Xf_SumLeadingOp : Xf_ModelOp<"sum_leading"> {
   }];
   let arguments = (ins Xf_Tensor:$input);
   let results = (outs Xf_Tensor:$result);
+  let hasFolder = 1;
 }
 
 def Xf_ReshapeOp : Xf_ModelOp<"reshape"> {
@@ -234,6 +239,7 @@ def Xf_ReshapeOp : Xf_ModelOp<"reshape"> {
   }];
   let arguments = (ins Xf_Tensor:$input);
   let results = (outs Xf_Tensor:$result);
+  let hasFolder = 1;
 }
 
 def Xf_CastOp : Xf_ModelOp<"cast"> {

@@ -20,6 +20,57 @@ using namespace hocket::xf;
 // Folders
 //===----------------------------------------------------------------------===//
 
+/// True for a splat of `value`.
+static bool isSplat(Value tensor, double value) {
+  auto constant = tensor.getDefiningOp<ConstantOp>();
+  return constant && constant.getValue().convertToDouble() == value;
+}
+
+/// `value` if it has the type of the result, else nothing.
+static OpFoldResult ifSame(Value value, Type type) {
+  return value.getType() == type ? OpFoldResult(value) : OpFoldResult();
+}
+
+/// `x + 0` is `x`.
+OpFoldResult AddOp::fold(FoldAdaptor) {
+  if (isSplat(getRhs(), 0))
+    return getLhs();
+  return isSplat(getLhs(), 0) ? ifSame(getRhs(), getType()) : OpFoldResult();
+}
+
+/// `x * 1` is `x`.
+OpFoldResult MultiplyOp::fold(FoldAdaptor) {
+  if (isSplat(getRhs(), 1))
+    return getLhs();
+  return isSplat(getLhs(), 1) ? ifSame(getRhs(), getType()) : OpFoldResult();
+}
+
+/// Nothing is dropped with probability 0.
+OpFoldResult DropoutOp::fold(FoldAdaptor) {
+  return getProbability().isZero() ? OpFoldResult(getInput()) : OpFoldResult();
+}
+
+OpFoldResult PrefixOp::fold(FoldAdaptor) {
+  return ifSame(getInput(), getType());
+}
+OpFoldResult PadRowsOp::fold(FoldAdaptor) {
+  return ifSame(getInput(), getType());
+}
+OpFoldResult SumLeadingOp::fold(FoldAdaptor) {
+  return ifSame(getInput(), getType());
+}
+
+/// Of two reshapes the first does not matter.
+OpFoldResult ReshapeOp::fold(FoldAdaptor) {
+  if (getInput().getType() == getType())
+    return getInput();
+  auto source = getInput().getDefiningOp<ReshapeOp>();
+  if (!source)
+    return {};
+  getInputMutable().assign(source.getInput());
+  return getResult();
+}
+
 /// A cast to the same type is no cast; narrowing what was just widened gives
 /// back the narrow value exactly.
 OpFoldResult CastOp::fold(FoldAdaptor) {

@@ -1,0 +1,55 @@
+// RUN: hocket-opt %s --xf-build-evaluate | FileCheck %s
+
+// What drops is copied without dropout; what does not is shared.
+
+// CHECK-LABEL: func.func private @plain(
+func.func private @plain(%x: tensor<1x4x8xf32>) -> tensor<1x4x8xf32> {
+  %y = xf.activation %x {kind = #xf.activation_kind<silu>} : (tensor<1x4x8xf32>) -> tensor<1x4x8xf32>
+  return %y : tensor<1x4x8xf32>
+}
+
+// CHECK-LABEL: func.func private @attend(
+// CHECK: dropout = 2.0
+// CHECK-LABEL: func.func private @attend_evaluate(
+// CHECK: xf.attention %{{[^,]*}}, %{{[^,]*}}, %{{[^,]*}} {causal
+// CHECK-NOT: dropout = 2.0
+func.func private @attend(%x: tensor<1x4x1x8xf32>, %i: i32) -> tensor<1x4x1x8xf32> {
+  %y, %lse = xf.attention %x, %x, %x, %i {causal, scale = 0.5, dropout = 0.2, stream = 1 : i32} : (tensor<1x4x1x8xf32>, tensor<1x4x1x8xf32>, tensor<1x4x1x8xf32>, i32) -> (tensor<1x4x1x8xf32>, tensor<1x1x4xf32>)
+  return %y : tensor<1x4x1x8xf32>
+}
+
+// CHECK-LABEL: func.func private @layer(
+// CHECK-LABEL: func.func private @layer_evaluate(
+// CHECK-NOT: xf.dropout
+// CHECK: call @plain(
+// CHECK: call @attend_evaluate(
+func.func private @layer(%x: tensor<1x4x8xf32>, %i: i32) -> tensor<1x4x8xf32> {
+  %p = call @plain(%x) : (tensor<1x4x8xf32>) -> tensor<1x4x8xf32>
+  %d = xf.dropout %p, %i {probability = 0.1, stream = 2 : i32} : (tensor<1x4x8xf32>, i32) -> tensor<1x4x8xf32>
+  %h = xf.reshape %d : (tensor<1x4x8xf32>) -> tensor<1x4x1x8xf32>
+  %a = call @attend(%h, %i) : (tensor<1x4x1x8xf32>, i32) -> tensor<1x4x1x8xf32>
+  %y = xf.reshape %a : (tensor<1x4x1x8xf32>) -> tensor<1x4x8xf32>
+  return %y : tensor<1x4x8xf32>
+}
+
+xf.variable @table : tensor<16x8xf32> {kind = #xf.variable_kind<parameter>}
+
+// CHECK-LABEL: func.func @forward(
+// CHECK: xf.dropout
+// CHECK: call @layer(
+// CHECK-LABEL: func.func @evaluate(
+// CHECK: %[[X:.*]] = xf.embedding
+// CHECK-NEXT: call @layer_evaluate(%[[X]]
+// CHECK: %[[LOSS:.*]], %{{.*}} = xf.cross_entropy
+// CHECK: xf.output %[[LOSS]], "loss"
+// CHECK: return %[[LOSS]] : tensor<f32>
+func.func @forward(%tokens: tensor<1x4xi32>, %labels: tensor<1x4xi32>) -> tensor<f32> {
+  %i = arith.constant 0 : i32
+  %w = xf.read @table : tensor<16x8xf32>
+  %e = xf.embedding %tokens, %w : (tensor<1x4xi32>, tensor<16x8xf32>) -> tensor<1x4x8xf32>
+  %x = xf.dropout %e {probability = 0.1, stream = 3 : i32} : (tensor<1x4x8xf32>) -> tensor<1x4x8xf32>
+  %y = call @layer(%x, %i) : (tensor<1x4x8xf32>, i32) -> tensor<1x4x8xf32>
+  %logits = xf.linear %y, %w : (tensor<1x4x8xf32>, tensor<16x8xf32>) -> tensor<1x4x16xf32>
+  %loss, %lse = xf.cross_entropy %logits, %labels {valid_vocab = 16 : i64} : (tensor<1x4x16xf32>, tensor<1x4xi32>) -> (tensor<f32>, tensor<1x4xf32>)
+  return %loss : tensor<f32>
+}
