@@ -1,0 +1,226 @@
+# Part of Hocket, under the Apache License v2.0.
+"""The commands from outside: what they leave behind and how they exit.
+
+0: done; 1: the work failed; 2: the command line or an input was wrong.
+"""
+
+import hashlib
+import json
+import os
+import pathlib
+import shutil
+import subprocess
+import tempfile
+import unittest
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+BUILD = pathlib.Path(os.environ.get("HOCKET_BUILD_DIR", ROOT / "build"))
+COMMANDS = (
+    ["compile"], ["train"], ["inspect"], ["verify"], ["doctor"],
+    ["data", "prepare"], ["data", "show"],
+    ["checkpoint", "export"], ["checkpoint", "import"],
+)  # fmt: skip
+
+SPEC = """name: "tiny"
+model {
+  layers: 2 hidden: 16 heads: 2 vocab_size: 257 max_positions: 16
+  dropout { attention: 0.1 residual: 0.1 embedding: 0.1 }
+}
+training {
+  micro_batch_size: 2 global_batch_size: 4 sequence_length: 16 steps: 6
+  learning_rate { schedule: COSINE peak: 1e-2 warmup_steps: 2 }
+  data { split: "9,1,0" }
+  validation { interval: 3 batches: 1 }
+}
+"""
+
+
+def hocket(*arguments, cwd=None):
+    command = [BUILD / "bin/hocket", *map(str, arguments)]
+    return subprocess.run(
+        command, cwd=cwd, capture_output=True, text=True, check=False
+    )
+
+
+class CommandLineTest(unittest.TestCase):
+    @classmethod
+    def setUpClass(cls):
+        scratch = tempfile.TemporaryDirectory()
+        cls.addClassCleanup(scratch.cleanup)
+        cls.shared = pathlib.Path(scratch.name)
+        cls.spec = cls.shared / "spec.textproto"
+        cls.spec.write_text(SPEC)
+        lines = [json.dumps({"text": f"{n} bottles of beer. " * 9}) for n in range(40)]
+        (cls.shared / "songs.jsonl").write_text("\n".join(lines) + "\n")
+        cls.data = cls.shared / "songs"
+        cls.must("data", "prepare", cls.shared / "songs.jsonl", "-o", cls.data,
+                 "--tokenizer", "byte", "--append-eod")  # fmt: skip
+        cls.program = cls.shared / "tiny.hkx"
+        cls.must("compile", cls.spec, "-o", cls.program)
+
+    def setUp(self):
+        scratch = tempfile.TemporaryDirectory()
+        self.addCleanup(scratch.cleanup)
+        self.folder = pathlib.Path(scratch.name)
+
+    @classmethod
+    def must(cls, *arguments):
+        done = hocket(*arguments)
+        if done.returncode:
+            raise AssertionError(f"{arguments}: {done.returncode}\n{done.stderr}")
+        return done.stdout
+
+    def refuses(self, status, message, *arguments):
+        """A command exits with a status, says why, and leaves nothing."""
+        before = sorted(self.folder.rglob("*"))
+        done = hocket(*arguments)
+        self.assertEqual(done.returncode, status, done.stderr)
+        self.assertIn(message, done.stderr)
+        self.assertEqual(sorted(self.folder.rglob("*")), before)
+
+    def train(self, name, *options):
+        """The digests of a checkpoint's tensors, and the losses."""
+        out, log = self.folder / name, self.folder / f"{name}.jsonl"
+        self.must("train", self.program, "--data", self.data, "--save", out,
+                  "--log", log, *options)  # fmt: skip
+        newest = max(out.glob("iter_*"))
+        tensors = {
+            path.name: hashlib.sha256(path.read_bytes()).hexdigest()
+            for path in newest.glob("*.safetensors")
+        }
+        lines = map(json.loads, log.read_text().splitlines())
+        return tensors, [line["loss"] for line in lines if "loss" in line]
+
+    def test_every_command_has_help_with_an_example(self):
+        for command in COMMANDS:
+            with self.subTest(command):
+                done = hocket(*command, "--help")
+                self.assertEqual(done.returncode, 0)
+                self.assertIn("hocket " + " ".join(command), done.stdout)
+
+    def test_wrong_command_lines_exit_with_2(self):
+        for arguments in (
+            [], ["fly"], ["compile"], ["compile", self.spec],
+            ["compile", self.spec, "--fast", "-o", "x"], ["train"],
+            ["data"], ["data", "show", self.data],
+            ["train", self.program, "--steps", "many"],
+        ):  # fmt: skip
+            with self.subTest(arguments):
+                self.assertEqual(hocket(*arguments).returncode, 2)
+
+    def test_compiling_gives_the_same_bytes(self):
+        again = self.folder / "again.hkx"
+        self.must("compile", self.spec, "-o", again)
+        self.assertEqual(again.read_bytes(), self.program.read_bytes())
+
+    def test_every_level_is_an_input(self):
+        for level in ("xf", "dist", "pipe", "kern", "exec"):
+            with self.subTest(level):
+                text = self.folder / f"{level}.mlir"
+                program = self.folder / f"{level}.hkx"
+                self.must("compile", self.spec, f"--compile-to={level}", "-o", text)
+                self.must("compile", text, f"--compile-from={level}", "-o", program)
+                self.must("verify", program)
+
+    def test_phases_are_numbered(self):
+        phases = self.folder / "phases"
+        self.must("compile", self.spec, "--dump-phases", phases,
+                  "-o", self.folder / "x.hkx")  # fmt: skip
+        names = sorted(path.name for path in phases.iterdir())
+        self.assertGreater(len(names), 5)
+        self.assertTrue(all(name[0].isdigit() for name in names), names)
+
+    def test_resuming_is_bitwise_equal(self):
+        whole, losses = self.train("whole")
+        self.assertEqual(len(losses), 6)
+        _, first = self.train("parts", "--steps", 4)
+        self.must("train", self.program, "--data", self.data, "--load",
+                  self.folder / "parts", "--save", self.folder / "rest",
+                  "--log", self.folder / "parts.jsonl")  # fmt: skip
+        newest = max((self.folder / "rest").glob("iter_*"))
+        for name, digest in whole.items():
+            data = (newest / name).read_bytes()
+            self.assertEqual(hashlib.sha256(data).hexdigest(), digest, name)
+        lines = (self.folder / "parts.jsonl").read_text().splitlines()
+        resumed = [json.loads(line) for line in lines]
+        resumed = [line["loss"] for line in resumed if "loss" in line]
+        self.assertEqual(resumed, losses)
+        self.assertEqual(first, losses[:4])
+
+    def test_same_seed_same_run(self):
+        self.assertEqual(self.train("a", "--seed", 5), self.train("b", "--seed", 5))
+        self.assertNotEqual(self.train("c", "--seed", 6)[1], self.train("d")[1])
+
+    def test_a_spec_trains_like_its_program(self):
+        log = self.folder / "spec.jsonl"
+        self.must("train", self.spec, "--data", self.data, "--log", log)
+        lines = map(json.loads, log.read_text().splitlines())
+        losses = [line["loss"] for line in lines if "loss" in line]
+        self.assertEqual(losses, self.train("program")[1])
+
+    def test_zero_steps_save_the_initial_weights(self):
+        tensors, losses = self.train("initial", "--steps", 0)
+        self.assertEqual(losses, [])
+        self.assertIn("model.safetensors", tensors)
+
+    def test_samples_are_shown(self):
+        lines = self.must("data", "show", self.data, "--spec", self.spec,
+                          "--split", "train", "--samples", "2:5", "--json")  # fmt: skip
+        samples = [json.loads(line) for line in lines.splitlines()]
+        self.assertEqual([sample["sample"] for sample in samples], [2, 3, 4])
+        self.assertTrue(all(len(s["tokens"]) == 17 for s in samples))
+
+    def test_an_unknown_field_names_the_nearest(self):
+        self.refuses(2, "model.layers", "compile", self.spec,
+                     "--set", "model.layer=3", "-o", self.folder / "x.hkx")  # fmt: skip
+
+    def test_bad_inputs_leave_nothing(self):
+        bad = self.folder / "bad"
+        out = self.folder / "out.hkx"
+        bad.write_text("model { layers: 2 hidden: 10 heads: 3 vocab_size: 7 }")
+        self.refuses(2, f"{bad}:1:", "compile", bad, "-o", out)
+        self.refuses(2, str(bad), "train", bad, "--data", self.data)
+        self.refuses(2, "nowhere", "compile", self.folder / "nowhere", "-o", out)
+        self.refuses(2, "nowhere", "train", self.program, "--data", self.folder / "nowhere")
+        self.refuses(2, "nowhere", "train", self.program, "--data", self.data,
+                     "--load", self.folder / "nowhere")  # fmt: skip
+
+    def test_a_broken_executable_is_refused(self):
+        data = self.program.read_bytes()
+        for name, content in (
+            ("empty", b""),
+            ("cut", data[: len(data) // 2]),
+            ("flipped", data[:200] + bytes([data[200] ^ 64]) + data[201:]),
+            ("text", SPEC.encode()),
+        ):
+            path = self.folder / f"{name}.hkx"
+            path.write_bytes(content)
+            with self.subTest(name):
+                done = hocket("verify", path)
+                self.assertEqual(done.returncode, 1, done.stderr + done.stdout)
+                self.refuses(2, name, "train", path, "--data", self.data)
+
+    def test_a_folder_that_cannot_be_written_is_refused(self):
+        target = self.folder / "file"
+        target.write_text("not a folder")
+        self.refuses(1, "file", "compile", self.spec, "-o", target / "x.hkx")
+        self.refuses(1, "file", "train", self.program, "--data", self.data,
+                     "--save", target / "run", "--steps", 0)  # fmt: skip
+
+    def test_weights_travel_to_hugging_face_and_back(self):
+        self.train("run", "--steps", 1)
+        model = self.folder / "huggingface"
+        back = self.folder / "back"
+        self.must("checkpoint", "export", self.folder / "run",
+                  "--format", "huggingface", "-o", model)  # fmt: skip
+        self.assertTrue((model / "config.json").exists())
+        self.must("checkpoint", "import", model, "--format", "huggingface",
+                  "--spec", self.spec, "-o", back)  # fmt: skip
+        (before,) = (self.folder / "run").rglob("model.safetensors")
+        (after,) = back.rglob("model.safetensors")
+        self.assertEqual(before.read_bytes(), after.read_bytes())
+        shutil.rmtree(model)
+
+
+if __name__ == "__main__":
+    unittest.main()
