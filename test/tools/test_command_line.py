@@ -24,6 +24,7 @@ COMMANDS = (
 SPEC = """name: "tiny"
 model {
   layers: 2 hidden: 16 heads: 2 vocab_size: 257 max_positions: 16
+  activation: GELU_TANH
   dropout { attention: 0.1 residual: 0.1 embedding: 0.1 }
 }
 training {
