@@ -31,8 +31,8 @@ protected:
     return {.precision = "fp16", .lossScale = lossScale, .element = "f32"};
   }
 
-  /// Rounding errors of a few dozen ops in sequence, of numbers with `bits` bits
-  /// of mantissa.
+  /// Rounding errors of a few dozen ops in sequence, of numbers with `bits`
+  /// bits of mantissa.
   static double bound(int bits) { return 20 * std::ldexp(1, -bits); }
 
   /// Every gradient of `other`, divided by `scale`, is within `bound`.
@@ -80,7 +80,8 @@ TEST_F(PrecisionStep, Fp16ScalesTheLossAndUnscalesTheGradients) {
   ASSERT_TRUE(succeeded(training.run()));
   compareGradients(training, 1024, bound(11));
   double norm = exact->context.outputs["grad_norm"][0][0];
-  EXPECT_NEAR(training.context.outputs["grad_norm"][0][0], norm, bound(11) * norm);
+  EXPECT_NEAR(training.context.outputs["grad_norm"][0][0], norm,
+              bound(11) * norm);
   EXPECT_EQ(training.context.outputs["loss_scale"][0][0], 1024);
   EXPECT_EQ(training.variable("state.good_steps")[0], 1);
   ASSERT_TRUE(succeeded(training.run()));
