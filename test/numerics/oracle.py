@@ -111,7 +111,7 @@ def initial_weights(config, generator, dtype=torch.float32):
 
 def inverse_frequencies(config):
     """Of each pair of the rotated part (arXiv 2104.09864), in fp64."""
-    rotated = int(config.head_dim * config.rope.get("fraction", 1))
+    rotated = config.head_dim
     exponent = torch.arange(0, rotated, 2, dtype=torch.float64) / rotated
     frequencies = config.rope.get("theta", 10000) ** -exponent
     scaling = config.rope.get("scaling", {})

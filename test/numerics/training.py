@@ -88,7 +88,12 @@ class Run:
         )  # fmt: skip
         lines = log.read_text().splitlines() if log.exists() else []
         (weights,) = out.rglob("model.safetensors")
-        return safetensors.read(weights), [json.loads(line) for line in lines]
+        tensors = {
+            name: tensor
+            for name, tensor in safetensors.read(weights).items()
+            if not name.startswith("state.")
+        }
+        return tensors, [json.loads(line) for line in lines]
 
     def initial_weights(self):
         return self.train(self.sgd, 0, "FP32")[0]

@@ -58,7 +58,7 @@ TEST_P(Examples, ParametersAddUpToTheCount) {
 }
 
 INSTANTIATE_TEST_SUITE_P(All, Examples,
-                         testing::Values(Example{"nano", 10668840},
+                         testing::Values(Example{"nano", 10819968},
                                          Example{"gpt2-124m", 124439808},
                                          Example{"gpt2-1.5b", 1557611200},
                                          Example{"llama-3-8b", 8030261248},
