@@ -119,11 +119,10 @@ static void addPrograms(std::vector<Finding> &findings) {
 
 /// The first of `names` that the loader finds, or "".
 static std::string findLibrary(const std::vector<std::string> &names) {
+  // Left loaded: not every vendor's library survives being unloaded.
   for (const std::string &name : names)
-    if (void *handle = ::dlopen(name.c_str(), RTLD_LAZY | RTLD_LOCAL)) {
-      ::dlclose(handle);
+    if (::dlopen(name.c_str(), RTLD_LAZY | RTLD_LOCAL))
       return name;
-    }
   return "";
 }
 

@@ -11,6 +11,7 @@
 #include "runtime/tools/ProgramReport.h"
 
 #include <algorithm>
+#include <cmath>
 #include <map>
 
 using namespace hocket;
@@ -111,8 +112,8 @@ static std::string flopsText(const Program &program) {
 /// A bar of at most 40 columns.
 static std::string bar(uint64_t part, uint64_t whole) {
   constexpr uint64_t width = 40;
-  uint64_t columns =
-      whole ? uint64_t(double(part) / double(whole) * width + 0.5) : 0;
+  double share = whole ? double(part) / double(whole) : 0;
+  auto columns = uint64_t(std::llround(share * double(width)));
   return std::string(std::min(columns, width), '#') +
          std::string(width - std::min(columns, width), '.');
 }

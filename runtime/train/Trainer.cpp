@@ -79,15 +79,15 @@ Status Trainer::runSteps(StepHost &host, Progress &progress) {
 StatusOr<StepRecord> Trainer::trainStep(StepHost &host) {
   auto start = std::chrono::steady_clock::now();
   StepRecord record;
+  record.step = now.step + 1;
   record.learningRate = learningRateAt(training().learning_rate(), now.step);
   host.begin(now.step, record.learningRate);
   if (Status status = executor.run("train_step", now.step, host); !status.ok())
     return status.withContext(
-        formatText("step %llu", (unsigned long long)(now.step + 1)));
+        formatText("step %llu", (unsigned long long)record.step));
   ++now.step;
   now.consumedSamples += training().global_batch_size();
   const StepOutputs &outputs = host.outputs();
-  record.step = now.step;
   record.loss = outputs.meanLoss();
   record.gradNorm = outputs.number("grad_norm");
   record.consumedSamples = now.consumedSamples;

@@ -254,7 +254,7 @@ TEST_F(ExecutorTest, SlotsAndScalarsFollowTheRun) {
   uint32_t in = b.buffer("in", program::I32, {4}, true);
   uint32_t out = b.buffer("out", program::I32, {4});
   uint32_t last = b.buffer("last", program::I32, {4});
-  uint32_t add = b.kernel(b.module(HOCKET_TEST_KERNELS), "add_scalar", 4,
+  uint32_t add = b.kernel(b.module(HOCKET_TEST_KERNELS), "addScalar", 4,
                           {program::READ, program::WRITE});
   b.program().mutable_kernels(0)->set_scalars(1);
   b.sequence("write");

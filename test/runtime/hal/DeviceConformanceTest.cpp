@@ -168,7 +168,7 @@ TEST_P(DeviceConformance, EventsOrderStreams) {
 TEST_P(DeviceConformance, LaunchesKernels) {
   auto module = loadTestModule();
   ASSERT_TRUE(module.ok()) << module.status().message();
-  auto kernel = device->findKernel(*module, "add_scalar");
+  auto kernel = device->findKernel(*module, "addScalar");
   ASSERT_TRUE(kernel.ok()) << kernel.status().message();
   std::vector<int32_t> values(1000);
   std::iota(values.begin(), values.end(), 0);

@@ -267,7 +267,7 @@ static void addUpdate(ProgramBuilder &b, const TinyModel &s,
   b.hostOutput("grad_norm", norm);
   uint32_t module = b.module(HOCKET_TEST_KERNELS);
   uint32_t momentum = b.kernel(
-      module, "momentum_update", uint64_t(elements),
+      module, "momentumUpdate", uint64_t(elements),
       {program::READ_WRITE, program::READ_WRITE, program::READ, program::READ});
   b.launch(momentum, {shared.embed, shared.embedMomentum, shared.dEmbed, rate});
   b.launch(momentum, {shared.w, shared.wMomentum, shared.dW, rate});

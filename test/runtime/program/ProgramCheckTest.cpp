@@ -98,10 +98,10 @@ static const Mutation mutations[] = {
      "module 0 'test': variant 'x86-64-v3' is not an ELF shared object"},
     {"kernel module",
      [](Program &p, Role &r) { p.mutable_kernels(0)->set_module(9); },
-     "kernel 0 'momentum_update': names module 9, there are 1"},
+     "kernel 0 'momentumUpdate': names module 9, there are 1"},
     {"kernel tasks",
      [](Program &p, Role &r) { p.mutable_kernels(0)->set_tasks(~uint64_t(0)); },
-     "kernel 0 'momentum_update': tasks must be from 1 to 2^56, grain "
+     "kernel 0 'momentumUpdate': tasks must be from 1 to 2^56, grain "
      "at most 2^56"},
     {"rank", [](Program &p, Role &r) { r.set_ranks(0, 7); },
      "role 0 'all': rank 7 is not in the mesh"},
@@ -240,11 +240,11 @@ static const Mutation mutations[] = {
        at(r, 1, 3).mutable_launch()->mutable_buffers()->RemoveLast();
      },
      "role 0 'all', sequence 1 'update', instruction 3: passes 3 "
-     "buffers and 0 scalars, kernel 'momentum_update' takes 4 and 0"},
+     "buffers and 0 scalars, kernel 'momentumUpdate' takes 4 and 0"},
     {"scalar kind",
      [](Program &p, Role &r) { at(r, 1, 3).mutable_launch()->add_scalars(); },
      "role 0 'all', sequence 1 'update', instruction 3: passes 4 "
-     "buffers and 1 scalars, kernel 'momentum_update' takes 4 and 0"},
+     "buffers and 1 scalars, kernel 'momentumUpdate' takes 4 and 0"},
     {"copy sizes",
      [](Program &p, Role &r) { at(r, 0, 5).mutable_copy()->set_to(4); },
      "role 0 'all', sequence 0 'microbatch', instruction 5: copies 512 "

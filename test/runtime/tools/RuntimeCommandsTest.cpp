@@ -181,7 +181,7 @@ TEST_F(RuntimeCommands, ProfilesInstructions) {
   ASSERT_EQ(outcome.status, 0) << outcome.text;
   EXPECT_THAT(outcome.text, HasSubstr("gemm 16 x 300 x 8 f32 B^T -> f32"));
   EXPECT_THAT(outcome.text, HasSubstr("library cross_entropy_forward 1 16"));
-  EXPECT_THAT(outcome.text, HasSubstr("launch momentum_update"));
+  EXPECT_THAT(outcome.text, HasSubstr("launch momentumUpdate"));
 }
 
 TEST_F(RuntimeCommands, VerifiesAndGivesReasons) {
@@ -195,7 +195,7 @@ TEST_F(RuntimeCommands, VerifiesAndGivesReasons) {
   Outcome unsound = hocketRuntime("verify " + hkx);
   EXPECT_EQ(unsound.status, 1);
   EXPECT_EQ(unsound.text,
-            "kernel 0 'momentum_update': names module 7, there are 1\n"
+            "kernel 0 'momentumUpdate': names module 7, there are 1\n"
             "role 0 'all', buffer 3 'w.momentum': offset 4 is not a multiple "
             "of the alignment 64\n"
             "hocket-runtime: " +
@@ -245,7 +245,7 @@ TEST_F(RuntimeCommands, InspectsForPrograms) {
   EXPECT_EQ(json["parameters"][0]["slots"][0]["name"], "momentum");
   EXPECT_EQ(json["memory"][0]["arena_bytes"],
             program.roles(0).memory().arena_bytes());
-  EXPECT_EQ(json["kernels"][0]["name"], "momentum_update");
+  EXPECT_EQ(json["kernels"][0]["name"], "momentumUpdate");
   EXPECT_EQ(json["roles"][0]["sequences"][0]["instructions"].size(), 10u);
   EXPECT_EQ(json["roles"][0]["sequences"][0]["instructions"][3]["flops"],
             2.0 * 16 * 300 * 8);
