@@ -54,9 +54,9 @@ static Attention attentionOf(OpT op, Tensors operands, unsigned instanceAt,
                              const EvaluationContext &context) {
   auto q = cast<ShapedType>(op.getQuery().getType()).getShape();
   auto k = cast<ShapedType>(op.getKey().getType()).getShape();
-  uint32_t stream = static_cast<uint32_t>(op.getStream());
+  uint32_t stream = static_cast<uint32_t>(op.getStream()) * 65536;
   if (op.getInstance())
-    stream = stream * 65536 + static_cast<uint32_t>(operands[instanceAt][0]);
+    stream += static_cast<uint32_t>(operands[instanceAt][0]);
   return {q[0],
           q[1],
           q[2],

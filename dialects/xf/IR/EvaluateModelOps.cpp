@@ -134,9 +134,9 @@ LogicalResult GatedOp::evaluate(EvaluationContext &, Tensors operands,
 LogicalResult DropoutOp::evaluate(EvaluationContext &context, Tensors operands,
                                   Results &results) {
   ReferenceTensor result = operands[0];
-  uint32_t stream = static_cast<uint32_t>(getStream());
+  uint32_t stream = static_cast<uint32_t>(getStream()) * 65536;
   if (getInstance())
-    stream = stream * 65536 + static_cast<uint32_t>(operands[1][0]);
+    stream += static_cast<uint32_t>(operands[1][0]);
   double probability = getProbability().convertToDouble();
   for (int64_t i = 0; i < result.size(); ++i)
     result[i] *= context.keepScale(probability, stream, result.size(), i);
