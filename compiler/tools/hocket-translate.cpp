@@ -12,13 +12,14 @@
 //===----------------------------------------------------------------------===//
 
 #include "compiler/targets/cpu/Translation.h"
+#include "compiler/tools/Registration.h"
 #include "frontends/spec/BuildModel.h"
 
 #include "mlir/Tools/mlir-translate/MlirTranslateMain.h"
 
 int main(int argc, char **argv) {
   hocket::spec::registerSpecTranslation();
-  hocket::cpu::registerKernelTranslations();
+  hocket::cpu::registerKernelTranslations(hocket::registerDialects);
   return failed(
       mlir::mlirTranslateMain(argc, argv, "Hocket's translation driver\n"));
 }

@@ -17,6 +17,8 @@ namespace hocket::cpu {
 
 /// Elements of a task where rows are split; a multiple of every vector step.
 static constexpr int64_t elementsPerChunk = 4096;
+/// Fewer rows than this are not enough tasks.
+static constexpr int64_t fewRows = 64;
 /// Bytes of stack that row buffers may take.
 static constexpr int64_t cacheBytes = 256 * 1024 - 4096;
 /// Bytes of traffic worth waking a thread for.
@@ -294,6 +296,8 @@ void Planner::chooseTasks() {
   using kern::Access;
   if (plan.form == KernelPlan::Form::Columns) {
     plan.chunk = plan.cols < 1024 ? 32 : 64;
+    if (plan.rows < fewRows && plan.cols >= 4 * elementsPerChunk)
+      plan.chunk = elementsPerChunk / 8;
     return;
   }
   plan.chunk = plan.cols;
@@ -310,7 +314,7 @@ void Planner::chooseTasks() {
     plan.rows = 1;
     plan.chunk = plan.cols;
   }
-  if (plan.rows < 64 && plan.cols >= 2 * elementsPerChunk)
+  if (plan.rows < fewRows && plan.cols >= 2 * elementsPerChunk)
     plan.chunk = elementsPerChunk;
 }
 

@@ -7,11 +7,7 @@
 #include "compiler/targets/cpu/Translation.h"
 
 #include "compiler/targets/cpu/KernelCompiler.h"
-#include "dialects/kern/IR/Kern.h"
 
-#include "mlir/Dialect/Arith/IR/Arith.h"
-#include "mlir/Dialect/Func/IR/FuncOps.h"
-#include "mlir/Dialect/Math/IR/Math.h"
 #include "mlir/Tools/mlir-translate/Translation.h"
 
 using namespace mlir;
@@ -37,29 +33,26 @@ static LogicalResult print(Operation *op, raw_ostream &stream,
   return success();
 }
 
-void registerKernelTranslations() {
-  auto dialects = [](DialectRegistry &registry) {
-    registry.insert<kern::KernDialect, arith::ArithDialect, func::FuncDialect,
-                    math::MathDialect>();
-  };
+void registerKernelTranslations(
+    std::function<void(DialectRegistry &)> addDialects) {
   static TranslateFromMLIRRegistration loops(
       "kern-to-loops", "print kernels as loops over vectors",
       [](Operation *op, raw_ostream &stream) {
         return print(op, stream, &CompiledVariant::mlir);
       },
-      dialects);
+      addDialects);
   static TranslateFromMLIRRegistration llvmIr(
       "kern-to-llvmir", "print kernels as LLVM IR",
       [](Operation *op, raw_ostream &stream) {
         return print(op, stream, &CompiledVariant::llvm);
       },
-      dialects);
+      addDialects);
   static TranslateFromMLIRRegistration assembly(
       "kern-to-asm", "print kernels as assembly",
       [](Operation *op, raw_ostream &stream) {
         return print(op, stream, &CompiledVariant::assembly);
       },
-      dialects);
+      addDialects);
 }
 
 } // namespace hocket::cpu

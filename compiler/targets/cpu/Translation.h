@@ -7,6 +7,10 @@
 #ifndef HOCKET_COMPILER_TARGETS_CPU_TRANSLATION_H
 #define HOCKET_COMPILER_TARGETS_CPU_TRANSLATION_H
 
+#include "mlir/IR/DialectRegistry.h"
+
+#include <functional>
+
 namespace hocket::cpu {
 
 /// Registers for hocket-translate, over all `kern.kernel` of a module:
@@ -16,7 +20,9 @@ namespace hocket::cpu {
 ///   --kern-to-asm     assembly
 ///
 /// Each prints every instruction set, best first, after a line `// isa: NAME`.
-void registerKernelTranslations();
+/// `addDialects` adds those that such a module may contain beside kernels.
+void registerKernelTranslations(
+    std::function<void(mlir::DialectRegistry &)> addDialects);
 
 } // namespace hocket::cpu
 

@@ -143,6 +143,8 @@ Value ValueEmitter::vector(unsigned node, unsigned i) {
 void ValueEmitter::prefetchRowsAhead(const PlanBuffer &buffer, Value address,
                                      unsigned vectors) {
   constexpr int64_t rowsAhead = 16, lineBytes = 64;
+  if (plan.rows < 2 * rowsAhead)
+    return;
   int64_t bytes = bytesOf(buffer.element), perLine = lineBytes / bytes;
   Value ahead =
       b.address(address, b.index(rowsAhead * plan.cols), buffer.element);

@@ -231,6 +231,14 @@ TEST(ColumnSum, TiledOperandsRepeat) {
   expectKernel(text, {.tolerance = {1e-5, 1e-5}});
 }
 
+TEST(ColumnSum, FewLongRows) {
+  KernelText text{4, 20005, {{"full", "bf16"}}, {{"col"}}};
+  text.byColumns = true;
+  text.body = "kern.yield %a0 : f32\n";
+  EXPECT_EQ(Kernel(text).info().tasks, (20005 + 511) / 512);
+  expectKernel(text);
+}
+
 TEST(ColumnSum, ManyResults) {
   KernelText text{20, 128, {{"full"}}, {}};
   text.byColumns = true;
