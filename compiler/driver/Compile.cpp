@@ -1,0 +1,206 @@
+//===- Compile.cpp - One compilation --------------------------------------===//
+//
+// Part of Hocket, under the Apache License v2.0.
+//
+//===----------------------------------------------------------------------===//
+
+#include "compiler/driver/Compile.h"
+
+#include "compiler/driver/DiagnosticText.h"
+#include "compiler/driver/PhaseDumper.h"
+#include "compiler/targets/cpu/KernelCompiler.h"
+#include "compiler/targets/program/ProgramEmitter.h"
+#include "compiler/tools/Registration.h"
+#include "frontends/huggingface/ReadConfig.h"
+#include "frontends/spec/BuildModel.h"
+#include "runtime/base/File.h"
+#include "runtime/base/Sha256.h"
+
+#include "mlir/IR/MLIRContext.h"
+#include "mlir/Parser/Parser.h"
+#include "mlir/Pass/PassManager.h"
+#include "llvm/Support/FileSystem.h"
+#include "llvm/Support/Path.h"
+
+using namespace mlir;
+using namespace hocket;
+
+namespace {
+
+/// Largest `.mlir` file that is read.
+constexpr uint64_t maxModuleBytes = uint64_t(1) << 30;
+/// Deepest nesting of brackets in one; the parser recurses on each.
+constexpr int maxNesting = 256;
+
+/// The deepest nesting of brackets outside strings and comments.
+int nestingOf(llvm::StringRef text) {
+  int depth = 0, deepest = 0;
+  bool quoted = false, comment = false;
+  for (size_t i = 0; i < text.size(); ++i) {
+    char c = text[i];
+    if (comment || quoted) {
+      comment &= c != '\n';
+      if (quoted && c == '\\')
+        ++i;
+      else if (c == '"')
+        quoted = false;
+      continue;
+    }
+    bool arrow = c == '>' && i > 0 && (text[i - 1] == '-' || text[i - 1] == '=');
+    if (c == '"')
+      quoted = true;
+    else if (c == '/' && i + 1 < text.size() && text[i + 1] == '/')
+      comment = true;
+    else if (llvm::StringRef("([{<").contains(c))
+      deepest = std::max(deepest, ++depth);
+    else if (llvm::StringRef(")]}>").contains(c) && !arrow)
+      --depth;
+  }
+  return deepest;
+}
+
+/// One compilation from input to result.
+class Compilation {
+public:
+  Compilation(const CompileRequest &request, PhaseDumper dumper)
+      : request(request), dumper(std::move(dumper)) {
+    DialectRegistry registry;
+    registerDialects(registry);
+    context.appendDialectRegistry(registry);
+    context.loadAllAvailableDialects();
+  }
+
+  StatusOr<CompileResult> run() {
+    DiagnosticText diagnostics(context);
+    // 1. The front end.
+    HOCKET_RETURN_IF_ERROR(openInput(diagnostics));
+    dumper.write("input.mlir", *module);
+    // 2. Level by level.
+    int first = request.from ? static_cast<int>(*request.from) + 1 : 0;
+    int last = std::min(static_cast<int>(request.to),
+                        static_cast<int>(Level::Exec));
+    for (int level = first; level <= last; ++level)
+      HOCKET_RETURN_IF_ERROR(lowerTo(static_cast<Level>(level), diagnostics));
+    // 3. The result.
+    CompileResult result;
+    if (request.to == Level::Program)
+      HOCKET_RETURN_IF_ERROR(emit(result.program, diagnostics));
+    else
+      print(result.text);
+    HOCKET_RETURN_IF_ERROR(dumper.status());
+    return result;
+  }
+
+private:
+  bool inputIsModule() const {
+    return llvm::sys::path::extension(request.input) == ".mlir";
+  }
+
+  /// What a diagnostic of a pass means: a `.mlir` file may hold anything, a
+  /// spec that passed its checks must compile.
+  Status failureOf(const DiagnosticText &diagnostics) const {
+    return inputIsModule() ? invalidArgument(diagnostics.text())
+                           : internalError(diagnostics.text());
+  }
+
+  Status openInput(DiagnosticText &diagnostics) {
+    if (!inputIsModule()) {
+      HOCKET_ASSIGN_OR_RETURN(auto loaded,
+                              loadInput(request.input, request.spec));
+      module = spec::buildModel(loaded, context);
+      for (const auto &axis : loaded.spec.plan().mesh())
+        options.meshAxes.push_back(axis.name() + "=" +
+                                   std::to_string(axis.size()));
+      return module ? okStatus() : failureOf(diagnostics);
+    }
+    if (!request.spec.overrides.empty() || !request.spec.planPath.empty())
+      return invalidArgument(request.input + ": --set and --plan change a "
+                                             "specification, not a .mlir file");
+    HOCKET_ASSIGN_OR_RETURN(std::string text,
+                            readFile(request.input, maxModuleBytes));
+    if (nestingOf(text) > maxNesting)
+      return invalidArgument(request.input + ": brackets nest deeper than " +
+                             std::to_string(maxNesting) + " levels");
+    module = parseSourceString<ModuleOp>(
+        text, ParserConfig(&context), llvm::StringRef(request.input));
+    return module ? okStatus() : invalidArgument(diagnostics.text());
+  }
+
+  Status lowerTo(Level level, DiagnosticText &diagnostics) {
+    options.fusionReport = request.fusionReport;
+    options.fuse = request.fuse;
+    PassManager manager(&context);
+    if (dumper.enabled())
+      manager.addInstrumentation(dumper.instrumentation());
+    addLevelPasses(manager, level, options);
+    return succeeded(manager.run(*module)) ? okStatus()
+                                           : failureOf(diagnostics);
+  }
+
+  Status emit(program::Program &program, DiagnosticText &diagnostics) {
+    cpu::CpuOptions cpuOptions;
+    cpuOptions.keepLlvm = cpuOptions.keepAssembly = dumper.enabled();
+    cpu::CompiledKernels kernels;
+    if (failed(cpu::compileKernels(*module, cpuOptions, kernels)))
+      return failureOf(diagnostics);
+    for (const cpu::CompiledVariant &variant : kernels.variants) {
+      dumper.write("kernels-" + variant.isa + ".ll", variant.llvm);
+      dumper.write("kernels-" + variant.isa + ".s", variant.assembly);
+    }
+    if (failed(emitProgram(*module, kernels, program)))
+      return failureOf(diagnostics);
+    addProvenance(program);
+    return okStatus();
+  }
+
+  void addProvenance(program::Program &program) {
+    auto *provenance = program.mutable_provenance();
+    provenance->set_compiler_version(HOCKET_VERSION);
+    provenance->set_target(request.target);
+    provenance->add_sources(
+        llvm::sys::path::filename(request.input).str());
+    // What determines the program: the resolved spec, or the module's text.
+    std::string identity = provenance->spec_text();
+    if (identity.empty())
+      print(identity);
+    provenance->set_fingerprint(sha256Of(identity));
+  }
+
+  static std::string sha256Of(const std::string &text) {
+    auto digest = sha256(text);
+    return std::string(digest.begin(), digest.end());
+  }
+
+  void print(std::string &text) {
+    llvm::raw_string_ostream stream(text);
+    (*module)->print(stream, OpPrintingFlags().enableDebugInfo(true, false));
+  }
+
+  const CompileRequest &request;
+  PhaseDumper dumper;
+  MLIRContext context;
+  OwningOpRef<ModuleOp> module;
+  PipelineOptions options;
+};
+
+} // namespace
+
+StatusOr<spec::LoadedSpec>
+hocket::loadInput(const std::string &input, const spec::LoadOptions &options) {
+  return llvm::sys::fs::is_directory(input)
+             ? huggingface::loadConfig(input, options)
+             : spec::loadSpec(input, options);
+}
+
+StatusOr<CompileResult> hocket::compile(const CompileRequest &request) {
+  if (request.target != "cpu")
+    return invalidArgument("--target " + request.target +
+                           ": this build compiles for cpu");
+  if (request.from && *request.from >= request.to)
+    return invalidArgument(
+        "--compile-from=" + levelName(*request.from).str() +
+        " must come before --compile-to=" + levelName(request.to).str());
+  HOCKET_ASSIGN_OR_RETURN(PhaseDumper dumper,
+                          PhaseDumper::open(request.dumpPhases));
+  return Compilation(request, std::move(dumper)).run();
+}

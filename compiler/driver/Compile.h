@@ -1,0 +1,56 @@
+//===- Compile.h - One compilation ------------------------------*- C++ -*-===//
+//
+// Part of Hocket, under the Apache License v2.0.
+//
+//===----------------------------------------------------------------------===//
+///
+/// \file
+/// From what a user names (a textproto, a Hugging Face folder, a `.mlir` file)
+/// to a program, or to the text of a level on the way.
+///
+//===----------------------------------------------------------------------===//
+
+#ifndef HOCKET_COMPILER_DRIVER_COMPILE_H
+#define HOCKET_COMPILER_DRIVER_COMPILE_H
+
+#include "compiler/pipelines/Pipelines.h"
+#include "frontends/spec/LoadSpec.h"
+#include "runtime/base/Status.h"
+#include "runtime/program/program.pb.h"
+
+#include <optional>
+#include <string>
+
+namespace hocket {
+
+struct CompileRequest {
+  /// A textproto, a folder with config.json, or a `.mlir` file.
+  std::string input;
+  /// `--plan` and `--set`; not for `.mlir`.
+  spec::LoadOptions spec;
+  /// The level of which `input` (a `.mlir` file) is the result; absent: it is
+  /// what a front end builds, a forward pass.
+  std::optional<Level> from;
+  Level to = Level::Program;
+  std::string target = "cpu";
+  std::string dumpPhases;   ///< folder for numbered files; empty: none
+  std::string fusionReport; ///< file for the fusion report; empty: none
+  bool fuse = true;
+};
+
+struct CompileResult {
+  program::Program program; ///< where `to` is Program
+  std::string text;         ///< the module, where `to` is a level before it
+};
+
+/// InvalidArgument, DataLoss and NotFound are the input's fault; messages name
+/// file, line and column where the input has them.
+StatusOr<CompileResult> compile(const CompileRequest &request);
+
+/// The resolved spec of `input`, which is not a `.mlir` file.
+StatusOr<spec::LoadedSpec> loadInput(const std::string &input,
+                                     const spec::LoadOptions &options);
+
+} // namespace hocket
+
+#endif // HOCKET_COMPILER_DRIVER_COMPILE_H

@@ -1,0 +1,135 @@
+//===- Pipelines.cpp - The order of passes --------------------------------===//
+//
+// Part of Hocket, under the Apache License v2.0.
+//
+//===----------------------------------------------------------------------===//
+
+#include "compiler/pipelines/Pipelines.h"
+
+#include "passes/analysis/Passes.h"
+#include "passes/conversion/Passes.h"
+#include "passes/conversion/PipeToKern/PipeToKern.h"
+#include "passes/kern/Passes.h"
+#include "passes/xf/Passes.h"
+
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/Pass/PassRegistry.h"
+#include "mlir/Transforms/Passes.h"
+
+using namespace mlir;
+using namespace hocket;
+
+static constexpr llvm::StringLiteral names[] = {"xf",   "dist", "pipe",
+                                                "kern", "exec", "program"};
+
+std::optional<Level> hocket::parseLevel(StringRef name) {
+  for (auto [i, known] : llvm::enumerate(names))
+    if (name == known)
+      return static_cast<Level>(i);
+  return std::nullopt;
+}
+
+StringRef hocket::levelName(Level level) {
+  return names[static_cast<size_t>(level)];
+}
+
+/// What is computed: from a forward pass to the whole training step.
+static void addXfPasses(OpPassManager &manager) {
+  // The model's FLOPs are those of the forward pass as it was written.
+  manager.addPass(createCountModelFlops());
+  // Before autodiff, so that gradients have the types that it chooses.
+  manager.addPass(xf::createXfPrecision());
+  // Before autodiff too: validation keeps no residuals and drops nothing.
+  manager.addPass(xf::createXfBuildEvaluate());
+  manager.addPass(xf::createXfAutodiff());
+  // Gradients exist now, so the update can be written.
+  manager.addPass(xf::createXfBuildStep());
+  // Casts that met, reshapes of reshapes, and values computed twice.
+  manager.addPass(createCanonicalizerPass());
+  manager.addPass(createCSEPass());
+}
+
+/// Where each piece lives.
+static void addDistPasses(OpPassManager &manager,
+                          const PipelineOptions &options) {
+  ConvertXfToDistOptions placement;
+  placement.axes = options.meshAxes;
+  manager.addPass(createConvertXfToDist(placement));
+}
+
+/// When each piece runs.
+static void addPipePasses(OpPassManager &manager) {
+  manager.addPass(createConvertDistToPipe());
+}
+
+/// How one kernel computes.
+static void addKernPasses(OpPassManager &manager,
+                          const PipelineOptions &options) {
+  manager.addPass(kern::createConvertPipeToKern());
+  // The conversion leaves views of views and reads that nothing uses.
+  manager.addPass(createCanonicalizerPass());
+  manager.addPass(createCSEPass());
+  if (options.fuse) {
+    // Products first: what their epilogue takes is not there for a kernel.
+    manager.addPass(createKernFuseGemmEpilogue());
+    manager.addPass(createKernFuseRows());
+    // Sums over rows take the cheap ends of what is left.
+    manager.addPass(createKernFuseColumns());
+    manager.addPass(createCSEPass());
+  }
+  if (!options.fusionReport.empty()) {
+    KernReportFusionOptions report;
+    report.file = options.fusionReport;
+    manager.addPass(createKernReportFusion(report));
+  }
+  manager.addPass(createKernOutlineKernels());
+  // The level ends in its verifier.
+  manager.addPass(createVerifyKern());
+}
+
+/// In which bytes.
+static void addExecPasses(OpPassManager &manager) {
+  manager.addPass(createConvertKernToExec());
+}
+
+void hocket::addLevelPasses(OpPassManager &manager, Level level,
+                            const PipelineOptions &options) {
+  switch (level) {
+  case Level::Xf:
+    return addXfPasses(manager);
+  case Level::Dist:
+    return addDistPasses(manager, options);
+  case Level::Pipe:
+    return addPipePasses(manager);
+  case Level::Kern:
+    return addKernPasses(manager, options);
+  case Level::Exec:
+    return addExecPasses(manager);
+  case Level::Program:
+    return;
+  }
+}
+
+/// Adds everything up to `last`.
+static void addPassesTo(OpPassManager &manager, Level last) {
+  for (int level = 0; level <= static_cast<int>(last); ++level)
+    addLevelPasses(manager, static_cast<Level>(level), {});
+}
+
+void hocket::registerPipelines() {
+  PassPipelineRegistration<>(
+      "hocket-to-xf", "From a forward pass to the whole training step",
+      [](OpPassManager &manager) { addPassesTo(manager, Level::Xf); });
+  PassPipelineRegistration<>(
+      "hocket-to-dist", "From a forward pass to placed tensors",
+      [](OpPassManager &manager) { addPassesTo(manager, Level::Dist); });
+  PassPipelineRegistration<>(
+      "hocket-to-pipe", "From a forward pass to scheduled fragments",
+      [](OpPassManager &manager) { addPassesTo(manager, Level::Pipe); });
+  PassPipelineRegistration<>(
+      "hocket-to-kern", "From a forward pass to outlined kernels",
+      [](OpPassManager &manager) { addPassesTo(manager, Level::Kern); });
+  PassPipelineRegistration<>(
+      "hocket-to-exec", "From a forward pass to a planned program",
+      [](OpPassManager &manager) { addPassesTo(manager, Level::Exec); });
+}

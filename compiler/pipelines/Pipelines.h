@@ -1,0 +1,49 @@
+//===- Pipelines.h - The order of passes ------------------------*- C++ -*-===//
+//
+// Part of Hocket, under the Apache License v2.0.
+//
+//===----------------------------------------------------------------------===//
+///
+/// \file
+/// The only place that knows which pass follows which. A level's pipeline
+/// takes a module of the level above (for `xf`: what a front end built) and
+/// leaves one of its own.
+///
+//===----------------------------------------------------------------------===//
+
+#ifndef HOCKET_COMPILER_PIPELINES_PIPELINES_H
+#define HOCKET_COMPILER_PIPELINES_PIPELINES_H
+
+#include "mlir/Pass/PassManager.h"
+
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace hocket {
+
+enum class Level { Xf, Dist, Pipe, Kern, Exec, Program };
+
+/// Every level by name, in order: "xf", "dist", "pipe", "kern", "exec",
+/// "program".
+std::optional<Level> parseLevel(llvm::StringRef name);
+llvm::StringRef levelName(Level level);
+
+struct PipelineOptions {
+  std::vector<std::string> meshAxes; ///< "dp=1"; empty: one device
+  std::string fusionReport;          ///< file; empty: none
+  bool fuse = true;                  ///< off: every op is its own kernel
+};
+
+/// Adds the passes that lead from the level before to `level`; none for
+/// `program`, which an emitter writes.
+void addLevelPasses(mlir::OpPassManager &manager, Level level,
+                    const PipelineOptions &options);
+
+/// Registers `hocket-to-LEVEL` for hocket-opt: everything from a front end's
+/// module to that level.
+void registerPipelines();
+
+} // namespace hocket
+
+#endif // HOCKET_COMPILER_PIPELINES_PIPELINES_H
