@@ -46,7 +46,8 @@ int nestingOf(llvm::StringRef text) {
         quoted = false;
       continue;
     }
-    bool arrow = c == '>' && i > 0 && (text[i - 1] == '-' || text[i - 1] == '=');
+    bool arrow =
+        c == '>' && i > 0 && (text[i - 1] == '-' || text[i - 1] == '=');
     if (c == '"')
       quoted = true;
     else if (c == '/' && i + 1 < text.size() && text[i + 1] == '/')
@@ -77,8 +78,8 @@ public:
     dumper.write("input.mlir", *module);
     // 2. Level by level.
     int first = request.from ? static_cast<int>(*request.from) + 1 : 0;
-    int last = std::min(static_cast<int>(request.to),
-                        static_cast<int>(Level::Exec));
+    int last =
+        std::min(static_cast<int>(request.to), static_cast<int>(Level::Exec));
     for (int level = first; level <= last; ++level)
       HOCKET_RETURN_IF_ERROR(lowerTo(static_cast<Level>(level), diagnostics));
     // 3. The result.
@@ -121,8 +122,8 @@ private:
     if (nestingOf(text) > maxNesting)
       return invalidArgument(request.input + ": brackets nest deeper than " +
                              std::to_string(maxNesting) + " levels");
-    module = parseSourceString<ModuleOp>(
-        text, ParserConfig(&context), llvm::StringRef(request.input));
+    module = parseSourceString<ModuleOp>(text, ParserConfig(&context),
+                                         llvm::StringRef(request.input));
     return module ? okStatus() : invalidArgument(diagnostics.text());
   }
 
@@ -157,18 +158,13 @@ private:
     auto *provenance = program.mutable_provenance();
     provenance->set_compiler_version(HOCKET_VERSION);
     provenance->set_target(request.target);
-    provenance->add_sources(
-        llvm::sys::path::filename(request.input).str());
+    provenance->add_sources(llvm::sys::path::filename(request.input).str());
     // What determines the program: the resolved spec, or the module's text.
     std::string identity = provenance->spec_text();
     if (identity.empty())
       print(identity);
-    provenance->set_fingerprint(sha256Of(identity));
-  }
-
-  static std::string sha256Of(const std::string &text) {
-    auto digest = sha256(text);
-    return std::string(digest.begin(), digest.end());
+    Sha256::Digest digest = Sha256::of(identity);
+    provenance->set_fingerprint(std::string(digest.begin(), digest.end()));
   }
 
   void print(std::string &text) {
@@ -185,8 +181,8 @@ private:
 
 } // namespace
 
-StatusOr<spec::LoadedSpec>
-hocket::loadInput(const std::string &input, const spec::LoadOptions &options) {
+StatusOr<spec::LoadedSpec> hocket::loadInput(const std::string &input,
+                                             const spec::LoadOptions &options) {
   return llvm::sys::fs::is_directory(input)
              ? huggingface::loadConfig(input, options)
              : spec::loadSpec(input, options);

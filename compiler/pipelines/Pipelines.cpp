@@ -65,7 +65,7 @@ static void addPipePasses(OpPassManager &manager) {
 /// How one kernel computes.
 static void addKernPasses(OpPassManager &manager,
                           const PipelineOptions &options) {
-  manager.addPass(kern::createConvertPipeToKern());
+  manager.addPass(createConvertPipeToKern());
   // The conversion leaves views of views and reads that nothing uses.
   manager.addPass(createCanonicalizerPass());
   manager.addPass(createCSEPass());

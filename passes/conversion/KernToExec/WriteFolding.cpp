@@ -290,7 +290,9 @@ private:
     const FlatBuffer &input = program.buffers[root];
     const FlatBuffer &output = program.buffers[instruction.outputs[r]];
     if (input.persistent() || input.last != position ||
-        input.bytes != output.bytes || claimed.contains(root) ||
+        input.bytes != output.bytes ||
+        input.type.getElementType() != output.type.getElementType() ||
+        claimed.contains(root) ||
         llvm::count_if(instruction.inputs,
                        [&](int b) { return program.find(b) == root; }) > 1)
       return false;

@@ -1,0 +1,139 @@
+//===- CompileCommand.cpp - hocket compile --------------------------------===//
+//
+// Part of Hocket, under the Apache License v2.0.
+//
+//===----------------------------------------------------------------------===//
+
+#include "compiler/tools/CompileCommand.h"
+
+#include "compiler/driver/Compile.h"
+#include "runtime/base/File.h"
+#include "runtime/base/Format.h"
+#include "runtime/program/ProgramFile.h"
+
+#include <chrono>
+#include <iostream>
+#include <memory>
+
+using namespace hocket;
+
+namespace {
+
+struct Arguments {
+  CompileRequest request;
+  std::string output, from, to = "program";
+  bool noFusion = false, json = false;
+};
+
+constexpr const char *description = R"(Compile a model into an executable.
+
+SPEC is a specification (textproto), a Hugging Face folder with config.json, or
+xf IR (.mlir). The result of -o is one file, the same bytes for the same input.
+
+Levels, in order: xf (what is computed), dist (where each piece lives), pipe
+(when it runs), kern (how a kernel computes), exec (in which bytes), program.
+
+Examples:
+  hocket compile examples/nano/spec.textproto -o nano.hkx
+  hocket compile Llama-3-8B/ --set training.precision=BF16 -o llama.hkx
+  hocket compile spec.textproto --compile-to=kern -o kern.mlir
+  hocket compile kern.mlir --compile-from=kern -o model.hkx
+  hocket compile spec.textproto --dump-phases phases -o model.hkx)";
+
+Status parseLevels(Arguments &arguments) {
+  auto to = parseLevel(arguments.to);
+  if (!to)
+    return invalidArgument("--compile-to=" + arguments.to +
+                           ": the levels are xf, dist, pipe, kern, exec and "
+                           "program");
+  arguments.request.to = *to;
+  if (arguments.from.empty())
+    return okStatus();
+  arguments.request.from = parseLevel(arguments.from);
+  if (!arguments.request.from)
+    return invalidArgument("--compile-from=" + arguments.from +
+                           ": the levels are xf, dist, pipe, kern and exec");
+  return okStatus();
+}
+
+void printSummary(const Arguments &arguments, const program::Program &program,
+                  uint64_t fileBytes, double seconds) {
+  uint64_t instructions = 0, arena = 0;
+  for (const auto &role : program.roles()) {
+    arena = std::max(arena, role.memory().arena_bytes());
+    for (const auto &sequence : role.sequences())
+      instructions += static_cast<uint64_t>(sequence.instructions_size());
+  }
+  if (arguments.json) {
+    std::cout << "{\"output\": \"" << arguments.output
+              << "\", \"parameters\": " << program.model().parameter_count()
+              << ", \"kernels\": " << program.kernels_size()
+              << ", \"instructions\": " << instructions
+              << ", \"arena_bytes\": " << arena
+              << ", \"file_bytes\": " << fileBytes
+              << ", \"seconds\": " << seconds << "}\n";
+    return;
+  }
+  std::cout << arguments.output << ": "
+            << formatCount(program.model().parameter_count()) << " parameters, "
+            << program.kernels_size() << " kernels, " << instructions
+            << " instructions, " << formatBytes(arena) << " of memory, "
+            << formatBytes(fileBytes) << " on disk, compiled in "
+            << formatDuration(seconds) << "\n";
+}
+
+Status run(Arguments &arguments) {
+  auto start = std::chrono::steady_clock::now();
+  HOCKET_RETURN_IF_ERROR(parseLevels(arguments));
+  arguments.request.fuse = !arguments.noFusion;
+  HOCKET_ASSIGN_OR_RETURN(CompileResult result, compile(arguments.request));
+  if (arguments.request.to != Level::Program)
+    return arguments.output == "-"
+               ? (std::cout << result.text, okStatus())
+               : writeFileAtomically(arguments.output, result.text);
+  HOCKET_ASSIGN_OR_RETURN(std::string bytes, serializeProgram(result.program));
+  HOCKET_RETURN_IF_ERROR(writeFileAtomically(arguments.output, bytes));
+  std::chrono::duration<double> seconds =
+      std::chrono::steady_clock::now() - start;
+  printSummary(arguments, result.program, bytes.size(), seconds.count());
+  return okStatus();
+}
+
+} // namespace
+
+void hocket::addSpecOptions(CLI::App &command, spec::LoadOptions &options) {
+  command
+      .add_option("--set", options.overrides,
+                  "PATH=VALUE: overrides a field of the spec, e.g. "
+                  "training.steps=100; may be repeated")
+      ->allow_extra_args(false);
+  command.add_option("--plan", options.planPath,
+                     "A plan (textproto) in place of the spec's own");
+}
+
+void hocket::registerCompile(CLI::App &app, Status &result) {
+  auto arguments = std::make_shared<Arguments>();
+  CLI::App *command = app.add_subcommand("compile", description);
+  CompileRequest &request = arguments->request;
+  command->add_option("SPEC", request.input, "What to compile")->required();
+  command
+      ->add_option("-o,--output", arguments->output,
+                   "The executable, or the text of --compile-to's level "
+                   "(- for standard output)")
+      ->required();
+  addSpecOptions(*command, request.spec);
+  command->add_option("--target", request.target, "cpu")->capture_default_str();
+  command->add_option("--compile-to", arguments->to, "Stop at this level")
+      ->capture_default_str();
+  command->add_option("--compile-from", arguments->from,
+                      "SPEC is a .mlir file of this level");
+  command->add_option("--dump-phases", request.dumpPhases,
+                      "Write the IR after every pass into this folder, "
+                      "numbered");
+  command->add_option("--fusion-report", request.fusionReport,
+                      "Write what was fused, and what stopped the rest");
+  command->add_flag("--no-fusion", arguments->noFusion,
+                    "Make every op a kernel of its own (for debugging)");
+  command->add_flag("--json", arguments->json, "Print the summary as JSON");
+  command->callback([arguments, &result] { result = run(*arguments); });
+}
