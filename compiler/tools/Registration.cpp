@@ -6,11 +6,13 @@
 
 #include "compiler/tools/Registration.h"
 
+#include "compiler/pipelines/Pipelines.h"
 #include "dialects/dist/IR/Dist.h"
 #include "dialects/exec/IR/Exec.h"
 #include "dialects/kern/IR/Kern.h"
 #include "dialects/pipe/IR/Pipe.h"
 #include "dialects/xf/IR/Xf.h"
+#include "passes/analysis/Passes.h"
 #include "passes/conversion/Passes.h"
 #include "passes/conversion/PipeToKern/PipeToKern.h"
 #include "passes/kern/Passes.h"
@@ -33,8 +35,10 @@ void hocket::registerPasses() {
   mlir::registerCSEPass();
   mlir::registerInlinerPass();
   mlir::registerSymbolDCEPass();
+  registerHocketAnalysisPasses();
   registerHocketConversionPasses();
   registerPipeToKernPasses();
   xf::registerXfPasses();
   registerKernPasses();
+  registerPipelines();
 }
