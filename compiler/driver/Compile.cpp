@@ -11,7 +11,7 @@
 #include "compiler/targets/cpu/KernelCompiler.h"
 #include "compiler/targets/program/ProgramEmitter.h"
 #include "compiler/tools/Registration.h"
-#include "frontends/huggingface/ReadConfig.h"
+#include "frontends/FrontEnd.h"
 #include "frontends/spec/BuildModel.h"
 #include "runtime/base/File.h"
 #include "runtime/base/Sha256.h"
@@ -107,7 +107,7 @@ private:
   Status openInput(DiagnosticText &diagnostics) {
     if (!inputIsModule()) {
       HOCKET_ASSIGN_OR_RETURN(auto loaded,
-                              loadInput(request.input, request.spec));
+                              loadSpecification(request.input, request.spec));
       module = spec::buildModel(loaded, context);
       for (const auto &axis : loaded.spec.plan().mesh())
         options.meshAxes.push_back(axis.name() + "=" +
@@ -180,13 +180,6 @@ private:
 };
 
 } // namespace
-
-StatusOr<spec::LoadedSpec> hocket::loadInput(const std::string &input,
-                                             const spec::LoadOptions &options) {
-  return llvm::sys::fs::is_directory(input)
-             ? huggingface::loadConfig(input, options)
-             : spec::loadSpec(input, options);
-}
 
 StatusOr<CompileResult> hocket::compile(const CompileRequest &request) {
   if (request.target != "cpu")

@@ -47,10 +47,6 @@ struct CompileResult {
 /// file, line and column where the input has them.
 StatusOr<CompileResult> compile(const CompileRequest &request);
 
-/// The resolved spec of `input`, which is not a `.mlir` file.
-StatusOr<spec::LoadedSpec> loadInput(const std::string &input,
-                                     const spec::LoadOptions &options);
-
 } // namespace hocket
 
 #endif // HOCKET_COMPILER_DRIVER_COMPILE_H

@@ -6,6 +6,7 @@
 
 #include "compiler/driver/DiagnosticText.h"
 
+#include "mlir/IR/BuiltinAttributes.h"
 #include "mlir/IR/Location.h"
 #include "llvm/Support/raw_ostream.h"
 

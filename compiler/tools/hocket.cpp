@@ -9,40 +9,66 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "compiler/driver/Compile.h"
+#include "compiler/tools/CheckpointCommand.h"
 #include "compiler/tools/CompileCommand.h"
+#include "compiler/tools/DataShowCommand.h"
+#include "runtime/program/ProgramFile.h"
+#include "runtime/tools/CommandLine.h"
 #include "runtime/tools/DataCommand.h"
+#include "runtime/tools/DoctorCommand.h"
+#include "runtime/tools/InspectCommand.h"
+#include "runtime/tools/TrainCommand.h"
+#include "runtime/tools/VerifyCommand.h"
 
-#include <iostream>
+#include <memory>
 
 using namespace hocket;
 
+/// `train` takes a specification too, which it compiles first.
+static ProgramResolver compilingResolver() {
+  auto options = std::make_shared<spec::LoadOptions>();
+  ProgramResolver resolver;
+  resolver.inputDescription =
+      "An executable (.hkx), a specification, a Hugging Face folder or .mlir";
+  resolver.addOptions = [options](CLI::App &command) {
+    addSpecOptions(command, *options);
+  };
+  resolver.resolve =
+      [options](const std::string &input) -> StatusOr<program::Program> {
+    if (input.ends_with(".hkx")) {
+      if (!options->overrides.empty() || !options->planPath.empty())
+        return invalidArgument(input + ": --set and --plan change a "
+                                       "specification; compile it again");
+      return readProgram(input);
+    }
+    CompileRequest request;
+    request.input = input;
+    request.spec = *options;
+    HOCKET_ASSIGN_OR_RETURN(CompileResult result, compile(request));
+    return std::move(result.program);
+  };
+  return resolver;
+}
+
 int main(int argc, char **argv) {
-  CLI::App app("Hocket compiles a transformer's specification into one "
-               "training executable per role in a cluster.");
+  CLI::App app("Hocket compiles a transformer's specification into a training "
+               "executable and runs it.\n\nExample:\n  hocket data prepare "
+               "book.txt -o book --tokenizer byte\n  hocket compile "
+               "examples/nano/spec.textproto -o nano.hkx\n  hocket train "
+               "nano.hkx --data book --save run");
   app.name("hocket");
   app.require_subcommand(1);
   Status result;
   registerCompile(app, result);
+  registerTrain(app, result, compilingResolver());
+  registerInspect(app, result);
+  registerVerify(app, result);
   CLI::App *data = app.add_subcommand("data", "Prepare and show token files");
   data->require_subcommand(1);
   registerDataPrepare(*data, result);
-  try {
-    app.parse(argc, argv);
-  } catch (const CLI::CallForHelp &help) {
-    return app.exit(help);
-  } catch (const CLI::ParseError &error) {
-    app.exit(error);
-    return 2;
-  }
-  if (result.ok())
-    return 0;
-  std::cerr << "hocket: " << result.message() << "\n";
-  switch (result.code()) {
-  case StatusCode::InvalidArgument:
-  case StatusCode::DataLoss:
-  case StatusCode::NotFound:
-    return 2;
-  default:
-    return 1;
-  }
+  registerDataShow(*data, result);
+  registerCheckpoint(app, result);
+  registerDoctor(app, result);
+  return runCommandLine(app, argc, argv, result);
 }

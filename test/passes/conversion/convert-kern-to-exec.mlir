@@ -46,7 +46,7 @@ func.func @forward(%t: tensor<4x8xi32>) -> (tensor<4x8xf32>, tensor<4x8xf32>) at
   kern.output %o, "loss" : tensor<4x8xf32>
   return %o, %h : tensor<4x8xf32>, tensor<4x8xf32>
 }
-func.func @backward(%h: tensor<4x8xf32>) attributes {kern.fragment = "B"} {
+func.func @backward(%t: tensor<4x8xi32>, %h: tensor<4x8xf32>) attributes {kern.fragment = "B"} {
   %g = kern.gemm %h, %h {k = 4 : i64, m = 8 : i64, n = 8 : i64, transpose_a} : (tensor<4x8xf32>, tensor<4x8xf32>) -> tensor<8x8xf32>
   kern.accumulate %g, @w.grad : tensor<8x8xf32>
   return

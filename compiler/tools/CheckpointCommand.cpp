@@ -1,0 +1,119 @@
+//===- CheckpointCommand.cpp - hocket checkpoint -------------------------===//
+//
+// Part of Hocket, under the Apache License v2.0.
+//
+//===----------------------------------------------------------------------===//
+
+#include "compiler/tools/CheckpointCommand.h"
+
+#include "compiler/tools/CompileCommand.h"
+#include "compiler/tools/ModelDims.h"
+#include "frontends/FrontEnd.h"
+#include "frontends/huggingface/WriteConfig.h"
+#include "runtime/checkpoint/HuggingFace.h"
+
+#include <iostream>
+#include <memory>
+
+using namespace hocket;
+
+namespace {
+
+struct Arguments {
+  std::string input, output, spec;
+  std::string format = "huggingface";
+  spec::LoadOptions options;
+};
+
+Status checkFormat(const Arguments &arguments) {
+  return arguments.format == "huggingface"
+             ? okStatus()
+             : invalidArgument("--format " + arguments.format +
+                               ": the format is huggingface");
+}
+
+/// The model that a checkpoint was trained from, as it says itself.
+StatusOr<spec::LoadedSpec> specOf(const checkpoint::Checkpoint &checkpoint) {
+  if (checkpoint.state().specText.empty())
+    return invalidArgument(checkpoint.path() +
+                           ": the checkpoint does not say which model it is "
+                           "of; give --spec");
+  return spec::parseSpec(checkpoint.state().specText,
+                         checkpoint.path() + "/manifest.json");
+}
+
+Status runExport(const Arguments &arguments) {
+  HOCKET_RETURN_IF_ERROR(checkFormat(arguments));
+  HOCKET_ASSIGN_OR_RETURN(auto checkpoint,
+                          checkpoint::Checkpoint::open(arguments.input));
+  auto loaded = arguments.spec.empty()
+                    ? specOf(checkpoint)
+                    : loadSpecification(arguments.spec, arguments.options);
+  if (!loaded.ok())
+    return loaded.status();
+  const spec::Model &model = loaded->spec.model();
+  checkpoint::HuggingFaceExport to;
+  to.dir = arguments.output;
+  HOCKET_ASSIGN_OR_RETURN(to.family, huggingface::familyOf(model));
+  HOCKET_ASSIGN_OR_RETURN(to.configText, huggingface::writeConfig(model));
+  HOCKET_RETURN_IF_ERROR(
+      checkpoint::exportHuggingFace(checkpoint, dimsOf(model), to));
+  std::cout << arguments.output << ": a " << to.family << " model of step "
+            << checkpoint.state().step << "\n";
+  return okStatus();
+}
+
+Status runImport(const Arguments &arguments) {
+  HOCKET_RETURN_IF_ERROR(checkFormat(arguments));
+  const std::string &specPath =
+      arguments.spec.empty() ? arguments.input : arguments.spec;
+  HOCKET_ASSIGN_OR_RETURN(spec::LoadedSpec loaded,
+                          loadSpecification(specPath, arguments.options));
+  const spec::Model &model = loaded.spec.model();
+  HOCKET_ASSIGN_OR_RETURN(std::string family, huggingface::familyOf(model));
+  HOCKET_ASSIGN_OR_RETURN(auto folder,
+                          checkpoint::HuggingFaceFolder::open(arguments.input));
+  HOCKET_ASSIGN_OR_RETURN(auto tensors, checkpoint::importHuggingFace(
+                                            folder, family, dimsOf(model)));
+  checkpoint::RunState state;
+  state.seed = loaded.spec.training().seed();
+  state.specText = spec::printSpec(loaded.spec);
+  HOCKET_RETURN_IF_ERROR(
+      checkpoint::saveCheckpoint(arguments.output, state, tensors));
+  std::cout << arguments.output << ": " << tensors.size() << " tensors of a "
+            << family << " model\n";
+  return okStatus();
+}
+
+void addArguments(CLI::App &command, Arguments &arguments,
+                  const char *inputText) {
+  command.add_option("DIR", arguments.input, inputText)->required();
+  command.add_option("-o,--output", arguments.output, "The folder to write")
+      ->required();
+  command.add_option("--format", arguments.format, "huggingface")
+      ->capture_default_str();
+  command.add_option("--spec", arguments.spec,
+                     "The model's specification; default: what DIR says");
+  addSpecOptions(command, arguments.options);
+}
+
+} // namespace
+
+void hocket::registerCheckpoint(CLI::App &app, Status &result) {
+  auto exporting = std::make_shared<Arguments>();
+  auto importing = std::make_shared<Arguments>();
+  CLI::App *command = app.add_subcommand("checkpoint", "Convert checkpoints");
+  command->require_subcommand(1);
+  CLI::App *out = command->add_subcommand(
+      "export", "Write a checkpoint as a Hugging Face folder: config.json and "
+                "model.safetensors\n\nExample:\n  hocket checkpoint export run "
+                "--format huggingface -o run-hf");
+  addArguments(*out, *exporting, "A checkpoint, or one iteration of it");
+  out->callback([exporting, &result] { result = runExport(*exporting); });
+  CLI::App *in = command->add_subcommand(
+      "import", "Make a checkpoint of a Hugging Face folder\n\nExample:\n  "
+                "hocket checkpoint import Qwen3-0.6B --format huggingface "
+                "--spec spec.textproto -o start");
+  addArguments(*in, *importing, "A Hugging Face folder");
+  in->callback([importing, &result] { result = runImport(*importing); });
+}

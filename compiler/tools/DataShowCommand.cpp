@@ -1,0 +1,92 @@
+//===- DataShowCommand.cpp - hocket data show ----------------------------===//
+//
+// Part of Hocket, under the Apache License v2.0.
+//
+//===----------------------------------------------------------------------===//
+
+#include "compiler/tools/DataShowCommand.h"
+
+#include "compiler/tools/CompileCommand.h"
+#include "frontends/FrontEnd.h"
+#include "runtime/data/BlendedDataset.h"
+#include "runtime/data/ShowSamples.h"
+
+#include <iostream>
+#include <memory>
+
+using namespace hocket;
+
+namespace {
+
+struct Arguments {
+  std::vector<std::string> prefix;
+  std::string spec, split = "train", samples = "0:1";
+  spec::LoadOptions options;
+  bool json = false;
+};
+
+/// The samples of a split exactly as a run of `spec` sees them.
+StatusOr<std::unique_ptr<data::SampleSource>>
+openSplit(const Arguments &arguments, const spec::Spec &spec,
+          data::Split split) {
+  const spec::Training &training = spec.training();
+  data::GptDatasetOptions options;
+  options.sequenceLength = static_cast<uint64_t>(training.sequence_length());
+  options.vocabularySize = static_cast<uint64_t>(spec.model().vocab_size());
+  options.seed = training.seed();
+  options.splitWeights = training.data().split();
+  data::RunLength run;
+  run.steps = static_cast<uint64_t>(training.steps());
+  run.globalBatchSize = static_cast<uint64_t>(training.global_batch_size());
+  run.validInterval = static_cast<uint64_t>(training.validation().interval());
+  run.validBatches = static_cast<uint64_t>(training.validation().batches());
+  HOCKET_ASSIGN_OR_RETURN(uint64_t samples, data::samplesOfRun(run, split));
+  HOCKET_ASSIGN_OR_RETURN(auto parts, data::parseBlend(arguments.prefix));
+  return data::openSamples(parts, options, split, samples);
+}
+
+Status run(const Arguments &arguments) {
+  HOCKET_ASSIGN_OR_RETURN(spec::LoadedSpec loaded,
+                          loadSpecification(arguments.spec, arguments.options));
+  HOCKET_ASSIGN_OR_RETURN(data::Split split, data::parseSplit(arguments.split));
+  data::ShowOptions show;
+  HOCKET_ASSIGN_OR_RETURN(show.range,
+                          data::parseSampleRange(arguments.samples));
+  show.json = arguments.json;
+  HOCKET_ASSIGN_OR_RETURN(auto source,
+                          openSplit(arguments, loaded.spec, split));
+  HOCKET_ASSIGN_OR_RETURN(auto tokenizer, data::createTokenizer("byte"));
+  if (loaded.spec.model().vocab_size() <=
+      static_cast<int64_t>(tokenizer->vocabularySize()))
+    show.tokenizer = tokenizer.get();
+  return data::showSamples(*source, show, std::cout);
+}
+
+} // namespace
+
+void hocket::registerDataShow(CLI::App &data, Status &result) {
+  auto arguments = std::make_shared<Arguments>();
+  CLI::App *command = data.add_subcommand(
+      "show", "Print samples exactly as a run of SPEC sees them\n\nExample:\n"
+              "  hocket data show data/books --spec nano.textproto --split "
+              "train --samples 0:4 --json");
+  command
+      ->add_option("PREFIX", arguments->prefix,
+                   "Token files made by `hocket data prepare`, or a blend: "
+                   "WEIGHT PREFIX WEIGHT PREFIX ...")
+      ->required();
+  command
+      ->add_option("--spec", arguments->spec,
+                   "The specification: sequence length, steps, seed, split")
+      ->required();
+  addSpecOptions(*command, arguments->options);
+  command->add_option("--split", arguments->split, "train, valid or test")
+      ->capture_default_str();
+  command
+      ->add_option("--samples", arguments->samples,
+                   "The samples from A up to, not including, B")
+      ->type_name("A:B")
+      ->capture_default_str();
+  command->add_flag("--json", arguments->json, "A JSON object a line");
+  command->callback([arguments, &result] { result = run(*arguments); });
+}
