@@ -15,6 +15,7 @@
 #include "frontends/spec/BuildModel.h"
 #include "runtime/base/File.h"
 #include "runtime/base/Sha256.h"
+#include "runtime/program/ProgramCheck.h"
 
 #include "mlir/IR/MLIRContext.h"
 #include "mlir/Parser/Parser.h"
@@ -151,7 +152,18 @@ private:
     if (failed(emitProgram(*module, kernels, program)))
       return failureOf(diagnostics);
     addProvenance(program);
-    return okStatus();
+    return checkResult(program);
+  }
+
+  /// What is written must be what the runtime accepts.
+  Status checkResult(const program::Program &program) const {
+    Status sound = checkProgram(program);
+    if (sound.ok())
+      return okStatus();
+    return Status(inputIsModule() ? StatusCode::InvalidArgument
+                                  : StatusCode::Internal,
+                  request.input + ": the program that came of it is not " +
+                      "sound: " + sound.message());
   }
 
   void addProvenance(program::Program &program) {

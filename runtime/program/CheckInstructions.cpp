@@ -105,8 +105,8 @@ private:
       const google::protobuf::RepeatedPtrField<program::Scalar> &scalars) {
     for (const program::Scalar &scalar : scalars)
       if (scalar.kind_case() == program::Scalar::KIND_NOT_SET ||
-          (scalar.has_step() && (scalar.step() < program::Scalar::MICROBATCH ||
-                                 scalar.step() > program::Scalar::SEED)))
+          (scalar.has_step() && (!program::Scalar_Step_IsValid(scalar.step()) ||
+                                 scalar.step() == program::Scalar::NONE)))
         return add("has a scalar of no known kind");
   }
 

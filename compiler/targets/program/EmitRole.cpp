@@ -233,9 +233,7 @@ private:
       to.add_integers(integer);
     for (double value : library.getFloats())
       to.add_floats(value);
-    int64_t stream = library.getRandomStream();
-    if (stream >= 0) {
-      to.add_integers(stream);
+    if (library.getRandom()) {
       to.add_scalars()->set_step(program::Scalar::SEED);
       to.add_scalars()->set_step(program::Scalar::STEP);
       auto *base = to.add_scalars();

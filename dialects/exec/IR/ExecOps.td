@@ -171,8 +171,8 @@ def Exec_GemmOp : Exec_Instruction<"gemm", [AttrSizedOperandSegments]> {
 def Exec_LibraryOp : Exec_Instruction<"library"> {
   let summary = "a hand-written kernel";
   let description = commonDescription # [{
-    `random_stream` >= 0 gives the call the seed, the step and the index of the
-    microbatch's first element (`elements` times the microbatch).
+    `random` gives the call the seed, the step and the index of the microbatch's
+    first element (`elements` times the microbatch) as scalars.
 
     ```mlir
     exec.library "rope"(%x, %t, %y) {floats = array<f64>, integers = array<i64: 1>} : memref<8xf32>, memref<8xf32>, memref<8xf32>
@@ -180,7 +180,7 @@ def Exec_LibraryOp : Exec_Instruction<"library"> {
   }];
   let arguments = (ins StrAttr:$op, Variadic<AnyMemRef>:$buffers,
                        DenseI64ArrayAttr:$integers, DenseF64ArrayAttr:$floats,
-                       DefaultValuedAttr<I64Attr, "-1">:$random_stream,
+                       UnitAttr:$random,
                        DefaultValuedAttr<I64Attr, "0">:$elements,
                        DefaultValuedAttr<I64Attr, "0">:$accumulate,
                        DefaultValuedAttr<I64Attr, "0">:$stream);

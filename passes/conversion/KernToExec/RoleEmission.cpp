@@ -171,15 +171,14 @@ private:
     bool flip = library.getResultsFirst();
     SmallVector<Value> buffers(flip ? outputs : inputs);
     llvm::append_range(buffers, flip ? inputs : outputs);
-    int64_t stream = -1;
-    if (library.getRandom())
-      stream = library.getStream() * 65536 +
-               (instruction.instances.empty() ? 0 : instruction.instances[0]);
+    SmallVector<int64_t> integers(library.getIntegers());
+    if (library.getRandom() && !instruction.instances.empty())
+      integers.back() += instruction.instances[0];
     builder.create<exec::LibraryOp>(
-        loc, library.getOpAttr(), buffers, library.getIntegersAttr(),
-        library.getFloatsAttr(), builder.getI64IntegerAttr(stream),
-        library.getElementsAttr(), accumulationOf(instruction),
-        builder.getI64IntegerAttr(0));
+        loc, library.getOpAttr(), buffers,
+        builder.getDenseI64ArrayAttr(integers), library.getFloatsAttr(),
+        library.getRandomAttr(), library.getElementsAttr(),
+        accumulationOf(instruction), builder.getI64IntegerAttr(0));
   }
 
   /// A contribution that could not be folded: `accumulate` of
@@ -193,7 +192,7 @@ private:
     builder.create<exec::LibraryOp>(
         loc, builder.getStringAttr("accumulate"), ValueRange{from, to},
         builder.getDenseI64ArrayAttr({dtype, type.getNumElements()}),
-        builder.getDenseF64ArrayAttr({}), builder.getI64IntegerAttr(-1),
+        builder.getDenseF64ArrayAttr({}), UnitAttr(),
         builder.getI64IntegerAttr(0), accumulationOf(instruction),
         builder.getI64IntegerAttr(0));
   }
