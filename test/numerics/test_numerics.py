@@ -4,7 +4,9 @@
 The bands are those a user can rely on: in fp32 the first loss to 2e-6, every
 gradient tensor to 1e-5 (Frobenius norm of the difference over that of the
 reference), 20 losses under AdamW to 1e-4; in bf16 losses to 1e-2 and gradients
-to 2e-2.
+to 2e-2. A gradient that is next to nothing beside all of them together (that of
+the keys' bias is zero in exact arithmetic where positions do not rotate) is
+measured against a share of the norm of all instead of its own.
 """
 
 import hashlib
@@ -16,11 +18,17 @@ import safetensors
 import training
 
 
-def distance(values, reference):
-    """Relative, in the Frobenius norm."""
-    pairs = zip(values, reference, strict=True)
-    difference = math.sqrt(sum((a - b) ** 2 for a, b in pairs))
-    return difference / math.sqrt(sum(b * b for b in reference))
+SHARE = {"FP32": 1e-6, "BF16": 1e-3}
+
+
+def norm(values):
+    return math.sqrt(sum(value * value for value in values))
+
+
+def distance(values, reference, least=0.0):
+    """In the Frobenius norm, relative to the reference's or to `least`."""
+    difference = [a - b for a, b in zip(values, reference, strict=True)]
+    return norm(difference) / max(norm(reference), least)
 
 
 class NumericsTest(unittest.TestCase):
@@ -55,9 +63,11 @@ class NumericsTest(unittest.TestCase):
         self.assertLess(abs(loss / first - 1), loss_band, "first loss")
         self.assertEqual(set(found), set(self.gradients))
         far = {}
+        total = norm([norm(values) for _, values in self.gradients.values()])
+        least = SHARE[precision] * total
         for name, (shape, reference) in self.gradients.items():
             self.assertEqual(list(found[name][0]), shape)
-            gap = distance(found[name][1], reference)
+            gap = distance(found[name][1], reference, least)
             if not gap < gradient_band:
                 far[name] = gap
         self.assertEqual(far, {}, f"gradients beyond {gradient_band}")
