@@ -32,6 +32,9 @@ static std::optional<ElementType> elementType(program::DType dtype) {
   }
 }
 
+/// Of what is kept from step to step but is no parameter.
+static constexpr std::string_view statePrefix = "state.";
+
 /// The global tensor that a slice is part of.
 static StatusOr<TensorSpec> tensorOf(const program::Program &program,
                                      const ParameterSlice &slice) {
@@ -39,6 +42,8 @@ static StatusOr<TensorSpec> tensorOf(const program::Program &program,
       program.parameters(int(slice.parameter()));
   TensorSpec spec;
   spec.key.name = parameter.name();
+  if (parameter.name().starts_with(statePrefix)) // no weight of the model
+    spec.key = {"state", parameter.name().substr(statePrefix.size())};
   program::DType dtype = parameter.dtype();
   spec.shape.assign(parameter.shape().begin(), parameter.shape().end());
   for (const auto &slot : parameter.slots())
@@ -90,7 +95,7 @@ Status hocket::saveRun(Executor &executor, const RunState &state,
 
 /// Whether a checkpoint may do without this tensor.
 static bool isOptional(const TensorSpec &spec) {
-  return spec.key.name.rfind("state.", 0) == 0;
+  return spec.key.name == "state";
 }
 
 StatusOr<RunState> hocket::loadRun(Executor &executor, const std::string &dir) {
