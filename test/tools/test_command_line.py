@@ -204,8 +204,8 @@ class CommandLineTest(unittest.TestCase):
     def test_a_folder_that_cannot_be_written_is_refused(self):
         target = self.folder / "file"
         target.write_text("not a folder")
-        self.refuses(1, "file", "compile", self.spec, "-o", target / "x.hkx")
-        self.refuses(1, "file", "train", self.program, "--data", self.data,
+        self.refuses(2, "file", "compile", self.spec, "-o", target / "x.hkx")
+        self.refuses(2, "file", "train", self.program, "--data", self.data,
                      "--save", target / "run", "--steps", 0)  # fmt: skip
 
     def test_weights_travel_to_hugging_face_and_back(self):
