@@ -129,7 +129,7 @@ private:
   /// Gives `rows` to the product that its operand `i` is; erases it then.
   bool fuseWith(RowsOp rows, unsigned i) {
     GemmOp gemm = productOf(rows, i);
-    if (!gemm || gemm->getBlock() != rows->getBlock() || gemm.getAuxiliary())
+    if (!gemm || gemm->getBlock() != rows->getBlock())
       return false;
     std::optional<Following> epilogue = matchEpilogue(rows, i, gemm);
     if (!epilogue)
@@ -150,12 +150,16 @@ private:
                       const Placement &placement) {
     OpBuilder builder(gemm.getContext());
     builder.setInsertionPointAfter(placement.after);
+    Type auxiliary;
+    if (epilogue.keepsInput)
+      auxiliary = gemm.getResult().getType();
+    else if (gemm.getAuxiliary())
+      auxiliary = gemm.getAuxiliary().getType();
     bool activates = epilogue.activation != kern::Epilogue::None;
     auto result = builder.create<GemmOp>(
         builder.getFusedLoc({gemm.getLoc(), rows.getLoc()}),
-        rows.getOutputs()[0].getType(),
-        epilogue.keepsInput ? gemm.getResult().getType() : Type(), gemm.getA(),
-        gemm.getB(), epilogue.bias ? epilogue.bias : gemm.getBias(),
+        rows.getOutputs()[0].getType(), auxiliary, gemm.getA(), gemm.getB(),
+        epilogue.bias ? epilogue.bias : gemm.getBias(),
         epilogue.residual ? epilogue.residual : gemm.getResidual(), gemm.getM(),
         gemm.getN(), gemm.getK(), gemm.getTransposeA(), gemm.getTransposeB(),
         activates ? epilogue.activation : gemm.getEpilogue(), gemm.getAlpha(),
@@ -165,6 +169,8 @@ private:
     rows.erase();
     if (epilogue.keepsInput)
       gemm.getResult().replaceAllUsesWith(result.getAuxiliary());
+    else if (gemm.getAuxiliary())
+      gemm.getAuxiliary().replaceAllUsesWith(result.getAuxiliary());
     // What is left of the product are views that nothing reads.
     SmallVector<Operation *> dead{gemm};
     for (size_t i = 0; i < dead.size(); ++i)

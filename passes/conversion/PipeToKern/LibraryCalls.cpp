@@ -72,7 +72,8 @@ static Value f32Value(OpBuilder &builder, Location loc, Value value) {
 }
 
 /// Calls with f32 results `call`; results whose op has another type are cast.
-static Values buildCastCall(OpBuilder &builder, Operation *op, Call call) {
+static Values buildCastCall(OpBuilder &builder, Operation *op,
+                            const Call &call) {
   Values results = buildCall(builder, op, call);
   for (auto [value, result] : llvm::zip(results, op->getResults())) {
     auto type = cast<RankedTensorType>(result.getType());

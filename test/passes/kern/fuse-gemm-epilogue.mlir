@@ -88,3 +88,23 @@ func.func @later_residual(%x: tensor<8x16xf32>, %w: tensor<16x32xf32>) -> tensor
   }
   return %2 : tensor<2x4x32xf32>
 }
+
+// -----
+
+// What is kept for the gradient stays when a residual follows.
+// CHECK-LABEL: func.func @kept_and_added
+func.func @kept_and_added(%x: tensor<8x16xf32>, %w: tensor<16x32xf32>, %r: tensor<8x32xf32>) -> (tensor<8x32xf32>, tensor<8x32xf32>) {
+  // CHECK: %[[Y:.*]], %[[H:.*]] = kern.gemm %{{.*}}, %{{.*}} residual %{{.*}} {epilogue = #kern.epilogue<relu>
+  // CHECK-NEXT: return %[[H]], %[[Y]]
+  %0 = kern.gemm %x, %w {k = 16 : i64, m = 8 : i64, n = 32 : i64} : (tensor<8x16xf32>, tensor<16x32xf32>) -> tensor<8x32xf32>
+  %1 = kern.rows "relu" [8 x 32] (%p = %0 as full : tensor<8x32xf32>) -> (tensor<8x32xf32> as full) {
+    %zero = arith.constant 0.0 : f32
+    %g = arith.maximumf %p, %zero : f32
+    kern.yield %g : f32
+  }
+  %2 = kern.rows "add" [8 x 32] (%p = %1 as full : tensor<8x32xf32>, %q = %r as full : tensor<8x32xf32>) -> (tensor<8x32xf32> as full) {
+    %s = arith.addf %p, %q : f32
+    kern.yield %s : f32
+  }
+  return %0, %2 : tensor<8x32xf32>, tensor<8x32xf32>
+}
