@@ -1,0 +1,12 @@
+// RUN: hocket-opt %s | hocket-opt | FileCheck %s
+
+// CHECK: dist.mesh @mesh ["dp", "tp"] sizes [2, 4]
+dist.mesh @mesh ["dp", "tp"] sizes [2, 4]
+
+// CHECK: xf.variable @w : tensor<8x8xf32> {dist.sharding = #dist.sharding<@mesh, {{\[\[}}"dp"], ["tp"]], partial = []>
+xf.variable @w : tensor<8x8xf32> {kind = #xf.variable_kind<parameter>, dist.sharding = #dist.sharding<@mesh, [["dp"], ["tp"]], partial = []>}
+
+// CHECK: func.func @f(%{{.*}}: tensor<2x4xi32> {dist.sharding = #dist.sharding<@mesh, {{\[\[}}], []], partial = ["tp"]>})
+func.func @f(%x: tensor<2x4xi32> {dist.sharding = #dist.sharding<@mesh, [[], []], partial = ["tp"]>}) {
+  return
+}

@@ -1,0 +1,67 @@
+// RUN: hocket-opt %s --split-input-file --verify-diagnostics
+
+exec.role @all ranks [0] arena 8192 lower_bound 0 {
+  // expected-error @+1 {{E1: a buffer has a static shape of integers or floats, not 'memref<?xf32>'}}
+  %x = exec.buffer "x" at 0 kind "inputs" live 0 to 1 : memref<?xf32>
+}
+
+// -----
+
+exec.role @all ranks [0] arena 256 lower_bound 0 {
+  // expected-error @+1 {{E2: bytes [128, 384) lie outside the arena of 256}}
+  %x = exec.buffer "x" at 128 kind "inputs" live 0 to 1 : memref<64xf32>
+}
+
+// -----
+
+exec.role @all ranks [0] arena 512 lower_bound 0 {
+  // expected-error @+1 {{E2: bytes [0, 768) lie outside the arena of 512}}
+  %x = exec.buffer "x" at 0 kind "inputs" live 0 to 1 {slots = 3 : i64, slot_stride = 256 : i64} : memref<64xf32>
+}
+
+// -----
+
+exec.role @all ranks [0] arena 256 lower_bound 0 {
+  exec.sequence @forward {
+  }
+  // expected-error @+1 {{E3: sequences, microbatches and slots of an entry have one length}}
+  exec.entry "train_step" [@forward] microbatches [0, 1] slots [0]
+}
+
+// -----
+
+exec.role @all ranks [0] arena 256 lower_bound 0 {
+  // expected-error @+1 {{E4: no `exec.sequence` is named @forward}}
+  exec.entry "train_step" [@forward] microbatches [0] slots [0]
+}
+
+// -----
+
+exec.role @all ranks [0] arena 4096 lower_bound 0 {
+  %x = exec.buffer "x" at 0 kind "inputs" live 0 to 1 : memref<8x8xf32>
+  exec.sequence @forward {
+    // expected-error @+1 {{E5: m, n and k are at least 1}}
+    exec.gemm %x, %x into %x {k = 0 : i64, m = 8 : i64, n = 8 : i64} : memref<8x8xf32>, memref<8x8xf32>, memref<8x8xf32>
+  }
+}
+
+// -----
+
+exec.role @all ranks [0] arena 4096 lower_bound 0 {
+  %x = exec.buffer "x" at 0 kind "inputs" live 0 to 1 : memref<8x8xf32>
+  exec.sequence @forward {
+    // expected-error @+1 {{E6: a buffer is smaller than m, n and k ask for}}
+    exec.gemm %x, %x into %x {k = 16 : i64, m = 8 : i64, n = 8 : i64} : memref<8x8xf32>, memref<8x8xf32>, memref<8x8xf32>
+  }
+}
+
+// -----
+
+exec.role @all ranks [0] arena 4096 lower_bound 0 {
+  %x = exec.buffer "x" at 0 kind "inputs" live 0 to 1 : memref<8x8xf32>
+  %y = exec.buffer "y" at 256 kind "inputs" live 0 to 1 : memref<8x8xbf16>
+  exec.sequence @forward {
+    // expected-error @+1 {{E7: copies between buffers of different sizes}}
+    exec.copy %x to %y : memref<8x8xf32>, memref<8x8xbf16>
+  }
+}

@@ -1,0 +1,21 @@
+// RUN: hocket-opt %s --split-input-file --verify-diagnostics
+
+// expected-error @+1 {{P1: no function is named @forward}}
+pipe.fragment F @forward stage 0 chunk 0
+
+// -----
+
+// expected-error @+1 {{P2: a schedule has at least one microbatch and slot}}
+pipe.schedule "train_step" rank 0 microbatches 0 slots 1 []
+
+// -----
+
+// expected-error @+1 {{P3: action #pipe.action<B chunk 0 microbatch 2 slot 0> names a microbatch that does not exist}}
+pipe.schedule "train_step" rank 0 microbatches 2 slots 1 [
+  #pipe.action<B chunk 0 microbatch 2 slot 0>]
+
+// -----
+
+// expected-error @+1 {{P4: action #pipe.action<F chunk 0 microbatch 0 slot 1> names a slot that does not exist}}
+pipe.schedule "train_step" rank 0 microbatches 2 slots 1 [
+  #pipe.action<F chunk 0 microbatch 0 slot 1>]
