@@ -121,6 +121,17 @@ private:
     return dataset;
   }
 
+  /// The whole run that the program describes, of which --steps may ask only
+  /// the beginning: the order of samples depends on it.
+  data::RunLength runLength() const {
+    data::RunLength run;
+    run.steps = std::max(steps, source->training().steps());
+    run.globalBatchSize = source->training().global_batch_size();
+    run.validInterval = source->training().valid_interval();
+    run.validBatches = source->training().valid_batches();
+    return run;
+  }
+
   Status openData() {
     if (start.step >= steps)
       return okStatus();
@@ -130,17 +141,17 @@ private:
     auto parts = data::parseBlend(options.data);
     if (!parts.ok())
       return parts.status().withContext("--data");
-    uint64_t batch = source->training().global_batch_size();
-    auto samples = checkedMultiply(steps, batch);
-    if (!samples)
-      return invalidArgument("--steps is too large");
+    data::RunLength run = runLength();
+    HOCKET_ASSIGN_OR_RETURN(uint64_t samples,
+                            data::samplesOfRun(run, data::Split::Train));
     HOCKET_ASSIGN_OR_RETURN(train,
                             data::openSamples(*parts, datasetOptions(),
-                                              data::Split::Train, *samples));
-    uint64_t validSamples = source->training().valid_batches() * batch;
-    if (source->training().valid_interval() == 0 || validSamples == 0 ||
+                                              data::Split::Train, samples));
+    if (run.validInterval == 0 || run.validBatches == 0 ||
         !executor->hasEntry("eval_step"))
       return okStatus();
+    HOCKET_ASSIGN_OR_RETURN(uint64_t validSamples,
+                            data::samplesOfRun(run, data::Split::Valid));
     auto opened = data::openSamples(*parts, datasetOptions(),
                                     data::Split::Valid, validSamples);
     if (opened.ok())
