@@ -140,6 +140,33 @@ KernelError runPadRows(const LibraryCall &call, Workers &) {
   return nullptr;
 }
 
+KernelError accumulateSizes(Integers n, Floats floats, Bytes bytes) {
+  if (n.size() != 2 || !floats.empty())
+    return n.size() != 2 ? kCount : kFloats;
+  if (!isFloating(n[0]))
+    return kDType;
+  Size size;
+  bytes[0] = size(bytesOf(typeOf(n[0])), {n[1]});
+  bytes[1] = size(4, {n[1]});
+  return size.bad ? kDimension : nullptr;
+}
+
+KernelError runAccumulate(const LibraryCall &call, Workers &workers) {
+  constexpr int64_t chunk = 16384;
+  ConstView from = view(call, 0, typeOf(call.integers[0]));
+  int64_t count = call.integers[1];
+  float *to = f32(call, 1);
+  auto add = [&](int64_t task, int) {
+    int64_t end = std::min(count, (task + 1) * chunk);
+    for (int64_t i = task * chunk; i < end; ++i) {
+      float x = static_cast<float>(load(from, i));
+      to[i] = call.accumulate != 0 ? to[i] + x : x;
+    }
+  };
+  workers.run((count + chunk - 1) / chunk, add);
+  return nullptr;
+}
+
 //===----------------------------------------------------------------------===//
 // Rotary positions
 //===----------------------------------------------------------------------===//
@@ -377,6 +404,7 @@ constexpr LibraryOp table[] = {
     {"embedding_gradient", runEmbeddingGradient, 3, 3, 0, 0b100, true,
      embeddingGradientSizes},
     {"pad_rows", runPadRows, 2, 2, 0, 0b10, false, padRowsSizes},
+    {"accumulate", runAccumulate, 2, 2, 0, 0b10, true, accumulateSizes},
     {"rope_table", runRopeTable, 1, 1, 0, 0b1, false, ropeTableSizes},
     {"rope", runRope, 3, 3, 0, 0b100, false, ropeSizes},
     {"attention_forward", runAttentionForward, 5, 5, 3, 0b11000, false,

@@ -16,6 +16,8 @@
 ///                     integers: dy dtype, T, V, H; accumulates
 /// pad_rows            buffers: x[m], y[n] (out): x, then zeros
 ///                     integers: dtype, m, n
+/// accumulate          buffers: x[n], y f32[n] (out): y = x, or y + x
+///                     integers: x dtype, n; accumulates
 /// rope_table          buffers: table f32[S, d/2, 2] (out)
 ///                     integers: S, d; floats: d/2 radians per position
 /// rope                buffers: x[B, S, n, d], table f32[S, d/2, 2],

@@ -13,10 +13,13 @@ namespace hocket::kernels {
 
 bool parseEpilogue(std::string_view name, Epilogue &epilogue) {
   static constexpr std::pair<std::string_view, Epilogue> names[] = {
-      {"", Epilogue::None},       {"none", Epilogue::None},
-      {"gelu", Epilogue::Gelu},   {"gelu_tanh", Epilogue::GeluTanh},
-      {"silu", Epilogue::Silu},   {"relu", Epilogue::Relu},
-      {"relu2", Epilogue::Relu2},
+      {"", Epilogue::None},
+      {"none", Epilogue::None},
+      {"gelu", Epilogue::Gelu},
+      {"gelu_tanh", Epilogue::GeluTanh},
+      {"silu", Epilogue::Silu},
+      {"relu", Epilogue::Relu},
+      {"relu_squared", Epilogue::ReluSquared},
   };
   for (auto [known, value] : names)
     if (known == name) {
@@ -39,7 +42,7 @@ double reference::activate(Epilogue epilogue, double x) {
     return x / (1 + std::exp(-x));
   case Epilogue::Relu:
     return x > 0 ? x : 0;
-  case Epilogue::Relu2:
+  case Epilogue::ReluSquared:
     return x > 0 ? x * x : 0;
   }
   return x;

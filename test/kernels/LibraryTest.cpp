@@ -28,6 +28,7 @@ const Example kExamples[] = {
     {"embedding", {1, 2, 5, 7, 3}, {}, {}, {20, 84, 30}},
     {"embedding_gradient", {2, 5, 7, 3}, {}, {}, {20, 30, 84}},
     {"pad_rows", {2, 5, 7}, {}, {}, {10, 14}},
+    {"accumulate", {2, 5}, {}, {}, {10, 20}},
     {"rope_table", {5, 4}, {1, 0.1}, {}, {80}},
     {"rope", {2, 2, 5, 3, 4, 1}, {}, {}, {240, 80, 240}},
     {"attention_forward",
@@ -111,6 +112,24 @@ TEST(Library, RunsWithinTheStatedBytes) {
     LibraryCall call{buffers, e.integers, e.floats, e.scalars};
     EXPECT_EQ(findLibraryOp(e.op)->run(call, workers), nullptr) << e.op;
   }
+}
+
+TEST(Library, AccumulateSetsThenAdds) {
+  TestWorkers workers(3);
+  constexpr int64_t count = 40000; // more than two chunks
+  std::vector<float> from(count), to(count, 7);
+  for (int64_t i = 0; i < count; ++i)
+    from[i] = float(i % 129) - 64;
+  std::vector<void *> buffers = {from.data(), to.data()};
+  std::vector<int64_t> integers = {1, count};
+  LibraryCall call{buffers, integers, {}, {}, 0};
+  const LibraryOp *op = findLibraryOp("accumulate");
+  ASSERT_EQ(op->run(call, workers), nullptr);
+  EXPECT_EQ(to, from);
+  call.accumulate = 1;
+  ASSERT_EQ(op->run(call, workers), nullptr);
+  for (int64_t i = 0; i < count; ++i)
+    ASSERT_EQ(to[i], 2 * from[i]);
 }
 
 TEST(Library, PackedBytesAreThoseOfTheHeader) {

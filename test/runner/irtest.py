@@ -30,7 +30,7 @@ def run(context):
     with tempfile.TemporaryDirectory() as folder:
         report = pathlib.Path(folder) / "report.json"
         command = [sys.executable, LIT, "-q", "-o", report, "-v"]
-        command += ["-j", str(context.jobs), "--timeout", "600"]
+        command += ["-j", str(context.jobs)]
         if context.filter:
             command += ["--filter", context.filter, "--allow-empty-runs"]
         command.append(context.build / "test")

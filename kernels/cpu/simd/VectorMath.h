@@ -75,7 +75,7 @@ HOCKET_INLINE Vec activate(Epilogue epilogue, Vec x) {
     return timesSigmoid(x, x);
   case Epilogue::Relu:
     return max(zero(), x);
-  case Epilogue::Relu2: {
+  case Epilogue::ReluSquared: {
     Vec positive = max(zero(), x);
     return mul(positive, positive);
   }

@@ -57,9 +57,9 @@ ArenaProblem randomProblem(std::mt19937 &random, int count, int64_t alignment) {
   problem.alignment = alignment;
   for (int i = 0; i < count; ++i) {
     int64_t lower = random() % 12;
-    problem.buffers.push_back(
-        {lower, lower + 1 + static_cast<int64_t>(random() % 6),
-         1 + static_cast<int64_t>(random() % 40)});
+    problem.buffers.push_back({lower,
+                               lower + 1 + static_cast<int64_t>(random() % 6),
+                               1 + static_cast<int64_t>(random() % 40)});
   }
   return problem;
 }

@@ -1,0 +1,30 @@
+// RUN: hocket-opt %s --split-input-file --count-model-flops | FileCheck %s
+
+// One token costs 2 * 8 * 16 in the head and twice 2 * 8 * 8 in the layer, and
+// three times that with the backward pass: 3 * (256 + 2 * 128) = 1536.
+// CHECK: module attributes {hocket.flops_per_token = 1.536000e+03 : f64}
+module {
+  func.func private @layer(%x: tensor<2x4x8xf32>, %w: tensor<8x8xf32>) -> tensor<2x4x8xf32> {
+    %y = xf.linear %x, %w : (tensor<2x4x8xf32>, tensor<8x8xf32>) -> tensor<2x4x8xf32>
+    return %y : tensor<2x4x8xf32>
+  }
+  func.func @forward(%t: tensor<2x4xi32>, %e: tensor<16x8xf32>, %w: tensor<8x8xf32>) -> tensor<2x4x16xf32> {
+    // What is no matrix product does not count.
+    %x = xf.embedding %t, %e : (tensor<2x4xi32>, tensor<16x8xf32>) -> tensor<2x4x8xf32>
+    %0 = func.call @layer(%x, %w) : (tensor<2x4x8xf32>, tensor<8x8xf32>) -> tensor<2x4x8xf32>
+    %1 = func.call @layer(%0, %w) : (tensor<2x4x8xf32>, tensor<8x8xf32>) -> tensor<2x4x8xf32>
+    %2 = xf.linear %1, %e : (tensor<2x4x8xf32>, tensor<16x8xf32>) -> tensor<2x4x16xf32>
+    return %2 : tensor<2x4x16xf32>
+  }
+}
+
+// -----
+
+// Without a forward pass there is nothing to count.
+// CHECK: module {
+// CHECK-NOT: flops_per_token
+module {
+  func.func @other() {
+    return
+  }
+}
