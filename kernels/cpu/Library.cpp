@@ -155,7 +155,7 @@ KernelError runAccumulate(const LibraryCall &call, Workers &workers) {
   constexpr int64_t chunk = 16384;
   ConstView from = view(call, 0, typeOf(call.integers[0]));
   int64_t count = call.integers[1];
-  float *to = f32(call, 1);
+  auto *to = static_cast<float *>(at(call, 1));
   auto add = [&](int64_t task, int) {
     int64_t end = std::min(count, (task + 1) * chunk);
     for (int64_t i = task * chunk; i < end; ++i) {
