@@ -8,7 +8,7 @@ import lit.formats
 config.name = "hocket"
 config.test_format = lit.formats.ShTest(execute_external=False)
 config.suffixes = [".mlir"]
-config.excludes = ["Inputs"]
+config.excludes = ["Inputs", "benchmarks"]
 config.test_source_root = os.path.dirname(__file__)
 config.test_exec_root = os.path.join(config.hocket_build, "test", "lit")
 

@@ -3,10 +3,16 @@
 // One stage: forward and backward in turn, then the update. A backward follows
 // its forward at once, so one copy of the residuals is enough.
 
-func.func @f() { return }
-func.func @b() { return }
+func.func @f(%t: tensor<2x4xi32>, %l: tensor<2x4xi32>) -> tensor<f32> {
+  %loss = xf.constant {value = 1.0} : () -> tensor<f32>
+  return %loss : tensor<f32>
+}
+func.func @b(%t: tensor<2x4xi32>, %l: tensor<2x4xi32>) { return }
 func.func @u() { return }
-func.func @e() { return }
+func.func @e(%t: tensor<2x4xi32>, %l: tensor<2x4xi32>) -> tensor<f32> {
+  %loss = xf.constant {value = 1.0} : () -> tensor<f32>
+  return %loss : tensor<f32>
+}
 func.func @p() { return }
 
 // CHECK-NOT: xf.step

@@ -14,18 +14,20 @@
 xf.variable @w : tensor<8x8xf32> {kind = #xf.variable_kind<parameter>}
 
 // What the host hands over is placed; what one function hands to the next is not.
-// CHECK: func.func @forward(%{{.*}}: tensor<2x4xi32> {dist.sharding = #dist.sharding<@mesh, {{\[\[}}], []], partial = []>})
-func.func @forward(%tokens: tensor<2x4xi32>) -> tensor<8x8xf32> {
+// CHECK: func.func @forward(%{{.*}}: tensor<2x4xi32> {dist.sharding = #dist.sharding<@mesh, {{\[\[}}], []], partial = []>}, %{{.*}}: tensor<2x4xi32> {dist.sharding
+func.func @forward(%tokens: tensor<2x4xi32>, %labels: tensor<2x4xi32>) -> (tensor<f32>, tensor<8x8xf32>) {
   %w = xf.read @w : tensor<8x8xf32>
-  return %w : tensor<8x8xf32>
+  %loss = xf.constant {value = 1.0} : () -> tensor<f32>
+  return %loss, %w : tensor<f32>, tensor<8x8xf32>
 }
-// CHECK: func.func @backward(%{{.*}}: tensor<8x8xf32>)
-func.func @backward(%w: tensor<8x8xf32>) {
+// CHECK: func.func @backward(%{{.*}}: tensor<2x4xi32>, %{{.*}}: tensor<2x4xi32>, %{{.*}}: tensor<8x8xf32>)
+func.func @backward(%tokens: tensor<2x4xi32>, %labels: tensor<2x4xi32>, %w: tensor<8x8xf32>) {
   return
 }
 // CHECK: func.func @evaluate(%{{.*}}: tensor<2x4xi32> {dist.sharding
-func.func @evaluate(%tokens: tensor<2x4xi32>) {
-  return
+func.func @evaluate(%tokens: tensor<2x4xi32>, %labels: tensor<2x4xi32>) -> tensor<f32> {
+  %loss = xf.constant {value = 1.0} : () -> tensor<f32>
+  return %loss : tensor<f32>
 }
 func.func @update() {
   return
