@@ -25,9 +25,8 @@ struct Arguments {
   bool noFusion = false, json = false;
 };
 
-constexpr const char *description = R"(Compile a model into an executable.
-
-SPEC is a specification (textproto), a Hugging Face folder with config.json, or
+constexpr const char *details =
+    R"(SPEC is a specification (textproto), a Hugging Face folder with config.json, or
 xf IR (.mlir). The result of -o is one file, the same bytes for the same input.
 
 Levels, in order: xf (what is computed), dist (where each piece lives), pipe
@@ -113,7 +112,9 @@ void hocket::addSpecOptions(CLI::App &command, spec::LoadOptions &options) {
 
 void hocket::registerCompile(CLI::App &app, Status &result) {
   auto arguments = std::make_shared<Arguments>();
-  CLI::App *command = app.add_subcommand("compile", description);
+  CLI::App *command =
+      app.add_subcommand("compile", "Compile a model into an executable");
+  command->footer(details);
   CompileRequest &request = arguments->request;
   command->add_option("SPEC", request.input, "What to compile")->required();
   command
