@@ -42,8 +42,8 @@ KernelError checkShape(const AttentionShape &s) {
     return error;
   if (s.heads < 1 || s.kvHeads < 1 || s.heads % s.kvHeads)
     return "attention: the key/value heads do not divide the heads";
-  if (s.headDim < 8 || s.headDim % 8 || s.headDim > kMostHeadDim)
-    return "attention: a head is not a multiple of 8 up to 512 wide";
+  if (s.headDim < 1 || s.headDim > kMostHeadDim)
+    return "attention: a head is not 1 to 512 wide";
   if (!(s.dropout >= 0 && s.dropout < 1))
     return "attention: dropout is not in [0, 1)";
   return nullptr;

@@ -226,9 +226,8 @@ KernelError attentionSizes(Integers n, Floats floats,
            size(4, {n[1], n[3], n[2]})};
   // The score tensor exists as a count of random numbers only.
   size(1, {n[1], n[3], n[2], n[2]});
-  if (size.bad || n[3] < 1 || n[4] < 1 || n[3] % n[4] || n[5] < 8 ||
-      n[5] > 512 || n[5] % 8 || !isFlag(n[6]) || n[7] < 0 || n[8] < 0 ||
-      n[8] > UINT32_MAX)
+  if (size.bad || n[3] < 1 || n[4] < 1 || n[3] % n[4] || n[5] < 1 ||
+      n[5] > 512 || !isFlag(n[6]) || n[7] < 0 || n[8] < 0 || n[8] > UINT32_MAX)
     return kDimension;
   if (!(floats[1] >= 0 && floats[1] < 1))
     return "dropout must be at least 0 and less than 1";

@@ -36,7 +36,7 @@ namespace hocket::kernels {
 struct AttentionShape {
   int64_t batch = 0, sequence = 0;
   int64_t heads = 0, kvHeads = 0; ///< kvHeads divides heads
-  int64_t headDim = 0;            ///< cpu: a multiple of 8, at most 512
+  int64_t headDim = 0;            ///< cpu: at most 512
   bool causal = true;
   int64_t window = 0; ///< 0: none
   float scale = 1;
