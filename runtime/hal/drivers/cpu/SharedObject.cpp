@@ -16,7 +16,10 @@
 using namespace hocket;
 using namespace hocket::hal;
 
-void SharedObject::Unload::operator()(void *handle) const { ::dlclose(handle); }
+void SharedObject::Unload::operator()(void *handle) const {
+  ::dlclose(handle);
+  ::close(descriptor);
+}
 
 static Status writeAll(int descriptor, std::string_view bytes) {
   while (!bytes.empty()) {
@@ -46,11 +49,11 @@ StatusOr<SharedObject> SharedObject::load(const std::string &name,
     if (const char *error = handle ? nullptr : ::dlerror())
       reason = error;
   }
+  if (handle)
+    return SharedObject(handle, descriptor);
   ::close(descriptor);
   HOCKET_RETURN_IF_ERROR(written);
-  if (!handle)
-    return dataLoss("module '" + name + "' cannot be loaded: " + reason);
-  return SharedObject(handle);
+  return dataLoss("module '" + name + "' cannot be loaded: " + reason);
 }
 
 void *SharedObject::find(const std::string &symbol) const {

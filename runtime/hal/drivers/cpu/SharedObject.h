@@ -27,10 +27,13 @@ public:
   void *find(const std::string &symbol) const;
 
 private:
+  /// The descriptor stays open as long as the object is loaded: the loader
+  /// knows objects by path, and takes one of the same path for the same.
   struct Unload {
+    int descriptor = -1;
     void operator()(void *handle) const;
   };
-  explicit SharedObject(void *handle) : handle(handle) {}
+  SharedObject(void *handle, int descriptor) : handle(handle, {descriptor}) {}
 
   std::unique_ptr<void, Unload> handle;
 };
