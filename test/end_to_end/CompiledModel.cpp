@@ -1,0 +1,109 @@
+//===- CompiledModel.cpp - A specification, compiled and run --------------===//
+//
+// Part of Hocket, under the Apache License v2.0.
+//
+//===----------------------------------------------------------------------===//
+
+#include "test/end_to_end/CompiledModel.h"
+
+#include "compiler/driver/Compile.h"
+#include "runtime/comm/local/LocalCommunicator.h"
+#include "runtime/hal/drivers/Drivers.h"
+#include "runtime/train/Initialize.h"
+#include "runtime/train/StepHost.h"
+
+#include <fstream>
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+using namespace hocket;
+using namespace hocket::test;
+
+static CompileResult compileTo(Level level, const std::string &spec,
+                               const CompileChoice &choice) {
+  CompileRequest request;
+  request.input = testing::TempDir() + "/hocket-end-to-end-" +
+                  std::to_string(getpid()) + ".textproto";
+  std::ofstream(request.input) << spec;
+  request.to = level;
+  request.spec.overrides = choice.overrides;
+  request.fuse = choice.fuse;
+  StatusOr<CompileResult> result = compile(request);
+  unlink(request.input.c_str());
+  EXPECT_TRUE(result.ok()) << result.status().message();
+  return result.ok() ? *std::move(result) : CompileResult();
+}
+
+program::Program hocket::test::compileProgram(const std::string &spec,
+                                              const CompileChoice &choice) {
+  return compileTo(Level::Program, spec, choice).program;
+}
+
+std::string hocket::test::compileXf(const std::string &spec,
+                                    const CompileChoice &choice) {
+  return compileTo(Level::Xf, spec, choice).text;
+}
+
+CompiledModel::CompiledModel(program::Program program)
+    : group(comm::createLocalCommunicator()) {
+  prepare(std::move(program));
+}
+
+void CompiledModel::prepare(program::Program program) {
+  auto created = Executor::create(
+      std::make_shared<const program::Program>(std::move(program)),
+      *hal::createDevice("cpu"), *group);
+  ASSERT_TRUE(created.ok()) << created.status().message();
+  executor = *std::move(created);
+  Status status = initializeParameters(*executor);
+  ASSERT_TRUE(status.ok()) << status.message();
+  if (executor->hasEntry("prepare")) {
+    StepHost nothing([](data::Batch &) { return internalError("no batch"); });
+    status = executor->run("prepare", 0, nothing);
+    ASSERT_TRUE(status.ok()) << status.message();
+  }
+  valid = true;
+}
+
+StepNumbers CompiledModel::run(uint64_t step, double learningRate,
+                               const std::vector<data::Batch> &batches) {
+  size_t next = 0;
+  StepHost host([&](data::Batch &batch) {
+    batch = batches.at(next++);
+    return okStatus();
+  });
+  host.begin(step, learningRate);
+  Status status = executor->run("train_step", step, host);
+  EXPECT_TRUE(status.ok()) << status.message();
+  EXPECT_EQ(next, batches.size());
+  const StepOutputs &outputs = host.outputs();
+  return {{outputs.losses.begin(), outputs.losses.end()},
+          {outputs.numbers.begin(), outputs.numbers.end()}};
+}
+
+double CompiledModel::evaluate(const data::Batch &batch) {
+  StepHost host([&](data::Batch &to) {
+    to = batch;
+    return okStatus();
+  });
+  host.begin(0, 0);
+  Status status = executor->run("eval_step", 0, host);
+  EXPECT_TRUE(status.ok()) << status.message();
+  return host.outputs().meanLoss();
+}
+
+ModelState CompiledModel::state() {
+  ModelState all;
+  for (const program::ParameterSlice &slice : executor->role().slices()) {
+    std::string name =
+        executor->program().parameters(int(slice.parameter())).name();
+    if (slice.state() != "value")
+      name += "." + slice.state();
+    std::vector<float> values(executor->sliceBytes(slice) / sizeof(float));
+    Status status = executor->readSlice(slice, 0, values.data(),
+                                        values.size() * sizeof(float));
+    EXPECT_TRUE(status.ok()) << status.message();
+    all[name].assign(values.begin(), values.end());
+  }
+  return all;
+}

@@ -1,0 +1,63 @@
+//===- CompiledModel.h - A specification, compiled and run ------*- C++ -*-===//
+//
+// Part of Hocket, under the Apache License v2.0.
+//
+//===----------------------------------------------------------------------===//
+///
+/// \file
+/// The way that a user's model goes: specification, program, executor on the
+/// cpu driver.
+///
+//===----------------------------------------------------------------------===//
+
+#ifndef HOCKET_TEST_END_TO_END_COMPILEDMODEL_H
+#define HOCKET_TEST_END_TO_END_COMPILEDMODEL_H
+
+#include "runtime/comm/interfaces/Communicator.h"
+#include "runtime/executor/Executor.h"
+#include "test/end_to_end/TrainedModel.h"
+
+#include <memory>
+
+namespace hocket::test {
+
+struct CompileChoice {
+  std::vector<std::string> overrides; ///< As of `--set`.
+  bool fuse = true;
+};
+
+/// The program of the textproto `spec`. Failures fail the test; the program is
+/// empty then.
+program::Program compileProgram(const std::string &spec,
+                                const CompileChoice &choice = {});
+
+/// The text of the same at level xf.
+std::string compileXf(const std::string &spec,
+                      const CompileChoice &choice = {});
+
+class CompiledModel {
+public:
+  /// With first values, and prepared. Not `valid` if that failed.
+  explicit CompiledModel(program::Program program);
+
+  /// One step; `batches` are its microbatches, `step` the steps done before.
+  StepNumbers run(uint64_t step, double learningRate,
+                  const std::vector<data::Batch> &batches);
+  /// The loss of the entry eval_step.
+  double evaluate(const data::Batch &batch);
+
+  /// Everything the executor keeps.
+  ModelState state();
+
+  bool valid = false;
+
+private:
+  void prepare(program::Program program);
+
+  std::unique_ptr<comm::Communicator> group;
+  std::unique_ptr<Executor> executor;
+};
+
+} // namespace hocket::test
+
+#endif // HOCKET_TEST_END_TO_END_COMPILEDMODEL_H

@@ -1,0 +1,172 @@
+//===- EquivalenceTest.cpp - Compiled training and the reference ----------===//
+//
+// Part of Hocket, under the Apache License v2.0.
+//
+//===----------------------------------------------------------------------===//
+///
+/// \file
+/// Trains tiny models of every family twice, as a compiled program on the cpu
+/// driver and in the reference evaluator, from the same first values on the
+/// same tokens, and compares what every step reports and what is left at the
+/// end. The reference computes fp32 models in f64, so a band is what rounding
+/// explains; dropout only fits into it if every mask is the same.
+///
+//===----------------------------------------------------------------------===//
+
+#include "test/end_to_end/CompiledModel.h"
+#include "test/end_to_end/ReferenceModel.h"
+
+#include <gtest/gtest.h>
+
+using namespace hocket;
+using namespace hocket::test;
+
+namespace {
+
+/// How far the two may be apart, relative. `moved` compares, of each tensor,
+/// the difference with how far it has moved from its first value.
+struct Band {
+  double loss = 1e-5, norm = 1e-5, moved = 1e-4;
+};
+
+struct Case {
+  const char *name;
+  const char *model, *training; ///< Fields of the two messages.
+  Band band = {};
+};
+
+void PrintTo(const Case &choice, std::ostream *out) { *out << choice.name; }
+
+constexpr uint64_t vocabulary = 29, rows = 2, length = 7, microbatches = 3;
+
+std::string specOf(const Case &choice) {
+  std::string text = "name: \"tiny\"\nmodel { layers: 2 hidden: 32 heads: 4 "
+                     "vocab_size: 29 initializer { stddev: 0.2 } ";
+  text += choice.model;
+  text += " }\ntraining { micro_batch_size: 2 global_batch_size: 6 "
+          "sequence_length: 7 seed: 77 ";
+  text += choice.training;
+  return text + " }\n";
+}
+
+/// AdamW whose epsilon keeps gradients that are only rounding from moving
+/// anything.
+#define ADAMW "optimizer { adamw { eps: 1e-3 weight_decay: 0.1 } } "
+
+const Band bf16 = {1e-2, 2e-2, 0.1};
+const Band fp16 = {1e-3, 3e-3, 2e-2};
+
+const Case cases[] = {
+    {"gpt2", "", ADAMW},
+    {"dropout", "dropout { attention: 0.2 residual: 0.3 embedding: 0.1 }",
+     ADAMW},
+    {"llama",
+     "kv_heads: 2 norm: RMS_NORM activation: SWIGLU position: ROTARY bias: "
+     "false qk_norm: true tied_embeddings: false ffn: 40",
+     ADAMW},
+    {"llama3_scaled_rope",
+     "kv_heads: 1 norm: RMS_NORM activation: SILU position: ROTARY rope { "
+     "theta: 500 scaling { llama3 { factor: 4 original_max_positions: 16 } } "
+     "} attention_scale: 0.3",
+     ADAMW},
+    {"window", "sliding_window: 3 activation: GELU_TANH", ADAMW},
+    {"post_norm_geglu",
+     "norm_position: POST activation: GEGLU dropout { residual: 0.1 }", ADAMW},
+    {"relu_squared", "activation: RELU_SQUARED position: NONE", ADAMW},
+    {"padded_vocabulary", "vocab_padding: 16", ADAMW},
+    {"padded_untied", "vocab_padding: 32 tied_embeddings: false", ADAMW},
+    {"long_positions", "max_positions: 19", ADAMW},
+    {"sgd_momentum", "",
+     "optimizer { sgd { momentum: 0.9 weight_decay: 0.05 } } clip_norm: 0"},
+    {"sgd_plain", "activation: RELU", "optimizer { sgd { } } clip_norm: 0"},
+    {"decay_everything", "qk_norm: true",
+     "optimizer { adamw { eps: 1e-3 weight_decay: 0.5 } "
+     "decay_norms_and_biases: true }"},
+    {"odd_head", "head_dim: 11 kv_heads: 2 position: NONE", ADAMW},
+    {"clipped", "", ADAMW "clip_norm: 0.05"},
+    {"bf16", "dropout { attention: 0.2 residual: 0.3 embedding: 0.1 }",
+     ADAMW "precision: BF16", bf16},
+    {"bf16_llama",
+     "kv_heads: 2 norm: RMS_NORM activation: SWIGLU position: ROTARY bias: "
+     "false qk_norm: true tied_embeddings: false",
+     ADAMW "precision: BF16", bf16},
+    {"fp16", "dropout { attention: 0.2 residual: 0.3 embedding: 0.1 }",
+     ADAMW "precision: FP16 loss_scale { initial: 1024 growth_interval: 2 }",
+     fp16},
+};
+
+void expectNear(double actual, double expected, double band,
+                const std::string &what) {
+  EXPECT_NEAR(actual, expected, band * std::max(std::abs(expected), 1e-3))
+      << what;
+}
+
+void compareSteps(const StepNumbers &actual, const StepNumbers &expected,
+                  const Band &band, const std::string &when) {
+  ASSERT_EQ(actual.losses.size(), expected.losses.size()) << when;
+  for (size_t i = 0; i < expected.losses.size(); ++i)
+    expectNear(actual.losses[i], expected.losses[i], band.loss,
+               when + ", loss of microbatch " + std::to_string(i));
+  for (const auto &[name, value] : expected.numbers) {
+    ASSERT_TRUE(actual.numbers.count(name)) << name;
+    expectNear(actual.numbers.at(name), value,
+               name == "grad_norm" ? band.norm : 0, when + ", " + name);
+  }
+}
+
+/// Every tensor within `band` of how far it has moved; those that hardly move
+/// within as much of the mean.
+void compareStates(const ModelState &actual, const ModelState &expected,
+                   const ModelState &first, double band) {
+  double mean = 0;
+  for (const auto &[name, values] : expected)
+    mean += distance(values, first.at(name)) / double(expected.size());
+  ASSERT_GT(mean, 0);
+  for (const auto &[name, values] : expected) {
+    ASSERT_EQ(actual.at(name).size(), values.size()) << name;
+    double moved = distance(values, first.at(name));
+    EXPECT_LE(distance(actual.at(name), values),
+              band * std::max(moved, 0.3 * mean))
+        << name << " moved by " << moved;
+  }
+}
+
+std::vector<data::Batch> batchesOf(uint64_t step) {
+  std::vector<data::Batch> batches;
+  for (uint64_t i = 0; i < microbatches; ++i)
+    batches.push_back(
+        fixedBatch(step * microbatches + i, rows, length, vocabulary));
+  return batches;
+}
+
+class Equivalence : public testing::TestWithParam<Case> {};
+
+} // namespace
+
+TEST_P(Equivalence, TrainsAsTheReference) {
+  const Case &choice = GetParam();
+  std::string spec = specOf(choice);
+  CompiledModel compiled(compileProgram(spec));
+  ASSERT_TRUE(compiled.valid);
+  ModelState first = compiled.state();
+  bool rounding =
+      std::string(choice.training).find("precision") != std::string::npos;
+  ReferenceModel reference(compileXf(spec), 77, rounding, first);
+  ASSERT_TRUE(reference.valid);
+  for (uint64_t step = 0; step < 3; ++step) {
+    std::vector<data::Batch> batches = batchesOf(step);
+    double rate = 0.01 * double(step + 1);
+    compareSteps(compiled.run(step, rate, batches),
+                 reference.run(step, rate, batches), choice.band,
+                 "step " + std::to_string(step));
+  }
+  compareStates(compiled.state(), reference.state(), first, choice.band.moved);
+  data::Batch unseen = fixedBatch(1000, rows, length, vocabulary);
+  expectNear(compiled.evaluate(unseen), reference.evaluate(unseen),
+             choice.band.loss, "evaluation");
+}
+
+INSTANTIATE_TEST_SUITE_P(Families, Equivalence, testing::ValuesIn(cases),
+                         [](const testing::TestParamInfo<Case> &info) {
+                           return std::string(info.param.name);
+                         });

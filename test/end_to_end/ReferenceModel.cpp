@@ -1,0 +1,100 @@
+//===- ReferenceModel.cpp - A specification, evaluated --------------------===//
+//
+// Part of Hocket, under the Apache License v2.0.
+//
+//===----------------------------------------------------------------------===//
+
+#include "test/end_to_end/ReferenceModel.h"
+
+#include "dialects/xf/IR/Interpreter.h"
+#include "dialects/xf/IR/Xf.h"
+
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Parser/Parser.h"
+
+#include <gtest/gtest.h>
+
+using namespace mlir;
+using namespace hocket;
+using namespace hocket::test;
+using xf::ReferenceTensor;
+
+ReferenceModel::ReferenceModel(const std::string &text, uint64_t seed,
+                               bool rounding, const ModelState &state) {
+  context.loadDialect<xf::XfDialect, func::FuncDialect, arith::ArithDialect>();
+  module = parseSourceString<ModuleOp>(text, &context);
+  EXPECT_TRUE(bool(module));
+  if (!module)
+    return;
+  evaluation.seed = seed;
+  evaluation.rounding = rounding;
+  valid = true;
+  fill(state);
+  if (auto prepare = module->lookupSymbol<func::FuncOp>("prepare"))
+    valid &= succeeded(xf::interpret(prepare, {}, evaluation));
+}
+
+void ReferenceModel::fill(const ModelState &state) {
+  for (auto variable : module->getOps<xf::VariableOp>()) {
+    if (variable.getKind() == xf::VariableKind::Gradient ||
+        variable.getKind() == xf::VariableKind::Working)
+      continue;
+    auto found = state.find(variable.getSymName().str());
+    ReferenceTensor tensor = xf::zerosOf(variable.getType());
+    if (found == state.end() || found->second.size() != tensor.values.size()) {
+      ADD_FAILURE() << "no values for " << variable.getSymName().str();
+      valid = false;
+      continue;
+    }
+    tensor.values = found->second;
+    evaluation.variables[variable.getSymName()] = tensor;
+  }
+}
+
+static xf::Microbatch microbatchOf(const data::Batch &batch, func::FuncOp of) {
+  xf::Microbatch result{xf::zerosOf(of.getArgumentTypes()[0]),
+                        xf::zerosOf(of.getArgumentTypes()[1])};
+  result.tokens.values.assign(batch.tokens.begin(), batch.tokens.end());
+  result.labels.values.assign(batch.labels.begin(), batch.labels.end());
+  return result;
+}
+
+StepNumbers ReferenceModel::run(uint64_t step, double learningRate,
+                                const std::vector<data::Batch> &batches) {
+  auto forward = module->lookupSymbol<func::FuncOp>("forward");
+  std::vector<xf::Microbatch> microbatches;
+  for (const data::Batch &batch : batches)
+    microbatches.push_back(microbatchOf(batch, forward));
+  evaluation.step = static_cast<uint32_t>(step);
+  evaluation.outputs.clear();
+  evaluation.inputs["learning_rate"] =
+      ReferenceTensor(ArrayRef<int64_t>{}, learningRate);
+  EXPECT_TRUE(succeeded(xf::interpretStep(*module->getOps<xf::StepOp>().begin(),
+                                          microbatches, evaluation)));
+  StepNumbers result;
+  for (auto &entry : evaluation.outputs)
+    for (const ReferenceTensor &value : entry.second)
+      if (entry.first() == "loss")
+        result.losses.push_back(value[0]);
+      else
+        result.numbers[entry.first().str()] = value[0];
+  return result;
+}
+
+double ReferenceModel::evaluate(const data::Batch &batch) {
+  auto function = module->lookupSymbol<func::FuncOp>("evaluate");
+  xf::Microbatch data = microbatchOf(batch, function);
+  auto results =
+      xf::interpret(function, {data.tokens, data.labels}, evaluation);
+  return succeeded(results) ? results->front()[0] : std::nan("");
+}
+
+ModelState ReferenceModel::state() {
+  ModelState all;
+  for (auto variable : module->getOps<xf::VariableOp>())
+    if (variable.getKind() != xf::VariableKind::Gradient &&
+        variable.getKind() != xf::VariableKind::Working)
+      all[variable.getSymName().str()] =
+          evaluation.variables.lookup(variable.getSymName()).values;
+  return all;
+}

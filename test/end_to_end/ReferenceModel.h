@@ -1,0 +1,52 @@
+//===- ReferenceModel.h - A specification, evaluated ------------*- C++ -*-===//
+//
+// Part of Hocket, under the Apache License v2.0.
+//
+//===----------------------------------------------------------------------===//
+///
+/// \file
+/// The same steps in the reference evaluator: plain loops in f64 over the
+/// transformer dialect's ops.
+///
+//===----------------------------------------------------------------------===//
+
+#ifndef HOCKET_TEST_END_TO_END_REFERENCEMODEL_H
+#define HOCKET_TEST_END_TO_END_REFERENCEMODEL_H
+
+#include "dialects/xf/IR/ReferenceTensor.h"
+#include "test/end_to_end/TrainedModel.h"
+
+#include "mlir/IR/BuiltinOps.h"
+#include "mlir/IR/MLIRContext.h"
+#include "mlir/IR/OwningOpRef.h"
+
+namespace hocket::test {
+
+class ReferenceModel {
+public:
+  /// `text` is a module of level xf; `rounding` rounds every result to its
+  /// element type. Variables start with the values of `state`. Not `valid` if
+  /// one has none there, or another size.
+  ReferenceModel(const std::string &text, uint64_t seed, bool rounding,
+                 const ModelState &state);
+
+  StepNumbers run(uint64_t step, double learningRate,
+                  const std::vector<data::Batch> &batches);
+  double evaluate(const data::Batch &batch);
+
+  /// The variables that a compiled model keeps too.
+  ModelState state();
+
+  bool valid = false;
+
+private:
+  void fill(const ModelState &state);
+
+  mlir::MLIRContext context{mlir::MLIRContext::Threading::DISABLED};
+  mlir::OwningOpRef<mlir::ModuleOp> module;
+  xf::EvaluationContext evaluation;
+};
+
+} // namespace hocket::test
+
+#endif // HOCKET_TEST_END_TO_END_REFERENCEMODEL_H

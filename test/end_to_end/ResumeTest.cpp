@@ -1,0 +1,114 @@
+//===- ResumeTest.cpp - A run that stops and goes on ----------------------===//
+//
+// Part of Hocket, under the Apache License v2.0.
+//
+//===----------------------------------------------------------------------===//
+///
+/// \file
+/// `hocket train` with checkpoints, on compiled models: a run that is stopped
+/// and loaded again leaves the same bytes as one that is not.
+///
+//===----------------------------------------------------------------------===//
+
+#include "runtime/base/File.h"
+#include "runtime/checkpoint/Checkpoint.h"
+#include "runtime/data/TokenFileWriter.h"
+#include "runtime/train/TrainingRun.h"
+#include "test/end_to_end/CompiledModel.h"
+
+#include <filesystem>
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+using namespace hocket;
+using namespace hocket::test;
+namespace fs = std::filesystem;
+
+namespace {
+
+class Resume : public testing::TestWithParam<const char *> {
+protected:
+  void SetUp() override {
+    folder = testing::TempDir() + "/hocket-resume-" + std::to_string(getpid());
+    fs::remove_all(folder);
+    fs::create_directories(folder);
+    writeTokens();
+  }
+  void TearDown() override { fs::remove_all(folder); }
+
+  void writeTokens() {
+    auto writer =
+        data::TokenFileWriter::create(folder + "/tokens", data::TokenType::U16);
+    ASSERT_TRUE(writer.ok()) << writer.status().message();
+    for (int document = 0; document < 20; ++document) {
+      std::string bytes;
+      for (int i = 0; i < 40 + document; ++i) {
+        bytes += char((document * 11 + i * i) % 29);
+        bytes += char(0);
+      }
+      ASSERT_TRUE(writer->append(bytes).ok());
+      ASSERT_TRUE(writer->endSequence(bytes.size() / 2).ok());
+      writer->endDocument();
+    }
+    Status status = writer->finish();
+    ASSERT_TRUE(status.ok()) << status.message();
+  }
+
+  void train(uint64_t steps, const std::string &save,
+             const std::string &load = "") {
+    TrainingOptions options;
+    options.data = {folder + "/tokens"};
+    options.steps = steps;
+    options.saveDir = folder + "/" + save;
+    if (!load.empty())
+      options.loadDir = folder + "/" + load;
+    Status status = runTraining(program, options);
+    ASSERT_TRUE(status.ok()) << status.message();
+  }
+
+  /// The files of the checkpoint of `step`, by name.
+  std::map<std::string, std::string> filesOf(const std::string &save,
+                                             uint64_t step) {
+    std::map<std::string, std::string> files;
+    std::string from = checkpoint::iterationFolder(folder + "/" + save, step);
+    for (const auto &entry : fs::recursive_directory_iterator(from))
+      if (entry.is_regular_file())
+        files[fs::relative(entry.path(), from)] =
+            *readFile(entry.path(), 1 << 24);
+    return files;
+  }
+
+  std::string folder;
+  std::shared_ptr<const program::Program> program;
+};
+
+} // namespace
+
+TEST_P(Resume, LeavesTheSameBytes) {
+  program = std::make_shared<const program::Program>(compileProgram(
+      std::string("model { layers: 2 hidden: 32 heads: 4 vocab_size: 29 "
+                  "dropout { attention: 0.1 residual: 0.2 embedding: 0.1 } }\n"
+                  "training { micro_batch_size: 2 global_batch_size: 4 "
+                  "sequence_length: 9 steps: 8 learning_rate { peak: 0.01 "
+                  "warmup_steps: 3 } ") +
+      GetParam() + " }\n"));
+  ASSERT_NO_FATAL_FAILURE(train(8, "whole"));
+  ASSERT_NO_FATAL_FAILURE(train(4, "half"));
+  auto half = filesOf("half", 4);
+  ASSERT_NO_FATAL_FAILURE(train(8, "rest", "half"));
+  auto whole = filesOf("whole", 8), rest = filesOf("rest", 8);
+  ASSERT_GE(whole.size(), 2u);
+  ASSERT_EQ(rest.size(), whole.size());
+  bool moved = false;
+  for (const auto &[name, bytes] : whole) {
+    EXPECT_TRUE(rest[name] == bytes) << name;
+    moved |= half[name] != bytes;
+  }
+  EXPECT_TRUE(moved);
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    Precisions, Resume,
+    testing::Values("precision: FP32", "precision: BF16",
+                    "precision: FP16 loss_scale { growth_interval: 3 }",
+                    "optimizer { sgd { momentum: 0.9 } }"));

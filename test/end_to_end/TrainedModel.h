@@ -1,0 +1,64 @@
+//===- TrainedModel.h - What two ways to train have in common ---*- C++ -*-===//
+//
+// Part of Hocket, under the Apache License v2.0.
+//
+//===----------------------------------------------------------------------===//
+///
+/// \file
+/// The data that a test trains on, the numbers that a step reports, and the
+/// measure of how far two models are apart.
+///
+//===----------------------------------------------------------------------===//
+
+#ifndef HOCKET_TEST_END_TO_END_TRAINEDMODEL_H
+#define HOCKET_TEST_END_TO_END_TRAINEDMODEL_H
+
+#include "runtime/data/BatchSource.h"
+
+#include <cmath>
+#include <map>
+#include <string>
+#include <vector>
+
+namespace hocket::test {
+
+/// Everything that lives from step to step, by name: a parameter's, a
+/// parameter's with ".slot", or "state.loss_scale" and the like.
+using ModelState = std::map<std::string, std::vector<double>>;
+
+/// What one step reports.
+struct StepNumbers {
+  std::vector<double> losses;            ///< One a microbatch.
+  std::map<std::string, double> numbers; ///< "grad_norm", "skipped", ...
+};
+
+/// A fixed batch of `rows` x `length` tokens below `vocabulary`, another one
+/// for each `index`. One label is -1: that position counts for no loss.
+inline data::Batch fixedBatch(uint64_t index, uint64_t rows, uint64_t length,
+                              uint64_t vocabulary) {
+  data::Batch batch;
+  uint64_t state = index * 977 + 5;
+  auto next = [&] {
+    state = state * 6364136223846793005u + 1442695040888963407u;
+    return int32_t((state >> 33) % vocabulary);
+  };
+  for (uint64_t i = 0; i < rows * length; ++i) {
+    batch.tokens.push_back(next());
+    batch.labels.push_back(next());
+  }
+  batch.labels[index % (rows * length)] = -1;
+  return batch;
+}
+
+/// The Euclidean norm of `a - b`.
+inline double distance(const std::vector<double> &a,
+                       const std::vector<double> &b) {
+  double sum = 0;
+  for (size_t i = 0; i < a.size(); ++i)
+    sum += (a[i] - b[i]) * (a[i] - b[i]);
+  return std::sqrt(sum);
+}
+
+} // namespace hocket::test
+
+#endif // HOCKET_TEST_END_TO_END_TRAINEDMODEL_H
