@@ -33,11 +33,10 @@ struct Case {
   const char *name;
   const char *model, *training; ///< Fields of the two messages.
   Band band = {};
+  std::vector<std::string> overrides = {}; ///< As of `--set`.
 };
 
 void PrintTo(const Case &choice, std::ostream *out) { *out << choice.name; }
-
-constexpr uint64_t vocabulary = 29, rows = 2, length = 7, microbatches = 3;
 
 std::string specOf(const Case &choice) {
   std::string text = "name: \"tiny\"\nmodel { layers: 2 hidden: 32 heads: 4 "
@@ -93,6 +92,39 @@ const Case cases[] = {
     {"fp16", "dropout { attention: 0.2 residual: 0.3 embedding: 0.1 }",
      ADAMW "precision: FP16 loss_scale { initial: 1024 growth_interval: 2 }",
      fp16},
+    // Sizes at which kernels have ends: of blocks of rows, vectors and tasks.
+    {"long_sequence",
+     "kv_heads: 2 sliding_window: 67 dropout { attention: 0.1 }",
+     ADAMW,
+     {},
+     {"training.sequence_length=131", "training.micro_batch_size=1",
+      "training.global_batch_size=2"}},
+    {"odd_sizes",
+     "head_dim: 5 kv_heads: 1 ffn: 37 vocab_padding: 3 dropout { residual: 0.2 "
+     "embedding: 0.2 attention: 0.5 }",
+     ADAMW,
+     {},
+     {"model.hidden=27", "model.heads=3", "model.vocab_size=101",
+      "training.micro_batch_size=3"}},
+    {"bf16_odd_sizes",
+     "head_dim: 5 kv_heads: 1 ffn: 37 vocab_padding: 3 tied_embeddings: false",
+     ADAMW "precision: BF16",
+     bf16,
+     {"model.hidden=27", "model.heads=3", "model.vocab_size=101",
+      "plan.recompute=SELECTIVE"}},
+    {"one_token",
+     "norm_eps: 1e-3",
+     ADAMW,
+     {},
+     {"training.sequence_length=1", "training.micro_batch_size=3",
+      "model.layers=1", "model.heads=1"}},
+    {"some_biases",
+     "attention_qkv_bias: true attention_out_bias: false mlp_bias: false "
+     "norm_bias: true bias: false rope { scaling { linear { factor: 2 } } } "
+     "position: ROTARY activation: RELU_SQUARED",
+     ADAMW,
+     {},
+     {"plan.recompute=FULL"}},
 };
 
 void expectNear(double actual, double expected, double band,
@@ -131,13 +163,26 @@ void compareStates(const ModelState &actual, const ModelState &expected,
   }
 }
 
-std::vector<data::Batch> batchesOf(uint64_t step) {
-  std::vector<data::Batch> batches;
-  for (uint64_t i = 0; i < microbatches; ++i)
-    batches.push_back(
-        fixedBatch(step * microbatches + i, rows, length, vocabulary));
-  return batches;
-}
+/// The batches that a program wants.
+struct Feed {
+  uint64_t rows, length, vocabulary, microbatches;
+
+  explicit Feed(const program::Program &program)
+      : rows(program.training().micro_batch_size()),
+        length(program.model().sequence_length()),
+        vocabulary(program.model().vocab_size()),
+        microbatches(program.training().microbatches()) {}
+
+  data::Batch batch(uint64_t index) const {
+    return fixedBatch(index, rows, length, vocabulary);
+  }
+  std::vector<data::Batch> step(uint64_t step) const {
+    std::vector<data::Batch> batches;
+    for (uint64_t i = 0; i < microbatches; ++i)
+      batches.push_back(batch(step * microbatches + i));
+    return batches;
+  }
+};
 
 class Equivalence : public testing::TestWithParam<Case> {};
 
@@ -146,22 +191,25 @@ class Equivalence : public testing::TestWithParam<Case> {};
 TEST_P(Equivalence, TrainsAsTheReference) {
   const Case &choice = GetParam();
   std::string spec = specOf(choice);
-  CompiledModel compiled(compileProgram(spec));
+  CompileChoice how{choice.overrides};
+  program::Program program = compileProgram(spec, how);
+  Feed feed(program);
+  CompiledModel compiled(std::move(program));
   ASSERT_TRUE(compiled.valid);
   ModelState first = compiled.state();
   bool rounding =
       std::string(choice.training).find("precision") != std::string::npos;
-  ReferenceModel reference(compileXf(spec), 77, rounding, first);
+  ReferenceModel reference(compileXf(spec, how), 77, rounding, first);
   ASSERT_TRUE(reference.valid);
   for (uint64_t step = 0; step < 3; ++step) {
-    std::vector<data::Batch> batches = batchesOf(step);
+    std::vector<data::Batch> batches = feed.step(step);
     double rate = 0.01 * double(step + 1);
     compareSteps(compiled.run(step, rate, batches),
                  reference.run(step, rate, batches), choice.band,
                  "step " + std::to_string(step));
   }
   compareStates(compiled.state(), reference.state(), first, choice.band.moved);
-  data::Batch unseen = fixedBatch(1000, rows, length, vocabulary);
+  data::Batch unseen = feed.batch(1000);
   expectNear(compiled.evaluate(unseen), reference.evaluate(unseen),
              choice.band.loss, "evaluation");
 }
