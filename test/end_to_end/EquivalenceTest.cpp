@@ -36,7 +36,9 @@ struct Case {
   std::vector<std::string> overrides = {}; ///< As of `--set`.
 };
 
-void PrintTo(const Case &choice, std::ostream *out) { *out << choice.name; }
+std::ostream &operator<<(std::ostream &out, const Case &choice) {
+  return out << choice.name;
+}
 
 std::string specOf(const Case &choice) {
   std::string text = "name: \"tiny\"\nmodel { layers: 2 hidden: 32 heads: 4 "
