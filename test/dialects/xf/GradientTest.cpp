@@ -30,7 +30,9 @@ struct Case {
   bool ignored = false;
 };
 
-void PrintTo(const Case &c, std::ostream *os) { *os << c.name; }
+std::ostream &operator<<(std::ostream &os, const Case &c) {
+  return os << c.name;
+}
 
 class GradientTest : public testing::TestWithParam<Case> {
 protected:
