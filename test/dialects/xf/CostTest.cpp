@@ -51,7 +51,7 @@ TEST_F(CostTest, GradientsOfLinearCostWhatItCosts) {
 }
 
 TEST_F(CostTest, CausalAttentionCountsVisiblePairs) {
-  auto text = [](std::string attributes) {
+  auto text = [](const std::string &attributes) {
     return "func.func @f(%q: tensor<2x5x4x3xf32>, %k: tensor<2x5x2x3xf32>) {"
            "%o:2 = xf.attention %q, %k, %k {" +
            attributes +
