@@ -14,11 +14,14 @@ using namespace mlir;
 using namespace hocket::xf;
 
 /// What is never worth keeping: views, constants, variables (which do not
-/// change within a step's microbatch), and narrow values made wide.
-static bool isView(Operation *op) {
+/// change within a step's microbatch), narrow values made wide, and norms,
+/// whose gradient reads the input anyway.
+static bool isNeverKept(Operation *op) {
   if (auto cast = dyn_cast<CastOp>(op))
     return getElementTypeOrSelf(cast.getInput()).getIntOrFloatBitWidth() <
            getElementTypeOrSelf(cast.getResult()).getIntOrFloatBitWidth();
+  if (auto norm = dyn_cast<NormOp>(op))
+    return getElementTypeOrSelf(norm.getInput()).isF32();
   return isa<ReadOp, ConstantOp, arith::ConstantOp, ReshapeOp, PrefixOp>(op);
 }
 
@@ -45,7 +48,7 @@ public:
 
 private:
   bool computesAgain(Operation *op) const {
-    return isView(op) || isRecomputed(op, options.recompute);
+    return isNeverKept(op) || isRecomputed(op, options.recompute);
   }
 
   /// Notes what the backward half needs for `value`: an argument, a residual,
@@ -138,7 +141,7 @@ void Cutter::materialise(Value value, OpBuilder &builder) {
   for (Value operand : op->getOperands())
     materialise(operand, builder);
   Operation *copy = builder.clone(*op, mapping);
-  if (isView(op))
+  if (isNeverKept(op))
     return;
   copy->setAttr("recomputed", builder.getUnitAttr());
   ++counts.recomputed;

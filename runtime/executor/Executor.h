@@ -42,6 +42,7 @@ public:
 
   const program::Program &program() const { return *source; }
   const program::Role &role() const { return source->roles(roleIndex); }
+  uint32_t rank() const { return group->rank(); }
   hal::Device &device() { return *target; }
 
   bool hasEntry(const std::string &name) const {

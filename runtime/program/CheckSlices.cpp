@@ -8,7 +8,9 @@
 #include "runtime/base/Format.h"
 #include "runtime/program/DataType.h"
 #include "runtime/program/FaultList.h"
+#include "runtime/program/RankPlace.h"
 
+#include <algorithm>
 #include <map>
 #include <set>
 
@@ -18,12 +20,31 @@ using program::ParameterSlice;
 using Shape = google::protobuf::RepeatedField<uint64_t>;
 
 namespace {
+/// Elements [begin, end) of every dim of a global tensor.
+struct Box {
+  std::vector<uint64_t> begin, end;
+  auto operator<=>(const Box &) const = default;
+
+  uint64_t elements() const {
+    uint64_t product = 1;
+    for (size_t d = 0; d < begin.size(); ++d)
+      product *= end[d] - begin[d];
+    return product;
+  }
+  bool overlaps(const Box &other) const {
+    for (size_t d = 0; d < begin.size(); ++d)
+      if (begin[d] >= other.end[d] || other.begin[d] >= end[d])
+        return false;
+    return true;
+  }
+};
+
 /// One tensor that slices must cover: a parameter's value or a slot.
 struct State {
   const Shape *shape;
   program::DType dtype;
   std::string place;
-  std::vector<const ParameterSlice *> slices; ///< Distinct boxes.
+  std::set<Box> boxes; ///< What ranks hold, without padding; none is empty.
 };
 
 class SliceChecker {
@@ -76,10 +97,33 @@ private:
       faults.add(place + ", slice of " + state.place, fault);
       return;
     }
-    for (const ParameterSlice *other : state.slices)
-      if (sameBox(*other, slice))
+    for (uint32_t rank : program.roles(role).ranks())
+      if (std::string fault = addBox(slice, rank, state); !fault.empty()) {
+        faults.add(place + ", slice of " + state.place, fault);
         return;
-    state.slices.push_back(&slice);
+      }
+  }
+
+  /// Notes what `rank` holds, less the padding behind the global shape.
+  std::string addBox(const ParameterSlice &slice, uint32_t rank,
+                     State &state) const {
+    std::optional<std::vector<uint64_t>> start =
+        sliceStart(program, slice, rank);
+    if (!start)
+      return formatText("starts nowhere on rank %u", rank);
+    Box box;
+    for (int d = 0; d < state.shape->size(); ++d) {
+      uint64_t begin = (*start)[size_t(d)], dim = state.shape->Get(d);
+      std::optional<uint64_t> end = checkedAdd(begin, slice.size(d));
+      if (!end)
+        return formatText("ends beyond 2^64 on rank %u", rank);
+      if (begin >= dim)
+        return ""; // padding alone
+      box.begin.push_back(begin);
+      box.end.push_back(std::min(*end, dim));
+    }
+    state.boxes.insert(std::move(box));
+    return "";
   }
 
   std::string sliceFault(int role, const ParameterSlice &slice,
@@ -88,16 +132,17 @@ private:
     if (slice.buffer() >= uint32_t(r.buffers_size()))
       return formatText("names buffer %u, there are %d", slice.buffer(),
                         r.buffers_size());
-    if (slice.offset_size() != state.shape->size() ||
+    if (slice.start_size() != state.shape->size() ||
         slice.size_size() != state.shape->size())
       return formatText("has %d dims, the parameter %d", slice.size_size(),
                         state.shape->size());
-    for (int d = 0; d < state.shape->size(); ++d)
-      if (slice.size(d) == 0 ||
-          !rangeInside(slice.offset(d), slice.size(d), state.shape->Get(d)))
-        return "offset " + shapeText(slice.offset()) + " and size " +
-               shapeText(slice.size()) + " lie outside " +
-               shapeText(*state.shape);
+    for (uint64_t size : slice.size())
+      if (size == 0)
+        return "has no elements: " + shapeText(slice.size());
+    for (uint32_t group : slice.replicas())
+      if (group >= uint32_t(program.groups_size()))
+        return formatText("names group %u, there are %d", group,
+                          program.groups_size());
     const program::Buffer &buffer = r.buffers(int(slice.buffer()));
     if (buffer.dtype() != state.dtype)
       return formatText("is of type %s, its buffer of type %s",
@@ -113,32 +158,17 @@ private:
     return "";
   }
 
-  static bool sameBox(const ParameterSlice &a, const ParameterSlice &b) {
-    for (int d = 0; d < a.size_size(); ++d)
-      if (a.offset(d) != b.offset(d) || a.size(d) != b.size(d))
-        return false;
-    return true;
-  }
-
-  static bool overlap(const ParameterSlice &a, const ParameterSlice &b) {
-    for (int d = 0; d < a.size_size(); ++d)
-      if (a.offset(d) >= b.offset(d) + b.size(d) ||
-          b.offset(d) >= a.offset(d) + a.size(d))
-        return false;
-    return true;
-  }
-
   /// Disjoint boxes inside the shape whose elements add up to the shape's
   /// cover it exactly once.
   void checkCover(const State &state) {
     uint64_t covered = 0;
-    for (size_t i = 0; i < state.slices.size(); ++i) {
-      for (size_t j = 0; j < i; ++j)
-        if (overlap(*state.slices[i], *state.slices[j])) {
-          faults.add(state.place, "two different slices overlap");
-          return;
-        }
-      covered += checkedProduct(state.slices[i]->size()).value_or(0);
+    for (auto box = state.boxes.begin(); box != state.boxes.end(); ++box) {
+      if (std::any_of(state.boxes.begin(), box,
+                      [&](const Box &other) { return box->overlaps(other); })) {
+        faults.add(state.place, "two different slices overlap");
+        return;
+      }
+      covered += box->elements();
     }
     uint64_t elements = checkedProduct(*state.shape).value_or(0);
     if (covered != elements)

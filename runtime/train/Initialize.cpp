@@ -9,6 +9,7 @@
 #include "kernels/reference/Philox.h"
 #include "runtime/base/WorkerPool.h"
 #include "runtime/program/DataType.h"
+#include "runtime/program/RankPlace.h"
 
 #include <algorithm>
 #include <cmath>
@@ -59,9 +60,10 @@ namespace {
 /// A slice's elements as runs that are contiguous in the global tensor.
 class GlobalIndex {
 public:
-  explicit GlobalIndex(const program::Parameter &parameter,
-                       const program::ParameterSlice &slice)
-      : slice(slice) {
+  GlobalIndex(const program::Parameter &parameter,
+              const program::ParameterSlice &slice,
+              std::vector<uint64_t> sliceStart)
+      : slice(slice), start(std::move(sliceStart)) {
     int rank = parameter.shape_size();
     strides.assign(size_t(rank), 1);
     for (int d = rank - 2; d >= 0; --d)
@@ -80,7 +82,7 @@ public:
   uint64_t of(uint64_t local) const {
     uint64_t global = 0;
     for (int d = slice.size_size() - 1; d >= 0; --d) {
-      global += (slice.offset(d) + local % slice.size(d)) * strides[d];
+      global += (start[size_t(d)] + local % slice.size(d)) * strides[d];
       local /= slice.size(d);
     }
     return global;
@@ -88,6 +90,7 @@ public:
 
 private:
   const program::ParameterSlice &slice;
+  std::vector<uint64_t> start;
   std::vector<uint64_t> strides;
   uint64_t run = 1;
 };
@@ -108,7 +111,10 @@ public:
     if (size == 0)
       return writeZeros(slice);
     uint64_t elements = executor.sliceBytes(slice) / size;
-    GlobalIndex index(parameter, slice);
+    auto start = sliceStart(program, slice, executor.rank());
+    if (!start)
+      return internalError(parameter.name() + ": its slice starts nowhere");
+    GlobalIndex index(parameter, slice, std::move(*start));
     for (uint64_t begin = 0; begin < elements; begin += piece) {
       uint64_t count = std::min(piece, elements - begin);
       bytes.assign(count * size, std::byte{0});

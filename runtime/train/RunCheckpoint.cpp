@@ -6,6 +6,8 @@
 
 #include "runtime/train/RunCheckpoint.h"
 
+#include "runtime/program/RankPlace.h"
+
 #include <algorithm>
 #include <optional>
 
@@ -59,8 +61,12 @@ static StatusOr<TensorSpec> tensorOf(const program::Program &program,
   return spec;
 }
 
-static SliceBounds boundsOf(const ParameterSlice &slice) {
-  return {{slice.offset().begin(), slice.offset().end()},
+/// What this rank holds of the tensor.
+static SliceBounds boundsOf(const Executor &executor,
+                            const ParameterSlice &slice) {
+  // checkProgram() has seen that every slice starts somewhere.
+  auto start = sliceStart(executor.program(), slice, executor.rank());
+  return {start.value_or(std::vector<uint64_t>()),
           {slice.size().begin(), slice.size().end()}};
 }
 
@@ -88,7 +94,8 @@ Status hocket::saveRun(Executor &executor, const RunState &state,
     HOCKET_ASSIGN_OR_RETURN(TensorSpec spec,
                             tensorOf(executor.program(), slice));
     tensors.push_back(
-        {std::move(spec), {{boundsOf(slice), bytesOnDevice(executor, slice)}}});
+        {std::move(spec),
+         {{boundsOf(executor, slice), bytesOnDevice(executor, slice)}}});
   }
   return saveCheckpoint(dir, state, tensors);
 }
@@ -115,7 +122,7 @@ StatusOr<RunState> hocket::loadRun(Executor &executor, const std::string &dir) {
     if (!stored.contains(spec.key))
       continue;
     bytes.resize(executor.sliceBytes(slice));
-    HOCKET_RETURN_IF_ERROR(stored.read(spec, boundsOf(slice), bytes));
+    HOCKET_RETURN_IF_ERROR(stored.read(spec, boundsOf(executor, slice), bytes));
     HOCKET_RETURN_IF_ERROR(
         executor.writeSlice(slice, 0, bytes.data(), bytes.size()));
   }

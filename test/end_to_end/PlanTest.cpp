@@ -82,12 +82,14 @@ void expectEqual(const Outcome &a, const Outcome &b, double band) {
 
 } // namespace
 
+/// In f32 norms are always computed again, by kernels that sum in another order
+/// than those of the forward pass.
 TEST(Recompute, OfWholeLayersGivesTheSameBits) {
-  for (const char *precision : {"FP32", "BF16"}) {
-    std::string spec =
-        specOf(llamaLike, std::string("precision: ") + precision);
-    expectEqual(train(spec, {{"plan.recompute=FULL"}}), train(spec), 0);
-  }
+  CompileChoice choice{{"plan.recompute=FULL"}};
+  std::string spec = specOf(llamaLike, "precision: BF16");
+  expectEqual(train(spec, choice), train(spec), 0);
+  spec = specOf(llamaLike, "precision: FP32");
+  expectEqual(train(spec, choice), train(spec), 1e-5);
 }
 
 /// A kernel that computes something again need not round it as it would to

@@ -78,7 +78,7 @@ LogicalResult hocket::emitParameters(exec::RoleOp role,
       slice->set_state(op.getState().str());
       slice->set_buffer(numbers.lookup(op.getBuffer()));
       for (int64_t dim : type.getShape()) {
-        slice->add_offset(0);
+        slice->add_start()->set_constant(0);
         slice->add_size(static_cast<uint64_t>(dim));
       }
     }

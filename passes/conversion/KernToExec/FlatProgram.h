@@ -12,6 +12,8 @@
 ///   flatten      (FlatProgram.cpp)   IR -> instructions on buffers
 ///   foldWrites   (WriteFolding.cpp)  results go straight to variables, or
 ///                                    over an operand that dies
+///   freeGradients (GradientLifetimes.cpp) gradients live from where they are
+///                                    made, if one microbatch makes them
 ///   layOut       (ArenaLayout.cpp)   lifetimes and offsets
 ///   emit         (RoleEmission.cpp)  -> exec.role
 ///
@@ -47,8 +49,9 @@ struct FlatBuffer {
   int64_t first = -1, last = -1; ///< positions; -1 where never used
   int64_t offset = 0;
   bool isResidual = false;
+  bool livesInStep = false; ///< a variable that holds nothing between steps
 
-  bool persistent() const { return static_cast<bool>(variable); }
+  bool persistent() const { return variable && !livesInStep; }
 };
 
 struct FlatInstruction {
@@ -83,7 +86,8 @@ struct FlatProgram {
   mlir::ModuleOp module;
   std::vector<FlatBuffer> buffers;
   std::vector<FlatSequence> sequences;
-  int64_t slots = 1; ///< copies of the residuals
+  int64_t slots = 1;        ///< copies of the residuals
+  int64_t microbatches = 1; ///< of a step
   int64_t arenaBytes = 0, lowerBound = 0;
 
   /// The buffer that holds the value of buffer `b`.
@@ -100,6 +104,7 @@ struct FoldCounts {
 
 mlir::LogicalResult flatten(mlir::ModuleOp module, FlatProgram &program);
 mlir::LogicalResult foldWrites(FlatProgram &program, FoldCounts &counts);
+void freeGradients(FlatProgram &program);
 mlir::LogicalResult layOut(FlatProgram &program);
 mlir::LogicalResult emit(FlatProgram &program);
 

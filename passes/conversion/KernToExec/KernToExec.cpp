@@ -27,8 +27,12 @@ struct KernToExec : hocket::impl::ConvertKernToExecBase<KernToExec> {
 
   void runOnOperation() override {
     kerntoexec::FlatProgram program;
-    for (auto schedule : getOperation().getOps<kern::ScheduleOp>())
+    for (auto schedule : getOperation().getOps<kern::ScheduleOp>()) {
       program.slots = std::max<int64_t>(program.slots, schedule.getSlots());
+      for (auto action : schedule.getActions().getAsRange<ArrayAttr>())
+        program.microbatches = std::max(
+            program.microbatches, cast<IntegerAttr>(action[1]).getInt() + 1);
+    }
     // 1. One straight line for each scheduled function.
     if (failed(kerntoexec::flatten(getOperation(), program)))
       return signalPassFailure();
@@ -39,10 +43,12 @@ struct KernToExec : hocket::impl::ConvertKernToExecBase<KernToExec> {
     inPlace += counts.inPlace;
     direct += counts.direct;
     buffers += program.buffers.size();
-    // 3. Offsets.
+    // 3. Gradients that one microbatch makes need no bytes before that.
+    kerntoexec::freeGradients(program);
+    // 4. Offsets.
     if (failed(kerntoexec::layOut(program)))
       return signalPassFailure();
-    // 4. The role.
+    // 5. The role.
     if (failed(kerntoexec::emit(program)))
       return signalPassFailure();
   }

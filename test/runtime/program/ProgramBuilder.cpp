@@ -63,7 +63,7 @@ static void addSlice(program::Role &role, uint32_t parameter,
   slice->set_state(state);
   slice->set_buffer(buffer);
   for (uint64_t dim : role.buffers(int(buffer)).shape()) {
-    slice->add_offset(0);
+    slice->add_start()->set_constant(0);
     slice->add_size(dim);
   }
 }

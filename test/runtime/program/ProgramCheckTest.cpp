@@ -310,15 +310,24 @@ static const Mutation mutations[] = {
     {"slice twice", [](Program &p, Role &r) { *r.add_slices() = r.slices(0); },
      "role 0 'all': two slices share buffer 0"},
     {"slice outside",
-     [](Program &p, Role &r) { r.mutable_slices(0)->set_offset(0, 1); },
-     "role 0 'all', slice of parameter 0 'embed': offset [1, 0] and "
-     "size [16, 8] lie outside [16, 8]"},
+     [](Program &p, Role &r) {
+       r.mutable_slices(0)->mutable_start(0)->set_constant(1);
+     },
+     "parameter 0 'embed': slices cover 120 of its 128 elements"},
     {"slice wraps",
      [](Program &p, Role &r) {
-       r.mutable_slices(0)->set_offset(0, ~uint64_t(0));
+       r.mutable_slices(0)->mutable_start(0)->set_constant(-1);
      },
-     "role 0 'all', slice of parameter 0 'embed': offset "
-     "[18446744073709551615, 0] and size [16, 8] lie outside [16, 8]"},
+     "role 0 'all', slice of parameter 0 'embed': starts nowhere on rank 0"},
+    {"slice of a group that is not there",
+     [](Program &p, Role &r) {
+       r.mutable_slices(0)->mutable_start(0)->set_index_in_group(3);
+     },
+     "role 0 'all', slice of parameter 0 'embed': starts nowhere on rank 0"},
+    {"slice with replicas nowhere",
+     [](Program &p, Role &r) { r.mutable_slices(0)->add_replicas(3); },
+     "role 0 'all', slice of parameter 0 'embed': names group 3, there are "
+     "0"},
     {"slice short",
      [](Program &p, Role &r) { r.mutable_slices(0)->set_size(0, 15); },
      "parameter 0 'embed': slices cover 120 of its 128 elements"},

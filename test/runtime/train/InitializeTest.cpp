@@ -86,7 +86,8 @@ static std::vector<float> slice(const std::vector<uint64_t> &offset,
   parameter->set_shape(0, 6);
   parameter->set_shape(1, 10);
   for (int d : {0, 1})
-    b.role().mutable_slices(0)->set_offset(d, offset[size_t(d)]);
+    b.role().mutable_slices(0)->mutable_start(d)->set_constant(
+        int64_t(offset[size_t(d)]));
   auto group = comm::createLocalCommunicator();
   auto executor =
       Executor::create(std::make_shared<const program::Program>(b.finish()),
