@@ -35,7 +35,7 @@ ALLOWED = {
     "dialects/pipe": ["dialects/dist", "dialects/xf"],
     "dialects/kern": [],
     "dialects/exec": [],
-    "passes/planning": [],
+    "passes/planning": ["runtime/base"],
     "passes/conversion": ["dialects"],
     "passes/analysis": ["dialects", "passes/planning"],
     "passes/xf": ["dialects/xf", "passes/analysis", "passes/planning"],

@@ -1,0 +1,218 @@
+//===- ScheduleVerifierTest.cpp - Whether a schedule can run --------------===//
+//
+// Part of Hocket, under the Apache License v2.0.
+//
+//===----------------------------------------------------------------------===//
+
+#include "passes/planning/ScheduleVerifier.h"
+#include "passes/planning/ScheduleGenerators.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <random>
+
+using namespace hocket;
+using namespace hocket::planning;
+using ::testing::HasSubstr;
+using ::testing::StartsWith;
+
+namespace {
+
+using Kind = ActionKind;
+
+ScheduleProblem twoRanks() { return uniformProblem({2, 1, 2}); }
+
+Schedule handwritten(std::vector<Action> first, std::vector<Action> second) {
+  return {"by-hand", {2, 1, 2}, {std::move(first), std::move(second)}};
+}
+
+std::string reason(const ScheduleProblem &problem, const Schedule &schedule) {
+  Status verdict = verifySchedule(problem, schedule);
+  EXPECT_FALSE(verdict.ok());
+  return verdict.message();
+}
+
+TEST(Verifier, AcceptsWhatAPersonWrites) {
+  Schedule schedule = handwritten(
+      {{Kind::F, 0, 1}, {Kind::F, 0, 0}, {Kind::BW, 0, 1}, {Kind::BW, 0, 0}},
+      {{Kind::F, 0, 1}, {Kind::BW, 0, 1}, {Kind::F, 0, 0}, {Kind::BW, 0, 0}});
+  EXPECT_TRUE(verifySchedule(twoRanks(), schedule).ok());
+}
+
+TEST(Verifier, SaysWhoWaitsForWhom) {
+  Schedule schedule = handwritten(
+      {{Kind::F, 0, 0}, {Kind::BW, 0, 0}, {Kind::F, 0, 1}, {Kind::BW, 0, 1}},
+      {{Kind::F, 0, 0}, {Kind::F, 0, 1}, {Kind::BW, 0, 0}, {Kind::BW, 0, 1}});
+  EXPECT_EQ(reason(twoRanks(), schedule),
+            "Q25: the ranks wait for each other for ever: rank 0, action 2 "
+            "(BW0) waits for rank 1, action 3 (BW0), which has to wait: rank "
+            "1, action 2 (F1) waits for rank 0, action 3 (F1)");
+}
+
+TEST(Verifier, RefusesMessagesOutOfOrder) {
+  Schedule schedule = handwritten(
+      {{Kind::F, 0, 0}, {Kind::F, 0, 1}, {Kind::BW, 0, 1}, {Kind::BW, 0, 0}},
+      {{Kind::F, 0, 1}, {Kind::BW, 0, 1}, {Kind::F, 0, 0}, {Kind::BW, 0, 0}});
+  EXPECT_EQ(reason(twoRanks(), schedule),
+            "Q24: rank 1, action 1 (F1) comes before rank 1, action 3 (F0), "
+            "but what they need is sent the other way round, by rank 0, "
+            "action 2 (F1) after rank 0, action 1 (F0)");
+}
+
+TEST(Verifier, RefusesAnotherShape) {
+  Schedule schedule = *makeGPipe(uniformProblem({2, 1, 3}));
+  EXPECT_THAT(reason(twoRanks(), schedule),
+              HasSubstr("Q20: expected a schedule of 2 ranks, 1 chunks, 2 "
+                        "microbatches, round-robin, found one of 2 ranks, 1 "
+                        "chunks, 3 microbatches"));
+}
+
+TEST(Verifier, RefusesWhatDoesNotExist) {
+  Schedule schedule = *makeGPipe(twoRanks());
+  schedule.ranks[1][2].microbatch = 2;
+  EXPECT_EQ(reason(twoRanks(), schedule),
+            "Q21: rank 1, action 3 (BW2): there is no microbatch 2");
+  schedule.ranks[1][2] = {Kind::BW, -1, 0};
+  EXPECT_THAT(reason(twoRanks(), schedule), HasSubstr("there is no chunk -1"));
+  schedule.ranks[1][2] = {Kind::B, 0, 0};
+  EXPECT_THAT(reason(twoRanks(), schedule),
+              HasSubstr("the problem does not split the backward"));
+}
+
+TEST(Verifier, HoldsRanksToTheirCaps) {
+  ScheduleProblem problem = twoRanks();
+  Schedule schedule = *makeGPipe(problem);
+  problem.caps = {2, 2};
+  EXPECT_TRUE(verifySchedule(problem, schedule).ok());
+  problem.caps = {2, 1};
+  EXPECT_EQ(reason(problem, schedule),
+            "Q26: rank 1, action 2 (F1): live chunks take 2, and the cap is "
+            "1");
+}
+
+TEST(Verifier, WhatIsKeptForWCounts) {
+  ScheduleProblem problem =
+      uniformProblem({1, 1, 2}, {.memory = 10, .kept = 4});
+  problem.splitWeight = true;
+  Schedule schedule{"by-hand", problem.shape, {{}}};
+  for (int m : {0, 1})
+    for (Kind kind : {Kind::F, Kind::B})
+      schedule.ranks[0].push_back({kind, 0, m});
+  for (int m : {0, 1})
+    schedule.ranks[0].push_back({Kind::W, 0, m});
+  problem.caps = {14};
+  EXPECT_TRUE(verifySchedule(problem, schedule).ok());
+  problem.caps = {13};
+  EXPECT_THAT(reason(problem, schedule), HasSubstr("Q26: rank 0, action 3"));
+}
+
+//===----------------------------------------------------------------------===//
+// Mutations
+//===----------------------------------------------------------------------===//
+
+struct Case {
+  const char *name;
+  PipelineShape shape;
+};
+
+class Mutated : public ::testing::TestWithParam<Case> {
+protected:
+  void SetUp() override {
+    seed = std::random_device()();
+    std::cout << "seed " << seed << "\n";
+    random.seed(seed);
+    problem = uniformProblem(GetParam().shape);
+    problem.splitWeight = true;
+    StatusOr<Schedule> made = generateSchedule(GetParam().name, problem);
+    ASSERT_TRUE(made.ok()) << made.status().message();
+    schedule = *made;
+  }
+  /// A random action's list and index.
+  std::pair<std::vector<Action> *, size_t> any() {
+    auto &list = schedule.ranks[random() % schedule.ranks.size()];
+    return {&list, random() % list.size()};
+  }
+
+  unsigned seed = 0;
+  std::mt19937 random;
+  ScheduleProblem problem;
+  Schedule schedule;
+};
+
+TEST_P(Mutated, DroppedActionsAreMissed) {
+  Schedule good = schedule;
+  for (int i = 0; i < 50; ++i, schedule = good) {
+    auto [list, index] = any();
+    Action action = (*list)[index];
+    list->erase(list->begin() + static_cast<ptrdiff_t>(index));
+    std::string text = reason(problem, schedule);
+    EXPECT_THAT(text, StartsWith("Q22: rank "));
+    EXPECT_THAT(text, HasSubstr("never runs"));
+    EXPECT_THAT(text,
+                HasSubstr("microbatch " + std::to_string(action.microbatch)));
+  }
+}
+
+TEST_P(Mutated, RepeatedActionsAreFound) {
+  Schedule good = schedule;
+  for (int i = 0; i < 50; ++i, schedule = good) {
+    auto [list, index] = any();
+    Action action = (*list)[index];
+    list->insert(list->begin() + static_cast<ptrdiff_t>(index), action);
+    std::string text = reason(problem, schedule);
+    EXPECT_THAT(text, StartsWith("Q22: rank "));
+    EXPECT_THAT(text, HasSubstr("does again what"));
+    EXPECT_THAT(text, HasSubstr("(" + spelled(action) + ")"));
+  }
+}
+
+TEST_P(Mutated, BackwardsBeforeTheirForwardAreFound) {
+  Schedule good = schedule;
+  for (int i = 0; i < 50; ++i, schedule = good) {
+    auto [list, index] = any();
+    Action first = (*list)[index];
+    for (size_t j = index + 1; j < list->size(); ++j)
+      if ((*list)[j].chunk == first.chunk &&
+          (*list)[j].microbatch == first.microbatch) {
+        std::swap((*list)[index], (*list)[j]);
+        EXPECT_THAT(reason(problem, schedule), StartsWith("Q23: rank "));
+        break;
+      }
+  }
+}
+
+TEST_P(Mutated, MicrobatchesExchangedOnOneSideAreFound) {
+  Schedule good = schedule;
+  if (good.shape.ranks == 1)
+    return;
+  for (int i = 0; i < 50; ++i, schedule = good) {
+    auto [list, index] = any();
+    int32_t chunk = (*list)[index].chunk;
+    int32_t a = (*list)[index].microbatch;
+    auto b = static_cast<int32_t>(random() % good.shape.microbatches);
+    if (a == b)
+      continue;
+    for (Action &action : *list)
+      if (action.chunk == chunk &&
+          (action.microbatch == a || action.microbatch == b))
+        action.microbatch = a + b - action.microbatch;
+    EXPECT_THAT(reason(problem, schedule), StartsWith("Q24: rank "));
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    Schedules, Mutated,
+    ::testing::Values(Case{"gpipe", {3, 2, 4}}, Case{"1f1b", {4, 1, 6}},
+                      Case{"interleaved-1f1b", {2, 3, 6}},
+                      Case{"zb-h1", {4, 1, 8}}, Case{"zb-h2", {3, 1, 7}},
+                      Case{"zb-v", {4, 2, 9, Placement::VShaped}},
+                      Case{"dualpipe-v", {3, 2, 8, Placement::VShaped}},
+                      Case{"list", {4, 1, 6}}),
+    [](const auto &info) {
+      std::string name = info.param.name;
+      for (char &c : name)
+        c = c == '-' ? '_' : c;
+      return name;
+    });
+
+} // namespace
