@@ -12,11 +12,28 @@
 using namespace hocket;
 using namespace hocket::comm;
 
+const char *comm::typeName(DType dtype) {
+  switch (dtype) {
+  case DType::F32:
+    return "f32";
+  case DType::BF16:
+    return "bf16";
+  case DType::F16:
+    return "f16";
+  case DType::I32:
+    return "i32";
+  case DType::F64:
+    return "f64";
+  }
+  return "?";
+}
+
 static Status checkType(const char *what, DType dtype) {
-  if (dtype == DType::F32 || dtype == DType::BF16 || dtype == DType::I32)
+  if (dtype == DType::F32 || dtype == DType::BF16 || dtype == DType::F16 ||
+      dtype == DType::I32)
     return okStatus();
   return invalidArgument(
-      formatText("%s: elements must be f32, bf16 or i32", what));
+      formatText("%s: elements must be f32, bf16, f16 or i32", what));
 }
 
 static Status checkPair(const char *what, const void *from, const void *to,

@@ -13,11 +13,11 @@
 /// `from` and `to` are the same or do not overlap; the same is allowed where
 /// both have as many elements (allReduce, and all of them for one rank).
 ///
-/// Sums are taken in f32 for bf16 and in rank order, so that the same plan
-/// gives the same bits.
+/// Sums are taken in f32 for bf16 and f16 and in rank order, so that the same
+/// plan gives the same bits.
 ///
-/// Every call checks its arguments first: a type that is not f32, bf16 or i32,
-/// a rank outside the group, or a null pointer with elements is
+/// Every call checks its arguments first: a type that is not f32, bf16, f16 or
+/// i32, a rank outside the group, or a null pointer with elements is
 /// InvalidArgument on that rank. A peer that is gone is Unavailable.
 ///
 /// One thread of a rank at a time uses its Communicator.
@@ -38,6 +38,9 @@ namespace hocket::comm {
 using kernels::DType;
 
 enum class Reduction { Sum, Max };
+
+/// "f32", "bf16", ...
+const char *typeName(DType dtype);
 
 /// What one rank gives to and takes from each peer in allToAllV: count[p]
 /// elements at offset[p], p in [0, size()).

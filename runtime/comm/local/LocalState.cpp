@@ -1,0 +1,61 @@
+//===- LocalState.cpp - What the ranks of a local world share -------------===//
+//
+// Part of Hocket, under the Apache License v2.0.
+//
+//===----------------------------------------------------------------------===//
+
+#include "runtime/comm/local/LocalState.h"
+
+#include "runtime/base/Format.h"
+
+using namespace hocket;
+using namespace hocket::comm;
+
+LocalState::LocalState(unsigned ranks, WaitLimits limits)
+    : limits(limits), clocks(ranks), ended(ranks) {
+  for (unsigned rank = 0; rank < ranks; ++rank)
+    activities.push_back(std::make_unique<RankActivity>());
+}
+
+void LocalState::fail(std::optional<unsigned> rank, Status status,
+                      std::string reason) {
+  std::lock_guard lock(mutex);
+  if (hasFailed.load(std::memory_order_relaxed))
+    return;
+  first = {rank, std::move(status)};
+  why = std::move(reason);
+  // Who sleeps looks at this within a tenth of a second.
+  hasFailed.store(true, std::memory_order_release);
+}
+
+LocalWorld::Failure LocalState::failure() const {
+  std::lock_guard lock(mutex);
+  return first;
+}
+
+std::string LocalState::reason() const {
+  std::lock_guard lock(mutex);
+  return why;
+}
+
+void LocalState::end(unsigned rank) {
+  ended[rank].store(true, std::memory_order_release);
+}
+
+void LocalState::watch() {
+  std::lock_guard lock(watchMutex);
+  auto now = std::chrono::steady_clock::now();
+  if (failed() || now - watched < std::chrono::milliseconds(90))
+    return;
+  watched = now;
+  bool computed = load.computed();
+  std::vector<RankState> ranks(activities.size());
+  for (unsigned rank = 0; rank < ranks.size(); ++rank) {
+    RankState &state = ranks[rank];
+    state.ended = ended[rank].load(std::memory_order_acquire);
+    state.report = activities[rank]->report();
+    state.stalledSeconds = clocks[rank].update(state.report, computed);
+  }
+  if (auto verdict = judgeRanks(ranks, limits))
+    fail(verdict->rank, unavailable(verdict->text), verdict->text);
+}
