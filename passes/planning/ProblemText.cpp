@@ -48,7 +48,7 @@ public:
       for (const TextLine *line : costLines)
         if (isOfOneRank(*line) == one)
           HOCKET_RETURN_IF_ERROR(readCosts(*line));
-    HOCKET_RETURN_IF_ERROR(checkProblem(problem));
+    HOCKET_RETURN_IF_ERROR(lines.located(checkProblem(problem)));
     return std::move(problem);
   }
 

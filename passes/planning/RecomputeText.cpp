@@ -92,7 +92,7 @@ hocket::planning::readRecomputeProblem(std::string_view file,
     }
   }
   if (Status checked = checkRecomputeProblem(problem); !checked.ok())
-    return lines.errorAtEnd(checked.message());
+    return lines.located(checked);
   return problem;
 }
 

@@ -61,7 +61,7 @@ hocket::planning::readStageBalance(std::string_view file,
     HOCKET_RETURN_IF_ERROR(readLine(lines, line, problem));
   }
   if (Status checked = checkStageBalance(problem); !checked.ok())
-    return lines.errorAtEnd(checked.message());
+    return lines.located(checked);
   return problem;
 }
 

@@ -68,6 +68,11 @@ Status TextLines::errorAtEnd(const std::string &message) const {
   return errorAt(end, message);
 }
 
+Status TextLines::located(const Status &error) const {
+  return error.withContext(file + ":" + std::to_string(end.line) + ":" +
+                           std::to_string(end.column));
+}
+
 Status TextLines::expectTitle(std::string_view title) const {
   std::string expected = "expected '" + std::string(title) + "' first";
   if (all.empty())

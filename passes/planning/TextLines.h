@@ -45,6 +45,10 @@ public:
   /// At the end of the text, for what is missing.
   Status errorAtEnd(const std::string &message) const;
 
+  /// An error of the whole text, which has a number of its own: its place is
+  /// the end.
+  Status located(const Status &error) const;
+
   /// The first line is `title`, and nothing else.
   Status expectTitle(std::string_view title) const;
   /// `line` has from `least` to `most` words, the first counted.
