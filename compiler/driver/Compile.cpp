@@ -13,6 +13,7 @@
 #include "compiler/tools/Registration.h"
 #include "frontends/FrontEnd.h"
 #include "frontends/spec/BuildModel.h"
+#include "frontends/spec/Check.h"
 #include "runtime/base/File.h"
 #include "runtime/base/Sha256.h"
 #include "runtime/program/ProgramCheck.h"
@@ -110,14 +111,16 @@ private:
       HOCKET_ASSIGN_OR_RETURN(auto loaded,
                               loadSpecification(request.input, request.spec));
       module = spec::buildModel(loaded, context);
-      for (const auto &axis : loaded.spec.plan().mesh())
-        options.meshAxes.push_back(axis.name() + "=" +
-                                   std::to_string(axis.size()));
+      std::string axes = spec::planAxes(loaded.spec.plan());
+      llvm::SmallVector<llvm::StringRef> parts;
+      llvm::StringRef(axes).split(parts, ',');
+      options.meshAxes.assign(parts.begin(), parts.end());
       return module ? okStatus() : failureOf(diagnostics);
     }
-    if (!request.spec.overrides.empty() || !request.spec.planPath.empty())
-      return invalidArgument(request.input + ": --set and --plan change a "
-                                             "specification, not a .mlir file");
+    if (!request.spec.empty())
+      return invalidArgument(request.input +
+                             ": --set, --plan and --mesh change a "
+                             "specification, not a .mlir file");
     HOCKET_ASSIGN_OR_RETURN(std::string text,
                             readFile(request.input, maxModuleBytes));
     if (nestingOf(text) > maxNesting)

@@ -35,6 +35,7 @@ Levels, in order: xf (what is computed), dist (where each piece lives), pipe
 Examples:
   hocket compile examples/nano/spec.textproto -o nano.hkx
   hocket compile Llama-3-8B/ --set training.precision=BF16 -o llama.hkx
+  hocket compile spec.textproto --mesh pp=2,dp=2 --microbatches 8 -o four.hkx
   hocket compile spec.textproto --compile-to=kern -o kern.mlir
   hocket compile kern.mlir --compile-from=kern -o model.hkx
   hocket compile spec.textproto --dump-phases phases -o model.hkx)";
@@ -108,6 +109,16 @@ void hocket::addSpecOptions(CLI::App &command, spec::LoadOptions &options) {
       ->allow_extra_args(false);
   command.add_option("--plan", options.planPath,
                      "A plan (textproto) in place of the spec's own");
+  for (const spec::PlanFlagInfo &flag : spec::planFlags()) {
+    std::string name = flag.option;
+    auto note = [&options, name](const std::string &value) {
+      options.flags.given.push_back({name, value});
+    };
+    if (flag.takesValue)
+      command.add_option_function<std::string>(name, note, flag.help);
+    else
+      command.add_flag_callback(name, [note] { note("true"); }, flag.help);
+  }
 }
 
 void hocket::registerCompile(CLI::App &app, Status &result) {

@@ -18,8 +18,8 @@ namespace hocket {
 /// leaves its outcome in `result`, which must outlive `app`.
 void registerCompile(CLI::App &app, Status &result);
 
-/// Adds `--set` and `--plan` to a command that takes a SPEC. `options` must
-/// outlive it.
+/// Adds `--set`, `--plan` and the options that stand for fields of a plan
+/// (`--mesh`, ...) to a command that takes a SPEC. `options` must outlive it.
 void addSpecOptions(CLI::App &command, spec::LoadOptions &options);
 
 } // namespace hocket

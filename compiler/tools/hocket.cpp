@@ -37,8 +37,8 @@ static ProgramResolver compilingResolver() {
   resolver.resolve =
       [options](const std::string &input) -> StatusOr<program::Program> {
     if (input.ends_with(".hkx")) {
-      if (!options->overrides.empty() || !options->planPath.empty())
-        return invalidArgument(input + ": --set and --plan change a "
+      if (!options->empty())
+        return invalidArgument(input + ": --set, --plan and --mesh change a "
                                        "specification; compile it again");
       return readProgram(input);
     }

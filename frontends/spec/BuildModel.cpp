@@ -37,7 +37,8 @@ public:
       : spec(loaded.spec), model(loaded.spec.model()),
         locations(loaded.locations), builder(&context),
         f32(builder.getF32Type()),
-        batch(loaded.spec.training().micro_batch_size()),
+        batch(loaded.spec.training().micro_batch_size() *
+              loaded.spec.plan().data_parallel()),
         sequence(loaded.spec.training().sequence_length()) {}
 
   OwningOpRef<ModuleOp> build();

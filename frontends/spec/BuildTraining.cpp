@@ -118,18 +118,64 @@ static DictionaryAttr runtimeAttr(const Spec &spec, Builder &builder) {
   return builder.getDictionaryAttr(entries);
 }
 
+/// The fields of the plan that differ from their defaults; null where none
+/// does, which is one rank.
+static DictionaryAttr planAttr(const Spec &spec, Builder &builder) {
+  const Plan &plan = spec.plan();
+  NamedAttrList entries;
+  auto size = [&](StringRef name, int64_t value, int64_t ordinary) {
+    if (value != ordinary)
+      entries.set(name, builder.getI64IntegerAttr(value));
+  };
+  size("pipeline_parallel", plan.pipeline_parallel(), 1);
+  size("data_parallel", plan.data_parallel(), 1);
+  size("context_parallel", plan.context_parallel(), 1);
+  size("tensor_parallel", plan.tensor_parallel(), 1);
+  size("expert_parallel", plan.expert_parallel(), 1);
+  size("zero_stage", plan.zero_stage(), 0);
+  size("virtual_stages", plan.virtual_stages(), 1);
+  size("schedule_group", plan.schedule_group(), plan.pipeline_parallel());
+  size("recompute_layers", plan.recompute_layers(), 1);
+  auto flag = [&](StringRef name, bool value) {
+    if (value)
+      entries.set(name, builder.getUnitAttr());
+  };
+  flag("sequence_parallel", plan.sequence_parallel());
+  flag("count_embedding", plan.count_embedding());
+  flag("count_head", plan.count_head());
+  flag("balance_cost", plan.stage_split() == Plan::COST);
+  flag("recompute_block", plan.recompute_method() == Plan::BLOCK);
+  if (plan.context_strategy() != Plan::ALL_GATHER)
+    entries.set("context_strategy",
+                builder.getStringAttr(StringRef(Plan::ContextStrategy_Name(
+                                                    plan.context_strategy()))
+                                          .lower()));
+  if (plan.pipeline_parallel() > 1 || plan.virtual_stages() > 1)
+    entries.set("schedule", builder.getStringAttr(plan.schedule()));
+  if (plan.layers_per_stage_size() > 0)
+    entries.set(
+        "layers_per_stage",
+        builder.getDenseI64ArrayAttr(SmallVector<int64_t>(
+            plan.layers_per_stage().begin(), plan.layers_per_stage().end())));
+  return entries.empty() ? DictionaryAttr()
+                         : entries.getDictionary(builder.getContext());
+}
+
 void spec::buildTraining(const Spec &spec, OpBuilder &builder,
                          Location location) {
   const Training &training = spec.training();
   MLIRContext *context = builder.getContext();
   builder.create<xf::TrainingOp>(
       location, builder.getStringAttr(spec.name()),
-      builder.getI64IntegerAttr(training.micro_batch_size()),
+      // The program is global: a microbatch is what all data ranks compute.
+      builder.getI64IntegerAttr(training.micro_batch_size() *
+                                spec.plan().data_parallel()),
       builder.getI64IntegerAttr(training.global_batch_size()),
       builder.getI64IntegerAttr(training.sequence_length()),
       optimizerAttr(training.optimizer(), builder),
       builder.getF64FloatAttr(training.clip_norm()),
       xf::PrecisionAttr::get(context, precisionOf(training.precision())),
       xf::RecomputeAttr::get(context, recomputeOf(spec.plan().recompute())),
-      lossScaleAttr(training, builder), runtimeAttr(spec, builder));
+      lossScaleAttr(training, builder), runtimeAttr(spec, builder),
+      planAttr(spec, builder));
 }

@@ -53,6 +53,13 @@ void checkModel(const Model &model, ConstraintErrors &errors);
 void checkTraining(const Spec &spec, ConstraintErrors &errors);
 void checkPlan(const Spec &spec, ConstraintErrors &errors);
 
+/// Most ranks of a plan (D10).
+inline constexpr int64_t maxRanks = int64_t(1) << 20;
+
+/// The axes of a plan's mesh that are larger than 1, as `--mesh` takes them and
+/// slowest first: "pp=2,dp=4"; "dp=1" where there are none.
+std::string planAxes(const Plan &plan);
+
 /// The shortest text that reads back as `value`.
 std::string formatReal(double value);
 

@@ -1,4 +1,4 @@
-//===- CheckTraining.cpp - Fields of training and plan --------------------===//
+//===- CheckTraining.cpp - Fields of training -----------------------------===//
 //
 // Part of Hocket, under the Apache License v2.0.
 //
@@ -10,14 +10,9 @@
 #include <algorithm>
 #include <charconv>
 #include <cmath>
-#include <set>
 #include <string_view>
 
 using namespace hocket::spec;
-
-//===----------------------------------------------------------------------===//
-// Training
-//===----------------------------------------------------------------------===//
 
 /// S12: no tensor of a microbatch outgrows 64-bit sizes.
 static void checkActivations(const Spec &spec, ConstraintErrors &errors) {
@@ -25,6 +20,7 @@ static void checkActivations(const Spec &spec, ConstraintErrors &errors) {
   if (!model.has_head_dim())
     return; // S5 was broken.
   CheckedSize tokens = CheckedSize(spec.training().micro_batch_size()) *
+                       spec.plan().data_parallel() *
                        spec.training().sequence_length();
   CheckedSize width =
       paddedVocabSize(model) + CheckedSize(model.ffn()) * 2 + model.hidden() +
@@ -58,16 +54,21 @@ static void checkSequence(const Spec &spec, ConstraintErrors &errors) {
 }
 
 /// S14.
-static void checkBatches(const Training &training, ConstraintErrors &errors) {
+static void checkBatches(const Spec &spec, ConstraintErrors &errors) {
+  const Training &training = spec.training();
   int64_t micro = training.micro_batch_size();
+  int64_t data = spec.plan().data_parallel();
+  int64_t atATime = micro * data; // both are in range
   int64_t global = training.global_batch_size();
-  if (global % micro == 0)
+  if (global % atATime == 0)
     return;
+  std::string unit = "micro_batch_size (" + std::to_string(micro) + ")";
+  if (data > 1)
+    unit += " * plan.data_parallel (" + std::to_string(data) + ")";
   errors.add(14, "training.global_batch_size",
              "training.global_batch_size is " + std::to_string(global) +
-                 ", which is not a multiple of micro_batch_size (" +
-                 std::to_string(micro) + "); write " +
-                 std::to_string((global / micro + 1) * micro));
+                 ", which is not a multiple of " + unit + "; write " +
+                 std::to_string((global / atATime + 1) * atATime));
 }
 
 /// S15.
@@ -143,76 +144,11 @@ static bool isSplit(std::string_view text) {
 void hocket::spec::checkTraining(const Spec &spec, ConstraintErrors &errors) {
   const Training &training = spec.training();
   checkSequence(spec, errors);
-  checkBatches(training, errors);
+  checkBatches(spec, errors);
   checkLearningRate(training.learning_rate(), errors);
   checkLossScale(training, errors);
   if (!isSplit(training.data().split()))
     errors.add(17, "training.data.split",
                "training.data.split is not three shares; write for example "
                "\"969,30,1\"");
-}
-
-//===----------------------------------------------------------------------===//
-// Plan
-//===----------------------------------------------------------------------===//
-
-static bool isAxisName(const std::string &name) {
-  if (name.empty() || name.size() > 32 || name[0] < 'a' || name[0] > 'z')
-    return false;
-  return std::all_of(name.begin(), name.end(), [](char c) {
-    return (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') || c == '_';
-  });
-}
-
-/// S18, and S19 for the mesh.
-static void checkMesh(const Plan &plan, ConstraintErrors &errors) {
-  std::set<std::string> seen;
-  for (int i = 0; i < plan.mesh_size(); ++i) {
-    const Plan::Axis &axis = plan.mesh(i);
-    std::string path = "plan.mesh[" + std::to_string(i) + "]";
-    if (!isAxisName(axis.name()))
-      errors.add(18, path + ".name",
-                 path + " needs a name of at most 32 small letters, digits "
-                        "and \"_\", for example dp");
-    else if (!seen.insert(axis.name()).second)
-      errors.add(18, path + ".name",
-                 "two axes of the mesh are named " + axis.name() +
-                     "; give each a name of its own");
-    if (axis.size() != 1)
-      errors.add(19, path + ".size",
-                 path + ".size is " + std::to_string(axis.size()) +
-                     "; this build compiles for one device: write 1");
-  }
-}
-
-void hocket::spec::checkPlan(const Spec &spec, ConstraintErrors &errors) {
-  const Plan &plan = spec.plan();
-  checkMesh(plan, errors);
-  auto single = [&](bool holds, const std::string &path,
-                    const std::string &value, const std::string &only) {
-    if (!holds)
-      errors.add(19, path,
-                 path + " is " + value +
-                     "; this build compiles for one device: write " + only);
-  };
-  single(!plan.sequence_parallel(), "plan.sequence_parallel", "true", "false");
-  single(plan.zero() == 0, "plan.zero", std::to_string(plan.zero()), "0");
-  const Plan::Pipeline &pipeline = plan.pipeline();
-  single(pipeline.stages() == 1, "plan.pipeline.stages",
-         std::to_string(pipeline.stages()), "1");
-  single(pipeline.virtual_stages() == 1, "plan.pipeline.virtual_stages",
-         std::to_string(pipeline.virtual_stages()), "1");
-  single(pipeline.schedule() == Plan::Pipeline::ONE_F_ONE_B,
-         "plan.pipeline.schedule",
-         Plan::Pipeline::Schedule_Name(pipeline.schedule()), "ONE_F_ONE_B");
-  single(plan.context_parallel() == Plan::ALL_GATHER, "plan.context_parallel",
-         Plan::ContextParallel_Name(plan.context_parallel()), "ALL_GATHER");
-  single(spec.cluster().devices() == 1, "cluster.devices",
-         std::to_string(spec.cluster().devices()), "1");
-  single(spec.cluster().device() == Cluster::CPU, "cluster.device",
-         Cluster::Device_Name(spec.cluster().device()), "CPU");
-  if (plan.recompute() == Plan::AUTO)
-    errors.add(19, "plan.recompute",
-               "plan.recompute is AUTO, which needs a schedule over several "
-               "devices; write NONE, SELECTIVE or FULL");
 }

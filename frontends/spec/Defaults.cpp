@@ -69,7 +69,7 @@ static void addMessages(Spec &spec) {
   training.mutable_validation();
   if (training.precision() == Training::FP16)
     training.mutable_loss_scale();
-  spec.mutable_plan()->mutable_pipeline();
+  spec.mutable_plan();
   spec.mutable_cluster();
 }
 
@@ -101,9 +101,29 @@ static void deriveBiases(Model &model) {
     model.set_norm_bias(bias && model.norm() == Model::LAYER_NORM);
 }
 
-static void deriveTraining(Training &training) {
+/// `a * b`, or `a` where that is out of range: a wrong factor is then named by
+/// the checks.
+static int64_t productOr(int64_t a, int64_t b) {
+  int64_t product;
+  return __builtin_mul_overflow(a, b, &product) ? a : product;
+}
+
+static void derivePlan(Spec &spec) {
+  Plan &plan = *spec.mutable_plan();
+  if (!plan.has_schedule())
+    plan.set_schedule(plan.virtual_stages() > 1 ? "interleaved" : "1f1b");
+  if (!plan.has_schedule_group())
+    plan.set_schedule_group(plan.pipeline_parallel());
+  if (!spec.cluster().has_devices())
+    spec.mutable_cluster()->set_devices(
+        productOr(productOr(plan.pipeline_parallel(), plan.data_parallel()),
+                  productOr(plan.context_parallel(), plan.tensor_parallel())));
+}
+
+static void deriveTraining(Training &training, const Plan &plan) {
   if (!training.has_global_batch_size())
-    training.set_global_batch_size(training.micro_batch_size());
+    training.set_global_batch_size(
+        productOr(training.micro_batch_size(), plan.data_parallel()));
   LearningRate &rate = *training.mutable_learning_rate();
   if (!rate.has_decay_steps())
     rate.set_decay_steps(std::max(training.steps(), rate.warmup_steps()));
@@ -122,7 +142,8 @@ void hocket::spec::fillDefaults(Spec &spec) {
   Training &training = *spec.mutable_training();
   deriveSizes(model);
   deriveBiases(model);
-  deriveTraining(training);
+  derivePlan(spec);
+  deriveTraining(training, spec.plan());
   if (!training.has_sequence_length() && model.has_max_positions())
     training.set_sequence_length(model.max_positions());
   if (!model.has_max_positions() && training.has_sequence_length())

@@ -6,9 +6,9 @@
 ///
 /// \file
 /// A spec comes from a file, from `--plan` and from `--set`. This table keeps,
-/// by field path ("model.heads", "plan.mesh[0].size"), the place that gave the
-/// field its value, so that an error found much later, even in a lowered
-/// program, can still point at it.
+/// by field path ("model.heads", "plan.layers_per_stage[0]"), the place that
+/// gave the field its value, so that an error found much later, even in a
+/// lowered program, can still point at it.
 ///
 //===----------------------------------------------------------------------===//
 

@@ -47,7 +47,8 @@ static StatusOr<PathPart> parsePart(std::string_view part) {
   if (error != std::errc() || stop + 1 != end || *stop != ']' ||
       result.index < 0)
     return invalidArgument("S1: \"" + elide(part) +
-                           "\" is not an entry; write it like mesh[0]");
+                           "\" is not an entry; write it like " + result.name +
+                           "[0]");
   return result;
 }
 
@@ -63,11 +64,16 @@ static Status enterPart(Message &message, const FieldDescriptor &field,
   }
   const Reflection &reflection = *message.GetReflection();
   int size = reflection.FieldSize(message, &field);
+  bool isList = !field.message_type();
+  if (isList && part.index < 0)
+    return okStatus(); // all of its entries
   if (part.index < 0 || part.index > size)
     return invalidArgument("S1: " + part.name + " has " + std::to_string(size) +
                            " entries; write " + part.name + "[" +
                            std::to_string(size) + "] to add one");
-  if (part.index == size)
+  if (part.index == size && isList)
+    reflection.AddInt64(&message, &field, 0); // the only list is of numbers
+  else if (part.index == size)
     reflection.AddMessage(&message, &field);
   return okStatus();
 }

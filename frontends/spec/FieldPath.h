@@ -5,7 +5,8 @@
 //===----------------------------------------------------------------------===//
 ///
 /// \file
-/// `model.layers`, `training.optimizer.adamw.beta2`, `plan.mesh[0].size`: how
+/// `model.layers`, `training.optimizer.adamw.beta2`,
+/// `plan.layers_per_stage[0]`: how
 /// `--set` and the checks name one field of a spec.
 ///
 //===----------------------------------------------------------------------===//
@@ -21,7 +22,8 @@
 
 namespace hocket::spec {
 
-/// A field that can be written: `index` is -1 unless the field is repeated.
+/// A field that can be written: `index` is -1 unless it is one entry of a
+/// repeated field.
 struct FieldReference {
   google::protobuf::Message *message = nullptr;
   const google::protobuf::FieldDescriptor *field = nullptr;

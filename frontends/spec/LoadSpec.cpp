@@ -31,6 +31,8 @@ StatusOr<LoadedSpec> spec::finishSpec(LoadedSpec partial,
   for (const std::string &assignment : options.overrides)
     HOCKET_RETURN_IF_ERROR(
         applyOverride(assignment, partial.spec, partial.locations));
+  HOCKET_RETURN_IF_ERROR(
+      applyFlags(options.flags, partial.spec, partial.locations));
   fillDefaults(partial.spec);
   HOCKET_RETURN_IF_ERROR(checkSpec(partial.spec, partial.locations));
   return partial;

@@ -14,6 +14,7 @@
 #define HOCKET_FRONTENDS_SPEC_LOADSPEC_H
 
 #include "frontends/spec/FieldLocations.h"
+#include "frontends/spec/PlanFlags.h"
 #include "frontends/spec/spec.pb.h"
 #include "runtime/base/Status.h"
 
@@ -26,6 +27,12 @@ namespace hocket::spec {
 struct LoadOptions {
   std::string planPath;               ///< `--plan`: replaces the spec's plan.
   std::vector<std::string> overrides; ///< `--set`, in order.
+  PlanFlags flags = {};               ///< `--mesh` and the like, after those.
+
+  /// Whether anything is to be changed.
+  bool empty() const {
+    return planPath.empty() && overrides.empty() && flags.empty();
+  }
 };
 
 struct LoadedSpec {

@@ -76,11 +76,34 @@ static Status setMessage(const FieldReference &at, const std::string &path,
                    ignored);
 }
 
+/// `text` is one number for an entry, or all of a list with commas between.
+static Status setIntegers(const FieldReference &at, const std::string &text) {
+  const Reflection &reflection = *at.message->GetReflection();
+  if (at.index < 0)
+    reflection.ClearField(at.message, at.field);
+  size_t begin = 0;
+  while (true) {
+    size_t comma = at.index < 0 ? text.find(',', begin) : std::string::npos;
+    HOCKET_ASSIGN_OR_RETURN(
+        int64_t value, parseNumber<int64_t>(text.substr(begin, comma - begin),
+                                            "a whole number"));
+    if (at.index >= 0)
+      reflection.SetRepeatedInt64(at.message, at.field, at.index, value);
+    else
+      reflection.AddInt64(at.message, at.field, value);
+    if (comma == std::string::npos)
+      return okStatus();
+    begin = comma + 1;
+  }
+}
+
 static Status setField(const FieldReference &at, const std::string &path,
                        const std::string &text) {
   const Reflection &reflection = *at.message->GetReflection();
   switch (at.field->cpp_type()) {
   case FieldDescriptor::CPPTYPE_INT64: {
+    if (at.field->is_repeated())
+      return setIntegers(at, text);
     HOCKET_ASSIGN_OR_RETURN(int64_t value,
                             parseNumber<int64_t>(text, "a whole number"));
     reflection.SetInt64(at.message, at.field, value);
@@ -123,6 +146,12 @@ Status spec::applyOverride(const std::string &assignment, Spec &spec,
   std::string value = assignment.substr(equals + 1);
   if (value.empty())
     return invalidArgument(place + ": S1: there is no value after \"=\"");
+  return setFieldFrom(place, path, value, spec, locations);
+}
+
+Status spec::setFieldFrom(const std::string &place, const std::string &path,
+                          const std::string &value, Spec &spec,
+                          FieldLocations &locations) {
   StatusOr<FieldReference> found = findForWriting(spec, path);
   if (!found.ok())
     return found.status().withContext(place);

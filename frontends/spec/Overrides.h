@@ -10,7 +10,8 @@
 ///   --set model.layers=4
 ///   --set training.optimizer.adamw.beta2=0.95
 ///   --set training.precision=BF16
-///   --set plan.mesh[0].size=2
+///   --set plan.layers_per_stage=3,4,4,1       all entries of a list
+///   --set plan.layers_per_stage[0]=2          one of them
 ///   --set 'model.dropout={residual: 0.1}'     replaces the whole message
 ///
 //===----------------------------------------------------------------------===//
@@ -31,6 +32,12 @@ namespace hocket::spec {
 /// Errors are InvalidArgument and begin with `--set PATH=VALUE: `.
 Status applyOverride(const std::string &assignment, Spec &spec,
                      FieldLocations &locations);
+
+/// The same for an option that stands for a field: sets the field `path` as
+/// `value` says, and records `place` ("--mesh dp=2") as its place.
+Status setFieldFrom(const std::string &place, const std::string &path,
+                    const std::string &value, Spec &spec,
+                    FieldLocations &locations);
 
 } // namespace hocket::spec
 

@@ -79,7 +79,13 @@ LogicalResult hocket::emitTraining(ModuleOp module, program::Program &program) {
   if (micro == 0 || global % micro != 0)
     return module.emitError("the global batch of ")
            << global << " is no multiple of the micro batch of " << micro;
-  training->set_micro_batch_size(micro);
+  // At this level a microbatch is what all data-parallel ranks compute.
+  Fields plan(fields.find<DictionaryAttr>("plan"));
+  uint64_t data = std::max<uint64_t>(1, plan.integer("data_parallel"));
+  if (micro % data != 0)
+    return module.emitError("a microbatch of ")
+           << micro << " sequences cannot be spread over " << data << " ranks";
+  training->set_micro_batch_size(micro / data);
   training->set_global_batch_size(global);
   training->set_microbatches(global / micro);
   training->set_steps(runtime.integer("steps"));

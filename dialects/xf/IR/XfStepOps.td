@@ -130,6 +130,16 @@ def Xf_TrainingOp : Xf_StateOp<"training"> {
     `minimum` (f64), `warmup_steps`, `decay_steps` and `wsd_decay_steps`
     (i64). All may be absent.
 
+    `micro_batch_size` is what all data-parallel ranks compute at a time. `plan`
+    says how the work is spread over ranks, for the levels below; fields that
+    are absent have the value for one rank. Its keys are those of the message
+    `Plan` in frontends/spec/spec.proto: `pipeline_parallel`, `data_parallel`,
+    `context_parallel`, `tensor_parallel`, `expert_parallel`, `zero_stage`,
+    `virtual_stages`, `schedule_group`, `recompute_layers` (i64);
+    `sequence_parallel`, `count_embedding`, `count_head`, `balance_cost`,
+    `recompute_block` (unit); `context_strategy` (ring or all_to_all),
+    `schedule` (a name or a file); `layers_per_stage` (a list).
+
     ```mlir
     xf.training {clip_norm = 1.0, global_batch_size = 8 : i64, micro_batch_size = 4 : i64, model_name = "nano", optimizer = #xf.adamw<beta1 = 0.9, beta2 = 0.95, epsilon = 1.0e-8, weight_decay = 0.1>, precision = #xf.precision<fp32>, recompute = #xf.recompute<none>, runtime = {}, sequence_length = 256 : i64}
     ```
@@ -143,7 +153,8 @@ def Xf_TrainingOp : Xf_StateOp<"training"> {
                        Xf_PrecisionAttr:$precision,
                        Xf_RecomputeAttr:$recompute,
                        OptionalAttr<Xf_LossScaleAttr>:$loss_scale,
-                       DictionaryAttr:$runtime);
+                       DictionaryAttr:$runtime,
+                       OptionalAttr<DictionaryAttr>:$plan);
   let results = (outs );
   let assemblyFormat = [{ attr-dict }];
 }

@@ -104,12 +104,10 @@ const BadText badTexts[] = {
      "{ scaling { } } position: ROTARY }",
      "a.textproto:1:76: S9: model.rope.scaling names no kind; write linear { } "
      "or llama3 { } in it"},
-    {"plan { mesh { name: \"dp\" } mesh { name: \"dp\" } mesh { name: \"D P\" "
-     "} } model { layers: 1 hidden: 2 heads: 1 vocab_size: 3 max_positions: 4 "
-     "}",
-     "a.textproto:1:35: S18: two axes of the mesh are named dp; give each a "
-     "name of its own\na.textproto:1:55: S18: plan.mesh[2] needs a name of at "
-     "most 32 small letters, digits and \"_\", for example dp"},
+    {"model { layers: 4 hidden: 2 heads: 1 vocab_size: 3 max_positions: 4 }\n"
+     "plan { layers_per_stage: [ 1, 2 ] }",
+     "a.textproto:2:8: S18: plan.layers_per_stage has 2 entries; write one for "
+     "each of the 1 stages (pipeline_parallel * virtual_stages)"},
 };
 INSTANTIATE_TEST_SUITE_P(All, BadTexts, testing::ValuesIn(badTexts));
 
@@ -139,15 +137,19 @@ const BadOverride badOverrides[] = {
     {"training.optimizer.beta2=.1",
      "S1: there is no field \"training.optimizer.beta2\"; did you mean "
      "training.optimizer.adamw.beta2 or training.optimizer.adamw.beta1?"},
-    {"plan.mesh[0]={name: \"dp\" size: 2}",
-     "S19: plan.mesh[0].size is 2; this build compiles for one device: write "
-     "1"},
-    {"plan.mesh[2].name=dp",
-     "S1: mesh has 0 entries; write mesh[0] to add one"},
-    {"plan.mesh[x].name=dp",
-     "S1: \"mesh[x]\" is not an entry; write it like mesh[0]"},
-    {"plan.mesh.size=1", "S1: mesh has 0 entries; write mesh[0] to add one"},
-    {"plan.mesh=3", "S1: mesh has 0 entries; write mesh[0] to add one"},
+    {"plan.layers_per_stage[2]=1",
+     "S1: layers_per_stage has 0 entries; write layers_per_stage[0] to add "
+     "one"},
+    {"plan.layers_per_stage[x]=1", "S1: \"layers_per_stage[x]\" is not an "
+                                   "entry; write it like layers_per_stage[0]"},
+    {"plan.layers_per_stage=1,x", "S1: expected a whole number, got \"x\""},
+    {"plan.layers_per_stage=1,1",
+     "S18: plan.layers_per_stage has 2 entries; write one for each of the 1 "
+     "stages (pipeline_parallel * virtual_stages)"},
+    {"plan.layers_per_stage=3", "S18: plan.layers_per_stage has an entry of 3; "
+                                "write numbers from 0 to model.layers (2)"},
+    {"plan.layers_per_stage=1", "S18: the entries of plan.layers_per_stage add "
+                                "up to 1; write as many as model.layers (2)"},
     {"model[0].layers=3",
      "S1: model is not repeated; write it without an index"},
     {"model.layers=x", "S1: expected a whole number, got \"x\""},
@@ -254,25 +256,21 @@ const BadOverride badOverrides[] = {
      "281474976710656"},
     {"training.log_interval=0", "S4: training.log_interval is 0; write a "
                                 "number from 1 to 281474976710656"},
-    {"plan.zero=1",
-     "S19: plan.zero is 1; this build compiles for one device: write 0"},
-    {"plan.zero=4", "S4: plan.zero is 4; write a number from 0 to 3"},
+    {"plan.zero_stage=1",
+     "S19: plan.zero_stage is 1; this build compiles for one device: write 0"},
+    {"plan.zero_stage=4",
+     "S4: plan.zero_stage is 4; write a number from 0 to 3"},
     {"plan.sequence_parallel=true",
      "S19: plan.sequence_parallel is true; this build compiles for one device: "
      "write false"},
-    {"plan.pipeline.stages=2", "S19: plan.pipeline.stages is 2; this build "
-                               "compiles for one device: write 1"},
-    {"plan.pipeline.schedule=ZB_V",
-     "S19: plan.pipeline.schedule is ZB_V; this build compiles for one device: "
-     "write ONE_F_ONE_B"},
-    {"plan.context_parallel=RING",
-     "S19: plan.context_parallel is RING; this build compiles for one device: "
-     "write ALL_GATHER"},
+    {"plan.pipeline_parallel=2", "S19: plan.pipeline_parallel is 2; this build "
+                                 "compiles for one device: write 1"},
     {"plan.recompute=AUTO",
      "S19: plan.recompute is AUTO, which needs a schedule over several "
      "devices; write NONE, SELECTIVE or FULL"},
     {"cluster.devices=8",
-     "S19: cluster.devices is 8; this build compiles for one device: write 1"},
+     "S20: cluster.devices is 8, but the plan's axes multiply to 1 ranks "
+     "(dp=1); write 1, or leave it out"},
     {"cluster.device=CUDA", "S19: cluster.device is CUDA; this build compiles "
                             "for one device: write CPU"},
     {"model={layers: 2 hidden: 8 heads: 2 vocab_size: 9 max_positions: 4 "

@@ -94,7 +94,7 @@ TEST(LoadSpec, PrintedSpecsReadBackUnchanged) {
        "model.tied_embeddings=false"},
       {"training.optimizer.sgd.momentum=0.9", "training.precision=FP16",
        "training.learning_rate.schedule=WSD", "plan.recompute=SELECTIVE",
-       "plan.mesh[0].name=dp", "training.data.split=1,0,0",
+       "plan.layers_per_stage=6", "training.data.split=1,0,0",
        "training.seed=18446744073709551615", "model.head_dim=48",
        "model.norm_eps=1e-6", "cluster.memory_bytes=1073741824"}};
   for (const auto &overrides : variants) {
@@ -116,14 +116,65 @@ TEST(LoadSpec, LaterOverridesWin) {
   EXPECT_EQ(spec.training().optimizer().adamw().eps(), 1e-6);
 }
 
-TEST(LoadSpec, RepeatedFieldsAreAppendedByIndex) {
-  Spec spec = load(nano, {"",
-                          {"plan.mesh[0].name=dp", "plan.mesh[1].name=tp",
-                           "plan.mesh[0].size=1"}})
-                  .spec;
-  ASSERT_EQ(spec.plan().mesh_size(), 2);
-  EXPECT_EQ(spec.plan().mesh(1).name(), "tp");
-  EXPECT_EQ(spec.plan().mesh(1).size(), 1);
+TEST(LoadSpec, ListsAreWrittenWholeOrByIndex) {
+  Spec spec = load(nano, {"", {"plan.layers_per_stage[0]=6"}}).spec;
+  ASSERT_EQ(spec.plan().layers_per_stage_size(), 1);
+  EXPECT_EQ(spec.plan().layers_per_stage(0), 6);
+  spec = load(nano, {"",
+                     {"plan.layers_per_stage=7", //
+                      "plan.layers_per_stage[0]=6"}})
+             .spec;
+  EXPECT_EQ(spec.plan().layers_per_stage_size(), 1);
+}
+
+TEST(LoadSpec, FlagsStandForFields) {
+  Spec spec = Spec();
+  FieldLocations locations;
+  ASSERT_TRUE(applyFlags({{{"--microbatches", "4"},
+                           {"--mesh", "pp=2,dp=3,tp=4,cp=5,ep=3"},
+                           {"--zero", "2"},
+                           {"--cp-strategy", "alltoall"},
+                           {"--recompute", "auto"},
+                           {"--schedule", "zb-h1"},
+                           {"--virtual-stages", "6"},
+                           {"--sequence-parallel", "true"},
+                           {"--memory", "1000"}}},
+                         spec, locations)
+                  .ok());
+  EXPECT_EQ(spec.plan().pipeline_parallel(), 2);
+  EXPECT_EQ(spec.plan().data_parallel(), 3);
+  EXPECT_EQ(spec.plan().tensor_parallel(), 4);
+  EXPECT_EQ(spec.plan().context_parallel(), 5);
+  EXPECT_EQ(spec.plan().expert_parallel(), 3);
+  EXPECT_EQ(spec.plan().zero_stage(), 2);
+  EXPECT_EQ(spec.plan().context_strategy(), Plan::ALL_TO_ALL);
+  EXPECT_EQ(spec.plan().recompute(), Plan::AUTO);
+  EXPECT_EQ(spec.plan().schedule(), "zb-h1");
+  EXPECT_EQ(spec.plan().virtual_stages(), 6);
+  EXPECT_TRUE(spec.plan().sequence_parallel());
+  EXPECT_EQ(spec.cluster().memory_bytes(), 1000);
+  EXPECT_EQ(spec.training().global_batch_size(), 4 * 3);
+  EXPECT_EQ(locations.find("plan.tensor_parallel").str(),
+            "--mesh pp=2,dp=3,tp=4,cp=5,ep=3");
+}
+
+TEST(LoadSpec, BadFlagsAreExplained) {
+  auto message = [](const char *option, const char *value) {
+    Spec spec;
+    FieldLocations locations;
+    return applyFlags({{{option, value}}}, spec, locations).message();
+  };
+  EXPECT_EQ(message("--mesh", "xp=2"),
+            "--mesh xp=2: S1: \"xp=2\" is no axis and its size; write for "
+            "example pp=2,dp=2,tp=2 (axes: pp, dp, cp, tp, ep)");
+  EXPECT_EQ(message("--mesh", "dp=2,dp=2"),
+            "--mesh dp=2,dp=2: S1: the axis dp is there twice");
+  EXPECT_EQ(message("--mesh", "dp=two"),
+            "--mesh dp=two: S1: expected a whole number, got \"two\"");
+  EXPECT_EQ(message("--cp-strategy", "line"),
+            "--cp-strategy line: S1: write one of allgather, ring, alltoall");
+  EXPECT_EQ(message("--microbatches", "0"),
+            "--microbatches 0: S1: expected a whole number above 0");
 }
 
 TEST(LoadSpec, RemembersWhereFieldsWereWritten) {
@@ -135,17 +186,17 @@ TEST(LoadSpec, RemembersWhereFieldsWereWritten) {
   EXPECT_EQ(loaded.locations.find("model.ffn").str(), "a.textproto:2:1");
   EXPECT_EQ(loaded.locations.find("training.steps").str(),
             "--set training.steps=7");
-  EXPECT_EQ(loaded.locations.find("plan.zero").str(), "a.textproto");
+  EXPECT_EQ(loaded.locations.find("plan.zero_stage").str(), "a.textproto");
 }
 
 TEST(LoadSpec, APlanFileReplacesThePlan) {
   std::string path = testing::TempDir() + "plan.textproto";
   std::ofstream(path) << "recompute: FULL\n";
-  LoadedSpec loaded = load(
-      std::string(nano) + "plan { recompute: SELECTIVE mesh {name: \"dp\"} }",
-      {path, {}});
+  LoadedSpec loaded =
+      load(std::string(nano) + "plan { recompute: SELECTIVE zero_stage: 3 }",
+           {path, {}});
   EXPECT_EQ(loaded.spec.plan().recompute(), Plan::FULL);
-  EXPECT_EQ(loaded.spec.plan().mesh_size(), 0);
+  EXPECT_EQ(loaded.spec.plan().zero_stage(), 0);
   EXPECT_EQ(loaded.locations.find("plan.recompute").str(), path + ":1:1");
 }
 

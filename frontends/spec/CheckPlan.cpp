@@ -1,0 +1,152 @@
+//===- CheckPlan.cpp - Fields of plan and cluster -------------------------===//
+//
+// Part of Hocket, under the Apache License v2.0.
+//
+//===----------------------------------------------------------------------===//
+
+#include "frontends/spec/Check.h"
+#include "frontends/spec/Sizes.h"
+
+using namespace hocket::spec;
+
+/// Ranks that the plan asks for. Each axis is in its range (S4).
+static CheckedSize rankCount(const Plan &plan) {
+  return CheckedSize(plan.pipeline_parallel()) * plan.data_parallel() *
+         plan.context_parallel() * plan.tensor_parallel();
+}
+
+/// S20.
+static void checkRanks(const Spec &spec, ConstraintErrors &errors) {
+  std::optional<int64_t> ranks = rankCount(spec.plan()).get();
+  if (!ranks || *ranks > maxRanks) {
+    errors.add(20, "plan",
+               "the plan's axes ask for more than " + std::to_string(maxRanks) +
+                   " ranks; write smaller ones");
+    return;
+  }
+  int64_t devices = spec.cluster().devices();
+  if (devices != *ranks)
+    errors.add(20, "cluster.devices",
+               "cluster.devices is " + std::to_string(devices) +
+                   ", but the plan's axes multiply to " +
+                   std::to_string(*ranks) + " ranks (" + planAxes(spec.plan()) +
+                   "); write " + std::to_string(*ranks) + ", or leave it out");
+}
+
+/// S21.
+static void checkExperts(const Plan &plan, ConstraintErrors &errors) {
+  CheckedSize copies =
+      CheckedSize(plan.data_parallel()) * plan.context_parallel();
+  if (!copies.get() || *copies.get() % plan.expert_parallel() == 0)
+    return;
+  errors.add(21, "plan.expert_parallel",
+             "plan.expert_parallel is " +
+                 std::to_string(plan.expert_parallel()) +
+                 ", which does not divide data_parallel * context_parallel (" +
+                 std::to_string(*copies.get()) + ")");
+}
+
+/// S18 for stages that are written out.
+static void checkLayerList(const Spec &spec, int64_t stages,
+                           ConstraintErrors &errors) {
+  const Plan &plan = spec.plan();
+  const std::string path = "plan.layers_per_stage";
+  int64_t layers = spec.model().layers(), sum = 0;
+  if (plan.layers_per_stage_size() != stages) {
+    errors.add(18, path,
+               path + " has " + std::to_string(plan.layers_per_stage_size()) +
+                   " entries; write one for each of the " +
+                   std::to_string(stages) +
+                   " stages (pipeline_parallel * virtual_stages)");
+    return;
+  }
+  for (int64_t count : plan.layers_per_stage()) {
+    if (count < 0 || count > layers) {
+      errors.add(18, path,
+                 path + " has an entry of " + std::to_string(count) +
+                     "; write numbers from 0 to model.layers (" +
+                     std::to_string(layers) + ")");
+      return;
+    }
+    sum += count;
+  }
+  if (sum != layers)
+    errors.add(18, path,
+               "the entries of " + path + " add up to " + std::to_string(sum) +
+                   "; write as many as model.layers (" +
+                   std::to_string(layers) + ")");
+}
+
+/// S18: every layer has a stage, and every stage something to compute.
+static void checkStages(const Spec &spec, ConstraintErrors &errors) {
+  const Plan &plan = spec.plan();
+  std::optional<int64_t> stages =
+      (CheckedSize(plan.pipeline_parallel()) * plan.virtual_stages()).get();
+  if (!stages)
+    return; // no: the ranges of S4 keep it
+  if (plan.layers_per_stage_size() > 0)
+    return checkLayerList(spec, *stages, errors);
+  int64_t parts =
+      spec.model().layers() + plan.count_embedding() + plan.count_head();
+  if (*stages > parts)
+    errors.add(18, "plan.virtual_stages",
+               "there are " + std::to_string(*stages) +
+                   " stages (pipeline_parallel * virtual_stages) for " +
+                   std::to_string(parts) +
+                   " layers; write fewer stages, or layers_per_stage");
+}
+
+/// S19: what this build does not compile yet.
+static void checkSupported(const Spec &spec, ConstraintErrors &errors) {
+  const Plan &plan = spec.plan();
+  auto only = [&](bool holds, const std::string &path, const std::string &value,
+                  const std::string &instead) {
+    if (!holds)
+      errors.add(19, path,
+                 path + " is " + value +
+                     "; this build compiles for one device: write " + instead);
+  };
+  auto one = [&](int64_t value, const std::string &path) {
+    only(value == 1, path, std::to_string(value), "1");
+  };
+  one(plan.pipeline_parallel(), "plan.pipeline_parallel");
+  one(plan.data_parallel(), "plan.data_parallel");
+  one(plan.context_parallel(), "plan.context_parallel");
+  one(plan.tensor_parallel(), "plan.tensor_parallel");
+  one(plan.expert_parallel(), "plan.expert_parallel");
+  one(plan.virtual_stages(), "plan.virtual_stages");
+  only(!plan.sequence_parallel(), "plan.sequence_parallel", "true", "false");
+  only(plan.zero_stage() == 0, "plan.zero_stage",
+       std::to_string(plan.zero_stage()), "0");
+  only(spec.cluster().device() == Cluster::CPU, "cluster.device",
+       Cluster::Device_Name(spec.cluster().device()), "CPU");
+  if (plan.recompute() == Plan::AUTO)
+    errors.add(19, "plan.recompute",
+               "plan.recompute is AUTO, which needs a schedule over several "
+               "devices; write NONE, SELECTIVE or FULL");
+  if (plan.recompute_method() != Plan::UNIFORM || plan.recompute_layers() != 1)
+    errors.add(19, "plan.recompute_layers",
+               "this build recomputes every layer by itself: leave "
+               "recompute_method and recompute_layers out");
+}
+
+std::string hocket::spec::planAxes(const Plan &plan) {
+  std::string text;
+  auto add = [&](const char *name, int64_t size) {
+    if (size > 1)
+      text += (text.empty() ? "" : ",") + std::string(name) + "=" +
+              std::to_string(size);
+  };
+  add("pp", plan.pipeline_parallel());
+  add("dp", plan.data_parallel());
+  add("cp", plan.context_parallel());
+  add("tp", plan.tensor_parallel());
+  return text.empty() ? "dp=1" : text;
+}
+
+void hocket::spec::checkPlan(const Spec &spec, ConstraintErrors &errors) {
+  checkRanks(spec, errors);
+  checkExperts(spec.plan(), errors);
+  checkStages(spec, errors);
+  checkSupported(spec, errors);
+}

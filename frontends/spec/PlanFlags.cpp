@@ -1,0 +1,160 @@
+//===- PlanFlags.cpp - Options that stand for fields of a plan ------------===//
+//
+// Part of Hocket, under the Apache License v2.0.
+//
+//===----------------------------------------------------------------------===//
+
+#include "frontends/spec/PlanFlags.h"
+
+#include "frontends/spec/Overrides.h"
+#include "frontends/spec/SpecText.h"
+
+#include <algorithm>
+#include <charconv>
+#include <string_view>
+#include <utility>
+
+using namespace hocket;
+using namespace hocket::spec;
+using Words = std::vector<std::pair<std::string_view, std::string_view>>;
+
+static constexpr std::string_view microbatchesOption = "--microbatches";
+static constexpr std::string_view meshOption = "--mesh";
+
+const std::vector<PlanFlagInfo> &spec::planFlags() {
+  static const std::vector<PlanFlagInfo> table = {
+      {"--mesh", "Ranks along each axis: pp=2,dp=2,cp=1,tp=2,ep=1", true},
+      {"--virtual-stages", "Chunks of the model on each pipeline rank", true},
+      {"--schedule",
+       "gpipe, 1f1b, interleaved, zb-h1, zb-h2, zb-v, dualpipe-v, list, or a "
+       "file",
+       true},
+      {"--microbatches", "Microbatches of a step (sets the global batch)",
+       true},
+      {"--sequence-parallel", "Norms and dropout on shards of the sequence",
+       false},
+      {"--zero", "0 to 3: what is sharded over dp", true},
+      {"--cp-strategy", "allgather, ring or alltoall", true},
+      {"--recompute", "none, selective, full or auto", true},
+      {"--memory", "Bytes that a device has", true},
+  };
+  return table;
+}
+
+/// The field that an option sets, where it sets one as it is written.
+static std::string_view fieldOf(std::string_view option) {
+  static constexpr std::pair<std::string_view, std::string_view> fields[] = {
+      {"--virtual-stages", "plan.virtual_stages"},
+      {"--schedule", "plan.schedule"},
+      {"--sequence-parallel", "plan.sequence_parallel"},
+      {"--zero", "plan.zero_stage"},
+      {"--cp-strategy", "plan.context_strategy"},
+      {"--recompute", "plan.recompute"},
+      {"--memory", "cluster.memory_bytes"},
+  };
+  for (auto [name, field] : fields)
+    if (name == option)
+      return field;
+  return {};
+}
+
+/// The field's spelling of the words that an option has of its own.
+static StatusOr<std::string> translate(const PlanFlags::Flag &flag) {
+  static const Words strategies = {{"allgather", "ALL_GATHER"},
+                                   {"ring", "RING"},
+                                   {"alltoall", "ALL_TO_ALL"}};
+  static const Words recompute = {{"none", "NONE"},
+                                  {"selective", "SELECTIVE"},
+                                  {"full", "FULL"},
+                                  {"auto", "AUTO"}};
+  const Words *words = flag.option == "--cp-strategy" ? &strategies
+                       : flag.option == "--recompute" ? &recompute
+                                                      : nullptr;
+  if (!words)
+    return flag.value;
+  std::string known;
+  for (auto [word, value] : *words) {
+    if (flag.value == word)
+      return std::string(value);
+    known += (known.empty() ? "" : ", ") + std::string(word);
+  }
+  return invalidArgument(flag.option + " " + elide(flag.value) +
+                         ": S1: write one of " + known);
+}
+
+/// `pp=2,dp=4`: each axis at most once.
+static Status applyMesh(const PlanFlags::Flag &flag, Spec &spec,
+                        FieldLocations &locations) {
+  static constexpr std::pair<std::string_view, const char *> axes[] = {
+      {"pp", "plan.pipeline_parallel"}, {"dp", "plan.data_parallel"},
+      {"cp", "plan.context_parallel"},  {"tp", "plan.tensor_parallel"},
+      {"ep", "plan.expert_parallel"},
+  };
+  std::string place = flag.option + " " + elide(flag.value);
+  std::vector<std::string_view> seen;
+  std::string_view rest = flag.value;
+  while (true) {
+    size_t comma = rest.find(',');
+    std::string_view part = rest.substr(0, comma);
+    size_t equals = part.find('=');
+    std::string_view name = part.substr(0, equals);
+    const auto *axis = std::find_if(std::begin(axes), std::end(axes),
+                                    [&](auto a) { return a.first == name; });
+    if (equals == std::string_view::npos || axis == std::end(axes))
+      return invalidArgument(place + ": S1: \"" + elide(part) +
+                             "\" is no axis and its size; write for example "
+                             "pp=2,dp=2,tp=2 (axes: pp, dp, cp, tp, ep)");
+    if (std::find(seen.begin(), seen.end(), name) != seen.end())
+      return invalidArgument(place + ": S1: the axis " + std::string(name) +
+                             " is there twice");
+    seen.push_back(name);
+    HOCKET_RETURN_IF_ERROR(setFieldFrom(place, axis->second,
+                                        std::string(part.substr(equals + 1)),
+                                        spec, locations));
+    if (comma == std::string_view::npos)
+      return okStatus();
+    rest = rest.substr(comma + 1);
+  }
+}
+
+/// The global batch that makes as many microbatches on each rank.
+static Status applyMicrobatches(const PlanFlags::Flag &flag, Spec &spec,
+                                FieldLocations &locations) {
+  std::string place = flag.option + " " + elide(flag.value);
+  int64_t count = 0;
+  const char *end = flag.value.data() + flag.value.size();
+  auto [stop, error] = std::from_chars(flag.value.data(), end, count);
+  if (error != std::errc() || stop != end || count < 1)
+    return invalidArgument(place + ": S1: expected a whole number above 0");
+  int64_t batch = 0;
+  if (__builtin_mul_overflow(count, spec.training().micro_batch_size(),
+                             &batch) ||
+      __builtin_mul_overflow(batch, spec.plan().data_parallel(), &batch))
+    return invalidArgument(place + ": S1: the global batch is out of range");
+  return setFieldFrom(place, "training.global_batch_size",
+                      std::to_string(batch), spec, locations);
+}
+
+Status spec::applyFlags(const PlanFlags &flags, Spec &spec,
+                        FieldLocations &locations) {
+  for (const PlanFlags::Flag &flag : flags.given) {
+    if (flag.option == microbatchesOption)
+      continue;
+    if (flag.option == meshOption) {
+      HOCKET_RETURN_IF_ERROR(applyMesh(flag, spec, locations));
+      continue;
+    }
+    std::string_view field = fieldOf(flag.option);
+    if (field.empty())
+      return internalError(flag.option + " stands for no field");
+    HOCKET_ASSIGN_OR_RETURN(std::string value, translate(flag));
+    HOCKET_RETURN_IF_ERROR(setFieldFrom(flag.option + " " + elide(flag.value),
+                                        std::string(field), value, spec,
+                                        locations));
+  }
+  // Last: the batch depends on the data axis.
+  for (const PlanFlags::Flag &flag : flags.given)
+    if (flag.option == microbatchesOption)
+      HOCKET_RETURN_IF_ERROR(applyMicrobatches(flag, spec, locations));
+  return okStatus();
+}
