@@ -21,6 +21,8 @@ static void fillStated(Message &message) {
   for (int i = 0; i < type.field_count(); ++i) {
     const FieldDescriptor *field = type.field(i);
     if (field->is_repeated()) {
+      if (!field->message_type())
+        continue; // A list has no default.
       for (int j = 0; j < reflection.FieldSize(message, field); ++j)
         fillStated(*reflection.MutableRepeatedMessage(&message, field, j));
     } else if (field->message_type()) {

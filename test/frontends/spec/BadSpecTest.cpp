@@ -48,7 +48,7 @@ const BadText badTexts[] = {
     {"model { layerz: 3 }", "a.textproto:1:9: S1: model has no field "
                             "\"layerz\"; did you mean layers?"},
     {"layers: 3", "a.textproto:1:1: S1: a spec has no field \"layers\"; did "
-                  "you mean model.layers?"},
+                  "you mean model.layers or plan.layers_per_stage?"},
     {"model { activation: gelu }",
      "a.textproto:1:21: S1: activation cannot be gelu; write GELU"},
     {"model { layers: \"x\" }",
@@ -106,7 +106,7 @@ const BadText badTexts[] = {
      "or llama3 { } in it"},
     {"model { layers: 4 hidden: 2 heads: 1 vocab_size: 3 max_positions: 4 }\n"
      "plan { layers_per_stage: [ 1, 2 ] }",
-     "a.textproto:2:8: S18: plan.layers_per_stage has 2 entries; write one for "
+     "a.textproto:2:1: S18: plan.layers_per_stage has 2 entries; write one for "
      "each of the 1 stages (pipeline_parallel * virtual_stages)"},
 };
 INSTANTIATE_TEST_SUITE_P(All, BadTexts, testing::ValuesIn(badTexts));
@@ -126,9 +126,11 @@ TEST_P(BadOverrides, AreExplained) {
 
 const BadOverride badOverrides[] = {
     {"model.layer=3",
-     "S1: there is no field \"model.layer\"; did you mean model.layers?"},
+     "S1: there is no field \"model.layer\"; did you mean model.layers or "
+     "plan.layers_per_stage?"},
     {"layers=4",
-     "S1: there is no field \"layers\"; did you mean model.layers?"},
+     "S1: there is no field \"layers\"; did you mean model.layers or "
+     "plan.layers_per_stage?"},
     {"hidden_size=4",
      "S1: there is no field \"hidden_size\"; did you mean model.hidden?"},
     {"model.activation=gelu", "S1: activation cannot be gelu; write GELU"},
@@ -167,7 +169,8 @@ const BadOverride badOverrides[] = {
     {"zzzzzzzz=1", "S1: there is no field \"zzzzzzzz\"; a path begins with "
                    "name, model, training, plan or cluster"},
     {"model..layers=1",
-     "S1: there is no field \"model..layers\"; did you mean model.layers?"},
+     "S1: there is no field \"model..layers\"; did you mean model.layers or "
+     "plan.layers_per_stage?"},
     {"training.seed=-3",
      "S1: expected a whole number that is not negative, got \"-3\""},
     {"model.heads=7", "S5: model.heads is 7, which does not divide "

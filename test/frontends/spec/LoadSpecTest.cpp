@@ -47,7 +47,8 @@ TEST(LoadSpec, FillsDefaults) {
   EXPECT_EQ(spec.training().optimizer().adamw().beta2(), 0.95);
   EXPECT_EQ(spec.training().learning_rate().decay_steps(), 1000);
   EXPECT_FALSE(spec.training().has_loss_scale());
-  EXPECT_EQ(spec.plan().pipeline().stages(), 1);
+  EXPECT_EQ(spec.plan().pipeline_parallel(), 1);
+  EXPECT_EQ(spec.plan().schedule(), "1f1b");
 }
 
 TEST(LoadSpec, BiasIsAShorthand) {
