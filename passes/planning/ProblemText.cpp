@@ -70,11 +70,13 @@ private:
       costLines.push_back(&line);
       return okStatus();
     }
-    if (key != "group" && key != "weights" && key != "transfer")
+    if (key != "group" && key != "weights" && key != "transfer" &&
+        key != "pair")
       return lines.errorAt(
-          line[0], "expected ranks, chunks, microbatches, placement, group, "
-                   "weights, transfer, forward, backward, weight, memory, "
-                   "kept or cap");
+          line[0],
+          "expected ranks, chunks, microbatches, placement, group, "
+          "weights, transfer, pair, forward, backward, weight, memory, "
+          "kept or cap");
     HOCKET_RETURN_IF_ERROR(lines.expectWords(line, 2, 2));
     if (!seen.insert({std::string(key), -1}).second)
       return lines.errorAt(line[0], "expected each line once");
@@ -84,6 +86,8 @@ private:
     } else if (key == "transfer") {
       HOCKET_ASSIGN_OR_RETURN(problem.transfer,
                               lines.number(line[1], kMostTime));
+    } else if (key == "pair") {
+      HOCKET_ASSIGN_OR_RETURN(problem.pair, lines.number(line[1], 1));
     } else {
       problem.splitWeight = line[1].text == "split";
       if (!problem.splitWeight && line[1].text != "joined")
@@ -185,6 +189,7 @@ std::string hocket::planning::writeProblem(const ScheduleProblem &problem) {
   text += "group " + std::to_string(problem.group) + "\n";
   text += problem.splitWeight ? "weights split\n" : "weights joined\n";
   text += "transfer " + writtenNumber(problem.transfer) + "\n";
+  text += "pair " + writtenNumber(problem.pair) + "\n";
   for (const CostField &field : kCosts) {
     std::vector<std::string> values;
     for (const ChunkCost &cost : problem.costs)

@@ -47,6 +47,8 @@ Status checkCosts(const ScheduleProblem &problem) {
                            "cap for each rank");
   if (!isTime(problem.transfer))
     return invalidArgument("Q2: the transfer time is not within 0 to 1e15");
+  if (!std::isfinite(problem.pair) || problem.pair < 0 || problem.pair > 1)
+    return invalidArgument("Q2: a pair's share is not within 0 to 1");
   for (int64_t i = 0; i < shape.stages(); ++i) {
     const ChunkCost &cost = problem.costs[i];
     std::string place = " of rank " + std::to_string(i / shape.chunks) +

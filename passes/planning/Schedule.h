@@ -125,6 +125,10 @@ struct ScheduleProblem {
   bool splitWeight = false;
   /// Time from the end of an action to where another rank can use its result.
   double transfer = 0;
+  /// Where an F is followed by the BW of another chunk: if 0, they run one
+  /// after the other; else as one, which takes this share of the two's time
+  /// and has both results at its end (DualPipeV).
+  double pair = 0;
   /// Of (rank, chunk): costs[rank * chunks + chunk].
   std::vector<ChunkCost> costs;
   /// The most bytes of live chunks on each rank.

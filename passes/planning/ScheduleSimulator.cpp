@@ -25,7 +25,7 @@ public:
     timeline.ranks.resize(shape.ranks);
   }
 
-  Timeline run();
+  StatusOr<Timeline> run();
 
 private:
   static constexpr double kNever = -1;
@@ -35,7 +35,8 @@ private:
   /// The end of `stage`'s part, with the way to `rank`; nothing if not run.
   std::optional<double> arrival(const std::vector<double> &ends, int64_t stage,
                                 int64_t rank, int64_t microbatch) const;
-  void place(int64_t rank, const Action &action, double ready);
+  bool isPair(int64_t rank, size_t index) const;
+  bool runNext(int64_t rank);
   void measure(int64_t rank);
 
   const ScheduleProblem &problem;
@@ -73,17 +74,43 @@ std::optional<double> Simulation::readyAt(int64_t rank,
   return std::nullopt;
 }
 
-void Simulation::place(int64_t rank, const Action &action, double ready) {
-  double start = std::max(free[rank], ready);
-  double end = start + durationOf(problem, rank, action);
-  timeline.ranks[rank].times.push_back({start, end});
-  free[rank] = end;
-  int64_t cell = shape.stageOf(rank, action.chunk) * shape.microbatches +
-                 action.microbatch;
-  if (action.kind == ActionKind::F)
-    forwardEnd[cell] = end;
-  else if (action.kind != ActionKind::W)
-    backwardEnd[cell] = end;
+bool Simulation::isPair(int64_t rank, size_t index) const {
+  const std::vector<Action> &actions = schedule.ranks[rank];
+  return problem.pair > 0 && index + 1 < actions.size() &&
+         actions[index].kind == ActionKind::F &&
+         actions[index + 1].kind == ActionKind::BW &&
+         actions[index].chunk != actions[index + 1].chunk;
+}
+
+/// Runs the rank's next action, or its next two as a pair; false if they have
+/// to wait.
+bool Simulation::runNext(int64_t rank) {
+  RankTimeline &line = timeline.ranks[rank];
+  size_t first = line.times.size();
+  bool pair = isPair(rank, first);
+  double start = free[rank], duration = 0;
+  for (size_t i = first; i <= first + pair; ++i) {
+    const Action &action = schedule.ranks[rank][i];
+    std::optional<double> ready = readyAt(rank, action);
+    if (!ready)
+      return false;
+    start = std::max(start, *ready);
+    duration += durationOf(problem, rank, action);
+  }
+  duration *= pair ? problem.pair : 1;
+  line.busy += duration;
+  free[rank] = start + duration;
+  for (size_t i = first; i <= first + pair; ++i) {
+    const Action &action = schedule.ranks[rank][i];
+    line.times.push_back({start, free[rank]});
+    int64_t cell = shape.stageOf(rank, action.chunk) * shape.microbatches +
+                   action.microbatch;
+    if (action.kind == ActionKind::F)
+      forwardEnd[cell] = free[rank];
+    else if (action.kind != ActionKind::W)
+      backwardEnd[cell] = free[rank];
+  }
+  return true;
 }
 
 void Simulation::measure(int64_t rank) {
@@ -91,7 +118,6 @@ void Simulation::measure(int64_t rank) {
   int64_t live = 0, memory = 0;
   for (const Action &action : schedule.ranks[rank]) {
     const ChunkCost &cost = problem.cost(rank, action.chunk);
-    line.busy += durationOf(problem, rank, action);
     switch (action.kind) {
     case ActionKind::F:
       line.peakLive = std::max(line.peakLive, ++live);
@@ -116,20 +142,23 @@ void Simulation::measure(int64_t rank) {
   line.bubble = std::max(0.0, timeline.makespan - line.busy);
 }
 
-Timeline Simulation::run() {
+StatusOr<Timeline> Simulation::run() {
+  auto finished = [&](int64_t rank) {
+    return timeline.ranks[rank].times.size() == schedule.ranks[rank].size();
+  };
   for (bool progress = true; progress;) {
     progress = false;
-    for (int64_t rank = 0; rank < shape.ranks; ++rank) {
-      const std::vector<Action> &actions = schedule.ranks[rank];
-      size_t next = timeline.ranks[rank].times.size();
-      for (; next < actions.size(); ++next, progress = true) {
-        std::optional<double> ready = readyAt(rank, actions[next]);
-        if (!ready)
-          break;
-        place(rank, actions[next], *ready);
-      }
-    }
+    for (int64_t rank = 0; rank < shape.ranks; ++rank)
+      while (!finished(rank) && runNext(rank))
+        progress = true;
   }
+  for (int64_t rank = 0; rank < shape.ranks; ++rank)
+    if (!finished(rank)) {
+      size_t next = timeline.ranks[rank].times.size();
+      return invalidArgument(
+          "Q27: " + placeOf(rank, next, schedule.ranks[rank][next]) +
+          " waits for ever if F and BW of a pair run as one: set `pair` to 0");
+    }
   timeline.makespan = *std::max_element(free.begin(), free.end());
   for (int64_t rank = 0; rank < shape.ranks; ++rank)
     measure(rank);

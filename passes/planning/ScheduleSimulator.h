@@ -8,7 +8,8 @@
 /// Predicts a schedule from the problem's costs: every rank runs its list in
 /// order, one action at a time, each as soon as what it needs is there.
 /// Results cross to another rank in `transfer`, beside the computation, any
-/// number at once; to a stage of the same rank they take no time.
+/// number at once; to a stage of the same rank they take no time. Pairs
+/// (ScheduleProblem::pair) start when both inputs are there.
 ///
 //===----------------------------------------------------------------------===//
 
@@ -48,6 +49,7 @@ struct Timeline {
 };
 
 /// Refuses what verifySchedule refuses, except for memory: Q26 is not checked.
+/// Refuses (Q27) a schedule whose pairs wait for each other for ever.
 StatusOr<Timeline> simulateSchedule(const ScheduleProblem &problem,
                                     const Schedule &schedule);
 

@@ -31,6 +31,7 @@
 ///     group 2                # of interleaved-1f1b; 0: one per rank
 ///     weights joined         # BW only, or `split`: B and W
 ///     transfer 0.1
+///     pair 0                 # or the share of F and BW run as one
 ///     forward 1              # of every chunk,
 ///     forward rank 1 1 2.5   # or of the chunks of one rank
 ///     backward 1             # gradient of the input

@@ -99,8 +99,8 @@ Status TextLines::expectWords(const TextLine &line, size_t least,
 StatusOr<int64_t> TextLines::whole(const TextWord &word, int64_t least,
                                    int64_t most) const {
   int64_t value = 0;
-  const char *last = word.text.data() + word.text.size();
-  auto [stop, error] = std::from_chars(word.text.data(), last, value);
+  const char *first = word.text.data(), *last = first + word.text.size();
+  auto [stop, error] = std::from_chars(first, last, value);
   if (error != std::errc() || stop != last || value < least || value > most)
     return errorAt(word, "expected a whole number from " +
                              std::to_string(least) + " to " +
@@ -110,8 +110,8 @@ StatusOr<int64_t> TextLines::whole(const TextWord &word, int64_t least,
 
 StatusOr<double> TextLines::number(const TextWord &word, double most) const {
   double value = 0;
-  const char *last = word.text.data() + word.text.size();
-  auto [stop, error] = std::from_chars(word.text.data(), last, value);
+  const char *first = word.text.data(), *last = first + word.text.size();
+  auto [stop, error] = std::from_chars(first, last, value);
   if (error != std::errc() || stop != last || !std::isfinite(value) ||
       value < 0 || value > most)
     return errorAt(word, "expected a number from 0 to " + writtenNumber(most));

@@ -180,14 +180,20 @@ TEST_P(ZeroBubble, VHasNoneForTheMemoryOf1F1B) {
 
 TEST_P(ZeroBubble, DualPipeVHasTheBubbleOfItsFormula) {
   int64_t ranks = GetParam();
-  for (int64_t microbatches : {2 * ranks, 4 * ranks + 1}) {
-    Made made = make("dualpipe-v", split(ranks, 2, microbatches));
-    // (P-1)(F&B + B - 3W) with F = W = 1, B = 2 and F&B = F + B.
-    EXPECT_LE(made.timeline.makespan,
-              double(6 * microbatches + 2 * (ranks - 1)));
-    for (const RankTimeline &rank : made.timeline.ranks)
-      EXPECT_LE(rank.peakLive, 2 * ranks + 1);
-  }
+  for (int64_t microbatches : {2 * ranks, 4 * ranks + 1})
+    for (double forward : {1.0, 1.5}) {
+      ScheduleProblem problem = split(ranks, 2, microbatches);
+      problem.costs.assign(2 * ranks, {forward, forward, 1});
+      problem.pair = 1;
+      Made made = make("dualpipe-v", problem);
+      // (P-1)(F&B + B - 3W), where B is a whole backward.
+      double backward = forward + 1, both = forward + backward;
+      double bubble = double(ranks - 1) * (both + backward - 3);
+      for (const RankTimeline &rank : made.timeline.ranks) {
+        EXPECT_DOUBLE_EQ(rank.bubble, bubble);
+        EXPECT_LE(rank.peakLive, 2 * ranks + 1);
+      }
+    }
 }
 
 INSTANTIATE_TEST_SUITE_P(Ranks, ZeroBubble,
