@@ -21,6 +21,7 @@ Status data::readBatch(const SampleSource &source, uint64_t first,
                        uint64_t rows, Batch &batch) {
   uint64_t length = source.sequenceLength();
   batch.firstSample = first;
+  batch.sequenceLength = length;
   batch.tokens.resize(rows * length);
   batch.labels.resize(rows * length);
   std::vector<int32_t> sample(length + 1);

@@ -47,6 +47,7 @@ struct BatchGeometry {
 /// row-major; labels are the tokens that follow.
 struct Batch {
   uint64_t firstSample = 0;
+  uint64_t sequenceLength = 0;
   std::vector<int32_t> tokens;
   std::vector<int32_t> labels;
 };

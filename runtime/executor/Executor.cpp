@@ -7,6 +7,7 @@
 #include "runtime/executor/Executor.h"
 
 #include "runtime/base/Format.h"
+#include "runtime/executor/ProgramGroups.h"
 #include "runtime/program/DataType.h"
 #include "runtime/program/InstructionOperands.h"
 
@@ -27,24 +28,32 @@ static int findRole(const program::Program &program, unsigned rank) {
 StatusOr<std::unique_ptr<Executor>>
 Executor::create(std::shared_ptr<const program::Program> program,
                  std::unique_ptr<hal::Device> device,
-                 comm::Communicator &communicator) {
+                 comm::CommunicatorSet &communicators) {
   std::unique_ptr<Executor> executor(new Executor());
-  executor->roleIndex = findRole(*program, communicator.rank());
+  unsigned rank = communicators.world().rank();
+  unsigned size = communicators.world().size();
+  executor->roleIndex = findRole(*program, rank);
   if (executor->roleIndex < 0)
     return invalidArgument(
-        formatText("the program has no role for rank %u", communicator.rank()));
-  size_t ranks = 0;
-  for (const program::Role &role : program->roles())
-    ranks += size_t(role.ranks_size());
-  if (ranks != communicator.size())
-    return invalidArgument(formatText("the program is for %zu ranks, %u run",
-                                      ranks, communicator.size()));
+        formatText("the program has no role for rank %u", rank));
+  if (unsigned ranks = rankCount(*program); ranks != size)
+    return invalidArgument(
+        formatText("the program is for %u ranks, %u run", ranks, size));
+  executor->ownRank = rank;
   executor->seed = program->training().seed();
   executor->source = std::move(program);
   executor->target = std::move(device);
-  executor->group = &communicator;
+  executor->group = &communicators;
   HOCKET_RETURN_IF_ERROR(executor->load());
+  executor->startQueues();
   return executor;
+}
+
+Executor::~Executor() {
+  // The queues' threads and whoever describes this rank use what follows.
+  queues.reset();
+  if (group)
+    group->activity().setDescriber(nullptr);
 }
 
 Status Executor::load() {
@@ -56,7 +65,7 @@ Status Executor::load() {
       target->reserveScratch(r.memory().scratch_bytes_per_worker()));
   std::vector<hal::KernelId> kernels;
   HOCKET_RETURN_IF_ERROR(loadKernels(kernels));
-  prepare(kernels);
+  HOCKET_RETURN_IF_ERROR(prepare(kernels));
   for (int i = 0; i < r.entries_size(); ++i)
     entries[r.entries(i).name()] = i;
   return okStatus();
@@ -81,50 +90,121 @@ Status Executor::loadKernels(std::vector<hal::KernelId> &kernels) {
   return okStatus();
 }
 
-void Executor::prepare(const std::vector<hal::KernelId> &kernels) {
-  PreparationScope scope{*source, role(), kernels};
+Status Executor::prepare(const std::vector<hal::KernelId> &kernels) {
+  PreparationScope scope{*source, role(), kernels, ownRank, *group};
   for (const program::Sequence &sequence : role().sequences()) {
     sequences.emplace_back();
-    for (const program::Instruction &instruction : sequence.instructions())
-      sequences.back().push_back(prepareCall(instruction, scope));
+    for (const program::Instruction &instruction : sequence.instructions()) {
+      Step step;
+      HOCKET_ASSIGN_OR_RETURN(step.call, prepareCall(instruction, scope));
+      step.stream = instruction.stream();
+      step.records = instruction.has_record();
+      step.event = step.records ? instruction.record().event()
+                                : instruction.wait().event();
+      sequences.back().push_back(std::move(step));
+    }
   }
+  return okStatus();
 }
+
+void Executor::startQueues() {
+  queues = std::make_unique<StreamQueues>(
+      std::max(1u, role().streams()), role().events(), group->activity(),
+      [this](PreparedCall &call, InstructionPlace place,
+             const RunContext &context) {
+        Status status = runCall(call, place, context);
+        if (!status.ok()) // So that stream 0 does not wait for other ranks.
+          group->fail(status);
+        return status;
+      });
+  group->activity().setDescriber([this](uint64_t position) {
+    return describe(InstructionPlace::of(position));
+  });
+}
+
+//===----------------------------------------------------------------------===//
+// Running
+//===----------------------------------------------------------------------===//
 
 Status Executor::run(const std::string &entry, uint64_t step,
                      HostChannel &host) {
   auto found = entries.find(entry);
   if (found == entries.end())
     return notFound("the program has no entry '" + entry + "'");
-  for (const program::Entry::Run &run : role().entries(found->second).runs()) {
-    RunContext context{*target,    *group, host, run.microbatch(),
-                       run.slot(), step,   seed};
-    HOCKET_RETURN_IF_ERROR(runSequence(run.sequence(), context));
+  Status status = runEntry(role().entries(found->second), step, host);
+  if (!status.ok()) {
+    group->fail(status);
+    queues->fail(status);
   }
+  if (Status first = queues->drain(); !first.ok())
+    status = first;
+  group->activity().idle(0);
+  HOCKET_RETURN_IF_ERROR(status);
   return target->synchronize();
 }
 
-Status Executor::runSequence(uint32_t sequence, const RunContext &context) {
-  auto &calls = sequences[sequence];
-  for (size_t i = 0; i < calls.size(); ++i) {
-    auto start = std::chrono::steady_clock::now();
-    Status status = calls[i]->run(context);
-    if (status.ok() && !times.empty()) {
-      status = target->synchronize();
-      std::chrono::duration<double> taken =
-          std::chrono::steady_clock::now() - start;
-      times[sequence][i].seconds += taken.count();
-      ++times[sequence][i].runs;
-    }
-    if (status.ok())
-      continue;
-    const program::Sequence &s = role().sequences(int(sequence));
-    const program::Instruction &instruction = s.instructions(int(i));
-    return status.withContext(formatText(
-        "sequence '%s', instruction %zu (%s%s%s)", s.name().c_str(), i,
-        instruction.source().c_str(), instruction.source().empty() ? "" : ": ",
-        instructionText(instruction, *source).c_str()));
+Status Executor::runEntry(const program::Entry &entry, uint64_t step,
+                          HostChannel &host) {
+  for (const program::Entry::Run &run : entry.runs()) {
+    RunContext context{*target, host, run.microbatch(), run.slot(), step, seed};
+    const std::vector<Step> &steps = sequences[run.sequence()];
+    for (uint32_t i = 0; i < steps.size(); ++i)
+      HOCKET_RETURN_IF_ERROR(issue({run.sequence(), i}, steps[i], context));
   }
   return okStatus();
+}
+
+Status Executor::issue(InstructionPlace place, const Step &step,
+                       const RunContext &context) {
+  if (!step.call) {
+    if (!step.records)
+      return queues->wait(step.stream, step.event);
+    queues->record(step.stream, step.event);
+    return okStatus();
+  }
+  if (step.stream > 0) {
+    queues->enqueue(step.stream, *step.call, place, context);
+    return okStatus();
+  }
+  group->activity().run(0, place.position());
+  return runCall(*step.call, place, context);
+}
+
+Status Executor::runCall(PreparedCall &call, InstructionPlace place,
+                         const RunContext &context) {
+  bool measures = !times.empty();
+  ExecutionListener::Time begin;
+  if (measures || listener)
+    begin = std::chrono::steady_clock::now();
+  Status status = call.run(context);
+  if (status.ok() && measures)
+    status = target->synchronize();
+  if (status.ok() && (measures || listener)) {
+    auto end = std::chrono::steady_clock::now();
+    if (measures) {
+      InstructionTime &time = times[place.sequence][place.instruction];
+      time.seconds += std::chrono::duration<double>(end - begin).count();
+      ++time.runs;
+    }
+    if (listener)
+      listener->ran(place, context, begin, end);
+  }
+  if (status.ok())
+    return status;
+  std::string who =
+      group->world().size() > 1 ? formatText("rank %u, ", ownRank) : "";
+  return status.withContext(who + describe(place));
+}
+
+std::string Executor::describe(InstructionPlace place) const {
+  const program::Sequence &sequence = role().sequences(int(place.sequence));
+  const program::Instruction &instruction =
+      sequence.instructions(int(place.instruction));
+  return formatText("sequence '%s', instruction %u (%s%s%s)",
+                    sequence.name().c_str(), place.instruction,
+                    instruction.source().c_str(),
+                    instruction.source().empty() ? "" : ": ",
+                    instructionText(instruction, *source).c_str());
 }
 
 void Executor::startProfile() {

@@ -8,14 +8,15 @@
 /// Loads the role of one rank onto a device and runs its entries. Everything
 /// is resolved once, at creation; a run walks a list of prepared calls. There
 /// is no policy here: the order, the buffers and the streams are the
-/// program's.
+/// program's. Stream 0 runs on the caller's thread, every other one on a thread
+/// of its own (StreamQueues.h).
 ///
 //===----------------------------------------------------------------------===//
 
 #ifndef HOCKET_RUNTIME_EXECUTOR_EXECUTOR_H
 #define HOCKET_RUNTIME_EXECUTOR_EXECUTOR_H
 
-#include "runtime/executor/PreparedCall.h"
+#include "runtime/executor/StreamQueues.h"
 
 #include <map>
 #include <memory>
@@ -31,27 +32,43 @@ struct InstructionTime {
   double seconds = 0;
 };
 
+/// Hears of every instruction, when it is over, on the thread of its stream.
+class ExecutionListener {
+public:
+  using Time = std::chrono::steady_clock::time_point;
+  virtual ~ExecutionListener() = default;
+  virtual void ran(InstructionPlace place, const RunContext &context,
+                   Time begin, Time end) = 0;
+};
+
 class Executor {
 public:
-  /// `program` passed checkProgram() and has a role for the communicator's
-  /// rank. The communicator outlives the executor. Fails if
-  /// the device cannot hold the arena or run the kernels.
+  /// `program` passed checkProgram() and has a role for the rank that
+  /// `communicators` belong to; they were made from groupTableOf(program) and
+  /// outlive the executor. Fails if the device cannot hold the arena or run
+  /// the kernels.
   static StatusOr<std::unique_ptr<Executor>>
   create(std::shared_ptr<const program::Program> program,
-         std::unique_ptr<hal::Device> device, comm::Communicator &communicator);
+         std::unique_ptr<hal::Device> device,
+         comm::CommunicatorSet &communicators);
+  ~Executor();
 
   const program::Program &program() const { return *source; }
   const program::Role &role() const { return source->roles(roleIndex); }
-  uint32_t rank() const { return group->rank(); }
   hal::Device &device() { return *target; }
 
   bool hasEntry(const std::string &name) const {
     return entries.count(name) != 0;
   }
 
+  unsigned rank() const { return ownRank; }
+  comm::CommunicatorSet &communicators() { return *group; }
+
   /// Runs an entry to its end. `step` counts the steps done before this one.
-  /// NotFound for an unknown entry. An error names the sequence, the
-  /// instruction and its source; the arena's content is unspecified then.
+  /// NotFound for an unknown entry. An error names the rank (if there are
+  /// several), the sequence, the instruction and its source; the other ranks
+  /// have been told, and neither this executor nor its communicators can be
+  /// used any more.
   Status run(const std::string &entry, uint64_t step, HostChannel &host);
 
   /// The seed that the program's random numbers are keyed with; at first the
@@ -76,23 +93,44 @@ public:
     return times;
   }
 
+  /// From now on tells `next`, which outlives the executor; null: nobody.
+  void setListener(ExecutionListener *next) { listener = next; }
+
 private:
+  /// An instruction, and what kind of thing it is to the queues.
+  struct Step {
+    std::unique_ptr<PreparedCall> call; ///< Null: an event.
+    uint32_t stream = 0;
+    bool records = false;
+    uint32_t event = 0;
+  };
+
   Executor() = default;
   Status load();
   Status loadKernels(std::vector<hal::KernelId> &kernels);
-  void prepare(const std::vector<hal::KernelId> &kernels);
-  Status runSequence(uint32_t sequence, const RunContext &context);
+  Status prepare(const std::vector<hal::KernelId> &kernels);
+  void startQueues();
+  Status runEntry(const program::Entry &entry, uint64_t step,
+                  HostChannel &host);
+  Status issue(InstructionPlace place, const Step &step,
+               const RunContext &context);
+  Status runCall(PreparedCall &call, InstructionPlace place,
+                 const RunContext &context);
+  std::string describe(InstructionPlace place) const;
   Status checkSlice(const program::ParameterSlice &slice, uint64_t offset,
                     uint64_t bytes, hal::Range &range) const;
 
   std::shared_ptr<const program::Program> source;
   int roleIndex = 0;
   std::unique_ptr<hal::Device> target;
-  comm::Communicator *group = nullptr;
+  comm::CommunicatorSet *group = nullptr;
+  unsigned ownRank = 0;
   uint64_t seed = 0;
-  std::vector<std::vector<std::unique_ptr<PreparedCall>>> sequences;
+  std::vector<std::vector<Step>> sequences;
   std::map<std::string, int> entries;
   std::vector<std::vector<InstructionTime>> times;
+  ExecutionListener *listener = nullptr;
+  std::unique_ptr<StreamQueues> queues; ///< Ends before what its threads use.
 };
 
 } // namespace hocket

@@ -13,8 +13,24 @@
 #include <cstdint>
 #include <span>
 #include <string>
+#include <vector>
 
 namespace hocket {
+
+/// A box of the global microbatch [sequences, positions].
+struct HostPiece {
+  std::vector<int64_t> start; ///< One a dim.
+  std::vector<uint64_t> size;
+};
+
+/// What a program asks for.
+struct HostInput {
+  const std::string &name;
+  uint32_t microbatch = 0;
+  /// The parts of the global input that this rank holds, one behind the other
+  /// along the last dim; empty: all of it.
+  std::span<const HostPiece> pieces;
+};
 
 /// The other end of a program's host instructions, called by the thread that
 /// runs the entry, in program order. program.proto lists the names.
@@ -22,9 +38,8 @@ class HostChannel {
 public:
   virtual ~HostChannel() = default;
 
-  /// Fills all of `data` with the input `name` of `microbatch`.
-  virtual Status provide(const std::string &name, uint32_t microbatch,
-                         std::span<std::byte> data) = 0;
+  /// Fills all of `data` with the input.
+  virtual Status provide(const HostInput &input, std::span<std::byte> data) = 0;
 
   /// Takes the output `name` of `microbatch`; `data` is valid for the call.
   virtual Status receive(const std::string &name, uint32_t microbatch,

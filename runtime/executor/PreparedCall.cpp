@@ -7,41 +7,27 @@
 #include "runtime/executor/PreparedCall.h"
 
 #include "runtime/program/DataType.h"
+#include "runtime/program/RankPlace.h"
 
 using namespace hocket;
 using program::Instruction;
 
-namespace {
-
-/// A buffer's place in the arena, for any slot.
-struct BufferPlace {
-  hal::Range first;
-  uint64_t stride = 0; ///< 0: one copy.
-  hal::DType dtype = hal::DType::F32;
-
-  hal::Range at(uint32_t slot) const {
-    return {first.offset + slot * stride, first.bytes};
-  }
-  hal::Operand operand(uint32_t slot) const { return {at(slot), dtype}; }
-  uint64_t elements() const {
-    int64_t size = kernels::bytesOf(dtype);
-    return size ? first.bytes / uint64_t(size) : 0;
-  }
-};
-
-BufferPlace placeOf(const PreparationScope &scope, uint32_t index) {
+BufferPlace BufferPlace::of(const PreparationScope &scope, uint32_t index) {
   const program::Buffer &buffer = scope.role.buffers(int(index));
   return {{buffer.offset(), buffer.bytes()},
           buffer.slots() > 1 ? buffer.slot_stride() : 0,
-          hal::DType(int(buffer.dtype()))};
+          hal::DType(int(buffer.dtype())),
+          checkedProduct(buffer.shape()).value_or(0)};
 }
+
+namespace {
 
 template <typename Range>
 std::vector<BufferPlace> placesOf(const PreparationScope &scope,
                                   const Range &indices) {
   std::vector<BufferPlace> places;
   for (uint32_t index : indices)
-    places.push_back(placeOf(scope, index));
+    places.push_back(BufferPlace::of(scope, index));
   return places;
 }
 
@@ -53,27 +39,46 @@ void resolve(const std::vector<BufferPlace> &places, uint32_t slot,
     ranges.push_back(place.at(slot));
 }
 
-int64_t scalarValue(const program::Scalar &scalar, const RunContext &context) {
-  if (scalar.has_constant())
-    return scalar.constant();
-  int64_t factor = scalar.multiplier() == 0 ? 1 : scalar.multiplier();
-  switch (scalar.step()) {
+int64_t stepValue(program::Scalar::Step step, const RunContext &context) {
+  switch (step) {
   case program::Scalar::MICROBATCH:
-    return context.microbatch * factor;
+    return context.microbatch;
   case program::Scalar::FIRST_MICROBATCH:
-    return context.microbatch == 0 ? factor : 0;
+    return context.microbatch == 0 ? 1 : 0;
   case program::Scalar::NOT_FIRST_MICROBATCH:
-    return context.microbatch == 0 ? 0 : factor;
+    return context.microbatch == 0 ? 0 : 1;
   case program::Scalar::STEP:
-    return int64_t(context.step) * factor;
+    return int64_t(context.step);
   case program::Scalar::SEED:
-    return int64_t(context.seed) * factor;
+    return int64_t(context.seed);
   default:
     return 0;
   }
 }
 
+int64_t scalarValue(const program::Scalar &scalar, const RunContext &context) {
+  if (scalar.has_constant())
+    return scalar.constant();
+  // Wraps rather than overflows: seeds and steps are large.
+  uint64_t factor =
+      scalar.multiplier() == 0 ? 1 : uint64_t(scalar.multiplier());
+  return int64_t(uint64_t(stepValue(scalar.step(), context)) * factor +
+                 uint64_t(scalar.addend()));
+}
+
 using Scalars = std::vector<program::Scalar>;
+
+/// What the rank alone decides becomes a constant.
+Scalars
+scalarsOf(const google::protobuf::RepeatedPtrField<program::Scalar> &scalars,
+          const PreparationScope &scope) {
+  Scalars result(scalars.begin(), scalars.end());
+  for (program::Scalar &scalar : result)
+    if (scalar.has_index_in_group())
+      scalar.set_constant(
+          scalarOfRank(scope.program, scalar, scope.rank).value_or(0));
+  return result;
+}
 
 void resolve(const Scalars &scalars, const RunContext &context,
              std::vector<int64_t> &values) {
@@ -97,8 +102,7 @@ public:
   PreparedLaunch(const Instruction &instruction, const PreparationScope &scope)
       : stream(instruction.stream()),
         places(placesOf(scope, instruction.launch().buffers())),
-        scalars(instruction.launch().scalars().begin(),
-                instruction.launch().scalars().end()) {
+        scalars(scalarsOf(instruction.launch().scalars(), scope)) {
     uint32_t index = instruction.launch().kernel();
     const program::Kernel &kernel = scope.program.kernels(int(index));
     call.kernel = scope.kernels[index];
@@ -135,19 +139,19 @@ public:
     call.packedB = gemm.b_packed();
     call.alpha = gemm.alpha() == 0 ? 1 : gemm.alpha();
     (void)kernels::parseEpilogue(gemm.epilogue(), call.epilogue);
-    a = placeOf(scope, gemm.a());
-    b = placeOf(scope, gemm.b());
-    d = placeOf(scope, gemm.d());
+    a = BufferPlace::of(scope, gemm.a());
+    b = BufferPlace::of(scope, gemm.b());
+    d = BufferPlace::of(scope, gemm.d());
     if (gemm.b_packed())
       b.dtype = gemm.b_type() == program::DTYPE_UNSPECIFIED
                     ? a.dtype
                     : hal::DType(int(gemm.b_type()));
     if (gemm.has_bias())
-      bias = placeOf(scope, gemm.bias());
+      bias = BufferPlace::of(scope, gemm.bias());
     if (gemm.has_auxiliary())
-      auxiliary = placeOf(scope, gemm.auxiliary());
+      auxiliary = BufferPlace::of(scope, gemm.auxiliary());
     if (gemm.has_residual())
-      residual = placeOf(scope, gemm.residual());
+      residual = BufferPlace::of(scope, gemm.residual());
   }
 
   Status run(const RunContext &context) override {
@@ -178,8 +182,7 @@ public:
                  instruction.library().integers().end()),
         floats(instruction.library().floats().begin(),
                instruction.library().floats().end()),
-        scalars(instruction.library().scalars().begin(),
-                instruction.library().scalars().end()) {
+        scalars(scalarsOf(instruction.library().scalars(), scope)) {
     call.op = kernels::findLibraryOp(instruction.library().op());
     call.integers = integers;
     call.floats = floats;
@@ -214,8 +217,8 @@ class PreparedCopy : public PreparedCall {
 public:
   PreparedCopy(const Instruction &instruction, const PreparationScope &scope)
       : stream(instruction.stream()),
-        from(placeOf(scope, instruction.copy().from())),
-        to(placeOf(scope, instruction.copy().to())) {}
+        from(BufferPlace::of(scope, instruction.copy().from())),
+        to(BufferPlace::of(scope, instruction.copy().to())) {}
 
   Status run(const RunContext &context) override {
     return context.device.copy(stream, from.at(context.slot),
@@ -231,7 +234,7 @@ class PreparedFill : public PreparedCall {
 public:
   PreparedFill(const Instruction &instruction, const PreparationScope &scope)
       : stream(instruction.stream()),
-        place(placeOf(scope, instruction.fill().buffer())),
+        place(BufferPlace::of(scope, instruction.fill().buffer())),
         value(uint8_t(instruction.fill().byte_value())) {}
 
   Status run(const RunContext &context) override {
@@ -250,11 +253,18 @@ public:
       : stream(instruction.stream()),
         input(instruction.host().direction() == program::Host::INPUT),
         name(instruction.host().name()),
-        place(placeOf(scope, instruction.host().buffer())) {
+        place(BufferPlace::of(scope, instruction.host().buffer())) {
     const program::Buffer &buffer =
         scope.role.buffers(int(instruction.host().buffer()));
     // The padding behind the last element is nobody's business.
     bytes = tensorBytes(buffer.shape(), buffer.dtype()).value_or(0);
+    for (const auto &piece : instruction.host().pieces()) {
+      pieces.emplace_back();
+      for (const program::Scalar &start : piece.start())
+        pieces.back().start.push_back(
+            scalarOfRank(scope.program, start, scope.rank).value_or(0));
+      pieces.back().size.assign(piece.size().begin(), piece.size().end());
+    }
   }
 
   Status run(const RunContext &context) override {
@@ -262,7 +272,7 @@ public:
     hal::Range range{place.at(context.slot).offset, bytes};
     if (input) {
       HOCKET_RETURN_IF_ERROR(
-          context.host.provide(name, context.microbatch, staging));
+          context.host.provide({name, context.microbatch, pieces}, staging));
       return context.device.copyFromHost(stream, staging.data(), range);
     }
     HOCKET_RETURN_IF_ERROR(
@@ -277,141 +287,42 @@ private:
   std::string name;
   BufferPlace place;
   uint64_t bytes;
+  std::vector<HostPiece> pieces;
   std::vector<std::byte> staging;
 };
 
-//===----------------------------------------------------------------------===//
-// Communication and order
-//===----------------------------------------------------------------------===//
-
-class PreparedCollective : public PreparedCall {
-public:
-  PreparedCollective(const Instruction &instruction,
-                     const PreparationScope &scope)
-      : stream(instruction.stream()), op(instruction.collective().op()),
-        reduction(instruction.collective().reduction() == "max"
-                      ? comm::Reduction::Max
-                      : comm::Reduction::Sum),
-        from(placeOf(scope, instruction.collective().from())),
-        to(placeOf(scope, instruction.collective().to())) {}
-
-  Status run(const RunContext &context) override {
-    HOCKET_RETURN_IF_ERROR(context.device.synchronize(stream));
-    auto *arena = static_cast<char *>(context.device.arenaAddress());
-    if (!arena)
-      return okStatus();
-    void *target = arena + to.at(context.slot).offset;
-    const void *source = arena + from.at(context.slot).offset;
-    comm::Communicator &group = context.communicator;
-    hal::DType type = from.dtype;
-    if (op == "all_reduce")
-      return group.allReduce(source, target, to.elements(), type, reduction);
-    if (op == "all_gather")
-      return group.allGather(source, target, from.elements(), type);
-    if (op == "reduce_scatter")
-      return group.reduceScatter(source, target, to.elements(), type,
-                                 reduction);
-    if (op == "all_to_all")
-      return group.allToAll(source, target, from.elements() / group.size(),
-                            type);
-    HOCKET_RETURN_IF_ERROR(context.device.copy(stream, from.at(context.slot),
-                                               to.at(context.slot)));
-    HOCKET_RETURN_IF_ERROR(context.device.synchronize(stream));
-    return group.broadcast(target, to.elements(), type, 0);
-  }
-
-private:
-  hal::StreamId stream;
-  std::string op;
-  comm::Reduction reduction;
-  BufferPlace from, to;
-};
-
-class PreparedTransfer : public PreparedCall {
-public:
-  PreparedTransfer(const Instruction &instruction,
-                   const PreparationScope &scope)
-      : stream(instruction.stream()) {
-    for (const auto &part : instruction.transfer().parts()) {
-      places.push_back(placeOf(scope, part.buffer()));
-      transfers.push_back({part.send(), part.peer(), nullptr,
-                           places.back().elements(), places.back().dtype,
-                           part.tag()});
-    }
-  }
-
-  Status run(const RunContext &context) override {
-    HOCKET_RETURN_IF_ERROR(context.device.synchronize(stream));
-    auto *arena = static_cast<char *>(context.device.arenaAddress());
-    if (!arena)
-      return okStatus();
-    for (size_t i = 0; i < places.size(); ++i)
-      transfers[i].data = arena + places[i].at(context.slot).offset;
-    return context.communicator.exchange(transfers);
-  }
-
-private:
-  hal::StreamId stream;
-  std::vector<BufferPlace> places;
-  std::vector<comm::Transfer> transfers;
-};
-
-class PreparedRecord : public PreparedCall {
-public:
-  explicit PreparedRecord(const Instruction &instruction)
-      : stream(instruction.stream()), event(instruction.record().event()) {}
-
-  Status run(const RunContext &context) override {
-    return context.device.record(stream, event);
-  }
-
-private:
-  hal::StreamId stream;
-  hal::EventId event;
-};
-
-class PreparedWait : public PreparedCall {
-public:
-  explicit PreparedWait(const Instruction &instruction)
-      : stream(instruction.stream()), event(instruction.wait().event()) {}
-
-  Status run(const RunContext &context) override {
-    return context.device.wait(stream, event);
-  }
-
-private:
-  hal::StreamId stream;
-  hal::EventId event;
-};
+template <typename Call>
+StatusOr<std::unique_ptr<PreparedCall>> make(const Instruction &instruction,
+                                             const PreparationScope &scope) {
+  return std::unique_ptr<PreparedCall>(
+      std::make_unique<Call>(instruction, scope));
+}
 
 } // namespace
 
-std::unique_ptr<PreparedCall>
+StatusOr<std::unique_ptr<PreparedCall>>
 hocket::prepareCall(const Instruction &instruction,
                     const PreparationScope &scope) {
   switch (instruction.kind_case()) {
   case Instruction::kLaunch:
-    return std::make_unique<PreparedLaunch>(instruction, scope);
+    return make<PreparedLaunch>(instruction, scope);
   case Instruction::kGemm:
-    return std::make_unique<PreparedGemm>(instruction, scope);
+    return make<PreparedGemm>(instruction, scope);
   case Instruction::kLibrary:
-    return std::make_unique<PreparedLibrary>(instruction, scope);
+    return make<PreparedLibrary>(instruction, scope);
   case Instruction::kCopy:
-    return std::make_unique<PreparedCopy>(instruction, scope);
+    return make<PreparedCopy>(instruction, scope);
   case Instruction::kFill:
-    return std::make_unique<PreparedFill>(instruction, scope);
+    return make<PreparedFill>(instruction, scope);
   case Instruction::kHost:
-    return std::make_unique<PreparedHost>(instruction, scope);
+    return make<PreparedHost>(instruction, scope);
   case Instruction::kCollective:
-    return std::make_unique<PreparedCollective>(instruction, scope);
   case Instruction::kTransfer:
-    return std::make_unique<PreparedTransfer>(instruction, scope);
+    return prepareCommunication(instruction, scope);
   case Instruction::kRecord:
-    return std::make_unique<PreparedRecord>(instruction);
   case Instruction::kWait:
-    return std::make_unique<PreparedWait>(instruction);
   case Instruction::KIND_NOT_SET:
     break;
   }
-  return nullptr;
+  return std::unique_ptr<PreparedCall>();
 }

@@ -7,7 +7,7 @@
 #ifndef HOCKET_RUNTIME_EXECUTOR_PREPAREDCALL_H
 #define HOCKET_RUNTIME_EXECUTOR_PREPAREDCALL_H
 
-#include "runtime/comm/interfaces/Communicator.h"
+#include "runtime/comm/interfaces/CommunicatorSet.h"
 #include "runtime/executor/HostChannel.h"
 #include "runtime/hal/interfaces/Device.h"
 #include "runtime/program/program.pb.h"
@@ -20,7 +20,6 @@ namespace hocket {
 /// What differs between two runs of one instruction.
 struct RunContext {
   hal::Device &device;
-  comm::Communicator &communicator;
   HostChannel &host;
   uint32_t microbatch = 0;
   uint32_t slot = 0;
@@ -41,12 +40,36 @@ struct PreparationScope {
   const program::Role &role;
   /// The device's id of every kernel of the program.
   const std::vector<hal::KernelId> &kernels;
+  unsigned rank = 0;
+  comm::CommunicatorSet &communicators;
 };
 
-/// Resolves one instruction of a checked program (checkProgram()).
-std::unique_ptr<PreparedCall>
+/// A buffer's place in the arena, for any slot.
+struct BufferPlace {
+  hal::Range first;
+  uint64_t stride = 0; ///< 0: one copy.
+  hal::DType dtype = hal::DType::F32;
+  uint64_t elements = 0; ///< Of its shape; bytes may be more.
+
+  static BufferPlace of(const PreparationScope &scope, uint32_t buffer);
+
+  hal::Range at(uint32_t slot) const {
+    return {first.offset + slot * stride, first.bytes};
+  }
+  hal::Operand operand(uint32_t slot) const { return {at(slot), dtype}; }
+};
+
+/// Resolves one instruction of a checked program (checkProgram()). Null for
+/// events, which StreamQueues knows. Fails if the rank has no communicator
+/// that the instruction needs.
+StatusOr<std::unique_ptr<PreparedCall>>
 prepareCall(const program::Instruction &instruction,
             const PreparationScope &scope);
+
+/// The part of prepareCall() for collectives and transfers.
+StatusOr<std::unique_ptr<PreparedCall>>
+prepareCommunication(const program::Instruction &instruction,
+                     const PreparationScope &scope);
 
 } // namespace hocket
 

@@ -73,9 +73,8 @@ private:
         add("moves host data without a name");
       return;
     case Instruction::kCollective:
-      return checkCollective(instruction.collective());
     case Instruction::kTransfer:
-      return checkTransfer(instruction.transfer());
+      return; // CheckCommunication.cpp
     case Instruction::kRecord:
       return checkEvent(instruction.record().event());
     case Instruction::kWait:
@@ -213,57 +212,6 @@ private:
                      wide(buffer(copy.to()).bytes())));
     if (copy.from() == copy.to())
       add("copies a buffer onto itself");
-  }
-
-  void checkCollective(const program::Collective &collective) {
-    static const std::set<std::string> ops = {"all_reduce", "all_gather",
-                                              "reduce_scatter", "all_to_all",
-                                              "broadcast"};
-    if (!ops.count(collective.op()))
-      return add("unknown collective '" + collective.op() + "'");
-    bool reduces =
-        collective.op() == "all_reduce" || collective.op() == "reduce_scatter";
-    if (reduces && collective.reduction() != "sum" &&
-        collective.reduction() != "max")
-      add("reduces with '" + collective.reduction() + "', expected sum or max");
-    if (collective.group() != 0)
-      add(formatText("names group %u, only group 0 (all ranks) exists",
-                     collective.group()));
-    checkCollectiveSizes(collective);
-  }
-
-  /// A gather's result and a scatter's operand hold one part for each rank.
-  void checkCollectiveSizes(const program::Collective &collective) {
-    uint64_t ranks = 1;
-    for (const auto &axis : program.mesh().axes())
-      ranks *= axis.size();
-    uint64_t from = buffer(collective.from()).bytes();
-    uint64_t to = buffer(collective.to()).bytes();
-    if (collective.op() == "all_gather")
-      from *= ranks;
-    else if (collective.op() == "reduce_scatter")
-      to *= ranks;
-    else if (collective.op() == "all_to_all" && from % ranks != 0)
-      add(formatText("all_to_all of %llu bytes among %llu ranks", wide(from),
-                     wide(ranks)));
-    if (from != to)
-      add(formatText("%s of %llu bytes into %llu bytes",
-                     collective.op().c_str(),
-                     wide(buffer(collective.from()).bytes()),
-                     wide(buffer(collective.to()).bytes())));
-    if (buffer(collective.from()).dtype() != buffer(collective.to()).dtype())
-      add("a collective between buffers of different element types");
-  }
-
-  void checkTransfer(const program::Transfer &transfer) {
-    std::set<uint32_t> ranks;
-    for (const Role &role : program.roles())
-      ranks.insert(role.ranks().begin(), role.ranks().end());
-    for (const auto &part : transfer.parts())
-      if (!ranks.count(part.peer()))
-        add(formatText("%s rank %u, which does not exist",
-                       part.send() ? "sends to" : "receives from",
-                       part.peer()));
   }
 
   void checkEvent(uint32_t event) {

@@ -56,6 +56,14 @@ void checkTables(const program::Program &program, FaultList &faults);
 /// Memory plan and buffers: alignment, sizes, ranges.
 void checkBuffers(const program::Program &program, int role, FaultList &faults);
 
+/// The table of groups.
+void checkGroups(const program::Program &program, FaultList &faults);
+
+/// Collectives, transfers, pieces of host inputs and places in groups. Wants
+/// sound groups and operands that exist.
+void checkCommunication(const program::Program &program, int role,
+                        FaultList &faults);
+
 /// Operands of every instruction. Wants sound buffers.
 void checkInstructions(const program::Program &program, int role,
                        FaultList &faults);

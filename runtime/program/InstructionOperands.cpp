@@ -143,11 +143,12 @@ template <typename Range> static std::string bufferList(const Range &buffers) {
 }
 
 static std::string transferText(const program::Transfer &transfer) {
-  std::string text = "transfer";
+  std::string text = formatText("transfer in group %u", transfer.group());
   for (const auto &part : transfer.parts())
     text +=
-        formatText(" %s %%%u rank %u tag %u", part.send() ? "send" : "receive",
-                   part.buffer(), part.peer(), part.tag());
+        formatText(" %s %%%u %s %s%u tag %u", part.send() ? "send" : "receive",
+                   part.buffer(), part.send() ? "to" : "from",
+                   part.relative() ? "+" : "", part.peer(), part.tag());
   return text;
 }
 

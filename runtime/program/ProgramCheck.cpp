@@ -33,6 +33,7 @@ static void checkRole(const program::Program &program, int role,
   checkInstructions(program, role, faults);
   if (faults.count() > before)
     return;
+  checkCommunication(program, role, faults);
   checkLifetimes(program, role, faults);
   checkEntries(program, role, faults);
 }
@@ -42,6 +43,7 @@ hocket::findProgramFaults(const program::Program &program, size_t limit) {
   FaultList faults(limit);
   checkTables(program, faults);
   checkRanks(program, faults);
+  checkGroups(program, faults);
   for (int role = 0; role < program.roles_size() && !faults.full(); ++role)
     checkRole(program, role, faults);
   checkSlices(program, faults);

@@ -213,6 +213,8 @@ static std::string programListing(const Program &program, const Role &role,
       const Instruction &instruction = sequence.instructions(i);
       text +=
           formatText("    %5d  ", i) + instructionText(instruction, program);
+      if (instruction.stream() > 0)
+        text += formatText(" [stream %u]", instruction.stream());
       if (!instruction.source().empty())
         text += "  // " + instruction.source();
       text += "\n";

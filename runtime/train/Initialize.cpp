@@ -9,7 +9,7 @@
 #include "kernels/reference/Philox.h"
 #include "runtime/base/WorkerPool.h"
 #include "runtime/program/DataType.h"
-#include "runtime/program/RankPlace.h"
+#include "runtime/train/RankSlice.h"
 
 #include <algorithm>
 #include <cmath>
@@ -60,37 +60,47 @@ namespace {
 /// A slice's elements as runs that are contiguous in the global tensor.
 class GlobalIndex {
 public:
-  GlobalIndex(const program::Parameter &parameter,
-              const program::ParameterSlice &slice,
-              std::vector<uint64_t> sliceStart)
-      : slice(slice), start(std::move(sliceStart)) {
-    int rank = parameter.shape_size();
-    strides.assign(size_t(rank), 1);
-    for (int d = rank - 2; d >= 0; --d)
-      strides[d] = strides[d + 1] * parameter.shape(d + 1);
-    for (int d = rank - 1; d >= 0; --d) {
-      run *= slice.size(d);
-      if (slice.size(d) != parameter.shape(d))
+  explicit GlobalIndex(RankSlice place) : slice(std::move(place)) {
+    size_t rank = slice.shape.size();
+    strides.assign(rank, 1);
+    for (size_t d = rank; d-- > 1;)
+      strides[d - 1] = strides[d] * slice.shape[d];
+    for (size_t d = rank; d-- > 0;) {
+      run *= slice.size[d];
+      if (slice.size[d] != slice.shape[d] || slice.isPadded())
         break;
     }
   }
 
-  /// Elements of the slice that follow each other in the global tensor too.
+  /// Elements of the slice that follow each other in the global tensor too, as
+  /// far as they lie inside it.
   uint64_t runLength() const { return run; }
 
-  /// The global index of the slice's element `local`.
-  uint64_t of(uint64_t local) const {
+  /// Where the slice's element `local` is in the global tensor, and how many
+  /// more of its run lie inside: none for padding.
+  struct Position {
     uint64_t global = 0;
-    for (int d = slice.size_size() - 1; d >= 0; --d) {
-      global += (start[size_t(d)] + local % slice.size(d)) * strides[d];
-      local /= slice.size(d);
+    uint64_t inside = 0;
+  };
+  Position of(uint64_t local) const {
+    Position position{0, run - local % run};
+    for (size_t d = slice.size.size(); d-- > 0;) {
+      uint64_t at = local % slice.size[d];
+      position.global += (slice.start[d] + at) * strides[d];
+      local /= slice.size[d];
+      if (!slice.isPadded())
+        continue;
+      uint64_t left = slice.inside[d] - std::min(at, slice.inside[d]);
+      if (d + 1 == slice.size.size())
+        position.inside = left;
+      else if (left == 0)
+        position.inside = 0;
     }
-    return global;
+    return position;
   }
 
 private:
-  const program::ParameterSlice &slice;
-  std::vector<uint64_t> start;
+  RankSlice slice;
   std::vector<uint64_t> strides;
   uint64_t run = 1;
 };
@@ -111,10 +121,7 @@ public:
     if (size == 0)
       return writeZeros(slice);
     uint64_t elements = executor.sliceBytes(slice) / size;
-    auto start = sliceStart(program, slice, executor.rank());
-    if (!start)
-      return internalError(parameter.name() + ": its slice starts nowhere");
-    GlobalIndex index(parameter, slice, std::move(*start));
+    GlobalIndex index(RankSlice::of(program, slice, executor.rank()));
     for (uint64_t begin = 0; begin < elements; begin += piece) {
       uint64_t count = std::min(piece, elements - begin);
       bytes.assign(count * size, std::byte{0});
@@ -149,8 +156,11 @@ private:
             uint64_t local = begin + at;
             uint64_t inRun = index.runLength() - local % index.runLength();
             uint64_t n = std::min({uint64_t(last) - at, inRun, uint64_t(512)});
-            initialValues(parameter, executor.currentSeed(), index.of(local),
-                          {values, n});
+            GlobalIndex::Position position = index.of(local);
+            uint64_t known = std::min(n, position.inside);
+            initialValues(parameter, executor.currentSeed(), position.global,
+                          {values, known});
+            std::fill(values + known, values + n, 0.0);
             for (uint64_t i = 0; i < n; ++i)
               kernels::store(out, int64_t(at + i), values[i]);
             at += n;
@@ -166,8 +176,7 @@ private:
 } // namespace
 
 Status hocket::initializeParameters(Executor &executor) {
-  HOCKET_ASSIGN_OR_RETURN(unsigned workers, WorkerPool::defaultCount());
-  WorkerPool pool(workers);
+  WorkerPool pool(executor.device().properties().workers);
   Initializer initializer(executor, pool);
   for (const program::ParameterSlice &slice : executor.role().slices())
     HOCKET_RETURN_IF_ERROR(initializer.initialize(slice));

@@ -31,7 +31,7 @@ void initialValues(const program::Parameter &parameter, uint64_t seed,
                    uint64_t first, std::span<double> values);
 
 /// Gives all of this rank's slices their first values: parameters from their
-/// initializers, slots zeros. The seed is the executor's.
+/// initializers, slots and padding zeros. The seed is the executor's.
 Status initializeParameters(Executor &executor);
 
 } // namespace hocket

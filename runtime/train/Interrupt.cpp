@@ -7,6 +7,7 @@
 #include "runtime/train/Interrupt.h"
 
 #include <csignal>
+#include <mutex>
 
 using namespace hocket;
 
@@ -14,9 +15,16 @@ static volatile std::sig_atomic_t signalSeen = 0;
 
 static struct sigaction previousInterrupt, previousTerminate;
 
+/// Objects that live; the first installs, the last restores.
+static std::mutex guardsMutex;
+static unsigned guards = 0;
+
 static void remember(int) { signalSeen = 1; }
 
 InterruptGuard::InterruptGuard() {
+  std::lock_guard lock(guardsMutex);
+  if (guards++ > 0)
+    return;
   signalSeen = 0;
   struct sigaction action = {};
   action.sa_handler = remember;
@@ -28,6 +36,9 @@ InterruptGuard::InterruptGuard() {
 }
 
 InterruptGuard::~InterruptGuard() {
+  std::lock_guard lock(guardsMutex);
+  if (--guards > 0)
+    return;
   ::sigaction(SIGINT, &previousInterrupt, nullptr);
   ::sigaction(SIGTERM, &previousTerminate, nullptr);
 }

@@ -11,7 +11,7 @@ namespace hocket {
 
 /// While this object lives, the first SIGINT or SIGTERM is only remembered, so
 /// that a step can be finished and saved; the second one ends the process as
-/// usual. One object at a time.
+/// usual. Ranks that are threads of one process may each have one.
 class InterruptGuard {
 public:
   InterruptGuard();
@@ -19,7 +19,7 @@ public:
   InterruptGuard(const InterruptGuard &) = delete;
   InterruptGuard &operator=(const InterruptGuard &) = delete;
 
-  /// Whether a signal has come since the object was made.
+  /// Whether a signal has come since the first object was made.
   static bool requested();
 };
 

@@ -6,9 +6,14 @@
 
 #include "runtime/train/RunCheckpoint.h"
 
-#include "runtime/program/RankPlace.h"
+#include "runtime/base/Format.h"
+#include "runtime/checkpoint/ShardedSave.h"
+#include "runtime/train/RankAgreement.h"
+#include "runtime/train/RankSlice.h"
 
 #include <algorithm>
+#include <cstring>
+#include <map>
 #include <optional>
 
 using namespace hocket;
@@ -61,13 +66,13 @@ static StatusOr<TensorSpec> tensorOf(const program::Program &program,
   return spec;
 }
 
-/// What this rank holds of the tensor.
-static SliceBounds boundsOf(const Executor &executor,
-                            const ParameterSlice &slice) {
-  // checkProgram() has seen that every slice starts somewhere.
-  auto start = sliceStart(executor.program(), slice, executor.rank());
-  return {start.value_or(std::vector<uint64_t>()),
-          {slice.size().begin(), slice.size().end()}};
+//===----------------------------------------------------------------------===//
+// Saving
+//===----------------------------------------------------------------------===//
+
+/// The part of a rank's slice that lies inside the tensor.
+static SliceBounds insideOf(const RankSlice &slice) {
+  return {slice.start, slice.inside};
 }
 
 /// Gives a slice's bytes from the device, a few MiB at a time.
@@ -87,44 +92,192 @@ static ByteProducer bytesOnDevice(Executor &executor,
   };
 }
 
-Status hocket::saveRun(Executor &executor, const RunState &state,
-                       const std::string &dir) {
+/// The same without the padding, which wants the slice in memory as a whole.
+static ByteProducer bytesInside(Executor &executor, const ParameterSlice &slice,
+                                const RankSlice &place, uint64_t elementBytes) {
+  if (!place.isPadded())
+    return bytesOnDevice(executor, slice);
+  return [&executor, &slice, place, elementBytes](const ByteSink &sink) {
+    std::vector<uint8_t> padded(executor.sliceBytes(slice));
+    HOCKET_RETURN_IF_ERROR(
+        executor.readSlice(slice, 0, padded.data(), padded.size()));
+    SliceBounds inside = insideOf(place);
+    std::vector<uint8_t> dense(elementsOf(inside) * elementBytes);
+    copyShared({place.start, place.size}, padded, inside, dense, elementBytes);
+    return sink(dense);
+  };
+}
+
+/// What this rank saves.
+static StatusOr<std::vector<CheckpointTensor>> ownTensors(Executor &executor) {
   std::vector<CheckpointTensor> tensors;
   for (const ParameterSlice &slice : executor.role().slices()) {
+    RankSlice place = RankSlice::of(executor.program(), slice, executor.rank());
+    if (!place.saves || place.isEmpty())
+      continue;
     HOCKET_ASSIGN_OR_RETURN(TensorSpec spec,
                             tensorOf(executor.program(), slice));
-    tensors.push_back(
-        {std::move(spec),
-         {{boundsOf(executor, slice), bytesOnDevice(executor, slice)}}});
+    ByteProducer bytes =
+        bytesInside(executor, slice, place, elementBytes(spec.type));
+    tensors.push_back({std::move(spec), {{insideOf(place), std::move(bytes)}}});
   }
+  return tensors;
+}
+
+/// What all ranks save, which follows from the program alone.
+static StatusOr<std::vector<SavedTensor>>
+savedTensors(const program::Program &program) {
+  std::map<TensorKey, SavedTensor> tensors;
+  for (const program::Role &role : program.roles())
+    for (const ParameterSlice &slice : role.slices()) {
+      HOCKET_ASSIGN_OR_RETURN(TensorSpec spec, tensorOf(program, slice));
+      SavedTensor &tensor = tensors[spec.key];
+      tensor.spec = spec;
+      for (uint32_t rank : role.ranks()) {
+        RankSlice place = RankSlice::of(program, slice, rank);
+        if (place.saves && !place.isEmpty())
+          tensor.slices.push_back({rank, insideOf(place)});
+      }
+    }
+  std::vector<SavedTensor> sorted;
+  for (auto &[key, tensor] : tensors)
+    sorted.push_back(std::move(tensor));
+  return sorted;
+}
+
+/// A shard's files as words that ranks exchange: size in two, digest in eight.
+static constexpr size_t wordsOfFile = 10, wordsOfShard = 2 * wordsOfFile;
+
+static void packFile(const ShardFile &file, int32_t *words) {
+  std::memcpy(words, &file.bytes, sizeof(file.bytes));
+  for (size_t i = 0; i < 8 && file.sha256.size() == 64; ++i)
+    words[2 + i] =
+        int32_t(std::stoul(file.sha256.substr(8 * i, 8), nullptr, 16));
+}
+
+static ShardFile unpackFile(const int32_t *words) {
+  ShardFile file;
+  std::memcpy(&file.bytes, words, sizeof(file.bytes));
+  for (size_t i = 0; i < 8; ++i)
+    file.sha256 += formatText("%08x", uint32_t(words[2 + i]));
+  return file;
+}
+
+static StatusOr<std::vector<Shard>> gatherShards(comm::Communicator &world,
+                                                 const Shard &own) {
+  std::vector<int32_t> words(wordsOfShard), all(wordsOfShard * world.size());
+  packFile(own.weights, words.data());
+  packFile(own.slots, words.data() + wordsOfFile);
+  HOCKET_RETURN_IF_ERROR(world.allGather(words.data(), all.data(), words.size(),
+                                         comm::DType::I32));
+  std::vector<Shard> shards;
+  for (unsigned rank = 0; rank < world.size(); ++rank)
+    shards.push_back({unpackFile(&all[rank * wordsOfShard]),
+                      unpackFile(&all[rank * wordsOfShard + wordsOfFile])});
+  return shards;
+}
+
+/// Rank 0 makes the folder, all write, rank 0 commits.
+static Status saveTogether(Executor &executor, const RunState &state,
+                           const std::string &dir) {
+  comm::Communicator &world = executor.communicators().world();
+  std::unique_ptr<PendingIteration> pending;
+  Status status;
+  std::string folder;
+  if (world.rank() == 0) {
+    auto created = PendingIteration::create(dir, state.step);
+    status = created.status();
+    if (created.ok()) {
+      pending = *std::move(created);
+      folder = pending->folder();
+    }
+  }
+  HOCKET_RETURN_IF_ERROR(agree(world, status, "make the checkpoint's folder"));
+  HOCKET_RETURN_IF_ERROR(broadcastText(world, folder));
+  HOCKET_ASSIGN_OR_RETURN(auto tensors, ownTensors(executor));
+  auto written = writeShard(folder, world.rank(), world.size(), tensors);
+  HOCKET_RETURN_IF_ERROR(
+      agree(world, written.status(), "write its part of the checkpoint"));
+  HOCKET_ASSIGN_OR_RETURN(std::vector<Shard> shards,
+                          gatherShards(world, *written));
+  if (world.rank() == 0) {
+    auto all = savedTensors(executor.program());
+    status = all.ok() ? pending->commit(state, shards, *all) : all.status();
+  }
+  return agree(world, status, "complete the checkpoint");
+}
+
+Status hocket::saveRun(Executor &executor, const RunState &state,
+                       const std::string &dir) {
+  comm::PatientScope patient(executor.communicators().activity(),
+                             "saving a checkpoint");
+  if (executor.communicators().world().size() > 1)
+    return saveTogether(executor, state, dir);
+  HOCKET_ASSIGN_OR_RETURN(auto tensors, ownTensors(executor));
   return saveCheckpoint(dir, state, tensors);
 }
+
+//===----------------------------------------------------------------------===//
+// Loading
+//===----------------------------------------------------------------------===//
 
 /// Whether a checkpoint may do without this tensor.
 static bool isOptional(const TensorSpec &spec) {
   return spec.key.name == "state";
 }
 
-StatusOr<RunState> hocket::loadRun(Executor &executor, const std::string &dir) {
-  HOCKET_ASSIGN_OR_RETURN(Checkpoint stored, Checkpoint::open(dir));
+/// The first rank reads every byte to compare digests, for all.
+static StatusOr<Checkpoint> openTogether(comm::Communicator &world,
+                                         const std::string &dir) {
+  Checkpoint::OpenOptions quick{.verifyDigests = false};
+  StatusOr<Checkpoint> opened =
+      world.rank() == 0 ? Checkpoint::open(dir) : unavailable("not opened yet");
+  Status first = world.rank() == 0 ? opened.status() : okStatus();
+  HOCKET_RETURN_IF_ERROR(agree(world, first, "open the checkpoint"));
+  if (world.rank() > 0)
+    opened = Checkpoint::open(dir, quick);
+  HOCKET_RETURN_IF_ERROR(agree(world, opened.status(), "open the checkpoint"));
+  return opened;
+}
+
+/// Every tensor of the program that `stored` must have.
+static StatusOr<std::vector<TensorSpec>>
+expectedTensors(const program::Program &program, const Checkpoint &stored) {
+  HOCKET_ASSIGN_OR_RETURN(std::vector<SavedTensor> all, savedTensors(program));
   std::vector<TensorSpec> expected;
-  for (const ParameterSlice &slice : executor.role().slices()) {
-    HOCKET_ASSIGN_OR_RETURN(TensorSpec spec,
-                            tensorOf(executor.program(), slice));
-    if (!isOptional(spec) || stored.contains(spec.key))
-      expected.push_back(std::move(spec));
+  for (SavedTensor &tensor : all)
+    if (!isOptional(tensor.spec) || stored.contains(tensor.spec.key))
+      expected.push_back(std::move(tensor.spec));
+  return expected;
+}
+
+static Status loadSlice(Executor &executor, const Checkpoint &stored,
+                        const ParameterSlice &slice) {
+  HOCKET_ASSIGN_OR_RETURN(TensorSpec spec, tensorOf(executor.program(), slice));
+  RankSlice place = RankSlice::of(executor.program(), slice, executor.rank());
+  if (!stored.contains(spec.key) || place.isEmpty())
+    return okStatus();
+  SliceBounds inside = insideOf(place);
+  uint64_t size = elementBytes(spec.type);
+  std::vector<uint8_t> bytes(elementsOf(inside) * size);
+  HOCKET_RETURN_IF_ERROR(stored.read(spec, inside, bytes));
+  if (place.isPadded()) {
+    std::vector<uint8_t> padded(executor.sliceBytes(slice));
+    copyShared(inside, bytes, {place.start, place.size}, padded, size);
+    bytes = std::move(padded);
   }
+  return executor.writeSlice(slice, 0, bytes.data(), bytes.size());
+}
+
+StatusOr<RunState> hocket::loadRun(Executor &executor, const std::string &dir) {
+  comm::PatientScope patient(executor.communicators().activity(),
+                             "loading a checkpoint");
+  HOCKET_ASSIGN_OR_RETURN(Checkpoint stored,
+                          openTogether(executor.communicators().world(), dir));
+  HOCKET_ASSIGN_OR_RETURN(std::vector<TensorSpec> expected,
+                          expectedTensors(executor.program(), stored));
   HOCKET_RETURN_IF_ERROR(stored.expectTensors(expected, true));
-  std::vector<uint8_t> bytes;
-  for (const ParameterSlice &slice : executor.role().slices()) {
-    HOCKET_ASSIGN_OR_RETURN(TensorSpec spec,
-                            tensorOf(executor.program(), slice));
-    if (!stored.contains(spec.key))
-      continue;
-    bytes.resize(executor.sliceBytes(slice));
-    HOCKET_RETURN_IF_ERROR(stored.read(spec, boundsOf(executor, slice), bytes));
-    HOCKET_RETURN_IF_ERROR(
-        executor.writeSlice(slice, 0, bytes.data(), bytes.size()));
-  }
+  for (const ParameterSlice &slice : executor.role().slices())
+    HOCKET_RETURN_IF_ERROR(loadSlice(executor, stored, slice));
   return stored.state();
 }

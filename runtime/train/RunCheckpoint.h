@@ -7,7 +7,12 @@
 /// \file
 /// Moves what a program keeps from step to step (parameters, optimizer slots,
 /// and state such as the loss scale) between a device and a checkpoint, piece
-/// by piece, by global name and shape.
+/// by piece, by global name and shape. What one plan has saved, any other
+/// loads.
+///
+/// With several ranks both are collectives of the world: every rank writes what
+/// it is the first to hold into a file of its own, rank 0 the rest, and each
+/// element is written once.
 ///
 //===----------------------------------------------------------------------===//
 
@@ -19,7 +24,7 @@
 
 namespace hocket {
 
-/// Writes dir/iter_<state.step> and makes it the latest. One rank.
+/// Writes dir/iter_<state.step> and makes it the latest.
 Status saveRun(Executor &executor, const checkpoint::RunState &state,
                const std::string &dir);
 

@@ -8,6 +8,7 @@
 
 #include "runtime/base/Format.h"
 
+#include <algorithm>
 #include <cmath>
 #include <cstring>
 
@@ -33,41 +34,79 @@ void StepHost::begin(uint64_t stepsDone, double learningRate) {
   collected = StepOutputs();
 }
 
-Status StepHost::provide(const std::string &name, uint32_t microbatch,
-                         std::span<std::byte> data) {
-  if (name == "tokens" || name == "labels")
-    return provideBatch(name, microbatch, data);
+Status StepHost::provide(const HostInput &input, std::span<std::byte> data) {
+  if (input.name == "tokens" || input.name == "labels")
+    return provideBatch(input, data);
   float number = 0;
-  if (name == "learning_rate")
+  if (input.name == "learning_rate")
     number = rate;
-  else if (name == "step")
+  else if (input.name == "step")
     number = float(step + 1);
   else
-    return invalidArgument("the program asks for an input '" + name +
+    return invalidArgument("the program asks for an input '" + input.name +
                            "', which training does not know");
   if (data.size() != sizeof(number))
     return invalidArgument(formatText("input '%s' has %zu bytes, expected 4",
-                                      name.c_str(), data.size()));
+                                      input.name.c_str(), data.size()));
   std::memcpy(data.data(), &number, sizeof(number));
   return okStatus();
 }
 
-Status StepHost::provideBatch(const std::string &name, uint32_t microbatch,
+Status StepHost::provideBatch(const HostInput &input,
                               std::span<std::byte> data) {
-  while (fetched <= microbatch) {
+  while (fetched <= input.microbatch) {
     if (batches.size() == fetched)
       batches.emplace_back();
     HOCKET_RETURN_IF_ERROR(next(batches[fetched]));
     ++fetched;
   }
-  const data::Batch &batch = batches[microbatch];
+  const data::Batch &batch = batches[input.microbatch];
+  if (!input.pieces.empty())
+    return gather(input, batch, data);
   const std::vector<int32_t> &from =
-      name == "tokens" ? batch.tokens : batch.labels;
+      input.name == "tokens" ? batch.tokens : batch.labels;
   if (data.size() != from.size() * sizeof(int32_t))
     return invalidArgument(
         formatText("input '%s' has %zu bytes, a microbatch has %zu tokens of 4",
-                   name.c_str(), data.size(), from.size()));
+                   input.name.c_str(), data.size(), from.size()));
   std::memcpy(data.data(), from.data(), data.size());
+  return okStatus();
+}
+
+/// Row by row, piece behind piece.
+Status StepHost::gather(const HostInput &input, const data::Batch &batch,
+                        std::span<std::byte> data) const {
+  const std::vector<int32_t> &from =
+      input.name == "tokens" ? batch.tokens : batch.labels;
+  uint64_t length = batch.sequenceLength;
+  if (length == 0)
+    return internalError("a batch does not say how long its sequences are");
+  uint64_t have = from.size() / length;
+  uint64_t rows = input.pieces.front().size.front(), width = 0;
+  for (const HostPiece &piece : input.pieces)
+    width += piece.size.back();
+  if (data.size() != rows * width * sizeof(int32_t))
+    return invalidArgument(formatText(
+        "input '%s' has %zu bytes, its pieces have %llu x %llu tokens of 4",
+        input.name.c_str(), data.size(), (unsigned long long)rows,
+        (unsigned long long)width));
+  std::vector<int32_t> row(width);
+  for (uint64_t r = 0; r < rows; ++r) {
+    auto to = row.begin();
+    for (const HostPiece &piece : input.pieces) {
+      uint64_t source = uint64_t(piece.start.front()) + r - firstRow;
+      uint64_t begin = std::min(uint64_t(piece.start.back()), length);
+      uint64_t count = std::min(piece.size.back(), length - begin);
+      if (source >= have)
+        count = 0;
+      to = std::copy_n(from.begin() +
+                           ptrdiff_t(source * length + begin) * (count > 0),
+                       count, to);
+      to = std::fill_n(to, piece.size.back() - count, 0);
+    }
+    std::memcpy(data.data() + r * width * sizeof(int32_t), row.data(),
+                width * sizeof(int32_t));
+  }
   return okStatus();
 }
 

@@ -35,10 +35,12 @@ struct StepOutputs {
 
 class StepHost : public HostChannel {
 public:
-  /// Gives the next microbatch, in order.
+  /// Gives the next microbatch, in order: of its sequences those from
+  /// `firstRow` on.
   using NextBatch = std::function<Status(data::Batch &)>;
 
-  explicit StepHost(NextBatch next) : next(std::move(next)) {}
+  explicit StepHost(NextBatch next, uint64_t firstRow = 0)
+      : next(std::move(next)), firstRow(firstRow) {}
 
   /// Starts a step (`step` steps done before it): forgets the batches and the
   /// outputs of the last one.
@@ -46,16 +48,18 @@ public:
 
   const StepOutputs &outputs() const { return collected; }
 
-  Status provide(const std::string &name, uint32_t microbatch,
-                 std::span<std::byte> data) override;
+  /// Tokens and labels of positions behind the last one are 0.
+  Status provide(const HostInput &input, std::span<std::byte> data) override;
   Status receive(const std::string &name, uint32_t microbatch,
                  std::span<const std::byte> data) override;
 
 private:
-  Status provideBatch(const std::string &name, uint32_t microbatch,
-                      std::span<std::byte> data);
+  Status provideBatch(const HostInput &input, std::span<std::byte> data);
+  Status gather(const HostInput &input, const data::Batch &batch,
+                std::span<std::byte> data) const;
 
   NextBatch next;
+  uint64_t firstRow;
   uint64_t step = 0;
   float rate = 0;
   std::vector<data::Batch> batches; ///< Of the microbatches so far.

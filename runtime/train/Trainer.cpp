@@ -27,20 +27,27 @@ Trainer::Trainer(Executor &executor,
                  std::shared_ptr<const data::SampleSource> valid,
                  MetricsLog &log, TrainerOptions options)
     : executor(executor), train(std::move(train)), valid(std::move(valid)),
-      log(log), options(std::move(options)) {}
+      log(log), options(std::move(options)),
+      sharing(executor.program(), executor.communicators()) {}
 
 Status Trainer::run(TrainerPosition start) {
   now = start;
   if (now.step < options.steps) {
-    data::BatchGeometry geometry;
-    geometry.microBatchSize = training().micro_batch_size();
-    geometry.microbatches = training().microbatches();
-    geometry.ranks = training().global_batch_size() /
-                     (geometry.microBatchSize * geometry.microbatches);
-    HOCKET_ASSIGN_OR_RETURN(
-        std::unique_ptr<data::BatchSource> batches,
-        data::BatchSource::create(train, geometry, now.consumedSamples));
-    StepHost host([&](data::Batch &batch) { return batches->next(batch); });
+    MicrobatchRows rows =
+        MicrobatchRows::of(executor.program(), executor.rank());
+    std::unique_ptr<data::BatchSource> batches;
+    if (rows.count > 0) {
+      data::BatchGeometry geometry = rows.geometry(training().microbatches());
+      HOCKET_ASSIGN_OR_RETURN(
+          batches,
+          data::BatchSource::create(train, geometry, now.consumedSamples));
+    }
+    StepHost host(
+        [&](data::Batch &batch) {
+          return batches ? batches->next(batch)
+                         : internalError("this rank has no samples");
+        },
+        rows.first);
     Progress progress(training().log_interval(), options.steps);
     HOCKET_RETURN_IF_ERROR(runSteps(host, progress));
   }
@@ -51,9 +58,10 @@ Status Trainer::runSteps(StepHost &host, Progress &progress) {
   InterruptGuard guard;
   while (now.step < options.steps) {
     HOCKET_ASSIGN_OR_RETURN(StepRecord record, trainStep(host));
-    HOCKET_RETURN_IF_ERROR(log.write(record));
+    if (executor.rank() == 0)
+      HOCKET_RETURN_IF_ERROR(log.write(record));
     if (auto line = progress.add(record))
-      options.print(*line);
+      print(*line);
     if (!std::isfinite(record.loss) && !record.lossScale)
       return failedPrecondition(formatText(
           "step %llu: the loss is %f; nothing is saved. Lower the learning "
@@ -65,7 +73,9 @@ Status Trainer::runSteps(StepHost &host, Progress &progress) {
       HOCKET_RETURN_IF_ERROR(validateAndLog());
     if (isDue(training().save_interval()))
       HOCKET_RETURN_IF_ERROR(save());
-    if (InterruptGuard::requested() && !last) {
+    // Several ranks know only what they have told each other.
+    bool alone = executor.communicators().world().size() == 1;
+    if ((alone ? InterruptGuard::requested() : interrupted) && !last) {
       HOCKET_RETURN_IF_ERROR(save());
       return unavailable(
           formatText("interrupted after step %llu",
@@ -87,8 +97,11 @@ StatusOr<StepRecord> Trainer::trainStep(StepHost &host) {
         formatText("step %llu", (unsigned long long)record.step));
   ++now.step;
   now.consumedSamples += training().global_batch_size();
-  const StepOutputs &outputs = host.outputs();
-  record.loss = outputs.meanLoss();
+  HOCKET_ASSIGN_OR_RETURN(
+      SharedOutputs outputs,
+      sharing.share(host.outputs(), InterruptGuard::requested()));
+  interrupted = outputs.interrupted;
+  record.loss = outputs.loss;
   record.gradNorm = outputs.number("grad_norm");
   record.consumedSamples = now.consumedSamples;
   record.lossScale = outputs.number("loss_scale");
@@ -105,20 +118,24 @@ StatusOr<ValidationRecord> Trainer::validate(uint64_t step) {
   auto start = std::chrono::steady_clock::now();
   ValidationRecord record;
   record.step = step;
-  uint64_t rows = training().micro_batch_size();
+  MicrobatchRows rows = MicrobatchRows::of(executor.program(), executor.rank());
   uint64_t wanted =
-      training().valid_batches() * training().global_batch_size() / rows;
+      training().valid_batches() * training().global_batch_size() / rows.global;
   uint64_t first = 0;
-  StepHost host([&](data::Batch &batch) {
-    return data::readBatch(*valid, first, rows, batch);
-  });
+  StepHost host(
+      [&](data::Batch &batch) {
+        return data::readBatch(*valid, first + rows.first, rows.count, batch);
+      },
+      rows.first);
   double sum = 0;
   uint64_t done = 0;
-  for (; done < wanted && first + rows <= valid->size(); ++done) {
+  for (; done < wanted && first + rows.global <= valid->size(); ++done) {
     host.begin(step, 0);
     HOCKET_RETURN_IF_ERROR(executor.run("eval_step", step, host));
-    sum += host.outputs().meanLoss();
-    first += rows;
+    HOCKET_ASSIGN_OR_RETURN(SharedOutputs outputs,
+                            sharing.share(host.outputs(), false));
+    sum += outputs.loss;
+    first += rows.global;
   }
   record.loss = done ? sum / double(done) : std::nan("");
   record.samples = first;
@@ -130,8 +147,8 @@ Status Trainer::validateAndLog() {
   if (!valid || !executor.hasEntry("eval_step"))
     return okStatus();
   HOCKET_ASSIGN_OR_RETURN(ValidationRecord record, validate(now.step));
-  options.print(Progress::line(record));
-  return log.write(record);
+  print(Progress::line(record));
+  return executor.rank() == 0 ? log.write(record) : okStatus();
 }
 
 Status Trainer::save() {
@@ -144,8 +161,7 @@ Status Trainer::save() {
   state.specText = executor.program().provenance().spec_text();
   HOCKET_RETURN_IF_ERROR(saveRun(executor, state, options.saveDir));
   savedStep = now.step;
-  options.print(
-      formatText("saved step %llu in ", (unsigned long long)now.step) +
-      options.saveDir);
+  print(formatText("saved step %llu in ", (unsigned long long)now.step) +
+        options.saveDir);
   return okStatus();
 }

@@ -9,6 +9,10 @@
 /// checkpoints at their intervals. A run that was stopped and is loaded again
 /// continues bit by bit as if it had never stopped.
 ///
+/// With several ranks, each has its trainer and they stay together: all see the
+/// same numbers, stop at the same step and save together; rank 0 alone prints
+/// and logs.
+///
 /// Validation always takes the first samples of the validation split, so its
 /// losses compare from one time to the next and need no state.
 ///
@@ -20,7 +24,8 @@
 #include "runtime/data/SampleSource.h"
 #include "runtime/executor/Executor.h"
 #include "runtime/telemetry/Progress.h"
-#include "runtime/train/StepHost.h"
+#include "runtime/train/MicrobatchRows.h"
+#include "runtime/train/RankAgreement.h"
 
 #include <functional>
 #include <memory>
@@ -63,6 +68,10 @@ public:
 private:
   StatusOr<StepRecord> trainStep(StepHost &host);
   Status runSteps(StepHost &host, Progress &progress);
+  void print(const std::string &line) const {
+    if (executor.rank() == 0)
+      options.print(line);
+  }
   Status validateAndLog();
   Status save();
   bool isDue(uint64_t interval) const {
@@ -76,7 +85,9 @@ private:
   std::shared_ptr<const data::SampleSource> train, valid;
   MetricsLog &log;
   TrainerOptions options;
+  OutputSharing sharing;
   TrainerPosition now;
+  bool interrupted = false;          ///< Some rank was, during the last step.
   uint64_t savedStep = ~uint64_t(0); ///< Of the last checkpoint written.
 };
 

@@ -1,4 +1,4 @@
-//===- TrainingRun.cpp - `hocket train` -----------------------------------===//
+//===- TrainingRun.cpp - `hocket train`, as one rank does it --------------===//
 //
 // Part of Hocket, under the Apache License v2.0.
 //
@@ -8,11 +8,10 @@
 
 #include "runtime/base/CheckedMath.h"
 #include "runtime/base/Format.h"
-#include "runtime/comm/local/LocalCommunicator.h"
-#include "runtime/data/BlendedDataset.h"
 #include "runtime/executor/ProfileReport.h"
 #include "runtime/hal/drivers/Drivers.h"
 #include "runtime/train/Initialize.h"
+#include "runtime/train/RankRun.h"
 #include "runtime/train/RunCheckpoint.h"
 #include "runtime/train/Trainer.h"
 
@@ -20,18 +19,17 @@ using namespace hocket;
 
 namespace {
 
-/// The parts of one run, made one after the other.
+/// The parts of one rank's run, made one after the other.
 class TrainingRun {
 public:
-  TrainingRun(std::shared_ptr<const program::Program> source,
-              const TrainingOptions &options)
-      : source(std::move(source)), options(options),
-        steps(options.steps.value_or(this->source->training().steps())) {}
+  TrainingRun(const RankRun &place, comm::CommunicatorSet &communicators)
+      : place(place), source(place.program), options(*place.options),
+        communicators(communicators),
+        steps(options.steps.value_or(source->training().steps())) {}
 
   Status run() {
-    HOCKET_RETURN_IF_ERROR(checkRequest());
     HOCKET_RETURN_IF_ERROR(load());
-    options.print(banner());
+    print(banner());
     HOCKET_RETURN_IF_ERROR(restoreOrInitialize());
     if (executor->hasEntry("prepare")) {
       StepHost nothing([](data::Batch &) {
@@ -40,7 +38,7 @@ public:
       HOCKET_RETURN_IF_ERROR(executor->run("prepare", start.step, nothing));
     }
     HOCKET_RETURN_IF_ERROR(openData());
-    if (!options.logFile.empty()) {
+    if (!options.logFile.empty() && isFirst()) {
       HOCKET_ASSIGN_OR_RETURN(
           log, MetricsLog::open(options.logFile, start.step > 0));
     }
@@ -49,28 +47,25 @@ public:
     if (options.profile)
       executor->startProfile();
     Status status = trainer.run(start);
-    if (options.profile)
-      options.print(profileText(*executor));
+    if (options.profile && isFirst())
+      print(profileText(*executor));
     return status;
   }
 
 private:
-  Status checkRequest() const {
-    if (source->training().seed() > UINT32_MAX ||
-        options.seed.value_or(0) > UINT32_MAX)
-      return invalidArgument("the seed must be below 2^32");
-    if (options.data.empty() && steps > 0 && options.loadDir.empty())
-      return invalidArgument("training wants --data PREFIX (made by `hocket "
-                             "data prepare`)");
-    return okStatus();
+  bool isFirst() const { return communicators.world().rank() == 0; }
+  void print(const std::string &line) const {
+    if (isFirst())
+      options.print(line);
   }
 
   Status load() {
-    HOCKET_ASSIGN_OR_RETURN(std::unique_ptr<hal::Device> device,
-                            hal::createDevice(source->provenance().target()));
-    group = comm::createLocalCommunicator();
+    comm::PatientScope patient(communicators.activity(), "loading kernels");
     HOCKET_ASSIGN_OR_RETURN(
-        executor, Executor::create(source, std::move(device), *group));
+        std::unique_ptr<hal::Device> device,
+        hal::createDevice(source->provenance().target(), place.threads));
+    HOCKET_ASSIGN_OR_RETURN(
+        executor, Executor::create(source, std::move(device), communicators));
     if (!executor->hasEntry("train_step"))
       return invalidArgument("the program has no entry 'train_step'");
     return okStatus();
@@ -78,7 +73,8 @@ private:
 
   std::string banner() const {
     const hal::DeviceProperties &about = executor->device().properties();
-    return formatText(
+    unsigned ranks = communicators.world().size();
+    std::string text = formatText(
         "%s: %s parameters, %s, %s of memory on %u thread%s of %s%s",
         source->model().name().c_str(),
         formatCount(double(source->model().parameter_count())).c_str(),
@@ -86,12 +82,19 @@ private:
         formatBytes(executor->device().arenaBytes()).c_str(), about.workers,
         about.workers == 1 ? "" : "s", about.name.c_str(),
         about.isa.empty() ? "" : (" (" + about.isa + ")").c_str());
+    return ranks == 1 ? text
+                      : text + formatText("; rank 0 of %u, %s", ranks,
+                                          place.launcher.c_str());
   }
 
   Status restoreOrInitialize() {
     if (options.seed)
       executor->setSeed(*options.seed);
-    HOCKET_RETURN_IF_ERROR(initializeParameters(*executor));
+    {
+      comm::PatientScope patient(communicators.activity(),
+                                 "making first values");
+      HOCKET_RETURN_IF_ERROR(initializeParameters(*executor));
+    }
     if (options.loadDir.empty())
       return okStatus();
     HOCKET_ASSIGN_OR_RETURN(checkpoint::RunState state,
@@ -105,9 +108,8 @@ private:
     if (state.step > 0)
       executor->setSeed(state.seed);
     start = {state.step, state.consumedSamples};
-    options.print(
-        formatText("loaded step %llu from ", (unsigned long long)state.step) +
-        options.loadDir);
+    print(formatText("loaded step %llu from ", (unsigned long long)state.step) +
+          options.loadDir);
     return okStatus();
   }
 
@@ -136,35 +138,28 @@ private:
     if (start.step >= steps)
       return okStatus();
     if (options.data.empty())
-      return invalidArgument("training wants --data PREFIX (made by `hocket "
-                             "data prepare`)");
-    auto parts = data::parseBlend(options.data);
-    if (!parts.ok())
-      return parts.status().withContext("--data");
+      return missingData();
+    comm::PatientScope patient(communicators.activity(), "opening the data");
     data::RunLength run = runLength();
-    HOCKET_ASSIGN_OR_RETURN(uint64_t samples,
-                            data::samplesOfRun(run, data::Split::Train));
-    HOCKET_ASSIGN_OR_RETURN(train,
-                            data::openSamples(*parts, datasetOptions(),
-                                              data::Split::Train, samples));
+    HOCKET_ASSIGN_OR_RETURN(
+        train, place.samples->open(datasetOptions(), run, data::Split::Train));
     if (run.validInterval == 0 || run.validBatches == 0 ||
         !executor->hasEntry("eval_step"))
       return okStatus();
-    HOCKET_ASSIGN_OR_RETURN(uint64_t validSamples,
-                            data::samplesOfRun(run, data::Split::Valid));
-    auto opened = data::openSamples(*parts, datasetOptions(),
-                                    data::Split::Valid, validSamples);
+    auto opened =
+        place.samples->open(datasetOptions(), run, data::Split::Valid);
     if (opened.ok())
       valid = *std::move(opened);
     else
-      options.print("no validation: " + opened.status().message());
+      print("no validation: " + opened.status().message());
     return okStatus();
   }
 
+  const RankRun &place;
   std::shared_ptr<const program::Program> source;
   const TrainingOptions &options;
+  comm::CommunicatorSet &communicators;
   uint64_t steps;
-  std::unique_ptr<comm::Communicator> group;
   std::unique_ptr<Executor> executor;
   TrainerPosition start;
   std::shared_ptr<const data::SampleSource> train, valid;
@@ -173,7 +168,36 @@ private:
 
 } // namespace
 
-Status hocket::runTraining(std::shared_ptr<const program::Program> program,
-                           const TrainingOptions &options) {
-  return TrainingRun(std::move(program), options).run();
+Status hocket::missingData() {
+  return invalidArgument("training wants --data PREFIX (made by `hocket data "
+                         "prepare`)");
+}
+
+StatusOr<std::shared_ptr<const data::SampleSource>>
+SharedSamples::open(const data::GptDatasetOptions &dataset,
+                    const data::RunLength &run, data::Split split) {
+  std::lock_guard lock(mutex);
+  auto &known = opened[split];
+  if (known)
+    return *known;
+  auto open = [&]() -> StatusOr<std::shared_ptr<const data::SampleSource>> {
+    auto parts = data::parseBlend(prefixes);
+    if (!parts.ok())
+      return parts.status().withContext("--data");
+    HOCKET_ASSIGN_OR_RETURN(uint64_t samples, data::samplesOfRun(run, split));
+    auto source = data::openSamples(*parts, dataset, split, samples);
+    if (!source.ok())
+      return source.status();
+    return std::shared_ptr<const data::SampleSource>(*std::move(source));
+  };
+  known.emplace(open());
+  return *known;
+}
+
+Status hocket::runRank(const RankRun &place,
+                       comm::CommunicatorSet &communicators) {
+  Status status = TrainingRun(place, communicators).run();
+  if (!status.ok())
+    communicators.fail(status);
+  return status;
 }

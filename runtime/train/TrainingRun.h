@@ -33,14 +33,18 @@ struct TrainingOptions {
   std::string saveDir, loadDir, logFile;
   /// Measures every instruction and prints where the time went at the end.
   bool profile = false;
+  /// Seconds without progress after which a rank counts as hanging; 0: never.
+  /// Default: HOCKET_HANG_SECONDS, or 7.
+  std::optional<double> hangSeconds;
   /// Takes lines for a person, without line feed.
   std::function<void(const std::string &)> print = [](const std::string &) {};
 };
 
-/// Trains a program that passed checkProgram(), on the device that its target
-/// names. With `loadDir` it continues that run: step, data position, seed and
-/// all state are the checkpoint's, and a log is appended to. A `seed` that
-/// differs from the checkpoint's is InvalidArgument.
+/// Trains a program that passed checkProgram(), on devices that its target
+/// names. All ranks are threads of this process, which share its cores. With
+/// `loadDir` it continues that run: step, data position, seed and all state are
+/// the checkpoint's, and a log is appended to. A `seed` that differs from the
+/// checkpoint's is InvalidArgument.
 Status runTraining(std::shared_ptr<const program::Program> program,
                    const TrainingOptions &options);
 

@@ -7,7 +7,7 @@
 #include "test/end_to_end/CompiledModel.h"
 
 #include "compiler/driver/Compile.h"
-#include "runtime/comm/local/LocalCommunicator.h"
+#include "runtime/comm/local/LocalWorld.h"
 #include "runtime/hal/drivers/Drivers.h"
 #include "runtime/train/Initialize.h"
 #include "runtime/train/StepHost.h"
@@ -45,7 +45,7 @@ std::string hocket::test::compileXf(const std::string &spec,
 }
 
 CompiledModel::CompiledModel(program::Program program)
-    : group(comm::createLocalCommunicator()) {
+    : group(comm::createSingleRank()) {
   prepare(std::move(program));
 }
 

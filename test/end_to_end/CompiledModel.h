@@ -13,7 +13,7 @@
 #ifndef HOCKET_TEST_END_TO_END_COMPILEDMODEL_H
 #define HOCKET_TEST_END_TO_END_COMPILEDMODEL_H
 
-#include "runtime/comm/interfaces/Communicator.h"
+#include "runtime/comm/interfaces/CommunicatorSet.h"
 #include "runtime/executor/Executor.h"
 #include "test/end_to_end/TrainedModel.h"
 
@@ -54,7 +54,7 @@ public:
 private:
   void prepare(program::Program program);
 
-  std::unique_ptr<comm::Communicator> group;
+  std::unique_ptr<comm::CommunicatorSet> group;
   std::unique_ptr<Executor> executor;
 };
 

@@ -16,12 +16,13 @@ namespace {
 /// One row a driver.
 struct Driver {
   const char *name;
-  StatusOr<std::unique_ptr<Device>> (*create)();
+  StatusOr<std::unique_ptr<Device>> (*create)(unsigned threads);
 };
 } // namespace
 
-static const Driver drivers[] = {{"null", createNullDevice},
-                                 {"cpu", createCpuDevice}};
+static const Driver drivers[] = {
+    {"null", [](unsigned) { return createNullDevice(); }},
+    {"cpu", createCpuDevice}};
 
 std::vector<std::string> hal::driverNames() {
   std::vector<std::string> names;
@@ -30,11 +31,12 @@ std::vector<std::string> hal::driverNames() {
   return names;
 }
 
-StatusOr<std::unique_ptr<Device>> hal::createDevice(const std::string &name) {
+StatusOr<std::unique_ptr<Device>> hal::createDevice(const std::string &name,
+                                                    unsigned threads) {
   std::string known;
   for (const Driver &driver : drivers) {
     if (name == driver.name)
-      return driver.create();
+      return driver.create(threads);
     known += (known.empty() ? "" : ", ") + std::string(driver.name);
   }
   return invalidArgument("no driver for target '" + name +

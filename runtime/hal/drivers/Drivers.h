@@ -18,8 +18,10 @@ std::vector<std::string> driverNames();
 
 /// A device of the driver `name`, without an arena yet. InvalidArgument for an
 /// unknown name (lists the known ones), FailedPrecondition if this machine
-/// cannot run it.
-StatusOr<std::unique_ptr<Device>> createDevice(const std::string &name);
+/// cannot run it. `threads` is how many threads it may compute with; 0: all
+/// cores, or what HOCKET_NUM_THREADS says.
+StatusOr<std::unique_ptr<Device>> createDevice(const std::string &name,
+                                               unsigned threads = 0);
 
 } // namespace hocket::hal
 

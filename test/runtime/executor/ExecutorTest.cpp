@@ -6,7 +6,7 @@
 
 #include "runtime/executor/Executor.h"
 
-#include "runtime/comm/local/LocalCommunicator.h"
+#include "runtime/comm/local/LocalWorld.h"
 #include "runtime/hal/drivers/Drivers.h"
 #include "runtime/program/ProgramCheck.h"
 #include "test/runtime/program/ProgramBuilder.h"
@@ -29,12 +29,12 @@ public:
   std::map<std::pair<std::string, uint32_t>, float> outputs;
   std::vector<std::string> order;
 
-  Status provide(const std::string &name, uint32_t microbatch,
-                 std::span<std::byte> data) override {
-    order.push_back(name + std::to_string(microbatch));
+  Status provide(const HostInput &input, std::span<std::byte> data) override {
+    order.push_back(input.name + std::to_string(input.microbatch));
     const void *from = &rate;
-    if (name != "learning_rate")
-      from = (name == "tokens" ? tokens : labels)[microbatch].data();
+    if (input.name != "learning_rate")
+      from =
+          (input.name == "tokens" ? tokens : labels)[input.microbatch].data();
     std::memcpy(data.data(), from, data.size());
     return okStatus();
   }
@@ -133,7 +133,7 @@ protected:
     return values;
   }
 
-  std::unique_ptr<comm::Communicator> group = comm::createLocalCommunicator();
+  std::unique_ptr<comm::CommunicatorSet> group = comm::createSingleRank();
   std::unique_ptr<Executor> executor;
 };
 

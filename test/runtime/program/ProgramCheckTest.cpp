@@ -45,6 +45,24 @@ static Instruction &at(Role &role, int sequence, int instruction) {
 // momentum 3, dloss 4, dembed 5, dw 6, tokens 7, labels 8, x 9, logits 10,
 // loss 11, lse 12, dx 13, ... Instructions of "microbatch": 0 tokens, 1 labels,
 // 2 embedding, 3 gemm, 4 loss, 5 host, 6 loss gradient, 7 dw, 8 dx, 9 dembed.
+/// A group of all ranks, that is, of one.
+static program::Group &addGroup(Program &program) {
+  program::Group &group = *program.add_groups();
+  group.set_name("dp");
+  group.add_members()->add_ranks(0);
+  return group;
+}
+
+/// Makes instruction 5 of the first sequence a receive into `buffer`.
+static program::Transfer::Part &transferOf(Role &role, uint32_t buffer) {
+  auto *part = role.mutable_sequences(0)
+                   ->mutable_instructions(5)
+                   ->mutable_transfer()
+                   ->add_parts();
+  part->set_buffer(buffer);
+  return *part;
+}
+
 static const Mutation mutations[] = {
     {"version", [](Program &p, Role &r) { p.set_version(2); },
      "program version 2, expected 1"},
@@ -267,10 +285,70 @@ static const Mutation mutations[] = {
      "collective 'all_reduse'"},
     {"peer",
      [](Program &p, Role &r) {
-       at(r, 0, 5).mutable_transfer()->add_parts()->set_peer(3);
+       addGroup(p);
+       transferOf(r, 4).set_peer(3);
      },
-     "role 0 'all', sequence 0 'microbatch', instruction 5: receives "
-     "from rank 3, which does not exist"},
+     "role 0 'all', sequence 0 'microbatch', instruction 5: receives from "
+     "place 3 of a group of 1"},
+    {"group that is not there", [](Program &p, Role &r) { transferOf(r, 4); },
+     "role 0 'all', sequence 0 'microbatch', instruction 5: names group 0, "
+     "there are 0"},
+    {"group without the rank",
+     [](Program &p, Role &r) {
+       addGroup(p).mutable_members(0)->set_ranks(0, 1);
+     },
+     "group 0 'dp': names rank 1 of a mesh that has it not"},
+    {"group with a rank twice",
+     [](Program &p, Role &r) {
+       program::Group &group = addGroup(p);
+       *group.add_members() = program::Group::Members(group.members(0));
+     },
+     "group 0 'dp': names rank 0 twice"},
+    {"type that does not travel",
+     [](Program &p, Role &r) {
+       addGroup(p);
+       transferOf(r, 4);
+       r.mutable_buffers(4)->set_dtype(program::F64);
+       r.mutable_buffers(4)->set_bytes(8);
+     },
+     "role 0 'all', sequence 0 'microbatch', instruction 5: communicates "
+     "buffer 4 of type f64, which only f32, bf16, f16 and i32 can"},
+    {"collective sizes",
+     [](Program &p, Role &r) {
+       addGroup(p);
+       auto *collective = at(r, 0, 5).mutable_collective();
+       collective->set_op("all_gather");
+       collective->set_from(4);
+       collective->set_to(0);
+     },
+     "role 0 'all', sequence 0 'microbatch', instruction 5: all_gather of "
+     "1 elements into 128 among 1 ranks"},
+    {"root",
+     [](Program &p, Role &r) {
+       addGroup(p);
+       auto *collective = at(r, 0, 5).mutable_collective();
+       collective->set_op("broadcast");
+       collective->set_root(1);
+     },
+     "role 0 'all', sequence 0 'microbatch', instruction 5: broadcasts "
+     "from place 1 of 1"},
+    {"computes beside stream 0",
+     [](Program &p, Role &r) {
+       r.set_streams(2);
+       at(r, 0, 3).set_stream(1);
+     },
+     "role 0 'all', sequence 0 'microbatch', instruction 3: runs on stream 1; "
+     "only stream 0 computes"},
+    {"pieces",
+     [](Program &p, Role &r) {
+       auto *piece = at(r, 0, 0).mutable_host()->add_pieces();
+       for (uint64_t size : {2, 7}) {
+         piece->add_start()->set_constant(0);
+         piece->add_size(size);
+       }
+     },
+     "role 0 'all', sequence 0 'microbatch', instruction 0: pieces of 2 x 7 "
+     "fill a buffer of 16 elements"},
     {"read before write",
      [](Program &p, Role &r) { at(r, 0, 2).mutable_fill()->set_buffer(4); },
      "role 0 'all', sequence 0 'microbatch', instruction 3: reads "

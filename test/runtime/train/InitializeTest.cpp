@@ -6,7 +6,7 @@
 
 #include "runtime/train/Initialize.h"
 
-#include "runtime/comm/local/LocalCommunicator.h"
+#include "runtime/comm/local/LocalWorld.h"
 #include "runtime/hal/drivers/Drivers.h"
 #include "test/runtime/program/ProgramBuilder.h"
 
@@ -88,7 +88,7 @@ static std::vector<float> slice(const std::vector<uint64_t> &offset,
   for (int d : {0, 1})
     b.role().mutable_slices(0)->mutable_start(d)->set_constant(
         int64_t(offset[size_t(d)]));
-  auto group = comm::createLocalCommunicator();
+  auto group = comm::createSingleRank();
   auto executor =
       Executor::create(std::make_shared<const program::Program>(b.finish()),
                        *hal::createDevice("cpu"), *group);

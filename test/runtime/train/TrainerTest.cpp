@@ -7,7 +7,7 @@
 #include "runtime/train/Trainer.h"
 
 #include "runtime/base/File.h"
-#include "runtime/comm/local/LocalCommunicator.h"
+#include "runtime/comm/local/LocalWorld.h"
 #include "runtime/hal/drivers/Drivers.h"
 #include "runtime/train/Initialize.h"
 #include "runtime/train/RunCheckpoint.h"
@@ -47,7 +47,7 @@ private:
 
 /// An executor of the tiny model with its first values, and what a run printed.
 struct TinyRun {
-  std::unique_ptr<comm::Communicator> group = comm::createLocalCommunicator();
+  std::unique_ptr<comm::CommunicatorSet> group = comm::createSingleRank();
   std::unique_ptr<Executor> executor;
   std::vector<std::string> printed;
 

@@ -205,8 +205,10 @@ Status CpuDevice::doFill(StreamId, Range range, uint8_t value) {
   return okStatus();
 }
 
-StatusOr<std::unique_ptr<Device>> hal::createCpuDevice() {
-  HOCKET_ASSIGN_OR_RETURN(unsigned threads, WorkerPool::defaultCount());
+StatusOr<std::unique_ptr<Device>> hal::createCpuDevice(unsigned threads) {
+  if (threads == 0) {
+    HOCKET_ASSIGN_OR_RETURN(threads, WorkerPool::defaultCount());
+  }
   HOCKET_ASSIGN_OR_RETURN(kernels::Isa isa, chooseIsa());
   return std::unique_ptr<Device>(new CpuDevice(threads, isa));
 }

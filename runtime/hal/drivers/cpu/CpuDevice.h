@@ -27,9 +27,10 @@
 
 namespace hocket::hal {
 
+/// Computes with `threads` threads; 0: as WorkerPool::defaultCount() says.
 /// InvalidArgument for a bad environment variable, FailedPrecondition if the
 /// processor lacks AVX2.
-StatusOr<std::unique_ptr<Device>> createCpuDevice();
+StatusOr<std::unique_ptr<Device>> createCpuDevice(unsigned threads = 0);
 
 } // namespace hocket::hal
 

@@ -1,0 +1,42 @@
+//===- NewFolder.h - A folder that appears all at once ----------*- C++ -*-===//
+//
+// Part of Hocket, under the Apache License v2.0.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef HOCKET_RUNTIME_CHECKPOINT_NEWFOLDER_H
+#define HOCKET_RUNTIME_CHECKPOINT_NEWFOLDER_H
+
+#include "runtime/base/Status.h"
+
+#include <string>
+
+namespace hocket::checkpoint {
+
+/// A folder beside its final place, removed unless it takes that place.
+class NewFolder {
+public:
+  static StatusOr<NewFolder> create(const std::string &path);
+  NewFolder(NewFolder &&other) noexcept;
+  NewFolder &operator=(NewFolder &&) = delete;
+  ~NewFolder();
+
+  std::string operator/(const std::string &name) const {
+    return temporary + "/" + name;
+  }
+  const std::string &where() const { return temporary; }
+
+  /// Makes the content durable and takes the final name. What had that name
+  /// is exchanged with this folder, in one step where the file system can, and
+  /// removed by the destructor.
+  Status commit();
+
+private:
+  Status syncParent() const;
+  NewFolder(std::string path, std::string temporary);
+  std::string path, temporary;
+};
+
+} // namespace hocket::checkpoint
+
+#endif // HOCKET_RUNTIME_CHECKPOINT_NEWFOLDER_H

@@ -1,0 +1,156 @@
+//===- PreparedCommunication.cpp - Collectives and transfers, resolved ----===//
+//
+// Part of Hocket, under the Apache License v2.0.
+//
+//===----------------------------------------------------------------------===//
+///
+/// \file
+/// On a device without memory, ranks still meet: messages have no elements.
+///
+//===----------------------------------------------------------------------===//
+
+#include "runtime/executor/PreparedCall.h"
+
+#include "runtime/base/Format.h"
+
+using namespace hocket;
+using program::Instruction;
+
+namespace {
+
+using Perform = Status (*)(comm::Communicator &, const void *from, void *to,
+                           uint64_t elements, hal::DType,
+                           const program::Collective &);
+
+comm::Reduction reductionOf(const program::Collective &collective) {
+  return collective.reduction() == "max" ? comm::Reduction::Max
+                                         : comm::Reduction::Sum;
+}
+
+/// One row an op. `elements` are those of `from`.
+const struct {
+  const char *op;
+  Perform perform;
+} performers[] = {
+    {"all_reduce",
+     [](comm::Communicator &group, const void *from, void *to,
+        uint64_t elements, hal::DType type,
+        const program::Collective &collective) {
+       return group.allReduce(from, to, elements, type,
+                              reductionOf(collective));
+     }},
+    {"all_gather",
+     [](comm::Communicator &group, const void *from, void *to,
+        uint64_t elements, hal::DType type, const program::Collective &) {
+       return group.allGather(from, to, elements, type);
+     }},
+    {"reduce_scatter",
+     [](comm::Communicator &group, const void *from, void *to,
+        uint64_t elements, hal::DType type,
+        const program::Collective &collective) {
+       return group.reduceScatter(from, to, elements / group.size(), type,
+                                  reductionOf(collective));
+     }},
+    {"all_to_all",
+     [](comm::Communicator &group, const void *from, void *to,
+        uint64_t elements, hal::DType type, const program::Collective &) {
+       return group.allToAll(from, to, elements / group.size(), type);
+     }},
+    {"broadcast",
+     [](comm::Communicator &group, const void *, void *to, uint64_t elements,
+        hal::DType type, const program::Collective &collective) {
+       return group.broadcast(to, elements, type, collective.root());
+     }},
+};
+
+class PreparedCollective : public PreparedCall {
+public:
+  PreparedCollective(const Instruction &instruction,
+                     const PreparationScope &scope, comm::Communicator &group)
+      : stream(instruction.stream()), collective(instruction.collective()),
+        group(group), from(BufferPlace::of(scope, collective.from())),
+        to(BufferPlace::of(scope, collective.to())) {
+    for (const auto &row : performers)
+      if (collective.op() == row.op)
+        perform = row.perform;
+    // A broadcast works in place; only the root has something to bring there.
+    copies = collective.op() == "broadcast" &&
+             collective.from() != collective.to() &&
+             group.rank() == collective.root();
+  }
+
+  Status run(const RunContext &context) override {
+    if (copies)
+      HOCKET_RETURN_IF_ERROR(context.device.copy(stream, from.at(context.slot),
+                                                 to.at(context.slot)));
+    HOCKET_RETURN_IF_ERROR(context.device.synchronize(stream));
+    auto *arena = static_cast<char *>(context.device.arenaAddress());
+    if (!arena)
+      return perform(group, nullptr, nullptr, 0, from.dtype, collective);
+    return perform(group, arena + from.at(context.slot).offset,
+                   arena + to.at(context.slot).offset, from.elements,
+                   from.dtype, collective);
+  }
+
+private:
+  hal::StreamId stream;
+  program::Collective collective;
+  comm::Communicator &group;
+  BufferPlace from, to;
+  Perform perform = nullptr;
+  bool copies = false;
+};
+
+class PreparedTransfer : public PreparedCall {
+public:
+  PreparedTransfer(const Instruction &instruction,
+                   const PreparationScope &scope, comm::Communicator &group)
+      : stream(instruction.stream()), group(group) {
+    for (const auto &part : instruction.transfer().parts()) {
+      places.push_back(BufferPlace::of(scope, part.buffer()));
+      unsigned peer = part.peer();
+      if (part.relative())
+        peer = unsigned((uint64_t(group.rank()) + peer) % group.size());
+      transfers.push_back(
+          {part.send(), peer, nullptr, 0, places.back().dtype, part.tag()});
+    }
+  }
+
+  Status run(const RunContext &context) override {
+    HOCKET_RETURN_IF_ERROR(context.device.synchronize(stream));
+    auto *arena = static_cast<char *>(context.device.arenaAddress());
+    for (size_t i = 0; arena && i < places.size(); ++i) {
+      transfers[i].data = arena + places[i].at(context.slot).offset;
+      transfers[i].count = places[i].elements;
+    }
+    return group.exchange(transfers);
+  }
+
+private:
+  hal::StreamId stream;
+  comm::Communicator &group;
+  std::vector<BufferPlace> places;
+  std::vector<comm::Transfer> transfers;
+};
+
+} // namespace
+
+StatusOr<std::unique_ptr<PreparedCall>>
+hocket::prepareCommunication(const Instruction &instruction,
+                             const PreparationScope &scope) {
+  uint32_t index = instruction.has_collective()
+                       ? instruction.collective().group()
+                       : instruction.transfer().group();
+  comm::Communicator *group =
+      scope.communicators.find(index, instruction.stream());
+  if (!group)
+    return internalError(formatText("rank %u has no communicator for group %u "
+                                    "on stream %u",
+                                    scope.rank, index, instruction.stream()));
+  std::unique_ptr<PreparedCall> call;
+  if (instruction.has_collective())
+    call = std::make_unique<PreparedCollective>(instruction, scope, *group);
+  else
+    call = std::make_unique<PreparedTransfer>(instruction, scope, *group);
+  return call;
+}

@@ -1,0 +1,259 @@
+//===- CheckCommunication.cpp - Checks of groups and what they exchange ---===//
+//
+// Part of Hocket, under the Apache License v2.0.
+//
+//===----------------------------------------------------------------------===//
+///
+/// \file
+/// Every instruction by itself. Whether ranks meet, and in which order, is the
+/// certificate's matter.
+///
+//===----------------------------------------------------------------------===//
+
+#include "runtime/base/CheckedMath.h"
+#include "runtime/base/Format.h"
+#include "runtime/program/DataType.h"
+#include "runtime/program/FaultList.h"
+
+#include <algorithm>
+#include <set>
+
+using namespace hocket;
+using program::Buffer;
+using program::Instruction;
+using program::Role;
+
+static unsigned long long wide(uint64_t value) { return value; }
+
+//===----------------------------------------------------------------------===//
+// Groups
+//===----------------------------------------------------------------------===//
+
+static std::string groupFault(const program::Group &group, uint64_t ranks) {
+  std::set<uint32_t> seen;
+  for (const auto &members : group.members()) {
+    if (members.ranks().empty() ||
+        members.ranks_size() != group.members(0).ranks_size())
+      return "its lists must not be empty and must have one size";
+    for (uint32_t rank : members.ranks())
+      if (rank >= ranks || !seen.insert(rank).second)
+        return formatText("names rank %u %s", rank,
+                          rank >= ranks ? "of a mesh that has it not"
+                                        : "twice");
+  }
+  return group.members().empty() ? "has no list of ranks" : "";
+}
+
+void hocket::checkGroups(const program::Program &program, FaultList &faults) {
+  uint64_t ranks = 0;
+  for (const Role &role : program.roles())
+    ranks += uint64_t(role.ranks_size());
+  for (int g = 0; g < program.groups_size(); ++g)
+    if (std::string fault = groupFault(program.groups(g), ranks);
+        !fault.empty())
+      faults.add(
+          formatText("group %d '%s'", g, program.groups(g).name().c_str()),
+          fault);
+}
+
+//===----------------------------------------------------------------------===//
+// Instructions
+//===----------------------------------------------------------------------===//
+
+namespace {
+/// Checks one role's communication.
+class CommunicationChecker {
+public:
+  CommunicationChecker(const program::Program &program, int role,
+                       FaultList &faults)
+      : r(program.roles(role)), place{program, role}, faults(faults) {
+    for (const program::Group &group : program.groups())
+      sizes.push_back(sizeForRole(group));
+  }
+
+  void run() {
+    for (int s = 0; s < r.sequences_size(); ++s)
+      for (int i = 0; i < r.sequences(s).instructions_size(); ++i) {
+        place.sequence = s, place.instruction = i;
+        if (faults.full())
+          return;
+        check(r.sequences(s).instructions(i));
+      }
+  }
+
+private:
+  void add(const std::string &what) { faults.add(place.text(), what); }
+
+  /// Members of the list that a rank of the role is in; 0 if one is in none.
+  uint64_t sizeForRole(const program::Group &group) const {
+    std::set<uint32_t> members;
+    for (const auto &list : group.members())
+      members.insert(list.ranks().begin(), list.ranks().end());
+    for (uint32_t rank : r.ranks())
+      if (!members.count(rank))
+        return 0;
+    return group.members().empty() ? 0
+                                   : uint64_t(group.members(0).ranks_size());
+  }
+
+  /// Whether all ranks of the role are in the group; says so if not.
+  bool knowsGroup(uint32_t group) {
+    if (group >= sizes.size()) {
+      add(formatText("names group %u, there are %zu", group, sizes.size()));
+      return false;
+    }
+    if (sizes[group] == 0)
+      add(formatText("names group %u, which not all ranks of the role are in",
+                     group));
+    return sizes[group] > 0;
+  }
+
+  void check(const Instruction &instruction) {
+    checkStream(instruction);
+    if (instruction.has_collective())
+      checkCollective(instruction.collective());
+    else if (instruction.has_transfer())
+      checkTransfer(instruction.transfer());
+    else if (instruction.has_host())
+      checkHost(instruction.host());
+    else if (instruction.has_launch())
+      checkScalars(instruction.launch().scalars());
+    else if (instruction.has_library())
+      checkScalars(instruction.library().scalars());
+  }
+
+  void checkStream(const Instruction &instruction) {
+    bool computes = instruction.has_launch() || instruction.has_gemm() ||
+                    instruction.has_library() || instruction.has_host();
+    if (instruction.stream() > 0 && computes)
+      add(formatText("runs on stream %u; only stream 0 computes",
+                     instruction.stream()));
+  }
+
+  void checkScalars(
+      const google::protobuf::RepeatedPtrField<program::Scalar> &scalars) {
+    for (const program::Scalar &scalar : scalars)
+      if (scalar.has_index_in_group())
+        knowsGroup(scalar.index_in_group());
+  }
+
+  const Buffer &buffer(uint32_t index) const { return r.buffers(int(index)); }
+  uint64_t elements(uint32_t index) const {
+    return checkedProduct(buffer(index).shape()).value_or(0);
+  }
+
+  static bool canTravel(program::DType dtype) {
+    return dtype == program::F32 || dtype == program::BF16 ||
+           dtype == program::F16 || dtype == program::I32;
+  }
+
+  void checkType(uint32_t index) {
+    if (!canTravel(buffer(index).dtype()))
+      add(formatText("communicates buffer %u of type %s, which only f32, bf16, "
+                     "f16 and i32 can",
+                     index, dataTypeName(buffer(index).dtype())));
+  }
+
+  void checkCollective(const program::Collective &collective) {
+    static const std::set<std::string> ops = {"all_reduce", "all_gather",
+                                              "reduce_scatter", "all_to_all",
+                                              "broadcast"};
+    const std::string &op = collective.op();
+    if (!ops.count(op))
+      return add("unknown collective '" + op + "'");
+    bool reduces = op == "all_reduce" || op == "reduce_scatter";
+    if (reduces && collective.reduction() != "sum" &&
+        collective.reduction() != "max")
+      add("reduces with '" + collective.reduction() + "', expected sum or max");
+    if (!knowsGroup(collective.group()))
+      return;
+    uint64_t size = sizes[collective.group()];
+    if (op == "broadcast" && collective.root() >= size)
+      add(formatText("broadcasts from place %u of %llu", collective.root(),
+                     wide(size)));
+    bool inPlace = op == "all_reduce" || op == "broadcast" || size == 1;
+    if (collective.from() == collective.to() && !inPlace)
+      add(op + " of a buffer onto itself");
+    checkType(collective.from());
+    if (buffer(collective.from()).dtype() != buffer(collective.to()).dtype())
+      add("a collective between buffers of different element types");
+    checkSizes(collective, size);
+  }
+
+  /// A gather's result and a scatter's operand hold one part for each member.
+  void checkSizes(const program::Collective &collective, uint64_t size) {
+    uint64_t from = elements(collective.from());
+    uint64_t to = elements(collective.to());
+    const std::string &op = collective.op();
+    if (op == "all_to_all" && from % size != 0)
+      return add(formatText("all_to_all of %llu elements among %llu ranks",
+                            wide(from), wide(size)));
+    std::optional<uint64_t> give =
+        op == "all_gather" ? checkedMultiply(from, size) : from;
+    std::optional<uint64_t> take =
+        op == "reduce_scatter" ? checkedMultiply(to, size) : to;
+    if (!give || !take || *give != *take)
+      add(formatText("%s of %llu elements into %llu among %llu ranks",
+                     op.c_str(), wide(from), wide(to), wide(size)));
+  }
+
+  void checkTransfer(const program::Transfer &transfer) {
+    if (transfer.parts().empty())
+      return add("a transfer of nothing");
+    if (!knowsGroup(transfer.group()))
+      return;
+    std::set<uint32_t> sent, received;
+    for (const auto &part : transfer.parts()) {
+      if (part.peer() >= sizes[transfer.group()])
+        add(formatText("%s place %u of a group of %llu",
+                       part.send() ? "sends to" : "receives from", part.peer(),
+                       wide(sizes[transfer.group()])));
+      checkType(part.buffer());
+      if (part.send())
+        sent.insert(part.buffer());
+      else if (!received.insert(part.buffer()).second)
+        add(formatText("receives twice into buffer %u", part.buffer()));
+    }
+    for (uint32_t index : received)
+      if (sent.count(index))
+        add(formatText("sends and receives buffer %u at once", index));
+  }
+
+  void checkHost(const program::Host &host) {
+    if (host.pieces().empty())
+      return;
+    bool batch = host.name() == "tokens" || host.name() == "labels";
+    if (host.direction() != program::Host::INPUT || !batch)
+      return add("only the inputs 'tokens' and 'labels' come in pieces");
+    uint64_t rows = 0, width = 0;
+    for (const auto &piece : host.pieces()) {
+      if (piece.start_size() != 2 || piece.size_size() != 2 ||
+          piece.size(0) == 0 || piece.size(1) == 0)
+        return add("a piece wants a start and a positive size for sequences "
+                   "and for positions");
+      for (const program::Scalar &start : piece.start())
+        if (start.has_index_in_group())
+          knowsGroup(start.index_in_group());
+        else if (!start.has_constant())
+          add("a piece starts where no rank can know before it runs");
+      rows = piece.size(0);
+      width = checkedAdd(width, piece.size(1)).value_or(~uint64_t(0));
+      if (rows != host.pieces(0).size(0))
+        return add("pieces have different numbers of sequences");
+    }
+    if (checkedMultiply(rows, width) != elements(host.buffer()))
+      add(formatText("pieces of %llu x %llu fill a buffer of %llu elements",
+                     wide(rows), wide(width), wide(elements(host.buffer()))));
+  }
+
+  const Role &r;
+  ProgramPlace place;
+  FaultList &faults;
+  std::vector<uint64_t> sizes; ///< By group; 0: not for this role.
+};
+} // namespace
+
+void hocket::checkCommunication(const program::Program &program, int role,
+                                FaultList &faults) {
+  CommunicationChecker(program, role, faults).run();
+}

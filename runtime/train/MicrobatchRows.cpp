@@ -1,0 +1,65 @@
+//===- MicrobatchRows.cpp - The samples that one rank needs ---------------===//
+//
+// Part of Hocket, under the Apache License v2.0.
+//
+//===----------------------------------------------------------------------===//
+
+#include "runtime/train/MicrobatchRows.h"
+
+#include "runtime/program/RankPlace.h"
+
+#include <algorithm>
+
+using namespace hocket;
+
+/// Widens [first, last) by what one instruction names.
+static void include(const program::Program &program, const program::Host &host,
+                    unsigned rank, uint64_t global, uint64_t &first,
+                    uint64_t &last) {
+  if (host.pieces().empty()) {
+    first = 0;
+    last = global;
+    return;
+  }
+  for (const auto &piece : host.pieces()) {
+    if (piece.start().empty() || piece.size().empty())
+      continue;
+    int64_t start = scalarOfRank(program, piece.start(0), rank).value_or(0);
+    uint64_t begin = std::min(uint64_t(std::max<int64_t>(start, 0)), global);
+    uint64_t end = begin + std::min(piece.size(0), global - begin);
+    if (begin == end)
+      continue;
+    first = std::min(first, begin);
+    last = std::max(last, end);
+  }
+}
+
+MicrobatchRows MicrobatchRows::of(const program::Program &program,
+                                  unsigned rank) {
+  MicrobatchRows rows;
+  rows.global = program.training().global_batch_size() /
+                program.training().microbatches();
+  uint64_t first = rows.global, last = 0;
+  for (const program::Role &role : program.roles()) {
+    if (!std::count(role.ranks().begin(), role.ranks().end(), rank))
+      continue;
+    for (const program::Sequence &sequence : role.sequences())
+      for (const program::Instruction &instruction : sequence.instructions())
+        if (instruction.has_host() && (instruction.host().name() == "tokens" ||
+                                       instruction.host().name() == "labels"))
+          include(program, instruction.host(), rank, rows.global, first, last);
+  }
+  if (first < last) {
+    rows.first = first;
+    rows.count = last - first;
+  }
+  return rows;
+}
+
+data::BatchGeometry MicrobatchRows::geometry(uint64_t microbatches) {
+  if (count == 0 || global % count != 0 || first % count != 0) {
+    first = 0;
+    count = global;
+  }
+  return {count, microbatches, global / count, first / count};
+}

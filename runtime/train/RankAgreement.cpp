@@ -1,0 +1,117 @@
+//===- RankAgreement.cpp - What all ranks must know -----------------------===//
+//
+// Part of Hocket, under the Apache License v2.0.
+//
+//===----------------------------------------------------------------------===//
+
+#include "runtime/train/RankAgreement.h"
+
+#include "runtime/base/Format.h"
+
+#include <algorithm>
+#include <bit>
+#include <cmath>
+#include <cstring>
+
+using namespace hocket;
+using comm::DType;
+
+/// The names that a role reports.
+static std::vector<std::string> outputsOf(const program::Role &role) {
+  std::vector<std::string> names;
+  for (const program::Sequence &sequence : role.sequences())
+    for (const program::Instruction &instruction : sequence.instructions())
+      if (instruction.has_host() &&
+          instruction.host().direction() == program::Host::OUTPUT)
+        names.push_back(instruction.host().name());
+  return names;
+}
+
+OutputSharing::OutputSharing(const program::Program &program,
+                             comm::CommunicatorSet &communicators)
+    : world(communicators.world()) {
+  std::map<std::string, unsigned> lowest;
+  for (const program::Role &role : program.roles()) {
+    if (role.ranks().empty())
+      continue;
+    unsigned first =
+        *std::min_element(role.ranks().begin(), role.ranks().end());
+    for (const std::string &name : outputsOf(role)) {
+      auto [found, added] = lowest.try_emplace(name, first);
+      found->second = std::min(found->second, first);
+    }
+  }
+  for (const auto &[name, rank] : lowest) {
+    if (name == "loss") {
+      lossOwner = rank;
+      continue;
+    }
+    names.push_back(name);
+    owners.push_back(rank);
+  }
+}
+
+/// Every word has one rank that does not give 0, so their sum is its word.
+StatusOr<SharedOutputs> OutputSharing::share(const StepOutputs &own,
+                                             bool interrupted) {
+  SharedOutputs shared;
+  if (world.size() == 1) {
+    shared.loss = own.meanLoss();
+    shared.numbers.insert(own.numbers.begin(), own.numbers.end());
+    shared.interrupted = interrupted;
+    return shared;
+  }
+  std::vector<int32_t> words(3 + 2 * names.size());
+  words[0] = interrupted;
+  if (lossOwner == world.rank()) {
+    double loss = own.meanLoss();
+    std::memcpy(&words[1], &loss, sizeof(loss));
+  }
+  for (size_t i = 0; i < names.size(); ++i) {
+    auto found = own.numbers.find(names[i]);
+    if (owners[i] != world.rank() || found == own.numbers.end())
+      continue;
+    words[3 + 2 * i] = 1;
+    words[4 + 2 * i] = std::bit_cast<int32_t>(found->second);
+  }
+  HOCKET_RETURN_IF_ERROR(world.allReduce(words.data(), words.data(),
+                                         words.size(), DType::I32,
+                                         comm::Reduction::Sum));
+  shared.interrupted = words[0] != 0;
+  std::memcpy(&shared.loss, &words[1], sizeof(shared.loss));
+  if (!lossOwner)
+    shared.loss = std::nan("");
+  for (size_t i = 0; i < names.size(); ++i)
+    if (words[3 + 2 * i])
+      shared.numbers[names[i]] = std::bit_cast<float>(words[4 + 2 * i]);
+  return shared;
+}
+
+Status hocket::agree(comm::Communicator &world, const Status &own,
+                     const char *action) {
+  if (world.size() == 1)
+    return own;
+  int32_t bad = !own.ok();
+  std::vector<int32_t> all(world.size());
+  HOCKET_RETURN_IF_ERROR(world.allGather(&bad, all.data(), 1, DType::I32));
+  HOCKET_RETURN_IF_ERROR(own);
+  auto first = std::find(all.begin(), all.end(), 1);
+  if (first == all.end())
+    return okStatus();
+  return unavailable(formatText("rank %u failed to %s",
+                                unsigned(first - all.begin()), action));
+}
+
+Status hocket::broadcastText(comm::Communicator &world, std::string &text) {
+  int32_t length = int32_t(text.size());
+  HOCKET_RETURN_IF_ERROR(world.broadcast(&length, 1, DType::I32, 0));
+  std::vector<int32_t> words(size_t(length), 0);
+  for (size_t i = 0; i < std::min(text.size(), words.size()); ++i)
+    words[i] = uint8_t(text[i]);
+  HOCKET_RETURN_IF_ERROR(
+      world.broadcast(words.data(), words.size(), DType::I32, 0));
+  text.clear();
+  for (int32_t word : words)
+    text += char(word);
+  return okStatus();
+}

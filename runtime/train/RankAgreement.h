@@ -1,0 +1,62 @@
+//===- RankAgreement.h - What all ranks must know ---------------*- C++ -*-===//
+//
+// Part of Hocket, under the Apache License v2.0.
+//
+//===----------------------------------------------------------------------===//
+///
+/// \file
+/// Between steps every rank must decide the same: go on, stop, save. All of
+/// these are collectives of the whole world, in the same order on every rank;
+/// with one rank they cost nothing.
+///
+//===----------------------------------------------------------------------===//
+
+#ifndef HOCKET_RUNTIME_TRAIN_RANKAGREEMENT_H
+#define HOCKET_RUNTIME_TRAIN_RANKAGREEMENT_H
+
+#include "runtime/comm/interfaces/CommunicatorSet.h"
+#include "runtime/program/program.pb.h"
+#include "runtime/train/StepHost.h"
+
+namespace hocket {
+
+/// Numbers of a step, the same on every rank.
+struct SharedOutputs {
+  double loss = 0; ///< Mean over the microbatches; NaN if no rank has one.
+  std::map<std::string, double> numbers;
+  bool interrupted = false; ///< Any rank was.
+
+  std::optional<double> number(const std::string &name) const {
+    auto found = numbers.find(name);
+    return found == numbers.end() ? std::nullopt
+                                  : std::optional<double>(found->second);
+  }
+};
+
+/// Gives every rank the outputs of the program. An output comes from the
+/// lowest rank whose role has it; that the ranks that have it agree is the
+/// program's business.
+class OutputSharing {
+public:
+  OutputSharing(const program::Program &program,
+                comm::CommunicatorSet &communicators);
+
+  StatusOr<SharedOutputs> share(const StepOutputs &own, bool interrupted);
+
+private:
+  comm::Communicator &world;
+  std::vector<std::string> names; ///< All but "loss".
+  std::vector<unsigned> owners;   ///< By name.
+  std::optional<unsigned> lossOwner;
+};
+
+/// Ok if every rank's status is; otherwise the own error, or Unavailable with
+/// the lowest rank that failed: "rank 3 failed to <action>".
+Status agree(comm::Communicator &world, const Status &own, const char *action);
+
+/// `text` of every rank = `text` of rank 0.
+Status broadcastText(comm::Communicator &world, std::string &text);
+
+} // namespace hocket
+
+#endif // HOCKET_RUNTIME_TRAIN_RANKAGREEMENT_H
