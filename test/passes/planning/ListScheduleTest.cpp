@@ -10,14 +10,12 @@
 #include "passes/planning/ScheduleVerifier.h"
 #include "test/passes/planning/PlanningFiles.h"
 
-#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <limits>
 #include <random>
 
 using namespace hocket;
 using namespace hocket::planning;
-using ::testing::HasSubstr;
 
 namespace {
 

@@ -145,6 +145,49 @@ TEST(ScheduleText, HandwrittenFilesAreJudged) {
               HasSubstr("Q25: the ranks wait for each other"));
 }
 
+/// `text` with a few bytes changed, taken out or put in.
+std::string damaged(std::string text, std::mt19937 &random) {
+  const std::string bytes = "0123456789 \n\t#@-.FBWnranks\x80\x00";
+  for (auto count = 1 + random() % 4; count > 0; --count) {
+    size_t at = random() % text.size();
+    char byte = bytes[random() % bytes.size()];
+    if (random() % 3 == 0)
+      text[at] = byte;
+    else if (random() % 2)
+      text.erase(at, 1 + random() % 8);
+    else
+      text.insert(at, 1, byte);
+  }
+  return text;
+}
+
+TEST(ScheduleText, DamagedFilesAreReadOrRefusedWithAPlace) {
+  unsigned seed = std::random_device()();
+  std::cout << "seed " << seed << "\n";
+  std::mt19937 random(seed);
+  for (const char *suffix : {".schedule", ".problem"})
+    for (const PlanningFile &file : planningFiles("schedules", suffix))
+      for (int i = 0; i < 300; ++i) {
+        std::string text = damaged(file.text, random), again;
+        Status status;
+        if (std::string_view(suffix) == ".schedule") {
+          StatusOr<Schedule> schedule = readSchedule("file", text);
+          status = schedule.status();
+          if (schedule.ok())
+            EXPECT_TRUE(readSchedule("again", writeSchedule(*schedule)).ok());
+        } else {
+          StatusOr<ScheduleProblem> problem = readProblem("file", text);
+          status = problem.status();
+          if (problem.ok())
+            EXPECT_TRUE(readProblem("again", writeProblem(*problem)).ok());
+        }
+        if (!status.ok())
+          EXPECT_THAT(status.message(),
+                      ::testing::MatchesRegex("file:[0-9]+:[0-9]+: Q.*"))
+              << text;
+      }
+}
+
 TEST(ScheduleText, ErrorsNameTheirPlace) {
   const std::string head = "pipeline-schedule\nranks 2\nmicrobatches 2\n";
   const std::pair<std::string, const char *> cases[] = {

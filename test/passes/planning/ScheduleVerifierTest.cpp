@@ -6,6 +6,7 @@
 
 #include "passes/planning/ScheduleVerifier.h"
 #include "passes/planning/ScheduleGenerators.h"
+#include "test/passes/planning/ScheduleOracle.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -198,6 +199,27 @@ TEST_P(Mutated, MicrobatchesExchangedOnOneSideAreFound) {
         action.microbatch = a + b - action.microbatch;
     EXPECT_THAT(reason(problem, schedule), StartsWith("Q24: rank "));
   }
+}
+
+TEST_P(Mutated, ExchangedActionsAreJudgedAsByTheOracle) {
+  ASSERT_TRUE(ScheduleOracle(schedule).canRun());
+  Schedule good = schedule;
+  int refused = 0;
+  for (int i = 0; i < 200; ++i, schedule = good) {
+    auto [list, index] = any();
+    size_t other =
+        i % 2 ? random() % list->size() : std::min(index + 1, list->size() - 1);
+    std::swap((*list)[index], (*list)[other]);
+    Status verdict = verifySchedule(problem, schedule);
+    EXPECT_EQ(verdict.ok(), ScheduleOracle(schedule).canRun())
+        << verdict.message();
+    refused += !verdict.ok();
+    if (!verdict.ok())
+      EXPECT_THAT(verdict.message().substr(0, 3),
+                  ::testing::AnyOf("Q23", "Q24", "Q25"));
+  }
+  EXPECT_GT(refused, 0);
+  EXPECT_LT(refused, 200);
 }
 
 INSTANTIATE_TEST_SUITE_P(
