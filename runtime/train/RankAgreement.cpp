@@ -87,29 +87,31 @@ StatusOr<SharedOutputs> OutputSharing::share(const StepOutputs &own,
   return shared;
 }
 
-Status hocket::agree(comm::Communicator &world, const Status &own,
-                     const char *action) {
+Status hocket::agree(comm::Communicator &world, const Status &own) {
   if (world.size() == 1)
     return own;
-  int32_t bad = !own.ok();
+  int32_t code = int32_t(own.code());
   std::vector<int32_t> all(world.size());
-  HOCKET_RETURN_IF_ERROR(world.allGather(&bad, all.data(), 1, DType::I32));
-  HOCKET_RETURN_IF_ERROR(own);
-  auto first = std::find(all.begin(), all.end(), 1);
-  if (first == all.end())
+  HOCKET_RETURN_IF_ERROR(world.allGather(&code, all.data(), 1, DType::I32));
+  auto bad = std::find_if(all.begin(), all.end(),
+                          [](int32_t code) { return code != 0; });
+  if (bad == all.end())
     return okStatus();
-  return unavailable(formatText("rank %u failed to %s",
-                                unsigned(first - all.begin()), action));
+  unsigned rank = unsigned(bad - all.begin());
+  std::string text = own.message();
+  HOCKET_RETURN_IF_ERROR(broadcastText(world, text, rank));
+  return Status(StatusCode(*bad), formatText("rank %u: ", rank) + text);
 }
 
-Status hocket::broadcastText(comm::Communicator &world, std::string &text) {
+Status hocket::broadcastText(comm::Communicator &world, std::string &text,
+                             unsigned root) {
   int32_t length = int32_t(text.size());
-  HOCKET_RETURN_IF_ERROR(world.broadcast(&length, 1, DType::I32, 0));
+  HOCKET_RETURN_IF_ERROR(world.broadcast(&length, 1, DType::I32, root));
   std::vector<int32_t> words(size_t(length), 0);
   for (size_t i = 0; i < std::min(text.size(), words.size()); ++i)
     words[i] = uint8_t(text[i]);
   HOCKET_RETURN_IF_ERROR(
-      world.broadcast(words.data(), words.size(), DType::I32, 0));
+      world.broadcast(words.data(), words.size(), DType::I32, root));
   text.clear();
   for (int32_t word : words)
     text += char(word);

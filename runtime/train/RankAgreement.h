@@ -50,12 +50,13 @@ private:
   std::optional<unsigned> lossOwner;
 };
 
-/// Ok if every rank's status is; otherwise the own error, or Unavailable with
-/// the lowest rank that failed: "rank 3 failed to <action>".
-Status agree(comm::Communicator &world, const Status &own, const char *action);
+/// Ok if every rank's status is; otherwise the error of the lowest rank that
+/// has one, with its number: "rank 3: ...". The same on every rank.
+Status agree(comm::Communicator &world, const Status &own);
 
-/// `text` of every rank = `text` of rank 0.
-Status broadcastText(comm::Communicator &world, std::string &text);
+/// `text` of every rank = `text` of `root`.
+Status broadcastText(comm::Communicator &world, std::string &text,
+                     unsigned root = 0);
 
 } // namespace hocket
 

@@ -192,19 +192,18 @@ static Status saveTogether(Executor &executor, const RunState &state,
       folder = pending->folder();
     }
   }
-  HOCKET_RETURN_IF_ERROR(agree(world, status, "make the checkpoint's folder"));
+  HOCKET_RETURN_IF_ERROR(agree(world, status));
   HOCKET_RETURN_IF_ERROR(broadcastText(world, folder));
   HOCKET_ASSIGN_OR_RETURN(auto tensors, ownTensors(executor));
   auto written = writeShard(folder, world.rank(), world.size(), tensors);
-  HOCKET_RETURN_IF_ERROR(
-      agree(world, written.status(), "write its part of the checkpoint"));
+  HOCKET_RETURN_IF_ERROR(agree(world, written.status()));
   HOCKET_ASSIGN_OR_RETURN(std::vector<Shard> shards,
                           gatherShards(world, *written));
   if (world.rank() == 0) {
     auto all = savedTensors(executor.program());
     status = all.ok() ? pending->commit(state, shards, *all) : all.status();
   }
-  return agree(world, status, "complete the checkpoint");
+  return agree(world, status);
 }
 
 Status hocket::saveRun(Executor &executor, const RunState &state,
@@ -233,10 +232,10 @@ static StatusOr<Checkpoint> openTogether(comm::Communicator &world,
   StatusOr<Checkpoint> opened =
       world.rank() == 0 ? Checkpoint::open(dir) : unavailable("not opened yet");
   Status first = world.rank() == 0 ? opened.status() : okStatus();
-  HOCKET_RETURN_IF_ERROR(agree(world, first, "open the checkpoint"));
+  HOCKET_RETURN_IF_ERROR(agree(world, first));
   if (world.rank() > 0)
     opened = Checkpoint::open(dir, quick);
-  HOCKET_RETURN_IF_ERROR(agree(world, opened.status(), "open the checkpoint"));
+  HOCKET_RETURN_IF_ERROR(agree(world, opened.status()));
   return opened;
 }
 

@@ -10,6 +10,7 @@
 #include "runtime/program/DataType.h"
 #include "runtime/program/InstructionOperands.h"
 
+#include <algorithm>
 #include <set>
 
 using namespace hocket;
@@ -190,6 +191,83 @@ program::Entry &ProgramBuilder::entry(const std::string &name) {
   return *entry;
 }
 
+//===----------------------------------------------------------------------===//
+// Many ranks
+//===----------------------------------------------------------------------===//
+
+void ProgramBuilder::ranks(unsigned count) {
+  result.mutable_mesh()->mutable_axes(0)->set_size(count);
+  program::Group *group = result.add_groups();
+  group->set_name("dp");
+  auto *members = group->add_members();
+  role().clear_ranks();
+  for (unsigned rank = 0; rank < count; ++rank) {
+    role().add_ranks(rank);
+    members->add_ranks(rank);
+  }
+  for (program::ParameterSlice &slice : *role().mutable_slices())
+    slice.add_replicas(0);
+}
+
+void ProgramBuilder::shard(const std::string &name,
+                           const std::vector<uint64_t> &shape) {
+  for (int p = 0; p < result.parameters_size(); ++p) {
+    program::Parameter &parameter = *result.mutable_parameters(p);
+    if (parameter.name() != name)
+      continue;
+    *parameter.mutable_shape() = {shape.begin(), shape.end()};
+    for (auto &slot : *parameter.mutable_slots())
+      *slot.mutable_shape() = parameter.shape();
+    for (program::ParameterSlice &slice : *role().mutable_slices())
+      if (slice.parameter() == uint32_t(p)) {
+        slice.mutable_start(0)->set_index_in_group(0);
+        slice.mutable_start(0)->set_multiplier(int64_t(slice.size(0)));
+        slice.clear_replicas();
+      }
+  }
+}
+
+program::Collective &ProgramBuilder::collective(const std::string &op,
+                                                uint32_t from, uint32_t to) {
+  program::Collective *collective = instruction().mutable_collective();
+  collective->set_op(op);
+  collective->set_reduction("sum");
+  collective->set_from(from);
+  collective->set_to(to);
+  return *collective;
+}
+
+program::Transfer &ProgramBuilder::ring(uint32_t out, uint32_t in) {
+  program::Transfer *transfer = instruction().mutable_transfer();
+  uint32_t ranks = uint32_t(role().ranks_size());
+  for (bool send : {true, false}) {
+    auto *part = transfer->add_parts();
+    part->set_send(send);
+    part->set_relative(true);
+    part->set_peer(send ? 1 % ranks : ranks - 1);
+    part->set_buffer(send ? out : in);
+  }
+  return *transfer;
+}
+
+void ProgramBuilder::onStream(uint32_t stream) {
+  auto *sequence = role().mutable_sequences(role().sequences_size() - 1);
+  sequence->mutable_instructions(sequence->instructions_size() - 1)
+      ->set_stream(stream);
+  role().set_streams(std::max(role().streams(), stream + 1));
+}
+
+void ProgramBuilder::record(uint32_t stream, uint32_t event) {
+  instruction().mutable_record()->set_event(event);
+  role().set_events(std::max(role().events(), event + 1));
+  onStream(stream);
+}
+
+void ProgramBuilder::wait(uint32_t stream, uint32_t event) {
+  instruction().mutable_wait()->set_event(event);
+  onStream(stream);
+}
+
 program::Program ProgramBuilder::finish() {
   std::set<uint32_t> seen;
   uint64_t position = 0;
@@ -221,6 +299,25 @@ struct TinyBuffers {
 
 static constexpr int64_t f32 = 1;
 
+/// Each rank's rows of the global microbatch.
+static void hostBatch(ProgramBuilder &b, const TinyModel &s,
+                      const std::string &name, uint32_t buffer) {
+  b.hostInput(name, buffer);
+  if (s.ranks == 1)
+    return;
+  auto *sequence = b.role().mutable_sequences(b.role().sequences_size() - 1);
+  auto *piece =
+      sequence->mutable_instructions(sequence->instructions_size() - 1)
+          ->mutable_host()
+          ->add_pieces();
+  program::Scalar *row = piece->add_start();
+  row->set_index_in_group(0);
+  row->set_multiplier(int64_t(s.microBatch));
+  piece->add_start()->set_constant(0);
+  piece->add_size(s.microBatch);
+  piece->add_size(s.sequence);
+}
+
 /// Loss of a microbatch; with `backward`, the gradients too.
 static void addMicrobatch(ProgramBuilder &b, const TinyModel &s,
                           const TinyBuffers &shared, bool backward) {
@@ -234,12 +331,14 @@ static void addMicrobatch(ProgramBuilder &b, const TinyModel &s,
   uint32_t logits = b.buffer("logits", F32, {t, v});
   uint32_t loss = b.buffer("loss", F32, {1});
   uint32_t lse = b.buffer("lse", F32, {t});
-  b.hostInput("tokens", tokens);
-  b.hostInput("labels", labels);
+  hostBatch(b, s, "tokens", tokens);
+  hostBatch(b, s, "labels", labels);
   b.library("embedding", {tokens, shared.embed, x}, {f32, f32, T, V, H});
   b.gemm(t, v, h, x, shared.w, logits).set_transpose_b(true);
   b.library("cross_entropy_forward", {logits, labels, loss, lse},
             {f32, T, V, V});
+  if (s.ranks > 1)
+    b.collective("all_reduce", loss, loss);
   b.hostOutput("loss", loss);
   if (!backward)
     return;
@@ -249,7 +348,8 @@ static void addMicrobatch(ProgramBuilder &b, const TinyModel &s,
   program::Gemm &dW = b.gemm(v, h, t, logits, x, shared.dW);
   dW.set_transpose_a(true);
   dW.set_accumulate(program::ADD_UNLESS_FIRST_MICROBATCH);
-  b.gemm(t, h, v, logits, shared.w, dx);
+  dW.set_alpha(1 / float(s.ranks)); // The sum over ranks is the mean.
+  b.gemm(t, h, v, logits, shared.w, dx).set_alpha(1 / float(s.ranks));
   b.library("embedding_gradient", {tokens, dx, shared.dEmbed}, {f32, T, V, H})
       .set_accumulate(program::ADD_UNLESS_FIRST_MICROBATCH);
 }
@@ -262,6 +362,9 @@ static void addUpdate(ProgramBuilder &b, const TinyModel &s,
   uint32_t norm = b.buffer("norm", F32, {1});
   uint32_t nonfinite = b.buffer("nonfinite", F32, {1});
   b.hostInput("learning_rate", rate);
+  if (s.ranks > 1)
+    for (uint32_t gradient : {shared.dEmbed, shared.dW})
+      b.collective("all_reduce", gradient, gradient);
   b.library("global_norm", {norm, nonfinite, shared.dEmbed, shared.dW},
             {f32, elements, f32, elements});
   b.hostOutput("grad_norm", norm);
@@ -282,7 +385,7 @@ program::Program test::tinyModel(const TinyModel &sizes) {
   p.mutable_training()->set_micro_batch_size(sizes.microBatch);
   p.mutable_training()->set_microbatches(sizes.microbatches);
   p.mutable_training()->set_global_batch_size(sizes.microBatch *
-                                              sizes.microbatches);
+                                              sizes.microbatches * sizes.ranks);
   TinyBuffers shared;
   std::vector<uint64_t> shape = {sizes.vocabulary, sizes.hidden};
   shared.embed = b.parameter("embed", shape, "normal", 0.1);
@@ -291,6 +394,8 @@ program::Program test::tinyModel(const TinyModel &sizes) {
   shared.wMomentum = b.slot("momentum");
   shared.dloss = b.parameter("state.dloss", {1}, "constant",
                              1.0 / double(sizes.microbatches));
+  if (sizes.ranks > 1)
+    b.ranks(sizes.ranks);
   shared.dEmbed = b.buffer("dembed", program::F32, shape, false, "gradients");
   shared.dW = b.buffer("dw", program::F32, shape, false, "gradients");
 

@@ -60,6 +60,25 @@ public:
 
   program::Entry &entry(const std::string &name);
 
+  /// Makes the role that of ranks 0 .. count-1, with one group "dp" of all of
+  /// them, index 0, along which parameters so far are the same.
+  void ranks(unsigned count);
+
+  /// Of a parameter [count * rows or less, ...] that was made with the shape
+  /// of one part: gives it `shape`, and rank r the rows from r * rows on.
+  void shard(const std::string &name, const std::vector<uint64_t> &shape);
+
+  program::Collective &collective(const std::string &op, uint32_t from,
+                                  uint32_t to);
+
+  /// To the next rank of group 0 from `out`, from the previous one into `in`.
+  program::Transfer &ring(uint32_t out, uint32_t in);
+
+  /// Puts the last instruction on another stream.
+  void onStream(uint32_t stream);
+  void record(uint32_t stream, uint32_t event);
+  void wait(uint32_t stream, uint32_t event);
+
   program::Program &program() { return result; }
   program::Role &role() { return *result.mutable_roles(0); }
 
@@ -76,6 +95,9 @@ struct TinyModel {
   uint64_t vocabulary = 16, hidden = 8, sequence = 8, microBatch = 2;
   uint64_t microbatches = 2;
   uint64_t tokens() const { return sequence * microBatch; }
+  /// Data-parallel ranks, each with `microBatch` rows of a microbatch. The
+  /// output "loss" is the sum of theirs.
+  unsigned ranks = 1;
 };
 
 /// A bigram model that trains: logits = embed[tokens] w^T, cross-entropy, and
