@@ -9,7 +9,9 @@
 #include <algorithm>
 #include <cstddef>
 #include <limits>
-#include <numeric>
+#include <map>
+#include <set>
+#include <tuple>
 
 using namespace hocket::planning;
 
@@ -18,6 +20,32 @@ namespace {
 /// How many of the dearest items the greedy choice tries to do without.
 constexpr size_t kMostRemovals = 64;
 
+/// Numbers items so that two have the same number if they are equal and their
+/// layers have equal items.
+std::vector<size_t> kindsOf(const std::vector<RecomputeItem> &items,
+                            size_t layers) {
+  using Values = std::tuple<int64_t, int64_t, double>;
+  auto valuesOf = [](const RecomputeItem &item) {
+    return Values(item.gain, item.bytes, item.seconds);
+  };
+  std::vector<std::multiset<Values>> contents(layers);
+  for (const RecomputeItem &item : items)
+    contents[item.layer].insert(valuesOf(item));
+  std::map<std::multiset<Values>, size_t> layerKinds;
+  std::vector<size_t> layerKind;
+  for (const std::multiset<Values> &content : contents)
+    layerKind.push_back(
+        layerKinds.try_emplace(content, layerKinds.size()).first->second);
+  std::map<std::pair<size_t, Values>, size_t> numbers;
+  std::vector<size_t> kinds;
+  for (const RecomputeItem &item : items)
+    kinds.push_back(numbers
+                        .try_emplace({layerKind[item.layer], valuesOf(item)},
+                                     numbers.size())
+                        .first->second);
+  return kinds;
+}
+
 /// Items by rising seconds per byte, each taken or not up to `next`, and
 /// undecided from there on.
 class Search {
@@ -25,7 +53,11 @@ public:
   Search(const std::vector<RecomputeItem> &items, int64_t need);
 
   bool fits() const { return gain - workspace() >= need; }
-  void takeGreedily();
+  /// Takes the cheapest items until it fits, none of which makes a layer
+  /// larger than `most`.
+  void takeGreedily(int64_t most);
+  /// Does without what the best choice so far can do without.
+  void prune();
   void branch(int64_t steps);
   RecomputeSearch result() const;
 
@@ -35,65 +67,90 @@ private:
   void take(size_t place);
   /// Undoes the last take.
   void untake();
+  void clear() {
+    while (!taken.empty())
+      untake();
+  }
   void record();
+  /// What an item frees at least, for as much of it as is taken: the worst
+  /// layer holds no less than the average one.
+  double share(const RecomputeItem &item) const {
+    return double(item.gain) - double(item.bytes) / double(layers.size());
+  }
   /// Seconds that no completion of the current choice is below: the rest of
-  /// the need, and `more`, by the cheapest items, the last in part.
-  double bound(size_t next, int64_t more = 0) const;
+  /// the need by the cheapest items, the last in part.
+  double bound(size_t next) const;
+
+  /// Whether taking an item may lead to something new. Not if its twin, the
+  /// same item of an equal layer about which all else has been decided alike,
+  /// has just been left out: the two layers could change places.
+  bool isNew(size_t place) const {
+    if (place == 0 || kinds[order[place]] != kinds[order[place - 1]])
+      return true;
+    bool twinTaken = !taken.empty() && taken.back() == place - 1;
+    return twinTaken ||
+           choices[item(place).layer] != choices[item(place - 1).layer];
+  }
 
   const std::vector<RecomputeItem> &items;
   int64_t need;
-  std::vector<size_t> order;
-  std::vector<int64_t> gains;  ///< Prefix sums, in that order.
-  std::vector<double> seconds; ///< The same.
-  std::vector<size_t> taken;   ///< Places, rising.
-  std::vector<int64_t> worst;  ///< The workspace after each take.
-  std::vector<int64_t> layers; ///< Bytes recomputed of each layer.
-  int64_t gain = 0;
+  std::vector<size_t> kinds; ///< Equal for equal items of equal layers.
+  std::vector<size_t> order; ///< By price, those of a kind together.
+  std::vector<std::vector<size_t>> choices; ///< Kinds taken of each layer.
+  std::vector<double> shares;               ///< Prefix sums, in that order.
+  std::vector<double> seconds;              ///< The same.
+  std::vector<size_t> taken;                ///< Places, rising.
+  std::vector<int64_t> worst;               ///< The workspace after each take.
+  std::vector<int64_t> layers;              ///< Bytes recomputed of each layer.
+  int64_t gain = 0, bytes = 0;              ///< Of what is taken.
   double cost = 0;
   bool found = false, exact = false;
   double bestCost = std::numeric_limits<double>::infinity();
   std::vector<size_t> best;
-  double rootBound = 0;
 };
 
 Search::Search(const std::vector<RecomputeItem> &items, int64_t need)
-    : items(items), need(need), order(items.size()) {
-  std::iota(order.begin(), order.end(), 0);
-  auto price = [&](size_t i) {
-    return items[i].seconds / double(items[i].gain);
-  };
+    : items(items), need(need) {
+  for (const RecomputeItem &item : items)
+    layers.resize(std::max(layers.size(), static_cast<size_t>(item.layer) + 1),
+                  0);
+  // Without a share, what an item frees comes back in full.
+  for (size_t i = 0; i < items.size(); ++i)
+    if (share(items[i]) > 0)
+      order.push_back(i);
+  auto price = [&](size_t i) { return items[i].seconds / share(items[i]); };
+  kinds = kindsOf(items, layers.size());
+  choices.resize(layers.size());
   std::sort(order.begin(), order.end(), [&](size_t a, size_t b) {
-    return price(a) != price(b) ? price(a) < price(b) : a < b;
+    return std::tuple(price(a), kinds[a], a) <
+           std::tuple(price(b), kinds[b], b);
   });
-  gains.push_back(0);
+  shares.push_back(0);
   seconds.push_back(0);
   for (size_t place = 0; place < order.size(); ++place) {
-    gains.push_back(gains.back() + item(place).gain);
+    shares.push_back(shares.back() + share(item(place)));
     seconds.push_back(seconds.back() + item(place).seconds);
-    auto layer = static_cast<size_t>(item(place).layer);
-    layers.resize(std::max(layers.size(), layer + 1), 0);
   }
-  // Whatever is taken, its bytes come back at least once.
-  int64_t least = items.empty() ? 0 : items[0].bytes;
-  for (const RecomputeItem &item : items)
-    least = std::min(least, item.bytes);
-  rootBound = need > 0 ? bound(0, least) : 0;
 }
 
 void Search::take(size_t place) {
   taken.push_back(place);
+  choices[item(place).layer].push_back(kinds[order[place]]);
   gain += item(place).gain;
-  cost += item(place).seconds;
-  int64_t &bytes = layers[item(place).layer];
   bytes += item(place).bytes;
-  worst.push_back(std::max(workspace(), bytes));
+  cost += item(place).seconds;
+  int64_t &layer = layers[item(place).layer];
+  layer += item(place).bytes;
+  worst.push_back(std::max(workspace(), layer));
 }
 
 void Search::untake() {
   const RecomputeItem &last = item(taken.back());
   gain -= last.gain;
+  bytes -= last.bytes;
   cost -= last.seconds;
   layers[last.layer] -= last.bytes;
+  choices[last.layer].pop_back();
   taken.pop_back();
   worst.pop_back();
 }
@@ -110,62 +167,65 @@ void Search::record() {
   best = taken;
 }
 
-double Search::bound(size_t next, int64_t more) const {
-  int64_t rest = need + more + workspace() - gain;
-  if (rest <= 0)
+double Search::bound(size_t next) const {
+  if (fits())
     return cost;
-  auto from = gains.begin() + static_cast<std::ptrdiff_t>(next);
-  auto full = std::lower_bound(from, gains.end(), *from + rest);
-  if (full == gains.end())
+  // A little less than the rest, for what rounding may add to it.
+  double rest = (double(need - gain) + double(bytes) / double(layers.size())) *
+                (1 - 1e-12);
+  auto from = shares.begin() + static_cast<std::ptrdiff_t>(next);
+  auto full = std::lower_bound(from, shares.end(), *from + rest);
+  if (full == shares.end())
     return std::numeric_limits<double>::infinity();
-  auto last = static_cast<size_t>(full - gains.begin());
+  auto last = static_cast<size_t>(full - shares.begin());
   if (last == next)
     return cost;
   // Items next to last-2 whole, and of item last-1 what is left.
-  double part = double(rest - (gains[last - 1] - gains[next])) /
-                double(item(last - 1).gain);
+  double part =
+      (rest - (shares[last - 1] - shares[next])) / share(item(last - 1));
   return cost + seconds[last - 1] - seconds[next] +
          part * item(last - 1).seconds;
 }
 
-/// The cheapest items until it fits, then without those it fits without.
-void Search::takeGreedily() {
+void Search::takeGreedily(int64_t most) {
+  clear();
   for (size_t place = 0; place < order.size() && !fits(); ++place)
-    take(place);
-  if (!fits())
-    return;
-  std::vector<size_t> kept = taken;
+    if (layers[item(place).layer] + item(place).bytes <= most)
+      take(place);
+  if (fits())
+    record();
+}
+
+void Search::prune() {
+  std::vector<size_t> kept = best;
   size_t tried = kept.size() - std::min<size_t>(kept.size(), kMostRemovals);
   for (size_t i = kept.size(); i-- > tried;) {
     std::vector<size_t> fewer = kept;
     fewer.erase(fewer.begin() + static_cast<std::ptrdiff_t>(i));
-    while (!taken.empty())
-      untake();
+    clear();
     for (size_t place : fewer)
       take(place);
-    if (fits())
-      kept = std::move(fewer);
+    if (!fits())
+      continue;
+    record();
+    kept = std::move(fewer);
   }
-  while (!taken.empty())
-    untake();
-  for (size_t place : kept)
-    take(place);
-  record();
-  while (!taken.empty())
-    untake();
 }
 
 /// Depth first, taking before leaving out.
 void Search::branch(int64_t steps) {
+  clear();
   size_t next = 0;
   for (; steps > 0; --steps) {
     // Less than this much better is rounding.
     double margin = 1e-12 * bestCost;
-    bool dead = bound(next) >= bestCost - margin;
+    bool dead = !(bound(next) < bestCost - margin);
     if (!dead && fits())
       record();
     if (!dead && !fits() && next < order.size()) {
-      take(next++);
+      if (isNew(next))
+        take(next);
+      ++next;
       continue;
     }
     if (taken.empty()) {
@@ -185,7 +245,7 @@ RecomputeSearch Search::result() const {
     result.taken[order[place]] = true;
   for (size_t i = 0; i < items.size(); ++i)
     result.seconds += result.taken[i] ? items[i].seconds : 0;
-  result.bound = exact ? result.seconds : std::min(rootBound, result.seconds);
+  result.bound = exact ? result.seconds : 0;
   return result;
 }
 
@@ -195,10 +255,14 @@ RecomputeSearch
 hocket::planning::searchRecompute(const std::vector<RecomputeItem> &items,
                                   int64_t need, int64_t steps) {
   Search search(items, need);
-  search.takeGreedily();
-  RecomputeSearch greedy = search.result();
-  if (!greedy.fits)
-    return greedy;
+  WorkspaceValues workspaces = workspaceValues(items);
+  for (int64_t most : workspaces.values)
+    search.takeGreedily(most);
+  search.prune();
   search.branch(steps);
-  return search.result();
+  RecomputeSearch result = search.result();
+  result.bound =
+      std::max(result.bound, std::min(recomputeBound(items, need, workspaces),
+                                      result.seconds));
+  return result;
 }

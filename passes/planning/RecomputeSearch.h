@@ -37,8 +37,23 @@ struct RecomputeSearch {
   double bound = 0; ///< No choice that fits costs less.
 };
 
-/// The best choice found in `steps` steps of branch and bound, and the bound of
-/// the linear relaxation; if the search ends before, both are the optimum.
+/// Values with one of which the worst layer ends, rising: the sums of subsets
+/// of a layer's bytes. Where they are too many, values between which they lie.
+struct WorkspaceValues {
+  std::vector<int64_t> values;
+  bool exact = true;
+};
+WorkspaceValues workspaceValues(const std::vector<RecomputeItem> &items);
+
+/// No choice that fits costs less, by the linear relaxation for every value of
+/// the worst layer: given that, it is a knapsack in which each layer takes its
+/// cheapest items, the last in part, up to that value. Infinite where nothing
+/// fits.
+double recomputeBound(const std::vector<RecomputeItem> &items, int64_t need,
+                      const WorkspaceValues &workspaces);
+
+/// The best choice found in `steps` steps of branch and bound, and
+/// recomputeBound; if the search ends before, both are the optimum.
 RecomputeSearch searchRecompute(const std::vector<RecomputeItem> &items,
                                 int64_t need, int64_t steps);
 

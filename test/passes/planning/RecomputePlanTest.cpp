@@ -136,6 +136,18 @@ RecomputeProblem randomProblem(std::mt19937 &random) {
                                 double(random() % 10) / 4,
                                 int64_t(1 + random() % 4),
                                 random() % 5 ? Group::Other : Group::Input});
+  if (random() % 2) { // every layer as the first
+    std::vector<Residual> first;
+    for (const Residual &residual : rank.residuals)
+      if (residual.layer == 0)
+        first.push_back(residual);
+    rank.residuals.clear();
+    for (int64_t layer = 0; layer < layers; ++layer)
+      for (Residual residual : first) {
+        residual.layer = layer;
+        rank.residuals.push_back(std::move(residual));
+      }
+  }
   rank.fixed = static_cast<int64_t>(random() % 10);
   rank.budget = static_cast<int64_t>(random() % 200);
   return {int64_t(1 + random() % 3), {rank}};

@@ -168,7 +168,7 @@ TEST(ScheduleText, DamagedFilesAreReadOrRefusedWithAPlace) {
   for (const char *suffix : {".schedule", ".problem"})
     for (const PlanningFile &file : planningFiles("schedules", suffix))
       for (int i = 0; i < 300; ++i) {
-        std::string text = damaged(file.text, random), again;
+        std::string text = damaged(file.text, random);
         Status status;
         if (std::string_view(suffix) == ".schedule") {
           StatusOr<Schedule> schedule = readSchedule("file", text);
