@@ -12,6 +12,7 @@
 #include <deque>
 #include <map>
 #include <set>
+#include <tuple>
 
 using namespace hocket;
 using namespace hocket::planning;
