@@ -6,102 +6,17 @@
 
 #include "frontends/spec/BuildModel.h"
 
-#include "dialects/xf/IR/Xf.h"
 #include "frontends/spec/BuildTraining.h"
-#include "frontends/spec/Parameters.h"
+#include "frontends/spec/ModelBuilder.h"
 #include "frontends/spec/RopeFrequencies.h"
 #include "frontends/spec/Sizes.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
-#include "mlir/Dialect/Func/IR/FuncOps.h"
-#include "mlir/IR/Builders.h"
 #include "mlir/IR/Verifier.h"
 
 using namespace mlir;
 using namespace hocket;
 using namespace hocket::spec;
-using llvm::StringMap;
-
-namespace {
-/// Random streams of dropout, part of what a trained model is.
-enum DropoutStream : int32_t {
-  EmbeddingStream = 1,
-  AttentionStream = 2,
-  AttentionBranchStream = 3,
-  MlpBranchStream = 4,
-};
-
-class ModelBuilder {
-public:
-  ModelBuilder(const LoadedSpec &loaded, MLIRContext &context)
-      : spec(loaded.spec), model(loaded.spec.model()),
-        locations(loaded.locations), builder(&context),
-        f32(builder.getF32Type()),
-        batch(loaded.spec.training().micro_batch_size() *
-              loaded.spec.plan().data_parallel()),
-        sequence(loaded.spec.training().sequence_length()) {}
-
-  OwningOpRef<ModuleOp> build();
-
-private:
-  //===--- Variables ------------------------------------------------------===//
-  void declareVariables();
-  void declare(const Parameter &parameter, const std::string &name);
-
-  //===--- The layer function ---------------------------------------------===//
-  func::FuncOp buildLayer();
-  Value buildBranches(Value input);
-  Value buildAttention(Value input);
-  Value buildMlp(Value input);
-  Value headNorm(Value heads, StringRef name);
-  Value rotate(Value heads, StringRef name);
-
-  //===--- The forward function -------------------------------------------===//
-  void buildForward(func::FuncOp layer);
-  Value embed(Value tokens);
-  Value callLayer(func::FuncOp layer, int64_t index, Value input);
-  void readVariables(const std::vector<Parameter> &list);
-  Value buildLoss(Value input, Value labels);
-
-  //===--- Pieces of both -------------------------------------------------===//
-  Value linear(Value input, const std::string &name, int64_t out);
-  Value norm(Value input, const std::string &name);
-  Value residual(Value input, Value branch, StringRef name);
-  Value dropout(Value input, double probability, DropoutStream stream,
-                StringRef name);
-
-  RankedTensorType tensor(ArrayRef<int64_t> shape) const {
-    return RankedTensorType::get(shape, f32);
-  }
-  FloatAttr real(double value) { return builder.getF64FloatAttr(value); }
-  bool usesInstance() const {
-    return model.dropout().attention() > 0 || model.dropout().residual() > 0;
-  }
-
-  /// The part `name` of the model, asked for by `field`.
-  Location at(StringRef name, std::string_view field) {
-    const SourcePlace &place = locations.find(field);
-    return NameLoc::get(
-        builder.getStringAttr(name),
-        FileLineColLoc::get(builder.getContext(), place.file,
-                            static_cast<unsigned>(place.line),
-                            static_cast<unsigned>(place.column)));
-  }
-
-  const Spec &spec;
-  const Model &model;
-  const FieldLocations &locations;
-  OpBuilder builder;
-  Type f32;
-  int64_t batch, sequence;
-  int32_t nextRandomKey = 1;
-
-  // Of the function being built: parameters by name within their scope, and
-  // what layers get besides.
-  StringMap<Value> parameters;
-  Value ropeTable, instance;
-};
-} // namespace
 
 //===----------------------------------------------------------------------===//
 // Variables
@@ -131,10 +46,13 @@ void ModelBuilder::declare(const Parameter &parameter,
 void ModelBuilder::declareVariables() {
   for (const Parameter &parameter : inputParameters(spec))
     declare(parameter, parameter.name);
-  const std::vector<Parameter> layer = layerParameters(spec);
-  for (int64_t i = 0; i < model.layers(); ++i)
-    for (const Parameter &parameter : layer)
+  for (int64_t i = 0; i < model.layers(); ++i) {
+    for (const Parameter &parameter :
+         layerParameters(spec, hasExperts(model, i)))
       declare(parameter, layerName(i, parameter.name));
+    if (hasExperts(model, i) && balances())
+      declareBalance(i);
+  }
   for (const Parameter &parameter : outputParameters(spec))
     declare(parameter, parameter.name);
 }
@@ -231,51 +149,49 @@ Value ModelBuilder::buildAttention(Value input) {
   return linear(merged, "attention.o", model.hidden());
 }
 
-Value ModelBuilder::buildMlp(Value input) {
-  Location location = at("mlp.activation", "model.activation");
-  auto kind = [&](xf::ActivationKind value) {
-    return xf::ActivationKindAttr::get(builder.getContext(), value);
-  };
-  auto gated = [&](xf::ActivationKind value) -> Value {
-    Value gate = linear(input, "mlp.gate", model.ffn());
-    Value up = linear(input, "mlp.up", model.ffn());
-    return builder.create<xf::GatedOp>(location, up.getType(), gate, up,
-                                       kind(value));
-  };
-  auto plain = [&](xf::ActivationKind value) -> Value {
-    Value up = linear(input, "mlp.up", model.ffn());
-    return builder.create<xf::ActivationOp>(location, up.getType(), up,
-                                            kind(value));
-  };
-  Value inner;
-  switch (model.activation()) {
+static xf::ActivationKind activationOf(Model::Activation activation) {
+  switch (activation) {
   case Model::SWIGLU:
-    inner = gated(xf::ActivationKind::Silu);
-    break;
-  case Model::GEGLU:
-    inner = gated(xf::ActivationKind::Gelu);
-    break;
-  case Model::GELU:
-    inner = plain(xf::ActivationKind::Gelu);
-    break;
-  case Model::GELU_TANH:
-    inner = plain(xf::ActivationKind::GeluTanh);
-    break;
-  case Model::RELU_SQUARED:
-    inner = plain(xf::ActivationKind::ReluSquared);
-    break;
   case Model::SILU:
-    inner = plain(xf::ActivationKind::Silu);
-    break;
+    return xf::ActivationKind::Silu;
+  case Model::GEGLU:
+  case Model::GELU:
+    return xf::ActivationKind::Gelu;
+  case Model::GELU_TANH:
+    return xf::ActivationKind::GeluTanh;
+  case Model::RELU_SQUARED:
+    return xf::ActivationKind::ReluSquared;
   case Model::RELU:
-    inner = plain(xf::ActivationKind::Relu);
-    break;
+    return xf::ActivationKind::Relu;
   }
-  return linear(inner, "mlp.down", model.hidden());
+}
+
+Value ModelBuilder::buildMlp(Value input, ProductFn product) {
+  Location location = at("mlp.activation", "model.activation");
+  auto kind = xf::ActivationKindAttr::get(builder.getContext(),
+                                          activationOf(model.activation()));
+  if (!isGated(model.activation())) {
+    Value up = product(input, "up");
+    return product(
+        builder.create<xf::ActivationOp>(location, up.getType(), up, kind),
+        "down");
+  }
+  Value gate = product(input, "gate");
+  Value up = product(input, "up");
+  return product(
+      builder.create<xf::GatedOp>(location, up.getType(), gate, up, kind),
+      "down");
+}
+
+Value ModelBuilder::buildDenseMlp(Value input) {
+  return buildMlp(input, [&](Value x, StringRef name) {
+    int64_t out = name == "down" ? model.hidden() : model.ffn();
+    return linear(x, ("mlp." + name).str(), out);
+  });
 }
 
 /// Pre-norm: x + f(norm(x)). Post-norm: norm(x + f(x)).
-Value ModelBuilder::buildBranches(Value input) {
+Value ModelBuilder::buildBranches(Value input, bool experts) {
   bool pre = model.norm_position() == Model::PRE;
   double drop = model.dropout().residual();
   Value x = input;
@@ -284,45 +200,55 @@ Value ModelBuilder::buildBranches(Value input) {
   x = residual(x, branch, "attention.residual");
   if (!pre)
     x = norm(x, "attention_norm");
-  branch = buildMlp(pre ? norm(x, "mlp_norm") : x);
+  Value mlpInput = pre ? norm(x, "mlp_norm") : x;
+  branch = experts ? buildExperts(mlpInput) : buildDenseMlp(mlpInput);
   branch = dropout(branch, drop, MlpBranchStream, "mlp.dropout");
   x = residual(x, branch, "mlp.residual");
   return pre ? x : norm(x, "mlp_norm");
 }
 
-func::FuncOp ModelBuilder::buildLayer() {
+func::FuncOp ModelBuilder::buildLayer(bool experts) {
   SmallVector<Type> types{tensor({batch, sequence, model.hidden()})};
   SmallVector<Location> places{at("input", "model.hidden")};
-  if (usesInstance()) {
-    types.push_back(builder.getI32Type());
-    places.push_back(at("instance", "model.dropout"));
-  }
+  auto take = [&](Type type, StringRef name, std::string_view field) {
+    types.push_back(type);
+    places.push_back(at(name, field));
+  };
   bool rotary = model.position() == Model::ROTARY;
-  if (rotary) {
-    types.push_back(tensor({sequence, model.head_dim() / 2, 2}));
-    places.push_back(at("rope_table", "model.rope"));
-  }
-  const std::vector<Parameter> list = layerParameters(spec);
-  for (const Parameter &parameter : list) {
-    types.push_back(tensor(parameter.shape));
-    places.push_back(at(parameter.name, parameter.field));
-  }
+  bool biased = experts && balances();
+  if (usesInstance())
+    take(builder.getI32Type(), "instance", "model.dropout");
+  if (rotary)
+    take(tensor({sequence, model.head_dim() / 2, 2}), "rope_table",
+         "model.rope");
+  if (biased)
+    take(tensor({model.moe().experts()}), "mlp.router.bias", "model.moe");
+  const std::vector<Parameter> list = layerParameters(spec, experts);
+  for (const Parameter &parameter : list)
+    take(tensor(parameter.shape), parameter.name, parameter.field);
 
   Location location = at("layer", "model.layers");
   auto layer = builder.create<func::FuncOp>(
-      location, "layer", builder.getFunctionType(types, types.front()));
+      location, experts ? "expert_layer" : "layer",
+      builder.getFunctionType(types, types.front()));
   layer.setPrivate();
   OpBuilder::InsertionGuard guard(builder);
   Block *body = builder.createBlock(&layer.getBody(), {}, types, places);
   unsigned next = 1;
   instance = usesInstance() ? body->getArgument(next++) : Value();
   ropeTable = rotary ? body->getArgument(next++) : Value();
+  routerBias = biased ? body->getArgument(next++) : Value();
   parameters.clear();
   for (const Parameter &parameter : list)
     parameters[parameter.name] = body->getArgument(next++);
-  Value result = buildBranches(body->getArgument(0));
-  builder.create<func::ReturnOp>(location, result);
-  instance = ropeTable = Value();
+  SmallVector<Value> results{buildBranches(body->getArgument(0), experts)};
+  for (Value extra : {routerLoss, expertCounts})
+    if (extra)
+      results.push_back(extra);
+  builder.create<func::ReturnOp>(location, results);
+  layer.setFunctionType(
+      builder.getFunctionType(types, ValueRange(results).getTypes()));
+  instance = ropeTable = routerBias = routerLoss = expertCounts = Value();
   return layer;
 }
 
@@ -354,20 +280,29 @@ Value ModelBuilder::embed(Value tokens) {
                  "embedding.dropout");
 }
 
-Value ModelBuilder::callLayer(func::FuncOp layer, int64_t index, Value input) {
+Value ModelBuilder::callLayer(int64_t index, Value input) {
   Location location = at(layerName(index, "layer"), "model.layers");
+  bool experts = hasExperts(model, index);
   SmallVector<Value> operands{input};
   if (usesInstance())
     operands.push_back(builder.create<arith::ConstantOp>(
         location, builder.getI32IntegerAttr(static_cast<int32_t>(index))));
   if (ropeTable)
     operands.push_back(ropeTable);
-  for (const Parameter &parameter : layerParameters(spec)) {
-    std::string name = layerName(index, parameter.name);
-    operands.push_back(builder.create<xf::ReadOp>(
-        at(name, parameter.field), tensor(parameter.shape), name));
-  }
-  return builder.create<func::CallOp>(location, layer, operands).getResult(0);
+  auto read = [&](const std::string &name, ArrayRef<int64_t> shape,
+                  const char *field) {
+    operands.push_back(
+        builder.create<xf::ReadOp>(at(name, field), tensor(shape), name));
+  };
+  if (experts && balances())
+    read(routerState(index, "bias"), model.moe().experts(), "model.moe");
+  for (const Parameter &parameter : layerParameters(spec, experts))
+    read(layerName(index, parameter.name), parameter.shape, parameter.field);
+  auto call = builder.create<func::CallOp>(
+      location, experts ? expertLayer : denseLayer, operands);
+  if (experts)
+    collectExpertResults(call, index);
+  return call.getResult(0);
 }
 
 Value ModelBuilder::buildLoss(Value input, Value labels) {
@@ -379,13 +314,20 @@ Value ModelBuilder::buildLoss(Value input, Value labels) {
   Value logits = builder.create<xf::LinearOp>(at("head", "model.vocab_size"),
                                               tensor({batch, sequence, rows}),
                                               x, head, Value());
-  auto loss = builder.create<xf::CrossEntropyOp>(
-      at("loss", "model.vocab_size"), tensor({}), tensor({batch, sequence}),
-      logits, labels, builder.getI64IntegerAttr(model.vocab_size()));
-  return loss.getLoss();
+  Location location = at("loss", "model.vocab_size");
+  Value loss = builder
+                   .create<xf::CrossEntropyOp>(
+                       location, tensor({}), tensor({batch, sequence}), logits,
+                       labels, builder.getI64IntegerAttr(model.vocab_size()))
+                   .getLoss();
+  if (!routerLoss)
+    return loss;
+  // The host sees the loss of the text alone.
+  builder.create<xf::OutputOp>(location, loss, "loss");
+  return builder.create<xf::AddOp>(location, loss.getType(), loss, routerLoss);
 }
 
-void ModelBuilder::buildForward(func::FuncOp layer) {
+void ModelBuilder::buildForward() {
   Location location = at("forward", "model");
   auto ids = RankedTensorType::get({batch, sequence}, builder.getI32Type());
   auto forward = builder.create<func::FuncOp>(
@@ -404,7 +346,7 @@ void ModelBuilder::buildForward(func::FuncOp layer) {
         builder.getDenseF64ArrayAttr(
             inverseFrequencies(model.rope(), model.head_dim())));
   for (int64_t i = 0; i < model.layers(); ++i)
-    x = callLayer(layer, i, x);
+    x = callLayer(i, x);
   readVariables(outputParameters(spec));
   Value loss = buildLoss(x, body->getArgument(1));
   builder.create<func::ReturnOp>(location, loss);
@@ -416,7 +358,11 @@ OwningOpRef<ModuleOp> ModelBuilder::build() {
   builder.setInsertionPointToStart(module.getBody());
   buildTraining(spec, builder, at("training", "training"));
   declareVariables();
-  buildForward(buildLayer());
+  if (expertLayers(model) < model.layers())
+    denseLayer = buildLayer(false);
+  if (expertLayers(model) > 0)
+    expertLayer = buildLayer(true);
+  buildForward();
   if (failed(verify(module)))
     return nullptr;
   return owner;

@@ -10,6 +10,9 @@
 ///   xf.training {...}                       optimizer, precision, run
 ///   xf.variable @embedding.weight ...       each parameter, see Parameters.h
 ///   func.func private @layer(x, [instance], [rope table], parameters...) -> x
+///   func.func private @expert_layer(x, [instance], [rope table], [router
+///   bias],
+///       parameters...) -> (x, [loss], [counts])
 ///   func.func @forward(tokens, labels) -> loss
 ///
 /// `forward` works on one microbatch: tokens and labels are
@@ -17,6 +20,13 @@
 /// is the mean over labels that are not -1. It calls `layer` once a layer with
 /// that layer's parameters; `instance`, the layer's index, is there where
 /// dropout needs to know it. Everything is f32; precision is a later pass.
+///
+/// Layers with experts are calls of `expert_layer`. What routers add to the
+/// loss is returned by it, added to the loss that is differentiated, and not to
+/// the one that the host sees. With `bias_rate` every such layer has two
+/// states,
+///   state.layers.{i}.mlp.router.{bias,counts}        [experts]
+/// counts are accumulated over a step, and an `xf.balance` names the pair.
 ///
 /// Random streams of dropout: 1 embedding, 2 attention probabilities, 3 the
 /// attention branch, 4 the MLP branch; `instance` is the layer. The random key

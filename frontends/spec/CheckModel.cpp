@@ -83,6 +83,57 @@ static void checkTotal(const Model &model, ConstraintErrors &errors) {
                "than 2147483647; write a smaller vocab_padding");
 }
 
+/// S31.
+static void checkExpertGroups(const Moe &moe, ConstraintErrors &errors) {
+  std::string experts = std::to_string(moe.experts());
+  if (moe.experts() % moe.groups() != 0) {
+    errors.add(31, "model.moe.groups",
+               "model.moe.groups is " + std::to_string(moe.groups()) +
+                   ", which does not divide model.moe.experts (" + experts +
+                   "); write " +
+                   std::to_string(nearestDivisor(moe.experts(), moe.groups())));
+    return;
+  }
+  if (moe.topk_groups() > moe.groups())
+    errors.add(31, "model.moe.topk_groups",
+               "model.moe.topk_groups is " + std::to_string(moe.topk_groups()) +
+                   " of " + std::to_string(moe.groups()) +
+                   " groups; write at most " + std::to_string(moe.groups()));
+  else if (moe.top_k() > moe.experts() / moe.groups() * moe.topk_groups())
+    errors.add(31, "model.moe.topk_groups",
+               std::to_string(moe.topk_groups()) + " groups of " +
+                   std::to_string(moe.experts() / moe.groups()) +
+                   " experts have fewer than top_k (" +
+                   std::to_string(moe.top_k()) + "); write more topk_groups");
+}
+
+/// S30 to S33.
+static void checkExperts(const Model &model, ConstraintErrors &errors) {
+  const Moe &moe = model.moe();
+  if (!moe.has_experts()) {
+    errors.add(30, "model.moe", "model.moe.experts is required; write it");
+    return;
+  }
+  if (moe.top_k() > moe.experts())
+    errors.add(30, "model.moe.top_k",
+               "model.moe.top_k is " + std::to_string(moe.top_k()) +
+                   "; write at most model.moe.experts (" +
+                   std::to_string(moe.experts()) + ")");
+  else
+    checkExpertGroups(moe, errors);
+  if (model.mlp_bias())
+    errors.add(32, "model.mlp_bias",
+               "experts have no biases; write mlp_bias: false");
+  if (moe.interval() > model.layers() - moe.first_dense_layers())
+    errors.add(33, "model.moe",
+               "no layer has experts: of " + std::to_string(model.layers()) +
+                   " layers " + std::to_string(moe.first_dense_layers()) +
+                   " are dense, and then every " +
+                   std::to_string(moe.interval()) +
+                   "th has experts; write a smaller first_dense_layers or "
+                   "interval");
+}
+
 void hocket::spec::checkModel(const Model &model, ConstraintErrors &errors) {
   checkHeads(model, errors);
   checkRope(model, errors);
@@ -90,6 +141,8 @@ void hocket::spec::checkModel(const Model &model, ConstraintErrors &errors) {
     errors.add(11, "model.norm_bias",
                "an RMS norm has no bias; write norm_bias: false, or norm: "
                "LAYER_NORM");
+  if (model.has_moe())
+    checkExperts(model, errors);
   if (model.has_head_dim())
     checkTotal(model, errors);
 }

@@ -86,6 +86,10 @@ static void deriveSizes(Model &model) {
   bool fits = model.hidden() <= std::numeric_limits<int64_t>::max() / 4;
   if (!model.has_ffn() && model.hidden() > 0 && fits)
     model.set_ffn(4 * model.hidden());
+  if (model.has_moe() && !model.moe().has_ffn() && model.has_ffn())
+    model.mutable_moe()->set_ffn(model.ffn());
+  if (model.has_moe() && !model.moe().has_topk_groups())
+    model.mutable_moe()->set_topk_groups(model.moe().groups());
   if (!model.has_attention_scale() && model.head_dim() > 0)
     model.set_attention_scale(1.0 /
                               std::sqrt(static_cast<double>(model.head_dim())));

@@ -33,6 +33,13 @@ public:
                     field});
   }
 
+  /// A matrix of each expert: [experts, rows, columns].
+  void matrices(const std::string &name, std::vector<int64_t> shape,
+                double scale = 1) {
+    list.push_back({name, std::move(shape), Parameter::Initial::Normal,
+                    stddev * scale, true, "model.moe"});
+  }
+
   void vector(const std::string &name, int64_t size, Parameter::Initial initial,
               const char *field) {
     list.push_back({name, {size}, initial, 0, decayVectors, field});
@@ -112,12 +119,36 @@ static void addMlp(ParameterList &list, const Model &model) {
             residualScale(model));
 }
 
-std::vector<Parameter> hocket::spec::layerParameters(const Spec &spec) {
+static void addExperts(ParameterList &list, const Model &model) {
+  const Moe &moe = model.moe();
+  int64_t hidden = model.hidden(), ffn = moe.ffn(), experts = moe.experts();
+  int64_t shared = moe.shared_experts() * ffn;
+  bool gated = isGated(model.activation());
+  list.matrix("mlp.router.weight", experts, hidden, "model.moe");
+  if (gated)
+    list.matrices("mlp.experts.gate.weight", {experts, ffn, hidden});
+  list.matrices("mlp.experts.up.weight", {experts, ffn, hidden});
+  list.matrices("mlp.experts.down.weight", {experts, hidden, ffn},
+                residualScale(model));
+  if (shared == 0)
+    return;
+  if (gated)
+    list.matrix("mlp.shared.gate.weight", shared, hidden, "model.moe");
+  list.matrix("mlp.shared.up.weight", shared, hidden, "model.moe");
+  list.matrix("mlp.shared.down.weight", hidden, shared, "model.moe",
+              residualScale(model));
+}
+
+std::vector<Parameter> hocket::spec::layerParameters(const Spec &spec,
+                                                     bool experts) {
   ParameterList list(spec);
   list.norm("attention_norm", spec.model().hidden());
   addAttention(list, spec.model());
   list.norm("mlp_norm", spec.model().hidden());
-  addMlp(list, spec.model());
+  if (experts)
+    addExperts(list, spec.model());
+  else
+    addMlp(list, spec.model());
   return std::move(list.list);
 }
 

@@ -15,6 +15,10 @@
 ///   layers.{i}.attention.{q_norm,k_norm}.weight      [head_dim]
 ///   layers.{i}.mlp_norm.{weight,bias}                [hidden]
 ///   layers.{i}.mlp.{gate,up,down}.{weight,bias}      [out, in], [out]
+/// or, in a layer with experts,
+///   layers.{i}.mlp.router.weight                     [experts, hidden]
+///   layers.{i}.mlp.experts.{gate,up,down}.weight     [experts, out, in]
+///   layers.{i}.mlp.shared.{gate,up,down}.weight      [out, in]
 ///   final_norm.{weight,bias}              [hidden]
 ///   head.weight                           [padded vocab, hidden], unless tied
 ///
@@ -42,8 +46,9 @@ struct Parameter {
   const char *field;  ///< The field of the spec that it comes from.
 };
 
-/// The parameters of one layer; the same for every layer.
-std::vector<Parameter> layerParameters(const Spec &spec);
+/// The parameters of one layer, with experts or without; the same for every
+/// such layer.
+std::vector<Parameter> layerParameters(const Spec &spec, bool experts = false);
 
 /// Those before the first layer: the embeddings.
 std::vector<Parameter> inputParameters(const Spec &spec);

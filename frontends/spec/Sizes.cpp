@@ -6,6 +6,9 @@
 
 #include "frontends/spec/Sizes.h"
 
+#include <algorithm>
+#include <cmath>
+
 using namespace hocket::spec;
 
 CheckedSize CheckedSize::operator+(const CheckedSize &other) const {
@@ -30,6 +33,30 @@ bool hocket::spec::isGated(Model::Activation activation) {
   return activation == Model::SWIGLU || activation == Model::GEGLU;
 }
 
+bool hocket::spec::hasExperts(const Model &model, int64_t layer) {
+  if (!model.has_moe() || layer < model.moe().first_dense_layers())
+    return false;
+  int64_t interval = model.moe().interval();
+  return (layer - model.moe().first_dense_layers()) % interval == interval - 1;
+}
+
+int64_t hocket::spec::expertLayers(const Model &model) {
+  if (!model.has_moe())
+    return 0;
+  int64_t from = model.moe().first_dense_layers();
+  return std::max<int64_t>(0, model.layers() - from) / model.moe().interval();
+}
+
+int64_t hocket::spec::expertCapacity(const Moe &moe, int64_t sequence) {
+  double wish = moe.capacity_factor() * static_cast<double>(sequence) *
+                static_cast<double>(moe.top_k()) /
+                static_cast<double>(moe.experts());
+  // A product like 1.1 * 10 must not be rounded up for its last bit.
+  wish = std::ceil(wish * (1 - 1e-12));
+  return static_cast<int64_t>(
+      std::clamp(wish, 1.0, static_cast<double>(sequence)));
+}
+
 CheckedSize hocket::spec::paddedVocabSize(const Model &model) {
   CheckedSize blocks = (model.vocab_size() - 1) / model.vocab_padding() + 1;
   return blocks * model.vocab_padding();
@@ -47,13 +74,21 @@ CheckedSize hocket::spec::parameterCount(const Model &model) {
   CheckedSize kv = CheckedSize(model.kv_heads()) * model.head_dim();
   CheckedSize layer = norm * 2 + linear(hidden, q, model.attention_qkv_bias()) +
                       linear(hidden, kv, model.attention_qkv_bias()) * 2 +
-                      linear(q, hidden, model.attention_out_bias()) +
-                      linear(hidden, ffn, model.mlp_bias()) *
-                          (isGated(model.activation()) ? 2 : 1) +
-                      linear(ffn, hidden, model.mlp_bias());
+                      linear(q, hidden, model.attention_out_bias());
+  int64_t inward = isGated(model.activation()) ? 2 : 1;
+  CheckedSize mlp = linear(hidden, ffn, model.mlp_bias()) * inward +
+                    linear(ffn, hidden, model.mlp_bias());
   if (model.qk_norm())
     layer = layer + CheckedSize(model.head_dim()) * 2;
-  CheckedSize total = layer * model.layers() + norm;
+  CheckedSize total = layer * model.layers() + norm +
+                      mlp * (model.layers() - expertLayers(model));
+  if (model.has_moe()) {
+    CheckedSize one = hidden * model.moe().ffn() * (inward + 1);
+    CheckedSize experts = one * (CheckedSize(model.moe().experts()) +
+                                 model.moe().shared_experts()) +
+                          hidden * model.moe().experts();
+    total = total + experts * expertLayers(model);
+  }
   CheckedSize table = paddedVocabSize(model) * hidden;
   total = total + table * (model.tied_embeddings() ? 1 : 2);
   if (model.position() == Model::LEARNED)

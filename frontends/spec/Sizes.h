@@ -39,6 +39,17 @@ private:
 /// Whether the MLP has a gate: SWIGLU and GEGLU.
 bool isGated(Model::Activation activation);
 
+/// Whether layer `layer` has experts.
+bool hasExperts(const Model &model, int64_t layer);
+
+/// How many layers have.
+int64_t expertLayers(const Model &model);
+
+/// The most tokens of a sequence that one expert takes: capacity_factor *
+/// sequence * top_k / experts, rounded up, but no more than there are and at
+/// least 1. For a resolved `moe` with a capacity factor.
+int64_t expertCapacity(const Moe &moe, int64_t sequence);
+
 /// vocab_size rounded up to a multiple of vocab_padding: the rows stored.
 CheckedSize paddedVocabSize(const Model &model);
 

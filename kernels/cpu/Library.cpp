@@ -11,62 +11,18 @@
 #include "kernels/cpu/Embedding.h"
 #include "kernels/cpu/Gemm.h"
 #include "kernels/cpu/GlobalNorm.h"
+#include "kernels/cpu/LibraryCalls.h"
 #include "kernels/cpu/Rope.h"
 
 #include <array>
 #include <cstring>
-#include <initializer_list>
+#include <memory>
 
 namespace hocket::kernels {
+
+using namespace library;
+
 namespace {
-
-using Integers = std::span<const int64_t>;
-using Floats = std::span<const double>;
-using Bytes = std::span<int64_t>;
-
-/// No buffer may be larger, so that byte counts and offsets never overflow.
-constexpr int64_t kMostBytes = int64_t(1) << 46;
-
-constexpr KernelError kCount = "wrong number of integers";
-constexpr KernelError kFloats = "wrong number of floats";
-constexpr KernelError kDType = "an element type that the op does not take";
-constexpr KernelError kDimension = "a dimension out of range";
-
-bool isFloating(int64_t dtype) { return dtype >= 1 && dtype <= 3; }
-DType typeOf(int64_t code) { return static_cast<DType>(code); }
-bool isFlag(int64_t value) { return value == 0 || value == 1; }
-
-/// Multiplies dimensions and bytes; remembers if any was out of range.
-struct Size {
-  bool bad = false;
-  int64_t operator()(int64_t elementBytes,
-                     std::initializer_list<int64_t> dims) {
-    __int128 product = elementBytes;
-    for (int64_t dim : dims) {
-      if (dim < 0 || dim > INT32_MAX) {
-        bad = true;
-        return 0;
-      }
-      product *= dim;
-      if (product > kMostBytes) {
-        bad = true;
-        return 0;
-      }
-    }
-    return static_cast<int64_t>(product);
-  }
-};
-
-void *at(const LibraryCall &call, size_t i) { return call.buffers[i]; }
-const int32_t *ids(const LibraryCall &call, size_t i) {
-  return static_cast<const int32_t *>(call.buffers[i]);
-}
-View view(const LibraryCall &call, size_t i, DType dtype) {
-  return {call.buffers[i], dtype};
-}
-View f32(const LibraryCall &call, size_t i) {
-  return {call.buffers[i], DType::F32};
-}
 
 //===----------------------------------------------------------------------===//
 // Embedding
@@ -417,6 +373,29 @@ constexpr LibraryOp table[] = {
     {"global_norm", runGlobalNorm, 2, 2 + kMostTensors, 0, 0b11, false,
      globalNormSizes},
     {"gemm_pack", runGemmPack, 2, 2, 0, 0b10, false, gemmPackSizes},
+    {"router", runRouter, 3, 4, 0, 0b11, false, routerSizes},
+    {"router_gradient", runRouterGradient, 4, 4, 0, 0b1, false,
+     routerGradientSizes},
+    {"router_probabilities", runRouterProbabilities, 3, 3, 0, 0b11, false,
+     routerProbabilitiesSizes},
+    {"router_probabilities_gradient", runRouterProbabilitiesGradient, 3, 3, 0,
+     0b1, false, routerProbabilitiesGradientSizes},
+    {"router_z_loss", runRouterZLoss, 3, 3, 0, 0b11, false, routerZLossSizes},
+    {"router_z_loss_gradient", runRouterZLossGradient, 3, 3, 0, 0b1, false,
+     routerZLossGradientSizes},
+    {"balance_bias", runBalanceBias, 4, 4, 0, 0b1, false, balanceBiasSizes},
+    {"expert_counts", runExpertCounts, 2, 2, 0, 0b1, false, expertCountsSizes},
+    {"expert_order", runExpertOrder, 3, 3, 0, 0b11, false, expertOrderSizes},
+    {"dispatch", runDispatch, 3, 4, 0, 0b1, false, dispatchSizes},
+    {"combine", runCombine, 3, 4, 0, 0b1, false, combineSizes},
+    {"combine_weight_gradient", runCombineWeightGradient, 4, 4, 0, 0b1, false,
+     combineWeightGradientSizes},
+    {"grouped_linear", runGroupedLinear, 3, 4, 0, 0b1, false,
+     groupedLinearSizes},
+    {"grouped_linear_input_gradient", runGroupedInputGradient, 3, 4, 0, 0b1,
+     false, groupedInputGradientSizes},
+    {"grouped_linear_weight_gradient", runGroupedWeightGradient, 3, 4, 0, 0b1,
+     true, groupedWeightGradientSizes},
 };
 
 } // namespace

@@ -46,6 +46,52 @@
 ///                     packed u8[packedBytes(dtype, n, k)] (out)
 ///                     integers: dtype, n, k, transposed (0 or 1)
 ///
+/// Mixtures of experts, as in kernels/reference/{Router,Experts}.h. E experts,
+/// k of them a token, T = B S tokens; "sigmoid" and "renormalise" are 0 or 1.
+/// Rows R are E B C with a capacity C, else (C = 0) of any number.
+///
+/// router              buffers: weights f32[T, k] (out), chosen i32[T, k]
+///                     (out), logits f32[T, E], bias f32[E] (may be left out)
+///                     integers: T, E, k, sigmoid, renormalise, groups,
+///                     topk_groups; floats: scale
+/// router_gradient     buffers: dlogits f32[T, E] (out), dweights f32[T, k],
+///                     logits f32[T, E], chosen i32[T, k]
+///                     integers: T, E, k, sigmoid, renormalise; floats: scale
+/// router_probabilities    buffers: sums f32[E] (out), parts f64[32, E] (out:
+///                     workspace), logits f32[T, E]
+///                     integers: T, E, sigmoid
+/// router_probabilities_gradient   buffers: dlogits f32[T, E] (out),
+///                     dsums f32[E], logits f32[T, E]
+///                     integers: T, E, sigmoid
+/// router_z_loss       buffers: loss f32[1] (out), parts f64[32] (out:
+///                     workspace), logits f32[T, E]; integers: T, E
+/// router_z_loss_gradient  buffers: dlogits f32[T, E] (out), dloss f32[1],
+///                     logits f32[T, E]; integers: T, E
+/// balance_bias        buffers: result f32[E] (out), bias f32[E],
+///                     counts f32[E], skip f32[1]; integers: E; floats: rate
+/// expert_counts       buffers: counts f32[E] (out), chosen i32[n]
+///                     integers: n, E
+/// expert_order        buffers: slots i32[B, S, k] (out), ranges i32[E, 2]
+///                     (out; workspace with a capacity), chosen i32[B, S, k]
+///                     integers: B, S, k, E, C
+/// dispatch            buffers: rows[R, h] (out), tokens[T, h],
+///                     slots i32[B, S, k], weights f32[B, S, k] (may be left
+///                     out); integers: dtype, B, S, k, E, C, R, h
+/// combine             buffers: tokens[T, h] (out), rows[R, h],
+///                     slots i32[B, S, k], weights f32[B, S, k] (may be left
+///                     out); integers: as dispatch
+/// combine_weight_gradient buffers: dweights f32[B, S, k] (out), tokens[T, h],
+///                     rows[R, h], slots i32[B, S, k]; integers: as dispatch
+/// grouped_linear      buffers: y[R, o] (out), x[R, i], w[E, o, i],
+///                     ranges i32[E, 2] (left out: R / E rows each)
+///                     integers: dtype, R, o, i, E
+/// grouped_linear_input_gradient   buffers: dx[R, i] (out), dy[R, o],
+///                     w[E, o, i], ranges i32[E, 2] (as above)
+///                     integers: dtype, R, o, i, E
+/// grouped_linear_weight_gradient  buffers: dw f32[E, o, i] (out), dy[R, o],
+///                     x[R, i], ranges i32[E, 2] (as above)
+///                     integers: dtype, R, o, i, E; accumulates
+///
 //===----------------------------------------------------------------------===//
 
 #ifndef HOCKET_KERNELS_CPU_LIBRARY_H

@@ -23,6 +23,23 @@ using namespace hocket;
 
 namespace {
 
+/// How many (token, expert) pairs a layer's router chooses. Rows that a
+/// capacity leaves empty or drops are no work of the model's.
+double chosenRows(func::FuncOp layer) {
+  double rows = 0;
+  layer.walk([&](xf::ExpertOrderOp order) {
+    rows = static_cast<double>(
+        cast<ShapedType>(order.getChoice().getType()).getNumElements());
+  });
+  return rows;
+}
+
+double weightsOfExpert(xf::GroupedLinearOp op) {
+  auto weight = cast<ShapedType>(op.getWeight().getType());
+  return static_cast<double>(weight.getDimSize(1)) *
+         static_cast<double>(weight.getDimSize(2));
+}
+
 /// FLOPs of functions, each counted once however often it is called.
 class FlopCounter {
 public:
@@ -36,6 +53,8 @@ public:
     function.walk([&](Operation *op) {
       if (isa<xf::LinearOp, xf::AttentionOp>(op))
         flops += cast<xf::CostOpInterface>(op).getCost().flops;
+      else if (auto grouped = dyn_cast<xf::GroupedLinearOp>(op))
+        flops += 2 * chosenRows(function) * weightsOfExpert(grouped);
       else if (auto call = dyn_cast<func::CallOp>(op))
         if (auto callee = symbols.lookup<func::FuncOp>(call.getCallee()))
           flops += count(callee);

@@ -18,7 +18,7 @@ using namespace mlir;
 using namespace hocket::xf;
 
 namespace {
-/// Copies functions without their dropout, each once.
+/// Copies functions without their dropout and what they accumulate, each once.
 class EvaluateBuilder {
 public:
   explicit EvaluateBuilder(ModuleOp module) : symbols(module) {}
@@ -27,25 +27,26 @@ public:
   func::FuncOp copy(func::FuncOp function, StringRef name);
 
 private:
-  /// What to call in place of `callee`: itself if nothing in it drops.
+  /// What to call in place of `callee`: itself if nothing in it drops or
+  /// accumulates.
   StringRef counterpart(func::FuncOp callee);
-  bool drops(func::FuncOp function);
+  bool differs(func::FuncOp function);
 
   SymbolTable symbols;
   llvm::StringMap<std::string> counterparts;
 };
 } // namespace
 
-bool EvaluateBuilder::drops(func::FuncOp function) {
+bool EvaluateBuilder::differs(func::FuncOp function) {
   WalkResult walk = function.walk([&](Operation *op) {
-    if (isa<DropoutOp>(op))
+    if (isa<DropoutOp, AccumulateOp>(op))
       return WalkResult::interrupt();
     if (auto attention = dyn_cast<AttentionOp>(op))
       if (attention.getDropout().convertToDouble() > 0)
         return WalkResult::interrupt();
     if (auto call = dyn_cast<func::CallOp>(op))
       if (auto callee = symbols.lookup<func::FuncOp>(call.getCallee()))
-        if (drops(callee))
+        if (differs(callee))
           return WalkResult::interrupt();
     return WalkResult::advance();
   });
@@ -57,7 +58,7 @@ StringRef EvaluateBuilder::counterpart(func::FuncOp callee) {
   if (!isNew)
     return entry->second;
   std::string name = callee.getName().str();
-  if (drops(callee))
+  if (differs(callee))
     name = copy(callee, name + "_evaluate").getName().str();
   return counterparts[callee.getName()] = name;
 }
@@ -73,12 +74,22 @@ func::FuncOp EvaluateBuilder::copy(func::FuncOp function, StringRef name) {
     } else if (auto attention = dyn_cast<AttentionOp>(op)) {
       attention.setDropout(APFloat(0.0));
       attention.getInstanceMutable().clear();
+    } else if (isa<AccumulateOp>(op)) {
+      op->erase();
     } else if (auto call = dyn_cast<func::CallOp>(op)) {
       if (auto callee = symbols.lookup<func::FuncOp>(call.getCallee()))
         call.setCallee(counterpart(callee));
     }
   });
   return result;
+}
+
+/// Returns what the host sees as the loss: what else forward adds to it, for
+/// its gradient, is nothing to evaluate.
+static void returnLoss(func::FuncOp function) {
+  for (OutputOp output : function.getOps<OutputOp>())
+    if (output.getName() == "loss")
+      function.front().getTerminator()->setOperand(0, output.getValue());
 }
 
 namespace {
@@ -88,7 +99,10 @@ struct BuildEvaluatePass
     FailureOr<func::FuncOp> forward = findForward(getOperation());
     if (failed(forward))
       return signalPassFailure();
-    outputLoss(EvaluateBuilder(getOperation()).copy(*forward, "evaluate"));
+    func::FuncOp evaluate =
+        EvaluateBuilder(getOperation()).copy(*forward, "evaluate");
+    outputLoss(evaluate);
+    returnLoss(evaluate);
   }
 };
 } // namespace

@@ -30,8 +30,8 @@ static bool isRecomputed(Operation *op, Recompute policy) {
   case Recompute::None:
     return false;
   case Recompute::Selective:
-    return !isa<LinearOp, AttentionOp, EmbeddingOp, CrossEntropyOp, RopeTableOp,
-                func::CallOp>(op);
+    return !isa<LinearOp, GroupedLinearOp, RouterOp, ExpertOrderOp, AttentionOp,
+                EmbeddingOp, CrossEntropyOp, RopeTableOp, func::CallOp>(op);
   case Recompute::Full:
     return true;
   }

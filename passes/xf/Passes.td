@@ -35,9 +35,10 @@ def XfPrecision : Pass<"xf-precision", "::mlir::ModuleOp"> {
 def XfBuildEvaluate : Pass<"xf-build-evaluate", "::mlir::ModuleOp"> {
   let summary = "makes the function that validates: forward without dropout";
   let description = [{
-    Copies `@forward` to `@evaluate`, without dropout. A function that it calls
-    and that drops anything is copied to `<name>_evaluate`; the others are
-    shared.
+    Copies `@forward` to `@evaluate`, without dropout and without what it
+    accumulates. A function that it calls and that has either is copied to
+    `<name>_evaluate`; the others are shared. The copy returns the loss that the
+    host sees, to which forward may add others for its gradient.
 
     ```mlir
     func.func @forward(%t: tensor<4xi32>, %l: tensor<4xi32>) -> tensor<f32> {
@@ -106,7 +107,8 @@ def XfBuildStep : Pass<"xf-build-step", "::mlir::ModuleOp"> {
   let description = [{
     After autodiff: adds the optimizer's state for every parameter that has a
     gradient, `@update` (norm of all gradients, scale, update of each parameter,
-    refresh of working copies; nothing changes where a gradient is not finite),
+    refresh of working copies, biases of `xf.balance`; nothing changes where a
+    gradient is not finite),
     `@prepare` where there are working copies, and the `xf.step`.
 
     ```mlir

@@ -29,8 +29,8 @@ public:
   int64_t numWorking = 0;
 
 private:
-  /// Finds what stays in f32: norm weights and rotary tables, through views and
-  /// calls.
+  /// Finds what stays in f32: norm weights, rotary tables, and the logits and
+  /// biases of routers, through views and calls.
   void findWide();
   void markWide(Value value);
 
@@ -82,6 +82,9 @@ void Narrowing::findWide() {
       markWide(rope.getTable());
     } else if (auto table = dyn_cast<RopeTableOp>(op)) {
       markWide(table.getResult());
+    } else if (auto router = dyn_cast<RouterOp>(op)) {
+      wide.insert(router.getLogits()); // A product's result, not its operands.
+      markWide(router.getBias());
     }
   });
 }

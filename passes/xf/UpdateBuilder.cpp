@@ -76,6 +76,18 @@ void UpdateBuilder::buildLossScale(Value skip) {
   write(next.getNewGoodSteps(), good);
 }
 
+void UpdateBuilder::buildBalance(Value skip) {
+  for (auto balance : llvm::make_early_inc_range(module.getOps<BalanceOp>())) {
+    auto bias = symbols.lookup<VariableOp>(balance.getBias());
+    Value now = read(bias);
+    Value counts = read(symbols.lookup<VariableOp>(balance.getCounts()));
+    write(builder.create<BalanceBiasOp>(balance.getLoc(), now.getType(), now,
+                                        counts, skip, balance.getRateAttr()),
+          bias);
+    balance.erase();
+  }
+}
+
 UpdateBuilder::Scalars UpdateBuilder::buildScalars(ValueRange gradients) {
   Scalars s;
   s.learningRate = builder.create<InputOp>(loc, scalar, "learning_rate");
@@ -188,6 +200,7 @@ LogicalResult UpdateBuilder::build() {
   Scalars scalars = buildScalars(gradients);
   for (auto [parameter, gradient] : llvm::zip_equal(parameters, gradients))
     updateParameter(parameter, gradient, scalars);
+  buildBalance(scalars.skip);
   if (training.getLossScale())
     buildLossScale(scalars.skip);
   builder.create<func::ReturnOp>(loc);

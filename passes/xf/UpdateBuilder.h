@@ -46,6 +46,8 @@ private:
 
   Scalars buildScalars(mlir::ValueRange gradients);
   void buildLossScale(mlir::Value skip);
+  /// Replaces every `xf.balance` by the update of its bias.
+  void buildBalance(mlir::Value skip);
   void updateParameter(VariableOp parameter, mlir::Value gradient,
                        const Scalars &scalars);
   mlir::Value buildAdamW(AdamWAttr adamw, VariableOp parameter,

@@ -60,7 +60,7 @@ LogicalResult LinearOp::verify() {
     return failure();
   Type element = elementOf(getInput());
   if (failed(checkElement(*this, 3, "weight", getWeight(), element)) ||
-      failed(checkElement(*this, 3, "result", getResult(), element)))
+      failed(checkElementOrWider(*this, 3, "result", getResult(), element)))
     return failure();
   if (!getBias())
     return success();

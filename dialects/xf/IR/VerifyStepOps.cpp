@@ -133,6 +133,32 @@ LogicalResult TrainingOp::verify() {
   return success();
 }
 
+LogicalResult BalanceOp::verify() {
+  double rate = getRate().convertToDouble();
+  if (rate > 0 && std::isfinite(rate))
+    return success();
+  return emitOpError("[X49] a rate of ") << rate << " is not positive";
+}
+
+/// X49: both are states of one type, a number an expert.
+LogicalResult BalanceOp::verifySymbolUses(SymbolTableCollection &tables) {
+  Type type;
+  for (FlatSymbolRefAttr name : {getBiasAttr(), getCountsAttr()}) {
+    auto variable =
+        tables.lookupNearestSymbolFrom<VariableOp>(*this, name.getAttr());
+    if (!variable || variable.getKind() != VariableKind::State)
+      return emitOpError("[X49] names no state: ") << name;
+    auto shape = dyn_cast<ShapedType>(variable.getType());
+    if (!shape || shape.getRank() != 1)
+      return emitOpError("[X49] ") << name << " has not one number an expert";
+    if (type && type != variable.getType())
+      return emitOpError("[X49] bias and counts differ in type: ")
+             << variable.getType() << " and " << type;
+    type = variable.getType();
+  }
+  return success();
+}
+
 LogicalResult StepOp::verify() {
   if (static_cast<int64_t>(getMicrobatches()) < 1)
     return emitOpError("[X47] has ")

@@ -34,6 +34,14 @@ def Xf_ActivationKindAttr
   let assemblyFormat = "`<` $value `>`";
 }
 
+def Xf_RouterScores : Xf_Enum<"RouterScores", "how logits become scores", [
+  I32EnumAttrCase<"Softmax", 0, "softmax">,
+  I32EnumAttrCase<"Sigmoid", 1, "sigmoid">]>;
+def Xf_RouterScoresAttr
+    : EnumAttr<Xf_Dialect, Xf_RouterScores, "router_scores"> {
+  let assemblyFormat = "`<` $value `>`";
+}
+
 def Xf_VariableKind : Xf_Enum<"VariableKind", "what a variable holds", [
   I32EnumAttrCase<"Parameter", 0, "parameter">,
   I32EnumAttrCase<"Gradient", 1, "gradient">,

@@ -144,6 +144,57 @@ OpCost CrossEntropyGradientOp::getCost() {
 }
 
 //===----------------------------------------------------------------------===//
+// Mixtures of experts: rows of the buffer count, filled or not
+//===----------------------------------------------------------------------===//
+
+OpCost RouterOp::getCost() { return elementwise(*this, getLogits(), 3); }
+OpCost RouterGradientOp::getCost() {
+  return elementwise(*this, getLogits(), 5);
+}
+OpCost RouterProbabilitiesOp::getCost() {
+  return elementwise(*this, getLogits(), 4);
+}
+OpCost RouterProbabilitiesGradientOp::getCost() {
+  return elementwise(*this, getLogits(), 7);
+}
+OpCost RouterZLossOp::getCost() { return elementwise(*this, getLogits(), 2); }
+OpCost RouterZLossGradientOp::getCost() {
+  return elementwise(*this, getLogits(), 4);
+}
+OpCost ExpertCountsOp::getCost() { return elementwise(*this, getExperts(), 1); }
+OpCost BalanceBiasOp::getCost() { return elementwise(*this, getBias(), 4); }
+OpCost ExpertOrderOp::getCost() { return elementwise(*this, getChoice(), 2); }
+
+/// One multiply-add for each channel of each slot.
+static OpCost slotCost(Operation *op, Value slots, Value rows) {
+  return costOf(op, 2 * elementsOf(slots) *
+                        static_cast<double>(shapeOf(rows).back()));
+}
+OpCost DispatchOp::getCost() {
+  OpCost cost = costOf(*this, 0);
+  if (getWeights())
+    cost.flops = slotCost(*this, getSlots(), getInput()).flops / 2;
+  return cost;
+}
+OpCost CombineOp::getCost() { return slotCost(*this, getSlots(), getRows()); }
+OpCost CombineWeightGradientOp::getCost() {
+  return slotCost(*this, getSlots(), getRows());
+}
+
+OpCost GroupedLinearOp::getCost() {
+  double outs = static_cast<double>(shapeOf(getWeight())[1]);
+  return costOf(*this, 2 * elementsOf(getRows()) * outs);
+}
+OpCost GroupedLinearInputGradientOp::getCost() {
+  double ins = static_cast<double>(shapeOf(getWeight())[2]);
+  return costOf(*this, 2 * elementsOf(getGrad()) * ins);
+}
+OpCost GroupedLinearWeightGradientOp::getCost() {
+  double ins = static_cast<double>(shapeOf(getRows()).back());
+  return costOf(*this, 2 * elementsOf(getGrad()) * ins);
+}
+
+//===----------------------------------------------------------------------===//
 // The update
 //===----------------------------------------------------------------------===//
 

@@ -4,43 +4,13 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "dialects/xf/IR/RuleBuilder.h"
 #include "dialects/xf/IR/XfConstraints.h"
 
 #include "llvm/ADT/STLExtras.h"
 
 using namespace mlir;
 using namespace hocket::xf;
-
-namespace {
-/// A rule as it grows.
-struct RuleBuilder {
-  FactorRule rule;
-
-  /// One new factor a dim.
-  TensorFactors fresh(Shape shape, FactorKind kind = FactorKind::Parallel) {
-    TensorFactors dims;
-    for (int64_t size : shape)
-      dims.push_back({rule.add(size, kind)});
-    return dims;
-  }
-  int64_t whole(int64_t size) { return rule.add(size, FactorKind::Whole); }
-  int64_t reduced(int64_t size) { return rule.add(size, FactorKind::Reduced); }
-
-  RuleBuilder &operand(TensorFactors dims) {
-    rule.operands.push_back(std::move(dims));
-    return *this;
-  }
-  RuleBuilder &result(TensorFactors dims) {
-    rule.results.push_back(std::move(dims));
-    return *this;
-  }
-};
-} // namespace
-
-static TensorFactors with(TensorFactors dims, int64_t factor) {
-  dims.push_back({factor});
-  return dims;
-}
 
 /// Every tensor has the dims of `lhs`, or its last ones.
 static FactorRule elementwiseRule(Operation *op, Value lhs) {

@@ -54,9 +54,10 @@ SmallVector<Value> PrefixOp::buildGradient(OpBuilder &builder,
   return {builder.create<PadRowsOp>(getLoc(), type, grads[0])};
 }
 
+/// The result may be wider than what is multiplied.
 SmallVector<Value> LinearOp::buildGradient(OpBuilder &builder,
                                            ValueRange grads) {
-  Value grad = matching(builder, grads[0], getResult());
+  Value grad = matching(builder, grads[0], getInput());
   SmallVector<Value> result{
       builder.create<LinearInputGradientOp>(getLoc(), getInput().getType(),
                                             grad, getWeight()),
@@ -180,4 +181,83 @@ SmallVector<Value> CrossEntropyOp::buildGradient(OpBuilder &builder,
               getLoc(), getLogits().getType(), grad, getLogits(), getLabels(),
               getLse(), getValidVocabAttr()),
           Value()};
+}
+
+//===----------------------------------------------------------------------===//
+// Mixtures of experts
+//===----------------------------------------------------------------------===//
+
+/// The bias takes part in the choice alone, which has no gradient.
+SmallVector<Value> RouterOp::buildGradient(OpBuilder &builder,
+                                           ValueRange grads) {
+  Value grad = matching(builder, grads[0], getWeights());
+  SmallVector<Value> result{builder.create<RouterGradientOp>(
+      getLoc(), getLogits().getType(), grad, getLogits(), getExperts(),
+      getScoresAttr(), getRenormaliseAttr(), getScaleAttr())};
+  if (getBias())
+    result.push_back(Value());
+  return result;
+}
+
+SmallVector<Value> RouterProbabilitiesOp::buildGradient(OpBuilder &builder,
+                                                        ValueRange grads) {
+  Value grad = matching(builder, grads[0], getResult());
+  return {builder.create<RouterProbabilitiesGradientOp>(
+      getLoc(), getLogits().getType(), grad, getLogits(), getScoresAttr())};
+}
+
+SmallVector<Value> RouterZLossOp::buildGradient(OpBuilder &builder,
+                                                ValueRange grads) {
+  Value grad = matching(builder, grads[0], getResult());
+  return {builder.create<RouterZLossGradientOp>(getLoc(), getLogits().getType(),
+                                                grad, getLogits())};
+}
+
+SmallVector<Value> ExpertCountsOp::buildGradient(OpBuilder &, ValueRange) {
+  return {Value()};
+}
+
+SmallVector<Value> ExpertOrderOp::buildGradient(OpBuilder &, ValueRange) {
+  return {Value()};
+}
+
+/// Rows go back the way that tokens came.
+SmallVector<Value> DispatchOp::buildGradient(OpBuilder &builder,
+                                             ValueRange grads) {
+  Value grad = matching(builder, grads[0], getResult());
+  SmallVector<Value> result{
+      builder.create<CombineOp>(getLoc(), getInput().getType(), grad,
+                                getSlots(), getWeights()),
+      Value()};
+  if (getWeights())
+    result.push_back(builder.create<CombineWeightGradientOp>(
+        getLoc(), getWeights().getType(), getInput(), grad, getSlots()));
+  return result;
+}
+
+SmallVector<Value> CombineOp::buildGradient(OpBuilder &builder,
+                                            ValueRange grads) {
+  Value grad = matching(builder, grads[0], getResult());
+  SmallVector<Value> result{
+      builder.create<DispatchOp>(getLoc(), getRows().getType(), grad,
+                                 getSlots(), getWeights()),
+      Value()};
+  if (getWeights())
+    result.push_back(builder.create<CombineWeightGradientOp>(
+        getLoc(), getWeights().getType(), grad, getRows(), getSlots()));
+  return result;
+}
+
+SmallVector<Value> GroupedLinearOp::buildGradient(OpBuilder &builder,
+                                                  ValueRange grads) {
+  Value grad = matching(builder, grads[0], getResult());
+  SmallVector<Value> result{
+      builder.create<GroupedLinearInputGradientOp>(
+          getLoc(), getRows().getType(), grad, getWeight(), getRanges()),
+      builder.create<GroupedLinearWeightGradientOp>(
+          getLoc(), parameterGradient(getWeight()), grad, getRows(),
+          getRanges())};
+  if (getRanges())
+    result.push_back(Value());
+  return result;
 }

@@ -8,6 +8,7 @@
 #define HOCKET_DIALECTS_XF_XFOPS
 
 include "dialects/xf/IR/XfModelOps.td"
+include "dialects/xf/IR/XfExpertOps.td"
 include "dialects/xf/IR/XfGradientOps.td"
 include "dialects/xf/IR/XfStepOps.td"
 

@@ -159,6 +159,24 @@ def Xf_TrainingOp : Xf_StateOp<"training"> {
   let assemblyFormat = [{ attr-dict }];
 }
 
+def Xf_BalanceOp : Xf_StateOp<"balance", [DeclareOpInterfaceMethods<SymbolUserOpInterface>]> {
+  let summary = "keeps a router's load even by its bias";
+  let description = [{
+    Says that after every step the state `bias` is moved against `counts`, what
+    a step's microbatches have accumulated of `expert_counts`. The pass that
+    builds the update puts `xf.balance_bias` in its place.
+
+    ```mlir
+    xf.balance @state.bias counts(@state.counts) {rate = 0.001}
+    ```
+  }];
+  let arguments = (ins FlatSymbolRefAttr:$bias,
+                       FlatSymbolRefAttr:$counts,
+                       F64Attr:$rate);
+  let results = (outs );
+  let assemblyFormat = [{ $bias `counts` `(` $counts `)` attr-dict }];
+}
+
 def Xf_StepOp : Xf_StateOp<"step", [DeclareOpInterfaceMethods<SymbolUserOpInterface>]> {
   let summary = "one training step";
   let description = [{

@@ -31,6 +31,12 @@ kern::KernelOp kernelOf(const FlatInstruction &instruction,
   return {};
 }
 
+/// The library's ops that heed `accumulate`, as in kernels/cpu/Library.h.
+bool addsToResult(kern::LibraryOp library) {
+  return library.getOp() == "embedding_gradient" ||
+         library.getOp() == "grouped_linear_weight_gradient";
+}
+
 class Folder {
 public:
   Folder(FlatProgram &program, FoldCounts &counts)
@@ -89,7 +95,7 @@ private:
       return producer.outputs.size() == 1 &&
              !cast<kern::GemmOp>(producer.op).getResidual();
     if (producer.kind == Kind::Library)
-      return cast<kern::LibraryOp>(producer.op).getOp() == "embedding_gradient";
+      return addsToResult(cast<kern::LibraryOp>(producer.op));
     auto kernel = kernelOf(producer, symbols);
     return kernel && kernel.getByColumns();
   }

@@ -6,9 +6,11 @@
 ///
 /// \file
 /// Buffers, integers and floats are in the order of kernels/cpu/Library.h.
+/// Mixtures of experts are in Experts.cpp.
 ///
 //===----------------------------------------------------------------------===//
 
+#include "passes/conversion/PipeToKern/LibraryCall.h"
 #include "passes/conversion/PipeToKern/Lowering.h"
 #include "passes/kern/RegionBuilder.h"
 
@@ -16,8 +18,7 @@ using namespace mlir;
 
 namespace hocket::kern {
 
-/// The code of an element type in kernels/reference/Element.h.
-static int64_t dtypeOf(Type tensor) {
+int64_t dtypeOf(Type tensor) {
   Type element = cast<RankedTensorType>(tensor).getElementType();
   if (element.isF32())
     return 1;
@@ -28,28 +29,11 @@ static int64_t dtypeOf(Type tensor) {
   return element.isF64() ? 5 : 4;
 }
 
-static int64_t elementsOf(Value tensor) {
+int64_t elementsOf(Value tensor) {
   return cast<RankedTensorType>(tensor.getType()).getNumElements();
 }
 
-namespace {
-/// A call that is being put together.
-struct Call {
-  StringRef op;
-  Values operands;
-  SmallVector<Type> results;
-  SmallVector<int64_t> integers;
-  SmallVector<double> floats = {};
-  Value instance = {};
-  int64_t randomElements = 0; ///< 0: draws no random numbers
-  uint32_t stream = 0;
-  int64_t workspaces = 0;
-  SmallVector<int64_t> inPlace = {};
-  bool resultsFirst = false;
-};
-} // namespace
-
-static Values buildCall(OpBuilder &builder, Operation *op, const Call &call) {
+Values buildCall(OpBuilder &builder, Operation *op, const Call &call) {
   DenseI64ArrayAttr inPlace;
   if (!call.inPlace.empty())
     inPlace = builder.getDenseI64ArrayAttr(call.inPlace);
@@ -60,20 +44,16 @@ static Values buildCall(OpBuilder &builder, Operation *op, const Call &call) {
   return Values(library.getOutputs().drop_back(call.workspaces));
 }
 
-/// The type as f32.
-static Type f32Of(Type tensor) {
+Type f32Of(Type tensor) {
   return cast<RankedTensorType>(tensor).clone(
       Float32Type::get(tensor.getContext()));
 }
 
-/// `value` as f32 by a fused region, if it is not already.
-static Value f32Value(OpBuilder &builder, Location loc, Value value) {
+Value f32Value(OpBuilder &builder, Location loc, Value value) {
   return castTo(builder, loc, value, builder.getF32Type());
 }
 
-/// Calls with f32 results `call`; results whose op has another type are cast.
-static Values buildCastCall(OpBuilder &builder, Operation *op,
-                            const Call &call) {
+Values buildCastCall(OpBuilder &builder, Operation *op, const Call &call) {
   Values results = buildCall(builder, op, call);
   for (auto [value, result] : llvm::zip(results, op->getResults())) {
     auto type = cast<RankedTensorType>(result.getType());

@@ -63,6 +63,23 @@ Values lower(mlir::OpBuilder &builder, xf::CrossEntropyGradientOp op);
 Values lower(mlir::OpBuilder &builder, xf::GlobalNormOp op);
 Values lower(mlir::OpBuilder &builder, xf::PadRowsOp op);
 
+// Experts.cpp: hand-written kernels of mixtures of experts.
+Values lower(mlir::OpBuilder &builder, xf::RouterOp op);
+Values lower(mlir::OpBuilder &builder, xf::RouterGradientOp op);
+Values lower(mlir::OpBuilder &builder, xf::RouterProbabilitiesOp op);
+Values lower(mlir::OpBuilder &builder, xf::RouterProbabilitiesGradientOp op);
+Values lower(mlir::OpBuilder &builder, xf::RouterZLossOp op);
+Values lower(mlir::OpBuilder &builder, xf::RouterZLossGradientOp op);
+Values lower(mlir::OpBuilder &builder, xf::ExpertCountsOp op);
+Values lower(mlir::OpBuilder &builder, xf::BalanceBiasOp op);
+Values lower(mlir::OpBuilder &builder, xf::ExpertOrderOp op);
+Values lower(mlir::OpBuilder &builder, xf::DispatchOp op);
+Values lower(mlir::OpBuilder &builder, xf::CombineOp op);
+Values lower(mlir::OpBuilder &builder, xf::CombineWeightGradientOp op);
+Values lower(mlir::OpBuilder &builder, xf::GroupedLinearOp op);
+Values lower(mlir::OpBuilder &builder, xf::GroupedLinearInputGradientOp op);
+Values lower(mlir::OpBuilder &builder, xf::GroupedLinearWeightGradientOp op);
+
 // State.cpp: views, variables, the host and the step.
 Values lower(mlir::OpBuilder &builder, xf::ReshapeOp op);
 Values lower(mlir::OpBuilder &builder, xf::PrefixOp op);

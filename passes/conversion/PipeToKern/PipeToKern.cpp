@@ -42,9 +42,15 @@ FailureOr<kern::Values> lowerOp(OpBuilder &builder, Operation *op) {
             xf::EmbeddingOp, xf::EmbeddingGradientOp, xf::RopeTableOp,
             xf::RopeOp, xf::AttentionOp, xf::AttentionGradientOp,
             xf::CrossEntropyOp, xf::CrossEntropyGradientOp, xf::GlobalNormOp,
-            xf::PadRowsOp, xf::ReshapeOp, xf::PrefixOp, xf::VariableOp,
-            xf::ReadOp, xf::WriteOp, xf::AccumulateOp, xf::InputOp,
-            xf::OutputOp, xf::TrainingOp, pipe::FragmentOp>(
+            xf::PadRowsOp, xf::RouterOp, xf::RouterGradientOp,
+            xf::RouterProbabilitiesOp, xf::RouterProbabilitiesGradientOp,
+            xf::RouterZLossOp, xf::RouterZLossGradientOp, xf::ExpertCountsOp,
+            xf::BalanceBiasOp, xf::ExpertOrderOp, xf::DispatchOp, xf::CombineOp,
+            xf::CombineWeightGradientOp, xf::GroupedLinearOp,
+            xf::GroupedLinearInputGradientOp, xf::GroupedLinearWeightGradientOp,
+            xf::ReshapeOp, xf::PrefixOp, xf::VariableOp, xf::ReadOp,
+            xf::WriteOp, xf::AccumulateOp, xf::InputOp, xf::OutputOp,
+            xf::TrainingOp, pipe::FragmentOp>(
           [&](auto typed) -> Result { return kern::lower(builder, typed); })
       .Default([](Operation *unknown) -> Result {
         return unknown->emitError("no kernel computes this op");

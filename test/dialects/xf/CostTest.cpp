@@ -50,6 +50,17 @@ TEST_F(CostTest, GradientsOfLinearCostWhatItCosts) {
   EXPECT_EQ(cost.bytesWritten, 2 * 12 + 4 * 20);
 }
 
+TEST_F(CostTest, ExpertsCostTheRowsOfTheirBuffer) {
+  OpCost cost = costOf(R"(
+    func.func @f(%r: tensor<3x2x4x5xf32>, %w: tensor<3x7x5xf32>) {
+      %y = xf.grouped_linear %r, %w : (tensor<3x2x4x5xf32>, tensor<3x7x5xf32>) -> tensor<3x2x4x7xf32>
+      return
+    })");
+  EXPECT_EQ(cost.flops, 2 * (3 * 2 * 4) * 5 * 7);
+  EXPECT_EQ(cost.bytesRead, 4 * (3 * 2 * 4 * 5 + 3 * 7 * 5));
+  EXPECT_EQ(cost.bytesWritten, 4 * 3 * 2 * 4 * 7);
+}
+
 TEST_F(CostTest, CausalAttentionCountsVisiblePairs) {
   auto text = [](const std::string &attributes) {
     return "func.func @f(%q: tensor<2x5x4x3xf32>, %k: tensor<2x5x2x3xf32>) {"

@@ -247,6 +247,63 @@ static const Case cases[] = {
      "%l: tensor<2x3x8xf64>, %y: tensor<2x3xi32>", CROSS_ENTROPY("6")},
     {"cross_entropy_ignored_labels",
      "%l: tensor<2x3x8xf64>, %y: tensor<2x3xi32>", CROSS_ENTROPY("8"), true},
+#define ROUTER(OPERANDS, TYPES, ATTRIBUTES)                                    \
+  "xf.router " OPERANDS " {" ATTRIBUTES "} : (tensor<2x3x6xf64>" TYPES         \
+  ") -> (tensor<2x3x2xf64>, tensor<2x3x2xi32>)"
+#define SOFTMAX "scores = #xf.router_scores<softmax>"
+#define SIGMOID "scores = #xf.router_scores<sigmoid>"
+    {"router", "%l: tensor<2x3x6xf64>",
+     ROUTER("%l", "", SOFTMAX ", scale = 1.0, top_k = 2 : i64")},
+    {"router_renormalised", "%l: tensor<2x3x6xf64>",
+     ROUTER("%l", "", SOFTMAX ", renormalise, scale = 0.7, top_k = 2 : i64")},
+    {"router_sigmoid", "%l: tensor<2x3x6xf64>",
+     ROUTER("%l", "", SIGMOID ", scale = 2.5, top_k = 2 : i64")},
+    {"router_bias", "%l: tensor<2x3x6xf64>, %b: tensor<6xf64>",
+     ROUTER("%l, %b", ", tensor<6xf64>",
+            SIGMOID ", renormalise, scale = 2.5, top_k = 2 : i64")},
+    {"router_groups", "%l: tensor<2x3x6xf64>, %b: tensor<6xf64>",
+     ROUTER("%l, %b", ", tensor<6xf64>",
+            SIGMOID ", groups = 3 : i64, renormalise, scale = 1.0, top_k = 2 : "
+                    "i64, topk_groups = 1 : i64")},
+    {"router_probabilities", "%l: tensor<2x3x6xf64>",
+     "xf.router_probabilities %l {" SOFTMAX
+     "} : (tensor<2x3x6xf64>) -> tensor<6xf64>"},
+    {"router_probabilities_sigmoid", "%l: tensor<2x3x6xf64>",
+     "xf.router_probabilities %l {" SIGMOID
+     "} : (tensor<2x3x6xf64>) -> tensor<6xf64>"},
+    {"router_z_loss", "%l: tensor<2x3x6xf64>",
+     "xf.router_z_loss %l : (tensor<2x3x6xf64>) -> tensor<f64>"},
+    {"dispatch", "%x: tensor<2x2x3xf64>, %s: tensor<2x2x2xi32>",
+     "xf.dispatch %x, %s : (tensor<2x2x3xf64>, tensor<2x2x2xi32>) -> "
+     "tensor<3x2x2x3xf64>",
+     true},
+    {"dispatch_weighted",
+     "%x: tensor<2x2x3xf64>, %s: tensor<2x2x2xi32>, %w: tensor<2x2x2xf64>",
+     "xf.dispatch %x, %s, %w : (tensor<2x2x3xf64>, tensor<2x2x2xi32>, "
+     "tensor<2x2x2xf64>) -> tensor<3x2x2x3xf64>"},
+    {"dispatch_dropless", "%x: tensor<1x5x3xf64>, %s: tensor<1x5x1xi32>",
+     "xf.dispatch %x, %s : (tensor<1x5x3xf64>, tensor<1x5x1xi32>) -> "
+     "tensor<5x3xf64>"},
+    {"combine", "%rows: tensor<3x2x2x3xf64>, %s: tensor<2x2x2xi32>",
+     "xf.combine %rows, %s : (tensor<3x2x2x3xf64>, tensor<2x2x2xi32>) -> "
+     "tensor<2x2x3xf64>"},
+    {"combine_weighted",
+     "%rows: tensor<3x2x2x3xf64>, %s: tensor<2x2x2xi32>, %w: tensor<2x2x2xf64>",
+     "xf.combine %rows, %s, %w : (tensor<3x2x2x3xf64>, tensor<2x2x2xi32>, "
+     "tensor<2x2x2xf64>) -> tensor<2x2x3xf64>",
+     true},
+    {"combine_dropless",
+     "%rows: tensor<5x3xf64>, %s: tensor<1x5x1xi32>, %w: tensor<1x5x1xf64>",
+     "xf.combine %rows, %s, %w : (tensor<5x3xf64>, tensor<1x5x1xi32>, "
+     "tensor<1x5x1xf64>) -> tensor<1x5x3xf64>"},
+    {"grouped_linear", "%rows: tensor<3x2x2x4xf64>, %w: tensor<3x5x4xf64>",
+     "xf.grouped_linear %rows, %w : (tensor<3x2x2x4xf64>, tensor<3x5x4xf64>) "
+     "-> "
+     "tensor<3x2x2x5xf64>"},
+    {"grouped_linear_dropless",
+     "%rows: tensor<7x4xf64>, %w: tensor<2x5x4xf64>, %n: tensor<2x2xi32>",
+     "xf.grouped_linear %rows, %w, %n : (tensor<7x4xf64>, tensor<2x5x4xf64>, "
+     "tensor<2x2xi32>) -> tensor<7x5xf64>"},
 };
 
 INSTANTIATE_TEST_SUITE_P(EveryOp, GradientTest, testing::ValuesIn(cases),

@@ -1,6 +1,7 @@
 // RUN: hocket-opt %s --split-input-file --verify-diagnostics
 
-// One case or more for every numbered constraint of docs/spec.md.
+// One case or more for every numbered constraint of docs/spec.md; those of
+// experts are in errors-experts.mlir.
 
 func.func @f(%x: tensor<?x4xf32>) {
   // expected-error @+1 {{[X0] 'tensor<?x4xf32>' has no static shape}}

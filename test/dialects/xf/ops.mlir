@@ -273,6 +273,125 @@ func.func @loss_scale_update(%s: tensor<f32>, %n: tensor<f32>, %bad: tensor<f32>
   return
 }
 
+// CHECK-LABEL: func @router(
+// CHECK: xf.router {{.*}}: (tensor<4x256x8xf32>) -> (tensor<4x256x2xf32>, tensor<4x256x2xi32>)
+func.func @router(%l: tensor<4x256x8xf32>) {
+  %w, %e = xf.router %l {renormalise, scale = 1.0, scores = #xf.router_scores<softmax>, top_k = 2 : i64} : (tensor<4x256x8xf32>) -> (tensor<4x256x2xf32>, tensor<4x256x2xi32>)
+  return
+}
+
+// CHECK-LABEL: func @router_gradient(
+// CHECK: xf.router_gradient {{.*}}: (tensor<8x2xf32>, tensor<8x4xf32>, tensor<8x2xi32>) -> tensor<8x4xf32>
+func.func @router_gradient(%dw: tensor<8x2xf32>, %l: tensor<8x4xf32>, %e: tensor<8x2xi32>) {
+  %dl = xf.router_gradient %dw, %l, %e {renormalise, scale = 1.0, scores = #xf.router_scores<softmax>} : (tensor<8x2xf32>, tensor<8x4xf32>, tensor<8x2xi32>) -> tensor<8x4xf32>
+  return
+}
+
+// CHECK-LABEL: func @router_probabilities(
+// CHECK: xf.router_probabilities {{.*}}: (tensor<4x256x8xf32>) -> tensor<8xf32>
+func.func @router_probabilities(%l: tensor<4x256x8xf32>) {
+  %p = xf.router_probabilities %l {scores = #xf.router_scores<softmax>} : (tensor<4x256x8xf32>) -> tensor<8xf32>
+  return
+}
+
+// CHECK-LABEL: func @router_probabilities_gradient(
+// CHECK: xf.router_probabilities_gradient {{.*}}: (tensor<8xf32>, tensor<4x256x8xf32>) -> tensor<4x256x8xf32>
+func.func @router_probabilities_gradient(%dp: tensor<8xf32>, %l: tensor<4x256x8xf32>) {
+  %dl = xf.router_probabilities_gradient %dp, %l {scores = #xf.router_scores<softmax>} : (tensor<8xf32>, tensor<4x256x8xf32>) -> tensor<4x256x8xf32>
+  return
+}
+
+// CHECK-LABEL: func @router_z_loss(
+// CHECK: xf.router_z_loss {{.*}}: (tensor<4x256x8xf32>) -> tensor<f32>
+func.func @router_z_loss(%l: tensor<4x256x8xf32>) {
+  %z = xf.router_z_loss %l : (tensor<4x256x8xf32>) -> tensor<f32>
+  return
+}
+
+// CHECK-LABEL: func @router_z_loss_gradient(
+// CHECK: xf.router_z_loss_gradient {{.*}}: (tensor<f32>, tensor<4x256x8xf32>) -> tensor<4x256x8xf32>
+func.func @router_z_loss_gradient(%d: tensor<f32>, %l: tensor<4x256x8xf32>) {
+  %dl = xf.router_z_loss_gradient %d, %l : (tensor<f32>, tensor<4x256x8xf32>) -> tensor<4x256x8xf32>
+  return
+}
+
+// CHECK-LABEL: func @expert_counts(
+// CHECK: xf.expert_counts {{.*}}: (tensor<4x256x2xi32>) -> tensor<8xf32>
+func.func @expert_counts(%e: tensor<4x256x2xi32>) {
+  %n = xf.expert_counts %e : (tensor<4x256x2xi32>) -> tensor<8xf32>
+  return
+}
+
+// CHECK-LABEL: func @balance_bias(
+// CHECK: xf.balance_bias {{.*}}: (tensor<8xf32>, tensor<8xf32>, tensor<f32>) -> tensor<8xf32>
+func.func @balance_bias(%b: tensor<8xf32>, %n: tensor<8xf32>, %skip: tensor<f32>) {
+  %b1 = xf.balance_bias %b, %n, %skip {rate = 0.001} : (tensor<8xf32>, tensor<8xf32>, tensor<f32>) -> tensor<8xf32>
+  return
+}
+
+// CHECK-LABEL: func @expert_order(
+// CHECK: xf.expert_order {{.*}}: (tensor<4x256x2xi32>) -> tensor<4x256x2xi32>
+func.func @expert_order(%e: tensor<4x256x2xi32>) {
+  %s = xf.expert_order %e {capacity = 80 : i64, experts = 8 : i64} : (tensor<4x256x2xi32>) -> tensor<4x256x2xi32>
+  return
+}
+
+// CHECK-LABEL: func @expert_order_dropless(
+// CHECK: xf.expert_order {{.*}}: (tensor<4x256x2xi32>) -> (tensor<4x256x2xi32>, tensor<8x2xi32>)
+func.func @expert_order_dropless(%e: tensor<4x256x2xi32>) {
+  %s, %r = xf.expert_order %e {experts = 8 : i64} : (tensor<4x256x2xi32>) -> (tensor<4x256x2xi32>, tensor<8x2xi32>)
+  return
+}
+
+// CHECK-LABEL: func @dispatch(
+// CHECK: xf.dispatch {{.*}}: (tensor<4x256x64xf32>, tensor<4x256x2xi32>) -> tensor<8x4x80x64xf32>
+func.func @dispatch(%x: tensor<4x256x64xf32>, %s: tensor<4x256x2xi32>) {
+  %r = xf.dispatch %x, %s : (tensor<4x256x64xf32>, tensor<4x256x2xi32>) -> tensor<8x4x80x64xf32>
+  return
+}
+
+// CHECK-LABEL: func @combine(
+// CHECK: xf.combine {{.*}}: (tensor<8x4x80x64xf32>, tensor<4x256x2xi32>, tensor<4x256x2xf32>) -> tensor<4x256x64xf32>
+func.func @combine(%r: tensor<8x4x80x64xf32>, %s: tensor<4x256x2xi32>, %w: tensor<4x256x2xf32>) {
+  %y = xf.combine %r, %s, %w : (tensor<8x4x80x64xf32>, tensor<4x256x2xi32>, tensor<4x256x2xf32>) -> tensor<4x256x64xf32>
+  return
+}
+
+// CHECK-LABEL: func @combine_weight_gradient(
+// CHECK: xf.combine_weight_gradient {{.*}}: (tensor<4x256x64xf32>, tensor<8x4x80x64xf32>, tensor<4x256x2xi32>) -> tensor<4x256x2xf32>
+func.func @combine_weight_gradient(%dy: tensor<4x256x64xf32>, %r: tensor<8x4x80x64xf32>, %s: tensor<4x256x2xi32>) {
+  %dw = xf.combine_weight_gradient %dy, %r, %s : (tensor<4x256x64xf32>, tensor<8x4x80x64xf32>, tensor<4x256x2xi32>) -> tensor<4x256x2xf32>
+  return
+}
+
+// CHECK-LABEL: func @grouped_linear(
+// CHECK: xf.grouped_linear {{.*}}: (tensor<8x4x80x64xf32>, tensor<8x192x64xf32>) -> tensor<8x4x80x192xf32>
+func.func @grouped_linear(%r: tensor<8x4x80x64xf32>, %w: tensor<8x192x64xf32>) {
+  %y = xf.grouped_linear %r, %w : (tensor<8x4x80x64xf32>, tensor<8x192x64xf32>) -> tensor<8x4x80x192xf32>
+  return
+}
+
+// CHECK-LABEL: func @grouped_linear_dropless(
+// CHECK: xf.grouped_linear {{.*}}: (tensor<2048x64xf32>, tensor<8x192x64xf32>, tensor<8x2xi32>) -> tensor<2048x192xf32>
+func.func @grouped_linear_dropless(%r: tensor<2048x64xf32>, %w: tensor<8x192x64xf32>, %n: tensor<8x2xi32>) {
+  %y = xf.grouped_linear %r, %w, %n : (tensor<2048x64xf32>, tensor<8x192x64xf32>, tensor<8x2xi32>) -> tensor<2048x192xf32>
+  return
+}
+
+// CHECK-LABEL: func @grouped_linear_input_gradient(
+// CHECK: xf.grouped_linear_input_gradient {{.*}}: (tensor<8x4x80x192xf32>, tensor<8x192x64xf32>) -> tensor<8x4x80x64xf32>
+func.func @grouped_linear_input_gradient(%dy: tensor<8x4x80x192xf32>, %w: tensor<8x192x64xf32>) {
+  %dr = xf.grouped_linear_input_gradient %dy, %w : (tensor<8x4x80x192xf32>, tensor<8x192x64xf32>) -> tensor<8x4x80x64xf32>
+  return
+}
+
+// CHECK-LABEL: func @grouped_linear_weight_gradient(
+// CHECK: xf.grouped_linear_weight_gradient {{.*}}: (tensor<8x4x80x192xbf16>, tensor<8x4x80x64xbf16>) -> tensor<8x192x64xf32>
+func.func @grouped_linear_weight_gradient(%dy: tensor<8x4x80x192xbf16>, %r: tensor<8x4x80x64xbf16>) {
+  %dw = xf.grouped_linear_weight_gradient %dy, %r : (tensor<8x4x80x192xbf16>, tensor<8x4x80x64xbf16>) -> tensor<8x192x64xf32>
+  return
+}
+
 // CHECK: xf.training {clip_norm = 1.000000e+00 : f64
 xf.training {clip_norm = 1.0, global_batch_size = 8 : i64, micro_batch_size = 4 : i64, model_name = "nano", optimizer = #xf.adamw<beta1 = 0.9, beta2 = 0.95, epsilon = 1.0e-8, weight_decay = 0.1>, precision = #xf.precision<fp32>, recompute = #xf.recompute<none>, runtime = {}, sequence_length = 256 : i64}
 
@@ -284,3 +403,8 @@ func.func private @backward(tensor<4xi32>, tensor<4xi32>, tensor<4x8xf32>)
 func.func private @update()
 func.func private @evaluate(tensor<4xi32>, tensor<4xi32>) -> tensor<f32>
 func.func private @prepare()
+
+// CHECK: xf.balance @state.bias counts(@state.counts) {rate = 1.000000e-03 : f64}
+xf.variable @state.bias : tensor<8xf32> {init = #xf.init<zeros>, kind = #xf.variable_kind<state>}
+xf.variable @state.counts : tensor<8xf32> {init = #xf.init<zeros>, kind = #xf.variable_kind<state>}
+xf.balance @state.bias counts(@state.counts) {rate = 0.001}

@@ -68,8 +68,8 @@ const BadText badTexts[] = {
      "hidden, heads, kv_heads, head_dim, ffn, vocab_size, max_positions, norm, "
      "norm_eps, norm_position, activation, position, rope, bias, "
      "attention_qkv_bias, attention_out_bias, mlp_bias, norm_bias, qk_norm, "
-     "sliding_window, attention_scale, tied_embeddings, vocab_padding, dropout "
-     "or initializer"},
+     "sliding_window, attention_scale, tied_embeddings, vocab_padding, "
+     "dropout, initializer or moe"},
     {"training { optimizer { adamw {} sgd {} } }",
      "a.textproto:1:37: S1: Field \"sgd\" is specified along with field "
      "\"adamw\", another member of oneof \"kind\"."},
@@ -212,6 +212,42 @@ const BadOverride badOverrides[] = {
      "LAYER_NORM"},
     {"model.vocab_padding=1048576000",
      "S4: model.vocab_padding is 1048576000; write a number from 1 to 1048576"},
+    {"model={layers: 2 hidden: 8 heads: 2 vocab_size: 9 max_positions: 4 bias: "
+     "false moe { }}",
+     "S30: model.moe.experts is required; write it"},
+    {"model={layers: 2 hidden: 8 heads: 2 vocab_size: 9 max_positions: 4 bias: "
+     "false moe {experts: 4 top_k: 5}}",
+     "S30: model.moe.top_k is 5; write at most model.moe.experts (4)"},
+    {"model={layers: 2 hidden: 8 heads: 2 vocab_size: 9 max_positions: 4 bias: "
+     "false moe {experts: 8 groups: 3}}",
+     "S31: model.moe.groups is 3, which does not divide model.moe.experts (8); "
+     "write 2"},
+    {"model={layers: 2 hidden: 8 heads: 2 vocab_size: 9 max_positions: 4 bias: "
+     "false moe {experts: 8 groups: 4 topk_groups: 5}}",
+     "S31: model.moe.topk_groups is 5 of 4 groups; write at most 4"},
+    {"model={layers: 2 hidden: 8 heads: 2 vocab_size: 9 max_positions: 4 bias: "
+     "false moe {experts: 8 top_k: 3 groups: 4 topk_groups: 1}}",
+     "S31: 1 groups of 2 experts have fewer than top_k (3); write more "
+     "topk_groups"},
+    {"model={layers: 2 hidden: 8 heads: 2 vocab_size: 9 max_positions: 4 moe "
+     "{experts: 8}}",
+     "S32: experts have no biases; write mlp_bias: false"},
+    {"model={layers: 2 hidden: 8 heads: 2 vocab_size: 9 max_positions: 4 bias: "
+     "false moe { experts: 4 first_dense_layers: 1 interval: 2 } }",
+     "S33: no layer has experts: of 2 layers 1 are dense, and then every 2th "
+     "has experts; write a smaller first_dense_layers or interval"},
+    {"model={layers: 2 hidden: 8 heads: 2 vocab_size: 9 max_positions: 131072 "
+     "bias: false position: NONE moe { experts: 65536 capacity_factor: 1e5 } }",
+     "S34: the experts' rows of a microbatch do not fit 32-bit numbers; write "
+     "a smaller micro_batch_size or sequence_length"},
+    {"model.moe.experts=0",
+     "S4: model.moe.experts is 0; write a number from 1 to 65536"},
+    {"model.moe={experts: 4 capacity_factor: 0}",
+     "S10: model.moe.capacity_factor is 0; write a number above 0 and at most "
+     "1e+06"},
+    {"model.moe={experts: 4 bias_rate: 2}",
+     "S10: model.moe.bias_rate is 2; write a number of at least 0 and at most "
+     "1"},
     {"training.sequence_length=33",
      "S13: training.sequence_length is 33, but only model.max_positions (32) "
      "positions are learned; write at most that"},
@@ -318,7 +354,7 @@ TEST(BadSpec, DeepNesting) {
     text += "model { ";
   EXPECT_EQ(messageOf(text),
             "a.textproto:1:9: S1: model has no field \"model\"; did you mean "
-            "model?");
+            "moe?");
 }
 
 TEST(BadSpec, VeryLongNames) {

@@ -51,14 +51,18 @@ TEST_P(Examples, HavePublishedSizes) {
 
 TEST_P(Examples, ParametersAddUpToTheCount) {
   Spec spec = load().spec;
+  int64_t layers = 0;
+  for (int64_t i = 0; i < spec.model().layers(); ++i)
+    layers += elements(layerParameters(spec, hasExperts(spec.model(), i)));
   EXPECT_EQ(parameterCount(spec.model()).get(),
-            elements(inputParameters(spec)) +
-                spec.model().layers() * elements(layerParameters(spec)) +
+            elements(inputParameters(spec)) + layers +
                 elements(outputParameters(spec)));
 }
 
 INSTANTIATE_TEST_SUITE_P(All, Examples,
                          testing::Values(Example{"nano", 10819968},
+                                         Example{"nano-moe", 28530048},
+                                         Example{"mixtral-8x7b", 46702792704},
                                          Example{"gpt2-124m", 124439808},
                                          Example{"gpt2-1.5b", 1557611200},
                                          Example{"llama-3-8b", 8030261248},

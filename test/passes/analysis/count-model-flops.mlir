@@ -28,3 +28,17 @@ module {
     return
   }
 }
+
+// -----
+
+// Experts cost what their tokens cost: 2 of 4 experts of 2 * 16 * 8 each a
+// token, whatever the capacity is. 3 * 2 * 256 = 1536.
+// CHECK: module attributes {hocket.flops_per_token = 1.536000e+03 : f64}
+module {
+  func.func @forward(%t: tensor<2x4xi32>, %e: tensor<2x4x2xi32>, %x: tensor<2x4x8xf32>, %w: tensor<4x16x8xf32>) -> tensor<4x2x3x16xf32> {
+    %s = xf.expert_order %e {capacity = 3 : i64, experts = 4 : i64} : (tensor<2x4x2xi32>) -> tensor<2x4x2xi32>
+    %r = xf.dispatch %x, %s : (tensor<2x4x8xf32>, tensor<2x4x2xi32>) -> tensor<4x2x3x8xf32>
+    %y = xf.grouped_linear %r, %w : (tensor<4x2x3x8xf32>, tensor<4x16x8xf32>) -> tensor<4x2x3x16xf32>
+    return %y : tensor<4x2x3x16xf32>
+  }
+}

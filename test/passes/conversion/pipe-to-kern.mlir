@@ -204,3 +204,57 @@ func.func @optimizer(%p: tensor<96x64xf32>, %g: tensor<96x64xf32>, %m: tensor<96
   %s1, %good = xf.loss_scale_update %s, %t, %bad {policy = #xf.loss_scale<initial = 65536.0, growth_factor = 2.0, backoff_factor = 0.5, growth_interval = 1000, minimum = 1.0>} : (tensor<f32>, tensor<f32>, tensor<f32>) -> (tensor<f32>, tensor<f32>)
   return %p3, %b1, %v1 : tensor<96x64xf32>, tensor<96x64xf32>, tensor<96x64xf32>
 }
+
+// CHECK-LABEL: func.func @router
+func.func @router(%l: tensor<2x4x8xf32>, %b: tensor<8xf32>, %n: tensor<8xf32>, %d: tensor<f32>) -> (tensor<2x4x8xf32>, tensor<8xf32>, tensor<2x4x8xf32>) {
+  // CHECK: %[[R:.*]]:2 = kern.library "router"(%{{.*}}, %{{.*}}) {floats = array<f64: 2.500000e+00>, integers = array<i64: 8, 8, 2, 1, 1, 4, 2>{{.*}}results_first
+  %w, %e = xf.router %l, %b {groups = 4 : i64, renormalise, scale = 2.5, scores = #xf.router_scores<sigmoid>, top_k = 2 : i64, topk_groups = 2 : i64} : (tensor<2x4x8xf32>, tensor<8xf32>) -> (tensor<2x4x2xf32>, tensor<2x4x2xi32>)
+  // CHECK: kern.library "router_gradient"(%[[R]]#0, %{{.*}}, %[[R]]#1) {floats = array<f64: 2.500000e+00>, integers = array<i64: 8, 8, 2, 1, 1>
+  %0 = xf.router_gradient %w, %l, %e {renormalise, scale = 2.5, scores = #xf.router_scores<sigmoid>} : (tensor<2x4x2xf32>, tensor<2x4x8xf32>, tensor<2x4x2xi32>) -> tensor<2x4x8xf32>
+  // CHECK: %[[P:.*]]:2 = kern.library "router_probabilities"({{.*}}integers = array<i64: 8, 8, 0>{{.*}}workspaces = 1 : i64{{.*}} -> (tensor<8xf32>, tensor<32x8xf64>)
+  %p = xf.router_probabilities %l {scores = #xf.router_scores<softmax>} : (tensor<2x4x8xf32>) -> tensor<8xf32>
+  // CHECK: kern.library "router_probabilities_gradient"(%[[P]]#0, %{{.*}}) {{.*}}integers = array<i64: 8, 8, 0>
+  %1 = xf.router_probabilities_gradient %p, %l {scores = #xf.router_scores<softmax>} : (tensor<8xf32>, tensor<2x4x8xf32>) -> tensor<2x4x8xf32>
+  // CHECK: kern.library "router_z_loss"({{.*}}integers = array<i64: 8, 8>{{.*}} -> (tensor<f32>, tensor<32xf64>)
+  %z = xf.router_z_loss %l : (tensor<2x4x8xf32>) -> tensor<f32>
+  // CHECK: kern.library "router_z_loss_gradient"({{.*}}integers = array<i64: 8, 8>
+  %2 = xf.router_z_loss_gradient %z, %l : (tensor<f32>, tensor<2x4x8xf32>) -> tensor<2x4x8xf32>
+  // CHECK: kern.library "expert_counts"(%[[R]]#1) {{.*}}integers = array<i64: 16, 8>
+  %c = xf.expert_counts %e : (tensor<2x4x2xi32>) -> tensor<8xf32>
+  // CHECK: kern.library "balance_bias"({{.*}}floats = array<f64: 1.000000e-01>, integers = array<i64: 8>
+  %b1 = xf.balance_bias %b, %c, %d {rate = 0.1} : (tensor<8xf32>, tensor<8xf32>, tensor<f32>) -> tensor<8xf32>
+  %3 = xf.add %0, %1 : (tensor<2x4x8xf32>, tensor<2x4x8xf32>) -> tensor<2x4x8xf32>
+  return %3, %b1, %2 : tensor<2x4x8xf32>, tensor<8xf32>, tensor<2x4x8xf32>
+}
+
+// Weights of bf16 rows are given in f32; with a capacity the ranges are scratch.
+// CHECK-LABEL: func.func @experts
+func.func @experts(%x: tensor<2x4x16xbf16>, %e: tensor<2x4x2xi32>, %w: tensor<2x4x2xbf16>, %m: tensor<8x24x16xbf16>) -> (tensor<2x4x16xbf16>, tensor<8x24x16xf32>, tensor<2x4x2xf32>) {
+  // CHECK: %[[S:.*]]:2 = kern.library "expert_order"({{.*}}integers = array<i64: 2, 4, 2, 8, 3>{{.*}}workspaces = 1 : i64
+  %s = xf.expert_order %e {capacity = 3 : i64, experts = 8 : i64} : (tensor<2x4x2xi32>) -> tensor<2x4x2xi32>
+  // CHECK: %[[ROWS:.*]] = kern.library "dispatch"(%{{.*}}, %[[S]]#0) {{.*}}integers = array<i64: 2, 2, 4, 2, 8, 3, 48, 16>
+  %r = xf.dispatch %x, %s : (tensor<2x4x16xbf16>, tensor<2x4x2xi32>) -> tensor<8x2x3x16xbf16>
+  // CHECK: %[[Y:.*]] = kern.library "grouped_linear"(%[[ROWS]], %{{.*}}) {{.*}}integers = array<i64: 2, 48, 24, 16, 8>
+  %y = xf.grouped_linear %r, %m : (tensor<8x2x3x16xbf16>, tensor<8x24x16xbf16>) -> tensor<8x2x3x24xbf16>
+  // CHECK: kern.library "grouped_linear_weight_gradient"(%[[Y]], %[[ROWS]]) {{.*}}integers = array<i64: 2, 48, 24, 16, 8>{{.*}} -> tensor<8x24x16xf32>
+  %dm = xf.grouped_linear_weight_gradient %y, %r : (tensor<8x2x3x24xbf16>, tensor<8x2x3x16xbf16>) -> tensor<8x24x16xf32>
+  // CHECK: %[[W:.*]] = kern.rows "cast"
+  // CHECK: kern.library "combine"(%[[ROWS]], %[[S]]#0, %[[W]]) {{.*}}integers = array<i64: 2, 2, 4, 2, 8, 3, 48, 16>
+  %c = xf.combine %r, %s, %w : (tensor<8x2x3x16xbf16>, tensor<2x4x2xi32>, tensor<2x4x2xbf16>) -> tensor<2x4x16xbf16>
+  // CHECK: kern.library "combine_weight_gradient"(%{{.*}}, %[[ROWS]], %[[S]]#0)
+  %dw = xf.combine_weight_gradient %c, %r, %s : (tensor<2x4x16xbf16>, tensor<8x2x3x16xbf16>, tensor<2x4x2xi32>) -> tensor<2x4x2xf32>
+  return %c, %dm, %dw : tensor<2x4x16xbf16>, tensor<8x24x16xf32>, tensor<2x4x2xf32>
+}
+
+// CHECK-LABEL: func.func @dropless
+func.func @dropless(%x: tensor<2x4x16xf32>, %e: tensor<2x4x2xi32>, %m: tensor<8x24x16xf32>) -> tensor<16x16xf32> {
+  // CHECK: %[[S:.*]]:2 = kern.library "expert_order"({{.*}}integers = array<i64: 2, 4, 2, 8, 0>
+  %s, %n = xf.expert_order %e {experts = 8 : i64} : (tensor<2x4x2xi32>) -> (tensor<2x4x2xi32>, tensor<8x2xi32>)
+  // CHECK: %[[ROWS:.*]] = kern.library "dispatch"(%{{.*}}, %[[S]]#0) {{.*}}integers = array<i64: 1, 2, 4, 2, 1, 0, 16, 16>
+  %r = xf.dispatch %x, %s : (tensor<2x4x16xf32>, tensor<2x4x2xi32>) -> tensor<16x16xf32>
+  // CHECK: %[[Y:.*]] = kern.library "grouped_linear"(%[[ROWS]], %{{.*}}, %[[S]]#1) {{.*}}integers = array<i64: 1, 16, 24, 16, 8>
+  %y = xf.grouped_linear %r, %m, %n : (tensor<16x16xf32>, tensor<8x24x16xf32>, tensor<8x2xi32>) -> tensor<16x24xf32>
+  // CHECK: kern.library "grouped_linear_input_gradient"(%[[Y]], %{{.*}}, %[[S]]#1) {{.*}}integers = array<i64: 1, 16, 24, 16, 8>
+  %d = xf.grouped_linear_input_gradient %y, %m, %n : (tensor<16x24xf32>, tensor<8x24x16xf32>, tensor<8x2xi32>) -> tensor<16x16xf32>
+  return %d : tensor<16x16xf32>
+}

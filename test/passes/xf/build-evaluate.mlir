@@ -1,6 +1,6 @@
 // RUN: hocket-opt %s --xf-build-evaluate | FileCheck %s
 
-// What drops is copied without dropout; what does not is shared.
+// What drops or accumulates is copied without that; what does not is shared.
 
 // CHECK-LABEL: func.func private @plain(
 func.func private @plain(%x: tensor<1x4x8xf32>) -> tensor<1x4x8xf32> {
@@ -33,14 +33,17 @@ func.func private @layer(%x: tensor<1x4x8xf32>, %i: i32) -> tensor<1x4x8xf32> {
 }
 
 xf.variable @table : tensor<16x8xf32> {kind = #xf.variable_kind<parameter>}
+xf.variable @state.counts : tensor<8xf32> {kind = #xf.variable_kind<state>}
 
 // CHECK-LABEL: func.func @forward(
 // CHECK: xf.dropout
+// CHECK: xf.accumulate
 // CHECK: call @layer(
 // CHECK-LABEL: func.func @evaluate(
 // CHECK: %[[X:.*]] = xf.embedding
-// CHECK-NEXT: call @layer_evaluate(%[[X]]
+// CHECK: call @layer_evaluate(%[[X]]
 // CHECK: %[[LOSS:.*]], %{{.*}} = xf.cross_entropy
+// CHECK-NOT: xf.accumulate
 // CHECK: xf.output %[[LOSS]], "loss"
 // CHECK: return %[[LOSS]] : tensor<f32>
 func.func @forward(%tokens: tensor<1x4xi32>, %labels: tensor<1x4xi32>) -> tensor<f32> {
@@ -48,6 +51,8 @@ func.func @forward(%tokens: tensor<1x4xi32>, %labels: tensor<1x4xi32>) -> tensor
   %w = xf.read @table : tensor<16x8xf32>
   %e = xf.embedding %tokens, %w : (tensor<1x4xi32>, tensor<16x8xf32>) -> tensor<1x4x8xf32>
   %x = xf.dropout %e {probability = 0.1, stream = 3 : i32} : (tensor<1x4x8xf32>) -> tensor<1x4x8xf32>
+  %c = xf.sum_leading %e : (tensor<1x4x8xf32>) -> tensor<8xf32>
+  xf.accumulate %c, @state.counts : tensor<8xf32>
   %y = call @layer(%x, %i) : (tensor<1x4x8xf32>, i32) -> tensor<1x4x8xf32>
   %logits = xf.linear %y, %w : (tensor<1x4x8xf32>, tensor<16x8xf32>) -> tensor<1x4x16xf32>
   %loss, %lse = xf.cross_entropy %logits, %labels {valid_vocab = 16 : i64} : (tensor<1x4x16xf32>, tensor<1x4xi32>) -> (tensor<f32>, tensor<1x4xf32>)

@@ -16,6 +16,11 @@ xf.variable @w.grad : tensor<8x8xf32> {kind = #xf.variable_kind<gradient>, of = 
 xf.variable @w.working : tensor<8x8xf16> {kind = #xf.variable_kind<working>, of = @w}
 xf.variable @b : tensor<8xf32> {kind = #xf.variable_kind<parameter>}
 xf.variable @b.grad : tensor<8xf32> {kind = #xf.variable_kind<gradient>, of = @b}
+// CHECK: xf.variable @state.bias
+// CHECK-NOT: xf.balance @
+xf.variable @state.bias : tensor<4xf32> {init = #xf.init<zeros>, kind = #xf.variable_kind<state>}
+xf.variable @state.counts : tensor<4xf32> {init = #xf.init<zeros>, kind = #xf.variable_kind<state>}
+xf.balance @state.bias counts(@state.counts) {rate = 0.5}
 func.func private @forward(tensor<2x4xi32>, tensor<2x4xi32>) -> tensor<f32>
 func.func private @backward(tensor<2x4xi32>, tensor<2x4xi32>)
 func.func private @evaluate(tensor<2x4xi32>, tensor<2x4xi32>) -> tensor<f32>
@@ -39,6 +44,10 @@ func.func private @evaluate(tensor<2x4xi32>, tensor<2x4xi32>) -> tensor<f32>
 // CHECK: %[[CAST:.*]] = xf.cast %[[W]] : (tensor<8x8xf32>) -> tensor<8x8xf16>
 // CHECK: xf.write %[[CAST]], @w.working
 // CHECK: xf.adamw %{{.*}}, %[[GB]], {{.*}}weight_decay = 0.0
+// CHECK: %[[BIAS:.*]] = xf.read @state.bias
+// CHECK: %[[COUNTS:.*]] = xf.read @state.counts
+// CHECK: %[[MOVED:.*]] = xf.balance_bias %[[BIAS]], %[[COUNTS]], %[[BAD]] {rate = 5.0
+// CHECK: xf.write %[[MOVED]], @state.bias
 // CHECK: %[[NOW:.*]] = xf.read @state.loss_scale
 // CHECK: xf.loss_scale_update %[[NOW]]
 // CHECK: xf.output %[[NOW]], "loss_scale"

@@ -29,6 +29,17 @@ func.func private @layer(%x: tensor<1x4x8xf32>, %t: tensor<4x2x2xf32>, %n: tenso
   return %y : tensor<1x4x8xf32>
 }
 
+// Routers choose by f32 logits and biases.
+// CHECK-LABEL: func.func private @route(
+// CHECK-SAME: %[[X:.*]]: tensor<1x4x8xbf16>, %[[W:.*]]: tensor<6x8xbf16>, %[[B:.*]]: tensor<6xf32>) -> tensor<1x4x2xf32>
+// CHECK: %[[L:.*]] = xf.linear %[[X]], %[[W]] : (tensor<1x4x8xbf16>, tensor<6x8xbf16>) -> tensor<1x4x6xf32>
+// CHECK: xf.router %[[L]], %[[B]]
+func.func private @route(%x: tensor<1x4x8xf32>, %w: tensor<6x8xf32>, %b: tensor<6xf32>) -> tensor<1x4x2xf32> {
+  %l = xf.linear %x, %w : (tensor<1x4x8xf32>, tensor<6x8xf32>) -> tensor<1x4x6xf32>
+  %v, %e = xf.router %l, %b {scale = 1.0, scores = #xf.router_scores<sigmoid>, top_k = 2 : i64} : (tensor<1x4x6xf32>, tensor<6xf32>) -> (tensor<1x4x2xf32>, tensor<1x4x2xi32>)
+  return %v : tensor<1x4x2xf32>
+}
+
 // CHECK-LABEL: func.func @forward(
 // CHECK: %[[TABLE:.*]] = xf.read @table.working : tensor<16x8xbf16>
 // CHECK: xf.read @norm : tensor<8xf32>

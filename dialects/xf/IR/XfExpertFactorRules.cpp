@@ -1,0 +1,251 @@
+//===- XfExpertFactorRules.cpp - How experts may be sharded ---------------===//
+//
+// Part of Hocket, under the Apache License v2.0.
+//
+//===----------------------------------------------------------------------===//
+
+#include "dialects/xf/IR/RuleBuilder.h"
+#include "dialects/xf/IR/XfConstraints.h"
+
+using namespace mlir;
+using namespace hocket::xf;
+
+//===----------------------------------------------------------------------===//
+// Routing: a token's experts are compared with each other, so E stays whole
+//===----------------------------------------------------------------------===//
+
+FactorRule RouterOp::getFactorRule() {
+  RuleBuilder b;
+  TensorFactors tokens = b.fresh(shapeOf(getLogits()).drop_back());
+  int64_t expert = b.whole(shapeOf(getLogits()).back());
+  int64_t choice = b.whole(static_cast<int64_t>(getTopK()));
+  b.operand(with(tokens, expert));
+  if (getBias())
+    b.operand({{expert}});
+  return b.result(with(tokens, choice)).result(with(tokens, choice)).rule;
+}
+
+FactorRule RouterGradientOp::getFactorRule() {
+  RuleBuilder b;
+  TensorFactors tokens = b.fresh(shapeOf(getLogits()).drop_back());
+  int64_t expert = b.whole(shapeOf(getLogits()).back());
+  int64_t choice = b.whole(shapeOf(getExperts()).back());
+  return b.operand(with(tokens, choice))
+      .operand(with(tokens, expert))
+      .operand(with(tokens, choice))
+      .result(with(tokens, expert))
+      .rule;
+}
+
+FactorRule RouterProbabilitiesOp::getFactorRule() {
+  RuleBuilder b;
+  TensorFactors tokens =
+      b.fresh(shapeOf(getLogits()).drop_back(), FactorKind::Reduced);
+  int64_t expert = b.whole(shapeOf(getLogits()).back());
+  return b.operand(with(tokens, expert)).result({{expert}}).rule;
+}
+
+FactorRule RouterProbabilitiesGradientOp::getFactorRule() {
+  RuleBuilder b;
+  TensorFactors tokens = b.fresh(shapeOf(getLogits()).drop_back());
+  int64_t expert = b.whole(shapeOf(getLogits()).back());
+  return b.operand({{expert}})
+      .operand(with(tokens, expert))
+      .result(with(tokens, expert))
+      .rule;
+}
+
+FactorRule RouterZLossOp::getFactorRule() {
+  RuleBuilder b;
+  TensorFactors tokens =
+      b.fresh(shapeOf(getLogits()).drop_back(), FactorKind::Reduced);
+  int64_t expert = b.whole(shapeOf(getLogits()).back());
+  return b.operand(with(tokens, expert)).result({}).rule;
+}
+
+FactorRule RouterZLossGradientOp::getFactorRule() {
+  RuleBuilder b;
+  TensorFactors tokens = b.fresh(shapeOf(getLogits()).drop_back());
+  int64_t expert = b.whole(shapeOf(getLogits()).back());
+  return b.operand({})
+      .operand(with(tokens, expert))
+      .result(with(tokens, expert))
+      .rule;
+}
+
+FactorRule ExpertCountsOp::getFactorRule() {
+  RuleBuilder b;
+  TensorFactors choice = b.fresh(shapeOf(getExperts()), FactorKind::Reduced);
+  int64_t expert = b.whole(shapeOf(getResult())[0]);
+  return b.operand(choice).result({{expert}}).rule;
+}
+
+FactorRule BalanceBiasOp::getFactorRule() {
+  RuleBuilder b;
+  int64_t expert = b.whole(shapeOf(getBias())[0]);
+  return b.operand({{expert}})
+      .operand({{expert}})
+      .operand({})
+      .result({{expert}})
+      .rule;
+}
+
+//===----------------------------------------------------------------------===//
+// Rows of experts
+//===----------------------------------------------------------------------===//
+
+/// A row's number counts the tokens before it: of its sequence with a capacity,
+/// else of all.
+FactorRule ExpertOrderOp::getFactorRule() {
+  RuleBuilder b;
+  Shape shape = shapeOf(getChoice());
+  TensorFactors choice{
+      {b.rule.add(shape[0],
+                  getRanges() ? FactorKind::Whole : FactorKind::Parallel)},
+      {b.whole(shape[1])},
+      {b.whole(shape[2])}};
+  b.operand(choice).result(choice);
+  if (getRanges())
+    b.result({{b.whole(static_cast<int64_t>(getExperts()))}, {b.whole(2)}});
+  return b.rule;
+}
+
+namespace {
+/// The factors of `dispatch` and `combine`: sequence, position, choice, what
+/// addresses rows, channel. Slots are numbers of the whole buffer, so what they
+/// address stays whole.
+struct RowFactors {
+  TensorFactors tokens, slots, rows;
+};
+
+struct RowFactorKinds {
+  FactorKind sequence, position, channel;
+};
+} // namespace
+
+static RowFactors rowFactors(RuleBuilder &b, Value slots, Value rows,
+                             const RowFactorKinds &kinds) {
+  Shape s = shapeOf(slots), r = shapeOf(rows);
+  int64_t sequence = b.rule.add(s[0], kinds.sequence);
+  int64_t position = b.rule.add(s[1], kinds.position);
+  int64_t choice = b.whole(s[2]);
+  int64_t channel = b.rule.add(r.back(), kinds.channel);
+  RowFactors f;
+  f.tokens = {{sequence}, {position}, {channel}};
+  f.slots = {{sequence}, {position}, {choice}};
+  f.rows.push_back({b.whole(r[0])});
+  if (r.size() == 4) {
+    f.rows.push_back({sequence});
+    f.rows.push_back({b.whole(r[2])});
+  }
+  f.rows.push_back({channel});
+  return f;
+}
+
+/// Every shard of the tokens fills its own rows; others are 0 there.
+FactorRule DispatchOp::getFactorRule() {
+  RuleBuilder b;
+  bool capacity = shapeOf(getResult()).size() == 4;
+  RowFactors f =
+      rowFactors(b, getSlots(), getResult(),
+                 {capacity ? FactorKind::Parallel : FactorKind::Reduced,
+                  FactorKind::Reduced, FactorKind::Parallel});
+  b.operand(f.tokens).operand(f.slots);
+  if (getWeights())
+    b.operand(f.slots);
+  return b.result(f.rows).rule;
+}
+
+FactorRule CombineOp::getFactorRule() {
+  RuleBuilder b;
+  RowFactors f = rowFactors(
+      b, getSlots(), getRows(),
+      {FactorKind::Parallel, FactorKind::Parallel, FactorKind::Parallel});
+  b.operand(f.rows).operand(f.slots);
+  if (getWeights())
+    b.operand(f.slots);
+  return b.result(f.tokens).rule;
+}
+
+FactorRule CombineWeightGradientOp::getFactorRule() {
+  RuleBuilder b;
+  RowFactors f = rowFactors(
+      b, getSlots(), getRows(),
+      {FactorKind::Parallel, FactorKind::Parallel, FactorKind::Reduced});
+  return b.operand(f.tokens)
+      .operand(f.rows)
+      .operand(f.slots)
+      .result(f.slots)
+      .rule;
+}
+
+//===----------------------------------------------------------------------===//
+// Experts
+//===----------------------------------------------------------------------===//
+
+namespace {
+/// The factors of a grouped product: the expert and its rows.
+struct GroupFactors {
+  int64_t expert = 0;
+  TensorFactors rows; ///< Without the last dim.
+};
+} // namespace
+
+/// Dropless, an expert's rows are where the data says: all shards hold all rows
+/// and sum what their experts gave. `summed` is the kind of rows that the
+/// result lacks.
+static GroupFactors groupFactors(RuleBuilder &b, Value rows, int64_t experts,
+                                 FactorKind summed, bool perExpert) {
+  Shape shape = shapeOf(rows);
+  GroupFactors f;
+  if (shape.size() == 2) {
+    f.expert = b.rule.add(experts, perExpert ? FactorKind::Parallel
+                                             : FactorKind::Reduced);
+    f.rows = {{b.whole(shape[0])}};
+    return f;
+  }
+  f.expert = b.rule.add(experts);
+  f.rows = {{f.expert},
+            {b.rule.add(shape[1], summed)},
+            {b.rule.add(shape[2], summed)}};
+  return f;
+}
+
+/// The optional last operand.
+static void addRanges(RuleBuilder &b, Value ranges, const GroupFactors &f) {
+  if (ranges)
+    b.operand({{f.expert}, {b.whole(2)}});
+}
+
+FactorRule GroupedLinearOp::getFactorRule() {
+  RuleBuilder b;
+  Shape weight = shapeOf(getWeight());
+  GroupFactors f =
+      groupFactors(b, getRows(), weight[0], FactorKind::Parallel, false);
+  int64_t out = b.rule.add(weight[1]), in = b.reduced(weight[2]);
+  b.operand(with(f.rows, in)).operand({{f.expert}, {out}, {in}});
+  addRanges(b, getRanges(), f);
+  return b.result(with(f.rows, out)).rule;
+}
+
+FactorRule GroupedLinearInputGradientOp::getFactorRule() {
+  RuleBuilder b;
+  Shape weight = shapeOf(getWeight());
+  GroupFactors f =
+      groupFactors(b, getGrad(), weight[0], FactorKind::Parallel, false);
+  int64_t out = b.reduced(weight[1]), in = b.rule.add(weight[2]);
+  b.operand(with(f.rows, out)).operand({{f.expert}, {out}, {in}});
+  addRanges(b, getRanges(), f);
+  return b.result(with(f.rows, in)).rule;
+}
+
+FactorRule GroupedLinearWeightGradientOp::getFactorRule() {
+  RuleBuilder b;
+  Shape weight = shapeOf(getResult());
+  GroupFactors f =
+      groupFactors(b, getGrad(), weight[0], FactorKind::Reduced, true);
+  int64_t out = b.rule.add(weight[1]), in = b.rule.add(weight[2]);
+  b.operand(with(f.rows, out)).operand(with(f.rows, in));
+  addRanges(b, getRanges(), f);
+  return b.result({{f.expert}, {out}, {in}}).rule;
+}

@@ -1,0 +1,323 @@
+//===- XfExpertOps.td - Mixtures of experts --------------------------*- tablegen -*-===//
+//
+// Part of Hocket, under the Apache License v2.0.
+//
+//===----------------------------------------------------------------------===//
+//
+// A layer of experts is, in this order: `router` (which experts, and with what
+// weight), `expert_order` (which row of the experts' buffer is whose),
+// `dispatch` (tokens to rows), `grouped_linear` (every expert on its rows) and
+// `combine` (rows back to tokens). Sizes never depend on data. The buffer has
+// one of two forms:
+//
+//   capacity  [E, B, C, h]  C rows for each expert and sequence; what does not
+//                           fit is dropped, what is left over is 0.
+//   dropless  [R, h]        R = B S k: the rows of expert 0, then those of expert 1, ...;
+//                           `ranges[E, 2]` says where each expert's begin and
+//                           how many they are. Nothing is dropped or left over.
+//
+// Sharding. In the form with a capacity, tokens are split along B and experts
+// along E, and the two only meet in the buffer: `dispatch` fills [E, B/n, C, h],
+// the experts want [E/n, B, C, h], and going from one to the other is an
+// all-to-all. A sequence has a capacity of its own so that no token's fate
+// depends on how B is split. In the dropless form E is a factor over which
+// `grouped_linear` sums: a shard of the experts computes the rows in its part
+// of `ranges` and leaves the others 0.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef HOCKET_DIALECTS_XF_XFEXPERTOPS
+#define HOCKET_DIALECTS_XF_XFEXPERTOPS
+
+include "dialects/xf/IR/XfOpBase.td"
+
+//===----------------------------------------------------------------------===//
+// Routing
+//===----------------------------------------------------------------------===//
+
+def Xf_RouterOp : Xf_ModelOp<"router"> {
+  let summary = "chooses each token's experts";
+  let description = [{
+    `p` is the softmax of the logits, or their sigmoid (arXiv 2412.19437). The
+    experts are the `top_k` with the greatest `p + bias`, the greatest first and
+    of equals the one with the lower number. `bias` takes part in this choice
+    alone (arXiv 2408.15664).
+
+    With `groups` > 1 the experts are that many runs of equal length, and only
+    the `topk_groups` best of these are chosen from; a group counts as the sum
+    of its `max(1, top_k / topk_groups)` greatest `p + bias` (arXiv 2412.19437).
+
+    An expert's weight is its `p`, divided by the sum over the chosen with
+    `renormalise`, times `scale`. Gradients pass through the weights, not
+    through the choice.
+
+    ```mlir
+    %w, %e = xf.router %l {renormalise, scale = 1.0, scores = #xf.router_scores<softmax>, top_k = 2 : i64} : (tensor<4x256x8xf32>) -> (tensor<4x256x2xf32>, tensor<4x256x2xi32>)
+    ```
+  }];
+  let arguments = (ins Xf_Tensor:$logits,
+                       Optional<Xf_Tensor>:$bias,
+                       I64Attr:$top_k,
+                       Xf_RouterScoresAttr:$scores,
+                       UnitAttr:$renormalise,
+                       DefaultValuedAttr<I64Attr, "1">:$groups,
+                       DefaultValuedAttr<I64Attr, "1">:$topk_groups,
+                       F64Attr:$scale);
+  let results = (outs Xf_Tensor:$weights, Xf_Ids:$experts);
+}
+
+def Xf_RouterGradientOp : Xf_Op<"router_gradient"> {
+  let summary = "gradient of a router by its logits";
+  let description = [{
+    From the gradient of the weights and the choice that was made; `p` is
+    computed again.
+
+    ```mlir
+    %dl = xf.router_gradient %dw, %l, %e {renormalise, scale = 1.0, scores = #xf.router_scores<softmax>} : (tensor<8x2xf32>, tensor<8x4xf32>, tensor<8x2xi32>) -> tensor<8x4xf32>
+    ```
+  }];
+  let arguments = (ins Xf_Tensor:$grad,
+                       Xf_Tensor:$logits,
+                       Xf_Ids:$experts,
+                       Xf_RouterScoresAttr:$scores,
+                       UnitAttr:$renormalise,
+                       F64Attr:$scale);
+  let results = (outs Xf_Tensor:$result);
+}
+
+def Xf_RouterProbabilitiesOp : Xf_ModelOp<"router_probabilities"> {
+  let summary = "how probable each expert is, over all tokens";
+  let description = [{
+    `result[e] = sum over tokens of q[token, e]`, where `q` is the softmax of
+    the logits, or their sigmoids divided by their sum. Times `expert_counts`
+    it is the load-balancing loss (arXiv 2101.03961, equation 4). A sum, not a
+    mean, so that shards of the tokens are put together by adding.
+
+    ```mlir
+    %p = xf.router_probabilities %l {scores = #xf.router_scores<softmax>} : (tensor<4x256x8xf32>) -> tensor<8xf32>
+    ```
+  }];
+  let arguments = (ins Xf_Tensor:$logits,
+                       Xf_RouterScoresAttr:$scores);
+  let results = (outs Xf_Tensor:$result);
+}
+
+def Xf_RouterProbabilitiesGradientOp : Xf_Op<"router_probabilities_gradient"> {
+  let summary = "gradient of the experts' probabilities by the logits";
+  let description = [{
+    `q[t, e] (grad[e] - sum_f grad[f] q[t, f])` for softmax; for sigmoids with
+    another `1 - sigmoid(logits[t, e])`.
+
+    ```mlir
+    %dl = xf.router_probabilities_gradient %dp, %l {scores = #xf.router_scores<softmax>} : (tensor<8xf32>, tensor<4x256x8xf32>) -> tensor<4x256x8xf32>
+    ```
+  }];
+  let arguments = (ins Xf_Tensor:$grad,
+                       Xf_Tensor:$logits,
+                       Xf_RouterScoresAttr:$scores);
+  let results = (outs Xf_Tensor:$result);
+}
+
+def Xf_RouterZLossOp : Xf_ModelOp<"router_z_loss"> {
+  let summary = "the sum of squared log-sum-exps of the router's logits";
+  let description = [{
+    `sum over tokens of logsumexp(logits)^2`, which keeps logits small (arXiv
+    2202.08906, equation 5, there as a mean).
+
+    ```mlir
+    %z = xf.router_z_loss %l : (tensor<4x256x8xf32>) -> tensor<f32>
+    ```
+  }];
+  let arguments = (ins Xf_Tensor:$logits);
+  let results = (outs Xf_Tensor:$result);
+}
+
+def Xf_RouterZLossGradientOp : Xf_Op<"router_z_loss_gradient"> {
+  let summary = "gradient of the router's z-loss by the logits";
+  let description = [{
+    `2 grad logsumexp(logits) softmax(logits)`.
+
+    ```mlir
+    %dl = xf.router_z_loss_gradient %d, %l : (tensor<f32>, tensor<4x256x8xf32>) -> tensor<4x256x8xf32>
+    ```
+  }];
+  let arguments = (ins Xf_Tensor:$grad,
+                       Xf_Tensor:$logits);
+  let results = (outs Xf_Tensor:$result);
+}
+
+def Xf_ExpertCountsOp : Xf_ModelOp<"expert_counts"> {
+  let summary = "how many tokens chose each expert";
+  let description = [{
+    As numbers that can be added up over microbatches and shards. It has no
+    gradient.
+
+    ```mlir
+    %n = xf.expert_counts %e : (tensor<4x256x2xi32>) -> tensor<8xf32>
+    ```
+  }];
+  let arguments = (ins Xf_Ids:$experts);
+  let results = (outs Xf_Tensor:$result);
+}
+
+def Xf_BalanceBiasOp : Xf_Op<"balance_bias"> {
+  let summary = "moves a router's bias against the load";
+  let description = [{
+    `result[e] = bias[e] + rate * sign(mean(counts) - counts[e])`, once a step
+    (arXiv 2408.15664, algorithm 1). Where `skip` is not 0 nothing changes.
+
+    ```mlir
+    %b1 = xf.balance_bias %b, %n, %skip {rate = 0.001} : (tensor<8xf32>, tensor<8xf32>, tensor<f32>) -> tensor<8xf32>
+    ```
+  }];
+  let arguments = (ins Xf_Tensor:$bias,
+                       Xf_Tensor:$counts,
+                       Xf_Tensor:$skip,
+                       F64Attr:$rate);
+  let results = (outs Xf_Tensor:$result);
+}
+
+//===----------------------------------------------------------------------===//
+// Rows of experts
+//===----------------------------------------------------------------------===//
+
+def Xf_ExpertOrderOp : Xf_ModelOp<"expert_order"> {
+  let summary = "gives each chosen expert's token a row";
+  let description = [{
+    With `capacity` C > 0: the tokens of a sequence take the rows of an expert
+    in their order, so that whether a token is dropped depends on earlier ones
+    alone; `slots[b, s, j]` is `expert * C + row`, or -1 where the expert's C
+    rows are taken.
+
+    With `capacity` 0 nothing is dropped: `slots` is the row in the buffer of
+    all B S k rows, ordered by expert, then by token, and the second result says
+    for each expert its first row and how many it has.
+
+    Ids are small beside activations; where tokens are split they are gathered
+    for the dropless order, which counts all of them.
+
+    ```mlir
+    %s = xf.expert_order %e {capacity = 80 : i64, experts = 8 : i64} : (tensor<4x256x2xi32>) -> tensor<4x256x2xi32>
+    ```
+
+    ```mlir
+    %s, %r = xf.expert_order %e {experts = 8 : i64} : (tensor<4x256x2xi32>) -> (tensor<4x256x2xi32>, tensor<8x2xi32>)
+    ```
+  }];
+  let arguments = (ins Xf_Ids:$choice,
+                       I64Attr:$experts,
+                       DefaultValuedAttr<I64Attr, "0">:$capacity);
+  let results = (outs Xf_Ids:$slots, Optional<Xf_Ids>:$ranges);
+}
+
+def Xf_DispatchOp : Xf_ModelOp<"dispatch"> {
+  let summary = "tokens to the rows of their experts";
+  let description = [{
+    Row `slots[b, s, j]` of the result is `input[b, s, :]`, times
+    `weights[b, s, j]` where they are given; the other rows are 0. The result
+    is `[E, B, C, h]` or, dropless, `[R, h]`. With a capacity, B is a
+    parallel factor: a shard of the sequences fills its part of every expert's
+    rows, and an all-to-all brings them to the shard of the expert.
+
+    ```mlir
+    %r = xf.dispatch %x, %s : (tensor<4x256x64xf32>, tensor<4x256x2xi32>) -> tensor<8x4x80x64xf32>
+    ```
+  }];
+  let arguments = (ins Xf_Tensor:$input,
+                       Xf_Ids:$slots,
+                       Optional<Xf_Tensor>:$weights);
+  let results = (outs Xf_Tensor:$result);
+}
+
+def Xf_CombineOp : Xf_ModelOp<"combine"> {
+  let summary = "rows of experts back to their tokens";
+  let description = [{
+    `result[b, s, :] = sum_j weights[b, s, j] * rows[slots[b, s, j], :]`, summed
+    in f32 at least in the order of j; a dropped token's row counts as 0, and a
+    missing `weights` as 1. The adjoint of `dispatch`.
+
+    ```mlir
+    %y = xf.combine %r, %s, %w : (tensor<8x4x80x64xf32>, tensor<4x256x2xi32>, tensor<4x256x2xf32>) -> tensor<4x256x64xf32>
+    ```
+  }];
+  let arguments = (ins Xf_Tensor:$rows,
+                       Xf_Ids:$slots,
+                       Optional<Xf_Tensor>:$weights);
+  let results = (outs Xf_Tensor:$result);
+}
+
+def Xf_CombineWeightGradientOp : Xf_Op<"combine_weight_gradient"> {
+  let summary = "gradient of a combination by its weights";
+  let description = [{
+    `result[b, s, j] = sum_h tokens[b, s, h] * rows[slots[b, s, j], h]`, 0 where
+    the token was dropped.
+
+    ```mlir
+    %dw = xf.combine_weight_gradient %dy, %r, %s : (tensor<4x256x64xf32>, tensor<8x4x80x64xf32>, tensor<4x256x2xi32>) -> tensor<4x256x2xf32>
+    ```
+  }];
+  let arguments = (ins Xf_Tensor:$tokens,
+                       Xf_Tensor:$rows,
+                       Xf_Ids:$slots);
+  let results = (outs Xf_Tensor:$result);
+}
+
+//===----------------------------------------------------------------------===//
+// Experts
+//===----------------------------------------------------------------------===//
+
+def Xf_GroupedLinearOp : Xf_ModelOp<"grouped_linear"> {
+  let summary = "a linear layer of each expert on its rows";
+  let description = [{
+    `result[r, o] = sum_i rows[r, i] * weight[e, o, i]` for the rows r of expert
+    e, summed in f32 at least. Rows are `[E, B, C, i]`, or `[R, i]` with
+    `ranges`; rows in no expert's range become 0. With a capacity E is a
+    parallel factor of rows, weights and result.
+
+    ```mlir
+    %y = xf.grouped_linear %r, %w : (tensor<8x4x80x64xf32>, tensor<8x192x64xf32>) -> tensor<8x4x80x192xf32>
+    ```
+
+    ```mlir
+    %y = xf.grouped_linear %r, %w, %n : (tensor<2048x64xf32>, tensor<8x192x64xf32>, tensor<8x2xi32>) -> tensor<2048x192xf32>
+    ```
+  }];
+  let arguments = (ins Xf_Tensor:$rows,
+                       Xf_Tensor:$weight,
+                       Optional<Xf_Ids>:$ranges);
+  let results = (outs Xf_Tensor:$result);
+}
+
+def Xf_GroupedLinearInputGradientOp : Xf_Op<"grouped_linear_input_gradient"> {
+  let summary = "gradient of the experts' linear layers by their rows";
+  let description = [{
+    `result[r, i] = sum_o grad[r, o] * weight[e, o, i]` for the rows r of expert
+    e, 0 for rows of none.
+
+    ```mlir
+    %dr = xf.grouped_linear_input_gradient %dy, %w : (tensor<8x4x80x192xf32>, tensor<8x192x64xf32>) -> tensor<8x4x80x64xf32>
+    ```
+  }];
+  let arguments = (ins Xf_Tensor:$grad,
+                       Xf_Tensor:$weight,
+                       Optional<Xf_Ids>:$ranges);
+  let results = (outs Xf_Tensor:$result);
+}
+
+def Xf_GroupedLinearWeightGradientOp : Xf_Op<"grouped_linear_weight_gradient"> {
+  let summary = "gradient of the experts' linear layers by their weights";
+  let description = [{
+    `result[e, o, i] = sum over the rows r of expert e of grad[r, o] *
+    rows[r, i]`; the result may have a wider element type than the operands.
+
+    ```mlir
+    %dw = xf.grouped_linear_weight_gradient %dy, %r : (tensor<8x4x80x192xbf16>, tensor<8x4x80x64xbf16>) -> tensor<8x192x64xf32>
+    ```
+  }];
+  let arguments = (ins Xf_Tensor:$grad,
+                       Xf_Tensor:$rows,
+                       Optional<Xf_Ids>:$ranges);
+  let results = (outs Xf_Tensor:$result);
+}
+
+#endif

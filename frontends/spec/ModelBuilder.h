@@ -1,0 +1,139 @@
+//===- ModelBuilder.h - Builds the functions of a model ---------*- C++ -*-===//
+//
+// Part of Hocket, under the Apache License v2.0.
+//
+//===----------------------------------------------------------------------===//
+///
+/// \file
+/// The class behind BuildModel.h, in two sources: BuildModel.cpp, and
+/// BuildExperts.cpp for layers with experts.
+///
+//===----------------------------------------------------------------------===//
+
+#ifndef HOCKET_FRONTENDS_SPEC_MODELBUILDER_H
+#define HOCKET_FRONTENDS_SPEC_MODELBUILDER_H
+
+#include "dialects/xf/IR/Xf.h"
+#include "frontends/spec/BuildModel.h"
+#include "frontends/spec/Parameters.h"
+
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/IR/Builders.h"
+
+namespace hocket::spec {
+
+/// Random streams of dropout, part of what a trained model is.
+enum DropoutStream : int32_t {
+  EmbeddingStream = 1,
+  AttentionStream = 2,
+  AttentionBranchStream = 3,
+  MlpBranchStream = 4,
+};
+
+class ModelBuilder {
+public:
+  ModelBuilder(const LoadedSpec &loaded, mlir::MLIRContext &context)
+      : spec(loaded.spec), model(loaded.spec.model()),
+        locations(loaded.locations), builder(&context),
+        f32(builder.getF32Type()),
+        batch(loaded.spec.training().micro_batch_size() *
+              loaded.spec.plan().data_parallel()),
+        sequence(loaded.spec.training().sequence_length()) {}
+
+  mlir::OwningOpRef<mlir::ModuleOp> build();
+
+private:
+  //===--- Variables ------------------------------------------------------===//
+  void declareVariables();
+  void declare(const Parameter &parameter, const std::string &name);
+
+  //===--- The layer function ---------------------------------------------===//
+  /// A layer with experts returns x, then what its router adds to the loss
+  /// and how many tokens chose each expert, where the spec asks for them.
+  mlir::func::FuncOp buildLayer(bool experts);
+  mlir::Value buildBranches(mlir::Value input, bool experts);
+  mlir::Value buildAttention(mlir::Value input);
+  /// `product` is the linear layer `gate`, `up` or `down` on its operand.
+  using ProductFn =
+      llvm::function_ref<mlir::Value(mlir::Value input, llvm::StringRef name)>;
+  mlir::Value buildMlp(mlir::Value input, ProductFn product);
+  mlir::Value buildDenseMlp(mlir::Value input);
+  mlir::Value headNorm(mlir::Value heads, llvm::StringRef name);
+  mlir::Value rotate(mlir::Value heads, llvm::StringRef name);
+
+  //===--- Experts (BuildExperts.cpp) -------------------------------------===//
+  bool addsLoss() const {
+    return model.moe().aux_loss() > 0 || model.moe().z_loss() > 0;
+  }
+  bool balances() const { return model.moe().bias_rate() > 0; }
+  /// The name of a router's state, `bias` or `counts`.
+  static std::string routerState(int64_t layer, const std::string &name) {
+    return "state." + layerName(layer, "mlp.router." + name);
+  }
+  void declareBalance(int64_t layer);
+  mlir::Value buildExperts(mlir::Value input);
+  mlir::Value buildSharedExperts(mlir::Value input);
+  mlir::Value runExperts(mlir::Value tokens, mlir::Value weights,
+                         mlir::Value choice);
+  /// What the router of a layer adds to the loss, of f32.
+  mlir::Value buildRouterLoss(mlir::Value logits, mlir::Value counts);
+  mlir::Value scaled(mlir::Value number, double factor, llvm::StringRef name);
+
+  //===--- The forward function -------------------------------------------===//
+  void buildForward();
+  mlir::Value embed(mlir::Value tokens);
+  mlir::Value callLayer(int64_t index, mlir::Value input);
+  /// Keeps what a call of a layer with experts returns besides x.
+  void collectExpertResults(mlir::func::CallOp call, int64_t index);
+  void readVariables(const std::vector<Parameter> &list);
+  mlir::Value buildLoss(mlir::Value input, mlir::Value labels);
+
+  //===--- Pieces of both -------------------------------------------------===//
+  mlir::Value linear(mlir::Value input, const std::string &name, int64_t out);
+  mlir::Value norm(mlir::Value input, const std::string &name);
+  mlir::Value residual(mlir::Value input, mlir::Value branch,
+                       llvm::StringRef name);
+  mlir::Value dropout(mlir::Value input, double probability,
+                      DropoutStream stream, llvm::StringRef name);
+
+  mlir::RankedTensorType tensor(llvm::ArrayRef<int64_t> shape) const {
+    return mlir::RankedTensorType::get(shape, f32);
+  }
+  mlir::FloatAttr real(double value) { return builder.getF64FloatAttr(value); }
+  bool usesInstance() const {
+    return model.dropout().attention() > 0 || model.dropout().residual() > 0;
+  }
+
+  /// The part `name` of the model, asked for by `field`.
+  mlir::Location at(llvm::StringRef name, std::string_view field) {
+    const SourcePlace &place = locations.find(field);
+    return mlir::NameLoc::get(
+        builder.getStringAttr(name),
+        mlir::FileLineColLoc::get(builder.getContext(), place.file,
+                                  static_cast<unsigned>(place.line),
+                                  static_cast<unsigned>(place.column)));
+  }
+
+  const Spec &spec;
+  const Model &model;
+  const FieldLocations &locations;
+  mlir::OpBuilder builder;
+  mlir::Type f32;
+  int64_t batch, sequence;
+  int32_t nextRandomKey = 1;
+
+  /// The layer without experts and the one with, as far as the model has them.
+  mlir::func::FuncOp denseLayer, expertLayer;
+
+  // Of the function being built: parameters by name within their scope, and
+  // what layers get besides.
+  llvm::StringMap<mlir::Value> parameters;
+  mlir::Value ropeTable, instance, routerBias;
+  /// What the routers add to the loss (of a layer, then of all so far), and how
+  /// many tokens chose each expert of the layer.
+  mlir::Value routerLoss, expertCounts;
+};
+
+} // namespace hocket::spec
+
+#endif // HOCKET_FRONTENDS_SPEC_MODELBUILDER_H

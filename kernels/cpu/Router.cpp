@@ -1,0 +1,115 @@
+//===- Router.cpp - Which experts a token goes to, on the CPU -------------===//
+//
+// Part of Hocket, under the Apache License v2.0.
+//
+//===----------------------------------------------------------------------===//
+
+#include "kernels/cpu/Router.h"
+
+#include "kernels/reference/Experts.h"
+
+#include <algorithm>
+
+namespace hocket::kernels {
+namespace {
+
+static_assert(routerScratch(kMostExperts) * sizeof(double) <=
+              kScratchBytesPerWorker);
+
+constexpr int64_t kTokensPerTask = 16;
+
+/// Calls fn(token, scratch) for every token.
+template <typename Fn>
+void forEachToken(const RouterShape &shape, Workers &workers, Fn fn) {
+  auto task = [&](int64_t index, int worker) {
+    auto *scratch = reinterpret_cast<double *>(workers.scratch(worker).data());
+    int64_t end = std::min(shape.tokens, (index + 1) * kTokensPerTask);
+    for (int64_t t = index * kTokensPerTask; t < end; ++t)
+      fn(t, scratch);
+  };
+  workers.run((shape.tokens + kTokensPerTask - 1) / kTokensPerTask, task);
+}
+
+/// Calls fn(part, token, scratch) for the tokens of each part, in order.
+template <typename Fn>
+void forEachPart(const RouterShape &shape, Workers &workers, Fn fn) {
+  auto task = [&](int64_t part, int worker) {
+    auto *scratch = reinterpret_cast<double *>(workers.scratch(worker).data());
+    int64_t end = shape.tokens * (part + 1) / kRouterParts;
+    for (int64_t t = shape.tokens * part / kRouterParts; t < end; ++t)
+      fn(part, t, scratch);
+  };
+  workers.run(kRouterParts, task);
+}
+
+} // namespace
+
+KernelError router(const RouterArguments &args, Workers &workers) {
+  forEachToken(args.shape, workers, [&](int64_t token, double *scratch) {
+    routeToken(args, token, scratch);
+  });
+  return nullptr;
+}
+
+KernelError routerGradient(const RouterGradientArguments &args,
+                           Workers &workers) {
+  const RouterShape &shape = args.shape;
+  if (KernelError error =
+          checkExperts(args.chosen, shape.tokens * shape.topK, shape.experts))
+    return error;
+  forEachToken(shape, workers, [&](int64_t token, double *scratch) {
+    routeTokenGradient(args, token, scratch);
+  });
+  return nullptr;
+}
+
+KernelError routerProbabilities(const RouterProbabilitiesArguments &args,
+                                double *parts, Workers &workers) {
+  int64_t experts = args.shape.experts;
+  std::fill_n(parts, kRouterParts * experts, 0.0);
+  forEachPart(args.shape, workers,
+              [&](int64_t part, int64_t token, double *scratch) {
+                addProbabilities(args.shape, args.logits + token * experts,
+                                 parts + part * experts, scratch);
+              });
+  for (int64_t e = 0; e < experts; ++e) {
+    double sum = 0;
+    for (int64_t part = 0; part < kRouterParts; ++part)
+      sum += parts[part * experts + e];
+    args.sums[e] = float(sum);
+  }
+  return nullptr;
+}
+
+KernelError
+routerProbabilitiesGradient(const RouterProbabilitiesGradientArguments &args,
+                            Workers &workers) {
+  forEachToken(args.shape, workers, [&](int64_t token, double *scratch) {
+    probabilitiesGradient(args, token, scratch);
+  });
+  return nullptr;
+}
+
+KernelError routerZLoss(const RouterZLossArguments &args, double *parts,
+                        Workers &workers) {
+  int64_t experts = args.shape.experts;
+  std::fill_n(parts, kRouterParts, 0.0);
+  forEachPart(args.shape, workers, [&](int64_t part, int64_t token, double *) {
+    double lse = logSumExp(args.logits + token * experts, experts);
+    parts[part] += lse * lse;
+  });
+  double sum = 0;
+  for (int64_t part = 0; part < kRouterParts; ++part)
+    sum += parts[part];
+  args.loss[0] = float(sum);
+  return nullptr;
+}
+
+KernelError routerZLossGradient(const RouterZLossGradientArguments &args,
+                                Workers &workers) {
+  forEachToken(args.shape, workers,
+               [&](int64_t token, double *) { zLossGradient(args, token); });
+  return nullptr;
+}
+
+} // namespace hocket::kernels

@@ -1,0 +1,208 @@
+//===- Experts.cpp - Tokens to experts, and back --------------------------===//
+//
+// Part of Hocket, under the Apache License v2.0.
+//
+//===----------------------------------------------------------------------===//
+
+#include "kernels/reference/Experts.h"
+
+#include <algorithm>
+
+namespace hocket::kernels {
+
+KernelError checkExperts(const int32_t *chosen, int64_t count,
+                         int64_t experts) {
+  for (int64_t i = 0; i < count; ++i)
+    if (chosen[i] < 0 || chosen[i] >= experts)
+      return "experts: a chosen expert does not exist";
+  return nullptr;
+}
+
+KernelError checkSlots(const SlotShape &shape, const int32_t *slots) {
+  int64_t end = shape.capacity ? shape.experts * shape.capacity : shape.rows;
+  for (int64_t i = 0; i < shape.slots(); ++i)
+    if (slots[i] < -1 || slots[i] >= end)
+      return "experts: a slot is outside the experts' rows";
+  return nullptr;
+}
+
+KernelError checkRanges(const GroupShape &shape) {
+  int64_t end = 0;
+  for (int64_t e = 0; e < shape.experts; ++e) {
+    int64_t first = shape.first(e), count = shape.count(e);
+    if (first < end || count < 0 || first + count > shape.rows)
+      return "experts: ranges overlap or leave the rows";
+    end = first + count;
+  }
+  return nullptr;
+}
+
+//===----------------------------------------------------------------------===//
+// Order
+//===----------------------------------------------------------------------===//
+
+/// Counts into `ranges[e, 1]`, and sets `ranges[e, 0]` to where e's rows begin.
+static void countRanges(const ExpertOrderArguments &args) {
+  std::fill_n(args.ranges, 2 * args.shape.experts, 0);
+  for (int64_t i = 0; i < args.shape.slots(); ++i)
+    ++args.ranges[2 * args.chosen[i] + 1];
+  int32_t first = 0;
+  for (int64_t e = 0; e < args.shape.experts; ++e) {
+    args.ranges[2 * e] = first;
+    first += args.ranges[2 * e + 1];
+  }
+}
+
+static void orderWithCapacity(const ExpertOrderArguments &args) {
+  int64_t perSequence = args.shape.sequence * args.shape.topK;
+  int64_t capacity = args.shape.capacity;
+  for (int64_t i = 0; i < args.shape.slots(); ++i) {
+    if (i % perSequence == 0)
+      std::fill_n(args.ranges, 2 * args.shape.experts, 0);
+    int64_t row = args.ranges[2 * args.chosen[i]]++;
+    args.slots[i] =
+        row < capacity ? int32_t(args.chosen[i] * capacity + row) : -1;
+  }
+}
+
+KernelError reference::expertOrder(const ExpertOrderArguments &args) {
+  if (KernelError error =
+          checkExperts(args.chosen, args.shape.slots(), args.shape.experts))
+    return error;
+  if (args.shape.capacity > 0) {
+    orderWithCapacity(args);
+    return nullptr;
+  }
+  countRanges(args);
+  for (int64_t e = 0; e < args.shape.experts; ++e)
+    args.ranges[2 * e + 1] = 0;
+  for (int64_t i = 0; i < args.shape.slots(); ++i) {
+    int32_t *range = args.ranges + 2 * args.chosen[i];
+    args.slots[i] = range[0] + range[1]++;
+  }
+  return nullptr;
+}
+
+KernelError reference::expertCounts(const ExpertCountsArguments &args) {
+  if (KernelError error = checkExperts(args.chosen, args.choices, args.experts))
+    return error;
+  std::fill_n(args.counts, args.experts, 0.0f);
+  for (int64_t i = 0; i < args.choices; ++i)
+    args.counts[args.chosen[i]] += 1;
+  return nullptr;
+}
+
+//===----------------------------------------------------------------------===//
+// Rows
+//===----------------------------------------------------------------------===//
+
+KernelError reference::dispatch(const DispatchArguments &args) {
+  if (KernelError error = checkSlots(args.shape, args.slots))
+    return error;
+  int64_t width = args.width;
+  for (int64_t i = 0; i < args.shape.rows * width; ++i)
+    store(args.rows, i, 0);
+  for (int64_t i = 0; i < args.shape.slots(); ++i) {
+    if (args.slots[i] < 0)
+      continue;
+    int64_t row = rowOfSlot(args.shape, i, args.slots[i]);
+    for (int64_t h = 0; h < width; ++h)
+      store(args.rows, row * width + h,
+            load(args.tokens, i / args.shape.topK * width + h) *
+                (args.weights ? args.weights[i] : 1));
+  }
+  return nullptr;
+}
+
+KernelError reference::combine(const CombineArguments &args) {
+  if (KernelError error = checkSlots(args.shape, args.slots))
+    return error;
+  int64_t width = args.width, topK = args.shape.topK;
+  for (int64_t t = 0; t < args.shape.tokens(); ++t)
+    for (int64_t h = 0; h < width; ++h) {
+      double sum = 0;
+      for (int64_t i = t * topK; i < (t + 1) * topK; ++i)
+        if (args.slots[i] >= 0)
+          sum += load(args.rows,
+                      rowOfSlot(args.shape, i, args.slots[i]) * width + h) *
+                 (args.weights ? args.weights[i] : 1);
+      store(args.tokens, t * width + h, sum);
+    }
+  return nullptr;
+}
+
+KernelError
+reference::combineWeightGradient(const CombineWeightGradientArguments &args) {
+  if (KernelError error = checkSlots(args.shape, args.slots))
+    return error;
+  int64_t width = args.width;
+  for (int64_t i = 0; i < args.shape.slots(); ++i) {
+    double sum = 0;
+    for (int64_t h = 0; args.slots[i] >= 0 && h < width; ++h)
+      sum +=
+          load(args.tokens, i / args.shape.topK * width + h) *
+          load(args.rows, rowOfSlot(args.shape, i, args.slots[i]) * width + h);
+    args.dweights[i] = float(sum);
+  }
+  return nullptr;
+}
+
+//===----------------------------------------------------------------------===//
+// Experts
+//===----------------------------------------------------------------------===//
+
+KernelError reference::groupedLinear(const GroupedLinearArguments &args) {
+  const GroupShape &s = args.shape;
+  if (KernelError error = checkRanges(s))
+    return error;
+  for (int64_t i = 0; i < s.rows * s.out; ++i)
+    store(args.y, i, 0);
+  for (int64_t e = 0; e < s.experts; ++e)
+    for (int64_t r = s.first(e); r < s.first(e) + s.count(e); ++r)
+      for (int64_t o = 0; o < s.out; ++o) {
+        double sum = 0;
+        for (int64_t i = 0; i < s.in; ++i)
+          sum += load(args.x, r * s.in + i) *
+                 load(args.weight, (e * s.out + o) * s.in + i);
+        store(args.y, r * s.out + o, sum);
+      }
+  return nullptr;
+}
+
+KernelError reference::groupedLinearInputGradient(
+    const GroupedInputGradientArguments &args) {
+  const GroupShape &s = args.shape;
+  if (KernelError error = checkRanges(s))
+    return error;
+  for (int64_t i = 0; i < s.rows * s.in; ++i)
+    store(args.dx, i, 0);
+  for (int64_t e = 0; e < s.experts; ++e)
+    for (int64_t r = s.first(e); r < s.first(e) + s.count(e); ++r)
+      for (int64_t i = 0; i < s.in; ++i) {
+        double sum = 0;
+        for (int64_t o = 0; o < s.out; ++o)
+          sum += load(args.dy, r * s.out + o) *
+                 load(args.weight, (e * s.out + o) * s.in + i);
+        store(args.dx, r * s.in + i, sum);
+      }
+  return nullptr;
+}
+
+KernelError reference::groupedLinearWeightGradient(
+    const GroupedWeightGradientArguments &args) {
+  const GroupShape &s = args.shape;
+  if (KernelError error = checkRanges(s))
+    return error;
+  for (int64_t e = 0; e < s.experts; ++e)
+    for (int64_t o = 0; o < s.out; ++o)
+      for (int64_t i = 0; i < s.in; ++i) {
+        int64_t at = (e * s.out + o) * s.in + i;
+        double sum = args.accumulate ? load(args.dweight, at) : 0;
+        for (int64_t r = s.first(e); r < s.first(e) + s.count(e); ++r)
+          sum += load(args.dy, r * s.out + o) * load(args.x, r * s.in + i);
+        store(args.dweight, at, sum);
+      }
+  return nullptr;
+}
+
+} // namespace hocket::kernels

@@ -1,0 +1,232 @@
+//===- Experts.cpp - Hand-written kernels of mixtures of experts ----------===//
+//
+// Part of Hocket, under the Apache License v2.0.
+//
+//===----------------------------------------------------------------------===//
+///
+/// \file
+/// Buffers, integers and floats are in the order of kernels/cpu/Library.h;
+/// results come first, because a last operand may be absent.
+///
+//===----------------------------------------------------------------------===//
+
+#include "passes/conversion/PipeToKern/LibraryCall.h"
+#include "passes/conversion/PipeToKern/Lowering.h"
+#include "passes/kern/RegionBuilder.h"
+
+using namespace mlir;
+
+namespace hocket::kern {
+
+static ArrayRef<int64_t> shapeOf(Value tensor) {
+  return cast<RankedTensorType>(tensor.getType()).getShape();
+}
+
+/// How many partial sums the kernels make (kRouterParts).
+static constexpr int64_t routerParts = 32;
+
+/// A call whose results are the op's.
+static Call callOf(StringRef name, Operation *op, Values operands,
+                   SmallVector<int64_t> integers) {
+  Call call{name, std::move(operands), SmallVector<Type>(op->getResultTypes()),
+            std::move(integers)};
+  call.resultsFirst = true;
+  return call;
+}
+
+static void addIfThere(Call &call, Value operand) {
+  if (operand)
+    call.operands.push_back(operand);
+}
+
+/// Adds scratch of f64.
+static void addWorkspace(OpBuilder &builder, Call &call,
+                         ArrayRef<int64_t> shape) {
+  call.results.push_back(RankedTensorType::get(shape, builder.getF64Type()));
+  call.workspaces = 1;
+}
+
+//===----------------------------------------------------------------------===//
+// Routing
+//===----------------------------------------------------------------------===//
+
+static int64_t isSigmoid(xf::RouterScores scores) {
+  return scores == xf::RouterScores::Sigmoid ? 1 : 0;
+}
+
+/// The first two integers: tokens and experts.
+static SmallVector<int64_t> logitsShape(Value logits) {
+  Space space = spaceOf(logits.getType());
+  return {space.rows, space.cols};
+}
+
+Values lower(OpBuilder &builder, xf::RouterOp op) {
+  Call call =
+      callOf("router", op, {op.getLogits()}, logitsShape(op.getLogits()));
+  llvm::append_range(
+      call.integers,
+      ArrayRef<int64_t>{static_cast<int64_t>(op.getTopK()),
+                        isSigmoid(op.getScores()), op.getRenormalise() ? 1 : 0,
+                        static_cast<int64_t>(op.getGroups()),
+                        static_cast<int64_t>(op.getTopkGroups())});
+  call.floats = {op.getScale().convertToDouble()};
+  addIfThere(call, op.getBias());
+  return buildCall(builder, op, call);
+}
+
+Values lower(OpBuilder &builder, xf::RouterGradientOp op) {
+  Call call = callOf("router_gradient", op,
+                     {op.getGrad(), op.getLogits(), op.getExperts()},
+                     logitsShape(op.getLogits()));
+  llvm::append_range(call.integers,
+                     ArrayRef<int64_t>{shapeOf(op.getExperts()).back(),
+                                       isSigmoid(op.getScores()),
+                                       op.getRenormalise() ? 1 : 0});
+  call.floats = {op.getScale().convertToDouble()};
+  return buildCall(builder, op, call);
+}
+
+Values lower(OpBuilder &builder, xf::RouterProbabilitiesOp op) {
+  Call call = callOf("router_probabilities", op, {op.getLogits()},
+                     logitsShape(op.getLogits()));
+  call.integers.push_back(isSigmoid(op.getScores()));
+  addWorkspace(builder, call, {routerParts, call.integers[1]});
+  return buildCall(builder, op, call);
+}
+
+Values lower(OpBuilder &builder, xf::RouterProbabilitiesGradientOp op) {
+  Call call =
+      callOf("router_probabilities_gradient", op,
+             {op.getGrad(), op.getLogits()}, logitsShape(op.getLogits()));
+  call.integers.push_back(isSigmoid(op.getScores()));
+  return buildCall(builder, op, call);
+}
+
+Values lower(OpBuilder &builder, xf::RouterZLossOp op) {
+  Call call = callOf("router_z_loss", op, {op.getLogits()},
+                     logitsShape(op.getLogits()));
+  addWorkspace(builder, call, {routerParts});
+  return buildCall(builder, op, call);
+}
+
+Values lower(OpBuilder &builder, xf::RouterZLossGradientOp op) {
+  return buildCall(builder, op,
+                   callOf("router_z_loss_gradient", op,
+                          {op.getGrad(), op.getLogits()},
+                          logitsShape(op.getLogits())));
+}
+
+Values lower(OpBuilder &builder, xf::ExpertCountsOp op) {
+  return buildCall(
+      builder, op,
+      callOf("expert_counts", op, {op.getExperts()},
+             {elementsOf(op.getExperts()), elementsOf(op.getResult())}));
+}
+
+Values lower(OpBuilder &builder, xf::BalanceBiasOp op) {
+  Call call =
+      callOf("balance_bias", op, {op.getBias(), op.getCounts(), op.getSkip()},
+             {elementsOf(op.getBias())});
+  call.floats = {op.getRate().convertToDouble()};
+  return buildCall(builder, op, call);
+}
+
+//===----------------------------------------------------------------------===//
+// Rows of experts
+//===----------------------------------------------------------------------===//
+
+/// With a capacity the ranges are scratch.
+Values lower(OpBuilder &builder, xf::ExpertOrderOp op) {
+  ArrayRef<int64_t> choice = shapeOf(op.getChoice());
+  auto experts = static_cast<int64_t>(op.getExperts());
+  Call call = callOf("expert_order", op, {op.getChoice()},
+                     {choice[0], choice[1], choice[2], experts,
+                      static_cast<int64_t>(op.getCapacity())});
+  if (!op.getRanges()) {
+    call.results.push_back(
+        RankedTensorType::get({experts, 2}, builder.getI32Type()));
+    call.workspaces = 1;
+  }
+  return buildCall(builder, op, call);
+}
+
+/// The integers of `dispatch` and its kind; without a capacity the number of
+/// experts does not matter.
+static SmallVector<int64_t> slotIntegers(Value slots, Value rows) {
+  ArrayRef<int64_t> s = shapeOf(slots), r = shapeOf(rows);
+  bool capacity = r.size() == 4;
+  return {dtypeOf(rows.getType()),
+          s[0],
+          s[1],
+          s[2],
+          capacity ? r[0] : 1,
+          capacity ? r[2] : 0,
+          elementsOf(rows) / r.back(),
+          r.back()};
+}
+
+/// Weights are f32 whatever the rows are.
+static void addWeights(OpBuilder &builder, Operation *op, Call &call,
+                       Value weights) {
+  if (weights)
+    call.operands.push_back(f32Value(builder, op->getLoc(), weights));
+}
+
+Values lower(OpBuilder &builder, xf::DispatchOp op) {
+  Call call = callOf("dispatch", op, {op.getInput(), op.getSlots()},
+                     slotIntegers(op.getSlots(), op.getResult()));
+  addWeights(builder, op, call, op.getWeights());
+  return buildCall(builder, op, call);
+}
+
+Values lower(OpBuilder &builder, xf::CombineOp op) {
+  Call call = callOf("combine", op, {op.getRows(), op.getSlots()},
+                     slotIntegers(op.getSlots(), op.getRows()));
+  addWeights(builder, op, call, op.getWeights());
+  return buildCall(builder, op, call);
+}
+
+Values lower(OpBuilder &builder, xf::CombineWeightGradientOp op) {
+  Call call = callOf("combine_weight_gradient", op,
+                     {op.getTokens(), op.getRows(), op.getSlots()},
+                     slotIntegers(op.getSlots(), op.getRows()));
+  call.results = {f32Of(op.getResult().getType())};
+  return buildCastCall(builder, op, call);
+}
+
+//===----------------------------------------------------------------------===//
+// Experts
+//===----------------------------------------------------------------------===//
+
+/// `weight` is [experts, out, in].
+static SmallVector<int64_t> groupIntegers(Value rows, Value weight) {
+  ArrayRef<int64_t> w = shapeOf(weight);
+  return {dtypeOf(rows.getType()), spaceOf(rows.getType()).rows, w[1], w[2],
+          w[0]};
+}
+
+Values lower(OpBuilder &builder, xf::GroupedLinearOp op) {
+  Call call = callOf("grouped_linear", op, {op.getRows(), op.getWeight()},
+                     groupIntegers(op.getRows(), op.getWeight()));
+  addIfThere(call, op.getRanges());
+  return buildCall(builder, op, call);
+}
+
+Values lower(OpBuilder &builder, xf::GroupedLinearInputGradientOp op) {
+  Call call = callOf("grouped_linear_input_gradient", op,
+                     {op.getGrad(), op.getWeight()},
+                     groupIntegers(op.getGrad(), op.getWeight()));
+  addIfThere(call, op.getRanges());
+  return buildCall(builder, op, call);
+}
+
+Values lower(OpBuilder &builder, xf::GroupedLinearWeightGradientOp op) {
+  Call call =
+      callOf("grouped_linear_weight_gradient", op, {op.getGrad(), op.getRows()},
+             groupIntegers(op.getGrad(), op.getResult()));
+  addIfThere(call, op.getRanges());
+  call.results = {f32Of(op.getResult().getType())};
+  return buildCastCall(builder, op, call);
+}
+
+} // namespace hocket::kern

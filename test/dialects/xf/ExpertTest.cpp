@@ -1,0 +1,124 @@
+//===- ExpertTest.cpp - Routing and orders by hand ------------------------===//
+//
+// Part of Hocket, under the Apache License v2.0.
+//
+//===----------------------------------------------------------------------===//
+///
+/// \file
+/// The reference evaluation of what has no gradient (choices, orders, counts,
+/// the bias) against numbers worked out by hand.
+///
+//===----------------------------------------------------------------------===//
+
+#include "test/dialects/xf/ReferenceFixture.h"
+
+#include <gtest/gtest.h>
+
+using namespace mlir;
+using namespace hocket::xf;
+
+namespace {
+class ExpertTest : public testing::Test {
+protected:
+  /// The results of the one op of a function, by its arguments.
+  SmallVector<ReferenceTensor>
+  evaluate(const std::string &arguments, const std::string &op,
+           const std::vector<std::vector<double>> &values) {
+    module = reference.parse("func.func @f(" + arguments + ") {\n" + op +
+                             "\nreturn }");
+    EXPECT_TRUE(module);
+    auto function = *module->getOps<func::FuncOp>().begin();
+    SmallVector<ReferenceTensor> operands;
+    for (auto [type, numbers] :
+         llvm::zip_equal(function.getArgumentTypes(), values)) {
+      operands.push_back(zerosOf(type));
+      operands.back().values = numbers;
+    }
+    EvaluationContext context;
+    SmallVector<ReferenceTensor> results;
+    auto evaluated = cast<InterpretableOpInterface>(function.front().front());
+    EXPECT_TRUE(succeeded(evaluated.evaluate(context, operands, results)));
+    return results;
+  }
+
+  ReferenceContext reference;
+  OwningOpRef<ModuleOp> module;
+};
+
+using Numbers = std::vector<double>;
+} // namespace
+
+TEST_F(ExpertTest, EqualScoresGoToTheLowerExpert) {
+  auto results = evaluate(
+      "%l: tensor<2x4xf64>",
+      "%w, %e = xf.router %l {scale = 1.0, scores = #xf.router_scores<softmax>,"
+      " top_k = 2 : i64} : (tensor<2x4xf64>) -> (tensor<2x2xf64>, "
+      "tensor<2x2xi32>)",
+      {{0, 0, 0, 0, 1, 3, 3, 2}});
+  EXPECT_EQ(results[1].values, (Numbers{0, 1, 1, 2}));
+  EXPECT_DOUBLE_EQ(results[0][0], 0.25);
+  EXPECT_DOUBLE_EQ(results[0][2], results[0][3]);
+}
+
+TEST_F(ExpertTest, TheBiasChoosesAndDoesNotWeigh) {
+  auto results = evaluate(
+      "%l: tensor<1x3xf64>, %b: tensor<3xf64>",
+      "%w, %e = xf.router %l, %b {renormalise, scale = 3.0, scores = "
+      "#xf.router_scores<sigmoid>, top_k = 2 : i64} : (tensor<1x3xf64>, "
+      "tensor<3xf64>) -> (tensor<1x2xf64>, tensor<1x2xi32>)",
+      {{0, 0, 0}, {0.1, 0, 0.2}});
+  EXPECT_EQ(results[1].values, (Numbers{2, 0}));
+  EXPECT_DOUBLE_EQ(results[0][0], 1.5);
+  EXPECT_DOUBLE_EQ(results[0][1], 1.5);
+}
+
+// Groups {.5, .1}, {.4, .3}, {0, .6}: with two counted the second is best,
+// though the greatest score is in the third.
+TEST_F(ExpertTest, GroupsCountTheirBestExperts) {
+  auto results = evaluate(
+      "%l: tensor<1x6xf64>",
+      "%w, %e = xf.router %l {groups = 3 : i64, scale = 1.0, scores = "
+      "#xf.router_scores<sigmoid>, top_k = 2 : i64, topk_groups = 1 : i64} : "
+      "(tensor<1x6xf64>) -> (tensor<1x2xf64>, tensor<1x2xi32>)",
+      {{0.5, 0.1, 0.4, 0.3, 0, 0.6}});
+  EXPECT_EQ(results[1].values, (Numbers{2, 3}));
+}
+
+TEST_F(ExpertTest, ACapacityDropsTheLastOfEachSequence) {
+  auto results = evaluate("%e: tensor<2x3x2xi32>",
+                          "%s = xf.expert_order %e {capacity = 2 : i64, "
+                          "experts = 3 : i64} : (tensor<2x3x2xi32>) -> "
+                          "tensor<2x3x2xi32>",
+                          {{0, 1, 0, 2, 0, 1, 2, 1, 2, 0, 2, 1}});
+  EXPECT_EQ(results[0].values, (Numbers{0, 2, 1, 4, -1, 3, 4, 2, 5, 0, -1, 3}));
+}
+
+TEST_F(ExpertTest, WithoutACapacityRowsAreOrderedByExpert) {
+  auto results = evaluate("%e: tensor<2x3x1xi32>",
+                          "%s, %r = xf.expert_order %e {experts = 4 : i64} : "
+                          "(tensor<2x3x1xi32>) -> (tensor<2x3x1xi32>, "
+                          "tensor<4x2xi32>)",
+                          {{2, 0, 2, 3, 2, 0}});
+  EXPECT_EQ(results[0].values, (Numbers{2, 0, 3, 5, 4, 1}));
+  EXPECT_EQ(results[1].values, (Numbers{0, 2, 2, 0, 2, 3, 5, 1}));
+}
+
+TEST_F(ExpertTest, CountsEveryChoice) {
+  auto results = evaluate(
+      "%e: tensor<1x3x2xi32>",
+      "%n = xf.expert_counts %e : (tensor<1x3x2xi32>) -> tensor<4xf64>",
+      {{0, 2, 2, 1, 2, 0}});
+  EXPECT_EQ(results[0].values, (Numbers{2, 1, 3, 0}));
+}
+
+TEST_F(ExpertTest, TheBiasMovesAgainstTheLoad) {
+  const char *op = "%b1 = xf.balance_bias %b, %n, %s {rate = 0.5} : "
+                   "(tensor<3xf64>, tensor<3xf64>, tensor<f64>) -> "
+                   "tensor<3xf64>";
+  const char *arguments =
+      "%b: tensor<3xf64>, %n: tensor<3xf64>, %s: tensor<f64>";
+  auto moved = evaluate(arguments, op, {{1, 1, 1}, {4, 1, 7}, {0}});
+  EXPECT_EQ(moved[0].values, (Numbers{1, 1.5, 0.5}));
+  auto skipped = evaluate(arguments, op, {{1, 1, 1}, {4, 1, 7}, {1}});
+  EXPECT_EQ(skipped[0].values, (Numbers{1, 1, 1}));
+}

@@ -1,0 +1,345 @@
+//===- ExpertsTest.cpp - Mixtures of experts against the reference --------===//
+//
+// Part of Hocket, under the Apache License v2.0.
+//
+//===----------------------------------------------------------------------===//
+
+#include "kernels/cpu/Experts.h"
+#include "kernels/cpu/Router.h"
+#include "test/kernels/TestWorkers.h"
+
+#include <gtest/gtest.h>
+
+#include <functional>
+
+namespace hocket::kernels::test {
+namespace {
+
+constexpr DType kTypes[] = {DType::F32, DType::BF16, DType::F16};
+
+/// Runs `fn(workers)` for every instruction set and 1, 2 and 3 workers; the
+/// results must have the same bits for all counts.
+template <typename Fn> void forAllWorkers(Fn fn) {
+  for (Isa isa : machineIsas()) {
+    SCOPED_TRACE(std::string(nameOf(isa)));
+    TestWorkers one(1, isa);
+    Array first = fn(one);
+    for (int count : {2, 3}) {
+      TestWorkers several(count, isa);
+      EXPECT_TRUE(fn(several).sameBits(first)) << count << " workers";
+    }
+  }
+}
+
+//===----------------------------------------------------------------------===//
+// Routing
+//===----------------------------------------------------------------------===//
+
+RouterShape someRouter(bool sigmoid) {
+  RouterShape shape;
+  shape.tokens = 77, shape.experts = 12, shape.topK = 3;
+  shape.groups = 4, shape.topkGroups = 2;
+  shape.sigmoid = sigmoid, shape.renormalise = true, shape.scale = 2.5;
+  return shape;
+}
+
+TEST(Router, ChoosesAsTheReferenceWithAnyWorkers) {
+  for (bool sigmoid : {false, true}) {
+    RouterShape shape = someRouter(sigmoid);
+    Array logits = randomArray(DType::F32, shape.tokens * shape.experts, 1, 3);
+    Array bias = randomArray(DType::F32, shape.experts, 2, 0.1);
+    int64_t choices = shape.tokens * shape.topK;
+    Array weights(DType::F32, choices), expected(DType::F32, choices);
+    Array chosen(DType::I32, choices), expectedChosen(DType::I32, choices);
+    RouterArguments args{shape, logits.as<float>(), bias.as<float>(),
+                         expected.as<float>(), expectedChosen.as<int32_t>()};
+    ASSERT_EQ(reference::router(args), nullptr);
+    TestWorkers workers(3);
+    args.weights = weights.as<float>();
+    args.chosen = chosen.as<int32_t>();
+    ASSERT_EQ(router(args, workers), nullptr);
+    EXPECT_TRUE(weights.sameBits(expected));
+    EXPECT_TRUE(chosen.sameBits(expectedChosen));
+    for (int64_t t = 0; t < shape.tokens; ++t) {
+      double sum = 0;
+      for (int64_t j = 0; j < shape.topK; ++j)
+        sum += weights[t * shape.topK + j];
+      EXPECT_NEAR(sum, shape.scale, 1e-5);
+    }
+  }
+}
+
+TEST(Router, StaysInRangeWhateverTheLogitsAre) {
+  RouterShape shape = someRouter(false);
+  shape.tokens = 3;
+  Array logits(DType::F32, shape.tokens * shape.experts);
+  for (int64_t i = 0; i < logits.size(); ++i)
+    logits.set(i, i < shape.experts ? NAN : i % 2 ? INFINITY : -INFINITY);
+  Array bias(DType::F32, shape.experts);
+  bias.set(0, INFINITY);
+  bias.set(1, -INFINITY);
+  Array weights(DType::F32, 9), chosen(DType::I32, 9);
+  RouterArguments args{shape, logits.as<float>(), bias.as<float>(),
+                       weights.as<float>(), chosen.as<int32_t>()};
+  ASSERT_EQ(reference::router(args), nullptr);
+  EXPECT_EQ(checkExperts(chosen.as<int32_t>(), 9, shape.experts), nullptr);
+}
+
+TEST(Router, SumsOverTokensInAFixedOrder) {
+  RouterShape shape = someRouter(true);
+  Array logits = randomArray(DType::F32, shape.tokens * shape.experts, 1, 3);
+  Array expected(DType::F32, shape.experts), loss(DType::F32, 1);
+  RouterProbabilitiesArguments args{shape, logits.as<float>(),
+                                    expected.as<float>()};
+  ASSERT_EQ(reference::routerProbabilities(args), nullptr);
+  Array parts(DType::F64, kRouterParts * shape.experts);
+  forAllWorkers([&](Workers &workers) {
+    Array sums(DType::F32, shape.experts);
+    args.sums = sums.as<float>();
+    EXPECT_EQ(routerProbabilities(args, parts.as<double>(), workers), nullptr);
+    EXPECT_LT(relativeError(sums, expected), 1e-6);
+    return sums;
+  });
+  RouterZLossArguments z{shape, logits.as<float>(), loss.as<float>()};
+  ASSERT_EQ(reference::routerZLoss(z), nullptr);
+  forAllWorkers([&](Workers &workers) {
+    Array sum(DType::F32, 1);
+    z.loss = sum.as<float>();
+    EXPECT_EQ(routerZLoss(z, parts.as<double>(), workers), nullptr);
+    EXPECT_LT(relativeError(sum, loss), 1e-6);
+    return sum;
+  });
+}
+
+/// Compares a gradient by logits with central differences of `objective`.
+void checkGradient(const RouterShape &shape, Array &logits,
+                   const Array &gradient,
+                   const std::function<double()> &objective) {
+  for (int64_t i = 0; i < shape.experts * 2; ++i) {
+    double value = logits[i], h = 1.0 / 128;
+    logits.set(i, value + h);
+    double up = objective();
+    logits.set(i, value - h);
+    double slope = (up - objective()) / (2 * h);
+    logits.set(i, value);
+    EXPECT_NEAR(gradient[i], slope, 2e-3) << i;
+  }
+}
+
+TEST(Router, GradientsAreThoseOfWhatIsComputed) {
+  for (bool sigmoid : {false, true}) {
+    RouterShape shape = someRouter(sigmoid);
+    shape.tokens = 2;
+    Array logits = randomArray(DType::F32, shape.tokens * shape.experts, 5, 2);
+    Array grad = randomArray(DType::F32, 6, 6);
+    Array sumsGrad = randomArray(DType::F32, shape.experts, 7);
+    Array weights(DType::F32, 6), chosen(DType::I32, 6);
+    Array sums(DType::F32, shape.experts), dlogits(DType::F32, logits.size());
+    TestWorkers workers(2);
+    RouterArguments forward{shape, logits.as<float>(), nullptr,
+                            weights.as<float>(), chosen.as<int32_t>()};
+    auto weighted = [&] {
+      EXPECT_EQ(reference::router(forward), nullptr);
+      double sum = 0;
+      for (int64_t i = 0; i < 6; ++i)
+        sum += grad[i] * weights[i];
+      return sum;
+    };
+    weighted();
+    RouterGradientArguments args{shape, grad.as<float>(), logits.as<float>(),
+                                 chosen.as<int32_t>(), dlogits.as<float>()};
+    ASSERT_EQ(routerGradient(args, workers), nullptr);
+    checkGradient(shape, logits, dlogits, weighted);
+
+    RouterProbabilitiesGradientArguments probabilities{
+        shape, sumsGrad.as<float>(), logits.as<float>(), dlogits.as<float>()};
+    ASSERT_EQ(routerProbabilitiesGradient(probabilities, workers), nullptr);
+    RouterProbabilitiesArguments sumArgs{shape, logits.as<float>(),
+                                         sums.as<float>()};
+    checkGradient(shape, logits, dlogits, [&] {
+      EXPECT_EQ(reference::routerProbabilities(sumArgs), nullptr);
+      double sum = 0;
+      for (int64_t e = 0; e < shape.experts; ++e)
+        sum += sumsGrad[e] * sums[e];
+      return sum;
+    });
+  }
+}
+
+//===----------------------------------------------------------------------===//
+// Rows
+//===----------------------------------------------------------------------===//
+
+/// Tokens with their slots, with a capacity or without.
+struct Layout {
+  SlotShape shape;
+  int64_t width = 37;
+  Array slots{DType::I32, 0}, ranges{DType::I32, 0}, weights{DType::F32, 0};
+
+  explicit Layout(int64_t capacity) {
+    shape = {3, 19, 2, 5, capacity, 0};
+    shape.rows =
+        capacity ? shape.experts * shape.batch * capacity : shape.slots();
+    Array chosen(DType::I32, shape.slots());
+    for (int64_t i = 0; i < shape.slots(); ++i)
+      chosen.set(i, randomWord({9, 0, 0}, uint64_t(i)) % 4); // expert 4: none
+    slots = Array(DType::I32, shape.slots());
+    ranges = Array(DType::I32, 2 * shape.experts);
+    weights = randomArray(DType::F32, shape.slots(), 3);
+    ExpertOrderArguments args{shape, chosen.as<int32_t>(), slots.as<int32_t>(),
+                              ranges.as<int32_t>()};
+    EXPECT_EQ(reference::expertOrder(args), nullptr);
+  }
+};
+
+TEST(Experts, DispatchCopiesAndCombineAdds) {
+  for (int64_t capacity : {0, 4})
+    for (DType dtype : kTypes)
+      for (bool weighted : {false, true}) {
+        Layout layout(capacity);
+        const SlotShape &shape = layout.shape;
+        int64_t tokens = shape.tokens() * layout.width;
+        int64_t rows = shape.rows * layout.width;
+        Array x = randomArray(dtype, tokens, 1),
+              r = randomArray(dtype, rows, 2);
+        const float *weights = weighted ? layout.weights.as<float>() : nullptr;
+        Array sent(dtype, rows), back(dtype, tokens);
+        DispatchArguments to{shape,    layout.width,
+                             x.view(), layout.slots.as<int32_t>(),
+                             weights,  sent.view()};
+        CombineArguments from{shape,    layout.width,
+                              r.view(), layout.slots.as<int32_t>(),
+                              weights,  back.view()};
+        ASSERT_EQ(reference::dispatch(to), nullptr);
+        ASSERT_EQ(reference::combine(from), nullptr);
+        forAllWorkers([&](Workers &workers) {
+          Array out = randomArray(dtype, rows, 8); // to be overwritten
+          to.rows = out.view();
+          EXPECT_EQ(dispatch(to, workers), nullptr);
+          EXPECT_LT(relativeError(out, sent), tolerance(dtype));
+          return out;
+        });
+        forAllWorkers([&](Workers &workers) {
+          Array out(dtype, tokens);
+          from.tokens = out.view();
+          EXPECT_EQ(combine(from, workers), nullptr);
+          EXPECT_LT(relativeError(out, back), tolerance(dtype));
+          return out;
+        });
+      }
+}
+
+TEST(Experts, ACapacityDropsSome) {
+  Layout layout(4);
+  int dropped = 0;
+  for (int64_t i = 0; i < layout.shape.slots(); ++i)
+    dropped += layout.slots[i] < 0;
+  EXPECT_GT(dropped, 0);
+  EXPECT_LT(dropped, layout.shape.slots());
+}
+
+TEST(Experts, WeightsOfACombinationHaveTheirGradient) {
+  for (int64_t capacity : {0, 4})
+    for (DType dtype : kTypes) {
+      Layout layout(capacity);
+      const SlotShape &shape = layout.shape;
+      Array x = randomArray(dtype, shape.tokens() * layout.width, 1);
+      Array rows = randomArray(dtype, shape.rows * layout.width, 2);
+      Array expected(DType::F32, shape.slots());
+      CombineWeightGradientArguments args{shape,
+                                          layout.width,
+                                          x.view(),
+                                          rows.view(),
+                                          layout.slots.as<int32_t>(),
+                                          expected.as<float>()};
+      ASSERT_EQ(reference::combineWeightGradient(args), nullptr);
+      forAllWorkers([&](Workers &workers) {
+        Array out(DType::F32, shape.slots());
+        args.dweights = out.as<float>();
+        EXPECT_EQ(combineWeightGradient(args, workers), nullptr);
+        EXPECT_LT(relativeError(out, expected), 1e-5);
+        return out;
+      });
+    }
+}
+
+TEST(Experts, WrongSlotsAndRangesAreRefused) {
+  Layout layout(0);
+  layout.slots.set(3, double(layout.shape.rows));
+  EXPECT_NE(checkSlots(layout.shape, layout.slots.as<int32_t>()), nullptr);
+  layout.slots.set(3, -2);
+  EXPECT_NE(checkSlots(layout.shape, layout.slots.as<int32_t>()), nullptr);
+  int32_t chosen[] = {0, 5};
+  EXPECT_NE(checkExperts(chosen, 2, 5), nullptr);
+  int32_t overlap[] = {0, 4, 3, 2}, beyond[] = {0, 4, 4, 7},
+          negative[] = {0, 4, 4, -1}, good[] = {0, 4, 5, 5};
+  EXPECT_NE(checkRanges({10, 1, 1, 2, overlap}), nullptr);
+  EXPECT_NE(checkRanges({10, 1, 1, 2, beyond}), nullptr);
+  EXPECT_NE(checkRanges({10, 1, 1, 2, negative}), nullptr);
+  EXPECT_EQ(checkRanges({10, 1, 1, 2, good}), nullptr);
+}
+
+//===----------------------------------------------------------------------===//
+// Products
+//===----------------------------------------------------------------------===//
+
+/// Ranges with an empty expert and with rows of none, or null.
+GroupShape groupOf(bool ranged) {
+  static const int32_t ranges[] = {2, 17, 19, 0, 21, 40};
+  return {66, 45, 38, 3, ranged ? ranges : nullptr};
+}
+
+TEST(Experts, EveryExpertMultipliesItsRows) {
+  for (bool ranged : {false, true})
+    for (DType dtype : kTypes) {
+      GroupShape shape = groupOf(ranged);
+      Array x = randomArray(dtype, shape.rows * shape.in, 1);
+      Array w = randomArray(dtype, shape.experts * shape.out * shape.in, 2);
+      Array dy = randomArray(dtype, shape.rows * shape.out, 3);
+      Array y(dtype, dy.size()), dx(dtype, x.size());
+      GroupedLinearArguments forward{shape, x.view(), w.view(), y.view()};
+      GroupedInputGradientArguments backward{shape, dy.view(), w.view(),
+                                             dx.view()};
+      ASSERT_EQ(reference::groupedLinear(forward), nullptr);
+      ASSERT_EQ(reference::groupedLinearInputGradient(backward), nullptr);
+      forAllWorkers([&](Workers &workers) {
+        Array out = randomArray(dtype, dy.size(), 8); // to be overwritten
+        forward.y = out.view();
+        EXPECT_EQ(groupedLinear(forward, workers), nullptr);
+        EXPECT_LT(relativeError(out, y), tolerance(dtype));
+        return out;
+      });
+      forAllWorkers([&](Workers &workers) {
+        Array out = randomArray(dtype, x.size(), 8);
+        backward.dx = out.view();
+        EXPECT_EQ(groupedLinearInputGradient(backward, workers), nullptr);
+        EXPECT_LT(relativeError(out, dx), tolerance(dtype));
+        return out;
+      });
+    }
+}
+
+TEST(Experts, WeightGradientsSumTheirRows) {
+  for (bool ranged : {false, true})
+    for (bool accumulate : {false, true})
+      for (DType dtype : kTypes) {
+        GroupShape shape = groupOf(ranged);
+        int64_t weights = shape.experts * shape.out * shape.in;
+        Array x = randomArray(dtype, shape.rows * shape.in, 1);
+        Array dy = randomArray(dtype, shape.rows * shape.out, 3);
+        Array expected = randomArray(DType::F32, weights, 4);
+        GroupedWeightGradientArguments args{shape, dy.view(), x.view(),
+                                            expected.view(), accumulate};
+        ASSERT_EQ(reference::groupedLinearWeightGradient(args), nullptr);
+        forAllWorkers([&](Workers &workers) {
+          Array out = randomArray(DType::F32, weights, 4);
+          args.dweight = out.view();
+          EXPECT_EQ(groupedLinearWeightGradient(args, workers), nullptr);
+          EXPECT_LT(relativeError(out, expected), 1e-5);
+          return out;
+        });
+      }
+}
+
+} // namespace
+} // namespace hocket::kernels::test
