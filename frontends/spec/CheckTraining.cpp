@@ -53,13 +53,16 @@ static void checkActivations(const Spec &spec, ConstraintErrors &errors) {
       paddedVocabSize(model) + CheckedSize(model.ffn()) * 2 + model.hidden() +
       CheckedSize(model.heads()) * model.head_dim() * 3 +
       CheckedSize(model.heads()) * spec.training().sequence_length();
-  if (model.has_moe())
+  // Without either S30 or S13 was broken.
+  bool experts =
+      model.moe().has_experts() && spec.training().has_sequence_length();
+  if (experts)
     width = width + expertRowWidth(model, spec.training().sequence_length());
   if (!(tokens * width * model.layers() * 16).get())
     errors.add(12, "training.micro_batch_size",
                "the activations of a microbatch do not fit 64-bit sizes; "
                "write a smaller micro_batch_size or sequence_length");
-  if (model.has_moe() && !expertRows(spec))
+  if (experts && !expertRows(spec))
     errors.add(34, "model.moe",
                "the experts' rows of a microbatch do not fit 32-bit numbers; "
                "write a smaller micro_batch_size or sequence_length");

@@ -93,6 +93,10 @@ const BadText badTexts[] = {
      "max_positions: 4 }",
      "a.textproto:1:1: S2: the name of a spec has 1 to 128 letters, digits, "
      "\"-\", \"_\" and \".\", and nothing else"},
+    {"model { layers: 1 hidden: 2 heads: 1 vocab_size: 3 mlp_bias: false moe { "
+     "experts: 2 capacity_factor: 1 } }",
+     "a.textproto: S13: neither training.sequence_length nor "
+     "model.max_positions is there; write one"},
     {"model { layers: 1 hidden: 2 heads: 1 vocab_size: 3 }",
      "a.textproto: S13: neither training.sequence_length nor "
      "model.max_positions is there; write one"},
