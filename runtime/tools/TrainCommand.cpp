@@ -65,15 +65,25 @@ void hocket::registerTrain(CLI::App &app, Status &result,
       ->type_name("FILE");
   command->add_option("--seed", options.seed,
                       "Of first values, data order and dropout");
+  command
+      ->add_option("--hang-timeout", options.hangSeconds,
+                   "Seconds without progress after which a rank counts as "
+                   "hanging and ends the run; 0: never (default 7)")
+      ->type_name("SECONDS")
+      ->check(CLI::NonNegativeNumber);
   command->add_flag("--profile", options.profile,
                     "Measure every instruction and print where the time goes "
                     "(slower)");
   if (arguments->resolver.addOptions)
     arguments->resolver.addOptions(*command);
   command->footer(
-      "Ctrl-C ends the step, saves if --save is given, and exits with status "
-      "1.\n\nExample:\n  hocket train nano.hkx --data data/books --save run "
+      "The ranks of a program are threads of this process. Started by mpirun, "
+      "srun or torchrun, this process is one rank.\n\nCtrl-C ends the step, "
+      "saves if --save is given, and exits with status 1.\n\nExample:\n  "
+      "hocket train nano.hkx --data data/books --save run "
       "--log run.jsonl\n  hocket train nano.hkx --data data/books --load run "
-      "--save run");
+      "--save run\n  mpirun -np 8 hocket train nano8.hkx --data data/books "
+      "--save "
+      "run");
   command->callback([arguments, &result] { result = run(*arguments); });
 }

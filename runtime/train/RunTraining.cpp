@@ -6,12 +6,16 @@
 
 #include "runtime/base/Format.h"
 #include "runtime/base/WorkerPool.h"
+#include "runtime/comm/mpi/MpiTransport.h"
+#include "runtime/comm/process/Launch.h"
+#include "runtime/comm/process/ProcessWorld.h"
 #include "runtime/executor/ProgramGroups.h"
 #include "runtime/train/Interrupt.h"
 #include "runtime/train/LocalRanks.h"
 #include "runtime/train/RankRun.h"
 
 #include <algorithm>
+#include <thread>
 
 using namespace hocket;
 
@@ -33,6 +37,43 @@ static comm::WaitLimits limitsOf(const TrainingOptions &options) {
   return limits;
 }
 
+static StatusOr<std::unique_ptr<comm::Transport>>
+createTransport(const comm::Launch &launch) {
+  if (launch.usesMpi)
+    return comm::createMpiTransport();
+  return failedPrecondition("started by " + launch.launcher +
+                            ", which this build does not know to connect");
+}
+
+/// The cores of this process: those it is bound to, or its share of all.
+static StatusOr<unsigned> threadsOf(const comm::Launch &launch) {
+  HOCKET_ASSIGN_OR_RETURN(unsigned cores, WorkerPool::defaultCount());
+  unsigned share =
+      std::thread::hardware_concurrency() / std::max(1u, launch.localSize);
+  return std::max(1u, std::min(cores, std::max(1u, share)));
+}
+
+/// One rank a process.
+static Status runLaunched(RankRun place, comm::GroupTable table,
+                          const comm::Launch &launch) {
+  if (launch.size != table.ranks)
+    return invalidArgument(
+        formatText("the program is for %u ranks, %s has started %u processes",
+                   table.ranks, launch.launcher.c_str(), launch.size));
+  // A launcher that ends all processes because one has died gives the others
+  // time to say what they waited for.
+  InterruptGuard guard;
+  HOCKET_ASSIGN_OR_RETURN(place.threads, threadsOf(launch));
+  place.launcher = "a process each, by " + launch.launcher;
+  HOCKET_ASSIGN_OR_RETURN(std::unique_ptr<comm::Transport> transport,
+                          createTransport(launch));
+  HOCKET_ASSIGN_OR_RETURN(std::unique_ptr<comm::CommunicatorSet> communicators,
+                          comm::createProcessWorld(std::move(transport),
+                                                   std::move(table),
+                                                   limitsOf(*place.options)));
+  return runRank(place, *communicators);
+}
+
 Status hocket::runTraining(std::shared_ptr<const program::Program> program,
                            const TrainingOptions &options) {
   HOCKET_RETURN_IF_ERROR(checkRequest(*program, options));
@@ -41,6 +82,10 @@ Status hocket::runTraining(std::shared_ptr<const program::Program> program,
   place.program = std::move(program);
   place.options = std::make_shared<const TrainingOptions>(options);
   place.samples = std::make_shared<SharedSamples>(options.data);
+  HOCKET_ASSIGN_OR_RETURN(std::optional<comm::Launch> launch,
+                          comm::detectLaunch());
+  if (launch)
+    return runLaunched(place, std::move(table), *launch);
   if (table.ranks == 1) {
     auto communicators = comm::createSingleRank(std::move(table));
     return runRank(place, *communicators);

@@ -41,7 +41,8 @@ struct TrainingOptions {
 };
 
 /// Trains a program that passed checkProgram(), on devices that its target
-/// names. All ranks are threads of this process, which share its cores. With
+/// names. All ranks are threads of this process, which share its cores; or, if
+/// a launcher has started it (comm/process/Launch.h), it is one of them. With
 /// `loadDir` it continues that run: step, data position, seed and all state are
 /// the checkpoint's, and a log is appended to. A `seed` that differs from the
 /// checkpoint's is InvalidArgument.

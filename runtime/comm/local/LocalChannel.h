@@ -7,33 +7,10 @@
 #ifndef HOCKET_RUNTIME_COMM_LOCAL_LOCALCHANNEL_H
 #define HOCKET_RUNTIME_COMM_LOCAL_LOCALCHANNEL_H
 
+#include "runtime/comm/interfaces/CollectiveCall.h"
 #include "runtime/comm/local/LocalState.h"
 
 namespace hocket::comm {
-
-/// What one member of a group asks for.
-struct CollectiveCall {
-  enum class Op {
-    AllReduce,
-    AllGather,
-    ReduceScatter,
-    AllToAll,
-    AllToAllV,
-    Broadcast,
-    Barrier
-  };
-  Op op = Op::Barrier;
-  const void *from = nullptr;
-  void *to = nullptr;
-  uint64_t count = 0;
-  DType dtype = DType::F32;
-  Reduction reduction = Reduction::Sum;
-  unsigned root = 0;
-  PeerCounts sends, receives; ///< AllToAllV.
-};
-
-/// "all_reduce of 64 f32".
-std::string callText(const CollectiveCall &call);
 
 /// A part of a collective that one thread does alone: bytes or elements
 /// [begin, end) of what `source` gives to `target`.

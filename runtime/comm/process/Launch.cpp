@@ -1,0 +1,87 @@
+//===- Launch.cpp - Who has started this process --------------------------===//
+//
+// Part of Hocket, under the Apache License v2.0.
+//
+//===----------------------------------------------------------------------===//
+
+#include "runtime/comm/process/Launch.h"
+
+#include <charconv>
+#include <cstdlib>
+#include <cstring>
+
+using namespace hocket;
+using namespace hocket::comm;
+
+namespace {
+/// One row a launcher: the variables that name rank and size.
+struct Launcher {
+  const char *name;
+  const char *rank, *size, *localSize;
+  const char *also; ///< Must be set too.
+  bool usesMpi;
+};
+} // namespace
+
+static const Launcher launchers[] = {
+    {"mpirun", "OMPI_COMM_WORLD_RANK", "OMPI_COMM_WORLD_SIZE",
+     "OMPI_COMM_WORLD_LOCAL_SIZE", nullptr, true},
+    {"srun", "SLURM_PROCID", "SLURM_STEP_NUM_TASKS",
+     "SLURM_STEP_TASKS_PER_NODE", "PMIX_RANK", true},
+    {"srun", "SLURM_PROCID", "SLURM_STEP_NUM_TASKS",
+     "SLURM_STEP_TASKS_PER_NODE", "SLURM_MPI_TYPE", true},
+    {"a PMI launcher", "PMI_RANK", "PMI_SIZE", "PMI_LOCAL_SIZE", nullptr, true},
+    {"torchrun", "RANK", "WORLD_SIZE", "LOCAL_WORLD_SIZE", "MASTER_ADDR",
+     false}};
+
+/// The number at the start of a variable ("4(x2)" is srun's 4).
+static std::optional<unsigned> numberOf(const char *variable, bool whole) {
+  const char *text = std::getenv(variable);
+  if (!text)
+    return std::nullopt;
+  unsigned value = 0;
+  const char *end = text + std::strlen(text);
+  auto [rest, error] = std::from_chars(text, end, value);
+  if (error != std::errc() || (whole && rest != end))
+    return std::nullopt;
+  return value;
+}
+
+static Status wrong(const char *variable, const std::string &expected) {
+  const char *text = std::getenv(variable);
+  return invalidArgument(std::string(variable) + " is '" + (text ? text : "") +
+                         "', expected " + expected);
+}
+
+static StatusOr<std::optional<Launch>> read(const Launcher &row) {
+  Launch launch;
+  launch.launcher = row.name;
+  launch.usesMpi = row.usesMpi;
+  std::optional<unsigned> size = numberOf(row.size, true);
+  if (!size || *size == 0 || *size > 1u << 20)
+    return wrong(row.size, "a number from 1 to 2^20");
+  std::optional<unsigned> rank = numberOf(row.rank, true);
+  if (!rank || *rank >= *size)
+    return wrong(row.rank, "a number below " + std::to_string(*size));
+  if (*size == 1)
+    return std::optional<Launch>();
+  launch.rank = *rank;
+  launch.size = *size;
+  launch.localSize = numberOf(row.localSize, false).value_or(1);
+  if (row.usesMpi)
+    return std::optional<Launch>(launch);
+  std::optional<unsigned> port = numberOf("MASTER_PORT", true);
+  if (!port || *port == 0 || *port > 65535)
+    return wrong("MASTER_PORT", "a port");
+  launch.address = std::getenv("MASTER_ADDR");
+  launch.port = uint16_t(*port);
+  return std::optional<Launch>(launch);
+}
+
+StatusOr<std::optional<Launch>> comm::detectLaunch() {
+  for (const Launcher &row : launchers)
+    if (std::getenv(row.rank) && std::getenv(row.size) &&
+        (!row.also || std::getenv(row.also)))
+      return read(row);
+  return std::optional<Launch>();
+}

@@ -1,0 +1,45 @@
+//===- Launch.h - Who has started this process ------------------*- C++ -*-===//
+//
+// Part of Hocket, under the Apache License v2.0.
+//
+//===----------------------------------------------------------------------===//
+///
+/// \file
+/// Launchers tell a process which rank it is in its environment:
+///
+///   mpirun (Open MPI)    OMPI_COMM_WORLD_RANK, _SIZE, _LOCAL_SIZE
+///   PMI launchers        PMI_RANK, PMI_SIZE
+///   srun                 SLURM_PROCID, SLURM_STEP_NUM_TASKS with PMIX_RANK or
+///                        PMI_RANK, or SLURM_MPI_TYPE
+///   torchrun             RANK, WORLD_SIZE, MASTER_ADDR, MASTER_PORT,
+///                        LOCAL_WORLD_SIZE
+///
+//===----------------------------------------------------------------------===//
+
+#ifndef HOCKET_RUNTIME_COMM_PROCESS_LAUNCH_H
+#define HOCKET_RUNTIME_COMM_PROCESS_LAUNCH_H
+
+#include "runtime/comm/process/Transport.h"
+
+#include <optional>
+#include <string>
+
+namespace hocket::comm {
+
+struct Launch {
+  std::string launcher; ///< "mpirun", "srun", "torchrun"
+  unsigned rank = 0;
+  unsigned size = 1;
+  unsigned localSize = 1; ///< Processes of this machine; 1 if not known.
+  bool usesMpi = true;    ///< Otherwise sockets to `address`:`port`.
+  std::string address;
+  uint16_t port = 0;
+};
+
+/// What the environment says; nothing if no launcher has started the process,
+/// or it has started only one. InvalidArgument if what it says is no sense.
+StatusOr<std::optional<Launch>> detectLaunch();
+
+} // namespace hocket::comm
+
+#endif // HOCKET_RUNTIME_COMM_PROCESS_LAUNCH_H

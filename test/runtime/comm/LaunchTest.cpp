@@ -1,0 +1,90 @@
+//===- LaunchTest.cpp - What launchers say in the environment -------------===//
+//
+// Part of Hocket, under the Apache License v2.0.
+//
+//===----------------------------------------------------------------------===//
+
+#include "runtime/comm/process/Launch.h"
+
+#include <cstdlib>
+#include <gtest/gtest.h>
+#include <map>
+
+using namespace hocket;
+using namespace hocket::comm;
+using Variables = std::map<std::string, std::string>;
+
+/// detectLaunch() where exactly these of the known variables are set.
+static StatusOr<std::optional<Launch>> detect(const Variables &variables) {
+  for (const char *name :
+       {"OMPI_COMM_WORLD_RANK", "OMPI_COMM_WORLD_SIZE",
+        "OMPI_COMM_WORLD_LOCAL_SIZE", "SLURM_PROCID", "SLURM_STEP_NUM_TASKS",
+        "PMIX_RANK", "SLURM_MPI_TYPE", "PMI_RANK", "PMI_SIZE", "RANK",
+        "WORLD_SIZE", "LOCAL_WORLD_SIZE", "MASTER_ADDR", "MASTER_PORT",
+        "SLURM_STEP_TASKS_PER_NODE", "PMI_LOCAL_SIZE"})
+    ::unsetenv(name);
+  for (const auto &[name, value] : variables)
+    ::setenv(name.c_str(), value.c_str(), 1);
+  return detectLaunch();
+}
+
+TEST(Launch, NobodyHasStartedThisProcess) {
+  auto launch = detect({});
+  ASSERT_TRUE(launch.ok());
+  EXPECT_FALSE(launch->has_value());
+  launch = detect({{"RANK", "1"}, {"WORLD_SIZE", "2"}});
+  ASSERT_TRUE(launch.ok());
+  EXPECT_FALSE(launch->has_value()) << "torchrun names a master too";
+  launch =
+      detect({{"OMPI_COMM_WORLD_RANK", "0"}, {"OMPI_COMM_WORLD_SIZE", "1"}});
+  ASSERT_TRUE(launch.ok());
+  EXPECT_FALSE(launch->has_value()) << "one process is no world";
+}
+
+TEST(Launch, KnowsTheLaunchers) {
+  auto launch = detect({{"OMPI_COMM_WORLD_RANK", "3"},
+                        {"OMPI_COMM_WORLD_SIZE", "8"},
+                        {"OMPI_COMM_WORLD_LOCAL_SIZE", "4"}});
+  ASSERT_TRUE(launch.ok() && *launch);
+  EXPECT_EQ((*launch)->launcher, "mpirun");
+  EXPECT_EQ((*launch)->rank, 3u);
+  EXPECT_EQ((*launch)->size, 8u);
+  EXPECT_EQ((*launch)->localSize, 4u);
+  EXPECT_TRUE((*launch)->usesMpi);
+
+  launch = detect({{"SLURM_PROCID", "5"},
+                   {"SLURM_STEP_NUM_TASKS", "6"},
+                   {"SLURM_STEP_TASKS_PER_NODE", "3(x2)"},
+                   {"PMIX_RANK", "5"}});
+  ASSERT_TRUE(launch.ok() && *launch);
+  EXPECT_EQ((*launch)->launcher, "srun");
+  EXPECT_EQ((*launch)->rank, 5u);
+  EXPECT_EQ((*launch)->localSize, 3u);
+
+  launch = detect({{"RANK", "1"},
+                   {"WORLD_SIZE", "2"},
+                   {"MASTER_ADDR", "node0"},
+                   {"MASTER_PORT", "29500"}});
+  ASSERT_TRUE(launch.ok() && *launch);
+  EXPECT_EQ((*launch)->launcher, "torchrun");
+  EXPECT_FALSE((*launch)->usesMpi);
+  EXPECT_EQ((*launch)->address, "node0");
+  EXPECT_EQ((*launch)->port, 29500);
+}
+
+TEST(Launch, RefusesNonsense) {
+  EXPECT_EQ(
+      detect({{"OMPI_COMM_WORLD_RANK", "8"}, {"OMPI_COMM_WORLD_SIZE", "8"}})
+          .status()
+          .message(),
+      "OMPI_COMM_WORLD_RANK is '8', expected a number below 8");
+  EXPECT_EQ(detect({{"PMI_RANK", "0"}, {"PMI_SIZE", "two"}}).status().message(),
+            "PMI_SIZE is 'two', expected a number from 1 to 2^20");
+  EXPECT_EQ(detect({{"RANK", "0"},
+                    {"WORLD_SIZE", "2"},
+                    {"MASTER_ADDR", "a"},
+                    {"MASTER_PORT", "70000"}})
+                .status()
+                .message(),
+            "MASTER_PORT is '70000', expected a port");
+}
