@@ -32,5 +32,13 @@ checkpoint::ModelDims hocket::dimsOf(const spec::Model &model) {
   dims.outputBias = model.attention_out_bias();
   dims.mlpBias = model.mlp_bias();
   dims.normBias = model.norm_bias();
+  if (model.has_moe()) {
+    const spec::Moe &moe = model.moe();
+    dims.experts = size(moe.experts());
+    dims.expertFfn = size(moe.ffn());
+    dims.sharedFfn = size(moe.shared_experts()) * dims.expertFfn;
+    dims.denseLayers = size(moe.first_dense_layers());
+    dims.expertInterval = size(moe.interval());
+  }
   return dims;
 }

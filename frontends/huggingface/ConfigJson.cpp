@@ -56,6 +56,18 @@ collectOffsets(simdjson::ondemand::object object, const char *text,
   return simdjson::SUCCESS;
 }
 
+/// Whether every entry of `array` is a T; `list` then holds them.
+template <typename T, typename Entry>
+static bool collect(simdjson::dom::array array, std::vector<Entry> &list) {
+  for (simdjson::dom::element element : array) {
+    T entry;
+    if (element.get(entry))
+      return false;
+    list.emplace_back(entry);
+  }
+  return true;
+}
+
 static ConfigValue toValue(simdjson::dom::element element) {
   using simdjson::dom::element_type;
   ConfigValue result;
@@ -78,16 +90,15 @@ static ConfigValue toValue(simdjson::dom::element element) {
     result.value = std::string(element.get_string().value_unsafe());
     break;
   case element_type::ARRAY: {
-    StringList list;
-    for (simdjson::dom::element entry : element.get_array().value_unsafe()) {
-      std::string_view text;
-      if (entry.get(text)) {
-        result.value = Other();
-        return result;
-      }
-      list.emplace_back(text);
-    }
-    result.value = std::move(list);
+    simdjson::dom::array array = element.get_array().value_unsafe();
+    StringList names;
+    IntegerList numbers;
+    if (collect<std::string_view>(array, names))
+      result.value = std::move(names);
+    else if (collect<int64_t>(array, numbers))
+      result.value = std::move(numbers);
+    else
+      result.value = Other();
     break;
   }
   case element_type::OBJECT:
@@ -185,6 +196,7 @@ std::string huggingface::describe(const ConfigValue &value) {
       return "\"" + spec::elide(value) + "\"";
     }
     std::string operator()(const StringList &) { return "a list"; }
+    std::string operator()(const IntegerList &) { return "a list"; }
     std::string operator()(const Other &) { return "a list or an object"; }
   };
   return std::visit(Describer(), value.value);

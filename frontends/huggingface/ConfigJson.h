@@ -25,15 +25,17 @@
 
 namespace hocket::huggingface {
 
-/// A list of strings; lists of anything else are kept as Other.
+/// A list of strings (an empty list too) or of whole numbers; lists of anything
+/// else are kept as Other.
 using StringList = std::vector<std::string>;
+using IntegerList = std::vector<int64_t>;
 /// A value that no key we read may have: a list or an object.
 struct Other {};
 
 struct ConfigValue {
   /// monostate is `null`. Whole numbers beyond int64_t are doubles.
   std::variant<std::monostate, bool, int64_t, double, std::string, StringList,
-               Other>
+               IntegerList, Other>
       value;
   spec::SourcePlace place; ///< Of the key.
 };

@@ -50,11 +50,29 @@ static constexpr Row mistralRows[] = {
     HOCKET_LLAMA_ROWS,
     {"sliding_window", "model.sliding_window"},
 };
+static constexpr Row mixtralRows[] = {
+    HOCKET_LLAMA_ROWS,
+    {"sliding_window", "model.sliding_window"},
+    {"num_local_experts", "model.moe.experts", true},
+    {"num_experts_per_tok", "model.moe.top_k"},
+};
 static constexpr Row qwen2Rows[] = {HOCKET_LLAMA_ROWS};
 static constexpr Row qwen3Rows[] = {
     HOCKET_LLAMA_ROWS,
     {"attention_bias", "model.attention_qkv_bias"},
     {"attention_bias", "model.attention_out_bias"},
+};
+// The number of experts has two names; published configs have the first.
+static constexpr Row qwen3MoeRows[] = {
+    HOCKET_LLAMA_ROWS,
+    {"attention_bias", "model.attention_qkv_bias"},
+    {"attention_bias", "model.attention_out_bias"},
+    {"num_experts", "model.moe.experts"},
+    {"num_local_experts", "model.moe.experts"},
+    {"num_experts_per_tok", "model.moe.top_k"},
+    {"moe_intermediate_size", "model.moe.ffn", true},
+    {"norm_topk_prob", "model.moe.renormalise"},
+    {"decoder_sparse_step", "model.moe.interval"},
 };
 #undef HOCKET_LLAMA_ROWS
 
@@ -90,17 +108,32 @@ static constexpr char qwen3Base[] =
     "SWIGLU position: ROTARY "
     "rope { theta: 10000 } bias: false qk_norm: true tied_embeddings: false";
 
+static constexpr char mixtralBase[] =
+    "kv_heads: 8 norm: RMS_NORM norm_eps: 1e-5 activation: SWIGLU position: "
+    "ROTARY "
+    "rope { theta: 1000000 } bias: false tied_embeddings: false "
+    "moe { top_k: 2 }";
+static constexpr char qwen3MoeBase[] =
+    "kv_heads: 4 norm: RMS_NORM norm_eps: 1e-6 activation: SWIGLU position: "
+    "ROTARY "
+    "rope { theta: 10000 } bias: false qk_norm: true tied_embeddings: false "
+    "moe { top_k: 8 renormalise: false }";
+
 static constexpr Family allFamilies[] = {
     {"gpt2", "GPT2LMHeadModel", gpt2Base, "activation_function", gpt2Rows,
-     plainActivations, false},
+     plainActivations, false, false},
     {"llama", "LlamaForCausalLM", llamaBase, "hidden_act", llamaRows,
-     gatedActivations, false},
+     gatedActivations, false, false},
     {"mistral", "MistralForCausalLM", mistralBase, "hidden_act", mistralRows,
-     gatedActivations, false},
+     gatedActivations, false, false},
+    {"mixtral", "MixtralForCausalLM", mixtralBase, "hidden_act", mixtralRows,
+     gatedActivations, false, true},
     {"qwen2", "Qwen2ForCausalLM", qwen2Base, "hidden_act", qwen2Rows,
-     gatedActivations, true},
+     gatedActivations, true, false},
     {"qwen3", "Qwen3ForCausalLM", qwen3Base, "hidden_act", qwen3Rows,
-     gatedActivations, true},
+     gatedActivations, true, false},
+    {"qwen3_moe", "Qwen3MoeForCausalLM", qwen3MoeBase, "hidden_act",
+     qwen3MoeRows, gatedActivations, true, true},
 };
 
 std::span<const Family> hocket::huggingface::families() { return allFamilies; }

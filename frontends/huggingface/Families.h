@@ -42,9 +42,10 @@ struct Family {
   std::span<const Row> rows;
   std::span<const ActivationName> activations;
   bool mixedWindows; ///< Layers may differ in their sliding window.
+  bool experts;      ///< Layers have a mixture of experts.
 };
 
-/// gpt2, llama, mistral, qwen2, qwen3.
+/// gpt2, llama, mistral, mixtral, qwen2, qwen3, qwen3_moe.
 std::span<const Family> families();
 
 /// The family of `modelType`, or null.

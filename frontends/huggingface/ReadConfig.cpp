@@ -41,6 +41,7 @@ private:
   Status readScaling(const std::string &key, const std::string &type);
   Status readWindow();
   Status readLayerTypes();
+  Status readDenseLayers();
   Status readAttentionScale();
   Status refuseUnsupported();
 
@@ -241,6 +242,35 @@ Status ConfigReader::readLayerTypes() {
   return okStatus();
 }
 
+/// Layers without experts, by number: only the first few may be.
+Status ConfigReader::readDenseLayers() {
+  const ConfigValue *found = config.find("mlp_only_layers");
+  if (!family.experts || !found)
+    return okStatus();
+  if (const auto *names = std::get_if<StringList>(&found->value))
+    if (names->empty())
+      return okStatus();
+  const auto *layers = std::get_if<IntegerList>(&found->value);
+  if (!layers)
+    return wrongType("mlp_only_layers", "a list of whole numbers");
+  for (size_t i = 0; i < layers->size(); ++i)
+    if ((*layers)[i] != static_cast<int64_t>(i))
+      return error(5, "mlp_only_layers",
+                   "mlp_only_layers has " + std::to_string((*layers)[i]) +
+                       "; only the first layers can be without experts: 0, "
+                       "1, ...");
+  spec::Moe &moe = *loaded.spec.mutable_model()->mutable_moe();
+  if (moe.interval() != 1)
+    return error(5, "mlp_only_layers",
+                 "mlp_only_layers and a decoder_sparse_step of " +
+                     std::to_string(moe.interval()) +
+                     " are not supported together");
+  moe.set_first_dense_layers(static_cast<int64_t>(layers->size()));
+  loaded.locations.set("model.moe.first_dense_layers",
+                       config.place("mlp_only_layers"));
+  return okStatus();
+}
+
 Status ConfigReader::readAttentionScale() {
   HOCKET_ASSIGN_OR_RETURN(bool scaled, flag("scale_attn_weights", true));
   if (scaled)
@@ -263,6 +293,14 @@ Status ConfigReader::refuseUnsupported() {
       return error(5, "partial_rotary_factor",
                    "partial_rotary_factor is " + describe(*part) +
                        "; only 1 is supported");
+  }
+  if (const ConfigValue *jitter = config.find("router_jitter_noise")) {
+    const auto *real = std::get_if<double>(&jitter->value);
+    const auto *whole = std::get_if<int64_t>(&jitter->value);
+    if (!(real && *real == 0) && !(whole && *whole == 0))
+      return error(5, "router_jitter_noise",
+                   "router_jitter_noise is " + describe(*jitter) +
+                       "; only 0 is supported");
   }
   for (const char *key :
        {"scale_attn_by_inverse_layer_idx", "add_cross_attention"}) {
@@ -288,6 +326,7 @@ StatusOr<LoadedSpec> ConfigReader::read() {
   HOCKET_RETURN_IF_ERROR(readRope("rope_parameters"));
   HOCKET_RETURN_IF_ERROR(readWindow());
   HOCKET_RETURN_IF_ERROR(readLayerTypes());
+  HOCKET_RETURN_IF_ERROR(readDenseLayers());
   HOCKET_RETURN_IF_ERROR(readAttentionScale());
   return std::move(loaded);
 }

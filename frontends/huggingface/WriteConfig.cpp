@@ -81,6 +81,11 @@ static std::string draftConfig(const Family &family, const Model &model) {
       config["max_window_layers"] = 0;
     }
   }
+  if (std::string_view(family.modelType) == "qwen3_moe") {
+    config["mlp_only_layers"] = ordered_json::array();
+    for (int64_t i = 0; i < model.moe().first_dense_layers(); ++i)
+      config["mlp_only_layers"].push_back(i);
+  }
   config["torch_dtype"] = "float32";
   return config.dump(2) + "\n";
 }
@@ -91,6 +96,10 @@ static Model essence(Model model, bool learnedPositions) {
   model.clear_initializer();
   model.clear_dropout();
   model.clear_vocab_padding();
+  if (model.has_moe()) { // What only training adds.
+    model.mutable_moe()->clear_aux_loss();
+    model.mutable_moe()->clear_z_loss();
+  }
   if (!learnedPositions)
     model.clear_max_positions(); // A limit, not a size.
   return model;
@@ -129,6 +138,8 @@ StatusOr<std::string> huggingface::familyOf(const Model &model) {
   std::vector<std::string> fewest;
   const Family *nearest = nullptr;
   for (const Family &family : families()) {
+    if (family.experts != model.has_moe())
+      continue;
     std::vector<std::string> names =
         differences(model, draftConfig(family, model));
     if (names.empty())

@@ -38,6 +38,15 @@ struct Entry {
   uint64_t rows = 0;    ///< Of all parts, without padding of a vocabulary.
   uint64_t columns = 1; ///< Elements of a row.
   bool vector = false;  ///< Rank 1.
+  /// Which expert's matrix it is, where the part has one for each.
+  std::optional<uint64_t> expert;
+
+  /// Of the part, which is all of it but for experts.
+  SliceBounds boundsOf(const TensorSpec &part) const {
+    if (!expert)
+      return wholeOf(part.shape);
+    return {{*expert, 0, 0}, {1, rows, columns}};
+  }
 
   /// As Hugging Face stores it.
   std::vector<uint64_t> theirShape() const {
@@ -62,6 +71,12 @@ entryOf(const NameRow &row, uint64_t layer, const ModelDims &dims,
     if (found == weights.end())
       return std::nullopt;
     const TensorSpec &spec = found->second;
+    if (spec.shape.size() == 3) { // A matrix for each expert.
+      entry.parts.push_back(spec);
+      entry.rows = spec.shape[1];
+      entry.columns = spec.shape[2];
+      continue;
+    }
     bool vocabulary =
         spec.key.name == "embedding.weight" || spec.key.name == "head.weight";
     entry.parts.push_back(spec);
@@ -70,6 +85,19 @@ entryOf(const NameRow &row, uint64_t layer, const ModelDims &dims,
     entry.columns = entry.vector ? 1 : spec.shape[1];
   }
   return entry;
+}
+
+/// The entry, or one for each expert.
+static void addEntries(Entry entry, std::vector<Entry> &entries) {
+  if (entry.theirs.find("{e}") == std::string::npos) {
+    entries.push_back(std::move(entry));
+    return;
+  }
+  for (uint64_t e = 0; e < entry.parts.front().shape[0]; ++e) {
+    entries.push_back(entry);
+    entries.back().theirs = nameOfExpert(entry.theirs, e);
+    entries.back().expert = e;
+  }
 }
 
 /// Every tensor of a model, in `table`'s names. `weights` is all of it.
@@ -89,7 +117,7 @@ entriesOf(const NameTable &table, const ModelDims &dims,
         continue;
       for (const TensorSpec &part : entry->parts)
         placed.insert(part.key.name);
-      entries.push_back(*std::move(entry));
+      addEntries(*std::move(entry), entries);
     }
   }
   for (const TensorSpec &weight : weights)
@@ -142,10 +170,9 @@ static Status checkTheirs(const HuggingFaceFolder &folder, const Entry &entry,
   return okStatus();
 }
 
-/// Rows [first, first + part.shape[0]) of an entry, as f32; rows past its end
-/// are zero.
-static Status produceRows(const Entry &entry, const TensorSpec &part,
-                          uint64_t first, const HuggingFaceFolder::Found &found,
+/// Rows [first, first + count) of an entry, as f32; rows past its end are zero.
+static Status produceRows(const Entry &entry, uint64_t first, uint64_t count,
+                          const HuggingFaceFolder::Found &found,
                           const ByteSink &sink) {
   auto stored = found.file->data(*found.info);
   std::vector<uint8_t> turned;
@@ -155,10 +182,10 @@ static Status produceRows(const Entry &entry, const TensorSpec &part,
     stored = turned;
   }
   uint64_t rowBytes = entry.columns * elementBytes(found.info->type);
-  uint64_t rows = std::min(part.shape[0], entry.rows - first);
+  uint64_t rows = std::min(count, entry.rows - first);
   auto floats = *toFloats(stored.subspan(first * rowBytes, rows * rowBytes),
                           found.info->type);
-  floats.resize(part.shape[0] * entry.columns);
+  floats.resize(count * entry.columns);
   return sink({reinterpret_cast<const uint8_t *>(floats.data()),
                floats.size() * sizeof(float)});
 }
@@ -188,11 +215,14 @@ checkpoint::importHuggingFace(const HuggingFaceFolder &folder,
     used.insert(found.info->name);
     uint64_t first = 0;
     for (const TensorSpec &part : entry.parts) {
+      uint64_t count = entry.expert ? entry.rows : part.shape[0];
       ByteProducer bytes = [=](const ByteSink &sink) {
-        return produceRows(entry, part, first, found, sink);
+        return produceRows(entry, first, count, found, sink);
       };
-      tensors.push_back({part, {{wholeOf(part.shape), std::move(bytes)}}});
-      first += part.shape[0];
+      if (entry.expert.value_or(0) == 0)
+        tensors.push_back({part, {}});
+      tensors.back().slices.push_back({entry.boundsOf(part), std::move(bytes)});
+      first += count;
     }
   }
   for (const std::string &name : folder.names())
@@ -231,8 +261,9 @@ static Status produceTheirs(const Checkpoint &checkpoint, const Entry &entry,
                             const ByteSink &sink) {
   std::vector<uint8_t> stacked;
   for (const TensorSpec &part : entry.parts) {
-    std::vector<uint8_t> bytes(*tensorBytes(part.shape, part.type));
-    HOCKET_RETURN_IF_ERROR(checkpoint.read(part, wholeOf(part.shape), bytes));
+    SliceBounds bounds = entry.boundsOf(part);
+    std::vector<uint8_t> bytes(*tensorBytes(bounds.size, part.type));
+    HOCKET_RETURN_IF_ERROR(checkpoint.read(part, bounds, bytes));
     stacked.insert(stacked.end(), bytes.begin(), bytes.end());
   }
   uint64_t bytes = elementBytes(entry.parts.front().type);

@@ -18,6 +18,10 @@
 ///   layers.{i}.attention.{q_norm,k_norm}.weight   [head_dim]
 ///   layers.{i}.mlp_norm.{weight,bias}             [H]
 ///   layers.{i}.mlp.{gate,up,down}.{weight,bias}
+/// or, with E experts,
+///   layers.{i}.mlp.router.weight [E, H]
+///   layers.{i}.mlp.experts.{gate,up,down}.weight [E, out, in]
+///   layers.{i}.mlp.shared.{gate,up,down}.weight
 ///   final_norm.{weight,bias} [H]       head.weight [V, H]
 ///
 //===----------------------------------------------------------------------===//
@@ -52,13 +56,23 @@ struct ModelDims {
   bool outputBias = false; ///< Of attention.o.
   bool mlpBias = false;
   bool normBias = false;
+
+  uint64_t experts = 0; ///< 0: every layer is dense.
+  uint64_t expertFfn = 0;
+  uint64_t sharedFfn = 0;      ///< Of all shared experts together; 0: none.
+  uint64_t denseLayers = 0;    ///< Before the first layer with experts.
+  uint64_t expertInterval = 1; ///< Of the layers from there, every one has.
+  bool hasExperts(uint64_t layer) const {
+    return experts && layer >= denseLayers &&
+           (layer - denseLayers + 1) % expertInterval == 0;
+  }
 };
 
 /// The weights that a model has, as f32, by Hocket's names. InvalidArgument if
 /// a size is 0 or their product overflows.
 StatusOr<std::vector<TensorSpec>> weightsOf(const ModelDims &dims);
 
-/// gpt2, llama, mistral, qwen2, qwen3.
+/// gpt2, llama, mistral, mixtral, qwen2, qwen3, qwen3_moe.
 std::vector<std::string> huggingFaceFamilies();
 
 //===----------------------------------------------------------------------===//

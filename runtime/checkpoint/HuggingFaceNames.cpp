@@ -110,6 +110,31 @@ static std::vector<NameRow> qkNormRows() {
   };
 }
 
+static std::vector<NameRow> mixtralRows() {
+#define HOCKET_EXPERT(NAME)                                                    \
+  "model.layers.{i}.block_sparse_moe.experts.{e}." NAME ".weight"
+  return {
+      {"model.layers.{i}.block_sparse_moe.gate.weight",
+       {"layers.{i}.mlp.router.weight"}},
+      {HOCKET_EXPERT("w1"), {"layers.{i}.mlp.experts.gate.weight"}},
+      {HOCKET_EXPERT("w3"), {"layers.{i}.mlp.experts.up.weight"}},
+      {HOCKET_EXPERT("w2"), {"layers.{i}.mlp.experts.down.weight"}},
+  };
+#undef HOCKET_EXPERT
+}
+
+static std::vector<NameRow> qwenExpertRows() {
+  return {
+      {"model.layers.{i}.mlp.gate.weight", {"layers.{i}.mlp.router.weight"}},
+      {"model.layers.{i}.mlp.experts.{e}.gate_proj.weight",
+       {"layers.{i}.mlp.experts.gate.weight"}},
+      {"model.layers.{i}.mlp.experts.{e}.up_proj.weight",
+       {"layers.{i}.mlp.experts.up.weight"}},
+      {"model.layers.{i}.mlp.experts.{e}.down_proj.weight",
+       {"layers.{i}.mlp.experts.down.weight"}},
+  };
+}
+
 std::span<const NameTable> checkpoint::nameTables() {
   // Llama's attention_bias and mlp_bias add biases everywhere, Qwen 3's
   // attention_bias to all four projections, Qwen 2 has three.
@@ -121,11 +146,21 @@ std::span<const NameTable> checkpoint::nameTables() {
             mlpBiasRows()),
        {".rotary_emb.inv_freq"}},
       {"mistral", "", llamaRows(), {".rotary_emb.inv_freq"}},
+      {"mixtral",
+       "",
+       with(llamaRows(), mixtralRows()),
+       {".rotary_emb.inv_freq"}},
       {"qwen2", "", with(llamaRows(), qkvBiasRows()), {".rotary_emb.inv_freq"}},
       {"qwen3",
        "",
        with(with(with(llamaRows(), qkvBiasRows()), outputBiasRows()),
             qkNormRows()),
+       {".rotary_emb.inv_freq"}},
+      {"qwen3_moe",
+       "",
+       with(with(with(with(llamaRows(), qkvBiasRows()), outputBiasRows()),
+                 qkNormRows()),
+            qwenExpertRows()),
        {".rotary_emb.inv_freq"}},
   };
   return tables;
@@ -141,6 +176,12 @@ checkpoint::findNameTable(const std::string &family) {
   }
   return invalidArgument("expected a model family of " + known + "; found '" +
                          family + "'");
+}
+
+std::string checkpoint::nameOfExpert(std::string text, uint64_t expert) {
+  if (size_t at = text.find("{e}"); at != std::string::npos)
+    text.replace(at, 3, std::to_string(expert));
+  return text;
 }
 
 std::string checkpoint::nameOfLayer(const char *text, uint64_t layer) {

@@ -23,6 +23,8 @@ namespace hocket::checkpoint {
 
 /// One tensor of Hugging Face: the tensors `parts` of Hocket, stacked along
 /// their first dim, then transposed if the row says so. "{i}" is the layer.
+/// "{e}" is an expert: the one part then has a leading dim of experts, and each
+/// is a tensor of Hugging Face.
 struct NameRow {
   const char *theirs;
   std::vector<const char *> parts;
@@ -45,6 +47,9 @@ std::span<const NameTable> nameTables();
 
 /// `text` with "{i}" replaced by `layer`.
 std::string nameOfLayer(const char *text, uint64_t layer);
+
+/// `text` with "{e}" replaced by `expert`.
+std::string nameOfExpert(std::string text, uint64_t expert);
 
 } // namespace hocket::checkpoint
 

@@ -36,7 +36,8 @@ private:
       add(name + ".bias", {out});
   }
   void addAttention(const std::string &name);
-  void addMlp(const std::string &name);
+  void addMlp(const std::string &name, uint64_t ffn);
+  void addExperts(const std::string &name);
 
   const ModelDims &dims;
   std::vector<TensorSpec> weights;
@@ -57,11 +58,22 @@ void WeightList::addAttention(const std::string &name) {
   add(name + ".k_norm.weight", {dims.headDim});
 }
 
-void WeightList::addMlp(const std::string &name) {
+void WeightList::addMlp(const std::string &name, uint64_t ffn) {
   if (dims.gated)
-    addLinear(name + ".gate", dims.ffn, dims.hidden, dims.mlpBias);
-  addLinear(name + ".up", dims.ffn, dims.hidden, dims.mlpBias);
-  addLinear(name + ".down", dims.hidden, dims.ffn, dims.mlpBias);
+    addLinear(name + ".gate", ffn, dims.hidden, dims.mlpBias);
+  addLinear(name + ".up", ffn, dims.hidden, dims.mlpBias);
+  addLinear(name + ".down", dims.hidden, ffn, dims.mlpBias);
+}
+
+void WeightList::addExperts(const std::string &name) {
+  uint64_t experts = dims.experts, ffn = dims.expertFfn;
+  add(name + ".router.weight", {experts, dims.hidden});
+  if (dims.gated)
+    add(name + ".experts.gate.weight", {experts, ffn, dims.hidden});
+  add(name + ".experts.up.weight", {experts, ffn, dims.hidden});
+  add(name + ".experts.down.weight", {experts, dims.hidden, ffn});
+  if (dims.sharedFfn)
+    addMlp(name + ".shared", dims.sharedFfn);
 }
 
 std::vector<TensorSpec> WeightList::build() {
@@ -75,7 +87,10 @@ std::vector<TensorSpec> WeightList::build() {
     addNorm(layer + "attention_norm");
     addAttention(layer + "attention");
     addNorm(layer + "mlp_norm");
-    addMlp(layer + "mlp");
+    if (dims.hasExperts(i))
+      addExperts(layer + "mlp");
+    else
+      addMlp(layer + "mlp", dims.ffn);
   }
   addNorm("final_norm");
   if (!dims.tied)
@@ -91,6 +106,10 @@ StatusOr<std::vector<TensorSpec>> checkpoint::weightsOf(const ModelDims &dims) {
       return invalidArgument("expected sizes of a model from 1 to 2147483648, "
                              "found " +
                              std::to_string(size));
+  if (dims.experts && (dims.expertFfn == 0 || dims.expertFfn > sizeLimit ||
+                       dims.experts > sizeLimit || dims.expertInterval == 0 ||
+                       dims.sharedFfn > sizeLimit))
+    return invalidArgument("expected sizes of experts from 1 to 2147483648");
   if (dims.layers > layerLimit)
     return invalidArgument("expected at most 100000 layers, found " +
                            std::to_string(dims.layers));

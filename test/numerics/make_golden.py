@@ -37,12 +37,13 @@ def microbatches(samples, step):
 
 
 def backward(model, weights, batches):
-    """Accumulates the gradient of the mean loss; returns that loss."""
+    """Accumulates the gradient of the mean loss and of what routers add to it;
+    returns that loss."""
     total = 0.0
     for tokens in batches:
-        loss = model.loss(weights, tokens) / len(batches)
-        loss.backward()
-        total += loss.item()
+        loss = model.loss(weights, tokens)
+        ((loss + model.router_loss) / len(batches)).backward()
+        total += loss.item() / len(batches)
     return total
 
 
@@ -55,6 +56,7 @@ def train(model, weights, samples):
             first = {name: w.grad.clone() for name, w in weights.items()}
         torch.nn.utils.clip_grad_norm_(weights.values(), 1.0)
         optimizer.step()
+        model.move_biases()
         optimizer.zero_grad()
     return losses, first
 
@@ -68,9 +70,12 @@ def make(name):
         {n: tuple(s) for n, (s, _) in initial.items()},
         expected,
     )
-    model = oracle.Model(config)
-    losses, gradients = train(model, tensors(initial, torch.float64), samples)
-    single, _ = train(model, tensors(initial, torch.float32), samples)
+    double, single = (
+        train(oracle.Model(config), tensors(initial, dtype), samples)
+        for dtype in (torch.float64, torch.float32)
+    )
+    losses, gradients = double
+    single, _ = single
     distance = max(abs(a / b - 1) for a, b in zip(single, losses))
     print(f"{name}: loss {losses[0]:.6f} to {losses[-1]:.6f}; "
           f"PyTorch in fp32 stays within {distance:.1e}")  # fmt: skip

@@ -45,6 +45,7 @@ class Config:
         self.scale = get("attention_scale", self.head_dim**-0.5)
         self.tied = get("tied_embeddings", True)
         self.initializer = get("initializer", {})
+        self.moe = get("moe")
         bias = get("bias", True)
         self.qkv_bias = get("attention_qkv_bias", bias)
         self.out_bias = get("attention_out_bias", bias)
@@ -55,6 +56,22 @@ class Config:
     @property
     def gated(self):
         return self.activation in ("SWIGLU", "GEGLU")
+
+    def has_experts(self, layer):
+        if self.moe is None:
+            return False
+        after = layer - self.moe.get("first_dense_layers", 0)
+        interval = self.moe.get("interval", 1)
+        return after >= 0 and after % interval == interval - 1
+
+    @property
+    def capacity(self):
+        """The most tokens of a sequence that an expert takes, or None."""
+        factor = self.moe.get("capacity_factor")
+        if factor is None:
+            return None
+        even = self.sequence * self.moe.get("top_k", 2) / self.moe["experts"]
+        return min(max(math.ceil(factor * even), 1), self.sequence)
 
 
 def parameter_shapes(config):
@@ -81,14 +98,31 @@ def parameter_shapes(config):
             add(layer + "attention.k_norm", (c.head_dim,))
         add(layer + "attention.o", (c.hidden, query), c.out_bias)
         add(layer + "mlp_norm", (c.hidden,), c.norm_bias)
-        if c.gated:
-            add(layer + "mlp.gate", (c.ffn, c.hidden), c.mlp_bias)
-        add(layer + "mlp.up", (c.ffn, c.hidden), c.mlp_bias)
-        add(layer + "mlp.down", (c.hidden, c.ffn), c.mlp_bias)
+        if c.has_experts(i):
+            add_experts(c, add, layer + "mlp.")
+        else:
+            add_mlp(c, add, layer + "mlp.", c.ffn)
     add("final_norm", (c.hidden,), c.norm_bias)
     if not c.tied:
         add("head", (c.rows, c.hidden))
     return shapes
+
+
+def add_mlp(config, add, name, ffn, experts=()):
+    """The shapes of one MLP, or of each of `experts` of them."""
+    inward, outward = (*experts, ffn, config.hidden), (*experts, config.hidden, ffn)
+    if config.gated:
+        add(name + "gate", inward, config.mlp_bias)
+    add(name + "up", inward, config.mlp_bias)
+    add(name + "down", outward, config.mlp_bias)
+
+
+def add_experts(config, add, name):
+    experts, ffn = config.moe["experts"], config.moe.get("ffn", config.ffn)
+    add(name + "router", (experts, config.hidden))
+    add_mlp(config, add, name + "experts.", ffn, (experts,))
+    if shared := config.moe.get("shared_experts", 0):
+        add_mlp(config, add, name + "shared.", shared * ffn)
 
 
 def initial_weights(config, generator, dtype=torch.float32):
@@ -150,6 +184,9 @@ class Model:
         if config.window:
             self.visible &= distance < config.window
         self.tables = SimpleNamespace(dtype=None)
+        # Of each layer with experts: the bias of its choice, and what has been
+        # chosen since it was last moved. `router_loss` is of the last call.
+        self.balance, self.router_loss = {}, 0.0
 
     def table(self, dtype):
         if self.tables.dtype != dtype:
@@ -197,6 +234,81 @@ class Model:
         return self.linear(y, weights, name + "o")
 
     def mlp(self, x, weights, name):
+        if self.config.moe and name + "router.weight" in weights:
+            return self.experts(x, weights, name)
+        return self.dense(x, weights, name)
+
+    def choose(self, scores, bias):
+        """The experts of each token, by score and bias, from the best groups."""
+        moe, biased = self.config.moe, scores.detach() + bias
+        k, groups = moe.get("top_k", 2), moe.get("groups", 1)
+        kept = moe.get("topk_groups", groups)
+        if groups > 1:
+            grouped = biased.unflatten(-1, (groups, -1))
+            counted = min(max(1, k // kept), grouped.shape[-1])
+            worth = grouped.topk(counted, -1).values.sum(-1)
+            best = worth.topk(kept, -1).indices
+            closed = torch.ones_like(worth, dtype=torch.bool)
+            closed.scatter_(-1, best, False)
+            biased = grouped.masked_fill(closed[..., None], -math.inf).flatten(-2)
+        return biased.topk(k, -1).indices
+
+    def experts(self, x, weights, name):
+        """A loop over experts; what a capacity drops gets weight 0."""
+        moe, count = self.config.moe, self.config.moe["experts"]
+        logits = F.linear(x, weights[name + "router.weight"])
+        sigmoid = moe.get("scores", "SOFTMAX") == "SIGMOID"
+        scores = logits.sigmoid() if sigmoid else logits.softmax(-1)
+        state = self.balance.setdefault(
+            name, SimpleNamespace(bias=scores.new_zeros(count), load=0)
+        )
+        chosen = self.choose(scores, state.bias)
+        hot = F.one_hot(chosen, count).to(scores.dtype)  # [B, S, k, E]
+        load = hot.sum((0, 1, 2))
+        state.load = state.load + load
+        self.add_router_loss(scores, logits, load)
+        mix = scores.gather(-1, chosen)
+        if moe.get("renormalise", True):
+            mix = mix / mix.sum(-1, keepdim=True)
+        if (capacity := self.config.capacity) is not None:
+            order = hot.flatten(1, 2).cumsum(1).unflatten(1, hot.shape[1:3])
+            place = (order * hot).sum(-1)  # from 1, in its expert's rows
+            mix = mix * (place <= capacity)
+        mix = (mix * moe.get("scale", 1.0))[..., None]
+        share = (mix * hot).sum(-2)  # [B, S, E]
+        result = torch.zeros_like(x)
+        for e in range(count):
+            one = {
+                f"{part}.weight": weights[f"{name}experts.{part}.weight"][e]
+                for part in ("gate", "up", "down")
+                if f"{name}experts.{part}.weight" in weights
+            }
+            result = result + share[..., e : e + 1] * self.dense(x, one, "")
+        if moe.get("shared_experts", 0):
+            result = result + self.dense(x, weights, name + "shared.")
+        return result
+
+    def add_router_loss(self, scores, logits, load):
+        """Switch's load-balancing loss (arXiv 2101.03961) and the z-loss."""
+        moe = self.config.moe
+        share = scores / scores.sum(-1, keepdim=True)
+        fraction = load / load.sum()
+        even = moe["experts"] * (fraction * share.mean((0, 1))).sum()
+        large = logits.logsumexp(-1).square().mean()
+        self.router_loss = (
+            self.router_loss
+            + moe.get("aux_loss", 0.0) * even
+            + moe.get("z_loss", 0.0) * large
+        )
+
+    def move_biases(self):
+        """After a step: against the load (arXiv 2408.15664)."""
+        for state in self.balance.values():
+            rate = self.config.moe.get("bias_rate", 0.0)
+            state.bias = state.bias + rate * (state.load.mean() - state.load).sign()
+            state.load = 0
+
+    def dense(self, x, weights, name):
         kind = self.config.activation
         up = self.linear(x, weights, name + "up")
         if self.config.gated:
@@ -214,7 +326,7 @@ class Model:
         return self.linear(y, weights, name + "down")
 
     def hidden_states(self, weights, ids):
-        c = self.config
+        c, self.router_loss = self.config, 0.0
         x = weights["embedding.weight"][ids]
         if c.position == "LEARNED":
             x = x + weights["position_embedding.weight"][: ids.shape[1]]

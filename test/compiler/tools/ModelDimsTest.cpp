@@ -9,6 +9,7 @@
 #include "frontends/huggingface/Families.h"
 #include "frontends/spec/LoadSpec.h"
 #include "frontends/spec/Parameters.h"
+#include "frontends/spec/Sizes.h"
 
 #include <gtest/gtest.h>
 
@@ -31,7 +32,8 @@ Shapes shapesOfSpec(const spec::Spec &spec) {
   for (const spec::Parameter &parameter : inputParameters(spec))
     add(shapes, parameter, parameter.name);
   for (int64_t i = 0; i < spec.model().layers(); ++i)
-    for (const spec::Parameter &parameter : layerParameters(spec))
+    for (const spec::Parameter &parameter :
+         layerParameters(spec, spec::hasExperts(spec.model(), i)))
       add(shapes, parameter, spec::layerName(i, parameter.name));
   for (const spec::Parameter &parameter : outputParameters(spec))
     add(shapes, parameter, parameter.name);
@@ -61,7 +63,11 @@ INSTANTIATE_TEST_SUITE_P(
                     "activation: SWIGLU kv_heads: 2 ffn: 10",
                     "position: NONE qk_norm: true attention_out_bias: false",
                     "norm: RMS_NORM mlp_bias: false activation: GEGLU",
-                    "norm_bias: false attention_qkv_bias: false"));
+                    "norm_bias: false attention_qkv_bias: false",
+                    "mlp_bias: false activation: SWIGLU moe { experts: 3 ffn: "
+                    "5 shared_experts: 2 }",
+                    "mlp_bias: false moe { experts: 3 first_dense_layers: 1 }",
+                    "mlp_bias: false moe { experts: 3 interval: 2 }"));
 
 /// A config can be written for every family whose weights can, and no other.
 TEST(ModelDimsFamilies, ConfigsAndWeightsHaveTheSameFamilies) {

@@ -48,15 +48,16 @@ const BadConfig badConfigs[] = {
      "config.json: H1: is not JSON: The JSON document has an improper "
      "structure: missing or superfluous commas, braces, missing keys, etc."},
     {"{}", "config.json: H2: there is no \"model_type\"; supported are gpt2, "
-           "llama, mistral, qwen2 or qwen3"},
+           "llama, mistral, mixtral, qwen2, qwen3 or qwen3_moe"},
     {"{\"model_type\": null}",
      "config.json: H2: there is no \"model_type\"; supported are gpt2, llama, "
-     "mistral, qwen2 or qwen3"},
-    {"{\"model_type\": 3}", "config.json:1:2: H2: model_type is 3; supported "
-                            "are gpt2, llama, mistral, qwen2 or qwen3"},
+     "mistral, mixtral, qwen2, qwen3 or qwen3_moe"},
+    {"{\"model_type\": 3}",
+     "config.json:1:2: H2: model_type is 3; supported "
+     "are gpt2, llama, mistral, mixtral, qwen2, qwen3 or qwen3_moe"},
     {"{\"model_type\": \"bert\"}",
      "config.json:1:2: H2: model_type is \"bert\"; supported are gpt2, llama, "
-     "mistral, qwen2 or qwen3"},
+     "mistral, mixtral, qwen2, qwen3 or qwen3_moe"},
     {"{\n \"model_type\": \"llama\",\n \"a\": 1, \"model_type\": \"gpt2\"\n}",
      "config.json:3:10: H1: the key \"model_type\" is there twice"},
     {"{\"model_type\": \"llama\", \"a\": {\"b\": 1, \"b\": 2}}",
@@ -82,6 +83,11 @@ const BadConfig badConfigs[] = {
     {"{\"model_type\": \"gpt2\", \"scale_attn_by_inverse_layer_idx\": true}",
      "config.json:1:24: H5: scale_attn_by_inverse_layer_idx is true; only "
      "false is supported"},
+    {"{\"model_type\": \"mixtral\", \"vocab_size\": 5, "
+     "\"max_position_embeddings\": 4, \"hidden_size\": 8, "
+     "\"num_hidden_layers\": 1, \"num_attention_heads\": 2, "
+     "\"intermediate_size\": 8}",
+     "config.json: H4: a mixtral config needs the key \"num_local_experts\""},
     {"{\"model_type\": \"gpt2\", \"vocab_size\": null}",
      "config.json: H4: a gpt2 config needs the key \"vocab_size\""},
 };
@@ -152,6 +158,23 @@ const BadKey badKeys[] = {
     {"qwen3", "\"layer_types\": [\"full_attention\", \"sliding_attention\"]",
      "H5: layer_types has \"sliding_attention\", but every layer of this "
      "config must be \"full_attention\""},
+    {"qwen3_moe",
+     "\"mlp_only_layers\": [1], \"num_experts\": 4, "
+     "\"moe_intermediate_size\": 3",
+     "H5: mlp_only_layers has 1; only the first layers can be without experts: "
+     "0, 1, ..."},
+    {"qwen3_moe",
+     "\"mlp_only_layers\": [0], \"decoder_sparse_step\": 2, "
+     "\"num_experts\": 4, \"moe_intermediate_size\": 3",
+     "H5: mlp_only_layers and a decoder_sparse_step of 2 are not supported "
+     "together"},
+    {"qwen3_moe",
+     "\"mlp_only_layers\": [0.5], \"num_experts\": 4, "
+     "\"moe_intermediate_size\": 3",
+     "H3: mlp_only_layers is a list or an object; write a list of whole "
+     "numbers"},
+    {"mixtral", "\"router_jitter_noise\": 0.1, \"num_local_experts\": 4",
+     "H5: router_jitter_noise is 0.1; only 0 is supported"},
     {"qwen3", "\"layer_types\": 3",
      "H3: layer_types is 3; write a list of names"},
     {"mistral", "\"sliding_window\": 0",

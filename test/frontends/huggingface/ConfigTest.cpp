@@ -109,6 +109,47 @@ const Published published[] = {
         activation: SWIGLU position: ROTARY rope { theta: 1000000 }
         bias: false qk_norm: true)",
      596049920},
+    {R"({
+  "architectures": ["MixtralForCausalLM"], "attention_dropout": 0.0,
+  "bos_token_id": 1, "eos_token_id": 2, "hidden_act": "silu",
+  "hidden_size": 4096, "initializer_range": 0.02,
+  "intermediate_size": 14336, "max_position_embeddings": 32768,
+  "model_type": "mixtral", "num_attention_heads": 32,
+  "num_experts_per_tok": 2, "num_hidden_layers": 32,
+  "num_key_value_heads": 8, "num_local_experts": 8,
+  "output_router_logits": false, "rms_norm_eps": 1e-05,
+  "rope_theta": 1000000.0, "router_aux_loss_coef": 0.02,
+  "router_jitter_noise": 0.0, "sliding_window": null,
+  "tie_word_embeddings": false, "torch_dtype": "bfloat16",
+  "use_cache": true, "vocab_size": 32000
+})",
+     R"(layers: 32 hidden: 4096 heads: 32 kv_heads: 8 ffn: 14336
+        vocab_size: 32000 max_positions: 32768 norm: RMS_NORM norm_eps: 1e-5
+        activation: SWIGLU position: ROTARY rope { theta: 1000000 }
+        bias: false tied_embeddings: false moe { experts: 8 top_k: 2 })",
+     46702792704},
+    {R"({
+  "architectures": ["Qwen3MoeForCausalLM"], "attention_bias": false,
+  "attention_dropout": 0.0, "bos_token_id": 151643,
+  "decoder_sparse_step": 1, "eos_token_id": 151645, "head_dim": 128,
+  "hidden_act": "silu", "hidden_size": 2048, "initializer_range": 0.02,
+  "intermediate_size": 6144, "max_position_embeddings": 40960,
+  "max_window_layers": 48, "mlp_only_layers": [],
+  "model_type": "qwen3_moe", "moe_intermediate_size": 768,
+  "norm_topk_prob": true, "num_attention_heads": 32, "num_experts": 128,
+  "num_experts_per_tok": 8, "num_hidden_layers": 48,
+  "num_key_value_heads": 4, "output_router_logits": false,
+  "rms_norm_eps": 1e-06, "rope_scaling": null, "rope_theta": 1000000.0,
+  "router_aux_loss_coef": 0.001, "sliding_window": null,
+  "tie_word_embeddings": false, "torch_dtype": "bfloat16",
+  "use_cache": true, "use_sliding_window": false, "vocab_size": 151936
+})",
+     R"(layers: 48 hidden: 2048 heads: 32 kv_heads: 4 head_dim: 128 ffn: 6144
+        vocab_size: 151936 max_positions: 40960 norm: RMS_NORM norm_eps: 1e-6
+        activation: SWIGLU position: ROTARY rope { theta: 1000000 }
+        bias: false qk_norm: true tied_embeddings: false
+        moe { experts: 128 top_k: 8 ffn: 768 })",
+     30532122624},
 };
 
 LoadedSpec read(const std::string &config) {
@@ -199,6 +240,39 @@ TEST(Config, AWindowInEveryLayer) {
   EXPECT_EQ(*family, "qwen2");
 }
 
+TEST(Config, DenseLayersBeforeTheExperts) {
+  Model model = read(smallConfig("qwen3_moe", ", \"num_key_value_heads\": 1, "
+                                              "\"num_local_experts\": 4, "
+                                              "\"num_experts_per_tok\": 2, "
+                                              "\"moe_intermediate_size\": 3, "
+                                              "\"mlp_only_layers\": [0]"))
+                    .spec.model();
+  EXPECT_EQ(model.moe().first_dense_layers(), 1);
+  EXPECT_EQ(model.moe().experts(), 4);
+  EXPECT_FALSE(model.moe().renormalise());
+  StatusOr<std::string> written = writeConfig(model);
+  ASSERT_TRUE(written.ok()) << written.status().message();
+  EXPECT_EQ(read(*written).spec.model().moe().DebugString(),
+            model.moe().DebugString());
+}
+
+TEST(Config, WhatBalancesOnlyInTrainingDoesNotMatter) {
+  Model model = readSpec("layers: 1 hidden: 8 heads: 2 vocab_size: 5 "
+                         "max_positions: 4 norm: RMS_NORM position: ROTARY "
+                         "activation: SWIGLU bias: false ffn: 6 moe { experts: "
+                         "4 aux_loss: 0.5 z_loss: 0.5 }")
+                    .spec.model();
+  StatusOr<std::string> family = familyOf(model);
+  ASSERT_TRUE(family.ok()) << family.status().message();
+  EXPECT_EQ(*family, "mixtral");
+  model.mutable_moe()->set_capacity_factor(1);
+  EXPECT_EQ(
+      familyOf(model).status().message(),
+      "H6: no family of Hugging Face that is supported (gpt2, llama, "
+      "mistral, mixtral, qwen2, qwen3 or qwen3_moe) expresses this model; "
+      "the nearest, mixtral, cannot express model.moe");
+}
+
 TEST(Config, LocationsPointIntoTheConfig) {
   StatusOr<LoadedSpec> loaded = parseConfig(
       "{\n  \"model_type\": \"llama\",\n  " + std::string(small) + "\n}",
@@ -230,7 +304,7 @@ TEST(Config, WhatNoFamilyExpressesIsRefused) {
   };
   const std::string prefix =
       "H6: no family of Hugging Face that is supported (gpt2, llama, mistral, "
-      "qwen2 or qwen3) expresses this model; the nearest, ";
+      "mixtral, qwen2, qwen3 or qwen3_moe) expresses this model; the nearest, ";
   const Case cases[] = {
       {"norm_position: POST", "gpt2, cannot express model.norm_position"},
       {"position: NONE", "gpt2, cannot express model.position"},

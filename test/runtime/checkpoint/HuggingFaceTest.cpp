@@ -24,15 +24,20 @@ static ModelDims dimsOf(const std::string &family) {
   dims.hidden = 4;
   dims.heads = 2;
   dims.kvHeads = family == "gpt2" ? 2 : 1;
-  dims.headDim = family == "qwen3" ? 4 : 2;
+  dims.headDim = family.starts_with("qwen3") ? 4 : 2;
   dims.ffn = 6;
   dims.vocabulary = 5;
   dims.positions = family == "gpt2" ? 3 : 0;
-  dims.tied = family != "llama" && family != "mistral";
+  dims.tied = family == "gpt2" || family.starts_with("qwen");
   dims.gated = family != "gpt2";
-  dims.qkNorm = family == "qwen3";
+  dims.qkNorm = family.starts_with("qwen3");
   dims.qkvBias = family == "gpt2" || family == "qwen2";
   dims.outputBias = dims.mlpBias = dims.normBias = family == "gpt2";
+  if (family == "mixtral" || family == "qwen3_moe") {
+    dims.experts = 3;
+    dims.expertFfn = family == "mixtral" ? 6 : 3;
+    dims.denseLayers = family == "mixtral" ? 0 : 1;
+  }
   return dims;
 }
 
@@ -243,14 +248,38 @@ TEST(HuggingFace, NamesTheTensorThatDoesNotFit) {
             "the family llama has no place for tensor "
             "'layers.0.attention.q_norm.weight'");
   EXPECT_EQ(message([](EditedModel &m) { m.family = "bert"; }),
-            "expected a model family of gpt2, llama, mistral, qwen2, qwen3; "
-            "found 'bert'");
+            "expected a model family of gpt2, llama, mistral, mixtral, qwen2, "
+            "qwen3, qwen3_moe; found 'bert'");
   EXPECT_EQ(message([](EditedModel &m) { m.dims.hidden = 0; }),
             "expected sizes of a model from 1 to 2147483648, found 0");
   EXPECT_EQ(message([](EditedModel &m) { m.dims.layers = 1 << 20; }),
             "expected at most 100000 layers, found 1048576");
   EXPECT_EQ(message([](EditedModel &m) { m.dims.paddedVocabulary = 4; }),
             "a vocabulary of 5 does not fit in 4 rows");
+}
+
+TEST(HuggingFace, NamesTheExpertThatDoesNotFit) {
+  const std::string name =
+      "model.layers.1.block_sparse_moe.experts.2.w1.weight";
+  EditedModel missing("mixtral");
+  missing.at(name).name = "x";
+  EXPECT_EQ(missing.import(),
+            missing.folder.path + ": tensor '" + name + "' is missing");
+  EditedModel turned("mixtral");
+  turned.at(name).shape = {4, 6};
+  EXPECT_EQ(turned.import(), turned.folder.path + ": tensor '" + name +
+                                 "' has shape [4, 6], expected [6, 4]");
+  EditedModel fewer("mixtral");
+  fewer.dims.experts = 2;
+  EXPECT_EQ(fewer.import(), fewer.folder.path +
+                                ": tensor 'model.layers.0.block_sparse_moe."
+                                "gate.weight' has shape [3, 4], expected [2, "
+                                "4]");
+  EditedModel dense("llama");
+  dense.dims.experts = 2;
+  dense.dims.expertFfn = 3;
+  EXPECT_EQ(dense.import(), "the family llama has no place for tensor "
+                            "'layers.0.mlp.router.weight'");
 }
 
 TEST(HuggingFace, RefusesAHostileIndex) {

@@ -63,6 +63,18 @@ FAMILIES = {
         num_attention_heads=2, num_key_value_heads=1, head_dim=4,
         max_position_embeddings=8, tie_word_embeddings=True,
     ),
+    "mixtral": transformers.MixtralConfig(
+        vocab_size=5, hidden_size=4, intermediate_size=6, num_hidden_layers=2,
+        num_attention_heads=2, num_key_value_heads=1, max_position_embeddings=8,
+        head_dim=2, num_local_experts=3, tie_word_embeddings=False,
+    ),
+    "qwen3_moe": transformers.Qwen3MoeConfig(
+        vocab_size=5, hidden_size=4, intermediate_size=6,
+        moe_intermediate_size=3, num_hidden_layers=2, num_attention_heads=2,
+        num_key_value_heads=1, head_dim=4, max_position_embeddings=8,
+        num_experts=3, num_experts_per_tok=2, mlp_only_layers=[0],
+        tie_word_embeddings=True,
+    ),
 }
 
 
@@ -99,12 +111,26 @@ def canonical_llama(w, config):
         ("self_attn.q_norm", "attention.q_norm"),
         ("self_attn.k_norm", "attention.k_norm"),
         ("self_attn.", "attention."), ("_proj.", "."),
+        ("block_sparse_moe.", "mlp."), (".w1.", ".gate."), (".w3.", ".up."),
+        (".w2.", ".down."), ("mlp.gate.weight", "mlp.router.weight"),
     ]
-    out = {}
-    for name, tensor in w.items():
+    out, experts = {}, {}
+    for theirs, tensor in w.items():
+        name = theirs
         for a, b in names:
             name = name.replace(a, b)
-        out[name] = tensor
+        # A dense layer's mlp.gate_proj is no router.
+        if "mlp.gate_proj" in theirs and ".experts." not in theirs:
+            name = name.replace("mlp.router", "mlp.gate")
+        if ".experts." in name:  # stacked, in the order of their numbers
+            before, after = name.split(".experts.")
+            number, rest = after.split(".", 1)
+            stack = experts.setdefault(f"{before}.experts.{rest}", {})
+            stack[int(number)] = tensor
+        else:
+            out[name] = tensor
+    for name, stack in experts.items():
+        out[name] = torch.stack([stack[e] for e in sorted(stack)])
     return out
 
 
