@@ -9,6 +9,7 @@
 #include "runtime/comm/mpi/MpiTransport.h"
 #include "runtime/comm/process/Launch.h"
 #include "runtime/comm/process/ProcessWorld.h"
+#include "runtime/comm/process/SocketTransport.h"
 #include "runtime/executor/ProgramGroups.h"
 #include "runtime/train/Interrupt.h"
 #include "runtime/train/LocalRanks.h"
@@ -41,8 +42,7 @@ static StatusOr<std::unique_ptr<comm::Transport>>
 createTransport(const comm::Launch &launch) {
   if (launch.usesMpi)
     return comm::createMpiTransport();
-  return failedPrecondition("started by " + launch.launcher +
-                            ", which this build does not know to connect");
+  return comm::createSocketTransport(launch);
 }
 
 /// The cores of this process: those it is bound to, or its share of all.

@@ -97,9 +97,12 @@ StatusOr<StepRecord> Trainer::trainStep(StepHost &host) {
         formatText("step %llu", (unsigned long long)record.step));
   ++now.step;
   now.consumedSamples += training().global_batch_size();
-  HOCKET_ASSIGN_OR_RETURN(
-      SharedOutputs outputs,
-      sharing.share(host.outputs(), InterruptGuard::requested()));
+  auto shared = sharing.share(host.outputs(), InterruptGuard::requested());
+  if (!shared.ok())
+    return shared.status().withContext(
+        formatText("step %llu: rank %u, after its last instruction",
+                   (unsigned long long)record.step, executor.rank()));
+  const SharedOutputs &outputs = *shared;
   interrupted = outputs.interrupted;
   record.loss = outputs.loss;
   record.gradNorm = outputs.number("grad_norm");

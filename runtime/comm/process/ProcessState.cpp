@@ -47,8 +47,9 @@ Status MessageBatch::start(const Message &message) {
   return okStatus();
 }
 
-Status MessageBatch::testAll(bool &progressed) {
+Status MessageBatch::testAll(bool &progressed, std::optional<unsigned> &lost) {
   for (size_t i = 0; i < pending.size();) {
+    lost = pending[i].peer; // If what follows fails.
     HOCKET_ASSIGN_OR_RETURN(bool over,
                             state.transport.test(pending[i].request));
     if (!over) {
@@ -81,6 +82,13 @@ void MessageBatch::note(const std::string &subject,
   state.activity.beginWait(lane, waitText(subject, ranks), std::move(missing));
 }
 
+/// The watch will know better than the network what has happened.
+std::string MessageBatch::whyLost(const Status &status) const {
+  for (int i = 0; i < 50 && !state.failed(); ++i)
+    std::this_thread::sleep_for(10ms);
+  return state.failed() ? state.reason() : status.message();
+}
+
 /// Polls, with pauses that grow to half a millisecond.
 Status MessageBatch::wait(const std::string &subject,
                           const std::vector<unsigned> &ranks) {
@@ -90,7 +98,11 @@ Status MessageBatch::wait(const std::string &subject,
   Status result;
   while (!pending.empty()) {
     bool progressed = false;
-    result = testAll(progressed);
+    std::optional<unsigned> lost;
+    if (Status status = testAll(progressed, lost); !status.ok())
+      result =
+          unavailable(subject + " waits for rank " +
+                      std::to_string(ranks[*lost]) + ": " + whyLost(status));
     if (!result.ok() || pending.empty())
       break;
     if (progressed)

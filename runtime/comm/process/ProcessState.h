@@ -48,7 +48,8 @@ private:
     Transport::Request request;
     unsigned peer;
   };
-  Status testAll(bool &progressed);
+  Status testAll(bool &progressed, std::optional<unsigned> &lost);
+  std::string whyLost(const Status &status) const;
   void note(const std::string &subject, const std::vector<unsigned> &ranks);
   std::string waitText(const std::string &subject,
                        const std::vector<unsigned> &ranks) const;

@@ -55,10 +55,10 @@ ProcessWatch::~ProcessWatch() {
 
 /// Until all have said farewell; after a failure, until all know of it.
 bool ProcessWatch::over() const {
-  if (broken)
-    return true;
   bool failed = state.failed();
   return std::all_of(peers.begin(), peers.end(), [&](const auto &peer) {
+    if (peer->lost)
+      return true;
     if (failed)
       return peer->knows && !peer->sending;
     return peer->gone && peer->heard.kind == Kind::Farewell && !peer->sending;
@@ -84,8 +84,6 @@ void ProcessWatch::run() {
 }
 
 void ProcessWatch::step() {
-  if (broken)
-    return;
   Clock::time_point now = Clock::now();
   for (auto &peer : peers)
     listen(*peer);
@@ -94,7 +92,7 @@ void ProcessWatch::step() {
   bool regular = secondsSince(lastSpoken, now) >= 0.5;
   for (auto &peer : peers)
     if (regular || state.failed() || closing.load())
-      speak(*peer, now);
+      speak(*peer);
   if (regular)
     lastSpoken = now;
 }
@@ -103,20 +101,27 @@ void ProcessWatch::step() {
 // Notes
 //===----------------------------------------------------------------------===//
 
+/// Who cannot be reached has died, unless it has said farewell.
+void ProcessWatch::lose(Peer &peer, const Status &status) {
+  peer.lost = true;
+  if (peer.heard.kind != Kind::Farewell)
+    fail(formatText("rank %u has died: ", peer.rank) + status.message());
+}
+
 void ProcessWatch::listen(Peer &peer) {
   unsigned place = peer.rank; // The channel is the world.
-  while (!broken && peer.heard.kind != Kind::Farewell) {
+  while (!peer.lost && peer.heard.kind != Kind::Farewell) {
     if (!peer.receiving) {
       auto started = state.transport.start(
           {channel, false, place, &peer.in, sizeof(peer.in), 0});
-      broken |= !started.ok();
-      if (broken)
-        return;
+      if (!started.ok())
+        return lose(peer, started.status());
       peer.receiving = *started;
     }
     auto over = state.transport.test(peer.receiving);
-    broken |= !over.ok();
-    if (broken || !*over)
+    if (!over.ok())
+      return lose(peer, over.status());
+    if (!*over)
       return;
     peer.receiving = nullptr;
     take(peer);
@@ -139,21 +144,24 @@ void ProcessWatch::send(Peer &peer, const WatchNote &note) {
   peer.out = note;
   auto started = state.transport.start(
       {channel, true, peer.rank, &peer.out, sizeof(peer.out), 0});
-  broken |= !started.ok();
-  if (!broken)
-    peer.sending = *started;
+  if (!started.ok())
+    return lose(peer, started.status());
+  peer.sending = *started;
 }
 
 /// One note at a time: who does not listen is not sent more.
-void ProcessWatch::speak(Peer &peer, Clock::time_point now) {
+void ProcessWatch::speak(Peer &peer) {
+  if (peer.lost)
+    return;
   if (peer.sending) {
     auto over = state.transport.test(peer.sending);
-    broken |= !over.ok();
-    if (broken || !*over)
+    if (!over.ok())
+      return lose(peer, over.status());
+    if (!*over)
       return;
     peer.sending = nullptr;
   }
-  if (broken || peer.gone)
+  if (peer.gone)
     return;
   WatchNote note = own;
   if (state.failed()) {

@@ -51,17 +51,19 @@ private:
     Clock::time_point lastHeard;
     bool knows = false; ///< Of the failure.
     bool gone = false;  ///< Farewell.
+    bool lost = false;  ///< No message comes or goes.
   };
 
   void run();
   void step();
   void listen(Peer &peer);
   void take(Peer &peer);
-  void speak(Peer &peer, Clock::time_point now);
+  void speak(Peer &peer);
   void send(Peer &peer, const WatchNote &note);
   WatchNote report();
   void judge(Clock::time_point now);
   void fail(const std::string &why);
+  void lose(Peer &peer, const Status &status);
   bool isDead(const Peer &peer) const;
   bool over() const;
   void endProcess() const;
@@ -76,7 +78,6 @@ private:
   Clock::time_point lastSpoken;
   std::optional<Clock::time_point> failedAt;
   std::atomic<bool> closing{false};
-  bool broken = false; ///< The transport has failed.
   std::thread thread;
 };
 

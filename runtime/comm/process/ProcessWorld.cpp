@@ -95,10 +95,17 @@ Status ProcessSet::open(const WaitLimits &limits) {
   return okStatus();
 }
 
+/// Where transports stay that have failed: messages may be under way in them
+/// for as long as the process lives.
+static std::vector<std::unique_ptr<Transport>> &abandonedTransports() {
+  static auto *kept = new std::vector<std::unique_ptr<Transport>>();
+  return *kept;
+}
+
 ProcessSet::~ProcessSet() {
   watch.reset();
   if (state.failed())
-    (void)transport.release(); // Messages may be under way for ever.
+    abandonedTransports().push_back(std::move(transport));
   else
     transport->close();
 }

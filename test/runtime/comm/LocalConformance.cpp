@@ -6,10 +6,15 @@
 
 #include "runtime/comm/local/LocalCommunicator.h"
 #include "runtime/comm/local/LocalWorld.h"
+#include "runtime/comm/process/ProcessWorld.h"
+#include "runtime/comm/process/SocketTransport.h"
 #include "test/runtime/comm/CommunicatorConformance.h"
 
 #include <gtest/gtest.h>
+#include <netinet/in.h>
+#include <sys/socket.h>
 #include <thread>
+#include <unistd.h>
 
 using namespace hocket;
 using namespace hocket::comm;
@@ -36,6 +41,42 @@ static void runThreads(unsigned size, const Body &body) {
     thread.join();
 }
 
+/// A port that nobody listens on now.
+static uint16_t freePort() {
+  int socket = ::socket(AF_INET, SOCK_STREAM, 0);
+  sockaddr_in address{};
+  address.sin_family = AF_INET;
+  address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+  socklen_t length = sizeof(address);
+  auto *pointer = reinterpret_cast<sockaddr *>(&address);
+  EXPECT_EQ(::bind(socket, pointer, length), 0);
+  EXPECT_EQ(::getsockname(socket, pointer, &length), 0);
+  ::close(socket);
+  return ntohs(address.sin_port);
+}
+
+/// Ranks that talk through sockets, though they could see each other's memory.
+static void runSockets(unsigned size, const Body &body) {
+  Launch launch{"test", 0, size, size, false, "localhost", freePort()};
+  std::vector<std::thread> threads;
+  for (unsigned rank = 0; rank < size; ++rank)
+    threads.emplace_back([launch, rank, &body]() mutable {
+      launch.rank = rank;
+      auto transport = createSocketTransport(launch, 20);
+      ASSERT_TRUE(transport.ok()) << transport.status().message();
+      RankGroup group{"reversed", {{}}, {3}};
+      for (unsigned other = 0; other < launch.size; ++other)
+        group.lists[0].push_back(launch.size - 1 - other);
+      auto set = createProcessWorld(*std::move(transport),
+                                    {launch.size, {group}}, WaitLimits());
+      ASSERT_TRUE(set.ok()) << set.status().message();
+      (*set)->activity().setLanes(4);
+      body(*(*set)->find(0, 3));
+    });
+  for (std::thread &thread : threads)
+    thread.join();
+}
+
 std::vector<test::CommunicatorImplementation>
 test::communicatorImplementations() {
   std::vector<CommunicatorImplementation> rows;
@@ -44,5 +85,8 @@ test::communicatorImplementations() {
   for (unsigned size : {1u, 2u, 3u, 4u, 8u})
     rows.push_back({"local" + std::to_string(size),
                     [size](const Body &body) { runThreads(size, body); }});
+  for (unsigned size : {1u, 2u, 3u, 8u})
+    rows.push_back({"sockets" + std::to_string(size),
+                    [size](const Body &body) { runSockets(size, body); }});
   return rows;
 }
