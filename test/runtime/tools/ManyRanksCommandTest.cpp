@@ -20,7 +20,6 @@
 
 using namespace hocket;
 using testing::HasSubstr;
-using testing::Not;
 namespace fs = std::filesystem;
 
 namespace {

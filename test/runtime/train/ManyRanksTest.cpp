@@ -243,8 +243,8 @@ TEST_F(ManyRanks, ARingOnAStreamOfItsOwn) {
             for (uint64_t step = 0; step < 20; ++step) {
               NumberHost host(float(executor.rank() + step));
               HOCKET_RETURN_IF_ERROR(executor.run("ring", step, host));
-              EXPECT_EQ(host.received[0],
-                        float(ranks * step + ranks * (ranks - 1) / 2));
+              uint64_t sum = ranks * step + ranks * (ranks - 1) / 2;
+              EXPECT_EQ(host.received[0], float(sum));
             }
             return okStatus();
           });
