@@ -50,7 +50,7 @@ struct State {
 class SliceChecker {
 public:
   SliceChecker(const program::Program &program, FaultList &faults)
-      : program(program), faults(faults) {
+      : program(program), places(program), faults(faults) {
     for (int i = 0; i < program.parameters_size(); ++i) {
       const program::Parameter &p = program.parameters(i);
       std::string place = formatText("parameter %d '%s'", i, p.name().c_str());
@@ -107,8 +107,7 @@ private:
   /// Notes what `rank` holds, less the padding behind the global shape.
   std::string addBox(const ParameterSlice &slice, uint32_t rank,
                      State &state) const {
-    std::optional<std::vector<uint64_t>> start =
-        sliceStart(program, slice, rank);
+    std::optional<std::vector<uint64_t>> start = places.sliceStart(slice, rank);
     if (!start)
       return formatText("starts nowhere on rank %u", rank);
     Box box;
@@ -179,6 +178,7 @@ private:
   }
 
   const program::Program &program;
+  const RankPlaces places;
   FaultList &faults;
   std::map<std::pair<uint32_t, std::string>, State> states;
 };

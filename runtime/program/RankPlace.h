@@ -17,6 +17,7 @@
 
 #include <cstdint>
 #include <optional>
+#include <unordered_map>
 #include <vector>
 
 namespace hocket {
@@ -29,6 +30,21 @@ const program::Group::Members *membersOf(const program::Program &program,
 /// The place of `rank` in its list of a group; nothing if it is in none.
 std::optional<uint32_t> placeInGroup(const program::Program &program,
                                      uint32_t group, uint32_t rank);
+
+/// The same for many questions: looks each group through once.
+class RankPlaces {
+public:
+  explicit RankPlaces(const program::Program &program);
+
+  /// placeInGroup().
+  std::optional<uint32_t> of(uint32_t group, uint32_t rank) const;
+  /// sliceStart().
+  std::optional<std::vector<uint64_t>>
+  sliceStart(const program::ParameterSlice &slice, uint32_t rank) const;
+
+private:
+  std::vector<std::unordered_map<uint32_t, uint32_t>> places; ///< By group.
+};
 
 /// A scalar that the rank alone decides: a constant or a place in a group.
 /// Nothing for a value of the step, a rank outside the group, or overflow.

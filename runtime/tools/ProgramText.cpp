@@ -45,6 +45,17 @@ static std::string meshText(const program::Mesh &mesh) {
                            ranks == 1 ? "" : "s");
 }
 
+/// "dp 4 x 2, tp 2 x 4": names, and how many ranks in how many lists.
+static std::string groupsText(const Program &program) {
+  std::string text;
+  for (const program::Group &group : program.groups())
+    text += formatText(
+        "%s%s %d x %d", text.empty() ? "" : ", ", group.name().c_str(),
+        group.members().empty() ? 0 : group.members(0).ranks_size(),
+        group.members_size());
+  return text.empty() ? "none" : text;
+}
+
 static std::string headText(const Program &program) {
   const auto &from = program.provenance();
   const auto &model = program.model();
@@ -55,6 +66,7 @@ static std::string headText(const Program &program) {
       {"compiler", from.compiler_version()},
       {"fingerprint", toHex(from.fingerprint()).substr(0, 16)},
       {"mesh", meshText(program.mesh())},
+      {"groups", groupsText(program)},
       {"precision", training.precision()},
       {"batch",
        formatText("%llu sequences of %llu tokens a step: %llu microbatches of "

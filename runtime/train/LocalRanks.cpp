@@ -8,6 +8,7 @@
 
 #include <algorithm>
 #include <condition_variable>
+#include <system_error>
 #include <thread>
 
 using namespace hocket;
@@ -28,6 +29,15 @@ struct RunningRanks {
   bool over() const {
     return std::all_of(results.begin(), results.end(),
                        [](const auto &result) { return result.has_value(); });
+  }
+
+  /// The rank got no thread.
+  void abandon(unsigned rank, const std::string &why) {
+    Status status = resourceExhausted("no thread for rank " +
+                                      std::to_string(rank) + ": " + why);
+    world.join(rank)->fail(status);
+    std::lock_guard lock(mutex);
+    results[rank] = status;
   }
 
   void run(unsigned rank) {
@@ -69,9 +79,13 @@ Status hocket::runLocalRanks(const comm::GroupTable &table,
                           comm::LocalWorld::create(table, limits));
   auto running =
       std::make_shared<RunningRanks>(body, std::move(world), table.ranks);
-  std::vector<std::thread> threads;
+  std::vector<std::thread> threads(table.ranks);
   for (unsigned rank = 0; rank < table.ranks; ++rank)
-    threads.emplace_back([running, rank] { running->run(rank); });
+    try {
+      threads[rank] = std::thread([running, rank] { running->run(rank); });
+    } catch (const std::system_error &error) {
+      running->abandon(rank, error.what());
+    }
 
   std::unique_lock lock(running->mutex);
   auto over = [&] { return running->over(); };
@@ -85,7 +99,8 @@ Status hocket::runLocalRanks(const comm::GroupTable &table,
       continue;
     }
     lock.unlock();
-    threads[rank].join();
+    if (threads[rank].joinable())
+      threads[rank].join();
     lock.lock();
   }
   return combine(running->world.failure(), running->results);

@@ -6,8 +6,6 @@
 
 #include "runtime/train/RankSlice.h"
 
-#include "runtime/program/RankPlace.h"
-
 #include <algorithm>
 
 using namespace hocket;
@@ -17,6 +15,7 @@ bool RankSlice::isEmpty() const {
 }
 
 RankSlice RankSlice::of(const program::Program &program,
+                        const RankPlaces &places,
                         const program::ParameterSlice &slice, unsigned rank) {
   const program::Parameter &parameter =
       program.parameters(int(slice.parameter()));
@@ -26,15 +25,14 @@ RankSlice RankSlice::of(const program::Program &program,
     if (slot.name() == slice.state())
       result.shape.assign(slot.shape().begin(), slot.shape().end());
   result.size.assign(slice.size().begin(), slice.size().end());
-  result.start = sliceStart(program, slice, rank)
+  result.start = places.sliceStart(slice, rank)
                      .value_or(std::vector<uint64_t>(result.size.size()));
   for (size_t d = 0; d < result.size.size(); ++d) {
     uint64_t begin = std::min(result.start[d], result.shape[d]);
     result.inside.push_back(std::min(result.size[d], result.shape[d] - begin));
   }
   result.saves = std::all_of(
-      slice.replicas().begin(), slice.replicas().end(), [&](uint32_t group) {
-        return placeInGroup(program, group, rank).value_or(0) == 0;
-      });
+      slice.replicas().begin(), slice.replicas().end(),
+      [&](uint32_t group) { return places.of(group, rank).value_or(0) == 0; });
   return result;
 }

@@ -7,7 +7,7 @@
 #ifndef HOCKET_RUNTIME_TRAIN_RANKSLICE_H
 #define HOCKET_RUNTIME_TRAIN_RANKSLICE_H
 
-#include "runtime/program/program.pb.h"
+#include "runtime/program/RankPlace.h"
 
 #include <cstdint>
 #include <vector>
@@ -31,6 +31,11 @@ struct RankSlice {
 
   /// Of a checked program, for a rank of the slice's role.
   static RankSlice of(const program::Program &program,
+                      const program::ParameterSlice &slice, unsigned rank) {
+    return of(program, RankPlaces(program), slice, rank);
+  }
+  /// The same for many slices and ranks.
+  static RankSlice of(const program::Program &program, const RankPlaces &places,
                       const program::ParameterSlice &slice, unsigned rank);
 };
 

@@ -128,13 +128,14 @@ static StatusOr<std::vector<CheckpointTensor>> ownTensors(Executor &executor) {
 static StatusOr<std::vector<SavedTensor>>
 savedTensors(const program::Program &program) {
   std::map<TensorKey, SavedTensor> tensors;
+  RankPlaces places(program);
   for (const program::Role &role : program.roles())
     for (const ParameterSlice &slice : role.slices()) {
       HOCKET_ASSIGN_OR_RETURN(TensorSpec spec, tensorOf(program, slice));
       SavedTensor &tensor = tensors[spec.key];
       tensor.spec = spec;
       for (uint32_t rank : role.ranks()) {
-        RankSlice place = RankSlice::of(program, slice, rank);
+        RankSlice place = RankSlice::of(program, places, slice, rank);
         if (place.saves && !place.isEmpty())
           tensor.slices.push_back({rank, insideOf(place)});
       }

@@ -11,6 +11,7 @@
 #include "runtime/comm/process/ProcessWorld.h"
 #include "runtime/comm/process/SocketTransport.h"
 #include "runtime/executor/ProgramGroups.h"
+#include "runtime/hal/drivers/cpu/CpuFeatures.h"
 #include "runtime/train/Interrupt.h"
 #include "runtime/train/LocalRanks.h"
 #include "runtime/train/RankRun.h"
@@ -29,6 +30,23 @@ static Status checkRequest(const program::Program &program,
   if (options.data.empty() && steps > 0 && options.loadDir.empty())
     return missingData();
   return okStatus();
+}
+
+/// Whether this machine has room for the arenas of all ranks.
+static Status checkMemory(const program::Program &program) {
+  double bytes = 0;
+  for (const program::Role &role : program.roles())
+    bytes += double(role.ranks_size()) * double(role.memory().arena_bytes());
+  uint64_t machine = hal::physicalMemoryBytes();
+  if (program.provenance().target() == "null" || machine == 0 ||
+      bytes <= double(machine))
+    return okStatus();
+  return resourceExhausted(formatText(
+      "%u ranks need %s of memory together, this machine has %s; start them on "
+      "several machines (mpirun, srun), or compile for less",
+      rankCount(program),
+      formatBytes(uint64_t(std::min(bytes, 0x1p63))).c_str(),
+      formatBytes(machine).c_str()));
 }
 
 static comm::WaitLimits limitsOf(const TrainingOptions &options) {
@@ -90,6 +108,7 @@ Status hocket::runTraining(std::shared_ptr<const program::Program> program,
     auto communicators = comm::createSingleRank(std::move(table));
     return runRank(place, *communicators);
   }
+  HOCKET_RETURN_IF_ERROR(checkMemory(*place.program));
   HOCKET_ASSIGN_OR_RETURN(unsigned cores, WorkerPool::defaultCount());
   place.threads = std::max(1u, cores / table.ranks);
   place.launcher = "all threads of this process";
