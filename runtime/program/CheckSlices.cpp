@@ -44,7 +44,9 @@ struct State {
   const Shape *shape;
   program::DType dtype;
   std::string place;
-  std::set<Box> boxes; ///< What ranks hold, without padding; none is empty.
+  /// What ranks hold, without padding, and how many of them save it; none is
+  /// empty.
+  std::map<Box, unsigned> boxes;
 };
 
 class SliceChecker {
@@ -121,7 +123,10 @@ private:
       box.begin.push_back(begin);
       box.end.push_back(std::min(*end, dim));
     }
-    state.boxes.insert(std::move(box));
+    bool saves = std::all_of(
+        slice.replicas().begin(), slice.replicas().end(),
+        [&](uint32_t group) { return places.of(group, rank) == 0u; });
+    state.boxes[std::move(box)] += saves;
     return "";
   }
 
@@ -162,12 +167,20 @@ private:
   void checkCover(const State &state) {
     uint64_t covered = 0;
     for (auto box = state.boxes.begin(); box != state.boxes.end(); ++box) {
-      if (std::any_of(state.boxes.begin(), box,
-                      [&](const Box &other) { return box->overlaps(other); })) {
+      if (std::any_of(state.boxes.begin(), box, [&](const auto &other) {
+            return box->first.overlaps(other.first);
+          })) {
         faults.add(state.place, "two different slices overlap");
         return;
       }
-      covered += box->elements();
+      covered += box->first.elements();
+      if (box->second != 1) {
+        faults.add(state.place,
+                   formatText("%u ranks save one slice, which its replicas "
+                              "should leave to one",
+                              box->second));
+        return;
+      }
     }
     uint64_t elements = checkedProduct(*state.shape).value_or(0);
     if (covered != elements)

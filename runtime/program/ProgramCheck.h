@@ -21,7 +21,7 @@
 ///  5. operands are as large as the instruction needs (kernels by their buffer
 ///     count, GEMMs by m, n, k, library ops by kernels/cpu/Library.h);
 ///  6. the slices of every parameter state cover its global shape exactly
-///     once;
+///     once, and one rank of those that hold a slice saves it;
 ///  7. numbers of the step (batch sizes, schedule) are consistent.
 ///
 /// Native code is trusted: a kernel's image can do what the process can.

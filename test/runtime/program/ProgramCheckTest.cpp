@@ -437,6 +437,19 @@ TEST(ProgramCheck, EveryMutationIsFound) {
   }
 }
 
+// Of ranks that hold the same, one saves.
+TEST(ProgramCheck, OneRankSavesEachSlice) {
+  test::TinyModel sizes;
+  sizes.ranks = 2;
+  Program program = test::tinyModel(sizes);
+  EXPECT_EQ(findProgramFaults(program), std::vector<std::string>());
+  Role &role = *program.mutable_roles(0);
+  role.mutable_slices(1)->clear_replicas();
+  EXPECT_EQ(findProgramFaults(program).front(),
+            "parameter 0 'embed', momentum: 2 ranks save one slice, which its "
+            "replicas should leave to one");
+}
+
 // Overlapping buffers are fine where their lifetimes do not meet.
 TEST(ProgramCheck, BuffersMayTakeTurns) {
   Program program = test::tinyModel();
