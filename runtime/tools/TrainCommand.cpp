@@ -63,6 +63,11 @@ void hocket::registerTrain(CLI::App &app, Status &result,
       ->add_option("--log", options.logFile,
                    "Write a JSON object per step and validation here")
       ->type_name("FILE");
+  command
+      ->add_option("--trace", options.traceFile,
+                   "Write when each instruction of each rank ran here, for "
+                   "Perfetto")
+      ->type_name("FILE");
   command->add_option("--seed", options.seed,
                       "Of first values, data order and dropout");
   command

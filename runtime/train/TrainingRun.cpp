@@ -13,6 +13,7 @@
 #include "runtime/train/Initialize.h"
 #include "runtime/train/RankRun.h"
 #include "runtime/train/RunCheckpoint.h"
+#include "runtime/train/StepTrace.h"
 #include "runtime/train/Trainer.h"
 
 using namespace hocket;
@@ -46,7 +47,13 @@ public:
     Trainer trainer(*executor, train, valid, log, trainerOptions);
     if (options.profile)
       executor->startProfile();
+    std::unique_ptr<StepTrace> trace;
+    if (!options.traceFile.empty()) {
+      HOCKET_ASSIGN_OR_RETURN(trace, StepTrace::create(*executor));
+    }
     Status status = trainer.run(start);
+    if (trace && status.ok())
+      status = trace->write(options.traceFile);
     if (options.profile && isFirst())
       print(profileText(*executor));
     return status;

@@ -30,7 +30,7 @@ struct TrainingOptions {
   std::vector<std::string> data;
   std::optional<uint64_t> steps; ///< In all; default: the program's.
   std::optional<uint64_t> seed;  ///< Default: the checkpoint's or program's.
-  std::string saveDir, loadDir, logFile;
+  std::string saveDir, loadDir, logFile, traceFile;
   /// Measures every instruction and prints where the time went at the end.
   bool profile = false;
   /// Seconds without progress after which a rank counts as hanging; 0: never.

@@ -13,6 +13,7 @@
 #include <filesystem>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <map>
 #include <nlohmann/json.hpp>
 #include <sstream>
 #include <sys/wait.h>
@@ -166,6 +167,41 @@ TEST_F(ManyRanksCommand, TrainsAsThreads) {
   Outcome resumed = shell(train("--steps 9 --load " + folder + "/s"));
   EXPECT_EQ(resumed.status, 0) << resumed.text;
   EXPECT_THAT(resumed.text, HasSubstr("loaded step 8 from "));
+}
+
+TEST_F(ManyRanksCommand, TracesEveryInstructionOfEveryRank) {
+  Outcome outcome = shell(train("--steps 3 --trace " + folder + "/trace.json"));
+  ASSERT_EQ(outcome.status, 0) << outcome.text;
+  auto trace =
+      nlohmann::json::parse(*readFile(folder + "/trace.json", 1 << 26));
+  // Two microbatches, an update; nothing is validated before step 3, but then.
+  std::map<int, std::vector<std::string>> runs;
+  std::map<int, int> reductions;
+  double end = 0;
+  for (const auto &event : trace["traceEvents"]) {
+    if (event["ph"] != "X")
+      continue;
+    int rank = event["pid"];
+    if (event["cat"] == "sequence") {
+      runs[rank].push_back(event["name"]);
+      double begin = event["ts"];
+      if (rank == 0) {
+        EXPECT_GE(begin, end);
+        end = begin + event["dur"].get<double>();
+      }
+    }
+    reductions[rank] += event["name"] == "all_reduce";
+  }
+  for (int rank : {0, 1, 2}) {
+    ASSERT_GE(runs[rank].size(), 9u);
+    EXPECT_EQ(
+        std::vector<std::string>(runs[rank].begin(), runs[rank].begin() + 6),
+        (std::vector<std::string>{"microbatch", "microbatch", "update",
+                                  "microbatch", "microbatch", "update"}));
+    EXPECT_GE(reductions[rank], 3 * 4);
+  }
+  EXPECT_EQ(runs[0], runs[2]);
+  EXPECT_FALSE(fs::exists(folder + "/trace.json.rank1"));
 }
 
 TEST_F(ManyRanksCommand, ProcessesGiveTheBitsOfThreads) {
