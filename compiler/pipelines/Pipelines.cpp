@@ -9,6 +9,7 @@
 #include "passes/analysis/Passes.h"
 #include "passes/conversion/Passes.h"
 #include "passes/conversion/PipeToKern/PipeToKern.h"
+#include "passes/dist/Passes.h"
 #include "passes/kern/Passes.h"
 #include "passes/xf/Passes.h"
 
@@ -55,6 +56,9 @@ static void addDistPasses(OpPassManager &manager,
   ConvertXfToDistOptions placement;
   placement.axes = options.meshAxes;
   manager.addPass(createConvertXfToDist(placement));
+  // What the seeds imply for every op, then the pieces of one device.
+  manager.addPass(dist::createDistPropagateShardings());
+  manager.addPass(dist::createDistPartition());
 }
 
 /// When each piece runs.

@@ -15,6 +15,7 @@
 #include "passes/analysis/Passes.h"
 #include "passes/conversion/Passes.h"
 #include "passes/conversion/PipeToKern/PipeToKern.h"
+#include "passes/dist/Passes.h"
 #include "passes/kern/Passes.h"
 #include "passes/xf/Passes.h"
 
@@ -39,6 +40,7 @@ void hocket::registerPasses() {
   registerHocketConversionPasses();
   registerPipeToKernPasses();
   xf::registerXfPasses();
+  dist::registerDistPasses();
   registerKernPasses();
   registerPipelines();
 }

@@ -18,10 +18,10 @@ void ModelBuilder::declareBalance(int64_t layer) {
   std::string names[] = {routerState(layer, "bias"),
                          routerState(layer, "counts")};
   for (const std::string &name : names)
-    builder.create<xf::VariableOp>(location, name,
-                                   tensor({model.moe().experts()}),
-                                   xf::VariableKind::State, zeros, 0, false,
-                                   FlatSymbolRefAttr(), StringAttr());
+    builder.create<xf::VariableOp>(
+        location, name, tensor({model.moe().experts()}),
+        xf::VariableKind::State, zeros, 0, false, FlatSymbolRefAttr(),
+        StringAttr(), TypeAttr());
   auto symbol = [&](const std::string &name) {
     return FlatSymbolRefAttr::get(builder.getContext(), name);
   };

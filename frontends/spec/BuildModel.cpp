@@ -40,7 +40,7 @@ void ModelBuilder::declare(const Parameter &parameter,
   builder.create<xf::VariableOp>(
       at(name, parameter.field), name, tensor(parameter.shape),
       xf::VariableKind::Parameter, init, nextRandomKey++, parameter.decay,
-      FlatSymbolRefAttr(), StringAttr());
+      FlatSymbolRefAttr(), StringAttr(), TypeAttr());
 }
 
 void ModelBuilder::declareVariables() {
@@ -267,7 +267,8 @@ Value ModelBuilder::embed(Value tokens) {
   RankedTensorType type = tensor({batch, sequence, model.hidden()});
   Value x =
       builder.create<xf::EmbeddingOp>(at("embedding", "model.vocab_size"), type,
-                                      tokens, parameters["embedding.weight"]);
+                                      tokens, parameters["embedding.weight"],
+                                      /*first_row=*/Value());
   if (model.position() == Model::LEARNED) {
     Location location = at("position_embedding", "model.max_positions");
     Value positions = parameters["position_embedding.weight"];

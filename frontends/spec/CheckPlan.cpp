@@ -110,14 +110,9 @@ static void checkSupported(const Spec &spec, ConstraintErrors &errors) {
     only(value == 1, path, std::to_string(value), "1");
   };
   one(plan.pipeline_parallel(), "plan.pipeline_parallel");
-  one(plan.data_parallel(), "plan.data_parallel");
   one(plan.context_parallel(), "plan.context_parallel");
-  one(plan.tensor_parallel(), "plan.tensor_parallel");
   one(plan.expert_parallel(), "plan.expert_parallel");
   one(plan.virtual_stages(), "plan.virtual_stages");
-  only(!plan.sequence_parallel(), "plan.sequence_parallel", "true", "false");
-  only(plan.zero_stage() == 0, "plan.zero_stage",
-       std::to_string(plan.zero_stage()), "0");
   only(spec.cluster().device() == Cluster::CPU, "cluster.device",
        Cluster::Device_Name(spec.cluster().device()), "CPU");
   if (plan.recompute() == Plan::AUTO)

@@ -8,6 +8,7 @@
 
 #include "kernels/cpu/simd/Kernels.h"
 
+#include <algorithm>
 #include <cmath>
 
 namespace hocket::kernels {
@@ -59,13 +60,44 @@ KernelError crossEntropyBackward(const CrossEntropyBackwardArguments &args,
   if (!isFloating(args.logits.dtype) || args.lse.dtype != DType::F32 ||
       args.dloss.dtype != DType::F32 || args.dlogits.dtype != args.logits.dtype)
     return kTypes;
-  int64_t count = countLabels(args.labels, args.tokens);
+  double count = static_cast<double>(countLabels(args.labels, args.tokens));
+  if (args.count.data)
+    count = load(args.count, 0);
   float mean =
-      count
-          ? static_cast<float>(load(args.dloss, 0) / static_cast<double>(count))
-          : 0.0f;
+      count > 0 ? static_cast<float>(load(args.dloss, 0) / count) : 0.0f;
   const RowKernels &row = rowKernelsOf(workers);
   auto task = [&](int64_t t, int) { row.softmaxGradient(args, t, mean); };
+  workers.run(args.tokens, task);
+  return nullptr;
+}
+
+KernelError crossEntropyRows(const CrossEntropyRowsArguments &args,
+                             Workers &workers) {
+  if (KernelError error =
+          checkInputs(args.labels, args.tokens, args.validVocab))
+    return error;
+  if (!isFloating(args.logits.dtype) || args.lse.dtype != DType::F32 ||
+      args.picked.dtype != DType::F32)
+    return kTypes;
+  int64_t valid =
+      std::clamp<int64_t>(args.validVocab - args.firstColumn, 0, args.vocab);
+  int64_t part = (args.vocab + args.parts - 1) / args.parts;
+  const RowKernels &row = rowKernelsOf(workers);
+  auto task = [&](int64_t t, int) {
+    int64_t start = t * args.vocab, label = args.labels[t] - args.firstColumn;
+    for (int64_t p = 0; p < args.parts; ++p) {
+      int64_t begin = std::min(valid, p * part);
+      int64_t end = std::min(valid, begin + part);
+      double lse = -HUGE_VAL; // of no columns
+      if (begin < end) {
+        ExpSum sum = row.expSum(args.logits, start + begin, end - begin);
+        lse = sum.largest + std::log(static_cast<double>(sum.sum));
+      }
+      store(args.lse, t * args.parts + p, lse);
+    }
+    bool isHere = args.labels[t] >= 0 && label >= 0 && label < args.vocab;
+    store(args.picked, t, isHere ? load(args.logits, start + label) : 0);
+  };
   workers.run(args.tokens, task);
   return nullptr;
 }

@@ -25,6 +25,9 @@ crossEntropyForward(const CrossEntropyForwardArguments &args, Workers &workers);
 [[nodiscard]] KernelError
 crossEntropyBackward(const CrossEntropyBackwardArguments &args,
                      Workers &workers);
+/// lse and picked are f32.
+[[nodiscard]] KernelError
+crossEntropyRows(const CrossEntropyRowsArguments &args, Workers &workers);
 
 } // namespace hocket::kernels
 

@@ -20,6 +20,10 @@ constexpr int64_t kVocabularyParts = 64;
 constexpr KernelError kTypes =
     "embedding: an element type is not f32, bf16 or f16";
 
+void *rowOf(View view, int64_t row, int64_t width) {
+  return static_cast<char *>(view.data) + row * width * bytesOf(view.dtype);
+}
+
 /// The tokens of all ids in [first, last), in order: no other task writes
 /// these rows, so the sums have one order.
 void gradientPart(const EmbeddingGradientArguments &args, const RowKernels &row,
@@ -28,9 +32,11 @@ void gradientPart(const EmbeddingGradientArguments &args, const RowKernels &row,
   auto *table = static_cast<float *>(args.dtable.data);
   if (!args.accumulate)
     std::memset(table + first * width, 0, (last - first) * width * 4);
-  for (int64_t t = 0; t < args.tokens; ++t)
-    if (args.ids[t] >= first && args.ids[t] < last)
-      row.add(args.dy, t * width, table + args.ids[t] * width, width);
+  for (int64_t t = 0; t < args.tokens; ++t) {
+    int64_t to = args.ids[t] - args.firstRow;
+    if (to >= first && to < last)
+      row.add(args.dy, t * width, table + to * width, width);
+  }
 }
 
 } // namespace
@@ -40,15 +46,22 @@ KernelError embedding(const EmbeddingArguments &args, Workers &workers) {
     return error;
   if (!isFloating(args.table.dtype) || !isFloating(args.out.dtype))
     return kTypes;
-  if (KernelError error = checkIds(args.ids, args.tokens, args.vocab))
-    return error;
+  if (!args.isPiece)
+    if (KernelError error = checkIds(args.ids, args.tokens, args.vocab))
+      return error;
   const RowKernels &row = rowKernelsOf(workers);
   auto task = [&](int64_t index, int) {
     int64_t begin = index * kTokensPerTask;
     int64_t end = std::min(begin + kTokensPerTask, args.tokens);
-    for (int64_t t = begin; t < end; ++t)
-      row.copy(args.table, args.ids[t] * args.hidden, args.out, t * args.hidden,
-               args.hidden);
+    for (int64_t t = begin; t < end; ++t) {
+      int64_t from = args.ids[t] - args.firstRow;
+      if (from >= 0 && from < args.vocab)
+        row.copy(args.table, from * args.hidden, args.out, t * args.hidden,
+                 args.hidden);
+      else
+        std::memset(rowOf(args.out, t, args.hidden), 0,
+                    args.hidden * bytesOf(args.out.dtype));
+    }
   };
   workers.run((args.tokens + kTokensPerTask - 1) / kTokensPerTask, task);
   return nullptr;
@@ -60,8 +73,9 @@ KernelError embeddingGradient(const EmbeddingGradientArguments &args,
     return error;
   if (!isFloating(args.dy.dtype) || args.dtable.dtype != DType::F32)
     return kTypes;
-  if (KernelError error = checkIds(args.ids, args.tokens, args.vocab))
-    return error;
+  if (!args.isPiece)
+    if (KernelError error = checkIds(args.ids, args.tokens, args.vocab))
+      return error;
   const RowKernels &row = rowKernelsOf(workers);
   auto task = [&](int64_t part, int) {
     gradientPart(args, row, args.vocab * part / kVocabularyParts,

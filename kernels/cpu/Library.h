@@ -14,6 +14,8 @@
 ///                     integers: table dtype, out dtype, T, V, H
 /// embedding_gradient  buffers: ids i32[T], dy[T, H], dtable f32[V, H] (out)
 ///                     integers: dy dtype, T, V, H; accumulates
+/// embedding_piece     as embedding, of a piece of a table; scalars: first row
+/// embedding_gradient_piece  as embedding_gradient; scalars: first row
 /// pad_rows            buffers: x[m], y[n] (out): x, then zeros
 ///                     integers: dtype, m, n
 /// accumulate          buffers: x[n], y f32[n] (out): y = x, or y + x
@@ -39,6 +41,31 @@
 /// cross_entropy_backward  buffers: logits[T, V], labels i32[T], lse f32[T],
 ///                     dloss f32[1], dlogits[T, V] (out; may be logits)
 ///                     integers: dtype, T, V, valid_vocab
+/// cross_entropy_rows  buffers: logits[T, V], labels i32[T],
+///                     lse f32[T, parts] (out), picked f32[T] (out)
+///                     integers: dtype, T, V, valid_vocab, parts
+///                     scalars: first column
+/// cross_entropy_backward_piece  buffers: logits[T, V], labels i32[T],
+///                     lse f32[T], dloss f32[1], count f32[1],
+///                     dlogits[T, V] (out; may be logits)
+///                     integers: dtype, T, V, valid_vocab
+///                     scalars: first column
+/// log_sum_exp         buffers: x f32[T, n], y f32[T] (out)
+///                     integers: T, n
+/// count_labels        buffers: labels i32[T], count f32[1] (out)
+///                     integers: T
+/// mean_loss           buffers: lse f32[T], picked f32[T], labels i32[T],
+///                     count f32[1], loss f32[1] (out)
+///                     integers: T
+/// gather_pieces       buffers: x[p, o, n], y[o, N] (out):
+///                     y[o, i * n + j] = x[i, o, j] while i * n + j < N
+///                     integers: dtype, p, o, n, N (at most p n)
+/// scatter_pieces      buffers: x[o, N], y[p, o, n] (out):
+///                     y[i, o, j] = x[o, i * n + j], 0 from N on
+///                     integers: dtype, p, o, n, N (at most p n)
+/// slice_piece         buffers: x[o, N], y[o, n] (out):
+///                     y[o, j] = x[o, first + j], 0 from N on
+///                     integers: dtype, o, n, N; scalars: first
 /// global_norm         buffers: norm f32[1] (out), found_nonfinite f32[1]
 ///                     (out), N tensors
 ///                     integers: dtype and element count of each tensor

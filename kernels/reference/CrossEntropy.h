@@ -13,6 +13,12 @@
 ///   dlogits[t, c] = dloss / count * (exp(logits[t, c] - lse[t]) - [c ==
 ///   label])
 ///
+/// Where devices hold pieces of the vocabulary, column c of a piece is column
+/// firstColumn + c, and the loss is formed of what each row gives:
+///   lse[t, p]  of the p-th of `parts` parts of ceil(vocab / parts) columns
+///   picked[t]  logits[t, labels[t]], 0 if that is elsewhere or ignored
+///   loss       sum over labels[t] >= 0 of lse[t] - picked[t], over `count`
+///
 //===----------------------------------------------------------------------===//
 
 #ifndef HOCKET_KERNELS_REFERENCE_CROSSENTROPY_H
@@ -30,6 +36,23 @@ struct CrossEntropyForwardArguments {
   View lse;                        ///< [tokens]; cpu: f32
 };
 
+struct CrossEntropyRowsArguments {
+  int64_t tokens = 0, vocab = 0, validVocab = 0, parts = 1;
+  int64_t firstColumn = 0;         ///< of the piece
+  ConstView logits;                ///< [tokens, vocab]
+  const int32_t *labels = nullptr; ///< [tokens], in [-1, validVocab)
+  View lse;                        ///< [tokens, parts]; cpu: f32
+  View picked;                     ///< [tokens]; cpu: f32
+};
+
+struct MeanLossArguments {
+  int64_t tokens = 0;
+  ConstView lse, picked;           ///< [tokens]
+  const int32_t *labels = nullptr; ///< [tokens], in [-1, ..)
+  double count = 0;                ///< 0: the loss is 0
+  View loss;                       ///< [1]
+};
+
 struct CrossEntropyBackwardArguments {
   int64_t tokens = 0, vocab = 0, validVocab = 0;
   ConstView logits;                ///< [tokens, vocab]
@@ -37,6 +60,14 @@ struct CrossEntropyBackwardArguments {
   ConstView lse;                   ///< [tokens]; cpu: f32
   ConstView dloss;                 ///< [1]; cpu: f32
   View dlogits; ///< [tokens, vocab], of logits' type; may be logits itself
+  int64_t firstColumn = 0; ///< of the piece
+  ConstView count = {};    ///< [1], f32: labels that count; null: those here
+
+  /// Columns that are no padding.
+  int64_t validColumns() const {
+    int64_t valid = validVocab - firstColumn;
+    return valid < 0 ? 0 : valid < vocab ? valid : vocab;
+  }
 };
 
 /// Null, or that a label is outside [-1, validVocab).
@@ -51,6 +82,10 @@ namespace reference {
 crossEntropyForward(const CrossEntropyForwardArguments &args);
 [[nodiscard]] KernelError
 crossEntropyBackward(const CrossEntropyBackwardArguments &args);
+[[nodiscard]] KernelError
+crossEntropyRows(const CrossEntropyRowsArguments &args);
+/// Few numbers: the only version.
+void meanLoss(const MeanLossArguments &args);
 } // namespace reference
 
 } // namespace hocket::kernels

@@ -16,25 +16,33 @@ KernelError checkIds(const int32_t *ids, int64_t tokens, int64_t vocab) {
 }
 
 KernelError reference::embedding(const EmbeddingArguments &args) {
-  if (KernelError error = checkIds(args.ids, args.tokens, args.vocab))
-    return error;
-  for (int64_t t = 0; t < args.tokens; ++t)
+  if (!args.isPiece)
+    if (KernelError error = checkIds(args.ids, args.tokens, args.vocab))
+      return error;
+  for (int64_t t = 0; t < args.tokens; ++t) {
+    int64_t row = args.ids[t] - args.firstRow;
+    bool isHere = row >= 0 && row < args.vocab;
     for (int64_t h = 0; h < args.hidden; ++h)
       store(args.out, t * args.hidden + h,
-            load(args.table, args.ids[t] * args.hidden + h));
+            isHere ? load(args.table, row * args.hidden + h) : 0);
+  }
   return nullptr;
 }
 
 KernelError
 reference::embeddingGradient(const EmbeddingGradientArguments &args) {
-  if (KernelError error = checkIds(args.ids, args.tokens, args.vocab))
-    return error;
+  if (!args.isPiece)
+    if (KernelError error = checkIds(args.ids, args.tokens, args.vocab))
+      return error;
   if (!args.accumulate)
     for (int64_t i = 0; i < args.vocab * args.hidden; ++i)
       store(args.dtable, i, 0);
   for (int64_t t = 0; t < args.tokens; ++t)
     for (int64_t h = 0; h < args.hidden; ++h) {
-      int64_t to = args.ids[t] * args.hidden + h;
+      int64_t row = args.ids[t] - args.firstRow;
+      if (row < 0 || row >= args.vocab)
+        continue;
+      int64_t to = row * args.hidden + h;
       store(args.dtable, to,
             load(args.dtable, to) + load(args.dy, t * args.hidden + h));
     }

@@ -27,7 +27,8 @@ VariableOp Differentiator::gradientOf(ReadOp read) {
       parameter.getLoc(), builder.getStringAttr(name), parameter.getTypeAttr(),
       VariableKindAttr::get(builder.getContext(), VariableKind::Gradient),
       InitAttr(), builder.getI32IntegerAttr(0), UnitAttr(),
-      FlatSymbolRefAttr::get(parameter.getSymNameAttr()), StringAttr());
+      FlatSymbolRefAttr::get(parameter.getSymNameAttr()), StringAttr(),
+      TypeAttr());
   symbols.insert(gradient);
   return gradient;
 }

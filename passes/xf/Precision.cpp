@@ -100,7 +100,8 @@ VariableOp Narrowing::workingCopy(VariableOp parameter) {
       parameter.getLoc(), builder.getStringAttr(name), TypeAttr::get(type),
       VariableKindAttr::get(builder.getContext(), VariableKind::Working),
       InitAttr(), builder.getI32IntegerAttr(0), UnitAttr(),
-      FlatSymbolRefAttr::get(parameter.getSymNameAttr()), StringAttr());
+      FlatSymbolRefAttr::get(parameter.getSymNameAttr()), StringAttr(),
+      TypeAttr());
   symbols.insert(copy);
   ++numWorking;
   return copy;

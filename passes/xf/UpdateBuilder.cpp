@@ -35,7 +35,7 @@ VariableOp UpdateBuilder::variable(StringRef name, Type type, VariableKind kind,
       at.getI32IntegerAttr(0), UnitAttr(),
       parameter ? FlatSymbolRefAttr::get(parameter.getSymNameAttr())
                 : FlatSymbolRefAttr(),
-      slot.empty() ? StringAttr() : at.getStringAttr(slot));
+      slot.empty() ? StringAttr() : at.getStringAttr(slot), TypeAttr());
   symbols.insert(result);
   return result;
 }

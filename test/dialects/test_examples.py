@@ -29,6 +29,8 @@ EXPECTED = re.compile(
 )
 
 
+# For the ops that stand in a module with one.
+MESH = 'dist.mesh @mesh ["dp", "cp", "tp"] sizes [2, 2, 2]'
 SURROUNDINGS = re.compile(
     r"error: '[\w.]+' op .*(symbol|@|'@|expects parent op|must be inside|variable|terminator)"
 )
@@ -49,7 +51,8 @@ def wrapped(example, values):
     """The example in a function that defines `values`: name -> type."""
     lines = [f'  {name} = "t.value"() : () -> {t}' for name, t in values.items()]
     return "\n".join(
-        ["func.func private @example() {", *lines, example, '  "t.end"() : () -> ()', "}"]
+        [MESH, "func.func private @example() {", *lines, example,
+         '  "t.end"() : () -> ()', "}"]
     )
 
 

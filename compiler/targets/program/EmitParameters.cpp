@@ -11,10 +11,35 @@ using namespace hocket;
 
 namespace {
 
-void setShape(MemRefType type,
+/// The whole tensor's shape, of which a rank may hold a piece.
+void setShape(exec::ParameterOp op,
               google::protobuf::RepeatedField<uint64_t> &shape) {
-  for (int64_t dim : type.getShape())
+  for (int64_t dim :
+       op.getInfo().getAs<DenseI64ArrayAttr>("shape").asArrayRef())
     shape.Add(static_cast<uint64_t>(dim));
+}
+
+uint64_t elementsOf(const program::Parameter &parameter) {
+  uint64_t product = 1; // X0 keeps it below 2^48
+  for (uint64_t dim : parameter.shape())
+    product *= dim;
+  return product;
+}
+
+/// Where a rank's piece is, and which ranks hold the same one.
+void emitPiece(exec::ParameterOp op, GroupTable &groups,
+               program::ParameterSlice &slice) {
+  auto axes = op.getInfo().getAs<ArrayAttr>("axes");
+  auto shape = cast<MemRefType>(op.getBuffer().getType()).getShape();
+  for (auto [d, size] : llvm::enumerate(shape)) {
+    slice.add_size(static_cast<uint64_t>(size));
+    groups.setPlace(axes ? cast<ArrayAttr>(axes[d]) : ArrayAttr(), size,
+                    *slice.add_start());
+  }
+  ArrayAttr replicas =
+      groups.axesBeside(axes ? axes : ArrayAttr::get(op.getContext(), {}));
+  if (!replicas.empty())
+    slice.add_replicas(groups.indexOf(replicas));
 }
 
 void emitInitializer(exec::ParameterOp op, program::Initializer &initializer) {
@@ -39,7 +64,7 @@ llvm::DenseMap<Value, uint32_t> numberBuffers(exec::RoleOp role) {
 
 } // namespace
 
-LogicalResult hocket::emitParameters(exec::RoleOp role,
+LogicalResult hocket::emitParameters(exec::RoleOp role, GroupTable &groups,
                                      program::Program &program) {
   auto numbers = numberBuffers(role);
   llvm::StringMap<int> indices;
@@ -55,13 +80,13 @@ LogicalResult hocket::emitParameters(exec::RoleOp role,
         auto *parameter = program.add_parameters();
         parameter->set_name(op.getName().str());
         parameter->set_dtype(dtypeOf(type.getElementType()));
-        setShape(type, *parameter->mutable_shape());
+        setShape(op, *parameter->mutable_shape());
         emitInitializer(op, *parameter->mutable_initializer());
         if (auto key = op.getInfo().getAs<IntegerAttr>("random_key"))
           parameter->set_random_key(static_cast<uint32_t>(key.getInt()));
         parameter->set_weight_decay(op.getInfo().contains("decay"));
         if (!op.getName().starts_with("state."))
-          trained += static_cast<uint64_t>(type.getNumElements());
+          trained += elementsOf(*parameter);
       }
       auto found = indices.find(op.getName());
       if (found == indices.end())
@@ -70,17 +95,14 @@ LogicalResult hocket::emitParameters(exec::RoleOp role,
         auto *slot = program.mutable_parameters(found->second)->add_slots();
         slot->set_name(op.getState().str());
         slot->set_dtype(dtypeOf(type.getElementType()));
-        setShape(type, *slot->mutable_shape());
+        setShape(op, *slot->mutable_shape());
       }
       auto *slice =
           program.mutable_roles(program.roles_size() - 1)->add_slices();
       slice->set_parameter(static_cast<uint32_t>(found->second));
       slice->set_state(op.getState().str());
       slice->set_buffer(numbers.lookup(op.getBuffer()));
-      for (int64_t dim : type.getShape()) {
-        slice->add_start()->set_constant(0);
-        slice->add_size(static_cast<uint64_t>(dim));
-      }
+      emitPiece(op, groups, *slice);
     }
   program.mutable_model()->set_parameter_count(trained);
   return success();

@@ -52,8 +52,8 @@ std::string sourceOf(Location loc) {
 class RoleWriter {
 public:
   RoleWriter(exec::RoleOp op, const llvm::StringMap<uint32_t> &kernels,
-             program::Role &role)
-      : op(op), kernels(kernels), role(role) {}
+             GroupTable &groups, program::Role &role)
+      : op(op), kernels(kernels), groups(groups), role(role) {}
 
   LogicalResult write() {
     role.set_name(op.getSymName().str());
@@ -166,11 +166,11 @@ private:
           return success();
         })
         .Case<exec::HostOp>([&](auto host) {
-          to.mutable_host()->set_direction(host.getDirection() == "input"
-                                               ? program::Host::INPUT
-                                               : program::Host::OUTPUT);
-          to.mutable_host()->set_name(host.getName().str());
-          to.mutable_host()->set_buffer(number(host.getBuffer()));
+          addHost(host, *to.mutable_host());
+          return success();
+        })
+        .Case<exec::CollectiveOp>([&](auto collective) {
+          addCollective(collective, *to.mutable_collective());
           return success();
         })
         .Default([](Operation *other) {
@@ -193,9 +193,42 @@ private:
       to.add_scalars()->set_step(program::Scalar::NOT_FIRST_MICROBATCH);
     else
       to.add_scalars()->set_constant(launch.getAccumulate());
-    for (int64_t instance : launch.getInstances())
-      to.add_scalars()->set_constant(instance);
+    for (Attribute number : launch.getInstances())
+      addNumber(number, *to.add_scalars());
     return success();
+  }
+
+  void addNumber(Attribute number, program::Scalar &to) {
+    if (auto place = dyn_cast<exec::PlaceAttr>(number))
+      groups.setPlace(place.getAxes(), place.getStep(), to);
+    else
+      to.set_constant(cast<IntegerAttr>(number).getInt());
+  }
+
+  void addCollective(exec::CollectiveOp collective, program::Collective &to) {
+    StringRef kind = collective.getKind();
+    to.set_op(kind.str());
+    if (kind == "all_reduce" || kind == "reduce_scatter")
+      to.set_reduction("sum");
+    to.set_group(groups.indexOf(collective.getAxes()));
+    to.set_from(number(collective.getFrom()));
+    to.set_to(number(collective.getTo()));
+  }
+
+  void addHost(exec::HostOp host, program::Host &to) {
+    to.set_direction(host.getDirection() == "input" ? program::Host::INPUT
+                                                    : program::Host::OUTPUT);
+    to.set_name(host.getName().str());
+    to.set_buffer(number(host.getBuffer()));
+    if (!host.getAxes())
+      return;
+    auto shape = cast<MemRefType>(host.getBuffer().getType()).getShape();
+    auto *piece = to.add_pieces();
+    for (auto [axes, size] :
+         llvm::zip(host.getAxes()->getAsRange<ArrayAttr>(), shape)) {
+      groups.setPlace(axes, size, *piece->add_start());
+      piece->add_size(static_cast<uint64_t>(size));
+    }
   }
 
   void addGemm(exec::GemmOp gemm, program::Gemm &to) {
@@ -240,6 +273,8 @@ private:
       base->set_step(program::Scalar::MICROBATCH);
       base->set_multiplier(library.getElements());
     }
+    for (Attribute number : library.getScalars())
+      addNumber(number, *to.add_scalars());
     to.set_accumulate(
         static_cast<program::Accumulate>(library.getAccumulate()));
   }
@@ -259,6 +294,7 @@ private:
 
   exec::RoleOp op;
   const llvm::StringMap<uint32_t> &kernels;
+  GroupTable &groups;
   program::Role &role;
   llvm::DenseMap<Value, uint32_t> numbers;
   llvm::StringMap<uint32_t> sequences;
@@ -268,6 +304,6 @@ private:
 
 LogicalResult hocket::emitRole(exec::RoleOp role,
                                const llvm::StringMap<uint32_t> &kernels,
-                               program::Program &program) {
-  return RoleWriter(role, kernels, *program.add_roles()).write();
+                               GroupTable &groups, program::Program &program) {
+  return RoleWriter(role, kernels, groups, *program.add_roles()).write();
 }

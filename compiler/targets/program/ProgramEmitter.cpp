@@ -81,9 +81,10 @@ LogicalResult hocket::emitProgram(ModuleOp module,
   llvm::StringMap<uint32_t> indices;
   if (!kernels.kernels.empty())
     emitKernels(module, kernels, program, indices);
+  GroupTable groups(program);
   for (exec::RoleOp role : roles) {
-    if (failed(emitRole(role, indices, program)) ||
-        failed(emitParameters(role, program)))
+    if (failed(emitRole(role, indices, groups, program)) ||
+        failed(emitParameters(role, groups, program)))
       return failure();
     for (int64_t rank : role.getRanks()) {
       auto *peak = program.mutable_certificate()->add_peaks();

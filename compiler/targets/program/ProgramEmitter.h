@@ -21,6 +21,30 @@
 
 namespace hocket {
 
+/// The groups of ranks that a program needs, made as they are asked for.
+class GroupTable {
+public:
+  /// `program` has its mesh; groups are added to it.
+  explicit GroupTable(program::Program &program) : program(program) {}
+
+  /// Index of the group of ranks that differ only along `axes`, row-major over
+  /// the list.
+  uint32_t indexOf(mlir::ArrayAttr axes);
+
+  /// How many ranks such a group has.
+  uint64_t sizeOf(mlir::ArrayAttr axes) const;
+
+  /// Sets `scalar` to the place along `axes` times `step`; to 0 without axes.
+  void setPlace(mlir::ArrayAttr axes, int64_t step, program::Scalar &scalar);
+
+  /// The mesh axes that none of `dims`, lists of axes, has.
+  mlir::ArrayAttr axesBeside(mlir::ArrayAttr dims) const;
+
+private:
+  program::Program &program;
+  llvm::StringMap<uint32_t> indices;
+};
+
 /// Fills `program` from `module`, which holds one `exec.role`, `kern.kernel`s
 /// whose code is `kernels`, `dist.mesh` and the attribute `kern.training`.
 /// Errors are diagnostics.
@@ -31,11 +55,11 @@ mlir::LogicalResult emitProgram(mlir::ModuleOp module,
 /// The parts of it, each in a file of its own.
 mlir::LogicalResult emitTraining(mlir::ModuleOp module,
                                  program::Program &program);
-mlir::LogicalResult emitParameters(exec::RoleOp role,
+mlir::LogicalResult emitParameters(exec::RoleOp role, GroupTable &groups,
                                    program::Program &program);
 mlir::LogicalResult emitRole(exec::RoleOp role,
                              const llvm::StringMap<uint32_t> &kernels,
-                             program::Program &program);
+                             GroupTable &groups, program::Program &program);
 
 /// Of an element type, DTYPE_UNSPECIFIED where the format has none.
 program::DType dtypeOf(mlir::Type type);

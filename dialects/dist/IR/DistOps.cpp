@@ -6,6 +6,8 @@
 
 #include "dialects/dist/IR/Dist.h"
 
+#include "mlir/IR/BuiltinOps.h"
+
 using namespace mlir;
 using namespace hocket::dist;
 
@@ -34,6 +36,124 @@ LogicalResult MeshOp::verify() {
       return emitOpError("D10: a mesh has at most 1048576 devices");
   }
   return success();
+}
+
+//===----------------------------------------------------------------------===//
+// Collectives
+//===----------------------------------------------------------------------===//
+
+/// The only mesh of the module around `op`; null if there is none.
+static MeshOp meshAround(Operation *op) {
+  auto module = op->getParentOfType<ModuleOp>();
+  if (!module)
+    return {};
+  auto meshes = module.getOps<MeshOp>();
+  return meshes.empty() ? MeshOp() : *meshes.begin();
+}
+
+/// The number of devices that take part; a failure where the axes are wrong.
+static FailureOr<int64_t> groupSize(Operation *op, ArrayAttr axes) {
+  MeshOp mesh = meshAround(op);
+  if (!mesh)
+    return op->emitOpError("D12: stands in no module with a `dist.mesh`");
+  if (axes.empty())
+    return op->emitOpError("D13: names no axis");
+  int64_t size = 1;
+  llvm::SmallDenseSet<Attribute> seen;
+  for (Attribute axis : axes) {
+    const auto *found = llvm::find(mesh.getAxes(), axis);
+    if (found == mesh.getAxes().end())
+      return op->emitOpError("D6: mesh @")
+             << mesh.getSymName() << " has no axis " << axis;
+    if (!seen.insert(axis).second)
+      return op->emitOpError("D13: axis ") << axis << " stands twice";
+    size *= mesh.getSizes()[found - mesh.getAxes().begin()];
+  }
+  return size;
+}
+
+/// Checks that `piece` and `whole` differ in `dim` alone, of which each of the
+/// group's devices holds a block.
+static LogicalResult verifyPieces(Operation *op, ArrayAttr axes, int64_t dim,
+                                  Type pieceType, Type wholeType) {
+  auto piece = cast<RankedTensorType>(pieceType);
+  auto whole = cast<RankedTensorType>(wholeType);
+  FailureOr<int64_t> devices = groupSize(op, axes);
+  if (failed(devices))
+    return failure();
+  if (piece.getRank() != whole.getRank() ||
+      piece.getElementType() != whole.getElementType())
+    return op->emitOpError("D14: ") << piece << " is no piece of " << whole;
+  if (dim < 0 || dim >= whole.getRank())
+    return op->emitOpError("D15: there is no dim ") << dim << " in " << whole;
+  for (int64_t d = 0; d < whole.getRank(); ++d) {
+    int64_t expected = whole.getDimSize(d);
+    if (d == dim)
+      expected = (expected + *devices - 1) / *devices;
+    if (piece.getDimSize(d) != expected)
+      return op->emitOpError("D14: dim ")
+             << d << " of a piece of " << whole << " over " << *devices
+             << " devices is " << expected << ", not " << piece.getDimSize(d);
+  }
+  return success();
+}
+
+LogicalResult ConstrainOp::verify() {
+  auto type = cast<RankedTensorType>(getResult().getType());
+  if (static_cast<int64_t>(getTo().getDims().size()) != type.getRank())
+    return emitOpError("D4: a sharding of ")
+           << getTo().getDims().size() << " dims stands on " << type;
+  return success();
+}
+
+LogicalResult AllReduceOp::verify() { return groupSize(*this, getAxes()); }
+
+LogicalResult AllGatherOp::verify() {
+  return verifyPieces(*this, getAxes(), getDim(), getInput().getType(),
+                      getResult().getType());
+}
+
+LogicalResult ReduceScatterOp::verify() {
+  return verifyPieces(*this, getAxes(), getDim(), getResult().getType(),
+                      getInput().getType());
+}
+
+LogicalResult SliceOp::verify() {
+  return verifyPieces(*this, getAxes(), getDim(), getResult().getType(),
+                      getInput().getType());
+}
+
+LogicalResult AllToAllOp::verify() {
+  auto from = cast<RankedTensorType>(getInput().getType());
+  auto to = cast<RankedTensorType>(getResult().getType());
+  FailureOr<int64_t> devices = groupSize(*this, getAxes());
+  if (failed(devices))
+    return failure();
+  int64_t rank = from.getRank(), split = getSplit(), concat = getConcat();
+  if (to.getRank() != rank || from.getElementType() != to.getElementType())
+    return emitOpError("D14: ") << to << " is no exchange of " << from;
+  if (split < 0 || concat < 0 || split >= rank || concat >= rank ||
+      split == concat)
+    return emitOpError("D15: dims ")
+           << split << " and " << concat << " are not two dims of " << from;
+  for (int64_t d = 0; d < rank; ++d) {
+    int64_t expected = from.getDimSize(d);
+    if (d == split)
+      expected = (expected + *devices - 1) / *devices;
+    if (d == concat ? (to.getDimSize(d) + *devices - 1) / *devices != expected
+                    : to.getDimSize(d) != expected)
+      return emitOpError("D14: dim ")
+             << d << " of " << to << " does not follow from " << from
+             << " over " << *devices << " devices";
+  }
+  return success();
+}
+
+LogicalResult OffsetOp::verify() {
+  if (getStep() < 1)
+    return emitOpError("D16: a piece has at least one element, not ")
+           << getStep();
+  return groupSize(*this, getAxes());
 }
 
 #define GET_OP_CLASSES

@@ -10,6 +10,7 @@
 include "dialects/dist/IR/DistDialect.td"
 include "mlir/IR/AttrTypeBase.td"
 include "mlir/IR/SymbolInterfaces.td"
+include "mlir/Interfaces/SideEffectInterfaces.td"
 
 def Dist_ShardingAttr : AttrDef<Dist_Dialect, "Sharding"> {
   let mnemonic = "sharding";
@@ -44,6 +45,139 @@ def Dist_MeshOp : Op<Dist_Dialect, "mesh", [Symbol]> {
     /// How many devices the mesh has. The verifier has checked the product.
     int64_t getDeviceCount();
   }];
+}
+
+//===----------------------------------------------------------------------===//
+// Before partitioning: on global tensors
+//===----------------------------------------------------------------------===//
+
+def Dist_ConstrainOp : Op<Dist_Dialect, "constrain",
+    [Pure, AllTypesMatch<["input", "result"]>]> {
+  let summary = "where a value is wanted";
+  let description = [{
+    The identity; propagation gives its result the sharding `to`. Partitioning
+    leaves the collectives that lead there, or nothing.
+
+    ```mlir
+    %y = dist.constrain %x to #dist.sharding<@mesh, [["dp"], ["tp"], []], partial = []> : tensor<4x8x16xf32>
+    ```
+  }];
+  let arguments = (ins AnyRankedTensor:$input, Dist_ShardingAttr:$to);
+  let results = (outs AnyRankedTensor:$result);
+  let assemblyFormat = "$input `to` $to attr-dict `:` type($result)";
+  let hasVerifier = 1;
+}
+
+//===----------------------------------------------------------------------===//
+// After partitioning: on the pieces that devices hold
+//===----------------------------------------------------------------------===//
+
+// Devices that differ only in their place along `axes` take part together; their
+// order is row-major over the list.
+class Dist_Collective<string mnemonic, list<Trait> traits = []>
+    : Op<Dist_Dialect, mnemonic, !listconcat([Pure], traits)> {
+  let hasVerifier = 1;
+}
+
+def Dist_AllReduceOp : Dist_Collective<"all_reduce",
+    [AllTypesMatch<["input", "result"]>]> {
+  let summary = "the sum over devices, on all of them";
+  let description = [{
+    `why` says which two ops made it necessary.
+
+    ```mlir
+    %y = dist.all_reduce %x over ["tp"] : tensor<4x8x16xf32>
+    ```
+  }];
+  let arguments = (ins AnyRankedTensor:$input, StrArrayAttr:$axes,
+                       OptionalAttr<StrAttr>:$why);
+  let results = (outs AnyRankedTensor:$result);
+  let assemblyFormat = "$input `over` $axes attr-dict `:` type($result)";
+}
+
+def Dist_AllGatherOp : Dist_Collective<"all_gather"> {
+  let summary = "the pieces of a dim, put together on all devices";
+  let description = [{
+    Padding behind the last element is dropped.
+
+    ```mlir
+    %y = dist.all_gather %x dim 1 over ["tp"] : tensor<4x8x16xf32> to tensor<4x16x16xf32>
+    ```
+  }];
+  let arguments = (ins AnyRankedTensor:$input, I64Attr:$dim,
+                       StrArrayAttr:$axes, OptionalAttr<StrAttr>:$why);
+  let results = (outs AnyRankedTensor:$result);
+  let assemblyFormat = [{
+    $input `dim` $dim `over` $axes attr-dict `:` type($input) `to` type($result)
+  }];
+}
+
+def Dist_ReduceScatterOp : Dist_Collective<"reduce_scatter"> {
+  let summary = "the sum over devices, a piece of a dim on each";
+  let description = [{
+    Pieces beyond the last element are padding and hold zeros.
+
+    ```mlir
+    %y = dist.reduce_scatter %x dim 1 over ["tp"] : tensor<4x16x16xf32> to tensor<4x8x16xf32>
+    ```
+  }];
+  let arguments = (ins AnyRankedTensor:$input, I64Attr:$dim,
+                       StrArrayAttr:$axes, OptionalAttr<StrAttr>:$why);
+  let results = (outs AnyRankedTensor:$result);
+  let assemblyFormat = [{
+    $input `dim` $dim `over` $axes attr-dict `:` type($input) `to` type($result)
+  }];
+}
+
+def Dist_AllToAllOp : Dist_Collective<"all_to_all"> {
+  let summary = "one dim becomes whole and another is split";
+  let description = [{
+    Dim `split` is cut into a piece for each device and the pieces of dim
+    `concat` that they hold are put together.
+
+    ```mlir
+    %y = dist.all_to_all %x split 2 concat 1 over ["cp"] : tensor<4x8x6x64xf32> to tensor<4x16x3x64xf32>
+    ```
+  }];
+  let arguments = (ins AnyRankedTensor:$input, I64Attr:$split, I64Attr:$concat,
+                       StrArrayAttr:$axes, OptionalAttr<StrAttr>:$why);
+  let results = (outs AnyRankedTensor:$result);
+  let assemblyFormat = [{
+    $input `split` $split `concat` $concat `over` $axes attr-dict
+    `:` type($input) `to` type($result)
+  }];
+}
+
+def Dist_SliceOp : Dist_Collective<"slice"> {
+  let summary = "this device's piece of a dim";
+  let description = [{
+    No communication. Pieces beyond the last element are padding and hold
+    zeros.
+
+    ```mlir
+    %y = dist.slice %x dim 1 over ["tp"] : tensor<4x16x16xf32> to tensor<4x8x16xf32>
+    ```
+  }];
+  let arguments = (ins AnyRankedTensor:$input, I64Attr:$dim,
+                       StrArrayAttr:$axes, OptionalAttr<StrAttr>:$why);
+  let results = (outs AnyRankedTensor:$result);
+  let assemblyFormat = [{
+    $input `dim` $dim `over` $axes attr-dict `:` type($input) `to` type($result)
+  }];
+}
+
+def Dist_OffsetOp : Dist_Collective<"offset"> {
+  let summary = "where this device's piece of a dim starts";
+  let description = [{
+    The device's place along `axes` times `step`, the size of a piece.
+
+    ```mlir
+    %o = dist.offset over ["tp"] step 128
+    ```
+  }];
+  let arguments = (ins StrArrayAttr:$axes, I64Attr:$step);
+  let results = (outs I32:$result);
+  let assemblyFormat = "`over` $axes `step` $step attr-dict";
 }
 
 #endif

@@ -19,6 +19,9 @@
 
 #include "dialects/exec/IR/ExecDialect.h.inc"
 
+#define GET_ATTRDEF_CLASSES
+#include "dialects/exec/IR/ExecAttrs.h.inc"
+
 #define GET_OP_CLASSES
 #include "dialects/exec/IR/ExecOps.h.inc"
 

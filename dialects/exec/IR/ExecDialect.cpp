@@ -15,9 +15,16 @@ using namespace hocket::exec;
 
 #include "dialects/exec/IR/ExecDialect.cpp.inc"
 
+#define GET_ATTRDEF_CLASSES
+#include "dialects/exec/IR/ExecAttrs.cpp.inc"
+
 void ExecDialect::initialize() {
   addOperations<
 #define GET_OP_LIST
 #include "dialects/exec/IR/ExecOps.cpp.inc"
+      >();
+  addAttributes<
+#define GET_ATTRDEF_LIST
+#include "dialects/exec/IR/ExecAttrs.cpp.inc"
       >();
 }

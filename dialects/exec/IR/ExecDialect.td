@@ -18,6 +18,7 @@ def Exec_Dialect : Dialect {
     lines of instructions on them. Buffers are `memref` values, so that an
     instruction reads like a call. Nothing is left to decide.
   }];
+  let useDefaultAttributePrinterParser = 1;
   let dependentDialects = ["::mlir::memref::MemRefDialect"];
 }
 

@@ -8,9 +8,25 @@
 #define HOCKET_DIALECTS_EXEC_EXECOPS
 
 include "dialects/exec/IR/ExecDialect.td"
+include "mlir/IR/AttrTypeBase.td"
 include "mlir/IR/OpAsmInterface.td"
 include "mlir/IR/SymbolInterfaces.td"
 include "mlir/Interfaces/SideEffectInterfaces.td"
+
+//===----------------------------------------------------------------------===//
+// Numbers
+//===----------------------------------------------------------------------===//
+
+def Exec_PlaceAttr : AttrDef<Exec_Dialect, "Place"> {
+  let mnemonic = "place";
+  let summary = "A number that follows from the rank's place in the mesh";
+  let description = [{
+    The rank's place among those that differ only along some mesh axes (row-major
+    over the list), times a step. `#exec.place<["tp"] step 128>`
+  }];
+  let parameters = (ins "::mlir::ArrayAttr":$axes, "int64_t":$step);
+  let assemblyFormat = "`<` $axes `step` $step `>`";
+}
 
 //===----------------------------------------------------------------------===//
 // The role
@@ -104,7 +120,8 @@ def Exec_ParameterOp : Op<Exec_Dialect, "parameter", [HasParent<"RoleOp">]> {
   let summary = "which buffer holds a parameter, or a state of its optimizer";
   let description = [{
     `state` is `value` or the name of an optimizer's slot; `info` has the
-    initialiser and what else the runtime needs.
+    initialiser and what else the runtime needs; `shape` is the whole tensor's,
+    and `axes` has for each dim the mesh axes that split it, where any does.
 
     ```mlir
     exec.parameter "w" state "value" in %w {info = {}} : memref<64x64xf32>
@@ -119,6 +136,8 @@ def Exec_ParameterOp : Op<Exec_Dialect, "parameter", [HasParent<"RoleOp">]> {
 // Instructions
 //===----------------------------------------------------------------------===//
 
+// `instances` and `scalars` of an instruction are numbers: an i64 or an
+// #exec.place each.
 class Exec_Instruction<string mnemonic, list<Trait> traits = []>
     : Op<Exec_Dialect, mnemonic, !listconcat(traits, [HasParent<"SequenceOp">])> {
   code commonDescription = [{
@@ -136,7 +155,7 @@ def Exec_LaunchOp : Exec_Instruction<"launch"> {
   }];
   let arguments = (ins FlatSymbolRefAttr:$kernel, Variadic<AnyMemRef>:$buffers,
                        I64Attr:$kernel_inputs,
-                       DefaultValuedAttr<DenseI64ArrayAttr, "{}">:$instances,
+                       DefaultValuedAttr<ArrayAttr, "{}">:$instances,
                        DefaultValuedAttr<I64Attr, "0">:$accumulate,
                        DefaultValuedAttr<I64Attr, "0">:$stream);
   let assemblyFormat = "$kernel `(` $buffers `)` attr-dict `:` type($buffers)";
@@ -172,7 +191,7 @@ def Exec_LibraryOp : Exec_Instruction<"library"> {
   let summary = "a hand-written kernel";
   let description = commonDescription # [{
     `random` gives the call the seed, the step and the index of the microbatch's
-    first element (`elements` times the microbatch) as scalars.
+    first element (`elements` times the microbatch) as scalars; `scalars` follow.
 
     ```mlir
     exec.library "rope"(%x, %t, %y) {floats = array<f64>, integers = array<i64: 1>} : memref<8xf32>, memref<8xf32>, memref<8xf32>
@@ -181,6 +200,7 @@ def Exec_LibraryOp : Exec_Instruction<"library"> {
   let arguments = (ins StrAttr:$op, Variadic<AnyMemRef>:$buffers,
                        DenseI64ArrayAttr:$integers, DenseF64ArrayAttr:$floats,
                        UnitAttr:$random,
+                       DefaultValuedAttr<ArrayAttr, "{}">:$scalars,
                        DefaultValuedAttr<I64Attr, "0">:$elements,
                        DefaultValuedAttr<I64Attr, "0">:$accumulate,
                        DefaultValuedAttr<I64Attr, "0">:$stream);
@@ -202,16 +222,35 @@ def Exec_CopyOp : Exec_Instruction<"copy"> {
   let hasVerifier = 1;
 }
 
+def Exec_CollectiveOp : Exec_Instruction<"collective"> {
+  let summary = "ranks that differ along some mesh axes exchange data";
+  let description = [{
+    As `kern.collective`, between buffers; sums where it reduces.
+
+    ```mlir
+    exec.collective "all_reduce" %x to %y over ["tp"] : memref<8xf32>, memref<8xf32>
+    ```
+  }];
+  let arguments = (ins StrAttr:$kind, AnyMemRef:$from, AnyMemRef:$to,
+                       StrArrayAttr:$axes, OptionalAttr<StrAttr>:$why,
+                       DefaultValuedAttr<I64Attr, "0">:$stream);
+  let assemblyFormat = [{
+    $kind $from `to` $to `over` $axes attr-dict `:` type(operands)
+  }];
+}
+
 def Exec_HostOp : Exec_Instruction<"host"> {
   let summary = "data crosses between host and device";
   let description = [{
-    `direction` is `input` or `output`.
+    `direction` is `input` or `output`. Of an input that ranks hold pieces of,
+    `axes` has for each dim the mesh axes that split it.
 
     ```mlir
     exec.host "input" "tokens" %t : memref<4x256xi32>
     ```
   }];
   let arguments = (ins StrAttr:$direction, StrAttr:$name, AnyMemRef:$buffer,
+                       OptionalAttr<ArrayAttr>:$axes,
                        DefaultValuedAttr<I64Attr, "0">:$stream);
   let assemblyFormat = "$direction $name $buffer attr-dict `:` type($buffer)";
 }

@@ -398,5 +398,34 @@ LogicalResult ScheduleOp::verify() {
   return success();
 }
 
+LogicalResult CollectiveOp::verify() {
+  auto from = cast<RankedTensorType>(getInput().getType());
+  auto to = cast<RankedTensorType>(getResult().getType());
+  if (!llvm::is_contained(
+          {"all_reduce", "all_gather", "reduce_scatter", "all_to_all"},
+          getKind()))
+    return emitOpError("there is no collective '") << getKind() << "' (K30)";
+  if (getAxes().empty())
+    return emitOpError("names no axis (K31)");
+  if (from.getElementType() != to.getElementType())
+    return emitOpError("makes ") << to << " of " << from << " (K32)";
+  int64_t gives = from.getNumElements(), takes = to.getNumElements();
+  bool fits = getKind() == "all_gather"       ? takes % gives == 0
+              : getKind() == "reduce_scatter" ? gives % takes == 0
+                                              : gives == takes;
+  if (!fits)
+    return emitOpError("makes ") << to << " of " << from << " (K32)";
+  return success();
+}
+
+LogicalResult PlaceOp::verify() {
+  if (getAxes().empty())
+    return emitOpError("names no axis (K31)");
+  if (getStep() < 1)
+    return emitOpError("a piece has at least one element, not ")
+           << getStep() << " (K33)";
+  return success();
+}
+
 #define GET_OP_CLASSES
 #include "dialects/kern/IR/KernOps.cpp.inc"

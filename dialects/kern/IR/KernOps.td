@@ -255,6 +255,8 @@ def Kern_LibraryOp : Kern_Op<"library", [Pure, AttrSizedOperandSegments]> {
     last integer a random stream: `stream * 65536`, to which the value of
     `instance` is still to be added.
 
+    `scalars` are numbers that the call takes after those, in order.
+
     `workspaces` says how many of the last results are only scratch. Result
     `i` may be written over operand `in_place[i]` where that is not -1.
 
@@ -264,6 +266,7 @@ def Kern_LibraryOp : Kern_Op<"library", [Pure, AttrSizedOperandSegments]> {
   }];
   let arguments = (ins StrAttr:$op, Variadic<AnyRankedTensor>:$inputs,
                        Optional<I32>:$instance,
+                       Variadic<I32>:$scalars,
                        DenseI64ArrayAttr:$integers, DenseF64ArrayAttr:$floats,
                        UnitAttr:$random,
                        UnitAttr:$results_first,
@@ -274,9 +277,50 @@ def Kern_LibraryOp : Kern_Op<"library", [Pure, AttrSizedOperandSegments]> {
                        DefaultValuedAttr<StrAttr, "\"\"">:$label);
   let results = (outs Variadic<AnyRankedTensor>:$outputs);
   let assemblyFormat = [{
-    $op `(` $inputs `)` (`instance` `(` $instance^ `)`)? attr-dict
+    $op `(` $inputs `)` (`instance` `(` $instance^ `)`)?
+    (`scalars` `(` $scalars^ `)`)? attr-dict
     `:` functional-type($inputs, $outputs)
   }];
+}
+
+//===----------------------------------------------------------------------===//
+// Between devices
+//===----------------------------------------------------------------------===//
+
+def Kern_CollectiveOp : Kern_Op<"collective", [Pure]> {
+  let summary = "devices that differ along some mesh axes exchange data";
+  let description = [{
+    `all_reduce`, `reduce_scatter`, `all_gather` or `all_to_all` over the devices
+    that differ only in their place along `axes`, which are ordered row-major
+    over the list. Pieces follow each other in memory: with n devices a gather's
+    result is the n pieces one after another, whatever the shapes say; sums are
+    kept in f32 at least.
+
+    ```mlir
+    %y = kern.collective "all_reduce" %x over ["tp"] : tensor<8x64xf32> to tensor<8x64xf32>
+    ```
+  }];
+  let arguments = (ins StrAttr:$kind, AnyRankedTensor:$input,
+                       StrArrayAttr:$axes, OptionalAttr<StrAttr>:$why);
+  let results = (outs AnyRankedTensor:$result);
+  let assemblyFormat = [{
+    $kind $input `over` $axes attr-dict `:` type($input) `to` type($result)
+  }];
+}
+
+def Kern_PlaceOp : Kern_Op<"place", [Pure]> {
+  let summary = "a number that follows from the device's place in the mesh";
+  let description = [{
+    The device's place among those that differ only along `axes` (row-major over
+    the list), times `step`.
+
+    ```mlir
+    %o = kern.place over ["tp"] step 128
+    ```
+  }];
+  let arguments = (ins StrArrayAttr:$axes, I64Attr:$step);
+  let results = (outs I32:$result);
+  let assemblyFormat = "`over` $axes `step` $step attr-dict";
 }
 
 def Kern_ViewOp : Kern_Op<"view", [Pure]> {

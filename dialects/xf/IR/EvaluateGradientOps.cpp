@@ -21,8 +21,12 @@ LogicalResult EmbeddingGradientOp::evaluate(EvaluationContext &,
   const ReferenceTensor &ids = operands[0], &grad = operands[1];
   ReferenceTensor result = zerosOf(getResult().getType());
   int64_t width = result.dim(1);
+  int64_t first =
+      getFirstRow() ? static_cast<int64_t>(operands[2][0]) : int64_t(0);
   for (int64_t i = 0; i < ids.size(); ++i) {
-    int64_t row = static_cast<int64_t>(ids[i]);
+    int64_t row = static_cast<int64_t>(ids[i]) - first;
+    if (getFirstRow() && (row < 0 || row >= result.dim(0)))
+      continue;
     if (row < 0 || row >= result.dim(0))
       return emitOpError("is given the id ")
              << row << " for a table of " << result.dim(0) << " rows";
@@ -132,18 +136,24 @@ LogicalResult CrossEntropyGradientOp::evaluate(EvaluationContext &,
   const ReferenceTensor &logits = operands[1], &labels = operands[2],
                         &lse = operands[3];
   ReferenceTensor result = zerosOf(getResult().getType());
-  int64_t vocab = logits.dim(-1), valid = getValidVocab(), count = 0;
+  int64_t vocab = logits.dim(-1), valid = getValidVocab(), first = 0;
+  double count = 0;
   for (double label : labels.values)
     count += label >= 0;
+  if (getCount())
+    count = operands[4][0];
+  if (getFirstColumn())
+    first = static_cast<int64_t>(operands.back()[0]);
   for (int64_t row = 0; row < labels.size(); ++row) {
     int64_t label = static_cast<int64_t>(labels[row]);
     if (label >= valid)
       return emitOpError("is given the label ")
              << label << " of a vocabulary of " << valid;
-    for (int64_t c = 0; label >= 0 && c < valid; ++c)
+    int64_t end = std::min(vocab, valid - first);
+    for (int64_t c = 0; label >= 0 && c < end; ++c)
       result[row * vocab + c] =
           operands[0][0] / count *
-          (std::exp(logits[row * vocab + c] - lse[row]) - (c == label));
+          (std::exp(logits[row * vocab + c] - lse[row]) - (first + c == label));
   }
   results.push_back(std::move(result));
   return success();

@@ -20,8 +20,12 @@ LogicalResult EmbeddingOp::evaluate(EvaluationContext &, Tensors operands,
   const ReferenceTensor &ids = operands[0], &table = operands[1];
   ReferenceTensor result = zerosOf(getResult().getType());
   int64_t width = table.dim(1);
+  int64_t first =
+      getFirstRow() ? static_cast<int64_t>(operands[2][0]) : int64_t(0);
   for (int64_t i = 0; i < ids.size(); ++i) {
-    int64_t row = static_cast<int64_t>(ids[i]);
+    int64_t row = static_cast<int64_t>(ids[i]) - first;
+    if (getFirstRow() && (row < 0 || row >= table.dim(0)))
+      continue;
     if (row < 0 || row >= table.dim(0))
       return emitOpError("is given the id ")
              << row << " for a table of " << table.dim(0) << " rows";

@@ -266,7 +266,9 @@ LogicalResult CastOp::verify() {
 LogicalResult ConstantOp::verify() { return checkStatic(*this); }
 
 /// X17, shared by the cross-entropy and its gradient.
-template <typename OpT> static LogicalResult verifyCrossEntropy(OpT op) {
+/// `isPiece`: the logits are a piece of wider ones.
+template <typename OpT>
+static LogicalResult verifyCrossEntropy(OpT op, bool isPiece) {
   if (failed(checkStatic(op)))
     return failure();
   Shape logits = shapeOf(op.getLogits());
@@ -279,21 +281,22 @@ template <typename OpT> static LogicalResult verifyCrossEntropy(OpT op) {
                           widened(elementOf(op.getLogits())))))
     return failure();
   int64_t valid = op.getValidVocab();
-  if (valid < 1 || valid > logits.back())
+  if (valid < 1 || (valid > logits.back() && !isPiece))
     return op.emitOpError("[X17] a valid vocabulary of ")
            << valid << " is not in [1, " << logits.back() << "]";
   return success();
 }
 
 LogicalResult CrossEntropyOp::verify() {
-  if (failed(verifyCrossEntropy(*this)))
+  if (failed(verifyCrossEntropy(*this, false)))
     return failure();
   return checkScalar(*this, 17, "loss", getLoss());
 }
 
 LogicalResult CrossEntropyGradientOp::verify() {
-  if (failed(verifyCrossEntropy(*this)) ||
-      failed(checkScalar(*this, 17, "loss_grad", getLossGrad())))
+  if (failed(verifyCrossEntropy(*this, getFirstColumn() != nullptr)) ||
+      failed(checkScalar(*this, 17, "loss_grad", getLossGrad())) ||
+      (getCount() && failed(checkScalar(*this, 17, "count", getCount()))))
     return failure();
   return checkSameType(*this, 17, "result", getResult(), getLogits());
 }

@@ -61,8 +61,8 @@ LogicalResult VariableOp::verifySymbolUses(SymbolTableCollection &tables) {
       tables.lookupNearestSymbolFrom<VariableOp>(*this, getOfAttr().getAttr());
   if (!parameter || parameter.getKind() != VariableKind::Parameter)
     return emitOpError("[X43] names no parameter: ") << getOfAttr();
-  auto shape = dyn_cast<ShapedType>(parameter.getType());
-  if (!shape || shape.getShape() != cast<ShapedType>(getType()).getShape())
+  if (!isa<RankedTensorType>(parameter.getType()) ||
+      parameter.getWholeType().getShape() != getWholeType().getShape())
     return emitOpError("[X43] has another shape than ") << getOfAttr();
   return success();
 }

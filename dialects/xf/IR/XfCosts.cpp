@@ -139,6 +139,12 @@ OpCost AddOp::getCost() { return elementwise(*this, getLhs(), 1); }
 OpCost MultiplyOp::getCost() { return elementwise(*this, getLhs(), 1); }
 OpCost SumLeadingOp::getCost() { return elementwise(*this, getInput(), 1); }
 OpCost CrossEntropyOp::getCost() { return elementwise(*this, getLogits(), 4); }
+OpCost CrossEntropyRowsOp::getCost() {
+  return elementwise(*this, getLogits(), 3);
+}
+OpCost LogSumExpOp::getCost() { return elementwise(*this, getInput(), 3); }
+OpCost CountLabelsOp::getCost() { return elementwise(*this, getLabels(), 1); }
+OpCost MeanLossOp::getCost() { return elementwise(*this, getLabels(), 2); }
 OpCost CrossEntropyGradientOp::getCost() {
   return elementwise(*this, getLogits(), 3);
 }

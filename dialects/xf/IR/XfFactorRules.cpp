@@ -68,17 +68,20 @@ FactorRule EmbeddingOp::getFactorRule() {
   TensorFactors ids = b.fresh(shapeOf(getIds()));
   int64_t vocab = b.reduced(shapeOf(getTable())[0]);
   int64_t width = b.rule.add(shapeOf(getTable())[1]);
-  return b.operand(ids)
-      .operand({{vocab}, {width}})
-      .result(with(ids, width))
-      .rule;
+  b.operand(ids).operand({{vocab}, {width}});
+  if (getFirstRow())
+    b.operand({});
+  return b.result(with(ids, width)).rule;
 }
 
 FactorRule EmbeddingGradientOp::getFactorRule() {
   RuleBuilder b;
   TensorFactors ids = b.fresh(shapeOf(getIds()), FactorKind::Reduced);
   TensorFactors table = b.fresh(shapeOf(getResult()));
-  return b.operand(ids).operand(with(ids, table[1][0])).result(table).rule;
+  b.operand(ids).operand(with(ids, table[1][0]));
+  if (getFirstRow())
+    b.operand({});
+  return b.result(table).rule;
 }
 
 /// The leading dims are of different sizes: both stay whole.
@@ -304,11 +307,48 @@ FactorRule CrossEntropyGradientOp::getFactorRule() {
   RuleBuilder b;
   TensorFactors rows = b.fresh(shapeOf(getLabels()));
   TensorFactors logits = with(rows, b.rule.add(shapeOf(getLogits()).back()));
-  return b.operand({})
-      .operand(logits)
+  b.operand({}).operand(logits).operand(rows).operand(rows);
+  if (getCount())
+    b.operand({});
+  if (getFirstColumn())
+    b.operand({});
+  return b.result(logits).rule;
+}
+
+/// The parts of the vocabulary are a factor of their own: whoever splits the
+/// logits splits both.
+FactorRule CrossEntropyRowsOp::getFactorRule() {
+  RuleBuilder b;
+  TensorFactors rows = b.fresh(shapeOf(getLabels()));
+  int64_t vocab = b.reduced(shapeOf(getLogits()).back());
+  int64_t parts = b.rule.add(shapeOf(getLse()).back());
+  b.operand(with(rows, vocab)).operand(rows);
+  if (getFirstColumn())
+    b.operand({});
+  return b.result(with(rows, parts)).result(rows).rule;
+}
+
+FactorRule LogSumExpOp::getFactorRule() {
+  RuleBuilder b;
+  TensorFactors rows = b.fresh(shapeOf(getResult()));
+  int64_t whole = b.whole(shapeOf(getInput()).back());
+  return b.operand(with(rows, whole)).result(rows).rule;
+}
+
+FactorRule CountLabelsOp::getFactorRule() {
+  RuleBuilder b;
+  TensorFactors rows = b.fresh(shapeOf(getLabels()), FactorKind::Reduced);
+  return b.operand(rows).result({}).rule;
+}
+
+FactorRule MeanLossOp::getFactorRule() {
+  RuleBuilder b;
+  TensorFactors rows = b.fresh(shapeOf(getLabels()), FactorKind::Reduced);
+  return b.operand(rows)
       .operand(rows)
       .operand(rows)
-      .result(logits)
+      .operand({})
+      .result({})
       .rule;
 }
 

@@ -12,14 +12,16 @@ include "dialects/xf/IR/XfOpBase.td"
 def Xf_EmbeddingGradientOp : Xf_Op<"embedding_gradient"> {
   let summary = "gradient of a table of embeddings";
   let description = [{
-    `result[v, :] = sum over ids == v of grad[..., :]`, in a fixed order.
+    `result[v, :] = sum over ids == v of grad[..., :]`, in a fixed order. With
+    `first_row` the result is a piece of a larger table that starts there.
 
     ```mlir
     %dw = xf.embedding_gradient %ids, %dy : (tensor<4x256xi32>, tensor<4x256x64xf32>) -> tensor<512x64xf32>
     ```
   }];
   let arguments = (ins Xf_Ids:$ids,
-                       Xf_Tensor:$grad);
+                       Xf_Tensor:$grad,
+                       Optional<I32>:$first_row);
   let results = (outs Xf_Tensor:$result);
 }
 
@@ -140,11 +142,14 @@ def Xf_GatedGradientOp : Xf_Op<"gated_gradient"> {
   let results = (outs Xf_Tensor:$gate_grad, Xf_Tensor:$up_grad);
 }
 
-def Xf_CrossEntropyGradientOp : Xf_Op<"cross_entropy_gradient"> {
+def Xf_CrossEntropyGradientOp : Xf_Op<"cross_entropy_gradient",
+    [AttrSizedOperandSegments]> {
   let summary = "gradient of the cross-entropy by the logits";
   let description = [{
     `result = loss_grad / count * (softmax(logits) - onehot(label))`; 0 where
-    the label is ignored and in padded columns.
+    the label is ignored and in padded columns. `count` is how many labels are
+    not ignored, here unless it is given; with `first_column` the logits are a
+    piece of wider ones that starts there.
 
     ```mlir
     %dl = xf.cross_entropy_gradient %d, %l, %y, %lse {valid_vocab = 257 : i64} : (tensor<f32>, tensor<8x288xf32>, tensor<8xi32>, tensor<8xf32>) -> tensor<8x288xf32>
@@ -154,8 +159,14 @@ def Xf_CrossEntropyGradientOp : Xf_Op<"cross_entropy_gradient"> {
                        Xf_Tensor:$logits,
                        Xf_Ids:$labels,
                        Xf_Tensor:$lse,
+                       Optional<Xf_Tensor>:$count,
+                       Optional<I32>:$first_column,
                        I64Attr:$valid_vocab);
   let results = (outs Xf_Tensor:$result);
+  let assemblyFormat = [{
+    $loss_grad `,` $logits `,` $labels `,` $lse (`count` $count^)?
+    (`from` $first_column^)? attr-dict `:` functional-type(operands, results)
+  }];
 }
 
 #endif

@@ -43,9 +43,9 @@ static Value reduceTo(OpBuilder &builder, Value grad, Value like) {
 SmallVector<Value> EmbeddingOp::buildGradient(OpBuilder &builder,
                                               ValueRange grads) {
   Value grad = matching(builder, grads[0], getResult());
-  return {Value(),
-          builder.create<EmbeddingGradientOp>(
-              getLoc(), parameterGradient(getTable()), getIds(), grad)};
+  return {Value(), builder.create<EmbeddingGradientOp>(
+                       getLoc(), parameterGradient(getTable()), getIds(), grad,
+                       Value())};
 }
 
 SmallVector<Value> PrefixOp::buildGradient(OpBuilder &builder,
@@ -179,7 +179,7 @@ SmallVector<Value> CrossEntropyOp::buildGradient(OpBuilder &builder,
   Value grad = matching(builder, grads[0], getLoss());
   return {builder.create<CrossEntropyGradientOp>(
               getLoc(), getLogits().getType(), grad, getLogits(), getLabels(),
-              getLse(), getValidVocabAttr()),
+              getLse(), Value(), Value(), getValidVocabAttr()),
           Value()};
 }
 

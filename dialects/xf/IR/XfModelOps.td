@@ -13,14 +13,16 @@ def Xf_EmbeddingOp : Xf_ModelOp<"embedding"> {
   let summary = "rows of a table, by token";
   let description = [{
     `result[..., :] = table[ids[...], :]`. Ids lie in `[0, V)`; the runtime
-    reports one that does not.
+    reports one that does not. With `first_row` the table is a piece of a larger
+    one that starts there: an id of another piece gives zeros.
 
     ```mlir
     %x = xf.embedding %ids, %w : (tensor<4x256xi32>, tensor<512x64xf32>) -> tensor<4x256x64xf32>
     ```
   }];
   let arguments = (ins Xf_Ids:$ids,
-                       Xf_Tensor:$table);
+                       Xf_Tensor:$table,
+                       Optional<I32>:$first_row);
   let results = (outs Xf_Tensor:$result);
 }
 

@@ -23,7 +23,8 @@ def Xf_VariableOp : Xf_StateOp<"variable", [Symbol,
     names its parameter in `of`, and an optimizer state its `slot`. A `working`
     variable is a parameter's copy in the compute precision, made once a step.
     `random_key` names the initialiser's random stream; `decay` says whether
-    weight decay applies.
+    weight decay applies. Where each device holds a piece, `whole` is the type of
+    the tensor that the pieces make up.
 
     ```mlir
     xf.variable @embedding.weight : tensor<512x64xf32> {decay, init = #xf.init<normal, 0.02>, kind = #xf.variable_kind<parameter>}
@@ -36,9 +37,17 @@ def Xf_VariableOp : Xf_StateOp<"variable", [Symbol,
                        DefaultValuedAttr<I32Attr, "0">:$random_key,
                        UnitAttr:$decay,
                        OptionalAttr<FlatSymbolRefAttr>:$of,
-                       OptionalAttr<StrAttr>:$slot);
+                       OptionalAttr<StrAttr>:$slot,
+                       OptionalAttr<TypeAttr>:$whole);
   let results = (outs );
   let assemblyFormat = [{ $sym_name `:` $type attr-dict }];
+  let extraClassDeclaration = [{
+    /// The type of the tensor, of which a device may hold a piece.
+    ::mlir::RankedTensorType getWholeType() {
+      return ::llvm::cast<::mlir::RankedTensorType>(
+          getWhole().value_or(getType()));
+    }
+  }];
 }
 
 def Xf_ReadOp : Xf_StateOp<"read", [MemoryEffects<[MemRead]>, DeclareOpInterfaceMethods<SymbolUserOpInterface>]> {

@@ -72,15 +72,16 @@ ExpSum expSum(ConstView logits, int64_t start, int64_t n) {
 
 void softmaxGradient(const CrossEntropyBackwardArguments &args, int64_t token,
                      float mean) {
-  int64_t row = token * args.vocab, label = args.labels[token];
-  float factor = label >= 0 ? mean : 0.0f;
+  int64_t row = token * args.vocab;
+  int64_t label = args.labels[token] - args.firstColumn;
+  int64_t valid = args.validColumns();
+  float factor = args.labels[token] >= 0 ? mean : 0.0f;
   Vec lse = broadcast(static_cast<const float *>(args.lse.data)[token]);
   for (int64_t i = 0; i < args.vocab; i += kWidth) {
     int64_t n = args.vocab - i;
     Vec gradient = zero();
-    if (factor != 0 && i < args.validVocab) {
-      Vec x = loadLogits(args.logits, row + i,
-                         args.validVocab - i < n ? args.validVocab - i : n);
+    if (factor != 0 && i < valid) {
+      Vec x = loadLogits(args.logits, row + i, valid - i < n ? valid - i : n);
       gradient = exp(sub(x, lse));
       if (label >= i && label < i + kWidth) {
         alignas(64) float lanes[kWidth];

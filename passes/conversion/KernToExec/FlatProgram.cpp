@@ -38,10 +38,10 @@ StringRef nameOf(Location loc) {
   return {};
 }
 
-/// What a value of the IR is in one context: a buffer, or an i32 constant.
+/// What a value of the IR is in one context: a buffer, or an i32.
 struct Binding {
   int buffer = -1;
-  int64_t constant = 0;
+  FlatScalar scalar = {};
 };
 using Bindings = llvm::DenseMap<Value, Binding>;
 
@@ -143,6 +143,7 @@ private:
     FlatInstruction input{Kind::Input, function, function.getLoc()};
     input.outputs.push_back(buffer);
     input.hostName = names[i].str();
+    input.hostAxes = function.getArgAttrOfType<ArrayAttr>(i, "kern.axes");
     append(std::move(input));
     return success();
   }
@@ -180,7 +181,16 @@ private:
                             library.getInstance()
                                 ? ValueRange(library.getInstance())
                                 : ValueRange(),
+                            bindings, place, library.getScalars());
+        })
+        .Case<kern::CollectiveOp>([&](auto collective) {
+          return addCompute(Kind::Collective, op, collective.getInput(), {},
                             bindings, place);
+        })
+        .Case<kern::PlaceOp>([&](auto step) {
+          bindings[step.getResult()].scalar = {
+              0, step.getAxes(), static_cast<int64_t>(step.getStep())};
+          return success();
         })
         .Case<kern::ViewOp>([&](auto view) {
           bindings[view.getResult()] = bindings.lookup(view.getInput());
@@ -224,7 +234,7 @@ private:
           auto number = dyn_cast<IntegerAttr>(constant.getValue());
           if (!number)
             return op->emitOpError("only integer constants are expected here");
-          bindings[constant.getResult()].constant = number.getInt();
+          bindings[constant.getResult()].scalar.constant = number.getInt();
           return success();
         })
         .Case<func::CallOp>(
@@ -276,12 +286,14 @@ private:
 
   LogicalResult addCompute(Kind kind, Operation *op, ValueRange inputs,
                            ValueRange instances, Bindings &bindings,
-                           const std::string &place) {
+                           const std::string &place, ValueRange scalars = {}) {
     FlatInstruction instruction{kind, op, op->getLoc(), place};
     for (Value input : inputs)
       instruction.inputs.push_back(bindings.lookup(input).buffer);
     for (Value instance : instances)
-      instruction.instances.push_back(bindings.lookup(instance).constant);
+      instruction.instances.push_back(bindings.lookup(instance).scalar);
+    for (Value scalar : scalars)
+      instruction.scalars.push_back(bindings.lookup(scalar).scalar);
     std::string name = bufferName(op, place);
     int64_t workspaces = 0;
     if (auto library = dyn_cast<kern::LibraryOp>(op))
@@ -310,6 +322,8 @@ private:
       what = launch.getKernel().str();
     else if (auto library = dyn_cast<kern::LibraryOp>(op))
       what = library.getOp().str();
+    else if (auto collective = dyn_cast<kern::CollectiveOp>(op))
+      what = collective.getKind().str();
     else
       what = "gemm";
     return place.empty() ? what : place + "." + what;

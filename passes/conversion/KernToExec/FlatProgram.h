@@ -54,11 +54,20 @@ struct FlatBuffer {
   bool persistent() const { return variable && !livesInStep; }
 };
 
+/// A number that an instruction takes: a constant, or what follows from the
+/// device's place in the mesh (kern.place).
+struct FlatScalar {
+  int64_t constant = 0;
+  mlir::ArrayAttr axes; ///< null: the constant
+  int64_t step = 0;     ///< times the place along the axes
+};
+
 struct FlatInstruction {
   enum class Kind {
     Launch,
     Gemm,
     Library,
+    Collective,
     Copy,
     Input,
     Output,
@@ -70,10 +79,11 @@ struct FlatInstruction {
   mlir::Location loc;
   std::string place = {}; ///< of the model: "layers.3"
   llvm::SmallVector<int> inputs = {}, outputs = {};
-  llvm::SmallVector<int64_t, 2> instances = {};
+  llvm::SmallVector<FlatScalar, 2> instances = {}, scalars = {};
   Accumulation accumulation = Accumulation::Overwrite;
   std::string hostName = {};
-  bool dead = false; ///< folded into another
+  mlir::ArrayAttr hostAxes = {}; ///< by dim, of an input in pieces
+  bool dead = false;             ///< folded into another
 };
 
 struct FlatSequence {

@@ -25,7 +25,7 @@ public:
     builder.setInsertionPointToEnd(program.module.getBody());
     auto role = builder.create<exec::RoleOp>(
         program.module.getLoc(), builder.getStringAttr("role0"),
-        builder.getDenseI64ArrayAttr({0}),
+        builder.getDenseI64ArrayAttr(ranks()),
         builder.getI64IntegerAttr(program.arenaBytes),
         builder.getI64IntegerAttr(program.lowerBound));
     builder.createBlock(&role.getBody());
@@ -42,6 +42,15 @@ public:
   }
 
 private:
+  /// All devices of the mesh.
+  SmallVector<int64_t> ranks() const {
+    int64_t count = 1;
+    if (auto mesh = program.module->getAttrOfType<DictionaryAttr>("kern.mesh"))
+      for (int64_t size : mesh.getAs<DenseI64ArrayAttr>("sizes").asArrayRef())
+        count *= size;
+    return llvm::to_vector(llvm::seq<int64_t>(0, count));
+  }
+
   Value valueOf(int buffer) const { return values[program.find(buffer)]; }
 
   SmallVector<Value> valuesOf(ArrayRef<int> buffers) const {
@@ -103,6 +112,16 @@ private:
         static_cast<int64_t>(instruction.accumulation));
   }
 
+  ArrayAttr numbersOf(ArrayRef<FlatScalar> scalars) {
+    SmallVector<Attribute> numbers;
+    for (const FlatScalar &scalar : scalars)
+      numbers.push_back(
+          scalar.axes ? Attribute(exec::PlaceAttr::get(
+                            builder.getContext(), scalar.axes, scalar.step))
+                      : Attribute(builder.getI64IntegerAttr(scalar.constant)));
+    return builder.getArrayAttr(numbers);
+  }
+
   void addInstruction(const FlatInstruction &instruction) {
     Location loc = instruction.loc;
     if (!instruction.place.empty())
@@ -129,7 +148,16 @@ private:
       builder.create<exec::HostOp>(
           loc, builder.getStringAttr(in ? "input" : "output"),
           builder.getStringAttr(instruction.hostName),
-          in ? outputs[0] : inputs[0], builder.getI64IntegerAttr(0));
+          in ? outputs[0] : inputs[0], instruction.hostAxes,
+          builder.getI64IntegerAttr(0));
+      return;
+    }
+    case Kind::Collective: {
+      auto collective = cast<kern::CollectiveOp>(instruction.op);
+      builder.create<exec::CollectiveOp>(
+          loc, collective.getKindAttr(), inputs[0], outputs[0],
+          collective.getAxesAttr(), collective.getWhyAttr(),
+          builder.getI64IntegerAttr(0));
       return;
     }
     }
@@ -140,11 +168,11 @@ private:
     auto launch = cast<kern::LaunchOp>(instruction.op);
     SmallVector<Value> buffers(inputs);
     llvm::append_range(buffers, outputs);
-    builder.create<exec::LaunchOp>(
-        loc, launch.getKernelAttr(), buffers,
-        builder.getI64IntegerAttr(inputs.size()),
-        builder.getDenseI64ArrayAttr(instruction.instances),
-        accumulationOf(instruction), builder.getI64IntegerAttr(0));
+    builder.create<exec::LaunchOp>(loc, launch.getKernelAttr(), buffers,
+                                   builder.getI64IntegerAttr(inputs.size()),
+                                   numbersOf(instruction.instances),
+                                   accumulationOf(instruction),
+                                   builder.getI64IntegerAttr(0));
   }
 
   void addGemm(const FlatInstruction &instruction, Location loc,
@@ -173,12 +201,13 @@ private:
     llvm::append_range(buffers, flip ? inputs : outputs);
     SmallVector<int64_t> integers(library.getIntegers());
     if (library.getRandom() && !instruction.instances.empty())
-      integers.back() += instruction.instances[0];
+      integers.back() += instruction.instances[0].constant;
     builder.create<exec::LibraryOp>(
         loc, library.getOpAttr(), buffers,
         builder.getDenseI64ArrayAttr(integers), library.getFloatsAttr(),
-        library.getRandomAttr(), library.getElementsAttr(),
-        accumulationOf(instruction), builder.getI64IntegerAttr(0));
+        library.getRandomAttr(), numbersOf(instruction.scalars),
+        library.getElementsAttr(), accumulationOf(instruction),
+        builder.getI64IntegerAttr(0));
   }
 
   /// A contribution that could not be folded: `accumulate` of
@@ -192,7 +221,7 @@ private:
     builder.create<exec::LibraryOp>(
         loc, builder.getStringAttr("accumulate"), ValueRange{from, to},
         builder.getDenseI64ArrayAttr({dtype, type.getNumElements()}),
-        builder.getDenseF64ArrayAttr({}), UnitAttr(),
+        builder.getDenseF64ArrayAttr({}), UnitAttr(), builder.getArrayAttr({}),
         builder.getI64IntegerAttr(0), accumulationOf(instruction),
         builder.getI64IntegerAttr(0));
   }

@@ -24,6 +24,7 @@ struct Call {
   llvm::SmallVector<int64_t> integers;
   llvm::SmallVector<double> floats = {};
   mlir::Value instance = {};
+  Values scalars = {};
   int64_t randomElements = 0; ///< 0: draws no random numbers
   uint32_t stream = 0;
   int64_t workspaces = 0;

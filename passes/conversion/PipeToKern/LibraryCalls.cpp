@@ -14,6 +14,8 @@
 #include "passes/conversion/PipeToKern/Lowering.h"
 #include "passes/kern/RegionBuilder.h"
 
+#include "mlir/Dialect/Arith/IR/Arith.h"
+
 using namespace mlir;
 
 namespace hocket::kern {
@@ -39,8 +41,9 @@ Values buildCall(OpBuilder &builder, Operation *op, const Call &call) {
     inPlace = builder.getDenseI64ArrayAttr(call.inPlace);
   auto library = builder.create<LibraryOp>(
       op->getLoc(), call.results, call.op, call.operands, call.instance,
-      call.integers, call.floats, call.randomElements > 0, call.resultsFirst,
-      call.stream, call.randomElements, call.workspaces, inPlace, call.op);
+      call.scalars, call.integers, call.floats, call.randomElements > 0,
+      call.resultsFirst, call.stream, call.randomElements, call.workspaces,
+      inPlace, call.op);
   return Values(library.getOutputs().drop_back(call.workspaces));
 }
 
@@ -69,22 +72,30 @@ Values buildCastCall(OpBuilder &builder, Operation *op, const Call &call) {
 Values lower(OpBuilder &builder, xf::EmbeddingOp op) {
   Space table = spaceOf(op.getTable().getType());
   Type result = op.getResult().getType();
-  return buildCall(builder, op,
-                   {"embedding",
-                    {op.getIds(), op.getTable()},
-                    {result},
-                    {dtypeOf(op.getTable().getType()), dtypeOf(result),
-                     elementsOf(op.getIds()), table.rows, table.cols}});
+  Call call{"embedding",
+            {op.getIds(), op.getTable()},
+            {result},
+            {dtypeOf(op.getTable().getType()), dtypeOf(result),
+             elementsOf(op.getIds()), table.rows, table.cols}};
+  if (op.getFirstRow()) {
+    call.op = "embedding_piece";
+    call.scalars = {op.getFirstRow()};
+  }
+  return buildCall(builder, op, call);
 }
 
 Values lower(OpBuilder &builder, xf::EmbeddingGradientOp op) {
   Space table = spaceOf(op.getResult().getType());
-  return buildCastCall(builder, op,
-                       {"embedding_gradient",
-                        {op.getIds(), op.getGrad()},
-                        {f32Of(op.getResult().getType())},
-                        {dtypeOf(op.getGrad().getType()),
-                         elementsOf(op.getIds()), table.rows, table.cols}});
+  Call call{"embedding_gradient",
+            {op.getIds(), op.getGrad()},
+            {f32Of(op.getResult().getType())},
+            {dtypeOf(op.getGrad().getType()), elementsOf(op.getIds()),
+             table.rows, table.cols}};
+  if (op.getFirstRow()) {
+    call.op = "embedding_gradient_piece";
+    call.scalars = {op.getFirstRow()};
+  }
+  return buildCastCall(builder, op, call);
 }
 
 Values lower(OpBuilder &builder, xf::PadRowsOp op) {
@@ -179,6 +190,31 @@ Values lower(OpBuilder &builder, xf::AttentionGradientOp op) {
 // Loss and norm
 //===----------------------------------------------------------------------===//
 
+/// `scalar`, or 0 where it is absent.
+static Value orZero(OpBuilder &builder, Location loc, Value scalar) {
+  if (scalar)
+    return scalar;
+  return builder.create<arith::ConstantIntOp>(loc, 0, 32);
+}
+
+/// Makes the call of a gradient that of a piece of the logits.
+static void makePiece(OpBuilder &builder, xf::CrossEntropyGradientOp op,
+                      Call &call) {
+  Location loc = op.getLoc();
+  Value count = op.getCount();
+  if (!count) {
+    auto scalar = RankedTensorType::get({}, builder.getF32Type());
+    count = buildCall(builder, op,
+                      {"count_labels",
+                       {op.getLabels()},
+                       {scalar},
+                       {elementsOf(op.getLabels())}})[0];
+  }
+  call.op = "cross_entropy_backward_piece";
+  call.operands.push_back(f32Value(builder, loc, count));
+  call.scalars = {orZero(builder, loc, op.getFirstColumn())};
+}
+
 Values lower(OpBuilder &builder, xf::CrossEntropyOp op) {
   Space logits = spaceOf(op.getLogits().getType());
   return buildCastCall(
@@ -201,7 +237,49 @@ Values lower(OpBuilder &builder, xf::CrossEntropyGradientOp op) {
             {dtypeOf(op.getLogits().getType()), logits.rows, logits.cols,
              static_cast<int64_t>(op.getValidVocab())}};
   call.inPlace = {0};
+  if (op.getCount() || op.getFirstColumn())
+    makePiece(builder, op, call);
   return buildCastCall(builder, op, call);
+}
+
+Values lower(OpBuilder &builder, xf::CrossEntropyRowsOp op) {
+  Space logits = spaceOf(op.getLogits().getType());
+  auto lse = cast<RankedTensorType>(op.getLse().getType());
+  Call call{"cross_entropy_rows",
+            {op.getLogits(), op.getLabels()},
+            {f32Of(lse), f32Of(op.getPicked().getType())},
+            {dtypeOf(op.getLogits().getType()), logits.rows, logits.cols,
+             static_cast<int64_t>(op.getValidVocab()), lse.getShape().back()}};
+  call.scalars = {orZero(builder, op.getLoc(), op.getFirstColumn())};
+  return buildCastCall(builder, op, call);
+}
+
+Values lower(OpBuilder &builder, xf::LogSumExpOp op) {
+  Space input = spaceOf(op.getInput().getType());
+  return buildCastCall(builder, op,
+                       {"log_sum_exp",
+                        {f32Value(builder, op.getLoc(), op.getInput())},
+                        {f32Of(op.getResult().getType())},
+                        {input.rows, input.cols}});
+}
+
+Values lower(OpBuilder &builder, xf::CountLabelsOp op) {
+  return buildCastCall(builder, op,
+                       {"count_labels",
+                        {op.getLabels()},
+                        {f32Of(op.getResult().getType())},
+                        {elementsOf(op.getLabels())}});
+}
+
+Values lower(OpBuilder &builder, xf::MeanLossOp op) {
+  Location loc = op.getLoc();
+  return buildCastCall(builder, op,
+                       {"mean_loss",
+                        {f32Value(builder, loc, op.getLse()),
+                         f32Value(builder, loc, op.getPicked()), op.getLabels(),
+                         f32Value(builder, loc, op.getCount())},
+                        {f32Of(op.getResult().getType())},
+                        {elementsOf(op.getLabels())}});
 }
 
 Values lower(OpBuilder &builder, xf::GlobalNormOp op) {

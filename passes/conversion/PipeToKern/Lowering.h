@@ -14,6 +14,7 @@
 #ifndef HOCKET_PASSES_CONVERSION_PIPETOKERN_LOWERING_H
 #define HOCKET_PASSES_CONVERSION_PIPETOKERN_LOWERING_H
 
+#include "dialects/dist/IR/Dist.h"
 #include "dialects/kern/IR/Kern.h"
 #include "dialects/pipe/IR/Pipe.h"
 #include "dialects/xf/IR/Xf.h"
@@ -60,6 +61,10 @@ Values lower(mlir::OpBuilder &builder, xf::AttentionOp op);
 Values lower(mlir::OpBuilder &builder, xf::AttentionGradientOp op);
 Values lower(mlir::OpBuilder &builder, xf::CrossEntropyOp op);
 Values lower(mlir::OpBuilder &builder, xf::CrossEntropyGradientOp op);
+Values lower(mlir::OpBuilder &builder, xf::CrossEntropyRowsOp op);
+Values lower(mlir::OpBuilder &builder, xf::LogSumExpOp op);
+Values lower(mlir::OpBuilder &builder, xf::CountLabelsOp op);
+Values lower(mlir::OpBuilder &builder, xf::MeanLossOp op);
 Values lower(mlir::OpBuilder &builder, xf::GlobalNormOp op);
 Values lower(mlir::OpBuilder &builder, xf::PadRowsOp op);
 
@@ -79,6 +84,13 @@ Values lower(mlir::OpBuilder &builder, xf::CombineWeightGradientOp op);
 Values lower(mlir::OpBuilder &builder, xf::GroupedLinearOp op);
 Values lower(mlir::OpBuilder &builder, xf::GroupedLinearInputGradientOp op);
 Values lower(mlir::OpBuilder &builder, xf::GroupedLinearWeightGradientOp op);
+// Collectives.cpp: what devices exchange.
+Values lower(mlir::OpBuilder &builder, dist::AllReduceOp op);
+Values lower(mlir::OpBuilder &builder, dist::AllGatherOp op);
+Values lower(mlir::OpBuilder &builder, dist::ReduceScatterOp op);
+Values lower(mlir::OpBuilder &builder, dist::AllToAllOp op);
+Values lower(mlir::OpBuilder &builder, dist::SliceOp op);
+Values lower(mlir::OpBuilder &builder, dist::OffsetOp op);
 
 // State.cpp: views, variables, the host and the step.
 Values lower(mlir::OpBuilder &builder, xf::ReshapeOp op);

@@ -12,9 +12,11 @@
 
 #include "passes/conversion/PipeToKern/PipeToKern.h"
 
+#include "dialects/dist/IR/Sharding.h"
 #include "passes/conversion/PipeToKern/Lowering.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Dialect/Math/IR/Math.h"
 #include "mlir/IR/BuiltinOps.h"
 #include "llvm/ADT/TypeSwitch.h"
@@ -41,11 +43,15 @@ FailureOr<kern::Values> lowerOp(OpBuilder &builder, Operation *op) {
             xf::LinearOp, xf::LinearInputGradientOp, xf::LinearWeightGradientOp,
             xf::EmbeddingOp, xf::EmbeddingGradientOp, xf::RopeTableOp,
             xf::RopeOp, xf::AttentionOp, xf::AttentionGradientOp,
-            xf::CrossEntropyOp, xf::CrossEntropyGradientOp, xf::GlobalNormOp,
-            xf::PadRowsOp, xf::RouterOp, xf::RouterGradientOp,
-            xf::RouterProbabilitiesOp, xf::RouterProbabilitiesGradientOp,
-            xf::RouterZLossOp, xf::RouterZLossGradientOp, xf::ExpertCountsOp,
-            xf::BalanceBiasOp, xf::ExpertOrderOp, xf::DispatchOp, xf::CombineOp,
+            xf::CrossEntropyOp, xf::CrossEntropyGradientOp,
+            xf::CrossEntropyRowsOp, xf::LogSumExpOp, xf::CountLabelsOp,
+            xf::MeanLossOp, dist::AllReduceOp, dist::AllGatherOp,
+            dist::ReduceScatterOp, dist::AllToAllOp, dist::SliceOp,
+            dist::OffsetOp, xf::GlobalNormOp, xf::PadRowsOp, xf::RouterOp,
+            xf::RouterGradientOp, xf::RouterProbabilitiesOp,
+            xf::RouterProbabilitiesGradientOp, xf::RouterZLossOp,
+            xf::RouterZLossGradientOp, xf::ExpertCountsOp, xf::BalanceBiasOp,
+            xf::ExpertOrderOp, xf::DispatchOp, xf::CombineOp,
             xf::CombineWeightGradientOp, xf::GroupedLinearOp,
             xf::GroupedLinearInputGradientOp, xf::GroupedLinearWeightGradientOp,
             xf::ReshapeOp, xf::PrefixOp, xf::VariableOp, xf::ReadOp,
@@ -70,6 +76,26 @@ LogicalResult checkTypes(Operation *op) {
 
 struct ConvertPipeToKern
     : hocket::impl::ConvertPipeToKernBase<ConvertPipeToKern> {
+  /// `kern.mesh` of the module, and `kern.axes` of arguments in pieces: by dim
+  /// the axes that split them.
+  void describeDevices() {
+    Builder builder(&getContext());
+    for (auto mesh : getOperation().getOps<dist::MeshOp>())
+      getOperation()->setAttr(
+          "kern.mesh",
+          builder.getDictionaryAttr(
+              {builder.getNamedAttr("axes", mesh.getAxesAttr()),
+               builder.getNamedAttr("sizes", mesh.getSizesAttr())}));
+    for (auto function : getOperation().getOps<func::FuncOp>())
+      for (unsigned i = 0; i < function.getNumArguments(); ++i) {
+        auto sharding =
+            function.getArgAttrOfType<dist::ShardingAttr>(i, "dist.sharding");
+        if (sharding && !dist::Sharding::of(sharding).isWhole())
+          function.setArgAttr(i, "kern.axes", sharding.getDims());
+        function.removeArgAttr(i, "dist.sharding");
+      }
+  }
+
   void runOnOperation() override {
     OpBuilder builder(&getContext());
     // 1. Schedules, while the fragments that they name are there.
@@ -80,11 +106,15 @@ struct ConvertPipeToKern
         return signalPassFailure();
       schedule.erase();
     }
-    // 2. All else in program order, so that operands are already converted and
+    // 2. What later levels need to know of devices, without their dialect.
+    describeDevices();
+    // 3. All else in program order, so that operands are already converted and
     // the first contribution to a gradient is met first.
     SmallVector<Operation *> ops;
     getOperation().walk([&](Operation *op) {
-      if (isa_and_present<xf::XfDialect, pipe::PipeDialect>(op->getDialect()))
+      if (isa_and_present<xf::XfDialect, pipe::PipeDialect, dist::DistDialect>(
+              op->getDialect()) &&
+          !isa<dist::MeshOp>(op))
         ops.push_back(op);
     });
     for (Operation *op : ops) {

@@ -6,6 +6,8 @@
 
 #include "passes/conversion/PipeToKern/Lowering.h"
 
+#include "dialects/dist/IR/Sharding.h"
+
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/IR/BuiltinOps.h"
 
@@ -42,8 +44,10 @@ static DictionaryAttr infoOf(Builder &builder, xf::VariableOp op) {
   info.set("random_key", op.getRandomKeyAttr());
   if (op.getDecay())
     info.set("decay", builder.getUnitAttr());
-  info.set("shape", builder.getDenseI64ArrayAttr(
-                        cast<RankedTensorType>(op.getType()).getShape()));
+  info.set("shape", builder.getDenseI64ArrayAttr(op.getWholeType().getShape()));
+  if (auto sharding = op->getAttrOfType<dist::ShardingAttr>("dist.sharding"))
+    if (!dist::Sharding::of(sharding).isWhole())
+      info.set("axes", sharding.getDims());
   return info.getDictionary(builder.getContext());
 }
 

@@ -4,15 +4,18 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// Adds the mesh and the shardings. Variables and host-facing arguments are
-// whole on a mesh of one device; this build compiles no other.
+// Adds the mesh and the seeds of Seeds.h. Propagation and partitioning follow
+// (passes/dist); on a mesh of one device they change nothing.
 //
 //===----------------------------------------------------------------------===//
 
 #include "dialects/xf/IR/Xf.h"
 #include "passes/conversion/Passes.h"
+#include "passes/conversion/XfToDist/Seeds.h"
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
+
+#include <numeric>
 
 namespace hocket {
 #define GEN_PASS_DEF_CONVERTXFTODIST
@@ -21,17 +24,9 @@ namespace hocket {
 
 using namespace mlir;
 using namespace hocket;
+using dist::Sharding;
 
 namespace {
-
-/// The sharding of a tensor of `rank` dims that every device holds whole.
-dist::ShardingAttr replicated(FlatSymbolRefAttr mesh, int64_t rank) {
-  Builder builder(mesh.getContext());
-  SmallVector<Attribute> dims(rank, builder.getArrayAttr({}));
-  return dist::ShardingAttr::get(mesh.getContext(), mesh,
-                                 builder.getArrayAttr(dims),
-                                 builder.getArrayAttr({}));
-}
 
 /// Splits `name=size`.
 LogicalResult parseAxis(Location loc, StringRef text,
@@ -52,23 +47,45 @@ struct XfToDist : hocket::impl::ConvertXfToDistBase<XfToDist> {
 
   void runOnOperation() override {
     // 1. The mesh.
-    FlatSymbolRefAttr mesh = addMesh();
-    if (!mesh)
+    dist::MeshOp meshOp = addMesh();
+    if (!meshOp)
       return signalPassFailure();
+    dist::Mesh mesh(meshOp);
+    dist::Seeds seeds(mesh, plan());
     // 2. Variables.
-    for (auto variable : getOperation().getOps<xf::VariableOp>()) {
-      auto type = cast<RankedTensorType>(variable.getType());
-      variable->setAttr("dist.sharding", replicated(mesh, type.getRank()));
-    }
-    // 3. Arguments that come from the host.
-    for (auto step : getOperation().getOps<xf::StepOp>())
+    placeVariables(seeds, mesh);
+    // 3. Arguments that come from the host, and the stream.
+    for (auto step : getOperation().getOps<xf::StepOp>()) {
       for (FlatSymbolRefAttr name :
            {step.getForwardAttr(), step.getEvaluateAttr()})
-        placeArguments(name, mesh);
+        placeArguments(name, seeds, mesh);
+      if (meshOp.getDeviceCount() > 1)
+        placeStream(step, seeds, mesh);
+    }
   }
 
 private:
-  FlatSymbolRefAttr addMesh() {
+  dist::PlacementPlan plan() {
+    dist::PlacementPlan found;
+    for (auto training : getOperation().getOps<xf::TrainingOp>())
+      if (DictionaryAttr entries = training.getPlanAttr()) {
+        if (auto zero = entries.getAs<IntegerAttr>("zero_stage"))
+          found.zeroStage = zero.getInt();
+        found.sequenceParallel = entries.contains("sequence_parallel");
+      }
+    return found;
+  }
+
+  /// The key and value heads of the model; 0 if it has no attention.
+  int64_t keyHeads() {
+    int64_t heads = 0;
+    getOperation().walk([&](xf::AttentionOp op) {
+      heads = cast<RankedTensorType>(op.getKey().getType()).getDimSize(2);
+    });
+    return heads;
+  }
+
+  dist::MeshOp addMesh() {
     SmallVector<StringRef> names;
     SmallVector<int64_t> sizes;
     for (const std::string &axis : axes)
@@ -78,29 +95,79 @@ private:
       names.push_back("dp");
       sizes.push_back(1);
     }
+    splitTensorAxis(names, sizes);
     auto builder = OpBuilder::atBlockBegin(getOperation().getBody());
     auto mesh = builder.create<dist::MeshOp>(
         getOperation().getLoc(), builder.getStringAttr("mesh"),
         builder.getStrArrayAttr(names), builder.getDenseI64ArrayAttr(sizes));
-    if (failed(mesh.verify()))
-      return {};
-    if (mesh.getDeviceCount() != 1) {
-      mesh.emitError("D11: the mesh has ")
-          << mesh.getDeviceCount()
-          << " devices; this compiler places programs on one";
-      return {};
-    }
-    return FlatSymbolRefAttr::get(mesh.getSymNameAttr());
+    return succeeded(mesh.verify()) ? mesh : dist::MeshOp();
   }
 
-  void placeArguments(FlatSymbolRefAttr name, FlatSymbolRefAttr mesh) {
+  /// More ranks along `tp` than key heads: `tp.0` splits these, and along
+  /// `tp.1` ranks hold the same ones.
+  void splitTensorAxis(SmallVectorImpl<StringRef> &names,
+                       SmallVectorImpl<int64_t> &sizes) {
+    auto *found = llvm::find(names, "tp");
+    int64_t heads = keyHeads();
+    if (found == names.end() || heads == 0)
+      return;
+    int64_t &size = sizes[found - names.begin()];
+    int64_t outer = std::gcd(size, heads);
+    if (size < 1 || outer == size)
+      return;
+    int64_t inner = size / outer;
+    size = inner;
+    *found = "tp.1";
+    if (outer > 1)
+      sizes.insert(sizes.begin() + (found - names.begin()), outer);
+    if (outer > 1)
+      names.insert(found, "tp.0");
+  }
+
+  void placeVariables(const dist::Seeds &seeds, const dist::Mesh &mesh) {
+    llvm::DenseSet<StringRef> copied;
+    for (auto variable : getOperation().getOps<xf::VariableOp>())
+      if (variable.getKind() == xf::VariableKind::Working)
+        copied.insert(*variable.getOf());
+    for (auto variable : getOperation().getOps<xf::VariableOp>()) {
+      bool hasCopy = copied.contains(variable.getSymName());
+      variable->setAttr(
+          "dist.sharding",
+          seeds.variable(variable, hasCopy).toAttr(mesh.symbol()));
+      if (variable.getKind() == xf::VariableKind::Gradient &&
+          seeds.scattersGradients())
+        variable->setAttr("dist.scattered", UnitAttr::get(&getContext()));
+    }
+  }
+
+  void placeArguments(FlatSymbolRefAttr name, const dist::Seeds &seeds,
+                      const dist::Mesh &mesh) {
     auto function = getOperation().lookupSymbol<func::FuncOp>(name);
     if (!function)
       return;
     for (auto [i, type] : llvm::enumerate(function.getArgumentTypes()))
       if (auto tensor = dyn_cast<RankedTensorType>(type))
         function.setArgAttr(i, "dist.sharding",
-                            replicated(mesh, tensor.getRank()));
+                            (tensor.getRank() == 2
+                                 ? seeds.batch()
+                                 : Sharding::whole(tensor.getRank()))
+                                .toAttr(mesh.symbol()));
+  }
+
+  /// Notes the type of hidden states, what layers take first, and where they
+  /// live.
+  void placeStream(xf::StepOp step, const dist::Seeds &seeds,
+                   const dist::Mesh &mesh) {
+    auto forward =
+        getOperation().lookupSymbol<func::FuncOp>(step.getForwardAttr());
+    for (auto call : forward.getOps<func::CallOp>())
+      if (auto type = dyn_cast<RankedTensorType>(call.getOperand(0).getType());
+          type && type.getRank() == 3) {
+        getOperation()->setAttr("dist.stream_type", TypeAttr::get(type));
+        getOperation()->setAttr("dist.stream",
+                                seeds.stream().toAttr(mesh.symbol()));
+        return;
+      }
   }
 };
 

@@ -299,13 +299,8 @@ const BadOverride badOverrides[] = {
      "281474976710656"},
     {"training.log_interval=0", "S4: training.log_interval is 0; write a "
                                 "number from 1 to 281474976710656"},
-    {"plan.zero_stage=1",
-     "S19: plan.zero_stage is 1; this build compiles for one device: write 0"},
     {"plan.zero_stage=4",
      "S4: plan.zero_stage is 4; write a number from 0 to 3"},
-    {"plan.sequence_parallel=true",
-     "S19: plan.sequence_parallel is true; this build compiles for one device: "
-     "write false"},
     {"plan.pipeline_parallel=2", "S19: plan.pipeline_parallel is 2; this build "
                                  "compiles for one device: write 1"},
     {"plan.recompute=AUTO",

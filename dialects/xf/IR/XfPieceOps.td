@@ -1,0 +1,76 @@
+//===- XfPieceOps.td - What a loss over pieces is built of ----------*- tablegen -*-===//
+//
+// Part of Hocket, under the Apache License v2.0.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef HOCKET_DIALECTS_XF_XFPIECEOPS
+#define HOCKET_DIALECTS_XF_XFPIECEOPS
+
+include "dialects/xf/IR/XfOpBase.td"
+
+def Xf_CrossEntropyRowsOp : Xf_Op<"cross_entropy_rows"> {
+  let summary = "what cross-entropy needs of each row of logits";
+  let description = [{
+    `lse[..., p]` is the log-sum-exp of part `p` of the first `valid_vocab`
+    logits, cut into as many parts of ceil(V / parts) as the result's last dim
+    says (minus infinity for a part without any); `picked` is the label's logit,
+    0 where the label is -1. With `first_column` the logits are one part of wider
+    ones that starts there, and `picked` is 0 where the label is in another: over
+    the devices that hold the parts it is a partial sum.
+
+    ```mlir
+    %lse, %picked = xf.cross_entropy_rows %l, %y {valid_vocab = 257 : i64} : (tensor<8x288xf32>, tensor<8xi32>) -> (tensor<8x2xf32>, tensor<8xf32>)
+    ```
+  }];
+  let arguments = (ins Xf_Tensor:$logits,
+                       Xf_Ids:$labels,
+                       Optional<I32>:$first_column,
+                       I64Attr:$valid_vocab);
+  let results = (outs Xf_Tensor:$lse, Xf_Tensor:$picked);
+}
+
+def Xf_LogSumExpOp : Xf_Op<"log_sum_exp"> {
+  let summary = "log-sum-exp over the last dim";
+  let description = [{
+    `result = log(sum_i exp(input[..., i]))`, without overflow.
+
+    ```mlir
+    %y = xf.log_sum_exp %x : (tensor<8x2xf32>) -> tensor<8xf32>
+    ```
+  }];
+  let arguments = (ins Xf_Tensor:$input);
+  let results = (outs Xf_Tensor:$result);
+}
+
+def Xf_CountLabelsOp : Xf_Op<"count_labels"> {
+  let summary = "how many labels are not ignored";
+  let description = [{
+    The number of labels that are not -1.
+
+    ```mlir
+    %n = xf.count_labels %y : (tensor<4x8xi32>) -> tensor<f32>
+    ```
+  }];
+  let arguments = (ins Xf_Ids:$labels);
+  let results = (outs Xf_Tensor:$result);
+}
+
+def Xf_MeanLossOp : Xf_Op<"mean_loss"> {
+  let summary = "mean negative log-likelihood, of rows";
+  let description = [{
+    `sum over labels >= 0 of (lse - picked) / count`; 0 where `count` is 0. On a
+    piece of the rows it is a partial sum.
+
+    ```mlir
+    %loss = xf.mean_loss %lse, %picked, %y, %n : (tensor<8xf32>, tensor<8xf32>, tensor<8xi32>, tensor<f32>) -> tensor<f32>
+    ```
+  }];
+  let arguments = (ins Xf_Tensor:$lse,
+                       Xf_Tensor:$picked,
+                       Xf_Ids:$labels,
+                       Xf_Tensor:$count);
+  let results = (outs Xf_Tensor:$result);
+}
+
+#endif

@@ -1,0 +1,158 @@
+//===- Collectives.cpp - What devices exchange ----------------------------===//
+//
+// Part of Hocket, under the Apache License v2.0.
+//
+//===----------------------------------------------------------------------===//
+///
+/// \file
+/// Communicators move pieces that follow each other in memory. A dim behind
+/// others is brought into that order by a kernel, before or after.
+///
+//===----------------------------------------------------------------------===//
+
+#include "dialects/dist/IR/Sharding.h"
+#include "passes/conversion/PipeToKern/LibraryCall.h"
+
+#include "mlir/IR/BuiltinOps.h"
+
+using namespace mlir;
+
+namespace hocket::kern {
+
+namespace {
+/// A tensor around one of its dims, in elements: `outer` rows of `width`, the
+/// dim's and all later ones'.
+struct Rows {
+  int64_t outer = 1, width = 1;
+
+  Rows(RankedTensorType type, int64_t dim) {
+    for (auto [d, size] : llvm::enumerate(type.getShape()))
+      (static_cast<int64_t>(d) < dim ? outer : width) *= size;
+  }
+};
+
+/// Builds the parts of one collective.
+class Exchange {
+public:
+  Exchange(OpBuilder &builder, Operation *op, ArrayAttr axes, StringAttr why)
+      : builder(builder), op(op), loc(op->getLoc()), axes(axes), why(why) {
+    auto module = op->getParentOfType<ModuleOp>();
+    dist::Mesh mesh(*module.getOps<dist::MeshOp>().begin());
+    for (auto axis : axes.getAsRange<StringAttr>())
+      devices *= mesh.size(axis.getValue());
+  }
+
+  int64_t deviceCount() const { return devices; }
+
+  /// [devices, shape of `piece`].
+  RankedTensorType stacked(RankedTensorType piece) const {
+    SmallVector<int64_t> shape{devices};
+    llvm::append_range(shape, piece.getShape());
+    return piece.clone(shape);
+  }
+
+  Value collective(StringRef kind, Value input, Type result) {
+    return builder.create<CollectiveOp>(
+        loc, result, builder.getStringAttr(kind), input, axes, why);
+  }
+
+  /// Pieces of dim `dim`, one a device, as one tensor.
+  Value gather(Value pieces, RankedTensorType piece, int64_t dim,
+               RankedTensorType whole) {
+    Rows from(piece, dim), to(whole, dim);
+    // One row of pieces is in order already.
+    if (from.outer == 1 && devices * from.width == to.width)
+      return builder.create<ViewOp>(loc, whole, pieces);
+    return move("gather_pieces", pieces, whole, from, to);
+  }
+
+  /// The reverse: a piece of dim `dim` for each device.
+  Value scatter(Value whole, int64_t dim, RankedTensorType piece) {
+    auto type = cast<RankedTensorType>(whole.getType());
+    Rows from(type, dim), to(piece, dim);
+    if (from.outer == 1 && from.width == devices * to.width)
+      return builder.create<ViewOp>(loc, stacked(piece), whole);
+    return move("scatter_pieces", whole, stacked(piece), to, from);
+  }
+
+private:
+  Value move(StringRef name, Value input, Type result, Rows piece, Rows whole) {
+    return buildCall(builder, op,
+                     {name,
+                      {input},
+                      {result},
+                      {dtypeOf(input.getType()), devices, piece.outer,
+                       piece.width, whole.width}})
+        .front();
+  }
+
+  OpBuilder &builder;
+  Operation *op;
+  Location loc;
+  ArrayAttr axes;
+  StringAttr why;
+  int64_t devices = 1;
+};
+
+RankedTensorType tensorOf(Value value) {
+  return cast<RankedTensorType>(value.getType());
+}
+} // namespace
+
+Values lower(OpBuilder &builder, dist::AllReduceOp op) {
+  Exchange exchange(builder, op, op.getAxes(), op.getWhyAttr());
+  return {exchange.collective("all_reduce", op.getInput(),
+                              op.getResult().getType())};
+}
+
+Values lower(OpBuilder &builder, dist::AllGatherOp op) {
+  Exchange exchange(builder, op, op.getAxes(), op.getWhyAttr());
+  RankedTensorType piece = tensorOf(op.getInput());
+  Value pieces =
+      exchange.collective("all_gather", op.getInput(), exchange.stacked(piece));
+  return {
+      exchange.gather(pieces, piece, op.getDim(), tensorOf(op.getResult()))};
+}
+
+Values lower(OpBuilder &builder, dist::ReduceScatterOp op) {
+  Exchange exchange(builder, op, op.getAxes(), op.getWhyAttr());
+  RankedTensorType piece = tensorOf(op.getResult());
+  Value pieces = exchange.scatter(op.getInput(), op.getDim(), piece);
+  return {exchange.collective("reduce_scatter", pieces, piece)};
+}
+
+Values lower(OpBuilder &builder, dist::AllToAllOp op) {
+  Exchange exchange(builder, op, op.getAxes(), op.getWhyAttr());
+  // What one device sends another: split in one dim, not yet joined in the
+  // other.
+  SmallVector<int64_t> shape(tensorOf(op.getInput()).getShape());
+  int64_t &split = shape[op.getSplit()];
+  split = (split + exchange.deviceCount() - 1) / exchange.deviceCount();
+  RankedTensorType piece = tensorOf(op.getInput()).clone(shape);
+  Value pieces = exchange.scatter(op.getInput(), op.getSplit(), piece);
+  Value received =
+      exchange.collective("all_to_all", pieces, exchange.stacked(piece));
+  return {exchange.gather(received, piece, op.getConcat(),
+                          tensorOf(op.getResult()))};
+}
+
+Values lower(OpBuilder &builder, dist::SliceOp op) {
+  RankedTensorType whole = tensorOf(op.getInput());
+  RankedTensorType piece = tensorOf(op.getResult());
+  Rows from(whole, op.getDim()), to(piece, op.getDim());
+  Value first = builder.create<PlaceOp>(op.getLoc(), builder.getI32Type(),
+                                        op.getAxes(), to.width);
+  Call call{"slice_piece",
+            {op.getInput()},
+            {piece},
+            {dtypeOf(whole), from.outer, to.width, from.width}};
+  call.scalars = {first};
+  return buildCall(builder, op, call);
+}
+
+Values lower(OpBuilder &builder, dist::OffsetOp op) {
+  return {builder.create<PlaceOp>(op.getLoc(), builder.getI32Type(),
+                                  op.getAxes(), op.getStep())};
+}
+
+} // namespace hocket::kern

@@ -1,0 +1,118 @@
+//===- Seeds.cpp - Where what persists lives ------------------------------===//
+//
+// Part of Hocket, under the Apache License v2.0.
+//
+//===----------------------------------------------------------------------===//
+
+#include "passes/conversion/XfToDist/Seeds.h"
+
+using namespace mlir;
+using namespace hocket;
+using namespace hocket::dist;
+
+namespace {
+/// What `tp` splits of the variables whose names end so.
+struct TensorRule {
+  StringLiteral suffix;
+  int64_t dim;
+  bool keyHeads = false; ///< of key and value heads
+};
+} // namespace
+
+static constexpr TensorRule tensorRules[] = {{"attention.q.weight", 0},
+                                             {"attention.q.bias", 0},
+                                             {"attention.k.weight", 0, true},
+                                             {"attention.k.bias", 0, true},
+                                             {"attention.v.weight", 0, true},
+                                             {"attention.v.bias", 0, true},
+                                             {"attention.o.weight", 1},
+                                             {"mlp.gate.weight", 0},
+                                             {"mlp.gate.bias", 0},
+                                             {"mlp.up.weight", 0},
+                                             {"mlp.up.bias", 0},
+                                             {"mlp.down.weight", 1},
+                                             {"embedding.weight", 0},
+                                             {"head.weight", 0}};
+
+static const TensorRule *ruleOf(StringRef name) {
+  for (const TensorRule &rule : tensorRules)
+    if (name == rule.suffix ||
+        (name.ends_with(rule.suffix) &&
+         name.drop_back(rule.suffix.size()).ends_with(".")))
+      return &rule;
+  return nullptr;
+}
+
+Axes Seeds::present(ArrayRef<StringRef> names) const {
+  Axes axes;
+  for (StringRef name : names)
+    if (mesh.contains(name) && mesh.size(name) > 1)
+      axes.push_back(name);
+  return axes;
+}
+
+Sharding Seeds::weight(StringRef name, RankedTensorType type) const {
+  Sharding sharding = Sharding::whole(type.getRank());
+  const TensorRule *rule = ruleOf(name);
+  if (rule && rule->dim < type.getRank())
+    sharding.dims[rule->dim] = rule->keyHeads ? present({"tp", "tp.0"})
+                                              : present({"tp", "tp.0", "tp.1"});
+  return sharding;
+}
+
+void Seeds::addDataAxis(Sharding &sharding, RankedTensorType type) const {
+  Axes data = present({"dp"});
+  if (data.empty() || type.getRank() == 0)
+    return;
+  RankedTensorType local = mesh.localType(type, sharding);
+  int64_t best = 0;
+  for (int64_t d = 0; d < type.getRank(); ++d) {
+    if (local.getDimSize(d) % mesh.size(data[0]) == 0) {
+      best = d;
+      break;
+    }
+    if (local.getDimSize(d) > local.getDimSize(best))
+      best = d;
+  }
+  // A dim that is split unevenly already would be padded twice.
+  if (type.getDimSize(best) % mesh.product(sharding.dims[best]) == 0)
+    llvm::append_range(sharding.dims[best], data);
+}
+
+Sharding Seeds::variable(xf::VariableOp variable, bool hasWorkingCopy) const {
+  auto type = cast<RankedTensorType>(variable.getType());
+  StringRef name = variable.getOf() ? *variable.getOf() : variable.getSymName();
+  Sharding sharding = weight(name, type);
+  int stage = 0; // of ZeRO, from which on it is split
+  switch (variable.getKind()) {
+  case xf::VariableKind::Parameter:
+    stage = hasWorkingCopy ? 1 : 3;
+    break;
+  case xf::VariableKind::OptimizerState:
+    stage = 1;
+    break;
+  case xf::VariableKind::Working:
+    stage = 3;
+    break;
+  default:
+    return sharding;
+  }
+  if (plan.zeroStage >= stage)
+    addDataAxis(sharding, type);
+  return sharding;
+}
+
+Sharding Seeds::batch() const {
+  Sharding sharding = Sharding::whole(2);
+  sharding.dims = {present({"dp"}), present({"cp"})};
+  return sharding;
+}
+
+Sharding Seeds::stream() const {
+  Sharding sharding = Sharding::whole(3);
+  sharding.dims[0] = present({"dp"});
+  sharding.dims[1] = plan.sequenceParallel
+                         ? present({"cp", "tp", "tp.0", "tp.1"})
+                         : present({"cp"});
+  return sharding;
+}

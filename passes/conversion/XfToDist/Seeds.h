@@ -1,0 +1,62 @@
+//===- Seeds.h - Where what persists lives ----------------------*- C++ -*-===//
+//
+// Part of Hocket, under the Apache License v2.0.
+//
+//===----------------------------------------------------------------------===//
+///
+/// \file
+/// The shardings that a plan states; all others follow from them.
+///
+///   weights     over `tp`: the dim that Megatron-LM splits (arXiv 1909.08053):
+///               output features of q, k, v, gate and up, input features of o
+///               and down, rows of the embedding and of the head. Key and value
+///               heads that are fewer than the ranks are split over `tp.0`, a
+///               sub-axis, and are the same along `tp.1`.
+///   state       of the optimizer over `dp` with ZeRO-1 (arXiv 1910.02054), and
+///               the f32 copy of a weight that has a working copy; gradients
+///               too with ZeRO-2, weights too with ZeRO-3.
+///   batches     tokens and labels [sequences, positions] over `dp` and `cp`.
+///   the stream  hidden states [sequences, positions, features] over `dp`, `cp`
+///               and, with sequence parallelism (arXiv 2205.05198), `tp`.
+///
+//===----------------------------------------------------------------------===//
+
+#ifndef HOCKET_PASSES_CONVERSION_XFTODIST_SEEDS_H
+#define HOCKET_PASSES_CONVERSION_XFTODIST_SEEDS_H
+
+#include "dialects/dist/IR/Sharding.h"
+#include "dialects/xf/IR/Xf.h"
+
+namespace hocket::dist {
+
+/// The part of a plan that seeds follow from.
+struct PlacementPlan {
+  int64_t zeroStage = 0;
+  bool sequenceParallel = false;
+};
+
+class Seeds {
+public:
+  Seeds(const Mesh &mesh, PlacementPlan plan) : mesh(mesh), plan(plan) {}
+
+  Sharding variable(xf::VariableOp variable, bool hasWorkingCopy) const;
+  Sharding batch() const;
+  Sharding stream() const;
+
+  /// Whether a gradient is kept in the pieces of the optimizer's state.
+  bool scattersGradients() const { return plan.zeroStage >= 2; }
+
+private:
+  Sharding weight(llvm::StringRef name, mlir::RankedTensorType type) const;
+  /// Splits over `dp` the first dim that it divides, else the largest.
+  void addDataAxis(Sharding &sharding, mlir::RankedTensorType type) const;
+  /// The axes among `names` that the mesh has.
+  Axes present(llvm::ArrayRef<llvm::StringRef> names) const;
+
+  const Mesh &mesh;
+  PlacementPlan plan;
+};
+
+} // namespace hocket::dist
+
+#endif // HOCKET_PASSES_CONVERSION_XFTODIST_SEEDS_H

@@ -1,0 +1,206 @@
+//===- Partition.cpp - The pieces that one device holds -------------------===//
+//
+// Part of Hocket, under the Apache License v2.0.
+//
+//===----------------------------------------------------------------------===//
+//
+// Rewrites the ops that dist-propagate-shardings has annotated, in place: types
+// become those of pieces, and operands are moved to where their op wants them.
+//
+//===----------------------------------------------------------------------===//
+
+#include "passes/dist/Passes.h"
+#include "passes/dist/PieceOps.h"
+#include "passes/dist/Reshard.h"
+
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+
+namespace hocket::dist {
+#define GEN_PASS_DEF_DISTPARTITION
+#include "passes/dist/Passes.h.inc"
+} // namespace hocket::dist
+
+using namespace mlir;
+using namespace hocket;
+using namespace hocket::dist;
+
+/// What people call an op: its kind and the innermost name of its location.
+static std::string nameOf(Operation *op) {
+  std::string name = op->getName().stripDialect().str();
+  if (auto named = op->getLoc()->findInstanceOf<NameLoc>())
+    name += " '" + named.getName().getValue().str() + "'";
+  return name;
+}
+
+namespace {
+
+class Partitioner {
+public:
+  Partitioner(ModuleOp module, MeshOp mesh) : module(module), mesh(mesh) {}
+
+  LogicalResult run() {
+    for (auto function : module.getOps<func::FuncOp>())
+      if (failed(partition(function)))
+        return failure();
+    for (auto variable : module.getOps<xf::VariableOp>())
+      partition(variable);
+    module->removeAttr("dist.stream");
+    module->removeAttr("dist.stream_type");
+    return success();
+  }
+
+  int64_t collectives = 0;
+
+private:
+  void partition(xf::VariableOp variable) {
+    auto type = cast<RankedTensorType>(variable.getType());
+    auto sharding = variable->getAttrOfType<ShardingAttr>("dist.sharding");
+    if (!sharding || Sharding::of(sharding).isWhole())
+      return;
+    variable.setWholeAttr(TypeAttr::get(type));
+    variable.setType(mesh.localType(type, Sharding::of(sharding)));
+  }
+
+  LogicalResult partition(func::FuncOp function) {
+    if (function.isExternal())
+      return success();
+    // 1. Where every value is, while its type is still the whole tensor's.
+    for (auto [i, argument] : llvm::enumerate(function.getArguments()))
+      if (auto sharding =
+              function.getArgAttrOfType<ShardingAttr>(i, "dist.sharding"))
+        note(argument, sharding);
+    SmallVector<Operation *> ops;
+    for (Operation &op : function.front()) {
+      ops.push_back(&op);
+      if (auto gives = op.getAttrOfType<ArrayAttr>("dist.results"))
+        for (auto [result, give] : llvm::zip(op.getResults(), gives))
+          if (auto sharding = dyn_cast<ShardingAttr>(give))
+            note(result, sharding);
+    }
+    // 2. Arguments, then ops in order, so that operands are pieces already.
+    for (BlockArgument argument : function.getArguments())
+      makeLocal(argument);
+    for (Operation *op : ops)
+      if (failed(partition(op)))
+        return failure();
+    // 3. The signature.
+    Operation *end = function.front().getTerminator();
+    function.setType(FunctionType::get(module.getContext(),
+                                       function.front().getArgumentTypes(),
+                                       end->getOperandTypes()));
+    return success();
+  }
+
+  void note(Value value, ShardingAttr sharding) {
+    values[value] = {cast<RankedTensorType>(value.getType()),
+                     Sharding::of(sharding), value.getDefiningOp()};
+  }
+
+  void makeLocal(Value value) {
+    auto found = values.find(value);
+    if (found != values.end())
+      value.setType(mesh.localType(found->second.type, found->second.sharding));
+  }
+
+  LogicalResult partition(Operation *op) {
+    if (auto wants = op->getAttrOfType<ArrayAttr>("dist.operands"))
+      for (auto [i, want] : llvm::enumerate(wants))
+        if (auto sharding = dyn_cast<ShardingAttr>(want))
+          if (failed(move(op, i, Sharding::of(sharding))))
+            return failure();
+    PieceContext context{mesh, globalTypes(op), {}, {}};
+    if (auto gives = op->getAttrOfType<ArrayAttr>("dist.results"))
+      for (Attribute give : gives)
+        context.results.push_back(isa<ShardingAttr>(give)
+                                      ? Sharding::of(cast<ShardingAttr>(give))
+                                      : Sharding());
+    if (auto wants = op->getAttrOfType<ArrayAttr>("dist.operands"))
+      for (Attribute want : wants)
+        context.operands.push_back(isa<ShardingAttr>(want)
+                                       ? Sharding::of(cast<ShardingAttr>(want))
+                                       : Sharding());
+    op->removeAttr("dist.operands");
+    op->removeAttr("dist.results");
+    for (Value result : op->getResults())
+      makeLocal(result);
+    if (auto constrain = dyn_cast<ConstrainOp>(op)) {
+      constrain.getResult().replaceAllUsesWith(constrain.getInput());
+      // Its memory may become another value's.
+      values.erase(constrain.getResult());
+      constrain.erase();
+      return success();
+    }
+    return completePiece(op, context);
+  }
+
+  /// The whole types of an op's operands and results.
+  GlobalTypes globalTypes(Operation *op) const {
+    auto typeOf = [&](Value value) {
+      auto found = values.find(value);
+      return found == values.end() ? RankedTensorType() : found->second.type;
+    };
+    return {llvm::map_to_vector(op->getOperands(), typeOf),
+            llvm::map_to_vector(op->getResults(), typeOf)};
+  }
+
+  /// Gives operand `i` of `op` the sharding `to`, by a value that is there or
+  /// by new collectives.
+  LogicalResult move(Operation *op, unsigned i, const Sharding &to) {
+    Value operand = op->getOperand(i);
+    auto found = values.find(operand);
+    if (found == values.end() || found->second.sharding == to)
+      return success();
+    Placed placed = found->second; // `values` grows below
+    auto steps = planReshard(placed.sharding, to);
+    if (failed(steps))
+      return op->emitError("D17: operand ")
+             << i << " is wanted as " << to.text() << " but is "
+             << placed.sharding.text()
+             << ", which are no sums over the same axes";
+    OpBuilder builder(op);
+    auto why = builder.getStringAttr(
+        (placed.maker ? nameOf(placed.maker) : std::string("an argument")) +
+        " gives " + placed.sharding.text() + ", " + nameOf(op) + " wants " +
+        to.text());
+    Value value = operand;
+    for (const ReshardStep &step : *steps)
+      value = moveOnce(builder, op->getLoc(), value, step, placed, why);
+    op->setOperand(i, value);
+    return success();
+  }
+
+  /// One step, or the value that an earlier op made by the same step.
+  Value moveOnce(OpBuilder &builder, Location loc, Value value,
+                 const ReshardStep &step, Placed &placed, StringAttr why) {
+    placed.sharding = afterStep(std::move(placed.sharding), step);
+    std::string key = std::to_string(int(step.kind)) + "/" +
+                      std::to_string(step.dim) + "/" + placed.sharding.text();
+    Value &known = moved[{value, builder.getStringAttr(key)}];
+    if (!known) {
+      known = buildStep(builder, loc, value, step,
+                        mesh.localType(placed.type, placed.sharding), why);
+      values.insert({known, placed});
+      collectives += step.kind != ReshardStep::Kind::Slice;
+    }
+    return known;
+  }
+
+  ModuleOp module;
+  Mesh mesh;
+  DenseMap<Value, Placed> values;
+  DenseMap<std::pair<Value, Attribute>, Value> moved;
+};
+
+struct Partition : dist::impl::DistPartitionBase<Partition> {
+  void runOnOperation() override {
+    auto meshes = getOperation().getOps<MeshOp>();
+    if (meshes.empty() || (*meshes.begin()).getDeviceCount() == 1)
+      return;
+    Partitioner partitioner(getOperation(), *meshes.begin());
+    if (failed(partitioner.run()))
+      return signalPassFailure();
+    numCollectives += partitioner.collectives;
+  }
+};
+
+} // namespace

@@ -1,0 +1,60 @@
+//===- Passes.td - Passes over the dist dialect ------------*- tablegen -*-===//
+//
+// Part of Hocket, under the Apache License v2.0.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef HOCKET_PASSES_DIST_PASSES
+#define HOCKET_PASSES_DIST_PASSES
+
+include "mlir/Pass/PassBase.td"
+
+def DistPropagateShardings
+    : Pass<"dist-propagate-shardings", "::mlir::ModuleOp"> {
+  let summary = "decides how every op and every value is split over the mesh";
+  let description = [{
+    From the seeds (`dist.sharding` on variables and on the arguments of the
+    functions that face the host, `dist.stream` of the module) through every op
+    in program order, by its factor rule: each op gets `dist.operands`, what it
+    wants, and `dist.results`, what it gives. passes/dist/OpSharding.h states
+    the priorities. Values of the shape of the residual stream that are partial
+    sums are reduced to the stream's sharding; others are reduced where the
+    first op needs them. Gradients take the sharding in which they are made.
+
+    Ops whose pieces are no op of the same kind are rewritten: a bias after
+    partial sums, cross-entropy over a split vocabulary or split rows.
+
+    ```mlir
+    %y = xf.linear %x, %w : (tensor<8x16xf32>, tensor<32x16xf32>) -> tensor<8x32xf32>
+    // becomes, with the rows of %w split over tp
+    %y = xf.linear %x, %w {dist.operands = [#dist.sharding<@mesh, [[], []], partial = []>, #dist.sharding<@mesh, [["tp"], []], partial = []>], dist.results = [#dist.sharding<@mesh, [[], ["tp"]], partial = []>]} : (tensor<8x16xf32>, tensor<32x16xf32>) -> tensor<8x32xf32>
+    ```
+  }];
+  let statistics = [
+    Statistic<"numConflicts", "conflicts",
+              "operands that move because two wanted one axis">];
+  let dependentDialects = ["::hocket::dist::DistDialect"];
+}
+
+def DistPartition : Pass<"dist-partition", "::mlir::ModuleOp"> {
+  let summary = "turns global tensors into the pieces that one device holds";
+  let description = [{
+    Gives every value the type of its piece and puts the cheapest sequence of
+    collectives where an operand is not as its op wants it
+    (passes/dist/Reshard.h). A value that several ops want in the same way is
+    moved once. Each collective says in `why` which two ops made it necessary.
+
+    ```mlir
+    %y = xf.linear %x, %w {dist.operands = [#dist.sharding<@mesh, [[], ["tp"]], partial = []>, #dist.sharding<@mesh, [[], ["tp"]], partial = []>], dist.results = [#dist.sharding<@mesh, [[], []], partial = ["tp"]>]} : (tensor<8x32xf32>, tensor<16x32xf32>) -> tensor<8x16xf32>
+    // becomes, on two devices and with a next op that wants %y whole
+    %p = xf.linear %x, %w : (tensor<8x16xf32>, tensor<16x16xf32>) -> tensor<8x16xf32>
+    %y = dist.all_reduce %p over ["tp"] : tensor<8x16xf32>
+    ```
+  }];
+  let statistics = [
+    Statistic<"numCollectives", "collectives", "collectives that were inserted">];
+  let dependentDialects = ["::hocket::dist::DistDialect",
+                           "::hocket::xf::XfDialect"];
+}
+
+#endif

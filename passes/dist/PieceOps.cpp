@@ -1,0 +1,130 @@
+//===- PieceOps.cpp - What an op must know of its piece -------------------===//
+//
+// Part of Hocket, under the Apache License v2.0.
+//
+//===----------------------------------------------------------------------===//
+
+#include "passes/dist/PieceOps.h"
+
+#include "llvm/ADT/StringExtras.h"
+#include "llvm/ADT/TypeSwitch.h"
+
+#include <map>
+
+using namespace mlir;
+using namespace hocket;
+using namespace hocket::dist;
+
+/// Where the device's piece of a dim of `size` elements starts; null where it
+/// holds all of them.
+static Value offsetOf(OpBuilder &builder, Location loc, const Mesh &mesh,
+                      int64_t size, const Axes &axes) {
+  if (axes.empty())
+    return {};
+  int64_t devices = mesh.product(axes);
+  return builder.create<OffsetOp>(loc, builder.getI32Type(),
+                                  builder.getStrArrayAttr(axes),
+                                  (size + devices - 1) / devices);
+}
+
+namespace {
+
+/// The norms of gradients that are split over the same axes.
+using NormGroups = std::map<std::string, std::pair<Axes, SmallVector<Value>>>;
+
+class PieceCompleter {
+public:
+  PieceCompleter(Operation *op, const PieceContext &context)
+      : op(op), context(context), builder(op) {}
+
+  LogicalResult complete() {
+    return llvm::TypeSwitch<Operation *, LogicalResult>(op)
+        .Case([&](xf::EmbeddingOp embedding) {
+          if (Value first = offset(1, 0))
+            embedding.getFirstRowMutable().assign(first);
+          return success();
+        })
+        .Case([&](xf::EmbeddingGradientOp gradient) {
+          if (Value first = resultOffset(0, 0))
+            gradient.getFirstRowMutable().assign(first);
+          return success();
+        })
+        .Case([&](xf::CrossEntropyRowsOp rows) {
+          if (Value first = offset(0, context.types.operands[0].getRank() - 1))
+            rows.getFirstColumnMutable().assign(first);
+          return success();
+        })
+        .Case([&](xf::CrossEntropyGradientOp gradient) {
+          if (Value first = offset(1, context.types.operands[1].getRank() - 1))
+            gradient.getFirstColumnMutable().assign(first);
+          return success();
+        })
+        .Case([&](xf::GlobalNormOp norm) { return splitNorm(norm); })
+        .Default([](Operation *) { return success(); });
+  }
+
+private:
+  Value offset(unsigned operand, unsigned dim) {
+    return offsetOf(builder, op->getLoc(), context.mesh,
+                    context.types.operands[operand].getDimSize(dim),
+                    context.operands[operand].dims[dim]);
+  }
+  Value resultOffset(unsigned result, unsigned dim) {
+    return offsetOf(builder, op->getLoc(), context.mesh,
+                    context.types.results[result].getDimSize(dim),
+                    context.results[result].dims[dim]);
+  }
+
+  /// sqrt(sum of squares) over all devices: gradients that are split over the
+  /// same axes have one norm a device; the norms are gathered, and the norm of
+  /// those and of the gradients that are whole is the result. (A norm of
+  /// something that is not finite is not finite.)
+  LogicalResult splitNorm(xf::GlobalNormOp norm) {
+    NormGroups groups;
+    SmallVector<Value> all;
+    for (auto [i, grad] : llvm::enumerate(norm.getGrads())) {
+      Axes axes;
+      for (const Axes &dim : context.operands[i].dims)
+        llvm::append_range(axes, dim);
+      if (axes.empty()) {
+        all.push_back(grad);
+        continue;
+      }
+      llvm::sort(axes);
+      auto &group = groups[llvm::join(axes, ".")];
+      group.first = axes;
+      group.second.push_back(grad);
+    }
+    if (groups.empty())
+      return success();
+    for (const auto &[key, group] : groups)
+      all.push_back(gatherNorm(norm, group.first, group.second));
+    norm.getGradsMutable().assign(all);
+    return success();
+  }
+
+  /// The norms of all devices along `axes`, as one tensor.
+  Value gatherNorm(xf::GlobalNormOp norm, const Axes &axes, ValueRange grads) {
+    Location loc = norm.getLoc();
+    auto scalar = cast<RankedTensorType>(norm.getNorm().getType());
+    auto local = builder.create<xf::GlobalNormOp>(loc, scalar, scalar, grads);
+    Value one =
+        builder.create<xf::ReshapeOp>(loc, scalar.clone({1}), local.getNorm());
+    int64_t devices = context.mesh.product(axes);
+    return builder.create<AllGatherOp>(
+        loc, scalar.clone({devices}), one, builder.getI64IntegerAttr(0),
+        builder.getStrArrayAttr(axes),
+        builder.getStringAttr("a norm over pieces is wanted on all devices"));
+  }
+
+  Operation *op;
+  const PieceContext &context;
+  OpBuilder builder;
+};
+
+} // namespace
+
+LogicalResult hocket::dist::completePiece(Operation *op,
+                                          const PieceContext &context) {
+  return PieceCompleter(op, context).complete();
+}

@@ -1,0 +1,492 @@
+//===- PropagateShardings.cpp - How every op is split over the mesh -------===//
+//
+// Part of Hocket, under the Apache License v2.0.
+//
+//===----------------------------------------------------------------------===//
+//
+// Walks the step's functions in program order, and a called function at its
+// first call. OpSharding.h decides for one op.
+//
+//===----------------------------------------------------------------------===//
+
+#include "passes/dist/OpSharding.h"
+#include "passes/dist/Passes.h"
+#include "passes/dist/SplitOps.h"
+
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "llvm/ADT/TypeSwitch.h"
+
+namespace hocket::dist {
+#define GEN_PASS_DEF_DISTPROPAGATESHARDINGS
+#include "passes/dist/Passes.h.inc"
+} // namespace hocket::dist
+
+using namespace mlir;
+using namespace hocket;
+using namespace hocket::dist;
+
+namespace {
+
+RankedTensorType tensorOf(Value value) {
+  return dyn_cast<RankedTensorType>(value.getType());
+}
+
+/// Drops the axes of `from` that `axes` names.
+void dropAxes(Axes &from, ArrayRef<StringRef> axes) {
+  llvm::erase_if(
+      from, [&](StringRef axis) { return llvm::is_contained(axes, axis); });
+}
+
+class Propagation {
+public:
+  Propagation(ModuleOp module, MeshOp meshOp)
+      : module(module), symbols(module), mesh(meshOp) {
+    if (auto type = module->getAttrOfType<TypeAttr>("dist.stream_type"))
+      streamType = cast<RankedTensorType>(type.getValue());
+    if (auto to = module->getAttrOfType<ShardingAttr>("dist.stream"))
+      stream = Sharding::of(to);
+  }
+
+  LogicalResult run() {
+    for (auto step : module.getOps<xf::StepOp>())
+      if (failed(visitStep(step)))
+        return failure();
+    // Gradients keep what the backward pass has decided.
+    for (auto variable : module.getOps<xf::VariableOp>())
+      variable->setAttr("dist.sharding",
+                        variableSharding(variable).toAttr(mesh.symbol()));
+    return success();
+  }
+
+  int64_t conflicts = 0;
+
+private:
+  //===--------------------------------------------------------------------===//
+  // Functions
+  //===--------------------------------------------------------------------===//
+
+  LogicalResult visitStep(xf::StepOp step) {
+    auto forward = symbols.lookup<func::FuncOp>(step.getForward());
+    auto backward = symbols.lookup<func::FuncOp>(step.getBackward());
+    if (failed(visitFunction(forward)))
+      return failure();
+    // Backward takes what forward took, then its residuals.
+    Operation *result = forward.front().getTerminator();
+    for (auto [i, argument] : llvm::enumerate(backward.getArguments())) {
+      unsigned inputs = forward.getNumArguments();
+      if (!tensorOf(argument))
+        continue;
+      if (i < inputs)
+        set(argument, shardings.lookup(forward.getArgument(i)));
+      else
+        set(argument, returnSharding(result->getOperand(i - inputs + 1)));
+    }
+    if (failed(visitFunction(backward)))
+      return failure();
+    for (FlatSymbolRefAttr name :
+         {step.getUpdateAttr(), step.getEvaluateAttr(), step.getPrepareAttr()})
+      if (name &&
+          failed(visitFunction(symbols.lookup<func::FuncOp>(name.getValue()))))
+        return failure();
+    return success();
+  }
+
+  /// Arguments either have a sharding already or state one.
+  LogicalResult visitFunction(func::FuncOp function) {
+    if (!visited.insert(function).second)
+      return success();
+    for (auto [i, argument] : llvm::enumerate(function.getArguments())) {
+      if (!tensorOf(argument))
+        continue;
+      if (auto seed =
+              function.getArgAttrOfType<ShardingAttr>(i, "dist.sharding"))
+        set(argument, Sharding::of(seed));
+      else if (!shardings.contains(argument))
+        set(argument, Sharding::whole(tensorOf(argument).getRank()));
+      function.setArgAttr(i, "dist.sharding",
+                          shardings.lookup(argument).toAttr(mesh.symbol()));
+    }
+    for (Operation &op : llvm::make_early_inc_range(function.front()))
+      if (failed(visit(&op)))
+        return failure();
+    return success();
+  }
+
+  LogicalResult visitCall(func::CallOp call) {
+    auto callee = symbols.lookup<func::FuncOp>(call.getCallee());
+    bool first = !visited.contains(callee);
+    SmallVector<Attribute> wants;
+    for (auto [operand, argument] :
+         llvm::zip(call.getOperands(), callee.getArguments())) {
+      if (first && tensorOf(operand)) {
+        set(argument, settled(operand), weights.contains(operand));
+      }
+      wants.push_back(attrOf(argument));
+    }
+    if (failed(visitFunction(callee)))
+      return failure();
+    SmallVector<Attribute> gives;
+    for (auto [result, returned] :
+         llvm::zip(call.getResults(),
+                   callee.front().getTerminator()->getOperands())) {
+      set(result, returnSharding(returned));
+      gives.push_back(attrOf(result));
+    }
+    annotate(call, wants, gives);
+    return success();
+  }
+
+  /// How a value is handed on: as it is, but the residual stream in its own
+  /// sharding and scalars whole.
+  Sharding settled(Value value) const {
+    Sharding sharding = shardings.lookup(value);
+    if (isStream(value) && !sharding.partial.empty())
+      return stream;
+    return sharding;
+  }
+  Sharding returnSharding(Value value) const {
+    if (tensorOf(value).getRank() == 0)
+      return Sharding::whole(0);
+    return settled(value);
+  }
+
+  //===--------------------------------------------------------------------===//
+  // Ops
+  //===--------------------------------------------------------------------===//
+
+  LogicalResult visit(Operation *op) {
+    return llvm::TypeSwitch<Operation *, LogicalResult>(op)
+        .Case([&](func::CallOp call) { return visitCall(call); })
+        .Case([&](func::ReturnOp ret) {
+          SmallVector<Attribute> wants;
+          for (Value value : ret.getOperands())
+            wants.push_back(returnSharding(value).toAttr(mesh.symbol()));
+          annotate(ret, wants, {});
+          return success();
+        })
+        .Case([&](xf::ReadOp read) { return visitRead(read); })
+        .Case([&](xf::WriteOp write) {
+          Sharding to = variableSharding(variableOf(write.getVariable()));
+          annotate(write, {to.toAttr(mesh.symbol())}, {});
+          return success();
+        })
+        .Case([&](xf::AccumulateOp op) { return visitAccumulate(op); })
+        .Case([&](xf::OutputOp output) {
+          Value value = output.getValue();
+          annotate(output,
+                   {Sharding::whole(tensorOf(value).getRank())
+                        .toAttr(mesh.symbol())},
+                   {});
+          return success();
+        })
+        .Case([&](dist::ConstrainOp constrain) {
+          set(constrain.getResult(), Sharding::of(constrain.getTo()),
+              weights.contains(constrain.getInput()));
+          annotate(constrain, {constrain.getTo()}, {constrain.getTo()});
+          return success();
+        })
+        .Case([&](xf::GlobalNormOp norm) { return visitNorm(norm); })
+        .Case([&](xf::ShardableOpInterface shardable) {
+          return visitShardable(shardable);
+        })
+        .Default([&](Operation *other) {
+          for (Value result : other->getResults())
+            if (auto type = tensorOf(result))
+              set(result, Sharding::whole(type.getRank()));
+          SmallVector<Attribute> gives;
+          for (Value result : other->getResults())
+            gives.push_back(attrOf(result));
+          annotate(other, {}, gives);
+          return success();
+        });
+  }
+
+  LogicalResult visitRead(xf::ReadOp read) {
+    xf::VariableOp variable = variableOf(read.getVariable());
+    bool isWeight = variable.getKind() == xf::VariableKind::Parameter ||
+                    variable.getKind() == xf::VariableKind::Working;
+    set(read.getResult(), variableSharding(variable), isWeight);
+    annotate(read, {}, {attrOf(read.getResult())});
+    if (variable.getKind() != xf::VariableKind::Gradient)
+      return success();
+    // Sums over devices are formed once, where the update begins, in the
+    // pieces that the optimizer's state is kept in.
+    OpBuilder builder(read->getContext());
+    builder.setInsertionPointAfter(read);
+    auto whole = builder.create<dist::ConstrainOp>(
+        read.getLoc(), read.getType(), read.getResult(),
+        stateSharding(variable).toAttr(mesh.symbol()));
+    read.getResult().replaceAllUsesExcept(whole.getResult(), whole);
+    return visit(whole);
+  }
+
+  LogicalResult visitAccumulate(xf::AccumulateOp op) {
+    xf::VariableOp variable = variableOf(op.getVariable());
+    auto [entry, first] = gradients.try_emplace(variable);
+    if (first) {
+      Sharding &sharding = entry->second = shardings.lookup(op.getValue());
+      // ZeRO-2 and 3 keep gradients in the pieces of the optimizer's state.
+      if (variable->hasAttr("dist.scattered")) {
+        sharding.dims = stateSharding(variable).dims;
+        for (const Axes &axes : sharding.dims)
+          dropAxes(sharding.partial, axes);
+      }
+    }
+    annotate(op, {entry->second.toAttr(mesh.symbol())}, {});
+    return success();
+  }
+
+  /// Every gradient as it is: their dims have nothing to do with each other,
+  /// and partitioning puts the norms of pieces together.
+  LogicalResult visitNorm(xf::GlobalNormOp norm) {
+    SmallVector<Attribute> wants;
+    for (Value grad : norm.getGrads()) {
+      Sharding sharding = shardings.lookup(grad);
+      sharding.partial.clear();
+      wants.push_back(sharding.toAttr(mesh.symbol()));
+    }
+    for (Value result : norm->getResults())
+      set(result, Sharding::whole(0));
+    annotate(norm, wants,
+             {attrOf(norm.getNorm()), attrOf(norm.getNonfinite())});
+    return success();
+  }
+
+  LogicalResult visitShardable(xf::ShardableOpInterface shardable) {
+    Operation *op = shardable;
+    xf::FactorRule rule = shardable.getFactorRule();
+    if (passesSums(op))
+      return visitSums(op, rule);
+    SmallVector<Proposal, 4> proposals = proposalsOf(op, rule);
+    proposeStream(op, rule, proposals);
+    OpSharding choice = chooseSharding(rule, proposals, mesh);
+    if (auto rows = dyn_cast<xf::CrossEntropyRowsOp>(op))
+      matchPieces(rows, rule, choice);
+    if (auto rewritten = rewrite(op, rule, choice))
+      return visitAll(*rewritten);
+    SmallVector<Attribute> wants, gives;
+    for (auto [operand, factors] : llvm::zip(op->getOperands(), rule.operands))
+      wants.push_back(tensorOf(operand)
+                          ? Attribute(choice.of(factors).toAttr(mesh.symbol()))
+                          : UnitAttr::get(op->getContext()));
+    for (auto [i, factors] : llvm::enumerate(rule.results)) {
+      Sharding sharding = choice.of(factors);
+      if (rule.combines.empty() || rule.combines[i] == xf::Combine::Sum)
+        sharding.partial = choice.partialOf(rule, factors);
+      // Of the vocabulary's parts each device has its own.
+      for (const Axes &axes : sharding.dims)
+        dropAxes(sharding.partial, axes);
+      set(op->getResult(i), sharding, isWeightValue(op));
+      gives.push_back(attrOf(op->getResult(i)));
+    }
+    annotate(op, wants, gives);
+    return success();
+  }
+
+  /// A value computed from weights alone (a cast, a prefix) is one.
+  bool isWeightValue(Operation *op) const {
+    return isa<xf::CastOp, xf::ReshapeOp, xf::PrefixOp>(op) &&
+           weights.contains(op->getOperand(0));
+  }
+
+  //===--------------------------------------------------------------------===//
+  // Partial sums
+  //===--------------------------------------------------------------------===//
+
+  /// Whether the op may work on sums before they are formed: it is linear, and
+  /// all its operands are sums over the same axes.
+  bool passesSums(Operation *op) const {
+    if (!isa<xf::AddOp, xf::ReshapeOp, xf::SumLeadingOp, xf::PadRowsOp>(op))
+      return false;
+    const Axes &partial = shardings.find(op->getOperand(0))->second.partial;
+    return !partial.empty() && llvm::all_of(op->getOperands(), [&](Value v) {
+      return shardings.lookup(v).partial == partial;
+    });
+  }
+
+  LogicalResult visitSums(Operation *op, const xf::FactorRule &rule) {
+    Axes partial = shardings.lookup(op->getOperand(0)).partial;
+    OpSharding choice = chooseSharding(rule, proposalsOf(op, rule), mesh);
+    SmallVector<Attribute> wants;
+    for (const xf::TensorFactors &factors : rule.operands) {
+      Sharding want = choice.of(factors);
+      want.partial = partial;
+      wants.push_back(want.toAttr(mesh.symbol()));
+    }
+    Sharding give = choice.of(rule.results[0]);
+    give.partial = partial;
+    llvm::append_range(give.partial, choice.partialOf(rule, rule.results[0]));
+    set(op->getResult(0), give);
+    annotate(op, wants, {attrOf(op->getResult(0))});
+    return success();
+  }
+
+  SmallVector<Proposal, 4> proposalsOf(Operation *op,
+                                       const xf::FactorRule &rule) const {
+    SmallVector<Proposal, 4> proposals;
+    for (auto [operand, factors] : llvm::zip(op->getOperands(), rule.operands))
+      if (tensorOf(operand))
+        proposals.push_back(
+            {&factors, shardings.lookup(operand), weights.contains(operand)});
+    // Where a result is going: into the gradient of a split weight.
+    for (auto [result, factors] : llvm::zip(op->getResults(), rule.results))
+      if (const Sharding *goal = goalOf(result))
+        proposals.push_back({&factors, *goal, true});
+    return proposals;
+  }
+
+  /// A partial sum of the stream's shape becomes the stream, last of all.
+  void proposeStream(Operation *op, const xf::FactorRule &rule,
+                     SmallVectorImpl<Proposal> &proposals) const {
+    for (auto [operand, factors] : llvm::zip(op->getOperands(), rule.operands))
+      if (isStream(operand) && !shardings.lookup(operand).partial.empty())
+        proposals.push_back({&factors, stream, false});
+  }
+
+  /// The model's axes of the weight whose gradient only `value` goes into.
+  const Sharding *goalOf(Value value) const {
+    if (!value.hasOneUse())
+      return nullptr;
+    auto accumulate = dyn_cast<xf::AccumulateOp>(*value.getUsers().begin());
+    if (!accumulate)
+      return nullptr;
+    auto found = goals.find(accumulate.getVariableAttr().getAttr());
+    if (found != goals.end())
+      return &found->second;
+    xf::VariableOp parameter =
+        variableOf(variableOf(accumulate.getVariable()).getOf().value());
+    Sharding goal = seedOf(parameter);
+    for (Axes &axes : goal.dims)
+      llvm::erase_if(axes, [](StringRef axis) { return !isModelAxis(axis); });
+    return &(goals[accumulate.getVariableAttr().getAttr()] = goal);
+  }
+
+  //===--------------------------------------------------------------------===//
+  // Ops that are split into others
+  //===--------------------------------------------------------------------===//
+
+  static bool isSplit(const OpSharding &choice) {
+    return llvm::any_of(choice.factors,
+                        [](const Axes &axes) { return !axes.empty(); });
+  }
+
+  /// The vocabulary's parts are one a device that holds a piece of it.
+  static void matchPieces(xf::CrossEntropyRowsOp, const xf::FactorRule &rule,
+                          OpSharding &choice) {
+    int64_t vocabulary = rule.operands[0].back()[0];
+    int64_t pieces = rule.results[0].back()[0];
+    choice.factors[pieces] = choice.factors[vocabulary];
+  }
+
+  std::optional<SmallVector<Operation *>>
+  rewrite(Operation *op, const xf::FactorRule &rule, const OpSharding &choice) {
+    if (auto linear = dyn_cast<xf::LinearOp>(op);
+        linear && linear.getBias() &&
+        !choice.partialOf(rule, rule.results[0]).empty())
+      return splitBias(linear);
+    if (auto loss = dyn_cast<xf::CrossEntropyOp>(op)) {
+      const Axes &vocabulary =
+          shardings.find(loss.getLogits())->second.dims.back();
+      if (isSplit(choice) || !vocabulary.empty())
+        return splitCrossEntropy(loss, mesh.product(vocabulary));
+    }
+    if (auto gradient = dyn_cast<xf::CrossEntropyGradientOp>(op);
+        gradient && !gradient.getCount() && isSplit(choice))
+      return countLabels(gradient);
+    return std::nullopt;
+  }
+
+  LogicalResult visitAll(ArrayRef<Operation *> ops) {
+    for (Operation *op : ops)
+      if (failed(visit(op)))
+        return failure();
+    return success();
+  }
+
+  //===--------------------------------------------------------------------===//
+  // Values and variables
+  //===--------------------------------------------------------------------===//
+
+  bool isStream(Value value) const {
+    auto type = tensorOf(value);
+    return streamType && type && type.getShape() == streamType.getShape();
+  }
+
+  xf::VariableOp variableOf(StringRef name) const {
+    return symbols.lookup<xf::VariableOp>(name);
+  }
+
+  Sharding seedOf(xf::VariableOp variable) const {
+    if (auto seed = variable->getAttrOfType<ShardingAttr>("dist.sharding"))
+      return Sharding::of(seed);
+    return Sharding::whole(
+        cast<RankedTensorType>(variable.getType()).getRank());
+  }
+
+  Sharding variableSharding(xf::VariableOp variable) const {
+    auto found = gradients.find(variable);
+    return found == gradients.end() ? seedOf(variable) : found->second;
+  }
+
+  /// How the optimizer keeps what belongs to a gradient's parameter.
+  Sharding stateSharding(xf::VariableOp gradient) const {
+    xf::VariableOp parameter = variableOf(gradient.getOf().value());
+    Sharding sharding = seedOf(parameter);
+    for (auto state : module.getOps<xf::VariableOp>())
+      if (state.getKind() == xf::VariableKind::OptimizerState &&
+          state.getOf() == gradient.getOf())
+        return seedOf(state);
+    return sharding;
+  }
+
+  void set(Value value, Sharding sharding, bool isWeight = false) {
+    shardings[value] = std::move(sharding);
+    if (isWeight)
+      weights.insert(value);
+  }
+
+  Attribute attrOf(Value value) const {
+    if (!tensorOf(value))
+      return UnitAttr::get(module.getContext());
+    return shardings.lookup(value).toAttr(mesh.symbol());
+  }
+
+  void annotate(Operation *op, ArrayRef<Attribute> wants,
+                ArrayRef<Attribute> gives) {
+    Builder builder(op->getContext());
+    for (auto [operand, want] : llvm::zip(op->getOperands(), wants))
+      if (tensorOf(operand) && attrOf(operand) != want)
+        ++conflicts;
+    if (!wants.empty())
+      op->setAttr("dist.operands", builder.getArrayAttr(wants));
+    if (!gives.empty())
+      op->setAttr("dist.results", builder.getArrayAttr(gives));
+  }
+
+  mutable ModuleOp module; // MLIR has no const ops
+  SymbolTable symbols;
+  Mesh mesh;
+  RankedTensorType streamType;
+  Sharding stream;
+  DenseMap<Value, Sharding> shardings;
+  DenseSet<Value> weights;
+  DenseMap<Operation *, Sharding> gradients;    ///< by variable
+  mutable DenseMap<StringAttr, Sharding> goals; ///< by gradient
+  DenseSet<Operation *> visited;
+};
+
+struct PropagateShardings
+    : dist::impl::DistPropagateShardingsBase<PropagateShardings> {
+  void runOnOperation() override {
+    auto meshes = getOperation().getOps<MeshOp>();
+    // On one device nothing is split.
+    if (meshes.empty() || (*meshes.begin()).getDeviceCount() == 1)
+      return;
+    Propagation propagation(getOperation(), *meshes.begin());
+    if (failed(propagation.run()))
+      return signalPassFailure();
+    numConflicts += propagation.conflicts;
+  }
+};
+
+} // namespace

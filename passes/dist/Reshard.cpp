@@ -1,0 +1,179 @@
+//===- Reshard.cpp - From one sharding to another -------------------------===//
+//
+// Part of Hocket, under the Apache License v2.0.
+//
+//===----------------------------------------------------------------------===//
+
+#include "passes/dist/Reshard.h"
+
+#include "llvm/ADT/STLExtras.h"
+
+using namespace mlir;
+using namespace hocket::dist;
+using Kind = ReshardStep::Kind;
+
+namespace {
+
+/// Finds steps while `now` moves to `to`.
+class Planner {
+public:
+  Planner(const Sharding &from, const Sharding &to) : now(from), to(to) {}
+
+  FailureOr<SmallVector<ReshardStep>> plan() {
+    for (StringRef axis : to.partial)
+      if (!llvm::is_contained(now.partial, axis))
+        return failure();
+    scatterSums();
+    reduceSums();
+    slice();
+    exchange();
+    gather();
+    slice(); // what had to be gathered first
+    return std::move(steps);
+  }
+
+private:
+  void take(ReshardStep step) {
+    now = afterStep(std::move(now), step);
+    steps.push_back(std::move(step));
+  }
+
+  static bool startsWith(ArrayRef<StringRef> list, ArrayRef<StringRef> start) {
+    return list.size() >= start.size() &&
+           list.take_front(start.size()) == start;
+  }
+
+  bool splits(StringRef axis) const {
+    return llvm::any_of(now.dims, [&](const Axes &axes) {
+      return llvm::is_contained(axes, axis);
+    });
+  }
+
+  /// The axes by which dim `d` of the target is split further.
+  Axes missing(size_t d) const {
+    if (!startsWith(to.dims[d], now.dims[d]))
+      return {};
+    return Axes(llvm::drop_begin(to.dims[d], now.dims[d].size()));
+  }
+
+  void scatterSums() {
+    for (size_t d = 0; d < now.dims.size(); ++d) {
+      Axes axes;
+      for (StringRef axis : missing(d)) {
+        if (!llvm::is_contained(now.partial, axis))
+          break;
+        axes.push_back(axis);
+      }
+      if (!axes.empty())
+        take({Kind::ReduceScatter, axes, int64_t(d)});
+    }
+  }
+
+  void reduceSums() {
+    Axes axes;
+    for (StringRef axis : now.partial)
+      if (!llvm::is_contained(to.partial, axis))
+        axes.push_back(axis);
+    if (!axes.empty())
+      take({Kind::AllReduce, axes});
+  }
+
+  void slice() {
+    for (size_t d = 0; d < now.dims.size(); ++d) {
+      Axes axes;
+      for (StringRef axis : missing(d)) {
+        if (splits(axis))
+          break;
+        axes.push_back(axis);
+      }
+      if (!axes.empty())
+        take({Kind::Slice, axes, int64_t(d)});
+    }
+  }
+
+  /// An axis that leaves the end of one dim and joins the end of another.
+  void exchange() {
+    for (size_t d = 0; d < now.dims.size(); ++d)
+      for (size_t e = 0; e < now.dims.size(); ++e) {
+        Axes wanted = missing(d);
+        if (d == e || wanted.empty() || now.dims[e].empty() ||
+            now.dims[e].back() != wanted.front() ||
+            !startsWith(ArrayRef(now.dims[e]).drop_back(), to.dims[e]))
+          continue;
+        take({Kind::AllToAll, {wanted.front()}, int64_t(d), int64_t(e)});
+      }
+  }
+
+  void gather() {
+    for (size_t d = 0; d < now.dims.size(); ++d) {
+      size_t common = 0;
+      while (common < now.dims[d].size() && common < to.dims[d].size() &&
+             now.dims[d][common] == to.dims[d][common])
+        ++common;
+      Axes axes(llvm::drop_begin(now.dims[d], common));
+      if (!axes.empty())
+        take({Kind::AllGather, axes, int64_t(d)});
+    }
+  }
+
+  Sharding now;
+  const Sharding &to;
+  SmallVector<ReshardStep> steps;
+};
+
+} // namespace
+
+Sharding hocket::dist::afterStep(Sharding sharding, const ReshardStep &step) {
+  auto dropPartial = [&] {
+    llvm::erase_if(sharding.partial, [&](StringRef axis) {
+      return llvm::is_contained(step.axes, axis);
+    });
+  };
+  switch (step.kind) {
+  case Kind::AllReduce:
+    dropPartial();
+    break;
+  case Kind::ReduceScatter:
+    dropPartial();
+    llvm::append_range(sharding.dims[step.dim], step.axes);
+    break;
+  case Kind::Slice:
+    llvm::append_range(sharding.dims[step.dim], step.axes);
+    break;
+  case Kind::AllToAll:
+    llvm::append_range(sharding.dims[step.dim], step.axes);
+    sharding.dims[step.concat].pop_back_n(step.axes.size());
+    break;
+  case Kind::AllGather:
+    sharding.dims[step.dim].pop_back_n(step.axes.size());
+    break;
+  }
+  return sharding;
+}
+
+FailureOr<SmallVector<ReshardStep>>
+hocket::dist::planReshard(const Sharding &from, const Sharding &to) {
+  return Planner(from, to).plan();
+}
+
+Value hocket::dist::buildStep(OpBuilder &builder, Location loc, Value local,
+                              const ReshardStep &step, RankedTensorType result,
+                              StringAttr why) {
+  ArrayAttr axes = builder.getStrArrayAttr(step.axes);
+  IntegerAttr dim = builder.getI64IntegerAttr(step.dim);
+  switch (step.kind) {
+  case Kind::AllReduce:
+    return builder.create<AllReduceOp>(loc, result, local, axes, why);
+  case Kind::ReduceScatter:
+    return builder.create<ReduceScatterOp>(loc, result, local, dim, axes, why);
+  case Kind::Slice:
+    return builder.create<SliceOp>(loc, result, local, dim, axes, why);
+  case Kind::AllToAll:
+    return builder.create<AllToAllOp>(loc, result, local, dim,
+                                      builder.getI64IntegerAttr(step.concat),
+                                      axes, why);
+  case Kind::AllGather:
+    return builder.create<AllGatherOp>(loc, result, local, dim, axes, why);
+  }
+  llvm_unreachable("a step that the enumeration lacks");
+}

@@ -1,0 +1,60 @@
+//===- SplitOps.cpp - Ops whose pieces are other ops ----------------------===//
+//
+// Part of Hocket, under the Apache License v2.0.
+//
+//===----------------------------------------------------------------------===//
+
+#include "passes/dist/SplitOps.h"
+
+using namespace mlir;
+using namespace hocket;
+
+SmallVector<Operation *> hocket::dist::splitBias(xf::LinearOp op) {
+  OpBuilder builder(op);
+  Type type = op.getResult().getType();
+  auto product = builder.create<xf::LinearOp>(op.getLoc(), type, op.getInput(),
+                                              op.getWeight(), Value());
+  auto sum = builder.create<xf::AddOp>(op.getLoc(), type, product.getResult(),
+                                       op.getBias());
+  op.replaceAllUsesWith(sum.getResult());
+  op.erase();
+  return {product, sum};
+}
+
+/// f32 of `shape`.
+static RankedTensorType f32(MLIRContext *context, ArrayRef<int64_t> shape) {
+  return RankedTensorType::get(shape, Float32Type::get(context));
+}
+
+SmallVector<Operation *> hocket::dist::splitCrossEntropy(xf::CrossEntropyOp op,
+                                                         int64_t pieces) {
+  OpBuilder builder(op);
+  Location loc = op.getLoc();
+  MLIRContext *context = op.getContext();
+  auto rows = cast<RankedTensorType>(op.getLabels().getType()).getShape();
+  SmallVector<int64_t> parts(rows);
+  parts.push_back(pieces);
+  auto each = builder.create<xf::CrossEntropyRowsOp>(
+      loc, f32(context, parts), f32(context, rows), op.getLogits(),
+      op.getLabels(), Value(), op.getValidVocabAttr());
+  auto lse =
+      builder.create<xf::LogSumExpOp>(loc, f32(context, rows), each.getLse());
+  auto count =
+      builder.create<xf::CountLabelsOp>(loc, f32(context, {}), op.getLabels());
+  auto loss = builder.create<xf::MeanLossOp>(loc, op.getLoss().getType(),
+                                             lse.getResult(), each.getPicked(),
+                                             op.getLabels(), count.getResult());
+  op.getLoss().replaceAllUsesWith(loss.getResult());
+  op.getLse().replaceAllUsesWith(lse.getResult());
+  op.erase();
+  return {each, lse, count, loss};
+}
+
+SmallVector<Operation *>
+hocket::dist::countLabels(xf::CrossEntropyGradientOp op) {
+  OpBuilder builder(op);
+  auto count = builder.create<xf::CountLabelsOp>(
+      op.getLoc(), f32(op.getContext(), {}), op.getLabels());
+  op.getCountMutable().assign(count.getResult());
+  return {count, op};
+}

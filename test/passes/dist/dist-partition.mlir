@@ -1,0 +1,62 @@
+// RUN: hocket-opt %s --dist-partition | FileCheck %s
+
+// Two devices along `tp` that split features, two along `dp` that split rows.
+
+dist.mesh @mesh ["dp", "tp"] sizes [2, 2]
+
+// Devices hold pieces, and remember the whole.
+// CHECK: xf.variable @w : tensor<32x16xf32> {{.*}}whole = tensor<64x16xf32>
+xf.variable @w : tensor<64x16xf32> {dist.sharding = #dist.sharding<@mesh, [["tp"], []], partial = []>, kind = #xf.variable_kind<parameter>}
+// 9 rows over 2 devices: 5 each, one of them padding.
+// CHECK: xf.variable @odd : tensor<5xf32> {{.*}}whole = tensor<9xf32>
+xf.variable @odd : tensor<9xf32> {dist.sharding = #dist.sharding<@mesh, [["dp"]], partial = []>, kind = #xf.variable_kind<parameter>}
+
+// CHECK-LABEL: func.func @sums(
+// CHECK-SAME: tensor<2x8x16xf32>
+func.func @sums(%x: tensor<4x8x16xf32> {dist.sharding = #dist.sharding<@mesh, [["dp"], [], []], partial = ["tp"]>}) -> (tensor<4x8x16xf32>, tensor<4x8x16xf32>, tensor<4x8x16xf32>) {
+  // Sums that are wanted in pieces are scattered; that are wanted whole, reduced.
+  // CHECK: dist.reduce_scatter %{{.*}} dim 1 over ["tp"] {why = "an argument gives {{\[\[}}dp], [], []], partial = [tp], add wants {{\[\[}}dp], [tp], []], partial = []"} : tensor<2x8x16xf32> to tensor<2x4x16xf32>
+  // CHECK: xf.add {{.*}} : (tensor<2x4x16xf32>, tensor<2x4x16xf32>) -> tensor<2x4x16xf32>
+  %a = xf.add %x, %x {dist.operands = [#dist.sharding<@mesh, [["dp"], ["tp"], []], partial = []>, #dist.sharding<@mesh, [["dp"], ["tp"], []], partial = []>], dist.results = [#dist.sharding<@mesh, [["dp"], ["tp"], []], partial = []>]} : (tensor<4x8x16xf32>, tensor<4x8x16xf32>) -> tensor<4x8x16xf32>
+  // A value that two ops want in the same way moves once.
+  // CHECK: %[[R:.*]] = dist.all_reduce %{{.*}} over ["tp"]
+  // CHECK: xf.add %[[R]], %[[R]]
+  // CHECK-NOT: dist.all_reduce
+  %b = xf.add %x, %x {dist.operands = [#dist.sharding<@mesh, [["dp"], [], []], partial = []>, #dist.sharding<@mesh, [["dp"], [], []], partial = []>], dist.results = [#dist.sharding<@mesh, [["dp"], [], []], partial = []>]} : (tensor<4x8x16xf32>, tensor<4x8x16xf32>) -> tensor<4x8x16xf32>
+  // CHECK: xf.add %[[R]], %
+  %c = xf.add %x, %b {dist.operands = [#dist.sharding<@mesh, [["dp"], [], []], partial = []>, #dist.sharding<@mesh, [["dp"], [], []], partial = []>], dist.results = [#dist.sharding<@mesh, [["dp"], [], []], partial = []>]} : (tensor<4x8x16xf32>, tensor<4x8x16xf32>) -> tensor<4x8x16xf32>
+  return %a, %b, %c : tensor<4x8x16xf32>, tensor<4x8x16xf32>, tensor<4x8x16xf32>
+}
+
+// CHECK-LABEL: func.func @moves(
+func.func @moves(%x: tensor<4x8x16xf32> {dist.sharding = #dist.sharding<@mesh, [["dp"], ["tp"], []], partial = []>}) -> tensor<4x8x16xf32> {
+  // An axis that leaves one dim for another is an exchange.
+  // CHECK: dist.all_to_all %{{.*}} split 2 concat 1 over ["tp"] {{.*}}: tensor<2x4x16xf32> to tensor<2x8x8xf32>
+  %a = dist.constrain %x to <@mesh, [["dp"], [], ["tp"]], partial = []> {dist.operands = [#dist.sharding<@mesh, [["dp"], [], ["tp"]], partial = []>], dist.results = [#dist.sharding<@mesh, [["dp"], [], ["tp"]], partial = []>]} : tensor<4x8x16xf32>
+  // CHECK: dist.all_gather %{{.*}} dim 2 over ["tp"] {{.*}}: tensor<2x8x8xf32> to tensor<2x8x16xf32>
+  %b = dist.constrain %a to <@mesh, [["dp"], [], []], partial = []> {dist.operands = [#dist.sharding<@mesh, [["dp"], [], []], partial = []>], dist.results = [#dist.sharding<@mesh, [["dp"], [], []], partial = []>]} : tensor<4x8x16xf32>
+  // CHECK: dist.slice %{{.*}} dim 1 over ["tp"] {{.*}}: tensor<2x8x16xf32> to tensor<2x4x16xf32>
+  %c = dist.constrain %b to <@mesh, [["dp"], ["tp"], []], partial = []> {dist.operands = [#dist.sharding<@mesh, [["dp"], ["tp"], []], partial = []>], dist.results = [#dist.sharding<@mesh, [["dp"], ["tp"], []], partial = []>]} : tensor<4x8x16xf32>
+  return %c : tensor<4x8x16xf32>
+}
+
+// A split table is told where it starts; an id of another piece gives zeros.
+// CHECK-LABEL: func.func @table(
+func.func @table(%ids: tensor<4x8xi32> {dist.sharding = #dist.sharding<@mesh, [["dp"], []], partial = []>}) -> tensor<4x8x16xf32> {
+  %w = xf.read @w {dist.results = [#dist.sharding<@mesh, [["tp"], []], partial = []>]} : tensor<64x16xf32>
+  // CHECK: %[[O:.*]] = dist.offset over ["tp"] step 32
+  // CHECK: xf.embedding %{{.*}}, %{{.*}}, %[[O]] : (tensor<2x8xi32>, tensor<32x16xf32>, i32) -> tensor<2x8x16xf32>
+  %x = xf.embedding %ids, %w {dist.operands = [#dist.sharding<@mesh, [["dp"], []], partial = []>, #dist.sharding<@mesh, [["tp"], []], partial = []>], dist.results = [#dist.sharding<@mesh, [["dp"], [], []], partial = ["tp"]>]} : (tensor<4x8xi32>, tensor<64x16xf32>) -> tensor<4x8x16xf32>
+  return %x : tensor<4x8x16xf32>
+}
+
+// The norm over all gradients is formed of the norms of pieces.
+// CHECK-LABEL: func.func @norm(
+func.func @norm(%a: tensor<64x16xf32> {dist.sharding = #dist.sharding<@mesh, [["tp"], []], partial = []>}, %b: tensor<16xf32> {dist.sharding = #dist.sharding<@mesh, [[]], partial = []>}) -> tensor<f32> {
+  // CHECK: %[[N:.*]], %{{.*}} = xf.global_norm %{{[a-z0-9]*}} : (tensor<32x16xf32>)
+  // CHECK: %[[V:.*]] = xf.reshape %[[N]]
+  // CHECK: %[[G:.*]] = dist.all_gather %[[V]] dim 0 over ["tp"] {{.*}}: tensor<1xf32> to tensor<2xf32>
+  // CHECK: xf.global_norm %{{[a-z0-9]*}}, %[[G]] : (tensor<16xf32>, tensor<2xf32>)
+  %n, %bad = xf.global_norm %a, %b {dist.operands = [#dist.sharding<@mesh, [["tp"], []], partial = []>, #dist.sharding<@mesh, [[]], partial = []>], dist.results = [#dist.sharding<@mesh, [], partial = []>, #dist.sharding<@mesh, [], partial = []>]} : (tensor<64x16xf32>, tensor<16xf32>) -> (tensor<f32>, tensor<f32>)
+  return %n : tensor<f32>
+}
