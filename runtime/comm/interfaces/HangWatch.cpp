@@ -11,7 +11,6 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdlib>
-#include <ctime>
 
 using namespace hocket;
 using namespace hocket::comm;
@@ -97,23 +96,15 @@ static double secondsBetween(std::chrono::steady_clock::time_point from,
   return std::chrono::duration<double>(to - from).count();
 }
 
-double StallClock::update(const RankReport &report, bool processComputed) {
+double StallClock::update(const RankReport &report) {
   Clock::time_point now = Clock::now();
-  bool computes = processComputed && report.state == LaneState::Running;
+  double spent = report.cpuSeconds - cpuSeconds;
+  bool computes = report.state == LaneState::Running &&
+                  spent > 0.01 * secondsBetween(asked, now);
   if (beats != report.beats || computes)
     changed = now;
   beats = report.beats;
-  return secondsBetween(changed, now);
-}
-
-bool ProcessLoad::computed() {
-  timespec used{};
-  ::clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &used);
-  double cpu = double(used.tv_sec) + 1e-9 * double(used.tv_nsec);
-  Clock::time_point now = Clock::now();
-  double elapsed = secondsBetween(asked, now);
-  double spent = cpu - cpuSeconds;
-  cpuSeconds = cpu;
+  cpuSeconds = report.cpuSeconds;
   asked = now;
-  return spent >= 0.2 * elapsed;
+  return secondsBetween(changed, now);
 }

@@ -6,9 +6,9 @@
 ///
 /// \file
 /// Somebody has waited for long. Is the rank it waits for slow, or will it
-/// never come? A rank *stalls* while its count of beats stays as it is; a rank
-/// that computes does not stall, which its process's use of the CPU tells. The
-/// verdict, once `limit` seconds have passed:
+/// never come? A rank *stalls* while its count of beats stays as it is and the
+/// threads that run its instructions do not compute. The verdict, once `limit`
+/// seconds have passed:
 ///
 ///   a rank that runs an instruction and stalls            hangs
 ///   a rank that has given no sign of life                 is gone
@@ -57,25 +57,16 @@ std::optional<Verdict> judgeRanks(const std::vector<RankState> &ranks,
 /// Measures for how long reports have not changed.
 class StallClock {
 public:
-  /// Seconds since `report.beats` changed or, where the rank runs, since the
-  /// process computed. Call it at least once a second while it matters.
-  double update(const RankReport &report, bool processComputed);
+  /// Seconds since `report.beats` changed or, where the rank runs, since its
+  /// threads computed for a hundredth of the time between two calls. Call it at
+  /// least once a second while it matters.
+  double update(const RankReport &report);
 
 private:
   using Clock = std::chrono::steady_clock;
   std::optional<uint64_t> beats;
-  Clock::time_point changed;
-};
-
-/// Whether this process used a fifth of a core or more since the last call.
-class ProcessLoad {
-public:
-  bool computed();
-
-private:
-  using Clock = std::chrono::steady_clock;
   double cpuSeconds = 0;
-  Clock::time_point asked;
+  Clock::time_point changed, asked;
 };
 
 } // namespace hocket::comm

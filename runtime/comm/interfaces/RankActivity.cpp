@@ -6,6 +6,8 @@
 
 #include "runtime/comm/interfaces/RankActivity.h"
 
+#include <ctime>
+
 using namespace hocket::comm;
 
 RankActivity::RankActivity() : lanes(new Lane[1]) {}
@@ -44,6 +46,21 @@ void RankActivity::endWait(uint32_t lane) {
   beat(lane);
 }
 
+void RankActivity::noteThread(uint32_t lane) {
+  clockid_t clock{};
+  if (::pthread_getcpuclockid(::pthread_self(), &clock) == 0)
+    lanes[lane].clock.store(clock, std::memory_order_relaxed);
+  lanes[lane].thread.store(::pthread_self(), std::memory_order_relaxed);
+}
+
+/// 0 for a thread that is over.
+static double cpuSecondsOf(clockid_t clock) {
+  timespec used{};
+  if (::clock_gettime(clock, &used) != 0)
+    return 0;
+  return double(used.tv_sec) + 1e-9 * double(used.tv_nsec);
+}
+
 /// Which of two lanes says more about the rank.
 static int weight(LaneState state) {
   switch (state) {
@@ -67,6 +84,9 @@ RankReport RankActivity::report() const {
     const Lane &lane = lanes[i];
     report.beats += lane.beats.load(std::memory_order_relaxed);
     LaneState state = lane.state.load(std::memory_order_relaxed);
+    if (state == LaneState::Running)
+      report.cpuSeconds +=
+          cpuSecondsOf(lane.clock.load(std::memory_order_relaxed));
     if (i > 0 && weight(state) <= weight(report.state))
       continue;
     report.state = state;

@@ -22,6 +22,7 @@
 #include <functional>
 #include <memory>
 #include <mutex>
+#include <pthread.h>
 #include <string>
 #include <vector>
 
@@ -43,6 +44,8 @@ struct RankReport {
   std::string wait;               ///< "all_reduce of group 'tp' ..."
   std::vector<unsigned> waitsFor; ///< Ranks.
   uint64_t beats = 0;             ///< Changes whenever the rank progresses.
+  /// That the threads of running lanes have computed for, in all.
+  double cpuSeconds = 0;
 };
 
 class RankActivity {
@@ -60,6 +63,8 @@ public:
 
   /// Of the lane's own thread. `position` is the describer's.
   void run(uint32_t lane, uint64_t position) {
+    if (lanes[lane].thread.load(std::memory_order_relaxed) != ::pthread_self())
+      noteThread(lane);
     set(lane, LaneState::Running, position);
   }
   void idle(uint32_t lane) { set(lane, LaneState::Idle, nowhere); }
@@ -85,12 +90,16 @@ private:
   struct alignas(64) Lane {
     std::atomic<uint64_t> position{nowhere};
     std::atomic<uint64_t> beats{0};
+    std::atomic<pthread_t> thread{}; ///< That ran it last.
+    /// The thread's CPU time. Unlike the thread it may be asked when that ends.
+    std::atomic<clockid_t> clock{-1};
     std::atomic<LaneState> state{LaneState::Idle};
     LaneState before = LaneState::Idle; ///< The wait.
     std::string wait;
     std::vector<unsigned> waitsFor;
   };
 
+  void noteThread(uint32_t lane);
   void set(uint32_t lane, LaneState state, uint64_t position) {
     lanes[lane].position.store(position, std::memory_order_relaxed);
     lanes[lane].state.store(state, std::memory_order_relaxed);

@@ -48,13 +48,12 @@ void LocalState::watch() {
   if (failed() || now - watched < std::chrono::milliseconds(90))
     return;
   watched = now;
-  bool computed = load.computed();
   std::vector<RankState> ranks(activities.size());
   for (unsigned rank = 0; rank < ranks.size(); ++rank) {
     RankState &state = ranks[rank];
     state.ended = ended[rank].load(std::memory_order_acquire);
     state.report = activities[rank]->report();
-    state.stalledSeconds = clocks[rank].update(state.report, computed);
+    state.stalledSeconds = clocks[rank].update(state.report);
   }
   if (auto verdict = judgeRanks(ranks, limits))
     fail(verdict->rank, unavailable(verdict->text), verdict->text);

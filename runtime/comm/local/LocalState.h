@@ -49,7 +49,6 @@ private:
   std::vector<std::unique_ptr<RankActivity>> activities;
   std::vector<StallClock> clocks;
   std::vector<std::atomic<bool>> ended;
-  ProcessLoad load;
   std::chrono::steady_clock::time_point watched;
 };
 

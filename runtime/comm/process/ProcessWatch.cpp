@@ -184,7 +184,7 @@ WatchNote ProcessWatch::report() {
   WatchNote note = own;
   note.state = uint32_t(now.state);
   note.beats = now.beats;
-  note.stalledSeconds = clock.update(now, load.computed());
+  note.stalledSeconds = clock.update(now);
   for (unsigned rank : now.waitsFor)
     if (note.waitCount < std::size(note.waitsFor))
       note.waitsFor[note.waitCount++] = rank;

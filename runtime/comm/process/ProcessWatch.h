@@ -74,7 +74,6 @@ private:
   std::vector<std::unique_ptr<Peer>> peers;
   WatchNote own;
   StallClock clock;
-  ProcessLoad load;
   Clock::time_point lastSpoken;
   std::optional<Clock::time_point> failedAt;
   std::atomic<bool> closing{false};

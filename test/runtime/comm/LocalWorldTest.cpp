@@ -91,7 +91,7 @@ TEST(LocalWorld, ARankThatHasEndedIsNotWaitedFor) {
             "1: rank 1 has ended");
 }
 
-// The rank sleeps within an instruction; nothing of its process computes.
+// The rank sleeps within an instruction, while another one computes.
 TEST(LocalWorld, ARankThatHangsIsFound) {
   std::promise<void> over;
   std::shared_future<void> released = over.get_future().share();
@@ -100,6 +100,9 @@ TEST(LocalWorld, ARankThatHangsIsFound) {
       [&](unsigned rank, CommunicatorSet &set) -> Status {
         set.activity().run(0, 10 + rank);
         if (rank != 1) {
+          while (rank == 2 &&
+                 released.wait_for(0s) != std::future_status::ready)
+            ;
           Status status = reduceOne(set.world());
           if (rank == 0)
             over.set_value();
@@ -110,7 +113,7 @@ TEST(LocalWorld, ARankThatHangsIsFound) {
       },
       1);
   EXPECT_NE(results[0].message().find(
-                " waits for rank 1: rank 1 hangs: for 1 s it has been in "
+                " waits for rank 1, 2: rank 1 hangs: for 1 s it has been in "
                 "instruction 11 of rank 1"),
             std::string::npos)
       << results[0].message();
