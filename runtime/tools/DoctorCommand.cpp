@@ -10,6 +10,7 @@
 #include "runtime/base/Format.h"
 #include "runtime/base/JsonLines.h"
 #include "runtime/base/WorkerPool.h"
+#include "runtime/comm/mpi/MpiTransport.h"
 #include "runtime/hal/drivers/cpu/CpuFeatures.h"
 
 #include <cstdlib>
@@ -126,6 +127,14 @@ static std::string findLibrary(const std::vector<std::string> &names) {
   return "";
 }
 
+static void addMpiModule(std::vector<Finding> &findings) {
+  std::string path = comm::findMpiModule();
+  findings.push_back({"module for MPI", !path.empty(), false,
+                      path.empty() ? "ranks started by mpirun; built where "
+                                     "CMake finds MPI (Debian: libopenmpi-dev)"
+                                   : path});
+}
+
 static void addLibraries(std::vector<Finding> &findings) {
   struct {
     const char *name;
@@ -154,6 +163,7 @@ std::vector<Finding> hocket::examineMachine() {
   addMemory(findings);
   addPrograms(findings);
   addLibraries(findings);
+  addMpiModule(findings);
   return findings;
 }
 

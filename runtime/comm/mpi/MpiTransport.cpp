@@ -31,28 +31,34 @@ static std::vector<std::string> candidates() {
   return paths;
 }
 
+std::string comm::findMpiModule() {
+  std::error_code error;
+  for (const std::string &path : candidates())
+    if (std::filesystem::exists(path, error))
+      return path;
+  return "";
+}
+
 static StatusOr<const HocketMpiTable *> loadTable() {
-  std::string tried;
-  for (const std::string &path : candidates()) {
-    std::error_code error;
-    if (!std::filesystem::exists(path, error)) {
-      tried += (tried.empty() ? "" : ", ") + path;
-      continue;
-    }
-    // MPI loads plug-ins that expect its symbols to be everybody's.
-    void *module = ::dlopen(path.c_str(), RTLD_NOW | RTLD_GLOBAL);
-    if (!module)
-      return failedPrecondition(path + ": cannot load: " + ::dlerror());
-    auto function = reinterpret_cast<HocketMpiTableFunction>(
-        ::dlsym(module, "hocketMpiTable"));
-    if (!function || function()->version != hocketMpiTableVersion)
-      return failedPrecondition(path + ": is of another version of Hocket");
-    return function();
+  std::string path = findMpiModule();
+  if (path.empty()) {
+    std::string tried;
+    for (const std::string &candidate : candidates())
+      tried += (tried.empty() ? "" : ", ") + candidate;
+    return failedPrecondition(
+        "a launcher started this process, but the module for MPI is missing "
+        "(tried " +
+        tried + "); install libopenmpi-dev and build again");
   }
-  return failedPrecondition(
-      "a launcher started this process, but the module for MPI is missing "
-      "(tried " +
-      tried + "); install libopenmpi-dev and build again");
+  // MPI loads plug-ins that expect its symbols to be everybody's.
+  void *module = ::dlopen(path.c_str(), RTLD_NOW | RTLD_GLOBAL);
+  if (!module)
+    return failedPrecondition(path + ": cannot load: " + ::dlerror());
+  auto function = reinterpret_cast<HocketMpiTableFunction>(
+      ::dlsym(module, "hocketMpiTable"));
+  if (!function || function()->version != hocketMpiTableVersion)
+    return failedPrecondition(path + ": is of another version of Hocket");
+  return function();
 }
 
 namespace {

@@ -17,6 +17,9 @@ namespace hocket::comm {
 /// does not start, or not for several threads.
 StatusOr<std::unique_ptr<Transport>> createMpiTransport();
 
+/// Where the module is; empty if it is nowhere.
+std::string findMpiModule();
+
 } // namespace hocket::comm
 
 #endif // HOCKET_RUNTIME_COMM_MPI_MPITRANSPORT_H

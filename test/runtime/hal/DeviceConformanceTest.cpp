@@ -14,6 +14,7 @@
 #include "runtime/base/File.h"
 #include "runtime/hal/drivers/Drivers.h"
 
+#include <chrono>
 #include <cstring>
 #include <gtest/gtest.h>
 #include <numeric>
@@ -311,4 +312,27 @@ TEST(CpuDevice, ReadsItsEnvironment) {
   EXPECT_EQ((*device)->loadModule("m", {&above, 1}).status().code(),
             StatusCode::FailedPrecondition);
   ::unsetenv("HOCKET_CPU_ISA");
+}
+
+TEST(NullDevice, TakesTheTimeOfItsSpeed) {
+  ::setenv("HOCKET_NULL_GFLOPS", "fast", 1);
+  EXPECT_EQ(createDevice("null").status().message(),
+            "HOCKET_NULL_GFLOPS is 'fast', expected a positive number");
+  ::setenv("HOCKET_NULL_GFLOPS", "0.1", 1);
+  auto device = createDevice("null");
+  ::unsetenv("HOCKET_NULL_GFLOPS");
+  ASSERT_TRUE(device.ok()) << device.status().message();
+  ASSERT_TRUE((*device)->allocateArena(1 << 20).ok());
+  ASSERT_TRUE((*device)->createQueues(1, 0).ok());
+  GemmCall call;
+  call.m = call.n = call.k = 100;
+  call.a = {{0, 40000}};
+  call.b = {{40960, 40000}};
+  call.d = {{81920, 40000}};
+  auto begin = std::chrono::steady_clock::now();
+  for (int i = 0; i < 3; ++i)
+    ASSERT_TRUE((*device)->gemm(0, call).ok());
+  // Never less than it should: what is longer is the machine's affair.
+  EXPECT_GE(std::chrono::steady_clock::now() - begin,
+            std::chrono::milliseconds(60));
 }

@@ -235,6 +235,16 @@ TEST_F(ManyRanksCommand, AProcessTooFewIsSaid) {
   EXPECT_EQ(outcome.status, 2);
 }
 
+TEST_F(ManyRanksCommand, AMissingModuleIsSaid) {
+  Outcome outcome = shell("HOCKET_MPI_MODULE=/none/mpi.so "
+                          "OMPI_COMM_WORLD_RANK=0 OMPI_COMM_WORLD_SIZE=3 " +
+                          train("--steps 1"));
+  EXPECT_EQ(outcome.status, 1);
+  EXPECT_THAT(outcome.text,
+              HasSubstr("a launcher started this process, but the module for "
+                        "MPI is missing (tried /none/mpi.so)"));
+}
+
 TEST_F(ManyRanksCommand, AProcessThatDiesEndsTheOthers) {
   if (!hasMpi())
     GTEST_SKIP() << "there is no MPI on this machine";

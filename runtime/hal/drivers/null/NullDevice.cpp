@@ -6,15 +6,46 @@
 
 #include "runtime/hal/drivers/null/NullDevice.h"
 
+#include <algorithm>
+#include <chrono>
+#include <cmath>
+#include <cstdlib>
 #include <cstring>
+#include <thread>
 
 using namespace hocket;
 using namespace hocket::hal;
 
 namespace {
+/// Spends time as a device of some speed would.
+class SimulatedClock {
+public:
+  using Clock = std::chrono::steady_clock;
+
+  /// 0: takes no time.
+  explicit SimulatedClock(double flopsPerSecond = 0)
+      : flopsPerSecond(flopsPerSecond) {}
+
+  void spend(double flops) {
+    if (flopsPerSecond == 0)
+      return;
+    auto taken = std::chrono::duration_cast<Clock::duration>(
+        std::chrono::duration<double>(
+            std::min(flops / flopsPerSecond, 86400.0)));
+    // What a sleep was too long the next one is shorter.
+    Clock::time_point end = Clock::now() - overslept + taken;
+    std::this_thread::sleep_until(end);
+    overslept = std::max(Clock::duration::zero(), Clock::now() - end);
+  }
+
+private:
+  double flopsPerSecond;
+  Clock::duration overslept{};
+};
+
 class NullDevice : public Device {
 public:
-  NullDevice() {
+  explicit NullDevice(SimulatedClock clock) : clock(clock) {
     about.driver = "null";
     about.name = "nothing";
     about.computes = false;
@@ -38,7 +69,10 @@ protected:
   }
 
   Status doLaunch(StreamId, const LaunchCall &) override { return okStatus(); }
-  Status doGemm(StreamId, const GemmCall &) override { return okStatus(); }
+  Status doGemm(StreamId, const GemmCall &call) override {
+    clock.spend(2.0 * double(call.m) * double(call.n) * double(call.k));
+    return okStatus();
+  }
   Status doLibrary(StreamId, const LibraryCall &) override {
     return okStatus();
   }
@@ -59,9 +93,19 @@ protected:
 
 private:
   DeviceProperties about;
+  SimulatedClock clock;
 };
 } // namespace
 
 StatusOr<std::unique_ptr<Device>> hal::createNullDevice() {
-  return std::unique_ptr<Device>(new NullDevice());
+  SimulatedClock clock;
+  if (const char *text = std::getenv("HOCKET_NULL_GFLOPS")) {
+    char *end = nullptr;
+    double speed = std::strtod(text, &end);
+    if (end == text || *end != '\0' || !std::isfinite(speed) || speed <= 0)
+      return invalidArgument(std::string("HOCKET_NULL_GFLOPS is '") + text +
+                             "', expected a positive number");
+    clock = SimulatedClock(speed * 1e9);
+  }
+  return std::unique_ptr<Device>(new NullDevice(clock));
 }

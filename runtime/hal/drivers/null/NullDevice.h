@@ -9,6 +9,11 @@
 /// nothing: it allocates no memory, so a program of any size can be walked.
 /// copyToHost() gives zeros. Start a new driver from a copy of this one.
 ///
+/// It can take its time: with HOCKET_NULL_GFLOPS a matrix product of m x n x k
+/// sleeps for 2 m n k / (GFLOPS 10^9) seconds, so that a schedule for more
+/// ranks than there are cores can be watched. Small sleeps are kept account of
+/// and do not add up to more.
+///
 //===----------------------------------------------------------------------===//
 
 #ifndef HOCKET_RUNTIME_HAL_DRIVERS_NULL_NULLDEVICE_H
@@ -20,6 +25,7 @@
 
 namespace hocket::hal {
 
+/// InvalidArgument if HOCKET_NULL_GFLOPS is set and no positive number.
 StatusOr<std::unique_ptr<Device>> createNullDevice();
 
 } // namespace hocket::hal
