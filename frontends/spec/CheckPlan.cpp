@@ -96,6 +96,47 @@ static void checkStages(const Spec &spec, ConstraintErrors &errors) {
                    " layers; write fewer stages, or layers_per_stage");
 }
 
+/// S22: heads go to tensor ranks whole.
+static void checkHeads(const Spec &spec, ConstraintErrors &errors) {
+  int64_t heads = spec.model().heads(), ranks = spec.plan().tensor_parallel();
+  if (heads % ranks != 0)
+    errors.add(22, "plan.tensor_parallel",
+               "plan.tensor_parallel is " + std::to_string(ranks) +
+                   ", which does not divide model.heads (" +
+                   std::to_string(heads) + "); write one of its divisors");
+}
+
+/// S23: positions go to ranks in pieces of one size.
+static void checkPositions(const Spec &spec, ConstraintErrors &errors) {
+  const Plan &plan = spec.plan();
+  CheckedSize pieces = CheckedSize(plan.context_parallel());
+  if (plan.sequence_parallel())
+    pieces = pieces * plan.tensor_parallel();
+  std::optional<int64_t> count = pieces.get();
+  int64_t length = spec.training().sequence_length();
+  if (!count || length % *count == 0)
+    return;
+  errors.add(23, "training.sequence_length",
+             "training.sequence_length is " + std::to_string(length) +
+                 ", which " + std::to_string(*count) +
+                 " ranks do not share evenly (context_parallel, and "
+                 "tensor_parallel with sequence_parallel); write a multiple");
+}
+
+/// S24: what random numbers are counted over is not split yet.
+static void checkDropout(const Spec &spec, ConstraintErrors &errors) {
+  const Dropout &dropout = spec.model().dropout();
+  const Plan &plan = spec.plan();
+  bool drops = dropout.attention() > 0 || dropout.residual() > 0 ||
+               dropout.embedding() > 0;
+  bool splits = plan.data_parallel() > 1 || plan.tensor_parallel() > 1 ||
+                plan.context_parallel() > 1;
+  if (drops && splits)
+    errors.add(24, "model.dropout",
+               "model.dropout is not 0; this build drops on one data, context "
+               "and tensor rank only: write 0, or a plan with 1 of each");
+}
+
 /// S19: what this build does not compile yet.
 static void checkSupported(const Spec &spec, ConstraintErrors &errors) {
   const Plan &plan = spec.plan();
@@ -143,5 +184,8 @@ void hocket::spec::checkPlan(const Spec &spec, ConstraintErrors &errors) {
   checkRanks(spec, errors);
   checkExperts(spec.plan(), errors);
   checkStages(spec, errors);
+  checkHeads(spec, errors);
+  checkPositions(spec, errors);
+  checkDropout(spec, errors);
   checkSupported(spec, errors);
 }

@@ -65,17 +65,19 @@ void Seeds::addDataAxis(Sharding &sharding, RankedTensorType type) const {
   if (data.empty() || type.getRank() == 0)
     return;
   RankedTensorType local = mesh.localType(type, sharding);
-  int64_t best = 0;
-  for (int64_t d = 0; d < type.getRank(); ++d) {
+  for (int64_t d = 0; d < type.getRank(); ++d)
     if (local.getDimSize(d) % mesh.size(data[0]) == 0) {
-      best = d;
-      break;
+      llvm::append_range(sharding.dims[d], data);
+      return;
     }
-    if (local.getDimSize(d) > local.getDimSize(best))
+  // Padding stands behind the last element of the whole dim, so only a dim that
+  // nothing else splits may be split unevenly.
+  int64_t best = -1;
+  for (int64_t d = 0; d < type.getRank(); ++d)
+    if (sharding.dims[d].empty() &&
+        (best < 0 || type.getDimSize(d) > type.getDimSize(best)))
       best = d;
-  }
-  // A dim that is split unevenly already would be padded twice.
-  if (type.getDimSize(best) % mesh.product(sharding.dims[best]) == 0)
+  if (best >= 0)
     llvm::append_range(sharding.dims[best], data);
 }
 

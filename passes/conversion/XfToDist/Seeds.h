@@ -48,7 +48,8 @@ public:
 
 private:
   Sharding weight(llvm::StringRef name, mlir::RankedTensorType type) const;
-  /// Splits over `dp` the first dim that it divides, else the largest.
+  /// Splits over `dp` the first dim that it divides, else, with padding, the
+  /// largest that nothing splits; a tensor without one stays as it is.
   void addDataAxis(Sharding &sharding, mlir::RankedTensorType type) const;
   /// The axes among `names` that the mesh has.
   Axes present(llvm::ArrayRef<llvm::StringRef> names) const;

@@ -306,6 +306,9 @@ const BadOverride badOverrides[] = {
     {"plan.recompute=AUTO",
      "S19: plan.recompute is AUTO, which needs a schedule over several "
      "devices; write NONE, SELECTIVE or FULL"},
+    {"plan.tensor_parallel=3",
+     "S22: plan.tensor_parallel is 3, which does not divide model.heads (4); "
+     "write one of its divisors"},
     {"cluster.devices=8",
      "S20: cluster.devices is 8, but the plan's axes multiply to 1 ranks "
      "(dp=1); write 1, or leave it out"},

@@ -1,0 +1,245 @@
+//===- ManyRanksTest.cpp - Every plan trains the same model ---------------===//
+//
+// Part of Hocket, under the Apache License v2.0.
+//
+//===----------------------------------------------------------------------===//
+///
+/// \file
+/// The same specification under many plans, all ranks as threads of this
+/// process, against one rank with the same microbatches: losses of ten steps
+/// and all state at the end, in fp32.
+///
+//===----------------------------------------------------------------------===//
+
+#include "runtime/base/File.h"
+#include "runtime/checkpoint/Checkpoint.h"
+#include "runtime/data/TokenFileWriter.h"
+#include "runtime/train/TrainingRun.h"
+#include "test/end_to_end/CompiledModel.h"
+
+#include <cstring>
+#include <filesystem>
+#include <gtest/gtest.h>
+#include <sstream>
+#include <unistd.h>
+
+using namespace hocket;
+using namespace hocket::test;
+namespace fs = std::filesystem;
+
+namespace {
+
+constexpr uint64_t steps = 10;
+
+/// Key biases have no gradient but rounding, whose sign AdamW would make a
+/// step of: no biases there.
+const char *const gptLike =
+    "model { layers: 2 hidden: 32 heads: 4 ffn: 72 vocab_size: 61 "
+    "max_positions: 32 activation: GELU_TANH attention_qkv_bias: false } ";
+const char *const llamaLike =
+    "model { layers: 2 hidden: 32 heads: 4 kv_heads: 2 ffn: 50 vocab_size: 61 "
+    "max_positions: 16 norm: RMS_NORM activation: SWIGLU position: ROTARY "
+    "bias: false tied_embeddings: false } ";
+const char *const expertsLike =
+    "model { layers: 2 hidden: 32 heads: 4 kv_heads: 2 ffn: 64 vocab_size: 61 "
+    "max_positions: 16 norm: RMS_NORM activation: SWIGLU position: ROTARY "
+    "bias: false tied_embeddings: false moe { experts: 4 top_k: 2 ffn: 24 "
+    "aux_loss: 0.01 z_loss: 0.001 } } ";
+const char *const training =
+    "training { sequence_length: 16 global_batch_size: 12 steps: 10 "
+    "precision: FP32 learning_rate { peak: 1e-3 warmup_steps: 2 } "
+    "data { split: \"1,0,0\" } }";
+
+/// What is to agree, under names.
+struct Outcome {
+  std::vector<double> losses, norms;
+  std::map<std::string, std::vector<double>> state;
+};
+
+struct PlanCase {
+  const char *name;
+  const char *model;
+  int64_t batch;    ///< sequences of all ranks together at a time
+  const char *plan; ///< overrides below `plan.`, separated by spaces
+};
+
+void PrintTo(const PlanCase &plan, std::ostream *out) {
+  *out << plan.name << ": " << plan.plan;
+}
+
+class ManyRanks : public testing::TestWithParam<PlanCase> {
+protected:
+  void SetUp() override {
+    folder = testing::TempDir() + "/hocket-ranks-" + std::to_string(getpid());
+    fs::remove_all(folder);
+    fs::create_directories(folder);
+    writeTokens();
+  }
+  void TearDown() override { fs::remove_all(folder); }
+
+  void writeTokens() {
+    auto writer =
+        data::TokenFileWriter::create(folder + "/tokens", data::TokenType::U16);
+    ASSERT_TRUE(writer.ok()) << writer.status().message();
+    for (int document = 0; document < 30; ++document) {
+      std::string bytes;
+      for (int i = 0; i < 90 + document; ++i) {
+        bytes += char((document * 11 + i * i) % 61);
+        bytes += char(0);
+      }
+      ASSERT_TRUE(writer->append(bytes).ok());
+      ASSERT_TRUE(writer->endSequence(bytes.size() / 2).ok());
+      writer->endDocument();
+    }
+    ASSERT_TRUE(writer->finish().ok());
+  }
+
+  /// Compiles `plan` for `batch` sequences at a time over its data ranks.
+  static std::shared_ptr<const program::Program>
+  compile(const PlanCase &plan, const std::string &fields) {
+    CompileChoice choice;
+    int64_t data = 1;
+    std::istringstream words(fields);
+    for (std::string word; words >> word;) {
+      choice.overrides.push_back("plan." + word);
+      if (word.starts_with("data_parallel="))
+        data = std::stoll(word.substr(14));
+    }
+    choice.overrides.push_back("training.micro_batch_size=" +
+                               std::to_string(plan.batch / data));
+    return std::make_shared<const program::Program>(
+        compileProgram(std::string(plan.model) + training, choice));
+  }
+
+  void train(std::shared_ptr<const program::Program> program, uint64_t until,
+             const std::string &name, const std::string &load = "") {
+    TrainingOptions options;
+    options.data = {folder + "/tokens"};
+    options.steps = until;
+    options.saveDir = folder + "/" + name;
+    options.logFile = folder + "/" + name + ".jsonl";
+    if (!load.empty())
+      options.loadDir = folder + "/" + load;
+    Status status = runTraining(std::move(program), options);
+    ASSERT_TRUE(status.ok()) << status.message();
+  }
+
+  /// What the run `name` logged and saved.
+  Outcome outcomeOf(const std::string &name, uint64_t until) {
+    Outcome outcome;
+    std::istringstream log(*readFile(folder + "/" + name + ".jsonl", 1 << 20));
+    for (std::string line; std::getline(log, line);)
+      if (size_t at = line.find("\"grad_norm\":"); at != std::string::npos) {
+        outcome.norms.push_back(std::stod(line.substr(at + 12)));
+        outcome.losses.push_back(
+            std::stod(line.substr(line.find("\"loss\":") + 7)));
+      }
+    auto stored = checkpoint::Checkpoint::open(
+        checkpoint::iterationFolder(folder + "/" + name, until));
+    EXPECT_TRUE(stored.ok()) << stored.status().message();
+    if (!stored.ok())
+      return outcome;
+    for (const checkpoint::TensorSpec &spec : stored->tensors()) {
+      uint64_t elements = 1;
+      for (uint64_t dim : spec.shape)
+        elements *= dim;
+      std::vector<float> values(elements);
+      std::vector<uint8_t> bytes(elements * 4);
+      checkpoint::SliceBounds whole{std::vector<uint64_t>(spec.shape.size(), 0),
+                                    spec.shape};
+      Status status = stored->read(spec, whole, bytes);
+      EXPECT_TRUE(status.ok()) << status.message();
+      std::memcpy(values.data(), bytes.data(), bytes.size());
+      outcome.state[spec.key.text()].assign(values.begin(), values.end());
+    }
+    return outcome;
+  }
+
+  static void expectSame(const Outcome &actual, const Outcome &expected) {
+    constexpr double band = 1e-5;
+    ASSERT_EQ(actual.losses.size(), expected.losses.size());
+    ASSERT_FALSE(expected.losses.empty());
+    for (size_t i = 0; i < expected.losses.size(); ++i) {
+      EXPECT_NEAR(actual.losses[i], expected.losses[i],
+                  band * expected.losses[i]);
+      EXPECT_NEAR(actual.norms[i], expected.norms[i],
+                  3 * band * expected.norms[i]);
+    }
+    ASSERT_EQ(actual.state.size(), expected.state.size());
+    for (const auto &[name, values] : expected.state) {
+      ASSERT_EQ(actual.state.count(name), 1U) << name;
+      ASSERT_EQ(actual.state.at(name).size(), values.size()) << name;
+      std::vector<double> zeros(values.size());
+      EXPECT_LE(distance(actual.state.at(name), values),
+                band * distance(values, zeros) * 10 + 1e-9)
+          << name;
+    }
+  }
+
+  std::string folder;
+};
+
+TEST_P(ManyRanks, TrainTheSameModel) {
+  const PlanCase &plan = GetParam();
+  train(compile(plan, ""), steps, "one");
+  train(compile(plan, plan.plan), steps, "many");
+  if (HasFatalFailure())
+    return;
+  expectSame(outcomeOf("many", steps), outcomeOf("one", steps));
+}
+
+/// Half of the steps under this plan, the rest under two others that load what
+/// it saved.
+TEST_P(ManyRanks, LoadFromEachOther) {
+  const PlanCase &plan = GetParam();
+  train(compile(plan, ""), steps, "one");
+  train(compile(plan, plan.plan), steps / 2, "half");
+  for (const char *other : {"", "data_parallel=2 tensor_parallel=2 "
+                                "zero_stage=3 sequence_parallel=true"}) {
+    train(compile(plan, other), steps, "rest", "half");
+    if (HasFatalFailure())
+      return;
+    Outcome expected = outcomeOf("one", steps),
+            actual = outcomeOf("rest", steps);
+    expected.losses.erase(expected.losses.begin(),
+                          expected.losses.begin() + steps / 2);
+    expected.norms.erase(expected.norms.begin(),
+                         expected.norms.begin() + steps / 2);
+    expectSame(actual, expected);
+    fs::remove_all(folder + "/rest");
+    fs::remove(folder + "/rest.jsonl");
+  }
+}
+
+#define PLANS(NAME, MODEL)                                                     \
+  PlanCase{NAME "Dp2", MODEL, 12, "data_parallel=2"},                          \
+      PlanCase{NAME "Dp2Microbatches", MODEL, 4, "data_parallel=2"},           \
+      PlanCase{NAME "Tp2", MODEL, 12, "tensor_parallel=2"},                    \
+      PlanCase{NAME "Tp4", MODEL, 6, "tensor_parallel=4"},                     \
+      PlanCase{NAME "Tp2Sequence", MODEL, 12,                                  \
+               "tensor_parallel=2 sequence_parallel=true"},                    \
+      PlanCase{NAME "Tp4Sequence", MODEL, 12,                                  \
+               "tensor_parallel=4 sequence_parallel=true"},                    \
+      PlanCase{NAME "Dp3Zero1", MODEL, 6, "data_parallel=3 zero_stage=1"},     \
+      PlanCase{NAME "Dp4Zero2", MODEL, 4, "data_parallel=4 zero_stage=2"},     \
+      PlanCase{NAME "Dp2Zero3", MODEL, 6, "data_parallel=2 zero_stage=3"},     \
+      PlanCase{NAME "Dp2Tp2", MODEL, 6, "data_parallel=2 tensor_parallel=2"},  \
+      PlanCase{NAME "Dp2Tp4SequenceZero1", MODEL, 12,                          \
+               "data_parallel=2 tensor_parallel=4 sequence_parallel=true "     \
+               "zero_stage=1"},                                                \
+      PlanCase{NAME "Dp4Tp4SequenceZero3", MODEL, 12,                          \
+               "data_parallel=4 tensor_parallel=4 sequence_parallel=true "     \
+               "zero_stage=3"},                                                \
+      PlanCase{                                                                \
+          NAME "Dp6Tp2Zero2Recompute", MODEL, 6,                               \
+          "data_parallel=6 tensor_parallel=2 zero_stage=2 recompute=FULL"}
+
+INSTANTIATE_TEST_SUITE_P(All, ManyRanks,
+                         testing::Values(PLANS("Gpt", gptLike),
+                                         PLANS("Llama", llamaLike),
+                                         PLANS("Experts", expertsLike)),
+                         [](const auto &info) {
+                           return std::string(info.param.name);
+                         });
+
+} // namespace
