@@ -75,18 +75,19 @@ Value ModelBuilder::buildRouterLoss(Value logits, Value counts) {
 // The layer
 //===----------------------------------------------------------------------===//
 
-/// The chosen experts' results, by weight.
+/// The chosen experts' results, by weight. Without a capacity the sequences of
+/// each data-parallel rank are ordered by themselves.
 Value ModelBuilder::runExperts(Value tokens, Value weights, Value choice) {
   const Moe &moe = model.moe();
   Location location = at("mlp.experts", "model.moe");
   int64_t experts = moe.experts(), hidden = model.hidden();
-  int64_t capacity =
-      moe.has_capacity_factor() ? expertCapacity(moe, sequence) : 0;
+  int64_t capacity = expertCapacity(spec);
   Type ranges;
   SmallVector<int64_t> shape{experts, batch, capacity, hidden};
   if (capacity == 0) {
-    ranges = RankedTensorType::get({experts, 2}, builder.getI32Type());
-    shape = {batch * sequence * moe.top_k(), hidden};
+    int64_t runs = spec.plan().data_parallel();
+    ranges = RankedTensorType::get({runs, experts, 2}, builder.getI32Type());
+    shape = {runs, batch / runs * sequence * moe.top_k(), hidden};
   }
   auto order = builder.create<xf::ExpertOrderOp>(
       location, choice.getType(), ranges, choice,

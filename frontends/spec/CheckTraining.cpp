@@ -16,29 +16,23 @@ using namespace hocket::spec;
 
 /// Of experts, for each token: the rows of the experts' buffer, and what
 /// widens them.
-static CheckedSize expertRowWidth(const Model &model, int64_t sequence) {
-  const Moe &moe = model.moe();
-  CheckedSize width = CheckedSize(moe.ffn()) * 2 + model.hidden();
-  if (!moe.has_capacity_factor())
+static CheckedSize expertRowWidth(const Spec &spec) {
+  const Moe &moe = spec.model().moe();
+  CheckedSize width = CheckedSize(moe.ffn()) * 2 + spec.model().hidden();
+  int64_t rows = moe.experts() * expertCapacity(spec);
+  if (rows == 0)
     return width * moe.top_k();
-  int64_t rows = moe.experts() * expertCapacity(moe, sequence);
-  return width * ((rows - 1) / sequence + 1);
+  return width * ((rows - 1) / spec.training().sequence_length() + 1);
 }
 
 /// S34: numbers of rows are 32-bit. Of a capacity, those of one sequence.
-static bool expertRows(const Spec &spec) {
+static bool expertRowsFit(const Spec &spec) {
   const Moe &moe = spec.model().moe();
-  int64_t sequence = spec.training().sequence_length();
   CheckedSize rows = CheckedSize(spec.training().micro_batch_size()) *
-                     spec.plan().data_parallel() * sequence * moe.top_k();
-  std::optional<int64_t> count = rows.get();
-  if (moe.has_capacity_factor()) {
-    CheckedSize inSequence =
-        CheckedSize(expertCapacity(moe, sequence)) * moe.experts();
-    if (inSequence.get().value_or(INT64_MAX) > INT32_MAX)
-      return false;
-  }
-  return count && *count <= INT32_MAX;
+                     spec.plan().data_parallel() *
+                     spec.training().sequence_length() * moe.top_k();
+  return rows.get().value_or(INT64_MAX) <= INT32_MAX &&
+         moe.experts() * expertCapacity(spec) <= INT32_MAX;
 }
 
 /// S12: no tensor of a microbatch outgrows 64-bit sizes.
@@ -57,12 +51,12 @@ static void checkActivations(const Spec &spec, ConstraintErrors &errors) {
   bool experts =
       model.moe().has_experts() && spec.training().has_sequence_length();
   if (experts)
-    width = width + expertRowWidth(model, spec.training().sequence_length());
+    width = width + expertRowWidth(spec);
   if (!(tokens * width * model.layers() * 16).get())
     errors.add(12, "training.micro_batch_size",
                "the activations of a microbatch do not fit 64-bit sizes; "
                "write a smaller micro_batch_size or sequence_length");
-  if (experts && !expertRows(spec))
+  if (experts && !expertRowsFit(spec))
     errors.add(34, "model.moe",
                "the experts' rows of a microbatch do not fit 32-bit numbers; "
                "write a smaller micro_batch_size or sequence_length");

@@ -47,7 +47,11 @@ int64_t hocket::spec::expertLayers(const Model &model) {
   return std::max<int64_t>(0, model.layers() - from) / model.moe().interval();
 }
 
-int64_t hocket::spec::expertCapacity(const Moe &moe, int64_t sequence) {
+int64_t hocket::spec::expertCapacity(const Spec &spec) {
+  const Moe &moe = spec.model().moe();
+  int64_t sequence = spec.training().sequence_length();
+  if (!moe.has_capacity_factor())
+    return spec.plan().expert_parallel() > 1 ? sequence : 0;
   double wish = moe.capacity_factor() * static_cast<double>(sequence) *
                 static_cast<double>(moe.top_k()) /
                 static_cast<double>(moe.experts());

@@ -47,8 +47,10 @@ int64_t expertLayers(const Model &model);
 
 /// The most tokens of a sequence that one expert takes: capacity_factor *
 /// sequence * top_k / experts, rounded up, but no more than there are and at
-/// least 1. For a resolved `moe` with a capacity factor.
-int64_t expertCapacity(const Moe &moe, int64_t sequence);
+/// least 1. 0 without a capacity factor; but where experts are split, an
+/// all-to-all brings them their tokens, which asks for a capacity: the whole
+/// sequence, so that none is dropped. For a resolved spec with experts.
+int64_t expertCapacity(const Spec &spec);
 
 /// vocab_size rounded up to a multiple of vocab_padding: the rows stored.
 CheckedSize paddedVocabSize(const Model &model);

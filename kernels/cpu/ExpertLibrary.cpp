@@ -220,21 +220,27 @@ KernelError runExpertCounts(const LibraryCall &call, Workers &) {
   return reference::expertCounts(args);
 }
 
+/// Whether `runs` runs cut a batch: one with a capacity.
+static bool areRuns(int64_t runs, int64_t batch, int64_t capacity) {
+  return runs >= 1 && batch % runs == 0 && (capacity == 0 || runs == 1);
+}
+
 KernelError expertOrderSizes(Integers n, Floats floats, Bytes bytes) {
-  if (KernelError error = checkCounts(n, 5, floats, 0))
+  if (KernelError error = checkCounts(n, 6, floats, 0))
     return error;
   Size size;
   bytes[0] = bytes[2] = size(4, {n[0], n[1], n[2]});
-  bytes[1] = size(4, {n[3], 2});
+  bytes[1] = size(4, {n[5], n[3], 2});
   // Slots are 32-bit.
   bool bad = size.bad || n[2] < 1 || !isExperts(n[3]) || n[4] < 0 ||
-             n[4] > INT32_MAX / n[3] || bytes[0] / 4 > INT32_MAX;
+             n[4] > INT32_MAX / n[3] || bytes[0] / 4 > INT32_MAX ||
+             !areRuns(n[5], n[0], n[4]);
   return bad ? kDimension : nullptr;
 }
 
 KernelError runExpertOrder(const LibraryCall &call, Workers &) {
   Integers n = call.integers;
-  ExpertOrderArguments args{{n[0], n[1], n[2], n[3], n[4]},
+  ExpertOrderArguments args{{n[0], n[1], n[2], n[3], n[4], n[5]},
                             ids(call, 2),
                             idsOut(call, 0),
                             idsOut(call, 1)};
@@ -249,22 +255,25 @@ struct SlotSizes {
 };
 
 KernelError slotSizes(Integers n, Floats floats, SlotSizes &sizes) {
-  if (KernelError error = checkCounts(n, 8, floats, 0))
+  if (KernelError error = checkCounts(n, 9, floats, 0))
     return error;
   if (!isFloating(n[0]))
     return kDType;
   Size size;
   int64_t element = bytesOf(typeOf(n[0]));
-  sizes = {size(element, {n[1], n[2], n[7]}), size(element, {n[6], n[7]}),
+  sizes = {size(element, {n[1], n[2], n[8]}), size(element, {n[7], n[8]}),
            size(4, {n[1], n[2], n[3]})};
   bool bad = size.bad || n[2] < 1 || n[3] < 1 || !isExperts(n[4]) || n[5] < 0 ||
-             n[5] > INT32_MAX / n[4];
+             n[5] > INT32_MAX / n[4] || !areRuns(n[6], n[1], n[5]) ||
+             n[7] % n[6];
   if (!bad && n[5] > 0)
-    bad = n[6] != size(1, {n[4], n[1], n[5]}) || size.bad;
+    bad = n[7] != size(1, {n[4], n[1], n[5]}) || size.bad;
   return bad ? kDimension : nullptr;
 }
 
-SlotShape slotShape(Integers n) { return {n[1], n[2], n[3], n[4], n[5], n[6]}; }
+SlotShape slotShape(Integers n) {
+  return {n[1], n[2], n[3], n[4], n[5], n[6], n[7]};
+}
 
 } // namespace
 
@@ -282,7 +291,7 @@ KernelError dispatchSizes(Integers n, Floats floats, Bytes bytes) {
 KernelError runDispatch(const LibraryCall &call, Workers &workers) {
   Integers n = call.integers;
   DispatchArguments args{slotShape(n),
-                         n[7],
+                         n[8],
                          view(call, 1, typeOf(n[0])),
                          ids(call, 2),
                          static_cast<const float *>(lastOf(call)),
@@ -304,7 +313,7 @@ KernelError combineSizes(Integers n, Floats floats, Bytes bytes) {
 KernelError runCombine(const LibraryCall &call, Workers &workers) {
   Integers n = call.integers;
   CombineArguments args{slotShape(n),
-                        n[7],
+                        n[8],
                         view(call, 1, typeOf(n[0])),
                         ids(call, 2),
                         static_cast<const float *>(lastOf(call)),
@@ -325,7 +334,7 @@ KernelError runCombineWeightGradient(const LibraryCall &call,
                                      Workers &workers) {
   Integers n = call.integers;
   CombineWeightGradientArguments args{slotShape(n),
-                                      n[7],
+                                      n[8],
                                       view(call, 1, typeOf(n[0])),
                                       view(call, 2, typeOf(n[0])),
                                       ids(call, 3),
@@ -346,7 +355,7 @@ struct GroupSizes {
 
 KernelError groupSizes(Integers n, Floats floats, Bytes bytes,
                        GroupSizes &sizes) {
-  if (KernelError error = checkCounts(n, 5, floats, 0))
+  if (KernelError error = checkCounts(n, 6, floats, 0))
     return error;
   if (!isFloating(n[0]))
     return kDType;
@@ -356,15 +365,16 @@ KernelError groupSizes(Integers n, Floats floats, Bytes bytes,
            size(element, {n[4], n[2], n[3]}), size(4, {n[4], n[2], n[3]})};
   bool ranged = bytes.size() > 3;
   if (ranged)
-    bytes[3] = size(4, {n[4], 2});
-  bool bad = size.bad || n[2] < 1 || n[3] < 1 || !isExperts(n[4]) ||
-             (!ranged && n[1] % n[4]);
+    bytes[3] = size(4, {n[5], n[4], 2});
+  bool bad = size.bad || n[2] < 1 || n[3] < 1 || !isExperts(n[4]) || n[5] < 1 ||
+             n[1] % n[5] || (!ranged && (n[5] != 1 || n[1] % n[4]));
   return bad ? kDimension : nullptr;
 }
 
 GroupShape groupShape(const LibraryCall &call) {
   Integers n = call.integers;
-  return {n[1], n[2], n[3], n[4], static_cast<const int32_t *>(lastOf(call))};
+  return {n[1], n[2], n[3],
+          n[4], n[5], static_cast<const int32_t *>(lastOf(call))};
 }
 
 } // namespace

@@ -187,8 +187,9 @@ struct RowsProduct {
 KernelError multiplyRows(const RowsProduct &product, Workers &workers) {
   const GroupShape &shape = product.shape;
   int64_t rowBytes = product.n * bytesOf(product.d.dtype), done = 0;
-  for (int64_t e = 0; e < shape.experts; ++e) {
-    int64_t first = shape.first(e), count = shape.count(e);
+  for (int64_t i = 0; i < shape.runs * shape.experts; ++i) {
+    int64_t run = i / shape.experts, e = i % shape.experts;
+    int64_t first = shape.first(run, e), count = shape.count(run, e);
     zero(product.d, done * rowBytes, first * rowBytes, workers);
     done = first + count;
     GemmArguments gemmOfExpert;
@@ -236,22 +237,24 @@ groupedLinearWeightGradient(const GroupedWeightGradientArguments &args,
   if (KernelError error =
           check(s, args.dy.dtype, args.x.dtype, args.dweight.dtype))
     return error;
-  int64_t each = s.out * s.in, bytes = each * bytesOf(args.dweight.dtype);
-  for (int64_t e = 0; e < s.experts; ++e) {
-    if (s.count(e) == 0) {
-      if (!args.accumulate)
-        zero(args.dweight, e * bytes, (e + 1) * bytes, workers);
-      continue;
-    }
+  int64_t each = s.out * s.in;
+  if (!args.accumulate)
+    zero(args.dweight, 0, s.experts * each * bytesOf(args.dweight.dtype),
+         workers);
+  for (int64_t i = 0; i < s.runs * s.experts; ++i) {
+    int64_t run = i / s.experts, e = i % s.experts;
+    int64_t first = s.first(run, e);
     GemmArguments product;
     product.m = s.out;
     product.n = s.in;
-    product.k = s.count(e);
+    product.k = s.count(run, e);
     product.transposeA = true;
-    product.accumulate = args.accumulate;
-    product.a = from(args.dy, s.first(e) * s.out);
-    product.b = from(args.x, s.first(e) * s.in);
+    product.accumulate = true;
+    product.a = from(args.dy, first * s.out);
+    product.b = from(args.x, first * s.in);
     product.d = from(args.dweight, e * each);
+    if (product.k == 0)
+      continue;
     if (KernelError error = gemm(product, workers))
       return error;
   }

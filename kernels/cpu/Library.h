@@ -75,7 +75,8 @@
 ///
 /// Mixtures of experts, as in kernels/reference/{Router,Experts}.h. E experts,
 /// k of them a token, T = B S tokens; "sigmoid" and "renormalise" are 0 or 1.
-/// Rows R are E B C with a capacity C, else (C = 0) of any number.
+/// Rows R are E B C with a capacity C, else (C = 0) those of G runs of
+/// sequences, each ordered by itself; G is 1 with a capacity.
 ///
 /// router              buffers: weights f32[T, k] (out), chosen i32[T, k]
 ///                     (out), logits f32[T, E], bias f32[E] (may be left out)
@@ -98,26 +99,26 @@
 ///                     counts f32[E], skip f32[1]; integers: E; floats: rate
 /// expert_counts       buffers: counts f32[E] (out), chosen i32[n]
 ///                     integers: n, E
-/// expert_order        buffers: slots i32[B, S, k] (out), ranges i32[E, 2]
+/// expert_order        buffers: slots i32[B, S, k] (out), ranges i32[G, E, 2]
 ///                     (out; workspace with a capacity), chosen i32[B, S, k]
-///                     integers: B, S, k, E, C
+///                     integers: B, S, k, E, C, G
 /// dispatch            buffers: rows[R, h] (out), tokens[T, h],
 ///                     slots i32[B, S, k], weights f32[B, S, k] (may be left
-///                     out); integers: dtype, B, S, k, E, C, R, h
+///                     out); integers: dtype, B, S, k, E, C, G, R, h
 /// combine             buffers: tokens[T, h] (out), rows[R, h],
 ///                     slots i32[B, S, k], weights f32[B, S, k] (may be left
 ///                     out); integers: as dispatch
 /// combine_weight_gradient buffers: dweights f32[B, S, k] (out), tokens[T, h],
 ///                     rows[R, h], slots i32[B, S, k]; integers: as dispatch
 /// grouped_linear      buffers: y[R, o] (out), x[R, i], w[E, o, i],
-///                     ranges i32[E, 2] (left out: R / E rows each)
-///                     integers: dtype, R, o, i, E
+///                     ranges i32[G, E, 2] (left out: R / E rows each)
+///                     integers: dtype, R, o, i, E, G
 /// grouped_linear_input_gradient   buffers: dx[R, i] (out), dy[R, o],
-///                     w[E, o, i], ranges i32[E, 2] (as above)
-///                     integers: dtype, R, o, i, E
+///                     w[E, o, i], ranges i32[G, E, 2] (as above)
+///                     integers: dtype, R, o, i, E, G
 /// grouped_linear_weight_gradient  buffers: dw f32[E, o, i] (out), dy[R, o],
-///                     x[R, i], ranges i32[E, 2] (as above)
-///                     integers: dtype, R, o, i, E; accumulates
+///                     x[R, i], ranges i32[G, E, 2] (as above)
+///                     integers: dtype, R, o, i, E, G; accumulates
 ///
 //===----------------------------------------------------------------------===//
 

@@ -19,7 +19,8 @@ KernelError checkExperts(const int32_t *chosen, int64_t count,
 }
 
 KernelError checkSlots(const SlotShape &shape, const int32_t *slots) {
-  int64_t end = shape.capacity ? shape.experts * shape.capacity : shape.rows;
+  int64_t end =
+      shape.capacity ? shape.experts * shape.capacity : shape.rows / shape.runs;
   for (int64_t i = 0; i < shape.slots(); ++i)
     if (slots[i] < -1 || slots[i] >= end)
       return "experts: a slot is outside the experts' rows";
@@ -27,12 +28,15 @@ KernelError checkSlots(const SlotShape &shape, const int32_t *slots) {
 }
 
 KernelError checkRanges(const GroupShape &shape) {
-  int64_t end = 0;
-  for (int64_t e = 0; e < shape.experts; ++e) {
-    int64_t first = shape.first(e), count = shape.count(e);
-    if (first < end || count < 0 || first + count > shape.rows)
-      return "experts: ranges overlap or leave the rows";
-    end = first + count;
+  int64_t each = shape.rows / shape.runs;
+  for (int64_t run = 0; run < shape.runs; ++run) {
+    int64_t end = run * each;
+    for (int64_t e = 0; e < shape.experts; ++e) {
+      int64_t first = shape.first(run, e), count = shape.count(run, e);
+      if (first < end || count < 0 || first + count > (run + 1) * each)
+        return "experts: ranges overlap or leave the rows";
+      end = first + count;
+    }
   }
   return nullptr;
 }
@@ -41,15 +45,22 @@ KernelError checkRanges(const GroupShape &shape) {
 // Order
 //===----------------------------------------------------------------------===//
 
-/// Counts into `ranges[e, 1]`, and sets `ranges[e, 0]` to where e's rows begin.
-static void countRanges(const ExpertOrderArguments &args) {
-  std::fill_n(args.ranges, 2 * args.shape.experts, 0);
-  for (int64_t i = 0; i < args.shape.slots(); ++i)
-    ++args.ranges[2 * args.chosen[i] + 1];
-  int32_t first = 0;
-  for (int64_t e = 0; e < args.shape.experts; ++e) {
-    args.ranges[2 * e] = first;
-    first += args.ranges[2 * e + 1];
+/// The slots of [first, first + count), a run, and its ranges.
+static void orderRun(const ExpertOrderArguments &args, int64_t first,
+                     int64_t count, int32_t *ranges) {
+  int64_t experts = args.shape.experts;
+  std::fill_n(ranges, 2 * experts, 0);
+  for (int64_t i = first; i < first + count; ++i)
+    ++ranges[2 * args.chosen[i] + 1];
+  int32_t begin = 0;
+  for (int64_t e = 0; e < experts; ++e) {
+    ranges[2 * e] = begin;
+    begin += ranges[2 * e + 1];
+    ranges[2 * e + 1] = 0;
+  }
+  for (int64_t i = first; i < first + count; ++i) {
+    int32_t *range = ranges + 2 * args.chosen[i];
+    args.slots[i] = range[0] + range[1]++;
   }
 }
 
@@ -73,13 +84,10 @@ KernelError reference::expertOrder(const ExpertOrderArguments &args) {
     orderWithCapacity(args);
     return nullptr;
   }
-  countRanges(args);
-  for (int64_t e = 0; e < args.shape.experts; ++e)
-    args.ranges[2 * e + 1] = 0;
-  for (int64_t i = 0; i < args.shape.slots(); ++i) {
-    int32_t *range = args.ranges + 2 * args.chosen[i];
-    args.slots[i] = range[0] + range[1]++;
-  }
+  int64_t each = args.shape.slots() / args.shape.runs;
+  for (int64_t run = 0; run < args.shape.runs; ++run)
+    orderRun(args, run * each, each,
+             args.ranges + run * args.shape.experts * 2);
   return nullptr;
 }
 
@@ -151,21 +159,29 @@ reference::combineWeightGradient(const CombineWeightGradientArguments &args) {
 // Experts
 //===----------------------------------------------------------------------===//
 
+/// Calls fn(expert, row) for the rows of every expert.
+template <typename Fn> static void forEachRow(const GroupShape &shape, Fn fn) {
+  for (int64_t run = 0; run < shape.runs; ++run)
+    for (int64_t e = 0; e < shape.experts; ++e)
+      for (int64_t i = 0; i < shape.count(run, e); ++i)
+        fn(e, shape.first(run, e) + i);
+}
+
 KernelError reference::groupedLinear(const GroupedLinearArguments &args) {
   const GroupShape &s = args.shape;
   if (KernelError error = checkRanges(s))
     return error;
   for (int64_t i = 0; i < s.rows * s.out; ++i)
     store(args.y, i, 0);
-  for (int64_t e = 0; e < s.experts; ++e)
-    for (int64_t r = s.first(e); r < s.first(e) + s.count(e); ++r)
-      for (int64_t o = 0; o < s.out; ++o) {
-        double sum = 0;
-        for (int64_t i = 0; i < s.in; ++i)
-          sum += load(args.x, r * s.in + i) *
-                 load(args.weight, (e * s.out + o) * s.in + i);
-        store(args.y, r * s.out + o, sum);
-      }
+  forEachRow(s, [&](int64_t e, int64_t r) {
+    for (int64_t o = 0; o < s.out; ++o) {
+      double sum = 0;
+      for (int64_t i = 0; i < s.in; ++i)
+        sum += load(args.x, r * s.in + i) *
+               load(args.weight, (e * s.out + o) * s.in + i);
+      store(args.y, r * s.out + o, sum);
+    }
+  });
   return nullptr;
 }
 
@@ -176,15 +192,15 @@ KernelError reference::groupedLinearInputGradient(
     return error;
   for (int64_t i = 0; i < s.rows * s.in; ++i)
     store(args.dx, i, 0);
-  for (int64_t e = 0; e < s.experts; ++e)
-    for (int64_t r = s.first(e); r < s.first(e) + s.count(e); ++r)
-      for (int64_t i = 0; i < s.in; ++i) {
-        double sum = 0;
-        for (int64_t o = 0; o < s.out; ++o)
-          sum += load(args.dy, r * s.out + o) *
-                 load(args.weight, (e * s.out + o) * s.in + i);
-        store(args.dx, r * s.in + i, sum);
-      }
+  forEachRow(s, [&](int64_t e, int64_t r) {
+    for (int64_t i = 0; i < s.in; ++i) {
+      double sum = 0;
+      for (int64_t o = 0; o < s.out; ++o)
+        sum += load(args.dy, r * s.out + o) *
+               load(args.weight, (e * s.out + o) * s.in + i);
+      store(args.dx, r * s.in + i, sum);
+    }
+  });
   return nullptr;
 }
 
@@ -193,15 +209,17 @@ KernelError reference::groupedLinearWeightGradient(
   const GroupShape &s = args.shape;
   if (KernelError error = checkRanges(s))
     return error;
-  for (int64_t e = 0; e < s.experts; ++e)
+  for (int64_t i = 0; !args.accumulate && i < s.experts * s.out * s.in; ++i)
+    store(args.dweight, i, 0);
+  forEachRow(s, [&](int64_t e, int64_t r) {
     for (int64_t o = 0; o < s.out; ++o)
       for (int64_t i = 0; i < s.in; ++i) {
         int64_t at = (e * s.out + o) * s.in + i;
-        double sum = args.accumulate ? load(args.dweight, at) : 0;
-        for (int64_t r = s.first(e); r < s.first(e) + s.count(e); ++r)
-          sum += load(args.dy, r * s.out + o) * load(args.x, r * s.in + i);
-        store(args.dweight, at, sum);
+        store(args.dweight, at,
+              load(args.dweight, at) +
+                  load(args.dy, r * s.out + o) * load(args.x, r * s.in + i));
       }
+  });
   return nullptr;
 }
 

@@ -8,9 +8,10 @@
 /// The rows that experts work on. A slot is a token's row with one of its
 /// experts. With a capacity C it is `expert * C + row`, counted in each
 /// sequence, or -1 for a token that was dropped, and the buffer is
-/// [experts, batch, C, width]; without (C = 0) it is the row of a buffer
-/// [rows, width] that is ordered by expert, then by token, and `ranges` is
-/// (first row, number of rows) of each expert.
+/// [experts, batch, C, width]; without (C = 0) it is a row of its run, where
+/// batch is cut into `runs` runs of sequences and the buffer is [runs, rows of
+/// a run, width], ordered by expert, then by token; `ranges` is (first row of
+/// its run, number of rows) of each run and expert.
 ///   expert order     slots (and ranges) from the chosen experts
 ///   dispatch         rows[slot] = (weight *) token; other rows 0
 ///   combine          token = sum over its slots of (weight *) rows[slot]
@@ -33,7 +34,8 @@ struct SlotShape {
   int64_t batch = 0, sequence = 0, topK = 1;
   int64_t experts = 0;  ///< 0 without a capacity
   int64_t capacity = 0; ///< 0: none
-  int64_t rows = 0;     ///< of the buffer; with a capacity as it follows
+  int64_t runs = 1;     ///< divides batch; 1 with a capacity
+  int64_t rows = 0;     ///< of the whole buffer; with a capacity as it follows
 
   int64_t tokens() const { return batch * sequence; }
   int64_t slots() const { return tokens() * topK; }
@@ -42,9 +44,10 @@ struct SlotShape {
 /// The buffer's row for the value `slot` of slot `index`, which is not -1.
 constexpr int64_t rowOfSlot(const SlotShape &shape, int64_t index,
                             int64_t slot) {
-  if (shape.capacity == 0)
-    return slot;
   int64_t sequence = index / (shape.sequence * shape.topK);
+  if (shape.capacity == 0)
+    return sequence / (shape.batch / shape.runs) * (shape.rows / shape.runs) +
+           slot;
   return (slot / shape.capacity * shape.batch + sequence) * shape.capacity +
          slot % shape.capacity;
 }
@@ -53,7 +56,7 @@ struct ExpertOrderArguments {
   SlotShape shape;                 ///< experts is set always, rows is not used
   const int32_t *chosen = nullptr; ///< [batch, sequence, topK]
   int32_t *slots = nullptr;        ///< [batch, sequence, topK]
-  int32_t *ranges = nullptr;       ///< [experts, 2]; scratch with a capacity
+  int32_t *ranges = nullptr; ///< [runs, experts, 2]; scratch with a capacity
 };
 
 /// counts[e] = how often e was chosen.
@@ -92,14 +95,18 @@ struct CombineWeightGradientArguments {
 
 struct GroupShape {
   int64_t rows = 0, out = 0, in = 0, experts = 1;
-  /// [experts, 2], ascending and without overlap; null: rows / experts each.
+  int64_t runs = 1; ///< divides rows
+  /// [runs, experts, 2], in a run ascending and without overlap; null: rows /
+  /// experts each, in one run.
   const int32_t *ranges = nullptr;
 
-  int64_t first(int64_t expert) const {
-    return ranges ? ranges[2 * expert] : rows / experts * expert;
+  /// Of expert `expert` of run `run`, in the whole buffer.
+  int64_t first(int64_t run, int64_t expert) const {
+    return ranges ? rows / runs * run + ranges[2 * (run * experts + expert)]
+                  : rows / experts * expert;
   }
-  int64_t count(int64_t expert) const {
-    return ranges ? ranges[2 * expert + 1] : rows / experts;
+  int64_t count(int64_t run, int64_t expert) const {
+    return ranges ? ranges[2 * (run * experts + expert) + 1] : rows / experts;
   }
 };
 

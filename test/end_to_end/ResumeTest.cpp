@@ -26,7 +26,13 @@ namespace fs = std::filesystem;
 
 namespace {
 
-class Resume : public testing::TestWithParam<const char *> {
+/// Fields of the two messages.
+struct Choice {
+  const char *training;
+  const char *model = "";
+};
+
+class Resume : public testing::TestWithParam<Choice> {
 protected:
   void SetUp() override {
     folder = testing::TempDir() + "/hocket-resume-" + std::to_string(getpid());
@@ -87,11 +93,12 @@ protected:
 TEST_P(Resume, LeavesTheSameBytes) {
   program = std::make_shared<const program::Program>(compileProgram(
       std::string("model { layers: 2 hidden: 32 heads: 4 vocab_size: 29 "
-                  "dropout { attention: 0.1 residual: 0.2 embedding: 0.1 } }\n"
-                  "training { micro_batch_size: 2 global_batch_size: 4 "
+                  "dropout { attention: 0.1 residual: 0.2 embedding: 0.1 } ") +
+      GetParam().model +
+      std::string(" }\ntraining { micro_batch_size: 2 global_batch_size: 4 "
                   "sequence_length: 9 steps: 8 learning_rate { peak: 0.01 "
                   "warmup_steps: 3 } ") +
-      GetParam() + " }\n"));
+      GetParam().training + " }\n"));
   ASSERT_NO_FATAL_FAILURE(train(8, "whole"));
   ASSERT_NO_FATAL_FAILURE(train(4, "half"));
   auto half = filesOf("half", 4);
@@ -109,6 +116,10 @@ TEST_P(Resume, LeavesTheSameBytes) {
 
 INSTANTIATE_TEST_SUITE_P(
     Precisions, Resume,
-    testing::Values("precision: FP32", "precision: BF16",
-                    "precision: FP16 loss_scale { growth_interval: 3 }",
-                    "optimizer { sgd { momentum: 0.9 } }"));
+    testing::Values(Choice{"precision: FP32"}, Choice{"precision: BF16"},
+                    Choice{"precision: FP16 loss_scale { growth_interval: 3 }"},
+                    Choice{"optimizer { sgd { momentum: 0.9 } }"},
+                    // The biases that balance experts are state too.
+                    Choice{"precision: BF16",
+                           "bias: false moe { experts: 4 scores: "
+                           "SIGMOID bias_rate: 0.01 }"}));

@@ -177,14 +177,14 @@ struct Layout {
   Array slots{DType::I32, 0}, ranges{DType::I32, 0}, weights{DType::F32, 0};
 
   explicit Layout(int64_t capacity) {
-    shape = {3, 19, 2, 5, capacity, 0};
+    shape = {4, 19, 2, 5, capacity, capacity ? 1 : 2, 0};
     shape.rows =
         capacity ? shape.experts * shape.batch * capacity : shape.slots();
     Array chosen(DType::I32, shape.slots());
     for (int64_t i = 0; i < shape.slots(); ++i)
       chosen.set(i, randomWord({9, 0, 0}, uint64_t(i)) % 4); // expert 4: none
     slots = Array(DType::I32, shape.slots());
-    ranges = Array(DType::I32, 2 * shape.experts);
+    ranges = Array(DType::I32, 2 * shape.runs * shape.experts);
     weights = randomArray(DType::F32, shape.slots(), 3);
     ExpertOrderArguments args{shape, chosen.as<int32_t>(), slots.as<int32_t>(),
                               ranges.as<int32_t>()};
@@ -265,7 +265,8 @@ TEST(Experts, WeightsOfACombinationHaveTheirGradient) {
 
 TEST(Experts, WrongSlotsAndRangesAreRefused) {
   Layout layout(0);
-  layout.slots.set(3, double(layout.shape.rows));
+  int64_t rowsOfRun = layout.shape.rows / layout.shape.runs;
+  layout.slots.set(3, double(rowsOfRun));
   EXPECT_NE(checkSlots(layout.shape, layout.slots.as<int32_t>()), nullptr);
   layout.slots.set(3, -2);
   EXPECT_NE(checkSlots(layout.shape, layout.slots.as<int32_t>()), nullptr);
@@ -273,20 +274,22 @@ TEST(Experts, WrongSlotsAndRangesAreRefused) {
   EXPECT_NE(checkExperts(chosen, 2, 5), nullptr);
   int32_t overlap[] = {0, 4, 3, 2}, beyond[] = {0, 4, 4, 7},
           negative[] = {0, 4, 4, -1}, good[] = {0, 4, 5, 5};
-  EXPECT_NE(checkRanges({10, 1, 1, 2, overlap}), nullptr);
-  EXPECT_NE(checkRanges({10, 1, 1, 2, beyond}), nullptr);
-  EXPECT_NE(checkRanges({10, 1, 1, 2, negative}), nullptr);
-  EXPECT_EQ(checkRanges({10, 1, 1, 2, good}), nullptr);
+  EXPECT_NE(checkRanges({10, 1, 1, 2, 1, overlap}), nullptr);
+  EXPECT_NE(checkRanges({10, 1, 1, 2, 1, beyond}), nullptr);
+  EXPECT_NE(checkRanges({10, 1, 1, 2, 1, negative}), nullptr);
+  EXPECT_EQ(checkRanges({10, 1, 1, 2, 1, good}), nullptr);
+  // In two runs of five rows the second one's would leave it.
+  EXPECT_NE(checkRanges({10, 1, 1, 1, 2, good}), nullptr);
 }
 
 //===----------------------------------------------------------------------===//
 // Products
 //===----------------------------------------------------------------------===//
 
-/// Ranges with an empty expert and with rows of none, or null.
+/// Two runs with an empty expert and with rows of none, or null.
 GroupShape groupOf(bool ranged) {
-  static const int32_t ranges[] = {2, 17, 19, 0, 21, 40};
-  return {66, 45, 38, 3, ranged ? ranges : nullptr};
+  static const int32_t ranges[] = {2, 17, 19, 0, 21, 40, 0, 0, 0, 33, 33, 20};
+  return {132, 45, 38, 3, ranged ? 2 : 1, ranged ? ranges : nullptr};
 }
 
 TEST(Experts, EveryExpertMultipliesItsRows) {

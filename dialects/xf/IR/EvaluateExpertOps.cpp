@@ -7,6 +7,7 @@
 #include "dialects/xf/IR/XfOps.h"
 
 #include <algorithm>
+#include <map>
 #include <numeric>
 
 using namespace mlir;
@@ -14,11 +15,41 @@ using namespace hocket::xf;
 
 using Tensors = ArrayRef<ReferenceTensor>;
 using Results = SmallVectorImpl<ReferenceTensor>;
-using Row = std::vector<double>;
 
 //===----------------------------------------------------------------------===//
 // Rows of experts
 //===----------------------------------------------------------------------===//
+
+/// Each sequence takes its experts' rows in order, as far as they go.
+static void orderWithCapacity(const ReferenceTensor &choice, int64_t capacity,
+                              ReferenceTensor &slots) {
+  std::map<double, int64_t> taken;
+  for (int64_t i = 0; i < choice.size(); ++i) {
+    if (i % (choice.dim(1) * choice.dim(2)) == 0)
+      taken.clear();
+    int64_t row = taken[choice[i]]++;
+    slots[i] = row < capacity ? choice[i] * static_cast<double>(capacity) +
+                                    static_cast<double>(row)
+                              : -1;
+  }
+}
+
+/// A run of choices, sorted by expert; `ranges` is (first row, rows) of each.
+static void orderRun(const ReferenceTensor &choice, int64_t first,
+                     int64_t count, ReferenceTensor &slots,
+                     MutableArrayRef<double> ranges) {
+  std::vector<int64_t> order(count);
+  std::iota(order.begin(), order.end(), first);
+  std::sort(order.begin(), order.end(), [&](int64_t a, int64_t b) {
+    return choice[a] != choice[b] ? choice[a] < choice[b] : a < b;
+  });
+  for (int64_t row = 0; row < count; ++row) {
+    slots[order[row]] = static_cast<double>(row);
+    ranges[2 * static_cast<int64_t>(choice[order[row]]) + 1] += 1;
+  }
+  for (size_t e = 2; e < ranges.size(); e += 2)
+    ranges[e] = ranges[e - 2] + ranges[e - 1];
+}
 
 LogicalResult ExpertOrderOp::evaluate(EvaluationContext &, Tensors operands,
                                       Results &results) {
@@ -26,38 +57,21 @@ LogicalResult ExpertOrderOp::evaluate(EvaluationContext &, Tensors operands,
   auto experts = static_cast<int64_t>(getExperts());
   auto capacity = static_cast<int64_t>(getCapacity());
   ReferenceTensor slots = zerosOf(getSlots().getType());
-  Row counts(experts, 0.0);
-  for (double expert : choice.values) {
+  for (double expert : choice.values)
     if (expert < 0 || expert >= static_cast<double>(experts))
       return emitOpError("is given the expert ") << expert << " of " << experts;
-    counts[static_cast<size_t>(expert)] += 1;
-  }
-  // Dropless: where an expert's next row is. Else: how many it has taken.
-  Row next(experts, 0.0);
-  if (capacity == 0)
-    std::exclusive_scan(counts.begin(), counts.end(), next.begin(), 0.0);
-  const Row first = next;
-  int64_t perSequence = choice.dim(1) * choice.dim(2);
-  for (int64_t i = 0; i < choice.size(); ++i) {
-    if (capacity > 0 && i % perSequence == 0)
-      std::fill(next.begin(), next.end(), 0.0);
-    double &row = next[static_cast<size_t>(choice[i])];
-    if (capacity == 0)
-      slots[i] = row;
-    else
-      slots[i] = row < static_cast<double>(capacity)
-                     ? choice[i] * static_cast<double>(capacity) + row
-                     : -1;
-    row += 1;
-  }
-  results.push_back(std::move(slots));
-  if (capacity > 0)
+  if (capacity > 0) {
+    orderWithCapacity(choice, capacity, slots);
+    results.push_back(std::move(slots));
     return success();
-  ReferenceTensor ranges = zerosOf(getRanges().getType());
-  for (int64_t e = 0; e < experts; ++e) {
-    ranges[2 * e] = first[e];
-    ranges[2 * e + 1] = counts[e];
   }
+  ReferenceTensor ranges = zerosOf(getRanges().getType());
+  int64_t each = choice.size() / ranges.dim(0);
+  for (int64_t run = 0; run < ranges.dim(0); ++run)
+    orderRun(choice, run * each, each, slots,
+             MutableArrayRef<double>(ranges.values)
+                 .slice(run * experts * 2, experts * 2));
+  results.push_back(std::move(slots));
   results.push_back(std::move(ranges));
   return success();
 }
@@ -66,9 +80,12 @@ LogicalResult ExpertOrderOp::evaluate(EvaluationContext &, Tensors operands,
 static int64_t rowOfSlot(const ReferenceTensor &rows,
                          const ReferenceTensor &slots, int64_t i) {
   auto slot = static_cast<int64_t>(slots[i]);
-  if (slot < 0 || rows.shape.size() == 2)
+  int64_t sequence = i / (slots.dim(1) * slots.dim(2));
+  if (slot < 0)
     return slot;
-  int64_t capacity = rows.dim(2), sequence = i / (slots.dim(1) * slots.dim(2));
+  if (rows.shape.size() == 3)
+    return sequence / (slots.dim(0) / rows.dim(0)) * rows.dim(1) + slot;
+  int64_t capacity = rows.dim(2);
   return (slot / capacity * rows.dim(1) + sequence) * capacity +
          slot % capacity;
 }
@@ -124,17 +141,23 @@ LogicalResult CombineWeightGradientOp::evaluate(EvaluationContext &,
 //===----------------------------------------------------------------------===//
 
 /// Calls `fn(expert, row)` for each row of each expert. `rows` is
-/// `[E, B, C, x]`, or `[R, x]` with the ranges `ranges`.
+/// `[E, B, C, x]`, or `[G, R, x]` with the ranges `ranges`.
 template <typename Fn>
 static void forEachRow(const ReferenceTensor &rows,
                        const ReferenceTensor *ranges, Fn fn) {
-  int64_t experts = ranges ? ranges->dim(0) : rows.dim(0);
-  int64_t each = ranges ? 0 : rows.dim(1) * rows.dim(2);
-  for (int64_t e = 0; e < experts; ++e) {
-    int64_t first = ranges ? static_cast<int64_t>((*ranges)[2 * e]) : e * each;
-    int64_t count = ranges ? static_cast<int64_t>((*ranges)[2 * e + 1]) : each;
-    for (int64_t row = first; row < first + count; ++row)
-      fn(e, row);
+  if (!ranges) {
+    int64_t each = rows.dim(1) * rows.dim(2);
+    for (int64_t row = 0; row < rows.dim(0) * each; ++row)
+      fn(row / each, row);
+    return;
+  }
+  int64_t experts = ranges->dim(1);
+  for (int64_t i = 0; i < ranges->dim(0) * experts; ++i) {
+    int64_t first =
+        i / experts * rows.dim(1) + static_cast<int64_t>((*ranges)[2 * i]);
+    for (int64_t row = 0; row < static_cast<int64_t>((*ranges)[2 * i + 1]);
+         ++row)
+      fn(i % experts, first + row);
   }
 }
 

@@ -175,23 +175,33 @@ LogicalResult ExpertOrderOp::verify() {
                        "ranges");
   if (capacity > 0)
     return success();
-  return checkShape(*this, 29, "ranges", getRanges(), {experts, 2});
+  if (failed(checkRank(*this, 29, "ranges", getRanges(), 3)))
+    return failure();
+  int64_t runs = shapeOf(getRanges())[0];
+  if (choice[0] % runs != 0)
+    return emitOpError("[X29] ")
+           << runs << " runs do not divide " << choice[0] << " sequences";
+  return checkShape(*this, 29, "ranges", getRanges(), {runs, experts, 2});
 }
 
 /// X30, of `dispatch`, `combine` and its gradient: `tokens[B, S, h]`,
-/// `slots[B, S, k]`, `rows` as `[E, B, C, h]` or `[R, h]`.
+/// `slots[B, S, k]`, `rows` as `[E, B, C, h]` or `[G, R, h]`.
 static LogicalResult verifyRows(Operation *op, Value tokens, Value slots,
                                 Value rows) {
   if (failed(checkStatic(op)) || failed(checkRank(op, 30, "slots", slots, 3)))
     return failure();
   Shape s = shapeOf(slots), r = shapeOf(rows);
-  if (r.size() != 2 && r.size() != 4)
+  if (r.size() != 3 && r.size() != 4)
     return op->emitOpError("[X30] rows have ")
-           << r.size() << " dims, expected 4 with a capacity, else 2";
+           << r.size() << " dims, expected 4 with a capacity, else 3";
   if (failed(checkShape(op, 30, "tokens", tokens, {s[0], s[1], r.back()})))
     return failure();
-  if (r.size() == 2)
-    return success();
+  if (r.size() == 3) {
+    if (s[0] % r[0] == 0)
+      return success();
+    return op->emitOpError("[X30] ")
+           << r[0] << " runs do not divide " << s[0] << " sequences";
+  }
   return checkShape(op, 30, "rows", rows, {r[0], s[0], r[2], r[3]});
 }
 
@@ -235,16 +245,17 @@ LogicalResult CombineWeightGradientOp::verify() {
 // Experts
 //===----------------------------------------------------------------------===//
 
-/// X31: `[E, B, C, x]` or, with `ranges[E, 2]`, `[R, x]`, for `weight[E, ..]`.
+/// X31: `[E, B, C, x]` or, with `ranges[G, E, 2]`, `[G, R, x]`, for
+/// `weight[E, ..]`.
 static LogicalResult verifyGroupedRows(Operation *op, StringRef what,
                                        Value rows, Value weight, Value ranges) {
   if (failed(checkStatic(op)) ||
       failed(checkRank(op, 31, "weight", weight, 3)) ||
-      failed(checkRank(op, 31, what, rows, ranges ? 2 : 4)))
+      failed(checkRank(op, 31, what, rows, ranges ? 3 : 4)))
     return failure();
   int64_t experts = shapeOf(weight)[0];
   if (ranges)
-    return checkShape(op, 31, "ranges", ranges, {experts, 2});
+    return checkShape(op, 31, "ranges", ranges, {shapeOf(rows)[0], experts, 2});
   if (shapeOf(rows)[0] == experts)
     return success();
   return op->emitOpError("[X31] ") << what << " are of " << shapeOf(rows)[0]

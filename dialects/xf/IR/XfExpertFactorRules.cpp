@@ -95,61 +95,60 @@ FactorRule BalanceBiasOp::getFactorRule() {
 //===----------------------------------------------------------------------===//
 
 /// A row's number counts the tokens before it: of its sequence with a capacity,
-/// else of all.
+/// else of its run of sequences.
 FactorRule ExpertOrderOp::getFactorRule() {
   RuleBuilder b;
   Shape shape = shapeOf(getChoice());
-  TensorFactors choice{
-      {b.rule.add(shape[0],
-                  getRanges() ? FactorKind::Whole : FactorKind::Parallel)},
-      {b.whole(shape[1])},
-      {b.whole(shape[2])}};
+  int64_t runs = getRanges() ? shapeOf(getRanges())[0] : shape[0];
+  int64_t run = b.rule.add(runs);
+  TensorFactors choice{{run}, {b.whole(shape[1])}, {b.whole(shape[2])}};
+  if (getRanges())
+    choice[0].push_back(b.whole(shape[0] / runs));
   b.operand(choice).result(choice);
   if (getRanges())
-    b.result({{b.whole(static_cast<int64_t>(getExperts()))}, {b.whole(2)}});
+    b.result(
+        {{run}, {b.whole(static_cast<int64_t>(getExperts()))}, {b.whole(2)}});
   return b.rule;
 }
 
 namespace {
-/// The factors of `dispatch` and `combine`: sequence, position, choice, what
-/// addresses rows, channel. Slots are numbers of the whole buffer, so what they
-/// address stays whole.
+/// The factors of `dispatch` and `combine`: sequence (with a capacity) or run
+/// and sequence in it, position, choice, what addresses rows, channel. What
+/// slots count stays whole: the experts and rows of a sequence, or the rows of
+/// a run.
 struct RowFactors {
   TensorFactors tokens, slots, rows;
 };
-
-struct RowFactorKinds {
-  FactorKind sequence, position, channel;
-};
 } // namespace
 
+/// `token` and `channel` are the kinds of factors that may be split; a run is
+/// always parallel.
 static RowFactors rowFactors(RuleBuilder &b, Value slots, Value rows,
-                             const RowFactorKinds &kinds) {
+                             FactorKind token, FactorKind channel) {
   Shape s = shapeOf(slots), r = shapeOf(rows);
-  int64_t sequence = b.rule.add(s[0], kinds.sequence);
-  int64_t position = b.rule.add(s[1], kinds.position);
+  bool capacity = r.size() == 4;
+  int64_t run = b.rule.add(capacity ? s[0] : r[0]);
+  DimFactors sequence{run};
+  if (!capacity)
+    sequence.push_back(b.rule.add(s[0] / r[0], token));
+  int64_t position = b.rule.add(s[1], token);
   int64_t choice = b.whole(s[2]);
-  int64_t channel = b.rule.add(r.back(), kinds.channel);
+  int64_t width = b.rule.add(r.back(), channel);
   RowFactors f;
-  f.tokens = {{sequence}, {position}, {channel}};
-  f.slots = {{sequence}, {position}, {choice}};
-  f.rows.push_back({b.whole(r[0])});
-  if (r.size() == 4) {
-    f.rows.push_back({sequence});
-    f.rows.push_back({b.whole(r[2])});
-  }
-  f.rows.push_back({channel});
+  f.tokens = {sequence, {position}, {width}};
+  f.slots = {sequence, {position}, {choice}};
+  if (capacity)
+    f.rows = {{b.whole(r[0])}, {run}, {b.whole(r[2])}, {width}};
+  else
+    f.rows = {{run}, {b.whole(r[1])}, {width}};
   return f;
 }
 
 /// Every shard of the tokens fills its own rows; others are 0 there.
 FactorRule DispatchOp::getFactorRule() {
   RuleBuilder b;
-  bool capacity = shapeOf(getResult()).size() == 4;
-  RowFactors f =
-      rowFactors(b, getSlots(), getResult(),
-                 {capacity ? FactorKind::Parallel : FactorKind::Reduced,
-                  FactorKind::Reduced, FactorKind::Parallel});
+  RowFactors f = rowFactors(b, getSlots(), getResult(), FactorKind::Reduced,
+                            FactorKind::Parallel);
   b.operand(f.tokens).operand(f.slots);
   if (getWeights())
     b.operand(f.slots);
@@ -158,9 +157,8 @@ FactorRule DispatchOp::getFactorRule() {
 
 FactorRule CombineOp::getFactorRule() {
   RuleBuilder b;
-  RowFactors f = rowFactors(
-      b, getSlots(), getRows(),
-      {FactorKind::Parallel, FactorKind::Parallel, FactorKind::Parallel});
+  RowFactors f = rowFactors(b, getSlots(), getRows(), FactorKind::Parallel,
+                            FactorKind::Parallel);
   b.operand(f.rows).operand(f.slots);
   if (getWeights())
     b.operand(f.slots);
@@ -169,9 +167,8 @@ FactorRule CombineOp::getFactorRule() {
 
 FactorRule CombineWeightGradientOp::getFactorRule() {
   RuleBuilder b;
-  RowFactors f = rowFactors(
-      b, getSlots(), getRows(),
-      {FactorKind::Parallel, FactorKind::Parallel, FactorKind::Reduced});
+  RowFactors f = rowFactors(b, getSlots(), getRows(), FactorKind::Parallel,
+                            FactorKind::Reduced);
   return b.operand(f.tokens)
       .operand(f.rows)
       .operand(f.slots)
@@ -191,17 +188,17 @@ struct GroupFactors {
 };
 } // namespace
 
-/// Dropless, an expert's rows are where the data says: all shards hold all rows
-/// and sum what their experts gave. `summed` is the kind of rows that the
-/// result lacks.
+/// Dropless, an expert's rows are where the data says: all shards of the
+/// experts hold all rows of a run and sum what their experts gave. `summed` is
+/// the kind of what a weight's gradient sums over.
 static GroupFactors groupFactors(RuleBuilder &b, Value rows, int64_t experts,
                                  FactorKind summed, bool perExpert) {
   Shape shape = shapeOf(rows);
   GroupFactors f;
-  if (shape.size() == 2) {
+  if (shape.size() == 3) {
     f.expert = b.rule.add(experts, perExpert ? FactorKind::Parallel
                                              : FactorKind::Reduced);
-    f.rows = {{b.whole(shape[0])}};
+    f.rows = {{b.rule.add(shape[0], summed)}, {b.whole(shape[1])}};
     return f;
   }
   f.expert = b.rule.add(experts);
@@ -214,7 +211,7 @@ static GroupFactors groupFactors(RuleBuilder &b, Value rows, int64_t experts,
 /// The optional last operand.
 static void addRanges(RuleBuilder &b, Value ranges, const GroupFactors &f) {
   if (ranges)
-    b.operand({{f.expert}, {b.whole(2)}});
+    b.operand({f.rows[0], {f.expert}, {b.whole(2)}});
 }
 
 FactorRule GroupedLinearOp::getFactorRule() {

@@ -12,17 +12,21 @@
 //
 //   capacity  [E, B, C, h]  C rows for each expert and sequence; what does not
 //                           fit is dropped, what is left over is 0.
-//   dropless  [R, h]        R = B S k: the rows of expert 0, then those of expert 1, ...;
-//                           `ranges[E, 2]` says where each expert's begin and
-//                           how many they are. Nothing is dropped or left over.
+//   dropless  [G, R, h]     for each of G runs of B / G sequences the rows of
+//                           expert 0, then those of expert 1, ..., R = B S k / G
+//                           in all; `ranges[G, E, 2]` says where in its run
+//                           each expert's begin and how many they are. Nothing
+//                           is dropped or left over.
 //
 // Sharding. In the form with a capacity, tokens are split along B and experts
 // along E, and the two only meet in the buffer: `dispatch` fills [E, B/n, C, h],
 // the experts want [E/n, B, C, h], and going from one to the other is an
 // all-to-all. A sequence has a capacity of its own so that no token's fate
-// depends on how B is split. In the dropless form E is a factor over which
-// `grouped_linear` sums: a shard of the experts computes the rows in its part
-// of `ranges` and leaves the others 0.
+// depends on how B is split. In the dropless form a run of sequences is ordered
+// by itself, so that tokens are split along G without a word between shards. E
+// is a factor there over which `grouped_linear` sums: a shard of the experts
+// computes the rows in its part of `ranges` and leaves the others 0, which costs
+// more than the all-to-all. A capacity of a whole sequence drops nothing either.
 //
 //===----------------------------------------------------------------------===//
 
@@ -189,19 +193,18 @@ def Xf_ExpertOrderOp : Xf_ModelOp<"expert_order"> {
     alone; `slots[b, s, j]` is `expert * C + row`, or -1 where the expert's C
     rows are taken.
 
-    With `capacity` 0 nothing is dropped: `slots` is the row in the buffer of
-    all B S k rows, ordered by expert, then by token, and the second result says
-    for each expert its first row and how many it has.
-
-    Ids are small beside activations; where tokens are split they are gathered
-    for the dropless order, which counts all of them.
+    With `capacity` 0 nothing is dropped: of each of G runs of B / G sequences
+    `slots` is the row among all of the run's, ordered by expert, then by token,
+    and the second result says for each run and expert its first row and how
+    many it has. G is the leading dim of `ranges`; it changes no result but the
+    order in which a weight's gradient is summed.
 
     ```mlir
     %s = xf.expert_order %e {capacity = 80 : i64, experts = 8 : i64} : (tensor<4x256x2xi32>) -> tensor<4x256x2xi32>
     ```
 
     ```mlir
-    %s, %r = xf.expert_order %e {experts = 8 : i64} : (tensor<4x256x2xi32>) -> (tensor<4x256x2xi32>, tensor<8x2xi32>)
+    %s, %r = xf.expert_order %e {experts = 8 : i64} : (tensor<4x256x2xi32>) -> (tensor<4x256x2xi32>, tensor<1x8x2xi32>)
     ```
   }];
   let arguments = (ins Xf_Ids:$choice,
@@ -215,7 +218,7 @@ def Xf_DispatchOp : Xf_ModelOp<"dispatch"> {
   let description = [{
     Row `slots[b, s, j]` of the result is `input[b, s, :]`, times
     `weights[b, s, j]` where they are given; the other rows are 0. The result
-    is `[E, B, C, h]` or, dropless, `[R, h]`. With a capacity, B is a
+    is `[E, B, C, h]` or, dropless, `[G, R, h]`. With a capacity, B is a
     parallel factor: a shard of the sequences fills its part of every expert's
     rows, and an all-to-all brings them to the shard of the expert.
 
@@ -270,7 +273,7 @@ def Xf_GroupedLinearOp : Xf_ModelOp<"grouped_linear"> {
   let summary = "a linear layer of each expert on its rows";
   let description = [{
     `result[r, o] = sum_i rows[r, i] * weight[e, o, i]` for the rows r of expert
-    e, summed in f32 at least. Rows are `[E, B, C, i]`, or `[R, i]` with
+    e, summed in f32 at least. Rows are `[E, B, C, i]`, or `[G, R, i]` with
     `ranges`; rows in no expert's range become 0. With a capacity E is a
     parallel factor of rows, weights and result.
 
@@ -279,7 +282,7 @@ def Xf_GroupedLinearOp : Xf_ModelOp<"grouped_linear"> {
     ```
 
     ```mlir
-    %y = xf.grouped_linear %r, %w, %n : (tensor<2048x64xf32>, tensor<8x192x64xf32>, tensor<8x2xi32>) -> tensor<2048x192xf32>
+    %y = xf.grouped_linear %r, %w, %n : (tensor<1x2048x64xf32>, tensor<8x192x64xf32>, tensor<1x8x2xi32>) -> tensor<1x2048x192xf32>
     ```
   }];
   let arguments = (ins Xf_Tensor:$rows,

@@ -139,12 +139,13 @@ Values lower(OpBuilder &builder, xf::BalanceBiasOp op) {
 Values lower(OpBuilder &builder, xf::ExpertOrderOp op) {
   ArrayRef<int64_t> choice = shapeOf(op.getChoice());
   auto experts = static_cast<int64_t>(op.getExperts());
+  int64_t runs = op.getRanges() ? shapeOf(op.getRanges())[0] : 1;
   Call call = callOf("expert_order", op, {op.getChoice()},
                      {choice[0], choice[1], choice[2], experts,
-                      static_cast<int64_t>(op.getCapacity())});
+                      static_cast<int64_t>(op.getCapacity()), runs});
   if (!op.getRanges()) {
     call.results.push_back(
-        RankedTensorType::get({experts, 2}, builder.getI32Type()));
+        RankedTensorType::get({1, experts, 2}, builder.getI32Type()));
     call.workspaces = 1;
   }
   return buildCall(builder, op, call);
@@ -161,6 +162,7 @@ static SmallVector<int64_t> slotIntegers(Value slots, Value rows) {
           s[2],
           capacity ? r[0] : 1,
           capacity ? r[2] : 0,
+          capacity ? 1 : r[0],
           elementsOf(rows) / r.back(),
           r.back()};
 }
@@ -200,9 +202,10 @@ Values lower(OpBuilder &builder, xf::CombineWeightGradientOp op) {
 
 /// `weight` is [experts, out, in].
 static SmallVector<int64_t> groupIntegers(Value rows, Value weight) {
-  ArrayRef<int64_t> w = shapeOf(weight);
-  return {dtypeOf(rows.getType()), spaceOf(rows.getType()).rows, w[1], w[2],
-          w[0]};
+  ArrayRef<int64_t> w = shapeOf(weight), r = shapeOf(rows);
+  return {
+      dtypeOf(rows.getType()), spaceOf(rows.getType()).rows, w[1], w[2], w[0],
+      r.size() == 4 ? 1 : r[0]};
 }
 
 Values lower(OpBuilder &builder, xf::GroupedLinearOp op) {

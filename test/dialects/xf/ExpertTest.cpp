@@ -93,11 +93,21 @@ TEST_F(ExpertTest, ACapacityDropsTheLastOfEachSequence) {
   EXPECT_EQ(results[0].values, (Numbers{0, 2, 1, 4, -1, 3, 4, 2, 5, 0, -1, 3}));
 }
 
+TEST_F(ExpertTest, EveryRunOfSequencesIsOrderedByItself) {
+  auto results = evaluate("%e: tensor<2x3x1xi32>",
+                          "%s, %r = xf.expert_order %e {experts = 3 : i64} : "
+                          "(tensor<2x3x1xi32>) -> (tensor<2x3x1xi32>, "
+                          "tensor<2x3x2xi32>)",
+                          {{2, 0, 2, 1, 1, 0}});
+  EXPECT_EQ(results[0].values, (Numbers{1, 0, 2, 1, 2, 0}));
+  EXPECT_EQ(results[1].values, (Numbers{0, 1, 1, 0, 1, 2, 0, 1, 1, 2, 3, 0}));
+}
+
 TEST_F(ExpertTest, WithoutACapacityRowsAreOrderedByExpert) {
   auto results = evaluate("%e: tensor<2x3x1xi32>",
                           "%s, %r = xf.expert_order %e {experts = 4 : i64} : "
                           "(tensor<2x3x1xi32>) -> (tensor<2x3x1xi32>, "
-                          "tensor<4x2xi32>)",
+                          "tensor<1x4x2xi32>)",
                           {{2, 0, 2, 3, 2, 0}});
   EXPECT_EQ(results[0].values, (Numbers{2, 0, 3, 5, 4, 1}));
   EXPECT_EQ(results[1].values, (Numbers{0, 2, 2, 0, 2, 3, 5, 1}));

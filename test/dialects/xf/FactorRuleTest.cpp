@@ -132,9 +132,9 @@ static const Case cases[] = {
      "([a, b, c]) -> ([a, b, c]) {a=2, b=3 whole, c=2 whole}"},
     {"%e: tensor<2x3x2xi32>",
      "xf.expert_order(%e) {experts = 8 : i64} : (tensor<2x3x2xi32>) -> "
-     "(tensor<2x3x2xi32>, tensor<8x2xi32>)",
-     "([a, b, c]) -> ([a, b, c], [d, e]) {a=2 whole, b=3 whole, c=2 whole, "
-     "d=8 whole, e=2 whole}"},
+     "(tensor<2x3x2xi32>, tensor<2x8x2xi32>)",
+     "([ad, b, c]) -> ([ad, b, c], [a, e, f]) {a=2, b=3 whole, c=2 whole, "
+     "d=1 whole, e=8 whole, f=2 whole}"},
     // Sequences stay split and experts whole: the next op wants experts split,
     // which is an all-to-all.
     {"%x: tensor<2x3x4xf32>, %s: tensor<2x3x2xi32>",
@@ -144,29 +144,29 @@ static const Case cases[] = {
      "d=4, e=8 whole, f=5 whole}"},
     {"%x: tensor<2x3x4xf32>, %s: tensor<2x3x2xi32>",
      "xf.dispatch(%x, %s) : (tensor<2x3x4xf32>, tensor<2x3x2xi32>) -> "
-     "tensor<12x4xf32>",
-     "([a, b, d], [a, b, c]) -> ([e, d]) {a=2 reduced, b=3 reduced, c=2 "
-     "whole, d=4, e=12 whole}"},
+     "tensor<1x12x4xf32>",
+     "([ab, c, e], [ab, c, d]) -> ([a, f, e]) {a=1, b=2 reduced, c=3 reduced, "
+     "d=2 whole, e=4, f=12 whole}"},
     {"%r: tensor<8x2x5x4xf32>, %s: tensor<2x3x2xi32>, %w: tensor<2x3x2xf32>",
      "xf.combine(%r, %s, %w) : (tensor<8x2x5x4xf32>, tensor<2x3x2xi32>, "
      "tensor<2x3x2xf32>) -> tensor<2x3x4xf32>",
      "([e, a, f, d], [a, b, c], [a, b, c]) -> ([a, b, d]) {a=2, b=3, c=2 "
      "whole, d=4, e=8 whole, f=5 whole}"},
-    {"%t: tensor<2x3x4xf32>, %r: tensor<12x4xf32>, %s: tensor<2x3x2xi32>",
+    {"%t: tensor<2x3x4xf32>, %r: tensor<2x6x4xf32>, %s: tensor<2x3x2xi32>",
      "xf.combine_weight_gradient(%t, %r, %s) : (tensor<2x3x4xf32>, "
-     "tensor<12x4xf32>, tensor<2x3x2xi32>) -> tensor<2x3x2xf32>",
-     "([a, b, d], [e, d], [a, b, c]) -> ([a, b, c]) {a=2, b=3, c=2 whole, d=4 "
-     "reduced, e=12 whole}"},
+     "tensor<2x6x4xf32>, tensor<2x3x2xi32>) -> tensor<2x3x2xf32>",
+     "([ab, c, e], [a, f, e], [ab, c, d]) -> ([ab, c, d]) {a=2, b=1, c=3, d=2 "
+     "whole, e=4 reduced, f=6 whole}"},
     {"%r: tensor<8x2x5x4xf32>, %w: tensor<8x6x4xf32>",
      "xf.grouped_linear(%r, %w) : (tensor<8x2x5x4xf32>, tensor<8x6x4xf32>) -> "
      "tensor<8x2x5x6xf32>",
      "([a, b, c, e], [a, d, e]) -> ([a, b, c, d]) {a=8, b=2, c=5, d=6, e=4 "
      "reduced}"},
-    {"%r: tensor<12x4xf32>, %w: tensor<8x6x4xf32>, %n: tensor<8x2xi32>",
-     "xf.grouped_linear(%r, %w, %n) : (tensor<12x4xf32>, tensor<8x6x4xf32>, "
-     "tensor<8x2xi32>) -> tensor<12x6xf32>",
-     "([b, d], [a, c, d], [a, e]) -> ([b, c]) {a=8 reduced, b=12 whole, c=6, "
-     "d=4 reduced, e=2 whole}"},
+    {"%r: tensor<2x6x4xf32>, %w: tensor<8x7x4xf32>, %n: tensor<2x8x2xi32>",
+     "xf.grouped_linear(%r, %w, %n) : (tensor<2x6x4xf32>, tensor<8x7x4xf32>, "
+     "tensor<2x8x2xi32>) -> tensor<2x6x7xf32>",
+     "([b, c, e], [a, d, e], [b, a, f]) -> ([b, c, d]) {a=8 reduced, b=2, c=6 "
+     "whole, d=7, e=4 reduced, f=2 whole}"},
     {"%g: tensor<8x2x5x6xf32>, %w: tensor<8x6x4xf32>",
      "xf.grouped_linear_input_gradient(%g, %w) : (tensor<8x2x5x6xf32>, "
      "tensor<8x6x4xf32>) -> tensor<8x2x5x4xf32>",
@@ -177,11 +177,11 @@ static const Case cases[] = {
      "tensor<8x2x5x4xf32>) -> tensor<8x6x4xf32>",
      "([a, b, c, d], [a, b, c, e]) -> ([a, d, e]) {a=8, b=2 reduced, c=5 "
      "reduced, d=6, e=4}"},
-    {"%g: tensor<12x6xf32>, %r: tensor<12x4xf32>, %n: tensor<8x2xi32>",
-     "xf.grouped_linear_weight_gradient(%g, %r, %n) : (tensor<12x6xf32>, "
-     "tensor<12x4xf32>, tensor<8x2xi32>) -> tensor<8x6x4xf32>",
-     "([b, c], [b, d], [a, e]) -> ([a, c, d]) {a=8, b=12 whole, c=6, d=4, e=2 "
-     "whole}"},
+    {"%g: tensor<2x6x7xf32>, %r: tensor<2x6x4xf32>, %n: tensor<2x8x2xi32>",
+     "xf.grouped_linear_weight_gradient(%g, %r, %n) : (tensor<2x6x7xf32>, "
+     "tensor<2x6x4xf32>, tensor<2x8x2xi32>) -> tensor<8x7x4xf32>",
+     "([b, c, d], [b, c, e], [b, a, f]) -> ([a, d, e]) {a=8, b=2 reduced, c=6 "
+     "whole, d=7, e=4, f=2 whole}"},
 };
 
 INSTANTIATE_TEST_SUITE_P(Ops, FactorRuleTest, testing::ValuesIn(cases));

@@ -281,9 +281,9 @@ static const Case cases[] = {
      "%x: tensor<2x2x3xf64>, %s: tensor<2x2x2xi32>, %w: tensor<2x2x2xf64>",
      "xf.dispatch %x, %s, %w : (tensor<2x2x3xf64>, tensor<2x2x2xi32>, "
      "tensor<2x2x2xf64>) -> tensor<3x2x2x3xf64>"},
-    {"dispatch_dropless", "%x: tensor<1x5x3xf64>, %s: tensor<1x5x1xi32>",
-     "xf.dispatch %x, %s : (tensor<1x5x3xf64>, tensor<1x5x1xi32>) -> "
-     "tensor<5x3xf64>"},
+    {"dispatch_dropless", "%x: tensor<2x5x3xf64>, %s: tensor<2x5x1xi32>",
+     "xf.dispatch %x, %s : (tensor<2x5x3xf64>, tensor<2x5x1xi32>) -> "
+     "tensor<2x5x3xf64>"},
     {"combine", "%rows: tensor<3x2x2x3xf64>, %s: tensor<2x2x2xi32>",
      "xf.combine %rows, %s : (tensor<3x2x2x3xf64>, tensor<2x2x2xi32>) -> "
      "tensor<2x2x3xf64>"},
@@ -293,17 +293,17 @@ static const Case cases[] = {
      "tensor<2x2x2xf64>) -> tensor<2x2x3xf64>",
      true},
     {"combine_dropless",
-     "%rows: tensor<5x3xf64>, %s: tensor<1x5x1xi32>, %w: tensor<1x5x1xf64>",
-     "xf.combine %rows, %s, %w : (tensor<5x3xf64>, tensor<1x5x1xi32>, "
-     "tensor<1x5x1xf64>) -> tensor<1x5x3xf64>"},
+     "%rows: tensor<2x5x3xf64>, %s: tensor<2x5x1xi32>, %w: tensor<2x5x1xf64>",
+     "xf.combine %rows, %s, %w : (tensor<2x5x3xf64>, tensor<2x5x1xi32>, "
+     "tensor<2x5x1xf64>) -> tensor<2x5x3xf64>"},
     {"grouped_linear", "%rows: tensor<3x2x2x4xf64>, %w: tensor<3x5x4xf64>",
      "xf.grouped_linear %rows, %w : (tensor<3x2x2x4xf64>, tensor<3x5x4xf64>) "
      "-> "
      "tensor<3x2x2x5xf64>"},
     {"grouped_linear_dropless",
-     "%rows: tensor<7x4xf64>, %w: tensor<2x5x4xf64>, %n: tensor<2x2xi32>",
-     "xf.grouped_linear %rows, %w, %n : (tensor<7x4xf64>, tensor<2x5x4xf64>, "
-     "tensor<2x2xi32>) -> tensor<7x5xf64>"},
+     "%rows: tensor<2x7x4xf64>, %w: tensor<2x5x4xf64>, %n: tensor<2x2x2xi32>",
+     "xf.grouped_linear %rows, %w, %n : (tensor<2x7x4xf64>, "
+     "tensor<2x5x4xf64>, tensor<2x2x2xi32>) -> tensor<2x7x5xf64>"},
 };
 
 INSTANTIATE_TEST_SUITE_P(EveryOp, GradientTest, testing::ValuesIn(cases),

@@ -139,16 +139,16 @@ func.func @f(%e: tensor<2x4x2xi32>) {
 // -----
 
 func.func @f(%e: tensor<2x4x2xi32>) {
-  // expected-error @+1 {{[X29] ranges has shape [5, 2], expected [6, 2]}}
-  %s, %r = xf.expert_order %e {experts = 6 : i64} : (tensor<2x4x2xi32>) -> (tensor<2x4x2xi32>, tensor<5x2xi32>)
+  // expected-error @+1 {{[X29] ranges has shape [1, 5, 2], expected [1, 6, 2]}}
+  %s, %r = xf.expert_order %e {experts = 6 : i64} : (tensor<2x4x2xi32>) -> (tensor<2x4x2xi32>, tensor<1x5x2xi32>)
   return
 }
 
 // -----
 
 func.func @f(%x: tensor<2x4x8xf32>, %s: tensor<2x4x2xi32>) {
-  // expected-error @+1 {{[X30] rows have 3 dims, expected 4 with a capacity, else 2}}
-  %r = xf.dispatch %x, %s : (tensor<2x4x8xf32>, tensor<2x4x2xi32>) -> tensor<6x3x8xf32>
+  // expected-error @+1 {{[X30] rows have 2 dims, expected 4 with a capacity, else 3}}
+  %r = xf.dispatch %x, %s : (tensor<2x4x8xf32>, tensor<2x4x2xi32>) -> tensor<16x8xf32>
   return
 }
 
@@ -186,25 +186,25 @@ func.func @f(%r: tensor<6x2x3x8xf32>, %w: tensor<5x9x8xf32>) {
 
 // -----
 
-func.func @f(%r: tensor<6x2x3x8xf32>, %w: tensor<6x9x8xf32>, %n: tensor<6x2xi32>) {
-  // expected-error @+1 {{[X31] rows has 4 dims, expected 2}}
-  %y = xf.grouped_linear %r, %w, %n : (tensor<6x2x3x8xf32>, tensor<6x9x8xf32>, tensor<6x2xi32>) -> tensor<6x2x3x9xf32>
+func.func @f(%r: tensor<6x2x3x8xf32>, %w: tensor<6x9x8xf32>, %n: tensor<1x6x2xi32>) {
+  // expected-error @+1 {{[X31] rows has 4 dims, expected 3}}
+  %y = xf.grouped_linear %r, %w, %n : (tensor<6x2x3x8xf32>, tensor<6x9x8xf32>, tensor<1x6x2xi32>) -> tensor<6x2x3x9xf32>
   return
 }
 
 // -----
 
-func.func @f(%g: tensor<12x8xf32>, %w: tensor<6x9x8xf32>, %n: tensor<6x2xi32>) {
+func.func @f(%g: tensor<1x12x8xf32>, %w: tensor<6x9x8xf32>, %n: tensor<1x6x2xi32>) {
   // expected-error @+1 {{[X31] rows of 8 do not fit weights of 9}}
-  %y = xf.grouped_linear_input_gradient %g, %w, %n : (tensor<12x8xf32>, tensor<6x9x8xf32>, tensor<6x2xi32>) -> tensor<12x8xf32>
+  %y = xf.grouped_linear_input_gradient %g, %w, %n : (tensor<1x12x8xf32>, tensor<6x9x8xf32>, tensor<1x6x2xi32>) -> tensor<1x12x8xf32>
   return
 }
 
 // -----
 
-func.func @f(%g: tensor<12x9xf32>, %r: tensor<11x8xf32>, %n: tensor<6x2xi32>) {
-  // expected-error @+1 {{[X31] rows has shape [11, 8], expected [12, 8]}}
-  %y = xf.grouped_linear_weight_gradient %g, %r, %n : (tensor<12x9xf32>, tensor<11x8xf32>, tensor<6x2xi32>) -> tensor<6x9x8xf32>
+func.func @f(%g: tensor<1x12x9xf32>, %r: tensor<1x11x8xf32>, %n: tensor<1x6x2xi32>) {
+  // expected-error @+1 {{[X31] rows has shape [1, 11, 8], expected [1, 12, 8]}}
+  %y = xf.grouped_linear_weight_gradient %g, %r, %n : (tensor<1x12x9xf32>, tensor<1x11x8xf32>, tensor<1x6x2xi32>) -> tensor<6x9x8xf32>
   return
 }
 
@@ -232,3 +232,19 @@ xf.balance @state.b counts(@state.b) {rate = 0.0}
 xf.variable @state.b : tensor<f32> {kind = #xf.variable_kind<state>}
 // expected-error @+1 {{[X49] @state.b has not one number an expert}}
 xf.balance @state.b counts(@state.b) {rate = 0.1}
+
+// -----
+
+func.func @f(%e: tensor<3x4x2xi32>) {
+  // expected-error @+1 {{[X29] 2 runs do not divide 3 sequences}}
+  %s, %r = xf.expert_order %e {experts = 6 : i64} : (tensor<3x4x2xi32>) -> (tensor<3x4x2xi32>, tensor<2x6x2xi32>)
+  return
+}
+
+// -----
+
+func.func @f(%x: tensor<3x4x8xf32>, %s: tensor<3x4x2xi32>) {
+  // expected-error @+1 {{[X30] 2 runs do not divide 3 sequences}}
+  %r = xf.dispatch %x, %s : (tensor<3x4x8xf32>, tensor<3x4x2xi32>) -> tensor<2x12x8xf32>
+  return
+}

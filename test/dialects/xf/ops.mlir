@@ -337,9 +337,9 @@ func.func @expert_order(%e: tensor<4x256x2xi32>) {
 }
 
 // CHECK-LABEL: func @expert_order_dropless(
-// CHECK: xf.expert_order {{.*}}: (tensor<4x256x2xi32>) -> (tensor<4x256x2xi32>, tensor<8x2xi32>)
+// CHECK: xf.expert_order {{.*}}: (tensor<4x256x2xi32>) -> (tensor<4x256x2xi32>, tensor<1x8x2xi32>)
 func.func @expert_order_dropless(%e: tensor<4x256x2xi32>) {
-  %s, %r = xf.expert_order %e {experts = 8 : i64} : (tensor<4x256x2xi32>) -> (tensor<4x256x2xi32>, tensor<8x2xi32>)
+  %s, %r = xf.expert_order %e {experts = 8 : i64} : (tensor<4x256x2xi32>) -> (tensor<4x256x2xi32>, tensor<1x8x2xi32>)
   return
 }
 
@@ -372,9 +372,9 @@ func.func @grouped_linear(%r: tensor<8x4x80x64xf32>, %w: tensor<8x192x64xf32>) {
 }
 
 // CHECK-LABEL: func @grouped_linear_dropless(
-// CHECK: xf.grouped_linear {{.*}}: (tensor<2048x64xf32>, tensor<8x192x64xf32>, tensor<8x2xi32>) -> tensor<2048x192xf32>
-func.func @grouped_linear_dropless(%r: tensor<2048x64xf32>, %w: tensor<8x192x64xf32>, %n: tensor<8x2xi32>) {
-  %y = xf.grouped_linear %r, %w, %n : (tensor<2048x64xf32>, tensor<8x192x64xf32>, tensor<8x2xi32>) -> tensor<2048x192xf32>
+// CHECK: xf.grouped_linear {{.*}}: (tensor<1x2048x64xf32>, tensor<8x192x64xf32>, tensor<1x8x2xi32>) -> tensor<1x2048x192xf32>
+func.func @grouped_linear_dropless(%r: tensor<1x2048x64xf32>, %w: tensor<8x192x64xf32>, %n: tensor<1x8x2xi32>) {
+  %y = xf.grouped_linear %r, %w, %n : (tensor<1x2048x64xf32>, tensor<8x192x64xf32>, tensor<1x8x2xi32>) -> tensor<1x2048x192xf32>
   return
 }
 
