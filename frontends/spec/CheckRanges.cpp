@@ -40,7 +40,7 @@ static constexpr IntegerRange integerRanges[] = {
     {"model.hidden", 1, 1 << 24},
     {"model.heads", 1, 1 << 20},
     {"model.kv_heads", 1, 1 << 20},
-    {"model.head_dim", 1, 1 << 16},
+    {"model.head_dim", 1, 512},
     {"model.ffn", 1, 1 << 26},
     {"model.vocab_size", 1, manyTokens - 1},
     {"model.max_positions", 1, manyTokens - 1},

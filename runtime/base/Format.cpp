@@ -39,6 +39,8 @@ std::string hocket::formatBytes(uint64_t bytes) {
 std::string hocket::formatDuration(double seconds) {
   if (!std::isfinite(seconds) || seconds < 0)
     return "?";
+  if (seconds == 0)
+    return "0s";
   if (seconds < 1e-6)
     return formatText("%.3g ns", seconds * 1e9);
   if (seconds < 1e-3)

@@ -5,9 +5,9 @@
 //===----------------------------------------------------------------------===//
 ///
 /// \file
-/// A fixed set of threads for fork/join work. A fork costs about a microsecond
-/// when forks follow each other closely: a worker that has nothing to do spins
-/// for a short while before it sleeps. The calling thread is worker 0.
+/// A fixed set of threads for fork/join work. A fork is cheap when forks follow
+/// each other closely: a worker that has nothing to do spins for a short while
+/// before it sleeps. The calling thread is worker 0.
 ///
 //===----------------------------------------------------------------------===//
 

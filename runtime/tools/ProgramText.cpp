@@ -89,10 +89,14 @@ static std::string headText(const Program &program) {
 
 static std::string parametersText(const Program &program) {
   Rows rows;
-  uint64_t elements = 0;
+  uint64_t elements = 0, tensors = 0;
   for (const auto &parameter : program.parameters()) {
     uint64_t count = checkedProduct(parameter.shape()).value_or(0);
-    elements += count;
+    // What only counts steps or scales the loss is none of the model's.
+    if (!parameter.name().starts_with("state.")) {
+      elements += count;
+      ++tensors;
+    }
     const auto &initializer = parameter.initializer();
     std::string slots;
     for (const auto &slot : parameter.slots())
@@ -104,9 +108,9 @@ static std::string parametersText(const Program &program) {
                         : initializer.kind(),
                     parameter.weight_decay() ? "yes" : "", slots});
   }
-  return formatText("Parameters: %s in %d tensors\n",
+  return formatText("Parameters: %s in %s tensors\n",
                     formatGrouped(elements).c_str(),
-                    program.parameters_size()) +
+                    formatGrouped(tensors).c_str()) +
          indented(formatTable({"name", "shape", "type", ">elements",
                                "initializer", "decay", "slots"},
                               rows));

@@ -331,7 +331,7 @@ TEST(BadSpec, EveryErrorIsReported) {
 
 TEST(BadSpec, SizesThatOverflow) {
   EXPECT_EQ(messageOf("model { layers: 65536 hidden: 16777216 heads: 1048576 "
-                      "head_dim: 65536 vocab_size: 2147483647 "
+                      "head_dim: 512 vocab_size: 2147483647 "
                       "max_positions: 32 }"),
             "a.textproto:1:1: S12: the model's parameters do not fit 64-bit "
             "sizes; write smaller layers, hidden, ffn or vocab_size");
