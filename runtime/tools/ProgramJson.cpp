@@ -125,6 +125,17 @@ static ordered_json roleJson(const Role &role, const Program &program) {
           {"buffers", buffers}};
 }
 
+static ordered_json groupsJson(const Program &program) {
+  ordered_json groups = ordered_json::array();
+  for (const auto &group : program.groups()) {
+    ordered_json members = ordered_json::array();
+    for (const auto &list : group.members())
+      members.push_back(listOf(list.ranks()));
+    groups.push_back({{"name", group.name()}, {"members", members}});
+  }
+  return groups;
+}
+
 ordered_json hocket::programJson(const Program &program) {
   const auto &model = program.model();
   double tokens = double(program.training().global_batch_size()) *
@@ -143,6 +154,7 @@ ordered_json hocket::programJson(const Program &program) {
           {"compiler", program.provenance().compiler_version()},
           {"fingerprint", toHex(program.provenance().fingerprint())},
           {"mesh", axes},
+          {"groups", groupsJson(program)},
           {"vocab_size", model.vocab_size()},
           {"parameter_count", model.parameter_count()},
           {"flops_per_token", model.flops_per_token()},
