@@ -20,6 +20,7 @@
 #include <cstring>
 #include <filesystem>
 #include <gtest/gtest.h>
+#include <random>
 #include <sstream>
 #include <unistd.h>
 
@@ -67,7 +68,7 @@ void PrintTo(const PlanCase &plan, std::ostream *out) {
   *out << plan.name << ": " << plan.plan;
 }
 
-class ManyRanks : public testing::TestWithParam<PlanCase> {
+class TrainedPlans : public testing::Test {
 protected:
   void SetUp() override {
     folder = testing::TempDir() + "/hocket-ranks-" + std::to_string(getpid());
@@ -179,6 +180,10 @@ protected:
   std::string folder;
 };
 
+class ManyRanks : public TrainedPlans,
+                  public testing::WithParamInterface<PlanCase> {};
+class RandomPlans : public TrainedPlans {};
+
 TEST_P(ManyRanks, TrainTheSameModel) {
   const PlanCase &plan = GetParam();
   train(compile(plan, ""), steps, "one");
@@ -186,6 +191,38 @@ TEST_P(ManyRanks, TrainTheSameModel) {
   if (HasFatalFailure())
     return;
   expectSame(outcomeOf("many", steps), outcomeOf("one", steps));
+}
+
+/// Plans that nobody thought of; HOCKET_PLAN_SEED repeats them.
+TEST_F(RandomPlans, TrainTheSameModel) {
+  const char *given = std::getenv("HOCKET_PLAN_SEED");
+  uint64_t seed = given ? std::stoull(given) : std::random_device()();
+  std::mt19937_64 random(seed);
+  auto oneOf = [&](std::vector<int> values) {
+    return values[random() % values.size()];
+  };
+  for (int i = 0; i < 6; ++i) {
+    std::string fields;
+    auto add = [&](const char *name, const std::string &value) {
+      fields += (fields.empty() ? "" : " ") + std::string(name) + "=" + value;
+    };
+    add("data_parallel", std::to_string(oneOf({1, 2, 3, 4, 6})));
+    add("tensor_parallel", std::to_string(oneOf({1, 2, 4})));
+    add("zero_stage", std::to_string(oneOf({0, 1, 2, 3})));
+    add("sequence_parallel", oneOf({0, 1}) ? "true" : "false");
+    add("recompute",
+        std::vector<std::string>{"NONE", "SELECTIVE", "FULL"}[random() % 3]);
+    const char *models[] = {gptLike, llamaLike, expertsLike};
+    PlanCase plan{"Random", models[random() % 3], 12, fields.c_str()};
+    SCOPED_TRACE("HOCKET_PLAN_SEED=" + std::to_string(seed) + ", plan " +
+                 std::to_string(i) + ": " + fields);
+    train(compile(plan, ""), steps, "one");
+    train(compile(plan, fields), steps, "many");
+    ASSERT_FALSE(HasFatalFailure());
+    expectSame(outcomeOf("many", steps), outcomeOf("one", steps));
+    for (const char *name : {"/one", "/many", "/one.jsonl", "/many.jsonl"})
+      fs::remove_all(folder + name);
+  }
 }
 
 /// Half of the steps under this plan, the rest under two others that load what

@@ -1,0 +1,109 @@
+#!/usr/bin/env python3
+# Part of Hocket, under the Apache License v2.0.
+"""What devices exchange, per layer and direction, under each plan.
+
+Nobody writes these collectives: they are what lies between the shardings that
+factor rules give. The counts are those of the papers that did write them.
+"""
+
+import collections
+import os
+import pathlib
+import re
+import subprocess
+import tempfile
+import unittest
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+BUILD = pathlib.Path(os.environ.get("HOCKET_BUILD_DIR", ROOT / "build"))
+
+MODEL = """
+model {
+  layers: 3 hidden: 32 heads: 4 kv_heads: 4 ffn: 64 vocab_size: 64
+  max_positions: 16 norm: RMS_NORM activation: SWIGLU position: ROTARY
+  bias: false tied_embeddings: false
+}
+training {
+  sequence_length: 16 micro_batch_size: 4 precision: FP32
+}
+"""
+FUNCTION = re.compile(r"func\.func .*?@([a-z_]+)\(")
+COLLECTIVE = re.compile(
+    r'dist\.(all_reduce|all_gather|reduce_scatter|all_to_all) .*?over (\[.*?\])'
+)
+
+
+def collectives(*options):
+    """function -> Counter of "kind axes"."""
+    with tempfile.TemporaryDirectory() as folder:
+        spec, out = pathlib.Path(folder, "a.textproto"), pathlib.Path(folder, "a.mlir")
+        spec.write_text(MODEL)
+        command = [BUILD / "bin/hocket", "compile", spec, *options]
+        subprocess.run([*command, "--compile-to=dist", "-o", out], check=True)
+        text = out.read_text()
+    found, function = collections.defaultdict(collections.Counter), None
+    for line in text.splitlines():
+        if match := FUNCTION.search(line):
+            function = match[1]
+        elif match := COLLECTIVE.search(line):
+            found[function][f"{match[1]} {match[2]}"] += 1
+    return found
+
+
+class CollectivesTest(unittest.TestCase):
+    def test_tensor_parallel_layers_reduce_twice_each_way(self):
+        found = collectives("--mesh", "tp=2")
+        for function in ("layer_forward", "layer_backward"):
+            self.assertEqual(found[function], {'all_reduce ["tp"]': 2}, function)
+
+    def test_sequence_parallel_layers_gather_and_scatter(self):
+        found = collectives("--mesh", "tp=2", "--sequence-parallel")
+        self.assertEqual(
+            found["layer_forward"],
+            {'all_gather ["tp"]': 2, 'reduce_scatter ["tp"]': 2},
+        )
+        # Two gathers of gradients and two of norms that are not kept whole.
+        self.assertEqual(
+            found["layer_backward"],
+            {'all_gather ["tp"]': 4, 'reduce_scatter ["tp"]': 2},
+        )
+
+    def test_logits_are_never_gathered(self):
+        forward = collectives("--mesh", "tp=2")["forward"]
+        # The embedding's sum, the labels' logits, and one number a row and rank.
+        self.assertEqual(
+            forward, {'all_reduce ["tp"]': 2, 'all_gather ["tp"]': 1}
+        )
+
+    def test_data_parallel_layers_exchange_nothing(self):
+        found = collectives("--mesh", "dp=2")
+        self.assertEqual(found["layer_forward"], {})
+        self.assertEqual(found["layer_backward"], {})
+        # Each of 9 weights of 3 layers, and of the embedding, norm and head.
+        self.assertEqual(found["update"], {'all_reduce ["dp"]': 3 * 9 + 3})
+
+    def test_zero_1_scatters_gradients_and_gathers_parameters(self):
+        update = collectives("--mesh", "dp=2", "--zero", "1")["update"]
+        self.assertEqual(update['reduce_scatter ["dp"]'], 3 * 9 + 3)
+        # And one gather of the norms of pieces.
+        self.assertEqual(update['all_gather ["dp"]'], 3 * 9 + 3 + 1)
+        self.assertEqual(update['all_reduce ["dp"]'], 0)
+
+    def test_zero_2_scatters_in_every_microbatch(self):
+        found = collectives("--mesh", "dp=2", "--zero", "2")
+        self.assertEqual(found["backward"]['reduce_scatter ["dp"]'], 3 * 9 + 3)
+        self.assertEqual(found["update"]['reduce_scatter ["dp"]'], 0)
+
+    def test_zero_3_gathers_every_weight_of_a_layer_once_each_way(self):
+        found = collectives("--mesh", "dp=2", "--zero", "3")
+        for function in ("layer_forward", "layer_backward"):
+            self.assertEqual(found[function], {'all_gather ["dp"]': 9}, function)
+
+    def test_axes_do_not_disturb_each_other(self):
+        found = collectives("--mesh", "dp=2,tp=2", "--zero", "1")
+        for function in ("layer_forward", "layer_backward"):
+            self.assertEqual(found[function], {'all_reduce ["tp"]': 2}, function)
+
+
+if __name__ == "__main__":
+    unittest.main()
