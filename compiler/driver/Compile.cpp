@@ -8,6 +8,7 @@
 
 #include "compiler/driver/DiagnosticText.h"
 #include "compiler/driver/PhaseDumper.h"
+#include "compiler/driver/ScheduleCheck.h"
 #include "compiler/targets/cpu/KernelCompiler.h"
 #include "compiler/targets/program/ProgramEmitter.h"
 #include "compiler/tools/Registration.h"
@@ -110,6 +111,7 @@ private:
     if (!inputIsModule()) {
       HOCKET_ASSIGN_OR_RETURN(auto loaded,
                               loadSpecification(request.input, request.spec));
+      HOCKET_RETURN_IF_ERROR(checkSchedule(loaded));
       module = spec::buildModel(loaded, context);
       std::string axes = spec::planAxes(loaded.spec.plan());
       llvm::SmallVector<llvm::StringRef> parts;

@@ -11,6 +11,7 @@
 #include "passes/conversion/PipeToKern/PipeToKern.h"
 #include "passes/dist/Passes.h"
 #include "passes/kern/Passes.h"
+#include "passes/pipe/Passes.h"
 #include "passes/xf/Passes.h"
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
@@ -64,6 +65,12 @@ static void addDistPasses(OpPassManager &manager,
 /// When each piece runs.
 static void addPipePasses(OpPassManager &manager) {
   manager.addPass(createConvertDistToPipe());
+  // From here on each pipeline rank has fragments of its own.
+  manager.addPass(pipe::createPipeSplitStages());
+  // After sharding, so that gradients' collectives go with them.
+  manager.addPass(pipe::createPipeSplitWeightGradient());
+  // Fragments are what they will be, so that what each keeps is known.
+  manager.addPass(pipe::createPipeWriteSchedule());
 }
 
 /// How one kernel computes.

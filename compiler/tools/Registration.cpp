@@ -17,6 +17,7 @@
 #include "passes/conversion/PipeToKern/PipeToKern.h"
 #include "passes/dist/Passes.h"
 #include "passes/kern/Passes.h"
+#include "passes/pipe/Passes.h"
 #include "passes/xf/Passes.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -41,6 +42,7 @@ void hocket::registerPasses() {
   registerPipeToKernPasses();
   xf::registerXfPasses();
   dist::registerDistPasses();
+  pipe::registerPipePasses();
   registerKernPasses();
   registerPipelines();
 }

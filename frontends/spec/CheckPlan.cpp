@@ -84,6 +84,12 @@ static void checkStages(const Spec &spec, ConstraintErrors &errors) {
       (CheckedSize(plan.pipeline_parallel()) * plan.virtual_stages()).get();
   if (!stages)
     return; // no: the ranges of S4 keep it
+  if (plan.virtual_stages() > 1 && plan.pipeline_parallel() == 1)
+    errors.add(18, "plan.virtual_stages",
+               "plan.virtual_stages is " +
+                   std::to_string(plan.virtual_stages()) +
+                   ", which has no use on one pipeline rank; write 1, or a "
+                   "larger pipeline_parallel");
   if (plan.layers_per_stage_size() > 0)
     return checkLayerList(spec, *stages, errors);
   int64_t parts =
@@ -150,10 +156,8 @@ static void checkSupported(const Spec &spec, ConstraintErrors &errors) {
   auto one = [&](int64_t value, const std::string &path) {
     only(value == 1, path, std::to_string(value), "1");
   };
-  one(plan.pipeline_parallel(), "plan.pipeline_parallel");
   one(plan.context_parallel(), "plan.context_parallel");
   one(plan.expert_parallel(), "plan.expert_parallel");
-  one(plan.virtual_stages(), "plan.virtual_stages");
   only(spec.cluster().device() == Cluster::CPU, "cluster.device",
        Cluster::Device_Name(spec.cluster().device()), "CPU");
   if (plan.recompute() == Plan::AUTO)

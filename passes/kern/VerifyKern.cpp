@@ -5,7 +5,7 @@
 //===----------------------------------------------------------------------===//
 ///
 /// \file
-/// Checks what no single op can: K14 to K17 of docs/spec.md.
+/// Checks what no single op can: K14 to K18 of docs/spec.md.
 ///
 //===----------------------------------------------------------------------===//
 
@@ -14,6 +14,8 @@
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Dialect/Math/IR/Math.h"
+
+#include <map>
 
 namespace hocket {
 #define GEN_PASS_DEF_VERIFYKERN
@@ -63,6 +65,8 @@ LogicalResult verifyResiduals(ModuleOp module) {
   func::FuncOp forward, backward;
   for (auto function : module.getOps<func::FuncOp>()) {
     auto kind = function->getAttrOfType<StringAttr>("kern.fragment");
+    if (function->hasAttr("kern.stage"))
+      continue; // K18 is about these.
     if (kind && kind.getValue() == "F")
       forward = function;
     if (kind && kind.getValue() == "B")
@@ -78,6 +82,37 @@ LogicalResult verifyResiduals(ModuleOp module) {
   return backward.emitOpError("takes ")
          << backward.getArgumentTypes() << ", but forward leaves " << expected
          << " (K16)";
+}
+
+/// K18: what a stage's function takes as saved is a result of the named
+/// fragment of its stage, and of that type.
+LogicalResult verifySaved(ModuleOp module) {
+  std::map<std::pair<int64_t, std::string>, func::FuncOp> fragments;
+  for (auto function : module.getOps<func::FuncOp>())
+    if (auto stage = function->getAttrOfType<IntegerAttr>("kern.stage"))
+      if (auto kind = function->getAttrOfType<StringAttr>("kern.fragment"))
+        fragments[{stage.getInt(), kind.getValue().str()}] = function;
+  for (auto &[key, function] : fragments)
+    for (unsigned i = 0; i < function.getNumArguments(); ++i) {
+      auto saved = function.getArgAttrOfType<ArrayAttr>(i, "kern.saved");
+      if (!saved)
+        continue;
+      auto from = saved.size() == 2 ? dyn_cast<StringAttr>(saved[0]) : nullptr;
+      auto index = saved.size() == 2 ? dyn_cast<IntegerAttr>(saved[1]) : nullptr;
+      auto found = from && index
+                       ? fragments.find({key.first, from.getValue().str()})
+                       : fragments.end();
+      func::FuncOp maker =
+          found == fragments.end() ? func::FuncOp() : found->second;
+      if (!maker || index.getInt() < 0 ||
+          index.getInt() >= static_cast<int64_t>(maker.getNumResults()) ||
+          maker.getResultTypes()[index.getInt()] !=
+              function.getArgumentTypes()[i])
+        return function.emitOpError("takes ")
+               << saved << " as argument " << i
+               << ", which no fragment of its stage returns (K18)";
+    }
+  return success();
 }
 
 /// K17: of a function's contributions to a variable the first may set, the
@@ -114,6 +149,8 @@ private:
     for (auto function : module.getOps<func::FuncOp>())
       if (failed(verifyAccumulation(function)))
         return failure();
+    if (failed(verifySaved(module)))
+      return failure();
     return verifyResiduals(module);
   }
 };

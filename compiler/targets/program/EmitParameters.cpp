@@ -64,46 +64,79 @@ llvm::DenseMap<Value, uint32_t> numberBuffers(exec::RoleOp role) {
 
 } // namespace
 
-LogicalResult hocket::emitParameters(exec::RoleOp role, GroupTable &groups,
+/// The parameters that the program has already, by name.
+static llvm::StringMap<int> numberParameters(const program::Program &program) {
+  llvm::StringMap<int> numbers;
+  for (int i = 0; i < program.parameters_size(); ++i)
+    numbers[program.parameters(i).name()] = i;
+  return numbers;
+}
+
+static void addParameter(exec::ParameterOp op, program::Program &program) {
+  auto type = cast<MemRefType>(op.getBuffer().getType());
+  auto *parameter = program.add_parameters();
+  parameter->set_name(op.getName().str());
+  parameter->set_dtype(dtypeOf(type.getElementType()));
+  setShape(op, *parameter->mutable_shape());
+  emitInitializer(op, *parameter->mutable_initializer());
+  if (auto key = op.getInfo().getAs<IntegerAttr>("random_key"))
+    parameter->set_random_key(static_cast<uint32_t>(key.getInt()));
+  parameter->set_weight_decay(op.getInfo().contains("decay"));
+  if (!op.getName().starts_with("state."))
+    program.mutable_model()->set_parameter_count(
+        program.model().parameter_count() + elementsOf(*parameter));
+}
+
+static void addSlot(exec::ParameterOp op, program::Parameter &parameter) {
+  for (const auto &slot : parameter.slots())
+    if (op.getState() == slot.name())
+      return; // Another role has it too.
+  auto *slot = parameter.add_slots();
+  slot->set_name(op.getState().str());
+  slot->set_dtype(
+      dtypeOf(cast<MemRefType>(op.getBuffer().getType()).getElementType()));
+  setShape(op, *slot->mutable_shape());
+}
+
+hocket::StageOwners hocket::findOwners(ModuleOp module) {
+  StageOwners owners;
+  for (auto [stage, role] : llvm::enumerate(module.getOps<exec::RoleOp>()))
+    for (auto op : role.getBody().getOps<exec::ParameterOp>())
+      if (op.getState() == "value")
+        owners[op.getName()].push_back(static_cast<int64_t>(stage));
+  return owners;
+}
+
+LogicalResult hocket::emitParameters(exec::RoleOp role,
+                                     const StageOwners &owners,
+                                     GroupTable &groups,
                                      program::Program &program) {
   auto numbers = numberBuffers(role);
-  llvm::StringMap<int> indices;
-  uint64_t trained = 0;
+  llvm::StringMap<int> indices = numberParameters(program);
   // Values first, so that each slot finds its parameter.
   for (bool values : {true, false})
     for (auto op : role.getBody().getOps<exec::ParameterOp>()) {
       if ((op.getState() == "value") != values)
         continue;
-      auto type = cast<MemRefType>(op.getBuffer().getType());
-      if (values) {
+      if (values && !indices.count(op.getName())) {
         indices[op.getName()] = program.parameters_size();
-        auto *parameter = program.add_parameters();
-        parameter->set_name(op.getName().str());
-        parameter->set_dtype(dtypeOf(type.getElementType()));
-        setShape(op, *parameter->mutable_shape());
-        emitInitializer(op, *parameter->mutable_initializer());
-        if (auto key = op.getInfo().getAs<IntegerAttr>("random_key"))
-          parameter->set_random_key(static_cast<uint32_t>(key.getInt()));
-        parameter->set_weight_decay(op.getInfo().contains("decay"));
-        if (!op.getName().starts_with("state."))
-          trained += elementsOf(*parameter);
+        addParameter(op, program);
       }
       auto found = indices.find(op.getName());
       if (found == indices.end())
         return op.emitOpError("is a state of a parameter that has no value");
-      if (!values) {
-        auto *slot = program.mutable_parameters(found->second)->add_slots();
-        slot->set_name(op.getState().str());
-        slot->set_dtype(dtypeOf(type.getElementType()));
-        setShape(op, *slot->mutable_shape());
-      }
+      if (!values)
+        addSlot(op, *program.mutable_parameters(found->second));
       auto *slice =
           program.mutable_roles(program.roles_size() - 1)->add_slices();
       slice->set_parameter(static_cast<uint32_t>(found->second));
       slice->set_state(op.getState().str());
       slice->set_buffer(numbers.lookup(op.getBuffer()));
       emitPiece(op, groups, *slice);
+      auto stages = owners.find(op.getName());
+      if (stages != owners.end() && stages->second.size() > 1)
+        slice->add_replicas(groups.indexOf(
+            groups.pipelineAxis(op.getContext(), stages->second)));
     }
-  program.mutable_model()->set_parameter_count(trained);
   return success();
 }

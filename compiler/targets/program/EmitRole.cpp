@@ -146,8 +146,10 @@ private:
   uint32_t number(Value buffer) const { return numbers.lookup(buffer); }
 
   LogicalResult addInstruction(Operation *from, program::Instruction &to) {
-    if (auto stream = from->getAttrOfType<IntegerAttr>("stream"))
+    if (auto stream = from->getAttrOfType<IntegerAttr>("stream")) {
       to.set_stream(static_cast<uint32_t>(stream.getInt()));
+      role.set_streams(std::max(role.streams(), to.stream() + 1));
+    }
     return llvm::TypeSwitch<Operation *, LogicalResult>(from)
         .Case<exec::LaunchOp>([&](auto launch) {
           return addLaunch(launch, *to.mutable_launch());
@@ -173,6 +175,18 @@ private:
           addCollective(collective, *to.mutable_collective());
           return success();
         })
+        .Case<exec::TransferOp>([&](auto transfer) {
+          addTransfer(transfer, *to.mutable_transfer());
+          return success();
+        })
+        .Case<exec::RecordOp>([&](auto record) {
+          to.mutable_record()->set_event(countEvent(record.getEvent()));
+          return success();
+        })
+        .Case<exec::WaitOp>([&](auto wait) {
+          to.mutable_wait()->set_event(countEvent(wait.getEvent()));
+          return success();
+        })
         .Default([](Operation *other) {
           return other->emitOpError("is no instruction of the executable");
         });
@@ -196,6 +210,24 @@ private:
     for (Attribute number : launch.getInstances())
       addNumber(number, *to.add_scalars());
     return success();
+  }
+
+  uint32_t countEvent(uint64_t event) {
+    role.set_events(std::max(role.events(), static_cast<uint32_t>(event) + 1));
+    return static_cast<uint32_t>(event);
+  }
+
+  void addTransfer(exec::TransferOp transfer, program::Transfer &to) {
+    to.set_group(groups.indexOf(transfer.getAxes()));
+    for (auto [buffer, sends, peer, tag] :
+         llvm::zip(transfer.getBuffers(), transfer.getSends(),
+                   transfer.getPeers(), transfer.getTags())) {
+      auto *part = to.add_parts();
+      part->set_send(sends);
+      part->set_peer(static_cast<uint32_t>(peer));
+      part->set_buffer(number(buffer));
+      part->set_tag(static_cast<uint32_t>(tag));
+    }
   }
 
   void addNumber(Attribute number, program::Scalar &to) {

@@ -7,6 +7,7 @@
 #include "compiler/targets/program/ProgramEmitter.h"
 
 #include <map>
+#include <set>
 
 using namespace mlir;
 using namespace hocket;
@@ -29,6 +30,28 @@ static std::vector<uint32_t> coordinatesOf(const program::Mesh &mesh,
   return coordinates;
 }
 
+namespace {
+/// "tp", or "pp{0,3}": an axis, perhaps with some of its places only.
+struct AxisPart {
+  explicit AxisPart(StringRef text) {
+    auto [axis, list] = text.split('{');
+    name = axis;
+    SmallVector<StringRef> places;
+    list.drop_back(list.ends_with("}")).split(places, ',', -1, false);
+    for (StringRef place : places)
+      if (uint32_t number = 0; !place.getAsInteger(10, number))
+        members.insert(number);
+  }
+
+  bool has(uint32_t place) const {
+    return members.empty() || members.count(place);
+  }
+
+  StringRef name;
+  std::set<uint32_t> members; ///< empty: all
+};
+} // namespace
+
 uint64_t GroupTable::sizeOf(ArrayAttr axes) const {
   uint64_t size = 1;
   for (auto axis : axes.getAsRange<StringAttr>())
@@ -44,24 +67,27 @@ uint32_t GroupTable::indexOf(ArrayAttr axes) {
   if (!isNew)
     return entry->second;
   const program::Mesh &mesh = program.mesh();
-  std::vector<size_t> varying;
+  std::vector<std::pair<size_t, AxisPart>> varying;
   uint32_t ranks = 1;
   for (const auto &axis : mesh.axes())
     ranks *= axis.size();
   for (auto axis : axes.getAsRange<StringAttr>())
     for (int a = 0; a < mesh.axes_size(); ++a)
-      if (axis.getValue() == mesh.axes(a).name())
-        varying.push_back(size_t(a));
+      if (AxisPart part(axis.getValue()); part.name == mesh.axes(a).name())
+        varying.push_back({size_t(a), part});
   // By the coordinates that do not vary, the ranks by their place.
   std::map<std::vector<uint32_t>, std::map<uint64_t, uint32_t>> lists;
   for (uint32_t rank = 0; rank < ranks; ++rank) {
     std::vector<uint32_t> coordinates = coordinatesOf(mesh, rank);
     uint64_t place = 0;
-    for (size_t a : varying) {
+    bool member = true;
+    for (const auto &[a, part] : varying) {
       place = place * mesh.axes(int(a)).size() + coordinates[a];
+      member &= part.has(coordinates[a]);
       coordinates[a] = 0;
     }
-    lists[coordinates][place] = rank;
+    if (member)
+      lists[coordinates][place] = rank;
   }
   auto *group = program.add_groups();
   group->set_name(name);
@@ -83,6 +109,14 @@ void GroupTable::setPlace(ArrayAttr axes, int64_t step,
   scalar.set_multiplier(step);
 }
 
+ArrayAttr GroupTable::pipelineAxis(MLIRContext *context,
+                                   ArrayRef<int64_t> places) {
+  std::string name = "pp{";
+  for (auto [i, place] : llvm::enumerate(places))
+    name += (i ? "," : "") + std::to_string(place);
+  return ArrayAttr::get(context, {StringAttr::get(context, name + "}")});
+}
+
 ArrayAttr GroupTable::axesBeside(ArrayAttr dims) const {
   MLIRContext *context = dims.getContext();
   SmallVector<Attribute> rest;
@@ -91,7 +125,7 @@ ArrayAttr GroupTable::axesBeside(ArrayAttr dims) const {
     bool used = llvm::any_of(dims.getAsRange<ArrayAttr>(), [&](ArrayAttr dim) {
       return llvm::is_contained(dim, name);
     });
-    if (!used && axis.size() > 1)
+    if (!used && axis.size() > 1 && axis.name() != "pp")
       rest.push_back(name);
   }
   return ArrayAttr::get(context, rest);

@@ -82,9 +82,10 @@ LogicalResult hocket::emitProgram(ModuleOp module,
   if (!kernels.kernels.empty())
     emitKernels(module, kernels, program, indices);
   GroupTable groups(program);
+  StageOwners owners = findOwners(module);
   for (exec::RoleOp role : roles) {
     if (failed(emitRole(role, indices, groups, program)) ||
-        failed(emitParameters(role, groups, program)))
+        failed(emitParameters(role, owners, groups, program)))
       return failure();
     for (int64_t rank : role.getRanks()) {
       auto *peak = program.mutable_certificate()->add_peaks();

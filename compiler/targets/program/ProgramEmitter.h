@@ -28,7 +28,7 @@ public:
   explicit GroupTable(program::Program &program) : program(program) {}
 
   /// Index of the group of ranks that differ only along `axes`, row-major over
-  /// the list.
+  /// the list. "pp{0,3}" is the axis pp with these two of its places.
   uint32_t indexOf(mlir::ArrayAttr axes);
 
   /// How many ranks such a group has.
@@ -37,15 +37,25 @@ public:
   /// Sets `scalar` to the place along `axes` times `step`; to 0 without axes.
   void setPlace(mlir::ArrayAttr axes, int64_t step, program::Scalar &scalar);
 
-  /// The mesh axes that none of `dims`, lists of axes, has.
+  /// The mesh axes that none of `dims`, lists of axes, has; the pipeline's,
+  /// along which ranks hold different tensors, is none of them.
   mlir::ArrayAttr axesBeside(mlir::ArrayAttr dims) const;
+
+  /// The pipeline's axis, with these places only.
+  static mlir::ArrayAttr pipelineAxis(mlir::MLIRContext *context,
+                                      llvm::ArrayRef<int64_t> places);
 
 private:
   program::Program &program;
   llvm::StringMap<uint32_t> indices;
 };
 
-/// Fills `program` from `module`, which holds one `exec.role`, `kern.kernel`s
+/// By parameter, the pipeline ranks that hold it.
+using StageOwners = llvm::StringMap<llvm::SmallVector<int64_t>>;
+StageOwners findOwners(mlir::ModuleOp module);
+
+/// Fills `program` from `module`, which holds an `exec.role` for each
+/// pipeline rank in their order, `kern.kernel`s
 /// whose code is `kernels`, `dist.mesh` and the attribute `kern.training`.
 /// Errors are diagnostics.
 mlir::LogicalResult emitProgram(mlir::ModuleOp module,
@@ -55,7 +65,8 @@ mlir::LogicalResult emitProgram(mlir::ModuleOp module,
 /// The parts of it, each in a file of its own.
 mlir::LogicalResult emitTraining(mlir::ModuleOp module,
                                  program::Program &program);
-mlir::LogicalResult emitParameters(exec::RoleOp role, GroupTable &groups,
+mlir::LogicalResult emitParameters(exec::RoleOp role, const StageOwners &owners,
+                                   GroupTable &groups,
                                    program::Program &program);
 mlir::LogicalResult emitRole(exec::RoleOp role,
                              const llvm::StringMap<uint32_t> &kernels,

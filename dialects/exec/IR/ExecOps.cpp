@@ -78,5 +78,14 @@ LogicalResult CopyOp::verify() {
   return success();
 }
 
+LogicalResult TransferOp::verify() {
+  size_t parts = getBuffers().size();
+  if (getSends().size() != parts || getPeers().size() != parts ||
+      getTags().size() != parts)
+    return emitOpError("E8: a transfer has a direction, a peer and a tag for "
+                       "each of its buffers");
+  return success();
+}
+
 #define GET_OP_CLASSES
 #include "dialects/exec/IR/ExecOps.cpp.inc"

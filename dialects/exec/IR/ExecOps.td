@@ -255,4 +255,57 @@ def Exec_HostOp : Exec_Instruction<"host"> {
   let assemblyFormat = "$direction $name $buffer attr-dict `:` type($buffer)";
 }
 
+//===----------------------------------------------------------------------===//
+// Between ranks and streams
+//===----------------------------------------------------------------------===//
+
+def Exec_TransferOp : Exec_Instruction<"transfer"> {
+  let summary = "sends and receives that are issued together";
+  let description = [{
+    Part `i` sends buffer `i` to the place `peers[i]` among the ranks that differ
+    along `axes`, or receives it from there, under the tag `tags[i]`. A send
+    meets the receive of its peer with the same tag, type and size; several with
+    one tag meet in order.
+
+    ```mlir
+    exec.transfer (%x, %g) over ["pp"] {peers = array<i64: 1, 1>, sends = array<i1: true, false>, tags = array<i64: 0, 1>, stream = 1 : i64} : memref<8xf32>, memref<8xf32>
+    ```
+  }];
+  let arguments = (ins Variadic<AnyMemRef>:$buffers,
+                       DenseBoolArrayAttr:$sends, DenseI64ArrayAttr:$peers,
+                       DenseI64ArrayAttr:$tags, StrArrayAttr:$axes,
+                       DefaultValuedAttr<I64Attr, "0">:$stream);
+  let assemblyFormat = [{
+    `(` $buffers `)` `over` $axes attr-dict `:` type($buffers)
+  }];
+  let hasVerifier = 1;
+}
+
+def Exec_RecordOp : Exec_Instruction<"record"> {
+  let summary = "marks a moment of a stream";
+  let description = [{
+    The event has happened when everything before it on `stream` is done.
+
+    ```mlir
+    exec.record 3 on 1
+    ```
+  }];
+  let arguments = (ins I64Attr:$event, I64Attr:$stream);
+  let assemblyFormat = "$event `on` $stream attr-dict";
+}
+
+def Exec_WaitOp : Exec_Instruction<"wait"> {
+  let summary = "holds a stream until an event has happened";
+  let description = [{
+    Nothing behind it on `stream` starts before the last `exec.record` of the
+    event that stands before this op in the order of the role.
+
+    ```mlir
+    exec.wait 3 on 0
+    ```
+  }];
+  let arguments = (ins I64Attr:$event, I64Attr:$stream);
+  let assemblyFormat = "$event `on` $stream attr-dict";
+}
+
 #endif

@@ -15,6 +15,8 @@
 #include "mlir/IR/OpDefinition.h"
 #include "mlir/IR/OpImplementation.h"
 #include "mlir/IR/SymbolTable.h"
+#include "mlir/Interfaces/InferTypeOpInterface.h"
+#include "mlir/Interfaces/SideEffectInterfaces.h"
 
 #include "dialects/pipe/IR/PipeDialect.h.inc"
 #include "dialects/pipe/IR/PipeEnums.h.inc"

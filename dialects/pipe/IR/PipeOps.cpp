@@ -18,6 +18,29 @@ LogicalResult FragmentOp::verifySymbolUses(SymbolTableCollection &symbols) {
   return success();
 }
 
+/// P8.
+static LogicalResult verifyRanks(Operation *op, ArrayRef<int64_t> ranks) {
+  if (ranks.size() < 2 || ranks.front() < 0 ||
+      !llvm::is_sorted(ranks, std::less_equal<int64_t>()))
+    return op->emitOpError("P8: at least two pipeline ranks take part, in "
+                           "ascending order");
+  return success();
+}
+
+LogicalResult AllReduceOp::verify() { return verifyRanks(*this, getRanks()); }
+
+LogicalResult AllGatherOp::verify() {
+  auto from = cast<RankedTensorType>(getInput().getType());
+  auto to = cast<RankedTensorType>(getResult().getType());
+  if (from.getRank() < 1 || from.getElementType() != to.getElementType() ||
+      from.getRank() != to.getRank() ||
+      from.getShape().drop_front() != to.getShape().drop_front() ||
+      from.getDimSize(0) * static_cast<int64_t>(getRanks().size()) !=
+          to.getDimSize(0))
+    return emitOpError("P9: dim 0 of the result has a piece of each rank");
+  return verifyRanks(*this, getRanks());
+}
+
 LogicalResult ScheduleOp::verify() {
   if (static_cast<int64_t>(getMicrobatches()) < 1 ||
       static_cast<int64_t>(getSlots()) < 1)

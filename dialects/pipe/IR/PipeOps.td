@@ -11,11 +11,13 @@ include "dialects/pipe/IR/PipeDialect.td"
 include "mlir/IR/AttrTypeBase.td"
 include "mlir/IR/EnumAttr.td"
 include "mlir/IR/SymbolInterfaces.td"
+include "mlir/Interfaces/InferTypeOpInterface.td"
+include "mlir/Interfaces/SideEffectInterfaces.td"
 
 def Pipe_FragmentKind : I32EnumAttr<"FragmentKind", "what a fragment does", [
     I32EnumAttrCase<"Forward", 0, "F">, I32EnumAttrCase<"Backward", 1, "B">,
     I32EnumAttrCase<"Update", 2, "U">, I32EnumAttrCase<"Evaluate", 3, "E">,
-    I32EnumAttrCase<"Prepare", 4, "P">]> {
+    I32EnumAttrCase<"Prepare", 4, "P">, I32EnumAttrCase<"Weight", 5, "W">]> {
   let cppNamespace = "::hocket::pipe";
   let genSpecializedAttr = 0;
 }
@@ -39,22 +41,95 @@ def Pipe_ActionAttr : AttrDef<Pipe_Dialect, "Action"> {
   }];
 }
 
+def Pipe_LinkAttr : AttrDef<Pipe_Dialect, "Link"> {
+  let mnemonic = "link";
+  let summary = "The other end of a value that crosses between stages";
+  let description = [{
+    As `pipe.receive` on an argument of a fragment's function: pipeline rank
+    `rank` sends it, in the message `tag`. As `pipe.send` on a result: `rank`
+    receives it. `#pipe.link<rank 1 tag 3>`
+  }];
+  let parameters = (ins "int64_t":$rank, "int64_t":$tag);
+  let assemblyFormat = "`<` `rank` $rank `tag` $tag `>`";
+}
+
+def Pipe_SavedAttr : AttrDef<Pipe_Dialect, "Saved"> {
+  let mnemonic = "saved";
+  let summary = "A residual, by the fragment that made it";
+  let description = [{
+    As `pipe.saved` on an argument of a fragment's function: result `result` of
+    the fragment of `kind` of the same stage and microbatch.
+    `#pipe.saved<F result 2>`
+  }];
+  let parameters = (ins EnumParameter<Pipe_FragmentKind>:$kind,
+                        "int64_t":$result);
+  let assemblyFormat = "`<` $kind `result` $result `>`";
+}
+
 def Pipe_FragmentOp : Op<Pipe_Dialect, "fragment",
     [DeclareOpInterfaceMethods<SymbolUserOpInterface>]> {
   let summary = "a function's place in the pipeline";
   let description = [{
-    `function` is what stage `stage` computes as its virtual chunk `chunk`. A
-    forward fragment returns the loss and then its residuals, which the
-    backward fragment of the same stage and chunk takes.
+    `function` is what stage `stage` computes as the virtual chunk `chunk` of
+    pipeline rank `rank`. Of the only stage, a forward fragment returns the loss
+    and then its residuals, which the backward fragment takes behind what the
+    forward fragment takes. Where there are several (`cut`), attributes say
+    where each argument comes from, and where a result goes besides being kept:
+
+    | attribute | on | the value |
+    |---|---|---|
+    | `pipe.host = "tokens"` | an argument | comes from the host |
+    | `pipe.receive = #pipe.link<...>` | an argument | comes from another stage |
+    | `pipe.saved = #pipe.saved<...>` | an argument | was returned by F or B of this stage |
+    | `pipe.send = #pipe.link<...>` | a result | goes to another stage |
 
     ```mlir
     pipe.fragment F @forward stage 0 chunk 0
+    pipe.fragment B @backward_3 stage 3 chunk 1 rank 1 cut
     ```
   }];
   let arguments = (ins Pipe_FragmentKindAttr:$kind,
                        FlatSymbolRefAttr:$function,
-                       I64Attr:$stage, I64Attr:$chunk);
-  let assemblyFormat = "$kind $function `stage` $stage `chunk` $chunk attr-dict";
+                       I64Attr:$stage, I64Attr:$chunk,
+                       DefaultValuedAttr<I64Attr, "0">:$rank, UnitAttr:$cut);
+  let assemblyFormat = [{
+    $kind $function `stage` $stage `chunk` $chunk (`rank` $rank^)? (`cut` $cut^)?
+    attr-dict
+  }];
+}
+
+def Pipe_AllReduceOp : Op<Pipe_Dialect, "all_reduce",
+    [Pure, AllTypesMatch<["input", "result"]>]> {
+  let summary = "the sum over some pipeline ranks, on all of them";
+  let description = [{
+    `ranks` lists the pipeline ranks that take part; each meets those that agree
+    with it in every other axis of the mesh.
+
+    ```mlir
+    %y = pipe.all_reduce %x ranks [0, 3] : tensor<257x64xf32>
+    ```
+  }];
+  let arguments = (ins AnyRankedTensor:$input, DenseI64ArrayAttr:$ranks);
+  let results = (outs AnyRankedTensor:$result);
+  let assemblyFormat = "$input `ranks` $ranks attr-dict `:` type($result)";
+  let hasVerifier = 1;
+}
+
+def Pipe_AllGatherOp : Op<Pipe_Dialect, "all_gather", [Pure]> {
+  let summary = "what some pipeline ranks have, one behind another";
+  let description = [{
+    Dim 0 of the result has the pieces of all `ranks`, in their order.
+
+    ```mlir
+    %y = pipe.all_gather %x ranks [0, 1, 2] : tensor<1xf32> to tensor<3xf32>
+    ```
+  }];
+  let arguments = (ins AnyRankedTensor:$input, DenseI64ArrayAttr:$ranks);
+  let results = (outs AnyRankedTensor:$result);
+  let assemblyFormat = [{
+    $input `ranks` $ranks attr-dict `:` type($input) `to` type($result)
+  }];
+  let hasVerifier = 1;
 }
 
 def Pipe_ScheduleOp : Op<Pipe_Dialect, "schedule"> {
@@ -62,7 +137,8 @@ def Pipe_ScheduleOp : Op<Pipe_Dialect, "schedule"> {
   let description = [{
     The actions of `rank` when the runtime asks for `entry` (`train_step`,
     `eval_step`, `prepare`). `slots` copies of the residuals exist, as many as
-    microbatches are in flight at once.
+    microbatches are in flight at once; a chunk whose actions use fewer of them
+    has only those.
 
     ```mlir
     pipe.schedule "train_step" rank 0 microbatches 2 slots 1 [

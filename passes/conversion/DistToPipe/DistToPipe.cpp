@@ -56,7 +56,8 @@ private:
   void addFragment(FragmentKind kind, FlatSymbolRefAttr function) {
     builder.create<pipe::FragmentOp>(
         step.getLoc(), pipe::FragmentKindAttr::get(step.getContext(), kind),
-        function, builder.getI64IntegerAttr(0), builder.getI64IntegerAttr(0));
+        function, builder.getI64IntegerAttr(0), builder.getI64IntegerAttr(0),
+        builder.getI64IntegerAttr(0), UnitAttr());
   }
   void addSchedule(StringRef entry, int64_t microbatches,
                    ArrayRef<Attribute> actions) {

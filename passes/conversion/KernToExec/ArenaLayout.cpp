@@ -23,19 +23,46 @@ static constexpr int64_t bufferAlignment = 256;
 /// Of the arena: a page.
 static constexpr int64_t arenaAlignment = 4096;
 
-/// The positions that residuals live through when several microbatches are in
-/// flight: all of forward and backward.
-static std::pair<int64_t, int64_t> flightOf(const FlatProgram &program) {
-  int64_t position = 0, first = -1, last = 0;
+namespace {
+/// A range of positions, ends included.
+struct Span {
+  int64_t first = -1, last = -1;
+};
+} // namespace
+
+/// The positions of all sequences of the given kinds.
+static Span spanOf(const FlatProgram &program, StringRef fragments) {
+  Span span;
+  int64_t position = 0;
   for (const FlatSequence &sequence : program.sequences) {
     int64_t end = position + sequence.instructions.size();
-    if (sequence.fragment == 'F' || sequence.fragment == 'B') {
-      first = first < 0 ? position : first;
-      last = end - 1;
+    if (fragments.contains(sequence.fragment) && end > position) {
+      span.first = span.first < 0 ? position : span.first;
+      span.last = end - 1;
     }
     position = end;
   }
-  return {first, last};
+  return span;
+}
+
+/// Where microbatches overlap, what lives in one slot meets any instruction of
+/// forward and backward: of other microbatches, or, for what crosses between
+/// stages, while it is on its way.
+static void widenLifetimes(FlatProgram &program) {
+  Span flight = spanOf(program, "FBW"), evaluation = spanOf(program, "E");
+  int stages = llvm::count_if(program.sequences, [](const FlatSequence &s) {
+    return s.fragment == 'F';
+  });
+  for (FlatBuffer &buffer : program.buffers) {
+    bool overlaps =
+        buffer.copies > 1 || (stages > 1 && program.microbatches > 1);
+    if (buffer.persistent() || buffer.first < 0 ||
+        !(buffer.isLink || (buffer.isResidual && overlaps)))
+      continue;
+    bool evaluates = buffer.first >= evaluation.first && evaluation.first >= 0;
+    buffer.first = evaluates ? evaluation.first : flight.first;
+    buffer.last = evaluates ? evaluation.last : flight.last;
+  }
 }
 
 LogicalResult hocket::kerntoexec::layOut(FlatProgram &program) {
@@ -43,7 +70,7 @@ LogicalResult hocket::kerntoexec::layOut(FlatProgram &program) {
   planning::ArenaProblem problem;
   problem.alignment = bufferAlignment;
   std::vector<int> planned;
-  auto [flightFirst, flightLast] = flightOf(program);
+  widenLifetimes(program);
   for (auto [i, buffer] : llvm::enumerate(program.buffers)) {
     if (buffer.mergedInto >= 0)
       continue;
@@ -61,11 +88,9 @@ LogicalResult hocket::kerntoexec::layOut(FlatProgram &program) {
     }
     if (buffer.first < 0)
       continue; // nothing uses it
-    if (buffer.isResidual && program.slots > 1) {
-      buffer.first = flightFirst;
-      buffer.last = flightLast;
-      bytes *= program.slots;
-    }
+    if (__builtin_mul_overflow(bytes, buffer.copies, &bytes))
+      return program.module.emitError("the copies of buffer ")
+             << buffer.name << " are larger than 2^63 bytes together";
     planned.push_back(static_cast<int>(i));
     problem.buffers.push_back({buffer.first, buffer.last + 1, bytes});
   }

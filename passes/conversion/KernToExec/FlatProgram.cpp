@@ -7,7 +7,10 @@
 #include "passes/conversion/KernToExec/FlatProgram.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
+#include "llvm/ADT/DenseSet.h"
 #include "llvm/ADT/TypeSwitch.h"
+
+#include <map>
 
 using namespace mlir;
 using namespace hocket;
@@ -45,6 +48,10 @@ struct Binding {
 };
 using Bindings = llvm::DenseMap<Value, Binding>;
 
+StringAttr fragmentOf(func::FuncOp function) {
+  return function->getAttrOfType<StringAttr>("kern.fragment");
+}
+
 /// Walks functions and appends to the program.
 class Flattener {
 public:
@@ -53,17 +60,12 @@ public:
 
   LogicalResult run() {
     program.module = module;
-    for (auto variable : module.getOps<kern::VariableOp>())
-      if (failed(addVariable(variable)))
+    if (failed(addVariables()))
+      return failure();
+    for (func::FuncOp function : program.role.functions)
+      if (failed(
+              addSequence(function, fragmentOf(function).getValue().front())))
         return failure();
-    // Forward and backward stand side by side: what is saved by one for the
-    // other must not overlap with anything between.
-    for (char fragment : {'P', 'F', 'B', 'U', 'E'})
-      for (auto function : module.getOps<func::FuncOp>())
-        if (auto kind = function->getAttrOfType<StringAttr>("kern.fragment");
-            kind && kind.getValue() == StringRef(&fragment, 1))
-          if (failed(addSequence(function, fragment)))
-            return failure();
     if (program.sequences.empty())
       return module.emitError("no function is scheduled: a `kern.schedule` and "
                               "its functions are expected");
@@ -79,6 +81,28 @@ private:
     buffer.bytes = byteSize(buffer.type);
     program.buffers.push_back(std::move(buffer));
     return static_cast<int>(program.buffers.size()) - 1;
+  }
+
+  /// All of them, or those that the functions of one stage of several use.
+  LogicalResult addVariables() {
+    llvm::DenseSet<StringAttr> used;
+    for (func::FuncOp function : program.role.functions)
+      noteVariables(function, used);
+    for (auto variable : module.getOps<kern::VariableOp>())
+      if (!program.role.isCut || used.contains(variable.getSymNameAttr()))
+        if (failed(addVariable(variable)))
+          return failure();
+    return success();
+  }
+
+  void noteVariables(func::FuncOp function, llvm::DenseSet<StringAttr> &used) {
+    function.walk([&](Operation *op) {
+      if (auto name = op->getAttrOfType<FlatSymbolRefAttr>("variable"))
+        used.insert(name.getAttr());
+      else if (auto call = dyn_cast<func::CallOp>(op))
+        if (auto callee = symbols.lookup<func::FuncOp>(call.getCallee()))
+          noteVariables(callee, used);
+    });
   }
 
   LogicalResult addVariable(kern::VariableOp variable) {
@@ -98,8 +122,106 @@ private:
     return success();
   }
 
+  //===--------------------------------------------------------------------===//
+  // Fragments of one stage of several
+  //===--------------------------------------------------------------------===//
+
+  LogicalResult addStageSequence(func::FuncOp function, char fragment) {
+    auto stage = function->getAttrOfType<IntegerAttr>("kern.stage").getInt();
+    program.sequences.push_back(
+        {function.getSymName().str(), fragment, stage, {}});
+    Bindings bindings;
+    for (unsigned i = 0; i < function.getNumArguments(); ++i)
+      if (failed(bindArgument(function, i, stage, bindings)))
+        return failure();
+    receiveArguments(function, stage, bindings);
+    SmallVector<Binding> results;
+    if (failed(walk(function, bindings, "", results)))
+      return failure();
+    sendResults(function, stage, results);
+    kept[{stage, fragment}] = std::move(results);
+    return success();
+  }
+
+  LogicalResult bindArgument(func::FuncOp function, unsigned i, int64_t stage,
+                             Bindings &bindings) {
+    if (auto name = function.getArgAttrOfType<StringAttr>(i, "kern.host"))
+      return addInput(function, i, name.getValue(), bindings);
+    auto saved = function.getArgAttrOfType<ArrayAttr>(i, "kern.saved");
+    if (!saved)
+      return success();
+    char maker = cast<StringAttr>(saved[0]).getValue().front();
+    size_t index = cast<IntegerAttr>(saved[1]).getInt();
+    auto found = kept.find({stage, maker});
+    if (found == kept.end() || index >= found->second.size())
+      return function.emitOpError("takes what no fragment before it keeps: ")
+             << saved;
+    Binding binding = found->second[index];
+    if (binding.buffer >= 0)
+      if (FlatBuffer &buffer = program.buffers[binding.buffer];
+          !buffer.persistent()) {
+        buffer.isResidual = true;
+        buffer.copies = copiesOf(stage);
+      }
+    bindings[function.getArgument(i)] = binding;
+    return success();
+  }
+
+  int64_t copiesOf(int64_t stage) {
+    auto found = program.role.copies.find(stage);
+    return found == program.role.copies.end() ? 1 : found->second;
+  }
+
+  void noteLink(FlatInstruction &instruction, SmallVectorImpl<int> &buffers,
+                int buffer, DenseI64ArrayAttr link, int64_t copies) {
+    buffers.push_back(buffer);
+    instruction.links.push_back({link[0], link[1]});
+    program.buffers[buffer].isLink = true;
+    program.buffers[buffer].copies = copies;
+  }
+
+  /// Evaluation has one microbatch in flight.
+  int64_t copiesOfLinks(int64_t stage) {
+    return program.sequences.back().fragment == 'E' ? 1 : copiesOf(stage);
+  }
+
+  void receiveArguments(func::FuncOp function, int64_t stage,
+                        Bindings &bindings) {
+    FlatInstruction receive{Kind::Receive, function, function.getLoc()};
+    for (unsigned i = 0; i < function.getNumArguments(); ++i)
+      if (auto link =
+              function.getArgAttrOfType<DenseI64ArrayAttr>(i, "kern.receive")) {
+        int buffer = addBuffer(function.getArgumentTypes()[i],
+                               function.getSymName() + ".receive", "transfers");
+        bindings[function.getArgument(i)].buffer = buffer;
+        noteLink(receive, receive.outputs, buffer, link, copiesOfLinks(stage));
+      }
+    if (!receive.outputs.empty()) {
+      auto &list = program.sequences.back().instructions;
+      list.insert(list.begin(), std::move(receive));
+    }
+  }
+
+  void sendResults(func::FuncOp function, int64_t stage,
+                   ArrayRef<Binding> results) {
+    FlatInstruction send{Kind::Send, function, function.getLoc()};
+    for (auto [i, result] : llvm::enumerate(results))
+      if (auto link =
+              function.getResultAttrOfType<DenseI64ArrayAttr>(i, "kern.send"))
+        noteLink(send, send.inputs, result.buffer, link, copiesOfLinks(stage));
+    if (!send.inputs.empty())
+      append(std::move(send));
+  }
+
+  //===--------------------------------------------------------------------===//
+  // Fragments of the only stage
+  //===--------------------------------------------------------------------===//
+
   LogicalResult addSequence(func::FuncOp function, char fragment) {
-    program.sequences.push_back({function.getSymName().str(), fragment, {}});
+    if (function->hasAttr("kern.stage"))
+      return addStageSequence(function, fragment);
+    program.sequences.push_back(
+        {function.getSymName().str(), fragment, -1, {}});
     Bindings bindings;
     if (fragment == 'B') {
       if (residuals.size() != function.getNumArguments())
@@ -111,7 +233,7 @@ private:
         bindings[argument] = residual;
     } else {
       for (auto [i, argument] : llvm::enumerate(function.getArguments()))
-        if (failed(addInput(function, i, bindings)))
+        if (failed(addInputByPlace(function, i, bindings)))
           return failure();
     }
     SmallVector<Binding> results;
@@ -126,23 +248,30 @@ private:
       residuals.append(results.begin() + std::min<size_t>(1, results.size()),
                        results.end());
       for (Binding residual : residuals)
-        if (residual.buffer >= 0)
+        if (residual.buffer >= 0) {
           program.buffers[residual.buffer].isResidual = true;
+          program.buffers[residual.buffer].copies = program.slots;
+        }
     }
     return success();
   }
 
-  /// Tokens and labels, by the name of the argument's attribute or its place.
-  LogicalResult addInput(func::FuncOp function, unsigned i,
-                         Bindings &bindings) {
+  /// Tokens and labels.
+  LogicalResult addInputByPlace(func::FuncOp function, unsigned i,
+                                Bindings &bindings) {
     static constexpr StringLiteral names[] = {"tokens", "labels"};
     if (i >= std::size(names))
       return function.emitOpError("takes more than tokens and labels");
-    int buffer = addBuffer(function.getArgumentTypes()[i], names[i], "inputs");
+    return addInput(function, i, names[i], bindings);
+  }
+
+  LogicalResult addInput(func::FuncOp function, unsigned i, StringRef name,
+                         Bindings &bindings) {
+    int buffer = addBuffer(function.getArgumentTypes()[i], name, "inputs");
     bindings[function.getArgument(i)].buffer = buffer;
     FlatInstruction input{Kind::Input, function, function.getLoc()};
     input.outputs.push_back(buffer);
-    input.hostName = names[i].str();
+    input.hostName = name.str();
     input.hostAxes = function.getArgAttrOfType<ArrayAttr>(i, "kern.axes");
     append(std::move(input));
     return success();
@@ -341,7 +470,9 @@ private:
   SymbolTable symbols;
   FlatProgram &program;
   llvm::DenseMap<StringAttr, int> variables;
-  SmallVector<Binding> residuals;
+  SmallVector<Binding> residuals; ///< of the only stage
+  /// What fragments of stages return, by stage and kind.
+  std::map<std::pair<int64_t, char>, SmallVector<Binding>> kept;
   int depth = 0;
 };
 

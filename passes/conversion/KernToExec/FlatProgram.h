@@ -15,7 +15,8 @@
 ///   freeGradients (GradientLifetimes.cpp) gradients live from where they are
 ///                                    made, if one microbatch makes them
 ///   layOut       (ArenaLayout.cpp)   lifetimes and offsets
-///   emit         (RoleEmission.cpp)  -> exec.role
+///   emit         (RoleEmission.cpp)  -> exec.role, with the runs and events
+///                                    of TransferRuns.cpp
 ///
 /// Positions count instructions through all sequences in their order, so that
 /// a residual's lifetime runs from `forward` into `backward`.
@@ -48,7 +49,9 @@ struct FlatBuffer {
   int64_t bytes = 0;
   int64_t first = -1, last = -1; ///< positions; -1 where never used
   int64_t offset = 0;
+  int64_t copies = 1; ///< one for each microbatch in flight
   bool isResidual = false;
+  bool isLink = false;      ///< crosses to or from another stage
   bool livesInStep = false; ///< a variable that holds nothing between steps
 
   bool persistent() const { return variable && !livesInStep; }
@@ -62,6 +65,12 @@ struct FlatScalar {
   int64_t step = 0;     ///< times the place along the axes
 };
 
+/// The other end of a value that crosses between stages.
+struct FlatLink {
+  int64_t rank = 0; ///< pipeline rank
+  int64_t tag = 0;
+};
+
 struct FlatInstruction {
   enum class Kind {
     Launch,
@@ -72,7 +81,9 @@ struct FlatInstruction {
     Input,
     Output,
     Accumulate,
-    Write
+    Write,
+    Receive, ///< of all values that come from another stage
+    Send     ///< of all that go to one
   };
   Kind kind;
   mlir::Operation *op = nullptr; ///< what it came from
@@ -82,18 +93,32 @@ struct FlatInstruction {
   llvm::SmallVector<FlatScalar, 2> instances = {}, scalars = {};
   Accumulation accumulation = Accumulation::Overwrite;
   std::string hostName = {};
-  mlir::ArrayAttr hostAxes = {}; ///< by dim, of an input in pieces
-  bool dead = false;             ///< folded into another
+  mlir::ArrayAttr hostAxes = {};             ///< by dim, of an input in pieces
+  llvm::SmallVector<FlatLink, 2> links = {}; ///< of Receive and Send
+  bool dead = false;                         ///< folded into another
 };
 
 struct FlatSequence {
   std::string name;
-  char fragment = 0; ///< F, B, U, E or P; see pipe.fragment_kind
+  char fragment = 0;  ///< F, B, W, U, E or P; see pipe.fragment_kind
+  int64_t stage = -1; ///< -1 where there is only one
   std::vector<FlatInstruction> instructions;
+};
+
+/// What one pipeline rank runs.
+struct RoleFragments {
+  int64_t rank = 0;
+  bool isCut = false; ///< one of several stages
+  std::vector<kern::ScheduleOp> schedules;
+  /// In an order in which one microbatch alone could run them.
+  std::vector<mlir::func::FuncOp> functions;
+  /// Copies of what each stage keeps, by `kern.stage`.
+  llvm::DenseMap<int64_t, int64_t> copies;
 };
 
 struct FlatProgram {
   mlir::ModuleOp module;
+  RoleFragments role;
   std::vector<FlatBuffer> buffers;
   std::vector<FlatSequence> sequences;
   int64_t slots = 1;        ///< copies of the residuals
@@ -112,14 +137,23 @@ struct FoldCounts {
   int64_t inPlace = 0, direct = 0;
 };
 
+/// One for each pipeline rank, ascending.
+std::vector<RoleFragments> selectRoles(mlir::ModuleOp module);
+
 mlir::LogicalResult flatten(mlir::ModuleOp module, FlatProgram &program);
 mlir::LogicalResult foldWrites(FlatProgram &program, FoldCounts &counts);
 void freeGradients(FlatProgram &program);
 mlir::LogicalResult layOut(FlatProgram &program);
-mlir::LogicalResult emit(FlatProgram &program);
+void emit(FlatProgram &program);
 
 /// Fills `first` and `last` of every buffer from the instructions that stand.
 void findLifetimes(FlatProgram &program);
+
+/// Whether the buffer of an instruction of this kind is filled from outside.
+inline bool comesFromOutside(FlatInstruction::Kind kind) {
+  return kind == FlatInstruction::Kind::Input ||
+         kind == FlatInstruction::Kind::Receive;
+}
 
 /// Bytes of a statically shaped tensor; -1 if that overflows.
 int64_t byteSize(mlir::RankedTensorType type);

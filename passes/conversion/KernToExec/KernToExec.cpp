@@ -26,20 +26,31 @@ struct KernToExec : hocket::impl::ConvertKernToExecBase<KernToExec> {
   using ConvertKernToExecBase::ConvertKernToExecBase;
 
   void runOnOperation() override {
+    std::vector<kerntoexec::RoleFragments> roles =
+        kerntoexec::selectRoles(getOperation());
+    for (kerntoexec::RoleFragments &role : roles)
+      if (failed(buildRole(std::move(role))))
+        return signalPassFailure();
+    eraseLaidOut();
+  }
+
+private:
+  LogicalResult buildRole(kerntoexec::RoleFragments role) {
     kerntoexec::FlatProgram program;
-    for (auto schedule : getOperation().getOps<kern::ScheduleOp>()) {
+    for (kern::ScheduleOp schedule : role.schedules) {
       program.slots = std::max<int64_t>(program.slots, schedule.getSlots());
       for (auto action : schedule.getActions().getAsRange<ArrayAttr>())
         program.microbatches = std::max(
             program.microbatches, cast<IntegerAttr>(action[1]).getInt() + 1);
     }
+    program.role = std::move(role);
     // 1. One straight line for each scheduled function.
     if (failed(kerntoexec::flatten(getOperation(), program)))
-      return signalPassFailure();
+      return failure();
     // 2. Fewer buffers and copies.
     kerntoexec::FoldCounts counts;
     if (failed(kerntoexec::foldWrites(program, counts)))
-      return signalPassFailure();
+      return failure();
     inPlace += counts.inPlace;
     direct += counts.direct;
     buffers += program.buffers.size();
@@ -47,10 +58,20 @@ struct KernToExec : hocket::impl::ConvertKernToExecBase<KernToExec> {
     kerntoexec::freeGradients(program);
     // 4. Offsets.
     if (failed(kerntoexec::layOut(program)))
-      return signalPassFailure();
+      return failure();
     // 5. The role.
-    if (failed(kerntoexec::emit(program)))
-      return signalPassFailure();
+    kerntoexec::emit(program);
+    return success();
+  }
+
+  /// What has been laid out is no longer needed.
+  void eraseLaidOut() {
+    for (Operation &op : llvm::make_early_inc_range(*getOperation().getBody()))
+      if (isa<kern::ScheduleOp>(op))
+        op.erase();
+    for (Operation &op : llvm::make_early_inc_range(*getOperation().getBody()))
+      if (isa<func::FuncOp, kern::VariableOp>(op))
+        op.erase();
   }
 };
 

@@ -4,7 +4,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "passes/conversion/KernToExec/FlatProgram.h"
+#include "passes/conversion/KernToExec/TransferRuns.h"
 
 #include "mlir/IR/Builders.h"
 
@@ -19,12 +19,17 @@ namespace {
 class RoleBuilder {
 public:
   explicit RoleBuilder(FlatProgram &program)
-      : program(program), builder(program.module.getContext()) {}
+      : program(program), builder(program.module.getContext()), runs(program) {}
 
   void build() {
+    // Before the entries are written, so that their events are known.
+    std::vector<std::vector<Run>> entries;
+    for (kern::ScheduleOp schedule : program.role.schedules)
+      entries.push_back(runs.plan(schedule));
     builder.setInsertionPointToEnd(program.module.getBody());
     auto role = builder.create<exec::RoleOp>(
-        program.module.getLoc(), builder.getStringAttr("role0"),
+        program.module.getLoc(),
+        builder.getStringAttr("role" + Twine(program.role.rank)),
         builder.getDenseI64ArrayAttr(ranks()),
         builder.getI64IntegerAttr(program.arenaBytes),
         builder.getI64IntegerAttr(program.lowerBound));
@@ -35,20 +40,29 @@ public:
     for (const FlatBuffer &buffer : program.buffers)
       if (buffer.persistent())
         addParameter(buffer);
-    for (const FlatSequence &sequence : program.sequences)
-      addSequence(sequence);
-    for (auto schedule : program.module.getOps<kern::ScheduleOp>())
-      addEntry(schedule);
+    for (size_t s = 0; s < program.sequences.size(); ++s)
+      addSequence(s);
+    for (const auto &[name, sync] : runs.syncs())
+      addSync(name, sync);
+    for (auto [schedule, list] : llvm::zip(program.role.schedules, entries))
+      addEntry(schedule, list);
   }
 
 private:
-  /// All devices of the mesh.
+  /// The places of the mesh along "pp" that are this role's: with that axis
+  /// the slowest, ranks that follow each other; without it, all of them.
   SmallVector<int64_t> ranks() const {
-    int64_t count = 1;
+    int64_t others = 1, first = 0;
     if (auto mesh = program.module->getAttrOfType<DictionaryAttr>("kern.mesh"))
-      for (int64_t size : mesh.getAs<DenseI64ArrayAttr>("sizes").asArrayRef())
-        count *= size;
-    return llvm::to_vector(llvm::seq<int64_t>(0, count));
+      for (auto [name, size] :
+           llvm::zip(mesh.getAs<ArrayAttr>("axes").getAsRange<StringAttr>(),
+                     mesh.getAs<DenseI64ArrayAttr>("sizes").asArrayRef())) {
+        bool pipeline = name.getValue() == "pp";
+        others *= pipeline ? 1 : size;
+        first = pipeline ? program.role.rank : first;
+      }
+    return llvm::to_vector(
+        llvm::seq<int64_t>(first * others, (first + 1) * others));
   }
 
   Value valueOf(int buffer) const { return values[program.find(buffer)]; }
@@ -61,11 +75,11 @@ private:
     const FlatBuffer &buffer = program.buffers[b];
     if (buffer.mergedInto >= 0 || (buffer.first < 0 && !buffer.persistent()))
       return;
-    bool copies = buffer.isResidual && program.slots > 1;
+    bool copies = !buffer.persistent() && buffer.copies > 1;
     int64_t stride = (buffer.bytes + 255) / 256 * 256;
     std::string kind = buffer.kind;
     if (kind == "activations" && !buffer.isResidual)
-      kind = "temporaries";
+      kind = buffer.isLink ? "transfers" : "temporaries";
     values[b] = builder.create<exec::BufferOp>(
         program.module.getLoc(),
         MemRefType::get(buffer.type.getShape(), buffer.type.getElementType()),
@@ -74,7 +88,7 @@ private:
         builder.getI64IntegerAttr(std::max<int64_t>(buffer.first, 0)),
         builder.getI64IntegerAttr(std::max<int64_t>(buffer.last, 0)),
         buffer.persistent() ? builder.getUnitAttr() : UnitAttr(),
-        builder.getI64IntegerAttr(copies ? program.slots : 1),
+        builder.getI64IntegerAttr(copies ? buffer.copies : 1),
         builder.getI64IntegerAttr(copies ? stride : 0));
   }
 
@@ -98,13 +112,65 @@ private:
                                           : builder.getDictionaryAttr({}));
   }
 
-  void addSequence(const FlatSequence &sequence) {
-    auto op = builder.create<exec::SequenceOp>(
-        program.module.getLoc(), builder.getStringAttr(sequence.name));
+  /// What it receives, computes and sends, each as a sequence of its own.
+  void addSequence(size_t s) {
+    const FlatSequence &sequence = program.sequences[s];
+    ArrayRef<FlatInstruction> list = sequence.instructions;
+    if (!list.empty() && list.front().kind == Kind::Receive) {
+      addTransfer(TransferRuns::receiveName(sequence), list.front(),
+                  runs.streamOf(s, Kind::Receive));
+      list = list.drop_front();
+    }
+    const FlatInstruction *send = nullptr;
+    if (!list.empty() && list.back().kind == Kind::Send) {
+      send = &list.back();
+      list = list.drop_back();
+    }
+    {
+      auto op = builder.create<exec::SequenceOp>(
+          program.module.getLoc(), builder.getStringAttr(sequence.name));
+      OpBuilder::InsertionGuard guard(builder);
+      builder.createBlock(&op.getBody());
+      for (const FlatInstruction &instruction : list)
+        addInstruction(instruction);
+    }
+    if (send)
+      addTransfer(TransferRuns::sendName(sequence), *send,
+                  runs.streamOf(s, Kind::Send));
+  }
+
+  void addTransfer(const std::string &name, const FlatInstruction &transfer,
+                   int64_t stream) {
+    bool sends = transfer.kind == Kind::Send;
+    auto op = builder.create<exec::SequenceOp>(program.module.getLoc(),
+                                               builder.getStringAttr(name));
     OpBuilder::InsertionGuard guard(builder);
     builder.createBlock(&op.getBody());
-    for (const FlatInstruction &instruction : sequence.instructions)
-      addInstruction(instruction);
+    SmallVector<int64_t> peers, tags;
+    for (const FlatLink &link : transfer.links) {
+      peers.push_back(link.rank);
+      tags.push_back(link.tag);
+    }
+    builder.create<exec::TransferOp>(
+        transfer.loc, valuesOf(sends ? transfer.inputs : transfer.outputs),
+        builder.getDenseBoolArrayAttr(SmallVector<bool>(peers.size(), sends)),
+        builder.getDenseI64ArrayAttr(peers), builder.getDenseI64ArrayAttr(tags),
+        builder.getStrArrayAttr({"pp"}), builder.getI64IntegerAttr(stream));
+  }
+
+  void addSync(const std::string &name, const SyncSequence &sync) {
+    auto op = builder.create<exec::SequenceOp>(program.module.getLoc(),
+                                               builder.getStringAttr(name));
+    OpBuilder::InsertionGuard guard(builder);
+    builder.createBlock(&op.getBody());
+    for (const SyncInstruction &instruction : sync) {
+      IntegerAttr event = builder.getI64IntegerAttr(instruction.event);
+      IntegerAttr stream = builder.getI64IntegerAttr(instruction.stream);
+      if (instruction.isRecord)
+        builder.create<exec::RecordOp>(program.module.getLoc(), event, stream);
+      else
+        builder.create<exec::WaitOp>(program.module.getLoc(), event, stream);
+    }
   }
 
   IntegerAttr accumulationOf(const FlatInstruction &instruction) {
@@ -142,6 +208,9 @@ private:
       return;
     case Kind::Accumulate:
       return addAccumulate(instruction, loc, inputs[0], outputs[0]);
+    case Kind::Receive:
+    case Kind::Send:
+      return; // sequences of their own
     case Kind::Input:
     case Kind::Output: {
       bool in = instruction.kind == Kind::Input;
@@ -226,13 +295,14 @@ private:
         builder.getI64IntegerAttr(0));
   }
 
-  void addEntry(kern::ScheduleOp schedule) {
+  void addEntry(kern::ScheduleOp schedule, ArrayRef<Run> list) {
     SmallVector<Attribute> sequences;
     SmallVector<int64_t> microbatches, slots;
-    for (auto action : schedule.getActions().getAsRange<ArrayAttr>()) {
-      sequences.push_back(action[0]);
-      microbatches.push_back(cast<IntegerAttr>(action[1]).getInt());
-      slots.push_back(cast<IntegerAttr>(action[2]).getInt());
+    for (const Run &run : list) {
+      sequences.push_back(
+          FlatSymbolRefAttr::get(builder.getContext(), run.sequence));
+      microbatches.push_back(run.microbatch);
+      slots.push_back(run.slot);
     }
     builder.create<exec::EntryOp>(schedule.getLoc(), schedule.getEntryAttr(),
                                   builder.getArrayAttr(sequences),
@@ -242,20 +312,12 @@ private:
 
   FlatProgram &program;
   OpBuilder builder;
+  TransferRuns runs;
   std::vector<Value> values;
 };
 
 } // namespace
 
-LogicalResult hocket::kerntoexec::emit(FlatProgram &program) {
+void hocket::kerntoexec::emit(FlatProgram &program) {
   RoleBuilder(program).build();
-  // What has been laid out is no longer needed.
-  ModuleOp module = program.module;
-  for (Operation &op : llvm::make_early_inc_range(*module.getBody()))
-    if (isa<kern::ScheduleOp>(op))
-      op.erase();
-  for (Operation &op : llvm::make_early_inc_range(*module.getBody()))
-    if (isa<func::FuncOp, kern::VariableOp>(op))
-      op.erase();
-  return success();
 }

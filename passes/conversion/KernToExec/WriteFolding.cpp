@@ -115,6 +115,9 @@ private:
       }
     for (int variable : set)
       alwaysAdded.erase(variable);
+    // What an earlier sequence of the microbatch has set is only added to.
+    alwaysAdded.insert(setBefore.begin(), setBefore.end());
+    setBefore.insert(set.begin(), set.end());
     for (FlatInstruction &producer : sequence.instructions)
       if (canFold(sequence, producer, readers, contributions))
         for (int &output : producer.outputs) {
@@ -137,7 +140,7 @@ private:
   bool canFold(const FlatSequence &sequence, const FlatInstruction &producer,
                const llvm::DenseMap<int, size_t> &readers,
                const llvm::DenseMap<int, int> &contributions) const {
-    if (producer.outputs.empty() || producer.kind == Kind::Input ||
+    if (producer.outputs.empty() || comesFromOutside(producer.kind) ||
         producer.kind == Kind::Accumulate || producer.kind == Kind::Write ||
         !canAccumulate(producer))
       return false;
@@ -205,7 +208,7 @@ private:
       return false;
     size_t defined = definitions[value].index;
     const FlatInstruction &producer = sequence.instructions[defined];
-    if (producer.kind == Kind::Input ||
+    if (comesFromOutside(producer.kind) ||
         !mayOverwrite(producer, value, variable))
       return false;
     for (size_t i = defined + 1; i < sequence.instructions.size(); ++i) {
@@ -287,6 +290,8 @@ private:
     from.mergedInto = root;
     to.last = std::max(to.last, from.last);
     to.isResidual |= from.isResidual;
+    to.isLink |= from.isLink;
+    to.copies = std::max(to.copies, from.copies);
   }
 
   bool mayReplace(const FlatInstruction &instruction, int64_t position,
@@ -317,6 +322,7 @@ private:
   SymbolTable symbols;
   std::vector<Definition> definitions;
   std::vector<int> useCounts;
+  llvm::DenseSet<int> setBefore;
 };
 
 } // namespace

@@ -104,6 +104,10 @@ Values lower(mlir::OpBuilder &builder, xf::OutputOp op);
 Values lower(mlir::OpBuilder &builder, xf::TrainingOp op);
 Values lower(mlir::OpBuilder &builder, pipe::FragmentOp op);
 
+// PipelineCollectives.cpp: what pipeline ranks exchange.
+Values lower(mlir::OpBuilder &builder, pipe::AllReduceOp op);
+Values lower(mlir::OpBuilder &builder, pipe::AllGatherOp op);
+
 /// Builds a schedule of functions from one of fragments, which must still be
 /// there. Fails, with a diagnostic, where an action names no fragment.
 mlir::LogicalResult lowerSchedule(mlir::OpBuilder &builder,

@@ -114,12 +114,43 @@ Values lower(OpBuilder &, xf::TrainingOp op) {
   return {};
 }
 
-/// A fragment's function is marked by its kind, in `kern.fragment`.
+/// Where the arguments of a stage's function come from and where its results
+/// go, in builtin attributes.
+static void lowerEnds(OpBuilder &builder, func::FuncOp function) {
+  auto link = [&](pipe::LinkAttr attr) {
+    return builder.getDenseI64ArrayAttr({attr.getRank(), attr.getTag()});
+  };
+  for (unsigned i = 0; i < function.getNumArguments(); ++i) {
+    if (auto name = function.removeArgAttr(i, "pipe.host"))
+      function.setArgAttr(i, "kern.host", name);
+    if (auto from = function.removeArgAttr(i, "pipe.receive"))
+      function.setArgAttr(i, "kern.receive", link(cast<pipe::LinkAttr>(from)));
+    if (auto saved = dyn_cast_or_null<pipe::SavedAttr>(
+            function.removeArgAttr(i, "pipe.saved")))
+      function.setArgAttr(
+          i, "kern.saved",
+          builder.getArrayAttr(
+              {builder.getStringAttr(
+                   pipe::stringifyFragmentKind(saved.getKind())),
+               builder.getI64IntegerAttr(saved.getResult())}));
+  }
+  for (unsigned i = 0; i < function.getNumResults(); ++i)
+    if (auto to = function.removeResultAttr(
+            i, builder.getStringAttr("pipe.send")))
+      function.setResultAttr(i, "kern.send", link(cast<pipe::LinkAttr>(to)));
+}
+
+/// A fragment's function is marked by its kind, in `kern.fragment`, and that of
+/// a stage by its number, in `kern.stage`.
 Values lower(OpBuilder &builder, pipe::FragmentOp op) {
   auto function = SymbolTable::lookupNearestSymbolFrom<func::FuncOp>(
       op, op.getFunctionAttr());
   StringRef kind = pipe::stringifyFragmentKind(op.getKind());
   function->setAttr("kern.fragment", builder.getStringAttr(kind));
+  if (op.getCut()) {
+    function->setAttr("kern.stage", op.getStageAttr());
+    lowerEnds(builder, function);
+  }
   return {};
 }
 
@@ -128,6 +159,7 @@ static FlatSymbolRefAttr functionOf(pipe::ScheduleOp schedule,
                                     pipe::ActionAttr action) {
   for (auto fragment : schedule->getParentRegion()->getOps<pipe::FragmentOp>())
     if (fragment.getKind() == action.getKind() &&
+        fragment.getRank() == schedule.getRank() &&
         static_cast<int64_t>(fragment.getChunk()) == action.getChunk())
       return fragment.getFunctionAttr();
   return {};

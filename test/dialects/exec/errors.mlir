@@ -65,3 +65,13 @@ exec.role @all ranks [0] arena 4096 lower_bound 0 {
     exec.copy %x to %y : memref<8x8xf32>, memref<8x8xbf16>
   }
 }
+
+// -----
+
+exec.role @all ranks [0] arena 256 lower_bound 0 {
+  %x = exec.buffer "x" at 0 kind "inputs" live 0 to 1 : memref<8xf32>
+  exec.sequence @s {
+    // expected-error @+1 {{E8: a transfer has a direction, a peer and a tag for each of its buffers}}
+    exec.transfer(%x) over ["pp"] {peers = array<i64: 1, 2>, sends = array<i1: true>, tags = array<i64: 0>} : memref<8xf32>
+  }
+}

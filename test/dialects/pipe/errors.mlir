@@ -19,3 +19,19 @@ pipe.schedule "train_step" rank 0 microbatches 2 slots 1 [
 // expected-error @+1 {{P4: action #pipe.action<F chunk 0 microbatch 0 slot 1> names a slot that does not exist}}
 pipe.schedule "train_step" rank 0 microbatches 2 slots 1 [
   #pipe.action<F chunk 0 microbatch 0 slot 1>]
+
+// -----
+
+func.func @f(%x: tensor<4xf32>) {
+  // expected-error @+1 {{P8: at least two pipeline ranks take part, in ascending order}}
+  %0 = pipe.all_reduce %x ranks [1, 1] : tensor<4xf32>
+  return
+}
+
+// -----
+
+func.func @f(%x: tensor<4xf32>) {
+  // expected-error @+1 {{P9: dim 0 of the result has a piece of each rank}}
+  %0 = pipe.all_gather %x ranks [0, 1] : tensor<4xf32> to tensor<4xf32>
+  return
+}

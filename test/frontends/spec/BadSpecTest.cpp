@@ -301,8 +301,9 @@ const BadOverride badOverrides[] = {
                                 "number from 1 to 281474976710656"},
     {"plan.zero_stage=4",
      "S4: plan.zero_stage is 4; write a number from 0 to 3"},
-    {"plan.pipeline_parallel=2", "S19: plan.pipeline_parallel is 2; this build "
-                                 "compiles for one device: write 1"},
+    {"plan.virtual_stages=2",
+     "S18: plan.virtual_stages is 2, which has no use on one pipeline rank; "
+     "write 1, or a larger pipeline_parallel"},
     {"plan.recompute=AUTO",
      "S19: plan.recompute is AUTO, which needs a schedule over several "
      "devices; write NONE, SELECTIVE or FULL"},

@@ -52,3 +52,13 @@ func.func @backward(%x: tensor<4xf32>) attributes {kern.fragment = "B"} {
   return
 }
 kern.schedule "train_step" {actions = [[@backward, 0, 0]], program = {}, slots = 1 : i64}
+
+// -----
+
+func.func @forward_1(%x: tensor<4xf32> {kern.receive = array<i64: 0, 0>}) -> tensor<4xf32> attributes {kern.fragment = "F", kern.stage = 1 : i64} {
+  return %x : tensor<4xf32>
+}
+// expected-error @+1 {{takes ["F", 1] as argument 0, which no fragment of its stage returns (K18)}}
+func.func @backward_1(%x: tensor<4xf32> {kern.saved = ["F", 1]}) attributes {kern.fragment = "B", kern.stage = 1 : i64} {
+  return
+}

@@ -1,0 +1,212 @@
+//===- TransferRuns.cpp - When transfers run, and what waits --------------===//
+//
+// Part of Hocket, under the Apache License v2.0.
+//
+//===----------------------------------------------------------------------===//
+
+#include "passes/conversion/KernToExec/TransferRuns.h"
+
+#include "llvm/ADT/SetVector.h"
+
+#include <set>
+
+using namespace mlir;
+using namespace hocket;
+using namespace hocket::kerntoexec;
+
+TransferRuns::TransferRuns(const FlatProgram &program) : program(program) {
+  for (size_t s = 0; s < program.sequences.size(); ++s) {
+    sequences[program.sequences[s].name] = s;
+    addParts(s);
+  }
+}
+
+/// Activations and gradients, to and from each peer.
+int64_t TransferRuns::streamFor(const FlatInstruction &transfer,
+                                char fragment) {
+  auto key = std::make_tuple(transfer.links.front().rank,
+                             transfer.kind == Kind::Send, fragment == 'B');
+  auto next = static_cast<int64_t>(streams.size()) + 1;
+  return streams.try_emplace(key, next).first->second;
+}
+
+void TransferRuns::addParts(size_t s) {
+  const FlatSequence &sequence = program.sequences[s];
+  std::set<int> reads, writes;
+  auto note = [&](ArrayRef<int> buffers, std::set<int> &to) {
+    for (int buffer : buffers)
+      if (int root = program.find(buffer); program.buffers[root].isLink)
+        to.insert(root);
+  };
+  for (const FlatInstruction &instruction : sequence.instructions) {
+    bool receives = instruction.kind == Kind::Receive;
+    if (!receives && instruction.kind != Kind::Send) {
+      note(instruction.inputs, reads);
+      note(instruction.outputs, writes);
+      continue;
+    }
+    Part &part = partOf(s, instruction.kind);
+    part.name = receives ? receiveName(sequence) : sendName(sequence);
+    part.stream = streamFor(instruction, sequence.fragment);
+    std::set<int> used;
+    note(receives ? instruction.outputs : instruction.inputs, used);
+    (receives ? part.writes : part.reads).assign(used.begin(), used.end());
+  }
+  Part &computation = partOf(s, Kind::Launch);
+  computation.name = sequence.name;
+  computation.reads.assign(reads.begin(), reads.end());
+  computation.writes.assign(writes.begin(), writes.end());
+}
+
+int64_t TransferRuns::streamOf(size_t s, Kind part) const {
+  auto found = parts.find({s, part});
+  return found == parts.end() ? 0 : found->second.stream;
+}
+
+std::vector<TransferRuns::Step>
+TransferRuns::stepsOf(kern::ScheduleOp schedule) {
+  std::vector<Step> steps;
+  for (auto action : schedule.getActions().getAsRange<ArrayAttr>()) {
+    auto name = cast<FlatSymbolRefAttr>(action[0]).getValue();
+    auto found = sequences.find(name);
+    if (found == sequences.end())
+      continue; // K15 keeps it from happening.
+    char fragment = program.sequences[found->second].fragment;
+    for (Kind kind : {Kind::Receive, Kind::Launch, Kind::Send}) {
+      auto part = parts.find({found->second, kind});
+      if (part != parts.end())
+        steps.push_back({&part->second,
+                         cast<IntegerAttr>(action[1]).getInt(),
+                         cast<IntegerAttr>(action[2]).getInt(),
+                         {},
+                         -1,
+                         fragment == 'U'});
+    }
+  }
+  return steps;
+}
+
+//===----------------------------------------------------------------------===//
+// Events
+//===----------------------------------------------------------------------===//
+
+/// Earlier steps that must be done before `step` starts; notes its own uses.
+std::vector<int> TransferRuns::dependencesOf(std::vector<Step> &steps,
+                                             int step) {
+  const Part &part = *steps[step].part;
+  auto useOf = [&](int buffer) -> Use & {
+    bool copied = program.buffers[buffer].copies > 1;
+    return uses[{buffer, copied ? steps[step].slot : 0}];
+  };
+  std::vector<int> result;
+  for (int buffer : part.reads)
+    result.push_back(useOf(buffer).writer);
+  for (int buffer : part.writes) {
+    result.push_back(useOf(buffer).writer);
+    llvm::append_range(result, useOf(buffer).readers);
+  }
+  for (int buffer : part.reads)
+    useOf(buffer).readers.push_back(step);
+  for (int buffer : part.writes)
+    useOf(buffer) = {step, {}};
+  llvm::erase_if(result, [&](int other) {
+    return other < 0 || steps[other].part->stream == part.stream;
+  });
+  return result;
+}
+
+int64_t TransferRuns::eventAfter(Step &step) {
+  if (step.record < 0)
+    step.record = events
+                      .try_emplace({step.part->name, step.slot},
+                                   static_cast<int64_t>(events.size()))
+                      .first->second;
+  return step.record;
+}
+
+void TransferRuns::addEvents(std::vector<Step> &steps) {
+  uses.clear();
+  std::map<int64_t, Clock> clocks; // by stream
+  std::vector<Clock> known(steps.size());
+  for (int step = 0; step < static_cast<int>(steps.size()); ++step) {
+    int64_t stream = steps[step].part->stream;
+    Clock &clock = clocks[stream];
+    std::vector<int> dependences = dependencesOf(steps, step);
+    // The latest first: it may say as much as the others.
+    llvm::sort(dependences, std::greater<>());
+    for (int other : dependences) {
+      int64_t from = steps[other].part->stream;
+      auto at = clock.find(from);
+      if (at != clock.end() && at->second >= other)
+        continue;
+      steps[step].waits.push_back(eventAfter(steps[other]));
+      for (auto [past, done] : known[other]) {
+        auto [entry, isNew] = clock.try_emplace(past, done);
+        entry->second = std::max(entry->second, done);
+      }
+    }
+    clock[stream] = step;
+    known[step] = clock;
+  }
+}
+
+//===----------------------------------------------------------------------===//
+// Runs
+//===----------------------------------------------------------------------===//
+
+void TransferRuns::addSync(std::vector<Run> &runs, const SyncSequence &sync) {
+  if (sync.empty())
+    return;
+  std::string name = "sync";
+  for (const SyncInstruction &instruction : sync)
+    name += (instruction.isRecord ? ".r" : ".w") +
+            std::to_string(instruction.event) + "s" +
+            std::to_string(instruction.stream);
+  named[name] = sync;
+  runs.push_back({name, 0, 0});
+}
+
+std::vector<Run> TransferRuns::plan(kern::ScheduleOp schedule) {
+  std::vector<Step> steps = stepsOf(schedule);
+  addEvents(steps);
+  std::set<int64_t> used;
+  for (const Step &step : steps)
+    if (step.part->stream > 0)
+      used.insert(step.part->stream);
+  auto named = [&](const char *name, int64_t stream) {
+    return events
+        .try_emplace({name, stream}, static_cast<int64_t>(events.size()))
+        .first->second;
+  };
+  std::vector<Run> runs;
+  SyncSequence pending;
+  // All streams start behind what stream 0 did before.
+  if (!used.empty())
+    pending.push_back({true, named("begin", 0), 0});
+  for (int64_t stream : used)
+    pending.push_back({false, named("begin", 0), stream});
+  auto join = [&]() {
+    for (int64_t stream : used) {
+      pending.push_back({true, named("end", stream), stream});
+      pending.push_back({false, named("end", stream), 0});
+    }
+  };
+  bool joined = false;
+  for (Step &step : steps) {
+    // The update's values share bytes with what was on its way.
+    if (step.isLast && !joined)
+      join();
+    joined |= step.isLast;
+    for (int64_t event : step.waits)
+      pending.push_back({false, event, step.part->stream});
+    addSync(runs, pending);
+    pending.clear();
+    runs.push_back({step.part->name, step.microbatch, step.slot});
+    if (step.record >= 0)
+      pending.push_back({true, step.record, step.part->stream});
+  }
+  if (!joined)
+    join();
+  addSync(runs, pending);
+  return runs;
+}

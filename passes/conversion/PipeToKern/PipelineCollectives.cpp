@@ -1,0 +1,37 @@
+//===- PipelineCollectives.cpp - What pipeline ranks exchange -------------===//
+//
+// Part of Hocket, under the Apache License v2.0.
+//
+//===----------------------------------------------------------------------===//
+
+#include "passes/conversion/PipeToKern/Lowering.h"
+
+using namespace mlir;
+
+namespace hocket::kern {
+
+/// The axis "pp", restricted to some of its places: "pp{0,3}".
+static ArrayAttr pipelineAxis(OpBuilder &builder, ArrayRef<int64_t> ranks) {
+  std::string name = "pp{";
+  for (auto [i, rank] : llvm::enumerate(ranks))
+    name += (i ? "," : "") + std::to_string(rank);
+  return builder.getStrArrayAttr({name + "}"});
+}
+
+Values lower(OpBuilder &builder, pipe::AllReduceOp op) {
+  return {builder.create<CollectiveOp>(
+      op.getLoc(), op.getResult().getType(),
+      builder.getStringAttr("all_reduce"), op.getInput(),
+      pipelineAxis(builder, op.getRanks()),
+      builder.getStringAttr("several stages use the parameter"))};
+}
+
+Values lower(OpBuilder &builder, pipe::AllGatherOp op) {
+  return {builder.create<CollectiveOp>(
+      op.getLoc(), op.getResult().getType(),
+      builder.getStringAttr("all_gather"), op.getInput(),
+      pipelineAxis(builder, op.getRanks()),
+      builder.getStringAttr("the gradient norm is that of all stages"))};
+}
+
+} // namespace hocket::kern

@@ -1,0 +1,99 @@
+//===- Passes.td - Passes over stages and schedules --------*- tablegen -*-===//
+//
+// Part of Hocket, under the Apache License v2.0.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef HOCKET_PASSES_PIPE_PASSES
+#define HOCKET_PASSES_PIPE_PASSES
+
+include "mlir/Pass/PassBase.td"
+
+def PipeSplitStages : Pass<"pipe-split-stages", "::mlir::ModuleOp"> {
+  let summary = "Cut the step's functions into the stages of the plan";
+  let description = [{
+    Cuts forward, backward and evaluation at their calls of layers, and gives
+    each pipeline rank its part of the update and of the preparation. What
+    crosses from stage to stage becomes a result with `pipe.send` and an
+    argument with `pipe.receive`; what backward needs of forward a result of one
+    and an argument with `pipe.saved` of the other. Ops that depend on nothing
+    that flows (rotary tables, constants) are copied to every stage that needs
+    them.
+
+    A parameter that two ranks use (tied embeddings) lives on both, and their
+    gradients are summed before the update. The gradient norm is combined over
+    all ranks, so that all of them clip and skip alike.
+
+    ```mlir
+    func.func @forward(%t, %l) {
+      %0 = call @layer(%x, ...)
+      %1 = call @layer(%0, ...)
+      ...
+    }
+    pipe.fragment F @forward stage 0 chunk 0
+    // becomes, with two pipeline ranks
+    func.func @forward_0(%t {pipe.host = "tokens"}) -> (tensor {pipe.send = #pipe.link<rank 1 tag 0>}, ...)
+    func.func @forward_1(%l {pipe.host = "labels"}, %0 {pipe.receive = #pipe.link<rank 0 tag 0>}) -> ...
+    pipe.fragment F @forward_0 stage 0 chunk 0 cut
+    pipe.fragment F @forward_1 stage 1 chunk 0 rank 1 cut
+    ```
+
+    Schedules are left to `pipe-write-schedule`. A plan of one stage changes
+    nothing.
+  }];
+  let statistics = [
+    Statistic<"numStages", "stages", "Number of stages">,
+    Statistic<"numLinks", "links", "Number of values that cross">];
+  let dependentDialects = ["::hocket::pipe::PipeDialect"];
+}
+
+def PipeSplitWeightGradient
+    : Pass<"pipe-split-weight-gradient", "::mlir::ModuleOp"> {
+  let summary = "Split weight gradients off the backward fragments";
+  let description = [{
+    For schedules that run B and W apart. Of every backward fragment, and of the
+    functions of layers that it calls, the weight gradients that nothing waits
+    for become a fragment W of the same stage, which takes what F and B keep.
+
+    ```mlir
+    func.func @layer_backward(%x, %w, %dy) -> (tensor, tensor) {
+      %dx = xf.linear_input_gradient %dy, %w : ...
+      %dw = xf.linear_weight_gradient %dy, %x : ...
+      return %dx, %dw : ...
+    }
+    pipe.fragment B @backward_0 stage 0 chunk 0 cut
+    // becomes
+    func.func @layer_backward(%x, %w, %dy) -> tensor
+    func.func @layer_backward_weight(%dy, %x) -> tensor
+    pipe.fragment B @backward_0 stage 0 chunk 0 cut
+    pipe.fragment W @weight_0 stage 0 chunk 0 cut
+    ```
+
+    A plan whose schedule has B and W in one changes nothing.
+  }];
+  let statistics = [
+    Statistic<"numFragments", "fragments", "Number of fragments W">];
+  let dependentDialects = ["::hocket::pipe::PipeDialect"];
+}
+
+def PipeWriteSchedule : Pass<"pipe-write-schedule", "::mlir::ModuleOp"> {
+  let summary = "Write what each pipeline rank runs, in order";
+  let description = [{
+    Generates the plan's schedule (or reads it from the file that it names),
+    has it verified, gives every microbatch in flight a copy of its residuals,
+    and writes one `pipe.schedule` for each rank and entry.
+
+    ```mlir
+    pipe.schedule "train_step" rank 1 microbatches 2 slots 1 [
+      #pipe.action<F chunk 0 microbatch 0 slot 0>,
+      #pipe.action<B chunk 0 microbatch 0 slot 0>, ...]
+    ```
+
+    A plan of one stage changes nothing.
+  }];
+  let statistics = [
+    Statistic<"numActions", "actions", "Number of actions of all ranks">];
+  let dependentDialects = ["::hocket::pipe::PipeDialect"];
+}
+
+#endif

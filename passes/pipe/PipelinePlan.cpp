@@ -1,0 +1,143 @@
+//===- PipelinePlan.cpp - What the plan says of the pipeline --------------===//
+//
+// Part of Hocket, under the Apache License v2.0.
+//
+//===----------------------------------------------------------------------===//
+
+#include "passes/pipe/PipelinePlan.h"
+
+#include "dialects/xf/IR/Xf.h"
+#include "passes/planning/ScheduleGenerators.h"
+#include "passes/planning/ScheduleText.h"
+#include "passes/planning/ScheduleVerifier.h"
+#include "runtime/base/File.h"
+
+#include <numeric>
+
+using namespace mlir;
+using namespace hocket;
+using namespace hocket::pipe;
+
+/// Most bytes of a schedule's file.
+static constexpr uint64_t maxScheduleBytes = uint64_t(1) << 28;
+
+/// Names that people write, and what the generators call them.
+static std::string generatorName(StringRef name) {
+  return name == "interleaved" ? "interleaved-1f1b" : name.str();
+}
+
+static bool isGenerated(StringRef name) {
+  return llvm::is_contained(planning::scheduleNames(), generatorName(name));
+}
+
+/// What else is not a name is a file.
+static bool isFile(StringRef name) {
+  return !isGenerated(name) && name.contains_insensitive(".");
+}
+
+static StatusOr<planning::Schedule> readScheduleFile(const std::string &path) {
+  HOCKET_ASSIGN_OR_RETURN(std::string text, readFile(path, maxScheduleBytes));
+  return planning::readSchedule(path, text);
+}
+
+StatusOr<planning::Schedule>
+hocket::pipe::chooseSchedule(const PipelinePlan &plan, bool splitWeight) {
+  planning::ScheduleProblem problem = planning::uniformProblem(plan.shape);
+  problem.group = plan.group;
+  problem.splitWeight = splitWeight;
+  StatusOr<planning::Schedule> schedule =
+      isFile(plan.schedule)
+          ? readScheduleFile(plan.schedule)
+          : planning::generateSchedule(generatorName(plan.schedule), problem);
+  if (schedule.ok())
+    HOCKET_RETURN_IF_ERROR(planning::verifySchedule(problem, *schedule));
+  return schedule;
+}
+
+Status hocket::pipe::noteScheduleForm(PipelinePlan &plan) {
+  StringRef name = plan.schedule;
+  if (!isFile(name)) {
+    bool folded = name == "zb-v" || name == "dualpipe-v";
+    if (folded)
+      plan.shape.placement = planning::Placement::VShaped;
+    plan.splitsWeights = folded || name.starts_with("zb-");
+    return okStatus();
+  }
+  HOCKET_ASSIGN_OR_RETURN(planning::Schedule schedule,
+                          readScheduleFile(plan.schedule));
+  plan.shape.placement = schedule.shape.placement;
+  for (const auto &rank : schedule.ranks)
+    for (const planning::Action &action : rank)
+      plan.splitsWeights |= action.kind == planning::ActionKind::W;
+  return okStatus();
+}
+
+FailureOr<PipelinePlan> hocket::pipe::readPipelinePlan(ModuleOp module) {
+  PipelinePlan plan;
+  auto trainings = module.getOps<xf::TrainingOp>();
+  if (trainings.empty())
+    return plan;
+  xf::TrainingOp training = *trainings.begin();
+  plan.shape.microbatches =
+      training.getGlobalBatchSize() / training.getMicroBatchSize();
+  DictionaryAttr entries = training.getPlan().value_or(nullptr);
+  if (!entries)
+    return plan;
+  auto number = [&](StringRef name, int64_t ordinary) {
+    auto value = entries.getAs<IntegerAttr>(name);
+    return value ? value.getInt() : ordinary;
+  };
+  plan.shape.ranks = number("pipeline_parallel", 1);
+  plan.shape.chunks = number("virtual_stages", 1);
+  plan.group = number("schedule_group", 0);
+  if (auto name = entries.getAs<StringAttr>("schedule"))
+    plan.schedule = name.getValue().str();
+  if (auto list = entries.getAs<DenseI64ArrayAttr>("layers_per_stage"))
+    plan.layersPerStage.assign(list.asArrayRef().begin(),
+                               list.asArrayRef().end());
+  plan.countEmbedding = entries.contains("count_embedding");
+  plan.countHead = entries.contains("count_head");
+  plan.balanceCost = entries.contains("balance_cost");
+  if (plan.shape.ranks < 1 || plan.shape.chunks < 1 ||
+      plan.shape.ranks > 1 << 16 || plan.shape.chunks > 1 << 16)
+    return training.emitOpError("P7: a plan has at least one pipeline rank and "
+                                "one virtual stage, and at most 65536");
+  if (Status status = noteScheduleForm(plan); !status.ok())
+    return training.emitOpError(status.message());
+  return plan;
+}
+
+/// As many parts in each stage; those left over in the middle.
+static SmallVector<int64_t> shareEvenly(int64_t parts, int64_t stages) {
+  SmallVector<int64_t> counts(stages, parts / stages);
+  int64_t over = parts % stages;
+  for (int64_t i = 0; i < over; ++i)
+    ++counts[(stages - over) / 2 + i];
+  return counts;
+}
+
+FailureOr<SmallVector<int64_t>>
+hocket::pipe::shareOutLayers(const PipelinePlan &plan, ArrayRef<double> costs,
+                             function_ref<InFlightDiagnostic()> emitError) {
+  int64_t layers = static_cast<int64_t>(costs.size()) - 2;
+  int64_t stages = plan.shape.stages();
+  if (!plan.layersPerStage.empty()) {
+    ArrayRef<int64_t> list = plan.layersPerStage;
+    int64_t sum = std::accumulate(list.begin(), list.end(), int64_t(0));
+    if (static_cast<int64_t>(list.size()) != stages || sum != layers ||
+        llvm::any_of(list, [](int64_t n) { return n < 0; }))
+      return emitError() << "P7: layers_per_stage shares out " << sum
+                         << " layers over " << list.size()
+                         << " stages; the model has " << layers
+                         << " and the plan " << stages;
+    return SmallVector<int64_t>(list);
+  }
+  int64_t first = plan.countEmbedding, last = plan.countHead;
+  if (layers + first + last < stages)
+    return emitError() << "P7: " << layers << " layers are too few for "
+                       << stages << " stages";
+  SmallVector<int64_t> counts = shareEvenly(layers + first + last, stages);
+  counts.front() -= first;
+  counts.back() -= last;
+  return counts;
+}

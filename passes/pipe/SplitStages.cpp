@@ -1,0 +1,317 @@
+//===- SplitStages.cpp - Cut the step into stages -------------------------===//
+//
+// Part of Hocket, under the Apache License v2.0.
+//
+//===----------------------------------------------------------------------===//
+//
+// Deals the layers to stages, cuts forward, backward and evaluation between
+// them, and gives each pipeline rank its part of the update.
+//
+//===----------------------------------------------------------------------===//
+
+#include "dialects/xf/IR/Xf.h"
+#include "passes/pipe/FlowCut.h"
+#include "passes/pipe/Passes.h"
+#include "passes/pipe/PipelinePlan.h"
+#include "passes/pipe/UpdateSplit.h"
+
+namespace hocket::pipe {
+#define GEN_PASS_DEF_PIPESPLITSTAGES
+#include "passes/pipe/Passes.h.inc"
+} // namespace hocket::pipe
+
+using namespace mlir;
+using namespace hocket;
+using namespace hocket::pipe;
+
+namespace {
+
+/// Splits one step.
+class StageSplitter {
+public:
+  StageSplitter(ModuleOp module, const PipelinePlan &plan)
+      : module(module), plan(plan), symbols(module), builder(module) {}
+
+  LogicalResult run();
+  int64_t links = 0;
+
+private:
+  unsigned stages() const { return static_cast<unsigned>(plan.shape.stages()); }
+  /// Forward's step of a stage is its number, backward's counts from the end.
+  unsigned mirrored(unsigned step) const { return stages() - 1 - step; }
+
+  func::FuncOp functionOf(FragmentKind kind);
+  LogicalResult dealLayers(func::FuncOp forward);
+  LogicalResult cutForward(FlowCut &cut);
+  LogicalResult cutBackward(FlowCut &cut, const FlowCut &forward);
+  /// Has forward keep what backward takes.
+  LogicalResult requireResiduals(FlowCut &forward, const FlowCut &backward);
+  /// Forward's value that is argument `index` of backward.
+  Value residualOf(unsigned index);
+
+  void buildTraining(FlowCut &forward, FlowCut &backward);
+  void buildEvaluation(FlowCut &evaluate);
+  /// Adds `cut` to the module as the fragment of `kind` of `stage`.
+  void addFragment(FragmentKind kind, unsigned stage, CutFunction &cut);
+  void markHostArguments(CutFunction &cut);
+  /// Names both ends of what crosses into and out of `cut`; `next` says where
+  /// data goes from here: +1 or -1 stages.
+  void markLinks(CutFunction &cut, unsigned stage, int next, unsigned firstTag);
+
+  void eraseWhole();
+
+  ModuleOp module;
+  const PipelinePlan &plan;
+  SymbolTable symbols;
+  OpBuilder builder;
+  func::FuncOp forward, backward;
+  SmallVector<int64_t> stageOfLayer;
+  SmallVector<FragmentOp> whole;
+  unsigned nextTag = 0;
+};
+
+} // namespace
+
+static StringRef nameOfKind(FragmentKind kind) {
+  return kind == FragmentKind::Forward    ? "forward"
+         : kind == FragmentKind::Backward ? "backward"
+                                          : "evaluate";
+}
+
+func::FuncOp StageSplitter::functionOf(FragmentKind kind) {
+  for (FragmentOp fragment : whole)
+    if (fragment.getKind() == kind)
+      return symbols.lookup<func::FuncOp>(fragment.getFunction());
+  return {};
+}
+
+//===----------------------------------------------------------------------===//
+// Cutting
+//===----------------------------------------------------------------------===//
+
+LogicalResult StageSplitter::dealLayers(func::FuncOp function) {
+  auto calls = function.front().getOps<func::CallOp>();
+  SmallVector<double> costs(std::distance(calls.begin(), calls.end()) + 2, 1);
+  FailureOr<SmallVector<int64_t>> counts =
+      shareOutLayers(plan, costs, [&]() { return function.emitOpError(); });
+  if (failed(counts))
+    return failure();
+  for (auto [stage, count] : llvm::enumerate(*counts))
+    stageOfLayer.append(count, static_cast<int64_t>(stage));
+  return success();
+}
+
+LogicalResult StageSplitter::cutForward(FlowCut &cut) {
+  cut.setHostArgument(0, 0); // The embedding is in the first stage,
+  cut.setHostArgument(1, -1);
+  cut.endAtLastStep(); // the head in the last.
+  SmallVector<unsigned> steps(stageOfLayer.begin(), stageOfLayer.end());
+  cut.setCallSteps(steps);
+  return cut.assign();
+}
+
+Value StageSplitter::residualOf(unsigned index) {
+  unsigned inputs = forward.getNumArguments();
+  if (index < inputs)
+    return forward.getArgument(index);
+  // Behind the loss.
+  return forward.front().getTerminator()->getOperand(index - inputs + 1);
+}
+
+LogicalResult StageSplitter::cutBackward(FlowCut &cut,
+                                         const FlowCut &forwardCut) {
+  for (unsigned i = 0; i < backward.getNumArguments(); ++i) {
+    Value value = residualOf(i);
+    if (std::optional<unsigned> from = forwardCut.stepOf(value))
+      cut.setArgument(i, mirrored(forwardCut.lastStepOf(value)),
+                      mirrored(*from));
+    else
+      cut.setArgumentEverywhere(i);
+  }
+  SmallVector<unsigned> steps;
+  for (int64_t stage : llvm::reverse(stageOfLayer))
+    steps.push_back(mirrored(static_cast<unsigned>(stage)));
+  cut.setCallSteps(steps);
+  // A gradient belongs where its parameter is read.
+  llvm::StringMap<std::set<unsigned>> readers;
+  for (auto variable : module.getOps<xf::VariableOp>()) {
+    StringRef parameter = variable.getOf().value_or(variable.getSymName());
+    for (unsigned step : forwardCut.readersOf(variable.getSymName()))
+      readers[parameter].insert(mirrored(step));
+  }
+  for (auto variable : module.getOps<xf::VariableOp>())
+    if (variable.getKind() == xf::VariableKind::Gradient && variable.getOf()) {
+      const std::set<unsigned> &at = readers[*variable.getOf()];
+      cut.setHome(variable.getSymName(),
+                  SmallVector<unsigned>(at.begin(), at.end()));
+    }
+  return cut.assign();
+}
+
+LogicalResult StageSplitter::requireResiduals(FlowCut &forwardCut,
+                                              const FlowCut &backwardCut) {
+  for (BlockArgument argument : backward.getArguments()) {
+    Value value = residualOf(argument.getArgNumber());
+    std::optional<unsigned> made = forwardCut.stepOf(value);
+    for (unsigned step : backwardCut.stepsOf(argument)) {
+      // Behind where forward made it, it crosses with the gradients.
+      unsigned stage = mirrored(step);
+      if (failed(
+              forwardCut.require(value, made ? std::max(stage, *made) : stage)))
+        return failure();
+    }
+  }
+  return success();
+}
+
+//===----------------------------------------------------------------------===//
+// Building
+//===----------------------------------------------------------------------===//
+
+void StageSplitter::addFragment(FragmentKind kind, unsigned stage,
+                                CutFunction &cut) {
+  cut.function.setName((nameOfKind(kind) + "_" + Twine(stage)).str());
+  symbols.insert(cut.function, builder.getInsertionPoint());
+  builder.setInsertionPointAfter(cut.function);
+  builder.create<FragmentOp>(
+      module.getLoc(), FragmentKindAttr::get(module.getContext(), kind),
+      FlatSymbolRefAttr::get(cut.function.getSymNameAttr()),
+      builder.getI64IntegerAttr(stage),
+      builder.getI64IntegerAttr(plan.shape.chunkOf(stage)),
+      builder.getI64IntegerAttr(plan.shape.rankOf(stage)),
+      builder.getUnitAttr());
+}
+
+void StageSplitter::markHostArguments(CutFunction &cut) {
+  static constexpr StringLiteral names[] = {"tokens", "labels"};
+  unsigned own = cut.arguments.size() - cut.received;
+  for (unsigned i = 0; i < own; ++i) {
+    auto argument = cast<BlockArgument>(cut.arguments[i]);
+    unsigned index = argument.getArgNumber();
+    // How ranks hold it stays as it is.
+    auto whole = cast<func::FuncOp>(argument.getOwner()->getParentOp());
+    if (DictionaryAttr attributes = whole.getArgAttrDict(index))
+      cut.function.setArgAttrs(i, attributes);
+    cut.function.setArgAttr(i, "pipe.host",
+                            builder.getStringAttr(names[std::min(index, 1u)]));
+  }
+}
+
+void StageSplitter::markLinks(CutFunction &cut, unsigned stage, int next,
+                              unsigned firstTag) {
+  auto link = [&](int64_t other, unsigned tag) {
+    return LinkAttr::get(module.getContext(), plan.shape.rankOf(other), tag);
+  };
+  unsigned own = cut.arguments.size() - cut.received;
+  for (unsigned i = 0; i < cut.received; ++i)
+    cut.function.setArgAttr(
+        own + i, "pipe.receive",
+        link(static_cast<int64_t>(stage) - next, firstTag + i));
+  for (unsigned i = 0; i < cut.sent; ++i)
+    cut.function.setResultAttr(
+        i, "pipe.send", link(static_cast<int64_t>(stage) + next, nextTag + i));
+  nextTag += cut.sent;
+  links += cut.sent;
+}
+
+void StageSplitter::buildTraining(FlowCut &forwardCut, FlowCut &backwardCut) {
+  SmallVector<CutFunction> halves;
+  for (unsigned step = 0; step < stages(); ++step)
+    halves.push_back(backwardCut.build(step, "backward", {}));
+  for (unsigned stage = 0, firstTag = 0; stage < stages(); ++stage) {
+    // Forward returns, behind what it sends, what backward takes.
+    CutFunction &half = halves[mirrored(stage)];
+    unsigned own = half.arguments.size() - half.received;
+    SmallVector<Value> kept;
+    for (Value argument : ArrayRef(half.arguments).take_front(own))
+      kept.push_back(residualOf(cast<BlockArgument>(argument).getArgNumber()));
+    CutFunction cut = forwardCut.build(stage, "forward", kept);
+    for (unsigned i = 0; i < own; ++i)
+      half.function.setArgAttr(i, "pipe.saved",
+                               SavedAttr::get(module.getContext(),
+                                              FragmentKind::Forward,
+                                              cut.sent + i));
+    markHostArguments(cut);
+    unsigned tag = nextTag;
+    markLinks(cut, stage, +1, firstTag);
+    firstTag = tag;
+    addFragment(FragmentKind::Forward, stage, cut);
+  }
+  for (unsigned step = 0, firstTag = 0; step < stages(); ++step) {
+    unsigned tag = nextTag;
+    markLinks(halves[step], mirrored(step), -1, firstTag);
+    firstTag = tag;
+    addFragment(FragmentKind::Backward, mirrored(step), halves[step]);
+  }
+}
+
+void StageSplitter::buildEvaluation(FlowCut &evaluateCut) {
+  for (unsigned stage = 0, firstTag = 0; stage < stages(); ++stage) {
+    CutFunction cut = evaluateCut.build(stage, "evaluate", {});
+    markHostArguments(cut);
+    unsigned tag = nextTag;
+    markLinks(cut, stage, +1, firstTag);
+    firstTag = tag;
+    addFragment(FragmentKind::Evaluate, stage, cut);
+  }
+}
+
+/// What has been cut up, and the schedules that run it.
+void StageSplitter::eraseWhole() {
+  for (auto schedule : llvm::make_early_inc_range(module.getOps<ScheduleOp>()))
+    schedule.erase();
+  for (FragmentOp fragment : whole) {
+    if (Operation *function = symbols.lookup(fragment.getFunction()))
+      symbols.erase(function);
+    fragment.erase();
+  }
+}
+
+LogicalResult StageSplitter::run() {
+  // 1. The layers.
+  whole = llvm::to_vector(module.getOps<FragmentOp>());
+  forward = functionOf(FragmentKind::Forward);
+  backward = functionOf(FragmentKind::Backward);
+  func::FuncOp evaluate = functionOf(FragmentKind::Evaluate);
+  if (!forward || !backward || !evaluate)
+    return module.emitError("P7: a step has fragments F, B and E to cut");
+  if (failed(dealLayers(forward)))
+    return failure();
+  // 2. Where everything goes.
+  FlowCut forwardCut(forward, stages()), backwardCut(backward, stages());
+  FlowCut evaluateCut(evaluate, stages());
+  if (failed(cutForward(forwardCut)) ||
+      failed(cutBackward(backwardCut, forwardCut)) ||
+      failed(requireResiduals(forwardCut, backwardCut)) ||
+      failed(cutForward(evaluateCut)))
+    return failure();
+  // 3. The functions of the stages.
+  builder.setInsertionPointAfter(whole.back());
+  buildTraining(forwardCut, backwardCut);
+  buildEvaluation(evaluateCut);
+  // 4. Each rank's part of what is done once a step.
+  for (FragmentKind kind : {FragmentKind::Update, FragmentKind::Prepare})
+    if (func::FuncOp function = functionOf(kind))
+      if (failed(splitUpdate(module, plan, kind, function)))
+        return failure();
+  eraseWhole();
+  return success();
+}
+
+namespace {
+struct SplitStagesPass
+    : public hocket::pipe::impl::PipeSplitStagesBase<SplitStagesPass> {
+  void runOnOperation() override {
+    FailureOr<PipelinePlan> plan = readPipelinePlan(getOperation());
+    if (failed(plan))
+      return signalPassFailure();
+    if (!plan->isCut())
+      return;
+    StageSplitter splitter(getOperation(), *plan);
+    if (failed(splitter.run()))
+      return signalPassFailure();
+    numStages += plan->shape.stages();
+    numLinks += splitter.links;
+  }
+};
+} // namespace

@@ -1,0 +1,129 @@
+//===- WriteSchedule.cpp - What each pipeline rank runs -------------------===//
+//
+// Part of Hocket, under the Apache License v2.0.
+//
+//===----------------------------------------------------------------------===//
+//
+// Generates or reads the plan's schedule, has it verified, and writes it as
+// `pipe.schedule`s.
+//
+//===----------------------------------------------------------------------===//
+
+#include "passes/pipe/Passes.h"
+#include "passes/pipe/PipelinePlan.h"
+#include "passes/planning/ResidualSlots.h"
+
+namespace hocket::pipe {
+#define GEN_PASS_DEF_PIPEWRITESCHEDULE
+#include "passes/pipe/Passes.h.inc"
+} // namespace hocket::pipe
+
+using namespace mlir;
+using namespace hocket;
+using namespace hocket::pipe;
+
+namespace {
+
+class ScheduleWriter {
+public:
+  ScheduleWriter(ModuleOp module, const PipelinePlan &plan)
+      : module(module), plan(plan), builder(module) {}
+
+  LogicalResult run();
+  int64_t actions = 0;
+
+private:
+  bool hasFragment(FragmentKind kind);
+  void writeRank(const planning::Schedule &schedule,
+                 const planning::SlotPlan &slots, int64_t rank);
+  void addSchedule(StringRef entry, int64_t rank, int64_t microbatches,
+                   int64_t slots, ArrayRef<Attribute> list);
+  ActionAttr action(FragmentKind kind, int64_t chunk, int64_t microbatch = 0,
+                    int64_t slot = 0) {
+    return ActionAttr::get(module.getContext(), kind, chunk, microbatch, slot);
+  }
+
+  ModuleOp module;
+  const PipelinePlan &plan;
+  OpBuilder builder;
+};
+
+} // namespace
+
+bool ScheduleWriter::hasFragment(FragmentKind kind) {
+  return llvm::any_of(module.getOps<FragmentOp>(), [&](FragmentOp fragment) {
+    return fragment.getKind() == kind;
+  });
+}
+
+void ScheduleWriter::addSchedule(StringRef entry, int64_t rank,
+                                 int64_t microbatches, int64_t slots,
+                                 ArrayRef<Attribute> list) {
+  builder.create<ScheduleOp>(
+      module.getLoc(), builder.getStringAttr(entry),
+      builder.getI64IntegerAttr(rank), builder.getI64IntegerAttr(microbatches),
+      builder.getI64IntegerAttr(slots), builder.getArrayAttr(list));
+  actions += static_cast<int64_t>(list.size());
+}
+
+void ScheduleWriter::writeRank(const planning::Schedule &schedule,
+                               const planning::SlotPlan &slots, int64_t rank) {
+  SmallVector<Attribute> train, evaluate;
+  bool splits = hasFragment(FragmentKind::Weight);
+  int64_t most = 1;
+  for (const planning::Action &next : schedule.ranks[rank]) {
+    int64_t slot = slots.slot(rank, next.chunk, next.microbatch);
+    auto add = [&](FragmentKind kind) {
+      train.push_back(action(kind, next.chunk, next.microbatch, slot));
+    };
+    using Kind = planning::ActionKind;
+    if (next.kind == Kind::F)
+      add(FragmentKind::Forward);
+    if (next.kind == Kind::B || next.kind == Kind::BW)
+      add(FragmentKind::Backward);
+    if (splits && (next.kind == Kind::W || next.kind == Kind::BW))
+      add(FragmentKind::Weight);
+  }
+  train.push_back(action(FragmentKind::Update, 0));
+  for (int64_t chunk = 0; chunk < plan.shape.chunks; ++chunk) {
+    most = std::max(most, slots.count(rank, chunk));
+    evaluate.push_back(action(FragmentKind::Evaluate, chunk));
+  }
+  addSchedule("train_step", rank, plan.shape.microbatches, most, train);
+  addSchedule("eval_step", rank, 1, 1, evaluate);
+  if (hasFragment(FragmentKind::Prepare))
+    addSchedule("prepare", rank, 1, 1, {action(FragmentKind::Prepare, 0)});
+}
+
+LogicalResult ScheduleWriter::run() {
+  // 1. The schedule.
+  StatusOr<planning::Schedule> schedule =
+      chooseSchedule(plan, hasFragment(FragmentKind::Weight));
+  if (!schedule.ok())
+    return module.emitError(schedule.status().message());
+  // 2. Copies of residuals, kept until nothing of the microbatch is left to do.
+  planning::SlotPlan slots =
+      planning::assignSlots(*schedule, planning::ResidualLife::ForwardToWeight);
+  // 3. As ops.
+  builder.setInsertionPointToEnd(module.getBody());
+  for (int64_t rank = 0; rank < plan.shape.ranks; ++rank)
+    writeRank(*schedule, slots, rank);
+  return success();
+}
+
+namespace {
+struct WriteSchedulePass
+    : public hocket::pipe::impl::PipeWriteScheduleBase<WriteSchedulePass> {
+  void runOnOperation() override {
+    FailureOr<PipelinePlan> plan = readPipelinePlan(getOperation());
+    if (failed(plan))
+      return signalPassFailure();
+    if (!plan->isCut())
+      return;
+    ScheduleWriter writer(getOperation(), *plan);
+    if (failed(writer.run()))
+      return signalPassFailure();
+    numActions += writer.actions;
+  }
+};
+} // namespace

@@ -1,0 +1,76 @@
+// RUN: hocket-opt %s --convert-kern-to-exec | FileCheck %s
+
+// Two stages on two pipeline ranks, each of two ranks of the mesh. Only what a
+// rank's functions use is in its role.
+
+module attributes {kern.mesh = {axes = ["pp", "tp"], sizes = array<i64: 2, 2>}} {
+kern.variable @a : tensor<8x8xf32> {kind = "parameter", parameter = "a", slot = "value"}
+kern.variable @b : tensor<8x8xf32> {kind = "parameter", parameter = "b", slot = "value"}
+kern.variable @b.grad : tensor<8x8xf32> {kind = "gradient", parameter = "b", slot = "gradient"}
+
+kern.kernel @cast [4 x 8] (%t: tensor<4x8xi32> as full) -> (tensor<4x8xf32> as full) {
+  kern.yield %t : f32
+}
+
+// Rank 0 has two microbatches in flight: two copies of what it sends and of
+// what it receives, which live as long as anything is on its way.
+
+// CHECK: exec.role @role0 ranks [0, 1]
+// CHECK-NOT: exec.buffer "b
+// CHECK-DAG: %[[Y:.*]] = exec.buffer "tiny" at {{.*}} kind "transfers" live 0 to [[LAST:[0-9]+]] {slot_stride = 256 : i64, slots = 2 : i64} : memref<4x8xf32>
+// CHECK-DAG: %[[G:.*]] = exec.buffer "backward_0.receive" at {{.*}} kind "transfers" live 0 to [[LAST]] {slot_stride = 256 : i64, slots = 2 : i64}
+// CHECK: exec.sequence @forward_0 {
+// CHECK-NEXT: exec.host "input" "tokens"
+// CHECK: exec.sequence @forward_0.send {
+// CHECK-NEXT: exec.transfer(%[[Y]]) over ["pp"] {peers = array<i64: 1>, sends = array<i1: true>, stream = 1 : i64, tags = array<i64: 0>}
+// CHECK: exec.sequence @backward_0.receive {
+// CHECK-NEXT: exec.transfer(%[[G]]) over ["pp"] {peers = array<i64: 1>, sends = array<i1: false>, stream = 2 : i64, tags = array<i64: 1>}
+
+// What is computed is sent once it is there, and what is received is read once
+// it is there; the update comes behind all transfers.
+
+// CHECK: exec.sequence @[[READY:sync.r0s0.w0s1]] {
+// CHECK-NEXT: exec.record 0 on 0
+// CHECK-NEXT: exec.wait 0 on 1
+// CHECK: exec.entry "train_step" [@[[BEGIN:[^,]*]], @forward_0, @[[READY]], @forward_0.send, @forward_0, @[[READY1:[^,]*]], @forward_0.send, @backward_0.receive, @[[GOT:[^,]*]], @backward_0, @backward_0.receive, @[[GOT1:[^,]*]], @backward_0, @[[ALL:[^,]*]], @update_0]
+// CHECK-SAME: slots [0, 0, 0, 0, 1, 0, 1, 0, 0, 0, 1, 0, 1, 0, 0]
+
+// CHECK: exec.role @role1 ranks [2, 3]
+// CHECK-NOT: exec.buffer "a"
+// CHECK: exec.buffer "b" {{.*}} {persistent}
+// CHECK: exec.entry "train_step"
+// CHECK-SAME: @forward_1.receive, @{{[^,]*}}, @forward_1, @backward_1, @{{[^,]*}}, @backward_1.send
+
+func.func @forward_0(%t: tensor<4x8xi32> {kern.host = "tokens"}) -> (tensor<4x8xf32> {kern.send = array<i64: 1, 0>}) attributes {kern.fragment = "F", kern.stage = 0 : i64} {
+  %x = kern.launch @cast(%t) : (tensor<4x8xi32>) -> tensor<4x8xf32>
+  %w = kern.read @a : tensor<8x8xf32>
+  %y = kern.gemm %x, %w {k = 8 : i64, m = 4 : i64, n = 8 : i64} : (tensor<4x8xf32>, tensor<8x8xf32>) -> tensor<4x8xf32> loc("tiny")
+  return %y : tensor<4x8xf32>
+}
+func.func @backward_0(%d: tensor<4x8xf32> {kern.receive = array<i64: 1, 1>}) attributes {kern.fragment = "B", kern.stage = 0 : i64} {
+  %w = kern.read @a : tensor<8x8xf32>
+  %0 = kern.gemm %d, %w {k = 8 : i64, m = 4 : i64, n = 8 : i64} : (tensor<4x8xf32>, tensor<8x8xf32>) -> tensor<4x8xf32>
+  return
+}
+func.func @forward_1(%x: tensor<4x8xf32> {kern.receive = array<i64: 0, 0>}) -> tensor<4x8xf32> attributes {kern.fragment = "F", kern.stage = 1 : i64} {
+  %w = kern.read @b : tensor<8x8xf32>
+  %o = kern.gemm %x, %w {k = 8 : i64, m = 4 : i64, n = 8 : i64} : (tensor<4x8xf32>, tensor<8x8xf32>) -> tensor<4x8xf32>
+  kern.output %o, "loss" : tensor<4x8xf32>
+  return %x : tensor<4x8xf32>
+}
+func.func @backward_1(%x: tensor<4x8xf32> {kern.saved = ["F", 0]}) -> (tensor<4x8xf32> {kern.send = array<i64: 0, 1>}) attributes {kern.fragment = "B", kern.stage = 1 : i64} {
+  %g = kern.gemm %x, %x {k = 4 : i64, m = 8 : i64, n = 8 : i64, transpose_a} : (tensor<4x8xf32>, tensor<4x8xf32>) -> tensor<8x8xf32>
+  kern.accumulate %g, @b.grad : tensor<8x8xf32>
+  %w = kern.read @b : tensor<8x8xf32>
+  %d = kern.gemm %x, %w {k = 8 : i64, m = 4 : i64, n = 8 : i64} : (tensor<4x8xf32>, tensor<8x8xf32>) -> tensor<4x8xf32>
+  return %d : tensor<4x8xf32>
+}
+func.func @update_0() attributes {kern.fragment = "U", kern.stage = 0 : i64} {
+  return
+}
+func.func @update_1() attributes {kern.fragment = "U", kern.stage = 1 : i64} {
+  return
+}
+kern.schedule "train_step" {actions = [[@forward_0, 0, 0], [@forward_0, 1, 1], [@backward_0, 0, 0], [@backward_0, 1, 1], [@update_0, 0, 0]], program = {rank = 0 : i64}, slots = 2 : i64}
+kern.schedule "train_step" {actions = [[@forward_1, 0, 0], [@backward_1, 0, 0], [@forward_1, 1, 0], [@backward_1, 1, 0], [@update_1, 0, 0]], program = {rank = 1 : i64}, slots = 1 : i64}
+}

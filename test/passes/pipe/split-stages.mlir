@@ -1,0 +1,93 @@
+// RUN: sed 's/PLAN/pipeline_parallel = 2 : i64, schedule = "1f1b"/' %S/Inputs/step.mlir | hocket-opt --pipe-split-stages | FileCheck %s
+// RUN: sed 's/PLAN/pipeline_parallel = 3 : i64, schedule = "1f1b", layers_per_stage = array<i64: 0, 2, 0>/' %S/Inputs/step.mlir | hocket-opt --pipe-split-stages | FileCheck %s --check-prefix=UNEVEN
+// RUN: sed 's/PLAN/pipeline_parallel = 1 : i64/' %S/Inputs/step.mlir | hocket-opt --pipe-split-stages | FileCheck %s --check-prefix=WHOLE
+// RUN: sed 's/PLAN/pipeline_parallel = 3 : i64, schedule = "1f1b"/' %S/Inputs/step.mlir | not hocket-opt --pipe-split-stages 2>&1 | FileCheck %s --check-prefix=FEW
+// RUN: sed 's/PLAN/pipeline_parallel = 2 : i64, schedule = "1f1b", layers_per_stage = array<i64: 1, 2>/' %S/Inputs/step.mlir | not hocket-opt --pipe-split-stages 2>&1 | FileCheck %s --check-prefix=LIST
+// RUN: sed 's/PLAN/pipeline_parallel = 0 : i64/' %S/Inputs/step.mlir | not hocket-opt --pipe-split-stages 2>&1 | FileCheck %s --check-prefix=NONE
+
+// Each rank updates what its stages use. The table is on both: its gradient is
+// summed, and counts once, on rank 0, in the norm of all ranks.
+
+// CHECK-LABEL: func.func @update_0()
+// CHECK: %[[T:.*]] = xf.read @table.grad
+// CHECK: %[[S:.*]] = pipe.all_reduce %[[T]] ranks [0, 1] : tensor<16x8xf32>
+// CHECK: %[[G:.*]] = xf.read @w0.grad
+// CHECK: %[[N:.*]], %{{.*}} = xf.global_norm %[[S]], %[[G]] :
+// CHECK: %[[V:.*]] = xf.reshape %[[N]] : (tensor<f32>) -> tensor<1xf32>
+// CHECK: %[[A:.*]] = pipe.all_gather %[[V]] ranks [0, 1] : tensor<1xf32> to tensor<2xf32>
+// CHECK: %[[M:.*]], %{{.*}} = xf.global_norm %[[A]]
+// CHECK: xf.gradient_scale %[[M]]
+// CHECK: xf.write %{{.*}}, @table
+// CHECK: xf.write %{{.*}}, @w0
+// CHECK-NOT: @w1
+// CHECK: pipe.fragment U @update_0 stage 0 chunk 0 cut
+
+// CHECK-LABEL: func.func @update_1()
+// CHECK: %[[T:.*]] = xf.read @table.grad
+// CHECK: %[[S:.*]] = pipe.all_reduce %[[T]] ranks [0, 1]
+// CHECK: %[[G:.*]] = xf.read @w1.grad
+// CHECK: xf.global_norm %[[G]] :
+// CHECK-NOT: @w0
+// CHECK: pipe.fragment U @update_1 stage 1 chunk 0 rank 1 cut
+
+// The constant is in both stages; the first keeps what its backward takes.
+
+// CHECK-LABEL: func.func @forward_0(
+// CHECK-SAME: %[[TOKENS:.*]]: tensor<2x4xi32> {pipe.host = "tokens"}) -> (tensor<2x4x8xf32> {pipe.send = #pipe.link<rank 1 tag 0>}, tensor<2x4xi32>, tensor<2x4x8xf32>)
+// CHECK: %[[X:.*]] = xf.embedding %[[TOKENS]]
+// CHECK: %[[C:.*]] = xf.constant
+// CHECK: %[[Y:.*]] = call @layer(%[[X]], %[[C]]
+// CHECK: return %[[Y]], %[[TOKENS]], %[[X]]
+// CHECK: pipe.fragment F @forward_0 stage 0 chunk 0 cut
+
+// CHECK-LABEL: func.func @forward_1(
+// CHECK-SAME: %[[LABELS:.*]]: tensor<2x4xi32> {pipe.host = "labels"}, %[[X:[^:]*]]: tensor<2x4x8xf32> {pipe.receive = #pipe.link<rank 0 tag 0>})
+// CHECK: %[[C:.*]] = xf.constant
+// CHECK: call @layer(%[[X]], %[[C]]
+// CHECK: xf.output %{{.*}}, "loss"
+// CHECK: pipe.fragment F @forward_1 stage 1 chunk 0 rank 1 cut
+
+// CHECK-LABEL: func.func @backward_1(
+// CHECK-SAME: {pipe.saved = #pipe.saved<F result 0>}
+// CHECK-SAME: -> (tensor<2x4x8xf32> {pipe.send = #pipe.link<rank 0 tag 1>})
+// CHECK: xf.accumulate %{{.*}}, @table.grad
+// CHECK: xf.accumulate %{{.*}}, @w1.grad
+// CHECK: pipe.fragment B @backward_1 stage 1 chunk 0 rank 1 cut
+
+// CHECK-LABEL: func.func @backward_0(
+// CHECK-SAME: %[[TOKENS:.*]]: tensor<2x4xi32> {pipe.saved = #pipe.saved<F result 1>}
+// CHECK-SAME: %[[D:[^:]*]]: tensor<2x4x8xf32> {pipe.receive = #pipe.link<rank 1 tag 1>})
+// CHECK: %[[G:.*]]:2 = call @layer_backward({{.*}}, %[[D]])
+// CHECK: xf.embedding_gradient %[[TOKENS]], %[[G]]#0
+// CHECK: pipe.fragment B @backward_0 stage 0 chunk 0 cut
+
+// CHECK: pipe.fragment E @evaluate_0 stage 0 chunk 0 cut
+// CHECK: pipe.fragment E @evaluate_1 stage 1 chunk 0 rank 1 cut
+// CHECK-NOT: pipe.schedule
+
+// Stages that are the embedding or the head alone. The gradient of the table
+// is made where the table is.
+
+// UNEVEN-LABEL: func.func @forward_0(
+// UNEVEN: xf.embedding
+// UNEVEN-NOT: call
+// UNEVEN-LABEL: func.func @forward_1(
+// UNEVEN-COUNT-2: call @layer(
+// UNEVEN-NOT: call
+// UNEVEN-LABEL: func.func @forward_2(
+// UNEVEN-NOT: call
+// UNEVEN: xf.cross_entropy
+// UNEVEN-LABEL: func.func @backward_2(
+// UNEVEN: xf.accumulate %{{.*}}, @table.grad
+// UNEVEN-LABEL: func.func @backward_1(
+// UNEVEN-NOT: @table.grad
+// UNEVEN-LABEL: func.func @backward_0(
+// UNEVEN: xf.accumulate %{{.*}}, @table.grad
+
+// WHOLE: func.func @forward(
+// WHOLE: pipe.fragment F @forward stage 0 chunk 0{{$}}
+// WHOLE: pipe.schedule
+
+// FEW: P7: 2 layers are too few for 3 stages
+// LIST: P7: layers_per_stage shares out 3 layers over 2 stages; the model has 2 and the plan 2
+// NONE: P7: a plan has at least one pipeline rank and one virtual stage
