@@ -63,8 +63,9 @@ std::optional<Verdict> comm::judgeRanks(const std::vector<RankState> &ranks,
     waiting |= rank.report.state == LaneState::Waiting;
   for (unsigned rank = 0; rank < ranks.size(); ++rank) {
     const RankState &state = ranks[rank];
-    if (state.ended) {
-      if (isAwaited(ranks, rank))
+    if (state.endedSeconds) {
+      // Who waited when it ended has had time to see that it came.
+      if (*state.endedSeconds >= 2 && isAwaited(ranks, rank))
         return Verdict{rank, formatText("rank %u has ended", rank)};
       continue;
     }

@@ -12,7 +12,7 @@
 ///
 ///   a rank that runs an instruction and stalls            hangs
 ///   a rank that has given no sign of life                 is gone
-///   a rank that has ended, while others wait for it       has ended
+///   a rank that ended two seconds ago and is waited for   has ended
 ///   every rank waits or is idle, and all stall            a deadlock
 ///
 //===----------------------------------------------------------------------===//
@@ -41,7 +41,8 @@ struct RankState {
   RankReport report;
   double stalledSeconds = 0;
   double silentSeconds = 0; ///< Without any sign of life (other processes).
-  bool ended = false;       ///< It needs no communicator any more.
+  /// Since it has said that it needs no communicator any more.
+  std::optional<double> endedSeconds;
 };
 
 /// Whose fault it is, and why: "rank 3 hangs: for 7 s it has been in ...".

@@ -12,7 +12,7 @@ using namespace hocket;
 using namespace hocket::comm;
 
 LocalState::LocalState(unsigned ranks, WaitLimits limits)
-    : limits(limits), clocks(ranks), ended(ranks) {
+    : limits(limits), clocks(ranks), ended(ranks), endSeen(ranks) {
   for (unsigned rank = 0; rank < ranks; ++rank)
     activities.push_back(std::make_unique<RankActivity>());
 }
@@ -51,7 +51,12 @@ void LocalState::watch() {
   std::vector<RankState> ranks(activities.size());
   for (unsigned rank = 0; rank < ranks.size(); ++rank) {
     RankState &state = ranks[rank];
-    state.ended = ended[rank].load(std::memory_order_acquire);
+    if (ended[rank].load(std::memory_order_acquire)) {
+      if (!endSeen[rank])
+        endSeen[rank] = now;
+      state.endedSeconds =
+          std::chrono::duration<double>(now - *endSeen[rank]).count();
+    }
     state.report = activities[rank]->report();
     state.stalledSeconds = clocks[rank].update(state.report);
   }

@@ -49,6 +49,7 @@ private:
   std::vector<std::unique_ptr<RankActivity>> activities;
   std::vector<StallClock> clocks;
   std::vector<std::atomic<bool>> ended;
+  std::vector<std::optional<std::chrono::steady_clock::time_point>> endSeen;
   std::chrono::steady_clock::time_point watched;
 };
 

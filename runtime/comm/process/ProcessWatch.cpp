@@ -222,7 +222,6 @@ static RankState stateOf(const WatchNote &note) {
   rank.report.waitsFor.assign(note.waitsFor,
                               note.waitsFor + std::min(note.waitCount, 16u));
   rank.stalledSeconds = note.stalledSeconds;
-  rank.ended = note.kind == Kind::Farewell;
   return rank;
 }
 
@@ -231,19 +230,28 @@ void ProcessWatch::judge(Clock::time_point now) {
   std::vector<RankState> ranks(state.transport.size());
   bool judges = state.transport.rank() == 0;
   ranks[state.transport.rank()] = stateOf(report());
-  ranks[state.transport.rank()].ended = closing.load();
+  if (closing.load()) {
+    if (!closedAt)
+      closedAt = now;
+    ranks[state.transport.rank()].endedSeconds = secondsSince(*closedAt, now);
+  }
   if (!judges)
     ranks[state.transport.rank()].report = RankReport();
   for (const auto &peer : peers) {
     RankState &rank = ranks[peer->rank];
-    if (peer->heard.kind != Kind::Farewell && isDead(*peer))
+    // At the end a farewell may be under way from who is gone already.
+    if (!closing.load() && peer->heard.kind != Kind::Farewell && isDead(*peer))
       return fail(
           formatText("rank %u has died (process %lld of %s); last it "
                      "was in ",
                      peer->rank, (long long)peer->heard.process, own.host) +
           (peer->heard.doing[0] ? peer->heard.doing : "no instruction"));
     rank = stateOf(peer->heard);
-    rank.silentSeconds = secondsSince(peer->lastHeard, now);
+    double since = secondsSince(peer->lastHeard, now);
+    if (peer->heard.kind == Kind::Farewell)
+      rank.endedSeconds = since;
+    else
+      rank.silentSeconds = since;
     if (!judges)
       rank.report.state = LaneState::Idle;
   }

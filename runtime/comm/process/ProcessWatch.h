@@ -75,7 +75,7 @@ private:
   WatchNote own;
   StallClock clock;
   Clock::time_point lastSpoken;
-  std::optional<Clock::time_point> failedAt;
+  std::optional<Clock::time_point> failedAt, closedAt;
   std::atomic<bool> closing{false};
   std::thread thread;
 };
