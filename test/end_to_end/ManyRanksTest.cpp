@@ -64,8 +64,8 @@ struct PlanCase {
   const char *plan; ///< overrides below `plan.`, separated by spaces
 };
 
-void PrintTo(const PlanCase &plan, std::ostream *out) {
-  *out << plan.name << ": " << plan.plan;
+std::ostream &operator<<(std::ostream &out, const PlanCase &plan) {
+  return out << plan.name << ": " << plan.plan;
 }
 
 class TrainedPlans : public testing::Test {
