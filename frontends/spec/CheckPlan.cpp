@@ -33,8 +33,17 @@ static void checkRanks(const Spec &spec, ConstraintErrors &errors) {
                    "); write " + std::to_string(*ranks) + ", or leave it out");
 }
 
-/// S21.
-static void checkExperts(const Plan &plan, ConstraintErrors &errors) {
+/// S21, S35.
+static void checkExperts(const Spec &spec, ConstraintErrors &errors) {
+  const Plan &plan = spec.plan();
+  int64_t experts = spec.model().moe().experts();
+  if (plan.expert_parallel() > 1 &&
+      (experts == 0 || experts % plan.expert_parallel() != 0))
+    errors.add(35, "plan.expert_parallel",
+               "plan.expert_parallel is " +
+                   std::to_string(plan.expert_parallel()) +
+                   ", which does not divide the model's " +
+                   std::to_string(experts) + " experts");
   CheckedSize copies =
       CheckedSize(plan.data_parallel()) * plan.context_parallel();
   if (!copies.get() || *copies.get() % plan.expert_parallel() == 0)
@@ -157,7 +166,9 @@ static void checkSupported(const Spec &spec, ConstraintErrors &errors) {
     only(value == 1, path, std::to_string(value), "1");
   };
   one(plan.context_parallel(), "plan.context_parallel");
-  one(plan.expert_parallel(), "plan.expert_parallel");
+  only(plan.data_parallel() % plan.expert_parallel() == 0,
+       "plan.expert_parallel", std::to_string(plan.expert_parallel()),
+       "a divisor of data_parallel");
   only(spec.cluster().device() == Cluster::CPU, "cluster.device",
        Cluster::Device_Name(spec.cluster().device()), "CPU");
   if (plan.recompute() == Plan::AUTO)
@@ -178,7 +189,9 @@ std::string hocket::spec::planAxes(const Plan &plan) {
               std::to_string(size);
   };
   add("pp", plan.pipeline_parallel());
-  add("dp", plan.data_parallel());
+  // Ranks along `ep` are data-parallel ones that hold different experts.
+  add("dp", plan.data_parallel() / plan.expert_parallel());
+  add("ep", plan.expert_parallel());
   add("cp", plan.context_parallel());
   add("tp", plan.tensor_parallel());
   return text.empty() ? "dp=1" : text;
@@ -186,7 +199,7 @@ std::string hocket::spec::planAxes(const Plan &plan) {
 
 void hocket::spec::checkPlan(const Spec &spec, ConstraintErrors &errors) {
   checkRanks(spec, errors);
-  checkExperts(spec.plan(), errors);
+  checkExperts(spec, errors);
   checkStages(spec, errors);
   checkHeads(spec, errors);
   checkPositions(spec, errors);

@@ -225,6 +225,9 @@ private:
     auto [entry, first] = gradients.try_emplace(variable);
     if (first) {
       Sharding &sharding = entry->second = shardings.lookup(op.getValue());
+      // Only gradients may stay sums over devices: state is saved.
+      if (variable.getKind() == xf::VariableKind::State)
+        sharding.partial.clear();
       // ZeRO-2 and 3 keep gradients in the pieces of the optimizer's state.
       if (variable->hasAttr("dist.scattered")) {
         sharding.dims = stateSharding(variable).dims;

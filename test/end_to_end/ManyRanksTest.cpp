@@ -46,6 +46,13 @@ const char *const expertsLike =
     "max_positions: 16 norm: RMS_NORM activation: SWIGLU position: ROTARY "
     "bias: false tied_embeddings: false moe { experts: 4 top_k: 2 ffn: 24 "
     "aux_loss: 0.01 z_loss: 0.001 } } ";
+/// Tokens are dropped, and the choice is balanced by biases.
+const char *const dropping =
+    "model { layers: 2 hidden: 32 heads: 4 vocab_size: 61 max_positions: 16 "
+    "norm: RMS_NORM activation: SWIGLU position: ROTARY bias: false "
+    "tied_embeddings: false moe { experts: 8 top_k: 2 ffn: 24 "
+    "capacity_factor: 0.75 scores: SIGMOID groups: 4 topk_groups: 2 "
+    "bias_rate: 0.01 shared_experts: 1 } } ";
 const char *const training =
     "training { sequence_length: 16 global_batch_size: 12 steps: 10 "
     "precision: FP32 learning_rate { peak: 1e-3 warmup_steps: 2 } "
@@ -271,10 +278,20 @@ TEST_P(ManyRanks, LoadFromEachOther) {
           NAME "Dp6Tp2Zero2Recompute", MODEL, 6,                               \
           "data_parallel=6 tensor_parallel=2 zero_stage=2 recompute=FULL"}
 
+#define EXPERT_PLANS(NAME, MODEL)                                              \
+  PlanCase{NAME "Ep2", MODEL, 4, "data_parallel=2 expert_parallel=2"},         \
+      PlanCase{NAME "Dp4Ep2Zero3", MODEL, 4,                                   \
+               "data_parallel=4 expert_parallel=2 zero_stage=3"},              \
+      PlanCase{NAME "Dp4Ep4Tp2SequenceZero1", MODEL, 12,                       \
+               "data_parallel=4 expert_parallel=4 tensor_parallel=2 "          \
+               "sequence_parallel=true zero_stage=1"}
+
 INSTANTIATE_TEST_SUITE_P(All, ManyRanks,
                          testing::Values(PLANS("Gpt", gptLike),
                                          PLANS("Llama", llamaLike),
-                                         PLANS("Experts", expertsLike)),
+                                         PLANS("Experts", expertsLike),
+                                         EXPERT_PLANS("Experts", expertsLike),
+                                         EXPERT_PLANS("Dropping", dropping)),
                          [](const auto &info) {
                            return std::string(info.param.name);
                          });

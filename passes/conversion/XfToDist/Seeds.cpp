@@ -31,6 +31,12 @@ static constexpr TensorRule tensorRules[] = {{"attention.q.weight", 0},
                                              {"mlp.up.weight", 0},
                                              {"mlp.up.bias", 0},
                                              {"mlp.down.weight", 1},
+                                             {"mlp.shared.gate.weight", 0},
+                                             {"mlp.shared.up.weight", 0},
+                                             {"mlp.shared.down.weight", 1},
+                                             {"mlp.experts.gate.weight", 1},
+                                             {"mlp.experts.up.weight", 1},
+                                             {"mlp.experts.down.weight", 2},
                                              {"embedding.weight", 0},
                                              {"head.weight", 0}};
 
@@ -57,16 +63,22 @@ Sharding Seeds::weight(StringRef name, RankedTensorType type) const {
   if (rule && rule->dim < type.getRank())
     sharding.dims[rule->dim] = rule->keyHeads ? present({"tp", "tp.0"})
                                               : present({"tp", "tp.0", "tp.1"});
+  if (name.contains("mlp.experts.") && type.getRank() == 3)
+    sharding.dims[0] = present({"ep"});
   return sharding;
 }
 
 void Seeds::addDataAxis(Sharding &sharding, RankedTensorType type) const {
-  Axes data = present({"dp"});
+  // What experts are split over already is no data axis of theirs.
+  Axes data = present({"dp", "ep"});
+  for (const Axes &used : sharding.dims)
+    llvm::erase_if(
+        data, [&](StringRef axis) { return llvm::is_contained(used, axis); });
   if (data.empty() || type.getRank() == 0)
     return;
   RankedTensorType local = mesh.localType(type, sharding);
   for (int64_t d = 0; d < type.getRank(); ++d)
-    if (local.getDimSize(d) % mesh.size(data[0]) == 0) {
+    if (local.getDimSize(d) % mesh.product(data) == 0) {
       llvm::append_range(sharding.dims[d], data);
       return;
     }
@@ -106,13 +118,13 @@ Sharding Seeds::variable(xf::VariableOp variable, bool hasWorkingCopy) const {
 
 Sharding Seeds::batch() const {
   Sharding sharding = Sharding::whole(2);
-  sharding.dims = {present({"dp"}), present({"cp"})};
+  sharding.dims = {present({"dp", "ep"}), present({"cp"})};
   return sharding;
 }
 
 Sharding Seeds::stream() const {
   Sharding sharding = Sharding::whole(3);
-  sharding.dims[0] = present({"dp"});
+  sharding.dims[0] = present({"dp", "ep"});
   sharding.dims[1] = plan.sequenceParallel
                          ? present({"cp", "tp", "tp.0", "tp.1"})
                          : present({"cp"});
