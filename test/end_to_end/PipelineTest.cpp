@@ -30,9 +30,10 @@ namespace fs = std::filesystem;
 
 namespace {
 
+/// No key biases: their gradients are nothing but rounding.
 const char *const model =
     "model { layers: 4 hidden: 32 heads: 4 kv_heads: 2 vocab_size: 29 "
-    "initializer { stddev: 0.2 } ";
+    "attention_qkv_bias: false initializer { stddev: 0.2 } ";
 const char *const training =
     "} training { micro_batch_size: 2 global_batch_size: 12 steps: 10 "
     "sequence_length: 9 optimizer { adamw { eps: 1e-3 } } validation { "
@@ -148,7 +149,6 @@ void expectSaved(const Outcome &a, const Outcome &b) {
       difference += error * error;
       size += double(values[i]) * double(values[i]);
     }
-    // Key biases have no gradient but rounding.
     EXPECT_LE(std::sqrt(difference), 1e-5 * (std::sqrt(size) + 1e-3)) << name;
   }
 }
@@ -159,7 +159,11 @@ TEST_P(Pipeline, TrainsTheModelOfOneRank) {
         "tied_embeddings: false position: ROTARY norm: RMS_NORM"}) {
     SCOPED_TRACE(variant);
     std::string spec = std::string(model) + variant + training + "}\n";
-    Outcome one = train(spec, {});
+    // Once for all plans.
+    static std::map<std::string, Outcome> whole;
+    if (!whole.count(spec))
+      whole[spec] = train(spec, {});
+    const Outcome &one = whole[spec];
     Outcome many = train(spec, {GetParam().overrides});
     expectNear(many.losses, one.losses);
     expectNear(many.norms, one.norms);
