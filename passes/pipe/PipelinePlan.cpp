@@ -10,7 +10,9 @@
 #include "passes/planning/ScheduleGenerators.h"
 #include "passes/planning/ScheduleText.h"
 #include "passes/planning/ScheduleVerifier.h"
-#include "runtime/base/File.h"
+#include "passes/planning/StageBalance.h"
+
+#include "llvm/Support/MemoryBuffer.h"
 
 #include <numeric>
 
@@ -36,8 +38,15 @@ static bool isFile(StringRef name) {
 }
 
 static StatusOr<planning::Schedule> readScheduleFile(const std::string &path) {
-  HOCKET_ASSIGN_OR_RETURN(std::string text, readFile(path, maxScheduleBytes));
-  return planning::readSchedule(path, text);
+  auto file = llvm::MemoryBuffer::getFile(path, /*IsText=*/true);
+  if (!file)
+    return notFound(path + ": cannot open: " + file.getError().message());
+  if ((*file)->getBufferSize() > maxScheduleBytes)
+    return invalidArgument(path + " has more than " +
+                           std::to_string(maxScheduleBytes) + " bytes");
+  return planning::readSchedule(
+      path,
+      std::string_view((*file)->getBufferStart(), (*file)->getBufferSize()));
 }
 
 StatusOr<planning::Schedule>
@@ -131,6 +140,18 @@ hocket::pipe::shareOutLayers(const PipelinePlan &plan, ArrayRef<double> costs,
                          << " stages; the model has " << layers
                          << " and the plan " << stages;
     return SmallVector<int64_t>(list);
+  }
+  if (plan.balanceCost) {
+    planning::StageBalanceProblem problem;
+    problem.layers.assign(costs.begin(), costs.end() - 2);
+    problem.embedding = costs[layers];
+    problem.head = costs[layers + 1];
+    problem.stages = stages;
+    problem.least = layers < stages ? 0 : 1;
+    StatusOr<planning::StageCut> cut = planning::balanceStages(problem);
+    if (!cut.ok())
+      return emitError() << "P7: " << cut.status().message();
+    return SmallVector<int64_t>(cut->counts.begin(), cut->counts.end());
   }
   int64_t first = plan.countEmbedding, last = plan.countHead;
   if (layers + first + last < stages)

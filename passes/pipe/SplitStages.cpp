@@ -89,9 +89,30 @@ func::FuncOp StageSplitter::functionOf(FragmentKind kind) {
 // Cutting
 //===----------------------------------------------------------------------===//
 
+/// Floating-point operations of everything in `body`, calls not followed.
+static double flopsOf(Region &body) {
+  double flops = 0;
+  body.walk([&](Operation *op) {
+    if (auto cost = dyn_cast<xf::CostOpInterface>(op))
+      flops += cost.getCost().flops;
+  });
+  return flops;
+}
+
 LogicalResult StageSplitter::dealLayers(func::FuncOp function) {
-  auto calls = function.front().getOps<func::CallOp>();
-  SmallVector<double> costs(std::distance(calls.begin(), calls.end()) + 2, 1);
+  SmallVector<double> costs;
+  double head = 0;
+  for (Operation &op : function.front()) {
+    if (auto call = dyn_cast<func::CallOp>(op)) {
+      auto layer = symbols.lookup<func::FuncOp>(call.getCallee());
+      costs.push_back(layer ? flopsOf(layer.getBody()) : 0);
+    } else if (auto cost = dyn_cast<xf::CostOpInterface>(op)) {
+      head += costs.empty() ? 0 : cost.getCost().flops;
+    }
+  }
+  // Looking rows up costs next to nothing.
+  costs.push_back(0);
+  costs.push_back(head);
   FailureOr<SmallVector<int64_t>> counts =
       shareOutLayers(plan, costs, [&]() { return function.emitOpError(); });
   if (failed(counts))

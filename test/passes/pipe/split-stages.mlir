@@ -1,5 +1,6 @@
 // RUN: sed 's/PLAN/pipeline_parallel = 2 : i64, schedule = "1f1b"/' %S/Inputs/step.mlir | hocket-opt --pipe-split-stages | FileCheck %s
 // RUN: sed 's/PLAN/pipeline_parallel = 3 : i64, schedule = "1f1b", layers_per_stage = array<i64: 0, 2, 0>/' %S/Inputs/step.mlir | hocket-opt --pipe-split-stages | FileCheck %s --check-prefix=UNEVEN
+// RUN: sed 's/PLAN/pipeline_parallel = 2 : i64, schedule = "1f1b", balance_cost/' %S/Inputs/step.mlir | hocket-opt --pipe-split-stages | FileCheck %s --check-prefix=COST
 // RUN: sed 's/PLAN/pipeline_parallel = 1 : i64/' %S/Inputs/step.mlir | hocket-opt --pipe-split-stages | FileCheck %s --check-prefix=WHOLE
 // RUN: sed 's/PLAN/pipeline_parallel = 3 : i64, schedule = "1f1b"/' %S/Inputs/step.mlir | not hocket-opt --pipe-split-stages 2>&1 | FileCheck %s --check-prefix=FEW
 // RUN: sed 's/PLAN/pipeline_parallel = 2 : i64, schedule = "1f1b", layers_per_stage = array<i64: 1, 2>/' %S/Inputs/step.mlir | not hocket-opt --pipe-split-stages 2>&1 | FileCheck %s --check-prefix=LIST
@@ -91,3 +92,9 @@
 // FEW: P7: 2 layers are too few for 3 stages
 // LIST: P7: layers_per_stage shares out 3 layers over 2 stages; the model has 2 and the plan 2
 // NONE: P7: a plan has at least one pipeline rank and one virtual stage
+
+// Balanced by work, the head counts: here it is two layers' worth.
+
+// COST-LABEL: func.func @forward_0(
+// COST-COUNT-1: call @layer(
+// COST-LABEL: func.func @forward_1(
