@@ -13,16 +13,15 @@
 
 #include "runtime/base/File.h"
 #include "runtime/checkpoint/Checkpoint.h"
-#include "runtime/data/TokenFileWriter.h"
 #include "runtime/train/TrainingRun.h"
 #include "test/end_to_end/CompiledModel.h"
+#include "test/end_to_end/TrainingFolder.h"
 
 #include <cstring>
 #include <filesystem>
 #include <gtest/gtest.h>
 #include <random>
 #include <sstream>
-#include <unistd.h>
 
 using namespace hocket;
 using namespace hocket::test;
@@ -65,7 +64,7 @@ struct Outcome {
 };
 
 struct PlanCase {
-  const char *name;
+  std::string name;
   const char *model;
   int64_t batch;    ///< sequences of all ranks together at a time
   const char *plan; ///< overrides below `plan.`, separated by spaces
@@ -75,33 +74,8 @@ std::ostream &operator<<(std::ostream &out, const PlanCase &plan) {
   return out << plan.name << ": " << plan.plan;
 }
 
-class TrainedPlans : public testing::Test {
+class TrainedPlans : public TrainingFolder {
 protected:
-  void SetUp() override {
-    folder = testing::TempDir() + "/hocket-ranks-" + std::to_string(getpid());
-    fs::remove_all(folder);
-    fs::create_directories(folder);
-    writeTokens();
-  }
-  void TearDown() override { fs::remove_all(folder); }
-
-  void writeTokens() {
-    auto writer =
-        data::TokenFileWriter::create(folder + "/tokens", data::TokenType::U16);
-    ASSERT_TRUE(writer.ok()) << writer.status().message();
-    for (int document = 0; document < 30; ++document) {
-      std::string bytes;
-      for (int i = 0; i < 90 + document; ++i) {
-        bytes += char((document * 11 + i * i) % 61);
-        bytes += char(0);
-      }
-      ASSERT_TRUE(writer->append(bytes).ok());
-      ASSERT_TRUE(writer->endSequence(bytes.size() / 2).ok());
-      writer->endDocument();
-    }
-    ASSERT_TRUE(writer->finish().ok());
-  }
-
   /// Compiles `plan` for `batch` sequences at a time over its data ranks.
   static std::shared_ptr<const program::Program>
   compile(const PlanCase &plan, const std::string &fields) {
@@ -122,7 +96,7 @@ protected:
   void train(std::shared_ptr<const program::Program> program, uint64_t until,
              const std::string &name, const std::string &load = "") {
     TrainingOptions options;
-    options.data = {folder + "/tokens"};
+    options.data = {tokens()};
     options.steps = until;
     options.saveDir = folder + "/" + name;
     options.logFile = folder + "/" + name + ".jsonl";
@@ -183,8 +157,6 @@ protected:
           << name;
     }
   }
-
-  std::string folder;
 };
 
 class ManyRanks : public TrainedPlans,
@@ -213,14 +185,15 @@ TEST_F(RandomPlans, TrainTheSameModel) {
     auto add = [&](const char *name, const std::string &value) {
       fields += (fields.empty() ? "" : " ") + std::string(name) + "=" + value;
     };
-    add("data_parallel", std::to_string(oneOf({1, 2, 3, 4, 6})));
+    add("pipeline_parallel", std::to_string(oneOf({1, 1, 2})));
+    add("data_parallel", std::to_string(oneOf({1, 2, 3, 6})));
     add("tensor_parallel", std::to_string(oneOf({1, 2, 4})));
     add("zero_stage", std::to_string(oneOf({0, 1, 2, 3})));
     add("sequence_parallel", oneOf({0, 1}) ? "true" : "false");
     add("recompute",
         std::vector<std::string>{"NONE", "SELECTIVE", "FULL"}[random() % 3]);
     const char *models[] = {gptLike, llamaLike, expertsLike};
-    PlanCase plan{"Random", models[random() % 3], 12, fields.c_str()};
+    PlanCase plan{"Random", models[random() % 3], 6, fields.c_str()};
     SCOPED_TRACE("HOCKET_PLAN_SEED=" + std::to_string(seed) + ", plan " +
                  std::to_string(i) + ": " + fields);
     train(compile(plan, ""), steps, "one");
@@ -255,45 +228,57 @@ TEST_P(ManyRanks, LoadFromEachOther) {
   }
 }
 
-#define PLANS(NAME, MODEL)                                                     \
-  PlanCase{NAME "Dp2", MODEL, 12, "data_parallel=2"},                          \
-      PlanCase{NAME "Dp2Microbatches", MODEL, 4, "data_parallel=2"},           \
-      PlanCase{NAME "Tp2", MODEL, 12, "tensor_parallel=2"},                    \
-      PlanCase{NAME "Tp4", MODEL, 6, "tensor_parallel=4"},                     \
-      PlanCase{NAME "Tp2Sequence", MODEL, 12,                                  \
-               "tensor_parallel=2 sequence_parallel=true"},                    \
-      PlanCase{NAME "Tp4Sequence", MODEL, 12,                                  \
-               "tensor_parallel=4 sequence_parallel=true"},                    \
-      PlanCase{NAME "Dp3Zero1", MODEL, 6, "data_parallel=3 zero_stage=1"},     \
-      PlanCase{NAME "Dp4Zero2", MODEL, 4, "data_parallel=4 zero_stage=2"},     \
-      PlanCase{NAME "Dp2Zero3", MODEL, 6, "data_parallel=2 zero_stage=3"},     \
-      PlanCase{NAME "Dp2Tp2", MODEL, 6, "data_parallel=2 tensor_parallel=2"},  \
-      PlanCase{NAME "Dp2Tp4SequenceZero1", MODEL, 12,                          \
-               "data_parallel=2 tensor_parallel=4 sequence_parallel=true "     \
-               "zero_stage=1"},                                                \
-      PlanCase{NAME "Dp4Tp4SequenceZero3", MODEL, 12,                          \
-               "data_parallel=4 tensor_parallel=4 sequence_parallel=true "     \
-               "zero_stage=3"},                                                \
-      PlanCase{                                                                \
-          NAME "Dp6Tp2Zero2Recompute", MODEL, 6,                               \
-          "data_parallel=6 tensor_parallel=2 zero_stage=2 recompute=FULL"}
+struct NamedPlan {
+  const char *name;
+  int64_t batch;
+  const char *plan;
+};
 
-#define EXPERT_PLANS(NAME, MODEL)                                              \
-  PlanCase{NAME "Ep2", MODEL, 4, "data_parallel=2 expert_parallel=2"},         \
-      PlanCase{NAME "Dp4Ep2Zero3", MODEL, 4,                                   \
-               "data_parallel=4 expert_parallel=2 zero_stage=3"},              \
-      PlanCase{NAME "Dp4Ep4Tp2SequenceZero1", MODEL, 12,                       \
-               "data_parallel=4 expert_parallel=4 tensor_parallel=2 "          \
-               "sequence_parallel=true zero_stage=1"}
+const NamedPlan plans[] = {
+    {"Dp2", 12, "data_parallel=2"},
+    {"Dp2Microbatches", 4, "data_parallel=2"},
+    {"Tp2", 12, "tensor_parallel=2"},
+    {"Tp4", 6, "tensor_parallel=4"},
+    {"Tp2Sequence", 12, "tensor_parallel=2 sequence_parallel=true"},
+    {"Tp4Sequence", 12, "tensor_parallel=4 sequence_parallel=true"},
+    {"Dp3Zero1", 6, "data_parallel=3 zero_stage=1"},
+    {"Dp4Zero2", 4, "data_parallel=4 zero_stage=2"},
+    {"Dp2Zero3", 6, "data_parallel=2 zero_stage=3"},
+    {"Dp2Tp2", 6, "data_parallel=2 tensor_parallel=2"},
+    {"Dp2Tp4SequenceZero1", 12,
+     "data_parallel=2 tensor_parallel=4 sequence_parallel=true zero_stage=1"},
+    {"Dp4Tp4SequenceZero3", 12,
+     "data_parallel=4 tensor_parallel=4 sequence_parallel=true zero_stage=3"},
+    {"Dp6Tp2Zero2Recompute", 6,
+     "data_parallel=6 tensor_parallel=2 zero_stage=2 recompute=FULL"},
+    {"Pp2Dp2Tp2", 2, "pipeline_parallel=2 data_parallel=2 tensor_parallel=2"},
+    {"Pp2Dp2Tp4SequenceZero1", 4,
+     "pipeline_parallel=2 data_parallel=2 tensor_parallel=4 "
+     "sequence_parallel=true zero_stage=1"},
+    {"Pp2Dp3Zero3", 6, "pipeline_parallel=2 data_parallel=3 zero_stage=3"}};
 
-INSTANTIATE_TEST_SUITE_P(All, ManyRanks,
-                         testing::Values(PLANS("Gpt", gptLike),
-                                         PLANS("Llama", llamaLike),
-                                         PLANS("Experts", expertsLike),
-                                         EXPERT_PLANS("Experts", expertsLike),
-                                         EXPERT_PLANS("Dropping", dropping)),
-                         [](const auto &info) {
-                           return std::string(info.param.name);
-                         });
+const NamedPlan expertPlans[] = {
+    {"Ep2", 4, "data_parallel=2 expert_parallel=2"},
+    {"Dp4Ep2Zero3", 4, "data_parallel=4 expert_parallel=2 zero_stage=3"},
+    {"Dp4Ep4Tp2SequenceZero1", 12,
+     "data_parallel=4 expert_parallel=4 tensor_parallel=2 "
+     "sequence_parallel=true zero_stage=1"}};
+
+std::vector<PlanCase> cases() {
+  std::vector<PlanCase> all;
+  auto add = [&](const std::string &name, const char *of, auto &list) {
+    for (const NamedPlan &plan : list)
+      all.push_back({name + plan.name, of, plan.batch, plan.plan});
+  };
+  add("Gpt", gptLike, plans);
+  add("Llama", llamaLike, plans);
+  add("Experts", expertsLike, plans);
+  add("Experts", expertsLike, expertPlans);
+  add("Dropping", dropping, expertPlans);
+  return all;
+}
+
+INSTANTIATE_TEST_SUITE_P(All, ManyRanks, testing::ValuesIn(cases()),
+                         [](const auto &info) { return info.param.name; });
 
 } // namespace

@@ -14,15 +14,14 @@
 #include "runtime/base/File.h"
 #include "runtime/checkpoint/Checkpoint.h"
 #include "runtime/checkpoint/Safetensors.h"
-#include "runtime/data/TokenFileWriter.h"
 #include "runtime/train/TrainingRun.h"
 #include "test/end_to_end/CompiledModel.h"
+#include "test/end_to_end/TrainingFolder.h"
 
 #include <cmath>
 #include <cstring>
 #include <filesystem>
 #include <gtest/gtest.h>
-#include <unistd.h>
 
 using namespace hocket;
 using namespace hocket::test;
@@ -50,43 +49,19 @@ struct Plan {
   std::vector<std::string> overrides;
 };
 
-void PrintTo(const Plan &plan, std::ostream *stream) { *stream << plan.name; }
+std::ostream &operator<<(std::ostream &out, const Plan &plan) {
+  return out << plan.name;
+}
 
-class Pipeline : public testing::TestWithParam<Plan> {
+class Pipeline : public TrainingFolder,
+                 public testing::WithParamInterface<Plan> {
 protected:
-  void SetUp() override {
-    folder =
-        testing::TempDir() + "/hocket-pipeline-" + std::to_string(getpid());
-    fs::remove_all(folder);
-    fs::create_directories(folder);
-    writeTokens();
-  }
-  void TearDown() override { fs::remove_all(folder); }
-
-  void writeTokens() {
-    auto writer =
-        data::TokenFileWriter::create(folder + "/tokens", data::TokenType::U16);
-    ASSERT_TRUE(writer.ok()) << writer.status().message();
-    for (int document = 0; document < 60; ++document) {
-      std::string bytes;
-      for (int i = 0; i < 40 + document; ++i) {
-        bytes += char((document * 11 + i * i) % 29);
-        bytes += char(0);
-      }
-      ASSERT_TRUE(writer->append(bytes).ok());
-      ASSERT_TRUE(writer->endSequence(bytes.size() / 2).ok());
-      writer->endDocument();
-    }
-    Status status = writer->finish();
-    ASSERT_TRUE(status.ok()) << status.message();
-  }
-
   Outcome train(const std::string &spec, const CompileChoice &choice) {
     Outcome outcome;
     auto program =
         std::make_shared<const program::Program>(compileProgram(spec, choice));
     TrainingOptions options;
-    options.data = {folder + "/tokens"};
+    options.data = {tokens()};
     options.saveDir = folder + "/save";
     options.logFile = folder + "/log";
     fs::remove_all(options.saveDir);
@@ -126,8 +101,6 @@ protected:
       }
     }
   }
-
-  std::string folder;
 };
 
 void expectNear(const std::vector<double> &a, const std::vector<double> &b) {

@@ -12,13 +12,12 @@
 
 #include "runtime/base/File.h"
 #include "runtime/checkpoint/Checkpoint.h"
-#include "runtime/data/TokenFileWriter.h"
 #include "runtime/train/TrainingRun.h"
 #include "test/end_to_end/CompiledModel.h"
+#include "test/end_to_end/TrainingFolder.h"
 
 #include <filesystem>
 #include <gtest/gtest.h>
-#include <unistd.h>
 
 using namespace hocket;
 using namespace hocket::test;
@@ -32,38 +31,13 @@ struct Choice {
   const char *model = "";
 };
 
-class Resume : public testing::TestWithParam<Choice> {
+class Resume : public TrainingFolder,
+               public testing::WithParamInterface<Choice> {
 protected:
-  void SetUp() override {
-    folder = testing::TempDir() + "/hocket-resume-" + std::to_string(getpid());
-    fs::remove_all(folder);
-    fs::create_directories(folder);
-    writeTokens();
-  }
-  void TearDown() override { fs::remove_all(folder); }
-
-  void writeTokens() {
-    auto writer =
-        data::TokenFileWriter::create(folder + "/tokens", data::TokenType::U16);
-    ASSERT_TRUE(writer.ok()) << writer.status().message();
-    for (int document = 0; document < 20; ++document) {
-      std::string bytes;
-      for (int i = 0; i < 40 + document; ++i) {
-        bytes += char((document * 11 + i * i) % 29);
-        bytes += char(0);
-      }
-      ASSERT_TRUE(writer->append(bytes).ok());
-      ASSERT_TRUE(writer->endSequence(bytes.size() / 2).ok());
-      writer->endDocument();
-    }
-    Status status = writer->finish();
-    ASSERT_TRUE(status.ok()) << status.message();
-  }
-
   void train(uint64_t steps, const std::string &save,
              const std::string &load = "") {
     TrainingOptions options;
-    options.data = {folder + "/tokens"};
+    options.data = {tokens()};
     options.steps = steps;
     options.saveDir = folder + "/" + save;
     if (!load.empty())
@@ -84,7 +58,6 @@ protected:
     return files;
   }
 
-  std::string folder;
   std::shared_ptr<const program::Program> program;
 };
 
