@@ -98,7 +98,8 @@ LogicalResult verifySaved(ModuleOp module) {
       if (!saved)
         continue;
       auto from = saved.size() == 2 ? dyn_cast<StringAttr>(saved[0]) : nullptr;
-      auto index = saved.size() == 2 ? dyn_cast<IntegerAttr>(saved[1]) : nullptr;
+      auto index =
+          saved.size() == 2 ? dyn_cast<IntegerAttr>(saved[1]) : nullptr;
       auto found = from && index
                        ? fragments.find({key.first, from.getValue().str()})
                        : fragments.end();

@@ -25,10 +25,13 @@ def declared(context):
 
 def environment(context):
     """MLIR's packages are not instrumented: what a vector or a leak of theirs
-    looks like to AddressSanitizer says nothing."""
+    looks like to AddressSanitizer, or memory that their allocators give back,
+    says nothing."""
     return os.environ | {
         "HOCKET_BUILD_DIR": str(context.build),
-        "ASAN_OPTIONS": "detect_container_overflow=0:detect_leaks=0",
+        "ASAN_OPTIONS": ":".join(
+            ("detect_container_overflow=0", "detect_leaks=0", "allow_user_poisoning=0")
+        ),
         "UBSAN_OPTIONS": "print_stacktrace=1",
     }
 

@@ -59,7 +59,7 @@ def Dist_ConstrainOp : Op<Dist_Dialect, "constrain",
     leaves the collectives that lead there, or nothing.
 
     ```mlir
-    %y = dist.constrain %x to #dist.sharding<@mesh, [["dp"], ["tp"], []], partial = []> : tensor<4x8x16xf32>
+    %y = dist.constrain %x to <@mesh, [["dp"], ["tp"], []], partial = []> : tensor<4x8x16xf32>
     ```
   }];
   let arguments = (ins AnyRankedTensor:$input, Dist_ShardingAttr:$to);

@@ -135,8 +135,8 @@ static void lowerEnds(OpBuilder &builder, func::FuncOp function) {
                builder.getI64IntegerAttr(saved.getResult())}));
   }
   for (unsigned i = 0; i < function.getNumResults(); ++i)
-    if (auto to = function.removeResultAttr(
-            i, builder.getStringAttr("pipe.send")))
+    if (auto to =
+            function.removeResultAttr(i, builder.getStringAttr("pipe.send")))
       function.setResultAttr(i, "kern.send", link(cast<pipe::LinkAttr>(to)));
 }
 

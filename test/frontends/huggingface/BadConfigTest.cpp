@@ -121,7 +121,7 @@ const BadKey badKeys[] = {
     {"llama", "\"head_dim\": \"4\"",
      "H3: head_dim is \"4\"; write a whole number"},
     {"llama", "\"head_dim\": 0",
-     "S4: model.head_dim is 0; write a number from 1 to 65536"},
+     "S4: model.head_dim is 0; write a number from 1 to 512"},
     {"llama", "\"head_dim\": 18446744073709551615",
      "H3: head_dim is 18446744073709551616; write a whole number"},
     {"llama", "\"rms_norm_eps\": \"small\"",

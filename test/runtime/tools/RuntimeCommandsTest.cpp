@@ -226,7 +226,7 @@ TEST_F(RuntimeCommands, InspectsForPeople) {
   Outcome outcome = hocketRuntime("inspect " + hkx + " --program");
   ASSERT_EQ(outcome.status, 0) << outcome.text;
   for (const char *part :
-       {"model          tiny", "Parameters: 4,801 in 3 tensors",
+       {"model          tiny", "Parameters: 4,800 in 2 tensors",
         "embed        [300, 8]  f32      2,400  normal 0.1",
         "Memory of role 'all': ", "Kernels: 1 in 1 modules",
         "entry train_step: microbatch(0) microbatch(1) update(0)",
