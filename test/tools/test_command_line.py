@@ -92,6 +92,21 @@ class CommandLineTest(unittest.TestCase):
         lines = map(json.loads, log.read_text().splitlines())
         return tensors, [line["loss"] for line in lines if "loss" in line]
 
+    def test_a_schedule_by_hand_is_run_or_refused_with_the_reason(self):
+        schedule = self.folder / "two.schedule"
+        options = ["--mesh", "pp=2", "--microbatches", "2", "--schedule", schedule]
+        out = self.folder / "two.hkx"
+        head = "pipeline-schedule\nranks 2\nmicrobatches 2\n"
+        schedule.write_text(head + "rank 0 F0 F1 BW0 BW1\nrank 1 F0 F1 BW0 BW1\n")
+        self.must("compile", self.spec, *options, "-o", out)
+        self.must("verify", out)
+        out.unlink()
+        schedule.write_text(head + "rank 0 F0 F1 BW1 BW0\nrank 1 F0 F1 BW1 BW0\n")
+        self.refuses(2, "Q28: rank 0 begins the backwards of chunk 0 with microbatch 1",
+                     "compile", self.spec, *options, "-o", out)  # fmt: skip
+        schedule.write_text(head + "rank 0 F0 F1 BW0\nrank 1 F0 F1 BW0 BW1\n")
+        self.refuses(2, "Q22", "compile", self.spec, *options, "-o", out)
+
     def test_every_command_has_help_with_an_example(self):
         for command in COMMANDS:
             with self.subTest(command):
