@@ -160,7 +160,8 @@ static void checkSupported(const Spec &spec, ConstraintErrors &errors) {
     if (!holds)
       errors.add(19, path,
                  path + " is " + value +
-                     "; this build compiles for one device: write " + instead);
+                     "; this build does not compile that yet: write " +
+                     instead);
   };
   auto one = [&](int64_t value, const std::string &path) {
     only(value == 1, path, std::to_string(value), "1");

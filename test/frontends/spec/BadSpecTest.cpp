@@ -316,8 +316,8 @@ const BadOverride badOverrides[] = {
     {"cluster.devices=8",
      "S20: cluster.devices is 8, but the plan's axes multiply to 1 ranks "
      "(dp=1); write 1, or leave it out"},
-    {"cluster.device=CUDA", "S19: cluster.device is CUDA; this build compiles "
-                            "for one device: write CPU"},
+    {"cluster.device=CUDA", "S19: cluster.device is CUDA; this build does not "
+                            "compile that yet: write CPU"},
     {"model={layers: 2 hidden: 8 heads: 2 vocab_size: 9 max_positions: 4 "
      "position: ROTARY rope { scaling { llama3 { low_freq_factor: 4 } } } }",
      "S9: high_freq_factor is 4; write more than low_freq_factor (4)"},
