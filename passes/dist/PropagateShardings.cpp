@@ -265,6 +265,10 @@ private:
     OpSharding choice = chooseSharding(rule, proposals, mesh);
     if (auto rows = dyn_cast<xf::CrossEntropyRowsOp>(op))
       matchPieces(rows, rule, choice);
+    if (isSplit(choice) && drawsRandomNumbers(op))
+      return op->emitError(
+          "D18: random numbers are counted over whole tensors, "
+          "and this one would be split");
     if (auto rewritten = rewrite(op, rule, choice))
       return visitAll(*rewritten);
     SmallVector<Attribute> wants, gives;
@@ -284,6 +288,15 @@ private:
     }
     annotate(op, wants, gives);
     return success();
+  }
+
+  static bool drawsRandomNumbers(Operation *op) {
+    if (auto attention = dyn_cast<xf::AttentionOp>(op))
+      return attention.getDropout().convertToDouble() > 0;
+    if (auto gradient = dyn_cast<xf::AttentionGradientOp>(op))
+      return gradient.getDropout().convertToDouble() > 0;
+    auto dropout = dyn_cast<xf::DropoutOp>(op);
+    return dropout && dropout.getProbability().convertToDouble() > 0;
   }
 
   /// A value computed from weights alone (a cast, a prefix) is one.
