@@ -6,8 +6,8 @@
 ///
 /// \file
 /// Reading a LibraryCall, and the sums that check one; internal to the sources
-/// of Library.h. The entries of mixtures of experts are declared here because
-/// they have a source of their own (ExpertLibrary.cpp).
+/// of Library.h. The entries of mixtures of experts and of pieces of tensors
+/// are declared here because they have sources of their own.
 ///
 //===----------------------------------------------------------------------===//
 
@@ -69,6 +69,25 @@ inline View f32(const LibraryCall &call, size_t i) {
   return {call.buffers[i], DType::F32};
 }
 
+// PieceLibrary.cpp
+KernelError crossEntropyRowsSizes(Integers n, Floats floats, Bytes bytes);
+KernelError runCrossEntropyRows(const LibraryCall &call, Workers &workers);
+KernelError crossEntropyPieceSizes(Integers n, Floats floats, Bytes bytes);
+KernelError runCrossEntropyPiece(const LibraryCall &call, Workers &workers);
+KernelError logSumExpSizes(Integers n, Floats floats, Bytes bytes);
+KernelError runLogSumExp(const LibraryCall &call, Workers &workers);
+KernelError countLabelsSizes(Integers n, Floats floats, Bytes bytes);
+KernelError runCountLabels(const LibraryCall &call, Workers &workers);
+KernelError meanLossSizes(Integers n, Floats floats, Bytes bytes);
+KernelError runMeanLoss(const LibraryCall &call, Workers &workers);
+KernelError gatherPiecesSizes(Integers n, Floats floats, Bytes bytes);
+KernelError scatterPiecesSizes(Integers n, Floats floats, Bytes bytes);
+KernelError runGatherPieces(const LibraryCall &call, Workers &workers);
+KernelError runScatterPieces(const LibraryCall &call, Workers &workers);
+KernelError slicePieceSizes(Integers n, Floats floats, Bytes bytes);
+KernelError runSlicePiece(const LibraryCall &call, Workers &workers);
+
+// ExpertLibrary.cpp
 KernelError routerSizes(Integers n, Floats floats, Bytes bytes);
 KernelError runRouter(const LibraryCall &call, Workers &workers);
 KernelError routerGradientSizes(Integers n, Floats floats, Bytes bytes);
