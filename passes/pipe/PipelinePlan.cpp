@@ -53,20 +53,24 @@ static StatusOr<planning::Schedule> readScheduleFile(const std::string &path) {
 /// Q28: gradients are set in microbatch 0 and added to in the others, so a
 /// chunk's first backward, and its first weight gradient, are of microbatch 0.
 static Status checkAccumulation(const planning::Schedule &schedule) {
+  using planning::ActionKind;
   for (const auto &[rank, actions] : llvm::enumerate(schedule.ranks)) {
-    std::set<std::pair<planning::ActionKind, int32_t>> begun;
-    for (const planning::Action &action : actions)
-      if (action.kind != planning::ActionKind::F &&
-          begun.insert({action.kind, action.chunk}).second &&
-          action.microbatch != 0)
+    // By chunk; BW is both.
+    std::set<int32_t> inputs, weights;
+    for (const planning::Action &action : actions) {
+      bool first = false;
+      if (action.kind == ActionKind::B || action.kind == ActionKind::BW)
+        first |= inputs.insert(action.chunk).second;
+      if (action.kind == ActionKind::W || action.kind == ActionKind::BW)
+        first |= weights.insert(action.chunk).second;
+      if (first && action.microbatch != 0)
         return invalidArgument(
             "Q28: rank " + std::to_string(rank) +
-            " begins the backwards of "
-            "chunk " +
-            std::to_string(action.chunk) + " with microbatch " +
-            std::to_string(action.microbatch) +
+            " begins the backwards of chunk " + std::to_string(action.chunk) +
+            " with microbatch " + std::to_string(action.microbatch) +
             "; gradients are set in microbatch 0 and added to in the others, "
             "so let microbatch 0 come first");
+    }
   }
   return okStatus();
 }
