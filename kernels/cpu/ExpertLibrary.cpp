@@ -11,13 +11,6 @@
 namespace hocket::kernels::library {
 namespace {
 
-KernelError checkCounts(Integers n, size_t integers, Floats floats,
-                        size_t reals) {
-  if (n.size() != integers)
-    return kCount;
-  return floats.size() == reals ? nullptr : kFloats;
-}
-
 const float *floatsAt(const LibraryCall &call, size_t i) {
   return static_cast<const float *>(call.buffers[i]);
 }

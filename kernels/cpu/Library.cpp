@@ -30,8 +30,8 @@ namespace {
 //===----------------------------------------------------------------------===//
 
 KernelError embeddingSizes(Integers n, Floats floats, Bytes bytes) {
-  if (n.size() != 5 || !floats.empty())
-    return n.size() != 5 ? kCount : kFloats;
+  if (KernelError error = checkCounts(n, 5, floats, 0))
+    return error;
   if (!isFloating(n[0]) || !isFloating(n[1]))
     return kDType;
   Size size;
@@ -53,8 +53,8 @@ KernelError runEmbedding(const LibraryCall &call, Workers &workers) {
 }
 
 KernelError embeddingGradientSizes(Integers n, Floats floats, Bytes bytes) {
-  if (n.size() != 4 || !floats.empty())
-    return n.size() != 4 ? kCount : kFloats;
+  if (KernelError error = checkCounts(n, 4, floats, 0))
+    return error;
   if (!isFloating(n[0]))
     return kDType;
   Size size;
@@ -105,8 +105,8 @@ KernelError runEmbeddingGradientPiece(const LibraryCall &call,
 }
 
 KernelError padRowsSizes(Integers n, Floats floats, Bytes bytes) {
-  if (n.size() != 3 || !floats.empty())
-    return n.size() != 3 ? kCount : kFloats;
+  if (KernelError error = checkCounts(n, 3, floats, 0))
+    return error;
   if (!isFloating(n[0]))
     return kDType;
   if (n[1] < 0 || n[2] < n[1] || n[2] > kMostBytes / 4)
@@ -126,8 +126,8 @@ KernelError runPadRows(const LibraryCall &call, Workers &) {
 }
 
 KernelError accumulateSizes(Integers n, Floats floats, Bytes bytes) {
-  if (n.size() != 2 || !floats.empty())
-    return n.size() != 2 ? kCount : kFloats;
+  if (KernelError error = checkCounts(n, 2, floats, 0))
+    return error;
   if (!isFloating(n[0]))
     return kDType;
   Size size;
@@ -173,8 +173,8 @@ KernelError runRopeTable(const LibraryCall &call, Workers &workers) {
 }
 
 KernelError ropeSizes(Integers n, Floats floats, Bytes bytes) {
-  if (n.size() != 6 || !floats.empty())
-    return n.size() != 6 ? kCount : kFloats;
+  if (KernelError error = checkCounts(n, 6, floats, 0))
+    return error;
   if (!isFloating(n[0]))
     return kDType;
   Size size;
@@ -280,8 +280,8 @@ KernelError runAttentionBackward(const LibraryCall &call, Workers &workers) {
 
 KernelError crossEntropySizes(Integers n, Floats floats, int64_t &logits,
                               int64_t &rows) {
-  if (n.size() != 4 || !floats.empty())
-    return n.size() != 4 ? kCount : kFloats;
+  if (KernelError error = checkCounts(n, 4, floats, 0))
+    return error;
   if (!isFloating(n[0]))
     return kDType;
   Size size;
@@ -358,8 +358,8 @@ KernelError runGlobalNorm(const LibraryCall &call, Workers &workers) {
 //===----------------------------------------------------------------------===//
 
 KernelError gemmPackSizes(Integers n, Floats floats, Bytes bytes) {
-  if (n.size() != 4 || !floats.empty())
-    return n.size() != 4 ? kCount : kFloats;
+  if (KernelError error = checkCounts(n, 4, floats, 0))
+    return error;
   if (!isFloating(n[0]))
     return kDType;
   Size size;

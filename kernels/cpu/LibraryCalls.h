@@ -37,6 +37,13 @@ inline bool isFloating(int64_t dtype) { return dtype >= 1 && dtype <= 3; }
 inline DType typeOf(int64_t code) { return static_cast<DType>(code); }
 inline bool isFlag(int64_t value) { return value == 0 || value == 1; }
 
+inline KernelError checkCounts(Integers n, size_t integers, Floats floats,
+                               size_t reals) {
+  if (n.size() != integers)
+    return kCount;
+  return floats.size() == reals ? nullptr : kFloats;
+}
+
 /// Multiplies dimensions and bytes; remembers if any was out of range.
 struct Size {
   bool bad = false;

@@ -18,8 +18,8 @@ namespace hocket::kernels::library {
 //===----------------------------------------------------------------------===//
 
 KernelError crossEntropyRowsSizes(Integers n, Floats floats, Bytes bytes) {
-  if (n.size() != 5 || !floats.empty())
-    return n.size() != 5 ? kCount : kFloats;
+  if (KernelError error = checkCounts(n, 5, floats, 0))
+    return error;
   if (!isFloating(n[0]))
     return kDType;
   Size size;
@@ -45,8 +45,8 @@ KernelError runCrossEntropyRows(const LibraryCall &call, Workers &workers) {
 }
 
 KernelError crossEntropyPieceSizes(Integers n, Floats floats, Bytes bytes) {
-  if (n.size() != 4 || !floats.empty())
-    return n.size() != 4 ? kCount : kFloats;
+  if (KernelError error = checkCounts(n, 4, floats, 0))
+    return error;
   if (!isFloating(n[0]))
     return kDType;
   Size size;
@@ -72,8 +72,8 @@ KernelError runCrossEntropyPiece(const LibraryCall &call, Workers &workers) {
 }
 
 KernelError logSumExpSizes(Integers n, Floats floats, Bytes bytes) {
-  if (n.size() != 2 || !floats.empty())
-    return n.size() != 2 ? kCount : kFloats;
+  if (KernelError error = checkCounts(n, 2, floats, 0))
+    return error;
   Size size;
   bytes[0] = size(4, {n[0], n[1]});
   bytes[1] = size(4, {n[0]});
@@ -94,8 +94,8 @@ KernelError runLogSumExp(const LibraryCall &call, Workers &) {
 }
 
 KernelError countLabelsSizes(Integers n, Floats floats, Bytes bytes) {
-  if (n.size() != 1 || !floats.empty())
-    return n.size() != 1 ? kCount : kFloats;
+  if (KernelError error = checkCounts(n, 1, floats, 0))
+    return error;
   Size size;
   bytes[0] = size(4, {n[0]});
   bytes[1] = 4;
@@ -109,8 +109,8 @@ KernelError runCountLabels(const LibraryCall &call, Workers &) {
 }
 
 KernelError meanLossSizes(Integers n, Floats floats, Bytes bytes) {
-  if (n.size() != 1 || !floats.empty())
-    return n.size() != 1 ? kCount : kFloats;
+  if (KernelError error = checkCounts(n, 1, floats, 0))
+    return error;
   Size size;
   bytes[0] = bytes[1] = bytes[2] = size(4, {n[0]});
   bytes[3] = bytes[4] = 4;
@@ -133,8 +133,8 @@ static bool isDType(int64_t code) { return code >= 1 && code <= 6; }
 /// [p, o, n] and [o, N] in `pieces` and `whole`.
 static KernelError piecesSizes(Integers n, Floats floats, int64_t &pieces,
                                int64_t &whole) {
-  if (n.size() != 5 || !floats.empty())
-    return n.size() != 5 ? kCount : kFloats;
+  if (KernelError error = checkCounts(n, 5, floats, 0))
+    return error;
   if (!isDType(n[0]))
     return kDType;
   Size size;
@@ -190,8 +190,8 @@ KernelError runScatterPieces(const LibraryCall &call, Workers &workers) {
 }
 
 KernelError slicePieceSizes(Integers n, Floats floats, Bytes bytes) {
-  if (n.size() != 4 || !floats.empty())
-    return n.size() != 4 ? kCount : kFloats;
+  if (KernelError error = checkCounts(n, 4, floats, 0))
+    return error;
   if (!isDType(n[0]))
     return kDType;
   Size size;

@@ -32,6 +32,17 @@ static std::string nameOf(Operation *op) {
   return name;
 }
 
+/// One a value; empty for what is no tensor.
+static SmallVector<Sharding> shardingsOf(Operation *op, StringRef name) {
+  SmallVector<Sharding> shardings;
+  if (auto attributes = op->getAttrOfType<ArrayAttr>(name))
+    for (Attribute attribute : attributes) {
+      auto sharding = dyn_cast<ShardingAttr>(attribute);
+      shardings.push_back(sharding ? Sharding::of(sharding) : Sharding());
+    }
+  return shardings;
+}
+
 namespace {
 
 class Partitioner {
@@ -103,22 +114,15 @@ private:
   }
 
   LogicalResult partition(Operation *op) {
-    if (auto wants = op->getAttrOfType<ArrayAttr>("dist.operands"))
-      for (auto [i, want] : llvm::enumerate(wants))
-        if (auto sharding = dyn_cast<ShardingAttr>(want))
-          if (failed(move(op, i, Sharding::of(sharding))))
-            return failure();
-    PieceContext context{mesh, globalTypes(op), {}, {}};
-    if (auto gives = op->getAttrOfType<ArrayAttr>("dist.results"))
-      for (Attribute give : gives)
-        context.results.push_back(isa<ShardingAttr>(give)
-                                      ? Sharding::of(cast<ShardingAttr>(give))
-                                      : Sharding());
-    if (auto wants = op->getAttrOfType<ArrayAttr>("dist.operands"))
-      for (Attribute want : wants)
-        context.operands.push_back(isa<ShardingAttr>(want)
-                                       ? Sharding::of(cast<ShardingAttr>(want))
-                                       : Sharding());
+    PieceContext context{mesh,
+                         {},
+                         shardingsOf(op, "dist.operands"),
+                         shardingsOf(op, "dist.results")};
+    for (auto [i, sharding] : llvm::enumerate(context.operands))
+      if (isa<RankedTensorType>(op->getOperand(i).getType()) &&
+          failed(move(op, i, sharding)))
+        return failure();
+    context.types = globalTypes(op);
     op->removeAttr("dist.operands");
     op->removeAttr("dist.results");
     for (Value result : op->getResults())

@@ -45,6 +45,9 @@ public:
       streamType = cast<RankedTensorType>(type.getValue());
     if (auto to = module->getAttrOfType<ShardingAttr>("dist.stream"))
       stream = Sharding::of(to);
+    for (auto state : module.getOps<xf::VariableOp>())
+      if (state.getKind() == xf::VariableKind::OptimizerState)
+        states.try_emplace(state.getOfAttr().getAttr(), seedOf(state));
   }
 
   LogicalResult run() {
@@ -263,8 +266,8 @@ private:
     SmallVector<Proposal, 4> proposals = proposalsOf(op, rule);
     proposeStream(op, rule, proposals);
     OpSharding choice = chooseSharding(rule, proposals, mesh);
-    if (auto rows = dyn_cast<xf::CrossEntropyRowsOp>(op))
-      matchPieces(rows, rule, choice);
+    if (isa<xf::CrossEntropyRowsOp>(op))
+      matchPieces(rule, choice);
     if (isSplit(choice) && drawsRandomNumbers(op))
       return op->emitError(
           "D18: random numbers are counted over whole tensors, "
@@ -346,7 +349,7 @@ private:
             {&factors, shardings.lookup(operand), weights.contains(operand)});
     // Where a result is going: into the gradient of a split weight.
     for (auto [result, factors] : llvm::zip(op->getResults(), rule.results))
-      if (const Sharding *goal = goalOf(result))
+      if (std::optional<Sharding> goal = goalOf(result))
         proposals.push_back({&factors, *goal, true});
     return proposals;
   }
@@ -360,21 +363,19 @@ private:
   }
 
   /// The model's axes of the weight whose gradient only `value` goes into.
-  const Sharding *goalOf(Value value) const {
+  std::optional<Sharding> goalOf(Value value) const {
     if (!value.hasOneUse())
-      return nullptr;
+      return std::nullopt;
     auto accumulate = dyn_cast<xf::AccumulateOp>(*value.getUsers().begin());
     if (!accumulate)
-      return nullptr;
-    auto found = goals.find(accumulate.getVariableAttr().getAttr());
-    if (found != goals.end())
-      return &found->second;
-    xf::VariableOp parameter =
-        variableOf(variableOf(accumulate.getVariable()).getOf().value());
-    Sharding goal = seedOf(parameter);
+      return std::nullopt;
+    xf::VariableOp gradient = variableOf(accumulate.getVariable());
+    if (!gradient.getOf())
+      return std::nullopt;
+    Sharding goal = seedOf(variableOf(*gradient.getOf()));
     for (Axes &axes : goal.dims)
       llvm::erase_if(axes, [](StringRef axis) { return !isModelAxis(axis); });
-    return &(goals[accumulate.getVariableAttr().getAttr()] = goal);
+    return goal;
   }
 
   //===--------------------------------------------------------------------===//
@@ -387,8 +388,7 @@ private:
   }
 
   /// The vocabulary's parts are one a device that holds a piece of it.
-  static void matchPieces(xf::CrossEntropyRowsOp, const xf::FactorRule &rule,
-                          OpSharding &choice) {
+  static void matchPieces(const xf::FactorRule &rule, OpSharding &choice) {
     int64_t vocabulary = rule.operands[0].back()[0];
     int64_t pieces = rule.results[0].back()[0];
     choice.factors[pieces] = choice.factors[vocabulary];
@@ -446,13 +446,9 @@ private:
 
   /// How the optimizer keeps what belongs to a gradient's parameter.
   Sharding stateSharding(xf::VariableOp gradient) const {
-    xf::VariableOp parameter = variableOf(gradient.getOf().value());
-    Sharding sharding = seedOf(parameter);
-    for (auto state : module.getOps<xf::VariableOp>())
-      if (state.getKind() == xf::VariableKind::OptimizerState &&
-          state.getOf() == gradient.getOf())
-        return seedOf(state);
-    return sharding;
+    auto state = states.find(gradient.getOfAttr().getAttr());
+    return state == states.end() ? seedOf(variableOf(*gradient.getOf()))
+                                 : state->second;
   }
 
   void set(Value value, Sharding sharding, bool isWeight = false) {
@@ -486,8 +482,8 @@ private:
   Sharding stream;
   DenseMap<Value, Sharding> shardings;
   DenseSet<Value> weights;
-  DenseMap<Operation *, Sharding> gradients;    ///< by variable
-  mutable DenseMap<StringAttr, Sharding> goals; ///< by gradient
+  DenseMap<Operation *, Sharding> gradients; ///< by variable
+  DenseMap<StringAttr, Sharding> states;     ///< of optimizers, by parameter
   DenseSet<Operation *> visited;
 };
 

@@ -35,7 +35,7 @@ planReshard(const Sharding &from, const Sharding &to);
 /// The sharding after a step.
 Sharding afterStep(Sharding sharding, const ReshardStep &step);
 
-/// Builds a step on a local value; `global` is the whole tensor's type.
+/// Builds a step on a local value; `result` is the type of the piece after it.
 mlir::Value buildStep(mlir::OpBuilder &builder, mlir::Location loc,
                       mlir::Value local, const ReshardStep &step,
                       mlir::RankedTensorType result, mlir::StringAttr why);

@@ -6,7 +6,7 @@
 
 #include "kernels/cpu/Gemm.h"
 #include "kernels/cpu/simd/Kernels.h"
-#include "test/kernels/TestWorkers.h"
+#include "test/kernels/AllWorkers.h"
 
 #include <gtest/gtest.h>
 
@@ -108,8 +108,6 @@ void check(const Case &c) {
     }
   }
 }
-
-constexpr DType kTypes[] = {DType::F32, DType::BF16, DType::F16};
 
 TEST(Gemm, EveryTransposeAndOddSize) {
   constexpr int64_t sizes[][3] = {{1, 1, 1},    {1, 33, 7},    {5, 32, 3},

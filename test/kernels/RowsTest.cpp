@@ -8,7 +8,7 @@
 #include "kernels/cpu/Embedding.h"
 #include "kernels/cpu/GlobalNorm.h"
 #include "kernels/cpu/Rope.h"
-#include "test/kernels/TestWorkers.h"
+#include "test/kernels/AllWorkers.h"
 
 #include <gtest/gtest.h>
 
@@ -16,22 +16,6 @@
 
 namespace hocket::kernels::test {
 namespace {
-
-constexpr DType kTypes[] = {DType::F32, DType::BF16, DType::F16};
-
-/// Runs `fn(workers)` for every instruction set and 1, 2 and 3 workers; the
-/// results must have the same bits for all counts.
-template <typename Fn> void forAllWorkers(Fn fn) {
-  for (Isa isa : machineIsas()) {
-    SCOPED_TRACE(std::string(nameOf(isa)));
-    TestWorkers one(1, isa);
-    Array first = fn(one);
-    for (int count : {2, 3}) {
-      TestWorkers several(count, isa);
-      EXPECT_TRUE(fn(several).sameBits(first)) << count << " workers";
-    }
-  }
-}
 
 std::vector<int32_t> someIds(int64_t tokens, int64_t vocab) {
   std::vector<int32_t> ids(tokens);

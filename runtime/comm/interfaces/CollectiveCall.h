@@ -34,6 +34,20 @@ struct CollectiveCall {
   PeerCounts sends, receives; ///< AllToAllV.
 };
 
+/// A call without root and peer counts.
+inline CollectiveCall makeCall(CollectiveCall::Op op, const void *from,
+                               void *to, uint64_t count, DType dtype,
+                               Reduction reduction = Reduction::Sum) {
+  CollectiveCall call;
+  call.op = op;
+  call.from = from;
+  call.to = to;
+  call.count = count;
+  call.dtype = dtype;
+  call.reduction = reduction;
+  return call;
+}
+
 /// "all_reduce of 64 f32".
 std::string callText(const CollectiveCall &call);
 

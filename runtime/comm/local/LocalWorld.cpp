@@ -34,19 +34,19 @@ public:
 protected:
   Status doAllReduce(const void *from, void *to, uint64_t count, DType dtype,
                      Reduction reduction) override {
-    return call(simple(Op::AllReduce, from, to, count, dtype, reduction));
+    return call(makeCall(Op::AllReduce, from, to, count, dtype, reduction));
   }
   Status doAllGather(const void *from, void *to, uint64_t count,
                      DType dtype) override {
-    return call(simple(Op::AllGather, from, to, count, dtype));
+    return call(makeCall(Op::AllGather, from, to, count, dtype));
   }
   Status doReduceScatter(const void *from, void *to, uint64_t count,
                          DType dtype, Reduction reduction) override {
-    return call(simple(Op::ReduceScatter, from, to, count, dtype, reduction));
+    return call(makeCall(Op::ReduceScatter, from, to, count, dtype, reduction));
   }
   Status doAllToAll(const void *from, void *to, uint64_t count,
                     DType dtype) override {
-    return call(simple(Op::AllToAll, from, to, count, dtype));
+    return call(makeCall(Op::AllToAll, from, to, count, dtype));
   }
   Status doAllToAllV(const void *from, PeerCounts sends, void *to,
                      PeerCounts receives, DType dtype) override {
@@ -59,7 +59,7 @@ protected:
   }
   Status doBroadcast(void *data, uint64_t count, DType dtype,
                      unsigned root) override {
-    CollectiveCall made = simple(Op::Broadcast, data, data, count, dtype);
+    CollectiveCall made = makeCall(Op::Broadcast, data, data, count, dtype);
     made.root = root;
     return call(made);
   }
@@ -68,18 +68,6 @@ protected:
   }
 
 private:
-  static CollectiveCall simple(Op op, const void *from, void *to,
-                               uint64_t count, DType dtype,
-                               Reduction reduction = Reduction::Sum) {
-    CollectiveCall call;
-    call.op = op;
-    call.from = from;
-    call.to = to;
-    call.count = count;
-    call.dtype = dtype;
-    call.reduction = reduction;
-    return call;
-  }
   Status call(const CollectiveCall &call) {
     return channel.call(place, call, waiter);
   }

@@ -20,19 +20,6 @@ static uint64_t widthOf(DType dtype) {
   return uint64_t(kernels::bytesOf(dtype));
 }
 
-static CollectiveCall describe(Op op, const void *from, void *to,
-                               uint64_t count, DType dtype,
-                               Reduction reduction = Reduction::Sum) {
-  CollectiveCall call;
-  call.op = op;
-  call.from = from;
-  call.to = to;
-  call.count = count;
-  call.dtype = dtype;
-  call.reduction = reduction;
-  return call;
-}
-
 /// Collectives of one kind meet only each other: the kind is the tag.
 Message MessageCommunicator::message(const CollectiveCall &call, bool send,
                                      unsigned peer) const {
@@ -86,7 +73,7 @@ Status MessageCommunicator::doReduceScatter(const void *from, void *to,
   uint64_t bytes = count * widthOf(dtype);
   parts.resize(bytes * size());
   CollectiveCall call =
-      describe(Op::ReduceScatter, from, parts.data(), count, dtype, reduction);
+      makeCall(Op::ReduceScatter, from, parts.data(), count, dtype, reduction);
   HOCKET_RETURN_IF_ERROR(trade(
       call, [&](unsigned peer) { return Part{peer * bytes, bytes}; },
       [&](unsigned peer) { return Part{peer * bytes, bytes}; }));
@@ -112,7 +99,7 @@ Status MessageCommunicator::doAllReduce(const void *from, void *to,
   Part own = part(rank());
   parts.resize(std::max<uint64_t>(own.bytes * size(), 1));
   CollectiveCall scatter =
-      describe(Op::AllReduce, from, parts.data(), count, dtype, reduction);
+      makeCall(Op::AllReduce, from, parts.data(), count, dtype, reduction);
   HOCKET_RETURN_IF_ERROR(trade(scatter, part, [&](unsigned peer) {
     return Part{peer * own.bytes, own.bytes};
   }));
@@ -122,7 +109,7 @@ Status MessageCommunicator::doAllReduce(const void *from, void *to,
   char *result = static_cast<char *>(to) + own.offset;
   reduceParts(all, result, own.bytes / width, dtype, reduction);
   CollectiveCall gather =
-      describe(Op::AllReduce, to, to, count, dtype, reduction);
+      makeCall(Op::AllReduce, to, to, count, dtype, reduction);
   return trade(gather, [&](unsigned) { return own; }, part);
 }
 
@@ -134,7 +121,7 @@ Status MessageCommunicator::doAllGather(const void *from, void *to,
                                         uint64_t count, DType dtype) {
   uint64_t bytes = count * widthOf(dtype);
   return trade(
-      describe(Op::AllGather, from, to, count, dtype),
+      makeCall(Op::AllGather, from, to, count, dtype),
       [&](unsigned) { return Part{0, bytes}; },
       [&](unsigned peer) { return Part{peer * bytes, bytes}; });
 }
@@ -143,7 +130,7 @@ Status MessageCommunicator::doAllToAll(const void *from, void *to,
                                        uint64_t count, DType dtype) {
   uint64_t bytes = count * widthOf(dtype);
   auto part = [&](unsigned peer) { return Part{peer * bytes, bytes}; };
-  return trade(describe(Op::AllToAll, from, to, count, dtype), part, part);
+  return trade(makeCall(Op::AllToAll, from, to, count, dtype), part, part);
 }
 
 Status MessageCommunicator::doAllToAllV(const void *from, PeerCounts sends,
@@ -155,13 +142,13 @@ Status MessageCommunicator::doAllToAllV(const void *from, PeerCounts sends,
       return Part{side.offsets[peer] * width, side.counts[peer] * width};
     };
   };
-  return trade(describe(Op::AllToAllV, from, to, 0, dtype), part(sends),
+  return trade(makeCall(Op::AllToAllV, from, to, 0, dtype), part(sends),
                part(receives));
 }
 
 Status MessageCommunicator::doBroadcast(void *data, uint64_t count, DType dtype,
                                         unsigned root) {
-  CollectiveCall call = describe(Op::Broadcast, data, data, count, dtype);
+  CollectiveCall call = makeCall(Op::Broadcast, data, data, count, dtype);
   call.root = root;
   unsigned virtualPlace = (rank() + size() - root) % size(), bit = 1;
   auto pass = [&](bool send, unsigned virtualPeer) {
