@@ -9,6 +9,7 @@
 #include "frontends/spec/Check.h"
 #include "frontends/spec/SpecText.h"
 
+#include <nlohmann/json.hpp>
 #include <simdjson.h>
 
 #include <algorithm>
@@ -24,6 +25,46 @@ static SourcePlace placeAt(const std::string &file, std::string_view text,
   return {file,
           static_cast<int>(std::count(before.begin(), before.end(), '\n')) + 1,
           static_cast<int>(offset - lineStart) + 1};
+}
+
+namespace {
+/// Reads a text for the place of its first syntax error, which simdjson does
+/// not tell. Keeps nothing of what it reads.
+class FirstError : public nlohmann::json_sax<nlohmann::json> {
+public:
+  bool null() override { return true; }
+  bool boolean(bool) override { return true; }
+  bool number_integer(number_integer_t) override { return true; }
+  bool number_unsigned(number_unsigned_t) override { return true; }
+  bool number_float(number_float_t, const string_t &) override { return true; }
+  bool string(string_t &) override { return true; }
+  bool binary(binary_t &) override { return true; }
+  bool start_object(size_t) override { return true; }
+  bool key(string_t &) override { return true; }
+  bool end_object() override { return true; }
+  bool start_array(size_t) override { return true; }
+  bool end_array() override { return true; }
+  bool parse_error(size_t position, const std::string &,
+                   const nlohmann::json::exception &) override {
+    end = position;
+    return false;
+  }
+
+  /// How many bytes had been read when the error was met; 0 without one.
+  size_t end = 0;
+};
+} // namespace
+
+/// What simdjson refused as `error`, with the place where that can be found.
+static Status notJson(const std::string &file, const std::string &text,
+                      simdjson::error_code error) {
+  FirstError first;
+  nlohmann::json::sax_parse(text, &first);
+  SourcePlace place{file};
+  if (first.end > 0)
+    place = placeAt(file, text, std::min(first.end - 1, text.size()));
+  return invalidArgument(
+      place.str() + ": H1: is not JSON: " + simdjson::error_message(error));
 }
 
 /// The place of each key of `object` in order, by offset into `text`.
@@ -131,15 +172,11 @@ struct Flattener {
 
 StatusOr<ConfigJson> ConfigJson::parse(const std::string &text,
                                        const std::string &file) {
-  auto invalid = [&](simdjson::error_code error) {
-    return invalidArgument(
-        file + ": H1: is not JSON: " + simdjson::error_message(error));
-  };
   simdjson::padded_string padded(text);
   simdjson::dom::parser parser;
   simdjson::dom::element root;
   if (auto error = parser.parse(padded).get(root))
-    return invalid(error);
+    return notJson(file, text, error);
   simdjson::dom::object object;
   if (root.get(object))
     return invalidArgument(file + ": H1: is not a JSON object; write "
@@ -150,11 +187,11 @@ StatusOr<ConfigJson> ConfigJson::parse(const std::string &text,
   simdjson::ondemand::object top;
   std::vector<std::pair<std::string, size_t>> offsets;
   if (auto error = walker.iterate(padded).get(document))
-    return invalid(error);
+    return notJson(file, text, error);
   if (auto error = document.get_object().get(top))
-    return invalid(error);
+    return notJson(file, text, error);
   if (auto error = collectOffsets(top, padded.data(), "", offsets))
-    return invalid(error);
+    return notJson(file, text, error);
 
   std::map<std::string, SourcePlace> places;
   for (const auto &[key, offset] : offsets) {

@@ -7,7 +7,9 @@
 Trains GPT-2 124M on random tokens in both, in turns, and compiles the examples.
 The speed of a shared machine drifts: only figures of one run are compared, each
 the median of its turns, and the processor's matrix peak is measured in every
-turn. --write puts the tables into docs/benchmarks.md. --python names an
+turn. Last come the kernels alone, as their own programs print them: products
+beside oneDNN, generated kernels beside memcpy. --write puts the tables into
+docs/benchmarks.md. --python names an
 interpreter with PyTorch; without it one is made under the build's folder.
 """
 
@@ -27,6 +29,10 @@ ROOT = HERE.parents[1]
 SHAPES = ((4, 256), (1, 1024))
 PRECISIONS = ("fp32", "bf16")
 WARM_UP = 2  # steps that are not counted
+KERNELS = (  # one core, processor time
+    ("gemm_benchmark", "1", "5", "cpu"),
+    ("codegen_benchmark",),
+)
 
 
 def parse_arguments():
@@ -212,6 +218,14 @@ def compile_table(bench):
     return table
 
 
+def kernel_figures(bench):
+    """What the programs that measure kernels alone print, as they print it."""
+    for name, *options in KERNELS:
+        figures = run([bench.build / "bin" / name, *options])[0].strip()
+        print(figures, flush=True)
+        yield f"`{' '.join([name, *options])}`:\n\n```\n{figures}\n```\n"
+
+
 def machine():
     text = pathlib.Path("/proc/cpuinfo").read_text()
     model = next(
@@ -237,11 +251,12 @@ def main():
     compiled = compile_table(bench)
     print(compiled, flush=True)
     trained = training_table(bench, arguments.turns)
+    kernels = "\n".join(kernel_figures(bench))
     peaks = {name: statistics.median(s) for name, s in bench.peaks.items()}
     text = (
         f"On {machine()}, {time.strftime('%Y-%m-%d')}, against PyTorch "
         f"{bench.torch}. Matrix peak in the same run: {peaks['fp32']:.0f} GFLOP/s "
-        f"in fp32, {peaks['bf16']:.0f} in bf16.\n\n{trained}\n{compiled}"
+        f"in fp32, {peaks['bf16']:.0f} in bf16.\n\n{trained}\n{compiled}\n{kernels}"
     )
     print(text)
     if arguments.write:

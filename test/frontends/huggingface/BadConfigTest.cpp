@@ -33,19 +33,19 @@ TEST_P(BadConfigs, AreExplained) {
 }
 
 const BadConfig badConfigs[] = {
-    {"", "config.json: H1: is not JSON: Empty: no JSON found"},
+    {"", "config.json:1:1: H1: is not JSON: Empty: no JSON found"},
     {"{",
-     "config.json: H1: is not JSON: The JSON document has an improper "
+     "config.json:1:2: H1: is not JSON: The JSON document has an improper "
      "structure: missing or superfluous commas, braces, missing keys, etc."},
     {"[]",
      "config.json: H1: is not a JSON object; write {\"model_type\": ...}"},
     {"null",
      "config.json: H1: is not a JSON object; write {\"model_type\": ...}"},
     {"{\"model_type\": \"llama\",}",
-     "config.json: H1: is not JSON: The JSON document has an improper "
+     "config.json:1:24: H1: is not JSON: The JSON document has an improper "
      "structure: missing or superfluous commas, braces, missing keys, etc."},
     {"{\"model_type\": \"llama\"} x",
-     "config.json: H1: is not JSON: The JSON document has an improper "
+     "config.json:1:25: H1: is not JSON: The JSON document has an improper "
      "structure: missing or superfluous commas, braces, missing keys, etc."},
     {"{}", "config.json: H2: there is no \"model_type\"; supported are gpt2, "
            "llama, mistral, mixtral, qwen2, qwen3 or qwen3_moe"},
@@ -63,11 +63,11 @@ const BadConfig badConfigs[] = {
     {"{\"model_type\": \"llama\", \"a\": {\"b\": 1, \"b\": 2}}",
      "config.json:1:39: H1: the key \"a.b\" is there twice"},
     {"{\"model_type\": \"ll\377ma\"}",
-     "config.json: H1: is not JSON: The input is not valid UTF-8"},
+     "config.json:1:19: H1: is not JSON: The input is not valid UTF-8"},
     {"{\"model_type\": \"gpt2\", \"a\": 123456789012345678901234567890}",
      "config.json: H1: is not JSON: Problem while parsing a number"},
     {"{\"model_type\": \"gpt2\", \"a\": NaN}",
-     "config.json: H1: is not JSON: The JSON document has an improper "
+     "config.json:1:29: H1: is not JSON: The JSON document has an improper "
      "structure: missing or superfluous commas, braces, missing keys, etc."},
     {"{\"model_type\": \"gpt2\", \"n_embd\": 8}",
      "config.json: H4: a gpt2 config needs the key \"vocab_size\""},
