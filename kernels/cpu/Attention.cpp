@@ -37,6 +37,27 @@ static_assert(attentionBackwardScratch(256, backwardChunk(256),
                                        kBackwardKeys) <=
               static_cast<int64_t>(kScratchBytesPerWorker));
 
+/// Cuts the rows [0, rows) of a sequence into pieces of at most `most`, none
+/// across the end of a part.
+struct RowPieces {
+  int64_t rows, part, most;
+  int64_t perPart;
+
+  RowPieces(const AttentionShape &s, int64_t rows, int64_t most)
+      : rows(rows),
+        part(s.place.part > 0 ? s.place.part : std::max<int64_t>(rows, 1)),
+        most(most), perPart(divideUp(part, most)) {}
+
+  int64_t count() const { return divideUp(rows, part) * perPart; }
+  int64_t begin(int64_t piece) const {
+    return std::min(rows, piece / perPart * part + piece % perPart * most);
+  }
+  int64_t end(int64_t piece) const {
+    int64_t partEnd = (piece / perPart + 1) * part;
+    return std::min({rows, partEnd, begin(piece) + most});
+  }
+};
+
 KernelError checkShape(const AttentionShape &s) {
   if (KernelError error = checkProcessor())
     return error;
@@ -46,6 +67,13 @@ KernelError checkShape(const AttentionShape &s) {
     return "attention: a head is not 1 to 512 wide";
   if (!(s.dropout >= 0 && s.dropout < 1))
     return "attention: dropout is not in [0, 1)";
+  const AttentionPlace &at = s.place;
+  for (int64_t first :
+       {at.firstQuery, at.firstKey, at.firstSequence, at.firstHead})
+    if (first < 0 || first > INT32_MAX)
+      return "attention: a piece starts outside of the whole";
+  if (at.part < 0 || (at.part > 0 && wholeSequence(s) % (2 * at.part)))
+    return "attention: a sequence is no even number of parts";
   return nullptr;
 }
 
@@ -69,7 +97,7 @@ void runFused(const AttentionBackwardArguments &args, Workers &workers,
     AttentionBackwardTask part;
     part.b = index / s.kvHeads, part.g = index % s.kvHeads;
     part.head = part.g * group, part.headEnd = part.head + group;
-    part.queryEnd = part.keyEnd = s.sequence;
+    part.queryEnd = s.queries, part.keyEnd = s.keys;
     part.chunk = backwardChunk(s.headDim);
     part.wantQuery = part.wantKey = true;
     compute(args, part, workers.scratch(worker).data());
@@ -84,30 +112,27 @@ void runSplit(const AttentionBackwardArguments &args, Workers &workers,
               AttentionBackwardFn compute) {
   const AttentionShape &s = args.shape;
   int64_t group = s.heads / s.kvHeads, chunk = backwardChunk(s.headDim);
-  int64_t keyParts = divideUp(s.sequence, kBackwardKeys);
+  RowPieces keys(s, s.keys, kBackwardKeys), queries(s, s.queries, chunk);
   auto keyTask = [&](int64_t index, int worker) {
     AttentionBackwardTask part;
-    int64_t head = index / keyParts;
+    int64_t head = index / keys.count(), piece = index % keys.count();
     part.b = head / s.kvHeads, part.g = head % s.kvHeads;
     part.head = part.g * group, part.headEnd = part.head + group;
-    part.key = index % keyParts * kBackwardKeys;
-    part.keyEnd = std::min(part.key + kBackwardKeys, s.sequence);
-    part.queryEnd = s.sequence, part.chunk = chunk, part.wantKey = true;
+    part.key = keys.begin(piece), part.keyEnd = keys.end(piece);
+    part.queryEnd = s.queries, part.chunk = chunk, part.wantKey = true;
     compute(args, part, workers.scratch(worker).data());
   };
-  workers.run(s.batch * s.kvHeads * keyParts, keyTask);
-  int64_t queryParts = divideUp(s.sequence, chunk);
+  workers.run(s.batch * s.kvHeads * keys.count(), keyTask);
   auto queryTask = [&](int64_t index, int worker) {
     AttentionBackwardTask part;
-    int64_t head = index / queryParts;
+    int64_t head = index / queries.count(), piece = index % queries.count();
     part.b = head / s.heads, part.head = head % s.heads;
     part.headEnd = part.head + 1, part.g = part.head / group;
-    part.query = index % queryParts * chunk;
-    part.queryEnd = std::min(part.query + chunk, s.sequence);
-    part.keyEnd = s.sequence, part.chunk = chunk, part.wantQuery = true;
+    part.query = queries.begin(piece), part.queryEnd = queries.end(piece);
+    part.keyEnd = s.keys, part.chunk = chunk, part.wantQuery = true;
     compute(args, part, workers.scratch(worker).data());
   };
-  workers.run(s.batch * s.heads * queryParts, queryTask);
+  workers.run(s.batch * s.heads * queries.count(), queryTask);
 }
 
 } // namespace
@@ -124,15 +149,16 @@ KernelError attentionForward(const AttentionForwardArguments &args,
   AttentionForwardFn compute = workers.isa() >= Isa::Avx512
                                    ? avx512::attentionForwardChunk
                                    : avx2::attentionForwardChunk;
-  int64_t chunks = divideUp(s.sequence, kForwardQueries);
+  RowPieces chunks(s, s.queries, kForwardQueries);
   auto task = [&](int64_t index, int worker) {
-    int64_t head = index / chunks;
-    AttentionTask part{head / s.heads, head % s.heads,
-                       index % chunks * kForwardQueries, 0};
-    part.queries = std::min(kForwardQueries, s.sequence - part.query);
+    int64_t head = index / chunks.count(), piece = index % chunks.count();
+    AttentionTask part{head / s.heads, head % s.heads, chunks.begin(piece), 0};
+    part.queries = chunks.end(piece) - part.query;
+    if (part.queries <= 0)
+      return;
     compute(args, part, workers.scratch(worker).data());
   };
-  workers.run(s.batch * s.heads * chunks, task);
+  workers.run(s.batch * s.heads * chunks.count(), task);
   return nullptr;
 }
 
@@ -150,12 +176,12 @@ KernelError attentionBackward(const AttentionBackwardArguments &args,
   bool wide = workers.isa() >= Isa::Avx512;
   AttentionDeltaFn delta = wide ? avx512::attentionDelta : avx2::attentionDelta;
   auto task = [&](int64_t token, int) { delta(args, token); };
-  workers.run(s.batch * s.sequence, task);
+  workers.run(s.batch * s.queries, task);
   AttentionBackwardFn compute =
       wide ? avx512::attentionBackwardPart : avx2::attentionBackwardPart;
-  bool fits = attentionBackwardScratch(s.headDim, backwardChunk(s.headDim),
-                                       s.sequence) <=
-              static_cast<int64_t>(kScratchBytesPerWorker);
+  bool fits =
+      attentionBackwardScratch(s.headDim, backwardChunk(s.headDim), s.keys) <=
+      static_cast<int64_t>(kScratchBytesPerWorker);
   // Both give the same bits, so the number of workers may choose.
   if (fits && s.batch * s.kvHeads >= workers.count())
     runFused(args, workers, compute);

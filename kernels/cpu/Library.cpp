@@ -219,13 +219,45 @@ KernelError attentionSizes(Integers n, Floats floats,
   return nullptr;
 }
 
+/// As attentionSizes, of a piece: what is whole stands before the stream.
+KernelError attentionPieceSizes(Integers n, Floats floats,
+                                std::array<int64_t, 3> &sizes) {
+  if (n.size() != 13)
+    return kCount;
+  std::array<int64_t, 9> piece;
+  std::copy_n(n.begin(), 8, piece.begin());
+  piece[8] = n[12];
+  if (KernelError error = attentionSizes(piece, floats, sizes))
+    return error;
+  // Keys, and the whole that random numbers are counted over.
+  Size size;
+  sizes[1] = size(bytesOf(typeOf(n[0])), {n[1], n[8], n[4], n[5]});
+  size(1, {n[1], n[9], n[10], n[10]});
+  bool even = n[11] >= 0 && n[11] <= INT32_MAX &&
+              (n[11] == 0 || n[10] % (2 * n[11]) == 0);
+  bool within = n[9] >= n[3] && n[10] >= n[2] && n[10] >= n[8];
+  return size.bad || !within || !even ? kDimension : nullptr;
+}
+
+void setForwardBytes(const std::array<int64_t, 3> &size, Bytes bytes) {
+  bytes[0] = bytes[3] = size[0];
+  bytes[1] = bytes[2] = size[1];
+  bytes[4] = size[2];
+}
+
+void setBackwardBytes(const std::array<int64_t, 3> &size, Bytes bytes) {
+  for (size_t i : {0, 3, 5, 6})
+    bytes[i] = size[0];
+  for (size_t i : {1, 2, 7, 8})
+    bytes[i] = size[1];
+  bytes[4] = bytes[9] = size[2];
+}
+
 KernelError attentionForwardSizes(Integers n, Floats floats, Bytes bytes) {
   std::array<int64_t, 3> size;
   if (KernelError error = attentionSizes(n, floats, size))
     return error;
-  bytes[0] = bytes[3] = size[0];
-  bytes[1] = bytes[2] = size[1];
-  bytes[4] = size[2];
+  setForwardBytes(size, bytes);
   return nullptr;
 }
 
@@ -233,26 +265,46 @@ KernelError attentionBackwardSizes(Integers n, Floats floats, Bytes bytes) {
   std::array<int64_t, 3> size;
   if (KernelError error = attentionSizes(n, floats, size))
     return error;
-  for (size_t i : {0, 3, 5, 6})
-    bytes[i] = size[0];
-  for (size_t i : {1, 2, 7, 8})
-    bytes[i] = size[1];
-  bytes[4] = bytes[9] = size[2];
+  setBackwardBytes(size, bytes);
+  return nullptr;
+}
+
+KernelError attentionForwardPieceSizes(Integers n, Floats floats, Bytes bytes) {
+  std::array<int64_t, 3> size;
+  if (KernelError error = attentionPieceSizes(n, floats, size))
+    return error;
+  setForwardBytes(size, bytes);
+  return nullptr;
+}
+
+KernelError attentionBackwardPieceSizes(Integers n, Floats floats,
+                                        Bytes bytes) {
+  std::array<int64_t, 3> size;
+  if (KernelError error = attentionPieceSizes(n, floats, size))
+    return error;
+  setBackwardBytes(size, bytes);
   return nullptr;
 }
 
 AttentionShape attentionShape(const LibraryCall &call) {
   Integers n = call.integers;
   AttentionShape shape;
-  shape.batch = n[1], shape.sequence = n[2], shape.heads = n[3];
+  shape.batch = n[1], shape.queries = shape.keys = n[2], shape.heads = n[3];
   shape.kvHeads = n[4], shape.headDim = n[5];
   shape.causal = n[6] != 0, shape.window = n[7];
   shape.scale = static_cast<float>(call.floats[0]);
   shape.dropout = static_cast<float>(call.floats[1]);
   shape.random = {static_cast<uint64_t>(call.scalars[0]),
-                  static_cast<uint32_t>(n[8]),
+                  static_cast<uint32_t>(n.back()),
                   static_cast<uint32_t>(call.scalars[1])};
   shape.elementBase = call.scalars[2];
+  if (n.size() == 9)
+    return shape;
+  AttentionPlace &place = shape.place;
+  shape.keys = n[8];
+  place.heads = n[9], place.sequence = n[10], place.part = n[11];
+  place.firstQuery = call.scalars[3], place.firstKey = call.scalars[4];
+  place.firstSequence = call.scalars[5], place.firstHead = call.scalars[6];
   return shape;
 }
 
@@ -399,6 +451,10 @@ constexpr LibraryOp table[] = {
      attentionForwardSizes},
     {"attention_backward", runAttentionBackward, 10, 10, 3, 0b1111000000, false,
      attentionBackwardSizes},
+    {"attention_forward_piece", runAttentionForward, 5, 5, 7, 0b11000, false,
+     attentionForwardPieceSizes},
+    {"attention_backward_piece", runAttentionBackward, 10, 10, 7, 0b1111000000,
+     false, attentionBackwardPieceSizes},
     {"cross_entropy_forward", runCrossEntropyForward, 4, 4, 0, 0b1100, false,
      crossEntropyForwardSizes},
     {"cross_entropy_backward", runCrossEntropyBackward, 5, 5, 0, 0b10000, false,

@@ -35,6 +35,14 @@
 ///                     dq, dk, dv (out; as q, k, v), delta f32[B, n, S] (out:
 ///                     workspace)
 ///                     integers, floats, scalars: as attention_forward
+/// attention_forward_piece, attention_backward_piece
+///                     as attention_forward and attention_backward of a piece
+///                     of more: q, o [B, S, n, d], k, v [B, K, g, d]
+///                     integers: dtype, B, S, n, g, d, causal, window, K,
+///                     whole heads, whole sequence, part, random stream;
+///                     scalars: seed, step, element base, first query, first
+///                     key, first sequence, first head (AttentionPlace in
+///                     kernels/reference/Attention.h)
 /// cross_entropy_forward   buffers: logits[T, V], labels i32[T],
 ///                     loss f32[1] (out), lse f32[T] (out)
 ///                     integers: dtype, T, V, valid_vocab

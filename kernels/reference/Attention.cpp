@@ -19,17 +19,23 @@ struct Row {
   int64_t b, h, i;
 
   int64_t query() const {
-    return ((b * s.sequence + i) * s.heads + h) * s.headDim;
+    return ((b * s.queries + i) * s.heads + h) * s.headDim;
   }
   int64_t key(int64_t j) const {
     int64_t g = h / (s.heads / s.kvHeads);
-    return ((b * s.sequence + j) * s.kvHeads + g) * s.headDim;
+    return ((b * s.keys + j) * s.kvHeads + g) * s.headDim;
   }
-  int64_t statistic() const { return (b * s.heads + h) * s.sequence + i; }
+  int64_t statistic() const { return (b * s.heads + h) * s.queries + i; }
+  int64_t position() const { return positionOf(s, s.place.firstQuery, i); }
+  bool sees(int64_t j) const {
+    int64_t key = positionOf(s, s.place.firstKey, j);
+    return key >= firstKey(s, position()) && key < lastKey(s, position());
+  }
   double mask(int64_t j) const {
     if (s.dropout <= 0)
       return 1;
-    int64_t element = s.elementBase + statistic() * s.sequence + j;
+    int64_t element =
+        randomElement(s, b, h, position(), positionOf(s, s.place.firstKey, j));
     bool kept = randomWord(s.random, element) >= dropoutThreshold(s.dropout);
     return kept ? 1 / (1 - static_cast<double>(s.dropout)) : 0;
   }
@@ -38,7 +44,7 @@ struct Row {
 template <typename Fn> void forEachRow(const AttentionShape &s, Fn fn) {
   for (int64_t b = 0; b < s.batch; ++b)
     for (int64_t h = 0; h < s.heads; ++h)
-      for (int64_t i = 0; i < s.sequence; ++i)
+      for (int64_t i = 0; i < s.queries; ++i)
         fn(Row{s, b, h, i});
 }
 
@@ -61,6 +67,13 @@ void clear(View y, int64_t n) {
     store(y, i, 0);
 }
 
+/// Calls `fn` with the keys that a query sees.
+template <typename Fn> void forEachKey(const Row &row, Fn fn) {
+  for (int64_t j = 0; j < row.s.keys; ++j)
+    if (row.sees(j))
+      fn(j);
+}
+
 /// Sums in double whatever the type of the result.
 struct Accumulator {
   std::vector<double> sums;
@@ -77,22 +90,21 @@ struct Accumulator {
 
 KernelError reference::attentionForward(const AttentionForwardArguments &args) {
   const AttentionShape &s = args.shape;
-  Accumulator o(args.o, s.batch * s.sequence * s.heads * s.headDim);
-  std::vector<double> scores(s.sequence);
+  Accumulator o(args.o, s.batch * s.queries * s.heads * s.headDim);
+  std::vector<double> scores(s.keys);
   forEachRow(s, [&](Row row) {
     double largest = -std::numeric_limits<double>::infinity(), sum = 0;
-    int64_t first = firstKey(s, row.i), last = lastKey(s, row.i);
-    for (int64_t j = first; j < last; ++j) {
+    forEachKey(row, [&](int64_t j) {
       scores[j] = static_cast<double>(s.scale) *
                   dot(args.q, row.query(), args.k, row.key(j), s.headDim);
       largest = std::max(largest, scores[j]);
-    }
-    for (int64_t j = first; j < last; ++j)
-      sum += std::exp(scores[j] - largest);
+    });
+    forEachKey(row, [&](int64_t j) { sum += std::exp(scores[j] - largest); });
     double lse = largest + std::log(sum);
-    for (int64_t j = first; j < last; ++j)
+    forEachKey(row, [&](int64_t j) {
       add(o, row.query(), row.mask(j) * std::exp(scores[j] - lse), args.v,
           row.key(j), s.headDim);
+    });
     store(args.lse, row.statistic(), lse);
   });
   return nullptr;
@@ -101,17 +113,16 @@ KernelError reference::attentionForward(const AttentionForwardArguments &args) {
 KernelError
 reference::attentionBackward(const AttentionBackwardArguments &args) {
   const AttentionShape &s = args.shape;
-  int64_t tokens = s.batch * s.sequence;
-  Accumulator dq(args.dq, tokens * s.heads * s.headDim);
-  Accumulator dk(args.dk, tokens * s.kvHeads * s.headDim);
-  Accumulator dv(args.dv, tokens * s.kvHeads * s.headDim);
-  clear(args.delta, s.batch * s.heads * s.sequence);
+  int64_t keys = s.batch * s.keys * s.kvHeads * s.headDim;
+  Accumulator dq(args.dq, s.batch * s.queries * s.heads * s.headDim);
+  Accumulator dk(args.dk, keys), dv(args.dv, keys);
+  clear(args.delta, s.batch * s.heads * s.queries);
   double scale = s.scale;
   forEachRow(s, [&](Row row) {
     double lse = load(args.lse, row.statistic());
     double delta = dot(args.dO, row.query(), args.o, row.query(), s.headDim);
     store(args.delta, row.statistic(), delta);
-    for (int64_t j = firstKey(s, row.i); j < lastKey(s, row.i); ++j) {
+    forEachKey(row, [&](int64_t j) {
       int64_t key = row.key(j);
       double score = scale * dot(args.q, row.query(), args.k, key, s.headDim);
       double p = std::exp(score - lse), mask = row.mask(j);
@@ -120,7 +131,7 @@ reference::attentionBackward(const AttentionBackwardArguments &args) {
       add(dq, row.query(), scale * ds, args.k, key, s.headDim);
       add(dk, key, scale * ds, args.q, row.query(), s.headDim);
       add(dv, key, mask * p, args.dO, row.query(), s.headDim);
-    }
+    });
   });
   return nullptr;
 }

@@ -15,6 +15,11 @@
 /// mask is 1 without dropout; else 0 or 1 / (1 - p), by Philox (Philox.h) at
 /// element elementBase + ((b * heads + h) * S + i) * S + j.
 ///
+/// Queries and keys may be pieces of longer sequences, and of more heads and
+/// sequences, which other devices compute: i, j, b and h above count in the
+/// whole (AttentionPlace). Of such a piece o and lse are those of its keys
+/// alone (Liu et al., "Ring Attention", arXiv 2310.01889, puts them together).
+///
 /// The gradient recomputes p from lse (Dao et al., "FlashAttention", 2022):
 ///   delta[i] = do[i] . o[i]
 ///   ds[i, j] = p[i, j] * (mask[i, j] * do[i] . v[j] - delta[i])
@@ -32,9 +37,25 @@
 
 namespace hocket::kernels {
 
+/// Where the rows, heads and sequences of a call are in the whole.
+///
+/// With part = 0 row r of a piece that starts at `first` has position first +
+/// r. Else whole sequences are cut into an even number of parts of `part` rows,
+/// stored as part 0, the last, 1, the last but one, ..., so that as much causal
+/// work falls on every pair of parts; `first` counts in that order and is a
+/// multiple of `part`.
+struct AttentionPlace {
+  int64_t firstQuery = 0, firstKey = 0;
+  int64_t part = 0;
+  int64_t sequence = 0; ///< whole; 0: `keys`
+  int64_t heads = 0;    ///< whole; 0: those of the call
+  int64_t firstSequence = 0, firstHead = 0;
+};
+
 /// Sizes, mask and dropout, the same forward and backward.
 struct AttentionShape {
-  int64_t batch = 0, sequence = 0;
+  int64_t batch = 0;
+  int64_t queries = 0, keys = 0;  ///< of a sequence
   int64_t heads = 0, kvHeads = 0; ///< kvHeads divides heads
   int64_t headDim = 0;            ///< cpu: at most 512
   bool causal = true;
@@ -43,31 +64,60 @@ struct AttentionShape {
   float dropout = 0; ///< p, 0 <= p < 1
   RandomStream random;
   int64_t elementBase = 0;
+  AttentionPlace place;
 };
 
 struct AttentionForwardArguments {
   AttentionShape shape;
-  ConstView q;    ///< [batch, sequence, heads, headDim]
-  ConstView k, v; ///< [batch, sequence, kvHeads, headDim]
+  ConstView q;    ///< [batch, queries, heads, headDim]
+  ConstView k, v; ///< [batch, keys, kvHeads, headDim]
   View o;         ///< as q
-  View lse;       ///< [batch, heads, sequence]; cpu: f32
+  View lse;       ///< [batch, heads, queries]; cpu: f32
 };
 
 struct AttentionBackwardArguments {
   AttentionShape shape;
   ConstView q, k, v, o, lse, dO; ///< as above; dO as o
   View dq, dk, dv;               ///< as q, k, v
-  View delta; ///< [batch, heads, sequence] workspace; cpu: f32
+  View delta; ///< [batch, heads, queries] workspace; cpu: f32
 };
 
-/// The first key that query `i` sees, and one past the last.
+[[gnu::always_inline]] inline int64_t wholeSequence(const AttentionShape &s) {
+  return s.place.sequence > 0 ? s.place.sequence : s.keys;
+}
+
+/// The position of row `row` of a piece that starts at `first`.
+[[gnu::always_inline]] inline int64_t positionOf(const AttentionShape &s,
+                                                 int64_t first, int64_t row) {
+  int64_t part = s.place.part, at = first + row;
+  if (part == 0)
+    return at;
+  int64_t stored = at / part, parts = wholeSequence(s) / part;
+  int64_t number = stored % 2 ? parts - 1 - stored / 2 : stored / 2;
+  return number * part + at % part;
+}
+
+/// The first position that the query at position `i` sees, and one past the
+/// last.
 [[gnu::always_inline]] inline int64_t firstKey(const AttentionShape &s,
                                                int64_t i) {
   return s.window > 0 && i - s.window + 1 > 0 ? i - s.window + 1 : 0;
 }
 [[gnu::always_inline]] inline int64_t lastKey(const AttentionShape &s,
                                               int64_t i) {
-  return s.causal ? i + 1 : s.sequence;
+  return s.causal ? i + 1 : wholeSequence(s);
+}
+
+/// The random number of a query and a key, by their positions.
+[[gnu::always_inline]] inline int64_t randomElement(const AttentionShape &s,
+                                                    int64_t b, int64_t h,
+                                                    int64_t i, int64_t j) {
+  const AttentionPlace &at = s.place;
+  // Unsigned: numbers wrap rather than overflow.
+  uint64_t heads = at.heads > 0 ? at.heads : s.heads;
+  uint64_t sequence = wholeSequence(s);
+  uint64_t row = uint64_t(at.firstSequence + b) * heads + at.firstHead + h;
+  return int64_t(s.elementBase + (row * sequence + i) * sequence + j);
 }
 
 namespace reference {

@@ -33,13 +33,13 @@ struct Tensors {
   }
 
   static int64_t rowCount(const AttentionShape &s) {
-    return s.batch * s.heads * s.sequence;
+    return s.batch * s.heads * s.queries;
   }
   static int64_t queryCount(const AttentionShape &s) {
     return rowCount(s) * s.headDim;
   }
   static int64_t keyCount(const AttentionShape &s) {
-    return s.batch * s.kvHeads * s.sequence * s.headDim;
+    return s.batch * s.kvHeads * s.keys * s.headDim;
   }
   static DType statisticType(DType dtype) {
     return dtype == DType::F64 ? DType::F64 : DType::F32;
@@ -65,7 +65,8 @@ AttentionShape shapeOf(int64_t b, int64_t sequence, int64_t n, int64_t g,
                        int64_t d, bool causal = true, int64_t window = 0,
                        float dropout = 0) {
   AttentionShape s;
-  s.batch = b, s.sequence = sequence, s.heads = n, s.kvHeads = g, s.headDim = d;
+  s.batch = b, s.queries = s.keys = sequence;
+  s.heads = n, s.kvHeads = g, s.headDim = d;
   s.causal = causal, s.window = window, s.dropout = dropout;
   s.scale = 1 / std::sqrt(static_cast<float>(d));
   s.random = {0xfeedface12345678, 5, 9};
@@ -79,9 +80,9 @@ void expectClose(const Array &got, const Array &expected, double bound,
 }
 
 void check(const AttentionShape &s, DType dtype) {
-  SCOPED_TRACE(std::to_string(s.batch) + "x" + std::to_string(s.sequence) +
-               "x" + std::to_string(s.heads) + "/" + std::to_string(s.kvHeads) +
-               "x" + std::to_string(s.headDim) + (s.causal ? " causal" : "") +
+  SCOPED_TRACE(std::to_string(s.batch) + "x" + std::to_string(s.queries) + "x" +
+               std::to_string(s.heads) + "/" + std::to_string(s.kvHeads) + "x" +
+               std::to_string(s.headDim) + (s.causal ? " causal" : "") +
                " window " + std::to_string(s.window) + " dropout " +
                std::to_string(s.dropout) + " " + nameOf(dtype));
   Tensors wide(s, Tensors(s, dtype));
@@ -151,6 +152,115 @@ TEST(Attention, HalfPrecision) {
   }
 }
 
+/// The rows of dim 1 of [B, S, n, d] that a piece holds.
+Array rowsOf(const Array &whole, DType dtype, int64_t batch, int64_t width,
+             const std::vector<int64_t> &rows) {
+  int64_t sequence = whole.size() / (batch * width), at = 0;
+  Array piece(dtype, batch * int64_t(rows.size()) * width);
+  for (int64_t b = 0; b < batch; ++b)
+    for (int64_t row : rows)
+      for (int64_t c = 0; c < width; ++c)
+        piece.set(at++, whole[(b * sequence + row) * width + c]);
+  return piece;
+}
+
+/// Positions in the order of zigzag pieces, or as they come (part = 0).
+std::vector<int64_t> storedOrder(const AttentionShape &s) {
+  std::vector<int64_t> order;
+  int64_t part = s.place.part > 0 ? s.place.part : s.keys;
+  int64_t parts = s.keys / part;
+  for (int64_t p = 0; p < parts; ++p)
+    for (int64_t i = 0; i < part; ++i)
+      order.push_back((p % 2 && parts > 1 ? parts - 1 - p / 2 : p / 2) * part +
+                      i);
+  return order;
+}
+
+/// Device `rank` of `ranks` has its share of the queries and all keys, in the
+/// order of ranks: results are rows of the whole's, and gradients by keys add
+/// up to the whole's.
+void checkPieces(AttentionShape s, int64_t ranks) {
+  Tensors whole(s, DType::F64);
+  ASSERT_EQ(reference::attentionForward(whole.forward(s)), nullptr);
+  ASSERT_EQ(reference::attentionBackward(whole.backward(s)), nullptr);
+  TestWorkers workers(2);
+  AttentionShape piece = s;
+  piece.place.sequence = s.keys, piece.place.heads = s.heads + 1;
+  for (int64_t part : {int64_t(0), s.keys / (2 * ranks)}) {
+    s.place.part = piece.place.part = part;
+    std::vector<int64_t> order = storedOrder(s);
+    piece.queries = s.keys / ranks;
+    std::vector<double> dk(whole.dk.size()), dv(whole.dv.size());
+    for (int64_t rank = 0; rank < ranks; ++rank) {
+      SCOPED_TRACE("rank " + std::to_string(rank) + " part " +
+                   std::to_string(part));
+      piece.place.firstQuery = rank * piece.queries;
+      std::vector<int64_t> rows(order.begin() + piece.place.firstQuery,
+                                order.begin() + piece.place.firstQuery +
+                                    piece.queries);
+      Tensors t(piece, DType::F32);
+      int64_t q = s.heads * s.headDim, k = s.kvHeads * s.headDim;
+      t.q = rowsOf(whole.q, DType::F32, s.batch, q, rows);
+      t.dO = rowsOf(whole.dO, DType::F32, s.batch, q, rows);
+      t.k = rowsOf(whole.k, DType::F32, s.batch, k, order);
+      t.v = rowsOf(whole.v, DType::F32, s.batch, k, order);
+      ASSERT_EQ(attentionForward(t.forward(piece), workers), nullptr);
+      ASSERT_EQ(attentionBackward(t.backward(piece), workers), nullptr);
+      expectClose(t.o, rowsOf(whole.o, DType::F64, s.batch, q, rows), 5e-6,
+                  "o");
+      expectClose(t.dq, rowsOf(whole.dq, DType::F64, s.batch, q, rows), 5e-6,
+                  "dq");
+      Tensors wide(piece, t);
+      ASSERT_EQ(reference::attentionForward(wide.forward(piece)), nullptr);
+      ASSERT_EQ(reference::attentionBackward(wide.backward(piece)), nullptr);
+      expectClose(t.dk, wide.dk, 5e-6, "dk");
+      for (int64_t b = 0, at = 0; b < s.batch; ++b)
+        for (int64_t row : order)
+          for (int64_t c = 0; c < k; ++c, ++at) {
+            dk[(b * s.keys + row) * k + c] += t.dk[at];
+            dv[(b * s.keys + row) * k + c] += t.dv[at];
+          }
+    }
+    for (size_t i = 0; i < dk.size(); ++i) {
+      ASSERT_NEAR(dk[i], whole.dk[int64_t(i)], 1e-5) << i;
+      ASSERT_NEAR(dv[i], whole.dv[int64_t(i)], 1e-5) << i;
+    }
+  }
+}
+
+TEST(Attention, PiecesOfTheQueriesSeeWhatTheirPositionsSee) {
+  checkPieces(shapeOf(2, 24, 4, 2, 8), 2);
+  checkPieces(shapeOf(1, 600, 2, 1, 16), 3);
+  checkPieces(shapeOf(1, 264, 2, 2, 8, true, 70), 2);
+}
+
+/// Dropout by global element: one head of one sequence, and half of its
+/// queries, have the masks that they have in the whole.
+TEST(Attention, PiecesHaveTheMasksOfTheWhole) {
+  AttentionShape s = shapeOf(2, 32, 4, 4, 8, true, 0, 0.4f);
+  Tensors whole(s, DType::F64);
+  ASSERT_EQ(reference::attentionForward(whole.forward(s)), nullptr);
+  AttentionShape piece = s;
+  piece.batch = 1, piece.heads = piece.kvHeads = 1, piece.queries = 16;
+  piece.place = {16, 0, 0, 32, 4, 1, 2};
+  Tensors t(piece, DType::F32);
+  auto at = [&](int64_t row, int64_t c) {
+    return ((32 + row) * 4 + 2) * 8 + c;
+  };
+  for (int64_t row = 0; row < 32; ++row)
+    for (int64_t c = 0; c < 8; ++c) {
+      t.k.set(row * 8 + c, whole.k[at(row, c)]);
+      t.v.set(row * 8 + c, whole.v[at(row, c)]);
+      if (row >= 16)
+        t.q.set((row - 16) * 8 + c, whole.q[at(row, c)]);
+    }
+  TestWorkers workers(1);
+  ASSERT_EQ(attentionForward(t.forward(piece), workers), nullptr);
+  for (int64_t row = 16; row < 32; ++row)
+    for (int64_t c = 0; c < 8; ++c)
+      ASSERT_NEAR(t.o[(row - 16) * 8 + c], whole.o[at(row, c)], 1e-5);
+}
+
 /// A scalar function of the inputs: the sum of o * dO.
 double objective(const AttentionShape &s, Tensors &t) {
   EXPECT_EQ(reference::attentionForward(t.forward(s)), nullptr);
@@ -199,6 +309,13 @@ TEST(Attention, RefusesWhatItCannotDo) {
   s = shapeOf(1, 4, 2, 2, 8, true, 0, 1);
   EXPECT_STREQ(attentionBackward(t.backward(s), workers),
                "attention: dropout is not in [0, 1)");
+  s = shapeOf(1, 4, 2, 2, 8);
+  s.place.firstKey = -1;
+  EXPECT_STREQ(attentionForward(t.forward(s), workers),
+               "attention: a piece starts outside of the whole");
+  s.place.firstKey = 0, s.place.part = 3;
+  EXPECT_STREQ(attentionForward(t.forward(s), workers),
+               "attention: a sequence is no even number of parts");
 }
 
 } // namespace

@@ -39,13 +39,20 @@ public:
 
   void run() {
     for (head = task.head; head < task.headEnd; ++head)
-      for (int64_t query = task.query; query < task.queryEnd;
-           query += task.chunk)
-        visitChunk(query, std::min(task.chunk, task.queryEnd - query));
+      for (int64_t query = task.query, count; query < task.queryEnd;
+           query += count) {
+        count = rowsFrom(s, query, task.queryEnd, task.chunk);
+        visitChunk(query, count);
+      }
     if (!task.wantKey)
       return;
-    HeadRows rows{args.k, s.kvHeads, task.b,
-                  task.g, task.key,  task.keyEnd - task.key};
+    HeadRows rows{args.k,
+                  s.keys,
+                  s.kvHeads,
+                  task.b,
+                  task.g,
+                  task.key,
+                  task.keyEnd - task.key};
     storeRows(s, args.dk, rows, dk, 1); // the queries carried the scale
     storeRows(s, args.dv, rows, dv, 1);
   }
@@ -57,14 +64,14 @@ private:
   }
 
   HeadRows queriesAt(ConstView tensor, int64_t query, int64_t count) const {
-    return {tensor, s.heads, task.b, head, query, count};
+    return {tensor, s.queries, s.heads, task.b, head, query, count};
   }
 
   void visitChunk(int64_t query, int64_t count) {
     bool any = false;
-    for (int64_t key = task.key; key < task.keyEnd; key += kBlock) {
-      int64_t keys = std::min(kBlock, task.keyEnd - key);
-      if (!Tile{query, count, key, keys}.visible(s))
+    for (int64_t key = task.key, keys; key < task.keyEnd; key += keys) {
+      keys = rowsFrom(s, key, task.keyEnd, kBlock);
+      if (!Tile(s, query, count, key, keys).visible(s))
         continue;
       if (!any)
         loadChunk(query, count);
@@ -94,14 +101,14 @@ private:
   }
 
   void visitKeys(int64_t query, int64_t count, int64_t key, int64_t keys) {
-    HeadRows k{args.k, s.kvHeads, task.b, task.g, key, keys}, v = k;
+    HeadRows k{args.k, s.keys, s.kvHeads, task.b, task.g, key, keys}, v = k;
     v.tensor = args.v;
     loadColumns(s, k, keyColumns);
     loadColumns(s, v, valueColumns);
     if (task.wantQuery)
       loadRows(s, k, keyRowsOfBlock);
     for (int64_t i = 0; i < count; i += kBlock) {
-      Tile tile{query + i, std::min(kBlock, count - i), key, keys};
+      Tile tile(s, query + i, std::min(kBlock, count - i), key, keys);
       if (tile.visible(s))
         visitTile(tile, i);
     }
@@ -114,9 +121,9 @@ private:
     multiply(tile.queries, kBlock,
              {s.headDim, outColumns + at * s.headDim, kBlock, valueColumns,
               kBlock, ds, kBlock, false});
-    int64_t statistics = (task.b * s.heads + head) * s.sequence;
+    int64_t statistics = (task.b * s.heads + head) * s.queries;
     if (s.dropout > 0)
-      dropoutRows(s, statistics, tile, kept);
+      dropoutRows(s, task.b, head, tile, kept);
     for (int64_t i = 0; i < tile.queries; ++i)
       differentiate(tile, i, statistics + tile.query + i);
     if (task.wantKey) {
@@ -144,10 +151,10 @@ private:
     Vec delta =
         broadcast(static_cast<const float *>(args.delta.data)[statistic]);
     // Keys from `first` and before `last` are seen, counted from the tile's.
-    Vec first =
-        broadcast(static_cast<float>(firstKey(s, tile.query + i) - tile.key));
-    Vec last =
-        broadcast(static_cast<float>(lastKey(s, tile.query + i) - tile.key));
+    Vec first = broadcast(
+        static_cast<float>(firstKey(s, tile.queryAt + i) - tile.keyAt));
+    Vec last = broadcast(
+        static_cast<float>(lastKey(s, tile.queryAt + i) - tile.keyAt));
     for (int64_t j = 0; j < kBlock; j += kWidth) {
       float *pAt = p + i * kBlock + j, *dsAt = ds + i * kBlock + j;
       Vec lane = lanesFrom(j);
@@ -184,14 +191,14 @@ void backwardPart(const AttentionBackwardArguments &args,
 
 void delta(const AttentionBackwardArguments &args, int64_t token) {
   const AttentionShape &s = args.shape;
-  int64_t b = token / s.sequence, i = token % s.sequence;
+  int64_t b = token / s.queries, i = token % s.queries;
   for (int64_t h = 0; h < s.heads; ++h) {
     int64_t row = (token * s.heads + h) * s.headDim;
     Vec sum = zero();
     for (int64_t c = 0; c < s.headDim; c += kWidth)
       sum = fma(loadFirst(args.o, row + c, s.headDim - c),
                 loadFirst(args.dO, row + c, s.headDim - c), sum);
-    static_cast<float *>(args.delta.data)[(b * s.heads + h) * s.sequence + i] =
+    static_cast<float *>(args.delta.data)[(b * s.heads + h) * s.queries + i] =
         sumOf(sum);
   }
 }

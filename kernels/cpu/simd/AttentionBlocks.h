@@ -59,17 +59,17 @@ void multiply(int64_t rows, int64_t columns, const TileOperands &all) {
     }
 }
 
-/// Rows [begin, begin + count) of one head of a [batch, sequence, heads, d]
+/// Rows [begin, begin + count) of one head of a [batch, length, heads, d]
 /// tensor.
 struct HeadRows {
   ConstView tensor;
-  int64_t heads, b, h, begin, count;
+  int64_t length, heads, b, h, begin, count;
 };
 
 HOCKET_INLINE PanelSource panelOf(const AttentionShape &s, const HeadRows &r,
                                   bool transposed) {
   int64_t stride = r.heads * s.headDim;
-  int64_t start = (r.b * s.sequence + r.begin) * stride + r.h * s.headDim;
+  int64_t start = (r.b * r.length + r.begin) * stride + r.h * s.headDim;
   return {r.tensor,
           start,
           stride,
@@ -97,8 +97,7 @@ void scaleBy(float factor, float *x, int64_t n) {
 void storeRows(const AttentionShape &s, View tensor, const HeadRows &r,
                const float *from, float factor) {
   for (int64_t row = 0; row < r.count; ++row) {
-    int64_t at =
-        ((r.b * s.sequence + r.begin + row) * r.heads + r.h) * s.headDim;
+    int64_t at = ((r.b * r.length + r.begin + row) * r.heads + r.h) * s.headDim;
     for (int64_t c = 0; c < s.headDim; c += kWidth) {
       Vec x = load(from + row * paddedDim(s) + c);
       storeFirst(tensor, at + c, mul(x, broadcast(factor)), s.headDim - c);
@@ -106,19 +105,34 @@ void storeRows(const AttentionShape &s, View tensor, const HeadRows &r,
   }
 }
 
-/// The queries [query, query + queries) and keys [key, key + keys) of a tile.
+/// At most `most` rows from `row` on, before `end` and of one part.
+HOCKET_INLINE int64_t rowsFrom(const AttentionShape &s, int64_t row,
+                               int64_t end, int64_t most) {
+  int64_t count = std::min(most, end - row), part = s.place.part;
+  return part > 0 ? std::min(count, part - row % part) : count;
+}
+
+/// The queries [query, query + queries) and keys [key, key + keys) of a tile;
+/// each are rows of one part, so that their positions follow each other.
 struct Tile {
   int64_t query, queries, key, keys;
+  int64_t queryAt, keyAt; ///< positions of the first ones
+
+  Tile(const AttentionShape &s, int64_t query, int64_t queries, int64_t key,
+       int64_t keys)
+      : query(query), queries(queries), key(key), keys(keys),
+        queryAt(positionOf(s, s.place.firstQuery, query)),
+        keyAt(positionOf(s, s.place.firstKey, key)) {}
 
   /// Whether any query sees any key.
   bool visible(const AttentionShape &s) const {
-    return key < lastKey(s, query + queries - 1) &&
-           key + keys > firstKey(s, query);
+    return keyAt < lastKey(s, queryAt + queries - 1) &&
+           keyAt + keys > firstKey(s, queryAt);
   }
   /// Whether every query sees every key.
   bool whole(const AttentionShape &s) const {
-    return key + keys <= lastKey(s, query) &&
-           key >= firstKey(s, query + queries - 1);
+    return keyAt + keys <= lastKey(s, queryAt) &&
+           keyAt >= firstKey(s, queryAt + queries - 1);
   }
 };
 
@@ -157,16 +171,16 @@ HOCKET_INLINE void randomWords(const RandomStream &stream, uint64_t block,
   }
 }
 
-/// The dropout factors of a tile: to[query][kBlock], 0 or 1 / (1 - p).
-void dropoutRows(const AttentionShape &s, int64_t statistics, const Tile &tile,
-                 float *to) {
+/// The dropout factors of a tile of head h of sequence b: to[query][kBlock],
+/// 0 or 1 / (1 - p).
+void dropoutRows(const AttentionShape &s, int64_t b, int64_t h,
+                 const Tile &tile, float *to) {
   uint32_t threshold = dropoutThreshold(s.dropout);
   float kept = 1.0f / (1.0f - s.dropout);
   uint32_t words[4 * 32];
   for (int64_t row = 0; row < tile.queries; ++row) {
-    uint64_t element =
-        uint64_t(s.elementBase + (statistics + tile.query + row) * s.sequence +
-                 tile.key);
+    auto element =
+        uint64_t(randomElement(s, b, h, tile.queryAt + row, tile.keyAt));
     uint64_t skipped = element & 3;
     randomWords(s.random, element >> 2, (skipped + tile.keys + 3) / 4, words);
     for (int64_t j = 0; j < tile.keys; ++j)

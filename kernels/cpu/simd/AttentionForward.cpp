@@ -44,25 +44,30 @@ public:
   void run() {
     for (int64_t i = 0; i < task.queries; i += kBlock) {
       int64_t count = std::min(kBlock, task.queries - i);
-      loadColumns(s, {args.q, s.heads, task.b, task.h, task.query + i, count},
-                  queries + i * s.headDim);
+      loadColumns(
+          s,
+          {args.q, s.queries, s.heads, task.b, task.h, task.query + i, count},
+          queries + i * s.headDim);
     }
     scaleBy(s.scale, queries,
             (task.queries + kBlock - 1) / kBlock * kBlock * s.headDim);
-    for (int64_t key = 0; key < s.sequence; key += kBlock)
-      visitKeys(key, std::min(kBlock, s.sequence - key));
+    for (int64_t key = 0, count; key < s.keys; key += count) {
+      count = rowsFrom(s, key, s.keys, kBlock);
+      visitKeys(key, count);
+    }
     finish();
   }
 
 private:
   void visitKeys(int64_t key, int64_t count) {
-    if (!Tile{task.query, task.queries, key, count}.visible(s))
+    if (!Tile(s, task.query, task.queries, key, count).visible(s))
       return;
     int64_t g = task.h / (s.heads / s.kvHeads);
-    loadColumns(s, {args.k, s.kvHeads, task.b, g, key, count}, keys);
-    loadRows(s, {args.v, s.kvHeads, task.b, g, key, count}, values);
+    loadColumns(s, {args.k, s.keys, s.kvHeads, task.b, g, key, count}, keys);
+    loadRows(s, {args.v, s.keys, s.kvHeads, task.b, g, key, count}, values);
     for (int64_t i = 0; i < task.queries; i += kBlock) {
-      Tile tile{task.query + i, std::min(kBlock, task.queries - i), key, count};
+      Tile tile(s, task.query + i, std::min(kBlock, task.queries - i), key,
+                count);
       if (tile.visible(s))
         visitTile(tile, i);
     }
@@ -91,7 +96,7 @@ private:
     for (int64_t j = 0; j < tile.keys; ++j)
       for (int64_t i = 0; i < kBlock; i += kWidth) {
         float *score = scores + j * kBlock + i;
-        Vec lane = lanesFrom(tile.query + i - (tile.key + j));
+        Vec lane = lanesFrom(tile.queryAt + i - (tile.keyAt + j));
         Vec x = load(score);
         if (s.causal)
           x = selectLess(lane, zero(), hidden, x);
@@ -124,9 +129,8 @@ private:
   }
 
   void drop(const Tile &tile) {
-    int64_t statistics = (task.b * s.heads + task.h) * s.sequence;
     // Rows of `dropped` are queries; the scores' rows are keys.
-    dropoutRows(s, statistics, tile, dropped);
+    dropoutRows(s, task.b, task.h, tile, dropped);
     transposeTile(dropped, tile.queries, tile.keys, kept);
     for (int64_t j = 0; j < tile.keys * kBlock; j += kWidth)
       store(scores + j, mul(load(scores + j), load(kept + j)));
@@ -134,16 +138,17 @@ private:
 
   void finish() {
     auto *lse = static_cast<float *>(args.lse.data) +
-                (task.b * s.heads + task.h) * s.sequence + task.query;
+                (task.b * s.heads + task.h) * s.queries + task.query;
     for (int64_t i = 0; i < task.queries; ++i) {
       bool none = sums[i] == 0;
       lse[i] = none ? -kInfinity : largest[i] + __builtin_logf(sums[i]);
       if (!none)
         scaleBy(1 / sums[i], output + i * width, width);
     }
-    storeRows(s, args.o,
-              {args.q, s.heads, task.b, task.h, task.query, task.queries},
-              output, 1);
+    storeRows(
+        s, args.o,
+        {args.q, s.queries, s.heads, task.b, task.h, task.query, task.queries},
+        output, 1);
   }
 
   const AttentionForwardArguments &args;

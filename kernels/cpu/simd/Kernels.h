@@ -66,8 +66,9 @@ constexpr int64_t attentionScratchBytes(int64_t n) {
   return ((n + 16) * 4 + 63) / 64 * 64;
 }
 
-/// The queries [query, query + queries) of head h of sequence b; query is a
-/// multiple of kAttentionBlock.
+/// The queries [query, query + queries) of head h of sequence b, all of one
+/// part (AttentionPlace); query is a multiple of kAttentionBlock from its
+/// start.
 struct AttentionTask {
   int64_t b = 0, h = 0, query = 0, queries = 0;
 };
@@ -77,7 +78,8 @@ using AttentionForwardFn = void (*)(const AttentionForwardArguments &,
 
 /// A part of the gradient of key/value head g of sequence b: what the queries
 /// [query, queryEnd) of the query heads [head, headEnd) and the keys
-/// [key, keyEnd) give each other. All begin at multiples of kAttentionBlock.
+/// [key, keyEnd) give each other. All begin at multiples of kAttentionBlock
+/// from the start of a part.
 struct AttentionBackwardTask {
   int64_t b = 0, g = 0;
   int64_t head = 0, headEnd = 0;
