@@ -13,6 +13,8 @@
 
 #include "runtime/base/Format.h"
 
+#include <algorithm>
+
 using namespace hocket;
 using program::Instruction;
 
@@ -68,37 +70,57 @@ public:
   PreparedCollective(const Instruction &instruction,
                      const PreparationScope &scope, comm::Communicator &group)
       : stream(instruction.stream()), collective(instruction.collective()),
-        group(group), from(BufferPlace::of(scope, collective.from())),
-        to(BufferPlace::of(scope, collective.to())) {
+        group(group) {
+    addPiece(scope, collective.from(), collective.to());
+    for (const auto &piece : collective.others())
+      addPiece(scope, piece.from(), piece.to());
     for (const auto &row : performers)
       if (collective.op() == row.op)
         perform = row.perform;
-    // A broadcast works in place; only the root has something to bring there.
-    copies = collective.op() == "broadcast" &&
-             collective.from() != collective.to() &&
-             group.rank() == collective.root();
   }
 
   Status run(const RunContext &context) override {
-    if (copies)
-      HOCKET_RETURN_IF_ERROR(context.device.copy(stream, from.at(context.slot),
-                                                 to.at(context.slot)));
+    for (const Piece &piece : pieces)
+      if (piece.copies)
+        HOCKET_RETURN_IF_ERROR(context.device.copy(
+            stream, piece.from.at(context.slot), piece.to.at(context.slot)));
     HOCKET_RETURN_IF_ERROR(context.device.synchronize(stream));
     auto *arena = static_cast<char *>(context.device.arenaAddress());
-    if (!arena)
-      return perform(group, nullptr, nullptr, 0, from.dtype, collective);
-    return perform(group, arena + from.at(context.slot).offset,
-                   arena + to.at(context.slot).offset, from.elements,
-                   from.dtype, collective);
+    if (!arena) {
+      HOCKET_RETURN_IF_ERROR(perform(group, nullptr, nullptr, 0,
+                                     pieces.front().from.dtype, collective));
+      return context.device.travelled(stream, bytes);
+    }
+    for (const Piece &piece : pieces)
+      HOCKET_RETURN_IF_ERROR(
+          perform(group, arena + piece.from.at(context.slot).offset,
+                  arena + piece.to.at(context.slot).offset, piece.from.elements,
+                  piece.from.dtype, collective));
+    return okStatus();
   }
 
 private:
+  struct Piece {
+    BufferPlace from, to;
+    bool copies = false;
+  };
+
+  void addPiece(const PreparationScope &scope, uint32_t from, uint32_t to) {
+    pieces.push_back(
+        {BufferPlace::of(scope, from), BufferPlace::of(scope, to)});
+    // A broadcast works in place; only the root has something to bring there.
+    pieces.back().copies = collective.op() == "broadcast" && from != to &&
+                           group.rank() == collective.root();
+    bytes +=
+        std::max(pieces.back().from.first.bytes, pieces.back().to.first.bytes);
+  }
+
   hal::StreamId stream;
   program::Collective collective;
   comm::Communicator &group;
-  BufferPlace from, to;
+  std::vector<Piece> pieces;
+  uint64_t bytes = 0; ///< Of the larger end of each piece.
   Perform perform = nullptr;
-  bool copies = false;
 };
 
 class PreparedTransfer : public PreparedCall {
@@ -113,6 +135,7 @@ public:
         peer = unsigned((uint64_t(group.rank()) + peer) % group.size());
       transfers.push_back(
           {part.send(), peer, nullptr, 0, places.back().dtype, part.tag()});
+      received += part.send() ? 0 : places.back().first.bytes;
     }
   }
 
@@ -123,7 +146,8 @@ public:
       transfers[i].data = arena + places[i].at(context.slot).offset;
       transfers[i].count = places[i].elements;
     }
-    return group.exchange(transfers);
+    HOCKET_RETURN_IF_ERROR(group.exchange(transfers));
+    return context.device.travelled(stream, received);
   }
 
 private:
@@ -131,6 +155,7 @@ private:
   comm::Communicator &group;
   std::vector<BufferPlace> places;
   std::vector<comm::Transfer> transfers;
+  uint64_t received = 0; ///< bytes
 };
 
 } // namespace

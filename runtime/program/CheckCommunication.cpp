@@ -16,6 +16,7 @@
 #include "runtime/program/FaultList.h"
 
 #include <algorithm>
+#include <map>
 #include <set>
 
 using namespace hocket;
@@ -171,20 +172,42 @@ private:
     if (op == "broadcast" && collective.root() >= size)
       add(formatText("broadcasts from place %u of %llu", collective.root(),
                      wide(size)));
+    program::Collective::Piece first;
+    first.set_from(collective.from());
+    first.set_to(collective.to());
+    std::map<uint32_t, bool> seen; // by buffer, whether a piece writes it
+    checkPiece(op, first, size, seen);
+    for (const auto &piece : collective.others())
+      checkPiece(op, piece, size, seen);
+  }
+
+  /// Pieces proceed in any order: what one writes no other may touch.
+  void checkPiece(const std::string &op,
+                  const program::Collective::Piece &piece, uint64_t size,
+                  std::map<uint32_t, bool> &seen) {
     bool inPlace = op == "all_reduce" || op == "broadcast" || size == 1;
-    if (collective.from() == collective.to() && !inPlace)
+    if (piece.from() == piece.to() && !inPlace)
       add(op + " of a buffer onto itself");
-    checkType(collective.from());
-    if (buffer(collective.from()).dtype() != buffer(collective.to()).dtype())
+    auto read = seen.try_emplace(piece.from(), false);
+    bool clash = !read.second && read.first->second;
+    auto written = seen.try_emplace(piece.to(), true);
+    clash |= !written.second && piece.from() != piece.to();
+    clash |= piece.from() == piece.to() && !read.second;
+    written.first->second = true;
+    if (clash)
+      add(formatText("two pieces of a collective meet in buffer %u",
+                     piece.to()));
+    checkType(piece.from());
+    if (buffer(piece.from()).dtype() != buffer(piece.to()).dtype())
       add("a collective between buffers of different element types");
-    checkSizes(collective, size);
+    checkSizes(op, piece, size);
   }
 
   /// A gather's result and a scatter's operand hold one part for each member.
-  void checkSizes(const program::Collective &collective, uint64_t size) {
-    uint64_t from = elements(collective.from());
-    uint64_t to = elements(collective.to());
-    const std::string &op = collective.op();
+  void checkSizes(const std::string &op,
+                  const program::Collective::Piece &piece, uint64_t size) {
+    uint64_t from = elements(piece.from());
+    uint64_t to = elements(piece.to());
     if (op == "all_to_all" && from % size != 0)
       return add(formatText("all_to_all of %llu elements among %llu ranks",
                             wide(from), wide(size)));

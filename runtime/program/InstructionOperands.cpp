@@ -101,8 +101,13 @@ Operands hocket::operandsOf(const Instruction &instruction,
                  ? OperandAccess::Write
                  : OperandAccess::Read}};
   case Instruction::kCollective:
-    return {{instruction.collective().from(), OperandAccess::Read},
-            {instruction.collective().to(), OperandAccess::Write}};
+    operands = {{instruction.collective().from(), OperandAccess::Read},
+                {instruction.collective().to(), OperandAccess::Write}};
+    for (const auto &piece : instruction.collective().others()) {
+      operands.push_back({piece.from(), OperandAccess::Read});
+      operands.push_back({piece.to(), OperandAccess::Write});
+    }
+    return operands;
   case Instruction::kTransfer:
     for (const auto &part : instruction.transfer().parts())
       operands.push_back({part.buffer(), part.send() ? OperandAccess::Read
@@ -152,6 +157,14 @@ static std::string transferText(const program::Transfer &transfer) {
   return text;
 }
 
+static std::string collectiveText(const program::Collective &collective) {
+  std::string text = formatText("%s %%%u = %%%u", collective.op().c_str(),
+                                collective.to(), collective.from());
+  for (const auto &piece : collective.others())
+    text += formatText(", %%%u = %%%u", piece.to(), piece.from());
+  return text + formatText(" group %u", collective.group());
+}
+
 std::string hocket::instructionText(const Instruction &instruction,
                                     const program::Program &program) {
   switch (instruction.kind_case()) {
@@ -180,10 +193,7 @@ std::string hocket::instructionText(const Instruction &instruction,
                       instruction.host().name().c_str(),
                       instruction.host().buffer());
   case Instruction::kCollective:
-    return formatText(
-        "%s %%%u = %%%u group %u", instruction.collective().op().c_str(),
-        instruction.collective().to(), instruction.collective().from(),
-        instruction.collective().group());
+    return collectiveText(instruction.collective());
   case Instruction::kTransfer:
     return transferText(instruction.transfer());
   case Instruction::kRecord:

@@ -213,6 +213,11 @@ Status Device::copyToHost(StreamId stream, Range from, void *to) {
   return doCopyToHost(stream, from, to);
 }
 
+Status Device::travelled(StreamId stream, uint64_t bytes) {
+  HOCKET_RETURN_IF_ERROR(checkStream(stream));
+  return doTravelled(stream, bytes);
+}
+
 Status Device::record(StreamId stream, EventId event) {
   HOCKET_RETURN_IF_ERROR(checkStream(stream));
   HOCKET_RETURN_IF_ERROR(checkEvent(event));

@@ -156,6 +156,10 @@ public:
   Status copyFromHost(StreamId stream, const void *from, Range to);
   Status copyToHost(StreamId stream, Range from, void *to);
 
+  /// `bytes` have just travelled between this rank and others on behalf of
+  /// `stream`: a device that plays time takes as long as that would have.
+  Status travelled(StreamId stream, uint64_t bytes);
+
   Status record(StreamId stream, EventId event);
   Status wait(StreamId stream, EventId event);
 
@@ -179,6 +183,7 @@ protected:
   virtual Status doCopyFromHost(StreamId stream, const void *from,
                                 Range to) = 0;
   virtual Status doCopyToHost(StreamId stream, Range from, void *to) = 0;
+  virtual Status doTravelled(StreamId, uint64_t) { return okStatus(); }
   virtual Status doRecord(StreamId stream, EventId event) = 0;
   virtual Status doWait(StreamId stream, EventId event) = 0;
   virtual Status doSynchronize(StreamId stream) = 0;

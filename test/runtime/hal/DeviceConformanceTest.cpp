@@ -336,3 +336,19 @@ TEST(NullDevice, TakesTheTimeOfItsSpeed) {
   EXPECT_GE(std::chrono::steady_clock::now() - begin,
             std::chrono::milliseconds(60));
 }
+
+TEST(NullDevice, TakesTheTimeOfItsLinks) {
+  ::setenv("HOCKET_NULL_GBYTES", "-1", 1);
+  EXPECT_EQ(createDevice("null").status().message(),
+            "HOCKET_NULL_GBYTES is '-1', expected a positive number");
+  ::setenv("HOCKET_NULL_GBYTES", "0.1", 1);
+  auto device = createDevice("null");
+  ::unsetenv("HOCKET_NULL_GBYTES");
+  ASSERT_TRUE(device.ok()) << device.status().message();
+  ASSERT_TRUE((*device)->createQueues(2, 0).ok());
+  auto begin = std::chrono::steady_clock::now();
+  ASSERT_TRUE((*device)->travelled(1, 2000000).ok());
+  EXPECT_GE(std::chrono::steady_clock::now() - begin,
+            std::chrono::milliseconds(20));
+  EXPECT_FALSE((*device)->travelled(2, 1).ok());
+}

@@ -323,6 +323,20 @@ static const Mutation mutations[] = {
      },
      "role 0 'all', sequence 0 'microbatch', instruction 5: all_gather of "
      "1 elements into 128 among 1 ranks"},
+    {"pieces that meet",
+     [](Program &p, Role &r) {
+       addGroup(p);
+       auto *collective = at(r, 0, 5).mutable_collective();
+       collective->set_op("all_reduce");
+       collective->set_reduction("sum");
+       collective->set_from(4);
+       collective->set_to(4);
+       auto *piece = collective->add_others();
+       piece->set_from(4);
+       piece->set_to(4);
+     },
+     "role 0 'all', sequence 0 'microbatch', instruction 5: two pieces of a "
+     "collective meet in buffer 4"},
     {"root",
      [](Program &p, Role &r) {
        addGroup(p);

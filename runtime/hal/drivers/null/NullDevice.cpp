@@ -12,26 +12,25 @@
 #include <cstdlib>
 #include <cstring>
 #include <thread>
+#include <vector>
 
 using namespace hocket;
 using namespace hocket::hal;
 
 namespace {
-/// Spends time as a device of some speed would.
+/// Spends time as something of a certain speed would. One thread's.
 class SimulatedClock {
 public:
   using Clock = std::chrono::steady_clock;
 
   /// 0: takes no time.
-  explicit SimulatedClock(double flopsPerSecond = 0)
-      : flopsPerSecond(flopsPerSecond) {}
+  explicit SimulatedClock(double perSecond = 0) : perSecond(perSecond) {}
 
-  void spend(double flops) {
-    if (flopsPerSecond == 0)
+  void spend(double work) {
+    if (perSecond == 0)
       return;
     auto taken = std::chrono::duration_cast<Clock::duration>(
-        std::chrono::duration<double>(
-            std::min(flops / flopsPerSecond, 86400.0)));
+        std::chrono::duration<double>(std::min(work / perSecond, 86400.0)));
     // What a sleep was too long the next one is shorter.
     Clock::time_point end = Clock::now() - overslept + taken;
     std::this_thread::sleep_until(end);
@@ -39,13 +38,16 @@ public:
   }
 
 private:
-  double flopsPerSecond;
+  double perSecond;
   Clock::duration overslept{};
 };
 
 class NullDevice : public Device {
 public:
-  explicit NullDevice(SimulatedClock clock) : clock(clock) {
+  /// Floating-point operations of the device, and bytes of each stream's way
+  /// to other ranks, per second.
+  NullDevice(double flops, double linkBytes)
+      : clock(flops), linkBytes(linkBytes) {
     about.driver = "null";
     about.name = "nothing";
     about.computes = false;
@@ -57,7 +59,10 @@ public:
 
 protected:
   Status doAllocateArena(uint64_t) override { return okStatus(); }
-  Status doCreateQueues(uint32_t, uint32_t) override { return okStatus(); }
+  Status doCreateQueues(uint32_t streams, uint32_t) override {
+    links.assign(streams, SimulatedClock(linkBytes));
+    return okStatus();
+  }
   Status doReserveScratch(uint64_t) override { return okStatus(); }
 
   Status doLoadModule(const std::string &,
@@ -87,6 +92,10 @@ protected:
     return okStatus();
   }
 
+  Status doTravelled(StreamId stream, uint64_t bytes) override {
+    links[stream].spend(double(bytes));
+    return okStatus();
+  }
   Status doRecord(StreamId, EventId) override { return okStatus(); }
   Status doWait(StreamId, EventId) override { return okStatus(); }
   Status doSynchronize(StreamId) override { return okStatus(); }
@@ -94,18 +103,26 @@ protected:
 private:
   DeviceProperties about;
   SimulatedClock clock;
+  double linkBytes;
+  std::vector<SimulatedClock> links; ///< By stream, each its thread's.
 };
+
+/// 10^9 times what an environment variable says, 0 without it.
+StatusOr<double> speedFrom(const char *variable) {
+  const char *text = std::getenv(variable);
+  if (!text)
+    return 0.0;
+  char *end = nullptr;
+  double speed = std::strtod(text, &end);
+  if (end == text || *end != '\0' || !std::isfinite(speed) || speed <= 0)
+    return invalidArgument(std::string(variable) + " is '" + text +
+                           "', expected a positive number");
+  return speed * 1e9;
+}
 } // namespace
 
 StatusOr<std::unique_ptr<Device>> hal::createNullDevice() {
-  SimulatedClock clock;
-  if (const char *text = std::getenv("HOCKET_NULL_GFLOPS")) {
-    char *end = nullptr;
-    double speed = std::strtod(text, &end);
-    if (end == text || *end != '\0' || !std::isfinite(speed) || speed <= 0)
-      return invalidArgument(std::string("HOCKET_NULL_GFLOPS is '") + text +
-                             "', expected a positive number");
-    clock = SimulatedClock(speed * 1e9);
-  }
-  return std::unique_ptr<Device>(new NullDevice(clock));
+  HOCKET_ASSIGN_OR_RETURN(double flops, speedFrom("HOCKET_NULL_GFLOPS"));
+  HOCKET_ASSIGN_OR_RETURN(double bytes, speedFrom("HOCKET_NULL_GBYTES"));
+  return std::unique_ptr<Device>(new NullDevice(flops, bytes));
 }

@@ -11,8 +11,11 @@
 ///
 /// It can take its time: with HOCKET_NULL_GFLOPS a matrix product of m x n x k
 /// sleeps for 2 m n k / (GFLOPS 10^9) seconds, so that a schedule for more
-/// ranks than there are cores can be watched. Small sleeps are kept account of
-/// and do not add up to more.
+/// ranks than there are cores can be watched. With HOCKET_NULL_GBYTES each
+/// stream carries that many 10^9 bytes a second to and from other ranks: once
+/// the ranks have met, a collective sleeps for the larger of what it takes and
+/// gives, a transfer for what it receives. Small sleeps are kept account of and
+/// do not add up to more.
 ///
 //===----------------------------------------------------------------------===//
 
@@ -25,7 +28,7 @@
 
 namespace hocket::hal {
 
-/// InvalidArgument if HOCKET_NULL_GFLOPS is set and no positive number.
+/// InvalidArgument if one of these variables is set and no positive number.
 StatusOr<std::unique_ptr<Device>> createNullDevice();
 
 } // namespace hocket::hal
