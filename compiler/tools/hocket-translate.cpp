@@ -7,11 +7,12 @@
 /// \file
 /// mlir-translate for Hocket: `--spec-to-xf` makes IR of a specification,
 /// `--kern-to-loops`, `--kern-to-llvmir` and `--kern-to-asm` print what becomes
-/// of kernels on the CPU.
+/// of kernels on the CPU, `--kern-to-cuda` what they are on a GPU.
 ///
 //===----------------------------------------------------------------------===//
 
 #include "compiler/targets/cpu/Translation.h"
+#include "compiler/targets/cuda/Translation.h"
 #include "compiler/tools/Registration.h"
 #include "frontends/spec/BuildModel.h"
 
@@ -20,6 +21,7 @@
 int main(int argc, char **argv) {
   hocket::spec::registerSpecTranslation();
   hocket::cpu::registerKernelTranslations(hocket::registerDialects);
+  hocket::cuda::registerKernelTranslation(hocket::registerDialects);
   return failed(
       mlir::mlirTranslateMain(argc, argv, "Hocket's translation driver\n"));
 }

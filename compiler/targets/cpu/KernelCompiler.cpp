@@ -28,6 +28,8 @@ namespace hocket::cpu {
 /// file of its own; that its size is fixed keeps the result independent of the
 /// number of threads.
 static constexpr size_t kernelsPerPart = 12;
+/// Bytes of stack that row buffers may take.
+static constexpr int64_t rowBufferBytes = 256 * 1024 - 4096;
 
 namespace {
 
@@ -148,7 +150,7 @@ static FailureOr<std::vector<KernelPlan>> planAll(ModuleOp module) {
   std::vector<KernelPlan> plans;
   bool ok = true;
   for (auto kernel : module.getOps<kern::KernelOp>()) {
-    FailureOr<KernelPlan> plan = planKernel(kernel);
+    FailureOr<KernelPlan> plan = planKernel(kernel, rowBufferBytes);
     if (failed(plan))
       ok = false;
     else

@@ -19,8 +19,6 @@ namespace hocket::cpu {
 static constexpr int64_t elementsPerChunk = 4096;
 /// Fewer rows than this are not enough tasks.
 static constexpr int64_t fewRows = 64;
-/// Bytes of stack that row buffers may take.
-static constexpr int64_t cacheBytes = 256 * 1024 - 4096;
 /// Bytes of traffic worth waking a thread for.
 static constexpr double bytesPerGrain = 32768;
 /// What a Philox word costs, in operations.
@@ -68,7 +66,10 @@ namespace {
 
 class Planner {
 public:
-  explicit Planner(kern::KernelOp kernel) { plan.kernel = kernel; }
+  Planner(kern::KernelOp kernel, int64_t rowBufferBytes)
+      : rowBufferBytes(rowBufferBytes) {
+    plan.kernel = kernel;
+  }
 
   FailureOr<KernelPlan> run();
 
@@ -90,6 +91,7 @@ private:
                llvm::SmallVectorImpl<bool> &seen);
   bool hasReductions() const;
 
+  const int64_t rowBufferBytes;
   KernelPlan plan;
   llvm::DenseMap<Value, unsigned> ids;
   /// Whether each node was computed in an earlier pass.
@@ -383,7 +385,7 @@ void Planner::collect(unsigned id, unsigned stage, PlanPass &pass,
   PlanNode &node = plan.nodes[id];
   int64_t bytes = (plan.caches + 1) * (plan.cols + 64) * 4;
   bool kept = node.costly && node.type.isF32() && computedIn[id] >= 0 &&
-              (node.cache >= 0 || bytes <= cacheBytes);
+              (node.cache >= 0 || bytes <= rowBufferBytes);
   if (!kept) {
     for (unsigned operand : node.operands)
       collect(operand, stage, pass, seen);
@@ -455,8 +457,9 @@ FailureOr<KernelPlan> Planner::run() {
   return std::move(plan);
 }
 
-FailureOr<KernelPlan> planKernel(kern::KernelOp kernel) {
-  return Planner(kernel).run();
+FailureOr<KernelPlan> planKernel(kern::KernelOp kernel,
+                                 int64_t rowBufferBytes) {
+  return Planner(kernel, rowBufferBytes).run();
 }
 
 } // namespace hocket::cpu

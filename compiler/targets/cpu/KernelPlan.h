@@ -116,9 +116,10 @@ struct KernelPlan {
   }
 };
 
-/// Plans `kernel`. Fails with a diagnostic for an op, type or access that the
-/// CPU target does not know.
-mlir::FailureOr<KernelPlan> planKernel(kern::KernelOp kernel);
+/// Plans `kernel`, with row buffers of at most `rowBufferBytes` together.
+/// Fails with a diagnostic for an op, type or access that no target knows.
+mlir::FailureOr<KernelPlan> planKernel(kern::KernelOp kernel,
+                                       int64_t rowBufferBytes);
 
 } // namespace hocket::cpu
 

@@ -7,6 +7,7 @@
 #include "test/compiler/targets/cpu/KernelHarness.h"
 
 #include "test/compiler/targets/cpu/RegionEvaluator.h"
+#include "test/compiler/targets/cuda/EmulatedKernel.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
@@ -221,64 +222,6 @@ std::vector<Values> Kernel::evaluate(const std::vector<Values> &inputs,
 
 namespace {
 
-/// The bytes of all buffers of one launch, each at an address of the poorest
-/// alignment that is allowed and with a guard behind it.
-class Memory {
-public:
-  static constexpr size_t guard = 64;
-  static constexpr char fill = 0x5a;
-
-  Memory(const KernelText &text, const std::vector<Values> &inputs,
-         const Check &check) {
-    for (size_t i = 0; i < text.inputs.size(); ++i)
-      add(encode(inputs[i], text.inputs[i].element));
-    for (size_t i = 0; i < text.results.size(); ++i) {
-      for (auto [result, input] : check.aliases)
-        if (result == i)
-          pointers.push_back(pointers[input]);
-      if (pointers.size() > text.inputs.size() + i)
-        continue;
-      const BufferText &buffer = text.results[i];
-      add(encode(i < check.previous.size()
-                     ? check.previous[i]
-                     : Values(elementsOf(text, buffer), 99.0),
-                 buffer.element));
-    }
-  }
-
-  bool guardsHold() const {
-    for (const auto &block : blocks)
-      for (size_t i = 0; i < guard; ++i)
-        if (block[block.size() - 1 - i] != fill)
-          return false;
-    return true;
-  }
-
-  std::vector<void *> pointers;
-
-private:
-  void add(const std::vector<char> &bytes) {
-    blocks.emplace_back(bytes.size() + 4 + guard, fill);
-    std::copy(bytes.begin(), bytes.end(), blocks.back().begin() + 4);
-    pointers.push_back(blocks.back().data() + 4);
-  }
-
-  std::vector<std::vector<char>> blocks;
-};
-
-std::vector<std::vector<char>> resultsOf(const KernelText &text,
-                                         const Memory &memory) {
-  std::vector<std::vector<char>> bytes;
-  for (size_t i = 0; i < text.results.size(); ++i) {
-    size_t size = elementsOf(text, text.results[i]) *
-                  (text.results[i].element == "f32" ? 4 : 2);
-    const char *from =
-        static_cast<const char *>(memory.pointers[text.inputs.size() + i]);
-    bytes.emplace_back(from, from + size);
-  }
-  return bytes;
-}
-
 void expectClose(const Values &found, const Values &expected, Tolerance t,
                  const std::string &what) {
   ASSERT_EQ(found.size(), expected.size());
@@ -293,7 +236,69 @@ void expectClose(const Values &found, const Values &expected, Tolerance t,
   }
 }
 
+constexpr size_t guard = 64;
+constexpr char fill = 0x5a;
+
 } // namespace
+
+Memory::Memory(const KernelText &text, const std::vector<Values> &inputs,
+               const Check &check)
+    : text(text) {
+  for (size_t i = 0; i < text.inputs.size(); ++i)
+    add(encode(inputs[i], text.inputs[i].element));
+  for (size_t i = 0; i < text.results.size(); ++i) {
+    for (auto [result, input] : check.aliases)
+      if (result == i)
+        pointers.push_back(pointers[input]);
+    if (pointers.size() > text.inputs.size() + i)
+      continue;
+    const BufferText &buffer = text.results[i];
+    add(encode(i < check.previous.size()
+                   ? check.previous[i]
+                   : Values(elementsOf(text, buffer), 99.0),
+               buffer.element));
+  }
+}
+
+void Memory::add(const std::vector<char> &bytes) {
+  blocks.emplace_back(bytes.size() + 4 + guard, fill);
+  std::copy(bytes.begin(), bytes.end(), blocks.back().begin() + 4);
+  pointers.push_back(blocks.back().data() + 4);
+}
+
+bool Memory::guardsHold() const {
+  for (const auto &block : blocks)
+    for (size_t i = 0; i < guard; ++i)
+      if (block[block.size() - 1 - i] != fill)
+        return false;
+  return true;
+}
+
+std::vector<std::vector<char>> Memory::results() const {
+  std::vector<std::vector<char>> bytes;
+  for (size_t i = 0; i < text.results.size(); ++i) {
+    size_t size = elementsOf(text, text.results[i]) *
+                  (text.results[i].element == "f32" ? 4 : 2);
+    const char *from =
+        static_cast<const char *>(pointers[text.inputs.size() + i]);
+    bytes.emplace_back(from, from + size);
+  }
+  return bytes;
+}
+
+void expectResults(const KernelText &text, const Check &check,
+                   const std::vector<std::vector<char>> &results,
+                   const std::vector<Values> &expected,
+                   const std::string &where) {
+  for (size_t i = 0; i < results.size(); ++i) {
+    const std::string &element = text.results[i].element;
+    Tolerance tolerance = check.tolerance;
+    if (element != "f32")
+      tolerance.relative += element == "bf16" ? 1.0 / 256 : 1.0 / 2048;
+    expectClose(decode(results[i], element), expected[i], tolerance,
+                where + " result " + std::to_string(i) + " of\n" + text.str());
+  }
+}
 
 void expectKernel(const KernelText &text, const Check &check) {
   Kernel kernel(text);
@@ -310,26 +315,18 @@ void expectKernel(const KernelText &text, const Check &check) {
   for (size_t isa = 0; isa < kernel.isas().size(); ++isa) {
     Memory whole(text, inputs, check);
     kernel.run(isa, whole.pointers, check.scalars, 0);
-    auto bytes = resultsOf(text, whole);
+    auto bytes = whole.results();
     EXPECT_TRUE(whole.guardsHold());
-    for (size_t i = 0; i < bytes.size(); ++i) {
-      Tolerance tolerance = check.tolerance;
-      if (text.results[i].element != "f32")
-        tolerance.relative +=
-            text.results[i].element == "bf16" ? 1.0 / 256 : 1.0 / 2048;
-      expectClose(decode(bytes[i], text.results[i].element), expected[i],
-                  tolerance,
-                  kernel.isas()[isa] + " result " + std::to_string(i) +
-                      " of\n" + text.str());
-    }
+    expectResults(text, check, bytes, expected, kernel.isas()[isa]);
     for (int64_t step : {1, 3}) {
       Memory split(text, inputs, check);
       kernel.run(isa, split.pointers, check.scalars, step);
-      EXPECT_EQ(resultsOf(text, split), bytes)
+      EXPECT_EQ(split.results(), bytes)
           << kernel.isas()[isa] << " in ranges of " << step;
       EXPECT_TRUE(split.guardsHold());
     }
   }
+  expectOnEmulatedGpu(text, kernel.getModule(), inputs, expected, check);
 }
 
 } // namespace hocket::test

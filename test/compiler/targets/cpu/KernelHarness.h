@@ -77,6 +77,8 @@ public:
   void run(size_t isa, const std::vector<void *> &buffers,
            const LaunchScalars &scalars, int64_t step) const;
 
+  mlir::ModuleOp getModule() { return *module; }
+
   /// The results of the region in double precision.
   std::vector<Values> evaluate(const std::vector<Values> &inputs,
                                const LaunchScalars &scalars);
@@ -118,6 +120,33 @@ struct Check {
   double low = -2, high = 2;
 };
 void expectKernel(const KernelText &text, const Check &check = {});
+
+/// The bytes of all buffers of one launch, each at an address of the poorest
+/// alignment that is allowed and with a guard behind it.
+class Memory {
+public:
+  Memory(const KernelText &text, const std::vector<Values> &inputs,
+         const Check &check);
+
+  bool guardsHold() const;
+  /// The bytes of each result.
+  std::vector<std::vector<char>> results() const;
+
+  std::vector<void *> pointers; ///< Inputs, then results.
+
+private:
+  void add(const std::vector<char> &bytes);
+
+  const KernelText &text;
+  std::vector<std::vector<char>> blocks;
+};
+
+/// Compares what a launch left in the results with `expected`. `where` says
+/// what ran it.
+void expectResults(const KernelText &text, const Check &check,
+                   const std::vector<std::vector<char>> &results,
+                   const std::vector<Values> &expected,
+                   const std::string &where);
 
 } // namespace hocket::test
 

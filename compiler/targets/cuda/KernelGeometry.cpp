@@ -1,0 +1,103 @@
+//===- KernelGeometry.cpp - Which thread computes which elements ----------===//
+//
+// Part of Hocket, under the Apache License v2.0.
+//
+//===----------------------------------------------------------------------===//
+
+#include "compiler/targets/cuda/KernelGeometry.h"
+
+#include "llvm/Support/MathExtras.h"
+
+using namespace mlir;
+
+namespace hocket::cuda {
+
+/// Threads of a block that has more than one row, or none in particular.
+static constexpr int blockThreads = 256;
+/// Steps of a row up to which inputs are kept in registers.
+static constexpr int64_t mostHeldSteps = 4;
+/// Bytes of consecutive columns that a block sums: one sector of the cache.
+static constexpr int64_t sectorBytes = 32;
+static constexpr int64_t mostBlocks = (int64_t(1) << 31) - 1;
+
+/// Columns of 16 bytes of the narrowest elements that vary with the column.
+static int widest(const KernelPlan &plan) {
+  int64_t bytes = 4;
+  for (const cpu::PlanBuffer &input : plan.inputs)
+    if (input.access == kern::Access::Full)
+      bytes = std::min(bytes, bytesOf(input.element));
+  for (const cpu::PlanResult &result : plan.results)
+    if (result.buffer.access != kern::Access::Row)
+      bytes = std::min(bytes, bytesOf(result.buffer.element));
+  return static_cast<int>(16 / bytes);
+}
+
+static bool isFlat(const KernelPlan &plan) {
+  if (plan.passes.size() > 1)
+    return false;
+  for (const cpu::PlanResult &result : plan.results)
+    if (result.buffer.access == kern::Access::Row)
+      return false;
+  return plan.passes.empty() || plan.passes.front().reductions.empty();
+}
+
+static void layFlat(const KernelPlan &plan, Geometry &geometry) {
+  geometry.form = Geometry::Form::Flat;
+  geometry.block = blockThreads;
+  int64_t pieces =
+      plan.rows * llvm::divideCeil(plan.cols, int64_t(geometry.width));
+  geometry.blocks = llvm::divideCeil(pieces, int64_t(blockThreads));
+}
+
+static void layRows(const KernelPlan &plan, Geometry &geometry) {
+  geometry.form = Geometry::Form::Rows;
+  int64_t pieces = llvm::divideCeil(plan.cols, int64_t(geometry.width));
+  int64_t threads = llvm::PowerOf2Ceil(llvm::divideCeil(pieces, mostHeldSteps));
+  geometry.rowThreads = std::clamp<int64_t>(threads, 32, 1024);
+  geometry.steps = llvm::divideCeil(pieces, int64_t(geometry.rowThreads));
+  geometry.held = geometry.steps <= mostHeldSteps;
+  geometry.block = geometry.rowThreads == 32 ? 128 : geometry.rowThreads;
+  int64_t rowsOfBlock = geometry.block / geometry.rowThreads;
+  geometry.blocks = llvm::divideCeil(plan.rows, rowsOfBlock);
+  if (!geometry.held)
+    geometry.sharedFloats = plan.caches * plan.cols;
+}
+
+static void layColumns(const KernelPlan &plan, Geometry &geometry) {
+  geometry.form = Geometry::Form::Columns;
+  int64_t narrowest = 16 / widest(plan);
+  geometry.lanes = sectorBytes / narrowest / geometry.width;
+  int64_t rows = llvm::PowerOf2Ceil(plan.rows);
+  geometry.groups = std::clamp<int64_t>(rows, 1, 512 / geometry.lanes);
+  while (geometry.lanes * geometry.groups < 128)
+    geometry.lanes *= 2;
+  geometry.block = geometry.lanes * geometry.groups;
+  geometry.blocks =
+      llvm::divideCeil(plan.cols, int64_t(geometry.lanes) * geometry.width);
+}
+
+FailureOr<Geometry> chooseGeometry(const KernelPlan &plan) {
+  Geometry geometry;
+  geometry.width = widest(plan);
+  bool columns = plan.form == KernelPlan::Form::Columns;
+  bool flat = !columns && isFlat(plan);
+  // A tail is possible where pieces of one row need not begin like another's.
+  if (!(flat && plan.rows == 1) && !columns)
+    while (plan.cols % geometry.width != 0)
+      geometry.width /= 2;
+  if (columns)
+    layColumns(plan, geometry);
+  else if (flat)
+    layFlat(plan, geometry);
+  else
+    layRows(plan, geometry);
+  if (geometry.blocks > mostBlocks) {
+    kern::KernelOp kernel = plan.kernel;
+    return kernel.emitOpError("takes ")
+           << geometry.blocks << " blocks on a GPU, but a launch has at most "
+           << mostBlocks;
+  }
+  return geometry;
+}
+
+} // namespace hocket::cuda

@@ -1,0 +1,57 @@
+//===- KernelGeometry.h - Which thread computes which elements --*- C++ -*-===//
+//
+// Part of Hocket, under the Apache License v2.0.
+//
+//===----------------------------------------------------------------------===//
+///
+/// \file
+/// How the iteration space of a kernel is laid over threads and blocks. All of
+/// it is chosen at compile time. A thread computes `width` consecutive columns
+/// at a time, so that its accesses are of 16 bytes where the shape allows:
+///
+///   flat     no reduction: a thread has one piece of a row and is done
+///   rows     a row belongs to a warp, or to a block; each thread walks over
+///            its pieces once for every pass of the plan. Where there are few
+///            steps, inputs are kept in registers from pass to pass
+///   columns  sums over rows: a block has `lanes` pieces of columns and
+///            `groups` threads for each; group g sums rows g, g + groups, ...,
+///            and the sums of the groups are added in a tree
+///
+/// Nothing depends on how blocks are scheduled: the same launch gives the same
+/// bits.
+///
+//===----------------------------------------------------------------------===//
+
+#ifndef HOCKET_COMPILER_TARGETS_CUDA_KERNELGEOMETRY_H
+#define HOCKET_COMPILER_TARGETS_CUDA_KERNELGEOMETRY_H
+
+#include "compiler/targets/cpu/KernelPlan.h"
+
+namespace hocket::cuda {
+
+using cpu::KernelPlan;
+
+struct Geometry {
+  enum class Form { Flat, Rows, Columns } form = Form::Flat;
+  int width = 1;   ///< Columns of a piece: 1, 2, 4 or 8.
+  int block = 256; ///< Threads of a block.
+  int64_t blocks = 1;
+  int rowThreads = 32;      ///< Rows: threads of a row, 32 or the block.
+  int64_t steps = 1;        ///< Rows: pieces of a thread in a row.
+  bool held = false;        ///< Rows: the steps' values fit into registers.
+  int lanes = 1;            ///< Columns: pieces of a block, side by side.
+  int groups = 1;           ///< Columns: threads that share a piece's rows.
+  int64_t sharedFloats = 0; ///< Dynamic shared memory.
+};
+
+/// Bytes of dynamic shared memory that row buffers may take together: what
+/// every architecture from sm_80 on has for a block, with room for others.
+inline constexpr int64_t kRowBufferBytes = 96 * 1024;
+
+/// Lays out `plan`. Fails with a diagnostic at the kernel where it would take
+/// more blocks than a launch may have.
+mlir::FailureOr<Geometry> chooseGeometry(const KernelPlan &plan);
+
+} // namespace hocket::cuda
+
+#endif // HOCKET_COMPILER_TARGETS_CUDA_KERNELGEOMETRY_H

@@ -1,0 +1,46 @@
+//===- KernelText.cpp - Fused kernels to CUDA C++ -------------------------===//
+//
+// Part of Hocket, under the Apache License v2.0.
+//
+//===----------------------------------------------------------------------===//
+
+#include "compiler/targets/cuda/KernelText.h"
+
+#include "compiler/targets/cuda/KernelWriter.h"
+
+using namespace mlir;
+
+namespace hocket::cuda {
+
+LogicalResult writeKernels(ModuleOp module, std::vector<CudaKernel> &kernels) {
+  for (kern::KernelOp kernel : module.getOps<kern::KernelOp>()) {
+    FailureOr<KernelPlan> plan = cpu::planKernel(kernel, kRowBufferBytes);
+    if (failed(plan))
+      return failure();
+    FailureOr<Geometry> geometry = chooseGeometry(*plan);
+    if (failed(geometry))
+      return failure();
+    CudaKernel written;
+    written.name = kernel.getSymName().str();
+    written.symbol = plan->symbol;
+    written.source = KernelWriter(*plan, *geometry).write();
+    written.blocks = static_cast<uint32_t>(geometry->blocks);
+    written.threads = static_cast<uint32_t>(geometry->block);
+    written.sharedBytes = static_cast<uint32_t>(geometry->sharedFloats * 4);
+    written.buffers = plan->inputs.size() + plan->results.size();
+    written.scalars = 4 + kernel.getInstances();
+    kernels.push_back(std::move(written));
+  }
+  return success();
+}
+
+std::string sourceOf(const std::vector<CudaKernel> &kernels) {
+  std::string source = "#include \"kernels/cuda/Device.cuh\"\n"
+                       "#include \"kernels/cuda/Random.cuh\"\n\n"
+                       "using namespace hocket::cuda;\n";
+  for (const CudaKernel &kernel : kernels)
+    source += "\n" + kernel.source;
+  return source;
+}
+
+} // namespace hocket::cuda

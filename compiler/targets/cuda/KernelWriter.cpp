@@ -1,0 +1,494 @@
+//===- KernelWriter.cpp - One fused kernel as CUDA C++ --------------------===//
+//
+// Part of Hocket, under the Apache License v2.0.
+//
+//===----------------------------------------------------------------------===//
+
+#include "compiler/targets/cuda/KernelWriter.h"
+
+#include "compiler/targets/cuda/ScalarText.h"
+
+#include "mlir/Dialect/Arith/IR/Arith.h"
+
+#include <algorithm>
+
+using namespace mlir;
+
+namespace hocket::cuda {
+
+using cpu::Element;
+using cpu::Level;
+using cpu::PlanBuffer;
+using cpu::PlanNode;
+using cpu::PlanPass;
+using cpu::PlanResult;
+using Kind = PlanNode::Kind;
+
+static StringRef typeText(Element element) {
+  switch (element) {
+  case Element::F32:
+    return "float";
+  case Element::BF16:
+    return "bf16";
+  case Element::F16:
+    return "f16";
+  case Element::I32:
+    return "int";
+  }
+  llvm_unreachable("an element type that the enumeration lacks");
+}
+
+static std::string number(int64_t value) { return std::to_string(value); }
+
+static StringRef opText(kern::Reduction reduction) {
+  return reduction == kern::Reduction::Add ? "Add" : "Max";
+}
+
+KernelWriter::KernelWriter(const KernelPlan &plan, const Geometry &geometry)
+    : plan(plan), geometry(geometry), width(number(geometry.width)) {
+  uses.assign(plan.nodes.size(), 0);
+  for (const PlanPass &pass : plan.passes)
+    for (unsigned id : pass.nodes)
+      ++uses[id];
+  nameNodes();
+}
+
+void KernelWriter::nameNodes() {
+  for (auto [id, node] : llvm::enumerate(plan.nodes)) {
+    std::string name;
+    switch (node.kind) {
+    case Kind::Input:
+      name = "a" + number(node.index);
+      break;
+    case Kind::Instance:
+      name = "instance" + number(node.index);
+      break;
+    case Kind::Same:
+      name = names[node.operands[0]];
+      break;
+    case Kind::Reduction:
+      name = node.reduction == kern::Reduction::Add ? "sum" : "greatest";
+      name += number(id);
+      break;
+    case Kind::KeepScale:
+      name = "keep" + number(id);
+      break;
+    case Kind::Operation:
+      name = isa<arith::ConstantOp>(node.op)
+                 ? expressionOf(*node.op, {})
+                 : node.op->getName().stripDialect().str() + number(id);
+      break;
+    }
+    names.push_back(std::move(name));
+  }
+}
+
+//===----------------------------------------------------------------------===//
+// The function and what is the same for all elements
+//===----------------------------------------------------------------------===//
+
+void KernelWriter::writeHead() {
+  kern::KernelOp kernel = plan.kernel;
+  std::string label = kernel.getLabel().empty() ? kernel.getSymName().str()
+                                                : kernel.getLabel().str();
+  // A comment ends with its line, whatever the label holds.
+  std::ranges::replace_if(
+      label, [](char c) { return !llvm::isPrint(c) || c == '\\'; }, ' ');
+  out.line("// " + label + " [" + Twine(plan.rows) + " x " + Twine(plan.cols) +
+           "]" + (kernel.getByColumns() ? ", summed over rows" : ""));
+  out.line("extern \"C\" __global__ void __launch_bounds__(" +
+           Twine(geometry.block) + ")");
+  std::string parameters;
+  for (auto [i, input] : llvm::enumerate(plan.inputs))
+    parameters +=
+        ("const " + typeText(input.element) + " *in" + Twine(i) + ", ").str();
+  for (auto [i, result] : llvm::enumerate(plan.results))
+    parameters +=
+        (typeText(result.buffer.element) + " *out" + Twine(i) + ", ").str();
+  parameters +=
+      "const Scalars<" + number(4 + kernel.getInstances()) + "> scalars";
+  out.open(plan.symbol + "(" + parameters + ")");
+  out.line("[[maybe_unused]] constexpr Integer rows = " + Twine(plan.rows) +
+           ", cols = " + Twine(plan.cols) + ";");
+}
+
+void KernelWriter::writeScalars() {
+  if (plan.usesRandom)
+    out.line("const Integer firstElement = scalars.at[2] * rows * cols;");
+  for (auto [id, node] : llvm::enumerate(plan.nodes))
+    if (node.live && node.level == Level::Scalar)
+      writeNode(id);
+}
+
+void KernelWriter::writeRowValues(unsigned stage) {
+  for (auto [id, node] : llvm::enumerate(plan.nodes))
+    if (node.live && node.level == Level::Row && node.stage == stage &&
+        node.kind != Kind::Reduction)
+      writeNode(id);
+}
+
+/// Where the row's elements of `buffer` begin.
+std::string KernelWriter::rowOf(const PlanBuffer &buffer,
+                                const std::string &base) {
+  std::string cols = plan.rows == 1 ? "" : " + row * cols";
+  switch (buffer.access) {
+  case kern::Access::Full:
+    return base + cols;
+  case kern::Access::Tiled:
+    return base + " + row % " + number(buffer.rows) + " * cols";
+  case kern::Access::Row:
+    return base + " + row";
+  case kern::Access::Col:
+  case kern::Access::Scalar:
+    return base;
+  }
+  llvm_unreachable("an access that the enumeration lacks");
+}
+
+/// A declaration of a value of its own: a scalar, or one element of a piece.
+void KernelWriter::writeNode(unsigned id) {
+  const PlanNode &node = plan.nodes[id];
+  if (node.kind == Kind::Same || (node.op && isa<arith::ConstantOp>(node.op)))
+    return;
+  std::string name = names[id], value;
+  if (node.kind == Kind::Instance) {
+    value = "int(scalars.at[" + number(4 + node.index) + "])";
+  } else if (node.kind == Kind::KeepScale) {
+    auto op = cast<kern::KeepScaleOp>(node.op);
+    double probability = op.getProbability().convertToDouble();
+    auto least = static_cast<uint64_t>(probability * 4294967296.0);
+    auto scale = static_cast<float>(1.0 / (1.0 - probability));
+    value = "words" + number(id) + "[i] >= " + std::to_string(least) + "u ? " +
+            literalOf(scale) + " : 0.0f";
+  } else if (node.kind == Kind::Input) {
+    const PlanBuffer &buffer = plan.inputs[node.index];
+    std::string base = "in" + number(node.index);
+    value = plan.isVector(id) ? "piece" + number(node.index) + ".at[i]"
+                              : "*(" + rowOf(buffer, base) + ")";
+    if (buffer.element != Element::I32)
+      value = "toFloat(" + value + ")";
+  } else {
+    SmallVector<std::string> operands;
+    for (unsigned operand : node.operands)
+      operands.push_back(names[operand]);
+    value = expressionOf(*node.op, operands);
+  }
+  out.line("const " + cuda::typeText(node.type) + " " + name + " = " + value +
+           ";");
+}
+
+void KernelWriter::writeRowResults() {
+  SmallVector<unsigned> ofRow;
+  for (auto [i, result] : llvm::enumerate(plan.results))
+    if (result.buffer.access == kern::Access::Row)
+      ofRow.push_back(i);
+  if (ofRow.empty())
+    return;
+  // What lies there may be an input that another thread is still to read.
+  out.line(geometry.rowThreads == 32 ? "__syncwarp();" : "__syncthreads();");
+  out.open("if (lane == 0)");
+  for (unsigned i : ofRow) {
+    const PlanResult &result = plan.results[i];
+    std::string base = "out" + number(i), type(typeText(result.buffer.element));
+    std::string value = names[result.node];
+    if (plan.accumulates)
+      value = "scalars.at[3] ? toFloat(" + base + "[row]) + " + value + " : " +
+              value;
+    out.line(base + "[row] = fromFloat<" + type + ">(" + value + ");");
+  }
+  out.close();
+}
+
+//===----------------------------------------------------------------------===//
+// A piece of a row
+//===----------------------------------------------------------------------===//
+
+/// Whether an input's pieces stay in registers from pass to pass.
+bool KernelWriter::isHeld(unsigned id) const {
+  return geometry.form == Geometry::Form::Rows && geometry.held &&
+         uses[id] > 1 && plan.nodes[id].kind == Kind::Input;
+}
+
+/// The argument that cuts a piece at the end of the row, where that can be.
+std::string KernelWriter::count() {
+  return plan.cols % geometry.width == 0 ? "" : ", cols - column";
+}
+
+/// The place where a costly value is kept from pass to pass.
+std::string KernelWriter::kept(unsigned id) {
+  std::string name = "kept" + number(plan.nodes[id].cache);
+  return name + (geometry.held ? "[s][i]" : "[column + i]");
+}
+
+/// Loads the pieces of inputs and draws the random words of `nodes`: those
+/// that follow the column alone, and the others.
+void KernelWriter::writeLoads(Nodes nodes, bool columnLevel, bool others) {
+  for (unsigned id : nodes) {
+    const PlanNode &node = plan.nodes[id];
+    bool wanted = node.level == Level::Column ? columnLevel : others;
+    if (!wanted)
+      continue;
+    if (node.kind == Kind::KeepScale) {
+      auto op = cast<kern::KeepScaleOp>(node.op);
+      std::string stream = number(int64_t(op.getStream()) * 65536);
+      if (!node.operands.empty())
+        stream += " + " + names[node.operands[0]];
+      std::string words = "words" + number(id);
+      out.line("unsigned " + words + "[" + width + "];");
+      out.line("randomWords<" + width + ">({scalars.at[0], unsigned(" + stream +
+               "), unsigned(scalars.at[1])}, firstElement + " +
+               (plan.rows == 1 ? "" : "row * cols + ") + "column, " + words +
+               ");");
+      continue;
+    }
+    if (node.kind != Kind::Input)
+      continue;
+    const PlanBuffer &buffer = plan.inputs[node.index];
+    std::string piece = "piece" + number(node.index);
+    std::string load = "load<" + width + ">(" +
+                       rowOf(buffer, "in" + number(node.index)) + " + column" +
+                       count() + ")";
+    if (isHeld(id))
+      out.line("const auto " + piece + " = held" + number(node.index) + "[s];");
+    else
+      out.line("const auto " + piece + " = " + load + ";");
+  }
+}
+
+/// The values of each element of the piece, what they are reduced into, and
+/// what becomes of them.
+void KernelWriter::writeElements(const PlanPass &pass, bool stores) {
+  if (stores)
+    for (auto [i, result] : llvm::enumerate(plan.results))
+      if (result.buffer.access == kern::Access::Full)
+        out.line("Pack<" + typeText(result.buffer.element) + ", " + width +
+                 "> result" + Twine(i) + ";");
+  out.openUnrolled("int", "i", width);
+  for (unsigned id : pass.fromCache)
+    out.line("const float " + names[id] + " = " + kept(id) + ";");
+  for (unsigned id : pass.nodes)
+    writeNode(id);
+  for (unsigned id : pass.toCache)
+    out.line(kept(id) + " = " + names[id] + ";");
+  for (unsigned id : pass.reductions) {
+    const PlanNode &node = plan.nodes[id];
+    std::string partial = "partial" + number(id);
+    out.line(partial + " = " + opText(node.reduction) + "::of(" + partial +
+             ", " + names[node.operands[0]] + ");");
+  }
+  if (stores)
+    for (auto [i, result] : llvm::enumerate(plan.results))
+      if (result.buffer.access == kern::Access::Full)
+        out.line("result" + Twine(i) + ".at[i] = fromFloat<" +
+                 typeText(result.buffer.element) + ">(" + names[result.node] +
+                 ");");
+  out.close();
+  if (stores)
+    writeResults();
+}
+
+void KernelWriter::writeResults() {
+  for (auto [i, result] : llvm::enumerate(plan.results)) {
+    if (result.buffer.access != kern::Access::Full)
+      continue;
+    std::string name = "out" + number(i);
+    out.line("store(" + rowOf(result.buffer, name) + " + column, result" +
+             Twine(i) + count() + ");");
+  }
+}
+
+//===----------------------------------------------------------------------===//
+// No reduction
+//===----------------------------------------------------------------------===//
+
+void KernelWriter::writeFlat() {
+  out.line("const Integer at = (Integer(blockIdx.x) * " +
+           Twine(geometry.block) + " + threadIdx.x) * " + width + ";");
+  if (plan.rows == 1) {
+    out.line("const Integer column = at;");
+    out.line("if (column >= cols)");
+  } else {
+    out.line("const Integer row = at / cols, column = at % cols;");
+    out.line("if (row >= rows)");
+  }
+  out.line("  return;");
+  writeScalars();
+  writeRowValues(0);
+  if (plan.passes.empty())
+    return;
+  writeLoads(plan.passes[0].nodes, true, true);
+  writeElements(plan.passes[0], /*stores=*/true);
+}
+
+//===----------------------------------------------------------------------===//
+// Rows
+//===----------------------------------------------------------------------===//
+
+/// Registers or shared memory for what later passes need again.
+void KernelWriter::writeHeldValues() {
+  for (auto [id, node] : llvm::enumerate(plan.nodes)) {
+    if (!isHeld(id))
+      continue;
+    std::string held = "held" + number(node.index);
+    out.line("Pack<" + typeText(plan.inputs[node.index].element) + ", " +
+             width + "> " + held + "[" + Twine(geometry.steps) + "];");
+  }
+  if (plan.caches > 0 && !geometry.held)
+    out.line("HOCKET_DYNAMIC_SHARED(shared);");
+  for (unsigned i = 0; i < plan.caches; ++i)
+    if (geometry.held)
+      out.line("float kept" + Twine(i) + "[" + Twine(geometry.steps) + "][" +
+               width + "];");
+    else
+      out.line("float *const kept" + Twine(i) + " = shared + " + Twine(i) +
+               " * cols;");
+  bool fetches = false;
+  for (unsigned id = 0; id < plan.nodes.size(); ++id)
+    fetches |= isHeld(id);
+  if (!fetches)
+    return;
+  out.openUnrolled("int", "s", number(geometry.steps));
+  out.line("const Integer column = (s * " + Twine(geometry.rowThreads) +
+           " + lane) * " + width + ";");
+  out.open("if (column < cols)");
+  for (auto [id, node] : llvm::enumerate(plan.nodes))
+    if (isHeld(id))
+      out.line("held" + Twine(node.index) + "[s] = load<" + width + ">(" +
+               rowOf(plan.inputs[node.index], "in" + number(node.index)) +
+               " + column);");
+  out.close();
+  out.close();
+}
+
+void KernelWriter::writePass(unsigned stage) {
+  const PlanPass &pass = plan.passes[stage];
+  std::string threads = number(geometry.rowThreads);
+  for (unsigned id : pass.reductions)
+    out.line("float partial" + Twine(id) + " = neutral<" +
+             opText(plan.nodes[id].reduction) + ">();");
+  if (geometry.held) {
+    out.openUnrolled("int", "s", number(geometry.steps));
+    out.line("const Integer column = (s * " + threads + " + lane) * " + width +
+             ";");
+    out.open("if (column < cols)");
+  } else {
+    out.open("for (Integer column = lane * " + width +
+             "; column < cols; column += " +
+             number(int64_t(geometry.rowThreads) * geometry.width) + ")");
+  }
+  writeLoads(pass.nodes, true, true);
+  writeElements(pass, /*stores=*/stage + 1 == plan.passes.size());
+  if (geometry.held)
+    out.close();
+  out.close();
+  for (unsigned id : pass.reductions)
+    out.line("const float " + names[id] + " = reduceRow<" +
+             opText(plan.nodes[id].reduction) + ", " + threads + ">(partial" +
+             Twine(id) + ", scratch);");
+}
+
+void KernelWriter::writeRows() {
+  int64_t rowsOfBlock = geometry.block / geometry.rowThreads;
+  if (rowsOfBlock == 1) {
+    out.line("const int lane = threadIdx.x;");
+    out.line("const Integer row = blockIdx.x;");
+    out.line("__shared__ float scratch[" + Twine(geometry.rowThreads / 32) +
+             "];");
+  } else {
+    out.line("const int lane = threadIdx.x % " + Twine(geometry.rowThreads) +
+             ";");
+    out.line("const Integer row = Integer(blockIdx.x) * " + Twine(rowsOfBlock) +
+             " + threadIdx.x / " + Twine(geometry.rowThreads) + ";");
+    out.line("if (row >= rows)");
+    out.line("  return;");
+    out.line("float *const scratch = nullptr; // A warp needs none.");
+  }
+  writeScalars();
+  writeHeldValues();
+  writeRowValues(0);
+  for (unsigned stage = 0; stage < plan.passes.size(); ++stage) {
+    writePass(stage);
+    writeRowValues(stage + 1);
+  }
+  writeRowResults();
+}
+
+//===----------------------------------------------------------------------===//
+// Sums over rows
+//===----------------------------------------------------------------------===//
+
+/// This thread's rows, added in order.
+void KernelWriter::writeRowsOfPiece() {
+  PlanPass all;
+  for (auto [id, node] : llvm::enumerate(plan.nodes))
+    if (node.live && plan.isVector(id))
+      all.nodes.push_back(id);
+  out.open("if (column < cols)");
+  writeLoads(all.nodes, /*columnLevel=*/true, /*others=*/false);
+  out.open("for (Integer row = group; row < rows; row += " +
+           Twine(geometry.groups) + ")");
+  writeRowValues(0);
+  writeLoads(all.nodes, /*columnLevel=*/false, /*others=*/true);
+  out.openUnrolled("int", "i", width);
+  for (unsigned id : all.nodes)
+    writeNode(id);
+  for (auto [i, result] : llvm::enumerate(plan.results))
+    out.line("sums" + Twine(i) + "[i] += " + names[result.node] + ";");
+  out.close();
+  out.close();
+  out.close();
+}
+
+void KernelWriter::writeColumnResult(unsigned result) {
+  const PlanBuffer &buffer = plan.results[result].buffer;
+  std::string number = cuda::number(result), type(typeText(buffer.element));
+  out.line("reduceGroups<" + Twine(geometry.lanes) + ", " +
+           Twine(geometry.groups) + ", " + width + ">(sums" + number +
+           ", scratch);");
+  out.open("if (group == 0 && column < cols)");
+  out.line("Pack<" + type + ", " + width + "> result;");
+  out.line("const auto before = scalars.at[3] ? load<" + width + ">(out" +
+           number + " + column" + count() + ") : Pack<" + type + ", " + width +
+           ">{};");
+  out.openUnrolled("int", "i", width);
+  out.line("result.at[i] = fromFloat<" + type +
+           ">(toFloat(before.at[i]) + sums" + number + "[i]);");
+  out.close();
+  out.line("store(out" + number + " + column, result" + count() + ");");
+  out.close();
+}
+
+void KernelWriter::writeColumns() {
+  std::string lanes = number(geometry.lanes);
+  out.line("const int lane = threadIdx.x % " + lanes +
+           ", group = threadIdx.x / " + lanes + ";");
+  out.line("const Integer column = (Integer(blockIdx.x) * " + lanes +
+           " + lane) * " + width + ";");
+  out.line("__shared__ float scratch[" +
+           Twine(geometry.block * geometry.width) + "];");
+  writeScalars();
+  for (unsigned i = 0; i < plan.results.size(); ++i)
+    out.line("float sums" + Twine(i) + "[" + width + "] = {};");
+  writeRowsOfPiece();
+  for (unsigned i = 0; i < plan.results.size(); ++i)
+    writeColumnResult(i);
+}
+
+std::string KernelWriter::write() {
+  writeHead();
+  switch (geometry.form) {
+  case Geometry::Form::Flat:
+    writeFlat();
+    break;
+  case Geometry::Form::Rows:
+    writeRows();
+    break;
+  case Geometry::Form::Columns:
+    writeColumns();
+    break;
+  }
+  out.close();
+  return std::move(out.text);
+}
+
+} // namespace hocket::cuda

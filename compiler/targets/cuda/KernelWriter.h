@@ -1,0 +1,67 @@
+//===- KernelWriter.h - One fused kernel as CUDA C++ ------------*- C++ -*-===//
+//
+// Part of Hocket, under the Apache License v2.0.
+//
+//===----------------------------------------------------------------------===//
+///
+/// \file
+/// Writes the function of one kernel from its plan (which passes over a row,
+/// which values in which pass) and its geometry (which thread, which columns).
+/// Names in the text: `in0`, `out0` are buffers, `a0` the element of input 0,
+/// as in the region's textual form; a value is named for its operation.
+///
+//===----------------------------------------------------------------------===//
+
+#ifndef HOCKET_COMPILER_TARGETS_CUDA_KERNELWRITER_H
+#define HOCKET_COMPILER_TARGETS_CUDA_KERNELWRITER_H
+
+#include "compiler/targets/cuda/KernelGeometry.h"
+#include "compiler/targets/cuda/TextWriter.h"
+
+namespace hocket::cuda {
+
+class KernelWriter {
+public:
+  KernelWriter(const KernelPlan &plan, const Geometry &geometry);
+
+  std::string write();
+
+private:
+  using Nodes = llvm::ArrayRef<unsigned>;
+
+  void nameNodes();
+  void writeHead();
+  void writeScalars();
+  void writeRowValues(unsigned stage);
+  void writeRowResults();
+
+  void writeFlat();
+  void writeRows();
+  void writeHeldValues();
+  void writePass(unsigned stage);
+  void writeColumns();
+  void writeRowsOfPiece();
+  void writeColumnResult(unsigned result);
+
+  void writeLoads(Nodes nodes, bool columnLevel, bool others);
+  void writeElements(const cpu::PlanPass &pass, bool stores);
+  void writeNode(unsigned node);
+  void writeResults();
+
+  std::string rowOf(const cpu::PlanBuffer &buffer, const std::string &base);
+  std::string count();
+  std::string kept(unsigned node);
+  bool isHeld(unsigned node) const;
+
+  const KernelPlan &plan;
+  const Geometry &geometry;
+  TextWriter out;
+  std::vector<std::string> names;
+  /// In how many passes each node is loaded.
+  std::vector<unsigned> uses;
+  std::string width;
+};
+
+} // namespace hocket::cuda
+
+#endif // HOCKET_COMPILER_TARGETS_CUDA_KERNELWRITER_H

@@ -1,0 +1,206 @@
+//===- Device.cuh - What every CUDA kernel of Hocket starts from *- C++ -*-===//
+//
+// Part of Hocket, under the Apache License v2.0.
+//
+//===----------------------------------------------------------------------===//
+///
+/// \file
+/// Element types and their conversions, 16-byte accesses, reductions of a row
+/// by warps and blocks. Compiled by NVRTC (no header of the CUDA toolkit is
+/// needed), by nvcc, and for the host by the emulator of the tests, which
+/// defines HOCKET_EMULATED and the built-in names of CUDA C++.
+///
+//===----------------------------------------------------------------------===//
+
+#ifndef HOCKET_KERNELS_CUDA_DEVICE_CUH
+#define HOCKET_KERNELS_CUDA_DEVICE_CUH
+
+#define HOCKET_DEVICE static __device__ __forceinline__
+
+/// Declares `name`, the block's dynamic shared memory as floats.
+#ifdef HOCKET_EMULATED
+#define HOCKET_DYNAMIC_SHARED(name)                                            \
+  float *const name = static_cast<float *>(hocket_emulator.dynamicShared)
+#else
+#define HOCKET_DYNAMIC_SHARED(name) extern __shared__ float name[]
+#endif
+
+namespace hocket::cuda {
+
+using Integer = long long;
+
+/// What a launch passes beside the buffers: [0] seed, [1] step,
+/// [2] microbatch, [3] whether sums are added to what the results hold,
+/// [4 + i] instance i.
+template <int N> struct Scalars {
+  Integer at[N];
+};
+
+//===----------------------------------------------------------------------===//
+// Elements
+//===----------------------------------------------------------------------===//
+
+/// Two-byte floating-point numbers as they lie in memory.
+struct bf16 {
+  unsigned short bits;
+};
+struct f16 {
+  unsigned short bits;
+};
+
+HOCKET_DEVICE float toFloat(float x) { return x; }
+HOCKET_DEVICE float toFloat(bf16 x) {
+  return __uint_as_float(static_cast<unsigned>(x.bits) << 16);
+}
+HOCKET_DEVICE float toFloat(f16 x) {
+#ifdef HOCKET_EMULATED
+  return emulator::halfToFloat(x.bits);
+#else
+  float result;
+  asm("cvt.f32.f16 %0, %1;" : "=f"(result) : "h"(x.bits));
+  return result;
+#endif
+}
+
+/// To nearest even.
+template <class T> HOCKET_DEVICE T fromFloat(float x);
+template <> __device__ __forceinline__ float fromFloat<float>(float x) {
+  return x;
+}
+template <> __device__ __forceinline__ bf16 fromFloat<bf16>(float x) {
+#ifdef HOCKET_EMULATED
+  return {emulator::floatToBrain(x)};
+#else
+  bf16 result;
+  asm("cvt.rn.bf16.f32 %0, %1;" : "=h"(result.bits) : "f"(x));
+  return result;
+#endif
+}
+template <> __device__ __forceinline__ f16 fromFloat<f16>(float x) {
+#ifdef HOCKET_EMULATED
+  return {emulator::floatToHalf(x)};
+#else
+  f16 result;
+  asm("cvt.rn.f16.f32 %0, %1;" : "=h"(result.bits) : "f"(x));
+  return result;
+#endif
+}
+
+/// The greater or lesser of two; NaN if one is (fmaxf would drop it).
+HOCKET_DEVICE float maximum(float a, float b) {
+  return a != a ? a : b != b ? b : fmaxf(a, b);
+}
+HOCKET_DEVICE float minimum(float a, float b) {
+  return a != a ? a : b != b ? b : fminf(a, b);
+}
+
+//===----------------------------------------------------------------------===//
+// Memory
+//===----------------------------------------------------------------------===//
+
+/// N consecutive elements.
+template <class T, int N>
+struct alignas(sizeof(T) * N < 16 ? sizeof(T) * N : 16) Pack {
+  T at[N];
+};
+
+template <class T> HOCKET_DEVICE bool isAligned(const T *at, unsigned bytes) {
+  return reinterpret_cast<unsigned long long>(at) % bytes == 0;
+}
+
+/// N elements from `from` on, of which the first `count` exist; the others
+/// read as 0. Whole packs at addresses that allow it are read 16 bytes at a
+/// time.
+template <int N, class T>
+HOCKET_DEVICE Pack<T, N> load(const T *from, Integer count = N) {
+  if (count >= N && isAligned(from, alignof(Pack<T, N>)))
+    return *reinterpret_cast<const Pack<T, N> *>(from);
+  Pack<T, N> pack;
+#pragma unroll
+  for (int i = 0; i < N; ++i)
+    pack.at[i] = i < count ? from[i] : T();
+  return pack;
+}
+
+/// Stores the first `count` of N elements.
+template <int N, class T>
+HOCKET_DEVICE void store(T *to, const Pack<T, N> &pack, Integer count = N) {
+  if (count >= N && isAligned(to, alignof(Pack<T, N>))) {
+    *reinterpret_cast<Pack<T, N> *>(to) = pack;
+    return;
+  }
+#pragma unroll
+  for (int i = 0; i < N; ++i)
+    if (i < count)
+      to[i] = pack.at[i];
+}
+
+//===----------------------------------------------------------------------===//
+// Reductions
+//===----------------------------------------------------------------------===//
+
+struct Add {
+  static constexpr unsigned neutralBits = 0; // 0.0
+  static __device__ __forceinline__ float of(float a, float b) { return a + b; }
+};
+struct Max {
+  static constexpr unsigned neutralBits = 0xff800000; // -infinity
+  static __device__ __forceinline__ float of(float a, float b) {
+    return maximum(a, b);
+  }
+};
+template <class Op> HOCKET_DEVICE float neutral() {
+  return __uint_as_float(Op::neutralBits);
+}
+
+/// The reduction over the warp, in every lane. Every lane must call it.
+template <class Op> HOCKET_DEVICE float reduceWarp(float x) {
+#pragma unroll
+  for (int distance = 16; distance > 0; distance /= 2)
+    x = Op::of(x, __shfl_xor_sync(0xffffffffu, x, distance));
+  return x;
+}
+
+/// The reduction over the `Threads` threads of a row, in each of them:
+/// a warp, or the whole block. `scratch` holds Threads / 32 floats in shared
+/// memory. The order is fixed. Every thread must call it.
+template <class Op, int Threads>
+HOCKET_DEVICE float reduceRow(float x, float *scratch) {
+  x = reduceWarp<Op>(x);
+  if constexpr (Threads > 32) {
+    __syncthreads(); // The scratch of the last reduction has been read.
+    if (threadIdx.x % 32 == 0)
+      scratch[threadIdx.x / 32] = x;
+    __syncthreads();
+    int lane = threadIdx.x % 32;
+    x = reduceWarp<Op>(lane < Threads / 32 ? scratch[lane] : neutral<Op>());
+  }
+  return x;
+}
+
+/// Adds the N sums of all `Groups` (a power of two) threads of a lane, in a
+/// tree; group 0 has the result. Threads are numbered lane first. `scratch`
+/// holds Lanes * Groups * N floats in shared memory. Every thread of the block
+/// must call it.
+template <int Lanes, int Groups, int N>
+HOCKET_DEVICE void reduceGroups(float *sums, float *scratch) {
+  int thread = threadIdx.x;
+  __syncthreads(); // The scratch of the last reduction has been read.
+#pragma unroll
+  for (int i = 0; i < N; ++i)
+    scratch[thread * N + i] = sums[i];
+  for (int groups = Groups / 2; groups > 0; groups /= 2) {
+    __syncthreads();
+    if (thread >= groups * Lanes)
+      continue;
+#pragma unroll
+    for (int i = 0; i < N; ++i) {
+      sums[i] += scratch[(thread + groups * Lanes) * N + i];
+      scratch[thread * N + i] = sums[i];
+    }
+  }
+}
+
+} // namespace hocket::cuda
+
+#endif // HOCKET_KERNELS_CUDA_DEVICE_CUH

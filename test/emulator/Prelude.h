@@ -1,0 +1,102 @@
+//===- Prelude.h - CUDA C++ for a host compiler -----------------*- C++ -*-===//
+//
+// Part of Hocket, under the Apache License v2.0.
+//
+//===----------------------------------------------------------------------===//
+///
+/// \file
+/// Included before a kernel's source when the emulator compiles it for the
+/// host: the built-in names of CUDA C++, as far as Hocket's kernels use them.
+/// What threads of a block do together goes through `hocket_emulator`, which
+/// the loader fills in (Module.h). Stands alone: no header of the standard
+/// library, so that a kernel compiles quickly.
+///
+//===----------------------------------------------------------------------===//
+
+#ifndef HOCKET_TEST_EMULATOR_PRELUDE_H
+#define HOCKET_TEST_EMULATOR_PRELUDE_H
+
+#include "test/emulator/Calls.h"
+
+#define HOCKET_EMULATED 1
+
+extern "C" {
+hocket::emulator::Calls hocket_emulator;
+}
+
+#define __global__
+#define __device__
+#define __forceinline__ inline
+#define __launch_bounds__(threads)
+/// Found by the loader between the symbols that the linker puts around it,
+/// and filled with NaN before each block.
+#define __shared__ static __attribute__((section("hocket_shared")))
+
+#define threadIdx (hocket_emulator.thread->thread)
+#define blockIdx (hocket_emulator.thread->block)
+#define blockDim (hocket_emulator.thread->blockSize)
+#define gridDim (hocket_emulator.thread->gridSize)
+
+extern "C" {
+float fabsf(float), floorf(float), ceilf(float), rintf(float), truncf(float);
+float sqrtf(float), expf(float), exp2f(float), expm1f(float), logf(float);
+float log2f(float), log1pf(float), tanhf(float), erff(float), sinf(float);
+float cosf(float), powf(float, float), copysignf(float, float);
+float fmaxf(float, float), fminf(float, float), fmaf(float, float, float);
+}
+
+inline float rsqrtf(float x) { return 1.0f / sqrtf(x); }
+inline float __uint_as_float(unsigned x) {
+  return __builtin_bit_cast(float, x);
+}
+inline float __int_as_float(int x) { return __builtin_bit_cast(float, x); }
+inline int __float_as_int(float x) { return __builtin_bit_cast(int, x); }
+inline unsigned __float_as_uint(float x) {
+  return __builtin_bit_cast(unsigned, x);
+}
+inline unsigned __umulhi(unsigned a, unsigned b) {
+  return static_cast<unsigned>(static_cast<unsigned long long>(a) * b >> 32);
+}
+
+inline void __syncthreads() { hocket_emulator.syncBlock(); }
+inline void __syncwarp(unsigned lanes = 0xffffffffu) {
+  hocket_emulator.exchange(lanes, 0, 0);
+}
+inline float __shfl_xor_sync(unsigned lanes, float x, int distance) {
+  unsigned bits = __float_as_uint(x);
+  int from = static_cast<int>(threadIdx.x % 32) ^ distance;
+  return __uint_as_float(hocket_emulator.exchange(lanes, bits, from));
+}
+
+namespace hocket::cuda::emulator {
+
+inline float halfToFloat(unsigned short bits) {
+  return static_cast<float>(__builtin_bit_cast(_Float16, bits));
+}
+inline unsigned short floatToHalf(float x) {
+  return __builtin_bit_cast(unsigned short, static_cast<_Float16>(x));
+}
+/// To nearest even; a NaN becomes the one NaN that the hardware gives.
+inline unsigned short floatToBrain(float x) {
+  if (x != x)
+    return 0x7fff;
+  unsigned bits = __float_as_uint(x);
+  return static_cast<unsigned short>((bits + 0x7fff + (bits >> 16 & 1)) >> 16);
+}
+
+/// Calls `kernel` with the arguments that `pointers` point to.
+template <class T> const T &argument(void **&pointers) {
+  return *static_cast<const T *>(*pointers++);
+}
+template <class... T> void call(void (*kernel)(T...), void **pointers) {
+  // A list in braces is evaluated from left to right.
+  struct Bound {
+    void (*kernel)(T...);
+    Bound(void (*kernel)(T...), const T &...arguments) { kernel(arguments...); }
+  };
+  Bound{kernel, argument<T>(pointers)...};
+}
+
+} // namespace hocket::cuda::emulator
+
+#endif // HOCKET_TEST_EMULATOR_PRELUDE_H
