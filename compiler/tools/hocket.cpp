@@ -10,6 +10,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "compiler/driver/Compile.h"
+#include "compiler/tools/AccuracyCommand.h"
 #include "compiler/tools/CheckpointCommand.h"
 #include "compiler/tools/CompileCommand.h"
 #include "compiler/tools/DataShowCommand.h"
@@ -69,6 +70,7 @@ int main(int argc, char **argv) {
   registerDataPrepare(*data, result);
   registerDataShow(*data, result);
   registerCheckpoint(app, result);
+  registerAccuracy(app, result);
   registerDoctor(app, result);
   return runCommandLine(app, argc, argv, result);
 }

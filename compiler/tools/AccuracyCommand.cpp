@@ -1,0 +1,260 @@
+//===- AccuracyCommand.cpp - hocket accuracy ------------------------------===//
+//
+// Part of Hocket, under the Apache License v2.0.
+//
+//===----------------------------------------------------------------------===//
+
+#include "compiler/tools/AccuracyCommand.h"
+
+#include "passes/planning/accuracy/AccuracyPlot.h"
+#include "passes/planning/accuracy/FitConstants.h"
+#include "passes/planning/cluster/Systems.h"
+#include "runtime/base/File.h"
+#include "runtime/base/Format.h"
+
+#include <google/protobuf/text_format.h>
+#include <nlohmann/json.hpp>
+
+#include <algorithm>
+#include <iostream>
+#include <memory>
+
+using namespace hocket;
+using namespace hocket::planning;
+
+namespace {
+
+struct Arguments {
+  std::vector<std::string> files;
+  std::string system, fit, constants, groups, plot;
+  bool json = false, swapHalves = false;
+};
+
+constexpr const char *details =
+    R"(FILE is a table of training runs with their times, comma-separated, of which
+docs/accuracy.md describes two layouts. Every row is predicted from its model,
+its plan and the description of its system, without any tuning to the row.
+
+Rows of a group take turns: the first, third, ... are those that constants may
+be fitted to, the others are held out. With --fit, the constants of a system
+are fitted to the former, and its description is printed.
+
+Examples:
+  hocket accuracy published.csv
+  hocket accuracy measured.csv --svg measured.svg
+  hocket accuracy runs.csv --fit h100 \
+      --constants software.gemm,software.memory > my-h100.textproto
+  hocket accuracy runs.csv --system my-h100.textproto)";
+
+std::vector<std::string> splitAtCommas(const std::string &text) {
+  std::vector<std::string> parts;
+  for (size_t at = 0; at < text.size();) {
+    size_t comma = std::min(text.find(',', at), text.size());
+    parts.push_back(text.substr(at, comma - at));
+    at = comma + 1;
+  }
+  return parts;
+}
+
+StatusOr<std::vector<ThroughputRow>> readFiles(const Arguments &arguments) {
+  std::vector<ThroughputRow> rows;
+  std::vector<std::string> groups = splitAtCommas(arguments.groups);
+  for (const std::string &file : arguments.files) {
+    HOCKET_ASSIGN_OR_RETURN(std::string text, readFile(file, 64 << 20));
+    HOCKET_ASSIGN_OR_RETURN(std::vector<ThroughputRow> read,
+                            readThroughput(file, text));
+    for (ThroughputRow &row : read)
+      if (groups.empty() || std::count(groups.begin(), groups.end(), row.group))
+        rows.push_back(std::move(row));
+  }
+  if (rows.empty())
+    return invalidArgument("no row is of the groups " + arguments.groups);
+  return rows;
+}
+
+/// A description by its name or its path.
+StatusOr<cluster::System> describedSystem(const std::string &name) {
+  if (name.find_first_of("/.") == std::string::npos)
+    return systemNamed(name);
+  HOCKET_ASSIGN_OR_RETURN(std::string text, readFile(name, 1 << 20));
+  return parseSystem(name, text);
+}
+
+const char *unitOf(Quantity quantity) {
+  switch (quantity) {
+  case Quantity::Seconds:
+    return " s";
+  case Quantity::Gibibytes:
+    return " GiB";
+  case Quantity::Percent:
+    return " %";
+  }
+  return "";
+}
+
+std::string shownShare(double share) {
+  return formatText("%+.1f%%", 100 * share);
+}
+
+std::vector<std::string> cellsOf(const RowPrediction &row) {
+  std::string line = std::to_string(row.row.line);
+  if (!row.skipped.empty())
+    return {
+        line, row.row.label, "", "", "", "", "not predicted: " + row.skipped};
+  const char *unit = unitOf(row.row.quantity);
+  std::string spread =
+      row.spread > 0 ? formatText("%.1f%%", 100 * row.spread) : "";
+  return {line,
+          row.row.label,
+          formatText("%.4g%s", row.row.measured, unit),
+          formatText("%.4g%s", row.predicted, unit),
+          spread,
+          shownShare(row.error()),
+          row.heldOut ? "held out" : "fitted"};
+}
+
+/// Halves of a group, and both together.
+struct Half {
+  const char *name;
+  std::function<bool(bool)> wanted;
+};
+
+const Half halves[] = {{"fitted", [](bool heldOut) { return !heldOut; }},
+                       {"held out", [](bool heldOut) { return heldOut; }},
+                       {"all", [](bool) { return true; }}};
+
+ErrorStatistics statisticsOfHalf(const std::vector<RowPrediction> &rows,
+                                 const std::string &group, const Half &half) {
+  return statisticsOf(rows, [&](const RowPrediction &row) {
+    return (group.empty() || row.row.group == group) &&
+           half.wanted(row.heldOut);
+  });
+}
+
+void printText(const std::vector<RowPrediction> &rows) {
+  std::vector<std::vector<std::string>> cells;
+  for (const RowPrediction &row : rows)
+    cells.push_back(cellsOf(row));
+  std::cout << formatTable({">line", "run", ">measured", ">predicted", ">+/-",
+                            ">error", "half"},
+                           cells)
+            << "\n";
+  std::vector<std::vector<std::string>> summary;
+  for (const std::string &group : groupsOf(rows))
+    for (const Half &half : halves) {
+      ErrorStatistics of = statisticsOfHalf(rows, group, half);
+      if (of.rows > 0)
+        summary.push_back({group, half.name, std::to_string(of.rows),
+                           formatText("%.1f%%", 100 * of.mean),
+                           formatText("%.1f%%", 100 * of.median),
+                           shownShare(of.bias), shownShare(of.worst)});
+    }
+  std::cout << formatTable(
+      {"group", "half", ">rows", ">mean", ">median", ">bias", ">worst"},
+      summary);
+}
+
+nlohmann::json jsonOf(const ErrorStatistics &statistics) {
+  return {{"rows", statistics.rows},
+          {"mean", statistics.mean},
+          {"median", statistics.median},
+          {"bias", statistics.bias},
+          {"worst", statistics.worst}};
+}
+
+nlohmann::json jsonOf(const RowPrediction &row) {
+  nlohmann::json json = {
+      {"line", row.row.line}, {"group", row.row.group}, {"run", row.row.label}};
+  if (!row.skipped.empty()) {
+    json["skipped"] = row.skipped;
+    return json;
+  }
+  json["unit"] = std::string(unitOf(row.row.quantity)).substr(1);
+  json["plan"] = printPlan(row.row.plan);
+  json["measured"] = row.row.measured;
+  json["predicted"] = row.predicted;
+  json["spread"] = row.spread;
+  json["error"] = row.error();
+  json["held_out"] = row.heldOut;
+  return json;
+}
+
+void printJson(const std::vector<RowPrediction> &rows) {
+  nlohmann::json all = nlohmann::json::array(), groups;
+  for (const RowPrediction &row : rows)
+    all.push_back(jsonOf(row));
+  for (const std::string &group : groupsOf(rows))
+    for (const Half &half : halves)
+      groups[group][half.name] = jsonOf(statisticsOfHalf(rows, group, half));
+  nlohmann::json report = jsonOf(statisticsOfHalf(rows, "", halves[2]));
+  report["groups"] = groups;
+  report["predictions"] = all;
+  std::cout << report.dump(2) << "\n";
+}
+
+Status fit(const Arguments &arguments, const std::vector<ThroughputRow> &rows) {
+  HOCKET_ASSIGN_OR_RETURN(cluster::System start,
+                          describedSystem(arguments.fit));
+  FitOptions options;
+  options.constants = arguments.constants.empty()
+                          ? fittedConstants()
+                          : splitAtCommas(arguments.constants);
+  options.swapHalves = arguments.swapHalves;
+  HOCKET_ASSIGN_OR_RETURN(FitResult result, fitConstants(start, rows, options));
+  std::string text;
+  google::protobuf::TextFormat::PrintToString(result.system, &text);
+  std::cout << "# Mean |log(predicted / measured)| of groups: fitted "
+            << formatText("%.4f, held out %.4f\n", result.fitted,
+                          result.heldOut)
+            << text;
+  return okStatus();
+}
+
+Status run(const Arguments &arguments) {
+  HOCKET_ASSIGN_OR_RETURN(std::vector<ThroughputRow> rows,
+                          readFiles(arguments));
+  if (!arguments.fit.empty())
+    return fit(arguments, rows);
+  SystemSource source = systemNamed;
+  if (!arguments.system.empty()) {
+    HOCKET_ASSIGN_OR_RETURN(cluster::System given,
+                            describedSystem(arguments.system));
+    source = [given](const std::string &name) -> StatusOr<cluster::System> {
+      return name == given.name() ? given : systemNamed(name);
+    };
+  }
+  std::vector<RowPrediction> predictions = predictRows(rows, source);
+  if (!arguments.plot.empty())
+    HOCKET_RETURN_IF_ERROR(
+        writeFileAtomically(arguments.plot, plotAccuracy(predictions)));
+  if (arguments.json)
+    printJson(predictions);
+  else
+    printText(predictions);
+  return okStatus();
+}
+
+} // namespace
+
+void hocket::registerAccuracy(CLI::App &app, Status &result) {
+  auto arguments = std::make_shared<Arguments>();
+  CLI::App *command = app.add_subcommand(
+      "accuracy", "Predict runs whose times are known, and compare");
+  command->footer(details);
+  command->add_option("FILE", arguments->files, "Tables of runs")->required();
+  command->add_flag("--json", arguments->json, "Print JSON");
+  command->add_option("--svg", arguments->plot,
+                      "Draw predicted against measured times into this file");
+  command->add_option("--system", arguments->system,
+                      "A description to use for the system of its name");
+  command->add_option("--groups", arguments->groups,
+                      "Only rows of these groups, separated by commas");
+  command->add_option("--fit", arguments->fit,
+                      "Fit constants of this system to the first half of rows "
+                      "and print its description");
+  command->add_option("--constants", arguments->constants,
+                      "With --fit: which, separated by commas; default: all");
+  command->add_flag("--swap-halves", arguments->swapHalves,
+                    "With --fit: fit to the half that is held out");
+  command->callback([arguments, &result] { result = run(*arguments); });
+}

@@ -1,0 +1,77 @@
+//===- ThroughputFile.h - Measured and published step times -----*- C++ -*-===//
+//
+// Part of Hocket, under the Apache License v2.0.
+//
+//===----------------------------------------------------------------------===//
+///
+/// \file
+/// Reads a table of training runs, comma-separated, one run a line under a line
+/// of column names. Two layouts are known by their columns:
+///
+///   measured   `# GPUs`, `global batch`, `micro batch`, `hidden size`,
+///              `attention heads`, `# layers`, `sequence length`, `tensor
+///              parallelism`, `data parallelism`, `pipeline parallelism`,
+///              `iteration time (ms)`: GPTs on A100s
+///   published  `set`, `model`, `system`, `gpus`, `precision`, `heads`, ...,
+///              `iter_time_s`, `tflops_per_gpu`, `mfu_pct`, ...: what a column
+///              leaves out is taken from the model's name, then from how the
+///              set's software works (docs/accuracy.md)
+///
+/// A row that cannot be priced says why.
+///
+//===----------------------------------------------------------------------===//
+
+#ifndef HOCKET_PASSES_PLANNING_ACCURACY_THROUGHPUTFILE_H
+#define HOCKET_PASSES_PLANNING_ACCURACY_THROUGHPUTFILE_H
+
+#include "passes/planning/cost/StepCost.h"
+
+#include <map>
+#include <optional>
+
+namespace hocket::planning {
+
+/// One line of the table by the names of its columns.
+using TableRow = std::map<std::string, std::string>;
+
+/// Comma-separated text with quoted cells. Errors are InvalidArgument,
+/// `file:line: ...`.
+StatusOr<std::vector<TableRow>> readTable(const std::string &file,
+                                          const std::string &text);
+
+/// What a row's number is.
+enum class Quantity : uint8_t { Seconds, Gibibytes, Percent };
+
+struct ThroughputRow {
+  int64_t line = 1;    ///< In the file.
+  std::string group;   ///< "multi-node A100", "published H100 dense", ...
+  std::string label;   ///< The model and the plan, for a person.
+  std::string skipped; ///< Why the row is not predicted; else empty.
+
+  /// Without the cluster's description: `systemName` names it.
+  CostProblem problem;
+  std::string systemName;
+  ParallelPlan plan;
+  /// Choices that the row does not tell; the fastest that fits is taken.
+  bool anyMicroBatch = false;
+  bool anyChunks = false;
+  bool anyAxes = false; ///< tp, pp and dp too.
+
+  Quantity quantity = Quantity::Seconds;
+  double measured = 0;
+  /// Of Gibibytes and Percent: which part of memory.
+  std::string part;
+};
+
+/// Rows of a table in either layout.
+StatusOr<std::vector<ThroughputRow>> readThroughput(const std::string &file,
+                                                    const std::string &text);
+
+/// Sizes of a published model by its name in tables; nothing for one that is
+/// not known. `why` then says what is missing.
+std::optional<ModelShape> publishedModel(const std::string &name,
+                                         std::string &why);
+
+} // namespace hocket::planning
+
+#endif // HOCKET_PASSES_PLANNING_ACCURACY_THROUGHPUTFILE_H

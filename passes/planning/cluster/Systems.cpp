@@ -1,0 +1,158 @@
+//===- Systems.cpp - Descriptions of clusters -----------------------------===//
+//
+// Part of Hocket, under the Apache License v2.0.
+//
+//===----------------------------------------------------------------------===//
+
+#include "passes/planning/cluster/Systems.h"
+
+#include "runtime/base/File.h"
+#include "runtime/base/Format.h"
+
+#include <google/protobuf/io/tokenizer.h>
+#include <google/protobuf/text_format.h>
+
+#include <charconv>
+#include <cmath>
+
+using namespace hocket;
+using namespace hocket::planning;
+
+namespace {
+
+struct ShippedSystem {
+  const char *name;
+  const char *text;
+};
+
+constexpr ShippedSystem shipped[] = {
+#include "SystemTexts.inc"
+};
+
+/// Keeps the first error of the text.
+class FirstError : public google::protobuf::io::ErrorCollector {
+public:
+  explicit FirstError(std::string file) : file(std::move(file)) {}
+
+  void AddError(int line, int column, const std::string &text) override {
+    if (message.empty())
+      message = file + ":" + std::to_string(line + 1) + ":" +
+                std::to_string(column + 1) + ": " + text;
+  }
+  std::string message;
+
+private:
+  std::string file;
+};
+
+/// A field, and the range that it must be in.
+struct Range {
+  double value, least, most;
+  const char *name;
+};
+
+Status checkRanges(const std::string &file, const std::vector<Range> &ranges) {
+  for (const Range &range : ranges)
+    if (!(range.value >= range.least && range.value <= range.most))
+      return invalidArgument(file + ": " + range.name + " is " +
+                             formatText("%g; write a number from %g to %g",
+                                        range.value, range.least, range.most));
+  return okStatus();
+}
+
+Status checkSystem(const std::string &file, const cluster::System &system) {
+  const cluster::Device &device = system.device();
+  const cluster::Software &soft = system.software();
+  const cluster::Link &node = system.node_link(), &net = system.network();
+  constexpr double least = 1e-3, tiny = 1e-9;
+  return checkRanges(
+      file, {{double(device.memory_bytes()), 1, 1e15, "device.memory_bytes"},
+             {device.peak_32bit(), 1e6, 1e18, "device.peak_32bit"},
+             {device.peak_16bit(), 1e6, 1e18, "device.peak_16bit"},
+             {device.peak_8bit(), 0, 1e18, "device.peak_8bit"},
+             {device.memory_bandwidth(), 1e6, 1e15, "device.memory_bandwidth"},
+             {double(system.devices_per_node()), 1, 1e6, "devices_per_node"},
+             {node.bandwidth(), 1e3, 1e15, "node_link.bandwidth"},
+             {node.efficiency(), least, 1, "node_link.efficiency"},
+             {node.latency(), 0, 1, "node_link.latency"},
+             {net.bandwidth(), 1e3, 1e15, "network.bandwidth"},
+             {net.efficiency(), least, 1, "network.efficiency"},
+             {net.latency(), 0, 1, "network.latency"},
+             {soft.gemm(), least, 1, "software.gemm"},
+             {soft.gemm_ramp(), 0, 1e5, "software.gemm_ramp"},
+             {soft.gemm_8bit(), device.peak_8bit() > 0 ? least : 0, 1,
+              "software.gemm_8bit"},
+             {soft.memory(), least, 1, "software.memory"},
+             {soft.attention(), 0, 1, "software.attention"},
+             {soft.attention_ramp(), 0, 1e6, "software.attention_ramp"},
+             {soft.kernel_seconds(), 0, 1, "software.kernel_seconds"},
+             {soft.host_op_seconds(), 0, 1, "software.host_op_seconds"},
+             {soft.host_collective_seconds(), 0, 1,
+              "software.host_collective_seconds"},
+             {soft.tensor_overlap(), 0, 1, "software.tensor_overlap"},
+             {soft.data_overlap(), 0, 1, "software.data_overlap"},
+             {soft.expert_overlap(), 0, 1, "software.expert_overlap"},
+             {soft.update_bytes(), 0, 1e4, "software.update_bytes"},
+             {double(soft.gradient_bytes()), 1, 8, "software.gradient_bytes"},
+             {soft.step_seconds(), 0, 100, "software.step_seconds"},
+             {system.spread().one_node(), tiny, 10, "spread.one_node"},
+             {system.spread().many_nodes(), tiny, 10, "spread.many_nodes"}});
+}
+
+} // namespace
+
+std::vector<std::string> planning::systemNames() {
+  std::vector<std::string> names;
+  for (const ShippedSystem &system : shipped)
+    names.emplace_back(system.name);
+  return names;
+}
+
+StatusOr<cluster::System> planning::systemNamed(const std::string &name) {
+  std::string all;
+  for (const ShippedSystem &system : shipped) {
+    if (name == system.name)
+      return parseSystem(name, system.text);
+    all += (all.empty() ? "" : ", ") + std::string(system.name);
+  }
+  return invalidArgument("no system is called '" + name + "'; there are " +
+                         all + ", or write the path of a description");
+}
+
+StatusOr<cluster::System> planning::parseSystem(const std::string &file,
+                                                const std::string &text) {
+  google::protobuf::TextFormat::Parser parser;
+  FirstError errors(file);
+  parser.RecordErrorsTo(&errors);
+  parser.SetRecursionLimit(16);
+  cluster::System system;
+  if (!parser.ParseFromString(text, &system))
+    return invalidArgument(errors.message);
+  HOCKET_RETURN_IF_ERROR(checkSystem(file, system));
+  return system;
+}
+
+StatusOr<ClusterChoice> planning::readCluster(const std::string &text) {
+  size_t colon = text.rfind(':');
+  std::string name = text.substr(0, colon);
+  std::string count = colon == std::string::npos ? "" : text.substr(colon + 1);
+  ClusterChoice choice;
+  const char *end = count.data() + count.size();
+  auto [rest, error] = std::from_chars(count.data(), end, choice.devices);
+  if (error != std::errc() || rest != end || choice.devices < 1 ||
+      choice.devices > (1 << 20))
+    return invalidArgument("--cluster " + text +
+                           ": write a system and how many devices, from 1 to "
+                           "1048576, as in h100:1024");
+  bool isPath = name.find_first_of("/.") != std::string::npos;
+  if (!isPath) {
+    StatusOr<cluster::System> system = systemNamed(name);
+    if (!system.ok())
+      return system.status().withContext("--cluster " + text);
+    choice.system = *system;
+    return choice;
+  }
+  HOCKET_ASSIGN_OR_RETURN(std::string written, readFile(name, 1 << 20));
+  HOCKET_ASSIGN_OR_RETURN(choice.system, parseSystem(name, written));
+  return choice;
+}

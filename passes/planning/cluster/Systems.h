@@ -1,0 +1,47 @@
+//===- Systems.h - Descriptions of clusters ---------------------*- C++ -*-===//
+//
+// Part of Hocket, under the Apache License v2.0.
+//
+//===----------------------------------------------------------------------===//
+///
+/// \file
+/// The systems that are shipped, by name, and those that a user describes
+/// (cluster.proto). Errors are InvalidArgument.
+///
+//===----------------------------------------------------------------------===//
+
+#ifndef HOCKET_PASSES_PLANNING_CLUSTER_SYSTEMS_H
+#define HOCKET_PASSES_PLANNING_CLUSTER_SYSTEMS_H
+
+#include "passes/planning/cluster/cluster.pb.h"
+#include "runtime/base/Status.h"
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+namespace hocket::planning {
+
+/// "a100", "b200", ...
+std::vector<std::string> systemNames();
+
+/// One of them; names the nearest ones where there is none of this name.
+StatusOr<cluster::System> systemNamed(const std::string &name);
+
+/// A description as text; `file` names it in messages. Every size is positive,
+/// every efficiency in (0, 1], every latency at least 0.
+StatusOr<cluster::System> parseSystem(const std::string &file,
+                                      const std::string &text);
+
+struct ClusterChoice {
+  cluster::System system;
+  int64_t devices = 1;
+};
+
+/// "h100:1024": a shipped name, or the path of a description (one with a '/'
+/// or a '.'), and the number of devices, from 1 to 2^20.
+StatusOr<ClusterChoice> readCluster(const std::string &text);
+
+} // namespace hocket::planning
+
+#endif // HOCKET_PASSES_PLANNING_CLUSTER_SYSTEMS_H

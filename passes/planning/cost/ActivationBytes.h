@@ -1,0 +1,58 @@
+//===- ActivationBytes.h - What a layer keeps for its backward --*- C++ -*-===//
+//
+// Part of Hocket, under the Apache License v2.0.
+//
+//===----------------------------------------------------------------------===//
+///
+/// \file
+/// Bytes that one rank holds of one microbatch, from a layer's forward to its
+/// backward. For a GPT layer with 16-bit elements this is Korthikanti et al.
+/// (arXiv 2205.05198), equations 2 and 4:
+///
+///   s b h (10 + 24/t + 5 a s / (h t))   tensor parallelism t
+///   s b h (34 + 5 a s / h) / t          with sequence parallelism
+///   s b h 34 / t                        attention recomputed, or fused
+///   s b h 2                             every layer recomputed
+///
+/// generalised to grouped heads, gated MLPs, experts and context parallelism.
+///
+//===----------------------------------------------------------------------===//
+
+#ifndef HOCKET_PASSES_PLANNING_COST_ACTIVATIONBYTES_H
+#define HOCKET_PASSES_PLANNING_COST_ACTIVATIONBYTES_H
+
+#include "passes/planning/cost/ParallelPlan.h"
+
+namespace hocket::planning {
+
+class ActivationBytes {
+public:
+  /// `fused`: attention that never stores its scores. The arguments outlive
+  /// it.
+  ActivationBytes(const ModelShape &model, const StepShape &step,
+                  const ParallelPlan &plan, bool fused = true);
+
+  /// Kept by layers, as plan.recompute has it.
+  int64_t ofLayers(int64_t dense, int64_t experts) const;
+  /// Beside those, of the layer whose backward runs: all that it computes
+  /// again. 0 where nothing is.
+  int64_t ofOneLayerAgain() const;
+  /// The logits, once in 16 and once in 32 bits, and their gradient.
+  int64_t ofLoss() const;
+
+private:
+  double kept(bool experts, Recompute recompute) const;
+  double attention(Recompute recompute) const;
+  double mlp(double width) const;
+  double routed() const;
+
+  const ModelShape &model;
+  const StepShape &step;
+  const ParallelPlan &plan;
+  bool fused;
+  double tokens, tp, whole, element;
+};
+
+} // namespace hocket::planning
+
+#endif // HOCKET_PASSES_PLANNING_COST_ACTIVATIONBYTES_H

@@ -1,0 +1,124 @@
+//===- AfterPasses.cpp - Sums of gradients, and the update ----------------===//
+//
+// Part of Hocket, under the Apache License v2.0.
+//
+//===----------------------------------------------------------------------===//
+
+#include "passes/planning/cost/AfterPasses.h"
+
+#include "passes/planning/cost/RankParameters.h"
+
+#include <algorithm>
+
+using namespace hocket;
+using namespace hocket::planning;
+
+Placement planning::stagePlacement(const ParallelPlan &plan) {
+  std::string schedule = plan.scheduleName();
+  bool bent = schedule == "zb-v" || schedule == "dualpipe-v";
+  return bent ? Placement::VShaped : Placement::RoundRobin;
+}
+
+namespace {
+
+/// Collectives over the ranks that hold the same parameters.
+class DataCollectives {
+public:
+  DataCollectives(const CostProblem &problem, const ParallelPlan &plan)
+      : times(problem.system, problem.step.elementBits), plan(plan),
+        element(problem.step.elementBits == 32 ? 4 : 2),
+        gradient(double(problem.system.software().gradient_bytes())) {
+    dense = {plan.dp * plan.cp, plan.tp};
+    int64_t holders = plan.ep * plan.expertTp;
+    expert = {std::max<int64_t>(1, plan.dp * plan.cp * plan.tp / holders),
+              holders};
+  }
+
+  /// Gradients added up: all of them, or each rank its shard.
+  double sum(const RankParameters &held) const {
+    auto one = [&](double count, const RankGroup &group) {
+      double bytes = count * gradient;
+      return plan.zero > 0 ? times.allGather(bytes, group)
+                           : times.allReduce(bytes, group);
+    };
+    return one(held.dense, dense) + one(held.experts, expert);
+  }
+
+  /// Parameters gathered.
+  double gather(const RankParameters &held) const {
+    return times.allGather(held.dense * element, dense) +
+           times.allGather(held.experts * element, expert);
+  }
+
+  /// A copy of the tied embedding is summed with the first stage's.
+  double tied(const ModelShape &model) const {
+    if (!model.tied || plan.pp == 1)
+      return 0;
+    double bytes = model.embeddingParameters() * gradient / double(plan.tp);
+    return times.transfer(bytes, {plan.pp, plan.dp * plan.cp * plan.tp});
+  }
+
+  double update(const RankParameters &held) const {
+    double count = held.all();
+    if (plan.zero > 0)
+      count =
+          held.dense / double(dense.size) + held.experts / double(expert.size);
+    return times.memory(count * times.software().update_bytes());
+  }
+
+  /// What is left of `seconds` beside a pass of `window` seconds.
+  double exposed(double seconds, double window) const {
+    double share = times.software().data_overlap();
+    return seconds - std::min(share * seconds, share * window);
+  }
+
+private:
+  OpTimes times;
+  const ParallelPlan &plan;
+  double element, gradient;
+  RankGroup dense, expert;
+};
+
+/// Seconds of one microbatch on a rank.
+struct RankPass {
+  double forward = 0;
+  double backward = 0;
+};
+
+RankPass passOf(const StageCosts &stages, int64_t rank) {
+  RankPass pass;
+  for (int64_t chunk = 0; chunk < stages.schedule.shape.chunks; ++chunk) {
+    const ChunkCost &cost = stages.schedule.cost(rank, chunk);
+    pass.forward += cost.forward * 1e-9;
+    pass.backward += (cost.backward + cost.weight) * 1e-9;
+  }
+  return pass;
+}
+
+} // namespace
+
+std::vector<AfterPasses> planning::afterPasses(const CostProblem &problem,
+                                               const ParallelPlan &plan,
+                                               const StageCosts &stages) {
+  DataCollectives collectives(problem, plan);
+  std::vector<RankParameters> held =
+      rankParameters(problem.model, plan, stagePlacement(plan));
+  double microbatches = double(stages.schedule.shape.microbatches);
+  std::vector<AfterPasses> after(held.size());
+  for (size_t rank = 0; rank < held.size(); ++rank) {
+    RankPass pass = passOf(stages, int64_t(rank));
+    double sum = collectives.sum(held[rank]);
+    double gather = plan.zero > 0 ? collectives.gather(held[rank]) : 0;
+    double &data = after[rank].data;
+    if (plan.zero == 3)
+      data = microbatches * (collectives.exposed(gather, pass.forward) +
+                             collectives.exposed(gather + sum, pass.backward));
+    else
+      data = collectives.exposed(sum, pass.backward) +
+             collectives.exposed(gather, pass.forward);
+    if (rank == 0 || rank + 1 == held.size())
+      data += collectives.tied(problem.model);
+    after[rank].update = collectives.update(held[rank]);
+  }
+  return after;
+}

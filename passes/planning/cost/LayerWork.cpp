@@ -1,0 +1,273 @@
+//===- LayerWork.cpp - A layer's time on one rank -------------------------===//
+//
+// Part of Hocket, under the Apache License v2.0.
+//
+//===----------------------------------------------------------------------===//
+
+#include "passes/planning/cost/LayerWork.h"
+
+#include <algorithm>
+
+using namespace hocket;
+using namespace hocket::planning;
+
+Work &Work::operator+=(const Work &other) {
+  products += other.products;
+  attention += other.attention;
+  memory += other.memory;
+  gaps += other.gaps;
+  tensor += other.tensor;
+  context += other.context;
+  expert += other.expert;
+  host += other.host;
+  return *this;
+}
+
+Work Work::operator*(double times) const {
+  return {products * times, attention * times, memory * times, gaps * times,
+          tensor * times,   context * times,   expert * times, host * times};
+}
+
+double PassWork::backwardSeconds() const {
+  Work both = backward;
+  both += again;
+  return both.seconds();
+}
+
+namespace {
+
+/// Gathers a layer's forward and backward passes, op by op.
+class LayerPricer {
+public:
+  LayerPricer(const ModelShape &model, const StepShape &step,
+              const ParallelPlan &plan, const OpTimes &times)
+      : model(model), step(step), plan(plan), times(times),
+        tokens(double(plan.microBatch) * double(step.sequence) /
+               double(plan.cp)),
+        tp(double(plan.tp)), hidden(double(model.hidden)),
+        whole(plan.sequenceParallel ? tokens / tp : tokens),
+        element(step.elementBits == 32 ? 4 : 2) {}
+
+  /// Norm, query/key/value, attention, projection, dropout and residual.
+  void attentionBlock();
+  void denseBlock(double ffn);
+  void expertBlock();
+  void embedding();
+  void head();
+
+  PassWork result() const { return work; }
+  /// Of what was added since, forward, alone: attention's inside.
+  const Work &inside() const { return scores; }
+
+private:
+  void product(const Product &product);
+  void moved(double forwardBytes, double backwardBytes, int ops);
+  void unfusedAttention(double span);
+  void fusedAttention(double span);
+  /// What brings a row-parallel product's sums together, forward, and the
+  /// gradient of a column-parallel one's input, backward.
+  void tensorCollective();
+  void contextCollective();
+  double exposed(double seconds) const {
+    bool beside = plan.sequenceParallel;
+    return seconds * (beside ? 1 - times.software().tensor_overlap() : 1);
+  }
+  /// `ops` kernels of a pass: what their launches take, here and there.
+  void launch(Work &pass, double ops) const {
+    pass.gaps += ops * times.software().kernel_seconds();
+    pass.host += ops * times.software().host_op_seconds();
+  }
+
+  const ModelShape &model;
+  const StepShape &step;
+  const ParallelPlan &plan;
+  const OpTimes &times;
+  double tokens, tp, hidden;
+  double whole;   ///< Tokens of a rank where the hidden dim is whole.
+  double element; ///< Bytes of an activation's.
+  PassWork work;
+  Work scores;
+};
+
+void LayerPricer::product(const Product &product) {
+  double seconds = times.product(product);
+  work.forward.products += seconds;
+  work.backward.products += 2 * seconds;
+  launch(work.forward, 1);
+  launch(work.backward, 2);
+}
+
+void LayerPricer::moved(double forwardBytes, double backwardBytes, int ops) {
+  work.forward.memory += times.memory(forwardBytes);
+  work.backward.memory += times.memory(backwardBytes);
+  launch(work.forward, ops);
+  launch(work.backward, 2 * ops);
+}
+
+void LayerPricer::tensorCollective() {
+  if (plan.tp == 1)
+    return;
+  double seconds =
+      exposed(times.allReduce(element * tokens * hidden, {plan.tp, 1}));
+  for (Work *pass : {&work.forward, &work.backward}) {
+    pass->tensor += seconds;
+    pass->host += times.software().host_collective_seconds();
+  }
+}
+
+void LayerPricer::contextCollective() {
+  if (plan.cp == 1)
+    return;
+  // Keys and values of the whole sequence, gathered; their gradients,
+  // scattered. A ring moves the same bytes.
+  double kv = 2 * element * tokens * double(plan.cp) *
+              double(model.kvHeads * model.headDim) / tp;
+  double seconds = times.allGather(kv, {plan.cp, plan.tp});
+  work.forward.context += seconds;
+  work.backward.context += 2 * seconds;
+  work.forward.host += times.software().host_collective_seconds();
+  work.backward.host += 2 * times.software().host_collective_seconds();
+}
+
+/// Two products a head, and a softmax that reads and writes the scores.
+void LayerPricer::unfusedAttention(double span) {
+  double length = double(step.sequence), dim = double(model.headDim);
+  double heads = double(plan.microBatch) * double(model.heads) / tp;
+  double rows = length / double(plan.cp);
+  double seconds = times.product16({rows, span, dim, heads}) +
+                   times.product16({rows, dim, span, heads});
+  double bytes = element * heads * rows * span;
+  Work forward, backward;
+  forward.attention = seconds + times.memory(4.5 * bytes);
+  backward.attention = 2 * seconds + times.memory(6.5 * bytes);
+  launch(forward, 5);
+  launch(backward, 9);
+  work.forward += forward;
+  work.backward += backward;
+  scores += forward;
+}
+
+/// Forward two products, backward five, of half of the square.
+void LayerPricer::fusedAttention(double span) {
+  double width = double(model.heads * model.headDim) / tp;
+  double square = model.window ? span : span / 2;
+  double flops = 4 * tokens * square * width;
+  double seconds = times.attention(flops, span, double(model.headDim));
+  work.forward.attention += seconds;
+  work.backward.attention += 2.5 * seconds;
+  launch(work.forward, 1);
+  launch(work.backward, 2);
+  scores.attention += seconds;
+  launch(scores, 1);
+}
+
+void LayerPricer::attentionBlock() {
+  double q = double(model.heads * model.headDim) / tp;
+  double groups = std::max(1.0, double(model.kvHeads) / tp);
+  double kv = groups * double(model.headDim);
+  double span = double(step.sequence);
+  if (model.window)
+    span = std::min(span, double(model.window));
+  product({tokens, q + 2 * kv, hidden});
+  bool fused = times.software().attention() > 0;
+  contextCollective();
+  if (fused)
+    fusedAttention(span);
+  else
+    unfusedAttention(span);
+  product({tokens, hidden, q});
+  tensorCollective();
+  // Norm: reads and writes. Bias, dropout and residual: two reads, one write
+  // and a mask. Biases, transposes or rotary: the heads, read and written.
+  double row = element * whole * hidden,
+         heads = element * tokens * (q + 2 * kv);
+  moved(5.5 * row + 2 * heads, 8 * row + 2 * heads, 5);
+}
+
+void LayerPricer::denseBlock(double ffn) {
+  double local = ffn / tp, up = model.gated ? 2 * local : local;
+  product({tokens, up, hidden});
+  product({tokens, hidden, local});
+  tensorCollective();
+  double row = element * whole * hidden, wide = element * tokens * (up + local);
+  moved(5.5 * row + wide, 8 * row + 2 * wide, 4);
+}
+
+void LayerPricer::expertBlock() {
+  double topK = double(model.topK), expertTp = double(plan.expertTp);
+  double row = element * whole * hidden;
+  product({whole, double(model.experts), hidden});
+  moved(5.5 * row, 8 * row, 8);
+  // Each rank's tokens go to topK experts; a rank has experts / ep of them.
+  double routed = tokens * topK / tp;
+  double local = double(model.experts) / double(plan.ep);
+  double each = routed * expertTp / local;
+  double ffn = double(model.expertFfn) / expertTp;
+  double up = model.gated ? 2 * ffn : ffn;
+  product({each, up, hidden, local});
+  product({each, hidden, ffn, local});
+  double bytes = element * routed * hidden,
+         wide = element * each * local * (up + ffn);
+  moved(4 * bytes + wide, 6 * bytes + 2 * wide, 6);
+  if (model.sharedFfn > 0)
+    denseBlock(double(model.sharedFfn));
+  if (plan.ep == 1)
+    return;
+  int64_t stride = plan.expertTp == 1 ? 1 : plan.tp;
+  double seconds = 2 * times.allToAll(bytes, {plan.ep, stride}) *
+                   (1 - times.software().expert_overlap());
+  for (Work *pass : {&work.forward, &work.backward}) {
+    pass->expert += seconds;
+    pass->host += 2 * times.software().host_collective_seconds();
+  }
+}
+
+void LayerPricer::embedding() {
+  double row = element * whole * hidden;
+  moved(4 * row, 4 * row, 3);
+  tensorCollective();
+}
+
+void LayerPricer::head() {
+  double vocab = double(model.vocab) / tp;
+  double row = element * whole * hidden;
+  product({tokens, vocab, hidden});
+  // The loss works in 32 bits: the logits are widened, their largest, the sum
+  // of exponentials and the label's are found, and the gradient written.
+  double logits = 4 * tokens * vocab;
+  moved(2 * row + 6 * logits, 4 * row + 3 * logits, 10);
+  tensorCollective();
+}
+
+} // namespace
+
+PassWork planning::layerWork(const ModelShape &model, const StepShape &step,
+                             const ParallelPlan &plan, bool experts,
+                             const OpTimes &times) {
+  LayerPricer pricer(model, step, plan, times);
+  pricer.attentionBlock();
+  if (experts)
+    pricer.expertBlock();
+  else
+    pricer.denseBlock(double(model.ffn));
+  PassWork work = pricer.result();
+  if (plan.recompute == Recompute::Full)
+    work.again = work.forward;
+  else if (plan.recompute == Recompute::Selective)
+    work.again = pricer.inside();
+  return work;
+}
+
+PassWork planning::inputWork(const ModelShape &model, const StepShape &step,
+                             const ParallelPlan &plan, const OpTimes &times) {
+  LayerPricer pricer(model, step, plan, times);
+  pricer.embedding();
+  return pricer.result();
+}
+
+PassWork planning::outputWork(const ModelShape &model, const StepShape &step,
+                              const ParallelPlan &plan, const OpTimes &times) {
+  LayerPricer pricer(model, step, plan, times);
+  pricer.head();
+  return pricer.result();
+}

@@ -1,0 +1,69 @@
+//===- LayerWork.h - A layer's time on one rank -----------------*- C++ -*-===//
+//
+// Part of Hocket, under the Apache License v2.0.
+//
+//===----------------------------------------------------------------------===//
+///
+/// \file
+/// What one rank spends on one microbatch of a layer, of the embedding, and of
+/// the head with the loss: every product with its local shape, and the rest as
+/// bytes moved. The backward pass of a product is two products of the same
+/// size.
+///
+//===----------------------------------------------------------------------===//
+
+#ifndef HOCKET_PASSES_PLANNING_COST_LAYERWORK_H
+#define HOCKET_PASSES_PLANNING_COST_LAYERWORK_H
+
+#include "passes/planning/cost/OpTimes.h"
+#include "passes/planning/cost/ParallelPlan.h"
+
+namespace hocket::planning {
+
+/// Seconds of a pass, by what they are spent on. The device's parts follow one
+/// another; the host's time runs beside them, and the longer one counts.
+struct Work {
+  double products = 0;  ///< Matrix products.
+  double attention = 0; ///< Scores, softmax and what they weigh.
+  double memory = 0;    ///< Kernels that move data.
+  double gaps = 0;      ///< Between kernels.
+  double tensor = 0;    ///< Exposed collectives of the tensor axis.
+  double context = 0;   ///< Of the context axis.
+  double expert = 0;    ///< Of the expert axis.
+  double host = 0;      ///< To launch all of it.
+
+  double device() const {
+    return products + attention + memory + gaps + tensor + context + expert;
+  }
+  double seconds() const { return device() > host ? device() : host; }
+
+  Work &operator+=(const Work &other);
+  Work operator*(double times) const;
+};
+
+struct PassWork {
+  Work forward;
+  Work backward;
+  /// What the backward pass computes again before it starts.
+  Work again;
+
+  /// Of the backward pass with what it computes again.
+  double backwardSeconds() const;
+};
+
+/// One layer. `experts`: whether it has any.
+PassWork layerWork(const ModelShape &model, const StepShape &step,
+                   const ParallelPlan &plan, bool experts,
+                   const OpTimes &times);
+
+/// The embedding.
+PassWork inputWork(const ModelShape &model, const StepShape &step,
+                   const ParallelPlan &plan, const OpTimes &times);
+
+/// The final norm, the head and the loss.
+PassWork outputWork(const ModelShape &model, const StepShape &step,
+                    const ParallelPlan &plan, const OpTimes &times);
+
+} // namespace hocket::planning
+
+#endif // HOCKET_PASSES_PLANNING_COST_LAYERWORK_H

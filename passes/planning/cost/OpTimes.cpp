@@ -1,0 +1,109 @@
+//===- OpTimes.cpp - What one op takes on one device ----------------------===//
+//
+// Part of Hocket, under the Apache License v2.0.
+//
+//===----------------------------------------------------------------------===//
+
+#include "passes/planning/cost/OpTimes.h"
+
+#include <algorithm>
+#include <cmath>
+
+using namespace hocket;
+using namespace hocket::planning;
+
+OpTimes::OpTimes(const cluster::System &system, int64_t bits)
+    : described(system) {
+  const cluster::Device &device = system.device();
+  double peak = bits == 32 ? device.peak_32bit() : device.peak_16bit();
+  activationPeak = peak * software().gemm();
+  bool narrow = bits == 8 && device.peak_8bit() > 0;
+  weightPeak =
+      narrow ? device.peak_8bit() * software().gemm_8bit() : activationPeak;
+}
+
+double OpTimes::memory(double bytes) const {
+  return bytes / (described.device().memory_bandwidth() * software().memory());
+}
+
+double OpTimes::productAt(const Product &product, double peak) const {
+  double ramp =
+      software().gemm_ramp() * (1 / product.m + 1 / product.n + 1 / product.k);
+  double compute = product.flops() * (1 + ramp) / peak;
+  double bytes =
+      2 * product.count *
+      (product.m * product.k + product.k * product.n + product.m * product.n);
+  return std::max(compute, memory(bytes));
+}
+
+double OpTimes::product(const Product &product) const {
+  return productAt(product, weightPeak);
+}
+
+double OpTimes::product16(const Product &product) const {
+  return productAt(product, activationPeak);
+}
+
+double OpTimes::attention(double flops, double length, double headDim) const {
+  double narrow = std::min(1.0, headDim / 128);
+  double reached = software().attention() * length /
+                   (length + software().attention_ramp()) * std::sqrt(narrow);
+  return flops / (described.device().peak_16bit() * reached);
+}
+
+OpTimes::Path OpTimes::pathOf(const RankGroup &group) const {
+  double node = double(described.devices_per_node());
+  double local =
+      std::clamp(node / double(group.stride), 1.0, double(group.size));
+  const cluster::Link &inside = described.node_link();
+  Path path{inside.bandwidth() * inside.efficiency(), inside.latency(), local};
+  if (local >= double(group.size))
+    return path;
+  const cluster::Link &outside = described.network();
+  double shares = local * outside.bandwidth() * outside.efficiency();
+  path.bandwidth = local > 1 ? std::min(path.bandwidth, shares) : shares;
+  path.latency = outside.latency();
+  return path;
+}
+
+double OpTimes::allGather(double bytes, const RankGroup &group) const {
+  if (group.size <= 1)
+    return 0;
+  Path path = pathOf(group);
+  double n = double(group.size);
+  return bytes * (n - 1) / n / path.bandwidth + (n - 1) * path.latency;
+}
+
+double OpTimes::allReduce(double bytes, const RankGroup &group) const {
+  if (group.size <= 1)
+    return 0;
+  Path path = pathOf(group);
+  double tree = 2 * bytes / path.bandwidth +
+                2 * std::ceil(std::log2(double(group.size))) * path.latency;
+  return std::min(2 * allGather(bytes, group), tree);
+}
+
+double OpTimes::allToAll(double bytes, const RankGroup &group) const {
+  if (group.size <= 1)
+    return 0;
+  Path path = pathOf(group);
+  double n = double(group.size), local = path.members;
+  const cluster::Link &inside = described.node_link();
+  double within =
+      bytes * (local - 1) / n / (inside.bandwidth() * inside.efficiency());
+  if (local >= n)
+    return within + path.latency;
+  const cluster::Link &outside = described.network();
+  double across =
+      bytes * (n - local) / n / (outside.bandwidth() * outside.efficiency());
+  return std::max(within, across) + path.latency;
+}
+
+double OpTimes::transfer(double bytes, const RankGroup &line) const {
+  if (line.size <= 1)
+    return 0;
+  bool inside = line.size * line.stride <= described.devices_per_node();
+  const cluster::Link &link =
+      inside ? described.node_link() : described.network();
+  return bytes / (link.bandwidth() * link.efficiency()) + link.latency();
+}

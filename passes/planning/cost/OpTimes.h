@@ -1,0 +1,83 @@
+//===- OpTimes.h - What one op takes on one device --------------*- C++ -*-===//
+//
+// Part of Hocket, under the Apache License v2.0.
+//
+//===----------------------------------------------------------------------===//
+///
+/// \file
+/// Seconds of products, of kernels that only move data, of attention and of
+/// collectives, on local shapes, from a cluster's description.
+///
+/// Collectives take the ring's time or the tree's, whichever is less. With n
+/// members, B bytes in all and a bus bandwidth W,
+///
+///   all-gather, reduce-scatter   B (n-1)/n / W  +  (n-1) latency
+///   all-reduce                   twice that; or by a tree
+///                                2 B / W + 2 log2(n) latency
+///
+/// W is that of the node's links; where members are on several nodes, a ring
+/// enters and leaves each node once, over the network's shares of all members
+/// there.
+///
+//===----------------------------------------------------------------------===//
+
+#ifndef HOCKET_PASSES_PLANNING_COST_OPTIMES_H
+#define HOCKET_PASSES_PLANNING_COST_OPTIMES_H
+
+#include "passes/planning/cluster/cluster.pb.h"
+
+#include <cstdint>
+
+namespace hocket::planning {
+
+/// Ranks `stride` apart, `size` of them.
+struct RankGroup {
+  int64_t size = 1;
+  int64_t stride = 1;
+};
+
+/// An [m, k] x [k, n] product, `count` of them in one kernel.
+struct Product {
+  double m = 1, n = 1, k = 1, count = 1;
+  double flops() const { return 2 * m * n * k * count; }
+};
+
+class OpTimes {
+public:
+  /// `bits` of the operands of weights' products: 32, 16 or 8. `system`
+  /// outlives it.
+  OpTimes(const cluster::System &system, int64_t bits);
+
+  double product(const Product &product) const;
+  /// Products of activations, which are never below 16 bits.
+  double product16(const Product &product) const;
+  double memory(double bytes) const;
+  /// Fused attention of `flops`, over sequences of `length` tokens.
+  double attention(double flops, double length, double headDim) const;
+
+  double allGather(double bytes, const RankGroup &group) const;
+  double allReduce(double bytes, const RankGroup &group) const;
+  /// Each member sends and receives `bytes`, its own share included.
+  double allToAll(double bytes, const RankGroup &group) const;
+  /// From a rank to one `stride` further on a line of `size`.
+  double transfer(double bytes, const RankGroup &line) const;
+
+  const cluster::System &system() const { return described; }
+  const cluster::Software &software() const { return described.software(); }
+
+private:
+  struct Path {
+    double bandwidth;
+    double latency;
+    double members; ///< On one node.
+  };
+  Path pathOf(const RankGroup &group) const;
+  double productAt(const Product &product, double peak) const;
+
+  const cluster::System &described;
+  double weightPeak, activationPeak;
+};
+
+} // namespace hocket::planning
+
+#endif // HOCKET_PASSES_PLANNING_COST_OPTIMES_H

@@ -1,0 +1,87 @@
+//===- ParallelPlan.h - How a training is spread over ranks -----*- C++ -*-===//
+//
+// Part of Hocket, under the Apache License v2.0.
+//
+//===----------------------------------------------------------------------===//
+///
+/// \file
+/// What plan search chooses. The mesh's axes are, slowest first, pp, dp, cp,
+/// tp: rank = ((p * dp + d) * cp + c) * tp + t. Experts are spread over `ep`
+/// ranks of the dp * cp * tp that hold one stage.
+///
+/// The short text form, also that of `--why-not`, is a list of key=value:
+///
+///   tp=8,pp=16,dp=8,cp=1,ep=1,v=2,mbs=1,sp=1,zero=1,recompute=selective,
+///   schedule=interleaved,layers=6/6/5/5
+///
+//===----------------------------------------------------------------------===//
+
+#ifndef HOCKET_PASSES_PLANNING_COST_PARALLELPLAN_H
+#define HOCKET_PASSES_PLANNING_COST_PARALLELPLAN_H
+
+#include "passes/planning/cost/ModelShape.h"
+
+#include <string_view>
+#include <vector>
+
+namespace hocket::planning {
+
+/// What the backward pass computes again: nothing, attention's inside, or every
+/// layer from its input.
+enum class Recompute : uint8_t { None, Selective, Full };
+
+struct ParallelPlan {
+  int64_t pp = 1;
+  int64_t dp = 1;
+  int64_t cp = 1;
+  int64_t tp = 1;
+  int64_t ep = 1;
+  /// Ranks that share one expert's matrices; 1 or tp.
+  int64_t expertTp = 1;
+  int64_t chunks = 1; ///< Virtual stages of a pipeline rank.
+  int64_t microBatch = 1;
+  bool sequenceParallel = false;
+  int64_t zero = 0;
+  Recompute recompute = Recompute::None;
+  /// A generator of ScheduleGenerators.h; empty: 1f1b, or interleaved-1f1b
+  /// where there are several chunks.
+  std::string schedule;
+  /// Layers of each stage, pp * chunks of them; empty: as even as can be, what
+  /// is left over to the stages in the middle.
+  std::vector<int64_t> layers;
+
+  bool operator==(const ParallelPlan &) const = default;
+
+  int64_t ranks() const { return pp * dp * cp * tp; }
+  int64_t stages() const { return pp * chunks; }
+  int64_t microbatches(const StepShape &step) const {
+    return step.globalBatch / (dp * microBatch);
+  }
+  std::string scheduleName() const;
+};
+
+/// `layers` shared out over `stages` as evenly as can be: the first and the
+/// last stages, which have the embedding and the head, get no more than others.
+std::vector<int64_t> evenLayers(int64_t layers, int64_t stages);
+
+/// The plan's own split, or the even one.
+std::vector<int64_t> layersOf(const ParallelPlan &plan,
+                              const ModelShape &model);
+
+std::string_view spelled(Recompute recompute);
+
+/// The short text form, without what has its default.
+std::string printPlan(const ParallelPlan &plan);
+
+/// Reads it onto `base`. Errors are InvalidArgument and name the key.
+StatusOr<ParallelPlan> parsePlan(std::string_view text,
+                                 const ParallelPlan &base = {});
+
+/// Refuses a plan that does not fit the model or the step: what does not
+/// divide, and by what.
+Status checkPlan(const ParallelPlan &plan, const ModelShape &model,
+                 const StepShape &step);
+
+} // namespace hocket::planning
+
+#endif // HOCKET_PASSES_PLANNING_COST_PARALLELPLAN_H

@@ -1,0 +1,33 @@
+//===- RankParameters.h - Which parameters a rank holds ---------*- C++ -*-===//
+//
+// Part of Hocket, under the Apache License v2.0.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef HOCKET_PASSES_PLANNING_COST_RANKPARAMETERS_H
+#define HOCKET_PASSES_PLANNING_COST_RANKPARAMETERS_H
+
+#include "passes/planning/Schedule.h"
+#include "passes/planning/cost/ParallelPlan.h"
+
+namespace hocket::planning {
+
+/// Numbers of one rank, before anything is sharded over data-parallel ranks.
+struct RankParameters {
+  double dense = 0;   ///< Summed over dp * cp ranks.
+  double experts = 0; ///< Routed ones, summed over those with the same.
+
+  double all() const { return dense + experts; }
+};
+
+/// Of every pipeline rank; the ranks of one stage hold as many each.
+std::vector<RankParameters> rankParameters(const ModelShape &model,
+                                           const ParallelPlan &plan,
+                                           Placement placement);
+
+/// Where the plan's schedule puts stages.
+Placement stagePlacement(const ParallelPlan &plan);
+
+} // namespace hocket::planning
+
+#endif // HOCKET_PASSES_PLANNING_COST_RANKPARAMETERS_H

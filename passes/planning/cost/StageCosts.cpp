@@ -1,0 +1,116 @@
+//===- StageCosts.cpp - What stages take, before a schedule ---------------===//
+//
+// Part of Hocket, under the Apache License v2.0.
+//
+//===----------------------------------------------------------------------===//
+
+#include "passes/planning/cost/ActivationBytes.h"
+#include "passes/planning/cost/StepCost.h"
+
+#include <algorithm>
+#include <cmath>
+
+using namespace hocket;
+using namespace hocket::planning;
+
+static PassWork operator*(const PassWork &work, double times) {
+  return {work.forward * times, work.backward * times, work.again * times};
+}
+
+static void add(PassWork &sum, const PassWork &work) {
+  sum.forward += work.forward;
+  sum.backward += work.backward;
+  sum.again += work.again;
+}
+
+/// Seconds that a microbatch's activations take from a stage to the next. Each
+/// rank of a tensor group sends its share.
+static double transferSeconds(const CostProblem &problem,
+                              const ParallelPlan &plan, const OpTimes &times) {
+  double element = problem.step.elementBits == 32 ? 4 : 2;
+  double bytes = element * double(plan.microBatch) *
+                 double(problem.step.sequence) * double(problem.model.hidden) /
+                 double(plan.cp * plan.tp);
+  return times.transfer(bytes, {plan.pp, plan.dp * plan.cp * plan.tp});
+}
+
+static ChunkCost chunkCost(const PassWork &work, double blocked, bool split) {
+  double forward = work.forward.seconds() + blocked;
+  double backward = work.backwardSeconds() + blocked;
+  double weight = split ? work.backward.products / 2 : 0;
+  ChunkCost cost;
+  cost.forward = std::round(forward * 1e9);
+  cost.weight = std::round(weight * 1e9);
+  cost.backward = std::round(backward * 1e9) - cost.weight;
+  return cost;
+}
+
+static bool splitsWeight(const std::string &schedule) {
+  return schedule.starts_with("zb-") || schedule == "dualpipe-v" ||
+         schedule == "list";
+}
+
+static bool isVShaped(const std::string &schedule) {
+  return schedule == "zb-v" || schedule == "dualpipe-v";
+}
+
+PartWork planning::partWork(const CostProblem &problem,
+                            const ParallelPlan &plan) {
+  const ModelShape &model = problem.model;
+  OpTimes times(problem.system, problem.step.elementBits);
+  PartWork parts;
+  parts.dense = layerWork(model, problem.step, plan, false, times);
+  if (model.experts > 0)
+    parts.expert = layerWork(model, problem.step, plan, true, times);
+  parts.input = inputWork(model, problem.step, plan, times);
+  parts.output = outputWork(model, problem.step, plan, times);
+  return parts;
+}
+
+StageCosts planning::stageCosts(const CostProblem &problem,
+                                const ParallelPlan &plan,
+                                const PartWork &parts) {
+  const ModelShape &model = problem.model;
+  OpTimes times(problem.system, problem.step.elementBits);
+  std::string schedule = plan.scheduleName();
+
+  StageCosts costs;
+  PipelineShape &shape = costs.schedule.shape;
+  shape = {plan.pp, plan.chunks, plan.microbatches(problem.step),
+           isVShaped(schedule) ? Placement::VShaped : Placement::RoundRobin};
+  costs.schedule.splitWeight = splitsWeight(schedule);
+  costs.schedule.caps.assign(size_t(plan.pp), kNoCap);
+  costs.schedule.costs.resize(size_t(plan.stages()));
+  costs.chunks.resize(size_t(plan.stages()));
+  double seconds = transferSeconds(problem, plan, times);
+  bool blocking = times.software().blocking_transfers();
+  costs.transferSeconds = blocking ? seconds : 0;
+  costs.schedule.transfer = blocking ? 0 : std::round(seconds * 1e9);
+
+  bool fused = times.software().attention() > 0;
+  ActivationBytes bytes(model, problem.step, plan, fused);
+  std::vector<int64_t> layers = layersOf(plan, model);
+  int64_t layer = 0;
+  for (int64_t stage = 0; stage < plan.stages(); ++stage) {
+    size_t index =
+        size_t(shape.rankOf(stage) * plan.chunks + shape.chunkOf(stage));
+    PassWork &work = costs.chunks[index];
+    int64_t count = layers[size_t(stage)], end = layer + count;
+    int64_t withExperts =
+        model.experts
+            ? std::max<int64_t>(0, end - std::max(layer, model.denseLayers))
+            : 0;
+    work = parts.dense * double(count - withExperts);
+    add(work, parts.expert * double(withExperts));
+    if (stage == 0)
+      add(work, parts.input);
+    if (stage == plan.stages() - 1)
+      add(work, parts.output);
+    ChunkCost &cost = costs.schedule.costs[index];
+    cost = chunkCost(work, costs.transferSeconds, costs.schedule.splitWeight);
+    cost.memory = bytes.ofLayers(count - withExperts, withExperts);
+    cost.kept = cost.memory / 2;
+    layer = end;
+  }
+  return costs;
+}

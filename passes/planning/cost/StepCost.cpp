@@ -1,0 +1,184 @@
+//===- StepCost.cpp - Time and memory of a training step ------------------===//
+//
+// Part of Hocket, under the Apache License v2.0.
+//
+//===----------------------------------------------------------------------===//
+
+#include "passes/planning/cost/StepCost.h"
+
+#include "passes/planning/cost/AfterPasses.h"
+#include "passes/planning/cost/PipelineTimes.h"
+
+#include <algorithm>
+#include <cmath>
+
+using namespace hocket;
+using namespace hocket::planning;
+
+std::string_view planning::spelled(TimeItem item) {
+  constexpr std::string_view names[kTimeItems] = {
+      "products",  "attention", "memory-bound kernels",
+      "gaps",      "host",      "recompute",
+      "tensor",    "context",   "expert",
+      "transfers", "bubble",    "data",
+      "update",    "outside"};
+  return names[size_t(item)];
+}
+
+int64_t StepCost::nanoseconds() const {
+  int64_t sum = 0;
+  for (int64_t item : items)
+    sum += item;
+  return sum;
+}
+
+int64_t StepCost::bytes() const { return memory[size_t(fullest)].total(); }
+
+static int64_t wholeNanoseconds(double seconds) {
+  return std::llround(seconds * 1e9);
+}
+
+/// One microbatch through one chunk, `times` over, into the items of `cost`.
+static void addPasses(const PassWork &work, double times, StepCost &cost) {
+  Work both = work.forward;
+  both += work.backward;
+  auto add = [&](TimeItem item, double seconds) {
+    cost[item] += wholeNanoseconds(times * seconds);
+  };
+  add(TimeItem::Products, both.products);
+  add(TimeItem::Attention, both.attention);
+  add(TimeItem::Memory, both.memory);
+  add(TimeItem::Gaps, both.gaps);
+  add(TimeItem::Tensor, both.tensor);
+  add(TimeItem::Context, both.context);
+  add(TimeItem::Expert, both.expert);
+  add(TimeItem::Host, work.forward.seconds() - work.forward.device() +
+                          work.backward.seconds() - work.backward.device());
+  add(TimeItem::Recompute, work.backwardSeconds() - work.backward.seconds());
+}
+
+/// The rank whose passes, sums and update end last.
+static int64_t lastRank(const PipelineTimes &times,
+                        const std::vector<AfterPasses> &after) {
+  int64_t last = 0;
+  double latest = -1;
+  for (size_t rank = 0; rank < times.ends.size(); ++rank) {
+    double end = times.ends[rank] * 1e-9 + after[rank].seconds();
+    if (end > latest) {
+      latest = end;
+      last = int64_t(rank);
+    }
+  }
+  return last;
+}
+
+static void fillItems(const CostProblem &problem, const StageCosts &stages,
+                      const PipelineTimes &times,
+                      const std::vector<AfterPasses> &after, StepCost &cost) {
+  const PipelineShape &shape = stages.schedule.shape;
+  size_t rank = size_t(cost.busiest);
+  double microbatches = double(shape.microbatches);
+  for (int64_t chunk = 0; chunk < shape.chunks; ++chunk)
+    addPasses(stages.chunks[rank * size_t(shape.chunks) + size_t(chunk)],
+              microbatches, cost);
+  cost[TimeItem::Transfers] = wholeNanoseconds(
+      2 * stages.transferSeconds * double(shape.chunks) * microbatches);
+  // What rounding left over is counted as waiting.
+  int64_t end = std::llround(times.ends[rank]);
+  cost[TimeItem::Bubble] = end - cost.nanoseconds();
+  cost[TimeItem::Data] = wholeNanoseconds(after[rank].data);
+  cost[TimeItem::Update] = wholeNanoseconds(after[rank].update);
+  cost[TimeItem::Outside] =
+      wholeNanoseconds(problem.system.software().step_seconds());
+}
+
+static Status checkRanks(const CostProblem &problem, const ParallelPlan &plan) {
+  HOCKET_RETURN_IF_ERROR(checkShapes(problem.model, problem.step));
+  HOCKET_RETURN_IF_ERROR(checkPlan(plan, problem.model, problem.step));
+  if (plan.ranks() == problem.devices)
+    return okStatus();
+  return invalidArgument(
+      "plan: pp * dp * cp * tp is " + std::to_string(plan.ranks()) +
+      ", but the cluster has " + std::to_string(problem.devices) + " devices");
+}
+
+StatusOr<StepCost> planning::priceStep(const CostProblem &problem,
+                                       const ParallelPlan &plan) {
+  HOCKET_RETURN_IF_ERROR(checkRanks(problem, plan));
+  return priceStages(problem, plan,
+                     stageCosts(problem, plan, partWork(problem, plan)));
+}
+
+StatusOr<StepCost> planning::priceStages(const CostProblem &problem,
+                                         const ParallelPlan &plan,
+                                         const StageCosts &stages) {
+  HOCKET_ASSIGN_OR_RETURN(PipelineTimes times,
+                          pipelineTimes(plan.scheduleName(), stages.schedule));
+  std::vector<AfterPasses> after = afterPasses(problem, plan, stages);
+  StepCost cost;
+  cost.busiest = lastRank(times, after);
+  fillItems(problem, stages, times, after, cost);
+  cost.memory = rankMemory(problem, plan, times.live);
+  auto most = std::max_element(cost.memory.begin(), cost.memory.end(),
+                               [](const RankMemory &a, const RankMemory &b) {
+                                 return a.total() < b.total();
+                               });
+  cost.fullest = most - cost.memory.begin();
+  return cost;
+}
+
+/// Bytes that rank 0 holds at once under every schedule of the plan's kind.
+static int64_t leastLive(const ParallelPlan &plan, const StageCosts &stages) {
+  const ScheduleProblem &problem = stages.schedule;
+  const PipelineShape &shape = problem.shape;
+  if (problem.splitWeight)
+    return problem.cost(0, 0).memory;
+  int64_t most = shape.chunks * shape.microbatches;
+  int64_t count = plan.chunks == 1 ? shape.ranks
+                                   : 2 * (shape.ranks - 1) +
+                                         (shape.chunks - 1) * shape.ranks + 1;
+  int64_t least = INT64_MAX;
+  for (int64_t chunk = 0; chunk < shape.chunks; ++chunk)
+    least = std::min(least, problem.cost(0, chunk).memory);
+  return std::min(most, count) * least;
+}
+
+PriceBound planning::priceBound(const CostProblem &problem,
+                                const ParallelPlan &plan,
+                                const StageCosts &stages) {
+  std::vector<AfterPasses> after = afterPasses(problem, plan, stages);
+  const PipelineShape &shape = stages.schedule.shape;
+  bool split = stages.schedule.splitWeight;
+  double lead = 0, tail = 0, longest = 0, first = after[0].seconds() * 1e9;
+  for (int64_t rank = 0; rank < shape.ranks; ++rank) {
+    double work = 0;
+    for (int64_t chunk = 0; chunk < shape.chunks; ++chunk) {
+      const ChunkCost &cost = stages.schedule.cost(rank, chunk);
+      work += cost.forward + cost.backward + cost.weight;
+    }
+    work *= double(shape.microbatches);
+    double own = after[size_t(rank)].seconds() * 1e9;
+    longest = std::max(longest, lead + work + own);
+    if (!split)
+      longest = std::max(longest, lead + work + tail + first);
+    const ChunkCost &cost = stages.schedule.cost(rank, 0);
+    lead += cost.forward + stages.schedule.transfer;
+    tail += cost.backward + cost.weight + stages.schedule.transfer;
+  }
+  PriceBound bound;
+  // What items' rounding may take away is less than one nanosecond each.
+  bound.nanoseconds =
+      int64_t(longest) - int64_t(kTimeItems) +
+      wholeNanoseconds(problem.system.software().step_seconds());
+  std::vector<int64_t> live(size_t(plan.pp), 0);
+  live[0] = leastLive(plan, stages);
+  for (const RankMemory &memory : rankMemory(problem, plan, live))
+    bound.bytes = std::max(bound.bytes, memory.total());
+  return bound;
+}
+
+double planning::spreadOf(const CostProblem &problem) {
+  bool one = problem.devices <= problem.system.devices_per_node();
+  const cluster::Spread &spread = problem.system.spread();
+  return one ? spread.one_node() : spread.many_nodes();
+}

@@ -1,0 +1,146 @@
+//===- StepCost.h - Time and memory of a training step ----------*- C++ -*-===//
+//
+// Part of Hocket, under the Apache License v2.0.
+//
+//===----------------------------------------------------------------------===//
+///
+/// \file
+/// The price of a plan. Stages are priced layer by layer (LayerWork.h), run
+/// through the schedule by the simulator (ScheduleSimulator.h), and what comes
+/// after the passes is added: the sums of gradients that no pass hides, and
+/// the update. Times are whole nanoseconds, so that the items of a price sum
+/// exactly to its total; so are bytes.
+///
+//===----------------------------------------------------------------------===//
+
+#ifndef HOCKET_PASSES_PLANNING_COST_STEPCOST_H
+#define HOCKET_PASSES_PLANNING_COST_STEPCOST_H
+
+#include "passes/planning/Schedule.h"
+#include "passes/planning/ScheduleSimulator.h"
+#include "passes/planning/cost/LayerWork.h"
+
+#include <array>
+
+namespace hocket::planning {
+
+/// What a step's time goes into, on the pipeline rank that works the longest.
+enum class TimeItem : uint8_t {
+  Products,  ///< Matrix products.
+  Attention, ///< Scores, softmax and what they weigh.
+  Memory,    ///< Kernels that move data.
+  Gaps,      ///< Between kernels.
+  Host,      ///< The device waits for launches.
+  Recompute, ///< All of what the backward pass computes again.
+  Tensor,    ///< Exposed collectives of the tensor axis.
+  Context,   ///< Of the context axis.
+  Expert,    ///< Of the expert axis.
+  Transfers, ///< Between stages, where they block.
+  Bubble,    ///< The pipeline rank waits for others.
+  Data,      ///< Exposed sums of gradients, and gathers of parameters.
+  Update,    ///< Clipping and the optimizer.
+  Outside,   ///< Outside of passes and update.
+};
+inline constexpr size_t kTimeItems = 14;
+
+/// What a rank's memory holds at the step's peak.
+enum class MemoryItem : uint8_t {
+  Parameters,  ///< As products read them.
+  Gradients,   ///< Accumulated.
+  Optimizer,   ///< Master weights and moments.
+  Activations, ///< Of the microbatches in flight.
+  Logits,      ///< And what the loss needs beside them.
+  Workspace,   ///< Of the layer that is being computed, and gathered weights.
+};
+inline constexpr size_t kMemoryItems = 6;
+
+std::string_view spelled(TimeItem item);
+std::string_view spelled(MemoryItem item);
+
+/// Bytes of one rank of a stage.
+struct RankMemory {
+  std::array<int64_t, kMemoryItems> items = {};
+  int64_t total() const;
+  int64_t &operator[](MemoryItem item) { return items[size_t(item)]; }
+  int64_t operator[](MemoryItem item) const { return items[size_t(item)]; }
+};
+
+struct StepCost {
+  /// Nanoseconds.
+  std::array<int64_t, kTimeItems> items = {};
+  std::vector<RankMemory> memory; ///< Of every pipeline rank.
+  int64_t busiest = 0;            ///< The rank that `items` are of.
+  int64_t fullest = 0;            ///< The rank with the most bytes.
+
+  int64_t nanoseconds() const;
+  double seconds() const { return double(nanoseconds()) * 1e-9; }
+  int64_t bytes() const;
+  int64_t &operator[](TimeItem item) { return items[size_t(item)]; }
+  int64_t operator[](TimeItem item) const { return items[size_t(item)]; }
+};
+
+/// A model, its training and a cluster: all but the plan.
+struct CostProblem {
+  ModelShape model;
+  StepShape step;
+  cluster::System system;
+  int64_t devices = 1;
+};
+
+/// What stages take, before a schedule.
+struct StageCosts {
+  /// In nanoseconds and bytes; no caps.
+  ScheduleProblem schedule;
+  std::vector<PassWork> chunks; ///< Of one microbatch; as schedule.costs.
+  double transferSeconds = 0;   ///< Added to each pass where it blocks.
+};
+
+/// What stages are made of. It depends on the plan's cp, tp, ep, microbatch,
+/// sequence parallelism and recompute alone.
+struct PartWork {
+  PassWork dense;  ///< A layer without experts.
+  PassWork expert; ///< A layer with experts.
+  PassWork input;
+  PassWork output;
+};
+PartWork partWork(const CostProblem &problem, const ParallelPlan &plan);
+
+/// `plan` must have passed checkPlan, and `parts` be its partWork.
+StageCosts stageCosts(const CostProblem &problem, const ParallelPlan &plan,
+                      const PartWork &parts);
+
+/// Refuses (InvalidArgument) a plan that checkPlan refuses, that asks for other
+/// than problem.devices ranks, or whose schedule's generator refuses it.
+StatusOr<StepCost> priceStep(const CostProblem &problem,
+                             const ParallelPlan &plan);
+
+/// The same of a plan that has passed the checks.
+StatusOr<StepCost> priceStages(const CostProblem &problem,
+                               const ParallelPlan &plan,
+                               const StageCosts &stages);
+
+/// Everything of a price but its schedule's exact times and bytes: at most what
+/// priceStages says.
+struct PriceBound {
+  int64_t nanoseconds = 0;
+  int64_t bytes = 0;
+};
+
+/// Time: the longest rank's work, with the way in and out of the pipeline, and
+/// what comes after. Bytes: the first rank's parameters, and the activations
+/// that every schedule of this kind holds there.
+PriceBound priceBound(const CostProblem &problem, const ParallelPlan &plan,
+                      const StageCosts &stages);
+
+/// Bytes of every pipeline rank. `live[rank]` is the most chunks' activations,
+/// in bytes, that are held at once.
+std::vector<RankMemory> rankMemory(const CostProblem &problem,
+                                   const ParallelPlan &plan,
+                                   const std::vector<int64_t> &live);
+
+/// The share of a predicted time within which two thirds of measurements fell.
+double spreadOf(const CostProblem &problem);
+
+} // namespace hocket::planning
+
+#endif // HOCKET_PASSES_PLANNING_COST_STEPCOST_H

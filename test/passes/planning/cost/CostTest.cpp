@@ -1,0 +1,266 @@
+//===- CostTest.cpp - The cost model against formulas and simulation ------===//
+//
+// Part of Hocket, under the Apache License v2.0.
+//
+//===----------------------------------------------------------------------===//
+
+#include "passes/planning/ScheduleGenerators.h"
+#include "passes/planning/ScheduleSimulator.h"
+#include "passes/planning/cluster/Systems.h"
+#include "passes/planning/cost/ActivationBytes.h"
+#include "passes/planning/cost/PipelineTimes.h"
+#include "passes/planning/cost/StepCost.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <random>
+
+namespace hocket::planning {
+namespace {
+
+using testing::HasSubstr;
+
+ModelShape gpt(int64_t layers, int64_t hidden, int64_t heads) {
+  ModelShape model;
+  model.layers = layers;
+  model.hidden = hidden;
+  model.heads = model.kvHeads = heads;
+  model.headDim = hidden / heads;
+  model.ffn = 4 * hidden;
+  model.vocab = 51200;
+  model.positions = 2048;
+  return model;
+}
+
+CostProblem problemOn(const std::string &system, int64_t devices,
+                      ModelShape model, int64_t batch) {
+  CostProblem problem;
+  problem.model = std::move(model);
+  problem.step = {2048, batch};
+  problem.system = *systemNamed(system);
+  problem.devices = devices;
+  return problem;
+}
+
+TEST(ModelShape, CountsGpt3) {
+  ModelShape model = gpt(96, 12288, 96);
+  // 12 L h^2, the embeddings, and two norms a layer.
+  double layers = 12.0 * 96 * 12288 * 12288 + 96 * 2 * 12288;
+  EXPECT_DOUBLE_EQ(model.parameters(),
+                   layers + 12288.0 * (51200 + 2048) + 12288);
+}
+
+TEST(ModelShape, FlopsAreSixPerParameterAndToken) {
+  ModelShape model = gpt(96, 12288, 96);
+  StepShape step{2048, 1536};
+  double tokens = 2048.0 * 1536;
+  double products = 12.0 * 96 * 12288 * 12288 + 12288.0 * 51200;
+  double scores = 6 * tokens * 2048 * 96 * 12288;
+  EXPECT_DOUBLE_EQ(modelFlops(model, step), 6 * tokens * products + scores);
+  EXPECT_DOUBLE_EQ(modelFlopsFullSquare(model, step),
+                   6 * tokens * products + 2 * scores);
+}
+
+/// Korthikanti et al., table 2, with s, b, h, a, t of their 22B model.
+TEST(ActivationBytes, ArePublishedFormulas) {
+  ModelShape model = gpt(48, 6144, 64);
+  StepShape step{2048, 4};
+  ParallelPlan plan;
+  plan.tp = 8;
+  plan.microBatch = 4;
+  double sbh = 2048.0 * 4 * 6144, square = 5.0 * 64 * 2048 / 6144;
+  auto bytes = [&](bool sequence, Recompute recompute) {
+    plan.sequenceParallel = sequence;
+    plan.recompute = recompute;
+    return double(ActivationBytes(model, step, plan, false).ofLayers(1, 0));
+  };
+  EXPECT_NEAR(bytes(false, Recompute::None), sbh * (10 + (24 + square) / 8), 1);
+  EXPECT_NEAR(bytes(true, Recompute::None), sbh * (34 + square) / 8, 1);
+  EXPECT_NEAR(bytes(false, Recompute::Selective), sbh * (10 + 24.0 / 8), 1);
+  EXPECT_NEAR(bytes(true, Recompute::Selective), sbh * 34 / 8, 1);
+  EXPECT_NEAR(bytes(false, Recompute::Full), sbh * 2, 1);
+}
+
+TEST(OpTimes, CollectivesFollowTheirAlgorithms) {
+  cluster::System system = *systemNamed("h100");
+  OpTimes times(system, 16);
+  double inside =
+      system.node_link().bandwidth() * system.node_link().efficiency();
+  double outside = system.network().bandwidth() * system.network().efficiency();
+  double bytes = 1e9;
+  EXPECT_NEAR(times.allGather(bytes, {8, 1}),
+              bytes * 7 / 8 / inside + 7 * system.node_link().latency(), 1e-9);
+  EXPECT_EQ(times.allReduce(bytes, {1, 1}), 0);
+  // Eight members on eight nodes: each node's share of the network is one.
+  EXPECT_NEAR(times.allGather(bytes, {8, 8}),
+              bytes * 7 / 8 / outside + 7 * system.network().latency(), 1e-9);
+  // Small messages of many members go along a tree.
+  double tree = 2 * 10 * system.network().latency();
+  EXPECT_NEAR(times.allReduce(1, {1024, 8}), tree, 1e-7);
+  EXPECT_LT(times.transfer(bytes, {2, 1}), times.transfer(bytes, {2, 8}));
+}
+
+TEST(OpTimes, ProductsReachLessWhenThin) {
+  cluster::System system = *systemNamed("h100");
+  OpTimes times(system, 16);
+  double wide = times.product({8192, 8192, 8192}) / 8192;
+  double thin = times.product({8192, 128, 8192}) / 128;
+  EXPECT_GT(thin, 1.5 * wide);
+  double peak = 2.0 * 8192 * 8192 * 8192 / system.device().peak_16bit();
+  EXPECT_GT(times.product({8192, 8192, 8192}), peak);
+}
+
+/// 1F1B played directly is the generator's schedule, simulated.
+TEST(PipelineTimes, AreTheSimulators) {
+  std::mt19937 random(7);
+  std::uniform_int_distribution<int> cost(1, 1000);
+  for (int64_t ranks : {1, 2, 3, 4, 7})
+    for (int64_t chunks : {1, 2, 3})
+      for (int64_t rounds : {1, 2, 5}) {
+        if (ranks == 1 && chunks > 1)
+          continue;
+        PipelineShape shape{ranks, chunks, ranks * rounds};
+        ScheduleProblem problem = uniformProblem(shape);
+        problem.transfer = cost(random) / 10;
+        for (ChunkCost &chunk : problem.costs)
+          chunk = {double(cost(random)), double(cost(random)), 0, cost(random),
+                   0};
+        std::string name = chunks == 1 ? "1f1b" : "interleaved-1f1b";
+        StatusOr<PipelineTimes> times = pipelineTimes(name, problem);
+        ASSERT_TRUE(times.ok()) << times.status().message();
+        StatusOr<Schedule> schedule = generateSchedule(name, problem);
+        ASSERT_TRUE(schedule.ok()) << schedule.status().message();
+        StatusOr<Timeline> timeline = simulateSchedule(problem, *schedule);
+        ASSERT_TRUE(timeline.ok());
+        for (size_t rank = 0; rank < size_t(ranks); ++rank) {
+          EXPECT_EQ(times->ends[rank], timeline->ranks[rank].times.back().end);
+          EXPECT_EQ(times->live[rank], timeline->ranks[rank].peakMemory);
+        }
+      }
+}
+
+TEST(StepCost, ItemsSumToTheMakespan) {
+  CostProblem problem = problemOn("a100", 64, gpt(24, 4096, 32), 64);
+  ParallelPlan plan = *parsePlan("pp=4,dp=4,tp=4,v=2,mbs=2,recompute=full");
+  StatusOr<StepCost> cost = priceStep(problem, plan);
+  ASSERT_TRUE(cost.ok()) << cost.status().message();
+  StageCosts stages = stageCosts(problem, plan, partWork(problem, plan));
+  auto times = *pipelineTimes("interleaved-1f1b", stages.schedule);
+  int64_t passes = cost->nanoseconds() - (*cost)[TimeItem::Data] -
+                   (*cost)[TimeItem::Update] - (*cost)[TimeItem::Outside];
+  EXPECT_EQ(passes, int64_t(times.ends[size_t(cost->busiest)]));
+  for (size_t item = 0; item < kTimeItems; ++item)
+    EXPECT_GE(cost->items[item], -int64_t(kTimeItems)) << item;
+  EXPECT_GT((*cost)[TimeItem::Recompute], 0);
+}
+
+/// The bound is what search prunes with: it may never exceed the price.
+TEST(StepCost, BoundsAreAdmissible) {
+  CostProblem problem = problemOn("h100", 64, gpt(24, 4096, 32), 64);
+  for (const char *text :
+       {"pp=1,dp=8,tp=8,mbs=2", "pp=8,dp=8,tp=1,mbs=1",
+        "pp=4,dp=8,tp=2,v=3,mbs=1,zero=1",
+        "pp=4,dp=8,tp=2,mbs=2,schedule=zb-h1",
+        "pp=4,dp=8,tp=2,v=2,mbs=2,schedule=zb-v,zero=2",
+        "pp=8,dp=4,tp=2,mbs=1,layers=2/3/3/4/4/3/3/2,recompute=full"}) {
+    StatusOr<ParallelPlan> plan = parsePlan(text);
+    ASSERT_TRUE(plan.ok());
+    StageCosts stages = stageCosts(problem, *plan, partWork(problem, *plan));
+    StatusOr<StepCost> cost = priceStep(problem, *plan);
+    ASSERT_TRUE(cost.ok()) << text << ": " << cost.status().message();
+    PriceBound bound = priceBound(problem, *plan, stages);
+    EXPECT_LE(bound.nanoseconds, cost->nanoseconds()) << text;
+    EXPECT_LE(bound.bytes, cost->bytes()) << text;
+    EXPECT_GT(bound.nanoseconds, cost->nanoseconds() / 2) << text;
+  }
+}
+
+TEST(StepCost, ZeroShardsWhatItSays) {
+  CostProblem problem = problemOn("h100", 8, gpt(12, 2048, 16), 64);
+  double count = problem.model.parameters();
+  auto state = [&](int64_t zero) {
+    ParallelPlan plan;
+    plan.dp = 8;
+    plan.zero = zero;
+    RankMemory memory = priceStep(problem, plan)->memory[0];
+    return double(memory[MemoryItem::Parameters] +
+                  memory[MemoryItem::Gradients] +
+                  memory[MemoryItem::Optimizer]);
+  };
+  EXPECT_NEAR(state(0), 18 * count, 10);
+  EXPECT_NEAR(state(1), (6 + 12.0 / 8) * count, 10);
+  EXPECT_NEAR(state(2), (2 + 16.0 / 8) * count, 10);
+  EXPECT_NEAR(state(3), 18.0 / 8 * count, 10);
+}
+
+TEST(ParallelPlan, TextReadsBack) {
+  for (const char *text :
+       {"pp=1,dp=1,tp=1,mbs=1",
+        "pp=16,dp=8,cp=2,tp=8,ep=4,v=2,mbs=3,zero=1,sp=1,recompute=full,"
+        "schedule=interleaved,layers=3/4/5"}) {
+    StatusOr<ParallelPlan> plan = parsePlan(text);
+    ASSERT_TRUE(plan.ok()) << plan.status().message();
+    EXPECT_EQ(*parsePlan(printPlan(*plan)), *plan) << printPlan(*plan);
+  }
+}
+
+TEST(ParallelPlan, BadTextIsRefused) {
+  auto message = [](const char *text) {
+    return parsePlan(text).status().message();
+  };
+  EXPECT_THAT(message("tp=x"), HasSubstr("tp=x is not a number"));
+  EXPECT_THAT(message("tp"), HasSubstr("write tp=..."));
+  EXPECT_THAT(message("zp=2"), HasSubstr("zp is no key"));
+  EXPECT_THAT(message("tp=99999999999999999999"), HasSubstr("not a number"));
+  EXPECT_THAT(message("recompute=half"), HasSubstr("none, selective or full"));
+  EXPECT_THAT(message("layers=3//4"), HasSubstr("layers"));
+}
+
+TEST(ParallelPlan, ChecksSayWhatDoesNotDivide) {
+  ModelShape model = gpt(24, 4096, 32);
+  StepShape step{2048, 64};
+  auto message = [&](const char *text) {
+    return checkPlan(*parsePlan(text), model, step).message();
+  };
+  EXPECT_EQ(message("tp=8,pp=4"), "");
+  EXPECT_THAT(message("tp=5"), HasSubstr("the model's heads (32)"));
+  EXPECT_THAT(message("pp=25"), HasSubstr("24 layers"));
+  EXPECT_THAT(message("dp=3"), HasSubstr("the global batch (64)"));
+  EXPECT_THAT(message("ep=2"), HasSubstr("no experts"));
+  EXPECT_THAT(message("pp=0"), HasSubstr("at least 1"));
+  EXPECT_THAT(message("v=2"), HasSubstr("no use where pp=1"));
+  EXPECT_THAT(message("schedule=best"), HasSubstr("not known"));
+  EXPECT_THAT(message("pp=2,layers=9/9"), HasSubstr("write 2 of 24"));
+}
+
+TEST(Systems, AllShippedAreSound) {
+  EXPECT_THAT(systemNames(),
+              testing::IsSupersetOf({"a100", "h100", "h200", "b200"}));
+  for (const std::string &name : systemNames()) {
+    StatusOr<cluster::System> system = systemNamed(name);
+    ASSERT_TRUE(system.ok()) << system.status().message();
+    EXPECT_EQ(system->name(), name);
+  }
+}
+
+TEST(Systems, BadOnesAreRefused) {
+  auto message = [](const char *text) {
+    return readCluster(text).status().message();
+  };
+  EXPECT_THAT(message("h100"), HasSubstr("as in h100:1024"));
+  EXPECT_THAT(message("h100:0"), HasSubstr("from 1 to 1048576"));
+  EXPECT_THAT(message("h100:9999999999"), HasSubstr("from 1 to 1048576"));
+  EXPECT_THAT(message("h900:8"), HasSubstr("no system is called 'h900'"));
+  EXPECT_THAT(message("./no-such-file:8"), HasSubstr("no-such-file"));
+  EXPECT_THAT(
+      parseSystem("s", "device { memory_bytes: -3 }").status().message(),
+      HasSubstr("device.memory_bytes is -3"));
+  EXPECT_THAT(parseSystem("s", "devise {").status().message(),
+              HasSubstr("s:1:"));
+  std::string twice = "spread { one_node: 0.1 many_nodes: nan }";
+  EXPECT_FALSE(parseSystem("s", twice).ok());
+}
+
+} // namespace
+} // namespace hocket::planning
