@@ -76,20 +76,22 @@ void hocket::checkBuffers(const program::Program &program, int role,
   std::string place = ProgramPlace{program, role}.text();
   if (!std::has_single_bit(memory.alignment()) || memory.alignment() < 4 ||
       memory.alignment() > 4096) {
-    faults.add(place, formatText("alignment %llu is not a power of two from 4 "
-                                 "to 4096",
-                                 wide(memory.alignment())));
+    faults.add(ProgramRule::Buffers, place,
+               formatText("alignment %llu is not a power of two from 4 "
+                          "to 4096",
+                          wide(memory.alignment())));
     return;
   }
   if (memory.arena_bytes() > uint64_t(1) << 56 ||
       memory.scratch_bytes_per_worker() > uint64_t(1) << 40)
-    faults.add(place, formatText("an arena of %llu bytes and scratch of %llu "
-                                 "are beyond any machine",
-                                 wide(memory.arena_bytes()),
-                                 wide(memory.scratch_bytes_per_worker())));
+    faults.add(ProgramRule::Buffers, place,
+               formatText("an arena of %llu bytes and scratch of %llu "
+                          "are beyond any machine",
+                          wide(memory.arena_bytes()),
+                          wide(memory.scratch_bytes_per_worker())));
   for (int i = 0; i < r.buffers_size() && !faults.full(); ++i)
     if (std::string fault = bufferFault(r.buffers(i), memory); !fault.empty())
-      faults.add(bufferPlace(program, role, i), fault);
+      faults.add(ProgramRule::Buffers, bufferPlace(program, role, i), fault);
 }
 
 //===----------------------------------------------------------------------===//
@@ -167,7 +169,7 @@ private:
     if (buffer.persistent() || !uses[b].used)
       return;
     if (uses[b].first < buffer.first() || uses[b].last > buffer.last())
-      faults.add(bufferPlace(program, role, b),
+      faults.add(ProgramRule::Lifetimes, bufferPlace(program, role, b),
                  formatText("is used by instructions %llu to %llu, but lives "
                             "from %llu to %llu",
                             wide(uses[b].first), wide(uses[b].last),
@@ -179,7 +181,7 @@ private:
     uint64_t end = buffer.offset() + *bufferExtent(buffer);
     int other = ranges.insert(buffer.offset(), end, b);
     if (other >= 0)
-      faults.add(bufferPlace(program, role, b),
+      faults.add(ProgramRule::Lifetimes, bufferPlace(program, role, b),
                  formatText("shares bytes with buffer %d '%s', which lives at "
                             "the same time",
                             other, r.buffers(other).name().c_str()));

@@ -1,4 +1,4 @@
-//===- CheckCommunication.cpp - Checks of groups and what they exchange ---===//
+//===- CheckCommunication.cpp - Checks of what ranks exchange -------------===//
 //
 // Part of Hocket, under the Apache License v2.0.
 //
@@ -15,7 +15,6 @@
 #include "runtime/program/DataType.h"
 #include "runtime/program/FaultList.h"
 
-#include <algorithm>
 #include <map>
 #include <set>
 
@@ -26,64 +25,30 @@ using program::Role;
 
 static unsigned long long wide(uint64_t value) { return value; }
 
-//===----------------------------------------------------------------------===//
-// Groups
-//===----------------------------------------------------------------------===//
-
-static std::string groupFault(const program::Group &group, uint64_t ranks) {
-  std::set<uint32_t> seen;
-  for (const auto &members : group.members()) {
-    if (members.ranks().empty() ||
-        members.ranks_size() != group.members(0).ranks_size())
-      return "its lists must not be empty and must have one size";
-    for (uint32_t rank : members.ranks())
-      if (rank >= ranks || !seen.insert(rank).second)
-        return formatText("names rank %u %s", rank,
-                          rank >= ranks ? "of a mesh that has it not"
-                                        : "twice");
-  }
-  return group.members().empty() ? "has no list of ranks" : "";
-}
-
-void hocket::checkGroups(const program::Program &program, FaultList &faults) {
-  uint64_t ranks = 0;
-  for (const Role &role : program.roles())
-    ranks += uint64_t(role.ranks_size());
-  for (int g = 0; g < program.groups_size(); ++g)
-    if (std::string fault = groupFault(program.groups(g), ranks);
-        !fault.empty())
-      faults.add(
-          formatText("group %d '%s'", g, program.groups(g).name().c_str()),
-          fault);
-}
-
-//===----------------------------------------------------------------------===//
-// Instructions
-//===----------------------------------------------------------------------===//
-
 namespace {
 /// Checks one role's communication.
 class CommunicationChecker {
 public:
   CommunicationChecker(const program::Program &program, int role,
                        FaultList &faults)
-      : r(program.roles(role)), place{program, role}, faults(faults) {
+      : program(program), role(role), r(program.roles(role)), faults(faults) {
     for (const program::Group &group : program.groups())
       sizes.push_back(sizeForRole(group));
   }
 
   void run() {
-    for (int s = 0; s < r.sequences_size(); ++s)
-      for (int i = 0; i < r.sequences(s).instructions_size(); ++i) {
-        place.sequence = s, place.instruction = i;
-        if (faults.full())
-          return;
-        check(r.sequences(s).instructions(i));
-      }
+    forEachInstruction(
+        program, role, faults,
+        [&](const ProgramPlace &at, const Instruction &instruction) {
+          place = &at;
+          check(instruction);
+        });
   }
 
 private:
-  void add(const std::string &what) { faults.add(place.text(), what); }
+  void add(ProgramRule rule, const std::string &what) {
+    faults.add(rule, place->text(), what);
+  }
 
   /// Members of the list that a rank of the role is in; 0 if one is in none.
   uint64_t sizeForRole(const program::Group &group) const {
@@ -100,11 +65,13 @@ private:
   /// Whether all ranks of the role are in the group; says so if not.
   bool knowsGroup(uint32_t group) {
     if (group >= sizes.size()) {
-      add(formatText("names group %u, there are %zu", group, sizes.size()));
+      add(ProgramRule::Names,
+          formatText("names group %u, there are %zu", group, sizes.size()));
       return false;
     }
     if (sizes[group] == 0)
-      add(formatText("names group %u, which not all ranks of the role are in",
+      add(ProgramRule::Names,
+          formatText("names group %u, which not all ranks of the role are in",
                      group));
     return sizes[group] > 0;
   }
@@ -127,7 +94,8 @@ private:
     bool computes = instruction.has_launch() || instruction.has_gemm() ||
                     instruction.has_library() || instruction.has_host();
     if (instruction.stream() > 0 && computes)
-      add(formatText("runs on stream %u; only stream 0 computes",
+      add(ProgramRule::Names,
+          formatText("runs on stream %u; only stream 0 computes",
                      instruction.stream()));
   }
 
@@ -150,7 +118,8 @@ private:
 
   void checkType(uint32_t index) {
     if (!canTravel(buffer(index).dtype()))
-      add(formatText("communicates buffer %u of type %s, which only f32, bf16, "
+      add(ProgramRule::CollectiveSizes,
+          formatText("communicates buffer %u of type %s, which only f32, bf16, "
                      "f16 and i32 can",
                      index, dataTypeName(buffer(index).dtype())));
   }
@@ -161,16 +130,19 @@ private:
                                               "broadcast"};
     const std::string &op = collective.op();
     if (!ops.count(op))
-      return add("unknown collective '" + op + "'");
+      return add(ProgramRule::CollectiveSizes,
+                 "unknown collective '" + op + "'");
     bool reduces = op == "all_reduce" || op == "reduce_scatter";
     if (reduces && collective.reduction() != "sum" &&
         collective.reduction() != "max")
-      add("reduces with '" + collective.reduction() + "', expected sum or max");
+      add(ProgramRule::CollectiveSizes,
+          "reduces with '" + collective.reduction() + "', expected sum or max");
     if (!knowsGroup(collective.group()))
       return;
     uint64_t size = sizes[collective.group()];
     if (op == "broadcast" && collective.root() >= size)
-      add(formatText("broadcasts from place %u of %llu", collective.root(),
+      add(ProgramRule::CollectiveSizes,
+          formatText("broadcasts from place %u of %llu", collective.root(),
                      wide(size)));
     program::Collective::Piece first;
     first.set_from(collective.from());
@@ -187,7 +159,7 @@ private:
                   std::map<uint32_t, bool> &seen) {
     bool inPlace = op == "all_reduce" || op == "broadcast" || size == 1;
     if (piece.from() == piece.to() && !inPlace)
-      add(op + " of a buffer onto itself");
+      add(ProgramRule::CollectiveSizes, op + " of a buffer onto itself");
     auto read = seen.try_emplace(piece.from(), false);
     bool clash = !read.second && read.first->second;
     auto written = seen.try_emplace(piece.to(), true);
@@ -195,11 +167,13 @@ private:
     clash |= piece.from() == piece.to() && !read.second;
     written.first->second = true;
     if (clash)
-      add(formatText("two pieces of a collective meet in buffer %u",
+      add(ProgramRule::CollectiveSizes,
+          formatText("two pieces of a collective meet in buffer %u",
                      piece.to()));
     checkType(piece.from());
     if (buffer(piece.from()).dtype() != buffer(piece.to()).dtype())
-      add("a collective between buffers of different element types");
+      add(ProgramRule::CollectiveSizes,
+          "a collective between buffers of different element types");
     checkSizes(op, piece, size);
   }
 
@@ -209,37 +183,53 @@ private:
     uint64_t from = elements(piece.from());
     uint64_t to = elements(piece.to());
     if (op == "all_to_all" && from % size != 0)
-      return add(formatText("all_to_all of %llu elements among %llu ranks",
+      return add(ProgramRule::CollectiveSizes,
+                 formatText("all_to_all of %llu elements among %llu ranks",
                             wide(from), wide(size)));
     std::optional<uint64_t> give =
         op == "all_gather" ? checkedMultiply(from, size) : from;
     std::optional<uint64_t> take =
         op == "reduce_scatter" ? checkedMultiply(to, size) : to;
     if (!give || !take || *give != *take)
-      add(formatText("%s of %llu elements into %llu among %llu ranks",
+      add(ProgramRule::CollectiveSizes,
+          formatText("%s of %llu elements into %llu among %llu ranks",
                      op.c_str(), wide(from), wide(to), wide(size)));
   }
 
   void checkTransfer(const program::Transfer &transfer) {
     if (transfer.parts().empty())
-      return add("a transfer of nothing");
+      return add(ProgramRule::TransferParts, "a transfer of nothing");
     if (!knowsGroup(transfer.group()))
       return;
     std::set<uint32_t> sent, received;
     for (const auto &part : transfer.parts()) {
       if (part.peer() >= sizes[transfer.group()])
-        add(formatText("%s place %u of a group of %llu",
+        add(ProgramRule::TransferParts,
+            formatText("%s place %u of a group of %llu",
                        part.send() ? "sends to" : "receives from", part.peer(),
                        wide(sizes[transfer.group()])));
+      checkAddressing(transfer.group(), part.relative());
       checkType(part.buffer());
       if (part.send())
         sent.insert(part.buffer());
       else if (!received.insert(part.buffer()).second)
-        add(formatText("receives twice into buffer %u", part.buffer()));
+        add(ProgramRule::TransferParts,
+            formatText("receives twice into buffer %u", part.buffer()));
     }
     for (uint32_t index : received)
       if (sent.count(index))
-        add(formatText("sends and receives buffer %u at once", index));
+        add(ProgramRule::TransferParts,
+            formatText("sends and receives buffer %u at once", index));
+  }
+
+  /// One form in all transfers of a group, so that a peer has one name.
+  void checkAddressing(uint32_t group, bool relative) {
+    auto [known, isNew] = addressing.try_emplace(group, relative);
+    if (known->second != relative)
+      add(ProgramRule::TransferParts,
+          formatText("names peers of group %u by their distance and by their "
+                     "place",
+                     group));
   }
 
   void checkHost(const program::Host &host) {
@@ -247,32 +237,40 @@ private:
       return;
     bool batch = host.name() == "tokens" || host.name() == "labels";
     if (host.direction() != program::Host::INPUT || !batch)
-      return add("only the inputs 'tokens' and 'labels' come in pieces");
+      return add(ProgramRule::Inputs,
+                 "only the inputs 'tokens' and 'labels' come in pieces");
     uint64_t rows = 0, width = 0;
     for (const auto &piece : host.pieces()) {
       if (piece.start_size() != 2 || piece.size_size() != 2 ||
           piece.size(0) == 0 || piece.size(1) == 0)
-        return add("a piece wants a start and a positive size for sequences "
+        return add(ProgramRule::Inputs,
+                   "a piece wants a start and a positive size for sequences "
                    "and for positions");
       for (const program::Scalar &start : piece.start())
         if (start.has_index_in_group())
           knowsGroup(start.index_in_group());
         else if (!start.has_constant())
-          add("a piece starts where no rank can know before it runs");
+          add(ProgramRule::Inputs,
+              "a piece starts where no rank can know before it runs");
       rows = piece.size(0);
       width = checkedAdd(width, piece.size(1)).value_or(~uint64_t(0));
       if (rows != host.pieces(0).size(0))
-        return add("pieces have different numbers of sequences");
+        return add(ProgramRule::Inputs,
+                   "pieces have different numbers of sequences");
     }
     if (checkedMultiply(rows, width) != elements(host.buffer()))
-      add(formatText("pieces of %llu x %llu fill a buffer of %llu elements",
+      add(ProgramRule::Inputs,
+          formatText("pieces of %llu x %llu fill a buffer of %llu elements",
                      wide(rows), wide(width), wide(elements(host.buffer()))));
   }
 
+  const program::Program &program;
+  int role;
   const Role &r;
-  ProgramPlace place;
+  const ProgramPlace *place = nullptr;
   FaultList &faults;
-  std::vector<uint64_t> sizes; ///< By group; 0: not for this role.
+  std::map<uint32_t, bool> addressing; ///< By group, whether relative.
+  std::vector<uint64_t> sizes;         ///< By group; 0: not for this role.
 };
 } // namespace
 

@@ -101,7 +101,8 @@ public:
 
 private:
   void add(const program::Entry &entry, const std::string &what) {
-    faults.add(ProgramPlace{program, role}.text() + ", entry '" + entry.name() +
+    faults.add(ProgramRule::Entries,
+               ProgramPlace{program, role}.text() + ", entry '" + entry.name() +
                    "'",
                what);
   }
@@ -195,7 +196,8 @@ private:
                          buffer(other->buffer).name().c_str());
     else
       what += "nothing has written before";
-    faults.add(place.text(), what + " in entry '" + entry.name() + "'");
+    faults.add(ProgramRule::ReadsWritten, place.text(),
+               what + " in entry '" + entry.name() + "'");
   }
 
   const program::Program &program;

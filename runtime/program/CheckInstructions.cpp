@@ -28,30 +28,31 @@ class InstructionChecker {
 public:
   InstructionChecker(const program::Program &program, int role,
                      FaultList &faults)
-      : program(program), r(program.roles(role)), place{program, role},
-        faults(faults) {}
+      : program(program), role(role), r(program.roles(role)), faults(faults) {}
 
   void run() {
-    for (int s = 0; s < r.sequences_size(); ++s)
-      for (int i = 0; i < r.sequences(s).instructions_size(); ++i) {
-        place.sequence = s, place.instruction = i;
-        if (faults.full())
-          return;
-        check(r.sequences(s).instructions(i));
-      }
+    forEachInstruction(
+        program, role, faults,
+        [&](const ProgramPlace &at, const Instruction &instruction) {
+          place = &at;
+          check(instruction);
+        });
   }
 
 private:
-  void add(const std::string &what) { faults.add(place.text(), what); }
+  void add(const std::string &what, ProgramRule rule = ProgramRule::Operands) {
+    faults.add(rule, place->text(), what);
+  }
+  void addName(const std::string &what) { add(what, ProgramRule::Names); }
 
   void check(const Instruction &instruction) {
     if (instruction.stream() >= std::max(1u, r.streams()))
-      add(formatText("runs on stream %u, there are %u", instruction.stream(),
-                     std::max(1u, r.streams())));
+      addName(formatText("runs on stream %u, there are %u",
+                         instruction.stream(), std::max(1u, r.streams())));
     for (const auto &operand : operandsOf(instruction, program))
       if (operand.buffer >= uint32_t(r.buffers_size())) {
-        add(formatText("names buffer %u, there are %d", operand.buffer,
-                       r.buffers_size()));
+        addName(formatText("names buffer %u, there are %d", operand.buffer,
+                           r.buffers_size()));
         return;
       }
     switch (instruction.kind_case()) {
@@ -80,7 +81,7 @@ private:
     case Instruction::kWait:
       return checkEvent(instruction.wait().event());
     case Instruction::KIND_NOT_SET:
-      return add("is of no known kind");
+      return addName("is of no known kind");
     }
   }
 
@@ -116,8 +117,8 @@ private:
 
   void checkLaunch(const program::Launch &launch) {
     if (launch.kernel() >= uint32_t(program.kernels_size()))
-      return add(formatText("launches kernel %u, there are %d", launch.kernel(),
-                            program.kernels_size()));
+      return addName(formatText("launches kernel %u, there are %d",
+                                launch.kernel(), program.kernels_size()));
     const program::Kernel &kernel = program.kernels(int(launch.kernel()));
     if (uint32_t(launch.buffers_size()) != kernel.buffers() ||
         uint32_t(launch.scalars_size()) != kernel.scalars())
@@ -182,10 +183,10 @@ private:
       for (const kernels::LibraryOp &known : kernels::libraryOps())
         names.emplace_back(known.name);
       std::vector<std::string> near = nearestNames(library.op(), names, 1);
-      return add("calls an unknown library op '" + library.op() + "'" +
-                 (near.empty()
-                      ? ""
-                      : "; did the compiler mean '" + near.front() + "'?"));
+      return addName("calls an unknown library op '" + library.op() + "'" +
+                     (near.empty()
+                          ? ""
+                          : "; did the compiler mean '" + near.front() + "'?"));
     }
     checkScalars(library.scalars());
     checkAccumulate(library.accumulate());
@@ -216,12 +217,13 @@ private:
 
   void checkEvent(uint32_t event) {
     if (event >= r.events())
-      add(formatText("names event %u, there are %u", event, r.events()));
+      addName(formatText("names event %u, there are %u", event, r.events()));
   }
 
   const program::Program &program;
+  int role;
   const Role &r;
-  ProgramPlace place;
+  const ProgramPlace *place = nullptr;
   FaultList &faults;
 };
 } // namespace

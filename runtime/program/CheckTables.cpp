@@ -34,13 +34,15 @@ static void checkLearningRate(const program::LearningRate &rate,
   static const std::set<std::string> schedules = {
       "constant", "linear", "cosine", "inverse_sqrt", "wsd"};
   if (!schedules.count(rate.schedule()))
-    faults.add("learning rate", "schedule '" + rate.schedule() +
-                                    "' is not one of constant, linear, "
-                                    "cosine, inverse_sqrt, wsd");
+    faults.add(ProgramRule::Training, "learning rate",
+               "schedule '" + rate.schedule() +
+                   "' is not one of constant, linear, "
+                   "cosine, inverse_sqrt, wsd");
   if (!std::isfinite(rate.peak()) || rate.peak() < 0 ||
       !std::isfinite(rate.minimum()) || rate.minimum() < 0)
-    faults.add("learning rate", "peak and minimum must be finite and not "
-                                "negative");
+    faults.add(ProgramRule::Training, "learning rate",
+               "peak and minimum must be finite and not "
+               "negative");
 }
 
 static void checkLossScale(const program::LossScale &scale, FaultList &faults) {
@@ -49,8 +51,9 @@ static void checkLossScale(const program::LossScale &scale, FaultList &faults) {
                scale.growth_factor() >= 1 && scale.backoff_factor() > 0 &&
                scale.backoff_factor() <= 1 && scale.minimum() >= 0;
   if (!sound)
-    faults.add("loss scale", "wants initial > 0, growth factor >= 1, backoff "
-                             "factor in (0, 1] and minimum >= 0");
+    faults.add(ProgramRule::Training, "loss scale",
+               "wants initial > 0, growth factor >= 1, backoff "
+               "factor in (0, 1] and minimum >= 0");
 }
 
 static void checkTraining(const program::Program &program, FaultList &faults) {
@@ -58,22 +61,24 @@ static void checkTraining(const program::Program &program, FaultList &faults) {
   const program::ModelInfo &model = program.model();
   if (training.micro_batch_size() == 0 || training.microbatches() == 0 ||
       model.sequence_length() == 0 || model.vocab_size() == 0) {
-    faults.add("training", "micro batch size, microbatches, sequence length "
-                           "and vocabulary size must be positive");
+    faults.add(ProgramRule::Training, "training",
+               "micro batch size, microbatches, sequence length "
+               "and vocabulary size must be positive");
     return;
   }
   std::optional<uint64_t> perRank =
       checkedMultiply(training.micro_batch_size(), training.microbatches());
   if (!perRank || training.global_batch_size() == 0 ||
       training.global_batch_size() % *perRank != 0)
-    faults.add("training",
+    faults.add(ProgramRule::Training, "training",
                formatText("global batch size %llu is no multiple of micro "
                           "batch size %llu x %llu microbatches",
                           (unsigned long long)training.global_batch_size(),
                           (unsigned long long)training.micro_batch_size(),
                           (unsigned long long)training.microbatches()));
   if (!std::isfinite(training.clip_norm()) || training.clip_norm() < 0)
-    faults.add("training", "clip norm must be finite and not negative");
+    faults.add(ProgramRule::Training, "training",
+               "clip norm must be finite and not negative");
   checkLearningRate(training.learning_rate(), faults);
   if (training.has_loss_scale())
     checkLossScale(training.loss_scale(), faults);
@@ -83,15 +88,18 @@ template <typename Shape>
 static void checkShape(const std::string &place, const Shape &shape,
                        program::DType dtype, FaultList &faults) {
   if (dataTypeBytes(dtype) == 0)
-    faults.add(place, formatText("element type %d does not exist", int(dtype)));
+    faults.add(ProgramRule::Parameters, place,
+               formatText("element type %d does not exist", int(dtype)));
   else if (shape.size() > dimLimit)
-    faults.add(place, formatText("has %d dims, at most %d are supported",
-                                 int(shape.size()), dimLimit));
+    faults.add(ProgramRule::Parameters, place,
+               formatText("has %d dims, at most %d are supported",
+                          int(shape.size()), dimLimit));
   else if (std::optional<uint64_t> bytes = tensorBytes(shape, dtype); !bytes)
-    faults.add(place,
+    faults.add(ProgramRule::Parameters, place,
                "shape " + shapeText(shape) + " has more than 2^64 bytes");
   else if (*bytes == 0)
-    faults.add(place, "shape " + shapeText(shape) + " is empty");
+    faults.add(ProgramRule::Parameters, place,
+               "shape " + shapeText(shape) + " is empty");
 }
 
 static void checkInitializer(const std::string &place,
@@ -100,11 +108,13 @@ static void checkInitializer(const std::string &place,
   static const std::set<std::string> kinds = {"normal", "zeros", "ones",
                                               "constant"};
   if (!kinds.count(initializer.kind()))
-    faults.add(place, "initializer '" + initializer.kind() +
-                          "' is not one of normal, zeros, ones, constant");
+    faults.add(ProgramRule::Parameters, place,
+               "initializer '" + initializer.kind() +
+                   "' is not one of normal, zeros, ones, constant");
   if (!std::isfinite(initializer.stddev()) || initializer.stddev() < 0 ||
       !std::isfinite(initializer.value()))
-    faults.add(place, "the initializer's numbers must be finite");
+    faults.add(ProgramRule::Parameters, place,
+               "the initializer's numbers must be finite");
 }
 
 static void checkParameters(const program::Program &program,
@@ -115,16 +125,18 @@ static void checkParameters(const program::Program &program,
     std::string place =
         formatText("parameter %d '%s'", i, parameter.name().c_str());
     if (parameter.name().empty())
-      faults.add(place, "has no name");
+      faults.add(ProgramRule::Parameters, place, "has no name");
     else if (!names.insert(parameter.name()).second)
-      faults.add(place, "another parameter has the same name");
+      faults.add(ProgramRule::Parameters, place,
+                 "another parameter has the same name");
     checkShape(place, parameter.shape(), parameter.dtype(), faults);
     checkInitializer(place, parameter.initializer(), faults);
     std::set<std::string> slots = {"value", ""};
     for (const auto &slot : parameter.slots()) {
       if (!slots.insert(slot.name()).second)
-        faults.add(place, "slot name '" + slot.name() +
-                              "' is empty, reserved or used twice");
+        faults.add(ProgramRule::Parameters, place,
+                   "slot name '" + slot.name() +
+                       "' is empty, reserved or used twice");
       checkShape(place + ", slot '" + slot.name() + "'", slot.shape(),
                  slot.dtype(), faults);
     }
@@ -136,16 +148,18 @@ static void checkModules(const program::Program &program, FaultList &faults) {
     const program::KernelModule &module = program.modules(i);
     std::string place = formatText("module %d '%s'", i, module.name().c_str());
     if (module.variants_size() == 0)
-      faults.add(place, "has no variant");
+      faults.add(ProgramRule::Kernels, place, "has no variant");
     for (const auto &variant : module.variants()) {
       if (variant.format() != "elf-so")
-        faults.add(place, "format '" + variant.format() +
-                              "' is unknown, expected 'elf-so'");
+        faults.add(ProgramRule::Kernels, place,
+                   "format '" + variant.format() +
+                       "' is unknown, expected 'elf-so'");
       else if (variant.image().compare(0, 4,
                                        "\x7f"
                                        "ELF") != 0)
-        faults.add(place, "variant '" + variant.isa() +
-                              "' is not an ELF shared object");
+        faults.add(ProgramRule::Kernels, place,
+                   "variant '" + variant.isa() +
+                       "' is not an ELF shared object");
     }
   }
 }
@@ -155,27 +169,30 @@ static void checkKernels(const program::Program &program, FaultList &faults) {
     const program::Kernel &kernel = program.kernels(i);
     std::string place = formatText("kernel %d '%s'", i, kernel.name().c_str());
     if (kernel.module() >= uint32_t(program.modules_size()))
-      faults.add(place, formatText("names module %u, there are %d",
-                                   kernel.module(), program.modules_size()));
+      faults.add(ProgramRule::Kernels, place,
+                 formatText("names module %u, there are %d", kernel.module(),
+                            program.modules_size()));
     if (kernel.symbol().empty() ||
         kernel.symbol().find('\0') != std::string::npos)
-      faults.add(place, "has no symbol");
+      faults.add(ProgramRule::Kernels, place, "has no symbol");
     if (kernel.tasks() == 0 || kernel.tasks() > uint64_t(1) << 56 ||
         kernel.grain() > uint64_t(1) << 56)
-      faults.add(place, "tasks must be from 1 to 2^56, grain at most 2^56");
+      faults.add(ProgramRule::Kernels, place,
+                 "tasks must be from 1 to 2^56, grain at most 2^56");
     if (kernel.access_size() != 0 &&
         uint32_t(kernel.access_size()) != kernel.buffers())
-      faults.add(place, formatText("tells the access of %d buffers, it has %u",
-                                   kernel.access_size(), kernel.buffers()));
+      faults.add(ProgramRule::Kernels, place,
+                 formatText("tells the access of %d buffers, it has %u",
+                            kernel.access_size(), kernel.buffers()));
   }
 }
 
 void hocket::checkTables(const program::Program &program, FaultList &faults) {
   if (program.version() != 1)
-    faults.add("",
+    faults.add(ProgramRule::Ranks, "",
                formatText("program version %u, expected 1", program.version()));
   if (program.roles_size() == 0)
-    faults.add("", "the program has no role");
+    faults.add(ProgramRule::Ranks, "", "the program has no role");
   checkTraining(program, faults);
   checkParameters(program, faults);
   checkModules(program, faults);
@@ -185,7 +202,7 @@ void hocket::checkTables(const program::Program &program, FaultList &faults) {
 void hocket::checkRanks(const program::Program &program, FaultList &faults) {
   uint64_t ranks = meshSize(program.mesh());
   if (ranks == 0 || ranks > rankLimit) {
-    faults.add("mesh", "must have from 1 to 2^20 ranks");
+    faults.add(ProgramRule::Ranks, "mesh", "must have from 1 to 2^20 ranks");
     return;
   }
   std::vector<int> owner(ranks, -1);
@@ -193,7 +210,7 @@ void hocket::checkRanks(const program::Program &program, FaultList &faults) {
   for (int role = 0; role < program.roles_size(); ++role)
     for (uint32_t rank : program.roles(role).ranks()) {
       if (rank >= ranks || owner[rank] >= 0) {
-        faults.add(ProgramPlace{program, role}.text(),
+        faults.add(ProgramRule::Ranks, ProgramPlace{program, role}.text(),
                    formatText("rank %u %s", rank,
                               rank >= ranks ? "is not in the mesh"
                                             : "has a role already"));
@@ -203,19 +220,7 @@ void hocket::checkRanks(const program::Program &program, FaultList &faults) {
       ++assigned;
     }
   if (assigned != ranks)
-    faults.add("mesh", formatText("%llu ranks have no role",
-                                  (unsigned long long)(ranks - assigned)));
-  for (const auto &peak : program.certificate().peaks()) {
-    if (peak.rank() >= ranks || owner[peak.rank()] < 0) {
-      faults.add("certificate",
-                 formatText("names rank %u, which has no role", peak.rank()));
-      continue;
-    }
-    uint64_t arena = program.roles(owner[peak.rank()]).memory().arena_bytes();
-    if (peak.memory() == "arena" && peak.bytes() != arena)
-      faults.add("certificate",
-                 formatText("rank %u: peak is %llu bytes, the arena has %llu",
-                            peak.rank(), (unsigned long long)peak.bytes(),
-                            (unsigned long long)arena));
-  }
+    faults.add(ProgramRule::Ranks, "mesh",
+               formatText("%llu ranks have no role",
+                          (unsigned long long)(ranks - assigned)));
 }

@@ -12,42 +12,63 @@
 #ifndef HOCKET_RUNTIME_PROGRAM_FAULTLIST_H
 #define HOCKET_RUNTIME_PROGRAM_FAULTLIST_H
 
-#include "runtime/program/program.pb.h"
+#include "runtime/program/ProgramCheck.h"
+#include "runtime/program/ProgramRules.h"
 
 #include <string>
 #include <vector>
 
 namespace hocket {
 
-/// Collects reasons up to a limit; later ones are only counted.
+/// Collects faults up to a limit; later ones are only counted.
 class FaultList {
 public:
   explicit FaultList(size_t limit) : limit(limit) {}
 
-  void add(const std::string &place, const std::string &what) {
+  void add(ProgramRule rule, const std::string &place,
+           const std::string &what) {
     if (found.size() < limit)
-      found.push_back(place.empty() ? what : place + ": " + what);
+      found.push_back({rule, place, what});
     ++total;
   }
 
   size_t count() const { return total; }
   bool full() const { return found.size() >= limit; }
-  std::vector<std::string> take() { return std::move(found); }
+  std::vector<ProgramFault> take() { return std::move(found); }
 
 private:
   size_t limit;
   size_t total = 0;
-  std::vector<std::string> found;
+  std::vector<ProgramFault> found;
 };
 
-/// Names a role, a sequence or an instruction; text is made only when a fault
-/// needs it.
+/// Names a role with its ranks, or one rank of it, a sequence or an
+/// instruction; text is made only when a fault needs it.
 struct ProgramPlace {
   const program::Program &program;
   int role = -1, sequence = -1, instruction = -1;
+  int rank = -1; ///< -1: all ranks of the role.
 
   std::string text() const;
 };
+
+/// Calls `visit(place, instruction)` for every instruction of a role, in their
+/// order, until the list of faults is full.
+template <typename Visit>
+void forEachInstruction(const program::Program &program, int role,
+                        const FaultList &faults, Visit &&visit) {
+  ProgramPlace place{program, role};
+  for (const program::Sequence &sequence : program.roles(role).sequences()) {
+    ++place.sequence;
+    place.instruction = -1;
+    for (const program::Instruction &instruction : sequence.instructions()) {
+      if (faults.full())
+        return;
+      ++place.instruction;
+      visit(place, instruction);
+    }
+  }
+}
 
 /// What is not inside a role: version, mesh, batch sizes, schedule,
 /// parameters, modules and kernels.
@@ -78,8 +99,19 @@ void checkEntries(const program::Program &program, int role, FaultList &faults);
 /// Slices of the parameters, over all roles. Wants sound buffers.
 void checkSlices(const program::Program &program, FaultList &faults);
 
-/// Ranks, and peaks of the certificate, over all roles.
+/// Ranks over all roles.
 void checkRanks(const program::Program &program, FaultList &faults);
+
+/// The memory plan against the buffers. Wants sound buffers.
+void checkMemoryPlan(const program::Program &program, int role,
+                     FaultList &faults);
+
+/// The peaks of the certificate. Wants sound ranks.
+void checkPeaks(const program::Program &program, FaultList &faults);
+
+/// All ranks and streams together (certificate/Certificate.h). Wants a program
+/// without any other fault.
+void checkCertificate(const program::Program &program, FaultList &faults);
 
 } // namespace hocket
 

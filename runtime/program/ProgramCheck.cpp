@@ -11,9 +11,22 @@
 
 using namespace hocket;
 
+/// "ranks 0 to 7, role 0 'role0'".
+static std::string roleText(const program::Role &role, int index, int rank) {
+  std::string text;
+  if (rank >= 0)
+    text = formatText("rank %d, ", rank);
+  else if (role.ranks_size() == 1)
+    text = formatText("rank %u, ", role.ranks(0));
+  else if (role.ranks_size() > 1)
+    text =
+        formatText("%d ranks from %u on, ", role.ranks_size(), role.ranks(0));
+  return text + formatText("role %d '%s'", index, role.name().c_str());
+}
+
 std::string ProgramPlace::text() const {
   const program::Role &r = program.roles(role);
-  std::string text = formatText("role %d '%s'", role, r.name().c_str());
+  std::string text = roleText(r, role, rank);
   if (sequence < 0)
     return text;
   const program::Sequence &s = r.sequences(sequence);
@@ -23,6 +36,12 @@ std::string ProgramPlace::text() const {
   text += formatText(", instruction %d", instruction);
   const std::string &source = s.instructions(instruction).source();
   return source.empty() ? text : text + " (" + source + ")";
+}
+
+std::string ProgramFault::text() const {
+  return formatText("V%u: ", unsigned(rule)) +
+         (place.empty() ? what : place + ": " + what) + "; " +
+         textOf(rule).advice;
 }
 
 /// The checks of one role, each of which relies on those before it.
@@ -36,9 +55,10 @@ static void checkRole(const program::Program &program, int role,
   checkCommunication(program, role, faults);
   checkLifetimes(program, role, faults);
   checkEntries(program, role, faults);
+  checkMemoryPlan(program, role, faults);
 }
 
-std::vector<std::string>
+std::vector<ProgramFault>
 hocket::findProgramFaults(const program::Program &program, size_t limit) {
   FaultList faults(limit);
   checkTables(program, faults);
@@ -47,10 +67,13 @@ hocket::findProgramFaults(const program::Program &program, size_t limit) {
   for (int role = 0; role < program.roles_size() && !faults.full(); ++role)
     checkRole(program, role, faults);
   checkSlices(program, faults);
+  checkPeaks(program, faults);
+  if (faults.count() == 0)
+    checkCertificate(program, faults);
   return faults.take();
 }
 
 Status hocket::checkProgram(const program::Program &program) {
-  std::vector<std::string> faults = findProgramFaults(program, 1);
-  return faults.empty() ? okStatus() : dataLoss(faults.front());
+  std::vector<ProgramFault> faults = findProgramFaults(program, 1);
+  return faults.empty() ? okStatus() : dataLoss(faults.front().text());
 }

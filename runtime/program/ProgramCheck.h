@@ -22,7 +22,10 @@
 ///     count, GEMMs by m, n, k, library ops by kernels/cpu/Library.h);
 ///  6. the slices of every parameter state cover its global shape exactly
 ///     once, and one rank of those that hold a slice saves it;
-///  7. numbers of the step (batch sizes, schedule) are consistent.
+///  7. numbers of the step (batch sizes, schedule) are consistent, and peaks
+///     are what the buffers need;
+///  8. all ranks and streams together end every entry, with the same result
+///     whatever their speeds: the certificate (certificate/Certificate.h).
 ///
 /// Native code is trusted: a kernel's image can do what the process can.
 ///
@@ -32,6 +35,7 @@
 #define HOCKET_RUNTIME_PROGRAM_PROGRAMCHECK_H
 
 #include "runtime/base/Status.h"
+#include "runtime/program/ProgramRules.h"
 #include "runtime/program/program.pb.h"
 
 #include <string>
@@ -39,10 +43,19 @@
 
 namespace hocket {
 
+/// One reason why a program is unsound.
+struct ProgramFault {
+  ProgramRule rule;  ///< That it does not obey.
+  std::string place; ///< Ranks, role, sequence, instruction; may be empty.
+  std::string what;  ///< What was found, and what was expected.
+
+  /// "V56: rank 3, role 1 'role1', ...: what; what to do".
+  std::string text() const;
+};
+
 /// The reasons why `program` is unsound, at most `limit`; none if it is sound.
-/// Each names the place, what was found and what was expected.
-std::vector<std::string> findProgramFaults(const program::Program &program,
-                                           size_t limit = 100);
+std::vector<ProgramFault> findProgramFaults(const program::Program &program,
+                                            size_t limit = 100);
 
 /// DataLoss with the first reason, if there is one.
 Status checkProgram(const program::Program &program);

@@ -34,7 +34,8 @@ RankPlaces::RankPlaces(const program::Program &program) {
     places.emplace_back();
     for (const auto &members : group.members())
       for (int i = 0; i < members.ranks_size(); ++i)
-        places.back().try_emplace(members.ranks(i), uint32_t(i));
+        places.back().try_emplace(members.ranks(i),
+                                  Place{uint32_t(i), members.ranks(0)});
   }
 }
 
@@ -43,7 +44,16 @@ std::optional<uint32_t> RankPlaces::of(uint32_t group, uint32_t rank) const {
     return std::nullopt;
   auto found = places[group].find(rank);
   return found == places[group].end() ? std::nullopt
-                                      : std::optional(found->second);
+                                      : std::optional(found->second.place);
+}
+
+std::optional<uint32_t> RankPlaces::firstOf(uint32_t group,
+                                            uint32_t rank) const {
+  if (group >= places.size())
+    return std::nullopt;
+  auto found = places[group].find(rank);
+  return found == places[group].end() ? std::nullopt
+                                      : std::optional(found->second.first);
 }
 
 /// `place` is asked for the place in the group that the scalar names.

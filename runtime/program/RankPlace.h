@@ -38,12 +38,17 @@ public:
 
   /// placeInGroup().
   std::optional<uint32_t> of(uint32_t group, uint32_t rank) const;
+  /// The first rank of the list of `rank`; nothing if it is in none.
+  std::optional<uint32_t> firstOf(uint32_t group, uint32_t rank) const;
   /// sliceStart().
   std::optional<std::vector<uint64_t>>
   sliceStart(const program::ParameterSlice &slice, uint32_t rank) const;
 
 private:
-  std::vector<std::unordered_map<uint32_t, uint32_t>> places; ///< By group.
+  struct Place {
+    uint32_t place, first;
+  };
+  std::vector<std::unordered_map<uint32_t, Place>> places; ///< By group.
 };
 
 /// A scalar that the rank alone decides: a constant or a place in a group.

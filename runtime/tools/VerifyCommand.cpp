@@ -44,7 +44,8 @@ static Status run(const VerifyArguments &arguments) {
   std::vector<std::string> reasons;
   auto program = readProgramUnchecked(arguments.path);
   if (program.ok())
-    reasons = findProgramFaults(*program);
+    for (const ProgramFault &fault : findProgramFaults(*program))
+      reasons.push_back(fault.text());
   else if (program.status().code() == StatusCode::DataLoss)
     reasons = {program.status().message()};
   else

@@ -97,8 +97,10 @@ private:
     std::map<uint64_t, int64_t> changes;
     for (const auto &buffer : role.buffers())
       if (!buffer.persistent()) {
-        changes[buffer.first()] += static_cast<int64_t>(buffer.bytes());
-        changes[buffer.last() + 1] -= static_cast<int64_t>(buffer.bytes());
+        auto bytes = static_cast<int64_t>(
+            buffer.bytes() * std::max<uint64_t>(1, buffer.slots()));
+        changes[buffer.first()] += bytes;
+        changes[buffer.last() + 1] -= bytes;
       }
     int64_t live = 0, most = 0;
     uint64_t at = 0;

@@ -271,13 +271,8 @@ TEST_F(ExecutorTest, SlotsAndScalarsFollowTheRun) {
       run->set_microbatch(m);
       run->set_slot(m);
     }
+  b.slots(out, 2);
   Program program = b.finish();
-  auto *memory = program.mutable_roles(0)->mutable_memory();
-  auto *buffer = program.mutable_roles(0)->mutable_buffers(int(out));
-  buffer->set_offset(memory->arena_bytes());
-  buffer->set_slots(2);
-  buffer->set_slot_stride(64);
-  memory->set_arena_bytes(memory->arena_bytes() + 128);
   load(program);
   RecordingHost host;
   ASSERT_TRUE(executor->run("both", 17, host).ok());

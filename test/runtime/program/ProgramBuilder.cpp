@@ -57,6 +57,14 @@ uint32_t ProgramBuilder::buffer(const std::string &name, program::DType dtype,
   return uint32_t(role().buffers_size() - 1);
 }
 
+void ProgramBuilder::slots(uint32_t index, uint32_t count) {
+  program::Buffer *buffer = role().mutable_buffers(int(index));
+  buffer->set_offset(end);
+  buffer->set_slots(count);
+  buffer->set_slot_stride(64);
+  end += uint64_t(count) * 64;
+}
+
 static void addSlice(program::Role &role, uint32_t parameter,
                      const std::string &state, uint32_t buffer) {
   program::ParameterSlice *slice = role.add_slices();
@@ -268,6 +276,38 @@ void ProgramBuilder::wait(uint32_t stream, uint32_t event) {
   onStream(stream);
 }
 
+/// Bytes that are used from instruction `position` on or before, and after.
+static uint64_t liveAt(const program::Role &role, uint64_t position,
+                       const std::string &kind) {
+  uint64_t bytes = 0;
+  for (const program::Buffer &buffer : role.buffers())
+    if ((kind.empty() || buffer.kind() == kind) &&
+        (buffer.persistent() ||
+         (buffer.first() <= position && position <= buffer.last())))
+      bytes += buffer.bytes() * std::max(1u, buffer.slots());
+  return bytes;
+}
+
+static void stateMemory(program::Role &role, uint64_t arenaBytes) {
+  program::MemoryPlan &memory = *role.mutable_memory();
+  memory.set_arena_bytes(arenaBytes);
+  memory.set_lower_bound_bytes(arenaBytes);
+  uint64_t peak = 0;
+  std::set<std::string> kinds;
+  for (const program::Buffer &buffer : role.buffers()) {
+    kinds.insert(buffer.kind());
+    for (uint64_t at = 0; at <= buffer.last(); ++at)
+      if (liveAt(role, at, "") > liveAt(role, peak, ""))
+        peak = at;
+  }
+  for (const std::string &name : kinds)
+    if (uint64_t bytes = liveAt(role, peak, name)) {
+      auto *kind = memory.add_at_peak();
+      kind->set_name(name);
+      kind->set_bytes(bytes);
+    }
+}
+
 program::Program ProgramBuilder::finish() {
   std::set<uint32_t> seen;
   uint64_t position = 0;
@@ -281,8 +321,14 @@ program::Program ProgramBuilder::finish() {
       }
       ++position;
     }
-  role().mutable_memory()->set_arena_bytes(end);
-  role().mutable_memory()->set_lower_bound_bytes(end);
+  stateMemory(role(), end);
+  result.clear_certificate();
+  for (uint32_t rank : role().ranks()) {
+    auto *peak = result.mutable_certificate()->add_peaks();
+    peak->set_rank(rank);
+    peak->set_memory("arena");
+    peak->set_bytes(end);
+  }
   return result;
 }
 

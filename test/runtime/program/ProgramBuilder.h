@@ -30,6 +30,9 @@ public:
                   const std::vector<uint64_t> &shape, bool persistent = false,
                   const std::string &kind = "activations");
 
+  /// Gives a buffer, of at most 64 bytes, several copies.
+  void slots(uint32_t buffer, uint32_t count);
+
   /// A parameter whose one slice is a new buffer; returns the buffer.
   uint32_t parameter(const std::string &name,
                      const std::vector<uint64_t> &shape,
@@ -82,7 +85,8 @@ public:
   program::Program &program() { return result; }
   program::Role &role() { return *result.mutable_roles(0); }
 
-  /// Sets lifetimes and the arena's size, and returns the program.
+  /// Sets lifetimes, the memory plan and the certificate's peaks, and returns
+  /// the program.
   program::Program finish();
 
 private:

@@ -1,0 +1,127 @@
+//===- ProgramRules.cpp - What a sound executable obeys -------------------===//
+//
+// Part of Hocket, under the Apache License v2.0.
+//
+//===----------------------------------------------------------------------===//
+
+#include "runtime/program/ProgramRules.h"
+
+#include <algorithm>
+
+using namespace hocket;
+
+static constexpr char compileAgain[] =
+    "the file is not what the compiler writes: compile the model again";
+
+static constexpr ProgramRuleText rules[] = {
+    {ProgramRule::Ranks,
+     "The version is 1; every rank of the mesh has exactly one role.",
+     compileAgain},
+    {ProgramRule::Training,
+     "Batch sizes are positive and divide each other; learning rate and loss "
+     "scale are finite.",
+     "correct the training section of the specification and compile again"},
+    {ProgramRule::Parameters,
+     "Parameters and their slots have distinct names, element types, shapes "
+     "and initializers.",
+     compileAgain},
+    {ProgramRule::Kernels,
+     "Every kernel names a module, a symbol and its tasks; a module has ELF "
+     "variants.",
+     compileAgain},
+    {ProgramRule::Groups,
+     "The lists of a group have one size and name ranks of the mesh, none "
+     "twice.",
+     "list each rank of the group once"},
+    {ProgramRule::GroupNames,
+     "A group has a name of its own, of mesh axes; its lists are the ranks "
+     "that differ along these alone, row-major.",
+     "list the ranks in the order of the mesh"},
+    {ProgramRule::Buffers,
+     "A buffer is aligned, large enough for its shape, and inside the arena "
+     "with all its slots.",
+     "give the buffer an aligned range of its size inside the arena"},
+    {ProgramRule::Lifetimes,
+     "Buffers that share bytes do not live at the same time; every use lies "
+     "within the lifetime.",
+     "give one of them other bytes, or a lifetime that holds its uses and "
+     "does not meet the other's"},
+    {ProgramRule::Peak,
+     "The arena, the bytes of each kind at the peak and the certificate's "
+     "peaks are those that follow from the buffers.",
+     "state the number that follows from the buffers"},
+    {ProgramRule::Names,
+     "Buffers, kernels, library ops, groups, streams and events that an "
+     "instruction names exist; it computes on stream 0 only.",
+     "name one that exists, or add it to its table"},
+    {ProgramRule::Operands,
+     "Operands have the types and sizes that the instruction needs.",
+     "give it operands of the right size and type"},
+    {ProgramRule::CollectiveSizes,
+     "A collective's operands have one type that can travel, and sizes that "
+     "go with the group's.",
+     "give it buffers whose sizes differ by the size of the group"},
+    {ProgramRule::TransferParts,
+     "A transfer has parts with peers in the group; no buffer is received "
+     "twice or sent while received; a group's peers are all absolute or all "
+     "relative.",
+     "give every part a peer of the group and a buffer of its own"},
+    {ProgramRule::Inputs,
+     "Pieces of a host input have one number of sequences and fill the "
+     "buffer.",
+     "give pieces that fill the buffer together"},
+    {ProgramRule::Entries,
+     "An entry has a name of its own; its runs name sequences, microbatches "
+     "and slots that exist.",
+     "name one that exists"},
+    {ProgramRule::ReadsWritten,
+     "In every entry nothing is read that was not written, or was overwritten "
+     "since.",
+     "write it before, or give what overwrites it other bytes"},
+    {ProgramRule::Slices,
+     "A slice has the parameter's dims and a persistent buffer of its own that "
+     "holds it.",
+     "give the slice a start, a size and a buffer of its own"},
+    {ProgramRule::Cover,
+     "The slices of every parameter state cover its shape without overlap.",
+     "shift or resize the slices so that each element is in one of them"},
+    {ProgramRule::Replicas,
+     "The ranks that hold one slice are those that differ along its replica "
+     "groups; one of them saves it.",
+     "list in `replicas` the groups along which the slice is the same, and no "
+     "others"},
+    {ProgramRule::Matched,
+     "Every send has a receive on its peer, with the same group and tag, and "
+     "every receive a send.",
+     "add the missing half on the peer, or remove this one"},
+    {ProgramRule::MatchedSize,
+     "A send and its receive have the same number of elements and type.",
+     "make both buffers of one shape and type, or put sends and receives of a "
+     "tag into one order"},
+    {ProgramRule::MatchedOrder,
+     "Sends (and receives) of one peer and tag are ordered by their stream or "
+     "by events.",
+     "put both on one stream, order them with an event, or give them tags of "
+     "their own"},
+    {ProgramRule::CollectiveOrder,
+     "All members of a group issue the same collectives on a stream in the "
+     "same order, with the same sizes and types.",
+     "issue the same collectives on every member"},
+    {ProgramRule::Progress, "No ranks or streams wait for each other for ever.",
+     "let one of them issue what the next waits for earlier"},
+    {ProgramRule::EventRecorded,
+     "An event is recorded in the entry before it is waited for.",
+     "record the event before this wait, or remove the wait"},
+    {ProgramRule::Race,
+     "Two instructions on different streams that use the same bytes, one of "
+     "them writing, are ordered by events.",
+     "record an event behind the first and wait for it before the second"},
+};
+
+std::span<const ProgramRuleText> hocket::programRules() { return rules; }
+
+const ProgramRuleText &hocket::textOf(ProgramRule rule) {
+  return *std::find_if(
+      std::begin(rules), std::end(rules) - 1,
+      [&](const ProgramRuleText &row) { return row.rule == rule; });
+}

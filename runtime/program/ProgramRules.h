@@ -1,0 +1,70 @@
+//===- ProgramRules.h - What a sound executable obeys -----------*- C++ -*-===//
+//
+// Part of Hocket, under the Apache License v2.0.
+//
+//===----------------------------------------------------------------------===//
+///
+/// \file
+/// The constraints V1, V2, ... of docs/spec.md: what findProgramFaults()
+/// checks, and what to do about a program that does not obey.
+///
+//===----------------------------------------------------------------------===//
+
+#ifndef HOCKET_RUNTIME_PROGRAM_PROGRAMRULES_H
+#define HOCKET_RUNTIME_PROGRAM_PROGRAMRULES_H
+
+#include <span>
+
+namespace hocket {
+
+/// The value is the constraint's number.
+enum class ProgramRule : unsigned {
+  // Tables
+  Ranks = 1,
+  Training = 2,
+  Parameters = 3,
+  Kernels = 4,
+  Groups = 5,
+  GroupNames = 6,
+  // Memory
+  Buffers = 10,
+  Lifetimes = 11,
+  Peak = 12,
+  // Instructions
+  Names = 20,
+  Operands = 21,
+  CollectiveSizes = 22,
+  TransferParts = 23,
+  Inputs = 24,
+  // Entries
+  Entries = 30,
+  ReadsWritten = 31,
+  // Parameters over ranks
+  Slices = 40,
+  Cover = 41,
+  Replicas = 42,
+  // The certificate: all ranks and streams together
+  Matched = 50,
+  MatchedSize = 51,
+  MatchedOrder = 52,
+  CollectiveOrder = 53,
+  Progress = 54,
+  EventRecorded = 55,
+  Race = 56,
+};
+
+struct ProgramRuleText {
+  ProgramRule rule;
+  const char *text;   ///< The constraint, as in docs/spec.md.
+  const char *advice; ///< What to do, as the rest of a message.
+};
+
+/// All of them, ascending.
+std::span<const ProgramRuleText> programRules();
+
+/// The row of one.
+const ProgramRuleText &textOf(ProgramRule rule);
+
+} // namespace hocket
+
+#endif // HOCKET_RUNTIME_PROGRAM_PROGRAMRULES_H
