@@ -6,6 +6,7 @@
 
 #include "runtime/program/ProgramCheck.h"
 
+#include "runtime/base/File.h"
 #include "test/runtime/program/ProgramBuilder.h"
 
 #include <cmath>
@@ -545,4 +546,30 @@ TEST(ProgramCheck, RandomDamageNeverCrashes) {
     EXPECT_LE(findProgramFaults(program, 5).size(), 5u);
   }
   EXPECT_GT(parsed, 1000);
+}
+
+// The table in the documentation is that of the program.
+TEST(ProgramRules, AreThoseOfTheDocumentation) {
+  auto text = readFile(HOCKET_SOURCE_DIR "/docs/spec.md", 1 << 20);
+  ASSERT_TRUE(text.ok()) << text.status().message();
+  size_t rows = 0;
+  for (size_t at = text->find("\n| V"); at != std::string::npos;
+       at = text->find("\n| V", at + 1))
+    ++rows;
+  EXPECT_EQ(rows, programRules().size());
+  for (const ProgramRuleText &rule : programRules())
+    EXPECT_NE(text->find("\n| V" + std::to_string(unsigned(rule.rule)) + " | " +
+                         rule.text + " |\n"),
+              std::string::npos)
+        << rule.text;
+}
+
+// What is printed names the constraint and says what to do.
+TEST(ProgramRules, AreNamedByFaults) {
+  Program program = test::tinyModel();
+  program.mutable_roles(0)->mutable_memory()->set_alignment(48);
+  EXPECT_EQ(findProgramFaults(program).front().text(),
+            "V10: rank 0, role 0 'all': alignment 48 is not a power of two "
+            "from 4 to 4096; give the buffer an aligned range of its size "
+            "inside the arena");
 }

@@ -194,12 +194,15 @@ TEST_F(RuntimeCommands, VerifiesAndGivesReasons) {
   ASSERT_TRUE(writeProgram(program, hkx).ok());
   Outcome unsound = hocketRuntime("verify " + hkx);
   EXPECT_EQ(unsound.status, 1);
-  EXPECT_EQ(unsound.text,
-            "kernel 0 'momentumUpdate': names module 7, there are 1\n"
-            "role 0 'all', buffer 3 'w.momentum': offset 4 is not a multiple "
-            "of the alignment 64\n"
-            "hocket-runtime: " +
-                hkx + ": not sound, 2 reasons\n");
+  EXPECT_EQ(
+      unsound.text,
+      "V4: kernel 0 'momentumUpdate': names module 7, there are 1; the file "
+      "is not what the compiler writes: compile the model again\n"
+      "V10: rank 0, role 0 'all', buffer 3 'w.momentum': offset 4 is not a "
+      "multiple of the alignment 64; give the buffer an aligned range "
+      "of its size inside the arena\n"
+      "hocket-runtime: " +
+          hkx + ": not sound, 2 reasons\n");
   Outcome json = hocketRuntime("verify " + hkx + " --json 2>/dev/null");
   EXPECT_EQ(json.status, 1);
   auto parsed =
