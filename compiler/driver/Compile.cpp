@@ -10,6 +10,7 @@
 #include "compiler/driver/PhaseDumper.h"
 #include "compiler/driver/ScheduleCheck.h"
 #include "compiler/targets/cpu/KernelCompiler.h"
+#include "compiler/targets/cuda/KernelText.h"
 #include "compiler/targets/program/ProgramEmitter.h"
 #include "compiler/tools/Registration.h"
 #include "frontends/FrontEnd.h"
@@ -87,7 +88,9 @@ public:
       HOCKET_RETURN_IF_ERROR(lowerTo(static_cast<Level>(level), diagnostics));
     // 3. The result.
     CompileResult result;
-    if (request.to == Level::Program)
+    if (request.emitCuda)
+      HOCKET_RETURN_IF_ERROR(emitCuda(result.text, diagnostics));
+    else if (request.to == Level::Program)
       HOCKET_RETURN_IF_ERROR(emit(result.program, diagnostics));
     else
       print(result.text);
@@ -142,6 +145,15 @@ private:
     addLevelPasses(manager, level, options);
     return succeeded(manager.run(*module)) ? okStatus()
                                            : failureOf(diagnostics);
+  }
+
+  /// The kernels as CUDA C++.
+  Status emitCuda(std::string &text, DiagnosticText &diagnostics) {
+    std::vector<cuda::CudaKernel> kernels;
+    if (failed(cuda::writeKernels(*module, kernels)))
+      return failureOf(diagnostics);
+    text = cuda::sourceOf(kernels);
+    return okStatus();
   }
 
   Status emit(program::Program &program, DiagnosticText &diagnostics) {

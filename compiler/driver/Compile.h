@@ -33,6 +33,7 @@ struct CompileRequest {
   std::optional<Level> from;
   Level to = Level::Program;
   std::string target = "cpu";
+  bool emitCuda = false;    ///< instead of a program, its kernels as CUDA C++
   std::string dumpPhases;   ///< folder for numbered files; empty: none
   std::string fusionReport; ///< file for the fusion report; empty: none
   bool fuse = true;
@@ -40,7 +41,9 @@ struct CompileRequest {
 
 struct CompileResult {
   program::Program program; ///< where `to` is Program
-  std::string text;         ///< the module, where `to` is a level before it
+  /// The module, where `to` is a level before Program; CUDA C++ where that is
+  /// asked for.
+  std::string text;
 };
 
 /// InvalidArgument, DataLoss and NotFound are the input's fault; messages name

@@ -7,6 +7,7 @@
 #include "compiler/tools/CompileCommand.h"
 
 #include "compiler/driver/Compile.h"
+#include "compiler/tools/EmitCuda.h"
 #include "runtime/base/File.h"
 #include "runtime/base/Format.h"
 #include "runtime/program/ProgramFile.h"
@@ -21,7 +22,8 @@ namespace {
 
 struct Arguments {
   CompileRequest request;
-  std::string output, from, to = "program";
+  std::string output, from, to = "program", emit;
+  std::vector<std::string> architectures;
   bool noFusion = false, json = false;
 };
 
@@ -38,7 +40,21 @@ Examples:
   hocket compile spec.textproto --mesh pp=2,dp=2 --microbatches 8 -o four.hkx
   hocket compile spec.textproto --compile-to=kern -o kern.mlir
   hocket compile kern.mlir --compile-from=kern -o model.hkx
-  hocket compile spec.textproto --dump-phases phases -o model.hkx)";
+  hocket compile spec.textproto --dump-phases phases -o model.hkx
+  hocket compile spec.textproto --emit=cuda --arch sm_90a -o kernels/)";
+
+Status checkEmit(const Arguments &arguments) {
+  if (arguments.emit.empty())
+    return arguments.architectures.empty()
+               ? okStatus()
+               : invalidArgument("--arch is for --emit=cuda");
+  if (arguments.emit != "cuda")
+    return invalidArgument("--emit=" + arguments.emit + ": write cuda");
+  if (arguments.to != "program")
+    return invalidArgument("--emit=cuda writes kernels, --compile-to=" +
+                           arguments.to + " the IR of a level; choose one");
+  return okStatus();
+}
 
 Status parseLevels(Arguments &arguments) {
   auto to = parseLevel(arguments.to);
@@ -85,8 +101,12 @@ void printSummary(const Arguments &arguments, const program::Program &program,
 Status run(Arguments &arguments) {
   auto start = std::chrono::steady_clock::now();
   HOCKET_RETURN_IF_ERROR(parseLevels(arguments));
+  HOCKET_RETURN_IF_ERROR(checkEmit(arguments));
   arguments.request.fuse = !arguments.noFusion;
+  arguments.request.emitCuda = !arguments.emit.empty();
   HOCKET_ASSIGN_OR_RETURN(CompileResult result, compile(arguments.request));
+  if (arguments.request.emitCuda)
+    return emitCuda(result.text, arguments.architectures, arguments.output);
   if (arguments.request.to != Level::Program)
     return arguments.output == "-"
                ? (std::cout << result.text, okStatus())
@@ -135,6 +155,14 @@ void hocket::registerCompile(CLI::App &app, Status &result) {
       ->required();
   addSpecOptions(*command, request.spec);
   command->add_option("--target", request.target, "cpu")->capture_default_str();
+  command->add_option("--emit", arguments->emit,
+                      "cuda: write the fused kernels as CUDA C++ into the "
+                      "folder of -o, instead of an executable");
+  command
+      ->add_option("--arch", arguments->architectures,
+                   "With --emit=cuda: compile them for these architectures, "
+                   "e.g. sm_80,sm_90a; takes NVRTC")
+      ->delimiter(',');
   command->add_option("--compile-to", arguments->to, "Stop at this level")
       ->capture_default_str();
   command->add_option("--compile-from", arguments->from,

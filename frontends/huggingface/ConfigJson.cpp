@@ -8,8 +8,8 @@
 
 #include "frontends/spec/Check.h"
 #include "frontends/spec/SpecText.h"
+#include "runtime/base/JsonDefect.h"
 
-#include <nlohmann/json.hpp>
 #include <simdjson.h>
 
 #include <algorithm>
@@ -27,44 +27,19 @@ static SourcePlace placeAt(const std::string &file, std::string_view text,
           static_cast<int>(offset - lineStart) + 1};
 }
 
-namespace {
-/// Reads a text for the place of its first syntax error, which simdjson does
-/// not tell. Keeps nothing of what it reads.
-class FirstError : public nlohmann::json_sax<nlohmann::json> {
-public:
-  bool null() override { return true; }
-  bool boolean(bool) override { return true; }
-  bool number_integer(number_integer_t) override { return true; }
-  bool number_unsigned(number_unsigned_t) override { return true; }
-  bool number_float(number_float_t, const string_t &) override { return true; }
-  bool string(string_t &) override { return true; }
-  bool binary(binary_t &) override { return true; }
-  bool start_object(size_t) override { return true; }
-  bool key(string_t &) override { return true; }
-  bool end_object() override { return true; }
-  bool start_array(size_t) override { return true; }
-  bool end_array() override { return true; }
-  bool parse_error(size_t position, const std::string &,
-                   const nlohmann::json::exception &) override {
-    end = position;
-    return false;
-  }
-
-  /// How many bytes had been read when the error was met; 0 without one.
-  size_t end = 0;
-};
-} // namespace
-
-/// What simdjson refused as `error`, with the place where that can be found.
+/// What simdjson refused as `error`, with the place, which it does not tell.
 static Status notJson(const std::string &file, const std::string &text,
                       simdjson::error_code error) {
-  FirstError first;
-  nlohmann::json::sax_parse(text, &first);
+  std::string reason = simdjson::error_message(error);
   SourcePlace place{file};
-  if (first.end > 0)
-    place = placeAt(file, text, std::min(first.end - 1, text.size()));
-  return invalidArgument(
-      place.str() + ": H1: is not JSON: " + simdjson::error_message(error));
+  if (size_t at = findInvalidUtf8(text); at < text.size()) {
+    place = placeAt(file, text, at);
+    reason = "not valid UTF-8";
+  } else if (auto defect = findJsonDefect(text)) {
+    place = placeAt(file, text, defect->offset);
+    reason = "expected " + defect->expected;
+  }
+  return invalidArgument(place.str() + ": H1: is not JSON: " + reason);
 }
 
 /// The place of each key of `object` in order, by offset into `text`.

@@ -12,6 +12,7 @@
 #include "runtime/base/WorkerPool.h"
 #include "runtime/comm/mpi/MpiTransport.h"
 #include "runtime/hal/drivers/cpu/CpuFeatures.h"
+#include "runtime/nvrtc/Nvrtc.h"
 
 #include <cstdlib>
 #include <dlfcn.h>
@@ -135,6 +136,15 @@ static void addMpiModule(std::vector<Finding> &findings) {
                                    : path});
 }
 
+static void addNvrtc(std::vector<Finding> &findings) {
+  auto library = nvrtc::findLibrary();
+  auto version = nvrtc::version();
+  findings.push_back({"NVRTC", version.ok(), false,
+                      version.ok() ? *library + ", version " + *version
+                                   : "kernels for NVIDIA GPUs (HOCKET_NVRTC "
+                                     "may name the library)"});
+}
+
 static void addLibraries(std::vector<Finding> &findings) {
   struct {
     const char *name;
@@ -142,7 +152,6 @@ static void addLibraries(std::vector<Finding> &findings) {
     const char *missing;
   } rows[] = {
       {"CUDA driver", {"libcuda.so.1"}, "NVIDIA GPUs; comes with the driver"},
-      {"NVRTC", {"libnvrtc.so.13", "libnvrtc.so.12"}, "NVIDIA GPUs; kernels"},
       {"cuBLASLt",
        {"libcublasLt.so.13", "libcublasLt.so.12"},
        "NVIDIA GPUs; matrix products"},
@@ -163,6 +172,7 @@ std::vector<Finding> hocket::examineMachine() {
   addMemory(findings);
   addPrograms(findings);
   addLibraries(findings);
+  addNvrtc(findings);
   addMpiModule(findings);
   return findings;
 }

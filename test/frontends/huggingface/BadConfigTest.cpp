@@ -33,20 +33,16 @@ TEST_P(BadConfigs, AreExplained) {
 }
 
 const BadConfig badConfigs[] = {
-    {"", "config.json:1:1: H1: is not JSON: Empty: no JSON found"},
-    {"{",
-     "config.json:1:2: H1: is not JSON: The JSON document has an improper "
-     "structure: missing or superfluous commas, braces, missing keys, etc."},
+    {"", "config.json:1:1: H1: is not JSON: expected a value"},
+    {"{", "config.json:1:2: H1: is not JSON: expected a string"},
     {"[]",
      "config.json: H1: is not a JSON object; write {\"model_type\": ...}"},
     {"null",
      "config.json: H1: is not a JSON object; write {\"model_type\": ...}"},
     {"{\"model_type\": \"llama\",}",
-     "config.json:1:24: H1: is not JSON: The JSON document has an improper "
-     "structure: missing or superfluous commas, braces, missing keys, etc."},
+     "config.json:1:24: H1: is not JSON: expected a string"},
     {"{\"model_type\": \"llama\"} x",
-     "config.json:1:25: H1: is not JSON: The JSON document has an improper "
-     "structure: missing or superfluous commas, braces, missing keys, etc."},
+     "config.json:1:25: H1: is not JSON: expected the end of the text"},
     {"{}", "config.json: H2: there is no \"model_type\"; supported are gpt2, "
            "llama, mistral, mixtral, qwen2, qwen3 or qwen3_moe"},
     {"{\"model_type\": null}",
@@ -63,12 +59,11 @@ const BadConfig badConfigs[] = {
     {"{\"model_type\": \"llama\", \"a\": {\"b\": 1, \"b\": 2}}",
      "config.json:1:39: H1: the key \"a.b\" is there twice"},
     {"{\"model_type\": \"ll\377ma\"}",
-     "config.json:1:19: H1: is not JSON: The input is not valid UTF-8"},
+     "config.json:1:19: H1: is not JSON: not valid UTF-8"},
     {"{\"model_type\": \"gpt2\", \"a\": 123456789012345678901234567890}",
      "config.json: H1: is not JSON: Problem while parsing a number"},
     {"{\"model_type\": \"gpt2\", \"a\": NaN}",
-     "config.json:1:29: H1: is not JSON: The JSON document has an improper "
-     "structure: missing or superfluous commas, braces, missing keys, etc."},
+     "config.json:1:29: H1: is not JSON: expected a value"},
     {"{\"model_type\": \"gpt2\", \"n_embd\": 8}",
      "config.json: H4: a gpt2 config needs the key \"vocab_size\""},
     {"{\"model_type\": \"gpt2\", \"vocab_size\": 5, \"n_positions\": 4, "
@@ -188,10 +183,10 @@ INSTANTIATE_TEST_SUITE_P(All, BadKeys, testing::ValuesIn(badKeys));
 
 TEST(BadConfig, DeepNesting) {
   std::string deep = "{\"a\": ";
-  EXPECT_EQ(messageOf(deep + std::string(100000, '[') +
-                      std::string(100000, ']') + "}"),
-            "config.json: H1: is not JSON: The JSON document was too deep (too "
-            "many nested objects and arrays)");
+  EXPECT_EQ(
+      messageOf(deep + std::string(100000, '[') + std::string(100000, ']') +
+                "}"),
+      "config.json:1:1030: H1: is not JSON: expected at most 1024 levels");
 }
 
 TEST(BadConfig, EveryTruncationIsRefused) {

@@ -1,0 +1,46 @@
+//===- EmitCuda.cpp - hocket compile --emit=cuda --------------------------===//
+//
+// Part of Hocket, under the Apache License v2.0.
+//
+//===----------------------------------------------------------------------===//
+
+#include "compiler/tools/EmitCuda.h"
+
+#include "kernels/cuda/Sources.h"
+#include "runtime/base/File.h"
+#include "runtime/nvrtc/Nvrtc.h"
+
+#include <filesystem>
+#include <map>
+
+using namespace hocket;
+namespace fs = std::filesystem;
+
+static Status makeFolder(const fs::path &folder) {
+  std::error_code error;
+  fs::create_directories(folder, error);
+  return error ? invalidArgument("cannot make the folder " + folder.string() +
+                                 ": " + error.message())
+               : okStatus();
+}
+
+Status hocket::emitCuda(const std::string &kernels,
+                        const std::vector<std::string> &architectures,
+                        const std::string &output) {
+  nvrtc::Source source{"kernels.cu", kernels, {}};
+  std::map<std::string, std::string> files = {{"kernels.cu", kernels}};
+  for (const kernels::CudaHeader &header : kernels::cudaHeaders()) {
+    source.headers.push_back({header.name, header.text});
+    files[header.name] = header.text;
+  }
+  for (const std::string &arch : architectures) {
+    HOCKET_ASSIGN_OR_RETURN(files["kernels." + arch + ".cubin"],
+                            nvrtc::compile(source, arch));
+  }
+  for (const auto &[name, content] : files) {
+    fs::path path = fs::path(output) / name;
+    HOCKET_RETURN_IF_ERROR(makeFolder(path.parent_path()));
+    HOCKET_RETURN_IF_ERROR(writeFileAtomically(path.string(), content));
+  }
+  return okStatus();
+}

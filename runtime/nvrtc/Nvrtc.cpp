@@ -1,0 +1,181 @@
+//===- Nvrtc.cpp - NVIDIA's compiler as a library -------------------------===//
+//
+// Part of Hocket, under the Apache License v2.0.
+//
+//===----------------------------------------------------------------------===//
+
+#include "runtime/nvrtc/Nvrtc.h"
+
+#include <cstdlib>
+#include <dlfcn.h>
+
+using namespace hocket;
+using namespace hocket::nvrtc;
+
+namespace {
+
+/// The functions of nvrtc.h that are used, with their types there. A result
+/// other than 0 is an error.
+struct Functions {
+  using Program = struct _nvrtcProgram *;
+  int (*nvrtcVersion)(int *major, int *minor);
+  const char *(*nvrtcGetErrorString)(int result);
+  int (*nvrtcCreateProgram)(Program *program, const char *text,
+                            const char *name, int headers,
+                            const char *const *headerTexts,
+                            const char *const *headerNames);
+  int (*nvrtcDestroyProgram)(Program *program);
+  int (*nvrtcCompileProgram)(Program program, int options,
+                             const char *const *optionTexts);
+  int (*nvrtcGetProgramLogSize)(Program program, size_t *bytes);
+  int (*nvrtcGetProgramLog)(Program program, char *log);
+  int (*nvrtcGetCUBINSize)(Program program, size_t *bytes);
+  int (*nvrtcGetCUBIN)(Program program, char *cubin);
+};
+
+struct Library {
+  std::string path;
+  Functions functions;
+};
+
+template <typename T>
+Status resolve(void *handle, const char *name, T &function,
+               const std::string &path) {
+  function = reinterpret_cast<T>(::dlsym(handle, name));
+  return function
+             ? okStatus()
+             : failedPrecondition(path + " is no NVRTC: it has no " + name +
+                                  "; set HOCKET_NVRTC to the path "
+                                  "of libnvrtc.so");
+}
+
+#define HOCKET_RESOLVE(name)                                                   \
+  HOCKET_RETURN_IF_ERROR(                                                      \
+      resolve(handle, #name, library.functions.name, library.path))
+
+StatusOr<Library> resolveAll(void *handle, const std::string &path) {
+  Library library{path, {}};
+  HOCKET_RESOLVE(nvrtcVersion);
+  HOCKET_RESOLVE(nvrtcGetErrorString);
+  HOCKET_RESOLVE(nvrtcCreateProgram);
+  HOCKET_RESOLVE(nvrtcDestroyProgram);
+  HOCKET_RESOLVE(nvrtcCompileProgram);
+  HOCKET_RESOLVE(nvrtcGetProgramLogSize);
+  HOCKET_RESOLVE(nvrtcGetProgramLog);
+  HOCKET_RESOLVE(nvrtcGetCUBINSize);
+  HOCKET_RESOLVE(nvrtcGetCUBIN);
+  return library;
+}
+
+StatusOr<Library> load() {
+  std::vector<std::string> candidates = {"libnvrtc.so.13", "libnvrtc.so.12"};
+  if (const char *path = std::getenv("HOCKET_NVRTC"); path && *path)
+    candidates = {path};
+  // Left loaded: it does not survive being unloaded.
+  for (const std::string &path : candidates)
+    if (void *handle = ::dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL))
+      return resolveAll(handle, path);
+  return failedPrecondition(
+      "there is no NVRTC on this machine: " + candidates[0] +
+      " cannot be loaded; install the CUDA toolkit, or set HOCKET_NVRTC to the "
+      "path of libnvrtc.so");
+}
+
+const StatusOr<Library> &library() {
+  static const StatusOr<Library> loaded = load();
+  return loaded;
+}
+
+/// One program of NVRTC.
+class Compilation {
+public:
+  explicit Compilation(const Functions &functions) : functions(functions) {}
+  ~Compilation() {
+    if (program)
+      functions.nvrtcDestroyProgram(&program);
+  }
+  Compilation(const Compilation &) = delete;
+  Compilation &operator=(const Compilation &) = delete;
+
+  StatusOr<std::string> run(const Source &source, const std::string &arch) {
+    HOCKET_RETURN_IF_ERROR(create(source));
+    std::string target = "--gpu-architecture=" + arch;
+    const char *options[] = {target.c_str(), "--std=c++17"};
+    int result = functions.nvrtcCompileProgram(program, 2, options);
+    if (result != 0)
+      return invalidArgument(source.name + " does not compile for " + arch +
+                             ": " + functions.nvrtcGetErrorString(result) +
+                             "\n" + log());
+    return cubin();
+  }
+
+private:
+  Status check(int result, const char *what) const {
+    return result == 0 ? okStatus()
+                       : internalError(std::string("NVRTC: ") + what + ": " +
+                                       functions.nvrtcGetErrorString(result));
+  }
+
+  Status create(const Source &source) {
+    std::vector<const char *> names, texts;
+    for (const Header &header : source.headers) {
+      names.push_back(header.name.c_str());
+      texts.push_back(header.text.c_str());
+    }
+    return check(functions.nvrtcCreateProgram(&program, source.text.c_str(),
+                                              source.name.c_str(),
+                                              static_cast<int>(names.size()),
+                                              texts.data(), names.data()),
+                 "nvrtcCreateProgram");
+  }
+
+  std::string log() const {
+    size_t bytes = 0;
+    if (functions.nvrtcGetProgramLogSize(program, &bytes) != 0 || bytes == 0)
+      return "";
+    std::string text(bytes, '\0');
+    if (functions.nvrtcGetProgramLog(program, text.data()) != 0)
+      return "";
+    return text.c_str(); // Without the terminator that `bytes` counts.
+  }
+
+  StatusOr<std::string> cubin() const {
+    size_t bytes = 0;
+    HOCKET_RETURN_IF_ERROR(
+        check(functions.nvrtcGetCUBINSize(program, &bytes), "nvrtcGetCUBIN"));
+    std::string image(bytes, '\0');
+    HOCKET_RETURN_IF_ERROR(
+        check(functions.nvrtcGetCUBIN(program, image.data()), "nvrtcGetCUBIN"));
+    if (image.empty())
+      return invalidArgument("NVRTC gives machine code for real architectures "
+                             "alone: write sm_90a, not compute_90a");
+    return image;
+  }
+
+  const Functions &functions;
+  Functions::Program program = nullptr;
+};
+
+} // namespace
+
+StatusOr<std::string> nvrtc::findLibrary() {
+  if (!library().ok())
+    return library().status();
+  return library()->path;
+}
+
+StatusOr<std::string> nvrtc::version() {
+  if (!library().ok())
+    return library().status();
+  int major = 0, minor = 0;
+  if (library()->functions.nvrtcVersion(&major, &minor) != 0)
+    return internalError("NVRTC does not say its version");
+  return std::to_string(major) + "." + std::to_string(minor);
+}
+
+StatusOr<std::string> nvrtc::compile(const Source &source,
+                                     const std::string &arch) {
+  if (!library().ok())
+    return library().status();
+  return Compilation(library()->functions).run(source, arch);
+}

@@ -1,0 +1,110 @@
+#!/usr/bin/env python3
+# Part of Hocket, under the Apache License v2.0.
+"""hocket compile --emit=cuda: the kernels of models and plans as CUDA C++.
+
+Where NVRTC is (HOCKET_NVRTC, or where the loader finds it), every kernel is
+compiled for every architecture; no GPU is needed for that.
+"""
+
+import os
+import pathlib
+import subprocess
+import tempfile
+import unittest
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+BUILD = pathlib.Path(os.environ.get("HOCKET_BUILD_DIR", ROOT / "build"))
+ARCHITECTURES = ("sm_80", "sm_90a", "sm_100a")
+EXAMPLES = ("nano", "gpt2-124m", "gpt2-1.5b", "llama-3-8b", "gpt-3-175b",
+            "nano-moe", "mixtral-8x7b")  # fmt: skip
+PLANS = (
+    ("--mesh", "dp=2,tp=2", "--zero", "1"),
+    ("--mesh", "pp=2,tp=2", "--sequence-parallel", "--microbatches", "4"),
+)
+
+
+def emit(spec, out, *options, **environment):
+    if not any(option.startswith("--emit") for option in options):
+        options = ("--emit=cuda", *options)
+    command = [BUILD / "bin/hocket", "compile", spec, "-o", out]
+    return subprocess.run(
+        [*map(str, command), *options], capture_output=True, text=True,
+        env=os.environ | environment, check=False,
+    )  # fmt: skip
+
+
+def has_nvrtc():
+    doctor = subprocess.run(
+        [BUILD / "bin/hocket", "doctor"], capture_output=True, text=True, check=False
+    )
+    lines = [line.split() for line in doctor.stdout.splitlines()]
+    return any(words[:2] == ["NVRTC", "found"] for words in lines)
+
+
+class EmitCudaTest(unittest.TestCase):
+    def setUp(self):
+        scratch = tempfile.TemporaryDirectory()
+        self.addCleanup(scratch.cleanup)
+        self.folder = pathlib.Path(scratch.name)
+
+    def kernels(self, spec, *options):
+        out = self.folder / "kernels"
+        done = emit(spec, out, *options)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        return (out / "kernels.cu").read_text()
+
+    def test_every_example(self):
+        for example in EXAMPLES:
+            text = self.kernels(ROOT / "examples" / example / "spec.textproto")
+            self.assertIn('extern "C" __global__', text)
+        for header in ("Device.cuh", "Random.cuh"):
+            self.assertEqual(
+                (self.folder / "kernels/kernels/cuda" / header).read_text(),
+                (ROOT / "kernels/cuda" / header).read_text(),
+            )
+
+    def test_the_same_spec_gives_the_same_text(self):
+        spec = ROOT / "examples/nano/spec.textproto"
+        self.assertEqual(self.kernels(spec), self.kernels(spec))
+
+    def test_nvrtc_compiles_every_kernel(self):
+        if not has_nvrtc():
+            self.skipTest("there is no NVRTC on this machine")
+        cases = [(example, ()) for example in EXAMPLES]
+        cases += [("nano-moe", plan) for plan in PLANS]
+        for example, plan in cases:
+            spec = ROOT / "examples" / example / "spec.textproto"
+            self.kernels(spec, *plan, "--arch", ",".join(ARCHITECTURES))
+            for arch in ARCHITECTURES:
+                image = self.folder / f"kernels/kernels.{arch}.cubin"
+                self.assertEqual(image.read_bytes()[:4], b"\x7fELF")
+
+    def refused(self, status, *options, **environment):
+        out = self.folder / "nothing"
+        spec = ROOT / "examples/nano/spec.textproto"
+        done = emit(spec, out, *options, **environment)
+        self.assertEqual(done.returncode, status, done.stderr)
+        self.assertFalse(out.exists(), "something was written")
+        return done.stderr
+
+    def test_without_nvrtc_nothing_is_written(self):
+        error = self.refused(1, "--arch", "sm_90a", HOCKET_NVRTC="/no/libnvrtc.so")
+        self.assertIn("/no/libnvrtc.so cannot be loaded", error)
+        self.assertIn("set HOCKET_NVRTC", error)
+
+    def test_another_library_is_not_taken_for_nvrtc(self):
+        error = self.refused(1, "--arch", "sm_90a", HOCKET_NVRTC="libm.so.6")
+        self.assertIn("libm.so.6 is no NVRTC: it has no nvrtcVersion", error)
+
+    def test_an_unknown_architecture(self):
+        if not has_nvrtc():
+            self.skipTest("there is no NVRTC on this machine")
+        self.assertIn("sm_12", self.refused(2, "--arch", "sm_12"))
+
+    def test_wrong_flags(self):
+        self.assertIn("choose one", self.refused(2, "--compile-to=kern"))
+        self.assertIn("write cuda", self.refused(2, "--emit=ptx"))
+
+
+if __name__ == "__main__":
+    unittest.main()
