@@ -120,6 +120,7 @@ private:
       llvm::SmallVector<llvm::StringRef> parts;
       llvm::StringRef(axes).split(parts, ',');
       options.meshAxes.assign(parts.begin(), parts.end());
+      options.bucketBytes = loaded.spec.plan().bucket_bytes();
       return module ? okStatus() : failureOf(diagnostics);
     }
     if (!request.spec.empty())

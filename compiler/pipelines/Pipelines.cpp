@@ -99,8 +99,11 @@ static void addKernPasses(OpPassManager &manager,
 }
 
 /// In which bytes.
-static void addExecPasses(OpPassManager &manager) {
-  manager.addPass(createConvertKernToExec());
+static void addExecPasses(OpPassManager &manager,
+                          const PipelineOptions &options) {
+  ConvertKernToExecOptions layout;
+  layout.bucketBytes = options.bucketBytes;
+  manager.addPass(createConvertKernToExec(layout));
 }
 
 void hocket::addLevelPasses(OpPassManager &manager, Level level,
@@ -115,7 +118,7 @@ void hocket::addLevelPasses(OpPassManager &manager, Level level,
   case Level::Kern:
     return addKernPasses(manager, options);
   case Level::Exec:
-    return addExecPasses(manager);
+    return addExecPasses(manager, options);
   case Level::Program:
     return;
   }

@@ -33,6 +33,7 @@ struct PipelineOptions {
   std::vector<std::string> meshAxes; ///< "dp=1"; empty: one device
   std::string fusionReport;          ///< file; empty: none
   bool fuse = true;                  ///< off: every op is its own kernel
+  int64_t bucketBytes = 40 << 20;    ///< plan.bucket_bytes
 };
 
 /// Adds the passes that lead from the level before to `level`; none for

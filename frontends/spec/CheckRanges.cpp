@@ -76,6 +76,7 @@ static constexpr IntegerRange integerRanges[] = {
     {"plan.virtual_stages", 1, 1 << 16},
     {"plan.schedule_group", 1, 1 << 24},
     {"plan.recompute_layers", 1, 1 << 16},
+    {"plan.bucket_bytes", 0, int64_t(1) << 60},
     {"cluster.devices", 1, 1 << 24},
     {"cluster.memory_bytes", 1, int64_t(1) << 60},
 };

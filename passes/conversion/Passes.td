@@ -59,6 +59,11 @@ def ConvertKernToExec : Pass<"convert-kern-to-exec", "::mlir::ModuleOp"> {
     its variable), finds lifetimes through forward and backward, and plans
     offsets. What is left is `exec.role` and the `kern.kernel`s it launches.
 
+    A collective beside which something can be computed runs on a stream of its
+    mesh axis, with events where streams meet. With `bucket-bytes`, collectives go
+    together until they have that many bytes: those of gradients while the last
+    backward runs, those of sharded parameters ahead of their use.
+
     ```mlir
     func.func @forward(%x: tensor<8x8xf32>) -> tensor<8x8xf32> {
       %y = kern.launch @scale(%x) : (tensor<8x8xf32>) -> tensor<8x8xf32>
@@ -78,6 +83,9 @@ def ConvertKernToExec : Pass<"convert-kern-to-exec", "::mlir::ModuleOp"> {
     ```
   }];
   let dependentDialects = ["::hocket::exec::ExecDialect"];
+  let options = [
+    Option<"bucketBytes", "bucket-bytes", "int64_t", /*default=*/"0",
+           "Bytes of a full bucket of collectives; 0: each by itself">];
   let statistics = [
     Statistic<"buffers", "buffers", "Number of buffers planned">,
     Statistic<"inPlace", "in-place", "Number of results written over operands">,

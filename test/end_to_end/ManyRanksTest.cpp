@@ -255,7 +255,21 @@ const NamedPlan plans[] = {
     {"Pp2Dp2Tp4SequenceZero1", 4,
      "pipeline_parallel=2 data_parallel=2 tensor_parallel=4 "
      "sequence_parallel=true zero_stage=1"},
-    {"Pp2Dp3Zero3", 6, "pipeline_parallel=2 data_parallel=3 zero_stage=3"}};
+    {"Pp2Dp3Zero3", 6, "pipeline_parallel=2 data_parallel=3 zero_stage=3"},
+    // Several buckets, and none.
+    {"Dp2Tp2Buckets", 4, "data_parallel=2 tensor_parallel=2 bucket_bytes=4096"},
+    {"Dp2Tp2Zero1Buckets", 6,
+     "data_parallel=2 tensor_parallel=2 zero_stage=1 bucket_bytes=4096"},
+    {"Dp4Zero2Buckets", 4, "data_parallel=4 zero_stage=2 bucket_bytes=4096"},
+    {"Dp2Zero3Buckets", 4, "data_parallel=2 zero_stage=3 bucket_bytes=4096"},
+    {"Pp2Dp2Zero1Buckets", 2,
+     "pipeline_parallel=2 data_parallel=2 zero_stage=1 "
+     "bucket_bytes=2048"},
+    {"Pp2Dp2Zero2SplitBuckets", 2,
+     "pipeline_parallel=2 data_parallel=2 zero_stage=2 schedule=zb-h1 "
+     "bucket_bytes=2048"},
+    {"Dp2Tp2Zero3NoBuckets", 4,
+     "data_parallel=2 tensor_parallel=2 zero_stage=3 bucket_bytes=0"}};
 
 const NamedPlan expertPlans[] = {
     {"Ep2", 4, "data_parallel=2 expert_parallel=2"},

@@ -245,8 +245,17 @@ private:
     if (kind == "all_reduce" || kind == "reduce_scatter")
       to.set_reduction("sum");
     to.set_group(groups.indexOf(collective.getAxes()));
-    to.set_from(number(collective.getFrom()));
-    to.set_to(number(collective.getTo()));
+    for (auto [i, from, into] :
+         llvm::enumerate(collective.getFrom(), collective.getTo())) {
+      if (i == 0) {
+        to.set_from(number(from));
+        to.set_to(number(into));
+        continue;
+      }
+      auto *piece = to.add_others();
+      piece->set_from(number(from));
+      piece->set_to(number(into));
+    }
   }
 
   void addHost(exec::HostOp host, program::Host &to) {

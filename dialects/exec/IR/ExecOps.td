@@ -222,16 +222,20 @@ def Exec_CopyOp : Exec_Instruction<"copy"> {
   let hasVerifier = 1;
 }
 
-def Exec_CollectiveOp : Exec_Instruction<"collective"> {
+def Exec_CollectiveOp
+    : Exec_Instruction<"collective", [SameVariadicOperandSize]> {
   let summary = "ranks that differ along some mesh axes exchange data";
   let description = [{
-    As `kern.collective`, between buffers; sums where it reduces.
+    As `kern.collective`, between buffers; sums where it reduces. Several go
+    together as a bucket: piece `i` of `from` becomes piece `i` of `to`.
 
     ```mlir
     exec.collective "all_reduce" %x to %y over ["tp"] : memref<8xf32>, memref<8xf32>
+    exec.collective "all_reduce" %g, %h to %g, %h over ["dp"] {stream = 1 : i64} : memref<8xf32>, memref<4xf32>, memref<8xf32>, memref<4xf32>
     ```
   }];
-  let arguments = (ins StrAttr:$kind, AnyMemRef:$from, AnyMemRef:$to,
+  let arguments = (ins StrAttr:$kind, Variadic<AnyMemRef>:$from,
+                       Variadic<AnyMemRef>:$to,
                        StrArrayAttr:$axes, OptionalAttr<StrAttr>:$why,
                        DefaultValuedAttr<I64Attr, "0">:$stream);
   let assemblyFormat = [{

@@ -50,14 +50,23 @@ static Span spanOf(const FlatProgram &program, StringRef fragments) {
 /// stages, while it is on its way.
 static void widenLifetimes(FlatProgram &program) {
   Span flight = spanOf(program, "FBW"), evaluation = spanOf(program, "E");
+  Span update = spanOf(program, "U");
   int stages = llvm::count_if(program.sequences, [](const FlatSequence &s) {
     return s.fragment == 'F';
   });
   for (FlatBuffer &buffer : program.buffers) {
     bool overlaps =
         buffer.copies > 1 || (stages > 1 && program.microbatches > 1);
-    if (buffer.persistent() || buffer.first < 0 ||
-        !(buffer.isLink || (buffer.isResidual && overlaps)))
+    if (buffer.persistent() || buffer.first < 0)
+      continue;
+    if (buffer.isBucketed) {
+      // In flight from the last backward to the update.
+      buffer.last = std::max(buffer.last, update.first);
+      if (stages > 1 && program.microbatches > 1)
+        buffer.first = std::min(buffer.first, flight.first);
+      continue;
+    }
+    if (!(buffer.isLink || (buffer.isResidual && overlaps)))
       continue;
     bool evaluates = buffer.first >= evaluation.first && evaluation.first >= 0;
     buffer.first = evaluates ? evaluation.first : flight.first;

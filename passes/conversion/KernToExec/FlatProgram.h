@@ -10,11 +10,20 @@
 /// on it in turn:
 ///
 ///   flatten      (FlatProgram.cpp)   IR -> instructions on buffers
+///   orderCollectives (CollectiveOrder.cpp) collectives start early, several
+///                                    as one, and what waits for them stands
+///                                    late
 ///   foldWrites   (WriteFolding.cpp)  results go straight to variables, or
 ///                                    over an operand that dies
+///   bucketGradients (GradientBuckets.cpp) gradients are reduced while the last
+///                                    backward runs
 ///   freeGradients (GradientLifetimes.cpp) gradients live from where they are
 ///                                    made, if one microbatch makes them
+///   overlapCollectives (CollectiveStreams.cpp) collectives that compute
+///                                    passes by leave stream 0
 ///   layOut       (ArenaLayout.cpp)   lifetimes and offsets
+///   placeEvents  (StreamEvents.cpp)  streams wait for each other where they
+///                                    meet, in variables or in bytes
 ///   emit         (RoleEmission.cpp)  -> exec.role, with the runs and events
 ///                                    of TransferRuns.cpp
 ///
@@ -52,6 +61,7 @@ struct FlatBuffer {
   int64_t copies = 1; ///< one for each microbatch in flight
   bool isResidual = false;
   bool isLink = false;      ///< crosses to or from another stage
+  bool isBucketed = false;  ///< gradients are reduced from it or into it
   bool livesInStep = false; ///< a variable that holds nothing between steps
 
   bool persistent() const { return variable && !livesInStep; }
@@ -83,7 +93,9 @@ struct FlatInstruction {
     Accumulate,
     Write,
     Receive, ///< of all values that come from another stage
-    Send     ///< of all that go to one
+    Send,    ///< of all that go to one
+    Record,  ///< of an event
+    Wait     ///< for an event
   };
   Kind kind;
   mlir::Operation *op = nullptr; ///< what it came from
@@ -96,6 +108,13 @@ struct FlatInstruction {
   mlir::ArrayAttr hostAxes = {};             ///< by dim, of an input in pieces
   llvm::SmallVector<FlatLink, 2> links = {}; ///< of Receive and Send
   bool dead = false;                         ///< folded into another
+  /// The stream, by what it is for: an axis of the mesh, "gradients", or empty
+  /// for stream 0; of a Record or Wait, the one that it stands on.
+  std::string lane = {};
+  /// Of a collective beside stream 0, the instruction of its sequence (or the
+  /// sequence's end) before which it must be over.
+  size_t join = 0;
+  int64_t event = 0; ///< of a Record or Wait
 };
 
 struct FlatSequence {
@@ -103,6 +122,17 @@ struct FlatSequence {
   char fragment = 0;  ///< F, B, W, U, E or P; see pipe.fragment_kind
   int64_t stage = -1; ///< -1 where there is only one
   std::vector<FlatInstruction> instructions;
+  /// What a schedule calls this, where that is not the name: one function may
+  /// have become several sequences.
+  std::string function = {};
+  /// Runs only with the last run of its function in a step.
+  bool lastOnly = false;
+  /// All of it runs there, and what it waits for is the runs' matter.
+  std::string lane = {};
+
+  const std::string &functionName() const {
+    return function.empty() ? name : function;
+  }
 };
 
 /// What one pipeline rank runs.
@@ -121,9 +151,17 @@ struct FlatProgram {
   RoleFragments role;
   std::vector<FlatBuffer> buffers;
   std::vector<FlatSequence> sequences;
+  /// The lanes that are used, in the order of their streams 1, 2, ...
+  std::vector<std::string> lanes;
+  int64_t events = 0;       ///< of the events within sequences
   int64_t slots = 1;        ///< copies of the residuals
   int64_t microbatches = 1; ///< of a step
   int64_t arenaBytes = 0, lowerBound = 0;
+
+  /// 0 for the empty lane.
+  int64_t streamOf(const std::string &lane) const {
+    return lane.empty() ? 0 : llvm::find(lanes, lane) - lanes.begin() + 1;
+  }
 
   /// The buffer that holds the value of buffer `b`.
   int find(int b) const {
@@ -141,12 +179,26 @@ struct FoldCounts {
 std::vector<RoleFragments> selectRoles(mlir::ModuleOp module);
 
 mlir::LogicalResult flatten(mlir::ModuleOp module, FlatProgram &program);
+/// Puts collectives together until they have `bucketBytes`, and in a place where
+/// something else can run beside them. 0: nothing is put together.
+void orderCollectives(FlatProgram &program, int64_t bucketBytes);
 mlir::LogicalResult foldWrites(FlatProgram &program, FoldCounts &counts);
+/// Takes the reduction of gradients between ranks out of the update: buckets of
+/// `bucketBytes` run as soon as their gradients are complete. 0: none.
+void bucketGradients(FlatProgram &program, int64_t bucketBytes);
 void freeGradients(FlatProgram &program);
+/// Fills `lane` and `join` of collectives.
+void overlapCollectives(FlatProgram &program);
 mlir::LogicalResult layOut(FlatProgram &program);
+void placeEvents(FlatProgram &program);
 void emit(FlatProgram &program);
 
-/// Fills `first` and `last` of every buffer from the instructions that stand.
+/// Whether two instructions use one buffer, and one of them changes it.
+bool meet(const FlatProgram &program, const FlatInstruction &a,
+          const FlatInstruction &b);
+
+/// Fills `first` and `last` of every buffer from the instructions that stand;
+/// what a collective beside stream 0 uses lives until it is over.
 void findLifetimes(FlatProgram &program);
 
 /// Whether the buffer of an instruction of this kind is filled from outside.

@@ -47,19 +47,26 @@ private:
     // 1. One straight line for each scheduled function.
     if (failed(kerntoexec::flatten(getOperation(), program)))
       return failure();
-    // 2. Fewer buffers and copies.
+    // 2. Collectives where something can run beside them.
+    kerntoexec::orderCollectives(program, bucketBytes);
+    // 3. Fewer buffers and copies.
     kerntoexec::FoldCounts counts;
     if (failed(kerntoexec::foldWrites(program, counts)))
       return failure();
     inPlace += counts.inPlace;
     direct += counts.direct;
     buffers += program.buffers.size();
-    // 3. Gradients that one microbatch makes need no bytes before that.
+    // 4. Gradients are reduced while backward still runs.
+    kerntoexec::bucketGradients(program, bucketBytes);
+    // 5. Gradients that one microbatch makes need no bytes before that.
     kerntoexec::freeGradients(program);
-    // 4. Offsets.
+    // 6. Streams, lifetimes, offsets; then what has to wait for what.
+    kerntoexec::overlapCollectives(program);
+    kerntoexec::findLifetimes(program);
     if (failed(kerntoexec::layOut(program)))
       return failure();
-    // 5. The role.
+    kerntoexec::placeEvents(program);
+    // 7. The role.
     kerntoexec::emit(program);
     return success();
   }

@@ -163,14 +163,17 @@ private:
                                                builder.getStringAttr(name));
     OpBuilder::InsertionGuard guard(builder);
     builder.createBlock(&op.getBody());
-    for (const SyncInstruction &instruction : sync) {
-      IntegerAttr event = builder.getI64IntegerAttr(instruction.event);
-      IntegerAttr stream = builder.getI64IntegerAttr(instruction.stream);
-      if (instruction.isRecord)
-        builder.create<exec::RecordOp>(program.module.getLoc(), event, stream);
-      else
-        builder.create<exec::WaitOp>(program.module.getLoc(), event, stream);
-    }
+    for (const SyncInstruction &instruction : sync)
+      addEvent(instruction);
+  }
+
+  void addEvent(const SyncInstruction &instruction) {
+    IntegerAttr event = builder.getI64IntegerAttr(instruction.event);
+    IntegerAttr stream = builder.getI64IntegerAttr(instruction.stream);
+    if (instruction.isRecord)
+      builder.create<exec::RecordOp>(program.module.getLoc(), event, stream);
+    else
+      builder.create<exec::WaitOp>(program.module.getLoc(), event, stream);
   }
 
   IntegerAttr accumulationOf(const FlatInstruction &instruction) {
@@ -224,11 +227,15 @@ private:
     case Kind::Collective: {
       auto collective = cast<kern::CollectiveOp>(instruction.op);
       builder.create<exec::CollectiveOp>(
-          loc, collective.getKindAttr(), inputs[0], outputs[0],
+          loc, collective.getKindAttr(), inputs, outputs,
           collective.getAxesAttr(), collective.getWhyAttr(),
-          builder.getI64IntegerAttr(0));
+          builder.getI64IntegerAttr(program.streamOf(instruction.lane)));
       return;
     }
+    case Kind::Record:
+    case Kind::Wait:
+      return addEvent({instruction.kind == Kind::Record, instruction.event,
+                       program.streamOf(instruction.lane)});
     }
   }
 

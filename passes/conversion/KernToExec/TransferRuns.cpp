@@ -16,7 +16,7 @@ using namespace hocket::kerntoexec;
 
 TransferRuns::TransferRuns(const FlatProgram &program) : program(program) {
   for (size_t s = 0; s < program.sequences.size(); ++s) {
-    sequences[program.sequences[s].name] = s;
+    sequences[program.sequences[s].functionName()].push_back(s);
     addParts(s);
   }
 }
@@ -26,7 +26,7 @@ int64_t TransferRuns::streamFor(const FlatInstruction &transfer,
                                 char fragment) {
   auto key = std::make_tuple(transfer.links.front().rank,
                              transfer.kind == Kind::Send, fragment == 'B');
-  auto next = static_cast<int64_t>(streams.size()) + 1;
+  auto next = static_cast<int64_t>(program.lanes.size() + streams.size()) + 1;
   return streams.try_emplace(key, next).first->second;
 }
 
@@ -35,7 +35,8 @@ void TransferRuns::addParts(size_t s) {
   std::set<int> reads, writes;
   auto note = [&](ArrayRef<int> buffers, std::set<int> &to) {
     for (int buffer : buffers)
-      if (int root = program.find(buffer); program.buffers[root].isLink)
+      if (int root = program.find(buffer);
+          program.buffers[root].isLink || program.buffers[root].isBucketed)
         to.insert(root);
   };
   for (const FlatInstruction &instruction : sequence.instructions) {
@@ -54,6 +55,7 @@ void TransferRuns::addParts(size_t s) {
   }
   Part &computation = partOf(s, Kind::Launch);
   computation.name = sequence.name;
+  computation.stream = program.streamOf(sequence.lane);
   computation.reads.assign(reads.begin(), reads.end());
   computation.writes.assign(writes.begin(), writes.end());
 }
@@ -66,24 +68,35 @@ int64_t TransferRuns::streamOf(size_t s, Kind part) const {
 std::vector<TransferRuns::Step>
 TransferRuns::stepsOf(kern::ScheduleOp schedule) {
   std::vector<Step> steps;
-  for (auto action : schedule.getActions().getAsRange<ArrayAttr>()) {
+  llvm::StringMap<size_t> lastRuns;
+  for (auto [i, action] :
+       llvm::enumerate(schedule.getActions().getAsRange<ArrayAttr>()))
+    lastRuns[cast<FlatSymbolRefAttr>(action[0]).getValue()] = i;
+  for (auto [i, action] :
+       llvm::enumerate(schedule.getActions().getAsRange<ArrayAttr>())) {
     auto name = cast<FlatSymbolRefAttr>(action[0]).getValue();
     auto found = sequences.find(name);
     if (found == sequences.end())
       continue; // K15 keeps it from happening.
-    char fragment = program.sequences[found->second].fragment;
-    for (Kind kind : {Kind::Receive, Kind::Launch, Kind::Send}) {
-      auto part = parts.find({found->second, kind});
-      if (part != parts.end())
-        steps.push_back({&part->second,
-                         cast<IntegerAttr>(action[1]).getInt(),
-                         cast<IntegerAttr>(action[2]).getInt(),
-                         {},
-                         -1,
-                         fragment == 'U'});
-    }
+    for (size_t s : found->second)
+      if (!program.sequences[s].lastOnly || lastRuns.lookup(name) == i)
+        addSteps(s, action, steps);
   }
   return steps;
+}
+
+void TransferRuns::addSteps(size_t s, ArrayAttr action,
+                            std::vector<Step> &steps) {
+  for (Kind kind : {Kind::Receive, Kind::Launch, Kind::Send}) {
+    auto part = parts.find({s, kind});
+    if (part != parts.end())
+      steps.push_back({&part->second,
+                       cast<IntegerAttr>(action[1]).getInt(),
+                       cast<IntegerAttr>(action[2]).getInt(),
+                       {},
+                       -1,
+                       program.sequences[s].fragment == 'U'});
+  }
 }
 
 //===----------------------------------------------------------------------===//
@@ -115,12 +128,15 @@ std::vector<int> TransferRuns::dependencesOf(std::vector<Step> &steps,
   return result;
 }
 
+int64_t TransferRuns::eventNamed(const std::string &name, int64_t number) {
+  // Behind those within sequences.
+  auto next = program.events + static_cast<int64_t>(events.size());
+  return events.try_emplace({name, number}, next).first->second;
+}
+
 int64_t TransferRuns::eventAfter(Step &step) {
   if (step.record < 0)
-    step.record = events
-                      .try_emplace({step.part->name, step.slot},
-                                   static_cast<int64_t>(events.size()))
-                      .first->second;
+    step.record = eventNamed(step.part->name, step.slot);
   return step.record;
 }
 
@@ -132,6 +148,8 @@ void TransferRuns::addEvents(std::vector<Step> &steps) {
     int64_t stream = steps[step].part->stream;
     Clock &clock = clocks[stream];
     std::vector<int> dependences = dependencesOf(steps, step);
+    if (steps[step].isLast)
+      continue; // Behind everything.
     // The latest first: it may say as much as the others.
     llvm::sort(dependences, std::greater<>());
     for (int other : dependences) {
@@ -173,22 +191,17 @@ std::vector<Run> TransferRuns::plan(kern::ScheduleOp schedule) {
   for (const Step &step : steps)
     if (step.part->stream > 0)
       used.insert(step.part->stream);
-  auto named = [&](const char *name, int64_t stream) {
-    return events
-        .try_emplace({name, stream}, static_cast<int64_t>(events.size()))
-        .first->second;
-  };
   std::vector<Run> runs;
   SyncSequence pending;
   // All streams start behind what stream 0 did before.
   if (!used.empty())
-    pending.push_back({true, named("begin", 0), 0});
+    pending.push_back({true, eventNamed("begin", 0), 0});
   for (int64_t stream : used)
-    pending.push_back({false, named("begin", 0), stream});
+    pending.push_back({false, eventNamed("begin", 0), stream});
   auto join = [&]() {
     for (int64_t stream : used) {
-      pending.push_back({true, named("end", stream), stream});
-      pending.push_back({false, named("end", stream), 0});
+      pending.push_back({true, eventNamed("end", stream), stream});
+      pending.push_back({false, eventNamed("end", stream), 0});
     }
   };
   bool joined = false;

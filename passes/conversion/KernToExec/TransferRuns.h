@@ -69,10 +69,10 @@ public:
   const std::map<std::string, SyncSequence> &syncs() const { return named; }
 
   static std::string receiveName(const FlatSequence &sequence) {
-    return sequence.name + ".receive";
+    return sequence.functionName() + ".receive";
   }
   static std::string sendName(const FlatSequence &sequence) {
-    return sequence.name + ".send";
+    return sequence.functionName() + ".send";
   }
 
 private:
@@ -101,14 +101,16 @@ private:
   Part &partOf(size_t s, Kind kind) { return parts[{s, kind}]; }
   int64_t streamFor(const FlatInstruction &transfer, char fragment);
   std::vector<Step> stepsOf(kern::ScheduleOp schedule);
+  void addSteps(size_t s, mlir::ArrayAttr action, std::vector<Step> &steps);
   void addEvents(std::vector<Step> &steps);
   std::vector<int> dependencesOf(std::vector<Step> &steps, int step);
+  int64_t eventNamed(const std::string &name, int64_t number);
   int64_t eventAfter(Step &step);
   void addSync(std::vector<Run> &runs, const SyncSequence &sync);
 
   const FlatProgram &program;
-  std::map<std::pair<size_t, Kind>, Part> parts; ///< Launch: the computation
-  llvm::StringMap<size_t> sequences;
+  std::map<std::pair<size_t, Kind>, Part> parts;  ///< Launch: the computation
+  llvm::StringMap<std::vector<size_t>> sequences; ///< by function
   std::map<std::tuple<int64_t, bool, bool>, int64_t> streams;
   std::map<std::pair<std::string, int64_t>, int64_t> events;
   std::map<std::string, SyncSequence> named;

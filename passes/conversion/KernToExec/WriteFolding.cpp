@@ -50,6 +50,7 @@ public:
         if (sequence.instructions[i].kind == Kind::Write)
           foldWrite(sequence, i);
     }
+    overlapCollectives(program);
     findLifetimes(program);
     int64_t position = 0;
     for (FlatSequence &sequence : program.sequences)
@@ -337,14 +338,23 @@ void hocket::kerntoexec::findLifetimes(FlatProgram &program) {
       b.first = position;
     b.last = position;
   };
-  for (const FlatSequence &sequence : program.sequences)
-    for (const FlatInstruction &instruction : sequence.instructions) {
-      if (!instruction.dead) {
-        llvm::for_each(instruction.inputs, touch);
-        llvm::for_each(instruction.outputs, touch);
-      }
+  auto touchAll = [&](const FlatInstruction &instruction) {
+    llvm::for_each(instruction.inputs, touch);
+    llvm::for_each(instruction.outputs, touch);
+  };
+  for (const FlatSequence &sequence : program.sequences) {
+    ArrayRef<FlatInstruction> list = sequence.instructions;
+    std::vector<std::vector<size_t>> joined(list.size() + 1);
+    for (auto [i, instruction] : llvm::enumerate(list)) {
+      if (!instruction.dead)
+        touchAll(instruction);
+      if (!instruction.dead && !instruction.lane.empty())
+        joined[std::min(instruction.join, list.size() - 1)].push_back(i);
+      for (size_t other : joined[i])
+        touchAll(list[other]);
       ++position;
     }
+  }
 }
 
 LogicalResult hocket::kerntoexec::foldWrites(FlatProgram &program,
@@ -353,6 +363,5 @@ LogicalResult hocket::kerntoexec::foldWrites(FlatProgram &program,
   for (FlatSequence &sequence : program.sequences)
     llvm::erase_if(sequence.instructions,
                    [](const FlatInstruction &i) { return i.dead; });
-  findLifetimes(program);
   return success();
 }

@@ -1,0 +1,136 @@
+//===- OverlapTest.cpp - Communication beside computation -----------------===//
+//
+// Part of Hocket, under the Apache License v2.0.
+//
+//===----------------------------------------------------------------------===//
+///
+/// \file
+/// Two ranks on the null device, with a clock: a step's products take A seconds
+/// and its gradients' way C. One after the other that is A + C. In buckets, of
+/// which each travels faster than the next is computed, only the last stands
+/// behind the last product: A + c. A sleep is never too short, so both are
+/// lower bounds, and on a busy machine the best of several steps is near them.
+///
+//===----------------------------------------------------------------------===//
+
+#include "runtime/base/File.h"
+#include "runtime/train/TrainingRun.h"
+#include "test/end_to_end/CompiledModel.h"
+#include "test/end_to_end/TrainingFolder.h"
+
+#include <cstdlib>
+#include <gtest/gtest.h>
+#include <nlohmann/json.hpp>
+
+using namespace hocket;
+using namespace hocket::test;
+
+namespace {
+
+constexpr double productSeconds = 0.5, travelSeconds = 0.3;
+
+const char *const spec =
+    "model { layers: 8 hidden: 64 heads: 4 vocab_size: 29 max_positions: 16 } "
+    "training { micro_batch_size: 2 global_batch_size: 4 steps: 3 "
+    "sequence_length: 16 validation { interval: 0 } } "
+    "plan { data_parallel: 2 }";
+
+/// What a step of one rank does, by the program.
+struct Work {
+  double flops = 0;
+  double gradientBytes = 0, lastBytes = 0; ///< of all buckets, of the last
+  int buckets = 0;
+};
+
+Work workOf(const program::Program &program) {
+  Work work;
+  const program::Role &role = program.roles(0);
+  for (const program::Entry &entry : role.entries()) {
+    if (entry.name() != "train_step")
+      continue;
+    for (const auto &run : entry.runs())
+      for (const auto &instruction :
+           role.sequences(int(run.sequence())).instructions()) {
+        if (instruction.has_gemm())
+          work.flops += 2.0 * double(instruction.gemm().m()) *
+                        double(instruction.gemm().n()) *
+                        double(instruction.gemm().k());
+        if (!instruction.has_collective())
+          continue;
+        double bytes =
+            double(role.buffers(int(instruction.collective().to())).bytes());
+        for (const auto &piece : instruction.collective().others())
+          bytes += double(role.buffers(int(piece.to())).bytes());
+        if (bytes > 64) { // Not the loss.
+          work.gradientBytes += bytes;
+          work.lastBytes = bytes;
+          ++work.buckets;
+        }
+      }
+  }
+  return work;
+}
+
+class Overlap : public TrainingFolder {
+protected:
+  static program::Program compile(int64_t bucketBytes) {
+    CompileChoice choice;
+    choice.overrides.push_back("plan.bucket_bytes=" +
+                               std::to_string(bucketBytes));
+    program::Program program = compileProgram(spec, choice);
+    program.mutable_provenance()->set_target("null");
+    return program;
+  }
+
+  /// Seconds from the first instruction of a step to the end of its last, of
+  /// both ranks; the least of all steps.
+  double stepSeconds(const program::Program &program) {
+    TrainingOptions options;
+    options.data = {tokens()};
+    options.traceFile = folder + "/trace.json";
+    Status status =
+        runTraining(std::make_shared<const program::Program>(program), options);
+    EXPECT_TRUE(status.ok()) << status.message();
+    auto text = readFile(options.traceFile, 1 << 26);
+    EXPECT_TRUE(text.ok());
+    std::map<std::string, std::pair<double, double>> steps; // begin, end
+    nlohmann::json trace = nlohmann::json::parse(*text);
+    for (const auto &event : trace["traceEvents"]) {
+      if (event["ph"] != "X")
+        continue;
+      double begin = event["ts"], end = begin + double(event["dur"]);
+      auto [step, isNew] = steps.try_emplace(
+          event["args"]["step"].get<std::string>(), std::pair(begin, end));
+      step->second.first = std::min(step->second.first, begin);
+      step->second.second = std::max(step->second.second, end);
+    }
+    EXPECT_EQ(steps.size(), 3u);
+    double least = 1e9;
+    for (const auto &[name, step] : steps)
+      least = std::min(least, (step.second - step.first) * 1e-6);
+    return least;
+  }
+};
+
+TEST_F(Overlap, GradientsTravelWhileBackwardComputes) {
+  program::Program apart = compile(0), beside = compile(100000);
+  Work work = workOf(beside);
+  EXPECT_EQ(workOf(apart).gradientBytes, work.gradientBytes);
+  EXPECT_GE(work.buckets, 8);
+  ::setenv("HOCKET_NULL_GFLOPS",
+           std::to_string(work.flops / productSeconds * 1e-9).c_str(), 1);
+  ::setenv("HOCKET_NULL_GBYTES",
+           std::to_string(work.gradientBytes / travelSeconds * 1e-9).c_str(),
+           1);
+  double apartSeconds = stepSeconds(apart);
+  double besideSeconds = stepSeconds(beside);
+  ::unsetenv("HOCKET_NULL_GFLOPS");
+  ::unsetenv("HOCKET_NULL_GBYTES");
+  double last = travelSeconds * work.lastBytes / work.gradientBytes;
+  EXPECT_GE(apartSeconds, 0.95 * (productSeconds + travelSeconds));
+  EXPECT_GE(besideSeconds, 0.95 * (productSeconds + last));
+  // More than half of what travels is hidden.
+  EXPECT_LT(besideSeconds, productSeconds + travelSeconds / 2);
+}
+
+} // namespace
