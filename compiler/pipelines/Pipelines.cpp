@@ -60,6 +60,8 @@ static void addDistPasses(OpPassManager &manager,
   // What the seeds imply for every op, then the pieces of one device.
   manager.addPass(dist::createDistPropagateShardings());
   manager.addPass(dist::createDistPartition());
+  // Pieces have their types now, so a ring's turns can be written out.
+  manager.addPass(dist::createDistRingAttention());
 }
 
 /// When each piece runs.

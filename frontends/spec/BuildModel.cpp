@@ -138,10 +138,12 @@ Value ModelBuilder::buildAttention(Value input) {
   auto attention = builder.create<xf::AttentionOp>(
       at("attention", "model.heads"), query.getType(),
       tensor({batch, model.heads(), sequence}), query, key, value,
-      drop > 0 ? instance : Value(), builder.getUnitAttr(),
+      drop > 0 ? instance : Value(), ValueRange(), builder.getUnitAttr(),
       builder.getI64IntegerAttr(windowed ? model.sliding_window() : 0),
       real(model.attention_scale()), real(drop),
-      builder.getI32IntegerAttr(drop > 0 ? AttentionStream : 0));
+      builder.getI32IntegerAttr(drop > 0 ? AttentionStream : 0),
+      builder.getI64IntegerAttr(0), DenseI64ArrayAttr(),
+      builder.getI64IntegerAttr(0));
   Value merged = builder.create<xf::ReshapeOp>(
       at("attention", "model.heads"),
       tensor({batch, sequence, model.heads() * model.head_dim()}),
@@ -272,9 +274,18 @@ Value ModelBuilder::embed(Value tokens) {
   if (model.position() == Model::LEARNED) {
     Location location = at("position_embedding", "model.max_positions");
     Value positions = parameters["position_embedding.weight"];
-    if (sequence < model.max_positions())
-      positions = builder.create<xf::PrefixOp>(
-          location, tensor({sequence, model.hidden()}), positions);
+    auto rows = tensor({sequence, model.hidden()});
+    // Ranks that share a sequence look up the positions of their own rows.
+    if (spec.plan().context_parallel() > 1)
+      positions = builder.create<xf::EmbeddingOp>(
+          location, rows,
+          builder.create<xf::PositionsOp>(
+              location, RankedTensorType::get({sequence}, builder.getI32Type()),
+              Value(), builder.getI64IntegerAttr(0),
+              builder.getI64IntegerAttr(0)),
+          positions, Value());
+    else if (sequence < model.max_positions())
+      positions = builder.create<xf::PrefixOp>(location, rows, positions);
     x = builder.create<xf::AddOp>(location, type, x, positions);
   }
   return dropout(x, model.dropout().embedding(), EmbeddingStream,
@@ -343,9 +354,10 @@ void ModelBuilder::buildForward() {
   if (model.position() == Model::ROTARY)
     ropeTable = builder.create<xf::RopeTableOp>(
         at("rope_table", "model.rope"),
-        tensor({sequence, model.head_dim() / 2, 2}),
+        tensor({sequence, model.head_dim() / 2, 2}), Value(),
         builder.getDenseF64ArrayAttr(
-            inverseFrequencies(model.rope(), model.head_dim())));
+            inverseFrequencies(model.rope(), model.head_dim())),
+        builder.getI64IntegerAttr(0), builder.getI64IntegerAttr(0));
   for (int64_t i = 0; i < model.layers(); ++i)
     x = callLayer(i, x);
   readVariables(outputParameters(spec));

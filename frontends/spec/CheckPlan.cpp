@@ -138,6 +138,26 @@ static void checkPositions(const Spec &spec, ConstraintErrors &errors) {
                  "tensor_parallel with sequence_parallel); write a multiple");
 }
 
+/// S36: with all-to-all, key heads go to context ranks too.
+static void checkContext(const Spec &spec, ConstraintErrors &errors) {
+  const Plan &plan = spec.plan();
+  if (plan.context_parallel() == 1 ||
+      plan.context_strategy() != Plan::ALL_TO_ALL)
+    return;
+  CheckedSize ranks =
+      CheckedSize(plan.context_parallel()) * plan.tensor_parallel();
+  int64_t heads = spec.model().kv_heads();
+  if (ranks.get() && heads % *ranks.get() == 0)
+    return;
+  errors.add(36, "plan.context_strategy",
+             "plan.context_strategy is ALL_TO_ALL, which deals out key heads, "
+             "but model.kv_heads (" +
+                 std::to_string(heads) +
+                 ") is no multiple of context_parallel * tensor_parallel (" +
+                 std::to_string(*ranks.get()) +
+                 "); write ALL_GATHER or RING, or fewer ranks");
+}
+
 /// S24: what random numbers are counted over is not split yet.
 static void checkDropout(const Spec &spec, ConstraintErrors &errors) {
   const Dropout &dropout = spec.model().dropout();
@@ -166,7 +186,6 @@ static void checkSupported(const Spec &spec, ConstraintErrors &errors) {
   auto one = [&](int64_t value, const std::string &path) {
     only(value == 1, path, std::to_string(value), "1");
   };
-  one(plan.context_parallel(), "plan.context_parallel");
   only(plan.data_parallel() % plan.expert_parallel() == 0,
        "plan.expert_parallel", std::to_string(plan.expert_parallel()),
        "a divisor of data_parallel");
@@ -204,6 +223,7 @@ void hocket::spec::checkPlan(const Spec &spec, ConstraintErrors &errors) {
   checkStages(spec, errors);
   checkHeads(spec, errors);
   checkPositions(spec, errors);
+  checkContext(spec, errors);
   checkDropout(spec, errors);
   checkSupported(spec, errors);
 }

@@ -222,11 +222,11 @@ KernelError attentionSizes(Integers n, Floats floats,
 /// As attentionSizes, of a piece: what is whole stands before the stream.
 KernelError attentionPieceSizes(Integers n, Floats floats,
                                 std::array<int64_t, 3> &sizes) {
-  if (n.size() != 13)
+  if (n.size() != 14)
     return kCount;
   std::array<int64_t, 9> piece;
   std::copy_n(n.begin(), 8, piece.begin());
-  piece[8] = n[12];
+  piece[8] = n[13];
   if (KernelError error = attentionSizes(piece, floats, sizes))
     return error;
   // Keys, and the whole that random numbers are counted over.
@@ -236,7 +236,8 @@ KernelError attentionPieceSizes(Integers n, Floats floats,
   bool even = n[11] >= 0 && n[11] <= INT32_MAX &&
               (n[11] == 0 || n[10] % (2 * n[11]) == 0);
   bool within = n[9] >= n[3] && n[10] >= n[2] && n[10] >= n[8];
-  return size.bad || !within || !even ? kDimension : nullptr;
+  bool behind = n[12] >= 0 && (n[12] == 0 || n[12] < n[10]);
+  return size.bad || !within || !even || !behind ? kDimension : nullptr;
 }
 
 void setForwardBytes(const std::array<int64_t, 3> &size, Bytes bytes) {
@@ -304,6 +305,9 @@ AttentionShape attentionShape(const LibraryCall &call) {
   shape.keys = n[8];
   place.heads = n[9], place.sequence = n[10], place.part = n[11];
   place.firstQuery = call.scalars[3], place.firstKey = call.scalars[4];
+  // Around the end of the sequence; the call refuses what is out of range.
+  if (n[12] > 0 && place.firstKey >= 0 && place.firstKey < n[10])
+    place.firstKey = (place.firstKey + n[10] - n[12]) % n[10];
   place.firstSequence = call.scalars[5], place.firstHead = call.scalars[6];
   return shape;
 }
@@ -446,6 +450,9 @@ constexpr LibraryOp table[] = {
     {"pad_rows", runPadRows, 2, 2, 0, 0b10, false, padRowsSizes},
     {"accumulate", runAccumulate, 2, 2, 0, 0b10, true, accumulateSizes},
     {"rope_table", runRopeTable, 1, 1, 0, 0b1, false, ropeTableSizes},
+    {"rope_table_piece", runRopeTablePiece, 1, 1, 1, 0b1, false,
+     ropeTablePieceSizes},
+    {"positions", runPositions, 1, 1, 1, 0b1, false, positionsSizes},
     {"rope", runRope, 3, 3, 0, 0b100, false, ropeSizes},
     {"attention_forward", runAttentionForward, 5, 5, 3, 0b11000, false,
      attentionForwardSizes},
@@ -455,6 +462,8 @@ constexpr LibraryOp table[] = {
      attentionForwardPieceSizes},
     {"attention_backward_piece", runAttentionBackward, 10, 10, 7, 0b1111000000,
      false, attentionBackwardPieceSizes},
+    {"merge_attention", runMergeAttention, 6, 6, 0, 0b110000, false,
+     mergeAttentionSizes},
     {"cross_entropy_forward", runCrossEntropyForward, 4, 4, 0, 0b1100, false,
      crossEntropyForwardSizes},
     {"cross_entropy_backward", runCrossEntropyBackward, 5, 5, 0, 0b10000, false,

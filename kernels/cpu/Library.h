@@ -22,6 +22,12 @@
 ///                     integers: x dtype, n; accumulates
 /// rope_table          buffers: table f32[S, d/2, 2] (out)
 ///                     integers: S, d; floats: d/2 radians per position
+/// rope_table_piece    buffers: table f32[S, d/2, 2] (out), of a piece
+///                     integers: S, d, whole sequence, part; floats: d/2
+///                     radians per position; scalars: first row
+/// positions           buffers: result i32[S] (out) (kernels/reference/
+///                     Positions.h)
+///                     integers: S, whole sequence, part; scalars: first row
 /// rope                buffers: x[B, S, n, d], table f32[S, d/2, 2],
 ///                     y[B, S, n, d] (out; may be x)
 ///                     integers: dtype, B, S, n, d, inverse (0 or 1)
@@ -39,10 +45,14 @@
 ///                     as attention_forward and attention_backward of a piece
 ///                     of more: q, o [B, S, n, d], k, v [B, K, g, d]
 ///                     integers: dtype, B, S, n, g, d, causal, window, K,
-///                     whole heads, whole sequence, part, random stream;
-///                     scalars: seed, step, element base, first query, first
-///                     key, first sequence, first head (AttentionPlace in
-///                     kernels/reference/Attention.h)
+///                     whole heads, whole sequence, part, behind, random
+///                     stream; scalars: seed, step, element base, first query,
+///                     first key, first sequence, first head (AttentionPlace
+///                     in kernels/reference/Attention.h; the keys are those
+///                     `behind` rows before, around the end of the sequence)
+/// merge_attention     buffers: o f32[B, S, n, d], lse f32[B, n, S], the same
+///                     over other keys, both together (out; may be the first)
+///                     integers: B, S, n, d
 /// cross_entropy_forward   buffers: logits[T, V], labels i32[T],
 ///                     loss f32[1] (out), lse f32[T] (out)
 ///                     integers: dtype, T, V, valid_vocab

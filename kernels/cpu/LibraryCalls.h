@@ -94,6 +94,14 @@ KernelError runScatterPieces(const LibraryCall &call, Workers &workers);
 KernelError slicePieceSizes(Integers n, Floats floats, Bytes bytes);
 KernelError runSlicePiece(const LibraryCall &call, Workers &workers);
 
+// SequenceLibrary.cpp
+KernelError positionsSizes(Integers n, Floats floats, Bytes bytes);
+KernelError runPositions(const LibraryCall &call, Workers &workers);
+KernelError ropeTablePieceSizes(Integers n, Floats floats, Bytes bytes);
+KernelError runRopeTablePiece(const LibraryCall &call, Workers &workers);
+KernelError mergeAttentionSizes(Integers n, Floats floats, Bytes bytes);
+KernelError runMergeAttention(const LibraryCall &call, Workers &workers);
+
 // ExpertLibrary.cpp
 KernelError routerSizes(Integers n, Floats floats, Bytes bytes);
 KernelError runRouter(const LibraryCall &call, Workers &workers);

@@ -34,16 +34,14 @@
 
 #include "kernels/reference/Element.h"
 #include "kernels/reference/Philox.h"
+#include "kernels/reference/Positions.h"
 
 namespace hocket::kernels {
 
 /// Where the rows, heads and sequences of a call are in the whole.
 ///
-/// With part = 0 row r of a piece that starts at `first` has position first +
-/// r. Else whole sequences are cut into an even number of parts of `part` rows,
-/// stored as part 0, the last, 1, the last but one, ..., so that as much causal
-/// work falls on every pair of parts; `first` counts in that order and is a
-/// multiple of `part`.
+/// Row r of a piece that starts at `first` has the position of what is stored
+/// at first + r (Positions.h); with parts, `first` is a multiple of `part`.
 struct AttentionPlace {
   int64_t firstQuery = 0, firstKey = 0;
   int64_t part = 0;
@@ -89,12 +87,7 @@ struct AttentionBackwardArguments {
 /// The position of row `row` of a piece that starts at `first`.
 [[gnu::always_inline]] inline int64_t positionOf(const AttentionShape &s,
                                                  int64_t first, int64_t row) {
-  int64_t part = s.place.part, at = first + row;
-  if (part == 0)
-    return at;
-  int64_t stored = at / part, parts = wholeSequence(s) / part;
-  int64_t number = stored % 2 ? parts - 1 - stored / 2 : stored / 2;
-  return number * part + at % part;
+  return storedPosition(first + row, s.place.part, wholeSequence(s));
 }
 
 /// The first position that the query at position `i` sees, and one past the

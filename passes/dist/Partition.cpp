@@ -55,6 +55,7 @@ public:
         return failure();
     for (auto variable : module.getOps<xf::VariableOp>())
       partition(variable);
+    module->removeAttr("dist.context");
     module->removeAttr("dist.stream");
     module->removeAttr("dist.stream_type");
     return success();

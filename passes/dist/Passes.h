@@ -16,6 +16,7 @@
 #include "dialects/dist/IR/Dist.h"
 #include "dialects/xf/IR/Xf.h"
 
+#include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/IR/BuiltinOps.h"
 #include "mlir/Pass/Pass.h"
 

@@ -53,6 +53,31 @@ def DistPartition : Pass<"dist-partition", "::mlir::ModuleOp"> {
   }];
   let statistics = [
     Statistic<"numCollectives", "collectives", "collectives that were inserted">];
+  let dependentDialects = ["::mlir::arith::ArithDialect",
+                           "::hocket::dist::DistDialect",
+                           "::hocket::xf::XfDialect"];
+}
+
+def DistRingAttention : Pass<"dist-ring-attention", "::mlir::ModuleOp"> {
+  let summary = "lets keys and values travel to the queries";
+  let description = [{
+    Attention that is left with the keys of one device (`--cp-strategy ring`)
+    becomes a ring over `cp`: in each turn a device attends to the keys that it
+    has and sends them to the next; what it gets is put together by
+    `xf.merge_attention`. Backward, the gradients by keys and values travel too,
+    and come home in the end. Sums are in f32.
+
+    ```mlir
+    %o, %l = xf.attention %q, %k, %v from (%p, %p, %z, %z) {causal, scale = 0.5, whole = array<i64: 1, 2, 16>} : (tensor<1x8x2x4xf32>, tensor<1x8x2x4xf32>, tensor<1x8x2x4xf32>, i32, i32, i32, i32) -> (tensor<1x8x2x4xf32>, tensor<1x2x8xf32>)
+    // becomes, on two devices,
+    %k1 = dist.shift %k over ["cp"] : tensor<1x8x2x4xf32>
+    %v1 = dist.shift %v over ["cp"] : tensor<1x8x2x4xf32>
+    %a, %la = xf.attention %q, %k, %v from (%p, %p, %z, %z) {...}
+    %b, %lb = xf.attention %q, %k1, %v1 from (%p, %p, %z, %z) {behind = 8 : i64, ...}
+    %o, %l = xf.merge_attention %a, %la, %b, %lb : ...
+    ```
+  }];
+  let statistics = [Statistic<"numRings", "rings", "attentions that became rings">];
   let dependentDialects = ["::hocket::dist::DistDialect",
                            "::hocket::xf::XfDialect"];
 }

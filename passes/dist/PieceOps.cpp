@@ -6,6 +6,7 @@
 
 #include "passes/dist/PieceOps.h"
 
+#include "mlir/Dialect/Arith/IR/Arith.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/ADT/TypeSwitch.h"
 
@@ -59,6 +60,18 @@ public:
             gradient.getFirstColumnMutable().assign(first);
           return success();
         })
+        .Case([&](xf::AttentionOp attention) {
+          completeAttention(attention, 0, 1);
+          return success();
+        })
+        .Case([&](xf::AttentionGradientOp gradient) {
+          completeAttention(gradient, 1, 2);
+          return success();
+        })
+        .Case<xf::PositionsOp, xf::RopeTableOp>([&](auto rows) {
+          completeRows(rows);
+          return success();
+        })
         .Case([&](xf::GlobalNormOp norm) { return splitNorm(norm); })
         .Default([](Operation *) { return success(); });
   }
@@ -73,6 +86,33 @@ private:
     return offsetOf(builder, op->getLoc(), context.mesh,
                     context.types.results[result].getDimSize(dim),
                     context.results[result].dims[dim]);
+  }
+
+  Value zero() {
+    return builder.create<arith::ConstantIntOp>(op->getLoc(), 0, 32);
+  }
+
+  /// Masks go by position, and random numbers by element, in the whole;
+  /// `query` and `key` are operands.
+  template <typename OpT>
+  void completeAttention(OpT attention, unsigned query, unsigned key) {
+    const Sharding &split = context.operands[query];
+    if (split.dims[1].empty())
+      return;
+    auto orZero = [&](Value first) { return first ? first : zero(); };
+    attention.getPlaceMutable().assign(
+        {orZero(offset(query, 1)), orZero(offset(key, 1)),
+         orZero(offset(query, 0)), orZero(offset(query, 2))});
+    RankedTensorType whole = context.types.operands[query];
+    attention.setWhole(SmallVector<int64_t>{
+        whole.getDimSize(0), whole.getDimSize(2), whole.getDimSize(1)});
+  }
+
+  template <typename OpT> void completeRows(OpT rows) {
+    if (Value first = resultOffset(0, 0)) {
+      rows.getFirstMutable().assign(first);
+      rows.setWhole(context.types.results[0].getDimSize(0));
+    }
   }
 
   /// sqrt(sum of squares) over all devices: gradients that are split over the

@@ -45,6 +45,8 @@ public:
       streamType = cast<RankedTensorType>(type.getValue());
     if (auto to = module->getAttrOfType<ShardingAttr>("dist.stream"))
       stream = Sharding::of(to);
+    if (auto strategy = module->getAttrOfType<StringAttr>("dist.context"))
+      context = strategy.getValue();
     for (auto state : module.getOps<xf::VariableOp>())
       if (state.getKind() == xf::VariableKind::OptimizerState)
         states.try_emplace(state.getOfAttr().getAttr(), seedOf(state));
@@ -268,12 +270,21 @@ private:
     OpSharding choice = chooseSharding(rule, proposals, mesh);
     if (isa<xf::CrossEntropyRowsOp>(op))
       matchPieces(rule, choice);
+    if (isa<xf::AttentionOp, xf::AttentionGradientOp>(op) && !context.empty())
+      return visitAttention(op, rule, std::move(choice));
     if (isSplit(choice) && drawsRandomNumbers(op))
       return op->emitError(
           "D18: random numbers are counted over whole tensors, "
           "and this one would be split");
     if (auto rewritten = rewrite(op, rule, choice))
       return visitAll(*rewritten);
+    split(op, rule, choice);
+    return success();
+  }
+
+  /// Annotates `op` by the choice that was made for it.
+  void split(Operation *op, const xf::FactorRule &rule,
+             const OpSharding &choice) {
     SmallVector<Attribute> wants, gives;
     for (auto [operand, factors] : llvm::zip(op->getOperands(), rule.operands))
       wants.push_back(tensorOf(operand)
@@ -290,7 +301,138 @@ private:
       gives.push_back(attrOf(op->getResult(i)));
     }
     annotate(op, wants, gives);
+  }
+
+  //===--------------------------------------------------------------------===//
+  // Attention over sequences that devices share
+  //===--------------------------------------------------------------------===//
+
+  /// Factor rules gather keys and values where queries are split by position.
+  /// With "all_to_all" positions are whole inside and heads are split in their
+  /// place (arXiv 2309.14509); with "ring" keys stay in pieces, and
+  /// dist-ring-attention lets them travel. Results go back to where the
+  /// queries, keys and values are.
+  LogicalResult visitAttention(Operation *op, const xf::FactorRule &rule,
+                               OpSharding choice) {
+    bool isGradient = isa<xf::AttentionGradientOp>(op);
+    Sharding queries = choice.of(rule.operands[0]);
+    Sharding keys = choice.of(rule.operands[isGradient ? 2 : 1]);
+    keys.dims[1] = queries.dims[1];
+    if (isSplit(choice) && drawsRandomNumbers(op))
+      return op->emitError(
+          "D18: random numbers are counted over whole tensors, "
+          "and this one would be split");
+    if (context == "all_to_all") {
+      if (failed(splitHeads(op, rule, choice)))
+        return failure();
+      if (!isGradient)
+        keepForGradient(op, rule, choice);
+    }
+    split(op, rule, choice);
+    if (context == "ring")
+      keepKeys(op, isGradient, queries.dims[1]);
+    if (failed(constrain(op->getResult(0), queries)))
+      return failure();
+    // Sums over the heads of a group may stay sums.
+    for (unsigned i : {1, 2})
+      if (isGradient) {
+        keys.partial = shardings.lookup(op->getResult(i)).partial;
+        dropAxes(keys.partial, queries.dims[1]);
+        if (failed(constrain(op->getResult(i), keys)))
+          return failure();
+      }
     return success();
+  }
+
+  /// Moves the axes of positions to heads.
+  LogicalResult splitHeads(Operation *op, const xf::FactorRule &rule,
+                           OpSharding &choice) {
+    int64_t position = rule.operands[0][1][0], group = rule.operands[0][2][0];
+    Axes axes = std::move(choice.factors[position]);
+    choice.factors[position].clear();
+    llvm::append_range(choice.factors[group], axes);
+    int64_t devices = mesh.product(choice.factors[group]);
+    if (rule.factors[group].size % devices != 0)
+      return op->emitError("D19: ")
+             << rule.factors[group].size << " key heads cannot be dealt to "
+             << devices << " devices";
+    return success();
+  }
+
+  /// What the gradient needs of queries, keys and values is kept as attention
+  /// wants it, so that it need not be moved again: what is kept is before
+  /// reshapes, so they come after.
+  void keepForGradient(Operation *op, const xf::FactorRule &rule,
+                       const OpSharding &choice) {
+    for (unsigned i : {0, 1, 2}) {
+      Value operand = op->getOperand(i);
+      Sharding want = choice.of(rule.operands[i]);
+      OpBuilder builder(op);
+      auto split = operand.getDefiningOp<xf::ReshapeOp>();
+      if (!split || tensorOf(split.getInput()).getRank() != 3) {
+        op->setOperand(i, moveForGradient(builder, operand, want));
+        continue;
+      }
+      Sharding flat = want;
+      flat.dims.pop_back(); // of a head's channels, which are whole
+      Value moved = moveForGradient(builder, split.getInput(), flat);
+      auto heads = builder.create<xf::ReshapeOp>(split.getLoc(),
+                                                 operand.getType(), moved);
+      set(heads.getResult(), want);
+      annotate(heads, {flat.toAttr(mesh.symbol())},
+               {want.toAttr(mesh.symbol())});
+      op->setOperand(i, heads.getResult());
+    }
+  }
+
+  /// `value` as `to`, which is then also what the function returns of it.
+  Value moveForGradient(OpBuilder &builder, Value value, const Sharding &to) {
+    auto moved = builder.create<dist::ConstrainOp>(
+        value.getLoc(), value.getType(), value, to.toAttr(mesh.symbol()));
+    set(moved.getResult(), to);
+    annotate(moved, {moved.getTo()}, {moved.getTo()});
+    Operation *end = moved->getBlock()->getTerminator();
+    value.replaceUsesWithIf(moved.getResult(), [&](OpOperand &use) {
+      return use.getOwner() == end;
+    });
+    return moved.getResult();
+  }
+
+  /// Keys, values and their gradients split by position too, as `axes` split
+  /// the queries.
+  void keepKeys(Operation *op, bool isGradient, const Axes &axes) {
+    auto keep = [&](StringRef name, ArrayRef<unsigned> places) {
+      SmallVector<Attribute> all(op->getAttrOfType<ArrayAttr>(name).getValue());
+      for (unsigned i : places) {
+        Sharding sharding = Sharding::of(cast<ShardingAttr>(all[i]));
+        sharding.dims[1] = axes;
+        dropAxes(sharding.partial, axes);
+        all[i] = sharding.toAttr(mesh.symbol());
+        if (name == "dist.results")
+          set(op->getResult(i), sharding);
+      }
+      op->setAttr(name, ArrayAttr::get(op->getContext(), all));
+    };
+    if (!isGradient)
+      return keep("dist.operands", {1, 2});
+    keep("dist.operands", {2, 3});
+    keep("dist.results", {1, 2});
+  }
+
+  /// Wants `value` as `to` wherever it is used.
+  LogicalResult constrain(Value value, const Sharding &to) {
+    if (shardings.lookup(value) == to)
+      return success();
+    OpBuilder builder(value.getContext());
+    builder.setInsertionPointAfterValue(value);
+    auto moved = builder.create<dist::ConstrainOp>(
+        value.getLoc(), value.getType(), value, to.toAttr(mesh.symbol()));
+    // What is kept for the gradient stays as attention gives it.
+    Operation *end = moved->getBlock()->getTerminator();
+    value.replaceUsesWithIf(moved.getResult(), [&](OpOperand &use) {
+      return use.getOwner() != moved && use.getOwner() != end;
+    });
+    return visit(moved);
   }
 
   static bool drawsRandomNumbers(Operation *op) {
@@ -315,6 +457,10 @@ private:
   /// Whether the op may work on sums before they are formed: it is linear, and
   /// all its operands are sums over the same axes.
   bool passesSums(Operation *op) const {
+    // Linear in the second operand; the first is numbers.
+    if (isa<xf::EmbeddingGradientOp>(op))
+      return !shardings.find(op->getOperand(1))->second.partial.empty() &&
+             tensorOf(op->getOperand(1)).getRank() == 2;
     if (!isa<xf::AddOp, xf::ReshapeOp, xf::SumLeadingOp, xf::PadRowsOp>(op))
       return false;
     const Axes &partial = shardings.find(op->getOperand(0))->second.partial;
@@ -324,12 +470,14 @@ private:
   }
 
   LogicalResult visitSums(Operation *op, const xf::FactorRule &rule) {
-    Axes partial = shardings.lookup(op->getOperand(0)).partial;
+    bool isGradient = isa<xf::EmbeddingGradientOp>(op);
+    Axes partial = shardings.lookup(op->getOperand(isGradient ? 1 : 0)).partial;
     OpSharding choice = chooseSharding(rule, proposalsOf(op, rule), mesh);
     SmallVector<Attribute> wants;
-    for (const xf::TensorFactors &factors : rule.operands) {
+    for (auto [i, factors] : llvm::enumerate(rule.operands)) {
       Sharding want = choice.of(factors);
-      want.partial = partial;
+      if (!isGradient || i == 1)
+        want.partial = partial;
       wants.push_back(want.toAttr(mesh.symbol()));
     }
     Sharding give = choice.of(rule.results[0]);
@@ -347,6 +495,12 @@ private:
       if (tensorOf(operand))
         proposals.push_back(
             {&factors, shardings.lookup(operand), weights.contains(operand)});
+    // What every device makes for the positions that it has.
+    if (isa<xf::RopeTableOp, xf::PositionsOp>(op) && !context.empty()) {
+      Sharding rows = Sharding::whole(tensorOf(op->getResult(0)).getRank());
+      rows.dims[0] = {"cp"};
+      proposals.push_back({&rule.results[0], rows, false});
+    }
     // Where a result is going: into the gradient of a split weight.
     for (auto [result, factors] : llvm::zip(op->getResults(), rule.results))
       if (std::optional<Sharding> goal = goalOf(result))
@@ -480,6 +634,7 @@ private:
   Mesh mesh;
   RankedTensorType streamType;
   Sharding stream;
+  StringRef context; ///< how `cp` shares attention; empty: not at all
   DenseMap<Value, Sharding> shardings;
   DenseSet<Value> weights;
   DenseMap<Operation *, Sharding> gradients; ///< by variable

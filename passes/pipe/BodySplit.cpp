@@ -6,6 +6,7 @@
 
 #include "passes/pipe/BodySplit.h"
 
+#include "dialects/dist/IR/Dist.h"
 #include "dialects/xf/IR/Xf.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -33,7 +34,7 @@ static bool isInputWork(Operation *op) {
 /// What the late part computes for itself rather than being given it.
 static bool isCopied(Operation *op) {
   return isa<xf::ReadOp, xf::ConstantOp, arith::ConstantOp, xf::ReshapeOp,
-             xf::PrefixOp>(op);
+             xf::PrefixOp, xf::PositionsOp, dist::OffsetOp>(op);
 }
 
 /// Ops that early results, or effects that are no accumulations, need.

@@ -22,7 +22,8 @@ static bool isNeverKept(Operation *op) {
            getElementTypeOrSelf(cast.getResult()).getIntOrFloatBitWidth();
   if (auto norm = dyn_cast<NormOp>(op))
     return getElementTypeOrSelf(norm.getInput()).isF32();
-  return isa<ReadOp, ConstantOp, arith::ConstantOp, ReshapeOp, PrefixOp>(op);
+  return isa<ReadOp, ConstantOp, arith::ConstantOp, ReshapeOp, PrefixOp,
+             PositionsOp>(op);
 }
 
 static bool isRecomputed(Operation *op, Recompute policy) {

@@ -40,6 +40,10 @@ const char *const llamaLike =
     "model { layers: 2 hidden: 32 heads: 4 kv_heads: 2 ffn: 50 vocab_size: 61 "
     "max_positions: 16 norm: RMS_NORM activation: SWIGLU position: ROTARY "
     "bias: false tied_embeddings: false } ";
+const char *const slidingLike =
+    "model { layers: 2 hidden: 32 heads: 4 kv_heads: 2 ffn: 50 vocab_size: 61 "
+    "max_positions: 16 norm: RMS_NORM activation: SWIGLU position: ROTARY "
+    "bias: false tied_embeddings: false sliding_window: 5 } ";
 const char *const expertsLike =
     "model { layers: 2 hidden: 32 heads: 4 kv_heads: 2 ffn: 64 vocab_size: 61 "
     "max_positions: 16 norm: RMS_NORM activation: SWIGLU position: ROTARY "
@@ -188,6 +192,8 @@ TEST_F(RandomPlans, TrainTheSameModel) {
     add("pipeline_parallel", std::to_string(oneOf({1, 1, 2})));
     add("data_parallel", std::to_string(oneOf({1, 2, 3, 6})));
     add("tensor_parallel", std::to_string(oneOf({1, 2, 4})));
+    add("context_parallel", std::to_string(oneOf({1, 1, 2})));
+    add("context_strategy", oneOf({0, 1}) ? "RING" : "ALL_GATHER");
     add("zero_stage", std::to_string(oneOf({0, 1, 2, 3})));
     add("sequence_parallel", oneOf({0, 1}) ? "true" : "false");
     add("recompute",
@@ -278,6 +284,45 @@ const NamedPlan expertPlans[] = {
      "data_parallel=4 expert_parallel=4 tensor_parallel=2 "
      "sequence_parallel=true zero_stage=1"}};
 
+/// Of 16 positions; key heads are 4, and 2 in the others.
+const NamedPlan contextPlans[] = {
+    {"Cp2", 12, "context_parallel=2"},
+    {"Cp4Tp2Sequence", 12,
+     "context_parallel=4 tensor_parallel=2 sequence_parallel=true"},
+    {"Dp2Cp2Zero3", 4, "data_parallel=2 context_parallel=2 zero_stage=3"},
+    {"Pp2Cp2Tp2", 2,
+     "pipeline_parallel=2 context_parallel=2 tensor_parallel=2"},
+    {"Dp3Cp2Zero2Recompute", 6,
+     "data_parallel=3 context_parallel=2 zero_stage=2 recompute=FULL"},
+    {"Cp2AllToAll", 12, "context_parallel=2 context_strategy=ALL_TO_ALL"},
+    {"Dp2Cp2AllToAllZero1", 6,
+     "data_parallel=2 context_parallel=2 context_strategy=ALL_TO_ALL "
+     "zero_stage=1"},
+    {"Pp2Cp2AllToAll", 2,
+     "pipeline_parallel=2 context_parallel=2 context_strategy=ALL_TO_ALL"},
+    {"Cp2Ring", 12, "context_parallel=2 context_strategy=RING"},
+    {"Cp4Ring", 4, "context_parallel=4 context_strategy=RING"},
+    {"Cp8Ring", 12, "context_parallel=8 context_strategy=RING"},
+    {"Dp2Cp2RingTp2SequenceZero1", 6,
+     "data_parallel=2 context_parallel=2 context_strategy=RING "
+     "tensor_parallel=2 sequence_parallel=true zero_stage=1"},
+    {"Pp2Cp2RingRecompute", 2,
+     "pipeline_parallel=2 context_parallel=2 context_strategy=RING "
+     "recompute=SELECTIVE"}};
+
+/// Heads enough for all-to-all beside tensor ranks.
+const NamedPlan headPlans[] = {
+    {"Cp2AllToAllTp2Sequence", 6,
+     "context_parallel=2 context_strategy=ALL_TO_ALL tensor_parallel=2 "
+     "sequence_parallel=true"}};
+
+const NamedPlan expertContextPlans[] = {
+    {"Dp2Cp2Ep2", 4, "data_parallel=2 context_parallel=2 expert_parallel=2"},
+    {"Dp2Cp2RingEp2Zero1", 4,
+     "data_parallel=2 context_parallel=2 context_strategy=RING "
+     "expert_parallel=2 zero_stage=1"},
+    {"Cp2AllToAll", 12, "context_parallel=2 context_strategy=ALL_TO_ALL"}};
+
 std::vector<PlanCase> cases() {
   std::vector<PlanCase> all;
   auto add = [&](const std::string &name, const char *of, auto &list) {
@@ -289,6 +334,12 @@ std::vector<PlanCase> cases() {
   add("Experts", expertsLike, plans);
   add("Experts", expertsLike, expertPlans);
   add("Dropping", dropping, expertPlans);
+  add("Gpt", gptLike, contextPlans);
+  add("Gpt", gptLike, headPlans);
+  add("Llama", llamaLike, contextPlans);
+  add("Sliding", slidingLike, contextPlans);
+  add("Experts", expertsLike, expertContextPlans);
+  add("Dropping", dropping, expertContextPlans);
   return all;
 }
 

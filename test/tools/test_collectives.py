@@ -29,7 +29,7 @@ training {
 """
 FUNCTION = re.compile(r"func\.func .*?@([a-z_]+)\(")
 COLLECTIVE = re.compile(
-    r'dist\.(all_reduce|all_gather|reduce_scatter|all_to_all) .*?over (\[.*?\])'
+    r"dist\.(all_reduce|all_gather|reduce_scatter|all_to_all|shift) .*?over (\[.*?\])"
 )
 
 
@@ -98,6 +98,46 @@ class CollectivesTest(unittest.TestCase):
         found = collectives("--mesh", "dp=2", "--zero", "3")
         for function in ("layer_forward", "layer_backward"):
             self.assertEqual(found[function], {'all_gather ["dp"]': 9}, function)
+
+    def test_context_parallel_gathers_keys_and_values(self):
+        found = collectives("--mesh", "cp=2")
+        self.assertEqual(found["layer_forward"], {'all_gather ["cp"]': 2})
+        # Again, rather than kept; and the gradients by them are scattered.
+        self.assertEqual(
+            found["layer_backward"],
+            {'all_gather ["cp"]': 2, 'reduce_scatter ["cp"]': 2},
+        )
+        # To weights, ranks that share sequences are ranks with other ones.
+        self.assertEqual(found["update"], {'all_reduce ["cp"]': 3 * 9 + 3})
+
+    def test_context_parallel_by_all_to_all_deals_out_heads(self):
+        found = collectives("--mesh", "cp=2", "--cp-strategy", "alltoall")
+        # Queries, keys and values there, and the result back.
+        self.assertEqual(found["layer_forward"], {'all_to_all ["cp"]': 4})
+        # The result's gradient there, the three gradients back; and the result
+        # itself, which two need, in two ways.
+        self.assertEqual(found["layer_backward"], {'all_to_all ["cp"]': 5})
+
+    def test_context_parallel_by_a_ring_shifts_keys_and_values(self):
+        found = collectives("--mesh", "cp=4", "--cp-strategy", "ring")
+        self.assertEqual(found["layer_forward"], {'shift ["cp"]': 2 * 3})
+        # And their gradients, home too.
+        self.assertEqual(found["layer_backward"], {'shift ["cp"]': 2 * 3 + 2 * 4})
+
+    def test_context_and_tensor_parallel_layers_add_up(self):
+        found = collectives("--mesh", "cp=2,tp=2", "--sequence-parallel")
+        self.assertEqual(
+            found["layer_forward"],
+            {
+                'all_gather ["tp"]': 2,
+                'reduce_scatter ["tp"]': 2,
+                'all_gather ["cp"]': 2,
+            },
+        )
+
+    def test_zero_splits_state_over_data_and_context(self):
+        update = collectives("--mesh", "dp=2,cp=2", "--zero", "1")["update"]
+        self.assertEqual(update['reduce_scatter ["dp", "cp"]'], 3 * 9 + 3)
 
     def test_axes_do_not_disturb_each_other(self):
         found = collectives("--mesh", "dp=2,tp=2", "--zero", "1")

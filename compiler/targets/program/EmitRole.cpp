@@ -174,7 +174,10 @@ private:
           return success();
         })
         .Case<exec::CollectiveOp>([&](auto collective) {
-          addCollective(collective, *to.mutable_collective());
+          if (collective.getKind() == "shift")
+            addShift(collective, *to.mutable_transfer());
+          else
+            addCollective(collective, *to.mutable_collective());
           return success();
         })
         .Case<exec::TransferOp>([&](auto transfer) {
@@ -258,6 +261,19 @@ private:
     }
   }
 
+  /// Around the ring: to the next rank, from the one before.
+  void addShift(exec::CollectiveOp shift, program::Transfer &to) {
+    to.set_group(groups.indexOf(shift.getAxes()));
+    auto last = static_cast<uint32_t>(groups.sizeOf(shift.getAxes()) - 1);
+    for (bool sends : {true, false}) {
+      auto *part = to.add_parts();
+      part->set_send(sends);
+      part->set_peer(sends ? 1 : last);
+      part->set_relative(true);
+      part->set_buffer(number(sends ? shift.getFrom() : shift.getTo()));
+    }
+  }
+
   void addHost(exec::HostOp host, program::Host &to) {
     to.set_direction(host.getDirection() == "input" ? program::Host::INPUT
                                                     : program::Host::OUTPUT);
@@ -266,11 +282,30 @@ private:
     if (!host.getAxes())
       return;
     auto shape = cast<MemRefType>(host.getBuffer().getType()).getShape();
+    SmallVector<ArrayAttr> dims(host.getAxes()->getAsRange<ArrayAttr>());
+    if (int64_t part = host.getPart())
+      return addHostParts(dims, shape, part, to);
     auto *piece = to.add_pieces();
-    for (auto [axes, size] :
-         llvm::zip(host.getAxes()->getAsRange<ArrayAttr>(), shape)) {
+    for (auto [axes, size] : llvm::zip(dims, shape)) {
       groups.setPlace(axes, size, *piece->add_start());
       piece->add_size(static_cast<uint64_t>(size));
+    }
+  }
+
+  /// Two parts of the last dim: as far from its beginning as from its end.
+  void addHostParts(ArrayRef<ArrayAttr> dims, ArrayRef<int64_t> shape,
+                    int64_t part, program::Host &to) {
+    int64_t parts = 2 * static_cast<int64_t>(groups.sizeOf(dims.back()));
+    for (bool mirrored : {false, true}) {
+      auto *piece = to.add_pieces();
+      for (auto [axes, size] : llvm::drop_end(llvm::zip(dims, shape))) {
+        groups.setPlace(axes, size, *piece->add_start());
+        piece->add_size(static_cast<uint64_t>(size));
+      }
+      auto *start = piece->add_start();
+      groups.setPlace(dims.back(), mirrored ? -part : part, *start);
+      start->set_addend(mirrored ? (parts - 1) * part : 0);
+      piece->add_size(static_cast<uint64_t>(part));
     }
   }
 

@@ -108,6 +108,8 @@ LogicalResult ConstrainOp::verify() {
 
 LogicalResult AllReduceOp::verify() { return groupSize(*this, getAxes()); }
 
+LogicalResult ShiftOp::verify() { return groupSize(*this, getAxes()); }
+
 LogicalResult AllGatherOp::verify() {
   return verifyPieces(*this, getAxes(), getDim(), getInput().getType(),
                       getResult().getType());

@@ -148,6 +148,23 @@ def Dist_AllToAllOp : Dist_Collective<"all_to_all"> {
   }];
 }
 
+def Dist_ShiftOp : Dist_Collective<"shift",
+    [AllTypesMatch<["input", "result"]>]> {
+  let summary = "what the device before this one holds";
+  let description = [{
+    Along `axes` every device sends its tensor to the next, the last one to the
+    first.
+
+    ```mlir
+    %y = dist.shift %x over ["cp"] : tensor<4x8x2x16xf32>
+    ```
+  }];
+  let arguments = (ins AnyRankedTensor:$input, StrArrayAttr:$axes,
+                       OptionalAttr<StrAttr>:$why);
+  let results = (outs AnyRankedTensor:$result);
+  let assemblyFormat = "$input `over` $axes attr-dict `:` type($result)";
+}
+
 def Dist_SliceOp : Dist_Collective<"slice"> {
   let summary = "this device's piece of a dim";
   let description = [{

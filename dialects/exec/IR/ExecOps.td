@@ -247,7 +247,9 @@ def Exec_HostOp : Exec_Instruction<"host"> {
   let summary = "data crosses between host and device";
   let description = [{
     `direction` is `input` or `output`. Of an input that ranks hold pieces of,
-    `axes` has for each dim the mesh axes that split it.
+    `axes` has for each dim the mesh axes that split it. With `part` > 0 the last
+    dim is stored out of order: cut into an even number of parts of that many
+    elements, of which part 0, the last, 1, the last but one, ... follow.
 
     ```mlir
     exec.host "input" "tokens" %t : memref<4x256xi32>
@@ -255,6 +257,7 @@ def Exec_HostOp : Exec_Instruction<"host"> {
   }];
   let arguments = (ins StrAttr:$direction, StrAttr:$name, AnyMemRef:$buffer,
                        OptionalAttr<ArrayAttr>:$axes,
+                       DefaultValuedAttr<I64Attr, "0">:$part,
                        DefaultValuedAttr<I64Attr, "0">:$stream);
   let assemblyFormat = "$direction $name $buffer attr-dict `:` type($buffer)";
 }

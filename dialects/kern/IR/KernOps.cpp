@@ -402,7 +402,7 @@ LogicalResult CollectiveOp::verify() {
   auto from = cast<RankedTensorType>(getInput().getType());
   auto to = cast<RankedTensorType>(getResult().getType());
   if (!llvm::is_contained(
-          {"all_reduce", "all_gather", "reduce_scatter", "all_to_all"},
+          {"all_reduce", "all_gather", "reduce_scatter", "all_to_all", "shift"},
           getKind()))
     return emitOpError("there is no collective '") << getKind() << "' (K30)";
   if (getAxes().empty())

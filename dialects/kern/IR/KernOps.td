@@ -290,9 +290,9 @@ def Kern_LibraryOp : Kern_Op<"library", [Pure, AttrSizedOperandSegments]> {
 def Kern_CollectiveOp : Kern_Op<"collective", [Pure]> {
   let summary = "devices that differ along some mesh axes exchange data";
   let description = [{
-    `all_reduce`, `reduce_scatter`, `all_gather` or `all_to_all` over the devices
-    that differ only in their place along `axes`, which are ordered row-major
-    over the list. Pieces follow each other in memory: with n devices a gather's
+    `all_reduce`, `reduce_scatter`, `all_gather`, `all_to_all` or `shift` (to the
+    next device, from the last to the first) over the devices that differ only
+    in their place along `axes`, which are ordered row-major over the list. Pieces follow each other in memory: with n devices a gather's
     result is the n pieces one after another, whatever the shapes say; sums are
     kept in f32 at least.
 

@@ -4,6 +4,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "dialects/xf/IR/ScalarMath.h"
 #include "dialects/xf/IR/XfOps.h"
 
 #include <cmath>
@@ -17,20 +18,30 @@ using Results = SmallVectorImpl<ReferenceTensor>;
 namespace {
 /// One call's sizes and mask, the same forward and backward.
 struct Attention {
-  int64_t batch, sequence, heads, groups, width;
+  int64_t batch, queries, keys, heads, groups, width;
   double scale, dropout;
   bool causal;
   int64_t window;
   uint32_t stream;
+  SmallVector<int64_t, 3> whole; ///< sequences, heads, positions
+  SmallVector<int64_t, 4> place; ///< first query, key, sequence, head
+  int64_t part;
   const EvaluationContext &context;
 
   int64_t query(int64_t b, int64_t s, int64_t h) const {
-    return ((b * sequence + s) * heads + h) * width;
+    return ((b * queries + s) * heads + h) * width;
   }
   int64_t key(int64_t b, int64_t s, int64_t h) const {
-    return ((b * sequence + s) * groups + h / (heads / groups)) * width;
+    return ((b * keys + s) * groups + h / (heads / groups)) * width;
   }
-  bool sees(int64_t i, int64_t j) const {
+  int64_t queryPosition(int64_t i) const {
+    return storedPosition(place[0] + i, part, whole[2]);
+  }
+  int64_t keyPosition(int64_t j) const {
+    return storedPosition(place[1] + j, part, whole[2]);
+  }
+  bool sees(int64_t query, int64_t key) const {
+    int64_t i = queryPosition(query), j = keyPosition(key);
     return !(causal && j > i) && !(window > 0 && j <= i - window);
   }
   double score(const ReferenceTensor &q, const ReferenceTensor &k, int64_t qAt,
@@ -41,9 +52,11 @@ struct Attention {
     return sum * scale;
   }
   /// Dropout's factor of probability (b, h, i, j).
-  double keep(int64_t b, int64_t h, int64_t i, int64_t j) const {
-    int64_t elements = batch * heads * sequence * sequence;
-    int64_t index = ((b * heads + h) * sequence + i) * sequence + j;
+  double keep(int64_t b, int64_t h, int64_t query, int64_t key) const {
+    int64_t i = queryPosition(query), j = keyPosition(key);
+    int64_t elements = whole[0] * whole[1] * whole[2] * whole[2];
+    int64_t row = (place[2] + b) * whole[1] + place[3] + h;
+    int64_t index = (row * whole[2] + i) * whole[2] + j;
     return context.keepScale(dropout, stream, elements, index);
   }
 };
@@ -57,8 +70,18 @@ static Attention attentionOf(OpT op, Tensors operands, unsigned instanceAt,
   uint32_t stream = static_cast<uint32_t>(op.getStream()) * 65536;
   if (op.getInstance())
     stream += static_cast<uint32_t>(operands[instanceAt][0]);
+  SmallVector<int64_t, 3> whole{q[0], q[2], q[1]};
+  SmallVector<int64_t, 4> place(4, 0);
+  if (op.getWhole()) {
+    whole.assign(op.getWhole()->begin(), op.getWhole()->end());
+    for (auto [to, from] : llvm::zip(place, operands.take_back(4)))
+      to = static_cast<int64_t>(from[0]);
+    int64_t behind = op.getBehind();
+    place[1] = (place[1] + whole[2] - behind) % whole[2];
+  }
   return {q[0],
           q[1],
+          k[1],
           q[2],
           k[2],
           q[3],
@@ -67,6 +90,9 @@ static Attention attentionOf(OpT op, Tensors operands, unsigned instanceAt,
           op.getCausal(),
           static_cast<int64_t>(op.getWindow()),
           stream,
+          whole,
+          place,
+          static_cast<int64_t>(op.getPart()),
           context};
 }
 
@@ -74,18 +100,18 @@ static Attention attentionOf(OpT op, Tensors operands, unsigned instanceAt,
 static double attend(const Attention &a, Tensors operands, int64_t b, int64_t h,
                      int64_t i, ReferenceTensor &result) {
   const ReferenceTensor &q = operands[0], &k = operands[1], &v = operands[2];
-  std::vector<double> scores(a.sequence, -HUGE_VAL);
+  std::vector<double> scores(a.keys, -HUGE_VAL);
   double greatest = -HUGE_VAL, sum = 0;
-  for (int64_t j = 0; j < a.sequence; ++j)
+  for (int64_t j = 0; j < a.keys; ++j)
     if (a.sees(i, j)) {
       scores[j] = a.score(q, k, a.query(b, i, h), a.key(b, j, h));
       greatest = std::max(greatest, scores[j]);
     }
-  for (int64_t j = 0; j < a.sequence; ++j)
+  for (int64_t j = 0; j < a.keys; ++j)
     if (a.sees(i, j))
       sum += std::exp(scores[j] - greatest);
   double lse = greatest + std::log(sum);
-  for (int64_t j = 0; j < a.sequence; ++j) {
+  for (int64_t j = 0; j < a.keys; ++j) {
     if (!a.sees(i, j))
       continue;
     double p = std::exp(scores[j] - lse) * a.keep(b, h, i, j);
@@ -102,8 +128,8 @@ LogicalResult AttentionOp::evaluate(EvaluationContext &context,
   ReferenceTensor lse = zerosOf(getLse().getType());
   for (int64_t b = 0; b < a.batch; ++b)
     for (int64_t h = 0; h < a.heads; ++h)
-      for (int64_t i = 0; i < a.sequence; ++i)
-        lse[(b * a.heads + h) * a.sequence + i] =
+      for (int64_t i = 0; i < a.queries; ++i)
+        lse[(b * a.heads + h) * a.queries + i] =
             attend(a, operands, b, h, i, result);
   results.push_back(std::move(result));
   results.push_back(std::move(lse));
@@ -121,12 +147,12 @@ static void attendGradient(const Attention &a, Tensors operands, int64_t b,
   double delta = 0;
   for (int64_t d = 0; d < a.width; ++d)
     delta += grad[row + d] * output[row + d];
-  for (int64_t j = 0; j < a.sequence; ++j) {
+  for (int64_t j = 0; j < a.keys; ++j) {
     if (!a.sees(i, j))
       continue;
     int64_t column = a.key(b, j, h);
     double p = std::exp(a.score(q, k, row, column) -
-                        lse[(b * a.heads + h) * a.sequence + i]);
+                        lse[(b * a.heads + h) * a.queries + i]);
     double keep = a.keep(b, h, i, j), dp = 0;
     for (int64_t d = 0; d < a.width; ++d) {
       dp += grad[row + d] * v[column + d];
@@ -148,7 +174,7 @@ LogicalResult AttentionGradientOp::evaluate(EvaluationContext &context,
     results.push_back(zerosOf(result.getType()));
   for (int64_t b = 0; b < a.batch; ++b)
     for (int64_t h = 0; h < a.heads; ++h)
-      for (int64_t i = 0; i < a.sequence; ++i)
+      for (int64_t i = 0; i < a.queries; ++i)
         attendGradient(a, operands, b, h, i, results);
   return success();
 }

@@ -83,13 +83,32 @@ LogicalResult NormOp::evaluate(EvaluationContext &, Tensors operands,
   return success();
 }
 
-LogicalResult RopeTableOp::evaluate(EvaluationContext &, Tensors,
+/// The position of row `row` of what `op` makes, perhaps a piece.
+template <typename OpT>
+static int64_t positionOf(OpT op, Tensors operands, int64_t row) {
+  int64_t first = operands.empty() ? 0 : static_cast<int64_t>(operands[0][0]);
+  int64_t rows = cast<ShapedType>(op.getType()).getDimSize(0);
+  int64_t whole = op.getWhole() > 0 ? op.getWhole() : rows;
+  return storedPosition(first + row, op.getPart(), whole);
+}
+
+LogicalResult PositionsOp::evaluate(EvaluationContext &, Tensors operands,
+                                    Results &results) {
+  ReferenceTensor result = zerosOf(getResult().getType());
+  for (int64_t s = 0; s < result.size(); ++s)
+    result[s] = static_cast<double>(positionOf(*this, operands, s));
+  results.push_back(std::move(result));
+  return success();
+}
+
+LogicalResult RopeTableOp::evaluate(EvaluationContext &, Tensors operands,
                                     Results &results) {
   ReferenceTensor result = zerosOf(getResult().getType());
   int64_t pairs = result.dim(1);
   for (int64_t s = 0; s < result.dim(0); ++s)
     for (int64_t i = 0; i < pairs; ++i) {
-      double angle = s * getInverseFrequencies()[i];
+      double position = static_cast<double>(positionOf(*this, operands, s));
+      double angle = position * getInverseFrequencies()[i];
       result[(s * pairs + i) * 2] = std::cos(angle);
       result[(s * pairs + i) * 2 + 1] = std::sin(angle);
     }

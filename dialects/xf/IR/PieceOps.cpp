@@ -48,6 +48,22 @@ LogicalResult CrossEntropyRowsOp::verify() {
   return success();
 }
 
+LogicalResult MergeAttentionOp::verify() {
+  if (failed(checkStatic(*this)) ||
+      failed(checkRank(*this, 37, "input", getInput(), 4)))
+    return failure();
+  Shape shape = shapeOf(getInput());
+  if (!isWide(elementOf(getInput())))
+    return emitOpError("[X37] sums are of f32 or f64");
+  if (failed(checkShape(*this, 37, "lse", getLse(),
+                        {shape[0], shape[2], shape[1]})) ||
+      failed(checkSameType(*this, 37, "other", getOther(), getInput())) ||
+      failed(checkSameType(*this, 37, "other_lse", getOtherLse(), getLse())) ||
+      failed(checkSameType(*this, 37, "result", getResult(), getInput())))
+    return failure();
+  return checkSameType(*this, 37, "result_lse", getResultLse(), getLse());
+}
+
 LogicalResult LogSumExpOp::verify() {
   if (failed(checkStatic(*this)))
     return failure();
@@ -116,6 +132,32 @@ LogicalResult CrossEntropyRowsOp::evaluate(EvaluationContext &,
   }
   results.push_back(std::move(lse));
   results.push_back(std::move(picked));
+  return success();
+}
+
+LogicalResult MergeAttentionOp::evaluate(EvaluationContext &, Tensors operands,
+                                         Results &results) {
+  ReferenceTensor result = zerosOf(getResult().getType());
+  ReferenceTensor lse = zerosOf(getResultLse().getType());
+  int64_t positions = result.dim(1), heads = result.dim(2);
+  int64_t width = result.dim(3);
+  for (int64_t row = 0; row < lse.size(); ++row) {
+    int64_t b = row / (heads * positions), h = row / positions % heads;
+    int64_t at = ((b * positions + row % positions) * heads + h) * width;
+    double x = operands[1][row], y = operands[3][row];
+    double greatest = std::max(x, y);
+    lse[row] = greatest == -HUGE_VAL
+                   ? greatest
+                   : greatest + std::log(std::exp(x - greatest) +
+                                         std::exp(y - greatest));
+    if (greatest == -HUGE_VAL)
+      continue;
+    for (int64_t c = at; c < at + width; ++c)
+      result[c] = operands[0][c] * std::exp(x - lse[row]) +
+                  operands[2][c] * std::exp(y - lse[row]);
+  }
+  results.push_back(std::move(result));
+  results.push_back(std::move(lse));
   return success();
 }
 

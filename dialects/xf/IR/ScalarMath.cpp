@@ -53,3 +53,11 @@ double hocket::xf::activateGradient(ActivationKind kind, double x) {
     return x > 0 ? 2 * x : 0;
   }
 }
+
+int64_t hocket::xf::storedPosition(int64_t at, int64_t part, int64_t whole) {
+  if (part == 0)
+    return at;
+  int64_t stored = at / part, half = stored / 2;
+  int64_t number = stored % 2 ? whole / part - 1 - half : half;
+  return number * part + at % part;
+}

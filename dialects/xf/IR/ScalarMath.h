@@ -22,6 +22,10 @@ double activate(ActivationKind kind, double x);
 /// Its derivative at `x` (of relu at 0: 0).
 double activateGradient(ActivationKind kind, double x);
 
+/// The position of the row stored at `at`, of `whole` rows in parts of `part`
+/// (0: in order); see `part` of xf.attention.
+int64_t storedPosition(int64_t at, int64_t part, int64_t whole);
+
 } // namespace hocket::xf
 
 #endif // HOCKET_DIALECTS_XF_IR_SCALARMATH_H

@@ -115,9 +115,31 @@ LogicalResult NormGradientOp::verify() {
   return checkSameType(*this, 4, "bias_grad", getBiasGrad(), getWeightGrad());
 }
 
+/// X36: rows in parts, perhaps a piece of more.
+template <typename OpT> static LogicalResult verifyRows(OpT op) {
+  int64_t rows = shapeOf(op.getResult())[0];
+  int64_t part = op.getPart(), whole = op.getWhole();
+  if (op.getFirst() ? whole < rows : whole != 0)
+    return op.emitOpError("[X36] ")
+           << rows << " rows are no piece of a sequence of " << whole;
+  int64_t all = whole > 0 ? whole : rows;
+  if (part < 0 || part > all || (part > 0 && all % (2 * part)))
+    return op.emitOpError("[X36] ")
+           << all << " positions are no even number of parts of " << part;
+  return success();
+}
+
+LogicalResult PositionsOp::verify() {
+  if (failed(checkStatic(*this)) ||
+      failed(checkRank(*this, 36, "result", getResult(), 1)))
+    return failure();
+  return verifyRows(*this);
+}
+
 LogicalResult RopeTableOp::verify() {
   if (failed(checkStatic(*this)) ||
-      failed(checkRank(*this, 7, "result", getResult(), 3)))
+      failed(checkRank(*this, 7, "result", getResult(), 3)) ||
+      failed(verifyRows(*this)))
     return failure();
   int64_t pairs = static_cast<int64_t>(getInverseFrequencies().size());
   int64_t positions = shapeOf(getResult())[0];
@@ -148,16 +170,47 @@ LogicalResult RopeOp::verify() {
   return success();
 }
 
-/// X9 to X11 and X18, shared by attention and its gradient.
+/// X19: a piece of attention lies within the whole.
+template <typename OpT> static LogicalResult verifyPiece(OpT op) {
+  Shape query = shapeOf(op.getQuery());
+  int64_t part = op.getPart(), keys = shapeOf(op.getKey())[1];
+  int64_t positions = query[1];
+  if (op.getPlace().size() != (op.getWhole() ? 4 : 0))
+    return op.emitOpError("[X19] has ")
+           << op.getPlace().size() << " numbers for its place, expected "
+           << (op.getWhole() ? 4 : 0);
+  if (auto whole = op.getWhole()) {
+    if (whole->size() != 3 || (*whole)[0] < query[0] ||
+        (*whole)[1] < query[2] ||
+        (*whole)[2] < std::max<int64_t>(query[1], keys))
+      return op.emitOpError("[X19] whole [")
+             << *whole << "] does not hold " << query[0] << " sequences, "
+             << query[2] << " heads and " << std::max<int64_t>(query[1], keys)
+             << " positions";
+    positions = (*whole)[2];
+  }
+  int64_t behind = op.getBehind();
+  if (behind < 0 || (behind > 0 && (!op.getWhole() || behind >= positions)))
+    return op.emitOpError("[X19] keys cannot be ")
+           << behind << " rows before the piece";
+  if (part < 0 || part > positions || (part > 0 && positions % (2 * part)))
+    return op.emitOpError("[X19] ")
+           << positions << " positions are no even number of parts of " << part;
+  return success();
+}
+
+/// X9 to X11, X18 and X19, shared by attention and its gradient.
 template <typename OpT> static LogicalResult verifyAttention(OpT op) {
   if (failed(checkStatic(op)) ||
       failed(checkRank(op, 9, "query", op.getQuery(), 4)) ||
       failed(checkRank(op, 9, "key", op.getKey(), 4)))
     return failure();
   Shape query = shapeOf(op.getQuery());
+  int64_t keys = op.getWhole() ? shapeOf(op.getKey())[1] : query[1];
   int64_t groups = shapeOf(op.getKey())[2];
-  if (failed(checkShape(op, 9, "key", op.getKey(),
-                        {query[0], query[1], groups, query[3]})) ||
+  if (failed(verifyPiece(op)) ||
+      failed(checkShape(op, 9, "key", op.getKey(),
+                        {query[0], keys, groups, query[3]})) ||
       failed(checkSameType(op, 9, "value", op.getValue(), op.getKey())) ||
       failed(checkElement(op, 9, "key", op.getKey(), elementOf(op.getQuery()))))
     return failure();

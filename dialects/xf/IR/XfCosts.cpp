@@ -50,6 +50,7 @@ OpCost EmbeddingGradientOp::getCost() {
   return elementwise(*this, getGrad(), 1);
 }
 OpCost PrefixOp::getCost() { return free(*this); }
+OpCost PositionsOp::getCost() { return costOf(*this, 0); }
 OpCost PadRowsOp::getCost() { return costOf(*this, 0); }
 OpCost ReshapeOp::getCost() { return free(*this); }
 OpCost CastOp::getCost() { return costOf(*this, 0); }
@@ -86,8 +87,13 @@ static double visiblePairs(double sequence, bool causal, double window) {
 /// the forward pass, five in the gradient (arXiv 2307.08691).
 template <typename OpT> static OpCost attentionCost(OpT op, double products) {
   Shape q = shapeOf(op.getQuery());
-  double pairs = visiblePairs(static_cast<double>(q[1]), op.getCausal(),
-                              static_cast<double>(op.getWindow()));
+  double queries = static_cast<double>(q[1]);
+  double keys = static_cast<double>(shapeOf(op.getKey())[1]);
+  double all = op.getWhole() ? static_cast<double>((*op.getWhole())[2]) : keys;
+  // Of a piece its share of the whole's.
+  double pairs =
+      visiblePairs(all, op.getCausal(), static_cast<double>(op.getWindow())) *
+      (queries / all) * (keys / all);
   double channels = static_cast<double>(q[0] * q[2] * q[3]);
   return costOf(op, 2 * products * pairs * channels);
 }
@@ -105,6 +111,7 @@ OpCost NormOp::getCost() {
 OpCost NormGradientOp::getCost() {
   return elementwise(*this, getInput(), getKind() == NormKind::Layer ? 17 : 12);
 }
+OpCost MergeAttentionOp::getCost() { return elementwise(*this, getInput(), 3); }
 OpCost RopeTableOp::getCost() { return elementwise(*this, getResult(), 1.5); }
 OpCost RopeOp::getCost() { return elementwise(*this, getInput(), 3); }
 

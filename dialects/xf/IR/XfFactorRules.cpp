@@ -227,7 +227,14 @@ FactorRule RopeTableOp::getFactorRule() {
   RuleBuilder b;
   Shape table = shapeOf(getResult());
   TensorFactors dims = b.fresh(table.drop_back());
+  b.rule.operands.resize(getNumOperands());
   return b.result(with(dims, b.whole(table.back()))).rule;
+}
+
+FactorRule PositionsOp::getFactorRule() {
+  RuleBuilder b;
+  b.rule.operands.resize(getNumOperands());
+  return b.result(b.fresh(shapeOf(getResult()))).rule;
 }
 
 FactorRule RopeOp::getFactorRule() {
@@ -262,7 +269,8 @@ static AttentionFactors attentionFactors(RuleBuilder &b, OpT op,
   int64_t groups = shapeOf(op.getKey())[2];
   int64_t batch = b.rule.add(q[0]), position = b.rule.add(q[1], shared);
   int64_t group = b.rule.add(groups), head = b.rule.add(q[2] / groups, shared);
-  int64_t keyPosition = b.whole(q[1]), channel = b.whole(q[3]);
+  int64_t keyPosition = b.whole(shapeOf(op.getKey())[1]);
+  int64_t channel = b.whole(q[3]);
   return {{{batch}, {position}, {group, head}, {channel}},
           {{batch}, {keyPosition}, {group}, {channel}},
           {{batch}, {group, head}, {position}}};
@@ -272,8 +280,7 @@ FactorRule AttentionOp::getFactorRule() {
   RuleBuilder b;
   AttentionFactors f = attentionFactors(b, *this, FactorKind::Parallel);
   b.operand(f.query).operand(f.key).operand(f.key);
-  if (getInstance())
-    b.operand({});
+  b.rule.operands.resize(getNumOperands()); // numbers have no dims
   return b.result(f.query).result(f.lse).rule;
 }
 
@@ -282,8 +289,7 @@ FactorRule AttentionGradientOp::getFactorRule() {
   AttentionFactors f = attentionFactors(b, *this, FactorKind::Reduced);
   b.operand(f.query).operand(f.query).operand(f.key).operand(f.key);
   b.operand(f.query).operand(f.lse);
-  if (getInstance())
-    b.operand({});
+  b.rule.operands.resize(getNumOperands());
   return b.result(f.query).result(f.key).result(f.key).rule;
 }
 
@@ -326,6 +332,14 @@ FactorRule CrossEntropyRowsOp::getFactorRule() {
   if (getFirstColumn())
     b.operand({});
   return b.result(with(rows, parts)).result(rows).rule;
+}
+
+FactorRule MergeAttentionOp::getFactorRule() {
+  RuleBuilder b;
+  TensorFactors rows = b.fresh(shapeOf(getInput()));
+  TensorFactors lse{rows[0], rows[2], rows[1]};
+  b.operand(rows).operand(lse).operand(rows).operand(lse);
+  return b.result(rows).result(lse).rule;
 }
 
 FactorRule LogSumExpOp::getFactorRule() {

@@ -86,11 +86,14 @@ def Xf_NormGradientOp : Xf_Op<"norm_gradient"> {
   let results = (outs Xf_Tensor:$input_grad, Xf_Tensor:$weight_grad, Optional<Xf_Tensor>:$bias_grad);
 }
 
-def Xf_AttentionGradientOp : Xf_Op<"attention_gradient"> {
+def Xf_AttentionGradientOp : Xf_Op<"attention_gradient",
+    [AttrSizedOperandSegments]> {
   let summary = "gradients of attention";
   let description = [{
     Gradients by query, key and value from the forward pass's operands, its
-    result and log-sum-exp (arXiv 2307.08691).
+    result and log-sum-exp (arXiv 2307.08691). Of a piece (`part`, `whole`,
+    `place` and `behind` as in `xf.attention`) result and log-sum-exp are those of all keys,
+    and the gradients by key and value are those that the piece's queries give.
 
     ```mlir
     %dq, %dk, %dv = xf.attention_gradient %do, %q, %k, %v, %o, %lse {causal, scale = 0.125} : (tensor<1x8x2x4xf32>, tensor<1x8x2x4xf32>, tensor<1x8x2x4xf32>, tensor<1x8x2x4xf32>, tensor<1x8x2x4xf32>, tensor<1x2x8xf32>) -> (tensor<1x8x2x4xf32>, tensor<1x8x2x4xf32>, tensor<1x8x2x4xf32>)
@@ -103,12 +106,20 @@ def Xf_AttentionGradientOp : Xf_Op<"attention_gradient"> {
                        Xf_Tensor:$output,
                        Xf_Tensor:$lse,
                        Optional<I32>:$instance,
+                       Variadic<I32>:$place,
                        UnitAttr:$causal,
                        DefaultValuedAttr<I64Attr, "0">:$window,
                        F64Attr:$scale,
                        DefaultValuedAttr<F64Attr, "0.0">:$dropout,
-                       DefaultValuedAttr<I32Attr, "0">:$stream);
+                       DefaultValuedAttr<I32Attr, "0">:$stream,
+                       DefaultValuedAttr<I64Attr, "0">:$part,
+                       OptionalAttr<DenseI64ArrayAttr>:$whole,
+                       DefaultValuedAttr<I64Attr, "0">:$behind);
   let results = (outs Xf_Tensor:$query_grad, Xf_Tensor:$key_grad, Xf_Tensor:$value_grad);
+  let assemblyFormat = [{
+    $grad `,` $query `,` $key `,` $value `,` $output `,` $lse (`,` $instance^)?
+    (`from` `(` $place^ `)`)? attr-dict `:` functional-type(operands, results)
+  }];
 }
 
 def Xf_ActivationGradientOp : Xf_Op<"activation_gradient"> {

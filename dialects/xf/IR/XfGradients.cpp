@@ -82,7 +82,10 @@ SmallVector<Value> NormOp::buildGradient(OpBuilder &builder, ValueRange grads) {
 }
 
 SmallVector<Value> RopeTableOp::buildGradient(OpBuilder &, ValueRange) {
-  return {};
+  return SmallVector<Value>(getNumOperands());
+}
+SmallVector<Value> PositionsOp::buildGradient(OpBuilder &, ValueRange) {
+  return SmallVector<Value>(getNumOperands());
 }
 
 /// A rotation's gradient turns back.
@@ -99,11 +102,11 @@ SmallVector<Value> AttentionOp::buildGradient(OpBuilder &builder,
   auto gradient = builder.create<AttentionGradientOp>(
       getLoc(), getQuery().getType(), getKey().getType(), getValue().getType(),
       grad, getQuery(), getKey(), getValue(), getResult(), getLse(),
-      getInstance(), getCausalAttr(), getWindowAttr(), getScaleAttr(),
-      getDropoutAttr(), getStreamAttr());
+      getInstance(), getPlace(), getCausalAttr(), getWindowAttr(),
+      getScaleAttr(), getDropoutAttr(), getStreamAttr(), getPartAttr(),
+      getWholeAttr(), getBehindAttr());
   SmallVector<Value> result(gradient.getResults());
-  if (getInstance())
-    result.push_back(Value());
+  result.resize(getNumOperands()); // numbers have none
   return result;
 }
 

@@ -41,6 +41,23 @@ def Xf_PrefixOp : Xf_ModelOp<"prefix"> {
   let hasFolder = 1;
 }
 
+def Xf_PositionsOp : Xf_ModelOp<"positions"> {
+  let summary = "the position of every row of a sequence";
+  let description = [{
+    `result[s] = s`, or, with `part` > 0, the position of the row that is stored
+    at `s` (see `xf.attention`). With `first` the rows are a piece that starts
+    there of a sequence of `whole`.
+
+    ```mlir
+    %p = xf.positions {part = 64 : i64} : () -> tensor<256xi32>
+    ```
+  }];
+  let arguments = (ins Optional<I32>:$first,
+                       DefaultValuedAttr<I64Attr, "0">:$part,
+                       DefaultValuedAttr<I64Attr, "0">:$whole);
+  let results = (outs Xf_Ids:$result);
+}
+
 def Xf_LinearOp : Xf_ModelOp<"linear"> {
   let summary = "a linear layer";
   let description = [{
@@ -80,13 +97,17 @@ def Xf_RopeTableOp : Xf_ModelOp<"rope_table"> {
   let summary = "cosines and sines of the rotary embedding";
   let description = [{
     `result[s, i] = (cos(s * f_i), sin(s * f_i))` for the inverse frequencies
-    `f` (arXiv 2104.09864); scaled variants only change `f`.
+    `f` (arXiv 2104.09864); scaled variants only change `f`. `first`, `part` and
+    `whole` are those of `xf.positions`.
 
     ```mlir
     %t = xf.rope_table {inverse_frequencies = array<f64: 1.0, 0.01>} : () -> tensor<256x2x2xf32>
     ```
   }];
-  let arguments = (ins DenseF64ArrayAttr:$inverse_frequencies);
+  let arguments = (ins Optional<I32>:$first,
+                       DenseF64ArrayAttr:$inverse_frequencies,
+                       DefaultValuedAttr<I64Attr, "0">:$part,
+                       DefaultValuedAttr<I64Attr, "0">:$whole);
   let results = (outs Xf_Tensor:$result);
 }
 
@@ -107,7 +128,7 @@ def Xf_RopeOp : Xf_ModelOp<"rope"> {
   let results = (outs Xf_Tensor:$result);
 }
 
-def Xf_AttentionOp : Xf_ModelOp<"attention"> {
+def Xf_AttentionOp : Xf_ModelOp<"attention", [AttrSizedOperandSegments]> {
   let summary = "scaled dot-product attention";
   let description = [{
     `softmax(scale * q k^T + mask) v` per head; `q[B, S, n, d]`, `k`, `v`
@@ -118,6 +139,16 @@ def Xf_AttentionOp : Xf_ModelOp<"attention"> {
     stream (`stream`, `instance`). The second result is the log-sum-exp of the
     masked scores, `[B, n, S]`, for the gradient.
 
+    With `part` > 0 positions are stored out of order: sequences are cut into an
+    even number of parts of that many, and stored as part 0, the last, 1, the
+    last but one, ... Masks and random numbers go by position.
+
+    With `whole`, `[sequences, heads, positions]`, the tensors are a piece of
+    such an attention: `key` and `value` may have other rows than `query`, and
+    `place` says where the piece starts: its first query, first key, first
+    sequence and first query head, rows in the order that they are stored in.
+    Keys are those `behind` rows before that, around the end of the sequence.
+
     ```mlir
     %o, %lse = xf.attention %q, %k, %v {causal, scale = 0.125} : (tensor<4x256x8x64xf32>, tensor<4x256x2x64xf32>, tensor<4x256x2x64xf32>) -> (tensor<4x256x8x64xf32>, tensor<4x8x256xf32>)
     ```
@@ -126,12 +157,20 @@ def Xf_AttentionOp : Xf_ModelOp<"attention"> {
                        Xf_Tensor:$key,
                        Xf_Tensor:$value,
                        Optional<I32>:$instance,
+                       Variadic<I32>:$place,
                        UnitAttr:$causal,
                        DefaultValuedAttr<I64Attr, "0">:$window,
                        F64Attr:$scale,
                        DefaultValuedAttr<F64Attr, "0.0">:$dropout,
-                       DefaultValuedAttr<I32Attr, "0">:$stream);
+                       DefaultValuedAttr<I32Attr, "0">:$stream,
+                       DefaultValuedAttr<I64Attr, "0">:$part,
+                       OptionalAttr<DenseI64ArrayAttr>:$whole,
+                       DefaultValuedAttr<I64Attr, "0">:$behind);
   let results = (outs Xf_Tensor:$result, Xf_Tensor:$lse);
+  let assemblyFormat = [{
+    $query `,` $key `,` $value (`,` $instance^)? (`from` `(` $place^ `)`)?
+    attr-dict `:` functional-type(operands, results)
+  }];
 }
 
 def Xf_ActivationOp : Xf_ModelOp<"activation"> {

@@ -30,6 +30,25 @@ def Xf_CrossEntropyRowsOp : Xf_Op<"cross_entropy_rows"> {
   let results = (outs Xf_Tensor:$lse, Xf_Tensor:$picked);
 }
 
+def Xf_MergeAttentionOp : Xf_Op<"merge_attention"> {
+  let summary = "attention over two sets of keys, from that over each";
+  let description = [{
+    With `l = log(exp(lse) + exp(other_lse))`:
+    `result = input * exp(lse - l) + other * exp(other_lse - l)`, and `l` is the
+    second result (arXiv 2310.01889). A row that has seen no key of a set has
+    minus infinity there, and 0 in its place.
+
+    ```mlir
+    %y, %l = xf.merge_attention %a, %la, %b, %lb : (tensor<1x8x2x4xf32>, tensor<1x2x8xf32>, tensor<1x8x2x4xf32>, tensor<1x2x8xf32>) -> (tensor<1x8x2x4xf32>, tensor<1x2x8xf32>)
+    ```
+  }];
+  let arguments = (ins Xf_Tensor:$input,
+                       Xf_Tensor:$lse,
+                       Xf_Tensor:$other,
+                       Xf_Tensor:$other_lse);
+  let results = (outs Xf_Tensor:$result, Xf_Tensor:$result_lse);
+}
+
 def Xf_LogSumExpOp : Xf_Op<"log_sum_exp"> {
   let summary = "log-sum-exp over the last dim";
   let description = [{

@@ -221,6 +221,7 @@ private:
           loc, builder.getStringAttr(in ? "input" : "output"),
           builder.getStringAttr(instruction.hostName),
           in ? outputs[0] : inputs[0], instruction.hostAxes,
+          builder.getI64IntegerAttr(instruction.hostAxes ? hostPart() : 0),
           builder.getI64IntegerAttr(0));
       return;
     }
@@ -237,6 +238,12 @@ private:
       return addEvent({instruction.kind == Kind::Record, instruction.event,
                        program.streamOf(instruction.lane)});
     }
+  }
+
+  /// The rows of the parts that tokens and labels are stored in.
+  int64_t hostPart() const {
+    auto part = program.module->getAttrOfType<IntegerAttr>("kern.part");
+    return part ? part.getInt() : 0;
   }
 
   void addLaunch(const FlatInstruction &instruction, Location loc,

@@ -105,6 +105,12 @@ Values lower(OpBuilder &builder, dist::AllReduceOp op) {
                               op.getResult().getType())};
 }
 
+Values lower(OpBuilder &builder, dist::ShiftOp op) {
+  Exchange exchange(builder, op, op.getAxes(), op.getWhyAttr());
+  return {
+      exchange.collective("shift", op.getInput(), op.getResult().getType())};
+}
+
 Values lower(OpBuilder &builder, dist::AllGatherOp op) {
   Exchange exchange(builder, op, op.getAxes(), op.getWhyAttr());
   RankedTensorType piece = tensorOf(op.getInput());

@@ -111,16 +111,42 @@ Values lower(OpBuilder &builder, xf::PadRowsOp op) {
 // Positions
 //===----------------------------------------------------------------------===//
 
+/// `scalar`, or 0 where it is absent.
+static Value orZero(OpBuilder &builder, Location loc, Value scalar) {
+  if (scalar)
+    return scalar;
+  return builder.create<arith::ConstantIntOp>(loc, 0, 32);
+}
+
+/// The integers and the scalar that say which rows of a sequence `op` makes.
+template <typename OpTy>
+static void addRows(OpBuilder &builder, OpTy op, Call &call) {
+  int64_t rows = cast<RankedTensorType>(op.getType()).getDimSize(0);
+  int64_t whole = op.getWhole() > 0 ? op.getWhole() : rows;
+  call.integers.append({whole, static_cast<int64_t>(op.getPart())});
+  call.scalars = {orZero(builder, op.getLoc(), op.getFirst())};
+}
+
 Values lower(OpBuilder &builder, xf::RopeTableOp op) {
   auto type = cast<RankedTensorType>(op.getResult().getType());
   ArrayRef<double> frequencies = op.getInverseFrequencies();
-  return buildCastCall(
-      builder, op,
-      {"rope_table",
-       {},
-       {f32Of(type)},
-       {type.getDimSize(0), 2 * static_cast<int64_t>(frequencies.size())},
-       SmallVector<double>(frequencies)});
+  Call call{"rope_table",
+            {},
+            {f32Of(type)},
+            {type.getDimSize(0), 2 * static_cast<int64_t>(frequencies.size())},
+            SmallVector<double>(frequencies)};
+  if (op.getFirst() || op.getPart() > 0) {
+    call.op = "rope_table_piece";
+    addRows(builder, op, call);
+  }
+  return buildCastCall(builder, op, call);
+}
+
+Values lower(OpBuilder &builder, xf::PositionsOp op) {
+  auto type = cast<RankedTensorType>(op.getResult().getType());
+  Call call{"positions", {}, {type}, {type.getDimSize(0)}};
+  addRows(builder, op, call);
+  return buildCall(builder, op, call);
 }
 
 Values lower(OpBuilder &builder, xf::RopeOp op) {
@@ -139,9 +165,20 @@ Values lower(OpBuilder &builder, xf::RopeOp op) {
 // Attention
 //===----------------------------------------------------------------------===//
 
+/// Makes a call of attention that of a piece; the stream stays last.
+template <typename OpTy>
+static void makePiece(OpTy op, int64_t keys, Call &call) {
+  call.scalars.assign(op.getPlace().begin(), op.getPlace().end());
+  call.integers.insert(call.integers.end() - 1,
+                       {keys, (*op.getWhole())[1], (*op.getWhole())[2],
+                        static_cast<int64_t>(op.getPart()),
+                        static_cast<int64_t>(op.getBehind())});
+}
+
 /// What forward and backward share. Elements are drawn from `[B, n, S, S]`;
 /// the last integer is the stream without its instance.
-template <typename OpTy> static Call attentionCall(StringRef name, OpTy op) {
+template <typename OpTy>
+static Call attentionCall(StringRef name, StringRef pieceName, OpTy op) {
   auto query = cast<RankedTensorType>(op.getQuery().getType());
   auto key = cast<RankedTensorType>(op.getKey().getType());
   int64_t batch = query.getDimSize(0), sequence = query.getDimSize(1),
@@ -162,18 +199,24 @@ template <typename OpTy> static Call attentionCall(StringRef name, OpTy op) {
   call.instance = op.getInstance();
   call.stream = op.getStream();
   call.randomElements = batch * heads * sequence * sequence;
+  if (auto whole = op.getWhole()) {
+    call.op = pieceName;
+    makePiece(op, key.getDimSize(1), call);
+    call.randomElements = (*whole)[0] * (*whole)[1] * (*whole)[2] * (*whole)[2];
+  }
   return call;
 }
 
 Values lower(OpBuilder &builder, xf::AttentionOp op) {
-  Call call = attentionCall("attention_forward", op);
+  Call call = attentionCall("attention_forward", "attention_forward_piece", op);
   call.operands = {op.getQuery(), op.getKey(), op.getValue()};
   call.results = {op.getResult().getType(), f32Of(op.getLse().getType())};
   return buildCastCall(builder, op, call);
 }
 
 Values lower(OpBuilder &builder, xf::AttentionGradientOp op) {
-  Call call = attentionCall("attention_backward", op);
+  Call call =
+      attentionCall("attention_backward", "attention_backward_piece", op);
   call.operands = {op.getQuery(),
                    op.getKey(),
                    op.getValue(),
@@ -186,16 +229,19 @@ Values lower(OpBuilder &builder, xf::AttentionGradientOp op) {
   return buildCall(builder, op, call);
 }
 
+Values lower(OpBuilder &builder, xf::MergeAttentionOp op) {
+  auto type = cast<RankedTensorType>(op.getInput().getType());
+  Call call{"merge_attention",
+            Values(op.getOperands()),
+            {op.getResult().getType(), op.getResultLse().getType()},
+            SmallVector<int64_t>(type.getShape())};
+  call.inPlace = {0, 1};
+  return buildCall(builder, op, call);
+}
+
 //===----------------------------------------------------------------------===//
 // Loss and norm
 //===----------------------------------------------------------------------===//
-
-/// `scalar`, or 0 where it is absent.
-static Value orZero(OpBuilder &builder, Location loc, Value scalar) {
-  if (scalar)
-    return scalar;
-  return builder.create<arith::ConstantIntOp>(loc, 0, 32);
-}
 
 /// Makes the call of a gradient that of a piece of the logits.
 static void makePiece(OpBuilder &builder, xf::CrossEntropyGradientOp op,

@@ -56,7 +56,9 @@ Values lower(mlir::OpBuilder &builder, xf::LinearWeightGradientOp op);
 Values lower(mlir::OpBuilder &builder, xf::EmbeddingOp op);
 Values lower(mlir::OpBuilder &builder, xf::EmbeddingGradientOp op);
 Values lower(mlir::OpBuilder &builder, xf::RopeTableOp op);
+Values lower(mlir::OpBuilder &builder, xf::PositionsOp op);
 Values lower(mlir::OpBuilder &builder, xf::RopeOp op);
+Values lower(mlir::OpBuilder &builder, xf::MergeAttentionOp op);
 Values lower(mlir::OpBuilder &builder, xf::AttentionOp op);
 Values lower(mlir::OpBuilder &builder, xf::AttentionGradientOp op);
 Values lower(mlir::OpBuilder &builder, xf::CrossEntropyOp op);
@@ -89,6 +91,7 @@ Values lower(mlir::OpBuilder &builder, dist::AllReduceOp op);
 Values lower(mlir::OpBuilder &builder, dist::AllGatherOp op);
 Values lower(mlir::OpBuilder &builder, dist::ReduceScatterOp op);
 Values lower(mlir::OpBuilder &builder, dist::AllToAllOp op);
+Values lower(mlir::OpBuilder &builder, dist::ShiftOp op);
 Values lower(mlir::OpBuilder &builder, dist::SliceOp op);
 Values lower(mlir::OpBuilder &builder, dist::OffsetOp op);
 

@@ -35,28 +35,29 @@ namespace {
 FailureOr<kern::Values> lowerOp(OpBuilder &builder, Operation *op) {
   using Result = FailureOr<kern::Values>;
   return llvm::TypeSwitch<Operation *, Result>(op)
-      .Case<
-          xf::ActivationOp, xf::ActivationGradientOp, xf::GatedOp,
-          xf::GatedGradientOp, xf::DropoutOp, xf::AddOp, xf::MultiplyOp,
-          xf::CastOp, xf::ConstantOp, xf::NormOp, xf::NormGradientOp,
-          xf::SumLeadingOp, xf::AdamWOp, xf::SgdOp, xf::GradientScaleOp,
-          xf::BiasCorrectionOp, xf::AdvanceStepOp, xf::LossScaleUpdateOp,
-          xf::LinearOp, xf::LinearInputGradientOp, xf::LinearWeightGradientOp,
-          xf::EmbeddingOp, xf::EmbeddingGradientOp, xf::RopeTableOp, xf::RopeOp,
-          xf::AttentionOp, xf::AttentionGradientOp, xf::CrossEntropyOp,
-          xf::CrossEntropyGradientOp, xf::CrossEntropyRowsOp, xf::LogSumExpOp,
-          xf::CountLabelsOp, xf::MeanLossOp, dist::AllReduceOp,
-          dist::AllGatherOp, dist::ReduceScatterOp, dist::AllToAllOp,
-          dist::SliceOp, dist::OffsetOp, xf::GlobalNormOp, xf::PadRowsOp,
-          xf::RouterOp, xf::RouterGradientOp, xf::RouterProbabilitiesOp,
-          xf::RouterProbabilitiesGradientOp, xf::RouterZLossOp,
-          xf::RouterZLossGradientOp, xf::ExpertCountsOp, xf::BalanceBiasOp,
-          xf::ExpertOrderOp, xf::DispatchOp, xf::CombineOp,
-          xf::CombineWeightGradientOp, xf::GroupedLinearOp,
-          xf::GroupedLinearInputGradientOp, xf::GroupedLinearWeightGradientOp,
-          xf::ReshapeOp, xf::PrefixOp, xf::VariableOp, xf::ReadOp, xf::WriteOp,
-          xf::AccumulateOp, xf::InputOp, xf::OutputOp, xf::TrainingOp,
-          pipe::FragmentOp, pipe::AllReduceOp, pipe::AllGatherOp>(
+      .Case<xf::ActivationOp, xf::ActivationGradientOp, xf::GatedOp,
+            xf::GatedGradientOp, xf::DropoutOp, xf::AddOp, xf::MultiplyOp,
+            xf::CastOp, xf::ConstantOp, xf::NormOp, xf::NormGradientOp,
+            xf::SumLeadingOp, xf::AdamWOp, xf::SgdOp, xf::GradientScaleOp,
+            xf::BiasCorrectionOp, xf::AdvanceStepOp, xf::LossScaleUpdateOp,
+            xf::LinearOp, xf::LinearInputGradientOp, xf::LinearWeightGradientOp,
+            xf::EmbeddingOp, xf::EmbeddingGradientOp, xf::RopeTableOp,
+            xf::PositionsOp, xf::RopeOp, xf::MergeAttentionOp, xf::AttentionOp,
+            xf::AttentionGradientOp, xf::CrossEntropyOp,
+            xf::CrossEntropyGradientOp, xf::CrossEntropyRowsOp, xf::LogSumExpOp,
+            xf::CountLabelsOp, xf::MeanLossOp, dist::AllReduceOp,
+            dist::AllGatherOp, dist::ReduceScatterOp, dist::AllToAllOp,
+            dist::ShiftOp, dist::SliceOp, dist::OffsetOp, xf::GlobalNormOp,
+            xf::PadRowsOp, xf::RouterOp, xf::RouterGradientOp,
+            xf::RouterProbabilitiesOp, xf::RouterProbabilitiesGradientOp,
+            xf::RouterZLossOp, xf::RouterZLossGradientOp, xf::ExpertCountsOp,
+            xf::BalanceBiasOp, xf::ExpertOrderOp, xf::DispatchOp, xf::CombineOp,
+            xf::CombineWeightGradientOp, xf::GroupedLinearOp,
+            xf::GroupedLinearInputGradientOp, xf::GroupedLinearWeightGradientOp,
+            xf::ReshapeOp, xf::PrefixOp, xf::VariableOp, xf::ReadOp,
+            xf::WriteOp, xf::AccumulateOp, xf::InputOp, xf::OutputOp,
+            xf::TrainingOp, pipe::FragmentOp, pipe::AllReduceOp,
+            pipe::AllGatherOp>(
           [&](auto typed) -> Result { return kern::lower(builder, typed); })
       .Default([](Operation *unknown) -> Result {
         return unknown->emitError("no kernel computes this op");
@@ -77,7 +78,8 @@ LogicalResult checkTypes(Operation *op) {
 struct ConvertPipeToKern
     : hocket::impl::ConvertPipeToKernBase<ConvertPipeToKern> {
   /// `kern.mesh` of the module, and `kern.axes` of arguments in pieces: by dim
-  /// the axes that split them.
+  /// the axes that split them. `kern.part` of the module: the rows of the parts
+  /// that their last dim is stored in (`part` of xf.attention).
   void describeDevices() {
     Builder builder(&getContext());
     for (auto mesh : getOperation().getOps<dist::MeshOp>())
@@ -86,6 +88,8 @@ struct ConvertPipeToKern
           builder.getDictionaryAttr(
               {builder.getNamedAttr("axes", mesh.getAxesAttr()),
                builder.getNamedAttr("sizes", mesh.getSizesAttr())}));
+    if (Attribute part = getOperation()->removeAttr("dist.part"))
+      getOperation()->setAttr("kern.part", part);
     for (auto function : getOperation().getOps<func::FuncOp>())
       for (unsigned i = 0; i < function.getNumArguments(); ++i) {
         auto sharding =

@@ -70,7 +70,7 @@ Sharding Seeds::weight(StringRef name, RankedTensorType type) const {
 
 void Seeds::addDataAxis(Sharding &sharding, RankedTensorType type) const {
   // What experts are split over already is no data axis of theirs.
-  Axes data = present({"dp", "ep"});
+  Axes data = present({"dp", "ep", "cp"});
   for (const Axes &used : sharding.dims)
     llvm::erase_if(
         data, [&](StringRef axis) { return llvm::is_contained(used, axis); });

@@ -12,7 +12,8 @@
 ///               and down, rows of the embedding and of the head. Key and value
 ///               heads that are fewer than the ranks are split over `tp.0`, a
 ///               sub-axis, and are the same along `tp.1`.
-///   state       of the optimizer over `dp` with ZeRO-1 (arXiv 1910.02054), and
+///   state       of the optimizer over `dp` and `cp` with ZeRO-1 (arXiv
+///   1910.02054), and
 ///               the f32 copy of a weight that has a working copy; gradients
 ///               too with ZeRO-2, weights too with ZeRO-3.
 ///   batches     tokens and labels [sequences, positions] over `dp` and `cp`.

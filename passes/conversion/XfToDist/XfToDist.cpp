@@ -52,6 +52,7 @@ struct XfToDist : hocket::impl::ConvertXfToDistBase<XfToDist> {
       return signalPassFailure();
     dist::Mesh mesh(meshOp);
     dist::Seeds seeds(mesh, plan());
+    placeSequences(mesh);
     // 2. Variables.
     placeVariables(seeds, mesh);
     // 3. Arguments that come from the host, and the stream.
@@ -74,6 +75,49 @@ private:
         found.sequenceParallel = entries.contains("sequence_parallel");
       }
     return found;
+  }
+
+  /// How devices share sequences: attention's strategy, as `dist.context` of
+  /// the module, and the order of positions.
+  void placeSequences(const dist::Mesh &mesh) {
+    if (!mesh.contains("cp") || mesh.size("cp") == 1)
+      return;
+    StringRef strategy = "all_gather";
+    for (auto training : getOperation().getOps<xf::TrainingOp>())
+      if (DictionaryAttr entries = training.getPlanAttr())
+        if (auto chosen = entries.getAs<StringAttr>("context_strategy"))
+          strategy = chosen.getValue();
+    Builder builder(&getContext());
+    getOperation()->setAttr("dist.context", builder.getStringAttr(strategy));
+    if (strategy == "all_to_all" || dropsByOrder())
+      return;
+    int64_t parts = 2 * mesh.size("cp"), whole = 0;
+    getOperation().walk([&](xf::AttentionOp op) {
+      whole = cast<RankedTensorType>(op.getQuery().getType()).getDimSize(1);
+    });
+    if (whole % parts == 0 && whole > 0)
+      balance(whole / parts);
+  }
+
+  /// Whether which tokens an expert takes depends on their order.
+  bool dropsByOrder() {
+    WalkResult found = getOperation().walk([](xf::ExpertOrderOp op) {
+      return op.getRanges() ? WalkResult::advance() : WalkResult::interrupt();
+    });
+    return found.wasInterrupted();
+  }
+
+  /// Causal attention costs later positions more: every device gets a part
+  /// from the beginning and one as far from the end. All that goes by position
+  /// is told, and so is the host (`dist.part`).
+  void balance(int64_t part) {
+    Builder builder(&getContext());
+    getOperation()->setAttr("dist.part", builder.getI64IntegerAttr(part));
+    getOperation().walk([&](Operation *op) {
+      if (isa<xf::AttentionOp, xf::AttentionGradientOp, xf::RopeTableOp,
+              xf::PositionsOp>(op))
+        op->setAttr("part", builder.getI64IntegerAttr(part));
+    });
   }
 
   /// The key and value heads of the model; 0 if it has no attention.

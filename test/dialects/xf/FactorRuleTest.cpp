@@ -72,7 +72,8 @@ static const Case cases[] = {
      "tensor<2x3x4xf32>",
      "([a, b], [c, d]) -> ([a, b, d]) {a=2, b=3, c=7 reduced, d=4}"},
     {"%q: tensor<2x5x4x3xf32>, %k: tensor<2x5x2x3xf32>",
-     "xf.attention(%q, %k, %k) {causal, scale = 1.0} : (tensor<2x5x4x3xf32>, "
+     "xf.attention(%q, %k, %k) {causal, scale = 1.0, operandSegmentSizes = "
+     "array<i32: 1, 1, 1, 0, 0>} : (tensor<2x5x4x3xf32>, "
      "tensor<2x5x2x3xf32>, tensor<2x5x2x3xf32>) -> (tensor<2x5x4x3xf32>, "
      "tensor<2x4x5xf32>)",
      "([a, b, cd, f], [a, e, c, f], [a, e, c, f]) -> ([a, b, cd, f], "

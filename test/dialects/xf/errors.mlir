@@ -532,3 +532,27 @@ func.func @f(%s: tensor<f32>, %v: tensor<2xf32>) {
   %a, %b = xf.loss_scale_update %s, %v, %s {policy = #xf.loss_scale<initial = 2.0, growth_factor = 2.0, backoff_factor = 0.5, growth_interval = 10, minimum = 1.0>} : (tensor<f32>, tensor<2xf32>, tensor<f32>) -> (tensor<f32>, tensor<f32>)
   return
 }
+
+// -----
+
+func.func @f(%q: tensor<2x6x4x8xf32>, %k: tensor<2x12x2x8xf32>, %p: i32) {
+  // expected-error @+1 {{[X19] has 1 numbers for its place, expected 4}}
+  %o, %l = xf.attention %q, %k, %k from (%p) {causal, scale = 1.0, whole = array<i64: 2, 4, 12>} : (tensor<2x6x4x8xf32>, tensor<2x12x2x8xf32>, tensor<2x12x2x8xf32>, i32) -> (tensor<2x6x4x8xf32>, tensor<2x4x6xf32>)
+  return
+}
+
+// -----
+
+func.func @f(%q: tensor<2x6x4x8xf32>, %k: tensor<2x12x2x8xf32>, %p: i32) {
+  // expected-error @+1 {{[X19] whole [2, 4, 8] does not hold 2 sequences, 4 heads and 12 positions}}
+  %o, %l = xf.attention %q, %k, %k from (%p, %p, %p, %p) {causal, scale = 1.0, whole = array<i64: 2, 4, 8>} : (tensor<2x6x4x8xf32>, tensor<2x12x2x8xf32>, tensor<2x12x2x8xf32>, i32, i32, i32, i32) -> (tensor<2x6x4x8xf32>, tensor<2x4x6xf32>)
+  return
+}
+
+// -----
+
+func.func @f(%q: tensor<2x6x4x8xf32>) {
+  // expected-error @+1 {{[X19] 6 positions are no even number of parts of 2}}
+  %o, %l = xf.attention %q, %q, %q {causal, scale = 1.0, part = 2 : i64} : (tensor<2x6x4x8xf32>, tensor<2x6x4x8xf32>, tensor<2x6x4x8xf32>) -> (tensor<2x6x4x8xf32>, tensor<2x4x6xf32>)
+  return
+}

@@ -1,0 +1,109 @@
+//===- SequenceLibrary.cpp - Kernels of sequences that ranks share --------===//
+//
+// Part of Hocket, under the Apache License v2.0.
+//
+//===----------------------------------------------------------------------===//
+
+#include "kernels/cpu/LibraryCalls.h"
+#include "kernels/reference/Positions.h"
+
+#include <cmath>
+
+namespace hocket::kernels::library {
+
+/// Whether rows in parts of `part` make up a sequence of `whole`.
+static bool isEven(int64_t part, int64_t whole) {
+  return part == 0 || (part > 0 && part <= whole && whole % (2 * part) == 0);
+}
+
+static bool isPlace(int64_t first) { return first >= 0 && first <= INT32_MAX; }
+
+KernelError positionsSizes(Integers n, Floats floats, Bytes bytes) {
+  if (KernelError error = checkCounts(n, 3, floats, 0))
+    return error;
+  Size size;
+  bytes[0] = size(4, {n[0]});
+  size(1, {n[1]});
+  return size.bad || n[1] < n[0] || !isEven(n[2], n[1]) ? kDimension : nullptr;
+}
+
+KernelError runPositions(const LibraryCall &call, Workers &) {
+  Integers n = call.integers;
+  int64_t first = call.scalars[0];
+  if (!isPlace(first))
+    return "positions: the first row is out of range";
+  auto *result = static_cast<int32_t *>(at(call, 0));
+  for (int64_t i = 0; i < n[0]; ++i)
+    result[i] = static_cast<int32_t>(storedPosition(first + i, n[2], n[1]));
+  return nullptr;
+}
+
+KernelError ropeTablePieceSizes(Integers n, Floats floats, Bytes bytes) {
+  if (n.size() != 4)
+    return kCount;
+  Size size;
+  bytes[0] = size(4, {n[0], n[1]});
+  size(1, {n[2]});
+  if (size.bad || n[1] % 2 || n[2] < n[0] || !isEven(n[3], n[2]))
+    return kDimension;
+  return static_cast<int64_t>(floats.size()) == n[1] / 2 ? nullptr : kFloats;
+}
+
+KernelError runRopeTablePiece(const LibraryCall &call, Workers &workers) {
+  Integers n = call.integers;
+  int64_t first = call.scalars[0];
+  if (!isPlace(first))
+    return "rope_table: the first row is out of range";
+  auto task = [&](int64_t row, int) {
+    auto *to = static_cast<float *>(at(call, 0)) + row * n[1];
+    auto position =
+        static_cast<double>(storedPosition(first + row, n[3], n[2]));
+    for (int64_t i = 0; i < n[1] / 2; ++i) {
+      to[2 * i] = static_cast<float>(std::cos(position * call.floats[i]));
+      to[2 * i + 1] = static_cast<float>(std::sin(position * call.floats[i]));
+    }
+  };
+  workers.run(n[0], task);
+  return nullptr;
+}
+
+KernelError mergeAttentionSizes(Integers n, Floats floats, Bytes bytes) {
+  if (KernelError error = checkCounts(n, 4, floats, 0))
+    return error;
+  Size size;
+  bytes[0] = bytes[2] = bytes[4] = size(4, {n[0], n[1], n[2], n[3]});
+  bytes[1] = bytes[3] = bytes[5] = size(4, {n[0], n[2], n[1]});
+  return size.bad ? kDimension : nullptr;
+}
+
+/// One token of one sequence, all heads. Results may be the first operands.
+static void mergeToken(const LibraryCall &call, int64_t token) {
+  int64_t positions = call.integers[1], heads = call.integers[2];
+  int64_t width = call.integers[3];
+  auto pointer = [&](size_t i) { return static_cast<float *>(at(call, i)); };
+  for (int64_t h = 0; h < heads; ++h) {
+    int64_t row =
+        (token / positions * heads + h) * positions + token % positions;
+    float x = pointer(1)[row], y = pointer(3)[row];
+    float greatest = x > y ? x : y;
+    float sum = greatest, a = 0, b = 0;
+    if (greatest != -INFINITY) {
+      sum += std::log(std::exp(x - greatest) + std::exp(y - greatest));
+      a = std::exp(x - sum), b = std::exp(y - sum);
+    }
+    pointer(5)[row] = sum;
+    int64_t from = (token * heads + h) * width;
+    const float *left = pointer(0) + from, *right = pointer(2) + from;
+    float *to = pointer(4) + from;
+    for (int64_t c = 0; c < width; ++c)
+      to[c] = a * left[c] + b * right[c];
+  }
+}
+
+KernelError runMergeAttention(const LibraryCall &call, Workers &workers) {
+  auto task = [&](int64_t token, int) { mergeToken(call, token); };
+  workers.run(call.integers[0] * call.integers[1], task);
+  return nullptr;
+}
+
+} // namespace hocket::kernels::library

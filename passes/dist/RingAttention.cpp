@@ -1,0 +1,170 @@
+//===- RingAttention.cpp - Attention whose keys travel --------------------===//
+//
+// Part of Hocket, under the Apache License v2.0.
+//
+//===----------------------------------------------------------------------===//
+//
+// Replaces attention of a device's queries and a device's keys by as many of
+// them as there are devices along `cp`, between which keys and values go to the
+// next device (Liu et al., arXiv 2310.01889). A shift stands before the
+// attention that does not need what it brings, so that it may run beside it.
+//
+//===----------------------------------------------------------------------===//
+
+#include "passes/dist/Passes.h"
+
+#include "dialects/dist/IR/Sharding.h"
+
+#include "mlir/IR/IRMapping.h"
+
+namespace hocket::dist {
+#define GEN_PASS_DEF_DISTRINGATTENTION
+#include "passes/dist/Passes.h.inc"
+} // namespace hocket::dist
+
+using namespace mlir;
+using namespace hocket;
+using namespace hocket::dist;
+
+namespace {
+
+/// Builds one ring in the place of `op`.
+template <typename OpT> class Ring {
+public:
+  Ring(OpT op, int64_t devices)
+      : op(op), devices(devices), builder(op), loc(op.getLoc()) {}
+
+  void replaceForward() {
+    Value result, lse;
+    for (int64_t turn = 0; turn < devices; ++turn) {
+      Block here = takeBlock(turn);
+      OpT part = attend(here, turn);
+      Value output = wide(part->getResult(0)), partLse = part->getResult(1);
+      if (turn > 0) {
+        auto merged = builder.create<xf::MergeAttentionOp>(
+            loc, output.getType(), partLse.getType(), result, lse, output,
+            partLse);
+        output = merged.getResult();
+        partLse = merged.getResultLse();
+      }
+      result = output, lse = partLse;
+    }
+    replace({result, lse});
+  }
+
+  /// The sums of the gradients by keys and values travel with these, and one
+  /// device further: home.
+  void replaceBackward() {
+    SmallVector<Value, 3> sums(3);
+    for (int64_t turn = 0; turn < devices; ++turn) {
+      Block here = takeBlock(turn);
+      if (turn > 0)
+        sums[1] = shift(sums[1], "dk"), sums[2] = shift(sums[2], "dv");
+      OpT part = attend(here, turn);
+      for (auto [sum, gradient] : llvm::zip(sums, part->getResults()))
+        sum = add(sum, wide(gradient));
+    }
+    sums[1] = shift(sums[1], "dk"), sums[2] = shift(sums[2], "dv");
+    replace(sums);
+  }
+
+private:
+  /// Keys and values of one device.
+  struct Block {
+    Value key, value;
+  };
+
+  /// What is here in this turn; sends it on for the next.
+  Block takeBlock(int64_t turn) {
+    if (turn == 0)
+      next = {op.getKey(), op.getValue()};
+    Block here = next;
+    if (turn + 1 < devices)
+      next = {shift(here.key, "k"), shift(here.value, "v")};
+    return here;
+  }
+
+  /// `op` for keys that came from `turn` devices before this one.
+  OpT attend(const Block &block, int64_t turn) {
+    auto part = cast<OpT>(builder.clone(*op));
+    int64_t rows = cast<RankedTensorType>(block.key.getType()).getDimSize(1);
+    part.getKeyMutable().assign(block.key);
+    part.getValueMutable().assign(block.value);
+    part.setBehind(turn * rows);
+    return part;
+  }
+
+  Value shift(Value value, StringRef what) {
+    return builder.create<ShiftOp>(
+        loc, value.getType(), value, builder.getStrArrayAttr({"cp"}),
+        builder.getStringAttr(what + " goes around the ring of attention"));
+  }
+
+  /// Sums are kept in f32 at least.
+  Value wide(Value value) {
+    auto type = cast<RankedTensorType>(value.getType());
+    if (type.getElementType().getIntOrFloatBitWidth() >= 32)
+      return value;
+    return builder.create<xf::CastOp>(loc, type.clone(builder.getF32Type()),
+                                      value);
+  }
+
+  Value add(Value sum, Value value) {
+    if (!sum)
+      return value;
+    return builder.create<xf::AddOp>(loc, sum.getType(), sum, value);
+  }
+
+  void replace(ArrayRef<Value> values) {
+    for (auto [result, value] : llvm::zip(op->getResults(), values)) {
+      Value narrow = value;
+      if (value.getType() != result.getType())
+        narrow = builder.create<xf::CastOp>(loc, result.getType(), value);
+      result.replaceAllUsesWith(narrow);
+    }
+    op->erase();
+  }
+
+  OpT op;
+  int64_t devices;
+  OpBuilder builder;
+  Location loc;
+  Block next;
+};
+
+/// Whether `op` has the keys of one device where it needs all.
+template <typename OpT> bool isRing(OpT op) {
+  auto key = cast<RankedTensorType>(op.getKey().getType());
+  return op.getWhole() && key.getDimSize(1) < (*op.getWhole())[2];
+}
+
+struct RingAttention : dist::impl::DistRingAttentionBase<RingAttention> {
+  void runOnOperation() override {
+    auto meshes = getOperation().getOps<MeshOp>();
+    if (meshes.empty())
+      return;
+    Mesh mesh(*meshes.begin());
+    if (!mesh.contains("cp"))
+      return;
+    SmallVector<Operation *> ops;
+    getOperation().walk([&](Operation *op) {
+      if (auto forward = dyn_cast<xf::AttentionOp>(op);
+          forward && isRing(forward))
+        ops.push_back(op);
+      if (auto backward = dyn_cast<xf::AttentionGradientOp>(op);
+          backward && isRing(backward))
+        ops.push_back(op);
+    });
+    for (Operation *op : ops) {
+      if (auto forward = dyn_cast<xf::AttentionOp>(op))
+        Ring<xf::AttentionOp>(forward, mesh.size("cp")).replaceForward();
+      else
+        Ring<xf::AttentionGradientOp>(cast<xf::AttentionGradientOp>(op),
+                                      mesh.size("cp"))
+            .replaceBackward();
+      ++numRings;
+    }
+  }
+};
+
+} // namespace
