@@ -265,13 +265,16 @@ private:
   void addShift(exec::CollectiveOp shift, program::Transfer &to) {
     to.set_group(groups.indexOf(shift.getAxes()));
     auto last = static_cast<uint32_t>(groups.sizeOf(shift.getAxes()) - 1);
-    for (bool sends : {true, false}) {
-      auto *part = to.add_parts();
-      part->set_send(sends);
-      part->set_peer(sends ? 1 : last);
-      part->set_relative(true);
-      part->set_buffer(number(sends ? shift.getFrom() : shift.getTo()));
-    }
+    for (auto [tag, from, into] :
+         llvm::enumerate(shift.getFrom(), shift.getTo()))
+      for (bool sends : {true, false}) {
+        auto *part = to.add_parts();
+        part->set_send(sends);
+        part->set_peer(sends ? 1 : last);
+        part->set_relative(true);
+        part->set_tag(static_cast<uint32_t>(tag));
+        part->set_buffer(number(sends ? from : into));
+      }
   }
 
   void addHost(exec::HostOp host, program::Host &to) {
