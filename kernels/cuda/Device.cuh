@@ -16,13 +16,15 @@
 #define HOCKET_KERNELS_CUDA_DEVICE_CUH
 
 #define HOCKET_DEVICE static __device__ __forceinline__
+#define HOCKET_MEMBER __device__ __forceinline__
 
 /// Declares `name`, the block's dynamic shared memory as floats.
 #ifdef HOCKET_EMULATED
 #define HOCKET_DYNAMIC_SHARED(name)                                            \
   float *const name = static_cast<float *>(hocket_emulator.dynamicShared)
 #else
-#define HOCKET_DYNAMIC_SHARED(name) extern __shared__ float name[]
+#define HOCKET_DYNAMIC_SHARED(name)                                            \
+  extern __shared__ __align__(16) float name[]
 #endif
 
 namespace hocket::cuda {
@@ -64,10 +66,10 @@ HOCKET_DEVICE float toFloat(f16 x) {
 
 /// To nearest even.
 template <class T> HOCKET_DEVICE T fromFloat(float x);
-template <> __device__ __forceinline__ float fromFloat<float>(float x) {
+template <> HOCKET_MEMBER float fromFloat<float>(float x) {
   return x;
 }
-template <> __device__ __forceinline__ bf16 fromFloat<bf16>(float x) {
+template <> HOCKET_MEMBER bf16 fromFloat<bf16>(float x) {
 #ifdef HOCKET_EMULATED
   return {emulator::floatToBrain(x)};
 #else
@@ -76,7 +78,7 @@ template <> __device__ __forceinline__ bf16 fromFloat<bf16>(float x) {
   return result;
 #endif
 }
-template <> __device__ __forceinline__ f16 fromFloat<f16>(float x) {
+template <> HOCKET_MEMBER f16 fromFloat<f16>(float x) {
 #ifdef HOCKET_EMULATED
   return {emulator::floatToHalf(x)};
 #else
@@ -141,11 +143,11 @@ HOCKET_DEVICE void store(T *to, const Pack<T, N> &pack, Integer count = N) {
 
 struct Add {
   static constexpr unsigned neutralBits = 0; // 0.0
-  static __device__ __forceinline__ float of(float a, float b) { return a + b; }
+  static HOCKET_MEMBER float of(float a, float b) { return a + b; }
 };
 struct Max {
   static constexpr unsigned neutralBits = 0xff800000; // -infinity
-  static __device__ __forceinline__ float of(float a, float b) {
+  static HOCKET_MEMBER float of(float a, float b) {
     return maximum(a, b);
   }
 };

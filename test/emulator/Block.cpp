@@ -8,7 +8,9 @@
 
 #include <algorithm>
 #include <cstring>
+#include <deque>
 #include <memory>
+#include <numeric>
 #include <random>
 #include <ucontext.h>
 #include <vector>
@@ -27,9 +29,16 @@ struct Fiber {
   ucontext_t context;
   std::unique_ptr<std::byte[]> stack;
   ThreadPlace place;
-  unsigned lanes = 0; ///< InWarp: with whom it exchanges.
-  unsigned bits = 0;  ///< InWarp: what it gives; then what it got.
-  int from = 0;
+  // InWarp: with whom it exchanges what.
+  unsigned lanes = 0, bytes = 0;
+  const void *mine = nullptr;
+  void *all = nullptr;
+  // Groups of copies that are under way, the last still growing.
+  struct Copy {
+    void *to;
+    const void *from;
+  };
+  std::deque<std::vector<Copy>> copies;
 };
 
 class BlockRunner {
@@ -44,9 +53,13 @@ public:
     for (Fiber &fiber : fibers)
       fiber.stack = std::make_unique<std::byte[]>(stackBytes);
     calls.syncBlock = [] { current->wait(Fiber::State::InBlock); };
-    calls.exchange = [](unsigned lanes, unsigned bits, int from) {
-      return current->exchange(lanes, bits, from);
+    calls.gather = [](unsigned lanes, const void *mine, unsigned bytes,
+                      void *all) { current->gather(lanes, mine, bytes, all); };
+    calls.copyLater = [](void *to, const void *from) {
+      current->copyLater({to, from});
     };
+    calls.commitCopies = [] { current->running->copies.emplace_back(); };
+    calls.waitForCopies = [](int left) { current->waitForCopies(left); };
     calls.dynamicShared = dynamic.data();
     current = this;
   }
@@ -61,10 +74,12 @@ private:
   void prepare(Index block);
   void resume(Fiber &fiber);
   void wait(Fiber::State state);
-  unsigned exchange(unsigned lanes, unsigned bits, int from);
+  void gather(unsigned lanes, const void *mine, unsigned bytes, void *all);
+  void copyLater(Fiber::Copy copy);
+  void waitForCopies(int left);
   bool releaseBlock();
   bool releaseWarp(unsigned first);
-  bool releaseWaiting();
+  void runWarp(unsigned first);
 
   const Launch &launch;
   Calls &calls;
@@ -88,6 +103,7 @@ void BlockRunner::prepare(Index block) {
   for (unsigned i = 0; i < fibers.size(); ++i) {
     Fiber &fiber = fibers[i];
     fiber.state = Fiber::State::Ready;
+    fiber.copies.assign(1, {});
     fiber.place = {{i % size.x, i / size.x % size.y, i / size.x / size.y},
                    block,
                    size,
@@ -112,12 +128,38 @@ void BlockRunner::wait(Fiber::State state) {
   swapcontext(&running->context, &scheduler);
 }
 
-unsigned BlockRunner::exchange(unsigned lanes, unsigned bits, int from) {
+void BlockRunner::gather(unsigned lanes, const void *mine, unsigned bytes,
+                         void *all) {
   running->lanes = lanes;
-  running->bits = bits;
-  running->from = from;
+  running->mine = mine;
+  running->bytes = bytes;
+  running->all = all;
   wait(Fiber::State::InWarp);
-  return running->bits;
+}
+
+static void perform(const Fiber::Copy &copy) {
+  if (copy.from)
+    std::memcpy(copy.to, copy.from, 16);
+  else
+    std::memset(copy.to, 0, 16);
+}
+
+/// Copies at once, or, for even seeds, as late as is allowed: a tile that is
+/// overwritten or read too early is seen in one of the two.
+void BlockRunner::copyLater(Fiber::Copy copy) {
+  if (launch.seed % 2)
+    perform(copy);
+  else
+    running->copies.back().push_back(copy);
+}
+
+void BlockRunner::waitForCopies(int left) {
+  auto &groups = running->copies;
+  while (groups.size() > static_cast<size_t>(left) + 1) {
+    for (const Fiber::Copy &copy : groups.front())
+      perform(copy);
+    groups.pop_front();
+  }
 }
 
 /// Lets the block go on if all its threads that have not ended are in
@@ -135,6 +177,15 @@ bool BlockRunner::releaseBlock() {
   return waiting;
 }
 
+/// Gives `fiber` what each lane that takes part brought.
+static void collect(std::span<Fiber> warp, const Fiber &fiber,
+                    const std::function<bool(size_t)> &takesPart) {
+  for (size_t lane = 0; lane < warp.size(); ++lane)
+    if (takesPart(lane) && fiber.bytes > 0)
+      std::memcpy(static_cast<std::byte *>(fiber.all) + lane * fiber.bytes,
+                  warp[lane].mine, fiber.bytes);
+}
+
 /// The same for the lanes of a warp that exchange with each other.
 bool BlockRunner::releaseWarp(unsigned first) {
   std::span<Fiber> warp(fibers.data() + first,
@@ -147,44 +198,49 @@ bool BlockRunner::releaseWarp(unsigned first) {
     auto takesPart = [&](size_t lane) {
       return (lanes >> lane & 1) && warp[lane].state != Fiber::State::Ended;
     };
-    bool complete = true;
-    std::vector<unsigned> given(lanesOfWarp, 0);
-    for (size_t lane = 0; lane < warp.size(); ++lane) {
-      given[lane] = warp[lane].bits;
+    bool complete = lanes >> leader & 1;
+    for (size_t lane = 0; lane < warp.size(); ++lane)
       if (takesPart(lane))
         complete &= warp[lane].state == Fiber::State::InWarp &&
                     warp[lane].lanes == lanes;
-    }
-    if (!complete || !(lanes >> leader & 1))
+    if (!complete)
       continue;
     for (size_t lane = 0; lane < warp.size(); ++lane)
-      if (takesPart(lane)) {
-        warp[lane].bits = given[warp[lane].from % lanesOfWarp];
+      if (takesPart(lane))
+        collect(warp, warp[lane], takesPart);
+    for (size_t lane = 0; lane < warp.size(); ++lane)
+      if (takesPart(lane))
         warp[lane].state = Fiber::State::Ready;
-      }
     released = true;
   }
   return released;
 }
 
-bool BlockRunner::releaseWaiting() {
-  bool released = false;
-  for (unsigned first = 0; first < fibers.size(); first += lanesOfWarp)
-    released |= releaseWarp(first);
-  return released || releaseBlock();
-}
-
-std::string BlockRunner::runBlock(Index block) {
-  prepare(block);
-  std::vector<size_t> order(fibers.size());
-  for (size_t i = 0; i < order.size(); ++i)
-    order[i] = i;
+/// Runs a warp as far as it comes without the rest of its block.
+void BlockRunner::runWarp(unsigned first) {
+  size_t lanes = std::min<size_t>(lanesOfWarp, fibers.size() - first);
+  std::vector<size_t> order(lanes);
+  std::iota(order.begin(), order.end(), first);
   do {
     std::shuffle(order.begin(), order.end(), random);
     for (size_t i : order)
       if (fibers[i].state == Fiber::State::Ready)
         resume(fibers[i]);
-  } while (releaseWaiting());
+  } while (releaseWarp(first));
+}
+
+/// Between two barriers of the block one warp after another runs, in an order
+/// of its own each time: what a barrier is missing for is then seen.
+std::string BlockRunner::runBlock(Index block) {
+  prepare(block);
+  std::vector<unsigned> warps;
+  for (unsigned first = 0; first < fibers.size(); first += lanesOfWarp)
+    warps.push_back(first);
+  do {
+    std::shuffle(warps.begin(), warps.end(), random);
+    for (unsigned first : warps)
+      runWarp(first);
+  } while (releaseBlock());
   for (const Fiber &fiber : fibers)
     if (fiber.state != Fiber::State::Ended)
       return "thread " + std::to_string(fiber.place.thread.x) + " of block " +

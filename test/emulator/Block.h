@@ -6,9 +6,9 @@
 ///
 /// \file
 /// Runs the blocks of a launch one after another, the threads of a block as
-/// fibers of the calling thread. A fiber runs until it waits for others; which
-/// one runs next is drawn from a seed, so that a missing barrier shows up as a
-/// wrong number or as a NaN.
+/// fibers of the calling thread. A warp runs until it waits for the block;
+/// which one runs next, and in which order its lanes run, is drawn from a seed,
+/// so that a missing barrier shows up as a wrong number or as a NaN.
 ///
 //===----------------------------------------------------------------------===//
 

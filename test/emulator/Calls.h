@@ -29,8 +29,13 @@ struct Calls {
   /// Returns when every thread of the block that has not ended has called it.
   void (*syncBlock)();
   /// Returns when every lane of `lanes` that has not ended has called it:
-  /// the `bits` that lane `from` gave.
-  unsigned (*exchange)(unsigned lanes, unsigned bits, int from);
+  /// all[32][bytes] are the `bytes` at `mine` of each of them.
+  void (*gather)(unsigned lanes, const void *mine, unsigned bytes, void *all);
+  /// As cp.async of 16 bytes (zeros if `from` is null), of the running thread;
+  /// copied at any time until waitForCopies asks for it.
+  void (*copyLater)(void *to, const void *from);
+  void (*commitCopies)();
+  void (*waitForCopies)(int left);
   /// The block's dynamic shared memory.
   void *dynamicShared;
 };

@@ -13,7 +13,7 @@
 namespace hocket::emulator {
 namespace {
 
-const char *const head = "#include \"kernels/cuda/Device.cuh\"\n"
+const char *const head = "#include \"kernels/cuda/Mma.cuh\"\n"
                          "using namespace hocket::cuda;\n";
 
 /// What `body` leaves in the 64 floats of `out`, and what was wrong.
@@ -83,6 +83,18 @@ TEST(Emulator, WarpsExchangeAmongThemselves) {
   EXPECT_EQ(outcome.error, "");
   for (int i = 0; i < 64; ++i)
     EXPECT_EQ(outcome.values[i], static_cast<float>(i ^ 5));
+}
+
+/// A tile is copied without waiting; then it is written over what others read.
+TEST(Emulator, CopiesHappenAtAnyTimeUntilTheyAreWaitedFor) {
+  std::string copy = "__shared__ __attribute__((aligned(16))) float box[4];"
+                     "out[4] = 7.0f; copyLater(box, out + 4, true);"
+                     "commitCopies();";
+  std::string wait = "waitForCopies<0>();", use = "out[0] = box[0];";
+  for (uint64_t seed : {1, 2})
+    EXPECT_EQ(run(copy + wait + use, 1, seed).values[0], 7.0f);
+  EXPECT_EQ(run(copy + use, 1, 1).values[0], 7.0f);
+  EXPECT_TRUE(std::isnan(run(copy + use, 1, 2).values[0]));
 }
 
 TEST(Emulator, ThreadsThatEndedAreNotWaitedFor) {

@@ -60,12 +60,12 @@ inline unsigned __umulhi(unsigned a, unsigned b) {
 
 inline void __syncthreads() { hocket_emulator.syncBlock(); }
 inline void __syncwarp(unsigned lanes = 0xffffffffu) {
-  hocket_emulator.exchange(lanes, 0, 0);
+  hocket_emulator.gather(lanes, nullptr, 0, nullptr);
 }
 inline float __shfl_xor_sync(unsigned lanes, float x, int distance) {
-  unsigned bits = __float_as_uint(x);
-  int from = static_cast<int>(threadIdx.x % 32) ^ distance;
-  return __uint_as_float(hocket_emulator.exchange(lanes, bits, from));
+  float all[32];
+  hocket_emulator.gather(lanes, &x, sizeof(x), all);
+  return all[threadIdx.x % 32 ^ distance];
 }
 
 namespace hocket::cuda::emulator {
@@ -82,6 +82,43 @@ inline unsigned short floatToBrain(float x) {
     return 0x7fff;
   unsigned bits = __float_as_uint(x);
   return static_cast<unsigned short>((bits + 0x7fff + (bits >> 16 & 1)) >> 16);
+}
+
+/// ldmatrix.x4: word m is of matrix m, whose row r is where lane 8 m + r says.
+inline void loadMatrices(unsigned (&words)[4], const void *row,
+                         bool transposed) {
+  const unsigned short *rows[32];
+  hocket_emulator.gather(0xffffffffu, &row, sizeof(row), rows);
+  unsigned g = threadIdx.x % 32 / 4, t = threadIdx.x % 4;
+  for (unsigned m = 0; m < 4; ++m) {
+    const unsigned short *const *matrix = rows + 8 * m;
+    unsigned low = transposed ? matrix[2 * t][g] : matrix[g][2 * t];
+    unsigned high = transposed ? matrix[2 * t + 1][g] : matrix[g][2 * t + 1];
+    words[m] = low | high << 16;
+  }
+}
+
+/// mma.m16n8k16 with two-byte elements T, by the layout in Mma.cuh.
+template <class T>
+void multiplyAdd(float (&c)[4], const unsigned (&a)[4], unsigned b0,
+                 unsigned b1) {
+  struct Fragments {
+    unsigned a[4], b[2];
+  };
+  Fragments mine = {{a[0], a[1], a[2], a[3]}, {b0, b1}}, all[32];
+  hocket_emulator.gather(0xffffffffu, &mine, sizeof(mine), all);
+  auto element = [](unsigned word, unsigned k) {
+    return toFloat(T{static_cast<unsigned short>(word >> 16 * (k % 2))});
+  };
+  unsigned g = threadIdx.x % 32 / 4, t = threadIdx.x % 4;
+  for (unsigned i = 0; i < 4; ++i) {
+    unsigned lower = i / 2, column = 2 * t + i % 2;
+    for (unsigned k = 0; k < 16; ++k) {
+      unsigned owner = k % 8 / 2, half = k / 8;
+      c[i] += element(all[4 * g + owner].a[lower + 2 * half], k) *
+              element(all[4 * column + owner].b[half], k);
+    }
+  }
 }
 
 /// Calls `kernel` with the arguments that `pointers` point to.

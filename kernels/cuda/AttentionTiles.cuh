@@ -1,0 +1,212 @@
+//===- AttentionTiles.cuh - Tiles of queries against tiles of keys *- C++ -===//
+//
+// Part of Hocket, under the Apache License v2.0.
+//
+//===----------------------------------------------------------------------===//
+///
+/// \file
+/// What attention's kernels share. Everything moves in tiles of 64 rows (of
+/// queries or of keys) of one head, each row padded by 16 bytes so that the
+/// loads of fragments meet no bank twice. A block has four warps; a warp has
+/// 16 rows of one tile against all 64 of the other.
+///
+//===----------------------------------------------------------------------===//
+
+#ifndef HOCKET_KERNELS_CUDA_ATTENTIONTILES_CUH
+#define HOCKET_KERNELS_CUDA_ATTENTIONTILES_CUH
+
+#include "kernels/cuda/Mma.cuh"
+#include "kernels/cuda/Random.cuh"
+
+namespace hocket::cuda {
+
+constexpr int kTileRows = 64, kAttentionThreads = 128;
+
+/// The numbers of a call that are known when it is made, in the order of
+/// kernels/cpu/Library.h.
+struct AttentionCall {
+  Integer seed, step, elementBase;
+  Integer firstQuery, firstKey, firstSequence, firstHead;
+};
+
+/// A tile in shared memory: 64 rows of Dim two-byte elements.
+template <class T, int Dim> struct Tile {
+  static constexpr int stride = Dim + 8;
+  static constexpr int bytes = kTileRows * stride * 2;
+
+  T *rows;
+
+  HOCKET_MEMBER T *at(int row, int column) const {
+    return rows + row * stride + column;
+  }
+
+  /// Begins to copy rows first .. first + 63 of a head: row r is at
+  /// from + r * pitch. Rows from `count` on become 0.
+  HOCKET_MEMBER void copy(const T *from, Integer pitch, int first,
+                          int count) const {
+    constexpr int chunks = Dim / 8;
+#pragma unroll
+    for (int i = 0; i < kTileRows * chunks / kAttentionThreads; ++i) {
+      int chunk = i * kAttentionThreads + threadIdx.x;
+      int row = chunk / chunks, column = chunk % chunks * 8;
+      bool exists = first + row < count;
+      const T *source = from + (exists ? first + row : 0) * pitch + column;
+      copyLater(at(row, column), source, exists);
+    }
+  }
+
+  /// The fragment of rows row .. row + 15, columns column .. column + 15.
+  HOCKET_MEMBER void fragment(unsigned (&a)[4], int row, int column) const {
+    int lane = threadIdx.x % 32;
+    loadMatrices(a, at(row + lane % 16, column + lane / 16 * 8));
+  }
+  /// Two fragments of b, with rows of the tile as columns: b[0], b[1] of rows
+  /// row .. row + 7, b[2], b[3] of the eight after them.
+  HOCKET_MEMBER void rowsAsColumns(unsigned (&b)[4], int row,
+                                   int column) const {
+    int lane = threadIdx.x % 32;
+    loadMatrices(b, at(row + lane % 8 + lane / 16 * 8,
+                       column + lane / 8 % 2 * 8));
+  }
+  /// Two fragments of b, with rows of the tile as rows: b[0], b[1] of columns
+  /// column .. column + 7, b[2], b[3] of the eight after them.
+  HOCKET_MEMBER void rowsAsRows(unsigned (&b)[4], int row, int column) const {
+    int lane = threadIdx.x % 32;
+    loadTransposed(b, at(row + lane % 8 + lane / 8 % 2 * 8,
+                         column + lane / 16 * 8));
+  }
+};
+
+/// A warp's 16 x 64 numbers: sums[j][..] is the fragment c of columns
+/// 8 j .. 8 j + 7.
+using Scores = float[8][4];
+
+/// scores = rows row .. row + 15 of `a` times all rows of `b`, transposed.
+template <class T, int Dim>
+HOCKET_DEVICE void multiplyRows(Scores &scores, const Tile<T, Dim> &a, int row,
+                                const Tile<T, Dim> &b) {
+#pragma unroll
+  for (int j = 0; j < 8; ++j)
+#pragma unroll
+    for (int i = 0; i < 4; ++i)
+      scores[j][i] = 0;
+#pragma unroll
+  for (int k = 0; k < Dim; k += 16) {
+    unsigned left[4];
+    a.fragment(left, row, k);
+#pragma unroll
+    for (int j = 0; j < 8; j += 2) {
+      unsigned right[4];
+      b.rowsAsColumns(right, 8 * j, k);
+      multiplyAdd<T>(scores[j], left, right[0], right[1]);
+      multiplyAdd<T>(scores[j + 1], left, right[2], right[3]);
+    }
+  }
+}
+
+/// sums += scores times the 64 rows of `b`; sums[j] has columns 8 j .. 8 j + 7.
+template <class T, int Dim>
+HOCKET_DEVICE void addProduct(float (&sums)[Dim / 8][4], const Scores &scores,
+                              const Tile<T, Dim> &b) {
+#pragma unroll
+  for (int k = 0; k < 4; ++k) {
+    const float *low = scores[2 * k], *high = scores[2 * k + 1];
+    unsigned left[4] = {
+        packPair<T>(low[0], low[1]), packPair<T>(low[2], low[3]),
+        packPair<T>(high[0], high[1]), packPair<T>(high[2], high[3])};
+#pragma unroll
+    for (int j = 0; j < Dim / 8; j += 2) {
+      unsigned right[4];
+      b.rowsAsRows(right, 16 * k, 8 * j);
+      multiplyAdd<T>(sums[j], left, right[0], right[1]);
+      multiplyAdd<T>(sums[j + 1], left, right[2], right[3]);
+    }
+  }
+}
+
+/// Stores a warp's 16 x Dim sums, times `factor`, as rows row .. row + 15 of a
+/// head, as far as they are below `count`.
+template <class T, int Dim>
+HOCKET_DEVICE void storeRows(T *to, Integer pitch, int row, int count,
+                             const float (&sums)[Dim / 8][4],
+                             float upperFactor, float lowerFactor) {
+  int lane = threadIdx.x % 32;
+#pragma unroll
+  for (int half = 0; half < 2; ++half) {
+    int at = row + lane / 4 + 8 * half;
+    float factor = half ? lowerFactor : upperFactor;
+    if (at >= count)
+      continue;
+    T *start = to + at * pitch + lane % 4 * 2;
+#pragma unroll
+    for (int j = 0; j < Dim / 8; ++j)
+      *reinterpret_cast<unsigned *>(start + 8 * j) = packPair<T>(
+          factor * sums[j][2 * half], factor * sums[j][2 * half + 1]);
+  }
+}
+
+//===----------------------------------------------------------------------===//
+// Who sees whom
+//===----------------------------------------------------------------------===//
+
+/// The position of row `row` of a piece that starts at `first`, as
+/// kernels/reference/Attention.h counts.
+template <class Shape>
+HOCKET_DEVICE Integer positionOf(Integer first, int row) {
+  Integer at = first + row;
+  if constexpr (Shape::part == 0) {
+    return at;
+  } else {
+    constexpr Integer parts = Shape::sequence / Shape::part;
+    Integer stored = at / Shape::part;
+    Integer number = stored % 2 ? parts - 1 - stored / 2 : stored / 2;
+    return number * Shape::part + at % Shape::part;
+  }
+}
+
+template <class Shape> HOCKET_DEVICE bool sees(Integer query, Integer key) {
+  bool seen = true;
+  if constexpr (Shape::causal)
+    seen = key <= query;
+  if constexpr (Shape::window > 0)
+    seen = seen && key > query - Shape::window;
+  return seen;
+}
+
+/// Whether any query of a tile may see any key of another. Tiles that cross a
+/// border between parts are taken to.
+template <class Shape>
+HOCKET_DEVICE bool tilesMeet(const AttentionCall &call, int query, int key) {
+  if constexpr (!Shape::causal && Shape::window == 0)
+    return true;
+  if constexpr (Shape::part != 0 && Shape::part % kTileRows != 0)
+    return true;
+  Integer firstQuery = positionOf<Shape>(call.firstQuery, query);
+  Integer firstKey = positionOf<Shape>(call.firstKey, key);
+  bool meet = true;
+  if constexpr (Shape::causal)
+    meet = firstKey <= firstQuery + kTileRows - 1;
+  if constexpr (Shape::window > 0)
+    meet = meet && firstKey + kTileRows - 1 > firstQuery - Shape::window;
+  return meet;
+}
+
+/// Dropout's factor for each of two keys, `key` and the one after it, by
+/// position.
+template <class Shape>
+HOCKET_DEVICE float keepScale(const AttentionCall &call, int b, int h,
+                              Integer query, Integer key) {
+  unsigned long long row = (call.firstSequence + b) * Shape::wholeHeads +
+                           call.firstHead + h;
+  unsigned long long element =
+      call.elementBase + (row * Shape::sequence + query) * Shape::sequence +
+      key;
+  unsigned word;
+  randomWords<1>({call.seed, Shape::stream, unsigned(call.step)}, element,
+                 &word);
+  return word >= Shape::dropoutThreshold ? Shape::dropoutScale : 0.0f;
+}
+
+} // namespace hocket::cuda
+
+#endif // HOCKET_KERNELS_CUDA_ATTENTIONTILES_CUH

@@ -1,0 +1,79 @@
+//===- AttentionTensors.h - Attention's inputs and results ------*- C++ -*-===//
+//
+// Part of Hocket, under the Apache License v2.0.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef HOCKET_TEST_KERNELS_ATTENTIONTENSORS_H
+#define HOCKET_TEST_KERNELS_ATTENTIONTENSORS_H
+
+#include "kernels/reference/Attention.h"
+#include "test/kernels/TestWorkers.h"
+
+#include <gtest/gtest.h>
+
+namespace hocket::kernels::test {
+
+/// Inputs and results of one call, forward and backward.
+struct Tensors {
+  Array q, k, v, o, lse, dO, dq, dk, dv, delta;
+
+  Tensors(const AttentionShape &s, DType dtype)
+      : q(randomArray(dtype, queryCount(s), 1, 2)),
+        k(randomArray(dtype, keyCount(s), 2, 2)),
+        v(randomArray(dtype, keyCount(s), 3)), o(dtype, queryCount(s)),
+        lse(statisticType(dtype), rowCount(s)),
+        dO(randomArray(dtype, queryCount(s), 4)), dq(dtype, queryCount(s)),
+        dk(dtype, keyCount(s)), dv(dtype, keyCount(s)),
+        delta(statisticType(dtype), rowCount(s)) {}
+
+  /// The inputs of `other`, in double.
+  Tensors(const AttentionShape &s, const Tensors &other)
+      : Tensors(s, DType::F64) {
+    q = other.q.wide(), k = other.k.wide(), v = other.v.wide();
+    dO = other.dO.wide();
+  }
+
+  static int64_t rowCount(const AttentionShape &s) {
+    return s.batch * s.heads * s.queries;
+  }
+  static int64_t queryCount(const AttentionShape &s) {
+    return rowCount(s) * s.headDim;
+  }
+  static int64_t keyCount(const AttentionShape &s) {
+    return s.batch * s.kvHeads * s.keys * s.headDim;
+  }
+  static DType statisticType(DType dtype) {
+    return dtype == DType::F64 ? DType::F64 : DType::F32;
+  }
+
+  AttentionForwardArguments forward(const AttentionShape &s) {
+    return {s, q.view(), k.view(), v.view(), o.view(), lse.view()};
+  }
+  AttentionBackwardArguments backward(const AttentionShape &s) {
+    return {s,         q.view(),  k.view(),  v.view(),  o.view(),    lse.view(),
+            dO.view(), dq.view(), dk.view(), dv.view(), delta.view()};
+  }
+};
+
+inline AttentionShape shapeOf(int64_t b, int64_t sequence, int64_t n, int64_t g,
+                              int64_t d, bool causal = true, int64_t window = 0,
+                              float dropout = 0) {
+  AttentionShape s;
+  s.batch = b, s.queries = s.keys = sequence;
+  s.heads = n, s.kvHeads = g, s.headDim = d;
+  s.causal = causal, s.window = window, s.dropout = dropout;
+  s.scale = 1 / std::sqrt(static_cast<float>(d));
+  s.random = {0xfeedface12345678, 5, 9};
+  s.elementBase = 3; // rows of scores begin in the midst of a Philox block
+  return s;
+}
+
+inline void expectClose(const Array &got, const Array &expected, double bound,
+                        const char *name) {
+  EXPECT_LT(relativeError(got, expected), bound) << name;
+}
+
+} // namespace hocket::kernels::test
+
+#endif // HOCKET_TEST_KERNELS_ATTENTIONTENSORS_H
