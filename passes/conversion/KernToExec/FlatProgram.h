@@ -179,8 +179,8 @@ struct FoldCounts {
 std::vector<RoleFragments> selectRoles(mlir::ModuleOp module);
 
 mlir::LogicalResult flatten(mlir::ModuleOp module, FlatProgram &program);
-/// Puts collectives together until they have `bucketBytes`, and in a place where
-/// something else can run beside them. 0: nothing is put together.
+/// Puts collectives together until they have `bucketBytes`, and in a place
+/// where something else can run beside them. 0: nothing is put together.
 void orderCollectives(FlatProgram &program, int64_t bucketBytes);
 mlir::LogicalResult foldWrites(FlatProgram &program, FoldCounts &counts);
 /// Takes the reduction of gradients between ranks out of the update: buckets of
