@@ -14,6 +14,7 @@
 #include "compiler/tools/CheckpointCommand.h"
 #include "compiler/tools/CompileCommand.h"
 #include "compiler/tools/DataShowCommand.h"
+#include "compiler/tools/PlanCommand.h"
 #include "runtime/program/ProgramFile.h"
 #include "runtime/tools/CommandLine.h"
 #include "runtime/tools/DataCommand.h"
@@ -70,6 +71,8 @@ int main(int argc, char **argv) {
   registerDataPrepare(*data, result);
   registerDataShow(*data, result);
   registerCheckpoint(app, result);
+  registerPlan(app, result);
+  registerSimulate(app, result);
   registerAccuracy(app, result);
   registerDoctor(app, result);
   return runCommandLine(app, argc, argv, result);

@@ -24,10 +24,26 @@ static Status replacePlan(const std::string &path, LoadedSpec &loaded) {
                    loaded.locations);
 }
 
+/// A plan's microbatch takes the place of the training's.
+static void moveMicroBatch(LoadedSpec &loaded) {
+  Plan &plan = *loaded.spec.mutable_plan();
+  if (!plan.has_micro_batch_size())
+    return;
+  loaded.spec.mutable_training()->set_micro_batch_size(plan.micro_batch_size());
+  loaded.locations.set("training.micro_batch_size",
+                       loaded.locations.find("plan.micro_batch_size"));
+  plan.clear_micro_batch_size();
+}
+
 StatusOr<LoadedSpec> spec::finishSpec(LoadedSpec partial,
                                       const LoadOptions &options) {
   if (!options.planPath.empty())
     HOCKET_RETURN_IF_ERROR(replacePlan(options.planPath, partial));
+  if (options.withoutPlan) {
+    partial.spec.clear_plan();
+    partial.spec.clear_cluster();
+  }
+  moveMicroBatch(partial);
   for (const std::string &assignment : options.overrides)
     HOCKET_RETURN_IF_ERROR(
         applyOverride(assignment, partial.spec, partial.locations));

@@ -28,6 +28,9 @@ struct LoadOptions {
   std::string planPath;               ///< `--plan`: replaces the spec's plan.
   std::vector<std::string> overrides; ///< `--set`, in order.
   PlanFlags flags = {};               ///< `--mesh` and the like, after those.
+  /// Whether the specification's own plan and cluster count for nothing, as
+  /// where a plan is searched.
+  bool withoutPlan = false;
 
   /// Whether anything is to be changed.
   bool empty() const {

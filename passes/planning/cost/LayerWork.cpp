@@ -214,7 +214,7 @@ void LayerPricer::expertBlock() {
   if (plan.ep == 1)
     return;
   int64_t stride = plan.expertTp == 1 ? 1 : plan.tp;
-  double seconds = 2 * times.allToAll(bytes, {plan.ep, stride}) *
+  double seconds = 2 * times.dispatch(bytes / topK, topK, {plan.ep, stride}) *
                    (1 - times.software().expert_overlap());
   for (Work *pass : {&work.forward, &work.backward}) {
     pass->expert += seconds;

@@ -83,19 +83,21 @@ double OpTimes::allReduce(double bytes, const RankGroup &group) const {
   return std::min(2 * allGather(bytes, group), tree);
 }
 
-double OpTimes::allToAll(double bytes, const RankGroup &group) const {
+double OpTimes::dispatch(double bytes, double copies,
+                         const RankGroup &group) const {
   if (group.size <= 1)
     return 0;
   Path path = pathOf(group);
   double n = double(group.size), local = path.members;
   const cluster::Link &inside = described.node_link();
-  double within =
-      bytes * (local - 1) / n / (inside.bandwidth() * inside.efficiency());
+  double within = bytes * copies * (local - 1) / n /
+                  (inside.bandwidth() * inside.efficiency());
   if (local >= n)
     return within + path.latency;
   const cluster::Link &outside = described.network();
-  double across =
-      bytes * (n - local) / n / (outside.bandwidth() * outside.efficiency());
+  double nodes = n / local;
+  double times = (nodes - 1) * (1 - std::pow(1 - 1 / nodes, copies));
+  double across = bytes * times / (outside.bandwidth() * outside.efficiency());
   return std::max(within, across) + path.latency;
 }
 

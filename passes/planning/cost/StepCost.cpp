@@ -109,6 +109,17 @@ StatusOr<StepCost> planning::priceStep(const CostProblem &problem,
                      stageCosts(problem, plan, partWork(problem, plan)));
 }
 
+/// Schedules that split the backward are granted the room that they are made
+/// for, which is that of 1F1B: as many microbatches as there are ranks.
+static int64_t roomOfSplit(const StageCosts &stages, int64_t rank) {
+  const PipelineShape &shape = stages.schedule.shape;
+  int64_t bytes = 0;
+  for (int64_t chunk = 0; chunk < shape.chunks; ++chunk)
+    bytes += stages.schedule.cost(rank, chunk).memory;
+  int64_t ahead = shape.chunks == 1 ? shape.ranks - rank : shape.ranks;
+  return bytes * std::min(ahead, shape.microbatches);
+}
+
 StatusOr<StepCost> planning::priceStages(const CostProblem &problem,
                                          const ParallelPlan &plan,
                                          const StageCosts &stages) {
@@ -118,6 +129,10 @@ StatusOr<StepCost> planning::priceStages(const CostProblem &problem,
   StepCost cost;
   cost.busiest = lastRank(times, after);
   fillItems(problem, stages, times, after, cost);
+  for (size_t rank = 0; rank < times.live.size(); ++rank)
+    if (stages.schedule.splitWeight)
+      times.live[rank] =
+          std::max(times.live[rank], roomOfSplit(stages, int64_t(rank)));
   cost.memory = rankMemory(problem, plan, times.live);
   auto most = std::max_element(cost.memory.begin(), cost.memory.end(),
                                [](const RankMemory &a, const RankMemory &b) {
@@ -132,7 +147,7 @@ static int64_t leastLive(const ParallelPlan &plan, const StageCosts &stages) {
   const ScheduleProblem &problem = stages.schedule;
   const PipelineShape &shape = problem.shape;
   if (problem.splitWeight)
-    return problem.cost(0, 0).memory;
+    return roomOfSplit(stages, 0);
   int64_t most = shape.chunks * shape.microbatches;
   int64_t count = plan.chunks == 1 ? shape.ranks
                                    : 2 * (shape.ranks - 1) +

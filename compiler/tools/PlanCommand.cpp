@@ -1,0 +1,231 @@
+//===- PlanCommand.cpp - hocket plan --------------------------------------===//
+//
+// Part of Hocket, under the Apache License v2.0.
+//
+//===----------------------------------------------------------------------===//
+
+#include "compiler/tools/PlanCommand.h"
+
+#include "compiler/tools/PlanPage.h"
+#include "compiler/tools/PlanReport.h"
+#include "compiler/tools/WhyNot.h"
+#include "runtime/base/File.h"
+#include "runtime/base/Format.h"
+
+#include <nlohmann/json.hpp>
+
+#include <charconv>
+#include <iostream>
+#include <memory>
+
+using namespace hocket;
+using namespace hocket::planning;
+
+namespace {
+
+struct Arguments {
+  PlanRequest request;
+  std::string margin = "5%", output, page, whyNot;
+  int64_t top = 10;
+  bool json = false;
+  std::vector<std::string> compared; ///< Of `plan diff`.
+};
+
+constexpr const char *details =
+    R"(Finds the fastest plan of SPEC on a cluster that fits its memory, under the cost
+model (docs/accuracy.md says how far off that is), and proves that no plan of
+the space it searches (docs/planning.md) is faster. SPEC's own plan and cluster
+count for nothing; training.global_batch_size is what a step is made of.
+
+The cluster is a system that is shipped (a100, b200, h100, h200) or a file that
+describes one (passes/planning/cluster/cluster.proto), and a number of devices.
+
+Examples:
+  hocket plan spec.textproto --cluster h100:1024
+  hocket plan spec.textproto --cluster h100:1024 -o plan.textproto
+  hocket compile spec.textproto --plan plan.textproto -o model.hkx
+  hocket plan spec.textproto --cluster h100:1024 --why-not tp=8,pp=16
+  hocket plan spec.textproto --cluster ./my-cluster.textproto:64 --html p.html
+  hocket plan diff plan.textproto other.textproto)";
+
+/// "5%" or "0.05" of the device's memory; from 0 to 90 %.
+StatusOr<double> marginOf(std::string text) {
+  std::string written = text;
+  bool percent = text.ends_with('%');
+  if (percent)
+    text.pop_back();
+  double value = 0;
+  const char *end = text.data() + text.size();
+  auto [rest, error] = std::from_chars(text.data(), end, value);
+  if (percent)
+    value /= 100;
+  if (error != std::errc() || rest != end || !(value >= 0 && value <= 0.9))
+    return invalidArgument("--memory-margin " + written +
+                           ": write a share from 0% to 90%, as in 5%");
+  return value;
+}
+
+std::string megabytes(int64_t bytes) {
+  return formatText("%.2f GiB", double(bytes) / double(1 << 30));
+}
+
+Status nothingFits(const CostProblem &problem, PlanSearch &search,
+                   int64_t memory) {
+  SearchResult any = search.run({});
+  std::string where =
+      std::to_string(problem.devices) + " devices of " + problem.system.name();
+  if (any.best.empty())
+    return invalidArgument(
+        "no plan spreads this over " + where + ": no axes both multiply to " +
+        std::to_string(problem.devices) + " and divide the global batch of " +
+        std::to_string(problem.step.globalBatch) +
+        " sequences; change training.global_batch_size or the devices");
+  int64_t least = INT64_MAX;
+  for (const PricedPlan &plan : search.paretoFront({}, 24))
+    least = std::min(least, plan.cost.bytes());
+  return invalidArgument("no plan fits " + where + ": a rank may use " +
+                         megabytes(memory) + ", and the least found is " +
+                         megabytes(least) +
+                         "; use more devices, or a smaller --memory-margin");
+}
+
+void printText(const CostProblem &problem, const SearchResult &result) {
+  const PricedPlan &best = result.best[0];
+  std::cout << problem.model.name << " ("
+            << formatCount(problem.model.parameters()) << " parameters) on "
+            << problem.devices << " devices of " << problem.system.name()
+            << ", steps of " << problem.step.globalBatch << " x "
+            << problem.step.sequence << " tokens\n\n"
+            << printPlan(best.plan) << "\n"
+            << summaryText(problem, best.cost) << "\n"
+            << formatText("gap %.2f%%: %lld plans bounded, %lld priced\n\n",
+                          100 * result.gap(), (long long)result.fine,
+                          (long long)result.priced)
+            << priceText(best.cost) << "\n";
+  std::vector<std::vector<std::string>> rows;
+  for (const PricedPlan &plan : result.best)
+    rows.push_back(
+        {formatText("%.3f s", plan.cost.seconds()),
+         formatText("%+.1f%%",
+                    100 * (plan.cost.seconds() / best.cost.seconds() - 1)),
+         megabytes(plan.cost.bytes()), printPlan(plan.plan)});
+  std::cout << formatTable({">time", ">", ">memory", "plan"}, rows);
+}
+
+nlohmann::json jsonOf(const CostProblem &problem, const SearchResult &result,
+                      const std::vector<PricedPlan> &front) {
+  nlohmann::json plans = nlohmann::json::array(), pareto = plans;
+  for (const PricedPlan &plan : result.best)
+    plans.push_back(hocket::jsonOf(problem, plan));
+  for (const PricedPlan &plan : front)
+    pareto.push_back({{"plan", printPlan(plan.plan)},
+                      {"nanoseconds", plan.cost.nanoseconds()},
+                      {"bytes", plan.cost.bytes()}});
+  return {{"model", problem.model.name},
+          {"system", problem.system.name()},
+          {"devices", problem.devices},
+          {"capacity", problem.system.device().memory_bytes()},
+          {"gap", result.gap()},
+          {"plans_bounded", result.fine},
+          {"plans_priced", result.priced},
+          {"plans", std::move(plans)},
+          {"pareto", std::move(pareto)}};
+}
+
+constexpr int64_t frontSteps = 8;
+
+Status run(const Arguments &arguments) {
+  HOCKET_ASSIGN_OR_RETURN(double margin, marginOf(arguments.margin));
+  if (arguments.request.input.empty() || arguments.request.cluster.empty())
+    return invalidArgument("write hocket plan SPEC --cluster h100:1024");
+  if (arguments.top < 1 || arguments.top > 1000)
+    return invalidArgument("--top is a number from 1 to 1000");
+  HOCKET_ASSIGN_OR_RETURN(CostProblem problem, planProblem(arguments.request));
+  SearchOptions options;
+  options.top = arguments.top;
+  options.memory =
+      int64_t(double(problem.system.device().memory_bytes()) * (1 - margin));
+  PlanSearch search(problem, {});
+  SearchResult result = search.run(options);
+  if (result.best.empty())
+    return nothingFits(problem, search, options.memory);
+  if (!arguments.whyNot.empty()) {
+    HOCKET_ASSIGN_OR_RETURN(
+        std::string answer,
+        whyNot(problem, arguments.whyNot, options.memory, result.best[0]));
+    std::cout << answer;
+    return okStatus();
+  }
+  if (!arguments.output.empty())
+    HOCKET_RETURN_IF_ERROR(writeFileAtomically(
+        arguments.output,
+        planText(arguments.request, problem, result.best[0])));
+  if (!arguments.page.empty()) {
+    std::vector<PricedPlan> front = search.paretoFront(options, frontSteps);
+    std::vector<Neighbour> neighbours =
+        neighboursOf(problem, result.best[0], options.memory);
+    HOCKET_ASSIGN_OR_RETURN(std::string page,
+                            planPage({problem, result, front, neighbours}));
+    HOCKET_RETURN_IF_ERROR(writeFileAtomically(arguments.page, page));
+  }
+  if (arguments.json)
+    std::cout << jsonOf(problem, result,
+                        search.paretoFront(options, frontSteps))
+                     .dump(2)
+              << "\n";
+  else
+    printText(problem, result);
+  return okStatus();
+}
+
+Status runDiff(const Arguments &arguments) {
+  std::vector<std::vector<PriceItem>> items;
+  for (const std::string &path : arguments.compared) {
+    HOCKET_ASSIGN_OR_RETURN(std::vector<PriceItem> read, readPriceItems(path));
+    items.push_back(std::move(read));
+  }
+  std::cout << differenceText(items[0], items[1]);
+  return okStatus();
+}
+
+} // namespace
+
+void hocket::registerPlan(CLI::App &app, Status &result) {
+  auto arguments = std::make_shared<Arguments>();
+  CLI::App *command =
+      app.add_subcommand("plan", "Find the fastest plan on a cluster");
+  command->footer(details);
+  PlanRequest &request = arguments->request;
+  command->add_option("SPEC", request.input,
+                      "A specification, or a Hugging Face folder");
+  command->add_option("--cluster", request.cluster, "SYSTEM:DEVICES");
+  command
+      ->add_option("--set", request.overrides,
+                   "PATH=VALUE: overrides a field of the spec")
+      ->allow_extra_args(false);
+  command
+      ->add_option("--memory-margin", arguments->margin,
+                   "Of a device's memory, what is left free")
+      ->capture_default_str();
+  command->add_option("--top", arguments->top, "How many plans to list")
+      ->capture_default_str();
+  command->add_option("-o,--output", arguments->output,
+                      "Write the best plan, for --plan of other commands");
+  command->add_option("--why-not", arguments->whyNot,
+                      "What keeps a plan with these values from being best, "
+                      "e.g. tp=8,pp=16");
+  command->add_option("--html", arguments->page,
+                      "Write a page: the plan, its price, passes and memory, "
+                      "and what was rejected");
+  command->add_flag("--json", arguments->json, "Print JSON");
+  CLI::App *diff = command->add_subcommand(
+      "diff", "Compare the prices of two plans that -o wrote, item by item");
+  diff->add_option("PLAN", arguments->compared, "Two plans")
+      ->required()
+      ->expected(2);
+  diff->callback([arguments, &result] { result = runDiff(*arguments); });
+  command->callback([arguments, diff, &result] {
+    if (!diff->parsed())
+      result = run(*arguments);
+  });
+}

@@ -1,0 +1,70 @@
+//===- PlanProblem.h - From a spec to a planning problem --------*- C++ -*-===//
+//
+// Part of Hocket, under the Apache License v2.0.
+//
+//===----------------------------------------------------------------------===//
+///
+/// \file
+/// What plan search and simulation know of a specification, and plans as files:
+/// a Plan of spec.proto as textproto, under comments that say what was asked,
+/// what was predicted, and every item of the price,
+///
+///   # price time products 5213000123
+///   # price bytes parameters 1290002432
+///
+/// in nanoseconds and bytes, so that two plans can be compared later.
+///
+//===----------------------------------------------------------------------===//
+
+#ifndef HOCKET_COMPILER_TOOLS_PLANPROBLEM_H
+#define HOCKET_COMPILER_TOOLS_PLANPROBLEM_H
+
+#include "frontends/spec/spec.pb.h"
+#include "passes/planning/search/PlanSearch.h"
+
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace hocket {
+
+/// SPEC, what `--set` changes of it, and `--cluster`.
+struct PlanRequest {
+  std::string input;
+  std::vector<std::string> overrides;
+  std::string cluster;
+};
+
+/// The specification's own plan and cluster count for nothing. Errors are the
+/// input's fault.
+StatusOr<planning::CostProblem> planProblem(const PlanRequest &request);
+
+/// A plan of the schema as one of the cost model, and back.
+StatusOr<planning::ParallelPlan> planOf(const spec::Plan &plan,
+                                        const std::string &file);
+spec::Plan messageOf(const planning::ParallelPlan &plan,
+                     const planning::ModelShape &model);
+
+StatusOr<planning::ParallelPlan> readPlanFile(const std::string &path);
+
+/// One item of a price by name; time items in nanoseconds.
+struct PriceItem {
+  std::string kind; ///< "time" or "bytes"
+  std::string name;
+  int64_t value = 0;
+};
+
+/// The items of a price in their order; bytes are those of the fullest rank.
+std::vector<PriceItem> itemsOf(const planning::StepCost &cost);
+
+/// The text of a plan's file.
+std::string planText(const PlanRequest &request,
+                     const planning::CostProblem &problem,
+                     const planning::PricedPlan &plan);
+
+/// The items in a plan's file. Refuses a file without any.
+StatusOr<std::vector<PriceItem>> readPriceItems(const std::string &path);
+
+} // namespace hocket
+
+#endif // HOCKET_COMPILER_TOOLS_PLANPROBLEM_H

@@ -1,0 +1,163 @@
+//===- PlanReport.cpp - Plans and prices as text and JSON -----------------===//
+//
+// Part of Hocket, under the Apache License v2.0.
+//
+//===----------------------------------------------------------------------===//
+
+#include "compiler/tools/PlanReport.h"
+
+#include "runtime/base/Format.h"
+
+#include <nlohmann/json.hpp>
+
+#include <algorithm>
+
+using namespace hocket;
+using namespace hocket::planning;
+
+namespace {
+
+double gibibytes(int64_t bytes) { return double(bytes) / double(1 << 30); }
+
+/// Model FLOP/s of a device, and as a share of its peak.
+double flopsOf(const CostProblem &problem, const StepCost &cost) {
+  return modelFlops(problem.model, problem.step) /
+         (cost.seconds() * double(problem.devices));
+}
+
+double peakOf(const CostProblem &problem) {
+  const cluster::Device &device = problem.system.device();
+  return problem.step.elementBits == 32 ? device.peak_32bit()
+                                        : device.peak_16bit();
+}
+
+double tokensOf(const CostProblem &problem, const StepCost &cost) {
+  return problem.step.tokens() / (cost.seconds() * double(problem.devices));
+}
+
+std::string amount(const std::string &kind, int64_t value) {
+  return kind == "time" ? formatText("%.3f ms", double(value) * 1e-6)
+                        : formatText("%.3f GiB", gibibytes(value));
+}
+
+} // namespace
+
+std::string hocket::summaryText(const CostProblem &problem,
+                                const StepCost &cost) {
+  double flops = flopsOf(problem, cost);
+  return formatText("%.3f s +/- %.1f%% a step, %s tokens/s and %.0f TFLOP/s a "
+                    "device (%.1f%% of peak), %.2f GiB of %.2f",
+                    cost.seconds(), 100 * spreadOf(problem),
+                    formatCount(tokensOf(problem, cost)).c_str(), flops * 1e-12,
+                    100 * flops / peakOf(problem), gibibytes(cost.bytes()),
+                    gibibytes(problem.system.device().memory_bytes()));
+}
+
+std::string hocket::priceText(const StepCost &cost) {
+  std::vector<PriceItem> items = itemsOf(cost);
+  std::stable_sort(items.begin(), items.end(),
+                   [](const PriceItem &a, const PriceItem &b) {
+                     if (a.kind != b.kind)
+                       return a.kind == "time";
+                     return a.value > b.value;
+                   });
+  std::vector<std::vector<std::string>> rows;
+  for (const PriceItem &item : items) {
+    if (item.value == 0)
+      continue;
+    double total =
+        double(item.kind == "time" ? cost.nanoseconds() : cost.bytes());
+    rows.push_back({item.kind, item.name, amount(item.kind, item.value),
+                    formatText("%.1f%%", 100 * double(item.value) / total)});
+  }
+  rows.push_back({"time", "sum", amount("time", cost.nanoseconds()), ""});
+  rows.push_back({"bytes", "sum", amount("bytes", cost.bytes()), ""});
+  std::string what = "Time of pipeline rank " + std::to_string(cost.busiest) +
+                     ", which is done last; bytes of rank " +
+                     std::to_string(cost.fullest) + ", which has the most:\n";
+  return what + formatTable({"", "item", ">amount", ">share"}, rows);
+}
+
+std::string hocket::memoryText(const CostProblem &problem,
+                               const StepCost &cost) {
+  std::vector<std::string> header = {">rank"};
+  for (size_t item = 0; item < kMemoryItems; ++item)
+    header.push_back(">" + std::string(spelled(MemoryItem(item))));
+  header.insert(header.end(), {">sum", ">of the device"});
+  std::vector<std::vector<std::string>> rows;
+  double capacity = double(problem.system.device().memory_bytes());
+  for (size_t rank = 0; rank < cost.memory.size(); ++rank) {
+    const RankMemory &memory = cost.memory[rank];
+    std::vector<std::string> row = {std::to_string(rank)};
+    for (int64_t bytes : memory.items)
+      row.push_back(formatText("%.2f", gibibytes(bytes)));
+    row.push_back(formatText("%.2f GiB", gibibytes(memory.total())));
+    row.push_back(
+        formatText("%.1f%%", 100 * double(memory.total()) / capacity));
+    rows.push_back(std::move(row));
+  }
+  return formatTable(header, rows);
+}
+
+std::string hocket::differenceText(const std::vector<PriceItem> &before,
+                                   const std::vector<PriceItem> &after) {
+  std::vector<std::vector<std::string>> rows;
+  for (const char *kind : {"time", "bytes"}) {
+    std::vector<std::string> names;
+    for (const auto *items : {&before, &after})
+      for (const PriceItem &item : *items)
+        if (item.kind == kind &&
+            !std::count(names.begin(), names.end(), item.name))
+          names.push_back(item.name);
+    auto valueIn = [&](const std::vector<PriceItem> &items,
+                       const std::string &name) {
+      int64_t sum = 0;
+      for (const PriceItem &item : items)
+        if (item.kind == kind && (name.empty() || item.name == name))
+          sum += item.value;
+      return sum;
+    };
+    auto add = [&](const std::string &label, const std::string &name) {
+      int64_t a = valueIn(before, name), b = valueIn(after, name);
+      if (a == 0 && b == 0)
+        return;
+      std::string unit = kind == std::string("time") ? " ns" : " B";
+      std::string sign = b >= a ? "+" : "";
+      rows.push_back(
+          {kind, label, std::to_string(a) + unit, std::to_string(b) + unit,
+           sign + std::to_string(b - a) + unit,
+           a ? formatText("%+.1f%%", 100 * double(b - a) / double(std::abs(a)))
+             : ""});
+    };
+    for (const std::string &name : names)
+      add(name, name);
+    add("total", "");
+  }
+  return formatTable({"", "item", ">first", ">second", ">difference", ""},
+                     rows);
+}
+
+nlohmann::json hocket::jsonOf(const CostProblem &problem,
+                              const PricedPlan &plan) {
+  const StepCost &cost = plan.cost;
+  nlohmann::json time, ranks = nlohmann::json::array();
+  for (size_t i = 0; i < kTimeItems; ++i)
+    time[std::string(spelled(TimeItem(i)))] = cost.items[i];
+  for (const RankMemory &memory : cost.memory) {
+    nlohmann::json rank = {{"total", memory.total()}};
+    for (size_t i = 0; i < kMemoryItems; ++i)
+      rank[std::string(spelled(MemoryItem(i)))] = memory.items[i];
+    ranks.push_back(std::move(rank));
+  }
+  double flops = flopsOf(problem, cost);
+  return {{"plan", printPlan(plan.plan)},
+          {"nanoseconds", cost.nanoseconds()},
+          {"spread", spreadOf(problem)},
+          {"bytes", cost.bytes()},
+          {"tokens_per_second_per_device", tokensOf(problem, cost)},
+          {"flops_per_device", flops},
+          {"utilisation", flops / peakOf(problem)},
+          {"time", std::move(time)},
+          {"time_of_rank", cost.busiest},
+          {"memory", std::move(ranks)}};
+}

@@ -1,0 +1,92 @@
+//===- WhyNot.cpp - What keeps a plan from being best ---------------------===//
+//
+// Part of Hocket, under the Apache License v2.0.
+//
+//===----------------------------------------------------------------------===//
+
+#include "compiler/tools/WhyNot.h"
+
+#include "runtime/base/Format.h"
+
+#include <algorithm>
+
+using namespace hocket;
+using namespace hocket::planning;
+
+static std::string gibibytes(int64_t bytes) {
+  return formatText("%.2f GiB", double(bytes) / double(1 << 30));
+}
+
+std::string hocket::overflowText(const StepCost &cost, int64_t memory) {
+  const RankMemory &rank = cost.memory[size_t(cost.fullest)];
+  std::string text = "pipeline rank " + std::to_string(cost.fullest) +
+                     " needs " + gibibytes(rank.total()) + ", " +
+                     gibibytes(rank.total() - memory) + " more than the " +
+                     gibibytes(memory) + " that it may use:";
+  std::vector<size_t> order;
+  for (size_t item = 0; item < kMemoryItems; ++item)
+    if (rank.items[item] > 0)
+      order.push_back(item);
+  std::stable_sort(order.begin(), order.end(), [&](size_t a, size_t b) {
+    return rank.items[a] > rank.items[b];
+  });
+  for (size_t item : order)
+    text += (item == order[0] ? " " : ", ") +
+            std::string(spelled(MemoryItem(item))) + " " +
+            gibibytes(rank.items[item]);
+  return text;
+}
+
+/// Why no plan of the space has these values: what checkPlan says of them, with
+/// the rest of the devices as data-parallel ranks.
+static std::string reasonOfNone(const CostProblem &problem,
+                                const PlanConstraints &constraints) {
+  ParallelPlan plan = constraints.plan();
+  int64_t used = plan.pp * plan.tp * plan.cp;
+  bool open = constraints.text().find("dp=") == std::string::npos;
+  if (open && used > 0 && problem.devices % used == 0)
+    plan.dp = problem.devices / used;
+  Status wrong = checkPlan(plan, problem.model, problem.step);
+  if (!wrong.ok())
+    return wrong.message();
+  if (plan.ranks() != problem.devices)
+    return "its axes do not multiply to " + std::to_string(problem.devices) +
+           " devices";
+  return "it is outside of the space that is searched (docs/planning.md)";
+}
+
+StatusOr<std::string> hocket::whyNot(const CostProblem &problem,
+                                     const std::string &text, int64_t memory,
+                                     const PricedPlan &best) {
+  HOCKET_ASSIGN_OR_RETURN(PlanConstraints constraints,
+                          PlanConstraints::parse(text));
+  PlanSearch search(problem, constraints);
+  SearchOptions options;
+  options.memory = memory;
+  SearchResult result = search.run(options);
+  std::string named = "The fastest plan with " + text;
+  if (result.best.empty()) {
+    SearchResult any = search.run({});
+    if (any.best.empty())
+      return "There is no plan with " + text + ": " +
+             reasonOfNone(problem, constraints) + ".\n";
+    // The one that comes nearest to fitting.
+    PricedPlan nearest = any.best[0];
+    for (PricedPlan &plan : search.paretoFront({}, 24))
+      if (plan.cost.bytes() < nearest.cost.bytes())
+        nearest = std::move(plan);
+    return "No plan with " + text + " fits. Of " + printPlan(nearest.plan) +
+           ", which comes nearest,\n" + overflowText(nearest.cost, memory) +
+           ".\n";
+  }
+  const PricedPlan &found = result.best[0];
+  int64_t more = found.cost.nanoseconds() - best.cost.nanoseconds();
+  if (found.plan == best.plan || more <= 0)
+    return named + " is as fast as the best:\n" + printPlan(found.plan) + "\n" +
+           summaryText(problem, found.cost) + "\n";
+  return named + ",\n  " + printPlan(found.plan) + "\nis " +
+         formatText("%.3f s (%.1f%%)", double(more) * 1e-9,
+                    100 * double(more) / double(best.cost.nanoseconds())) +
+         " slower than the best,\n  " + printPlan(best.plan) + "\n\n" +
+         differenceText(itemsOf(best.cost), itemsOf(found.cost));
+}

@@ -1,0 +1,105 @@
+//===- PlanSearch.h - The fastest plans that fit ----------------*- C++ -*-===//
+//
+// Part of Hocket, under the Apache License v2.0.
+//
+//===----------------------------------------------------------------------===//
+///
+/// \file
+/// Best-first branch and bound over PlanSpace.h. Every node carries a time that
+/// no plan below it is faster than: of a rough plan, its layers' work shared
+/// out evenly; of a fine one, priceBound. The node with the least is taken out:
+/// a rough plan is replaced by its fine ones, a fine plan by its price, and a
+/// price that comes out is the best of all that are left. So the first price is
+/// the optimum, and the gap is 0 unless the search was stopped.
+///
+/// Example: three nodes with bounds 5 (rough), 7 (fine), 9 (fine). The rough
+/// one is replaced by fine ones of 6 and 8; 6 is priced at 7.5; 7 is priced at
+/// 7.2; 7.2 comes out: nothing left is below.
+///
+//===----------------------------------------------------------------------===//
+
+#ifndef HOCKET_PASSES_PLANNING_SEARCH_PLANSEARCH_H
+#define HOCKET_PASSES_PLANNING_SEARCH_PLANSEARCH_H
+
+#include "passes/planning/search/PlanSpace.h"
+
+#include <optional>
+#include <tuple>
+
+namespace hocket::planning {
+
+struct PricedPlan {
+  ParallelPlan plan;
+  StepCost cost;
+};
+
+struct SearchOptions {
+  int64_t memory = INT64_MAX; ///< Bytes that a rank may use.
+  int64_t top = 1;            ///< How many plans.
+  /// Passes that schedules may be played for before the search stops.
+  int64_t mostPasses = int64_t(1) << 26;
+};
+
+struct SearchResult {
+  std::vector<PricedPlan> best; ///< Fastest first.
+  /// No plan that fits and is not in `best` is faster than this.
+  int64_t bound = 0;
+  int64_t rough = 0, fine = 0, priced = 0; ///< Nodes that were looked at.
+
+  /// (best - bound) / best, at least 0; 0: the optimum under the cost model.
+  double gap() const;
+};
+
+/// Several searches of one problem share what was found out: what they return
+/// does not depend on which came before.
+class PlanSearch {
+public:
+  PlanSearch(CostProblem problem, PlanConstraints constraints);
+
+  SearchResult run(const SearchOptions &options);
+
+  /// Plans none of which is beaten in both time and memory, fastest first: the
+  /// optimum, then the fastest of those that take at most `steps` ever smaller
+  /// shares of its bytes.
+  std::vector<PricedPlan> paretoFront(const SearchOptions &options,
+                                      int64_t steps);
+
+  const CostProblem &problem() const { return priced; }
+
+  /// A fine plan, its bound, and its price once it was asked for.
+  struct Fine {
+    ParallelPlan plan;
+    PriceBound bound;
+    std::optional<StatusOr<StepCost>> cost;
+  };
+  /// A rough plan, what is known of all its fine ones, and those.
+  struct Rough {
+    ParallelPlan plan;
+    const PartWork *parts = nullptr;
+    PriceBound bound;
+    std::optional<std::vector<Fine>> fine;
+  };
+  std::vector<Rough> &roughPlans() { return roughs; }
+  /// Makes `rough.fine`.
+  void expand(Rough &rough) const;
+
+private:
+  /// What work depends on: collectives of layers are over the fastest axes, so
+  /// that pp and dp make no difference.
+  using PartKey =
+      std::tuple<int64_t, int64_t, int64_t, int64_t, int64_t, bool, Recompute>;
+
+  CostProblem priced;
+  PlanConstraints constraints;
+  std::map<PartKey, PartWork> works;
+  std::vector<Rough> roughs;
+};
+
+/// Prices every plan of the space: slow, and obviously right.
+SearchResult searchExhaustively(const CostProblem &problem,
+                                const PlanConstraints &constraints,
+                                const SearchOptions &options);
+
+} // namespace hocket::planning
+
+#endif // HOCKET_PASSES_PLANNING_SEARCH_PLANSEARCH_H

@@ -1,0 +1,254 @@
+//===- PlanSpace.cpp - Which plans there are ------------------------------===//
+//
+// Part of Hocket, under the Apache License v2.0.
+//
+//===----------------------------------------------------------------------===//
+
+#include "passes/planning/search/PlanSpace.h"
+
+#include <algorithm>
+#include <set>
+
+using namespace hocket;
+using namespace hocket::planning;
+
+namespace {
+
+constexpr int64_t mostContext = 16, leastContextTokens = 2048;
+constexpr int64_t mostMicroBatch = 32, mostChunks = 12;
+constexpr int64_t mostSplitCells = 8192;
+
+std::vector<int64_t> divisors(int64_t number, int64_t most) {
+  std::vector<int64_t> found;
+  for (int64_t divisor = 1; divisor <= std::min(number, most); ++divisor)
+    if (number % divisor == 0)
+      found.push_back(divisor);
+  return found;
+}
+
+/// The keys of a plan's text and their values.
+std::map<std::string, std::string, std::less<>>
+valuesOf(const std::string &text) {
+  std::map<std::string, std::string, std::less<>> values;
+  for (size_t at = 0; at < text.size();) {
+    size_t comma = std::min(text.find(',', at), text.size());
+    size_t equals = text.find('=', at);
+    if (equals < comma)
+      values[text.substr(at, equals - at)] =
+          text.substr(equals + 1, comma - equals - 1);
+    at = comma + 1;
+  }
+  return values;
+}
+
+/// The value that a plan has for a key, as the text form writes it.
+std::string valueOf(const ParallelPlan &plan, std::string_view key) {
+  if (key == "sp")
+    return plan.sequenceParallel ? "1" : "0";
+  if (key == "recompute")
+    return std::string(spelled(plan.recompute));
+  if (key == "schedule")
+    return plan.scheduleName();
+  constexpr std::pair<std::string_view, int64_t ParallelPlan::*> numbers[] = {
+      {"pp", &ParallelPlan::pp},    {"dp", &ParallelPlan::dp},
+      {"cp", &ParallelPlan::cp},    {"tp", &ParallelPlan::tp},
+      {"ep", &ParallelPlan::ep},    {"etp", &ParallelPlan::expertTp},
+      {"v", &ParallelPlan::chunks}, {"mbs", &ParallelPlan::microBatch},
+      {"zero", &ParallelPlan::zero}};
+  for (const auto &[name, field] : numbers)
+    if (name == key)
+      return std::to_string(plan.*field);
+  return "";
+}
+
+bool isFine(std::string_view key) {
+  return key == "v" || key == "zero" || key == "schedule" || key == "layers";
+}
+
+} // namespace
+
+StatusOr<PlanConstraints> PlanConstraints::parse(const std::string &text) {
+  PlanConstraints constraints;
+  HOCKET_ASSIGN_OR_RETURN(constraints.fixed, parsePlan(text));
+  constraints.values = valuesOf(text);
+  constraints.written = text;
+  if (constraints.values.contains("schedule"))
+    constraints.values["schedule"] = constraints.fixed.scheduleName();
+  return constraints;
+}
+
+bool PlanConstraints::allow(const ParallelPlan &plan, bool rough) const {
+  for (const auto &[key, value] : values) {
+    if (rough && isFine(key))
+      continue;
+    bool same = key == "layers" ? plan.layers == fixed.layers
+                                : valueOf(plan, key) == value;
+    if (!same)
+      return false;
+  }
+  return true;
+}
+
+namespace {
+
+/// Collects rough plans, axis by axis.
+class RoughPlans {
+public:
+  RoughPlans(const CostProblem &problem, const PlanConstraints &constraints)
+      : problem(problem), constraints(constraints) {}
+
+  std::vector<ParallelPlan> all() {
+    const ModelShape &model = problem.model;
+    for (int64_t pp : divisors(problem.devices, model.layers))
+      for (int64_t tp :
+           divisors(model.heads, problem.system.devices_per_node()))
+        for (int64_t cp = 1; cp <= mostContext; cp *= 2)
+          if (problem.devices % (pp * tp * cp) == 0)
+            addAxes(pp, tp, cp);
+    return std::move(plans);
+  }
+
+private:
+  void addAxes(int64_t pp, int64_t tp, int64_t cp);
+  void addExperts(ParallelPlan plan);
+  void addPasses(ParallelPlan plan);
+
+  const CostProblem &problem;
+  const PlanConstraints &constraints;
+  std::vector<ParallelPlan> plans;
+};
+
+void RoughPlans::addAxes(int64_t pp, int64_t tp, int64_t cp) {
+  const StepShape &step = problem.step;
+  ParallelPlan plan;
+  plan.pp = pp;
+  plan.tp = tp;
+  plan.cp = cp;
+  plan.dp = problem.devices / (pp * tp * cp);
+  bool shares = step.sequence % cp == 0 &&
+                (cp == 1 || step.sequence / cp >= leastContextTokens);
+  if (!shares || step.globalBatch % plan.dp != 0)
+    return;
+  plan.sequenceParallel = tp > 1 && step.sequence % (cp * tp) == 0;
+  for (int64_t size : divisors(step.globalBatch / plan.dp, mostMicroBatch)) {
+    plan.microBatch = size;
+    addExperts(plan);
+  }
+}
+
+void RoughPlans::addExperts(ParallelPlan plan) {
+  int64_t holders = plan.dp * plan.cp * plan.tp;
+  if (problem.model.experts == 0)
+    return addPasses(plan);
+  for (int64_t ep : divisors(problem.model.experts, holders)) {
+    plan.ep = ep;
+    std::set<int64_t> shares = {1, plan.tp};
+    for (int64_t expertTp : shares) {
+      plan.expertTp = expertTp;
+      if (holders % (ep * expertTp) == 0)
+        addPasses(plan);
+    }
+  }
+}
+
+void RoughPlans::addPasses(ParallelPlan plan) {
+  bool stores = problem.system.software().attention() == 0;
+  for (Recompute recompute :
+       {Recompute::None, Recompute::Selective, Recompute::Full}) {
+    if (recompute == Recompute::Selective && !stores)
+      continue;
+    plan.recompute = recompute;
+    if (constraints.allow(plan, true))
+      plans.push_back(plan);
+  }
+}
+
+/// Layers of stages, `fromFirst` and `fromLast` fewer than an even share in
+/// the first and the last. Empty where that cannot be.
+std::vector<int64_t> shiftedLayers(int64_t layers, int64_t stages,
+                                   int64_t fromFirst, int64_t fromLast) {
+  int64_t share = layers / stages;
+  int64_t first = share - fromFirst, last = share - fromLast;
+  if (first < 1 || last < 1 || stages < 2 || (stages == 2 && fromFirst > 0))
+    return {};
+  if (stages == 2)
+    return {layers - last, last};
+  std::vector<int64_t> split = evenLayers(layers - first - last, stages - 2);
+  split.insert(split.begin(), first);
+  split.push_back(last);
+  return split;
+}
+
+std::vector<std::vector<int64_t>> splitsOf(int64_t layers, int64_t stages) {
+  std::vector<std::vector<int64_t>> splits = {{}};
+  std::set<std::vector<int64_t>> seen = {evenLayers(layers, stages)};
+  for (int64_t fromFirst : {0, 1})
+    for (int64_t fromLast : {0, 1, 2}) {
+      auto split = shiftedLayers(layers, stages, fromFirst, fromLast);
+      if (!split.empty() && seen.insert(split).second)
+        splits.push_back(std::move(split));
+    }
+  return splits;
+}
+
+struct ScheduleChoice {
+  const char *name;
+  int64_t chunks;
+};
+
+std::vector<ScheduleChoice> schedulesOf(const CostProblem &problem,
+                                        const ParallelPlan &rough) {
+  std::vector<ScheduleChoice> choices = {{"", 1}};
+  if (rough.pp == 1)
+    return choices;
+  int64_t microbatches = rough.microbatches(problem.step);
+  int64_t most = std::min(mostChunks, problem.model.layers / rough.pp);
+  for (int64_t chunks = 2; chunks <= most; ++chunks)
+    if (microbatches % rough.pp == 0)
+      choices.push_back({"", chunks});
+  if (rough.pp * microbatches <= mostSplitCells)
+    choices.push_back({"zb-h1", 1});
+  if (most >= 2 && 2 * rough.pp * microbatches <= mostSplitCells)
+    choices.push_back({"zb-v", 2});
+  return choices;
+}
+
+} // namespace
+
+std::vector<ParallelPlan>
+planning::roughPlans(const CostProblem &problem,
+                     const PlanConstraints &constraints) {
+  return RoughPlans(problem, constraints).all();
+}
+
+std::vector<ParallelPlan>
+planning::finePlans(const CostProblem &problem, const ParallelPlan &rough,
+                    const PlanConstraints &constraints) {
+  std::vector<ParallelPlan> plans;
+  int64_t mostZero = rough.dp * rough.cp > 1 ? 3 : 0;
+  for (const ScheduleChoice &choice : schedulesOf(problem, rough)) {
+    ParallelPlan plan = rough;
+    plan.schedule = choice.name;
+    plan.chunks = choice.chunks;
+    for (auto &split : splitsOf(problem.model.layers, plan.stages())) {
+      plan.layers = split;
+      for (plan.zero = 0; plan.zero <= mostZero; ++plan.zero)
+        if (constraints.allow(plan, false))
+          plans.push_back(plan);
+    }
+  }
+  // Splits that are written out are looked at too.
+  ParallelPlan written = constraints.plan();
+  bool further = !written.layers.empty() && plans.empty();
+  for (const ScheduleChoice &choice : schedulesOf(problem, rough)) {
+    ParallelPlan plan = rough;
+    plan.schedule = choice.name;
+    plan.chunks = choice.chunks;
+    plan.layers = written.layers;
+    for (plan.zero = 0; further && plan.zero <= mostZero; ++plan.zero)
+      if (constraints.allow(plan, false) &&
+          checkPlan(plan, problem.model, problem.step).ok())
+        plans.push_back(plan);
+  }
+  return plans;
+}

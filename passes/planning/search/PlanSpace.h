@@ -1,0 +1,69 @@
+//===- PlanSpace.h - Which plans there are ----------------------*- C++ -*-===//
+//
+// Part of Hocket, under the Apache License v2.0.
+//
+//===----------------------------------------------------------------------===//
+///
+/// \file
+/// The plans that search looks at, in two steps. A *rough* plan fixes what a
+/// layer's time depends on: the axes, the microbatch, recompute. Its *fine*
+/// plans fix the rest: schedule and virtual stages, ZeRO, how layers are split.
+///
+///   pp         divisors of the devices, at most a stage a layer
+///   tp         divisors of the heads that stay in a node
+///   cp         powers of two, at most 16, of at least 2,048 tokens each
+///   ep         divisors of the experts; experts' matrices whole, or over tp
+///   mbs        divisors of a data-parallel rank's sequences, at most 32
+///   sp         with tp, wherever the sequence divides: it moves as many bytes
+///              and keeps fewer, so that it is never worse here
+///   recompute  none, full; selective where attention stores its scores
+///   schedule   1f1b; interleaved with 2 to 12 chunks; zb-h1 and zb-v of at
+///              most 8,192 passes
+///   zero       0 to 3 with several data-parallel ranks
+///   layers     evenly, or up to two fewer in the last stage and one fewer in
+///              the first, which have the head and the embedding
+///
+//===----------------------------------------------------------------------===//
+
+#ifndef HOCKET_PASSES_PLANNING_SEARCH_PLANSPACE_H
+#define HOCKET_PASSES_PLANNING_SEARCH_PLANSPACE_H
+
+#include "passes/planning/cost/StepCost.h"
+
+#include <map>
+
+namespace hocket::planning {
+
+/// What a user fixes of a plan: keys of the short text form and their values,
+/// as printPlan writes them ("recompute" -> "full").
+class PlanConstraints {
+public:
+  PlanConstraints() = default;
+  /// "tp=8,pp=16". Refuses what parsePlan refuses.
+  static StatusOr<PlanConstraints> parse(const std::string &text);
+
+  bool empty() const { return values.empty(); }
+  /// Whether a plan keeps them; of a rough plan, those that it fixes.
+  bool allow(const ParallelPlan &plan, bool rough) const;
+  const std::string &text() const { return written; }
+  /// The fixed values over a plan's defaults.
+  const ParallelPlan &plan() const { return fixed; }
+
+private:
+  std::map<std::string, std::string, std::less<>> values;
+  ParallelPlan fixed;
+  std::string written;
+};
+
+/// All rough plans, in a fixed order. They pass checkPlan.
+std::vector<ParallelPlan> roughPlans(const CostProblem &problem,
+                                     const PlanConstraints &constraints);
+
+/// All fine plans of a rough one, in a fixed order. They pass checkPlan.
+std::vector<ParallelPlan> finePlans(const CostProblem &problem,
+                                    const ParallelPlan &rough,
+                                    const PlanConstraints &constraints);
+
+} // namespace hocket::planning
+
+#endif // HOCKET_PASSES_PLANNING_SEARCH_PLANSPACE_H

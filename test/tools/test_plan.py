@@ -1,0 +1,235 @@
+# Part of Hocket, under the Apache License v2.0.
+"""hocket plan, plan diff, simulate and accuracy from outside."""
+
+import html.parser
+import json
+import os
+import pathlib
+import subprocess
+import tempfile
+import unittest
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+BUILD = pathlib.Path(os.environ.get("HOCKET_BUILD_DIR", ROOT / "build"))
+
+SPEC = """name: "mid"
+model {
+  layers: 24 hidden: 2048 heads: 16 vocab_size: 50257 vocab_padding: 128
+  max_positions: 2048
+}
+training { global_batch_size: 128 precision: BF16 }
+"""
+TINY = """name: "tiny"
+model { layers: 4 hidden: 64 heads: 4 vocab_size: 256 max_positions: 32 }
+training { global_batch_size: 8 precision: BF16 }
+"""
+
+
+def hocket(*arguments):
+    command = [BUILD / "bin/hocket", *map(str, arguments)]
+    return subprocess.run(command, capture_output=True, text=True, check=False)
+
+
+class Page(html.parser.HTMLParser):
+    """Tags that are open, and the attributes of those that have an id."""
+
+    VOID = ("meta", "link", "line", "rect/", "circle/")
+
+    def __init__(self):
+        super().__init__()
+        self.open, self.ids, self.tags, self.links = [], {}, [], []
+
+    def handle_starttag(self, tag, attrs):
+        attrs = dict(attrs)
+        self.tags.append(tag)
+        self.links += [v for k, v in attrs.items() if k in ("src", "href")]
+        if "id" in attrs:
+            self.ids[attrs["id"]] = attrs
+        if tag not in self.VOID:
+            self.open.append(tag)
+
+    def handle_startendtag(self, tag, attrs):
+        self.tags.append(tag)
+
+    def handle_endtag(self, tag):
+        assert self.open and self.open.pop() == tag, tag
+
+
+class PlanTest(unittest.TestCase):
+    def setUp(self):
+        scratch = tempfile.TemporaryDirectory()
+        self.addCleanup(scratch.cleanup)
+        self.folder = pathlib.Path(scratch.name)
+        self.spec = self.folder / "spec.textproto"
+        self.spec.write_text(SPEC)
+
+    def must(self, *arguments):
+        done = hocket(*arguments)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        return done.stdout
+
+    def refused(self, *arguments):
+        done = hocket(*arguments)
+        self.assertEqual(done.returncode, 2, done.stdout + done.stderr)
+        self.assertEqual(len(done.stderr.strip().splitlines()), 1, done.stderr)
+        return done.stderr
+
+    def plan(self, *arguments, devices=64):
+        return self.must(
+            "plan", self.spec, "--cluster", f"h100:{devices}", *arguments
+        )
+
+    def test_json_sums_exactly(self):
+        report = json.loads(self.plan("--json"))
+        self.assertEqual(report["gap"], 0)
+        self.assertEqual(len(report["plans"]), 10)
+        times = [plan["nanoseconds"] for plan in report["plans"]]
+        self.assertEqual(times, sorted(times))
+        for plan in report["plans"]:
+            self.assertEqual(sum(plan["time"].values()), plan["nanoseconds"])
+            totals = [rank.pop("total") for rank in plan["memory"]]
+            for rank, total in zip(plan["memory"], totals):
+                self.assertEqual(sum(rank.values()), total)
+            self.assertEqual(max(totals), plan["bytes"])
+            self.assertLessEqual(plan["bytes"], 0.95 * report["capacity"])
+        self.assertGreaterEqual(len(report["pareto"]), 2)
+
+    def test_same_answer_twice(self):
+        self.assertEqual(self.plan("--json"), self.plan("--json"))
+
+    def test_simulate_agrees_with_plan(self):
+        path = self.folder / "plan.textproto"
+        report = json.loads(self.plan("-o", path, "--json"))
+        again = json.loads(self.must("simulate", self.spec, "--plan", path,
+                                     "--cluster", "h100:64", "--json"))  # fmt: skip
+        self.assertEqual(again["nanoseconds"], report["plans"][0]["nanoseconds"])
+        self.assertEqual(again["memory"], report["plans"][0]["memory"])
+
+    def test_trace_holds_every_pass(self):
+        trace = self.folder / "trace.json"
+        self.must("simulate", self.spec, "--plan", "pp=4,dp=8,tp=2,mbs=2",
+                  "--cluster", "h100:64", "--trace", trace)  # fmt: skip
+        events = json.loads(trace.read_text())
+        events = events["traceEvents"] if isinstance(events, dict) else events
+        passes = [event for event in events if event["ph"] == "X"]
+        self.assertEqual(len(passes), 4 * 8 * 2)
+
+    def test_less_memory_is_never_faster(self):
+        times = [
+            json.loads(self.plan("--json", "--memory-margin", margin))["plans"][0][
+                "nanoseconds"
+            ]
+            for margin in ("0%", "50%", "80%")
+        ]
+        self.assertEqual(times, sorted(times))
+
+    def test_diff_sums_to_the_totals(self):
+        first, second = self.folder / "a", self.folder / "b"
+        self.plan("-o", first)
+        self.plan("-o", second, "--memory-margin", "80%")
+        lines = self.must("plan", "diff", first, second).splitlines()[1:]
+        sums, totals = {}, {}
+        for line in lines:
+            kind = line.split()[0]
+            unit = "ns" if kind == "time" else "B"
+            words = line.split(f" {unit}")
+            numbers = [int(part.split()[-1]) for part in words[:3]]
+            into = totals if " total " in line else sums
+            into[kind] = [
+                a + b for a, b in zip(into.get(kind, [0, 0, 0]), numbers)
+            ]
+        self.assertEqual(sums, totals)
+        self.assertEqual(set(totals), {"time", "bytes"})
+
+    def test_why_not(self):
+        def answer(text):
+            return self.plan("--why-not", text)
+
+        self.assertIn("slower than the best", answer("tp=8,pp=4"))
+        self.assertIn("does not divide the model's heads", answer("tp=3"))
+        self.assertIn("outside of the space", answer("tp=16"))
+        self.assertIn("no experts", answer("ep=2"))
+        self.spec.write_text(SPEC.replace("2048", "8192").replace("16 v", "64 v"))
+        text = answer("tp=1,pp=1,zero=0")
+        self.assertIn("No plan with tp=1,pp=1,zero=0 fits", text)
+        self.assertRegex(text, r"pipeline rank 0 needs [\d.]+ GiB, [\d.]+ GiB more")
+
+    def test_page_has_the_totals(self):
+        path = self.folder / "page.html"
+        report = json.loads(self.plan("--html", path, "--json"))
+        best = report["plans"][0]
+        page = Page()
+        page.feed(path.read_text())
+        self.assertEqual(page.open, [])
+        self.assertNotIn("script", page.tags)
+        self.assertTrue(all(link.startswith("data:") for link in page.links))
+        time, memory = page.ids["time"], page.ids["memory"]
+        self.assertEqual(int(time["data-nanoseconds"]), best["nanoseconds"])
+        self.assertEqual(int(memory["data-bytes"]), best["bytes"])
+        self.assertLessEqual({"pareto", "ranks", "gantt", "neighbours"}, set(page.ids))
+        self.assertEqual(page.tags.count("circle"), len(report["pareto"]))
+
+    def test_plan_compiles(self):
+        self.spec.write_text(TINY)
+        for devices in (1, 2, 4, 8):
+            path = self.folder / f"plan{devices}.textproto"
+            self.plan("-o", path, devices=devices)
+            program = self.folder / "program.hkx"
+            self.must("compile", self.spec, "--plan", path, "-o", program)
+            self.must("verify", program)
+
+    def test_bad_input_is_refused(self):
+        cluster = ["--cluster", "h100:64"]
+        refused, spec = self.refused, self.spec
+        self.assertIn("no system is called", refused("plan", spec, "--cluster", "h1:2"))
+        self.assertIn("as in h100:1024", refused("plan", spec, "--cluster", "h100"))
+        self.assertIn("cannot open", refused("plan", spec, "--cluster", "./no:8"))
+        self.assertIn("--cluster", refused("plan", spec))
+        self.assertIn("SPEC", refused("plan"))
+        for margin in ("x", "-1%", "95%", "nan"):
+            refused("plan", spec, *cluster, "--memory-margin", margin)
+        refused("plan", spec, *cluster, "--top", "0")
+        self.assertIn("zp is no key", refused("plan", spec, *cluster, "--why-not", "zp=1"))
+        self.assertIn("global_batch_size", refused("plan", spec, "--cluster", "h100:1021"))
+        simulate = ["simulate", spec, *cluster, "--plan"]
+        self.assertIn("has 64 devices", refused(*simulate, "tp=2"))
+        self.assertIn("does not divide", refused(*simulate, "tp=3,dp=7"))
+        bad = self.folder / "bad.textproto"
+        bad.write_text("pipeline_paralel: 2")
+        self.assertIn("bad.textproto:1", refused(*simulate, bad))
+        self.assertIn("no lines '# price", refused("plan", "diff", bad, bad))
+        bad.write_text("# price time products x")
+        self.assertIn("bad.textproto:1", refused("plan", "diff", bad, bad))
+        system = self.folder / "my.textproto"
+        system.write_text("devices_per_node: 0")
+        self.assertIn("my.textproto", refused("plan", spec, "--cluster", f"{system}:8"))
+
+    def test_what_cannot_fit_says_how_much_is_missing(self):
+        self.spec.write_text(SPEC.replace("2048", "32768").replace("16 v", "256 v"))
+        message = self.refused("plan", self.spec, "--cluster", "a100:8")
+        self.assertIn("no plan fits 8 devices of a100", message)
+        self.assertRegex(message, r"the least found is [\d.]+ GiB")
+
+    def test_accuracy_reads_both_layouts(self):
+        table = self.folder / "runs.csv"
+        table.write_text(
+            "# GPUs,global batch,micro batch,hidden size,attention heads,# layers,"
+            "sequence length,tensor parallelism,data parallelism,"
+            "pipeline parallelism,iteration time (ms)\n"
+            "8,64,4,1024,16,24,1024,1,8,1,289.6\n8,64,2,2048,16,24,1024,1,4,2,500\n"
+        )
+        report = json.loads(self.must("accuracy", table, "--json"))
+        self.assertEqual(report["rows"], 2)
+        first, second = report["predictions"]
+        self.assertFalse(first["held_out"])
+        self.assertTrue(second["held_out"])
+        error = first["predicted"] / first["measured"] - 1
+        self.assertAlmostEqual(first["error"], error)
+        for word in ("mean", "median", "bias", "worst"):
+            self.assertIn(word, self.must("accuracy", table))
+        table.write_text("a,b\n1,2\n")
+        self.assertIn("runs.csv", self.refused("accuracy", table))
+
+
+if __name__ == "__main__":
+    unittest.main()
