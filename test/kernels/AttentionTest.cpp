@@ -5,6 +5,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "kernels/cpu/Attention.h"
+#include "kernels/cpu/Library.h"
 #include "test/kernels/AttentionTensors.h"
 
 #include <gtest/gtest.h>
@@ -172,6 +173,68 @@ TEST(Attention, PiecesOfTheQueriesSeeWhatTheirPositionsSee) {
   checkPieces(shapeOf(2, 24, 4, 2, 8), 2);
   checkPieces(shapeOf(1, 600, 2, 1, 16), 3);
   checkPieces(shapeOf(1, 264, 2, 2, 8, true, 70), 2);
+}
+
+/// All queries, and the keys from `first` on that fill `s.keys`.
+Tensors partOfKeys(const AttentionShape &s, const Tensors &whole, int64_t first,
+                   int64_t keys) {
+  Tensors part(s, DType::F32);
+  std::vector<int64_t> rows(static_cast<size_t>(s.keys));
+  for (int64_t i = 0; i < s.keys; ++i)
+    rows[static_cast<size_t>(i)] = first + i;
+  int64_t width = s.kvHeads * s.headDim;
+  part.q = rowsOf(whole.q, DType::F32, 1, whole.q.size(), {0});
+  part.dO = rowsOf(whole.dO, DType::F32, 1, whole.dO.size(), {0});
+  part.k = rowsOf(whole.k, DType::F32, s.batch, width, rows);
+  part.v = rowsOf(whole.v, DType::F32, s.batch, width, rows);
+  EXPECT_EQ(whole.k.size(), s.batch * keys * width);
+  return part;
+}
+
+/// The keys come in two halves; early queries, and with a window late ones, see
+/// none of one half.
+TEST(Attention, PartsOfTheKeysAddUpToAll) {
+  TestWorkers workers(2);
+  for (int64_t window : {0, 9}) {
+    AttentionShape s = shapeOf(2, 48, 4, 2, 8, true, window), half = s;
+    half.keys = 24, half.place.sequence = 48;
+    Tensors whole(s, DType::F64);
+    ASSERT_EQ(reference::attentionForward(whole.forward(s)), nullptr);
+    ASSERT_EQ(reference::attentionBackward(whole.backward(s)), nullptr);
+    std::vector<Tensors> parts;
+    for (int64_t first : {0, 24}) {
+      half.place.firstKey = first;
+      parts.push_back(partOfKeys(half, whole, first, s.keys));
+      ASSERT_EQ(attentionForward(parts.back().forward(half), workers), nullptr);
+    }
+    Tensors &a = parts[0], &b = parts[1];
+    std::vector<void *> buffers = {a.o.view().data, a.lse.view().data,
+                                   b.o.view().data, b.lse.view().data,
+                                   a.o.view().data, a.lse.view().data};
+    std::vector<int64_t> sizes = {s.batch, s.queries, s.heads, s.headDim};
+    LibraryCall call{buffers, sizes, {}, {}};
+    ASSERT_EQ(findLibraryOp("merge_attention")->run(call, workers), nullptr);
+    expectClose(a.o, whole.o, 5e-6, "o");
+    for (int64_t i = 0; i < a.lse.size(); ++i)
+      ASSERT_NEAR(a.lse[i], whole.lse[i], 1e-5) << "lse " << i;
+    std::vector<double> dq(static_cast<size_t>(whole.dq.size()));
+    for (int64_t first : {0, 24}) {
+      Tensors &part = parts[first > 0];
+      half.place.firstKey = first;
+      part.o = rowsOf(whole.o, DType::F32, 1, whole.o.size(), {0});
+      part.lse = rowsOf(whole.lse, DType::F32, 1, whole.lse.size(), {0});
+      ASSERT_EQ(attentionBackward(part.backward(half), workers), nullptr);
+      for (int64_t i = 0; i < part.dq.size(); ++i)
+        dq[static_cast<size_t>(i)] += part.dq[i];
+      std::vector<int64_t> rows;
+      for (int64_t i = 0; i < 24; ++i)
+        rows.push_back(first + i);
+      expectClose(part.dk, rowsOf(whole.dk, DType::F64, 2, 16, rows), 5e-6,
+                  "dk");
+    }
+    for (size_t i = 0; i < dq.size(); ++i)
+      ASSERT_NEAR(dq[i], whole.dq[int64_t(i)], 1e-5) << i;
+  }
 }
 
 /// Dropout by global element: one head of one sequence, and half of its

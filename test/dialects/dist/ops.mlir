@@ -10,3 +10,10 @@ xf.variable @w : tensor<8x8xf32> {kind = #xf.variable_kind<parameter>, dist.shar
 func.func @f(%x: tensor<2x4xi32> {dist.sharding = #dist.sharding<@mesh, [[], []], partial = ["tp"]>}) {
   return
 }
+
+// CHECK-LABEL: func.func @shift(
+// CHECK: dist.shift %{{.*}} over ["tp"] : tensor<2x4xf32>
+func.func @shift(%x: tensor<2x4xf32>) -> tensor<2x4xf32> {
+  %y = dist.shift %x over ["tp"] : tensor<2x4xf32>
+  return %y : tensor<2x4xf32>
+}

@@ -556,3 +556,35 @@ func.func @f(%q: tensor<2x6x4x8xf32>) {
   %o, %l = xf.attention %q, %q, %q {causal, scale = 1.0, part = 2 : i64} : (tensor<2x6x4x8xf32>, tensor<2x6x4x8xf32>, tensor<2x6x4x8xf32>) -> (tensor<2x6x4x8xf32>, tensor<2x4x6xf32>)
   return
 }
+
+// -----
+
+func.func @f(%q: tensor<2x6x4x8xf32>, %p: i32) {
+  // expected-error @+1 {{[X19] keys cannot be 12 rows before the piece}}
+  %o, %l = xf.attention %q, %q, %q from (%p, %p, %p, %p) {behind = 12 : i64, causal, scale = 1.0, whole = array<i64: 2, 4, 12>} : (tensor<2x6x4x8xf32>, tensor<2x6x4x8xf32>, tensor<2x6x4x8xf32>, i32, i32, i32, i32) -> (tensor<2x6x4x8xf32>, tensor<2x4x6xf32>)
+  return
+}
+
+// -----
+
+func.func @f(%p: i32) {
+  // expected-error @+1 {{[X36] 8 rows are no piece of a sequence of 0}}
+  %r = xf.positions %p : (i32) -> tensor<8xi32>
+  return
+}
+
+// -----
+
+func.func @f() {
+  // expected-error @+1 {{[X36] 8 positions are no even number of parts of 8}}
+  %r = xf.positions {part = 8 : i64} : () -> tensor<8xi32>
+  return
+}
+
+// -----
+
+func.func @f(%a: tensor<1x8x2x4xf32>, %l: tensor<1x8x2xf32>) {
+  // expected-error @+1 {{[X37] lse has shape [1, 8, 2], expected [1, 2, 8]}}
+  %y, %n = xf.merge_attention %a, %l, %a, %l : (tensor<1x8x2x4xf32>, tensor<1x8x2xf32>, tensor<1x8x2x4xf32>, tensor<1x8x2xf32>) -> (tensor<1x8x2x4xf32>, tensor<1x8x2xf32>)
+  return
+}

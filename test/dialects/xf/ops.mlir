@@ -408,3 +408,23 @@ func.func private @prepare()
 xf.variable @state.bias : tensor<8xf32> {init = #xf.init<zeros>, kind = #xf.variable_kind<state>}
 xf.variable @state.counts : tensor<8xf32> {init = #xf.init<zeros>, kind = #xf.variable_kind<state>}
 xf.balance @state.bias counts(@state.counts) {rate = 0.001}
+
+// CHECK-LABEL: func @positions(
+// CHECK: xf.positions {part = 64 : i64} : () -> tensor<256xi32>
+// CHECK: xf.positions %{{.*}} {part = 64 : i64, whole = 512 : i64} : (i32) -> tensor<256xi32>
+// CHECK: xf.rope_table %{{.*}} {inverse_frequencies = {{.*}}, whole = 512 : i64} : (i32) -> tensor<256x1x2xf32>
+func.func @positions(%first: i32) {
+  %p = xf.positions {part = 64 : i64} : () -> tensor<256xi32>
+  %q = xf.positions %first {part = 64 : i64, whole = 512 : i64} : (i32) -> tensor<256xi32>
+  %t = xf.rope_table %first {inverse_frequencies = array<f64: 1.0>, whole = 512 : i64} : (i32) -> tensor<256x1x2xf32>
+  return
+}
+
+// CHECK-LABEL: func @attention_piece(
+// CHECK: xf.attention %{{.*}}, %{{.*}}, %{{.*}} from(%{{.*}}, %{{.*}}, %{{.*}}, %{{.*}}) {causal, scale = 5.000000e-01 : f64, whole = array<i64: 1, 2, 16>}
+// CHECK: xf.merge_attention
+func.func @attention_piece(%q: tensor<1x8x2x4xf32>, %k: tensor<1x16x2x4xf32>, %p: i32) {
+  %o, %lse = xf.attention %q, %k, %k from (%p, %p, %p, %p) {causal, scale = 0.5, whole = array<i64: 1, 2, 16>} : (tensor<1x8x2x4xf32>, tensor<1x16x2x4xf32>, tensor<1x16x2x4xf32>, i32, i32, i32, i32) -> (tensor<1x8x2x4xf32>, tensor<1x2x8xf32>)
+  %y, %l = xf.merge_attention %o, %lse, %o, %lse : (tensor<1x8x2x4xf32>, tensor<1x2x8xf32>, tensor<1x8x2x4xf32>, tensor<1x2x8xf32>) -> (tensor<1x8x2x4xf32>, tensor<1x2x8xf32>)
+  return
+}
