@@ -30,15 +30,24 @@ public:
     if (found.size() < limit)
       found.push_back({rule, place, what});
     ++total;
+    structural += isStructural(rule);
   }
 
   size_t count() const { return total; }
+  /// Whether all that is named exists and is of its size, so that the program
+  /// can be walked.
+  bool canBeWalked() const { return structural == 0; }
   bool full() const { return found.size() >= limit; }
   std::vector<ProgramFault> take() { return std::move(found); }
 
 private:
+  static bool isStructural(ProgramRule rule) {
+    return rule != ProgramRule::Lifetimes && rule != ProgramRule::Peak &&
+           rule < ProgramRule::ReadsWritten;
+  }
+
   size_t limit;
-  size_t total = 0;
+  size_t total = 0, structural = 0;
   std::vector<ProgramFault> found;
 };
 
@@ -110,7 +119,7 @@ void checkMemoryPlan(const program::Program &program, int role,
 void checkPeaks(const program::Program &program, FaultList &faults);
 
 /// All ranks and streams together (certificate/Certificate.h). Wants a program
-/// without any other fault.
+/// that can be walked.
 void checkCertificate(const program::Program &program, FaultList &faults);
 
 } // namespace hocket
