@@ -162,6 +162,7 @@ ordered_json hocket::programJson(const Program &program) {
           {"training", trainingJson(program)},
           {"parameters", parametersJson(program)},
           {"memory", memory},
+          {"certificate", certificateJson(program)},
           {"kernels", kernelsJson(program)},
           {"roles", roles}};
 }

@@ -22,6 +22,11 @@ std::string programText(const program::Program &program, bool listing);
 /// The same for programs; bytes, counts and FLOPs are exact numbers.
 nlohmann::ordered_json programJson(const program::Program &program);
 
+/// What the certificate says: peaks by role and kind of memory, and of each
+/// entry messages, collectives by group and the longest chain of instructions.
+std::string certificateText(const program::Program &program);
+nlohmann::ordered_json certificateJson(const program::Program &program);
+
 } // namespace hocket
 
 #endif // HOCKET_RUNTIME_TOOLS_PROGRAMREPORT_H

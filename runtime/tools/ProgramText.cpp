@@ -262,6 +262,7 @@ std::string hocket::programText(const Program &program, bool listing) {
                      flopsText(program) + "\n";
   for (const Role &role : program.roles())
     text += memoryText(role) + "\n";
+  text += certificateText(program) + "\n";
   text += kernelsText(program);
   for (const Role &role : program.roles())
     text += "\n" + programListing(program, role, listing);

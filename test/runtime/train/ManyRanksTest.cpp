@@ -13,6 +13,7 @@
 #include "runtime/train/RunCheckpoint.h"
 #include "runtime/train/Trainer.h"
 #include "test/runtime/program/ProgramBuilder.h"
+#include "test/runtime/train/CountingSamples.h"
 
 #include <cmath>
 #include <csignal>
@@ -24,6 +25,7 @@
 
 using namespace hocket;
 using program::Program;
+using test::CountingSamples;
 namespace fs = std::filesystem;
 
 namespace {
@@ -54,26 +56,6 @@ std::vector<float> readSlice(Executor &executor, int slice) {
   return values;
 }
 
-/// Sample i counts up from i in steps of 3, modulo the vocabulary.
-class CountingSamples : public data::SampleSource {
-public:
-  explicit CountingSamples(uint64_t count) : count(count) {}
-  uint64_t size() const override { return count; }
-  uint64_t sequenceLength() const override { return 8; }
-  Status read(uint64_t sample, std::span<int32_t> tokens) const override {
-    HOCKET_RETURN_IF_ERROR(checkSample(sample));
-    for (size_t t = 0; t < tokens.size(); ++t)
-      tokens[t] = int32_t((sample * 5 + 3 * t) % 16);
-    return okStatus();
-  }
-  StatusOr<std::vector<data::SamplePiece>> pieces(uint64_t) const override {
-    return std::vector<data::SamplePiece>();
-  }
-
-private:
-  uint64_t count;
-};
-
 /// What one rank does of a training run.
 struct RankTraining {
   std::string saveDir, loadDir;
@@ -87,7 +69,7 @@ struct RankTraining {
       start = {state.step, state.consumedSamples};
     }
     MetricsLog log;
-    auto samples = std::make_shared<CountingSamples>(4000);
+    auto samples = std::make_shared<CountingSamples>(4000, 5);
     Trainer trainer(executor, samples, samples, log, {steps, saveDir, print});
     return trainer.run(start);
   }
@@ -301,7 +283,7 @@ TEST_F(ManyRanks, AFailingRankEndsTheOthers) {
     StepHost host(
         [&](data::Batch &batch) {
           HOCKET_RETURN_IF_ERROR(
-              data::readBatch(CountingSamples(100), 0, 6, batch));
+              data::readBatch(CountingSamples(100, 5), 0, 6, batch));
           if (executor.rank() == 1)
             batch.tokens[2 * 8] = 99; // Outside the vocabulary.
           return okStatus();
@@ -330,7 +312,7 @@ TEST_F(ManyRanks, ASlowRankIsWaitedFor) {
     StepHost host([&](data::Batch &batch) {
       if (executor.rank() == 1)
         std::this_thread::sleep_for(std::chrono::milliseconds(300));
-      return data::readBatch(CountingSamples(100), 0, 8, batch);
+      return data::readBatch(CountingSamples(100, 5), 0, 8, batch);
     });
     host.begin(0, 0.5);
     return executor.run("train_step", 0, host);
@@ -349,7 +331,7 @@ TEST_F(ManyRanks, AHangingRankIsLeftBehind) {
         StepHost host([&](data::Batch &batch) {
           if (hangs)
             released.wait();
-          return data::readBatch(CountingSamples(100), 0, 6, batch);
+          return data::readBatch(CountingSamples(100, 5), 0, 6, batch);
         });
         host.begin(0, 0.5);
         Status status = executor.run("train_step", 0, host);

@@ -12,6 +12,7 @@
 #include "runtime/train/Initialize.h"
 #include "runtime/train/RunCheckpoint.h"
 #include "test/runtime/program/ProgramBuilder.h"
+#include "test/runtime/train/CountingSamples.h"
 
 #include <cmath>
 #include <csignal>
@@ -21,29 +22,10 @@
 #include <sstream>
 
 using namespace hocket;
+using test::CountingSamples;
 namespace fs = std::filesystem;
 
 namespace {
-
-/// Sample i counts up from i in steps of 3, modulo the vocabulary.
-class CountingSamples : public data::SampleSource {
-public:
-  explicit CountingSamples(uint64_t count) : count(count) {}
-  uint64_t size() const override { return count; }
-  uint64_t sequenceLength() const override { return 8; }
-  Status read(uint64_t sample, std::span<int32_t> tokens) const override {
-    HOCKET_RETURN_IF_ERROR(checkSample(sample));
-    for (size_t t = 0; t < tokens.size(); ++t)
-      tokens[t] = int32_t((sample + 3 * t) % 16);
-    return okStatus();
-  }
-  StatusOr<std::vector<data::SamplePiece>> pieces(uint64_t) const override {
-    return std::vector<data::SamplePiece>();
-  }
-
-private:
-  uint64_t count;
-};
 
 /// An executor of the tiny model with its first values, and what a run printed.
 struct TinyRun {
