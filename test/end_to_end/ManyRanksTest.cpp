@@ -213,6 +213,25 @@ TEST_F(RandomPlans, TrainTheSameModel) {
   }
 }
 
+class Buckets : public TrainedPlans, public testing::WithParamInterface<int> {};
+
+/// Whatever goes together, every element is the same sum.
+TEST_P(Buckets, ChangeNoBit) {
+  PlanCase plan{"Buckets", gptLike, 4, ""};
+  std::string fields = "data_parallel=2 tensor_parallel=2 zero_stage=" +
+                       std::to_string(GetParam());
+  train(compile(plan, fields + " bucket_bytes=0"), steps, "apart");
+  train(compile(plan, fields + " bucket_bytes=4096"), steps, "together");
+  Outcome apart = outcomeOf("apart", steps);
+  Outcome together = outcomeOf("together", steps);
+  ASSERT_FALSE(apart.state.empty());
+  EXPECT_EQ(apart.losses, together.losses);
+  EXPECT_EQ(apart.norms, together.norms);
+  EXPECT_EQ(apart.state, together.state);
+}
+
+INSTANTIATE_TEST_SUITE_P(Zero, Buckets, testing::Range(0, 4));
+
 /// Half of the steps under this plan, the rest under two others that load what
 /// it saved.
 TEST_P(ManyRanks, LoadFromEachOther) {

@@ -47,6 +47,7 @@ void TransferRuns::addParts(size_t s) {
       continue;
     }
     Part &part = partOf(s, instruction.kind);
+    part.receives = receives;
     part.name = receives ? receiveName(sequence) : sendName(sequence);
     part.stream = streamFor(instruction, sequence.fragment);
     std::set<int> used;
@@ -80,12 +81,13 @@ TransferRuns::stepsOf(kern::ScheduleOp schedule) {
       continue; // K15 keeps it from happening.
     for (size_t s : found->second)
       if (!program.sequences[s].lastOnly || lastRuns.lookup(name) == i)
-        addSteps(s, action, steps);
+        addSteps(s, i, action, steps);
   }
+  receiveEarly(steps);
   return steps;
 }
 
-void TransferRuns::addSteps(size_t s, ArrayAttr action,
+void TransferRuns::addSteps(size_t s, size_t number, ArrayAttr action,
                             std::vector<Step> &steps) {
   for (Kind kind : {Kind::Receive, Kind::Launch, Kind::Send}) {
     auto part = parts.find({s, kind});
@@ -93,9 +95,43 @@ void TransferRuns::addSteps(size_t s, ArrayAttr action,
       steps.push_back({&part->second,
                        cast<IntegerAttr>(action[1]).getInt(),
                        cast<IntegerAttr>(action[2]).getInt(),
+                       number,
                        {},
                        -1,
                        program.sequences[s].fragment == 'U'});
+  }
+}
+
+//===----------------------------------------------------------------------===//
+// Receiving early
+//===----------------------------------------------------------------------===//
+
+std::pair<int, int64_t> TransferRuns::copyFor(const Step &step,
+                                              int buffer) const {
+  return {buffer, program.buffers[buffer].copies > 1 ? step.slot : 0};
+}
+
+bool TransferRuns::mustFollow(const Step &step, const Step &earlier) const {
+  if (earlier.isLast || earlier.part->stream == step.part->stream)
+    return true;
+  return llvm::any_of(step.part->writes, [&](int buffer) {
+    auto usesCopy = [&](int other) {
+      return copyFor(earlier, other) == copyFor(step, buffer);
+    };
+    return llvm::any_of(earlier.part->reads, usesCopy) ||
+           llvm::any_of(earlier.part->writes, usesCopy);
+  });
+}
+
+void TransferRuns::receiveEarly(std::vector<Step> &steps) const {
+  for (size_t i = 0; i < steps.size(); ++i) {
+    if (!steps[i].part->receives)
+      continue;
+    size_t to = i;
+    while (to > 0 && steps[to - 1].action + 1 >= steps[i].action &&
+           !mustFollow(steps[i], steps[to - 1]))
+      --to;
+    std::rotate(steps.begin() + to, steps.begin() + i, steps.begin() + i + 1);
   }
 }
 
@@ -108,8 +144,7 @@ std::vector<int> TransferRuns::dependencesOf(std::vector<Step> &steps,
                                              int step) {
   const Part &part = *steps[step].part;
   auto useOf = [&](int buffer) -> Use & {
-    bool copied = program.buffers[buffer].copies > 1;
-    return uses[{buffer, copied ? steps[step].slot : 0}];
+    return uses[copyFor(steps[step], buffer)];
   };
   std::vector<int> result;
   for (int buffer : part.reads)

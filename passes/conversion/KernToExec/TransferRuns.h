@@ -22,6 +22,10 @@
 ///   sync: record 1 on 0, wait 1 on 2
 ///   forward_1.send slot 0      on stream 2
 ///
+/// A receive is issued before the fragment ahead of its own, if the copy that
+/// it fills is free by then: what comes for the next fragment travels while
+/// this one computes.
+///
 /// An entry begins with all streams behind stream 0. The update, or the end of
 /// an entry without one, comes behind all transfers.
 ///
@@ -81,11 +85,13 @@ private:
   struct Part {
     std::string name;
     int64_t stream = 0;
+    bool receives = false;
     std::vector<int> reads, writes; ///< buffers that transfers use
   };
   struct Step {
     const Part *part = nullptr;
     int64_t microbatch = 0, slot = 0;
+    size_t action = 0;          ///< of the schedule
     std::vector<int64_t> waits; ///< events
     int64_t record = -1;        ///< event
     bool isLast = false;        ///< of what runs once all transfers are over
@@ -101,7 +107,13 @@ private:
   Part &partOf(size_t s, Kind kind) { return parts[{s, kind}]; }
   int64_t streamFor(const FlatInstruction &transfer, char fragment);
   std::vector<Step> stepsOf(kern::ScheduleOp schedule);
-  void addSteps(size_t s, mlir::ArrayAttr action, std::vector<Step> &steps);
+  void addSteps(size_t s, size_t number, mlir::ArrayAttr action,
+                std::vector<Step> &steps);
+  /// The copy of `buffer` that a step uses.
+  std::pair<int, int64_t> copyFor(const Step &step, int buffer) const;
+  bool mustFollow(const Step &step, const Step &earlier) const;
+  /// Has a transfer into a copy that is free begin an action earlier.
+  void receiveEarly(std::vector<Step> &steps) const;
   void addEvents(std::vector<Step> &steps);
   std::vector<int> dependencesOf(std::vector<Step> &steps, int step);
   int64_t eventNamed(const std::string &name, int64_t number);

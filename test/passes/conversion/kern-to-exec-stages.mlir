@@ -27,19 +27,21 @@ kern.kernel @cast [4 x 8] (%t: tensor<4x8xi32> as full) -> (tensor<4x8xf32> as f
 // CHECK-NEXT: exec.transfer(%[[G]]) over ["pp"] {peers = array<i64: 1>, sends = array<i1: false>, stream = 2 : i64, tags = array<i64: 1>}
 
 // What is computed is sent once it is there, and what is received is read once
-// it is there; the update comes behind all transfers.
+// it is there; the update comes behind all transfers. A receive is issued ahead
+// of the fragment before its own: both receives of backward begin early, each
+// into its own copy.
 
 // CHECK: exec.sequence @[[READY:sync.r0s0.w0s1]] {
 // CHECK-NEXT: exec.record 0 on 0
 // CHECK-NEXT: exec.wait 0 on 1
-// CHECK: exec.entry "train_step" [@[[BEGIN:[^,]*]], @forward_0, @[[READY]], @forward_0.send, @forward_0, @[[READY1:[^,]*]], @forward_0.send, @backward_0.receive, @[[GOT:[^,]*]], @backward_0, @backward_0.receive, @[[GOT1:[^,]*]], @backward_0, @[[ALL:[^,]*]], @update_0]
-// CHECK-SAME: slots [0, 0, 0, 0, 1, 0, 1, 0, 0, 0, 1, 0, 1, 0, 0]
+// CHECK: exec.entry "train_step" [@[[BEGIN:[^,]*]], @forward_0, @[[READY]], @forward_0.send, @backward_0.receive, @{{[^,]*}}, @forward_0, @{{[^,]*}}, @forward_0.send, @backward_0.receive, @[[GOT:[^,]*]], @backward_0, @[[GOT1:[^,]*]], @backward_0, @[[ALL:[^,]*]], @update_0]
+// CHECK-SAME: slots [0, 0, 0, 0, 0, 0, 1, 0, 1, 1, 0, 0, 0, 1, 0, 0]
 
 // CHECK: exec.role @role1 ranks [2, 3]
 // CHECK-NOT: exec.buffer "a"
 // CHECK: exec.buffer "b" {{.*}} {persistent}
 // CHECK: exec.entry "train_step"
-// CHECK-SAME: @forward_1.receive, @{{[^,]*}}, @forward_1, @backward_1, @{{[^,]*}}, @backward_1.send
+// CHECK-SAME: @forward_1.receive, @{{[^,]*}}, @forward_1, @backward_1, @{{[^,]*}}, @forward_1.receive, @{{[^,]*}}, @backward_1.send
 
 func.func @forward_0(%t: tensor<4x8xi32> {kern.host = "tokens"}) -> (tensor<4x8xf32> {kern.send = array<i64: 1, 0>}) attributes {kern.fragment = "F", kern.stage = 0 : i64} {
   %x = kern.launch @cast(%t) : (tensor<4x8xi32>) -> tensor<4x8xf32>
