@@ -14,6 +14,7 @@
 #include "compiler/tools/CheckpointCommand.h"
 #include "compiler/tools/CompileCommand.h"
 #include "compiler/tools/DataShowCommand.h"
+#include "compiler/tools/MemoryCommand.h"
 #include "compiler/tools/PlanCommand.h"
 #include "runtime/program/ProgramFile.h"
 #include "runtime/tools/CommandLine.h"
@@ -74,6 +75,7 @@ int main(int argc, char **argv) {
   registerPlan(app, result);
   registerSimulate(app, result);
   registerAccuracy(app, result);
+  registerMemory(app, result);
   registerDoctor(app, result);
   return runCommandLine(app, argc, argv, result);
 }

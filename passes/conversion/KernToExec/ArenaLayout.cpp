@@ -10,7 +10,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "passes/conversion/KernToExec/FlatProgram.h"
-#include "passes/planning/ArenaPlan.h"
+#include "passes/planning/memory/MemoryPlan.h"
 
 #include "llvm/Support/MathExtras.h"
 
@@ -22,6 +22,9 @@ using namespace hocket::kerntoexec;
 static constexpr int64_t bufferAlignment = 256;
 /// Of the arena: a page.
 static constexpr int64_t arenaAlignment = 4096;
+/// Of the planner's search, where first fit is not at the lower bound: a
+/// fraction of a second.
+static constexpr int64_t searchSteps = 50'000'000;
 
 namespace {
 /// A range of positions, ends included.
@@ -76,8 +79,7 @@ static void widenLifetimes(FlatProgram &program) {
 
 LogicalResult hocket::kerntoexec::layOut(FlatProgram &program) {
   int64_t variableBytes = 0;
-  planning::ArenaProblem problem;
-  problem.alignment = bufferAlignment;
+  planning::MemoryProblem problem;
   std::vector<int> planned;
   widenLifetimes(program);
   for (auto [i, buffer] : llvm::enumerate(program.buffers)) {
@@ -101,13 +103,22 @@ LogicalResult hocket::kerntoexec::layOut(FlatProgram &program) {
       return program.module.emitError("the copies of buffer ")
              << buffer.name << " are larger than 2^63 bytes together";
     planned.push_back(static_cast<int>(i));
-    problem.buffers.push_back({buffer.first, buffer.last + 1, bytes});
+    problem.buffers.push_back(
+        {buffer.first, buffer.last + 1, bytes, bufferAlignment});
   }
-  planning::ArenaPlan plan = planning::planArena(problem);
-  for (auto [i, offset] : llvm::zip(planned, plan.offsets))
+  planning::MemoryOptions options;
+  options.steps = searchSteps;
+  auto plan = planning::planMemory(problem, options);
+  if (!plan.ok())
+    return program.module.emitError(plan.status().message());
+  for (auto [i, offset] : llvm::zip(planned, plan->offsets))
     program.buffers[i].offset = variableBytes + offset;
-  program.arenaBytes = llvm::alignTo(variableBytes + plan.peak, arenaAlignment);
-  program.lowerBound = llvm::alignTo(
-      variableBytes + planning::arenaLowerBound(problem), arenaAlignment);
+  planning::MemoryArena arena;
+  for (const auto &[name, only] : plan->arenas)
+    arena = only;
+  program.arenaBytes =
+      llvm::alignTo(variableBytes + arena.peak, arenaAlignment);
+  program.lowerBound =
+      llvm::alignTo(variableBytes + arena.lowerBound, arenaAlignment);
   return success();
 }

@@ -1,0 +1,121 @@
+//===- MemoryCommand.cpp - hocket memory ----------------------------------===//
+//
+// Part of Hocket, under the Apache License v2.0.
+//
+//===----------------------------------------------------------------------===//
+
+#include "compiler/tools/MemoryCommand.h"
+
+#include "passes/planning/memory/MemoryCsv.h"
+#include "passes/planning/memory/MemoryPlan.h"
+#include "runtime/base/File.h"
+
+#include <chrono>
+#include <iomanip>
+#include <iostream>
+#include <limits>
+#include <memory>
+
+using namespace hocket;
+using namespace hocket::planning;
+
+namespace {
+
+constexpr uint64_t kMostFileBytes = uint64_t{64} << 20;
+constexpr double kMostSeconds = 1e6;
+
+struct Arguments {
+  std::string file, output;
+  int64_t capacity = -1;
+  double seconds = 10;
+  MemoryAlgorithm algorithm = MemoryAlgorithm::Search;
+};
+
+void printPlan(const MemoryPlan &plan) {
+  for (const auto &[name, arena] : plan.arenas) {
+    if (plan.arenas.size() > 1)
+      std::cout << "arena        " << (name.empty() ? "(unnamed)" : name)
+                << "\n";
+    std::cout << "peak         " << arena.peak << "\nlower bound  "
+              << arena.lowerBound << "\n";
+  }
+  constexpr double percent = 100;
+  std::cout << "gap          " << std::fixed << std::setprecision(2)
+            << plan.gap() * percent << " %\n";
+}
+
+/// Says by how much, and whether that is final.
+Status checkFit(const MemoryPlan &plan, int64_t capacity) {
+  for (const auto &[name, arena] : plan.arenas)
+    if (arena.peak > capacity)
+      return resourceExhausted(
+          "does not fit in " + std::to_string(capacity) + " bytes" +
+          (name.empty() ? "" : " of arena " + name) + ": " +
+          std::to_string(arena.peak - capacity) + " too many" +
+          (arena.lowerBound > capacity
+               ? "; no plan has a peak below " +
+                     std::to_string(arena.lowerBound)
+               : "; a longer search may find a plan that does"));
+  return okStatus();
+}
+
+Status run(const Arguments &arguments) {
+  HOCKET_ASSIGN_OR_RETURN(std::string text,
+                          readFile(arguments.file, kMostFileBytes));
+  HOCKET_ASSIGN_OR_RETURN(MemoryTable table,
+                          readMemoryCsv(arguments.file, text));
+  MemoryOptions options;
+  options.algorithm = arguments.algorithm;
+  options.steps = std::numeric_limits<int64_t>::max();
+  if (arguments.capacity >= 0)
+    options.capacity = arguments.capacity;
+  auto end = std::chrono::steady_clock::now() +
+             std::chrono::duration<double>(arguments.seconds);
+  options.expired = [end] { return std::chrono::steady_clock::now() > end; };
+  HOCKET_ASSIGN_OR_RETURN(MemoryPlan plan, planMemory(table.problem, options));
+  HOCKET_RETURN_IF_ERROR(validateMemoryPlan(table.problem, plan.offsets));
+  printPlan(plan);
+  if (options.capacity)
+    HOCKET_RETURN_IF_ERROR(
+        checkFit(plan, *options.capacity).withContext(arguments.file));
+  if (arguments.output.empty())
+    return okStatus();
+  return writeFileAtomically(arguments.output,
+                             writeMemoryCsv(text, plan.offsets));
+}
+
+} // namespace
+
+void hocket::registerMemory(CLI::App &app, Status &result) {
+  auto arguments = std::make_shared<Arguments>();
+  CLI::App *memory = app.add_subcommand("memory", "Plan memory");
+  memory->require_subcommand(1);
+  CLI::App *command = memory->add_subcommand(
+      "solve", "Find offsets for buffers with lifetimes\n\nExample:\n"
+               "  hocket memory solve buffers.csv --capacity 1048576 -o "
+               "placed.csv");
+  command
+      ->add_option("FILE", arguments->file,
+                   "Rows of id,lower,upper,size, as MiniMalloc has them")
+      ->required();
+  command
+      ->add_option("--capacity", arguments->capacity,
+                   "Bytes to fit in; without it, as few as can be")
+      ->check(CLI::Range(int64_t{0}, kMostUnits));
+  command
+      ->add_option("--seconds", arguments->seconds,
+                   "How long to search before giving the best plan so far")
+      ->check(CLI::Range(0.0, kMostSeconds))
+      ->capture_default_str();
+  std::map<std::string, MemoryAlgorithm> names{
+      {"first-fit", MemoryAlgorithm::FirstFit},
+      {"best-fit", MemoryAlgorithm::BestFit},
+      {"search", MemoryAlgorithm::Search}};
+  command
+      ->add_option("--algorithm", arguments->algorithm,
+                   "first-fit, best-fit (of several orders) or search (exact)")
+      ->transform(CLI::CheckedTransformer(names));
+  command->add_option("-o,--output", arguments->output,
+                      "The same rows with their offsets");
+  command->callback([arguments, &result] { result = run(*arguments); });
+}
