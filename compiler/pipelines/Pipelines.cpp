@@ -65,10 +65,16 @@ static void addDistPasses(OpPassManager &manager,
 }
 
 /// When each piece runs.
-static void addPipePasses(OpPassManager &manager) {
+static void addPipePasses(OpPassManager &manager,
+                          const PipelineOptions &options) {
   manager.addPass(createConvertDistToPipe());
   // From here on each pipeline rank has fragments of its own.
   manager.addPass(pipe::createPipeSplitStages());
+  // Copies in flight are known with the stages; what W needs is not kept yet.
+  pipe::PipeRecomputeOptions recompute;
+  recompute.fixed = options.recomputeFixed;
+  recompute.least = options.recomputeLeast;
+  manager.addPass(pipe::createPipeRecompute(recompute));
   // After sharding, so that gradients' collectives go with them.
   manager.addPass(pipe::createPipeSplitWeightGradient());
   // Fragments are what they will be, so that what each keeps is known.
@@ -116,7 +122,7 @@ void hocket::addLevelPasses(OpPassManager &manager, Level level,
   case Level::Dist:
     return addDistPasses(manager, options);
   case Level::Pipe:
-    return addPipePasses(manager);
+    return addPipePasses(manager, options);
   case Level::Kern:
     return addKernPasses(manager, options);
   case Level::Exec:

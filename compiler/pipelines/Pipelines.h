@@ -34,6 +34,8 @@ struct PipelineOptions {
   std::string fusionReport;          ///< file; empty: none
   bool fuse = true;                  ///< off: every op is its own kernel
   int64_t bucketBytes = 40 << 20;    ///< plan.bucket_bytes
+  /// Of pipe-recompute, by pipeline rank.
+  std::vector<int64_t> recomputeFixed, recomputeLeast;
 };
 
 /// Adds the passes that lead from the level before to `level`; none for

@@ -17,6 +17,17 @@ using namespace mlir;
 using namespace hocket;
 using namespace hocket::pipe;
 
+bool hocket::pipe::isOnlyAccumulated(Value value) {
+  return llvm::all_of(value.getUsers(), [](Operation *user) {
+    if (isa<xf::AccumulateOp>(user))
+      return true;
+    return !user->hasTrait<OpTrait::IsTerminator>() &&
+           !isa<func::CallOp>(user) &&
+           llvm::all_of(user->getResults(),
+                        [](Value v) { return isOnlyAccumulated(v); });
+  });
+}
+
 /// Work that is worth a fragment of its own.
 static bool isWeightGradient(Operation *op, const LateFunctions &functions) {
   if (auto call = dyn_cast<func::CallOp>(op))

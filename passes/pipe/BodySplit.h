@@ -40,6 +40,9 @@ struct BodySplit {
   }
 };
 
+/// Whether `value` only ever reaches accumulations.
+bool isOnlyAccumulated(mlir::Value value);
+
 /// Splits the body of `function`; what result `i` needs is early unless
 /// `mayBeLate[i]`. Nothing is changed.
 BodySplit splitBody(mlir::func::FuncOp function, llvm::ArrayRef<bool> mayBeLate,

@@ -47,6 +47,42 @@ def PipeSplitStages : Pass<"pipe-split-stages", "::mlir::ModuleOp"> {
   let dependentDialects = ["::hocket::pipe::PipeDialect"];
 }
 
+def PipeRecompute : Pass<"pipe-recompute", "::mlir::ModuleOp"> {
+  let summary = "Have the backward compute residuals again";
+  let description = [{
+    For `recompute = auto`, and for `full` with `recompute_block` or several
+    `recompute_layers` in the plan (`selective` and plain `full` are
+    `xf-autodiff`'s). Finds the residuals of every layer on local shapes, their
+    copies in flight from the schedule, and what each costs to compute from the
+    others; plans each rank (passes/planning/RecomputePlan.h) and rewrites its
+    fragments: a layer that recomputes calls a forward half that returns less
+    and a backward half that begins with the forward's own ops.
+
+    ```mlir
+    %y, %h = call @layer_forward(%x, %w)     // forward keeps %x and %h
+    %dx, %dw = call @layer_backward(%x, %w, %h, %dy)
+    // becomes
+    %y = call @layer_forward_lean(%x, %w)    // forward keeps %x
+    %dx, %dw = call @layer_backward_joint(%x, %w, %dy)
+    ```
+
+    `auto` saves all it can within `memory_bytes`. What else a rank needs is
+    known once the program is laid out, so that the driver compiles more than
+    once: without `fixed` nothing is recomputed. The module's `pipe.recompute`
+    notes for each rank how many bytes its residuals have, what was planned,
+    and at what price.
+  }];
+  let options = [
+    ListOption<"fixed", "fixed", "int64_t",
+               "Bytes of each pipeline rank besides residuals of layers">,
+    ListOption<"least", "least", "int64_t",
+               "The same, of what no choice can free; only for the bound">];
+  let statistics = [
+    Statistic<"numRecomputed", "recomputed", "ops that compute again">];
+  let dependentDialects = ["::hocket::pipe::PipeDialect",
+                           "::hocket::xf::XfDialect"];
+}
+
 def PipeSplitWeightGradient
     : Pass<"pipe-split-weight-gradient", "::mlir::ModuleOp"> {
   let summary = "Split weight gradients off the backward fragments";

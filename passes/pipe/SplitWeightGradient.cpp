@@ -54,18 +54,6 @@ private:
 
 } // namespace
 
-/// Whether `value` only ever reaches accumulations.
-static bool isOnlyAccumulated(Value value) {
-  return llvm::all_of(value.getUsers(), [](Operation *user) {
-    if (isa<xf::AccumulateOp>(user))
-      return true;
-    return !user->hasTrait<OpTrait::IsTerminator>() &&
-           !isa<func::CallOp>(user) &&
-           llvm::all_of(user->getResults(),
-                        [](Value v) { return isOnlyAccumulated(v); });
-  });
-}
-
 void WeightSplitter::splitLayers() {
   llvm::MapVector<Operation *, SmallVector<func::CallOp>> calls;
   for (FragmentOp fragment : backward)

@@ -29,6 +29,7 @@ static bool isNeverKept(Operation *op) {
 static bool isRecomputed(Operation *op, Recompute policy) {
   switch (policy) {
   case Recompute::None:
+  case Recompute::Auto:
     return false;
   case Recompute::Selective:
     return !isa<LinearOp, GroupedLinearOp, RouterOp, ExpertOrderOp, AttentionOp,

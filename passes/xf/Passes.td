@@ -74,7 +74,9 @@ def XfAutodiff : Pass<"xf-autodiff", "::mlir::ModuleOp"> {
     is kept and what is computed again follows `recompute` of `xf.training`:
     `none` keeps all but views; `selective` keeps only what matrix products,
     attention and lookups produced; `full` keeps of a called function only its
-    arguments. Ops that compute again carry the attribute `recomputed`.
+    arguments. Ops that compute again carry the attribute `recomputed`. What
+    differs from stage to stage (`auto`, and `full` of some layers or several
+    together) is left to `pipe-recompute`, and everything is kept here.
 
     ```mlir
     func.func private @layer(%x: tensor<4x8xf32>, %w: tensor<8x8xf32>) -> tensor<4x8xf32> {

@@ -62,7 +62,8 @@ def Xf_PrecisionAttr : EnumAttr<Xf_Dialect, Xf_Precision, "precision"> {
 def Xf_Recompute : Xf_Enum<"Recompute", "what the backward pass recomputes", [
   I32EnumAttrCase<"None", 0, "none">,
   I32EnumAttrCase<"Selective", 1, "selective">,
-  I32EnumAttrCase<"Full", 2, "full">]>;
+  I32EnumAttrCase<"Full", 2, "full">,
+  I32EnumAttrCase<"Auto", 3, "auto">]>;
 def Xf_RecomputeAttr : EnumAttr<Xf_Dialect, Xf_Recompute, "recompute"> {
   let assemblyFormat = "`<` $value `>`";
 }
