@@ -7,16 +7,20 @@
 #include "compiler/driver/Compile.h"
 
 #include "compiler/driver/DiagnosticText.h"
+#include "compiler/driver/MemoryFit.h"
+#include "compiler/driver/NearestPlans.h"
 #include "compiler/driver/PhaseDumper.h"
 #include "compiler/driver/ScheduleCheck.h"
 #include "compiler/targets/cpu/KernelCompiler.h"
 #include "compiler/targets/cuda/KernelText.h"
 #include "compiler/targets/program/ProgramEmitter.h"
 #include "compiler/tools/Registration.h"
+#include "dialects/xf/IR/Xf.h"
 #include "frontends/FrontEnd.h"
 #include "frontends/spec/BuildModel.h"
 #include "frontends/spec/Check.h"
 #include "runtime/base/File.h"
+#include "runtime/base/Format.h"
 #include "runtime/base/Sha256.h"
 #include "runtime/program/ProgramCheck.h"
 
@@ -84,10 +88,20 @@ public:
     int first = request.from ? static_cast<int>(*request.from) + 1 : 0;
     int last =
         std::min(static_cast<int>(request.to), static_cast<int>(Level::Exec));
-    for (int level = first; level <= last; ++level)
+    int pipe = static_cast<int>(Level::Pipe);
+    bool fits = recomputesToFit() && first <= pipe && pipe <= last;
+    for (int level = first; level <= (fits ? pipe - 1 : last); ++level)
       HOCKET_RETURN_IF_ERROR(lowerTo(static_cast<Level>(level), diagnostics));
+    if (fits)
+      HOCKET_RETURN_IF_ERROR(lowerToFit(last, diagnostics));
     // 3. The result.
     CompileResult result;
+    if (last == static_cast<int>(Level::Exec)) {
+      result.memory = measureMemory(*module);
+      result.recompute = readRecomputeNotes(*module);
+      result.memoryBudget = budget;
+      HOCKET_RETURN_IF_ERROR(checkMemory(result));
+    }
     if (request.emitCuda)
       HOCKET_RETURN_IF_ERROR(emitCuda(result.text, diagnostics));
     else if (request.to == Level::Program)
@@ -117,6 +131,8 @@ private:
       HOCKET_RETURN_IF_ERROR(checkSchedule(loaded));
       module = spec::buildModel(loaded, context);
       std::string axes = spec::planAxes(loaded.spec.plan());
+      budgetPlace = loaded.locations.find("cluster.memory_bytes").str();
+      spec = loaded.spec;
       llvm::SmallVector<llvm::StringRef> parts;
       llvm::StringRef(axes).split(parts, ',');
       options.meshAxes.assign(parts.begin(), parts.end());
@@ -137,11 +153,83 @@ private:
     return module ? okStatus() : invalidArgument(diagnostics.text());
   }
 
+  /// Whether the program decides what to recompute by the bytes of its arena.
+  bool recomputesToFit() {
+    if (budgetPlace.empty())
+      budgetPlace = request.input;
+    for (auto training : module->getOps<xf::TrainingOp>()) {
+      if (auto bytes = training.getRuntime().getAs<IntegerAttr>("memory_bytes"))
+        budget = bytes.getInt();
+      return training.getRecompute() == xf::Recompute::Auto && budget > 0;
+    }
+    return false;
+  }
+
+  /// From the level before pipe to `last`, as often as MemoryFit asks.
+  Status lowerToFit(int last, DiagnosticText &diagnostics) {
+    OwningOpRef<ModuleOp> before = std::move(module);
+    auto lower = [&](Level to) -> Status {
+      module = before->clone();
+      for (int level = static_cast<int>(Level::Pipe);
+           level <= static_cast<int>(to); ++level)
+        HOCKET_RETURN_IF_ERROR(lowerTo(static_cast<Level>(level), diagnostics));
+      return okStatus();
+    };
+    MemoryFit fit(budget);
+    isTrial = true;
+    do {
+      options.recomputeFixed = fit.fixed();
+      options.recomputeLeast = fit.least();
+      HOCKET_RETURN_IF_ERROR(lower(Level::Exec));
+    } while (fit.note(measureMemory(*module), readRecomputeNotes(*module)));
+    isTrial = false;
+    bool isLeft = last != static_cast<int>(Level::Exec) || dumper.enabled() ||
+                  !request.fusionReport.empty();
+    return isLeft ? lower(static_cast<Level>(last)) : okStatus();
+  }
+
+  /// S42: what the fullest rank needs, where a device has less.
+  Status checkMemory(const CompileResult &result) {
+    if (budget == 0 || request.anyMemory)
+      return okStatus();
+    const RoleMemory *worst = nullptr;
+    for (const RoleMemory &memory : result.memory)
+      if (!worst || memory.arena > worst->arena)
+        worst = &memory;
+    if (!worst || worst->arena <= budget)
+      return okStatus();
+    std::string text =
+        budgetPlace + ": S42: " + ranksText(worst->ranks) +
+        (worst->ranks.size() > 1 ? " need " : " needs ") +
+        formatBytes(static_cast<uint64_t>(worst->arena)) + ", " +
+        formatBytes(static_cast<uint64_t>(worst->arena - budget)) +
+        " more than the " + formatBytes(static_cast<uint64_t>(budget)) +
+        " of a device (at the peak: " + ownersText(*worst) + ")";
+    if (!spec)
+      return invalidArgument(text);
+    auto peakOf = [&](const PlanChange &change) -> StatusOr<int64_t> {
+      CompileRequest other = request;
+      other.spec = change.options;
+      other.to = Level::Exec;
+      other.dumpPhases.clear();
+      other.fusionReport.clear();
+      other.anyMemory = true;
+      HOCKET_ASSIGN_OR_RETURN(CompileResult compiled, compile(other));
+      int64_t most = 0;
+      for (const RoleMemory &memory : compiled.memory)
+        most = std::max(most, memory.arena);
+      return most;
+    };
+    auto near = neighbours(*spec, request.spec, *worst, budget);
+    return invalidArgument(text + "; " +
+                           nearestPlansText(near, budget, peakOf));
+  }
+
   Status lowerTo(Level level, DiagnosticText &diagnostics) {
-    options.fusionReport = request.fusionReport;
+    options.fusionReport = isTrial ? "" : request.fusionReport;
     options.fuse = request.fuse;
     PassManager manager(&context);
-    if (dumper.enabled())
+    if (dumper.enabled() && !isTrial)
       manager.addInstrumentation(dumper.instrumentation());
     addLevelPasses(manager, level, options);
     return succeeded(manager.run(*module)) ? okStatus()
@@ -207,6 +295,10 @@ private:
   MLIRContext context;
   OwningOpRef<ModuleOp> module;
   PipelineOptions options;
+  int64_t budget = 0;             ///< of memory_bytes; 0: none
+  std::string budgetPlace;        ///< where it was written
+  std::optional<spec::Spec> spec; ///< absent of a `.mlir` file
+  bool isTrial = false;           ///< nothing is written of this lowering
 };
 
 } // namespace

@@ -13,6 +13,7 @@
 #ifndef HOCKET_COMPILER_DRIVER_COMPILE_H
 #define HOCKET_COMPILER_DRIVER_COMPILE_H
 
+#include "compiler/driver/MemoryFit.h"
 #include "compiler/pipelines/Pipelines.h"
 #include "frontends/spec/LoadSpec.h"
 #include "runtime/base/Status.h"
@@ -37,6 +38,8 @@ struct CompileRequest {
   std::string dumpPhases;   ///< folder for numbered files; empty: none
   std::string fusionReport; ///< file for the fusion report; empty: none
   bool fuse = true;
+  /// A program that needs more than its devices have is none the less one.
+  bool anyMemory = false;
 };
 
 struct CompileResult {
@@ -44,6 +47,10 @@ struct CompileResult {
   /// The module, where `to` is a level before Program; CUDA C++ where that is
   /// asked for.
   std::string text;
+  /// By pipeline rank, where the program was laid out.
+  std::vector<RoleMemory> memory;
+  std::vector<RecomputeNote> recompute; ///< empty: the pass did nothing
+  int64_t memoryBudget = 0;             ///< cluster.memory_bytes; 0: none
 };
 
 /// InvalidArgument, DataLoss and NotFound are the input's fault; messages name

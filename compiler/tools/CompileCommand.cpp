@@ -38,6 +38,8 @@ Examples:
   hocket compile examples/nano/spec.textproto -o nano.hkx
   hocket compile Llama-3-8B/ --set training.precision=BF16 -o llama.hkx
   hocket compile spec.textproto --mesh pp=2,dp=2 --microbatches 8 -o four.hkx
+  hocket compile spec.textproto --mesh tp=8 --sequence-parallel \\
+         --recompute auto --memory 80GiB -o eight.hkx
   hocket compile spec.textproto --compile-to=kern -o kern.mlir
   hocket compile kern.mlir --compile-from=kern -o model.hkx
   hocket compile spec.textproto --dump-phases phases -o model.hkx
@@ -72,8 +74,92 @@ Status parseLevels(Arguments &arguments) {
   return okStatus();
 }
 
-void printSummary(const Arguments &arguments, const program::Program &program,
+/// Roles that are listed one by one.
+constexpr size_t mostRoles = 4;
+
+/// What the arenas are beside what a device has.
+void printMemory(const CompileResult &result) {
+  std::string text;
+  int64_t most = 0;
+  for (size_t i = 0; i < result.memory.size(); ++i) {
+    const RoleMemory &memory = result.memory[i];
+    most = std::max(most, memory.arena);
+    if (result.memory.size() <= mostRoles)
+      text += (i ? ", " : "") + ranksText(memory.ranks) + " " +
+              formatBytes(uint64_t(memory.arena));
+  }
+  if (text.empty())
+    text = formatBytes(uint64_t(most)) + " on the fullest rank";
+  std::cout << "memory: " << text << "; a device has "
+            << formatBytes(uint64_t(result.memoryBudget)) << ", "
+            << formatBytes(uint64_t(result.memoryBudget - most)) << " more\n";
+}
+
+double percentOf(double part, double whole) {
+  return whole > 0 ? 100 * part / whole : 0;
+}
+
+/// What was recomputed, and how far from the least that can be.
+void printRecompute(const CompileResult &result) {
+  int64_t recomputed = 0;
+  for (size_t i = 0; i < result.recompute.size(); ++i) {
+    const RecomputeNote &note = result.recompute[i];
+    recomputed += note.recomputed;
+    if (note.recomputed == 0 || result.recompute.size() > mostRoles)
+      continue;
+    std::cout << "recompute: " << ranksText(result.memory[i].ranks) << ": "
+              << note.recomputed << " of " << note.residuals << " residuals, "
+              << formatText("%.2f %% more work",
+                            percentOf(note.seconds, note.stepSeconds));
+    if (result.memoryBudget > 0)
+      std::cout << formatText("; no choice that fits takes less than %.2f %%",
+                              percentOf(note.leastSeconds, note.stepSeconds));
+    std::cout << "\n";
+  }
+  if (recomputed == 0 || result.recompute.size() <= mostRoles)
+    return;
+  auto share = [](const RecomputeNote &note) {
+    return percentOf(note.seconds, note.stepSeconds);
+  };
+  const RecomputeNote &worst = *std::max_element(
+      result.recompute.begin(), result.recompute.end(),
+      [&](const auto &a, const auto &b) { return share(a) < share(b); });
+  std::cout << "recompute: "
+            << formatText("at most %.2f %% more work on a rank", share(worst));
+  if (result.memoryBudget > 0)
+    std::cout << formatText(
+        "; there no choice that fits takes less than %.2f %%",
+        percentOf(worst.leastSeconds, worst.stepSeconds));
+  std::cout << "\n";
+}
+
+/// The same for programs to read.
+std::string memoryJson(const CompileResult &result) {
+  std::string text = ", \"memory\": [";
+  for (size_t i = 0; i < result.memory.size(); ++i) {
+    const RoleMemory &memory = result.memory[i];
+    text += formatText("%s{\"ranks\": %zu, \"first_rank\": %lld, "
+                       "\"arena_bytes\": %lld",
+                       i ? ", " : "", memory.ranks.size(),
+                       static_cast<long long>(memory.ranks.front()),
+                       static_cast<long long>(memory.arena));
+    if (i < result.recompute.size()) {
+      const RecomputeNote &note = result.recompute[i];
+      text += formatText(", \"residuals\": %lld, \"recomputed\": %lld, "
+                         "\"recompute_share\": %.9g, \"least_share\": %.9g",
+                         static_cast<long long>(note.residuals),
+                         static_cast<long long>(note.recomputed),
+                         percentOf(note.seconds, note.stepSeconds) / 100,
+                         percentOf(note.leastSeconds, note.stepSeconds) / 100);
+    }
+    text += "}";
+  }
+  return text + "]";
+}
+
+void printSummary(const Arguments &arguments, const CompileResult &result,
                   uint64_t fileBytes, double seconds) {
+  const program::Program &program = result.program;
   uint64_t instructions = 0, arena = 0;
   for (const auto &role : program.roles()) {
     arena = std::max(arena, role.memory().arena_bytes());
@@ -85,7 +171,7 @@ void printSummary(const Arguments &arguments, const program::Program &program,
               << "\", \"parameters\": " << program.model().parameter_count()
               << ", \"kernels\": " << program.kernels_size()
               << ", \"instructions\": " << instructions
-              << ", \"arena_bytes\": " << arena
+              << ", \"arena_bytes\": " << arena << memoryJson(result)
               << ", \"file_bytes\": " << fileBytes
               << ", \"seconds\": " << seconds << "}\n";
     return;
@@ -96,6 +182,9 @@ void printSummary(const Arguments &arguments, const program::Program &program,
             << " instructions, " << formatBytes(arena) << " of memory, "
             << formatBytes(fileBytes) << " on disk, compiled in "
             << formatDuration(seconds) << "\n";
+  if (result.memoryBudget > 0)
+    printMemory(result);
+  printRecompute(result);
 }
 
 Status run(Arguments &arguments) {
@@ -115,7 +204,7 @@ Status run(Arguments &arguments) {
   HOCKET_RETURN_IF_ERROR(writeFileAtomically(arguments.output, bytes));
   std::chrono::duration<double> seconds =
       std::chrono::steady_clock::now() - start;
-  printSummary(arguments, result.program, bytes.size(), seconds.count());
+  printSummary(arguments, result, bytes.size(), seconds.count());
   return okStatus();
 }
 

@@ -55,8 +55,9 @@ static xf::Recompute recomputeOf(Plan::Recompute recompute) {
     return xf::Recompute::Selective;
   case Plan::FULL:
     return xf::Recompute::Full;
+  case Plan::AUTO:
+    return xf::Recompute::Auto;
   case Plan::NONE:
-  case Plan::AUTO: // S19 lets none through.
     return xf::Recompute::None;
   }
   llvm_unreachable("a parsed enum has one of its values");

@@ -172,6 +172,22 @@ static void checkDropout(const Spec &spec, ConstraintErrors &errors) {
                "and tensor rank only: write 0, or a plan with 1 of each");
 }
 
+/// S40, S41: recomputation.
+static void checkRecompute(const Spec &spec, ConstraintErrors &errors) {
+  const Plan &plan = spec.plan();
+  if (plan.recompute() != Plan::FULL &&
+      (plan.recompute_method() != Plan::UNIFORM ||
+       plan.recompute_layers() != 1))
+    errors.add(40, "plan.recompute",
+               "plan.recompute is " + Plan::Recompute_Name(plan.recompute()) +
+                   ", with which recompute_method and recompute_layers have no "
+                   "meaning; leave them out, or write FULL");
+  if (plan.recompute() == Plan::AUTO && !spec.cluster().has_memory_bytes())
+    errors.add(41, "plan.recompute",
+               "plan.recompute is AUTO, which needs to know how many bytes a "
+               "device has; write cluster.memory_bytes (--memory 80GiB)");
+}
+
 /// S19: what this build does not compile yet.
 static void checkSupported(const Spec &spec, ConstraintErrors &errors) {
   const Plan &plan = spec.plan();
@@ -191,14 +207,6 @@ static void checkSupported(const Spec &spec, ConstraintErrors &errors) {
        "a divisor of data_parallel");
   only(spec.cluster().device() == Cluster::CPU, "cluster.device",
        Cluster::Device_Name(spec.cluster().device()), "CPU");
-  if (plan.recompute() == Plan::AUTO)
-    errors.add(19, "plan.recompute",
-               "plan.recompute is AUTO, which needs a schedule over several "
-               "devices; write NONE, SELECTIVE or FULL");
-  if (plan.recompute_method() != Plan::UNIFORM || plan.recompute_layers() != 1)
-    errors.add(19, "plan.recompute_layers",
-               "this build recomputes every layer by itself: leave "
-               "recompute_method and recompute_layers out");
 }
 
 std::string hocket::spec::planAxes(const Plan &plan) {
@@ -225,5 +233,6 @@ void hocket::spec::checkPlan(const Spec &spec, ConstraintErrors &errors) {
   checkPositions(spec, errors);
   checkContext(spec, errors);
   checkDropout(spec, errors);
+  checkRecompute(spec, errors);
   checkSupported(spec, errors);
 }

@@ -107,11 +107,13 @@ static void deriveBiases(Model &model) {
     model.set_norm_bias(bias && model.norm() == Model::LAYER_NORM);
 }
 
-/// `a * b`, or `a` where that is out of range: a wrong factor is then named by
-/// the checks.
+/// `a * b`. A factor that is no size counts as 1, and one that would make it
+/// too large not at all: the checks name the factor, and nothing else.
 static int64_t productOr(int64_t a, int64_t b) {
+  a = std::max<int64_t>(a, 1);
   int64_t product;
-  return __builtin_mul_overflow(a, b, &product) ? a : product;
+  return __builtin_mul_overflow(a, std::max<int64_t>(b, 1), &product) ? a
+                                                                      : product;
 }
 
 static void derivePlan(Spec &spec) {

@@ -11,6 +11,8 @@
 
 #include <algorithm>
 #include <charconv>
+#include <cmath>
+#include <map>
 #include <string_view>
 #include <utility>
 
@@ -23,20 +25,55 @@ static constexpr std::string_view meshOption = "--mesh";
 
 const std::vector<PlanFlagInfo> &spec::planFlags() {
   static const std::vector<PlanFlagInfo> table = {
-      {"--mesh", "Ranks along each axis: pp=2,dp=2,cp=1,tp=2,ep=1", true},
-      {"--virtual-stages", "Chunks of the model on each pipeline rank", true},
+      {"--mesh",
+       "Ranks along each axis, e.g. pp=2,dp=2,tp=2; their product is the "
+       "number\n"
+       "of ranks. pp: pipeline, dp: data, cp: context, tp: tensor, ep: "
+       "experts\n"
+       "(a part of dp). Default: 1 of each",
+       true},
+      {"--virtual-stages",
+       "Chunks of the model on each pipeline rank: more of them shrink the\n"
+       "pipeline's bubble, for memory and traffic. Default: 1",
+       true},
       {"--schedule",
-       "gpipe, 1f1b, interleaved, zb-h1, zb-h2, zb-v, dualpipe-v, list, or a "
-       "file",
+       "gpipe, 1f1b, interleaved, zb-h1, zb-h2, zb-v, dualpipe-v, list, or a\n"
+       "file. Default: interleaved with several virtual stages, else 1f1b",
        true},
-      {"--microbatches", "Microbatches of a step (sets the global batch)",
+      {"--microbatches",
+       "Microbatches of a step on each rank of dp: sets the global batch to "
+       "as\n"
+       "many times training.micro_batch_size * dp",
        true},
-      {"--sequence-parallel", "Norms and dropout on shards of the sequence",
+      {"--sequence-parallel",
+       "Norms and dropout on shards of the sequence, over tp: less memory for\n"
+       "the same traffic",
        false},
-      {"--zero", "0 to 3: what is sharded over dp", true},
-      {"--cp-strategy", "allgather, ring or alltoall", true},
-      {"--recompute", "none, selective, full or auto", true},
-      {"--memory", "Bytes that a device has", true},
+      {"--zero",
+       "0 to 3: what is sharded over dp. 1: the optimizer's state, 2: "
+       "gradients\n"
+       "too, 3: parameters too. Default: 0, nothing",
+       true},
+      {"--cp-strategy",
+       "allgather, ring or alltoall: how attention sees the whole sequence "
+       "over\n"
+       "cp. Default: allgather",
+       true},
+      {"--recompute",
+       "What backward computes again instead of keeping: none; selective: all\n"
+       "but products and attention; full: layers from their inputs; auto: the\n"
+       "least with which the peak fits --memory. Default: none",
+       true},
+      {"--recompute-method",
+       "With --recompute full. uniform: all layers, of saved inputs\n"
+       "--recompute-num-layers apart; block: the first so many layers of each\n"
+       "stage, the others not at all. Default: uniform",
+       true},
+      {"--recompute-num-layers", "The number of that. Default: 1", true},
+      {"--memory",
+       "Bytes that a device has, e.g. 80GiB, 500MB or 1000000. A plan whose\n"
+       "peak is larger is refused, with plans that fit",
+       true},
   };
   return table;
 }
@@ -50,6 +87,8 @@ static std::string_view fieldOf(std::string_view option) {
       {"--zero", "plan.zero_stage"},
       {"--cp-strategy", "plan.context_strategy"},
       {"--recompute", "plan.recompute"},
+      {"--recompute-method", "plan.recompute_method"},
+      {"--recompute-num-layers", "plan.recompute_layers"},
       {"--memory", "cluster.memory_bytes"},
   };
   for (auto [name, field] : fields)
@@ -58,28 +97,59 @@ static std::string_view fieldOf(std::string_view option) {
   return {};
 }
 
+/// "80GiB", "1.5GB", "4096": bytes. Binary units have an i, decimal ones none.
+static StatusOr<std::string> parseBytes(const PlanFlags::Flag &flag) {
+  static constexpr std::string_view units = "KMGTP";
+  double number = 0;
+  const char *end = flag.value.data() + flag.value.size();
+  auto [stop, error] =
+      std::from_chars(flag.value.data(), end, number, std::chars_format::fixed);
+  std::string_view unit(stop, static_cast<size_t>(end - stop));
+  size_t power =
+      unit.empty() ? std::string_view::npos
+                   : units.find(static_cast<char>(std::toupper(unit.front())));
+  double scale = 1;
+  if (power != std::string_view::npos) {
+    bool isBinary = unit.substr(1) == "iB" || unit.substr(1) == "i";
+    scale = std::pow(isBinary ? 1024.0 : 1000.0, double(power + 1));
+    unit.remove_prefix(unit.substr(1).starts_with("i") ? 2 : 1);
+  }
+  double bytes = std::floor(number * scale);
+  if (error != std::errc() || !(unit.empty() || unit == "B") ||
+      !(bytes >= 1 && bytes <= 0x1p60))
+    return invalidArgument(flag.option + " " + elide(flag.value) +
+                           ": S1: expected a number of bytes, like 80GiB, "
+                           "500MB or 1000000");
+  return std::to_string(static_cast<int64_t>(bytes));
+}
+
 /// The field's spelling of the words that an option has of its own.
 static StatusOr<std::string> translate(const PlanFlags::Flag &flag) {
-  static const Words strategies = {{"allgather", "ALL_GATHER"},
-                                   {"ring", "RING"},
-                                   {"alltoall", "ALL_TO_ALL"}};
-  static const Words recompute = {{"none", "NONE"},
-                                  {"selective", "SELECTIVE"},
-                                  {"full", "FULL"},
-                                  {"auto", "AUTO"}};
-  const Words *words = flag.option == "--cp-strategy" ? &strategies
-                       : flag.option == "--recompute" ? &recompute
-                                                      : nullptr;
-  if (!words)
+  static const std::map<std::string_view, Words> known = {
+      {"--cp-strategy",
+       {{"allgather", "ALL_GATHER"},
+        {"ring", "RING"},
+        {"alltoall", "ALL_TO_ALL"}}},
+      {"--recompute",
+       {{"none", "NONE"},
+        {"selective", "SELECTIVE"},
+        {"full", "FULL"},
+        {"auto", "AUTO"}}},
+      {"--recompute-method", {{"uniform", "UNIFORM"}, {"block", "BLOCK"}}},
+  };
+  if (flag.option == "--memory")
+    return parseBytes(flag);
+  auto words = known.find(flag.option);
+  if (words == known.end())
     return flag.value;
-  std::string known;
-  for (auto [word, value] : *words) {
+  std::string list;
+  for (auto [word, value] : words->second) {
     if (flag.value == word)
       return std::string(value);
-    known += (known.empty() ? "" : ", ") + std::string(word);
+    list += (list.empty() ? "" : ", ") + std::string(word);
   }
   return invalidArgument(flag.option + " " + elide(flag.value) +
-                         ": S1: write one of " + known);
+                         ": S1: write one of " + list);
 }
 
 /// `pp=2,dp=4`: each axis at most once.

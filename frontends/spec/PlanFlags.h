@@ -15,7 +15,9 @@
 ///   --zero 1                   plan.zero_stage
 ///   --cp-strategy ring         plan.context_strategy
 ///   --recompute selective      plan.recompute
-///   --memory 1073741824        cluster.memory_bytes
+///   --recompute-method block   plan.recompute_method
+///   --recompute-num-layers 2   plan.recompute_layers
+///   --memory 80GiB             cluster.memory_bytes
 ///
 //===----------------------------------------------------------------------===//
 

@@ -296,7 +296,16 @@ const NamedPlan plans[] = {
      "pipeline_parallel=2 data_parallel=2 zero_stage=2 schedule=zb-h1 "
      "bucket_bytes=2048"},
     {"Dp2Tp2Zero3NoBuckets", 4,
-     "data_parallel=2 tensor_parallel=2 zero_stage=3 bucket_bytes=0"}};
+     "data_parallel=2 tensor_parallel=2 zero_stage=3 bucket_bytes=0"},
+    {"Tp2SequenceUniform2", 6,
+     "tensor_parallel=2 sequence_parallel=true recompute=FULL "
+     "recompute_layers=2"},
+    {"Dp3Zero3Block1", 6,
+     "data_parallel=3 zero_stage=3 recompute=FULL recompute_method=BLOCK "
+     "recompute_layers=1"},
+    {"Pp2Dp2Tp2Block1", 2,
+     "pipeline_parallel=2 data_parallel=2 tensor_parallel=2 recompute=FULL "
+     "recompute_method=BLOCK"}};
 
 const NamedPlan expertPlans[] = {
     {"Ep2", 4, "data_parallel=2 expert_parallel=2"},

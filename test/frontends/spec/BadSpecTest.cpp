@@ -308,8 +308,11 @@ const BadOverride badOverrides[] = {
      "S18: plan.virtual_stages is 2, which has no use on one pipeline rank; "
      "write 1, or a larger pipeline_parallel"},
     {"plan.recompute=AUTO",
-     "S19: plan.recompute is AUTO, which needs a schedule over several "
-     "devices; write NONE, SELECTIVE or FULL"},
+     "S41: plan.recompute is AUTO, which needs to know how many bytes a device "
+     "has; write cluster.memory_bytes (--memory 80GiB)"},
+    {"plan.recompute_layers=2",
+     "S40: plan.recompute is NONE, with which recompute_method and "
+     "recompute_layers have no meaning; leave them out, or write FULL"},
     {"plan.tensor_parallel=3",
      "S22: plan.tensor_parallel is 3, which does not divide model.heads (4); "
      "write one of its divisors"},

@@ -136,10 +136,12 @@ TEST(LoadSpec, FlagsStandForFields) {
                            {"--zero", "2"},
                            {"--cp-strategy", "alltoall"},
                            {"--recompute", "auto"},
+                           {"--recompute-method", "block"},
+                           {"--recompute-num-layers", "3"},
                            {"--schedule", "zb-h1"},
                            {"--virtual-stages", "6"},
                            {"--sequence-parallel", "true"},
-                           {"--memory", "1000"}}},
+                           {"--memory", "1.5KiB"}}},
                          spec, locations)
                   .ok());
   EXPECT_EQ(spec.plan().pipeline_parallel(), 2);
@@ -153,10 +155,38 @@ TEST(LoadSpec, FlagsStandForFields) {
   EXPECT_EQ(spec.plan().schedule(), "zb-h1");
   EXPECT_EQ(spec.plan().virtual_stages(), 6);
   EXPECT_TRUE(spec.plan().sequence_parallel());
-  EXPECT_EQ(spec.cluster().memory_bytes(), 1000);
+  EXPECT_EQ(spec.plan().recompute_method(), Plan::BLOCK);
+  EXPECT_EQ(spec.plan().recompute_layers(), 3);
+  EXPECT_EQ(spec.cluster().memory_bytes(), 1536);
   EXPECT_EQ(spec.training().global_batch_size(), 4 * 3);
   EXPECT_EQ(locations.find("plan.tensor_parallel").str(),
             "--mesh pp=2,dp=3,tp=4,cp=5,ep=3");
+}
+
+TEST(LoadSpec, BytesHaveUnits) {
+  const std::pair<const char *, int64_t> cases[] = {
+      {"4096", 4096},
+      {"4096B", 4096},
+      {"2k", 2000},
+      {"500MB", 500'000'000},
+      {"0.5Gi", int64_t(1) << 29},
+      {"80GiB", int64_t(80) << 30},
+      {"2TiB", int64_t(2) << 40}};
+  for (auto [text, bytes] : cases) {
+    Spec spec;
+    FieldLocations locations;
+    EXPECT_TRUE(applyFlags({{{"--memory", text}}}, spec, locations).ok());
+    EXPECT_EQ(spec.cluster().memory_bytes(), bytes) << text;
+  }
+  for (const char *text : {"", "GiB", "-1", "0", "1XB", "1 GiB", "1GiBs", "1e3",
+                           "2000000000TB", "nan", "inf"}) {
+    Spec spec;
+    FieldLocations locations;
+    EXPECT_EQ(applyFlags({{{"--memory", text}}}, spec, locations).message(),
+              "--memory " + std::string(text) +
+                  ": S1: expected a number of bytes, like 80GiB, 500MB or "
+                  "1000000");
+  }
 }
 
 TEST(LoadSpec, BadFlagsAreExplained) {

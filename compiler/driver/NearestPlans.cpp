@@ -1,0 +1,356 @@
+//===- NearestPlans.cpp - Plans that fit, near one that does not ----------===//
+//
+// Part of Hocket, under the Apache License v2.0.
+//
+//===----------------------------------------------------------------------===//
+
+#include "compiler/driver/NearestPlans.h"
+
+#include "runtime/base/Format.h"
+
+#include "llvm/ADT/STLExtras.h"
+
+#include <algorithm>
+#include <chrono>
+#include <cmath>
+#include <set>
+
+using namespace hocket;
+using spec::Plan;
+
+/// Plans that are named.
+static constexpr int mostNamed = 3;
+/// Neighbours that are compiled, and for how long new ones are begun.
+static constexpr int mostCompiled = 24;
+static constexpr std::chrono::seconds longest(15);
+/// The estimate may be wrong by this much.
+static constexpr double doubt = 1.25;
+
+namespace {
+
+/// What a neighbour may change.
+struct Choice {
+  int64_t pp, dp, tp, zero, micro, stages;
+  bool sequence;
+  Plan::Recompute recompute;
+  std::string schedule;
+};
+
+class NeighbourSearch {
+public:
+  NeighbourSearch(const spec::Spec &spec, const spec::LoadOptions &options,
+                  const RoleMemory &worst)
+      : spec(spec), plan(spec.plan()), options(options), worst(worst),
+        here(ownChoice()) {}
+
+  std::vector<PlanChange> run(int64_t budget);
+
+private:
+  Choice ownChoice() const;
+  bool isValid(const Choice &choice) const;
+  /// The other choices of one mesh.
+  void addMesh(Choice choice, int64_t budget);
+  void add(const Choice &choice, int64_t budget);
+  double distanceOf(const Choice &choice) const;
+  double estimate(const Choice &choice) const;
+  double activationsOf(const Choice &choice) const;
+  PlanChange changeTo(const Choice &choice) const;
+
+  const spec::Spec &spec;
+  const Plan &plan;
+  const spec::LoadOptions &options;
+  const RoleMemory &worst;
+  Choice here;
+  std::vector<PlanChange> found;
+};
+
+} // namespace
+
+static std::vector<int64_t> divisorsOf(int64_t n) {
+  std::vector<int64_t> divisors;
+  for (int64_t i = 1; i * i <= n; ++i)
+    if (n % i == 0) {
+      divisors.push_back(i);
+      if (i * i != n)
+        divisors.push_back(n / i);
+    }
+  return divisors;
+}
+
+Choice NeighbourSearch::ownChoice() const {
+  return {plan.pipeline_parallel(),
+          plan.data_parallel(),
+          plan.tensor_parallel(),
+          plan.zero_stage(),
+          spec.training().micro_batch_size(),
+          plan.virtual_stages(),
+          plan.sequence_parallel(),
+          plan.recompute(),
+          plan.schedule()};
+}
+
+bool NeighbourSearch::isValid(const Choice &choice) const {
+  int64_t batch = spec.training().global_batch_size();
+  int64_t layers = spec.model().layers();
+  bool sharesBatch = batch % (choice.micro * choice.dp) == 0;
+  bool sharesModel = spec.model().heads() % choice.tp == 0 &&
+                     choice.dp % plan.expert_parallel() == 0 &&
+                     choice.pp * choice.stages <= layers;
+  bool isStaged = choice.pp > 1 || choice.stages == 1;
+  int64_t pieces = plan.context_parallel() * (choice.sequence ? choice.tp : 1);
+  bool samePipeline = choice.pp == here.pp && choice.stages == here.stages;
+  bool isFree = plan.layers_per_stage_size() == 0;
+  return sharesBatch && sharesModel && isStaged && (isFree || samePipeline) &&
+         spec.training().sequence_length() % pieces == 0 &&
+         (choice.zero == 0 || choice.dp > 1) &&
+         (!choice.sequence || choice.tp > 1);
+}
+
+double NeighbourSearch::distanceOf(const Choice &choice) const {
+  auto steps = [](int64_t a, int64_t b) {
+    return std::abs(std::log2(double(a) / double(b)));
+  };
+  double mesh = steps(choice.pp, here.pp) + steps(choice.dp, here.dp) +
+                steps(choice.tp, here.tp);
+  double distance = mesh > 0 ? 1 + mesh / 2 : 0;
+  distance += choice.zero != here.zero
+                  ? 0.9 + 0.1 * std::abs(double(choice.zero - here.zero))
+                  : 0;
+  // The least recomputation is nearer than all of it.
+  if (choice.recompute != here.recompute)
+    distance += choice.recompute == Plan::AUTO        ? 1
+                : choice.recompute == Plan::SELECTIVE ? 1.05
+                                                      : 1.2;
+  distance += steps(choice.micro, here.micro);
+  distance += choice.sequence != here.sequence ? 0.5 : 0;
+  distance +=
+      choice.stages != here.stages || choice.schedule != here.schedule ? 1 : 0;
+  return distance;
+}
+
+//===----------------------------------------------------------------------===//
+// Estimates
+//===----------------------------------------------------------------------===//
+
+/// In units that only ratios of are used: residuals of the fullest rank.
+double NeighbourSearch::activationsOf(const Choice &choice) const {
+  double microbatches = double(spec.training().global_batch_size()) /
+                        double(choice.micro * choice.dp);
+  double ranks = double(choice.pp);
+  double live = choice.schedule == "gpipe"   ? microbatches
+                : choice.schedule == "zb-h2" ? 2 * ranks
+                : choice.stages > 1
+                    ? ranks + (ranks - 1) / double(choice.stages)
+                    : ranks;
+  double tensor = double(choice.tp);
+  double shared = choice.sequence ? 34 / tensor : 10 + 24 / tensor;
+  double kept = choice.recompute == Plan::NONE        ? 1
+                : choice.recompute == Plan::SELECTIVE ? 0.7
+                                                      : 0.1;
+  return std::min(live, microbatches) / ranks * shared * kept *
+         double(choice.micro);
+}
+
+double NeighbourSearch::estimate(const Choice &choice) const {
+  auto split = [&](int64_t fromStage) {
+    auto parts = [&](const Choice &of) {
+      return double(of.tp * of.pp * (of.zero >= fromStage ? of.dp : 1));
+    };
+    return parts(here) / parts(choice);
+  };
+  double activations = activationsOf(choice) / activationsOf(here);
+  double bytes = 0;
+  for (const auto &[kind, own] : worst.atPeak)
+    bytes +=
+        double(own) *
+        (kind == "optimizer"                                ? split(1)
+         : kind == "gradients"                              ? split(2)
+         : kind == "parameters" || kind == "working copies" ? split(3)
+         : kind == "activations"                            ? activations
+                                 : double(choice.micro) / double(here.micro));
+  return bytes;
+}
+
+//===----------------------------------------------------------------------===//
+// Neighbours
+//===----------------------------------------------------------------------===//
+
+PlanChange NeighbourSearch::changeTo(const Choice &choice) const {
+  PlanChange change{"", options, distanceOf(choice), estimate(choice)};
+  // The global batch stays, whatever it was derived from.
+  auto &flags = change.options.flags.given;
+  llvm::erase_if(flags, [](const spec::PlanFlags::Flag &flag) {
+    return flag.option == "--microbatches";
+  });
+  int64_t batch = spec.training().global_batch_size();
+  change.options.overrides.push_back("training.global_batch_size=" +
+                                     std::to_string(batch));
+  auto flag = [&](const std::string &name, const std::string &value,
+                  bool differs) {
+    if (!differs)
+      return;
+    flags.push_back({name, value});
+    change.text += (change.text.empty() ? "" : " ") + name +
+                   (value == "true" ? "" : " " + value);
+  };
+  std::string mesh;
+  auto axis = [&](const char *name, int64_t size, int64_t before) {
+    if (size > 1 || before > 1)
+      mesh += (mesh.empty() ? "" : ",") + std::string(name) + "=" +
+              std::to_string(size);
+  };
+  axis("pp", choice.pp, here.pp);
+  axis("dp", choice.dp, here.dp);
+  axis("cp", plan.context_parallel(), 1);
+  axis("tp", choice.tp, here.tp);
+  axis("ep", plan.expert_parallel(), 1);
+  flag("--mesh", mesh,
+       choice.pp != here.pp || choice.dp != here.dp || choice.tp != here.tp);
+  flag("--virtual-stages", std::to_string(choice.stages),
+       choice.stages != here.stages);
+  flag("--schedule", choice.schedule, choice.schedule != here.schedule);
+  flag("--zero", std::to_string(choice.zero), choice.zero != here.zero);
+  static constexpr const char *words[] = {"none", "selective", "full", "auto"};
+  flag("--recompute", words[choice.recompute],
+       choice.recompute != here.recompute);
+  if (choice.recompute != here.recompute) {
+    change.options.overrides.emplace_back("plan.recompute_method=UNIFORM");
+    change.options.overrides.emplace_back("plan.recompute_layers=1");
+    llvm::erase_if(flags, [](const spec::PlanFlags::Flag &flag) {
+      return llvm::StringRef(flag.option).starts_with("--recompute-");
+    });
+  }
+  flag("--sequence-parallel", "true", choice.sequence != here.sequence);
+  if (choice.micro != here.micro) {
+    std::string size =
+        "training.micro_batch_size=" + std::to_string(choice.micro);
+    change.options.overrides.push_back(size);
+    change.text += (change.text.empty() ? "--set " : " --set ") + size;
+  }
+  if (choice.micro * choice.dp != here.micro * here.dp)
+    change.text +=
+        " --microbatches " + std::to_string(batch / (choice.micro * choice.dp));
+  return change;
+}
+
+void NeighbourSearch::add(const Choice &choice, int64_t budget) {
+  if (isValid(choice) && distanceOf(choice) > 0 &&
+      estimate(choice) <= doubt * double(budget))
+    found.push_back(changeTo(choice));
+}
+
+void NeighbourSearch::addMesh(Choice choice, int64_t budget) {
+  std::vector<Plan::Recompute> recompute = {here.recompute, Plan::AUTO,
+                                            Plan::FULL};
+  if (here.recompute == Plan::NONE)
+    recompute.push_back(Plan::SELECTIVE);
+  // A schedule that holds less, where the one at hand is known to hold more.
+  std::vector<std::pair<std::string, int64_t>> schedules = {
+      {here.schedule, here.stages}};
+  for (const char *name : {"gpipe", "interleaved", "zb-h2"})
+    if (here.schedule == name)
+      schedules.emplace_back("1f1b", 1);
+  if (choice.pp == 1)
+    schedules = {{here.stages > 1 ? "1f1b" : here.schedule, 1}};
+  for (const auto &[schedule, stages] : schedules)
+    for (choice.zero = here.zero; choice.zero <= 3; ++choice.zero)
+      for (Plan::Recompute mode : recompute)
+        for (choice.micro = here.micro;; choice.micro /= 2) {
+          choice.recompute = mode;
+          choice.schedule = schedule;
+          choice.stages = stages;
+          for (bool sequence : {here.sequence, true}) {
+            choice.sequence = sequence && choice.tp > 1;
+            if (choice.sequence || !sequence || !here.sequence)
+              add(choice, budget);
+          }
+          if (choice.micro % 2 != 0)
+            break;
+        }
+}
+
+std::vector<PlanChange> NeighbourSearch::run(int64_t budget) {
+  int64_t ranks = here.pp * here.dp * here.tp;
+  for (int64_t pp : divisorsOf(ranks))
+    for (int64_t tp : divisorsOf(ranks / pp)) {
+      Choice choice = here;
+      choice.pp = pp;
+      choice.tp = tp;
+      choice.dp = ranks / pp / tp;
+      if (spec.model().heads() % tp == 0 && pp <= spec.model().layers())
+        addMesh(choice, budget);
+    }
+  llvm::stable_sort(found, [](const PlanChange &a, const PlanChange &b) {
+    return std::tuple(a.distance, a.estimate, a.text) <
+           std::tuple(b.distance, b.estimate, b.text);
+  });
+  found.erase(std::unique(found.begin(), found.end(),
+                          [](const PlanChange &a, const PlanChange &b) {
+                            return a.text == b.text;
+                          }),
+              found.end());
+  return std::move(found);
+}
+
+std::vector<PlanChange> hocket::neighbours(const spec::Spec &spec,
+                                           const spec::LoadOptions &options,
+                                           const RoleMemory &worst,
+                                           int64_t budget) {
+  return NeighbourSearch(spec, options, worst).run(budget);
+}
+
+/// "--zero 1 --recompute full": its options with their values.
+static std::set<std::string> partsOf(llvm::StringRef text) {
+  std::set<std::string> parts;
+  llvm::SmallVector<llvm::StringRef> pieces;
+  text.split(pieces, " --");
+  for (llvm::StringRef piece : pieces)
+    parts.insert(piece.ltrim('-').str());
+  return parts;
+}
+
+std::string hocket::nearestPlansText(
+    const std::vector<PlanChange> &changes, int64_t budget,
+    const std::function<StatusOr<int64_t>(const PlanChange &)> &peakOf) {
+  std::vector<std::vector<std::string>> rows;
+  auto start = std::chrono::steady_clock::now();
+  size_t next = 0;
+  int compiled = 0;
+  // A change that goes further than one that is enough says nothing new.
+  std::vector<std::set<std::string>> enough;
+  auto isFurther = [&](const PlanChange &change) {
+    std::set<std::string> parts = partsOf(change.text);
+    return llvm::any_of(enough, [&](const std::set<std::string> &less) {
+      return std::includes(parts.begin(), parts.end(), less.begin(),
+                           less.end());
+    });
+  };
+  for (; next < changes.size() && compiled < mostCompiled &&
+         rows.size() < mostNamed &&
+         std::chrono::steady_clock::now() - start < longest;
+       ++next) {
+    if (isFurther(changes[next]))
+      continue;
+    ++compiled;
+    StatusOr<int64_t> peak = peakOf(changes[next]);
+    if (!peak.ok() || *peak > budget)
+      continue;
+    enough.push_back(partsOf(changes[next].text));
+    rows.push_back(
+        {"  " + changes[next].text, formatBytes(static_cast<uint64_t>(*peak))});
+  }
+  for (; next < changes.size() && rows.size() < mostNamed; ++next) {
+    auto bytes = static_cast<uint64_t>(changes[next].estimate);
+    if (changes[next].estimate > double(budget) || isFurther(changes[next]))
+      continue;
+    enough.push_back(partsOf(changes[next].text));
+    rows.push_back({"  " + changes[next].text,
+                    "about " + formatBytes(bytes) + " (not compiled)"});
+  }
+  if (rows.empty())
+    return "no plan near it fits: more ranks are needed, or more memory";
+  std::string text = formatTable({"", ""}, rows);
+  while (!text.empty() && text.back() == '\n')
+    text.pop_back();
+  return "the nearest plans that fit:\n" + text;
+}

@@ -1,0 +1,131 @@
+//===- RoleMemory.cpp - What each role's arena holds ----------------------===//
+//
+// Part of Hocket, under the Apache License v2.0.
+//
+//===----------------------------------------------------------------------===//
+
+#include "compiler/driver/RoleMemory.h"
+
+#include "dialects/exec/IR/Exec.h"
+#include "runtime/base/Format.h"
+
+#include "llvm/ADT/STLExtras.h"
+#include "llvm/ADT/StringMap.h"
+#include "llvm/Support/MathExtras.h"
+
+#include <map>
+
+using namespace mlir;
+using namespace hocket;
+
+/// Of every buffer; see ArenaLayout.cpp.
+static constexpr int64_t bufferAlignment = 256;
+/// Kinds that are named.
+static constexpr size_t mostOwners = 4;
+
+static int64_t bytesOf(exec::BufferOp buffer) {
+  auto type = cast<MemRefType>(buffer.getResult().getType());
+  int64_t bytes =
+      type.getNumElements() * ((type.getElementTypeBitWidth() + 7) / 8);
+  bytes = static_cast<int64_t>(
+      llvm::alignTo(static_cast<uint64_t>(bytes), bufferAlignment));
+  return bytes * static_cast<int64_t>(buffer.getSlots());
+}
+
+namespace {
+
+/// Bytes that live at one position.
+struct Moment {
+  int64_t all = 0, residuals = 0;
+};
+
+} // namespace
+
+/// By position, where it changes.
+static std::map<int64_t, Moment> momentsOf(exec::RoleOp role) {
+  std::map<int64_t, Moment> changes;
+  for (auto buffer : role.getOps<exec::BufferOp>()) {
+    int64_t bytes = bytesOf(buffer);
+    bool isResidual = buffer.getKind() == "activations";
+    int64_t first = buffer.getPersistent() ? 0 : buffer.getFirst();
+    changes[first].all += bytes;
+    changes[first].residuals += isResidual ? bytes : 0;
+    if (buffer.getPersistent())
+      continue;
+    Moment &end = changes[buffer.getLast() + 1];
+    end.all -= bytes;
+    end.residuals -= isResidual ? bytes : 0;
+  }
+  Moment now;
+  for (auto &[position, moment] : changes) {
+    moment.all = now.all += moment.all;
+    moment.residuals = now.residuals += moment.residuals;
+  }
+  return changes;
+}
+
+static void addOwners(exec::RoleOp role, int64_t position, RoleMemory &memory) {
+  llvm::StringMap<int64_t> kinds;
+  for (auto buffer : role.getOps<exec::BufferOp>()) {
+    auto first = static_cast<int64_t>(buffer.getFirst());
+    auto last = static_cast<int64_t>(buffer.getLast());
+    if (buffer.getPersistent() || (first <= position && position <= last))
+      kinds[buffer.getKind()] += bytesOf(buffer);
+  }
+  for (const auto &kind : kinds)
+    memory.atPeak.emplace_back(kind.getKey().str(), kind.getValue());
+  llvm::sort(memory.atPeak, [](const auto &a, const auto &b) {
+    return std::pair(-a.second, a.first) < std::pair(-b.second, b.first);
+  });
+}
+
+std::vector<RoleMemory> hocket::measureMemory(ModuleOp module) {
+  std::vector<RoleMemory> all;
+  for (auto role : module.getOps<exec::RoleOp>()) {
+    RoleMemory memory;
+    memory.ranks.assign(role.getRanks().begin(), role.getRanks().end());
+    memory.arena = static_cast<int64_t>(role.getArenaBytes());
+    int64_t peak = 0;
+    Moment most, residuals;
+    for (const auto &[position, moment] : momentsOf(role)) {
+      if (moment.all > most.all) {
+        most = moment;
+        peak = position;
+      }
+      if (moment.residuals > residuals.residuals ||
+          (moment.residuals == residuals.residuals &&
+           moment.all < residuals.all))
+        residuals = moment;
+    }
+    memory.withResiduals = residuals.all;
+    addOwners(role, peak, memory);
+    all.push_back(std::move(memory));
+  }
+  return all;
+}
+
+std::string hocket::ownersText(const RoleMemory &memory) {
+  std::string text;
+  size_t count = std::min(memory.atPeak.size(), mostOwners);
+  for (size_t i = 0; i < count; ++i)
+    text += (i ? ", " : "") + memory.atPeak[i].first + " " +
+            formatBytes(static_cast<uint64_t>(memory.atPeak[i].second));
+  return text;
+}
+
+std::string hocket::ranksText(const std::vector<int64_t> &ranks) {
+  if (ranks.empty())
+    return "no rank";
+  auto text = [](int64_t rank) { return std::to_string(rank); };
+  size_t count = ranks.size();
+  if (count == 1)
+    return "rank " + text(ranks.front());
+  bool follows =
+      ranks.back() - ranks.front() == static_cast<int64_t>(count) - 1;
+  if (count == 2)
+    return "ranks " + text(ranks[0]) + " and " + text(ranks[1]);
+  if (follows)
+    return "ranks " + text(ranks.front()) + " to " + text(ranks.back());
+  return "rank " + text(ranks.front()) + " and " + text(int64_t(count) - 1) +
+         " more";
+}
