@@ -11,6 +11,7 @@
 #include <nlohmann/json.hpp>
 
 #include <algorithm>
+#include <tuple>
 
 using namespace hocket;
 using namespace hocket::planning;
@@ -55,12 +56,12 @@ std::string hocket::summaryText(const CostProblem &problem,
 
 std::string hocket::priceText(const StepCost &cost) {
   std::vector<PriceItem> items = itemsOf(cost);
-  std::stable_sort(items.begin(), items.end(),
-                   [](const PriceItem &a, const PriceItem &b) {
-                     if (a.kind != b.kind)
-                       return a.kind == "time";
-                     return a.value > b.value;
-                   });
+  std::sort(items.begin(), items.end(),
+            [](const PriceItem &a, const PriceItem &b) {
+              if (a.kind != b.kind)
+                return a.kind == "time";
+              return std::tie(b.value, a.name) < std::tie(a.value, b.name);
+            });
   std::vector<std::vector<std::string>> rows;
   for (const PriceItem &item : items) {
     if (item.value == 0)

@@ -27,8 +27,8 @@ std::string hocket::overflowText(const StepCost &cost, int64_t memory) {
   for (size_t item = 0; item < kMemoryItems; ++item)
     if (rank.items[item] > 0)
       order.push_back(item);
-  std::stable_sort(order.begin(), order.end(), [&](size_t a, size_t b) {
-    return rank.items[a] > rank.items[b];
+  std::sort(order.begin(), order.end(), [&](size_t a, size_t b) {
+    return std::pair(rank.items[b], a) < std::pair(rank.items[a], b);
   });
   for (size_t item : order)
     text += (item == order[0] ? " " : ", ") +

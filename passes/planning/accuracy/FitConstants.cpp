@@ -30,6 +30,7 @@ constexpr Constant constants[] = {
     {"software.kernel_seconds", 1e-6, 50e-6},
     {"software.host_op_seconds", 1e-6, 200e-6},
     {"software.host_collective_seconds", 1e-6, 1e-3},
+    {"software.expert_host_seconds", 1e-6, 20e-3},
     {"software.tensor_overlap", 0.01, 0.95},
     {"software.data_overlap", 0.01, 0.95},
     {"software.expert_overlap", 0.01, 0.95},
@@ -100,13 +101,13 @@ public:
     return groups.empty() ? 0 : sum / double(groups.size());
   }
 
-  /// The |error| that two thirds of the rows of one node, or of several, of
-  /// one half do not exceed.
-  double spread(const cluster::System &system, bool heldOut, bool oneNode) {
+  /// The |error| that two thirds of the rows of one half that `wanted` accepts
+  /// do not exceed; 0 without any.
+  double spread(const cluster::System &system, bool heldOut,
+                const std::function<bool(const CostProblem &)> &wanted) {
     std::vector<double> errors;
     for (Entry &entry : entries) {
-      bool one = entry.row.problem.devices <= system.devices_per_node();
-      if (entry.heldOut != heldOut || one != oneNode)
+      if (entry.heldOut != heldOut || !wanted(entry.row.problem))
         continue;
       entry.row.problem.system = system;
       errors.push_back(
@@ -208,13 +209,24 @@ planning::fitConstants(const cluster::System &start,
   roundConstants(result.system, chosen);
   result.fitted = fitRows.loss(result.system, options.swapHalves);
   result.heldOut = fitRows.loss(result.system, !options.swapHalves);
-  auto spread = [&](bool one) {
-    double found = fitRows.spread(result.system, !options.swapHalves, one);
+  int64_t node = start.devices_per_node();
+  auto spread = [&](auto wanted) {
+    double found = fitRows.spread(result.system, !options.swapHalves, wanted);
     return std::round(found * 1000) / 1000;
   };
-  if (double one = spread(true); one > 0)
+  double one = spread([&](const CostProblem &problem) {
+    return problem.model.experts == 0 && problem.devices <= node;
+  });
+  double many = spread([&](const CostProblem &problem) {
+    return problem.model.experts == 0 && problem.devices > node;
+  });
+  double experts = spread(
+      [](const CostProblem &problem) { return problem.model.experts > 0; });
+  if (one > 0)
     result.system.mutable_spread()->set_one_node(one);
-  if (double many = spread(false); many > 0)
+  if (many > 0)
     result.system.mutable_spread()->set_many_nodes(many);
+  if (experts > 0)
+    result.system.mutable_spread()->set_experts(experts);
   return result;
 }

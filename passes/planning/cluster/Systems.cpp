@@ -89,6 +89,7 @@ Status checkSystem(const std::string &file, const cluster::System &system) {
              {soft.host_op_seconds(), 0, 1, "software.host_op_seconds"},
              {soft.host_collective_seconds(), 0, 1,
               "software.host_collective_seconds"},
+             {soft.expert_host_seconds(), 0, 1, "software.expert_host_seconds"},
              {soft.tensor_overlap(), 0, 1, "software.tensor_overlap"},
              {soft.data_overlap(), 0, 1, "software.data_overlap"},
              {soft.expert_overlap(), 0, 1, "software.expert_overlap"},
@@ -96,7 +97,8 @@ Status checkSystem(const std::string &file, const cluster::System &system) {
              {double(soft.gradient_bytes()), 1, 8, "software.gradient_bytes"},
              {soft.step_seconds(), 0, 100, "software.step_seconds"},
              {system.spread().one_node(), tiny, 10, "spread.one_node"},
-             {system.spread().many_nodes(), tiny, 10, "spread.many_nodes"}});
+             {system.spread().many_nodes(), tiny, 10, "spread.many_nodes"},
+             {system.spread().experts(), tiny, 10, "spread.experts"}});
 }
 
 } // namespace

@@ -209,6 +209,8 @@ void LayerPricer::expertBlock() {
   double bytes = element * routed * hidden,
          wide = element * each * local * (up + ffn);
   moved(4 * bytes + wide, 6 * bytes + 2 * wide, 6);
+  work.forward.host += times.software().expert_host_seconds();
+  work.backward.host += times.software().expert_host_seconds();
   if (model.sharedFfn > 0)
     denseBlock(double(model.sharedFfn));
   if (plan.ep == 1)

@@ -195,5 +195,7 @@ PriceBound planning::priceBound(const CostProblem &problem,
 double planning::spreadOf(const CostProblem &problem) {
   bool one = problem.devices <= problem.system.devices_per_node();
   const cluster::Spread &spread = problem.system.spread();
+  if (problem.model.experts > 0)
+    return spread.experts();
   return one ? spread.one_node() : spread.many_nodes();
 }

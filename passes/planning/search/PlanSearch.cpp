@@ -227,10 +227,10 @@ SearchResult planning::searchExhaustively(const CostProblem &problem,
         result.best.push_back({std::move(plan), std::move(*cost)});
     }
   }
-  std::stable_sort(result.best.begin(), result.best.end(),
-                   [](const PricedPlan &a, const PricedPlan &b) {
-                     return a.cost.nanoseconds() < b.cost.nanoseconds();
-                   });
+  std::sort(result.best.begin(), result.best.end(),
+            [](const PricedPlan &a, const PricedPlan &b) {
+              return a.cost.nanoseconds() < b.cost.nanoseconds();
+            });
   result.priced = int64_t(result.best.size());
   if (int64_t(result.best.size()) > options.top)
     result.best.resize(size_t(options.top));

@@ -238,7 +238,7 @@ planning::finePlans(const CostProblem &problem, const ParallelPlan &rough,
     }
   }
   // Splits that are written out are looked at too.
-  ParallelPlan written = constraints.plan();
+  const ParallelPlan &written = constraints.plan();
   bool further = !written.layers.empty() && plans.empty();
   for (const ScheduleChoice &choice : schedulesOf(problem, rough)) {
     ParallelPlan plan = rough;
