@@ -316,7 +316,7 @@ const BadOverride badOverrides[] = {
     {"plan.tensor_parallel=3",
      "S22: plan.tensor_parallel is 3, which does not divide model.heads (4); "
      "write one of its divisors"},
-    {"plan { context_parallel: 8 context_strategy: ALL_TO_ALL }",
+    {"plan={ context_parallel: 8 context_strategy: ALL_TO_ALL }",
      "S36: plan.context_strategy is ALL_TO_ALL, which deals out key heads, but "
      "model.kv_heads (4) is no multiple of context_parallel * tensor_parallel "
      "(8); write ALL_GATHER or RING, or fewer ranks"},
