@@ -59,6 +59,8 @@ static void addDistPasses(OpPassManager &manager,
   manager.addPass(createConvertXfToDist(placement));
   // What the seeds imply for every op, then the pieces of one device.
   manager.addPass(dist::createDistPropagateShardings());
+  // While operands still say where they are and where they are wanted.
+  manager.addPass(dist::createDistExplainShardings());
   manager.addPass(dist::createDistPartition());
   // Pieces have their types now, so a ring's turns can be written out.
   manager.addPass(dist::createDistRingAttention());

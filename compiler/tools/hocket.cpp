@@ -20,7 +20,9 @@
 #include "runtime/tools/CommandLine.h"
 #include "runtime/tools/DataCommand.h"
 #include "runtime/tools/DoctorCommand.h"
+#include "runtime/tools/ExplainCommand.h"
 #include "runtime/tools/InspectCommand.h"
+#include "runtime/tools/TraceCommand.h"
 #include "runtime/tools/TrainCommand.h"
 #include "runtime/tools/VerifyCommand.h"
 
@@ -66,6 +68,8 @@ int main(int argc, char **argv) {
   registerCompile(app, result);
   registerTrain(app, result, compilingResolver());
   registerInspect(app, result);
+  registerExplain(app, result);
+  registerTrace(app, result);
   registerVerify(app, result);
   CLI::App *data = app.add_subcommand("data", "Prepare and show token files");
   data->require_subcommand(1);

@@ -12,6 +12,7 @@
 #include "passes/dist/Passes.h"
 #include "passes/dist/PieceOps.h"
 #include "passes/dist/Reshard.h"
+#include "passes/dist/ValueNames.h"
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 
@@ -23,14 +24,6 @@ namespace hocket::dist {
 using namespace mlir;
 using namespace hocket;
 using namespace hocket::dist;
-
-/// What people call an op: its kind and the innermost name of its location.
-static std::string nameOf(Operation *op) {
-  std::string name = op->getName().stripDialect().str();
-  if (auto named = op->getLoc()->findInstanceOf<NameLoc>())
-    name += " '" + named.getName().getValue().str() + "'";
-  return name;
-}
 
 /// One a value; empty for what is no tensor.
 static SmallVector<Sharding> shardingsOf(Operation *op, StringRef name) {
@@ -47,7 +40,13 @@ namespace {
 
 class Partitioner {
 public:
-  Partitioner(ModuleOp module, MeshOp mesh) : module(module), mesh(mesh) {}
+  Partitioner(ModuleOp module, MeshOp mesh) : module(module), mesh(mesh) {
+    ValueNames names(module);
+    for (auto function : module.getOps<func::FuncOp>())
+      for (BlockArgument argument : function.getArguments())
+        if (std::string name = names.of(argument); !name.empty())
+          arguments[argument] = "'" + name + "'";
+  }
 
   LogicalResult run() {
     for (auto function : module.getOps<func::FuncOp>())
@@ -163,10 +162,9 @@ private:
              << placed.sharding.text()
              << ", which are no sums over the same axes";
     OpBuilder builder(op);
-    auto why = builder.getStringAttr(
-        (placed.maker ? nameOf(placed.maker) : std::string("an argument")) +
-        " gives " + placed.sharding.text() + ", " + nameOf(op) + " wants " +
-        to.text());
+    auto why = builder.getStringAttr(makerOf(operand, placed) + " gives " +
+                                     placed.sharding.text() + ", " +
+                                     nameOfOp(op) + " wants " + to.text());
     Value value = operand;
     for (const ReshardStep &step : *steps)
       value = moveOnce(builder, op->getLoc(), value, step, placed, why);
@@ -190,8 +188,17 @@ private:
     return known;
   }
 
+  /// What people call the value, or what makes it.
+  std::string makerOf(Value value, const Placed &placed) const {
+    if (placed.maker)
+      return nameOfOp(placed.maker);
+    auto name = arguments.find(value);
+    return name == arguments.end() ? "an argument" : name->second;
+  }
+
   ModuleOp module;
   Mesh mesh;
+  DenseMap<Value, std::string> arguments; ///< their names
   DenseMap<Value, Placed> values;
   DenseMap<std::pair<Value, Attribute>, Value> moved;
 };

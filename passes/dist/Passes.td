@@ -36,6 +36,25 @@ def DistPropagateShardings
   let dependentDialects = ["::hocket::dist::DistDialect"];
 }
 
+def DistExplainShardings
+    : Pass<"dist-explain-shardings", "::mlir::ModuleOp"> {
+  let summary = "says of every tensor why it is split as it is";
+  let description = [{
+    From what dist-propagate-shardings has written on ops: which operand, which
+    priority or which part of the plan each axis of a value or a variable comes
+    from, and why operands that are not as their op wants them must move. The
+    mesh keeps the reasons as `dist.explanation`, down to the executable, where
+    `hocket explain` reads them. Layers that share a function are explained once.
+
+    ```mlir
+    dist.mesh @mesh ["tp"] sizes [2]
+    // becomes
+    dist.mesh @mesh ["tp"] sizes [2] {dist.explanation = [{name = "layers.*.attention.q", kind = "linear", why = "dim 2 over tp: follows dim 0 of 'layers.*.attention.q.weight', a weight, and weights move last", ...}, ...]}
+    ```
+  }];
+  let dependentDialects = ["::hocket::dist::DistDialect"];
+}
+
 def DistPartition : Pass<"dist-partition", "::mlir::ModuleOp"> {
   let summary = "turns global tensors into the pieces that one device holds";
   let description = [{

@@ -83,6 +83,9 @@ void forEachInstruction(const program::Program &program, int role,
 /// parameters, modules and kernels.
 void checkTables(const program::Program &program, FaultList &faults);
 
+/// What explains the program to people: texts and axes that exist.
+void checkExplanation(const program::Program &program, FaultList &faults);
+
 /// Memory plan and buffers: alignment, sizes, ranges.
 void checkBuffers(const program::Program &program, int role, FaultList &faults);
 

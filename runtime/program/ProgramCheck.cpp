@@ -64,6 +64,7 @@ hocket::findProgramFaults(const program::Program &program, size_t limit) {
   checkTables(program, faults);
   checkRanks(program, faults);
   checkGroups(program, faults);
+  checkExplanation(program, faults);
   for (int role = 0; role < program.roles_size() && !faults.full(); ++role)
     checkRole(program, role, faults);
   checkSlices(program, faults);

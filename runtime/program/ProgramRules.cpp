@@ -37,6 +37,10 @@ static constexpr ProgramRuleText rules[] = {
      "A group has a name of its own, of mesh axes; its lists are the ranks "
      "that differ along these alone, row-major.",
      "list the ranks in the order of the mesh"},
+    {ProgramRule::Explanation,
+     "What explains the program names texts and axes that exist, and has as "
+     "many dims as the tensor.",
+     "compile the program again: nothing that runs depends on it"},
     {ProgramRule::Buffers,
      "A buffer is aligned, large enough for its shape, and inside the arena "
      "with all its slots.",

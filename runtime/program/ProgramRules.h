@@ -26,6 +26,7 @@ enum class ProgramRule : unsigned {
   Kernels = 4,
   Groups = 5,
   GroupNames = 6,
+  Explanation = 7,
   // Memory
   Buffers = 10,
   Lifetimes = 11,

@@ -6,9 +6,13 @@
 
 #include "runtime/tools/InspectCommand.h"
 
+#include "runtime/base/File.h"
+#include "runtime/base/Format.h"
 #include "runtime/base/JsonLines.h"
 #include "runtime/program/ProgramFile.h"
+#include "runtime/tools/PageReport.h"
 #include "runtime/tools/ProgramReport.h"
+#include "runtime/tools/TraceCommand.h"
 
 #include <iostream>
 #include <memory>
@@ -18,7 +22,8 @@ using namespace hocket;
 
 namespace {
 struct InspectArguments {
-  std::string path;
+  std::string path, page;
+  DeviceModel device;
   bool json = false, listing = false;
 };
 } // namespace
@@ -26,6 +31,14 @@ struct InspectArguments {
 static Status run(const InspectArguments &arguments) {
   HOCKET_ASSIGN_OR_RETURN(program::Program program,
                           readProgram(arguments.path));
+  if (!arguments.page.empty()) {
+    HOCKET_ASSIGN_OR_RETURN(std::string page,
+                            programPage(program, arguments.device));
+    HOCKET_RETURN_IF_ERROR(writeFileAtomically(arguments.page, page));
+    std::cout << arguments.page << ": " << formatBytes(page.size())
+              << ", open it in a browser\n";
+    return okStatus();
+  }
   if (arguments.json)
     std::cout << toJsonText(programJson(program), 2) << "\n";
   else
@@ -44,7 +57,18 @@ void hocket::registerInspect(CLI::App &app, Status &result) {
                     "List every instruction too");
   command->add_flag("--json", arguments->json,
                     "Everything as JSON, instructions included");
-  command->footer("Example:\n  hocket inspect nano.hkx\n  hocket inspect "
-                  "nano.hkx --json | jq '.memory'");
+  CLI::Option *html =
+      command
+          ->add_option("--html", arguments->page,
+                       "Write one page for a browser here: the schedule, "
+                       "memory over time, shardings, collectives, kernels")
+          ->type_name("PAGE");
+  html->excludes("--json")->excludes("--program");
+  addDeviceOptions(*command, arguments->device);
+  command->footer(
+      "The page needs no network. Its times are predicted as by `hocket "
+      "trace`, which\nexplains the options of the device.\n\nExample:\n  "
+      "hocket inspect nano.hkx\n  hocket inspect nano.hkx --json | jq "
+      "'.memory'\n  hocket inspect nano.hkx --html nano.html");
   command->callback([arguments, &result] { result = run(*arguments); });
 }

@@ -7,6 +7,8 @@
 #include "runtime/base/Sha256.h"
 #include "runtime/program/DataType.h"
 #include "runtime/program/InstructionOperands.h"
+#include "runtime/tools/CollectiveReport.h"
+#include "runtime/tools/ExplainReport.h"
 #include "runtime/tools/ProgramReport.h"
 
 #include <nlohmann/json.hpp>
@@ -136,33 +138,39 @@ static ordered_json groupsJson(const Program &program) {
   return groups;
 }
 
-ordered_json hocket::programJson(const Program &program) {
+ordered_json hocket::programJson(const Program &program, ProgramDetail detail) {
   const auto &model = program.model();
   double tokens = double(program.training().global_batch_size()) *
                   double(model.sequence_length());
   ordered_json memory = ordered_json::array(), roles = ordered_json::array();
   for (const Role &role : program.roles()) {
     memory.push_back(memoryJson(role));
-    roles.push_back(roleJson(role, program));
+    if (detail == ProgramDetail::Instructions)
+      roles.push_back(roleJson(role, program));
   }
   ordered_json axes = ordered_json::object();
   for (const auto &axis : program.mesh().axes())
     axes[axis.name()] = axis.size();
-  return {{"version", program.version()},
-          {"model", model.name()},
-          {"target", program.provenance().target()},
-          {"compiler", program.provenance().compiler_version()},
-          {"fingerprint", toHex(program.provenance().fingerprint())},
-          {"mesh", axes},
-          {"groups", groupsJson(program)},
-          {"vocab_size", model.vocab_size()},
-          {"parameter_count", model.parameter_count()},
-          {"flops_per_token", model.flops_per_token()},
-          {"flops_per_step", model.flops_per_token() * tokens},
-          {"training", trainingJson(program)},
-          {"parameters", parametersJson(program)},
-          {"memory", memory},
-          {"certificate", certificateJson(program)},
-          {"kernels", kernelsJson(program)},
-          {"roles", roles}};
+  ordered_json json = {
+      {"version", program.version()},
+      {"model", model.name()},
+      {"target", program.provenance().target()},
+      {"compiler", program.provenance().compiler_version()},
+      {"fingerprint", toHex(program.provenance().fingerprint())},
+      {"mesh", axes},
+      {"groups", groupsJson(program)},
+      {"vocab_size", model.vocab_size()},
+      {"parameter_count", model.parameter_count()},
+      {"flops_per_token", model.flops_per_token()},
+      {"flops_per_step", model.flops_per_token() * tokens},
+      {"training", trainingJson(program)},
+      {"parameters", parametersJson(program)},
+      {"memory", memory},
+      {"shardings", shardingsJson(program)},
+      {"collectives", collectivesJson(program)},
+      {"certificate", certificateJson(program)},
+      {"kernels", kernelsJson(program)}};
+  if (detail == ProgramDetail::Instructions)
+    json["roles"] = roles;
+  return json;
 }

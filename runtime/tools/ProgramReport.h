@@ -19,8 +19,16 @@ namespace hocket {
 /// counts). The program passed checkProgram().
 std::string programText(const program::Program &program, bool listing);
 
+/// How much programJson() says.
+enum class ProgramDetail {
+  Totals,      ///< Everything but "roles".
+  Instructions ///< And every instruction and buffer of each role.
+};
+
 /// The same for programs; bytes, counts and FLOPs are exact numbers.
-nlohmann::ordered_json programJson(const program::Program &program);
+nlohmann::ordered_json
+programJson(const program::Program &program,
+            ProgramDetail detail = ProgramDetail::Instructions);
 
 /// What the certificate says: peaks by role and kind of memory, and of each
 /// entry messages, collectives by group and the longest chain of instructions.

@@ -12,7 +12,9 @@
 #include "runtime/tools/CommandLine.h"
 #include "runtime/tools/DataCommand.h"
 #include "runtime/tools/DoctorCommand.h"
+#include "runtime/tools/ExplainCommand.h"
 #include "runtime/tools/InspectCommand.h"
+#include "runtime/tools/TraceCommand.h"
 #include "runtime/tools/TrainCommand.h"
 #include "runtime/tools/VerifyCommand.h"
 
@@ -25,6 +27,8 @@ int main(int argc, char **argv) {
   Status result;
   registerTrain(app, result);
   registerInspect(app, result);
+  registerExplain(app, result);
+  registerTrace(app, result);
   registerVerify(app, result);
   CLI::App *data = app.add_subcommand("data", "Prepare token files");
   data->require_subcommand(1);

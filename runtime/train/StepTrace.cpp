@@ -7,9 +7,7 @@
 #include "runtime/train/StepTrace.h"
 
 #include "runtime/base/File.h"
-#include "runtime/base/Format.h"
-#include "runtime/program/InstructionOperands.h"
-#include "runtime/telemetry/TraceFile.h"
+#include "runtime/telemetry/InstructionTrace.h"
 #include "runtime/train/RankAgreement.h"
 
 #include <algorithm>
@@ -43,55 +41,19 @@ void StepTrace::ran(InstructionPlace place, const RunContext &context,
     spans.push_back({place, context.microbatch, context.step, begin, end});
 }
 
-static const char *categoryOf(const program::Instruction &instruction) {
-  if (instruction.has_collective() || instruction.has_transfer())
-    return "communication";
-  return instruction.has_host() ? "host" : "compute";
-}
-
-/// Instructions, and on stream 0 around them the runs of sequences.
 std::string StepTrace::events() const {
-  const program::Role &role = executor.role();
   auto micros = [&](Time time) {
     return std::chrono::duration<double, std::micro>(time - origin).count();
   };
-  std::vector<TraceSpan> result;
-  for (uint32_t stream = 0; stream < streams.size(); ++stream) {
-    const Span *last = nullptr;
-    size_t run = 0; // The open run's index in `result`.
-    for (const Span &span : streams[stream]) {
-      const program::Sequence &sequence =
-          role.sequences(int(span.place.sequence));
-      const program::Instruction &instruction =
-          sequence.instructions(int(span.place.instruction));
-      std::map<std::string, std::string> arguments = {
-          {"step", std::to_string(span.step + 1)},
-          {"microbatch", std::to_string(span.microbatch)}};
-      bool continues = last && last->place.sequence == span.place.sequence &&
-                       last->microbatch == span.microbatch &&
-                       last->step == span.step &&
-                       last->place.instruction < span.place.instruction;
-      if (stream == 0 && !continues) {
-        run = result.size();
-        result.push_back({stream, sequence.name(), "sequence",
-                          micros(span.begin), 0, arguments});
-      }
-      last = &span;
-      if (stream == 0)
-        result[run].micros = micros(span.end) - result[run].beginMicros;
-      std::string text = instructionText(instruction, executor.program());
-      arguments["instruction"] = text;
-      arguments["sequence"] = sequence.name();
-      if (!instruction.source().empty())
-        arguments["source"] = instruction.source();
-      result.push_back({stream, text.substr(0, text.find(' ')),
-                        categoryOf(instruction), micros(span.begin),
-                        micros(span.end) - micros(span.begin), arguments});
-    }
-  }
+  std::vector<std::vector<TimedInstruction>> timed(streams.size());
+  for (size_t stream = 0; stream < streams.size(); ++stream)
+    for (const Span &span : streams[stream])
+      timed[stream].push_back({span.place.sequence, span.place.instruction,
+                               span.microbatch, span.step, micros(span.begin),
+                               micros(span.end)});
   return traceEvents(
-      executor.rank(),
-      formatText("rank %u (%s)", executor.rank(), role.name().c_str()), result);
+      executor.rank(), traceRankName(executor.rank(), executor.role()),
+      instructionSpans(executor.program(), executor.role(), timed));
 }
 
 std::string StepTrace::ownPath(const std::string &path, unsigned rank) const {

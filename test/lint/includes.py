@@ -19,7 +19,8 @@ ALLOWED = {
     "runtime/hal": ["runtime/base", "runtime/nvrtc", "kernels"],
     "runtime/nvrtc": ["runtime/base"],
     "runtime/comm": ["runtime/base", "runtime/hal/interfaces", "kernels"],
-    "runtime/telemetry": ["runtime/base"],
+    "runtime/telemetry": ["runtime/base", "runtime/program"],
+    "runtime/predict": ["runtime/base", "runtime/program"],
     "runtime/data": ["runtime/base"],
     "runtime/checkpoint": ["runtime/base"],
     "runtime/executor": [

@@ -17,6 +17,7 @@ ROOT = pathlib.Path(__file__).resolve().parents[2]
 BUILD = pathlib.Path(os.environ.get("HOCKET_BUILD_DIR", ROOT / "build"))
 COMMANDS = (
     ["compile"], ["train"], ["inspect"], ["verify"], ["doctor"],
+    ["explain"], ["trace"],
     ["data", "prepare"], ["data", "show"],
     ["checkpoint", "export"], ["checkpoint", "import"],
 )  # fmt: skip

@@ -52,8 +52,8 @@ std::string sourceOf(Location loc) {
 class RoleWriter {
 public:
   RoleWriter(exec::RoleOp op, const llvm::StringMap<uint32_t> &kernels,
-             GroupTable &groups, program::Role &role)
-      : op(op), kernels(kernels), groups(groups), role(role) {}
+             GroupTable &groups, TextTable &texts, program::Role &role)
+      : op(op), kernels(kernels), groups(groups), texts(texts), role(role) {}
 
   LogicalResult write() {
     role.set_name(op.getSymName().str());
@@ -178,6 +178,7 @@ private:
             addShift(collective, *to.mutable_transfer());
           else
             addCollective(collective, *to.mutable_collective());
+          to.set_why(texts.indexOf(collective.getWhy().value_or("")));
           return success();
         })
         .Case<exec::TransferOp>([&](auto transfer) {
@@ -376,6 +377,7 @@ private:
   exec::RoleOp op;
   const llvm::StringMap<uint32_t> &kernels;
   GroupTable &groups;
+  TextTable &texts;
   program::Role &role;
   llvm::DenseMap<Value, uint32_t> numbers;
   llvm::StringMap<uint32_t> sequences;
@@ -385,6 +387,7 @@ private:
 
 LogicalResult hocket::emitRole(exec::RoleOp role,
                                const llvm::StringMap<uint32_t> &kernels,
-                               GroupTable &groups, program::Program &program) {
-  return RoleWriter(role, kernels, groups, *program.add_roles()).write();
+                               GroupTable &groups, TextTable &texts,
+                               program::Program &program) {
+  return RoleWriter(role, kernels, groups, texts, *program.add_roles()).write();
 }

@@ -82,9 +82,11 @@ LogicalResult hocket::emitProgram(ModuleOp module,
   if (!kernels.kernels.empty())
     emitKernels(module, kernels, program, indices);
   GroupTable groups(program);
+  TextTable texts(*program.mutable_explanation());
+  emitExplanation(module, texts, program);
   StageOwners owners = findOwners(module);
   for (exec::RoleOp role : roles) {
-    if (failed(emitRole(role, indices, groups, program)) ||
+    if (failed(emitRole(role, indices, groups, texts, program)) ||
         failed(emitParameters(role, owners, groups, program)))
       return failure();
     for (int64_t rank : role.getRanks()) {

@@ -50,6 +50,20 @@ private:
   llvm::StringMap<uint32_t> indices;
 };
 
+/// The texts of a program, each once.
+class TextTable {
+public:
+  explicit TextTable(program::Explanation &explanation)
+      : explanation(explanation) {}
+
+  /// What refers to `text`: its place, counted from 1; 0 for an empty one.
+  uint32_t indexOf(llvm::StringRef text);
+
+private:
+  program::Explanation &explanation;
+  llvm::StringMap<uint32_t> indices;
+};
+
 /// By parameter, the pipeline ranks that hold it.
 using StageOwners = llvm::StringMap<llvm::SmallVector<int64_t>>;
 StageOwners findOwners(mlir::ModuleOp module);
@@ -70,7 +84,12 @@ mlir::LogicalResult emitParameters(exec::RoleOp role, const StageOwners &owners,
                                    program::Program &program);
 mlir::LogicalResult emitRole(exec::RoleOp role,
                              const llvm::StringMap<uint32_t> &kernels,
-                             GroupTable &groups, program::Program &program);
+                             GroupTable &groups, TextTable &texts,
+                             program::Program &program);
+
+/// Why tensors lie where they lie, as the mesh remembers it.
+void emitExplanation(mlir::ModuleOp module, TextTable &texts,
+                     program::Program &program);
 
 /// Of an element type, DTYPE_UNSPECIFIED where the format has none.
 program::DType dtypeOf(mlir::Type type);

@@ -78,6 +78,45 @@ static const Mutation mutations[] = {
      "program version 2, expected 1"},
     {"no role", [](Program &p, Role &r) { p.clear_roles(); },
      "the program has no role"},
+    {"text of an instruction",
+     [](Program &p, Role &r) { at(r, 0, 2).set_why(1); },
+     "rank 0, role 0 'all', sequence 0 'microbatch', instruction 2: names "
+     "text 1, "
+     "there are 0"},
+    {"text of a tensor",
+     [](Program &p, Role &r) {
+       p.mutable_explanation()->add_texts("w");
+       auto *tensor = p.mutable_explanation()->add_tensors();
+       tensor->set_dtype(program::F32);
+       tensor->set_name(2);
+     },
+     "explanation of tensor 0: names text 2, there are 1"},
+    {"dims of a tensor",
+     [](Program &p, Role &r) {
+       auto *tensor = p.mutable_explanation()->add_tensors();
+       tensor->set_dtype(program::F32);
+       tensor->add_shape(8);
+       tensor->add_local_shape(4);
+     },
+     "explanation of tensor 0: shapes of 1 and 1 dims, axes of 0"},
+    {"axes of a tensor",
+     [](Program &p, Role &r) {
+       auto *tensor = p.mutable_explanation()->add_tensors();
+       tensor->set_dtype(program::F32);
+       tensor->add_partial(99);
+     },
+     "explanation of tensor 0: names an axis that the mesh lacks"},
+    {"size of a tensor",
+     [](Program &p, Role &r) {
+       auto *tensor = p.mutable_explanation()->add_tensors();
+       tensor->set_dtype(program::F32);
+       for (int d = 0; d < 3; ++d) {
+         tensor->add_shape(uint64_t(1) << 40);
+         tensor->add_local_shape(1);
+         tensor->add_dims();
+       }
+     },
+     "explanation of tensor 0: has more than 2^64 bytes"},
     {"micro batch",
      [](Program &p, Role &r) { p.mutable_training()->set_micro_batch_size(0); },
      "training: micro batch size, microbatches, sequence length and "

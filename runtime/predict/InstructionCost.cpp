@@ -1,0 +1,132 @@
+//===- InstructionCost.cpp - How long an instruction takes ----------------===//
+//
+// Part of Hocket, under the Apache License v2.0.
+//
+//===----------------------------------------------------------------------===//
+
+#include "runtime/predict/InstructionCost.h"
+
+#include "runtime/base/Format.h"
+#include "runtime/program/InstructionOperands.h"
+#include "runtime/program/RankPlace.h"
+
+#include <algorithm>
+
+using namespace hocket;
+using program::Instruction;
+
+uint64_t hocket::bufferBytes(const program::Role &role, uint32_t buffer) {
+  return role.buffers(int(buffer)).bytes();
+}
+
+/// Two products of queries and keys forward, five backward; half of each with a
+/// causal mask. The integers are those of kernels/cpu/Library.h.
+static double attentionFlops(const program::Library &call) {
+  bool backward = call.op() == "attention_backward";
+  if ((!backward && call.op() != "attention_forward") ||
+      call.integers_size() < 7)
+    return 0;
+  auto integer = [&](int i) { return double(call.integers(i)); };
+  double product =
+      2 * integer(1) * integer(2) * integer(2) * integer(3) * integer(5);
+  return product * (backward ? 5 : 2) * (call.integers(6) ? 0.5 : 1);
+}
+
+/// A product for every row of every expert.
+static double expertFlops(const program::Library &call) {
+  if (!call.op().starts_with("grouped_linear") || call.integers_size() < 4)
+    return 0;
+  return 2 * double(call.integers(1)) * double(call.integers(2)) *
+         double(call.integers(3));
+}
+
+/// Whether a list of ranks spans machines.
+static bool spansNodes(const program::Group::Members *members,
+                       uint32_t ranksPerNode) {
+  if (!members || ranksPerNode == 0)
+    return false;
+  return std::any_of(
+      members->ranks().begin(), members->ranks().end(), [&](uint32_t rank) {
+        return rank / ranksPerNode != members->ranks(0) / ranksPerNode;
+      });
+}
+
+static void countCollective(const program::Collective &call,
+                            const program::Role &role,
+                            const program::Program &program,
+                            uint32_t ranksPerNode, InstructionWork &work) {
+  const auto *members = membersOf(program, call.group(), role.ranks(0));
+  double ranks = members ? members->ranks_size() : 1;
+  auto larger = [&](uint32_t from, uint32_t to) {
+    return double(std::max(bufferBytes(role, from), bufferBytes(role, to)));
+  };
+  double bytes = larger(call.from(), call.to());
+  for (const auto &piece : call.others())
+    bytes += larger(piece.from(), piece.to());
+  double rounds = call.op() == "all_reduce" ? 2 : 1;
+  work.messages = rounds * (ranks - 1);
+  work.sentBytes = work.receivedBytes =
+      call.op() == "broadcast" ? bytes : rounds * bytes * (ranks - 1) / ranks;
+  work.farAway = spansNodes(members, ranksPerNode);
+}
+
+static void countTransfer(const program::Transfer &transfer,
+                          const program::Role &role,
+                          const program::Program &program,
+                          uint32_t ranksPerNode, InstructionWork &work) {
+  work.messages = 1;
+  for (const auto &part : transfer.parts())
+    (part.send() ? work.sentBytes : work.receivedBytes) +=
+        double(bufferBytes(role, part.buffer()));
+  work.farAway = spansNodes(membersOf(program, transfer.group(), role.ranks(0)),
+                            ranksPerNode);
+}
+
+InstructionWork hocket::workOf(const Instruction &instruction,
+                               const program::Role &role,
+                               const program::Program &program,
+                               uint32_t ranksPerNode) {
+  InstructionWork work;
+  if (instruction.has_collective()) {
+    countCollective(instruction.collective(), role, program, ranksPerNode,
+                    work);
+    return work;
+  }
+  if (instruction.has_transfer()) {
+    countTransfer(instruction.transfer(), role, program, ranksPerNode, work);
+    return work;
+  }
+  work.flops = instructionFlops(instruction, program);
+  if (instruction.has_library())
+    work.flops = attentionFlops(instruction.library()) +
+                 expertFlops(instruction.library());
+  for (const InstructionOperand &operand : operandsOf(instruction, program))
+    work.memoryBytes += double(bufferBytes(role, operand.buffer));
+  return work;
+}
+
+double DeviceModel::seconds(const Instruction &instruction,
+                            const program::Role &role,
+                            const program::Program &program) const {
+  InstructionWork work = workOf(instruction, role, program, ranksPerNode);
+  double link = work.farAway ? networkBytesPerSecond : linkBytesPerSecond;
+  return launchSeconds + work.messages * messageSeconds +
+         std::max(work.sentBytes, work.receivedBytes) / link +
+         std::max(work.flops / flopsPerSecond,
+                  work.memoryBytes / memoryBytesPerSecond);
+}
+
+std::string DeviceModel::description() const {
+  std::string text =
+      formatText("a device of %sFLOP/s and %s/s of memory, links of %s/s",
+                 formatCount(flopsPerSecond).c_str(),
+                 formatBytes(uint64_t(memoryBytesPerSecond)).c_str(),
+                 formatBytes(uint64_t(linkBytesPerSecond)).c_str());
+  if (ranksPerNode)
+    text += formatText(" within machines of %u ranks and %s/s between them",
+                       ranksPerNode,
+                       formatBytes(uint64_t(networkBytesPerSecond)).c_str());
+  return text + formatText(", %s a message, %s a start",
+                           formatDuration(messageSeconds).c_str(),
+                           formatDuration(launchSeconds).c_str());
+}

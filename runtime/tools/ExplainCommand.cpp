@@ -1,0 +1,67 @@
+//===- ExplainCommand.cpp - `hocket explain` ------------------------------===//
+//
+// Part of Hocket, under the Apache License v2.0.
+//
+//===----------------------------------------------------------------------===//
+
+#include "runtime/tools/ExplainCommand.h"
+
+#include "runtime/base/JsonLines.h"
+#include "runtime/program/ProgramFile.h"
+#include "runtime/tools/ExplainReport.h"
+
+#include <iostream>
+#include <memory>
+
+using namespace hocket;
+
+namespace {
+struct ExplainArguments {
+  std::string path, name;
+  bool json = false;
+};
+} // namespace
+
+static Status listNames(const program::Program &program, bool json) {
+  std::vector<std::string> names = explainableNames(program);
+  if (json)
+    std::cout << toJsonText({{"names", names}}, 2) << "\n";
+  else
+    for (const std::string &name : names)
+      std::cout << name << "\n";
+  return okStatus();
+}
+
+static Status run(const ExplainArguments &arguments) {
+  HOCKET_ASSIGN_OR_RETURN(program::Program program,
+                          readProgram(arguments.path));
+  if (arguments.name.empty())
+    return listNames(program, arguments.json);
+  auto explanation = explain(program, arguments.name);
+  if (!explanation.ok())
+    return explanation.status().withContext(arguments.path);
+  if (arguments.json)
+    std::cout << toJsonText(*explanation, 2) << "\n";
+  else
+    std::cout << explanationTextOf(*explanation);
+  return okStatus();
+}
+
+void hocket::registerExplain(CLI::App &app, Status &result) {
+  auto arguments = std::make_shared<ExplainArguments>();
+  CLI::App *command = app.add_subcommand(
+      "explain", "Say why a tensor is sharded as it is, and what made a "
+                 "collective necessary");
+  command->add_option("FILE", arguments->path, "An executable (.hkx)")
+      ->required();
+  command->add_option(
+      "NAME", arguments->name,
+      "A tensor, a kind of collective (all_gather), a group (tp) or a place\n"
+      "(forward_0:12). Without one: what can be asked about");
+  command->add_flag("--json", arguments->json, "As JSON");
+  command->footer("Example:\n  hocket explain model.hkx "
+                  "layers.3.attention.q.weight\n  hocket explain model.hkx "
+                  "reduce_scatter\n  hocket explain model.hkx "
+                  "backward_0:17 --json");
+  command->callback([arguments, &result] { result = run(*arguments); });
+}

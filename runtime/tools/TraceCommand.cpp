@@ -1,0 +1,233 @@
+//===- TraceCommand.cpp - `hocket trace` ----------------------------------===//
+//
+// Part of Hocket, under the Apache License v2.0.
+//
+//===----------------------------------------------------------------------===//
+
+#include "runtime/tools/TraceCommand.h"
+
+#include "runtime/base/File.h"
+#include "runtime/base/Format.h"
+#include "runtime/predict/Timeline.h"
+#include "runtime/program/ProgramFile.h"
+#include "runtime/telemetry/InstructionTrace.h"
+
+#include <algorithm>
+#include <iostream>
+#include <memory>
+
+using namespace hocket;
+
+namespace {
+
+struct TraceArguments {
+  std::string path, output, entry = "train_step", ranks, detail = "auto";
+  DeviceModel device;
+};
+
+/// More spans than this are no help in a viewer.
+constexpr size_t spanLimit = size_t(1) << 18;
+/// Up to so many ranks each has a track of its own.
+constexpr size_t rankLimit = 16;
+
+/// The spans of every role, by stream.
+using RoleSpans = std::vector<std::vector<std::vector<PredictedSpan>>>;
+
+StatusOr<uint32_t> parseRank(const std::string &word, uint32_t count) {
+  bool digits = !word.empty() && word.size() < 10 &&
+                word.find_first_not_of("0123456789") == std::string::npos;
+  if (!digits)
+    return invalidArgument("--ranks: '" + word +
+                           "' is no rank; expected e.g. 0,8-15, or all");
+  auto rank = uint32_t(std::stoul(word));
+  if (rank >= count)
+    return invalidArgument(formatText(
+        "--ranks: the program has ranks 0 to %u, not %u", count - 1, rank));
+  return rank;
+}
+
+/// "0,8-15" as ranks below `count`.
+StatusOr<std::vector<uint32_t>> parseRanks(const std::string &text,
+                                           uint32_t count) {
+  std::vector<uint32_t> ranks;
+  for (size_t at = 0; at <= text.size();) {
+    size_t end = std::min(text.find(',', at), text.size());
+    std::string part = text.substr(at, end - at);
+    size_t dash = part.find('-');
+    HOCKET_ASSIGN_OR_RETURN(uint32_t first,
+                            parseRank(part.substr(0, dash), count));
+    uint32_t last = first;
+    if (dash != std::string::npos) {
+      HOCKET_ASSIGN_OR_RETURN(last, parseRank(part.substr(dash + 1), count));
+    }
+    if (last < first)
+      return invalidArgument("--ranks: " + part + " ends before it begins");
+    for (uint32_t rank = first; rank <= last; ++rank)
+      ranks.push_back(rank);
+    at = end + 1;
+  }
+  std::sort(ranks.begin(), ranks.end());
+  ranks.erase(std::unique(ranks.begin(), ranks.end()), ranks.end());
+  return ranks;
+}
+
+/// The ranks that get tracks: those asked for, else all of a few, else the
+/// first of each role.
+StatusOr<std::vector<uint32_t>> chooseRanks(const program::Program &program,
+                                            const std::string &text,
+                                            uint32_t count) {
+  std::vector<uint32_t> ranks;
+  if (!text.empty() && text != "all")
+    return parseRanks(text, count);
+  for (const auto &role : program.roles())
+    for (uint32_t rank : role.ranks()) {
+      ranks.push_back(rank);
+      if (text.empty() && count > rankLimit)
+        break;
+    }
+  std::sort(ranks.begin(), ranks.end());
+  return ranks;
+}
+
+uint32_t countRanks(const program::Program &program) {
+  uint32_t count = 0;
+  for (const auto &role : program.roles())
+    count += uint32_t(role.ranks_size());
+  return count;
+}
+
+std::map<uint32_t, uint32_t> rolesByRank(const program::Program &program) {
+  std::map<uint32_t, uint32_t> roles;
+  for (int r = 0; r < program.roles_size(); ++r)
+    for (uint32_t rank : program.roles(r).ranks())
+      roles[rank] = uint32_t(r);
+  return roles;
+}
+
+std::vector<TraceSpan>
+spansOf(const program::Program &program, uint32_t role,
+        const std::vector<std::vector<PredictedSpan>> &streams,
+        TraceDetail detail) {
+  std::vector<std::vector<TimedInstruction>> timed(streams.size());
+  for (size_t s = 0; s < streams.size(); ++s)
+    for (const PredictedSpan &span : streams[s])
+      timed[s].push_back({span.sequence, span.instruction, span.microbatch, 0,
+                          span.begin * 1e6, span.end * 1e6});
+  return instructionSpans(program, program.roles(int(role)), timed, detail);
+}
+
+Status run(const TraceArguments &arguments) {
+  HOCKET_ASSIGN_OR_RETURN(program::Program program,
+                          readProgram(arguments.path));
+  uint32_t count = countRanks(program);
+  HOCKET_ASSIGN_OR_RETURN(std::vector<uint32_t> ranks,
+                          chooseRanks(program, arguments.ranks, count));
+  RoleSpans roles(size_t(program.roles_size()));
+  for (int r = 0; r < program.roles_size(); ++r)
+    roles[size_t(r)].resize(std::max(1u, program.roles(r).streams()));
+  HOCKET_ASSIGN_OR_RETURN(
+      double seconds,
+      predictTimeline(program, arguments.entry, arguments.device,
+                      [&](const PredictedSpan &span) {
+                        roles[span.role][span.stream].push_back(span);
+                      }));
+  std::map<uint32_t, uint32_t> roleOf = rolesByRank(program);
+  size_t spans = 0;
+  for (uint32_t rank : ranks)
+    for (const auto &stream : roles[roleOf[rank]])
+      spans += stream.size();
+  bool fold = arguments.detail == "sequences" ||
+              (arguments.detail == "auto" && spans > spanLimit);
+  std::vector<std::string> events;
+  for (uint32_t rank : ranks) {
+    uint32_t role = roleOf[rank];
+    events.push_back(traceEvents(
+        rank, traceRankName(rank, program.roles(int(role))),
+        spansOf(program, role, roles[role],
+                fold ? TraceDetail::Sequences : TraceDetail::Instructions)));
+  }
+  HOCKET_RETURN_IF_ERROR(
+      writeFileAtomically(arguments.output, traceText(events)));
+  std::cout << arguments.output << ": " << arguments.entry << " takes "
+            << formatDuration(seconds) << ", predicted for "
+            << arguments.device.description() << "\n";
+  if (ranks.size() < count)
+    std::cout << formatText(
+        "%zu of %u ranks%s; --ranks chooses\n", ranks.size(), count,
+        arguments.ranks.empty()
+            ? ", one of each role: the others of a role do the same"
+            : "");
+  if (fold && arguments.detail == "auto")
+    std::cout << formatText(
+        "%zu instructions are too many for a viewer: only "
+        "sequences, collectives and transfers of streams "
+        "beside stream 0; --detail instructions shows all\n",
+        spans);
+  return okStatus();
+}
+
+} // namespace
+
+void hocket::addDeviceOptions(CLI::App &command, DeviceModel &device) {
+  auto positive = [&command](const char *name, double &to, const char *help) {
+    command.add_option(name, to, help)
+        ->check(CLI::Range(1e-9, 1e30))
+        ->capture_default_str();
+  };
+  positive("--device-flops", device.flopsPerSecond,
+           "FLOP/s that a rank's device reaches");
+  positive("--memory-bandwidth", device.memoryBytesPerSecond,
+           "Bytes/s of a device's memory");
+  positive("--link-bandwidth", device.linkBytesPerSecond,
+           "Bytes/s each way between two ranks of a machine");
+  positive("--network-bandwidth", device.networkBytesPerSecond,
+           "The same between machines");
+  command
+      .add_option("--ranks-per-node", device.ranksPerNode,
+                  "Ranks of a machine; 0: all")
+      ->capture_default_str();
+  command
+      .add_option("--latency", device.messageSeconds, "Seconds of a message")
+      ->check(CLI::Range(0.0, 1e6))
+      ->capture_default_str();
+  command
+      .add_option("--overhead", device.launchSeconds,
+                  "Seconds to start an instruction")
+      ->check(CLI::Range(0.0, 1e6))
+      ->capture_default_str();
+}
+
+void hocket::registerTrace(CLI::App &app, Status &result) {
+  auto arguments = std::make_shared<TraceArguments>();
+  CLI::App *command = app.add_subcommand(
+      "trace", "Predict when each instruction of each rank runs");
+  command->add_option("FILE", arguments->path, "An executable (.hkx)")
+      ->required();
+  command
+      ->add_option("-o,--output", arguments->output,
+                   "Write the timeline here, for ui.perfetto.dev")
+      ->required();
+  command->add_option("--entry", arguments->entry, "What to run")
+      ->capture_default_str();
+  command
+      ->add_option("--ranks", arguments->ranks,
+                   "Ranks to show: 0,8-15, or all (default: all of up to 16, "
+                   "else one of each role)")
+      ->type_name("LIST");
+  command
+      ->add_option("--detail", arguments->detail,
+                   "instructions, sequences, or auto: sequences if there are "
+                   "more than a quarter of a million instructions")
+      ->check(CLI::IsMember({"auto", "instructions", "sequences"}))
+      ->capture_default_str();
+  addDeviceOptions(*command, arguments->device);
+  command->footer(
+      "Times are those of a device of a few numbers: an instruction takes as "
+      "long as its\narithmetic or its memory, a collective as long as its "
+      "ring. "
+      "Order, streams and events\nare the program's own. The layout is that of "
+      "train --trace, which measures.\n\nExample:\n  hocket trace gpt3.hkx -o "
+      "gpt3.json --device-flops 150e12 --memory-bandwidth 2e12 \\\n    "
+      "--link-bandwidth 200e9 --network-bandwidth 20e9 --ranks-per-node 8");
+  command->callback([arguments, &result] { result = run(*arguments); });
+}

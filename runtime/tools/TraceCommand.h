@@ -1,0 +1,26 @@
+//===- TraceCommand.h - `hocket trace` --------------------------*- C++ -*-===//
+//
+// Part of Hocket, under the Apache License v2.0.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef HOCKET_RUNTIME_TOOLS_TRACECOMMAND_H
+#define HOCKET_RUNTIME_TOOLS_TRACECOMMAND_H
+
+#include "runtime/base/Status.h"
+#include "runtime/predict/InstructionCost.h"
+
+#include <CLI/CLI.hpp>
+
+namespace hocket {
+
+/// Adds the options that describe a device, and checks their values.
+void addDeviceOptions(CLI::App &command, DeviceModel &device);
+
+/// Adds the command `trace`: the timeline that a program would have, for
+/// Perfetto, in the layout of `train --trace`.
+void registerTrace(CLI::App &app, Status &result);
+
+} // namespace hocket
+
+#endif // HOCKET_RUNTIME_TOOLS_TRACECOMMAND_H
