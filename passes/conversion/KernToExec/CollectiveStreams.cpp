@@ -7,7 +7,9 @@
 // A collective has a stream to itself, that of the first mesh axis it runs
 // over, if anything is computed between it and the first instruction that has
 // to wait for it. Where its result is wanted at once it stays on stream 0,
-// which costs no event and no second thread.
+// which costs no event and no second thread. Shifts all have their axis's stream:
+// a send meets a receive by the order in which both were issued, which is only
+// known of one stream.
 //
 //===----------------------------------------------------------------------===//
 
@@ -69,7 +71,8 @@ static void overlap(const FlatProgram &program, FlatSequence &sequence) {
         break;
       passes |= computes(list[join]);
     }
-    if (passes)
+    auto op = cast<kern::CollectiveOp>(list[i].op);
+    if (passes || op.getKind() == "shift")
       list[i].lane = laneOf(list[i]).str();
     list[i].join = join;
   }
