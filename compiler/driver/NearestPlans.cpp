@@ -280,7 +280,7 @@ std::vector<PlanChange> NeighbourSearch::run(int64_t budget) {
       if (spec.model().heads() % tp == 0 && pp <= spec.model().layers())
         addMesh(choice, budget);
     }
-  llvm::stable_sort(found, [](const PlanChange &a, const PlanChange &b) {
+  llvm::sort(found, [](const PlanChange &a, const PlanChange &b) {
     return std::tuple(a.distance, a.estimate, a.text) <
            std::tuple(b.distance, b.estimate, b.text);
   });
