@@ -241,8 +241,9 @@ constexpr char fill = 0x5a;
 
 } // namespace
 
-Memory::Memory(const KernelText &text, const std::vector<Values> &inputs,
-               const Check &check)
+LaunchMemory::LaunchMemory(const KernelText &text,
+                           const std::vector<Values> &inputs,
+                           const Check &check)
     : text(text) {
   for (size_t i = 0; i < text.inputs.size(); ++i)
     add(encode(inputs[i], text.inputs[i].element));
@@ -260,13 +261,13 @@ Memory::Memory(const KernelText &text, const std::vector<Values> &inputs,
   }
 }
 
-void Memory::add(const std::vector<char> &bytes) {
+void LaunchMemory::add(const std::vector<char> &bytes) {
   blocks.emplace_back(bytes.size() + 4 + guard, fill);
   std::copy(bytes.begin(), bytes.end(), blocks.back().begin() + 4);
   pointers.push_back(blocks.back().data() + 4);
 }
 
-bool Memory::guardsHold() const {
+bool LaunchMemory::guardsHold() const {
   for (const auto &block : blocks)
     for (size_t i = 0; i < guard; ++i)
       if (block[block.size() - 1 - i] != fill)
@@ -274,7 +275,7 @@ bool Memory::guardsHold() const {
   return true;
 }
 
-std::vector<std::vector<char>> Memory::results() const {
+std::vector<std::vector<char>> LaunchMemory::results() const {
   std::vector<std::vector<char>> bytes;
   for (size_t i = 0; i < text.results.size(); ++i) {
     size_t size = elementsOf(text, text.results[i]) *
@@ -313,13 +314,13 @@ void expectKernel(const KernelText &text, const Check &check) {
       for (size_t k = 0; k < expected[i].size(); ++k)
         expected[i][k] += check.previous[i][k];
   for (size_t isa = 0; isa < kernel.isas().size(); ++isa) {
-    Memory whole(text, inputs, check);
+    LaunchMemory whole(text, inputs, check);
     kernel.run(isa, whole.pointers, check.scalars, 0);
     auto bytes = whole.results();
     EXPECT_TRUE(whole.guardsHold());
     expectResults(text, check, bytes, expected, kernel.isas()[isa]);
     for (int64_t step : {1, 3}) {
-      Memory split(text, inputs, check);
+      LaunchMemory split(text, inputs, check);
       kernel.run(isa, split.pointers, check.scalars, step);
       EXPECT_EQ(split.results(), bytes)
           << kernel.isas()[isa] << " in ranges of " << step;

@@ -123,10 +123,10 @@ void expectKernel(const KernelText &text, const Check &check = {});
 
 /// The bytes of all buffers of one launch, each at an address of the poorest
 /// alignment that is allowed and with a guard behind it.
-class Memory {
+class LaunchMemory {
 public:
-  Memory(const KernelText &text, const std::vector<Values> &inputs,
-         const Check &check);
+  LaunchMemory(const KernelText &text, const std::vector<Values> &inputs,
+               const Check &check);
 
   bool guardsHold() const;
   /// The bytes of each result.

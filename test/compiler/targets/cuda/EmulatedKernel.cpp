@@ -18,7 +18,8 @@ using Bytes = std::vector<std::vector<char>>;
 
 /// What the kernel leaves in the results, with threads in the order of `seed`.
 Bytes runOnce(emulator::Module &code, const cuda::CudaKernel &kernel,
-              Memory &memory, const LaunchScalars &scalars, uint64_t seed) {
+              LaunchMemory &memory, const LaunchScalars &scalars,
+              uint64_t seed) {
   std::vector<int64_t> numbers = {scalars.seed, scalars.step,
                                   scalars.microbatch, scalars.accumulate};
   numbers.insert(numbers.end(), scalars.instances.begin(),
@@ -50,7 +51,7 @@ void expectOnEmulatedGpu(const KernelText &text, mlir::ModuleOp module,
   std::string error;
   auto code = emulator::Module::compile(cuda::sourceOf(kernels), error);
   ASSERT_TRUE(code) << error << kernels[0].source;
-  Memory first(text, inputs, check), second(text, inputs, check);
+  LaunchMemory first(text, inputs, check), second(text, inputs, check);
   Bytes bytes = runOnce(*code, kernels[0], first, check.scalars, 1);
   expectResults(text, check, bytes, expected,
                 "the emulated GPU\n" + kernels[0].source);
