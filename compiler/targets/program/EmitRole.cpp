@@ -175,7 +175,7 @@ private:
         })
         .Case<exec::CollectiveOp>([&](auto collective) {
           if (collective.getKind() == "shift")
-            addShift(collective, *to.mutable_transfer());
+            addShift(collective, to.stream(), *to.mutable_transfer());
           else
             addCollective(collective, *to.mutable_collective());
           to.set_why(texts.indexOf(collective.getWhy().value_or("")));
@@ -262,18 +262,19 @@ private:
     }
   }
 
-  /// Around the ring: to the next rank, from the one before.
-  void addShift(exec::CollectiveOp shift, program::Transfer &to) {
+  /// Around the ring: to the next rank, from the one before. On one stream
+  /// shifts meet in order; those of several are told apart by their tags.
+  void addShift(exec::CollectiveOp shift, uint32_t stream,
+                program::Transfer &to) {
     to.set_group(groups.indexOf(shift.getAxes()));
     auto last = static_cast<uint32_t>(groups.sizeOf(shift.getAxes()) - 1);
-    for (auto [tag, from, into] :
-         llvm::enumerate(shift.getFrom(), shift.getTo()))
+    for (auto [from, into] : llvm::zip(shift.getFrom(), shift.getTo()))
       for (bool sends : {true, false}) {
         auto *part = to.add_parts();
         part->set_send(sends);
         part->set_peer(sends ? 1 : last);
         part->set_relative(true);
-        part->set_tag(static_cast<uint32_t>(tag));
+        part->set_tag(stream);
         part->set_buffer(number(sends ? from : into));
       }
   }
