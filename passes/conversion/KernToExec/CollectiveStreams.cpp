@@ -7,9 +7,9 @@
 // A collective has a stream to itself, that of the first mesh axis it runs
 // over, if anything is computed between it and the first instruction that has
 // to wait for it. Where its result is wanted at once it stays on stream 0,
-// which costs no event and no second thread. Shifts all have their axis's stream:
-// a send meets a receive by the order in which both were issued, which is only
-// known of one stream.
+// which costs no event and no second thread. Shifts all have their axis's
+// stream: a send meets a receive by the order in which both were issued, which
+// is only known of one stream.
 //
 //===----------------------------------------------------------------------===//
 
