@@ -31,10 +31,10 @@ public:
 private:
   void findOwners();
   void noteUses(func::FuncOp function, int64_t rank);
-  /// The parameter of a variable, or itself; empty for state, which is no
-  /// parameter's.
+  /// The parameter of a variable, or itself where it is a parameter or state.
   StringRef parameterOf(StringRef variable);
-  /// The ranks of what `variable` belongs to; empty: of all.
+  /// The ranks of what `variable` belongs to; empty: of all, as is state that
+  /// no stage uses.
   const std::set<int64_t> &ownersOf(StringRef variable);
 
   void eraseForeignStores(func::FuncOp function, int64_t rank);
@@ -63,7 +63,9 @@ StringRef UpdateSplitter::parameterOf(StringRef name) {
     return {};
   if (variable.getOf())
     return *variable.getOf();
-  return variable.getKind() == xf::VariableKind::Parameter ? name : StringRef();
+  bool stands = variable.getKind() == xf::VariableKind::Parameter ||
+                variable.getKind() == xf::VariableKind::State;
+  return stands ? name : StringRef();
 }
 
 const std::set<int64_t> &UpdateSplitter::ownersOf(StringRef variable) {
