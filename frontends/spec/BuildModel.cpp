@@ -85,9 +85,9 @@ Value ModelBuilder::dropout(Value input, double probability,
                             DropoutStream stream, StringRef name) {
   if (probability == 0)
     return input;
-  return builder.create<xf::DropoutOp>(
-      at(name, "model.dropout"), input.getType(), input, instance,
-      real(probability), builder.getI32IntegerAttr(stream));
+  return builder.create<xf::DropoutOp>(at(name, "model.dropout"), input,
+                                       instance, real(probability),
+                                       builder.getI32IntegerAttr(stream));
 }
 
 Value ModelBuilder::residual(Value input, Value branch, StringRef name) {

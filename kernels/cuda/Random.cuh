@@ -64,6 +64,14 @@ HOCKET_DEVICE void randomWords(const RandomKey &key, unsigned long long first,
   }
 }
 
+/// The place of row `row` of a dim of `rows` that is stored in parts of `part`
+/// (kernels/reference/TensorPiece.h).
+HOCKET_DEVICE Integer unfold(Integer row, Integer rows, Integer part) {
+  Integer stored = row / part, last = rows / part - 1;
+  Integer number = stored % 2 != 0 ? last - stored / 2 : stored / 2;
+  return number * part + row % part;
+}
+
 } // namespace hocket::cuda
 
 #endif // HOCKET_KERNELS_CUDA_RANDOM_CUH

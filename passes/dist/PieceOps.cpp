@@ -7,6 +7,7 @@
 #include "passes/dist/PieceOps.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/IR/BuiltinOps.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/ADT/TypeSwitch.h"
 
@@ -68,6 +69,10 @@ public:
           completeAttention(gradient, 1, 2);
           return success();
         })
+        .Case([&](xf::DropoutOp dropout) {
+          completeDropout(dropout);
+          return success();
+        })
         .Case<xf::PositionsOp, xf::RopeTableOp>([&](auto rows) {
           completeRows(rows);
           return success();
@@ -97,7 +102,10 @@ private:
   template <typename OpT>
   void completeAttention(OpT attention, unsigned query, unsigned key) {
     const Sharding &split = context.operands[query];
-    if (split.dims[1].empty())
+    bool draws = !attention.getDropout().isZero() &&
+                 llvm::any_of(split.dims,
+                              [](const Axes &axes) { return !axes.empty(); });
+    if (split.dims[1].empty() && !draws)
       return;
     auto orZero = [&](Value first) { return first ? first : zero(); };
     attention.getPlaceMutable().assign(
@@ -106,6 +114,31 @@ private:
     RankedTensorType whole = context.types.operands[query];
     attention.setWhole(SmallVector<int64_t>{
         whole.getDimSize(0), whole.getDimSize(2), whole.getDimSize(1)});
+  }
+
+  /// Random numbers are counted over the whole tensor. Positions, the second
+  /// dim, may be stored out of order.
+  void completeDropout(xf::DropoutOp dropout) {
+    RankedTensorType whole = context.types.results[0];
+    auto stored = op->getParentOfType<ModuleOp>()->getAttrOfType<IntegerAttr>(
+        "dist.part");
+    SmallVector<Value> at;
+    SmallVector<int64_t> dims, parts;
+    for (int64_t dim = 0; dim < whole.getRank(); ++dim) {
+      Value start = resultOffset(0, dim);
+      int64_t part = stored && dim == 1 ? stored.getInt() : 0;
+      if (!start && part == 0)
+        continue;
+      at.push_back(start ? start : zero());
+      dims.push_back(dim);
+      parts.push_back(part);
+    }
+    if (at.empty())
+      return;
+    dropout.getAtMutable().assign(at);
+    dropout.setDims(dims);
+    dropout.setParts(parts);
+    dropout.setWhole(whole.getShape());
   }
 
   template <typename OpT> void completeRows(OpT rows) {

@@ -272,10 +272,6 @@ private:
       matchPieces(rule, choice);
     if (isa<xf::AttentionOp, xf::AttentionGradientOp>(op) && !context.empty())
       return visitAttention(op, rule, std::move(choice));
-    if (isSplit(choice) && drawsRandomNumbers(op))
-      return op->emitError(
-          "D18: random numbers are counted over whole tensors, "
-          "and this one would be split");
     if (auto rewritten = rewrite(op, rule, choice))
       return visitAll(*rewritten);
     split(op, rule, choice);
@@ -318,10 +314,6 @@ private:
     Sharding queries = choice.of(rule.operands[0]);
     Sharding keys = choice.of(rule.operands[isGradient ? 2 : 1]);
     keys.dims[1] = queries.dims[1];
-    if (isSplit(choice) && drawsRandomNumbers(op))
-      return op->emitError(
-          "D18: random numbers are counted over whole tensors, "
-          "and this one would be split");
     if (context == "all_to_all") {
       if (failed(splitHeads(op, rule, choice)))
         return failure();
@@ -433,15 +425,6 @@ private:
       return use.getOwner() != moved && use.getOwner() != end;
     });
     return visit(moved);
-  }
-
-  static bool drawsRandomNumbers(Operation *op) {
-    if (auto attention = dyn_cast<xf::AttentionOp>(op))
-      return attention.getDropout().convertToDouble() > 0;
-    if (auto gradient = dyn_cast<xf::AttentionGradientOp>(op))
-      return gradient.getDropout().convertToDouble() > 0;
-    auto dropout = dyn_cast<xf::DropoutOp>(op);
-    return dropout && dropout.getProbability().convertToDouble() > 0;
   }
 
   /// A value computed from weights alone (a cast, a prefix) is one.

@@ -35,7 +35,7 @@ ALLOWED = {
     "dialects/xf": ["kernels/reference"],
     "dialects/dist": ["dialects/xf"],
     "dialects/pipe": ["dialects/dist", "dialects/xf"],
-    "dialects/kern": [],
+    "dialects/kern": ["kernels/reference"],
     "dialects/exec": [],
     "passes/planning": ["runtime/base"],
     "passes/conversion": ["dialects"],

@@ -7,6 +7,7 @@
 #include "compiler/targets/cpu/KernelPlan.h"
 
 #include "compiler/targets/cpu/ScalarOps.h"
+#include "compiler/targets/cpu/WholeElements.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/IR/BuiltinTypes.h"
@@ -90,6 +91,7 @@ private:
   void collect(unsigned node, unsigned stage, PlanPass &pass,
                llvm::SmallVectorImpl<bool> &seen);
   bool hasReductions() const;
+  bool drawsInOneRun() const;
 
   const int64_t rowBufferBytes;
   KernelPlan plan;
@@ -292,6 +294,16 @@ bool Planner::hasReductions() const {
   });
 }
 
+/// Whether all random numbers are drawn for elements that follow each other in
+/// the whole tensor.
+bool Planner::drawsInOneRun() const {
+  return llvm::all_of(plan.nodes, [&](const PlanNode &node) {
+    return !node.live || node.kind != PlanNode::Kind::KeepScale ||
+           WholeElements(cast<kern::KeepScaleOp>(node.op)).run() >=
+               plan.points();
+  });
+}
+
 /// Decides what a task is. An elementwise kernel without rows or columns in it
 /// is one long row.
 void Planner::chooseTasks() {
@@ -311,7 +323,7 @@ void Planner::chooseTasks() {
   bool flat = llvm::all_of(plan.inputs, [](const PlanBuffer &input) {
     return input.access == Access::Full || input.access == Access::Scalar;
   });
-  if (flat) {
+  if (flat && drawsInOneRun()) {
     plan.cols *= plan.rows;
     plan.rows = 1;
     plan.chunk = plan.cols;
@@ -353,7 +365,8 @@ LogicalResult Planner::computeLevels() {
     if (node.kind != PlanNode::Kind::KeepScale)
       continue;
     if (!node.operands.empty() && node.level != Level::Scalar)
-      return node.op->emitOpError("instance must not vary with the element");
+      return node.op->emitOpError(
+          "instance and starts must not vary with the element");
     node.level = Level::Full;
   }
   return success();

@@ -53,8 +53,7 @@ static Words philox(LoopBuilder &b, const RandomKey &key, Value blocks) {
   return c;
 }
 
-/// first, first + 1, ... as vector<W x i64>.
-static Value consecutive(LoopBuilder &b, Value first) {
+Value consecutive(LoopBuilder &b, Value first) {
   SmallVector<int64_t> lanes;
   for (unsigned lane = 0; lane < b.width; ++lane)
     lanes.push_back(lane);
@@ -64,8 +63,7 @@ static Value consecutive(LoopBuilder &b, Value first) {
   return b.create<arith::AddIOp>(b.splat(first), iota);
 }
 
-Value randomWords(LoopBuilder &b, const RandomKey &key, Value first) {
-  Value elements = consecutive(b, first);
+Value randomWords(LoopBuilder &b, const RandomKey &key, Value elements) {
   Value two = constantInt(b, b.getLoc(), elements.getType(), 2);
   Words words = philox(b, key, b.create<arith::ShRUIOp>(elements, two));
   VectorType i32 = b.vectorOf(b.getI32Type());

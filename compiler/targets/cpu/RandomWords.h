@@ -5,10 +5,9 @@
 //===----------------------------------------------------------------------===//
 ///
 /// \file
-/// The words of kernels/reference/Philox.h for a vector of consecutive
-/// elements. A block of four words serves four elements, so four vectors of
-/// consecutive elements, beginning at a multiple of four, cost four times
-/// less than each for itself.
+/// The words of kernels/reference/Philox.h for a vector of elements. A block of
+/// four words serves four elements, so four vectors of consecutive elements,
+/// beginning at a multiple of four, cost four times less than each for itself.
 ///
 //===----------------------------------------------------------------------===//
 
@@ -26,9 +25,12 @@ struct RandomKey {
   mlir::Value seedLow, seedHigh, stream, step;
 };
 
-/// The words (vector<W x i32>) of elements first .. first + W - 1.
+/// first, first + 1, ... as vector<W x i64>.
+mlir::Value consecutive(LoopBuilder &builder, mlir::Value first);
+
+/// The words (vector<W x i32>) of the elements (vector<W x i64>), any ones.
 mlir::Value randomWords(LoopBuilder &builder, const RandomKey &key,
-                        mlir::Value first);
+                        mlir::Value elements);
 
 /// The words of four vectors: elements first .. first + 4 W - 1, where `first`
 /// is a multiple of 4.

@@ -8,6 +8,7 @@
 
 #include "compiler/targets/cpu/RandomWords.h"
 #include "compiler/targets/cpu/ScalarOps.h"
+#include "compiler/targets/cpu/WholeElements.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
@@ -39,8 +40,7 @@ ValueEmitter::ValueEmitter(LoopBuilder &builder, const KernelPlan &plan,
     seedHigh = b.create<arith::TruncIOp>(b.getI32Type(), high);
     step = b.create<arith::TruncIOp>(b.getI32Type(),
                                      b.loadInteger(scalarArguments, 1));
-    elementBase =
-        b.mul(b.loadInteger(scalarArguments, 2), b.index(plan.points()));
+    microbatch = b.loadInteger(scalarArguments, 2);
   }
   if (plan.accumulates)
     addsUp =
@@ -185,20 +185,35 @@ void ValueEmitter::emitKeepScale(unsigned id, const Piece &piece) {
   auto op = cast<kern::KeepScaleOp>(node.op);
   Value stream = constantInt(b, b.getLoc(), b.getI32Type(),
                              static_cast<int64_t>(op.getStream()) * 65536);
-  if (!node.operands.empty())
+  if (op.getInstance())
     stream = b.create<arith::AddIOp>(stream, scalars.lookup(node.operands[0]));
   RandomKey key{seedLow, seedHigh, stream, step};
-  Value rowStart = b.add(elementBase, b.mul(row, b.index(plan.cols)));
+  WholeElements whole(op);
+  SmallVector<Value> starts;
+  for (unsigned operand : ArrayRef(node.operands).take_back(op.getAt().size()))
+    starts.push_back(
+        b.create<arith::ExtSIOp>(b.getI64Type(), scalars.lookup(operand)));
+  Value base = b.mul(microbatch,
+                     b.index(whole.size() > 0 ? whole.size() : plan.points()));
+  Value rowStart = b.mul(row, b.index(plan.cols));
+  // Whether a row's elements follow each other in the whole.
+  bool together = whole.size() == 0 || whole.run() % plan.cols == 0;
+  if (together)
+    rowStart = b.add(base, whole.place(b, starts, rowStart));
   auto &out = vectors[id];
-  if (piece.vectors == 4 && plan.cols % 4 == 0) {
+  if (together && piece.vectors == 4 && plan.cols % 4 == 0 &&
+      whole.keepsBlocks()) {
     Value first = b.add(rowStart, piece.column);
     for (Value words : randomWordsOfFour(b, key, first))
       out.push_back(emitRandom(node, words));
     return;
   }
   for (unsigned i = 0; i < piece.vectors; ++i) {
-    Value first = b.add(rowStart, columnOf(piece, i));
-    out.push_back(emitRandom(node, randomWords(b, key, first)));
+    Value elements = consecutive(b, b.add(rowStart, columnOf(piece, i)));
+    if (!together)
+      elements = b.create<arith::AddIOp>(whole.place(b, starts, elements),
+                                         b.splat(base));
+    out.push_back(emitRandom(node, randomWords(b, key, elements)));
   }
 }
 

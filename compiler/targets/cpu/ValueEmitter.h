@@ -80,8 +80,8 @@ private:
   mlir::Value scalarArguments;
   llvm::SmallVector<mlir::Value> inputs, results; ///< Base pointers.
   llvm::SmallVector<mlir::Value> caches;
-  mlir::Value seedLow, seedHigh, step, elementBase; ///< If random.
-  mlir::Value addsUp;                               ///< scalars[3] != 0.
+  mlir::Value seedLow, seedHigh, step, microbatch; ///< If random.
+  mlir::Value addsUp;                              ///< scalars[3] != 0.
   mlir::Value row;
   llvm::DenseMap<unsigned, mlir::Value> scalars;
   llvm::DenseMap<unsigned, mlir::Value> spreads;

@@ -6,6 +6,7 @@
 
 #include "compiler/targets/cuda/KernelWriter.h"
 
+#include "compiler/targets/cpu/WholeElements.h"
 #include "compiler/targets/cuda/ScalarText.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -113,11 +114,67 @@ void KernelWriter::writeHead() {
 }
 
 void KernelWriter::writeScalars() {
-  if (plan.usesRandom)
-    out.line("const Integer firstElement = scalars.at[2] * rows * cols;");
   for (auto [id, node] : llvm::enumerate(plan.nodes))
     if (node.live && node.level == Level::Scalar)
       writeNode(id);
+  for (auto [id, node] : llvm::enumerate(plan.nodes))
+    if (node.live && node.kind == Kind::KeepScale)
+      writePlaces(id);
+}
+
+/// The form in text of kernels/reference/TensorPiece.h, where it is needed:
+/// from the place of an element in the kernel to that in the whole tensor.
+void KernelWriter::writePlaces(unsigned id) {
+  const PlanNode &node = plan.nodes[id];
+  auto op = cast<kern::KeepScaleOp>(node.op);
+  cpu::WholeElements whole(op);
+  if (whole.size() == 0)
+    return;
+  auto starts = ArrayRef(node.operands).take_back(op.getAt().size());
+  out.open("const auto placeOf" + Twine(id) + " = [&](Integer at)");
+  out.line("Integer place = 0;");
+  for (const cpu::WholeElements::Dim &dim : whole.dimensions()) {
+    bool last = &dim == &whole.dimensions().back();
+    std::string row = last ? "at" : "at % " + number(dim.extent);
+    if (dim.start >= 0)
+      row = "Integer(" + names[starts[dim.start]] + ") * " + number(dim.inner) +
+            " + " + row;
+    if (dim.part > 0)
+      row = "unfold(" + row + ", " + number(dim.rows) + ", " +
+            number(dim.part) + ")";
+    out.line("place += (" + row + ") * " + Twine(dim.stride) + ";");
+    if (!last)
+      out.line("at /= " + Twine(dim.extent) + ";");
+  }
+  out.line("return place;");
+  out.close("};");
+}
+
+/// Draws the random words of a piece.
+void KernelWriter::writeWords(unsigned id) {
+  const PlanNode &node = plan.nodes[id];
+  auto op = cast<kern::KeepScaleOp>(node.op);
+  cpu::WholeElements whole(op);
+  std::string stream = number(int64_t(op.getStream()) * 65536);
+  if (op.getInstance())
+    stream += " + " + names[node.operands[0]];
+  std::string words = "words" + number(id), place = "placeOf" + number(id);
+  std::string row = plan.rows == 1 ? "0" : "row * cols";
+  std::string key =
+      "{scalars.at[0], unsigned(" + stream + "), unsigned(scalars.at[1])}";
+  int64_t size = whole.size() > 0 ? whole.size() : plan.points();
+  std::string first = "scalars.at[2] * " + number(size) + " + ";
+  out.line("unsigned " + words + "[" + width + "];");
+  if (whole.size() > 0 && whole.run() % plan.cols != 0) {
+    out.openUnrolled("int", "i", width);
+    out.line("randomWords<1>(" + key + ", " + first + place + "(" + row +
+             " + column + i), " + words + " + i);");
+    out.close();
+    return;
+  }
+  first += whole.size() > 0 ? place + "(" + row + ")" : row;
+  out.line("randomWords<" + width + ">(" + key + ", " + first + " + column, " +
+           words + ");");
 }
 
 void KernelWriter::writeRowValues(unsigned stage) {
@@ -229,16 +286,7 @@ void KernelWriter::writeLoads(Nodes nodes, bool columnLevel, bool others) {
     if (!wanted)
       continue;
     if (node.kind == Kind::KeepScale) {
-      auto op = cast<kern::KeepScaleOp>(node.op);
-      std::string stream = number(int64_t(op.getStream()) * 65536);
-      if (!node.operands.empty())
-        stream += " + " + names[node.operands[0]];
-      std::string words = "words" + number(id);
-      out.line("unsigned " + words + "[" + width + "];");
-      out.line("randomWords<" + width + ">({scalars.at[0], unsigned(" + stream +
-               "), unsigned(scalars.at[1])}, firstElement + " +
-               (plan.rows == 1 ? "" : "row * cols + ") + "column, " + words +
-               ");");
+      writeWords(id);
       continue;
     }
     if (node.kind != Kind::Input)

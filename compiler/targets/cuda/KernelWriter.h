@@ -32,6 +32,8 @@ private:
   void nameNodes();
   void writeHead();
   void writeScalars();
+  void writePlaces(unsigned node);
+  void writeWords(unsigned node);
   void writeRowValues(unsigned stage);
   void writeRowResults();
 

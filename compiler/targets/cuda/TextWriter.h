@@ -30,9 +30,9 @@ public:
     line(head + " {");
     ++depth;
   }
-  void close() {
+  void close(const llvm::Twine &end = "}") {
     --depth;
-    line("}");
+    line(end);
   }
   /// A loop over 0 .. `end`-1 that the compiler is to unroll.
   void openUnrolled(const llvm::Twine &type, const llvm::Twine &name,

@@ -11,9 +11,12 @@
 
 #include "dialects/kern/IR/Kern.h"
 
+#include "kernels/reference/TensorPiece.h"
+
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Dialect/Math/IR/Math.h"
+#include "llvm/ADT/TypeSwitch.h"
 
 using namespace hocket::kern;
 using namespace mlir;
@@ -182,11 +185,39 @@ LogicalResult ReduceOp::verify() {
   return emitOpError("must be inside kern.rows or a kernel of rows (K6)");
 }
 
+/// How many elements a fused region has; 0 for anything else.
+static int64_t pointsOf(Operation *region) {
+  return llvm::TypeSwitch<Operation *, int64_t>(region)
+      .Case<RowsOp, ColumnsOp, KernelOp>([](auto op) {
+        return static_cast<int64_t>(op.getRows() * op.getCols());
+      })
+      .Default([](Operation *) { return 0; });
+}
+
+/// K19: a piece is one of as many elements as the region has.
+static LogicalResult verifyPiece(KeepScaleOp op) {
+  if (op.getAt().size() != op.getDims().size())
+    return op.emitOpError("has ") << op.getAt().size() << " starts of "
+                                  << op.getDims().size() << " dims (K19)";
+  if (const char *error = hocket::kernels::pieceError(
+          {op.getPiece(), op.getWhole(), op.getDims(), op.getParts()}))
+    return op.emitOpError("piece: ") << error << " (K19)";
+  if (op.getPiece().empty())
+    return success();
+  int64_t elements = 1, points = pointsOf(op->getParentOp());
+  for (int64_t size : op.getPiece())
+    elements *= size;
+  if (elements == points)
+    return success();
+  return op.emitOpError("draws for a piece of ")
+         << elements << " elements in a region of " << points << " (K19)";
+}
+
 LogicalResult KeepScaleOp::verify() {
   double p = getProbability().convertToDouble();
-  if (p >= 0.0 && p < 1.0)
-    return success();
-  return emitOpError("probability must be in [0, 1) (K7)");
+  if (!(p >= 0.0 && p < 1.0))
+    return emitOpError("probability must be in [0, 1) (K7)");
+  return verifyPiece(*this);
 }
 
 LogicalResult YieldOp::verify() { return success(); }

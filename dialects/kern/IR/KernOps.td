@@ -106,7 +106,7 @@ def Kern_ReduceOp : Kern_Op<"reduce", [Pure, SameOperandsAndResultType]> {
   let assemblyFormat = "`` $kind $value attr-dict `:` type($result)";
 }
 
-def Kern_KeepScaleOp : Kern_Op<"keep_scale", [Pure]> {
+def Kern_KeepScaleOp : Kern_Op<"keep_scale", [Pure, AttrSizedOperandSegments]> {
   let summary = "dropout's factor for this element";
   let description = [{
     `1 / (1 - p)` if the element is kept, else 0. Element `row * cols + col`,
@@ -116,11 +116,24 @@ def Kern_KeepScaleOp : Kern_Op<"keep_scale", [Pure]> {
     ```mlir
     %k = kern.keep_scale %layer {probability = 0.1, stream = 3 : i32}
     ```
+
+    Where the region's elements, in row-major order, are those of a piece of a
+    larger tensor, that is what is counted over: `piece` and `whole` are the
+    shapes, `at` says where the piece starts in each of the dims `dims`, and
+    `parts` how each of them is stored (kernels/reference/TensorPiece.h).
+
+    ```mlir
+    %k = kern.keep_scale %layer at(%o) {dims = array<i64: 0>, parts = array<i64: 0>, piece = array<i64: 4, 64>, probability = 0.1, stream = 3 : i32, whole = array<i64: 8, 64>}
+    ```
   }];
-  let arguments = (ins Optional<I32>:$instance, F64Attr:$probability,
-                       I32Attr:$stream);
+  let arguments = (ins Optional<I32>:$instance, Variadic<I32>:$at,
+                       F64Attr:$probability, I32Attr:$stream,
+                       DefaultValuedAttr<DenseI64ArrayAttr, "{}">:$piece,
+                       DefaultValuedAttr<DenseI64ArrayAttr, "{}">:$whole,
+                       DefaultValuedAttr<DenseI64ArrayAttr, "{}">:$dims,
+                       DefaultValuedAttr<DenseI64ArrayAttr, "{}">:$parts);
   let results = (outs F32:$result);
-  let assemblyFormat = "($instance^)? attr-dict";
+  let assemblyFormat = "($instance^)? (`at` `(` $at^ `)`)? attr-dict";
 }
 
 def Kern_YieldOp : Kern_Op<"yield", [Pure, Terminator,

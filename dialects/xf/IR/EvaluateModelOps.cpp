@@ -5,6 +5,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "dialects/xf/IR/ScalarMath.h"
+#include "dialects/xf/IR/XfConstraints.h"
 #include "dialects/xf/IR/XfOps.h"
 
 #include <cmath>
@@ -161,8 +162,16 @@ LogicalResult DropoutOp::evaluate(EvaluationContext &context, Tensors operands,
   if (getInstance())
     stream += static_cast<uint32_t>(operands[1][0]);
   double probability = getProbability().convertToDouble();
+  SmallVector<int64_t> starts;
+  for (const ReferenceTensor &start : operands.take_back(getAt().size()))
+    starts.push_back(static_cast<int64_t>(start[0]));
+  kernels::PieceShape piece = pieceOf(*this);
+  int64_t elements = 1;
+  for (int64_t size : piece.whole)
+    elements *= size;
   for (int64_t i = 0; i < result.size(); ++i)
-    result[i] *= context.keepScale(probability, stream, result.size(), i);
+    result[i] *= context.keepScale(probability, stream, elements,
+                                   kernels::wholeElement(piece, starts, i));
   results.push_back(std::move(result));
   return success();
 }

@@ -265,7 +265,8 @@ LogicalResult GatedOp::verify() {
 
 LogicalResult DropoutOp::verify() {
   if (failed(checkStatic(*this)) ||
-      failed(checkSameType(*this, 12, "result", getResult(), getInput())))
+      failed(checkSameType(*this, 12, "result", getResult(), getInput())) ||
+      failed(checkPiece(*this, pieceOf(*this), getAt().size())))
     return failure();
   return checkProbability(*this, getProbability().convertToDouble());
 }

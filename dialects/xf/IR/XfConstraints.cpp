@@ -110,3 +110,14 @@ LogicalResult hocket::xf::checkProbability(Operation *op, double probability) {
   return violation(op, 18) << "a probability of " << probability
                            << " is not in [0, 1)";
 }
+
+LogicalResult hocket::xf::checkPiece(Operation *op,
+                                     const kernels::PieceShape &piece,
+                                     size_t starts) {
+  if (piece.dims.size() != starts)
+    return violation(op, 38) << starts << " starts are in as many dims, not "
+                             << piece.dims.size();
+  if (const char *error = kernels::pieceError(piece))
+    return violation(op, 38) << error;
+  return success();
+}

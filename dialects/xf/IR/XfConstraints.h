@@ -15,6 +15,7 @@
 #define HOCKET_DIALECTS_XF_IR_XFCONSTRAINTS_H
 
 #include "dialects/xf/IR/XfOps.h"
+#include "kernels/reference/TensorPiece.h"
 
 #include "mlir/IR/TypeUtilities.h"
 
@@ -68,6 +69,16 @@ mlir::LogicalResult checkStatic(mlir::Operation *op);
 
 /// X18: `0 <= probability < 1`.
 mlir::LogicalResult checkProbability(mlir::Operation *op, double probability);
+
+/// What an op that draws random numbers for its input is a piece of.
+inline kernels::PieceShape pieceOf(DropoutOp op) {
+  Shape piece = shapeOf(op.getInput());
+  return {piece, op.getWhole().value_or(piece), op.getDims(), op.getParts()};
+}
+
+/// X38: a piece with `starts` starts is one of its whole.
+mlir::LogicalResult checkPiece(mlir::Operation *op,
+                               const kernels::PieceShape &piece, size_t starts);
 
 } // namespace hocket::xf
 

@@ -130,9 +130,8 @@ SmallVector<Value> GatedOp::buildGradient(OpBuilder &builder,
 SmallVector<Value> DropoutOp::buildGradient(OpBuilder &builder,
                                             ValueRange grads) {
   Value grad = matching(builder, grads[0], getResult());
-  SmallVector<Value> result{
-      builder.create<DropoutOp>(getLoc(), grad.getType(), grad, getInstance(),
-                                getProbabilityAttr(), getStreamAttr())};
+  SmallVector<Value> result{builder.create<DropoutOp>(
+      getLoc(), grad, getInstance(), getProbabilityAttr(), getStreamAttr())};
   if (getInstance())
     result.push_back(Value());
   return result;

@@ -204,7 +204,7 @@ def Xf_GatedOp : Xf_ModelOp<"gated"> {
   let results = (outs Xf_Tensor:$result);
 }
 
-def Xf_DropoutOp : Xf_ModelOp<"dropout"> {
+def Xf_DropoutOp : Xf_ModelOp<"dropout", [AttrSizedOperandSegments]> {
   let summary = "drops elements at random";
   let description = [{
     Keeps an element and scales it by `1 / (1 - probability)`, or makes it 0.
@@ -215,13 +215,32 @@ def Xf_DropoutOp : Xf_ModelOp<"dropout"> {
     ```mlir
     %y = xf.dropout %x, %layer {probability = 0.1, stream = 2 : i32} : (tensor<4x64xf32>, i32) -> tensor<4x64xf32>
     ```
+
+    On a piece of a tensor of the shape `whole`, `at` says where in it the piece
+    starts, in each of the dims `dims`; `parts` says for each how it is stored
+    (kernels/reference/TensorPiece.h).
+
+    ```mlir
+    %y = xf.dropout %x, %layer at(%o) {dims = array<i64: 0>, parts = array<i64: 0>, probability = 0.1, stream = 2 : i32, whole = array<i64: 8, 64>} : (tensor<4x64xf32>, i32, i32) -> tensor<4x64xf32>
+    ```
   }];
   let arguments = (ins Xf_Tensor:$input,
                        Optional<I32>:$instance,
+                       Variadic<I32>:$at,
                        F64Attr:$probability,
-                       I32Attr:$stream);
+                       I32Attr:$stream,
+                       OptionalAttr<DenseI64ArrayAttr>:$whole,
+                       DefaultValuedAttr<DenseI64ArrayAttr, "{}">:$dims,
+                       DefaultValuedAttr<DenseI64ArrayAttr, "{}">:$parts);
   let results = (outs Xf_Tensor:$result);
+  let assemblyFormat = [{
+    $input (`,` $instance^)? (`at` `(` $at^ `)`)? attr-dict `:`
+    functional-type(operands, results)
+  }];
   let hasFolder = 1;
+  let builders = [OpBuilder<(ins "::mlir::Value":$input,
+      "::mlir::Value":$instance, "::mlir::FloatAttr":$probability,
+      "::mlir::IntegerAttr":$stream)>];
 }
 
 def Xf_AddOp : Xf_ModelOp<"add"> {

@@ -45,6 +45,14 @@ OpFoldResult MultiplyOp::fold(FoldAdaptor) {
   return isSplat(getLhs(), 1) ? ifSame(getRhs(), getType()) : OpFoldResult();
 }
 
+void DropoutOp::build(OpBuilder &builder, OperationState &state, Value input,
+                      Value instance, FloatAttr probability,
+                      IntegerAttr stream) {
+  build(builder, state, input.getType(), input, instance, ValueRange(),
+        probability, stream, DenseI64ArrayAttr(),
+        builder.getDenseI64ArrayAttr({}), builder.getDenseI64ArrayAttr({}));
+}
+
 /// Nothing is dropped with probability 0.
 OpFoldResult DropoutOp::fold(FoldAdaptor) {
   return getProbability().isZero() ? OpFoldResult(getInput()) : OpFoldResult();

@@ -83,20 +83,26 @@ Values lower(OpBuilder &builder, xf::GatedGradientOp op) {
 }
 
 Values lower(OpBuilder &builder, xf::DropoutOp op) {
-  ValueRange instances;
-  if (op.getInstance())
-    instances = op->getOperands().drop_front(1);
+  ArrayRef<int64_t> whole = op.getWhole().value_or(ArrayRef<int64_t>()), piece;
+  if (!whole.empty())
+    piece = cast<RankedTensorType>(op.getInput().getType()).getShape();
   return elementwise(
       builder, op, "dropout", op.getInput(),
       [&](ArrayRef<Scalar> in) -> SmallVector<Scalar> {
         ImplicitLocOpBuilder &b = *in[0].builder;
-        Value instance = instances.empty() ? Value() : in[1].value;
-        Value scale =
-            b.create<KeepScaleOp>(b.getF32Type(), instance,
-                                  op.getProbabilityAttr(), op.getStreamAttr());
+        Values numbers;
+        for (Scalar number : in.drop_front())
+          numbers.push_back(number.value);
+        bool named = static_cast<bool>(op.getInstance());
+        Value scale = b.create<KeepScaleOp>(
+            b.getF32Type(), named ? numbers.front() : Value(),
+            ArrayRef(numbers).drop_front(named ? 1 : 0),
+            op.getProbabilityAttr(), op.getStreamAttr(),
+            b.getDenseI64ArrayAttr(piece), b.getDenseI64ArrayAttr(whole),
+            op.getDimsAttr(), op.getPartsAttr());
         return {in[0] * Scalar{&b, scale}};
       },
-      instances);
+      op->getOperands().drop_front());
 }
 
 Values lower(OpBuilder &builder, xf::AddOp op) {

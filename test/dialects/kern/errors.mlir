@@ -122,6 +122,39 @@ func.func @certain(%x: tensor<8x64xf32>) -> tensor<8x64xf32> {
 
 // -----
 
+func.func @elsewhere(%x: tensor<8x64xf32>, %i: i32) -> tensor<8x64xf32> {
+  %0 = kern.rows [8 x 64] (%a = %x as full : tensor<8x64xf32>) instances (%j = %i) -> (tensor<8x64xf32> as full) {
+    // expected-error @+1 {{has 1 starts of 0 dims (K19)}}
+    %1 = kern.keep_scale at(%j) {probability = 0.5, stream = 0 : i32}
+    kern.yield %1 : f32
+  }
+  return %0 : tensor<8x64xf32>
+}
+
+// -----
+
+func.func @elsewhere(%x: tensor<8x64xf32>, %i: i32) -> tensor<8x64xf32> {
+  %0 = kern.rows [8 x 64] (%a = %x as full : tensor<8x64xf32>) instances (%j = %i) -> (tensor<8x64xf32> as full) {
+    // expected-error @+1 {{piece: a dim consists of whole parts (K19)}}
+    %1 = kern.keep_scale at(%j) {dims = array<i64: 0>, parts = array<i64: 5>, piece = array<i64: 8, 64>, probability = 0.5, stream = 0 : i32, whole = array<i64: 12, 64>}
+    kern.yield %1 : f32
+  }
+  return %0 : tensor<8x64xf32>
+}
+
+// -----
+
+func.func @elsewhere(%x: tensor<8x64xf32>, %i: i32) -> tensor<8x64xf32> {
+  %0 = kern.rows [8 x 64] (%a = %x as full : tensor<8x64xf32>) instances (%j = %i) -> (tensor<8x64xf32> as full) {
+    // expected-error @+1 {{draws for a piece of 256 elements in a region of 512 (K19)}}
+    %1 = kern.keep_scale at(%j) {dims = array<i64: 0>, parts = array<i64: 0>, piece = array<i64: 4, 64>, probability = 0.5, stream = 0 : i32, whole = array<i64: 8, 64>}
+    kern.yield %1 : f32
+  }
+  return %0 : tensor<8x64xf32>
+}
+
+// -----
+
 func.func @nothing(%x: tensor<8xf32>) -> tensor<8xf32> {
   // expected-error @+1 {{calls @nothing, which is not a kern.kernel (K8)}}
   %0 = kern.launch @nothing(%x) : (tensor<8xf32>) -> tensor<8xf32>

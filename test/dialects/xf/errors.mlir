@@ -588,3 +588,27 @@ func.func @f(%a: tensor<1x8x2x4xf32>, %l: tensor<1x8x2xf32>) {
   %y, %n = xf.merge_attention %a, %l, %a, %l : (tensor<1x8x2x4xf32>, tensor<1x8x2xf32>, tensor<1x8x2x4xf32>, tensor<1x8x2xf32>) -> (tensor<1x8x2x4xf32>, tensor<1x8x2xf32>)
   return
 }
+
+// -----
+
+func.func @f(%x: tensor<4x8xf32>, %o: i32) {
+  // expected-error @+1 {{[X38] 1 starts are in as many dims, not 2}}
+  %y = xf.dropout %x at(%o) {dims = array<i64: 0, 1>, parts = array<i64: 0, 0>, probability = 0.5, stream = 1 : i32, whole = array<i64: 8, 16>} : (tensor<4x8xf32>, i32) -> tensor<4x8xf32>
+  return
+}
+
+// -----
+
+func.func @f(%x: tensor<4x8xf32>, %o: i32) {
+  // expected-error @+1 {{[X38] a dim without a start is whole}}
+  %y = xf.dropout %x at(%o) {dims = array<i64: 0>, parts = array<i64: 0>, probability = 0.5, stream = 1 : i32, whole = array<i64: 8, 16>} : (tensor<4x8xf32>, i32) -> tensor<4x8xf32>
+  return
+}
+
+// -----
+
+func.func @f(%x: tensor<4x8xf32>, %o: i32) {
+  // expected-error @+1 {{[X38] a dim consists of whole parts}}
+  %y = xf.dropout %x at(%o) {dims = array<i64: 0>, parts = array<i64: 3>, probability = 0.5, stream = 1 : i32, whole = array<i64: 8, 8>} : (tensor<4x8xf32>, i32) -> tensor<4x8xf32>
+  return
+}

@@ -74,6 +74,10 @@ func.func @gated(%g: tensor<4x64xf32>, %u: tensor<4x64xf32>) {
 // CHECK: xf.dropout {{.*}}: (tensor<4x64xf32>, i32) -> tensor<4x64xf32>
 func.func @dropout(%x: tensor<4x64xf32>, %layer: i32) {
   %y = xf.dropout %x, %layer {probability = 0.1, stream = 2 : i32} : (tensor<4x64xf32>, i32) -> tensor<4x64xf32>
+  // CHECK: xf.dropout %{{.*}}, %[[L:.*]] at(%[[L]], %[[L]]) {dims = array<i64: 0, 1>, parts = array<i64: 2, 0>, {{.*}}, whole = array<i64: 8, 80>} : (tensor<4x64xf32>, i32, i32, i32) -> tensor<4x64xf32>
+  %z = xf.dropout %x, %layer at(%layer, %layer) {dims = array<i64: 0, 1>, parts = array<i64: 2, 0>, probability = 0.1, stream = 2 : i32, whole = array<i64: 8, 80>} : (tensor<4x64xf32>, i32, i32, i32) -> tensor<4x64xf32>
+  // CHECK: xf.dropout %{{.*}} at(%{{.*}}) {dims = array<i64: 0>
+  %u = xf.dropout %x at(%layer) {dims = array<i64: 0>, parts = array<i64: 0>, probability = 0.1, stream = 2 : i32, whole = array<i64: 7, 64>} : (tensor<4x64xf32>, i32) -> tensor<4x64xf32>
   return
 }
 

@@ -7,6 +7,7 @@
 #include "test/compiler/targets/cpu/RegionEvaluator.h"
 
 #include "kernels/reference/Philox.h"
+#include "kernels/reference/TensorPiece.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Math/IR/Math.h"
@@ -102,6 +103,25 @@ private:
     return NAN;
   }
 
+  /// How many elements the op counts over.
+  int64_t elementsOf(kern::KeepScaleOp op) const {
+    int64_t elements = op.getWhole().empty() ? rows * cols : 1;
+    for (int64_t size : op.getWhole())
+      elements *= size;
+    return elements;
+  }
+
+  int64_t wholeElement(kern::KeepScaleOp op, int64_t element) {
+    if (op.getWhole().empty())
+      return element;
+    std::vector<int64_t> starts;
+    for (Value start : op.getAt())
+      starts.push_back(static_cast<int64_t>(at(start)[0]));
+    return kernels::wholeElement(
+        {op.getPiece(), op.getWhole(), op.getDims(), op.getParts()}, starts,
+        element);
+  }
+
   double keepScale(kern::KeepScaleOp op, int64_t row, int64_t col) {
     uint32_t instance =
         op.getInstance() ? static_cast<uint32_t>(at(op.getInstance())[0]) : 0;
@@ -109,7 +129,8 @@ private:
     stream.seed = scalars.seed;
     stream.step = static_cast<uint32_t>(scalars.step);
     stream.stream = op.getStream() * 65536u + instance;
-    uint64_t element = (scalars.microbatch * rows + row) * cols + col;
+    uint64_t element = scalars.microbatch * elementsOf(op) +
+                       wholeElement(op, row * cols + col);
     double p = op.getProbability().convertToDouble();
     return kernels::randomWord(stream, element) >= kernels::dropoutThreshold(p)
                ? static_cast<float>(1 / (1 - p))

@@ -1,0 +1,98 @@
+//===- TensorPiece.h - Where a piece's elements stand -----------*- C++ -*-===//
+//
+// Part of Hocket, under the Apache License v2.0.
+//
+//===----------------------------------------------------------------------===//
+///
+/// \file
+/// Random numbers are counted over whole tensors (Philox.h), so what draws them
+/// for a piece must know where in the whole each of its elements stands. A
+/// piece starts somewhere in some of its dims; the others are whole. Columns 4
+/// and 5 of a [3, 8]:
+///
+///   piece = [3, 2], whole = [3, 8], dims = [1], parts = [0], starts = [4]
+///
+/// A dim whose part p is not 0 is not stored in order but as the parts of p
+/// rows 0, the last, 1, the last but one, ... (as in Attention.h), and starts
+/// count in that order. Rows 2, 3, 4, 5 of 8, the second pair of parts of 2:
+///
+///   piece = [4], whole = [8], dims = [0], parts = [2], starts = [4]
+///
+//===----------------------------------------------------------------------===//
+
+#ifndef HOCKET_KERNELS_REFERENCE_TENSORPIECE_H
+#define HOCKET_KERNELS_REFERENCE_TENSORPIECE_H
+
+#include <cstdint>
+#include <span>
+
+namespace hocket::kernels {
+
+using Sizes = std::span<const int64_t>;
+
+/// What is known of a piece before it runs. `piece` and `whole` have a size
+/// for each dim; `dims` are those that it has a start in, in ascending order,
+/// with one of `parts` each.
+struct PieceShape {
+  Sizes piece, whole, dims, parts;
+};
+
+/// What is wrong with a piece, or null.
+inline const char *pieceError(const PieceShape &p) {
+  if (p.whole.size() != p.piece.size())
+    return "the whole tensor has as many dims as its piece";
+  if (p.parts.size() != p.dims.size())
+    return "there is a length of parts for each dim with a start";
+  int64_t room = int64_t(1) << 48;
+  size_t next = 0;
+  for (size_t dim = 0; dim < p.piece.size(); ++dim) {
+    int64_t size = p.piece[dim], whole = p.whole[dim];
+    if (size < 1 || size > whole)
+      return "a piece has at least one element in each dim, and at most all";
+    if ((room /= whole) < 1)
+      return "the whole tensor has at most 2^48 elements";
+    if (next == p.dims.size() || p.dims[next] != static_cast<int64_t>(dim)) {
+      if (size != whole)
+        return "a dim without a start is whole";
+      continue;
+    }
+    int64_t part = p.parts[next++];
+    if (part < 0 || (part > 0 && whole % part != 0))
+      return "a dim consists of whole parts";
+  }
+  return next == p.dims.size()
+             ? nullptr
+             : "starts are in dims of the tensor, in ascending order";
+}
+
+/// The place of row `row` of a dim of `rows` that is stored in parts.
+inline int64_t unfold(int64_t row, int64_t rows, int64_t part) {
+  if (part == 0)
+    return row;
+  int64_t stored = row / part, last = rows / part - 1;
+  int64_t number = stored % 2 != 0 ? last - stored / 2 : stored / 2;
+  return number * part + row % part;
+}
+
+/// The place in the whole tensor of element `element` of the piece, both
+/// row-major; one of `starts` for each of `dims`.
+inline int64_t wholeElement(const PieceShape &p, Sizes starts,
+                            int64_t element) {
+  int64_t result = 0, stride = 1;
+  size_t next = p.dims.size();
+  for (size_t dim = p.piece.size(); dim-- > 0;) {
+    int64_t at = element % p.piece[dim];
+    element /= p.piece[dim];
+    if (next > 0 && p.dims[next - 1] == static_cast<int64_t>(dim)) {
+      --next;
+      at = unfold(starts[next] + at, p.whole[dim], p.parts[next]);
+    }
+    result += at * stride;
+    stride *= p.whole[dim];
+  }
+  return result;
+}
+
+} // namespace hocket::kernels
+
+#endif // HOCKET_KERNELS_REFERENCE_TENSORPIECE_H
