@@ -91,11 +91,14 @@ public:
                                      pieces.front().from.dtype, collective));
       return context.device.travelled(stream, bytes);
     }
-    for (const Piece &piece : pieces)
+    for (const Piece &piece : pieces) {
+      context.device.noteUse(piece.from.at(context.slot));
+      context.device.noteUse(piece.to.at(context.slot));
       HOCKET_RETURN_IF_ERROR(
           perform(group, arena + piece.from.at(context.slot).offset,
                   arena + piece.to.at(context.slot).offset, piece.from.elements,
                   piece.from.dtype, collective));
+    }
     return okStatus();
   }
 
@@ -143,6 +146,7 @@ public:
     HOCKET_RETURN_IF_ERROR(context.device.synchronize(stream));
     auto *arena = static_cast<char *>(context.device.arenaAddress());
     for (size_t i = 0; arena && i < places.size(); ++i) {
+      context.device.noteUse(places[i].at(context.slot));
       transfers[i].data = arena + places[i].at(context.slot).offset;
       transfers[i].count = places[i].elements;
     }

@@ -56,6 +56,8 @@ public:
       status = trace->write(options.traceFile);
     if (options.profile && isFirst())
       print(profileText(*executor));
+    if (status.ok())
+      options.finished(*executor);
     return status;
   }
 

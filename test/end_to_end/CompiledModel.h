@@ -24,6 +24,8 @@ namespace hocket::test {
 struct CompileChoice {
   std::vector<std::string> overrides; ///< As of `--set`.
   bool fuse = true;
+  /// Options that stand for fields, and their values.
+  std::vector<std::pair<std::string, std::string>> flags = {};
 };
 
 /// The program of the textproto `spec`. Failures fail the test; the program is

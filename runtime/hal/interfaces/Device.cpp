@@ -81,9 +81,18 @@ Status Device::checkEvent(EventId event) const {
       formatText("event %u does not exist, there are %u", event, eventCount));
 }
 
+void Device::noteUse(Range range) const {
+  // Streams may have a thread each.
+  uint64_t end = range.offset + range.bytes, known = touched;
+  while (known < end && !touched.compare_exchange_weak(known, end)) {
+  }
+}
+
 Status Device::checkRange(const char *what, Range range) const {
-  if (rangeInside(range.offset, range.bytes, arenaSize))
+  if (rangeInside(range.offset, range.bytes, arenaSize)) {
+    noteUse(range);
     return okStatus();
+  }
   return invalidArgument(
       formatText("%s: bytes [%llu, +%llu) lie outside the arena of %llu", what,
                  wide(range.offset), wide(range.bytes), wide(arenaSize)));

@@ -38,6 +38,7 @@
 #include "kernels/reference/Gemm.h"
 #include "runtime/base/Status.h"
 
+#include <atomic>
 #include <cstdint>
 #include <span>
 #include <string>
@@ -127,6 +128,11 @@ public:
   Status allocateArena(uint64_t bytes);
   uint64_t arenaBytes() const { return arenaSize; }
 
+  /// The end of the last byte of the arena that any call has named, or
+  /// noteUse() for a communicator: what of it was needed so far.
+  uint64_t touchedBytes() const { return touched; }
+  void noteUse(Range range) const;
+
   /// Where the arena starts, in the device's address space, for communicators
   /// that work on the device's memory themselves. Null if there is no memory.
   virtual void *arenaAddress() const = 0;
@@ -198,6 +204,7 @@ private:
 
   bool hasArena = false, hasQueues = false;
   uint64_t arenaSize = 0;
+  mutable std::atomic<uint64_t> touched = 0;
   uint32_t streamCount = 0, eventCount = 0;
   uint32_t moduleCount = 0, kernelCount = 0;
 };

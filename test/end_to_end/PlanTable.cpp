@@ -1,0 +1,204 @@
+//===- PlanTable.cpp - The plans that must train one model ----------------===//
+//
+// Part of Hocket, under the Apache License v2.0.
+//
+//===----------------------------------------------------------------------===//
+
+#include "test/end_to_end/PlanTable.h"
+
+using namespace hocket;
+using namespace hocket::test;
+
+/// Key biases have no gradient but rounding, whose sign AdamW would make a
+/// step of: no biases there.
+#define GPT                                                                    \
+  "layers: 4 hidden: 32 heads: 4 ffn: 72 vocab_size: 61 max_positions: 32 "    \
+  "activation: GELU_TANH attention_qkv_bias: false "
+#define LLAMA                                                                  \
+  "layers: 4 hidden: 32 heads: 4 vocab_size: 61 max_positions: 16 "            \
+  "norm: RMS_NORM activation: SWIGLU position: ROTARY bias: false "            \
+  "tied_embeddings: false "
+
+const ModelRow test::gpt = {"Gpt", GPT};
+const ModelRow test::gptWithDropout = {
+    "Dropout", GPT "dropout { attention: 0.1 residual: 0.2 embedding: 0.1 } "};
+const ModelRow test::llama = {"Llama", LLAMA "kv_heads: 2 ffn: 50 "};
+const ModelRow test::sliding = {"Sliding",
+                                LLAMA "kv_heads: 2 ffn: 50 sliding_window: 5 "};
+const ModelRow test::experts = {
+    "Experts", LLAMA "kv_heads: 2 ffn: 64 moe { experts: 4 top_k: 2 ffn: 24 "
+                     "aux_loss: 0.01 z_loss: 0.001 } "};
+const ModelRow test::droppingExperts = {
+    "Dropping", LLAMA "moe { experts: 8 top_k: 2 ffn: 24 capacity_factor: 0.75 "
+                      "scores: SIGMOID groups: 4 topk_groups: 2 bias_rate: "
+                      "0.01 shared_experts: 1 } "};
+
+#define SP "--sequence-parallel "
+#define SCHEDULE(name) "--schedule " name " "
+#define CHUNKS "--virtual-stages 2 "
+#define RING "--cp-strategy ring "
+#define ALL_TO_ALL "--cp-strategy alltoall "
+#define BUCKETS(bytes) "plan.bucket_bytes=" bytes " "
+#define LAYERS(list) "plan.layers_per_stage=" list " "
+
+// clang-format off
+static const PlanRow dense[] = {
+    // Every axis alone.
+    {"Dp2",             "dp=2",           1},
+    {"Dp4",             "dp=4",           3},
+    {"Dp2Zero1",        "dp=2",           2, "--zero 1"},
+    {"Dp4Zero2",        "dp=4",           3, "--zero 2"},
+    {"Dp2Zero3",        "dp=2",           2, "--zero 3"},
+    {"Dp3Zero3",        "dp=3",           2, "--zero 3"},
+    {"Tp2",             "tp=2",           1},
+    {"Tp4",             "tp=4",           2},
+    {"Tp2Sp",           "tp=2",           1, SP},
+    {"Tp4Sp",           "tp=4",           1, SP},
+    {"Pp2",             "pp=2",           6},
+    // Every schedule.
+    {"GPipe",           "pp=4",           4, SCHEDULE("gpipe")},
+    {"OneFOneB",        "pp=4",           6, SCHEDULE("1f1b")},
+    {"Interleaved",     "pp=2",           4, CHUNKS},
+    {"InterleavedBy3",  "pp=2",           6, CHUNKS "plan.schedule_group=3"},
+    {"ZeroBubbleH1",    "pp=2",           4, SCHEDULE("zb-h1")},
+    {"ZeroBubbleH2",    "pp=4",           6, SCHEDULE("zb-h2")},
+    {"ZeroBubbleV",     "pp=2",           4, CHUNKS SCHEDULE("zb-v")},
+    {"DualPipeV",       "pp=2",           4, CHUNKS SCHEDULE("dualpipe-v")},
+    {"List",            "pp=2",           4, CHUNKS SCHEDULE("list")},
+    // Stages that differ: by count, without layers, by cost.
+    {"Uneven",          "pp=2,tp=2",      3, LAYERS("3,1")},
+    {"EmbeddingAlone",  "pp=3",           2, LAYERS("0,3,1")},
+    {"HeadAlone",       "pp=3,dp=2",      2, LAYERS("2,2,0")},
+    {"ByCost",          "pp=2,dp=2",      3, "plan.stage_split=COST"},
+    // What is computed again.
+    {"Selective",       "dp=2,tp=2",      2, "--recompute selective"},
+    {"Full",            "pp=2,dp=2",      3, "--recompute full"},
+    {"Uniform2",        "tp=2",           2,
+     SP "--recompute full plan.recompute_layers=2"},
+    {"Block1Zero3",     "dp=3",           2,
+     "--zero 3 --recompute full plan.recompute_method=BLOCK"},
+    {"Pp2Block1",       "pp=2,dp=2,tp=2", 6,
+     "--recompute full plan.recompute_method=BLOCK"},
+    // Two axes.
+    {"Dp2Tp2",          "dp=2,tp=2",      2},
+    {"Dp4Tp2SpZero1",   "dp=4,tp=2",      3, SP "--zero 1"},
+    {"Dp2Tp4Zero3",     "dp=2,tp=4",      2, "--zero 3"},
+    {"Pp2Dp4Zero1",     "pp=2,dp=4",      3, "--zero 1"},
+    {"Pp2Dp2Zero3",     "pp=2,dp=2",      3, "--zero 3"},
+    {"Pp2Tp2Sp",        "pp=2,tp=2",      4, SP},
+    {"Pp4Tp2",          "pp=4,tp=2",      6},
+    {"Dp4Tp4SpZero3",   "dp=4,tp=4",      1, SP "--zero 3"},
+    // Three, with all else.
+    {"Pp2Dp2Tp2",       "pp=2,dp=2,tp=2", 6},
+    {"Pp2Dp2Tp4SpZero1", "pp=2,dp=2,tp=4", 3, SP "--zero 1"},
+    {"Pp4Dp2Tp2Zero2",  "pp=4,dp=2,tp=2", 6, "--zero 2 " SCHEDULE("zb-h1")},
+    {"Pp2Dp2Tp2Chunks", "pp=2,dp=2,tp=2", 6,
+     CHUNKS SP "--zero 1 --recompute full"},
+    // Gradients in several buckets, and in none.
+    {"Buckets",         "dp=2,tp=2",      3, BUCKETS("4096")},
+    {"Zero1Buckets",    "dp=2,tp=2",      2, "--zero 1 " BUCKETS("4096")},
+    {"Zero2Buckets",    "dp=4",           3, "--zero 2 " BUCKETS("4096")},
+    {"Zero3Buckets",    "dp=2",           3, "--zero 3 " BUCKETS("4096")},
+    {"Pp2Zero1Buckets", "pp=2,dp=2",      6, "--zero 1 " BUCKETS("2048")},
+    {"SplitBuckets",    "pp=2,dp=2",      6,
+     "--zero 2 " SCHEDULE("zb-h1") BUCKETS("2048")},
+    {"Zero3NoBuckets",  "dp=2,tp=2",      3, "--zero 3 " BUCKETS("0")},
+};
+
+/// Of 16 positions.
+static const PlanRow context[] = {
+    {"Cp2",             "cp=2",           1},
+    {"Cp4Tp2Sp",        "cp=4,tp=2",      1, SP},
+    {"Dp2Cp2Zero3",     "dp=2,cp=2",      3, "--zero 3"},
+    {"Pp2Cp2Tp2",       "pp=2,cp=2,tp=2", 6},
+    {"Dp3Cp2Zero2Full", "dp=3,cp=2",      2, "--zero 2 --recompute full"},
+    {"Cp2AllToAll",     "cp=2",           1, ALL_TO_ALL},
+    {"Dp2Cp2AllToAll",  "dp=2,cp=2",      2, ALL_TO_ALL "--zero 1"},
+    {"Pp2Cp2AllToAll",  "pp=2,cp=2",      6, ALL_TO_ALL},
+    {"Cp2Ring",         "cp=2",           1, RING},
+    {"Cp4Ring",         "cp=4",           3, RING},
+    {"Cp8Ring",         "cp=8",           1, RING},
+    {"Dp2Cp2Tp2Ring",   "dp=2,cp=2,tp=2", 2, RING SP "--zero 1"},
+    {"Pp2Cp2Ring",      "pp=2,cp=2",      6, RING "--recompute selective"},
+    {"Pp2Dp2Cp2Tp2",    "pp=2,dp=2,cp=2,tp=2", 6, SP "--zero 1"},
+};
+
+static const PlanRow withExperts[] = {
+    {"Ep2",             "dp=2,ep=2",      3},
+    {"Dp4Ep2Zero3",     "dp=4,ep=2",      3, "--zero 3"},
+    {"Pp2Ep2",          "pp=2,dp=2,ep=2", 3},
+    {"Dp4Ep4Tp2SpZero1", "dp=4,ep=4,tp=2", 1, SP "--zero 1"},
+    {"Pp2Dp4Ep2Tp2Full", "pp=2,dp=4,ep=2,tp=2", 3,
+     SP "--zero 1 --recompute full"},
+    {"Dp2Cp2Ep2",       "dp=2,cp=2,ep=2", 3},
+    {"Dp2Cp2Ep2Ring",   "dp=2,cp=2,ep=2", 3, RING "--zero 1"},
+    {"Cp2AllToAll",     "cp=2",           1, ALL_TO_ALL},
+};
+
+static const PlanRow withDropout[] = {
+    {"Dp2",             "dp=2",           1},
+    {"Tp2",             "tp=2",           1},
+    {"Tp4Sp",           "tp=4",           2, SP},
+    {"Pp2",             "pp=2",           4},
+    {"Dp3Zero3",        "dp=3",           2, "--zero 3"},
+    {"Dp2Tp2Full",      "dp=2,tp=2",      2, SP "--recompute full"},
+    {"Dp2Selective",    "dp=2",           3, "--recompute selective"},
+    {"Pp2Dp2Tp2",       "pp=2,dp=2,tp=2", 3, SP "--zero 1"},
+};
+
+static const PlanRow layouts[] = {
+    {"One",             "",               3},
+    {"Dp2Zero1",        "dp=2",           3, "--zero 1"},
+    {"Dp4Zero3",        "dp=4",           3, "--zero 3"},
+    {"Tp4Sp",           "tp=4",           3, SP},
+    {"Pp2",             "pp=2",           3},
+    {"Pp4Uneven",       "pp=4",           3, LAYERS("0,2,1,1")},
+    {"Pp2Chunks",       "pp=2",           3, CHUNKS SCHEDULE("zb-v")},
+    {"Dp2Tp2Zero2",     "dp=2,tp=2",      3, "--zero 2"},
+    {"Dp2Ep2",          "dp=2,ep=2",      3},
+    {"Pp2Dp2Tp2Zero1",  "pp=2,dp=2,tp=2", 3, "--zero 1"},
+    {"Dp4Ep4Tp2Zero1",  "dp=4,ep=4,tp=2", 3, SP "--zero 1"},
+    {"Pp2Dp4Ep2Tp2Zero3", "pp=2,dp=4,ep=2,tp=2", 3, "--zero 3"},
+};
+
+static const PlanRow schedules[] = {
+    {"GPipe",           "pp=4",           4, SCHEDULE("gpipe")},
+    {"1F1B",            "pp=4",           6, SCHEDULE("1f1b")},
+    {"Interleaved",     "pp=2,tp=2",      6, CHUNKS SCHEDULE("interleaved")},
+    {"InterleavedBy3",  "pp=2",           6, CHUNKS "plan.schedule_group=3"},
+    {"ZeroBubbleH1",    "pp=2,dp=2",      6, SCHEDULE("zb-h1")},
+    {"ZeroBubbleH2",    "pp=4",           6, SCHEDULE("zb-h2")},
+    {"ZeroBubbleV",     "pp=2",           6, CHUNKS SCHEDULE("zb-v")},
+    {"DualPipeV",       "pp=2",           6, CHUNKS SCHEDULE("dualpipe-v")},
+    {"List",            "pp=4",           6, SCHEDULE("list")},
+};
+
+static const PlanRow narrow[] = {
+    {"Dp2Zero1",        "dp=2",           2, "--zero 1"},
+    {"Tp2Sp",           "tp=2",           2, SP},
+    {"Pp2",             "pp=2",           4},
+    {"Pp2Dp2Tp2",       "pp=2,dp=2,tp=2", 3, "--recompute full"},
+};
+// clang-format on
+
+std::span<const PlanRow> test::densePlans() { return dense; }
+std::span<const PlanRow> test::contextPlans() { return context; }
+std::span<const PlanRow> test::expertPlans() { return withExperts; }
+std::span<const PlanRow> test::dropoutPlans() { return withDropout; }
+std::span<const PlanRow> test::checkpointLayouts() { return layouts; }
+std::span<const PlanRow> test::schedulePlans() { return schedules; }
+std::span<const PlanRow> test::narrowPlans() { return narrow; }
+
+int64_t test::sizeOf(const PlanRow &plan, const std::string &axis) {
+  std::string mesh = std::string(",") + plan.mesh;
+  size_t at = mesh.find("," + axis + "=");
+  return at == std::string::npos
+             ? 1
+             : std::stoll(mesh.substr(at + axis.size() + 2));
+}
+
+std::ostream &test::operator<<(std::ostream &out, const PlanCase &plan) {
+  return out << plan.model->name << " --mesh " << plan.plan->mesh
+             << " --microbatches " << plan.plan->microbatches << " "
+             << plan.plan->flags;
+}

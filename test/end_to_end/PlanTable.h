@@ -1,0 +1,71 @@
+//===- PlanTable.h - The plans that must train one model --------*- C++ -*-===//
+//
+// Part of Hocket, under the Apache License v2.0.
+//
+//===----------------------------------------------------------------------===//
+///
+/// \file
+/// Models and plans as tables. A plan is written as on the command line, and
+/// with it the number of microbatches that a step's 12 sequences are cut into.
+///
+//===----------------------------------------------------------------------===//
+
+#ifndef HOCKET_TEST_END_TO_END_PLANTABLE_H
+#define HOCKET_TEST_END_TO_END_PLANTABLE_H
+
+#include <cstdint>
+#include <ostream>
+#include <span>
+#include <string>
+#include <vector>
+
+namespace hocket::test {
+
+/// Tiny models of vocabulary 61 in four layers.
+struct ModelRow {
+  const char *name;
+  const char *fields; ///< of the message `model`
+};
+
+/// A GPT, the same with dropout, a Llama of which no size divides well, and one
+/// with a window.
+extern const ModelRow gpt, gptWithDropout, llama, sliding;
+/// A mixture of experts with a loss of its own, and one that drops tokens,
+/// draws its choice into balance and has a shared expert.
+extern const ModelRow experts, droppingExperts;
+
+struct PlanRow {
+  const char *name;
+  const char *mesh;       ///< as of --mesh; "" for one rank
+  int64_t microbatches;   ///< of a step; divides 12 / dp
+  const char *flags = ""; ///< more options, and fields as of --set
+};
+
+/// The number of `axis` of the plan's mesh; 1 if it is not there.
+int64_t sizeOf(const PlanRow &plan, const std::string &axis);
+
+/// For every model; that share sequences; with experts alone; with dropout.
+std::span<const PlanRow> densePlans();
+std::span<const PlanRow> contextPlans();
+std::span<const PlanRow> expertPlans();
+std::span<const PlanRow> dropoutPlans();
+/// Layouts of a checkpoint of `experts`, the first of one rank.
+std::span<const PlanRow> checkpointLayouts();
+/// One of every schedule.
+std::span<const PlanRow> schedulePlans();
+/// Of models in bf16.
+std::span<const PlanRow> narrowPlans();
+
+/// A model under a plan.
+struct PlanCase {
+  const ModelRow *model;
+  const PlanRow *plan;
+
+  std::string name() const { return std::string(model->name) + plan->name; }
+};
+
+std::ostream &operator<<(std::ostream &out, const PlanCase &plan);
+
+} // namespace hocket::test
+
+#endif // HOCKET_TEST_END_TO_END_PLANTABLE_H

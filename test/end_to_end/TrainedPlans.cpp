@@ -1,0 +1,169 @@
+//===- TrainedPlans.cpp - Models trained under plans ----------------------===//
+//
+// Part of Hocket, under the Apache License v2.0.
+//
+//===----------------------------------------------------------------------===//
+
+#include "test/end_to_end/TrainedPlans.h"
+
+#include "runtime/base/File.h"
+#include "runtime/checkpoint/Checkpoint.h"
+#include "runtime/executor/Executor.h"
+#include "test/end_to_end/CompiledModel.h"
+
+#include <cstring>
+#include <mutex>
+#include <sstream>
+
+using namespace hocket;
+using namespace hocket::test;
+
+static constexpr int64_t sequences = 12;
+
+/// The words of a plan as options and as fields.
+static void addWords(const std::string &text, CompileChoice &choice) {
+  std::istringstream words(text);
+  for (std::string word; words >> word;) {
+    if (!word.starts_with("--")) {
+      choice.overrides.push_back(word);
+      continue;
+    }
+    std::string value = "true";
+    if (word != "--sequence-parallel")
+      words >> value;
+    choice.flags.emplace_back(word, value);
+  }
+}
+
+SharedProgram TrainedPlans::compile(const ModelRow &model, const PlanRow &plan,
+                                    const std::string &training) {
+  CompileChoice choice;
+  if (*plan.mesh != 0)
+    choice.flags.emplace_back("--mesh", plan.mesh);
+  addWords(plan.flags, choice);
+  int64_t size = sequences / plan.microbatches / sizeOf(plan, "dp");
+  std::string spec = std::string("model { ") + model.fields +
+                     "} training { sequence_length: 16 global_batch_size: 12 "
+                     "steps: 10 learning_rate { peak: 1e-3 warmup_steps: 2 } "
+                     "data { split: \"1,0,0\" } micro_batch_size: " +
+                     std::to_string(size) + " " + training + " }";
+  return std::make_shared<const program::Program>(compileProgram(spec, choice));
+}
+
+void TrainedPlans::train(const SharedProgram &program, uint64_t until,
+                         const std::string &name, const std::string &load) {
+  TrainingOptions options;
+  options.steps = until;
+  options.logFile = folder + "/" + (name.empty() ? "log" : name) + ".jsonl";
+  if (!name.empty())
+    options.saveDir = folder + "/" + name;
+  if (!load.empty())
+    options.loadDir = folder + "/" + load;
+  train(program, std::move(options));
+}
+
+void TrainedPlans::train(const SharedProgram &program,
+                         TrainingOptions options) {
+  // The compiler has said why.
+  ASSERT_GT(program->roles_size(), 0);
+  options.data = {tokens()};
+  std::mutex mutex;
+  std::map<unsigned, MeasuredMemory> measured;
+  options.finished = [&](Executor &executor) {
+    const hal::Device &device = executor.device();
+    std::lock_guard lock(mutex);
+    measured[executor.rank()] = {device.arenaBytes(), device.touchedBytes()};
+  };
+  Status status = runTraining(program, options);
+  ASSERT_TRUE(status.ok()) << status.message();
+  expectPlannedMemory(*program, measured);
+}
+
+/// What was used ends in the last page of the arena, whose size is the peak.
+void TrainedPlans::expectPlannedMemory(
+    const program::Program &program,
+    const std::map<unsigned, MeasuredMemory> &measured) {
+  constexpr uint64_t page = 4096;
+  ASSERT_EQ(measured.size(), size_t(program.certificate().peaks_size()));
+  for (const program::Certificate::Peak &peak : program.certificate().peaks()) {
+    MeasuredMemory memory = measured.at(peak.rank());
+    EXPECT_EQ(memory.arena, peak.bytes()) << "rank " << peak.rank();
+    EXPECT_EQ((memory.touched + page - 1) / page * page, peak.bytes())
+        << "rank " << peak.rank();
+  }
+}
+
+static void readLog(const std::string &text, Outcome &outcome) {
+  std::istringstream log(text);
+  for (std::string line; std::getline(log, line);)
+    if (size_t at = line.find("\"grad_norm\":"); at != std::string::npos) {
+      outcome.norms.push_back(std::stod(line.substr(at + 12)));
+      outcome.losses.push_back(
+          std::stod(line.substr(line.find("\"loss\":") + 7)));
+    }
+}
+
+Outcome TrainedPlans::outcomeOf(const std::string &name, uint64_t until) {
+  Outcome outcome;
+  readLog(*readFile(folder + "/" + (name.empty() ? "log" : name) + ".jsonl",
+                    1 << 20),
+          outcome);
+  if (until == 0)
+    return outcome;
+  auto stored = checkpoint::Checkpoint::open(
+      checkpoint::iterationFolder(folder + "/" + name, until));
+  EXPECT_TRUE(stored.ok()) << stored.status().message();
+  if (!stored.ok())
+    return outcome;
+  for (const checkpoint::TensorSpec &spec : stored->tensors()) {
+    uint64_t elements = 1;
+    for (uint64_t dim : spec.shape)
+      elements *= dim;
+    std::vector<float> values(elements);
+    std::vector<uint8_t> bytes(elements * sizeof(float));
+    checkpoint::SliceBounds whole{std::vector<uint64_t>(spec.shape.size(), 0),
+                                  spec.shape};
+    Status status = stored->read(spec, whole, bytes);
+    EXPECT_TRUE(status.ok()) << status.message();
+    std::memcpy(values.data(), bytes.data(), bytes.size());
+    outcome.state[spec.key.text()].assign(values.begin(), values.end());
+  }
+  return outcome;
+}
+
+const Outcome &TrainedPlans::oneRank(const ModelRow &model,
+                                     int64_t microbatches) {
+  static std::map<std::pair<std::string, int64_t>, Outcome> known;
+  auto [entry, isNew] = known.try_emplace({model.fields, microbatches});
+  if (isNew) {
+    train(compile(model, {"One", "", microbatches}, "precision: FP32"), steps,
+          "one");
+    entry->second = outcomeOf("one", steps);
+  }
+  return entry->second;
+}
+
+double test::relativeDistance(const std::vector<double> &a,
+                              const std::vector<double> &b) {
+  std::vector<double> zeros(b.size());
+  return distance(a, b) / (distance(b, zeros) + 1e-4);
+}
+
+void TrainedPlans::expectSame(const Outcome &actual, const Outcome &expected) {
+  constexpr double band = 1e-5;
+  ASSERT_EQ(actual.losses.size(), expected.losses.size());
+  ASSERT_FALSE(expected.losses.empty());
+  for (size_t i = 0; i < expected.losses.size(); ++i) {
+    EXPECT_NEAR(actual.losses[i], expected.losses[i],
+                band * expected.losses[i]);
+    EXPECT_NEAR(actual.norms[i], expected.norms[i],
+                3 * band * expected.norms[i]);
+  }
+  ASSERT_EQ(actual.state.size(), expected.state.size());
+  for (const auto &[name, values] : expected.state) {
+    ASSERT_EQ(actual.state.count(name), 1U) << name;
+    ASSERT_EQ(actual.state.at(name).size(), values.size()) << name;
+    EXPECT_LE(relativeDistance(actual.state.at(name), values), 10 * band)
+        << name;
+  }
+}

@@ -1,0 +1,72 @@
+//===- TrainedPlans.h - Models trained under plans --------------*- C++ -*-===//
+//
+// Part of Hocket, under the Apache License v2.0.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef HOCKET_TEST_END_TO_END_TRAINEDPLANS_H
+#define HOCKET_TEST_END_TO_END_TRAINEDPLANS_H
+
+#include "runtime/program/program.pb.h"
+#include "runtime/train/TrainingRun.h"
+#include "test/end_to_end/PlanTable.h"
+#include "test/end_to_end/TrainingFolder.h"
+
+#include <map>
+#include <memory>
+
+namespace hocket::test {
+
+/// What a run logs of every step, and all that it saves at the end.
+struct Outcome {
+  std::vector<double> losses, norms;
+  std::map<std::string, std::vector<double>> state;
+};
+
+using SharedProgram = std::shared_ptr<const program::Program>;
+
+/// Trains with all ranks as threads of this process, in a folder of its own.
+/// Of every run it is checked that the memory of each rank is what the program
+/// planned.
+class TrainedPlans : public TrainingFolder {
+protected:
+  static constexpr uint64_t steps = 10;
+
+  /// A step is 12 sequences of 16 tokens. `training` has more fields of that
+  /// message.
+  static SharedProgram compile(const ModelRow &model, const PlanRow &plan,
+                               const std::string &training = "");
+
+  /// Trains to step `until`, from what the run `load` saved if it is named.
+  /// Saves, unless `name` is empty; logs always.
+  void train(const SharedProgram &program, uint64_t until,
+             const std::string &name, const std::string &load = "");
+  void train(const SharedProgram &program, TrainingOptions options);
+
+  /// What the run `name` logged, and saved at step `until` (0: nothing).
+  Outcome outcomeOf(const std::string &name, uint64_t until);
+
+  /// All steps of `model` on one rank in as many microbatches; trained once
+  /// and remembered by all tests.
+  const Outcome &oneRank(const ModelRow &model, int64_t microbatches);
+
+  /// Losses to 1e-5, as is all state, which steps of rounding have moved.
+  static void expectSame(const Outcome &actual, const Outcome &expected);
+
+private:
+  /// Bytes that a rank allocated, and the last it used.
+  struct MeasuredMemory {
+    uint64_t arena = 0, touched = 0;
+  };
+  static void
+  expectPlannedMemory(const program::Program &program,
+                      const std::map<unsigned, MeasuredMemory> &measured);
+};
+
+/// How far apart states are, of the size of what has been trained.
+double relativeDistance(const std::vector<double> &a,
+                        const std::vector<double> &b);
+
+} // namespace hocket::test
+
+#endif // HOCKET_TEST_END_TO_END_TRAINEDPLANS_H
