@@ -158,17 +158,6 @@ static void checkContext(const Spec &spec, ConstraintErrors &errors) {
                  "); write ALL_GATHER or RING, or fewer ranks");
 }
 
-/// S24: random numbers of shared sequences.
-static void checkDropout(const Spec &spec, ConstraintErrors &errors) {
-  const Dropout &dropout = spec.model().dropout();
-  bool drops = dropout.attention() > 0 || dropout.residual() > 0 ||
-               dropout.embedding() > 0;
-  if (drops && spec.plan().context_parallel() > 1)
-    errors.add(24, "model.dropout",
-               "model.dropout is not 0; this build drops on one context rank "
-               "only: write 0, or context_parallel: 1");
-}
-
 /// S40, S41: recomputation.
 static void checkRecompute(const Spec &spec, ConstraintErrors &errors) {
   const Plan &plan = spec.plan();
@@ -226,7 +215,6 @@ void hocket::spec::checkPlan(const Spec &spec, ConstraintErrors &errors) {
   checkHeads(spec, errors);
   checkPositions(spec, errors);
   checkContext(spec, errors);
-  checkDropout(spec, errors);
   checkRecompute(spec, errors);
   checkSupported(spec, errors);
 }

@@ -133,6 +133,8 @@ static const PlanRow withExperts[] = {
     {"Dp2Cp2Ep2",       "dp=2,cp=2,ep=2", 3},
     {"Dp2Cp2Ep2Ring",   "dp=2,cp=2,ep=2", 3, RING "--zero 1"},
     {"Cp2AllToAll",     "cp=2",           1, ALL_TO_ALL},
+    // Five axes.
+    {"Pp2Dp2Cp2Ep2Tp2", "pp=2,dp=2,cp=2,ep=2,tp=2", 3, SP "--zero 1"},
 };
 
 static const PlanRow withDropout[] = {
@@ -144,6 +146,10 @@ static const PlanRow withDropout[] = {
     {"Dp2Tp2Full",      "dp=2,tp=2",      2, SP "--recompute full"},
     {"Dp2Selective",    "dp=2",           3, "--recompute selective"},
     {"Pp2Dp2Tp2",       "pp=2,dp=2,tp=2", 3, SP "--zero 1"},
+    {"Cp2",             "cp=2",           1},
+    {"Cp2AllToAll",     "cp=2",           2, ALL_TO_ALL},
+    {"Cp4Ring",         "cp=4",           2, RING},
+    {"Dp2Cp2Tp2",       "dp=2,cp=2,tp=2", 2, SP "--recompute full"},
 };
 
 static const PlanRow layouts[] = {
