@@ -15,19 +15,24 @@
 #include "runtime/program/ProgramCheck.h"
 #include "runtime/program/ProgramRules.h"
 
+#include <algorithm>
+#include <map>
 #include <string>
 #include <vector>
 
 namespace hocket {
 
-/// Collects faults up to a limit; later ones are only counted.
+/// Collects faults up to a limit, and of one rule no more than a fifth of it,
+/// so that one that is broken everywhere leaves room for others; further ones
+/// are only counted.
 class FaultList {
 public:
-  explicit FaultList(size_t limit) : limit(limit) {}
+  explicit FaultList(size_t limit)
+      : limit(limit), share(std::max<size_t>(limit / 5, 1)) {}
 
   void add(ProgramRule rule, const std::string &place,
            const std::string &what) {
-    if (found.size() < limit)
+    if (found.size() < limit && ++ofRule[rule] <= share)
       found.push_back({rule, place, what});
     ++total;
     structural += isStructural(rule);
@@ -38,7 +43,16 @@ public:
   /// can be walked.
   bool canBeWalked() const { return structural == 0; }
   bool full() const { return found.size() >= limit; }
-  std::vector<ProgramFault> take() { return std::move(found); }
+  /// The faults; the last of each rule says how many more there are of it.
+  std::vector<ProgramFault> take() {
+    for (auto fault = found.rbegin(); fault != found.rend(); ++fault)
+      if (size_t &count = ofRule[fault->rule]; count > share) {
+        fault->what +=
+            " (and " + std::to_string(count - share) + " more like this)";
+        count = 0;
+      }
+    return std::move(found);
+  }
 
 private:
   static bool isStructural(ProgramRule rule) {
@@ -46,8 +60,9 @@ private:
            rule < ProgramRule::ReadsWritten;
   }
 
-  size_t limit;
+  size_t limit, share;
   size_t total = 0, structural = 0;
+  std::map<ProgramRule, size_t> ofRule; ///< While there was room.
   std::vector<ProgramFault> found;
 };
 
