@@ -72,8 +72,8 @@ static std::optional<AxisOfName> parseAxis(const Mesh &mesh,
   return result;
 }
 
-static std::optional<std::vector<AxisOfName>> parseName(const Mesh &mesh,
-                                                        std::string name) {
+static std::optional<std::vector<AxisOfName>>
+parseName(const Mesh &mesh, const std::string &name) {
   std::vector<AxisOfName> axes;
   std::istringstream parts(name);
   for (std::string part; std::getline(parts, part, '/');) {

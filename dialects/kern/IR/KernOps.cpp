@@ -185,13 +185,13 @@ LogicalResult ReduceOp::verify() {
   return emitOpError("must be inside kern.rows or a kernel of rows (K6)");
 }
 
-/// How many elements a fused region has; 0 for anything else.
-static int64_t pointsOf(Operation *region) {
-  return llvm::TypeSwitch<Operation *, int64_t>(region)
-      .Case<RowsOp, ColumnsOp, KernelOp>([](auto op) {
-        return static_cast<int64_t>(op.getRows() * op.getCols());
-      })
-      .Default([](Operation *) { return 0; });
+/// How many elements a fused region has; nothing for anything else.
+static std::optional<int64_t> pointsOf(Operation *region) {
+  using Points = std::optional<int64_t>;
+  return llvm::TypeSwitch<Operation *, Points>(region)
+      .Case<RowsOp, ColumnsOp, KernelOp>(
+          [](auto op) { return Points(op.getRows() * op.getCols()); })
+      .Default([](Operation *) { return Points(); });
 }
 
 /// K19: a piece is one of as many elements as the region has.
@@ -204,13 +204,14 @@ static LogicalResult verifyPiece(KeepScaleOp op) {
     return op.emitOpError("piece: ") << error << " (K19)";
   if (op.getPiece().empty())
     return success();
-  int64_t elements = 1, points = pointsOf(op->getParentOp());
+  int64_t elements = 1;
+  std::optional<int64_t> points = pointsOf(op->getParentOp());
   for (int64_t size : op.getPiece())
     elements *= size;
-  if (elements == points)
+  if (!points || elements == *points)
     return success();
   return op.emitOpError("draws for a piece of ")
-         << elements << " elements in a region of " << points << " (K19)";
+         << elements << " elements in a region of " << *points << " (K19)";
 }
 
 LogicalResult KeepScaleOp::verify() {

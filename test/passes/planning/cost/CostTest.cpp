@@ -14,6 +14,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <cmath>
 #include <random>
 
 namespace hocket::planning {
@@ -122,7 +123,7 @@ TEST(PipelineTimes, AreTheSimulators) {
           continue;
         PipelineShape shape{ranks, chunks, ranks * rounds};
         ScheduleProblem problem = uniformProblem(shape);
-        problem.transfer = cost(random) / 10;
+        problem.transfer = std::floor(cost(random) / 10.0);
         for (ChunkCost &chunk : problem.costs)
           chunk = {double(cost(random)), double(cost(random)), 0, cost(random),
                    0};
