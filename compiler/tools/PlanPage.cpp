@@ -7,8 +7,6 @@
 #include "compiler/tools/PlanPage.h"
 
 #include "compiler/tools/PlanReport.h"
-#include "passes/planning/ScheduleGenerators.h"
-#include "passes/planning/ScheduleSimulator.h"
 #include "runtime/base/Format.h"
 
 #include <algorithm>
@@ -185,12 +183,8 @@ constexpr size_t mostPasses = 5000;
 
 StatusOr<std::string> gantt(const CostProblem &problem,
                             const ParallelPlan &plan) {
-  StageCosts stages = stageCosts(problem, plan, partWork(problem, plan));
-  HOCKET_ASSIGN_OR_RETURN(
-      Schedule schedule,
-      generateSchedule(plan.scheduleName(), stages.schedule));
-  HOCKET_ASSIGN_OR_RETURN(Timeline timeline,
-                          simulateSchedule(stages.schedule, schedule));
+  HOCKET_ASSIGN_OR_RETURN(PlayedPlan played, playPlan(problem, plan));
+  const auto &[schedule, timeline] = played;
   std::vector<double> starts;
   for (const RankTimeline &rank : timeline.ranks)
     for (const ActionTime &time : rank.times)

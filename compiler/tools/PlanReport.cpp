@@ -6,6 +6,7 @@
 
 #include "compiler/tools/PlanReport.h"
 
+#include "passes/planning/ScheduleGenerators.h"
 #include "runtime/base/Format.h"
 
 #include <nlohmann/json.hpp>
@@ -136,6 +137,17 @@ std::string hocket::differenceText(const std::vector<PriceItem> &before,
   }
   return formatTable({"", "item", ">first", ">second", ">difference", ""},
                      rows);
+}
+
+StatusOr<PlayedPlan> hocket::playPlan(const CostProblem &problem,
+                                      const ParallelPlan &plan) {
+  StageCosts stages = stageCosts(problem, plan, partWork(problem, plan));
+  HOCKET_ASSIGN_OR_RETURN(
+      Schedule schedule,
+      generateSchedule(plan.scheduleName(), stages.schedule));
+  HOCKET_ASSIGN_OR_RETURN(Timeline timeline,
+                          simulateSchedule(stages.schedule, schedule));
+  return PlayedPlan{std::move(schedule), std::move(timeline)};
 }
 
 nlohmann::json hocket::jsonOf(const CostProblem &problem,

@@ -8,6 +8,7 @@
 #define HOCKET_COMPILER_TOOLS_PLANREPORT_H
 
 #include "compiler/tools/PlanProblem.h"
+#include "passes/planning/ScheduleSimulator.h"
 
 #include <nlohmann/json_fwd.hpp>
 
@@ -28,6 +29,15 @@ std::string memoryText(const planning::CostProblem &problem,
 /// that of the totals.
 std::string differenceText(const std::vector<PriceItem> &before,
                            const std::vector<PriceItem> &after);
+
+/// A plan's schedule, and when each of its passes runs, in nanoseconds.
+struct PlayedPlan {
+  planning::Schedule schedule;
+  planning::Timeline timeline;
+};
+
+StatusOr<PlayedPlan> playPlan(const planning::CostProblem &problem,
+                              const planning::ParallelPlan &plan);
 
 nlohmann::json jsonOf(const planning::CostProblem &problem,
                       const planning::PricedPlan &plan);

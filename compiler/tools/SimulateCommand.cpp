@@ -7,8 +7,6 @@
 #include "compiler/tools/PlanCommand.h"
 #include "compiler/tools/PlanReport.h"
 #include "compiler/tools/WhyNot.h"
-#include "passes/planning/ScheduleGenerators.h"
-#include "passes/planning/ScheduleSimulator.h"
 #include "runtime/base/File.h"
 #include "runtime/base/Format.h"
 #include "runtime/telemetry/TraceFile.h"
@@ -59,12 +57,8 @@ std::vector<TraceSpan> spansOf(const std::vector<Action> &actions,
 
 Status writeTrace(const CostProblem &problem, const ParallelPlan &plan,
                   const std::string &path) {
-  StageCosts stages = stageCosts(problem, plan, partWork(problem, plan));
-  HOCKET_ASSIGN_OR_RETURN(
-      Schedule schedule,
-      generateSchedule(plan.scheduleName(), stages.schedule));
-  HOCKET_ASSIGN_OR_RETURN(Timeline timeline,
-                          simulateSchedule(stages.schedule, schedule));
+  HOCKET_ASSIGN_OR_RETURN(PlayedPlan played, playPlan(problem, plan));
+  const auto &[schedule, timeline] = played;
   std::vector<std::string> events;
   for (size_t rank = 0; rank < schedule.ranks.size(); ++rank)
     events.push_back(

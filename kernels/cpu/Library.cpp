@@ -254,36 +254,13 @@ void setBackwardBytes(const std::array<int64_t, 3> &size, Bytes bytes) {
   bytes[4] = bytes[9] = size[2];
 }
 
-KernelError attentionForwardSizes(Integers n, Floats floats, Bytes bytes) {
+/// `read` finds the sizes among the integers, `set` gives them to the buffers.
+template <auto read, auto set>
+KernelError attentionBytes(Integers n, Floats floats, Bytes bytes) {
   std::array<int64_t, 3> size;
-  if (KernelError error = attentionSizes(n, floats, size))
+  if (KernelError error = read(n, floats, size))
     return error;
-  setForwardBytes(size, bytes);
-  return nullptr;
-}
-
-KernelError attentionBackwardSizes(Integers n, Floats floats, Bytes bytes) {
-  std::array<int64_t, 3> size;
-  if (KernelError error = attentionSizes(n, floats, size))
-    return error;
-  setBackwardBytes(size, bytes);
-  return nullptr;
-}
-
-KernelError attentionForwardPieceSizes(Integers n, Floats floats, Bytes bytes) {
-  std::array<int64_t, 3> size;
-  if (KernelError error = attentionPieceSizes(n, floats, size))
-    return error;
-  setForwardBytes(size, bytes);
-  return nullptr;
-}
-
-KernelError attentionBackwardPieceSizes(Integers n, Floats floats,
-                                        Bytes bytes) {
-  std::array<int64_t, 3> size;
-  if (KernelError error = attentionPieceSizes(n, floats, size))
-    return error;
-  setBackwardBytes(size, bytes);
+  set(size, bytes);
   return nullptr;
 }
 
@@ -455,13 +432,13 @@ constexpr LibraryOp table[] = {
     {"positions", runPositions, 1, 1, 1, 0b1, false, positionsSizes},
     {"rope", runRope, 3, 3, 0, 0b100, false, ropeSizes},
     {"attention_forward", runAttentionForward, 5, 5, 3, 0b11000, false,
-     attentionForwardSizes},
+     attentionBytes<attentionSizes, setForwardBytes>},
     {"attention_backward", runAttentionBackward, 10, 10, 3, 0b1111000000, false,
-     attentionBackwardSizes},
+     attentionBytes<attentionSizes, setBackwardBytes>},
     {"attention_forward_piece", runAttentionForward, 5, 5, 7, 0b11000, false,
-     attentionForwardPieceSizes},
+     attentionBytes<attentionPieceSizes, setForwardBytes>},
     {"attention_backward_piece", runAttentionBackward, 10, 10, 7, 0b1111000000,
-     false, attentionBackwardPieceSizes},
+     false, attentionBytes<attentionPieceSizes, setBackwardBytes>},
     {"merge_attention", runMergeAttention, 6, 6, 0, 0b110000, false,
      mergeAttentionSizes},
     {"cross_entropy_forward", runCrossEntropyForward, 4, 4, 0, 0b1100, false,

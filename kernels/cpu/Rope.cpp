@@ -7,6 +7,7 @@
 #include "kernels/cpu/Rope.h"
 
 #include "kernels/cpu/simd/Kernels.h"
+#include "kernels/reference/Positions.h"
 
 #include <algorithm>
 #include <cmath>
@@ -17,10 +18,12 @@ KernelError ropeTable(const RopeTableArguments &args, Workers &workers) {
   if (args.headDim % 2 || args.table.dtype != DType::F32)
     return "rope_table: an odd head, or a table that is not f32";
   int64_t half = args.headDim / 2;
-  auto task = [&](int64_t position, int) {
-    auto *row = static_cast<float *>(args.table.data) + position * args.headDim;
+  auto task = [&](int64_t at, int) {
+    auto *row = static_cast<float *>(args.table.data) + at * args.headDim;
+    auto position = static_cast<double>(
+        storedPosition(args.first + at, args.part, args.whole));
     for (int64_t i = 0; i < half; ++i) {
-      double angle = static_cast<double>(position) * args.frequencies[i];
+      double angle = position * args.frequencies[i];
       row[2 * i] = static_cast<float>(std::cos(angle));
       row[2 * i + 1] = static_cast<float>(std::sin(angle));
     }

@@ -5,6 +5,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "kernels/cpu/LibraryCalls.h"
+#include "kernels/cpu/Rope.h"
 #include "kernels/reference/Positions.h"
 
 #include <cmath>
@@ -54,17 +55,9 @@ KernelError runRopeTablePiece(const LibraryCall &call, Workers &workers) {
   int64_t first = call.scalars[0];
   if (!isPlace(first))
     return "rope_table: the first row is out of range";
-  auto task = [&](int64_t row, int) {
-    auto *to = static_cast<float *>(at(call, 0)) + row * n[1];
-    auto position =
-        static_cast<double>(storedPosition(first + row, n[3], n[2]));
-    for (int64_t i = 0; i < n[1] / 2; ++i) {
-      to[2 * i] = static_cast<float>(std::cos(position * call.floats[i]));
-      to[2 * i + 1] = static_cast<float>(std::sin(position * call.floats[i]));
-    }
-  };
-  workers.run(n[0], task);
-  return nullptr;
+  return ropeTable(
+      {n[0], n[1], call.floats.data(), f32(call, 0), first, n[3], n[2]},
+      workers);
 }
 
 KernelError mergeAttentionSizes(Integers n, Floats floats, Bytes bytes) {

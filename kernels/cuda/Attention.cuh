@@ -161,10 +161,9 @@ attentionForward(const typename Shape::T *q, const typename Shape::T *k,
                  const typename Shape::T *v, typename Shape::T *o, float *lse,
                  const AttentionCall &call, float *shared) {
   using T = typename Shape::T;
-  using Tiles = Tile<T, Shape::dim>;
-  constexpr int elements = Tiles::bytes / 2;
-  T *memory = reinterpret_cast<T *>(shared);
-  Tiles queries{memory}, keys{memory + elements}, values{memory + 2 * elements};
+  auto queries = tileOf<T, Shape::dim>(shared, 0);
+  auto keys = tileOf<T, Shape::dim>(shared, 1);
+  auto values = tileOf<T, Shape::dim>(shared, 2);
   Head<Shape> head{static_cast<int>(blockIdx.z), static_cast<int>(blockIdx.y)};
   int firstRow = blockIdx.x * kTileRows, warpRow = threadIdx.x / 32 * 16;
   float sums[Shape::dim / 8][4] = {};
@@ -283,11 +282,10 @@ HOCKET_DEVICE void attentionQueryGradient(
     const float *delta, typename Shape::T *dq, const AttentionCall &call,
     float *shared) {
   using T = typename Shape::T;
-  using Tiles = Tile<T, Shape::dim>;
-  constexpr int elements = Tiles::bytes / 2;
-  T *memory = reinterpret_cast<T *>(shared);
-  Tiles queries{memory}, gradients{memory + elements},
-      keys{memory + 2 * elements}, values{memory + 3 * elements};
+  auto queries = tileOf<T, Shape::dim>(shared, 0);
+  auto gradients = tileOf<T, Shape::dim>(shared, 1);
+  auto keys = tileOf<T, Shape::dim>(shared, 2);
+  auto values = tileOf<T, Shape::dim>(shared, 3);
   Head<Shape> head{static_cast<int>(blockIdx.z), static_cast<int>(blockIdx.y)};
   int firstRow = blockIdx.x * kTileRows, warpRow = threadIdx.x / 32 * 16;
   float sums[Shape::dim / 8][4] = {};
@@ -325,12 +323,11 @@ HOCKET_DEVICE void attentionKeyGradient(
     const float *delta, typename Shape::T *dk, typename Shape::T *dv,
     const AttentionCall &call, float *shared) {
   using T = typename Shape::T;
-  using Tiles = Tile<T, Shape::dim>;
-  constexpr int elements = Tiles::bytes / 2;
   constexpr int group = Shape::heads / Shape::kvHeads;
-  T *memory = reinterpret_cast<T *>(shared);
-  Tiles keys{memory}, values{memory + elements}, queries{memory + 2 * elements},
-      gradients{memory + 3 * elements};
+  auto keys = tileOf<T, Shape::dim>(shared, 0);
+  auto values = tileOf<T, Shape::dim>(shared, 1);
+  auto queries = tileOf<T, Shape::dim>(shared, 2);
+  auto gradients = tileOf<T, Shape::dim>(shared, 3);
   Head<Shape> head{static_cast<int>(blockIdx.z),
                    static_cast<int>(blockIdx.y) * group};
   Integer start = head.key();

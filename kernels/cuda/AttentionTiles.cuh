@@ -77,6 +77,12 @@ template <class T, int Dim> struct Tile {
   }
 };
 
+/// Tile `number` of those that lie behind each other in shared memory.
+template <class T, int Dim>
+HOCKET_DEVICE Tile<T, Dim> tileOf(float *shared, int number) {
+  return {reinterpret_cast<T *>(shared) + number * (Tile<T, Dim>::bytes / 2)};
+}
+
 /// A warp's 16 x 64 numbers: sums[j][..] is the fragment c of columns
 /// 8 j .. 8 j + 7.
 using Scores = float[8][4];

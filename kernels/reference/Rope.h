@@ -26,6 +26,9 @@ struct RopeTableArguments {
   int64_t sequence = 0, headDim = 0;   ///< headDim is even
   const double *frequencies = nullptr; ///< [headDim / 2], radians per position
   View table;                          ///< [sequence, headDim / 2, (cos, sin)]
+  /// Row r has the position that is stored at first + r of `whole` in parts of
+  /// `part` (Positions.h).
+  int64_t first = 0, part = 0, whole = 0;
 };
 
 struct RopeArguments {

@@ -142,15 +142,19 @@ static program::Scalar *drawStart(program::ParameterSlice *slice,
   return slice->mutable_start(int(draw(random, size_t(slice->start_size()))));
 }
 
+static void shift(program::Scalar &start) {
+  if (start.has_constant())
+    start.set_constant(start.constant() + 1);
+  else
+    start.set_addend(start.addend() + 1);
+}
+
 static std::optional<Damage> shiftSlice(Program &program, Random &random) {
   int role = 0;
   program::Scalar *start = drawStart(drawSlice(program, random, role), random);
   if (!start)
     return std::nullopt;
-  if (start->has_constant())
-    start->set_constant(start->constant() + 1);
-  else
-    start->set_addend(start->addend() + 1);
+  shift(*start);
   return Damage{"shifted by one", {Rule::Cover, Rule::Replicas}, ""};
 }
 
@@ -177,10 +181,7 @@ static std::optional<Damage> shiftOneRank(Program &program, Random &random) {
   program::Scalar *start = drawStart(&slice, random);
   if (!start)
     return std::nullopt;
-  if (start->has_constant())
-    start->set_constant(start->constant() + 1);
-  else
-    start->set_addend(start->addend() + 1);
+  shift(*start);
   return Damage{"shifted on one rank", {Rule::Cover, Rule::Replicas}, ""};
 }
 

@@ -9,6 +9,7 @@
 #include "compiler/targets/cpu/RandomWords.h"
 #include "compiler/targets/cpu/ScalarOps.h"
 #include "compiler/targets/cpu/WholeElements.h"
+#include "kernels/reference/Philox.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
@@ -170,7 +171,7 @@ void ValueEmitter::emitInput(unsigned id, const Piece &piece) {
 Value ValueEmitter::emitRandom(const PlanNode &node, Value words) {
   auto op = cast<kern::KeepScaleOp>(node.op);
   double probability = op.getProbability().convertToDouble();
-  auto threshold = static_cast<int64_t>(probability * 4294967296.0);
+  int64_t threshold = kernels::dropoutThreshold(probability);
   auto scale = static_cast<float>(1.0 / (1.0 - probability));
   Value least = constantInt(b, b.getLoc(), words.getType(), threshold);
   Value kept = b.create<arith::CmpIOp>(arith::CmpIPredicate::uge, words, least);

@@ -8,6 +8,7 @@
 
 #include "compiler/targets/cpu/WholeElements.h"
 #include "compiler/targets/cuda/ScalarText.h"
+#include "kernels/reference/Philox.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 
@@ -213,7 +214,7 @@ void KernelWriter::writeNode(unsigned id) {
   } else if (node.kind == Kind::KeepScale) {
     auto op = cast<kern::KeepScaleOp>(node.op);
     double probability = op.getProbability().convertToDouble();
-    auto least = static_cast<uint64_t>(probability * 4294967296.0);
+    uint32_t least = kernels::dropoutThreshold(probability);
     auto scale = static_cast<float>(1.0 / (1.0 - probability));
     value = "words" + number(id) + "[i] >= " + std::to_string(least) + "u ? " +
             literalOf(scale) + " : 0.0f";

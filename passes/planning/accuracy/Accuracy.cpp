@@ -17,14 +17,6 @@ using namespace hocket::planning;
 
 namespace {
 
-std::vector<int64_t> divisors(int64_t number, int64_t most) {
-  std::vector<int64_t> found;
-  for (int64_t divisor = 1; divisor <= std::min(number, most); ++divisor)
-    if (number % divisor == 0)
-      found.push_back(divisor);
-  return found;
-}
-
 /// Microbatch sizes that a row leaves open, or its own.
 std::vector<int64_t> microBatches(const ThroughputRow &row,
                                   const ParallelPlan &plan) {

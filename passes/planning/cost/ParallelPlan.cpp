@@ -20,6 +20,14 @@ std::string ParallelPlan::scheduleName() const {
   return schedule == "interleaved" ? "interleaved-1f1b" : schedule;
 }
 
+std::vector<int64_t> planning::divisors(int64_t number, int64_t most) {
+  std::vector<int64_t> found;
+  for (int64_t divisor = 1; divisor <= std::min(number, most); ++divisor)
+    if (number % divisor == 0)
+      found.push_back(divisor);
+  return found;
+}
+
 std::vector<int64_t> planning::evenLayers(int64_t layers, int64_t stages) {
   std::vector<int64_t> split(static_cast<size_t>(stages), layers / stages);
   int64_t left = layers % stages, first = (stages - left) / 2;

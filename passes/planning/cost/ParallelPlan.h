@@ -60,6 +60,9 @@ struct ParallelPlan {
   std::string scheduleName() const;
 };
 
+/// The divisors of `number` up to `most`, ascending.
+std::vector<int64_t> divisors(int64_t number, int64_t most);
+
 /// `layers` shared out over `stages` as evenly as can be: the first and the
 /// last stages, which have the embedding and the head, get no more than others.
 std::vector<int64_t> evenLayers(int64_t layers, int64_t stages);

@@ -18,14 +18,6 @@ constexpr int64_t mostContext = 16, leastContextTokens = 2048;
 constexpr int64_t mostMicroBatch = 32, mostChunks = 12;
 constexpr int64_t mostSplitCells = 8192;
 
-std::vector<int64_t> divisors(int64_t number, int64_t most) {
-  std::vector<int64_t> found;
-  for (int64_t divisor = 1; divisor <= std::min(number, most); ++divisor)
-    if (number % divisor == 0)
-      found.push_back(divisor);
-  return found;
-}
-
 /// The keys of a plan's text and their values.
 std::map<std::string, std::string, std::less<>>
 valuesOf(const std::string &text) {

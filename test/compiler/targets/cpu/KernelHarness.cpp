@@ -192,12 +192,15 @@ std::vector<std::string> Kernel::isas() const {
   return names;
 }
 
+std::vector<int64_t> LaunchScalars::numbers() const {
+  std::vector<int64_t> numbers = {seed, step, microbatch, accumulate};
+  numbers.insert(numbers.end(), instances.begin(), instances.end());
+  return numbers;
+}
+
 void Kernel::run(size_t isa, const std::vector<void *> &buffers,
                  const LaunchScalars &scalars, int64_t step) const {
-  std::vector<int64_t> numbers = {scalars.seed, scalars.step,
-                                  scalars.microbatch, scalars.accumulate};
-  numbers.insert(numbers.end(), scalars.instances.begin(),
-                 scalars.instances.end());
+  std::vector<int64_t> numbers = scalars.numbers();
   int64_t tasks = info().tasks;
   if (step == 0) {
     loaded[isa].function(buffers.data(), numbers.data(), 0, tasks);

@@ -50,6 +50,9 @@ using Values = std::vector<double>;
 struct LaunchScalars {
   int64_t seed = 0, step = 0, microbatch = 0, accumulate = 0;
   std::vector<int64_t> instances = {};
+
+  /// In the order in which a kernel takes them.
+  std::vector<int64_t> numbers() const;
 };
 
 /// Rounds to the element type, to nearest even.

@@ -20,10 +20,7 @@ using Bytes = std::vector<std::vector<char>>;
 Bytes runOnce(emulator::Module &code, const cuda::CudaKernel &kernel,
               LaunchMemory &memory, const LaunchScalars &scalars,
               uint64_t seed) {
-  std::vector<int64_t> numbers = {scalars.seed, scalars.step,
-                                  scalars.microbatch, scalars.accumulate};
-  numbers.insert(numbers.end(), scalars.instances.begin(),
-                 scalars.instances.end());
+  std::vector<int64_t> numbers = scalars.numbers();
   EXPECT_EQ(numbers.size(), kernel.scalars);
   std::vector<void *> arguments;
   for (void *&pointer : memory.pointers)
