@@ -109,7 +109,7 @@ Status Executor::prepare(const std::vector<hal::KernelId> &kernels) {
 
 void Executor::startQueues() {
   queues = std::make_unique<StreamQueues>(
-      std::max(1u, role().streams()), role().events(), group->activity(),
+      role().events(), *target, group->activity(),
       [this](PreparedCall &call, InstructionPlace place,
              const RunContext &context) {
         Status status = runCall(call, place, context);
@@ -170,17 +170,26 @@ Status Executor::issue(InstructionPlace place, const Step &step,
   return runCall(*step.call, place, context);
 }
 
+ExecutionListener::Time Executor::now(uint32_t stream) const {
+  using Time = ExecutionListener::Time;
+  if (!target->playsTime())
+    return std::chrono::steady_clock::now();
+  return Time(std::chrono::duration_cast<Time::duration>(
+      std::chrono::duration<double>(target->time(stream))));
+}
+
 Status Executor::runCall(PreparedCall &call, InstructionPlace place,
                          const RunContext &context) {
   bool measures = !times.empty();
   ExecutionListener::Time begin;
+  uint32_t stream = sequences[place.sequence][place.instruction].stream;
   if (measures || listener)
-    begin = std::chrono::steady_clock::now();
+    begin = now(stream);
   Status status = call.run(context);
   if (status.ok() && measures)
     status = target->synchronize();
   if (status.ok() && (measures || listener)) {
-    auto end = std::chrono::steady_clock::now();
+    auto end = now(stream);
     if (measures) {
       InstructionTime &time = times[place.sequence][place.instruction];
       time.seconds += std::chrono::duration<double>(end - begin).count();

@@ -33,6 +33,7 @@ struct InstructionTime {
 };
 
 /// Hears of every instruction, when it is over, on the thread of its stream.
+/// Times are Executor::now()'s.
 class ExecutionListener {
 public:
   using Time = std::chrono::steady_clock::time_point;
@@ -92,6 +93,10 @@ public:
   const std::vector<std::vector<InstructionTime>> &profile() const {
     return times;
   }
+
+  /// The time: the machine's, or what a device that plays time shows for a
+  /// stream, from its creation on.
+  ExecutionListener::Time now(uint32_t stream) const;
 
   /// From now on tells `next`, which outlives the executor; null: nobody.
   void setListener(ExecutionListener *next) { listener = next; }

@@ -5,7 +5,8 @@
 //===----------------------------------------------------------------------===//
 ///
 /// \file
-/// On a device without memory, ranks still meet: messages have no elements.
+/// On a device without memory, ranks still meet: messages have no elements, or
+/// where time is played they tell the time at which their sender came.
 ///
 //===----------------------------------------------------------------------===//
 
@@ -14,11 +15,54 @@
 #include "runtime/base/Format.h"
 
 #include <algorithm>
+#include <array>
+#include <bit>
 
 using namespace hocket;
 using program::Instruction;
 
 namespace {
+
+/// A played time as messages carry it.
+using TimeStamp = std::array<int32_t, 2>;
+static_assert(sizeof(TimeStamp) == sizeof(double));
+
+/// Brings a stream to the time of the last member that has come.
+Status meetAll(comm::Communicator &group, hal::Device &device,
+               hal::StreamId stream) {
+  if (!device.playsTime())
+    return okStatus();
+  auto own = std::bit_cast<TimeStamp>(device.time(stream));
+  std::vector<TimeStamp> all(group.size());
+  HOCKET_RETURN_IF_ERROR(
+      group.allGather(own.data(), all.data(), own.size(), hal::DType::I32));
+  for (const TimeStamp &other : all)
+    device.reachTime(stream, std::bit_cast<double>(other));
+  return okStatus();
+}
+
+/// Brings a stream to the time of the last peer that has come. Both ends tell
+/// each other: with twice the tag whoever sends, one more who receives.
+Status meetPeers(comm::Communicator &group, hal::Device &device,
+                 hal::StreamId stream,
+                 const std::vector<comm::Transfer> &transfers) {
+  if (!device.playsTime())
+    return group.exchange(transfers);
+  auto own = std::bit_cast<TimeStamp>(device.time(stream));
+  std::vector<TimeStamp> others(transfers.size());
+  std::vector<comm::Transfer> stamps;
+  for (size_t i = 0; i < transfers.size(); ++i)
+    for (bool send : {true, false}) {
+      uint32_t answers = send != transfers[i].send;
+      stamps.push_back({send, transfers[i].peer,
+                        send ? own.data() : others[i].data(), own.size(),
+                        hal::DType::I32, 2 * transfers[i].tag + answers});
+    }
+  HOCKET_RETURN_IF_ERROR(group.exchange(stamps));
+  for (const TimeStamp &other : others)
+    device.reachTime(stream, std::bit_cast<double>(other));
+  return okStatus();
+}
 
 using Perform = Status (*)(comm::Communicator &, const void *from, void *to,
                            uint64_t elements, hal::DType,
@@ -89,6 +133,7 @@ public:
     if (!arena) {
       HOCKET_RETURN_IF_ERROR(perform(group, nullptr, nullptr, 0,
                                      pieces.front().from.dtype, collective));
+      HOCKET_RETURN_IF_ERROR(meetAll(group, context.device, stream));
       return context.device.travelled(stream, bytes);
     }
     for (const Piece &piece : pieces) {
@@ -150,7 +195,9 @@ public:
       transfers[i].data = arena + places[i].at(context.slot).offset;
       transfers[i].count = places[i].elements;
     }
-    HOCKET_RETURN_IF_ERROR(group.exchange(transfers));
+    if (arena)
+      return group.exchange(transfers);
+    HOCKET_RETURN_IF_ERROR(meetPeers(group, context.device, stream, transfers));
     return context.device.travelled(stream, received);
   }
 

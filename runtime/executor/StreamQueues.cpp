@@ -10,10 +10,11 @@
 
 using namespace hocket;
 
-StreamQueues::StreamQueues(uint32_t streams, uint32_t events,
+StreamQueues::StreamQueues(uint32_t events, hal::Device &device,
                            comm::RankActivity &activity, Runner runner)
-    : activity(activity), runner(std::move(runner)), issued(events),
-      done(events) {
+    : device(device), activity(activity), runner(std::move(runner)),
+      issued(events), done(events), times(events) {
+  uint32_t streams = device.streams();
   activity.setLanes(std::max(1u, streams));
   for (uint32_t stream = 1; stream < streams; ++stream)
     queues.push_back(std::make_unique<Queue>());
@@ -52,13 +53,14 @@ void StreamQueues::enqueue(uint32_t stream, PreparedCall &call,
   work.call = &call;
   work.place = place;
   work.context.emplace(context);
+  work.issued = device.time(0);
   push(stream, std::move(work));
 }
 
 void StreamQueues::record(uint32_t stream, uint32_t event) {
   uint64_t ticket = ++issued[event];
   if (stream == 0)
-    return complete(event, ticket);
+    return complete(0, event, ticket);
   Work work;
   work.kind = Work::Kind::Record;
   work.event = event;
@@ -84,24 +86,30 @@ Status StreamQueues::wait(uint32_t stream, uint32_t event) {
 // Events
 //===----------------------------------------------------------------------===//
 
-void StreamQueues::complete(uint32_t event, uint64_t ticket) {
+void StreamQueues::complete(uint32_t stream, uint32_t event, uint64_t ticket) {
   if (queues.empty())
     return;
   {
     std::lock_guard lock(mutex);
     done[event] = std::max(done[event], ticket);
+    if (device.playsTime())
+      times[event][ticket] = device.time(stream);
   }
   completed.notify_all();
 }
 
-void StreamQueues::awaitTicket(uint32_t lane, uint32_t event, uint64_t ticket) {
+void StreamQueues::awaitTicket(uint32_t stream, uint32_t event,
+                               uint64_t ticket) {
   if (queues.empty())
     return;
   std::unique_lock lock(mutex);
-  if (done[event] >= ticket)
-    return;
-  activity.idle(lane);
-  completed.wait(lock, [&] { return done[event] >= ticket || failed(); });
+  if (done[event] < ticket) {
+    activity.idle(stream);
+    completed.wait(lock, [&] { return done[event] >= ticket || failed(); });
+  }
+  // A record of an earlier run of the entry is long over.
+  if (auto time = times[event].find(ticket); time != times[event].end())
+    device.reachTime(stream, time->second);
 }
 
 //===----------------------------------------------------------------------===//
@@ -111,11 +119,12 @@ void StreamQueues::awaitTicket(uint32_t lane, uint32_t event, uint64_t ticket) {
 void StreamQueues::run(uint32_t stream, const Work &work) {
   switch (work.kind) {
   case Work::Kind::Record:
-    return complete(work.event, work.ticket);
+    return complete(stream, work.event, work.ticket);
   case Work::Kind::Wait:
     return awaitTicket(stream, work.event, work.ticket);
   case Work::Kind::Call:
     activity.run(stream, work.place.position());
+    device.reachTime(stream, work.issued);
     if (Status status = runner(*work.call, work.place, *work.context);
         !status.ok())
       fail(status);
@@ -156,6 +165,9 @@ Status StreamQueues::drain() {
     queue->changed.wait(lock,
                         [&] { return queue->work.empty() && !queue->busy; });
   }
+  device.joinTimes();
+  for (auto &event : times)
+    event.clear();
   return failed() ? failure() : okStatus();
 }
 

@@ -12,6 +12,9 @@
 ///
 /// One thread issues, in program order.
 ///
+/// On a device that plays time a call begins when it has been issued and what
+/// its stream did before is over; a wait reaches the time of its record.
+///
 //===----------------------------------------------------------------------===//
 
 #ifndef HOCKET_RUNTIME_EXECUTOR_STREAMQUEUES_H
@@ -22,6 +25,7 @@
 
 #include <condition_variable>
 #include <deque>
+#include <map>
 #include <thread>
 
 namespace hocket {
@@ -42,9 +46,9 @@ public:
   using Runner = std::function<Status(PreparedCall &, InstructionPlace,
                                       const RunContext &)>;
 
-  /// Starts a thread for each stream but the first; none for one stream.
-  StreamQueues(uint32_t streams, uint32_t events, comm::RankActivity &activity,
-               Runner runner);
+  /// Starts a thread for each stream of the device but the first.
+  StreamQueues(uint32_t events, hal::Device &device,
+               comm::RankActivity &activity, Runner runner);
   ~StreamQueues();
   StreamQueues(const StreamQueues &) = delete;
   StreamQueues &operator=(const StreamQueues &) = delete;
@@ -74,6 +78,7 @@ private:
     std::optional<RunContext> context;
     uint32_t event = 0;
     uint64_t ticket = 0;
+    double issued = 0; ///< Played seconds.
   };
   struct Queue {
     std::mutex mutex;
@@ -86,10 +91,11 @@ private:
   void push(uint32_t stream, Work work);
   void serve(uint32_t stream);
   void run(uint32_t stream, const Work &work);
-  void complete(uint32_t event, uint64_t ticket);
-  void awaitTicket(uint32_t lane, uint32_t event, uint64_t ticket);
+  void complete(uint32_t stream, uint32_t event, uint64_t ticket);
+  void awaitTicket(uint32_t stream, uint32_t event, uint64_t ticket);
   bool failed() const { return hasFailed.load(std::memory_order_acquire); }
 
+  hal::Device &device;
   comm::RankActivity &activity;
   Runner runner;
   std::vector<uint64_t> issued; ///< Records of each event so far.
@@ -97,6 +103,8 @@ private:
   mutable std::mutex mutex; ///< Of what follows.
   std::condition_variable completed;
   std::vector<uint64_t> done; ///< Highest ticket of each event.
+  /// If time is played, the time of each event's tickets since drain().
+  std::vector<std::map<uint64_t, double>> times;
   Status first;
   std::atomic<bool> hasFailed{false};
   std::atomic<bool> stopping{false};

@@ -25,7 +25,9 @@ StepTrace::~StepTrace() { executor.setListener(nullptr); }
 StatusOr<std::unique_ptr<StepTrace>> StepTrace::create(Executor &executor) {
   std::unique_ptr<StepTrace> trace(new StepTrace(executor));
   HOCKET_RETURN_IF_ERROR(executor.communicators().world().barrier());
-  trace->origin = std::chrono::steady_clock::now();
+  // Played time has begun with the program, for all ranks.
+  if (!executor.device().playsTime())
+    trace->origin = executor.now(0);
   executor.setListener(trace.get());
   return trace;
 }

@@ -39,6 +39,7 @@ Status Device::createQueues(uint32_t streams, uint32_t events) {
   hasQueues = true;
   streamCount = streams;
   eventCount = events;
+  clocks.assign(streams, 0);
   return okStatus();
 }
 
@@ -237,6 +238,11 @@ Status Device::wait(StreamId stream, EventId event) {
   HOCKET_RETURN_IF_ERROR(checkStream(stream));
   HOCKET_RETURN_IF_ERROR(checkEvent(event));
   return doWait(stream, event);
+}
+
+void Device::joinTimes() {
+  double last = *std::max_element(clocks.begin(), clocks.end());
+  std::fill(clocks.begin(), clocks.end(), last);
 }
 
 Status Device::synchronize(StreamId stream) {

@@ -20,6 +20,12 @@
 /// to copyFromHost() is free again on return; that of copyToHost() holds the
 /// data after synchronize() of the stream.
 ///
+/// **Played time.** A device that computes nothing may play that things take
+/// time. Then every stream has a clock, which stands until an operation of the
+/// stream moves it on, and nobody sleeps: whoever brings streams or ranks
+/// together also brings their clocks together, with reachTime(). What is played
+/// depends on the program alone.
+///
 /// **Errors.** Every call checks its arguments before the driver sees them: a
 /// stream, event, module or kernel that does not exist, or a range outside the
 /// arena, is InvalidArgument and nothing happens. A Device never aborts.
@@ -38,6 +44,7 @@
 #include "kernels/reference/Gemm.h"
 #include "runtime/base/Status.h"
 
+#include <algorithm>
 #include <atomic>
 #include <cstdint>
 #include <span>
@@ -140,6 +147,8 @@ public:
   /// Makes streams 0 .. streams-1 and events 0 .. events-1. Once.
   Status createQueues(uint32_t streams, uint32_t events);
 
+  uint32_t streams() const { return streamCount; }
+
   /// Ensures scratch memory of `bytes` for each worker.
   Status reserveScratch(uint64_t bytes);
 
@@ -165,6 +174,19 @@ public:
   /// `bytes` have just travelled between this rank and others on behalf of
   /// `stream`: a device that plays time takes as long as that would have.
   Status travelled(StreamId stream, uint64_t bytes);
+
+  /// Whether time is played; if not, the clocks stand at 0 for ever.
+  virtual bool playsTime() const { return false; }
+  /// What the clock of an existing stream shows, in seconds since
+  /// createQueues().
+  double time(StreamId stream) const { return clocks[stream]; }
+  /// Moves the clock of an existing stream to `seconds`, unless it is there or
+  /// further. Each clock is its stream's thread's.
+  void reachTime(StreamId stream, double seconds) {
+    clocks[stream] = std::max(clocks[stream], seconds);
+  }
+  /// Moves all clocks to that of the last; when nothing runs.
+  void joinTimes();
 
   Status record(StreamId stream, EventId event);
   Status wait(StreamId stream, EventId event);
@@ -194,6 +216,9 @@ protected:
   virtual Status doWait(StreamId stream, EventId event) = 0;
   virtual Status doSynchronize(StreamId stream) = 0;
 
+  /// Moves a stream's clock on.
+  void takeTime(StreamId stream, double seconds) { clocks[stream] += seconds; }
+
 private:
   Status checkStream(StreamId stream) const;
   Status checkEvent(EventId event) const;
@@ -206,6 +231,7 @@ private:
   uint64_t arenaSize = 0;
   mutable std::atomic<uint64_t> touched = 0;
   uint32_t streamCount = 0, eventCount = 0;
+  std::vector<double> clocks; ///< Seconds by stream.
   uint32_t moduleCount = 0, kernelCount = 0;
 };
 

@@ -314,7 +314,7 @@ TEST(CpuDevice, ReadsItsEnvironment) {
   ::unsetenv("HOCKET_CPU_ISA");
 }
 
-TEST(NullDevice, TakesTheTimeOfItsSpeed) {
+TEST(NullDevice, PlaysTheTimeOfItsSpeed) {
   ::setenv("HOCKET_NULL_GFLOPS", "fast", 1);
   EXPECT_EQ(createDevice("null").status().message(),
             "HOCKET_NULL_GFLOPS is 'fast', expected a positive number");
@@ -329,15 +329,13 @@ TEST(NullDevice, TakesTheTimeOfItsSpeed) {
   call.a = {{0, 40000}};
   call.b = {{40960, 40000}};
   call.d = {{81920, 40000}};
-  auto begin = std::chrono::steady_clock::now();
+  EXPECT_TRUE((*device)->playsTime());
   for (int i = 0; i < 3; ++i)
     ASSERT_TRUE((*device)->gemm(0, call).ok());
-  // Never less than it should: what is longer is the machine's affair.
-  EXPECT_GE(std::chrono::steady_clock::now() - begin,
-            std::chrono::milliseconds(60));
+  EXPECT_DOUBLE_EQ((*device)->time(0), 0.06);
 }
 
-TEST(NullDevice, TakesTheTimeOfItsLinks) {
+TEST(NullDevice, PlaysTheTimeOfItsLinks) {
   ::setenv("HOCKET_NULL_GBYTES", "-1", 1);
   EXPECT_EQ(createDevice("null").status().message(),
             "HOCKET_NULL_GBYTES is '-1', expected a positive number");
@@ -346,9 +344,21 @@ TEST(NullDevice, TakesTheTimeOfItsLinks) {
   ::unsetenv("HOCKET_NULL_GBYTES");
   ASSERT_TRUE(device.ok()) << device.status().message();
   ASSERT_TRUE((*device)->createQueues(2, 0).ok());
-  auto begin = std::chrono::steady_clock::now();
   ASSERT_TRUE((*device)->travelled(1, 2000000).ok());
-  EXPECT_GE(std::chrono::steady_clock::now() - begin,
-            std::chrono::milliseconds(20));
+  EXPECT_DOUBLE_EQ((*device)->time(1), 0.02);
+  EXPECT_EQ((*device)->time(0), 0); // A clock for each stream,
+  (*device)->reachTime(1, 0.01);    // which never goes back.
+  EXPECT_DOUBLE_EQ((*device)->time(1), 0.02);
+  (*device)->joinTimes();
+  EXPECT_DOUBLE_EQ((*device)->time(0), 0.02);
   EXPECT_FALSE((*device)->travelled(2, 1).ok());
+}
+
+TEST(NullDevice, PlaysNoTimeUnlessToldTo) {
+  auto device = createDevice("null");
+  ASSERT_TRUE(device.ok()) << device.status().message();
+  EXPECT_FALSE((*device)->playsTime());
+  ASSERT_TRUE((*device)->createQueues(1, 0).ok());
+  ASSERT_TRUE((*device)->travelled(0, 2000000).ok());
+  EXPECT_EQ((*device)->time(0), 0);
 }

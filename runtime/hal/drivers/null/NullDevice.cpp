@@ -6,48 +6,20 @@
 
 #include "runtime/hal/drivers/null/NullDevice.h"
 
-#include <algorithm>
-#include <chrono>
 #include <cmath>
 #include <cstdlib>
 #include <cstring>
-#include <thread>
-#include <vector>
 
 using namespace hocket;
 using namespace hocket::hal;
 
 namespace {
-/// Spends time as something of a certain speed would. One thread's.
-class SimulatedClock {
-public:
-  using Clock = std::chrono::steady_clock;
-
-  /// 0: takes no time.
-  explicit SimulatedClock(double perSecond = 0) : perSecond(perSecond) {}
-
-  void spend(double work) {
-    if (perSecond == 0)
-      return;
-    auto taken = std::chrono::duration_cast<Clock::duration>(
-        std::chrono::duration<double>(std::min(work / perSecond, 86400.0)));
-    // What a sleep was too long the next one is shorter.
-    Clock::time_point end = Clock::now() - overslept + taken;
-    std::this_thread::sleep_until(end);
-    overslept = std::max(Clock::duration::zero(), Clock::now() - end);
-  }
-
-private:
-  double perSecond;
-  Clock::duration overslept{};
-};
-
 class NullDevice : public Device {
 public:
   /// Floating-point operations of the device, and bytes of each stream's way
-  /// to other ranks, per second.
+  /// to other ranks, per second; 0: that takes no time.
   NullDevice(double flops, double linkBytes)
-      : clock(flops), linkBytes(linkBytes) {
+      : flops(flops), linkBytes(linkBytes) {
     about.driver = "null";
     about.name = "nothing";
     about.computes = false;
@@ -56,13 +28,11 @@ public:
 
   const DeviceProperties &properties() const override { return about; }
   void *arenaAddress() const override { return nullptr; }
+  bool playsTime() const override { return flops > 0 || linkBytes > 0; }
 
 protected:
   Status doAllocateArena(uint64_t) override { return okStatus(); }
-  Status doCreateQueues(uint32_t streams, uint32_t) override {
-    links.assign(streams, SimulatedClock(linkBytes));
-    return okStatus();
-  }
+  Status doCreateQueues(uint32_t, uint32_t) override { return okStatus(); }
   Status doReserveScratch(uint64_t) override { return okStatus(); }
 
   Status doLoadModule(const std::string &,
@@ -74,8 +44,10 @@ protected:
   }
 
   Status doLaunch(StreamId, const LaunchCall &) override { return okStatus(); }
-  Status doGemm(StreamId, const GemmCall &call) override {
-    clock.spend(2.0 * double(call.m) * double(call.n) * double(call.k));
+  Status doGemm(StreamId stream, const GemmCall &call) override {
+    if (flops > 0)
+      takeTime(stream,
+               2.0 * double(call.m) * double(call.n) * double(call.k) / flops);
     return okStatus();
   }
   Status doLibrary(StreamId, const LibraryCall &) override {
@@ -93,7 +65,8 @@ protected:
   }
 
   Status doTravelled(StreamId stream, uint64_t bytes) override {
-    links[stream].spend(double(bytes));
+    if (linkBytes > 0)
+      takeTime(stream, double(bytes) / linkBytes);
     return okStatus();
   }
   Status doRecord(StreamId, EventId) override { return okStatus(); }
@@ -102,9 +75,7 @@ protected:
 
 private:
   DeviceProperties about;
-  SimulatedClock clock;
-  double linkBytes;
-  std::vector<SimulatedClock> links; ///< By stream, each its thread's.
+  double flops, linkBytes;
 };
 
 /// 10^9 times what an environment variable says, 0 without it.

@@ -9,13 +9,12 @@
 /// nothing: it allocates no memory, so a program of any size can be walked.
 /// copyToHost() gives zeros. Start a new driver from a copy of this one.
 ///
-/// It can take its time: with HOCKET_NULL_GFLOPS a matrix product of m x n x k
-/// sleeps for 2 m n k / (GFLOPS 10^9) seconds, so that a schedule for more
+/// It can play time (Device.h): with HOCKET_NULL_GFLOPS a matrix product of
+/// m x n x k takes 2 m n k / (GFLOPS 10^9) seconds, so that a schedule for more
 /// ranks than there are cores can be watched. With HOCKET_NULL_GBYTES each
 /// stream carries that many 10^9 bytes a second to and from other ranks: once
-/// the ranks have met, a collective sleeps for the larger of what it takes and
-/// gives, a transfer for what it receives. Small sleeps are kept account of and
-/// do not add up to more.
+/// the ranks have met, a collective takes as long as the larger of what it
+/// takes and gives, a transfer as long as what it receives.
 ///
 //===----------------------------------------------------------------------===//
 
