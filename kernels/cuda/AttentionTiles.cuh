@@ -20,14 +20,29 @@
 
 namespace hocket::cuda {
 
-constexpr int kTileRows = 64, kAttentionThreads = 128;
-
 /// The numbers of a call that are known when it is made, in the order of
 /// kernels/cpu/Library.h.
 struct AttentionCall {
   Integer seed, step, elementBase;
   Integer firstQuery, firstKey, firstSequence, firstHead;
 };
+
+/// Whether a piece may start there.
+HOCKET_DEVICE bool isPlace(Integer first) {
+  return first >= 0 && first <= 0x7fffffff;
+}
+
+/// The numbers of a call, of whose keys those `behind` rows before are meant,
+/// around the end of the sequence. A fault where a piece starts nowhere.
+HOCKET_DEVICE AttentionCall placeCall(AttentionCall call, Integer behind,
+                                      Integer sequence, unsigned *fault) {
+  if (!isPlace(call.firstQuery) || !isPlace(call.firstKey) ||
+      !isPlace(call.firstSequence) || !isPlace(call.firstHead))
+    report(fault, Fault::Place);
+  else if (behind > 0 && call.firstKey < sequence)
+    call.firstKey = (call.firstKey + sequence - behind) % sequence;
+  return call;
+}
 
 /// A tile in shared memory: 64 rows of Dim two-byte elements.
 template <class T, int Dim> struct Tile {

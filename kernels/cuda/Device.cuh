@@ -15,6 +15,9 @@
 #ifndef HOCKET_KERNELS_CUDA_DEVICE_CUH
 #define HOCKET_KERNELS_CUDA_DEVICE_CUH
 
+#include "kernels/cuda/Faults.cuh"
+#include "kernels/cuda/Geometry.cuh"
+
 #define HOCKET_DEVICE static __device__ __forceinline__
 #define HOCKET_MEMBER __device__ __forceinline__
 
@@ -37,6 +40,19 @@ using Integer = long long;
 template <int N> struct Scalars {
   Integer at[N];
 };
+
+/// Tells the host that the data is not what it should be.
+HOCKET_DEVICE void report(unsigned *fault, Fault found) {
+  atomicMax(fault, static_cast<unsigned>(found));
+}
+
+/// a / b of numbers that are not negative: 32-bit division is five times as
+/// fast, and nearly all numbers are that small.
+HOCKET_DEVICE Integer quotient(Integer a, Integer b) {
+  if (((a | b) >> 32) == 0)
+    return static_cast<unsigned>(a) / static_cast<unsigned>(b);
+  return a / b;
+}
 
 //===----------------------------------------------------------------------===//
 // Elements
@@ -137,6 +153,41 @@ HOCKET_DEVICE void store(T *to, const Pack<T, N> &pack, Integer count = N) {
       to[i] = pack.at[i];
 }
 
+/// How many elements before `row` the 16 aligned bytes begin that hold its
+/// first element.
+template <class T> HOCKET_DEVICE int elementsBefore(const T *row) {
+  return static_cast<int>(reinterpret_cast<unsigned long long>(row) % 16 /
+                          sizeof(T));
+}
+
+/// Elements column .. column + N - 1 of a row of `count`, of which those
+/// outside the row, before it or behind it, read as 0.
+template <int N, class T>
+HOCKET_DEVICE Pack<T, N> loadWithin(const T *row, Integer column,
+                                    Integer count) {
+  if (column >= 0)
+    return load<N>(row + column, count - column);
+  Pack<T, N> pack;
+#pragma unroll
+  for (int i = 0; i < N; ++i)
+    pack.at[i] = column + i >= 0 && column + i < count ? row[column + i] : T();
+  return pack;
+}
+
+/// Stores those of the elements that are within the row.
+template <int N, class T>
+HOCKET_DEVICE void storeWithin(T *row, Integer column, Integer count,
+                               const Pack<T, N> &pack) {
+  if (column >= 0) {
+    store(row + column, pack, count - column);
+    return;
+  }
+#pragma unroll
+  for (int i = 0; i < N; ++i)
+    if (column + i >= 0 && column + i < count)
+      row[column + i] = pack.at[i];
+}
+
 //===----------------------------------------------------------------------===//
 // Reductions
 //===----------------------------------------------------------------------===//
@@ -178,6 +229,22 @@ HOCKET_DEVICE float reduceRow(float x, float *scratch) {
     x = reduceWarp<Op>(lane < Threads / 32 ? scratch[lane] : neutral<Op>());
   }
   return x;
+}
+
+/// The sum over the `Threads` (a power of two) threads of the block, in each of
+/// them, in a tree. `scratch` holds as many numbers in shared memory. Every
+/// thread must call it.
+template <int Threads, class T> HOCKET_DEVICE T sumBlock(T x, T *scratch) {
+  int thread = threadIdx.x;
+  __syncthreads(); // The scratch of the last reduction has been read.
+  scratch[thread] = x;
+  for (int distance = Threads / 2; distance > 0; distance /= 2) {
+    __syncthreads();
+    if (thread < distance)
+      scratch[thread] += scratch[thread + distance];
+  }
+  __syncthreads();
+  return scratch[0];
 }
 
 /// Adds the N sums of all `Groups` (a power of two) threads of a lane, in a

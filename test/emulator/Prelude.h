@@ -43,6 +43,7 @@ float sqrtf(float), expf(float), exp2f(float), expm1f(float), logf(float);
 float log2f(float), log1pf(float), tanhf(float), erff(float), sinf(float);
 float cosf(float), powf(float, float), copysignf(float, float);
 float fmaxf(float, float), fminf(float, float), fmaf(float, float, float);
+double exp(double), log(double), sqrt(double), cos(double), sin(double);
 }
 
 inline float rsqrtf(float x) { return 1.0f / sqrtf(x); }
@@ -58,6 +59,14 @@ inline unsigned __umulhi(unsigned a, unsigned b) {
   return static_cast<unsigned>(static_cast<unsigned long long>(a) * b >> 32);
 }
 
+inline int __popc(unsigned x) { return __builtin_popcount(x); }
+/// Threads run one at a time.
+inline unsigned atomicMax(unsigned *to, unsigned x) {
+  unsigned before = *to;
+  *to = before > x ? before : x;
+  return before;
+}
+
 inline void __syncthreads() { hocket_emulator.syncBlock(); }
 inline void __syncwarp(unsigned lanes = 0xffffffffu) {
   hocket_emulator.gather(lanes, nullptr, 0, nullptr);
@@ -66,6 +75,16 @@ inline float __shfl_xor_sync(unsigned lanes, float x, int distance) {
   float all[32];
   hocket_emulator.gather(lanes, &x, sizeof(x), all);
   return all[threadIdx.x % 32 ^ distance];
+}
+
+inline unsigned __ballot_sync(unsigned lanes, int vote) {
+  int all[32] = {};
+  hocket_emulator.gather(lanes, &vote, sizeof(vote), all);
+  unsigned result = 0;
+  for (unsigned lane = 0; lane < 32; ++lane)
+    if (all[lane] && (lanes >> lane & 1))
+      result |= 1u << lane;
+  return result;
 }
 
 namespace hocket::cuda::emulator {

@@ -1,0 +1,183 @@
+//===- Embedding.cuh - Embedding lookup and its gradient on the GPU *- C++
+//-===//
+//
+// Part of Hocket, under the Apache License v2.0.
+//
+//===----------------------------------------------------------------------===//
+///
+/// \file
+/// kernels/reference/Embedding.h on the GPU, with the bits of that reference.
+///
+///   embedding           a block a token: 128 threads
+///   embeddingGradient   a block has 64 rows of the table and looks through
+///                       all ids for them. Tokens that it finds are sorted by
+///                       row in shared memory; then a warp has 256 columns of
+///                       a row and adds its tokens in order: 256 threads
+///
+//===----------------------------------------------------------------------===//
+
+#ifndef HOCKET_KERNELS_CUDA_EMBEDDING_CUH
+#define HOCKET_KERNELS_CUDA_EMBEDDING_CUH
+
+#include "kernels/cuda/Device.cuh"
+
+namespace hocket::cuda {
+
+/// An id that has no row gives zeros; unless the table is a piece of a larger
+/// one it is a fault.
+template <class From, class To, bool IsPiece>
+HOCKET_DEVICE void embedding(const int *ids, const From *table, To *out,
+                             Integer vocab, Integer hidden, Integer first,
+                             unsigned *fault) {
+  Integer token = blockIdx.x, row = ids[token] - first;
+  bool exists = row >= 0 && row < vocab;
+  if (!IsPiece && !exists && threadIdx.x == 0)
+    report(fault, Fault::TokenId);
+  for (Integer column = threadIdx.x * 8; column < hidden; column += 128 * 8) {
+    auto from = load<8>(table + (exists ? row * hidden + column : 0),
+                        exists ? hidden - column : 0);
+    Pack<To, 8> result;
+#pragma unroll
+    for (int i = 0; i < 8; ++i)
+      result.at[i] = fromFloat<To>(toFloat(from.at[i]));
+    store(out + token * hidden + column, result, hidden - column);
+  }
+}
+
+//===----------------------------------------------------------------------===//
+// Gradient
+//===----------------------------------------------------------------------===//
+
+/// Ids that a block looks at before it meets, and found tokens that it keeps.
+constexpr int kIdsAtOnce = 4 * kGradientThreads, kMostFound = 2 * kIdsAtOnce;
+
+/// Tokens whose ids are among the rows of a block, in shared memory.
+struct FoundTokens {
+  int token[kMostFound], sorted[kMostFound];
+  unsigned char row[kMostFound];
+  int ofWarp[kGradientThreads / 32];
+  int starts[kGradientRows + 1]; ///< of each row in `sorted`
+};
+
+/// Adds to `found`, which holds `count`, the tokens first .. first + 1023 with
+/// an id in [begin, end), in order; returns how many it holds then.
+HOCKET_DEVICE int findTokens(FoundTokens &found, int count, const int *ids,
+                             Integer first, Integer tokens, Integer begin,
+                             Integer end) {
+  int thread = threadIdx.x, lane = thread % 32, warp = thread / 32;
+  Integer token = first + 4 * thread;
+  auto mine = load<4>(ids + token, tokens - token);
+  int before = 0, ofWarp = 0;
+  bool here[4];
+#pragma unroll
+  for (int i = 0; i < 4; ++i) {
+    here[i] = token + i < tokens && mine.at[i] >= begin && mine.at[i] < end;
+    unsigned lanes = __ballot_sync(0xffffffffu, here[i]);
+    before += __popc(lanes & ((1u << lane) - 1));
+    ofWarp += __popc(lanes);
+  }
+  __syncthreads(); // The counts of the last ids have been read.
+  if (lane == 0)
+    found.ofWarp[warp] = ofWarp;
+  __syncthreads();
+  int at = count + before;
+  for (int other = 0; other < kGradientThreads / 32; ++other) {
+    at += other < warp ? found.ofWarp[other] : 0;
+    count += found.ofWarp[other];
+  }
+#pragma unroll
+  for (int i = 0; i < 4; ++i)
+    if (here[i]) {
+      found.token[at] = static_cast<int>(token + i);
+      found.row[at++] = static_cast<unsigned char>(mine.at[i] - begin);
+    }
+  return count;
+}
+
+/// Fills `sorted` and `starts`: by row, then by token.
+HOCKET_DEVICE void sortTokens(FoundTokens &found, int count) {
+  int row = threadIdx.x;
+  __syncthreads(); // All have been found, and the last ones added.
+  if (row < kGradientRows) {
+    int ofRow = 0;
+    for (int i = 0; i < count; ++i)
+      ofRow += found.row[i] == row;
+    found.starts[row + 1] = ofRow;
+  }
+  __syncthreads();
+  if (row == 0) {
+    found.starts[0] = 0;
+    for (int i = 0; i < kGradientRows; ++i)
+      found.starts[i + 1] += found.starts[i];
+  }
+  __syncthreads();
+  if (row < kGradientRows) {
+    int at = found.starts[row];
+    for (int i = 0; i < count; ++i)
+      if (found.row[i] == row)
+        found.sorted[at++] = found.token[i];
+  }
+  __syncthreads();
+}
+
+/// table[row] = (that, or 0) + the sum over its tokens. A warp a piece.
+template <class T>
+HOCKET_DEVICE void addTokens(const FoundTokens &found, const T *dy,
+                             float *table, int rows, Integer hidden, bool add) {
+  int pieces = static_cast<int>((hidden + 255) / 256);
+  for (int item = threadIdx.x / 32; item < rows * pieces;
+       item += kGradientThreads / 32) {
+    int row = item / pieces;
+    Integer column = item % pieces * 256 + threadIdx.x % 32 * 8;
+    int begin = found.starts[row], end = found.starts[row + 1];
+    if (column >= hidden || (add && begin == end))
+      continue;
+    float *to = table + row * hidden + column;
+    Pack<float, 8> sums = load<8>(to, add ? hidden - column : 0);
+#pragma unroll 4
+    for (int i = begin; i < end; ++i) {
+      auto from =
+          load<8>(dy + found.sorted[i] * hidden + column, hidden - column);
+#pragma unroll
+      for (int j = 0; j < 8; ++j)
+        sums.at[j] += toFloat(from.at[j]);
+    }
+    store(to, sums, hidden - column);
+  }
+}
+
+template <class T, bool IsPiece>
+HOCKET_DEVICE void embeddingGradient(const int *ids, const T *dy, float *table,
+                                     Integer tokens, Integer vocab,
+                                     Integer hidden, Integer first,
+                                     int accumulate, unsigned *fault) {
+  __shared__ FoundTokens found;
+  Integer begin = Integer(blockIdx.x) * kGradientRows;
+  int rows = static_cast<int>(vocab - begin < kGradientRows ? vocab - begin
+                                                            : kGradientRows);
+  table += begin * hidden;
+  int count = 0;
+  bool add = accumulate != 0;
+  for (Integer token = 0; token < tokens; token += kIdsAtOnce) {
+    if (count > kMostFound - kIdsAtOnce) {
+      sortTokens(found, count);
+      addTokens(found, dy, table, rows, hidden, add);
+      count = 0;
+      add = true;
+      __syncthreads();
+    }
+    count = findTokens(found, count, ids, token, tokens, first + begin,
+                       first + begin + rows);
+  }
+  sortTokens(found, count);
+  addTokens(found, dy, table, rows, hidden, add);
+  if (IsPiece || blockIdx.x > 0)
+    return;
+  for (Integer token = threadIdx.x; token < tokens; token += kGradientThreads)
+    if (ids[token] < 0 || ids[token] >= vocab)
+      report(fault, Fault::TokenId);
+}
+
+} // namespace hocket::cuda
+
+#endif // HOCKET_KERNELS_CUDA_EMBEDDING_CUH

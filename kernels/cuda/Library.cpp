@@ -1,0 +1,128 @@
+//===- Library.cpp - Library ops as launches of CUDA kernels --------------===//
+//
+// Part of Hocket, under the Apache License v2.0.
+//
+//===----------------------------------------------------------------------===//
+
+#include "kernels/cuda/Library.h"
+
+#include "kernels/cuda/Faults.cuh"
+#include "kernels/cuda/LibraryLaunches.h"
+
+#include <set>
+
+namespace hocket::kernels {
+
+using namespace library;
+
+namespace library {
+
+constexpr KernelError kTooLarge = "too large for one launch on a GPU";
+
+KernelError addLaunch(CudaCall &call, const LaunchText &text,
+                      std::array<int64_t, 3> grid, uint32_t threads,
+                      int64_t sharedBytes) {
+  constexpr int64_t most[3] = {INT32_MAX, 65535, 65535};
+  for (size_t i = 0; i < 3; ++i)
+    if (grid[i] > most[i])
+      return kTooLarge;
+  if (grid[0] > 0 && grid[1] > 0 && grid[2] > 0)
+    call.launches.push_back(text.launch(grid, threads, sharedBytes));
+  return nullptr;
+}
+
+KernelError addLaunch(CudaCall &call, const LaunchText &text, int64_t blocks,
+                      uint32_t threads) {
+  return addLaunch(call, text, {blocks, 1, 1}, threads);
+}
+
+} // namespace library
+
+namespace {
+
+struct Row {
+  std::string_view op;
+  LaunchFn make;
+};
+
+constexpr Row rows[] = {
+    {"embedding", launchEmbedding},
+    {"embedding_gradient", launchEmbeddingGradient},
+    {"embedding_piece", launchEmbedding},
+    {"embedding_gradient_piece", launchEmbeddingGradient},
+    {"pad_rows", launchPadRows},
+    {"accumulate", launchAccumulate},
+    {"rope_table", launchRopeTable},
+    {"rope_table_piece", launchRopeTable},
+    {"positions", launchPositions},
+    {"rope", launchRope},
+    {"attention_forward", launchAttentionForward},
+    {"attention_backward", launchAttentionBackward},
+    {"attention_forward_piece", launchAttentionForward},
+    {"attention_backward_piece", launchAttentionBackward},
+    {"merge_attention", launchMergeAttention},
+    {"cross_entropy_forward", launchCrossEntropyForward},
+    {"cross_entropy_backward", launchCrossEntropyBackward},
+    {"cross_entropy_rows", launchCrossEntropyRows},
+    {"cross_entropy_backward_piece", launchCrossEntropyPiece},
+    {"log_sum_exp", launchLogSumExp},
+    {"count_labels", launchCountLabels},
+    {"mean_loss", launchMeanLoss},
+    {"gather_pieces", launchGatherPieces},
+    {"scatter_pieces", launchScatterPieces},
+    {"slice_piece", launchSlicePiece},
+    {"global_norm", launchGlobalNorm},
+};
+
+} // namespace
+
+KernelError makeCudaCall(const LibraryOp &op, const CudaRequest &request,
+                         CudaCall &call) {
+  call = {};
+  std::vector<int64_t> bytes(request.buffers);
+  if (KernelError error = requiredBytes(op, request.integers, request.floats,
+                                        request.scalars, bytes))
+    return error;
+  for (const Row &row : rows)
+    if (row.op == op.name)
+      return row.make(request, call);
+  return "the op does not run on GPUs";
+}
+
+std::string cudaSource(std::span<const CudaLaunch> launches) {
+  std::set<std::string_view> headers, symbols;
+  std::string text, kernels;
+  for (const CudaLaunch &launch : launches)
+    headers.insert(launch.header);
+  for (std::string_view header : headers)
+    text += "#include \"" + std::string(header) + "\"\n";
+  text += "using namespace hocket::cuda;\n";
+  for (const CudaLaunch &launch : launches)
+    if (symbols.insert(launch.symbol).second)
+      text += "\n" + launch.text;
+  return text;
+}
+
+KernelError faultText(uint32_t word) {
+  switch (static_cast<cuda::Fault>(word)) {
+  case cuda::Fault::None:
+    return nullptr;
+  case cuda::Fault::TokenId:
+    return "embedding: a token id is outside the vocabulary";
+  case cuda::Fault::Label:
+    return "cross_entropy: a label is outside the vocabulary";
+  case cuda::Fault::Place:
+    return "a piece starts outside of the whole";
+  case cuda::Fault::Expert:
+    return "experts: a chosen expert does not exist";
+  case cuda::Fault::Slot:
+    return "experts: a slot is outside the experts' rows";
+  case cuda::Fault::Ranges:
+    return "experts: ranges overlap or leave the rows";
+  case cuda::Fault::End:
+    break;
+  }
+  return "a kernel reported what it cannot report: memory was overwritten";
+}
+
+} // namespace hocket::kernels

@@ -1,0 +1,102 @@
+//===- Library.h - Library ops as launches of CUDA kernels ------*- C++ -*-===//
+//
+// Part of Hocket, under the Apache License v2.0.
+//
+//===----------------------------------------------------------------------===//
+///
+/// \file
+/// What a call of a library op is on a GPU: a few launches, one after another
+/// on one stream, each of an `extern "C"` kernel whose text is given here. No
+/// header of CUDA is needed: whoever compiles and launches is elsewhere.
+///
+/// The text of a kernel depends on the op, its types and what is worth being
+/// known when it is compiled; the same call gives the same text, and a symbol
+/// stands for one text everywhere. So kernels of many calls make one source
+/// (cudaSource), in which each appears once.
+///
+/// **Order.** The launches of a call follow each other. Nothing depends on how
+/// blocks are scheduled: two runs give the same bits.
+///
+/// **Errors of the data** (a token id outside the vocabulary) are found on the
+/// GPU, where nobody can return them: a kernel raises the fault word, a u32 in
+/// device memory that whoever launches sets to 0 before the first call and
+/// reads when it synchronises. Results are then unspecified, but nothing was
+/// read or written out of bounds. faultText() says what a word means.
+///
+//===----------------------------------------------------------------------===//
+
+#ifndef HOCKET_KERNELS_CUDA_LIBRARY_H
+#define HOCKET_KERNELS_CUDA_LIBRARY_H
+
+#include "kernels/cpu/Library.h"
+
+#include <array>
+#include <cstdint>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace hocket::kernels {
+
+/// What one parameter of a kernel gets.
+struct CudaArgument {
+  enum class Kind {
+    Buffer,     ///< pointer: buffer `index` of the call
+    Scalar,     ///< i64: scalar `index` of the call
+    Accumulate, ///< i32: 1 where the call adds to its result, else 0
+    Workspace,  ///< pointer: `integer` bytes into the call's workspace
+    Fault,      ///< pointer: to the fault word
+    I32,        ///< i32: `integer`
+    I64,        ///< i64: `integer`
+    F32,        ///< f32: `real`
+    F64,        ///< f64: `real`
+  };
+  Kind kind = Kind::I64;
+  uint32_t index = 0;
+  int64_t integer = 0;
+  double real = 0;
+};
+
+struct CudaLaunch {
+  std::string symbol; ///< of its kernel
+  std::string header; ///< that the text includes: "kernels/cuda/Rope.cuh"
+  std::string text;   ///< of the kernel, and of what is its own
+  std::array<uint32_t, 3> grid = {1, 1, 1}; ///< blocks, none of them 0
+  uint32_t threads = 1;                     ///< of a block, along x
+  uint32_t sharedBytes = 0; ///< dynamic; more than 48 KiB must be asked for
+  std::vector<CudaArgument> arguments;
+};
+
+/// One call of a library op; no launches where there is nothing to do.
+struct CudaCall {
+  std::vector<CudaLaunch> launches;
+  /// Device memory, aligned to 256 bytes, that is this call's alone from its
+  /// first launch to the end of its last. What lies there before is unread.
+  int64_t workspaceBytes = 0;
+};
+
+/// What a call is about before its buffers and scalars are known; they number
+/// `buffers` and `scalars`.
+struct CudaRequest {
+  std::span<const int64_t> integers;
+  std::span<const double> floats;
+  size_t buffers = 0, scalars = 0;
+};
+
+/// Fills `call`. An error is one of requiredBytes(), that the op does not run
+/// on GPUs (gemm_pack), or that a launch would have too many blocks.
+[[nodiscard]] KernelError
+makeCudaCall(const LibraryOp &op, const CudaRequest &request, CudaCall &call);
+
+/// One source with the kernels of all `launches`, for compilers that are given
+/// cudaHeaders() (Sources.h).
+std::string cudaSource(std::span<const CudaLaunch> launches);
+
+/// What the fault word says is wrong; null for 0, and a general text for a
+/// word that no kernel writes.
+KernelError faultText(uint32_t word);
+
+} // namespace hocket::kernels
+
+#endif // HOCKET_KERNELS_CUDA_LIBRARY_H

@@ -1,0 +1,64 @@
+//===- LibraryLaunches.h - The launches of each library op ------*- C++ -*-===//
+//
+// Part of Hocket, under the Apache License v2.0.
+//
+//===----------------------------------------------------------------------===//
+///
+/// \file
+/// Internal to the sources of Library.h: a function an op, which gets a request
+/// that requiredBytes() has accepted.
+///
+//===----------------------------------------------------------------------===//
+
+#ifndef HOCKET_KERNELS_CUDA_LIBRARYLAUNCHES_H
+#define HOCKET_KERNELS_CUDA_LIBRARYLAUNCHES_H
+
+#include "kernels/cuda/LaunchText.h"
+
+namespace hocket::kernels::library {
+
+/// Null, or why the call does not run on a GPU.
+using LaunchFn = KernelError (*)(const CudaRequest &request, CudaCall &call);
+
+/// Adds a launch, unless it has no blocks; an error if it has too many.
+KernelError addLaunch(CudaCall &call, const LaunchText &text,
+                      std::array<int64_t, 3> grid, uint32_t threads,
+                      int64_t sharedBytes = 0);
+/// The same of a grid in one dimension.
+KernelError addLaunch(CudaCall &call, const LaunchText &text, int64_t blocks,
+                      uint32_t threads);
+
+// RowLaunches.cpp
+KernelError launchEmbedding(const CudaRequest &request, CudaCall &call);
+KernelError launchEmbeddingGradient(const CudaRequest &request, CudaCall &call);
+KernelError launchRopeTable(const CudaRequest &request, CudaCall &call);
+KernelError launchPositions(const CudaRequest &request, CudaCall &call);
+KernelError launchRope(const CudaRequest &request, CudaCall &call);
+KernelError launchGlobalNorm(const CudaRequest &request, CudaCall &call);
+
+// LossLaunches.cpp
+KernelError launchCrossEntropyForward(const CudaRequest &request,
+                                      CudaCall &call);
+KernelError launchCrossEntropyBackward(const CudaRequest &request,
+                                       CudaCall &call);
+KernelError launchCrossEntropyRows(const CudaRequest &request, CudaCall &call);
+KernelError launchCrossEntropyPiece(const CudaRequest &request, CudaCall &call);
+KernelError launchLogSumExp(const CudaRequest &request, CudaCall &call);
+KernelError launchCountLabels(const CudaRequest &request, CudaCall &call);
+KernelError launchMeanLoss(const CudaRequest &request, CudaCall &call);
+
+// PieceLaunches.cpp
+KernelError launchPadRows(const CudaRequest &request, CudaCall &call);
+KernelError launchAccumulate(const CudaRequest &request, CudaCall &call);
+KernelError launchGatherPieces(const CudaRequest &request, CudaCall &call);
+KernelError launchScatterPieces(const CudaRequest &request, CudaCall &call);
+KernelError launchSlicePiece(const CudaRequest &request, CudaCall &call);
+KernelError launchMergeAttention(const CudaRequest &request, CudaCall &call);
+
+// AttentionLaunches.cpp
+KernelError launchAttentionForward(const CudaRequest &request, CudaCall &call);
+KernelError launchAttentionBackward(const CudaRequest &request, CudaCall &call);
+
+} // namespace hocket::kernels::library
+
+#endif // HOCKET_KERNELS_CUDA_LIBRARYLAUNCHES_H

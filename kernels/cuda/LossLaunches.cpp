@@ -1,0 +1,101 @@
+//===- LossLaunches.cpp - Launches of cross-entropy -----------------------===//
+//
+// Part of Hocket, under the Apache License v2.0.
+//
+//===----------------------------------------------------------------------===//
+
+#include "kernels/cuda/LibraryLaunches.h"
+
+namespace hocket::kernels::library {
+
+using Integers = std::span<const int64_t>;
+
+static const char *const kHeader = "CrossEntropy.cuh";
+
+KernelError launchCrossEntropyForward(const CudaRequest &request,
+                                      CudaCall &call) {
+  Integers n = request.integers;
+  std::string type = cudaType(n[0]);
+  LaunchText rows(kHeader, "crossEntropyRows", {type});
+  rows.in("logits", type, 0).in("labels", "int", 1).out("lse", "float", 3);
+  rows.pass("nullptr").size("vocab", n[2]).size("valid", n[3]);
+  rows.pass("1").pass("0").fault();
+  if (KernelError error = addLaunch(call, rows, n[1], 256))
+    return error;
+  LaunchText loss(kHeader, "meanLossOf", {type});
+  loss.in("logits", type, 0).in("labels", "int", 1).in("lse", "float", 3);
+  loss.out("loss", "float", 2).size("tokens", n[1]).size("vocab", n[2]);
+  return addLaunch(call, loss.size("valid", n[3]), 1, cuda::kLossThreads);
+}
+
+/// Of a whole vocabulary or of a piece: its columns from `first` on.
+static KernelError addBackward(const CudaRequest &request, bool piece,
+                               CudaCall &call) {
+  Integers n = request.integers;
+  std::string type = cudaType(n[0]);
+  LaunchText text(kHeader, "crossEntropyBackward", {type});
+  text.in("logits", type, 0).in("labels", "int", 1).in("lse", "float", 2);
+  text.in("dloss", "float", 3);
+  if (piece)
+    text.in("count", "float", 4);
+  else
+    text.workspace("count", "const float");
+  text.out("dlogits", type, piece ? 5 : 4).size("vocab", n[2]);
+  text.size("valid", n[3]);
+  if (piece)
+    text.scalar("first", 0);
+  else
+    text.pass("0");
+  return addLaunch(call, text.fault(), n[1], 256);
+}
+
+KernelError launchCrossEntropyBackward(const CudaRequest &request,
+                                       CudaCall &call) {
+  LaunchText count(kHeader, "countLabels");
+  count.in("labels", "int", 1).workspace("count", "float");
+  count.size("tokens", request.integers[1]);
+  call.workspaceBytes = 4;
+  if (KernelError error = addLaunch(call, count, 1, cuda::kLossThreads))
+    return error;
+  return addBackward(request, /*piece=*/false, call);
+}
+
+KernelError launchCrossEntropyPiece(const CudaRequest &request,
+                                    CudaCall &call) {
+  return addBackward(request, /*piece=*/true, call);
+}
+
+KernelError launchCrossEntropyRows(const CudaRequest &request, CudaCall &call) {
+  Integers n = request.integers;
+  std::string type = cudaType(n[0]);
+  LaunchText text(kHeader, "crossEntropyRows", {type});
+  text.in("logits", type, 0).in("labels", "int", 1).out("lse", "float", 2);
+  text.out("picked", "float", 3).size("vocab", n[2]).size("valid", n[3]);
+  text.size("parts", n[4]).scalar("first", 0).fault();
+  return addLaunch(call, text, n[1] * n[4], 256);
+}
+
+KernelError launchLogSumExp(const CudaRequest &request, CudaCall &call) {
+  Integers n = request.integers;
+  LaunchText text(kHeader, "logSumExp");
+  text.in("x", "float", 0).out("y", "float", 1);
+  text.size("rows", n[0]).size("width", n[1]);
+  return addLaunch(call, text, blocksOf(n[0], 8), 256);
+}
+
+KernelError launchCountLabels(const CudaRequest &request, CudaCall &call) {
+  LaunchText text(kHeader, "countLabels");
+  text.in("labels", "int", 0).out("count", "float", 1);
+  text.size("tokens", request.integers[0]);
+  return addLaunch(call, text, 1, cuda::kLossThreads);
+}
+
+KernelError launchMeanLoss(const CudaRequest &request, CudaCall &call) {
+  LaunchText text(kHeader, "meanLoss");
+  text.in("lse", "float", 0).in("picked", "float", 1).in("labels", "int", 2);
+  text.in("count", "float", 3).out("loss", "float", 4);
+  text.size("tokens", request.integers[0]);
+  return addLaunch(call, text, 1, cuda::kLossThreads);
+}
+
+} // namespace hocket::kernels::library

@@ -1,0 +1,150 @@
+//===- Pieces.cuh - Copies between tensors and their pieces -----*- C++ -*-===//
+//
+// Part of Hocket, under the Apache License v2.0.
+//
+//===----------------------------------------------------------------------===//
+///
+/// \file
+/// The ops of kernels/library/Library.h that move elements and hardly compute.
+/// 256 threads a block, a thread 16 bytes of a row of a piece. Elements that
+/// are only moved go by their size: Word is `unsigned short`, `unsigned` or
+/// `Integer`.
+///
+//===----------------------------------------------------------------------===//
+
+#ifndef HOCKET_KERNELS_CUDA_PIECES_CUH
+#define HOCKET_KERNELS_CUDA_PIECES_CUH
+
+#include "kernels/cuda/Device.cuh"
+
+namespace hocket::cuda {
+
+/// The 16 bytes of a row that a thread has: rows of `width` elements, each cut
+/// into pieces of N.
+template <int N> struct RowPlace {
+  Integer row, column;
+  HOCKET_MEMBER explicit RowPlace(Integer width) {
+    Integer at = Integer(blockIdx.x) * 256 + threadIdx.x;
+    Integer pieces = (width + N - 1) / N;
+    row = quotient(at, pieces);
+    column = (at - row * pieces) * N;
+  }
+};
+
+/// The same of one row: the first of a thread's N elements.
+template <int N> HOCKET_DEVICE Integer flatPlace() {
+  return (Integer(blockIdx.x) * 256 + threadIdx.x) * N;
+}
+
+template <class Word>
+HOCKET_DEVICE void padRows(const Word *x, Word *y, Integer there,
+                           Integer room) {
+  constexpr int N = 16 / sizeof(Word);
+  Integer at = flatPlace<N>();
+  if (at < room)
+    store(y + at, load<N>(x + (at < there ? at : 0), there - at), room - at);
+}
+
+template <class T>
+HOCKET_DEVICE void accumulate(const T *x, float *y, Integer count, int add) {
+  Integer at = flatPlace<8>();
+  if (at >= count)
+    return;
+  auto from = load<8>(x + at, count - at);
+  Pack<float, 8> sums = load<8>(y + at, add ? count - at : 0);
+#pragma unroll
+  for (int i = 0; i < 8; ++i)
+    sums.at[i] = add ? sums.at[i] + toFloat(from.at[i]) : toFloat(from.at[i]);
+  store(y + at, sums, count - at);
+}
+
+/// x[pieces, rows, width] to y[rows, whole].
+template <class Word>
+HOCKET_DEVICE void gatherPieces(const Word *x, Word *y, Integer pieces,
+                                Integer rows, Integer width, Integer whole) {
+  constexpr int N = 16 / sizeof(Word);
+  RowPlace<N> place(width);
+  if (place.row >= pieces * rows)
+    return;
+  Integer piece = quotient(place.row, rows), row = place.row - piece * rows;
+  Integer to = piece * width + place.column;
+  Integer count = width - place.column;
+  if (to >= whole)
+    return;
+  store(y + row * whole + to,
+        load<N>(x + place.row * width + place.column, count),
+        count < whole - to ? count : whole - to);
+}
+
+/// x[rows, whole] to y[pieces, rows, width].
+template <class Word>
+HOCKET_DEVICE void scatterPieces(const Word *x, Word *y, Integer pieces,
+                                 Integer rows, Integer width, Integer whole) {
+  constexpr int N = 16 / sizeof(Word);
+  RowPlace<N> place(width);
+  if (place.row >= pieces * rows)
+    return;
+  Integer piece = quotient(place.row, rows), row = place.row - piece * rows;
+  Integer from = piece * width + place.column;
+  Integer count = width - place.column;
+  Integer there = count < whole - from ? count : whole - from;
+  store(y + place.row * width + place.column,
+        load<N>(x + (there > 0 ? row * whole + from : 0), there), count);
+}
+
+/// x[rows, whole] from `first` on to y[rows, width].
+template <class Word>
+HOCKET_DEVICE void slicePiece(const Word *x, Word *y, Integer rows,
+                              Integer width, Integer whole, Integer first,
+                              unsigned *fault) {
+  constexpr int N = 16 / sizeof(Word);
+  RowPlace<N> place(width);
+  if (place.row >= rows)
+    return;
+  if (first < 0 || first > 0x7fffffff) {
+    report(fault, Fault::Place);
+    return;
+  }
+  Integer from = first + place.column, count = width - place.column;
+  Integer there = count < whole - from ? count : whole - from;
+  store(y + place.row * width + place.column,
+        load<N>(x + (there > 0 ? place.row * whole + from : 0), there), count);
+}
+
+/// Puts together what a query has of two sets of keys, a warp a row of a head:
+/// 256 threads. The result may be the first operand.
+HOCKET_DEVICE void mergeAttention(const float *o, const float *lse,
+                                  const float *otherO, const float *otherLse,
+                                  float *resultO, float *resultLse,
+                                  Integer rows, Integer positions,
+                                  Integer heads, Integer width) {
+  Integer row = Integer(blockIdx.x) * 8 + threadIdx.x / 32;
+  if (row >= rows)
+    return;
+  // Rows are [b, i, h], statistics [b, h, i].
+  Integer token = quotient(row, heads), h = row - token * heads;
+  Integer b = quotient(token, positions), i = token - b * positions;
+  Integer statistic = (b * heads + h) * positions + i;
+  float x = lse[statistic], y = otherLse[statistic];
+  float greatest = maximum(x, y), sum = greatest, left = 0, right = 0;
+  if (greatest != neutral<Max>()) {
+    sum += logf(expf(x - greatest) + expf(y - greatest));
+    left = expf(x - sum), right = expf(y - sum);
+  }
+  __syncwarp(); // All lanes have read.
+  if (threadIdx.x % 32 == 0)
+    resultLse[statistic] = sum;
+  for (Integer column = threadIdx.x % 32 * 4; column < width; column += 128) {
+    Integer at = row * width + column;
+    auto first = load<4>(o + at, width - column);
+    auto second = load<4>(otherO + at, width - column);
+#pragma unroll
+    for (int j = 0; j < 4; ++j)
+      first.at[j] = left * first.at[j] + right * second.at[j];
+    store(resultO + at, first, width - column);
+  }
+}
+
+} // namespace hocket::cuda
+
+#endif // HOCKET_KERNELS_CUDA_PIECES_CUH

@@ -1,0 +1,84 @@
+//===- Rope.cuh - Rotary position embedding on the GPU ----------*- C++ -*-===//
+//
+// Part of Hocket, under the Apache License v2.0.
+//
+//===----------------------------------------------------------------------===//
+///
+/// \file
+/// kernels/reference/Rope.h and Positions.h on the GPU; 256 threads a block,
+/// a thread a few neighbouring pairs.
+///
+//===----------------------------------------------------------------------===//
+
+#ifndef HOCKET_KERNELS_CUDA_ROPE_CUH
+#define HOCKET_KERNELS_CUDA_ROPE_CUH
+
+#include "kernels/cuda/Random.cuh"
+
+namespace hocket::cuda {
+
+/// The first row of a piece, of which a fault is made if it is none.
+HOCKET_DEVICE bool isPlace(Integer first, unsigned *fault) {
+  bool good = first >= 0 && first <= 0x7fffffff;
+  if (!good && threadIdx.x == 0)
+    report(fault, Fault::Place);
+  return good;
+}
+
+/// The position of the row that is stored at `at` (0 as part: in order).
+HOCKET_DEVICE Integer storedPosition(Integer at, Integer part, Integer whole) {
+  return part == 0 ? at : unfold(at, whole, part);
+}
+
+HOCKET_DEVICE void positions(int *result, Integer rows, Integer whole,
+                             Integer part, Integer first, unsigned *fault) {
+  Integer row = Integer(blockIdx.x) * 256 + threadIdx.x;
+  if (isPlace(first, fault) && row < rows)
+    result[row] = static_cast<int>(storedPosition(first + row, part, whole));
+}
+
+/// Of (cos, sin) of each row and frequency; `half` frequencies.
+HOCKET_DEVICE void ropeTable(const double *frequencies, float *table,
+                             Integer rows, Integer half, Integer whole,
+                             Integer part, Integer first, unsigned *fault) {
+  Integer at = Integer(blockIdx.x) * 256 + threadIdx.x;
+  if (!isPlace(first, fault) || at >= rows * half)
+    return;
+  Integer row = quotient(at, half);
+  auto position = static_cast<double>(storedPosition(first + row, part, whole));
+  double angle = position * frequencies[at - row * half];
+  table[2 * at] = static_cast<float>(cos(angle));
+  table[2 * at + 1] = static_cast<float>(sin(angle));
+}
+
+/// x and y are [.., sequence, heads, 2 * half]; y may be x.
+template <class T, bool Inverse>
+HOCKET_DEVICE void rope(const T *x, const float *table, T *y, Integer rows,
+                        Integer sequence, Integer heads, Integer half) {
+  constexpr int N = 16 / sizeof(T);
+  Integer pieces = (half + N - 1) / N;
+  Integer at = Integer(blockIdx.x) * 256 + threadIdx.x;
+  Integer row = quotient(at, pieces), column = (at - row * pieces) * N;
+  if (row >= rows)
+    return;
+  Integer token = quotient(row, heads);
+  Integer position = token - quotient(token, sequence) * sequence;
+  auto turn =
+      load<2 * N>(table + (position * half + column) * 2, (half - column) * 2);
+  auto left = load<N>(x + row * 2 * half + column, half - column);
+  auto right = load<N>(x + row * 2 * half + half + column, half - column);
+#pragma unroll
+  for (int i = 0; i < N; ++i) {
+    float c = turn.at[2 * i],
+          s = Inverse ? -turn.at[2 * i + 1] : turn.at[2 * i + 1];
+    float a = toFloat(left.at[i]), b = toFloat(right.at[i]);
+    left.at[i] = fromFloat<T>(a * c - b * s);
+    right.at[i] = fromFloat<T>(b * c + a * s);
+  }
+  store(y + row * 2 * half + column, left, half - column);
+  store(y + row * 2 * half + half + column, right, half - column);
+}
+
+} // namespace hocket::cuda
+
+#endif // HOCKET_KERNELS_CUDA_ROPE_CUH

@@ -1,0 +1,157 @@
+//===- RowLaunches.cpp - Launches of ops on rows --------------------------===//
+//
+// Part of Hocket, under the Apache License v2.0.
+//
+//===----------------------------------------------------------------------===//
+
+#include "kernels/cuda/LibraryLaunches.h"
+
+#include <cmath>
+#include <cstdio>
+
+namespace hocket::kernels::library {
+
+using Integers = std::span<const int64_t>;
+
+/// The first row of a piece, 0 of what is whole.
+static void addFirst(LaunchText &text, const CudaRequest &request) {
+  if (request.scalars > 0)
+    text.scalar("first", 0);
+  else
+    text.pass("0");
+}
+
+static std::string isPiece(const CudaRequest &request) {
+  return request.scalars > 0 ? "true" : "false";
+}
+
+KernelError launchEmbedding(const CudaRequest &request, CudaCall &call) {
+  Integers n = request.integers;
+  std::string from = cudaType(n[0]), to = cudaType(n[1]);
+  LaunchText text("Embedding.cuh", "embedding", {from, to, isPiece(request)});
+  text.in("ids", "int", 0).in("table", from, 1).out("out", to, 2);
+  text.size("vocab", n[3]).size("hidden", n[4]);
+  addFirst(text, request);
+  return addLaunch(call, text.fault(), n[2], 128);
+}
+
+KernelError launchEmbeddingGradient(const CudaRequest &request,
+                                    CudaCall &call) {
+  Integers n = request.integers;
+  std::string type = cudaType(n[0]);
+  LaunchText text("Embedding.cuh", "embeddingGradient",
+                  {type, isPiece(request)});
+  text.in("ids", "int", 0).in("dy", type, 1).out("table", "float", 2);
+  text.size("tokens", n[1]).size("vocab", n[2]).size("hidden", n[3]);
+  addFirst(text, request);
+  return addLaunch(call, text.accumulate().fault(),
+                   blocksOf(n[2], cuda::kGradientRows), cuda::kGradientThreads);
+}
+
+KernelError launchRopeTable(const CudaRequest &request, CudaCall &call) {
+  Integers n = request.integers;
+  bool piece = n.size() > 2;
+  LaunchText text("Rope.cuh", "ropeTable");
+  std::string numbers;
+  for (double frequency : request.floats) {
+    if (!std::isfinite(frequency))
+      return "rope_table: a frequency is not finite";
+    char number[40];
+    std::snprintf(number, sizeof(number), "%a", frequency);
+    numbers += (numbers.empty() ? "" : ",\n    ") + std::string(number);
+  }
+  text.declare("static __device__ const double $_frequencies[] = {\n    " +
+               numbers + "};\n");
+  text.pass("$_frequencies").out("table", "float", 0);
+  text.size("rows", n[0]).size("half", n[1] / 2);
+  text.size("whole", piece ? n[2] : n[0]).size("part", piece ? n[3] : 0);
+  addFirst(text, request);
+  return addLaunch(call, text.fault(), blocksOf(n[0] * (n[1] / 2), 256), 256);
+}
+
+KernelError launchPositions(const CudaRequest &request, CudaCall &call) {
+  Integers n = request.integers;
+  LaunchText text("Rope.cuh", "positions");
+  text.out("result", "int", 0).size("rows", n[0]).size("whole", n[1]);
+  text.size("part", n[2]).scalar("first", 0).fault();
+  return addLaunch(call, text, blocksOf(n[0], 256), 256);
+}
+
+KernelError launchRope(const CudaRequest &request, CudaCall &call) {
+  Integers n = request.integers;
+  std::string type = cudaType(n[0]);
+  int64_t rows = n[1] * n[2] * n[3], half = n[4] / 2;
+  int64_t pieces = blocksOf(half, 16 / bytesOf(static_cast<DType>(n[0])));
+  LaunchText text("Rope.cuh", "rope", {type, n[5] != 0 ? "true" : "false"});
+  text.in("x", type, 0).in("table", "float", 1).out("y", type, 2);
+  text.size("rows", rows).size("sequence", n[2]).size("heads", n[3]);
+  return addLaunch(call, text.size("half", half), blocksOf(rows * pieces, 256),
+                   256);
+}
+
+//===----------------------------------------------------------------------===//
+// Global norm
+//===----------------------------------------------------------------------===//
+
+/// Tensors of one launch.
+constexpr size_t kNormTensors = 32;
+
+/// The sums of squares of `tensors` (indices), which have one type and
+/// `chunks` chunks, to the workspace from `offset` on.
+static KernelError addSums(const CudaRequest &request,
+                           std::span<const size_t> tensors, int64_t chunks,
+                           int64_t offset, CudaCall &call) {
+  std::string type = cudaType(request.integers[2 * tensors[0]]);
+  LaunchText text("GlobalNorm.cuh", "sumOfSquares",
+                  {type, std::to_string(kNormTensors)});
+  std::string list;
+  for (size_t i = 0; i < kNormTensors; ++i) {
+    bool exists = i < tensors.size();
+    size_t tensor = exists ? tensors[i] : tensors[0];
+    std::string x = "x" + std::to_string(i), n = "n" + std::to_string(i);
+    text.parameter("const " + type + " *", x,
+                   {CudaArgument::Kind::Buffer, uint32_t(2 + tensor)});
+    text.parameter("Integer", n,
+                   {CudaArgument::Kind::I64, 0,
+                    exists ? request.integers[2 * tensor + 1] : 0});
+    list += (i == 0 ? "{" : ", {") + x + ", " + n + "}";
+  }
+  text.pass("{" + list + "}").workspace("sums", "double", offset);
+  return addLaunch(call, text, chunks, 256);
+}
+
+KernelError launchGlobalNorm(const CudaRequest &request, CudaCall &call) {
+  Integers n = request.integers;
+  int64_t sums = 0;
+  for (int64_t dtype : {1, 2, 3}) {
+    std::vector<size_t> tensors;
+    int64_t chunks = 0;
+    auto flush = [&]() -> KernelError {
+      KernelError error =
+          chunks > 0 ? addSums(request, tensors, chunks, sums * 8, call)
+                     : nullptr;
+      sums += chunks;
+      tensors.clear();
+      chunks = 0;
+      return error;
+    };
+    for (size_t tensor = 0; 2 * tensor < n.size(); ++tensor) {
+      if (n[2 * tensor] != dtype || n[2 * tensor + 1] == 0)
+        continue;
+      tensors.push_back(tensor);
+      chunks += blocksOf(n[2 * tensor + 1], cuda::kNormChunk);
+      if (tensors.size() == kNormTensors)
+        if (KernelError error = flush())
+          return error;
+    }
+    if (KernelError error = flush())
+      return error;
+  }
+  call.workspaceBytes = sums * 8;
+  LaunchText text("GlobalNorm.cuh", "normOfSums");
+  text.workspace("sums", "const double").size("count", sums);
+  text.out("norm", "float", 0).out("nonfinite", "float", 1);
+  return addLaunch(call, text, 1, 1024);
+}
+
+} // namespace hocket::kernels::library

@@ -1,0 +1,179 @@
+//===- EmulatedLibrary.cpp - Library ops on the emulated GPU --------------===//
+//
+// Part of Hocket, under the Apache License v2.0.
+//
+//===----------------------------------------------------------------------===//
+
+#include "test/kernels/cuda/EmulatedLibrary.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+
+namespace hocket::kernels::test {
+
+std::string nameOf(const LibraryCase &c) {
+  std::string name(c.op);
+  for (int64_t n : c.integers)
+    name += " " + std::to_string(n);
+  return name + (c.accumulate ? " accumulating" : "");
+}
+
+//===----------------------------------------------------------------------===//
+// Memory
+//===----------------------------------------------------------------------===//
+
+static constexpr std::byte kGuard{0xa5};
+
+static std::vector<int64_t> bytesOf(const LibraryCase &c) {
+  std::vector<int64_t> bytes(c.fills.size());
+  EXPECT_EQ(requiredBytes(*findLibraryOp(c.op), c.integers, c.floats,
+                          c.scalars.size(), bytes),
+            nullptr)
+      << nameOf(c);
+  return bytes;
+}
+
+/// What `fill` asks for, the same for a buffer of the same number.
+static Array filled(const Fill &fill, int64_t count, uint32_t buffer) {
+  if (fill.dtype != DType::I32)
+    return randomArray(fill.dtype, count, buffer, fill.scale);
+  Array result(DType::I32, count);
+  uint32_t span = std::max(1, fill.high - fill.low);
+  for (int64_t i = 0; i < count; ++i)
+    result.set(i, fill.low + int32_t(randomWord({5, buffer, 0}, i) % span));
+  return result;
+}
+
+CaseMemory::CaseMemory(const LibraryCase &c) {
+  std::vector<int64_t> bytes = bytesOf(c);
+  for (size_t i = 0; i < bytes.size(); ++i) {
+    DType dtype = c.fills[i].dtype;
+    Array values = filled(c.fills[i], bytes[i] / kernels::bytesOf(dtype), i);
+    std::vector<std::byte> array(bytes[i] + 2 * guard, kGuard);
+    std::memcpy(array.data() + guard, values.view().data, bytes[i]);
+    arrays.push_back(std::move(array));
+    dtypes.push_back(dtype);
+  }
+}
+
+Array CaseMemory::values(size_t i) const {
+  size_t bytes = arrays[i].size() - 2 * guard;
+  Array result(dtypes[i], bytes / kernels::bytesOf(dtypes[i]));
+  std::memcpy(result.view().data, arrays[i].data() + guard, bytes);
+  return result;
+}
+
+bool CaseMemory::guardsHold() const {
+  auto isGuard = [](std::byte b) { return b == kGuard; };
+  return std::ranges::all_of(arrays, [&](const auto &array) {
+    return std::all_of(array.begin(), array.begin() + guard, isGuard) &&
+           std::all_of(array.end() - guard, array.end(), isGuard);
+  });
+}
+
+//===----------------------------------------------------------------------===//
+// Calls
+//===----------------------------------------------------------------------===//
+
+CudaCall callOf(const LibraryCase &c) {
+  CudaCall call;
+  CudaRequest request{c.integers, c.floats, c.fills.size(), c.scalars.size()};
+  EXPECT_EQ(makeCudaCall(*findLibraryOp(c.op), request, call), nullptr)
+      << nameOf(c);
+  return call;
+}
+
+std::string sourceOf(const std::vector<CudaCall> &calls) {
+  std::vector<CudaLaunch> launches;
+  for (const CudaCall &call : calls)
+    launches.insert(launches.end(), call.launches.begin(), call.launches.end());
+  return cudaSource(launches);
+}
+
+EmulatedLibrary::EmulatedLibrary(const std::vector<CudaCall> &calls) {
+  std::string error;
+  module = emulator::Module::compile(sourceOf(calls), error);
+  EXPECT_TRUE(module) << error;
+}
+
+namespace {
+
+/// The values of a launch's arguments, each in a place of its own.
+class ArgumentValues {
+public:
+  ArgumentValues(const LibraryCase &c, CaseMemory &memory, void *workspace,
+                 uint32_t *fault)
+      : c(c), memory(memory), workspace(workspace), fault(fault) {}
+
+  std::vector<void *> of(const CudaLaunch &launch) {
+    words.assign(launch.arguments.size(), 0);
+    std::vector<void *> pointers;
+    for (size_t i = 0; i < words.size(); ++i) {
+      set(words[i], launch.arguments[i]);
+      pointers.push_back(&words[i]);
+    }
+    return pointers;
+  }
+
+private:
+  template <typename T> static void put(uint64_t &word, T value) {
+    static_assert(sizeof(T) <= sizeof(word));
+    std::memcpy(&word, &value, sizeof(value));
+  }
+
+  void set(uint64_t &word, const CudaArgument &argument) {
+    using Kind = CudaArgument::Kind;
+    switch (argument.kind) {
+    case Kind::Buffer:
+      return put(word, memory.data(argument.index));
+    case Kind::Scalar:
+      return put(word, c.scalars[argument.index]);
+    case Kind::Accumulate:
+      return put(word, int32_t(c.accumulate));
+    case Kind::Workspace:
+      return put(word, static_cast<char *>(workspace) + argument.integer);
+    case Kind::Fault:
+      return put(word, fault);
+    case Kind::I32:
+      return put(word, int32_t(argument.integer));
+    case Kind::I64:
+      return put(word, argument.integer);
+    case Kind::F32:
+      return put(word, float(argument.real));
+    case Kind::F64:
+      return put(word, argument.real);
+    }
+  }
+
+  const LibraryCase &c;
+  CaseMemory &memory;
+  void *workspace;
+  uint32_t *fault;
+  std::vector<uint64_t> words;
+};
+
+} // namespace
+
+uint32_t EmulatedLibrary::run(const LibraryCase &c, const CudaCall &call,
+                              CaseMemory &memory, uint64_t seed) {
+  if (!module)
+    return 0;
+  uint32_t fault = 0;
+  // Of NaNs: what a kernel reads before anything is written shows.
+  std::vector<uint64_t> workspace(call.workspaceBytes / 8 + 1, ~uint64_t(0));
+  ArgumentValues values(c, memory, workspace.data(), &fault);
+  for (const CudaLaunch &launch : call.launches) {
+    emulator::Launch where;
+    where.gridSize = {launch.grid[0], launch.grid[1], launch.grid[2]};
+    where.blockSize.x = launch.threads;
+    where.sharedBytes = launch.sharedBytes;
+    where.seed = seed;
+    EXPECT_EQ(module->run(launch.symbol, where, values.of(launch)), "")
+        << nameOf(c) << "\n"
+        << launch.text;
+  }
+  return fault;
+}
+
+} // namespace hocket::kernels::test

@@ -1,0 +1,82 @@
+//===- EmulatedLibrary.h - Library ops on the emulated GPU ------*- C++ -*-===//
+//
+// Part of Hocket, under the Apache License v2.0.
+//
+//===----------------------------------------------------------------------===//
+///
+/// \file
+/// Calls of library ops with their data, made as kernels/cuda/Library.h says
+/// and run on the emulator. All calls of a test share one source, which is
+/// compiled once.
+///
+//===----------------------------------------------------------------------===//
+
+#ifndef HOCKET_TEST_KERNELS_CUDA_EMULATEDLIBRARY_H
+#define HOCKET_TEST_KERNELS_CUDA_EMULATEDLIBRARY_H
+
+#include "kernels/cuda/Library.h"
+#include "test/emulator/Module.h"
+#include "test/kernels/TestWorkers.h"
+
+namespace hocket::kernels::test {
+
+/// What a buffer holds before the call.
+struct Fill {
+  DType dtype = DType::F32;
+  double scale = 1;          ///< of floating-point numbers: in [-scale, scale)
+  int32_t low = 0, high = 0; ///< of integers: in [low, high)
+};
+
+/// One call, but for its buffers' memory.
+struct LibraryCase {
+  std::string_view op;
+  std::vector<int64_t> integers;
+  std::vector<double> floats;
+  std::vector<int64_t> scalars;
+  std::vector<Fill> fills; ///< one a buffer
+  int accumulate = 0;
+};
+
+/// For messages: the op, its integers and whether it accumulates.
+std::string nameOf(const LibraryCase &c);
+
+/// Buffers of a call with bytes around them that nothing may touch.
+class CaseMemory {
+public:
+  explicit CaseMemory(const LibraryCase &c);
+
+  size_t count() const { return arrays.size(); }
+  void *data(size_t i) { return arrays[i].data() + guard; }
+  /// The elements of a buffer, copied.
+  Array values(size_t i) const;
+  bool guardsHold() const;
+
+private:
+  static constexpr size_t guard = 64;
+  std::vector<DType> dtypes;
+  std::vector<std::vector<std::byte>> arrays;
+};
+
+/// The kernels of `calls`, compiled for the emulator.
+class EmulatedLibrary {
+public:
+  explicit EmulatedLibrary(const std::vector<CudaCall> &calls);
+
+  /// Runs a call on `memory` with threads in the order of `seed`; returns the
+  /// fault word.
+  uint32_t run(const LibraryCase &c, const CudaCall &call, CaseMemory &memory,
+               uint64_t seed);
+
+private:
+  std::unique_ptr<emulator::Module> module;
+};
+
+/// The launches of a case; fails the test if it has none to give.
+CudaCall callOf(const LibraryCase &c);
+
+/// All kernels of `calls` as one source.
+std::string sourceOf(const std::vector<CudaCall> &calls);
+
+} // namespace hocket::kernels::test
+
+#endif // HOCKET_TEST_KERNELS_CUDA_EMULATEDLIBRARY_H
