@@ -32,6 +32,7 @@ public:
     HOCKET_RETURN_IF_ERROR(load());
     print(banner());
     HOCKET_RETURN_IF_ERROR(restoreOrInitialize());
+    options.started(*executor);
     if (executor->hasEntry("prepare")) {
       StepHost nothing([](data::Batch &) {
         return invalidArgument("the entry 'prepare' wants tokens");

@@ -38,8 +38,9 @@ struct TrainingOptions {
   /// Seconds without progress after which a rank counts as hanging; 0: never.
   /// Default: HOCKET_HANG_SECONDS, or 7.
   std::optional<double> hangSeconds;
-  /// Called by each rank of this process, on its thread, when its steps are
-  /// done.
+  /// Called by each rank of this process, on its thread: with its first state,
+  /// which it may change, and when its steps are done.
+  std::function<void(Executor &)> started = [](Executor &) {};
   std::function<void(Executor &)> finished = [](Executor &) {};
   /// Takes lines for a person, without line feed.
   std::function<void(const std::string &)> print = [](const std::string &) {};

@@ -5,17 +5,24 @@
 //===----------------------------------------------------------------------===//
 ///
 /// \file
-/// In bf16 plans round in other places, and one rank does so too: with another
-/// size of microbatch, with attention or layers computed again. How far apart
-/// such runs of one rank are tells the band that plans must stay in; as these
-/// are a few samples of it, it is taken to be twice as wide.
+/// In bf16 plans round in other places, and what one rounding changes the next
+/// ones spread. So do they on one rank: weights that differ by less than the
+/// unit roundoff of bf16 (2^-9, of each) are the same weights to every product,
+/// but runs that begin with them end apart, by some ten times that, and by
+/// nearly as much if the weights differ by a hundredth of it. A run in bf16 is
+/// repeatable to that and no better. The band is the greatest distance of any
+/// two of eight such runs of one rank; every plan stays within it of one rank
+/// that does as many microbatches.
 ///
 //===----------------------------------------------------------------------===//
 
+#include "runtime/executor/Executor.h"
 #include "test/end_to_end/TrainedPlans.h"
 
 #include <algorithm>
 #include <gtest/gtest.h>
+#include <iostream>
+#include <random>
 
 using namespace hocket;
 using namespace hocket::test;
@@ -34,6 +41,11 @@ Difference operator|(const Difference &a, const Difference &b) {
           std::max(a.state, b.state)};
 }
 
+std::ostream &operator<<(std::ostream &out, const Difference &difference) {
+  return out << "loss " << difference.loss << ", norm " << difference.norm
+             << ", state " << difference.state;
+}
+
 Difference differenceOf(const Outcome &a, const Outcome &b) {
   Difference difference;
   EXPECT_EQ(a.losses.size(), b.losses.size());
@@ -50,6 +62,21 @@ Difference differenceOf(const Outcome &a, const Outcome &b) {
   return difference;
 }
 
+/// Every weight by at most the unit roundoff of bf16; they are f32.
+void move(Executor &executor, unsigned seed) {
+  std::mt19937 random(seed);
+  for (const program::ParameterSlice &slice : executor.role().slices()) {
+    if (slice.state() != "value")
+      continue;
+    std::vector<float> values(executor.sliceBytes(slice) / sizeof(float));
+    uint64_t bytes = values.size() * sizeof(float);
+    ASSERT_TRUE(executor.readSlice(slice, 0, values.data(), bytes).ok());
+    for (float &value : values)
+      value *= 1 + (float(random()) * 0x1p-31F - 1) * 0x1p-9F;
+    ASSERT_TRUE(executor.writeSlice(slice, 0, values.data(), bytes).ok());
+  }
+}
+
 class NarrowPlans : public TrainedPlans,
                     public testing::WithParamInterface<const ModelRow *> {
 protected:
@@ -57,34 +84,49 @@ protected:
     train(compile(*GetParam(), plan, precision), steps, plan.name);
     return HasFatalFailure() ? Outcome() : outcomeOf(plan.name, steps);
   }
+
+  /// One rank whose first weights are moved at random.
+  Outcome runMoved(const SharedProgram &program, unsigned seed) {
+    std::string name = "moved" + std::to_string(seed);
+    TrainingOptions options;
+    options.steps = steps;
+    options.logFile = folder + "/" + name + ".jsonl";
+    options.saveDir = folder + "/" + name;
+    options.started = [&](Executor &executor) { move(executor, seed); };
+    train(program, std::move(options));
+    return HasFatalFailure() ? Outcome() : outcomeOf(name, steps);
+  }
 };
 
 TEST_P(NarrowPlans, StayWithinTheBandOfOneRank) {
-  const PlanRow variants[] = {{"One", "", 2},
-                              {"Whole", "", 1},
-                              {"Three", "", 3},
-                              {"Four", "", 4},
-                              {"Six", "", 6},
-                              {"Selective", "", 2, "--recompute selective"},
-                              {"Full", "", 2, "--recompute full"}};
-  std::vector<Outcome> ones;
-  for (const PlanRow &plan : variants)
-    ones.push_back(run(plan));
+  SharedProgram program = compile(*GetParam(), {"One", "", 2}, precision);
+  std::vector<Outcome> moved;
+  for (unsigned seed = 0; seed < 8; ++seed)
+    moved.push_back(runMoved(program, seed));
   Difference band;
-  for (const Outcome &one : ones)
-    for (const Outcome &other : ones)
-      band = band | differenceOf(one, other);
+  for (const Outcome &a : moved)
+    for (const Outcome &b : moved)
+      band = band | differenceOf(a, b);
+  std::cout << "band: " << band << "\n";
   EXPECT_GT(band.loss, 0);
-  EXPECT_LT(band.loss, 1e-2);
-  for (const PlanRow &plan : narrowPlans()) {
-    Difference plans = differenceOf(run(plan), ones.front());
-    EXPECT_LE(plans.loss, 2 * band.loss) << plan.name;
-    EXPECT_LE(plans.norm, 2 * band.norm) << plan.name;
-    EXPECT_LE(plans.state, 2 * band.state) << plan.name;
+  EXPECT_LT(band.loss, 1e-3);
+  std::map<int64_t, Outcome> ones;
+  Difference greatest;
+  for (const PlanRow &plan : narrowPlans(*GetParam())) {
+    auto [one, isNew] = ones.try_emplace(plan.microbatches);
+    if (isNew)
+      one->second = run({"One", "", plan.microbatches});
+    Difference plans = differenceOf(run(plan), one->second);
+    EXPECT_LE(plans.loss, band.loss) << plan.name;
+    EXPECT_LE(plans.norm, band.norm) << plan.name;
+    EXPECT_LE(plans.state, band.state) << plan.name;
+    greatest = greatest | plans;
   }
+  std::cout << "plans: " << greatest << "\n";
 }
 
-INSTANTIATE_TEST_SUITE_P(Models, NarrowPlans, testing::Values(&gpt, &llama),
+INSTANTIATE_TEST_SUITE_P(Models, NarrowPlans,
+                         testing::Values(&gpt, &llama, &experts),
                          [](const auto &info) {
                            return std::string(info.param->name);
                          });

@@ -181,10 +181,21 @@ static const PlanRow schedules[] = {
 
 static const PlanRow narrow[] = {
     {"Dp2Zero1",        "dp=2",           2, "--zero 1"},
+    {"Dp4Zero2",        "dp=4",           3, "--zero 2"},
+    {"Dp3Zero3",        "dp=3",           2, "--zero 3"},
     {"Tp2Sp",           "tp=2",           2, SP},
+    {"Tp4",             "tp=4",           2},
     {"Pp2",             "pp=2",           4},
+    {"Cp2",             "cp=2",           2},
+    {"Cp4Ring",         "cp=4",           2, RING},
+    {"Cp2AllToAll",     "cp=2",           2, ALL_TO_ALL},
+    {"Dp2Tp2Selective", "dp=2,tp=2",      2, "--recompute selective"},
     {"Pp2Dp2Tp2",       "pp=2,dp=2,tp=2", 3, "--recompute full"},
+    {"Pp2Dp2Cp2Tp2",    "pp=2,dp=2,cp=2,tp=2", 6, RING SP "--zero 1"},
+    {"Ep2",             "dp=2,ep=2",      3, "--zero 1"},
+    {"Pp2Ep2Tp2",       "pp=2,dp=2,ep=2,tp=2", 3, SP},
 };
+static constexpr size_t narrowWithExperts = 2; ///< The last rows of narrow.
 // clang-format on
 
 std::span<const PlanRow> test::densePlans() { return dense; }
@@ -193,7 +204,10 @@ std::span<const PlanRow> test::expertPlans() { return withExperts; }
 std::span<const PlanRow> test::dropoutPlans() { return withDropout; }
 std::span<const PlanRow> test::checkpointLayouts() { return layouts; }
 std::span<const PlanRow> test::schedulePlans() { return schedules; }
-std::span<const PlanRow> test::narrowPlans() { return narrow; }
+std::span<const PlanRow> test::narrowPlans(const ModelRow &model) {
+  return std::span(narrow).first(std::size(narrow) -
+                                 (&model == &experts ? 0 : narrowWithExperts));
+}
 
 int64_t test::sizeOf(const PlanRow &plan, const std::string &axis) {
   std::string mesh = std::string(",") + plan.mesh;

@@ -53,8 +53,8 @@ std::span<const PlanRow> dropoutPlans();
 std::span<const PlanRow> checkpointLayouts();
 /// One of every schedule.
 std::span<const PlanRow> schedulePlans();
-/// Of models in bf16.
-std::span<const PlanRow> narrowPlans();
+/// Of models in bf16; more for a mixture of experts.
+std::span<const PlanRow> narrowPlans(const ModelRow &model);
 
 /// A model under a plan.
 struct PlanCase {
