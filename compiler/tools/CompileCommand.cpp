@@ -7,10 +7,13 @@
 #include "compiler/tools/CompileCommand.h"
 
 #include "compiler/driver/Compile.h"
+#include "compiler/tools/AutoPlan.h"
 #include "compiler/tools/EmitCuda.h"
 #include "runtime/base/File.h"
 #include "runtime/base/Format.h"
 #include "runtime/program/ProgramFile.h"
+
+#include <nlohmann/json.hpp>
 
 #include <chrono>
 #include <iostream>
@@ -25,6 +28,8 @@ struct Arguments {
   std::string output, from, to = "program", emit;
   std::vector<std::string> architectures;
   bool noFusion = false, json = false;
+  AutoPlanOptions search; ///< With `--plan auto`.
+  std::string margin = "5%";
 };
 
 constexpr const char *details =
@@ -40,6 +45,7 @@ Examples:
   hocket compile spec.textproto --mesh pp=2,dp=2 --microbatches 8 -o four.hkx
   hocket compile spec.textproto --mesh tp=8 --sequence-parallel \\
          --recompute auto --memory 80GiB -o eight.hkx
+  hocket compile spec.textproto --plan auto --cluster h100:1024 -o big.hkx
   hocket compile spec.textproto --compile-to=kern -o kern.mlir
   hocket compile kern.mlir --compile-from=kern -o model.hkx
   hocket compile spec.textproto --dump-phases phases -o model.hkx
@@ -157,8 +163,16 @@ std::string memoryJson(const CompileResult &result) {
   return text + "]";
 }
 
-void printSummary(const Arguments &arguments, const CompileResult &result,
-                  uint64_t fileBytes, double seconds) {
+/// What came of a compilation.
+struct Outcome {
+  CompileResult result;
+  std::optional<AutoPlan> plan;
+  uint64_t fileBytes = 0;
+  double seconds = 0;
+};
+
+void printSummary(const Arguments &arguments, const Outcome &outcome) {
+  const CompileResult &result = outcome.result;
   const program::Program &program = result.program;
   uint64_t instructions = 0, arena = 0;
   for (const auto &role : program.roles()) {
@@ -172,19 +186,93 @@ void printSummary(const Arguments &arguments, const CompileResult &result,
               << ", \"kernels\": " << program.kernels_size()
               << ", \"instructions\": " << instructions
               << ", \"arena_bytes\": " << arena << memoryJson(result)
-              << ", \"file_bytes\": " << fileBytes
-              << ", \"seconds\": " << seconds << "}\n";
+              << (outcome.plan
+                      ? ", \"plan\": " + autoPlanJson(*outcome.plan).dump()
+                      : "")
+              << ", \"file_bytes\": " << outcome.fileBytes
+              << ", \"seconds\": " << outcome.seconds << "}\n";
     return;
   }
-  std::cout << arguments.output << ": "
-            << formatCount(program.model().parameter_count()) << " parameters, "
-            << program.kernels_size() << " kernels, " << instructions
-            << " instructions, " << formatBytes(arena) << " of memory, "
-            << formatBytes(fileBytes) << " on disk, compiled in "
-            << formatDuration(seconds) << "\n";
+  if (outcome.plan)
+    std::cout << autoPlanText(*outcome.plan);
+  std::cout << (arguments.output.empty() ? "not written" : arguments.output)
+            << ": " << formatCount(program.model().parameter_count())
+            << " parameters, " << program.kernels_size() << " kernels, "
+            << instructions << " instructions, " << formatBytes(arena)
+            << " of memory, " << formatBytes(outcome.fileBytes)
+            << " on disk, compiled in " << formatDuration(outcome.seconds)
+            << "\n";
   if (result.memoryBudget > 0)
     printMemory(result);
   printRecompute(result);
+}
+
+bool isAuto(const Arguments &arguments) {
+  return arguments.request.spec.planPath == "auto";
+}
+
+/// What `--plan auto` and `--cluster` do not go with.
+Status checkSearch(const Arguments &arguments) {
+  const CompileRequest &request = arguments.request;
+  if (!isAuto(arguments)) {
+    if (!arguments.search.cluster.empty())
+      return invalidArgument("--cluster is for --plan auto");
+    return arguments.output.empty() ? invalidArgument("-o is required")
+                                    : okStatus();
+  }
+  if (arguments.search.cluster.empty())
+    return invalidArgument("--plan auto: write --cluster too, as in "
+                           "--cluster h100:64");
+  if (!request.spec.flags.empty())
+    return invalidArgument("--plan auto chooses what " +
+                           request.spec.flags.given.front().option + " sets");
+  if (request.from || request.input.ends_with(".mlir"))
+    return invalidArgument("--plan auto is for a specification, not a .mlir "
+                           "file");
+  if (request.to != Level::Program && arguments.output.empty())
+    return invalidArgument("-o is required with --compile-to");
+  return okStatus();
+}
+
+/// Chooses the plan where that was asked for.
+Status choose(Arguments &arguments, Outcome &outcome) {
+  HOCKET_RETURN_IF_ERROR(checkSearch(arguments));
+  if (!isAuto(arguments))
+    return okStatus();
+  HOCKET_ASSIGN_OR_RETURN(arguments.search.margin,
+                          parseMargin(arguments.margin));
+  arguments.request.spec.planPath.clear();
+  HOCKET_ASSIGN_OR_RETURN(outcome.plan,
+                          choosePlan(arguments.search, arguments.request));
+  return okStatus();
+}
+
+/// The certificate's peaks are the planner's, to the byte.
+Status checkPeaks(const Outcome &outcome) {
+  if (!outcome.plan)
+    return okStatus();
+  std::string unequal = unequalPeaks(*outcome.plan, outcome.result.program);
+  if (unequal.empty())
+    return okStatus();
+  unequal.pop_back();
+  return internalError("the certificate's peak is not the planned one: " +
+                       unequal);
+}
+
+Status write(Arguments &arguments, Outcome &outcome) {
+  if (arguments.request.emitCuda)
+    return emitCuda(outcome.result.text, arguments.architectures,
+                    arguments.output);
+  if (arguments.request.to != Level::Program)
+    return arguments.output == "-"
+               ? (std::cout << outcome.result.text, okStatus())
+               : writeFileAtomically(arguments.output, outcome.result.text);
+  HOCKET_ASSIGN_OR_RETURN(std::string bytes,
+                          serializeProgram(outcome.result.program));
+  outcome.fileBytes = bytes.size();
+  return arguments.output.empty()
+             ? okStatus()
+             : writeFileAtomically(arguments.output, bytes);
 }
 
 Status run(Arguments &arguments) {
@@ -193,18 +281,20 @@ Status run(Arguments &arguments) {
   HOCKET_RETURN_IF_ERROR(checkEmit(arguments));
   arguments.request.fuse = !arguments.noFusion;
   arguments.request.emitCuda = !arguments.emit.empty();
-  HOCKET_ASSIGN_OR_RETURN(CompileResult result, compile(arguments.request));
-  if (arguments.request.emitCuda)
-    return emitCuda(result.text, arguments.architectures, arguments.output);
-  if (arguments.request.to != Level::Program)
-    return arguments.output == "-"
-               ? (std::cout << result.text, okStatus())
-               : writeFileAtomically(arguments.output, result.text);
-  HOCKET_ASSIGN_OR_RETURN(std::string bytes, serializeProgram(result.program));
-  HOCKET_RETURN_IF_ERROR(writeFileAtomically(arguments.output, bytes));
-  std::chrono::duration<double> seconds =
-      std::chrono::steady_clock::now() - start;
-  printSummary(arguments, result, bytes.size(), seconds.count());
+  Outcome outcome;
+  HOCKET_RETURN_IF_ERROR(choose(arguments, outcome));
+  HOCKET_ASSIGN_OR_RETURN(outcome.result, compile(arguments.request));
+  bool isProgram =
+      !arguments.request.emitCuda && arguments.request.to == Level::Program;
+  if (isProgram)
+    HOCKET_RETURN_IF_ERROR(checkPeaks(outcome));
+  HOCKET_RETURN_IF_ERROR(write(arguments, outcome));
+  if (!isProgram)
+    return okStatus();
+  outcome.seconds =
+      std::chrono::duration<double>(std::chrono::steady_clock::now() - start)
+          .count();
+  printSummary(arguments, outcome);
   return okStatus();
 }
 
@@ -217,7 +307,8 @@ void hocket::addSpecOptions(CLI::App &command, spec::LoadOptions &options) {
                   "training.steps=100; may be repeated")
       ->allow_extra_args(false);
   command.add_option("--plan", options.planPath,
-                     "A plan (textproto) in place of the spec's own");
+                     "A plan (textproto) in place of the spec's own; compile "
+                     "takes auto too: searched for --cluster");
   for (const spec::PlanFlagInfo &flag : spec::planFlags()) {
     std::string name = flag.option;
     auto note = [&options, name](const std::string &value) {
@@ -237,12 +328,19 @@ void hocket::registerCompile(CLI::App &app, Status &result) {
   command->footer(details);
   CompileRequest &request = arguments->request;
   command->add_option("SPEC", request.input, "What to compile")->required();
-  command
-      ->add_option("-o,--output", arguments->output,
-                   "The executable, or the text of --compile-to's level "
-                   "(- for standard output)")
-      ->required();
+  command->add_option(
+      "-o,--output", arguments->output,
+      "The executable, or the text of --compile-to's level "
+      "(- for standard output); with --plan auto it may be left "
+      "out");
   addSpecOptions(*command, request.spec);
+  command->add_option("--cluster", arguments->search.cluster,
+                      "SYSTEM:DEVICES, with --plan auto: what the plan is "
+                      "searched for");
+  command
+      ->add_option("--memory-margin", arguments->margin,
+                   "Of a device's memory, what a searched plan leaves free")
+      ->capture_default_str();
   command->add_option("--target", request.target, "cpu")->capture_default_str();
   command->add_option("--emit", arguments->emit,
                       "cuda: write the fused kernels as CUDA C++ into the "

@@ -14,7 +14,6 @@
 
 #include <nlohmann/json.hpp>
 
-#include <charconv>
 #include <iostream>
 #include <memory>
 
@@ -47,23 +46,6 @@ Examples:
   hocket plan spec.textproto --cluster h100:1024 --why-not tp=8,pp=16
   hocket plan spec.textproto --cluster ./my-cluster.textproto:64 --html p.html
   hocket plan diff plan.textproto other.textproto)";
-
-/// "5%" or "0.05" of the device's memory; from 0 to 90 %.
-StatusOr<double> marginOf(std::string text) {
-  std::string written = text;
-  bool percent = text.ends_with('%');
-  if (percent)
-    text.pop_back();
-  double value = 0;
-  const char *end = text.data() + text.size();
-  auto [rest, error] = std::from_chars(text.data(), end, value);
-  if (percent)
-    value /= 100;
-  if (error != std::errc() || rest != end || !(value >= 0 && value <= 0.9))
-    return invalidArgument("--memory-margin " + written +
-                           ": write a share from 0% to 90%, as in 5%");
-  return value;
-}
 
 std::string megabytes(int64_t bytes) {
   return formatText("%.2f GiB", double(bytes) / double(1 << 30));
@@ -135,7 +117,7 @@ nlohmann::json jsonOf(const CostProblem &problem, const SearchResult &result,
 constexpr int64_t frontSteps = 8;
 
 Status run(const Arguments &arguments) {
-  HOCKET_ASSIGN_OR_RETURN(double margin, marginOf(arguments.margin));
+  HOCKET_ASSIGN_OR_RETURN(double margin, parseMargin(arguments.margin));
   if (arguments.request.input.empty() || arguments.request.cluster.empty())
     return invalidArgument("write hocket plan SPEC --cluster h100:1024");
   if (arguments.top < 1 || arguments.top > 1000)

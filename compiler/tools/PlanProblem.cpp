@@ -69,6 +69,22 @@ StatusOr<CostProblem> hocket::planProblem(const PlanRequest &request) {
   return problem;
 }
 
+StatusOr<double> hocket::parseMargin(std::string text) {
+  std::string written = text;
+  bool percent = text.ends_with('%');
+  if (percent)
+    text.pop_back();
+  double value = 0;
+  const char *end = text.data() + text.size();
+  auto [rest, error] = std::from_chars(text.data(), end, value);
+  if (percent)
+    value /= 100;
+  if (error != std::errc() || rest != end || !(value >= 0 && value <= 0.9))
+    return invalidArgument("--memory-margin " + written +
+                           ": write a share from 0% to 90%, as in 5%");
+  return value;
+}
+
 static Recompute recomputeOf(spec::Plan::Recompute recompute) {
   switch (recompute) {
   case spec::Plan::SELECTIVE:

@@ -39,6 +39,10 @@ struct PlanRequest {
 /// input's fault.
 StatusOr<planning::CostProblem> planProblem(const PlanRequest &request);
 
+/// A share of a device's memory that is left free, "5%" or "0.05"; from 0 to
+/// 90 %. Errors name --memory-margin.
+StatusOr<double> parseMargin(std::string text);
+
 /// A plan of the schema as one of the cost model, and back.
 StatusOr<planning::ParallelPlan> planOf(const spec::Plan &plan,
                                         const std::string &file);

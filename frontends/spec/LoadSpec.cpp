@@ -16,11 +16,11 @@
 using namespace hocket;
 using namespace hocket::spec;
 
-static Status replacePlan(const std::string &path, LoadedSpec &loaded) {
-  HOCKET_ASSIGN_OR_RETURN(std::string text, readInput(path));
+static Status replacePlan(std::string text, const std::string &file,
+                          LoadedSpec &loaded) {
   loaded.spec.clear_plan();
-  loaded.locations.set("plan", {path, 0, 0});
-  return parseText({std::move(text), path, "plan"}, *loaded.spec.mutable_plan(),
+  loaded.locations.set("plan", {file, 0, 0});
+  return parseText({std::move(text), file, "plan"}, *loaded.spec.mutable_plan(),
                    loaded.locations);
 }
 
@@ -37,11 +37,16 @@ static void moveMicroBatch(LoadedSpec &loaded) {
 
 StatusOr<LoadedSpec> spec::finishSpec(LoadedSpec partial,
                                       const LoadOptions &options) {
-  if (!options.planPath.empty())
-    HOCKET_RETURN_IF_ERROR(replacePlan(options.planPath, partial));
   if (options.withoutPlan) {
     partial.spec.clear_plan();
     partial.spec.clear_cluster();
+  }
+  if (!options.planPath.empty()) {
+    HOCKET_ASSIGN_OR_RETURN(std::string text, readInput(options.planPath));
+    HOCKET_RETURN_IF_ERROR(
+        replacePlan(std::move(text), options.planPath, partial));
+  } else if (!options.planText.empty()) {
+    HOCKET_RETURN_IF_ERROR(replacePlan(options.planText, "the plan", partial));
   }
   moveMicroBatch(partial);
   for (const std::string &assignment : options.overrides)
