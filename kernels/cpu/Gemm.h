@@ -22,6 +22,7 @@
 #define HOCKET_KERNELS_CPU_GEMM_H
 
 #include "kernels/cpu/Workers.h"
+#include "kernels/library/Library.h"
 #include "kernels/reference/Gemm.h"
 
 namespace hocket::kernels {
@@ -29,12 +30,6 @@ namespace hocket::kernels {
 /// D, bias, auxiliary and residual are each f32, bf16 or f16. residual may be
 /// d; any other overlap of d with an input is an error of the caller.
 [[nodiscard]] KernelError gemm(const GemmArguments &args, Workers &workers);
-
-/// Bytes of the packed form of a [k, n] matrix of `dtype`; the same on every
-/// machine. For 0 <= n, k < 2^31.
-constexpr int64_t packedBytes(DType dtype, int64_t n, int64_t k) {
-  return (n + 31) / 32 * 32 * (k + k % 2) * (dtype == DType::BF16 ? 2 : 4);
-}
 
 struct GemmPackArguments {
   int64_t n = 0, k = 0;

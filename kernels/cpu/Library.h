@@ -1,142 +1,11 @@
-//===- Library.h - Hand-written kernels by name -----------------*- C++ -*-===//
+//===- Library.h - Library ops on the CPU -----------------------*- C++ -*-===//
 //
 // Part of Hocket, under the Apache License v2.0.
 //
 //===----------------------------------------------------------------------===//
 ///
 /// \file
-/// The kernels of this folder by name, as a compiled program calls them: flat
-/// lists of buffers and numbers. `dtype` integers are those of DType. All
-/// tensors are dense and row-major; [..] is a shape; "out" marks what is
-/// written. Dimensions are at least 0 (headDim, heads: at least 1).
-///
-/// embedding           buffers: ids i32[T], table[V, H], out[T, H] (out)
-///                     integers: table dtype, out dtype, T, V, H
-/// embedding_gradient  buffers: ids i32[T], dy[T, H], dtable f32[V, H] (out)
-///                     integers: dy dtype, T, V, H; accumulates
-/// embedding_piece     as embedding, of a piece of a table; scalars: first row
-/// embedding_gradient_piece  as embedding_gradient; scalars: first row
-/// pad_rows            buffers: x[m], y[n] (out): x, then zeros
-///                     integers: dtype, m, n
-/// accumulate          buffers: x[n], y f32[n] (out): y = x, or y + x
-///                     integers: x dtype, n; accumulates
-/// rope_table          buffers: table f32[S, d/2, 2] (out)
-///                     integers: S, d; floats: d/2 radians per position
-/// rope_table_piece    buffers: table f32[S, d/2, 2] (out), of a piece
-///                     integers: S, d, whole sequence, part; floats: d/2
-///                     radians per position; scalars: first row
-/// positions           buffers: result i32[S] (out) (kernels/reference/
-///                     Positions.h)
-///                     integers: S, whole sequence, part; scalars: first row
-/// rope                buffers: x[B, S, n, d], table f32[S, d/2, 2],
-///                     y[B, S, n, d] (out; may be x)
-///                     integers: dtype, B, S, n, d, inverse (0 or 1)
-/// attention_forward   buffers: q[B, S, n, d], k[B, S, g, d], v[B, S, g, d],
-///                     o[B, S, n, d] (out), lse f32[B, n, S] (out)
-///                     integers: dtype, B, S, n, g, d, causal (0 or 1),
-///                     window (0: none), random stream
-///                     floats: scale, dropout p; scalars: seed, step,
-///                     element base
-/// attention_backward  buffers: q, k, v, o, lse, do[B, S, n, d],
-///                     dq, dk, dv (out; as q, k, v), delta f32[B, n, S] (out:
-///                     workspace)
-///                     integers, floats, scalars: as attention_forward
-/// attention_forward_piece, attention_backward_piece
-///                     as attention_forward and attention_backward of a piece
-///                     of more: q, o [B, S, n, d], k, v [B, K, g, d]
-///                     integers: dtype, B, S, n, g, d, causal, window, K,
-///                     whole heads, whole sequence, part, behind, random
-///                     stream; scalars: seed, step, element base, first query,
-///                     first key, first sequence, first head (AttentionPlace
-///                     in kernels/reference/Attention.h; the keys are those
-///                     `behind` rows before, around the end of the sequence)
-/// merge_attention     buffers: o f32[B, S, n, d], lse f32[B, n, S], the same
-///                     over other keys, both together (out; may be the first)
-///                     integers: B, S, n, d
-/// cross_entropy_forward   buffers: logits[T, V], labels i32[T],
-///                     loss f32[1] (out), lse f32[T] (out)
-///                     integers: dtype, T, V, valid_vocab
-/// cross_entropy_backward  buffers: logits[T, V], labels i32[T], lse f32[T],
-///                     dloss f32[1], dlogits[T, V] (out; may be logits)
-///                     integers: dtype, T, V, valid_vocab
-/// cross_entropy_rows  buffers: logits[T, V], labels i32[T],
-///                     lse f32[T, parts] (out), picked f32[T] (out)
-///                     integers: dtype, T, V, valid_vocab, parts
-///                     scalars: first column
-/// cross_entropy_backward_piece  buffers: logits[T, V], labels i32[T],
-///                     lse f32[T], dloss f32[1], count f32[1],
-///                     dlogits[T, V] (out; may be logits)
-///                     integers: dtype, T, V, valid_vocab
-///                     scalars: first column
-/// log_sum_exp         buffers: x f32[T, n], y f32[T] (out)
-///                     integers: T, n
-/// count_labels        buffers: labels i32[T], count f32[1] (out)
-///                     integers: T
-/// mean_loss           buffers: lse f32[T], picked f32[T], labels i32[T],
-///                     count f32[1], loss f32[1] (out)
-///                     integers: T
-/// gather_pieces       buffers: x[p, o, n], y[o, N] (out):
-///                     y[o, i * n + j] = x[i, o, j] while i * n + j < N
-///                     integers: dtype, p, o, n, N (at most p n)
-/// scatter_pieces      buffers: x[o, N], y[p, o, n] (out):
-///                     y[i, o, j] = x[o, i * n + j], 0 from N on
-///                     integers: dtype, p, o, n, N (at most p n)
-/// slice_piece         buffers: x[o, N], y[o, n] (out):
-///                     y[o, j] = x[o, first + j], 0 from N on
-///                     integers: dtype, o, n, N; scalars: first
-/// global_norm         buffers: norm f32[1] (out), found_nonfinite f32[1]
-///                     (out), N tensors
-///                     integers: dtype and element count of each tensor
-/// gemm_pack           buffers: b[n, k] if transposed else [k, n],
-///                     packed u8[packedBytes(dtype, n, k)] (out)
-///                     integers: dtype, n, k, transposed (0 or 1)
-///
-/// Mixtures of experts, as in kernels/reference/{Router,Experts}.h. E experts,
-/// k of them a token, T = B S tokens; "sigmoid" and "renormalise" are 0 or 1.
-/// Rows R are E B C with a capacity C, else (C = 0) those of G runs of
-/// sequences, each ordered by itself; G is 1 with a capacity.
-///
-/// router              buffers: weights f32[T, k] (out), chosen i32[T, k]
-///                     (out), logits f32[T, E], bias f32[E] (may be left out)
-///                     integers: T, E, k, sigmoid, renormalise, groups,
-///                     topk_groups; floats: scale
-/// router_gradient     buffers: dlogits f32[T, E] (out), dweights f32[T, k],
-///                     logits f32[T, E], chosen i32[T, k]
-///                     integers: T, E, k, sigmoid, renormalise; floats: scale
-/// router_probabilities    buffers: sums f32[E] (out), parts f64[32, E] (out:
-///                     workspace), logits f32[T, E]
-///                     integers: T, E, sigmoid
-/// router_probabilities_gradient   buffers: dlogits f32[T, E] (out),
-///                     dsums f32[E], logits f32[T, E]
-///                     integers: T, E, sigmoid
-/// router_z_loss       buffers: loss f32[1] (out), parts f64[32] (out:
-///                     workspace), logits f32[T, E]; integers: T, E
-/// router_z_loss_gradient  buffers: dlogits f32[T, E] (out), dloss f32[1],
-///                     logits f32[T, E]; integers: T, E
-/// balance_bias        buffers: result f32[E] (out), bias f32[E],
-///                     counts f32[E], skip f32[1]; integers: E; floats: rate
-/// expert_counts       buffers: counts f32[E] (out), chosen i32[n]
-///                     integers: n, E
-/// expert_order        buffers: slots i32[B, S, k] (out), ranges i32[G, E, 2]
-///                     (out; workspace with a capacity), chosen i32[B, S, k]
-///                     integers: B, S, k, E, C, G
-/// dispatch            buffers: rows[R, h] (out), tokens[T, h],
-///                     slots i32[B, S, k], weights f32[B, S, k] (may be left
-///                     out); integers: dtype, B, S, k, E, C, G, R, h
-/// combine             buffers: tokens[T, h] (out), rows[R, h],
-///                     slots i32[B, S, k], weights f32[B, S, k] (may be left
-///                     out); integers: as dispatch
-/// combine_weight_gradient buffers: dweights f32[B, S, k] (out), tokens[T, h],
-///                     rows[R, h], slots i32[B, S, k]; integers: as dispatch
-/// grouped_linear      buffers: y[R, o] (out), x[R, i], w[E, o, i],
-///                     ranges i32[G, E, 2] (left out: R / E rows each)
-///                     integers: dtype, R, o, i, E, G
-/// grouped_linear_input_gradient   buffers: dx[R, i] (out), dy[R, o],
-///                     w[E, o, i], ranges i32[G, E, 2] (as above)
-///                     integers: dtype, R, o, i, E, G
-/// grouped_linear_weight_gradient  buffers: dw f32[E, o, i] (out), dy[R, o],
-///                     x[R, i], ranges i32[G, E, 2] (as above)
-///                     integers: dtype, R, o, i, E, G; accumulates
+/// The ops of kernels/library/Library.h, by the kernels of this folder.
 ///
 //===----------------------------------------------------------------------===//
 
@@ -144,56 +13,15 @@
 #define HOCKET_KERNELS_CPU_LIBRARY_H
 
 #include "kernels/cpu/Workers.h"
-#include "kernels/reference/Element.h"
-
-#include <span>
-#include <string_view>
+#include "kernels/library/Library.h"
+#include "kernels/library/LibraryCall.h"
 
 namespace hocket::kernels {
 
-/// One call. Buffers are 64-byte aligned.
-struct LibraryCall {
-  std::span<void *const> buffers;
-  std::span<const int64_t> integers;
-  std::span<const double> floats;
-  std::span<const int64_t> scalars; ///< values of the step, known at the call
-  int accumulate = 0; ///< 1: add to the result (where the op accumulates)
-};
-
 /// Runs a call that passed requiredBytes(). An error is one of the data (an id
 /// outside the vocabulary) or of the machine.
-using LibraryFn = KernelError (*)(const LibraryCall &, Workers &);
-
-struct LibraryOp {
-  std::string_view name;
-  LibraryFn run;
-  int minBuffers, maxBuffers;
-  int scalars;      ///< exactly
-  uint64_t writes;  ///< bit i: buffer i is written
-  bool accumulates; ///< heeds LibraryCall::accumulate
-  /// Checks the number and the values of integers and floats; the use of
-  /// requiredBytes().
-  KernelError (*sizes)(std::span<const int64_t> integers,
-                       std::span<const double> floats,
-                       std::span<int64_t> bytes);
-};
-
-/// The op called `name`, or null.
-const LibraryOp *findLibraryOp(std::string_view name);
-
-/// All ops, in the order above.
-std::span<const LibraryOp> libraryOps();
-
-/// Checks a call before it is made: the counts of buffers (bytes.size()),
-/// integers, floats and scalars, every dimension and every dtype, and that no
-/// size overflows. Fills bytes[i] with what buffer i must at least have. An
-/// executor that has checked this, and that buffers are as large, may run the
-/// op on any data.
-[[nodiscard]] KernelError requiredBytes(const LibraryOp &op,
-                                        std::span<const int64_t> integers,
-                                        std::span<const double> floats,
-                                        size_t scalars,
-                                        std::span<int64_t> bytes);
+[[nodiscard]] KernelError
+runLibraryOp(const LibraryOp &op, const LibraryCall &call, Workers &workers);
 
 } // namespace hocket::kernels
 

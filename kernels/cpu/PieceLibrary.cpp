@@ -4,7 +4,6 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "kernels/cpu/CrossEntropy.h"
 #include "kernels/cpu/LibraryCalls.h"
 
 #include <algorithm>
@@ -14,70 +13,32 @@
 namespace hocket::kernels::library {
 
 //===----------------------------------------------------------------------===//
-// Cross-entropy over pieces
+// Rows and labels
 //===----------------------------------------------------------------------===//
 
-KernelError crossEntropyRowsSizes(Integers n, Floats floats, Bytes bytes) {
-  if (KernelError error = checkCounts(n, 5, floats, 0))
-    return error;
-  if (!isFloating(n[0]))
-    return kDType;
-  Size size;
-  bytes[0] = size(bytesOf(typeOf(n[0])), {n[1], n[2]});
-  bytes[1] = bytes[3] = size(4, {n[1]});
-  bytes[2] = size(4, {n[1], n[4]});
-  bool bad = size.bad || n[3] < 1 || n[3] > INT32_MAX || n[4] < 1;
-  return bad ? kDimension : nullptr;
-}
-
-KernelError runCrossEntropyRows(const LibraryCall &call, Workers &workers) {
+KernelError runPadRows(const LibraryCall &call, Workers &) {
   Integers n = call.integers;
-  CrossEntropyRowsArguments args{n[1],
-                                 n[2],
-                                 n[3],
-                                 n[4],
-                                 call.scalars[0],
-                                 view(call, 0, typeOf(n[0])),
-                                 ids(call, 1),
-                                 f32(call, 2),
-                                 f32(call, 3)};
-  return crossEntropyRows(args, workers);
+  size_t element = bytesOf(typeOf(n[0]));
+  std::memmove(at(call, 1), at(call, 0), n[1] * element);
+  std::memset(static_cast<char *>(at(call, 1)) + n[1] * element, 0,
+              (n[2] - n[1]) * element);
+  return nullptr;
 }
 
-KernelError crossEntropyPieceSizes(Integers n, Floats floats, Bytes bytes) {
-  if (KernelError error = checkCounts(n, 4, floats, 0))
-    return error;
-  if (!isFloating(n[0]))
-    return kDType;
-  Size size;
-  bytes[0] = bytes[5] = size(bytesOf(typeOf(n[0])), {n[1], n[2]});
-  bytes[1] = bytes[2] = size(4, {n[1]});
-  bytes[3] = bytes[4] = 4;
-  return size.bad || n[3] < 1 || n[3] > INT32_MAX ? kDimension : nullptr;
-}
-
-KernelError runCrossEntropyPiece(const LibraryCall &call, Workers &workers) {
-  Integers n = call.integers;
-  CrossEntropyBackwardArguments args{n[1],
-                                     n[2],
-                                     n[3],
-                                     view(call, 0, typeOf(n[0])),
-                                     ids(call, 1),
-                                     f32(call, 2),
-                                     f32(call, 3),
-                                     view(call, 5, typeOf(n[0])),
-                                     call.scalars[0],
-                                     f32(call, 4)};
-  return crossEntropyBackward(args, workers);
-}
-
-KernelError logSumExpSizes(Integers n, Floats floats, Bytes bytes) {
-  if (KernelError error = checkCounts(n, 2, floats, 0))
-    return error;
-  Size size;
-  bytes[0] = size(4, {n[0], n[1]});
-  bytes[1] = size(4, {n[0]});
-  return size.bad || n[1] < 1 ? kDimension : nullptr;
+KernelError runAccumulate(const LibraryCall &call, Workers &workers) {
+  constexpr int64_t chunk = 16384;
+  ConstView from = view(call, 0, typeOf(call.integers[0]));
+  int64_t count = call.integers[1];
+  auto *to = static_cast<float *>(at(call, 1));
+  auto add = [&](int64_t task, int) {
+    int64_t end = std::min(count, (task + 1) * chunk);
+    for (int64_t i = task * chunk; i < end; ++i) {
+      float x = static_cast<float>(load(from, i));
+      to[i] = call.accumulate != 0 ? to[i] + x : x;
+    }
+  };
+  workers.run((count + chunk - 1) / chunk, add);
+  return nullptr;
 }
 
 KernelError runLogSumExp(const LibraryCall &call, Workers &) {
@@ -93,63 +54,15 @@ KernelError runLogSumExp(const LibraryCall &call, Workers &) {
   return nullptr;
 }
 
-KernelError countLabelsSizes(Integers n, Floats floats, Bytes bytes) {
-  if (KernelError error = checkCounts(n, 1, floats, 0))
-    return error;
-  Size size;
-  bytes[0] = size(4, {n[0]});
-  bytes[1] = 4;
-  return size.bad ? kDimension : nullptr;
-}
-
 KernelError runCountLabels(const LibraryCall &call, Workers &) {
   int64_t count = countLabels(ids(call, 0), call.integers[0]);
   *static_cast<float *>(at(call, 1)) = static_cast<float>(count);
   return nullptr;
 }
 
-KernelError meanLossSizes(Integers n, Floats floats, Bytes bytes) {
-  if (KernelError error = checkCounts(n, 1, floats, 0))
-    return error;
-  Size size;
-  bytes[0] = bytes[1] = bytes[2] = size(4, {n[0]});
-  bytes[3] = bytes[4] = 4;
-  return size.bad ? kDimension : nullptr;
-}
-
-KernelError runMeanLoss(const LibraryCall &call, Workers &) {
-  reference::meanLoss({call.integers[0], f32(call, 0), f32(call, 1),
-                       ids(call, 2), *static_cast<float *>(at(call, 3)),
-                       f32(call, 4)});
-  return nullptr;
-}
-
 //===----------------------------------------------------------------------===//
 // Pieces of a dim
 //===----------------------------------------------------------------------===//
-
-static bool isDType(int64_t code) { return code >= 1 && code <= 6; }
-
-/// [p, o, n] and [o, N] in `pieces` and `whole`.
-static KernelError piecesSizes(Integers n, Floats floats, int64_t &pieces,
-                               int64_t &whole) {
-  if (KernelError error = checkCounts(n, 5, floats, 0))
-    return error;
-  if (!isDType(n[0]))
-    return kDType;
-  Size size;
-  int64_t element = bytesOf(typeOf(n[0]));
-  pieces = size(element, {n[1], n[2], n[3]});
-  whole = size(element, {n[2], n[4]});
-  return size.bad || n[4] > n[1] * n[3] ? kDimension : nullptr;
-}
-
-KernelError gatherPiecesSizes(Integers n, Floats floats, Bytes bytes) {
-  return piecesSizes(n, floats, bytes[0], bytes[1]);
-}
-KernelError scatterPiecesSizes(Integers n, Floats floats, Bytes bytes) {
-  return piecesSizes(n, floats, bytes[1], bytes[0]);
-}
 
 /// Copies `count` of `room` elements that are there, then zeros.
 static void copyPadded(const char *from, char *to, int64_t count, int64_t room,
@@ -187,18 +100,6 @@ KernelError runScatterPieces(const LibraryCall &call, Workers &workers) {
   };
   workers.run(n[2], task);
   return nullptr;
-}
-
-KernelError slicePieceSizes(Integers n, Floats floats, Bytes bytes) {
-  if (KernelError error = checkCounts(n, 4, floats, 0))
-    return error;
-  if (!isDType(n[0]))
-    return kDType;
-  Size size;
-  int64_t element = bytesOf(typeOf(n[0]));
-  bytes[0] = size(element, {n[1], n[3]});
-  bytes[1] = size(element, {n[1], n[2]});
-  return size.bad ? kDimension : nullptr;
 }
 
 KernelError runSlicePiece(const LibraryCall &call, Workers &workers) {

@@ -15,11 +15,10 @@
 #define HOCKET_KERNELS_CPU_ROUTER_H
 
 #include "kernels/cpu/Workers.h"
+#include "kernels/library/Library.h"
 #include "kernels/reference/Router.h"
 
 namespace hocket::kernels {
-
-inline constexpr int64_t kRouterParts = 32;
 
 [[nodiscard]] KernelError router(const RouterArguments &args, Workers &workers);
 [[nodiscard]] KernelError routerGradient(const RouterGradientArguments &args,

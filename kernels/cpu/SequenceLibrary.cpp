@@ -12,21 +12,7 @@
 
 namespace hocket::kernels::library {
 
-/// Whether rows in parts of `part` make up a sequence of `whole`.
-static bool isEven(int64_t part, int64_t whole) {
-  return part == 0 || (part > 0 && part <= whole && whole % (2 * part) == 0);
-}
-
 static bool isPlace(int64_t first) { return first >= 0 && first <= INT32_MAX; }
-
-KernelError positionsSizes(Integers n, Floats floats, Bytes bytes) {
-  if (KernelError error = checkCounts(n, 3, floats, 0))
-    return error;
-  Size size;
-  bytes[0] = size(4, {n[0]});
-  size(1, {n[1]});
-  return size.bad || n[1] < n[0] || !isEven(n[2], n[1]) ? kDimension : nullptr;
-}
 
 KernelError runPositions(const LibraryCall &call, Workers &) {
   Integers n = call.integers;
@@ -39,34 +25,10 @@ KernelError runPositions(const LibraryCall &call, Workers &) {
   return nullptr;
 }
 
-KernelError ropeTablePieceSizes(Integers n, Floats floats, Bytes bytes) {
-  if (n.size() != 4)
-    return kCount;
-  Size size;
-  bytes[0] = size(4, {n[0], n[1]});
-  size(1, {n[2]});
-  if (size.bad || n[1] % 2 || n[2] < n[0] || !isEven(n[3], n[2]))
-    return kDimension;
-  return static_cast<int64_t>(floats.size()) == n[1] / 2 ? nullptr : kFloats;
-}
-
 KernelError runRopeTablePiece(const LibraryCall &call, Workers &workers) {
-  Integers n = call.integers;
-  int64_t first = call.scalars[0];
-  if (!isPlace(first))
+  if (!isPlace(call.scalars[0]))
     return "rope_table: the first row is out of range";
-  return ropeTable(
-      {n[0], n[1], call.floats.data(), f32(call, 0), first, n[3], n[2]},
-      workers);
-}
-
-KernelError mergeAttentionSizes(Integers n, Floats floats, Bytes bytes) {
-  if (KernelError error = checkCounts(n, 4, floats, 0))
-    return error;
-  Size size;
-  bytes[0] = bytes[2] = bytes[4] = size(4, {n[0], n[1], n[2], n[3]});
-  bytes[1] = bytes[3] = bytes[5] = size(4, {n[0], n[2], n[1]});
-  return size.bad ? kDimension : nullptr;
+  return ropeTable(ropeTableArguments(call), workers);
 }
 
 /// One token of one sequence, all heads. Results may be the first operands.

@@ -28,7 +28,7 @@
 #ifndef HOCKET_KERNELS_CUDA_LIBRARY_H
 #define HOCKET_KERNELS_CUDA_LIBRARY_H
 
-#include "kernels/cpu/Library.h"
+#include "kernels/library/Library.h"
 
 #include <array>
 #include <cstdint>

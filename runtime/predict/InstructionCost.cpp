@@ -20,7 +20,7 @@ uint64_t hocket::bufferBytes(const program::Role &role, uint32_t buffer) {
 }
 
 /// Two products of queries and keys forward, five backward; half of each with a
-/// causal mask. The integers are those of kernels/cpu/Library.h.
+/// causal mask. The integers are those of kernels/library/Library.h.
 static double attentionFlops(const program::Library &call) {
   bool backward = call.op() == "attention_backward";
   if ((!backward && call.op() != "attention_forward") ||

@@ -4,8 +4,8 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "kernels/cpu/Gemm.h"
-#include "kernels/cpu/Library.h"
+#include "kernels/library/Library.h"
+#include "kernels/reference/Gemm.h"
 #include "runtime/base/CheckedMath.h"
 #include "runtime/base/Format.h"
 #include "runtime/program/DataType.h"

@@ -6,7 +6,7 @@
 
 #include "runtime/program/InstructionOperands.h"
 
-#include "kernels/cpu/Library.h"
+#include "kernels/library/Library.h"
 #include "runtime/base/Format.h"
 
 using namespace hocket;

@@ -19,7 +19,7 @@
 ///     buffer has overwritten since, in any entry, followed run by run; a
 ///     persistent buffer counts as written;
 ///  5. operands are as large as the instruction needs (kernels by their buffer
-///     count, GEMMs by m, n, k, library ops by kernels/cpu/Library.h);
+///     count, GEMMs by m, n, k, library ops by kernels/library/Library.h);
 ///  6. the slices of every parameter state cover its global shape exactly
 ///     once, and one rank of those that hold a slice saves it;
 ///  7. numbers of the step (batch sizes, schedule) are consistent, and peaks

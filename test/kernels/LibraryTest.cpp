@@ -164,7 +164,8 @@ TEST(Library, RunsWithinTheStatedBytes) {
       buffers.push_back(memory.back().get());
     }
     LibraryCall call{buffers, e.integers, e.floats, e.scalars};
-    EXPECT_EQ(findLibraryOp(e.op)->run(call, workers), nullptr) << e.op;
+    EXPECT_EQ(runLibraryOp(*findLibraryOp(e.op), call, workers), nullptr)
+        << e.op;
   }
 }
 
@@ -178,10 +179,10 @@ TEST(Library, AccumulateSetsThenAdds) {
   std::vector<int64_t> integers = {1, count};
   LibraryCall call{buffers, integers, {}, {}, 0};
   const LibraryOp *op = findLibraryOp("accumulate");
-  ASSERT_EQ(op->run(call, workers), nullptr);
+  ASSERT_EQ(runLibraryOp(*op, call, workers), nullptr);
   EXPECT_EQ(to, from);
   call.accumulate = 1;
-  ASSERT_EQ(op->run(call, workers), nullptr);
+  ASSERT_EQ(runLibraryOp(*op, call, workers), nullptr);
   for (int64_t i = 0; i < count; ++i)
     ASSERT_EQ(to[i], 2 * from[i]);
 }

@@ -12,8 +12,9 @@ INCLUDE = re.compile(r'^\s*#?\s*include\s+["<]([^">]+)[">]', re.M)
 ALLOWED = {
     "kernels": [],
     "kernels/reference": [],
-    "kernels/cpu": ["kernels/reference"],
-    "kernels/cuda": ["kernels/reference"],
+    "kernels/library": ["kernels/reference"],
+    "kernels/cpu": ["kernels/library", "kernels/reference"],
+    "kernels/cuda": ["kernels/library", "kernels/reference"],
     "runtime/base": [],
     "runtime/program": ["runtime/base", "kernels"],
     "runtime/hal": ["runtime/base", "runtime/nvrtc", "kernels"],

@@ -259,7 +259,7 @@ def Kern_GemmOp : Kern_Op<"gemm", [Pure, AttrSizedOperandSegments]> {
 def Kern_LibraryOp : Kern_Op<"library", [Pure, AttrSizedOperandSegments]> {
   let summary = "a hand-written kernel";
   let description = [{
-    Calls `op` of kernels/cpu/Library.h (or its counterpart for another
+    Calls `op` of kernels/library/Library.h (or its counterpart for another
     target): buffers are the operands, then the results (`results_first`: the
     other way round). `integers` and `floats` are as documented there.
 

@@ -294,7 +294,7 @@ private:
   }
 
   /// A contribution that could not be folded: `accumulate` of
-  /// kernels/cpu/Library.h.
+  /// kernels/library/Library.h.
   void addAccumulate(const FlatInstruction &instruction, Location loc,
                      Value from, Value to) {
     auto type = cast<MemRefType>(from.getType());

@@ -31,7 +31,7 @@ kern::KernelOp kernelOf(const FlatInstruction &instruction,
   return {};
 }
 
-/// The library's ops that heed `accumulate`, as in kernels/cpu/Library.h.
+/// The library's ops that heed `accumulate`, as in kernels/library/Library.h.
 bool addsToResult(kern::LibraryOp library) {
   return library.getOp() == "embedding_gradient" ||
          library.getOp() == "grouped_linear_weight_gradient";

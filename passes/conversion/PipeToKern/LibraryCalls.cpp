@@ -5,7 +5,7 @@
 //===----------------------------------------------------------------------===//
 ///
 /// \file
-/// Buffers, integers and floats are in the order of kernels/cpu/Library.h.
+/// Buffers, integers and floats are in the order of kernels/library/Library.h.
 /// Mixtures of experts are in Experts.cpp.
 ///
 //===----------------------------------------------------------------------===//

@@ -52,7 +52,7 @@ Values lower(mlir::OpBuilder &builder, xf::LinearOp op);
 Values lower(mlir::OpBuilder &builder, xf::LinearInputGradientOp op);
 Values lower(mlir::OpBuilder &builder, xf::LinearWeightGradientOp op);
 
-// LibraryCalls.cpp: hand-written kernels, as in kernels/cpu/Library.h.
+// LibraryCalls.cpp: hand-written kernels, as in kernels/library/Library.h.
 Values lower(mlir::OpBuilder &builder, xf::EmbeddingOp op);
 Values lower(mlir::OpBuilder &builder, xf::EmbeddingGradientOp op);
 Values lower(mlir::OpBuilder &builder, xf::RopeTableOp op);

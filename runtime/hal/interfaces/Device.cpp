@@ -6,7 +6,6 @@
 
 #include "runtime/hal/interfaces/Device.h"
 
-#include "kernels/cpu/Gemm.h"
 #include "runtime/base/CheckedMath.h"
 #include "runtime/base/Format.h"
 

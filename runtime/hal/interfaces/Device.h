@@ -40,7 +40,7 @@
 #ifndef HOCKET_RUNTIME_HAL_INTERFACES_DEVICE_H
 #define HOCKET_RUNTIME_HAL_INTERFACES_DEVICE_H
 
-#include "kernels/cpu/Library.h"
+#include "kernels/library/Library.h"
 #include "kernels/reference/Gemm.h"
 #include "runtime/base/Status.h"
 
@@ -114,7 +114,7 @@ struct GemmCall {
   Operand bias, auxiliary, residual; ///< bytes == 0: absent
 };
 
-/// An op of kernels/cpu/Library.h, whatever device implements it.
+/// An op of kernels/library/Library.h, whatever device implements it.
 struct LibraryCall {
   const kernels::LibraryOp *op = nullptr;
   std::span<const Range> buffers;

@@ -4,6 +4,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "kernels/cpu/Library.h"
 #include "kernels/cuda/Sources.h"
 #include "runtime/nvrtc/Nvrtc.h"
 #include "test/kernels/cuda/EmulatedLibrary.h"
@@ -179,7 +180,8 @@ void runOnCpu(const LibraryCase &c, CaseMemory &memory) {
   for (size_t i = 0; i < memory.count(); ++i)
     buffers.push_back(memory.data(i));
   LibraryCall call{buffers, c.integers, c.floats, c.scalars, c.accumulate};
-  EXPECT_EQ(findLibraryOp(c.op)->run(call, workers), nullptr) << nameOf(c);
+  EXPECT_EQ(runLibraryOp(*findLibraryOp(c.op), call, workers), nullptr)
+      << nameOf(c);
 }
 
 TEST(CudaLibrary, EveryOpGivesTheResultsOfTheCpu) {

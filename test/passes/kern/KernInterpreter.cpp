@@ -245,7 +245,8 @@ void KernInterpreter::visit(kern::LibraryOp op, Frame &frame) {
   ASSERT_EQ(error, nullptr) << op.getOp().str() << ": " << error;
   EXPECT_EQ(required, sizes) << op.getOp().str();
   kernels::test::TestWorkers workers(1);
-  error = library->run({buffers, integers, floats, scalars}, workers);
+  error = kernels::runLibraryOp(*library, {buffers, integers, floats, scalars},
+                                workers);
   ASSERT_EQ(error, nullptr) << op.getOp().str() << ": " << error;
   for (auto [result, memory] : llvm::zip(op.getOutputs(), outputs))
     frame[result] = memory.elements();

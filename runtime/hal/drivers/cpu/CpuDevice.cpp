@@ -7,6 +7,7 @@
 #include "runtime/hal/drivers/cpu/CpuDevice.h"
 
 #include "kernels/cpu/Gemm.h"
+#include "kernels/cpu/Library.h"
 #include "runtime/base/Format.h"
 #include "runtime/hal/drivers/cpu/CpuFeatures.h"
 #include "runtime/hal/drivers/cpu/CpuWorkers.h"
@@ -178,7 +179,8 @@ Status CpuDevice::doLibrary(StreamId, const LibraryCall &call) {
     pointers.push_back(at(range));
   kernels::LibraryCall inner{pointers, call.integers, call.floats, call.scalars,
                              call.accumulate ? 1 : 0};
-  if (kernels::KernelError error = call.op->run(inner, workers))
+  if (kernels::KernelError error =
+          kernels::runLibraryOp(*call.op, inner, workers))
     return invalidArgument(std::string(call.op->name) + ": " + error);
   return okStatus();
 }

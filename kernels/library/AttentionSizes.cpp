@@ -1,0 +1,109 @@
+//===- AttentionSizes.cpp - Checks of calls of attention ------------------===//
+//
+// Part of Hocket, under the Apache License v2.0.
+//
+//===----------------------------------------------------------------------===//
+
+#include "kernels/library/OpSizes.h"
+
+#include <algorithm>
+#include <array>
+
+namespace hocket::kernels::library {
+
+namespace {
+
+/// What forward and backward both check; q, kv and row statistics in bytes.
+KernelError attentionSizes(Integers n, Floats floats,
+                           std::array<int64_t, 3> &sizes) {
+  if (n.size() != 9 || floats.size() != 2)
+    return n.size() != 9 ? kCount : kFloats;
+  if (!isFloating(n[0]))
+    return kDType;
+  int64_t element = bytesOf(typeOf(n[0]));
+  Size size;
+  sizes = {size(element, {n[1], n[2], n[3], n[5]}),
+           size(element, {n[1], n[2], n[4], n[5]}),
+           size(4, {n[1], n[3], n[2]})};
+  // The score tensor exists as a count of random numbers only.
+  size(1, {n[1], n[3], n[2], n[2]});
+  if (size.bad || n[3] < 1 || n[4] < 1 || n[3] % n[4] || n[5] < 1 ||
+      n[5] > 512 || !isFlag(n[6]) || n[7] < 0 || n[8] < 0 || n[8] > UINT32_MAX)
+    return kDimension;
+  if (!(floats[1] >= 0 && floats[1] < 1))
+    return "dropout must be at least 0 and less than 1";
+  return nullptr;
+}
+
+/// As attentionSizes, of a piece: what is whole stands before the stream.
+KernelError attentionPieceSizes(Integers n, Floats floats,
+                                std::array<int64_t, 3> &sizes) {
+  if (n.size() != 14)
+    return kCount;
+  std::array<int64_t, 9> piece;
+  std::copy_n(n.begin(), 8, piece.begin());
+  piece[8] = n[13];
+  if (KernelError error = attentionSizes(piece, floats, sizes))
+    return error;
+  // Keys, and the whole that random numbers are counted over.
+  Size size;
+  sizes[1] = size(bytesOf(typeOf(n[0])), {n[1], n[8], n[4], n[5]});
+  size(1, {n[1], n[9], n[10], n[10]});
+  bool even = n[11] >= 0 && n[11] <= INT32_MAX &&
+              (n[11] == 0 || n[10] % (2 * n[11]) == 0);
+  bool within = n[9] >= n[3] && n[10] >= n[2] && n[10] >= n[8];
+  bool behind = n[12] >= 0 && (n[12] == 0 || n[12] < n[10]);
+  return size.bad || !within || !even || !behind ? kDimension : nullptr;
+}
+
+void setForwardBytes(const std::array<int64_t, 3> &size, Bytes bytes) {
+  bytes[0] = bytes[3] = size[0];
+  bytes[1] = bytes[2] = size[1];
+  bytes[4] = size[2];
+}
+
+void setBackwardBytes(const std::array<int64_t, 3> &size, Bytes bytes) {
+  for (size_t i : {0, 3, 5, 6})
+    bytes[i] = size[0];
+  for (size_t i : {1, 2, 7, 8})
+    bytes[i] = size[1];
+  bytes[4] = bytes[9] = size[2];
+}
+
+/// `read` finds the sizes among the integers, `set` gives them to the buffers.
+template <auto read, auto set>
+KernelError attentionBytes(Integers n, Floats floats, Bytes bytes) {
+  std::array<int64_t, 3> size;
+  if (KernelError error = read(n, floats, size))
+    return error;
+  set(size, bytes);
+  return nullptr;
+}
+
+} // namespace
+
+KernelError attentionForwardBytes(Integers n, Floats floats, Bytes bytes) {
+  return attentionBytes<attentionSizes, setForwardBytes>(n, floats, bytes);
+}
+KernelError attentionBackwardBytes(Integers n, Floats floats, Bytes bytes) {
+  return attentionBytes<attentionSizes, setBackwardBytes>(n, floats, bytes);
+}
+KernelError attentionForwardPieceBytes(Integers n, Floats floats, Bytes bytes) {
+  return attentionBytes<attentionPieceSizes, setForwardBytes>(n, floats, bytes);
+}
+KernelError attentionBackwardPieceBytes(Integers n, Floats floats,
+                                        Bytes bytes) {
+  return attentionBytes<attentionPieceSizes, setBackwardBytes>(n, floats,
+                                                               bytes);
+}
+
+KernelError mergeAttentionSizes(Integers n, Floats floats, Bytes bytes) {
+  if (KernelError error = checkCounts(n, 4, floats, 0))
+    return error;
+  Size size;
+  bytes[0] = bytes[2] = bytes[4] = size(4, {n[0], n[1], n[2], n[3]});
+  bytes[1] = bytes[3] = bytes[5] = size(4, {n[0], n[2], n[1]});
+  return size.bad ? kDimension : nullptr;
+}
+
+} // namespace hocket::kernels::library

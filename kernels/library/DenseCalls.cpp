@@ -1,0 +1,151 @@
+//===- DenseCalls.cpp - What calls of dense models say --------------------===//
+//
+// Part of Hocket, under the Apache License v2.0.
+//
+//===----------------------------------------------------------------------===//
+
+#include "kernels/library/LibraryCall.h"
+
+namespace hocket::kernels::library {
+
+using Integers = std::span<const int64_t>;
+
+EmbeddingArguments embeddingArguments(const LibraryCall &call) {
+  Integers n = call.integers;
+  bool piece = !call.scalars.empty();
+  return {n[2],
+          n[3],
+          n[4],
+          ids(call, 0),
+          view(call, 1, typeOf(n[0])),
+          view(call, 2, typeOf(n[1])),
+          piece,
+          piece ? call.scalars[0] : 0};
+}
+
+EmbeddingGradientArguments embeddingGradientArguments(const LibraryCall &call) {
+  Integers n = call.integers;
+  bool piece = !call.scalars.empty();
+  return {n[1],
+          n[2],
+          n[3],
+          ids(call, 0),
+          view(call, 1, typeOf(n[0])),
+          f32(call, 2),
+          call.accumulate != 0,
+          piece,
+          piece ? call.scalars[0] : 0};
+}
+
+RopeTableArguments ropeTableArguments(const LibraryCall &call) {
+  Integers n = call.integers;
+  RopeTableArguments args{n[0], n[1], call.floats.data(), f32(call, 0)};
+  if (n.size() > 2)
+    args.first = call.scalars[0], args.part = n[3], args.whole = n[2];
+  return args;
+}
+
+RopeArguments ropeArguments(const LibraryCall &call) {
+  Integers n = call.integers;
+  return {n[1],         n[2],
+          n[3],         n[4],
+          n[5] != 0,    view(call, 0, typeOf(n[0])),
+          f32(call, 1), view(call, 2, typeOf(n[0]))};
+}
+
+//===----------------------------------------------------------------------===//
+// Attention
+//===----------------------------------------------------------------------===//
+
+static AttentionShape attentionShape(const LibraryCall &call) {
+  Integers n = call.integers;
+  AttentionShape shape;
+  shape.batch = n[1], shape.queries = shape.keys = n[2], shape.heads = n[3];
+  shape.kvHeads = n[4], shape.headDim = n[5];
+  shape.causal = n[6] != 0, shape.window = n[7];
+  shape.scale = static_cast<float>(call.floats[0]);
+  shape.dropout = static_cast<float>(call.floats[1]);
+  shape.random = {static_cast<uint64_t>(call.scalars[0]),
+                  static_cast<uint32_t>(n.back()),
+                  static_cast<uint32_t>(call.scalars[1])};
+  shape.elementBase = call.scalars[2];
+  if (n.size() == 9)
+    return shape;
+  AttentionPlace &place = shape.place;
+  shape.keys = n[8];
+  place.heads = n[9], place.sequence = n[10], place.part = n[11];
+  place.firstQuery = call.scalars[3], place.firstKey = call.scalars[4];
+  // Around the end of the sequence; the call refuses what is out of range.
+  if (n[12] > 0 && place.firstKey >= 0 && place.firstKey < n[10])
+    place.firstKey = (place.firstKey + n[10] - n[12]) % n[10];
+  place.firstSequence = call.scalars[5], place.firstHead = call.scalars[6];
+  return shape;
+}
+
+AttentionForwardArguments attentionForwardArguments(const LibraryCall &call) {
+  DType t = typeOf(call.integers[0]);
+  return {attentionShape(call), view(call, 0, t), view(call, 1, t),
+          view(call, 2, t),     view(call, 3, t), f32(call, 4)};
+}
+
+AttentionBackwardArguments attentionBackwardArguments(const LibraryCall &call) {
+  DType t = typeOf(call.integers[0]);
+  return {attentionShape(call), view(call, 0, t), view(call, 1, t),
+          view(call, 2, t),     view(call, 3, t), f32(call, 4),
+          view(call, 5, t),     view(call, 6, t), view(call, 7, t),
+          view(call, 8, t),     f32(call, 9)};
+}
+
+//===----------------------------------------------------------------------===//
+// Losses
+//===----------------------------------------------------------------------===//
+
+CrossEntropyForwardArguments
+crossEntropyForwardArguments(const LibraryCall &call) {
+  Integers n = call.integers;
+  return {n[1],         n[2],         n[3],        view(call, 0, typeOf(n[0])),
+          ids(call, 1), f32(call, 2), f32(call, 3)};
+}
+
+CrossEntropyBackwardArguments
+crossEntropyBackwardArguments(const LibraryCall &call) {
+  Integers n = call.integers;
+  bool piece = !call.scalars.empty();
+  CrossEntropyBackwardArguments args{
+      n[1],         n[2],
+      n[3],         view(call, 0, typeOf(n[0])),
+      ids(call, 1), f32(call, 2),
+      f32(call, 3), view(call, piece ? 5 : 4, typeOf(n[0]))};
+  if (piece)
+    args.firstColumn = call.scalars[0], args.count = f32(call, 4);
+  return args;
+}
+
+CrossEntropyRowsArguments crossEntropyRowsArguments(const LibraryCall &call) {
+  Integers n = call.integers;
+  return {n[1],
+          n[2],
+          n[3],
+          n[4],
+          call.scalars[0],
+          view(call, 0, typeOf(n[0])),
+          ids(call, 1),
+          f32(call, 2),
+          f32(call, 3)};
+}
+
+MeanLossArguments meanLossArguments(const LibraryCall &call) {
+  return {call.integers[0], f32(call, 0),       f32(call, 1),
+          ids(call, 2),     *floatsAt(call, 3), f32(call, 4)};
+}
+
+std::vector<GlobalNormArguments::Tensor>
+globalNormTensors(const LibraryCall &call) {
+  std::vector<GlobalNormArguments::Tensor> tensors(call.buffers.size() - 2);
+  for (size_t i = 0; i < tensors.size(); ++i)
+    tensors[i] = {view(call, i + 2, typeOf(call.integers[2 * i])),
+                  call.integers[2 * i + 1]};
+  return tensors;
+}
+
+} // namespace hocket::kernels::library

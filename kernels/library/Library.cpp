@@ -1,0 +1,91 @@
+//===- Library.cpp - Hand-written kernels by name -------------------------===//
+//
+// Part of Hocket, under the Apache License v2.0.
+//
+//===----------------------------------------------------------------------===//
+
+#include "kernels/library/Library.h"
+
+#include "kernels/library/OpSizes.h"
+
+namespace hocket::kernels {
+
+using namespace library;
+
+// name, least and most buffers, scalars, written buffers, accumulates, sizes
+static constexpr LibraryOp table[] = {
+    {"embedding", 3, 3, 0, 0b100, false, embeddingSizes},
+    {"embedding_gradient", 3, 3, 0, 0b100, true, embeddingGradientSizes},
+    {"embedding_piece", 3, 3, 1, 0b100, false, embeddingSizes},
+    {"embedding_gradient_piece", 3, 3, 1, 0b100, true, embeddingGradientSizes},
+    {"pad_rows", 2, 2, 0, 0b10, false, padRowsSizes},
+    {"accumulate", 2, 2, 0, 0b10, true, accumulateSizes},
+    {"rope_table", 1, 1, 0, 0b1, false, ropeTableSizes},
+    {"rope_table_piece", 1, 1, 1, 0b1, false, ropeTablePieceSizes},
+    {"positions", 1, 1, 1, 0b1, false, positionsSizes},
+    {"rope", 3, 3, 0, 0b100, false, ropeSizes},
+    {"attention_forward", 5, 5, 3, 0b11000, false, attentionForwardBytes},
+    {"attention_backward", 10, 10, 3, 0b1111000000, false,
+     attentionBackwardBytes},
+    {"attention_forward_piece", 5, 5, 7, 0b11000, false,
+     attentionForwardPieceBytes},
+    {"attention_backward_piece", 10, 10, 7, 0b1111000000, false,
+     attentionBackwardPieceBytes},
+    {"merge_attention", 6, 6, 0, 0b110000, false, mergeAttentionSizes},
+    {"cross_entropy_forward", 4, 4, 0, 0b1100, false, crossEntropyForwardSizes},
+    {"cross_entropy_backward", 5, 5, 0, 0b10000, false,
+     crossEntropyBackwardSizes},
+    {"cross_entropy_rows", 4, 4, 1, 0b1100, false, crossEntropyRowsSizes},
+    {"cross_entropy_backward_piece", 6, 6, 1, 0b100000, false,
+     crossEntropyPieceSizes},
+    {"log_sum_exp", 2, 2, 0, 0b10, false, logSumExpSizes},
+    {"count_labels", 2, 2, 0, 0b10, false, countLabelsSizes},
+    {"mean_loss", 5, 5, 0, 0b10000, false, meanLossSizes},
+    {"gather_pieces", 2, 2, 0, 0b10, false, gatherPiecesSizes},
+    {"scatter_pieces", 2, 2, 0, 0b10, false, scatterPiecesSizes},
+    {"slice_piece", 2, 2, 1, 0b10, false, slicePieceSizes},
+    {"global_norm", 2, 2 + kMostTensors, 0, 0b11, false, globalNormSizes},
+    {"gemm_pack", 2, 2, 0, 0b10, false, gemmPackSizes},
+    {"router", 3, 4, 0, 0b11, false, routerSizes},
+    {"router_gradient", 4, 4, 0, 0b1, false, routerGradientSizes},
+    {"router_probabilities", 3, 3, 0, 0b11, false, routerProbabilitiesSizes},
+    {"router_probabilities_gradient", 3, 3, 0, 0b1, false,
+     routerProbabilitiesGradientSizes},
+    {"router_z_loss", 3, 3, 0, 0b11, false, routerZLossSizes},
+    {"router_z_loss_gradient", 3, 3, 0, 0b1, false, routerZLossGradientSizes},
+    {"balance_bias", 4, 4, 0, 0b1, false, balanceBiasSizes},
+    {"expert_counts", 2, 2, 0, 0b1, false, expertCountsSizes},
+    {"expert_order", 3, 3, 0, 0b11, false, expertOrderSizes},
+    {"dispatch", 3, 4, 0, 0b1, false, dispatchSizes},
+    {"combine", 3, 4, 0, 0b1, false, combineSizes},
+    {"combine_weight_gradient", 4, 4, 0, 0b1, false,
+     combineWeightGradientSizes},
+    {"grouped_linear", 3, 4, 0, 0b1, false, groupedLinearSizes},
+    {"grouped_linear_input_gradient", 3, 4, 0, 0b1, false,
+     groupedInputGradientSizes},
+    {"grouped_linear_weight_gradient", 3, 4, 0, 0b1, true,
+     groupedWeightGradientSizes},
+};
+
+std::span<const LibraryOp> libraryOps() { return table; }
+
+const LibraryOp *findLibraryOp(std::string_view name) {
+  for (const LibraryOp &op : table)
+    if (op.name == name)
+      return &op;
+  return nullptr;
+}
+
+KernelError requiredBytes(const LibraryOp &op,
+                          std::span<const int64_t> integers,
+                          std::span<const double> floats, size_t scalars,
+                          std::span<int64_t> bytes) {
+  if (bytes.size() < static_cast<size_t>(op.minBuffers) ||
+      bytes.size() > static_cast<size_t>(op.maxBuffers))
+    return "wrong number of buffers";
+  if (scalars != static_cast<size_t>(op.scalars))
+    return "wrong number of scalars";
+  return op.sizes(integers, floats, bytes);
+}
+
+} // namespace hocket::kernels

@@ -1,0 +1,123 @@
+//===- OpSizes.h - What the entries of the library share --------*- C++ -*-===//
+//
+// Part of Hocket, under the Apache License v2.0.
+//
+//===----------------------------------------------------------------------===//
+///
+/// \file
+/// The sums that check a call, and a function an op that does (LibraryOp::sizes
+/// says what); internal to the sources of Library.h.
+///
+//===----------------------------------------------------------------------===//
+
+#ifndef HOCKET_KERNELS_LIBRARY_OPSIZES_H
+#define HOCKET_KERNELS_LIBRARY_OPSIZES_H
+
+#include "kernels/library/Library.h"
+#include "kernels/library/LibraryCall.h"
+
+#include <initializer_list>
+
+namespace hocket::kernels::library {
+
+using Integers = std::span<const int64_t>;
+using Floats = std::span<const double>;
+using Bytes = std::span<int64_t>;
+
+/// No buffer may be larger, so that byte counts and offsets never overflow.
+inline constexpr int64_t kMostBytes = int64_t(1) << 46;
+
+/// Tensors of global_norm.
+inline constexpr int kMostTensors = 1 << 16;
+
+inline constexpr KernelError kCount = "wrong number of integers";
+inline constexpr KernelError kFloats = "wrong number of floats";
+inline constexpr KernelError kDType =
+    "an element type that the op does not take";
+inline constexpr KernelError kDimension = "a dimension out of range";
+
+inline bool isFloating(int64_t dtype) { return dtype >= 1 && dtype <= 3; }
+inline bool isFlag(int64_t value) { return value == 0 || value == 1; }
+
+inline KernelError checkCounts(Integers n, size_t integers, Floats floats,
+                               size_t reals) {
+  if (n.size() != integers)
+    return kCount;
+  return floats.size() == reals ? nullptr : kFloats;
+}
+
+/// Multiplies dimensions and bytes; remembers if any was out of range.
+struct Size {
+  bool bad = false;
+  int64_t operator()(int64_t elementBytes,
+                     std::initializer_list<int64_t> dims) {
+    __int128 product = elementBytes;
+    for (int64_t dim : dims) {
+      if (dim < 0 || dim > INT32_MAX) {
+        bad = true;
+        return 0;
+      }
+      product *= dim;
+      if (product > kMostBytes) {
+        bad = true;
+        return 0;
+      }
+    }
+    return static_cast<int64_t>(product);
+  }
+};
+
+// RowSizes.cpp
+KernelError embeddingSizes(Integers n, Floats floats, Bytes bytes);
+KernelError embeddingGradientSizes(Integers n, Floats floats, Bytes bytes);
+KernelError padRowsSizes(Integers n, Floats floats, Bytes bytes);
+KernelError accumulateSizes(Integers n, Floats floats, Bytes bytes);
+KernelError ropeTableSizes(Integers n, Floats floats, Bytes bytes);
+KernelError ropeTablePieceSizes(Integers n, Floats floats, Bytes bytes);
+KernelError positionsSizes(Integers n, Floats floats, Bytes bytes);
+KernelError ropeSizes(Integers n, Floats floats, Bytes bytes);
+KernelError globalNormSizes(Integers n, Floats floats, Bytes bytes);
+KernelError gemmPackSizes(Integers n, Floats floats, Bytes bytes);
+
+// AttentionSizes.cpp
+KernelError attentionForwardBytes(Integers n, Floats floats, Bytes bytes);
+KernelError attentionBackwardBytes(Integers n, Floats floats, Bytes bytes);
+KernelError attentionForwardPieceBytes(Integers n, Floats floats, Bytes bytes);
+KernelError attentionBackwardPieceBytes(Integers n, Floats floats, Bytes bytes);
+KernelError mergeAttentionSizes(Integers n, Floats floats, Bytes bytes);
+
+// LossSizes.cpp
+KernelError crossEntropyForwardSizes(Integers n, Floats floats, Bytes bytes);
+KernelError crossEntropyBackwardSizes(Integers n, Floats floats, Bytes bytes);
+KernelError crossEntropyRowsSizes(Integers n, Floats floats, Bytes bytes);
+KernelError crossEntropyPieceSizes(Integers n, Floats floats, Bytes bytes);
+KernelError logSumExpSizes(Integers n, Floats floats, Bytes bytes);
+KernelError countLabelsSizes(Integers n, Floats floats, Bytes bytes);
+KernelError meanLossSizes(Integers n, Floats floats, Bytes bytes);
+
+// PieceSizes.cpp
+KernelError gatherPiecesSizes(Integers n, Floats floats, Bytes bytes);
+KernelError scatterPiecesSizes(Integers n, Floats floats, Bytes bytes);
+KernelError slicePieceSizes(Integers n, Floats floats, Bytes bytes);
+
+// ExpertSizes.cpp
+KernelError routerSizes(Integers n, Floats floats, Bytes bytes);
+KernelError routerGradientSizes(Integers n, Floats floats, Bytes bytes);
+KernelError routerProbabilitiesSizes(Integers n, Floats floats, Bytes bytes);
+KernelError routerProbabilitiesGradientSizes(Integers n, Floats floats,
+                                             Bytes bytes);
+KernelError routerZLossSizes(Integers n, Floats floats, Bytes bytes);
+KernelError routerZLossGradientSizes(Integers n, Floats floats, Bytes bytes);
+KernelError balanceBiasSizes(Integers n, Floats floats, Bytes bytes);
+KernelError expertCountsSizes(Integers n, Floats floats, Bytes bytes);
+KernelError expertOrderSizes(Integers n, Floats floats, Bytes bytes);
+KernelError dispatchSizes(Integers n, Floats floats, Bytes bytes);
+KernelError combineSizes(Integers n, Floats floats, Bytes bytes);
+KernelError combineWeightGradientSizes(Integers n, Floats floats, Bytes bytes);
+KernelError groupedLinearSizes(Integers n, Floats floats, Bytes bytes);
+KernelError groupedInputGradientSizes(Integers n, Floats floats, Bytes bytes);
+KernelError groupedWeightGradientSizes(Integers n, Floats floats, Bytes bytes);
+
+} // namespace hocket::kernels::library
+
+#endif // HOCKET_KERNELS_LIBRARY_OPSIZES_H

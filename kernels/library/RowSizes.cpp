@@ -1,0 +1,149 @@
+//===- RowSizes.cpp - Checks of calls on rows -----------------------------===//
+//
+// Part of Hocket, under the Apache License v2.0.
+//
+//===----------------------------------------------------------------------===//
+
+#include "kernels/library/OpSizes.h"
+
+namespace hocket::kernels::library {
+
+//===----------------------------------------------------------------------===//
+// Embedding
+//===----------------------------------------------------------------------===//
+
+KernelError embeddingSizes(Integers n, Floats floats, Bytes bytes) {
+  if (KernelError error = checkCounts(n, 5, floats, 0))
+    return error;
+  if (!isFloating(n[0]) || !isFloating(n[1]))
+    return kDType;
+  Size size;
+  bytes[0] = size(4, {n[2]});
+  bytes[1] = size(bytesOf(typeOf(n[0])), {n[3], n[4]});
+  bytes[2] = size(bytesOf(typeOf(n[1])), {n[2], n[4]});
+  return size.bad ? kDimension : nullptr;
+}
+
+KernelError embeddingGradientSizes(Integers n, Floats floats, Bytes bytes) {
+  if (KernelError error = checkCounts(n, 4, floats, 0))
+    return error;
+  if (!isFloating(n[0]))
+    return kDType;
+  Size size;
+  bytes[0] = size(4, {n[1]});
+  bytes[1] = size(bytesOf(typeOf(n[0])), {n[1], n[3]});
+  bytes[2] = size(4, {n[2], n[3]});
+  return size.bad ? kDimension : nullptr;
+}
+
+KernelError padRowsSizes(Integers n, Floats floats, Bytes bytes) {
+  if (KernelError error = checkCounts(n, 3, floats, 0))
+    return error;
+  if (!isFloating(n[0]))
+    return kDType;
+  if (n[1] < 0 || n[2] < n[1] || n[2] > kMostBytes / 4)
+    return kDimension;
+  bytes[0] = n[1] * bytesOf(typeOf(n[0]));
+  bytes[1] = n[2] * bytesOf(typeOf(n[0]));
+  return nullptr;
+}
+
+KernelError accumulateSizes(Integers n, Floats floats, Bytes bytes) {
+  if (KernelError error = checkCounts(n, 2, floats, 0))
+    return error;
+  if (!isFloating(n[0]))
+    return kDType;
+  Size size;
+  bytes[0] = size(bytesOf(typeOf(n[0])), {n[1]});
+  bytes[1] = size(4, {n[1]});
+  return size.bad ? kDimension : nullptr;
+}
+
+//===----------------------------------------------------------------------===//
+// Positions
+//===----------------------------------------------------------------------===//
+
+/// Whether rows in parts of `part` make up a sequence of `whole`.
+static bool isEven(int64_t part, int64_t whole) {
+  return part == 0 || (part > 0 && part <= whole && whole % (2 * part) == 0);
+}
+
+KernelError ropeTableSizes(Integers n, Floats floats, Bytes bytes) {
+  if (n.size() != 2)
+    return kCount;
+  Size size;
+  bytes[0] = size(4, {n[0], n[1]});
+  if (size.bad || n[1] % 2)
+    return kDimension;
+  return static_cast<int64_t>(floats.size()) == n[1] / 2 ? nullptr : kFloats;
+}
+
+KernelError ropeTablePieceSizes(Integers n, Floats floats, Bytes bytes) {
+  if (n.size() != 4)
+    return kCount;
+  Size size;
+  bytes[0] = size(4, {n[0], n[1]});
+  size(1, {n[2]});
+  if (size.bad || n[1] % 2 || n[2] < n[0] || !isEven(n[3], n[2]))
+    return kDimension;
+  return static_cast<int64_t>(floats.size()) == n[1] / 2 ? nullptr : kFloats;
+}
+
+KernelError positionsSizes(Integers n, Floats floats, Bytes bytes) {
+  if (KernelError error = checkCounts(n, 3, floats, 0))
+    return error;
+  Size size;
+  bytes[0] = size(4, {n[0]});
+  size(1, {n[1]});
+  return size.bad || n[1] < n[0] || !isEven(n[2], n[1]) ? kDimension : nullptr;
+}
+
+KernelError ropeSizes(Integers n, Floats floats, Bytes bytes) {
+  if (KernelError error = checkCounts(n, 6, floats, 0))
+    return error;
+  if (!isFloating(n[0]))
+    return kDType;
+  Size size;
+  bytes[0] = bytes[2] = size(bytesOf(typeOf(n[0])), {n[1], n[2], n[3], n[4]});
+  bytes[1] = size(4, {n[2], n[4]});
+  bool bad = size.bad || n[4] % 2 || n[3] < 1 || !isFlag(n[5]);
+  return bad ? kDimension : nullptr;
+}
+
+//===----------------------------------------------------------------------===//
+// Global norm
+//===----------------------------------------------------------------------===//
+
+KernelError globalNormSizes(Integers n, Floats floats, Bytes bytes) {
+  if (n.size() != (bytes.size() - 2) * 2 || !floats.empty())
+    return floats.empty() ? kCount : kFloats;
+  bytes[0] = bytes[1] = 4;
+  for (size_t i = 2; i < bytes.size(); ++i) {
+    int64_t dtype = n[2 * i - 4], count = n[2 * i - 3];
+    if (!isFloating(dtype))
+      return kDType;
+    if (count < 0 || count > kMostBytes / 4)
+      return kDimension;
+    bytes[i] = count * bytesOf(typeOf(dtype));
+  }
+  return nullptr;
+}
+
+//===----------------------------------------------------------------------===//
+// Packing
+//===----------------------------------------------------------------------===//
+
+KernelError gemmPackSizes(Integers n, Floats floats, Bytes bytes) {
+  if (KernelError error = checkCounts(n, 4, floats, 0))
+    return error;
+  if (!isFloating(n[0]))
+    return kDType;
+  Size size;
+  bytes[0] = size(bytesOf(typeOf(n[0])), {n[1], n[2]});
+  if (size.bad || !isFlag(n[3]))
+    return kDimension;
+  bytes[1] = packedBytes(typeOf(n[0]), n[1], n[2]);
+  return nullptr;
+}
+
+} // namespace hocket::kernels::library
