@@ -35,25 +35,6 @@ namespace hocket::cuda {
 
 constexpr float kLog2e = 1.44269504f;
 
-/// One head of one sequence.
-template <class Shape> struct Head {
-  using T = typename Shape::T;
-  static constexpr Integer queryPitch = Integer(Shape::heads) * Shape::dim;
-  static constexpr Integer keyPitch = Integer(Shape::kvHeads) * Shape::dim;
-  int b, h;
-
-  HOCKET_MEMBER Integer query() const {
-    return b * Shape::queries * queryPitch + Integer(h) * Shape::dim;
-  }
-  HOCKET_MEMBER Integer key() const {
-    int group = h / (Shape::heads / Shape::kvHeads);
-    return b * Shape::keys * keyPitch + Integer(group) * Shape::dim;
-  }
-  HOCKET_MEMBER Integer statistic() const {
-    return (Integer(b) * Shape::heads + h) * Shape::queries;
-  }
-};
-
 /// The rows and columns of a warp's 16 x 64 numbers: entry i of fragment j is
 /// at row firstRow + 8 * (i / 2), column firstColumn + 8 * j + i % 2.
 struct WarpPlace {
@@ -214,28 +195,6 @@ attentionForward(const typename Shape::T *q, const typename Shape::T *k,
 //===----------------------------------------------------------------------===//
 // Backward
 //===----------------------------------------------------------------------===//
-
-/// A warp a row of o: blocks of 128 threads have four.
-template <class Shape>
-HOCKET_DEVICE void attentionDelta(const typename Shape::T *o,
-                                  const typename Shape::T *dO, float *delta) {
-  constexpr Integer rows = Integer(Shape::batch) * Shape::queries * Shape::heads;
-  Integer row = Integer(blockIdx.x) * 4 + threadIdx.x / 32;
-  if (row >= rows)
-    return;
-  float sum = 0;
-  for (int column = threadIdx.x % 32 * 2; column < Shape::dim; column += 64)
-#pragma unroll
-    for (int i = 0; i < 2; ++i)
-      sum += toFloat(o[row * Shape::dim + column + i]) *
-             toFloat(dO[row * Shape::dim + column + i]);
-  sum = reduceWarp<Add>(sum);
-  // Rows are [b, i, h], statistics [b, h, i].
-  Integer h = row % Shape::heads, i = row / Shape::heads % Shape::queries;
-  Integer b = row / Shape::heads / Shape::queries;
-  if (threadIdx.x % 32 == 0)
-    delta[(b * Shape::heads + h) * Shape::queries + i] = sum;
-}
 
 /// Of scores: p, the probabilities, and ds = p * (mask * dp - delta), with
 /// lse and delta of the query of each number. Numbers of queries or keys that

@@ -13,8 +13,7 @@
 namespace hocket::kernels::library {
 namespace {
 
-constexpr KernelError kNoKernel =
-    "attention: no kernel for GPUs has this type and width of a head";
+constexpr KernelError kScale = "attention: the scale is not finite";
 
 /// What the integers of a call say, of a piece or of what is whole.
 struct Sizes {
@@ -68,90 +67,133 @@ std::string shapeText(const CudaRequest &request) {
   return text + "};\n";
 }
 
-/// One kernel of attention, which its shape is all known to.
-LaunchText textOf(const char *function, const CudaRequest &request) {
-  LaunchText text("Attention.cuh", function, {"$_shape"});
-  text.declare(shapeText(request));
-  return text;
-}
-
-/// The last argument of most kernels: the call's scalars and its place.
-void addCall(LaunchText &text, const CudaRequest &request) {
-  static const char *const names[] = {"seed", "step",     "base", "query",
-                                      "key",  "sequence", "head"};
-  Sizes s(request.integers);
-  std::string list;
-  for (uint32_t i = 0; i < request.scalars; ++i) {
-    text.parameter("Integer", names[i], {CudaArgument::Kind::Scalar, i});
-    list += (i == 0 ? "" : ", ") + std::string(names[i]);
-  }
-  text.parameter("unsigned *", "fault", {CudaArgument::Kind::Fault});
-  text.pass("placeCall({" + list + "}, " + std::to_string(s.behind) + ", " +
-            std::to_string(s.sequence) + ", fault)");
-}
-
-int64_t tileBytes(const Sizes &s) {
-  return cuda::kTileRows * (s.dim * 2 + cuda::kTilePadding);
-}
-
+/// Whether fragments fit; else sums are in f32 on other units.
 bool fitsTensorCores(const Sizes &s) {
   return s.dtype != static_cast<int64_t>(DType::F32) && s.dim % 16 == 0 &&
          s.dim <= 128;
 }
 
+/// One of attention's kernels: what is launched for a shape.
+struct Geometry {
+  const char *header, *function;
+  uint32_t threads;
+  int rows; ///< that a block has of its own
+  int64_t sharedBytes;
+};
+
+enum class Kernel { Forward, QueryGradient, KeyGradient };
+
+Geometry geometryOf(const Sizes &s, Kernel kernel) {
+  bool forward = kernel == Kernel::Forward;
+  if (fitsTensorCores(s)) {
+    static const char *const names[] = {
+        "attentionForward", "attentionQueryGradient", "attentionKeyGradient"};
+    int64_t tile = cuda::kTileRows * (s.dim * 2 + cuda::kTilePadding);
+    return {"Attention.cuh", names[static_cast<int>(kernel)],
+            cuda::kAttentionThreads, cuda::kTileRows, tile * (forward ? 3 : 4)};
+  }
+  static const char *const names[] = {"plainAttentionForward",
+                                      "plainAttentionQueryGradient",
+                                      "plainAttentionKeyGradient"};
+  int dim = static_cast<int>(s.dim);
+  int rows = forward ? cuda::plainRows(dim) : cuda::plainGradientRows(dim);
+  return {"PlainAttention.cuh", names[static_cast<int>(kernel)],
+          cuda::kPlainThreads, rows,
+          4 * cuda::plainFloats(rows, dim, forward ? 1 : 2)};
+}
+
+/// A call's attention: its kernels one after another.
+class AttentionCalls {
+public:
+  AttentionCalls(const CudaRequest &request, CudaCall &call)
+      : request(request), call(call), s(request.integers),
+        type(cudaType(s.dtype)) {}
+
+  LaunchText text(const char *header, const char *function) const {
+    LaunchText text(header, function, {"$_shape"});
+    return text.declare(shapeText(request));
+  }
+
+  KernelError forward() {
+    Geometry g = geometryOf(s, Kernel::Forward);
+    LaunchText kernel = text(g.header, g.function);
+    kernel.in("q", type, 0).in("k", type, 1).in("v", type, 2);
+    kernel.out("o", type, 3).out("lse", "float", 4);
+    return launch(kernel, g, s.queries, s.heads);
+  }
+
+  KernelError delta() {
+    LaunchText kernel = text("AttentionTiles.cuh", "attentionDelta");
+    kernel.in("o", type, 3).in("dO", type, 5).out("delta", "float", 9);
+    return addLaunch(call, kernel, blocksOf(s.batch * s.queries * s.heads, 4),
+                     cuda::kAttentionThreads);
+  }
+
+  KernelError queryGradient() {
+    Geometry g = geometryOf(s, Kernel::QueryGradient);
+    LaunchText kernel = gradient(g);
+    kernel.out("dq", type, 6);
+    return launch(kernel, g, s.queries, s.heads);
+  }
+
+  KernelError keyGradient() {
+    Geometry g = geometryOf(s, Kernel::KeyGradient);
+    LaunchText kernel = gradient(g);
+    kernel.out("dk", type, 7).out("dv", type, 8);
+    return launch(kernel, g, s.keys, s.kvHeads);
+  }
+
+private:
+  LaunchText gradient(const Geometry &g) const {
+    LaunchText kernel = text(g.header, g.function);
+    kernel.in("q", type, 0).in("k", type, 1).in("v", type, 2);
+    return kernel.in("lse", "float", 4)
+        .in("dO", type, 5)
+        .in("delta", "float", 9);
+  }
+
+  /// `rows` rows of `heads` heads are a block's own; the last argument is made
+  /// of the call's scalars and its place.
+  KernelError launch(LaunchText &kernel, const Geometry &g, int64_t rows,
+                     int64_t heads) {
+    static const char *const names[] = {"seed", "step",     "base", "query",
+                                        "key",  "sequence", "head"};
+    std::string list;
+    for (uint32_t i = 0; i < request.scalars; ++i) {
+      kernel.parameter("Integer", names[i], {CudaArgument::Kind::Scalar, i});
+      list += (i == 0 ? "" : ", ") + std::string(names[i]);
+    }
+    kernel.parameter("unsigned *", "fault", {CudaArgument::Kind::Fault});
+    kernel.pass("placeCall({" + list + "}, " + std::to_string(s.behind) + ", " +
+                std::to_string(s.sequence) + ", fault)");
+    return addLaunch(call, kernel, {blocksOf(rows, g.rows), heads, s.batch},
+                     g.threads, g.sharedBytes);
+  }
+
+  const CudaRequest &request;
+  CudaCall &call;
+  Sizes s;
+  std::string type;
+};
+
 } // namespace
 
 KernelError launchAttentionForward(const CudaRequest &request, CudaCall &call) {
-  Sizes s(request.integers);
   if (!std::isfinite(request.floats[0]))
-    return "attention: the scale is not finite";
-  if (!fitsTensorCores(s))
-    return kNoKernel;
-  std::string type = cudaType(s.dtype);
-  LaunchText text = textOf("attentionForward", request);
-  text.in("q", type, 0).in("k", type, 1).in("v", type, 2);
-  text.out("o", type, 3).out("lse", "float", 4);
-  addCall(text, request);
-  return addLaunch(call, text,
-                   {blocksOf(s.queries, cuda::kTileRows), s.heads, s.batch},
-                   cuda::kAttentionThreads, 3 * tileBytes(s));
+    return kScale;
+  return AttentionCalls(request, call).forward();
 }
 
 KernelError launchAttentionBackward(const CudaRequest &request,
                                     CudaCall &call) {
-  Sizes s(request.integers);
   if (!std::isfinite(request.floats[0]))
-    return "attention: the scale is not finite";
-  if (!fitsTensorCores(s))
-    return kNoKernel;
-  std::string type = cudaType(s.dtype);
-  LaunchText delta = textOf("attentionDelta", request);
-  delta.in("o", type, 3).in("dO", type, 5).out("delta", "float", 9);
-  if (KernelError error =
-          addLaunch(call, delta, blocksOf(s.batch * s.queries * s.heads, 4),
-                    cuda::kAttentionThreads))
+    return kScale;
+  AttentionCalls calls(request, call);
+  if (KernelError error = calls.delta())
     return error;
-
-  auto gradient = [&](const char *function) {
-    LaunchText text = textOf(function, request);
-    text.in("q", type, 0).in("k", type, 1).in("v", type, 2);
-    text.in("lse", "float", 4).in("dO", type, 5).in("delta", "float", 9);
-    return text;
-  };
-  LaunchText query = gradient("attentionQueryGradient");
-  query.out("dq", type, 6);
-  addCall(query, request);
-  if (KernelError error = addLaunch(
-          call, query, {blocksOf(s.queries, cuda::kTileRows), s.heads, s.batch},
-          cuda::kAttentionThreads, 4 * tileBytes(s)))
+  if (KernelError error = calls.queryGradient())
     return error;
-
-  LaunchText key = gradient("attentionKeyGradient");
-  key.out("dk", type, 7).out("dv", type, 8);
-  addCall(key, request);
-  return addLaunch(call, key,
-                   {blocksOf(s.keys, cuda::kTileRows), s.kvHeads, s.batch},
-                   cuda::kAttentionThreads, 4 * tileBytes(s));
+  return calls.keyGradient();
 }
 
 } // namespace hocket::kernels::library

@@ -5,7 +5,7 @@
 //===----------------------------------------------------------------------===//
 ///
 /// \file
-/// What attention's kernels share. Everything moves in tiles of 64 rows (of
+/// What attention's kernels share. On tensor cores everything moves in tiles of 64 rows (of
 /// queries or of keys) of one head, each row padded by 16 bytes so that the
 /// loads of fragments meet no bank twice. A block has four warps; a warp has
 /// 16 rows of one tile against all 64 of the other.
@@ -166,6 +166,25 @@ HOCKET_DEVICE void storeRows(T *to, Integer pitch, int row, int count,
   }
 }
 
+/// One head of one sequence.
+template <class Shape> struct Head {
+  using T = typename Shape::T;
+  static constexpr Integer queryPitch = Integer(Shape::heads) * Shape::dim;
+  static constexpr Integer keyPitch = Integer(Shape::kvHeads) * Shape::dim;
+  int b, h;
+
+  HOCKET_MEMBER Integer query() const {
+    return b * Shape::queries * queryPitch + Integer(h) * Shape::dim;
+  }
+  HOCKET_MEMBER Integer key() const {
+    int group = h / (Shape::heads / Shape::kvHeads);
+    return b * Shape::keys * keyPitch + Integer(group) * Shape::dim;
+  }
+  HOCKET_MEMBER Integer statistic() const {
+    return (Integer(b) * Shape::heads + h) * Shape::queries;
+  }
+};
+
 //===----------------------------------------------------------------------===//
 // Who sees whom
 //===----------------------------------------------------------------------===//
@@ -194,9 +213,9 @@ template <class Shape> HOCKET_DEVICE bool sees(Integer query, Integer key) {
   return seen;
 }
 
-/// Whether any query of a tile may see any key of another. Tiles that cross a
-/// border between parts are taken to.
-template <class Shape>
+/// Whether any of `Queries` queries from `query` on may see any of `Keys` keys,
+/// both at most 64. Tiles that cross a border between parts are taken to.
+template <class Shape, int Queries = kTileRows, int Keys = kTileRows>
 HOCKET_DEVICE bool tilesMeet(const AttentionCall &call, int query, int key) {
   if constexpr (!Shape::causal && Shape::window == 0)
     return true;
@@ -206,14 +225,13 @@ HOCKET_DEVICE bool tilesMeet(const AttentionCall &call, int query, int key) {
   Integer firstKey = positionOf<Shape>(call.firstKey, key);
   bool meet = true;
   if constexpr (Shape::causal)
-    meet = firstKey <= firstQuery + kTileRows - 1;
+    meet = firstKey <= firstQuery + Queries - 1;
   if constexpr (Shape::window > 0)
-    meet = meet && firstKey + kTileRows - 1 > firstQuery - Shape::window;
+    meet = meet && firstKey + Keys - 1 > firstQuery - Shape::window;
   return meet;
 }
 
-/// Dropout's factor for each of two keys, `key` and the one after it, by
-/// position.
+/// Dropout's factor for a query and a key, by position.
 template <class Shape>
 HOCKET_DEVICE float keepScale(const AttentionCall &call, int b, int h,
                               Integer query, Integer key) {
@@ -226,6 +244,35 @@ HOCKET_DEVICE float keepScale(const AttentionCall &call, int b, int h,
   randomWords<1>({call.seed, Shape::stream, unsigned(call.step)}, element,
                  &word);
   return word >= Shape::dropoutThreshold ? Shape::dropoutScale : 0.0f;
+}
+
+//===----------------------------------------------------------------------===//
+// Rows of o
+//===----------------------------------------------------------------------===//
+
+/// delta = do . o, a warp a row: blocks of 128 threads have four.
+template <class Shape>
+HOCKET_DEVICE void attentionDelta(const typename Shape::T *o,
+                                  const typename Shape::T *dO, float *delta) {
+  constexpr Integer rows =
+      Integer(Shape::batch) * Shape::queries * Shape::heads;
+  Integer row = Integer(blockIdx.x) * 4 + threadIdx.x / 32;
+  if (row >= rows)
+    return;
+  float sum = 0;
+  for (int column = threadIdx.x % 32 * 4; column < Shape::dim; column += 128) {
+    auto left = load<4>(o + row * Shape::dim + column, Shape::dim - column);
+    auto right = load<4>(dO + row * Shape::dim + column, Shape::dim - column);
+#pragma unroll
+    for (int i = 0; i < 4; ++i)
+      sum += toFloat(left.at[i]) * toFloat(right.at[i]);
+  }
+  sum = reduceWarp<Add>(sum);
+  // Rows are [b, i, h], statistics [b, h, i].
+  Integer token = row / Shape::heads, h = row % Shape::heads;
+  Integer b = token / Shape::queries, i = token % Shape::queries;
+  if (threadIdx.x % 32 == 0)
+    delta[(b * Shape::heads + h) * Shape::queries + i] = sum;
 }
 
 } // namespace hocket::cuda

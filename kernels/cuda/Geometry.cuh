@@ -13,6 +13,12 @@
 #ifndef HOCKET_KERNELS_CUDA_GEOMETRY_CUH
 #define HOCKET_KERNELS_CUDA_GEOMETRY_CUH
 
+#ifdef __CUDACC__
+#define HOCKET_BOTH __host__ __device__
+#else
+#define HOCKET_BOTH
+#endif
+
 namespace hocket::cuda {
 
 /// Rows of a tile of attention, and threads of its blocks.
@@ -20,6 +26,29 @@ constexpr int kTileRows = 64, kAttentionThreads = 128;
 /// Bytes by which rows of tiles in shared memory are longer than they need to
 /// be, so that fragments are loaded from different banks.
 constexpr int kTilePadding = 16;
+
+/// Attention without tensor cores: threads of a block, rows that it has of its
+/// own (so that sums fit in registers) and of the other operand at a time,
+/// elements of rows and rows of products that it keeps in shared memory.
+constexpr int kPlainThreads = 256, kPlainOthers = 64;
+constexpr int kPlainDepth = 32, kPlainProducts = 16;
+HOCKET_BOTH constexpr int plainRows(int dim) {
+  return dim <= 128 ? 64 : dim <= 256 ? 32 : 16;
+}
+/// Backward holds two sums of as many rows.
+HOCKET_BOTH constexpr int plainGradientRows(int dim) {
+  return dim <= 64 ? 64 : dim <= 128 ? 32 : 16;
+}
+HOCKET_BOTH constexpr int plainStageFloats(int rows, int dim) {
+  int dots = (rows + kPlainOthers) * (kPlainDepth + 1);
+  int products = kPlainProducts * ((dim + 15) / 16 * 16);
+  return dots > products ? dots : products;
+}
+/// Of `scores` matrices of scores beside what is staged.
+HOCKET_BOTH constexpr int plainFloats(int rows, int dim, int scores) {
+  return plainStageFloats(rows, dim) + scores * rows * (kPlainOthers + 1);
+}
+
 /// Rows of the table that a block of an embedding's gradient has.
 constexpr int kGradientRows = 64, kGradientThreads = 256;
 /// Threads of the one block that sums over all tokens.

@@ -4,122 +4,30 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "test/emulator/Module.h"
 #include "test/kernels/AttentionTensors.h"
-
-#include <sstream>
+#include "test/kernels/cuda/EmulatedLibrary.h"
 
 namespace hocket::kernels::test {
 namespace {
 
-constexpr int64_t tileRows = 64;
-
-/// The kernels for one shape.
-std::string sourceOf(const AttentionShape &s, DType dtype) {
-  std::ostringstream text;
-  text.precision(9);
-  auto constant = [&](const char *type, const char *name, auto value) {
-    text << "  static constexpr " << type << " " << name << " = " << value
-         << ";\n";
-  };
-  text << "#include \"kernels/cuda/Attention.cuh\"\n"
-          "using namespace hocket::cuda;\nstruct Shape {\n  using T = "
-       << nameOf(dtype) << ";\n";
-  constant("int", "batch", s.batch);
-  constant("int", "queries", s.queries);
-  constant("int", "keys", s.keys);
-  constant("int", "heads", s.heads);
-  constant("int", "kvHeads", s.kvHeads);
-  constant("int", "dim", s.headDim);
-  constant("int", "window", s.window);
-  constant("bool", "causal", s.causal);
-  constant("Integer", "part", s.place.part);
-  constant("Integer", "sequence", wholeSequence(s));
-  constant("Integer", "wholeHeads",
-           s.place.heads > 0 ? s.place.heads : s.heads);
-  constant("float", "scale", s.scale);
-  constant("float", "dropoutScale", 1 / (1 - s.dropout));
-  constant("unsigned", "stream", s.random.stream);
-  constant("unsigned", "dropoutThreshold", dropoutThreshold(s.dropout));
-  text << R"(};
-using T = Shape::T;
-extern "C" __global__ void __launch_bounds__(128)
-forward(const T *q, const T *k, const T *v, T *o, float *lse,
-        const AttentionCall call) {
-  HOCKET_DYNAMIC_SHARED(shared);
-  attentionForward<Shape>(q, k, v, o, lse, call, shared);
+/// The integers, floats and scalars of a call of either op.
+LibraryCase caseOf(const AttentionShape &s, DType dtype, const char *op) {
+  const AttentionPlace &at = s.place;
+  LibraryCase c{op,
+                {int64_t(dtype), s.batch, s.queries, s.heads, s.kvHeads,
+                 s.headDim, s.causal, s.window, s.random.stream},
+                {s.scale, s.dropout},
+                {int64_t(s.random.seed), s.random.step, s.elementBase},
+                {}};
+  if (at.sequence == 0)
+    return c;
+  c.integers.back() = s.keys;
+  c.integers.insert(c.integers.end(), {at.heads, at.sequence, at.part,
+                                       int64_t(0), int64_t(s.random.stream)});
+  c.scalars.insert(c.scalars.end(), {at.firstQuery, at.firstKey,
+                                     at.firstSequence, at.firstHead});
+  return c;
 }
-extern "C" __global__ void __launch_bounds__(128)
-delta(const T *o, const T *dO, float *delta) {
-  attentionDelta<Shape>(o, dO, delta);
-}
-extern "C" __global__ void __launch_bounds__(128)
-query_gradient(const T *q, const T *k, const T *v, const float *lse,
-               const T *dO, const float *delta, T *dq,
-               const AttentionCall call) {
-  HOCKET_DYNAMIC_SHARED(shared);
-  attentionQueryGradient<Shape>(q, k, v, lse, dO, delta, dq, call, shared);
-}
-extern "C" __global__ void __launch_bounds__(128)
-key_gradient(const T *q, const T *k, const T *v, const float *lse, const T *dO,
-             const float *delta, T *dk, T *dv, const AttentionCall call) {
-  HOCKET_DYNAMIC_SHARED(shared);
-  attentionKeyGradient<Shape>(q, k, v, lse, dO, delta, dk, dv, call, shared);
-}
-)";
-  return text.str();
-}
-
-/// Runs all four kernels on the emulated GPU.
-class Gpu {
-public:
-  Gpu(const AttentionShape &s, DType dtype) : s(s) {
-    std::string error;
-    module = emulator::Module::compile(sourceOf(s, dtype), error);
-    EXPECT_TRUE(module) << error;
-  }
-
-  void run(Tensors &t, uint64_t seed) {
-    struct {
-      int64_t seed, step, elementBase, query, key, sequence, head;
-    } call = {static_cast<int64_t>(s.random.seed),
-              s.random.step,
-              s.elementBase,
-              s.place.firstQuery,
-              s.place.firstKey,
-              s.place.firstSequence,
-              s.place.firstHead};
-    void *q = t.q.view().data, *k = t.k.view().data, *v = t.v.view().data;
-    void *o = t.o.view().data, *lse = t.lse.view().data;
-    void *dO = t.dO.view().data, *delta = t.delta.view().data;
-    void *dq = t.dq.view().data, *dk = t.dk.view().data;
-    void *dv = t.dv.view().data;
-    int64_t queryTiles = (s.queries + tileRows - 1) / tileRows;
-    int64_t keyTiles = (s.keys + tileRows - 1) / tileRows;
-    launch("forward", {queryTiles, s.heads, s.batch}, 3, seed,
-           {&q, &k, &v, &o, &lse, &call});
-    launch("delta", {(s.batch * s.heads * s.queries + 3) / 4, 1, 1}, 0, seed,
-           {&o, &dO, &delta});
-    launch("query_gradient", {queryTiles, s.heads, s.batch}, 4, seed,
-           {&q, &k, &v, &lse, &dO, &delta, &dq, &call});
-    launch("key_gradient", {keyTiles, s.kvHeads, s.batch}, 4, seed,
-           {&q, &k, &v, &lse, &dO, &delta, &dk, &dv, &call});
-  }
-
-private:
-  void launch(const char *kernel, std::array<int64_t, 3> grid, int64_t tiles,
-              uint64_t seed, std::vector<void *> arguments) {
-    emulator::Launch launch;
-    launch.gridSize = {unsigned(grid[0]), unsigned(grid[1]), unsigned(grid[2])};
-    launch.blockSize.x = 128;
-    launch.sharedBytes = tiles * tileRows * (s.headDim + 8) * 2;
-    launch.seed = seed;
-    EXPECT_EQ(module->run(kernel, launch, std::move(arguments)), "");
-  }
-
-  AttentionShape s;
-  std::unique_ptr<emulator::Module> module;
-};
 
 /// Results start as NaN: nothing may be left unwritten.
 void spoil(Tensors &t) {
@@ -128,19 +36,49 @@ void spoil(Tensors &t) {
       array->set(i, std::nan(""));
 }
 
+/// Both ops for one shape.
+class Gpu {
+public:
+  Gpu(const AttentionShape &s, DType dtype)
+      : forward(caseOf(s, dtype,
+                       s.place.sequence > 0 ? "attention_forward_piece"
+                                            : "attention_forward")),
+        backward(caseOf(s, dtype,
+                        s.place.sequence > 0 ? "attention_backward_piece"
+                                             : "attention_backward")),
+        calls({callOf(forward, 5), callOf(backward, 10)}), library(calls) {}
+
+  void run(Tensors &t, uint64_t seed) {
+    spoil(t);
+    auto data = [](Array &array) { return array.view().data; };
+    void *q = data(t.q), *k = data(t.k), *v = data(t.v), *o = data(t.o);
+    void *lse = data(t.lse), *dO = data(t.dO), *dq = data(t.dq);
+    void *dk = data(t.dk), *dv = data(t.dv), *delta = data(t.delta);
+    EXPECT_EQ(library.run(forward, calls[0], {q, k, v, o, lse}, seed), 0u);
+    EXPECT_EQ(library.run(backward, calls[1],
+                          {q, k, v, o, lse, dO, dq, dk, dv, delta}, seed),
+              0u);
+  }
+
+private:
+  LibraryCase forward, backward;
+  std::vector<CudaCall> calls;
+  EmulatedLibrary library;
+};
+
 void check(const AttentionShape &s, DType dtype) {
-  SCOPED_TRACE(sourceOf(s, dtype));
+  SCOPED_TRACE(nameOf(caseOf(s, dtype, "attention")));
   Tensors wide(s, Tensors(s, dtype)), got(s, dtype), again(s, dtype);
   ASSERT_EQ(reference::attentionForward(wide.forward(s)), nullptr);
   ASSERT_EQ(reference::attentionBackward(wide.backward(s)), nullptr);
-  spoil(got);
-  spoil(again);
   Gpu gpu(s, dtype);
   if (testing::Test::HasFailure())
     return;
   gpu.run(got, 1);
   // Probabilities are rounded to the element type before they are multiplied.
-  double bound = dtype == DType::BF16 ? 8e-3 : 1e-3;
+  double bound = dtype == DType::BF16  ? 8e-3
+                 : dtype == DType::F16 ? 1e-3
+                                       : 2e-6;
   expectClose(got.o, wide.o, bound, "o");
   for (int64_t i = 0; i < got.lse.size(); ++i)
     ASSERT_NEAR(got.lse[i], wide.lse[i], 1e-4) << "lse " << i;
@@ -159,18 +97,26 @@ TEST(CudaAttention, EveryHeadSize) {
   check(shapeOf(1, 33, 1, 1, 16), DType::F16);
 }
 
+TEST(CudaAttention, HeadsThatFragmentsDoNotFit) {
+  for (int64_t d : {1, 24, 130, 512})
+    check(shapeOf(1, 35, 1, 1, d), d == 24 ? DType::BF16 : DType::F32);
+}
+
 TEST(CudaAttention, GroupsOfHeadsAndBatches) {
   check(shapeOf(2, 90, 4, 2, 32), DType::BF16);
+  check(shapeOf(2, 70, 4, 2, 20), DType::F32);
 }
 
 TEST(CudaAttention, WindowsAndNoMask) {
   check(shapeOf(1, 150, 2, 1, 16, true, 40), DType::F16);
   check(shapeOf(1, 130, 1, 1, 16, false), DType::F16);
   check(shapeOf(1, 200, 1, 1, 16, false, 30), DType::F16);
+  check(shapeOf(1, 200, 1, 1, 8, false, 30), DType::F32);
 }
 
 TEST(CudaAttention, DropoutHasTheMaskOfTheReference) {
   check(shapeOf(2, 70, 2, 1, 16, true, 0, 0.25f), DType::F16);
+  check(shapeOf(2, 70, 2, 1, 6, true, 0, 0.25f), DType::F32);
 }
 
 TEST(CudaAttention, PiecesAtTheirPositions) {
@@ -181,6 +127,7 @@ TEST(CudaAttention, PiecesAtTheirPositions) {
   // The first of two devices has the first and the last quarter.
   s.place.firstQuery = 0, s.place.part = 32;
   check(s, DType::F16);
+  check(s, DType::F32);
 }
 
 } // namespace

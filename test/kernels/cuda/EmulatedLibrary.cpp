@@ -57,6 +57,13 @@ CaseMemory::CaseMemory(const LibraryCase &c) {
   }
 }
 
+std::vector<void *> CaseMemory::buffers() {
+  std::vector<void *> pointers;
+  for (auto &array : arrays)
+    pointers.push_back(array.data() + guard);
+  return pointers;
+}
+
 Array CaseMemory::values(size_t i) const {
   size_t bytes = arrays[i].size() - 2 * guard;
   Array result(dtypes[i], bytes / kernels::bytesOf(dtypes[i]));
@@ -76,9 +83,9 @@ bool CaseMemory::guardsHold() const {
 // Calls
 //===----------------------------------------------------------------------===//
 
-CudaCall callOf(const LibraryCase &c) {
+CudaCall callOf(const LibraryCase &c, size_t buffers) {
   CudaCall call;
-  CudaRequest request{c.integers, c.floats, c.fills.size(), c.scalars.size()};
+  CudaRequest request{c.integers, c.floats, buffers, c.scalars.size()};
   EXPECT_EQ(makeCudaCall(*findLibraryOp(c.op), request, call), nullptr)
       << nameOf(c);
   return call;
@@ -102,9 +109,9 @@ namespace {
 /// The values of a launch's arguments, each in a place of its own.
 class ArgumentValues {
 public:
-  ArgumentValues(const LibraryCase &c, CaseMemory &memory, void *workspace,
-                 uint32_t *fault)
-      : c(c), memory(memory), workspace(workspace), fault(fault) {}
+  ArgumentValues(const LibraryCase &c, const std::vector<void *> &buffers,
+                 void *workspace, uint32_t *fault)
+      : c(c), buffers(buffers), workspace(workspace), fault(fault) {}
 
   std::vector<void *> of(const CudaLaunch &launch) {
     words.assign(launch.arguments.size(), 0);
@@ -126,7 +133,7 @@ private:
     using Kind = CudaArgument::Kind;
     switch (argument.kind) {
     case Kind::Buffer:
-      return put(word, memory.data(argument.index));
+      return put(word, buffers[argument.index]);
     case Kind::Scalar:
       return put(word, c.scalars[argument.index]);
     case Kind::Accumulate:
@@ -147,7 +154,7 @@ private:
   }
 
   const LibraryCase &c;
-  CaseMemory &memory;
+  const std::vector<void *> &buffers;
   void *workspace;
   uint32_t *fault;
   std::vector<uint64_t> words;
@@ -156,13 +163,14 @@ private:
 } // namespace
 
 uint32_t EmulatedLibrary::run(const LibraryCase &c, const CudaCall &call,
-                              CaseMemory &memory, uint64_t seed) {
+                              const std::vector<void *> &buffers,
+                              uint64_t seed) {
   if (!module)
     return 0;
   uint32_t fault = 0;
   // Of NaNs: what a kernel reads before anything is written shows.
   std::vector<uint64_t> workspace(call.workspaceBytes / 8 + 1, ~uint64_t(0));
-  ArgumentValues values(c, memory, workspace.data(), &fault);
+  ArgumentValues values(c, buffers, workspace.data(), &fault);
   for (const CudaLaunch &launch : call.launches) {
     emulator::Launch where;
     where.gridSize = {launch.grid[0], launch.grid[1], launch.grid[2]};

@@ -45,8 +45,7 @@ class CaseMemory {
 public:
   explicit CaseMemory(const LibraryCase &c);
 
-  size_t count() const { return arrays.size(); }
-  void *data(size_t i) { return arrays[i].data() + guard; }
+  std::vector<void *> buffers();
   /// The elements of a buffer, copied.
   Array values(size_t i) const;
   bool guardsHold() const;
@@ -62,17 +61,18 @@ class EmulatedLibrary {
 public:
   explicit EmulatedLibrary(const std::vector<CudaCall> &calls);
 
-  /// Runs a call on `memory` with threads in the order of `seed`; returns the
+  /// Runs a call on `buffers` with threads in the order of `seed`; returns the
   /// fault word.
-  uint32_t run(const LibraryCase &c, const CudaCall &call, CaseMemory &memory,
-               uint64_t seed);
+  uint32_t run(const LibraryCase &c, const CudaCall &call,
+               const std::vector<void *> &buffers, uint64_t seed);
 
 private:
   std::unique_ptr<emulator::Module> module;
 };
 
-/// The launches of a case; fails the test if it has none to give.
-CudaCall callOf(const LibraryCase &c);
+/// The launches of a case with as many buffers; fails the test if it is not
+/// good.
+CudaCall callOf(const LibraryCase &c, size_t buffers);
 
 /// All kernels of `calls` as one source.
 std::string sourceOf(const std::vector<CudaCall> &calls);

@@ -1,0 +1,343 @@
+//===- PlainAttention.cuh - Attention without tensor cores ------*- C++ -*-===//
+//
+// Part of Hocket, under the Apache License v2.0.
+//
+//===----------------------------------------------------------------------===//
+///
+/// \file
+/// The algorithm of Attention.cuh in f32 throughout, for f32 and for every head
+/// size that fragments do not fit: up to 512. A block of 256 threads, 16 x 16,
+/// has some rows of its own (queries; for the gradients of keys, keys) and
+/// walks over the others, 64 at a time. Scores lie in shared memory; thread
+/// (y, x) has the sums of rows y, y + 16, .. and columns x, x + 16, ..
+///
+///   plainAttentionForward, plainAttentionQueryGradient
+///                              blocks(queries), heads, batch
+///   plainAttentionKeyGradient  blocks(keys), kvHeads, batch
+///
+//===----------------------------------------------------------------------===//
+
+#ifndef HOCKET_KERNELS_CUDA_PLAINATTENTION_CUH
+#define HOCKET_KERNELS_CUDA_PLAINATTENTION_CUH
+
+#include "kernels/cuda/AttentionTiles.cuh"
+
+namespace hocket::cuda {
+
+/// Some rows of a head: row r is at from + (first + r) * pitch, and those from
+/// `count` on are 0.
+template <class T> struct HeadRows {
+  const T *from;
+  Integer pitch;
+  int count;
+  int first = 0;
+
+  HOCKET_MEMBER float at(int row, int column) const {
+    return first + row < count ? toFloat(from[(first + row) * pitch + column])
+                               : 0.0f;
+  }
+};
+
+constexpr int kScorePitch = kPlainOthers + 1;
+
+/// scores[Rows][64] = rows of `a` times 64 rows of `b`, transposed. Every
+/// thread must call it; the scores are there after a barrier.
+template <int Rows, int Dim, class T>
+HOCKET_DEVICE void dotRows(float *scores, const HeadRows<T> &a,
+                           const HeadRows<T> &b, float *stage) {
+  constexpr int pitch = kPlainDepth + 1;
+  int thread = threadIdx.x, x = thread % 16, y = thread / 16;
+  float *left = stage, *right = stage + Rows * pitch;
+  float sums[Rows / 16][4] = {};
+  for (int start = 0; start < Dim; start += kPlainDepth) {
+    __syncthreads(); // What was staged has been read.
+    int column = thread % kPlainDepth;
+    bool exists = start + column < Dim;
+    for (int row = thread / kPlainDepth; row < Rows;
+         row += kPlainThreads / kPlainDepth)
+      left[row * pitch + column] = exists ? a.at(row, start + column) : 0.0f;
+    for (int row = thread / kPlainDepth; row < kPlainOthers;
+         row += kPlainThreads / kPlainDepth)
+      right[row * pitch + column] = exists ? b.at(row, start + column) : 0.0f;
+    __syncthreads();
+#pragma unroll 8
+    for (int k = 0; k < kPlainDepth; ++k)
+#pragma unroll
+      for (int i = 0; i < Rows / 16; ++i)
+#pragma unroll
+        for (int j = 0; j < 4; ++j)
+          sums[i][j] +=
+              left[(y + 16 * i) * pitch + k] * right[(x + 16 * j) * pitch + k];
+  }
+#pragma unroll
+  for (int i = 0; i < Rows / 16; ++i)
+#pragma unroll
+    for (int j = 0; j < 4; ++j)
+      scores[(y + 16 * i) * kScorePitch + x + 16 * j] = sums[i][j];
+}
+
+/// A thread's sums of Rows rows of a head.
+template <int Rows, int Dim> struct RowSums {
+  static constexpr int columns = (Dim + 15) / 16;
+  float at[Rows / 16][columns] = {};
+
+  /// Adds scores[Rows][64] times the 64 rows of `b`. Every thread must call it.
+  template <class T>
+  HOCKET_MEMBER void add(const float *scores, const HeadRows<T> &b,
+                         float *stage) {
+    int thread = threadIdx.x, x = thread % 16, y = thread / 16;
+    for (int start = 0; start < kPlainOthers; start += kPlainProducts) {
+      __syncthreads(); // What was staged has been read; scores are written.
+      for (int i = thread; i < kPlainProducts * columns * 16;
+           i += kPlainThreads) {
+        int row = i / (columns * 16), column = i % (columns * 16);
+        stage[i] = column < Dim ? b.at(start + row, column) : 0.0f;
+      }
+      __syncthreads();
+#pragma unroll 4
+      for (int k = 0; k < kPlainProducts; ++k)
+#pragma unroll
+        for (int i = 0; i < Rows / 16; ++i) {
+          float score = scores[(y + 16 * i) * kScorePitch + start + k];
+#pragma unroll
+          for (int j = 0; j < columns; ++j)
+            at[i][j] += score * stage[k * columns * 16 + x + 16 * j];
+        }
+    }
+  }
+
+  /// Stores them, row r times factors[r * step], as rows first .. of a head.
+  template <class T>
+  HOCKET_MEMBER void store(T *to, Integer pitch, int first, int count,
+                           const float *factors, int step) const {
+    int x = threadIdx.x % 16, y = threadIdx.x / 16;
+#pragma unroll
+    for (int i = 0; i < Rows / 16; ++i)
+#pragma unroll
+      for (int j = 0; j < columns; ++j) {
+        int row = y + 16 * i, column = x + 16 * j;
+        if (first + row < count && column < Dim)
+          to[(first + row) * pitch + column] =
+              fromFloat<T>(factors[row * step] * at[i][j]);
+      }
+  }
+};
+
+//===----------------------------------------------------------------------===//
+// Forward
+//===----------------------------------------------------------------------===//
+
+/// The running maximum and sum of each row, and what brings the sums of before
+/// to the new maximum.
+template <int Rows> struct PlainSoftmax {
+  float greatest[Rows], sum[Rows], before[Rows];
+};
+
+/// Turns scores into probabilities times exp(lse - greatest), with dropout.
+/// The 256 / Rows neighbouring threads of a row have its columns in turns.
+template <class Shape, int Rows>
+HOCKET_DEVICE void plainSoftmaxStep(float *scores, PlainSoftmax<Rows> &softmax,
+                                    const AttentionCall &call,
+                                    const Head<Shape> &head, int firstQuery,
+                                    int firstKey) {
+  constexpr int lanes = kPlainThreads / Rows, each = kPlainOthers / lanes;
+  int row = threadIdx.x / lanes, lane = threadIdx.x % lanes;
+  Integer query = positionOf<Shape>(call.firstQuery, firstQuery + row);
+  float *mine = scores + row * kScorePitch;
+  float last = softmax.greatest[row], greatest = last, sum = 0;
+  for (int i = 0; i < each; ++i) {
+    int key = lane + i * lanes;
+    bool seen =
+        firstKey + key < Shape::keys &&
+        sees<Shape>(query, positionOf<Shape>(call.firstKey, firstKey + key));
+    if (!seen)
+      mine[key] = neutral<Max>();
+    greatest = maximum(greatest, mine[key]);
+  }
+#pragma unroll
+  for (int distance = lanes / 2; distance > 0; distance /= 2)
+    greatest =
+        maximum(greatest, __shfl_xor_sync(0xffffffffu, greatest, distance));
+  // A row that has seen no key yet has no maximum to subtract.
+  float shift = greatest == neutral<Max>() ? 0.0f : greatest;
+  for (int i = 0; i < each; ++i) {
+    int key = lane + i * lanes;
+    float p = expf((mine[key] - shift) * Shape::scale);
+    sum += p;
+    if constexpr (Shape::dropoutThreshold > 0)
+      p *= keepScale<Shape>(call, head.b, head.h, query,
+                            positionOf<Shape>(call.firstKey, firstKey + key));
+    mine[key] = p;
+  }
+#pragma unroll
+  for (int distance = lanes / 2; distance > 0; distance /= 2)
+    sum += __shfl_xor_sync(0xffffffffu, sum, distance);
+  if (lane == 0) {
+    float before = expf((last - shift) * Shape::scale);
+    softmax.greatest[row] = greatest;
+    softmax.before[row] = before;
+    softmax.sum[row] = softmax.sum[row] * before + sum;
+  }
+}
+
+template <class Shape>
+HOCKET_DEVICE void
+plainAttentionForward(const typename Shape::T *q, const typename Shape::T *k,
+                      const typename Shape::T *v, typename Shape::T *o,
+                      float *lse, const AttentionCall &call, float *shared) {
+  constexpr int rows = plainRows(Shape::dim), dim = Shape::dim;
+  __shared__ PlainSoftmax<rows> softmax;
+  float *scores = shared, *stage = shared + rows * kScorePitch;
+  Head<Shape> head{static_cast<int>(blockIdx.z), static_cast<int>(blockIdx.y)};
+  int first = blockIdx.x * rows, thread = threadIdx.x;
+  HeadRows<typename Shape::T> queries{q + head.query(), head.queryPitch,
+                                      Shape::queries, first};
+  HeadRows<typename Shape::T> keys{k + head.key(), head.keyPitch, Shape::keys};
+  auto values = keys;
+  values.from = v + head.key();
+  RowSums<rows, dim> sums;
+  if (thread < rows) {
+    softmax.greatest[thread] = neutral<Max>();
+    softmax.sum[thread] = 0;
+  }
+  for (int key = 0; key < Shape::keys; key += kPlainOthers) {
+    if (!tilesMeet<Shape, rows, kPlainOthers>(call, first, key))
+      continue;
+    keys.first = values.first = key;
+    dotRows<rows, dim>(scores, queries, keys, stage);
+    __syncthreads();
+    plainSoftmaxStep<Shape, rows>(scores, softmax, call, head, first, key);
+    __syncthreads();
+#pragma unroll
+    for (int i = 0; i < rows / 16; ++i)
+#pragma unroll
+      for (int j = 0; j < sums.columns; ++j)
+        sums.at[i][j] *= softmax.before[thread / 16 + 16 * i];
+    sums.add(scores, values, stage);
+  }
+  __syncthreads();
+  if (thread < rows) {
+    float sum = softmax.sum[thread];
+    softmax.before[thread] = sum > 0 ? 1 / sum : 0.0f;
+    if (first + thread < Shape::queries)
+      lse[head.statistic() + first + thread] =
+          sum > 0 ? softmax.greatest[thread] * Shape::scale + logf(sum)
+                  : neutral<Max>();
+  }
+  __syncthreads();
+  sums.store(o + head.query(), head.queryPitch, first, Shape::queries,
+             softmax.before, 1);
+}
+
+//===----------------------------------------------------------------------===//
+// Backward
+//===----------------------------------------------------------------------===//
+
+/// Of scores in p and of do . v in ds: p, the probabilities with dropout, and
+/// ds = p * (mask * dp - delta), as in Attention.cuh.
+template <class Shape, int Rows, bool queriesInRows>
+HOCKET_DEVICE void
+plainGradientOfScores(float *p, float *ds, const AttentionCall &call,
+                      const Head<Shape> &head, const float *lse,
+                      const float *delta, int firstRow, int firstOther) {
+  for (int i = threadIdx.x; i < Rows * kPlainOthers; i += kPlainThreads) {
+    int at = i / kPlainOthers * kScorePitch + i % kPlainOthers;
+    int row = firstRow + i / kPlainOthers,
+        other = firstOther + i % kPlainOthers;
+    int query = queriesInRows ? row : other, key = queriesInRows ? other : row;
+    float probability = 0, gradient = 0;
+    if (query < Shape::queries && key < Shape::keys) {
+      Integer queryAt = positionOf<Shape>(call.firstQuery, query);
+      Integer keyAt = positionOf<Shape>(call.firstKey, key);
+      if (sees<Shape>(queryAt, keyAt)) {
+        float mask = 1;
+        if constexpr (Shape::dropoutThreshold > 0)
+          mask = keepScale<Shape>(call, head.b, head.h, queryAt, keyAt);
+        probability =
+            expf(p[at] * Shape::scale - lse[head.statistic() + query]);
+        gradient =
+            probability * (mask * ds[at] - delta[head.statistic() + query]);
+        probability *= mask;
+      }
+    }
+    p[at] = probability;
+    ds[at] = gradient;
+  }
+}
+
+template <class Shape>
+HOCKET_DEVICE void plainAttentionQueryGradient(
+    const typename Shape::T *q, const typename Shape::T *k,
+    const typename Shape::T *v, const float *lse, const typename Shape::T *dO,
+    const float *delta, typename Shape::T *dq, const AttentionCall &call,
+    float *shared) {
+  using T = typename Shape::T;
+  constexpr int rows = plainGradientRows(Shape::dim), dim = Shape::dim;
+  float *p = shared, *ds = p + rows * kScorePitch;
+  float *stage = ds + rows * kScorePitch;
+  Head<Shape> head{static_cast<int>(blockIdx.z), static_cast<int>(blockIdx.y)};
+  int first = blockIdx.x * rows;
+  HeadRows<T> queries{q + head.query(), head.queryPitch, Shape::queries, first};
+  HeadRows<T> keys{k + head.key(), head.keyPitch, Shape::keys};
+  auto gradients = queries, values = keys;
+  gradients.from = dO + head.query(), values.from = v + head.key();
+  RowSums<rows, dim> sums;
+  for (int key = 0; key < Shape::keys; key += kPlainOthers) {
+    if (!tilesMeet<Shape, rows, kPlainOthers>(call, first, key))
+      continue;
+    keys.first = values.first = key;
+    dotRows<rows, dim>(p, queries, keys, stage);
+    dotRows<rows, dim>(ds, gradients, values, stage);
+    __syncthreads();
+    plainGradientOfScores<Shape, rows, true>(p, ds, call, head, lse, delta,
+                                             first, key);
+    sums.add(ds, keys, stage);
+  }
+  constexpr float scale = Shape::scale;
+  sums.store(dq + head.query(), head.queryPitch, first, Shape::queries, &scale,
+             0);
+}
+
+template <class Shape>
+HOCKET_DEVICE void plainAttentionKeyGradient(
+    const typename Shape::T *q, const typename Shape::T *k,
+    const typename Shape::T *v, const float *lse, const typename Shape::T *dO,
+    const float *delta, typename Shape::T *dk, typename Shape::T *dv,
+    const AttentionCall &call, float *shared) {
+  using T = typename Shape::T;
+  constexpr int rows = plainGradientRows(Shape::dim), dim = Shape::dim;
+  constexpr int group = Shape::heads / Shape::kvHeads;
+  float *p = shared, *ds = p + rows * kScorePitch;
+  float *stage = ds + rows * kScorePitch;
+  Head<Shape> head{static_cast<int>(blockIdx.z),
+                   static_cast<int>(blockIdx.y) * group};
+  Integer start = head.key();
+  int first = blockIdx.x * rows;
+  HeadRows<T> keys{k + start, head.keyPitch, Shape::keys, first};
+  auto values = keys;
+  values.from = v + start;
+  RowSums<rows, dim> keySums, valueSums;
+  for (int member = 0; member < group; ++member, ++head.h)
+    for (int query = 0; query < Shape::queries; query += kPlainOthers) {
+      if (!tilesMeet<Shape, kPlainOthers, rows>(call, query, first))
+        continue;
+      HeadRows<T> queries{q + head.query(), head.queryPitch, Shape::queries,
+                          query};
+      auto gradients = queries;
+      gradients.from = dO + head.query();
+      dotRows<rows, dim>(p, keys, queries, stage);
+      dotRows<rows, dim>(ds, values, gradients, stage);
+      __syncthreads();
+      plainGradientOfScores<Shape, rows, false>(p, ds, call, head, lse, delta,
+                                                first, query);
+      valueSums.add(p, gradients, stage);
+      keySums.add(ds, queries, stage);
+    }
+  constexpr float scale = Shape::scale, one = 1;
+  keySums.store(dk + start, head.keyPitch, first, Shape::keys, &scale, 0);
+  valueSums.store(dv + start, head.keyPitch, first, Shape::keys, &one, 0);
+}
+
+} // namespace hocket::cuda
+
+#endif // HOCKET_KERNELS_CUDA_PLAINATTENTION_CUH
