@@ -150,7 +150,7 @@ static FailureOr<std::vector<KernelPlan>> planAll(ModuleOp module) {
   std::vector<KernelPlan> plans;
   bool ok = true;
   for (auto kernel : module.getOps<kern::KernelOp>()) {
-    FailureOr<KernelPlan> plan = planKernel(kernel, rowBufferBytes);
+    FailureOr<KernelPlan> plan = loops::planKernel(kernel, rowBufferBytes);
     if (failed(plan))
       ok = false;
     else

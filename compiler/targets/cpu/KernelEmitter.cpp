@@ -6,7 +6,7 @@
 
 #include "compiler/targets/cpu/KernelEmitter.h"
 
-#include "compiler/targets/cpu/ScalarOps.h"
+#include "compiler/targets/cpu/ScalarBuilders.h"
 #include "compiler/targets/cpu/ValueEmitter.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"

@@ -13,11 +13,13 @@
 #ifndef HOCKET_COMPILER_TARGETS_CPU_KERNELEMITTER_H
 #define HOCKET_COMPILER_TARGETS_CPU_KERNELEMITTER_H
 
-#include "compiler/targets/cpu/KernelPlan.h"
+#include "compiler/targets/loops/KernelPlan.h"
 
 #include "mlir/IR/BuiltinOps.h"
 
 namespace hocket::cpu {
+
+using loops::KernelPlan;
 
 /// Appends the function of `plan` to `module`, with vectors of `width` f32.
 /// The plan's kernel may live in another context; it is only read. The

@@ -6,7 +6,7 @@
 
 #include "compiler/targets/cpu/LoopBuilder.h"
 
-#include "compiler/targets/cpu/ScalarOps.h"
+#include "compiler/targets/cpu/ScalarBuilders.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"

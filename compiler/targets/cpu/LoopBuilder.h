@@ -14,7 +14,7 @@
 #ifndef HOCKET_COMPILER_TARGETS_CPU_LOOPBUILDER_H
 #define HOCKET_COMPILER_TARGETS_CPU_LOOPBUILDER_H
 
-#include "compiler/targets/cpu/KernelPlan.h"
+#include "compiler/targets/loops/KernelPlan.h"
 
 #include "mlir/IR/Builders.h"
 #include "mlir/IR/ImplicitLocOpBuilder.h"
@@ -22,6 +22,14 @@
 #include <functional>
 
 namespace hocket::cpu {
+
+using loops::Element;
+using loops::KernelPlan;
+using loops::Level;
+using loops::PlanBuffer;
+using loops::PlanNode;
+using loops::PlanPass;
+using loops::PlanResult;
 
 /// Which elements of a vector exist. Default: all.
 struct Mask {

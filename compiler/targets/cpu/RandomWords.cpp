@@ -6,7 +6,7 @@
 
 #include "compiler/targets/cpu/RandomWords.h"
 
-#include "compiler/targets/cpu/ScalarOps.h"
+#include "compiler/targets/cpu/ScalarBuilders.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Vector/IR/VectorOps.h"

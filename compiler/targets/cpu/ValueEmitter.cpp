@@ -6,9 +6,9 @@
 
 #include "compiler/targets/cpu/ValueEmitter.h"
 
+#include "compiler/targets/cpu/ElementPlaces.h"
 #include "compiler/targets/cpu/RandomWords.h"
-#include "compiler/targets/cpu/ScalarOps.h"
-#include "compiler/targets/cpu/WholeElements.h"
+#include "compiler/targets/cpu/ScalarBuilders.h"
 #include "kernels/reference/Philox.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -94,7 +94,7 @@ Value ValueEmitter::emitOperation(const PlanNode &node,
   Type type = translateScalarType(node.type, b.getContext());
   if (vector)
     type = b.vectorOf(type);
-  return findScalarOp(*node.op)->build(b, b.getLoc(), *node.op, operands, type);
+  return buildScalarOp(b, b.getLoc(), *node.op, operands, type);
 }
 
 void ValueEmitter::beginRow(Value index) {
@@ -189,7 +189,7 @@ void ValueEmitter::emitKeepScale(unsigned id, const Piece &piece) {
   if (op.getInstance())
     stream = b.create<arith::AddIOp>(stream, scalars.lookup(node.operands[0]));
   RandomKey key{seedLow, seedHigh, stream, step};
-  WholeElements whole(op);
+  loops::WholeElements whole(op);
   SmallVector<Value> starts;
   for (unsigned operand : ArrayRef(node.operands).take_back(op.getAt().size()))
     starts.push_back(
@@ -200,7 +200,7 @@ void ValueEmitter::emitKeepScale(unsigned id, const Piece &piece) {
   // Whether a row's elements follow each other in the whole.
   bool together = whole.size() == 0 || whole.run() % plan.cols == 0;
   if (together)
-    rowStart = b.add(base, whole.place(b, starts, rowStart));
+    rowStart = b.add(base, placeInWhole(b, whole, starts, rowStart));
   auto &out = vectors[id];
   if (together && piece.vectors == 4 && plan.cols % 4 == 0 &&
       whole.keepsBlocks()) {
@@ -212,8 +212,8 @@ void ValueEmitter::emitKeepScale(unsigned id, const Piece &piece) {
   for (unsigned i = 0; i < piece.vectors; ++i) {
     Value elements = consecutive(b, b.add(rowStart, columnOf(piece, i)));
     if (!together)
-      elements = b.create<arith::AddIOp>(whole.place(b, starts, elements),
-                                         b.splat(base));
+      elements = b.create<arith::AddIOp>(
+          placeInWhole(b, whole, starts, elements), b.splat(base));
     out.push_back(emitRandom(node, randomWords(b, key, elements)));
   }
 }

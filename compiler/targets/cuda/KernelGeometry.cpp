@@ -23,10 +23,10 @@ static constexpr int64_t mostBlocks = (int64_t(1) << 31) - 1;
 /// Columns of 16 bytes of the narrowest elements that vary with the column.
 static int widest(const KernelPlan &plan) {
   int64_t bytes = 4;
-  for (const cpu::PlanBuffer &input : plan.inputs)
+  for (const loops::PlanBuffer &input : plan.inputs)
     if (input.access == kern::Access::Full)
       bytes = std::min(bytes, bytesOf(input.element));
-  for (const cpu::PlanResult &result : plan.results)
+  for (const loops::PlanResult &result : plan.results)
     if (result.buffer.access != kern::Access::Row)
       bytes = std::min(bytes, bytesOf(result.buffer.element));
   return static_cast<int>(16 / bytes);
@@ -35,7 +35,7 @@ static int widest(const KernelPlan &plan) {
 static bool isFlat(const KernelPlan &plan) {
   if (plan.passes.size() > 1)
     return false;
-  for (const cpu::PlanResult &result : plan.results)
+  for (const loops::PlanResult &result : plan.results)
     if (result.buffer.access == kern::Access::Row)
       return false;
   return plan.passes.empty() || plan.passes.front().reductions.empty();

@@ -25,11 +25,11 @@
 #ifndef HOCKET_COMPILER_TARGETS_CUDA_KERNELGEOMETRY_H
 #define HOCKET_COMPILER_TARGETS_CUDA_KERNELGEOMETRY_H
 
-#include "compiler/targets/cpu/KernelPlan.h"
+#include "compiler/targets/loops/KernelPlan.h"
 
 namespace hocket::cuda {
 
-using cpu::KernelPlan;
+using loops::KernelPlan;
 
 struct Geometry {
   enum class Form { Flat, Rows, Columns } form = Form::Flat;

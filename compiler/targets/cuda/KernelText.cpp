@@ -14,7 +14,7 @@ namespace hocket::cuda {
 
 LogicalResult writeKernels(ModuleOp module, std::vector<CudaKernel> &kernels) {
   for (kern::KernelOp kernel : module.getOps<kern::KernelOp>()) {
-    FailureOr<KernelPlan> plan = cpu::planKernel(kernel, kRowBufferBytes);
+    FailureOr<KernelPlan> plan = loops::planKernel(kernel, kRowBufferBytes);
     if (failed(plan))
       return failure();
     FailureOr<Geometry> geometry = chooseGeometry(*plan);

@@ -6,8 +6,8 @@
 
 #include "compiler/targets/cuda/KernelWriter.h"
 
-#include "compiler/targets/cpu/WholeElements.h"
 #include "compiler/targets/cuda/ScalarText.h"
+#include "compiler/targets/loops/WholeElements.h"
 #include "kernels/reference/Philox.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -18,12 +18,12 @@ using namespace mlir;
 
 namespace hocket::cuda {
 
-using cpu::Element;
-using cpu::Level;
-using cpu::PlanBuffer;
-using cpu::PlanNode;
-using cpu::PlanPass;
-using cpu::PlanResult;
+using loops::Element;
+using loops::Level;
+using loops::PlanBuffer;
+using loops::PlanNode;
+using loops::PlanPass;
+using loops::PlanResult;
 using Kind = PlanNode::Kind;
 
 static StringRef typeText(Element element) {
@@ -128,13 +128,13 @@ void KernelWriter::writeScalars() {
 void KernelWriter::writePlaces(unsigned id) {
   const PlanNode &node = plan.nodes[id];
   auto op = cast<kern::KeepScaleOp>(node.op);
-  cpu::WholeElements whole(op);
+  loops::WholeElements whole(op);
   if (whole.size() == 0)
     return;
   auto starts = ArrayRef(node.operands).take_back(op.getAt().size());
   out.open("const auto placeOf" + Twine(id) + " = [&](Integer at)");
   out.line("Integer place = 0;");
-  for (const cpu::WholeElements::Dim &dim : whole.dimensions()) {
+  for (const loops::WholeElements::Dim &dim : whole.dimensions()) {
     bool last = &dim == &whole.dimensions().back();
     std::string row = last ? "at" : "at % " + number(dim.extent);
     if (dim.start >= 0)
@@ -155,7 +155,7 @@ void KernelWriter::writePlaces(unsigned id) {
 void KernelWriter::writeWords(unsigned id) {
   const PlanNode &node = plan.nodes[id];
   auto op = cast<kern::KeepScaleOp>(node.op);
-  cpu::WholeElements whole(op);
+  loops::WholeElements whole(op);
   std::string stream = number(int64_t(op.getStream()) * 65536);
   if (op.getInstance())
     stream += " + " + names[node.operands[0]];

@@ -46,11 +46,11 @@ private:
   void writeColumnResult(unsigned result);
 
   void writeLoads(Nodes nodes, bool columnLevel, bool others);
-  void writeElements(const cpu::PlanPass &pass, bool stores);
+  void writeElements(const loops::PlanPass &pass, bool stores);
   void writeNode(unsigned node);
   void writeResults();
 
-  std::string rowOf(const cpu::PlanBuffer &buffer, const std::string &base);
+  std::string rowOf(const loops::PlanBuffer &buffer, const std::string &base);
   std::string count();
   std::string kept(unsigned node);
   bool isHeld(unsigned node) const;

@@ -7,7 +7,7 @@
 /// \file
 /// The table from an operation inside a `kern.kernel` to an expression of
 /// CUDA C++: one row per op. It has the ops of
-/// compiler/targets/cpu/ScalarOps.h, which says what they cost.
+/// compiler/targets/loops/ScalarOps.h, which says what they cost.
 ///
 //===----------------------------------------------------------------------===//
 

@@ -176,21 +176,21 @@ TEST_F(Code, UnknownOperation) {
   KernelText text{1, 4, {{"full"}}, {{"full"}}};
   text.body = "%0 = math.cbrt %a0 : f32\n kern.yield %0 : f32\n";
   EXPECT_FALSE(compile(text.str()));
-  EXPECT_THAT(said, HasSubstr("has no counterpart in the CPU target"));
+  EXPECT_THAT(said, HasSubstr("has no counterpart in compiled code"));
 }
 
 TEST_F(Code, UnknownTypes) {
   KernelText text{1, 4, {{"full", "f64"}}, {{"full"}}};
   text.body = "kern.yield %a0 : f32\n";
   EXPECT_FALSE(compile(text.str()));
-  EXPECT_THAT(said, HasSubstr("operand 0 has element type 'f64'; the CPU "
-                              "target knows f32, bf16, f16 and i32"));
+  EXPECT_THAT(said, HasSubstr("operand 0 has element type 'f64'; kernels "
+                              "know f32, bf16, f16 and i32"));
   said.clear();
   text = {1, 4, {{"full"}}, {{"full"}}};
   text.body = "%0 = arith.extf %a0 : f32 to f64\n"
               "%1 = arith.truncf %0 : f64 to f32\n kern.yield %1 : f32\n";
   EXPECT_FALSE(compile(text.str()));
-  EXPECT_THAT(said, HasSubstr("gives 'f64', which the CPU target does not"));
+  EXPECT_THAT(said, HasSubstr("gives 'f64', which no kernel knows"));
   said.clear();
   text.body = "%0 = arith.truncf %a0 : f32 to bf16\n"
               "%1 = arith.addf %0, %0 : bf16\n"

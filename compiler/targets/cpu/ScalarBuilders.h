@@ -1,43 +1,29 @@
-//===- ScalarOps.h - What a fused region may hold ---------------*- C++ -*-===//
+//===- ScalarBuilders.h - A fused region's ops on vectors -----*- C++ -*-===//
 //
 // Part of Hocket, under the Apache License v2.0.
 //
 //===----------------------------------------------------------------------===//
 ///
 /// \file
-/// The table from an operation inside a `kern.kernel` to the same computation
-/// on vectors: one row per op. An op that is not in the table cannot be
-/// compiled for the CPU.
+/// The ops of compiler/targets/loops/ScalarOps.h as the same computation on
+/// vectors.
 ///
 //===----------------------------------------------------------------------===//
 
-#ifndef HOCKET_COMPILER_TARGETS_CPU_SCALAROPS_H
-#define HOCKET_COMPILER_TARGETS_CPU_SCALAROPS_H
+#ifndef HOCKET_COMPILER_TARGETS_CPU_SCALARBUILDERS_H
+#define HOCKET_COMPILER_TARGETS_CPU_SCALARBUILDERS_H
 
 #include "mlir/IR/Builders.h"
 #include "mlir/IR/Operation.h"
 
 namespace hocket::cpu {
 
-/// Builds `source`, an op of one scalar result, on `operands`, which are
-/// either all scalars or all vectors of one width; the result is `type`.
-/// `source` may live in another context.
-using OpBuilderFn = mlir::Value (*)(mlir::OpBuilder &builder,
-                                    mlir::Location loc, mlir::Operation &source,
-                                    mlir::ValueRange operands, mlir::Type type);
-
-struct ScalarOp {
-  llvm::StringLiteral name;
-  OpBuilderFn build;
-  /// Operations an element counts as.
-  unsigned flops;
-  /// Whether it is cheaper to keep the result in memory than to compute it
-  /// again (transcendentals).
-  bool costly;
-};
-
-/// The row of `op`, or null.
-const ScalarOp *findScalarOp(mlir::Operation &op);
+/// Builds `source`, an op of one scalar result that ScalarOps.h lists, on
+/// `operands`, which are either all scalars or all vectors of one width; the
+/// result is `type`. `source` may live in another context.
+mlir::Value buildScalarOp(mlir::OpBuilder &builder, mlir::Location loc,
+                          mlir::Operation &source, mlir::ValueRange operands,
+                          mlir::Type type);
 
 /// The type that a value of `type` has in the generated code of `context`:
 /// f32, f16, i1, i32 and i64 stay, bf16 is its bits (i16); null for any other.
@@ -62,4 +48,4 @@ mlir::Value f32ToBf16(mlir::OpBuilder &builder, mlir::Location loc,
 
 } // namespace hocket::cpu
 
-#endif // HOCKET_COMPILER_TARGETS_CPU_SCALAROPS_H
+#endif // HOCKET_COMPILER_TARGETS_CPU_SCALARBUILDERS_H

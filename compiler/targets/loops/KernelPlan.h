@@ -22,15 +22,15 @@
 ///
 //===----------------------------------------------------------------------===//
 
-#ifndef HOCKET_COMPILER_TARGETS_CPU_KERNELPLAN_H
-#define HOCKET_COMPILER_TARGETS_CPU_KERNELPLAN_H
+#ifndef HOCKET_COMPILER_TARGETS_LOOPS_KERNELPLAN_H
+#define HOCKET_COMPILER_TARGETS_LOOPS_KERNELPLAN_H
 
 #include "dialects/kern/IR/Kern.h"
 
 #include <string>
 #include <vector>
 
-namespace hocket::cpu {
+namespace hocket::loops {
 
 /// What a value varies with; the union of two is their bitwise or.
 enum class Level { Scalar = 0, Row = 1, Column = 2, Full = 3 };
@@ -121,6 +121,6 @@ struct KernelPlan {
 mlir::FailureOr<KernelPlan> planKernel(kern::KernelOp kernel,
                                        int64_t rowBufferBytes);
 
-} // namespace hocket::cpu
+} // namespace hocket::loops
 
-#endif // HOCKET_COMPILER_TARGETS_CPU_KERNELPLAN_H
+#endif // HOCKET_COMPILER_TARGETS_LOOPS_KERNELPLAN_H

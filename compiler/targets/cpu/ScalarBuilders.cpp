@@ -1,10 +1,10 @@
-//===- ScalarOps.cpp - What a fused region may hold -----------------------===//
+//===- ScalarBuilders.cpp - A fused region's ops on vectors -------------===//
 //
 // Part of Hocket, under the Apache License v2.0.
 //
 //===----------------------------------------------------------------------===//
 
-#include "compiler/targets/cpu/ScalarOps.h"
+#include "compiler/targets/cpu/ScalarBuilders.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/IR/BuiltinAttributes.h"
@@ -151,68 +151,32 @@ static Value buildTruncF(OpBuilder &builder, Location loc, Operation &source,
 // The table
 //===----------------------------------------------------------------------===//
 
-static constexpr unsigned transcendental = 10;
+namespace {
+using OpBuilderFn = Value (*)(OpBuilder &, Location, Operation &, ValueRange,
+                              Type);
 
-static constexpr ScalarOp table[] = {
-    {"arith.constant", buildConstant, 0, false},
-    {"arith.addf", buildContract, 1, false},
-    {"arith.subf", buildContract, 1, false},
-    {"arith.mulf", buildContract, 1, false},
-    {"arith.divf", buildContract, 1, false},
-    {"arith.negf", buildContract, 1, false},
-    {"arith.maximumf", buildSame, 1, false},
-    {"arith.minimumf", buildSame, 1, false},
-    {"arith.maxnumf", buildSame, 1, false},
-    {"arith.minnumf", buildSame, 1, false},
-    {"arith.cmpf", buildCmpF, 1, false},
-    {"arith.cmpi", buildCmpI, 1, false},
-    {"arith.select", buildSame, 1, false},
-    {"arith.extf", buildExtF, 0, false},
-    {"arith.truncf", buildTruncF, 0, false},
-    {"arith.sitofp", buildSame, 1, false},
-    {"arith.uitofp", buildSame, 1, false},
-    {"arith.fptosi", buildSame, 1, false},
-    {"arith.fptoui", buildSame, 1, false},
-    {"arith.bitcast", buildSame, 0, false},
-    {"arith.extui", buildSame, 0, false},
-    {"arith.extsi", buildSame, 0, false},
-    {"arith.trunci", buildSame, 0, false},
-    {"arith.addi", buildSame, 1, false},
-    {"arith.subi", buildSame, 1, false},
-    {"arith.muli", buildSame, 1, false},
-    {"arith.andi", buildSame, 1, false},
-    {"arith.ori", buildSame, 1, false},
-    {"arith.xori", buildSame, 1, false},
-    {"arith.shli", buildSame, 1, false},
-    {"arith.shrui", buildSame, 1, false},
-    {"arith.shrsi", buildSame, 1, false},
-    {"math.absf", buildSame, 1, false},
-    {"math.copysign", buildSame, 1, false},
-    {"math.floor", buildSame, 1, false},
-    {"math.ceil", buildSame, 1, false},
-    {"math.roundeven", buildSame, 1, false},
-    {"math.trunc", buildSame, 1, false},
-    {"math.fma", buildSame, 2, false},
-    {"math.sqrt", buildSame, 1, false},
-    {"math.rsqrt", buildSame, 2, false},
-    {"math.exp", buildSame, transcendental, true},
-    {"math.exp2", buildSame, transcendental, true},
-    {"math.expm1", buildSame, transcendental, true},
-    {"math.log", buildSame, transcendental, true},
-    {"math.log2", buildSame, transcendental, true},
-    {"math.log1p", buildSame, transcendental, true},
-    {"math.tanh", buildSame, transcendental, true},
-    {"math.erf", buildSame, transcendental, true},
-    {"math.sin", buildSame, transcendental, true},
-    {"math.cos", buildSame, transcendental, true},
-    {"math.powf", buildSame, 2 * transcendental, true},
+/// Ops that are not built as themselves.
+struct Builder {
+  StringLiteral name;
+  OpBuilderFn build;
+};
+} // namespace
+
+static constexpr Builder table[] = {
+    {"arith.constant", buildConstant}, {"arith.addf", buildContract},
+    {"arith.subf", buildContract},     {"arith.mulf", buildContract},
+    {"arith.divf", buildContract},     {"arith.negf", buildContract},
+    {"arith.cmpf", buildCmpF},         {"arith.cmpi", buildCmpI},
+    {"arith.extf", buildExtF},         {"arith.truncf", buildTruncF},
 };
 
-const ScalarOp *findScalarOp(Operation &op) {
-  StringRef name = op.getName().getStringRef();
+Value buildScalarOp(OpBuilder &builder, Location loc, Operation &source,
+                    ValueRange operands, Type type) {
+  StringRef name = source.getName().getStringRef();
   const auto *row = llvm::find_if(
-      table, [&](const ScalarOp &entry) { return entry.name == name; });
-  return row == std::end(table) ? nullptr : row;
+      table, [&](const Builder &entry) { return entry.name == name; });
+  OpBuilderFn build = row == std::end(table) ? buildSame : row->build;
+  return build(builder, loc, source, operands, type);
 }
 
 } // namespace hocket::cpu

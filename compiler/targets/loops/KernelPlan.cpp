@@ -4,17 +4,17 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "compiler/targets/cpu/KernelPlan.h"
+#include "compiler/targets/loops/KernelPlan.h"
 
-#include "compiler/targets/cpu/ScalarOps.h"
-#include "compiler/targets/cpu/WholeElements.h"
+#include "compiler/targets/loops/ScalarOps.h"
+#include "compiler/targets/loops/WholeElements.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/IR/BuiltinTypes.h"
 
 using namespace mlir;
 
-namespace hocket::cpu {
+namespace hocket::loops {
 
 /// Elements of a task where rows are split; a multiple of every vector step.
 static constexpr int64_t elementsPerChunk = 4096;
@@ -137,7 +137,7 @@ FailureOr<PlanBuffer> Planner::planBuffer(Type type, kern::Access access,
   else if (!element.isF32())
     return plan.kernel.emitOpError(what)
            << " has element type " << element
-           << "; the CPU target knows f32, bf16, f16 and i32";
+           << "; kernels know f32, bf16, f16 and i32";
   if (access == kern::Access::Tiled)
     buffer.rows = static_cast<int64_t>(buffer.elements) / plan.cols;
   return buffer;
@@ -219,7 +219,7 @@ unsigned Planner::addNode(PlanNode node) {
 
 LogicalResult Planner::buildNode(Operation &op) {
   if (op.getNumResults() != 1)
-    return op.emitOpError("must have one result to be compiled for the CPU");
+    return op.emitOpError("must have one result to be compiled");
   PlanNode node(PlanNode::Kind::Operation);
   node.op = &op;
   for (Value operand : op.getOperands())
@@ -234,12 +234,11 @@ LogicalResult Planner::buildNode(Operation &op) {
   } else {
     const ScalarOp *row = findScalarOp(op);
     if (!row)
-      return op.emitOpError("has no counterpart in the CPU target");
+      return op.emitOpError("has no counterpart in compiled code");
     node.costly = row->costly;
   }
-  if (!translateScalarType(node.type, op.getContext()))
-    return op.emitOpError("gives ")
-           << node.type << ", which the CPU target does not know";
+  if (!isScalarType(node.type))
+    return op.emitOpError("gives ") << node.type << ", which no kernel knows";
   bool converts = isa<arith::ExtFOp, arith::TruncFOp, arith::ConstantOp>(op);
   for (Type type : op.getOperandTypes())
     if (!converts && (type.isBF16() || type.isF16()))
@@ -475,4 +474,4 @@ FailureOr<KernelPlan> planKernel(kern::KernelOp kernel,
   return Planner(kernel, rowBufferBytes).run();
 }
 
-} // namespace hocket::cpu
+} // namespace hocket::loops

@@ -5,9 +5,9 @@
 //===----------------------------------------------------------------------===//
 ///
 /// \file
-/// The emitted form of kernels/reference/TensorPiece.h: from the place of an
-/// element in the piece that a kernel computes to its place in the whole
-/// tensor, over which random numbers are counted.
+/// The way of kernels/reference/TensorPiece.h, for targets to write: from the
+/// place of an element in the piece that a kernel computes to its place in the
+/// whole tensor, over which random numbers are counted.
 ///
 /// Neighbouring dims of which the inner one is whole are one dim here, so that
 /// the piece [2, 8, 64] of [4, 16, 64] that is split in its first two dims has
@@ -15,12 +15,12 @@
 ///
 //===----------------------------------------------------------------------===//
 
-#ifndef HOCKET_COMPILER_TARGETS_CPU_WHOLEELEMENTS_H
-#define HOCKET_COMPILER_TARGETS_CPU_WHOLEELEMENTS_H
+#ifndef HOCKET_COMPILER_TARGETS_LOOPS_WHOLEELEMENTS_H
+#define HOCKET_COMPILER_TARGETS_LOOPS_WHOLEELEMENTS_H
 
-#include "compiler/targets/cpu/LoopBuilder.h"
+#include "dialects/kern/IR/Kern.h"
 
-namespace hocket::cpu {
+namespace hocket::loops {
 
 class WholeElements {
 public:
@@ -45,20 +45,11 @@ public:
   /// stand at multiples of 4 in the whole.
   bool keepsBlocks() const;
 
-  /// The place in the whole of `element`, an i64 or a vector of them. `starts`
-  /// are the values of the op's `at`, as i64.
-  mlir::Value place(LoopBuilder &builder, llvm::ArrayRef<mlir::Value> starts,
-                    mlir::Value element) const;
-
 private:
-  mlir::Value placeIn(LoopBuilder &builder, const Dim &dim,
-                      llvm::ArrayRef<mlir::Value> starts,
-                      mlir::Value row) const;
-
   llvm::SmallVector<Dim, 4> dims;
   int64_t total = 0;
 };
 
-} // namespace hocket::cpu
+} // namespace hocket::loops
 
-#endif // HOCKET_COMPILER_TARGETS_CPU_WHOLEELEMENTS_H
+#endif // HOCKET_COMPILER_TARGETS_LOOPS_WHOLEELEMENTS_H

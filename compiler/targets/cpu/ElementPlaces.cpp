@@ -1,57 +1,20 @@
-//===- WholeElements.cpp - Elements of a piece in the whole ---------------===//
+//===- ElementPlaces.cpp - Elements of a piece in the whole ---------------===//
 //
 // Part of Hocket, under the Apache License v2.0.
 //
 //===----------------------------------------------------------------------===//
 
-#include "compiler/targets/cpu/WholeElements.h"
+#include "compiler/targets/cpu/ElementPlaces.h"
 
-#include "compiler/targets/cpu/ScalarOps.h"
+#include "compiler/targets/cpu/ScalarBuilders.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
-
-#include <numeric>
 
 using namespace mlir;
 
 namespace hocket::cpu {
 
-WholeElements::WholeElements(kern::KeepScaleOp op) {
-  ArrayRef<int64_t> piece = op.getPiece(), whole = op.getWhole();
-  if (piece.empty())
-    return;
-  total = 1;
-  int start = static_cast<int>(op.getDims().size()) - 1;
-  for (size_t i = piece.size(); i-- > 0;) {
-    Dim dim{piece[i], total, whole[i], 1};
-    if (!dims.empty() && dims.back().start < 0) {
-      Dim joined = dims.pop_back_val();
-      dim = {piece[i] * joined.extent, joined.stride, whole[i] * joined.extent,
-             joined.extent};
-    }
-    if (start >= 0 && op.getDims()[start] == static_cast<int64_t>(i)) {
-      dim.part = op.getParts()[start] * dim.inner;
-      dim.start = start--;
-    }
-    dims.push_back(dim);
-    total *= whole[i];
-  }
-}
-
-int64_t WholeElements::run() const {
-  if (dims.empty())
-    return INT64_MAX;
-  const Dim &dim = dims.front();
-  return dim.part > 0 ? std::gcd(dim.part, dim.extent) : dim.extent;
-}
-
-bool WholeElements::keepsBlocks() const {
-  for (const Dim &dim : dims)
-    if ((dim.start >= 0 && dim.inner * dim.stride % 4 != 0) ||
-        (dim.stride != 1 && dim.stride % 4 != 0))
-      return false;
-  return total % 4 == 0 && (dims.empty() || run() % 4 == 0);
-}
+using loops::WholeElements;
 
 namespace {
 /// Arithmetic on one type, an i64 or a vector of them.
@@ -88,8 +51,8 @@ struct Integers {
 };
 } // namespace
 
-Value WholeElements::placeIn(LoopBuilder &b, const Dim &dim,
-                             ArrayRef<Value> starts, Value row) const {
+static Value placeIn(LoopBuilder &b, const WholeElements::Dim &dim,
+                     ArrayRef<Value> starts, Value row) {
   Integers integers{b, row.getType()};
   if (dim.start >= 0) {
     Value first = b.mul(starts[dim.start], b.index(dim.inner));
@@ -100,12 +63,12 @@ Value WholeElements::placeIn(LoopBuilder &b, const Dim &dim,
   return integers.mul(row, dim.stride);
 }
 
-Value WholeElements::place(LoopBuilder &b, ArrayRef<Value> starts,
-                           Value element) const {
+Value placeInWhole(LoopBuilder &b, const WholeElements &whole,
+                   ArrayRef<Value> starts, Value element) {
   Integers integers{b, element.getType()};
   Value place;
-  for (const Dim &dim : dims) {
-    bool last = &dim == &dims.back();
+  for (const WholeElements::Dim &dim : whole.dimensions()) {
+    bool last = &dim == &whole.dimensions().back();
     Value row = last ? element : integers.rem(element, dim.extent);
     if (!last)
       element = integers.div(element, dim.extent);

@@ -1,0 +1,52 @@
+//===- WholeElements.cpp - Elements of a piece in the whole ---------------===//
+//
+// Part of Hocket, under the Apache License v2.0.
+//
+//===----------------------------------------------------------------------===//
+
+#include "compiler/targets/loops/WholeElements.h"
+
+#include <numeric>
+
+using namespace mlir;
+
+namespace hocket::loops {
+
+WholeElements::WholeElements(kern::KeepScaleOp op) {
+  ArrayRef<int64_t> piece = op.getPiece(), whole = op.getWhole();
+  if (piece.empty())
+    return;
+  total = 1;
+  int start = static_cast<int>(op.getDims().size()) - 1;
+  for (size_t i = piece.size(); i-- > 0;) {
+    Dim dim{piece[i], total, whole[i], 1};
+    if (!dims.empty() && dims.back().start < 0) {
+      Dim joined = dims.pop_back_val();
+      dim = {piece[i] * joined.extent, joined.stride, whole[i] * joined.extent,
+             joined.extent};
+    }
+    if (start >= 0 && op.getDims()[start] == static_cast<int64_t>(i)) {
+      dim.part = op.getParts()[start] * dim.inner;
+      dim.start = start--;
+    }
+    dims.push_back(dim);
+    total *= whole[i];
+  }
+}
+
+int64_t WholeElements::run() const {
+  if (dims.empty())
+    return INT64_MAX;
+  const Dim &dim = dims.front();
+  return dim.part > 0 ? std::gcd(dim.part, dim.extent) : dim.extent;
+}
+
+bool WholeElements::keepsBlocks() const {
+  for (const Dim &dim : dims)
+    if ((dim.start >= 0 && dim.inner * dim.stride % 4 != 0) ||
+        (dim.stride != 1 && dim.stride % 4 != 0))
+      return false;
+  return total % 4 == 0 && (dims.empty() || run() % 4 == 0);
+}
+
+} // namespace hocket::loops
