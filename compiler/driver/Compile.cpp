@@ -246,19 +246,43 @@ private:
   }
 
   Status emit(program::Program &program, DiagnosticText &diagnostics) {
+    KernelCode code;
+    HOCKET_RETURN_IF_ERROR(request.target == "cuda"
+                               ? writeCudaCode(code, diagnostics)
+                               : compileCpuCode(code, diagnostics));
+    if (failed(emitProgram(*module, code, program)))
+      return failureOf(diagnostics);
+    addProvenance(program);
+    return checkResult(program);
+  }
+
+  Status compileCpuCode(KernelCode &code, DiagnosticText &diagnostics) {
     cpu::CpuOptions cpuOptions;
     cpuOptions.keepLlvm = cpuOptions.keepAssembly = dumper.enabled();
     cpu::CompiledKernels kernels;
     if (failed(cpu::compileKernels(*module, cpuOptions, kernels)))
       return failureOf(diagnostics);
-    for (const cpu::CompiledVariant &variant : kernels.variants) {
+    for (cpu::CompiledVariant &variant : kernels.variants) {
       dumper.write("kernels-" + variant.isa + ".ll", variant.llvm);
       dumper.write("kernels-" + variant.isa + ".s", variant.assembly);
+      code.variants.push_back(
+          {variant.isa, "elf-so", std::move(variant.image)});
     }
-    if (failed(emitProgram(*module, kernels, program)))
+    code.kernels = std::move(kernels.kernels);
+    return okStatus();
+  }
+
+  Status writeCudaCode(KernelCode &code, DiagnosticText &diagnostics) {
+    std::vector<cuda::CudaKernel> kernels;
+    if (failed(cuda::writeKernels(*module, kernels)))
       return failureOf(diagnostics);
-    addProvenance(program);
-    return checkResult(program);
+    std::string text = cuda::sourceOf(kernels);
+    dumper.write("kernels.cu", text);
+    code.variants.push_back(
+        {"", "cuda-c++", cuda::standalone(text, "kernels.cu")});
+    for (cuda::CudaKernel &kernel : kernels)
+      code.kernels.push_back(std::move(kernel.about));
+    return okStatus();
   }
 
   /// What is written must be what the runtime accepts.
@@ -304,9 +328,9 @@ private:
 } // namespace
 
 StatusOr<CompileResult> hocket::compile(const CompileRequest &request) {
-  if (request.target != "cpu")
+  if (request.target != "cpu" && request.target != "cuda")
     return invalidArgument("--target " + request.target +
-                           ": this build compiles for cpu");
+                           ": the targets are cpu and cuda");
   if (request.from && *request.from >= request.to)
     return invalidArgument(
         "--compile-from=" + levelName(*request.from).str() +

@@ -26,8 +26,9 @@ static constexpr ProgramRuleText rules[] = {
      "and initializers.",
      compileAgain},
     {ProgramRule::Kernels,
-     "Every kernel names a module, a symbol and its tasks; a module has ELF "
-     "variants.",
+     "Every kernel names a module, a symbol and its tasks; a module has "
+     "variants, all for processors or all for GPUs, whose kernels name their "
+     "threads.",
      compileAgain},
     {ProgramRule::Groups,
      "The lists of a group have one size and name ranks of the mesh, none "

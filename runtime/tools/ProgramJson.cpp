@@ -72,6 +72,8 @@ static ordered_json kernelsJson(const Program &program) {
                     {"symbol", kernel.symbol()},
                     {"tasks", kernel.tasks()},
                     {"grain", kernel.grain()},
+                    {"threads", kernel.threads()},
+                    {"shared_bytes", kernel.shared_bytes()},
                     {"flops", kernel.flops()},
                     {"bytes", kernel.bytes()},
                     {"description", kernel.description()}});

@@ -165,24 +165,30 @@ static std::string kernelsText(const Program &program) {
       for (const auto &instruction : sequence.instructions())
         if (instruction.has_launch())
           ++uses[instruction.launch().kernel()];
+  bool forGpu = program.kernels_size() > 0 && program.kernels(0).threads() > 0;
   Rows rows;
   for (int i = 0; i < program.kernels_size(); ++i) {
     const program::Kernel &kernel = program.kernels(i);
     rows.push_back({kernel.name(), formatGrouped(uses[size_t(i)]),
                     formatGrouped(kernel.tasks()),
-                    formatGrouped(kernel.grain()), formatCount(kernel.flops()),
-                    formatBytes(kernel.bytes()), kernel.description()});
+                    formatGrouped(forGpu ? kernel.threads() : kernel.grain()),
+                    formatCount(kernel.flops()), formatBytes(kernel.bytes()),
+                    kernel.description()});
   }
   std::string text = formatText("Kernels: %d in %d modules\n",
                                 program.kernels_size(), program.modules_size());
   for (const auto &module : program.modules())
     for (const auto &variant : module.variants())
-      text += formatText("  module %s for %s (%s): %s\n", module.name().c_str(),
-                         variant.isa().c_str(), variant.format().c_str(),
-                         formatBytes(variant.image().size()).c_str());
-  return text + indented(formatTable({"name", ">launches", ">tasks", ">grain",
-                                      ">flops", ">bytes", "what"},
-                                     rows));
+      text +=
+          formatText("  module %s for %s (%s): %s\n", module.name().c_str(),
+                     variant.isa().empty() ? "any GPU" : variant.isa().c_str(),
+                     variant.format().c_str(),
+                     formatBytes(variant.image().size()).c_str());
+  return text +
+         indented(formatTable(
+             {"name", ">launches", forGpu ? ">blocks" : ">tasks",
+              forGpu ? ">threads" : ">grain", ">flops", ">bytes", "what"},
+             rows));
 }
 
 /// "launch 12, gemm 24, ...".

@@ -115,22 +115,10 @@ static void inParallel(size_t count, unsigned threads,
     worker.join();
 }
 
-static CompiledKernel describe(const KernelPlan &plan) {
-  CompiledKernel kernel;
-  kern::KernelOp op = plan.kernel;
-  kernel.name = op.getSymName().str();
-  kernel.symbol = plan.symbol;
+static CompiledKernel describeTasks(const KernelPlan &plan) {
+  CompiledKernel kernel = loops::describe(plan);
   kernel.tasks = plan.tasks();
   kernel.grain = plan.grain();
-  kernel.buffers = plan.inputs.size() + plan.results.size();
-  kernel.scalars = 4 + op.getInstances();
-  kernel.flops = plan.flops();
-  kernel.bytes = plan.bytes();
-  llvm::raw_string_ostream stream(kernel.description);
-  stream << op.getLabel() << (op.getLabel().empty() ? "[" : " [")
-         << op.getRows() << " x " << op.getCols() << "]";
-  if (op.getByColumns())
-    stream << " summed over rows";
   return kernel;
 }
 
@@ -182,7 +170,7 @@ LogicalResult compileKernels(ModuleOp module, const CpuOptions &options,
   if (failed(plans))
     return failure();
   for (const KernelPlan &plan : *plans)
-    out.kernels.push_back(describe(plan));
+    out.kernels.push_back(describeTasks(plan));
   std::string linker;
   if (options.link && !plans->empty()) {
     auto found = findLinker(options.linker);

@@ -38,6 +38,8 @@
 #ifndef HOCKET_COMPILER_TARGETS_CPU_KERNELCOMPILER_H
 #define HOCKET_COMPILER_TARGETS_CPU_KERNELCOMPILER_H
 
+#include "compiler/targets/loops/CompiledKernel.h"
+
 #include "mlir/IR/BuiltinOps.h"
 #include "mlir/Support/LLVM.h"
 
@@ -46,6 +48,8 @@
 #include <vector>
 
 namespace hocket::cpu {
+
+using loops::CompiledKernel;
 
 /// What to compile for, and what to keep of the way there.
 struct CpuOptions {
@@ -73,19 +77,6 @@ struct CompiledVariant {
   std::string mlir;     ///< Loops over vectors, before lowering to LLVM.
   std::string llvm;     ///< LLVM IR, optimised.
   std::string assembly; ///< What the object holds, as text.
-};
-
-/// What the runtime must know of one kernel; the same for every variant.
-struct CompiledKernel {
-  std::string name;   ///< The kern.kernel's symbol name.
-  std::string symbol; ///< Its function in the images.
-  int64_t tasks = 0;  ///< End of the iteration space; at least 1.
-  int64_t grain = 1;  ///< Least tasks worth a thread of their own.
-  unsigned buffers = 0;
-  unsigned scalars = 0;
-  double flops = 0;        ///< Of all tasks; a transcendental counts as ten.
-  uint64_t bytes = 0;      ///< Least traffic: every input and result once.
-  std::string description; ///< Label and iteration space.
 };
 
 struct CompiledKernels {

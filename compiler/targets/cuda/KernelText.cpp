@@ -20,15 +20,12 @@ LogicalResult writeKernels(ModuleOp module, std::vector<CudaKernel> &kernels) {
     FailureOr<Geometry> geometry = chooseGeometry(*plan);
     if (failed(geometry))
       return failure();
-    CudaKernel written;
-    written.name = kernel.getSymName().str();
-    written.symbol = plan->symbol;
-    written.source = KernelWriter(*plan, *geometry).write();
-    written.blocks = static_cast<uint32_t>(geometry->blocks);
-    written.threads = static_cast<uint32_t>(geometry->block);
-    written.sharedBytes = static_cast<uint32_t>(geometry->sharedFloats * 4);
-    written.buffers = plan->inputs.size() + plan->results.size();
-    written.scalars = 4 + kernel.getInstances();
+    CudaKernel written{loops::describe(*plan),
+                       KernelWriter(*plan, *geometry).write()};
+    written.about.tasks = geometry->blocks;
+    written.about.threads = static_cast<uint32_t>(geometry->block);
+    written.about.sharedBytes =
+        static_cast<uint32_t>(geometry->sharedFloats * 4);
     kernels.push_back(std::move(written));
   }
   return success();

@@ -19,6 +19,8 @@
 #ifndef HOCKET_COMPILER_TARGETS_CUDA_KERNELTEXT_H
 #define HOCKET_COMPILER_TARGETS_CUDA_KERNELTEXT_H
 
+#include "compiler/targets/loops/CompiledKernel.h"
+
 #include "mlir/IR/BuiltinOps.h"
 #include "mlir/Support/LLVM.h"
 
@@ -28,14 +30,11 @@
 
 namespace hocket::cuda {
 
-/// One kernel: its text and how it is launched.
+/// One kernel.
 struct CudaKernel {
-  std::string name;                 ///< The kern.kernel's symbol name.
-  std::string symbol;               ///< Its function.
-  std::string source;               ///< The function alone.
-  uint32_t blocks = 1, threads = 1; ///< Of a launch; both one-dimensional.
-  uint32_t sharedBytes = 0;         ///< Dynamic shared memory of a block.
-  unsigned buffers = 0, scalars = 0;
+  /// Its tasks are blocks; blocks and threads are one-dimensional.
+  loops::CompiledKernel about;
+  std::string source; ///< The function alone.
 };
 
 /// Writes every `kern.kernel` directly inside `module`, in order. The same
@@ -46,6 +45,11 @@ mlir::LogicalResult writeKernels(mlir::ModuleOp module,
 
 /// All of them as one source: the headers' includes, then the functions.
 std::string sourceOf(const std::vector<CudaKernel> &kernels);
+
+/// `source` with the headers of kernels/cuda in place of their includes: it
+/// compiles where Hocket's sources are not. Messages of the compiler still
+/// name the header, and else `name`.
+std::string standalone(const std::string &source, const std::string &name);
 
 } // namespace hocket::cuda
 

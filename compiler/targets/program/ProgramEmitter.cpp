@@ -29,19 +29,19 @@ program::DType hocket::dtypeOf(Type type) {
 }
 
 /// The code of all kernels as one module with a variant an instruction set.
-static void emitKernels(ModuleOp module, const cpu::CompiledKernels &kernels,
+static void emitKernels(ModuleOp module, const KernelCode &kernels,
                         program::Program &program,
                         llvm::StringMap<uint32_t> &indices) {
   auto *code = program.add_modules();
   code->set_name("kernels");
-  for (const cpu::CompiledVariant &variant : kernels.variants) {
+  for (const loops::CodeVariant &variant : kernels.variants) {
     auto *out = code->add_variants();
     out->set_isa(variant.isa);
-    out->set_format("elf-so");
+    out->set_format(variant.format);
     out->set_image(variant.image);
   }
   SymbolTable symbols(module);
-  for (const cpu::CompiledKernel &kernel : kernels.kernels) {
+  for (const loops::CompiledKernel &kernel : kernels.kernels) {
     indices[kernel.name] = program.kernels_size();
     auto *out = program.add_kernels();
     out->set_name(kernel.name);
@@ -54,6 +54,8 @@ static void emitKernels(ModuleOp module, const cpu::CompiledKernels &kernels,
     out->set_description(kernel.description);
     out->set_flops(kernel.flops);
     out->set_bytes(kernel.bytes);
+    out->set_threads(kernel.threads);
+    out->set_shared_bytes(kernel.sharedBytes);
     auto op = symbols.lookup<kern::KernelOp>(kernel.name);
     size_t inputs = op.getInputTypes().size();
     for (size_t i = 0; i < kernel.buffers; ++i)
@@ -61,8 +63,7 @@ static void emitKernels(ModuleOp module, const cpu::CompiledKernels &kernels,
   }
 }
 
-LogicalResult hocket::emitProgram(ModuleOp module,
-                                  const cpu::CompiledKernels &kernels,
+LogicalResult hocket::emitProgram(ModuleOp module, const KernelCode &code,
                                   program::Program &program) {
   program.set_version(1);
   for (auto mesh : module.getOps<dist::MeshOp>())
@@ -79,8 +80,8 @@ LogicalResult hocket::emitProgram(ModuleOp module,
     return module.emitError("no `exec.role`: the module has not been lowered "
                             "to the level exec");
   llvm::StringMap<uint32_t> indices;
-  if (!kernels.kernels.empty())
-    emitKernels(module, kernels, program, indices);
+  if (!code.kernels.empty())
+    emitKernels(module, code, program, indices);
   GroupTable groups(program);
   TextTable texts(*program.mutable_explanation());
   emitExplanation(module, texts, program);

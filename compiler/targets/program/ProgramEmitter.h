@@ -13,7 +13,7 @@
 #ifndef HOCKET_COMPILER_TARGETS_PROGRAM_PROGRAMEMITTER_H
 #define HOCKET_COMPILER_TARGETS_PROGRAM_PROGRAMEMITTER_H
 
-#include "compiler/targets/cpu/KernelCompiler.h"
+#include "compiler/targets/loops/CompiledKernel.h"
 #include "dialects/exec/IR/Exec.h"
 #include "runtime/program/program.pb.h"
 
@@ -68,12 +68,17 @@ private:
 using StageOwners = llvm::StringMap<llvm::SmallVector<int64_t>>;
 StageOwners findOwners(mlir::ModuleOp module);
 
+/// The code of a module's kernels.
+struct KernelCode {
+  std::vector<loops::CodeVariant> variants;   ///< Best first.
+  std::vector<loops::CompiledKernel> kernels; ///< In the order of the module.
+};
+
 /// Fills `program` from `module`, which holds an `exec.role` for each
 /// pipeline rank in their order, `kern.kernel`s
-/// whose code is `kernels`, `dist.mesh` and the attribute `kern.training`.
+/// whose code is `code`, `dist.mesh` and the attribute `kern.training`.
 /// Errors are diagnostics.
-mlir::LogicalResult emitProgram(mlir::ModuleOp module,
-                                const cpu::CompiledKernels &kernels,
+mlir::LogicalResult emitProgram(mlir::ModuleOp module, const KernelCode &code,
                                 program::Program &program);
 
 /// The parts of it, each in a file of its own.

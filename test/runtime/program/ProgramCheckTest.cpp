@@ -163,6 +163,36 @@ static const Mutation mutations[] = {
        p.mutable_modules(0)->mutable_variants(0)->set_image("#!/bin/sh");
      },
      "module 0 'test': variant 'x86-64-v3' is not an ELF shared object"},
+    {"source for one GPU",
+     [](Program &p, Role &r) {
+       p.mutable_modules(0)->mutable_variants(0)->set_format("cuda-c++");
+     },
+     "module 0 'test': a source must be a text for every GPU"},
+    {"architecture of a cubin",
+     [](Program &p, Role &r) {
+       p.mutable_modules(0)->mutable_variants(0)->set_format("cubin");
+     },
+     "module 0 'test': a cubin is for 'x86-64-v3', which is no architecture, "
+     "e.g. sm_90a"},
+    {"two kinds of devices",
+     [](Program &p, Role &r) {
+       auto *variant = p.mutable_modules(0)->add_variants();
+       variant->set_format("cuda-c++");
+       variant->set_image("__global__");
+     },
+     "module 0 'test': has variants for processors and for GPUs"},
+    {"kernel of a GPU without threads",
+     [](Program &p, Role &r) {
+       auto *variant = p.mutable_modules(0)->mutable_variants(0);
+       variant->set_format("cubin");
+       variant->set_isa("sm_90a");
+     },
+     "kernel 0 'momentumUpdate': on a GPU a kernel has from 1 to 1024 threads "
+     "a block, at most 2^31 - 1 blocks and 227 KiB of shared memory"},
+    {"kernel of a processor with threads",
+     [](Program &p, Role &r) { p.mutable_kernels(0)->set_threads(256); },
+     "kernel 0 'momentumUpdate': has threads of a GPU, its module has no code "
+     "for one"},
     {"kernel module",
      [](Program &p, Role &r) { p.mutable_kernels(0)->set_module(9); },
      "kernel 0 'momentumUpdate': names module 9, there are 1"},

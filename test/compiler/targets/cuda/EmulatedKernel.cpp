@@ -21,17 +21,18 @@ Bytes runOnce(emulator::Module &code, const cuda::CudaKernel &kernel,
               LaunchMemory &memory, const LaunchScalars &scalars,
               uint64_t seed) {
   std::vector<int64_t> numbers = scalars.numbers();
-  EXPECT_EQ(numbers.size(), kernel.scalars);
+  EXPECT_EQ(numbers.size(), kernel.about.scalars);
   std::vector<void *> arguments;
   for (void *&pointer : memory.pointers)
     arguments.push_back(&pointer);
   arguments.push_back(numbers.data());
   emulator::Launch launch;
-  launch.gridSize.x = kernel.blocks;
-  launch.blockSize.x = kernel.threads;
-  launch.sharedBytes = kernel.sharedBytes;
+  launch.gridSize.x = static_cast<unsigned>(kernel.about.tasks);
+  launch.blockSize.x = kernel.about.threads;
+  launch.sharedBytes = kernel.about.sharedBytes;
   launch.seed = seed;
-  EXPECT_EQ(code.run(kernel.symbol, launch, arguments), "") << kernel.source;
+  EXPECT_EQ(code.run(kernel.about.symbol, launch, arguments), "")
+      << kernel.source;
   EXPECT_TRUE(memory.guardsHold()) << kernel.source;
   return memory.results();
 }

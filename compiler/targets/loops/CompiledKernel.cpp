@@ -1,0 +1,30 @@
+//===- CompiledKernel.cpp - What is known of a compiled kernel ------------===//
+//
+// Part of Hocket, under the Apache License v2.0.
+//
+//===----------------------------------------------------------------------===//
+
+#include "compiler/targets/loops/CompiledKernel.h"
+
+using namespace mlir;
+
+namespace hocket::loops {
+
+CompiledKernel describe(const KernelPlan &plan) {
+  CompiledKernel kernel;
+  kern::KernelOp op = plan.kernel;
+  kernel.name = op.getSymName().str();
+  kernel.symbol = plan.symbol;
+  kernel.buffers = plan.inputs.size() + plan.results.size();
+  kernel.scalars = 4 + op.getInstances();
+  kernel.flops = plan.flops();
+  kernel.bytes = plan.bytes();
+  llvm::raw_string_ostream stream(kernel.description);
+  stream << op.getLabel() << (op.getLabel().empty() ? "[" : " [")
+         << op.getRows() << " x " << op.getCols() << "]";
+  if (op.getByColumns())
+    stream << " summed over rows";
+  return kernel;
+}
+
+} // namespace hocket::loops
