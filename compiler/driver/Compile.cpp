@@ -228,6 +228,7 @@ private:
   Status lowerTo(Level level, DiagnosticText &diagnostics) {
     options.fusionReport = isTrial ? "" : request.fusionReport;
     options.fuse = request.fuse;
+    options.target = request.target;
     PassManager manager(&context);
     if (dumper.enabled() && !isTrial)
       manager.addInstrumentation(dumper.instrumentation());

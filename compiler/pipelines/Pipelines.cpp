@@ -92,7 +92,9 @@ static void addKernPasses(OpPassManager &manager,
   manager.addPass(createCSEPass());
   if (options.fuse) {
     // Products first: what their epilogue takes is not there for a kernel.
-    manager.addPass(createKernFuseGemmEpilogue());
+    KernFuseGemmEpilogueOptions products;
+    products.library = options.target == "cuda" ? "cublaslt" : "";
+    manager.addPass(createKernFuseGemmEpilogue(products));
     manager.addPass(createKernFuseRows());
     // Sums over rows take the cheap ends of what is left.
     manager.addPass(createKernFuseColumns());

@@ -32,6 +32,7 @@ llvm::StringRef levelName(Level level);
 struct PipelineOptions {
   std::vector<std::string> meshAxes; ///< "dp=1"; empty: one device
   std::string fusionReport;          ///< file; empty: none
+  std::string target = "cpu";        ///< or "cuda"
   bool fuse = true;                  ///< off: every op is its own kernel
   int64_t bucketBytes = 40 << 20;    ///< plan.bucket_bytes
   /// Of pipe-recompute, by pipeline rank.

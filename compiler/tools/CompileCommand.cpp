@@ -9,6 +9,7 @@
 #include "compiler/driver/Compile.h"
 #include "compiler/tools/AutoPlan.h"
 #include "compiler/tools/EmitCuda.h"
+#include "compiler/tools/MachineCode.h"
 #include "runtime/base/File.h"
 #include "runtime/base/Format.h"
 #include "runtime/program/ProgramFile.h"
@@ -49,13 +50,18 @@ Examples:
   hocket compile spec.textproto --compile-to=kern -o kern.mlir
   hocket compile kern.mlir --compile-from=kern -o model.hkx
   hocket compile spec.textproto --dump-phases phases -o model.hkx
+  hocket compile spec.textproto --target cuda --arch sm_90a -o model.hkx
   hocket compile spec.textproto --emit=cuda --arch sm_90a -o kernels/)";
 
 Status checkEmit(const Arguments &arguments) {
+  bool makesCode =
+      arguments.emit == "cuda" ||
+      (arguments.request.target == "cuda" && arguments.to == "program");
+  if (!arguments.architectures.empty() && !makesCode)
+    return invalidArgument("--arch is for executables of --target cuda and for "
+                           "--emit=cuda");
   if (arguments.emit.empty())
-    return arguments.architectures.empty()
-               ? okStatus()
-               : invalidArgument("--arch is for --emit=cuda");
+    return okStatus();
   if (arguments.emit != "cuda")
     return invalidArgument("--emit=" + arguments.emit + ": write cuda");
   if (arguments.to != "program")
@@ -286,8 +292,11 @@ Status run(Arguments &arguments) {
   HOCKET_ASSIGN_OR_RETURN(outcome.result, compile(arguments.request));
   bool isProgram =
       !arguments.request.emitCuda && arguments.request.to == Level::Program;
-  if (isProgram)
+  if (isProgram) {
     HOCKET_RETURN_IF_ERROR(checkPeaks(outcome));
+    HOCKET_RETURN_IF_ERROR(
+        addMachineCode(arguments.architectures, outcome.result.program));
+  }
   HOCKET_RETURN_IF_ERROR(write(arguments, outcome));
   if (!isProgram)
     return okStatus();
@@ -341,14 +350,18 @@ void hocket::registerCompile(CLI::App &app, Status &result) {
       ->add_option("--memory-margin", arguments->margin,
                    "Of a device's memory, what a searched plan leaves free")
       ->capture_default_str();
-  command->add_option("--target", request.target, "cpu")->capture_default_str();
+  command
+      ->add_option("--target", request.target,
+                   "What it runs on: cpu, or cuda (NVIDIA GPUs)")
+      ->capture_default_str();
   command->add_option("--emit", arguments->emit,
                       "cuda: write the fused kernels as CUDA C++ into the "
                       "folder of -o, instead of an executable");
   command
       ->add_option("--arch", arguments->architectures,
-                   "With --emit=cuda: compile them for these architectures, "
-                   "e.g. sm_80,sm_90a; takes NVRTC")
+                   "With --target cuda or --emit=cuda: machine code for these "
+                   "architectures, e.g. sm_80,sm_90a; takes NVRTC. What an "
+                   "executable has none for is compiled where it is loaded")
       ->delimiter(',');
   command->add_option("--compile-to", arguments->to, "Stop at this level")
       ->capture_default_str();

@@ -106,6 +106,30 @@ std::optional<Following> matchEpilogue(RowsOp rows, unsigned i, GemmOp gemm) {
   return epilogue;
 }
 
+/// Whether cuBLASLt computes `gemm` with `epilogue` as one product of results
+/// of type `result`.
+bool isOneOfCublasLt(GemmOp gemm, const Following &epilogue, Type result) {
+  auto elementOf = [](auto typed) { return getElementTypeOrSelf(typed); };
+  bool activates = epilogue.activation != kern::Epilogue::None ||
+                   gemm.getEpilogue() != kern::Epilogue::None;
+  for (auto kind : {epilogue.activation, gemm.getEpilogue()})
+    if (kind != kern::Epilogue::None && kind != kern::Epilogue::GeluTanh)
+      return false;
+  Type type = elementOf(result);
+  if (type != elementOf(gemm.getA()) && !type.isF32())
+    return false;
+  Value bias = epilogue.bias ? epilogue.bias : gemm.getBias();
+  Value residual = epilogue.residual ? epilogue.residual : gemm.getResidual();
+  for (Value added : {bias, residual})
+    if (added && elementOf(added) != type)
+      return false;
+  bool keeps = epilogue.keepsInput || gemm.getAuxiliary();
+  Value kept = gemm.getAuxiliary() ? gemm.getAuxiliary() : gemm.getResult();
+  if (keeps && (elementOf(kept) != type || gemm.getN() % 8 != 0))
+    return false;
+  return !activates || !residual;
+}
+
 std::string joinedLabel(GemmOp gemm, RowsOp rows) {
   if (gemm.getLabel().empty())
     return rows.getLabel().str();
@@ -114,7 +138,14 @@ std::string joinedLabel(GemmOp gemm, RowsOp rows) {
 
 struct KernFuseGemmEpilogue
     : hocket::impl::KernFuseGemmEpilogueBase<KernFuseGemmEpilogue> {
+  using KernFuseGemmEpilogueBase::KernFuseGemmEpilogueBase;
+
   void runOnOperation() override {
+    if (!library.empty() && library != "cublaslt") {
+      getOperation().emitError("library must be `cublaslt` or empty, it is `")
+          << library << "`";
+      return signalPassFailure();
+    }
     for (auto function : getOperation().getOps<FunctionOpInterface>())
       for (Block &block : function.getFunctionBody()) {
         for (auto rows : llvm::make_early_inc_range(block.getOps<RowsOp>()))
@@ -132,7 +163,9 @@ private:
     if (!gemm || gemm->getBlock() != rows->getBlock())
       return false;
     std::optional<Following> epilogue = matchEpilogue(rows, i, gemm);
-    if (!epilogue)
+    if (!epilogue ||
+        (library == "cublaslt" &&
+         !isOneOfCublasLt(gemm, *epilogue, rows.getOutputs()[0].getType())))
       return false;
     SmallVector<Value> operands(gemm->getOperands());
     for (Value added : {epilogue->bias, epilogue->residual})

@@ -35,7 +35,16 @@ def KernFuseGemmEpilogue : Kern_Pass<"kern-fuse-gemm-epilogue"> {
     ```mlir
     %y = kern.gemm %x, %w residual %r {...} : ... -> tensor<8x64xbf16>
     ```
+
+    With `library=cublaslt` only what that library computes in one product is
+    fused: no nonlinearity but the tanh form of GELU, whose kept input has rows
+    of a multiple of 8, no residual behind it, and one type for the result and
+    what is added to it.
   }];
+  let options = [
+    Option<"library", "library", "std::string", "\"\"",
+           "Who computes products: `cublaslt`, or empty for kernels/cpu">,
+  ];
   let statistics = [Statistic<"fused", "fused", "Number of regions fused">];
 }
 

@@ -1,0 +1,27 @@
+//===- MachineCode.h - Machine code of GPU kernels --------------*- C++ -*-===//
+//
+// Part of Hocket, under the Apache License v2.0.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef HOCKET_COMPILER_TOOLS_MACHINECODE_H
+#define HOCKET_COMPILER_TOOLS_MACHINECODE_H
+
+#include "runtime/base/Status.h"
+#include "runtime/program/program.pb.h"
+
+#include <string>
+#include <vector>
+
+namespace hocket {
+
+/// Compiles the source of every module of `program` for each architecture
+/// ("sm_90a"), on as many threads as the machine has, and puts the cubins
+/// before the sources. FailedPrecondition without NVRTC; InvalidArgument for an
+/// architecture that is named twice or that NVRTC does not know.
+Status addMachineCode(const std::vector<std::string> &architectures,
+                      program::Program &program);
+
+} // namespace hocket
+
+#endif // HOCKET_COMPILER_TOOLS_MACHINECODE_H
