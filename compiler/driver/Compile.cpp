@@ -13,6 +13,7 @@
 #include "compiler/driver/ScheduleCheck.h"
 #include "compiler/targets/cpu/KernelCompiler.h"
 #include "compiler/targets/cuda/KernelText.h"
+#include "compiler/targets/cuda/LibraryCode.h"
 #include "compiler/targets/program/ProgramEmitter.h"
 #include "compiler/tools/Registration.h"
 #include "dialects/xf/IR/Xf.h"
@@ -251,7 +252,9 @@ private:
     HOCKET_RETURN_IF_ERROR(request.target == "cuda"
                                ? writeCudaCode(code, diagnostics)
                                : compileCpuCode(code, diagnostics));
-    if (failed(emitProgram(*module, code, program)))
+    if (failed(emitProgram(*module, code, program)) ||
+        (request.target == "cuda" &&
+         failed(cuda::addLibraryCode(*module, program))))
       return failureOf(diagnostics);
     addProvenance(program);
     return checkResult(program);
