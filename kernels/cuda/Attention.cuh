@@ -60,31 +60,29 @@ struct SoftmaxRows {
 /// Turns scores into exp(score - greatest so far) and brings what was summed
 /// before to the new maximum.
 template <class Shape>
-HOCKET_DEVICE void
-softmaxStep(Scores &scores, SoftmaxRows &rows,
-            float (&sums)[Shape::dim / 8][4]) {
+HOCKET_DEVICE void softmaxStep(Scores &scores, SoftmaxRows &rows,
+                               float (&sums)[Shape::dim / 8][4]) {
 #pragma unroll
   for (int half = 0; half < 2; ++half) {
     float greatest = rows.greatest[half];
 #pragma unroll
     for (int j = 0; j < 8; ++j)
-      greatest = fmaxf(greatest,
-                       fmaxf(scores[j][2 * half], scores[j][2 * half + 1]));
+      greatest =
+          fmaxf(greatest, fmaxf(scores[j][2 * half], scores[j][2 * half + 1]));
     greatest = fmaxf(greatest, __shfl_xor_sync(0xffffffffu, greatest, 1));
     greatest = fmaxf(greatest, __shfl_xor_sync(0xffffffffu, greatest, 2));
     // A row that has seen no key yet has no maximum to subtract.
     bool empty = greatest == neutral<Max>();
     float shift = empty ? 0.0f : greatest * (Shape::scale * kLog2e);
-    float before = empty ? 1.0f
-                         : exp2f(rows.greatest[half] * (Shape::scale * kLog2e) -
-                                 shift);
+    float before =
+        empty ? 1.0f
+              : exp2f(rows.greatest[half] * (Shape::scale * kLog2e) - shift);
     float sum = 0;
 #pragma unroll
     for (int j = 0; j < 8; ++j)
 #pragma unroll
       for (int i = 2 * half; i < 2 * half + 2; ++i) {
-        scores[j][i] =
-            exp2f(scores[j][i] * (Shape::scale * kLog2e) - shift);
+        scores[j][i] = exp2f(scores[j][i] * (Shape::scale * kLog2e) - shift);
         sum += scores[j][i];
       }
     rows.greatest[half] = greatest;
@@ -107,10 +105,9 @@ HOCKET_DEVICE void hideScores(Scores &scores, const AttentionCall &call,
 #pragma unroll
     for (int i = 0; i < 4; ++i) {
       int query = place.row(i), key = place.column(j, i);
-      bool seen =
-          key < Shape::keys &&
-          sees<Shape>(positionOf<Shape>(call.firstQuery, query),
-                      positionOf<Shape>(call.firstKey, key));
+      bool seen = key < Shape::keys &&
+                  sees<Shape>(positionOf<Shape>(call.firstQuery, query),
+                              positionOf<Shape>(call.firstKey, key));
       if (!seen)
         scores[j][i] = neutral<Max>();
     }
@@ -150,14 +147,15 @@ attentionForward(const typename Shape::T *q, const typename Shape::T *k,
   float sums[Shape::dim / 8][4] = {};
   SoftmaxRows rows = {{neutral<Max>(), neutral<Max>()}, {0, 0}};
 
-  queries.copy(q + head.query(), head.queryPitch, firstRow, Shape::queries);
+  copyRows(queries, q + head.query(), head.queryPitch, firstRow,
+           Shape::queries);
   for (int key = 0; key < Shape::keys; key += kTileRows) {
     if (!tilesMeet<Shape>(call, firstRow, key))
       continue;
     __syncthreads(); // The tiles of the last round have been read.
-    keys.copy(k + head.key(), head.keyPitch, key, Shape::keys);
+    copyRows(keys, k + head.key(), head.keyPitch, key, Shape::keys);
     commitCopies();
-    values.copy(v + head.key(), head.keyPitch, key, Shape::keys);
+    copyRows(values, v + head.key(), head.keyPitch, key, Shape::keys);
     commitCopies();
     waitForCopies<1>();
     __syncthreads();
@@ -200,11 +198,10 @@ attentionForward(const typename Shape::T *q, const typename Shape::T *k,
 /// lse and delta of the query of each number. Numbers of queries or keys that
 /// do not exist, or do not see each other, become 0.
 template <class Shape, bool queriesInRows>
-HOCKET_DEVICE void gradientOfScores(Scores &p, Scores &ds,
-                                    const AttentionCall &call,
-                                    const WarpPlace &place,
-                                    const Head<Shape> &head, const float *lse,
-                                    const float *delta) {
+HOCKET_DEVICE void
+gradientOfScores(Scores &p, Scores &ds, const AttentionCall &call,
+                 const WarpPlace &place, const Head<Shape> &head,
+                 const float *lse, const float *delta) {
 #pragma unroll
   for (int j = 0; j < 8; ++j)
 #pragma unroll
@@ -228,18 +225,19 @@ HOCKET_DEVICE void gradientOfScores(Scores &p, Scores &ds,
       float mask = 1;
       if constexpr (Shape::dropoutThreshold > 0)
         mask = keepScale<Shape>(call, head.b, head.h, at, of);
-      ds[j][i] = probability *
-                 (mask * ds[j][i] - delta[head.statistic() + query]);
+      ds[j][i] =
+          probability * (mask * ds[j][i] - delta[head.statistic() + query]);
       p[j][i] = probability * mask;
     }
 }
 
 template <class Shape>
-HOCKET_DEVICE void attentionQueryGradient(
-    const typename Shape::T *q, const typename Shape::T *k,
-    const typename Shape::T *v, const float *lse, const typename Shape::T *dO,
-    const float *delta, typename Shape::T *dq, const AttentionCall &call,
-    float *shared) {
+HOCKET_DEVICE void
+attentionQueryGradient(const typename Shape::T *q, const typename Shape::T *k,
+                       const typename Shape::T *v, const float *lse,
+                       const typename Shape::T *dO, const float *delta,
+                       typename Shape::T *dq, const AttentionCall &call,
+                       float *shared) {
   using T = typename Shape::T;
   auto queries = tileOf<T, Shape::dim>(shared, 0);
   auto gradients = tileOf<T, Shape::dim>(shared, 1);
@@ -249,23 +247,24 @@ HOCKET_DEVICE void attentionQueryGradient(
   int firstRow = blockIdx.x * kTileRows, warpRow = threadIdx.x / 32 * 16;
   float sums[Shape::dim / 8][4] = {};
 
-  queries.copy(q + head.query(), head.queryPitch, firstRow, Shape::queries);
-  gradients.copy(dO + head.query(), head.queryPitch, firstRow, Shape::queries);
+  copyRows(queries, q + head.query(), head.queryPitch, firstRow,
+           Shape::queries);
+  copyRows(gradients, dO + head.query(), head.queryPitch, firstRow,
+           Shape::queries);
   for (int key = 0; key < Shape::keys; key += kTileRows) {
     if (!tilesMeet<Shape>(call, firstRow, key))
       continue;
     __syncthreads(); // The tiles of the last round have been read.
-    keys.copy(k + head.key(), head.keyPitch, key, Shape::keys);
-    values.copy(v + head.key(), head.keyPitch, key, Shape::keys);
+    copyRows(keys, k + head.key(), head.keyPitch, key, Shape::keys);
+    copyRows(values, v + head.key(), head.keyPitch, key, Shape::keys);
     commitCopies();
     waitForCopies<0>();
     __syncthreads();
     Scores p, ds;
     multiplyRows<T, Shape::dim>(p, queries, warpRow, keys);
     multiplyRows<T, Shape::dim>(ds, gradients, warpRow, values);
-    gradientOfScores<Shape, true>(p, ds, call,
-                                  WarpPlace(firstRow + warpRow, key), head, lse,
-                                  delta);
+    gradientOfScores<Shape, true>(
+        p, ds, call, WarpPlace(firstRow + warpRow, key), head, lse, delta);
     addProduct<T, Shape::dim>(sums, ds, keys);
   }
   commitCopies(); // Where no key was met, of the queries.
@@ -276,11 +275,12 @@ HOCKET_DEVICE void attentionQueryGradient(
 }
 
 template <class Shape>
-HOCKET_DEVICE void attentionKeyGradient(
-    const typename Shape::T *q, const typename Shape::T *k,
-    const typename Shape::T *v, const float *lse, const typename Shape::T *dO,
-    const float *delta, typename Shape::T *dk, typename Shape::T *dv,
-    const AttentionCall &call, float *shared) {
+HOCKET_DEVICE void
+attentionKeyGradient(const typename Shape::T *q, const typename Shape::T *k,
+                     const typename Shape::T *v, const float *lse,
+                     const typename Shape::T *dO, const float *delta,
+                     typename Shape::T *dk, typename Shape::T *dv,
+                     const AttentionCall &call, float *shared) {
   using T = typename Shape::T;
   constexpr int group = Shape::heads / Shape::kvHeads;
   auto keys = tileOf<T, Shape::dim>(shared, 0);
@@ -293,24 +293,25 @@ HOCKET_DEVICE void attentionKeyGradient(
   int firstRow = blockIdx.x * kTileRows, warpRow = threadIdx.x / 32 * 16;
   float keySums[Shape::dim / 8][4] = {}, valueSums[Shape::dim / 8][4] = {};
 
-  keys.copy(k + start, head.keyPitch, firstRow, Shape::keys);
-  values.copy(v + start, head.keyPitch, firstRow, Shape::keys);
+  copyRows(keys, k + start, head.keyPitch, firstRow, Shape::keys);
+  copyRows(values, v + start, head.keyPitch, firstRow, Shape::keys);
   for (int member = 0; member < group; ++member, ++head.h)
     for (int query = 0; query < Shape::queries; query += kTileRows) {
       if (!tilesMeet<Shape>(call, query, firstRow))
         continue;
       __syncthreads(); // The tiles of the last round have been read.
-      queries.copy(q + head.query(), head.queryPitch, query, Shape::queries);
-      gradients.copy(dO + head.query(), head.queryPitch, query, Shape::queries);
+      copyRows(queries, q + head.query(), head.queryPitch, query,
+               Shape::queries);
+      copyRows(gradients, dO + head.query(), head.queryPitch, query,
+               Shape::queries);
       commitCopies();
       waitForCopies<0>();
       __syncthreads();
       Scores p, ds;
       multiplyRows<T, Shape::dim>(p, keys, warpRow, queries);
       multiplyRows<T, Shape::dim>(ds, values, warpRow, gradients);
-      gradientOfScores<Shape, false>(p, ds, call,
-                                     WarpPlace(firstRow + warpRow, query), head,
-                                     lse, delta);
+      gradientOfScores<Shape, false>(
+          p, ds, call, WarpPlace(firstRow + warpRow, query), head, lse, delta);
       addProduct<T, Shape::dim>(valueSums, p, gradients);
       addProduct<T, Shape::dim>(keySums, ds, queries);
     }

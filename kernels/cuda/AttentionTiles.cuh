@@ -5,18 +5,17 @@
 //===----------------------------------------------------------------------===//
 ///
 /// \file
-/// What attention's kernels share. On tensor cores everything moves in tiles of 64 rows (of
-/// queries or of keys) of one head, each row padded by 16 bytes so that the
-/// loads of fragments meet no bank twice. A block has four warps; a warp has
-/// 16 rows of one tile against all 64 of the other.
+/// What attention's kernels share. On tensor cores everything moves in tiles of
+/// 64 rows (of queries or of keys) of one head. A block has four warps; a warp
+/// has 16 rows of one tile against all 64 of the other.
 ///
 //===----------------------------------------------------------------------===//
 
 #ifndef HOCKET_KERNELS_CUDA_ATTENTIONTILES_CUH
 #define HOCKET_KERNELS_CUDA_ATTENTIONTILES_CUH
 
-#include "kernels/cuda/Mma.cuh"
 #include "kernels/cuda/Random.cuh"
+#include "kernels/cuda/Tiles.cuh"
 
 namespace hocket::cuda {
 
@@ -44,58 +43,23 @@ HOCKET_DEVICE AttentionCall placeCall(AttentionCall call, Integer behind,
   return call;
 }
 
-/// A tile in shared memory: 64 rows of Dim two-byte elements.
-template <class T, int Dim> struct Tile {
-  static constexpr int stride = Dim + 8;
-  static constexpr int bytes = kTileRows * stride * 2;
+/// 64 rows of a head in shared memory.
+template <class T, int Dim>
+using HeadTile = Tile<T, kTileRows, Dim, kAttentionThreads>;
 
-  T *rows;
-
-  HOCKET_MEMBER T *at(int row, int column) const {
-    return rows + row * stride + column;
-  }
-
-  /// Begins to copy rows first .. first + 63 of a head: row r is at
-  /// from + r * pitch. Rows from `count` on become 0.
-  HOCKET_MEMBER void copy(const T *from, Integer pitch, int first,
-                          int count) const {
-    constexpr int chunks = Dim / 8;
-#pragma unroll
-    for (int i = 0; i < kTileRows * chunks / kAttentionThreads; ++i) {
-      int chunk = i * kAttentionThreads + threadIdx.x;
-      int row = chunk / chunks, column = chunk % chunks * 8;
-      bool exists = first + row < count;
-      const T *source = from + (exists ? first + row : 0) * pitch + column;
-      copyLater(at(row, column), source, exists);
-    }
-  }
-
-  /// The fragment of rows row .. row + 15, columns column .. column + 15.
-  HOCKET_MEMBER void fragment(unsigned (&a)[4], int row, int column) const {
-    int lane = threadIdx.x % 32;
-    loadMatrices(a, at(row + lane % 16, column + lane / 16 * 8));
-  }
-  /// Two fragments of b, with rows of the tile as columns: b[0], b[1] of rows
-  /// row .. row + 7, b[2], b[3] of the eight after them.
-  HOCKET_MEMBER void rowsAsColumns(unsigned (&b)[4], int row,
-                                   int column) const {
-    int lane = threadIdx.x % 32;
-    loadMatrices(b, at(row + lane % 8 + lane / 16 * 8,
-                       column + lane / 8 % 2 * 8));
-  }
-  /// Two fragments of b, with rows of the tile as rows: b[0], b[1] of columns
-  /// column .. column + 7, b[2], b[3] of the eight after them.
-  HOCKET_MEMBER void rowsAsRows(unsigned (&b)[4], int row, int column) const {
-    int lane = threadIdx.x % 32;
-    loadTransposed(b, at(row + lane % 8 + lane / 8 % 2 * 8,
-                         column + lane / 16 * 8));
-  }
-};
+/// Begins to copy rows first .. first + 63 of a head; from `count` on they are
+/// 0.
+template <class T, int Dim>
+HOCKET_DEVICE void copyRows(const HeadTile<T, Dim> &tile, const T *from,
+                            Integer pitch, int first, int count) {
+  tile.template copy<true>(from, pitch, first, count, 0, Dim);
+}
 
 /// Tile `number` of those that lie behind each other in shared memory.
 template <class T, int Dim>
-HOCKET_DEVICE Tile<T, Dim> tileOf(float *shared, int number) {
-  return {reinterpret_cast<T *>(shared) + number * (Tile<T, Dim>::bytes / 2)};
+HOCKET_DEVICE HeadTile<T, Dim> tileOf(float *shared, int number) {
+  return {reinterpret_cast<T *>(shared) +
+          number * (HeadTile<T, Dim>::bytes / 2)};
 }
 
 /// A warp's 16 x 64 numbers: sums[j][..] is the fragment c of columns
@@ -104,8 +68,8 @@ using Scores = float[8][4];
 
 /// scores = rows row .. row + 15 of `a` times all rows of `b`, transposed.
 template <class T, int Dim>
-HOCKET_DEVICE void multiplyRows(Scores &scores, const Tile<T, Dim> &a, int row,
-                                const Tile<T, Dim> &b) {
+HOCKET_DEVICE void multiplyRows(Scores &scores, const HeadTile<T, Dim> &a,
+                                int row, const HeadTile<T, Dim> &b) {
 #pragma unroll
   for (int j = 0; j < 8; ++j)
 #pragma unroll
@@ -128,7 +92,7 @@ HOCKET_DEVICE void multiplyRows(Scores &scores, const Tile<T, Dim> &a, int row,
 /// sums += scores times the 64 rows of `b`; sums[j] has columns 8 j .. 8 j + 7.
 template <class T, int Dim>
 HOCKET_DEVICE void addProduct(float (&sums)[Dim / 8][4], const Scores &scores,
-                              const Tile<T, Dim> &b) {
+                              const HeadTile<T, Dim> &b) {
 #pragma unroll
   for (int k = 0; k < 4; ++k) {
     const float *low = scores[2 * k], *high = scores[2 * k + 1];
@@ -149,8 +113,8 @@ HOCKET_DEVICE void addProduct(float (&sums)[Dim / 8][4], const Scores &scores,
 /// head, as far as they are below `count`.
 template <class T, int Dim>
 HOCKET_DEVICE void storeRows(T *to, Integer pitch, int row, int count,
-                             const float (&sums)[Dim / 8][4],
-                             float upperFactor, float lowerFactor) {
+                             const float (&sums)[Dim / 8][4], float upperFactor,
+                             float lowerFactor) {
   int lane = threadIdx.x % 32;
 #pragma unroll
   for (int half = 0; half < 2; ++half) {
@@ -235,8 +199,8 @@ HOCKET_DEVICE bool tilesMeet(const AttentionCall &call, int query, int key) {
 template <class Shape>
 HOCKET_DEVICE float keepScale(const AttentionCall &call, int b, int h,
                               Integer query, Integer key) {
-  unsigned long long row = (call.firstSequence + b) * Shape::wholeHeads +
-                           call.firstHead + h;
+  unsigned long long row =
+      (call.firstSequence + b) * Shape::wholeHeads + call.firstHead + h;
   unsigned long long element =
       call.elementBase + (row * Shape::sequence + query) * Shape::sequence +
       key;

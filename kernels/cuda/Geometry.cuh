@@ -49,6 +49,18 @@ HOCKET_BOTH constexpr int plainFloats(int rows, int dim, int scores) {
   return plainStageFloats(rows, dim) + scores * rows * (kPlainOthers + 1);
 }
 
+/// Products of experts: a block has a square of the result, and a depth of the
+/// operands at a time, several times over in shared memory. With fragments:
+constexpr int kProductSide = 128, kProductDepth = 32, kProductStages = 3;
+constexpr int kProductThreads = 256;
+/// and without, one result a thread and 16 of its rows and columns:
+constexpr int kPlainSide = 64, kPlainProductDepth = 16;
+/// Bytes of an operand of a product in shared memory, whichever way it lies.
+constexpr int kOperandBytes = kProductSide * (kProductDepth * 2 + kTilePadding);
+static_assert(kProductDepth * (kProductSide * 2 + kTilePadding) <=
+              kOperandBytes);
+constexpr int kProductBytes = 2 * kProductStages * kOperandBytes;
+
 /// Rows of the table that a block of an embedding's gradient has.
 constexpr int kGradientRows = 64, kGradientThreads = 256;
 /// Threads of the one block that sums over all tokens.

@@ -86,6 +86,9 @@ LaunchText &LaunchText::workspace(const char *name, const std::string &type,
 LaunchText &LaunchText::size(const char *name, int64_t value) {
   return add("Integer", name, {Kind::I64, 0, value});
 }
+LaunchText &LaunchText::real(const char *name, double value) {
+  return add("double", name, {Kind::F64, 0, 0, value});
+}
 LaunchText &LaunchText::scalar(const char *name, size_t index) {
   return add("Integer", name, {Kind::Scalar, static_cast<uint32_t>(index)});
 }

@@ -42,6 +42,7 @@ public:
   LaunchText &workspace(const char *name, const std::string &type,
                         int64_t offset = 0);
   LaunchText &size(const char *name, int64_t value);
+  LaunchText &real(const char *name, double value);
   LaunchText &scalar(const char *name, size_t index);
   LaunchText &accumulate();
   LaunchText &fault();

@@ -72,6 +72,21 @@ constexpr Row rows[] = {
     {"scatter_pieces", launchScatterPieces},
     {"slice_piece", launchSlicePiece},
     {"global_norm", launchGlobalNorm},
+    {"router", launchRouter},
+    {"router_gradient", launchRouterGradient},
+    {"router_probabilities", launchRouterProbabilities},
+    {"router_probabilities_gradient", launchRouterProbabilitiesGradient},
+    {"router_z_loss", launchRouterZLoss},
+    {"router_z_loss_gradient", launchRouterZLossGradient},
+    {"balance_bias", launchBalanceBias},
+    {"expert_counts", launchExpertCounts},
+    {"expert_order", launchExpertOrder},
+    {"dispatch", launchDispatch},
+    {"combine", launchCombine},
+    {"combine_weight_gradient", launchCombineWeightGradient},
+    {"grouped_linear", launchGroupedLinear},
+    {"grouped_linear_input_gradient", launchGroupedInputGradient},
+    {"grouped_linear_weight_gradient", launchGroupedWeightGradient},
 };
 
 } // namespace

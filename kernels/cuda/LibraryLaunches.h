@@ -59,6 +59,33 @@ KernelError launchMergeAttention(const CudaRequest &request, CudaCall &call);
 KernelError launchAttentionForward(const CudaRequest &request, CudaCall &call);
 KernelError launchAttentionBackward(const CudaRequest &request, CudaCall &call);
 
+// RouterLaunches.cpp
+KernelError launchRouter(const CudaRequest &request, CudaCall &call);
+KernelError launchRouterGradient(const CudaRequest &request, CudaCall &call);
+KernelError launchRouterProbabilities(const CudaRequest &request,
+                                      CudaCall &call);
+KernelError launchRouterProbabilitiesGradient(const CudaRequest &request,
+                                              CudaCall &call);
+KernelError launchRouterZLoss(const CudaRequest &request, CudaCall &call);
+KernelError launchRouterZLossGradient(const CudaRequest &request,
+                                      CudaCall &call);
+KernelError launchBalanceBias(const CudaRequest &request, CudaCall &call);
+
+// ExpertLaunches.cpp
+KernelError launchExpertCounts(const CudaRequest &request, CudaCall &call);
+KernelError launchExpertOrder(const CudaRequest &request, CudaCall &call);
+KernelError launchDispatch(const CudaRequest &request, CudaCall &call);
+KernelError launchCombine(const CudaRequest &request, CudaCall &call);
+KernelError launchCombineWeightGradient(const CudaRequest &request,
+                                        CudaCall &call);
+
+// GroupedLaunches.cpp
+KernelError launchGroupedLinear(const CudaRequest &request, CudaCall &call);
+KernelError launchGroupedInputGradient(const CudaRequest &request,
+                                       CudaCall &call);
+KernelError launchGroupedWeightGradient(const CudaRequest &request,
+                                        CudaCall &call);
+
 } // namespace hocket::kernels::library
 
 #endif // HOCKET_KERNELS_CUDA_LIBRARYLAUNCHES_H

@@ -51,7 +51,7 @@ public:
         launch.blockSize.x * launch.blockSize.y * launch.blockSize.z;
     fibers.resize(threads);
     for (Fiber &fiber : fibers)
-      fiber.stack = std::make_unique<std::byte[]>(stackBytes);
+      fiber.stack = std::make_unique_for_overwrite<std::byte[]>(stackBytes);
     calls.syncBlock = [] { current->wait(Fiber::State::InBlock); };
     calls.gather = [](unsigned lanes, const void *mine, unsigned bytes,
                       void *all) { current->gather(lanes, mine, bytes, all); };

@@ -61,9 +61,14 @@ inline unsigned __umulhi(unsigned a, unsigned b) {
 
 inline int __popc(unsigned x) { return __builtin_popcount(x); }
 /// Threads run one at a time.
-inline unsigned atomicMax(unsigned *to, unsigned x) {
-  unsigned before = *to;
+template <class T> inline T atomicMax(T *to, T x) {
+  T before = *to;
   *to = before > x ? before : x;
+  return before;
+}
+template <class T> inline T atomicAdd(T *to, T x) {
+  T before = *to;
+  *to += x;
   return before;
 }
 
@@ -71,12 +76,21 @@ inline void __syncthreads() { hocket_emulator.syncBlock(); }
 inline void __syncwarp(unsigned lanes = 0xffffffffu) {
   hocket_emulator.gather(lanes, nullptr, 0, nullptr);
 }
-inline float __shfl_xor_sync(unsigned lanes, float x, int distance) {
-  float all[32];
+template <class T>
+inline T __shfl_xor_sync(unsigned lanes, T x, int distance) {
+  T all[32];
   hocket_emulator.gather(lanes, &x, sizeof(x), all);
   return all[threadIdx.x % 32 ^ distance];
 }
-
+inline unsigned __match_any_sync(unsigned lanes, int x) {
+  int all[32] = {};
+  hocket_emulator.gather(lanes, &x, sizeof(x), all);
+  unsigned same = 0;
+  for (unsigned lane = 0; lane < 32; ++lane)
+    if (all[lane] == x && (lanes >> lane & 1))
+      same |= 1u << lane;
+  return same;
+}
 inline unsigned __ballot_sync(unsigned lanes, int vote) {
   int all[32] = {};
   hocket_emulator.gather(lanes, &vote, sizeof(vote), all);

@@ -39,6 +39,11 @@ static Array filled(const Fill &fill, int64_t count, uint32_t buffer) {
   if (fill.dtype != DType::I32)
     return randomArray(fill.dtype, count, buffer, fill.scale);
   Array result(DType::I32, count);
+  if (!fill.values.empty()) {
+    EXPECT_EQ(fill.values.size(), size_t(count));
+    std::memcpy(result.view().data, fill.values.data(), size_t(4 * count));
+    return result;
+  }
   uint32_t span = std::max(1, fill.high - fill.low);
   for (int64_t i = 0; i < count; ++i)
     result.set(i, fill.low + int32_t(randomWord({5, buffer, 0}, i) % span));

@@ -25,6 +25,8 @@ struct Fill {
   DType dtype = DType::F32;
   double scale = 1;          ///< of floating-point numbers: in [-scale, scale)
   int32_t low = 0, high = 0; ///< of integers: in [low, high)
+  std::vector<int32_t> values = {}; ///< if any: the integers
+  bool isResult = true;             ///< false: what it holds then is nobody's
 };
 
 /// One call, but for its buffers' memory.
@@ -59,7 +61,9 @@ private:
 /// The kernels of `calls`, compiled for the emulator.
 class EmulatedLibrary {
 public:
+  /// Fails the test if they do not compile.
   explicit EmulatedLibrary(const std::vector<CudaCall> &calls);
+  bool isGood() const { return module != nullptr; }
 
   /// Runs a call on `buffers` with threads in the order of `seed`; returns the
   /// fault word.

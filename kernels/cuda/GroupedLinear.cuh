@@ -1,0 +1,167 @@
+//===- GroupedLinear.cuh - Each expert's linear layer on the GPU *- C++ -*-===//
+//
+// Part of Hocket, under the Apache License v2.0.
+//
+//===----------------------------------------------------------------------===//
+///
+/// \file
+/// The products of kernels/reference/Experts.h. How many rows an expert has is
+/// known on the GPU alone, so one block first cuts all rows into tiles, of
+/// experts' rows and of those between, which belong to no expert; the launch
+/// that follows has as many blocks as there can be tiles.
+///
+///   cutGroups            one block of 1024 threads
+///   groupedLinear        256 threads, tiles, blocks(columns)
+///   groupedWeightGradient  256 threads, experts * blocks(out), blocks(in)
+///
+//===----------------------------------------------------------------------===//
+
+#ifndef HOCKET_KERNELS_CUDA_GROUPEDLINEAR_CUH
+#define HOCKET_KERNELS_CUDA_GROUPEDLINEAR_CUH
+
+#include "kernels/cuda/Products.cuh"
+
+namespace hocket::cuda {
+
+/// kernels/reference/Experts.h's GroupShape; `ranges` may be null.
+struct GroupShape {
+  const int *ranges;
+  Integer rows, experts, runs;
+
+  HOCKET_MEMBER Integer first(Integer run, Integer expert) const {
+    return ranges ? rows / runs * run + ranges[2 * (run * experts + expert)]
+                  : rows / experts * expert;
+  }
+  HOCKET_MEMBER Integer count(Integer run, Integer expert) const {
+    return ranges ? ranges[2 * (run * experts + expert) + 1] : rows / experts;
+  }
+  /// The end of what lies before an expert's rows.
+  HOCKET_MEMBER Integer before(Integer run, Integer expert) const {
+    return expert == 0 ? run * (rows / runs)
+                       : first(run, expert - 1) + count(run, expert - 1);
+  }
+  /// Whether an expert's rows are within its run and behind those before.
+  HOCKET_MEMBER bool isGood(Integer run, Integer expert) const {
+    Integer begin = first(run, expert), length = count(run, expert);
+    return begin >= run * (rows / runs) && begin >= before(run, expert) &&
+           length >= 0 && begin + length <= (run + 1) * (rows / runs);
+  }
+};
+
+/// Some rows of one expert; of none where `expert` is -1.
+struct GroupTile {
+  int expert, first, count, end;
+};
+
+/// Writes a tile for each `side` rows of [first, end), from `at` on.
+HOCKET_DEVICE Integer writeTiles(GroupTile *tiles, Integer at, Integer expert,
+                                 Integer first, Integer end, Integer side) {
+  for (; first < end; first += side)
+    tiles[at++] = {static_cast<int>(expert), static_cast<int>(first),
+                   static_cast<int>(end - first < side ? end - first : side),
+                   0};
+  return at;
+}
+
+/// tiles[0].count becomes the number of tiles that follow it: none where ranges
+/// are a fault.
+HOCKET_DEVICE void cutGroups(GroupTile *tiles, const GroupShape &shape,
+                             Integer side, unsigned *fault) {
+  __shared__ int scratch[1024];
+  int thread = threadIdx.x;
+  Integer groups = shape.runs * shape.experts, each = shape.rows / shape.runs;
+  int bad = 0;
+  for (Integer i = thread; i < groups; i += 1024)
+    bad |= !shape.isGood(i / shape.experts, i % shape.experts);
+  bad = sumBlock<1024>(bad, scratch);
+  if (bad && thread == 0)
+    report(fault, Fault::Ranges);
+  Integer total = 0;
+  for (Integer start = 0; start < groups && !bad; start += 1024) {
+    Integer i = start + thread, run = i / shape.experts;
+    Integer expert = i % shape.experts, gap = 0, first = 0, end = 0, last = 0;
+    if (i < groups) {
+      gap = shape.before(run, expert), first = shape.first(run, expert);
+      end = first + shape.count(run, expert);
+      last = expert + 1 == shape.experts ? (run + 1) * each : end;
+    }
+    auto tilesOf = [&](Integer count) { return (count + side - 1) / side; };
+    int mine = static_cast<int>(tilesOf(first - gap) + tilesOf(end - first) +
+                                tilesOf(last - end));
+    __syncthreads(); // The last sums have been read.
+    scratch[thread] = mine;
+    for (int distance = 1; distance < 1024; distance *= 2) {
+      __syncthreads();
+      int other = thread >= distance ? scratch[thread - distance] : 0;
+      __syncthreads();
+      scratch[thread] += other;
+    }
+    __syncthreads();
+    Integer at = 1 + total + scratch[thread] - mine;
+    at = writeTiles(tiles, at, -1, gap, first, side);
+    at = writeTiles(tiles, at, expert, first, end, side);
+    writeTiles(tiles, at, -1, end, last, side);
+    total += scratch[1023];
+  }
+  if (thread == 0)
+    tiles[0] = {-1, 0, static_cast<int>(total), 0};
+}
+
+/// y[rows, columns] of x[rows, depth]: the weights of an expert are [columns,
+/// depth], or, for the gradient of inputs, [depth, columns].
+template <class T, bool Gradient, bool Aligned>
+HOCKET_DEVICE void groupedLinear(T *y, const T *x, const T *weights,
+                                 const GroupTile *tiles, Integer columns,
+                                 Integer depth, float *shared) {
+  using Product = typename ProductOf<T, true, !Gradient, Aligned>::type;
+  if (Integer(blockIdx.x) >= tiles[0].count)
+    return;
+  GroupTile tile = tiles[1 + blockIdx.x];
+  Integer column = Integer(blockIdx.y) * Product::side;
+  Product product(shared);
+  if (tile.expert >= 0)
+    product.add({x, depth, tile.first + tile.count, tile.first},
+                {weights + tile.expert * columns * depth,
+                 Gradient ? columns : depth, columns, column},
+                depth);
+  product.forEachPair([&](int row, int n, float low, float high) {
+    if (row >= tile.count)
+      return;
+    Pack<T, 2> pair = {fromFloat<T>(low), fromFloat<T>(high)};
+    store(y + (tile.first + row) * columns + column + n, pair,
+          columns - column - n);
+  });
+}
+
+/// dw[experts, out, in] (+)= for each expert the sum over its rows of
+/// dy[rows, out] x[rows, in].
+template <class T, bool Aligned>
+HOCKET_DEVICE void groupedWeightGradient(float *dw, const T *dy, const T *x,
+                                         const GroupShape &shape, Integer out,
+                                         Integer in, int add, float *shared) {
+  using Product = typename ProductOf<T, false, false, Aligned>::type;
+  Integer blocks = (out + Product::side - 1) / Product::side;
+  Integer expert = quotient(blockIdx.x, blocks);
+  Integer row = (blockIdx.x - expert * blocks) * Product::side;
+  Integer column = Integer(blockIdx.y) * Product::side;
+  Product product(shared);
+  for (Integer run = 0; run < shape.runs; ++run) {
+    Integer first = shape.first(run, expert);
+    if (shape.isGood(run, expert)) // Else it has been reported.
+      product.add({dy + first * out, out, out, row},
+                  {x + first * in, in, in, column}, shape.count(run, expert));
+  }
+  product.forEachPair([&](int m, int n, float low, float high) {
+    if (row + m >= out)
+      return;
+    float *to = dw + (expert * out + row + m) * in + column + n;
+    Integer count = in - column - n;
+    Pack<float, 2> sums = load<2>(to, add ? count : 0);
+    sums.at[0] += low, sums.at[1] += high;
+    store(to, sums, count);
+  });
+}
+
+} // namespace hocket::cuda
+
+#endif // HOCKET_KERNELS_CUDA_GROUPEDLINEAR_CUH

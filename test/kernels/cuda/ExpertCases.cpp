@@ -1,0 +1,141 @@
+//===- ExpertCases.cpp - Calls of the ops of mixtures of experts ----------===//
+//
+// Part of Hocket, under the Apache License v2.0.
+//
+//===----------------------------------------------------------------------===//
+
+#include "test/kernels/cuda/LibraryCases.h"
+
+namespace hocket::kernels::test {
+namespace {
+
+using Cases = std::vector<LibraryCase>;
+
+void addRouters(Cases &cases) {
+  Fill logits = of(f32, 3), row = of(f32);
+  for (int64_t sigmoid : {0, 1}) {
+    cases.push_back({"router",
+                     {7, 12, 3, sigmoid, 1, 4, 2},
+                     {2.5},
+                     {},
+                     {row, ids(0, 1), logits, of(f32, 0.1)}});
+    cases.push_back({"router",
+                     {6, 70, 2, sigmoid, 0, 1, 1},
+                     {1},
+                     {},
+                     {row, ids(0, 1), logits}});
+    for (int64_t renormalise : {0, 1})
+      cases.push_back({"router_gradient",
+                       {6, 40, 3, sigmoid, renormalise},
+                       {2.5},
+                       {},
+                       {row, row, logits, ids(0, 40)}});
+    cases.push_back({"router_probabilities",
+                     {70, 37, sigmoid},
+                     {},
+                     {},
+                     {row, workspace(of(f64)), logits}});
+    cases.push_back({"router_probabilities_gradient",
+                     {5, 37, sigmoid},
+                     {},
+                     {},
+                     {row, row, logits}});
+  }
+  // Scores that shared memory has no room for.
+  cases.push_back(
+      {"router", {9, 2000, 2, 0, 1, 1, 1}, {1}, {}, {row, ids(0, 1), logits}});
+  cases.push_back(
+      {"router_z_loss", {70, 37}, {}, {}, {row, workspace(of(f64)), logits}});
+  cases.push_back(
+      {"router_z_loss_gradient", {5, 37}, {}, {}, {row, row, logits}});
+  for (int32_t skip : {0, 1}) {
+    Fill flag = of(f32, skip);
+    cases.push_back(
+        {"balance_bias", {300}, {0.1}, {}, {row, row, of(f32, 9), flag}});
+  }
+}
+
+void addOrders(Cases &cases) {
+  cases.push_back({"expert_counts", {3000, 6}, {}, {}, {of(f32), ids(0, 6)}});
+  cases.push_back(
+      {"expert_counts", {50, 9000}, {}, {}, {of(f32), ids(0, 9000)}});
+  for (int64_t runs : {1, 2})
+    cases.push_back({"expert_order",
+                     {2, 301, 2, 6, 0, runs},
+                     {},
+                     {},
+                     {ids(0, 1), ids(0, 1), ids(0, 6)}});
+  cases.push_back({"expert_order",
+                   {2, 301, 2, 6, 70, 1},
+                   {},
+                   {},
+                   {ids(0, 1), workspace(ids(0, 1)), ids(0, 6)}});
+  cases.push_back({"expert_order",
+                   {1, 40, 1, 1100, 0, 1},
+                   {},
+                   {},
+                   {ids(0, 1), ids(0, 1), ids(0, 1100)}});
+}
+
+void addRows(Cases &cases) {
+  Fill weights = of(f32);
+  for (int64_t dtype : {f32, bf16, f16}) {
+    Fill x = of(dtype);
+    // With a capacity, and as two runs without.
+    for (auto n : {std::vector<int64_t>{dtype, 2, 6, 2, 5, 3, 1, 30, 21},
+                   {dtype, 2, 6, 2, 1, 0, 2, 24, 16}}) {
+      Fill slots = ids(-1, n[5] > 0 ? n[4] * n[5] : n[7] / n[6]);
+      cases.push_back({"dispatch", n, {}, {}, {x, x, slots, weights}});
+      cases.push_back({"dispatch", n, {}, {}, {x, x, slots}});
+      cases.push_back({"combine", n, {}, {}, {x, x, slots, weights}});
+      cases.push_back({"combine", n, {}, {}, {x, x, slots}});
+      cases.push_back(
+          {"combine_weight_gradient", n, {}, {}, {weights, x, x, slots}});
+    }
+  }
+}
+
+/// Two runs of 80 rows, three experts: one without rows, one with more than a
+/// tile of plain products, and rows that belong to none.
+const std::vector<int32_t> kRanges = {0,  70, 70, 0,  73, 5,
+                                      10, 3,  13, 67, 80, 0};
+
+void addProducts(Cases &cases) {
+  for (int64_t dtype : {f32, bf16, f16})
+    for (auto [out, in] : {std::pair<int64_t, int64_t>{24, 40}, {13, 37}}) {
+      if (dtype == f16 && out == 13)
+        continue; // as bf16
+      std::vector<int64_t> n = {dtype, 160, out, in, 3, 2};
+      Fill x = of(dtype), ranges = list(kRanges);
+      cases.push_back({"grouped_linear", n, {}, {}, {x, x, x, ranges}});
+      cases.push_back(
+          {"grouped_linear_input_gradient", n, {}, {}, {x, x, x, ranges}});
+      for (int accumulate : {0, 1})
+        cases.push_back({"grouped_linear_weight_gradient",
+                         n,
+                         {},
+                         {},
+                         {of(f32), x, x, ranges},
+                         accumulate});
+    }
+  // As many rows for each.
+  Fill x = of(bf16);
+  std::vector<int64_t> n = {bf16, 15, 136, 72, 3, 1};
+  cases.push_back({"grouped_linear", n, {}, {}, {x, x, x}});
+  cases.push_back({"grouped_linear_input_gradient", n, {}, {}, {x, x, x}});
+  cases.push_back(
+      {"grouped_linear_weight_gradient", n, {}, {}, {of(f32), x, x}});
+}
+
+} // namespace
+
+Cases expertCases() {
+  Cases cases;
+  addRouters(cases);
+  addOrders(cases);
+  addRows(cases);
+  addProducts(cases);
+  return cases;
+}
+
+} // namespace hocket::kernels::test

@@ -1,0 +1,88 @@
+//===- FaultCases.cpp - Calls with data that is wrong ---------------------===//
+//
+// Part of Hocket, under the Apache License v2.0.
+//
+//===----------------------------------------------------------------------===//
+
+#include "kernels/cuda/Faults.cuh"
+#include "test/kernels/cuda/LibraryCases.h"
+
+namespace hocket::kernels::test {
+
+std::vector<FaultCase> faultCases() {
+  std::vector<FaultCase> cases;
+  auto add = [&](cuda::Fault fault, LibraryCase call) {
+    cases.push_back({std::move(call), static_cast<uint32_t>(fault)});
+  };
+  Fill x = of(bf16), row = of(f32);
+  for (int32_t id : {-1, 7, INT32_MAX}) {
+    Fill some = list({3, id, 0});
+    add(cuda::Fault::TokenId,
+        {"embedding", {bf16, bf16, 3, 7, 20}, {}, {}, {some, x, x}});
+    add(cuda::Fault::TokenId,
+        {"embedding_gradient", {bf16, 3, 7, 9}, {}, {}, {some, x, row}});
+  }
+  for (int32_t label : {-2, 15, INT32_MIN}) {
+    Fill some = list({3, label, -1});
+    add(cuda::Fault::Label, {"cross_entropy_forward",
+                             {bf16, 3, 17, 15},
+                             {},
+                             {},
+                             {x, some, row, row}});
+    add(cuda::Fault::Label, {"cross_entropy_backward",
+                             {bf16, 3, 17, 15},
+                             {},
+                             {},
+                             {x, some, row, row, x}});
+    add(cuda::Fault::Label, {"cross_entropy_rows",
+                             {bf16, 3, 17, 15, 1},
+                             {},
+                             {2},
+                             {x, some, row, row}});
+  }
+  for (int64_t first : {int64_t(-1), int64_t(1) << 40}) {
+    add(cuda::Fault::Place,
+        {"positions", {8, 32, 4}, {}, {first}, {ids(0, 1)}});
+    add(cuda::Fault::Place,
+        {"slice_piece", {bf16, 4, 3, 7}, {}, {first}, {x, x}});
+    add(cuda::Fault::Place,
+        {"rope_table_piece", {8, 4, 32, 4}, {1, 0.01}, {first}, {row}});
+    add(cuda::Fault::Place, {"attention_forward_piece",
+                             {f32, 1, 4, 1, 1, 4, 1, 0, 4, 1, 8, 2, 0, 9},
+                             {1, 0},
+                             {1, 2, 3, first, 0, 0, 0},
+                             {row, row, row, row, row}});
+  }
+  for (int32_t expert : {-1, 6, INT32_MAX}) {
+    Fill some = list({3, expert, 5, 0});
+    add(cuda::Fault::Expert, {"expert_counts", {4, 6}, {}, {}, {row, some}});
+    add(cuda::Fault::Expert, {"expert_order",
+                              {1, 2, 2, 6, 0, 1},
+                              {},
+                              {},
+                              {ids(0, 1), ids(0, 1), some}});
+    add(cuda::Fault::Expert,
+        {"router_gradient", {2, 6, 2, 0, 1}, {1}, {}, {row, row, row, some}});
+  }
+  for (int32_t slot : {-2, 12, INT32_MAX}) {
+    Fill some = list({3, slot, -1, 0});
+    std::vector<int64_t> n = {bf16, 1, 2, 2, 3, 4, 1, 12, 9};
+    add(cuda::Fault::Slot, {"dispatch", n, {}, {}, {x, x, some, row}});
+    add(cuda::Fault::Slot, {"combine", n, {}, {}, {x, x, some, row}});
+    add(cuda::Fault::Slot,
+        {"combine_weight_gradient", n, {}, {}, {row, x, x, some}});
+  }
+  for (std::vector<int32_t> ranges : {std::vector<int32_t>{0, 3, 2, 4},
+                                      {0, 3, 3, -1},
+                                      {-1, 3, 3, 4},
+                                      {0, 3, 3, INT32_MAX}}) {
+    Fill some = list(ranges);
+    std::vector<int64_t> n = {bf16, 8, 8, 8, 2, 1};
+    add(cuda::Fault::Ranges, {"grouped_linear", n, {}, {}, {x, x, x, some}});
+    add(cuda::Fault::Ranges,
+        {"grouped_linear_weight_gradient", n, {}, {}, {row, x, x, some}});
+  }
+  return cases;
+}
+
+} // namespace hocket::kernels::test

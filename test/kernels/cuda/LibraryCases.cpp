@@ -1,0 +1,193 @@
+//===- LibraryCases.cpp - Calls of the ops of dense models ----------------===//
+//
+// Part of Hocket, under the Apache License v2.0.
+//
+//===----------------------------------------------------------------------===//
+
+#include "test/kernels/cuda/LibraryCases.h"
+
+#include <array>
+
+namespace hocket::kernels::test {
+namespace {
+
+using Cases = std::vector<LibraryCase>;
+
+void addEmbeddings(Cases &cases) {
+  for (int64_t from : {f32, bf16})
+    for (int64_t to : {f32, f16})
+      cases.push_back({"embedding",
+                       {from, to, 9, 7, 20},
+                       {},
+                       {},
+                       {ids(0, 7), of(from), of(to)}});
+  cases.push_back({"embedding_piece",
+                   {f16, f16, 9, 4, 24},
+                   {},
+                   {2},
+                   {ids(0, 9), of(f16), of(f16)}});
+  for (int accumulate : {0, 1}) {
+    cases.push_back({"embedding_gradient",
+                     {f32, 50, 70, 9},
+                     {},
+                     {},
+                     {ids(0, 70), of(f32), of(f32)},
+                     accumulate});
+    // Every token has one of few ids: the block empties its list on the way.
+    cases.push_back({"embedding_gradient",
+                     {bf16, 3000, 3, 260},
+                     {},
+                     {},
+                     {ids(0, 3), of(bf16), of(f32)},
+                     accumulate});
+    cases.push_back({"embedding_gradient_piece",
+                     {f16, 40, 66, 16},
+                     {},
+                     {30},
+                     {ids(0, 200), of(f16), of(f32)},
+                     accumulate});
+  }
+}
+
+void addPositions(Cases &cases) {
+  cases.push_back(
+      {"rope_table", {37, 10}, {1, 0.5, 0.1, 0.02, 1e-4}, {}, {of(f32)}});
+  cases.push_back(
+      {"rope_table_piece", {8, 4, 32, 4}, {1, 0.01}, {24}, {of(f32)}});
+  cases.push_back({"positions", {8, 32, 4}, {}, {24}, {ids(0, 1)}});
+  cases.push_back({"positions", {8, 32, 0}, {}, {3}, {ids(0, 1)}});
+  for (int64_t dtype : {f32, bf16, f16})
+    for (int64_t d : {2, 16, 26})
+      cases.push_back({"rope",
+                       {dtype, 2, 5, 3, d, d == 16},
+                       {},
+                       {},
+                       {of(dtype), of(f32), of(dtype)}});
+}
+
+/// AttentionTest.cpp has more shapes; these stand for the kernels themselves.
+void addAttention(Cases &cases) {
+  std::vector<int64_t> scalars = {77, 3, 5};
+  std::vector<double> floats = {0.25, 0.1};
+  for (auto [dtype, d] : {std::array{bf16, int64_t(64)},
+                          {f16, int64_t(128)},
+                          {f32, int64_t(20)}}) {
+    Fill x = of(dtype), row = of(f32), sums = workspace(row);
+    std::vector<int64_t> n = {dtype, 1, 33, 2, 1, d, 1, 0, 9};
+    cases.push_back(
+        {"attention_forward", n, floats, scalars, {x, x, x, x, row}});
+    cases.push_back({"attention_backward",
+                     n,
+                     floats,
+                     scalars,
+                     {x, x, x, x, row, x, x, x, x, sums}});
+    n = {dtype, 1, 32, 2, 1, d, 1, 40, 64, 4, 128, 32, 64, 9};
+    std::vector<int64_t> place = {77, 3, 5, 32, 64, 1, 2};
+    cases.push_back(
+        {"attention_forward_piece", n, floats, place, {x, x, x, x, row}});
+    cases.push_back({"attention_backward_piece",
+                     n,
+                     floats,
+                     place,
+                     {x, x, x, x, row, x, x, x, x, sums}});
+  }
+  for (int64_t d : {4, 150})
+    cases.push_back(
+        {"merge_attention",
+         {2, 5, 3, d},
+         {},
+         {},
+         {of(f32), of(f32, 9), of(f32), of(f32, 9), of(f32), of(f32)}});
+}
+
+void addLosses(Cases &cases) {
+  for (auto [dtype, tokens, vocab, valid] :
+       {std::array<int64_t, 4>{f32, 5, 17, 17},
+        {bf16, 4, 4100, 4093},
+        {f16, 3, 300, 1}}) {
+    Fill logits = of(dtype, 8), lse = of(f32, 8), one = of(f32);
+    Fill labels = ids(-1, valid), more = ids(-1, vocab + 9);
+    cases.push_back({"cross_entropy_forward",
+                     {dtype, tokens, vocab, valid},
+                     {},
+                     {},
+                     {logits, labels, one, one}});
+    cases.push_back({"cross_entropy_backward",
+                     {dtype, tokens, vocab, valid},
+                     {},
+                     {},
+                     {logits, labels, lse, one, of(dtype)}});
+    for (int64_t first : {int64_t(0), vocab - 3}) {
+      cases.push_back({"cross_entropy_rows",
+                       {dtype, tokens, vocab, vocab + 9, 3},
+                       {},
+                       {first},
+                       {logits, more, one, one}});
+      cases.push_back({"cross_entropy_backward_piece",
+                       {dtype, tokens, vocab, vocab + 9},
+                       {},
+                       {first},
+                       {logits, more, lse, one, lse, of(dtype)}});
+    }
+  }
+  for (int64_t width : {1, 3, 70})
+    cases.push_back(
+        {"log_sum_exp", {11, width}, {}, {}, {of(f32, 50), of(f32)}});
+  cases.push_back({"count_labels", {1500}, {}, {}, {ids(-1, 2), of(f32)}});
+  cases.push_back({"count_labels", {0}, {}, {}, {ids(-1, 2), of(f32)}});
+  cases.push_back({"mean_loss",
+                   {1100},
+                   {},
+                   {},
+                   {of(f32), of(f32), ids(-1, 2), of(f32), of(f32)}});
+}
+
+void addPieces(Cases &cases) {
+  for (int64_t dtype : {f32, bf16, i32, f64}) {
+    Fill x = dtype == i32 ? ids(-9, 9) : of(dtype);
+    for (int64_t width : {3, 16}) {
+      int64_t whole = 3 * width - 2;
+      std::vector<int64_t> n = {dtype, 3, 4, width, whole};
+      cases.push_back({"gather_pieces", n, {}, {}, {x, x}});
+      cases.push_back({"scatter_pieces", n, {}, {}, {x, x}});
+      for (int64_t first : {int64_t(0), width, whole - 1, whole + 5})
+        cases.push_back(
+            {"slice_piece", {dtype, 4, width, whole}, {}, {first}, {x, x}});
+    }
+  }
+  for (int64_t dtype : {f32, f16}) {
+    Fill x = of(dtype);
+    cases.push_back({"pad_rows", {dtype, 300, 2500}, {}, {}, {x, x}});
+    for (int accumulate : {0, 1})
+      cases.push_back(
+          {"accumulate", {dtype, 2051}, {}, {}, {x, of(f32)}, accumulate});
+  }
+}
+
+void addNorms(Cases &cases) {
+  LibraryCase norm{"global_norm", {}, {}, {}, {of(f32), of(f32)}};
+  cases.push_back(norm);
+  for (int64_t i = 0; i < 36; ++i) {
+    int64_t dtype = 1 + i % 7 % 3, count = i == 5 ? 70000 : 31 * i;
+    norm.integers.insert(norm.integers.end(), {dtype, count});
+    norm.fills.push_back(of(dtype, i == 7 ? 1e10 : 1));
+  }
+  cases.push_back(norm);
+  cases.push_back({"global_norm", {f32, 5}, {}, {}, {}});
+  cases.back().fills = {of(f32), of(f32), of(f32, INFINITY)};
+}
+
+} // namespace
+
+Cases denseCases() {
+  Cases cases;
+  addEmbeddings(cases);
+  addPositions(cases);
+  addAttention(cases);
+  addLosses(cases);
+  addPieces(cases);
+  addNorms(cases);
+  return cases;
+}
+
+} // namespace hocket::kernels::test

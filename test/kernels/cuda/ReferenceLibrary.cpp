@@ -1,0 +1,95 @@
+//===- ReferenceLibrary.cpp - Library ops by the reference ----------------===//
+//
+// Part of Hocket, under the Apache License v2.0.
+//
+//===----------------------------------------------------------------------===//
+
+#include "test/kernels/cuda/ReferenceLibrary.h"
+
+#include "kernels/cpu/Library.h"
+#include "test/kernels/TestWorkers.h"
+
+namespace hocket::kernels::test {
+namespace {
+
+using namespace library;
+
+template <auto function, auto read> KernelError runs(const LibraryCall &call) {
+  return function(read(call));
+}
+
+KernelError runGlobalNorm(const LibraryCall &call) {
+  std::vector<GlobalNormArguments::Tensor> tensors = globalNormTensors(call);
+  return reference::globalNorm({tensors, f32(call, 0), f32(call, 1)});
+}
+
+struct Row {
+  std::string_view op;
+  KernelError (*run)(const LibraryCall &call);
+};
+
+constexpr Row table[] = {
+    {"embedding", runs<reference::embedding, embeddingArguments>},
+    {"embedding_piece", runs<reference::embedding, embeddingArguments>},
+    {"embedding_gradient",
+     runs<reference::embeddingGradient, embeddingGradientArguments>},
+    {"embedding_gradient_piece",
+     runs<reference::embeddingGradient, embeddingGradientArguments>},
+    {"rope_table", runs<reference::ropeTable, ropeTableArguments>},
+    {"rope_table_piece", runs<reference::ropeTable, ropeTableArguments>},
+    {"rope", runs<reference::rope, ropeArguments>},
+    {"attention_forward",
+     runs<reference::attentionForward, attentionForwardArguments>},
+    {"attention_forward_piece",
+     runs<reference::attentionForward, attentionForwardArguments>},
+    {"attention_backward",
+     runs<reference::attentionBackward, attentionBackwardArguments>},
+    {"attention_backward_piece",
+     runs<reference::attentionBackward, attentionBackwardArguments>},
+    {"cross_entropy_forward",
+     runs<reference::crossEntropyForward, crossEntropyForwardArguments>},
+    {"cross_entropy_backward",
+     runs<reference::crossEntropyBackward, crossEntropyBackwardArguments>},
+    {"cross_entropy_backward_piece",
+     runs<reference::crossEntropyBackward, crossEntropyBackwardArguments>},
+    {"cross_entropy_rows",
+     runs<reference::crossEntropyRows, crossEntropyRowsArguments>},
+    {"global_norm", runGlobalNorm},
+    {"router", runs<reference::router, routerArguments>},
+    {"router_gradient",
+     runs<reference::routerGradient, routerGradientArguments>},
+    {"router_probabilities",
+     runs<reference::routerProbabilities, routerProbabilitiesArguments>},
+    {"router_probabilities_gradient",
+     runs<reference::routerProbabilitiesGradient,
+          routerProbabilitiesGradientArguments>},
+    {"router_z_loss", runs<reference::routerZLoss, routerZLossArguments>},
+    {"router_z_loss_gradient",
+     runs<reference::routerZLossGradient, routerZLossGradientArguments>},
+    {"balance_bias", runs<reference::balanceBias, balanceBiasArguments>},
+    {"expert_counts", runs<reference::expertCounts, expertCountsArguments>},
+    {"expert_order", runs<reference::expertOrder, expertOrderArguments>},
+    {"dispatch", runs<reference::dispatch, dispatchArguments>},
+    {"combine", runs<reference::combine, combineArguments>},
+    {"combine_weight_gradient",
+     runs<reference::combineWeightGradient, combineWeightGradientArguments>},
+    {"grouped_linear", runs<reference::groupedLinear, groupedLinearArguments>},
+    {"grouped_linear_input_gradient",
+     runs<reference::groupedLinearInputGradient,
+          groupedInputGradientArguments>},
+    {"grouped_linear_weight_gradient",
+     runs<reference::groupedLinearWeightGradient,
+          groupedWeightGradientArguments>},
+};
+
+} // namespace
+
+KernelError runReference(const LibraryOp &op, const LibraryCall &call) {
+  for (const Row &row : table)
+    if (row.op == op.name)
+      return row.run(call);
+  TestWorkers workers(1);
+  return runLibraryOp(op, call, workers);
+}
+
+} // namespace hocket::kernels::test
