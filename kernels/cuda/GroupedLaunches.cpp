@@ -20,8 +20,10 @@ static bool isPlain(Integers n) {
 static int64_t sideOf(Integers n) {
   return isPlain(n) ? cuda::kPlainSide : cuda::kProductSide;
 }
+/// Whether every row is of pieces of 16 bytes, where that matters.
 static std::string isAligned(Integers n) {
-  return n[2] % 8 == 0 && n[3] % 8 == 0 ? "true" : "false";
+  bool aligned = n[2] % 8 == 0 && n[3] % 8 == 0 && !isPlain(n);
+  return aligned ? "true" : "false";
 }
 
 /// Passes the GroupShape of GroupedLinear.cuh.

@@ -6,6 +6,8 @@
 
 #include "test/kernels/cuda/LibraryCases.h"
 
+#include <array>
+
 namespace hocket::kernels::test {
 namespace {
 
@@ -101,24 +103,23 @@ const std::vector<int32_t> kRanges = {0,  70, 70, 0,  73, 5,
                                       10, 3,  13, 67, 80, 0};
 
 void addProducts(Cases &cases) {
-  for (int64_t dtype : {f32, bf16, f16})
-    for (auto [out, in] : {std::pair<int64_t, int64_t>{24, 40}, {13, 37}}) {
-      if (dtype == f16 && out == 13)
-        continue; // as bf16
-      std::vector<int64_t> n = {dtype, 160, out, in, 3, 2};
-      Fill x = of(dtype), ranges = list(kRanges);
-      cases.push_back({"grouped_linear", n, {}, {}, {x, x, x, ranges}});
-      cases.push_back(
-          {"grouped_linear_input_gradient", n, {}, {}, {x, x, x, ranges}});
-      for (int accumulate : {0, 1})
-        cases.push_back({"grouped_linear_weight_gradient",
-                         n,
-                         {},
-                         {},
-                         {of(f32), x, x, ranges},
-                         accumulate});
-    }
-  // As many rows for each.
+  // Rows of 16 bytes and others.
+  for (auto [dtype, out, in] :
+       {std::array<int64_t, 3>{f32, 24, 41}, {bf16, 24, 40}, {f16, 13, 37}}) {
+    std::vector<int64_t> n = {dtype, 160, out, in, 3, 2};
+    Fill x = of(dtype), ranges = list(kRanges);
+    cases.push_back({"grouped_linear", n, {}, {}, {x, x, x, ranges}});
+    cases.push_back(
+        {"grouped_linear_input_gradient", n, {}, {}, {x, x, x, ranges}});
+    for (int accumulate : {0, 1})
+      cases.push_back({"grouped_linear_weight_gradient",
+                       n,
+                       {},
+                       {},
+                       {of(f32), x, x, ranges},
+                       accumulate});
+  }
+  // As many rows for each, and more of the result than one block has.
   Fill x = of(bf16);
   std::vector<int64_t> n = {bf16, 15, 136, 72, 3, 1};
   cases.push_back({"grouped_linear", n, {}, {}, {x, x, x}});

@@ -67,30 +67,25 @@ void addPositions(Cases &cases) {
 
 /// AttentionTest.cpp has more shapes; these stand for the kernels themselves.
 void addAttention(Cases &cases) {
-  std::vector<int64_t> scalars = {77, 3, 5};
-  std::vector<double> floats = {0.25, 0.1};
-  for (auto [dtype, d] : {std::array{bf16, int64_t(64)},
-                          {f16, int64_t(128)},
-                          {f32, int64_t(20)}}) {
-    Fill x = of(dtype), row = of(f32), sums = workspace(row);
-    std::vector<int64_t> n = {dtype, 1, 33, 2, 1, d, 1, 0, 9};
-    cases.push_back(
-        {"attention_forward", n, floats, scalars, {x, x, x, x, row}});
-    cases.push_back({"attention_backward",
+  auto add = [&](std::vector<int64_t> n, double dropout,
+                 std::vector<int64_t> scalars) {
+    Fill x = of(n[0]), row = of(f32), sums = workspace(row);
+    bool piece = n.size() > 9;
+    cases.push_back({piece ? "attention_forward_piece" : "attention_forward",
                      n,
-                     floats,
+                     {0.25, dropout},
+                     scalars,
+                     {x, x, x, x, row}});
+    cases.push_back({piece ? "attention_backward_piece" : "attention_backward",
+                     n,
+                     {0.25, dropout},
                      scalars,
                      {x, x, x, x, row, x, x, x, x, sums}});
-    n = {dtype, 1, 32, 2, 1, d, 1, 40, 64, 4, 128, 32, 64, 9};
-    std::vector<int64_t> place = {77, 3, 5, 32, 64, 1, 2};
-    cases.push_back(
-        {"attention_forward_piece", n, floats, place, {x, x, x, x, row}});
-    cases.push_back({"attention_backward_piece",
-                     n,
-                     floats,
-                     place,
-                     {x, x, x, x, row, x, x, x, x, sums}});
-  }
+  };
+  add({bf16, 1, 33, 2, 1, 64, 1, 0, 9}, 0, {77, 3, 5});
+  for (auto [dtype, d] : {std::pair{f16, int64_t(16)}, {f32, 20}})
+    add({dtype, 1, 32, 2, 1, d, 1, 40, 64, 4, 128, 32, 64, 9}, 0.1,
+        {77, 3, 5, 32, 64, 1, 2});
   for (int64_t d : {4, 150})
     cases.push_back(
         {"merge_attention",
