@@ -47,7 +47,7 @@ static std::string joined(const std::vector<std::string> &parts) {
 }
 
 LaunchText::LaunchText(const char *header, const char *function,
-                       std::vector<std::string> types)
+                       const std::vector<std::string> &types)
     : header(std::string("kernels/cuda/") + header), function(function),
       types(joined(types)) {}
 

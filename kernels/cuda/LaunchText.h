@@ -32,7 +32,7 @@ class LaunchText {
 public:
   /// Of `function<types...>` in kernels/cuda/`header`.
   LaunchText(const char *header, const char *function,
-             std::vector<std::string> types = {});
+             const std::vector<std::string> &types = {});
 
   // Each adds a parameter, which `function` gets in the same order.
   /// A buffer that is only read, or one that is written, of `type`.

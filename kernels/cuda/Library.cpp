@@ -106,7 +106,7 @@ KernelError makeCudaCall(const LibraryOp &op, const CudaRequest &request,
 
 std::string cudaSource(std::span<const CudaLaunch> launches) {
   std::set<std::string_view> headers, symbols;
-  std::string text, kernels;
+  std::string text;
   for (const CudaLaunch &launch : launches)
     headers.insert(launch.header);
   for (std::string_view header : headers)

@@ -76,8 +76,7 @@ inline void __syncthreads() { hocket_emulator.syncBlock(); }
 inline void __syncwarp(unsigned lanes = 0xffffffffu) {
   hocket_emulator.gather(lanes, nullptr, 0, nullptr);
 }
-template <class T>
-inline T __shfl_xor_sync(unsigned lanes, T x, int distance) {
+template <class T> inline T __shfl_xor_sync(unsigned lanes, T x, int distance) {
   T all[32];
   hocket_emulator.gather(lanes, &x, sizeof(x), all);
   return all[threadIdx.x % 32 ^ distance];

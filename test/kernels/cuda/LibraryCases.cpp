@@ -67,8 +67,8 @@ void addPositions(Cases &cases) {
 
 /// AttentionTest.cpp has more shapes; these stand for the kernels themselves.
 void addAttention(Cases &cases) {
-  auto add = [&](std::vector<int64_t> n, double dropout,
-                 std::vector<int64_t> scalars) {
+  auto add = [&](const std::vector<int64_t> &n, double dropout,
+                 const std::vector<int64_t> &scalars) {
     Fill x = of(n[0]), row = of(f32), sums = workspace(row);
     bool piece = n.size() > 9;
     cases.push_back({piece ? "attention_forward_piece" : "attention_forward",
