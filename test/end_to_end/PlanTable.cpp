@@ -79,6 +79,10 @@ static const PlanRow dense[] = {
      "--zero 3 --recompute full plan.recompute_method=BLOCK"},
     {"Pp2Block1",       "pp=2,dp=2,tp=2", 6,
      "--recompute full plan.recompute_method=BLOCK"},
+    {"Auto",            "",               2, "--recompute auto"},
+    {"Pp2Auto",         "pp=2",           6, "--recompute auto"},
+    {"Pp2Dp2Tp2Auto",   "pp=2,dp=2,tp=2", 6,
+     SP "--zero 1 " CHUNKS "--recompute auto"},
     // Two axes.
     {"Dp2Tp2",          "dp=2,tp=2",      2},
     {"Dp4Tp2SpZero1",   "dp=4,tp=2",      3, SP "--zero 1"},
@@ -121,6 +125,8 @@ static const PlanRow context[] = {
     {"Dp2Cp2Tp2Ring",   "dp=2,cp=2,tp=2", 2, RING SP "--zero 1"},
     {"Pp2Cp2Ring",      "pp=2,cp=2",      6, RING "--recompute selective"},
     {"Pp2Dp2Cp2Tp2",    "pp=2,dp=2,cp=2,tp=2", 6, SP "--zero 1"},
+    {"Cp2RingAuto",     "cp=2",           2, RING "--recompute auto"},
+    {"Pp2Cp2RingAuto",  "pp=2,cp=2",      6, RING "--recompute auto"},
 };
 
 static const PlanRow withExperts[] = {

@@ -19,6 +19,7 @@ using namespace hocket;
 using namespace hocket::test;
 
 static constexpr int64_t sequences = 12;
+static constexpr std::string_view automatic = "--recompute auto";
 
 /// The words of a plan as options and as fields.
 static void addWords(const std::string &text, CompileChoice &choice) {
@@ -35,9 +36,33 @@ static void addWords(const std::string &text, CompileChoice &choice) {
   }
 }
 
+/// Halfway between what the fullest rank needs with everything saved and with
+/// everything computed again.
+std::string TrainedPlans::scarceMemory(const ModelRow &model,
+                                       const PlanRow &plan,
+                                       const std::string &training) {
+  std::string flags = plan.flags;
+  flags.erase(flags.find(automatic), automatic.size());
+  uint64_t sum = 0;
+  for (const char *recompute : {"", " --recompute full "
+                                    "plan.recompute_method=BLOCK "
+                                    "plan.recompute_layers=1000"}) {
+    std::string words = flags + recompute;
+    SharedProgram program = compile(
+        model, {"", plan.mesh, plan.microbatches, words.c_str()}, training);
+    uint64_t most = 0;
+    for (const auto &peak : program->certificate().peaks())
+      most = std::max(most, peak.bytes());
+    sum += most;
+  }
+  return std::to_string(sum / 2);
+}
+
 SharedProgram TrainedPlans::compile(const ModelRow &model, const PlanRow &plan,
                                     const std::string &training) {
   CompileChoice choice;
+  if (std::string(plan.flags).find(automatic) != std::string::npos)
+    choice.flags.emplace_back("--memory", scarceMemory(model, plan, training));
   if (*plan.mesh != 0)
     choice.flags.emplace_back("--mesh", plan.mesh);
   addWords(plan.flags, choice);
