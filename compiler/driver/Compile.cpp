@@ -168,25 +168,39 @@ private:
 
   /// From the level before pipe to `last`, as often as MemoryFit asks.
   Status lowerToFit(int last, DiagnosticText &diagnostics) {
-    OwningOpRef<ModuleOp> before = std::move(module);
-    auto lower = [&](Level to) -> Status {
-      module = before->clone();
-      for (int level = static_cast<int>(Level::Pipe);
-           level <= static_cast<int>(to); ++level)
-        HOCKET_RETURN_IF_ERROR(lowerTo(static_cast<Level>(level), diagnostics));
-      return okStatus();
-    };
-    MemoryFit fit(budget);
+    bool isWritten = last != static_cast<int>(Level::Exec) ||
+                     dumper.enabled() || !request.fusionReport.empty();
+    OwningOpRef<ModuleOp> before;
+    if (isWritten)
+      before = module->clone();
     isTrial = true;
-    do {
+    HOCKET_RETURN_IF_ERROR(runPasses(addStagePasses, diagnostics));
+    OwningOpRef<ModuleOp> stages = std::move(module);
+    MemoryFit fit(budget);
+    auto lower = [&](const std::vector<size_t> &ranks) -> Status {
       options.recomputeFixed = fit.fixed();
       options.recomputeLeast = fit.least();
-      HOCKET_RETURN_IF_ERROR(lower(Level::Exec));
-    } while (fit.note(measureMemory(*module), readRecomputeNotes(*module)));
+      module = stages->clone();
+      HOCKET_RETURN_IF_ERROR(runPasses(
+          [&](PassManager &manager) { addFragmentPasses(manager, options); },
+          diagnostics));
+      if (!ranks.empty())
+        keepRanks(*module, ranks);
+      HOCKET_RETURN_IF_ERROR(lowerTo(Level::Kern, diagnostics));
+      return lowerTo(Level::Exec, diagnostics);
+    };
+    do
+      HOCKET_RETURN_IF_ERROR(lower(fit.open()));
+    while (fit.note(measureMemory(*module), readRecomputeNotes(*module)));
+    if (!isWritten)
+      return fit.isWhole() ? okStatus() : lower({});
     isTrial = false;
-    bool isLeft = last != static_cast<int>(Level::Exec) || dumper.enabled() ||
-                  !request.fusionReport.empty();
-    return isLeft ? lower(static_cast<Level>(last)) : okStatus();
+    options.recomputeFixed = fit.fixed();
+    options.recomputeLeast = fit.least();
+    module = std::move(before);
+    for (int level = static_cast<int>(Level::Pipe); level <= last; ++level)
+      HOCKET_RETURN_IF_ERROR(lowerTo(static_cast<Level>(level), diagnostics));
+    return okStatus();
   }
 
   /// S42: what the fullest rank needs, where a device has less.
@@ -230,10 +244,17 @@ private:
     options.fusionReport = isTrial ? "" : request.fusionReport;
     options.fuse = request.fuse;
     options.target = request.target;
+    return runPasses(
+        [&](PassManager &manager) { addLevelPasses(manager, level, options); },
+        diagnostics);
+  }
+
+  Status runPasses(llvm::function_ref<void(PassManager &)> add,
+                   DiagnosticText &diagnostics) {
     PassManager manager(&context);
     if (dumper.enabled() && !isTrial)
       manager.addInstrumentation(dumper.instrumentation());
-    addLevelPasses(manager, level, options);
+    add(manager);
     return succeeded(manager.run(*module)) ? okStatus()
                                            : failureOf(diagnostics);
   }

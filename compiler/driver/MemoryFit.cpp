@@ -6,7 +6,9 @@
 
 #include "compiler/driver/MemoryFit.h"
 
-#include "mlir/IR/BuiltinAttributes.h"
+#include "dialects/pipe/IR/Pipe.h"
+
+#include "mlir/IR/SymbolTable.h"
 
 using namespace mlir;
 using namespace hocket;
@@ -43,11 +45,13 @@ void MemoryFit::noteRank(Rank &rank, int64_t arena, const RecomputeNote &note) {
     // With everything recomputed there is nothing left to try.
     rank.done = note.recomputed == note.residuals;
     measured = std::max(measured, rank.fixed + arena - budget);
-    // What was freed may not have been at the peak: soon far, then all the way.
+    // What was freed may not have been at the peak: soon a little more, then
+    // far, then all the way.
     ++rank.failures;
-    if (rank.fits < 0 && rank.failures >= 2)
-      measured = std::max(
-          measured, rank.failures == 2 ? rank.fixed + note.savedBytes : budget);
+    const int64_t further[] = {0, rank.fixed + budget / 256,
+                               rank.fixed + note.savedBytes, budget};
+    if (rank.fits < 0)
+      measured = std::max(measured, further[std::min(rank.failures - 1, 3)]);
     measured = std::min(measured, std::max(budget, rank.fixed));
   } else {
     rank.fits = rank.fits < 0 ? rank.fixed : std::min(rank.fits, rank.fixed);
@@ -65,35 +69,45 @@ void MemoryFit::noteRank(Rank &rank, int64_t arena, const RecomputeNote &note) {
 
 bool MemoryFit::note(const std::vector<RoleMemory> &memory,
                      const std::vector<RecomputeNote> &notes) {
-  if (memory.size() != notes.size() || notes.empty())
-    return false;
+  whole = memory.size() == notes.size();
   if (ranks.empty()) { // Everything was saved.
     bool fits = true;
-    for (size_t i = 0; i < notes.size(); ++i) {
+    for (size_t i = 0; whole && i < notes.size(); ++i) {
       fits &= memory[i].arena <= budget;
       int64_t saved = notes[i].savedBytes;
       ranks.push_back({std::max<int64_t>(0, memory[i].arena - saved)});
       leastFixed.push_back(memory[i].withResiduals - saved);
+      undecided.push_back(i);
     }
     for (const Rank &rank : ranks)
       next.push_back(rank.fixed);
     return !fits;
   }
-  bool more = false;
-  for (size_t i = 0; i < notes.size(); ++i) {
-    if (!ranks[i].done)
-      noteRank(ranks[i], memory[i].arena, notes[i]);
-    more |= !ranks[i].done;
-  }
-  bool last = ++attempts >= mostAttempts;
-  bool changed = false;
+  for (size_t i = 0; i < undecided.size() && i < memory.size(); ++i)
+    noteRank(ranks[undecided[i]], memory[i].arena, notes[undecided[i]]);
+  std::erase_if(undecided, [&](size_t i) { return ranks[i].done; });
+  bool more = !undecided.empty() && ++attempts < mostAttempts;
   for (size_t i = 0; i < ranks.size(); ++i) {
-    int64_t chosen = ranks[i].fixed;
-    if ((ranks[i].done || last || !more) && ranks[i].fits >= 0)
-      chosen = ranks[i].fits;
-    changed |= chosen != next[i];
+    const Rank &rank = ranks[i];
+    int64_t chosen =
+        (rank.done || !more) && rank.fits >= 0 ? rank.fits : rank.fixed;
+    whole &= chosen == next[i];
     next[i] = chosen;
   }
-  // The last compile is of what is chosen.
-  return changed && attempts <= mostAttempts;
+  return more;
+}
+
+void hocket::keepRanks(ModuleOp module, const std::vector<size_t> &ranks) {
+  auto isKept = [&](uint64_t rank) { return llvm::is_contained(ranks, rank); };
+  SymbolTable symbols(module);
+  for (Operation &op : llvm::make_early_inc_range(*module.getBody())) {
+    if (auto schedule = dyn_cast<pipe::ScheduleOp>(op);
+        schedule && !isKept(schedule.getRank()))
+      schedule.erase();
+    auto fragment = dyn_cast<pipe::FragmentOp>(op);
+    if (!fragment || isKept(fragment.getRank()))
+      continue;
+    symbols.erase(symbols.lookup(fragment.getFunction()));
+    fragment.erase();
+  }
 }

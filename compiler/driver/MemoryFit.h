@@ -10,7 +10,8 @@
 /// residuals (`fixed`) is measured: the program is compiled with everything
 /// saved, then with what the planner recomputes for that `fixed`, and so on,
 /// while the arena differs from what was planned. Per rank the least `fixed`
-/// with which the arena fits wins. Ranks do not depend on each other here.
+/// with which the arena fits wins. Ranks do not depend on each other here, so
+/// only those are compiled again that are not decided.
 ///
 /// The lower bound is of the first compile: while all residuals live, so does
 /// what no choice changes; the cheapest way to free what is over the budget
@@ -43,17 +44,25 @@ struct RecomputeNote {
 /// Reads them off a module; empty where the pass had nothing to do.
 std::vector<RecomputeNote> readRecomputeNotes(mlir::ModuleOp module);
 
+/// Leaves of a module of the pipe level what some pipeline ranks run.
+void keepRanks(mlir::ModuleOp module, const std::vector<size_t> &ranks);
+
 /// Chooses a `fixed` for each rank.
 class MemoryFit {
 public:
   explicit MemoryFit(int64_t budget) : budget(budget) {}
 
-  /// Notes a compile of `options()` that came to `memory`; true if another is
-  /// of use.
+  /// Notes a compile with fixed() of the pipeline ranks open(), which came to
+  /// `memory`; `notes` are of all ranks. True if another is of use.
   bool note(const std::vector<RoleMemory> &memory,
             const std::vector<RecomputeNote> &notes);
 
-  /// What to compile with: the next attempt, or the best one.
+  /// Ranks whose choice is open; before the first compile: none, for all.
+  const std::vector<size_t> &open() const { return undecided; }
+  /// Whether the last compile was of all ranks with what fixed() says.
+  bool isWhole() const { return whole; }
+
+  /// What to compile with, by rank: the next attempt, or the best one.
   const std::vector<int64_t> &fixed() const { return next; }
   const std::vector<int64_t> &least() const { return leastFixed; }
 
@@ -68,6 +77,8 @@ private:
 
   int64_t budget;
   int attempts = 0;
+  bool whole = false;
+  std::vector<size_t> undecided;
   std::vector<Rank> ranks;
   std::vector<int64_t> next, leastFixed;
 };

@@ -66,12 +66,14 @@ static void addDistPasses(OpPassManager &manager,
   manager.addPass(dist::createDistRingAttention());
 }
 
-/// When each piece runs.
-static void addPipePasses(OpPassManager &manager,
-                          const PipelineOptions &options) {
+void hocket::addStagePasses(OpPassManager &manager) {
   manager.addPass(createConvertDistToPipe());
   // From here on each pipeline rank has fragments of its own.
   manager.addPass(pipe::createPipeSplitStages());
+}
+
+void hocket::addFragmentPasses(OpPassManager &manager,
+                               const PipelineOptions &options) {
   // Copies in flight are known with the stages; what W needs is not kept yet.
   pipe::PipeRecomputeOptions recompute;
   recompute.fixed = options.recomputeFixed;
@@ -81,6 +83,13 @@ static void addPipePasses(OpPassManager &manager,
   manager.addPass(pipe::createPipeSplitWeightGradient());
   // Fragments are what they will be, so that what each keeps is known.
   manager.addPass(pipe::createPipeWriteSchedule());
+}
+
+/// When each piece runs.
+static void addPipePasses(OpPassManager &manager,
+                          const PipelineOptions &options) {
+  addStagePasses(manager);
+  addFragmentPasses(manager, options);
 }
 
 /// How one kernel computes.

@@ -44,6 +44,12 @@ struct PipelineOptions {
 void addLevelPasses(mlir::OpPassManager &manager, Level level,
                     const PipelineOptions &options);
 
+/// Those of the pipe level in two halves: up to where each pipeline rank has
+/// fragments of its own, and from what they keep and compute again.
+void addStagePasses(mlir::OpPassManager &manager);
+void addFragmentPasses(mlir::OpPassManager &manager,
+                       const PipelineOptions &options);
+
 /// Registers `hocket-to-LEVEL` for hocket-opt: everything from a front end's
 /// module to that level.
 void registerPipelines();

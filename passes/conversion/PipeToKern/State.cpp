@@ -11,6 +11,8 @@
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/IR/BuiltinOps.h"
 
+#include <map>
+
 using namespace mlir;
 
 namespace hocket::kern {
@@ -154,25 +156,29 @@ Values lower(OpBuilder &builder, pipe::FragmentOp op) {
   return {};
 }
 
-/// The function of an action; null where no fragment is meant.
-static FlatSymbolRefAttr functionOf(pipe::ScheduleOp schedule,
-                                    pipe::ActionAttr action) {
+/// The functions of a pipeline rank, by kind and chunk.
+using RankFunctions =
+    std::map<std::pair<pipe::FragmentKind, int64_t>, FlatSymbolRefAttr>;
+
+static RankFunctions functionsOf(pipe::ScheduleOp schedule) {
+  RankFunctions functions;
   for (auto fragment : schedule->getParentRegion()->getOps<pipe::FragmentOp>())
-    if (fragment.getKind() == action.getKind() &&
-        fragment.getRank() == schedule.getRank() &&
-        static_cast<int64_t>(fragment.getChunk()) == action.getChunk())
-      return fragment.getFunctionAttr();
-  return {};
+    if (fragment.getRank() == schedule.getRank())
+      functions.try_emplace(
+          {fragment.getKind(), static_cast<int64_t>(fragment.getChunk())},
+          fragment.getFunctionAttr());
+  return functions;
 }
 
 LogicalResult lowerSchedule(OpBuilder &builder, pipe::ScheduleOp op) {
+  RankFunctions functions = functionsOf(op);
   SmallVector<Attribute> actions;
   for (auto action : op.getActions().getAsRange<pipe::ActionAttr>()) {
-    FlatSymbolRefAttr function = functionOf(op, action);
-    if (!function)
+    auto function = functions.find({action.getKind(), action.getChunk()});
+    if (function == functions.end())
       return op.emitOpError("runs ") << action << ", which is no fragment";
     actions.push_back(builder.getArrayAttr(
-        {function, builder.getI64IntegerAttr(action.getMicrobatch()),
+        {function->second, builder.getI64IntegerAttr(action.getMicrobatch()),
          builder.getI64IntegerAttr(action.getSlot())}));
   }
   auto program = builder.getDictionaryAttr(
