@@ -16,7 +16,8 @@ std::string nameOf(const LibraryCase &c) {
   std::string name(c.op);
   for (int64_t n : c.integers)
     name += " " + std::to_string(n);
-  return name + (c.accumulate ? " accumulating" : "");
+  name += c.accumulate ? " accumulating" : "";
+  return name + (c.inPlace.empty() ? "" : " in place");
 }
 
 //===----------------------------------------------------------------------===//
@@ -50,7 +51,7 @@ static Array filled(const Fill &fill, int64_t count, uint32_t buffer) {
   return result;
 }
 
-CaseMemory::CaseMemory(const LibraryCase &c) {
+CaseMemory::CaseMemory(const LibraryCase &c) : inPlace(c.inPlace) {
   std::vector<int64_t> bytes = bytesOf(c);
   for (size_t i = 0; i < bytes.size(); ++i) {
     DType dtype = c.fills[i].dtype;
@@ -64,15 +65,21 @@ CaseMemory::CaseMemory(const LibraryCase &c) {
 
 std::vector<void *> CaseMemory::buffers() {
   std::vector<void *> pointers;
-  for (auto &array : arrays)
-    pointers.push_back(array.data() + guard);
+  for (size_t i = 0; i < arrays.size(); ++i)
+    pointers.push_back(arrays[arrayOf(i)].data() + guard);
   return pointers;
 }
 
+size_t CaseMemory::arrayOf(size_t i) const {
+  size_t own = arrays.size() - inPlace.size();
+  return i < own ? i : inPlace[i - own];
+}
+
 Array CaseMemory::values(size_t i) const {
-  size_t bytes = arrays[i].size() - 2 * guard;
+  const std::vector<std::byte> &array = arrays[arrayOf(i)];
+  size_t bytes = array.size() - 2 * guard;
   Array result(dtypes[i], bytes / kernels::bytesOf(dtypes[i]));
-  std::memcpy(result.view().data, arrays[i].data() + guard, bytes);
+  std::memcpy(result.view().data, array.data() + guard, bytes);
   return result;
 }
 

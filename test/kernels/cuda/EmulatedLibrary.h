@@ -37,6 +37,8 @@ struct LibraryCase {
   std::vector<int64_t> scalars;
   std::vector<Fill> fills; ///< one a buffer
   int accumulate = 0;
+  /// Of the last buffers, as many as there are here: the buffer that it is.
+  std::vector<size_t> inPlace = {};
 };
 
 /// For messages: the op, its integers and whether it accumulates.
@@ -54,6 +56,9 @@ public:
 
 private:
   static constexpr size_t guard = 64;
+  size_t arrayOf(size_t i) const;
+
+  std::vector<size_t> inPlace;
   std::vector<DType> dtypes;
   std::vector<std::vector<std::byte>> arrays;
 };

@@ -43,6 +43,12 @@ void addRouters(Cases &cases) {
                      {},
                      {row, row, logits}});
   }
+  // Equal scores go to the lower expert, and to the lower group.
+  cases.push_back({"router",
+                   {3, 12, 5, 1, 0, 4, 2},
+                   {1},
+                   {},
+                   {row, ids(0, 1), of(f32, 0)}});
   // Scores that shared memory has no room for.
   cases.push_back(
       {"router", {9, 2000, 2, 0, 1, 1, 1}, {1}, {}, {row, ids(0, 1), logits}});
@@ -98,9 +104,9 @@ void addRows(Cases &cases) {
 }
 
 /// Two runs of 80 rows, three experts: one without rows, one with more than a
-/// tile of plain products, and rows that belong to none.
+/// tile of plain products, one with few in both, and rows that belong to none.
 const std::vector<int32_t> kRanges = {0,  70, 70, 0,  73, 5,
-                                      10, 3,  13, 67, 80, 0};
+                                      10, 3,  13, 60, 75, 4};
 
 void addProducts(Cases &cases) {
   // Rows of 16 bytes and others.

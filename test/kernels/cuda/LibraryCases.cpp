@@ -28,10 +28,10 @@ void addEmbeddings(Cases &cases) {
                    {ids(0, 9), of(f16), of(f16)}});
   for (int accumulate : {0, 1}) {
     cases.push_back({"embedding_gradient",
-                     {f32, 50, 70, 9},
+                     {f32, 2500, 130, 9},
                      {},
                      {},
-                     {ids(0, 70), of(f32), of(f32)},
+                     {ids(0, 130), of(f32), of(f32)},
                      accumulate});
     // Every token has one of few ids: the block empties its list on the way.
     cases.push_back({"embedding_gradient",
@@ -62,7 +62,9 @@ void addPositions(Cases &cases) {
                        {dtype, 2, 5, 3, d, d == 16},
                        {},
                        {},
-                       {of(dtype), of(f32), of(dtype)}});
+                       {of(dtype), of(f32), of(dtype)},
+                       0,
+                       std::vector<size_t>(d == 26 ? 1 : 0)});
 }
 
 /// AttentionTest.cpp has more shapes; these stand for the kernels themselves.
@@ -86,13 +88,16 @@ void addAttention(Cases &cases) {
   for (auto [dtype, d] : {std::pair{f16, int64_t(16)}, {f32, 20}})
     add({dtype, 1, 32, 2, 1, d, 1, 40, 64, 4, 128, 32, 64, 9}, 0.1,
         {77, 3, 5, 32, 64, 1, 2});
-  for (int64_t d : {4, 150})
+  for (int64_t d : {4, 150}) {
     cases.push_back(
         {"merge_attention",
          {2, 5, 3, d},
          {},
          {},
          {of(f32), of(f32, 9), of(f32), of(f32, 9), of(f32), of(f32)}});
+    if (d == 150)
+      cases.back().inPlace = {0, 1};
+  }
 }
 
 void addLosses(Cases &cases) {
@@ -111,7 +116,9 @@ void addLosses(Cases &cases) {
                      {dtype, tokens, vocab, valid},
                      {},
                      {},
-                     {logits, labels, lse, one, of(dtype)}});
+                     {logits, labels, lse, one, of(dtype)},
+                     0,
+                     std::vector<size_t>(dtype == bf16 ? 1 : 0)});
     for (int64_t first : {int64_t(0), vocab - 3}) {
       cases.push_back({"cross_entropy_rows",
                        {dtype, tokens, vocab, vocab + 9, 3},
@@ -165,11 +172,14 @@ void addNorms(Cases &cases) {
   for (int64_t i = 0; i < 36; ++i) {
     int64_t dtype = 1 + i % 7 % 3, count = i == 5 ? 70000 : 31 * i;
     norm.integers.insert(norm.integers.end(), {dtype, count});
-    norm.fills.push_back(of(dtype, i == 7 ? 1e10 : 1));
+    norm.fills.push_back(of(dtype));
   }
   cases.push_back(norm);
   cases.push_back({"global_norm", {f32, 5}, {}, {}, {}});
   cases.back().fills = {of(f32), of(f32), of(f32, INFINITY)};
+  // Their squares are beyond f32.
+  cases.push_back({"global_norm", {bf16, 50}, {}, {}, {}});
+  cases.back().fills = {of(f32), of(f32), of(bf16, 1e30)};
 }
 
 } // namespace
