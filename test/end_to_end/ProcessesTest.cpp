@@ -74,6 +74,12 @@ TEST_P(Processes, GiveTheBitsOfThreads) {
 const PlanRow plans[] = {
     {"Dp2Tp2Zero3", "dp=2,tp=2", 3, "--zero 3 --sequence-parallel"},
     {"Pp2Ep2", "pp=2,dp=2,ep=2", 3, "--zero 1"},
+    // Gradients in several buckets, on a stream of their own.
+    {"Dp2Tp2Buckets", "dp=2,tp=2", 3, "--zero 2 plan.bucket_bytes=2048"},
+    {"Dp2Cp2RingBuckets", "dp=2,cp=2", 3,
+     "--zero 1 --cp-strategy ring plan.bucket_bytes=4096"},
+    {"Pp2Cp2AllToAll", "pp=2,cp=2", 6,
+     "--cp-strategy alltoall plan.bucket_bytes=2048"},
 };
 
 INSTANTIATE_TEST_SUITE_P(Plans, Processes, testing::ValuesIn(plans),

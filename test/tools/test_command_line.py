@@ -19,7 +19,7 @@ COMMANDS = (
     ["compile"], ["train"], ["inspect"], ["verify"], ["doctor"],
     ["explain"], ["trace"],
     ["data", "prepare"], ["data", "show"],
-    ["checkpoint", "export"], ["checkpoint", "import"],
+    ["checkpoint", "export"], ["checkpoint", "import"], ["memory", "solve"],
 )  # fmt: skip
 
 SPEC = """name: "tiny"
@@ -124,6 +124,22 @@ class CommandLineTest(unittest.TestCase):
         ):  # fmt: skip
             with self.subTest(arguments):
                 self.assertEqual(hocket(*arguments).returncode, 2)
+
+    def test_memory_is_solved_or_not_with_a_status(self):
+        buffers, out = self.folder / "buffers.csv", self.folder / "placed.csv"
+        buffers.write_text("id,lower,upper,size\na,0,3,4\nb,2,5,4\nc,3,6,4\n")
+        solve = ["memory", "solve", buffers, "-o", out]
+        said = self.must(*solve, "--capacity", 8)
+        self.assertIn("peak         8\n", said)
+        self.assertEqual(len(out.read_text().splitlines()), 4)
+        out.unlink()
+        self.refuses(1, "1 too many; no plan has a peak below 8",
+                     *solve, "--capacity", 7)  # fmt: skip
+        self.refuses(2, "--capacity", *solve, "--capacity", -1)
+        self.refuses(2, "--algorithm", *solve, "--algorithm", "magic")
+        buffers.write_text("id,lower,upper,size\na,3,3,4\n")
+        self.refuses(2, f"{buffers}:2:1: Q60: ", *solve)
+        self.refuses(2, "cannot open", "memory", "solve", self.folder / "none.csv")
 
     def test_compiling_gives_the_same_bytes(self):
         again = self.folder / "again.hkx"
