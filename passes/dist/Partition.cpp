@@ -155,7 +155,7 @@ private:
     if (found == values.end() || found->second.sharding == to)
       return success();
     Placed placed = found->second; // `values` grows below
-    auto steps = planReshard(placed.sharding, to);
+    auto steps = planReshard(mesh, placed.type, placed.sharding, to);
     if (failed(steps))
       return op->emitError("D17: operand ")
              << i << " is wanted as " << to.text() << " but is "

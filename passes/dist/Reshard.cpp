@@ -7,6 +7,7 @@
 #include "passes/dist/Reshard.h"
 
 #include "llvm/ADT/STLExtras.h"
+#include "llvm/Support/MathExtras.h"
 
 using namespace mlir;
 using namespace hocket::dist;
@@ -17,7 +18,9 @@ namespace {
 /// Finds steps while `now` moves to `to`.
 class Planner {
 public:
-  Planner(const Sharding &from, const Sharding &to) : now(from), to(to) {}
+  Planner(const Mesh &mesh, RankedTensorType type, const Sharding &from,
+          const Sharding &to)
+      : mesh(mesh), type(type), now(from), to(to) {}
 
   FailureOr<SmallVector<ReshardStep>> plan() {
     for (StringRef axis : to.partial)
@@ -43,6 +46,23 @@ private:
            list.take_front(start.size()) == start;
   }
 
+  /// Whether the blocks of dim `d` over `fine` make up those over `coarse`, its
+  /// first axes.
+  bool nest(size_t d, ArrayRef<StringRef> coarse,
+            ArrayRef<StringRef> fine) const {
+    int64_t size = type.getDimSize(static_cast<unsigned>(d));
+    int64_t few = mesh.product(coarse), many = mesh.product(fine);
+    int64_t made = llvm::divideCeil(size, many) * (many / few);
+    return std::min<int64_t>(size, llvm::divideCeil(size, few)) ==
+           std::min(size, made);
+  }
+  /// The same of what dim `d` is split by now and what it would be with more.
+  bool canSplit(size_t d, ArrayRef<StringRef> axes) const {
+    Axes fine = now.dims[d];
+    llvm::append_range(fine, axes);
+    return nest(d, now.dims[d], fine);
+  }
+
   bool splits(StringRef axis) const {
     return llvm::any_of(now.dims, [&](const Axes &axes) {
       return llvm::is_contained(axes, axis);
@@ -64,7 +84,7 @@ private:
           break;
         axes.push_back(axis);
       }
-      if (!axes.empty())
+      if (!axes.empty() && canSplit(d, axes))
         take({Kind::ReduceScatter, axes, int64_t(d)});
     }
   }
@@ -86,7 +106,7 @@ private:
           break;
         axes.push_back(axis);
       }
-      if (!axes.empty())
+      if (!axes.empty() && canSplit(d, axes))
         take({Kind::Slice, axes, int64_t(d)});
     }
   }
@@ -98,7 +118,9 @@ private:
         Axes wanted = missing(d);
         if (d == e || wanted.empty() || now.dims[e].empty() ||
             now.dims[e].back() != wanted.front() ||
-            !startsWith(ArrayRef(now.dims[e]).drop_back(), to.dims[e]))
+            !startsWith(ArrayRef(now.dims[e]).drop_back(), to.dims[e]) ||
+            !canSplit(d, wanted.front()) ||
+            !nest(e, ArrayRef(now.dims[e]).drop_back(), now.dims[e]))
           continue;
         take({Kind::AllToAll, {wanted.front()}, int64_t(d), int64_t(e)});
       }
@@ -110,12 +132,20 @@ private:
       while (common < now.dims[d].size() && common < to.dims[d].size() &&
              now.dims[d][common] == to.dims[d][common])
         ++common;
+      auto fit = [&] {
+        auto kept = ArrayRef(to.dims[d]).take_front(common);
+        return nest(d, kept, now.dims[d]) && nest(d, kept, to.dims[d]);
+      };
+      while (!fit())
+        --common;
       Axes axes(llvm::drop_begin(now.dims[d], common));
       if (!axes.empty())
         take({Kind::AllGather, axes, int64_t(d)});
     }
   }
 
+  const Mesh &mesh;
+  RankedTensorType type;
   Sharding now;
   const Sharding &to;
   SmallVector<ReshardStep> steps;
@@ -152,8 +182,9 @@ Sharding hocket::dist::afterStep(Sharding sharding, const ReshardStep &step) {
 }
 
 FailureOr<SmallVector<ReshardStep>>
-hocket::dist::planReshard(const Sharding &from, const Sharding &to) {
-  return Planner(from, to).plan();
+hocket::dist::planReshard(const Mesh &mesh, RankedTensorType type,
+                          const Sharding &from, const Sharding &to) {
+  return Planner(mesh, type, from, to).plan();
 }
 
 Value hocket::dist::buildStep(OpBuilder &builder, Location loc, Value local,

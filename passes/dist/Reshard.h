@@ -10,6 +10,11 @@
 /// what only drops elements (slice); then exchanges; then what gathers, so that
 /// every step moves as few bytes as it can.
 ///
+/// Where a dim is padded, blocks of some axes need not be made of blocks of
+/// more axes: 32 rows over 3 x 2 devices lie in blocks of 6, over 3 of them in
+/// blocks of 11. Between two such shardings the dim is gathered further than
+/// both have in common, and sliced again.
+///
 //===----------------------------------------------------------------------===//
 
 #ifndef HOCKET_PASSES_DIST_RESHARD_H
@@ -27,10 +32,12 @@ struct ReshardStep {
   int64_t concat = 0; ///< of AllToAll
 };
 
-/// The steps from `from` to `to`; empty if they are the same. Fails if `to` has
-/// partial sums over an axis over which `from` has none.
+/// The steps of a tensor of `type` from `from` to `to`; empty if they are the
+/// same. Fails if `to` has partial sums over an axis over which `from` has
+/// none.
 mlir::FailureOr<llvm::SmallVector<ReshardStep>>
-planReshard(const Sharding &from, const Sharding &to);
+planReshard(const Mesh &mesh, mlir::RankedTensorType type, const Sharding &from,
+            const Sharding &to);
 
 /// The sharding after a step.
 Sharding afterStep(Sharding sharding, const ReshardStep &step);

@@ -44,18 +44,23 @@ TEST_F(RandomPlans, TrainTheSameModel) {
   auto oneOf = [&](std::vector<const char *> values) -> std::string {
     return values[random() % values.size()];
   };
-  const ModelRow *models[] = {&gpt, &llama, &experts};
+  const ModelRow *models[] = {&gpt,     &gptWithDropout,  &llama,
+                              &experts, &droppingExperts, &expertsWithDropout};
   for (int i = 0; i < 6; ++i) {
+    const ModelRow &model = *models[random() % std::size(models)];
+    bool hasExperts = std::string(model.fields).find("moe") < std::string::npos;
     std::string context = oneOf({"1", "1", "2"});
-    std::string mesh = "pp=" + oneOf({"1", "1", "2"}) + ",dp=" +
-                       oneOf({"1", "2", "3", context == "1" ? "6" : "3"}) +
-                       ",cp=" + context + ",tp=" + oneOf({"1", "2", "4"});
+    std::string mesh = "pp=" + oneOf({"1", "1", "2"}) + ",cp=" + context +
+                       ",tp=" + oneOf({"1", "2", "4"});
+    mesh += hasExperts && random() % 2
+                ? ",dp=2,ep=2"
+                : ",dp=" + oneOf({"1", "2", "3", context == "1" ? "6" : "3"});
     std::string flags = "--zero " + oneOf({"0", "1", "2", "3"}) +
                         oneOf({"", " --sequence-parallel"}) +
                         " --cp-strategy " + oneOf({"allgather", "ring"}) +
-                        " --recompute " + oneOf({"none", "selective", "full"});
+                        " --recompute " + oneOf({"none", "selective", "full"}) +
+                        " --schedule " + oneOf({"1f1b", "gpipe", "zb-h1"});
     PlanRow plan{"Random", mesh.c_str(), 2, flags.c_str()};
-    const ModelRow &model = *models[random() % std::size(models)];
     SCOPED_TRACE("HOCKET_PLAN_SEED=" + std::to_string(seed) + ", plan " +
                  std::to_string(i) + ": " + model.name + " " + mesh + " " +
                  flags);

@@ -25,9 +25,13 @@ const ModelRow test::gptWithDropout = {
 const ModelRow test::llama = {"Llama", LLAMA "kv_heads: 2 ffn: 50 "};
 const ModelRow test::sliding = {"Sliding",
                                 LLAMA "kv_heads: 2 ffn: 50 sliding_window: 5 "};
-const ModelRow test::experts = {
-    "Experts", LLAMA "kv_heads: 2 ffn: 64 moe { experts: 4 top_k: 2 ffn: 24 "
-                     "aux_loss: 0.01 z_loss: 0.001 } "};
+#define EXPERTS                                                                \
+  LLAMA "kv_heads: 2 ffn: 64 moe { experts: 4 top_k: 2 ffn: 24 "               \
+        "aux_loss: 0.01 z_loss: 0.001 } "
+
+const ModelRow test::experts = {"Experts", EXPERTS};
+const ModelRow test::expertsWithDropout = {
+    "ExpertsDropout", EXPERTS "dropout { attention: 0.1 residual: 0.2 } "};
 const ModelRow test::droppingExperts = {
     "Dropping", LLAMA "moe { experts: 8 top_k: 2 ffn: 24 capacity_factor: 0.75 "
                       "scores: SIGMOID groups: 4 topk_groups: 2 bias_rate: "
@@ -116,6 +120,8 @@ static const PlanRow context[] = {
     {"Dp2Cp2Zero3",     "dp=2,cp=2",      3, "--zero 3"},
     {"Pp2Cp2Tp2",       "pp=2,cp=2,tp=2", 6},
     {"Dp3Cp2Zero2Full", "dp=3,cp=2",      2, "--zero 2 --recompute full"},
+    // Blocks of positions over dp that are not made of blocks over both.
+    {"Dp3Cp2Zero3",     "dp=3,cp=2",      2, "--zero 3"},
     {"Cp2AllToAll",     "cp=2",           1, ALL_TO_ALL},
     {"Dp2Cp2AllToAll",  "dp=2,cp=2",      2, ALL_TO_ALL "--zero 1"},
     {"Pp2Cp2AllToAll",  "pp=2,cp=2",      6, ALL_TO_ALL},

@@ -40,6 +40,31 @@ func.func @moves(%x: tensor<4x8x16xf32> {dist.sharding = #dist.sharding<@mesh, [
   return %c : tensor<4x8x16xf32>
 }
 
+// 9 rows lie in blocks of 3 over four devices and in blocks of 5 over two, which
+// are not made of those: the dim is gathered whole and sliced again.
+// CHECK-LABEL: func.func @padded(
+func.func @padded(%x: tensor<9x16xf32> {dist.sharding = #dist.sharding<@mesh, [["dp", "tp"], []], partial = []>}) -> tensor<9x16xf32> {
+  // CHECK: %[[G:.*]] = dist.all_gather %{{.*}} dim 0 over ["dp", "tp"] {{.*}}: tensor<3x16xf32> to tensor<9x16xf32>
+  // CHECK: dist.slice %[[G]] dim 0 over ["dp"] {{.*}}: tensor<9x16xf32> to tensor<5x16xf32>
+  %a = dist.constrain %x to <@mesh, [["dp"], []], partial = []> {dist.operands = [#dist.sharding<@mesh, [["dp"], []], partial = []>], dist.results = [#dist.sharding<@mesh, [["dp"], []], partial = []>]} : tensor<9x16xf32>
+  // CHECK: %[[H:.*]] = dist.all_gather %{{.*}} dim 0 over ["dp"] {{.*}}: tensor<5x16xf32> to tensor<9x16xf32>
+  // CHECK: dist.slice %[[H]] dim 0 over ["dp", "tp"] {{.*}}: tensor<9x16xf32> to tensor<3x16xf32>
+  %b = dist.constrain %a to <@mesh, [["dp", "tp"], []], partial = []> {dist.operands = [#dist.sharding<@mesh, [["dp", "tp"], []], partial = []>], dist.results = [#dist.sharding<@mesh, [["dp", "tp"], []], partial = []>]} : tensor<9x16xf32>
+  return %b : tensor<9x16xf32>
+}
+
+// Sums are scattered only into blocks that are there, and 8 rows nest.
+// CHECK-LABEL: func.func @padded_sums(
+func.func @padded_sums(%x: tensor<9x16xf32> {dist.sharding = #dist.sharding<@mesh, [["dp"], []], partial = ["tp"]>}, %y: tensor<8x16xf32> {dist.sharding = #dist.sharding<@mesh, [["dp"], []], partial = ["tp"]>}) -> (tensor<9x16xf32>, tensor<8x16xf32>) {
+  // CHECK: dist.all_reduce %{{.*}} over ["tp"] {{.*}}: tensor<5x16xf32>
+  // CHECK: dist.all_gather %{{.*}} dim 0 over ["dp"] {{.*}}: tensor<5x16xf32> to tensor<9x16xf32>
+  // CHECK: dist.slice %{{.*}} dim 0 over ["dp", "tp"] {{.*}}: tensor<9x16xf32> to tensor<3x16xf32>
+  %a = dist.constrain %x to <@mesh, [["dp", "tp"], []], partial = []> {dist.operands = [#dist.sharding<@mesh, [["dp", "tp"], []], partial = []>], dist.results = [#dist.sharding<@mesh, [["dp", "tp"], []], partial = []>]} : tensor<9x16xf32>
+  // CHECK: dist.reduce_scatter %{{.*}} dim 0 over ["tp"] {{.*}}: tensor<4x16xf32> to tensor<2x16xf32>
+  %b = dist.constrain %y to <@mesh, [["dp", "tp"], []], partial = []> {dist.operands = [#dist.sharding<@mesh, [["dp", "tp"], []], partial = []>], dist.results = [#dist.sharding<@mesh, [["dp", "tp"], []], partial = []>]} : tensor<8x16xf32>
+  return %a, %b : tensor<9x16xf32>, tensor<8x16xf32>
+}
+
 // A split table is told where it starts; an id of another piece gives zeros.
 // CHECK-LABEL: func.func @table(
 func.func @table(%ids: tensor<4x8xi32> {dist.sharding = #dist.sharding<@mesh, [["dp"], []], partial = []>}) -> tensor<4x8x16xf32> {
