@@ -108,6 +108,8 @@ public:
     call.kernel = scope.kernels[index];
     call.tasks = int64_t(kernel.tasks());
     call.grain = int64_t(kernel.grain());
+    call.threads = kernel.threads();
+    call.sharedBytes = kernel.shared_bytes();
   }
 
   Status run(const RunContext &context) override {

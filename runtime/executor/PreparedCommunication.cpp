@@ -6,7 +6,8 @@
 ///
 /// \file
 /// On a device without memory, ranks still meet: messages have no elements, or
-/// where time is played they tell the time at which their sender came.
+/// where time is played they tell the time at which their sender came. What
+/// lies in memory that the host does not share travels through host memory.
 ///
 //===----------------------------------------------------------------------===//
 
@@ -63,6 +64,38 @@ Status meetPeers(comm::Communicator &group, hal::Device &device,
     device.reachTime(stream, std::bit_cast<double>(other));
   return okStatus();
 }
+
+/// The tensor at `place` as it travels.
+uint64_t bytesOf(const BufferPlace &place) {
+  return place.elements * uint64_t(kernels::bytesOf(place.dtype));
+}
+
+/// A tensor's copy in host memory, on a device whose memory is its own.
+class HostCopy {
+public:
+  Status fetch(const BufferPlace &place, const RunContext &context,
+               hal::StreamId stream) {
+    return context.device.copyToHost(stream, rangeOf(place, context),
+                                     room(place));
+  }
+  Status put(const BufferPlace &place, const RunContext &context,
+             hal::StreamId stream) {
+    return context.device.copyFromHost(stream, room(place),
+                                       rangeOf(place, context));
+  }
+  void *room(const BufferPlace &place) {
+    bytes.resize(bytesOf(place));
+    return bytes.data();
+  }
+
+private:
+  static hal::Range rangeOf(const BufferPlace &place,
+                            const RunContext &context) {
+    return {place.at(context.slot).offset, bytesOf(place)};
+  }
+
+  std::vector<std::byte> bytes;
+};
 
 using Perform = Status (*)(comm::Communicator &, const void *from, void *to,
                            uint64_t elements, hal::DType,
@@ -128,6 +161,8 @@ public:
       if (piece.copies)
         HOCKET_RETURN_IF_ERROR(context.device.copy(
             stream, piece.from.at(context.slot), piece.to.at(context.slot)));
+    if (!context.device.properties().hostMemory)
+      return runThroughHost(context);
     HOCKET_RETURN_IF_ERROR(context.device.synchronize(stream));
     auto *arena = static_cast<char *>(context.device.arenaAddress());
     if (!arena) {
@@ -151,7 +186,27 @@ private:
   struct Piece {
     BufferPlace from, to;
     bool copies = false;
+    HostCopy sent = {}, received = {};
   };
+
+  Status runThroughHost(const RunContext &context) {
+    bool inPlace = collective.op() == "broadcast";
+    for (Piece &piece : pieces) {
+      context.device.noteUse(piece.from.at(context.slot));
+      context.device.noteUse(piece.to.at(context.slot));
+      HOCKET_RETURN_IF_ERROR(
+          inPlace ? piece.received.fetch(piece.to, context, stream)
+                  : piece.sent.fetch(piece.from, context, stream));
+    }
+    HOCKET_RETURN_IF_ERROR(context.device.synchronize(stream));
+    for (Piece &piece : pieces) {
+      HOCKET_RETURN_IF_ERROR(perform(
+          group, piece.sent.room(piece.from), piece.received.room(piece.to),
+          piece.from.elements, piece.from.dtype, collective));
+      HOCKET_RETURN_IF_ERROR(piece.received.put(piece.to, context, stream));
+    }
+    return okStatus();
+  }
 
   void addPiece(const PreparationScope &scope, uint32_t from, uint32_t to) {
     pieces.push_back(
@@ -185,9 +240,12 @@ public:
           {part.send(), peer, nullptr, 0, places.back().dtype, part.tag()});
       received += part.send() ? 0 : places.back().first.bytes;
     }
+    copies.resize(places.size());
   }
 
   Status run(const RunContext &context) override {
+    if (!context.device.properties().hostMemory)
+      return runThroughHost(context);
     HOCKET_RETURN_IF_ERROR(context.device.synchronize(stream));
     auto *arena = static_cast<char *>(context.device.arenaAddress());
     for (size_t i = 0; arena && i < places.size(); ++i) {
@@ -202,9 +260,26 @@ public:
   }
 
 private:
+  Status runThroughHost(const RunContext &context) {
+    for (size_t i = 0; i < places.size(); ++i) {
+      context.device.noteUse(places[i].at(context.slot));
+      transfers[i].data = copies[i].room(places[i]);
+      transfers[i].count = places[i].elements;
+      if (transfers[i].send)
+        HOCKET_RETURN_IF_ERROR(copies[i].fetch(places[i], context, stream));
+    }
+    HOCKET_RETURN_IF_ERROR(context.device.synchronize(stream));
+    HOCKET_RETURN_IF_ERROR(group.exchange(transfers));
+    for (size_t i = 0; i < places.size(); ++i)
+      if (!transfers[i].send)
+        HOCKET_RETURN_IF_ERROR(copies[i].put(places[i], context, stream));
+    return okStatus();
+  }
+
   hal::StreamId stream;
   comm::Communicator &group;
   std::vector<BufferPlace> places;
+  std::vector<HostCopy> copies; ///< Of each place.
   std::vector<comm::Transfer> transfers;
   uint64_t received = 0; ///< bytes
 };

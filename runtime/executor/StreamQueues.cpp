@@ -89,6 +89,9 @@ Status StreamQueues::wait(uint32_t stream, uint32_t event) {
 void StreamQueues::complete(uint32_t stream, uint32_t event, uint64_t ticket) {
   if (queues.empty())
     return;
+  // First on the device, so that whoever hears of it can wait there.
+  if (Status status = device.record(stream, event); !status.ok())
+    return fail(status);
   {
     std::lock_guard lock(mutex);
     done[event] = std::max(done[event], ticket);
@@ -110,6 +113,9 @@ void StreamQueues::awaitTicket(uint32_t stream, uint32_t event,
   // A record of an earlier run of the entry is long over.
   if (auto time = times[event].find(ticket); time != times[event].end())
     device.reachTime(stream, time->second);
+  lock.unlock();
+  if (Status status = device.wait(stream, event); !status.ok())
+    fail(status);
 }
 
 //===----------------------------------------------------------------------===//

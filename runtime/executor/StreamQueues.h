@@ -57,7 +57,8 @@ public:
   void enqueue(uint32_t stream, PreparedCall &call, InstructionPlace place,
                const RunContext &context);
 
-  /// Stream 0 goes on when what the event stands for is done, another stream's
+  /// On the device, and here, where a stream's thread may be behind: stream 0
+  /// goes on when what the event stands for is done, another stream's
   /// queue when it comes there. A wait of stream 0 fails if a stream has.
   void record(uint32_t stream, uint32_t event);
   Status wait(uint32_t stream, uint32_t event);

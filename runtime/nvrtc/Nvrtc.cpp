@@ -6,8 +6,7 @@
 
 #include "runtime/nvrtc/Nvrtc.h"
 
-#include <cstdlib>
-#include <dlfcn.h>
+#include "runtime/base/VendorLibrary.h"
 
 using namespace hocket;
 using namespace hocket::nvrtc;
@@ -38,23 +37,16 @@ struct Library {
   Functions functions;
 };
 
-template <typename T>
-Status resolve(void *handle, const char *name, T &function,
-               const std::string &path) {
-  function = reinterpret_cast<T>(::dlsym(handle, name));
-  return function
-             ? okStatus()
-             : failedPrecondition(path + " is no NVRTC: it has no " + name +
-                                  "; set HOCKET_NVRTC to the path "
-                                  "of libnvrtc.so");
-}
-
+StatusOr<Library> load() {
+  HOCKET_ASSIGN_OR_RETURN(
+      VendorLibrary vendor,
+      VendorLibrary::load({"NVRTC", "HOCKET_NVRTC",
+                           {"libnvrtc.so.13", "libnvrtc.so.12"},
+                           "install the CUDA toolkit"}));
+  Library library{vendor.path(), {}};
+  Functions &f = library.functions;
 #define HOCKET_RESOLVE(name)                                                   \
-  HOCKET_RETURN_IF_ERROR(                                                      \
-      resolve(handle, #name, library.functions.name, library.path))
-
-StatusOr<Library> resolveAll(void *handle, const std::string &path) {
-  Library library{path, {}};
+  HOCKET_RETURN_IF_ERROR(vendor.resolve(#name, f.name))
   HOCKET_RESOLVE(nvrtcVersion);
   HOCKET_RESOLVE(nvrtcGetErrorString);
   HOCKET_RESOLVE(nvrtcCreateProgram);
@@ -64,21 +56,8 @@ StatusOr<Library> resolveAll(void *handle, const std::string &path) {
   HOCKET_RESOLVE(nvrtcGetProgramLog);
   HOCKET_RESOLVE(nvrtcGetCUBINSize);
   HOCKET_RESOLVE(nvrtcGetCUBIN);
+#undef HOCKET_RESOLVE
   return library;
-}
-
-StatusOr<Library> load() {
-  std::vector<std::string> candidates = {"libnvrtc.so.13", "libnvrtc.so.12"};
-  if (const char *path = std::getenv("HOCKET_NVRTC"); path && *path)
-    candidates = {path};
-  // Left loaded: it does not survive being unloaded.
-  for (const std::string &path : candidates)
-    if (void *handle = ::dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL))
-      return resolveAll(handle, path);
-  return failedPrecondition(
-      "there is no NVRTC on this machine: " + candidates[0] +
-      " cannot be loaded; install the CUDA toolkit, or set HOCKET_NVRTC to the "
-      "path of libnvrtc.so");
 }
 
 const StatusOr<Library> &library() {

@@ -12,6 +12,9 @@
 #include "runtime/base/WorkerPool.h"
 #include "runtime/comm/mpi/MpiTransport.h"
 #include "runtime/hal/drivers/cpu/CpuFeatures.h"
+#include "runtime/hal/drivers/cuda/CodeCache.h"
+#include "runtime/hal/drivers/cuda/CublasLtApi.h"
+#include "runtime/hal/drivers/cuda/CudaDevice.h"
 #include "runtime/nvrtc/Nvrtc.h"
 
 #include <cstdlib>
@@ -145,20 +148,38 @@ static void addNvrtc(std::vector<Finding> &findings) {
                                      "may name the library)"});
 }
 
+static void addGpus(std::vector<Finding> &findings) {
+  auto gpus = hal::listGpus();
+  findings.push_back({"CUDA driver", gpus.ok(), false,
+                      gpus.ok() ? formatText("%zu GPUs", gpus->size())
+                                : gpus.status().message()});
+  for (size_t i = 0; gpus.ok() && i < gpus->size(); ++i) {
+    const hal::GpuInfo &gpu = (*gpus)[i];
+    findings.push_back({formatText("GPU %zu", i), true, false,
+                        gpu.name + ", " + gpu.architecture + ", " +
+                            formatBytes(gpu.memoryBytes)});
+  }
+  auto products = hal::cuda::cublasLtApi();
+  findings.push_back(
+      {"cuBLASLt", products.ok(), false,
+       products.ok() ? (*products)->path + ", version " + (*products)->version
+                     : "matrix products on NVIDIA GPUs (HOCKET_CUBLASLT "
+                       "may name the library)"});
+  auto cache = hal::cuda::CodeCache::open();
+  findings.push_back(
+      {"compiled GPU kernels", cache.ok(), false,
+       cache.ok() ? "kept in " + cache->folder() : cache.status().message()});
+}
+
 static void addLibraries(std::vector<Finding> &findings) {
   struct {
     const char *name;
     std::vector<std::string> libraries;
     const char *missing;
-  } rows[] = {
-      {"CUDA driver", {"libcuda.so.1"}, "NVIDIA GPUs; comes with the driver"},
-      {"cuBLASLt",
-       {"libcublasLt.so.13", "libcublasLt.so.12"},
-       "NVIDIA GPUs; matrix products"},
-      {"NCCL", {"libnccl.so.2"}, "several NVIDIA GPUs"},
-      {"MPI library",
-       {"libmpi.so.40", "libmpi.so.12"},
-       "several machines; Debian: libopenmpi3"}};
+  } rows[] = {{"NCCL", {"libnccl.so.2"}, "several NVIDIA GPUs"},
+              {"MPI library",
+               {"libmpi.so.40", "libmpi.so.12"},
+               "several machines; Debian: libopenmpi3"}};
   for (const auto &row : rows) {
     std::string found = findLibrary(row.libraries);
     findings.push_back(
@@ -173,6 +194,7 @@ std::vector<Finding> hocket::examineMachine() {
   addPrograms(findings);
   addLibraries(findings);
   addNvrtc(findings);
+  addGpus(findings);
   addMpiModule(findings);
   return findings;
 }

@@ -42,6 +42,8 @@ struct RankRun {
   std::shared_ptr<SharedSamples> samples;
   unsigned threads = 0; ///< To compute with; 0: all cores.
   std::string launcher; ///< "threads of this process"
+  /// Which of the machine's GPUs is its; absent: that of its rank.
+  std::optional<unsigned> gpu;
 };
 
 /// Trains as the rank that `communicators` belong to. On an error the other

@@ -38,7 +38,7 @@ static Status checkMemory(const program::Program &program) {
   for (const program::Role &role : program.roles())
     bytes += double(role.ranks_size()) * double(role.memory().arena_bytes());
   uint64_t machine = hal::physicalMemoryBytes();
-  if (program.provenance().target() == "null" || machine == 0 ||
+  if (program.provenance().target() != "cpu" || machine == 0 ||
       bytes <= double(machine))
     return okStatus();
   return resourceExhausted(formatText(
@@ -83,6 +83,7 @@ static Status runLaunched(RankRun place, comm::GroupTable table,
   InterruptGuard guard;
   HOCKET_ASSIGN_OR_RETURN(place.threads, threadsOf(launch));
   place.launcher = "a process each, by " + launch.launcher;
+  place.gpu = launch.localRank;
   HOCKET_ASSIGN_OR_RETURN(std::unique_ptr<comm::Transport> transport,
                           createTransport(launch));
   HOCKET_ASSIGN_OR_RETURN(std::unique_ptr<comm::CommunicatorSet> communicators,

@@ -73,7 +73,9 @@ private:
     comm::PatientScope patient(communicators.activity(), "loading kernels");
     HOCKET_ASSIGN_OR_RETURN(
         std::unique_ptr<hal::Device> device,
-        hal::createDevice(source->provenance().target(), place.threads));
+        hal::createDevice(
+            source->provenance().target(),
+            {place.threads, place.gpu.value_or(communicators.world().rank())}));
     HOCKET_ASSIGN_OR_RETURN(
         executor, Executor::create(source, std::move(device), communicators));
     if (!executor->hasEntry("train_step"))

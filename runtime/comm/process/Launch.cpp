@@ -6,6 +6,7 @@
 
 #include "runtime/comm/process/Launch.h"
 
+#include <algorithm>
 #include <charconv>
 #include <cstdlib>
 #include <cstring>
@@ -17,7 +18,7 @@ namespace {
 /// One row a launcher: the variables that name rank and size.
 struct Launcher {
   const char *name;
-  const char *rank, *size, *localSize;
+  const char *rank, *size, *localSize, *localRank;
   const char *also; ///< Must be set too.
   bool usesMpi;
 };
@@ -25,14 +26,15 @@ struct Launcher {
 
 static const Launcher launchers[] = {
     {"mpirun", "OMPI_COMM_WORLD_RANK", "OMPI_COMM_WORLD_SIZE",
-     "OMPI_COMM_WORLD_LOCAL_SIZE", nullptr, true},
+     "OMPI_COMM_WORLD_LOCAL_SIZE", "OMPI_COMM_WORLD_LOCAL_RANK", nullptr, true},
     {"srun", "SLURM_PROCID", "SLURM_STEP_NUM_TASKS",
-     "SLURM_STEP_TASKS_PER_NODE", "PMIX_RANK", true},
+     "SLURM_STEP_TASKS_PER_NODE", "SLURM_LOCALID", "PMIX_RANK", true},
     {"srun", "SLURM_PROCID", "SLURM_STEP_NUM_TASKS",
-     "SLURM_STEP_TASKS_PER_NODE", "SLURM_MPI_TYPE", true},
-    {"a PMI launcher", "PMI_RANK", "PMI_SIZE", "PMI_LOCAL_SIZE", nullptr, true},
-    {"torchrun", "RANK", "WORLD_SIZE", "LOCAL_WORLD_SIZE", "MASTER_ADDR",
-     false}};
+     "SLURM_STEP_TASKS_PER_NODE", "SLURM_LOCALID", "SLURM_MPI_TYPE", true},
+    {"a PMI launcher", "PMI_RANK", "PMI_SIZE", "PMI_LOCAL_SIZE",
+     "PMI_LOCAL_RANK", nullptr, true},
+    {"torchrun", "RANK", "WORLD_SIZE", "LOCAL_WORLD_SIZE", "LOCAL_RANK",
+     "MASTER_ADDR", false}};
 
 /// The number at the start of a variable ("4(x2)" is srun's 4).
 static std::optional<unsigned> numberOf(const char *variable, bool whole) {
@@ -68,6 +70,8 @@ static StatusOr<std::optional<Launch>> read(const Launcher &row) {
   launch.rank = *rank;
   launch.size = *size;
   launch.localSize = numberOf(row.localSize, false).value_or(1);
+  launch.localRank = numberOf(row.localRank, true)
+                         .value_or(*rank % std::max(1u, launch.localSize));
   if (row.usesMpi)
     return std::optional<Launch>(launch);
   std::optional<unsigned> port = numberOf("MASTER_PORT", true);

@@ -7,12 +7,12 @@
 /// \file
 /// Launchers tell a process which rank it is in its environment:
 ///
-///   mpirun (Open MPI)    OMPI_COMM_WORLD_RANK, _SIZE, _LOCAL_SIZE
+///   mpirun (Open MPI)    OMPI_COMM_WORLD_RANK, _SIZE, _LOCAL_SIZE, _LOCAL_RANK
 ///   PMI launchers        PMI_RANK, PMI_SIZE
 ///   srun                 SLURM_PROCID, SLURM_STEP_NUM_TASKS with PMIX_RANK or
-///                        PMI_RANK, or SLURM_MPI_TYPE
+///                        PMI_RANK, or SLURM_MPI_TYPE; SLURM_LOCALID
 ///   torchrun             RANK, WORLD_SIZE, MASTER_ADDR, MASTER_PORT,
-///                        LOCAL_WORLD_SIZE
+///                        LOCAL_WORLD_SIZE, LOCAL_RANK
 ///
 //===----------------------------------------------------------------------===//
 
@@ -31,6 +31,8 @@ struct Launch {
   unsigned rank = 0;
   unsigned size = 1;
   unsigned localSize = 1; ///< Processes of this machine; 1 if not known.
+  unsigned localRank = 0; ///< Place among them; if not known, as if machines
+                          ///< had their ranks in blocks of localSize.
   bool usesMpi = true;    ///< Otherwise sockets to `address`:`port`.
   std::string address;
   uint16_t port = 0;

@@ -7,6 +7,7 @@
 #include "runtime/hal/drivers/Drivers.h"
 
 #include "runtime/hal/drivers/cpu/CpuDevice.h"
+#include "runtime/hal/drivers/cuda/CudaDevice.h"
 #include "runtime/hal/drivers/null/NullDevice.h"
 
 using namespace hocket;
@@ -16,13 +17,16 @@ namespace {
 /// One row a driver.
 struct Driver {
   const char *name;
-  StatusOr<std::unique_ptr<Device>> (*create)(unsigned threads);
+  StatusOr<std::unique_ptr<Device>> (*create)(const DeviceShare &share);
 };
 } // namespace
 
 static const Driver drivers[] = {
-    {"null", [](unsigned) { return createNullDevice(); }},
-    {"cpu", createCpuDevice}};
+    {"null", [](const DeviceShare &) { return createNullDevice(); }},
+    {"cpu",
+     [](const DeviceShare &share) { return createCpuDevice(share.threads); }},
+    {"cuda",
+     [](const DeviceShare &share) { return createCudaDevice(share.index); }}};
 
 std::vector<std::string> hal::driverNames() {
   std::vector<std::string> names;
@@ -32,11 +36,11 @@ std::vector<std::string> hal::driverNames() {
 }
 
 StatusOr<std::unique_ptr<Device>> hal::createDevice(const std::string &name,
-                                                    unsigned threads) {
+                                                    const DeviceShare &share) {
   std::string known;
   for (const Driver &driver : drivers) {
     if (name == driver.name)
-      return driver.create(threads);
+      return driver.create(share);
     known += (known.empty() ? "" : ", ") + std::string(driver.name);
   }
   return invalidArgument("no driver for target '" + name +

@@ -13,15 +13,22 @@
 
 namespace hocket::hal {
 
-/// "null", "cpu".
+/// What a rank gets of its machine.
+struct DeviceShare {
+  /// How many threads it may compute with; 0: all cores, or what
+  /// HOCKET_NUM_THREADS says.
+  unsigned threads = 0;
+  unsigned index = 0; ///< Which of several GPUs is its.
+};
+
+/// "null", "cpu", "cuda".
 std::vector<std::string> driverNames();
 
 /// A device of the driver `name`, without an arena yet. InvalidArgument for an
 /// unknown name (lists the known ones), FailedPrecondition if this machine
-/// cannot run it. `threads` is how many threads it may compute with; 0: all
-/// cores, or what HOCKET_NUM_THREADS says.
+/// cannot run it.
 StatusOr<std::unique_ptr<Device>> createDevice(const std::string &name,
-                                               unsigned threads = 0);
+                                               const DeviceShare &share = {});
 
 } // namespace hocket::hal
 

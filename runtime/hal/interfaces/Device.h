@@ -30,7 +30,9 @@
 /// stream, event, module or kernel that does not exist, or a range outside the
 /// arena, is InvalidArgument and nothing happens. A Device never aborts.
 ///
-/// **Threads.** One thread at a time uses a Device.
+/// **Threads.** One thread at a time sets a Device up, and uses a stream of it;
+/// streams may have a thread each. Launches, products and library ops of all
+/// streams are one thread's.
 ///
 /// A driver implements the `do...` functions and joins test/runtime/hal by one
 /// line; the null driver is the one to copy.
@@ -70,6 +72,8 @@ struct DeviceProperties {
   unsigned workers = 1;     ///< threads, or multiprocessors
   uint64_t memoryBytes = 0; ///< of the whole device; 0 if not known
   bool computes = true;     ///< false: operations leave memory as it is
+  /// Whether the host reads and writes the arena as its own memory.
+  bool hostMemory = true;
   std::vector<std::string> moduleFormats; ///< that loadModule() takes
 };
 
@@ -92,13 +96,16 @@ struct ModuleVariant {
   std::string_view image;
 };
 
-/// Runs tasks [0, tasks) of a kernel, split into ranges of at least `grain`.
+/// Runs tasks [0, tasks) of a kernel, split into ranges of at least `grain`; on
+/// a GPU as many blocks of `threads` threads.
 struct LaunchCall {
   KernelId kernel = 0;
   std::span<const Range> buffers;
   std::span<const int64_t> scalars;
   int64_t tasks = 0;
   int64_t grain = 1;
+  uint32_t threads = 0;     ///< of a block; 0 on a processor
+  uint32_t sharedBytes = 0; ///< dynamic shared memory of a block
 };
 
 /// kernels/reference/Gemm.h with operands in the arena. Sizes in elements,
@@ -149,7 +156,8 @@ public:
 
   uint32_t streams() const { return streamCount; }
 
-  /// Ensures scratch memory of `bytes` for each worker.
+  /// Ensures scratch memory of `bytes` for each worker; on a GPU, which works
+  /// on one operation with scratch memory at a time, once.
   Status reserveScratch(uint64_t bytes);
 
   /// Loads the first variant that this device can run (they are listed best

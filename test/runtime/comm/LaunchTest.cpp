@@ -16,12 +16,26 @@ using Variables = std::map<std::string, std::string>;
 
 /// detectLaunch() where exactly these of the known variables are set.
 static StatusOr<std::optional<Launch>> detect(const Variables &variables) {
-  for (const char *name :
-       {"OMPI_COMM_WORLD_RANK", "OMPI_COMM_WORLD_SIZE",
-        "OMPI_COMM_WORLD_LOCAL_SIZE", "SLURM_PROCID", "SLURM_STEP_NUM_TASKS",
-        "PMIX_RANK", "SLURM_MPI_TYPE", "PMI_RANK", "PMI_SIZE", "RANK",
-        "WORLD_SIZE", "LOCAL_WORLD_SIZE", "MASTER_ADDR", "MASTER_PORT",
-        "SLURM_STEP_TASKS_PER_NODE", "PMI_LOCAL_SIZE"})
+  for (const char *name : {"OMPI_COMM_WORLD_RANK",
+                           "OMPI_COMM_WORLD_SIZE",
+                           "OMPI_COMM_WORLD_LOCAL_SIZE",
+                           "SLURM_PROCID",
+                           "SLURM_STEP_NUM_TASKS",
+                           "PMIX_RANK",
+                           "SLURM_MPI_TYPE",
+                           "PMI_RANK",
+                           "PMI_SIZE",
+                           "RANK",
+                           "WORLD_SIZE",
+                           "LOCAL_WORLD_SIZE",
+                           "MASTER_ADDR",
+                           "MASTER_PORT",
+                           "SLURM_STEP_TASKS_PER_NODE",
+                           "PMI_LOCAL_SIZE",
+                           "OMPI_COMM_WORLD_LOCAL_RANK",
+                           "SLURM_LOCALID",
+                           "PMI_LOCAL_RANK",
+                           "LOCAL_RANK"})
     ::unsetenv(name);
   for (const auto &[name, value] : variables)
     ::setenv(name.c_str(), value.c_str(), 1);
@@ -44,8 +58,10 @@ TEST(Launch, NobodyHasStartedThisProcess) {
 TEST(Launch, KnowsTheLaunchers) {
   auto launch = detect({{"OMPI_COMM_WORLD_RANK", "3"},
                         {"OMPI_COMM_WORLD_SIZE", "8"},
-                        {"OMPI_COMM_WORLD_LOCAL_SIZE", "4"}});
+                        {"OMPI_COMM_WORLD_LOCAL_SIZE", "4"},
+                        {"OMPI_COMM_WORLD_LOCAL_RANK", "2"}});
   ASSERT_TRUE(launch.ok() && *launch);
+  EXPECT_EQ((*launch)->localRank, 2u);
   EXPECT_EQ((*launch)->launcher, "mpirun");
   EXPECT_EQ((*launch)->rank, 3u);
   EXPECT_EQ((*launch)->size, 8u);
@@ -57,6 +73,7 @@ TEST(Launch, KnowsTheLaunchers) {
                    {"SLURM_STEP_TASKS_PER_NODE", "3(x2)"},
                    {"PMIX_RANK", "5"}});
   ASSERT_TRUE(launch.ok() && *launch);
+  EXPECT_EQ((*launch)->localRank, 2u) << "rank 5 of machines of 3";
   EXPECT_EQ((*launch)->launcher, "srun");
   EXPECT_EQ((*launch)->rank, 5u);
   EXPECT_EQ((*launch)->localSize, 3u);

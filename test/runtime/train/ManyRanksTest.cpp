@@ -40,7 +40,8 @@ Status runRanks(const Program &program, const Body &body,
   return runLocalRanks(
       groupTableOf(program), {hangSeconds},
       [shared, body](comm::CommunicatorSet &communicators) -> Status {
-        HOCKET_ASSIGN_OR_RETURN(auto device, hal::createDevice("cpu", 1));
+        HOCKET_ASSIGN_OR_RETURN(auto device,
+                                hal::createDevice("cpu", {.threads = 1}));
         HOCKET_ASSIGN_OR_RETURN(
             auto executor,
             Executor::create(shared, std::move(device), communicators));

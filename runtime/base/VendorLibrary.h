@@ -1,0 +1,63 @@
+//===- VendorLibrary.h - Libraries that a machine may have ------*- C++ -*-===//
+//
+// Part of Hocket, under the Apache License v2.0.
+//
+//===----------------------------------------------------------------------===//
+///
+/// \file
+/// A vendor's shared library, loaded when it is first asked for: Hocket builds
+/// and runs without it. An environment variable may name the library to load,
+/// which is also how tests put their own in its place. It stays loaded, as not
+/// every vendor's library survives being unloaded.
+///
+//===----------------------------------------------------------------------===//
+
+#ifndef HOCKET_RUNTIME_BASE_VENDORLIBRARY_H
+#define HOCKET_RUNTIME_BASE_VENDORLIBRARY_H
+
+#include "runtime/base/Status.h"
+
+#include <string>
+#include <vector>
+
+namespace hocket {
+
+class VendorLibrary {
+public:
+  struct Request {
+    const char *name;                    ///< "NVRTC"
+    const char *variable;                ///< "HOCKET_NVRTC"
+    std::vector<std::string> candidates; ///< As the loader knows them.
+    const char *advice;                  ///< "install the CUDA toolkit"
+  };
+
+  /// The library that the environment variable names, else the first of the
+  /// candidates that the loader finds. FailedPrecondition if there is none.
+  static StatusOr<VendorLibrary> load(const Request &request);
+
+  /// Sets `function` to the symbol. FailedPrecondition if there is none: it is
+  /// another library, or too old.
+  template <typename T> Status resolve(const char *symbol, T *&function) const {
+    void *address = nullptr;
+    Status status = find(symbol, address);
+    function = reinterpret_cast<T *>(address);
+    return status;
+  }
+
+  /// Path or name under which it was loaded.
+  const std::string &path() const { return where; }
+
+private:
+  VendorLibrary(const Request &request, void *handle, std::string where)
+      : name(request.name), variable(request.variable), handle(handle),
+        where(std::move(where)) {}
+  Status find(const char *symbol, void *&address) const;
+
+  std::string name, variable;
+  void *handle;
+  std::string where;
+};
+
+} // namespace hocket
+
+#endif // HOCKET_RUNTIME_BASE_VENDORLIBRARY_H

@@ -1,0 +1,53 @@
+//===- CublasLtApi.cpp - What is used of cuBLASLt -------------------------===//
+//
+// Part of Hocket, under the Apache License v2.0.
+//
+//===----------------------------------------------------------------------===//
+
+#include "runtime/hal/drivers/cuda/CublasLtApi.h"
+
+#include "runtime/base/VendorLibrary.h"
+
+using namespace hocket;
+using namespace hocket::hal::cuda;
+
+static StatusOr<CublasLtApi> load() {
+  HOCKET_ASSIGN_OR_RETURN(
+      VendorLibrary library,
+      VendorLibrary::load({"cuBLASLt",
+                           "HOCKET_CUBLASLT",
+                           {"libcublasLt.so.13", "libcublasLt.so.12"},
+                           "install the CUDA toolkit"}));
+  CublasLtApi api;
+  api.path = library.path();
+#define HOCKET_CUBLASLT_ROW(name, parameters)                                  \
+  HOCKET_RETURN_IF_ERROR(library.resolve(#name, api.name));
+  HOCKET_CUBLASLT_FUNCTIONS(HOCKET_CUBLASLT_ROW)
+#undef HOCKET_CUBLASLT_ROW
+  HOCKET_RETURN_IF_ERROR(
+      library.resolve("cublasLtGetVersion", api.cublasLtGetVersion));
+  HOCKET_RETURN_IF_ERROR(
+      library.resolve("cublasLtGetStatusString", api.cublasLtGetStatusString));
+  // 13.0.2 is 130002, 12.9.1 is 120901.
+  size_t number = api.cublasLtGetVersion();
+  api.version = std::to_string(number / 10000) + "." +
+                std::to_string(number / 100 % 100) + "." +
+                std::to_string(number % 100);
+  return api;
+}
+
+StatusOr<const CublasLtApi *> hal::cuda::cublasLtApi() {
+  static const StatusOr<CublasLtApi> loaded = load();
+  if (!loaded.ok())
+    return loaded.status();
+  return &*loaded;
+}
+
+Status hal::cuda::statusOf(const CublasLtApi &api, cublasStatus_t status,
+                           const char *call) {
+  if (status == CUBLAS_STATUS_SUCCESS)
+    return okStatus();
+  const char *text = api.cublasLtGetStatusString(status);
+  return internalError(std::string(call) + ": " +
+                       (text ? text : std::to_string(status).c_str()));
+}

@@ -1,0 +1,360 @@
+//===- CudaDevice.cpp - One NVIDIA GPU ------------------------------------===//
+//
+// Part of Hocket, under the Apache License v2.0.
+//
+//===----------------------------------------------------------------------===//
+
+#include "runtime/hal/drivers/cuda/CudaDevice.h"
+
+#include "runtime/base/Format.h"
+#include "runtime/hal/drivers/cuda/LibraryKernels.h"
+#include "runtime/hal/drivers/cuda/MatrixProducts.h"
+#include "runtime/hal/drivers/cuda/StagingRing.h"
+
+#include <cstdlib>
+
+using namespace hocket;
+using namespace hocket::hal;
+using namespace hocket::hal::cuda;
+
+namespace {
+
+/// Bytes behind the arena in its allocation; the fault word is the first.
+constexpr uint64_t tailBytes = 256;
+
+class CudaDevice : public Device {
+public:
+  CudaDevice(const DriverApi &api, CUdevice device, Architecture architecture)
+      : api(api), device(device), modules(api, architecture),
+        library(api, modules) {
+    const char *blocking = std::getenv("HOCKET_CUDA_BLOCKING");
+    isBlocking = blocking && std::string_view(blocking) == "1";
+  }
+  ~CudaDevice() override;
+
+  /// Takes the GPU into use.
+  Status open(DeviceProperties properties) {
+    about = std::move(properties);
+    HOCKET_CUDA_CALL(api, cuDevicePrimaryCtxRetain, &context, device);
+    return okStatus();
+  }
+
+  const DeviceProperties &properties() const override { return about; }
+  void *arenaAddress() const override {
+    return reinterpret_cast<void *>(arena);
+  }
+
+protected:
+  Status doAllocateArena(uint64_t bytes) override;
+  Status doCreateQueues(uint32_t streamCount, uint32_t eventCount) override;
+  Status doReserveScratch(uint64_t bytes) override;
+
+  Status doLoadModule(const std::string &name,
+                      std::span<const ModuleVariant> variants) override {
+    HOCKET_RETURN_IF_ERROR(enter());
+    return modules.load(name, variants);
+  }
+  Status doFindKernel(ModuleId module, const std::string &symbol) override {
+    HOCKET_RETURN_IF_ERROR(enter());
+    HOCKET_ASSIGN_OR_RETURN(GpuFunction function, modules.find(module, symbol));
+    functions.push_back(function);
+    return okStatus();
+  }
+
+  Status doLaunch(StreamId stream, const LaunchCall &call) override;
+  Status doGemm(StreamId stream, const GemmCall &call) override {
+    HOCKET_RETURN_IF_ERROR(enter());
+    ProductMemory memory{arena, scratch, scratchBytes};
+    HOCKET_RETURN_IF_ERROR(products.multiply(call, memory, at(stream)));
+    return settle(stream);
+  }
+  Status doLibrary(StreamId stream, const LibraryCall &call) override {
+    HOCKET_RETURN_IF_ERROR(enter());
+    mayFault = true;
+    LibraryMemory memory{arena, scratch, scratchBytes, faultWord()};
+    HOCKET_RETURN_IF_ERROR(library.run(call, memory, at(stream)));
+    return settle(stream);
+  }
+
+  Status doCopy(StreamId stream, Range from, Range to) override {
+    HOCKET_RETURN_IF_ERROR(enter());
+    HOCKET_CUDA_CALL(api, cuMemcpyDtoDAsync, at(to), at(from), to.bytes,
+                     at(stream));
+    return settle(stream);
+  }
+  Status doFill(StreamId stream, Range range, uint8_t value) override {
+    HOCKET_RETURN_IF_ERROR(enter());
+    HOCKET_CUDA_CALL(api, cuMemsetD8Async, at(range), value, range.bytes,
+                     at(stream));
+    return settle(stream);
+  }
+  Status doCopyFromHost(StreamId stream, const void *from, Range to) override {
+    HOCKET_RETURN_IF_ERROR(enter());
+    return queues[stream].staging->copyFromHost(from, at(to), to.bytes);
+  }
+  Status doCopyToHost(StreamId stream, Range from, void *to) override {
+    HOCKET_RETURN_IF_ERROR(enter());
+    return queues[stream].staging->copyToHost(at(from), to, from.bytes);
+  }
+
+  Status doRecord(StreamId stream, EventId event) override {
+    HOCKET_RETURN_IF_ERROR(enter());
+    HOCKET_CUDA_CALL(api, cuEventRecord, events[event], at(stream));
+    return okStatus();
+  }
+  Status doWait(StreamId stream, EventId event) override {
+    HOCKET_RETURN_IF_ERROR(enter());
+    HOCKET_CUDA_CALL(api, cuStreamWaitEvent, at(stream), events[event], 0);
+    return okStatus();
+  }
+  Status doSynchronize(StreamId stream) override;
+
+private:
+  struct Queue {
+    CUstream stream = nullptr;
+    std::unique_ptr<StagingRing> staging;
+  };
+
+  /// Before any call: threads come and go, each has its own current context.
+  Status enter() {
+    HOCKET_CUDA_CALL(api, cuCtxSetCurrent, context);
+    return okStatus();
+  }
+  /// After an operation.
+  Status settle(StreamId stream) {
+    return isBlocking ? doSynchronize(stream) : okStatus();
+  }
+  Status outOfMemory(const char *what, uint64_t bytes) const;
+  /// What the kernels of a synchronised stream have reported.
+  Status checkFault(StreamId stream);
+
+  CUstream at(StreamId stream) const { return queues[stream].stream; }
+  CUdeviceptr at(Range range) const { return arena + range.offset; }
+  CUdeviceptr faultWord() const { return arena + faultOffset; }
+
+  const DriverApi &api;
+  CUdevice device;
+  CUcontext context = nullptr;
+  bool isBlocking = false;
+  DeviceProperties about;
+  CUdeviceptr arena = 0, scratch = 0;
+  uint64_t faultOffset = 0, scratchBytes = 0;
+  bool mayFault = false; ///< Stream 0 has ops that may have raised the word.
+  std::vector<Queue> queues;
+  std::vector<CUevent> events;
+  std::vector<GpuFunction> functions;
+  GpuModules modules;
+  LibraryKernels library;
+  MatrixProducts products;
+};
+
+} // namespace
+
+CudaDevice::~CudaDevice() {
+  if (!context || api.cuCtxSetCurrent(context) != CUDA_SUCCESS)
+    return;
+  api.cuCtxSynchronize();
+  for (CUevent event : events)
+    api.cuEventDestroy(event);
+  for (Queue &queue : queues) {
+    queue.staging.reset();
+    if (queue.stream)
+      api.cuStreamDestroy(queue.stream);
+  }
+  for (CUdeviceptr memory : {scratch, arena})
+    if (memory)
+      api.cuMemFree(memory);
+  products.close();
+  modules.close();
+  api.cuDevicePrimaryCtxRelease(device);
+}
+
+//===----------------------------------------------------------------------===//
+// Set-up
+//===----------------------------------------------------------------------===//
+
+Status CudaDevice::outOfMemory(const char *what, uint64_t bytes) const {
+  size_t free = 0, total = 0;
+  std::string has = about.name + " has " + formatBytes(about.memoryBytes);
+  if (api.cuMemGetInfo(&free, &total) == CUDA_SUCCESS)
+    has += ", " + formatBytes(free) + " of it free";
+  return resourceExhausted("the program needs " + formatBytes(bytes) + " of " +
+                           what + ", " + has +
+                           "; use a smaller micro batch or more recomputation");
+}
+
+Status CudaDevice::doAllocateArena(uint64_t bytes) {
+  HOCKET_RETURN_IF_ERROR(enter());
+  faultOffset = (bytes + tailBytes - 1) / tailBytes * tailBytes;
+  CUresult result = api.cuMemAlloc(&arena, faultOffset + tailBytes);
+  if (result == CUDA_ERROR_OUT_OF_MEMORY || result == CUDA_ERROR_INVALID_VALUE)
+    return outOfMemory("memory", bytes);
+  HOCKET_RETURN_IF_ERROR(statusOf(api, result, "cuMemAlloc"));
+  HOCKET_CUDA_CALL(api, cuMemsetD8Async, arena, 0, faultOffset + tailBytes,
+                   nullptr);
+  HOCKET_CUDA_CALL(api, cuStreamSynchronize, nullptr);
+  return okStatus();
+}
+
+Status CudaDevice::doCreateQueues(uint32_t streamCount, uint32_t eventCount) {
+  HOCKET_RETURN_IF_ERROR(enter());
+  queues.resize(streamCount);
+  for (Queue &queue : queues) {
+    HOCKET_CUDA_CALL(api, cuStreamCreate, &queue.stream,
+                     CU_STREAM_NON_BLOCKING);
+    queue.staging = std::make_unique<StagingRing>(api, queue.stream);
+  }
+  events.resize(eventCount);
+  for (CUevent &event : events)
+    HOCKET_CUDA_CALL(api, cuEventCreate, &event, CU_EVENT_DISABLE_TIMING);
+  return okStatus();
+}
+
+/// Products and library ops of stream 0 use it one after another.
+Status CudaDevice::doReserveScratch(uint64_t bytes) {
+  if (bytes <= scratchBytes)
+    return okStatus();
+  HOCKET_RETURN_IF_ERROR(enter());
+  HOCKET_CUDA_CALL(api, cuCtxSynchronize);
+  if (scratch)
+    HOCKET_CUDA_CALL(api, cuMemFree, scratch);
+  scratch = 0, scratchBytes = 0;
+  CUresult result = api.cuMemAlloc(&scratch, bytes);
+  if (result == CUDA_ERROR_OUT_OF_MEMORY || result == CUDA_ERROR_INVALID_VALUE)
+    return outOfMemory("scratch memory", bytes);
+  HOCKET_RETURN_IF_ERROR(statusOf(api, result, "cuMemAlloc"));
+  scratchBytes = bytes;
+  return okStatus();
+}
+
+//===----------------------------------------------------------------------===//
+// Operations
+//===----------------------------------------------------------------------===//
+
+Status CudaDevice::doLaunch(StreamId stream, const LaunchCall &call) {
+  HOCKET_RETURN_IF_ERROR(enter());
+  if (call.tasks == 0)
+    return okStatus();
+  if (call.threads == 0 || call.tasks > INT32_MAX)
+    return invalidArgument("launch: the kernel has no threads of a GPU, or too "
+                           "many blocks");
+  GpuFunction &function = functions[call.kernel];
+  HOCKET_RETURN_IF_ERROR(modules.allowShared(function, call.sharedBytes));
+  std::vector<CUdeviceptr> pointers;
+  for (const Range &range : call.buffers)
+    pointers.push_back(at(range));
+  std::vector<void *> arguments;
+  for (CUdeviceptr &pointer : pointers)
+    arguments.push_back(&pointer);
+  // One structure of all numbers, which is only read.
+  arguments.push_back(const_cast<int64_t *>(call.scalars.data()));
+  HOCKET_CUDA_CALL(api, cuLaunchKernel, function.handle, unsigned(call.tasks),
+                   1, 1, call.threads, 1, 1, call.sharedBytes, at(stream),
+                   arguments.data(), nullptr);
+  return settle(stream);
+}
+
+Status CudaDevice::checkFault(StreamId stream) {
+  if (stream != 0 || !mayFault)
+    return okStatus();
+  mayFault = false;
+  uint32_t word = 0;
+  StagingRing &staging = *queues[stream].staging;
+  HOCKET_RETURN_IF_ERROR(staging.copyToHost(faultWord(), &word, sizeof(word)));
+  HOCKET_RETURN_IF_ERROR(staging.finish());
+  const char *text = kernels::faultText(word);
+  if (!text)
+    return okStatus();
+  HOCKET_CUDA_CALL(api, cuMemsetD8Async, faultWord(), 0, sizeof(word),
+                   at(stream));
+  return invalidArgument(text);
+}
+
+Status CudaDevice::doSynchronize(StreamId stream) {
+  HOCKET_RETURN_IF_ERROR(enter());
+  HOCKET_CUDA_CALL(api, cuStreamSynchronize, at(stream));
+  HOCKET_RETURN_IF_ERROR(queues[stream].staging->finish());
+  return checkFault(stream);
+}
+
+//===----------------------------------------------------------------------===//
+// Finding GPUs
+//===----------------------------------------------------------------------===//
+
+static StatusOr<int> attributeOf(const DriverApi &api, CUdevice device,
+                                 int attribute) {
+  int value = 0;
+  HOCKET_CUDA_CALL(api, cuDeviceGetAttribute, &value, attribute, device);
+  return value;
+}
+
+static StatusOr<Architecture> architectureOf(const DriverApi &api,
+                                             CUdevice device) {
+  Architecture architecture;
+  HOCKET_ASSIGN_OR_RETURN(
+      architecture.major,
+      attributeOf(api, device, CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR));
+  HOCKET_ASSIGN_OR_RETURN(
+      architecture.minor,
+      attributeOf(api, device, CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR));
+  return architecture;
+}
+
+static StatusOr<GpuInfo> describe(const DriverApi &api, CUdevice device) {
+  char name[256] = {};
+  size_t bytes = 0;
+  HOCKET_CUDA_CALL(api, cuDeviceGetName, name, int(sizeof(name) - 1), device);
+  HOCKET_CUDA_CALL(api, cuDeviceTotalMem, &bytes, device);
+  HOCKET_ASSIGN_OR_RETURN(Architecture architecture,
+                          architectureOf(api, device));
+  return GpuInfo{name, architecture.name(), bytes};
+}
+
+StatusOr<std::vector<GpuInfo>> hal::listGpus() {
+  HOCKET_ASSIGN_OR_RETURN(const DriverApi *api, driverApi());
+  int count = 0;
+  HOCKET_CUDA_CALL(*api, cuDeviceGetCount, &count);
+  std::vector<GpuInfo> gpus;
+  for (int i = 0; i < count; ++i) {
+    CUdevice device = 0;
+    HOCKET_CUDA_CALL(*api, cuDeviceGet, &device, i);
+    HOCKET_ASSIGN_OR_RETURN(GpuInfo gpu, describe(*api, device));
+    gpus.push_back(std::move(gpu));
+  }
+  return gpus;
+}
+
+StatusOr<std::unique_ptr<Device>> hal::createCudaDevice(unsigned index) {
+  HOCKET_ASSIGN_OR_RETURN(const DriverApi *api, driverApi());
+  int count = 0;
+  HOCKET_CUDA_CALL(*api, cuDeviceGetCount, &count);
+  if (index >= unsigned(std::max(count, 0)))
+    return failedPrecondition(formatText(
+        "a rank wants GPU %u of this machine, which has %d; start fewer ranks "
+        "on it, or check CUDA_VISIBLE_DEVICES",
+        index, count));
+  CUdevice device = 0;
+  HOCKET_CUDA_CALL(*api, cuDeviceGet, &device, int(index));
+  HOCKET_ASSIGN_OR_RETURN(Architecture architecture,
+                          architectureOf(*api, device));
+  if (architecture.major < 8)
+    return failedPrecondition(formatText(
+        "GPU %u is of architecture sm_%d%d; Hocket's kernels want sm_80 or "
+        "later (Ampere)",
+        index, architecture.major, architecture.minor));
+  HOCKET_ASSIGN_OR_RETURN(GpuInfo gpu, describe(*api, device));
+  HOCKET_ASSIGN_OR_RETURN(
+      int processors,
+      attributeOf(*api, device, CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT));
+  DeviceProperties about;
+  about.driver = "cuda";
+  about.name = gpu.name;
+  about.isa = gpu.architecture;
+  about.workers = unsigned(std::max(processors, 1));
+  about.memoryBytes = gpu.memoryBytes;
+  about.hostMemory = false;
+  about.moduleFormats = {"cubin", "cuda-c++"};
+  auto opened = std::make_unique<CudaDevice>(*api, device, architecture);
+  HOCKET_RETURN_IF_ERROR(opened->open(std::move(about)));
+  return std::unique_ptr<Device>(std::move(opened));
+}

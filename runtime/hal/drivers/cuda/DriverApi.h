@@ -1,0 +1,128 @@
+//===- DriverApi.h - What is used of NVIDIA's driver ------------*- C++ -*-===//
+//
+// Part of Hocket, under the Apache License v2.0.
+//
+//===----------------------------------------------------------------------===//
+///
+/// \file
+/// The functions of libcuda that Hocket calls, in one table, with the names
+/// and numbers that cuda.h gives them; no header of CUDA is needed to build.
+/// Where there is a cuda.h, a test compares both.
+///
+//===----------------------------------------------------------------------===//
+
+#ifndef HOCKET_RUNTIME_HAL_DRIVERS_CUDA_DRIVERAPI_H
+#define HOCKET_RUNTIME_HAL_DRIVERS_CUDA_DRIVERAPI_H
+
+#include "runtime/base/Status.h"
+
+#include <cstddef>
+
+namespace hocket::hal::cuda {
+
+using CUresult = int;
+using CUdevice = int;
+using CUdeviceptr = unsigned long long;
+using CUcontext = struct CUctx_st *;
+using CUstream = struct CUstream_st *;
+using CUevent = struct CUevent_st *;
+using CUmodule = struct CUmod_st *;
+using CUfunction = struct CUfunc_st *;
+
+inline constexpr CUresult CUDA_SUCCESS = 0;
+inline constexpr CUresult CUDA_ERROR_INVALID_VALUE = 1;
+inline constexpr CUresult CUDA_ERROR_OUT_OF_MEMORY = 2;
+inline constexpr CUresult CUDA_ERROR_NO_DEVICE = 100;
+inline constexpr CUresult CUDA_ERROR_INVALID_IMAGE = 200;
+inline constexpr CUresult CUDA_ERROR_NO_BINARY_FOR_GPU = 209;
+inline constexpr CUresult CUDA_ERROR_NOT_FOUND = 500;
+inline constexpr CUresult CUDA_ERROR_ILLEGAL_ADDRESS = 700;
+inline constexpr CUresult CUDA_ERROR_LAUNCH_FAILED = 719;
+
+inline constexpr int CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT = 16;
+inline constexpr int CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR = 75;
+inline constexpr int CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR = 76;
+inline constexpr int CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES = 8;
+inline constexpr unsigned CU_STREAM_NON_BLOCKING = 1;
+inline constexpr unsigned CU_EVENT_DISABLE_TIMING = 2;
+
+/// One row a function: its name in code, its symbol, its parameters. A symbol
+/// with _v2 is what cuda.h calls by the plain name.
+#define HOCKET_CUDA_DRIVER_FUNCTIONS(ROW)                                      \
+  ROW(cuInit, "cuInit", (unsigned flags))                                      \
+  ROW(cuDriverGetVersion, "cuDriverGetVersion", (int *version))                \
+  ROW(cuGetErrorName, "cuGetErrorName", (CUresult result, const char **name))  \
+  ROW(cuGetErrorString, "cuGetErrorString",                                    \
+      (CUresult result, const char **text))                                    \
+  ROW(cuDeviceGetCount, "cuDeviceGetCount", (int *count))                      \
+  ROW(cuDeviceGet, "cuDeviceGet", (CUdevice * device, int ordinal))            \
+  ROW(cuDeviceGetName, "cuDeviceGetName",                                      \
+      (char *name, int length, CUdevice device))                               \
+  ROW(cuDeviceGetAttribute, "cuDeviceGetAttribute",                            \
+      (int *value, int attribute, CUdevice device))                            \
+  ROW(cuDeviceTotalMem, "cuDeviceTotalMem_v2",                                 \
+      (size_t *bytes, CUdevice device))                                        \
+  ROW(cuDevicePrimaryCtxRetain, "cuDevicePrimaryCtxRetain",                    \
+      (CUcontext * context, CUdevice device))                                  \
+  ROW(cuDevicePrimaryCtxRelease, "cuDevicePrimaryCtxRelease_v2",               \
+      (CUdevice device))                                                       \
+  ROW(cuCtxSetCurrent, "cuCtxSetCurrent", (CUcontext context))                 \
+  ROW(cuCtxSynchronize, "cuCtxSynchronize", ())                                \
+  ROW(cuMemGetInfo, "cuMemGetInfo_v2", (size_t *free, size_t *total))          \
+  ROW(cuMemAlloc, "cuMemAlloc_v2", (CUdeviceptr * address, size_t bytes))      \
+  ROW(cuMemFree, "cuMemFree_v2", (CUdeviceptr address))                        \
+  ROW(cuMemAllocHost, "cuMemAllocHost_v2", (void **address, size_t bytes))     \
+  ROW(cuMemFreeHost, "cuMemFreeHost", (void *address))                         \
+  ROW(cuMemcpyHtoDAsync, "cuMemcpyHtoDAsync_v2",                               \
+      (CUdeviceptr to, const void *from, size_t bytes, CUstream stream))       \
+  ROW(cuMemcpyDtoHAsync, "cuMemcpyDtoHAsync_v2",                               \
+      (void *to, CUdeviceptr from, size_t bytes, CUstream stream))             \
+  ROW(cuMemcpyDtoDAsync, "cuMemcpyDtoDAsync_v2",                               \
+      (CUdeviceptr to, CUdeviceptr from, size_t bytes, CUstream stream))       \
+  ROW(cuMemsetD8Async, "cuMemsetD8Async",                                      \
+      (CUdeviceptr to, unsigned char value, size_t bytes, CUstream stream))    \
+  ROW(cuStreamCreate, "cuStreamCreate", (CUstream * stream, unsigned flags))   \
+  ROW(cuStreamDestroy, "cuStreamDestroy_v2", (CUstream stream))                \
+  ROW(cuStreamSynchronize, "cuStreamSynchronize", (CUstream stream))           \
+  ROW(cuStreamWaitEvent, "cuStreamWaitEvent",                                  \
+      (CUstream stream, CUevent event, unsigned flags))                        \
+  ROW(cuEventCreate, "cuEventCreate", (CUevent * event, unsigned flags))       \
+  ROW(cuEventDestroy, "cuEventDestroy_v2", (CUevent event))                    \
+  ROW(cuEventRecord, "cuEventRecord", (CUevent event, CUstream stream))        \
+  ROW(cuEventSynchronize, "cuEventSynchronize", (CUevent event))               \
+  ROW(cuModuleLoadData, "cuModuleLoadData",                                    \
+      (CUmodule * module, const void *image))                                  \
+  ROW(cuModuleUnload, "cuModuleUnload", (CUmodule module))                     \
+  ROW(cuModuleGetFunction, "cuModuleGetFunction",                              \
+      (CUfunction * function, CUmodule module, const char *name))              \
+  ROW(cuFuncSetAttribute, "cuFuncSetAttribute",                                \
+      (CUfunction function, int attribute, int value))                         \
+  ROW(cuLaunchKernel, "cuLaunchKernel",                                        \
+      (CUfunction function, unsigned gridX, unsigned gridY, unsigned gridZ,    \
+       unsigned blockX, unsigned blockY, unsigned blockZ,                      \
+       unsigned sharedBytes, CUstream stream, void **arguments, void **extra))
+
+struct DriverApi {
+#define HOCKET_CUDA_ROW(name, symbol, parameters) CUresult(*name) parameters;
+  HOCKET_CUDA_DRIVER_FUNCTIONS(HOCKET_CUDA_ROW)
+#undef HOCKET_CUDA_ROW
+
+  std::string path; ///< Of the library.
+};
+
+/// The driver of this machine, initialised. HOCKET_LIBCUDA may name it.
+/// FailedPrecondition if there is none, it is too old, or it finds no GPU.
+StatusOr<const DriverApi *> driverApi();
+
+/// What `result` of the driver's function `call` means: Ok, ResourceExhausted
+/// (memory), Internal. A kernel that faulted is told as such.
+Status statusOf(const DriverApi &api, CUresult result, const char *call);
+
+/// Calls a function of `api` and returns its error from the enclosing function.
+#define HOCKET_CUDA_CALL(api, function, ...)                                   \
+  HOCKET_RETURN_IF_ERROR(::hocket::hal::cuda::statusOf(                        \
+      api, (api).function(__VA_ARGS__), #function))
+
+} // namespace hocket::hal::cuda
+
+#endif // HOCKET_RUNTIME_HAL_DRIVERS_CUDA_DRIVERAPI_H

@@ -1,0 +1,171 @@
+//===- GpuModules.cpp - Code on a GPU -------------------------------------===//
+//
+// Part of Hocket, under the Apache License v2.0.
+//
+//===----------------------------------------------------------------------===//
+
+#include "runtime/hal/drivers/cuda/GpuModules.h"
+
+#include "runtime/base/Format.h"
+#include "runtime/hal/drivers/cuda/CodeCache.h"
+#include "runtime/nvrtc/Nvrtc.h"
+
+#include <charconv>
+#include <mutex>
+
+using namespace hocket;
+using namespace hocket::hal;
+using namespace hocket::hal::cuda;
+
+//===----------------------------------------------------------------------===//
+// Architectures
+//===----------------------------------------------------------------------===//
+
+std::string Architecture::name() const {
+  // From Hopper on the instructions worth having are those of one architecture.
+  return formatText("sm_%d%d%s", major, minor, major >= 9 ? "a" : "");
+}
+
+bool Architecture::runs(std::string_view isa) const {
+  if (!isa.starts_with("sm_"))
+    return false;
+  isa.remove_prefix(3);
+  int number = 0;
+  auto [end, error] =
+      std::from_chars(isa.data(), isa.data() + isa.size(), number);
+  if (error != std::errc() || number < 10)
+    return false;
+  std::string_view suffix = isa.substr(size_t(end - isa.data()));
+  if (suffix == "a")
+    return number == major * 10 + minor;
+  return (suffix.empty() || suffix == "f") && number / 10 == major &&
+         number % 10 <= minor;
+}
+
+//===----------------------------------------------------------------------===//
+// Choosing and compiling
+//===----------------------------------------------------------------------===//
+
+/// The cubin of the nearest architecture that runs here, or null.
+static const ModuleVariant *bestCubin(const Architecture &architecture,
+                                      std::span<const ModuleVariant> variants) {
+  const ModuleVariant *best = nullptr;
+  for (const ModuleVariant &variant : variants) {
+    if (variant.format != "cubin" || !architecture.runs(variant.isa))
+      continue;
+    // Names of one length: 90 before 89, 90a before 90.
+    if (!best || variant.isa > best->isa)
+      best = &variant;
+  }
+  return best;
+}
+
+static const ModuleVariant *
+findSource(std::span<const ModuleVariant> variants) {
+  for (const ModuleVariant &variant : variants)
+    if (variant.format == "cuda-c++")
+      return &variant;
+  return nullptr;
+}
+
+/// Ranks of one process want the same code at the same time: one compiles.
+static StatusOr<std::string> compileOnce(const nvrtc::Source &source,
+                                         const std::string &architecture) {
+  static std::mutex mutex;
+  std::lock_guard lock(mutex);
+  HOCKET_ASSIGN_OR_RETURN(std::string version, nvrtc::version());
+  std::string key = CodeCache::keyOf({version, architecture, source.text});
+  StatusOr<CodeCache> cache = CodeCache::open();
+  if (cache.ok())
+    if (std::optional<std::string> code = cache->find(key))
+      return *std::move(code);
+  HOCKET_ASSIGN_OR_RETURN(std::string code,
+                          nvrtc::compile(source, architecture));
+  // Code that cannot be kept is as good; the next start takes longer.
+  if (cache.ok())
+    (void)cache->store(key, code);
+  return code;
+}
+
+static std::string offerOf(std::span<const ModuleVariant> variants) {
+  std::string text;
+  for (const ModuleVariant &variant : variants)
+    text += (text.empty() ? "" : ", ") + std::string(variant.isa) + " (" +
+            std::string(variant.format) + ")";
+  return text;
+}
+
+StatusOr<std::string>
+GpuModules::codeFor(const std::string &name,
+                    std::span<const ModuleVariant> variants) const {
+  if (const ModuleVariant *cubin = bestCubin(architecture, variants))
+    return std::string(cubin->image);
+  const ModuleVariant *source = findSource(variants);
+  if (!source)
+    return failedPrecondition("module '" + name + "' has code for " +
+                              offerOf(variants) + "; this GPU runs " +
+                              architecture.name() +
+                              ": compile the program with --target cuda, "
+                              "--arch " +
+                              architecture.name());
+  nvrtc::Source text{name + ".cu", std::string(source->image), {}};
+  StatusOr<std::string> code = compileOnce(text, architecture.name());
+  if (code.ok())
+    return code;
+  return code.status().withContext(
+      "module '" + name + "' has no machine code for " + architecture.name());
+}
+
+//===----------------------------------------------------------------------===//
+// Loading
+//===----------------------------------------------------------------------===//
+
+void GpuModules::close() {
+  for (const Module &module : modules)
+    api.cuModuleUnload(module.handle);
+  modules.clear();
+}
+
+Status GpuModules::load(const std::string &name,
+                        std::span<const ModuleVariant> variants) {
+  HOCKET_ASSIGN_OR_RETURN(std::string code, codeFor(name, variants));
+  CUmodule handle = nullptr;
+  CUresult result = api.cuModuleLoadData(&handle, code.c_str());
+  if (result == CUDA_ERROR_INVALID_IMAGE ||
+      result == CUDA_ERROR_NO_BINARY_FOR_GPU)
+    return dataLoss("module '" + name + "' cannot be loaded: " +
+                    statusOf(api, result, "cuModuleLoadData").message());
+  HOCKET_RETURN_IF_ERROR(statusOf(api, result, "cuModuleLoadData"));
+  modules.push_back({name, handle});
+  return okStatus();
+}
+
+StatusOr<GpuFunction> GpuModules::find(size_t module,
+                                       const std::string &symbol) const {
+  GpuFunction function;
+  CUresult result = api.cuModuleGetFunction(
+      &function.handle, modules[module].handle, symbol.c_str());
+  if (result == CUDA_ERROR_NOT_FOUND)
+    return notFound("module '" + modules[module].name + "' has no function '" +
+                    symbol + "'");
+  HOCKET_RETURN_IF_ERROR(statusOf(api, result, "cuModuleGetFunction"));
+  return function;
+}
+
+StatusOr<GpuFunction> GpuModules::find(const std::string &symbol) const {
+  for (size_t i = 0; i < modules.size(); ++i) {
+    StatusOr<GpuFunction> function = find(i, symbol);
+    if (function.ok() || function.status().code() != StatusCode::NotFound)
+      return function;
+  }
+  return notFound("no module of the program has the function '" + symbol + "'");
+}
+
+Status GpuModules::allowShared(GpuFunction &function, uint32_t bytes) const {
+  if (bytes <= function.sharedBytes)
+    return okStatus();
+  HOCKET_CUDA_CALL(api, cuFuncSetAttribute, function.handle,
+                   CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES, int(bytes));
+  function.sharedBytes = bytes;
+  return okStatus();
+}

@@ -1,0 +1,118 @@
+//===- LibraryKernels.cpp - Library ops on a GPU --------------------------===//
+//
+// Part of Hocket, under the Apache License v2.0.
+//
+//===----------------------------------------------------------------------===//
+
+#include "runtime/hal/drivers/cuda/LibraryKernels.h"
+
+#include "runtime/base/Format.h"
+
+#include <bit>
+
+using namespace hocket;
+using namespace hocket::hal;
+using namespace hocket::hal::cuda;
+using kernels::CudaArgument;
+
+struct LibraryKernels::Launch {
+  GpuFunction function;
+  kernels::CudaLaunch about;
+};
+
+struct LibraryKernels::Prepared {
+  std::vector<Launch> launches;
+  uint64_t workspaceBytes = 0;
+};
+
+LibraryKernels::LibraryKernels(const DriverApi &api, const GpuModules &modules)
+    : api(api), modules(modules) {}
+LibraryKernels::~LibraryKernels() = default;
+
+static std::string nameOf(const LibraryCall &call) {
+  return "library op '" + std::string(call.op->name) + "'";
+}
+
+StatusOr<const LibraryKernels::Prepared *>
+LibraryKernels::prepare(const LibraryCall &call) {
+  std::vector<uint64_t> key = {std::bit_cast<uintptr_t>(call.op),
+                               call.buffers.size(), call.scalars.size(),
+                               call.integers.size()};
+  key.insert(key.end(), call.integers.begin(), call.integers.end());
+  for (double value : call.floats)
+    key.push_back(std::bit_cast<uint64_t>(value));
+  std::unique_ptr<Prepared> &entry = known[key];
+  if (entry)
+    return entry.get();
+  kernels::CudaCall made;
+  kernels::CudaRequest request{call.integers, call.floats, call.buffers.size(),
+                               call.scalars.size()};
+  if (kernels::KernelError error =
+          kernels::makeCudaCall(*call.op, request, made))
+    return invalidArgument(nameOf(call) + ": " + error);
+  auto prepared = std::make_unique<Prepared>();
+  prepared->workspaceBytes = uint64_t(made.workspaceBytes);
+  for (kernels::CudaLaunch &launch : made.launches) {
+    StatusOr<GpuFunction> function = modules.find(launch.symbol);
+    if (!function.ok())
+      return function.status().withContext(nameOf(call));
+    HOCKET_RETURN_IF_ERROR(modules.allowShared(*function, launch.sharedBytes));
+    prepared->launches.push_back({*function, std::move(launch)});
+  }
+  entry = std::move(prepared);
+  return entry.get();
+}
+
+/// The bits of an argument, in the low bytes where it has fewer than eight.
+static uint64_t valueOf(const CudaArgument &argument, const LibraryCall &call,
+                        const LibraryMemory &memory) {
+  using Kind = CudaArgument::Kind;
+  switch (argument.kind) {
+  case Kind::Buffer:
+    return memory.arena + call.buffers[argument.index].offset;
+  case Kind::Scalar:
+    return uint64_t(call.scalars[argument.index]);
+  case Kind::Accumulate:
+    return call.accumulate ? 1 : 0;
+  case Kind::Workspace:
+    return memory.workspace + uint64_t(argument.integer);
+  case Kind::Fault:
+    return memory.fault;
+  case Kind::I32:
+    return uint32_t(argument.integer);
+  case Kind::I64:
+    return uint64_t(argument.integer);
+  case Kind::F32:
+    return std::bit_cast<uint32_t>(float(argument.real));
+  case Kind::F64:
+    return std::bit_cast<uint64_t>(argument.real);
+  }
+  return 0;
+}
+
+Status LibraryKernels::run(const LibraryCall &call, const LibraryMemory &memory,
+                           CUstream stream) {
+  HOCKET_ASSIGN_OR_RETURN(const Prepared *prepared, prepare(call));
+  if (prepared->workspaceBytes > memory.workspaceBytes)
+    return invalidArgument(formatText(
+        "%s: takes %llu bytes of scratch memory, the program has "
+        "%llu",
+        nameOf(call).c_str(), (unsigned long long)prepared->workspaceBytes,
+        (unsigned long long)memory.workspaceBytes));
+  std::vector<uint64_t> values;
+  std::vector<void *> arguments;
+  for (const Launch &launch : prepared->launches) {
+    values.clear();
+    for (const CudaArgument &argument : launch.about.arguments)
+      values.push_back(valueOf(argument, call, memory));
+    arguments.clear();
+    for (uint64_t &value : values)
+      arguments.push_back(&value);
+    const auto &grid = launch.about.grid;
+    HOCKET_CUDA_CALL(api, cuLaunchKernel, launch.function.handle, grid[0],
+                     grid[1], grid[2], launch.about.threads, 1, 1,
+                     launch.about.sharedBytes, stream, arguments.data(),
+                     nullptr);
+  }
+  return okStatus();
+}

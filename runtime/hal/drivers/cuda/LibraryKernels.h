@@ -1,0 +1,52 @@
+//===- LibraryKernels.h - Library ops on a GPU ------------------*- C++ -*-===//
+//
+// Part of Hocket, under the Apache License v2.0.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef HOCKET_RUNTIME_HAL_DRIVERS_CUDA_LIBRARYKERNELS_H
+#define HOCKET_RUNTIME_HAL_DRIVERS_CUDA_LIBRARYKERNELS_H
+
+#include "kernels/cuda/Library.h"
+#include "runtime/hal/drivers/cuda/GpuModules.h"
+
+#include <map>
+#include <memory>
+
+namespace hocket::hal::cuda {
+
+/// Where the bytes of a call's arguments are.
+struct LibraryMemory {
+  CUdeviceptr arena = 0; ///< What ranges count from.
+  CUdeviceptr workspace = 0;
+  uint64_t workspaceBytes = 0;
+  CUdeviceptr fault = 0; ///< The fault word.
+};
+
+/// Makes the launches of kernels/cuda/Library.h, whose functions the modules of
+/// the program have. What a call is does not change from step to step: it is
+/// found out once. Used by one thread at a time with the context current.
+class LibraryKernels {
+public:
+  LibraryKernels(const DriverApi &api, const GpuModules &modules);
+  ~LibraryKernels();
+
+  /// Issues `call`, which Device has checked. InvalidArgument for an op that
+  /// does not run on GPUs, NotFound if the program has not its functions.
+  Status run(const LibraryCall &call, const LibraryMemory &memory,
+             CUstream stream);
+
+private:
+  struct Launch;
+  struct Prepared;
+  StatusOr<const Prepared *> prepare(const LibraryCall &call);
+
+  const DriverApi &api;
+  const GpuModules &modules;
+  /// By the op and its numbers.
+  std::map<std::vector<uint64_t>, std::unique_ptr<Prepared>> known;
+};
+
+} // namespace hocket::hal::cuda
+
+#endif // HOCKET_RUNTIME_HAL_DRIVERS_CUDA_LIBRARYKERNELS_H

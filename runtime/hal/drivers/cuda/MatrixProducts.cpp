@@ -1,0 +1,245 @@
+//===- MatrixProducts.cpp - Products on a GPU, by cuBLASLt ----------------===//
+//
+// Part of Hocket, under the Apache License v2.0.
+//
+//===----------------------------------------------------------------------===//
+
+#include "runtime/hal/drivers/cuda/MatrixProducts.h"
+
+#include "runtime/base/Format.h"
+
+#include <algorithm>
+
+using namespace hocket;
+using namespace hocket::hal;
+using namespace hocket::hal::cuda;
+using kernels::Epilogue;
+
+#define HOCKET_LT_CALL(function, ...)                                          \
+  HOCKET_RETURN_IF_ERROR(statusOf(*api, api->function(__VA_ARGS__), #function))
+
+static int dataTypeOf(DType dtype) {
+  return dtype == DType::F32    ? CUDA_R_32F
+         : dtype == DType::BF16 ? CUDA_R_16BF
+                                : CUDA_R_16F;
+}
+
+static bool has(const Operand &operand) { return operand.range.bytes > 0; }
+
+/// What cuBLASLt does not do with one call, or null.
+static const char *objectionTo(const GemmCall &call) {
+  if (call.packedB)
+    return "a packed matrix";
+  if (call.a.dtype != call.b.dtype)
+    return "factors of two element types";
+  if (call.d.dtype != call.a.dtype && call.d.dtype != DType::F32)
+    return "a result narrower than its factors";
+  for (const Operand *other : {&call.bias, &call.residual, &call.auxiliary})
+    if (has(*other) && other->dtype != call.d.dtype)
+      return "operands of other element types than the result";
+  bool activates = call.epilogue != Epilogue::None;
+  if (activates && call.epilogue != Epilogue::GeluTanh)
+    return "a nonlinearity other than gelu_tanh";
+  if (has(call.residual) && (activates || call.accumulate))
+    return "a residual beside a nonlinearity or a sum";
+  if (has(call.auxiliary) && (!activates || call.n % 8 != 0))
+    return "a kept input without gelu_tanh or with rows of no multiple of 8";
+  return nullptr;
+}
+
+/// The largest power of two up to 256 that `address` is a multiple of.
+static uint32_t alignmentOf(CUdeviceptr address) {
+  return uint32_t(std::min<CUdeviceptr>(address & (~address + 1), 256));
+}
+
+//===----------------------------------------------------------------------===//
+// One shape
+//===----------------------------------------------------------------------===//
+
+/// What cuBLASLt knows of the products of one shape.
+class MatrixProducts::Product {
+public:
+  explicit Product(const CublasLtApi *api) : api(api) {}
+  ~Product() {
+    if (desc)
+      api->cublasLtMatmulDescDestroy(desc);
+    for (cublasLtMatrixLayout_t layout : {a, b, d})
+      if (layout)
+        api->cublasLtMatrixLayoutDestroy(layout);
+  }
+  Product(const Product &) = delete;
+
+  /// Describes the product; A' is `call`'s B and B' its A.
+  Status describe(const GemmCall &call) {
+    HOCKET_LT_CALL(cublasLtMatmulDescCreate, &desc, CUBLAS_COMPUTE_32F,
+                   CUDA_R_32F);
+    int32_t transposeA = call.transposeB ? CUBLAS_OP_T : CUBLAS_OP_N;
+    int32_t transposeB = call.transposeA ? CUBLAS_OP_T : CUBLAS_OP_N;
+    uint32_t epilogue = call.epilogue == Epilogue::None
+                            ? CUBLASLT_EPILOGUE_DEFAULT
+                        : has(call.auxiliary) ? CUBLASLT_EPILOGUE_GELU_AUX
+                                              : CUBLASLT_EPILOGUE_GELU;
+    if (has(call.bias))
+      epilogue = (epilogue == CUBLASLT_EPILOGUE_DEFAULT ? 0 : epilogue) |
+                 CUBLASLT_EPILOGUE_BIAS;
+    HOCKET_RETURN_IF_ERROR(set(CUBLASLT_MATMUL_DESC_TRANSA, transposeA));
+    HOCKET_RETURN_IF_ERROR(set(CUBLASLT_MATMUL_DESC_TRANSB, transposeB));
+    HOCKET_RETURN_IF_ERROR(set(CUBLASLT_MATMUL_DESC_EPILOGUE, epilogue));
+    if (has(call.auxiliary))
+      HOCKET_RETURN_IF_ERROR(
+          set(CUBLASLT_MATMUL_DESC_EPILOGUE_AUX_LD, int64_t(call.n)));
+    HOCKET_RETURN_IF_ERROR(
+        layOut(a, call.b.dtype, call.transposeB, call.n, call.k));
+    HOCKET_RETURN_IF_ERROR(
+        layOut(b, call.a.dtype, call.transposeA, call.k, call.m));
+    return layOut(d, call.d.dtype, false, call.n, call.m);
+  }
+
+  Status setPointers(const GemmCall &call, CUdeviceptr arena) {
+    if (has(call.bias))
+      HOCKET_RETURN_IF_ERROR(set(CUBLASLT_MATMUL_DESC_BIAS_POINTER,
+                                 arena + call.bias.range.offset));
+    if (has(call.auxiliary))
+      HOCKET_RETURN_IF_ERROR(set(CUBLASLT_MATMUL_DESC_EPILOGUE_AUX_POINTER,
+                                 arena + call.auxiliary.range.offset));
+    return okStatus();
+  }
+
+  /// `alignments` of A', B', C' and D'.
+  Status choose(cublasLtHandle_t handle, uint64_t workspaceBytes,
+                const uint32_t (&alignments)[4]) {
+    cublasLtMatmulPreference_t preference = nullptr;
+    HOCKET_LT_CALL(cublasLtMatmulPreferenceCreate, &preference);
+    Status status = search(handle, preference, workspaceBytes, alignments);
+    api->cublasLtMatmulPreferenceDestroy(preference);
+    return status;
+  }
+
+  Status run(cublasLtHandle_t handle, const GemmCall &call,
+             const ProductMemory &memory, CUstream stream) {
+    auto at = [&](const Operand &operand) {
+      return reinterpret_cast<void *>(memory.arena + operand.range.offset);
+    };
+    HOCKET_RETURN_IF_ERROR(setPointers(call, memory.arena));
+    const Operand &added = has(call.residual) ? call.residual : call.d;
+    float beta = call.accumulate || has(call.residual) ? 1 : 0;
+    HOCKET_LT_CALL(cublasLtMatmul, handle, desc, &call.alpha, at(call.b), a,
+                   at(call.a), b, &beta, at(added), d, at(call.d), d,
+                   &algorithm, reinterpret_cast<void *>(memory.workspace),
+                   workspaceUsed, stream);
+    return okStatus();
+  }
+
+private:
+  template <typename T> Status set(int attribute, T value) {
+    HOCKET_LT_CALL(cublasLtMatmulDescSetAttribute, desc, attribute, &value,
+                   sizeof(value));
+    return okStatus();
+  }
+
+  /// A matrix by columns that is [rows, columns] once it has been transposed
+  /// where it is to be.
+  Status layOut(cublasLtMatrixLayout_t &layout, DType dtype, bool transposed,
+                uint64_t rows, uint64_t columns) {
+    if (transposed)
+      std::swap(rows, columns);
+    HOCKET_LT_CALL(cublasLtMatrixLayoutCreate, &layout, dataTypeOf(dtype), rows,
+                   columns, int64_t(rows));
+    return okStatus();
+  }
+
+  Status search(cublasLtHandle_t handle, cublasLtMatmulPreference_t preference,
+                uint64_t workspaceBytes, const uint32_t (&alignments)[4]) {
+    HOCKET_LT_CALL(cublasLtMatmulPreferenceSetAttribute, preference,
+                   CUBLASLT_MATMUL_PREF_MAX_WORKSPACE_BYTES, &workspaceBytes,
+                   sizeof(workspaceBytes));
+    for (int i = 0; i < 4; ++i)
+      HOCKET_LT_CALL(cublasLtMatmulPreferenceSetAttribute, preference,
+                     CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_A_BYTES + i,
+                     &alignments[i], sizeof(alignments[i]));
+    cublasLtMatmulHeuristicResult_t result = {};
+    int found = 0;
+    cublasStatus_t status = api->cublasLtMatmulAlgoGetHeuristic(
+        handle, desc, a, b, d, d, preference, 1, &result, &found);
+    if (status == CUBLAS_STATUS_NOT_SUPPORTED ||
+        (status == CUBLAS_STATUS_SUCCESS && found == 0))
+      return failedPrecondition("cuBLASLt " + api->version +
+                                " has no algorithm for it");
+    HOCKET_RETURN_IF_ERROR(
+        statusOf(*api, status, "cublasLtMatmulAlgoGetHeuristic"));
+    HOCKET_RETURN_IF_ERROR(
+        statusOf(*api, result.state, "cublasLtMatmulAlgoGetHeuristic"));
+    algorithm = result.algo;
+    workspaceUsed = result.workspaceSize;
+    return okStatus();
+  }
+
+  const CublasLtApi *api;
+  cublasLtMatmulDesc_t desc = nullptr;
+  cublasLtMatrixLayout_t a = nullptr, b = nullptr, d = nullptr; ///< C is as D.
+  cublasLtMatmulAlgo_t algorithm = {};
+  size_t workspaceUsed = 0;
+};
+
+//===----------------------------------------------------------------------===//
+// All shapes
+//===----------------------------------------------------------------------===//
+
+MatrixProducts::MatrixProducts() = default;
+
+MatrixProducts::~MatrixProducts() = default;
+
+void MatrixProducts::close() {
+  products.clear();
+  if (handle)
+    api->cublasLtDestroy(handle);
+  handle = nullptr;
+}
+
+Status MatrixProducts::start() {
+  if (handle)
+    return okStatus();
+  HOCKET_ASSIGN_OR_RETURN(api, cublasLtApi());
+  HOCKET_LT_CALL(cublasLtCreate, &handle);
+  return okStatus();
+}
+
+static std::string nameOf(const GemmCall &call) {
+  return formatText("gemm %llu x %llu x %llu", (unsigned long long)call.m,
+                    (unsigned long long)call.n, (unsigned long long)call.k);
+}
+
+Status MatrixProducts::multiply(const GemmCall &call,
+                                const ProductMemory &memory, CUstream stream) {
+  if (const char *objection = objectionTo(call))
+    return invalidArgument(nameOf(call) + ": cuBLASLt does not take " +
+                           objection);
+  HOCKET_RETURN_IF_ERROR(start());
+  const Operand &added = has(call.residual) ? call.residual : call.d;
+  uint32_t alignments[4] = {alignmentOf(memory.arena + call.b.range.offset),
+                            alignmentOf(memory.arena + call.a.range.offset),
+                            alignmentOf(memory.arena + added.range.offset),
+                            alignmentOf(memory.arena + call.d.range.offset)};
+  std::vector<uint64_t> key = {call.m,
+                               call.n,
+                               call.k,
+                               call.transposeA,
+                               call.transposeB,
+                               uint64_t(call.a.dtype),
+                               uint64_t(call.d.dtype),
+                               uint64_t(call.epilogue),
+                               has(call.bias),
+                               has(call.auxiliary),
+                               has(call.residual)};
+  key.insert(key.end(), std::begin(alignments), std::end(alignments));
+  std::unique_ptr<Product> &known = products[key];
+  if (!known) {
+    auto product = std::make_unique<Product>(api);
+    HOCKET_RETURN_IF_ERROR(product->describe(call));
+    HOCKET_RETURN_IF_ERROR(product->setPointers(call, memory.arena));
+    Status chosen = product->choose(handle, memory.workspaceBytes, alignments);
+    HOCKET_RETURN_IF_ERROR(chosen.withContext(nameOf(call)));
+    known = std::move(product);
+  }
+  return known->run(handle, call, memory, stream);
+}
