@@ -301,10 +301,8 @@ private:
     std::vector<cuda::CudaKernel> kernels;
     if (failed(cuda::writeKernels(*module, kernels)))
       return failureOf(diagnostics);
-    std::string text = cuda::sourceOf(kernels);
-    dumper.write("kernels.cu", text);
-    code.variants.push_back(
-        {"", "cuda-c++", cuda::standalone(text, "kernels.cu")});
+    dumper.write("kernels.cu", cuda::sourceOf(kernels));
+    code.variants.push_back(cuda::codeOf(kernels));
     for (cuda::CudaKernel &kernel : kernels)
       code.kernels.push_back(std::move(kernel.about));
     return okStatus();

@@ -14,6 +14,8 @@
 #define HOCKET_KERNELS_CUDA_SOURCES_H
 
 #include <span>
+#include <string>
+#include <string_view>
 
 namespace hocket::kernels {
 
@@ -23,6 +25,11 @@ struct CudaHeader {
 };
 
 std::span<const CudaHeader> cudaHeaders();
+
+/// `source` with the headers of this folder in place of their includes: it
+/// compiles where Hocket's sources are not. A compiler's messages still name
+/// the header, and else `name`.
+std::string standaloneSource(std::string_view source, std::string_view name);
 
 } // namespace hocket::kernels
 

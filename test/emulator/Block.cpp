@@ -60,6 +60,10 @@ public:
     };
     calls.commitCopies = [] { current->running->copies.emplace_back(); };
     calls.waitForCopies = [](int left) { current->waitForCopies(left); };
+    calls.stop = [] {
+      current->stopped = true;
+      current->wait(Fiber::State::Ended);
+    };
     calls.dynamicShared = dynamic.data();
     current = this;
   }
@@ -89,6 +93,7 @@ private:
   std::mt19937_64 random;
   std::vector<Fiber> fibers;
   Fiber *running = nullptr;
+  bool stopped = false; ///< By a thread.
   ucontext_t scheduler;
 
   static thread_local BlockRunner *current;
@@ -224,9 +229,9 @@ void BlockRunner::runWarp(unsigned first) {
   do {
     std::shuffle(order.begin(), order.end(), random);
     for (size_t i : order)
-      if (fibers[i].state == Fiber::State::Ready)
+      if (!stopped && fibers[i].state == Fiber::State::Ready)
         resume(fibers[i]);
-  } while (releaseWarp(first));
+  } while (!stopped && releaseWarp(first));
 }
 
 /// Between two barriers of the block one warp after another runs, in an order
@@ -240,7 +245,9 @@ std::string BlockRunner::runBlock(Index block) {
     std::shuffle(warps.begin(), warps.end(), random);
     for (unsigned first : warps)
       runWarp(first);
-  } while (releaseBlock());
+  } while (!stopped && releaseBlock());
+  if (stopped)
+    return "a thread was stopped";
   for (const Fiber &fiber : fibers)
     if (fiber.state != Fiber::State::Ended)
       return "thread " + std::to_string(fiber.place.thread.x) + " of block " +

@@ -38,6 +38,11 @@ struct Calls {
   void (*waitForCopies)(int left);
   /// The block's dynamic shared memory.
   void *dynamicShared;
+  /// Before every access to memory, where kernels are compiled to tell of
+  /// them; false: it must not happen. Null: nobody listens.
+  bool (*access)(const void *at, unsigned long bytes, bool writes);
+  /// Ends the launch; does not return.
+  void (*stop)();
 };
 
 } // namespace hocket::emulator

@@ -157,6 +157,11 @@ void multiplyAdd(float (&c)[4], const unsigned (&a)[4], unsigned b0,
 template <class T> const T &argument(void **&pointers) {
   return *static_cast<const T *>(*pointers++);
 }
+/// How many arguments `kernel` has, then the bytes of each.
+template <class... T> const unsigned *sizesOf(void (*)(T...)) {
+  static const unsigned sizes[] = {sizeof...(T), sizeof(T)...};
+  return sizes;
+}
 template <class... T> void call(void (*kernel)(T...), void **pointers) {
   // A list in braces is evaluated from left to right.
   struct Bound {
@@ -167,5 +172,50 @@ template <class... T> void call(void (*kernel)(T...), void **pointers) {
 }
 
 } // namespace hocket::cuda::emulator
+
+#ifdef HOCKET_EMULATOR_WATCHES
+// What a compiler that instruments accesses calls before each of them.
+#define HOCKET_WATCHED __attribute__((no_sanitize("kernel-address")))
+HOCKET_WATCHED inline void hocketAccess(unsigned long at, unsigned long bytes,
+                                        bool writes) {
+  if (hocket_emulator.access &&
+      !hocket_emulator.access(reinterpret_cast<const void *>(at), bytes,
+                              writes))
+    hocket_emulator.stop();
+}
+#define HOCKET_WATCH(bytes)                                                    \
+  HOCKET_WATCHED void __asan_load##bytes##_noabort(unsigned long at) {         \
+    hocketAccess(at, bytes, false);                                            \
+  }                                                                            \
+  HOCKET_WATCHED void __asan_store##bytes##_noabort(unsigned long at) {        \
+    hocketAccess(at, bytes, true);                                             \
+  }
+extern "C" {
+HOCKET_WATCH(1)
+HOCKET_WATCH(2)
+HOCKET_WATCH(4)
+HOCKET_WATCH(8)
+HOCKET_WATCH(16)
+HOCKET_WATCHED void __asan_loadN_noabort(unsigned long at,
+                                         unsigned long bytes) {
+  hocketAccess(at, bytes, false);
+}
+HOCKET_WATCHED void __asan_storeN_noabort(unsigned long at,
+                                          unsigned long bytes) {
+  hocketAccess(at, bytes, true);
+}
+HOCKET_WATCHED void __asan_handle_no_return() {}
+HOCKET_WATCHED void *__asan_memcpy(void *to, const void *from,
+                                   unsigned long bytes) {
+  hocketAccess(reinterpret_cast<unsigned long>(from), bytes, false);
+  hocketAccess(reinterpret_cast<unsigned long>(to), bytes, true);
+  return __builtin_memcpy(to, from, bytes);
+}
+HOCKET_WATCHED void *__asan_memset(void *to, int value, unsigned long bytes) {
+  hocketAccess(reinterpret_cast<unsigned long>(to), bytes, true);
+  return __builtin_memset(to, value, bytes);
+}
+}
+#endif
 
 #endif // HOCKET_TEST_EMULATOR_PRELUDE_H

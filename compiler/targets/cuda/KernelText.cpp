@@ -7,6 +7,7 @@
 #include "compiler/targets/cuda/KernelText.h"
 
 #include "compiler/targets/cuda/KernelWriter.h"
+#include "kernels/cuda/Sources.h"
 
 using namespace mlir;
 
@@ -38,6 +39,11 @@ std::string sourceOf(const std::vector<CudaKernel> &kernels) {
   for (const CudaKernel &kernel : kernels)
     source += "\n" + kernel.source;
   return source;
+}
+
+loops::CodeVariant codeOf(const std::vector<CudaKernel> &kernels) {
+  return {"", "cuda-c++",
+          kernels::standaloneSource(sourceOf(kernels), "kernels.cu")};
 }
 
 } // namespace hocket::cuda

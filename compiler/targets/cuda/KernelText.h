@@ -46,10 +46,8 @@ mlir::LogicalResult writeKernels(mlir::ModuleOp module,
 /// All of them as one source: the headers' includes, then the functions.
 std::string sourceOf(const std::vector<CudaKernel> &kernels);
 
-/// `source` with the headers of kernels/cuda in place of their includes: it
-/// compiles where Hocket's sources are not. Messages of the compiler still
-/// name the header, and else `name`.
-std::string standalone(const std::string &source, const std::string &name);
+/// The same in the form that a program holds: the source includes nothing.
+loops::CodeVariant codeOf(const std::vector<CudaKernel> &kernels);
 
 } // namespace hocket::cuda
 

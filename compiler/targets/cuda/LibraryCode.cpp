@@ -6,8 +6,8 @@
 
 #include "compiler/targets/cuda/LibraryCode.h"
 
-#include "compiler/targets/cuda/KernelText.h"
 #include "kernels/cuda/Library.h"
+#include "kernels/cuda/Sources.h"
 
 #include <map>
 
@@ -52,7 +52,7 @@ public:
     auto *variant = code->add_variants();
     variant->set_format("cuda-c++");
     variant->set_image(
-        cuda::standalone(kernels::cudaSource(each), "library.cu"));
+        kernels::standaloneSource(kernels::cudaSource(each), "library.cu"));
   }
 
 private:

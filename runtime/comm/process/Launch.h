@@ -31,11 +31,11 @@ struct Launch {
   unsigned rank = 0;
   unsigned size = 1;
   unsigned localSize = 1; ///< Processes of this machine; 1 if not known.
-  unsigned localRank = 0; ///< Place among them; if not known, as if machines
-                          ///< had their ranks in blocks of localSize.
   bool usesMpi = true;    ///< Otherwise sockets to `address`:`port`.
   std::string address;
   uint16_t port = 0;
+  unsigned localRank = 0; ///< Place among them; if not known, as if machines
+                          ///< had their ranks in blocks of localSize.
 };
 
 /// What the environment says; nothing if no launcher has started the process,

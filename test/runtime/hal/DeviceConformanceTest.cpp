@@ -11,8 +11,11 @@
 ///
 //===----------------------------------------------------------------------===//
 
+#include "kernels/cuda/Library.h"
+#include "kernels/cuda/Sources.h"
 #include "runtime/base/File.h"
 #include "runtime/hal/drivers/Drivers.h"
+#include "test/emulator/EmulatedGpus.h"
 
 #include <chrono>
 #include <cstring>
@@ -28,6 +31,7 @@ protected:
   static constexpr uint64_t arena = 1 << 16;
 
   void SetUp() override {
+    test::useEmulatedGpus({.watch = true});
     auto created = createDevice(GetParam());
     ASSERT_TRUE(created.ok()) << created.status().message();
     device = *std::move(created);
@@ -52,13 +56,45 @@ protected:
     return values;
   }
 
-  /// The module of TestKernels.cpp.
+  bool isGpu() const { return GetParam() == std::string_view("cuda"); }
+
+  /// A module with a kernel addScalar.
   StatusOr<ModuleId> loadTestModule() {
+    if (isGpu()) {
+      ModuleVariant source{"", "cuda-c++", addScalar};
+      return device->loadModule("test", {&source, 1});
+    }
     auto image = readFile(HOCKET_TEST_KERNELS, 1 << 26);
     EXPECT_TRUE(image.ok());
     ModuleVariant variant{"x86-64-v3", "elf-so", *image};
     return device->loadModule("test", {&variant, 1});
   }
+
+  /// For the library op `call`, where the device takes it from a module.
+  Status loadLibrary(const LibraryCall &call) {
+    if (!isGpu())
+      return okStatus();
+    kernels::CudaCall made;
+    EXPECT_EQ(kernels::makeCudaCall(*call.op,
+                                    {call.integers, call.floats,
+                                     call.buffers.size(), call.scalars.size()},
+                                    made),
+              nullptr);
+    std::string text = kernels::standaloneSource(
+        kernels::cudaSource(made.launches), "library.cu");
+    ModuleVariant source{"", "cuda-c++", text};
+    return device->loadModule("library", {&source, 1}).status();
+  }
+
+  /// What TestKernels.cpp has, for a GPU.
+  static constexpr char addScalar[] = R"(
+    struct Numbers { long long at[1]; };
+    extern "C" __global__ void addScalar(const int *in, int *out,
+                                         const Numbers numbers) {
+      int i = blockIdx.x * blockDim.x + threadIdx.x;
+      if (i < 1000)
+        out[i] = in[i] + int(numbers.at[0]);
+    })";
 
   std::unique_ptr<Device> device;
 };
@@ -178,8 +214,10 @@ TEST_P(DeviceConformance, LaunchesKernels) {
   int64_t scalar = 41;
   for (int64_t grain : {1, 7, 5000}) {
     ASSERT_TRUE(device->fill(0, buffers[1], 0).ok());
-    Status status =
-        device->launch(0, {*kernel, buffers, {&scalar, 1}, 1000, grain});
+    LaunchCall call{*kernel, buffers, {&scalar, 1}, 1000, grain};
+    if (isGpu())
+      call = {*kernel, buffers, {&scalar, 1}, 8, 1, 128};
+    Status status = device->launch(0, call);
     ASSERT_TRUE(status.ok()) << status.message();
     if (!computes())
       continue;
@@ -206,11 +244,15 @@ TEST_P(DeviceConformance, RefusesModulesItCannotRun) {
                         "ELF"};
   Status status = device->loadModule("m", {&foreign, 1}).status();
   EXPECT_EQ(status.code(), StatusCode::FailedPrecondition);
-  EXPECT_EQ(status.message().rfind("module 'm' has code for armv9 (elf-so); "
-                                   "this processor runs ",
-                                   0),
-            0u);
-  ModuleVariant broken{"x86-64-v3", "elf-so",
+  EXPECT_EQ(status.message().rfind(
+                "module 'm' has code for armv9 (elf-so); "
+                "this " +
+                    std::string(isGpu() ? "GPU" : "processor") + " runs ",
+                0),
+            0u)
+      << status.message();
+  ModuleVariant broken{isGpu() ? "sm_90" : "x86-64-v3",
+                       isGpu() ? "cubin" : "elf-so",
                        "\x7f"
                        "ELF"};
   EXPECT_EQ(device->loadModule("m", {&broken, 1}).status().code(),
@@ -239,7 +281,9 @@ TEST_P(DeviceConformance, MultipliesMatrices) {
   call.b = {{4096, b.size() * 4}};
   call.d = {{12288, m * n * 4}};
   call.bias = {{8192, n * 4}};
-  ASSERT_TRUE(device->gemm(0, call).ok());
+  ASSERT_TRUE(device->reserveScratch(1 << 20).ok());
+  Status status = device->gemm(0, call);
+  ASSERT_TRUE(status.ok()) << status.message();
   call.accumulate = true;
   ASSERT_TRUE(device->gemm(0, call).ok());
   if (!computes())
@@ -277,7 +321,9 @@ TEST_P(DeviceConformance, CallsLibraryOps) {
   Range buffers[] = {{0, 12}, {64, 24}, {128, 24}};
   int64_t integers[] = {1, 1, 3, 3, 2};
   LibraryCall call{op, buffers, integers, {}, {}, false};
-  ASSERT_TRUE(device->library(0, call).ok());
+  ASSERT_TRUE(loadLibrary(call).ok());
+  Status status = device->library(0, call);
+  ASSERT_TRUE(status.ok()) << status.message();
   if (computes())
     EXPECT_EQ(download<float>(128, 6), (std::vector<float>{5, 6, 1, 2, 3, 4}));
   buffers[2].bytes = 20;
@@ -289,12 +335,12 @@ TEST_P(DeviceConformance, CallsLibraryOps) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Drivers, DeviceConformance,
-                         testing::Values("null", "cpu"),
+                         testing::Values("null", "cpu", "cuda"),
                          [](const auto &info) { return info.param; });
 
 TEST(Drivers, NamesWhatIsKnown) {
-  EXPECT_EQ(createDevice("cuda").status().message(),
-            "no driver for target 'cuda', this build has null, cpu");
+  EXPECT_EQ(createDevice("tpu").status().message(),
+            "no driver for target 'tpu', this build has null, cpu, cuda");
 }
 
 TEST(CpuDevice, ReadsItsEnvironment) {

@@ -6,11 +6,13 @@
 
 #include "runtime/hal/drivers/cuda/GpuModules.h"
 
+#include "runtime/base/CheckedMath.h"
 #include "runtime/base/Format.h"
 #include "runtime/hal/drivers/cuda/CodeCache.h"
 #include "runtime/nvrtc/Nvrtc.h"
 
 #include <charconv>
+#include <cstring>
 #include <mutex>
 
 using namespace hocket;
@@ -126,9 +128,35 @@ void GpuModules::close() {
   modules.clear();
 }
 
+template <typename T> static T fieldOf(const std::string &code, size_t at) {
+  T value;
+  std::memcpy(&value, code.data() + at, sizeof(value));
+  return value;
+}
+
+/// Whether the headers of a 64-bit ELF file lie inside of it. The driver is
+/// given an address without a length.
+static bool isWholeElf(const std::string &code) {
+  constexpr size_t headerBytes = 64;
+  if (code.size() < headerBytes || !code.starts_with("\x7f"
+                                                     "ELF"))
+    return false;
+  // e_phoff, e_phentsize, e_phnum; e_shoff, e_shentsize, e_shnum.
+  auto inside = [&](size_t offsetAt, size_t sizeAt) {
+    return rangeInside(fieldOf<uint64_t>(code, offsetAt),
+                       uint64_t(fieldOf<uint16_t>(code, sizeAt)) *
+                           fieldOf<uint16_t>(code, sizeAt + 2),
+                       code.size());
+  };
+  return inside(0x20, 0x36) && inside(0x28, 0x3a);
+}
+
 Status GpuModules::load(const std::string &name,
                         std::span<const ModuleVariant> variants) {
   HOCKET_ASSIGN_OR_RETURN(std::string code, codeFor(name, variants));
+  if (!isWholeElf(code))
+    return dataLoss("module '" + name +
+                    "' cannot be loaded: its machine code is cut off");
   CUmodule handle = nullptr;
   CUresult result = api.cuModuleLoadData(&handle, code.c_str());
   if (result == CUDA_ERROR_INVALID_IMAGE ||

@@ -1,0 +1,47 @@
+//===- EmulatedGpus.cpp - GPUs for tests ----------------------------------===//
+//
+// Part of Hocket, under the Apache License v2.0.
+//
+//===----------------------------------------------------------------------===//
+
+#include "test/emulator/EmulatedGpus.h"
+
+#include <cstdlib>
+#include <filesystem>
+#include <string>
+
+using namespace hocket;
+
+namespace {
+/// A folder for compiled kernels that goes with the process.
+class KernelFolder {
+public:
+  KernelFolder() {
+    std::string pattern =
+        std::filesystem::temp_directory_path() / "emulated-kernels-XXXXXX";
+    if (mkdtemp(pattern.data()))
+      path = pattern;
+  }
+  ~KernelFolder() {
+    std::error_code ignored;
+    std::filesystem::remove_all(path, ignored);
+  }
+  std::string path;
+};
+} // namespace
+
+void test::useEmulatedGpus(const EmulatedGpus &gpus) {
+  static const KernelFolder kernels;
+  auto set = [](const char *variable, const std::string &value) {
+    ::setenv(variable, value.c_str(), 1);
+  };
+  set("HOCKET_LIBCUDA", HOCKET_EMULATED_CUDA);
+  set("HOCKET_NVRTC", HOCKET_EMULATED_NVRTC);
+  set("HOCKET_CUBLASLT", HOCKET_EMULATED_CUBLASLT);
+  set("HOCKET_CACHE", kernels.path);
+  set("HOCKET_EMULATED_GPUS", std::to_string(gpus.count));
+  set("HOCKET_EMULATED_SEED", std::to_string(gpus.seed));
+  set("HOCKET_EMULATED_ARCH", std::to_string(gpus.architecture));
+  set("HOCKET_EMULATED_MEMORY", std::to_string(gpus.memoryBytes));
+  set("HOCKET_EMULATED_WATCH", gpus.watch ? "1" : "0");
+}

@@ -1,0 +1,30 @@
+//===- EmulatedGpus.h - GPUs for tests --------------------------*- C++ -*-===//
+//
+// Part of Hocket, under the Apache License v2.0.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef HOCKET_TEST_EMULATOR_EMULATEDGPUS_H
+#define HOCKET_TEST_EMULATOR_EMULATEDGPUS_H
+
+#include <cstdint>
+
+namespace hocket::test {
+
+struct EmulatedGpus {
+  unsigned count = 1;
+  uint64_t seed = 1; ///< Of the orders in which streams advance.
+  unsigned architecture = 90;
+  uint64_t memoryBytes = uint64_t(1) << 31;
+  bool watch = false; ///< Kernels that are compiled from now on tell of every
+                      ///< access to memory.
+};
+
+/// From now on this process finds these GPUs when it opens one, through the
+/// libraries of test/emulator/libraries. To be called before the first use of
+/// the CUDA driver; compiled kernels are kept as long as the process runs.
+void useEmulatedGpus(const EmulatedGpus &gpus = {});
+
+} // namespace hocket::test
+
+#endif // HOCKET_TEST_EMULATOR_EMULATEDGPUS_H

@@ -1,0 +1,377 @@
+//===- CublasLtLibrary.cpp - The emulated libcublasLt ---------------------===//
+//
+// Part of Hocket, under the Apache License v2.0.
+//
+//===----------------------------------------------------------------------===//
+///
+/// \file
+/// D = epilogue(alpha op(A) op(B) + beta C + bias), all matrices by columns, as
+/// the documentation of cuBLASLt has it, computed in double precision when the
+/// stream comes to it. What the real library refuses is refused: types that it
+/// does not combine, rows of auxiliary matrices that are no multiple of 8,
+/// operands that are less aligned than the algorithm was chosen for, an
+/// algorithm that was chosen for another product.
+///
+//===----------------------------------------------------------------------===//
+
+#include "kernels/reference/Element.h"
+#include "runtime/hal/drivers/cuda/CublasLtApi.h"
+#include "test/emulator/libraries/CudaLibrary.h"
+
+#include <cmath>
+#include <cstring>
+
+using namespace hocket;
+using namespace hocket::emulator;
+using namespace hocket::hal::cuda;
+
+namespace {
+
+constexpr cublasStatus_t CUBLAS_STATUS_INVALID_VALUE = 7;
+constexpr cublasStatus_t CUBLAS_STATUS_EXECUTION_FAILED = 13;
+/// Scratch memory of every algorithm, and what it leaves there.
+constexpr size_t scratchBytes = 512;
+constexpr unsigned char scratchByte = 0xcd;
+
+struct Layout {
+  int type;
+  uint64_t rows, columns;
+  int64_t ld;
+
+  size_t elements() const { return size_t(ld) * columns; }
+};
+
+struct Description {
+  int32_t transposeA = CUBLAS_OP_N, transposeB = CUBLAS_OP_N;
+  uint32_t epilogue = CUBLASLT_EPILOGUE_DEFAULT;
+  CUdeviceptr bias = 0, auxiliary = 0;
+  int64_t auxiliaryLd = 0;
+};
+
+struct Preference {
+  uint64_t workspaceBytes = 0;
+  uint32_t alignments[4] = {256, 256, 256, 256};
+};
+
+Layout *of(cublasLtMatrixLayout_t handle) {
+  return reinterpret_cast<Layout *>(handle);
+}
+Description *of(cublasLtMatmulDesc_t handle) {
+  return reinterpret_cast<Description *>(handle);
+}
+Preference *of(cublasLtMatmulPreference_t handle) {
+  return reinterpret_cast<Preference *>(handle);
+}
+
+size_t typeBytes(int type) { return type == CUDA_R_32F ? 4 : 2; }
+
+kernels::DType dtypeOf(int type) {
+  return type == CUDA_R_32F    ? kernels::DType::F32
+         : type == CUDA_R_16BF ? kernels::DType::BF16
+                               : kernels::DType::F16;
+}
+
+bool hasBias(const Description &desc) {
+  return desc.epilogue != CUBLASLT_EPILOGUE_DEFAULT &&
+         (desc.epilogue & CUBLASLT_EPILOGUE_BIAS);
+}
+bool hasGelu(const Description &desc) {
+  return desc.epilogue != CUBLASLT_EPILOGUE_DEFAULT &&
+         (desc.epilogue & CUBLASLT_EPILOGUE_GELU);
+}
+bool hasAuxiliary(const Description &desc) {
+  return hasGelu(desc) && (desc.epilogue & CUBLASLT_EPILOGUE_GELU_AUX) ==
+                              CUBLASLT_EPILOGUE_GELU_AUX;
+}
+
+/// A product of matrices by columns.
+struct Product {
+  Description desc;
+  Layout a, b, c, d;
+  float alpha = 1, beta = 0;
+  CUdeviceptr at[4] = {}; ///< A, B, C, D.
+  CUdeviceptr workspace = 0;
+
+  uint64_t inner() const {
+    return desc.transposeA == CUBLAS_OP_N ? a.columns : a.rows;
+  }
+
+  bool isSupported() const {
+    auto rows = [](const Layout &layout, int32_t op) {
+      return op == CUBLAS_OP_N ? layout.rows : layout.columns;
+    };
+    auto columns = [](const Layout &layout, int32_t op) {
+      return op == CUBLAS_OP_N ? layout.columns : layout.rows;
+    };
+    bool shapes = rows(a, desc.transposeA) == d.rows &&
+                  columns(b, desc.transposeB) == d.columns &&
+                  columns(a, desc.transposeA) == rows(b, desc.transposeB) &&
+                  c.rows == d.rows && c.columns == d.columns;
+    bool types = a.type == b.type && c.type == d.type &&
+                 (d.type == a.type || d.type == CUDA_R_32F);
+    bool auxiliary =
+        !hasAuxiliary(desc) ||
+        (desc.auxiliaryLd % 8 == 0 && uint64_t(desc.auxiliaryLd) >= d.rows);
+    return shapes && types && auxiliary;
+  }
+
+  std::vector<MemoryUse> uses() const {
+    const Layout *layouts[4] = {&a, &b, &c, &d};
+    std::vector<MemoryUse> list;
+    for (int i = 0; i < 4; ++i)
+      if (i != 2 || beta != 0)
+        list.push_back({at[i],
+                        layouts[i]->elements() * typeBytes(layouts[i]->type),
+                        i == 3});
+    if (hasBias(desc))
+      list.push_back({desc.bias, d.rows * typeBytes(d.type), false});
+    if (hasAuxiliary(desc))
+      list.push_back({desc.auxiliary,
+                      size_t(desc.auxiliaryLd) * d.columns * typeBytes(d.type),
+                      true});
+    list.push_back({workspace, scratchBytes, true});
+    return list;
+  }
+
+  void compute() const;
+};
+
+double gelu(double x) {
+  double root = std::sqrt(2 / M_PI);
+  return 0.5 * x * (1 + std::tanh(root * (x + 0.044715 * x * x * x)));
+}
+
+/// op(matrix) by rows, in double precision.
+std::vector<double> rowsOf(const Layout &layout, CUdeviceptr address,
+                           bool transposed) {
+  kernels::ConstView view{reinterpret_cast<const void *>(address),
+                          dtypeOf(layout.type)};
+  uint64_t rows = transposed ? layout.columns : layout.rows;
+  uint64_t columns = transposed ? layout.rows : layout.columns;
+  std::vector<double> values(rows * columns);
+  for (uint64_t i = 0; i < rows; ++i)
+    for (uint64_t j = 0; j < columns; ++j) {
+      uint64_t row = transposed ? j : i, column = transposed ? i : j;
+      values[i * columns + j] =
+          kernels::load(view, int64_t(column * uint64_t(layout.ld) + row));
+    }
+  return values;
+}
+
+void Product::compute() const {
+  uint64_t m = d.rows, n = d.columns, k = inner();
+  std::vector<double> left = rowsOf(a, at[0], desc.transposeA == CUBLAS_OP_T);
+  std::vector<double> right = rowsOf(b, at[1], desc.transposeB == CUBLAS_OP_T);
+  std::vector<double> sums(m * n);
+  for (uint64_t i = 0; i < m; ++i)
+    for (uint64_t p = 0; p < k; ++p)
+      for (uint64_t j = 0; j < n; ++j)
+        sums[i * n + j] += left[i * k + p] * right[p * n + j];
+  auto type = dtypeOf(d.type);
+  auto view = [&](CUdeviceptr address) {
+    return kernels::View{reinterpret_cast<void *>(address), type};
+  };
+  auto load = [&](CUdeviceptr address, uint64_t index) {
+    return kernels::load(view(address), int64_t(index));
+  };
+  for (uint64_t j = 0; j < n; ++j)
+    for (uint64_t i = 0; i < m; ++i) {
+      double value = double(alpha) * sums[i * n + j];
+      if (beta != 0)
+        value += double(beta) * load(at[2], j * uint64_t(c.ld) + i);
+      if (hasBias(desc))
+        value += load(desc.bias, i);
+      if (hasAuxiliary(desc))
+        kernels::store(view(desc.auxiliary),
+                       int64_t(j * uint64_t(desc.auxiliaryLd) + i), value);
+      if (hasGelu(desc))
+        value = gelu(value);
+      kernels::store(view(at[3]), int64_t(j * uint64_t(d.ld) + i), value);
+    }
+  std::memset(reinterpret_cast<void *>(workspace), scratchByte, scratchBytes);
+}
+
+Product productOf(cublasLtMatmulDesc_t desc, cublasLtMatrixLayout_t a,
+                  cublasLtMatrixLayout_t b, cublasLtMatrixLayout_t c,
+                  cublasLtMatrixLayout_t d) {
+  return {*of(desc), *of(a), *of(b), *of(c), *of(d)};
+}
+
+/// What an algorithm is good for: shapes, types and alignments.
+cublasLtMatmulAlgo_t algorithmFor(const Product &product,
+                                  const uint32_t (&alignments)[4]) {
+  cublasLtMatmulAlgo_t algorithm = {};
+  algorithm.data[0] = product.d.rows << 32 | product.d.columns;
+  algorithm.data[1] = product.inner();
+  algorithm.data[2] = uint64_t(product.a.type) << 32 | uint64_t(product.d.type);
+  algorithm.data[3] = uint64_t(product.desc.transposeA) << 32 |
+                      uint64_t(product.desc.transposeB);
+  algorithm.data[4] = product.desc.epilogue;
+  for (int i = 0; i < 4; ++i)
+    algorithm.data[5] |= uint64_t(alignments[i]) << 16 * i;
+  return algorithm;
+}
+
+} // namespace
+
+//===----------------------------------------------------------------------===//
+// The library
+//===----------------------------------------------------------------------===//
+
+#define HOCKET_EXPORT extern "C" __attribute__((visibility("default")))
+
+HOCKET_EXPORT size_t cublasLtGetVersion() { return 1; }
+
+HOCKET_EXPORT const char *cublasLtGetStatusString(cublasStatus_t status) {
+  return status == CUBLAS_STATUS_NOT_SUPPORTED   ? "CUBLAS_STATUS_NOT_SUPPORTED"
+         : status == CUBLAS_STATUS_INVALID_VALUE ? "CUBLAS_STATUS_INVALID_VALUE"
+                                                 : "emulated cuBLASLt status";
+}
+
+HOCKET_EXPORT cublasStatus_t cublasLtCreate(cublasLtHandle_t *handle) {
+  *handle = reinterpret_cast<cublasLtHandle_t>(new int(0));
+  return CUBLAS_STATUS_SUCCESS;
+}
+
+HOCKET_EXPORT cublasStatus_t cublasLtDestroy(cublasLtHandle_t handle) {
+  delete reinterpret_cast<int *>(handle);
+  return CUBLAS_STATUS_SUCCESS;
+}
+
+HOCKET_EXPORT cublasStatus_t cublasLtMatmulDescCreate(
+    cublasLtMatmulDesc_t *desc, int computeType, int scaleType) {
+  if (computeType != CUBLAS_COMPUTE_32F || scaleType != CUDA_R_32F)
+    return CUBLAS_STATUS_INVALID_VALUE;
+  *desc = reinterpret_cast<cublasLtMatmulDesc_t>(new Description());
+  return CUBLAS_STATUS_SUCCESS;
+}
+
+HOCKET_EXPORT cublasStatus_t
+cublasLtMatmulDescDestroy(cublasLtMatmulDesc_t desc) {
+  delete of(desc);
+  return CUBLAS_STATUS_SUCCESS;
+}
+
+namespace {
+/// One row an attribute: where it is kept, and its size.
+struct Attribute {
+  int number;
+  void *place;
+  size_t bytes;
+};
+
+cublasStatus_t setOneOf(std::initializer_list<Attribute> attributes, int number,
+                        const void *value, size_t bytes) {
+  for (const Attribute &attribute : attributes)
+    if (attribute.number == number && attribute.bytes == bytes) {
+      std::memcpy(attribute.place, value, bytes);
+      return CUBLAS_STATUS_SUCCESS;
+    }
+  return CUBLAS_STATUS_INVALID_VALUE;
+}
+} // namespace
+
+HOCKET_EXPORT cublasStatus_t
+cublasLtMatmulDescSetAttribute(cublasLtMatmulDesc_t handle, int attribute,
+                               const void *value, size_t bytes) {
+  Description &desc = *of(handle);
+  return setOneOf(
+      {{CUBLASLT_MATMUL_DESC_TRANSA, &desc.transposeA, 4},
+       {CUBLASLT_MATMUL_DESC_TRANSB, &desc.transposeB, 4},
+       {CUBLASLT_MATMUL_DESC_EPILOGUE, &desc.epilogue, 4},
+       {CUBLASLT_MATMUL_DESC_BIAS_POINTER, &desc.bias, 8},
+       {CUBLASLT_MATMUL_DESC_EPILOGUE_AUX_POINTER, &desc.auxiliary, 8},
+       {CUBLASLT_MATMUL_DESC_EPILOGUE_AUX_LD, &desc.auxiliaryLd, 8}},
+      attribute, value, bytes);
+}
+
+HOCKET_EXPORT cublasStatus_t
+cublasLtMatrixLayoutCreate(cublasLtMatrixLayout_t *layout, int type,
+                           uint64_t rows, uint64_t columns, int64_t ld) {
+  if (ld < 0 || uint64_t(ld) < rows)
+    return CUBLAS_STATUS_INVALID_VALUE;
+  *layout = reinterpret_cast<cublasLtMatrixLayout_t>(
+      new Layout{type, rows, columns, ld});
+  return CUBLAS_STATUS_SUCCESS;
+}
+
+HOCKET_EXPORT cublasStatus_t
+cublasLtMatrixLayoutDestroy(cublasLtMatrixLayout_t layout) {
+  delete of(layout);
+  return CUBLAS_STATUS_SUCCESS;
+}
+
+HOCKET_EXPORT cublasStatus_t
+cublasLtMatmulPreferenceCreate(cublasLtMatmulPreference_t *preference) {
+  *preference = reinterpret_cast<cublasLtMatmulPreference_t>(new Preference());
+  return CUBLAS_STATUS_SUCCESS;
+}
+
+HOCKET_EXPORT cublasStatus_t
+cublasLtMatmulPreferenceDestroy(cublasLtMatmulPreference_t preference) {
+  delete of(preference);
+  return CUBLAS_STATUS_SUCCESS;
+}
+
+HOCKET_EXPORT cublasStatus_t cublasLtMatmulPreferenceSetAttribute(
+    cublasLtMatmulPreference_t handle, int attribute, const void *value,
+    size_t bytes) {
+  Preference &preference = *of(handle);
+  constexpr int first = CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_A_BYTES;
+  return setOneOf({{CUBLASLT_MATMUL_PREF_MAX_WORKSPACE_BYTES,
+                    &preference.workspaceBytes, 8},
+                   {first, &preference.alignments[0], 4},
+                   {first + 1, &preference.alignments[1], 4},
+                   {first + 2, &preference.alignments[2], 4},
+                   {first + 3, &preference.alignments[3], 4}},
+                  attribute, value, bytes);
+}
+
+HOCKET_EXPORT cublasStatus_t cublasLtMatmulAlgoGetHeuristic(
+    cublasLtHandle_t, cublasLtMatmulDesc_t desc, cublasLtMatrixLayout_t a,
+    cublasLtMatrixLayout_t b, cublasLtMatrixLayout_t c,
+    cublasLtMatrixLayout_t d, cublasLtMatmulPreference_t preference, int wanted,
+    cublasLtMatmulHeuristicResult_t *results, int *found) {
+  Product product = productOf(desc, a, b, c, d);
+  *found = 0;
+  if (wanted < 1)
+    return CUBLAS_STATUS_INVALID_VALUE;
+  if (!product.isSupported() || of(preference)->workspaceBytes < scratchBytes)
+    return CUBLAS_STATUS_NOT_SUPPORTED;
+  results[0] = {algorithmFor(product, of(preference)->alignments),
+                scratchBytes,
+                CUBLAS_STATUS_SUCCESS,
+                1,
+                {}};
+  *found = 1;
+  return CUBLAS_STATUS_SUCCESS;
+}
+
+HOCKET_EXPORT cublasStatus_t cublasLtMatmul(
+    cublasLtHandle_t, cublasLtMatmulDesc_t desc, const void *alpha,
+    const void *a, cublasLtMatrixLayout_t aLayout, const void *b,
+    cublasLtMatrixLayout_t bLayout, const void *beta, const void *c,
+    cublasLtMatrixLayout_t cLayout, void *d, cublasLtMatrixLayout_t dLayout,
+    const cublasLtMatmulAlgo_t *algorithm, void *workspace,
+    size_t workspaceBytes, CUstream stream) {
+  Product product = productOf(desc, aLayout, bLayout, cLayout, dLayout);
+  const void *operands[4] = {a, b, c, d};
+  uint32_t alignments[4];
+  for (int i = 0; i < 4; ++i) {
+    product.at[i] = reinterpret_cast<CUdeviceptr>(operands[i]);
+    alignments[i] = uint16_t(algorithm->data[5] >> 16 * i);
+    if (alignments[i] == 0 || product.at[i] % alignments[i] != 0)
+      return CUBLAS_STATUS_INVALID_VALUE;
+  }
+  product.alpha = *static_cast<const float *>(alpha);
+  product.beta = *static_cast<const float *>(beta);
+  product.workspace = reinterpret_cast<CUdeviceptr>(workspace);
+  cublasLtMatmulAlgo_t expected = algorithmFor(product, alignments);
+  if (std::memcmp(algorithm, &expected, sizeof(expected)) != 0 ||
+      workspaceBytes < scratchBytes || product.workspace % 256 != 0)
+    return CUBLAS_STATUS_INVALID_VALUE;
+  CUresult result =
+      enqueueOn(stream, product.uses(), [product] { product.compute(); });
+  return result == CUDA_SUCCESS ? CUBLAS_STATUS_SUCCESS
+                                : CUBLAS_STATUS_EXECUTION_FAILED;
+}

@@ -1,0 +1,37 @@
+//===- CudaLibrary.h - What the emulated libraries share --------*- C++ -*-===//
+//
+// Part of Hocket, under the Apache License v2.0.
+//
+//===----------------------------------------------------------------------===//
+///
+/// \file
+/// What the emulated libcuda offers beside NVIDIA's functions, to the other
+/// emulated libraries, which are linked to it.
+///
+//===----------------------------------------------------------------------===//
+
+#ifndef HOCKET_TEST_EMULATOR_LIBRARIES_CUDALIBRARY_H
+#define HOCKET_TEST_EMULATOR_LIBRARIES_CUDALIBRARY_H
+
+#include "runtime/hal/drivers/cuda/DriverApi.h"
+
+#include <functional>
+#include <vector>
+
+namespace hocket::emulator {
+
+/// Memory that some work uses.
+struct MemoryUse {
+  hal::cuda::CUdeviceptr address = 0;
+  size_t bytes = 0;
+  bool writes = false;
+};
+
+/// Lets `stream` of the current context check the memory and call `work`.
+__attribute__((visibility("default"))) hal::cuda::CUresult
+enqueueOn(hal::cuda::CUstream stream, std::vector<MemoryUse> uses,
+          std::function<void()> work);
+
+} // namespace hocket::emulator
+
+#endif // HOCKET_TEST_EMULATOR_LIBRARIES_CUDALIBRARY_H

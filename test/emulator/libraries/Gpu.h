@@ -1,0 +1,100 @@
+//===- Gpu.h - An emulated GPU ----------------------------------*- C++ -*-===//
+//
+// Part of Hocket, under the Apache License v2.0.
+//
+//===----------------------------------------------------------------------===//
+///
+/// \file
+/// Streams keep what they are given and do none of it until somebody waits for
+/// them. Then they advance in an order drawn from a seed, which changes between
+/// three ways of being unkind:
+///
+///   any     one of those that can go on, at random
+///   late    only what is waited for and what that waits for: what another
+///           stream should have done before, without an event, is missing
+///   early   the others first, as far as events let them: what another stream
+///           should do only later has happened already
+///
+/// An error of a kernel stays, as on a GPU: every later call fails.
+///
+//===----------------------------------------------------------------------===//
+
+#ifndef HOCKET_TEST_EMULATOR_LIBRARIES_GPU_H
+#define HOCKET_TEST_EMULATOR_LIBRARIES_GPU_H
+
+#include "test/emulator/libraries/GpuMemory.h"
+
+#include <deque>
+#include <functional>
+#include <memory>
+#include <mutex>
+#include <random>
+
+namespace hocket::emulator {
+
+struct Event {
+  uint64_t recorded = 0; ///< How often a stream was told to record it.
+  uint64_t reached = 0;  ///< The last of these that a stream has come to.
+};
+
+/// Something that a stream does; empty, or what went wrong.
+using Work = std::function<std::string()>;
+
+struct Stream {
+  struct Entry {
+    Work work; ///< Null: an event.
+    std::shared_ptr<Event> event;
+    bool records = false;
+    uint64_t ticket = 0;
+  };
+  std::deque<Entry> entries;
+};
+
+class Gpu {
+public:
+  Gpu(size_t memoryBytes, uint64_t seed) : memory(memoryBytes), random(seed) {}
+
+  /// Held by whoever calls any of what follows.
+  std::mutex mutex;
+
+  GpuMemory memory;
+
+  void enqueue(Stream &stream, Work work);
+  void record(Stream &stream, std::shared_ptr<Event> event);
+  void wait(Stream &stream, std::shared_ptr<Event> event);
+
+  /// Lets streams advance until `stream` is empty, `event` has been reached as
+  /// often as it was recorded, or everything is done.
+  void finish(Stream &stream);
+  void finish(const Event &event);
+  void finish();
+
+  /// Streams that take part; the first is the one without a name.
+  std::vector<std::unique_ptr<Stream>> streams;
+
+  /// A number for the order of threads in the next kernel.
+  uint64_t draw() { return random(); }
+
+  /// What a kernel did wrong first, or empty.
+  const std::string &error() const { return failure; }
+  void fail(const std::string &what) {
+    if (failure.empty())
+      failure = what;
+  }
+
+private:
+  using Done = std::function<bool()>;
+  void advanceUntil(const Done &done, const Stream *target);
+  bool canAdvance(const Stream &stream) const;
+  void advance(Stream &stream);
+  Stream *choose(const Stream *target);
+  Stream *neededBy(const Stream &target, size_t depth);
+
+  enum class Order { Any, Late, Early } order = Order::Any;
+  std::mt19937_64 random;
+  std::string failure;
+};
+
+} // namespace hocket::emulator
+
+#endif // HOCKET_TEST_EMULATOR_LIBRARIES_GPU_H

@@ -1,0 +1,266 @@
+//===- CudaDeviceTest.cpp - The CUDA driver on emulated GPUs --------------===//
+//
+// Part of Hocket, under the Apache License v2.0.
+//
+//===----------------------------------------------------------------------===//
+///
+/// \file
+/// What DeviceConformanceTest.cpp does not ask of every driver: messages where
+/// something is missing or breaks, and that nothing is in order by chance.
+///
+//===----------------------------------------------------------------------===//
+
+#include "runtime/hal/drivers/cuda/CudaDevice.h"
+#include "kernels/cuda/Library.h"
+#include "kernels/cuda/Sources.h"
+#include "runtime/hal/drivers/cuda/GpuModules.h"
+#include "test/emulator/EmulatedGpus.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+using namespace hocket;
+using namespace hocket::hal;
+using testing::HasSubstr;
+
+namespace {
+
+/// A device with an arena, streams and one module of `source`.
+std::unique_ptr<Device> open(const test::EmulatedGpus &gpus,
+                             const std::string &source = "") {
+  test::useEmulatedGpus(gpus);
+  auto device = createCudaDevice();
+  EXPECT_TRUE(device.ok()) << device.status().message();
+  EXPECT_TRUE((*device)->allocateArena(1 << 16).ok());
+  EXPECT_TRUE((*device)->createQueues(2, 2).ok());
+  if (!source.empty()) {
+    ModuleVariant variant{"", "cuda-c++", source};
+    auto module = (*device)->loadModule("test", {&variant, 1});
+    EXPECT_TRUE(module.ok()) << module.status().message();
+  }
+  return *std::move(device);
+}
+
+/// Runs the kernel `symbol` of module 0 on one buffer, with one block.
+Status runKernel(Device &device, const std::string &symbol, unsigned threads) {
+  auto kernel = device.findKernel(0, symbol);
+  EXPECT_TRUE(kernel.ok()) << kernel.status().message();
+  Range buffer{0, 4096};
+  int64_t scalar = 0;
+  HOCKET_RETURN_IF_ERROR(
+      device.launch(0, {*kernel, {&buffer, 1}, {&scalar, 1}, 1, 1, threads}));
+  return device.synchronize();
+}
+
+//===----------------------------------------------------------------------===//
+// What is missing
+//===----------------------------------------------------------------------===//
+
+TEST(CudaDevice, SaysWhatTheMachineLacks) {
+  test::useEmulatedGpus({.count = 2, .architecture = 75});
+  EXPECT_EQ(createCudaDevice(2).status().message(),
+            "a rank wants GPU 2 of this machine, which has 2; start fewer "
+            "ranks on it, or check CUDA_VISIBLE_DEVICES");
+  EXPECT_EQ(createCudaDevice(1).status().message(),
+            "GPU 1 is of architecture sm_75; Hocket's kernels want sm_80 or "
+            "later (Ampere)");
+  auto device = open({.memoryBytes = 1 << 20});
+  Status status = (*createCudaDevice())->allocateArena(1 << 20);
+  EXPECT_EQ(status.code(), StatusCode::ResourceExhausted);
+  EXPECT_EQ(status.message(),
+            "the program needs 1.00 MiB of memory, Emulated GPU has 1.00 MiB, "
+            "959.8 KiB of it free; use a smaller micro batch or more "
+            "recomputation");
+}
+
+TEST(CudaDeviceDeathTest, SaysThatThereIsNoDriver) {
+  GTEST_FLAG_SET(death_test_style, "threadsafe");
+  EXPECT_EXIT(
+      {
+        ::setenv("HOCKET_LIBCUDA", "/nowhere/libcuda.so", 1);
+        Status status = createCudaDevice().status();
+        fprintf(stderr, "%s", status.message().c_str());
+        _exit(status.code() == StatusCode::FailedPrecondition ? 0 : 1);
+      },
+      testing::ExitedWithCode(0),
+      "there is no CUDA driver on this machine .*; install NVIDIA's driver "
+      "for this machine's GPU, or set HOCKET_LIBCUDA to the path");
+}
+
+TEST(CudaDeviceDeathTest, SaysThatThereIsNoGpu) {
+  GTEST_FLAG_SET(death_test_style, "threadsafe");
+  EXPECT_EXIT(
+      {
+        test::useEmulatedGpus({.count = 0});
+        Status status = createCudaDevice().status();
+        fprintf(stderr, "%s", status.message().c_str());
+        _exit(status.code() == StatusCode::FailedPrecondition ? 0 : 1);
+      },
+      testing::ExitedWithCode(0), "finds no GPU on this machine");
+}
+
+TEST(CudaDevice, ChoosesTheCodeThatRuns) {
+  cuda::Architecture hopper{9, 0}, ada{8, 9};
+  for (const char *isa : {"sm_90", "sm_90a", "sm_90f"})
+    EXPECT_TRUE(hopper.runs(isa)) << isa;
+  for (const char *isa : {"sm_80", "sm_100a", "sm_91", "x86-64-v3", "sm_", ""})
+    EXPECT_FALSE(hopper.runs(isa)) << isa;
+  EXPECT_TRUE(ada.runs("sm_80"));
+  EXPECT_TRUE(ada.runs("sm_89"));
+  EXPECT_FALSE(ada.runs("sm_80a"));
+  EXPECT_EQ(hopper.name(), "sm_90a");
+  EXPECT_EQ(ada.name(), "sm_89");
+}
+
+TEST(CudaDevice, SaysWhatDoesNotCompile) {
+  auto device = open({});
+  ModuleVariant broken{"", "cuda-c++", "this is no C++"};
+  Status status = device->loadModule("m", {&broken, 1}).status();
+  EXPECT_THAT(status.message(),
+              HasSubstr("module 'm' has no machine code for sm_90a: m.cu does "
+                        "not compile for sm_90a: NVRTC_ERROR_COMPILATION"));
+}
+
+//===----------------------------------------------------------------------===//
+// What breaks
+//===----------------------------------------------------------------------===//
+
+const char *const faultyKernels = R"(
+  struct Numbers { long long at[1]; };
+  extern "C" __global__ void farAway(float *x, const Numbers n) {
+    if (threadIdx.x == 7)
+      x[100000] = 1;
+  }
+  extern "C" __global__ void stuck(float *x, const Numbers n) {
+    if (threadIdx.x == 0)
+      __syncthreads();
+    else
+      __shfl_xor_sync(0xffffffffu, x[0], 1);
+  }
+  extern "C" __global__ void fine(float *x, const Numbers n) {
+    x[threadIdx.x] += 1;
+  })";
+
+TEST(CudaDevice, AKernelThatLeavesItsMemoryIsNamed) {
+  auto device = open({.watch = true}, faultyKernels);
+  ASSERT_TRUE(runKernel(*device, "fine", 32).ok());
+  Status status = runKernel(*device, "farAway", 32);
+  EXPECT_EQ(status.code(), StatusCode::Internal);
+  EXPECT_THAT(status.message(),
+              HasSubstr("a kernel failed on the GPU: CUDA_ERROR_LAUNCH_FAILED "
+                        "(kernel farAway writes 4 bytes at 400000 of an "
+                        "allocation of 65792), found by "));
+  EXPECT_THAT(status.message(), HasSubstr("HOCKET_CUDA_BLOCKING=1"));
+  EXPECT_FALSE(device->fill(0, {0, 4}, 0).ok()) << "an error stays";
+}
+
+TEST(CudaDevice, AKernelWhoseThreadsWaitForEachOtherIsTold) {
+  auto device = open({}, faultyKernels);
+  Status status = runKernel(*device, "stuck", 32);
+  EXPECT_THAT(status.message(), HasSubstr("kernel stuck: thread "));
+}
+
+TEST(CudaDevice, BlockingTellsAnErrorWhereItIs) {
+  ::setenv("HOCKET_CUDA_BLOCKING", "1", 1);
+  auto device = open({}, faultyKernels);
+  ::unsetenv("HOCKET_CUDA_BLOCKING");
+  auto kernel = device->findKernel(0, "stuck");
+  Range buffer{0, 4096};
+  int64_t scalar = 0;
+  EXPECT_FALSE(
+      device->launch(0, {*kernel, {&buffer, 1}, {&scalar, 1}, 1, 1, 32}).ok());
+}
+
+TEST(CudaDevice, ErrorsOfTheDataAreToldWhenItIsSynchronised) {
+  kernels::CudaCall made;
+  const kernels::LibraryOp *op = kernels::findLibraryOp("embedding");
+  int64_t integers[] = {1, 1, 3, 3, 2};
+  ASSERT_EQ(kernels::makeCudaCall(*op, {integers, {}, 3, 0}, made), nullptr);
+  auto device = open(
+      {.watch = true},
+      kernels::standaloneSource(kernels::cudaSource(made.launches), "l.cu"));
+  int32_t ids[] = {2, 3, 1}; // Three rows: 3 is outside.
+  Range buffers[] = {{0, 12}, {64, 24}, {128, 24}};
+  LibraryCall call{op, buffers, integers, {}, {}, false};
+  ASSERT_TRUE(device->copyFromHost(0, ids, buffers[0]).ok());
+  ASSERT_TRUE(device->library(0, call).ok());
+  Status status = device->synchronize();
+  EXPECT_EQ(status.code(), StatusCode::InvalidArgument);
+  EXPECT_EQ(status.message(),
+            "embedding: a token id is outside the vocabulary");
+  ids[1] = 0;
+  ASSERT_TRUE(device->copyFromHost(0, ids, buffers[0]).ok());
+  ASSERT_TRUE(device->library(0, call).ok());
+  EXPECT_TRUE(device->synchronize().ok());
+}
+
+TEST(CudaDevice, AProgramWithoutTheKernelOfAnOpIsRefused) {
+  auto device = open({});
+  const kernels::LibraryOp *op = kernels::findLibraryOp("embedding");
+  int64_t integers[] = {1, 1, 3, 3, 2};
+  Range buffers[] = {{0, 12}, {64, 24}, {128, 24}};
+  Status status = device->library(0, {op, buffers, integers, {}, {}, false});
+  EXPECT_EQ(status.code(), StatusCode::NotFound);
+  EXPECT_THAT(status.message(),
+              HasSubstr("library op 'embedding': no module of the program has "
+                        "the function '"));
+}
+
+//===----------------------------------------------------------------------===//
+// Order
+//===----------------------------------------------------------------------===//
+
+/// What stream 1 copies of what stream 0 fills, with events between them or
+/// without.
+uint8_t handOver(uint64_t seed, bool ready, bool taken) {
+  auto device = open({.seed = seed});
+  uint8_t result = 0;
+  for (uint8_t round = 1; round <= 2; ++round) {
+    EXPECT_TRUE(device->fill(0, {0, 4096}, round).ok());
+    EXPECT_TRUE(device->record(0, 0).ok());
+    if (ready)
+      EXPECT_TRUE(device->wait(1, 0).ok());
+    EXPECT_TRUE(device->copy(1, {0, 4096}, {8192, 4096}).ok());
+    EXPECT_TRUE(device->record(1, 1).ok());
+    if (taken)
+      EXPECT_TRUE(device->wait(0, 1).ok());
+    if (round == 1)
+      EXPECT_TRUE(device->copyToHost(1, {8192, 1}, &result).ok());
+  }
+  EXPECT_TRUE(device->synchronize(1).ok());
+  return result;
+}
+
+TEST(CudaDevice, AMissingEventIsAWrongNumber) {
+  int early = 0, late = 0;
+  for (uint64_t seed = 1; seed <= 20; ++seed) {
+    EXPECT_EQ(handOver(seed, true, true), 1) << seed;
+    early += handOver(seed, false, true) != 1;
+    late += handOver(seed, true, false) != 1;
+  }
+  EXPECT_GT(early, 0) << "copied before it was filled";
+  EXPECT_GT(late, 0) << "filled again before it was copied";
+}
+
+/// Host memory is the caller's again at once, however late the copy is.
+TEST(CudaDevice, HostMemoryIsFreeOnReturn) {
+  for (uint64_t seed = 1; seed <= 5; ++seed) {
+    auto device = open({.seed = seed});
+    std::vector<uint8_t> bytes(3000), back(3000);
+    for (int round = 0; round < 5; ++round) {
+      std::fill(bytes.begin(), bytes.end(), uint8_t(round));
+      ASSERT_TRUE(
+          device->copyFromHost(0, bytes.data(), {uint64_t(round) * 4096, 3000})
+              .ok());
+    }
+    for (int round = 0; round < 5; ++round) {
+      ASSERT_TRUE(
+          device->copyToHost(0, {uint64_t(round) * 4096, 3000}, back.data())
+              .ok());
+      ASSERT_TRUE(device->synchronize(0).ok());
+      EXPECT_EQ(back, std::vector<uint8_t>(3000, uint8_t(round)));
+    }
+  }
+}
+
+} // namespace
