@@ -6,28 +6,27 @@
 
 #include "test/emulator/Block.h"
 
+#include "test/emulator/Fiber.h"
+
 #include <algorithm>
 #include <cstring>
 #include <deque>
 #include <memory>
 #include <numeric>
 #include <random>
-#include <ucontext.h>
 #include <vector>
 
 using namespace hocket::emulator;
 
 namespace {
 
-constexpr size_t stackBytes = 64 * 1024;
 constexpr unsigned lanesOfWarp = 32;
 /// Bytes of shared memory before they are written: a NaN as f32, bf16 and f16.
 constexpr int unwritten = 0xff;
 
 struct Fiber {
   enum class State { Ready, InBlock, InWarp, Ended } state = State::Ready;
-  ucontext_t context;
-  std::unique_ptr<std::byte[]> stack;
+  FiberStack stack;
   ThreadPlace place;
   // InWarp: with whom it exchanges what.
   unsigned lanes = 0, bytes = 0;
@@ -46,12 +45,8 @@ public:
   BlockRunner(const Launch &launch, Calls &calls, std::span<std::byte> shared,
               const std::function<void()> &thread)
       : launch(launch), calls(calls), shared(shared), thread(thread),
-        dynamic(launch.sharedBytes), random(launch.seed) {
-    unsigned threads =
-        launch.blockSize.x * launch.blockSize.y * launch.blockSize.z;
-    fibers.resize(threads);
-    for (Fiber &fiber : fibers)
-      fiber.stack = std::make_unique_for_overwrite<std::byte[]>(stackBytes);
+        dynamic(launch.sharedBytes), random(launch.seed),
+        fibers(launch.blockSize.x * launch.blockSize.y * launch.blockSize.z) {
     calls.syncBlock = [] { current->wait(Fiber::State::InBlock); };
     calls.gather = [](unsigned lanes, const void *mine, unsigned bytes,
                       void *all) { current->gather(lanes, mine, bytes, all); };
@@ -94,7 +89,7 @@ private:
   std::vector<Fiber> fibers;
   Fiber *running = nullptr;
   bool stopped = false; ///< By a thread.
-  ucontext_t scheduler;
+  void *scheduler = nullptr;
 
   static thread_local BlockRunner *current;
 };
@@ -113,24 +108,20 @@ void BlockRunner::prepare(Index block) {
                    block,
                    size,
                    launch.gridSize};
-    getcontext(&fiber.context);
-    fiber.context.uc_stack.ss_sp = fiber.stack.get();
-    fiber.context.uc_stack.ss_size = stackBytes;
-    fiber.context.uc_link = nullptr;
-    makecontext(&fiber.context, &BlockRunner::start, 0);
+    fiber.stack.begin(&BlockRunner::start);
   }
 }
 
 void BlockRunner::resume(Fiber &fiber) {
   running = &fiber;
   calls.thread = &fiber.place;
-  swapcontext(&scheduler, &fiber.context);
+  FiberStack::change(scheduler, fiber.stack.place);
 }
 
 /// Of a fiber: stops until the scheduler finds that it may go on.
 void BlockRunner::wait(Fiber::State state) {
   running->state = state;
-  swapcontext(&running->context, &scheduler);
+  FiberStack::change(running->stack.place, scheduler);
 }
 
 void BlockRunner::gather(unsigned lanes, const void *mine, unsigned bytes,

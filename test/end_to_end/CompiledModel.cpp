@@ -28,6 +28,7 @@ static CompileResult compileTo(Level level, const std::string &spec,
   request.to = level;
   request.spec.overrides = choice.overrides;
   request.fuse = choice.fuse;
+  request.target = choice.target;
   for (const auto &[option, value] : choice.flags)
     request.spec.flags.given.push_back({option, value});
   StatusOr<CompileResult> result = compile(request);

@@ -26,6 +26,7 @@ struct CompileChoice {
   bool fuse = true;
   /// Options that stand for fields, and their values.
   std::vector<std::pair<std::string, std::string>> flags = {};
+  std::string target = "cpu";
 };
 
 /// The program of the textproto `spec`. Failures fail the test; the program is

@@ -59,8 +59,10 @@ std::string TrainedPlans::scarceMemory(const ModelRow &model,
 }
 
 SharedProgram TrainedPlans::compile(const ModelRow &model, const PlanRow &plan,
-                                    const std::string &training) {
+                                    const std::string &training,
+                                    const std::string &target) {
   CompileChoice choice;
+  choice.target = target;
   if (std::string(plan.flags).find(automatic) != std::string::npos)
     choice.flags.emplace_back("--memory", scarceMemory(model, plan, training));
   if (*plan.mesh != 0)

@@ -36,7 +36,8 @@ protected:
   /// message. `--recompute auto` gets half the memory that it can make a
   /// difference to.
   static SharedProgram compile(const ModelRow &model, const PlanRow &plan,
-                               const std::string &training = "");
+                               const std::string &training = "",
+                               const std::string &target = "cpu");
 
   /// Trains to step `until`, from what the run `load` saved if it is named.
   /// Saves, unless `name` is empty; logs always.

@@ -1,0 +1,58 @@
+//===- Fiber.cpp - Stacks that a thread changes between -------------------===//
+//
+// Part of Hocket, under the Apache License v2.0.
+//
+//===----------------------------------------------------------------------===//
+
+#include "test/emulator/Fiber.h"
+
+#include <new>
+
+using namespace hocket::emulator;
+
+// Registers that a function of the System V ABI leaves as they are go onto the
+// old stack and come from the new one; the return address is there already.
+asm(R"(
+  .text
+  .hidden hocket_fiber_change
+  .globl hocket_fiber_change
+  .type hocket_fiber_change, @function
+hocket_fiber_change:
+  pushq %rbp
+  pushq %rbx
+  pushq %r12
+  pushq %r13
+  pushq %r14
+  pushq %r15
+  movq %rsp, (%rdi)
+  movq %rsi, %rsp
+  popq %r15
+  popq %r14
+  popq %r13
+  popq %r12
+  popq %rbx
+  popq %rbp
+  ret
+  .size hocket_fiber_change, . - hocket_fiber_change
+)");
+extern "C" void hocket_fiber_change(void **from, void *to);
+
+static constexpr std::align_val_t stackAlignment{16};
+
+FiberStack::FiberStack()
+    : memory(static_cast<std::byte *>(::operator new(bytes, stackAlignment))) {}
+
+FiberStack::~FiberStack() { ::operator delete(memory, stackAlignment); }
+
+void FiberStack::begin(void (*entry)()) {
+  // The entry's address, as if a call had been made from it, and six registers.
+  auto *top = reinterpret_cast<void **>(memory + bytes) - 2;
+  *top = reinterpret_cast<void *>(entry);
+  for (int i = 1; i <= 6; ++i)
+    top[-i] = nullptr;
+  place = top - 6;
+}
+
+void FiberStack::change(void *&from, void *to) {
+  hocket_fiber_change(&from, to);
+}
