@@ -40,7 +40,8 @@ struct Library {
 StatusOr<Library> load() {
   HOCKET_ASSIGN_OR_RETURN(
       VendorLibrary vendor,
-      VendorLibrary::load({"NVRTC", "HOCKET_NVRTC",
+      VendorLibrary::load({"NVRTC",
+                           "HOCKET_NVRTC",
                            {"libnvrtc.so.13", "libnvrtc.so.12"},
                            "install the CUDA toolkit"}));
   Library library{vendor.path(), {}};
