@@ -8,18 +8,28 @@ function(hocket_library name)
   target_link_libraries(${name} PUBLIC ${ARG_DEPS})
 endfunction()
 
+# hocket_use_mlir(NAME PUBLIC|PRIVATE)
+#   Lets the sources of a target include MLIR, as Debian's MLIR was compiled.
+function(hocket_use_mlir name scope)
+  target_include_directories(${name} SYSTEM ${scope} ${MLIR_INCLUDE_DIRS}
+                             ${LLVM_INCLUDE_DIRS})
+  if(NOT LLVM_ENABLE_RTTI)
+    target_compile_options(${name} PRIVATE -fno-rtti)
+  endif()
+  if(NOT LLVM_ENABLE_ASSERTIONS)
+    target_compile_options(${name} PRIVATE
+      "SHELL:-include ${CMAKE_SOURCE_DIR}/compiler/cmake/InstalledStatistic.h")
+  endif()
+endfunction()
+
 # hocket_mlir_library(NAME SOURCES a.cpp ... [DEPS lib ...] [GENERATED target ...])
 #   A static library over MLIR. GENERATED names the TableGen targets that must
 #   run before its sources compile.
 function(hocket_mlir_library name)
   cmake_parse_arguments(ARG "" "" "SOURCES;DEPS;GENERATED" ${ARGN})
   add_library(${name} STATIC ${ARG_SOURCES})
-  target_include_directories(${name} SYSTEM PUBLIC ${MLIR_INCLUDE_DIRS}
-                             ${LLVM_INCLUDE_DIRS})
+  hocket_use_mlir(${name} PUBLIC)
   target_compile_definitions(${name} PUBLIC ${LLVM_DEFINITIONS})
-  if(NOT LLVM_ENABLE_RTTI)
-    target_compile_options(${name} PRIVATE -fno-rtti)
-  endif()
   target_link_libraries(${name} PUBLIC ${ARG_DEPS} MLIR LLVM)
   if(ARG_GENERATED)
     add_dependencies(${name} ${ARG_GENERATED})
@@ -50,11 +60,7 @@ function(hocket_test name)
   target_compile_definitions(${name} PRIVATE
     HOCKET_SOURCE_DIR="${CMAKE_SOURCE_DIR}")
   if(ARG_MLIR)
-    target_include_directories(${name} SYSTEM PRIVATE ${MLIR_INCLUDE_DIRS}
-                               ${LLVM_INCLUDE_DIRS})
-    if(NOT LLVM_ENABLE_RTTI)
-      target_compile_options(${name} PRIVATE -fno-rtti)
-    endif()
+    hocket_use_mlir(${name} PRIVATE)
   endif()
   target_link_libraries(${name} PRIVATE ${ARG_DEPS} GTest::gtest
                         GTest::gtest_main GTest::gmock)
@@ -73,11 +79,7 @@ endfunction()
 #   A program over MLIR under <build>/bin.
 function(hocket_mlir_tool name)
   hocket_tool(${name} ${ARGN})
-  target_include_directories(${name} SYSTEM PRIVATE ${MLIR_INCLUDE_DIRS}
-                             ${LLVM_INCLUDE_DIRS})
-  if(NOT LLVM_ENABLE_RTTI)
-    target_compile_options(${name} PRIVATE -fno-rtti)
-  endif()
+  hocket_use_mlir(${name} PRIVATE)
 endfunction()
 
 # hocket_protobuf(TARGET FILE.proto DEPS lib ...)

@@ -22,7 +22,7 @@ namespace {
 
 constexpr unsigned lanesOfWarp = 32;
 /// Bytes of shared memory before they are written: a NaN as f32, bf16 and f16.
-constexpr int unwritten = 0xff;
+constexpr std::byte unwritten{0xff};
 
 struct Fiber {
   enum class State { Ready, InBlock, InWarp, Ended } state = State::Ready;
@@ -97,8 +97,8 @@ private:
 thread_local BlockRunner *BlockRunner::current = nullptr;
 
 void BlockRunner::prepare(Index block) {
-  std::memset(shared.data(), unwritten, shared.size());
-  std::memset(dynamic.data(), unwritten, dynamic.size());
+  std::ranges::fill(shared, unwritten);
+  std::ranges::fill(dynamic, unwritten);
   Index size = launch.blockSize;
   for (unsigned i = 0; i < fibers.size(); ++i) {
     Fiber &fiber = fibers[i];

@@ -17,6 +17,7 @@ RULES = (
     includes.layers,
     includes.runtime_free_of_mlir,
     includes.guards,
+    includes.no_duplicates,
     descriptions.dialects_have_a_rationale,
     descriptions.ops_are_described,
     descriptions.passes_are_described,

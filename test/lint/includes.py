@@ -138,3 +138,13 @@ def guards(tree):
         stem = re.sub(r"[/.-]", "_", str(path)).upper()
         if f"#ifndef HOCKET_{stem}\n#define HOCKET_{stem}\n" not in tree.text(path):
             yield f"{path}: expected the include guard HOCKET_{stem}"
+
+
+def no_duplicates(tree):
+    """No file includes another twice."""
+    for path in tree.with_suffix(".h", ".cpp", ".cu", ".cuh"):
+        seen = set()
+        for line, included in includes_of(tree, path):
+            if included in seen and not included.endswith(".inc"):
+                yield f"{path}:{line}: {included} is included already"
+            seen.add(included)
