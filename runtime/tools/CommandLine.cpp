@@ -25,7 +25,8 @@ int hocket::runCommandLine(CLI::App &app, int argc, char **argv,
     std::cerr << name << ": out of memory\n";
     return 1;
   }
+  // In one piece: other ranks may be writing to the same terminal.
   if (!result.ok())
-    std::cerr << name << ": " << result.message() << "\n";
+    std::cerr << name + ": " + result.message() + "\n";
   return exitStatusOf(result);
 }
