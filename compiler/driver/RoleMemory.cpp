@@ -23,7 +23,10 @@ static constexpr int64_t bufferAlignment = 256;
 /// Kinds that are named.
 static constexpr size_t mostOwners = 4;
 
+/// What stands in another buffer's bytes has none of its own.
 static int64_t bytesOf(exec::BufferOp buffer) {
+  if (buffer.getWithin())
+    return 0;
   auto type = cast<MemRefType>(buffer.getResult().getType());
   int64_t bytes =
       type.getNumElements() * ((type.getElementTypeBitWidth() + 7) / 8);

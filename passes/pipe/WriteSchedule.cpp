@@ -101,9 +101,11 @@ LogicalResult ScheduleWriter::run() {
       chooseSchedule(plan, hasFragment(FragmentKind::Weight));
   if (!schedule.ok())
     return module.emitError(schedule.status().message());
-  // 2. Copies of residuals, kept until nothing of the microbatch is left to do.
+  // 2. Slots for residuals, which the rank's chunks share, each kept until
+  // nothing of the microbatch is left to do.
   planning::SlotPlan slots =
-      planning::assignSlots(*schedule, planning::ResidualLife::ForwardToWeight);
+      planning::assignSlots(*schedule, planning::ResidualLife::ForwardToWeight,
+                            planning::SlotScope::Rank);
   // 3. As ops.
   builder.setInsertionPointToEnd(module.getBody());
   for (int64_t rank = 0; rank < plan.shape.ranks; ++rank)

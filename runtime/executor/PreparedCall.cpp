@@ -16,6 +16,7 @@ BufferPlace BufferPlace::of(const PreparationScope &scope, uint32_t index) {
   const program::Buffer &buffer = scope.role.buffers(int(index));
   return {{buffer.offset(), buffer.bytes()},
           buffer.slots() > 1 ? buffer.slot_stride() : 0,
+          buffer.by_microbatch() ? buffer.slots() : 0,
           hal::DType(int(buffer.dtype())),
           checkedProduct(buffer.shape()).value_or(0)};
 }
@@ -31,12 +32,12 @@ std::vector<BufferPlace> placesOf(const PreparationScope &scope,
   return places;
 }
 
-/// Fills `ranges` with the places under `slot`.
-void resolve(const std::vector<BufferPlace> &places, uint32_t slot,
+/// Fills `ranges` with the places of a run.
+void resolve(const std::vector<BufferPlace> &places, const RunContext &context,
              std::vector<hal::Range> &ranges) {
   ranges.clear();
   for (const BufferPlace &place : places)
-    ranges.push_back(place.at(slot));
+    ranges.push_back(place.at(context));
 }
 
 int64_t stepValue(program::Scalar::Step step, const RunContext &context) {
@@ -113,7 +114,7 @@ public:
   }
 
   Status run(const RunContext &context) override {
-    resolve(places, context.slot, ranges);
+    resolve(places, context, ranges);
     resolve(scalars, context, values);
     call.buffers = ranges;
     call.scalars = values;
@@ -158,12 +159,12 @@ public:
 
   Status run(const RunContext &context) override {
     call.accumulate = accumulates(accumulate, context);
-    call.a = a.operand(context.slot);
-    call.b = b.operand(context.slot);
-    call.d = d.operand(context.slot);
-    call.bias = bias.operand(context.slot);
-    call.auxiliary = auxiliary.operand(context.slot);
-    call.residual = residual.operand(context.slot);
+    call.a = a.operand(context);
+    call.b = b.operand(context);
+    call.d = d.operand(context);
+    call.bias = bias.operand(context);
+    call.auxiliary = auxiliary.operand(context);
+    call.residual = residual.operand(context);
     return context.device.gemm(stream, call);
   }
 
@@ -191,7 +192,7 @@ public:
   }
 
   Status run(const RunContext &context) override {
-    resolve(places, context.slot, ranges);
+    resolve(places, context, ranges);
     resolve(scalars, context, values);
     call.buffers = ranges;
     call.scalars = values;
@@ -223,8 +224,7 @@ public:
         to(BufferPlace::of(scope, instruction.copy().to())) {}
 
   Status run(const RunContext &context) override {
-    return context.device.copy(stream, from.at(context.slot),
-                               to.at(context.slot));
+    return context.device.copy(stream, from.at(context), to.at(context));
   }
 
 private:
@@ -240,7 +240,7 @@ public:
         value(uint8_t(instruction.fill().byte_value())) {}
 
   Status run(const RunContext &context) override {
-    return context.device.fill(stream, place.at(context.slot), value);
+    return context.device.fill(stream, place.at(context), value);
   }
 
 private:
@@ -271,7 +271,7 @@ public:
 
   Status run(const RunContext &context) override {
     staging.resize(bytes);
-    hal::Range range{place.at(context.slot).offset, bytes};
+    hal::Range range{place.at(context).offset, bytes};
     if (input) {
       HOCKET_RETURN_IF_ERROR(
           context.host.provide({name, context.microbatch, pieces}, staging));

@@ -44,19 +44,23 @@ struct PreparationScope {
   comm::CommunicatorSet &communicators;
 };
 
-/// A buffer's place in the arena, for any slot.
+/// A buffer's place in the arena, for any run.
 struct BufferPlace {
   hal::Range first;
   uint64_t stride = 0; ///< 0: one copy.
+  uint32_t copies = 0; ///< 0: a run's slot says which.
   hal::DType dtype = hal::DType::F32;
   uint64_t elements = 0; ///< Of its shape; bytes may be more.
 
   static BufferPlace of(const PreparationScope &scope, uint32_t buffer);
 
-  hal::Range at(uint32_t slot) const {
-    return {first.offset + slot * stride, first.bytes};
+  hal::Range at(const RunContext &context) const {
+    uint32_t copy = copies ? context.microbatch % copies : context.slot;
+    return {first.offset + copy * stride, first.bytes};
   }
-  hal::Operand operand(uint32_t slot) const { return {at(slot), dtype}; }
+  hal::Operand operand(const RunContext &context) const {
+    return {at(context), dtype};
+  }
 };
 
 /// Resolves one instruction of a checked program (checkProgram()). Null for

@@ -91,7 +91,7 @@ public:
 private:
   static hal::Range rangeOf(const BufferPlace &place,
                             const RunContext &context) {
-    return {place.at(context.slot).offset, bytesOf(place)};
+    return {place.at(context).offset, bytesOf(place)};
   }
 
   std::vector<std::byte> bytes;
@@ -160,7 +160,7 @@ public:
     for (const Piece &piece : pieces)
       if (piece.copies)
         HOCKET_RETURN_IF_ERROR(context.device.copy(
-            stream, piece.from.at(context.slot), piece.to.at(context.slot)));
+            stream, piece.from.at(context), piece.to.at(context)));
     if (!context.device.properties().hostMemory)
       return runThroughHost(context);
     HOCKET_RETURN_IF_ERROR(context.device.synchronize(stream));
@@ -172,11 +172,11 @@ public:
       return context.device.travelled(stream, bytes);
     }
     for (const Piece &piece : pieces) {
-      context.device.noteUse(piece.from.at(context.slot));
-      context.device.noteUse(piece.to.at(context.slot));
+      context.device.noteUse(piece.from.at(context));
+      context.device.noteUse(piece.to.at(context));
       HOCKET_RETURN_IF_ERROR(
-          perform(group, arena + piece.from.at(context.slot).offset,
-                  arena + piece.to.at(context.slot).offset, piece.from.elements,
+          perform(group, arena + piece.from.at(context).offset,
+                  arena + piece.to.at(context).offset, piece.from.elements,
                   piece.from.dtype, collective));
     }
     return okStatus();
@@ -192,8 +192,8 @@ private:
   Status runThroughHost(const RunContext &context) {
     bool inPlace = collective.op() == "broadcast";
     for (Piece &piece : pieces) {
-      context.device.noteUse(piece.from.at(context.slot));
-      context.device.noteUse(piece.to.at(context.slot));
+      context.device.noteUse(piece.from.at(context));
+      context.device.noteUse(piece.to.at(context));
       HOCKET_RETURN_IF_ERROR(
           inPlace ? piece.received.fetch(piece.to, context, stream)
                   : piece.sent.fetch(piece.from, context, stream));
@@ -249,8 +249,8 @@ public:
     HOCKET_RETURN_IF_ERROR(context.device.synchronize(stream));
     auto *arena = static_cast<char *>(context.device.arenaAddress());
     for (size_t i = 0; arena && i < places.size(); ++i) {
-      context.device.noteUse(places[i].at(context.slot));
-      transfers[i].data = arena + places[i].at(context.slot).offset;
+      context.device.noteUse(places[i].at(context));
+      transfers[i].data = arena + places[i].at(context).offset;
       transfers[i].count = places[i].elements;
     }
     if (arena)
@@ -262,7 +262,7 @@ public:
 private:
   Status runThroughHost(const RunContext &context) {
     for (size_t i = 0; i < places.size(); ++i) {
-      context.device.noteUse(places[i].at(context.slot));
+      context.device.noteUse(places[i].at(context));
       transfers[i].data = copies[i].room(places[i]);
       transfers[i].count = places[i].elements;
       if (transfers[i].send)

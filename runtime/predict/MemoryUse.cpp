@@ -6,6 +6,7 @@
 
 #include "runtime/predict/MemoryUse.h"
 
+#include "runtime/program/BufferCopies.h"
 #include "runtime/program/InstructionOperands.h"
 
 #include <algorithm>
@@ -37,7 +38,7 @@ public:
         operands(size_t(role.sequences_size())) {
     for (const auto &buffer : role.buffers()) {
       first.push_back(lives.size());
-      lives.resize(lives.size() + std::max(1u, buffer.slots()));
+      lives.resize(lives.size() + copiesOf(buffer));
       auto [kind, isNew] = kindOf.try_emplace(buffer.kind(), kinds.size());
       if (isNew)
         kinds.push_back(buffer.kind());
@@ -53,7 +54,7 @@ public:
     for (const InstructionOperand &use : uses) {
       if (role.buffers(int(use.buffer)).persistent())
         continue;
-      Life &life = lifeOf(use.buffer, entry.runs(int(span.run)).slot());
+      Life &life = lifeOf(use.buffer, entry.runs(int(span.run)));
       if (isNewValue(uses, use, span) || life.end < life.begin) {
         close(use.buffer, life);
         life = {span.begin, span.end};
@@ -87,10 +88,10 @@ public:
 
 private:
   uint32_t slotsOf(uint32_t buffer) const {
-    return std::max(1u, role.buffers(int(buffer)).slots());
+    return copiesOf(role.buffers(int(buffer)));
   }
-  Life &lifeOf(uint32_t buffer, uint32_t slot) {
-    return lives[first[buffer] + slot % slotsOf(buffer)];
+  Life &lifeOf(uint32_t buffer, const program::Entry::Run &run) {
+    return lives[first[buffer] + copyOf(role.buffers(int(buffer)), run)];
   }
 
   const std::vector<InstructionOperand> &operandsAt(const PredictedSpan &span) {

@@ -6,6 +6,7 @@
 
 #include "runtime/base/CheckedMath.h"
 #include "runtime/base/Format.h"
+#include "runtime/program/BufferCopies.h"
 #include "runtime/program/DataType.h"
 #include "runtime/program/FaultList.h"
 #include "runtime/program/InstructionOperands.h"
@@ -30,7 +31,7 @@ static std::string bufferPlace(const program::Program &program, int role,
 /// Bytes from the start of the first slot to the end of the last; nullopt for
 /// overflow.
 static std::optional<uint64_t> bufferExtent(const Buffer &buffer) {
-  uint64_t copies = std::max<uint32_t>(1, buffer.slots());
+  uint64_t copies = copiesOf(buffer);
   std::optional<uint64_t> before =
       checkedMultiply(copies - 1, buffer.slot_stride());
   return before ? checkedAdd(*before, buffer.bytes()) : std::nullopt;
@@ -69,6 +70,28 @@ static std::string bufferFault(const Buffer &buffer,
   return "";
 }
 
+/// The reason why `buffer` cannot stand in the buffer that it names, or
+/// nothing. Both are sound by themselves.
+static std::string withinFault(const Buffer &buffer, const Role &role) {
+  if (buffer.within() == 0)
+    return "";
+  if (buffer.within() > uint32_t(role.buffers_size()))
+    return formatText("is within buffer %u, there are %d", buffer.within() - 1,
+                      role.buffers_size());
+  const Buffer &host = role.buffers(int(buffer.within() - 1));
+  if (host.within() || host.slots() != buffer.slots() ||
+      host.slot_stride() != buffer.slot_stride() ||
+      host.by_microbatch() != buffer.by_microbatch() || buffer.persistent())
+    return formatText("is within buffer %u, which has other copies",
+                      buffer.within() - 1);
+  if (buffer.offset() < host.offset() ||
+      buffer.offset() + buffer.bytes() > host.offset() + host.bytes() ||
+      buffer.first() < host.first() || buffer.last() > host.last())
+    return formatText("lies or lives outside of buffer %u, which it is within",
+                      buffer.within() - 1);
+  return "";
+}
+
 void hocket::checkBuffers(const program::Program &program, int role,
                           FaultList &faults) {
   const Role &r = program.roles(role);
@@ -89,9 +112,14 @@ void hocket::checkBuffers(const program::Program &program, int role,
                           "are beyond any machine",
                           wide(memory.arena_bytes()),
                           wide(memory.scratch_bytes_per_worker())));
+  size_t before = faults.count();
   for (int i = 0; i < r.buffers_size() && !faults.full(); ++i)
     if (std::string fault = bufferFault(r.buffers(i), memory); !fault.empty())
       faults.add(ProgramRule::Buffers, bufferPlace(program, role, i), fault);
+  if (faults.count() == before)
+    for (int i = 0; i < r.buffers_size() && !faults.full(); ++i)
+      if (std::string fault = withinFault(r.buffers(i), r); !fault.empty())
+        faults.add(ProgramRule::Buffers, bufferPlace(program, role, i), fault);
 }
 
 //===----------------------------------------------------------------------===//
@@ -144,7 +172,7 @@ public:
     for (int b = 0; b < r.buffers_size(); ++b)
       if (r.buffers(b).persistent())
         occupy(ranges, b);
-      else if (uses[b].used)
+      else if (uses[b].used && !r.buffers(b).within())
         passing.push_back(b);
     sweep(passing, ranges);
   }
@@ -162,6 +190,15 @@ private:
         }
         ++position;
       }
+    for (int b = 0; b < r.buffers_size(); ++b)
+      if (uint32_t host = r.buffers(b).within(); host && uses[b].used)
+        addUse(uses[host - 1], uses[b]);
+  }
+
+  static void addUse(BufferUse &to, const BufferUse &use) {
+    to = to.used ? BufferUse{true, std::min(to.first, use.first),
+                             std::max(to.last, use.last)}
+                 : use;
   }
 
   void checkDeclared(int b) {

@@ -10,9 +10,14 @@
 /// is, after it was written and before a buffer that shares bytes was. This
 /// holds whatever lifetimes the file declares, for every order of runs.
 ///
+/// A run reads what its own microbatch has written, but for sums over
+/// microbatches, and for sequences that run once in an entry and may read
+/// such sums.
+///
 //===----------------------------------------------------------------------===//
 
 #include "runtime/base/Format.h"
+#include "runtime/program/BufferCopies.h"
 #include "runtime/program/FaultList.h"
 #include "runtime/program/InstructionOperands.h"
 
@@ -82,11 +87,16 @@ private:
 class EntryChecker {
 public:
   EntryChecker(const program::Program &program, int role, FaultList &faults)
-      : program(program), role(role), r(program.roles(role)), faults(faults) {
+      : program(program), role(role), r(program.roles(role)), faults(faults),
+        sums(size_t(r.buffers_size())) {
     for (const program::Sequence &sequence : r.sequences()) {
       operands.emplace_back();
       for (const program::Instruction &instruction : sequence.instructions())
         operands.back().push_back(operandsOf(instruction, program));
+      for (const auto &all : operands.back())
+        for (const InstructionOperand &operand : all)
+          if (operand.access == OperandAccess::WriteThenAddPerMicrobatch)
+            sums[operand.buffer] = true;
     }
   }
 
@@ -111,10 +121,14 @@ private:
 
   void check(const program::Entry &entry) {
     ownership = Ownership();
+    writers.clear();
+    runsOf.assign(size_t(r.sequences_size()), 0);
+    for (const program::Entry::Run &run : entry.runs())
+      if (run.sequence() < runsOf.size())
+        ++runsOf[run.sequence()];
     for (int b = 0; b < r.buffers_size(); ++b)
       if (r.buffers(b).persistent())
-        for (uint32_t slot = 0; slot < std::max(1u, r.buffers(b).slots());
-             ++slot)
+        for (uint32_t slot = 0; slot < copiesOf(r.buffers(b)); ++slot)
           write({uint32_t(b), slot});
     for (int i = 0; i < entry.runs_size(); ++i) {
       const program::Entry::Run &run = entry.runs(i);
@@ -158,31 +172,59 @@ private:
     const auto &all = operands[run.sequence()][at];
     for (const InstructionOperand &operand : all) {
       const Buffer &b = buffer(operand.buffer);
-      if (b.slots() > 1 && run.slot() >= b.slots()) {
+      if (hocket::copyOf(b, run) >= copiesOf(b)) {
         add(entry, formatText("a run uses slot %u of buffer %u '%s', which "
                               "has %u",
                               run.slot(), operand.buffer, b.name().c_str(),
                               b.slots()));
         return false;
       }
-      if (!reads(operand.access, run) || holds(copyOf(operand, run)))
+      if (!reads(operand.access, run))
         continue;
-      addUnwritten(entry, run, at, copyOf(operand, run));
-      return false;
+      BufferCopy copy = copyOf(operand, run);
+      if (!holds(copy)) {
+        addUnwritten(entry, run, at, copy);
+        return false;
+      }
+      if (isOfAnother(copy, run)) {
+        addOther(entry, run, at, copy);
+        return false;
+      }
     }
     for (const InstructionOperand &operand : all) {
       BufferCopy copy = copyOf(operand, run);
-      if (operand.access != OperandAccess::Read && !holds(copy))
+      if (operand.access == OperandAccess::Read)
+        continue;
+      writers[{copy.buffer, copy.slot}] = run.microbatch();
+      if (!holds(copy))
         write(copy);
     }
     return true;
   }
 
-  /// A buffer with one copy has slot 0 whatever the run's slot.
   BufferCopy copyOf(const InstructionOperand &operand,
                     const program::Entry::Run &run) const {
-    return {operand.buffer,
-            buffer(operand.buffer).slots() > 1 ? run.slot() : 0};
+    return {operand.buffer, hocket::copyOf(buffer(operand.buffer), run)};
+  }
+
+  /// Whether a copy holds what another microbatch has written, and should not.
+  bool isOfAnother(BufferCopy copy, const program::Entry::Run &run) const {
+    auto writer = writers.find({copy.buffer, copy.slot});
+    return writer != writers.end() && writer->second != run.microbatch() &&
+           !buffer(copy.buffer).persistent() && !sums[copy.buffer] &&
+           runsOf[run.sequence()] > 1;
+  }
+
+  void addOther(const program::Entry &entry, const program::Entry::Run &run,
+                size_t at, BufferCopy copy) {
+    faults.add(ProgramRule::ReadsWritten,
+               ProgramPlace{program, role, int(run.sequence()), int(at)}.text(),
+               formatText("reads buffer %u '%s' for microbatch %u, which holds "
+                          "that of microbatch %u in entry '%s'",
+                          copy.buffer, buffer(copy.buffer).name().c_str(),
+                          run.microbatch(),
+                          writers.at({copy.buffer, copy.slot}),
+                          entry.name().c_str()));
   }
 
   void addUnwritten(const program::Entry &entry, const program::Entry::Run &run,
@@ -206,7 +248,11 @@ private:
   FaultList &faults;
   /// By sequence and instruction.
   std::vector<std::vector<std::vector<InstructionOperand>>> operands;
+  std::vector<bool> sums; ///< By buffer: over microbatches.
   Ownership ownership;
+  /// The microbatch that wrote a copy last.
+  std::map<std::pair<uint32_t, uint32_t>, uint32_t> writers;
+  std::vector<int> runsOf; ///< By sequence, in the entry.
 };
 } // namespace
 

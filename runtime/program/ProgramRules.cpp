@@ -44,11 +44,12 @@ static constexpr ProgramRuleText rules[] = {
      "compile the program again: nothing that runs depends on it"},
     {ProgramRule::Buffers,
      "A buffer is aligned, large enough for its shape, and inside the arena "
-     "with all its slots.",
+     "with all its slots; one within another has its copies, and lies and "
+     "lives inside them.",
      "give the buffer an aligned range of its size inside the arena"},
     {ProgramRule::Lifetimes,
-     "Buffers that share bytes do not live at the same time; every use lies "
-     "within the lifetime.",
+     "Buffers that share bytes do not live at the same time, unless both are "
+     "within one buffer; every use lies within the lifetime.",
      "give one of them other bytes, or a lifetime that holds its uses and "
      "does not meet the other's"},
     {ProgramRule::Peak,
@@ -80,8 +81,8 @@ static constexpr ProgramRuleText rules[] = {
      "and slots that exist.",
      "name one that exists"},
     {ProgramRule::ReadsWritten,
-     "In every entry nothing is read that was not written, or was overwritten "
-     "since.",
+     "In every entry nothing is read that was not written, was overwritten "
+     "since, or is another microbatch's.",
      "write it before, or give what overwrites it other bytes"},
     {ProgramRule::Slices,
      "A slice has the parameter's dims and a persistent buffer of its own that "

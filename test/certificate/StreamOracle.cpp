@@ -70,7 +70,9 @@ private:
       const program::Buffer &buffer = role.buffers(int(operand.buffer));
       uint64_t begin = buffer.offset();
       if (buffer.slots() > 1)
-        begin += run.slot() * buffer.slot_stride();
+        begin += (buffer.by_microbatch() ? run.microbatch() % buffer.slots()
+                                         : run.slot()) *
+                 buffer.slot_stride();
       event.touches.push_back({begin, begin + buffer.bytes(),
                                operand.access != OperandAccess::Read});
     }

@@ -7,6 +7,7 @@
 #include "test/certificate/Damage.h"
 
 #include "runtime/program/InstructionOperands.h"
+#include "runtime/program/certificate/Peak.h"
 
 #include <algorithm>
 
@@ -88,6 +89,42 @@ static std::optional<Damage> resize(Program &program, Random &random) {
       *role.mutable_buffers(int(draw(random, size_t(role.buffers_size()))));
   buffer.set_bytes(buffer.bytes() - 1);
   return Damage{"too small", {Rule::Buffers}, roleText(program, r)};
+}
+
+/// Out of the frames that it stands in.
+static std::optional<Damage> leaveFrames(Program &program, Random &random) {
+  int r = drawRole(program, random);
+  Role &role = *program.mutable_roles(r);
+  std::vector<program::Buffer *> inside;
+  for (program::Buffer &buffer : *role.mutable_buffers())
+    if (buffer.within())
+      inside.push_back(&buffer);
+  if (inside.empty())
+    return std::nullopt;
+  program::Buffer &moved = *inside[draw(random, inside.size())];
+  const program::Buffer &frames = role.buffers(int(moved.within() - 1));
+  if (frames.offset() == 0)
+    return std::nullopt;
+  moved.set_offset(0);
+  return Damage{"out of its frames", {Rule::Buffers}, roleText(program, r)};
+}
+
+/// Fewer copies than microbatches that are kept at once.
+static std::optional<Damage> shrinkRing(Program &program, Random &random) {
+  int r = drawRole(program, random);
+  Role &role = *program.mutable_roles(r);
+  std::vector<program::Buffer *> rings;
+  for (program::Buffer &buffer : *role.mutable_buffers())
+    if (buffer.by_microbatch() && buffer.kind() == "activations")
+      rings.push_back(&buffer);
+  if (rings.empty())
+    return std::nullopt;
+  program::Buffer &ring = *rings[draw(random, rings.size())];
+  ring.set_slots(ring.slots() - 1);
+  // Else the peak is what is found.
+  for (auto &kind : *role.mutable_memory()->mutable_at_peak())
+    kind.set_bytes(peakOf(role).byKind[kind.name()]);
+  return Damage{"a copy too few", {Rule::ReadsWritten}, roleText(program, r)};
 }
 
 /// Ends before its last use.
@@ -373,6 +410,8 @@ std::span<const DamageKind> hocket::test::tableDamages() {
       {"buffer moved onto another", moveOnto},
       {"buffer moved outside", moveOutside},
       {"buffer misaligned", misalign},
+      {"buffer out of its frames", leaveFrames},
+      {"ring too small", shrinkRing},
       {"buffer too small", resize},
       {"lifetime shortened", shorten},
       {"buffer of another type", retype},

@@ -89,14 +89,17 @@ private:
     if (buffer.getSlots() > 1) {
       out->set_slots(static_cast<uint32_t>(buffer.getSlots()));
       out->set_slot_stride(buffer.getSlotStride());
+      out->set_by_microbatch(buffer.getByMicrobatch());
     }
+    if (buffer.getWithin())
+      out->set_within(numbers.lookup(buffer.getWithin()) + 1);
   }
 
   /// The instruction at which the most bytes live.
   uint64_t peakPosition() const {
     std::map<uint64_t, int64_t> changes;
     for (const auto &buffer : role.buffers())
-      if (!buffer.persistent()) {
+      if (!buffer.persistent() && !buffer.within()) {
         auto bytes = static_cast<int64_t>(
             buffer.bytes() * std::max<uint64_t>(1, buffer.slots()));
         changes[buffer.first()] += bytes;
@@ -121,8 +124,8 @@ private:
     uint64_t peak = peakPosition();
     llvm::MapVector<StringRef, uint64_t> kinds;
     for (const auto &buffer : role.buffers())
-      if (buffer.persistent() ||
-          (buffer.first() <= peak && peak <= buffer.last()))
+      if (!buffer.within() && (buffer.persistent() || (buffer.first() <= peak &&
+                                                       peak <= buffer.last())))
         kinds[buffer.kind()] +=
             buffer.bytes() * std::max<uint64_t>(1, buffer.slots());
     for (auto &[name, bytes] : kinds) {

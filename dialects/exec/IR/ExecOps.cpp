@@ -25,6 +25,25 @@ void BufferOp::getAsmResultNames(OpAsmSetValueNameFn setName) {
   setName(getResult(), getName());
 }
 
+/// E9: a buffer within another has its copies inside the other's.
+static LogicalResult verifyWithin(BufferOp buffer, int64_t bytes) {
+  if (!buffer.getWithin())
+    return success();
+  auto host = buffer.getWithin().getDefiningOp<BufferOp>();
+  if (!host || host.getWithin() || host.getSlots() != buffer.getSlots() ||
+      host.getSlotStride() != buffer.getSlotStride() ||
+      host.getByMicrobatch() != buffer.getByMicrobatch())
+    return buffer.emitOpError("E9: what a buffer is within is a buffer of as "
+                              "many copies, within no other");
+  if (buffer.getOffset() < host.getOffset() ||
+      static_cast<int64_t>(buffer.getOffset()) + bytes >
+          static_cast<int64_t>(host.getOffset()) + byteSize(host.getType()) ||
+      buffer.getFirst() < host.getFirst() || buffer.getLast() > host.getLast())
+    return buffer.emitOpError("E9: its bytes and lifetime lie outside those "
+                              "of the buffer that it is within");
+  return success();
+}
+
 LogicalResult RoleOp::verify() {
   for (auto buffer : getBody().getOps<BufferOp>()) {
     int64_t bytes = byteSize(buffer.getType());
@@ -40,6 +59,8 @@ LogicalResult RoleOp::verify() {
       return buffer.emitOpError("E2: bytes [")
              << buffer.getOffset() << ", " << end
              << ") lie outside the arena of " << getArenaBytes();
+    if (failed(verifyWithin(buffer, bytes)))
+      return failure();
   }
   return success();
 }

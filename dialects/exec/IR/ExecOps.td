@@ -62,21 +62,29 @@ def Exec_BufferOp : Op<Exec_Dialect, "buffer",
   let description = [{
     Bytes `[offset, offset + size)`. It holds a value from instruction `first`
     to instruction `last`, counted through all sequences of the role in their
-    order, or for ever if `persistent`. With `slots` > 1 one copy exists for
-    each microbatch in flight, `slot_stride` bytes apart.
+    order, or for ever if `persistent`. With `slots` > 1 there are copies for
+    microbatches in flight, `slot_stride` bytes apart: a run uses the one of its
+    slot or, `by_microbatch`, of its microbatch modulo their number.
+
+    A buffer `within` another stands in its bytes, copy by copy. Several may,
+    and may share bytes: that of microbatches and stages that are in flight no
+    two have one slot is the schedule's matter.
 
     ```mlir
     %w = exec.buffer "w" at 0 kind "parameters" live 0 to 9 {persistent} : memref<64x64xf32>
+    %f = exec.buffer "frames" at 16384 kind "activations" live 0 to 9 {slots = 2, slot_stride = 512} : memref<512xi8>
+    %x = exec.buffer "x" within %f at 16640 kind "activations" live 0 to 9 {slots = 2, slot_stride = 512} : memref<64xf32> in memref<512xi8>
     ```
   }];
   let arguments = (ins StrAttr:$name, I64Attr:$offset, StrAttr:$kind,
                        I64Attr:$first, I64Attr:$last, UnitAttr:$persistent,
                        DefaultValuedAttr<I64Attr, "1">:$slots,
-                       DefaultValuedAttr<I64Attr, "0">:$slot_stride);
+                       DefaultValuedAttr<I64Attr, "0">:$slot_stride,
+                       UnitAttr:$by_microbatch, Optional<AnyMemRef>:$within);
   let results = (outs AnyMemRef:$result);
   let assemblyFormat = [{
-    $name `at` $offset `kind` $kind `live` $first `to` $last attr-dict `:`
-    type($result)
+    $name (`within` $within^)? `at` $offset `kind` $kind `live` $first `to` $last attr-dict `:`
+    type($result) (`in` type($within)^)?
   }];
 }
 

@@ -97,8 +97,8 @@ LogicalResult hocket::kerntoexec::layOut(FlatProgram &program) {
                                         "bytes together");
       continue;
     }
-    if (buffer.first < 0)
-      continue; // nothing uses it
+    if (buffer.first < 0 || buffer.within >= 0)
+      continue; // nothing uses it, or it stands in another one's bytes
     if (__builtin_mul_overflow(bytes, buffer.copies, &bytes))
       return program.module.emitError("the copies of buffer ")
              << buffer.name << " are larger than 2^63 bytes together";
@@ -113,6 +113,9 @@ LogicalResult hocket::kerntoexec::layOut(FlatProgram &program) {
     return program.module.emitError(plan.status().message());
   for (auto [i, offset] : llvm::zip(planned, plan->offsets))
     program.buffers[i].offset = variableBytes + offset;
+  for (FlatBuffer &buffer : program.buffers)
+    if (buffer.within >= 0)
+      buffer.offset += program.buffers[buffer.within].offset;
   planning::MemoryArena arena;
   for (const auto &[name, only] : plan->arenas)
     arena = only;

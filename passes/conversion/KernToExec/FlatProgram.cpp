@@ -167,9 +167,11 @@ private:
     return success();
   }
 
+  /// At most; countCopies() looks closer.
   int64_t copiesOf(int64_t stage) {
     auto found = program.role.copies.find(stage);
-    return found == program.role.copies.end() ? 1 : found->second;
+    return found == program.role.copies.end() ? 1
+                                              : found->second.forwardToWeight;
   }
 
   void noteLink(FlatInstruction &instruction, SmallVectorImpl<int> &buffers,

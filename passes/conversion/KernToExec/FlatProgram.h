@@ -21,6 +21,9 @@
 ///                                    made, if one microbatch makes them
 ///   overlapCollectives (CollectiveStreams.cpp) collectives that compute
 ///                                    passes by leave stream 0
+///   countCopies  (ResidualCopies.cpp) how many microbatches' values of a
+///   buffer
+///                                    exist at once, and where
 ///   layOut       (ArenaLayout.cpp)   lifetimes and offsets
 ///   placeEvents  (StreamEvents.cpp)  streams wait for each other where they
 ///                                    meet, in variables or in bytes
@@ -59,6 +62,11 @@ struct FlatBuffer {
   int64_t first = -1, last = -1; ///< positions; -1 where never used
   int64_t offset = 0;
   int64_t copies = 1; ///< one for each microbatch in flight
+  /// A microbatch's copy is its number modulo `copies`; else its slot.
+  bool byMicrobatch = false;
+  /// The buffer in whose copies this one's stand, from `offset` of each on;
+  /// -1: none.
+  int within = -1;
   bool isResidual = false;
   bool isLink = false;      ///< crosses to or from another stage
   bool isBucketed = false;  ///< gradients are reduced from it or into it
@@ -135,6 +143,13 @@ struct FlatSequence {
   }
 };
 
+/// How many microbatches of a stage hold a value at once, by the fragments that
+/// make it and use it last. They are rings: microbatch m has copy m modulo the
+/// number.
+struct StageCopies {
+  int64_t forwardToBackward = 1, forwardToWeight = 1, backwardToWeight = 1;
+};
+
 /// What one pipeline rank runs.
 struct RoleFragments {
   int64_t rank = 0;
@@ -142,8 +157,9 @@ struct RoleFragments {
   std::vector<kern::ScheduleOp> schedules;
   /// In an order in which one microbatch alone could run them.
   std::vector<mlir::func::FuncOp> functions;
-  /// Copies of what each stage keeps, by `kern.stage`.
-  llvm::DenseMap<int64_t, int64_t> copies;
+  /// Of what each stage keeps, by `kern.stage`.
+  llvm::DenseMap<int64_t, StageCopies> copies;
+  int64_t slots = 1; ///< of the schedules
 };
 
 struct FlatProgram {
@@ -196,6 +212,16 @@ void emit(FlatProgram &program);
 /// Whether two instructions use one buffer, and one of them changes it.
 bool meet(const FlatProgram &program, const FlatInstruction &a,
           const FlatInstruction &b);
+
+/// Counts the copies of what stages keep: `actions` are those of a schedule
+/// that a stage's fragments are, in order.
+struct StageAction {
+  char fragment = 0; ///< F, B or W
+  int64_t microbatch = 0;
+};
+StageCopies copiesOfStage(llvm::ArrayRef<StageAction> actions);
+/// Gives every residual and link its copies, by the lifetimes of findLifetimes.
+void countCopies(FlatProgram &program);
 
 /// Fills `first` and `last` of every buffer from the instructions that stand;
 /// what a collective beside stream 0 uses lives until it is over.

@@ -63,6 +63,7 @@ private:
     // 6. Streams, lifetimes, offsets; then what has to wait for what.
     kerntoexec::overlapCollectives(program);
     kerntoexec::findLifetimes(program);
+    kerntoexec::countCopies(program);
     if (failed(kerntoexec::layOut(program)))
       return failure();
     kerntoexec::placeEvents(program);

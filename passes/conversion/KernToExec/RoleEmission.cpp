@@ -35,8 +35,11 @@ public:
         builder.getI64IntegerAttr(program.lowerBound));
     builder.createBlock(&role.getBody());
     values.assign(program.buffers.size(), Value());
-    for (size_t b = 0; b < program.buffers.size(); ++b)
-      addBuffer(b);
+    // What stands in others comes behind them.
+    for (bool stands : {false, true})
+      for (size_t b = 0; b < program.buffers.size(); ++b)
+        if ((program.buffers[b].within >= 0) == stands)
+          addBuffer(b);
     for (const FlatBuffer &buffer : program.buffers)
       if (buffer.persistent())
         addParameter(buffer);
@@ -76,7 +79,9 @@ private:
     if (buffer.mergedInto >= 0 || (buffer.first < 0 && !buffer.persistent()))
       return;
     bool copies = !buffer.persistent() && buffer.copies > 1;
-    int64_t stride = (buffer.bytes + 255) / 256 * 256;
+    const FlatBuffer &host =
+        buffer.within < 0 ? buffer : program.buffers[buffer.within];
+    int64_t stride = (host.bytes + 255) / 256 * 256;
     std::string kind = buffer.kind;
     if (kind == "activations" && !buffer.isResidual)
       kind = buffer.isLink ? "transfers" : "temporaries";
@@ -89,7 +94,9 @@ private:
         builder.getI64IntegerAttr(std::max<int64_t>(buffer.last, 0)),
         buffer.persistent() ? builder.getUnitAttr() : UnitAttr(),
         builder.getI64IntegerAttr(copies ? buffer.copies : 1),
-        builder.getI64IntegerAttr(copies ? stride : 0));
+        builder.getI64IntegerAttr(copies ? stride : 0),
+        copies && buffer.byMicrobatch ? builder.getUnitAttr() : UnitAttr(),
+        buffer.within < 0 ? Value() : values[buffer.within]);
   }
 
   /// Parameters and optimizer states go into the table, and so does state that

@@ -41,6 +41,7 @@ static void addWholeFragments(ModuleOp module, RoleFragments &role) {
 static void addScheduledFragments(SymbolTable &symbols, RoleFragments &role) {
   std::vector<func::FuncOp> prepare, train, evaluate;
   llvm::DenseSet<Operation *> seen;
+  std::map<int64_t, std::vector<StageAction>> stages;
   for (kern::ScheduleOp schedule : role.schedules)
     for (auto action : schedule.getActions().getAsRange<ArrayAttr>()) {
       auto function = symbols.lookup<func::FuncOp>(
@@ -48,8 +49,10 @@ static void addScheduledFragments(SymbolTable &symbols, RoleFragments &role) {
       if (!function)
         continue;
       if (auto stage = function->getAttrOfType<IntegerAttr>("kern.stage")) {
-        int64_t &copies = role.copies[stage.getInt()];
-        copies = std::max(copies, cast<IntegerAttr>(action[2]).getInt() + 1);
+        role.slots =
+            std::max(role.slots, cast<IntegerAttr>(action[2]).getInt() + 1);
+        stages[stage.getInt()].push_back(
+            {kindOf(function).front(), cast<IntegerAttr>(action[1]).getInt()});
       }
       if (!seen.insert(function).second)
         continue;
@@ -59,6 +62,8 @@ static void addScheduledFragments(SymbolTable &symbols, RoleFragments &role) {
                      : train)
           .push_back(function);
     }
+  for (const auto &[stage, actions] : stages)
+    role.copies[stage] = copiesOfStage(actions);
   for (auto *list : {&prepare, &train, &evaluate})
     llvm::append_range(role.functions, *list);
 }

@@ -90,7 +90,9 @@ SequenceEvents::bytesOf(const FlatInstruction &instruction) const {
   auto add = [&](ArrayRef<int> buffers, bool writes) {
     for (int b : buffers) {
       const FlatBuffer &buffer = program.buffers[program.find(b)];
-      int64_t size = llvm::alignTo(buffer.bytes, 256) * buffer.copies;
+      // All that stands in copies of one buffer is of one microbatch here.
+      int64_t size = llvm::alignTo(buffer.bytes, 256) *
+                     (buffer.within < 0 ? buffer.copies : 1);
       ranges.push_back({buffer.offset, buffer.offset + size, writes});
     }
   };

@@ -89,12 +89,17 @@ TransferRuns::stepsOf(kern::ScheduleOp schedule) {
 
 void TransferRuns::addSteps(size_t s, size_t number, ArrayAttr action,
                             std::vector<Step> &steps) {
+  int64_t microbatch = cast<IntegerAttr>(action[1]).getInt();
+  auto copies = program.role.copies.find(program.sequences[s].stage);
+  int64_t turns =
+      copies == program.role.copies.end() ? 1 : copies->second.forwardToWeight;
   for (Kind kind : {Kind::Receive, Kind::Launch, Kind::Send}) {
     auto part = parts.find({s, kind});
     if (part != parts.end())
       steps.push_back({&part->second,
-                       cast<IntegerAttr>(action[1]).getInt(),
+                       microbatch,
                        cast<IntegerAttr>(action[2]).getInt(),
+                       microbatch % turns,
                        number,
                        {},
                        -1,
@@ -108,7 +113,11 @@ void TransferRuns::addSteps(size_t s, size_t number, ArrayAttr action,
 
 std::pair<int, int64_t> TransferRuns::copyFor(const Step &step,
                                               int buffer) const {
-  return {buffer, program.buffers[buffer].copies > 1 ? step.slot : 0};
+  const FlatBuffer &used = program.buffers[buffer];
+  if (used.copies <= 1)
+    return {buffer, 0};
+  return {buffer,
+          used.byMicrobatch ? step.microbatch % used.copies : step.slot};
 }
 
 bool TransferRuns::mustFollow(const Step &step, const Step &earlier) const {
@@ -171,7 +180,7 @@ int64_t TransferRuns::eventNamed(const std::string &name, int64_t number) {
 
 int64_t TransferRuns::eventAfter(Step &step) {
   if (step.record < 0)
-    step.record = eventNamed(step.part->name, step.slot);
+    step.record = eventNamed(step.part->name, step.turn);
   return step.record;
 }
 

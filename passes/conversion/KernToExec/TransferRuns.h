@@ -91,7 +91,8 @@ private:
   struct Step {
     const Part *part = nullptr;
     int64_t microbatch = 0, slot = 0;
-    size_t action = 0;          ///< of the schedule
+    int64_t turn = 0;  ///< its events' number: no two in flight have the same
+    size_t action = 0; ///< of the schedule
     std::vector<int64_t> waits; ///< events
     int64_t record = -1;        ///< event
     bool isLast = false;        ///< of what runs once all transfers are over

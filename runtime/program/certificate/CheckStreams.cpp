@@ -80,8 +80,8 @@ private:
   }
 
   bool isShared(uint32_t buffer) const {
-    for (uint32_t s = 0; s < std::max(1u, r.buffers(int(buffer)).slots()); ++s)
-      if (SharedBytes::Range range = shared.of(buffer, s);
+    for (uint32_t c = 0; c < copiesOf(r.buffers(int(buffer))); ++c)
+      if (SharedBytes::Range range = shared.of(buffer, c);
           range.first < range.last)
         return true;
     return false;
@@ -117,7 +117,8 @@ private:
   void use(const program::Entry::Run &run, const Action &action,
            const InstructionOperand &operand, const Ran &now) {
     bool writes = operand.access != OperandAccess::Read;
-    SharedBytes::Range range = shared.of(operand.buffer, run.slot());
+    SharedBytes::Range range =
+        shared.of(operand.buffer, copyOf(r.buffers(int(operand.buffer)), run));
     for (uint32_t segment = range.first; segment < range.last; ++segment) {
       Uses *all = &uses[size_t(segment) * streams];
       for (uint32_t s = 0; s < streams; ++s) {

@@ -6,12 +6,15 @@
 
 #include "runtime/program/certificate/Peak.h"
 
+#include "runtime/program/BufferCopies.h"
+
 #include <algorithm>
 
 using namespace hocket;
 
+/// What stands in another buffer's bytes has none of its own.
 static uint64_t bytesOf(const program::Buffer &buffer) {
-  return buffer.bytes() * std::max<uint64_t>(1, buffer.slots());
+  return buffer.within() ? 0 : bytesOfCopies(buffer);
 }
 
 /// The first position at which the bytes that come and go are most.
@@ -38,7 +41,7 @@ RolePeak hocket::peakOf(const program::Role &role) {
   RolePeak peak;
   peak.position = findPeak(role);
   for (const program::Buffer &buffer : role.buffers()) {
-    uint64_t copies = std::max<uint64_t>(1, buffer.slots());
+    uint64_t copies = copiesOf(buffer);
     peak.arenaBytes =
         std::max(peak.arenaBytes, buffer.offset() + buffer.bytes() +
                                       (copies - 1) * buffer.slot_stride());

@@ -44,10 +44,6 @@ private:
 };
 } // namespace
 
-static uint32_t copiesOf(const Buffer &buffer) {
-  return std::max(1u, buffer.slots());
-}
-
 static Bytes bytesOf(const Buffer &buffer, uint32_t slot) {
   uint64_t begin = buffer.offset() + slot * buffer.slot_stride();
   return {begin, begin + buffer.bytes()};

@@ -7,7 +7,7 @@
 #ifndef HOCKET_RUNTIME_PROGRAM_CERTIFICATE_SHAREDBYTES_H
 #define HOCKET_RUNTIME_PROGRAM_CERTIFICATE_SHAREDBYTES_H
 
-#include "runtime/program/program.pb.h"
+#include "runtime/program/BufferCopies.h"
 
 #include <cstdint>
 #include <vector>
@@ -30,16 +30,16 @@ public:
   uint32_t segments() const {
     return uint32_t(ends.empty() ? 0 : ends.size() - 1);
   }
-  /// Of the copy of a buffer that a run with `slot` uses; empty if nothing
-  /// beside stream 0 uses a byte of the buffer.
-  Range of(uint32_t buffer, uint32_t slot) const {
+  /// Of a copy of a buffer; empty if nothing beside stream 0 uses a byte of
+  /// the buffer.
+  Range of(uint32_t buffer, uint32_t copy) const {
     const std::vector<Range> &copies = ranges[buffer];
-    return copies.empty() ? Range() : copies[copies.size() > 1 ? slot : 0];
+    return copies.empty() ? Range() : copies[copy];
   }
 
 private:
   std::vector<uint64_t> ends;             ///< Of segments, ascending.
-  std::vector<std::vector<Range>> ranges; ///< By buffer and slot.
+  std::vector<std::vector<Range>> ranges; ///< By buffer and copy.
 };
 
 } // namespace hocket

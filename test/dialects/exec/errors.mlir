@@ -75,3 +75,27 @@ exec.role @all ranks [0] arena 256 lower_bound 0 {
     exec.transfer(%x) over ["pp"] {peers = array<i64: 1, 2>, sends = array<i1: true>, tags = array<i64: 0>} : memref<8xf32>
   }
 }
+
+// -----
+
+exec.role @all ranks [0] arena 4096 lower_bound 0 {
+  %f = exec.buffer "frames" at 0 kind "activations" live 0 to 1 {slots = 2 : i64, slot_stride = 512 : i64} : memref<512xi8>
+  // expected-error @+1 {{E9: what a buffer is within is a buffer of as many copies, within no other}}
+  %x = exec.buffer "x" within %f at 0 kind "activations" live 0 to 1 : memref<64xf32> in memref<512xi8>
+}
+
+// -----
+
+exec.role @all ranks [0] arena 4096 lower_bound 0 {
+  %f = exec.buffer "frames" at 0 kind "activations" live 0 to 1 {slots = 2 : i64, slot_stride = 512 : i64} : memref<512xi8>
+  // expected-error @+1 {{E9: its bytes and lifetime lie outside those of the buffer that it is within}}
+  %x = exec.buffer "x" within %f at 384 kind "activations" live 0 to 1 {slots = 2 : i64, slot_stride = 512 : i64} : memref<64xf32> in memref<512xi8>
+}
+
+// -----
+
+exec.role @all ranks [0] arena 4096 lower_bound 0 {
+  %f = exec.buffer "frames" at 0 kind "activations" live 0 to 1 {slots = 2 : i64, slot_stride = 512 : i64} : memref<512xi8>
+  // expected-error @+1 {{E9: its bytes and lifetime lie outside those of the buffer that it is within}}
+  %x = exec.buffer "x" within %f at 0 kind "activations" live 0 to 2 {slots = 2 : i64, slot_stride = 512 : i64} : memref<64xf32> in memref<512xi8>
+}

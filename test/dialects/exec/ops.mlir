@@ -6,6 +6,10 @@ exec.role @all ranks [0] arena 8192 lower_bound 8192 {
   %w = exec.buffer "w" at 0 kind "parameters" live 0 to 9 {persistent} : memref<8x8xf32>
   // CHECK: %[[X:.*]] = exec.buffer "x" at 256 kind "activations" live 0 to 2 {slot_stride = 256 : i64, slots = 2 : i64} : memref<4x8xf32>
   %x = exec.buffer "x" at 256 kind "activations" live 0 to 2 {slot_stride = 256 : i64, slots = 2 : i64} : memref<4x8xf32>
+  // CHECK: exec.buffer "z" within %[[X]] at 256 kind "activations" live 0 to 2 {slot_stride = 256 : i64, slots = 2 : i64} : memref<4x8xf32> in memref<4x8xf32>
+  %z = exec.buffer "z" within %x at 256 kind "activations" live 0 to 2 {slot_stride = 256 : i64, slots = 2 : i64} : memref<4x8xf32> in memref<4x8xf32>
+  // CHECK: exec.buffer "r" at 2048 kind "activations" live 0 to 2 {by_microbatch, slot_stride = 256 : i64, slots = 3 : i64} : memref<4x8xf32>
+  %r = exec.buffer "r" at 2048 kind "activations" live 0 to 2 {by_microbatch, slot_stride = 256 : i64, slots = 3 : i64} : memref<4x8xf32>
   %y = exec.buffer "y" at 1024 kind "temporaries" live 1 to 2 : memref<4x8xf32>
   // CHECK: exec.parameter "w" state "value" in %[[W]] {info = {}} : memref<8x8xf32>
   exec.parameter "w" state "value" in %w {info = {}} : memref<8x8xf32>

@@ -17,8 +17,8 @@ kern.kernel @cast [4 x 8] (%t: tensor<4x8xi32> as full) -> (tensor<4x8xf32> as f
 
 // CHECK: exec.role @role0 ranks [0, 1]
 // CHECK-NOT: exec.buffer "b
-// CHECK-DAG: %[[Y:.*]] = exec.buffer "tiny" at {{.*}} kind "transfers" live 0 to [[LAST:[0-9]+]] {slot_stride = 256 : i64, slots = 2 : i64} : memref<4x8xf32>
-// CHECK-DAG: %[[G:.*]] = exec.buffer "backward_0.receive" at {{.*}} kind "transfers" live 0 to [[LAST]] {slot_stride = 256 : i64, slots = 2 : i64}
+// CHECK-DAG: %[[Y:.*]] = exec.buffer "tiny" at {{.*}} kind "transfers" live 0 to [[LAST:[0-9]+]] {by_microbatch, slot_stride = 256 : i64, slots = 2 : i64} : memref<4x8xf32>
+// CHECK-DAG: %[[G:.*]] = exec.buffer "backward_0.receive" at {{.*}} kind "transfers" live 0 to [[LAST]] {by_microbatch, slot_stride = 256 : i64, slots = 2 : i64}
 // CHECK: exec.sequence @forward_0 {
 // CHECK-NEXT: exec.host "input" "tokens"
 // CHECK: exec.sequence @forward_0.send {

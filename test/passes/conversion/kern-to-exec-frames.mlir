@@ -1,0 +1,46 @@
+// RUN: hocket-opt %s --convert-kern-to-exec | FileCheck %s
+
+// A rank of two stages keeps three microbatches of stage 0 at once, and two of
+// stage 1, but never more than four of both: four frames take fewer bytes than
+// the five copies of rings, so as much as both keep of a microbatch stands in
+// them. What stage 0 keeps beyond that stays in a ring of three.
+
+module {
+kern.kernel @cast [16 x 8] (%t: tensor<16x8xi32> as full) -> (tensor<16x8xf32> as full) {
+  kern.yield %t : f32
+}
+kern.kernel @narrow [4 x 8] (%t: tensor<4x8xi32> as full) -> (tensor<4x8xf32> as full) {
+  kern.yield %t : f32
+}
+
+// CHECK: exec.role @role0
+// CHECK: exec.buffer "small" at {{.*}} kind "activations" live [[FIRST:[0-9]+]] to [[LAST:[0-9]+]] {by_microbatch, slot_stride = 256 : i64, slots = 3 : i64} : memref<4x8xf32>
+// CHECK: %[[FRAMES:.*]] = exec.buffer "frames" at [[AT:[0-9]+]] kind "activations" live [[FIRST]] to [[LAST]] {slot_stride = 512 : i64, slots = 4 : i64} : memref<512xi8>
+// CHECK: exec.buffer "first" within %[[FRAMES]] at [[AT]] kind "activations" live [[FIRST]] to [[LAST]] {slot_stride = 512 : i64, slots = 4 : i64} : memref<16x8xf32> in memref<512xi8>
+// CHECK: exec.buffer "second" within %[[FRAMES]] at [[AT]] kind "activations" live [[FIRST]] to [[LAST]] {slot_stride = 512 : i64, slots = 4 : i64} : memref<16x8xf32> in memref<512xi8>
+// CHECK: exec.entry "train_step" [@forward_0, @forward_0, @forward_0, @forward_1, @backward_0, @forward_1, @backward_0, @backward_0, @backward_1, @backward_1, @forward_1, @backward_1, @update_0]
+// CHECK-SAME: microbatches [0, 1, 2, 0, 0, 1, 1, 2, 0, 1, 2, 2, 0] slots [0, 1, 2, 3, 0, 0, 1, 2, 3, 0, 0, 0, 0]
+
+func.func @forward_0(%t: tensor<16x8xi32> {kern.host = "tokens"}, %s: tensor<4x8xi32> {kern.host = "labels"}) -> (tensor<16x8xf32>, tensor<4x8xf32>) attributes {kern.fragment = "F", kern.stage = 0 : i64} {
+  %x = kern.launch @cast(%t) : (tensor<16x8xi32>) -> tensor<16x8xf32> loc("first")
+  %y = kern.launch @narrow(%s) : (tensor<4x8xi32>) -> tensor<4x8xf32> loc("small")
+  return %x, %y : tensor<16x8xf32>, tensor<4x8xf32>
+}
+func.func @backward_0(%x: tensor<16x8xf32> {kern.saved = ["F", 0]}, %y: tensor<4x8xf32> {kern.saved = ["F", 1]}) attributes {kern.fragment = "B", kern.stage = 0 : i64} {
+  kern.output %x, "loss" : tensor<16x8xf32>
+  kern.output %y, "loss" : tensor<4x8xf32>
+  return
+}
+func.func @forward_1(%t: tensor<16x8xi32> {kern.host = "tokens"}) -> tensor<16x8xf32> attributes {kern.fragment = "F", kern.stage = 1 : i64} {
+  %x = kern.launch @cast(%t) : (tensor<16x8xi32>) -> tensor<16x8xf32> loc("second")
+  return %x : tensor<16x8xf32>
+}
+func.func @backward_1(%x: tensor<16x8xf32> {kern.saved = ["F", 0]}) attributes {kern.fragment = "B", kern.stage = 1 : i64} {
+  kern.output %x, "loss" : tensor<16x8xf32>
+  return
+}
+func.func @update_0() attributes {kern.fragment = "U", kern.stage = 0 : i64} {
+  return
+}
+kern.schedule "train_step" {actions = [[@forward_0, 0, 0], [@forward_0, 1, 1], [@forward_0, 2, 2], [@forward_1, 0, 3], [@backward_0, 0, 0], [@forward_1, 1, 0], [@backward_0, 1, 1], [@backward_0, 2, 2], [@backward_1, 0, 3], [@backward_1, 1, 0], [@forward_1, 2, 0], [@backward_1, 2, 0], [@update_0, 0, 0]], program = {rank = 0 : i64}, slots = 4 : i64}
+}
