@@ -21,9 +21,8 @@
 ///                                    made, if one microbatch makes them
 ///   overlapCollectives (CollectiveStreams.cpp) collectives that compute
 ///                                    passes by leave stream 0
-///   countCopies  (ResidualCopies.cpp) how many microbatches' values of a
-///   buffer
-///                                    exist at once, and where
+///   countCopies  (ResidualCopies.cpp) of how many microbatches a buffer
+///                                    holds values at once, and where
 ///   layOut       (ArenaLayout.cpp)   lifetimes and offsets
 ///   placeEvents  (StreamEvents.cpp)  streams wait for each other where they
 ///                                    meet, in variables or in bytes
