@@ -7,6 +7,7 @@
 #include "test/emulator/Fiber.h"
 
 #include <new>
+#include <vector>
 
 using namespace hocket::emulator;
 
@@ -37,12 +38,35 @@ hocket_fiber_change:
 )");
 extern "C" void hocket_fiber_change(void **from, void *to);
 
-static constexpr std::align_val_t stackAlignment{16};
+namespace {
+/// Stacks that are used again: a launch takes as many as a block has threads.
+class SpareStacks {
+public:
+  ~SpareStacks() {
+    for (std::byte *stack : stacks)
+      ::operator delete(stack, alignment);
+  }
+  std::byte *take() {
+    if (stacks.empty())
+      return static_cast<std::byte *>(
+          ::operator new(FiberStack::bytes, alignment));
+    std::byte *stack = stacks.back();
+    stacks.pop_back();
+    return stack;
+  }
+  void giveBack(std::byte *stack) { stacks.push_back(stack); }
 
-FiberStack::FiberStack()
-    : memory(static_cast<std::byte *>(::operator new(bytes, stackAlignment))) {}
+private:
+  static constexpr std::align_val_t alignment{16};
+  std::vector<std::byte *> stacks;
+};
+} // namespace
 
-FiberStack::~FiberStack() { ::operator delete(memory, stackAlignment); }
+static thread_local SpareStacks spare;
+
+FiberStack::FiberStack() : memory(spare.take()) {}
+
+FiberStack::~FiberStack() { spare.giveBack(memory); }
 
 void FiberStack::begin(void (*entry)()) {
   // The entry's address, as if a call had been made from it, and six registers.
