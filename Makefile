@@ -18,7 +18,7 @@ endif
 help:
 	@echo 'make demo    install, build and train a small GPT on real text'
 	@echo 'make test    build and run every test and lint'
-	@echo 'make build   build into $(BUILD)'
+	@echo 'make build   build the programs into $(BUILD)'
 	@echo 'make bench   measure speed and memory against PyTorch'
 	@echo 'make docs    write docs/generated from TableGen'
 	@echo 'make format  format the sources'
@@ -33,14 +33,16 @@ configure: packages
 build: configure
 	@cmake --build $(BUILD) -j $(JOBS)
 
-test: build
+test: configure
+	@cmake --build $(BUILD) -j $(JOBS) --target all tests
 	@python3 test/run_tests.py --build $(BUILD) -j $(JOBS)
 
 demo: configure
 	@cmake --build $(BUILD) -j $(JOBS) --target hocket
 	@python3 examples/nano/demo.py --build $(BUILD)
 
-bench: build
+bench: configure
+	@cmake --build $(BUILD) -j $(JOBS) --target all benchmarks
 	@python3 test/benchmarks/run_benchmarks.py --build $(BUILD)
 
 docs: packages
