@@ -26,12 +26,12 @@ namespace hocket::spec {
 /// What the command line adds to a specification.
 struct LoadOptions {
   std::string planPath;               ///< `--plan`: replaces the spec's plan.
-  std::string planText;               ///< The same, of one that was searched.
   std::vector<std::string> overrides; ///< `--set`, in order.
   PlanFlags flags = {};               ///< `--mesh` and the like, after those.
   /// Whether the specification's own plan and cluster count for nothing, as
   /// where a plan is searched; one that is given here does count.
   bool withoutPlan = false;
+  std::string planText = {}; ///< As planPath, of a plan that was searched.
 
   /// Whether anything is to be changed.
   bool empty() const {
