@@ -31,8 +31,8 @@ struct ModelRow {
 /// with a window.
 extern const ModelRow gpt, gptWithDropout, llama, sliding;
 /// A mixture of experts with a loss of its own, and one that drops tokens,
-/// draws its choice into balance and has a shared expert; the first of them with
-/// dropout.
+/// draws its choice into balance and has a shared expert; the first of them
+/// with dropout.
 extern const ModelRow experts, droppingExperts, expertsWithDropout;
 
 struct PlanRow {

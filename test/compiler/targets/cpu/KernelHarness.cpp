@@ -17,10 +17,7 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
-#include <dlfcn.h>
 #include <random>
-#include <sys/mman.h>
-#include <unistd.h>
 
 namespace hocket::test {
 
@@ -162,27 +159,17 @@ Kernel::Kernel(const KernelText &text) : text(text) {
   for (const cpu::CompiledVariant &variant : compiled.variants) {
     if (!machineHas(variant.isa))
       continue;
-    int file = memfd_create("kernels", MFD_CLOEXEC);
-    ssize_t written = write(file, variant.image.data(), variant.image.size());
-    EXPECT_EQ(written, static_cast<ssize_t>(variant.image.size()));
-    std::string path = "/proc/self/fd/" + std::to_string(file);
-    void *library = dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL);
-    close(file);
-    if (!library) {
-      ADD_FAILURE() << dlerror();
+    auto library = hal::SharedObject::load("kernels", variant.image);
+    if (!library.ok()) {
+      ADD_FAILURE() << library.status().message();
       continue;
     }
-    void *symbol = dlsym(library, info().symbol.c_str());
+    void *symbol = library->find(info().symbol);
     EXPECT_NE(symbol, nullptr);
     loaded.push_back(
-        {variant.isa, library, reinterpret_cast<Function>(symbol)});
+        {variant.isa, *std::move(library), reinterpret_cast<Function>(symbol)});
   }
   EXPECT_FALSE(loaded.empty()) << "no instruction set of this machine";
-}
-
-Kernel::~Kernel() {
-  for (Loaded &one : loaded)
-    dlclose(one.library);
 }
 
 std::vector<std::string> Kernel::isas() const {

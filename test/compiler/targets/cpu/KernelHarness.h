@@ -16,6 +16,7 @@
 #define HOCKET_TEST_COMPILER_TARGETS_CPU_KERNELHARNESS_H
 
 #include "compiler/targets/cpu/KernelCompiler.h"
+#include "runtime/hal/drivers/cpu/SharedObject.h"
 
 #include "mlir/IR/MLIRContext.h"
 #include "mlir/IR/OwningOpRef.h"
@@ -68,7 +69,6 @@ class Kernel {
 public:
   /// Compiles `text`; fails the running test if that fails.
   explicit Kernel(const KernelText &text);
-  ~Kernel();
   Kernel(const Kernel &) = delete;
 
   const cpu::CompiledKernel &info() const { return compiled.kernels.at(0); }
@@ -90,7 +90,7 @@ private:
   using Function = void (*)(void *const *, const int64_t *, int64_t, int64_t);
   struct Loaded {
     std::string isa;
-    void *library;
+    hal::SharedObject library;
     Function function;
   };
 
