@@ -89,12 +89,13 @@ class EmitCudaTest(unittest.TestCase):
 
     def test_without_nvrtc_nothing_is_written(self):
         error = self.refused(1, "--arch", "sm_90a", HOCKET_NVRTC="/no/libnvrtc.so")
-        self.assertIn("/no/libnvrtc.so cannot be loaded", error)
+        self.assertIn("there is no NVRTC on this machine (/no/libnvrtc.so: ", error)
         self.assertIn("set HOCKET_NVRTC", error)
 
     def test_another_library_is_not_taken_for_nvrtc(self):
         error = self.refused(1, "--arch", "sm_90a", HOCKET_NVRTC="libm.so.6")
-        self.assertIn("libm.so.6 is no NVRTC: it has no nvrtcVersion", error)
+        self.assertIn("libm.so.6 is no NVRTC that Hocket can use: ", error)
+        self.assertIn("it has no nvrtcVersion; set HOCKET_NVRTC", error)
 
     def test_an_unknown_architecture(self):
         if not has_nvrtc():
