@@ -60,6 +60,7 @@ inline constexpr int CUBLASLT_MATMUL_PREF_MAX_WORKSPACE_BYTES = 1;
 /// Of A; those of B, C and D follow.
 inline constexpr int CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_A_BYTES = 5;
 
+// NOLINTBEGIN(readability-identifier-naming): the names are NVIDIA's.
 struct cublasLtMatmulAlgo_t {
   uint64_t data[8];
 };
@@ -71,6 +72,7 @@ struct cublasLtMatmulHeuristicResult_t {
   float wavesCount;
   int reserved[4];
 };
+// NOLINTEND(readability-identifier-naming)
 
 #define HOCKET_CUBLASLT_FUNCTIONS(ROW)                                         \
   ROW(cublasLtCreate, (cublasLtHandle_t * handle))                             \
