@@ -15,10 +15,10 @@ using namespace hocket::emulator;
 // old stack and come from the new one; the return address is there already.
 asm(R"(
   .text
-  .hidden hocket_fiber_change
-  .globl hocket_fiber_change
-  .type hocket_fiber_change, @function
-hocket_fiber_change:
+  .hidden hocketFiberChange
+  .globl hocketFiberChange
+  .type hocketFiberChange, @function
+hocketFiberChange:
   pushq %rbp
   pushq %rbx
   pushq %r12
@@ -34,9 +34,9 @@ hocket_fiber_change:
   popq %rbx
   popq %rbp
   ret
-  .size hocket_fiber_change, . - hocket_fiber_change
+  .size hocketFiberChange, . - hocketFiberChange
 )");
-extern "C" void hocket_fiber_change(void **from, void *to);
+extern "C" void hocketFiberChange(void **from, void *to);
 
 namespace {
 /// Stacks that are used again: a launch takes as many as a block has threads.
@@ -77,6 +77,4 @@ void FiberStack::begin(void (*entry)()) {
   place = top - 6;
 }
 
-void FiberStack::change(void *&from, void *to) {
-  hocket_fiber_change(&from, to);
-}
+void FiberStack::change(void *&from, void *to) { hocketFiberChange(&from, to); }
