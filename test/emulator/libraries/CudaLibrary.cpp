@@ -29,6 +29,8 @@ using namespace hocket;
 using namespace hocket::emulator;
 using namespace hocket::hal::cuda;
 
+// NOLINTBEGIN(readability-identifier-naming): the names are NVIDIA's.
+
 //===----------------------------------------------------------------------===//
 // Objects behind the handles
 //===----------------------------------------------------------------------===//
@@ -547,3 +549,5 @@ HOCKET_EXPORT CUresult cuLaunchKernel(CUfunction function, unsigned gridX,
     return CUDA_SUCCESS;
   });
 }
+
+// NOLINTEND(readability-identifier-naming)

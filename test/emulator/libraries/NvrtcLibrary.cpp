@@ -19,6 +19,7 @@
 
 using namespace hocket::emulator;
 
+// NOLINTNEXTLINE(readability-identifier-naming): the name is NVIDIA's.
 struct _nvrtcProgram {
   std::string source, log, image;
 };
