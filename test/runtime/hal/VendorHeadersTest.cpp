@@ -26,8 +26,10 @@ namespace {
 /// Bytes of the result and of each parameter, pointers marked.
 template <typename Result, typename... Parameters>
 std::vector<size_t> shapeOf(Result (*)(Parameters...)) {
+  // NOLINTBEGIN(bugprone-sizeof-expression): of pointers, where they are.
   return {sizeof(Result),
           (sizeof(Parameters) + 100 * std::is_pointer_v<Parameters>)...};
+  // NOLINTEND(bugprone-sizeof-expression)
 }
 
 #define HOCKET_TEXT(name) #name
