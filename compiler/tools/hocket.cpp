@@ -16,6 +16,7 @@
 #include "compiler/tools/DataShowCommand.h"
 #include "compiler/tools/MemoryCommand.h"
 #include "compiler/tools/PlanCommand.h"
+#include "compiler/tools/StrategyCommand.h"
 #include "runtime/program/ProgramFile.h"
 #include "runtime/tools/CommandLine.h"
 #include "runtime/tools/DataCommand.h"
@@ -80,6 +81,7 @@ int main(int argc, char **argv) {
   registerSimulate(app, result);
   registerAccuracy(app, result);
   registerMemory(app, result);
+  registerStrategy(app, result);
   registerDoctor(app, result);
   return runCommandLine(app, argc, argv, result);
 }

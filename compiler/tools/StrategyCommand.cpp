@@ -1,0 +1,149 @@
+//===- StrategyCommand.cpp - hocket strategy ------------------------------===//
+//
+// Part of Hocket, under the Apache License v2.0.
+//
+//===----------------------------------------------------------------------===//
+
+#include "compiler/tools/StrategyCommand.h"
+
+#include "passes/planning/strategy/StrategySolve.h"
+#include "passes/planning/strategy/StrategyText.h"
+#include "passes/planning/strategy/StrategyValidator.h"
+#include "runtime/base/File.h"
+
+#include <nlohmann/json.hpp>
+
+#include <chrono>
+#include <iomanip>
+#include <iostream>
+#include <memory>
+
+using namespace hocket;
+using namespace hocket::planning;
+
+namespace {
+
+constexpr uint64_t kMostFileBytes = uint64_t{256} << 20;
+constexpr double kMostSeconds = 1e6;
+
+struct Arguments {
+  std::string file, choice, output;
+  double seconds = 0;
+  StrategyAlgorithm algorithm = StrategyAlgorithm::Exact;
+  bool json = false;
+};
+
+StatusOr<StrategyProblem> readProblem(const std::string &file) {
+  HOCKET_ASSIGN_OR_RETURN(std::string text, readFile(file, kMostFileBytes));
+  return readStrategyProblem(file, text);
+}
+
+void print(const StrategyPlan &plan, const StrategyVerdict &verdict,
+           bool asJson) {
+  if (asJson) {
+    nlohmann::ordered_json json = {{"cost", plan.cost},
+                                   {"bound", plan.bound},
+                                   {"gap", plan.gap()},
+                                   {"peak", verdict.peak},
+                                   {"choice", plan.choice}};
+    std::cout << json.dump(2) << "\n";
+    return;
+  }
+  constexpr double percent = 100;
+  std::cout << "cost         " << plan.cost << "\nlower bound  " << plan.bound
+            << "\ngap          " << std::fixed << std::setprecision(2)
+            << plan.gap() * percent << " %\npeak usage   " << verdict.peak
+            << "\n";
+}
+
+Status solve(const Arguments &arguments) {
+  HOCKET_ASSIGN_OR_RETURN(StrategyProblem problem, readProblem(arguments.file));
+  StrategyOptions options;
+  options.algorithm = arguments.algorithm;
+  auto end = std::chrono::steady_clock::now() +
+             std::chrono::duration<double>(arguments.seconds);
+  if (arguments.seconds > 0)
+    options.expired = [end] { return std::chrono::steady_clock::now() > end; };
+  StrategyPlan plan = solveStrategies(problem, options);
+  StatusOr<StrategyVerdict> verdict = validateStrategies(problem, plan.choice);
+  if (!plan.fits)
+    return resourceExhausted(
+        arguments.file + ": does not fit: " +
+        (plan.isFinal ? "there is no choice that does"
+                      : "the nearest choice: " + verdict.status().message() +
+                            "; a longer search may find one that does"));
+  if (!verdict.ok() || verdict->cost != plan.cost)
+    return internalError(arguments.file + ": the choice found does not pass "
+                                          "its validator");
+  print(plan, *verdict, arguments.json);
+  if (arguments.output.empty())
+    return okStatus();
+  return writeFileAtomically(arguments.output,
+                             writtenStrategyChoice(plan.choice));
+}
+
+Status check(const Arguments &arguments) {
+  HOCKET_ASSIGN_OR_RETURN(StrategyProblem problem, readProblem(arguments.file));
+  HOCKET_ASSIGN_OR_RETURN(std::string text,
+                          readFile(arguments.choice, kMostFileBytes));
+  HOCKET_ASSIGN_OR_RETURN(StrategyChoice choice,
+                          readStrategyChoice(arguments.choice, text));
+  StatusOr<StrategyVerdict> verdict = validateStrategies(problem, choice);
+  if (!verdict.ok())
+    return verdict.status().withContext(arguments.choice);
+  std::cout << "cost         " << verdict->cost << "\npeak usage   "
+            << verdict->peak << "\n";
+  return okStatus();
+}
+
+void registerSolve(CLI::App &strategy, Status &result) {
+  auto arguments = std::make_shared<Arguments>();
+  CLI::App *command = strategy.add_subcommand(
+      "solve", "Find the cheapest strategies that fit\n\nExample:\n"
+               "  hocket strategy solve problem.json --seconds 10 -o "
+               "choice.json");
+  command
+      ->add_option("FILE", arguments->file,
+                   "A problem, as the contest IOPDDL writes them")
+      ->required();
+  command
+      ->add_option("--seconds", arguments->seconds,
+                   "Search until then, or until the choice is proved to be "
+                   "the cheapest; 0: a number of steps, the same everywhere")
+      ->check(CLI::Range(0.0, kMostSeconds))
+      ->capture_default_str();
+  std::map<std::string, StrategyAlgorithm> names{
+      {"greedy", StrategyAlgorithm::Greedy},
+      {"search", StrategyAlgorithm::Search},
+      {"exact", StrategyAlgorithm::Exact}};
+  command
+      ->add_option("--algorithm", arguments->algorithm,
+                   "greedy, search (from there) or exact (after both)")
+      ->transform(CLI::CheckedTransformer(names));
+  command->add_flag("--json", arguments->json, "Print JSON");
+  command->add_option("-o,--output", arguments->output,
+                      "The index of each node's strategy");
+  command->callback([arguments, &result] { result = solve(*arguments); });
+}
+
+void registerCheck(CLI::App &strategy, Status &result) {
+  auto arguments = std::make_shared<Arguments>();
+  CLI::App *command = strategy.add_subcommand(
+      "check", "Say what a choice costs, and whether it fits\n\nExample:\n"
+               "  hocket strategy check problem.json choice.json");
+  command->add_option("FILE", arguments->file, "A problem")->required();
+  command->add_option("CHOICE", arguments->choice, "What `solve` writes")
+      ->required();
+  command->callback([arguments, &result] { result = check(*arguments); });
+}
+
+} // namespace
+
+CLI::App *hocket::registerStrategy(CLI::App &app, Status &result) {
+  CLI::App *strategy = app.add_subcommand(
+      "strategy", "Choose how each op is split, at the least cost");
+  strategy->require_subcommand(1);
+  registerSolve(*strategy, result);
+  registerCheck(*strategy, result);
+  return strategy;
+}
