@@ -247,6 +247,23 @@ template <int Threads, class T> HOCKET_DEVICE T sumBlock(T x, T *scratch) {
   return scratch[0];
 }
 
+/// The sum over the block's `Threads` threads up to and with this one; that of
+/// all is in scratch[Threads - 1] until the next use of `scratch`, which holds
+/// as many numbers in shared memory. Every thread must call it.
+template <int Threads, class T> HOCKET_DEVICE T prefixSum(T x, T *scratch) {
+  int thread = threadIdx.x;
+  __syncthreads(); // The last sums have been read.
+  scratch[thread] = x;
+  for (int distance = 1; distance < Threads; distance *= 2) {
+    __syncthreads();
+    T other = thread >= distance ? scratch[thread - distance] : T(0);
+    __syncthreads();
+    scratch[thread] += other;
+  }
+  __syncthreads();
+  return scratch[thread];
+}
+
 /// Adds the N sums of all `Groups` (a power of two) threads of a lane, in a
 /// tree; group 0 has the result. Threads are numbered lane first. `scratch`
 /// holds Lanes * Groups * N floats in shared memory. Every thread of the block

@@ -116,18 +116,10 @@ HOCKET_DEVICE void orderExperts(int *counts, int *ranges, Integer each,
       counts[c * experts + e] = total;
       total += ofChunk;
     }
-    __syncthreads(); // The last sums have been read.
-    scratch[thread] = total;
-    for (int distance = 1; distance < 1024; distance *= 2) {
-      __syncthreads();
-      int other = thread >= distance ? scratch[thread - distance] : 0;
-      __syncthreads();
-      scratch[thread] += other;
-    }
-    __syncthreads();
+    int upTo = prefixSum<1024>(total, scratch);
     if (ranges && e < experts) {
       int *range = ranges + 2 * (blockIdx.x * experts + e);
-      range[0] = before + scratch[thread] - total;
+      range[0] = before + upTo - total;
       range[1] = total;
     }
     before += scratch[1023];

@@ -88,16 +88,7 @@ HOCKET_DEVICE void cutGroups(GroupTile *tiles, const GroupShape &shape,
     auto tilesOf = [&](Integer count) { return (count + side - 1) / side; };
     int mine = static_cast<int>(tilesOf(first - gap) + tilesOf(end - first) +
                                 tilesOf(last - end));
-    __syncthreads(); // The last sums have been read.
-    scratch[thread] = mine;
-    for (int distance = 1; distance < 1024; distance *= 2) {
-      __syncthreads();
-      int other = thread >= distance ? scratch[thread - distance] : 0;
-      __syncthreads();
-      scratch[thread] += other;
-    }
-    __syncthreads();
-    Integer at = 1 + total + scratch[thread] - mine;
+    Integer at = 1 + total + prefixSum<1024>(mine, scratch) - mine;
     at = writeTiles(tiles, at, -1, gap, first, side);
     at = writeTiles(tiles, at, expert, first, end, side);
     writeTiles(tiles, at, -1, end, last, side);

@@ -31,6 +31,20 @@ template <int N> struct RowPlace {
   }
 };
 
+/// The same of pieces of `rows` rows, each `width` elements of a whole row: the
+/// row of the whole, where in it the bytes stand, and what is left of the piece
+/// from there on.
+template <int N> struct PiecePlace {
+  RowPlace<N> own;
+  Integer row, column, count;
+  HOCKET_MEMBER PiecePlace(Integer rows, Integer width) : own(width) {
+    Integer piece = quotient(own.row, rows);
+    row = own.row - piece * rows;
+    column = piece * width + own.column;
+    count = width - own.column;
+  }
+};
+
 /// The same of one row: the first of a thread's N elements.
 template <int N> HOCKET_DEVICE Integer flatPlace() {
   return (Integer(blockIdx.x) * 256 + threadIdx.x) * N;
@@ -63,17 +77,13 @@ template <class Word>
 HOCKET_DEVICE void gatherPieces(const Word *x, Word *y, Integer pieces,
                                 Integer rows, Integer width, Integer whole) {
   constexpr int N = 16 / sizeof(Word);
-  RowPlace<N> place(width);
-  if (place.row >= pieces * rows)
+  PiecePlace<N> place(rows, width);
+  if (place.own.row >= pieces * rows || place.column >= whole)
     return;
-  Integer piece = quotient(place.row, rows), row = place.row - piece * rows;
-  Integer to = piece * width + place.column;
-  Integer count = width - place.column;
-  if (to >= whole)
-    return;
-  store(y + row * whole + to,
-        load<N>(x + place.row * width + place.column, count),
-        count < whole - to ? count : whole - to);
+  Integer room = whole - place.column;
+  store(y + place.row * whole + place.column,
+        load<N>(x + place.own.row * width + place.own.column, place.count),
+        place.count < room ? place.count : room);
 }
 
 /// x[rows, whole] to y[pieces, rows, width].
@@ -81,15 +91,15 @@ template <class Word>
 HOCKET_DEVICE void scatterPieces(const Word *x, Word *y, Integer pieces,
                                  Integer rows, Integer width, Integer whole) {
   constexpr int N = 16 / sizeof(Word);
-  RowPlace<N> place(width);
-  if (place.row >= pieces * rows)
+  PiecePlace<N> place(rows, width);
+  if (place.own.row >= pieces * rows)
     return;
-  Integer piece = quotient(place.row, rows), row = place.row - piece * rows;
-  Integer from = piece * width + place.column;
-  Integer count = width - place.column;
-  Integer there = count < whole - from ? count : whole - from;
-  store(y + place.row * width + place.column,
-        load<N>(x + (there > 0 ? row * whole + from : 0), there), count);
+  Integer there = whole - place.column;
+  if (there > place.count)
+    there = place.count;
+  Integer from = there > 0 ? place.row * whole + place.column : 0;
+  store(y + place.own.row * width + place.own.column, load<N>(x + from, there),
+        place.count);
 }
 
 /// x[rows, whole] from `first` on to y[rows, width].

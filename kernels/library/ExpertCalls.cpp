@@ -105,7 +105,9 @@ ExpertOrderArguments expertOrderArguments(const LibraryCall &call) {
           idsOut(call, 1)};
 }
 
-DispatchArguments dispatchArguments(const LibraryCall &call) {
+/// Of an op that moves rows from one order to the other.
+template <class Arguments>
+static Arguments movedArguments(const LibraryCall &call) {
   Integers n = call.integers;
   return {slotShape(n),
           n[8],
@@ -115,14 +117,12 @@ DispatchArguments dispatchArguments(const LibraryCall &call) {
           view(call, 0, typeOf(n[0]))};
 }
 
+DispatchArguments dispatchArguments(const LibraryCall &call) {
+  return movedArguments<DispatchArguments>(call);
+}
+
 CombineArguments combineArguments(const LibraryCall &call) {
-  Integers n = call.integers;
-  return {slotShape(n),
-          n[8],
-          view(call, 1, typeOf(n[0])),
-          ids(call, 2),
-          static_cast<const float *>(lastOf(call)),
-          view(call, 0, typeOf(n[0]))};
+  return movedArguments<CombineArguments>(call);
 }
 
 CombineWeightGradientArguments

@@ -167,26 +167,27 @@ KernelError slotSizes(Integers n, Floats floats, SlotSizes &sizes) {
 
 } // namespace
 
-KernelError dispatchSizes(Integers n, Floats floats, Bytes bytes) {
+namespace {
+/// Of an op that moves rows: its result, and what it reads.
+template <auto to, auto from>
+KernelError movedBytes(Integers n, Floats floats, Bytes bytes) {
   SlotSizes sizes{};
   KernelError error = slotSizes(n, floats, sizes);
-  bytes[0] = sizes.rows;
-  bytes[1] = sizes.tokens;
+  bytes[0] = sizes.*to;
+  bytes[1] = sizes.*from;
   bytes[2] = sizes.slots;
   if (bytes.size() > 3)
     bytes[3] = sizes.slots;
   return error;
 }
+} // namespace
+
+KernelError dispatchSizes(Integers n, Floats floats, Bytes bytes) {
+  return movedBytes<&SlotSizes::rows, &SlotSizes::tokens>(n, floats, bytes);
+}
 
 KernelError combineSizes(Integers n, Floats floats, Bytes bytes) {
-  SlotSizes sizes{};
-  KernelError error = slotSizes(n, floats, sizes);
-  bytes[0] = sizes.tokens;
-  bytes[1] = sizes.rows;
-  bytes[2] = sizes.slots;
-  if (bytes.size() > 3)
-    bytes[3] = sizes.slots;
-  return error;
+  return movedBytes<&SlotSizes::tokens, &SlotSizes::rows>(n, floats, bytes);
 }
 
 KernelError combineWeightGradientSizes(Integers n, Floats floats, Bytes bytes) {
@@ -227,33 +228,35 @@ KernelError groupSizes(Integers n, Floats floats, Bytes bytes,
   return bad ? kDimension : nullptr;
 }
 
+/// Of one product: its result, and what it reads.
+template <auto result, auto first, auto second>
+KernelError productBytes(Integers n, Floats floats, Bytes bytes) {
+  GroupSizes sizes{};
+  KernelError error = groupSizes(n, floats, bytes, sizes);
+  bytes[0] = sizes.*result;
+  bytes[1] = sizes.*first;
+  bytes[2] = sizes.*second;
+  return error;
+}
+
 } // namespace
 
 KernelError groupedLinearSizes(Integers n, Floats floats, Bytes bytes) {
-  GroupSizes sizes{};
-  KernelError error = groupSizes(n, floats, bytes, sizes);
-  bytes[0] = sizes.outputs;
-  bytes[1] = sizes.inputs;
-  bytes[2] = sizes.weights;
-  return error;
+  using Of = GroupSizes;
+  return productBytes<&Of::outputs, &Of::inputs, &Of::weights>(n, floats,
+                                                               bytes);
 }
 
 KernelError groupedInputGradientSizes(Integers n, Floats floats, Bytes bytes) {
-  GroupSizes sizes{};
-  KernelError error = groupSizes(n, floats, bytes, sizes);
-  bytes[0] = sizes.inputs;
-  bytes[1] = sizes.outputs;
-  bytes[2] = sizes.weights;
-  return error;
+  using Of = GroupSizes;
+  return productBytes<&Of::inputs, &Of::outputs, &Of::weights>(n, floats,
+                                                               bytes);
 }
 
 KernelError groupedWeightGradientSizes(Integers n, Floats floats, Bytes bytes) {
-  GroupSizes sizes{};
-  KernelError error = groupSizes(n, floats, bytes, sizes);
-  bytes[0] = sizes.widenedWeights;
-  bytes[1] = sizes.outputs;
-  bytes[2] = sizes.inputs;
-  return error;
+  using Of = GroupSizes;
+  return productBytes<&Of::widenedWeights, &Of::outputs, &Of::inputs>(n, floats,
+                                                                      bytes);
 }
 
 } // namespace hocket::kernels::library

@@ -6,15 +6,13 @@
 
 import hashlib
 import json
-import os
 import pathlib
 import shutil
-import subprocess
 import tempfile
 import unittest
 
-ROOT = pathlib.Path(__file__).resolve().parents[2]
-BUILD = pathlib.Path(os.environ.get("HOCKET_BUILD_DIR", ROOT / "build"))
+from programs import hocket
+
 COMMANDS = (
     ["compile"], ["train"], ["inspect"], ["verify"], ["doctor"],
     ["explain"], ["trace"],
@@ -35,13 +33,6 @@ training {
   validation { interval: 3 batches: 1 }
 }
 """
-
-
-def hocket(*arguments, cwd=None):
-    command = [BUILD / "bin/hocket", *map(str, arguments)]
-    return subprocess.run(
-        command, cwd=cwd, capture_output=True, text=True, check=False
-    )
 
 
 class CommandLineTest(unittest.TestCase):

@@ -2,14 +2,12 @@
 """hocket compile --plan auto: search, compile and certify in one command."""
 
 import json
-import os
 import pathlib
-import subprocess
 import tempfile
 import unittest
 
-ROOT = pathlib.Path(__file__).resolve().parents[2]
-BUILD = pathlib.Path(os.environ.get("HOCKET_BUILD_DIR", ROOT / "build"))
+from programs import ROOT, hocket
+
 H100 = ROOT / "passes/planning/cluster/systems/h100.textproto"
 
 SPEC = """name: "tiny"
@@ -17,11 +15,6 @@ model { layers: 8 hidden: 64 heads: 4 vocab_size: 256 max_positions: 64 }
 training { global_batch_size: 32 precision: BF16 }
 plan { tensor_parallel: 2 } cluster { memory_bytes: 1 }
 """
-
-
-def hocket(*arguments):
-    command = [BUILD / "bin/hocket", *map(str, arguments)]
-    return subprocess.run(command, capture_output=True, text=True, check=False)
 
 
 class CompilePlanTest(unittest.TestCase):

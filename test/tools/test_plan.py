@@ -3,14 +3,11 @@
 
 import html.parser
 import json
-import os
 import pathlib
-import subprocess
 import tempfile
 import unittest
 
-ROOT = pathlib.Path(__file__).resolve().parents[2]
-BUILD = pathlib.Path(os.environ.get("HOCKET_BUILD_DIR", ROOT / "build"))
+from programs import hocket
 
 SPEC = """name: "mid"
 model {
@@ -23,11 +20,6 @@ TINY = """name: "tiny"
 model { layers: 4 hidden: 64 heads: 4 vocab_size: 256 max_positions: 32 }
 training { global_batch_size: 8 precision: BF16 }
 """
-
-
-def hocket(*arguments):
-    command = [BUILD / "bin/hocket", *map(str, arguments)]
-    return subprocess.run(command, capture_output=True, text=True, check=False)
 
 
 class Page(html.parser.HTMLParser):

@@ -3,15 +3,12 @@
 much of its memory one that fits leaves."""
 
 import json
-import os
 import pathlib
 import shlex
-import subprocess
 import tempfile
 import unittest
 
-ROOT = pathlib.Path(__file__).resolve().parents[2]
-BUILD = pathlib.Path(os.environ.get("HOCKET_BUILD_DIR", ROOT / "build"))
+from programs import hocket
 
 SPEC = """name: "small"
 model {
@@ -50,11 +47,6 @@ BAD = (
     ("--memory lots",
      "--memory lots: S1: expected a number of bytes, like 80GiB, 500MB or 1000000"),
 )  # fmt: skip
-
-
-def hocket(*arguments):
-    command = [BUILD / "bin/hocket", *map(str, arguments)]
-    return subprocess.run(command, capture_output=True, text=True, check=False)
 
 
 class PlansTest(unittest.TestCase):

@@ -4,7 +4,6 @@
 
 import collections
 import json
-import os
 import pathlib
 import re
 import shutil
@@ -12,8 +11,7 @@ import subprocess
 import tempfile
 import unittest
 
-ROOT = pathlib.Path(__file__).resolve().parents[2]
-BUILD = pathlib.Path(os.environ.get("HOCKET_BUILD_DIR", ROOT / "build"))
+from programs import ROOT, hocket
 
 SPEC = """name: "tiny"
 model {
@@ -30,11 +28,6 @@ MESH = ("--mesh", "pp=2,dp=2,tp=2", "--sequence-parallel", "--zero", "1")
 SHARED_KEYS = ("model", "mesh", "groups", "training", "parameters", "memory",
                "shardings", "collectives", "kernels", "parameter_count",
                "flops_per_step", "fingerprint")  # fmt: skip
-
-
-def hocket(*arguments):
-    command = [BUILD / "bin/hocket", *map(str, arguments)]
-    return subprocess.run(command, capture_output=True, text=True, check=False)
 
 
 class ReportsTest(unittest.TestCase):

@@ -15,6 +15,7 @@
 
 #include "compiler/targets/cpu/KernelCompiler.h"
 #include "dialects/kern/IR/Kern.h"
+#include "runtime/hal/drivers/cpu/SharedObject.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
@@ -26,10 +27,8 @@
 #include <cstdio>
 #include <cstring>
 #include <ctime>
-#include <dlfcn.h>
 #include <memory>
 #include <sys/mman.h>
-#include <unistd.h>
 
 using namespace hocket;
 
@@ -123,17 +122,6 @@ double copyRate() {
   return 2e-9 * bytes / (seconds() - start);
 }
 
-void *load(const std::string &image) {
-  int file = memfd_create("kernels", MFD_CLOEXEC);
-  if (write(file, image.data(), image.size()) !=
-      static_cast<ssize_t>(image.size()))
-    return nullptr;
-  void *library = dlopen(("/proc/self/fd/" + std::to_string(file)).c_str(),
-                         RTLD_NOW | RTLD_LOCAL);
-  close(file);
-  return library;
-}
-
 void measure(const cpu::CompiledKernel &kernel, Function function,
              kern::KernelOp op, int rounds) {
   Buffers buffers(op);
@@ -207,17 +195,19 @@ int main(int argc, char **argv) {
   for (const cpu::CompiledVariant &variant : compiled.variants) {
     bool has = variant.isa == "x86-64-v4" ? __builtin_cpu_supports("x86-64-v4")
                                           : __builtin_cpu_supports("x86-64-v3");
-    void *library = has ? load(variant.image) : nullptr;
-    if (!library)
+    if (!has)
       continue;
+    auto library = hal::SharedObject::load("kernels", variant.image);
+    if (!library.ok()) {
+      fprintf(stderr, "%s\n", library.status().message().c_str());
+      return 1;
+    }
     printf("%s, %zu bytes, one core, processor time; memcpy %.2f GB/s\n",
            variant.isa.c_str(), variant.image.size(), copyRate());
     for (auto [kernel, op] :
          llvm::zip_equal(compiled.kernels, module->getOps<kern::KernelOp>()))
-      measure(kernel,
-              reinterpret_cast<Function>(dlsym(library, kernel.symbol.c_str())),
+      measure(kernel, reinterpret_cast<Function>(library->find(kernel.symbol)),
               op, rounds);
-    dlclose(library);
   }
   return 0;
 }

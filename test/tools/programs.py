@@ -1,0 +1,17 @@
+# Part of Hocket, under the Apache License v2.0.
+"""The tree, its build, and the program that the tests of this folder call."""
+
+import os
+import pathlib
+import subprocess
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+BUILD = pathlib.Path(os.environ.get("HOCKET_BUILD_DIR", ROOT / "build"))
+
+
+def hocket(*arguments, cwd=None):
+    """What `hocket ARGUMENTS` came to: its status, stdout and stderr."""
+    command = [BUILD / "bin/hocket", *map(str, arguments)]
+    return subprocess.run(
+        command, cwd=cwd, capture_output=True, text=True, check=False
+    )
