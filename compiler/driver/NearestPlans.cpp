@@ -6,6 +6,7 @@
 
 #include "compiler/driver/NearestPlans.h"
 
+#include "frontends/spec/Check.h"
 #include "runtime/base/Format.h"
 
 #include "llvm/ADT/STLExtras.h"
@@ -47,6 +48,7 @@ public:
 
 private:
   Choice ownChoice() const;
+  bool hasExpertAxis(int64_t dp) const;
   bool isValid(const Choice &choice) const;
   /// The other choices of one mesh.
   void addMesh(Choice choice, int64_t budget);
@@ -89,12 +91,19 @@ Choice NeighbourSearch::ownChoice() const {
           plan.schedule()};
 }
 
+/// Whether the experts can be spread with that many data-parallel ranks.
+bool NeighbourSearch::hasExpertAxis(int64_t dp) const {
+  Plan other = plan;
+  other.set_data_parallel(dp);
+  return spec::expertAxis(other) > 0;
+}
+
 bool NeighbourSearch::isValid(const Choice &choice) const {
   int64_t batch = spec.training().global_batch_size();
   int64_t layers = spec.model().layers();
   bool sharesBatch = batch % (choice.micro * choice.dp) == 0;
   bool sharesModel = spec.model().heads() % choice.tp == 0 &&
-                     choice.dp % plan.expert_parallel() == 0 &&
+                     hasExpertAxis(choice.dp) &&
                      choice.pp * choice.stages <= layers;
   bool isStaged = choice.pp > 1 || choice.stages == 1;
   int64_t pieces = plan.context_parallel() * (choice.sequence ? choice.tp : 1);

@@ -60,6 +60,12 @@ inline constexpr int64_t maxRanks = int64_t(1) << 20;
 /// slowest first: "pp=2,dp=4"; "dp=1" where there are none.
 std::string planAxes(const Plan &plan);
 
+/// The size of the axis `ep`, along which ranks of `dp` hold different experts:
+/// `expert_parallel` where it divides `data_parallel`. Else experts are split
+/// over all of `cp` too, and it is the rest; 0 if that is no whole number, or
+/// does not divide `data_parallel` either.
+int64_t expertAxis(const Plan &plan);
+
 /// The shortest text that reads back as `value`.
 std::string formatReal(double value);
 

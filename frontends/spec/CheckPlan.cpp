@@ -185,14 +185,24 @@ static void checkSupported(const Spec &spec, ConstraintErrors &errors) {
                      "; this build does not compile that yet: write " +
                      instead);
   };
-  only(plan.data_parallel() % plan.expert_parallel() == 0,
-       "plan.expert_parallel", std::to_string(plan.expert_parallel()),
-       "a divisor of data_parallel");
+  only(expertAxis(plan) > 0, "plan.expert_parallel",
+       std::to_string(plan.expert_parallel()),
+       "a divisor of data_parallel, or context_parallel times one");
   only(spec.cluster().device() == Cluster::CPU, "cluster.device",
        Cluster::Device_Name(spec.cluster().device()), "CPU");
 }
 
+int64_t hocket::spec::expertAxis(const Plan &plan) {
+  int64_t experts = plan.expert_parallel(), context = plan.context_parallel();
+  if (plan.data_parallel() % experts == 0)
+    return experts;
+  bool isWhole =
+      experts % context == 0 && plan.data_parallel() % (experts / context) == 0;
+  return isWhole ? experts / context : 0;
+}
+
 std::string hocket::spec::planAxes(const Plan &plan) {
+  int64_t experts = std::max<int64_t>(1, expertAxis(plan));
   std::string text;
   auto add = [&](const char *name, int64_t size) {
     if (size > 1)
@@ -201,8 +211,8 @@ std::string hocket::spec::planAxes(const Plan &plan) {
   };
   add("pp", plan.pipeline_parallel());
   // Ranks along `ep` are data-parallel ones that hold different experts.
-  add("dp", plan.data_parallel() / plan.expert_parallel());
-  add("ep", plan.expert_parallel());
+  add("dp", plan.data_parallel() / experts);
+  add("ep", experts);
   add("cp", plan.context_parallel());
   add("tp", plan.tensor_parallel());
   return text.empty() ? "dp=1" : text;

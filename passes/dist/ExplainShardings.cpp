@@ -55,6 +55,17 @@ ShardingAttr givenSharding(Value value) {
                   : ShardingAttr();
 }
 
+/// Whether weights decide how `op` splits over `axis`: of the model's axes, and
+/// for experts of all that these are split over.
+bool followsWeights(Operation *op, StringRef axis) {
+  if (isModelAxis(axis))
+    return true;
+  auto module = op->getParentOfType<ModuleOp>();
+  auto axes = module->getAttrOfType<ArrayAttr>("dist.experts");
+  return axes && llvm::is_contained(axes.getAsValueRange<StringAttr>(), axis) &&
+         isa<xf::GroupedLinearOp, xf::GroupedLinearInputGradientOp>(op);
+}
+
 bool shareFactor(const xf::DimFactors &a, const xf::DimFactors &b) {
   return llvm::any_of(
       a, [&](int64_t factor) { return llvm::is_contained(b, factor); });
@@ -100,8 +111,9 @@ private:
       text = "operand " + std::to_string(i);
     if (axis.empty() || !names.isWeight(operand))
       return text;
-    return text + (isModelAxis(axis) ? ", a weight, and weights move last"
-                                     : ", a weight");
+    return text + (followsWeights(op, axis)
+                       ? ", a weight, and weights move last"
+                       : ", a weight");
   }
 
   /// The operands that have `axis` on a loop of `dim`, those that decide first.
@@ -111,7 +123,7 @@ private:
     for (bool decides : {true, false})
       for (auto [i, factors] : llvm::enumerate(rule.operands)) {
         bool weight = names.isWeight(op->getOperand(i));
-        if ((weight == isModelAxis(axis)) != decides)
+        if ((weight == followsWeights(op, axis)) != decides)
           continue;
         for (auto [d, own] : llvm::enumerate(factors))
           if (d < operands[i].dims.size() && shareFactor(own, dim) &&
@@ -202,6 +214,8 @@ public:
     for (auto variable : module.getOps<xf::VariableOp>())
       if (variable.getKind() == xf::VariableKind::Working)
         copied.insert(*variable.getOf());
+    if (auto axes = module->getAttrOfType<ArrayAttr>("dist.experts"))
+      llvm::append_range(expertAxes, axes.getAsValueRange<StringAttr>());
   }
 
   std::string of(xf::VariableOp variable, const Sharding &sharding) const {
@@ -236,7 +250,9 @@ private:
     auto type = cast<RankedTensorType>(variable.getType());
     StringRef name =
         variable.getOf() ? *variable.getOf() : variable.getSymName();
-    if (isModelAxis(axis))
+    bool isOfExperts =
+        type.getRank() == 3 && dim == 0 && llvm::is_contained(expertAxes, axis);
+    if (isModelAxis(axis) || isOfExperts)
       return "by the plan, " + axis.split('.').first.str() + " = " +
              std::to_string(mesh.size(axis)) + " splits " +
              dimName(name, type.getRank(), dim);
@@ -260,6 +276,7 @@ private:
 
   const Mesh &mesh;
   llvm::DenseSet<StringRef> copied;
+  Axes expertAxes; ///< that experts are split over
 };
 
 /// Gathers entries; the same of several functions is one.
@@ -311,6 +328,14 @@ private:
     function.walk([&](Operation *op) { explain(op, function); });
   }
 
+  static std::string whyConstrained(Operation *constrain) {
+    if (constrain->getOperand(0).getDefiningOp<xf::DispatchOp>())
+      return "experts work on their rows so, and keep them so for the "
+             "gradient; devices that share sequences add up what each has "
+             "filled in";
+    return "wanted so where it is used next";
+  }
+
   void explain(Operation *op, func::FuncOp function) {
     bool isConstrained = isa<ConstrainOp>(op);
     if (!isa<xf::ShardableOpInterface>(op) && !isConstrained)
@@ -322,7 +347,7 @@ private:
         continue;
       add({names.of(result), op->getName().stripDialect().str(),
            lineOf(op->getLoc()),
-           isConstrained ? "wanted so where it is used next"
+           isConstrained ? whyConstrained(op)
                          : OpReasons(op, names).of(result.getResultNumber(),
                                                    Sharding::of(sharding)),
            type, sharding},

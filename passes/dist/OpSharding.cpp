@@ -77,8 +77,8 @@ void claimDim(const FactorRule &rule, const xf::DimFactors &dim,
 }
 
 /// How well a claim may hold an axis; the greatest wins.
-int rankOf(const Claim &claim, StringRef axis, const FactorRule &rule) {
-  if (!isModelAxis(axis))
+int rankOf(const Claim &claim, bool isModel, const FactorRule &rule) {
+  if (!isModel)
     return claim.isWeight ? 0 : 1;
   if (claim.isWeight)
     return 2;
@@ -89,7 +89,8 @@ int rankOf(const Claim &claim, StringRef axis, const FactorRule &rule) {
 
 OpSharding hocket::dist::chooseSharding(const FactorRule &rule,
                                         ArrayRef<Proposal> proposals,
-                                        const Mesh &mesh) {
+                                        const Mesh &mesh,
+                                        ArrayRef<StringRef> expertAxes) {
   // 1. What every operand claims.
   SmallVector<Claim> claims;
   for (const Proposal &proposal : proposals)
@@ -101,7 +102,8 @@ OpSharding hocket::dist::chooseSharding(const FactorRule &rule,
   for (const Claim &claim : claims)
     for (StringRef axis : claim.axes) {
       const Claim *&best = owner[axis];
-      if (!best || rankOf(claim, axis, rule) > rankOf(*best, axis, rule))
+      bool isModel = isModelAxis(axis) || llvm::is_contained(expertAxes, axis);
+      if (!best || rankOf(claim, isModel, rule) > rankOf(*best, isModel, rule))
         best = &claim;
     }
   // 3. Of the claims on a factor the longest that is left holds it.

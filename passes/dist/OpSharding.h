@@ -11,10 +11,10 @@
 ///
 ///   1. An axis of data (any but the model's, below) follows activations, so
 ///      that weights which are only stored in pieces (ZeRO) are gathered.
-///   2. An axis of the model (`tp`, `ep` and their sub-axes `tp.0`, ...)
-///   follows
-///      weights: they move last. Among activations, a factor that a result has
-///      goes before one that is summed away.
+///   2. An axis of the model (`tp`, `ep` and their sub-axes `tp.0`, ..., and
+///      what else experts are split over) follows weights: they move last.
+///      Among activations, a factor that a result has goes before one that is
+///      summed away.
 ///   3. Else the first operand decides.
 ///
 /// This is one step of the propagation of GSPMD (arXiv 2105.04663), on factors.
@@ -51,8 +51,10 @@ struct OpSharding {
 /// Whether `axis` belongs to the model rather than to the data.
 bool isModelAxis(llvm::StringRef axis);
 
+/// `expertAxes`: what is an axis of the model for this op whatever its name.
 OpSharding chooseSharding(const xf::FactorRule &rule,
-                          llvm::ArrayRef<Proposal> proposals, const Mesh &mesh);
+                          llvm::ArrayRef<Proposal> proposals, const Mesh &mesh,
+                          llvm::ArrayRef<llvm::StringRef> expertAxes = {});
 
 } // namespace hocket::dist
 

@@ -55,6 +55,7 @@ public:
     for (auto variable : module.getOps<xf::VariableOp>())
       partition(variable);
     module->removeAttr("dist.context");
+    module->removeAttr("dist.experts");
     module->removeAttr("dist.stream");
     module->removeAttr("dist.stream_type");
     return success();

@@ -47,6 +47,9 @@ public:
       stream = Sharding::of(to);
     if (auto strategy = module->getAttrOfType<StringAttr>("dist.context"))
       context = strategy.getValue();
+    if (auto axes = module->getAttrOfType<ArrayAttr>("dist.experts"))
+      for (auto axis : axes.getAsRange<StringAttr>())
+        expertAxes.push_back(axis.getValue());
     for (auto state : module.getOps<xf::VariableOp>())
       if (state.getKind() == xf::VariableKind::OptimizerState)
         states.try_emplace(state.getOfAttr().getAttr(), seedOf(state));
@@ -265,8 +268,12 @@ private:
     xf::FactorRule rule = shardable.getFactorRule();
     if (passesSums(op))
       return visitSums(op, rule);
+    if (isGrouped(op))
+      return visitGrouped(op, rule);
     SmallVector<Proposal, 4> proposals = proposalsOf(op, rule);
     proposeStream(op, rule, proposals);
+    if (isa<xf::CombineOp>(op) && isStream(op->getResult(0)))
+      proposals.push_back({&rule.results[0], stream, false});
     OpSharding choice = chooseSharding(rule, proposals, mesh);
     if (isa<xf::CrossEntropyRowsOp>(op))
       matchPieces(rule, choice);
@@ -425,6 +432,57 @@ private:
       return use.getOwner() != moved && use.getOwner() != end;
     });
     return visit(moved);
+  }
+
+  //===--------------------------------------------------------------------===//
+  // Experts
+  //===--------------------------------------------------------------------===//
+
+  static bool isGrouped(Operation *op) {
+    return isa<xf::GroupedLinearOp, xf::GroupedLinearInputGradientOp,
+               xf::GroupedLinearWeightGradientOp>(op);
+  }
+
+  /// Where devices share sequences each fills its tokens' part of every
+  /// expert's rows. The sums go where the experts are, if these are split over
+  /// the same axes; else every device gets some of each expert's rows. They
+  /// stay there, for the gradient too.
+  LogicalResult visitGrouped(Operation *op, const xf::FactorRule &rule) {
+    SmallVector<Proposal, 4> proposals = proposalsOf(op, rule);
+    for (auto [operand, factors] : llvm::zip(op->getOperands(), rule.operands))
+      if (std::optional<Sharding> split = splitRows(operand))
+        proposals.push_back({&factors, *split, false});
+    OpSharding choice = chooseSharding(rule, proposals, mesh, expertAxes);
+    for (auto [operand, factors] : llvm::zip(op->getOperands(), rule.operands))
+      if (operand.getDefiningOp<xf::DispatchOp>() &&
+          shardings.lookup(operand) != choice.of(factors))
+        settleRows(operand, choice.of(factors));
+    split(op, rule, choice);
+    return success();
+  }
+
+  /// Rows that are sums over axes of the data, with the rows of each expert
+  /// split over these.
+  std::optional<Sharding> splitRows(Value rows) const {
+    Sharding sharding = shardings.lookup(rows);
+    Axes axes = sharding.partial;
+    llvm::erase_if(axes, isModelAxis);
+    if (axes.empty() || tensorOf(rows).getRank() != 4)
+      return std::nullopt;
+    llvm::append_range(sharding.dims[2], axes);
+    sharding.partial.clear();
+    return sharding;
+  }
+
+  /// Moves `rows` to where experts work on them, once for all that use them.
+  void settleRows(Value rows, const Sharding &to) {
+    OpBuilder builder(rows.getContext());
+    builder.setInsertionPointAfterValue(rows);
+    auto moved = builder.create<dist::ConstrainOp>(
+        rows.getLoc(), rows.getType(), rows, to.toAttr(mesh.symbol()));
+    rows.replaceAllUsesExcept(moved.getResult(), moved);
+    set(moved.getResult(), to);
+    annotate(moved, {moved.getTo()}, {moved.getTo()});
   }
 
   /// A value computed from weights alone (a cast, a prefix) is one.
@@ -618,6 +676,7 @@ private:
   RankedTensorType streamType;
   Sharding stream;
   StringRef context; ///< how `cp` shares attention; empty: not at all
+  Axes expertAxes;   ///< that experts are split over
   DenseMap<Value, Sharding> shardings;
   DenseSet<Value> weights;
   DenseMap<Operation *, Sharding> gradients; ///< by variable

@@ -144,7 +144,16 @@ static const PlanRow withExperts[] = {
      SP "--zero 1 --recompute full"},
     {"Dp2Cp2Ep2",       "dp=2,cp=2,ep=2", 3},
     {"Dp2Cp2Ep2Ring",   "dp=2,cp=2,ep=2", 3, RING "--zero 1"},
+    {"Dp2Cp2Ep2Zero3",  "dp=2,cp=2,ep=2", 3, "--zero 3 --recompute full"},
     {"Cp2AllToAll",     "cp=2",           1, ALL_TO_ALL},
+    {"Cp4",             "cp=4",           2},
+    // Experts over ranks that share sequences too.
+    {"Cp2Ep2",          "cp=2,ep=2",      2},
+    {"Cp4Ep4Ring",      "cp=4,ep=4",      2, RING},
+    {"Pp2Cp2Ep2AllToAll", "pp=2,cp=2,ep=2", 6, ALL_TO_ALL "--recompute selective"},
+    {"Dp2Cp2Ep4Zero1",  "dp=2,cp=2,ep=4", 3, "--zero 1"},
+    {"Dp4Cp2Ep4Zero3",  "dp=4,cp=2,ep=4", 3, "--zero 3"},
+    {"Dp2Cp2Ep4Tp2Zero3", "dp=2,cp=2,ep=4,tp=2", 3, SP "--zero 3"},
     // Five axes.
     {"Pp2Dp2Cp2Ep2Tp2", "pp=2,dp=2,cp=2,ep=2,tp=2", 3, SP "--zero 1"},
 };
@@ -176,6 +185,7 @@ static const PlanRow layouts[] = {
     {"Dp2Ep2",          "dp=2,ep=2",      3},
     {"Pp2Dp2Tp2Zero1",  "pp=2,dp=2,tp=2", 3, "--zero 1"},
     {"Dp4Ep4Tp2Zero1",  "dp=4,ep=4,tp=2", 3, SP "--zero 1"},
+    {"Dp2Cp2Ep4Zero2",  "dp=2,cp=2,ep=4", 3, RING "--zero 2"},
     {"Pp2Dp4Ep2Tp2Zero3", "pp=2,dp=4,ep=2,tp=2", 3, "--zero 3"},
 };
 
@@ -205,9 +215,10 @@ static const PlanRow narrow[] = {
     {"Pp2Dp2Tp2",       "pp=2,dp=2,tp=2", 3, "--recompute full"},
     {"Pp2Dp2Cp2Tp2",    "pp=2,dp=2,cp=2,tp=2", 6, RING SP "--zero 1"},
     {"Ep2",             "dp=2,ep=2",      3, "--zero 1"},
+    {"Dp2Cp2Ep4",       "dp=2,cp=2,ep=4", 3, RING},
     {"Pp2Ep2Tp2",       "pp=2,dp=2,ep=2,tp=2", 3, SP},
 };
-static constexpr size_t narrowWithExperts = 2; ///< The last rows of narrow.
+static constexpr size_t narrowWithExperts = 3; ///< The last rows of narrow.
 // clang-format on
 
 std::span<const PlanRow> test::densePlans() { return dense; }

@@ -57,6 +57,12 @@ Axes Seeds::present(ArrayRef<StringRef> names) const {
   return axes;
 }
 
+Axes Seeds::experts() const {
+  // The sums over `cp` of what tokens send are scattered before the rest is
+  // exchanged, so that `cp` is the coarser one.
+  return plan.expertsOverContext ? present({"cp", "ep"}) : present({"ep"});
+}
+
 Sharding Seeds::weight(StringRef name, RankedTensorType type) const {
   Sharding sharding = Sharding::whole(type.getRank());
   const TensorRule *rule = ruleOf(name);
@@ -64,7 +70,7 @@ Sharding Seeds::weight(StringRef name, RankedTensorType type) const {
     sharding.dims[rule->dim] = rule->keyHeads ? present({"tp", "tp.0"})
                                               : present({"tp", "tp.0", "tp.1"});
   if (name.contains("mlp.experts.") && type.getRank() == 3)
-    sharding.dims[0] = present({"ep"});
+    sharding.dims[0] = experts();
   return sharding;
 }
 

@@ -12,10 +12,11 @@
 ///               and down, rows of the embedding and of the head. Key and value
 ///               heads that are fewer than the ranks are split over `tp.0`, a
 ///               sub-axis, and are the same along `tp.1`.
+///   experts     over `ep`, or over `cp` and `ep`: their grid need not be that
+///               of attention.
 ///   state       of the optimizer over `dp` and `cp` with ZeRO-1 (arXiv
-///   1910.02054), and
-///               the f32 copy of a weight that has a working copy; gradients
-///               too with ZeRO-2, weights too with ZeRO-3.
+///               1910.02054), and the f32 copy of a weight that has a working
+///               copy; gradients too with ZeRO-2, weights too with ZeRO-3.
 ///   batches     tokens and labels [sequences, positions] over `dp` and `cp`.
 ///   the stream  hidden states [sequences, positions, features] over `dp`, `cp`
 ///               and, with sequence parallelism (arXiv 2205.05198), `tp`.
@@ -34,6 +35,7 @@ namespace hocket::dist {
 struct PlacementPlan {
   int64_t zeroStage = 0;
   bool sequenceParallel = false;
+  bool expertsOverContext = false; ///< As well as over `ep`.
 };
 
 class Seeds {
@@ -41,6 +43,8 @@ public:
   Seeds(const Mesh &mesh, PlacementPlan plan) : mesh(mesh), plan(plan) {}
 
   Sharding variable(xf::VariableOp variable, bool hasWorkingCopy) const;
+  /// The axes that experts are split over, the coarsest first.
+  Axes experts() const;
   Sharding batch() const;
   Sharding stream() const;
 

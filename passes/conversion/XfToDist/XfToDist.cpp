@@ -51,7 +51,8 @@ struct XfToDist : hocket::impl::ConvertXfToDistBase<XfToDist> {
     if (!meshOp)
       return signalPassFailure();
     dist::Mesh mesh(meshOp);
-    dist::Seeds seeds(mesh, plan());
+    dist::Seeds seeds(mesh, plan(mesh));
+    noteExperts(seeds);
     placeSequences(mesh);
     // 2. Variables.
     placeVariables(seeds, mesh);
@@ -66,15 +67,26 @@ struct XfToDist : hocket::impl::ConvertXfToDistBase<XfToDist> {
   }
 
 private:
-  dist::PlacementPlan plan() {
+  dist::PlacementPlan plan(const dist::Mesh &mesh) {
     dist::PlacementPlan found;
     for (auto training : getOperation().getOps<xf::TrainingOp>())
       if (DictionaryAttr entries = training.getPlanAttr()) {
         if (auto zero = entries.getAs<IntegerAttr>("zero_stage"))
           found.zeroStage = zero.getInt();
         found.sequenceParallel = entries.contains("sequence_parallel");
+        auto experts = entries.getAs<IntegerAttr>("expert_parallel");
+        int64_t own = mesh.contains("ep") ? mesh.size("ep") : 1;
+        found.expertsOverContext = experts && experts.getInt() > own;
       }
     return found;
+  }
+
+  /// What experts are split over, as `dist.experts` of the module.
+  void noteExperts(const dist::Seeds &seeds) {
+    dist::Axes axes = seeds.experts();
+    if (!axes.empty())
+      getOperation()->setAttr("dist.experts",
+                              Builder(&getContext()).getStrArrayAttr(axes));
   }
 
   /// How devices share sequences: attention's strategy, as `dist.context` of
