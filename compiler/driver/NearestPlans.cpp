@@ -48,7 +48,7 @@ public:
 
 private:
   Choice ownChoice() const;
-  bool hasExpertAxis(int64_t dp) const;
+  bool spreadsExperts(const Choice &choice) const;
   bool isValid(const Choice &choice) const;
   /// The other choices of one mesh.
   void addMesh(Choice choice, int64_t budget);
@@ -91,11 +91,15 @@ Choice NeighbourSearch::ownChoice() const {
           plan.schedule()};
 }
 
-/// Whether the experts can be spread with that many data-parallel ranks.
-bool NeighbourSearch::hasExpertAxis(int64_t dp) const {
+/// Whether the experts can be spread over that choice's ranks.
+bool NeighbourSearch::spreadsExperts(const Choice &choice) const {
   Plan other = plan;
-  other.set_data_parallel(dp);
-  return spec::expertAxis(other) > 0;
+  other.set_data_parallel(choice.dp);
+  other.set_tensor_parallel(choice.tp);
+  bool areShared = !plan.has_expert_tensor_parallel() ||
+                   plan.expert_tensor_parallel() == choice.tp;
+  bool areWhole = plan.expert_tensor_parallel() == 1 && choice.sequence;
+  return spec::expertAxis(other) > 0 && (areShared || areWhole);
 }
 
 bool NeighbourSearch::isValid(const Choice &choice) const {
@@ -103,7 +107,7 @@ bool NeighbourSearch::isValid(const Choice &choice) const {
   int64_t layers = spec.model().layers();
   bool sharesBatch = batch % (choice.micro * choice.dp) == 0;
   bool sharesModel = spec.model().heads() % choice.tp == 0 &&
-                     hasExpertAxis(choice.dp) &&
+                     spreadsExperts(choice) &&
                      choice.pp * choice.stages <= layers;
   bool isStaged = choice.pp > 1 || choice.stages == 1;
   int64_t pieces = plan.context_parallel() * (choice.sequence ? choice.tp : 1);
@@ -213,6 +217,8 @@ PlanChange NeighbourSearch::changeTo(const Choice &choice) const {
   axis("cp", plan.context_parallel(), 1);
   axis("tp", choice.tp, here.tp);
   axis("ep", plan.expert_parallel(), 1);
+  if (plan.has_expert_tensor_parallel())
+    axis("etp", plan.expert_tensor_parallel(), 2);
   flag("--mesh", mesh,
        choice.pp != here.pp || choice.dp != here.dp || choice.tp != here.tp);
   flag("--virtual-stages", std::to_string(choice.stages),

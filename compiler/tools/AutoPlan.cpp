@@ -54,8 +54,6 @@ public:
 
   StatusOr<int64_t> operator()(const PricedPlan &priced) {
     const ParallelPlan &plan = priced.plan;
-    if (plan.ep > 1 && plan.expertTp != plan.tp)
-      return invalidArgument("experts are split over tp, or not at all");
     CompileRequest trial = requestFor(plan);
     trial.to = Level::Exec;
     trial.anyMemory = true;

@@ -109,7 +109,10 @@ StatusOr<ParallelPlan> hocket::planOf(const spec::Plan &plan,
   result.cp = plan.context_parallel();
   result.tp = plan.tensor_parallel();
   result.ep = plan.expert_parallel();
-  result.expertTp = result.ep > 1 ? result.tp : 1;
+  if (result.ep > 1)
+    result.expertTp = plan.has_expert_tensor_parallel()
+                          ? plan.expert_tensor_parallel()
+                          : result.tp;
   result.chunks = plan.virtual_stages();
   result.microBatch = plan.has_micro_batch_size() ? plan.micro_batch_size() : 1;
   result.sequenceParallel = plan.sequence_parallel();
@@ -129,6 +132,8 @@ spec::Plan hocket::messageOf(const ParallelPlan &plan,
   message.set_context_parallel(plan.cp);
   message.set_tensor_parallel(plan.tp);
   message.set_expert_parallel(plan.ep);
+  if (plan.ep > 1 && plan.expertTp != plan.tp)
+    message.set_expert_tensor_parallel(plan.expertTp);
   message.set_sequence_parallel(plan.sequenceParallel);
   message.set_zero_stage(plan.zero);
   message.set_virtual_stages(plan.chunks);

@@ -133,6 +133,9 @@ static DictionaryAttr planAttr(const Spec &spec, Builder &builder) {
   size("context_parallel", plan.context_parallel(), 1);
   size("tensor_parallel", plan.tensor_parallel(), 1);
   size("expert_parallel", plan.expert_parallel(), 1);
+  if (plan.has_expert_tensor_parallel())
+    size("expert_tensor_parallel", plan.expert_tensor_parallel(),
+         plan.tensor_parallel());
   size("zero_stage", plan.zero_stage(), 0);
   size("virtual_stages", plan.virtual_stages(), 1);
   size("schedule_group", plan.schedule_group(), plan.pipeline_parallel());

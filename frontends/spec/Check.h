@@ -63,7 +63,8 @@ std::string planAxes(const Plan &plan);
 /// The size of the axis `ep`, along which ranks of `dp` hold different experts:
 /// `expert_parallel` where it divides `data_parallel`. Else experts are split
 /// over all of `cp` too, and it is the rest; 0 if that is no whole number, or
-/// does not divide `data_parallel` either.
+/// does not divide `data_parallel` either. With `expert_tensor_parallel` 1 they
+/// are split over all of `tp` before that, if it is possible.
 int64_t expertAxis(const Plan &plan);
 
 /// The shortest text that reads back as `value`.

@@ -33,26 +33,77 @@ static void checkRanks(const Spec &spec, ConstraintErrors &errors) {
                    "); write " + std::to_string(*ranks) + ", or leave it out");
 }
 
-/// S21, S35.
+/// S19: what this build does not compile yet.
+static void addUnsupported(const std::string &path, const std::string &value,
+                           const std::string &instead,
+                           ConstraintErrors &errors) {
+  errors.add(19, path,
+             path + " is " + value +
+                 "; this build does not compile that yet: write " + instead);
+}
+
+/// Whether each expert is on one tensor rank, or on all of them, but whole.
+static bool hasWholeExperts(const Plan &plan) {
+  return plan.has_expert_tensor_parallel() &&
+         plan.expert_tensor_parallel() == 1 && plan.tensor_parallel() > 1;
+}
+
+/// S19, S21, S35: ranks that hold different experts.
 static void checkExperts(const Spec &spec, ConstraintErrors &errors) {
   const Plan &plan = spec.plan();
+  const std::string path = "plan.expert_parallel";
+  std::string value = std::to_string(plan.expert_parallel());
   int64_t experts = spec.model().moe().experts();
   if (plan.expert_parallel() > 1 &&
       (experts == 0 || experts % plan.expert_parallel() != 0))
-    errors.add(35, "plan.expert_parallel",
-               "plan.expert_parallel is " +
-                   std::to_string(plan.expert_parallel()) +
-                   ", which does not divide the model's " +
+    errors.add(35, path,
+               path + " is " + value + ", which does not divide the model's " +
                    std::to_string(experts) + " experts");
   CheckedSize copies =
       CheckedSize(plan.data_parallel()) * plan.context_parallel();
-  if (!copies.get() || *copies.get() % plan.expert_parallel() == 0)
+  std::string ranks = "data_parallel * context_parallel";
+  if (hasWholeExperts(plan)) {
+    copies = copies * plan.tensor_parallel();
+    ranks += " * tensor_parallel";
+  }
+  if (!copies.get())
     return;
-  errors.add(21, "plan.expert_parallel",
-             "plan.expert_parallel is " +
-                 std::to_string(plan.expert_parallel()) +
-                 ", which does not divide data_parallel * context_parallel (" +
-                 std::to_string(*copies.get()) + ")");
+  if (*copies.get() % plan.expert_parallel() != 0)
+    errors.add(21, path,
+               path + " is " + value + ", which does not divide " + ranks +
+                   " (" + std::to_string(*copies.get()) + ")");
+  else if (expertAxis(plan) == 0)
+    addUnsupported(path, value,
+                   hasWholeExperts(plan)
+                       ? "a divisor of data_parallel, or context_parallel, "
+                         "tensor_parallel or both times one"
+                       : "a divisor of data_parallel, or context_parallel "
+                         "times one",
+                   errors);
+}
+
+/// S19, S37: ranks that share experts.
+static void checkSharedExperts(const Spec &spec, ConstraintErrors &errors) {
+  const Plan &plan = spec.plan();
+  const std::string path = "plan.expert_tensor_parallel";
+  int64_t share = plan.expert_tensor_parallel(), ranks = plan.tensor_parallel();
+  if (!plan.has_expert_tensor_parallel() || share == ranks)
+    return;
+  std::string value = std::to_string(share);
+  if (share != 1)
+    addUnsupported(path, value,
+                   "1, or tensor_parallel (" + std::to_string(ranks) + ")",
+                   errors);
+  else if (spec.model().moe().experts() == 0)
+    errors.add(37, path,
+               path + " is " + value +
+                   ", which has no use without experts; leave it out");
+  else if (!plan.sequence_parallel())
+    errors.add(37, path,
+               path + " is " + value +
+                   ", so that each tensor rank sends tokens of its own to the "
+                   "experts; write sequence_parallel: true "
+                   "(--sequence-parallel), or leave it out");
 }
 
 /// S18 for stages that are written out.
@@ -174,31 +225,31 @@ static void checkRecompute(const Spec &spec, ConstraintErrors &errors) {
                "device has; write cluster.memory_bytes (--memory 80GiB)");
 }
 
-/// S19: what this build does not compile yet.
-static void checkSupported(const Spec &spec, ConstraintErrors &errors) {
-  const Plan &plan = spec.plan();
-  auto only = [&](bool holds, const std::string &path, const std::string &value,
-                  const std::string &instead) {
-    if (!holds)
-      errors.add(19, path,
-                 path + " is " + value +
-                     "; this build does not compile that yet: write " +
-                     instead);
-  };
-  only(expertAxis(plan) > 0, "plan.expert_parallel",
-       std::to_string(plan.expert_parallel()),
-       "a divisor of data_parallel, or context_parallel times one");
-  only(spec.cluster().device() == Cluster::CPU, "cluster.device",
-       Cluster::Device_Name(spec.cluster().device()), "CPU");
+/// S19.
+static void checkDevice(const Spec &spec, ConstraintErrors &errors) {
+  if (spec.cluster().device() != Cluster::CPU)
+    addUnsupported("cluster.device",
+                   Cluster::Device_Name(spec.cluster().device()), "CPU",
+                   errors);
 }
 
-int64_t hocket::spec::expertAxis(const Plan &plan) {
-  int64_t experts = plan.expert_parallel(), context = plan.context_parallel();
+/// What `dp` must hold of `experts` parts of a layer's experts, which `cp`
+/// holds too if need be; 0 if they cannot.
+static int64_t overData(const Plan &plan, int64_t experts) {
+  int64_t context = plan.context_parallel();
   if (plan.data_parallel() % experts == 0)
     return experts;
   bool isWhole =
       experts % context == 0 && plan.data_parallel() % (experts / context) == 0;
   return isWhole ? experts / context : 0;
+}
+
+int64_t hocket::spec::expertAxis(const Plan &plan) {
+  int64_t experts = plan.expert_parallel(), tensor = plan.tensor_parallel();
+  if (hasWholeExperts(plan) && experts % tensor == 0)
+    if (int64_t axis = overData(plan, experts / tensor))
+      return axis;
+  return overData(plan, experts);
 }
 
 std::string hocket::spec::planAxes(const Plan &plan) {
@@ -221,10 +272,11 @@ std::string hocket::spec::planAxes(const Plan &plan) {
 void hocket::spec::checkPlan(const Spec &spec, ConstraintErrors &errors) {
   checkRanks(spec, errors);
   checkExperts(spec, errors);
+  checkSharedExperts(spec, errors);
   checkStages(spec, errors);
   checkHeads(spec, errors);
   checkPositions(spec, errors);
   checkContext(spec, errors);
   checkRecompute(spec, errors);
-  checkSupported(spec, errors);
+  checkDevice(spec, errors);
 }

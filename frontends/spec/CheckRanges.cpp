@@ -72,6 +72,7 @@ static constexpr IntegerRange integerRanges[] = {
     {"plan.context_parallel", 1, 1 << 16},
     {"plan.tensor_parallel", 1, 1 << 16},
     {"plan.expert_parallel", 1, 1 << 16},
+    {"plan.expert_tensor_parallel", 1, 1 << 16},
     {"plan.zero_stage", 0, 3},
     {"plan.virtual_stages", 1, 1 << 16},
     {"plan.schedule_group", 1, 1 << 24},

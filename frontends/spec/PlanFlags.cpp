@@ -30,7 +30,8 @@ const std::vector<PlanFlagInfo> &spec::planFlags() {
        "number\n"
        "of ranks. pp: pipeline, dp: data, cp: context, tp: tensor, ep: "
        "experts\n"
-       "(a part of dp). Default: 1 of each",
+       "(a part of dp, or of dp and cp; of tp too with etp=1, which leaves\n"
+       "experts whole). Default: 1 of each, etp: as tp",
        true},
       {"--virtual-stages",
        "Chunks of the model on each pipeline rank: more of them shrink the\n"
@@ -158,7 +159,7 @@ static Status applyMesh(const PlanFlags::Flag &flag, Spec &spec,
   static constexpr std::pair<std::string_view, const char *> axes[] = {
       {"pp", "plan.pipeline_parallel"}, {"dp", "plan.data_parallel"},
       {"cp", "plan.context_parallel"},  {"tp", "plan.tensor_parallel"},
-      {"ep", "plan.expert_parallel"},
+      {"ep", "plan.expert_parallel"},   {"etp", "plan.expert_tensor_parallel"},
   };
   std::string place = flag.option + " " + elide(flag.value);
   std::vector<std::string_view> seen;
@@ -173,7 +174,7 @@ static Status applyMesh(const PlanFlags::Flag &flag, Spec &spec,
     if (equals == std::string_view::npos || axis == std::end(axes))
       return invalidArgument(place + ": S1: \"" + elide(part) +
                              "\" is no axis and its size; write for example "
-                             "pp=2,dp=2,tp=2 (axes: pp, dp, cp, tp, ep)");
+                             "pp=2,dp=2,tp=2 (axes: pp, dp, cp, tp, ep, etp)");
     if (std::find(seen.begin(), seen.end(), name) != seen.end())
       return invalidArgument(place + ": S1: the axis " + std::string(name) +
                              " is there twice");

@@ -461,12 +461,11 @@ private:
     return success();
   }
 
-  /// Rows that are sums over axes of the data, with the rows of each expert
-  /// split over these.
+  /// Rows that are sums over axes which split tokens, with the rows of each
+  /// expert split over these.
   std::optional<Sharding> splitRows(Value rows) const {
     Sharding sharding = shardings.lookup(rows);
-    Axes axes = sharding.partial;
-    llvm::erase_if(axes, isModelAxis);
+    const Axes &axes = sharding.partial;
     if (axes.empty() || tensorOf(rows).getRank() != 4)
       return std::nullopt;
     llvm::append_range(sharding.dims[2], axes);

@@ -5,9 +5,9 @@
 //===----------------------------------------------------------------------===//
 ///
 /// \file
-/// A run is saved under each of thirteen layouts and goes on under each of them.
-/// Two steps tell: the first loss depends on the weights, the second on the
-/// optimizer's state as well.
+/// A run is saved under each of fourteen layouts and goes on under each of
+/// them. Two steps tell: the first loss depends on the weights, the second on
+/// the optimizer's state as well.
 ///
 //===----------------------------------------------------------------------===//
 
@@ -32,7 +32,7 @@ TEST_F(CheckpointLayouts, LoadFromEachOther) {
     train(programs.back(), saved, layout.name);
     ASSERT_FALSE(HasFatalFailure()) << layout.name;
   }
-  ASSERT_EQ(programs.size(), 13U);
+  ASSERT_EQ(programs.size(), 14U);
   train(programs[0], saved + more, "one");
   Outcome expected = outcomeOf("one", 0);
   for (auto *numbers : {&expected.losses, &expected.norms})

@@ -50,13 +50,15 @@ TEST_F(RandomPlans, TrainTheSameModel) {
     const ModelRow &model = *models[random() % std::size(models)];
     bool hasExperts = std::string(model.fields).find("moe") < std::string::npos;
     std::string context = oneOf({"1", "1", "2"});
+    std::string sequence = oneOf({"", " --sequence-parallel"});
     std::string mesh = "pp=" + oneOf({"1", "1", "2"}) + ",cp=" + context +
                        ",tp=" + oneOf({"1", "2", "4"});
     mesh += hasExperts && random() % 2
-                ? ",dp=2,ep=2"
+                ? ",dp=2,ep=" + oneOf({"2", context == "1" ? "2" : "4"})
                 : ",dp=" + oneOf({"1", "2", "3", context == "1" ? "6" : "3"});
-    std::string flags = "--zero " + oneOf({"0", "1", "2", "3"}) +
-                        oneOf({"", " --sequence-parallel"}) +
+    if (hasExperts && !sequence.empty())
+      mesh += oneOf({"", ",etp=1"});
+    std::string flags = "--zero " + oneOf({"0", "1", "2", "3"}) + sequence +
                         " --cp-strategy " + oneOf({"allgather", "ring"}) +
                         " --recompute " + oneOf({"none", "selective", "full"}) +
                         " --schedule " + oneOf({"1f1b", "gpipe", "zb-h1"});

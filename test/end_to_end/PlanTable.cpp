@@ -154,6 +154,18 @@ static const PlanRow withExperts[] = {
     {"Dp2Cp2Ep4Zero1",  "dp=2,cp=2,ep=4", 3, "--zero 1"},
     {"Dp4Cp2Ep4Zero3",  "dp=4,cp=2,ep=4", 3, "--zero 3"},
     {"Dp2Cp2Ep4Tp2Zero3", "dp=2,cp=2,ep=4,tp=2", 3, SP "--zero 3"},
+    // Experts whole, also where tp splits other layers.
+    {"Tp2Etp1",         "tp=2,etp=1",     2, SP},
+    {"Tp2Ep2Etp1",      "tp=2,ep=2,etp=1", 2, SP},
+    {"Dp2Tp2Ep4Etp1Zero1", "dp=2,tp=2,ep=4,etp=1", 3, SP "--zero 1"},
+    {"Dp2Tp2Ep2Etp1Zero3", "dp=2,tp=2,ep=2,etp=1", 3, SP "--zero 3"},
+    {"Tp4Ep4Etp1Selective", "tp=4,ep=4,etp=1", 2, SP "--recompute selective"},
+    // Too few parts for tp: over dp.
+    {"Dp2Tp4Ep2Etp1Zero2", "dp=2,tp=4,ep=2,etp=1", 2, SP "--zero 2"},
+    {"Cp2Tp2Ep4Etp1",   "cp=2,tp=2,ep=4,etp=1", 2, RING SP},
+    {"Dp2Cp2Tp2Ep4Etp1", "dp=2,cp=2,tp=2,ep=4,etp=1", 3, SP "--zero 1"},
+    {"Pp2Dp2Tp2Ep4Etp1Full", "pp=2,dp=2,tp=2,ep=4,etp=1", 3,
+     SP "--zero 1 --recompute full"},
     // Five axes.
     {"Pp2Dp2Cp2Ep2Tp2", "pp=2,dp=2,cp=2,ep=2,tp=2", 3, SP "--zero 1"},
 };
@@ -186,6 +198,7 @@ static const PlanRow layouts[] = {
     {"Pp2Dp2Tp2Zero1",  "pp=2,dp=2,tp=2", 3, "--zero 1"},
     {"Dp4Ep4Tp2Zero1",  "dp=4,ep=4,tp=2", 3, SP "--zero 1"},
     {"Dp2Cp2Ep4Zero2",  "dp=2,cp=2,ep=4", 3, RING "--zero 2"},
+    {"Dp2Tp2Ep4Etp1Zero1", "dp=2,tp=2,ep=4,etp=1", 3, SP "--zero 1"},
     {"Pp2Dp4Ep2Tp2Zero3", "pp=2,dp=4,ep=2,tp=2", 3, "--zero 3"},
 };
 
@@ -217,8 +230,9 @@ static const PlanRow narrow[] = {
     {"Ep2",             "dp=2,ep=2",      3, "--zero 1"},
     {"Dp2Cp2Ep4",       "dp=2,cp=2,ep=4", 3, RING},
     {"Pp2Ep2Tp2",       "pp=2,dp=2,ep=2,tp=2", 3, SP},
+    {"Dp2Tp2Ep4Etp1",   "dp=2,tp=2,ep=4,etp=1", 3, SP "--zero 1"},
 };
-static constexpr size_t narrowWithExperts = 3; ///< The last rows of narrow.
+static constexpr size_t narrowWithExperts = 4; ///< The last rows of narrow.
 // clang-format on
 
 std::span<const PlanRow> test::densePlans() { return dense; }

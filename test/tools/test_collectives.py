@@ -27,6 +27,7 @@ training {
   sequence_length: 16 micro_batch_size: 4 precision: FP32
 }
 """
+EXPERTS = "model.moe={experts: 4 top_k: 2 ffn: 24 capacity_factor: 1.25}"
 FUNCTION = re.compile(r"func\.func .*?@([a-z_]+)\(")
 COLLECTIVE = re.compile(
     r"dist\.(all_reduce|all_gather|reduce_scatter|all_to_all|shift) .*?over (\[.*?\])"
@@ -138,6 +139,49 @@ class CollectivesTest(unittest.TestCase):
     def test_zero_splits_state_over_data_and_context(self):
         update = collectives("--mesh", "dp=2,cp=2", "--zero", "1")["update"]
         self.assertEqual(update['reduce_scatter ["dp", "cp"]'], 3 * 9 + 3)
+
+    def test_experts_take_rows_and_send_results_back(self):
+        found = collectives("--mesh", "dp=2,ep=2", "--set", EXPERTS)
+        self.assertEqual(found["expert_layer_forward"], {'all_to_all ["ep"]': 2})
+        # Gradients of both, and the results for the router's weights.
+        self.assertEqual(found["expert_layer_backward"], {'all_to_all ["ep"]': 3})
+
+    def test_experts_over_context_scatter_before_they_exchange(self):
+        found = collectives("--mesh", "dp=2,cp=2,ep=4", "--set", EXPERTS)
+        self.assertEqual(
+            found["expert_layer_forward"],
+            {
+                # Keys and values, choices, and what experts give.
+                'all_gather ["cp"]': 4,
+                'reduce_scatter ["cp"]': 1,
+                'all_to_all ["ep"]': 2,
+            },
+        )
+
+    def test_whole_experts_take_rows_of_tensor_ranks(self):
+        options = ["--sequence-parallel", "--set", EXPERTS]
+        found = collectives("--mesh", "dp=2,tp=2,ep=4,etp=1", *options)
+        self.assertEqual(
+            found["expert_layer_forward"],
+            {
+                # Attention's input, choices, and what experts give.
+                'all_gather ["tp"]': 3,
+                # Attention's result, and the experts' rows.
+                'reduce_scatter ["tp"]': 2,
+                'all_to_all ["ep"]': 2,
+            },
+        )
+        self.assertEqual(
+            found["expert_layer_backward"],
+            {
+                'all_gather ["tp"]': 4,
+                'reduce_scatter ["tp"]': 2,
+                'all_to_all ["ep"]': 3,
+            },
+        )
+        # Nothing over dp where the tensor ranks hold all experts.
+        found = collectives("--mesh", "dp=2,tp=2,ep=2,etp=1", *options)
+        self.assertNotIn("dp", str(found["expert_layer_forward"]))
 
     def test_axes_do_not_disturb_each_other(self):
         found = collectives("--mesh", "dp=2,tp=2", "--zero", "1")

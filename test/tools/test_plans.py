@@ -36,6 +36,29 @@ BAD = (
     ("--mesh dp=3",
      "SPEC:6:52: S14: training.global_batch_size is 16, which is not a multiple of "
      "micro_batch_size (2) * plan.data_parallel (3); write 18"),
+    ("--mesh cp=4,ep=2 --set 'model.moe={experts: 4}'",
+     "--mesh cp=4,ep=2: S19: plan.expert_parallel is 2; this build does not compile "
+     "that yet: write a divisor of data_parallel, or context_parallel times one"),
+    ("--mesh dp=2,cp=2,ep=8 --set 'model.moe={experts: 8}'",
+     "--mesh dp=2,cp=2,ep=8: S21: plan.expert_parallel is 8, which does not divide "
+     "data_parallel * context_parallel (4)"),
+    ("--mesh tp=2,ep=2,etp=1 --set 'model.moe={experts: 4}'",
+     "--mesh tp=2,ep=2,etp=1: S37: plan.expert_tensor_parallel is 1, so that each "
+     "tensor rank sends tokens of its own to the experts; write sequence_parallel: "
+     "true (--sequence-parallel), or leave it out"),
+    ("--mesh tp=2,etp=1 --sequence-parallel",
+     "--mesh tp=2,etp=1: S37: plan.expert_tensor_parallel is 1, which has no use "
+     "without experts; leave it out"),
+    ("--mesh tp=4,etp=2 --sequence-parallel --set 'model.moe={experts: 4}'",
+     "--mesh tp=4,etp=2: S19: plan.expert_tensor_parallel is 2; this build does not "
+     "compile that yet: write 1, or tensor_parallel (4)"),
+    ("--mesh tp=2,ep=4,etp=1 --sequence-parallel --set 'model.moe={experts: 4}'",
+     "--mesh tp=2,ep=4,etp=1: S21: plan.expert_parallel is 4, which does not divide "
+     "data_parallel * context_parallel * tensor_parallel (2)"),
+    ("--mesh cp=4 --cp-strategy alltoall",
+     "--cp-strategy alltoall: S36: plan.context_strategy is ALL_TO_ALL, which deals "
+     "out key heads, but model.kv_heads (2) is no multiple of context_parallel * "
+     "tensor_parallel (4); write ALL_GATHER or RING, or fewer ranks"),
     ("--recompute auto",
      "--recompute auto: S41: plan.recompute is AUTO, which needs to know how many "
      "bytes a device has; write cluster.memory_bytes (--memory 80GiB)"),

@@ -144,10 +144,10 @@ def Xf_TrainingOp : Xf_StateOp<"training"> {
     are absent have the value for one rank. Its keys are those of the message
     `Plan` in frontends/spec/spec.proto: `pipeline_parallel`, `data_parallel`,
     `context_parallel`, `tensor_parallel`, `expert_parallel`, `zero_stage`,
-    `virtual_stages`, `schedule_group`, `recompute_layers` (i64);
-    `sequence_parallel`, `count_embedding`, `count_head`, `balance_cost`,
-    `recompute_block` (unit); `context_strategy` (ring or all_to_all),
-    `schedule` (a name or a file); `layers_per_stage` (a list).
+    `expert_tensor_parallel`, `virtual_stages`, `schedule_group`,
+    `recompute_layers` (i64); `sequence_parallel`, `count_embedding`,
+    `count_head`, `balance_cost`, `recompute_block` (unit); `schedule` (name or
+    file), `context_strategy` (ring or all_to_all); `layers_per_stage` (list).
 
     ```mlir
     xf.training {clip_norm = 1.0, global_batch_size = 8 : i64, micro_batch_size = 4 : i64, model_name = "nano", optimizer = #xf.adamw<beta1 = 0.9, beta2 = 0.95, epsilon = 1.0e-8, weight_decay = 0.1>, precision = #xf.precision<fp32>, recompute = #xf.recompute<none>, runtime = {}, sequence_length = 256 : i64}

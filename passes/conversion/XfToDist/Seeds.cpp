@@ -58,18 +58,27 @@ Axes Seeds::present(ArrayRef<StringRef> names) const {
 }
 
 Axes Seeds::experts() const {
-  // The sums over `cp` of what tokens send are scattered before the rest is
-  // exchanged, so that `cp` is the coarser one.
-  return plan.expertsOverContext ? present({"cp", "ep"}) : present({"ep"});
+  // The sums over `cp` and `tp` of what tokens send are scattered before the
+  // rest is exchanged, so that these are coarser.
+  Axes axes;
+  if (plan.expertsOverContext)
+    axes = present({"cp"});
+  if (plan.expertsOverTensor)
+    llvm::append_range(axes, present({"tp", "tp.0", "tp.1"}));
+  llvm::append_range(axes, present({"ep"}));
+  return axes;
 }
 
 Sharding Seeds::weight(StringRef name, RankedTensorType type) const {
   Sharding sharding = Sharding::whole(type.getRank());
   const TensorRule *rule = ruleOf(name);
+  bool isExpert = name.contains("mlp.experts.") && type.getRank() == 3;
+  if (isExpert && plan.wholeExperts)
+    rule = nullptr;
   if (rule && rule->dim < type.getRank())
     sharding.dims[rule->dim] = rule->keyHeads ? present({"tp", "tp.0"})
                                               : present({"tp", "tp.0", "tp.1"});
-  if (name.contains("mlp.experts.") && type.getRank() == 3)
+  if (isExpert)
     sharding.dims[0] = experts();
   return sharding;
 }

@@ -12,8 +12,9 @@
 ///               and down, rows of the embedding and of the head. Key and value
 ///               heads that are fewer than the ranks are split over `tp.0`, a
 ///               sub-axis, and are the same along `tp.1`.
-///   experts     over `ep`, or over `cp` and `ep`: their grid need not be that
-///               of attention.
+///   experts     over `ep`, and over `cp`, `tp` or both as well: their grid
+///               need not be that of attention. They may be whole where other
+///               layers are split over `tp`.
 ///   state       of the optimizer over `dp` and `cp` with ZeRO-1 (arXiv
 ///               1910.02054), and the f32 copy of a weight that has a working
 ///               copy; gradients too with ZeRO-2, weights too with ZeRO-3.
@@ -36,6 +37,8 @@ struct PlacementPlan {
   int64_t zeroStage = 0;
   bool sequenceParallel = false;
   bool expertsOverContext = false; ///< As well as over `ep`.
+  bool expertsOverTensor = false;  ///< As well as over `ep`.
+  bool wholeExperts = false;       ///< `tp` splits none of them.
 };
 
 class Seeds {

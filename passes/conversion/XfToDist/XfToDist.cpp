@@ -74,11 +74,30 @@ private:
         if (auto zero = entries.getAs<IntegerAttr>("zero_stage"))
           found.zeroStage = zero.getInt();
         found.sequenceParallel = entries.contains("sequence_parallel");
-        auto experts = entries.getAs<IntegerAttr>("expert_parallel");
-        int64_t own = mesh.contains("ep") ? mesh.size("ep") : 1;
-        found.expertsOverContext = experts && experts.getInt() > own;
+        placeExperts(entries, mesh, found);
       }
     return found;
+  }
+
+  /// What is left of `expert_parallel` beside the axis `ep` is the size of
+  /// `tp`, of `cp`, or of both.
+  static void placeExperts(DictionaryAttr entries, const dist::Mesh &mesh,
+                           dist::PlacementPlan &found) {
+    auto size = [&](ArrayRef<StringRef> names) {
+      int64_t product = 1;
+      for (StringRef name : names)
+        product *= mesh.contains(name) ? mesh.size(name) : 1;
+      return product;
+    };
+    int64_t tensor = size({"tp", "tp.0", "tp.1"}), context = size({"cp"});
+    // It is there only where it is not that of other layers.
+    found.wholeExperts = entries.contains("expert_tensor_parallel");
+    auto experts = entries.getAs<IntegerAttr>("expert_parallel");
+    int64_t left = experts ? experts.getInt() / size({"ep"}) : 1;
+    found.expertsOverTensor = found.wholeExperts && left > 1 &&
+                              (left == tensor || left == tensor * context);
+    found.expertsOverContext =
+        left > (found.expertsOverTensor ? tensor : int64_t(1));
   }
 
   /// What experts are split over, as `dist.experts` of the module.

@@ -132,7 +132,7 @@ TEST(LoadSpec, FlagsStandForFields) {
   Spec spec = Spec();
   FieldLocations locations;
   ASSERT_TRUE(applyFlags({{{"--microbatches", "4"},
-                           {"--mesh", "pp=2,dp=3,tp=4,cp=5,ep=3"},
+                           {"--mesh", "pp=2,dp=3,tp=4,cp=5,ep=3,etp=1"},
                            {"--zero", "2"},
                            {"--cp-strategy", "alltoall"},
                            {"--recompute", "auto"},
@@ -149,6 +149,7 @@ TEST(LoadSpec, FlagsStandForFields) {
   EXPECT_EQ(spec.plan().tensor_parallel(), 4);
   EXPECT_EQ(spec.plan().context_parallel(), 5);
   EXPECT_EQ(spec.plan().expert_parallel(), 3);
+  EXPECT_EQ(spec.plan().expert_tensor_parallel(), 1);
   EXPECT_EQ(spec.plan().zero_stage(), 2);
   EXPECT_EQ(spec.plan().context_strategy(), Plan::ALL_TO_ALL);
   EXPECT_EQ(spec.plan().recompute(), Plan::AUTO);
@@ -160,7 +161,7 @@ TEST(LoadSpec, FlagsStandForFields) {
   EXPECT_EQ(spec.cluster().memory_bytes(), 1536);
   EXPECT_EQ(spec.training().global_batch_size(), 4 * 3);
   EXPECT_EQ(locations.find("plan.tensor_parallel").str(),
-            "--mesh pp=2,dp=3,tp=4,cp=5,ep=3");
+            "--mesh pp=2,dp=3,tp=4,cp=5,ep=3,etp=1");
 }
 
 TEST(LoadSpec, BytesHaveUnits) {
@@ -197,7 +198,7 @@ TEST(LoadSpec, BadFlagsAreExplained) {
   };
   EXPECT_EQ(message("--mesh", "xp=2"),
             "--mesh xp=2: S1: \"xp=2\" is no axis and its size; write for "
-            "example pp=2,dp=2,tp=2 (axes: pp, dp, cp, tp, ep)");
+            "example pp=2,dp=2,tp=2 (axes: pp, dp, cp, tp, ep, etp)");
   EXPECT_EQ(message("--mesh", "dp=2,dp=2"),
             "--mesh dp=2,dp=2: S1: the axis dp is there twice");
   EXPECT_EQ(message("--mesh", "dp=two"),
