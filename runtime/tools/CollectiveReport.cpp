@@ -45,8 +45,26 @@ std::string hocket::positionText(const Program &program,
                     place.instruction);
 }
 
-/// How often a step runs each sequence.
-static std::vector<uint64_t> runsOf(const program::Role &role) {
+bool hocket::isPlaceOf(const Program &program,
+                       const std::vector<InstructionPosition> &places,
+                       const std::string &name) {
+  return std::any_of(places.begin(), places.end(),
+                     [&](InstructionPosition place) {
+                       std::string text = positionText(program, place);
+                       return text == name || text.ends_with("/" + name);
+                     });
+}
+
+ordered_json
+hocket::placesJson(const Program &program,
+                   const std::vector<InstructionPosition> &places) {
+  ordered_json list = ordered_json::array();
+  for (InstructionPosition place : places)
+    list.push_back(positionText(program, place));
+  return list;
+}
+
+std::vector<uint64_t> hocket::runsInStep(const program::Role &role) {
   std::vector<uint64_t> runs(size_t(role.sequences_size()));
   for (const auto &entry : role.entries())
     if (entry.name() == "train_step")
@@ -99,7 +117,7 @@ std::vector<CollectiveUse> hocket::collectiveUses(const Program &program) {
   std::vector<CollectiveUse> uses;
   for (int r = 0; r < program.roles_size(); ++r) {
     const program::Role &role = program.roles(r);
-    std::vector<uint64_t> runs = runsOf(role);
+    std::vector<uint64_t> runs = runsInStep(role);
     for (int s = 0; s < role.sequences_size(); ++s)
       for (int i = 0; i < role.sequences(s).instructions_size(); ++i) {
         const auto &instruction = role.sequences(s).instructions(i);

@@ -47,6 +47,19 @@ std::string explanationText(const program::Program &program, uint32_t index);
 std::string positionText(const program::Program &program,
                          InstructionPosition place);
 
+/// Whether `name` is "forward_0:12" or "role0/forward_0:12" of `places`.
+bool isPlaceOf(const program::Program &program,
+               const std::vector<InstructionPosition> &places,
+               const std::string &name);
+
+/// positionText() of each.
+nlohmann::ordered_json
+placesJson(const program::Program &program,
+           const std::vector<InstructionPosition> &places);
+
+/// How often a step ("train_step") runs each sequence.
+std::vector<uint64_t> runsInStep(const program::Role &role);
+
 /// One object a use; exact numbers.
 nlohmann::ordered_json collectivesJson(const program::Program &program);
 

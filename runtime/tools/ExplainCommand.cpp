@@ -56,12 +56,12 @@ void hocket::registerExplain(CLI::App &app, Status &result) {
       ->required();
   command->add_option(
       "NAME", arguments->name,
-      "A tensor, a kind of collective (all_gather), a group (tp) or a place\n"
-      "(forward_0:12). Without one: what can be asked about");
+      "A tensor, a kind of collective (all_gather), send, a group (tp) or a\n"
+      "place (forward_0:12). Without one: what can be asked about");
   command->add_flag("--json", arguments->json, "As JSON");
   command->footer("Example:\n  hocket explain model.hkx "
                   "layers.3.attention.q.weight\n  hocket explain model.hkx "
-                  "reduce_scatter\n  hocket explain model.hkx "
-                  "backward_0:17 --json");
+                  "reduce_scatter\n  hocket explain model.hkx pp\n  hocket "
+                  "explain model.hkx backward_0:17 --json");
   command->callback([arguments, &result] { result = run(*arguments); });
 }

@@ -8,7 +8,7 @@
 
 #include "runtime/base/Format.h"
 #include "runtime/program/DataType.h"
-#include "runtime/tools/CollectiveReport.h"
+#include "runtime/tools/MessageReport.h"
 
 #include <algorithm>
 #include <set>
@@ -81,6 +81,11 @@ std::vector<std::string> hocket::explainableNames(const Program &program) {
     add(nameOfAnyLayer(parameter.name()));
   for (const CollectiveUse &use : collectiveUses(program))
     add(use.op);
+  for (const MessageUse &use : messageUses(program)) {
+    add("send");
+    add(use.sent.buffer);
+    add(use.received.buffer);
+  }
   for (const auto &group : program.groups())
     add(group.name());
   return names;
@@ -156,16 +161,6 @@ static std::string reasonOf(const Program &program, const std::string &op) {
 // Answers
 //===----------------------------------------------------------------------===//
 
-/// Whether `name` is "forward_0:12" or "role0/forward_0:12" of a use's places.
-static bool isPlaceOf(const Program &program, const CollectiveUse &use,
-                      const std::string &name) {
-  return std::any_of(use.places.begin(), use.places.end(),
-                     [&](InstructionPosition place) {
-                       std::string text = positionText(program, place);
-                       return text == name || text.ends_with("/" + name);
-                     });
-}
-
 static ordered_json answerOf(const Program &program, const CollectiveUse &use,
                              ordered_json answer) {
   Ends ends(explanationText(program, use.why));
@@ -175,10 +170,7 @@ static ordered_json answerOf(const Program &program, const CollectiveUse &use,
   answer["wants"] = {{"op", ends.user},
                      {"sharding", ends.wanted},
                      {"why", reasonOf(program, ends.user)}};
-  ordered_json places = ordered_json::array();
-  for (InstructionPosition place : use.places)
-    places.push_back(positionText(program, place));
-  answer["places"] = places;
+  answer["places"] = placesJson(program, use.places);
   return answer;
 }
 
@@ -233,14 +225,18 @@ StatusOr<ordered_json> hocket::explain(const Program &program,
     isGroup |= group.name() == name;
   for (size_t i = 0; i < uses.size(); ++i)
     if (uses[i].op == name || uses[i].group == name ||
-        isPlaceOf(program, uses[i], name) ||
+        isPlaceOf(program, uses[i].places, name) ||
         question.isNamedIn(explanationText(program, uses[i].why)) ||
         std::any_of(uses[i].tensors.begin(), uses[i].tensors.end(),
                     [&](const std::string &tensor) {
                       return question.asksFor(tensor);
                     }))
       collectives.push_back(answerOf(program, uses[i], all[i]));
-  if (tensors.empty() && collectives.empty() && !isGroup) {
+  ordered_json messages = ordered_json::array();
+  for (const MessageUse &use : messageUses(program))
+    if (isAskedFor(program, use, name))
+      messages.push_back(messageJson(program, use));
+  if (tensors.empty() && collectives.empty() && messages.empty() && !isGroup) {
     std::string message = "nothing here is called '" + name + "'";
     std::vector<std::string> nearest =
         nearestNames(question.anyLayer, explainableNames(program));
@@ -248,8 +244,10 @@ StatusOr<ordered_json> hocket::explain(const Program &program,
       message += (i ? ", " : "; nearest: ") + nearest[i];
     return notFound(message + "; without a name, explain lists all");
   }
-  return ordered_json{
-      {"name", name}, {"tensors", tensors}, {"collectives", collectives}};
+  return ordered_json{{"name", name},
+                      {"tensors", tensors},
+                      {"collectives", collectives},
+                      {"messages", messages}};
 }
 
 //===----------------------------------------------------------------------===//
@@ -348,9 +346,11 @@ std::string hocket::explanationTextOf(const ordered_json &explanation) {
     text += tensorText(tensor) + "\n";
   for (const ordered_json &use : explanation["collectives"])
     text += collectiveText(use) + "\n";
+  for (const ordered_json &use : explanation["messages"])
+    text += messageText(use) + "\n";
   if (text.empty())
-    return "no collective of group '" + explanation["name"].get<std::string>() +
-           "': its ranks only exchange messages\n";
+    return "nothing is exchanged within group '" +
+           explanation["name"].get<std::string>() + "'\n";
   text.pop_back();
   return text;
 }

@@ -20,15 +20,15 @@ namespace hocket {
 /// it and where, its shape and that of a piece, the axes of each dim, why.
 nlohmann::ordered_json shardingsJson(const program::Program &program);
 
-/// What can be asked about: names of tensors, then of kinds of collectives and
-/// of groups, each once, in order.
+/// What can be asked about: names of tensors, then of kinds of collectives, of
+/// messages and of groups, each once, in order.
 std::vector<std::string> explainableNames(const program::Program &program);
 
-/// Everything that is known of `name`: {"name", "tensors", "collectives"}. It
-/// is a tensor ("layers.3.attention.q.weight", "attention.q"), a kind of
-/// collective ("all_gather"), a group ("tp") or a place ("forward_0:12",
-/// "role0/forward_0:12"). NotFound with the nearest names otherwise.
-/// `program` passed checkProgram().
+/// Everything that is known of `name`: {"name", "tensors", "collectives",
+/// "messages"}. It is a tensor ("layers.3.attention.q.weight", "attention.q"),
+/// a kind of collective ("all_gather"), "send" or "receive", a group ("tp") or
+/// a place ("forward_0:12", "role0/forward_0:12"). NotFound with the nearest
+/// names otherwise. `program` passed checkProgram().
 StatusOr<nlohmann::ordered_json> explain(const program::Program &program,
                                          const std::string &name);
 

@@ -115,6 +115,24 @@ class ReportsTest(unittest.TestCase):
         self.assertIn("all_gather over tp (2 ranks)", text)
         self.assertIn("a rank gives 2.00 KiB, gets 4.00 KiB, sends 2.00 KiB", text)
 
+    def test_messages_name_both_ends(self):
+        found = self.explain(self.eight, "pp")["messages"]
+        forward = next(m for m in found if (m["from"], m["to"], m["per_step"]) == (0, 1, 4))
+        # A stage's activations: 2 samples, half of 16 tokens, 32 floats.
+        self.assertEqual((forward["dtype"], forward["shape"]), ("f32", [2, 8, 32]))
+        self.assertEqual(forward["bytes"], 2 * 8 * 32 * 4)
+        self.assertEqual(forward["sent"]["op"].split()[-1], "layers.1.layer")
+        self.assertEqual(forward["received"]["op"].split()[-1], "layers.2.layer")
+        back = next(m for m in found if (m["from"], m["to"]) == (1, 0))
+        self.assertEqual(back["per_step"], 4)
+        self.assertEqual(back["received"]["op"].split()[-1], "layers.1.layer")
+        for end in ("sent", "received"):
+            for place in forward[end]["places"]:
+                self.assertEqual(self.explain(self.eight, place)["messages"], [forward])
+        text = self.must("explain", self.eight, "send")
+        self.assertIn("send from pp 0 to pp 1 (2 ranks), 4 times a step", text)
+        self.assertRegex(text, r"made by layers\.1\.layer \(.*eight\.textproto:\d+:\d+\)")
+
     def test_names_are_listed_and_each_can_be_explained(self):
         names = self.must("explain", self.eight).split()
         self.assertEqual(len(names), len(set(names)))
