@@ -143,34 +143,41 @@ attentionForward(const typename Shape::T *q, const typename Shape::T *k,
   auto keys = tileOf<T, Shape::dim>(shared, 1);
   auto values = tileOf<T, Shape::dim>(shared, 2);
   Head<Shape> head{static_cast<int>(blockIdx.z), static_cast<int>(blockIdx.y)};
-  int firstRow = blockIdx.x * kTileRows, warpRow = threadIdx.x / 32 * 16;
+  int firstRow = queryTile<Shape>() * kTileRows;
+  int warpRow = threadIdx.x / 32 * 16;
   float sums[Shape::dim / 8][4] = {};
   SoftmaxRows rows = {{neutral<Max>(), neutral<Max>()}, {0, 0}};
 
+  // The first tile of keys from `key` on that any query sees, on its way.
+  auto fetchKeys = [&](int key) {
+    while (key < Shape::keys && !tilesMeet<Shape>(call, firstRow, key))
+      key += kTileRows;
+    if (key < Shape::keys)
+      copyRows(keys, k + head.key(), head.keyPitch, key, Shape::keys);
+    commitCopies();
+    return key;
+  };
   copyRows(queries, q + head.query(), head.queryPitch, firstRow,
            Shape::queries);
-  for (int key = 0; key < Shape::keys; key += kTileRows) {
-    if (!tilesMeet<Shape>(call, firstRow, key))
-      continue;
-    __syncthreads(); // The tiles of the last round have been read.
-    copyRows(keys, k + head.key(), head.keyPitch, key, Shape::keys);
-    commitCopies();
+  for (int key = fetchKeys(0), next; key < Shape::keys; key = next) {
+    waitForCopies<0>();
+    __syncthreads(); // The keys are there; the last values have been read.
     copyRows(values, v + head.key(), head.keyPitch, key, Shape::keys);
     commitCopies();
-    waitForCopies<1>();
-    __syncthreads();
     Scores scores;
     multiplyRows<T, Shape::dim>(scores, queries, warpRow, keys);
+    __syncthreads(); // The keys have been read.
+    next = fetchKeys(key + kTileRows);
     WarpPlace place(firstRow + warpRow, key);
-    hideScores<Shape>(scores, call, place);
+    if (!tilesSeeAll<Shape>(call, firstRow, key))
+      hideScores<Shape>(scores, call, place);
     softmaxStep<Shape>(scores, rows, sums);
     dropScores<Shape, true>(scores, call, place, head);
-    waitForCopies<0>();
-    __syncthreads();
+    waitForCopies<1>();
+    __syncthreads(); // The values are there.
     addProduct<T, Shape::dim>(sums, scores, values);
   }
-  commitCopies(); // Where no key was met, of the queries.
-  waitForCopies<0>();
+  waitForCopies<0>(); // Of the queries, where no key was met.
 
   float factors[2];
 #pragma unroll
@@ -196,12 +203,12 @@ attentionForward(const typename Shape::T *q, const typename Shape::T *k,
 
 /// Of scores: p, the probabilities, and ds = p * (mask * dp - delta), with
 /// lse and delta of the query of each number. Numbers of queries or keys that
-/// do not exist, or do not see each other, become 0.
-template <class Shape, bool queriesInRows>
+/// do not exist, or do not see each other, become 0; All: there are none.
+template <class Shape, bool queriesInRows, bool All>
 HOCKET_DEVICE void
-gradientOfScores(Scores &p, Scores &ds, const AttentionCall &call,
-                 const WarpPlace &place, const Head<Shape> &head,
-                 const float *lse, const float *delta) {
+gradientOfNumbers(Scores &p, Scores &ds, const AttentionCall &call,
+                  const WarpPlace &place, const Head<Shape> &head,
+                  const float *lse, const float *delta) {
 #pragma unroll
   for (int j = 0; j < 8; ++j)
 #pragma unroll
@@ -209,14 +216,10 @@ gradientOfScores(Scores &p, Scores &ds, const AttentionCall &call,
       int row = place.row(i), column = place.column(j, i);
       int query = queriesInRows ? row : column;
       int key = queriesInRows ? column : row;
-      bool seen = query < Shape::queries && key < Shape::keys;
-      Integer at = 0, of = 0;
-      if (seen) {
-        at = positionOf<Shape>(call.firstQuery, query);
-        of = positionOf<Shape>(call.firstKey, key);
-        seen = sees<Shape>(at, of);
-      }
-      if (!seen) {
+      Integer at = positionOf<Shape>(call.firstQuery, query);
+      Integer of = positionOf<Shape>(call.firstKey, key);
+      if (!All && (query >= Shape::queries || key >= Shape::keys ||
+                   !sees<Shape>(at, of))) {
         p[j][i] = ds[j][i] = 0;
         continue;
       }
@@ -229,6 +232,24 @@ gradientOfScores(Scores &p, Scores &ds, const AttentionCall &call,
           probability * (mask * ds[j][i] - delta[head.statistic() + query]);
       p[j][i] = probability * mask;
     }
+}
+
+/// The same of the tiles of queries and keys that begin at `query` and `key`.
+template <class Shape, bool queriesInRows>
+HOCKET_DEVICE void gradientOfScores(Scores &p, Scores &ds,
+                                    const AttentionCall &call, int query,
+                                    int key, const Head<Shape> &head,
+                                    const float *lse, const float *delta) {
+  int warpRow = threadIdx.x / 32 * 16;
+  WarpPlace place((queriesInRows ? query : key) + warpRow,
+                  queriesInRows ? key : query);
+  if (query + kTileRows <= Shape::queries &&
+      tilesSeeAll<Shape>(call, query, key))
+    gradientOfNumbers<Shape, queriesInRows, true>(p, ds, call, place, head, lse,
+                                                  delta);
+  else
+    gradientOfNumbers<Shape, queriesInRows, false>(p, ds, call, place, head,
+                                                   lse, delta);
 }
 
 template <class Shape>
@@ -244,7 +265,8 @@ attentionQueryGradient(const typename Shape::T *q, const typename Shape::T *k,
   auto keys = tileOf<T, Shape::dim>(shared, 2);
   auto values = tileOf<T, Shape::dim>(shared, 3);
   Head<Shape> head{static_cast<int>(blockIdx.z), static_cast<int>(blockIdx.y)};
-  int firstRow = blockIdx.x * kTileRows, warpRow = threadIdx.x / 32 * 16;
+  int firstRow = queryTile<Shape>() * kTileRows;
+  int warpRow = threadIdx.x / 32 * 16;
   float sums[Shape::dim / 8][4] = {};
 
   copyRows(queries, q + head.query(), head.queryPitch, firstRow,
@@ -263,8 +285,7 @@ attentionQueryGradient(const typename Shape::T *q, const typename Shape::T *k,
     Scores p, ds;
     multiplyRows<T, Shape::dim>(p, queries, warpRow, keys);
     multiplyRows<T, Shape::dim>(ds, gradients, warpRow, values);
-    gradientOfScores<Shape, true>(
-        p, ds, call, WarpPlace(firstRow + warpRow, key), head, lse, delta);
+    gradientOfScores<Shape, true>(p, ds, call, firstRow, key, head, lse, delta);
     addProduct<T, Shape::dim>(sums, ds, keys);
   }
   commitCopies(); // Where no key was met, of the queries.
@@ -310,8 +331,8 @@ attentionKeyGradient(const typename Shape::T *q, const typename Shape::T *k,
       Scores p, ds;
       multiplyRows<T, Shape::dim>(p, keys, warpRow, queries);
       multiplyRows<T, Shape::dim>(ds, values, warpRow, gradients);
-      gradientOfScores<Shape, false>(
-          p, ds, call, WarpPlace(firstRow + warpRow, query), head, lse, delta);
+      gradientOfScores<Shape, false>(p, ds, call, query, firstRow, head, lse,
+                                     delta);
       addProduct<T, Shape::dim>(valueSums, p, gradients);
       addProduct<T, Shape::dim>(keySums, ds, queries);
     }

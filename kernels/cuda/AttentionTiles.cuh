@@ -195,6 +195,33 @@ HOCKET_DEVICE bool tilesMeet(const AttentionCall &call, int query, int key) {
   return meet;
 }
 
+/// Whether all of `Queries` queries see all of `Keys` keys, which all exist; it
+/// may be false where they do.
+template <class Shape, int Queries = kTileRows, int Keys = kTileRows>
+HOCKET_DEVICE bool tilesSeeAll(const AttentionCall &call, int query, int key) {
+  if (key + Keys > Shape::keys)
+    return false;
+  if constexpr (!Shape::causal && Shape::window == 0)
+    return true;
+  if constexpr (Shape::part != 0 && Shape::part % kTileRows != 0)
+    return false;
+  Integer firstQuery = positionOf<Shape>(call.firstQuery, query);
+  Integer firstKey = positionOf<Shape>(call.firstKey, key);
+  bool all = true;
+  if constexpr (Shape::causal)
+    all = firstKey + Keys - 1 <= firstQuery;
+  if constexpr (Shape::window > 0)
+    all = all && firstKey > firstQuery + Queries - 1 - Shape::window;
+  return all;
+}
+
+/// The block's tile of queries: under a causal mask those that see most come
+/// first, so that no block with much to do is left for the end.
+template <class Shape> HOCKET_DEVICE int queryTile() {
+  return static_cast<int>(Shape::causal ? gridDim.x - 1 - blockIdx.x
+                                        : blockIdx.x);
+}
+
 /// Dropout's factor for a query and a key, by position.
 template <class Shape>
 HOCKET_DEVICE float keepScale(const AttentionCall &call, int b, int h,
