@@ -140,11 +140,32 @@ HOCKET_DEVICE Pack<T, N> load(const T *from, Integer count = N) {
   return pack;
 }
 
-/// Stores the first `count` of N elements.
+/// Stores a pack, 16 bytes at a time if it has as many, where addresses allow
+/// that. The compiler would merge plain stores with those of single elements,
+/// which need no alignment, into the latter.
+template <int N, class T>
+HOCKET_DEVICE void storeWhole(T *to, const Pack<T, N> &pack) {
+#ifndef HOCKET_EMULATED
+  if constexpr (sizeof(pack) % 16 == 0) {
+    auto words = reinterpret_cast<const unsigned *>(&pack);
+    unsigned long long at = __cvta_generic_to_global(to);
+#pragma unroll
+    for (int i = 0; i < static_cast<int>(sizeof(pack) / 4); i += 4)
+      asm volatile("st.global.v4.b32 [%0], {%1, %2, %3, %4};" ::"l"(at + 4 * i),
+                   "r"(words[i]), "r"(words[i + 1]), "r"(words[i + 2]),
+                   "r"(words[i + 3])
+                   : "memory");
+    return;
+  }
+#endif
+  *reinterpret_cast<Pack<T, N> *>(to) = pack;
+}
+
+/// Stores the first `count` of N elements in global memory.
 template <int N, class T>
 HOCKET_DEVICE void store(T *to, const Pack<T, N> &pack, Integer count = N) {
   if (count >= N && isAligned(to, alignof(Pack<T, N>))) {
-    *reinterpret_cast<Pack<T, N> *>(to) = pack;
+    storeWhole(to, pack);
     return;
   }
 #pragma unroll
