@@ -13,8 +13,6 @@
 namespace hocket::kernels::library {
 namespace {
 
-constexpr KernelError kScale = "attention: the scale is not finite";
-
 /// What the integers of a call say, of a piece or of what is whole.
 struct Sizes {
   int64_t dtype, batch, queries, heads, kvHeads, dim, causal, window;
@@ -67,13 +65,30 @@ std::string shapeText(const CudaRequest &request) {
   return text + "};\n";
 }
 
-/// Whether fragments fit; else sums are in f32 on other units.
-bool fitsTensorCores(const Sizes &s) {
-  return s.dtype != static_cast<int64_t>(DType::F32) && s.dim % 16 == 0 &&
-         s.dim <= 128;
+//===----------------------------------------------------------------------===//
+// Kernels
+//===----------------------------------------------------------------------===//
+
+/// How products are computed: in f32 without tensor cores, by warps, or, on
+/// Hopper, by warp groups.
+enum class Way { Plain, Warps, WarpGroups };
+
+bool fits(const Sizes &s, Way way) {
+  bool fragments = s.dtype != static_cast<int64_t>(DType::F32) &&
+                   s.dim % 16 == 0 && s.dim <= 128;
+  switch (way) {
+  case Way::Plain:
+    return true;
+  case Way::Warps:
+    return fragments;
+  case Way::WarpGroups:
+    return fragments && (s.dim == 64 || s.dim == 128);
+  }
+  return false;
 }
 
-/// One of attention's kernels: what is launched for a shape.
+enum class Kernel { Forward, QueryGradient, KeyGradient };
+
 struct Geometry {
   const char *header, *function;
   uint32_t threads;
@@ -81,80 +96,100 @@ struct Geometry {
   int64_t sharedBytes;
 };
 
-enum class Kernel { Forward, QueryGradient, KeyGradient };
-
-Geometry geometryOf(const Sizes &s, Kernel kernel) {
+Geometry geometryOf(const Sizes &s, Way way, Kernel kernel) {
   bool forward = kernel == Kernel::Forward;
-  if (fitsTensorCores(s)) {
-    static const char *const names[] = {
-        "attentionForward", "attentionQueryGradient", "attentionKeyGradient"};
-    int64_t tile = cuda::kTileRows * (s.dim * 2 + cuda::kTilePadding);
-    return {"Attention.cuh", names[static_cast<int>(kernel)],
-            cuda::kAttentionThreads, cuda::kTileRows, tile * (forward ? 3 : 4)};
-  }
-  static const char *const names[] = {"plainAttentionForward",
-                                      "plainAttentionQueryGradient",
-                                      "plainAttentionKeyGradient"};
+  auto name = [&](const char *first, const char *second, const char *third) {
+    return forward ? first : kernel == Kernel::QueryGradient ? second : third;
+  };
   int dim = static_cast<int>(s.dim);
+  if (way == Way::WarpGroups) {
+    // Rows in shared memory: queries, two of keys and values; or two of what
+    // is its own, and of the others as often as the kernels say.
+    int rows = forward ? 5 * cuda::kHopperRows
+               : kernel == Kernel::QueryGradient
+                   ? 2 * cuda::kHopperRows + 5 * cuda::hopperKeys(dim)
+                   : 2 * cuda::kHopperRows + 4 * cuda::kHopperQueries;
+    return {"HopperAttention.cuh",
+            name("hopperAttentionForward", "hopperAttentionQueryGradient",
+                 "hopperAttentionKeyGradient"),
+            cuda::kHopperThreads, cuda::kHopperRows,
+            rows * s.dim * 2 + cuda::kPanelAlignment};
+  }
+  if (way == Way::Warps)
+    return {"Attention.cuh",
+            name("attentionForward", "attentionQueryGradient",
+                 "attentionKeyGradient"),
+            cuda::kAttentionThreads, cuda::kTileRows,
+            (forward ? 3 : 4) * cuda::kTileRows *
+                (s.dim * 2 + cuda::kTilePadding)};
   int rows = forward ? cuda::plainRows(dim) : cuda::plainGradientRows(dim);
-  return {"PlainAttention.cuh", names[static_cast<int>(kernel)],
+  return {"PlainAttention.cuh",
+          name("plainAttentionForward", "plainAttentionQueryGradient",
+               "plainAttentionKeyGradient"),
           cuda::kPlainThreads, rows,
           4 * cuda::plainFloats(rows, dim, forward ? 1 : 2)};
 }
 
-/// A call's attention: its kernels one after another.
-class AttentionCalls {
+/// Writes the launches of one call's attention in one way.
+class AttentionWriter {
 public:
-  AttentionCalls(const CudaRequest &request, CudaCall &call)
-      : request(request), call(call), s(request.integers),
+  AttentionWriter(const CudaRequest &request, Way way,
+                  std::vector<CudaLaunch> &launches)
+      : request(request), way(way), launches(launches), s(request.integers),
         type(cudaType(s.dtype)) {}
 
-  LaunchText text(const char *header, const char *function) const {
-    LaunchText text(header, function, {"$_shape"});
-    return text.declare(shapeText(request));
-  }
+  /// Where other kernels take their place there: in no code for Hopper.
+  void leaveOutOnHopper() { condition = "!defined(__CUDA_ARCH_FEAT_SM90_ALL)"; }
 
   KernelError forward() {
-    Geometry g = geometryOf(s, Kernel::Forward);
+    Geometry g = geometryOf(s, way, Kernel::Forward);
     LaunchText kernel = text(g.header, g.function);
     kernel.in("q", type, 0).in("k", type, 1).in("v", type, 2);
     kernel.out("o", type, 3).out("lse", "float", 4);
-    return launch(kernel, g, s.queries, s.heads);
+    return append(kernel, g, s.queries, s.heads);
   }
 
   KernelError delta() {
-    LaunchText kernel = text("AttentionTiles.cuh", "attentionDelta");
+    LaunchText kernel("AttentionTiles.cuh", "attentionDelta", {"$_shape"});
+    kernel.declare(shapeText(request)); // The same everywhere.
     kernel.in("o", type, 3).in("dO", type, 5).out("delta", "float", 9);
-    return addLaunch(call, kernel, blocksOf(s.batch * s.queries * s.heads, 4),
-                     cuda::kAttentionThreads);
+    return appendLaunch(launches, kernel,
+                        {blocksOf(s.batch * s.queries * s.heads, 4), 1, 1},
+                        cuda::kAttentionThreads);
   }
 
   KernelError queryGradient() {
-    Geometry g = geometryOf(s, Kernel::QueryGradient);
+    Geometry g = geometryOf(s, way, Kernel::QueryGradient);
     LaunchText kernel = gradient(g);
-    kernel.out("dq", type, 6);
-    return launch(kernel, g, s.queries, s.heads);
+    return append(kernel.out("dq", type, 6), g, s.queries, s.heads);
   }
 
   KernelError keyGradient() {
-    Geometry g = geometryOf(s, Kernel::KeyGradient);
+    Geometry g = geometryOf(s, way, Kernel::KeyGradient);
     LaunchText kernel = gradient(g);
     kernel.out("dk", type, 7).out("dv", type, 8);
-    return launch(kernel, g, s.keys, s.kvHeads);
+    return append(kernel, g, s.keys, s.kvHeads);
   }
 
 private:
+  LaunchText text(const char *header, const char *function) const {
+    LaunchText text(header, function, {"$_shape"});
+    text.declare(shapeText(request));
+    if (way == Way::WarpGroups)
+      return text.onlyIf("defined(HOCKET_HOPPER)");
+    return text.onlyIf(condition);
+  }
+
   LaunchText gradient(const Geometry &g) const {
     LaunchText kernel = text(g.header, g.function);
     kernel.in("q", type, 0).in("k", type, 1).in("v", type, 2);
-    return kernel.in("lse", "float", 4)
-        .in("dO", type, 5)
-        .in("delta", "float", 9);
+    kernel.in("lse", "float", 4).in("dO", type, 5).in("delta", "float", 9);
+    return kernel;
   }
 
-  /// `rows` rows of `heads` heads are a block's own; the last argument is made
-  /// of the call's scalars and its place.
-  KernelError launch(LaunchText &kernel, const Geometry &g, int64_t rows,
+  /// `rows` rows of `heads` heads are the blocks' own; the last argument is
+  /// made of the call's scalars and its place.
+  KernelError append(LaunchText &kernel, const Geometry &g, int64_t rows,
                      int64_t heads) {
     static const char *const names[] = {"seed", "step",     "base", "query",
                                         "key",  "sequence", "head"};
@@ -166,34 +201,53 @@ private:
     kernel.parameter("unsigned *", "fault", {CudaArgument::Kind::Fault});
     kernel.pass("placeCall({" + list + "}, " + std::to_string(s.behind) + ", " +
                 std::to_string(s.sequence) + ", fault)");
-    return addLaunch(call, kernel, {blocksOf(rows, g.rows), heads, s.batch},
-                     g.threads, g.sharedBytes);
+    return appendLaunch(launches, kernel,
+                        {blocksOf(rows, g.rows), heads, s.batch}, g.threads,
+                        g.sharedBytes);
   }
 
   const CudaRequest &request;
-  CudaCall &call;
+  Way way;
+  std::vector<CudaLaunch> &launches;
   Sizes s;
-  std::string type;
+  std::string type, condition;
 };
+
+/// Writes one op: as every GPU can, and for Hopper where it fits.
+using WriteFn = KernelError (*)(AttentionWriter &writer);
+
+KernelError writeAttention(const CudaRequest &request, CudaCall &call,
+                           WriteFn write) {
+  if (!std::isfinite(request.floats[0]))
+    return "attention: the scale is not finite";
+  Sizes s(request.integers);
+  bool hopper = fits(s, Way::WarpGroups);
+  AttentionWriter any(request, fits(s, Way::Warps) ? Way::Warps : Way::Plain,
+                      call.launches);
+  if (hopper)
+    any.leaveOutOnHopper();
+  if (KernelError error = write(any))
+    return error;
+  AttentionWriter groups(request, Way::WarpGroups, call.hopper);
+  return hopper ? write(groups) : nullptr;
+}
 
 } // namespace
 
 KernelError launchAttentionForward(const CudaRequest &request, CudaCall &call) {
-  if (!std::isfinite(request.floats[0]))
-    return kScale;
-  return AttentionCalls(request, call).forward();
+  return writeAttention(
+      request, call, [](AttentionWriter &writer) { return writer.forward(); });
 }
 
 KernelError launchAttentionBackward(const CudaRequest &request,
                                     CudaCall &call) {
-  if (!std::isfinite(request.floats[0]))
-    return kScale;
-  AttentionCalls calls(request, call);
-  if (KernelError error = calls.delta())
-    return error;
-  if (KernelError error = calls.queryGradient())
-    return error;
-  return calls.keyGradient();
+  return writeAttention(request, call, [](AttentionWriter &writer) {
+    if (KernelError error = writer.delta())
+      return error;
+    if (KernelError error = writer.queryGradient())
+      return error;
+    return writer.keyGradient();
+  });
 }
 
 } // namespace hocket::kernels::library

@@ -154,36 +154,42 @@ template <class Shape> struct Head {
 //===----------------------------------------------------------------------===//
 
 /// The position of row `row` of a piece that starts at `first`, as
-/// kernels/reference/Attention.h counts.
-template <class Shape>
-HOCKET_DEVICE Integer positionOf(Integer first, int row) {
-  Integer at = first + row;
+/// kernels/reference/Attention.h counts. Positions of pieces that lie within
+/// the whole fit in 32 bits.
+template <class Shape> HOCKET_DEVICE int positionOf(Integer first, int row) {
+  auto at = static_cast<int>(static_cast<unsigned>(first) + row);
   if constexpr (Shape::part == 0) {
     return at;
   } else {
-    constexpr Integer parts = Shape::sequence / Shape::part;
-    Integer stored = at / Shape::part;
-    Integer number = stored % 2 ? parts - 1 - stored / 2 : stored / 2;
-    return number * Shape::part + at % Shape::part;
+    constexpr int part = Shape::part, parts = Shape::sequence / Shape::part;
+    int stored = at / part;
+    int number = stored % 2 ? parts - 1 - stored / 2 : stored / 2;
+    return number * part + at % part;
   }
 }
 
-template <class Shape> HOCKET_DEVICE bool sees(Integer query, Integer key) {
+template <class Shape> HOCKET_DEVICE bool sees(int query, int key) {
   bool seen = true;
   if constexpr (Shape::causal)
     seen = key <= query;
-  if constexpr (Shape::window > 0)
-    seen = seen && key > query - Shape::window;
+  if constexpr (Shape::window > 0 && Shape::window < 0x7fffffff)
+    seen = seen && key > query - static_cast<int>(Shape::window);
   return seen;
 }
 
-/// Whether any of `Queries` queries from `query` on may see any of `Keys` keys,
-/// both at most 64. Tiles that cross a border between parts are taken to.
+/// Whether tiles of as many rows lie within one part each.
+template <class Shape, int Queries, int Keys>
+HOCKET_DEVICE constexpr bool areWithinParts() {
+  return Shape::part % (Queries > Keys ? Queries : Keys) == 0;
+}
+
+/// Whether any of `Queries` queries from `query` on may see any of `Keys` keys.
+/// Tiles that cross a border between parts are taken to.
 template <class Shape, int Queries = kTileRows, int Keys = kTileRows>
 HOCKET_DEVICE bool tilesMeet(const AttentionCall &call, int query, int key) {
   if constexpr (!Shape::causal && Shape::window == 0)
     return true;
-  if constexpr (Shape::part != 0 && Shape::part % kTileRows != 0)
+  if constexpr (!areWithinParts<Shape, Queries, Keys>())
     return true;
   Integer firstQuery = positionOf<Shape>(call.firstQuery, query);
   Integer firstKey = positionOf<Shape>(call.firstKey, key);
@@ -203,7 +209,7 @@ HOCKET_DEVICE bool tilesSeeAll(const AttentionCall &call, int query, int key) {
     return false;
   if constexpr (!Shape::causal && Shape::window == 0)
     return true;
-  if constexpr (Shape::part != 0 && Shape::part % kTileRows != 0)
+  if constexpr (!areWithinParts<Shape, Queries, Keys>())
     return false;
   Integer firstQuery = positionOf<Shape>(call.firstQuery, query);
   Integer firstKey = positionOf<Shape>(call.firstKey, key);
@@ -222,19 +228,32 @@ template <class Shape> HOCKET_DEVICE int queryTile() {
                                         : blockIdx.x);
 }
 
-/// Dropout's factor for a query and a key, by position.
+/// The random number of a query and a key, by position.
 template <class Shape>
-HOCKET_DEVICE float keepScale(const AttentionCall &call, int b, int h,
-                              Integer query, Integer key) {
+HOCKET_DEVICE unsigned long long elementOf(const AttentionCall &call, int b,
+                                           int h, Integer query, Integer key) {
   unsigned long long row =
       (call.firstSequence + b) * Shape::wholeHeads + call.firstHead + h;
-  unsigned long long element =
-      call.elementBase + (row * Shape::sequence + query) * Shape::sequence +
-      key;
+  return call.elementBase + (row * Shape::sequence + query) * Shape::sequence +
+         key;
+}
+
+/// Whether dropout keeps their score.
+template <class Shape>
+HOCKET_DEVICE bool isKept(const AttentionCall &call, int b, int h,
+                          Integer query, Integer key) {
   unsigned word;
-  randomWords<1>({call.seed, Shape::stream, unsigned(call.step)}, element,
-                 &word);
-  return word >= Shape::dropoutThreshold ? Shape::dropoutScale : 0.0f;
+  randomWords<1>({call.seed, Shape::stream, unsigned(call.step)},
+                 elementOf<Shape>(call, b, h, query, key), &word);
+  return word >= Shape::dropoutThreshold;
+}
+
+/// Whether the numbers of four keys from a multiple of four on, of any query,
+/// are those of one Philox block.
+template <class Shape>
+HOCKET_DEVICE bool keysShareBlocks(const AttentionCall &call) {
+  return Shape::sequence % 4 == 0 && Shape::part % 4 == 0 &&
+         call.elementBase % 4 == 0 && call.firstKey % 4 == 0;
 }
 
 //===----------------------------------------------------------------------===//

@@ -26,6 +26,14 @@ constexpr int kTileRows = 64, kAttentionThreads = 128;
 /// Bytes by which rows of tiles in shared memory are longer than they need to
 /// be, so that fragments are loaded from different banks.
 constexpr int kTilePadding = 16;
+/// Rows of a tile, and threads, where warp groups multiply.
+constexpr int kHopperRows = 128, kHopperThreads = 256;
+/// Keys that the gradient of 128 queries has at a time, and queries that the
+/// gradient of 128 keys has, so that sums and scores fit in registers.
+HOCKET_BOTH constexpr int hopperKeys(int dim) { return dim > 64 ? 64 : 128; }
+constexpr int kHopperQueries = 64;
+/// Bytes of shared memory before the tiles begin at a multiple of 1024.
+constexpr int kPanelAlignment = 1023;
 
 /// Attention without tensor cores: threads of a block, rows that it has of its
 /// own (so that sums fit in registers) and of the other operand at a time,
@@ -53,6 +61,9 @@ HOCKET_BOTH constexpr int plainFloats(int rows, int dim, int scores) {
 /// operands at a time, several times over in shared memory. With fragments:
 constexpr int kProductSide = 128, kProductDepth = 32, kProductStages = 3;
 constexpr int kProductThreads = 256;
+/// by warp groups:
+constexpr int kGroupDepth = 64, kGroupStages = 4;
+constexpr int kGroupBytes = 2 * kGroupStages * kGroupDepth * kProductSide * 2;
 /// and without, one result a thread and 16 of its rows and columns:
 constexpr int kPlainSide = 64, kPlainProductDepth = 16;
 /// Bytes of an operand of a product in shared memory, whichever way it lies.

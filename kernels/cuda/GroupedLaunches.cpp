@@ -21,9 +21,37 @@ static int64_t sideOf(Integers n) {
   return isPlain(n) ? cuda::kPlainSide : cuda::kProductSide;
 }
 /// Whether every row is of pieces of 16 bytes, where that matters.
-static std::string isAligned(Integers n) {
-  bool aligned = n[2] % 8 == 0 && n[3] % 8 == 0 && !isPlain(n);
-  return aligned ? "true" : "false";
+static bool isAligned(Integers n) {
+  return n[2] % 8 == 0 && n[3] % 8 == 0 && !isPlain(n);
+}
+
+/// How products are computed (Feed), and what shared memory that takes.
+struct Way {
+  const char *feed;
+  int64_t sharedBytes;
+};
+
+static Way wayOf(Integers n, bool hopper) {
+  if (hopper)
+    return {"Feed::Panels", cuda::kGroupBytes + cuda::kPanelAlignment};
+  return {isAligned(n) ? "Feed::Pieces" : "Feed::Elements",
+          isPlain(n) ? 0 : cuda::kProductBytes};
+}
+
+/// Calls write(launches, hopper) for the launches of any GPU, and for Hopper
+/// where it has a way of its own.
+template <typename Write>
+static KernelError writeProducts(Integers n, CudaCall &call, Write write) {
+  if (KernelError error = write(call.launches, false))
+    return error;
+  return isAligned(n) ? write(call.hopper, true) : nullptr;
+}
+
+/// Where code has a kernel that there is another of for Hopper, or is one.
+static const char *conditionOf(Integers n, bool hopper) {
+  return hopper         ? "defined(HOCKET_HOPPER)"
+         : isAligned(n) ? "!defined(__CUDA_ARCH_FEAT_SM90_ALL)"
+                        : "";
 }
 
 /// Passes the GroupShape of GroupedLinear.cuh.
@@ -43,7 +71,7 @@ static void addShape(LaunchText &text, const CudaRequest &request) {
 /// Cuts the rows into tiles, which lie in the workspace; how many there can be
 /// in `tiles`.
 static KernelError addTiles(const CudaRequest &request, int64_t &tiles,
-                            CudaCall &call) {
+                            CudaCall &call, std::vector<CudaLaunch> &launches) {
   Integers n = request.integers;
   int64_t side = sideOf(n);
   // Each expert's rows, and those before and after them, may end in a tile
@@ -53,7 +81,8 @@ static KernelError addTiles(const CudaRequest &request, int64_t &tiles,
   LaunchText text(kHeader, "cutGroups");
   text.workspace("tiles", "GroupTile");
   addShape(text, request);
-  return addLaunch(call, text.size("side", side).fault(), 1, 1024);
+  return appendLaunch(launches, text.size("side", side).fault(), {1, 1, 1},
+                      1024);
 }
 
 /// The layer, or the gradient of its inputs; both write buffer 0.
@@ -61,19 +90,25 @@ static KernelError addLinear(const CudaRequest &request, bool gradient,
                              CudaCall &call) {
   Integers n = request.integers;
   std::string type = cudaType(n[0]);
-  int64_t tiles = 0;
-  if (KernelError error = addTiles(request, tiles, call))
-    return error;
   int64_t columns = gradient ? n[3] : n[2], depth = gradient ? n[2] : n[3];
-  LaunchText text(kHeader, "groupedLinear",
-                  {type, gradient ? "true" : "false", isAligned(n)});
-  text.out("y", type, 0).in("x", type, 1).in("weights", type, 2);
-  text.workspace("tiles", "const GroupTile");
-  text.size("columns", columns).size("depth", depth);
-  if (isPlain(n))
-    text.pass("nullptr");
-  return addLaunch(call, text, {tiles, blocksOf(columns, sideOf(n)), 1},
-                   cuda::kProductThreads, isPlain(n) ? 0 : cuda::kProductBytes);
+  auto write = [&](std::vector<CudaLaunch> &launches, bool hopper) {
+    int64_t tiles = 0;
+    if (KernelError error = addTiles(request, tiles, call, launches))
+      return error;
+    Way way = wayOf(n, hopper);
+    LaunchText text(kHeader, "groupedLinear",
+                    {type, gradient ? "true" : "false", way.feed});
+    text.onlyIf(conditionOf(n, hopper));
+    text.out("y", type, 0).in("x", type, 1).in("weights", type, 2);
+    text.workspace("tiles", "const GroupTile");
+    text.size("columns", columns).size("depth", depth);
+    if (isPlain(n))
+      text.pass("nullptr");
+    return appendLaunch(launches, text,
+                        {tiles, blocksOf(columns, sideOf(n)), 1},
+                        cuda::kProductThreads, way.sharedBytes);
+  };
+  return writeProducts(n, call, write);
 }
 
 KernelError launchGroupedLinear(const CudaRequest &request, CudaCall &call) {
@@ -89,19 +124,24 @@ KernelError launchGroupedWeightGradient(const CudaRequest &request,
                                         CudaCall &call) {
   Integers n = request.integers;
   std::string type = cudaType(n[0]);
-  int64_t tiles = 0; // Only for the check of the ranges.
-  if (KernelError error = addTiles(request, tiles, call))
-    return error;
-  LaunchText text(kHeader, "groupedWeightGradient", {type, isAligned(n)});
-  text.out("dw", "float", 0).in("dy", type, 1).in("x", type, 2);
-  addShape(text, request);
-  text.size("out", n[2]).size("in", n[3]).accumulate();
-  if (isPlain(n))
-    text.pass("nullptr");
-  return addLaunch(
-      call, text,
-      {n[4] * blocksOf(n[2], sideOf(n)), blocksOf(n[3], sideOf(n)), 1},
-      cuda::kProductThreads, isPlain(n) ? 0 : cuda::kProductBytes);
+  auto write = [&](std::vector<CudaLaunch> &launches, bool hopper) {
+    int64_t tiles = 0; // Only for the check of the ranges.
+    if (KernelError error = addTiles(request, tiles, call, launches))
+      return error;
+    Way way = wayOf(n, hopper);
+    LaunchText text(kHeader, "groupedWeightGradient", {type, way.feed});
+    text.onlyIf(conditionOf(n, hopper));
+    text.out("dw", "float", 0).in("dy", type, 1).in("x", type, 2);
+    addShape(text, request);
+    text.size("out", n[2]).size("in", n[3]).accumulate();
+    if (isPlain(n))
+      text.pass("nullptr");
+    return appendLaunch(
+        launches, text,
+        {n[4] * blocksOf(n[2], sideOf(n)), blocksOf(n[3], sideOf(n)), 1},
+        cuda::kProductThreads, way.sharedBytes);
+  };
+  return writeProducts(n, call, write);
 }
 
 } // namespace hocket::kernels::library

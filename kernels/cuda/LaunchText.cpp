@@ -104,6 +104,11 @@ LaunchText &LaunchText::declare(const std::string &text) {
   return *this;
 }
 
+LaunchText &LaunchText::onlyIf(const std::string &holds) {
+  condition = holds;
+  return *this;
+}
+
 /// FNV-1a, 64 bits, in hexadecimal.
 static std::string hashOf(const std::string &text) {
   uint64_t hash = 0xcbf29ce484222325u;
@@ -146,6 +151,8 @@ CudaLaunch LaunchText::launch(std::array<int64_t, 3> grid, uint32_t threads,
   if (sharedBytes > 0)
     text += "  HOCKET_DYNAMIC_SHARED(shared);\n";
   text += "  " + function + list + "(" + passed + shared + ");\n}\n";
+  if (!condition.empty())
+    text = "#if " + condition + "\n" + text + "#endif\n";
 
   CudaLaunch launch;
   launch.symbol =

@@ -56,6 +56,9 @@ public:
   /// does in types (which the symbol is not named for then).
   LaunchText &declare(const std::string &text);
 
+  /// Where the preprocessor finds that to hold alone.
+  LaunchText &onlyIf(const std::string &condition);
+
   /// With dynamic shared memory, `function` gets a pointer to it last.
   CudaLaunch launch(std::array<int64_t, 3> grid, uint32_t threads,
                     int64_t sharedBytes = 0) const;
@@ -65,6 +68,7 @@ private:
                   CudaArgument argument);
 
   std::string header, function, types, declarations, parameters, passed;
+  std::string condition;
   std::vector<CudaArgument> arguments;
 };
 

@@ -19,16 +19,22 @@ namespace library {
 
 constexpr KernelError kTooLarge = "too large for one launch on a GPU";
 
-KernelError addLaunch(CudaCall &call, const LaunchText &text,
-                      std::array<int64_t, 3> grid, uint32_t threads,
-                      int64_t sharedBytes) {
+KernelError appendLaunch(std::vector<CudaLaunch> &launches,
+                         const LaunchText &text, std::array<int64_t, 3> grid,
+                         uint32_t threads, int64_t sharedBytes) {
   constexpr int64_t most[3] = {INT32_MAX, 65535, 65535};
   for (size_t i = 0; i < 3; ++i)
     if (grid[i] > most[i])
       return kTooLarge;
   if (grid[0] > 0 && grid[1] > 0 && grid[2] > 0)
-    call.launches.push_back(text.launch(grid, threads, sharedBytes));
+    launches.push_back(text.launch(grid, threads, sharedBytes));
   return nullptr;
+}
+
+KernelError addLaunch(CudaCall &call, const LaunchText &text,
+                      std::array<int64_t, 3> grid, uint32_t threads,
+                      int64_t sharedBytes) {
+  return appendLaunch(call.launches, text, grid, threads, sharedBytes);
 }
 
 KernelError addLaunch(CudaCall &call, const LaunchText &text, int64_t blocks,

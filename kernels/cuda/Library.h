@@ -70,10 +70,17 @@ struct CudaLaunch {
 
 /// One call of a library op; no launches where there is nothing to do.
 struct CudaCall {
-  std::vector<CudaLaunch> launches;
+  /// On any GPU from sm_80 on, and instead of them with compute capability 9.0,
+  /// from code for sm_90a; if there are none of these, the same. Kernels are in
+  /// code for GPUs that launch them, and in no other.
+  std::vector<CudaLaunch> launches, hopper;
   /// Device memory, aligned to 256 bytes, that is this call's alone from its
   /// first launch to the end of its last. What lies there before is unread.
   int64_t workspaceBytes = 0;
+
+  const std::vector<CudaLaunch> &launchesOn(int major, int minor) const {
+    return major == 9 && minor == 0 && !hopper.empty() ? hopper : launches;
+  }
 };
 
 /// What a call is about before its buffers and scalars are known; they number

@@ -27,6 +27,10 @@ KernelError addLaunch(CudaCall &call, const LaunchText &text,
 /// The same of a grid in one dimension.
 KernelError addLaunch(CudaCall &call, const LaunchText &text, int64_t blocks,
                       uint32_t threads);
+/// The same to a list of a call's.
+KernelError appendLaunch(std::vector<CudaLaunch> &launches,
+                         const LaunchText &text, std::array<int64_t, 3> grid,
+                         uint32_t threads, int64_t sharedBytes = 0);
 
 // RowLaunches.cpp
 KernelError launchEmbedding(const CudaRequest &request, CudaCall &call);

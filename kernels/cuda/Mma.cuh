@@ -27,10 +27,26 @@
 
 namespace hocket::cuda {
 
-/// Two neighbouring elements of a fragment.
-template <class T> HOCKET_DEVICE unsigned packPair(float low, float high) {
-  unsigned a = fromFloat<T>(low).bits, b = fromFloat<T>(high).bits;
-  return a | b << 16;
+/// Two neighbouring elements of a fragment, to nearest even.
+template <class T> HOCKET_DEVICE unsigned packPair(float low, float high);
+template <>
+HOCKET_MEMBER unsigned packPair<bf16>(float low, float high) {
+#ifdef HOCKET_EMULATED
+  return fromFloat<bf16>(low).bits | unsigned(fromFloat<bf16>(high).bits) << 16;
+#else
+  unsigned pair;
+  asm("cvt.rn.bf16x2.f32 %0, %1, %2;" : "=r"(pair) : "f"(high), "f"(low));
+  return pair;
+#endif
+}
+template <> HOCKET_MEMBER unsigned packPair<f16>(float low, float high) {
+#ifdef HOCKET_EMULATED
+  return fromFloat<f16>(low).bits | unsigned(fromFloat<f16>(high).bits) << 16;
+#else
+  unsigned pair;
+  asm("cvt.rn.f16x2.f32 %0, %1, %2;" : "=r"(pair) : "f"(high), "f"(low));
+  return pair;
+#endif
 }
 
 //===----------------------------------------------------------------------===//

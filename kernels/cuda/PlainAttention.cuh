@@ -142,7 +142,7 @@ HOCKET_DEVICE void plainSoftmaxStep(float *scores, PlainSoftmax<Rows> &softmax,
                                     int firstKey) {
   constexpr int lanes = kPlainThreads / Rows, each = kPlainOthers / lanes;
   int row = threadIdx.x / lanes, lane = threadIdx.x % lanes;
-  Integer query = positionOf<Shape>(call.firstQuery, firstQuery + row);
+  int query = positionOf<Shape>(call.firstQuery, firstQuery + row);
   float *mine = scores + row * kScorePitch;
   float last = softmax.greatest[row], greatest = last, sum = 0;
   for (int i = 0; i < each; ++i) {
@@ -165,8 +165,10 @@ HOCKET_DEVICE void plainSoftmaxStep(float *scores, PlainSoftmax<Rows> &softmax,
     float p = expf((mine[key] - shift) * Shape::scale);
     sum += p;
     if constexpr (Shape::dropoutThreshold > 0)
-      p *= keepScale<Shape>(call, head.b, head.h, query,
-                            positionOf<Shape>(call.firstKey, firstKey + key));
+      p *= isKept<Shape>(call, head.b, head.h, query,
+                         positionOf<Shape>(call.firstKey, firstKey + key))
+               ? Shape::dropoutScale
+               : 0.0f;
     mine[key] = p;
   }
 #pragma unroll
@@ -247,12 +249,14 @@ plainGradientOfScores(float *p, float *ds, const AttentionCall &call,
     int query = queriesInRows ? row : other, key = queriesInRows ? other : row;
     float probability = 0, gradient = 0;
     if (query < Shape::queries && key < Shape::keys) {
-      Integer queryAt = positionOf<Shape>(call.firstQuery, query);
-      Integer keyAt = positionOf<Shape>(call.firstKey, key);
+      int queryAt = positionOf<Shape>(call.firstQuery, query);
+      int keyAt = positionOf<Shape>(call.firstKey, key);
       if (sees<Shape>(queryAt, keyAt)) {
         float mask = 1;
         if constexpr (Shape::dropoutThreshold > 0)
-          mask = keepScale<Shape>(call, head.b, head.h, queryAt, keyAt);
+          mask = isKept<Shape>(call, head.b, head.h, queryAt, keyAt)
+                     ? Shape::dropoutScale
+                     : 0.0f;
         probability =
             expf(p[at] * Shape::scale - lse[head.statistic() + query]);
         gradient =

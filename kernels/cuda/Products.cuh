@@ -11,6 +11,8 @@
 ///
 ///   FragmentProduct   128 x 128, bf16 and f16, on tensor cores: eight warps of
 ///                     64 x 32, fed by asynchronous copies two steps ahead
+///   GroupProduct      the same on Hopper: two warp groups of 64 x 128, whose
+///                     products run while the next ones are copied
 ///   PlainProduct      64 x 64, f32: a thread has 4 x 4
 ///
 //===----------------------------------------------------------------------===//
@@ -18,6 +20,7 @@
 #ifndef HOCKET_KERNELS_CUDA_PRODUCTS_CUH
 #define HOCKET_KERNELS_CUDA_PRODUCTS_CUH
 
+#include "kernels/cuda/Hopper.cuh"
 #include "kernels/cuda/Tiles.cuh"
 
 namespace hocket::cuda {
@@ -141,6 +144,104 @@ private:
 };
 
 //===----------------------------------------------------------------------===//
+// By warp groups
+//===----------------------------------------------------------------------===//
+
+#ifdef HOCKET_HOPPER
+
+/// Columns, pitches and depths of operands are multiples of 8.
+template <class T, bool AIsDeep, bool BIsDeep> class GroupProduct {
+public:
+  static constexpr int side = kProductSide;
+
+  HOCKET_MEMBER explicit GroupProduct(float *shared)
+      : start(alignPanels(shared)) {}
+
+  /// Adds the products over k in [0, depth). Every thread must call it.
+  HOCKET_MEMBER void add(const Operand<T> &a, const Operand<T> &b,
+                         Integer depth) {
+    Integer steps = (depth + kGroupDepth - 1) / kGroupDepth;
+    __syncthreads(); // What was summed before has been read.
+    copyStep(a, b, 0, steps, depth);
+    copyStep(a, b, 1, steps, depth);
+    for (Integer step = 0; step < steps; ++step) {
+      // The products of the last step may run on, of the one before it not:
+      // what they read is written next.
+      products.template wait<1>();
+      waitForCopies<1>();
+      showCopiesToProducts();
+      __syncthreads();
+      copyStep(a, b, step + 2, steps, depth);
+      multiplyStep(static_cast<int>(step % kGroupStages));
+    }
+    products.template wait<0>(sums);
+    waitForCopies<0>();
+  }
+
+  /// As FragmentProduct's.
+  template <class Use> HOCKET_MEMBER void forEachPair(Use use) const {
+    int row = threadIdx.x / 32 * 16 + threadIdx.x % 32 / 4;
+#pragma unroll
+    for (int j = 0; j < side / 8; ++j)
+#pragma unroll
+      for (int half = 0; half < 2; ++half)
+        use(row + 8 * half, 8 * j + static_cast<int>(threadIdx.x % 4) * 2,
+            sums[j][2 * half], sums[j][2 * half + 1]);
+  }
+
+private:
+  template <bool Deep>
+  using OperandTile =
+      PanelTile<T, Deep ? side : kGroupDepth, Deep ? kGroupDepth : side>;
+
+  template <bool Deep>
+  HOCKET_MEMBER OperandTile<Deep> tile(int stage, int operand) const {
+    return {start + (2 * stage + operand) * OperandTile<Deep>::bytes};
+  }
+
+  template <bool Deep>
+  HOCKET_MEMBER void copyOperand(const Operand<T> &x, int stage, int operand,
+                                 Integer k, Integer depth) const {
+    auto to = tile<Deep>(stage, operand);
+    if constexpr (Deep)
+      to.template copy<kProductThreads>(x.at, x.pitch, x.first, x.rows, k,
+                                        depth);
+    else
+      to.template copy<kProductThreads>(x.at, x.pitch, k, depth, x.first,
+                                        x.rows);
+  }
+
+  HOCKET_MEMBER void copyStep(const Operand<T> &a, const Operand<T> &b,
+                              Integer step, Integer steps, Integer depth) {
+    if (step < steps) {
+      int stage = static_cast<int>(step % kGroupStages);
+      copyOperand<AIsDeep>(a, stage, 0, step * kGroupDepth, depth);
+      copyOperand<BIsDeep>(b, stage, 1, step * kGroupDepth, depth);
+    }
+    commitCopies();
+  }
+
+  HOCKET_MEMBER void multiplyStep(int stage) {
+    auto a = tile<AIsDeep>(stage, 0);
+    auto b = tile<BIsDeep>(stage, 1);
+    int row = threadIdx.x / 128 * 64;
+    products.begin();
+#pragma unroll
+    for (int k = 0; k < kGroupDepth; k += 16)
+      products.template add<T, AIsDeep, BIsDeep, true>(
+          sums, AIsDeep ? a.rows(row, k) : a.columns(k, row),
+          BIsDeep ? b.rows(0, k) : b.columns(k, 0));
+    products.commit();
+  }
+
+  char *start;
+  GroupProducts products;
+  float sums[side / 8][4] = {};
+};
+
+#endif // HOCKET_HOPPER
+
+//===----------------------------------------------------------------------===//
 // Without
 //===----------------------------------------------------------------------===//
 
@@ -200,14 +301,24 @@ private:
   float sums[4][4] = {};
 };
 
+/// Where operands come from: element by element, or in pieces of 16 bytes, for
+/// warps or for warp groups.
+enum class Feed { Elements, Pieces, Panels };
+
 /// The product for elements T.
-template <class T, bool AIsDeep, bool BIsDeep, bool Aligned> struct ProductOf {
-  using type = FragmentProduct<T, AIsDeep, BIsDeep, Aligned>;
+template <class T, bool AIsDeep, bool BIsDeep, Feed Way> struct ProductOf {
+  using type = FragmentProduct<T, AIsDeep, BIsDeep, Way == Feed::Pieces>;
 };
-template <bool AIsDeep, bool BIsDeep, bool Aligned>
-struct ProductOf<float, AIsDeep, BIsDeep, Aligned> {
+template <bool AIsDeep, bool BIsDeep, Feed Way>
+struct ProductOf<float, AIsDeep, BIsDeep, Way> {
   using type = PlainProduct<AIsDeep, BIsDeep>;
 };
+#ifdef HOCKET_HOPPER
+template <class T, bool AIsDeep, bool BIsDeep>
+struct ProductOf<T, AIsDeep, BIsDeep, Feed::Panels> {
+  using type = GroupProduct<T, AIsDeep, BIsDeep>;
+};
+#endif
 
 } // namespace hocket::cuda
 

@@ -30,6 +30,9 @@ struct Functions {
   int (*nvrtcGetProgramLog)(Program program, char *log);
   int (*nvrtcGetCUBINSize)(Program program, size_t *bytes);
   int (*nvrtcGetCUBIN)(Program program, char *cubin);
+  // Null where the library has none: only ptx() needs them.
+  int (*nvrtcGetPTXSize)(Program program, size_t *bytes) = nullptr;
+  int (*nvrtcGetPTX)(Program program, char *ptx) = nullptr;
 };
 
 struct Library {
@@ -58,6 +61,8 @@ StatusOr<Library> load() {
   HOCKET_RESOLVE(nvrtcGetCUBINSize);
   HOCKET_RESOLVE(nvrtcGetCUBIN);
 #undef HOCKET_RESOLVE
+  (void)vendor.resolve("nvrtcGetPTXSize", f.nvrtcGetPTXSize);
+  (void)vendor.resolve("nvrtcGetPTX", f.nvrtcGetPTX);
   return library;
 }
 
@@ -77,7 +82,7 @@ public:
   Compilation(const Compilation &) = delete;
   Compilation &operator=(const Compilation &) = delete;
 
-  StatusOr<std::string> run(const Source &source, const std::string &arch) {
+  Status compile(const Source &source, const std::string &arch) {
     HOCKET_RETURN_IF_ERROR(create(source));
     std::string target = "--gpu-architecture=" + arch;
     const char *options[] = {target.c_str(), "--std=c++17"};
@@ -86,7 +91,32 @@ public:
       return invalidArgument(source.name + " does not compile for " + arch +
                              ": " + functions.nvrtcGetErrorString(result) +
                              "\n" + log());
-    return cubin();
+    return okStatus();
+  }
+
+  StatusOr<std::string> cubin() const {
+    size_t bytes = 0;
+    HOCKET_RETURN_IF_ERROR(
+        check(functions.nvrtcGetCUBINSize(program, &bytes), "nvrtcGetCUBIN"));
+    std::string image(bytes, '\0');
+    HOCKET_RETURN_IF_ERROR(
+        check(functions.nvrtcGetCUBIN(program, image.data()), "nvrtcGetCUBIN"));
+    if (image.empty())
+      return invalidArgument("NVRTC gives machine code for real architectures "
+                             "alone: write sm_90a, not compute_90a");
+    return image;
+  }
+
+  StatusOr<std::string> ptx() const {
+    if (!functions.nvrtcGetPTXSize || !functions.nvrtcGetPTX)
+      return failedPrecondition("this NVRTC gives no PTX");
+    size_t bytes = 0;
+    HOCKET_RETURN_IF_ERROR(
+        check(functions.nvrtcGetPTXSize(program, &bytes), "nvrtcGetPTX"));
+    std::string text(bytes, '\0');
+    HOCKET_RETURN_IF_ERROR(
+        check(functions.nvrtcGetPTX(program, text.data()), "nvrtcGetPTX"));
+    return std::string(text.c_str()); // Without the terminator.
   }
 
 private:
@@ -119,19 +149,6 @@ private:
     return text.c_str(); // Without the terminator that `bytes` counts.
   }
 
-  StatusOr<std::string> cubin() const {
-    size_t bytes = 0;
-    HOCKET_RETURN_IF_ERROR(
-        check(functions.nvrtcGetCUBINSize(program, &bytes), "nvrtcGetCUBIN"));
-    std::string image(bytes, '\0');
-    HOCKET_RETURN_IF_ERROR(
-        check(functions.nvrtcGetCUBIN(program, image.data()), "nvrtcGetCUBIN"));
-    if (image.empty())
-      return invalidArgument("NVRTC gives machine code for real architectures "
-                             "alone: write sm_90a, not compute_90a");
-    return image;
-  }
-
   const Functions &functions;
   Functions::Program program = nullptr;
 };
@@ -157,5 +174,16 @@ StatusOr<std::string> nvrtc::compile(const Source &source,
                                      const std::string &arch) {
   if (!library().ok())
     return library().status();
-  return Compilation(library()->functions).run(source, arch);
+  Compilation compilation(library()->functions);
+  HOCKET_RETURN_IF_ERROR(compilation.compile(source, arch));
+  return compilation.cubin();
+}
+
+StatusOr<std::string> nvrtc::ptx(const Source &source,
+                                 const std::string &arch) {
+  if (!library().ok())
+    return library().status();
+  Compilation compilation(library()->functions);
+  HOCKET_RETURN_IF_ERROR(compilation.compile(source, arch));
+  return compilation.ptx();
 }

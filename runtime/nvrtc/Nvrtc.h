@@ -46,6 +46,10 @@ StatusOr<std::string> version();
 /// messages, if it does not compile or the architecture is not known to it.
 StatusOr<std::string> compile(const Source &source, const std::string &arch);
 
+/// The same up to PTX, for people and tests: which instructions were meant.
+/// `arch` is virtual ("compute_90a").
+StatusOr<std::string> ptx(const Source &source, const std::string &arch);
+
 } // namespace hocket::nvrtc
 
 #endif // HOCKET_RUNTIME_NVRTC_NVRTC_H

@@ -153,6 +153,12 @@ void multiplyAdd(float (&c)[4], const unsigned (&a)[4], unsigned b0,
   }
 }
 
+} // namespace hocket::cuda::emulator
+
+#include "test/emulator/GroupProducts.h"
+
+namespace hocket::cuda::emulator {
+
 /// Calls `kernel` with the arguments that `pointers` point to.
 template <class T> const T &argument(void **&pointers) {
   return *static_cast<const T *>(*pointers++);

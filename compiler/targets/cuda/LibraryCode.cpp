@@ -34,8 +34,9 @@ public:
         if (failed(make(instruction, call)))
           return failure();
         scratch = std::max(scratch, static_cast<uint64_t>(call.workspaceBytes));
-        for (kernels::CudaLaunch &launch : call.launches)
-          launches.try_emplace(launch.symbol, std::move(launch));
+        for (auto *list : {&call.launches, &call.hopper})
+          for (kernels::CudaLaunch &launch : *list)
+            launches.try_emplace(launch.symbol, std::move(launch));
       }
     role.mutable_memory()->set_scratch_bytes_per_worker(scratch);
     return success();

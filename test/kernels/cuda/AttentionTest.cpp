@@ -56,27 +56,28 @@ struct Subject {
 };
 
 void run(const Subject &subject, std::span<const CudaCall, 2> calls,
-         EmulatedLibrary &library, Tensors &t, uint64_t seed) {
+         EmulatedLibrary &library, Tensors &t, uint64_t seed, int major) {
   spoil(t);
   auto data = [](Array &array) { return array.view().data; };
   void *q = data(t.q), *k = data(t.k), *v = data(t.v), *o = data(t.o);
   void *lse = data(t.lse), *dO = data(t.dO), *dq = data(t.dq);
   void *dk = data(t.dk), *dv = data(t.dv), *delta = data(t.delta);
-  EXPECT_EQ(library.run(subject.forward(), calls[0], {q, k, v, o, lse}, seed),
-            0u);
+  EXPECT_EQ(
+      library.run(subject.forward(), calls[0], {q, k, v, o, lse}, seed, major),
+      0u);
   EXPECT_EQ(library.run(subject.backward(), calls[1],
-                        {q, k, v, o, lse, dO, dq, dk, dv, delta}, seed),
+                        {q, k, v, o, lse, dO, dq, dk, dv, delta}, seed, major),
             0u);
 }
 
 void check(const Subject &subject, std::span<const CudaCall, 2> calls,
-           EmulatedLibrary &library) {
+           EmulatedLibrary &library, int major) {
   const auto &[s, dtype] = subject;
   SCOPED_TRACE(nameOf(subject.forward()));
   Tensors wide(s, Tensors(s, dtype)), got(s, dtype), again(s, dtype);
   ASSERT_EQ(reference::attentionForward(wide.forward(s)), nullptr);
   ASSERT_EQ(reference::attentionBackward(wide.backward(s)), nullptr);
-  run(subject, calls, library, got, 1);
+  run(subject, calls, library, got, 1, major);
   // Probabilities are rounded to the element type before they are multiplied.
   double bound = dtype == DType::BF16  ? 8e-3
                  : dtype == DType::F16 ? 1e-3
@@ -87,22 +88,27 @@ void check(const Subject &subject, std::span<const CudaCall, 2> calls,
   expectClose(got.dq, wide.dq, 2 * bound, "dq");
   expectClose(got.dk, wide.dk, 2 * bound, "dk");
   expectClose(got.dv, wide.dv, 2 * bound, "dv");
-  run(subject, calls, library, again, 2);
+  run(subject, calls, library, again, 2, major);
   EXPECT_TRUE(again.o.sameBits(got.o) && again.dq.sameBits(got.dq) &&
               again.dk.sameBits(got.dk) && again.dv.sameBits(got.dv))
       << "depends on the order of threads";
 }
 
-/// Checks all of them, compiled together.
-void check(const std::vector<Subject> &subjects) {
+/// Checks all of them, compiled together: on any GPU and on Hopper.
+void check(const std::vector<Subject> &subjects, bool any = true) {
   std::vector<CudaCall> calls;
   for (const Subject &subject : subjects) {
     calls.push_back(callOf(subject.forward(), 5));
     calls.push_back(callOf(subject.backward(), 10));
   }
   EmulatedLibrary library(calls);
-  for (size_t i = 0; i < subjects.size() && library.isGood(); ++i)
-    check(subjects[i], std::span(calls).subspan(2 * i).first<2>(), library);
+  for (size_t i = 0; i < subjects.size() && library.isGood(); ++i) {
+    auto both = std::span(calls).subspan(2 * i).first<2>();
+    if (any)
+      check(subjects[i], both, library, 8);
+    if (!both[0].hopper.empty())
+      check(subjects[i], both, library, 9);
+  }
 }
 
 TEST(CudaAttention, EveryHeadSize) {
@@ -120,6 +126,8 @@ TEST(CudaAttention, HeadsThatFragmentsDoNotFit) {
 }
 
 TEST(CudaAttention, GroupsMasksAndDropout) {
+  AttentionShape wholeBlocks = shapeOf(2, 72, 2, 1, 16, false, 0, 0.25f);
+  wholeBlocks.elementBase = 8;
   check({{shapeOf(2, 90, 4, 2, 32), DType::BF16},
          {shapeOf(2, 70, 4, 2, 20), DType::F32},
          {shapeOf(1, 150, 2, 1, 16, true, 40), DType::F16},
@@ -127,7 +135,22 @@ TEST(CudaAttention, GroupsMasksAndDropout) {
          {shapeOf(1, 200, 1, 1, 16, false, 30), DType::F16},
          {shapeOf(1, 200, 1, 1, 8, false, 30), DType::F32},
          {shapeOf(2, 70, 2, 1, 16, true, 0, 0.25f), DType::F16},
+         {wholeBlocks, DType::F16},
          {shapeOf(2, 70, 2, 1, 6, true, 0, 0.25f), DType::F32}});
+}
+
+/// Several tiles of warp groups, with every mask.
+TEST(CudaAttention, WarpGroups) {
+  AttentionShape piece = shapeOf(1, 512, 1, 1, 64, true, 0, 0.1f);
+  piece.queries = piece.keys = 256;
+  // The first of two devices has the first and the last quarter.
+  piece.place = {0, 0, 128, 512, 3, 1, 2};
+  piece.elementBase = 8; // rows of scores begin with a Philox block
+  check({{shapeOf(1, 300, 2, 1, 64), DType::BF16},
+         {shapeOf(1, 170, 1, 1, 128), DType::F16},
+         {shapeOf(1, 270, 1, 1, 64, false, 50), DType::F16},
+         {piece, DType::BF16}},
+        /*any=*/false);
 }
 
 TEST(CudaAttention, PiecesAtTheirPositions) {

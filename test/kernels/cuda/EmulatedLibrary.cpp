@@ -106,7 +106,8 @@ CudaCall callOf(const LibraryCase &c, size_t buffers) {
 std::string sourceOf(const std::vector<CudaCall> &calls) {
   std::vector<CudaLaunch> launches;
   for (const CudaCall &call : calls)
-    launches.insert(launches.end(), call.launches.begin(), call.launches.end());
+    for (const auto *list : {&call.launches, &call.hopper})
+      launches.insert(launches.end(), list->begin(), list->end());
   return cudaSource(launches);
 }
 
@@ -175,15 +176,15 @@ private:
 } // namespace
 
 uint32_t EmulatedLibrary::run(const LibraryCase &c, const CudaCall &call,
-                              const std::vector<void *> &buffers,
-                              uint64_t seed) {
+                              const std::vector<void *> &buffers, uint64_t seed,
+                              int major) {
   if (!module)
     return 0;
   uint32_t fault = 0;
   // Of NaNs: what a kernel reads before anything is written shows.
   std::vector<uint64_t> workspace(call.workspaceBytes / 8 + 1, ~uint64_t(0));
   ArgumentValues values(c, buffers, workspace.data(), &fault);
-  for (const CudaLaunch &launch : call.launches) {
+  for (const CudaLaunch &launch : call.launchesOn(major, 0)) {
     emulator::Launch where;
     where.gridSize = {launch.grid[0], launch.grid[1], launch.grid[2]};
     where.blockSize.x = launch.threads;

@@ -70,10 +70,12 @@ public:
   explicit EmulatedLibrary(const std::vector<CudaCall> &calls);
   bool isGood() const { return module != nullptr; }
 
-  /// Runs a call on `buffers` with threads in the order of `seed`; returns the
-  /// fault word.
+  /// Runs the launches of a call on `buffers` with threads in the order of
+  /// `seed`, as a GPU of compute capability `major`.0 would; returns the fault
+  /// word.
   uint32_t run(const LibraryCase &c, const CudaCall &call,
-               const std::vector<void *> &buffers, uint64_t seed);
+               const std::vector<void *> &buffers, uint64_t seed,
+               int major = 8);
 
 private:
   std::unique_ptr<emulator::Module> module;

@@ -39,16 +39,16 @@ void expectSame(const Array &got, const Array &expected, size_t buffer) {
         << "buffer " << buffer;
 }
 
-void check(const LibraryCase &c, const CudaCall &call,
-           EmulatedLibrary &library) {
-  SCOPED_TRACE(nameOf(c));
+void check(const LibraryCase &c, const CudaCall &call, EmulatedLibrary &library,
+           int major) {
+  SCOPED_TRACE(nameOf(c) + " on compute capability " + std::to_string(major));
   CaseMemory expected(c), got(c), again(c);
   EXPECT_EQ(
       runReference(*findLibraryOp(c.op), {expected.buffers(), c.integers,
                                           c.floats, c.scalars, c.accumulate}),
       nullptr);
-  EXPECT_EQ(library.run(c, call, got.buffers(), 1), 0u);
-  EXPECT_EQ(library.run(c, call, again.buffers(), 2), 0u);
+  EXPECT_EQ(library.run(c, call, got.buffers(), 1, major), 0u);
+  EXPECT_EQ(library.run(c, call, again.buffers(), 2, major), 0u);
   EXPECT_TRUE(got.guardsHold());
   for (size_t b = 0; b < c.fills.size(); ++b) {
     EXPECT_TRUE(again.values(b).sameBits(got.values(b)))
@@ -71,8 +71,11 @@ TEST(CudaLibrary, EveryOpGivesTheResultsOfTheReference) {
   std::vector<LibraryCase> cases = allCases();
   std::vector<CudaCall> calls = callsOf(cases);
   EmulatedLibrary library(calls);
-  for (size_t i = 0; i < cases.size() && library.isGood(); ++i)
-    check(cases[i], calls[i], library);
+  for (size_t i = 0; i < cases.size() && library.isGood(); ++i) {
+    check(cases[i], calls[i], library, 8);
+    if (!calls[i].hopper.empty())
+      check(cases[i], calls[i], library, 9);
+  }
 }
 
 TEST(CudaLibrary, WrongDataIsAFault) {
@@ -133,11 +136,121 @@ std::string functionOf(const CudaLaunch &launch) {
   return launch.symbol.substr(begin, launch.symbol.find('_', begin) - begin);
 }
 
-Status compile(const std::vector<CudaLaunch> &launches, const char *arch) {
+nvrtc::Source sourceOf(const std::vector<CudaLaunch> &launches) {
   nvrtc::Source source{"library.cu", cudaSource(launches), {}};
   for (const CudaHeader &header : cudaHeaders())
     source.headers.push_back({header.name, header.text});
-  return nvrtc::compile(source, arch).status();
+  return source;
+}
+
+/// The launches of a call on a GPU of compute capability `major`.0, as PTX.
+std::string ptxOf(const LibraryCase &c, size_t buffers, int major) {
+  CudaCall call = callOf(c, buffers);
+  auto text = nvrtc::ptx(sourceOf(call.launchesOn(major, 0)),
+                         major == 9 ? "compute_90a" : "compute_80");
+  EXPECT_TRUE(text.ok()) << text.status().message();
+  return text.ok() ? *text : "";
+}
+
+std::string ptxOfAttention(bool forward, int dim, int major) {
+  const char *op = forward ? "attention_forward" : "attention_backward";
+  return ptxOf(
+      {op, {bf16, 1, 4096, 4, 2, dim, 1, 0, 9}, {0.125, 0}, {77, 3, 5}, {}},
+      forward ? 5 : 10, major);
+}
+
+/// Of the first case of `op` with elements of `dtype`.
+std::string ptxOfFirst(std::string_view op, int64_t dtype) {
+  for (const LibraryCase &c : allCases())
+    if (c.op == op && c.integers[0] == dtype)
+      return ptxOf(c, c.fills.size(), 8);
+  ADD_FAILURE() << "there is no such case: " << op;
+  return "";
+}
+
+/// What FileCheck does with CHECK and CHECK-NOT lines.
+void expectInOrder(const std::string &text,
+                   const std::vector<std::string> &wanted,
+                   const std::vector<std::string> &unwanted = {}) {
+  size_t at = 0;
+  for (const std::string &words : wanted) {
+    at = text.find(words, at);
+    ASSERT_NE(at, std::string::npos) << words << " is missing in\n" << text;
+  }
+  for (const std::string &words : unwanted)
+    EXPECT_EQ(text.find(words), std::string::npos) << words;
+}
+
+/// wgmma with `columns` columns, which are read transposed or not.
+std::string groupProduct(int columns) {
+  return "wgmma.mma_async.sync.aligned.m64n" + std::to_string(columns) +
+         "k16.f32.bf16.bf16";
+}
+
+TEST(CudaLibrary, AttentionUsesTensorCores) {
+  if (!nvrtc::findLibrary().ok())
+    GTEST_SKIP() << nvrtc::findLibrary().status().message();
+  // Warps: copies of 16 bytes, fragments, products.
+  expectInOrder(ptxOfAttention(true, 128, 8),
+                {"cp.async.cg.shared.global", "cp.async.wait_group 0",
+                 "ldmatrix.sync.aligned.m8n8.x4.shared.b16",
+                 "mma.sync.aligned.m16n8k16.row.col.f32.bf16.bf16.f32",
+                 "ldmatrix.sync.aligned.m8n8.x4.trans.shared.b16"},
+                {"wgmma", ".local"});
+  // Warp groups: what was copied is shown to the tensor cores, then to all;
+  // the next scores and the last sums are under way while, behind them,
+  // probabilities are computed.
+  for (int dim : {64, 128})
+    expectInOrder(ptxOfAttention(true, dim, 9),
+                  {"cp.async.wait_group 0", "fence.proxy.async.shared::cta",
+                   "bar.sync", "wgmma.fence.sync.aligned", groupProduct(128),
+                   "wgmma.wait_group.sync.aligned 0", "ex2",
+                   "cp.async.wait_group 0", "fence.proxy.async.shared::cta",
+                   "bar.sync", "wgmma.fence.sync.aligned", groupProduct(128),
+                   "wgmma.commit_group.sync.aligned", groupProduct(dim),
+                   "wgmma.commit_group.sync.aligned",
+                   "wgmma.wait_group.sync.aligned 1", "ex2", "bra",
+                   "wgmma.wait_group.sync.aligned 0"},
+                  {"mma.sync.aligned", "ldmatrix", ".local"});
+  for (int dim : {64, 128})
+    expectInOrder(
+        ptxOfAttention(false, dim, 9),
+        {groupProduct(dim > 64 ? 64 : 128), groupProduct(dim),
+         "wgmma.wait_group.sync.aligned 2", "ex2",
+         "wgmma.wait_group.sync.aligned 1", groupProduct(64),
+         "wgmma.wait_group.sync.aligned 1", "ex2", groupProduct(dim)},
+        {"mma.sync.aligned", "atom.global.add", "red.global.add", ".local"});
+}
+
+TEST(CudaLibrary, ProductsOfExpertsUseTensorCores) {
+  if (!nvrtc::findLibrary().ok())
+    GTEST_SKIP() << nvrtc::findLibrary().status().message();
+  for (const char *op : {"grouped_linear", "grouped_linear_input_gradient",
+                         "grouped_linear_weight_gradient"}) {
+    LibraryCase c = {op, {bf16, 256, 128, 192, 4, 1}, {}, {}, {}};
+    expectInOrder(
+        ptxOf(c, 4, 9),
+        {"cp.async.wait_group 1", "fence.proxy.async.shared::cta", "bar.sync",
+         "wgmma.fence.sync.aligned", groupProduct(128),
+         "wgmma.commit_group.sync.aligned"},
+        {"mma.sync.aligned", "atom.global.add", "red.global.add", ".local"});
+    expectInOrder(ptxOf(c, 4, 8),
+                  {"cp.async.cg.shared.global",
+                   "mma.sync.aligned.m16n8k16.row.col.f32.bf16.bf16.f32"},
+                  {"wgmma", "atom.global.add", "red.global.add", ".local"});
+  }
+}
+
+/// 16 bytes at a time, and nothing added in an order that may change.
+TEST(CudaLibrary, MovesSixteenBytesAtATime) {
+  if (!nvrtc::findLibrary().ok())
+    GTEST_SKIP() << nvrtc::findLibrary().status().message();
+  for (auto [op, dtype] : {std::pair{"rope", f32},
+                           {"accumulate", f32},
+                           {"cross_entropy_backward", f32},
+                           {"cross_entropy_backward", bf16}})
+    expectInOrder(ptxOfFirst(op, dtype), {"ld.global.v4", "st.global.v4"},
+                  {"atom.global.add", "red.global.add", ".local"});
 }
 
 /// Every kernel for one architecture; for the others, each function once.
@@ -147,14 +260,16 @@ TEST(CudaLibrary, NvrtcTakesEveryKernel) {
   std::vector<CudaLaunch> all, some;
   std::set<std::string> functions;
   for (const CudaCall &call : callsOf(allCases()))
-    for (const CudaLaunch &launch : call.launches) {
-      all.push_back(launch);
-      if (functions.insert(functionOf(launch)).second)
-        some.push_back(launch);
-    }
+    for (const auto *list : {&call.launches, &call.hopper})
+      for (const CudaLaunch &launch : *list) {
+        all.push_back(launch);
+        if (functions.insert(functionOf(launch)).second)
+          some.push_back(launch);
+      }
   for (const char *arch : {"sm_80", "sm_90a", "sm_100a"}) {
-    Status status = compile(arch == std::string("sm_90a") ? all : some, arch);
-    EXPECT_TRUE(status.ok()) << status.message();
+    auto image = nvrtc::compile(
+        sourceOf(arch == std::string("sm_90a") ? all : some), arch);
+    EXPECT_TRUE(image.ok()) << image.status().message();
   }
 }
 

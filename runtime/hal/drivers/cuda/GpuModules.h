@@ -45,6 +45,8 @@ public:
       : api(api), architecture(architecture) {}
   GpuModules(const GpuModules &) = delete;
 
+  Architecture gpu() const { return architecture; }
+
   /// FailedPrecondition if no variant runs here and no source can be compiled;
   /// DataLoss for a cubin that the driver refuses.
   Status load(const std::string &name, std::span<const ModuleVariant> variants);

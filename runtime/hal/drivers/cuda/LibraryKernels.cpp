@@ -52,12 +52,14 @@ LibraryKernels::prepare(const LibraryCall &call) {
     return invalidArgument(nameOf(call) + ": " + error);
   auto prepared = std::make_unique<Prepared>();
   prepared->workspaceBytes = uint64_t(made.workspaceBytes);
-  for (kernels::CudaLaunch &launch : made.launches) {
+  Architecture gpu = modules.gpu();
+  for (const kernels::CudaLaunch &launch :
+       made.launchesOn(gpu.major, gpu.minor)) {
     StatusOr<GpuFunction> function = modules.find(launch.symbol);
     if (!function.ok())
       return function.status().withContext(nameOf(call));
     HOCKET_RETURN_IF_ERROR(modules.allowShared(*function, launch.sharedBytes));
-    prepared->launches.push_back({*function, std::move(launch)});
+    prepared->launches.push_back({*function, launch});
   }
   entry = std::move(prepared);
   return entry.get();

@@ -1,0 +1,291 @@
+//===- AttentionScores.cuh - Softmax over fragments of scores ---*- C++ -*-===//
+//
+// Part of Hocket, under the Apache License v2.0.
+//
+//===----------------------------------------------------------------------===//
+///
+/// \file
+/// What attention does with scores that lie in registers as products leave
+/// them: 16 rows a warp, scores[j] the fragment c (Mma.cuh) of columns 8 j ..
+/// 8 j + 7. For the products of warps and of warp groups alike.
+///
+//===----------------------------------------------------------------------===//
+
+#ifndef HOCKET_KERNELS_CUDA_ATTENTIONSCORES_CUH
+#define HOCKET_KERNELS_CUDA_ATTENTIONSCORES_CUH
+
+#include "kernels/cuda/AttentionTiles.cuh"
+
+namespace hocket::cuda {
+
+constexpr float kLog2e = 1.44269504f;
+
+/// The rows and columns of a warp's numbers: entry i of fragment j is at row
+/// firstRow + 8 * (i / 2), column firstColumn + 8 * j + i % 2.
+struct WarpPlace {
+  int firstRow, firstColumn;
+  HOCKET_MEMBER WarpPlace(int row, int column)
+      : firstRow(row + static_cast<int>(threadIdx.x % 32 / 4)),
+        firstColumn(column + static_cast<int>(threadIdx.x % 4 * 2)) {}
+  HOCKET_MEMBER int row(int i) const { return firstRow + 8 * (i / 2); }
+  HOCKET_MEMBER int column(int j, int i) const {
+    return firstColumn + 8 * j + i % 2;
+  }
+};
+
+//===----------------------------------------------------------------------===//
+// Softmax
+//===----------------------------------------------------------------------===//
+
+/// The running maximum and sum of a thread's two rows, and what brings sums of
+/// before the last step to the maximum after it.
+struct SoftmaxRows {
+  float greatest[2] = {neutral<Max>(), neutral<Max>()}, sum[2] = {0, 0};
+  float before[2];
+};
+
+/// Turns scores into exp(score - greatest so far).
+template <class Shape, int Pieces>
+HOCKET_DEVICE void softmaxStep(float (&scores)[Pieces][4], SoftmaxRows &rows) {
+#pragma unroll
+  for (int half = 0; half < 2; ++half) {
+    float greatest = rows.greatest[half];
+#pragma unroll
+    for (int j = 0; j < Pieces; ++j)
+      greatest =
+          fmaxf(greatest, fmaxf(scores[j][2 * half], scores[j][2 * half + 1]));
+    greatest = fmaxf(greatest, __shfl_xor_sync(0xffffffffu, greatest, 1));
+    greatest = fmaxf(greatest, __shfl_xor_sync(0xffffffffu, greatest, 2));
+    // A row that has seen no key yet has no maximum to subtract.
+    bool empty = greatest == neutral<Max>();
+    float shift = empty ? 0.0f : greatest * (Shape::scale * kLog2e);
+    rows.before[half] =
+        empty ? 1.0f
+              : exp2f(rows.greatest[half] * (Shape::scale * kLog2e) - shift);
+    float sum = 0;
+#pragma unroll
+    for (int j = 0; j < Pieces; ++j)
+#pragma unroll
+      for (int i = 2 * half; i < 2 * half + 2; ++i) {
+        scores[j][i] = exp2f(scores[j][i] * (Shape::scale * kLog2e) - shift);
+        sum += scores[j][i];
+      }
+    rows.greatest[half] = greatest;
+    rows.sum[half] = rows.sum[half] * rows.before[half] + sum;
+  }
+}
+
+/// Multiplies a thread's numbers by what the two rows have.
+template <int Pieces>
+HOCKET_DEVICE void scaleRows(float (&numbers)[Pieces][4],
+                             const float (&factors)[2]) {
+#pragma unroll
+  for (int j = 0; j < Pieces; ++j)
+#pragma unroll
+    for (int i = 0; i < 4; ++i)
+      numbers[j][i] *= factors[i / 2];
+}
+
+/// Ends the softmax of the two rows from `row` on: writes lse, and gives what o
+/// is still to be multiplied by.
+template <class Shape>
+HOCKET_DEVICE void finishSoftmax(const SoftmaxRows &rows, float (&factors)[2],
+                                 float *lse, const Head<Shape> &head, int row) {
+#pragma unroll
+  for (int half = 0; half < 2; ++half) {
+    float sum = rows.sum[half];
+    sum += __shfl_xor_sync(0xffffffffu, sum, 1);
+    sum += __shfl_xor_sync(0xffffffffu, sum, 2);
+    factors[half] = sum > 0 ? 1 / sum : 0.0f;
+    int at = row + static_cast<int>(threadIdx.x % 32 / 4) + 8 * half;
+    if (threadIdx.x % 4 == 0 && at < Shape::queries)
+      lse[head.statistic() + at] =
+          sum > 0 ? rows.greatest[half] * Shape::scale + logf(sum)
+                  : neutral<Max>();
+  }
+}
+
+//===----------------------------------------------------------------------===//
+// Masks
+//===----------------------------------------------------------------------===//
+
+/// Scores of keys that a query does not see, or that do not exist, become
+/// -infinity.
+template <class Shape, int Pieces>
+HOCKET_DEVICE void hideScores(float (&scores)[Pieces][4],
+                              const AttentionCall &call,
+                              const WarpPlace &place) {
+#pragma unroll
+  for (int j = 0; j < Pieces; ++j)
+#pragma unroll
+    for (int i = 0; i < 4; ++i) {
+      int query = place.row(i), key = place.column(j, i);
+      bool seen = key < Shape::keys &&
+                  sees<Shape>(positionOf<Shape>(call.firstQuery, query),
+                              positionOf<Shape>(call.firstKey, key));
+      if (!seen)
+        scores[j][i] = neutral<Max>();
+    }
+}
+
+/// Dropout's factors of a thread's numbers, a bit each. Four numbers of Philox
+/// are as costly as one, so lanes that need numbers of the same blocks compute
+/// different ones and hand each other what they need.
+template <class Shape, bool queriesInRows, int Pieces> struct KeptScores {
+  unsigned bits[(Pieces + 7) / 8];
+
+  HOCKET_MEMBER KeptScores(const AttentionCall &call, const WarpPlace &place,
+                           const Head<Shape> &head) {
+    if constexpr (Shape::dropoutThreshold > 0) {
+      bool shared = keysShareBlocks<Shape>(call);
+#pragma unroll
+      for (int j = 0; j < Pieces; ++j) {
+        unsigned words[4];
+        if (!shared)
+          findWords(words, j, call, place, head);
+        else if constexpr (queriesInRows)
+          shareByPairs(words, j, call, place, head);
+        else
+          shareByFours(words, j, call, place, head);
+        if (j % 8 == 0)
+          bits[j / 8] = 0;
+#pragma unroll
+        for (int i = 0; i < 4; ++i)
+          bits[j / 8] |= unsigned(words[i] >= Shape::dropoutThreshold)
+                         << (j % 8 * 4 + i);
+      }
+    }
+  }
+
+  HOCKET_MEMBER float factor(int j, int i) const {
+    if constexpr (Shape::dropoutThreshold > 0)
+      return bits[j / 8] >> (j % 8 * 4 + i) & 1 ? Shape::dropoutScale : 0.0f;
+    else
+      return 1;
+  }
+  HOCKET_MEMBER void apply(float (&scores)[Pieces][4]) const {
+    if constexpr (Shape::dropoutThreshold > 0)
+#pragma unroll
+      for (int j = 0; j < Pieces; ++j)
+#pragma unroll
+        for (int i = 0; i < 4; ++i)
+          scores[j][i] *= factor(j, i);
+  }
+
+private:
+  HOCKET_MEMBER static unsigned long long element(int row, int column,
+                                                  const AttentionCall &call,
+                                                  const Head<Shape> &head) {
+    return elementOf<Shape>(
+        call, head.b, head.h,
+        positionOf<Shape>(call.firstQuery, queriesInRows ? row : column),
+        positionOf<Shape>(call.firstKey, queriesInRows ? column : row));
+  }
+  HOCKET_MEMBER static RandomKey keyOf(const AttentionCall &call) {
+    return {call.seed, Shape::stream, unsigned(call.step)};
+  }
+
+  /// Each number by itself.
+  HOCKET_MEMBER static void findWords(unsigned (&words)[4], int j,
+                                      const AttentionCall &call,
+                                      const WarpPlace &place,
+                                      const Head<Shape> &head) {
+#pragma unroll
+    for (int i = 0; i < 4; ++i)
+      randomWords<1>(keyOf(call),
+                     element(place.row(i), place.column(j, i), call, head),
+                     words + i);
+  }
+
+  /// Lanes 2 k and 2 k + 1 have two keys each of four, for the same two
+  /// queries: each computes the block of one.
+  HOCKET_MEMBER static void shareByPairs(unsigned (&words)[4], int j,
+                                         const AttentionCall &call,
+                                         const WarpPlace &place,
+                                         const Head<Shape> &head) {
+    bool odd = threadIdx.x % 2 != 0;
+    unsigned own[4];
+    randomBlock(keyOf(call),
+                element(place.row(odd ? 2 : 0),
+                        place.column(j, 0) - (odd ? 2 : 0), call, head) /
+                    4,
+                own);
+    unsigned low = __shfl_xor_sync(0xffffffffu, odd ? own[0] : own[2], 1);
+    unsigned high = __shfl_xor_sync(0xffffffffu, odd ? own[1] : own[3], 1);
+    words[0] = odd ? low : own[0], words[1] = odd ? high : own[1];
+    words[2] = odd ? own[2] : low, words[3] = odd ? own[3] : high;
+  }
+
+  /// Lanes whose g (Mma.cuh) is 4 k + m, m < 4, have key m of four, for the
+  /// same four pairs of keys' and queries' numbers: lane m computes the block
+  /// of number m, and words are transposed between them.
+  HOCKET_MEMBER static void shareByFours(unsigned (&words)[4], int j,
+                                         const AttentionCall &call,
+                                         const WarpPlace &place,
+                                         const Head<Shape> &head) {
+    int m = threadIdx.x / 4 % 4;
+    randomBlock(keyOf(call),
+                element(place.row(m) - m, place.column(j, m), call, head) / 4,
+                words);
+#pragma unroll
+    for (int bit = 1; bit < 4; bit *= 2)
+#pragma unroll
+      for (int k = 0; k < 4; ++k)
+        if (!(k & bit)) {
+          bool upper = (m & bit) != 0;
+          unsigned sent = upper ? words[k] : words[k | bit];
+          unsigned got = __shfl_xor_sync(0xffffffffu, sent, 4 * bit);
+          words[k] = upper ? got : words[k];
+          words[k | bit] = upper ? words[k | bit] : got;
+        }
+  }
+};
+
+//===----------------------------------------------------------------------===//
+// Gradient
+//===----------------------------------------------------------------------===//
+
+/// Scores become probabilities, with lseOf(j, i) of the query of each number.
+/// Numbers of queries or keys that do not exist, or do not see each other,
+/// become 0; `all`: there are none.
+template <class Shape, bool queriesInRows, int Pieces, class Lse>
+HOCKET_DEVICE void
+findProbabilities(float (&p)[Pieces][4], const AttentionCall &call,
+                  const WarpPlace &place, bool all, Lse lseOf) {
+#pragma unroll
+  for (int j = 0; j < Pieces; ++j)
+#pragma unroll
+    for (int i = 0; i < 4; ++i)
+      p[j][i] = exp2f(p[j][i] * (Shape::scale * kLog2e) - lseOf(j, i) * kLog2e);
+  if (all)
+    return;
+#pragma unroll
+  for (int j = 0; j < Pieces; ++j)
+#pragma unroll
+    for (int i = 0; i < 4; ++i) {
+      int row = place.row(i), column = place.column(j, i);
+      int query = queriesInRows ? row : column;
+      int key = queriesInRows ? column : row;
+      if (query >= Shape::queries || key >= Shape::keys ||
+          !sees<Shape>(positionOf<Shape>(call.firstQuery, query),
+                       positionOf<Shape>(call.firstKey, key)))
+        p[j][i] = 0;
+    }
+}
+
+/// do . v in ds becomes ds = p * (mask * dp - delta), with deltaOf(j, i) of the
+/// query of each number.
+template <int Pieces, class Kept, class Delta>
+HOCKET_DEVICE void gradientOfScores(const float (&p)[Pieces][4],
+                                    float (&ds)[Pieces][4], const Kept &kept,
+                                    Delta deltaOf) {
+#pragma unroll
+  for (int j = 0; j < Pieces; ++j)
+#pragma unroll
+    for (int i = 0; i < 4; ++i)
+      ds[j][i] = p[j][i] * (kept.factor(j, i) * ds[j][i] - deltaOf(j, i));
+}
+
+} // namespace hocket::cuda
+
+#endif // HOCKET_KERNELS_CUDA_ATTENTIONSCORES_CUH

@@ -1,0 +1,302 @@
+//===- Hopper.cuh - Products of warp groups ---------------------*- C++ -*-===//
+//
+// Part of Hocket, under the Apache License v2.0.
+//
+//===----------------------------------------------------------------------===//
+///
+/// \file
+/// wgmma of sm_90a: the 128 threads of a warp group multiply a 64 x 16 matrix,
+/// in shared memory or in registers, by one of 16 x N in shared memory, while
+/// they go on. Sums are f32; of a thread of warp w of its group, with g = lane
+/// / 4 and t = lane % 4,
+///
+///   c[j][0], c[j][1]   row 16 w + g,      columns 8 j + 2t, 8 j + 2t + 1
+///   c[j][2], c[j][3]   row 16 w + g + 8,  the same
+///
+/// and a matrix in registers lies as in Mma.cuh, 16 rows a warp (PTX ISA,
+/// "Asynchronous warpgroup level matrix instructions").
+///
+/// A matrix in shared memory is a PanelTile: panels of 64 columns, 128 bytes a
+/// row, the 16-byte pieces of row r in the order of piece ^ (r % 8) ("128-byte
+/// swizzle"), so that eight rows of a column of pieces lie in different banks.
+///
+//===----------------------------------------------------------------------===//
+
+#ifndef HOCKET_KERNELS_CUDA_HOPPER_CUH
+#define HOCKET_KERNELS_CUDA_HOPPER_CUH
+
+#include "kernels/cuda/Mma.cuh"
+
+/// Whether wgmma can be compiled here.
+#if defined(__CUDA_ARCH_FEAT_SM90_ALL) || defined(HOCKET_EMULATED)
+#define HOCKET_HOPPER 1
+#endif
+
+namespace hocket::cuda {
+
+//===----------------------------------------------------------------------===//
+// Matrices in shared memory
+//===----------------------------------------------------------------------===//
+
+/// Where wgmma finds a matrix: its first element, and two distances in bytes.
+struct MatrixPlace {
+#ifdef HOCKET_EMULATED
+  const char *start;
+  int leading, stride;
+#else
+  unsigned long long bits;
+#endif
+};
+
+/// `start` is a multiple of 16 bytes.
+HOCKET_DEVICE MatrixPlace placeOf(const void *start, int leading, int stride) {
+#ifdef HOCKET_EMULATED
+  return {static_cast<const char *>(start), leading, stride};
+#else
+  unsigned long long at = __cvta_generic_to_shared(start);
+  constexpr unsigned long long swizzle128 = 1ull << 62;
+  return {(at & 0x3ffff) >> 4 |
+          static_cast<unsigned long long>(leading >> 4) << 16 |
+          static_cast<unsigned long long>(stride >> 4) << 32 | swizzle128};
+#endif
+}
+
+/// Rows (a multiple of 8) of Columns (a multiple of 64) two-byte elements, at a
+/// multiple of 1024 bytes.
+template <class T, int Rows, int Columns> struct PanelTile {
+  static constexpr int panelBytes = Rows * 128;
+  static constexpr int bytes = panelBytes * (Columns / 64);
+
+  char *start;
+
+  /// The 16 bytes of columns 8 * piece .. of a row.
+  HOCKET_MEMBER void *piece(int row, int piece) const {
+    return start + piece / 8 * panelBytes + row * 128 +
+           ((piece ^ row) & 7) * 16;
+  }
+
+  /// As the operand whose rows are the tile's, and whose 16 deep are columns
+  /// column ..; the first row is a multiple of 8.
+  HOCKET_MEMBER MatrixPlace rows(int row, int column) const {
+    return placeOf(start + column / 64 * panelBytes + row * 128 +
+                       column % 64 * 2,
+                   16, 1024);
+  }
+  /// As the operand whose 16 deep are rows row .., a multiple of 8, and whose
+  /// columns are the tile's from `column` on, a multiple of 64.
+  HOCKET_MEMBER MatrixPlace columns(int row, int column) const {
+    return placeOf(start + column / 64 * panelBytes + row * 128, panelBytes,
+                   1024);
+  }
+
+  /// Begins to copy the tile whose first element is at (row, column) of a
+  /// matrix at `from` with rows `pitch` elements apart; what is not among its
+  /// first rowCount rows and columnCount columns becomes 0. All but rows are
+  /// multiples of 8. By `Threads` threads.
+  template <int Threads>
+  HOCKET_MEMBER void copy(const T *from, Integer pitch, Integer row,
+                          Integer rowCount, Integer column,
+                          Integer columnCount) const {
+    // A thread has the same piece of rows a multiple of 8 apart, which lies at
+    // the same place in each.
+    constexpr int pieces = Columns / 8, step = Threads / pieces;
+    static_assert(step % 8 == 0 && Rows % step == 0);
+    int own = threadIdx.x / pieces, first = threadIdx.x % pieces;
+    bool inColumns = column + first * 8 < columnCount;
+    const T *source = from + (row + own) * pitch + column + first * 8;
+    char *to = static_cast<char *>(piece(own, first));
+#pragma unroll
+    for (int i = 0; i < Rows; i += step) {
+      bool exists = inColumns && row + own + i < rowCount;
+      copyLater(to + i * 128, exists ? source + i * pitch : from, exists);
+    }
+  }
+  /// The same of whole rows of Columns elements.
+  template <int Threads>
+  HOCKET_MEMBER void copy(const T *from, Integer pitch, Integer row,
+                          Integer rowCount) const {
+    copy<Threads>(from, pitch, row, rowCount, 0, Columns);
+  }
+};
+
+/// The first multiple of 1024 bytes from `shared` on.
+HOCKET_DEVICE char *alignPanels(float *shared) {
+  auto at = reinterpret_cast<unsigned long long>(shared);
+  return reinterpret_cast<char *>(shared) + ((at + 1023) / 1024 * 1024 - at);
+}
+
+/// Between copies of this thread and products that read them there must be
+/// this, then a barrier.
+HOCKET_DEVICE void showCopiesToProducts() {
+#ifndef HOCKET_EMULATED
+  asm volatile("fence.proxy.async.shared::cta;" ::: "memory");
+#endif
+}
+
+#ifdef HOCKET_HOPPER
+
+//===----------------------------------------------------------------------===//
+// Products
+//===----------------------------------------------------------------------===//
+
+#ifndef HOCKET_EMULATED
+
+// Operands of asm: four sums, and those of N columns; "+" or "=" says whether
+// they are read.
+#define HOCKET_SUMS(how, d, j)                                                 \
+  how "f"(d[j][0]), how "f"(d[j][1]), how "f"(d[j][2]), how "f"(d[j][3])
+#define HOCKET_SUMS_64(how, d)                                                 \
+  HOCKET_SUMS(how, d, 0), HOCKET_SUMS(how, d, 1), HOCKET_SUMS(how, d, 2),      \
+      HOCKET_SUMS(how, d, 3), HOCKET_SUMS(how, d, 4), HOCKET_SUMS(how, d, 5),  \
+      HOCKET_SUMS(how, d, 6), HOCKET_SUMS(how, d, 7)
+#define HOCKET_SUMS_128(how, d)                                                \
+  HOCKET_SUMS_64(how, d), HOCKET_SUMS(how, d, 8), HOCKET_SUMS(how, d, 9),      \
+      HOCKET_SUMS(how, d, 10), HOCKET_SUMS(how, d, 11),                        \
+      HOCKET_SUMS(how, d, 12), HOCKET_SUMS(how, d, 13),                        \
+      HOCKET_SUMS(how, d, 14), HOCKET_SUMS(how, d, 15)
+#define HOCKET_LIST_64                                                         \
+  "%0, %1, %2, %3, %4, %5, %6, %7, %8, %9, %10, %11, %12, %13, %14, %15, "     \
+  "%16, %17, %18, %19, %20, %21, %22, %23, %24, %25, %26, %27, %28, %29, "     \
+  "%30, %31"
+#define HOCKET_LIST_128                                                        \
+  HOCKET_LIST_64                                                               \
+  ", %32, %33, %34, %35, %36, %37, %38, %39, %40, %41, %42, %43, %44, %45, "   \
+  "%46, %47, %48, %49, %50, %51, %52, %53, %54, %55, %56, %57, %58, %59, "     \
+  "%60, %61, %62, %63"
+
+/// One instruction, with what it reads beside the sums.
+#define HOCKET_WGMMA(N, TYPE, how, d, A, B, MORE, ADDS, ...)                   \
+  asm volatile("{\n.reg .pred adds;\nsetp.ne.b32 adds, " #ADDS ", 0;\n"        \
+               "wgmma.mma_async.sync.aligned.m64n" #N "k16.f32." TYPE "." TYPE \
+               " {" HOCKET_LIST_##N "}, " A ", " B ", adds, 1, 1" MORE ";\n}"  \
+               : HOCKET_SUMS_##N(how, d)                                       \
+               : __VA_ARGS__)
+#define HOCKET_WGMMA_SHARED(N, TYPE, how, d, O0, O1, O2, O3, ADDS)             \
+  HOCKET_WGMMA(N, TYPE, how, d, O0, O1, ", " O2 ", " O3, ADDS, "l"(a.bits),    \
+               "l"(b.bits), "n"(AIsDeep ? 0 : 1), "n"(BIsDeep ? 0 : 1))
+
+/// Sums of N columns = or += a b, with `a` in shared memory or in registers.
+/// The operands behind the sums are O0, O1, ..
+#define HOCKET_DEFINE_WGMMA(T, TYPE, N, O0, O1, O2, O3, O4, O5)                \
+  template <bool AIsDeep, bool BIsDeep, bool Adds>                             \
+  HOCKET_DEVICE void groupMultiply(T, float(&d)[N / 8][4], MatrixPlace a,      \
+                                   MatrixPlace b) {                            \
+    if constexpr (Adds)                                                        \
+      HOCKET_WGMMA_SHARED(N, TYPE, "+", d, O0, O1, O2, O3, 1);                 \
+    else                                                                       \
+      HOCKET_WGMMA_SHARED(N, TYPE, "=", d, O0, O1, O2, O3, 0);                 \
+  }                                                                            \
+  template <bool BIsDeep>                                                      \
+  HOCKET_DEVICE void groupMultiply(T, float(&d)[N / 8][4],                     \
+                                   const unsigned(&a)[4], MatrixPlace b) {     \
+    HOCKET_WGMMA(N, TYPE, "+", d, "{" O0 ", " O1 ", " O2 ", " O3 "}", O4,      \
+                 ", " O5, 1, "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]),       \
+                 "l"(b.bits), "n"(BIsDeep ? 0 : 1));                           \
+  }
+
+HOCKET_DEFINE_WGMMA(bf16, "bf16", 64, "%32", "%33", "%34", "%35", "%36", "%37")
+HOCKET_DEFINE_WGMMA(bf16, "bf16", 128, "%64", "%65", "%66", "%67", "%68", "%69")
+HOCKET_DEFINE_WGMMA(f16, "f16", 64, "%32", "%33", "%34", "%35", "%36", "%37")
+HOCKET_DEFINE_WGMMA(f16, "f16", 128, "%64", "%65", "%66", "%67", "%68", "%69")
+
+#undef HOCKET_DEFINE_WGMMA
+#undef HOCKET_WGMMA_SHARED
+#undef HOCKET_WGMMA
+#undef HOCKET_LIST_128
+#undef HOCKET_LIST_64
+#undef HOCKET_SUMS_128
+#undef HOCKET_SUMS_64
+#undef HOCKET_SUMS
+
+#endif // HOCKET_EMULATED
+
+/// What a number, which is not negative, is made of is computed before what
+/// follows: no compiler moves it past the branch.
+HOCKET_DEVICE void computeBefore(float number) {
+#ifndef HOCKET_EMULATED
+  if (number < 0)
+    asm volatile("nanosleep.u32 0;" ::: "memory"); // Never.
+#endif
+}
+
+/// The products that a thread's warp group has under way. Every thread of the
+/// group must make the same calls. Between begin() and the wait() for them,
+/// sums and registers that products use may not be touched, nor tiles written.
+class GroupProducts {
+public:
+  /// What registers hold is there for products from here on.
+  HOCKET_MEMBER void begin() {
+#ifndef HOCKET_EMULATED
+    asm volatile("wgmma.fence.sync.aligned;" ::: "memory");
+#endif
+  }
+
+  /// Begins sums = a b, or, if it Adds, sums += a b. AIsDeep, BIsDeep: the
+  /// operand is a tile's rows(), else its columns().
+  template <class T, bool AIsDeep, bool BIsDeep, bool Adds, int Pieces>
+  HOCKET_MEMBER void add(float (&sums)[Pieces][4], MatrixPlace a,
+                         MatrixPlace b) {
+#ifdef HOCKET_EMULATED
+    queue.template add<T, Pieces>(
+        &sums[0][0], {a.start, a.leading, a.stride, AIsDeep}, nullptr,
+        {b.start, b.leading, b.stride, BIsDeep}, Adds);
+#else
+    groupMultiply<AIsDeep, BIsDeep, Adds>(T(), sums, a, b);
+#endif
+  }
+  /// Begins sums += a b with `a` in registers.
+  template <class T, bool BIsDeep, int Pieces>
+  HOCKET_MEMBER void add(float (&sums)[Pieces][4], const unsigned (&a)[4],
+                         MatrixPlace b) {
+#ifdef HOCKET_EMULATED
+    queue.template add<T, Pieces>(
+        &sums[0][0], {}, a, {b.start, b.leading, b.stride, BIsDeep}, true);
+#else
+    groupMultiply<BIsDeep>(T(), sums, a, b);
+#endif
+  }
+
+  /// Ends a group of products.
+  HOCKET_MEMBER void commit() {
+#ifdef HOCKET_EMULATED
+    queue.commit();
+#else
+    asm volatile("wgmma.commit_group.sync.aligned;" ::: "memory");
+#endif
+  }
+
+  /// Waits until at most the last Left groups are under way, without a need of
+  /// their sums.
+  template <int Left> HOCKET_MEMBER void wait() {
+#ifdef HOCKET_EMULATED
+    queue.wait(Left);
+#else
+    asm volatile("wgmma.wait_group.sync.aligned %0;" ::"n"(Left) : "memory");
+#endif
+  }
+
+  /// The same, of those that gave `sums`.
+  template <int Left, int Pieces>
+  HOCKET_MEMBER void wait(float (&sums)[Pieces][4]) {
+    wait<Left>();
+#ifndef HOCKET_EMULATED
+    // Else the compiler could read them before.
+#pragma unroll
+    for (int j = 0; j < Pieces; ++j)
+#pragma unroll
+      for (int i = 0; i < 4; ++i)
+        asm volatile("" : "+f"(sums[j][i])::"memory");
+#endif
+  }
+
+private:
+#ifdef HOCKET_EMULATED
+  emulator::ProductQueue queue;
+#endif
+};
+
+#endif // HOCKET_HOPPER
+
+} // namespace hocket::cuda
+
+#endif // HOCKET_KERNELS_CUDA_HOPPER_CUH
