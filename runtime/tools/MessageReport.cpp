@@ -32,11 +32,6 @@ struct PartPlace {
 
 } // namespace
 
-static const program::Instruction &instructionAt(const program::Role &role,
-                                                 InstructionPosition at) {
-  return role.sequences(int(at.sequence)).instructions(int(at.instruction));
-}
-
 /// Calls `visit(position, instruction)` for all instructions of a role.
 template <typename Visit>
 static void forEachInstruction(const Program &program, uint32_t index,
