@@ -30,7 +30,7 @@ struct Arguments {
   std::string file, choice, output;
   double seconds = 0;
   StrategyAlgorithm algorithm = StrategyAlgorithm::Exact;
-  bool json = false;
+  bool json = false, nodes = false;
 };
 
 StatusOr<StrategyProblem> readProblem(const std::string &file) {
@@ -82,6 +82,20 @@ Status solve(const Arguments &arguments) {
                              writtenStrategyChoice(plan.choice));
 }
 
+/// What each node has taken, by its words where it has some.
+void printNodes(const StrategyProblem &problem, const StrategyChoice &choice) {
+  for (size_t i = 0; i < problem.nodes.size(); ++i) {
+    const StrategyNode &node = problem.nodes[i];
+    auto taken = size_t(choice[i]);
+    std::cout << (node.name.empty() ? "node " + std::to_string(i) : node.name)
+              << " from " << node.begin << " to " << node.end << ": "
+              << (node.labels.empty() ? "strategy " + std::to_string(taken)
+                                      : node.labels[taken])
+              << ", cost " << node.costs[taken] << ", usage "
+              << node.usages[taken] << "\n";
+  }
+}
+
 Status check(const Arguments &arguments) {
   HOCKET_ASSIGN_OR_RETURN(StrategyProblem problem, readProblem(arguments.file));
   HOCKET_ASSIGN_OR_RETURN(std::string text,
@@ -93,6 +107,8 @@ Status check(const Arguments &arguments) {
     return verdict.status().withContext(arguments.choice);
   std::cout << "cost         " << verdict->cost << "\npeak usage   "
             << verdict->peak << "\n";
+  if (arguments.nodes)
+    printNodes(problem, choice);
   return okStatus();
 }
 
@@ -134,6 +150,8 @@ void registerCheck(CLI::App &strategy, Status &result) {
   command->add_option("FILE", arguments->file, "A problem")->required();
   command->add_option("CHOICE", arguments->choice, "What `solve` writes")
       ->required();
+  command->add_flag("--nodes", arguments->nodes,
+                    "Also what each node has taken");
   command->callback([arguments, &result] { result = check(*arguments); });
 }
 

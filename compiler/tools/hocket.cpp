@@ -17,6 +17,7 @@
 #include "compiler/tools/MemoryCommand.h"
 #include "compiler/tools/PlanCommand.h"
 #include "compiler/tools/StrategyCommand.h"
+#include "compiler/tools/StrategyExport.h"
 #include "runtime/program/ProgramFile.h"
 #include "runtime/tools/CommandLine.h"
 #include "runtime/tools/DataCommand.h"
@@ -81,7 +82,7 @@ int main(int argc, char **argv) {
   registerSimulate(app, result);
   registerAccuracy(app, result);
   registerMemory(app, result);
-  registerStrategy(app, result);
+  registerStrategyExport(*registerStrategy(app, result), result);
   registerDoctor(app, result);
   return runCommandLine(app, argc, argv, result);
 }

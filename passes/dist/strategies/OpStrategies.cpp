@@ -1,0 +1,63 @@
+//===- OpStrategies.cpp - Every way to split an op ------------------------===//
+//
+// Part of Hocket, under the Apache License v2.0.
+//
+//===----------------------------------------------------------------------===//
+
+#include "passes/dist/strategies/OpStrategies.h"
+
+using namespace hocket;
+using namespace hocket::dist;
+using llvm::ArrayRef;
+using llvm::SmallVector;
+using llvm::StringRef;
+
+/// Whether a dim's later factors are whole unless its earlier ones are split to
+/// single elements.
+static bool isInOrder(const xf::FactorRule &rule, const OpSharding &strategy,
+                      const Mesh &mesh) {
+  auto keepsOrder = [&](ArrayRef<xf::TensorFactors> tensors) {
+    for (const xf::TensorFactors &tensor : tensors)
+      for (const xf::DimFactors &dim : tensor)
+        for (size_t i = 1; i < dim.size(); ++i)
+          if (!strategy.factors[dim[i]].empty() &&
+              mesh.product(strategy.factors[dim[i - 1]]) !=
+                  rule.factors[dim[i - 1]].size)
+            return false;
+    return true;
+  };
+  return keepsOrder(rule.operands) && keepsOrder(rule.results);
+}
+
+SmallVector<OpSharding> hocket::dist::opStrategies(const xf::FactorRule &rule,
+                                                   ArrayRef<StringRef> axes,
+                                                   const Mesh &mesh) {
+  OpSharding whole;
+  whole.factors.resize(rule.factors.size());
+  SmallVector<OpSharding> all{whole};
+  for (StringRef axis : axes) {
+    SmallVector<OpSharding> more;
+    for (const OpSharding &before : all)
+      for (auto [i, factor] : llvm::enumerate(rule.factors)) {
+        int64_t pieces = mesh.product(before.factors[i]) * mesh.size(axis);
+        if (factor.kind == xf::FactorKind::Whole || factor.size % pieces != 0)
+          continue;
+        more.push_back(before);
+        more.back().factors[i].push_back(axis);
+      }
+    llvm::append_range(all, more);
+  }
+  llvm::erase_if(all, [&](const OpSharding &strategy) {
+    return !isInOrder(rule, strategy, mesh);
+  });
+  return all;
+}
+
+xf::FactorRule hocket::dist::tensorRule(mlir::RankedTensorType type) {
+  xf::FactorRule rule;
+  xf::TensorFactors dims;
+  for (int64_t size : type.getShape())
+    dims.push_back({rule.add(size)});
+  rule.results.push_back(std::move(dims));
+  return rule;
+}
