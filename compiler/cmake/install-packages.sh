@@ -6,27 +6,40 @@
 set -eu
 
 list="$(dirname "$0")/packages.txt"
-wanted=$(sed 's/#.*//' "$list")
 
-missing=""
-for package in $wanted; do
-  state=$(dpkg-query -W -f '${db:Status-Status}' "$package" 2>/dev/null || true)
-  [ "$state" = installed ] || missing="$missing $package"
-done
-[ -n "$missing" ] || exit 0
+# missing PACKAGE...: those of them that are not installed.
+missing() {
+  for package in "$@"; do
+    state=$(dpkg-query -W -f '${db:Status-Status}' "$package" 2>/dev/null || true)
+    [ "$state" = installed ] || printf ' %s' "$package"
+  done
+}
+
+# shellcheck disable=SC2046 # one word per package
+needed=$(missing $(sed 's/[#?].*//' "$list"))
+# shellcheck disable=SC2046
+optional=$(missing $(sed -n 's/^? *\([^ #]*\).*/\1/p' "$list"))
+[ -n "$needed$optional" ] || exit 0
 
 if [ "$(id -u)" = 0 ]; then
   root=""
 elif command -v sudo >/dev/null 2>&1; then
   root="sudo"
+elif [ -z "$needed" ]; then
+  exit 0
 else
   echo "error: these Debian packages are missing, and installing them needs" \
-       "root or sudo:$missing" >&2
+       "root or sudo:$needed" >&2
   exit 1
 fi
 
-echo "Installing$missing"
 export DEBIAN_FRONTEND=noninteractive
-$root apt-get update -qq
+install="$root apt-get install -y -qq --no-install-recommends"
+echo "Installing$needed$optional"
+$root apt-get update -qq || [ -z "$needed" ]
 # shellcheck disable=SC2086 # one word per package
-$root apt-get install -y -qq --no-install-recommends $missing
+[ -z "$needed" ] || $install $needed
+for package in $optional; do
+  $install "$package" ||
+    echo "warning: no package $package: the tests that use it will skip" >&2
+done

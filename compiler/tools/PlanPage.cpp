@@ -89,9 +89,54 @@ std::string priceTable(const StepCost &cost) {
                            (long long)cost.bytes(), gibibytes(cost.bytes()));
 }
 
+/// Texts beside points of a plot, where they cover no other.
+class PointLabels {
+public:
+  explicit PointLabels(double right) : right(right) {}
+
+  /// The text beside (x, y) as SVG: right or left of it, above or below; empty
+  /// where all four places are taken.
+  std::string place(double x, double y, const std::string &text) {
+    double width = 7 * double(text.size());
+    for (double dy : {-4.0, 14.0})
+      for (double left : {x + 8, x - 8 - width}) {
+        Box box{left, y + dy - height, width};
+        if (left < 62 || left + width > right || isTaken(box))
+          continue;
+        taken.push_back(box);
+        return label(left, y + dy, text);
+      }
+    return "";
+  }
+
+private:
+  struct Box {
+    double x, y, width;
+  };
+  static constexpr double height = 13;
+
+  bool isTaken(Box box) const {
+    return std::any_of(taken.begin(), taken.end(), [&](Box other) {
+      return box.x < other.x + other.width && other.x < box.x + box.width &&
+             box.y < other.y + height && other.y < box.y + height;
+    });
+  }
+
+  double right;
+  std::vector<Box> taken;
+};
+
+std::string line(double x, double y, double toX, double toY,
+                 const char *attributes) {
+  return formatText("<line %s x1=\"%.1f\" y1=\"%.1f\" x2=\"%.1f\" "
+                    "y2=\"%.1f\"/>\n",
+                    attributes, x, y, toX, toY);
+}
+
 /// Time up, memory across.
 std::string frontPlot(const std::vector<PricedPlan> &front, int64_t capacity) {
-  constexpr double width = 640, height = 260, left = 60, bottom = 30;
+  constexpr double width = 640, height = 260, left = 60, top = 30;
+  constexpr const char *grid = "class=\"grid\"";
   double most = double(capacity), slowest = 0, fastest = 1e300;
   for (const PricedPlan &plan : front) {
     most = std::max(most, double(plan.cost.bytes()));
@@ -101,31 +146,37 @@ std::string frontPlot(const std::vector<PricedPlan> &front, int64_t capacity) {
   double low = 0.95 * fastest, high = 1.05 * slowest;
   auto x = [&](double bytes) { return left + bytes / most * width; };
   auto y = [&](double seconds) {
-    return height - (seconds - low) / (high - low) * height + 10;
+    return top + height - (seconds - low) / (high - low) * height;
   };
+  double right = left + width, bottom = top + height;
   std::string text =
       formatText("<svg id=\"pareto\" width=\"%.0f\" height=\"%.0f\">\n",
-                 width + left + 90, height + bottom + 20);
-  text += formatText("<line class=\"grid\" x1=\"%.0f\" y1=\"%.0f\" x2=\"%.0f\" "
-                     "y2=\"%.0f\"/>\n<line class=\"grid\" x1=\"%.0f\" "
-                     "y1=\"10\" x2=\"%.0f\" y2=\"%.0f\"/>\n",
-                     left, height + 10, left + width, height + 10, left, left,
-                     height + 10);
+                 right + 90, bottom + 24) +
+      line(left, bottom, right, bottom, grid) +
+      line(left, top, left, bottom, grid) +
+      label(0, top - 14, "seconds a step");
+  constexpr int steps = 4;
+  for (int i = 0; i <= steps; ++i) {
+    double seconds = low + (high - low) * i / steps, bytes = most * i / steps;
+    text += label(10, y(seconds) + 4, formatText("%.3g", seconds));
+    text += label(x(bytes) - 8, bottom + 16,
+                  formatText("%.0f%s", bytes / double(1 << 30),
+                             i == steps ? " GiB a device" : ""));
+  }
   double limit = x(double(capacity));
-  text += formatText("<line stroke=\"#c0392b\" x1=\"%.1f\" y1=\"10\" "
-                     "x2=\"%.1f\" y2=\"%.0f\"/>\n",
-                     limit, limit, height + 10);
-  text += label(limit - 110, height + 28,
-                formatText("the device's %.0f GiB", gibibytes(capacity)));
+  text += line(limit, top, limit, bottom, "stroke=\"#c0392b\"") +
+          label(limit - 40, top - 14,
+                formatText("a device's %.0f GiB", gibibytes(capacity)));
+  PointLabels labels(right + 90);
   for (const PricedPlan &plan : front) {
     double seconds = plan.cost.seconds(), bytes = double(plan.cost.bytes());
     text += formatText("<circle cx=\"%.1f\" cy=\"%.1f\" r=\"5\" class=\"f\">"
                        "<title>",
                        x(bytes), y(seconds)) +
-            escaped(printPlan(plan.plan)) + "</title></circle>\n";
-    text += label(
-        x(bytes) + 8, y(seconds) - 4,
-        formatText("%.3f s, %.1f GiB", seconds, gibibytes(plan.cost.bytes())));
+            escaped(printPlan(plan.plan)) + "</title></circle>\n" +
+            labels.place(x(bytes), y(seconds),
+                         formatText("%.3f s, %.1f GiB", seconds,
+                                    gibibytes(plan.cost.bytes())));
   }
   return text + "</svg>\n";
 }

@@ -7,7 +7,8 @@ import pathlib
 import tempfile
 import unittest
 
-from programs import hocket
+import browser
+from programs import ROOT, hocket
 
 SPEC = """name: "mid"
 model {
@@ -160,6 +161,18 @@ class PlanTest(unittest.TestCase):
         self.assertEqual(int(memory["data-bytes"]), best["bytes"])
         self.assertLessEqual({"pareto", "ranks", "gantt", "neighbours"}, set(page.ids))
         self.assertEqual(page.tags.count("circle"), len(report["pareto"]))
+
+    def test_page_opens_in_a_browser(self):
+        if not browser.PROGRAM:
+            self.skipTest(browser.MISSING)
+        path = self.folder / "page.html"
+        best = json.loads(self.plan("--html", path, "--json"))["plans"][0]
+        seen, console = browser.opened_with(path, ROOT / "test/tools/measure_page.js")
+        self.assertEqual(console, [])
+        self.assertEqual(seen["totals"], [str(best["nanoseconds"]), str(best["bytes"])])
+        self.assertEqual((seen["outside"], seen["covered"]), ([], []))
+        self.assertEqual(set(seen["marks"]), {"pareto", "ranks", "gantt"})
+        self.assertGreater(min(seen["marks"].values()), 2)
 
     def test_plan_compiles(self):
         self.spec.write_text(TINY)

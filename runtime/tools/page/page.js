@@ -113,12 +113,6 @@ function lastBefore(spans, field, time) {
   return low - 1;
 }
 
-if (typeof module !== "undefined")
-  module.exports = {
-    bytesText, timeText, countText, grouped, fragmentKind, anyLayer, splitText,
-    parameterRows, groupRows, roleShares, memoryPeak, lastBefore,
-  };
-
 //===--- The document ------------------------------------------------------===
 
 function element(tag, text, attributes = {}) {
