@@ -180,8 +180,10 @@ template <class... T> void call(void (*kernel)(T...), void **pointers) {
 } // namespace hocket::cuda::emulator
 
 #ifdef HOCKET_EMULATOR_WATCHES
-// What a compiler that instruments accesses calls before each of them.
-#define HOCKET_WATCHED __attribute__((no_sanitize("kernel-address")))
+// What a compiler that instruments accesses calls before each of them. Hidden:
+// a program that runs under AddressSanitizer has functions of these names too.
+#define HOCKET_WATCHED                                                         \
+  __attribute__((no_sanitize("kernel-address"), visibility("hidden")))
 HOCKET_WATCHED inline void hocketAccess(unsigned long at, unsigned long bytes,
                                         bool writes) {
   if (hocket_emulator.access &&
