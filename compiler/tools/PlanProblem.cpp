@@ -36,8 +36,10 @@ static ModelShape shapeOf(const spec::Spec &spec) {
     model.positions = from.max_positions();
   model.tied = from.tied_embeddings();
   model.window = from.has_sliding_window() ? from.sliding_window() : 0;
+  model.dropout = from.dropout().residual() > 0;
   if (!from.has_moe())
     return model;
+  model.capacity = from.moe().capacity_factor();
   model.experts = from.moe().experts();
   model.topK = from.moe().top_k();
   model.expertFfn = from.moe().ffn();
@@ -61,6 +63,7 @@ StatusOr<CostProblem> hocket::planProblem(const PlanRequest &request) {
   problem.step.globalBatch = training.global_batch_size();
   problem.step.elementBits =
       training.precision() == spec::Training::FP32 ? 32 : 16;
+  problem.compiled = true;
   problem.system = std::move(cluster.system);
   problem.devices = cluster.devices;
   Status shapes = checkShapes(problem.model, problem.step);

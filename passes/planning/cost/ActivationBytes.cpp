@@ -13,8 +13,9 @@ using namespace hocket;
 using namespace hocket::planning;
 
 ActivationBytes::ActivationBytes(const ModelShape &model, const StepShape &step,
-                                 const ParallelPlan &plan, bool fused)
-    : model(model), step(step), plan(plan), fused(fused),
+                                 const ParallelPlan &plan, bool fused,
+                                 bool compiled)
+    : model(model), step(step), plan(plan), fused(fused), compiled(compiled),
       tokens(double(plan.microBatch) * double(step.sequence) / double(plan.cp)),
       tp(double(plan.tp)), whole(plan.sequenceParallel ? tokens / tp : tokens),
       element(step.elementBits == 32 ? 4 : 2) {}
@@ -24,7 +25,7 @@ ActivationBytes::ActivationBytes(const ModelShape &model, const StepShape &step,
 double ActivationBytes::attention(Recompute recompute) const {
   double q = double(model.heads * model.headDim) / tp;
   double kv = std::max(1.0, double(model.kvHeads) / tp) * double(model.headDim);
-  double rows = whole * double(model.hidden) * (2 * element + 1);
+  double rows = whole * double(model.hidden) * (2 * element + mask());
   double heads = tokens * element * (2 * q + 2 * kv);
   if (fused || recompute != Recompute::None)
     return rows + heads;
@@ -35,14 +36,26 @@ double ActivationBytes::attention(Recompute recompute) const {
 /// The norm's and the first product's input, a mask; what the activation reads
 /// and writes.
 double ActivationBytes::mlp(double width) const {
-  double rows = whole * double(model.hidden) * (2 * element + 1);
+  double rows = whole * double(model.hidden) * (2 * element + mask());
   double wide = model.gated ? 3 : 2;
   return rows + tokens * element * wide * width / tp;
 }
 
+/// Of a rank's experts for each of its tokens.
+double ActivationBytes::rowsOfToken() const {
+  auto topK = double(model.topK);
+  if (!compiled)
+    return topK;
+  if (model.capacity > 0)
+    return topK * model.capacity;
+  // All ranks' tokens may choose the experts of one.
+  auto here = double(model.experts) / double(plan.ep);
+  return double(plan.ep) * std::min(topK, here);
+}
+
 /// Of tokens that go to experts: once permuted, once computed.
 double ActivationBytes::routed() const {
-  double tokensHere = tokens * double(model.topK) / tp;
+  double tokensHere = tokens * rowsOfToken() / tp;
   double wide = model.gated ? 3 : 2;
   return tokensHere * element *
          (2 * double(model.hidden) + wide * double(model.expertFfn));
@@ -64,6 +77,41 @@ int64_t ActivationBytes::ofLayers(int64_t dense, int64_t experts) const {
   return std::llround(bytes);
 }
 
+int64_t ActivationBytes::ofWeightInputs(int64_t dense, int64_t experts) const {
+  return plan.recompute == Recompute::Full ? 0 : weightInputs(dense, experts);
+}
+
+/// The inputs of products: two norms, attention's result, the activation's.
+int64_t ActivationBytes::weightInputs(int64_t dense, int64_t experts) const {
+  double q = double(model.heads * model.headDim) / tp;
+  double own = 2 * whole * double(model.hidden) + tokens * q;
+  double ffn = tokens * double(model.ffn) / tp;
+  double rows = tokens * rowsOfToken() / tp;
+  double routed = rows * double(model.hidden + model.expertFfn) +
+                  tokens * double(model.sharedFfn) / tp;
+  return std::llround(element * (double(dense) * (own + ffn) +
+                                 double(experts) * (own + routed)));
+}
+
+/// Of what products make; of those that end on the stream, gathered.
+int64_t ActivationBytes::ofWeightGradients(int64_t dense,
+                                           int64_t experts) const {
+  double q = double(model.heads * model.headDim) / tp;
+  double kv = std::max(1.0, double(model.kvHeads) / tp) * double(model.headDim);
+  double wide = model.gated ? 2 : 1;
+  double own = tokens * (q + 2 * kv + double(model.hidden));
+  double ffn = tokens * (double(model.hidden) + wide * double(model.ffn) / tp);
+  double rows = tokens * rowsOfToken() / tp;
+  double routed =
+      rows * (double(model.hidden) + wide * double(model.expertFfn));
+  double sum = element *
+               (double(dense) * (own + ffn) + double(experts) * (own + routed));
+  // What the backward pass made again lives as long.
+  if (plan.recompute == Recompute::Full)
+    sum += double(weightInputs(dense, experts));
+  return std::llround(sum);
+}
+
 int64_t ActivationBytes::ofOneLayerAgain() const {
   if (plan.recompute == Recompute::None)
     return 0;
@@ -75,5 +123,7 @@ int64_t ActivationBytes::ofOneLayerAgain() const {
 int64_t ActivationBytes::ofLoss() const {
   double rows = whole * double(model.hidden) * 2 * element;
   double logits = tokens * double(model.vocab) / tp;
+  if (compiled)
+    return std::llround(logits * element);
   return std::llround(rows + logits * (element + 4));
 }

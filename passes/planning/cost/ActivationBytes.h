@@ -16,6 +16,11 @@
 ///
 /// generalised to grouped heads, gated MLPs, experts and context parallelism.
 ///
+/// Of a program that Hocket compiles (`compiled`) it is the same but for what
+/// that program does not keep, or cannot know before it runs: masks only where
+/// there is dropout; logits once; and room for the most rows that may come to a
+/// rank's experts, unless they have a capacity.
+///
 //===----------------------------------------------------------------------===//
 
 #ifndef HOCKET_PASSES_PLANNING_COST_ACTIVATIONBYTES_H
@@ -30,10 +35,17 @@ public:
   /// `fused`: attention that never stores its scores. The arguments outlive
   /// it.
   ActivationBytes(const ModelShape &model, const StepShape &step,
-                  const ParallelPlan &plan, bool fused = true);
+                  const ParallelPlan &plan, bool fused = true,
+                  bool compiled = false);
 
   /// Kept by layers, as plan.recompute has it.
   int64_t ofLayers(int64_t dense, int64_t experts) const;
+  /// Of those, what weight gradients need; and the gradients that they need,
+  /// which a split backward keeps from B to W.
+  int64_t ofWeightInputs(int64_t dense, int64_t experts) const;
+  int64_t ofWeightGradients(int64_t dense, int64_t experts) const;
+  /// A row of the stream for each token, as the tensor axis gathers it.
+  double ofStream() const { return tokens * double(model.hidden) * element; }
   /// Beside those, of the layer whose backward runs: all that it computes
   /// again. 0 where nothing is.
   int64_t ofOneLayerAgain() const;
@@ -45,11 +57,14 @@ private:
   double attention(Recompute recompute) const;
   double mlp(double width) const;
   double routed() const;
+  double rowsOfToken() const;
+  int64_t weightInputs(int64_t dense, int64_t experts) const;
+  double mask() const { return compiled && !model.dropout ? 0 : 1; }
 
   const ModelShape &model;
   const StepShape &step;
   const ParallelPlan &plan;
-  bool fused;
+  bool fused, compiled;
   double tokens, tp, whole, element;
 };
 

@@ -41,6 +41,9 @@ struct ModelShape {
   int64_t expertFfn = 0;
   int64_t sharedFfn = 0;
   int64_t denseLayers = 0;
+  /// What an expert takes at most, times an even share; 0: all that come.
+  double capacity = 0;
+  bool dropout = true; ///< Of what blocks add to the stream.
 
   int64_t expertLayers() const { return experts ? layers - denseLayers : 0; }
   bool hasExperts(int64_t layer) const {

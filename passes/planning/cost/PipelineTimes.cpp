@@ -161,5 +161,6 @@ planning::pipelineTimes(const std::string &schedule,
     times.ends.push_back(rank.times.empty() ? 0 : rank.times.back().end);
     times.live.push_back(rank.peakMemory);
   }
+  times.schedule = std::move(written);
   return times;
 }

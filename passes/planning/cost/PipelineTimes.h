@@ -18,11 +18,15 @@
 
 #include "passes/planning/Schedule.h"
 
+#include <optional>
+
 namespace hocket::planning {
 
 struct PipelineTimes {
   std::vector<double> ends;  ///< Of each rank; the first action starts at 0.
   std::vector<int64_t> live; ///< Bytes.
+  /// Where one was written down.
+  std::optional<Schedule> schedule;
 };
 
 /// Refuses what the schedule's generator refuses.

@@ -82,13 +82,14 @@ StageCosts planning::stageCosts(const CostProblem &problem,
   costs.schedule.caps.assign(size_t(plan.pp), kNoCap);
   costs.schedule.costs.resize(size_t(plan.stages()));
   costs.chunks.resize(size_t(plan.stages()));
+  costs.split.resize(size_t(plan.stages()));
   double seconds = transferSeconds(problem, plan, times);
   bool blocking = times.software().blocking_transfers();
   costs.transferSeconds = blocking ? seconds : 0;
   costs.schedule.transfer = blocking ? 0 : std::round(seconds * 1e9);
 
   bool fused = times.software().attention() > 0;
-  ActivationBytes bytes(model, problem.step, plan, fused);
+  ActivationBytes bytes(model, problem.step, plan, fused, problem.compiled);
   std::vector<int64_t> layers = layersOf(plan, model);
   int64_t layer = 0;
   for (int64_t stage = 0; stage < plan.stages(); ++stage) {
@@ -110,6 +111,12 @@ StageCosts planning::stageCosts(const CostProblem &problem,
     cost = chunkCost(work, costs.transferSeconds, costs.schedule.splitWeight);
     cost.memory = bytes.ofLayers(count - withExperts, withExperts);
     cost.kept = cost.memory / 2;
+    costs.split[index] = {
+        bytes.ofWeightInputs(count - withExperts, withExperts),
+        bytes.ofWeightGradients(count - withExperts, withExperts)};
+    // The gradient of the logits, which the head's weight needs.
+    if (stage == plan.stages() - 1)
+      costs.split[index].afterBackward += bytes.ofLoss();
     layer = end;
   }
   return costs;

@@ -6,6 +6,7 @@
 
 #include "passes/planning/cost/StepCost.h"
 
+#include "passes/planning/ResidualSlots.h"
 #include "passes/planning/cost/AfterPasses.h"
 #include "passes/planning/cost/PipelineTimes.h"
 
@@ -120,6 +121,29 @@ static int64_t roomOfSplit(const StageCosts &stages, int64_t rank) {
   return bytes * std::min(ahead, shape.microbatches);
 }
 
+/// What programs hold of a split backward: as many copies of each kind of
+/// residuals as its fragments keep (ResidualSlots.h).
+static void countCopies(const StageCosts &stages, PipelineTimes &times) {
+  auto slotsOf = [&](ResidualLife life) {
+    return assignSlots(*times.schedule, life);
+  };
+  SlotPlan toBackward = slotsOf(ResidualLife::ForwardToBackward),
+           toWeight = slotsOf(ResidualLife::ForwardToWeight),
+           after = slotsOf(ResidualLife::BackwardToWeight);
+  const PipelineShape &shape = stages.schedule.shape;
+  for (int64_t rank = 0; rank < shape.ranks; ++rank) {
+    int64_t bytes = 0;
+    for (int64_t chunk = 0; chunk < shape.chunks; ++chunk) {
+      const auto &split = stages.split[size_t(rank * shape.chunks + chunk)];
+      int64_t all = stages.schedule.cost(rank, chunk).memory;
+      bytes += toBackward.count(rank, chunk) * (all - split.toWeight) +
+               toWeight.count(rank, chunk) * split.toWeight +
+               after.count(rank, chunk) * split.afterBackward;
+    }
+    times.live[size_t(rank)] = bytes;
+  }
+}
+
 StatusOr<StepCost> planning::priceStages(const CostProblem &problem,
                                          const ParallelPlan &plan,
                                          const StageCosts &stages) {
@@ -129,10 +153,13 @@ StatusOr<StepCost> planning::priceStages(const CostProblem &problem,
   StepCost cost;
   cost.busiest = lastRank(times, after);
   fillItems(problem, stages, times, after, cost);
-  for (size_t rank = 0; rank < times.live.size(); ++rank)
-    if (stages.schedule.splitWeight)
-      times.live[rank] =
-          std::max(times.live[rank], roomOfSplit(stages, int64_t(rank)));
+  bool split = stages.schedule.splitWeight;
+  if (split && problem.compiled && times.schedule)
+    countCopies(stages, times);
+  for (size_t rank = 0; split && !problem.compiled && rank < times.live.size();
+       ++rank)
+    times.live[rank] =
+        std::max(times.live[rank], roomOfSplit(stages, int64_t(rank)));
   cost.memory = rankMemory(problem, plan, times.live);
   auto most = std::max_element(cost.memory.begin(), cost.memory.end(),
                                [](const RankMemory &a, const RankMemory &b) {
@@ -143,11 +170,15 @@ StatusOr<StepCost> planning::priceStages(const CostProblem &problem,
 }
 
 /// Bytes that rank 0 holds at once under every schedule of the plan's kind.
-static int64_t leastLive(const ParallelPlan &plan, const StageCosts &stages) {
+static int64_t leastLive(const ParallelPlan &plan, const StageCosts &stages,
+                         bool compiled) {
   const ScheduleProblem &problem = stages.schedule;
   const PipelineShape &shape = problem.shape;
-  if (problem.splitWeight)
+  if (problem.splitWeight && !compiled)
     return roomOfSplit(stages, 0);
+  if (problem.splitWeight)
+    return std::min(shape.ranks, shape.microbatches) *
+           problem.cost(0, 0).memory;
   int64_t most = shape.chunks * shape.microbatches;
   int64_t count = plan.chunks == 1 ? shape.ranks
                                    : 2 * (shape.ranks - 1) +
@@ -186,7 +217,7 @@ PriceBound planning::priceBound(const CostProblem &problem,
       int64_t(longest) - int64_t(kTimeItems) +
       wholeNanoseconds(problem.system.software().step_seconds());
   std::vector<int64_t> live(size_t(plan.pp), 0);
-  live[0] = leastLive(plan, stages);
+  live[0] = leastLive(plan, stages, problem.compiled);
   for (const RankMemory &memory : rankMemory(problem, plan, live))
     bound.bytes = std::max(bound.bytes, memory.total());
   return bound;

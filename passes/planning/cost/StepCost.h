@@ -85,6 +85,8 @@ struct CostProblem {
   StepShape step;
   cluster::System system;
   int64_t devices = 1;
+  /// Memory is what Hocket's programs take; else what published systems do.
+  bool compiled = false;
 };
 
 /// What stages take, before a schedule.
@@ -92,7 +94,13 @@ struct StageCosts {
   /// In nanoseconds and bytes; no caps.
   ScheduleProblem schedule;
   std::vector<PassWork> chunks; ///< Of one microbatch; as schedule.costs.
-  double transferSeconds = 0;   ///< Added to each pass where it blocks.
+  /// What a split backward keeps of one microbatch; as schedule.costs.
+  struct SplitBytes {
+    int64_t toWeight = 0;      ///< Of `memory`, what W needs too.
+    int64_t afterBackward = 0; ///< What B leaves to W.
+  };
+  std::vector<SplitBytes> split;
+  double transferSeconds = 0; ///< Added to each pass where it blocks.
 };
 
 /// What stages are made of. It depends on the plan's cp, tp, ep, microbatch,

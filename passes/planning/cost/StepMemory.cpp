@@ -8,6 +8,7 @@
 #include "passes/planning/cost/RankParameters.h"
 #include "passes/planning/cost/StepCost.h"
 
+#include <algorithm>
 #include <cmath>
 
 using namespace hocket;
@@ -64,12 +65,25 @@ static std::array<double, 3> bytesOfParameter(const StepShape &step) {
   return {2, 4, 12};
 }
 
+/// Of a compiled program, beside the residuals of all microbatches in flight: a
+/// layer's gradients on the stream, in the forms that collectives leave them
+/// in, and two weights' before they are scattered.
+static int64_t workspaceBytes(const ModelShape &model, const ParallelPlan &plan,
+                              const ActivationBytes &activations) {
+  double stream = (plan.sequenceParallel ? 7 : 3) * activations.ofStream();
+  double weight = double(model.hidden) *
+                  double(std::max(model.ffn, model.expertFfn)) /
+                  double(plan.tp);
+  return std::llround(stream + (plan.zero >= 2 ? 2 * 4 * weight : 0));
+}
+
 std::vector<RankMemory> planning::rankMemory(const CostProblem &problem,
                                              const ParallelPlan &plan,
                                              const std::vector<int64_t> &live) {
   const ModelShape &model = problem.model;
   bool fused = problem.system.software().attention() > 0;
-  ActivationBytes activations(model, problem.step, plan, fused);
+  ActivationBytes activations(model, problem.step, plan, fused,
+                              problem.compiled);
   Placement placement = stagePlacement(plan);
   PipelineShape shape{plan.pp, plan.chunks, 1, placement};
   std::vector<RankParameters> parameters =
@@ -89,6 +103,9 @@ std::vector<RankMemory> planning::rankMemory(const CostProblem &problem,
     }
     ranks[rank][MemoryItem::Activations] = live[rank];
     ranks[rank][MemoryItem::Workspace] = activations.ofOneLayerAgain();
+    if (problem.compiled && plan.pp > 1)
+      ranks[rank][MemoryItem::Workspace] +=
+          workspaceBytes(model, plan, activations);
     if (plan.zero == 3) // Two layers at a time are gathered.
       ranks[rank][MemoryItem::Workspace] += std::llround(
           2 * each[0] * held.all() * double(plan.pp) / double(model.layers));

@@ -1,0 +1,102 @@
+# Part of Hocket, under the Apache License v2.0.
+"""The search's price of memory beside the arenas of compiled programs."""
+
+import json
+import pathlib
+import tempfile
+import unittest
+
+from programs import hocket
+
+SPEC = """name: "mid"
+model {{ layers: 8 hidden: 1024 heads: 16 {more} vocab_size: 32000 max_positions: 1024 }}
+training {{ sequence_length: 1024 global_batch_size: 64 precision: BF16 }}
+plan {{ {plan} }}
+"""
+EXPERTS = "mlp_bias: false moe { experts: 8 top_k: 2 ffn: 2048 }"
+# What a price may be off by, of the fullest rank and of any.
+FULLEST, ANY = 0.12, 0.15
+
+# The plan as `simulate` and as a specification has it.
+DENSE = [
+    ("dp=8,mbs=2", "data_parallel: 8 micro_batch_size: 2"),
+    (
+        "tp=8,mbs=2,sp=1",
+        "tensor_parallel: 8 sequence_parallel: true micro_batch_size: 2",
+    ),
+    (
+        "dp=4,tp=2,zero=2,mbs=2",
+        "data_parallel: 4 tensor_parallel: 2 zero_stage: 2 micro_batch_size: 2",
+    ),
+    ("dp=8,zero=3,mbs=2", "data_parallel: 8 zero_stage: 3 micro_batch_size: 2"),
+    ("pp=4,tp=2,mbs=2", "pipeline_parallel: 4 tensor_parallel: 2 micro_batch_size: 2"),
+    (
+        "pp=4,tp=2,v=2,mbs=2,schedule=interleaved-1f1b",
+        "pipeline_parallel: 4 tensor_parallel: 2 virtual_stages: 2 micro_batch_size: 2",
+    ),
+    (
+        "pp=4,dp=2,mbs=4,recompute=full",
+        "pipeline_parallel: 4 data_parallel: 2 micro_batch_size: 4 recompute: FULL",
+    ),
+    (
+        "dp=8,mbs=4,recompute=selective",
+        "data_parallel: 8 micro_batch_size: 4 recompute: SELECTIVE",
+    ),
+    (
+        "pp=4,tp=2,mbs=2,schedule=zb-h1",
+        'pipeline_parallel: 4 tensor_parallel: 2 micro_batch_size: 2 schedule: "zb-h1"',
+    ),
+    (
+        "pp=4,tp=2,v=2,mbs=2,sp=1,schedule=zb-v",
+        "pipeline_parallel: 4 tensor_parallel: 2 virtual_stages: 2 micro_batch_size: 2 "
+        'sequence_parallel: true schedule: "zb-v"',
+    ),
+]
+MIXTURES = [
+    (
+        "dp=8,ep=8,mbs=2",
+        "data_parallel: 8 expert_parallel: 8 micro_batch_size: 2",
+    ),
+    (
+        "pp=2,dp=4,ep=4,mbs=2",
+        "pipeline_parallel: 2 data_parallel: 4 expert_parallel: 4 micro_batch_size: 2",
+    ),
+]
+
+
+class MemoryPriceTest(unittest.TestCase):
+    def setUp(self):
+        scratch = tempfile.TemporaryDirectory()
+        self.addCleanup(scratch.cleanup)
+        self.folder = pathlib.Path(scratch.name)
+
+    def report(self, *arguments):
+        done = hocket(*arguments, "--json")
+        self.assertEqual(done.returncode, 0, done.stderr)
+        return json.loads(done.stdout)["memory"]
+
+    def check(self, more, short, plan):
+        spec = self.folder / "spec.textproto"
+        spec.write_text(SPEC.format(more=more, plan=plan))
+        cluster = ("--cluster", "h100:8")
+        ranks = self.report("simulate", spec, "--plan", short, *cluster)
+        priced = [rank["total"] for rank in ranks]
+        program = self.folder / "program.hkx"
+        roles = self.report("compile", spec, "-o", program)
+        compiled = [role["arena_bytes"] for role in roles]
+        self.assertEqual(len(priced), len(compiled))
+        for rank, (price, arena) in enumerate(zip(priced, compiled)):
+            message = f"{short}: rank {rank} is priced {price}, compiled {arena}"
+            self.assertLess(abs(price / arena - 1), ANY, message)
+        off = max(priced) / max(compiled) - 1
+        self.assertLess(abs(off), FULLEST, f"{short}: {off:+.1%}")
+
+    def test_dense(self):
+        for short, plan in DENSE:
+            with self.subTest(plan=short):
+                self.check("", short, plan)
+
+    def test_experts(self):
+        for short, plan in MIXTURES:
+            with self.subTest(plan=short):
+                self.check(EXPERTS, short, plan)
