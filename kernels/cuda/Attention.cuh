@@ -22,7 +22,7 @@
 /// `Shape` says what is known at compile time:
 ///   T; int batch, queries, keys, heads, kvHeads, dim, window; bool causal;
 ///   Integer part, sequence, wholeHeads; float scale, dropoutScale;
-///   unsigned stream, dropoutThreshold (0: no dropout)
+///   unsigned dropoutThreshold (0: no dropout)
 ///
 //===----------------------------------------------------------------------===//
 

@@ -59,7 +59,6 @@ std::string shapeText(const CudaRequest &request) {
   constant("Integer", "wholeHeads", std::to_string(s.wholeHeads));
   constant("float", "scale", literal(static_cast<float>(request.floats[0])));
   constant("float", "dropoutScale", literal(1 / (1 - dropout)));
-  constant("unsigned", "stream", std::to_string(s.stream) + "u");
   constant("unsigned", "dropoutThreshold",
            std::to_string(dropoutThreshold(dropout)) + "u");
   return text + "};\n";
@@ -198,9 +197,13 @@ private:
       kernel.parameter("Integer", names[i], {CudaArgument::Kind::Scalar, i});
       list += (i == 0 ? "" : ", ") + std::string(names[i]);
     }
+    // No constant: layers differ by it, and would have a kernel each.
+    kernel.parameter("Integer", "stream",
+                     {CudaArgument::Kind::I64, 0, s.stream});
     kernel.parameter("unsigned *", "fault", {CudaArgument::Kind::Fault});
-    kernel.pass("placeCall({" + list + "}, " + std::to_string(s.behind) + ", " +
-                std::to_string(s.sequence) + ", fault)");
+    kernel.pass("placeCall({" + list + "}, stream, " +
+                std::to_string(s.behind) + ", " + std::to_string(s.sequence) +
+                ", fault)");
     return appendLaunch(launches, kernel,
                         {blocksOf(rows, g.rows), heads, s.batch}, g.threads,
                         g.sharedBytes);

@@ -139,21 +139,9 @@ template <class Shape, bool queriesInRows, int Pieces> struct KeptScores {
     if constexpr (Shape::dropoutThreshold > 0) {
       bool shared = keysShareBlocks<Shape>(call);
 #pragma unroll
-      for (int j = 0; j < Pieces; ++j) {
-        unsigned words[4];
-        if (!shared)
-          findWords(words, j, call, place, head);
-        else if constexpr (queriesInRows)
-          shareByPairs(words, j, call, place, head);
-        else
-          shareByFours(words, j, call, place, head);
-        if (j % 8 == 0)
-          bits[j / 8] = 0;
-#pragma unroll
-        for (int i = 0; i < 4; ++i)
-          bits[j / 8] |= unsigned(words[i] >= Shape::dropoutThreshold)
-                         << (j % 8 * 4 + i);
-      }
+      for (int first = 0; first < Pieces; first += 8)
+        bits[first / 8] = shared ? bitsOf<true>(first, call, place, head)
+                                 : bitsOf<false>(first, call, place, head);
     }
   }
 
@@ -173,6 +161,29 @@ template <class Shape, bool queriesInRows, int Pieces> struct KeptScores {
   }
 
 private:
+  /// Of pieces first .. first + 7. In a loop: sixty-four blocks' code would
+  /// fill the instruction cache, and the compiler's time.
+  template <bool Shared>
+  HOCKET_MEMBER static unsigned bitsOf(int first, const AttentionCall &call,
+                                       const WarpPlace &place,
+                                       const Head<Shape> &head) {
+    unsigned result = 0;
+#pragma unroll(Shared ? 4 : 1)
+    for (int k = 0; k < (Pieces < 8 ? Pieces : 8); ++k) {
+      unsigned words[4];
+      if constexpr (!Shared)
+        findWords(words, first + k, call, place, head);
+      else if constexpr (queriesInRows)
+        shareByPairs(words, first + k, call, place, head);
+      else
+        shareByFours(words, first + k, call, place, head);
+#pragma unroll
+      for (int i = 0; i < 4; ++i)
+        result |= unsigned(words[i] >= Shape::dropoutThreshold) << (k * 4 + i);
+    }
+    return result;
+  }
+
   HOCKET_MEMBER static unsigned long long element(int row, int column,
                                                   const AttentionCall &call,
                                                   const Head<Shape> &head) {
@@ -182,7 +193,7 @@ private:
         positionOf<Shape>(call.firstKey, queriesInRows ? column : row));
   }
   HOCKET_MEMBER static RandomKey keyOf(const AttentionCall &call) {
-    return {call.seed, Shape::stream, unsigned(call.step)};
+    return {call.seed, call.stream, unsigned(call.step)};
   }
 
   /// Each number by itself.

@@ -24,6 +24,7 @@ namespace hocket::cuda {
 struct AttentionCall {
   Integer seed, step, elementBase;
   Integer firstQuery, firstKey, firstSequence, firstHead;
+  unsigned stream; ///< of random numbers
 };
 
 /// Whether a piece may start there.
@@ -33,8 +34,10 @@ HOCKET_DEVICE bool isPlace(Integer first) {
 
 /// The numbers of a call, of whose keys those `behind` rows before are meant,
 /// around the end of the sequence. A fault where a piece starts nowhere.
-HOCKET_DEVICE AttentionCall placeCall(AttentionCall call, Integer behind,
-                                      Integer sequence, unsigned *fault) {
+HOCKET_DEVICE AttentionCall placeCall(AttentionCall call, Integer stream,
+                                      Integer behind, Integer sequence,
+                                      unsigned *fault) {
+  call.stream = static_cast<unsigned>(stream);
   if (!isPlace(call.firstQuery) || !isPlace(call.firstKey) ||
       !isPlace(call.firstSequence) || !isPlace(call.firstHead))
     report(fault, Fault::Place);
@@ -243,7 +246,7 @@ template <class Shape>
 HOCKET_DEVICE bool isKept(const AttentionCall &call, int b, int h,
                           Integer query, Integer key) {
   unsigned word;
-  randomWords<1>({call.seed, Shape::stream, unsigned(call.step)},
+  randomWords<1>({call.seed, call.stream, unsigned(call.step)},
                  elementOf<Shape>(call, b, h, query, key), &word);
   return word >= Shape::dropoutThreshold;
 }
