@@ -15,3 +15,9 @@ def hocket(*arguments, cwd=None):
     return subprocess.run(
         command, cwd=cwd, capture_output=True, text=True, check=False
     )
+
+
+def has_nvrtc():
+    """Whether NVRTC is there: named by HOCKET_NVRTC, or where the loader looks."""
+    lines = [line.split() for line in hocket("doctor").stdout.splitlines()]
+    return any(words[:2] == ["NVRTC", "found"] for words in lines)

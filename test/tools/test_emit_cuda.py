@@ -12,8 +12,8 @@ import subprocess
 import tempfile
 import unittest
 
-ROOT = pathlib.Path(__file__).resolve().parents[2]
-BUILD = pathlib.Path(os.environ.get("HOCKET_BUILD_DIR", ROOT / "build"))
+from programs import BUILD, ROOT, has_nvrtc
+
 ARCHITECTURES = ("sm_80", "sm_90a", "sm_100a")
 EXAMPLES = ("nano", "gpt2-124m", "gpt2-1.5b", "llama-3-8b", "gpt-3-175b",
             "nano-moe", "mixtral-8x7b")  # fmt: skip
@@ -31,14 +31,6 @@ def emit(spec, out, *options, **environment):
         [*map(str, command), *options], capture_output=True, text=True,
         env=os.environ | environment, check=False,
     )  # fmt: skip
-
-
-def has_nvrtc():
-    doctor = subprocess.run(
-        [BUILD / "bin/hocket", "doctor"], capture_output=True, text=True, check=False
-    )
-    lines = [line.split() for line in doctor.stdout.splitlines()]
-    return any(words[:2] == ["NVRTC", "found"] for words in lines)
 
 
 class EmitCudaTest(unittest.TestCase):
@@ -70,10 +62,9 @@ class EmitCudaTest(unittest.TestCase):
     def test_nvrtc_compiles_every_kernel(self):
         if not has_nvrtc():
             self.skipTest("there is no NVRTC on this machine")
-        cases = [(example, ()) for example in EXAMPLES]
-        cases += [("nano-moe", plan) for plan in PLANS]
-        for example, plan in cases:
-            spec = ROOT / "examples" / example / "spec.textproto"
+        # Those of every example: test_gpu_programs.py.
+        spec = ROOT / "examples/nano-moe/spec.textproto"
+        for plan in PLANS:
             self.kernels(spec, *plan, "--arch", ",".join(ARCHITECTURES))
             for arch in ARCHITECTURES:
                 image = self.folder / f"kernels/kernels.{arch}.cubin"
