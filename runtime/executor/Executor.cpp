@@ -45,7 +45,7 @@ Executor::create(std::shared_ptr<const program::Program> program,
   executor->target = std::move(device);
   executor->group = &communicators;
   HOCKET_RETURN_IF_ERROR(executor->load());
-  executor->startQueues();
+  executor->start();
   return executor;
 }
 
@@ -63,6 +63,10 @@ Status Executor::load() {
       target->createQueues(std::max(1u, r.streams()), r.events()));
   HOCKET_RETURN_IF_ERROR(
       target->reserveScratch(r.memory().scratch_bytes_per_worker()));
+  std::vector<void *> streams;
+  for (uint32_t stream = 0; stream < target->streams(); ++stream)
+    streams.push_back(target->nativeStream(stream));
+  group->useStreams(streams);
   std::vector<hal::KernelId> kernels;
   HOCKET_RETURN_IF_ERROR(loadKernels(kernels));
   HOCKET_RETURN_IF_ERROR(prepare(kernels));
@@ -107,16 +111,17 @@ Status Executor::prepare(const std::vector<hal::KernelId> &kernels) {
   return okStatus();
 }
 
-void Executor::startQueues() {
-  queues = std::make_unique<StreamQueues>(
-      role().events(), *target, group->activity(),
-      [this](PreparedCall &call, InstructionPlace place,
-             const RunContext &context) {
-        Status status = runCall(call, place, context);
-        if (!status.ok()) // So that stream 0 does not wait for other ranks.
-          group->fail(status);
-        return status;
-      });
+void Executor::start() {
+  if (!group->isOnDevice())
+    queues = std::make_unique<StreamQueues>(
+        role().events(), *target, group->activity(),
+        [this](PreparedCall &call, InstructionPlace place,
+               const RunContext &context) {
+          Status status = runCall(call, place, context);
+          if (!status.ok()) // So that stream 0 does not wait for other ranks.
+            group->fail(status);
+          return status;
+        });
   group->activity().setDescriber([this](uint64_t position) {
     return describe(InstructionPlace::of(position));
   });
@@ -134,13 +139,19 @@ Status Executor::run(const std::string &entry, uint64_t step,
   Status status = runEntry(role().entries(found->second), step, host);
   if (!status.ok()) {
     group->fail(status);
-    queues->fail(status);
+    if (queues)
+      queues->fail(status);
   }
-  if (Status first = queues->drain(); !first.ok())
+  if (Status first = queues ? queues->drain() : okStatus(); !first.ok())
     status = first;
-  group->activity().idle(0);
+  if (queues)
+    group->activity().idle(0);
   HOCKET_RETURN_IF_ERROR(status);
-  return target->synchronize();
+  Status finished = target->synchronize();
+  group->activity().idle(0);
+  if (!queues) // What waited for other ranks may have been aborted.
+    HOCKET_RETURN_IF_ERROR(group->check());
+  return finished;
 }
 
 Status Executor::runEntry(const program::Entry &entry, uint64_t step,
@@ -156,13 +167,16 @@ Status Executor::runEntry(const program::Entry &entry, uint64_t step,
 
 Status Executor::issue(InstructionPlace place, const Step &step,
                        const RunContext &context) {
+  if (!step.call && !queues)
+    return step.records ? target->record(step.stream, step.event)
+                        : target->wait(step.stream, step.event);
   if (!step.call) {
     if (!step.records)
       return queues->wait(step.stream, step.event);
     queues->record(step.stream, step.event);
     return okStatus();
   }
-  if (step.stream > 0) {
+  if (step.stream > 0 && queues) {
     queues->enqueue(step.stream, *step.call, place, context);
     return okStatus();
   }

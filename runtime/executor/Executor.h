@@ -9,7 +9,8 @@
 /// is resolved once, at creation; a run walks a list of prepared calls. There
 /// is no policy here: the order, the buffers and the streams are the
 /// program's. Stream 0 runs on the caller's thread, every other one on a thread
-/// of its own (StreamQueues.h).
+/// of its own (StreamQueues.h); where communicators are the device's own, the
+/// caller's thread issues everything, and the device's events order it.
 ///
 //===----------------------------------------------------------------------===//
 
@@ -114,7 +115,7 @@ private:
   Status load();
   Status loadKernels(std::vector<hal::KernelId> &kernels);
   Status prepare(const std::vector<hal::KernelId> &kernels);
-  void startQueues();
+  void start();
   Status runEntry(const program::Entry &entry, uint64_t step,
                   HostChannel &host);
   Status issue(InstructionPlace place, const Step &step,
@@ -135,7 +136,8 @@ private:
   std::map<std::string, int> entries;
   std::vector<std::vector<InstructionTime>> times;
   ExecutionListener *listener = nullptr;
-  std::unique_ptr<StreamQueues> queues; ///< Ends before what its threads use.
+  /// Ends before what its threads use. Null: the device orders its streams.
+  std::unique_ptr<StreamQueues> queues;
 };
 
 } // namespace hocket

@@ -7,7 +7,8 @@
 /// \file
 /// On a device without memory, ranks still meet: messages have no elements, or
 /// where time is played they tell the time at which their sender came. What
-/// lies in memory that the host does not share travels through host memory.
+/// lies in memory that the host does not share travels through host memory,
+/// unless communicators are the device's own.
 ///
 //===----------------------------------------------------------------------===//
 
@@ -161,16 +162,29 @@ public:
       if (piece.copies)
         HOCKET_RETURN_IF_ERROR(context.device.copy(
             stream, piece.from.at(context), piece.to.at(context)));
+    if (group.isOnDevice())
+      return group.together([&] { return performAll(context); });
     if (!context.device.properties().hostMemory)
       return runThroughHost(context);
     HOCKET_RETURN_IF_ERROR(context.device.synchronize(stream));
-    auto *arena = static_cast<char *>(context.device.arenaAddress());
-    if (!arena) {
+    if (!context.device.arenaAddress()) {
       HOCKET_RETURN_IF_ERROR(perform(group, nullptr, nullptr, 0,
                                      pieces.front().from.dtype, collective));
       HOCKET_RETURN_IF_ERROR(meetAll(group, context.device, stream));
       return context.device.travelled(stream, bytes);
     }
+    return performAll(context);
+  }
+
+private:
+  struct Piece {
+    BufferPlace from, to;
+    bool copies = false;
+    HostCopy sent = {}, received = {};
+  };
+
+  Status performAll(const RunContext &context) {
+    auto *arena = static_cast<char *>(context.device.arenaAddress());
     for (const Piece &piece : pieces) {
       context.device.noteUse(piece.from.at(context));
       context.device.noteUse(piece.to.at(context));
@@ -181,13 +195,6 @@ public:
     }
     return okStatus();
   }
-
-private:
-  struct Piece {
-    BufferPlace from, to;
-    bool copies = false;
-    HostCopy sent = {}, received = {};
-  };
 
   Status runThroughHost(const RunContext &context) {
     bool inPlace = collective.op() == "broadcast";
@@ -244,9 +251,10 @@ public:
   }
 
   Status run(const RunContext &context) override {
-    if (!context.device.properties().hostMemory)
+    if (!context.device.properties().hostMemory && !group.isOnDevice())
       return runThroughHost(context);
-    HOCKET_RETURN_IF_ERROR(context.device.synchronize(stream));
+    if (!group.isOnDevice())
+      HOCKET_RETURN_IF_ERROR(context.device.synchronize(stream));
     auto *arena = static_cast<char *>(context.device.arenaAddress());
     for (size_t i = 0; arena && i < places.size(); ++i) {
       context.device.noteUse(places[i].at(context));

@@ -12,8 +12,8 @@
 
 namespace hocket {
 
-/// The groups of a checked program, each with the streams on which any role
-/// uses it. The same on every rank.
+/// The groups of a checked program, each with the streams and tags that any
+/// role uses it with. The same on every rank.
 comm::GroupTable groupTableOf(const program::Program &program);
 
 /// The number of ranks that a program is for.

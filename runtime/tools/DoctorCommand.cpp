@@ -11,6 +11,7 @@
 #include "runtime/base/JsonLines.h"
 #include "runtime/base/WorkerPool.h"
 #include "runtime/comm/mpi/MpiTransport.h"
+#include "runtime/comm/nccl/NcclApi.h"
 #include "runtime/hal/drivers/cpu/CpuFeatures.h"
 #include "runtime/hal/drivers/cuda/CodeCache.h"
 #include "runtime/hal/drivers/cuda/CublasLtApi.h"
@@ -165,6 +166,13 @@ static void addGpus(std::vector<Finding> &findings) {
        products.ok() ? (*products)->path + ", version " + (*products)->version
                      : "matrix products on NVIDIA GPUs (HOCKET_CUBLASLT "
                        "may name the library)"});
+  auto nccl = comm::nccl::ncclApi();
+  findings.push_back(
+      {"NCCL", nccl.ok(), false,
+       nccl.ok() ? (*nccl)->path + ", version " + (*nccl)->version +
+                       "; messages between GPUs go through it"
+                 : "messages between GPUs go through host memory (HOCKET_NCCL "
+                   "may name the library)"});
   auto cache = hal::cuda::CodeCache::open();
   findings.push_back(
       {"compiled GPU kernels", cache.ok(), false,
@@ -176,8 +184,7 @@ static void addLibraries(std::vector<Finding> &findings) {
     const char *name;
     std::vector<std::string> libraries;
     const char *missing;
-  } rows[] = {{"NCCL", {"libnccl.so.2"}, "several NVIDIA GPUs"},
-              {"MPI library",
+  } rows[] = {{"MPI library",
                {"libmpi.so.40", "libmpi.so.12"},
                "several machines; Debian: libopenmpi3"}};
   for (const auto &row : rows) {

@@ -8,7 +8,9 @@
 
 #include "runtime/base/CheckedMath.h"
 #include "runtime/base/Format.h"
+#include "runtime/comm/nccl/NcclWorld.h"
 #include "runtime/executor/ProfileReport.h"
+#include "runtime/executor/ProgramGroups.h"
 #include "runtime/hal/drivers/Drivers.h"
 #include "runtime/train/Initialize.h"
 #include "runtime/train/RankRun.h"
@@ -29,6 +31,15 @@ public:
         steps(options.steps.value_or(source->training().steps())) {}
 
   Status run() {
+    Status status = runSteps();
+    // While what waits for the GPU can still be aborted.
+    if (!status.ok() && betweenGpus)
+      betweenGpus->fail(status);
+    return status;
+  }
+
+private:
+  Status runSteps() {
     HOCKET_RETURN_IF_ERROR(load());
     print(banner());
     HOCKET_RETURN_IF_ERROR(restoreOrInitialize());
@@ -62,7 +73,6 @@ public:
     return status;
   }
 
-private:
   bool isFirst() const { return communicators.world().rank() == 0; }
   void print(const std::string &line) const {
     if (isFirst())
@@ -71,15 +81,34 @@ private:
 
   Status load() {
     comm::PatientScope patient(communicators.activity(), "loading kernels");
+    unsigned gpu = place.gpu.value_or(communicators.world().rank());
     HOCKET_ASSIGN_OR_RETURN(
         std::unique_ptr<hal::Device> device,
-        hal::createDevice(
-            source->provenance().target(),
-            {place.threads, place.gpu.value_or(communicators.world().rank())}));
+        hal::createDevice(source->provenance().target(), {place.threads, gpu}));
+    if (device->properties().driver == "cuda" &&
+        communicators.world().size() > 1)
+      HOCKET_RETURN_IF_ERROR(connectGpus(gpu));
     HOCKET_ASSIGN_OR_RETURN(
-        executor, Executor::create(source, std::move(device), communicators));
+        executor, Executor::create(source, std::move(device),
+                                   betweenGpus ? *betweenGpus : communicators));
     if (!executor->hasEntry("train_step"))
       return invalidArgument("the program has no entry 'train_step'");
+    return okStatus();
+  }
+
+  /// Where a rank has no NCCL, messages go through host memory.
+  Status connectGpus(unsigned gpu) {
+    auto world =
+        comm::createNcclWorld(communicators, groupTableOf(*source), gpu);
+    if (world.ok()) {
+      betweenGpus = *std::move(world);
+      print("messages between GPUs go through NCCL");
+      return okStatus();
+    }
+    if (world.status().code() != StatusCode::FailedPrecondition)
+      return world.status();
+    print("messages between GPUs go through host memory: " +
+          world.status().message());
     return okStatus();
   }
 
@@ -172,6 +201,7 @@ private:
   const TrainingOptions &options;
   comm::CommunicatorSet &communicators;
   uint64_t steps;
+  std::unique_ptr<comm::CommunicatorSet> betweenGpus; ///< If NCCL is there.
   std::unique_ptr<Executor> executor;
   TrainerPosition start;
   std::shared_ptr<const data::SampleSource> train, valid;

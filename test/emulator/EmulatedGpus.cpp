@@ -38,6 +38,7 @@ void test::useEmulatedGpus(const EmulatedGpus &gpus) {
   set("HOCKET_LIBCUDA", HOCKET_EMULATED_CUDA);
   set("HOCKET_NVRTC", HOCKET_EMULATED_NVRTC);
   set("HOCKET_CUBLASLT", HOCKET_EMULATED_CUBLASLT);
+  set("HOCKET_NCCL", HOCKET_EMULATED_NCCL);
   set("HOCKET_CACHE", kernels.path);
   set("HOCKET_EMULATED_GPUS", std::to_string(gpus.count));
   set("HOCKET_EMULATED_SEED", std::to_string(gpus.seed));

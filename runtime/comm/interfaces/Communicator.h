@@ -8,13 +8,15 @@
 /// A group of `size()` ranks that call the same collectives in the same order
 /// with matching sizes. Pointers name memory that the implementation can reach:
 /// the host's for `local` and `mpi`, the device's for `nccl`. Counts are in
-/// elements. A collective is over when its call returns.
+/// elements. A collective is over when its call returns; on a device, when the
+/// stream that it was issued to comes behind it.
 ///
 /// `from` and `to` are the same or do not overlap; the same is allowed where
 /// both have as many elements (allReduce, and all of them for one rank).
 ///
 /// Sums are taken in f32 for bf16 and f16 and in rank order, so that the same
-/// plan gives the same bits.
+/// plan gives the same bits. NCCL adds in an order of its own and rounds on the
+/// way, in the same way every time.
 ///
 /// Every call checks its arguments first: a type that is not f32, bf16, f16 or
 /// i32, a rank outside the group, or a null pointer with elements is
@@ -31,6 +33,7 @@
 #include "runtime/base/Status.h"
 
 #include <cstdint>
+#include <functional>
 #include <span>
 
 namespace hocket::comm {
@@ -65,6 +68,14 @@ public:
 
   virtual unsigned rank() const = 0;
   virtual unsigned size() const = 0;
+
+  /// Whether memory is the device's, and calls return before they are over.
+  virtual bool isOnDevice() const { return false; }
+
+  /// Makes calls of this communicator that may be issued as one.
+  virtual Status together(const std::function<Status()> &calls) {
+    return calls();
+  }
 
   /// to[i] = reduction over ranks of from[i], i in [0, count).
   Status allReduce(const void *from, void *to, uint64_t count, DType dtype,

@@ -32,6 +32,8 @@ struct RankGroup {
   std::string name; ///< "dp", "cp.tp"
   std::vector<std::vector<unsigned>> lists;
   std::vector<uint32_t> streams; ///< That use it; ascending.
+  /// Those of them with collectives, and the tags of its messages; ascending.
+  std::vector<uint32_t> collectiveStreams = {}, tags = {};
 };
 
 struct GroupTable {
@@ -66,6 +68,16 @@ public:
   /// they wait for ends with Unavailable and names this rank. The first call
   /// of a world counts.
   virtual void fail(const Status &error) = 0;
+
+  /// Looks after the other ranks, as whoever waits for them in a communicator
+  /// does; Unavailable with the reason when the world has failed. Any thread.
+  virtual Status check() = 0;
+
+  /// Whether all communicators of groups are on a device (isOnDevice()), whose
+  /// events order what they do.
+  virtual bool isOnDevice() const { return false; }
+  /// The device's streams, before the first call (Device::nativeStream()).
+  virtual void useStreams(const std::vector<void *> &) {}
 };
 
 } // namespace hocket::comm

@@ -46,6 +46,18 @@ void RankActivity::endWait(uint32_t lane) {
   beat(lane);
 }
 
+void RankActivity::beginDeviceWait(uint64_t position, std::string wait,
+                                   std::vector<unsigned> ranks) {
+  std::lock_guard lock(mutex);
+  deviceWait = {position, std::move(wait), std::move(ranks)};
+}
+
+void RankActivity::endDeviceWait() {
+  std::lock_guard lock(mutex);
+  deviceWait.reset();
+  ++deviceBeats;
+}
+
 void RankActivity::noteThread(uint32_t lane) {
   clockid_t clock{};
   if (::pthread_getcpuclockid(::pthread_self(), &clock) == 0)
@@ -93,6 +105,13 @@ RankReport RankActivity::report() const {
     position = lane.position.load(std::memory_order_relaxed);
     report.wait = lane.wait;
     report.waitsFor = lane.waitsFor;
+  }
+  report.beats += deviceBeats;
+  if (deviceWait && report.state != LaneState::Patient) {
+    report.state = LaneState::Waiting;
+    position = deviceWait->position;
+    report.wait = deviceWait->wait;
+    report.waitsFor = deviceWait->waitsFor;
   }
   if (!phase.empty() && report.state != LaneState::Running)
     report.doing = phase;

@@ -22,6 +22,7 @@
 #include <functional>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <pthread.h>
 #include <string>
 #include <vector>
@@ -80,6 +81,17 @@ public:
   void beginWait(uint32_t lane, std::string wait, std::vector<unsigned> ranks);
   void endWait(uint32_t lane);
 
+  /// What was issued at `position` keeps the device waiting for `ranks`, until
+  /// endDeviceWait(): a rank that runs meanwhile waits, too. One thread.
+  void beginDeviceWait(uint64_t position, std::string wait,
+                       std::vector<unsigned> ranks);
+  void endDeviceWait();
+
+  /// Where the lane is.
+  uint64_t position(uint32_t lane) const {
+    return lanes[lane].position.load(std::memory_order_relaxed);
+  }
+
   /// Any thread.
   RankReport report() const;
 
@@ -109,6 +121,13 @@ private:
   mutable std::mutex mutex; ///< Of the texts.
   Describer describer;
   std::string phase; ///< What a PatientScope does.
+  struct DeviceWait {
+    uint64_t position = nowhere;
+    std::string wait;
+    std::vector<unsigned> waitsFor;
+  };
+  std::optional<DeviceWait> deviceWait;
+  uint64_t deviceBeats = 0;
   std::unique_ptr<Lane[]> lanes;
   uint32_t laneCount = 1;
 };

@@ -137,6 +137,10 @@ public:
     shared->fail(rank, error,
                  formatText("rank %u failed: ", rank) + error.message());
   }
+  Status check() override {
+    shared->watch();
+    return shared->failed() ? unavailable(shared->reason()) : okStatus();
+  }
 
 private:
   void join(uint32_t index, LocalGroup &group) {

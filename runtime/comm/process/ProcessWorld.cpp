@@ -38,6 +38,9 @@ public:
     state.fail(formatText("rank %u failed: ", transport->rank()) +
                error.message());
   }
+  Status check() override {
+    return state.failed() ? unavailable(state.reason()) : okStatus();
+  }
 
 private:
   Status openGroup(uint32_t index);

@@ -150,6 +150,9 @@ public:
   /// Where the arena starts, in the device's address space, for communicators
   /// that work on the device's memory themselves. Null if there is no memory.
   virtual void *arenaAddress() const = 0;
+  /// What the driver's library calls the stream, for those communicators. Null
+  /// if there is nothing of the kind.
+  virtual void *nativeStream(StreamId) const { return nullptr; }
 
   /// Makes streams 0 .. streams-1 and events 0 .. events-1. Once.
   Status createQueues(uint32_t streams, uint32_t events);

@@ -193,6 +193,36 @@ void *pointerOf(CUdeviceptr address) {
 
 } // namespace
 
+namespace {
+/// A meeting that begins with a check of the memory.
+class CheckedMeeting : public Meeting {
+public:
+  CheckedMeeting(CUctx_st &context, std::vector<MemoryUse> uses,
+                 std::shared_ptr<Meeting> meeting)
+      : context(context), uses(std::move(uses)), meeting(std::move(meeting)) {}
+  std::string arrive() override {
+    std::string error = checkUses(context, uses);
+    std::string other = meeting->arrive();
+    return error.empty() ? other : error;
+  }
+  bool isOver() const override { return meeting->isOver(); }
+
+private:
+  CUctx_st &context;
+  std::vector<MemoryUse> uses;
+  std::shared_ptr<Meeting> meeting;
+};
+} // namespace
+
+CUresult emulator::meetOn(CUstream handle, std::vector<MemoryUse> uses,
+                          std::shared_ptr<Meeting> meeting) {
+  return onStream(handle, [&](CUctx_st &context, Stream &stream) {
+    context.gpu.meet(stream, std::make_shared<CheckedMeeting>(
+                                 context, std::move(uses), std::move(meeting)));
+    return CUDA_SUCCESS;
+  });
+}
+
 CUresult emulator::enqueueOn(CUstream handle, std::vector<MemoryUse> uses,
                              std::function<void()> work) {
   return onStream(handle, [&](CUctx_st &context, Stream &stream) {
@@ -232,6 +262,7 @@ HOCKET_EXPORT CUresult cuGetErrorName(CUresult result, const char **name) {
       {CUDA_ERROR_INVALID_CONTEXT, "CUDA_ERROR_INVALID_CONTEXT"},
       {CUDA_ERROR_INVALID_HANDLE, "CUDA_ERROR_INVALID_HANDLE"},
       {CUDA_ERROR_NOT_FOUND, "CUDA_ERROR_NOT_FOUND"},
+      {CUDA_ERROR_NOT_READY, "CUDA_ERROR_NOT_READY"},
       {CUDA_ERROR_LAUNCH_FAILED, "CUDA_ERROR_LAUNCH_FAILED"}};
   auto found = names.find(result);
   *name = found == names.end() ? nullptr : found->second;
@@ -450,6 +481,13 @@ HOCKET_EXPORT CUresult cuEventSynchronize(CUevent handle) {
   return withEvent(handle, [&](CUctx_st &context, const auto &event) {
     context.gpu.finish(*event);
     return CUDA_SUCCESS;
+  });
+}
+
+HOCKET_EXPORT CUresult cuEventQuery(CUevent handle) {
+  return withEvent(handle, [&](CUctx_st &, const auto &event) {
+    return event->reached >= event->recorded ? CUDA_SUCCESS
+                                             : CUDA_ERROR_NOT_READY;
   });
 }
 

@@ -14,6 +14,7 @@
 #define HOCKET_TEST_EMULATOR_LIBRARIES_CUDALIBRARY_H
 
 #include "runtime/hal/drivers/cuda/DriverApi.h"
+#include "test/emulator/libraries/Gpu.h"
 
 #include <functional>
 #include <vector>
@@ -31,6 +32,11 @@ struct MemoryUse {
 __attribute__((visibility("default"))) hal::cuda::CUresult
 enqueueOn(hal::cuda::CUstream stream, std::vector<MemoryUse> uses,
           std::function<void()> work);
+
+/// Lets `stream` of the current context check the memory and then meet others.
+__attribute__((visibility("default"))) hal::cuda::CUresult
+meetOn(hal::cuda::CUstream stream, std::vector<MemoryUse> uses,
+       std::shared_ptr<Meeting> meeting);
 
 } // namespace hocket::emulator
 

@@ -7,11 +7,33 @@
 #include "test/emulator/libraries/Gpu.h"
 
 #include <algorithm>
+#include <chrono>
+#include <set>
+#include <thread>
 
 using namespace hocket::emulator;
 
+namespace {
+/// All GPUs of the process.
+struct Machine {
+  std::mutex mutex;
+  std::set<Gpu *> gpus;
+} machine;
+} // namespace
+
+Gpu::Gpu(size_t memoryBytes, uint64_t seed)
+    : memory(memoryBytes), random(seed) {
+  std::lock_guard lock(machine.mutex);
+  machine.gpus.insert(this);
+}
+
+Gpu::~Gpu() {
+  std::lock_guard lock(machine.mutex);
+  machine.gpus.erase(this);
+}
+
 void Gpu::enqueue(Stream &stream, Work work) {
-  stream.entries.push_back({std::move(work), nullptr, false, 0});
+  stream.entries.push_back({std::move(work), nullptr});
 }
 
 void Gpu::record(Stream &stream, std::shared_ptr<Event> event) {
@@ -25,14 +47,33 @@ void Gpu::wait(Stream &stream, std::shared_ptr<Event> event) {
   stream.entries.push_back({nullptr, std::move(event), false, ticket});
 }
 
+void Gpu::meet(Stream &stream, std::shared_ptr<Meeting> meeting) {
+  stream.entries.push_back({nullptr, nullptr});
+  stream.entries.back().meeting = std::move(meeting);
+}
+
+bool Gpu::isInMeeting(const Stream &stream) const {
+  return !stream.entries.empty() && stream.entries.front().arrived &&
+         !stream.entries.front().meeting->isOver();
+}
+
 bool Gpu::canAdvance(const Stream &stream) const {
   if (stream.entries.empty())
     return false;
   const Stream::Entry &next = stream.entries.front();
+  if (next.meeting)
+    return !isInMeeting(stream);
   return next.work || next.records || next.event->reached >= next.ticket;
 }
 
 void Gpu::advance(Stream &stream) {
+  Stream::Entry &front = stream.entries.front();
+  if (front.meeting && !front.arrived) {
+    front.arrived = true;
+    if (std::string error = front.meeting->arrive(); !error.empty())
+      fail(error);
+    return;
+  }
   Stream::Entry entry = std::move(stream.entries.front());
   stream.entries.pop_front();
   if (entry.records)
@@ -51,6 +92,8 @@ Stream *Gpu::neededBy(const Stream &target, size_t depth) {
   if (target.entries.empty() || depth > streams.size())
     return nullptr;
   const Event *awaited = target.entries.front().event.get();
+  if (!awaited)
+    return nullptr;
   for (const auto &stream : streams)
     for (const Stream::Entry &entry : stream->entries)
       if (entry.records && entry.event.get() == awaited)
@@ -75,13 +118,41 @@ Stream *Gpu::choose(const Stream *target) {
   return able[random() % able.size()];
 }
 
+/// Whether any other GPU has done something meanwhile.
+bool Gpu::letOthersAdvance() {
+  bool advanced = false;
+  mutex.unlock();
+  {
+    std::lock_guard lock(machine.mutex);
+    for (Gpu *other : machine.gpus)
+      if (other != this && other->mutex.try_lock()) {
+        if (Stream *next = other->choose(nullptr)) {
+          other->advance(*next);
+          advanced = true;
+        }
+        other->mutex.unlock();
+      }
+  }
+  if (!advanced)
+    std::this_thread::sleep_for(std::chrono::microseconds(50));
+  mutex.lock();
+  return advanced;
+}
+
 void Gpu::advanceUntil(const Done &done, const Stream *target) {
   order = static_cast<Order>(random() % 3);
   while (!done()) {
-    Stream *next = choose(target);
-    if (!next)
+    bool late = order == Order::Late && target && isInMeeting(*target);
+    if (late && letOthersAdvance())
+      continue;
+    if (Stream *next = choose(target))
+      advance(*next);
+    else if (std::ranges::any_of(streams, [&](const auto &stream) {
+               return isInMeeting(*stream);
+             }))
+      letOthersAdvance();
+    else if (!done())
       return fail("streams wait for events that nobody will record");
-    advance(*next);
   }
 }
 

@@ -15,6 +15,10 @@
 ///   early   the others first, as far as events let them: what another stream
 ///           should do only later has happened already
 ///
+/// What streams of several GPUs do together happens when the last of them has
+/// come to it. A GPU that waits for others lets them advance, though nobody
+/// waits for those.
+///
 /// An error of a kernel stays, as on a GPU: every later call fails.
 ///
 //===----------------------------------------------------------------------===//
@@ -40,19 +44,32 @@ struct Event {
 /// Something that a stream does; empty, or what went wrong.
 using Work = std::function<std::string()>;
 
+/// What streams of several GPUs do together, as one of them sees it. Has its
+/// own lock.
+class Meeting {
+public:
+  virtual ~Meeting() = default;
+  /// The stream has come to it.
+  virtual std::string arrive() = 0;
+  virtual bool isOver() const = 0;
+};
+
 struct Stream {
   struct Entry {
-    Work work; ///< Null: an event.
+    Work work; ///< Null: an event or a meeting.
     std::shared_ptr<Event> event;
     bool records = false;
     uint64_t ticket = 0;
+    std::shared_ptr<Meeting> meeting = nullptr;
+    bool arrived = false;
   };
   std::deque<Entry> entries;
 };
 
 class Gpu {
 public:
-  Gpu(size_t memoryBytes, uint64_t seed) : memory(memoryBytes), random(seed) {}
+  Gpu(size_t memoryBytes, uint64_t seed);
+  ~Gpu();
 
   /// Held by whoever calls any of what follows.
   std::mutex mutex;
@@ -62,6 +79,7 @@ public:
   void enqueue(Stream &stream, Work work);
   void record(Stream &stream, std::shared_ptr<Event> event);
   void wait(Stream &stream, std::shared_ptr<Event> event);
+  void meet(Stream &stream, std::shared_ptr<Meeting> meeting);
 
   /// Lets streams advance until `stream` is empty, `event` has been reached as
   /// often as it was recorded, or everything is done.
@@ -86,6 +104,8 @@ private:
   using Done = std::function<bool()>;
   void advanceUntil(const Done &done, const Stream *target);
   bool canAdvance(const Stream &stream) const;
+  bool isInMeeting(const Stream &stream) const;
+  bool letOthersAdvance();
   void advance(Stream &stream);
   Stream *choose(const Stream *target);
   Stream *neededBy(const Stream &target, size_t depth);

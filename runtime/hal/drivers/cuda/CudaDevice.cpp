@@ -43,6 +43,7 @@ public:
   void *arenaAddress() const override {
     return reinterpret_cast<void *>(arena);
   }
+  void *nativeStream(StreamId stream) const override { return at(stream); }
 
 protected:
   Status doAllocateArena(uint64_t bytes) override;

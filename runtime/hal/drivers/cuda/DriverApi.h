@@ -38,6 +38,7 @@ inline constexpr CUresult CUDA_ERROR_NO_DEVICE = 100;
 inline constexpr CUresult CUDA_ERROR_INVALID_IMAGE = 200;
 inline constexpr CUresult CUDA_ERROR_NO_BINARY_FOR_GPU = 209;
 inline constexpr CUresult CUDA_ERROR_NOT_FOUND = 500;
+inline constexpr CUresult CUDA_ERROR_NOT_READY = 600;
 inline constexpr CUresult CUDA_ERROR_ILLEGAL_ADDRESS = 700;
 inline constexpr CUresult CUDA_ERROR_LAUNCH_FAILED = 719;
 
@@ -92,6 +93,7 @@ inline constexpr unsigned CU_EVENT_DISABLE_TIMING = 2;
   ROW(cuEventDestroy, "cuEventDestroy_v2", (CUevent event))                    \
   ROW(cuEventRecord, "cuEventRecord", (CUevent event, CUstream stream))        \
   ROW(cuEventSynchronize, "cuEventSynchronize", (CUevent event))               \
+  ROW(cuEventQuery, "cuEventQuery", (CUevent event))                           \
   ROW(cuModuleLoadData, "cuModuleLoadData",                                    \
       (CUmodule * module, const void *image))                                  \
   ROW(cuModuleUnload, "cuModuleUnload", (CUmodule module))                     \

@@ -1,0 +1,60 @@
+//===- NcclApi.cpp - What is used of NCCL ---------------------------------===//
+//
+// Part of Hocket, under the Apache License v2.0.
+//
+//===----------------------------------------------------------------------===//
+
+#include "runtime/comm/nccl/NcclApi.h"
+
+#include "runtime/base/VendorLibrary.h"
+
+using namespace hocket;
+using namespace hocket::comm::nccl;
+
+static StatusOr<NcclApi> load() {
+  HOCKET_ASSIGN_OR_RETURN(
+      VendorLibrary library,
+      VendorLibrary::load(
+          {"NCCL", "HOCKET_NCCL", {"libnccl.so.2"}, "install NVIDIA's NCCL"}));
+  NcclApi api;
+  api.path = library.path();
+#define HOCKET_NCCL_ROW(name, parameters)                                      \
+  HOCKET_RETURN_IF_ERROR(library.resolve(#name, api.name));
+  HOCKET_NCCL_FUNCTIONS(HOCKET_NCCL_ROW)
+#undef HOCKET_NCCL_ROW
+  HOCKET_RETURN_IF_ERROR(
+      library.resolve("ncclGetErrorString", api.ncclGetErrorString));
+  HOCKET_RETURN_IF_ERROR(
+      library.resolve("ncclGetLastError", api.ncclGetLastError));
+  int number = 0;
+  HOCKET_RETURN_IF_ERROR(
+      statusOf(api, api.ncclGetVersion(&number), "ncclGetVersion"));
+  // 2.27.7 is 22707.
+  api.version = std::to_string(number / 10000) + "." +
+                std::to_string(number / 100 % 100) + "." +
+                std::to_string(number % 100);
+  if (number < 21400)
+    return failedPrecondition(api.path + " is NCCL " + api.version +
+                              "; Hocket wants 2.14 or later");
+  return api;
+}
+
+StatusOr<const NcclApi *> comm::nccl::ncclApi() {
+  static const StatusOr<NcclApi> loaded = load();
+  if (!loaded.ok())
+    return loaded.status();
+  return &*loaded;
+}
+
+Status comm::nccl::statusOf(const NcclApi &api, ncclResult_t result,
+                            const char *call) {
+  if (result == ncclSuccess || result == ncclInProgress)
+    return okStatus();
+  const char *text = api.ncclGetErrorString(result);
+  std::string error =
+      std::string(call) + ": " + (text ? text : std::to_string(result).c_str());
+  // More than the number says; it is about the last error of any communicator.
+  if (const char *more = api.ncclGetLastError(nullptr); more && *more)
+    error += std::string(" (") + more + ")";
+  return internalError(error);
+}

@@ -1,0 +1,218 @@
+//===- NcclState.cpp - What the communicators of a rank share -------------===//
+//
+// Part of Hocket, under the Apache License v2.0.
+//
+//===----------------------------------------------------------------------===//
+
+#include "runtime/comm/nccl/NcclState.h"
+
+#include "runtime/base/Format.h"
+
+#include <chrono>
+#include <thread>
+
+using namespace hocket;
+using namespace hocket::comm;
+using namespace hocket::comm::nccl;
+using namespace std::chrono_literals;
+using hal::cuda::CUdeviceptr;
+using Clock = std::chrono::steady_clock;
+
+StatusOr<std::unique_ptr<NcclState>>
+NcclState::create(const NcclApi &api, CommunicatorSet &host, unsigned gpu) {
+  HOCKET_ASSIGN_OR_RETURN(const hal::cuda::DriverApi *driver,
+                          hal::cuda::driverApi());
+  auto state = std::make_unique<NcclState>(api, *driver, host);
+  HOCKET_CUDA_CALL(*driver, cuDeviceGet, &state->device, int(gpu));
+  HOCKET_CUDA_CALL(*driver, cuDevicePrimaryCtxRetain, &state->context,
+                   state->device);
+  return state;
+}
+
+NcclState::~NcclState() {
+  if (!context)
+    return;
+  if (use().ok() && !failed())
+    close();
+  driver.cuDevicePrimaryCtxRelease(device);
+}
+
+/// After all ranks have come to the end: nothing is under way.
+void NcclState::close() {
+  for (ncclComm_t comm : opened)
+    (void)statusOf(api, api.ncclCommFinalize(comm), "ncclCommFinalize");
+  for (ncclComm_t comm : opened) {
+    ncclResult_t result = ncclInProgress;
+    for (int i = 0; i < 5000 && result == ncclInProgress; ++i) {
+      if (api.ncclCommGetAsyncError(comm, &result) != ncclSuccess)
+        break;
+      if (result == ncclInProgress)
+        std::this_thread::sleep_for(1ms);
+    }
+    result == ncclSuccess ? api.ncclCommDestroy(comm) : api.ncclCommAbort(comm);
+  }
+  opened.clear();
+}
+
+//===----------------------------------------------------------------------===//
+// Errors
+//===----------------------------------------------------------------------===//
+
+Status NcclState::use() {
+  HOCKET_CUDA_CALL(driver, cuCtxSetCurrent, context);
+  return okStatus();
+}
+
+Status NcclState::failure() const {
+  std::lock_guard lock(mutex);
+  return first;
+}
+
+void NcclState::fail(const Status &error) {
+  {
+    std::lock_guard lock(mutex);
+    if (failed())
+      return;
+    first = error;
+    hasFailed.store(true, std::memory_order_release);
+  }
+  std::lock_guard lock(calls);
+  (void)use();
+  for (ncclComm_t comm : opened)
+    api.ncclCommAbort(comm);
+  opened.clear();
+}
+
+Status NcclState::checkErrors() {
+  std::lock_guard lock(calls);
+  for (ncclComm_t comm : opened) {
+    ncclResult_t result = ncclSuccess;
+    HOCKET_RETURN_IF_ERROR(statusOf(api,
+                                    api.ncclCommGetAsyncError(comm, &result),
+                                    "ncclCommGetAsyncError"));
+    HOCKET_RETURN_IF_ERROR(statusOf(api, result, "NCCL"));
+  }
+  return okStatus();
+}
+
+Status NcclState::settle(const std::vector<ncclComm_t> &comms,
+                         const NcclMembers &members, const Subject &subject) {
+  RankActivity &activity = host.activity();
+  bool noted = false;
+  Status status;
+  Clock::time_point begin = Clock::now();
+  for (size_t i = 0; status.ok() && i < comms.size();) {
+    ncclResult_t result = ncclSuccess;
+    {
+      std::lock_guard lock(calls);
+      status = failed()
+                   ? failure()
+                   : statusOf(api, api.ncclCommGetAsyncError(comms[i], &result),
+                              "ncclCommGetAsyncError");
+    }
+    if (status.ok())
+      status = statusOf(api, result, subject().c_str());
+    if (result != ncclInProgress) {
+      ++i;
+      continue;
+    }
+    std::this_thread::sleep_for(100us);
+    if (Clock::now() - begin > 100ms && !noted) {
+      activity.beginDeviceWait(activity.position(0), subject(), members.ranks);
+      noted = true;
+    }
+  }
+  if (noted)
+    activity.endDeviceWait();
+  return status;
+}
+
+//===----------------------------------------------------------------------===//
+// Making communicators
+//===----------------------------------------------------------------------===//
+
+StatusOr<ncclComm_t> NcclState::open(const NcclMembers &members,
+                                     Communicator &through) {
+  HOCKET_RETURN_IF_ERROR(enter());
+  ncclUniqueId id{};
+  if (members.place == 0)
+    HOCKET_RETURN_IF_ERROR(
+        statusOf(api, api.ncclGetUniqueId(&id), "ncclGetUniqueId"));
+  HOCKET_RETURN_IF_ERROR(through.broadcast(&id, sizeof(id) / 4, DType::I32, 0));
+  ncclConfig_t config;
+  ncclComm_t comm = nullptr;
+  {
+    std::lock_guard lock(calls);
+    if (failed())
+      return failure();
+    HOCKET_RETURN_IF_ERROR(
+        statusOf(api,
+                 api.ncclCommInitRankConfig(&comm, int(members.ranks.size()),
+                                            id, int(members.place), &config),
+                 "ncclCommInitRankConfig"));
+    opened.push_back(comm);
+  }
+  HOCKET_RETURN_IF_ERROR(settle({comm}, members, [&] {
+    return "making a communicator of " +
+           groupText(members.group, members.ranks);
+  }));
+  HOCKET_RETURN_IF_ERROR(connect(comm, members));
+  return comm;
+}
+
+/// NCCL connects two ranks when they first have something for each other, and
+/// makes the host wait for it. Ranks that first meet different peers would
+/// wait for ever, so all connections are made here.
+Status NcclState::connect(ncclComm_t comm, const NcclMembers &members) {
+  CUdeviceptr memory = 0;
+  CUstream stream = nullptr;
+  size_t bytes = 8 * members.ranks.size();
+  HOCKET_CUDA_CALL(driver, cuMemAlloc, &memory, bytes);
+  Status status = hal::cuda::statusOf(
+      driver, driver.cuStreamCreate(&stream, hal::cuda::CU_STREAM_NON_BLOCKING),
+      "cuStreamCreate");
+  if (status.ok())
+    status = hal::cuda::statusOf(
+        driver, driver.cuMemsetD8Async(memory, 0, bytes, stream),
+        "cuMemsetD8Async");
+  if (status.ok())
+    status = trade(comm, members, stream, memory);
+  if (status.ok())
+    status = hal::cuda::statusOf(driver, driver.cuStreamSynchronize(stream),
+                                 "cuStreamSynchronize");
+  if (stream)
+    driver.cuStreamDestroy(stream);
+  driver.cuMemFree(memory);
+  return status;
+}
+
+/// A number for everybody from everybody, and a sum.
+Status NcclState::trade(ncclComm_t comm, const NcclMembers &members,
+                        CUstream stream, CUdeviceptr memory) {
+  auto word = [&](size_t i) {
+    return reinterpret_cast<void *>(memory + 4 * i);
+  };
+  size_t size = members.ranks.size();
+  auto subject = [&] {
+    return "connecting " + groupText(members.group, members.ranks);
+  };
+  HOCKET_RETURN_IF_ERROR(issue({comm}, members, subject, [&] {
+    for (size_t peer = 0; peer < size; ++peer) {
+      HOCKET_RETURN_IF_ERROR(statusOf(
+          api, api.ncclSend(word(0), 1, ncclInt32, int(peer), comm, stream),
+          "ncclSend"));
+      HOCKET_RETURN_IF_ERROR(
+          statusOf(api,
+                   api.ncclRecv(word(size + peer), 1, ncclInt32, int(peer),
+                                comm, stream),
+                   "ncclRecv"));
+    }
+    return okStatus();
+  }));
+  return issue({comm}, members, subject, [&] {
+    return statusOf(api,
+                    api.ncclAllReduce(word(0), word(1), 1, ncclInt32, ncclSum,
+                                      comm, stream),
+                    "ncclAllReduce");
+  });
+}

@@ -1,0 +1,110 @@
+//===- NcclState.h - What the communicators of a rank share -----*- C++ -*-===//
+//
+// Part of Hocket, under the Apache License v2.0.
+//
+//===----------------------------------------------------------------------===//
+///
+/// \file
+/// All of a rank's use of NCCL goes through here: the thread that runs the rank
+/// makes calls, the watching thread (NcclWatch.h) asks about errors and aborts.
+/// Communicators do not block: a call that NCCL has not done with is asked
+/// about until it has, or the world has failed.
+///
+//===----------------------------------------------------------------------===//
+
+#ifndef HOCKET_RUNTIME_COMM_NCCL_NCCLSTATE_H
+#define HOCKET_RUNTIME_COMM_NCCL_NCCLSTATE_H
+
+#include "runtime/comm/interfaces/CommunicatorSet.h"
+#include "runtime/comm/nccl/NcclApi.h"
+
+#include <atomic>
+#include <functional>
+#include <mutex>
+
+namespace hocket::comm::nccl {
+
+/// Who is in a communicator.
+struct NcclMembers {
+  std::string group;
+  std::vector<unsigned> ranks; ///< Of the world, by place.
+  unsigned place = 0;          ///< This rank's.
+};
+
+/// Says what is waited for.
+using Subject = std::function<std::string()>;
+
+class NcclState {
+public:
+  /// Uses the GPU `gpu` of this machine. `host` reaches the same ranks through
+  /// host memory.
+  static StatusOr<std::unique_ptr<NcclState>>
+  create(const NcclApi &api, CommunicatorSet &host, unsigned gpu);
+  NcclState(const NcclApi &api, const hal::cuda::DriverApi &driver,
+            CommunicatorSet &host)
+      : api(api), driver(driver), host(host) {}
+  ~NcclState();
+  NcclState(const NcclState &) = delete;
+
+  const NcclApi &api;
+  const hal::cuda::DriverApi &driver;
+  CommunicatorSet &host;
+  std::vector<CUstream> streams; ///< The device's.
+
+  /// Makes a communicator and its connections, with all members, which reach
+  /// each other through `members`. It lives as long as this object.
+  StatusOr<ncclComm_t> open(const NcclMembers &members, Communicator &through);
+
+  /// Before the thread uses the GPU.
+  Status use();
+  /// The same; what has failed, if something has.
+  Status enter() { return failed() ? failure() : use(); }
+
+  /// Calls `body`, which calls NCCL, while nobody aborts; then waits until
+  /// NCCL is done with `comms`. `subject` is said of a wait that lasts.
+  template <typename Body>
+  Status issue(const std::vector<ncclComm_t> &comms, const NcclMembers &members,
+               const Subject &subject, const Body &body) {
+    {
+      std::lock_guard lock(calls);
+      if (failed())
+        return failure();
+      HOCKET_RETURN_IF_ERROR(
+          statusOf(api, api.ncclGroupStart(), "ncclGroupStart"));
+      Status status = body();
+      Status ended = statusOf(api, api.ncclGroupEnd(), "ncclGroupEnd");
+      HOCKET_RETURN_IF_ERROR(status);
+      HOCKET_RETURN_IF_ERROR(ended);
+    }
+    return settle(comms, members, subject);
+  }
+
+  bool failed() const { return hasFailed.load(std::memory_order_acquire); }
+  Status failure() const;
+  /// Aborts all communicators, so that nothing waits for them any more; the
+  /// first error counts. Any thread.
+  void fail(const Status &error);
+
+  /// Looks for errors that NCCL has found meanwhile. Any thread.
+  Status checkErrors();
+
+private:
+  Status settle(const std::vector<ncclComm_t> &comms,
+                const NcclMembers &members, const Subject &subject);
+  Status connect(ncclComm_t comm, const NcclMembers &members);
+  Status trade(ncclComm_t comm, const NcclMembers &members, CUstream stream,
+               hal::cuda::CUdeviceptr memory);
+  void close();
+
+  hal::cuda::CUdevice device = 0;
+  hal::cuda::CUcontext context = nullptr;
+  std::mutex calls; ///< Held by whoever uses NCCL.
+  std::vector<ncclComm_t> opened;
+  mutable std::mutex mutex; ///< Of `first`.
+  Status first;
+  std::atomic<bool> hasFailed{false};
+};
+
+} // namespace hocket::comm::nccl
+
+#endif // HOCKET_RUNTIME_COMM_NCCL_NCCLSTATE_H

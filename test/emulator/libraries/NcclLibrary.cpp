@@ -1,0 +1,317 @@
+//===- NcclLibrary.cpp - The emulated NCCL --------------------------------===//
+//
+// Part of Hocket, under the Apache License v2.0.
+//
+//===----------------------------------------------------------------------===//
+///
+/// \file
+/// The functions of NcclApi.h among the ranks of one process. Communicators do
+/// not block, and are now and then not done with a call when it returns. What
+/// is issued between ncclGroupStart() and ncclGroupEnd() is one thing to its
+/// stream. Sums are taken in rank order.
+///
+//===----------------------------------------------------------------------===//
+
+#include "runtime/comm/nccl/NcclApi.h"
+#include "test/emulator/libraries/CudaLibrary.h"
+#include "test/emulator/libraries/NcclMeeting.h"
+
+#include <cstring>
+#include <map>
+#include <unistd.h>
+
+using namespace hocket;
+using namespace hocket::emulator;
+using namespace hocket::comm::nccl;
+using comm::CollectiveCall;
+using Op = CollectiveCall::Op;
+
+// NOLINTBEGIN(readability-identifier-naming): the names are NVIDIA's.
+
+namespace {
+
+/// Work that some of its sides have issued, by number.
+struct Pending {
+  std::shared_ptr<JointWork> work;
+  unsigned taken = 0;
+};
+using PendingWork = std::map<uint64_t, Pending>;
+
+/// All ranks of a communicator.
+struct Club {
+  explicit Club(unsigned size) : size(size), collectives(size) {}
+  const unsigned size;
+  unsigned joined = 0;
+  std::vector<uint64_t> collectives; ///< That each rank has issued.
+  PendingWork pending;
+  /// By sender and receiver.
+  struct Line {
+    uint64_t sent = 0, received = 0;
+    PendingWork pending;
+  };
+  std::map<std::pair<unsigned, unsigned>, Line> lines;
+};
+
+/// Guards all clubs.
+std::mutex mutex;
+std::map<std::string, std::shared_ptr<Club>> clubs; ///< By id.
+
+/// A rank's place in a communicator.
+struct Member {
+  std::shared_ptr<Club> club;
+  unsigned rank = 0;
+  std::shared_ptr<std::atomic<bool>> aborted =
+      std::make_shared<std::atomic<bool>>(false);
+  unsigned calls = 0;  ///< Groups that have ended.
+  bool isBusy = false; ///< Is not done with the last of them.
+};
+
+/// What a thread has issued since ncclGroupStart().
+struct OpenGroup {
+  unsigned depth = 0;
+  struct OnStream {
+    std::vector<NcclMeeting::Part> parts;
+    std::vector<MemoryUse> uses;
+  };
+  std::map<CUstream, OnStream> streams;
+  std::vector<Member *> members;
+};
+thread_local OpenGroup open;
+thread_local std::string lastError;
+
+ncclResult_t refuse(const std::string &why) {
+  lastError = why;
+  return ncclInvalidUsage;
+}
+
+/// The joint work with a number, which each side takes once.
+std::shared_ptr<JointWork> take(PendingWork &pending, uint64_t number,
+                                bool isMessage, unsigned sides) {
+  Pending &entry = pending[number];
+  if (!entry.work)
+    entry.work = std::make_shared<JointWork>(isMessage, sides);
+  std::shared_ptr<JointWork> work = entry.work;
+  if (++entry.taken == sides)
+    pending.erase(number);
+  return work;
+}
+
+ncclResult_t endGroup() {
+  ncclResult_t result = ncclSuccess;
+  for (auto &[stream, issued] : open.streams)
+    if (meetOn(stream, std::move(issued.uses),
+               std::make_shared<NcclMeeting>(std::move(issued.parts))) !=
+        hal::cuda::CUDA_SUCCESS)
+      result = refuse("the stream is not one of the current context");
+  for (Member *member : open.members)
+    if (member->calls++ % 3 == 2) {
+      member->isBusy = true;
+      result = result == ncclSuccess ? ncclInProgress : result;
+    }
+  open = OpenGroup();
+  return result;
+}
+
+ncclResult_t add(Member *member, std::shared_ptr<JointWork> work, unsigned side,
+                 const CollectiveCall &call, CUstream stream) {
+  OpenGroup::OnStream &on = open.streams[stream];
+  on.parts.push_back({std::move(work), side, call, member->aborted});
+  unsigned ranks = member->club->size;
+  if (call.from)
+    on.uses.push_back(
+        {hal::cuda::CUdeviceptr(call.from), bytesFrom(call, ranks), false});
+  if (call.to)
+    on.uses.push_back(
+        {hal::cuda::CUdeviceptr(call.to), bytesTo(call, ranks), true});
+  open.members.push_back(member);
+  return open.depth > 0 ? ncclSuccess : endGroup();
+}
+
+Member *memberOf(ncclComm_t comm) { return reinterpret_cast<Member *>(comm); }
+
+ncclResult_t collective(const CollectiveCall &call, ncclComm_t comm,
+                        CUstream stream) {
+  Member *member = memberOf(comm);
+  Club &club = *member->club;
+  std::shared_ptr<JointWork> work;
+  {
+    std::lock_guard lock(mutex);
+    work =
+        take(club.pending, club.collectives[member->rank]++, false, club.size);
+  }
+  return add(member, work, member->rank, call, stream);
+}
+
+ncclResult_t message(const CollectiveCall &call, int peer, ncclComm_t comm,
+                     CUstream stream) {
+  Member *member = memberOf(comm);
+  Club &club = *member->club;
+  if (peer < 0 || unsigned(peer) >= club.size)
+    return refuse("there is no such peer");
+  bool sends = call.from != nullptr;
+  std::shared_ptr<JointWork> work;
+  {
+    std::lock_guard lock(mutex);
+    auto ends = sends ? std::pair(member->rank, unsigned(peer))
+                      : std::pair(unsigned(peer), member->rank);
+    Club::Line &line = club.lines[ends];
+    work = take(line.pending, sends ? line.sent++ : line.received++, true, 2);
+  }
+  return add(member, work, sends ? 0 : 1, call, stream);
+}
+
+comm::DType typeOf(ncclDataType_t type) {
+  switch (type) {
+  case ncclInt32:
+    return comm::DType::I32;
+  case ncclFloat16:
+    return comm::DType::F16;
+  case ncclBfloat16:
+    return comm::DType::BF16;
+  default:
+    return comm::DType::F32;
+  }
+}
+
+CollectiveCall callOf(Op op, const void *from, void *to, size_t count,
+                      ncclDataType_t type, ncclRedOp_t reduction = ncclSum) {
+  return comm::makeCall(op, from, to, count, typeOf(type),
+                        reduction == ncclMax ? comm::Reduction::Max
+                                             : comm::Reduction::Sum);
+}
+
+} // namespace
+
+#define HOCKET_EXPORT extern "C" __attribute__((visibility("default")))
+
+HOCKET_EXPORT ncclResult_t ncclGetVersion(int *version) {
+  *version = 22700;
+  return ncclSuccess;
+}
+
+HOCKET_EXPORT const char *ncclGetErrorString(ncclResult_t result) {
+  return result == ncclInvalidUsage ? "invalid usage" : "emulated error";
+}
+
+HOCKET_EXPORT const char *ncclGetLastError(ncclComm_t) {
+  return lastError.c_str();
+}
+
+//===----------------------------------------------------------------------===//
+// Communicators
+//===----------------------------------------------------------------------===//
+
+HOCKET_EXPORT ncclResult_t ncclGetUniqueId(ncclUniqueId *id) {
+  static std::atomic<unsigned> last{0};
+  std::memset(id, 0, sizeof(*id));
+  std::string text = std::to_string(::getpid()) + "." + std::to_string(++last);
+  std::memcpy(id->internal, text.data(), text.size());
+  return ncclSuccess;
+}
+
+HOCKET_EXPORT ncclResult_t ncclCommInitRankConfig(ncclComm_t *comm, int ranks,
+                                                  ncclUniqueId id, int rank,
+                                                  ncclConfig_t *config) {
+  std::string name = id.internal;
+  if (!name.starts_with(std::to_string(::getpid()) + "."))
+    return refuse("emulated ranks are threads of one process");
+  if (config->blocking != 0 || ranks < 1 || rank < 0 || rank >= ranks)
+    return refuse("no such communicator can be made");
+  std::lock_guard lock(mutex);
+  auto &club = clubs[name];
+  if (!club)
+    club = std::make_shared<Club>(unsigned(ranks));
+  auto *member = new Member{club, unsigned(rank)};
+  *comm = reinterpret_cast<ncclComm_t>(member);
+  if (++club->joined < club->size)
+    return ncclInProgress;
+  clubs.erase(name);
+  return ncclSuccess;
+}
+
+HOCKET_EXPORT ncclResult_t ncclCommGetAsyncError(ncclComm_t comm,
+                                                 ncclResult_t *error) {
+  Member *member = memberOf(comm);
+  std::lock_guard lock(mutex);
+  *error = member->isBusy || member->club->joined < member->club->size
+               ? ncclInProgress
+               : ncclSuccess;
+  member->isBusy = false;
+  return ncclSuccess;
+}
+
+HOCKET_EXPORT ncclResult_t ncclCommFinalize(ncclComm_t) { return ncclSuccess; }
+
+HOCKET_EXPORT ncclResult_t ncclCommAbort(ncclComm_t comm) {
+  memberOf(comm)->aborted->store(true);
+  delete memberOf(comm);
+  return ncclSuccess;
+}
+
+HOCKET_EXPORT ncclResult_t ncclCommDestroy(ncclComm_t comm) {
+  return ncclCommAbort(comm);
+}
+
+//===----------------------------------------------------------------------===//
+// Collectives and messages
+//===----------------------------------------------------------------------===//
+
+HOCKET_EXPORT ncclResult_t ncclGroupStart() {
+  ++open.depth;
+  return ncclSuccess;
+}
+
+HOCKET_EXPORT ncclResult_t ncclGroupEnd() {
+  if (open.depth == 0)
+    return refuse("no group has been started");
+  return --open.depth == 0 ? endGroup() : ncclSuccess;
+}
+
+HOCKET_EXPORT ncclResult_t ncclAllReduce(const void *from, void *to,
+                                         size_t count, ncclDataType_t type,
+                                         ncclRedOp_t op, ncclComm_t comm,
+                                         CUstream stream) {
+  return collective(callOf(Op::AllReduce, from, to, count, type, op), comm,
+                    stream);
+}
+
+HOCKET_EXPORT ncclResult_t ncclReduceScatter(const void *from, void *to,
+                                             size_t count, ncclDataType_t type,
+                                             ncclRedOp_t op, ncclComm_t comm,
+                                             CUstream stream) {
+  return collective(callOf(Op::ReduceScatter, from, to, count, type, op), comm,
+                    stream);
+}
+
+HOCKET_EXPORT ncclResult_t ncclAllGather(const void *from, void *to,
+                                         size_t count, ncclDataType_t type,
+                                         ncclComm_t comm, CUstream stream) {
+  return collective(callOf(Op::AllGather, from, to, count, type), comm, stream);
+}
+
+HOCKET_EXPORT ncclResult_t ncclBroadcast(const void *from, void *to,
+                                         size_t count, ncclDataType_t type,
+                                         int root, ncclComm_t comm,
+                                         CUstream stream) {
+  bool sends = int(memberOf(comm)->rank) == root;
+  CollectiveCall call =
+      callOf(Op::Broadcast, sends ? from : nullptr, to, count, type);
+  call.root = unsigned(root);
+  return collective(call, comm, stream);
+}
+
+HOCKET_EXPORT ncclResult_t ncclSend(const void *from, size_t count,
+                                    ncclDataType_t type, int peer,
+                                    ncclComm_t comm, CUstream stream) {
+  return message(callOf(Op::Broadcast, from, nullptr, count, type), peer, comm,
+                 stream);
+}
+
+HOCKET_EXPORT ncclResult_t ncclRecv(void *to, size_t count, ncclDataType_t type,
+                                    int peer, ncclComm_t comm,
+                                    CUstream stream) {
+  return message(callOf(Op::Broadcast, nullptr, to, count, type), peer, comm,
+                 stream);
+}
+
+// NOLINTEND(readability-identifier-naming)

@@ -1,0 +1,110 @@
+//===- NcclMeeting.cpp - What ranks of a communicator do together ---------===//
+//
+// Part of Hocket, under the Apache License v2.0.
+//
+//===----------------------------------------------------------------------===//
+
+#include "test/emulator/libraries/NcclMeeting.h"
+
+#include "runtime/comm/interfaces/Reduce.h"
+
+#include <algorithm>
+#include <cstring>
+
+using namespace hocket;
+using namespace hocket::emulator;
+using comm::CollectiveCall;
+using Op = CollectiveCall::Op;
+
+static uint64_t bytesOf(const CollectiveCall &call) {
+  return call.count * uint64_t(kernels::bytesOf(call.dtype));
+}
+
+uint64_t emulator::bytesFrom(const CollectiveCall &call, unsigned ranks) {
+  if (!call.from)
+    return 0;
+  return bytesOf(call) * (call.op == Op::ReduceScatter ? ranks : 1);
+}
+
+uint64_t emulator::bytesTo(const CollectiveCall &call, unsigned ranks) {
+  if (!call.to)
+    return 0;
+  return bytesOf(call) * (call.op == Op::AllGather ? ranks : 1);
+}
+
+std::string JointWork::mismatch() const {
+  const CollectiveCall &first = *calls.front();
+  for (const auto &call : calls)
+    if (call->op != first.op || call->count != first.count ||
+        call->dtype != first.dtype || call->reduction != first.reduction ||
+        call->root != first.root)
+      return "ranks do not ask for the same: " + comm::callText(first) + ", " +
+             comm::callText(*call);
+  return "";
+}
+
+/// Results are made aside, as sides may work in place.
+void JointWork::perform() {
+  const CollectiveCall &call = *calls.front();
+  uint64_t bytes = bytesOf(call);
+  if (isMessage) {
+    std::memmove(calls[1]->to, calls[0]->from, bytes);
+    return;
+  }
+  std::vector<const void *> parts;
+  for (const auto &each : calls)
+    parts.push_back(each->from);
+  auto ranks = unsigned(parts.size());
+  bool sums = call.op == Op::AllReduce || call.op == Op::ReduceScatter;
+  std::vector<char> result(call.op == Op::AllReduce || call.op == Op::Broadcast
+                               ? bytes
+                               : bytes * ranks);
+  if (sums)
+    comm::reduceParts(parts, result.data(),
+                      result.size() / uint64_t(kernels::bytesOf(call.dtype)),
+                      call.dtype, call.reduction);
+  for (unsigned rank = 0; call.op == Op::AllGather && rank < ranks; ++rank)
+    std::memcpy(result.data() + rank * bytes, parts[rank], bytes);
+  if (call.op == Op::Broadcast)
+    std::memcpy(result.data(), parts[call.root], bytes);
+  for (unsigned rank = 0; rank < ranks; ++rank) {
+    bool own = call.op == Op::ReduceScatter;
+    std::memcpy(calls[rank]->to, result.data() + (own ? rank * bytes : 0),
+                own ? bytes : result.size());
+  }
+}
+
+std::string JointWork::arrive(unsigned side, const CollectiveCall &call) {
+  std::lock_guard lock(mutex);
+  calls[side] = call;
+  uint64_t written = bytesTo(call, unsigned(calls.size()));
+  auto *to = static_cast<char *>(call.to);
+  const auto *from = static_cast<const char *>(call.from);
+  uint64_t read = bytesFrom(call, unsigned(calls.size()));
+  bool apart = !from || from + read <= to || to + written <= from;
+  if (to && apart)
+    std::memset(to, 0xFF, written);
+  if (++arrived < calls.size())
+    return "";
+  std::string error = mismatch();
+  if (error.empty())
+    perform();
+  over.store(true);
+  return error;
+}
+
+std::string NcclMeeting::arrive() {
+  std::string error;
+  for (const Part &part : parts)
+    if (!part.aborted->load())
+      if (std::string one = part.work->arrive(part.side, part.call);
+          error.empty())
+        error = one;
+  return error;
+}
+
+bool NcclMeeting::isOver() const {
+  return std::ranges::all_of(parts, [](const Part &part) {
+    return part.aborted->load() || part.work->isOver();
+  });
+}

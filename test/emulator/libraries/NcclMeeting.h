@@ -1,0 +1,72 @@
+//===- NcclMeeting.h - What ranks of a communicator do together -*- C++ -*-===//
+//
+// Part of Hocket, under the Apache License v2.0.
+//
+//===----------------------------------------------------------------------===//
+///
+/// \file
+/// A collective has a side for each rank, a message two. It happens at once
+/// when the last side's stream has come to it; from the moment at which the
+/// first has, until then, there is garbage where results are to be.
+///
+//===----------------------------------------------------------------------===//
+
+#ifndef HOCKET_TEST_EMULATOR_LIBRARIES_NCCLMEETING_H
+#define HOCKET_TEST_EMULATOR_LIBRARIES_NCCLMEETING_H
+
+#include "runtime/comm/interfaces/CollectiveCall.h"
+#include "test/emulator/libraries/Gpu.h"
+
+#include <atomic>
+#include <optional>
+
+namespace hocket::emulator {
+
+/// One collective or message of a communicator. Any thread.
+class JointWork {
+public:
+  /// `sides` of a collective: those of all ranks, by rank; of a message: the
+  /// sender's and the receiver's.
+  JointWork(bool isMessage, unsigned sides)
+      : isMessage(isMessage), calls(sides) {}
+
+  /// A side's stream has come. Empty, or what does not fit the others.
+  std::string arrive(unsigned side, const comm::CollectiveCall &call);
+  bool isOver() const { return over.load(); }
+
+private:
+  std::string mismatch() const;
+  void perform();
+
+  const bool isMessage;
+  std::mutex mutex;
+  unsigned arrived = 0;
+  std::vector<std::optional<comm::CollectiveCall>> calls;
+  std::atomic<bool> over{false};
+};
+
+/// What a rank has issued as one: it is over when all of it is, or when its
+/// communicator has been aborted.
+class NcclMeeting : public Meeting {
+public:
+  struct Part {
+    std::shared_ptr<JointWork> work;
+    unsigned side = 0;
+    comm::CollectiveCall call;
+    std::shared_ptr<std::atomic<bool>> aborted;
+  };
+  explicit NcclMeeting(std::vector<Part> parts) : parts(std::move(parts)) {}
+  std::string arrive() override;
+  bool isOver() const override;
+
+private:
+  std::vector<Part> parts;
+};
+
+/// Bytes that a side reads and writes.
+uint64_t bytesFrom(const comm::CollectiveCall &call, unsigned ranks);
+uint64_t bytesTo(const comm::CollectiveCall &call, unsigned ranks);
+
+} // namespace hocket::emulator
+
+#endif // HOCKET_TEST_EMULATOR_LIBRARIES_NCCLMEETING_H

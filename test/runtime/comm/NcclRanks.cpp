@@ -1,0 +1,96 @@
+//===- NcclRanks.cpp - Ranks with an emulated GPU each --------------------===//
+//
+// Part of Hocket, under the Apache License v2.0.
+//
+//===----------------------------------------------------------------------===//
+
+#include "test/runtime/comm/NcclRanks.h"
+
+#include "runtime/comm/local/LocalWorld.h"
+#include "runtime/comm/nccl/NcclWorld.h"
+#include "runtime/comm/process/ProcessWorld.h"
+#include "runtime/comm/process/SocketTransport.h"
+#include "runtime/hal/drivers/cuda/CudaDevice.h"
+#include "test/emulator/EmulatedGpus.h"
+
+#include <gtest/gtest.h>
+#include <netinet/in.h>
+#include <sys/socket.h>
+#include <thread>
+#include <unistd.h>
+
+using namespace hocket;
+using namespace hocket::comm;
+using namespace hocket::test;
+using Set = std::unique_ptr<CommunicatorSet>;
+
+/// A port that nobody listens on now.
+static uint16_t freePort() {
+  int socket = ::socket(AF_INET, SOCK_STREAM, 0);
+  sockaddr_in address{};
+  address.sin_family = AF_INET;
+  address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+  socklen_t length = sizeof(address);
+  auto *pointer = reinterpret_cast<sockaddr *>(&address);
+  EXPECT_EQ(::bind(socket, pointer, length), 0);
+  EXPECT_EQ(::getsockname(socket, pointer, &length), 0);
+  ::close(socket);
+  return ntohs(address.sin_port);
+}
+
+static GroupTable tableOf(unsigned size) {
+  RankGroup group;
+  group.name = "reversed";
+  group.lists.emplace_back();
+  for (unsigned rank = 0; rank < size; ++rank)
+    group.lists[0].push_back(size - 1 - rank);
+  group.streams = group.collectiveStreams = {1};
+  group.tags = {0, 1, 5};
+  return {size, {group}};
+}
+
+static void runRank(unsigned rank, CommunicatorSet &host,
+                    const GroupTable &table,
+                    const std::function<void(NcclRank &)> &body) {
+  auto communicators = createNcclWorld(host, table, rank);
+  ASSERT_TRUE(communicators.ok()) << communicators.status().message();
+  auto device = hal::createCudaDevice(rank);
+  ASSERT_TRUE(device.ok()) << device.status().message();
+  ASSERT_TRUE((*device)->allocateArena(16 << 20).ok());
+  ASSERT_TRUE((*device)->createQueues(2, 2).ok());
+  (*communicators)
+      ->useStreams({(*device)->nativeStream(0), (*device)->nativeStream(1)});
+  NcclRank own{device->get(), communicators->get()};
+  body(own);
+}
+
+void test::runNcclRanks(const NcclRanks &ranks,
+                        const std::function<void(NcclRank &)> &body) {
+  useEmulatedGpus({.count = ranks.size});
+  GroupTable table = tableOf(ranks.size);
+  Launch launch{"test", 0, ranks.size, ranks.size, false, "localhost", 0};
+  if (ranks.sockets)
+    launch.port = freePort();
+  auto world = LocalWorld::create(table, ranks.limits);
+  ASSERT_TRUE(world.ok()) << world.status().message();
+  std::vector<std::thread> threads;
+  for (unsigned rank = 0; rank < ranks.size; ++rank)
+    threads.emplace_back([&, launch, rank]() mutable {
+      launch.rank = rank;
+      Set host;
+      if (ranks.sockets) {
+        auto transport = createSocketTransport(launch, 20);
+        ASSERT_TRUE(transport.ok()) << transport.status().message();
+        auto made =
+            createProcessWorld(*std::move(transport), table, ranks.limits);
+        ASSERT_TRUE(made.ok()) << made.status().message();
+        host = *std::move(made);
+      } else {
+        host = world->join(rank);
+      }
+      host->activity().setLanes(2);
+      runRank(rank, *host, table, body);
+    });
+  for (std::thread &thread : threads)
+    thread.join();
+}

@@ -1,0 +1,131 @@
+//===- NcclWorldTest.cpp - Streams that meet, and that do not -------------===//
+//
+// Part of Hocket, under the Apache License v2.0.
+//
+//===----------------------------------------------------------------------===//
+
+#include "test/runtime/comm/NcclRanks.h"
+
+#include <array>
+#include <gtest/gtest.h>
+#include <mutex>
+#include <thread>
+
+using namespace hocket;
+using namespace hocket::comm;
+using namespace hocket::test;
+using namespace std::chrono_literals;
+
+namespace {
+
+/// Element i of the arena.
+float *element(NcclRank &rank, size_t i) {
+  return static_cast<float *>(rank.device->arenaAddress()) + i;
+}
+
+// Stream 0 brings a number, stream 1 adds it up over ranks, stream 0 takes the
+// sum, ordered by events alone: the host waits once, at the end.
+TEST(NcclWorld, EventsOrderWhatIsIssued) {
+  for (int round = 0; round < 5; ++round)
+    runNcclRanks({.size = 3}, [](NcclRank &rank) {
+      Communicator &group = *rank.communicators->find(0, 1);
+      ASSERT_TRUE(group.isOnDevice());
+      std::array<float, 20> sums{};
+      for (size_t i = 0; i < sums.size(); ++i) {
+        auto number = float(100 * group.rank() + i);
+        hal::Device &device = *rank.device;
+        ASSERT_TRUE(device.copyFromHost(0, &number, {0, 4}).ok());
+        ASSERT_TRUE(device.record(0, 0).ok());
+        ASSERT_TRUE(device.wait(1, 0).ok());
+        ASSERT_TRUE(group
+                        .allReduce(element(rank, 0), element(rank, 64), 1,
+                                   DType::F32, Reduction::Sum)
+                        .ok());
+        ASSERT_TRUE(device.record(1, 1).ok());
+        ASSERT_TRUE(device.wait(0, 1).ok());
+        ASSERT_TRUE(device.copyToHost(0, {256, 4}, &sums[i]).ok());
+      }
+      ASSERT_TRUE(rank.device->synchronize().ok());
+      EXPECT_TRUE(rank.communicators->check().ok());
+      for (size_t i = 0; i < sums.size(); ++i)
+        EXPECT_EQ(sums[i], 300 + 3 * float(i));
+    });
+}
+
+// Several calls issued as one.
+TEST(NcclWorld, CallsAreIssuedTogether) {
+  runNcclRanks({.size = 2}, [](NcclRank &rank) {
+    Communicator &group = *rank.communicators->find(0, 1);
+    std::array<float, 2> numbers = {float(group.rank()), 10};
+    ASSERT_TRUE(rank.device->copyFromHost(1, numbers.data(), {0, 8}).ok());
+    Status status = group.together([&] {
+      for (size_t i : {0, 1})
+        HOCKET_RETURN_IF_ERROR(group.allReduce(
+            element(rank, i), element(rank, i), 1, DType::F32, Reduction::Sum));
+      return okStatus();
+    });
+    ASSERT_TRUE(status.ok()) << status.message();
+    ASSERT_TRUE(rank.device->copyToHost(1, {0, 8}, numbers.data()).ok());
+    ASSERT_TRUE(rank.device->synchronize(1).ok());
+    EXPECT_EQ(numbers, (std::array<float, 2>{1, 20}));
+  });
+}
+
+// One rank does not come: the others are told who, and their GPUs go on.
+TEST(NcclWorld, AnswersToARankThatHangs) {
+  NcclRanks ranks{.size = 3, .limits = {.hangSeconds = 1}};
+  runNcclRanks(ranks, [](NcclRank &rank) {
+    RankActivity &activity = rank.communicators->activity();
+    activity.setDescriber([](uint64_t position) {
+      return "instruction " + std::to_string(position);
+    });
+    Communicator &group = *rank.communicators->find(0, 1);
+    unsigned own = rank.communicators->world().rank();
+    activity.run(0, 40 + own);
+    if (own == 1) { // Busy with something else until the world has failed.
+      while (rank.communicators->check().ok())
+        std::this_thread::sleep_for(20ms);
+    } else {
+      ASSERT_TRUE(group
+                      .allReduce(element(rank, 0), element(rank, 0), 7,
+                                 DType::F32, Reduction::Sum)
+                      .ok());
+      EXPECT_TRUE(rank.device->synchronize().ok());
+    }
+    std::string message = rank.communicators->check().message();
+    EXPECT_NE(message.find("rank 1 hangs: for"), std::string::npos) << message;
+    EXPECT_NE(message.find("instruction 41"), std::string::npos) << message;
+    activity.setDescriber(nullptr);
+    if (own == 1)
+      return;
+    EXPECT_NE(message.find("instruction " + std::to_string(40 + own) +
+                           ": all_reduce of 7 f32 in group 'reversed' of "
+                           "ranks 2, 1, 0 does not end"),
+              std::string::npos)
+        << message;
+    EXPECT_EQ(group
+                  .allReduce(element(rank, 0), element(rank, 0), 7, DType::F32,
+                             Reduction::Sum)
+                  .code(),
+              StatusCode::Unavailable);
+  });
+}
+
+// A rank that says it has failed ends what others wait for.
+TEST(NcclWorld, AnswersToARankThatFails) {
+  runNcclRanks({.size = 2}, [](NcclRank &rank) {
+    Communicator &group = *rank.communicators->find(0, 1);
+    if (group.rank() == 0)
+      return rank.communicators->fail(internalError("out of luck"));
+    (void)group.allReduce(element(rank, 0), element(rank, 0), 7, DType::F32,
+                          Reduction::Sum);
+    EXPECT_TRUE(rank.device->synchronize().ok());
+    for (int i = 0; i < 100 && rank.communicators->check().ok(); ++i)
+      std::this_thread::sleep_for(20ms);
+    std::string message = rank.communicators->check().message();
+    EXPECT_NE(message.find("rank 1 failed: out of luck"), std::string::npos)
+        << message;
+  });
+}
+
+} // namespace
