@@ -8,6 +8,7 @@
 
 #include "runtime/base/Format.h"
 
+#include <algorithm>
 #include <bit>
 
 using namespace hocket;
@@ -21,9 +22,35 @@ struct LibraryKernels::Launch {
 };
 
 struct LibraryKernels::Prepared {
+  const kernels::LibraryOp *op;
+  std::vector<int64_t> integers;
+  std::vector<double> floats;
+  size_t buffers, scalars;
   std::vector<Launch> launches;
   uint64_t workspaceBytes = 0;
+
+  bool isOf(const LibraryCall &call) const {
+    auto bits = [](double x) { return std::bit_cast<uint64_t>(x); };
+    return op == call.op && buffers == call.buffers.size() &&
+           scalars == call.scalars.size() &&
+           std::ranges::equal(integers, call.integers) &&
+           std::ranges::equal(floats, call.floats, {}, bits, bits);
+  }
 };
+
+/// Of what isOf() compares, without a copy of it: this is done for every call.
+static size_t hashOf(const LibraryCall &call) {
+  size_t hash = std::bit_cast<uintptr_t>(call.op);
+  auto add = [&](uint64_t value) {
+    hash = (hash ^ value) * 0x9E3779B97F4A7C15u;
+    hash ^= hash >> 29;
+  };
+  for (int64_t value : call.integers)
+    add(uint64_t(value));
+  for (double value : call.floats)
+    add(std::bit_cast<uint64_t>(value));
+  return hash;
+}
 
 LibraryKernels::LibraryKernels(const DriverApi &api, const GpuModules &modules)
     : api(api), modules(modules) {}
@@ -34,16 +61,18 @@ static std::string nameOf(const LibraryCall &call) {
 }
 
 StatusOr<const LibraryKernels::Prepared *>
+LibraryKernels::find(const LibraryCall &call) {
+  size_t hash = hashOf(call);
+  auto [first, last] = known.equal_range(hash);
+  for (auto entry = first; entry != last; ++entry)
+    if (entry->second->isOf(call))
+      return entry->second.get();
+  HOCKET_ASSIGN_OR_RETURN(std::unique_ptr<Prepared> prepared, prepare(call));
+  return known.emplace(hash, std::move(prepared))->second.get();
+}
+
+StatusOr<std::unique_ptr<LibraryKernels::Prepared>>
 LibraryKernels::prepare(const LibraryCall &call) {
-  std::vector<uint64_t> key = {std::bit_cast<uintptr_t>(call.op),
-                               call.buffers.size(), call.scalars.size(),
-                               call.integers.size()};
-  key.insert(key.end(), call.integers.begin(), call.integers.end());
-  for (double value : call.floats)
-    key.push_back(std::bit_cast<uint64_t>(value));
-  std::unique_ptr<Prepared> &entry = known[key];
-  if (entry)
-    return entry.get();
   kernels::CudaCall made;
   kernels::CudaRequest request{call.integers, call.floats, call.buffers.size(),
                                call.scalars.size()};
@@ -51,6 +80,11 @@ LibraryKernels::prepare(const LibraryCall &call) {
           kernels::makeCudaCall(*call.op, request, made))
     return invalidArgument(nameOf(call) + ": " + error);
   auto prepared = std::make_unique<Prepared>();
+  prepared->op = call.op;
+  prepared->integers.assign(call.integers.begin(), call.integers.end());
+  prepared->floats.assign(call.floats.begin(), call.floats.end());
+  prepared->buffers = call.buffers.size();
+  prepared->scalars = call.scalars.size();
   prepared->workspaceBytes = uint64_t(made.workspaceBytes);
   Architecture gpu = modules.gpu();
   for (const kernels::CudaLaunch &launch :
@@ -61,8 +95,7 @@ LibraryKernels::prepare(const LibraryCall &call) {
     HOCKET_RETURN_IF_ERROR(modules.allowShared(*function, launch.sharedBytes));
     prepared->launches.push_back({*function, launch});
   }
-  entry = std::move(prepared);
-  return entry.get();
+  return prepared;
 }
 
 /// The bits of an argument, in the low bytes where it has fewer than eight.
@@ -94,7 +127,7 @@ static uint64_t valueOf(const CudaArgument &argument, const LibraryCall &call,
 
 Status LibraryKernels::run(const LibraryCall &call, const LibraryMemory &memory,
                            CUstream stream) {
-  HOCKET_ASSIGN_OR_RETURN(const Prepared *prepared, prepare(call));
+  HOCKET_ASSIGN_OR_RETURN(const Prepared *prepared, find(call));
   if (prepared->workspaceBytes > memory.workspaceBytes)
     return invalidArgument(formatText(
         "%s: takes %llu bytes of scratch memory, the program has "

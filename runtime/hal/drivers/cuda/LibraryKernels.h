@@ -10,8 +10,8 @@
 #include "kernels/cuda/Library.h"
 #include "runtime/hal/drivers/cuda/GpuModules.h"
 
-#include <map>
 #include <memory>
+#include <unordered_map>
 
 namespace hocket::hal::cuda {
 
@@ -39,12 +39,13 @@ public:
 private:
   struct Launch;
   struct Prepared;
-  StatusOr<const Prepared *> prepare(const LibraryCall &call);
+  StatusOr<const Prepared *> find(const LibraryCall &call);
+  StatusOr<std::unique_ptr<Prepared>> prepare(const LibraryCall &call);
 
   const DriverApi &api;
   const GpuModules &modules;
-  /// By the op and its numbers.
-  std::map<std::vector<uint64_t>, std::unique_ptr<Prepared>> known;
+  /// By a hash of the op and its numbers.
+  std::unordered_multimap<size_t, std::unique_ptr<Prepared>> known;
 };
 
 } // namespace hocket::hal::cuda

@@ -95,6 +95,7 @@ public:
     return layOut(d, call.d.dtype, false, call.n, call.m);
   }
 
+  /// Bias and kept input, which the choice may look at.
   Status setPointers(const GemmCall &call, CUdeviceptr arena) {
     if (has(call.bias))
       HOCKET_RETURN_IF_ERROR(set(CUBLASLT_MATMUL_DESC_BIAS_POINTER,
@@ -115,12 +116,12 @@ public:
     return status;
   }
 
+  /// With the pointers of `call` set.
   Status run(cublasLtHandle_t handle, const GemmCall &call,
              const ProductMemory &memory, CUstream stream) {
     auto at = [&](const Operand &operand) {
       return reinterpret_cast<void *>(memory.arena + operand.range.offset);
     };
-    HOCKET_RETURN_IF_ERROR(setPointers(call, memory.arena));
     const Operand &added = has(call.residual) ? call.residual : call.d;
     float beta = call.accumulate || has(call.residual) ? 1 : 0;
     HOCKET_LT_CALL(cublasLtMatmul, handle, desc, &call.alpha, at(call.b), a,
@@ -220,26 +221,25 @@ Status MatrixProducts::multiply(const GemmCall &call,
                             alignmentOf(memory.arena + call.a.range.offset),
                             alignmentOf(memory.arena + added.range.offset),
                             alignmentOf(memory.arena + call.d.range.offset)};
-  std::vector<uint64_t> key = {call.m,
-                               call.n,
-                               call.k,
-                               call.transposeA,
-                               call.transposeB,
-                               uint64_t(call.a.dtype),
-                               uint64_t(call.d.dtype),
-                               uint64_t(call.epilogue),
-                               has(call.bias),
-                               has(call.auxiliary),
-                               has(call.residual)};
-  key.insert(key.end(), std::begin(alignments), std::end(alignments));
+  Key key = {call.m, call.n, call.k};
+  for (uint64_t field :
+       {uint64_t(call.transposeA), uint64_t(call.transposeB),
+        uint64_t(call.a.dtype), uint64_t(call.d.dtype), uint64_t(call.epilogue),
+        uint64_t(has(call.bias)), uint64_t(has(call.auxiliary)),
+        uint64_t(has(call.residual))})
+    key[3] = key[3] << 8 | field;
+  for (uint32_t alignment : alignments)
+    key[4] = key[4] << 16 | alignment;
   std::unique_ptr<Product> &known = products[key];
-  if (!known) {
-    auto product = std::make_unique<Product>(api);
-    HOCKET_RETURN_IF_ERROR(product->describe(call));
-    HOCKET_RETURN_IF_ERROR(product->setPointers(call, memory.arena));
-    Status chosen = product->choose(handle, memory.workspaceBytes, alignments);
-    HOCKET_RETURN_IF_ERROR(chosen.withContext(nameOf(call)));
-    known = std::move(product);
+  if (known) {
+    HOCKET_RETURN_IF_ERROR(known->setPointers(call, memory.arena));
+    return known->run(handle, call, memory, stream);
   }
+  auto product = std::make_unique<Product>(api);
+  HOCKET_RETURN_IF_ERROR(product->describe(call));
+  HOCKET_RETURN_IF_ERROR(product->setPointers(call, memory.arena));
+  Status chosen = product->choose(handle, memory.workspaceBytes, alignments);
+  HOCKET_RETURN_IF_ERROR(chosen.withContext(nameOf(call)));
+  known = std::move(product);
   return known->run(handle, call, memory, stream);
 }

@@ -24,9 +24,9 @@
 #include "runtime/hal/drivers/cuda/CublasLtApi.h"
 #include "runtime/hal/interfaces/Device.h"
 
+#include <array>
 #include <map>
 #include <memory>
-#include <vector>
 
 namespace hocket::hal::cuda {
 
@@ -55,12 +55,13 @@ public:
 
 private:
   class Product;
+  /// Everything that the choice of an algorithm depends on, in numbers.
+  using Key = std::array<uint64_t, 5>;
   Status start();
 
   const CublasLtApi *api = nullptr;
   cublasLtHandle_t handle = nullptr;
-  /// By everything that the choice of an algorithm depends on.
-  std::map<std::vector<uint64_t>, std::unique_ptr<Product>> products;
+  std::map<Key, std::unique_ptr<Product>> products;
 };
 
 } // namespace hocket::hal::cuda
