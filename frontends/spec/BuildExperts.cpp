@@ -75,25 +75,35 @@ Value ModelBuilder::buildRouterLoss(Value logits, Value counts) {
 // The layer
 //===----------------------------------------------------------------------===//
 
-/// The chosen experts' results, by weight. Without a capacity the sequences of
-/// each data-parallel rank are ordered by themselves.
+/// Ranks that have different tokens of each sequence and all experts.
+static int64_t tokenShares(const Plan &plan) {
+  bool areWhole =
+      plan.has_expert_tensor_parallel() && plan.expert_tensor_parallel() == 1;
+  return plan.context_parallel() * (areWhole ? plan.tensor_parallel() : 1);
+}
+
+/// The chosen experts' results, by weight. Without a capacity the tokens of
+/// each rank are ordered by themselves.
 Value ModelBuilder::runExperts(Value tokens, Value weights, Value choice) {
   const Moe &moe = model.moe();
   Location location = at("mlp.experts", "model.moe");
   int64_t experts = moe.experts(), hidden = model.hidden();
   int64_t capacity = expertCapacity(spec);
+  int64_t positions = 1;
   Type ranges;
   SmallVector<int64_t> shape{experts, batch, capacity, hidden};
   if (capacity == 0) {
-    int64_t runs = spec.plan().data_parallel();
+    positions = tokenShares(spec.plan());
+    int64_t runs = spec.plan().data_parallel() * positions;
     ranges = RankedTensorType::get({runs, experts, 2}, builder.getI32Type());
-    shape = {runs, batch / runs * sequence * moe.top_k(), hidden};
+    shape = {runs, batch * sequence / runs * moe.top_k(), hidden};
   }
   auto order = builder.create<xf::ExpertOrderOp>(
       location, choice.getType(), ranges, choice,
-      builder.getI64IntegerAttr(experts), builder.getI64IntegerAttr(capacity));
-  Value rows = builder.create<xf::DispatchOp>(location, tensor(shape), tokens,
-                                              order.getSlots(), Value());
+      builder.getI64IntegerAttr(experts), builder.getI64IntegerAttr(capacity),
+      builder.getI64IntegerAttr(positions));
+  Value rows = builder.create<xf::DispatchOp>(
+      location, tensor(shape), tokens, order.getSlots(), Value(), positions);
   rows = buildMlp(rows, [&](Value x, StringRef name) -> Value {
     std::string full = ("mlp.experts." + name).str();
     SmallVector<int64_t> result(shape);
@@ -103,7 +113,7 @@ Value ModelBuilder::runExperts(Value tokens, Value weights, Value choice) {
         parameters.lookup(full + ".weight"), order.getRanges());
   });
   return builder.create<xf::CombineOp>(location, tokens.getType(), rows,
-                                       order.getSlots(), weights);
+                                       order.getSlots(), weights, positions);
 }
 
 /// The experts of every token: one MLP, as wide as all of them.

@@ -73,6 +73,18 @@ public:
           completeDropout(dropout);
           return success();
         })
+        .Case([&](xf::ExpertOrderOp order) {
+          keepOwnRuns(order, 0);
+          return success();
+        })
+        .Case<xf::DispatchOp, xf::CombineOp>([&](auto rows) {
+          keepOwnRuns(rows, 1);
+          return success();
+        })
+        .Case([&](xf::CombineWeightGradientOp gradient) {
+          keepOwnRuns(gradient, 2);
+          return success();
+        })
         .Case<xf::PositionsOp, xf::RopeTableOp>([&](auto rows) {
           completeRows(rows);
           return success();
@@ -139,6 +151,14 @@ private:
     dropout.setDims(dims);
     dropout.setParts(parts);
     dropout.setWhole(whole.getShape());
+  }
+
+  /// Of the runs along positions those that the device has; `slots` is an
+  /// operand, and positions its second dim.
+  template <typename OpT> void keepOwnRuns(OpT rows, unsigned slots) {
+    int64_t devices = context.mesh.product(context.operands[slots].dims[1]);
+    rows.setPositionRuns(std::max<uint64_t>(
+        1, rows.getPositionRuns() / static_cast<uint64_t>(devices)));
   }
 
   template <typename OpT> void completeRows(OpT rows) {

@@ -147,6 +147,9 @@ static const PlanRow withExperts[] = {
     {"Dp2Cp2Ep2Zero3",  "dp=2,cp=2,ep=2", 3, "--zero 3 --recompute full"},
     {"Cp2AllToAll",     "cp=2",           1, ALL_TO_ALL},
     {"Cp4",             "cp=4",           2},
+    {"Dp2Cp2RingZero3", "dp=2,cp=2",      3, RING "--zero 3"},
+    {"Cp2Tp2",          "cp=2,tp=2",      2, SP},
+    {"Cp2Tp2Etp1",      "cp=2,tp=2,etp=1", 2, SP "--recompute full"},
     // Experts over ranks that share sequences too.
     {"Cp2Ep2",          "cp=2,ep=2",      2},
     {"Cp4Ep4Ring",      "cp=4,ep=4",      2, RING},

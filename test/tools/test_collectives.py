@@ -158,6 +158,12 @@ class CollectivesTest(unittest.TestCase):
             },
         )
 
+    def test_dropless_experts_exchange_no_rows(self):
+        model = EXPERTS.replace(" capacity_factor: 1.25", "")
+        found = collectives("--mesh", "dp=2,cp=2", "--set", model)
+        # Keys and values; each rank orders the tokens that it has.
+        self.assertEqual(found["expert_layer_forward"], {'all_gather ["cp"]': 2})
+
     def test_whole_experts_take_rows_of_tensor_ranks(self):
         options = ["--sequence-parallel", "--set", EXPERTS]
         found = collectives("--mesh", "dp=2,tp=2,ep=4,etp=1", *options)

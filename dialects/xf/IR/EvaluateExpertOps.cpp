@@ -8,7 +8,6 @@
 
 #include <algorithm>
 #include <map>
-#include <numeric>
 
 using namespace mlir;
 using namespace hocket::xf;
@@ -34,16 +33,23 @@ static void orderWithCapacity(const ReferenceTensor &choice, int64_t capacity,
   }
 }
 
+/// The run of element `i` of [B, S, k], of `runs`, `positions` of them along
+/// each sequence.
+static int64_t runOf(const ReferenceTensor &choice, int64_t i, int64_t runs,
+                     int64_t positions) {
+  int64_t token = i / choice.dim(2);
+  int64_t sequence = token / choice.dim(1), position = token % choice.dim(1);
+  return sequence / (choice.dim(0) / (runs / positions)) * positions +
+         position / (choice.dim(1) / positions);
+}
+
 /// A run of choices, sorted by expert; `ranges` is (first row, rows) of each.
-static void orderRun(const ReferenceTensor &choice, int64_t first,
-                     int64_t count, ReferenceTensor &slots,
-                     MutableArrayRef<double> ranges) {
-  std::vector<int64_t> order(count);
-  std::iota(order.begin(), order.end(), first);
+static void orderRun(const ReferenceTensor &choice, std::vector<int64_t> order,
+                     ReferenceTensor &slots, MutableArrayRef<double> ranges) {
   std::sort(order.begin(), order.end(), [&](int64_t a, int64_t b) {
     return choice[a] != choice[b] ? choice[a] < choice[b] : a < b;
   });
-  for (int64_t row = 0; row < count; ++row) {
+  for (size_t row = 0; row < order.size(); ++row) {
     slots[order[row]] = static_cast<double>(row);
     ranges[2 * static_cast<int64_t>(choice[order[row]]) + 1] += 1;
   }
@@ -66,9 +72,11 @@ LogicalResult ExpertOrderOp::evaluate(EvaluationContext &, Tensors operands,
     return success();
   }
   ReferenceTensor ranges = zerosOf(getRanges().getType());
-  int64_t each = choice.size() / ranges.dim(0);
-  for (int64_t run = 0; run < ranges.dim(0); ++run)
-    orderRun(choice, run * each, each, slots,
+  std::vector<std::vector<int64_t>> runs(ranges.dim(0));
+  for (int64_t i = 0; i < choice.size(); ++i)
+    runs[runOf(choice, i, ranges.dim(0), getPositionRuns())].push_back(i);
+  for (size_t run = 0; run < runs.size(); ++run)
+    orderRun(choice, std::move(runs[run]), slots,
              MutableArrayRef<double>(ranges.values)
                  .slice(run * experts * 2, experts * 2));
   results.push_back(std::move(slots));
@@ -78,13 +86,16 @@ LogicalResult ExpertOrderOp::evaluate(EvaluationContext &, Tensors operands,
 
 /// The row of the buffer for slot `i` of `slots`, -1 where it was dropped.
 static int64_t rowOfSlot(const ReferenceTensor &rows,
-                         const ReferenceTensor &slots, int64_t i) {
+                         const ReferenceTensor &slots, int64_t i,
+                         uint64_t positions) {
   auto slot = static_cast<int64_t>(slots[i]);
   int64_t sequence = i / (slots.dim(1) * slots.dim(2));
   if (slot < 0)
     return slot;
   if (rows.shape.size() == 3)
-    return sequence / (slots.dim(0) / rows.dim(0)) * rows.dim(1) + slot;
+    return runOf(slots, i, rows.dim(0), static_cast<int64_t>(positions)) *
+               rows.dim(1) +
+           slot;
   int64_t capacity = rows.dim(2);
   return (slot / capacity * rows.dim(1) + sequence) * capacity +
          slot % capacity;
@@ -96,7 +107,7 @@ LogicalResult DispatchOp::evaluate(EvaluationContext &, Tensors operands,
   ReferenceTensor result = zerosOf(getResult().getType());
   int64_t width = input.dim(-1), topK = slots.dim(-1);
   for (int64_t i = 0; i < slots.size(); ++i) {
-    int64_t row = rowOfSlot(result, slots, i);
+    int64_t row = rowOfSlot(result, slots, i, getPositionRuns());
     for (int64_t h = 0; row >= 0 && h < width; ++h)
       result[row * width + h] =
           input[i / topK * width + h] * (getWeights() ? operands[2][i] : 1);
@@ -111,7 +122,7 @@ LogicalResult CombineOp::evaluate(EvaluationContext &, Tensors operands,
   ReferenceTensor result = zerosOf(getResult().getType());
   int64_t width = rows.dim(-1), topK = slots.dim(-1);
   for (int64_t i = 0; i < slots.size(); ++i) {
-    int64_t row = rowOfSlot(rows, slots, i);
+    int64_t row = rowOfSlot(rows, slots, i, getPositionRuns());
     for (int64_t h = 0; row >= 0 && h < width; ++h)
       result[i / topK * width + h] +=
           rows[row * width + h] * (getWeights() ? operands[2][i] : 1);
@@ -128,7 +139,7 @@ LogicalResult CombineWeightGradientOp::evaluate(EvaluationContext &,
   ReferenceTensor result = zerosOf(getResult().getType());
   int64_t width = rows.dim(-1), topK = slots.dim(-1);
   for (int64_t i = 0; i < slots.size(); ++i) {
-    int64_t row = rowOfSlot(rows, slots, i);
+    int64_t row = rowOfSlot(rows, slots, i, getPositionRuns());
     for (int64_t h = 0; row >= 0 && h < width; ++h)
       result[i] += tokens[i / topK * width + h] * rows[row * width + h];
   }

@@ -156,6 +156,19 @@ LogicalResult BalanceBiasOp::verify() {
 // Rows of experts
 //===----------------------------------------------------------------------===//
 
+/// That `runs` of tokens [B, S], `positions` of them of each sequence, are all
+/// of one size.
+static LogicalResult verifyRuns(Operation *op, int number, Shape tokens,
+                                int64_t runs, int64_t positions) {
+  if (positions >= 1 && runs % positions == 0 && tokens[1] % positions == 0 &&
+      tokens[0] % (runs / positions) == 0)
+    return success();
+  return op->emitOpError("[X")
+         << number << "] " << runs << " runs, " << positions
+         << " along positions, do not divide " << tokens[0] << " sequences of "
+         << tokens[1];
+}
+
 LogicalResult ExpertOrderOp::verify() {
   if (failed(checkStatic(*this)) ||
       failed(checkRank(*this, 29, "choice", getChoice(), 3)) ||
@@ -173,21 +186,23 @@ LogicalResult ExpertOrderOp::verify() {
   if ((capacity == 0) != static_cast<bool>(getRanges()))
     return emitOpError("[X29] the order without a capacity, and no other, has "
                        "ranges");
+  auto positions = static_cast<int64_t>(getPositionRuns());
+  if (capacity > 0 && positions != 1)
+    return emitOpError("[X29] with a capacity there are no runs of positions");
   if (capacity > 0)
     return success();
   if (failed(checkRank(*this, 29, "ranges", getRanges(), 3)))
     return failure();
   int64_t runs = shapeOf(getRanges())[0];
-  if (choice[0] % runs != 0)
-    return emitOpError("[X29] ")
-           << runs << " runs do not divide " << choice[0] << " sequences";
+  if (failed(verifyRuns(*this, 29, choice, runs, positions)))
+    return failure();
   return checkShape(*this, 29, "ranges", getRanges(), {runs, experts, 2});
 }
 
 /// X30, of `dispatch`, `combine` and its gradient: `tokens[B, S, h]`,
 /// `slots[B, S, k]`, `rows` as `[E, B, C, h]` or `[G, R, h]`.
 static LogicalResult verifyRows(Operation *op, Value tokens, Value slots,
-                                Value rows) {
+                                Value rows, int64_t positions) {
   if (failed(checkStatic(op)) || failed(checkRank(op, 30, "slots", slots, 3)))
     return failure();
   Shape s = shapeOf(slots), r = shapeOf(rows);
@@ -196,12 +211,11 @@ static LogicalResult verifyRows(Operation *op, Value tokens, Value slots,
            << r.size() << " dims, expected 4 with a capacity, else 3";
   if (failed(checkShape(op, 30, "tokens", tokens, {s[0], s[1], r.back()})))
     return failure();
-  if (r.size() == 3) {
-    if (s[0] % r[0] == 0)
-      return success();
-    return op->emitOpError("[X30] ")
-           << r[0] << " runs do not divide " << s[0] << " sequences";
-  }
+  if (r.size() == 3)
+    return verifyRuns(op, 30, s, r[0], positions);
+  if (positions != 1)
+    return op->emitOpError("[X30] with a capacity there are no runs of "
+                           "positions");
   return checkShape(op, 30, "rows", rows, {r[0], s[0], r[2], r[3]});
 }
 
@@ -214,7 +228,8 @@ static LogicalResult verifyWeights(Operation *op, Value slots, Value rows,
 }
 
 LogicalResult DispatchOp::verify() {
-  if (failed(verifyRows(*this, getInput(), getSlots(), getResult())) ||
+  if (failed(verifyRows(*this, getInput(), getSlots(), getResult(),
+                        static_cast<int64_t>(getPositionRuns()))) ||
       failed(checkElement(*this, 30, "result", getResult(),
                           elementOf(getInput()))))
     return failure();
@@ -224,7 +239,8 @@ LogicalResult DispatchOp::verify() {
 }
 
 LogicalResult CombineOp::verify() {
-  if (failed(verifyRows(*this, getResult(), getSlots(), getRows())) ||
+  if (failed(verifyRows(*this, getResult(), getSlots(), getRows(),
+                        static_cast<int64_t>(getPositionRuns()))) ||
       failed(
           checkElement(*this, 30, "result", getResult(), elementOf(getRows()))))
     return failure();
@@ -234,7 +250,8 @@ LogicalResult CombineOp::verify() {
 }
 
 LogicalResult CombineWeightGradientOp::verify() {
-  if (failed(verifyRows(*this, getTokens(), getSlots(), getRows())) ||
+  if (failed(verifyRows(*this, getTokens(), getSlots(), getRows(),
+                        static_cast<int64_t>(getPositionRuns()))) ||
       failed(
           checkElement(*this, 30, "tokens", getTokens(), elementOf(getRows()))))
     return failure();

@@ -95,27 +95,33 @@ FactorRule BalanceBiasOp::getFactorRule() {
 //===----------------------------------------------------------------------===//
 
 /// A row's number counts the tokens before it: of its sequence with a capacity,
-/// else of its run of sequences.
+/// else of its run.
 FactorRule ExpertOrderOp::getFactorRule() {
   RuleBuilder b;
   Shape shape = shapeOf(getChoice());
-  int64_t runs = getRanges() ? shapeOf(getRanges())[0] : shape[0];
-  int64_t run = b.rule.add(runs);
-  TensorFactors choice{{run}, {b.whole(shape[1])}, {b.whole(shape[2])}};
-  if (getRanges())
-    choice[0].push_back(b.whole(shape[0] / runs));
-  b.operand(choice).result(choice);
-  if (getRanges())
-    b.result(
-        {{run}, {b.whole(static_cast<int64_t>(getExperts()))}, {b.whole(2)}});
-  return b.rule;
+  if (!getRanges()) {
+    TensorFactors choice{
+        {b.rule.add(shape[0])}, {b.whole(shape[1])}, {b.whole(shape[2])}};
+    return b.operand(choice).result(choice).rule;
+  }
+  auto positions = static_cast<int64_t>(getPositionRuns());
+  int64_t sequences = shapeOf(getRanges())[0] / positions;
+  DimFactors run{b.rule.add(sequences), b.rule.add(positions)};
+  TensorFactors choice{{run[0], b.whole(shape[0] / sequences)},
+                       {run[1], b.whole(shape[1] / positions)},
+                       {b.whole(shape[2])}};
+  return b.operand(choice)
+      .result(choice)
+      .result(
+          {run, {b.whole(static_cast<int64_t>(getExperts()))}, {b.whole(2)}})
+      .rule;
 }
 
 namespace {
-/// The factors of `dispatch` and `combine`: sequence (with a capacity) or run
-/// and sequence in it, position, choice, what addresses rows, channel. What
-/// slots count stays whole: the experts and rows of a sequence, or the rows of
-/// a run.
+/// The factors of `dispatch` and `combine`: sequence, or run of sequences and
+/// sequence in it without a capacity, position, or run of positions and
+/// position in it, choice, what addresses rows, channel. What slots count stays
+/// whole: the experts and rows of a sequence, or the rows of a run.
 struct RowFactors {
   TensorFactors tokens, slots, rows;
 };
@@ -123,31 +129,35 @@ struct RowFactors {
 
 /// `token` and `channel` are the kinds of factors that may be split; a run is
 /// always parallel.
-static RowFactors rowFactors(RuleBuilder &b, Value slots, Value rows,
+template <typename OpT>
+static RowFactors rowFactors(RuleBuilder &b, OpT op, Value rows,
                              FactorKind token, FactorKind channel) {
-  Shape s = shapeOf(slots), r = shapeOf(rows);
+  Shape s = shapeOf(op.getSlots()), r = shapeOf(rows);
   bool capacity = r.size() == 4;
-  int64_t run = b.rule.add(capacity ? s[0] : r[0]);
-  DimFactors sequence{run};
-  if (!capacity)
-    sequence.push_back(b.rule.add(s[0] / r[0], token));
-  int64_t position = b.rule.add(s[1], token);
+  auto positions = static_cast<int64_t>(op.getPositionRuns());
+  int64_t sequences = capacity ? s[0] : r[0] / positions;
+  DimFactors sequence{b.rule.add(sequences)}, position;
+  if (!capacity) {
+    sequence.push_back(b.rule.add(s[0] / sequences, token));
+    position.push_back(b.rule.add(positions));
+  }
+  position.push_back(b.rule.add(s[1] / positions, token));
   int64_t choice = b.whole(s[2]);
   int64_t width = b.rule.add(r.back(), channel);
   RowFactors f;
-  f.tokens = {sequence, {position}, {width}};
-  f.slots = {sequence, {position}, {choice}};
+  f.tokens = {sequence, position, {width}};
+  f.slots = {sequence, position, {choice}};
   if (capacity)
-    f.rows = {{b.whole(r[0])}, {run}, {b.whole(r[2])}, {width}};
+    f.rows = {{b.whole(r[0])}, {sequence[0]}, {b.whole(r[2])}, {width}};
   else
-    f.rows = {{run}, {b.whole(r[1])}, {width}};
+    f.rows = {{sequence[0], position[0]}, {b.whole(r[1])}, {width}};
   return f;
 }
 
 /// Every shard of the tokens fills its own rows; others are 0 there.
 FactorRule DispatchOp::getFactorRule() {
   RuleBuilder b;
-  RowFactors f = rowFactors(b, getSlots(), getResult(), FactorKind::Reduced,
+  RowFactors f = rowFactors(b, *this, getResult(), FactorKind::Reduced,
                             FactorKind::Parallel);
   b.operand(f.tokens).operand(f.slots);
   if (getWeights())
@@ -157,7 +167,7 @@ FactorRule DispatchOp::getFactorRule() {
 
 FactorRule CombineOp::getFactorRule() {
   RuleBuilder b;
-  RowFactors f = rowFactors(b, getSlots(), getRows(), FactorKind::Parallel,
+  RowFactors f = rowFactors(b, *this, getRows(), FactorKind::Parallel,
                             FactorKind::Parallel);
   b.operand(f.rows).operand(f.slots);
   if (getWeights())
@@ -167,7 +177,7 @@ FactorRule CombineOp::getFactorRule() {
 
 FactorRule CombineWeightGradientOp::getFactorRule() {
   RuleBuilder b;
-  RowFactors f = rowFactors(b, getSlots(), getRows(), FactorKind::Parallel,
+  RowFactors f = rowFactors(b, *this, getRows(), FactorKind::Parallel,
                             FactorKind::Reduced);
   return b.operand(f.tokens)
       .operand(f.rows)

@@ -193,11 +193,13 @@ def Xf_ExpertOrderOp : Xf_ModelOp<"expert_order"> {
     alone; `slots[b, s, j]` is `expert * C + row`, or -1 where the expert's C
     rows are taken.
 
-    With `capacity` 0 nothing is dropped: of each of G runs of B / G sequences
-    `slots` is the row among all of the run's, ordered by expert, then by token,
-    and the second result says for each run and expert its first row and how
-    many it has. G is the leading dim of `ranges`; it changes no result but the
-    order in which a weight's gradient is summed.
+    With `capacity` 0 nothing is dropped: of each of G runs `slots` is the row
+    among all of the run's, ordered by expert, then by token, and the second
+    result says for each run and expert its first row and how many it has. G is
+    the leading dim of `ranges`. With `position_runs` P, run g holds positions
+    [g % P, g % P + 1) S / P of sequences [g / P, g / P + 1) B P / G. Runs change
+    no result but the order in which a weight's gradient is summed; they are
+    what devices can have for themselves.
 
     ```mlir
     %s = xf.expert_order %e {capacity = 80 : i64, experts = 8 : i64} : (tensor<4x256x2xi32>) -> tensor<4x256x2xi32>
@@ -209,7 +211,8 @@ def Xf_ExpertOrderOp : Xf_ModelOp<"expert_order"> {
   }];
   let arguments = (ins Xf_Ids:$choice,
                        I64Attr:$experts,
-                       DefaultValuedAttr<I64Attr, "0">:$capacity);
+                       DefaultValuedAttr<I64Attr, "0">:$capacity,
+                       DefaultValuedAttr<I64Attr, "1">:$position_runs);
   let results = (outs Xf_Ids:$slots, Optional<Xf_Ids>:$ranges);
 }
 
@@ -218,7 +221,8 @@ def Xf_DispatchOp : Xf_ModelOp<"dispatch"> {
   let description = [{
     Row `slots[b, s, j]` of the result is `input[b, s, :]`, times
     `weights[b, s, j]` where they are given; the other rows are 0. The result
-    is `[E, B, C, h]` or, dropless, `[G, R, h]`. With a capacity, B is a
+    is `[E, B, C, h]` or, dropless, `[G, R, h]`, where runs are those of
+    `expert_order` with as many `position_runs`. With a capacity, B is a
     parallel factor: a shard of the sequences fills its part of every expert's
     rows, and an all-to-all brings them to the shard of the expert.
 
@@ -228,7 +232,8 @@ def Xf_DispatchOp : Xf_ModelOp<"dispatch"> {
   }];
   let arguments = (ins Xf_Tensor:$input,
                        Xf_Ids:$slots,
-                       Optional<Xf_Tensor>:$weights);
+                       Optional<Xf_Tensor>:$weights,
+                       DefaultValuedAttr<I64Attr, "1">:$position_runs);
   let results = (outs Xf_Tensor:$result);
 }
 
@@ -245,7 +250,8 @@ def Xf_CombineOp : Xf_ModelOp<"combine"> {
   }];
   let arguments = (ins Xf_Tensor:$rows,
                        Xf_Ids:$slots,
-                       Optional<Xf_Tensor>:$weights);
+                       Optional<Xf_Tensor>:$weights,
+                       DefaultValuedAttr<I64Attr, "1">:$position_runs);
   let results = (outs Xf_Tensor:$result);
 }
 
@@ -261,7 +267,8 @@ def Xf_CombineWeightGradientOp : Xf_Op<"combine_weight_gradient"> {
   }];
   let arguments = (ins Xf_Tensor:$tokens,
                        Xf_Tensor:$rows,
-                       Xf_Ids:$slots);
+                       Xf_Ids:$slots,
+                       DefaultValuedAttr<I64Attr, "1">:$position_runs);
   let results = (outs Xf_Tensor:$result);
 }
 

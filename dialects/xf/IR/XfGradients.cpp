@@ -229,11 +229,12 @@ SmallVector<Value> DispatchOp::buildGradient(OpBuilder &builder,
   Value grad = matching(builder, grads[0], getResult());
   SmallVector<Value> result{
       builder.create<CombineOp>(getLoc(), getInput().getType(), grad,
-                                getSlots(), getWeights()),
+                                getSlots(), getWeights(), getPositionRuns()),
       Value()};
   if (getWeights())
     result.push_back(builder.create<CombineWeightGradientOp>(
-        getLoc(), getWeights().getType(), getInput(), grad, getSlots()));
+        getLoc(), getWeights().getType(), getInput(), grad, getSlots(),
+        getPositionRuns()));
   return result;
 }
 
@@ -242,11 +243,12 @@ SmallVector<Value> CombineOp::buildGradient(OpBuilder &builder,
   Value grad = matching(builder, grads[0], getResult());
   SmallVector<Value> result{
       builder.create<DispatchOp>(getLoc(), getRows().getType(), grad,
-                                 getSlots(), getWeights()),
+                                 getSlots(), getWeights(), getPositionRuns()),
       Value()};
   if (getWeights())
     result.push_back(builder.create<CombineWeightGradientOp>(
-        getLoc(), getWeights().getType(), grad, getRows(), getSlots()));
+        getLoc(), getWeights().getType(), grad, getRows(), getSlots(),
+        getPositionRuns()));
   return result;
 }
 

@@ -64,8 +64,13 @@ FailureOr<kern::Values> lowerOp(OpBuilder &builder, Operation *op) {
       });
 }
 
-/// An op's element types must be ones that kernels have.
-LogicalResult checkTypes(Operation *op) {
+/// An op's element types must be ones that kernels have, and its runs of
+/// positions as many as devices share sequences.
+LogicalResult checkKernels(Operation *op) {
+  if (auto runs = op->getAttrOfType<IntegerAttr>("position_runs");
+      runs && runs.getInt() != 1)
+    return op->emitError("a device has one run of positions, not ")
+           << runs.getInt();
   for (Type type : op->getResultTypes()) {
     auto tensor = dyn_cast<RankedTensorType>(type);
     if (tensor && tensor.getElementType().isF64())
@@ -123,7 +128,7 @@ struct ConvertPipeToKern
     });
     for (Operation *op : ops) {
       builder.setInsertionPoint(op);
-      if (failed(checkTypes(op)))
+      if (failed(checkKernels(op)))
         return signalPassFailure();
       FailureOr<kern::Values> values = lowerOp(builder, op);
       if (failed(values))

@@ -103,6 +103,25 @@ TEST_F(ExpertTest, EveryRunOfSequencesIsOrderedByItself) {
   EXPECT_EQ(results[1].values, (Numbers{0, 1, 1, 0, 1, 2, 0, 1, 1, 2, 3, 0}));
 }
 
+TEST_F(ExpertTest, EveryRunOfPositionsIsOrderedByItself) {
+  auto results = evaluate("%e: tensor<2x4x1xi32>",
+                          "%s, %r = xf.expert_order %e {experts = 3 : i64, "
+                          "position_runs = 2 : i64} : (tensor<2x4x1xi32>) -> "
+                          "(tensor<2x4x1xi32>, tensor<2x3x2xi32>)",
+                          {{2, 0, 1, 1, 0, 2, 2, 0}});
+  EXPECT_EQ(results[0].values, (Numbers{2, 0, 1, 2, 1, 3, 3, 0}));
+  EXPECT_EQ(results[1].values, (Numbers{0, 2, 2, 0, 2, 2, 0, 1, 1, 2, 3, 1}));
+}
+
+TEST_F(ExpertTest, RowsOfARunOfPositionsStandTogether) {
+  auto results = evaluate("%x: tensor<2x4x1xf64>, %s: tensor<2x4x1xi32>",
+                          "%r = xf.dispatch %x, %s {position_runs = 2 : i64} : "
+                          "(tensor<2x4x1xf64>, tensor<2x4x1xi32>) -> "
+                          "tensor<2x4x1xf64>",
+                          {{1, 2, 3, 4, 5, 6, 7, 8}, {2, 0, 1, 2, 1, 3, 3, 0}});
+  EXPECT_EQ(results[0].values, (Numbers{2, 5, 1, 6, 8, 3, 4, 7}));
+}
+
 TEST_F(ExpertTest, WithoutACapacityRowsAreOrderedByExpert) {
   auto results = evaluate("%e: tensor<2x3x1xi32>",
                           "%s, %r = xf.expert_order %e {experts = 4 : i64} : "

@@ -134,8 +134,14 @@ static const Case cases[] = {
     {"%e: tensor<2x3x2xi32>",
      "xf.expert_order(%e) {experts = 8 : i64} : (tensor<2x3x2xi32>) -> "
      "(tensor<2x3x2xi32>, tensor<2x8x2xi32>)",
-     "([ad, b, c]) -> ([ad, b, c], [a, e, f]) {a=2, b=3 whole, c=2 whole, "
-     "d=1 whole, e=8 whole, f=2 whole}"},
+     "([ac, bd, e]) -> ([ac, bd, e], [ab, f, g]) {a=2, b=1, c=1 whole, d=3 "
+     "whole, e=2 whole, f=8 whole, g=2 whole}"},
+    // A device that has a run of positions orders its tokens alone.
+    {"%e: tensor<4x6x2xi32>",
+     "xf.expert_order(%e) {experts = 8 : i64, position_runs = 3 : i64} : "
+     "(tensor<4x6x2xi32>) -> (tensor<4x6x2xi32>, tensor<6x8x2xi32>)",
+     "([ac, bd, e]) -> ([ac, bd, e], [ab, f, g]) {a=2, b=3, c=2 whole, d=2 "
+     "whole, e=2 whole, f=8 whole, g=2 whole}"},
     // Sequences stay split and experts whole: the next op wants experts split,
     // which is an all-to-all.
     {"%x: tensor<2x3x4xf32>, %s: tensor<2x3x2xi32>",
@@ -146,8 +152,13 @@ static const Case cases[] = {
     {"%x: tensor<2x3x4xf32>, %s: tensor<2x3x2xi32>",
      "xf.dispatch(%x, %s) : (tensor<2x3x4xf32>, tensor<2x3x2xi32>) -> "
      "tensor<1x12x4xf32>",
-     "([ab, c, e], [ab, c, d]) -> ([a, f, e]) {a=1, b=2 reduced, c=3 reduced, "
-     "d=2 whole, e=4, f=12 whole}"},
+     "([ab, cd, f], [ab, cd, e]) -> ([ac, g, f]) {a=1, b=2 reduced, c=1, d=3 "
+     "reduced, e=2 whole, f=4, g=12 whole}"},
+    {"%x: tensor<4x6x4xf32>, %s: tensor<4x6x2xi32>",
+     "xf.dispatch(%x, %s) {position_runs = 3 : i64} : (tensor<4x6x4xf32>, "
+     "tensor<4x6x2xi32>) -> tensor<6x8x4xf32>",
+     "([ab, cd, f], [ab, cd, e]) -> ([ac, g, f]) {a=2, b=2 reduced, c=3, d=2 "
+     "reduced, e=2 whole, f=4, g=8 whole}"},
     {"%r: tensor<8x2x5x4xf32>, %s: tensor<2x3x2xi32>, %w: tensor<2x3x2xf32>",
      "xf.combine(%r, %s, %w) : (tensor<8x2x5x4xf32>, tensor<2x3x2xi32>, "
      "tensor<2x3x2xf32>) -> tensor<2x3x4xf32>",
@@ -156,8 +167,8 @@ static const Case cases[] = {
     {"%t: tensor<2x3x4xf32>, %r: tensor<2x6x4xf32>, %s: tensor<2x3x2xi32>",
      "xf.combine_weight_gradient(%t, %r, %s) : (tensor<2x3x4xf32>, "
      "tensor<2x6x4xf32>, tensor<2x3x2xi32>) -> tensor<2x3x2xf32>",
-     "([ab, c, e], [a, f, e], [ab, c, d]) -> ([ab, c, d]) {a=2, b=1, c=3, d=2 "
-     "whole, e=4 reduced, f=6 whole}"},
+     "([ab, cd, f], [ac, g, f], [ab, cd, e]) -> ([ab, cd, e]) {a=2, b=1, c=1, "
+     "d=3, e=2 whole, f=4 reduced, g=6 whole}"},
     {"%r: tensor<8x2x5x4xf32>, %w: tensor<8x6x4xf32>",
      "xf.grouped_linear(%r, %w) : (tensor<8x2x5x4xf32>, tensor<8x6x4xf32>) -> "
      "tensor<8x2x5x6xf32>",

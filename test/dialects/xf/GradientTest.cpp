@@ -284,6 +284,9 @@ static const Case cases[] = {
     {"dispatch_dropless", "%x: tensor<2x5x3xf64>, %s: tensor<2x5x1xi32>",
      "xf.dispatch %x, %s : (tensor<2x5x3xf64>, tensor<2x5x1xi32>) -> "
      "tensor<2x5x3xf64>"},
+    {"dispatch_position_runs", "%x: tensor<1x10x3xf64>, %s: tensor<1x10x1xi32>",
+     "xf.dispatch %x, %s {position_runs = 2 : i64} : (tensor<1x10x3xf64>, "
+     "tensor<1x10x1xi32>) -> tensor<2x5x3xf64>"},
     {"combine", "%rows: tensor<3x2x2x3xf64>, %s: tensor<2x2x2xi32>",
      "xf.combine %rows, %s : (tensor<3x2x2x3xf64>, tensor<2x2x2xi32>) -> "
      "tensor<2x2x3xf64>"},
@@ -296,6 +299,12 @@ static const Case cases[] = {
      "%rows: tensor<2x5x3xf64>, %s: tensor<2x5x1xi32>, %w: tensor<2x5x1xf64>",
      "xf.combine %rows, %s, %w : (tensor<2x5x3xf64>, tensor<2x5x1xi32>, "
      "tensor<2x5x1xf64>) -> tensor<2x5x3xf64>"},
+    {"combine_position_runs",
+     "%rows: tensor<2x5x3xf64>, %s: tensor<1x10x1xi32>, %w: "
+     "tensor<1x10x1xf64>",
+     "xf.combine %rows, %s, %w {position_runs = 2 : i64} : "
+     "(tensor<2x5x3xf64>, tensor<1x10x1xi32>, tensor<1x10x1xf64>) -> "
+     "tensor<1x10x3xf64>"},
     {"grouped_linear", "%rows: tensor<3x2x2x4xf64>, %w: tensor<3x5x4xf64>",
      "xf.grouped_linear %rows, %w : (tensor<3x2x2x4xf64>, tensor<3x5x4xf64>) "
      "-> "

@@ -236,7 +236,7 @@ xf.balance @state.b counts(@state.b) {rate = 0.1}
 // -----
 
 func.func @f(%e: tensor<3x4x2xi32>) {
-  // expected-error @+1 {{[X29] 2 runs do not divide 3 sequences}}
+  // expected-error @+1 {{[X29] 2 runs, 1 along positions, do not divide 3 sequences of 4}}
   %s, %r = xf.expert_order %e {experts = 6 : i64} : (tensor<3x4x2xi32>) -> (tensor<3x4x2xi32>, tensor<2x6x2xi32>)
   return
 }
@@ -244,7 +244,39 @@ func.func @f(%e: tensor<3x4x2xi32>) {
 // -----
 
 func.func @f(%x: tensor<3x4x8xf32>, %s: tensor<3x4x2xi32>) {
-  // expected-error @+1 {{[X30] 2 runs do not divide 3 sequences}}
+  // expected-error @+1 {{[X30] 2 runs, 1 along positions, do not divide 3 sequences of 4}}
   %r = xf.dispatch %x, %s : (tensor<3x4x8xf32>, tensor<3x4x2xi32>) -> tensor<2x12x8xf32>
+  return
+}
+
+// -----
+
+func.func @f(%e: tensor<2x4x2xi32>) {
+  // expected-error @+1 {{[X29] 3 runs, 3 along positions, do not divide 2 sequences of 4}}
+  %s, %r = xf.expert_order %e {experts = 6 : i64, position_runs = 3 : i64} : (tensor<2x4x2xi32>) -> (tensor<2x4x2xi32>, tensor<3x6x2xi32>)
+  return
+}
+
+// -----
+
+func.func @f(%e: tensor<2x4x2xi32>) {
+  // expected-error @+1 {{[X29] with a capacity there are no runs of positions}}
+  %s = xf.expert_order %e {capacity = 2 : i64, experts = 6 : i64, position_runs = 2 : i64} : (tensor<2x4x2xi32>) -> tensor<2x4x2xi32>
+  return
+}
+
+// -----
+
+func.func @f(%x: tensor<2x4x8xf32>, %s: tensor<2x4x2xi32>) {
+  // expected-error @+1 {{[X30] 2 runs, 0 along positions, do not divide 2 sequences of 4}}
+  %r = xf.dispatch %x, %s {position_runs = 0 : i64} : (tensor<2x4x8xf32>, tensor<2x4x2xi32>) -> tensor<2x8x8xf32>
+  return
+}
+
+// -----
+
+func.func @f(%x: tensor<2x4x8xf32>, %s: tensor<2x4x2xi32>) {
+  // expected-error @+1 {{[X30] with a capacity there are no runs of positions}}
+  %r = xf.dispatch %x, %s {position_runs = 2 : i64} : (tensor<2x4x8xf32>, tensor<2x4x2xi32>) -> tensor<6x2x3x8xf32>
   return
 }

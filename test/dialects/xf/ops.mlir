@@ -347,6 +347,13 @@ func.func @expert_order_dropless(%e: tensor<4x256x2xi32>) {
   return
 }
 
+// CHECK-LABEL: func @expert_order_positions(
+// CHECK: xf.expert_order {{.*}}position_runs = 2 : i64{{.*}}: (tensor<4x256x2xi32>) -> (tensor<4x256x2xi32>, tensor<8x8x2xi32>)
+func.func @expert_order_positions(%e: tensor<4x256x2xi32>) {
+  %s, %r = xf.expert_order %e {experts = 8 : i64, position_runs = 2 : i64} : (tensor<4x256x2xi32>) -> (tensor<4x256x2xi32>, tensor<8x8x2xi32>)
+  return
+}
+
 // CHECK-LABEL: func @dispatch(
 // CHECK: xf.dispatch {{.*}}: (tensor<4x256x64xf32>, tensor<4x256x2xi32>) -> tensor<8x4x80x64xf32>
 func.func @dispatch(%x: tensor<4x256x64xf32>, %s: tensor<4x256x2xi32>) {
