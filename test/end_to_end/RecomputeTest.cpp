@@ -173,6 +173,9 @@ INSTANTIATE_TEST_SUITE_P(
         AutoCase{"Pp4", llamaLike, 2, "pipeline_parallel=4"},
         AutoCase{"Pp2Interleaved", llamaLike, 2,
                  "pipeline_parallel=2 virtual_stages=2"},
+        AutoCase{"Pp2ZbH1Tp2", llamaLike, 2,
+                 "pipeline_parallel=2 tensor_parallel=2 schedule=zb-h1 "
+                 "layers_per_stage=3,1"},
         AutoCase{"Pp2ZbV", llamaLike, 2,
                  "pipeline_parallel=2 virtual_stages=2 schedule=zb-v"},
         AutoCase{"ExpertsPp2", expertsLike, 2, "pipeline_parallel=2"},
