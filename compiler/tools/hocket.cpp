@@ -18,6 +18,7 @@
 #include "compiler/tools/PlanCommand.h"
 #include "compiler/tools/StrategyCommand.h"
 #include "compiler/tools/StrategyExport.h"
+#include "compiler/tools/calibrate/CalibrateCommand.h"
 #include "runtime/program/ProgramFile.h"
 #include "runtime/tools/CommandLine.h"
 #include "runtime/tools/DataCommand.h"
@@ -81,6 +82,7 @@ int main(int argc, char **argv) {
   registerPlan(app, result);
   registerSimulate(app, result);
   registerAccuracy(app, result);
+  registerCalibrate(app, result);
   registerMemory(app, result);
   registerStrategyExport(*registerStrategy(app, result), result);
   registerDoctor(app, result);

@@ -1,0 +1,136 @@
+//===- CalibrateCommand.cpp - hocket calibrate ----------------------------===//
+//
+// Part of Hocket, under the Apache License v2.0.
+//
+//===----------------------------------------------------------------------===//
+
+#include "compiler/tools/calibrate/CalibrateCommand.h"
+
+#include "compiler/tools/calibrate/MeasureDevice.h"
+#include "passes/planning/calibration/FitSystem.h"
+#include "passes/planning/cluster/Systems.h"
+#include "runtime/base/File.h"
+#include "runtime/base/Format.h"
+
+#include <google/protobuf/text_format.h>
+
+#include <chrono>
+#include <iostream>
+#include <memory>
+
+using namespace hocket;
+using namespace hocket::planning;
+
+namespace {
+
+struct Arguments {
+  MeasureOptions options;
+  std::string output;
+};
+
+constexpr const char *details =
+    R"(Measures a device of this machine: products by shapes, kernels that move data,
+attention, launches and, of several ranks, gathers. What comes of it is a
+description of a system for --cluster, with a spread that says how well it
+describes what it was not fitted to.
+
+Examples:
+  hocket calibrate -o here.textproto
+  hocket calibrate --ranks 4 --threads 1 -o four.textproto
+  hocket simulate spec.textproto --plan dp=4 --cluster ./four.textproto:4)";
+
+/// A line a second: what is measured, how fast it goes, how long it will.
+class Progress {
+public:
+  void operator()(const std::string &what, size_t done, size_t all) {
+    using Seconds = std::chrono::duration<double>;
+    double spent = Seconds(Clock::now() - start).count();
+    if (done > 0 && spent - shown < 1)
+      return;
+    shown = spent;
+    std::string line =
+        formatText("calibrate: %zu of %zu, %s", done, all, what.c_str());
+    if (done > 0)
+      line += formatText(
+          ", %.1f a second, %s left", double(done) / spent,
+          formatDuration(spent / double(done) * double(all - done)).c_str());
+    std::cerr << line + "\n";
+  }
+
+private:
+  using Clock = std::chrono::steady_clock;
+  Clock::time_point start = Clock::now();
+  double shown = 0;
+};
+
+std::string descriptionOf(const DeviceMeasurements &measured,
+                          const FittedSystem &fitted) {
+  std::string text = "# Measured by hocket calibrate on " + measured.name +
+                     ",\n# " + std::to_string(measured.ranks) +
+                     (measured.ranks == 1 ? " device" : " devices at once") +
+                     ". Means of what predictions are off by:\n#\n";
+  for (const FitQuality &quality : fitted.quality)
+    text += formatText("#   %-10s %3zu samples, fitted %.1f %%, held out "
+                       "%.1f %%\n",
+                       quality.kind.c_str(), quality.samples,
+                       100 * quality.fitted, 100 * quality.heldOut);
+  std::string body;
+  google::protobuf::TextFormat::PrintToString(fitted.system, &body);
+  return text + "\n" + body;
+}
+
+Status run(const Arguments &arguments) {
+  MeasureOptions options = arguments.options;
+  options.note = [progress = Progress()](const std::string &what, size_t done,
+                                         size_t all) mutable {
+    progress(what, done, all);
+  };
+  HOCKET_ASSIGN_OR_RETURN(DeviceMeasurements measured, measureDevice(options));
+  HOCKET_ASSIGN_OR_RETURN(FittedSystem fitted, fitSystem(measured));
+  std::string text = descriptionOf(measured, fitted);
+  // What is written can be read.
+  std::string file =
+      arguments.output.empty() ? "the description" : arguments.output;
+  HOCKET_RETURN_IF_ERROR(parseSystem(file, text).status());
+  if (arguments.output.empty()) {
+    std::cout << text;
+    return okStatus();
+  }
+  HOCKET_RETURN_IF_ERROR(writeFileAtomically(arguments.output, text));
+  for (const FitQuality &quality : fitted.quality)
+    std::cout << formatText("%-10s off by %.1f %% (held out: %.1f %%)\n",
+                            quality.kind.c_str(), 100 * quality.fitted,
+                            100 * quality.heldOut);
+  return okStatus();
+}
+
+} // namespace
+
+void hocket::registerCalibrate(CLI::App &app, Status &result) {
+  auto arguments = std::make_shared<Arguments>();
+  CLI::App *command = app.add_subcommand(
+      "calibrate", "Measure this machine as a system to plan for");
+  command->footer(details);
+  command->add_option("--device", arguments->options.driver, "cpu or cuda")
+      ->capture_default_str();
+  constexpr unsigned mostRanks = 1024, mostThreads = 4096;
+  command
+      ->add_option("--ranks", arguments->options.ranks,
+                   "Devices that work at once, as ranks of one run")
+      ->check(CLI::Range(1U, mostRanks))
+      ->capture_default_str();
+  command
+      ->add_option("--threads", arguments->options.threads,
+                   "Threads of each device; 0: its share of the cores")
+      ->check(CLI::Range(0U, mostThreads))
+      ->capture_default_str();
+  constexpr double mostSeconds = 1e5;
+  command
+      ->add_option("--seconds", arguments->options.seconds,
+                   "About how long; less, and more noise is left")
+      ->check(CLI::Range(0.0, mostSeconds))
+      ->capture_default_str();
+  command->add_option("-o,--output", arguments->output,
+                      "The description; without it, printed");
+  command->callback([arguments, &result] { result = run(*arguments); });
+}

@@ -1,0 +1,274 @@
+//===- FitSystem.cpp - A system's constants from measurements -------------===//
+//
+// Part of Hocket, under the Apache License v2.0.
+//
+//===----------------------------------------------------------------------===//
+
+#include "passes/planning/calibration/FitSystem.h"
+
+#include <algorithm>
+#include <cmath>
+#include <functional>
+
+using namespace hocket;
+using namespace hocket::planning;
+
+namespace {
+
+double median(std::vector<double> values) {
+  if (values.empty())
+    return 0;
+  std::sort(values.begin(), values.end());
+  size_t half = values.size() / 2;
+  return values.size() % 2 ? values[half]
+                           : (values[half - 1] + values[half]) / 2;
+}
+
+bool isFitted(size_t sample) { return sample % 2 == 0; }
+
+/// Whether a sample's time is one.
+template <typename Sample> bool isTimed(const Sample &sample) {
+  return sample.seconds > 0 && std::isfinite(sample.seconds);
+}
+
+/// Finds a ramp and, with it, the speed that work approaches: a time is
+/// work * (1 + ramp * thinness) / speed.
+class RampFit {
+public:
+  void add(double work, double thinness, double seconds) {
+    samples.push_back({work, thinness, seconds});
+  }
+  /// The median makes the mean of absolute logarithms least.
+  double speedAt(double ramp) const {
+    std::vector<double> speeds;
+    for (const Sample &sample : samples)
+      speeds.push_back(sample.work * (1 + ramp * sample.thinness) /
+                       sample.seconds);
+    return median(speeds);
+  }
+  double errorAt(double ramp) const {
+    double speed = speedAt(ramp), sum = 0;
+    for (const Sample &sample : samples)
+      sum += std::abs(std::log(sample.work * (1 + ramp * sample.thinness) /
+                               speed / sample.seconds));
+    return sum;
+  }
+
+private:
+  struct Sample {
+    double work, thinness, seconds;
+  };
+  std::vector<Sample> samples;
+};
+
+/// Of 0, 1, 1.2, 1.44, ... up to `most`, the one with the least error.
+double bestRamp(double most, const std::function<double(double)> &errorAt) {
+  constexpr double growth = 1.2;
+  double best = 0, least = errorAt(0);
+  for (double ramp = 1; ramp <= most; ramp *= growth)
+    if (double error = errorAt(ramp); error < least) {
+      least = error;
+      best = ramp;
+    }
+  return best;
+}
+
+class SystemFit {
+public:
+  explicit SystemFit(const DeviceMeasurements &measured) : measured(measured) {}
+
+  Status run(FittedSystem &result);
+
+private:
+  Status check() const;
+  void fillConstants();
+  void fitProducts();
+  void fitMemory();
+  void fitAttention();
+  void fitLink();
+  void judge(FittedSystem &result) const;
+
+  const DeviceMeasurements &measured;
+  cluster::System system;
+};
+
+} // namespace
+
+Status SystemFit::check() const {
+  auto wrong = [](const char *kind) {
+    return invalidArgument("there is no measurement of " + std::string(kind) +
+                           ", or one without a time");
+  };
+  auto bad = [](const auto &samples) {
+    return samples.empty() ||
+           !std::all_of(samples.begin(), samples.end(),
+                        [](const auto &sample) { return isTimed(sample); });
+  };
+  for (int64_t bits : {16, 32})
+    if (std::none_of(measured.products.begin(), measured.products.end(),
+                     [&](const auto &sample) { return sample.bits == bits; }))
+      return wrong(bits == 16 ? "products of 16 bits" : "products of 32 bits");
+  if (bad(measured.products))
+    return wrong("products");
+  if (bad(measured.moves))
+    return wrong("memory");
+  if (bad(measured.attentions))
+    return wrong("attention");
+  if (measured.ranks > 1 && bad(measured.gathers))
+    return wrong("gathers");
+  return okStatus();
+}
+
+/// What is known, and what is not measured.
+void SystemFit::fillConstants() {
+  system.set_name(measured.driver);
+  cluster::Device &device = *system.mutable_device();
+  device.set_name(measured.name);
+  device.set_memory_bytes(std::max<int64_t>(1, measured.memoryBytes));
+  device.set_peak_8bit(0);
+  system.set_devices_per_node(measured.ranks);
+  cluster::Software &software = *system.mutable_software();
+  software.set_gemm(1);
+  software.set_gemm_8bit(0);
+  software.set_memory(1);
+  software.set_kernel_seconds(measured.kernelSeconds);
+  software.set_host_op_seconds(measured.hostSeconds);
+  software.set_host_collective_seconds(measured.hostSeconds);
+  software.set_expert_host_seconds(0);
+  software.set_tensor_overlap(0);
+  software.set_data_overlap(0);
+  software.set_expert_overlap(0);
+  software.set_blocking_transfers(true);
+  // AdamW: the gradient, the parameter and two moments, all but the first
+  // written too.
+  constexpr double updateBytes = 28;
+  software.set_update_bytes(updateBytes);
+  software.set_gradient_bytes(4);
+  software.set_step_seconds(0);
+}
+
+void SystemFit::fitProducts() {
+  RampFit fits[2];
+  for (size_t i = 0; i < measured.products.size(); ++i) {
+    const auto &[product, bits, seconds] = measured.products[i];
+    if (isFitted(i))
+      fits[bits == 16].add(product.flops(),
+                           1 / product.m + 1 / product.n + 1 / product.k,
+                           seconds);
+  }
+  constexpr double most = 4096;
+  double ramp = bestRamp(most, [&](double ramp) {
+    return fits[0].errorAt(ramp) + fits[1].errorAt(ramp);
+  });
+  system.mutable_software()->set_gemm_ramp(ramp);
+  system.mutable_device()->set_peak_32bit(fits[0].speedAt(ramp));
+  system.mutable_device()->set_peak_16bit(fits[1].speedAt(ramp));
+}
+
+void SystemFit::fitMemory() {
+  std::vector<double> speeds;
+  for (size_t i = 0; i < measured.moves.size(); ++i)
+    if (isFitted(i))
+      speeds.push_back(measured.moves[i].bytes / measured.moves[i].seconds);
+  system.mutable_device()->set_memory_bandwidth(median(speeds));
+}
+
+void SystemFit::fitAttention() {
+  RampFit fit;
+  constexpr double wholeDim = 128;
+  for (size_t i = 0; i < measured.attentions.size(); ++i) {
+    const AttentionSample &sample = measured.attentions[i];
+    double narrow = std::sqrt(std::min(1.0, sample.headDim / wholeDim));
+    if (isFitted(i))
+      fit.add(sample.flops / narrow, 1 / sample.length, sample.seconds);
+  }
+  constexpr double most = 65536;
+  double ramp = bestRamp(most, [&](double ramp) { return fit.errorAt(ramp); });
+  double share = fit.speedAt(ramp) / system.device().peak_16bit();
+  constexpr double least = 1e-3;
+  system.mutable_software()->set_attention(std::clamp(share, least, 1.0));
+  system.mutable_software()->set_attention_ramp(ramp);
+}
+
+/// A gather of B bytes takes B (n - 1) / n / bandwidth + (n - 1) latency.
+void SystemFit::fitLink() {
+  cluster::Link link;
+  link.set_bandwidth(system.device().memory_bandwidth());
+  link.set_efficiency(1);
+  link.set_latency(0);
+  if (measured.ranks > 1) {
+    auto steps = double(measured.ranks - 1);
+    auto order = [](const GatherSample &a, const GatherSample &b) {
+      return a.bytes < b.bytes;
+    };
+    auto [small, large] = std::minmax_element(measured.gathers.begin(),
+                                              measured.gathers.end(), order);
+    link.set_latency(small->seconds / steps);
+    double rest = std::max(large->seconds - small->seconds,
+                           large->seconds / double(measured.gathers.size()));
+    link.set_bandwidth(large->bytes * steps / double(measured.ranks) / rest);
+  }
+  *system.mutable_node_link() = link;
+  *system.mutable_network() = link;
+}
+
+void SystemFit::judge(FittedSystem &result) const {
+  OpTimes wide(system, 32), narrow(system, 16);
+  std::vector<double> all;
+  auto judgeKind = [&](const char *kind, const auto &samples, auto predict) {
+    FitQuality quality{kind, samples.size(), 0, 0};
+    double counts[2] = {0, 0};
+    for (size_t i = 0; i < samples.size(); ++i) {
+      double off = std::abs(predict(samples[i]) / samples[i].seconds - 1);
+      (isFitted(i) ? quality.fitted : quality.heldOut) += off;
+      ++counts[isFitted(i)];
+      if (!isFitted(i))
+        all.push_back(off);
+    }
+    quality.fitted /= std::max(1.0, counts[1]);
+    quality.heldOut /= std::max(1.0, counts[0]);
+    if (!samples.empty())
+      result.quality.push_back(std::move(quality));
+  };
+  judgeKind("products", measured.products, [&](const ProductSample &sample) {
+    return (sample.bits == 16 ? narrow : wide).product(sample.product);
+  });
+  judgeKind("memory", measured.moves, [&](const MemorySample &sample) {
+    return wide.memory(sample.bytes);
+  });
+  judgeKind(
+      "attention", measured.attentions, [&](const AttentionSample &sample) {
+        return wide.attention(sample.flops, sample.length, sample.headDim);
+      });
+  judgeKind("gathers", measured.gathers, [&](const GatherSample &sample) {
+    return wide.allGather(sample.bytes, {measured.ranks, 1});
+  });
+  // Two thirds of what was held out is within it.
+  std::sort(all.begin(), all.end());
+  constexpr double least = 1e-3, most = 10;
+  double spread = all.empty() ? most : all[all.size() * 2 / 3];
+  spread = std::clamp(spread, least, most);
+  cluster::Spread &fitted = *result.system.mutable_spread();
+  fitted.set_one_node(spread);
+  fitted.set_many_nodes(spread);
+  fitted.set_experts(spread);
+}
+
+Status SystemFit::run(FittedSystem &result) {
+  HOCKET_RETURN_IF_ERROR(check());
+  fillConstants();
+  fitProducts();
+  fitMemory();
+  fitAttention();
+  fitLink();
+  result.system = system;
+  judge(result);
+  return okStatus();
+}
+
+StatusOr<FittedSystem>
+planning::fitSystem(const DeviceMeasurements &measurements) {
+  FittedSystem result;
+  HOCKET_RETURN_IF_ERROR(SystemFit(measurements).run(result));
+  return result;
+}

@@ -1,0 +1,59 @@
+//===- Measurements.h - What a device took ----------------------*- C++ -*-===//
+//
+// Part of Hocket, under the Apache License v2.0.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef HOCKET_PASSES_PLANNING_CALIBRATION_MEASUREMENTS_H
+#define HOCKET_PASSES_PLANNING_CALIBRATION_MEASUREMENTS_H
+
+#include "passes/planning/cost/OpTimes.h"
+
+#include <string>
+#include <vector>
+
+namespace hocket::planning {
+
+struct ProductSample {
+  Product product;
+  int64_t bits = 32; ///< Of its operands.
+  double seconds = 0;
+};
+
+/// A kernel that moves data: bytes read and written, together.
+struct MemorySample {
+  double bytes = 0;
+  double seconds = 0;
+};
+
+/// Fused attention, forward, causal.
+struct AttentionSample {
+  double flops = 0;
+  double length = 0;
+  double headDim = 0;
+  double seconds = 0;
+};
+
+/// Every rank gathers what all have, `bytes` together.
+struct GatherSample {
+  double bytes = 0;
+  double seconds = 0;
+};
+
+/// Of one device while `ranks` of them, on one machine, did the same.
+struct DeviceMeasurements {
+  std::string name;
+  std::string driver;
+  int64_t memoryBytes = 0;
+  int64_t ranks = 1;
+  std::vector<ProductSample> products;
+  std::vector<MemorySample> moves;
+  std::vector<AttentionSample> attentions;
+  std::vector<GatherSample> gathers; ///< None of one rank.
+  double kernelSeconds = 0;          ///< Of one that does next to nothing.
+  double hostSeconds = 0;            ///< For its call to return.
+};
+
+} // namespace hocket::planning
+
+#endif // HOCKET_PASSES_PLANNING_CALIBRATION_MEASUREMENTS_H
