@@ -100,12 +100,13 @@ bool MemoryFit::note(const std::vector<RoleMemory> &memory,
 void hocket::keepRanks(ModuleOp module, const std::vector<size_t> &ranks) {
   auto isKept = [&](uint64_t rank) { return llvm::is_contained(ranks, rank); };
   SymbolTable symbols(module);
-  for (Operation &op : llvm::make_early_inc_range(*module.getBody())) {
-    if (auto schedule = dyn_cast<pipe::ScheduleOp>(op);
-        schedule && !isKept(schedule.getRank()))
+  auto schedules = llvm::to_vector(module.getOps<pipe::ScheduleOp>());
+  for (pipe::ScheduleOp schedule : schedules)
+    if (!isKept(schedule.getRank()))
       schedule.erase();
-    auto fragment = dyn_cast<pipe::FragmentOp>(op);
-    if (!fragment || isKept(fragment.getRank()))
+  auto fragments = llvm::to_vector(module.getOps<pipe::FragmentOp>());
+  for (pipe::FragmentOp fragment : fragments) {
+    if (isKept(fragment.getRank()))
       continue;
     symbols.erase(symbols.lookup(fragment.getFunction()));
     fragment.erase();

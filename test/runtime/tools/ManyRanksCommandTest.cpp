@@ -120,16 +120,26 @@ protected:
     return all;
   }
 
-  /// Trains under mpirun for ever; after two seconds something happens to rank
-  /// 1. What was printed until all have ended.
+  /// Options of a training that goes on for ever, with a log.
+  std::string forEver() const {
+    return "--steps 300000 --log " + folder + "/forever";
+  }
+  /// A command that ends when that has taken a step, or after a minute.
+  std::string waitForStep() const {
+    return "for i in $(seq 600); do [ -s " + folder +
+           "/forever ] && break; sleep 0.1; done; ";
+  }
+
+  /// Trains under mpirun for ever; after a step something happens to rank 1.
+  /// What was printed until all have ended.
   Outcome runInto(const std::string &signal) const {
     std::string script = folder + "/rank.sh";
     EXPECT_TRUE(writeFileAtomically(
                     script, "if [ \"$OMPI_COMM_WORLD_RANK\" = 1 ]; then\n"
-                            "  self=$$\n  (sleep 2; kill -" +
-                                signal +
+                            "  self=$$\n  (" +
+                                waitForStep() + "kill -" + signal +
                                 " $self) > /dev/null 2>&1 &\nfi\nexec " +
-                                train("--steps 300000") + "\n")
+                                train(forEver()) + "\n")
                     .ok());
     return shell(mpirun(3) + "sh " + script);
   }
@@ -290,7 +300,7 @@ TEST_F(ManyRanksCommand, AnErrorOfAProcessEndsTheOthers) {
 TEST_F(ManyRanksCommand, AConnectionThatIsLostEndsTheOthers) {
   // timeout's child is the rank.
   Outcome outcome =
-      torchrun("--steps 300000", "sleep 2; kill -KILL $(pgrep -P $rank1)");
+      torchrun(forEver(), waitForStep() + "kill -KILL $(pgrep -P $rank1)");
   EXPECT_NE(outcome.status, 0);
   EXPECT_THAT(outcome.text, HasSubstr(" instruction"));
   EXPECT_THAT(outcome.text, HasSubstr(" waits for rank 1"));
