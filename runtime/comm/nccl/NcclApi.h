@@ -14,7 +14,7 @@
 #ifndef HOCKET_RUNTIME_COMM_NCCL_NCCLAPI_H
 #define HOCKET_RUNTIME_COMM_NCCL_NCCLAPI_H
 
-#include "runtime/hal/drivers/cuda/DriverApi.h"
+#include "runtime/cuda/DriverApi.h"
 
 #include <cstdint>
 

@@ -13,7 +13,7 @@
 #ifndef HOCKET_TEST_EMULATOR_LIBRARIES_CUDALIBRARY_H
 #define HOCKET_TEST_EMULATOR_LIBRARIES_CUDALIBRARY_H
 
-#include "runtime/hal/drivers/cuda/DriverApi.h"
+#include "runtime/cuda/DriverApi.h"
 #include "test/emulator/libraries/Gpu.h"
 
 #include <functional>

@@ -14,7 +14,7 @@
 #ifndef HOCKET_RUNTIME_HAL_DRIVERS_CUDA_CUBLASLTAPI_H
 #define HOCKET_RUNTIME_HAL_DRIVERS_CUDA_CUBLASLTAPI_H
 
-#include "runtime/hal/drivers/cuda/DriverApi.h"
+#include "runtime/cuda/DriverApi.h"
 
 #include <cstdint>
 

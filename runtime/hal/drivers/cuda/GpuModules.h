@@ -13,7 +13,7 @@
 #ifndef HOCKET_RUNTIME_HAL_DRIVERS_CUDA_GPUMODULES_H
 #define HOCKET_RUNTIME_HAL_DRIVERS_CUDA_GPUMODULES_H
 
-#include "runtime/hal/drivers/cuda/DriverApi.h"
+#include "runtime/cuda/DriverApi.h"
 #include "runtime/hal/interfaces/Device.h"
 
 #include <vector>

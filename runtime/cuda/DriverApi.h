@@ -11,8 +11,8 @@
 ///
 //===----------------------------------------------------------------------===//
 
-#ifndef HOCKET_RUNTIME_HAL_DRIVERS_CUDA_DRIVERAPI_H
-#define HOCKET_RUNTIME_HAL_DRIVERS_CUDA_DRIVERAPI_H
+#ifndef HOCKET_RUNTIME_CUDA_DRIVERAPI_H
+#define HOCKET_RUNTIME_CUDA_DRIVERAPI_H
 
 #include "runtime/base/Status.h"
 
@@ -129,4 +129,4 @@ Status statusOf(const DriverApi &api, CUresult result, const char *call);
 
 } // namespace hocket::hal::cuda
 
-#endif // HOCKET_RUNTIME_HAL_DRIVERS_CUDA_DRIVERAPI_H
+#endif // HOCKET_RUNTIME_CUDA_DRIVERAPI_H

@@ -4,7 +4,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "runtime/hal/drivers/cuda/DriverApi.h"
+#include "runtime/cuda/DriverApi.h"
 
 #include "runtime/base/VendorLibrary.h"
 
