@@ -3,9 +3,10 @@
 
 Most of its time goes into the headers of MLIR, again for every source. Hence
 the sources of a folder are checked together first, one behind the other in a
-single file. If that file has nothing to report, they all passed. Otherwise
-(names of two sources may collide in it) its halves are tried, and so on: a
-source fails only by what clang-tidy says of it alone.
+single file. If that file has nothing to report, they all passed. Otherwise its
+halves are tried, and so on: a source fails only by what clang-tidy says of it
+alone. Names of two sources may collide in one file, which the compiler says
+much sooner than clang-tidy.
 
 What passed once is not looked at again until it changes: a pass is kept in
 <build>/tidy under a digest of the source, of every header of this tree or of
@@ -25,6 +26,7 @@ from runner.result import FAILED, PASSED, SKIPPED, Case, announce
 from runner.result import concurrently, execute
 
 PROGRAM = "clang-tidy-19"
+COMPILER = "clang++-19"
 INCLUDE = re.compile(r'^\s*#\s*include\s+"([^"]+)"', re.M)
 TIMEOUT = 600  # seconds; of one source
 
@@ -96,7 +98,8 @@ class Checker:
         file = self.context.build / "tidy" / f"{name}.cpp"
         file.write_text("\n".join(path.read_text() for path in paths))
         try:
-            return self.tidy(file, options)[0]
+            compiles = [COMPILER, "-fsyntax-only", "-w", *options, str(file)]
+            return execute(compiles, TIMEOUT)[0] == 0 and self.tidy(file, options)[0]
         finally:
             file.unlink()
 

@@ -6,8 +6,8 @@
 
 #include "passes/planning/memory/MemoryCsv.h"
 
-#include "PlanningFiles.h"
 #include "passes/planning/memory/MemoryPlan.h"
+#include "test/passes/planning/PlanningFiles.h"
 
 #include <gtest/gtest.h>
 #include <random>
