@@ -145,11 +145,12 @@ void Gpu::advanceUntil(const Done &done, const Stream *target) {
     bool late = order == Order::Late && target && isInMeeting(*target);
     if (late && letOthersAdvance())
       continue;
+    // Asked before: another GPU may end a meeting at any time.
+    bool meets = std::ranges::any_of(
+        streams, [&](const auto &stream) { return isInMeeting(*stream); });
     if (Stream *next = choose(target))
       advance(*next);
-    else if (std::ranges::any_of(streams, [&](const auto &stream) {
-               return isInMeeting(*stream);
-             }))
+    else if (meets)
       letOthersAdvance();
     else if (!done())
       return fail("streams wait for events that nobody will record");

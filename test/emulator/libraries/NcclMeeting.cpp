@@ -47,6 +47,8 @@ std::string JointWork::mismatch() const {
 void JointWork::perform() {
   const CollectiveCall &call = *calls.front();
   uint64_t bytes = bytesOf(call);
+  if (bytes == 0)
+    return;
   if (isMessage) {
     std::memmove(calls[1]->to, calls[0]->from, bytes);
     return;

@@ -277,8 +277,9 @@ TEST_P(CommunicatorConformance, ManyCallsInARow) {
     int32_t size = int32_t(group.size()), me = int32_t(group.rank());
     for (int32_t round = 0; round < 500; ++round) {
       int32_t mine = round * size + me, sum = 0;
-      ASSERT_TRUE(
-          group.allReduce(&mine, &sum, 1, DType::I32, Reduction::Sum).ok());
+      Status summed =
+          group.allReduce(&mine, &sum, 1, DType::I32, Reduction::Sum);
+      ASSERT_TRUE(summed.ok()) << summed.message();
       ASSERT_EQ(sum, round * size * size + size * (size - 1) / 2);
       int32_t got = -1;
       Transfer ring[] = {
