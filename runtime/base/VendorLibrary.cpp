@@ -36,3 +36,9 @@ Status VendorLibrary::find(const char *symbol, void *&address) const {
                                       symbol + "; set " + variable +
                                       " to the path of another");
 }
+
+std::string hocket::releaseText(size_t number) {
+  return std::to_string(number / 10000) + "." +
+         std::to_string(number / 100 % 100) + "." +
+         std::to_string(number % 100);
+}

@@ -58,6 +58,18 @@ private:
   std::string where;
 };
 
+/// 13.0.2 of 130002 and 2.27.7 of 22707, as NVIDIA's libraries number
+/// themselves.
+std::string releaseText(size_t number);
+
+/// What was loaded, or why it was not. `loaded` lives as long as the process.
+template <typename Api>
+StatusOr<const Api *> borrow(const StatusOr<Api> &loaded) {
+  if (!loaded.ok())
+    return loaded.status();
+  return &*loaded;
+}
+
 } // namespace hocket
 
 #endif // HOCKET_RUNTIME_BASE_VENDORLIBRARY_H

@@ -35,9 +35,7 @@ static StatusOr<DriverApi> load() {
 
 StatusOr<const DriverApi *> hal::cuda::driverApi() {
   static const StatusOr<DriverApi> loaded = load();
-  if (!loaded.ok())
-    return loaded.status();
-  return &*loaded;
+  return borrow(loaded);
 }
 
 /// Whether the GPU stopped working in the middle of a kernel: an address,

@@ -29,10 +29,7 @@ static StatusOr<NcclApi> load() {
   int number = 0;
   HOCKET_RETURN_IF_ERROR(
       statusOf(api, api.ncclGetVersion(&number), "ncclGetVersion"));
-  // 2.27.7 is 22707.
-  api.version = std::to_string(number / 10000) + "." +
-                std::to_string(number / 100 % 100) + "." +
-                std::to_string(number % 100);
+  api.version = releaseText(size_t(number));
   if (number < 21400)
     return failedPrecondition(api.path + " is NCCL " + api.version +
                               "; Hocket wants 2.14 or later");
@@ -41,9 +38,7 @@ static StatusOr<NcclApi> load() {
 
 StatusOr<const NcclApi *> comm::nccl::ncclApi() {
   static const StatusOr<NcclApi> loaded = load();
-  if (!loaded.ok())
-    return loaded.status();
-  return &*loaded;
+  return borrow(loaded);
 }
 
 Status comm::nccl::statusOf(const NcclApi &api, ncclResult_t result,

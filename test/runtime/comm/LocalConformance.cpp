@@ -9,12 +9,10 @@
 #include "runtime/comm/process/ProcessWorld.h"
 #include "runtime/comm/process/SocketTransport.h"
 #include "test/runtime/comm/CommunicatorConformance.h"
+#include "test/runtime/comm/FreePort.h"
 
 #include <gtest/gtest.h>
-#include <netinet/in.h>
-#include <sys/socket.h>
 #include <thread>
-#include <unistd.h>
 
 using namespace hocket;
 using namespace hocket::comm;
@@ -41,23 +39,9 @@ static void runThreads(unsigned size, const Body &body) {
     thread.join();
 }
 
-/// A port that nobody listens on now.
-static uint16_t freePort() {
-  int socket = ::socket(AF_INET, SOCK_STREAM, 0);
-  sockaddr_in address{};
-  address.sin_family = AF_INET;
-  address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
-  socklen_t length = sizeof(address);
-  auto *pointer = reinterpret_cast<sockaddr *>(&address);
-  EXPECT_EQ(::bind(socket, pointer, length), 0);
-  EXPECT_EQ(::getsockname(socket, pointer, &length), 0);
-  ::close(socket);
-  return ntohs(address.sin_port);
-}
-
 /// Ranks that talk through sockets, though they could see each other's memory.
 static void runSockets(unsigned size, const Body &body) {
-  Launch launch{"test", 0, size, size, false, "localhost", freePort()};
+  Launch launch{"test", 0, size, size, false, "localhost", test::freePort()};
   std::vector<std::thread> threads;
   for (unsigned rank = 0; rank < size; ++rank)
     threads.emplace_back([launch, rank, &body]() mutable {

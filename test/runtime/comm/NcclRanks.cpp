@@ -12,31 +12,15 @@
 #include "runtime/comm/process/SocketTransport.h"
 #include "runtime/hal/drivers/cuda/CudaDevice.h"
 #include "test/emulator/EmulatedGpus.h"
+#include "test/runtime/comm/FreePort.h"
 
 #include <gtest/gtest.h>
-#include <netinet/in.h>
-#include <sys/socket.h>
 #include <thread>
-#include <unistd.h>
 
 using namespace hocket;
 using namespace hocket::comm;
 using namespace hocket::test;
 using Set = std::unique_ptr<CommunicatorSet>;
-
-/// A port that nobody listens on now.
-static uint16_t freePort() {
-  int socket = ::socket(AF_INET, SOCK_STREAM, 0);
-  sockaddr_in address{};
-  address.sin_family = AF_INET;
-  address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
-  socklen_t length = sizeof(address);
-  auto *pointer = reinterpret_cast<sockaddr *>(&address);
-  EXPECT_EQ(::bind(socket, pointer, length), 0);
-  EXPECT_EQ(::getsockname(socket, pointer, &length), 0);
-  ::close(socket);
-  return ntohs(address.sin_port);
-}
 
 static GroupTable tableOf(unsigned size) {
   RankGroup group;

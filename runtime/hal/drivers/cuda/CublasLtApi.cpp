@@ -28,19 +28,13 @@ static StatusOr<CublasLtApi> load() {
       library.resolve("cublasLtGetVersion", api.cublasLtGetVersion));
   HOCKET_RETURN_IF_ERROR(
       library.resolve("cublasLtGetStatusString", api.cublasLtGetStatusString));
-  // 13.0.2 is 130002, 12.9.1 is 120901.
-  size_t number = api.cublasLtGetVersion();
-  api.version = std::to_string(number / 10000) + "." +
-                std::to_string(number / 100 % 100) + "." +
-                std::to_string(number % 100);
+  api.version = releaseText(api.cublasLtGetVersion());
   return api;
 }
 
 StatusOr<const CublasLtApi *> hal::cuda::cublasLtApi() {
   static const StatusOr<CublasLtApi> loaded = load();
-  if (!loaded.ok())
-    return loaded.status();
-  return &*loaded;
+  return borrow(loaded);
 }
 
 Status hal::cuda::statusOf(const CublasLtApi &api, cublasStatus_t status,
