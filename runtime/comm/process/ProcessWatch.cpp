@@ -101,11 +101,18 @@ void ProcessWatch::step() {
 // Notes
 //===----------------------------------------------------------------------===//
 
+/// What the peer did when it last said so.
+static std::string lastOf(const WatchNote &note) {
+  return std::string("last it was in ") +
+         (note.doing[0] ? note.doing : "no instruction");
+}
+
 /// Who cannot be reached has died, unless it has said farewell.
 void ProcessWatch::lose(Peer &peer, const Status &status) {
   peer.lost = true;
   if (peer.heard.kind != Kind::Farewell)
-    fail(formatText("rank %u has died: ", peer.rank) + status.message());
+    fail(formatText("rank %u has died: ", peer.rank) + status.message() + "; " +
+         lastOf(peer.heard));
 }
 
 void ProcessWatch::listen(Peer &peer) {
@@ -241,11 +248,10 @@ void ProcessWatch::judge(Clock::time_point now) {
     RankState &rank = ranks[peer->rank];
     // At the end a farewell may be under way from who is gone already.
     if (!closing.load() && peer->heard.kind != Kind::Farewell && isDead(*peer))
-      return fail(
-          formatText("rank %u has died (process %lld of %s); last it "
-                     "was in ",
-                     peer->rank, (long long)peer->heard.process, own.host) +
-          (peer->heard.doing[0] ? peer->heard.doing : "no instruction"));
+      return fail(formatText("rank %u has died (process %lld of %s); ",
+                             peer->rank, (long long)peer->heard.process,
+                             own.host) +
+                  lastOf(peer->heard));
     rank = stateOf(peer->heard);
     double since = secondsSince(peer->lastHeard, now);
     if (peer->heard.kind == Kind::Farewell)

@@ -124,10 +124,12 @@ protected:
   std::string forEver() const {
     return "--steps 300000 --log " + folder + "/forever";
   }
-  /// A command that ends when that has taken a step, or after a minute.
+  /// A command that ends when that has taken a step, or after a minute. The
+  /// ranks tell each other twice a second where they are: a while later none
+  /// thinks another before its first step.
   std::string waitForStep() const {
     return "for i in $(seq 600); do [ -s " + folder +
-           "/forever ] && break; sleep 0.1; done; ";
+           "/forever ] && break; sleep 0.1; done; sleep 3; ";
   }
 
   /// Trains under mpirun for ever; after a step something happens to rank 1.
