@@ -30,7 +30,14 @@ public:
 };
 } // namespace
 
+bool test::usesPresentGpu() {
+  const char *gpu = std::getenv("HOCKET_TEST_GPU");
+  return gpu && std::string_view(gpu) == "present";
+}
+
 void test::useEmulatedGpus(const EmulatedGpus &gpus) {
+  if (usesPresentGpu())
+    return;
   static const KernelFolder kernels;
   auto set = [](const char *variable, const std::string &value) {
     ::setenv(variable, value.c_str(), 1);

@@ -23,7 +23,12 @@ struct EmulatedGpus {
 /// From now on this process finds these GPUs when it opens one, through the
 /// libraries of test/emulator/libraries. To be called before the first use of
 /// the CUDA driver; compiled kernels are kept as long as the process runs.
+/// With HOCKET_TEST_GPU=present nothing happens: tests of what every GPU keeps
+/// run on the machine's own (test/gpu_check).
 void useEmulatedGpus(const EmulatedGpus &gpus = {});
+
+/// Whether HOCKET_TEST_GPU=present.
+bool usesPresentGpu();
 
 } // namespace hocket::test
 
