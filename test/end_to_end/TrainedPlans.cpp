@@ -11,6 +11,8 @@
 #include "runtime/executor/Executor.h"
 #include "test/end_to_end/CompiledModel.h"
 
+#include <cmath>
+#include <cstdlib>
 #include <cstring>
 #include <mutex>
 #include <sstream>
@@ -120,13 +122,20 @@ void TrainedPlans::expectPlannedMemory(
   }
 }
 
+/// The number behind `key`; NaN, which the log writes as null, if it is none.
+static double numberBehind(const std::string &line, const std::string &key) {
+  const char *text = line.c_str() + line.find(key) + key.size();
+  char *end = nullptr;
+  double number = std::strtod(text, &end);
+  return end == text ? std::nan("") : number;
+}
+
 static void readLog(const std::string &text, Outcome &outcome) {
   std::istringstream log(text);
   for (std::string line; std::getline(log, line);)
-    if (size_t at = line.find("\"grad_norm\":"); at != std::string::npos) {
-      outcome.norms.push_back(std::stod(line.substr(at + 12)));
-      outcome.losses.push_back(
-          std::stod(line.substr(line.find("\"loss\":") + 7)));
+    if (line.find("\"grad_norm\":") != std::string::npos) {
+      outcome.norms.push_back(numberBehind(line, "\"grad_norm\":"));
+      outcome.losses.push_back(numberBehind(line, "\"loss\":"));
     }
 }
 

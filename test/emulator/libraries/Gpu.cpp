@@ -19,6 +19,11 @@ struct Machine {
   std::mutex mutex;
   std::set<Gpu *> gpus;
 } machine;
+
+/// For how long nothing must happen elsewhere before a GPU stops waiting for
+/// it: if somebody else might do something, as no GPU but this one waits, or
+/// not.
+constexpr std::chrono::milliseconds patience(40), littlePatience(3);
 } // namespace
 
 Gpu::Gpu(size_t memoryBytes, uint64_t seed)
@@ -33,10 +38,12 @@ Gpu::~Gpu() {
 }
 
 void Gpu::enqueue(Stream &stream, Work work) {
+  ++deeds;
   stream.entries.push_back({std::move(work), nullptr});
 }
 
 void Gpu::record(Stream &stream, std::shared_ptr<Event> event) {
+  ++deeds;
   uint64_t ticket = ++event->recorded;
   stream.entries.push_back({nullptr, std::move(event), true, ticket});
 }
@@ -48,6 +55,7 @@ void Gpu::wait(Stream &stream, std::shared_ptr<Event> event) {
 }
 
 void Gpu::meet(Stream &stream, std::shared_ptr<Meeting> meeting) {
+  ++deeds;
   stream.entries.push_back({nullptr, nullptr});
   stream.entries.back().meeting = std::move(meeting);
 }
@@ -85,9 +93,10 @@ void Gpu::advance(Stream &stream) {
     fail(error);
 }
 
-/// The stream that must advance so that `target` can, perhaps itself.
+/// The stream that must advance so that `target` can, perhaps itself, though it
+/// may be in a meeting.
 Stream *Gpu::neededBy(const Stream &target, size_t depth) {
-  if (canAdvance(target))
+  if (canAdvance(target) || isInMeeting(target))
     return const_cast<Stream *>(&target);
   if (target.entries.empty() || depth > streams.size())
     return nullptr;
@@ -101,25 +110,89 @@ Stream *Gpu::neededBy(const Stream &target, size_t depth) {
   return nullptr;
 }
 
+/// The stream that the order would have advance next, or null; it may be in a
+/// meeting.
+Stream *Gpu::wanted(const Stream *target) {
+  if (!target || order == Order::Any)
+    return nullptr;
+  if (order == Order::Late)
+    return neededBy(*target, 0);
+  std::vector<Stream *> able, meeting;
+  for (const auto &stream : streams)
+    if (stream.get() != target) {
+      if (canAdvance(*stream))
+        able.push_back(stream.get());
+      else if (order == Order::Early && isInMeeting(*stream) &&
+               stream->entries.front().meeting != givenUp)
+        meeting.push_back(stream.get());
+    }
+  std::vector<Stream *> &choice = able.empty() ? meeting : able;
+  return choice.empty() ? nullptr : choice[random() % choice.size()];
+}
+
+/// A stream that can go on, the wanted one if it can; null: none can.
 Stream *Gpu::choose(const Stream *target) {
+  if (Stream *next = wanted(target); next && canAdvance(*next))
+    return next;
   std::vector<Stream *> able;
   for (const auto &stream : streams)
     if (canAdvance(*stream))
       able.push_back(stream.get());
-  if (able.empty())
-    return nullptr;
-  if (target && order == Order::Late)
-    if (Stream *needed = neededBy(*target, 0))
-      return needed;
-  if (target && order == Order::Early)
-    std::erase_if(able, [&](Stream *stream) {
-      return stream == target && able.size() > 1;
-    });
-  return able[random() % able.size()];
+  return able.empty() ? nullptr : able[random() % able.size()];
 }
 
-/// Whether any other GPU has done something meanwhile.
-bool Gpu::letOthersAdvance() {
+/// What the others were told or did so far, and whether all of them wait.
+std::pair<uint64_t, bool> Gpu::lookAtOthers() const {
+  std::lock_guard lock(machine.mutex);
+  uint64_t sum = 0;
+  bool allWait = true;
+  for (const Gpu *other : machine.gpus)
+    if (other != this) {
+      sum += other->deeds.load();
+      allWait &= other->waits.load();
+    }
+  return {sum, allWait};
+}
+
+/// Whether other GPUs do anything while this one is patient. Once they have not
+/// it is so again when they have.
+bool Gpu::othersGoOn() {
+  uint64_t before = lookAtOthers().first;
+  if (before == deedsOfOthers)
+    return false;
+  waits.store(true);
+  mutex.unlock();
+  auto begin = std::chrono::steady_clock::now();
+  bool goOn = false, isPatient = true;
+  while (!goOn && isPatient) {
+    std::this_thread::sleep_for(std::chrono::microseconds(50));
+    auto [now, allWait] = lookAtOthers();
+    goOn = now != before;
+    isPatient = std::chrono::steady_clock::now() - begin <
+                (allWait ? littlePatience : patience);
+  }
+  mutex.lock();
+  waits.store(false);
+  if (!goOn)
+    deedsOfOthers = before;
+  return goOn;
+}
+
+/// Whether nothing should happen but on other GPUs.
+bool Gpu::holdsBack(const Stream *target) {
+  Stream *next = wanted(target);
+  if (!next || !isInMeeting(*next))
+    return false;
+  std::shared_ptr<Meeting> meeting = next->entries.front().meeting;
+  if (meeting == givenUp)
+    return false;
+  if (othersGoOn())
+    return true;
+  givenUp = meeting;
+  return false;
+}
+
+void Gpu::letOthersAdvance() {
   bool advanced = false;
   mutex.unlock();
   {
@@ -136,23 +209,26 @@ bool Gpu::letOthersAdvance() {
   if (!advanced)
     std::this_thread::sleep_for(std::chrono::microseconds(50));
   mutex.lock();
-  return advanced;
 }
 
 void Gpu::advanceUntil(const Done &done, const Stream *target) {
-  order = static_cast<Order>(random() % 3);
+  constexpr Order orders[] = {Order::Any,   Order::Late,  Order::Late,
+                              Order::Early, Order::Early, Order::Amid};
+  if (random() % 2) // Else as before: what one began another may go on with.
+    order = orders[random() % std::size(orders)];
   while (!done()) {
-    bool late = order == Order::Late && target && isInMeeting(*target);
-    if (late && letOthersAdvance())
+    if (holdsBack(target))
       continue;
     // Asked before: another GPU may end a meeting at any time.
     bool meets = std::ranges::any_of(
         streams, [&](const auto &stream) { return isInMeeting(*stream); });
-    if (Stream *next = choose(target))
+    if (Stream *next = choose(target)) {
+      ++deeds;
       advance(*next);
-    else if (meets)
-      letOthersAdvance();
-    else if (!done())
+    } else if (meets) {
+      if (!othersGoOn())
+        letOthersAdvance();
+    } else if (!done())
       return fail("streams wait for events that nobody will record");
   }
 }

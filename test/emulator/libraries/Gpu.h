@@ -7,17 +7,19 @@
 /// \file
 /// Streams keep what they are given and do none of it until somebody waits for
 /// them. Then they advance in an order drawn from a seed, which changes between
-/// three ways of being unkind:
+/// four ways of being unkind:
 ///
 ///   any     one of those that can go on, at random
 ///   late    only what is waited for and what that waits for: what another
 ///           stream should have done before, without an event, is missing
 ///   early   the others first, as far as events let them: what another stream
 ///           should do only later has happened already
+///   amid    as early, but in the midst of what several GPUs do together
 ///
 /// What streams of several GPUs do together happens when the last of them has
-/// come to it. A GPU that waits for others lets them advance, though nobody
-/// waits for those.
+/// come to it. Late and early hold everything else back until then, as long as
+/// other GPUs do something. A GPU that waits for others which do nothing lets
+/// them advance, though nobody waits for those.
 ///
 /// An error of a kernel stays, as on a GPU: every later call fails.
 ///
@@ -28,6 +30,7 @@
 
 #include "test/emulator/libraries/GpuMemory.h"
 
+#include <atomic>
 #include <deque>
 #include <functional>
 #include <memory>
@@ -103,14 +106,23 @@ public:
 private:
   using Done = std::function<bool()>;
   void advanceUntil(const Done &done, const Stream *target);
+  bool holdsBack(const Stream *target);
   bool canAdvance(const Stream &stream) const;
   bool isInMeeting(const Stream &stream) const;
-  bool letOthersAdvance();
+  std::pair<uint64_t, bool> lookAtOthers() const;
+  bool othersGoOn();
+  void letOthersAdvance();
   void advance(Stream &stream);
   Stream *choose(const Stream *target);
+  Stream *wanted(const Stream *target);
   Stream *neededBy(const Stream &target, size_t depth);
 
-  enum class Order { Any, Late, Early } order = Order::Any;
+  enum class Order { Any, Late, Early, Amid } order = Order::Any;
+  /// That nothing is held back for any more.
+  std::shared_ptr<Meeting> givenUp;
+  uint64_t deedsOfOthers = 0;     ///< After which they did nothing for a while.
+  std::atomic<uint64_t> deeds{0}; ///< What this GPU was told or did so far.
+  std::atomic<bool> waits{false}; ///< Until others do something.
   std::mt19937_64 random;
   std::string failure;
 };
