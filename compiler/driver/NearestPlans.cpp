@@ -96,10 +96,12 @@ bool NeighbourSearch::spreadsExperts(const Choice &choice) const {
   Plan other = plan;
   other.set_data_parallel(choice.dp);
   other.set_tensor_parallel(choice.tp);
-  bool areShared = !plan.has_expert_tensor_parallel() ||
-                   plan.expert_tensor_parallel() == choice.tp;
-  bool areWhole = plan.expert_tensor_parallel() == 1 && choice.sequence;
-  return spec::expertAxis(other) > 0 && (areShared || areWhole);
+  int64_t share = plan.has_expert_tensor_parallel()
+                      ? plan.expert_tensor_parallel()
+                      : choice.tp;
+  bool hasGrid =
+      share == choice.tp || (choice.tp % share == 0 && choice.sequence);
+  return hasGrid && spec::expertAxis(other) > 0;
 }
 
 bool NeighbourSearch::isValid(const Choice &choice) const {

@@ -4,6 +4,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "frontends/spec/Check.h"
 #include "frontends/spec/ModelBuilder.h"
 #include "frontends/spec/Sizes.h"
 
@@ -75,13 +76,6 @@ Value ModelBuilder::buildRouterLoss(Value logits, Value counts) {
 // The layer
 //===----------------------------------------------------------------------===//
 
-/// Ranks that have different tokens of each sequence and all experts.
-static int64_t tokenShares(const Plan &plan) {
-  bool areWhole =
-      plan.has_expert_tensor_parallel() && plan.expert_tensor_parallel() == 1;
-  return plan.context_parallel() * (areWhole ? plan.tensor_parallel() : 1);
-}
-
 /// The chosen experts' results, by weight. Without a capacity the tokens of
 /// each rank are ordered by themselves.
 Value ModelBuilder::runExperts(Value tokens, Value weights, Value choice) {
@@ -93,7 +87,8 @@ Value ModelBuilder::runExperts(Value tokens, Value weights, Value choice) {
   Type ranges;
   SmallVector<int64_t> shape{experts, batch, capacity, hidden};
   if (capacity == 0) {
-    positions = tokenShares(spec.plan());
+    // Ranks, or groups of them, that share each sequence and have all experts.
+    positions = spec.plan().context_parallel() * tensorGroups(spec.plan());
     int64_t runs = spec.plan().data_parallel() * positions;
     ranges = RankedTensorType::get({runs, experts, 2}, builder.getI32Type());
     shape = {runs, batch * sequence / runs * moe.top_k(), hidden};

@@ -60,11 +60,15 @@ inline constexpr int64_t maxRanks = int64_t(1) << 20;
 /// slowest first: "pp=2,dp=4"; "dp=1" where there are none.
 std::string planAxes(const Plan &plan);
 
+/// Groups of tensor ranks that each have experts for themselves:
+/// `tensor_parallel / expert_tensor_parallel`.
+int64_t tensorGroups(const Plan &plan);
+
 /// The size of the axis `ep`, along which ranks of `dp` hold different experts:
-/// `expert_parallel` where it divides `data_parallel`. Else experts are split
-/// over all of `cp` too, and it is the rest; 0 if that is no whole number, or
-/// does not divide `data_parallel` either. With `expert_tensor_parallel` 1 they
-/// are split over all of `tp` before that, if it is possible.
+/// what is left of `expert_parallel` beside as many of the tensor groups as
+/// divide it. Where that does not divide `data_parallel`, experts are split
+/// over all of `cp` too, and it is the rest; else over fewer tensor groups; 0
+/// if nothing divides.
 int64_t expertAxis(const Plan &plan);
 
 /// The shortest text that reads back as `value`.

@@ -7,6 +7,8 @@
 #include "frontends/spec/Check.h"
 #include "frontends/spec/Sizes.h"
 
+#include <numeric>
+
 using namespace hocket::spec;
 
 /// Ranks that the plan asks for. Each axis is in its range (S4).
@@ -42,12 +44,6 @@ static void addUnsupported(const std::string &path, const std::string &value,
                  "; this build does not compile that yet: write " + instead);
 }
 
-/// Whether each expert is on one tensor rank, or on all of them, but whole.
-static bool hasWholeExperts(const Plan &plan) {
-  return plan.has_expert_tensor_parallel() &&
-         plan.expert_tensor_parallel() == 1 && plan.tensor_parallel() > 1;
-}
-
 /// S19, S21, S35: ranks that hold different experts.
 static void checkExperts(const Spec &spec, ConstraintErrors &errors) {
   const Plan &plan = spec.plan();
@@ -62,11 +58,16 @@ static void checkExperts(const Spec &spec, ConstraintErrors &errors) {
   CheckedSize copies =
       CheckedSize(plan.data_parallel()) * plan.context_parallel();
   std::string ranks = "data_parallel * context_parallel";
-  if (hasWholeExperts(plan)) {
-    copies = copies * plan.tensor_parallel();
-    ranks += " * tensor_parallel";
+  int64_t groups = tensorGroups(plan);
+  if (groups > 1) {
+    copies = copies * groups;
+    ranks += plan.expert_tensor_parallel() == 1
+                 ? " * tensor_parallel"
+                 : " * tensor_parallel / expert_tensor_parallel";
   }
-  if (!copies.get())
+  bool hasGrid = !plan.has_expert_tensor_parallel() ||
+                 plan.tensor_parallel() % plan.expert_tensor_parallel() == 0;
+  if (!copies.get() || !hasGrid) // S20, S38
     return;
   if (*copies.get() % plan.expert_parallel() != 0)
     errors.add(21, path,
@@ -74,15 +75,15 @@ static void checkExperts(const Spec &spec, ConstraintErrors &errors) {
                    " (" + std::to_string(*copies.get()) + ")");
   else if (expertAxis(plan) == 0)
     addUnsupported(path, value,
-                   hasWholeExperts(plan)
-                       ? "a divisor of data_parallel, or context_parallel, "
-                         "tensor_parallel or both times one"
-                       : "a divisor of data_parallel, or context_parallel "
-                         "times one",
+                   std::string("a divisor of data_parallel, or "
+                               "context_parallel times one") +
+                       (groups > 1 ? ", either times a divisor of "
+                                     "tensor_parallel / expert_tensor_parallel"
+                                   : ""),
                    errors);
 }
 
-/// S19, S37: ranks that share experts.
+/// S37, S38: ranks that share experts.
 static void checkSharedExperts(const Spec &spec, ConstraintErrors &errors) {
   const Plan &plan = spec.plan();
   const std::string path = "plan.expert_tensor_parallel";
@@ -90,19 +91,22 @@ static void checkSharedExperts(const Spec &spec, ConstraintErrors &errors) {
   if (!plan.has_expert_tensor_parallel() || share == ranks)
     return;
   std::string value = std::to_string(share);
-  if (share != 1)
-    addUnsupported(path, value,
-                   "1, or tensor_parallel (" + std::to_string(ranks) + ")",
-                   errors);
+  if (ranks % share != 0)
+    errors.add(38, path,
+               path + " is " + value +
+                   ", which does not divide plan.tensor_parallel (" +
+                   std::to_string(ranks) + "); write one of its divisors");
   else if (spec.model().moe().experts() == 0)
     errors.add(37, path,
                path + " is " + value +
                    ", which has no use without experts; leave it out");
   else if (!plan.sequence_parallel())
     errors.add(37, path,
-               path + " is " + value +
-                   ", so that each tensor rank sends tokens of its own to the "
-                   "experts; write sequence_parallel: true "
+               path + " is " + value + ", so that " +
+                   (share == 1 ? "each tensor rank sends"
+                               : "groups of as many tensor ranks send") +
+                   " tokens of " + (share == 1 ? "its" : "their") +
+                   " own to the experts; write sequence_parallel: true "
                    "(--sequence-parallel), or leave it out");
 }
 
@@ -244,12 +248,19 @@ static int64_t overData(const Plan &plan, int64_t experts) {
   return isWhole ? experts / context : 0;
 }
 
+int64_t hocket::spec::tensorGroups(const Plan &plan) {
+  int64_t ranks = plan.tensor_parallel(), share = plan.expert_tensor_parallel();
+  bool isSplit = plan.has_expert_tensor_parallel() && ranks % share == 0;
+  return isSplit ? ranks / share : 1;
+}
+
 int64_t hocket::spec::expertAxis(const Plan &plan) {
-  int64_t experts = plan.expert_parallel(), tensor = plan.tensor_parallel();
-  if (hasWholeExperts(plan) && experts % tensor == 0)
-    if (int64_t axis = overData(plan, experts / tensor))
+  int64_t experts = plan.expert_parallel();
+  int64_t most = std::gcd(experts, tensorGroups(plan));
+  for (int64_t part = most; part > 0; --part)
+    if (int64_t axis = most % part ? 0 : overData(plan, experts / part))
       return axis;
-  return overData(plan, experts);
+  return 0;
 }
 
 std::string hocket::spec::planAxes(const Plan &plan) {

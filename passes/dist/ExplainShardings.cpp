@@ -56,14 +56,11 @@ ShardingAttr givenSharding(Value value) {
 }
 
 /// Whether weights decide how `op` splits over `axis`: of the model's axes, and
-/// for experts of all that these are split over.
+/// for experts of those that split these.
 bool followsWeights(Operation *op, StringRef axis) {
-  if (isModelAxis(axis))
-    return true;
-  auto module = op->getParentOfType<ModuleOp>();
-  auto axes = module->getAttrOfType<ArrayAttr>("dist.experts");
-  return axes && llvm::is_contained(axes.getAsValueRange<StringAttr>(), axis) &&
-         isa<xf::GroupedLinearOp, xf::GroupedLinearInputGradientOp>(op);
+  if (!isa<xf::GroupedLinearOp, xf::GroupedLinearInputGradientOp>(op))
+    return isModelAxis(axis);
+  return ExpertAxes(op->getParentOfType<ModuleOp>())(axis);
 }
 
 bool shareFactor(const xf::DimFactors &a, const xf::DimFactors &b) {
@@ -210,12 +207,11 @@ private:
 /// Why a variable lies as it does: seeds follow from the plan (Seeds.h).
 class VariableReasons {
 public:
-  VariableReasons(ModuleOp module, const Mesh &mesh) : mesh(mesh) {
+  VariableReasons(ModuleOp module, const Mesh &mesh)
+      : mesh(mesh), splitsExperts(module) {
     for (auto variable : module.getOps<xf::VariableOp>())
       if (variable.getKind() == xf::VariableKind::Working)
         copied.insert(*variable.getOf());
-    if (auto axes = module->getAttrOfType<ArrayAttr>("dist.experts"))
-      llvm::append_range(expertAxes, axes.getAsValueRange<StringAttr>());
   }
 
   std::string of(xf::VariableOp variable, const Sharding &sharding) const {
@@ -250,10 +246,10 @@ private:
     auto type = cast<RankedTensorType>(variable.getType());
     StringRef name =
         variable.getOf() ? *variable.getOf() : variable.getSymName();
-    bool isOfExperts =
-        type.getRank() == 3 && dim == 0 && llvm::is_contained(expertAxes, axis);
-    if (isModelAxis(axis) || isOfExperts)
-      return "by the plan, " + axis.split('.').first.str() + " = " +
+    bool isOfModel =
+        type.getRank() == 3 ? splitsExperts(axis) : isModelAxis(axis);
+    if (isOfModel)
+      return "by the plan, " + axis.str() + " = " +
              std::to_string(mesh.size(axis)) + " splits " +
              dimName(name, type.getRank(), dim);
     switch (variable.getKind()) {
@@ -276,7 +272,7 @@ private:
 
   const Mesh &mesh;
   llvm::DenseSet<StringRef> copied;
-  Axes expertAxes; ///< that experts are split over
+  ExpertAxes splitsExperts;
 };
 
 /// Gathers entries; the same of several functions is one.

@@ -22,6 +22,20 @@ bool hocket::dist::isModelAxis(StringRef axis) {
   return name == "tp" || name == "ep";
 }
 
+ExpertAxes::ExpertAxes(mlir::ModuleOp module) {
+  auto read = [&](StringRef name, Axes &axes) {
+    if (auto list = module->getAttrOfType<mlir::ArrayAttr>(name))
+      llvm::append_range(axes, list.getAsValueRange<mlir::StringAttr>());
+  };
+  read("dist.experts", different);
+  read("dist.expert_rows", rows);
+}
+
+bool ExpertAxes::operator()(StringRef axis) const {
+  return llvm::is_contained(different, axis) ||
+         (isModelAxis(axis) && !llvm::is_contained(rows, axis));
+}
+
 Sharding OpSharding::of(const xf::TensorFactors &tensor) const {
   Sharding sharding = Sharding::whole(tensor.size());
   for (auto [axes, dim] : llvm::zip(sharding.dims, tensor))
@@ -87,10 +101,10 @@ int rankOf(const Claim &claim, bool isModel, const FactorRule &rule) {
 
 } // namespace
 
-OpSharding hocket::dist::chooseSharding(const FactorRule &rule,
-                                        ArrayRef<Proposal> proposals,
-                                        const Mesh &mesh,
-                                        ArrayRef<StringRef> expertAxes) {
+OpSharding
+hocket::dist::chooseSharding(const FactorRule &rule,
+                             ArrayRef<Proposal> proposals, const Mesh &mesh,
+                             llvm::function_ref<bool(StringRef)> isModel) {
   // 1. What every operand claims.
   SmallVector<Claim> claims;
   for (const Proposal &proposal : proposals)
@@ -102,8 +116,8 @@ OpSharding hocket::dist::chooseSharding(const FactorRule &rule,
   for (const Claim &claim : claims)
     for (StringRef axis : claim.axes) {
       const Claim *&best = owner[axis];
-      bool isModel = isModelAxis(axis) || llvm::is_contained(expertAxes, axis);
-      if (!best || rankOf(claim, isModel, rule) > rankOf(*best, isModel, rule))
+      bool model = isModel(axis);
+      if (!best || rankOf(claim, model, rule) > rankOf(*best, model, rule))
         best = &claim;
     }
   // 3. Of the claims on a factor the longest that is left holds it.

@@ -11,8 +11,8 @@
 ///
 ///   1. An axis of data (any but the model's, below) follows activations, so
 ///      that weights which are only stored in pieces (ZeRO) are gathered.
-///   2. An axis of the model (`tp`, `ep` and their sub-axes `tp.0`, ..., and
-///      what else experts are split over) follows weights: they move last.
+///   2. An axis of the model (`tp`, `ep` and their sub-axes `tp.0`, ...; for
+///      experts what they are split over) follows weights: they move last.
 ///      Among activations, a factor that a result has goes before one that is
 ///      summed away.
 ///   3. Else the first operand decides.
@@ -26,6 +26,9 @@
 
 #include "dialects/dist/IR/Sharding.h"
 #include "dialects/xf/IR/FactorRule.h"
+
+#include "mlir/IR/BuiltinOps.h"
+#include "llvm/ADT/STLFunctionalExtras.h"
 
 namespace hocket::dist {
 
@@ -51,10 +54,26 @@ struct OpSharding {
 /// Whether `axis` belongs to the model rather than to the data.
 bool isModelAxis(llvm::StringRef axis);
 
-/// `expertAxes`: what is an axis of the model for this op whatever its name.
-OpSharding chooseSharding(const xf::FactorRule &rule,
-                          llvm::ArrayRef<Proposal> proposals, const Mesh &mesh,
-                          llvm::ArrayRef<llvm::StringRef> expertAxes = {});
+/// The axes of a module that concern its experts.
+class ExpertAxes {
+public:
+  /// Of what the plan says: `dist.experts`, the axes that experts are split
+  /// over, and `dist.expert_rows`, the sub-axes of `tp` along which devices
+  /// hold the same ones and share their rows.
+  explicit ExpertAxes(mlir::ModuleOp module);
+
+  /// Whether `axis` splits experts, one from another or each.
+  bool operator()(llvm::StringRef axis) const;
+
+private:
+  Axes different, rows;
+};
+
+/// `isModel`: what is an axis of the model for this op.
+OpSharding
+chooseSharding(const xf::FactorRule &rule, llvm::ArrayRef<Proposal> proposals,
+               const Mesh &mesh,
+               llvm::function_ref<bool(llvm::StringRef)> isModel = isModelAxis);
 
 } // namespace hocket::dist
 

@@ -56,6 +56,7 @@ public:
       partition(variable);
     module->removeAttr("dist.context");
     module->removeAttr("dist.experts");
+    module->removeAttr("dist.expert_rows");
     module->removeAttr("dist.stream");
     module->removeAttr("dist.stream_type");
     return success();

@@ -40,16 +40,13 @@ void dropAxes(Axes &from, ArrayRef<StringRef> axes) {
 class Propagation {
 public:
   Propagation(ModuleOp module, MeshOp meshOp)
-      : module(module), symbols(module), mesh(meshOp) {
+      : module(module), symbols(module), mesh(meshOp), splitsExperts(module) {
     if (auto type = module->getAttrOfType<TypeAttr>("dist.stream_type"))
       streamType = cast<RankedTensorType>(type.getValue());
     if (auto to = module->getAttrOfType<ShardingAttr>("dist.stream"))
       stream = Sharding::of(to);
     if (auto strategy = module->getAttrOfType<StringAttr>("dist.context"))
       context = strategy.getValue();
-    if (auto axes = module->getAttrOfType<ArrayAttr>("dist.experts"))
-      for (auto axis : axes.getAsRange<StringAttr>())
-        expertAxes.push_back(axis.getValue());
     for (auto state : module.getOps<xf::VariableOp>())
       if (state.getKind() == xf::VariableKind::OptimizerState)
         states.try_emplace(state.getOfAttr().getAttr(), seedOf(state));
@@ -452,7 +449,7 @@ private:
     for (auto [operand, factors] : llvm::zip(op->getOperands(), rule.operands))
       if (std::optional<Sharding> split = splitRows(operand))
         proposals.push_back({&factors, *split, false});
-    OpSharding choice = chooseSharding(rule, proposals, mesh, expertAxes);
+    OpSharding choice = chooseSharding(rule, proposals, mesh, splitsExperts);
     for (auto [operand, factors] : llvm::zip(op->getOperands(), rule.operands))
       if (operand.getDefiningOp<xf::DispatchOp>() &&
           shardings.lookup(operand) != choice.of(factors))
@@ -461,15 +458,15 @@ private:
     return success();
   }
 
-  /// Rows that are sums over axes which split tokens, with the rows of each
-  /// expert split over these.
+  /// Rows that are sums over axes which split tokens but not experts, with the
+  /// rows of each expert split over these.
   std::optional<Sharding> splitRows(Value rows) const {
     Sharding sharding = shardings.lookup(rows);
-    const Axes &axes = sharding.partial;
+    Axes axes = std::exchange(sharding.partial, {});
+    llvm::erase_if(axes, splitsExperts);
     if (axes.empty() || tensorOf(rows).getRank() != 4)
       return std::nullopt;
     llvm::append_range(sharding.dims[2], axes);
-    sharding.partial.clear();
     return sharding;
   }
 
@@ -567,8 +564,11 @@ private:
     if (!gradient.getOf())
       return std::nullopt;
     Sharding goal = seedOf(variableOf(*gradient.getOf()));
+    bool isOfExperts = isGrouped(value.getDefiningOp());
     for (Axes &axes : goal.dims)
-      llvm::erase_if(axes, [](StringRef axis) { return !isModelAxis(axis); });
+      llvm::erase_if(axes, [&](StringRef axis) {
+        return isOfExperts ? !splitsExperts(axis) : !isModelAxis(axis);
+      });
     return goal;
   }
 
@@ -675,7 +675,7 @@ private:
   RankedTensorType streamType;
   Sharding stream;
   StringRef context; ///< how `cp` shares attention; empty: not at all
-  Axes expertAxes;   ///< that experts are split over
+  ExpertAxes splitsExperts;
   DenseMap<Value, Sharding> shardings;
   DenseSet<Value> weights;
   DenseMap<Operation *, Sharding> gradients; ///< by variable

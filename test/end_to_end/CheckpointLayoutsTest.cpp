@@ -5,7 +5,7 @@
 //===----------------------------------------------------------------------===//
 ///
 /// \file
-/// A run is saved under each of fourteen layouts and goes on under each of
+/// A run is saved under each of sixteen layouts and goes on under each of
 /// them. Two steps tell: the first loss depends on the weights, the second on
 /// the optimizer's state as well.
 ///
@@ -32,7 +32,7 @@ TEST_F(CheckpointLayouts, LoadFromEachOther) {
     train(programs.back(), saved, layout.name);
     ASSERT_FALSE(HasFatalFailure()) << layout.name;
   }
-  ASSERT_EQ(programs.size(), 14U);
+  ASSERT_EQ(programs.size(), 16U);
   train(programs[0], saved + more, "one");
   Outcome expected = outcomeOf("one", 0);
   for (auto *numbers : {&expected.losses, &expected.norms})

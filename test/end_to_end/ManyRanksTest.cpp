@@ -51,13 +51,17 @@ TEST_F(RandomPlans, TrainTheSameModel) {
     bool hasExperts = std::string(model.fields).find("moe") < std::string::npos;
     std::string context = oneOf({"1", "1", "2"});
     std::string sequence = oneOf({"", " --sequence-parallel"});
-    std::string mesh = "pp=" + oneOf({"1", "1", "2"}) + ",cp=" + context +
-                       ",tp=" + oneOf({"1", "2", "4"});
-    mesh += hasExperts && random() % 2
-                ? ",dp=2,ep=" + oneOf({"2", context == "1" ? "2" : "4"})
-                : ",dp=" + oneOf({"1", "2", "3", context == "1" ? "6" : "3"});
+    std::string tensor = oneOf({"1", "2", "4"}), share = tensor;
     if (hasExperts && !sequence.empty())
-      mesh += oneOf({"", ",etp=1"});
+      share = oneOf({tensor.c_str(), "1", tensor == "4" ? "2" : "1"});
+    std::string mesh =
+        "pp=" + oneOf({"1", "1", "2"}) + ",cp=" + context + ",tp=" + tensor;
+    bool spreads = context != "1" || share != tensor;
+    mesh += hasExperts && random() % 2
+                ? ",dp=2,ep=" + oneOf({"2", spreads ? "4" : "2"})
+                : ",dp=" + oneOf({"1", "2", "3", context == "1" ? "6" : "3"});
+    if (share != tensor)
+      mesh += ",etp=" + share;
     std::string flags = "--zero " + oneOf({"0", "1", "2", "3"}) + sequence +
                         " --cp-strategy " + oneOf({"allgather", "ring"}) +
                         " --recompute " + oneOf({"none", "selective", "full"}) +

@@ -163,12 +163,24 @@ static const PlanRow withExperts[] = {
     {"Dp2Tp2Ep4Etp1Zero1", "dp=2,tp=2,ep=4,etp=1", 3, SP "--zero 1"},
     {"Dp2Tp2Ep2Etp1Zero3", "dp=2,tp=2,ep=2,etp=1", 3, SP "--zero 3"},
     {"Tp4Ep4Etp1Selective", "tp=4,ep=4,etp=1", 2, SP "--recompute selective"},
-    // Too few parts for tp: over dp.
+    // Too few parts for all of tp: pairs share rows.
     {"Dp2Tp4Ep2Etp1Zero2", "dp=2,tp=4,ep=2,etp=1", 2, SP "--zero 2"},
+    {"Tp4Ep2Etp1Zero3", "tp=4,ep=2,etp=1", 2, SP "--zero 3"},
     {"Cp2Tp2Ep4Etp1",   "cp=2,tp=2,ep=4,etp=1", 2, RING SP},
     {"Dp2Cp2Tp2Ep4Etp1", "dp=2,cp=2,tp=2,ep=4,etp=1", 3, SP "--zero 1"},
     {"Pp2Dp2Tp2Ep4Etp1Full", "pp=2,dp=2,tp=2,ep=4,etp=1", 3,
      SP "--zero 1 --recompute full"},
+    // Experts over a part of tp, and split over the rest.
+    {"Tp4Etp2Zero1",    "tp=4,etp=2",     2, SP "--zero 1"},
+    {"Tp4Ep2Etp2",      "tp=4,ep=2,etp=2", 2, SP},
+    {"Dp2Tp4Ep4Etp2Zero1", "dp=2,tp=4,ep=4,etp=2", 3, SP "--zero 1"},
+    {"Dp2Tp4Ep2Etp2Zero3", "dp=2,tp=4,ep=2,etp=2", 3,
+     SP "--zero 3 --recompute selective"},
+    {"Dp3Tp4Etp2Zero2", "dp=3,tp=4,etp=2", 2, SP "--zero 2"},
+    {"Cp2Tp4Ep4Etp2Full", "cp=2,tp=4,ep=4,etp=2", 2,
+     RING SP "--recompute full"},
+    {"Dp2Cp2Tp4Ep4Etp2", "dp=2,cp=2,tp=4,ep=4,etp=2", 3, SP "--zero 2"},
+    {"Pp2Dp2Tp4Ep4Etp2", "pp=2,dp=2,tp=4,ep=4,etp=2", 3, SP "--zero 1"},
     // Five axes.
     {"Pp2Dp2Cp2Ep2Tp2", "pp=2,dp=2,cp=2,ep=2,tp=2", 3, SP "--zero 1"},
 };
@@ -202,6 +214,8 @@ static const PlanRow layouts[] = {
     {"Dp4Ep4Tp2Zero1",  "dp=4,ep=4,tp=2", 3, SP "--zero 1"},
     {"Dp2Cp2Ep4Zero2",  "dp=2,cp=2,ep=4", 3, RING "--zero 2"},
     {"Dp2Tp2Ep4Etp1Zero1", "dp=2,tp=2,ep=4,etp=1", 3, SP "--zero 1"},
+    {"Dp2Tp4Ep4Etp2Zero2", "dp=2,tp=4,ep=4,etp=2", 3, SP "--zero 2"},
+    {"Tp4Etp2Zero3",    "tp=4,etp=2",     3, SP "--zero 3"},
     {"Pp2Dp4Ep2Tp2Zero3", "pp=2,dp=4,ep=2,tp=2", 3, "--zero 3"},
 };
 
@@ -234,8 +248,9 @@ static const PlanRow narrow[] = {
     {"Dp2Cp2Ep4",       "dp=2,cp=2,ep=4", 3, RING},
     {"Pp2Ep2Tp2",       "pp=2,dp=2,ep=2,tp=2", 3, SP},
     {"Dp2Tp2Ep4Etp1",   "dp=2,tp=2,ep=4,etp=1", 3, SP "--zero 1"},
+    {"Dp2Tp4Ep4Etp2",   "dp=2,tp=4,ep=4,etp=2", 3, SP "--zero 1"},
 };
-static constexpr size_t narrowWithExperts = 4; ///< The last rows of narrow.
+static constexpr size_t narrowWithExperts = 5; ///< The last rows of narrow.
 // clang-format on
 
 std::span<const PlanRow> test::densePlans() { return dense; }

@@ -189,6 +189,41 @@ class CollectivesTest(unittest.TestCase):
         found = collectives("--mesh", "dp=2,tp=2,ep=2,etp=1", *options)
         self.assertNotIn("dp", str(found["expert_layer_forward"]))
 
+    def test_experts_split_inside_pairs_of_tensor_ranks(self):
+        options = ["--sequence-parallel", "--set", EXPERTS]
+        found = collectives("--mesh", "dp=2,tp=4,ep=4,etp=2", *options)
+        self.assertEqual(
+            found["expert_layer_forward"],
+            {
+                # Attention's input, the choices, and attention's result.
+                'all_gather ["tp.0", "tp.1"]': 2,
+                'reduce_scatter ["tp.0", "tp.1"]': 1,
+                # Rows to the pair that has the expert, and results back.
+                'reduce_scatter ["tp.0"]': 1,
+                'all_gather ["tp.0"]': 1,
+                # Both of a pair need all rows, and have parts of the results.
+                'all_reduce ["tp.1"]': 2,
+                'all_to_all ["ep"]': 2,
+            },
+        )
+        # Nothing over dp where a group of tensor ranks holds all experts; the
+        # gradients of 3 layers' 3 matrices are summed over it alone.
+        found = collectives("--mesh", "dp=2,tp=4,ep=2,etp=2", *options)
+        self.assertNotIn("dp", str(found["expert_layer_forward"]))
+        self.assertNotIn("dp", str(found["expert_layer_backward"]))
+
+    def test_gradients_of_experts_are_summed_over_their_own_ranks(self):
+        def sums(mesh, *options):
+            options = [*options, "--sequence-parallel", "--set", EXPERTS]
+            return collectives("--mesh", mesh, *options)["update"]
+
+        # Of 3 layers 3 matrices each; routers, norms and the rest are others.
+        self.assertEqual(sums("dp=2,cp=2,tp=4,etp=2")['all_reduce ["dp", "cp", "tp.0"]'], 9)
+        self.assertEqual(sums("cp=2,tp=4,ep=2,etp=2")['all_reduce ["cp"]'], 3 * 7 + 2)
+        update = sums("dp=2,tp=4,ep=2,etp=1", "--zero", "1")
+        self.assertEqual(update['reduce_scatter ["dp", "tp.0"]'], 9)
+        self.assertEqual(update['all_gather ["dp", "tp.0"]'], 9)
+
     def test_axes_do_not_disturb_each_other(self):
         found = collectives("--mesh", "dp=2,tp=2", "--zero", "1")
         for function in ("layer_forward", "layer_backward"):

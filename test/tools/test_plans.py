@@ -49,9 +49,21 @@ BAD = (
     ("--mesh tp=2,etp=1 --sequence-parallel",
      "--mesh tp=2,etp=1: S37: plan.expert_tensor_parallel is 1, which has no use "
      "without experts; leave it out"),
-    ("--mesh tp=4,etp=2 --sequence-parallel --set 'model.moe={experts: 4}'",
-     "--mesh tp=4,etp=2: S19: plan.expert_tensor_parallel is 2; this build does not "
-     "compile that yet: write 1, or tensor_parallel (4)"),
+    ("--mesh tp=4,ep=2,etp=2 --set 'model.moe={experts: 4}'",
+     "--mesh tp=4,ep=2,etp=2: S37: plan.expert_tensor_parallel is 2, so that groups "
+     "of as many tensor ranks send tokens of their own to the experts; write "
+     "sequence_parallel: true (--sequence-parallel), or leave it out"),
+    ("--mesh tp=4,etp=3 --sequence-parallel --set 'model.moe={experts: 4}'",
+     "--mesh tp=4,etp=3: S38: plan.expert_tensor_parallel is 3, which does not "
+     "divide plan.tensor_parallel (4); write one of its divisors"),
+    ("--mesh tp=4,ep=4,etp=2 --sequence-parallel --set 'model.moe={experts: 4}'",
+     "--mesh tp=4,ep=4,etp=2: S21: plan.expert_parallel is 4, which does not divide "
+     "data_parallel * context_parallel * tensor_parallel / expert_tensor_parallel "
+     "(2)"),
+    ("--mesh cp=8,tp=4,ep=4,etp=2 --sequence-parallel --set 'model.moe={experts: 4}'",
+     "--mesh cp=8,tp=4,ep=4,etp=2: S19: plan.expert_parallel is 4; this build does "
+     "not compile that yet: write a divisor of data_parallel, or context_parallel "
+     "times one, either times a divisor of tensor_parallel / expert_tensor_parallel"),
     ("--mesh tp=2,ep=4,etp=1 --sequence-parallel --set 'model.moe={experts: 4}'",
      "--mesh tp=2,ep=4,etp=1: S21: plan.expert_parallel is 4, which does not divide "
      "data_parallel * context_parallel * tensor_parallel (2)"),

@@ -63,29 +63,33 @@ Axes Seeds::experts() const {
   Axes axes;
   if (plan.expertsOverContext)
     axes = present({"cp"});
-  if (plan.expertsOverTensor)
-    llvm::append_range(axes, present({"tp", "tp.0", "tp.1"}));
+  llvm::append_range(axes, plan.tensor.different);
   llvm::append_range(axes, present({"ep"}));
   return axes;
+}
+
+/// Whether `name` is a matrix of each expert of a layer.
+static bool isOfExperts(StringRef name, RankedTensorType type) {
+  return name.contains("mlp.experts.") && type.getRank() == 3;
 }
 
 Sharding Seeds::weight(StringRef name, RankedTensorType type) const {
   Sharding sharding = Sharding::whole(type.getRank());
   const TensorRule *rule = ruleOf(name);
-  bool isExpert = name.contains("mlp.experts.") && type.getRank() == 3;
-  if (isExpert && plan.wholeExperts)
-    rule = nullptr;
+  bool areExperts = isOfExperts(name, type);
+  const TensorPlaces &tensor = plan.tensor;
   if (rule && rule->dim < type.getRank())
-    sharding.dims[rule->dim] = rule->keyHeads ? present({"tp", "tp.0"})
-                                              : present({"tp", "tp.0", "tp.1"});
-  if (isExpert)
+    sharding.dims[rule->dim] = areExperts       ? tensor.inside
+                               : rule->keyHeads ? tensor.keyHeads
+                                                : tensor.weights;
+  if (areExperts)
     sharding.dims[0] = experts();
   return sharding;
 }
 
-void Seeds::addDataAxis(Sharding &sharding, RankedTensorType type) const {
+void Seeds::addDataAxes(Sharding &sharding, RankedTensorType type,
+                        Axes data) const {
   // What experts are split over already is no data axis of theirs.
-  Axes data = present({"dp", "ep", "cp"});
   for (const Axes &used : sharding.dims)
     llvm::erase_if(
         data, [&](StringRef axis) { return llvm::is_contained(used, axis); });
@@ -126,8 +130,12 @@ Sharding Seeds::variable(xf::VariableOp variable, bool hasWorkingCopy) const {
   default:
     return sharding;
   }
-  if (plan.zeroStage >= stage)
-    addDataAxis(sharding, type);
+  if (plan.zeroStage < stage)
+    return sharding;
+  Axes data = present({"dp", "ep", "cp"});
+  if (isOfExperts(name, type))
+    llvm::append_range(data, plan.tensor.rows);
+  addDataAxes(sharding, type, std::move(data));
   return sharding;
 }
 
@@ -140,8 +148,8 @@ Sharding Seeds::batch() const {
 Sharding Seeds::stream() const {
   Sharding sharding = Sharding::whole(3);
   sharding.dims[0] = present({"dp", "ep"});
-  sharding.dims[1] = plan.sequenceParallel
-                         ? present({"cp", "tp", "tp.0", "tp.1"})
-                         : present({"cp"});
+  sharding.dims[1] = present({"cp"});
+  if (plan.sequenceParallel)
+    llvm::append_range(sharding.dims[1], plan.tensor.positions);
   return sharding;
 }

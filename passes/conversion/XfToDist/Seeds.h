@@ -9,15 +9,14 @@
 ///
 ///   weights     over `tp`: the dim that Megatron-LM splits (arXiv 1909.08053):
 ///               output features of q, k, v, gate and up, input features of o
-///               and down, rows of the embedding and of the head. Key and value
-///               heads that are fewer than the ranks are split over `tp.0`, a
-///               sub-axis, and are the same along `tp.1`.
-///   experts     over `ep`, and over `cp`, `tp` or both as well: their grid
-///               need not be that of attention. They may be whole where other
-///               layers are split over `tp`.
+///               and down, rows of the embedding and of the head. TensorAxes.h
+///               says which sub-axes split key and value heads.
+///   experts     over `ep`, and over `cp`, sub-axes of `tp` or both as well:
+///               their grid need not be that of attention (TensorAxes.h).
 ///   state       of the optimizer over `dp` and `cp` with ZeRO-1 (arXiv
 ///               1910.02054), and the f32 copy of a weight that has a working
-///               copy; gradients too with ZeRO-2, weights too with ZeRO-3.
+///               copy; gradients too with ZeRO-2, weights too with ZeRO-3. Of
+///               experts over what else holds the same ones, too.
 ///   batches     tokens and labels [sequences, positions] over `dp` and `cp`.
 ///   the stream  hidden states [sequences, positions, features] over `dp`, `cp`
 ///               and, with sequence parallelism (arXiv 2205.05198), `tp`.
@@ -32,18 +31,28 @@
 
 namespace hocket::dist {
 
+/// The sub-axes of `tp`, or it alone, by what they split.
+struct TensorPlaces {
+  Axes weights;   ///< All of them, the coarsest first.
+  Axes keyHeads;  ///< The first of these.
+  Axes positions; ///< All of them, those inside of experts last.
+  Axes rows;      ///< That hold the same experts.
+  Axes different; ///< That hold different experts.
+  Axes inside;    ///< That hold parts of each expert.
+};
+
 /// The part of a plan that seeds follow from.
 struct PlacementPlan {
   int64_t zeroStage = 0;
   bool sequenceParallel = false;
   bool expertsOverContext = false; ///< As well as over `ep`.
-  bool expertsOverTensor = false;  ///< As well as over `ep`.
-  bool wholeExperts = false;       ///< `tp` splits none of them.
+  TensorPlaces tensor;
 };
 
 class Seeds {
 public:
-  Seeds(const Mesh &mesh, PlacementPlan plan) : mesh(mesh), plan(plan) {}
+  Seeds(const Mesh &mesh, PlacementPlan plan)
+      : mesh(mesh), plan(std::move(plan)) {}
 
   Sharding variable(xf::VariableOp variable, bool hasWorkingCopy) const;
   /// The axes that experts are split over, the coarsest first.
@@ -56,9 +65,10 @@ public:
 
 private:
   Sharding weight(llvm::StringRef name, mlir::RankedTensorType type) const;
-  /// Splits over `dp` the first dim that it divides, else, with padding, the
+  /// Splits over `data` the first dim that it divides, else, with padding, the
   /// largest that nothing splits; a tensor without one stays as it is.
-  void addDataAxis(Sharding &sharding, mlir::RankedTensorType type) const;
+  void addDataAxes(Sharding &sharding, mlir::RankedTensorType type,
+                   Axes data) const;
   /// The axes among `names` that the mesh has.
   Axes present(llvm::ArrayRef<llvm::StringRef> names) const;
 

@@ -12,6 +12,7 @@
 #include "dialects/xf/IR/Xf.h"
 #include "passes/conversion/Passes.h"
 #include "passes/conversion/XfToDist/Seeds.h"
+#include "passes/conversion/XfToDist/TensorAxes.h"
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 
@@ -47,11 +48,12 @@ struct XfToDist : hocket::impl::ConvertXfToDistBase<XfToDist> {
 
   void runOnOperation() override {
     // 1. The mesh.
+    placement = {};
     dist::MeshOp meshOp = addMesh();
     if (!meshOp)
       return signalPassFailure();
     dist::Mesh mesh(meshOp);
-    dist::Seeds seeds(mesh, plan(mesh));
+    dist::Seeds seeds(mesh, placement);
     noteExperts(seeds);
     placeSequences(mesh);
     // 2. Variables.
@@ -67,45 +69,51 @@ struct XfToDist : hocket::impl::ConvertXfToDistBase<XfToDist> {
   }
 
 private:
-  dist::PlacementPlan plan(const dist::Mesh &mesh) {
-    dist::PlacementPlan found;
+  DictionaryAttr plan() {
     for (auto training : getOperation().getOps<xf::TrainingOp>())
-      if (DictionaryAttr entries = training.getPlanAttr()) {
-        if (auto zero = entries.getAs<IntegerAttr>("zero_stage"))
-          found.zeroStage = zero.getInt();
-        found.sequenceParallel = entries.contains("sequence_parallel");
-        placeExperts(entries, mesh, found);
-      }
-    return found;
+      if (DictionaryAttr entries = training.getPlanAttr())
+        return entries;
+    return DictionaryAttr::get(&getContext());
   }
 
-  /// What is left of `expert_parallel` beside the axis `ep` is the size of
-  /// `tp`, of `cp`, or of both.
-  static void placeExperts(DictionaryAttr entries, const dist::Mesh &mesh,
-                           dist::PlacementPlan &found) {
-    auto size = [&](ArrayRef<StringRef> names) {
-      int64_t product = 1;
-      for (StringRef name : names)
-        product *= mesh.contains(name) ? mesh.size(name) : 1;
-      return product;
-    };
-    int64_t tensor = size({"tp", "tp.0", "tp.1"}), context = size({"cp"});
+  int64_t entry(StringRef name, int64_t otherwise) {
+    auto number = plan().getAs<IntegerAttr>(name);
+    return number ? std::max<int64_t>(1, number.getInt()) : otherwise;
+  }
+
+  /// How `tp`, of `ranks`, is cut beside `cp` and `ep`. Of `expert_parallel`
+  /// it has as much as can be: the axis `ep` was made for the rest, or for that
+  /// without `cp`.
+  dist::TensorCut cutFor(int64_t ranks, int64_t context, int64_t data) {
+    int64_t heads = keyHeads();
+    dist::TensorCut cut{ranks, heads == 0 ? ranks : heads, 1, ranks};
     // It is there only where it is not that of other layers.
-    found.wholeExperts = entries.contains("expert_tensor_parallel");
-    auto experts = entries.getAs<IntegerAttr>("expert_parallel");
-    int64_t left = experts ? experts.getInt() / size({"ep"}) : 1;
-    found.expertsOverTensor = found.wholeExperts && left > 1 &&
-                              (left == tensor || left == tensor * context);
-    found.expertsOverContext =
-        left > (found.expertsOverTensor ? tensor : int64_t(1));
+    int64_t share = entry("expert_tensor_parallel", ranks);
+    if (ranks % share == 0)
+      cut.inside = share;
+    int64_t left = entry("expert_parallel", 1) / data;
+    auto isRest = [&](int64_t parts) {
+      return left == parts || left == parts * context;
+    };
+    cut.different = std::gcd(left, ranks / cut.inside);
+    while (cut.different > 1 &&
+           (ranks / cut.inside % cut.different != 0 || !isRest(cut.different)))
+      --cut.different;
+    cut.different = std::max<int64_t>(1, cut.different);
+    placement.expertsOverContext = left > cut.different;
+    return cut;
   }
 
-  /// What experts are split over, as `dist.experts` of the module.
+  /// What experts are split over, as `dist.experts` of the module, and the
+  /// sub-axes of `tp` along which they are the same, as `dist.expert_rows`.
   void noteExperts(const dist::Seeds &seeds) {
+    Builder builder(&getContext());
     dist::Axes axes = seeds.experts();
     if (!axes.empty())
-      getOperation()->setAttr("dist.experts",
-                              Builder(&getContext()).getStrArrayAttr(axes));
+      getOperation()->setAttr("dist.experts", builder.getStrArrayAttr(axes));
+    if (!placement.tensor.rows.empty())
+      getOperation()->setAttr("dist.expert_rows",
+                              builder.getStrArrayAttr(placement.tensor.rows));
   }
 
   /// How devices share sequences: attention's strategy, as `dist.context` of
@@ -170,33 +178,65 @@ private:
       names.push_back("dp");
       sizes.push_back(1);
     }
-    splitTensorAxis(names, sizes);
+    SmallVector<dist::TensorAxis> parts = splitTensorAxis(names, sizes);
     auto builder = OpBuilder::atBlockBegin(getOperation().getBody());
     auto mesh = builder.create<dist::MeshOp>(
         getOperation().getLoc(), builder.getStringAttr("mesh"),
         builder.getStrArrayAttr(names), builder.getDenseI64ArrayAttr(sizes));
-    return succeeded(mesh.verify()) ? mesh : dist::MeshOp();
+    if (failed(mesh.verify()))
+      return {};
+    if (auto zero = plan().getAs<IntegerAttr>("zero_stage"))
+      placement.zeroStage = zero.getInt();
+    placement.sequenceParallel = plan().contains("sequence_parallel");
+    noteTensorAxes(parts);
+    return mesh;
   }
 
-  /// More ranks along `tp` than key heads: `tp.0` splits these, and along
-  /// `tp.1` ranks hold the same ones.
-  void splitTensorAxis(SmallVectorImpl<StringRef> &names,
-                       SmallVectorImpl<int64_t> &sizes) {
-    auto *found = llvm::find(names, "tp");
-    int64_t heads = keyHeads();
-    if (found == names.end() || heads == 0)
-      return;
-    int64_t &size = sizes[found - names.begin()];
-    int64_t outer = std::gcd(size, heads);
-    if (size < 1 || outer == size)
-      return;
-    int64_t inner = size / outer;
-    size = inner;
-    *found = "tp.1";
-    if (outer > 1)
-      sizes.insert(sizes.begin() + (found - names.begin()), outer);
-    if (outer > 1)
-      names.insert(found, "tp.0");
+  /// The name of a sub-axis, which lives as long as the context.
+  StringRef nameOf(size_t axis, size_t count) {
+    std::string name = count == 1 ? "tp" : "tp." + std::to_string(axis);
+    return StringAttr::get(&getContext(), name).getValue();
+  }
+
+  /// Puts the sub-axes of `tp` in its place.
+  SmallVector<dist::TensorAxis>
+  splitTensorAxis(SmallVectorImpl<StringRef> &names,
+                  SmallVectorImpl<int64_t> &sizes) {
+    auto sizeOf = [&](StringRef name) {
+      auto *found = llvm::find(names, name);
+      int64_t size = found == names.end() ? 1 : sizes[found - names.begin()];
+      return std::max<int64_t>(1, size); // the mesh is verified later
+    };
+    dist::TensorCut cut = cutFor(sizeOf("tp"), sizeOf("cp"), sizeOf("ep"));
+    if (cut.ranks == 1)
+      return {};
+    SmallVector<dist::TensorAxis> parts = dist::cutTensorAxis(cut);
+    ptrdiff_t at = llvm::find(names, "tp") - names.begin();
+    names.erase(names.begin() + at);
+    sizes.erase(sizes.begin() + at);
+    for (auto [i, part] : llvm::enumerate(parts)) {
+      names.insert(names.begin() + at + ptrdiff_t(i), nameOf(i, parts.size()));
+      sizes.insert(sizes.begin() + at + ptrdiff_t(i), part.size);
+    }
+    return parts;
+  }
+
+  void noteTensorAxes(ArrayRef<dist::TensorAxis> parts) {
+    dist::TensorPlaces &places = placement.tensor;
+    for (auto [i, part] : llvm::enumerate(parts)) {
+      StringRef name = nameOf(i, parts.size());
+      places.weights.push_back(name);
+      if (part.splitsKeyHeads)
+        places.keyHeads.push_back(name);
+      dist::Axes &use = part.use == dist::ExpertUse::Rows ? places.rows
+                        : part.use == dist::ExpertUse::Different
+                            ? places.different
+                            : places.inside;
+      use.push_back(name);
+    }
+    for (const dist::Axes &axes :
+         {places.rows, places.different, places.inside})
+      llvm::append_range(places.positions, axes);
   }
 
   void placeVariables(const dist::Seeds &seeds, const dist::Mesh &mesh) {
@@ -244,6 +284,8 @@ private:
         return;
       }
   }
+
+  dist::PlacementPlan placement;
 };
 
 } // namespace

@@ -215,9 +215,9 @@ void LayerPricer::expertBlock() {
     denseBlock(double(model.sharedFfn));
   if (plan.ep == 1)
     return;
-  int64_t stride = plan.expertTp == 1 ? 1 : plan.tp;
-  double seconds = 2 * times.dispatch(bytes / topK, topK, {plan.ep, stride}) *
-                   (1 - times.software().expert_overlap());
+  double seconds =
+      2 * times.dispatch(bytes / topK, topK, {plan.ep, plan.expertTp}) *
+      (1 - times.software().expert_overlap());
   for (Work *pass : {&work.forward, &work.backward}) {
     pass->expert += seconds;
     pass->host += 2 * times.software().host_collective_seconds();

@@ -225,9 +225,7 @@ Status checkExperts(const ParallelPlan &plan, const ModelShape &model) {
     return badPlan("ep", " has no use: the model has no experts");
   HOCKET_RETURN_IF_ERROR(
       divides("ep", plan.ep, "the model's experts", model.experts));
-  if (plan.expertTp != 1 && plan.expertTp != plan.tp)
-    return badPlan("etp",
-                   "=" + std::to_string(plan.expertTp) + "; write 1, or tp");
+  HOCKET_RETURN_IF_ERROR(divides("etp", plan.expertTp, "tp", plan.tp));
   return divides("ep", plan.ep * plan.expertTp, "dp * cp * tp",
                  plan.dp * plan.cp * plan.tp);
 }

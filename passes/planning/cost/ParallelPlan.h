@@ -36,7 +36,7 @@ struct ParallelPlan {
   int64_t cp = 1;
   int64_t tp = 1;
   int64_t ep = 1;
-  /// Ranks that share one expert's matrices; 1 or tp.
+  /// Ranks that share one expert's matrices; divides tp.
   int64_t expertTp = 1;
   int64_t chunks = 1; ///< Virtual stages of a pipeline rank.
   int64_t microBatch = 1;

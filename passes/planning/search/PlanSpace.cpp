@@ -134,8 +134,7 @@ void RoughPlans::addExperts(ParallelPlan plan) {
     return addPasses(plan);
   for (int64_t ep : divisors(problem.model.experts, holders)) {
     plan.ep = ep;
-    std::set<int64_t> shares = {1, plan.tp};
-    for (int64_t expertTp : shares) {
+    for (int64_t expertTp : divisors(plan.tp, plan.tp)) {
       plan.expertTp = expertTp;
       if (holders % (ep * expertTp) == 0)
         addPasses(plan);
