@@ -61,7 +61,7 @@ def run_program(context, name, command):
         report = pathlib.Path(folder) / "report.json"
         status, output = execute(
             [*command, f"--gtest_output=json:{report}"],
-            TIMEOUT,
+            context.limit(TIMEOUT),
             cwd=folder,
             env=environment(context),
         )

@@ -25,6 +25,10 @@ class Context:
             "HOCKET_SANITIZE:BOOL=ON" in text
         )
 
+    def limit(self, seconds):
+        """A program's time limit: a sanitizer slows it several times."""
+        return 5 * seconds if self.sanitized else seconds
+
     def wants(self, name):
         return self.filter in name
 

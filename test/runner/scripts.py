@@ -23,7 +23,7 @@ def run_script(context, script):
         report = pathlib.Path(folder) / "report.json"
         status, output = execute(
             [sys.executable, str(PROGRAM), str(script), str(report)],
-            TIMEOUT,
+            context.limit(TIMEOUT),
             cwd=folder,
             env=environment(context),
         )

@@ -2,17 +2,17 @@
 """clang-tidy over the sources that the build compiles.
 
 Most of its time goes into the headers of MLIR, again for every source. Hence
-the sources of a folder are checked together first, one behind the other in a
-single file. If that file has nothing to report, they all passed. Otherwise its
-halves are tried, and so on: a source fails only by what clang-tidy says of it
-alone. Names of two sources may collide in one file, which the compiler says
-much sooner than clang-tidy.
+neighbours are checked together first, one behind the other in a single file.
+If that file has nothing to report, they all passed. Otherwise its halves are
+tried, and so on: a source fails only by what clang-tidy says of it alone. Names of two sources may collide in one file: the compiler says where,
+much sooner than clang-tidy, and the sources with an error are checked apart.
 
 What passed once is not looked at again until it changes: a pass is kept in
 <build>/tidy under a digest of the source, of every header of this tree or of
 the build that it reaches, of its command line and of the checks.
 """
 
+import contextlib
 import functools
 import hashlib
 import json
@@ -28,7 +28,8 @@ from runner.result import concurrently, execute
 PROGRAM = "clang-tidy-19"
 COMPILER = "clang++-19"
 INCLUDE = re.compile(r'^\s*#\s*include\s+"([^"]+)"', re.M)
-TIMEOUT = 600  # seconds; of one source
+TIMEOUT = 600  # seconds; of one batch
+BATCH = 24  # sources
 
 
 def flags(command):
@@ -92,39 +93,74 @@ class Checker:
         kept = [line for line in lines if not line.endswith(" generated.")]
         return status == 0, "\n".join(kept)
 
-    def together(self, paths, options):
-        """Whether the sources pass as one file."""
+    @contextlib.contextmanager
+    def joined(self, paths):
+        """A file of the sources, one behind the other."""
         name = hashlib.sha256("\n".join(map(str, paths)).encode()).hexdigest()
         file = self.context.build / "tidy" / f"{name}.cpp"
         file.write_text("\n".join(path.read_text() for path in paths))
         try:
-            compiles = [COMPILER, "-fsyntax-only", "-w", *options, str(file)]
-            return execute(compiles, TIMEOUT)[0] == 0 and self.tidy(file, options)[0]
+            yield file
         finally:
             file.unlink()
 
+    def colliding(self, paths, options):
+        """Those of the sources in which, joined, the compiler finds an error."""
+        compiles = [COMPILER, "-fsyntax-only", "-w", "-ferror-limit=0", *options]
+        with self.joined(paths) as file:
+            status, output = execute([*compiles, str(file)], TIMEOUT)
+        if status == 0:
+            return []
+        error = re.compile(re.escape(str(file)) + r":(\d+):\d+: (?:fatal )?error:")
+        lines = {int(line) for line in error.findall(output)}
+        found, first = [], 1
+        for path in paths:
+            end = first + path.read_text().count("\n") + 1
+            if lines.intersection(range(first, end)):
+                found.append(path)
+            first = end
+        return found or paths
+
+    def halves(self, paths, options):
+        """The failures of each half for itself."""
+        half = len(paths) // 2
+        first = self.failures(paths[:half], options)
+        return first + self.failures(paths[half:], options)
+
+    def passes(self, paths, options):
+        """Whether the sources pass together, or the only one alone: then it says
+        what is wrong with that.
+        """
+        if len(paths) > 1:
+            with self.joined(paths) as file:
+                return self.tidy(file, options)[0]
+        passed, output = self.tidy(paths[0], options)
+        if not passed:
+            print(output, flush=True)
+        return passed
+
     def failures(self, paths, options):
         """Those of the sources that fail."""
-        if len(paths) == 1:
-            passed, output = self.tidy(paths[0], options)
-            if not passed:
-                print(output, flush=True)
-                return paths
-        elif not self.together(paths, options):
-            half = len(paths) // 2
-            first = self.failures(paths[:half], options)
-            return first + self.failures(paths[half:], options)
-        for path in paths:
-            self.marks[path].touch()
-        return []
+        apart = self.colliding(paths, options) if len(paths) > 1 else []
+        if apart and len(apart) < len(paths):
+            rest = [path for path in paths if path not in apart]
+            return self.failures(rest, options) + self.failures(apart, options)
+        if not apart and self.passes(paths, options):
+            for path in paths:
+                self.marks[path].touch()
+            return []
+        return self.halves(paths, options) if len(paths) > 1 else paths
 
 
 def batches(wanted):
-    """Sources of one folder and with the same flags, largest batch first."""
-    groups = {}
+    """Neighbours with the same flags, as many as BATCH; the largest first."""
+    groups, pairs = {}, []
     for path, options in sorted(wanted.items()):
-        groups.setdefault((path.parent, options), []).append(path)
-    pairs = [(paths, options) for (_, options), paths in groups.items()]
+        groups.setdefault(options, []).append(path)
+    for options, paths in groups.items():
+        count = -(-len(paths) // BATCH)
+        ends = [len(paths) * i // count for i in range(count + 1)]
+        pairs += [(paths[a:b], options) for a, b in zip(ends, ends[1:])]
     return sorted(pairs, key=lambda pair: -len(pair[0]))
 
 
