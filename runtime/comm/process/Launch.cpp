@@ -24,17 +24,22 @@ struct Launcher {
 };
 } // namespace
 
+/// The first that fits. Of two the inner one counts: torchrun, which says that
+/// it is there, may run in tasks of mpirun or srun, and variables like its own
+/// are set by hand in those of srun.
 static const Launcher launchers[] = {
+    {"torchrun", "RANK", "WORLD_SIZE", "LOCAL_WORLD_SIZE", "LOCAL_RANK",
+     "TORCHELASTIC_RUN_ID", false},
     {"mpirun", "OMPI_COMM_WORLD_RANK", "OMPI_COMM_WORLD_SIZE",
      "OMPI_COMM_WORLD_LOCAL_SIZE", "OMPI_COMM_WORLD_LOCAL_RANK", nullptr, true},
+    {"torchrun", "RANK", "WORLD_SIZE", "LOCAL_WORLD_SIZE", "LOCAL_RANK",
+     "MASTER_ADDR", false},
     {"srun", "SLURM_PROCID", "SLURM_STEP_NUM_TASKS",
      "SLURM_STEP_TASKS_PER_NODE", "SLURM_LOCALID", "PMIX_RANK", true},
     {"srun", "SLURM_PROCID", "SLURM_STEP_NUM_TASKS",
      "SLURM_STEP_TASKS_PER_NODE", "SLURM_LOCALID", "SLURM_MPI_TYPE", true},
     {"a PMI launcher", "PMI_RANK", "PMI_SIZE", "PMI_LOCAL_SIZE",
-     "PMI_LOCAL_RANK", nullptr, true},
-    {"torchrun", "RANK", "WORLD_SIZE", "LOCAL_WORLD_SIZE", "LOCAL_RANK",
-     "MASTER_ADDR", false}};
+     "PMI_LOCAL_RANK", nullptr, true}};
 
 /// The number at the start of a variable ("4(x2)" is srun's 4).
 static std::optional<unsigned> numberOf(const char *variable, bool whole) {
@@ -77,9 +82,24 @@ static StatusOr<std::optional<Launch>> read(const Launcher &row) {
   std::optional<unsigned> port = numberOf("MASTER_PORT", true);
   if (!port || *port == 0 || *port > 65535)
     return wrong("MASTER_PORT", "a port");
-  launch.address = std::getenv("MASTER_ADDR");
+  const char *address = std::getenv("MASTER_ADDR");
+  if (!address || !*address)
+    return wrong("MASTER_ADDR", "the host of rank 0");
+  launch.address = address;
   launch.port = uint16_t(*port);
   return std::optional<Launch>(launch);
+}
+
+/// Several processes that srun started and cannot join: each would train all.
+static Status checkAlone() {
+  unsigned size = numberOf("SLURM_STEP_NUM_TASKS", true).value_or(1);
+  if (!std::getenv("SLURM_PROCID") || size == 1)
+    return okStatus();
+  return invalidArgument(
+      "srun has started " + std::to_string(size) +
+      " processes without MPI: start them by `srun --mpi=pmix` (`srun "
+      "--mpi=list` says what there is), or give each RANK, WORLD_SIZE, "
+      "MASTER_ADDR and MASTER_PORT");
 }
 
 StatusOr<std::optional<Launch>> comm::detectLaunch() {
@@ -87,5 +107,6 @@ StatusOr<std::optional<Launch>> comm::detectLaunch() {
     if (std::getenv(row.rank) && std::getenv(row.size) &&
         (!row.also || std::getenv(row.also)))
       return read(row);
+  HOCKET_RETURN_IF_ERROR(checkAlone());
   return std::optional<Launch>();
 }

@@ -9,8 +9,9 @@
 ///
 ///   mpirun (Open MPI)    OMPI_COMM_WORLD_RANK, _SIZE, _LOCAL_SIZE, _LOCAL_RANK
 ///   PMI launchers        PMI_RANK, PMI_SIZE
-///   srun                 SLURM_PROCID, SLURM_STEP_NUM_TASKS with PMIX_RANK or
-///                        PMI_RANK, or SLURM_MPI_TYPE; SLURM_LOCALID
+///   srun --mpi=pmix      SLURM_PROCID, SLURM_STEP_NUM_TASKS, SLURM_LOCALID
+///   with
+///                        PMIX_RANK, PMI_RANK or SLURM_MPI_TYPE
 ///   torchrun             RANK, WORLD_SIZE, MASTER_ADDR, MASTER_PORT,
 ///                        LOCAL_WORLD_SIZE, LOCAL_RANK
 ///
@@ -39,7 +40,8 @@ struct Launch {
 };
 
 /// What the environment says; nothing if no launcher has started the process,
-/// or it has started only one. InvalidArgument if what it says is no sense.
+/// or it has started only one. InvalidArgument if what it says is no sense, or
+/// processes were started together but with no way to join.
 StatusOr<std::optional<Launch>> detectLaunch();
 
 } // namespace hocket::comm

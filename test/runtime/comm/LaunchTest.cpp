@@ -23,6 +23,7 @@ static StatusOr<std::optional<Launch>> detect(const Variables &variables) {
                            "SLURM_STEP_NUM_TASKS",
                            "PMIX_RANK",
                            "SLURM_MPI_TYPE",
+                           "TORCHELASTIC_RUN_ID",
                            "PMI_RANK",
                            "PMI_SIZE",
                            "RANK",
@@ -89,6 +90,48 @@ TEST(Launch, KnowsTheLaunchers) {
   EXPECT_EQ((*launch)->port, 29500);
 }
 
+TEST(Launch, TheInnerOfTwoCounts) {
+  Variables srun = {{"SLURM_PROCID", "1"},
+                    {"SLURM_STEP_NUM_TASKS", "2"},
+                    {"SLURM_MPI_TYPE", "pmix"}};
+  Variables mpirun = {{"OMPI_COMM_WORLD_RANK", "1"},
+                      {"OMPI_COMM_WORLD_SIZE", "2"}};
+  Variables inner = {{"RANK", "11"},
+                     {"WORLD_SIZE", "16"},
+                     {"LOCAL_RANK", "3"},
+                     {"MASTER_ADDR", "node0"},
+                     {"MASTER_PORT", "29500"}};
+  Variables torchrun = inner;
+  torchrun["TORCHELASTIC_RUN_ID"] = "none";
+  auto both = [](Variables a, const Variables &b) {
+    a.insert(b.begin(), b.end());
+    return detect(a);
+  };
+  for (const auto &launch :
+       {both(srun, inner), both(srun, torchrun), both(mpirun, torchrun)}) {
+    ASSERT_TRUE(launch.ok() && *launch);
+    EXPECT_EQ((*launch)->launcher, "torchrun");
+    EXPECT_EQ((*launch)->rank, 11u);
+    EXPECT_EQ((*launch)->localRank, 3u);
+  }
+  // A pod's own variables, perhaps.
+  auto launch = both(mpirun, inner);
+  ASSERT_TRUE(launch.ok() && *launch);
+  EXPECT_EQ((*launch)->launcher, "mpirun");
+}
+
+TEST(Launch, RefusesProcessesThatCannotJoin) {
+  Variables srun = {{"SLURM_PROCID", "1"}, {"SLURM_STEP_NUM_TASKS", "4"}};
+  EXPECT_EQ(detect(srun).status().message(),
+            "srun has started 4 processes without MPI: start them by `srun "
+            "--mpi=pmix` (`srun --mpi=list` says what there is), or give each "
+            "RANK, WORLD_SIZE, MASTER_ADDR and MASTER_PORT");
+  srun["SLURM_STEP_NUM_TASKS"] = "1"; // A batch script, or a shell of salloc.
+  auto launch = detect(srun);
+  ASSERT_TRUE(launch.ok());
+  EXPECT_FALSE(launch->has_value());
+}
+
 TEST(Launch, RefusesNonsense) {
   EXPECT_EQ(
       detect({{"OMPI_COMM_WORLD_RANK", "8"}, {"OMPI_COMM_WORLD_SIZE", "8"}})
@@ -104,4 +147,11 @@ TEST(Launch, RefusesNonsense) {
                 .status()
                 .message(),
             "MASTER_PORT is '70000', expected a port");
+  EXPECT_EQ(detect({{"RANK", "0"},
+                    {"WORLD_SIZE", "2"},
+                    {"TORCHELASTIC_RUN_ID", "none"},
+                    {"MASTER_PORT", "29500"}})
+                .status()
+                .message(),
+            "MASTER_ADDR is '', expected the host of rank 0");
 }
