@@ -107,11 +107,12 @@ private:
   /// The part `name` of the model, asked for by `field`.
   mlir::Location at(llvm::StringRef name, std::string_view field) {
     const SourcePlace &place = locations.find(field);
-    return mlir::NameLoc::get(
-        builder.getStringAttr(name),
-        mlir::FileLineColLoc::get(builder.getContext(), place.file,
-                                  static_cast<unsigned>(place.line),
-                                  static_cast<unsigned>(place.column)));
+    mlir::StringAttr file = builder.getStringAttr(place.file);
+    mlir::Location source = mlir::NameLoc::get(file); // An option has no lines.
+    if (place.line > 0)
+      source = mlir::FileLineColLoc::get(file, unsigned(place.line),
+                                         unsigned(place.column));
+    return mlir::NameLoc::get(builder.getStringAttr(name), source);
   }
 
   const Spec &spec;
