@@ -10,7 +10,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "passes/dist/OpSharding.h"
+#include "passes/dist/ExpertSharding.h"
 #include "passes/dist/Passes.h"
 #include "passes/dist/ValueNames.h"
 
@@ -58,7 +58,7 @@ ShardingAttr givenSharding(Value value) {
 /// Whether weights decide how `op` splits over `axis`: of the model's axes, and
 /// for experts of those that split these.
 bool followsWeights(Operation *op, StringRef axis) {
-  if (!isa<xf::GroupedLinearOp, xf::GroupedLinearInputGradientOp>(op))
+  if (!isGrouped(op))
     return isModelAxis(axis);
   return ExpertAxes(op->getParentOfType<ModuleOp>())(axis);
 }

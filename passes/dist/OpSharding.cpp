@@ -22,20 +22,6 @@ bool hocket::dist::isModelAxis(StringRef axis) {
   return name == "tp" || name == "ep";
 }
 
-ExpertAxes::ExpertAxes(mlir::ModuleOp module) {
-  auto read = [&](StringRef name, Axes &axes) {
-    if (auto list = module->getAttrOfType<mlir::ArrayAttr>(name))
-      llvm::append_range(axes, list.getAsValueRange<mlir::StringAttr>());
-  };
-  read("dist.experts", different);
-  read("dist.expert_rows", rows);
-}
-
-bool ExpertAxes::operator()(StringRef axis) const {
-  return llvm::is_contained(different, axis) ||
-         (isModelAxis(axis) && !llvm::is_contained(rows, axis));
-}
-
 Sharding OpSharding::of(const xf::TensorFactors &tensor) const {
   Sharding sharding = Sharding::whole(tensor.size());
   for (auto [axes, dim] : llvm::zip(sharding.dims, tensor))
@@ -141,4 +127,10 @@ hocket::dist::chooseSharding(const FactorRule &rule,
             rule.factors[dim[i - 1]].size)
           result.factors[dim[i]].clear();
   return result;
+}
+
+void hocket::dist::matchPieces(const FactorRule &rule, OpSharding &choice) {
+  int64_t vocabulary = rule.operands[0].back()[0];
+  int64_t pieces = rule.results[0].back()[0];
+  choice.factors[pieces] = choice.factors[vocabulary];
 }

@@ -27,7 +27,6 @@
 #include "dialects/dist/IR/Sharding.h"
 #include "dialects/xf/IR/FactorRule.h"
 
-#include "mlir/IR/BuiltinOps.h"
 #include "llvm/ADT/STLFunctionalExtras.h"
 
 namespace hocket::dist {
@@ -54,26 +53,15 @@ struct OpSharding {
 /// Whether `axis` belongs to the model rather than to the data.
 bool isModelAxis(llvm::StringRef axis);
 
-/// The axes of a module that concern its experts.
-class ExpertAxes {
-public:
-  /// Of what the plan says: `dist.experts`, the axes that experts are split
-  /// over, and `dist.expert_rows`, the sub-axes of `tp` along which devices
-  /// hold the same ones and share their rows.
-  explicit ExpertAxes(mlir::ModuleOp module);
-
-  /// Whether `axis` splits experts, one from another or each.
-  bool operator()(llvm::StringRef axis) const;
-
-private:
-  Axes different, rows;
-};
-
 /// `isModel`: what is an axis of the model for this op.
 OpSharding
 chooseSharding(const xf::FactorRule &rule, llvm::ArrayRef<Proposal> proposals,
                const Mesh &mesh,
                llvm::function_ref<bool(llvm::StringRef)> isModel = isModelAxis);
+
+/// Of cross-entropy by rows: the vocabulary's parts are one a device that holds
+/// a piece of it.
+void matchPieces(const xf::FactorRule &rule, OpSharding &choice);
 
 } // namespace hocket::dist
 

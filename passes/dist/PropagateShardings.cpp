@@ -9,7 +9,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "passes/dist/OpSharding.h"
+#include "passes/dist/ExpertSharding.h"
 #include "passes/dist/Passes.h"
 #include "passes/dist/SplitOps.h"
 
@@ -267,10 +267,10 @@ private:
       return visitSums(op, rule);
     if (isGrouped(op))
       return visitGrouped(op, rule);
+    if (movesRows(op))
+      return visitRows(op, rule);
     SmallVector<Proposal, 4> proposals = proposalsOf(op, rule);
     proposeStream(op, rule, proposals);
-    if (isa<xf::CombineOp>(op) && isStream(op->getResult(0)))
-      proposals.push_back({&rule.results[0], stream, false});
     OpSharding choice = chooseSharding(rule, proposals, mesh);
     if (isa<xf::CrossEntropyRowsOp>(op))
       matchPieces(rule, choice);
@@ -435,9 +435,19 @@ private:
   // Experts
   //===--------------------------------------------------------------------===//
 
-  static bool isGrouped(Operation *op) {
-    return isa<xf::GroupedLinearOp, xf::GroupedLinearInputGradientOp,
-               xf::GroupedLinearWeightGradientOp>(op);
+  LogicalResult visitRows(Operation *op, const xf::FactorRule &rule) {
+    SmallVector<Proposal, 4> proposals = proposalsOf(op, rule);
+    proposeStream(op, rule, proposals);
+    if (isa<xf::CombineOp>(op) && isStream(op->getResult(0)))
+      proposals.push_back({&rule.results[0], stream, false});
+    RowsSharding choice =
+        chooseRows(op, rule, std::move(proposals), mesh, splitsExperts);
+    SmallVector<Attribute> wants;
+    for (const Sharding &want : choice.operands)
+      wants.push_back(want.toAttr(mesh.symbol()));
+    set(op->getResult(0), choice.result);
+    annotate(op, wants, {attrOf(op->getResult(0))});
+    return success();
   }
 
   /// Where devices share sequences each fills its tokens' part of every
@@ -447,7 +457,7 @@ private:
   LogicalResult visitGrouped(Operation *op, const xf::FactorRule &rule) {
     SmallVector<Proposal, 4> proposals = proposalsOf(op, rule);
     for (auto [operand, factors] : llvm::zip(op->getOperands(), rule.operands))
-      if (std::optional<Sharding> split = splitRows(operand))
+      if (auto split = splitRows(shardings.lookup(operand), splitsExperts))
         proposals.push_back({&factors, *split, false});
     OpSharding choice = chooseSharding(rule, proposals, mesh, splitsExperts);
     for (auto [operand, factors] : llvm::zip(op->getOperands(), rule.operands))
@@ -456,18 +466,6 @@ private:
         settleRows(operand, choice.of(factors));
     split(op, rule, choice);
     return success();
-  }
-
-  /// Rows that are sums over axes which split tokens but not experts, with the
-  /// rows of each expert split over these.
-  std::optional<Sharding> splitRows(Value rows) const {
-    Sharding sharding = shardings.lookup(rows);
-    Axes axes = std::exchange(sharding.partial, {});
-    llvm::erase_if(axes, splitsExperts);
-    if (axes.empty() || tensorOf(rows).getRank() != 4)
-      return std::nullopt;
-    llvm::append_range(sharding.dims[2], axes);
-    return sharding;
   }
 
   /// Moves `rows` to where experts work on them, once for all that use them.
@@ -579,13 +577,6 @@ private:
   static bool isSplit(const OpSharding &choice) {
     return llvm::any_of(choice.factors,
                         [](const Axes &axes) { return !axes.empty(); });
-  }
-
-  /// The vocabulary's parts are one a device that holds a piece of it.
-  static void matchPieces(const xf::FactorRule &rule, OpSharding &choice) {
-    int64_t vocabulary = rule.operands[0].back()[0];
-    int64_t pieces = rule.results[0].back()[0];
-    choice.factors[pieces] = choice.factors[vocabulary];
   }
 
   std::optional<SmallVector<Operation *>>

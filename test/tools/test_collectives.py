@@ -189,6 +189,19 @@ class CollectivesTest(unittest.TestCase):
         found = collectives("--mesh", "dp=2,tp=2,ep=2,etp=1", *options)
         self.assertNotIn("dp", str(found["expert_layer_forward"]))
 
+    def test_experts_split_over_tensor_ranks_sum_tokens_and_no_rows(self):
+        found = collectives("--mesh", "dp=2,tp=2,ep=2", "--set", EXPERTS)
+        # One sum of attention's result, and one of the experts'.
+        self.assertEqual(
+            found["expert_layer_forward"],
+            {'all_reduce ["tp"]': 2, 'all_to_all ["ep"]': 2},
+        )
+        # And one of the gradient by the router's weights, a number a choice.
+        self.assertEqual(
+            found["expert_layer_backward"],
+            {'all_reduce ["tp"]': 3, 'all_to_all ["ep"]': 3},
+        )
+
     def test_experts_split_inside_pairs_of_tensor_ranks(self):
         options = ["--sequence-parallel", "--set", EXPERTS]
         found = collectives("--mesh", "dp=2,tp=4,ep=4,etp=2", *options)
@@ -198,16 +211,16 @@ class CollectivesTest(unittest.TestCase):
                 # Attention's input, the choices, and attention's result.
                 'all_gather ["tp.0", "tp.1"]': 2,
                 'reduce_scatter ["tp.0", "tp.1"]': 1,
+                # A pair's tokens and their weights, and the sums of its results.
+                'all_gather ["tp.1"]': 2,
+                'reduce_scatter ["tp.1"]': 1,
                 # Rows to the pair that has the expert, and results back.
                 'reduce_scatter ["tp.0"]': 1,
                 'all_gather ["tp.0"]': 1,
-                # Both of a pair need all rows, and have parts of the results.
-                'all_reduce ["tp.1"]': 2,
                 'all_to_all ["ep"]': 2,
             },
         )
-        # Nothing over dp where a group of tensor ranks holds all experts; the
-        # gradients of 3 layers' 3 matrices are summed over it alone.
+        # Nothing over dp where a group of tensor ranks holds all experts.
         found = collectives("--mesh", "dp=2,tp=4,ep=2,etp=2", *options)
         self.assertNotIn("dp", str(found["expert_layer_forward"]))
         self.assertNotIn("dp", str(found["expert_layer_backward"]))
