@@ -102,6 +102,8 @@ public:
       result.recompute = readRecomputeNotes(*module);
       result.memoryBudget = budget;
       HOCKET_RETURN_IF_ERROR(checkMemory(result));
+      if (request.goesOn && !request.goesOn(result.memory))
+        return result;
     }
     if (request.emitCuda)
       HOCKET_RETURN_IF_ERROR(emitCuda(result.text, diagnostics));

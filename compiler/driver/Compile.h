@@ -19,6 +19,7 @@
 #include "runtime/base/Status.h"
 #include "runtime/program/program.pb.h"
 
+#include <functional>
 #include <optional>
 #include <string>
 
@@ -40,6 +41,9 @@ struct CompileRequest {
   bool fuse = true;
   /// A program that needs more than its devices have is none the less one.
   bool anyMemory = false;
+  /// Told what a laid out program takes, whether to go on; absent: it does.
+  /// Where it does not, the result has no program and no text.
+  std::function<bool(const std::vector<RoleMemory> &)> goesOn;
 };
 
 struct CompileResult {

@@ -31,11 +31,13 @@ static int64_t fullestOf(const std::vector<RoleMemory> &memory) {
 
 namespace {
 
-/// Lays out plans, and remembers the last one.
+/// Lays out plans, and remembers the last one. One that fits `memory` is
+/// compiled to its end.
 class PlanLayout {
 public:
-  PlanLayout(const CostProblem &problem, const CompileRequest &request)
-      : problem(problem), request(request) {}
+  PlanLayout(const CostProblem &problem, const CompileRequest &request,
+             int64_t memory)
+      : problem(problem), request(request), memory(memory) {}
 
   /// What compiles a plan of the cost model.
   CompileRequest requestFor(const ParallelPlan &plan) const {
@@ -55,20 +57,32 @@ public:
   StatusOr<int64_t> operator()(const PricedPlan &priced) {
     const ParallelPlan &plan = priced.plan;
     CompileRequest trial = requestFor(plan);
-    trial.to = Level::Exec;
+    if (!isFinal()) {
+      trial.to = Level::Exec;
+      trial.emitCuda = false;
+    }
     trial.anyMemory = true;
     trial.dumpPhases.clear();
     trial.fusionReport.clear();
-    HOCKET_ASSIGN_OR_RETURN(CompileResult result, compile(trial));
-    last = std::move(result.memory);
-    return fullestOf(last);
+    trial.goesOn = [&](const std::vector<RoleMemory> &roles) {
+      return isFinal() && fullestOf(roles) <= memory;
+    };
+    HOCKET_ASSIGN_OR_RETURN(last, compile(trial));
+    return fullestOf(last.memory);
   }
 
-  std::vector<RoleMemory> last;
+  /// Whether a plan that fits is compiled as it was asked for.
+  bool isFinal() const {
+    return request.to == Level::Program && request.dumpPhases.empty() &&
+           request.fusionReport.empty();
+  }
+
+  CompileResult last;
 
 private:
   const CostProblem &problem;
   const CompileRequest &request;
+  int64_t memory;
 };
 
 } // namespace
@@ -105,12 +119,14 @@ StatusOr<AutoPlan> hocket::choosePlan(const AutoPlanOptions &options,
   FittingOptions limits;
   limits.memory = int64_t(double(plan.problem.system.device().memory_bytes()) *
                           (1 - options.margin));
-  PlanLayout layout(plan.problem, request);
+  PlanLayout layout(plan.problem, request, limits.memory);
   PlanSearch search(plan.problem, {});
   plan.search = findFittingPlan(search, limits, std::ref(layout));
   if (!plan.search.found)
     return nothingFits(plan.problem, plan.search, limits.memory);
-  plan.planned = std::move(layout.last);
+  plan.planned = layout.last.memory;
+  if (layout.isFinal())
+    plan.compiled = std::move(layout.last);
   request = layout.requestFor(plan.best().plan);
   return plan;
 }

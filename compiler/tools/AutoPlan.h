@@ -37,12 +37,15 @@ struct AutoPlan {
   planning::FittingResult search;
   /// Of the plan that was found, by pipeline rank.
   std::vector<RoleMemory> planned;
+  /// What came of it, where laying it out was all but the end of compiling it.
+  std::optional<CompileResult> compiled;
 
   const planning::PricedPlan &best() const { return search.best(); }
 };
 
-/// Searches, and has `request` compile what was found. InvalidArgument where
-/// no plan fits: which came nearest, and what it needs.
+/// Searches, and has `request` compile what was found; a program is `compiled`
+/// at once, unless its phases are wanted. InvalidArgument where no plan fits:
+/// which came nearest, and what it needs.
 StatusOr<AutoPlan> choosePlan(const AutoPlanOptions &options,
                               CompileRequest &request);
 

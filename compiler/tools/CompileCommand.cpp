@@ -19,6 +19,7 @@
 #include <chrono>
 #include <iostream>
 #include <memory>
+#include <utility>
 
 using namespace hocket;
 
@@ -289,7 +290,11 @@ Status run(Arguments &arguments) {
   arguments.request.emitCuda = !arguments.emit.empty();
   Outcome outcome;
   HOCKET_RETURN_IF_ERROR(choose(arguments, outcome));
-  HOCKET_ASSIGN_OR_RETURN(outcome.result, compile(arguments.request));
+  if (outcome.plan && outcome.plan->compiled) {
+    outcome.result = *std::exchange(outcome.plan->compiled, std::nullopt);
+  } else {
+    HOCKET_ASSIGN_OR_RETURN(outcome.result, compile(arguments.request));
+  }
   bool isProgram =
       !arguments.request.emitCuda && arguments.request.to == Level::Program;
   if (isProgram) {
