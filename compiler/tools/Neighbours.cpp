@@ -31,12 +31,15 @@ std::vector<Choice> choicesOf(const ParallelPlan &plan) {
           {"v", text(plan.chunks)},
           {"zero", text(plan.zero)},
           {"recompute", std::string(spelled(plan.recompute))},
+          {"offload", std::string(spelled(plan.offload))},
           {"schedule", plan.scheduleName()}};
 }
 
 std::vector<std::string> otherValues(const Choice &choice) {
   if (choice.key == "recompute")
     return {"none", "selective", "full"};
+  if (choice.key == "offload")
+    return {"none", "optimizer", "activations", "all"};
   if (choice.key == "schedule")
     return {"1f1b", "interleaved-1f1b", "zb-h1", "zb-v"};
   if (choice.key == "zero")
@@ -82,6 +85,9 @@ std::vector<Neighbour> hocket::neighboursOf(const CostProblem &problem,
                                             int64_t memory) {
   std::vector<Neighbour> neighbours;
   std::vector<Choice> choices = choicesOf(best.plan);
+  if (!problem.mayOffload)
+    std::erase_if(choices,
+                  [](const Choice &choice) { return choice.key == "offload"; });
   for (const Choice &choice : choices)
     for (const std::string &value : otherValues(choice)) {
       if (value == choice.value)
@@ -96,8 +102,8 @@ std::vector<Neighbour> hocket::neighboursOf(const CostProblem &problem,
       const PricedPlan &plan = found.best[0];
       int64_t more = plan.cost.nanoseconds() - best.cost.nanoseconds();
       std::string reason;
-      if (plan.cost.bytes() > memory)
-        reason = overflowText(plan.cost, memory);
+      if (!fits(problem, plan.cost, memory))
+        reason = overflowText(problem, plan.cost, memory);
       else
         reason =
             formatText("%.3f s (%+.2f%%), most of it ", plan.cost.seconds(),

@@ -25,6 +25,7 @@ namespace {
 struct Arguments {
   PlanRequest request;
   std::string margin = "5%", output, page, whyNot;
+  bool offload = false;
   int64_t top = 10;
   bool json = false;
   std::vector<std::string> compared; ///< Of `plan diff`.
@@ -44,6 +45,7 @@ Examples:
   hocket plan spec.textproto --cluster h100:1024 -o plan.textproto
   hocket compile spec.textproto --plan plan.textproto -o model.hkx
   hocket plan spec.textproto --cluster h100:1024 --why-not tp=8,pp=16
+  hocket plan spec.textproto --cluster h100:8 --offload
   hocket plan spec.textproto --cluster ./my-cluster.textproto:64 --html p.html
   hocket plan diff plan.textproto other.textproto)";
 
@@ -123,6 +125,10 @@ Status run(const Arguments &arguments) {
   if (arguments.top < 1 || arguments.top > 1000)
     return invalidArgument("--top is a number from 1 to 1000");
   HOCKET_ASSIGN_OR_RETURN(CostProblem problem, planProblem(arguments.request));
+  problem.mayOffload = arguments.offload;
+  if (arguments.offload && !problem.system.has_host_link())
+    return invalidArgument("--offload: the description of " +
+                           problem.system.name() + " has no host_link");
   SearchOptions options;
   options.top = arguments.top;
   options.memory =
@@ -199,6 +205,10 @@ void hocket::registerPlan(CLI::App &app, Status &result) {
   command->add_option("--html", arguments->page,
                       "Write a page: the plan, its price, passes and memory, "
                       "and what was rejected");
+  command->add_flag("--offload", arguments->offload,
+                    "Look at plans that keep the optimizer's state or "
+                    "activations in the host's memory, too: no program does "
+                    "that yet, so that such a plan is priced and not compiled");
   command->add_flag("--json", arguments->json, "Print JSON");
   CLI::App *diff = command->add_subcommand(
       "diff", "Compare the prices of two plans that -o wrote, item by item");

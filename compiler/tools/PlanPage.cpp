@@ -89,10 +89,11 @@ std::string priceTable(const StepCost &cost) {
                            (long long)cost.bytes(), gibibytes(cost.bytes()));
 }
 
-/// Texts beside points of a plot, where they cover no other.
+/// Texts beside points of a plot, left of `right` and above `bottom`, where
+/// they cover no other.
 class PointLabels {
 public:
-  explicit PointLabels(double right) : right(right) {}
+  PointLabels(double right, double bottom) : right(right), bottom(bottom) {}
 
   /// The text beside (x, y) as SVG: right or left of it, above or below; empty
   /// where all four places are taken.
@@ -101,7 +102,8 @@ public:
     for (double dy : {-4.0, 14.0})
       for (double left : {x + 8, x - 8 - width}) {
         Box box{left, y + dy - height, width};
-        if (left < 62 || left + width > right || isTaken(box))
+        bool isInside = left >= 62 && left + width <= right && y + dy <= bottom;
+        if (!isInside || isTaken(box))
           continue;
         taken.push_back(box);
         return label(left, y + dy, text);
@@ -122,7 +124,7 @@ private:
     });
   }
 
-  double right;
+  double right, bottom;
   std::vector<Box> taken;
 };
 
@@ -167,7 +169,7 @@ std::string frontPlot(const std::vector<PricedPlan> &front, int64_t capacity) {
   text += line(limit, top, limit, bottom, "stroke=\"#c0392b\"") +
           label(limit - 40, top - 14,
                 formatText("a device's %.0f GiB", gibibytes(capacity)));
-  PointLabels labels(right + 90);
+  PointLabels labels(right + 90, bottom);
   for (const PricedPlan &plan : front) {
     double seconds = plan.cost.seconds(), bytes = double(plan.cost.bytes());
     text += formatText("<circle cx=\"%.1f\" cy=\"%.1f\" r=\"5\" class=\"f\">"

@@ -122,6 +122,7 @@ StatusOr<ParallelPlan> hocket::planOf(const spec::Plan &plan,
   result.zero = plan.zero_stage();
   result.schedule = plan.schedule();
   result.recompute = recomputeOf(plan.recompute());
+  result.offload = Offload(plan.offload());
   result.layers.assign(plan.layers_per_stage().begin(),
                        plan.layers_per_stage().end());
   return result;
@@ -150,6 +151,8 @@ spec::Plan hocket::messageOf(const ParallelPlan &plan,
                         : plan.recompute == Recompute::Selective
                             ? spec::Plan::SELECTIVE
                             : spec::Plan::NONE);
+  if (plan.offload != Offload::None)
+    message.set_offload(spec::Plan::Offload(plan.offload));
   message.set_micro_batch_size(plan.microBatch);
   return message;
 }
@@ -171,6 +174,10 @@ std::vector<PriceItem> hocket::itemsOf(const StepCost &cost) {
   for (size_t i = 0; i < kMemoryItems; ++i)
     items.push_back(
         {"bytes", std::string(spelled(MemoryItem(i))), memory.items[i]});
+  for (size_t i = 0; i < kMemoryItems; ++i)
+    if (memory.host[i] > 0)
+      items.push_back(
+          {"host", std::string(spelled(MemoryItem(i))), memory.host[i]});
   return items;
 }
 

@@ -47,33 +47,51 @@ std::string amount(const std::string &kind, int64_t value) {
 std::string hocket::summaryText(const CostProblem &problem,
                                 const StepCost &cost) {
   double flops = flopsOf(problem, cost);
-  return formatText("%.3f s +/- %.1f%% a step, %s tokens/s and %.0f TFLOP/s a "
-                    "device (%.1f%% of peak), %.2f GiB of %.2f",
-                    cost.seconds(), 100 * spreadOf(problem),
-                    formatCount(tokensOf(problem, cost)).c_str(), flops * 1e-12,
-                    100 * flops / peakOf(problem), gibibytes(cost.bytes()),
-                    gibibytes(problem.system.device().memory_bytes()));
+  std::string text =
+      formatText("%.3f s +/- %.1f%% a step, %s tokens/s and %.0f TFLOP/s a "
+                 "device (%.1f%% of peak), %.2f GiB of %.2f",
+                 cost.seconds(), 100 * spreadOf(problem),
+                 formatCount(tokensOf(problem, cost)).c_str(), flops * 1e-12,
+                 100 * flops / peakOf(problem), gibibytes(cost.bytes()),
+                 gibibytes(problem.system.device().memory_bytes()));
+  if (cost.hostBytes() > 0)
+    text += formatText(", %.2f GiB of %.2f of the host",
+                       gibibytes(cost.hostBytes()),
+                       gibibytes(problem.system.host_memory_bytes()));
+  return text;
+}
+
+/// The kinds of items, in the order in which they are listed.
+static constexpr const char *kinds[] = {"time", "bytes", "host"};
+
+static int64_t sumOf(const std::vector<PriceItem> &items,
+                     const std::string &kind) {
+  int64_t sum = 0;
+  for (const PriceItem &item : items)
+    if (item.kind == kind)
+      sum += item.value;
+  return sum;
 }
 
 std::string hocket::priceText(const StepCost &cost) {
   std::vector<PriceItem> items = itemsOf(cost);
   std::sort(items.begin(), items.end(),
             [](const PriceItem &a, const PriceItem &b) {
-              if (a.kind != b.kind)
-                return a.kind == "time";
               return std::tie(b.value, a.name) < std::tie(a.value, b.name);
             });
-  std::vector<std::vector<std::string>> rows;
-  for (const PriceItem &item : items) {
-    if (item.value == 0)
+  std::vector<std::vector<std::string>> rows, sums;
+  for (const std::string kind : kinds) {
+    int64_t total = sumOf(items, kind);
+    if (total == 0)
       continue;
-    double total =
-        double(item.kind == "time" ? cost.nanoseconds() : cost.bytes());
-    rows.push_back({item.kind, item.name, amount(item.kind, item.value),
-                    formatText("%.1f%%", 100 * double(item.value) / total)});
+    sums.push_back({kind, "sum", amount(kind, total), ""});
+    for (const PriceItem &item : items)
+      if (item.kind == kind && item.value != 0)
+        rows.push_back(
+            {kind, item.name, amount(kind, item.value),
+             formatText("%.1f%%", 100 * double(item.value) / double(total))});
   }
-  rows.push_back({"time", "sum", amount("time", cost.nanoseconds()), ""});
-  rows.push_back({"bytes", "sum", amount("bytes", cost.bytes()), ""});
+  rows.insert(rows.end(), sums.begin(), sums.end());
   std::string what = "Time of pipeline rank " + std::to_string(cost.busiest) +
                      ", which is done last; bytes of rank " +
                      std::to_string(cost.fullest) + ", which has the most:\n";
@@ -86,6 +104,9 @@ std::string hocket::memoryText(const CostProblem &problem,
   for (size_t item = 0; item < kMemoryItems; ++item)
     header.push_back(">" + std::string(spelled(MemoryItem(item))));
   header.insert(header.end(), {">sum", ">of the device"});
+  bool offloads = cost.hostBytes() > 0;
+  if (offloads)
+    header.push_back(">on the host");
   std::vector<std::vector<std::string>> rows;
   double capacity = double(problem.system.device().memory_bytes());
   for (size_t rank = 0; rank < cost.memory.size(); ++rank) {
@@ -96,6 +117,8 @@ std::string hocket::memoryText(const CostProblem &problem,
     row.push_back(formatText("%.2f GiB", gibibytes(memory.total())));
     row.push_back(
         formatText("%.1f%%", 100 * double(memory.total()) / capacity));
+    if (offloads)
+      row.push_back(formatText("%.2f GiB", gibibytes(memory.hostTotal())));
     rows.push_back(std::move(row));
   }
   return formatTable(header, rows);
@@ -104,7 +127,7 @@ std::string hocket::memoryText(const CostProblem &problem,
 std::string hocket::differenceText(const std::vector<PriceItem> &before,
                                    const std::vector<PriceItem> &after) {
   std::vector<std::vector<std::string>> rows;
-  for (const char *kind : {"time", "bytes"}) {
+  for (const char *kind : kinds) {
     std::vector<std::string> names;
     for (const auto *items : {&before, &after})
       for (const PriceItem &item : *items)
@@ -167,6 +190,7 @@ nlohmann::json hocket::jsonOf(const CostProblem &problem,
           {"nanoseconds", cost.nanoseconds()},
           {"spread", spreadOf(problem)},
           {"bytes", cost.bytes()},
+          {"host_bytes", cost.hostBytes()},
           {"tokens_per_second_per_device", tokensOf(problem, cost)},
           {"flops_per_device", flops},
           {"utilisation", flops / peakOf(problem)},

@@ -89,9 +89,9 @@ Status run(const Arguments &arguments) {
             << priceText(priced.cost) << "\n"
             << memoryText(problem, priced.cost);
   int64_t capacity = problem.system.device().memory_bytes();
-  if (priced.cost.bytes() > capacity)
-    std::cout << "\nIt does not fit: " << overflowText(priced.cost, capacity)
-              << ".\n";
+  if (!fits(problem, priced.cost, capacity))
+    std::cout << "\nIt does not fit: "
+              << overflowText(problem, priced.cost, capacity) << ".\n";
   return okStatus();
 }
 

@@ -17,24 +17,41 @@ static std::string gibibytes(int64_t bytes) {
   return formatText("%.2f GiB", double(bytes) / double(1 << 30));
 }
 
-std::string hocket::overflowText(const StepCost &cost, int64_t memory) {
-  const RankMemory &rank = cost.memory[size_t(cost.fullest)];
-  std::string text = "pipeline rank " + std::to_string(cost.fullest) +
-                     " needs " + gibibytes(rank.total()) + ", " +
-                     gibibytes(rank.total() - memory) + " more than the " +
-                     gibibytes(memory) + " that it may use:";
+/// " activations 3.10 GiB, parameters 1.20 GiB": the largest first.
+static std::string partsText(const std::array<int64_t, kMemoryItems> &items) {
   std::vector<size_t> order;
   for (size_t item = 0; item < kMemoryItems; ++item)
-    if (rank.items[item] > 0)
+    if (items[item] > 0)
       order.push_back(item);
   std::sort(order.begin(), order.end(), [&](size_t a, size_t b) {
-    return std::pair(rank.items[b], a) < std::pair(rank.items[a], b);
+    return std::pair(items[b], a) < std::pair(items[a], b);
   });
+  std::string text;
   for (size_t item : order)
     text += (item == order[0] ? " " : ", ") +
             std::string(spelled(MemoryItem(item))) + " " +
-            gibibytes(rank.items[item]);
+            gibibytes(items[item]);
   return text;
+}
+
+std::string hocket::overflowText(const CostProblem &problem,
+                                 const StepCost &cost, int64_t memory) {
+  bool isHost = cost.bytes() <= memory;
+  auto rank = size_t(cost.fullest);
+  if (isHost)
+    rank =
+        size_t(std::max_element(cost.memory.begin(), cost.memory.end(),
+                                [](const RankMemory &a, const RankMemory &b) {
+                                  return a.hostTotal() < b.hostTotal();
+                                }) -
+               cost.memory.begin());
+  const RankMemory &held = cost.memory[rank];
+  int64_t needed = isHost ? held.hostTotal() : held.total();
+  int64_t limit = isHost ? problem.system.host_memory_bytes() : memory;
+  return "pipeline rank " + std::to_string(rank) + " needs " +
+         gibibytes(needed) + (isHost ? " of the host's memory, " : ", ") +
+         gibibytes(needed - limit) + " more than the " + gibibytes(limit) +
+         " that it may use:" + partsText(isHost ? held.host : held.items);
 }
 
 /// Why no plan of the space has these values: what checkPlan says of them, with
@@ -76,8 +93,8 @@ StatusOr<std::string> hocket::whyNot(const CostProblem &problem,
       if (plan.cost.bytes() < nearest.cost.bytes())
         nearest = std::move(plan);
     return "No plan with " + text + " fits. Of " + printPlan(nearest.plan) +
-           ", which comes nearest,\n" + overflowText(nearest.cost, memory) +
-           ".\n";
+           ", which comes nearest,\n" +
+           overflowText(problem, nearest.cost, memory) + ".\n";
   }
   const PricedPlan &found = result.best[0];
   int64_t more = found.cost.nanoseconds() - best.cost.nanoseconds();

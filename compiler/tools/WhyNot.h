@@ -19,9 +19,10 @@ StatusOr<std::string> whyNot(const planning::CostProblem &problem,
                              const std::string &text, int64_t memory,
                              const planning::PricedPlan &best);
 
-/// "rank 3 needs 93.10 GiB, 17.1 GiB more than it may use: activations 61.2
-/// GiB, ...".
-std::string overflowText(const planning::StepCost &cost, int64_t memory);
+/// Of a price that does not fit: "pipeline rank 3 needs 93.10 GiB, 17.10 GiB
+/// more than the 76.00 GiB that it may use: activations 61.20 GiB, ...".
+std::string overflowText(const planning::CostProblem &problem,
+                         const planning::StepCost &cost, int64_t memory);
 
 } // namespace hocket
 

@@ -229,6 +229,14 @@ static void checkRecompute(const Spec &spec, ConstraintErrors &errors) {
                "device has; write cluster.memory_bytes (--memory 80GiB)");
 }
 
+/// S19: nothing moves a program's state to the host's memory yet.
+static void checkOffload(const Spec &spec, ConstraintErrors &errors) {
+  Plan::Offload offload = spec.plan().offload();
+  if (offload != Plan::NO_OFFLOAD)
+    addUnsupported("plan.offload", Plan::Offload_Name(offload), "NO_OFFLOAD",
+                   errors);
+}
+
 /// S19.
 static void checkDevice(const Spec &spec, ConstraintErrors &errors) {
   if (spec.cluster().device() != Cluster::CPU)
@@ -289,5 +297,6 @@ void hocket::spec::checkPlan(const Spec &spec, ConstraintErrors &errors) {
   checkPositions(spec, errors);
   checkContext(spec, errors);
   checkRecompute(spec, errors);
+  checkOffload(spec, errors);
   checkDevice(spec, errors);
 }

@@ -147,6 +147,35 @@ class PlanTest(unittest.TestCase):
         self.assertIn("No plan with tp=1,pp=1,zero=0 fits", text)
         self.assertRegex(text, r"pipeline rank 0 needs [\d.]+ GiB, [\d.]+ GiB more")
 
+    def test_offloads_on_request(self):
+        self.spec.write_text(SPEC.replace("2048", "12288").replace("16 v", "96 v"))
+        cluster = ("--cluster", "h100:8")
+        message = self.refused("plan", self.spec, *cluster)
+        self.assertIn("no plan fits", message)
+        path, plain = self.folder / "plan", self.folder / "plain"
+        words = ("plan", self.spec, *cluster, "--offload")
+        best = json.loads(self.must(*words, "-o", path, "--json"))["plans"][0]
+        self.assertIn("offload=", best["plan"])
+        self.assertGreater(best["host_bytes"], 0)
+        self.assertGreater(best["time"]["offload"], 0)
+        self.assertEqual(sum(best["time"].values()), best["nanoseconds"])
+        simulate = ("simulate", self.spec, *cluster, "--plan", path)
+        again = json.loads(self.must(*simulate, "--json"))
+        self.assertEqual(again["host_bytes"], best["host_bytes"])
+        self.assertIn("of the host", self.must(*simulate))
+        message = self.refused(
+            "compile", self.spec, "--plan", path, "-o", self.folder / "p.hkx",
+            "--set", "training.global_batch_size=128",
+        )  # fmt: skip
+        self.assertIn("S19: plan.offload is", message)
+        # Its bytes on the host are a kind of their own.
+        self.plan("-o", plain, devices=64)
+        difference = self.must("plan", "diff", plain, path)
+        self.assertRegex(difference, r"(?m)^host +total +0 B +\d+ B")
+        answer = self.plan("--why-not", "offload=optimizer", devices=64)
+        self.assertIn("slower than the best", answer)
+        self.assertRegex(answer, r"(?m)^time +offload")
+
     def test_page_has_the_totals(self):
         path = self.folder / "page.html"
         report = json.loads(self.plan("--html", path, "--json"))

@@ -101,6 +101,19 @@ Status checkSystem(const std::string &file, const cluster::System &system) {
              {system.spread().experts(), tiny, 10, "spread.experts"}});
 }
 
+/// A system that has a host to offload to says how large and how far it is.
+Status checkHost(const std::string &file, const cluster::System &system) {
+  if (!system.has_host_link() && !system.has_host_memory_bytes())
+    return okStatus();
+  const cluster::Link &link = system.host_link();
+  constexpr double least = 1e-3;
+  return checkRanges(
+      file, {{double(system.host_memory_bytes()), 1, 1e15, "host_memory_bytes"},
+             {link.bandwidth(), 1e3, 1e15, "host_link.bandwidth"},
+             {link.efficiency(), least, 1, "host_link.efficiency"},
+             {link.latency(), 0, 1, "host_link.latency"}});
+}
+
 } // namespace
 
 std::vector<std::string> planning::systemNames() {
@@ -131,6 +144,7 @@ StatusOr<cluster::System> planning::parseSystem(const std::string &file,
   if (!parser.ParseFromString(text, &system))
     return invalidArgument(errors.message);
   HOCKET_RETURN_IF_ERROR(checkSystem(file, system));
+  HOCKET_RETURN_IF_ERROR(checkHost(file, system));
   return system;
 }
 

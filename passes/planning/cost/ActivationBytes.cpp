@@ -66,8 +66,21 @@ double ActivationBytes::kept(bool experts, Recompute recompute) const {
     return whole * double(model.hidden) * element;
   double bytes = attention(recompute);
   if (!experts)
-    return bytes + mlp(double(model.ffn));
-  return bytes + mlp(double(model.sharedFfn)) + routed();
+    bytes += mlp(double(model.ffn));
+  else
+    bytes += mlp(double(model.sharedFfn)) + routed();
+  // Programs make all again but products and attention.
+  if (makesPointwiseAgain(recompute))
+    bytes -= madeAgain(experts);
+  return bytes;
+}
+
+/// What two norms and the activation leave.
+double ActivationBytes::madeAgain(bool experts) const {
+  double wide = tokens * double(experts ? model.sharedFfn : model.ffn) / tp;
+  double routed =
+      experts ? tokens * rowsOfToken() / tp * double(model.expertFfn) : 0;
+  return element * (2 * whole * double(model.hidden) + wide + routed);
 }
 
 int64_t ActivationBytes::ofLayers(int64_t dense, int64_t experts) const {
@@ -78,7 +91,17 @@ int64_t ActivationBytes::ofLayers(int64_t dense, int64_t experts) const {
 }
 
 int64_t ActivationBytes::ofWeightInputs(int64_t dense, int64_t experts) const {
-  return plan.recompute == Recompute::Full ? 0 : weightInputs(dense, experts);
+  if (plan.recompute == Recompute::Full)
+    return 0;
+  return weightInputs(dense, experts) - ofPointwise(dense, experts);
+}
+
+int64_t ActivationBytes::ofPointwise(int64_t dense, int64_t experts) const {
+  if (!makesPointwiseAgain(plan.recompute))
+    return 0;
+  double bytes = double(dense) * madeAgain(false);
+  return std::llround(experts > 0 ? bytes + double(experts) * madeAgain(true)
+                                  : bytes);
 }
 
 /// The inputs of products: two norms, attention's result, the activation's.
@@ -109,7 +132,7 @@ int64_t ActivationBytes::ofWeightGradients(int64_t dense,
   // What the backward pass made again lives as long.
   if (plan.recompute == Recompute::Full)
     sum += double(weightInputs(dense, experts));
-  return std::llround(sum);
+  return std::llround(sum) + ofPointwise(dense, experts);
 }
 
 int64_t ActivationBytes::ofOneLayerAgain() const {

@@ -18,7 +18,8 @@
 ///
 /// Of a program that Hocket compiles (`compiled`) it is the same but for what
 /// that program does not keep, or cannot know before it runs: masks only where
-/// there is dropout; logits once; and room for the most rows that may come to a
+/// there is dropout; logits once; with selective recompute neither norms'
+/// results nor the activation's; and room for the most rows that may come to a
 /// rank's experts, unless they have a capacity.
 ///
 //===----------------------------------------------------------------------===//
@@ -57,6 +58,11 @@ private:
   double attention(Recompute recompute) const;
   double mlp(double width) const;
   double routed() const;
+  bool makesPointwiseAgain(Recompute recompute) const {
+    return compiled && recompute == Recompute::Selective;
+  }
+  double madeAgain(bool experts) const;
+  int64_t ofPointwise(int64_t dense, int64_t experts) const;
   double rowsOfToken() const;
   int64_t weightInputs(int64_t dense, int64_t experts) const;
   double mask() const { return compiled && !model.dropout ? 0 : 1; }

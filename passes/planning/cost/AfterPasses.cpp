@@ -58,12 +58,23 @@ public:
     return times.transfer(bytes, {plan.pp, plan.dp * plan.cp * plan.tp});
   }
 
+  /// Parameters that a rank updates.
+  double updated(const RankParameters &held) const {
+    return plan.zero == 0 ? held.all()
+                          : held.dense / double(dense.size) +
+                                held.experts / double(expert.size);
+  }
+
   double update(const RankParameters &held) const {
-    double count = held.all();
-    if (plan.zero > 0)
-      count =
-          held.dense / double(dense.size) + held.experts / double(expert.size);
-    return times.memory(count * times.software().update_bytes());
+    return times.memory(updated(held) * times.software().update_bytes());
+  }
+
+  /// The optimizer's state comes and goes at once, beside the update.
+  double offload(const RankParameters &held, double stateBytes) const {
+    if (!plan.offloadsOptimizer())
+      return 0;
+    return std::max(0.0,
+                    times.toHost(updated(held) * stateBytes) - update(held));
   }
 
   /// What is left of `seconds` beside a pass of `window` seconds.
@@ -103,6 +114,7 @@ std::vector<AfterPasses> planning::afterPasses(const CostProblem &problem,
   DataCollectives collectives(problem, plan);
   std::vector<RankParameters> held =
       rankParameters(problem.model, plan, stagePlacement(plan));
+  double state = bytesOfParameter(problem.step)[2];
   double microbatches = double(stages.schedule.shape.microbatches);
   std::vector<AfterPasses> after(held.size());
   for (size_t rank = 0; rank < held.size(); ++rank) {
@@ -119,6 +131,7 @@ std::vector<AfterPasses> planning::afterPasses(const CostProblem &problem,
     if (rank == 0 || rank + 1 == held.size())
       data += collectives.tied(problem.model);
     after[rank].update = collectives.update(held[rank]);
+    after[rank].offload = collectives.offload(held[rank], state);
   }
   return after;
 }

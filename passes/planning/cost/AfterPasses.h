@@ -24,8 +24,9 @@ namespace hocket::planning {
 struct AfterPasses {
   double data = 0;
   double update = 0;
+  double offload = 0; ///< Of the optimizer's state; the update hides the rest.
 
-  double seconds() const { return data + update; }
+  double seconds() const { return data + update + offload; }
 };
 
 std::vector<AfterPasses> afterPasses(const CostProblem &problem,

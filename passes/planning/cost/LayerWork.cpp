@@ -54,6 +54,7 @@ public:
   void expertBlock();
   void embedding();
   void head();
+  void pointwise(bool experts);
 
   PassWork result() const { return work; }
   /// Of what was added since, forward, alone: attention's inside.
@@ -224,6 +225,14 @@ void LayerPricer::expertBlock() {
   }
 }
 
+void LayerPricer::pointwise(bool experts) {
+  double row = element * whole * hidden, up = model.gated ? 2 : 1;
+  double ffn = double(experts ? model.sharedFfn : model.ffn) * tokens / tp;
+  double routed =
+      experts ? double(model.topK * model.expertFfn) * tokens / tp : 0;
+  moved(4 * row + element * (up + 1) * (ffn + routed), 0, experts ? 4 : 3);
+}
+
 void LayerPricer::embedding() {
   double row = element * whole * hidden;
   moved(4 * row, 4 * row, 3);
@@ -258,6 +267,14 @@ PassWork planning::layerWork(const ModelShape &model, const StepShape &step,
   else if (plan.recompute == Recompute::Selective)
     work.again = pricer.inside();
   return work;
+}
+
+Work planning::pointwiseWork(const ModelShape &model, const StepShape &step,
+                             const ParallelPlan &plan, bool experts,
+                             const OpTimes &times) {
+  LayerPricer pricer(model, step, plan, times);
+  pricer.pointwise(experts);
+  return pricer.result().forward;
 }
 
 PassWork planning::inputWork(const ModelShape &model, const StepShape &step,

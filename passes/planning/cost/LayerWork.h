@@ -56,6 +56,13 @@ PassWork layerWork(const ModelShape &model, const StepShape &step,
                    const ParallelPlan &plan, bool experts,
                    const OpTimes &times);
 
+/// A layer's norms and activations alone, forward: what selective recompute
+/// makes again in programs that Hocket compiles. Published systems make
+/// attention's inside again, as layerWork has it.
+Work pointwiseWork(const ModelShape &model, const StepShape &step,
+                   const ParallelPlan &plan, bool experts,
+                   const OpTimes &times);
+
 /// The embedding.
 PassWork inputWork(const ModelShape &model, const StepShape &step,
                    const ParallelPlan &plan, const OpTimes &times);

@@ -101,6 +101,11 @@ double OpTimes::dispatch(double bytes, double copies,
   return std::max(within, across) + path.latency;
 }
 
+double OpTimes::toHost(double bytes) const {
+  const cluster::Link &link = described.host_link();
+  return link.latency() + bytes / (link.bandwidth() * link.efficiency());
+}
+
 double OpTimes::transfer(double bytes, const RankGroup &line) const {
   if (line.size <= 1)
     return 0;

@@ -65,6 +65,9 @@ public:
   /// From a rank to one `stride` further on a line of `size`.
   double transfer(double bytes, const RankGroup &line) const;
 
+  /// To the host's memory or back; the system has a host_link.
+  double toHost(double bytes) const;
+
   const cluster::System &system() const { return described; }
   const cluster::Software &software() const { return described.software(); }
 

@@ -55,6 +55,20 @@ std::string_view planning::spelled(Recompute recompute) {
   return "none";
 }
 
+std::string_view planning::spelled(Offload offload) {
+  switch (offload) {
+  case Offload::None:
+    return "none";
+  case Offload::Optimizer:
+    return "optimizer";
+  case Offload::Activations:
+    return "activations";
+  case Offload::All:
+    return "all";
+  }
+  return "none";
+}
+
 namespace {
 
 /// A key of the text form whose value is a whole number.
@@ -99,6 +113,23 @@ StatusOr<std::vector<int64_t>> layerList(std::string_view text) {
   }
 }
 
+/// One of a few words into `field`.
+template <typename Word>
+Status assignWord(std::string_view key, std::string_view value,
+                  std::initializer_list<Word> words, Word &field) {
+  std::string all;
+  for (Word word : words) {
+    if (value == spelled(word)) {
+      field = word;
+      return okStatus();
+    }
+    bool isLast = word == *(words.end() - 1);
+    all += (all.empty() ? "" : isLast ? " or " : ", ");
+    all += spelled(word);
+  }
+  return badPlan(key, "=" + std::string(value) + "; write " + all);
+}
+
 Status assign(std::string_view key, std::string_view value,
               ParallelPlan &plan) {
   for (const NumberKey &number : numberKeys)
@@ -111,22 +142,22 @@ Status assign(std::string_view key, std::string_view value,
       return badPlan(key, "=" + std::string(value) + "; write 0 or 1");
     plan.sequenceParallel = value == "1";
   } else if (key == "recompute") {
-    for (Recompute kind :
-         {Recompute::None, Recompute::Selective, Recompute::Full})
-      if (value == spelled(kind)) {
-        plan.recompute = kind;
-        return okStatus();
-      }
-    return badPlan(key, "=" + std::string(value) +
-                            "; write none, selective or full");
+    return assignWord(key, value,
+                      {Recompute::None, Recompute::Selective, Recompute::Full},
+                      plan.recompute);
+  } else if (key == "offload") {
+    return assignWord(
+        key, value,
+        {Offload::None, Offload::Optimizer, Offload::Activations, Offload::All},
+        plan.offload);
   } else if (key == "schedule") {
     plan.schedule = value;
   } else if (key == "layers") {
     HOCKET_ASSIGN_OR_RETURN(plan.layers, layerList(value));
   } else {
     return badPlan(key, " is no key; write pp, dp, cp, tp, ep, etp, v, mbs, "
-                        "sp, zero, recompute, schedule or layers, as in "
-                        "tp=8,pp=16");
+                        "sp, zero, recompute, offload, schedule or layers, "
+                        "as in tp=8,pp=16");
   }
   return okStatus();
 }
@@ -148,6 +179,8 @@ std::string planning::printPlan(const ParallelPlan &plan) {
     add("sp=1");
   if (plan.recompute != Recompute::None)
     add("recompute=" + std::string(spelled(plan.recompute)));
+  if (plan.offload != Offload::None)
+    add("offload=" + std::string(spelled(plan.offload)));
   if (!plan.schedule.empty())
     add("schedule=" + plan.schedule);
   for (size_t i = 0; i < plan.layers.size(); ++i)
@@ -230,7 +263,21 @@ Status checkExperts(const ParallelPlan &plan, const ModelShape &model) {
                  plan.dp * plan.cp * plan.tp);
 }
 
+Status checkOffload(const ParallelPlan &plan) {
+  if (!plan.offloadsActivations() || !splitsWeight(plan.scheduleName()))
+    return okStatus();
+  return badPlan("offload", "=" + std::string(spelled(plan.offload)) +
+                                ": schedule=" + plan.scheduleName() +
+                                " splits the backward, and what it keeps for "
+                                "weight gradients is not offloaded");
+}
+
 } // namespace
+
+bool planning::splitsWeight(std::string_view schedule) {
+  return schedule.starts_with("zb-") || schedule == "dualpipe-v" ||
+         schedule == "list";
+}
 
 Status planning::checkPlan(const ParallelPlan &plan, const ModelShape &model,
                            const StepShape &step) {
@@ -239,6 +286,7 @@ Status planning::checkPlan(const ParallelPlan &plan, const ModelShape &model,
       divides("tp", plan.tp, "the model's heads", model.heads));
   HOCKET_RETURN_IF_ERROR(checkStages(plan, model));
   HOCKET_RETURN_IF_ERROR(checkExperts(plan, model));
+  HOCKET_RETURN_IF_ERROR(checkOffload(plan));
   int64_t pieces = plan.cp * (plan.sequenceParallel ? plan.tp : 1);
   HOCKET_RETURN_IF_ERROR(divides(plan.sequenceParallel ? "cp * tp" : "cp",
                                  pieces, "the sequence's tokens",

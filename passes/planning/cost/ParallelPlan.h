@@ -12,7 +12,7 @@
 /// The short text form, also that of `--why-not`, is a list of key=value:
 ///
 ///   tp=8,pp=16,dp=8,cp=1,ep=1,v=2,mbs=1,sp=1,zero=1,recompute=selective,
-///   schedule=interleaved,layers=6/6/5/5
+///   schedule=interleaved,layers=6/6/5/5,offload=optimizer
 ///
 //===----------------------------------------------------------------------===//
 
@@ -30,6 +30,12 @@ namespace hocket::planning {
 /// layer from its input.
 enum class Recompute : uint8_t { None, Selective, Full };
 
+/// What is kept in the host's memory. The optimizer's state is brought to the
+/// device for the update and taken back, a layer's at a time; what a layer
+/// keeps for its backward is taken away while the next one's forward runs, and
+/// brought back while the next one's backward does.
+enum class Offload : uint8_t { None, Optimizer, Activations, All };
+
 struct ParallelPlan {
   int64_t pp = 1;
   int64_t dp = 1;
@@ -43,6 +49,7 @@ struct ParallelPlan {
   bool sequenceParallel = false;
   int64_t zero = 0;
   Recompute recompute = Recompute::None;
+  Offload offload = Offload::None;
   /// A generator of ScheduleGenerators.h; empty: 1f1b, or interleaved-1f1b
   /// where there are several chunks.
   std::string schedule;
@@ -54,6 +61,12 @@ struct ParallelPlan {
 
   int64_t ranks() const { return pp * dp * cp * tp; }
   int64_t stages() const { return pp * chunks; }
+  bool offloadsOptimizer() const {
+    return offload == Offload::Optimizer || offload == Offload::All;
+  }
+  bool offloadsActivations() const {
+    return offload == Offload::Activations || offload == Offload::All;
+  }
   int64_t microbatches(const StepShape &step) const {
     return step.globalBatch / (dp * microBatch);
   }
@@ -71,7 +84,11 @@ std::vector<int64_t> evenLayers(int64_t layers, int64_t stages);
 std::vector<int64_t> layersOf(const ParallelPlan &plan,
                               const ModelShape &model);
 
+/// Whether a schedule has weight gradients as passes of their own.
+bool splitsWeight(std::string_view schedule);
+
 std::string_view spelled(Recompute recompute);
+std::string_view spelled(Offload offload);
 
 /// The short text form, without what has its default.
 std::string printPlan(const ParallelPlan &plan);

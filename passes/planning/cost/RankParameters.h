@@ -10,15 +10,21 @@
 #include "passes/planning/Schedule.h"
 #include "passes/planning/cost/ParallelPlan.h"
 
+#include <array>
+
 namespace hocket::planning {
 
 /// Numbers of one rank, before anything is sharded over data-parallel ranks.
 struct RankParameters {
   double dense = 0;   ///< Summed over dp * cp ranks.
   double experts = 0; ///< Routed ones, summed over those with the same.
+  double layers = 0;  ///< Of both, those of layers.
 
   double all() const { return dense + experts; }
 };
+
+/// Bytes of a parameter's copies: read by products, gradient, and the rest.
+std::array<double, 3> bytesOfParameter(const StepShape &step);
 
 /// Of every pipeline rank; the ranks of one stage hold as many each.
 std::vector<RankParameters> rankParameters(const ModelShape &model,

@@ -34,20 +34,17 @@ static double transferSeconds(const CostProblem &problem,
   return times.transfer(bytes, {plan.pp, plan.dp * plan.cp * plan.tp});
 }
 
-static ChunkCost chunkCost(const PassWork &work, double blocked, bool split) {
-  double forward = work.forward.seconds() + blocked;
-  double backward = work.backwardSeconds() + blocked;
+/// `moved` seconds of offloading run beside each pass.
+static ChunkCost chunkCost(const PassWork &work, double blocked, double moved,
+                           bool split) {
+  double forward = std::max(work.forward.seconds(), moved) + blocked;
+  double backward = std::max(work.backwardSeconds(), moved) + blocked;
   double weight = split ? work.backward.products / 2 : 0;
   ChunkCost cost;
   cost.forward = std::round(forward * 1e9);
   cost.weight = std::round(weight * 1e9);
   cost.backward = std::round(backward * 1e9) - cost.weight;
   return cost;
-}
-
-static bool splitsWeight(const std::string &schedule) {
-  return schedule.starts_with("zb-") || schedule == "dualpipe-v" ||
-         schedule == "list";
 }
 
 static bool isVShaped(const std::string &schedule) {
@@ -62,6 +59,12 @@ PartWork planning::partWork(const CostProblem &problem,
   parts.dense = layerWork(model, problem.step, plan, false, times);
   if (model.experts > 0)
     parts.expert = layerWork(model, problem.step, plan, true, times);
+  if (problem.compiled && plan.recompute == Recompute::Selective) {
+    parts.dense.again = pointwiseWork(model, problem.step, plan, false, times);
+    if (model.experts > 0)
+      parts.expert.again =
+          pointwiseWork(model, problem.step, plan, true, times);
+  }
   parts.input = inputWork(model, problem.step, plan, times);
   parts.output = outputWork(model, problem.step, plan, times);
   return parts;
@@ -83,6 +86,7 @@ StageCosts planning::stageCosts(const CostProblem &problem,
   costs.schedule.costs.resize(size_t(plan.stages()));
   costs.chunks.resize(size_t(plan.stages()));
   costs.split.resize(size_t(plan.stages()));
+  costs.offload.resize(size_t(plan.stages()));
   double seconds = transferSeconds(problem, plan, times);
   bool blocking = times.software().blocking_transfers();
   costs.transferSeconds = blocking ? seconds : 0;
@@ -108,8 +112,13 @@ StageCosts planning::stageCosts(const CostProblem &problem,
     if (stage == plan.stages() - 1)
       add(work, parts.output);
     ChunkCost &cost = costs.schedule.costs[index];
-    cost = chunkCost(work, costs.transferSeconds, costs.schedule.splitWeight);
-    cost.memory = bytes.ofLayers(count - withExperts, withExperts);
+    int64_t kept = bytes.ofLayers(count - withExperts, withExperts);
+    double moved = plan.offloadsActivations() ? times.toHost(double(kept)) : 0;
+    costs.offload[index] = std::max(0.0, moved - work.forward.seconds()) +
+                           std::max(0.0, moved - work.backwardSeconds());
+    cost = chunkCost(work, costs.transferSeconds, moved,
+                     costs.schedule.splitWeight);
+    cost.memory = kept;
     cost.kept = cost.memory / 2;
     costs.split[index] = {
         bytes.ofWeightInputs(count - withExperts, withExperts),

@@ -22,7 +22,7 @@ std::string_view planning::spelled(TimeItem item) {
       "gaps",      "host",      "recompute",
       "tensor",    "context",   "expert",
       "transfers", "bubble",    "data",
-      "update",    "outside"};
+      "update",    "offload",   "outside"};
   return names[size_t(item)];
 }
 
@@ -34,6 +34,19 @@ int64_t StepCost::nanoseconds() const {
 }
 
 int64_t StepCost::bytes() const { return memory[size_t(fullest)].total(); }
+
+int64_t StepCost::hostBytes() const {
+  int64_t most = 0;
+  for (const RankMemory &rank : memory)
+    most = std::max(most, rank.hostTotal());
+  return most;
+}
+
+bool planning::fits(const CostProblem &problem, const StepCost &cost,
+                    int64_t memory) {
+  return cost.bytes() <= memory &&
+         cost.hostBytes() <= problem.system.host_memory_bytes();
+}
 
 static int64_t wholeNanoseconds(double seconds) {
   return std::llround(seconds * 1e9);
@@ -79,14 +92,19 @@ static void fillItems(const CostProblem &problem, const StageCosts &stages,
   const PipelineShape &shape = stages.schedule.shape;
   size_t rank = size_t(cost.busiest);
   double microbatches = double(shape.microbatches);
-  for (int64_t chunk = 0; chunk < shape.chunks; ++chunk)
-    addPasses(stages.chunks[rank * size_t(shape.chunks) + size_t(chunk)],
-              microbatches, cost);
+  double offload = after[rank].offload;
+  for (int64_t chunk = 0; chunk < shape.chunks; ++chunk) {
+    size_t index = rank * size_t(shape.chunks) + size_t(chunk);
+    addPasses(stages.chunks[index], microbatches, cost);
+    offload += microbatches * stages.offload[index];
+  }
   cost[TimeItem::Transfers] = wholeNanoseconds(
       2 * stages.transferSeconds * double(shape.chunks) * microbatches);
   // What rounding left over is counted as waiting.
   int64_t end = std::llround(times.ends[rank]);
-  cost[TimeItem::Bubble] = end - cost.nanoseconds();
+  cost[TimeItem::Offload] = wholeNanoseconds(offload);
+  cost[TimeItem::Bubble] =
+      end - cost.nanoseconds() + wholeNanoseconds(after[rank].offload);
   cost[TimeItem::Data] = wholeNanoseconds(after[rank].data);
   cost[TimeItem::Update] = wholeNanoseconds(after[rank].update);
   cost[TimeItem::Outside] =
@@ -96,6 +114,10 @@ static void fillItems(const CostProblem &problem, const StageCosts &stages,
 static Status checkRanks(const CostProblem &problem, const ParallelPlan &plan) {
   HOCKET_RETURN_IF_ERROR(checkShapes(problem.model, problem.step));
   HOCKET_RETURN_IF_ERROR(checkPlan(plan, problem.model, problem.step));
+  if (plan.offload != Offload::None && !problem.system.has_host_link())
+    return invalidArgument(
+        "plan: offload=" + std::string(spelled(plan.offload)) +
+        ": the description of " + problem.system.name() + " has no host_link");
   if (plan.ranks() == problem.devices)
     return okStatus();
   return invalidArgument(
@@ -156,6 +178,9 @@ StatusOr<StepCost> planning::priceStages(const CostProblem &problem,
   bool split = stages.schedule.splitWeight;
   if (split && problem.compiled && times.schedule)
     countCopies(stages, times);
+  // Counted in programs: the rank of the head keeps one chunk more.
+  if (!split && problem.compiled && plan.chunks > 1)
+    times.live.back() += stages.schedule.cost(plan.pp - 1, 0).memory;
   for (size_t rank = 0; split && !problem.compiled && rank < times.live.size();
        ++rank)
     times.live[rank] =

@@ -39,9 +39,10 @@ enum class TimeItem : uint8_t {
   Bubble,    ///< The pipeline rank waits for others.
   Data,      ///< Exposed sums of gradients, and gathers of parameters.
   Update,    ///< Clipping and the optimizer.
+  Offload,   ///< To the host's memory and back, where nothing hides it.
   Outside,   ///< Outside of passes and update.
 };
-inline constexpr size_t kTimeItems = 14;
+inline constexpr size_t kTimeItems = 15;
 
 /// What a rank's memory holds at the step's peak.
 enum class MemoryItem : uint8_t {
@@ -59,8 +60,10 @@ std::string_view spelled(MemoryItem item);
 
 /// Bytes of one rank of a stage.
 struct RankMemory {
-  std::array<int64_t, kMemoryItems> items = {};
+  std::array<int64_t, kMemoryItems> items = {}; ///< Of the device's memory.
+  std::array<int64_t, kMemoryItems> host = {};  ///< Of the host's.
   int64_t total() const;
+  int64_t hostTotal() const;
   int64_t &operator[](MemoryItem item) { return items[size_t(item)]; }
   int64_t operator[](MemoryItem item) const { return items[size_t(item)]; }
 };
@@ -75,6 +78,7 @@ struct StepCost {
   int64_t nanoseconds() const;
   double seconds() const { return double(nanoseconds()) * 1e-9; }
   int64_t bytes() const;
+  int64_t hostBytes() const; ///< Of the rank with the most.
   int64_t &operator[](TimeItem item) { return items[size_t(item)]; }
   int64_t operator[](TimeItem item) const { return items[size_t(item)]; }
 };
@@ -87,7 +91,13 @@ struct CostProblem {
   int64_t devices = 1;
   /// Memory is what Hocket's programs take; else what published systems do.
   bool compiled = false;
+  /// Search looks at plans that offload too, which no program does yet.
+  bool mayOffload = false;
 };
+
+/// Whether a rank has room for a plan of this price: `memory` bytes of its
+/// device's memory, and its share of the host's.
+bool fits(const CostProblem &problem, const StepCost &cost, int64_t memory);
 
 /// What stages take, before a schedule.
 struct StageCosts {
@@ -100,6 +110,8 @@ struct StageCosts {
     int64_t afterBackward = 0; ///< What B leaves to W.
   };
   std::vector<SplitBytes> split;
+  /// Seconds of offloading that neither pass hides; as schedule.costs.
+  std::vector<double> offload;
   double transferSeconds = 0; ///< Added to each pass where it blocks.
 };
 
@@ -118,7 +130,8 @@ StageCosts stageCosts(const CostProblem &problem, const ParallelPlan &plan,
                       const PartWork &parts);
 
 /// Refuses (InvalidArgument) a plan that checkPlan refuses, that asks for other
-/// than problem.devices ranks, or whose schedule's generator refuses it.
+/// than problem.devices ranks, that offloads where there is no host, or whose
+/// schedule's generator refuses it.
 StatusOr<StepCost> priceStep(const CostProblem &problem,
                              const ParallelPlan &plan);
 
@@ -141,7 +154,9 @@ PriceBound priceBound(const CostProblem &problem, const ParallelPlan &plan,
                       const StageCosts &stages);
 
 /// Bytes of every pipeline rank. `live[rank]` is the most chunks' activations,
-/// in bytes, that are held at once.
+/// in bytes, that are held at once. Where they are offloaded, the device holds
+/// those of three layers: of the one that is computed, the one that is taken
+/// away and the one that is brought back.
 std::vector<RankMemory> rankMemory(const CostProblem &problem,
                                    const ParallelPlan &plan,
                                    const std::vector<int64_t> &live);

@@ -28,11 +28,19 @@ int64_t RankMemory::total() const {
   return sum;
 }
 
+int64_t RankMemory::hostTotal() const {
+  int64_t sum = 0;
+  for (int64_t bytes : host)
+    sum += bytes;
+  return sum;
+}
+
 std::vector<RankParameters> planning::rankParameters(const ModelShape &model,
                                                      const ParallelPlan &plan,
                                                      Placement placement) {
   PipelineShape shape{plan.pp, plan.chunks, 1, placement};
   std::vector<RankParameters> ranks(size_t(plan.pp));
+  std::vector<double> ends(size_t(plan.pp));
   std::vector<int64_t> layers = layersOf(plan, model);
   double tp = double(plan.tp);
   double expertShards = double(plan.ep * plan.expertTp);
@@ -45,36 +53,179 @@ std::vector<RankParameters> planning::rankParameters(const ModelShape &model,
       if (experts)
         rank.experts += model.expertParameters() / expertShards;
     }
-    if (stage == 0)
-      rank.dense += model.embeddingParameters() / tp;
+    rank.layers = rank.all();
+    double rows = double(model.hidden * model.vocab);
+    if (stage == 0) // Positions are whole on every tensor rank.
+      ends[size_t(shape.rankOf(0))] +=
+          rows / tp + (model.embeddingParameters() - rows);
     if (stage == last) {
-      // A tied head on another rank than the embedding is a copy of it.
+      // A tied head on another rank than the embedding is a copy of its rows.
       bool copy = model.tied && shape.rankOf(0) != shape.rankOf(last);
-      rank.dense +=
-          (model.headParameters() + (copy ? model.embeddingParameters() : 0)) /
-          tp;
+      ends[size_t(shape.rankOf(last))] +=
+          (model.headParameters() + (copy ? rows : 0)) / tp;
     }
   }
+  for (size_t rank = 0; rank < ranks.size(); ++rank)
+    ranks[rank].dense += ends[rank];
   return ranks;
 }
 
-/// Bytes of a parameter's copies: read by products, gradient, and the rest.
-static std::array<double, 3> bytesOfParameter(const StepShape &step) {
+std::array<double, 3> planning::bytesOfParameter(const StepShape &step) {
   if (step.elementBits == 32)
     return {4, 4, 8};
   return {2, 4, 12};
 }
 
-/// Of a compiled program, beside the residuals of all microbatches in flight: a
-/// layer's gradients on the stream, in the forms that collectives leave them
-/// in, and two weights' before they are scattered.
-static int64_t workspaceBytes(const ModelShape &model, const ParallelPlan &plan,
-                              const ActivationBytes &activations) {
-  double stream = (plan.sequenceParallel ? 7 : 3) * activations.ofStream();
-  double weight = double(model.hidden) *
-                  double(std::max(model.ffn, model.expertFfn)) /
-                  double(plan.tp);
-  return std::llround(stream + (plan.zero >= 2 ? 2 * 4 * weight : 0));
+namespace {
+
+/// What a compiled program needs beside the residuals of all microbatches in
+/// flight, which have their room for the whole step. It was counted in the
+/// arenas of programs, at their peaks, in rows of the stream: which buffers of
+/// a layer live at once is settled by the memory planner, not by a formula.
+class CompiledWorkspace {
+public:
+  CompiledWorkspace(const CostProblem &problem, const ParallelPlan &plan,
+                    const ActivationBytes &activations)
+      : model(problem.model), plan(plan), activations(activations),
+        bytes(bytesOfParameter(problem.step)), stream(activations.ofStream()),
+        shard(plan.sequenceParallel ? stream / double(plan.tp) : stream),
+        embedding(bytes[1] * double(model.hidden * model.vocab) /
+                  double(plan.tp)),
+        splits(splitsWeight(plan.scheduleName())) {}
+
+  /// At the step's fullest moment, of `rank` with the parameters `held`, whose
+  /// residuals and logits `memory` has.
+  int64_t of(int64_t rank, const RankParameters &held,
+             const RankMemory &memory) const {
+    double live = double(memory[MemoryItem::Activations]),
+           logits = double(memory[MemoryItem::Logits]);
+    PipelineShape shape{plan.pp, plan.chunks, 1, stagePlacement(plan)};
+    bool first = rank == 0, last = rank == shape.rankOf(plan.stages() - 1);
+    double most = layer(held) - logits + shards(held);
+    if (first && makesWhole())
+      most = std::max(most, embedding - logits + shards(held) + beside(held));
+    if (last)
+      most = std::max(most, head(held));
+    most += transfers(shape, rank);
+    // When all passes are done, the copies of a tied embedding are summed.
+    if (model.tied && (first || last) && plan.pp > 1)
+      most = std::max(most, (plan.dp * plan.cp > 1 ? 2 : 1) * embedding - live -
+                                logits);
+    return std::llround(std::max(0.0, most));
+  }
+
+private:
+  /// A weight's gradient is whole before it is scattered, and the embedding's
+  /// before rows of other ranks are left out of it.
+  bool makesWhole() const { return plan.tp > 1 || plan.zero >= 2; }
+
+  /// Beside that: gradients that are being scattered. Of a split backward it
+  /// is W that makes it, when what B left is gone.
+  double beside(const RankParameters &held) const {
+    return splits ? -double(activations.ofWeightGradients(
+                        layersOf(plan, model)[0], 0))
+                  : waiting(held);
+  }
+
+  /// Of layers' gradients, what their scattering works in, beside the shards
+  /// that they are summed into.
+  double waiting(const RankParameters &held) const {
+    return plan.zero >= 2 ? 2 * shardOf(held.layers) : 0;
+  }
+
+  double shardOf(double parameters) const {
+    return bytes[1] * parameters / double(plan.dp * plan.cp);
+  }
+
+  /// A layer's gradients, on the stream and inside, and what is made again,
+  /// which a split backward keeps for W; with stage 3 two layers at a time are
+  /// gathered.
+  double layer(const RankParameters &held) const {
+    double rows = splits ? 2 : plan.tp > 1 ? 4 : 5;
+    double again = splits ? 0 : double(activations.ofOneLayerAgain());
+    return rows * stream + again + waiting(held) +
+           (plan.zero == 3 ? 2 * bytes[0] * held.layers * double(plan.pp) /
+                                 double(model.layers)
+                           : 0);
+  }
+
+  /// The final norm's rows and their gradients; the head's own; with several
+  /// chunks, those of the one before.
+  double head(const RankParameters &held) const {
+    double rows = plan.tp > 1 && !plan.sequenceParallel ? 4 : 3;
+    return rows * stream + (plan.zero >= 2 ? embedding : 0) +
+           (plan.chunks > 1 ? waiting(held) + shards(held) : 0);
+  }
+
+  /// With stage 1 gradients are scattered into shards of their own beside the
+  /// last backward pass.
+  double shards(const RankParameters &held) const {
+    if (plan.zero != 1)
+      return 0;
+    return shardOf(plan.chunks > 1 ? held.all() : held.layers);
+  }
+
+  /// A stage sends and receives ahead of what it computes; what it received to
+  /// compute from is a residual.
+  double transfers(const PipelineShape &shape, int64_t rank) const {
+    double rows = 0;
+    for (int64_t stage = 0; plan.pp > 1 && stage < plan.stages(); ++stage)
+      if (shape.rankOf(stage) == rank)
+        rows += (stage + 1 < plan.stages() ? 4 : 1) +
+                (plan.chunks > 1 && stage > 0);
+    return rows * shard;
+  }
+
+  const ModelShape &model;
+  const ParallelPlan &plan;
+  const ActivationBytes &activations;
+  std::array<double, 3> bytes; ///< Of a parameter.
+  double stream, shard, embedding;
+  bool splits;
+};
+
+} // namespace
+
+/// Takes to the host what the plan offloads.
+static void offload(const CostProblem &problem, const ParallelPlan &plan,
+                    const ActivationBytes &activations, RankMemory &memory) {
+  auto take = [&](MemoryItem item, int64_t inFlight) {
+    int64_t all = memory[item];
+    memory.host[size_t(item)] = all;
+    memory[item] = 0;
+    memory[MemoryItem::Workspace] += std::min(all, inFlight);
+  };
+  int64_t held = memory[MemoryItem::Optimizer];
+  // A layer's is updated while the next one's comes and the last one's goes.
+  if (plan.offloadsOptimizer())
+    take(MemoryItem::Optimizer, 3 * held * plan.pp / problem.model.layers);
+  bool experts = problem.model.experts > 0;
+  if (plan.offloadsActivations())
+    take(MemoryItem::Activations, 3 * activations.ofLayers(!experts, experts));
+}
+
+/// Parameters, gradients and the optimizer's state, sharded as ZeRO has it.
+static void fillState(const CostProblem &problem, const ParallelPlan &plan,
+                      const RankParameters &held, RankMemory &memory) {
+  std::array<double, 3> each = bytesOfParameter(problem.step);
+  double dense = double(plan.dp * plan.cp);
+  double expert =
+      double(plan.dp * plan.cp * plan.tp) / double(plan.ep * plan.expertTp);
+  double sharded = held.dense / dense + held.experts / expert;
+  for (int part = 0; part < 3; ++part) {
+    bool shards = plan.zero >= 3 - part;
+    memory.items[size_t(part)] =
+        std::llround(each[size_t(part)] * (shards ? sharded : held.all()));
+  }
+}
+
+/// One microbatch alone gives up as many residuals as it leaves gradients: the
+/// two are not whole at once.
+static void overlapGradients(const RankParameters &held, RankMemory &memory) {
+  int64_t &gradients = memory[MemoryItem::Gradients];
+  int64_t ofLayers = std::llround(double(gradients) * held.layers / held.all());
+  gradients -= std::min(ofLayers, memory[MemoryItem::Activations] +
+                                      memory[MemoryItem::Logits]);
 }
 
 std::vector<RankMemory> planning::rankMemory(const CostProblem &problem,
@@ -84,33 +235,33 @@ std::vector<RankMemory> planning::rankMemory(const CostProblem &problem,
   bool fused = problem.system.software().attention() > 0;
   ActivationBytes activations(model, problem.step, plan, fused,
                               problem.compiled);
+  CompiledWorkspace compiled(problem, plan, activations);
   Placement placement = stagePlacement(plan);
-  PipelineShape shape{plan.pp, plan.chunks, 1, placement};
+  int64_t headRank = PipelineShape{plan.pp, plan.chunks, 1, placement}.rankOf(
+      plan.stages() - 1);
+  // A split backward keeps the logits' gradient, in their place.
+  bool keepsApart = problem.compiled && splitsWeight(plan.scheduleName());
+  bool isOnePass = plan.pp == 1 && plan.microbatches(problem.step) == 1;
   std::vector<RankParameters> parameters =
       rankParameters(model, plan, placement);
-  std::array<double, 3> each = bytesOfParameter(problem.step);
-  double dense = double(plan.dp * plan.cp);
-  double expert =
-      double(plan.dp * plan.cp * plan.tp) / double(plan.ep * plan.expertTp);
   std::vector<RankMemory> ranks(size_t(plan.pp));
   for (size_t rank = 0; rank < ranks.size(); ++rank) {
     const RankParameters &held = parameters[rank];
-    double sharded = held.dense / dense + held.experts / expert;
-    for (int part = 0; part < 3; ++part) {
-      bool shards = plan.zero >= 3 - part;
-      ranks[rank].items[size_t(part)] =
-          std::llround(each[size_t(part)] * (shards ? sharded : held.all()));
-    }
-    ranks[rank][MemoryItem::Activations] = live[rank];
-    ranks[rank][MemoryItem::Workspace] = activations.ofOneLayerAgain();
-    if (problem.compiled && plan.pp > 1)
-      ranks[rank][MemoryItem::Workspace] +=
-          workspaceBytes(model, plan, activations);
-    if (plan.zero == 3) // Two layers at a time are gathered.
-      ranks[rank][MemoryItem::Workspace] += std::llround(
-          2 * each[0] * held.all() * double(plan.pp) / double(model.layers));
-    if (int64_t(rank) == shape.rankOf(plan.stages() - 1))
-      ranks[rank][MemoryItem::Logits] = activations.ofLoss();
+    RankMemory &memory = ranks[rank];
+    fillState(problem, plan, held, memory);
+    memory[MemoryItem::Activations] = live[rank];
+    if (int64_t(rank) == headRank && !keepsApart)
+      memory[MemoryItem::Logits] = activations.ofLoss();
+    memory[MemoryItem::Workspace] =
+        problem.compiled ? compiled.of(int64_t(rank), held, memory)
+                         : activations.ofOneLayerAgain();
+    if (problem.compiled && isOnePass)
+      overlapGradients(held, memory);
+    if (plan.zero == 3 && !problem.compiled) // Two layers are gathered.
+      memory[MemoryItem::Workspace] +=
+          std::llround(2 * bytesOfParameter(problem.step)[0] * held.all() *
+                       double(plan.pp) / double(model.layers));
+    offload(problem, plan, activations, memory);
   }
   return ranks;
 }

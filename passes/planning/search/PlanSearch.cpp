@@ -48,8 +48,10 @@ int64_t roughNanoseconds(const CostProblem &problem, const ParallelPlan &plan,
 }
 
 /// The state that ranks hold on average, sharded as far as ZeRO does.
-int64_t roughBytes(const CostProblem &problem, const ParallelPlan &plan) {
+int64_t roughBytes(const CostProblem &problem, const ParallelPlan &plan,
+                   bool offloads) {
   ParallelPlan least = plan;
+  least.offload = offloads ? Offload::Optimizer : Offload::None;
   least.zero = plan.dp * plan.cp > 1 ? 3 : 0;
   std::vector<int64_t> live(size_t(plan.pp), 0);
   double sum = 0;
@@ -122,7 +124,7 @@ void BestFirst::price(size_t index, size_t fineIndex) {
     fine.cost = priceStages(problem, fine.plan,
                             stageCosts(problem, fine.plan, *rough.parts));
   const StatusOr<StepCost> &cost = *fine.cost;
-  if (cost.ok() && cost->bytes() <= options.memory)
+  if (cost.ok() && fits(problem, *cost, options.memory))
     push(cost->nanoseconds(), Node::Price, index, fineIndex);
 }
 
@@ -164,6 +166,7 @@ SearchResult BestFirst::run() {
 
 PlanSearch::PlanSearch(CostProblem problem, PlanConstraints constraints)
     : priced(std::move(problem)), constraints(std::move(constraints)) {
+  bool offloads = mayOffload(priced, this->constraints);
   for (ParallelPlan &plan : planning::roughPlans(priced, this->constraints)) {
     auto [parts, isNew] = works.try_emplace(
         PartKey(plan.cp, plan.tp, plan.ep, plan.expertTp, plan.microBatch,
@@ -172,7 +175,7 @@ PlanSearch::PlanSearch(CostProblem problem, PlanConstraints constraints)
       parts->second = partWork(priced, plan);
     Rough &rough = roughs.emplace_back();
     rough.bound = {roughNanoseconds(priced, plan, parts->second),
-                   roughBytes(priced, plan)};
+                   roughBytes(priced, plan, offloads)};
     rough.plan = std::move(plan);
     rough.parts = &parts->second;
   }
@@ -183,8 +186,9 @@ void PlanSearch::expand(Rough &rough) const {
   const ParallelPlan *before = nullptr;
   StageCosts stages;
   for (ParallelPlan &plan : finePlans(priced, rough.plan, constraints)) {
-    // Plans that differ in ZeRO alone have the same stages.
+    // Plans that differ in ZeRO and the optimizer's place have the same stages.
     bool same = before && before->schedule == plan.schedule &&
+                before->offloadsActivations() == plan.offloadsActivations() &&
                 before->chunks == plan.chunks && before->layers == plan.layers;
     if (!same)
       stages = stageCosts(priced, plan, *rough.parts);
@@ -223,7 +227,7 @@ SearchResult planning::searchExhaustively(const CostProblem &problem,
     for (ParallelPlan &plan : finePlans(problem, rough, constraints)) {
       ++result.fine;
       StatusOr<StepCost> cost = priceStep(problem, plan);
-      if (cost.ok() && cost->bytes() <= options.memory)
+      if (cost.ok() && fits(problem, *cost, options.memory))
         result.best.push_back({std::move(plan), std::move(*cost)});
     }
   }

@@ -39,6 +39,8 @@ std::string valueOf(const ParallelPlan &plan, std::string_view key) {
     return plan.sequenceParallel ? "1" : "0";
   if (key == "recompute")
     return std::string(spelled(plan.recompute));
+  if (key == "offload")
+    return std::string(spelled(plan.offload));
   if (key == "schedule")
     return plan.scheduleName();
   constexpr std::pair<std::string_view, int64_t ParallelPlan::*> numbers[] = {
@@ -54,7 +56,8 @@ std::string valueOf(const ParallelPlan &plan, std::string_view key) {
 }
 
 bool isFine(std::string_view key) {
-  return key == "v" || key == "zero" || key == "schedule" || key == "layers";
+  return key == "v" || key == "zero" || key == "schedule" || key == "offload" ||
+         key == "layers";
 }
 
 } // namespace
@@ -143,7 +146,8 @@ void RoughPlans::addExperts(ParallelPlan plan) {
 }
 
 void RoughPlans::addPasses(ParallelPlan plan) {
-  bool stores = problem.system.software().attention() == 0;
+  // What there is to make again: scores, or, compiled, what norms leave.
+  bool stores = problem.compiled || problem.system.software().attention() == 0;
   for (Recompute recompute :
        {Recompute::None, Recompute::Selective, Recompute::Full}) {
     if (recompute == Recompute::Selective && !stores)
@@ -204,7 +208,32 @@ std::vector<ScheduleChoice> schedulesOf(const CostProblem &problem,
   return choices;
 }
 
+/// Adds what ZeRO and offloading may be of a plan that has all the rest.
+void addState(const CostProblem &problem, ParallelPlan plan,
+              const PlanConstraints &constraints,
+              std::vector<ParallelPlan> &plans) {
+  int64_t mostZero = plan.dp * plan.cp > 1 ? 3 : 0;
+  bool may = mayOffload(problem, constraints);
+  for (Offload offload : {Offload::None, Offload::Optimizer,
+                          Offload::Activations, Offload::All}) {
+    plan.offload = offload;
+    bool splits = splitsWeight(plan.scheduleName());
+    if ((offload != Offload::None && !may) ||
+        (plan.offloadsActivations() && splits))
+      continue;
+    for (plan.zero = 0; plan.zero <= mostZero; ++plan.zero)
+      if (constraints.allow(plan, false))
+        plans.push_back(plan);
+  }
+}
+
 } // namespace
+
+bool planning::mayOffload(const CostProblem &problem,
+                          const PlanConstraints &constraints) {
+  return problem.system.has_host_link() &&
+         (problem.mayOffload || constraints.name("offload"));
+}
 
 std::vector<ParallelPlan>
 planning::roughPlans(const CostProblem &problem,
@@ -216,16 +245,13 @@ std::vector<ParallelPlan>
 planning::finePlans(const CostProblem &problem, const ParallelPlan &rough,
                     const PlanConstraints &constraints) {
   std::vector<ParallelPlan> plans;
-  int64_t mostZero = rough.dp * rough.cp > 1 ? 3 : 0;
   for (const ScheduleChoice &choice : schedulesOf(problem, rough)) {
     ParallelPlan plan = rough;
     plan.schedule = choice.name;
     plan.chunks = choice.chunks;
     for (auto &split : splitsOf(problem.model.layers, plan.stages())) {
       plan.layers = split;
-      for (plan.zero = 0; plan.zero <= mostZero; ++plan.zero)
-        if (constraints.allow(plan, false))
-          plans.push_back(plan);
+      addState(problem, plan, constraints, plans);
     }
   }
   // Splits that are written out are looked at too.
@@ -236,10 +262,8 @@ planning::finePlans(const CostProblem &problem, const ParallelPlan &rough,
     plan.schedule = choice.name;
     plan.chunks = choice.chunks;
     plan.layers = written.layers;
-    for (plan.zero = 0; further && plan.zero <= mostZero; ++plan.zero)
-      if (constraints.allow(plan, false) &&
-          checkPlan(plan, problem.model, problem.step).ok())
-        plans.push_back(plan);
+    if (further && checkPlan(plan, problem.model, problem.step).ok())
+      addState(problem, plan, constraints, plans);
   }
   return plans;
 }

@@ -16,10 +16,14 @@
 ///   mbs        divisors of a data-parallel rank's sequences, at most 32
 ///   sp         with tp, wherever the sequence divides: it moves as many bytes
 ///              and keeps fewer, so that it is never worse here
-///   recompute  none, full; selective where attention stores its scores
+///   recompute  none, full; selective in compiled programs, elsewhere where
+///              attention stores its scores
 ///   schedule   1f1b; interleaved with 2 to 12 chunks; zb-h1 and zb-v of at
 ///              most 8,192 passes
 ///   zero       0 to 3 with several data-parallel ranks
+///   offload    none; where it is asked for (CostProblem::mayOffload, or a
+///              constraint that names it) the optimizer's state, activations
+///              of schedules that do not split the backward, or both
 ///   layers     evenly, or up to two fewer in the last stage and one fewer in
 ///              the first, which have the head and the embedding
 ///
@@ -45,6 +49,8 @@ public:
   bool empty() const { return values.empty(); }
   /// Whether a plan keeps them; of a rough plan, those that it fixes.
   bool allow(const ParallelPlan &plan, bool rough) const;
+  /// Whether they say anything of `key`.
+  bool name(std::string_view key) const { return values.contains(key); }
   const std::string &text() const { return written; }
   /// The fixed values over a plan's defaults.
   const ParallelPlan &plan() const { return fixed; }
@@ -54,6 +60,9 @@ private:
   ParallelPlan fixed;
   std::string written;
 };
+
+/// Whether the space has plans that offload.
+bool mayOffload(const CostProblem &problem, const PlanConstraints &constraints);
 
 /// All rough plans, in a fixed order. They pass checkPlan.
 std::vector<ParallelPlan> roughPlans(const CostProblem &problem,

@@ -323,6 +323,9 @@ const BadOverride badOverrides[] = {
     {"cluster.devices=8",
      "S20: cluster.devices is 8, but the plan's axes multiply to 1 ranks "
      "(dp=1); write 1, or leave it out"},
+    {"plan.offload=OPTIMIZER",
+     "S19: plan.offload is OPTIMIZER; this build does not compile that yet: "
+     "write NO_OFFLOAD"},
     {"cluster.device=CUDA", "S19: cluster.device is CUDA; this build does not "
                             "compile that yet: write CPU"},
     {"model={layers: 2 hidden: 8 heads: 2 vocab_size: 9 max_positions: 4 "

@@ -195,11 +195,100 @@ TEST(StepCost, ZeroShardsWhatItSays) {
   EXPECT_NEAR(state(3), 18.0 / 8 * count, 10);
 }
 
+StepCost priceOf(const CostProblem &problem, const std::string &plan) {
+  StatusOr<StepCost> cost = priceStep(problem, *parsePlan(plan));
+  EXPECT_TRUE(cost.ok()) << plan << ": " << cost.status().message();
+  return cost.ok() ? *cost : StepCost{{}, {{}}};
+}
+
+int64_t allBytes(const RankMemory &memory) {
+  return memory.total() + memory.hostTotal();
+}
+
+/// What is offloaded is on the host, in all its bytes; its way there takes what
+/// the link says, less what runs beside it.
+TEST(StepCost, OffloadsOptimizerState) {
+  CostProblem problem = problemOn("h100", 8, gpt(24, 4096, 32), 32);
+  const std::string plan = "pp=2,dp=2,tp=2,mbs=2,zero=1";
+  StepCost kept = priceOf(problem, plan);
+  StepCost away = priceOf(problem, plan + ",offload=optimizer");
+  for (size_t rank = 0; rank < 2; ++rank) {
+    const RankMemory &before = kept.memory[rank], &after = away.memory[rank];
+    int64_t state = before[MemoryItem::Optimizer];
+    EXPECT_EQ(after.hostTotal(), state);
+    EXPECT_EQ(after.host[size_t(MemoryItem::Optimizer)], state);
+    EXPECT_EQ(after[MemoryItem::Optimizer], 0);
+    // Three layers of the rank's twelve are on the device during the update.
+    EXPECT_EQ(allBytes(after) - allBytes(before), state / 4);
+  }
+  const cluster::Link &link = problem.system.host_link();
+  auto rank = size_t(away.busiest);
+  double state = double(away.memory[rank].hostTotal());
+  double seconds = state / (link.bandwidth() * link.efficiency()) +
+                   link.latency() - double(kept[TimeItem::Update]) * 1e-9;
+  ASSERT_EQ(kept.busiest, away.busiest);
+  EXPECT_NEAR(double(away[TimeItem::Offload]), seconds * 1e9, 2);
+  EXPECT_EQ(away.nanoseconds() - kept.nanoseconds(), away[TimeItem::Offload]);
+}
+
+TEST(StepCost, OffloadsActivations) {
+  CostProblem problem = problemOn("h100", 8, gpt(24, 4096, 32), 32);
+  const std::string plan = "pp=2,dp=2,tp=2,mbs=2";
+  StepCost kept = priceOf(problem, plan);
+  StepCost away = priceOf(problem, plan + ",offload=activations");
+  for (size_t rank = 0; rank < 2; ++rank) {
+    int64_t live = kept.memory[rank][MemoryItem::Activations];
+    EXPECT_EQ(away.memory[rank].hostTotal(), live);
+    // Of a microbatch's twelve layers three; there are 2 - rank microbatches.
+    int64_t layer = live / (2 - int64_t(rank)) / 12;
+    EXPECT_NEAR(
+        double(allBytes(away.memory[rank]) - allBytes(kept.memory[rank])),
+        3 * double(layer), 24);
+  }
+  // As fast a link as one likes hides all but its latency; a slow one is what
+  // all passes wait for.
+  problem.system.mutable_host_link()->set_latency(0);
+  problem.system.mutable_host_link()->set_bandwidth(1e15);
+  StepCost fast = priceOf(problem, plan + ",offload=activations");
+  EXPECT_EQ(fast.nanoseconds(), kept.nanoseconds());
+  EXPECT_EQ(fast[TimeItem::Offload], 0);
+  problem.system.mutable_host_link()->set_bandwidth(1e8);
+  StepCost slow = priceOf(problem, plan + ",offload=activations");
+  double chunk = double(kept.memory[0][MemoryItem::Activations]) / 2;
+  double pass = chunk / (1e8 * problem.system.host_link().efficiency());
+  // Eight microbatches, one way in and one way out of the other rank.
+  EXPECT_NEAR(slow.seconds() / (2 * 9 * pass), 1, 0.02);
+}
+
+TEST(StepCost, OffloadingIsCheckedAndBounded) {
+  CostProblem problem = problemOn("h100", 8, gpt(24, 4096, 32), 32);
+  for (const char *text :
+       {"pp=2,dp=2,tp=2,offload=all", "dp=8,zero=2,offload=optimizer",
+        "pp=4,dp=2,v=3,mbs=2,offload=activations,recompute=full"}) {
+    ParallelPlan plan = *parsePlan(text);
+    StepCost cost = priceOf(problem, text);
+    PriceBound bound = priceBound(
+        problem, plan, stageCosts(problem, plan, partWork(problem, plan)));
+    EXPECT_LE(bound.nanoseconds, cost.nanoseconds()) << text;
+    EXPECT_LE(bound.bytes, cost.bytes()) << text;
+  }
+  auto why = [&](const char *text) {
+    return priceStep(problem, *parsePlan(text)).status().message();
+  };
+  EXPECT_THAT(why("pp=2,dp=4,schedule=zb-h1,offload=all"),
+              HasSubstr("splits the backward"));
+  problem.system.clear_host_link();
+  EXPECT_THAT(why("dp=8,offload=optimizer"),
+              HasSubstr("the description of h100 has no host_link"));
+  EXPECT_THAT(parsePlan("offload=some").status().message(),
+              HasSubstr("write none, optimizer, activations or all"));
+}
+
 TEST(ParallelPlan, TextReadsBack) {
   for (const char *text :
        {"pp=1,dp=1,tp=1,mbs=1",
         "pp=16,dp=8,cp=2,tp=8,ep=4,v=2,mbs=3,zero=1,sp=1,recompute=full,"
-        "schedule=interleaved,layers=3/4/5"}) {
+        "offload=optimizer,schedule=interleaved,layers=3/4/5"}) {
     StatusOr<ParallelPlan> plan = parsePlan(text);
     ASSERT_TRUE(plan.ok()) << plan.status().message();
     EXPECT_EQ(*parsePlan(printPlan(*plan)), *plan) << printPlan(*plan);
