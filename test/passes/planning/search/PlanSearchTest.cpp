@@ -4,8 +4,8 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "passes/planning/search/PlanSearch.h"
 #include "passes/planning/cluster/Systems.h"
+#include "passes/planning/search/PlanProblemText.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -74,6 +74,118 @@ TEST(PlanSearch, FindsWhatEnumerationFinds) {
 TEST(PlanSearch, FindsItForExpertsToo) {
   expectOptimal(withExperts(smallProblem("h100", 8, 4, 2048, 16)));
   expectOptimal(withExperts(smallProblem("a100", 4, 5, 1024, 8)));
+}
+
+CostProblem withOffload(CostProblem problem) {
+  problem.mayOffload = true;
+  return problem;
+}
+
+TEST(PlanSearch, FindsItWithOffloadingToo) {
+  expectOptimal(withOffload(smallProblem("h100", 8, 8, 2048, 16)));
+  expectOptimal(withOffload(withExperts(smallProblem("a100", 4, 5, 1024, 8))));
+  CostProblem full = withOffload(smallProblem("h100", 4, 8, 4096, 8));
+  full.system.set_host_memory_bytes(int64_t(3) << 30);
+  expectOptimal(full);
+}
+
+/// Plans that offload are found on request alone, and where nothing else fits.
+TEST(PlanSearch, OffloadsOnRequestAlone) {
+  CostProblem problem = smallProblem("h100", 8, 40, 8192, 8);
+  problem.compiled = true;
+  SearchOptions options;
+  options.memory = int64_t(64) << 30;
+  EXPECT_TRUE(PlanSearch(problem, {}).run(options).best.empty());
+  CostProblem asked = withOffload(problem);
+  SearchResult found = PlanSearch(asked, {}).run(options);
+  ASSERT_EQ(found.best.size(), 1u);
+  EXPECT_NE(found.best[0].plan.offload, Offload::None);
+  EXPECT_TRUE(fits(asked, found.best[0].cost, options.memory));
+  // A constraint that names it is a request.
+  auto named = PlanConstraints::parse("offload=all");
+  ASSERT_TRUE(named.ok());
+  SearchResult all = PlanSearch(problem, *named).run({});
+  ASSERT_EQ(all.best.size(), 1u);
+  EXPECT_EQ(all.best[0].plan.offload, Offload::All);
+  // Not where there is no room on the host, or no host.
+  asked.system.set_host_memory_bytes(1);
+  EXPECT_TRUE(PlanSearch(asked, {}).run(options).best.empty());
+  asked.system.clear_host_link();
+  EXPECT_TRUE(PlanSearch(asked, *named).run({}).best.empty());
+}
+
+PlanProblem writtenProblem() {
+  PlanProblem problem;
+  problem.cost = withOffload(withExperts(smallProblem("b200", 8, 4, 2048, 16)));
+  problem.cost.compiled = true;
+  problem.constraints = *PlanConstraints::parse("tp=2,zero=1");
+  problem.options.top = 3;
+  problem.options.memory = int64_t(60) << 30;
+  return problem;
+}
+
+TEST(PlanProblemText, ReadsBack) {
+  std::string text = writePlanProblem(writtenProblem());
+  StatusOr<PlanProblem> read = readPlanProblem("p", text);
+  ASSERT_TRUE(read.ok()) << read.status().message();
+  EXPECT_EQ(writePlanProblem(*read), text);
+  SearchResult a =
+      searchExhaustively(read->cost, read->constraints, read->options);
+  PlanProblem own = writtenProblem();
+  SearchResult b = searchExhaustively(own.cost, own.constraints, own.options);
+  ASSERT_EQ(a.best.size(), 3u);
+  for (size_t i = 0; i < 3; ++i) {
+    EXPECT_EQ(a.best[i].plan, b.best[i].plan);
+    EXPECT_EQ(a.best[i].cost.bytes(), b.best[i].cost.bytes());
+  }
+}
+
+TEST(PlanProblemText, BadOnesAreRefused) {
+  auto why = [](const char *text) {
+    return readPlanProblem("p", text).status().message();
+  };
+  using testing::HasSubstr;
+  EXPECT_THAT(why("plan"), HasSubstr("p:1:1: Q30"));
+  EXPECT_THAT(why("plan-problem\nlayers 2"), HasSubstr("'system NAME'"));
+  EXPECT_THAT(why("plan-problem\nlayers 0"), HasSubstr("p:2:8: Q30"));
+  EXPECT_THAT(why("plan-problem\nlayers 1\nlayers 1"), HasSubstr("once"));
+  EXPECT_THAT(why("plan-problem\nlayer 1"), HasSubstr("p:2:1: Q30"));
+  EXPECT_THAT(why("plan-problem\nsystem h2"), HasSubstr("no system"));
+  EXPECT_THAT(why("plan-problem\nkeep zp=1"), HasSubstr("zp is no key"));
+  EXPECT_THAT(why("plan-problem\ngated 2"), HasSubstr("p:2:7: Q30"));
+}
+
+/// Each lie about a result is found.
+TEST(PlanProblemText, ValidatorFindsLies) {
+  PlanProblem problem = writtenProblem();
+  PlanSearch search(problem.cost, problem.constraints);
+  const SearchResult found = search.run(problem.options);
+  ASSERT_EQ(found.best.size(), 3u);
+  EXPECT_TRUE(validatePlans(problem, found).ok());
+  auto why = [&](auto &&change) {
+    PlanProblem other = problem;
+    SearchResult result = found;
+    change(other, result);
+    return validatePlans(other, result).message();
+  };
+  using testing::HasSubstr;
+  EXPECT_THAT(why([](auto &, auto &r) { ++r.best[1].cost.items[0]; }),
+              HasSubstr("Q80"));
+  EXPECT_THAT(why([](auto &, auto &r) { r.best[1].plan.tp = 3; }),
+              HasSubstr("does not divide"));
+  EXPECT_THAT(why([](auto &p, auto &) { p.options.memory = 1; }),
+              HasSubstr("does not fit"));
+  EXPECT_THAT(why([](auto &p, auto &) {
+                p.constraints = *PlanConstraints::parse("tp=4");
+              }),
+              HasSubstr("not what was to be kept"));
+  EXPECT_THAT(why([](auto &p, auto &r) {
+                p.constraints = {};
+                r.best.push_back(r.best[0]);
+                r.best.back().plan = r.best[0].plan;
+                std::swap(r.best[0], r.best[2]);
+              }),
+              HasSubstr("faster than the one before it"));
 }
 
 TEST(PlanSearch, IsDeterministicAndReusable) {

@@ -1,0 +1,166 @@
+//===- PlanProblemText.cpp - A plan search as text ------------------------===//
+//
+// Part of Hocket, under the Apache License v2.0.
+//
+//===----------------------------------------------------------------------===//
+
+#include "passes/planning/search/PlanProblemText.h"
+
+#include "passes/planning/TextLines.h"
+#include "passes/planning/cluster/Systems.h"
+
+#include <set>
+
+using namespace hocket;
+using namespace hocket::planning;
+
+namespace {
+
+constexpr int64_t mostSize = int64_t(1) << 40, mostDevices = 1 << 20;
+constexpr int64_t mostTop = 1000;
+
+/// A line with a whole number, and where that goes.
+struct Size {
+  std::string_view key;
+  int64_t least, most;
+  int64_t *field;
+};
+
+struct Flag {
+  std::string_view key;
+  bool *field;
+};
+
+std::vector<Size> sizesOf(PlanProblem &problem) {
+  ModelShape &model = problem.cost.model;
+  StepShape &step = problem.cost.step;
+  return {{"devices", 1, mostDevices, &problem.cost.devices},
+          {"memory", 0, INT64_MAX, &problem.options.memory},
+          {"top", 1, mostTop, &problem.options.top},
+          {"layers", 1, mostSize, &model.layers},
+          {"hidden", 1, mostSize, &model.hidden},
+          {"heads", 1, mostSize, &model.heads},
+          {"kv-heads", 1, mostSize, &model.kvHeads},
+          {"head-dim", 1, mostSize, &model.headDim},
+          {"ffn", 1, mostSize, &model.ffn},
+          {"vocab", 1, mostSize, &model.vocab},
+          {"positions", 0, mostSize, &model.positions},
+          {"window", 0, mostSize, &model.window},
+          {"experts", 0, mostSize, &model.experts},
+          {"top-k", 0, mostSize, &model.topK},
+          {"expert-ffn", 0, mostSize, &model.expertFfn},
+          {"shared-ffn", 0, mostSize, &model.sharedFfn},
+          {"dense-layers", 0, mostSize, &model.denseLayers},
+          {"sequence", 1, mostSize, &step.sequence},
+          {"batch", 1, mostSize, &step.globalBatch},
+          {"bits", 8, 32, &step.elementBits}};
+}
+
+std::vector<Flag> flagsOf(PlanProblem &problem) {
+  ModelShape &model = problem.cost.model;
+  return {{"compiled", &problem.cost.compiled},
+          {"offload", &problem.cost.mayOffload},
+          {"gated", &model.gated},
+          {"tied", &model.tied},
+          {"dropout", &model.dropout}};
+}
+
+Status readLine(const TextLines &lines, const TextLine &line,
+                PlanProblem &problem) {
+  HOCKET_RETURN_IF_ERROR(lines.expectWords(line, 2, 2));
+  const TextWord &value = line[1];
+  if (line[0].text == "system") {
+    StatusOr<cluster::System> system = systemNamed(std::string(value.text));
+    if (!system.ok())
+      return lines.errorAt(value, system.status().message());
+    problem.cost.system = *system;
+    return okStatus();
+  }
+  if (line[0].text == "keep") {
+    StatusOr<PlanConstraints> kept =
+        PlanConstraints::parse(std::string(value.text));
+    if (!kept.ok())
+      return lines.errorAt(value, kept.status().message());
+    problem.constraints = *kept;
+    return okStatus();
+  }
+  for (const Size &size : sizesOf(problem))
+    if (line[0].text == size.key) {
+      HOCKET_ASSIGN_OR_RETURN(*size.field,
+                              lines.whole(value, size.least, size.most));
+      return okStatus();
+    }
+  for (const Flag &flag : flagsOf(problem))
+    if (line[0].text == flag.key) {
+      HOCKET_ASSIGN_OR_RETURN(int64_t set, lines.whole(value, 0, 1));
+      *flag.field = set == 1;
+      return okStatus();
+    }
+  return lines.errorAt(line[0], "expected system, keep, or a size or a choice "
+                                "that a problem of plans has");
+}
+
+} // namespace
+
+StatusOr<PlanProblem> planning::readPlanProblem(std::string_view file,
+                                                std::string_view text) {
+  TextLines lines(file, text);
+  HOCKET_RETURN_IF_ERROR(lines.expectTitle("plan-problem"));
+  PlanProblem problem;
+  std::set<std::string_view> seen;
+  for (size_t i = 1; i < lines.lines().size(); ++i) {
+    const TextLine &line = lines.lines()[i];
+    if (!seen.insert(line[0].text).second)
+      return lines.errorAt(line[0], "expected each line once");
+    HOCKET_RETURN_IF_ERROR(readLine(lines, line, problem));
+  }
+  if (!seen.contains("system"))
+    return lines.errorAtEnd("expected a line 'system NAME'");
+  Status sizes = checkShapes(problem.cost.model, problem.cost.step);
+  if (!sizes.ok())
+    return lines.errorAtEnd(sizes.message());
+  return problem;
+}
+
+std::string planning::writePlanProblem(const PlanProblem &problem) {
+  PlanProblem own = problem, defaults;
+  std::string text =
+      "plan-problem\nsystem " + problem.cost.system.name() + "\n";
+  if (!problem.constraints.empty())
+    text += "keep " + problem.constraints.text() + "\n";
+  auto line = [&](std::string_view key, int64_t value) {
+    text += std::string(key) + " " + std::to_string(value) + "\n";
+  };
+  std::vector<Size> sizes = sizesOf(own), usual = sizesOf(defaults);
+  for (size_t i = 0; i < sizes.size(); ++i)
+    if (*sizes[i].field != *usual[i].field)
+      line(sizes[i].key, *sizes[i].field);
+  std::vector<Flag> flags = flagsOf(own), unset = flagsOf(defaults);
+  for (size_t i = 0; i < flags.size(); ++i)
+    if (*flags[i].field != *unset[i].field)
+      line(flags[i].key, *flags[i].field ? 1 : 0);
+  return text;
+}
+
+Status planning::validatePlans(const PlanProblem &problem,
+                               const SearchResult &result) {
+  int64_t before = 0;
+  for (const PricedPlan &found : result.best) {
+    auto wrong = [&](const std::string &what) {
+      return internalError("Q80: " + printPlan(found.plan) + ": " + what);
+    };
+    StatusOr<StepCost> cost = priceStep(problem.cost, found.plan);
+    if (!cost.ok())
+      return wrong(cost.status().message());
+    if (!problem.constraints.allow(found.plan, false))
+      return wrong("is not what was to be kept");
+    if (cost->items != found.cost.items || cost->bytes() != found.cost.bytes())
+      return wrong("has another price");
+    if (!fits(problem.cost, *cost, problem.options.memory))
+      return wrong("does not fit");
+    if (cost->nanoseconds() < before)
+      return wrong("is faster than the one before it");
+    before = cost->nanoseconds();
+  }
+  return okStatus();
+}
