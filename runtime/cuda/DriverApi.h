@@ -29,6 +29,8 @@ using CUstream = struct CUstream_st *;
 using CUevent = struct CUevent_st *;
 using CUmodule = struct CUmod_st *;
 using CUfunction = struct CUfunc_st *;
+using CUgraph = struct CUgraph_st *;
+using CUgraphExec = struct CUgraphExec_st *;
 // NOLINTEND(readability-identifier-naming)
 
 inline constexpr CUresult CUDA_SUCCESS = 0;
@@ -41,6 +43,10 @@ inline constexpr CUresult CUDA_ERROR_NOT_FOUND = 500;
 inline constexpr CUresult CUDA_ERROR_NOT_READY = 600;
 inline constexpr CUresult CUDA_ERROR_ILLEGAL_ADDRESS = 700;
 inline constexpr CUresult CUDA_ERROR_LAUNCH_FAILED = 719;
+inline constexpr CUresult CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED = 900;
+inline constexpr CUresult CUDA_ERROR_STREAM_CAPTURE_INVALIDATED = 901;
+inline constexpr CUresult CUDA_ERROR_STREAM_CAPTURE_UNJOINED = 904;
+inline constexpr CUresult CUDA_ERROR_STREAM_CAPTURE_ISOLATION = 905;
 
 inline constexpr int CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT = 16;
 inline constexpr int CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR = 75;
@@ -48,6 +54,7 @@ inline constexpr int CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR = 76;
 inline constexpr int CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES = 8;
 inline constexpr unsigned CU_STREAM_NON_BLOCKING = 1;
 inline constexpr unsigned CU_EVENT_DISABLE_TIMING = 2;
+inline constexpr int CU_STREAM_CAPTURE_MODE_THREAD_LOCAL = 1;
 
 /// One row a function: its name in code, its symbol, its parameters. A symbol
 /// with _v2 is what cuda.h calls by the plain name.
@@ -89,6 +96,16 @@ inline constexpr unsigned CU_EVENT_DISABLE_TIMING = 2;
   ROW(cuStreamSynchronize, "cuStreamSynchronize", (CUstream stream))           \
   ROW(cuStreamWaitEvent, "cuStreamWaitEvent",                                  \
       (CUstream stream, CUevent event, unsigned flags))                        \
+  ROW(cuStreamBeginCapture, "cuStreamBeginCapture_v2",                         \
+      (CUstream stream, int mode))                                             \
+  ROW(cuStreamEndCapture, "cuStreamEndCapture",                                \
+      (CUstream stream, CUgraph * graph))                                      \
+  ROW(cuGraphInstantiateWithFlags, "cuGraphInstantiateWithFlags",              \
+      (CUgraphExec * executable, CUgraph graph, unsigned long long flags))     \
+  ROW(cuGraphDestroy, "cuGraphDestroy", (CUgraph graph))                       \
+  ROW(cuGraphExecDestroy, "cuGraphExecDestroy", (CUgraphExec executable))      \
+  ROW(cuGraphLaunch, "cuGraphLaunch",                                          \
+      (CUgraphExec executable, CUstream stream))                               \
   ROW(cuEventCreate, "cuEventCreate", (CUevent * event, unsigned flags))       \
   ROW(cuEventDestroy, "cuEventDestroy_v2", (CUevent event))                    \
   ROW(cuEventRecord, "cuEventRecord", (CUevent event, CUstream stream))        \

@@ -136,7 +136,7 @@ Status Executor::run(const std::string &entry, uint64_t step,
   auto found = entries.find(entry);
   if (found == entries.end())
     return notFound("the program has no entry '" + entry + "'");
-  Status status = runEntry(role().entries(found->second), step, host);
+  Status status = runOrReplay(role().entries(found->second), step, host);
   if (!status.ok()) {
     group->fail(status);
     if (queues)
@@ -154,10 +154,21 @@ Status Executor::run(const std::string &entry, uint64_t step,
   return finished;
 }
 
-Status Executor::runEntry(const program::Entry &entry, uint64_t step,
-                          HostChannel &host) {
+Status Executor::runOrReplay(const program::Entry &entry, uint64_t step,
+                             HostChannel &host) {
+  auto recorded = recordings.find(entry.name());
+  if (recorded != recordings.end() && times.empty() && !listener)
+    return recorded->second.replay(host);
+  return runEntry(entry, {*target, host, 0, 0, step, seed});
+}
+
+/// `first` says what all runs have in common.
+Status Executor::runEntry(const program::Entry &entry,
+                          const RunContext &first) {
   for (const program::Entry::Run &run : entry.runs()) {
-    RunContext context{*target, host, run.microbatch(), run.slot(), step, seed};
+    RunContext context = first;
+    context.microbatch = run.microbatch();
+    context.slot = run.slot();
     const std::vector<Step> &steps = sequences[run.sequence()];
     for (uint32_t i = 0; i < steps.size(); ++i)
       HOCKET_RETURN_IF_ERROR(issue({run.sequence(), i}, steps[i], context));
@@ -182,6 +193,55 @@ Status Executor::issue(InstructionPlace place, const Step &step,
   }
   group->activity().run(0, place.position());
   return runCall(*step.call, place, context);
+}
+
+//===----------------------------------------------------------------------===//
+// Recording
+//===----------------------------------------------------------------------===//
+
+Status Executor::checkRecordable(const std::string &entry) const {
+  auto found = entries.find(entry);
+  if (found == entries.end())
+    return notFound("the program has no entry '" + entry + "'");
+  if (!target->canRecord())
+    return failedPrecondition(target->properties().name +
+                              " does not record work, or is to wait for every "
+                              "instruction");
+  std::string obstacle =
+      obstacleToRecording(*source, role(), role().entries(found->second));
+  return obstacle.empty() ? okStatus() : failedPrecondition(obstacle);
+}
+
+namespace {
+/// Nobody is asked while an entry is recorded.
+class NoHost : public HostChannel {
+public:
+  Status provide(const HostInput &input, std::span<std::byte>) override {
+    return internalError("asks for '" + input.name + "' while recorded");
+  }
+  Status receive(const std::string &name, uint32_t,
+                 std::span<const std::byte>) override {
+    return internalError("gives '" + name + "' while recorded");
+  }
+};
+} // namespace
+
+Status Executor::record(const std::string &entry) {
+  HOCKET_RETURN_IF_ERROR(checkRecordable(entry));
+  const program::Entry &source = role().entries(entries.at(entry));
+  HOCKET_ASSIGN_OR_RETURN(EntryRecording recording,
+                          EntryRecording::create(*target, role(), source));
+  NoHost nobody;
+  HOCKET_RETURN_IF_ERROR(target->beginRecording());
+  Status issued =
+      runEntry(source, {*target, nobody, 0, 0, 0, seed, &recording});
+  group->activity().idle(0);
+  StatusOr<hal::RecordingId> id = target->endRecording();
+  HOCKET_RETURN_IF_ERROR(issued);
+  HOCKET_RETURN_IF_ERROR(id.status());
+  recording.close(*id);
+  recordings.insert_or_assign(entry, std::move(recording));
+  return okStatus();
 }
 
 ExecutionListener::Time Executor::now(uint32_t stream) const {

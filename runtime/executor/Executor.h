@@ -17,6 +17,7 @@
 #ifndef HOCKET_RUNTIME_EXECUTOR_EXECUTOR_H
 #define HOCKET_RUNTIME_EXECUTOR_EXECUTOR_H
 
+#include "runtime/executor/EntryRecording.h"
 #include "runtime/executor/StreamQueues.h"
 
 #include <map>
@@ -73,9 +74,22 @@ public:
   /// used any more.
   Status run(const std::string &entry, uint64_t step, HostChannel &host);
 
+  /// FailedPrecondition, with the reason, if record() cannot be of use.
+  Status checkRecordable(const std::string &entry) const;
+  /// Has the device record the entry, which has run before, under the present
+  /// seed: from now on run() replays that, to the same numbers. An error
+  /// changes nothing. Who measures or listens has it run as before.
+  Status record(const std::string &entry);
+  bool isRecorded(const std::string &entry) const {
+    return recordings.contains(entry);
+  }
+
   /// The seed that the program's random numbers are keyed with; at first the
-  /// one it was compiled with.
-  void setSeed(uint64_t value) { seed = value; }
+  /// one it was compiled with. Forgets what was recorded.
+  void setSeed(uint64_t value) {
+    seed = value;
+    recordings.clear();
+  }
   uint64_t currentSeed() const { return seed; }
 
   /// Copies bytes [offset, offset + bytes) of this rank's slice of a
@@ -116,8 +130,9 @@ private:
   Status loadKernels(std::vector<hal::KernelId> &kernels);
   Status prepare(const std::vector<hal::KernelId> &kernels);
   void start();
-  Status runEntry(const program::Entry &entry, uint64_t step,
-                  HostChannel &host);
+  Status runEntry(const program::Entry &entry, const RunContext &first);
+  Status runOrReplay(const program::Entry &entry, uint64_t step,
+                     HostChannel &host);
   Status issue(InstructionPlace place, const Step &step,
                const RunContext &context);
   Status runCall(PreparedCall &call, InstructionPlace place,
@@ -134,6 +149,7 @@ private:
   uint64_t seed = 0;
   std::vector<std::vector<Step>> sequences;
   std::map<std::string, int> entries;
+  std::map<std::string, EntryRecording> recordings; ///< By entry.
   std::vector<std::vector<InstructionTime>> times;
   ExecutionListener *listener = nullptr;
   /// Ends before what its threads use. Null: the device orders its streams.

@@ -270,8 +270,10 @@ public:
   }
 
   Status run(const RunContext &context) override {
-    staging.resize(bytes);
     hal::Range range{place.at(context).offset, bytes};
+    if (context.recording)
+      return record(context, range);
+    staging.resize(bytes);
     if (input) {
       HOCKET_RETURN_IF_ERROR(
           context.host.provide({name, context.microbatch, pieces}, staging));
@@ -284,6 +286,14 @@ public:
   }
 
 private:
+  Status record(const RunContext &context, hal::Range range) {
+    HOCKET_ASSIGN_OR_RETURN(
+        void *memory, context.recording->add(
+                          input, {name, context.microbatch, pieces}, bytes));
+    return input ? context.device.copyFromHost(stream, memory, range)
+                 : context.device.copyToHost(stream, range, memory);
+  }
+
   hal::StreamId stream;
   bool input;
   std::string name;

@@ -8,7 +8,7 @@
 #define HOCKET_RUNTIME_EXECUTOR_PREPAREDCALL_H
 
 #include "runtime/comm/interfaces/CommunicatorSet.h"
-#include "runtime/executor/HostChannel.h"
+#include "runtime/executor/EntryRecording.h"
 #include "runtime/hal/interfaces/Device.h"
 #include "runtime/program/program.pb.h"
 
@@ -25,6 +25,8 @@ struct RunContext {
   uint32_t slot = 0;
   uint64_t step = 0; ///< Steps done before this one.
   uint64_t seed = 0;
+  /// While the device records: takes note of the host's part. Else null.
+  EntryRecording *recording = nullptr;
 };
 
 /// An instruction whose names, types and offsets have been looked up.

@@ -10,6 +10,7 @@
 #include "runtime/train/TrainingRun.h"
 
 #include <iostream>
+#include <map>
 #include <memory>
 
 using namespace hocket;
@@ -79,6 +80,15 @@ void hocket::registerTrain(CLI::App &app, Status &result,
   command->add_flag("--profile", options.profile,
                     "Measure every instruction and print where the time goes "
                     "(slower)");
+  command
+      ->add_option("--cuda-graphs", options.graphs,
+                   "Have a GPU do a step as one CUDA graph: auto, where it can "
+                   "be done; on, or fail; off (default auto). Not with several "
+                   "ranks, dropout, --profile or --trace")
+      ->transform(CLI::CheckedTransformer(
+          std::map<std::string, GraphUse>{{"auto", GraphUse::Auto},
+                                          {"on", GraphUse::On},
+                                          {"off", GraphUse::Off}}));
   if (arguments->resolver.addOptions)
     arguments->resolver.addOptions(*command);
   command->footer(

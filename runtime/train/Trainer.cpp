@@ -56,8 +56,10 @@ Status Trainer::run(TrainerPosition start) {
 
 Status Trainer::runSteps(StepHost &host, Progress &progress) {
   InterruptGuard guard;
-  while (now.step < options.steps) {
+  for (bool isFirst = true; now.step < options.steps; isFirst = false) {
     HOCKET_ASSIGN_OR_RETURN(StepRecord record, trainStep(host));
+    if (isFirst)
+      HOCKET_RETURN_IF_ERROR(options.begun());
     if (executor.rank() == 0)
       HOCKET_RETURN_IF_ERROR(log.write(record));
     if (auto line = progress.add(record))

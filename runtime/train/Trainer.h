@@ -44,6 +44,8 @@ struct TrainerOptions {
   std::string saveDir; ///< Checkpoints; empty: none.
   /// Takes lines for a person, without line feed.
   std::function<void(const std::string &)> print = [](const std::string &) {};
+  /// Called after the first step, which has made everything ready.
+  std::function<Status()> begun = [] { return okStatus(); };
 };
 
 class Trainer {

@@ -55,7 +55,8 @@ private:
       HOCKET_ASSIGN_OR_RETURN(
           log, MetricsLog::open(options.logFile, start.step > 0));
     }
-    TrainerOptions trainerOptions{steps, options.saveDir, options.print};
+    TrainerOptions trainerOptions{steps, options.saveDir, options.print,
+                                  [this] { return useGraph(); }};
     Trainer trainer(*executor, train, valid, log, trainerOptions);
     if (options.profile)
       executor->startProfile();
@@ -93,6 +94,30 @@ private:
                                    betweenGpus ? *betweenGpus : communicators));
     if (!executor->hasEntry("train_step"))
       return invalidArgument("the program has no entry 'train_step'");
+    return options.graphs == GraphUse::On ? insisted(checkGraph()) : okStatus();
+  }
+
+  Status checkGraph() const {
+    if (options.profile || !options.traceFile.empty())
+      return failedPrecondition("instructions are measured one by one");
+    return executor->checkRecordable("train_step");
+  }
+  static Status insisted(const Status &status) {
+    return status.withContext("--cuda-graphs on: a step cannot be a graph");
+  }
+
+  /// Everything has run once and is ready: code, algorithms, memory.
+  Status useGraph() {
+    bool isGpu = executor->device().properties().driver == "cuda";
+    if (options.graphs == GraphUse::Off || !isGpu)
+      return okStatus();
+    Status status = checkGraph();
+    if (status.ok())
+      status = executor->record("train_step");
+    if (options.graphs == GraphUse::On)
+      return insisted(status);
+    if (!status.ok())
+      print("steps are issued instruction by instruction: " + status.message());
     return okStatus();
   }
 

@@ -26,6 +26,9 @@ namespace hocket {
 
 class Executor;
 
+/// Whether a GPU does a step as one graph: where it can, surely, or never.
+enum class GraphUse { Auto, On, Off };
+
 struct TrainingOptions {
   /// A prefix of token files, or weights and prefixes; may be empty only if
   /// no step is left to do.
@@ -35,6 +38,7 @@ struct TrainingOptions {
   std::string saveDir, loadDir, logFile, traceFile;
   /// Measures every instruction and prints where the time went at the end.
   bool profile = false;
+  GraphUse graphs = GraphUse::Auto;
   /// Seconds without progress after which a rank counts as hanging; 0: never.
   /// Default: HOCKET_HANG_SECONDS, or 7.
   std::optional<double> hangSeconds;
@@ -51,7 +55,8 @@ struct TrainingOptions {
 /// a launcher has started it (comm/process/Launch.h), it is one of them. With
 /// `loadDir` it continues that run: step, data position, seed and all state are
 /// the checkpoint's, and a log is appended to. A `seed` that differs from the
-/// checkpoint's is InvalidArgument.
+/// checkpoint's is InvalidArgument. GraphUse::On where a step cannot be a graph
+/// is FailedPrecondition, before the first step.
 Status runTraining(std::shared_ptr<const program::Program> program,
                    const TrainingOptions &options);
 

@@ -17,6 +17,7 @@ CompiledKernel describe(const KernelPlan &plan) {
   kernel.symbol = plan.symbol;
   kernel.buffers = plan.inputs.size() + plan.results.size();
   kernel.scalars = 4 + op.getInstances();
+  kernel.usesRandom = plan.usesRandom;
   kernel.flops = plan.flops();
   kernel.bytes = plan.bytes();
   llvm::raw_string_ostream stream(kernel.description);

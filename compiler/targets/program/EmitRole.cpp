@@ -352,7 +352,13 @@ private:
       to.add_integers(integer);
     for (double value : library.getFloats())
       to.add_floats(value);
-    if (library.getRandom()) {
+    // Attention, whose last float is the share that it drops: if that is none,
+    // its arguments are the same in every step.
+    bool drops = !library.getFloats().empty() && library.getFloats().back() > 0;
+    if (library.getRandom() && !drops) {
+      for (int i = 0; i < 3; ++i)
+        to.add_scalars()->set_constant(0);
+    } else if (library.getRandom()) {
       to.add_scalars()->set_step(program::Scalar::SEED);
       to.add_scalars()->set_step(program::Scalar::STEP);
       auto *base = to.add_scalars();

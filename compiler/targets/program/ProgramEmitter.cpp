@@ -63,6 +63,17 @@ static void emitKernels(ModuleOp module, const KernelCode &kernels,
   }
 }
 
+/// A kernel that draws nothing is told no key, so that its arguments are the
+/// same in every step.
+static void dropKeys(const KernelCode &code, program::Role &role) {
+  for (program::Sequence &sequence : *role.mutable_sequences())
+    for (program::Instruction &instruction : *sequence.mutable_instructions())
+      if (instruction.has_launch() &&
+          !code.kernels[instruction.launch().kernel()].usesRandom)
+        for (int i = 0; i < 3; ++i)
+          instruction.mutable_launch()->mutable_scalars(i)->set_constant(0);
+}
+
 LogicalResult hocket::emitProgram(ModuleOp module, const KernelCode &code,
                                   program::Program &program) {
   program.set_version(1);
@@ -90,6 +101,7 @@ LogicalResult hocket::emitProgram(ModuleOp module, const KernelCode &code,
     if (failed(emitRole(role, indices, groups, texts, program)) ||
         failed(emitParameters(role, owners, groups, program)))
       return failure();
+    dropKeys(code, *program.mutable_roles(program.roles_size() - 1));
     for (int64_t rank : role.getRanks()) {
       auto *peak = program.mutable_certificate()->add_peaks();
       peak->set_rank(static_cast<uint32_t>(rank));

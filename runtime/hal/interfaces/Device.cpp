@@ -239,6 +239,49 @@ Status Device::wait(StreamId stream, EventId event) {
   return doWait(stream, event);
 }
 
+//===----------------------------------------------------------------------===//
+// Recordings
+//===----------------------------------------------------------------------===//
+
+Status Device::cannotRecord() const {
+  return failedPrecondition(properties().name + " does not record work");
+}
+
+Status Device::beginRecording() {
+  if (!canRecord())
+    return cannotRecord();
+  if (records)
+    return failedPrecondition("work is being recorded already");
+  HOCKET_RETURN_IF_ERROR(checkStream(0));
+  HOCKET_RETURN_IF_ERROR(doBeginRecording());
+  records = true;
+  return okStatus();
+}
+
+StatusOr<RecordingId> Device::endRecording() {
+  if (!records)
+    return failedPrecondition("no work is being recorded");
+  records = false;
+  HOCKET_RETURN_IF_ERROR(doEndRecording());
+  return recordingCount++;
+}
+
+Status Device::replay(RecordingId recording) {
+  if (recording >= recordingCount)
+    return invalidArgument(formatText("recording %u does not exist, there are "
+                                      "%u",
+                                      recording, recordingCount));
+  if (records)
+    return failedPrecondition("work is being recorded");
+  return doReplay(recording);
+}
+
+StatusOr<void *> Device::allocateHostMemory(uint64_t bytes) {
+  if (records)
+    return failedPrecondition("work is being recorded");
+  return doAllocateHostMemory(bytes);
+}
+
 void Device::joinTimes() {
   double last = *std::max_element(clocks.begin(), clocks.end());
   std::fill(clocks.begin(), clocks.end(), last);
@@ -246,6 +289,9 @@ void Device::joinTimes() {
 
 Status Device::synchronize(StreamId stream) {
   HOCKET_RETURN_IF_ERROR(checkStream(stream));
+  if (records)
+    return failedPrecondition("nothing can be waited for while work is "
+                              "recorded");
   return doSynchronize(stream);
 }
 

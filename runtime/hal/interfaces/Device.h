@@ -20,6 +20,13 @@
 /// to copyFromHost() is free again on return; that of copyToHost() holds the
 /// data after synchronize() of the stream.
 ///
+/// **Recordings.** Where canRecord(), what is issued to stream 0, and to
+/// streams that wait for its events, between beginRecording() and
+/// endRecording() is kept and not done; stream 0 waits for all of it in the
+/// end. replay() does it as one operation of stream 0. Meanwhile nothing is
+/// synchronised, and host memory that is copied comes from
+/// allocateHostMemory(), called before: every replay reads or writes it anew.
+///
 /// **Played time.** A device that computes nothing may play that things take
 /// time. Then every stream has a clock, which stands until an operation of the
 /// stream moves it on, and nobody sleeps: whoever brings streams or ranks
@@ -63,6 +70,7 @@ using StreamId = uint32_t;
 using EventId = uint32_t;
 using ModuleId = uint32_t;
 using KernelId = uint32_t;
+using RecordingId = uint32_t;
 
 /// What a device is, for people and for choosing code.
 struct DeviceProperties {
@@ -202,6 +210,17 @@ public:
   Status record(StreamId stream, EventId event);
   Status wait(StreamId stream, EventId event);
 
+  virtual bool canRecord() const { return false; }
+  /// FailedPrecondition unless canRecord(), and while something is recorded.
+  /// Everything that is to be recorded has run before.
+  Status beginRecording();
+  /// Ends it, whatever came of it; an error if it cannot be replayed.
+  StatusOr<RecordingId> endRecording();
+  Status replay(RecordingId recording);
+  /// Host memory for copies that are recorded; lives as long as the device.
+  /// FailedPrecondition while something is recorded.
+  StatusOr<void *> allocateHostMemory(uint64_t bytes);
+
   /// Waits for everything issued to the stream, or to all streams.
   Status synchronize(StreamId stream);
   Status synchronize();
@@ -226,6 +245,15 @@ protected:
   virtual Status doRecord(StreamId stream, EventId event) = 0;
   virtual Status doWait(StreamId stream, EventId event) = 0;
   virtual Status doSynchronize(StreamId stream) = 0;
+  virtual Status doBeginRecording() { return cannotRecord(); }
+  virtual Status doEndRecording() { return cannotRecord(); }
+  virtual Status doReplay(RecordingId) { return cannotRecord(); }
+  virtual StatusOr<void *> doAllocateHostMemory(uint64_t) {
+    return cannotRecord();
+  }
+
+  bool isRecording() const { return records; }
+  Status cannotRecord() const;
 
   /// Moves a stream's clock on.
   void takeTime(StreamId stream, double seconds) { clocks[stream] += seconds; }
@@ -243,7 +271,8 @@ private:
   mutable std::atomic<uint64_t> touched = 0;
   uint32_t streamCount = 0, eventCount = 0;
   std::vector<double> clocks; ///< Seconds by stream.
-  uint32_t moduleCount = 0, kernelCount = 0;
+  uint32_t moduleCount = 0, kernelCount = 0, recordingCount = 0;
+  bool records = false;
 };
 
 } // namespace hocket::hal

@@ -24,6 +24,7 @@
 #include <cstdlib>
 #include <cstring>
 #include <set>
+#include <thread>
 
 using namespace hocket;
 using namespace hocket::emulator;
@@ -48,6 +49,14 @@ struct CUfunc_st {
   size_t mostShared = 48 << 10;
 };
 
+struct CUgraph_st {
+  std::unique_ptr<Graph> graph;
+};
+
+struct CUgraphExec_st {
+  std::unique_ptr<Graph> graph;
+};
+
 struct CUevent_st {
   std::shared_ptr<Event> event = std::make_shared<Event>();
 };
@@ -60,6 +69,8 @@ struct CUctx_st {
   Gpu gpu;
   std::set<CUevent_st *> events;
   std::set<CUmod_st *> modules;
+  std::unique_ptr<Graph> capture; ///< That goes on.
+  std::thread::id capturer;       ///< Who began it.
 };
 } // namespace hocket::hal::cuda
 
@@ -117,6 +128,17 @@ Stream *find(CUctx_st &context, CUstream handle) {
     if (stream.get() == reinterpret_cast<Stream *>(handle))
       return stream.get();
   return nullptr;
+}
+
+/// The same, unless this thread captures: then nothing that waits, allocates or
+/// asks about streams is allowed, and the capture has failed.
+template <typename Body> CUresult outsideCapture(const Body &body) {
+  return inContext([&](CUctx_st &context) {
+    if (!context.capture || context.capturer != std::this_thread::get_id())
+      return CUresult(body(context));
+    context.capture->isInvalid = true;
+    return CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED;
+  });
 }
 
 /// Runs `body` with a stream of the current context.
@@ -217,6 +239,8 @@ private:
 CUresult emulator::meetOn(CUstream handle, std::vector<MemoryUse> uses,
                           std::shared_ptr<Meeting> meeting) {
   return onStream(handle, [&](CUctx_st &context, Stream &stream) {
+    if (stream.capture)
+      return CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED;
     context.gpu.meet(stream, std::make_shared<CheckedMeeting>(
                                  context, std::move(uses), std::move(meeting)));
     return CUDA_SUCCESS;
@@ -263,7 +287,15 @@ HOCKET_EXPORT CUresult cuGetErrorName(CUresult result, const char **name) {
       {CUDA_ERROR_INVALID_HANDLE, "CUDA_ERROR_INVALID_HANDLE"},
       {CUDA_ERROR_NOT_FOUND, "CUDA_ERROR_NOT_FOUND"},
       {CUDA_ERROR_NOT_READY, "CUDA_ERROR_NOT_READY"},
-      {CUDA_ERROR_LAUNCH_FAILED, "CUDA_ERROR_LAUNCH_FAILED"}};
+      {CUDA_ERROR_LAUNCH_FAILED, "CUDA_ERROR_LAUNCH_FAILED"},
+      {CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED,
+       "CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED"},
+      {CUDA_ERROR_STREAM_CAPTURE_INVALIDATED,
+       "CUDA_ERROR_STREAM_CAPTURE_INVALIDATED"},
+      {CUDA_ERROR_STREAM_CAPTURE_UNJOINED,
+       "CUDA_ERROR_STREAM_CAPTURE_UNJOINED"},
+      {CUDA_ERROR_STREAM_CAPTURE_ISOLATION,
+       "CUDA_ERROR_STREAM_CAPTURE_ISOLATION"}};
   auto found = names.find(result);
   *name = found == names.end() ? nullptr : found->second;
   return CUDA_SUCCESS;
@@ -345,7 +377,7 @@ HOCKET_EXPORT CUresult cuCtxSetCurrent(CUcontext context) {
 }
 
 HOCKET_EXPORT CUresult cuCtxSynchronize() {
-  return inContext([](CUctx_st &context) {
+  return outsideCapture([](CUctx_st &context) {
     context.gpu.finish();
     return CUDA_SUCCESS;
   });
@@ -364,7 +396,7 @@ HOCKET_EXPORT CUresult cuMemGetInfo_v2(size_t *free, size_t *total) {
 }
 
 HOCKET_EXPORT CUresult cuMemAlloc_v2(CUdeviceptr *address, size_t bytes) {
-  return inContext([&](CUctx_st &context) {
+  return outsideCapture([&](CUctx_st &context) {
     if (bytes == 0)
       return CUDA_ERROR_INVALID_VALUE;
     *address = context.gpu.memory.allocate(bytes);
@@ -373,7 +405,7 @@ HOCKET_EXPORT CUresult cuMemAlloc_v2(CUdeviceptr *address, size_t bytes) {
 }
 
 HOCKET_EXPORT CUresult cuMemFree_v2(CUdeviceptr address) {
-  return inContext([&](CUctx_st &context) {
+  return outsideCapture([&](CUctx_st &context) {
     context.gpu.finish();
     return context.gpu.memory.release(address) ? CUDA_SUCCESS
                                                : CUDA_ERROR_INVALID_VALUE;
@@ -381,8 +413,10 @@ HOCKET_EXPORT CUresult cuMemFree_v2(CUdeviceptr address) {
 }
 
 HOCKET_EXPORT CUresult cuMemAllocHost_v2(void **address, size_t bytes) {
-  *address = std::aligned_alloc(4096, (bytes + 4095) / 4096 * 4096);
-  return *address ? CUDA_SUCCESS : CUDA_ERROR_OUT_OF_MEMORY;
+  return outsideCapture([&](CUctx_st &) {
+    *address = std::aligned_alloc(4096, (bytes + 4095) / 4096 * 4096);
+    return *address ? CUDA_SUCCESS : CUDA_ERROR_OUT_OF_MEMORY;
+  });
 }
 
 HOCKET_EXPORT CUresult cuMemFreeHost(void *address) {
@@ -436,8 +470,11 @@ HOCKET_EXPORT CUresult cuStreamDestroy_v2(CUstream handle) {
 }
 
 HOCKET_EXPORT CUresult cuStreamSynchronize(CUstream handle) {
-  return onStream(handle, [&](CUctx_st &context, Stream &stream) {
-    context.gpu.finish(stream);
+  return outsideCapture([&](CUctx_st &context) {
+    Stream *stream = find(context, handle);
+    if (!stream)
+      return CUDA_ERROR_INVALID_HANDLE;
+    context.gpu.finish(*stream);
     return CUDA_SUCCESS;
   });
 }
@@ -447,8 +484,9 @@ HOCKET_EXPORT CUresult cuStreamWaitEvent(CUstream handle, CUevent event,
   return onStream(handle, [&](CUctx_st &context, Stream &stream) {
     if (!context.events.count(event))
       return CUDA_ERROR_INVALID_HANDLE;
-    context.gpu.wait(stream, event->event);
-    return CUDA_SUCCESS;
+    return context.gpu.wait(stream, event->event)
+               ? CUDA_SUCCESS
+               : CUDA_ERROR_STREAM_CAPTURE_ISOLATION;
   });
 }
 
@@ -478,8 +516,10 @@ HOCKET_EXPORT CUresult cuEventRecord(CUevent event, CUstream handle) {
 }
 
 HOCKET_EXPORT CUresult cuEventSynchronize(CUevent handle) {
-  return withEvent(handle, [&](CUctx_st &context, const auto &event) {
-    context.gpu.finish(*event);
+  return outsideCapture([&](CUctx_st &context) {
+    if (!context.events.count(handle))
+      return CUDA_ERROR_INVALID_HANDLE;
+    context.gpu.finish(*handle->event);
     return CUDA_SUCCESS;
   });
 }
@@ -488,6 +528,62 @@ HOCKET_EXPORT CUresult cuEventQuery(CUevent handle) {
   return withEvent(handle, [&](CUctx_st &, const auto &event) {
     return event->reached >= event->recorded ? CUDA_SUCCESS
                                              : CUDA_ERROR_NOT_READY;
+  });
+}
+
+//===----------------------------------------------------------------------===//
+// Graphs
+//===----------------------------------------------------------------------===//
+
+HOCKET_EXPORT CUresult cuStreamBeginCapture_v2(CUstream handle, int) {
+  return onStream(handle, [&](CUctx_st &context, Stream &stream) {
+    if (!handle || context.capture)
+      return CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED;
+    context.capture = std::make_unique<Graph>();
+    context.capturer = std::this_thread::get_id();
+    context.gpu.beginCapture(stream, *context.capture);
+    return CUDA_SUCCESS;
+  });
+}
+
+HOCKET_EXPORT CUresult cuStreamEndCapture(CUstream handle, CUgraph *graph) {
+  return onStream(handle, [&](CUctx_st &context, Stream &stream) {
+    if (!context.capture || stream.capture != context.capture.get() ||
+        stream.branch != 0)
+      return CUDA_ERROR_INVALID_VALUE;
+    context.gpu.endCapture(*context.capture);
+    std::unique_ptr<Graph> captured = std::move(context.capture);
+    if (captured->isInvalid)
+      return CUDA_ERROR_STREAM_CAPTURE_INVALIDATED;
+    if (!captured->isJoined())
+      return CUDA_ERROR_STREAM_CAPTURE_UNJOINED;
+    *graph = new CUgraph_st{std::move(captured)};
+    return CUDA_SUCCESS;
+  });
+}
+
+HOCKET_EXPORT CUresult cuGraphInstantiateWithFlags(CUgraphExec *executable,
+                                                   CUgraph graph,
+                                                   unsigned long long) {
+  *executable = new CUgraphExec_st{std::make_unique<Graph>(*graph->graph)};
+  return CUDA_SUCCESS;
+}
+
+HOCKET_EXPORT CUresult cuGraphDestroy(CUgraph graph) {
+  delete graph;
+  return CUDA_SUCCESS;
+}
+
+/// Streams of its branches stay; they are empty once it has been done.
+HOCKET_EXPORT CUresult cuGraphExecDestroy(CUgraphExec executable) {
+  delete executable;
+  return CUDA_SUCCESS;
+}
+
+HOCKET_EXPORT CUresult cuGraphLaunch(CUgraphExec executable, CUstream handle) {
+  return onStream(handle, [&](CUctx_st &context, Stream &stream) {
+    context.gpu.launch(*executable->graph, stream);
+    return CUDA_SUCCESS;
   });
 }
 

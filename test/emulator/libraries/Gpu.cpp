@@ -39,25 +39,87 @@ Gpu::~Gpu() {
 
 void Gpu::enqueue(Stream &stream, Work work) {
   ++deeds;
+  if (stream.capture) {
+    stream.capture->nodes.push_back({stream.branch, std::move(work)});
+    return;
+  }
   stream.entries.push_back({std::move(work), nullptr});
 }
 
 void Gpu::record(Stream &stream, std::shared_ptr<Event> event) {
   ++deeds;
+  event->capture = stream.capture ? stream.capture->id : 0;
+  if (stream.capture) {
+    event->node = stream.capture->nodes.size();
+    stream.capture->nodes.push_back({stream.branch});
+    return;
+  }
   uint64_t ticket = ++event->recorded;
   stream.entries.push_back({nullptr, std::move(event), true, ticket});
 }
 
 /// For the last record so far; never recorded: not at all.
-void Gpu::wait(Stream &stream, std::shared_ptr<Event> event) {
+bool Gpu::wait(Stream &stream, std::shared_ptr<Event> event) {
+  if (Graph *graph = captureOf(*event)) {
+    if (!stream.capture) {
+      stream.capture = graph;
+      stream.branch = graph->branches++;
+    }
+    stream.capture->nodes.push_back({stream.branch, nullptr, event->node});
+    return true;
+  }
+  if (stream.capture)
+    return false;
   uint64_t ticket = event->recorded;
   stream.entries.push_back({nullptr, std::move(event), false, ticket});
+  return true;
 }
 
 void Gpu::meet(Stream &stream, std::shared_ptr<Meeting> meeting) {
   ++deeds;
   stream.entries.push_back({nullptr, nullptr});
   stream.entries.back().meeting = std::move(meeting);
+}
+
+void Gpu::beginCapture(Stream &stream, Graph &graph) {
+  static std::atomic<uint64_t> last = 0;
+  graph.id = ++last;
+  stream.capture = &graph;
+  stream.branch = 0;
+}
+
+void Gpu::endCapture(Graph &graph) {
+  for (const auto &stream : streams)
+    if (stream->capture == &graph)
+      stream->capture = nullptr;
+}
+
+Graph *Gpu::captureOf(const Event &event) const {
+  for (const auto &stream : streams)
+    if (stream->capture && stream->capture->id == event.capture)
+      return stream->capture;
+  return nullptr;
+}
+
+void Gpu::launch(Graph &graph, Stream &stream) {
+  while (graph.streams.size() + 1 < graph.branches) {
+    streams.push_back(std::make_unique<Stream>());
+    graph.streams.push_back(streams.back().get());
+  }
+  auto streamOf = [&](size_t branch) -> Stream & {
+    return branch == 0 ? stream : *graph.streams[branch - 1];
+  };
+  // Of this launch alone. A branch begins by waiting for another.
+  std::vector<std::shared_ptr<Event>> events(graph.nodes.size());
+  for (size_t i = 0; i < graph.nodes.size(); ++i) {
+    const Graph::Node &node = graph.nodes[i];
+    if (node.work)
+      enqueue(streamOf(node.branch), node.work);
+    else if (node.awaits == Graph::none)
+      record(streamOf(node.branch), events[i] = std::make_shared<Event>());
+    else
+      wait(streamOf(node.branch), events[node.awaits]);
+  }
 }
 
 bool Gpu::isInMeeting(const Stream &stream) const {

@@ -29,10 +29,10 @@
 #define HOCKET_TEST_EMULATOR_LIBRARIES_GPU_H
 
 #include "test/emulator/libraries/GpuMemory.h"
+#include "test/emulator/libraries/Graph.h"
 
 #include <atomic>
 #include <deque>
-#include <functional>
 #include <memory>
 #include <mutex>
 #include <random>
@@ -42,10 +42,9 @@ namespace hocket::emulator {
 struct Event {
   uint64_t recorded = 0; ///< How often a stream was told to record it.
   uint64_t reached = 0;  ///< The last of these that a stream has come to.
+  uint64_t capture = 0;  ///< In which it was recorded last; 0: in none.
+  size_t node = 0;       ///< Of that graph.
 };
-
-/// Something that a stream does; empty, or what went wrong.
-using Work = std::function<std::string()>;
 
 /// What streams of several GPUs do together, as one of them sees it. Has its
 /// own lock.
@@ -67,6 +66,8 @@ struct Stream {
     bool arrived = false;
   };
   std::deque<Entry> entries;
+  Graph *capture = nullptr; ///< That it adds to; null: it keeps nothing.
+  size_t branch = 0;        ///< Of that graph.
 };
 
 class Gpu {
@@ -81,8 +82,17 @@ public:
 
   void enqueue(Stream &stream, Work work);
   void record(Stream &stream, std::shared_ptr<Event> event);
-  void wait(Stream &stream, std::shared_ptr<Event> event);
+  /// False: a captured stream cannot wait for what is not captured.
+  bool wait(Stream &stream, std::shared_ptr<Event> event);
   void meet(Stream &stream, std::shared_ptr<Meeting> meeting);
+
+  /// Until the end of a capture, its streams keep what they are given.
+  void beginCapture(Stream &stream, Graph &graph);
+  void endCapture(Graph &graph);
+  /// The capture, which goes on, in which the event was recorded last; or null.
+  Graph *captureOf(const Event &event) const;
+  /// Has `stream` do what was kept, all branches of it as one thing.
+  void launch(Graph &graph, Stream &stream);
 
   /// Lets streams advance until `stream` is empty, `event` has been reached as
   /// often as it was recorded, or everything is done.

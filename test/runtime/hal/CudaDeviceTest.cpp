@@ -263,4 +263,75 @@ TEST(CudaDevice, HostMemoryIsFreeOnReturn) {
   }
 }
 
+//===----------------------------------------------------------------------===//
+// Recordings
+//===----------------------------------------------------------------------===//
+
+/// Has stream 1 double what stream 0 has brought, between events.
+Status recordBranches(Device &device, const void *from, void *to, bool joins) {
+  HOCKET_RETURN_IF_ERROR(device.beginRecording());
+  HOCKET_RETURN_IF_ERROR(device.copyFromHost(0, from, {0, 4}));
+  HOCKET_RETURN_IF_ERROR(device.record(0, 0));
+  HOCKET_RETURN_IF_ERROR(device.wait(1, 0));
+  HOCKET_RETURN_IF_ERROR(device.copy(1, {0, 4}, {256, 4}));
+  HOCKET_RETURN_IF_ERROR(device.record(1, 1));
+  if (joins)
+    HOCKET_RETURN_IF_ERROR(device.wait(0, 1));
+  return device.copyToHost(0, {256, 4}, to);
+}
+
+TEST(CudaDevice, ReplaysWhatItHasRecorded) {
+  for (uint64_t seed = 1; seed <= 8; ++seed) {
+    auto device = open({.seed = seed});
+    ASSERT_TRUE(device->canRecord());
+    auto memory = device->allocateHostMemory(8);
+    ASSERT_TRUE(memory.ok()) << memory.status().message();
+    auto *words = static_cast<int32_t *>(*memory);
+    words[1] = -1;
+    Status recorded = recordBranches(*device, words, words + 1, true);
+    ASSERT_TRUE(recorded.ok()) << recorded.message();
+    auto id = device->endRecording();
+    ASSERT_TRUE(id.ok()) << id.status().message();
+    ASSERT_TRUE(device->synchronize().ok());
+    EXPECT_EQ(words[1], -1) << "recording does nothing";
+    for (int32_t value : {7, 9}) {
+      words[0] = value;
+      ASSERT_TRUE(device->replay(*id).ok());
+      ASSERT_TRUE(device->synchronize(0).ok());
+      EXPECT_EQ(words[1], value);
+    }
+  }
+}
+
+TEST(CudaDevice, RefusesWhatCannotBeRecorded) {
+  auto device = open({});
+  EXPECT_EQ(device->endRecording().status().message(),
+            "no work is being recorded");
+  EXPECT_EQ(device->replay(0).code(), StatusCode::InvalidArgument);
+  auto memory = device->allocateHostMemory(8);
+  ASSERT_TRUE(memory.ok());
+  auto *words = static_cast<int32_t *>(*memory);
+  ASSERT_TRUE(recordBranches(*device, words, words + 1, false).ok());
+  EXPECT_EQ(device->beginRecording().code(), StatusCode::FailedPrecondition);
+  EXPECT_EQ(device->synchronize(0).code(), StatusCode::FailedPrecondition);
+  EXPECT_EQ(device->allocateHostMemory(8).status().code(),
+            StatusCode::FailedPrecondition);
+  EXPECT_THAT(device->endRecording().status().message(),
+              HasSubstr("CUDA_ERROR_STREAM_CAPTURE_UNJOINED"));
+  // A thread that captures may not allocate, either.
+  ASSERT_TRUE(device->beginRecording().ok());
+  EXPECT_THAT(device->reserveScratch(1 << 10).message(),
+              HasSubstr("CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED"));
+  EXPECT_THAT(device->endRecording().status().message(),
+              HasSubstr("CUDA_ERROR_STREAM_CAPTURE_INVALIDATED"));
+  // An event from before is not part of what is recorded.
+  ASSERT_TRUE(device->record(1, 1).ok());
+  ASSERT_TRUE(device->beginRecording().ok());
+  EXPECT_THAT(device->wait(0, 1).message(),
+              HasSubstr("CUDA_ERROR_STREAM_CAPTURE_ISOLATION"));
+  (void)device->endRecording();
+  EXPECT_TRUE(device->fill(0, {0, 4}, 1).ok());
+  EXPECT_TRUE(device->synchronize().ok());
+}
+
 } // namespace

@@ -7,6 +7,7 @@
 #include "runtime/hal/drivers/cuda/CudaDevice.h"
 
 #include "runtime/base/Format.h"
+#include "runtime/hal/drivers/cuda/Graphs.h"
 #include "runtime/hal/drivers/cuda/LibraryKernels.h"
 #include "runtime/hal/drivers/cuda/MatrixProducts.h"
 #include "runtime/hal/drivers/cuda/StagingRing.h"
@@ -26,7 +27,7 @@ class CudaDevice : public Device {
 public:
   CudaDevice(const DriverApi &api, CUdevice device, Architecture architecture)
       : api(api), device(device), modules(api, architecture),
-        library(api, modules) {
+        library(api, modules), graphs(api) {
     const char *blocking = std::getenv("HOCKET_CUDA_BLOCKING");
     isBlocking = blocking && std::string_view(blocking) == "1";
   }
@@ -44,6 +45,8 @@ public:
     return reinterpret_cast<void *>(arena);
   }
   void *nativeStream(StreamId stream) const override { return at(stream); }
+  /// Unless it is to wait for every operation.
+  bool canRecord() const override { return !isBlocking; }
 
 protected:
   Status doAllocateArena(uint64_t bytes) override;
@@ -91,11 +94,19 @@ protected:
   }
   Status doCopyFromHost(StreamId stream, const void *from, Range to) override {
     HOCKET_RETURN_IF_ERROR(enter());
-    return queues[stream].staging->copyFromHost(from, at(to), to.bytes);
+    if (!isRecording())
+      return queues[stream].staging->copyFromHost(from, at(to), to.bytes);
+    HOCKET_CUDA_CALL(api, cuMemcpyHtoDAsync, at(to), from, to.bytes,
+                     at(stream));
+    return okStatus();
   }
   Status doCopyToHost(StreamId stream, Range from, void *to) override {
     HOCKET_RETURN_IF_ERROR(enter());
-    return queues[stream].staging->copyToHost(at(from), to, from.bytes);
+    if (!isRecording())
+      return queues[stream].staging->copyToHost(at(from), to, from.bytes);
+    HOCKET_CUDA_CALL(api, cuMemcpyDtoHAsync, to, at(from), from.bytes,
+                     at(stream));
+    return okStatus();
   }
 
   Status doRecord(StreamId stream, EventId event) override {
@@ -109,6 +120,24 @@ protected:
     return okStatus();
   }
   Status doSynchronize(StreamId stream) override;
+
+  Status doBeginRecording() override {
+    HOCKET_RETURN_IF_ERROR(enter());
+    return graphs.begin(at(0));
+  }
+  Status doEndRecording() override {
+    HOCKET_RETURN_IF_ERROR(enter());
+    return graphs.end(at(0));
+  }
+  Status doReplay(RecordingId recording) override {
+    HOCKET_RETURN_IF_ERROR(enter());
+    mayFault = true;
+    return graphs.launch(recording, at(0));
+  }
+  StatusOr<void *> doAllocateHostMemory(uint64_t bytes) override {
+    HOCKET_RETURN_IF_ERROR(enter());
+    return graphs.allocatePinned(bytes);
+  }
 
 private:
   struct Queue {
@@ -147,6 +176,7 @@ private:
   GpuModules modules;
   LibraryKernels library;
   MatrixProducts products;
+  Graphs graphs;
 };
 
 } // namespace
@@ -165,6 +195,7 @@ CudaDevice::~CudaDevice() {
   for (CUdeviceptr memory : {scratch, arena})
     if (memory)
       api.cuMemFree(memory);
+  graphs.close();
   products.close();
   modules.close();
   api.cuDevicePrimaryCtxRelease(device);

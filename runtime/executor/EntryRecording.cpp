@@ -1,0 +1,92 @@
+//===- EntryRecording.cpp - An entry that the device has recorded ---------===//
+//
+// Part of Hocket, under the Apache License v2.0.
+//
+//===----------------------------------------------------------------------===//
+
+#include "runtime/executor/EntryRecording.h"
+
+#include "runtime/base/Format.h"
+#include "runtime/program/DataType.h"
+
+#include <algorithm>
+
+using namespace hocket;
+using program::Instruction;
+
+/// Bytes of host memory between the beginnings of two copies.
+static uint64_t placeOf(uint64_t bytes) { return (bytes + 63) / 64 * 64; }
+
+StatusOr<EntryRecording> EntryRecording::create(hal::Device &device,
+                                                const program::Role &role,
+                                                const program::Entry &entry) {
+  uint64_t bytes = 0;
+  for (const program::Entry::Run &run : entry.runs())
+    for (const Instruction &instruction :
+         role.sequences(int(run.sequence())).instructions())
+      if (instruction.has_host()) {
+        const auto &buffer = role.buffers(int(instruction.host().buffer()));
+        bytes +=
+            placeOf(tensorBytes(buffer.shape(), buffer.dtype()).value_or(0));
+      }
+  EntryRecording recording(device);
+  HOCKET_ASSIGN_OR_RETURN(
+      void *memory, device.allocateHostMemory(std::max<uint64_t>(bytes, 1)));
+  recording.room = {static_cast<std::byte *>(memory), bytes};
+  return recording;
+}
+
+StatusOr<void *> EntryRecording::add(bool isInput, const HostInput &what,
+                                     uint64_t bytes) {
+  if (placeOf(bytes) > room.size())
+    return internalError("there is no room for a copy that is recorded");
+  (isInput ? inputs : outputs).push_back({what, room.first(bytes)});
+  void *memory = room.data();
+  room = room.subspan(placeOf(bytes));
+  return memory;
+}
+
+Status EntryRecording::replay(HostChannel &host) {
+  for (const Copy &input : inputs)
+    HOCKET_RETURN_IF_ERROR(host.provide(input.what, input.memory));
+  HOCKET_RETURN_IF_ERROR(device->replay(id));
+  HOCKET_RETURN_IF_ERROR(device->synchronize(0));
+  for (const Copy &output : outputs)
+    HOCKET_RETURN_IF_ERROR(
+        host.receive(output.what.name, output.what.microbatch, output.memory));
+  return okStatus();
+}
+
+template <typename Call> static bool knowsTheStep(const Call &call) {
+  for (const program::Scalar &scalar : call.scalars())
+    if (scalar.step() == program::Scalar::STEP)
+      return true;
+  return false;
+}
+
+static std::string obstacleOf(const Instruction &instruction) {
+  if (instruction.has_collective() || instruction.has_transfer())
+    return "exchanges messages, which the host watches one by one";
+  if (instruction.stream() != 0 || instruction.has_record() ||
+      instruction.has_wait())
+    return "is one of several streams, which the host brings together";
+  if (knowsTheStep(instruction.launch()) || knowsTheStep(instruction.library()))
+    return "is told the number of the step by the host";
+  return "";
+}
+
+std::string hocket::obstacleToRecording(const program::Program &program,
+                                        const program::Role &role,
+                                        const program::Entry &entry) {
+  if (program.roles_size() > 1 || role.ranks_size() > 1)
+    return "there are several ranks, whose messages the host watches one by "
+           "one";
+  for (const program::Entry::Run &run : entry.runs()) {
+    const program::Sequence &sequence = role.sequences(int(run.sequence()));
+    for (int i = 0; i < sequence.instructions_size(); ++i)
+      if (std::string why = obstacleOf(sequence.instructions(i)); !why.empty())
+        return formatText("sequence '%s', instruction %d %s",
+                          sequence.name().c_str(), i, why.c_str());
+  }
+  return "";
+}

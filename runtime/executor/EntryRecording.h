@@ -1,0 +1,64 @@
+//===- EntryRecording.h - An entry that the device has recorded -*- C++ -*-===//
+//
+// Part of Hocket, under the Apache License v2.0.
+//
+//===----------------------------------------------------------------------===//
+///
+/// \file
+/// A recorded entry is one operation of the device (hal/interfaces/Device.h).
+/// What the host gives it is put into memory that the device reads before it
+/// begins; what it gives the host is there when it is over.
+///
+//===----------------------------------------------------------------------===//
+
+#ifndef HOCKET_RUNTIME_EXECUTOR_ENTRYRECORDING_H
+#define HOCKET_RUNTIME_EXECUTOR_ENTRYRECORDING_H
+
+#include "runtime/executor/HostChannel.h"
+#include "runtime/hal/interfaces/Device.h"
+#include "runtime/program/program.pb.h"
+
+#include <vector>
+
+namespace hocket {
+
+class EntryRecording {
+public:
+  /// With room for the inputs and outputs of a run of the entry, before the
+  /// device records.
+  static StatusOr<EntryRecording> create(hal::Device &device,
+                                         const program::Role &role,
+                                         const program::Entry &entry);
+
+  /// While the device records: notes an input or an output of `bytes`; the
+  /// memory that a copy is to use. `name` and `pieces` outlive this.
+  StatusOr<void *> add(bool isInput, const HostInput &what, uint64_t bytes);
+
+  /// The device has recorded everything, under `id`.
+  void close(hal::RecordingId recording) { id = recording; }
+
+  /// Does what was recorded, from its inputs to its outputs.
+  Status replay(HostChannel &host);
+
+private:
+  explicit EntryRecording(hal::Device &device) : device(&device) {}
+
+  struct Copy {
+    HostInput what;
+    std::span<std::byte> memory;
+  };
+  hal::Device *device;
+  std::span<std::byte> room; ///< Not given to copies yet.
+  hal::RecordingId id = 0;
+  std::vector<Copy> inputs, outputs; ///< In program order.
+};
+
+/// Why a run of the entry is not the same work every time, done by the device
+/// alone; empty if it is.
+std::string obstacleToRecording(const program::Program &program,
+                                const program::Role &role,
+                                const program::Entry &entry);
+
+} // namespace hocket
+
+#endif // HOCKET_RUNTIME_EXECUTOR_ENTRYRECORDING_H

@@ -1,0 +1,125 @@
+//===- CudaGraphsTest.cpp - Steps that a GPU does as one graph ------------===//
+//
+// Part of Hocket, under the Apache License v2.0.
+//
+//===----------------------------------------------------------------------===//
+///
+/// \file
+/// Training on an emulated GPU with each step as one graph, and instruction by
+/// instruction: the same bits. What cannot be a graph says so.
+///
+//===----------------------------------------------------------------------===//
+
+#include "runtime/executor/Executor.h"
+#include "test/emulator/EmulatedGpus.h"
+#include "test/end_to_end/TrainedPlans.h"
+
+#include <filesystem>
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+using namespace hocket;
+using namespace hocket::test;
+using testing::HasSubstr;
+
+namespace {
+
+class CudaGraphs : public TrainedPlans {
+protected:
+  void SetUp() override {
+    TrainedPlans::SetUp();
+    useEmulatedGpus({.count = 2});
+  }
+
+  static constexpr uint64_t fewSteps = 4;
+
+  struct Run {
+    Status status;
+    bool isRecorded = false;
+    Outcome outcome;
+    std::string lines;
+  };
+
+  static SharedProgram compileSmall(const ModelRow &model,
+                                    const PlanRow &plan = {"One", "", 2},
+                                    const std::string &target = "cuda") {
+    return compile(model, plan, "precision: FP32", target);
+  }
+
+  Run run(const SharedProgram &program, GraphUse graphs, bool profile = false) {
+    Run result;
+    TrainingOptions options;
+    options.steps = fewSteps;
+    options.data = {tokens()};
+    options.graphs = graphs;
+    options.profile = profile;
+    options.logFile = folder + "/run.jsonl";
+    options.saveDir = folder + "/run";
+    options.finished = [&](Executor &executor) {
+      result.isRecorded = executor.isRecorded("train_step");
+    };
+    options.print = [&](const std::string &line) {
+      result.lines += line + "\n";
+    };
+    result.status = runTraining(program, options);
+    if (result.status.ok())
+      result.outcome = outcomeOf("run", fewSteps);
+    std::filesystem::remove_all(options.saveDir);
+    std::filesystem::remove(options.logFile);
+    return result;
+  }
+
+  static void expectSameBits(const Run &actual, const Run &expected) {
+    EXPECT_EQ(actual.outcome.losses.size(), fewSteps);
+    EXPECT_EQ(actual.outcome.losses, expected.outcome.losses);
+    EXPECT_EQ(actual.outcome.norms, expected.outcome.norms);
+    EXPECT_EQ(actual.outcome.state, expected.outcome.state);
+  }
+};
+
+TEST_F(CudaGraphs, TrainToTheSameBits) {
+  SharedProgram program = compileSmall(gpt);
+  Run plain = run(program, GraphUse::Off);
+  ASSERT_TRUE(plain.status.ok()) << plain.status.message();
+  EXPECT_FALSE(plain.isRecorded);
+  for (GraphUse use : {GraphUse::On, GraphUse::Auto}) {
+    Run graph = run(program, use);
+    ASSERT_TRUE(graph.status.ok()) << graph.status.message();
+    EXPECT_TRUE(graph.isRecorded);
+    expectSameBits(graph, plain);
+  }
+}
+
+TEST_F(CudaGraphs, NeedTheSameWorkInEveryStep) {
+  SharedProgram program = compileSmall(gptWithDropout);
+  Run graph = run(program, GraphUse::On);
+  EXPECT_EQ(graph.status.code(), StatusCode::FailedPrecondition);
+  EXPECT_THAT(graph.status.message(),
+              HasSubstr("--cuda-graphs on: a step cannot be a graph: sequence "
+                        "'forward', instruction "));
+  EXPECT_THAT(graph.status.message(),
+              HasSubstr("is told the number of the step by the host"));
+  Run automatic = run(program, GraphUse::Auto);
+  ASSERT_TRUE(automatic.status.ok()) << automatic.status.message();
+  EXPECT_FALSE(automatic.isRecorded);
+  EXPECT_THAT(automatic.lines,
+              HasSubstr("steps are issued instruction by instruction: sequence "
+                        "'forward', instruction "));
+  expectSameBits(automatic, run(program, GraphUse::Off));
+}
+
+TEST_F(CudaGraphs, NeedADeviceThatDoesAllOfIt) {
+  EXPECT_THAT(
+      run(compileSmall(gpt, {"Dp2", "dp=2", 2}), GraphUse::On).status.message(),
+      HasSubstr("there are several ranks"));
+  EXPECT_THAT(run(compileSmall(gpt, {"One", "", 2}, "cpu"), GraphUse::On)
+                  .status.message(),
+              HasSubstr("does not record work"));
+  EXPECT_THAT(run(compileSmall(gpt), GraphUse::On, true).status.message(),
+              HasSubstr("instructions are measured one by one"));
+  Run profiled = run(compileSmall(gpt), GraphUse::Auto, true);
+  EXPECT_TRUE(profiled.status.ok()) << profiled.status.message();
+  EXPECT_FALSE(profiled.isRecorded);
+}
+
+} // namespace
