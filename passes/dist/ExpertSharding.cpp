@@ -24,12 +24,13 @@ ExpertAxes::ExpertAxes(ModuleOp module) {
 }
 
 bool ExpertAxes::operator()(StringRef axis) const {
-  return llvm::is_contained(different, axis) ||
-         (isModelAxis(axis) && !llvm::is_contained(rows, axis));
+  return axis == "ep" || llvm::is_contained(different, axis) ||
+         splitsEach(axis);
 }
 
 bool ExpertAxes::splitsEach(StringRef axis) const {
-  return (*this)(axis) && !llvm::is_contained(different, axis) && axis != "ep";
+  return isModelAxis(axis) && !llvm::is_contained(different, axis) &&
+         !llvm::is_contained(rows, axis);
 }
 
 bool hocket::dist::isGrouped(Operation *op) {

@@ -18,8 +18,7 @@ using xf::FactorKind;
 using xf::FactorRule;
 
 bool hocket::dist::isModelAxis(StringRef axis) {
-  StringRef name = axis.split('.').first;
-  return name == "tp" || name == "ep";
+  return axis.split('.').first == "tp";
 }
 
 Sharding OpSharding::of(const xf::TensorFactors &tensor) const {

@@ -139,6 +139,8 @@ static const PlanRow withExperts[] = {
     {"Ep2",             "dp=2,ep=2",      3},
     {"Dp4Ep2Zero3",     "dp=4,ep=2",      3, "--zero 3"},
     {"Pp2Ep2",          "pp=2,dp=2,ep=2", 3},
+    // ZeRO over ep alone: to all but experts it is an axis of the data.
+    {"Ep2Tp4Zero3",     "dp=2,ep=2,tp=4", 2, "--zero 3"},
     {"Dp4Ep4Tp2SpZero1", "dp=4,ep=4,tp=2", 1, SP "--zero 1"},
     {"Pp2Dp4Ep2Tp2Full", "pp=2,dp=4,ep=2,tp=2", 3,
      SP "--zero 1 --recompute full"},

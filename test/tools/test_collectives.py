@@ -189,6 +189,14 @@ class CollectivesTest(unittest.TestCase):
         found = collectives("--mesh", "dp=2,tp=2,ep=2,etp=1", *options)
         self.assertNotIn("dp", str(found["expert_layer_forward"]))
 
+    def test_zero_3_gathers_weights_over_expert_ranks(self):
+        found = collectives("--mesh", "dp=2,ep=2", "--zero", "3", "--set", EXPERTS)
+        # Four of attention, two norms and the router; experts are split already.
+        self.assertEqual(
+            found["expert_layer_forward"],
+            {'all_gather ["ep"]': 7, 'all_to_all ["ep"]': 2},
+        )
+
     def test_experts_split_over_tensor_ranks_sum_tokens_and_no_rows(self):
         found = collectives("--mesh", "dp=2,tp=2,ep=2", "--set", EXPERTS)
         # One sum of attention's result, and one of the experts'.
