@@ -85,10 +85,12 @@ void hocket::registerTrain(CLI::App &app, Status &result,
                    "Have a GPU do a step as one CUDA graph: auto, where it can "
                    "be done; on, or fail; off (default auto). Not with several "
                    "ranks, dropout, --profile or --trace")
+      ->type_name("auto|on|off")
       ->transform(CLI::CheckedTransformer(
-          std::map<std::string, GraphUse>{{"auto", GraphUse::Auto},
-                                          {"on", GraphUse::On},
-                                          {"off", GraphUse::Off}}));
+                      std::map<std::string, GraphUse>{{"auto", GraphUse::Auto},
+                                                      {"on", GraphUse::On},
+                                                      {"off", GraphUse::Off}})
+                      .description(""));
   if (arguments->resolver.addOptions)
     arguments->resolver.addOptions(*command);
   command->footer(
