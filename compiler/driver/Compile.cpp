@@ -98,7 +98,7 @@ public:
     // 3. The result.
     CompileResult result;
     if (last == static_cast<int>(Level::Exec)) {
-      result.memory = measureMemory(*module);
+      result.memory = measure();
       result.recompute = readRecomputeNotes(*module);
       result.memoryBudget = budget;
       HOCKET_RETURN_IF_ERROR(checkMemory(result));
@@ -106,7 +106,7 @@ public:
         return result;
     }
     if (request.emitCuda)
-      HOCKET_RETURN_IF_ERROR(emitCuda(result.text, diagnostics));
+      HOCKET_RETURN_IF_ERROR(emitCuda(result, diagnostics));
     else if (request.to == Level::Program)
       HOCKET_RETURN_IF_ERROR(emit(result.program, diagnostics));
     else
@@ -193,7 +193,7 @@ private:
     };
     do
       HOCKET_RETURN_IF_ERROR(lower(fit.open()));
-    while (fit.note(measureMemory(*module), readRecomputeNotes(*module)));
+    while (fit.note(measure(), readRecomputeNotes(*module)));
     if (!isWritten)
       return fit.isWhole() ? okStatus() : lower({});
     isTrial = false;
@@ -205,21 +205,28 @@ private:
     return okStatus();
   }
 
+  /// What every role needs of its target.
+  std::vector<RoleMemory> measure() {
+    if (request.target != "cuda")
+      return measureMemory(*module);
+    return measureMemory(*module, cuda::bytesBesideArena);
+  }
+
   /// S42: what the fullest rank needs, where a device has less.
   Status checkMemory(const CompileResult &result) {
     if (budget == 0 || request.anyMemory)
       return okStatus();
     const RoleMemory *worst = nullptr;
     for (const RoleMemory &memory : result.memory)
-      if (!worst || memory.arena > worst->arena)
+      if (!worst || memory.needed() > worst->needed())
         worst = &memory;
-    if (!worst || worst->arena <= budget)
+    if (!worst || worst->needed() <= budget)
       return okStatus();
     std::string text =
         budgetPlace + ": S42: " + ranksText(worst->ranks) +
         (worst->ranks.size() > 1 ? " need " : " needs ") +
-        formatBytes(static_cast<uint64_t>(worst->arena)) + ", " +
-        formatBytes(static_cast<uint64_t>(worst->arena - budget)) +
+        formatBytes(static_cast<uint64_t>(worst->needed())) + ", " +
+        formatBytes(static_cast<uint64_t>(worst->needed() - budget)) +
         " more than the " + formatBytes(static_cast<uint64_t>(budget)) +
         " of a device (at the peak: " + ownersText(*worst) + ")";
     if (!spec)
@@ -234,7 +241,7 @@ private:
       HOCKET_ASSIGN_OR_RETURN(CompileResult compiled, compile(other));
       int64_t most = 0;
       for (const RoleMemory &memory : compiled.memory)
-        most = std::max(most, memory.arena);
+        most = std::max(most, memory.needed());
       return most;
     };
     auto near = neighbours(*spec, request.spec, *worst, budget);
@@ -261,12 +268,19 @@ private:
                                            : failureOf(diagnostics);
   }
 
-  /// The kernels as CUDA C++.
-  Status emitCuda(std::string &text, DiagnosticText &diagnostics) {
+  /// The kernels as CUDA C++, fused ones and those of library ops.
+  Status emitCuda(CompileResult &result, DiagnosticText &diagnostics) {
     std::vector<cuda::CudaKernel> kernels;
+    KernelCode code;
+    program::Program program;
     if (failed(cuda::writeKernels(*module, kernels)))
       return failureOf(diagnostics);
-    text = cuda::sourceOf(kernels);
+    result.text = cuda::sourceOf(kernels);
+    for (cuda::CudaKernel &kernel : kernels)
+      code.kernels.push_back(std::move(kernel.about));
+    if (failed(emitProgram(*module, code, program)) ||
+        failed(cuda::writeLibraryText(*module, program, result.libraryText)))
+      return failureOf(diagnostics);
     return okStatus();
   }
 

@@ -51,6 +51,7 @@ struct CompileResult {
   /// The module, where `to` is a level before Program; CUDA C++ where that is
   /// asked for.
   std::string text;
+  std::string libraryText; ///< beside it: the kernels of library ops
   /// By pipeline rank, where the program was laid out.
   std::vector<RoleMemory> memory;
   std::vector<RecomputeNote> recompute; ///< empty: the pass did nothing

@@ -73,10 +73,10 @@ bool MemoryFit::note(const std::vector<RoleMemory> &memory,
   if (ranks.empty()) { // Everything was saved.
     bool fits = true;
     for (size_t i = 0; whole && i < notes.size(); ++i) {
-      fits &= memory[i].arena <= budget;
+      fits &= memory[i].needed() <= budget;
       int64_t saved = notes[i].savedBytes;
-      ranks.push_back({std::max<int64_t>(0, memory[i].arena - saved)});
-      leastFixed.push_back(memory[i].withResiduals - saved);
+      ranks.push_back({std::max<int64_t>(0, memory[i].needed() - saved)});
+      leastFixed.push_back(memory[i].withResiduals + memory[i].beside - saved);
       undecided.push_back(i);
     }
     for (const Rank &rank : ranks)
@@ -84,7 +84,7 @@ bool MemoryFit::note(const std::vector<RoleMemory> &memory,
     return !fits;
   }
   for (size_t i = 0; i < undecided.size() && i < memory.size(); ++i)
-    noteRank(ranks[undecided[i]], memory[i].arena, notes[undecided[i]]);
+    noteRank(ranks[undecided[i]], memory[i].needed(), notes[undecided[i]]);
   std::erase_if(undecided, [&](size_t i) { return ranks[i].done; });
   bool more = !undecided.empty() && ++attempts < mostAttempts;
   for (size_t i = 0; i < ranks.size(); ++i) {

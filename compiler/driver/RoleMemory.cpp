@@ -6,7 +6,6 @@
 
 #include "compiler/driver/RoleMemory.h"
 
-#include "dialects/exec/IR/Exec.h"
 #include "runtime/base/Format.h"
 
 #include "llvm/ADT/STLExtras.h"
@@ -82,12 +81,15 @@ static void addOwners(exec::RoleOp role, int64_t position, RoleMemory &memory) {
   });
 }
 
-std::vector<RoleMemory> hocket::measureMemory(ModuleOp module) {
+std::vector<RoleMemory>
+hocket::measureMemory(ModuleOp module,
+                      llvm::function_ref<int64_t(exec::RoleOp)> besideArena) {
   std::vector<RoleMemory> all;
   for (auto role : module.getOps<exec::RoleOp>()) {
     RoleMemory memory;
     memory.ranks.assign(role.getRanks().begin(), role.getRanks().end());
     memory.arena = static_cast<int64_t>(role.getArenaBytes());
+    memory.beside = besideArena ? besideArena(role) : 0;
     int64_t peak = 0;
     Moment most, residuals;
     for (const auto &[position, moment] : momentsOf(role)) {

@@ -7,6 +7,8 @@
 #ifndef HOCKET_COMPILER_DRIVER_ROLEMEMORY_H
 #define HOCKET_COMPILER_DRIVER_ROLEMEMORY_H
 
+#include "dialects/exec/IR/Exec.h"
+
 #include "mlir/IR/BuiltinOps.h"
 
 #include <cstdint>
@@ -19,7 +21,10 @@ namespace hocket {
 /// The memory of the ranks that share a role.
 struct RoleMemory {
   std::vector<int64_t> ranks;
-  int64_t arena = 0; ///< Bytes that the runtime allocates.
+  int64_t arena = 0; ///< Bytes of the arena.
+  /// Bytes that the runtime allocates on the device beside it.
+  int64_t beside = 0;
+  int64_t needed() const { return arena + beside; }
   /// Bytes by kind ("optimizer", "activations", ...) where most live at once,
   /// the most first.
   std::vector<std::pair<std::string, int64_t>> atPeak;
@@ -28,7 +33,10 @@ struct RoleMemory {
 };
 
 /// Of every role of a module of the exec level, by pipeline rank.
-std::vector<RoleMemory> measureMemory(mlir::ModuleOp module);
+/// `besideArena` says what its target takes beside the arena.
+std::vector<RoleMemory>
+measureMemory(mlir::ModuleOp module,
+              llvm::function_ref<int64_t(exec::RoleOp)> besideArena = nullptr);
 
 /// "optimizer 3.10 GiB, activations 1.20 GiB, parameters 800.0 MiB": the
 /// largest few.

@@ -152,10 +152,11 @@ std::string memoryJson(const CompileResult &result) {
   for (size_t i = 0; i < result.memory.size(); ++i) {
     const RoleMemory &memory = result.memory[i];
     text += formatText("%s{\"ranks\": %zu, \"first_rank\": %lld, "
-                       "\"arena_bytes\": %lld",
+                       "\"arena_bytes\": %lld, \"device_bytes\": %lld",
                        i ? ", " : "", memory.ranks.size(),
                        static_cast<long long>(memory.ranks.front()),
-                       static_cast<long long>(memory.arena));
+                       static_cast<long long>(memory.arena),
+                       static_cast<long long>(memory.needed()));
     if (i < result.recompute.size()) {
       const RecomputeNote &note = result.recompute[i];
       text += formatText(", \"residuals\": %lld, \"recomputed\": %lld, "
@@ -200,15 +201,18 @@ void printSummary(const Arguments &arguments, const Outcome &outcome) {
               << ", \"seconds\": " << outcome.seconds << "}\n";
     return;
   }
+  int64_t needed = 0;
+  for (const RoleMemory &memory : result.memory)
+    needed = std::max(needed, memory.needed());
   if (outcome.plan)
     std::cout << autoPlanText(*outcome.plan);
   std::cout << (arguments.output.empty() ? "not written" : arguments.output)
             << ": " << formatCount(program.model().parameter_count())
             << " parameters, " << program.kernels_size() << " kernels, "
-            << instructions << " instructions, " << formatBytes(arena)
-            << " of memory, " << formatBytes(outcome.fileBytes)
-            << " on disk, compiled in " << formatDuration(outcome.seconds)
-            << "\n";
+            << instructions << " instructions, "
+            << formatBytes(static_cast<uint64_t>(needed)) << " of memory, "
+            << formatBytes(outcome.fileBytes) << " on disk, compiled in "
+            << formatDuration(outcome.seconds) << "\n";
   if (result.memoryBudget > 0)
     printMemory(result);
   printRecompute(result);
@@ -268,8 +272,8 @@ Status checkPeaks(const Outcome &outcome) {
 
 Status write(Arguments &arguments, Outcome &outcome) {
   if (arguments.request.emitCuda)
-    return emitCuda(outcome.result.text, arguments.architectures,
-                    arguments.output);
+    return emitCuda({outcome.result.text, outcome.result.libraryText},
+                    arguments.architectures, arguments.output);
   if (arguments.request.to != Level::Program)
     return arguments.output == "-"
                ? (std::cout << outcome.result.text, okStatus())
@@ -288,6 +292,8 @@ Status run(Arguments &arguments) {
   HOCKET_RETURN_IF_ERROR(checkEmit(arguments));
   arguments.request.fuse = !arguments.noFusion;
   arguments.request.emitCuda = !arguments.emit.empty();
+  if (arguments.request.emitCuda)
+    arguments.request.target = "cuda";
   Outcome outcome;
   HOCKET_RETURN_IF_ERROR(choose(arguments, outcome));
   if (outcome.plan && outcome.plan->compiled) {
@@ -360,7 +366,7 @@ void hocket::registerCompile(CLI::App &app, Status &result) {
                    "What it runs on: cpu, or cuda (NVIDIA GPUs)")
       ->capture_default_str();
   command->add_option("--emit", arguments->emit,
-                      "cuda: write the fused kernels as CUDA C++ into the "
+                      "cuda: write all kernels as CUDA C++ into the "
                       "folder of -o, instead of an executable");
   command
       ->add_option("--arch", arguments->architectures,

@@ -24,18 +24,23 @@ static Status makeFolder(const fs::path &folder) {
                : okStatus();
 }
 
-Status hocket::emitCuda(const std::string &kernels,
+Status hocket::emitCuda(const CudaText &text,
                         const std::vector<std::string> &architectures,
                         const std::string &output) {
-  nvrtc::Source source{"kernels.cu", kernels, {}};
-  std::map<std::string, std::string> files = {{"kernels.cu", kernels}};
+  std::map<std::string, std::string> files = {{"kernels.cu", text.kernels},
+                                              {"library.cu", text.library}};
+  nvrtc::Source fused{"kernels.cu", text.kernels, {}},
+      library{"library.cu", text.library, {}};
   for (const kernels::CudaHeader &header : kernels::cudaHeaders()) {
-    source.headers.push_back({header.name, header.text});
+    for (nvrtc::Source *source : {&fused, &library})
+      source->headers.push_back({header.name, header.text});
     files[header.name] = header.text;
   }
   for (const std::string &arch : architectures) {
     HOCKET_ASSIGN_OR_RETURN(files["kernels." + arch + ".cubin"],
-                            nvrtc::compile(source, arch));
+                            nvrtc::compile(fused, arch));
+    HOCKET_ASSIGN_OR_RETURN(files["library." + arch + ".cubin"],
+                            nvrtc::compile(library, arch));
   }
   for (const auto &[name, content] : files) {
     fs::path path = fs::path(output) / name;

@@ -14,12 +14,18 @@
 
 namespace hocket {
 
-/// Writes `kernels` (CUDA C++) into the folder `output`, made if need be:
-/// kernels.cu, the headers it includes, so that `nvcc -I output
-/// output/kernels.cu` compiles it, and kernels.ARCH.cubin for each of
-/// `architectures`, which takes NVRTC. All is compiled before anything is
-/// written.
-Status emitCuda(const std::string &kernels,
+/// A program's kernels in CUDA C++.
+struct CudaText {
+  std::string kernels; ///< fused ones
+  std::string library; ///< of library ops
+};
+
+/// Writes both into the folder `output`, made if need be: kernels.cu and
+/// library.cu, the headers they include, so that `nvcc -I output
+/// output/kernels.cu` compiles, and kernels.ARCH.cubin and library.ARCH.cubin
+/// for each of `architectures`, which takes NVRTC. All is compiled before
+/// anything is written.
+Status emitCuda(const CudaText &text,
                 const std::vector<std::string> &architectures,
                 const std::string &output);
 

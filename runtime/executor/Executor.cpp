@@ -58,11 +58,13 @@ Executor::~Executor() {
 
 Status Executor::load() {
   const program::Role &r = role();
+  // The lesser of the two first: where there is too little, the error tells of
+  // both.
+  HOCKET_RETURN_IF_ERROR(
+      target->reserveScratch(r.memory().scratch_bytes_per_worker()));
   HOCKET_RETURN_IF_ERROR(target->allocateArena(r.memory().arena_bytes()));
   HOCKET_RETURN_IF_ERROR(
       target->createQueues(std::max(1u, r.streams()), r.events()));
-  HOCKET_RETURN_IF_ERROR(
-      target->reserveScratch(r.memory().scratch_bytes_per_worker()));
   std::vector<void *> streams;
   for (uint32_t stream = 0; stream < target->streams(); ++stream)
     streams.push_back(target->nativeStream(stream));

@@ -145,7 +145,7 @@ private:
         source->model().name().c_str(),
         formatCount(double(source->model().parameter_count())).c_str(),
         source->training().precision().c_str(),
-        formatBytes(executor->device().arenaBytes()).c_str(), about.workers,
+        formatBytes(executor->device().allocatedBytes()).c_str(), about.workers,
         about.workers == 1 ? "" : "s", about.name.c_str(),
         about.isa.empty() ? "" : (" (" + about.isa + ")").c_str());
     return ranks == 1 ? text

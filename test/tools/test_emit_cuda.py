@@ -49,6 +49,15 @@ class EmitCudaTest(unittest.TestCase):
         for example in EXAMPLES:
             text = self.kernels(ROOT / "examples" / example / "spec.textproto")
             self.assertIn('extern "C" __global__', text)
+            library = (self.folder / "kernels/library.cu").read_text()
+            self.assertRegex(
+                library,
+                r'// \d+ launch(es)?, the first for \S*spec.textproto:\S+ .*\n'
+                r'// \d+ x \d+ x \d+ blocks of \d+ threads.*, of \(buffer 0, .*\)\n',
+            )
+            for op in ("attention", "crossEntropy"):
+                self.assertIn(op, library)
+            self.assertLess(len(library), 100_000, "headers stand inside")
         for header in ("Device.cuh", "Random.cuh"):
             self.assertEqual(
                 (self.folder / "kernels/kernels/cuda" / header).read_text(),
@@ -67,8 +76,9 @@ class EmitCudaTest(unittest.TestCase):
         for plan in PLANS:
             self.kernels(spec, *plan, "--arch", ",".join(ARCHITECTURES))
             for arch in ARCHITECTURES:
-                image = self.folder / f"kernels/kernels.{arch}.cubin"
-                self.assertEqual(image.read_bytes()[:4], b"\x7fELF")
+                for part in ("kernels", "library"):
+                    image = self.folder / f"kernels/{part}.{arch}.cubin"
+                    self.assertEqual(image.read_bytes()[:4], b"\x7fELF")
 
     def refused(self, status, *options, **environment):
         out = self.folder / "nothing"

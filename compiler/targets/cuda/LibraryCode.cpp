@@ -6,8 +6,10 @@
 
 #include "compiler/targets/cuda/LibraryCode.h"
 
+#include "kernels/cuda/DeviceMemory.h"
 #include "kernels/cuda/Library.h"
 #include "kernels/cuda/Sources.h"
+#include "runtime/base/Format.h"
 
 #include <map>
 
@@ -27,7 +29,7 @@ public:
     for (const auto &sequence : role.sequences())
       for (const auto &instruction : sequence.instructions()) {
         if (instruction.has_gemm())
-          scratch = std::max(scratch, cuda::kProductWorkspaceBytes);
+          scratch = std::max(scratch, kernels::kProductWorkspaceBytes);
         if (!instruction.has_library())
           continue;
         kernels::CudaCall call;
@@ -35,8 +37,14 @@ public:
           return failure();
         scratch = std::max(scratch, static_cast<uint64_t>(call.workspaceBytes));
         for (auto *list : {&call.launches, &call.hopper})
-          for (kernels::CudaLaunch &launch : *list)
-            launches.try_emplace(launch.symbol, std::move(launch));
+          for (kernels::CudaLaunch &launch : *list) {
+            auto [known, isNew] = launches.try_emplace(launch.symbol);
+            ++known->second.calls;
+            if (!isNew)
+              continue;
+            known->second.launch = std::move(launch);
+            known->second.source = instruction.source();
+          }
       }
     role.mutable_memory()->set_scratch_bytes_per_worker(scratch);
     return success();
@@ -45,18 +53,74 @@ public:
   void write() {
     if (launches.empty())
       return;
-    std::vector<kernels::CudaLaunch> each;
-    for (auto &[symbol, launch] : launches)
-      each.push_back(std::move(launch));
     auto *code = program.add_modules();
     code->set_name("library");
     auto *variant = code->add_variants();
     variant->set_format("cuda-c++");
-    variant->set_image(
-        kernels::standaloneSource(kernels::cudaSource(each), "library.cu"));
+    variant->set_image(kernels::standaloneSource(text(false), "library.cu"));
+  }
+
+  /// All kernels as one source; `explained`: with a comment above each.
+  std::string text(bool explained) const {
+    std::vector<kernels::CudaLaunch> each;
+    for (const auto &[symbol, known] : launches) {
+      each.push_back(known.launch);
+      if (explained)
+        each.back().text = commentOf(known) + each.back().text;
+    }
+    return kernels::cudaSource(each);
   }
 
 private:
+  /// A kernel: the first launch of it, and how often there is one.
+  struct Known {
+    kernels::CudaLaunch launch;
+    std::string source; ///< of the first call
+    int64_t calls = 0;
+  };
+
+  static std::string commentOf(const Known &known) {
+    const kernels::CudaLaunch &launch = known.launch;
+    std::string text =
+        "// " + std::to_string(known.calls) +
+        (known.calls == 1 ? " launch" : " launches") + ", the first for " +
+        (known.source.empty() ? "an op without a place" : known.source) + ":\n";
+    text += "// " + std::to_string(launch.grid[0]) + " x " +
+            std::to_string(launch.grid[1]) + " x " +
+            std::to_string(launch.grid[2]) + " blocks of " +
+            std::to_string(launch.threads) + " threads";
+    if (launch.sharedBytes > 0)
+      text +=
+          ", " + std::to_string(launch.sharedBytes) + " bytes of shared memory";
+    text += ", of (";
+    for (const kernels::CudaArgument &argument : launch.arguments)
+      text += (text.ends_with('(') ? "" : ", ") + textOf(argument);
+    return text + ")\n";
+  }
+
+  static std::string textOf(const kernels::CudaArgument &argument) {
+    using Kind = kernels::CudaArgument::Kind;
+    switch (argument.kind) {
+    case Kind::Buffer:
+      return "buffer " + std::to_string(argument.index);
+    case Kind::Scalar:
+      return "scalar " + std::to_string(argument.index);
+    case Kind::Accumulate:
+      return "accumulate";
+    case Kind::Workspace:
+      return "workspace + " + std::to_string(argument.integer);
+    case Kind::Fault:
+      return "fault word";
+    case Kind::I32:
+    case Kind::I64:
+      return std::to_string(argument.integer);
+    case Kind::F32:
+    case Kind::F64:
+      return formatText("%.9g", argument.real);
+    }
+    return "";
+  }
+
   LogicalResult make(const program::Instruction &instruction,
                      kernels::CudaCall &call) {
     const program::Library &library = instruction.library();
@@ -83,7 +147,7 @@ private:
   ModuleOp module;
   program::Program &program;
   /// By symbol, so that the text does not depend on the order of roles.
-  std::map<std::string, kernels::CudaLaunch> launches;
+  std::map<std::string, Known> launches;
 };
 
 } // namespace
@@ -95,4 +159,44 @@ LogicalResult cuda::addLibraryCode(ModuleOp module, program::Program &program) {
       return failure();
   code.write();
   return success();
+}
+
+LogicalResult cuda::writeLibraryText(ModuleOp module, program::Program &program,
+                                     std::string &text) {
+  LibraryCode code(module, program);
+  for (program::Role &role : *program.mutable_roles())
+    if (failed(code.addRole(role)))
+      return failure();
+  text = code.text(true);
+  return success();
+}
+
+/// Scratch memory of a library op; 0 of one that addLibraryCode() refuses.
+static uint64_t workspaceOf(exec::LibraryOp library) {
+  constexpr size_t ofRandom = 3; // seed, step, element base
+  size_t scalars =
+      library.getScalars().size() + (library.getRandom() ? ofRandom : 0);
+  const kernels::LibraryOp *op = kernels::findLibraryOp(library.getOp().str());
+  kernels::CudaCall call;
+  if (!op || kernels::makeCudaCall(
+                 *op,
+                 {{library.getIntegers().data(), library.getIntegers().size()},
+                  {library.getFloats().data(), library.getFloats().size()},
+                  library.getBuffers().size(),
+                  scalars},
+                 call))
+    return 0;
+  return static_cast<uint64_t>(call.workspaceBytes);
+}
+
+int64_t cuda::bytesBesideArena(exec::RoleOp role) {
+  uint64_t scratch = 0;
+  role.walk([&](Operation *op) {
+    if (isa<exec::GemmOp>(op))
+      scratch = std::max(scratch, kernels::kProductWorkspaceBytes);
+    if (auto library = dyn_cast<exec::LibraryOp>(op))
+      scratch = std::max(scratch, workspaceOf(library));
+  });
+  uint64_t arena = role.getArenaBytes();
+  return static_cast<int64_t>(kernels::gpuBytes(arena, scratch) - arena);
 }

@@ -150,6 +150,9 @@ public:
   Status allocateArena(uint64_t bytes);
   uint64_t arenaBytes() const { return arenaSize; }
 
+  /// What has been allocated of the device's memory for the program.
+  virtual uint64_t allocatedBytes() const { return arenaSize; }
+
   /// The end of the last byte of the arena that any call has named, or
   /// noteUse() for a communicator: what of it was needed so far.
   uint64_t touchedBytes() const { return touched; }

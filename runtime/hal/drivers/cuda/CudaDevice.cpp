@@ -6,6 +6,7 @@
 
 #include "runtime/hal/drivers/cuda/CudaDevice.h"
 
+#include "kernels/cuda/DeviceMemory.h"
 #include "runtime/base/Format.h"
 #include "runtime/hal/drivers/cuda/Graphs.h"
 #include "runtime/hal/drivers/cuda/LibraryKernels.h"
@@ -19,9 +20,6 @@ using namespace hocket::hal;
 using namespace hocket::hal::cuda;
 
 namespace {
-
-/// Bytes behind the arena in its allocation; the fault word is the first.
-constexpr uint64_t tailBytes = 256;
 
 class CudaDevice : public Device {
 public:
@@ -47,6 +45,9 @@ public:
   void *nativeStream(StreamId stream) const override { return at(stream); }
   /// Unless it is to wait for every operation.
   bool canRecord() const override { return !isBlocking; }
+  uint64_t allocatedBytes() const override {
+    return arena ? kernels::gpuBytes(arenaBytes(), scratchBytes) : scratchBytes;
+  }
 
 protected:
   Status doAllocateArena(uint64_t bytes) override;
@@ -154,7 +155,8 @@ private:
   Status settle(StreamId stream) {
     return isBlocking ? doSynchronize(stream) : okStatus();
   }
-  Status outOfMemory(const char *what, uint64_t bytes) const;
+  /// With all `bytes` that the program needs.
+  Status outOfMemory(uint64_t bytes, uint64_t ofScratch) const;
   /// What the kernels of a synchronised stream have reported.
   Status checkFault(StreamId stream);
 
@@ -205,25 +207,27 @@ CudaDevice::~CudaDevice() {
 // Set-up
 //===----------------------------------------------------------------------===//
 
-Status CudaDevice::outOfMemory(const char *what, uint64_t bytes) const {
+Status CudaDevice::outOfMemory(uint64_t bytes, uint64_t ofScratch) const {
   size_t free = 0, total = 0;
+  std::string needs = "the program needs " + formatBytes(bytes) + " of memory";
+  if (ofScratch > 0)
+    needs += " (" + formatBytes(ofScratch) + " of it scratch memory)";
   std::string has = about.name + " has " + formatBytes(about.memoryBytes);
   if (api.cuMemGetInfo(&free, &total) == CUDA_SUCCESS)
-    has += ", " + formatBytes(free) + " of it free";
-  return resourceExhausted("the program needs " + formatBytes(bytes) + " of " +
-                           what + ", " + has +
+    has += ", " + formatBytes(free + allocatedBytes()) + " of it free";
+  return resourceExhausted(needs + ", " + has +
                            "; use a smaller micro batch or more recomputation");
 }
 
 Status CudaDevice::doAllocateArena(uint64_t bytes) {
   HOCKET_RETURN_IF_ERROR(enter());
-  faultOffset = (bytes + tailBytes - 1) / tailBytes * tailBytes;
-  CUresult result = api.cuMemAlloc(&arena, faultOffset + tailBytes);
+  faultOffset = kernels::arenaTailOffset(bytes);
+  uint64_t all = faultOffset + kernels::kArenaTailBytes;
+  CUresult result = api.cuMemAlloc(&arena, all);
   if (result == CUDA_ERROR_OUT_OF_MEMORY || result == CUDA_ERROR_INVALID_VALUE)
-    return outOfMemory("memory", bytes);
+    return outOfMemory(kernels::gpuBytes(bytes, scratchBytes), scratchBytes);
   HOCKET_RETURN_IF_ERROR(statusOf(api, result, "cuMemAlloc"));
-  HOCKET_CUDA_CALL(api, cuMemsetD8Async, arena, 0, faultOffset + tailBytes,
-                   nullptr);
+  HOCKET_CUDA_CALL(api, cuMemsetD8Async, arena, 0, all, nullptr);
   HOCKET_CUDA_CALL(api, cuStreamSynchronize, nullptr);
   return okStatus();
 }
@@ -253,7 +257,7 @@ Status CudaDevice::doReserveScratch(uint64_t bytes) {
   scratch = 0, scratchBytes = 0;
   CUresult result = api.cuMemAlloc(&scratch, bytes);
   if (result == CUDA_ERROR_OUT_OF_MEMORY || result == CUDA_ERROR_INVALID_VALUE)
-    return outOfMemory("scratch memory", bytes);
+    return outOfMemory(allocatedBytes() + bytes, bytes);
   HOCKET_RETURN_IF_ERROR(statusOf(api, result, "cuMemAlloc"));
   scratchBytes = bytes;
   return okStatus();
