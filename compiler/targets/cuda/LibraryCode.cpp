@@ -9,7 +9,9 @@
 #include "kernels/cuda/DeviceMemory.h"
 #include "kernels/cuda/Library.h"
 #include "kernels/cuda/Sources.h"
-#include "runtime/base/Format.h"
+
+#include "llvm/Support/Format.h"
+#include "llvm/Support/raw_ostream.h"
 
 #include <map>
 
@@ -98,6 +100,12 @@ private:
     return text + ")\n";
   }
 
+  static std::string textOf(double real) {
+    std::string text;
+    llvm::raw_string_ostream(text) << llvm::format("%.9g", real);
+    return text;
+  }
+
   static std::string textOf(const kernels::CudaArgument &argument) {
     using Kind = kernels::CudaArgument::Kind;
     switch (argument.kind) {
@@ -116,7 +124,7 @@ private:
       return std::to_string(argument.integer);
     case Kind::F32:
     case Kind::F64:
-      return formatText("%.9g", argument.real);
+      return textOf(argument.real);
     }
     return "";
   }
