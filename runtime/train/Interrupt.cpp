@@ -7,6 +7,7 @@
 #include "runtime/train/Interrupt.h"
 
 #include <csignal>
+#include <ctime>
 #include <mutex>
 
 using namespace hocket;
@@ -19,7 +20,26 @@ static struct sigaction previousInterrupt, previousTerminate;
 static std::mutex guardsMutex;
 static unsigned guards = 0;
 
-static void remember(int) { signalSeen = 1; }
+static volatile std::sig_atomic_t secondOfFirst = 0;
+
+static std::sig_atomic_t secondsNow() {
+  timespec now{};
+  ::clock_gettime(CLOCK_MONOTONIC, &now);
+  return std::sig_atomic_t(now.tv_sec);
+}
+
+/// Calls only what a signal's handler may call.
+static void remember(int number) {
+  if (!signalSeen) {
+    secondOfFirst = secondsNow();
+    signalSeen = 1;
+    return;
+  }
+  if (secondsNow() - secondOfFirst < 2)
+    return;
+  std::signal(number, SIG_DFL);
+  ::raise(number); // Comes when this has returned.
+}
 
 InterruptGuard::InterruptGuard() {
   std::lock_guard lock(guardsMutex);
@@ -28,8 +48,7 @@ InterruptGuard::InterruptGuard() {
   signalSeen = 0;
   struct sigaction action = {};
   action.sa_handler = remember;
-  // The second signal finds the system's own handler again.
-  action.sa_flags = int(SA_RESETHAND) | SA_RESTART;
+  action.sa_flags = SA_RESTART;
   sigemptyset(&action.sa_mask);
   ::sigaction(SIGINT, &action, &previousInterrupt);
   ::sigaction(SIGTERM, &action, &previousTerminate);

@@ -208,8 +208,10 @@ TEST_F(TrainerTest, StopsWhenTheLossIsNoNumber) {
 TEST_F(TrainerTest, AnInterruptEndsTheStepAndSaves) {
   TinyRun run(test::tinyModel());
   TrainerOptions options{1000, folder + "/save", [](const std::string &line) {
-                           if (line.rfind("iteration        3/", 0) == 0)
-                             std::raise(SIGINT);
+                           if (line.rfind("iteration        3/", 0) != 0)
+                             return;
+                           std::raise(SIGINT);
+                           std::raise(SIGINT); // As `timeout` and others do.
                          }};
   MetricsLog log;
   Trainer trainer(*run.executor, std::make_shared<CountingSamples>(10000),
