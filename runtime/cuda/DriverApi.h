@@ -111,6 +111,8 @@ inline constexpr int CU_STREAM_CAPTURE_MODE_THREAD_LOCAL = 1;
   ROW(cuEventRecord, "cuEventRecord", (CUevent event, CUstream stream))        \
   ROW(cuEventSynchronize, "cuEventSynchronize", (CUevent event))               \
   ROW(cuEventQuery, "cuEventQuery", (CUevent event))                           \
+  ROW(cuEventElapsedTime, "cuEventElapsedTime",                                \
+      (float *milliseconds, CUevent begin, CUevent end))                       \
   ROW(cuModuleLoadData, "cuModuleLoadData",                                    \
       (CUmodule * module, const void *image))                                  \
   ROW(cuModuleUnload, "cuModuleUnload", (CUmodule module))                     \

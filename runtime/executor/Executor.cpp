@@ -72,6 +72,7 @@ Status Executor::load() {
   std::vector<hal::KernelId> kernels;
   HOCKET_RETURN_IF_ERROR(loadKernels(kernels));
   HOCKET_RETURN_IF_ERROR(prepare(kernels));
+  HOCKET_RETURN_IF_ERROR(prepareProducts());
   for (int i = 0; i < r.entries_size(); ++i)
     entries[r.entries(i).name()] = i;
   return okStatus();
@@ -111,6 +112,26 @@ Status Executor::prepare(const std::vector<hal::KernelId> &kernels) {
     }
   }
   return okStatus();
+}
+
+/// As they are in the first slot; in others they lie as well aligned.
+Status Executor::prepareProducts() {
+  class NoHost : public HostChannel {
+    Status provide(const HostInput &, std::span<std::byte>) override {
+      return okStatus();
+    }
+    Status receive(const std::string &, uint32_t,
+                   std::span<const std::byte>) override {
+      return okStatus();
+    }
+  } host;
+  RunContext context{*target, host, 0, 0, 0, seed};
+  std::vector<hal::GemmCall> calls;
+  for (const std::vector<Step> &steps : sequences)
+    for (const Step &step : steps)
+      if (const auto *call = step.call ? step.call->product(context) : nullptr)
+        calls.push_back(*call);
+  return target->prepareProducts(calls);
 }
 
 void Executor::start() {

@@ -129,6 +129,7 @@ private:
   Status load();
   Status loadKernels(std::vector<hal::KernelId> &kernels);
   Status prepare(const std::vector<hal::KernelId> &kernels);
+  Status prepareProducts();
   void start();
   Status runEntry(const program::Entry &entry, const RunContext &first);
   Status runOrReplay(const program::Entry &entry, uint64_t step,

@@ -158,6 +158,10 @@ public:
   }
 
   Status run(const RunContext &context) override {
+    return context.device.gemm(stream, *product(context));
+  }
+
+  const hal::GemmCall *product(const RunContext &context) override {
     call.accumulate = accumulates(accumulate, context);
     call.a = a.operand(context);
     call.b = b.operand(context);
@@ -165,7 +169,7 @@ public:
     call.bias = bias.operand(context);
     call.auxiliary = auxiliary.operand(context);
     call.residual = residual.operand(context);
-    return context.device.gemm(stream, call);
+    return &call;
   }
 
 private:

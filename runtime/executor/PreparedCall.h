@@ -34,6 +34,8 @@ class PreparedCall {
 public:
   virtual ~PreparedCall() = default;
   virtual Status run(const RunContext &context) = 0;
+  /// The product that a run would ask the device for, if it is one.
+  virtual const hal::GemmCall *product(const RunContext &) { return nullptr; }
 };
 
 /// What instructions are resolved against; outlives no prepareCall().

@@ -17,6 +17,7 @@
 #include "runtime/train/RankRun.h"
 
 #include <algorithm>
+#include <cstdlib>
 #include <thread>
 
 using namespace hocket;
@@ -81,6 +82,10 @@ static Status runLaunched(RankRun place, comm::GroupTable table,
   // A launcher that ends all processes because one has died gives the others
   // time to say what they waited for.
   InterruptGuard guard;
+  // Ranks that compute the same must do it alike; what machines measure
+  // differs.
+  if (launch.localSize < launch.size)
+    ::setenv("HOCKET_MEASURE_PRODUCTS", "0", 0);
   HOCKET_ASSIGN_OR_RETURN(place.threads, threadsOf(launch));
   place.launcher = "a process each, by " + launch.launcher;
   place.gpu = launch.localRank;

@@ -157,6 +157,13 @@ Status Device::launch(StreamId stream, const LaunchCall &call) {
   return doLaunch(stream, call);
 }
 
+Status Device::prepareProducts(std::span<const GemmCall> calls) {
+  HOCKET_RETURN_IF_ERROR(checkStream(0));
+  for (const GemmCall &call : calls)
+    HOCKET_RETURN_IF_ERROR(checkGemm(call));
+  return doPrepareProducts(calls);
+}
+
 Status Device::gemm(StreamId stream, const GemmCall &call) {
   HOCKET_RETURN_IF_ERROR(checkStream(stream));
   HOCKET_RETURN_IF_ERROR(checkGemm(call));

@@ -183,6 +183,12 @@ public:
   /// NotFound if the module has no such symbol.
   StatusOr<KernelId> findKernel(ModuleId module, const std::string &symbol);
 
+  /// Lets the device try how to compute products that gemm() will be asked for,
+  /// all of which it would take. Before there is anything in the arena, which
+  /// is written, and zeros again on return; after createQueues() and
+  /// reserveScratch().
+  Status prepareProducts(std::span<const GemmCall> calls);
+
   Status launch(StreamId stream, const LaunchCall &call);
   Status gemm(StreamId stream, const GemmCall &call);
   Status library(StreamId stream, const LibraryCall &call);
@@ -236,6 +242,9 @@ protected:
   virtual Status doLoadModule(const std::string &name,
                               std::span<const ModuleVariant> variants) = 0;
   virtual Status doFindKernel(ModuleId module, const std::string &symbol) = 0;
+  virtual Status doPrepareProducts(std::span<const GemmCall>) {
+    return okStatus();
+  }
   virtual Status doLaunch(StreamId stream, const LaunchCall &call) = 0;
   virtual Status doGemm(StreamId stream, const GemmCall &call) = 0;
   virtual Status doLibrary(StreamId stream, const LibraryCall &call) = 0;

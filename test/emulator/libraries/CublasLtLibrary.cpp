@@ -10,7 +10,8 @@
 /// stream comes to it. What the real library refuses is refused: types that it
 /// does not combine, rows of auxiliary matrices that are no multiple of 8,
 /// operands that are less aligned than the algorithm was chosen for, an
-/// algorithm that was chosen for another product.
+/// algorithm that was chosen for another product. It proposes a few algorithms,
+/// whose results are the same and whose times are not.
 ///
 //===----------------------------------------------------------------------===//
 
@@ -18,6 +19,7 @@
 #include "runtime/hal/drivers/cuda/CublasLtApi.h"
 #include "test/emulator/libraries/CudaLibrary.h"
 
+#include <atomic>
 #include <cmath>
 #include <cstring>
 
@@ -32,6 +34,9 @@ constexpr cublasStatus_t CUBLAS_STATUS_EXECUTION_FAILED = 13;
 /// Scratch memory of every algorithm, and what it leaves there.
 constexpr size_t scratchBytes = 512;
 constexpr unsigned char scratchByte = 0xcd;
+/// Of each algorithm, in the order in which they are proposed.
+constexpr double algorithmMicros[] = {30, 40, 10, 20};
+std::atomic<uint64_t> productsBy[std::size(algorithmMicros)];
 
 struct Layout {
   int type;
@@ -222,6 +227,11 @@ cublasLtMatmulAlgo_t algorithmFor(const Product &product,
 
 HOCKET_EXPORT size_t cublasLtGetVersion() { return 1; }
 
+/// For tests: how many products an algorithm has been asked for.
+HOCKET_EXPORT uint64_t emulatedProductsBy(size_t algorithm) {
+  return productsBy[algorithm];
+}
+
 HOCKET_EXPORT const char *cublasLtGetStatusString(cublasStatus_t status) {
   return status == CUBLAS_STATUS_NOT_SUPPORTED   ? "CUBLAS_STATUS_NOT_SUPPORTED"
          : status == CUBLAS_STATUS_INVALID_VALUE ? "CUBLAS_STATUS_INVALID_VALUE"
@@ -338,12 +348,15 @@ HOCKET_EXPORT cublasStatus_t cublasLtMatmulAlgoGetHeuristic(
     return CUBLAS_STATUS_INVALID_VALUE;
   if (!product.isSupported() || of(preference)->workspaceBytes < scratchBytes)
     return CUBLAS_STATUS_NOT_SUPPORTED;
-  results[0] = {algorithmFor(product, of(preference)->alignments),
-                scratchBytes,
-                CUBLAS_STATUS_SUCCESS,
-                1,
-                {}};
-  *found = 1;
+  *found = std::min(wanted, int(std::size(algorithmMicros)));
+  for (int i = 0; i < *found; ++i) {
+    results[i] = {algorithmFor(product, of(preference)->alignments),
+                  scratchBytes,
+                  CUBLAS_STATUS_SUCCESS,
+                  1,
+                  {}};
+    results[i].algo.data[6] = uint64_t(i);
+  }
   return CUBLAS_STATUS_SUCCESS;
 }
 
@@ -367,11 +380,16 @@ HOCKET_EXPORT cublasStatus_t cublasLtMatmul(
   product.beta = *static_cast<const float *>(beta);
   product.workspace = reinterpret_cast<CUdeviceptr>(workspace);
   cublasLtMatmulAlgo_t expected = algorithmFor(product, alignments);
+  expected.data[6] = algorithm->data[6];
+  if (expected.data[6] >= std::size(algorithmMicros))
+    return CUBLAS_STATUS_INVALID_VALUE;
   if (std::memcmp(algorithm, &expected, sizeof(expected)) != 0 ||
       workspaceBytes < scratchBytes || product.workspace % 256 != 0)
     return CUBLAS_STATUS_INVALID_VALUE;
-  CUresult result =
-      enqueueOn(stream, product.uses(), [product] { product.compute(); });
+  CUresult result = enqueueOn(
+      stream, product.uses(), [product] { product.compute(); },
+      algorithmMicros[expected.data[6]]);
+  ++productsBy[expected.data[6]];
   return result == CUDA_SUCCESS ? CUBLAS_STATUS_SUCCESS
                                 : CUBLAS_STATUS_EXECUTION_FAILED;
 }

@@ -28,10 +28,11 @@ struct MemoryUse {
   bool writes = false;
 };
 
-/// Lets `stream` of the current context check the memory and call `work`.
+/// Lets `stream` of the current context check the memory and call `work`, which
+/// takes so long by the GPU's clock.
 __attribute__((visibility("default"))) hal::cuda::CUresult
 enqueueOn(hal::cuda::CUstream stream, std::vector<MemoryUse> uses,
-          std::function<void()> work);
+          std::function<void()> work, double micros = 0);
 
 /// Lets `stream` of the current context check the memory and then meet others.
 __attribute__((visibility("default"))) hal::cuda::CUresult

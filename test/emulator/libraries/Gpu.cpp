@@ -146,8 +146,10 @@ void Gpu::advance(Stream &stream) {
   }
   Stream::Entry entry = std::move(stream.entries.front());
   stream.entries.pop_front();
-  if (entry.records)
+  if (entry.records) {
     entry.event->reached = std::max(entry.event->reached, entry.ticket);
+    entry.event->micros = micros;
+  }
   // After an error nothing is done any more, but everything comes to its end.
   if (!entry.work || !failure.empty())
     return;

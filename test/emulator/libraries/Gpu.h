@@ -44,6 +44,7 @@ struct Event {
   uint64_t reached = 0;  ///< The last of these that a stream has come to.
   uint64_t capture = 0;  ///< In which it was recorded last; 0: in none.
   size_t node = 0;       ///< Of that graph.
+  double micros = 0;     ///< When it came to that, by the GPU's clock.
 };
 
 /// What streams of several GPUs do together, as one of them sees it. Has its
@@ -79,6 +80,9 @@ public:
   std::mutex mutex;
 
   GpuMemory memory;
+
+  /// A clock that work with a time of its own moves on.
+  double micros = 0;
 
   void enqueue(Stream &stream, Work work);
   void record(Stream &stream, std::shared_ptr<Event> event);

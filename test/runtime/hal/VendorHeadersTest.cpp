@@ -98,9 +98,15 @@ static_assert(offsetof(Ours, state) == offsetof(Theirs, state));
 namespace hocket::hal::cuda {
 namespace {
 
+/// Headers since 12.8 mean a second form of this one, which older drivers lack;
+/// newer drivers have both.
+std::string inEveryDriver(const std::string &name) {
+  return name == "cuEventElapsedTime_v2" ? "cuEventElapsedTime" : name;
+}
+
 TEST(VendorHeaders, TheDriversFunctionsAreTheirs){
 #define HOCKET_COMPARE(name, symbol, parameters)                               \
-  EXPECT_STREQ(HOCKET_TEXT_OF(name), symbol);                                  \
+  EXPECT_EQ(inEveryDriver(HOCKET_TEXT_OF(name)), symbol);                      \
   EXPECT_EQ(shapeOf(static_cast<CUresult(*) parameters>(nullptr)),             \
             shapeOf(static_cast<decltype(&::name)>(nullptr)))                  \
       << symbol;

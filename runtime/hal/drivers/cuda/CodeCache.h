@@ -7,8 +7,10 @@
 /// \file
 /// What NVRTC made of a source, kept on disk under the digest of all that it
 /// depends on. A file appears whole or not at all, and says what its bytes
-/// must be. As machine code runs with all that the user may do, the folder must
-/// be the user's own and private (mode 0700), and so is what is read from it.
+/// must be. What else was found out once is kept in the same way
+/// (AlgorithmChoice.h). As machine code runs with all that the user may do, the
+/// folder must be the user's own and private (mode 0700), and so is what is
+/// read from it.
 ///
 /// The folder is HOCKET_CACHE, or hocket/ in XDG_CACHE_HOME or ~/.cache.
 ///

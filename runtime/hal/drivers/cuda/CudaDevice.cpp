@@ -25,7 +25,7 @@ class CudaDevice : public Device {
 public:
   CudaDevice(const DriverApi &api, CUdevice device, Architecture architecture)
       : api(api), device(device), modules(api, architecture),
-        library(api, modules), graphs(api) {
+        library(api, modules), products(api), graphs(api) {
     const char *blocking = std::getenv("HOCKET_CUDA_BLOCKING");
     isBlocking = blocking && std::string_view(blocking) == "1";
   }
@@ -34,6 +34,7 @@ public:
   /// Takes the GPU into use.
   Status open(DeviceProperties properties) {
     about = std::move(properties);
+    products.setGpu(about.name + " " + about.isa);
     HOCKET_CUDA_CALL(api, cuDevicePrimaryCtxRetain, &context, device);
     return okStatus();
   }
@@ -66,11 +67,12 @@ protected:
     return okStatus();
   }
 
+  Status doPrepareProducts(std::span<const GemmCall> calls) override;
   Status doLaunch(StreamId stream, const LaunchCall &call) override;
   Status doGemm(StreamId stream, const GemmCall &call) override {
     HOCKET_RETURN_IF_ERROR(enter());
-    ProductMemory memory{arena, scratch, scratchBytes};
-    HOCKET_RETURN_IF_ERROR(products.multiply(call, memory, at(stream)));
+    HOCKET_RETURN_IF_ERROR(
+        products.multiply(call, productMemory(), at(stream)));
     return settle(stream);
   }
   Status doLibrary(StreamId stream, const LibraryCall &call) override {
@@ -160,6 +162,9 @@ private:
   /// What the kernels of a synchronised stream have reported.
   Status checkFault(StreamId stream);
 
+  ProductMemory productMemory() const {
+    return {arena, arenaBytes(), scratch, scratchBytes};
+  }
   CUstream at(StreamId stream) const { return queues[stream].stream; }
   CUdeviceptr at(Range range) const { return arena + range.offset; }
   CUdeviceptr faultWord() const { return arena + faultOffset; }
@@ -266,6 +271,17 @@ Status CudaDevice::doReserveScratch(uint64_t bytes) {
 //===----------------------------------------------------------------------===//
 // Operations
 //===----------------------------------------------------------------------===//
+
+Status CudaDevice::doPrepareProducts(std::span<const GemmCall> calls) {
+  HOCKET_RETURN_IF_ERROR(enter());
+  HOCKET_ASSIGN_OR_RETURN(bool hasWritten,
+                          products.prepare(calls, productMemory(), at(0)));
+  if (!hasWritten)
+    return okStatus();
+  HOCKET_CUDA_CALL(api, cuMemsetD8Async, arena, 0, arenaBytes(), at(0));
+  HOCKET_CUDA_CALL(api, cuStreamSynchronize, at(0));
+  return okStatus();
+}
 
 Status CudaDevice::doLaunch(StreamId stream, const LaunchCall &call) {
   HOCKET_RETURN_IF_ERROR(enter());

@@ -9,6 +9,7 @@
 #include "runtime/base/Format.h"
 
 #include <algorithm>
+#include <random>
 
 using namespace hocket;
 using namespace hocket::hal;
@@ -106,15 +107,21 @@ public:
     return okStatus();
   }
 
-  /// `alignments` of A', B', C' and D'.
-  Status choose(cublasLtHandle_t handle, uint64_t workspaceBytes,
-                const uint32_t (&alignments)[4]) {
+  /// Finds candidates, at least one; `alignments` of A', B', C' and D'.
+  Status propose(cublasLtHandle_t handle, uint64_t workspaceBytes,
+                 std::span<const uint32_t, 4> alignments) {
     cublasLtMatmulPreference_t preference = nullptr;
     HOCKET_LT_CALL(cublasLtMatmulPreferenceCreate, &preference);
     Status status = search(handle, preference, workspaceBytes, alignments);
     api->cublasLtMatmulPreferenceDestroy(preference);
     return status;
   }
+
+  std::span<const cublasLtMatmulHeuristicResult_t> proposals() const {
+    return candidates;
+  }
+  /// From now on runs this candidate.
+  void take(size_t candidate) { taken = candidates[candidate]; }
 
   /// With the pointers of `call` set.
   Status run(cublasLtHandle_t handle, const GemmCall &call,
@@ -126,8 +133,8 @@ public:
     float beta = call.accumulate || has(call.residual) ? 1 : 0;
     HOCKET_LT_CALL(cublasLtMatmul, handle, desc, &call.alpha, at(call.b), a,
                    at(call.a), b, &beta, at(added), d, at(call.d), d,
-                   &algorithm, reinterpret_cast<void *>(memory.workspace),
-                   workspaceUsed, stream);
+                   &taken.algo, reinterpret_cast<void *>(memory.workspace),
+                   taken.workspaceSize, stream);
     return okStatus();
   }
 
@@ -150,7 +157,8 @@ private:
   }
 
   Status search(cublasLtHandle_t handle, cublasLtMatmulPreference_t preference,
-                uint64_t workspaceBytes, const uint32_t (&alignments)[4]) {
+                uint64_t workspaceBytes,
+                std::span<const uint32_t, 4> alignments) {
     HOCKET_LT_CALL(cublasLtMatmulPreferenceSetAttribute, preference,
                    CUBLASLT_MATMUL_PREF_MAX_WORKSPACE_BYTES, &workspaceBytes,
                    sizeof(workspaceBytes));
@@ -158,35 +166,36 @@ private:
       HOCKET_LT_CALL(cublasLtMatmulPreferenceSetAttribute, preference,
                      CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_A_BYTES + i,
                      &alignments[i], sizeof(alignments[i]));
-    cublasLtMatmulHeuristicResult_t result = {};
+    candidates.resize(AlgorithmChoice::mostCandidates);
     int found = 0;
     cublasStatus_t status = api->cublasLtMatmulAlgoGetHeuristic(
-        handle, desc, a, b, d, d, preference, 1, &result, &found);
+        handle, desc, a, b, d, d, preference, int(candidates.size()),
+        candidates.data(), &found);
+    candidates.resize(size_t(std::clamp(found, 0, int(candidates.size()))));
+    if (status == CUBLAS_STATUS_SUCCESS)
+      std::erase_if(candidates, [&](const auto &result) {
+        return result.state != CUBLAS_STATUS_SUCCESS ||
+               result.workspaceSize > workspaceBytes;
+      });
     if (status == CUBLAS_STATUS_NOT_SUPPORTED ||
-        (status == CUBLAS_STATUS_SUCCESS && found == 0))
+        (status == CUBLAS_STATUS_SUCCESS && candidates.empty()))
       return failedPrecondition("cuBLASLt " + api->version +
                                 " has no algorithm for it");
-    HOCKET_RETURN_IF_ERROR(
-        statusOf(*api, status, "cublasLtMatmulAlgoGetHeuristic"));
-    HOCKET_RETURN_IF_ERROR(
-        statusOf(*api, result.state, "cublasLtMatmulAlgoGetHeuristic"));
-    algorithm = result.algo;
-    workspaceUsed = result.workspaceSize;
-    return okStatus();
+    return statusOf(*api, status, "cublasLtMatmulAlgoGetHeuristic");
   }
 
   const CublasLtApi *api;
   cublasLtMatmulDesc_t desc = nullptr;
   cublasLtMatrixLayout_t a = nullptr, b = nullptr, d = nullptr; ///< C is as D.
-  cublasLtMatmulAlgo_t algorithm = {};
-  size_t workspaceUsed = 0;
+  std::vector<cublasLtMatmulHeuristicResult_t> candidates;
+  cublasLtMatmulHeuristicResult_t taken = {};
 };
 
 //===----------------------------------------------------------------------===//
 // All shapes
 //===----------------------------------------------------------------------===//
 
-MatrixProducts::MatrixProducts() = default;
+MatrixProducts::MatrixProducts(const DriverApi &driver) : driver(driver) {}
 
 MatrixProducts::~MatrixProducts() = default;
 
@@ -202,6 +211,7 @@ Status MatrixProducts::start() {
     return okStatus();
   HOCKET_ASSIGN_OR_RETURN(api, cublasLtApi());
   HOCKET_LT_CALL(cublasLtCreate, &handle);
+  choice.emplace(driver);
   return okStatus();
 }
 
@@ -210,17 +220,22 @@ static std::string nameOf(const GemmCall &call) {
                     (unsigned long long)call.n, (unsigned long long)call.k);
 }
 
-Status MatrixProducts::multiply(const GemmCall &call,
-                                const ProductMemory &memory, CUstream stream) {
+/// Of A', B', C' and D'.
+static std::array<uint32_t, 4> alignmentsOf(const GemmCall &call,
+                                            CUdeviceptr arena) {
+  const Operand &added = has(call.residual) ? call.residual : call.d;
+  return {alignmentOf(arena + call.b.range.offset),
+          alignmentOf(arena + call.a.range.offset),
+          alignmentOf(arena + added.range.offset),
+          alignmentOf(arena + call.d.range.offset)};
+}
+
+StatusOr<MatrixProducts::Product *> MatrixProducts::find(const GemmCall &call,
+                                                         const Place &place) {
   if (const char *objection = objectionTo(call))
     return invalidArgument(nameOf(call) + ": cuBLASLt does not take " +
                            objection);
   HOCKET_RETURN_IF_ERROR(start());
-  const Operand &added = has(call.residual) ? call.residual : call.d;
-  uint32_t alignments[4] = {alignmentOf(memory.arena + call.b.range.offset),
-                            alignmentOf(memory.arena + call.a.range.offset),
-                            alignmentOf(memory.arena + added.range.offset),
-                            alignmentOf(memory.arena + call.d.range.offset)};
   Key key = {call.m, call.n, call.k};
   for (uint64_t field :
        {uint64_t(call.transposeA), uint64_t(call.transposeB),
@@ -228,18 +243,80 @@ Status MatrixProducts::multiply(const GemmCall &call,
         uint64_t(has(call.bias)), uint64_t(has(call.auxiliary)),
         uint64_t(has(call.residual))})
     key[3] = key[3] << 8 | field;
-  for (uint32_t alignment : alignments)
+  for (uint32_t alignment : alignmentsOf(call, place.memory.arena))
     key[4] = key[4] << 16 | alignment;
   std::unique_ptr<Product> &known = products[key];
-  if (known) {
-    HOCKET_RETURN_IF_ERROR(known->setPointers(call, memory.arena));
-    return known->run(handle, call, memory, stream);
+  if (!known) {
+    auto made = make(call, key, place);
+    if (!made.ok())
+      return made.status().withContext(nameOf(call));
+    known = *std::move(made);
   }
+  return known.get();
+}
+
+StatusOr<std::unique_ptr<MatrixProducts::Product>>
+MatrixProducts::make(const GemmCall &call, const Key &key, const Place &place) {
   auto product = std::make_unique<Product>(api);
   HOCKET_RETURN_IF_ERROR(product->describe(call));
+  HOCKET_RETURN_IF_ERROR(product->setPointers(call, place.memory.arena));
+  HOCKET_RETURN_IF_ERROR(
+      product->propose(handle, place.memory.workspaceBytes,
+                       alignmentsOf(call, place.memory.arena)));
+  AlgorithmChoice::Run run = [&](size_t candidate) -> Status {
+    HOCKET_RETURN_IF_ERROR(fill(place));
+    product->take(candidate);
+    return product->run(handle, call, place.memory, place.stream);
+  };
+  std::vector<std::string> parts = {"cuBLASLt algorithm", api->version, gpu};
+  for (uint64_t number : key)
+    parts.push_back(std::to_string(number));
+  parts.push_back(std::to_string(place.memory.workspaceBytes));
+  HOCKET_ASSIGN_OR_RETURN(
+      size_t best, choice->choose(parts, product->proposals(), place.stream,
+                                  place.measures ? run : nullptr));
+  product->take(best);
+  return product;
+}
+
+/// Every 16 bits are a number of either sign from 2^-7 to 2 in bf16, from 1 to
+/// 2 in f16, and the upper half of one in f32: multiplying zeros is faster.
+Status MatrixProducts::fill(const Place &place) {
+  if (isFilled)
+    return okStatus();
+  std::vector<uint16_t> words(1 << 19);
+  std::mt19937 random(1);
+  for (uint16_t &word : words)
+    word = uint16_t((random() & 0x83ff) | 0x3c00);
+  const ProductMemory &memory = place.memory;
+  uint64_t done = std::min<uint64_t>(words.size() * 2, memory.arenaBytes);
+  HOCKET_CUDA_CALL(driver, cuMemcpyHtoDAsync, memory.arena, words.data(), done,
+                   place.stream);
+  for (; done < memory.arenaBytes; done *= 2)
+    HOCKET_CUDA_CALL(driver, cuMemcpyDtoDAsync, memory.arena + done,
+                     memory.arena, std::min(done, memory.arenaBytes - done),
+                     place.stream);
+  HOCKET_CUDA_CALL(driver, cuStreamSynchronize, place.stream);
+  isFilled = true;
+  return okStatus();
+}
+
+StatusOr<bool> MatrixProducts::prepare(std::span<const GemmCall> calls,
+                                       const ProductMemory &memory,
+                                       CUstream stream) {
+  isFilled = false;
+  for (const GemmCall &call : calls) {
+    auto found = find(call, {memory, stream, true});
+    if (!found.ok() && found.status().code() == StatusCode::Internal)
+      return found.status();
+  }
+  return isFilled;
+}
+
+Status MatrixProducts::multiply(const GemmCall &call,
+                                const ProductMemory &memory, CUstream stream) {
+  HOCKET_ASSIGN_OR_RETURN(Product * product,
+                          find(call, {memory, stream, false}));
   HOCKET_RETURN_IF_ERROR(product->setPointers(call, memory.arena));
-  Status chosen = product->choose(handle, memory.workspaceBytes, alignments);
-  HOCKET_RETURN_IF_ERROR(chosen.withContext(nameOf(call)));
-  known = std::move(product);
-  return known->run(handle, call, memory, stream);
+  return product->run(handle, call, memory, stream);
 }

@@ -13,15 +13,16 @@
 /// type, and the tanh form of GELU, whose input may be kept. Element types: A
 /// and B alike; D, bias, residual and auxiliary alike, of A's type or f32.
 ///
-/// The algorithm for a shape is the library's own first choice, asked for once;
-/// the same machine gives the same bits.
+/// The algorithm for a shape is chosen once (AlgorithmChoice.h): of products
+/// that are prepared the fastest, of others one that was measured before, or
+/// else the library's own first guess. The same machine gives the same bits.
 ///
 //===----------------------------------------------------------------------===//
 
 #ifndef HOCKET_RUNTIME_HAL_DRIVERS_CUDA_MATRIXPRODUCTS_H
 #define HOCKET_RUNTIME_HAL_DRIVERS_CUDA_MATRIXPRODUCTS_H
 
-#include "runtime/hal/drivers/cuda/CublasLtApi.h"
+#include "runtime/hal/drivers/cuda/AlgorithmChoice.h"
 #include "runtime/hal/interfaces/Device.h"
 
 #include <array>
@@ -32,7 +33,8 @@ namespace hocket::hal::cuda {
 
 /// Where the bytes of a product's operands are.
 struct ProductMemory {
-  CUdeviceptr arena = 0;     ///< What ranges count from.
+  CUdeviceptr arena = 0; ///< What ranges count from.
+  uint64_t arenaBytes = 0;
   CUdeviceptr workspace = 0; ///< Aligned to 256 bytes.
   uint64_t workspaceBytes = 0;
 };
@@ -41,9 +43,18 @@ struct ProductMemory {
 /// current.
 class MatrixProducts {
 public:
-  MatrixProducts();
+  explicit MatrixProducts(const DriverApi &driver);
   ~MatrixProducts();
   MatrixProducts(const MatrixProducts &) = delete;
+
+  /// The GPU's name, which choices are kept under.
+  void setGpu(std::string name) { gpu = std::move(name); }
+
+  /// Chooses algorithms for `calls`, which Device has checked, by trying them
+  /// on numbers in the arena; whether it has written there. What multiply()
+  /// would refuse is left to it.
+  StatusOr<bool> prepare(std::span<const GemmCall> calls,
+                         const ProductMemory &memory, CUstream stream);
 
   /// Issues `call`, which Device has checked. FailedPrecondition without
   /// cuBLASLt; InvalidArgument for what the library does not compute.
@@ -57,8 +68,22 @@ private:
   class Product;
   /// Everything that the choice of an algorithm depends on, in numbers.
   using Key = std::array<uint64_t, 5>;
+  /// What is done once for a shape.
+  struct Place {
+    const ProductMemory &memory;
+    CUstream stream;
+    bool measures; ///< May write to the arena.
+  };
   Status start();
+  StatusOr<Product *> find(const GemmCall &call, const Place &place);
+  StatusOr<std::unique_ptr<Product>> make(const GemmCall &call, const Key &key,
+                                          const Place &place);
+  Status fill(const Place &place);
 
+  const DriverApi &driver;
+  std::string gpu;
+  std::optional<AlgorithmChoice> choice; ///< From start() on.
+  bool isFilled = false;                 ///< The arena, with numbers.
   const CublasLtApi *api = nullptr;
   cublasLtHandle_t handle = nullptr;
   std::map<Key, std::unique_ptr<Product>> products;

@@ -1,0 +1,169 @@
+//===- AlgorithmChoiceTest.cpp - Measured once and kept -------------------===//
+//
+// Part of Hocket, under the Apache License v2.0.
+//
+//===----------------------------------------------------------------------===//
+///
+/// \file
+/// The emulated cuBLASLt proposes four algorithms, of which the third is the
+/// fastest by the emulated GPU's clock, and counts what it is asked for.
+///
+//===----------------------------------------------------------------------===//
+
+#include "runtime/base/File.h"
+#include "runtime/hal/drivers/cuda/CodeCache.h"
+#include "runtime/hal/drivers/cuda/CublasLtApi.h"
+#include "runtime/hal/drivers/cuda/CudaDevice.h"
+#include "test/emulator/EmulatedGpus.h"
+
+#include <array>
+#include <dlfcn.h>
+#include <filesystem>
+#include <gtest/gtest.h>
+#include <sys/stat.h>
+
+using namespace hocket;
+using namespace hocket::hal;
+
+namespace {
+
+constexpr size_t algorithms = 4, best = 2;
+using Counts = std::array<uint64_t, algorithms>;
+
+class AlgorithmChoice : public testing::Test {
+protected:
+  void SetUp() override {
+    test::useEmulatedGpus();
+    folder = testing::TempDir() + "/choices-" + std::to_string(::getpid());
+    std::filesystem::remove_all(folder);
+    ::setenv("HOCKET_CACHE", folder.c_str(), 1);
+  }
+  void TearDown() override {
+    ::unsetenv("HOCKET_MEASURE_PRODUCTS");
+    std::filesystem::remove_all(folder);
+  }
+
+  static GemmCall product() {
+    GemmCall call;
+    call.m = call.n = call.k = 16;
+    call.a = {{0, 1024}};
+    call.b = {{1024, 1024}};
+    call.d = {{2048, 1024}};
+    return call;
+  }
+
+  /// What a new device asks of each algorithm for one product, which it may
+  /// prepare for.
+  static Counts multiply(bool prepares) {
+    auto device = *createCudaDevice();
+    EXPECT_TRUE(device->reserveScratch(1 << 20).ok());
+    EXPECT_TRUE(device->allocateArena(1 << 16).ok());
+    EXPECT_TRUE(device->createQueues(1, 0).ok());
+    Counts before = counts();
+    GemmCall call = product();
+    if (prepares) {
+      Status status = device->prepareProducts({&call, 1});
+      EXPECT_TRUE(status.ok()) << status.message();
+    }
+    std::vector<uint8_t> bytes(1 << 16, 1);
+    EXPECT_TRUE(device->copyToHost(0, {0, 1 << 16}, bytes.data()).ok());
+    EXPECT_TRUE(device->synchronize().ok());
+    EXPECT_EQ(bytes, std::vector<uint8_t>(1 << 16)) << "the arena is not zero";
+    EXPECT_TRUE(device->gemm(0, call).ok());
+    EXPECT_TRUE(device->synchronize().ok());
+    Counts after = counts();
+    for (size_t i = 0; i < algorithms; ++i)
+      after[i] -= before[i];
+    return after;
+  }
+
+  static Counts counts() {
+    using Count = uint64_t (*)(size_t);
+    void *library =
+        ::dlopen((*cuda::cublasLtApi())->path.c_str(), RTLD_NOW | RTLD_NOLOAD);
+    auto count =
+        library ? Count(::dlsym(library, "emulatedProductsBy")) : nullptr;
+    Counts now = {};
+    EXPECT_NE(count, nullptr);
+    for (size_t i = 0; count && i < algorithms; ++i)
+      now[i] = count(i);
+    return now;
+  }
+
+  /// The one choice in the folder.
+  std::string file() const {
+    std::string found;
+    for (const auto &entry : std::filesystem::directory_iterator(folder))
+      if (entry.path().extension() == ".gpu") {
+        EXPECT_EQ(found, "");
+        found = entry.path();
+      }
+    return found;
+  }
+
+  static void expectMeasured(const Counts &counts) {
+    for (size_t i = 0; i < algorithms; ++i)
+      EXPECT_GE(counts[i], 3u) << i;
+    EXPECT_EQ(counts[best], counts[0] + 1) << "is not what gemm() runs";
+  }
+
+  static constexpr Counts onlyBest = {0, 0, 1, 0}, onlyFirst = {1, 0, 0, 0};
+  std::string folder;
+};
+
+TEST_F(AlgorithmChoice, IsMeasuredOnceAndFoundAgain) {
+  expectMeasured(multiply(true));
+  EXPECT_EQ(multiply(true), onlyBest);
+  EXPECT_EQ(multiply(false), onlyBest) << "not prepared, but known";
+}
+
+TEST_F(AlgorithmChoice, OfWhatIsNotPreparedIsTheFirst) {
+  EXPECT_EQ(multiply(false), onlyFirst);
+  EXPECT_FALSE(std::filesystem::exists(folder + "/products.lock"));
+}
+
+TEST_F(AlgorithmChoice, CanBeSwitchedOff) {
+  expectMeasured(multiply(true));
+  ::setenv("HOCKET_MEASURE_PRODUCTS", "0", 1);
+  EXPECT_EQ(multiply(true), onlyFirst);
+}
+
+TEST_F(AlgorithmChoice, IsNotMadeWhereItCannotBeKept) {
+  ASSERT_TRUE(cuda::CodeCache::open(folder).ok());
+  ASSERT_EQ(::chmod(folder.c_str(), 0770), 0);
+  EXPECT_EQ(multiply(true), onlyFirst);
+}
+
+TEST_F(AlgorithmChoice, DoesNotBelieveAHostileFile) {
+  expectMeasured(multiply(true));
+  std::string path = file(), good = *readFile(path, 1 << 20);
+  std::string name = std::filesystem::path(path).stem();
+  auto cache = cuda::CodeCache::open(folder);
+  ASSERT_TRUE(cache.ok());
+  // Damaged; of another size, or no proposal, with a digest that is right.
+  std::string algorithm = *cache->find(name), foreign = algorithm;
+  ASSERT_EQ(algorithm.size(), sizeof(cuda::cublasLtMatmulAlgo_t));
+  foreign[8 * 6] = 77;
+  good.back() ^= 1;
+  ASSERT_TRUE(writeFileAtomically(path, good).ok());
+  expectMeasured(multiply(true));
+  for (const std::string &bytes :
+       {foreign, algorithm.substr(1), std::string(), algorithm + "x"}) {
+    ASSERT_TRUE(cache->store(name, bytes).ok());
+    EXPECT_EQ(multiply(false), onlyFirst);
+    expectMeasured(multiply(true));
+    EXPECT_EQ(*cache->find(name), algorithm);
+  }
+}
+
+TEST_F(AlgorithmChoice, OfAnotherProposalIsTaken) {
+  expectMeasured(multiply(true));
+  auto cache = cuda::CodeCache::open(folder);
+  std::string name = std::filesystem::path(file()).stem();
+  std::string algorithm = *cache->find(name);
+  algorithm[8 * 6] = 3;
+  ASSERT_TRUE(cache->store(name, algorithm).ok());
+  EXPECT_EQ(multiply(true), (Counts{0, 0, 0, 1}));
+}
+
+} // namespace
