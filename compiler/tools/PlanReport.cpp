@@ -170,6 +170,17 @@ StatusOr<PlayedPlan> hocket::playPlan(const CostProblem &problem,
       generateSchedule(plan.scheduleName(), stages.schedule));
   HOCKET_ASSIGN_OR_RETURN(Timeline timeline,
                           simulateSchedule(stages.schedule, schedule));
+  if (auto share = processorShare(problem.system, plan)) {
+    std::vector<double> tails(schedule.ranks.size(), 0);
+    HOCKET_ASSIGN_OR_RETURN(
+        std::vector<SharedRank> ranks,
+        simulateShared(stages.schedule, schedule, *share, tails));
+    timeline.makespan = 0;
+    for (size_t rank = 0; rank < ranks.size(); ++rank) {
+      timeline.ranks[rank].times = ranks[rank].times;
+      timeline.makespan = std::max(timeline.makespan, ranks[rank].end);
+    }
+  }
   return PlayedPlan{std::move(schedule), std::move(timeline)};
 }
 

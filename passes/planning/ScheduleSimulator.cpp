@@ -6,10 +6,10 @@
 
 #include "passes/planning/ScheduleSimulator.h"
 
+#include "passes/planning/InputTimes.h"
 #include "passes/planning/ScheduleVerifier.h"
 
 #include <algorithm>
-#include <optional>
 
 using namespace hocket;
 using namespace hocket::planning;
@@ -20,21 +20,13 @@ class Simulation {
 public:
   Simulation(const ScheduleProblem &problem, const Schedule &schedule)
       : problem(problem), shape(problem.shape), schedule(schedule),
-        forwardEnd(shape.cells(), kNever), backwardEnd(shape.cells(), kNever),
-        free(shape.ranks, 0) {
+        inputs(problem), free(shape.ranks, 0) {
     timeline.ranks.resize(shape.ranks);
   }
 
   StatusOr<Timeline> run();
 
 private:
-  static constexpr double kNever = -1;
-
-  /// When the action's input is on its rank; nothing if it is not made yet.
-  std::optional<double> readyAt(int64_t rank, const Action &action) const;
-  /// The end of `stage`'s part, with the way to `rank`; nothing if not run.
-  std::optional<double> arrival(const std::vector<double> &ends, int64_t stage,
-                                int64_t rank, int64_t microbatch) const;
   bool isPair(int64_t rank, size_t index) const;
   bool runNext(int64_t rank);
   void measure(int64_t rank);
@@ -42,37 +34,10 @@ private:
   const ScheduleProblem &problem;
   const PipelineShape &shape;
   const Schedule &schedule;
-  std::vector<double> forwardEnd, backwardEnd; ///< By (stage, microbatch).
-  std::vector<double> free;                    ///< By rank.
+  InputTimes inputs;
+  std::vector<double> free; ///< By rank.
   Timeline timeline;
 };
-
-std::optional<double> Simulation::arrival(const std::vector<double> &ends,
-                                          int64_t stage, int64_t rank,
-                                          int64_t microbatch) const {
-  double end = ends[stage * shape.microbatches + microbatch];
-  if (end == kNever)
-    return std::nullopt;
-  return end + (shape.rankOf(stage) == rank ? 0 : problem.transfer);
-}
-
-std::optional<double> Simulation::readyAt(int64_t rank,
-                                          const Action &action) const {
-  int64_t stage = shape.stageOf(rank, action.chunk);
-  switch (action.kind) {
-  case ActionKind::F:
-    return stage == 0 ? std::optional<double>(0)
-                      : arrival(forwardEnd, stage - 1, rank, action.microbatch);
-  case ActionKind::B:
-  case ActionKind::BW:
-    return stage + 1 == shape.stages()
-               ? arrival(forwardEnd, stage, rank, action.microbatch)
-               : arrival(backwardEnd, stage + 1, rank, action.microbatch);
-  case ActionKind::W:
-    return arrival(backwardEnd, stage, rank, action.microbatch);
-  }
-  return std::nullopt;
-}
 
 bool Simulation::isPair(int64_t rank, size_t index) const {
   const std::vector<Action> &actions = schedule.ranks[rank];
@@ -91,7 +56,7 @@ bool Simulation::runNext(int64_t rank) {
   double start = free[rank], duration = 0;
   for (size_t i = first; i <= first + pair; ++i) {
     const Action &action = schedule.ranks[rank][i];
-    std::optional<double> ready = readyAt(rank, action);
+    std::optional<double> ready = inputs.readyAt(rank, action);
     if (!ready)
       return false;
     start = std::max(start, *ready);
@@ -103,12 +68,7 @@ bool Simulation::runNext(int64_t rank) {
   for (size_t i = first; i <= first + pair; ++i) {
     const Action &action = schedule.ranks[rank][i];
     line.times.push_back({start, free[rank]});
-    int64_t cell = shape.stageOf(rank, action.chunk) * shape.microbatches +
-                   action.microbatch;
-    if (action.kind == ActionKind::F)
-      forwardEnd[cell] = free[rank];
-    else if (action.kind != ActionKind::W)
-      backwardEnd[cell] = free[rank];
+    inputs.ended(rank, action, free[rank]);
   }
   return true;
 }

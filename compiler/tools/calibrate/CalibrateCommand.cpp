@@ -67,7 +67,8 @@ std::string descriptionOf(const DeviceMeasurements &measured,
                           const FittedSystem &fitted) {
   std::string text = "# Measured by hocket calibrate on " + measured.name +
                      ",\n# " + std::to_string(measured.ranks) +
-                     (measured.ranks == 1 ? " device" : " devices at once") +
+                     (measured.ranks == 1 ? " rank" : " ranks") + ", " +
+                     std::to_string(measured.atOnce) + " at once" +
                      ". Means of what predictions are off by:\n#\n";
   for (const FitQuality &quality : fitted.quality)
     text += formatText("#   %-10s %3zu samples, fitted %.1f %%, held out "
@@ -116,12 +117,12 @@ void hocket::registerCalibrate(CLI::App &app, Status &result) {
   constexpr unsigned mostRanks = 1024, mostThreads = 4096;
   command
       ->add_option("--ranks", arguments->options.ranks,
-                   "Devices that work at once, as ranks of one run")
+                   "Of the run to describe; those beyond the cores take turns")
       ->check(CLI::Range(1U, mostRanks))
       ->capture_default_str();
   command
       ->add_option("--threads", arguments->options.threads,
-                   "Threads of each device; 0: its share of the cores")
+                   "Threads of each rank; 0: its share of the cores")
       ->check(CLI::Range(0U, mostThreads))
       ->capture_default_str();
   constexpr double mostSeconds = 1e5;

@@ -79,7 +79,10 @@ public:
                   comm::CommunicatorSet &communicators)
       : options(options), world(communicators.world()) {}
 
-  Status run();
+  /// What a rank does alone, by as many ranks as have cores of their own.
+  Status measureAlone();
+  /// What all ranks do together.
+  Status measureTogether();
   DeviceMeasurements result;
 
 private:
@@ -120,14 +123,8 @@ private:
 } // namespace
 
 Status RankMeasurement::open() {
-  unsigned threads = options.threads;
-  if (threads == 0) {
-    // As ranks that are threads of one process share them.
-    HOCKET_ASSIGN_OR_RETURN(unsigned cores, WorkerPool::defaultCount());
-    threads = std::max(1U, cores / options.ranks);
-  }
-  HOCKET_ASSIGN_OR_RETURN(device,
-                          hal::createDevice(options.driver, {threads, 0}));
+  HOCKET_ASSIGN_OR_RETURN(
+      device, hal::createDevice(options.driver, {options.threads, 0}));
   const hal::DeviceProperties &about = device->properties();
   if (!about.computes)
     return invalidArgument("a device of the driver '" + options.driver +
@@ -239,6 +236,7 @@ Status RankMeasurement::measureAttention() {
 }
 
 Status RankMeasurement::measureGathers() {
+  done = all - std::size(gatherBytes);
   for (int64_t bytes : gatherBytes) {
     note("gathers");
     uint64_t count = uint64_t(bytes) / 4 / options.ranks;
@@ -264,18 +262,23 @@ Status RankMeasurement::measureLaunches() {
   return okStatus();
 }
 
-Status RankMeasurement::run() {
+Status RankMeasurement::measureAlone() {
   HOCKET_RETURN_IF_ERROR(open());
   HOCKET_RETURN_IF_ERROR(measureProducts());
   HOCKET_RETURN_IF_ERROR(measureAdditions());
   HOCKET_RETURN_IF_ERROR(measureAttention());
-  if (options.ranks > 1)
-    HOCKET_RETURN_IF_ERROR(measureGathers());
   return measureLaunches();
 }
 
-StatusOr<DeviceMeasurements>
-planning::measureDevice(const MeasureOptions &options) {
+Status RankMeasurement::measureTogether() {
+  HOCKET_RETURN_IF_ERROR(open());
+  return measureGathers();
+}
+
+/// What rank 0 of `ranks` measured.
+static StatusOr<DeviceMeasurements>
+measureAt(unsigned ranks, const MeasureOptions &options,
+          Status (RankMeasurement::*measure)()) {
   struct Shared {
     std::mutex mutex;
     DeviceMeasurements result;
@@ -284,12 +287,12 @@ planning::measureDevice(const MeasureOptions &options) {
   auto shared = std::make_shared<Shared>();
   shared->options = options;
   comm::GroupTable table;
-  table.ranks = options.ranks;
+  table.ranks = ranks;
   HOCKET_RETURN_IF_ERROR(
       runLocalRanks(table, comm::WaitLimits(),
-                    [shared](comm::CommunicatorSet &set) -> Status {
+                    [shared, measure](comm::CommunicatorSet &set) -> Status {
                       RankMeasurement measurement(shared->options, set);
-                      HOCKET_RETURN_IF_ERROR(measurement.run());
+                      HOCKET_RETURN_IF_ERROR((measurement.*measure)());
                       std::lock_guard lock(shared->mutex);
                       if (set.world().rank() == 0)
                         shared->result = std::move(measurement.result);
@@ -297,4 +300,25 @@ planning::measureDevice(const MeasureOptions &options) {
                     }));
   std::lock_guard lock(shared->mutex);
   return std::move(shared->result);
+}
+
+StatusOr<DeviceMeasurements>
+planning::measureDevice(const MeasureOptions &asked) {
+  MeasureOptions options = asked;
+  HOCKET_ASSIGN_OR_RETURN(unsigned cores, WorkerPool::defaultCount());
+  // As ranks that are threads of one process share them.
+  if (options.threads == 0)
+    options.threads = std::max(1U, cores / options.ranks);
+  unsigned atOnce = std::clamp(cores / options.threads, 1U, options.ranks);
+  HOCKET_ASSIGN_OR_RETURN(
+      DeviceMeasurements result,
+      measureAt(atOnce, options, &RankMeasurement::measureAlone));
+  result.atOnce = atOnce;
+  if (options.ranks == 1)
+    return std::move(result);
+  HOCKET_ASSIGN_OR_RETURN(
+      DeviceMeasurements together,
+      measureAt(options.ranks, options, &RankMeasurement::measureTogether));
+  result.gathers = std::move(together.gathers);
+  return std::move(result);
 }

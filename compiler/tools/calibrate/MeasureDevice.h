@@ -16,9 +16,9 @@ namespace hocket::planning {
 
 struct MeasureOptions {
   std::string driver = "cpu"; ///< Any of hal::driverNames() that computes.
-  /// Devices that work at once, as the ranks of a run on this machine would.
+  /// Of a run on this machine that is to be described.
   unsigned ranks = 1;
-  unsigned threads = 0; ///< Of each device; 0: its share of the cores.
+  unsigned threads = 0; ///< Of each rank; 0: its share of the cores.
   /// For all measurements, about; below 1, of few shapes.
   double seconds = 20;
   /// Called on one thread before each measurement.
@@ -26,7 +26,8 @@ struct MeasureOptions {
 };
 
 /// Measures products by shapes in 32 and 16 bits, a kernel that moves data,
-/// attention, launches and, of several ranks, gathers. InvalidArgument for a
+/// attention and launches, by as many ranks at once as have cores of their own;
+/// and, of several ranks, gathers, by all of them. InvalidArgument for a
 /// device that computes nothing or, with several ranks, is not in the host's
 /// memory.
 StatusOr<DeviceMeasurements> measureDevice(const MeasureOptions &options);

@@ -87,6 +87,10 @@ private:
   void fitAttention();
   void fitLink();
   void judge(FittedSystem &result) const;
+  /// Of a rank's speed, what it has while all of them work.
+  double ownShare() const {
+    return double(measured.atOnce) / double(measured.ranks);
+  }
 
   const DeviceMeasurements &measured;
   cluster::System system;
@@ -127,6 +131,8 @@ void SystemFit::fillConstants() {
   device.set_memory_bytes(std::max<int64_t>(1, measured.memoryBytes));
   device.set_peak_8bit(0);
   system.set_devices_per_node(measured.ranks);
+  if (measured.atOnce < measured.ranks)
+    system.set_devices_at_once(double(measured.atOnce));
   cluster::Software &software = *system.mutable_software();
   software.set_gemm(1);
   software.set_gemm_8bit(0);
@@ -190,7 +196,8 @@ void SystemFit::fitAttention() {
   system.mutable_software()->set_attention_ramp(ramp);
 }
 
-/// A gather of B bytes takes B (n - 1) / n / bandwidth + (n - 1) latency.
+/// A gather of B bytes takes B (n - 1) / n / bandwidth + (n - 1) latency, and
+/// longer where ranks take turns.
 void SystemFit::fitLink() {
   cluster::Link link;
   link.set_bandwidth(system.device().memory_bandwidth());
@@ -203,9 +210,11 @@ void SystemFit::fitLink() {
     };
     auto [small, large] = std::minmax_element(measured.gathers.begin(),
                                               measured.gathers.end(), order);
-    link.set_latency(small->seconds / steps);
-    double rest = std::max(large->seconds - small->seconds,
-                           large->seconds / double(measured.gathers.size()));
+    double own = ownShare();
+    link.set_latency(own * small->seconds / steps);
+    double rest =
+        own * std::max(large->seconds - small->seconds,
+                       large->seconds / double(measured.gathers.size()));
     link.set_bandwidth(large->bytes * steps / double(measured.ranks) / rest);
   }
   *system.mutable_node_link() = link;
@@ -241,7 +250,7 @@ void SystemFit::judge(FittedSystem &result) const {
         return wide.attention(sample.flops, sample.length, sample.headDim);
       });
   judgeKind("gathers", measured.gathers, [&](const GatherSample &sample) {
-    return wide.allGather(sample.bytes, {measured.ranks, 1});
+    return wide.allGather(sample.bytes, {measured.ranks, 1}) / ownShare();
   });
   // Two thirds of what was held out is within it.
   std::sort(all.begin(), all.end());

@@ -34,18 +34,19 @@ struct AttentionSample {
   double seconds = 0;
 };
 
-/// Every rank gathers what all have, `bytes` together.
+/// Every rank gathers what all have, `bytes` together, all at once.
 struct GatherSample {
   double bytes = 0;
   double seconds = 0;
 };
 
-/// Of one device while `ranks` of them, on one machine, did the same.
+/// Of one device while `atOnce` of them, on one machine, did the same.
 struct DeviceMeasurements {
   std::string name;
   std::string driver;
   int64_t memoryBytes = 0;
-  int64_t ranks = 1;
+  int64_t ranks = 1;  ///< Of the run that is described.
+  int64_t atOnce = 1; ///< Of them, as many as have cores of their own.
   std::vector<ProductSample> products;
   std::vector<MemorySample> moves;
   std::vector<AttentionSample> attentions;

@@ -72,6 +72,8 @@ Status checkSystem(const std::string &file, const cluster::System &system) {
              {device.peak_8bit(), 0, 1e18, "device.peak_8bit"},
              {device.memory_bandwidth(), 1e6, 1e15, "device.memory_bandwidth"},
              {double(system.devices_per_node()), 1, 1e6, "devices_per_node"},
+             {system.has_devices_at_once() ? system.devices_at_once() : 1, 1,
+              1e6, "devices_at_once"},
              {node.bandwidth(), 1e3, 1e15, "node_link.bandwidth"},
              {node.efficiency(), least, 1, "node_link.efficiency"},
              {node.latency(), 0, 1, "node_link.latency"},

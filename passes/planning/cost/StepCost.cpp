@@ -7,6 +7,7 @@
 #include "passes/planning/cost/StepCost.h"
 
 #include "passes/planning/ResidualSlots.h"
+#include "passes/planning/ScheduleGenerators.h"
 #include "passes/planning/cost/AfterPasses.h"
 #include "passes/planning/cost/PipelineTimes.h"
 
@@ -21,8 +22,9 @@ std::string_view planning::spelled(TimeItem item) {
       "products",  "attention", "memory-bound kernels",
       "gaps",      "host",      "recompute",
       "tensor",    "context",   "expert",
-      "transfers", "bubble",    "data",
-      "update",    "offload",   "outside"};
+      "transfers", "shared",    "bubble",
+      "data",      "update",    "offload",
+      "outside"};
   return names[size_t(item)];
 }
 
@@ -71,6 +73,43 @@ static void addPasses(const PassWork &work, double times, StepCost &cost) {
   add(TimeItem::Recompute, work.backwardSeconds() - work.backward.seconds());
 }
 
+std::optional<ProcessorShare>
+planning::processorShare(const cluster::System &system,
+                         const ParallelPlan &plan) {
+  int64_t ofStage = plan.ranks() / plan.pp, ofNode = system.devices_per_node();
+  ProcessorShare share;
+  share.ranksOfNode = std::max<int64_t>(1, ofNode / ofStage);
+  share.load = double(std::min(ofStage, ofNode));
+  share.atOnce = system.devices_at_once();
+  auto ranks = double(std::min(share.ranksOfNode, plan.pp));
+  bool isEnough =
+      !system.has_devices_at_once() || ranks * share.load <= share.atOnce;
+  return isEnough ? std::nullopt : std::optional(share);
+}
+
+/// Has ranks take turns on processors, in their passes and in what comes after:
+/// moves the ends of passes by as much. What each rank loses to others.
+static StatusOr<std::vector<double>>
+shareProcessors(const ParallelPlan &plan, const StageCosts &stages,
+                const ProcessorShare &share,
+                const std::vector<AfterPasses> &after, PipelineTimes &times) {
+  if (!times.schedule) {
+    HOCKET_ASSIGN_OR_RETURN(
+        times.schedule, generateSchedule(plan.scheduleName(), stages.schedule));
+  }
+  std::vector<double> tails, lost;
+  for (const AfterPasses &one : after)
+    tails.push_back(one.seconds() * 1e9);
+  HOCKET_ASSIGN_OR_RETURN(
+      std::vector<SharedRank> ranks,
+      simulateShared(stages.schedule, *times.schedule, share, tails));
+  for (size_t rank = 0; rank < ranks.size(); ++rank) {
+    times.ends[rank] = ranks[rank].end - tails[rank];
+    lost.push_back(ranks[rank].lost);
+  }
+  return std::move(lost);
+}
+
 /// The rank whose passes, sums and update end last.
 static int64_t lastRank(const PipelineTimes &times,
                         const std::vector<AfterPasses> &after) {
@@ -88,7 +127,8 @@ static int64_t lastRank(const PipelineTimes &times,
 
 static void fillItems(const CostProblem &problem, const StageCosts &stages,
                       const PipelineTimes &times,
-                      const std::vector<AfterPasses> &after, StepCost &cost) {
+                      const std::vector<AfterPasses> &after,
+                      const std::vector<double> &lost, StepCost &cost) {
   const PipelineShape &shape = stages.schedule.shape;
   size_t rank = size_t(cost.busiest);
   double microbatches = double(shape.microbatches);
@@ -100,6 +140,7 @@ static void fillItems(const CostProblem &problem, const StageCosts &stages,
   }
   cost[TimeItem::Transfers] = wholeNanoseconds(
       2 * stages.transferSeconds * double(shape.chunks) * microbatches);
+  cost[TimeItem::Shared] = std::llround(lost[rank]);
   // What rounding left over is counted as waiting.
   int64_t end = std::llround(times.ends[rank]);
   cost[TimeItem::Offload] = wholeNanoseconds(offload);
@@ -172,9 +213,14 @@ StatusOr<StepCost> planning::priceStages(const CostProblem &problem,
   HOCKET_ASSIGN_OR_RETURN(PipelineTimes times,
                           pipelineTimes(plan.scheduleName(), stages.schedule));
   std::vector<AfterPasses> after = afterPasses(problem, plan, stages);
+  std::vector<double> lost(after.size(), 0);
+  if (auto share = processorShare(problem.system, plan)) {
+    HOCKET_ASSIGN_OR_RETURN(
+        lost, shareProcessors(plan, stages, *share, after, times));
+  }
   StepCost cost;
   cost.busiest = lastRank(times, after);
-  fillItems(problem, stages, times, after, cost);
+  fillItems(problem, stages, times, after, lost, cost);
   bool split = stages.schedule.splitWeight;
   if (split && problem.compiled && times.schedule)
     countCopies(stages, times);
@@ -221,6 +267,8 @@ PriceBound planning::priceBound(const CostProblem &problem,
   const PipelineShape &shape = stages.schedule.shape;
   bool split = stages.schedule.splitWeight;
   double lead = 0, tail = 0, longest = 0, first = after[0].seconds() * 1e9;
+  auto share = processorShare(problem.system, plan);
+  double ofNode = 0;
   for (int64_t rank = 0; rank < shape.ranks; ++rank) {
     double work = 0;
     for (int64_t chunk = 0; chunk < shape.chunks; ++chunk) {
@@ -230,12 +278,15 @@ PriceBound planning::priceBound(const CostProblem &problem,
     work *= double(shape.microbatches);
     double own = after[size_t(rank)].seconds() * 1e9;
     longest = std::max(longest, lead + work + own);
+    if (share && rank < share->ranksOfNode)
+      ofNode += (work + own) * share->load / share->atOnce;
     if (!split)
       longest = std::max(longest, lead + work + tail + first);
     const ChunkCost &cost = stages.schedule.cost(rank, 0);
     lead += cost.forward + stages.schedule.transfer;
     tail += cost.backward + cost.weight + stages.schedule.transfer;
   }
+  longest = std::max(longest, ofNode);
   PriceBound bound;
   // What items' rounding may take away is less than one nanosecond each.
   bound.nanoseconds =

@@ -6,7 +6,8 @@
 ///
 /// \file
 /// The price of a plan. Stages are priced layer by layer (LayerWork.h), run
-/// through the schedule by the simulator (ScheduleSimulator.h), and what comes
+/// through the schedule by the simulator (ScheduleSimulator.h, or, of devices
+/// that take turns, SharedSimulator.h), and what comes
 /// after the passes is added: the sums of gradients that no pass hides, and
 /// the update. Times are whole nanoseconds, so that the items of a price sum
 /// exactly to its total; so are bytes.
@@ -17,10 +18,11 @@
 #define HOCKET_PASSES_PLANNING_COST_STEPCOST_H
 
 #include "passes/planning/Schedule.h"
-#include "passes/planning/ScheduleSimulator.h"
+#include "passes/planning/SharedSimulator.h"
 #include "passes/planning/cost/LayerWork.h"
 
 #include <array>
+#include <optional>
 
 namespace hocket::planning {
 
@@ -36,13 +38,14 @@ enum class TimeItem : uint8_t {
   Context,   ///< Of the context axis.
   Expert,    ///< Of the expert axis.
   Transfers, ///< Between stages, where they block.
+  Shared,    ///< Other ranks have the processors that it shares with them.
   Bubble,    ///< The pipeline rank waits for others.
   Data,      ///< Exposed sums of gradients, and gathers of parameters.
   Update,    ///< Clipping and the optimizer.
   Offload,   ///< To the host's memory and back, where nothing hides it.
   Outside,   ///< Outside of passes and update.
 };
-inline constexpr size_t kTimeItems = 15;
+inline constexpr size_t kTimeItems = 16;
 
 /// What a rank's memory holds at the step's peak.
 enum class MemoryItem : uint8_t {
@@ -125,6 +128,10 @@ struct PartWork {
 };
 PartWork partWork(const CostProblem &problem, const ParallelPlan &plan);
 
+/// What the plan's pipeline ranks share, where devices of a node take turns.
+std::optional<ProcessorShare> processorShare(const cluster::System &system,
+                                             const ParallelPlan &plan);
+
 /// `plan` must have passed checkPlan, and `parts` be its partWork.
 StageCosts stageCosts(const CostProblem &problem, const ParallelPlan &plan,
                       const PartWork &parts);
@@ -148,8 +155,9 @@ struct PriceBound {
 };
 
 /// Time: the longest rank's work, with the way in and out of the pipeline, and
-/// what comes after. Bytes: the first rank's parameters, and the activations
-/// that every schedule of this kind holds there.
+/// what comes after; where ranks share processors, all their work on these.
+/// Bytes: the first rank's parameters, and the activations that every schedule
+/// of this kind holds there.
 PriceBound priceBound(const CostProblem &problem, const ParallelPlan &plan,
                       const StageCosts &stages);
 

@@ -45,6 +45,7 @@ DeviceMeasurements measuredOn(const cluster::System &system, double noise) {
   measured.driver = "cpu";
   measured.memoryBytes = int64_t(1) << 30;
   measured.ranks = 4;
+  measured.atOnce = 2;
   for (int64_t bits : {32, 16})
     for (double m : {128, 512, 2048})
       for (double n : {256, 1024, 4096}) {
@@ -59,7 +60,8 @@ DeviceMeasurements measuredOn(const cluster::System &system, double noise) {
       measured.attentions.push_back(
           {1e9, length, dim, noisy(wide.attention(1e9, length, dim))});
   for (double bytes : {1e3, 1e5, 1e6, 1e8})
-    measured.gathers.push_back({bytes, noisy(wide.allGather(bytes, {4, 1}))});
+    measured.gathers.push_back(
+        {bytes, 2 * noisy(wide.allGather(bytes, {4, 1}))});
   measured.kernelSeconds = 5e-6;
   measured.hostSeconds = 1e-6;
   return measured;
@@ -81,6 +83,7 @@ TEST(FitSystem, FindsTheConstantsThatMadeTheTimes) {
   EXPECT_LT(shareOff(system.node_link().bandwidth(), 5e9), 0.02);
   EXPECT_LT(shareOff(system.node_link().latency(), 20e-6), 0.05);
   EXPECT_EQ(system.software().kernel_seconds(), 5e-6);
+  EXPECT_EQ(system.devices_at_once(), 2);
   for (const FitQuality &quality : fitted->quality)
     EXPECT_LT(std::max(quality.fitted, quality.heldOut), 0.05) << quality.kind;
   EXPECT_LT(system.spread().one_node(), 0.05);

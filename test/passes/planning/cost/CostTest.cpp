@@ -177,6 +177,53 @@ TEST(StepCost, BoundsAreAdmissible) {
   }
 }
 
+StepCost priceOf(const CostProblem &problem, const std::string &plan) {
+  StatusOr<StepCost> cost = priceStep(problem, *parsePlan(plan));
+  EXPECT_TRUE(cost.ok()) << plan << ": " << cost.status().message();
+  return cost.ok() ? *cost : StepCost{{}, {{}}};
+}
+
+/// Four devices of two processors: all takes twice as long, and the items say
+/// to what that goes.
+TEST(StepCost, DevicesTakeTurns) {
+  CostProblem problem = problemOn("h100", 4, gpt(12, 2048, 16), 16);
+  problem.system.set_devices_per_node(4);
+  StepCost alone = priceOf(problem, "dp=4,mbs=1");
+  problem.system.set_devices_at_once(2);
+  StepCost shared = priceOf(problem, "dp=4,mbs=1");
+  int64_t outside = alone[TimeItem::Outside];
+  EXPECT_NEAR(double(shared.nanoseconds() - outside),
+              2 * double(alone.nanoseconds() - outside), kTimeItems);
+  EXPECT_NEAR(double(shared[TimeItem::Shared]),
+              double(alone.nanoseconds() - outside), kTimeItems);
+  EXPECT_EQ(shared[TimeItem::Products], alone[TimeItem::Products]);
+  EXPECT_EQ(alone[TimeItem::Shared], 0);
+  problem.system.set_devices_at_once(4);
+  EXPECT_EQ(priceOf(problem, "dp=4,mbs=1").items, alone.items);
+}
+
+/// Stages that wait leave the processors to others: less than twice as long.
+TEST(StepCost, PipelinesTakeTurnsWhereTheyWait) {
+  CostProblem problem = problemOn("h100", 4, gpt(12, 2048, 16), 8);
+  problem.system.set_devices_per_node(4);
+  for (const char *text : {"pp=4,mbs=2", "pp=2,dp=2,mbs=2", "pp=2,v=2,tp=2",
+                           "pp=4,mbs=1,schedule=zb-h1"}) {
+    problem.system.clear_devices_at_once();
+    StepCost alone = priceOf(problem, text);
+    problem.system.set_devices_at_once(2);
+    StepCost shared = priceOf(problem, text);
+    EXPECT_GT(shared.nanoseconds(), alone.nanoseconds()) << text;
+    EXPECT_LT(shared.nanoseconds(), 1.9 * alone.nanoseconds()) << text;
+    EXPECT_GT(shared[TimeItem::Shared], 0) << text;
+    EXPECT_LT(shared[TimeItem::Bubble], alone[TimeItem::Bubble] * 2) << text;
+    ParallelPlan plan = *parsePlan(text);
+    StageCosts stages = stageCosts(problem, plan, partWork(problem, plan));
+    PriceBound bound = priceBound(problem, plan, stages);
+    EXPECT_LE(bound.nanoseconds, shared.nanoseconds()) << text;
+    EXPECT_GT(bound.nanoseconds, shared.nanoseconds() * 3 / 5) << text;
+  }
+}
+
 TEST(StepCost, ZeroShardsWhatItSays) {
   CostProblem problem = problemOn("h100", 8, gpt(12, 2048, 16), 64);
   double count = problem.model.parameters();
@@ -193,12 +240,6 @@ TEST(StepCost, ZeroShardsWhatItSays) {
   EXPECT_NEAR(state(1), (6 + 12.0 / 8) * count, 10);
   EXPECT_NEAR(state(2), (2 + 16.0 / 8) * count, 10);
   EXPECT_NEAR(state(3), 18.0 / 8 * count, 10);
-}
-
-StepCost priceOf(const CostProblem &problem, const std::string &plan) {
-  StatusOr<StepCost> cost = priceStep(problem, *parsePlan(plan));
-  EXPECT_TRUE(cost.ok()) << plan << ": " << cost.status().message();
-  return cost.ok() ? *cost : StepCost{{}, {{}}};
 }
 
 int64_t allBytes(const RankMemory &memory) {
