@@ -101,7 +101,7 @@ bool NeighbourSearch::spreadsExperts(const Choice &choice) const {
                       : choice.tp;
   bool hasGrid =
       share == choice.tp || (choice.tp % share == 0 && choice.sequence);
-  return hasGrid && spec::expertAxis(other) > 0;
+  return hasGrid && spec::expertGrid(other);
 }
 
 bool NeighbourSearch::isValid(const Choice &choice) const {

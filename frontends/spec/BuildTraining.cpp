@@ -7,6 +7,7 @@
 #include "frontends/spec/BuildTraining.h"
 
 #include "dialects/xf/IR/Xf.h"
+#include "frontends/spec/Check.h"
 #include "frontends/spec/LoadSpec.h"
 
 using namespace mlir;
@@ -132,7 +133,10 @@ static DictionaryAttr planAttr(const Spec &spec, Builder &builder) {
   size("data_parallel", plan.data_parallel(), 1);
   size("context_parallel", plan.context_parallel(), 1);
   size("tensor_parallel", plan.tensor_parallel(), 1);
-  size("expert_parallel", plan.expert_parallel(), 1);
+  // The rest of expert_parallel is the mesh's axis ep.
+  ExpertGrid grid = expertGrid(plan).value_or(ExpertGrid());
+  size("experts_over_context", grid.context, 1);
+  size("experts_over_tensor", grid.tensor, 1);
   if (plan.has_expert_tensor_parallel())
     size("expert_tensor_parallel", plan.expert_tensor_parallel(),
          plan.tensor_parallel());

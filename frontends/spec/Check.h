@@ -19,6 +19,7 @@
 #include "frontends/spec/spec.pb.h"
 #include "runtime/base/Status.h"
 
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -64,12 +65,20 @@ std::string planAxes(const Plan &plan);
 /// `tensor_parallel / expert_tensor_parallel`.
 int64_t tensorGroups(const Plan &plan);
 
-/// The size of the axis `ep`, along which ranks of `dp` hold different experts:
-/// what is left of `expert_parallel` beside as many of the tensor groups as
-/// divide it. Where that does not divide `data_parallel`, experts are split
-/// over all of `cp` too, and it is the rest; else over fewer tensor groups; 0
-/// if nothing divides.
-int64_t expertAxis(const Plan &plan);
+/// How many parts a layer's experts are in along each kind of ranks; they
+/// multiply to `expert_parallel`. The ranks of one kind may be more: then
+/// several of them hold the same experts.
+struct ExpertGrid {
+  int64_t tensor = 1;  ///< a divisor of the tensor groups
+  int64_t context = 1; ///< of `context_parallel`
+  int64_t data = 1;    ///< of `data_parallel`: the axis `ep`
+};
+
+/// The grid of a plan: the nearest ranks come first, since tensor and context
+/// ranks add up what their tokens send to experts in any case, and data ranks
+/// exchange it beside that. Nothing if `expert_parallel` does not divide the
+/// ranks that there are (S21).
+std::optional<ExpertGrid> expertGrid(const Plan &plan);
 
 /// The shortest text that reads back as `value`.
 std::string formatReal(double value);

@@ -44,7 +44,7 @@ static void addUnsupported(const std::string &path, const std::string &value,
                  "; this build does not compile that yet: write " + instead);
 }
 
-/// S19, S21, S35: ranks that hold different experts.
+/// S21, S35: ranks that hold different experts.
 static void checkExperts(const Spec &spec, ConstraintErrors &errors) {
   const Plan &plan = spec.plan();
   const std::string path = "plan.expert_parallel";
@@ -69,18 +69,10 @@ static void checkExperts(const Spec &spec, ConstraintErrors &errors) {
                  plan.tensor_parallel() % plan.expert_tensor_parallel() == 0;
   if (!copies.get() || !hasGrid) // S20, S38
     return;
-  if (*copies.get() % plan.expert_parallel() != 0)
+  if (!expertGrid(plan))
     errors.add(21, path,
                path + " is " + value + ", which does not divide " + ranks +
                    " (" + std::to_string(*copies.get()) + ")");
-  else if (expertAxis(plan) == 0)
-    addUnsupported(path, value,
-                   std::string("a divisor of data_parallel, or "
-                               "context_parallel times one") +
-                       (groups > 1 ? ", either times a divisor of "
-                                     "tensor_parallel / expert_tensor_parallel"
-                                   : ""),
-                   errors);
 }
 
 /// S37, S38: ranks that share experts.
@@ -245,34 +237,32 @@ static void checkDevice(const Spec &spec, ConstraintErrors &errors) {
                    errors);
 }
 
-/// What `dp` must hold of `experts` parts of a layer's experts, which `cp`
-/// holds too if need be; 0 if they cannot.
-static int64_t overData(const Plan &plan, int64_t experts) {
-  int64_t context = plan.context_parallel();
-  if (plan.data_parallel() % experts == 0)
-    return experts;
-  bool isWhole =
-      experts % context == 0 && plan.data_parallel() % (experts / context) == 0;
-  return isWhole ? experts / context : 0;
-}
-
 int64_t hocket::spec::tensorGroups(const Plan &plan) {
   int64_t ranks = plan.tensor_parallel(), share = plan.expert_tensor_parallel();
   bool isSplit = plan.has_expert_tensor_parallel() && ranks % share == 0;
   return isSplit ? ranks / share : 1;
 }
 
-int64_t hocket::spec::expertAxis(const Plan &plan) {
-  int64_t experts = plan.expert_parallel();
-  int64_t most = std::gcd(experts, tensorGroups(plan));
-  for (int64_t part = most; part > 0; --part)
-    if (int64_t axis = most % part ? 0 : overData(plan, experts / part))
-      return axis;
-  return 0;
+std::optional<ExpertGrid> hocket::spec::expertGrid(const Plan &plan) {
+  ExpertGrid grid;
+  int64_t left = plan.expert_parallel();
+  auto take = [&](int64_t ranks) {
+    int64_t parts = std::gcd(left, ranks);
+    left /= parts;
+    return parts;
+  };
+  grid.tensor = take(tensorGroups(plan));
+  grid.context = take(plan.context_parallel());
+  grid.data = take(plan.data_parallel());
+  // What the first cannot take no other order would spread either: of each
+  // prime they have taken as many factors as there are.
+  if (left != 1)
+    return std::nullopt;
+  return grid;
 }
 
 std::string hocket::spec::planAxes(const Plan &plan) {
-  int64_t experts = std::max<int64_t>(1, expertAxis(plan));
+  int64_t experts = expertGrid(plan).value_or(ExpertGrid()).data;
   std::string text;
   auto add = [&](const char *name, int64_t size) {
     if (size > 1)

@@ -30,8 +30,9 @@ const std::vector<PlanFlagInfo> &spec::planFlags() {
        "number\n"
        "of ranks. pp: pipeline, dp: data, cp: context, tp: tensor, ep: "
        "experts\n"
-       "(a part of dp, or of dp and cp; of tp too with etp=1, which leaves\n"
-       "experts whole). Default: 1 of each, etp: as tp",
+       "(a divisor of dp * cp, times tp / etp), etp: ranks along tp that "
+       "share\n"
+       "an expert. Default: 1 of each, etp: as tp",
        true},
       {"--virtual-stages",
        "Chunks of the model on each pipeline rank: more of them shrink the\n"

@@ -111,19 +111,25 @@ private:
     }
   }
 
-  /// An axis that leaves the end of one dim and joins the end of another.
+  /// Axes that leave the end of one dim and join the end of another.
   void exchange() {
     for (size_t d = 0; d < now.dims.size(); ++d)
-      for (size_t e = 0; e < now.dims.size(); ++e) {
-        Axes wanted = missing(d);
-        if (d == e || wanted.empty() || now.dims[e].empty() ||
-            now.dims[e].back() != wanted.front() ||
-            !startsWith(ArrayRef(now.dims[e]).drop_back(), to.dims[e]) ||
-            !canSplit(d, wanted.front()) ||
-            !nest(e, ArrayRef(now.dims[e]).drop_back(), now.dims[e]))
-          continue;
-        take({Kind::AllToAll, {wanted.front()}, int64_t(d), int64_t(e)});
-      }
+      for (size_t e = 0; e < now.dims.size(); ++e)
+        if (Axes axes = d == e ? Axes() : exchangeable(d, e); !axes.empty())
+          take({Kind::AllToAll, axes, int64_t(d), int64_t(e)});
+  }
+
+  /// The most axes that may go from dim `e` to dim `d` at once.
+  Axes exchangeable(size_t d, size_t e) const {
+    Axes wanted = missing(d);
+    ArrayRef<StringRef> have = now.dims[e];
+    for (size_t n = std::min(wanted.size(), have.size()); n > 0; --n) {
+      auto axes = ArrayRef(wanted).take_front(n), rest = have.drop_back(n);
+      if (have.take_back(n) == axes && startsWith(rest, to.dims[e]) &&
+          canSplit(d, axes) && nest(e, rest, have))
+        return Axes(axes);
+    }
+    return {};
   }
 
   void gather() {

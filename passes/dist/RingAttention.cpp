@@ -31,8 +31,9 @@ namespace {
 /// Builds one ring in the place of `op`.
 template <typename OpT> class Ring {
 public:
-  Ring(OpT op, int64_t devices)
-      : op(op), devices(devices), builder(op), loc(op.getLoc()) {}
+  Ring(OpT op, const Mesh &mesh)
+      : op(op), builder(op), loc(op.getLoc()), axes(mesh.parts("cp")),
+        devices(mesh.product(axes)) {}
 
   void replaceForward() {
     Value result, lse;
@@ -96,7 +97,7 @@ private:
 
   Value shift(Value value, StringRef what) {
     return builder.create<ShiftOp>(
-        loc, value.getType(), value, builder.getStrArrayAttr({"cp"}),
+        loc, value.getType(), value, builder.getStrArrayAttr(axes),
         builder.getStringAttr(what + " goes around the ring of attention"));
   }
 
@@ -126,9 +127,10 @@ private:
   }
 
   OpT op;
-  int64_t devices;
   OpBuilder builder;
   Location loc;
+  Axes axes;
+  int64_t devices;
   Block next;
 };
 
@@ -144,7 +146,7 @@ struct RingAttention : dist::impl::DistRingAttentionBase<RingAttention> {
     if (meshes.empty())
       return;
     Mesh mesh(*meshes.begin());
-    if (!mesh.contains("cp"))
+    if (mesh.parts("cp").empty())
       return;
     SmallVector<Operation *> ops;
     getOperation().walk([&](Operation *op) {
@@ -157,10 +159,9 @@ struct RingAttention : dist::impl::DistRingAttentionBase<RingAttention> {
     });
     for (Operation *op : ops) {
       if (auto forward = dyn_cast<xf::AttentionOp>(op))
-        Ring<xf::AttentionOp>(forward, mesh.size("cp")).replaceForward();
+        Ring<xf::AttentionOp>(forward, mesh).replaceForward();
       else
-        Ring<xf::AttentionGradientOp>(cast<xf::AttentionGradientOp>(op),
-                                      mesh.size("cp"))
+        Ring<xf::AttentionGradientOp>(cast<xf::AttentionGradientOp>(op), mesh)
             .replaceBackward();
       ++numRings;
     }

@@ -32,7 +32,7 @@ TEST_F(CheckpointLayouts, LoadFromEachOther) {
     train(programs.back(), saved, layout.name);
     ASSERT_FALSE(HasFatalFailure()) << layout.name;
   }
-  ASSERT_EQ(programs.size(), 16U);
+  ASSERT_EQ(programs.size(), 18U);
   train(programs[0], saved + more, "one");
   Outcome expected = outcomeOf("one", 0);
   for (auto *numbers : {&expected.losses, &expected.norms})

@@ -36,6 +36,12 @@ TEST_P(ManyRanks, TrainTheSameModel) {
     expectSame(outcomeOf("many", steps), one);
 }
 
+int64_t keyHeads(const ModelRow &model) {
+  bool areFew =
+      std::string(model.fields).find("kv_heads: 2") != std::string::npos;
+  return areFew ? 2 : 4;
+}
+
 /// Plans that nobody thought of; HOCKET_PLAN_SEED repeats them.
 TEST_F(RandomPlans, TrainTheSameModel) {
   const char *given = std::getenv("HOCKET_PLAN_SEED");
@@ -49,23 +55,27 @@ TEST_F(RandomPlans, TrainTheSameModel) {
   for (int i = 0; i < 6; ++i) {
     const ModelRow &model = *models[random() % std::size(models)];
     bool hasExperts = std::string(model.fields).find("moe") < std::string::npos;
-    std::string context = oneOf({"1", "1", "2"});
+    std::string context = oneOf({"1", "1", "2", "4"});
     std::string sequence = oneOf({"", " --sequence-parallel"});
-    std::string tensor = oneOf({"1", "2", "4"}), share = tensor;
+    bool isLong = context == "4";
+    std::string tensor = oneOf({"1", "2", isLong ? "1" : "4"}), share = tensor;
     if (hasExperts && !sequence.empty())
       share = oneOf({tensor.c_str(), "1", tensor == "4" ? "2" : "1"});
-    std::string mesh =
-        "pp=" + oneOf({"1", "1", "2"}) + ",cp=" + context + ",tp=" + tensor;
+    std::string mesh = "pp=" + oneOf({"1", "1", isLong ? "1" : "2"}) +
+                       ",cp=" + context + ",tp=" + tensor;
     bool spreads = context != "1" || share != tensor;
     mesh += hasExperts && random() % 2
                 ? ",dp=2,ep=" + oneOf({"2", spreads ? "4" : "2"})
                 : ",dp=" + oneOf({"1", "2", "3", context == "1" ? "6" : "3"});
     if (share != tensor)
       mesh += ",etp=" + share;
-    std::string flags = "--zero " + oneOf({"0", "1", "2", "3"}) + sequence +
-                        " --cp-strategy " + oneOf({"allgather", "ring"}) +
-                        " --recompute " + oneOf({"none", "selective", "full"}) +
-                        " --schedule " + oneOf({"1f1b", "gpipe", "zb-h1"});
+    bool dealsHeads =
+        keyHeads(model) % (std::stoll(context) * std::stoll(tensor)) == 0;
+    std::string flags =
+        "--zero " + oneOf({"0", "1", "2", "3"}) + sequence + " --cp-strategy " +
+        oneOf({"allgather", "ring", dealsHeads ? "alltoall" : "allgather"}) +
+        " --recompute " + oneOf({"none", "selective", "full"}) +
+        " --schedule " + oneOf({"1f1b", "gpipe", "zb-h1"});
     PlanRow plan{"Random", mesh.c_str(), 2, flags.c_str()};
     SCOPED_TRACE("HOCKET_PLAN_SEED=" + std::to_string(seed) + ", plan " +
                  std::to_string(i) + ": " + model.name + " " + mesh + " " +
@@ -112,6 +122,7 @@ std::vector<PlanCase> cases() {
   add(experts, densePlans());
   add(experts, expertPlans());
   add(droppingExperts, expertPlans());
+  add(droppingExperts, moreExpertPlans());
   add(gpt, contextPlans());
   add(llama, contextPlans());
   add(sliding, contextPlans());

@@ -33,9 +33,10 @@ const ModelRow test::experts = {"Experts", EXPERTS};
 const ModelRow test::expertsWithDropout = {
     "ExpertsDropout", EXPERTS "dropout { attention: 0.1 residual: 0.2 } "};
 const ModelRow test::droppingExperts = {
-    "Dropping", LLAMA "moe { experts: 8 top_k: 2 ffn: 24 capacity_factor: 0.75 "
-                      "scores: SIGMOID groups: 4 topk_groups: 2 bias_rate: "
-                      "0.01 shared_experts: 1 } "};
+    "Dropping",
+    LLAMA "moe { experts: 12 top_k: 2 ffn: 24 capacity_factor: 0.75 "
+          "scores: SIGMOID groups: 4 topk_groups: 2 bias_rate: "
+          "0.01 shared_experts: 1 } "};
 
 #define SP "--sequence-parallel "
 #define SCHEDULE(name) "--schedule " name " "
@@ -183,8 +184,30 @@ static const PlanRow withExperts[] = {
      RING SP "--recompute full"},
     {"Dp2Cp2Tp4Ep4Etp2", "dp=2,cp=2,tp=4,ep=4,etp=2", 3, SP "--zero 2"},
     {"Pp2Dp2Tp4Ep4Etp2", "pp=2,dp=2,tp=4,ep=4,etp=2", 3, SP "--zero 1"},
+    // Experts over a part of cp: others along it share rows.
+    {"Cp4Ep2",          "cp=4,ep=2",      2},
+    {"Cp4Ep2Ring",      "cp=4,ep=2",      2, RING "--recompute selective"},
+    {"Cp4Ep2Zero3",     "cp=4,ep=2",      2, "--zero 3 --recompute full"},
+    {"Cp8Ep4Zero1",     "cp=8,ep=4",      1, RING "--zero 1"},
+    {"Dp2Cp4Ep2Zero2",  "dp=2,cp=4,ep=2", 3, "--zero 2"},
+    {"Pp2Dp2Cp4Ep2",    "pp=2,dp=2,cp=4,ep=2", 3, RING "--zero 1"},
+    {"Cp4Tp2Ep2Sp",     "cp=4,tp=2,ep=2", 2, SP "--zero 1"},
+    {"Cp4Tp2Ep4Etp1",   "cp=4,tp=2,ep=4,etp=1", 2, RING SP},
+    {"Dp2Cp4Tp2Ep4Etp1", "dp=2,cp=4,tp=2,ep=4,etp=1", 3, SP "--zero 3"},
+    {"Cp4Tp4Ep4Etp2",   "cp=4,tp=4,ep=4,etp=2", 2, RING SP "--zero 2"},
     // Five axes.
     {"Pp2Dp2Cp2Ep2Tp2", "pp=2,dp=2,cp=2,ep=2,tp=2", 3, SP "--zero 1"},
+};
+
+/// Of 4 key heads, and experts that 3 divides.
+static const PlanRow withMoreExperts[] = {
+    {"Cp4Ep2AllToAll",  "cp=4,ep=2",      2, ALL_TO_ALL "--zero 1"},
+    {"Dp2Cp4Ep2AllToAll", "dp=2,cp=4,ep=2", 3, ALL_TO_ALL "--recompute full"},
+    {"Cp2Tp2Ep2AllToAll", "cp=2,tp=2,ep=2,etp=1", 2, ALL_TO_ALL SP "--zero 2"},
+    // Over dp where nothing nearer will do: ranks along cp share rows.
+    {"Dp3Cp2Ep3Zero3",  "dp=3,cp=2,ep=3", 2, "--zero 3"},
+    {"Dp3Cp4Ep6Ring",   "dp=3,cp=4,ep=6", 2, RING "--zero 1"},
+    {"Dp3Cp4Ep6AllToAll", "dp=3,cp=4,ep=6", 4, ALL_TO_ALL},
 };
 
 static const PlanRow withDropout[] = {
@@ -215,6 +238,8 @@ static const PlanRow layouts[] = {
     {"Pp2Dp2Tp2Zero1",  "pp=2,dp=2,tp=2", 3, "--zero 1"},
     {"Dp4Ep4Tp2Zero1",  "dp=4,ep=4,tp=2", 3, SP "--zero 1"},
     {"Dp2Cp2Ep4Zero2",  "dp=2,cp=2,ep=4", 3, RING "--zero 2"},
+    {"Dp2Cp4Ep2Zero1",  "dp=2,cp=4,ep=2", 3, "--zero 1"},
+    {"Cp4Tp2Ep4Etp1Zero3", "cp=4,tp=2,ep=4,etp=1", 3, RING SP "--zero 3"},
     {"Dp2Tp2Ep4Etp1Zero1", "dp=2,tp=2,ep=4,etp=1", 3, SP "--zero 1"},
     {"Dp2Tp4Ep4Etp2Zero2", "dp=2,tp=4,ep=4,etp=2", 3, SP "--zero 2"},
     {"Tp4Etp2Zero3",    "tp=4,etp=2",     3, SP "--zero 3"},
@@ -251,13 +276,15 @@ static const PlanRow narrow[] = {
     {"Pp2Ep2Tp2",       "pp=2,dp=2,ep=2,tp=2", 3, SP},
     {"Dp2Tp2Ep4Etp1",   "dp=2,tp=2,ep=4,etp=1", 3, SP "--zero 1"},
     {"Dp2Tp4Ep4Etp2",   "dp=2,tp=4,ep=4,etp=2", 3, SP "--zero 1"},
+    {"Dp2Cp4Ep2",       "dp=2,cp=4,ep=2", 3, RING "--zero 1"},
 };
-static constexpr size_t narrowWithExperts = 5; ///< The last rows of narrow.
+static constexpr size_t narrowWithExperts = 6; ///< The last rows of narrow.
 // clang-format on
 
 std::span<const PlanRow> test::densePlans() { return dense; }
 std::span<const PlanRow> test::contextPlans() { return context; }
 std::span<const PlanRow> test::expertPlans() { return withExperts; }
+std::span<const PlanRow> test::moreExpertPlans() { return withMoreExperts; }
 std::span<const PlanRow> test::dropoutPlans() { return withDropout; }
 std::span<const PlanRow> test::checkpointLayouts() { return layouts; }
 std::span<const PlanRow> test::schedulePlans() { return schedules; }

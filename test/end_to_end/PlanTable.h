@@ -45,10 +45,12 @@ struct PlanRow {
 /// The number of `axis` of the plan's mesh; 1 if it is not there.
 int64_t sizeOf(const PlanRow &plan, const std::string &axis);
 
-/// For every model; that share sequences; with experts alone; with dropout.
+/// For every model; that share sequences; with experts alone; of those that
+/// only `droppingExperts` can do; with dropout.
 std::span<const PlanRow> densePlans();
 std::span<const PlanRow> contextPlans();
 std::span<const PlanRow> expertPlans();
+std::span<const PlanRow> moreExpertPlans();
 std::span<const PlanRow> dropoutPlans();
 /// Layouts of a checkpoint of `experts`, the first of one rank.
 std::span<const PlanRow> checkpointLayouts();

@@ -158,6 +158,41 @@ class CollectivesTest(unittest.TestCase):
             },
         )
 
+    def test_experts_over_a_part_of_context_cut_it_for_themselves_alone(self):
+        options = ["--mesh", "cp=4,ep=2", "--set", EXPERTS]
+        found = collectives(*options)
+        self.assertEqual(
+            found["expert_layer_forward"],
+            {
+                # Keys and values, and choices: one group of four ranks.
+                'all_gather ["cp.0", "cp.1"]': 3,
+                # To the half that has the expert, then to a rank of it; and back.
+                'reduce_scatter ["cp.1"]': 1,
+                'reduce_scatter ["cp.0"]': 1,
+                'all_gather ["cp.1"]': 1,
+                'all_gather ["cp.0"]': 1,
+            },
+        )
+        # Gradients of 3 layers' 3 matrices of experts, and all others; the norm.
+        self.assertEqual(
+            found["update"],
+            {
+                'all_reduce ["cp.0"]': 9,
+                'all_reduce ["cp.0", "cp.1"]': 3 * 7 + 3,
+                'all_gather ["cp.1"]': 1,
+            },
+        )
+        ring = collectives(*options, "--cp-strategy", "ring")
+        self.assertEqual(ring["expert_layer_forward"]['shift ["cp.0", "cp.1"]'], 2 * 3)
+        heads = collectives(*options, "--cp-strategy", "alltoall")
+        self.assertEqual(heads["expert_layer_forward"]['all_to_all ["cp.0", "cp.1"]'], 4)
+
+    def test_experts_go_to_the_nearest_ranks(self):
+        found = collectives("--mesh", "dp=2,cp=4,ep=4", "--set", EXPERTS)
+        self.assertNotIn("dp", str(found["expert_layer_forward"]))
+        self.assertNotIn("ep", str(found["expert_layer_forward"]))
+        self.assertEqual(found["update"]['all_reduce ["dp"]'], 9)
+
     def test_dropless_experts_exchange_no_rows(self):
         model = EXPERTS.replace(" capacity_factor: 1.25", "")
         found = collectives("--mesh", "dp=2,cp=2", "--set", model)

@@ -36,9 +36,9 @@ BAD = (
     ("--mesh dp=3",
      "SPEC:6:52: S14: training.global_batch_size is 16, which is not a multiple of "
      "micro_batch_size (2) * plan.data_parallel (3); write 18"),
-    ("--mesh cp=4,ep=2 --set 'model.moe={experts: 4}'",
-     "--mesh cp=4,ep=2: S19: plan.expert_parallel is 2; this build does not compile "
-     "that yet: write a divisor of data_parallel, or context_parallel times one"),
+    ("--mesh cp=4,ep=3 --set 'model.moe={experts: 6}'",
+     "--mesh cp=4,ep=3: S21: plan.expert_parallel is 3, which does not divide "
+     "data_parallel * context_parallel (4)"),
     ("--mesh dp=2,cp=2,ep=8 --set 'model.moe={experts: 8}'",
      "--mesh dp=2,cp=2,ep=8: S21: plan.expert_parallel is 8, which does not divide "
      "data_parallel * context_parallel (4)"),
@@ -60,10 +60,10 @@ BAD = (
      "--mesh tp=4,ep=4,etp=2: S21: plan.expert_parallel is 4, which does not divide "
      "data_parallel * context_parallel * tensor_parallel / expert_tensor_parallel "
      "(2)"),
-    ("--mesh cp=8,tp=4,ep=4,etp=2 --sequence-parallel --set 'model.moe={experts: 4}'",
-     "--mesh cp=8,tp=4,ep=4,etp=2: S19: plan.expert_parallel is 4; this build does "
-     "not compile that yet: write a divisor of data_parallel, or context_parallel "
-     "times one, either times a divisor of tensor_parallel / expert_tensor_parallel"),
+    ("--mesh cp=2,tp=4,ep=8,etp=2 --sequence-parallel --set 'model.moe={experts: 8}'",
+     "--mesh cp=2,tp=4,ep=8,etp=2: S21: plan.expert_parallel is 8, which does not "
+     "divide data_parallel * context_parallel * tensor_parallel / "
+     "expert_tensor_parallel (4)"),
     ("--mesh tp=2,ep=4,etp=1 --sequence-parallel --set 'model.moe={experts: 4}'",
      "--mesh tp=2,ep=4,etp=1: S21: plan.expert_parallel is 4, which does not divide "
      "data_parallel * context_parallel * tensor_parallel (2)"),

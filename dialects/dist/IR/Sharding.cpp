@@ -74,6 +74,14 @@ int64_t Mesh::product(ArrayRef<StringRef> axes) const {
   return product;
 }
 
+Axes Mesh::parts(StringRef axis) const {
+  Axes parts;
+  for (const auto &[name, size] : sizes)
+    if (name.split('.').first == axis)
+      parts.push_back(name);
+  return parts;
+}
+
 RankedTensorType Mesh::localType(RankedTensorType type,
                                  const Sharding &sharding) const {
   SmallVector<int64_t> shape;

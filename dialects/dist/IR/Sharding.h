@@ -53,6 +53,9 @@ public:
   bool contains(llvm::StringRef axis) const { return sizes.contains(axis); }
   int64_t size(llvm::StringRef axis) const { return sizes.lookup(axis); }
   int64_t product(llvm::ArrayRef<llvm::StringRef> axes) const;
+  /// `axis`, or the sub-axes `axis.0`, ... into which it is cut, in the mesh's
+  /// order; empty if there are neither.
+  Axes parts(llvm::StringRef axis) const;
 
   /// What one device holds of a tensor of `type`.
   mlir::RankedTensorType localType(mlir::RankedTensorType type,

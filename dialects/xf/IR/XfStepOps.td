@@ -140,12 +140,12 @@ def Xf_TrainingOp : Xf_StateOp<"training"> {
     (i64). All may be absent.
 
     `micro_batch_size` is what all data-parallel ranks compute at a time. `plan`
-    says how the work is spread over ranks, for the levels below; fields that
-    are absent have the value for one rank. Its keys are those of the message
-    `Plan` in frontends/spec/spec.proto: `pipeline_parallel`, `data_parallel`,
-    `context_parallel`, `tensor_parallel`, `expert_parallel`, `zero_stage`,
-    `expert_tensor_parallel`, `virtual_stages`, `schedule_group`,
-    `recompute_layers` (i64); `sequence_parallel`, `count_embedding`,
+    is how the work is spread, for the levels below; absent fields have the value
+    for one rank. Its keys are those of `Plan` in frontends/spec/spec.proto:
+    `pipeline_parallel`, `data_parallel`, `context_parallel`, `tensor_parallel`,
+    `expert_tensor_parallel`, `zero_stage`, `virtual_stages`, `schedule_group`,
+    `recompute_layers`, and for `expert_parallel` its `experts_over_context` and
+    `experts_over_tensor` (i64); `sequence_parallel`, `count_embedding`,
     `count_head`, `balance_cost`, `recompute_block` (unit); `schedule` (name or
     file), `context_strategy` (ring or all_to_all); `layers_per_stage` (list).
 

@@ -60,9 +60,7 @@ Axes Seeds::present(ArrayRef<StringRef> names) const {
 Axes Seeds::experts() const {
   // The sums over `cp` and `tp` of what tokens send are scattered before the
   // rest is exchanged, so that these are coarser.
-  Axes axes;
-  if (plan.expertsOverContext)
-    axes = present({"cp"});
+  Axes axes = plan.context.different;
   llvm::append_range(axes, plan.tensor.different);
   llvm::append_range(axes, present({"ep"}));
   return axes;
@@ -132,7 +130,8 @@ Sharding Seeds::variable(xf::VariableOp variable, bool hasWorkingCopy) const {
   }
   if (plan.zeroStage < stage)
     return sharding;
-  Axes data = present({"dp", "ep", "cp"});
+  Axes data = present({"dp", "ep"});
+  llvm::append_range(data, plan.context.positions);
   if (isOfExperts(name, type))
     llvm::append_range(data, plan.tensor.rows);
   addDataAxes(sharding, type, std::move(data));
@@ -141,14 +140,14 @@ Sharding Seeds::variable(xf::VariableOp variable, bool hasWorkingCopy) const {
 
 Sharding Seeds::batch() const {
   Sharding sharding = Sharding::whole(2);
-  sharding.dims = {present({"dp", "ep"}), present({"cp"})};
+  sharding.dims = {present({"dp", "ep"}), plan.context.positions};
   return sharding;
 }
 
 Sharding Seeds::stream() const {
   Sharding sharding = Sharding::whole(3);
   sharding.dims[0] = present({"dp", "ep"});
-  sharding.dims[1] = present({"cp"});
+  sharding.dims[1] = plan.context.positions;
   if (plan.sequenceParallel)
     llvm::append_range(sharding.dims[1], plan.tensor.positions);
   return sharding;

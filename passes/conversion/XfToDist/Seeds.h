@@ -9,10 +9,10 @@
 ///
 ///   weights     over `tp`: the dim that Megatron-LM splits (arXiv 1909.08053):
 ///               output features of q, k, v, gate and up, input features of o
-///               and down, rows of the embedding and of the head. TensorAxes.h
+///               and down, rows of the embedding and of the head. SubAxes.h
 ///               says which sub-axes split key and value heads.
-///   experts     over `ep`, and over `cp`, sub-axes of `tp` or both as well:
-///               their grid need not be that of attention (TensorAxes.h).
+///   experts     over `ep`, and over sub-axes of `cp`, of `tp` or of both as
+///               well: their grid need not be that of attention (SubAxes.h).
 ///   state       of the optimizer over `dp` and `cp` with ZeRO-1 (arXiv
 ///               1910.02054), and the f32 copy of a weight that has a working
 ///               copy; gradients too with ZeRO-2, weights too with ZeRO-3. Of
@@ -41,12 +41,18 @@ struct TensorPlaces {
   Axes inside;    ///< That hold parts of each expert.
 };
 
+/// The same of `cp`.
+struct ContextPlaces {
+  Axes positions; ///< All of them, the coarsest first.
+  Axes different; ///< That hold different experts.
+};
+
 /// The part of a plan that seeds follow from.
 struct PlacementPlan {
   int64_t zeroStage = 0;
   bool sequenceParallel = false;
-  bool expertsOverContext = false; ///< As well as over `ep`.
   TensorPlaces tensor;
+  ContextPlaces context;
 };
 
 class Seeds {

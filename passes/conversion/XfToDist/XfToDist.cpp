@@ -11,12 +11,10 @@
 
 #include "dialects/xf/IR/Xf.h"
 #include "passes/conversion/Passes.h"
+#include "passes/conversion/XfToDist/MeshAxes.h"
 #include "passes/conversion/XfToDist/Seeds.h"
-#include "passes/conversion/XfToDist/TensorAxes.h"
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
-
-#include <numeric>
 
 namespace hocket {
 #define GEN_PASS_DEF_CONVERTXFTODIST
@@ -28,20 +26,6 @@ using namespace hocket;
 using dist::Sharding;
 
 namespace {
-
-/// Splits `name=size`.
-LogicalResult parseAxis(Location loc, StringRef text,
-                        SmallVectorImpl<StringRef> &names,
-                        SmallVectorImpl<int64_t> &sizes) {
-  auto [name, size] = text.split('=');
-  int64_t number;
-  if (name.empty() || size.getAsInteger(10, number))
-    return emitError(loc) << "a mesh axis is written name=size, not '" << text
-                          << "'";
-  names.push_back(name);
-  sizes.push_back(number);
-  return success();
-}
 
 struct XfToDist : hocket::impl::ConvertXfToDistBase<XfToDist> {
   using ConvertXfToDistBase::ConvertXfToDistBase;
@@ -81,29 +65,6 @@ private:
     return number ? std::max<int64_t>(1, number.getInt()) : otherwise;
   }
 
-  /// How `tp`, of `ranks`, is cut beside `cp` and `ep`. Of `expert_parallel`
-  /// it has as much as can be: the axis `ep` was made for the rest, or for that
-  /// without `cp`.
-  dist::TensorCut cutFor(int64_t ranks, int64_t context, int64_t data) {
-    int64_t heads = keyHeads();
-    dist::TensorCut cut{ranks, heads == 0 ? ranks : heads, 1, ranks};
-    // It is there only where it is not that of other layers.
-    int64_t share = entry("expert_tensor_parallel", ranks);
-    if (ranks % share == 0)
-      cut.inside = share;
-    int64_t left = entry("expert_parallel", 1) / data;
-    auto isRest = [&](int64_t parts) {
-      return left == parts || left == parts * context;
-    };
-    cut.different = std::gcd(left, ranks / cut.inside);
-    while (cut.different > 1 &&
-           (ranks / cut.inside % cut.different != 0 || !isRest(cut.different)))
-      --cut.different;
-    cut.different = std::max<int64_t>(1, cut.different);
-    placement.expertsOverContext = left > cut.different;
-    return cut;
-  }
-
   /// What experts are split over, as `dist.experts` of the module, and the
   /// sub-axes of `tp` along which they are the same, as `dist.expert_rows`.
   void noteExperts(const dist::Seeds &seeds) {
@@ -119,7 +80,8 @@ private:
   /// How devices share sequences: attention's strategy, as `dist.context` of
   /// the module, and the order of positions.
   void placeSequences(const dist::Mesh &mesh) {
-    if (!mesh.contains("cp") || mesh.size("cp") == 1)
+    int64_t ranks = mesh.product(mesh.parts("cp"));
+    if (ranks == 1)
       return;
     StringRef strategy = "all_gather";
     for (auto training : getOperation().getOps<xf::TrainingOp>())
@@ -130,7 +92,7 @@ private:
     getOperation()->setAttr("dist.context", builder.getStringAttr(strategy));
     if (strategy == "all_to_all" || dropsByOrder())
       return;
-    int64_t parts = 2 * mesh.size("cp"), whole = 0;
+    int64_t parts = 2 * ranks, whole = 0;
     getOperation().walk([&](xf::AttentionOp op) {
       whole = cast<RankedTensorType>(op.getQuery().getType()).getDimSize(1);
     });
@@ -169,74 +131,65 @@ private:
   }
 
   dist::MeshOp addMesh() {
-    SmallVector<StringRef> names;
-    SmallVector<int64_t> sizes;
-    for (const std::string &axis : axes)
-      if (failed(parseAxis(getOperation().getLoc(), axis, names, sizes)))
-        return {};
-    if (names.empty()) {
-      names.push_back("dp");
-      sizes.push_back(1);
-    }
-    SmallVector<dist::TensorAxis> parts = splitTensorAxis(names, sizes);
+    dist::MeshAxes list(getOperation().getLoc());
+    if (failed(list.parse(axes)) || failed(cutAxes(list)))
+      return {};
     auto builder = OpBuilder::atBlockBegin(getOperation().getBody());
     auto mesh = builder.create<dist::MeshOp>(
         getOperation().getLoc(), builder.getStringAttr("mesh"),
-        builder.getStrArrayAttr(names), builder.getDenseI64ArrayAttr(sizes));
+        builder.getStrArrayAttr(list.names()),
+        builder.getDenseI64ArrayAttr(list.sizes()));
     if (failed(mesh.verify()))
       return {};
     if (auto zero = plan().getAs<IntegerAttr>("zero_stage"))
       placement.zeroStage = zero.getInt();
     placement.sequenceParallel = plan().contains("sequence_parallel");
-    noteTensorAxes(parts);
     return mesh;
   }
 
-  /// The name of a sub-axis, which lives as long as the context.
-  StringRef nameOf(size_t axis, size_t count) {
-    std::string name = count == 1 ? "tp" : "tp." + std::to_string(axis);
-    return StringAttr::get(&getContext(), name).getValue();
-  }
-
-  /// Puts the sub-axes of `tp` in its place.
-  SmallVector<dist::TensorAxis>
-  splitTensorAxis(SmallVectorImpl<StringRef> &names,
-                  SmallVectorImpl<int64_t> &sizes) {
-    auto sizeOf = [&](StringRef name) {
-      auto *found = llvm::find(names, name);
-      int64_t size = found == names.end() ? 1 : sizes[found - names.begin()];
-      return std::max<int64_t>(1, size); // the mesh is verified later
-    };
-    dist::TensorCut cut = cutFor(sizeOf("tp"), sizeOf("cp"), sizeOf("ep"));
-    if (cut.ranks == 1)
-      return {};
-    SmallVector<dist::TensorAxis> parts = dist::cutTensorAxis(cut);
-    ptrdiff_t at = llvm::find(names, "tp") - names.begin();
-    names.erase(names.begin() + at);
-    sizes.erase(sizes.begin() + at);
-    for (auto [i, part] : llvm::enumerate(parts)) {
-      names.insert(names.begin() + at + ptrdiff_t(i), nameOf(i, parts.size()));
-      sizes.insert(sizes.begin() + at + ptrdiff_t(i), part.size);
+  /// Puts the sub-axes of `cp` and `tp` in their place.
+  LogicalResult cutAxes(dist::MeshAxes &list) {
+    dist::AxisCut context{list.ranks("cp"), 1,
+                          entry("experts_over_context", 1)};
+    auto contextParts = list.cut("cp", context);
+    auto tensorParts = list.cut("tp", cutOfTensor(list.ranks("tp")));
+    if (failed(contextParts) || failed(tensorParts))
+      return failure();
+    for (const auto &[name, part] : *contextParts) {
+      placement.context.positions.push_back(name);
+      if (part.use == dist::ExpertUse::Different)
+        placement.context.different.push_back(name);
     }
-    return parts;
-  }
-
-  void noteTensorAxes(ArrayRef<dist::TensorAxis> parts) {
+    for (const auto &[name, part] : *tensorParts)
+      placeTensorAxis(name, part);
     dist::TensorPlaces &places = placement.tensor;
-    for (auto [i, part] : llvm::enumerate(parts)) {
-      StringRef name = nameOf(i, parts.size());
-      places.weights.push_back(name);
-      if (part.splitsKeyHeads)
-        places.keyHeads.push_back(name);
-      dist::Axes &use = part.use == dist::ExpertUse::Rows ? places.rows
-                        : part.use == dist::ExpertUse::Different
-                            ? places.different
-                            : places.inside;
-      use.push_back(name);
-    }
     for (const dist::Axes &axes :
          {places.rows, places.different, places.inside})
       llvm::append_range(places.positions, axes);
+    return success();
+  }
+
+  /// How `tp`, of `ranks`, is cut.
+  dist::AxisCut cutOfTensor(int64_t ranks) {
+    int64_t heads = keyHeads();
+    return {ranks, heads == 0 ? ranks : heads, entry("experts_over_tensor", 1),
+            // It is there only where it is not that of other layers.
+            entry("expert_tensor_parallel", ranks)};
+  }
+
+  void placeTensorAxis(StringRef name, const dist::SubAxis &part) {
+    dist::TensorPlaces &places = placement.tensor;
+    places.weights.push_back(name);
+    if (part.splitsKeyHeads)
+      places.keyHeads.push_back(name);
+    switch (part.use) {
+    case dist::ExpertUse::Rows:
+      return places.rows.push_back(name);
+    case dist::ExpertUse::Different:
+      return places.different.push_back(name);
+    case dist::ExpertUse::Inside:
+      return places.inside.push_back(name);
+    }
   }
 
   void placeVariables(const dist::Seeds &seeds, const dist::Mesh &mesh) {
