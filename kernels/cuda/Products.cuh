@@ -34,6 +34,82 @@ template <class T> struct Operand {
 };
 
 //===----------------------------------------------------------------------===//
+// Steps of operands
+//===----------------------------------------------------------------------===//
+
+/// Steps as FragmentProduct's warps read them.
+template <class T, bool Aligned> struct FragmentSteps {
+  static constexpr int stages = kProductStages, depth = kProductDepth;
+  static constexpr int operandBytes = kOperandBytes;
+  /// Of the tiles' copy().
+  static constexpr bool way = Aligned;
+  using Pointer = T *; ///< The tiles'.
+
+  // An operand that is not deep has rows of k.
+  template <bool Deep>
+  using TileOf = Tile<T, Deep ? kProductSide : depth,
+                      Deep ? depth : kProductSide, kProductThreads>;
+};
+
+#ifdef HOCKET_HOPPER
+/// As GroupProduct's warp groups do.
+template <class T> struct GroupSteps {
+  static constexpr int stages = kGroupStages, depth = kGroupDepth;
+  static constexpr int operandBytes = kGroupBytes / (2 * kGroupStages);
+  static constexpr int way = kProductThreads;
+  using Pointer = char *;
+
+  template <bool Deep>
+  using TileOf =
+      PanelTile<T, Deep ? kProductSide : depth, Deep ? depth : kProductSide>;
+};
+#endif
+
+/// Shared memory in which a few steps of both operands stand, and are copied
+/// while earlier ones are multiplied.
+template <class T, class Steps, bool AIsDeep, bool BIsDeep>
+class StagedOperands {
+public:
+  HOCKET_MEMBER explicit StagedOperands(char *start) : start(start) {}
+
+  HOCKET_MEMBER auto left(int stage) const { return tile<AIsDeep>(stage, 0); }
+  HOCKET_MEMBER auto right(int stage) const { return tile<BIsDeep>(stage, 1); }
+
+  /// Begins to copy a step, where there is one; a group of copies anyhow.
+  HOCKET_MEMBER void copyStep(const Operand<T> &a, const Operand<T> &b,
+                              Integer step, Integer steps,
+                              Integer depth) const {
+    if (step < steps) {
+      int stage = static_cast<int>(step % Steps::stages);
+      copyOperand<AIsDeep>(left(stage), a, step * Steps::depth, depth);
+      copyOperand<BIsDeep>(right(stage), b, step * Steps::depth, depth);
+    }
+    commitCopies();
+  }
+
+private:
+  template <bool Deep> using TileOf = typename Steps::template TileOf<Deep>;
+
+  template <bool Deep>
+  HOCKET_MEMBER TileOf<Deep> tile(int stage, int operand) const {
+    return {reinterpret_cast<typename Steps::Pointer>(
+        start + (2 * stage + operand) * Steps::operandBytes)};
+  }
+
+  template <bool Deep>
+  HOCKET_MEMBER static void copyOperand(const TileOf<Deep> &to,
+                                        const Operand<T> &x, Integer k,
+                                        Integer depth) {
+    if constexpr (Deep)
+      to.template copy<Steps::way>(x.at, x.pitch, x.first, x.rows, k, depth);
+    else
+      to.template copy<Steps::way>(x.at, x.pitch, k, depth, x.first, x.rows);
+  }
+
+  char *start;
+};
+
+//===----------------------------------------------------------------------===//
 // With tensor cores
 //===----------------------------------------------------------------------===//
 
@@ -43,7 +119,7 @@ public:
   static constexpr int side = kProductSide;
 
   HOCKET_MEMBER explicit FragmentProduct(float *shared)
-      : shared(reinterpret_cast<char *>(shared)) {}
+      : operands(reinterpret_cast<char *>(shared)) {}
 
   /// Adds the products over k in [0, depth). Every thread must call it.
   HOCKET_MEMBER void add(const Operand<T> &a, const Operand<T> &b,
@@ -51,11 +127,11 @@ public:
     Integer steps = (depth + kProductDepth - 1) / kProductDepth;
     __syncthreads(); // What was summed before has been read.
     for (int step = 0; step < kProductStages - 1; ++step)
-      copyStep(a, b, step, steps, depth);
+      operands.copyStep(a, b, step, steps, depth);
     for (Integer step = 0; step < steps; ++step) {
       waitForCopies<kProductStages - 2>();
       __syncthreads(); // This step is there; the one before has been read.
-      copyStep(a, b, step + kProductStages - 1, steps, depth);
+      operands.copyStep(a, b, step + kProductStages - 1, steps, depth);
       multiplyStep(static_cast<int>(step % kProductStages));
     }
     waitForCopies<0>();
@@ -77,41 +153,9 @@ public:
   }
 
 private:
-  // An operand that is not deep has rows of k.
-  template <bool Deep>
-  using OperandTile = Tile<T, Deep ? side : kProductDepth,
-                           Deep ? kProductDepth : side, kProductThreads>;
-
-  template <bool Deep>
-  HOCKET_MEMBER OperandTile<Deep> tile(int stage, int operand) const {
-    return {
-        reinterpret_cast<T *>(shared + (2 * stage + operand) * kOperandBytes)};
-  }
-
-  template <bool Deep>
-  HOCKET_MEMBER void copyOperand(const Operand<T> &x, int stage, int operand,
-                                 Integer k, Integer depth) const {
-    auto to = tile<Deep>(stage, operand);
-    if constexpr (Deep)
-      to.template copy<Aligned>(x.at, x.pitch, x.first, x.rows, k, depth);
-    else
-      to.template copy<Aligned>(x.at, x.pitch, k, depth, x.first, x.rows);
-  }
-
-  /// Begins to copy a step, where there is one; a group of copies anyhow.
-  HOCKET_MEMBER void copyStep(const Operand<T> &a, const Operand<T> &b,
-                              Integer step, Integer steps, Integer depth) {
-    if (step < steps) {
-      int stage = static_cast<int>(step % kProductStages);
-      copyOperand<AIsDeep>(a, stage, 0, step * kProductDepth, depth);
-      copyOperand<BIsDeep>(b, stage, 1, step * kProductDepth, depth);
-    }
-    commitCopies();
-  }
-
   HOCKET_MEMBER void multiplyStep(int stage) {
-    auto a = tile<AIsDeep>(stage, 0);
-    auto b = tile<BIsDeep>(stage, 1);
+    auto a = operands.left(stage);
+    auto b = operands.right(stage);
 #pragma unroll
     for (int k = 0; k < kProductDepth; k += 16) {
       unsigned left[4][4], right[2][4];
@@ -139,7 +183,7 @@ private:
   HOCKET_MEMBER int warpRow() const { return threadIdx.x / 128 * 64; }
   HOCKET_MEMBER int warpColumn() const { return threadIdx.x / 32 % 4 * 32; }
 
-  char *shared;
+  StagedOperands<T, FragmentSteps<T, Aligned>, AIsDeep, BIsDeep> operands;
   float sums[4][4][4] = {};
 };
 
@@ -155,15 +199,15 @@ public:
   static constexpr int side = kProductSide;
 
   HOCKET_MEMBER explicit GroupProduct(float *shared)
-      : start(alignPanels(shared)) {}
+      : operands(alignPanels(shared)) {}
 
   /// Adds the products over k in [0, depth). Every thread must call it.
   HOCKET_MEMBER void add(const Operand<T> &a, const Operand<T> &b,
                          Integer depth) {
     Integer steps = (depth + kGroupDepth - 1) / kGroupDepth;
     __syncthreads(); // What was summed before has been read.
-    copyStep(a, b, 0, steps, depth);
-    copyStep(a, b, 1, steps, depth);
+    operands.copyStep(a, b, 0, steps, depth);
+    operands.copyStep(a, b, 1, steps, depth);
     for (Integer step = 0; step < steps; ++step) {
       // The products of the last step may run on, of the one before it not:
       // what they read is written next.
@@ -171,7 +215,7 @@ public:
       waitForCopies<1>();
       showCopiesToProducts();
       __syncthreads();
-      copyStep(a, b, step + 2, steps, depth);
+      operands.copyStep(a, b, step + 2, steps, depth);
       multiplyStep(static_cast<int>(step % kGroupStages));
     }
     products.template wait<0>(sums);
@@ -190,40 +234,9 @@ public:
   }
 
 private:
-  template <bool Deep>
-  using OperandTile =
-      PanelTile<T, Deep ? side : kGroupDepth, Deep ? kGroupDepth : side>;
-
-  template <bool Deep>
-  HOCKET_MEMBER OperandTile<Deep> tile(int stage, int operand) const {
-    return {start + (2 * stage + operand) * OperandTile<Deep>::bytes};
-  }
-
-  template <bool Deep>
-  HOCKET_MEMBER void copyOperand(const Operand<T> &x, int stage, int operand,
-                                 Integer k, Integer depth) const {
-    auto to = tile<Deep>(stage, operand);
-    if constexpr (Deep)
-      to.template copy<kProductThreads>(x.at, x.pitch, x.first, x.rows, k,
-                                        depth);
-    else
-      to.template copy<kProductThreads>(x.at, x.pitch, k, depth, x.first,
-                                        x.rows);
-  }
-
-  HOCKET_MEMBER void copyStep(const Operand<T> &a, const Operand<T> &b,
-                              Integer step, Integer steps, Integer depth) {
-    if (step < steps) {
-      int stage = static_cast<int>(step % kGroupStages);
-      copyOperand<AIsDeep>(a, stage, 0, step * kGroupDepth, depth);
-      copyOperand<BIsDeep>(b, stage, 1, step * kGroupDepth, depth);
-    }
-    commitCopies();
-  }
-
   HOCKET_MEMBER void multiplyStep(int stage) {
-    auto a = tile<AIsDeep>(stage, 0);
-    auto b = tile<BIsDeep>(stage, 1);
+    auto a = operands.left(stage);
+    auto b = operands.right(stage);
     int row = threadIdx.x / 128 * 64;
     products.begin();
 #pragma unroll
@@ -234,7 +247,7 @@ private:
     products.commit();
   }
 
-  char *start;
+  StagedOperands<T, GroupSteps<T>, AIsDeep, BIsDeep> operands;
   GroupProducts products;
   float sums[side / 8][4] = {};
 };

@@ -12,10 +12,9 @@
 ///   1. An axis of data (any but the model's, below) follows activations, so
 ///      that weights which are only stored in pieces (ZeRO) are gathered.
 ///   2. An axis of the model (`tp` and its sub-axes `tp.0`, ...; for experts
-///   what
-///      they are split over) follows weights: they move last.
-///      Among activations, a factor that a result has goes before one that is
-///      summed away.
+///      what they are split over) follows weights: they move last. Among
+///      activations, a factor that a result has goes before one that is summed
+///      away.
 ///   3. Else the first operand decides.
 ///
 /// This is one step of the propagation of GSPMD (arXiv 2105.04663), on factors.

@@ -8,6 +8,7 @@
 
 #include "runtime/base/Format.h"
 #include "runtime/executor/ProgramGroups.h"
+#include "runtime/executor/ProgramKernels.h"
 #include "runtime/program/DataType.h"
 #include "runtime/program/InstructionOperands.h"
 
@@ -69,31 +70,12 @@ Status Executor::load() {
   for (uint32_t stream = 0; stream < target->streams(); ++stream)
     streams.push_back(target->nativeStream(stream));
   group->useStreams(streams);
-  std::vector<hal::KernelId> kernels;
-  HOCKET_RETURN_IF_ERROR(loadKernels(kernels));
+  HOCKET_ASSIGN_OR_RETURN(std::vector<hal::KernelId> kernels,
+                          loadKernels(*source, *target));
   HOCKET_RETURN_IF_ERROR(prepare(kernels));
   HOCKET_RETURN_IF_ERROR(prepareProducts());
   for (int i = 0; i < r.entries_size(); ++i)
     entries[r.entries(i).name()] = i;
-  return okStatus();
-}
-
-Status Executor::loadKernels(std::vector<hal::KernelId> &kernels) {
-  std::vector<hal::ModuleId> modules;
-  for (const program::KernelModule &module : source->modules()) {
-    std::vector<hal::ModuleVariant> variants;
-    for (const auto &variant : module.variants())
-      variants.push_back({variant.isa(), variant.format(), variant.image()});
-    HOCKET_ASSIGN_OR_RETURN(hal::ModuleId id,
-                            target->loadModule(module.name(), variants));
-    modules.push_back(id);
-  }
-  for (const program::Kernel &kernel : source->kernels()) {
-    auto id = target->findKernel(modules[kernel.module()], kernel.symbol());
-    if (!id.ok())
-      return id.status().withContext("kernel '" + kernel.name() + "'");
-    kernels.push_back(*id);
-  }
   return okStatus();
 }
 
@@ -116,15 +98,7 @@ Status Executor::prepare(const std::vector<hal::KernelId> &kernels) {
 
 /// As they are in the first slot; in others they lie as well aligned.
 Status Executor::prepareProducts() {
-  class NoHost : public HostChannel {
-    Status provide(const HostInput &, std::span<std::byte>) override {
-      return okStatus();
-    }
-    Status receive(const std::string &, uint32_t,
-                   std::span<const std::byte>) override {
-      return okStatus();
-    }
-  } host;
+  NoHost host;
   RunContext context{*target, host, 0, 0, 0, seed};
   std::vector<hal::GemmCall> calls;
   for (const std::vector<Step> &steps : sequences)
@@ -234,20 +208,6 @@ Status Executor::checkRecordable(const std::string &entry) const {
       obstacleToRecording(*source, role(), role().entries(found->second));
   return obstacle.empty() ? okStatus() : failedPrecondition(obstacle);
 }
-
-namespace {
-/// Nobody is asked while an entry is recorded.
-class NoHost : public HostChannel {
-public:
-  Status provide(const HostInput &input, std::span<std::byte>) override {
-    return internalError("asks for '" + input.name + "' while recorded");
-  }
-  Status receive(const std::string &name, uint32_t,
-                 std::span<const std::byte>) override {
-    return internalError("gives '" + name + "' while recorded");
-  }
-};
-} // namespace
 
 Status Executor::record(const std::string &entry) {
   HOCKET_RETURN_IF_ERROR(checkRecordable(entry));

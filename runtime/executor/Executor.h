@@ -127,7 +127,6 @@ private:
 
   Executor() = default;
   Status load();
-  Status loadKernels(std::vector<hal::KernelId> &kernels);
   Status prepare(const std::vector<hal::KernelId> &kernels);
   Status prepareProducts();
   void start();

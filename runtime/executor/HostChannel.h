@@ -46,6 +46,19 @@ public:
                          std::span<const std::byte> data) = 0;
 };
 
+/// Where nobody is to be asked: an Internal error if somebody is.
+class NoHost : public HostChannel {
+public:
+  Status provide(const HostInput &input, std::span<std::byte>) override {
+    return internalError("asked for '" + input.name +
+                         "', but there is no host");
+  }
+  Status receive(const std::string &name, uint32_t,
+                 std::span<const std::byte>) override {
+    return internalError("given '" + name + "', but there is no host");
+  }
+};
+
 } // namespace hocket
 
 #endif // HOCKET_RUNTIME_EXECUTOR_HOSTCHANNEL_H

@@ -7,6 +7,7 @@
 #include "runtime/train/Interrupt.h"
 
 #include <csignal>
+#include <cstdint>
 #include <ctime>
 #include <mutex>
 
@@ -20,22 +21,24 @@ static struct sigaction previousInterrupt, previousTerminate;
 static std::mutex guardsMutex;
 static unsigned guards = 0;
 
-static volatile std::sig_atomic_t secondOfFirst = 0;
+static volatile std::sig_atomic_t timeOfFirst = 0;
 
-static std::sig_atomic_t secondsNow() {
+/// In milliseconds, of which only differences mean something: they wrap.
+static uint32_t timeNow() {
   timespec now{};
   ::clock_gettime(CLOCK_MONOTONIC, &now);
-  return std::sig_atomic_t(now.tv_sec);
+  return uint32_t(uint64_t(now.tv_sec) * 1000 +
+                  uint64_t(now.tv_nsec) / 1000000);
 }
 
 /// Calls only what a signal's handler may call.
 static void remember(int number) {
   if (!signalSeen) {
-    secondOfFirst = secondsNow();
+    timeOfFirst = std::sig_atomic_t(timeNow());
     signalSeen = 1;
     return;
   }
-  if (secondsNow() - secondOfFirst < 2)
+  if (timeNow() - uint32_t(timeOfFirst) < 1000)
     return;
   std::signal(number, SIG_DFL);
   ::raise(number); // Comes when this has returned.

@@ -15,7 +15,6 @@
 /// that it wants, and that the host's own waiting for an output makes up for,
 /// whatever GPUs do: these are the few that need not be seen.
 ///
-///
 //===----------------------------------------------------------------------===//
 
 #include "runtime/program/ProgramCheck.h"

@@ -7,6 +7,12 @@ import subprocess
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 BUILD = pathlib.Path(os.environ.get("HOCKET_BUILD_DIR", ROOT / "build"))
+LIBRARIES = {"LIBCUDA": "cuda", "NVRTC": "nvrtc", "CUBLASLT": "cublaslt", "NCCL": "nccl"}
+# The environment of a run on emulated GPUs.
+EMULATED = {
+    f"HOCKET_{variable}": str(BUILD / f"test/lib/libemulated_{name}.so")
+    for variable, name in LIBRARIES.items()
+}
 
 
 def hocket(*arguments, cwd=None):

@@ -12,19 +12,9 @@ import sys
 import tempfile
 import unittest
 
-from programs import BUILD, ROOT
+from programs import BUILD, EMULATED, ROOT
 
 SCRIPT = ROOT / "test/gpu_check/hocket-gpu-check"
-LIBRARIES = {
-    "HOCKET_LIBCUDA": "cuda",
-    "HOCKET_NVRTC": "nvrtc",
-    "HOCKET_CUBLASLT": "cublaslt",
-    "HOCKET_NCCL": "nccl",
-}
-EMULATED = {
-    variable: str(BUILD / f"test/lib/libemulated_{name}.so")
-    for variable, name in LIBRARIES.items()
-}
 RIGHT = (
     "The contract of devices",
     "Kernels against their references",

@@ -9,9 +9,8 @@ import subprocess
 import tempfile
 import unittest
 
-from programs import BUILD, hocket
+from programs import BUILD, EMULATED, hocket
 
-LIBRARIES = {"LIBCUDA": "cuda", "NVRTC": "nvrtc", "CUBLASLT": "cublaslt", "NCCL": "nccl"}
 SPEC = """name: "tiny"
 model { layers: 1 hidden: 32 heads: 2 ffn: 64 vocab_size: 61 max_positions: 16 }
 training { micro_batch_size: 1 sequence_length: 16 steps: 1 precision: BF16 }
@@ -42,11 +41,9 @@ class GpuMemoryTest(unittest.TestCase):
         """Loads the program on a GPU with so many bytes and writes its weights."""
         cache = self.folder / "cache"
         cache.mkdir(mode=0o700, exist_ok=True)
-        environment = {
-            f"HOCKET_{variable}": str(BUILD / f"test/lib/libemulated_{name}.so")
-            for variable, name in LIBRARIES.items()
-        }
-        environment |= {"HOCKET_CACHE": str(cache), "HOCKET_EMULATED_MEMORY": str(memory)}
+        environment = EMULATED | {
+            "HOCKET_CACHE": str(cache), "HOCKET_EMULATED_MEMORY": str(memory)
+        }  # fmt: skip
         return subprocess.run(
             [BUILD / "bin/hocket", "train", self.program, "--steps", "0", "--save",
              self.folder / f"run-{memory}"],

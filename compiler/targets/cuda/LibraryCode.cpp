@@ -26,18 +26,14 @@ public:
   LibraryCode(ModuleOp module, program::Program &program)
       : module(module), program(program) {}
 
-  LogicalResult addRole(program::Role &role) {
-    uint64_t scratch = 0;
+  LogicalResult addRole(const program::Role &role) {
     for (const auto &sequence : role.sequences())
       for (const auto &instruction : sequence.instructions()) {
-        if (instruction.has_gemm())
-          scratch = std::max(scratch, kernels::kProductWorkspaceBytes);
         if (!instruction.has_library())
           continue;
         kernels::CudaCall call;
         if (failed(make(instruction, call)))
           return failure();
-        scratch = std::max(scratch, static_cast<uint64_t>(call.workspaceBytes));
         for (auto *list : {&call.launches, &call.hopper})
           for (kernels::CudaLaunch &launch : *list) {
             auto [known, isNew] = launches.try_emplace(launch.symbol);
@@ -48,7 +44,6 @@ public:
             known->second.source = instruction.source();
           }
       }
-    role.mutable_memory()->set_scratch_bytes_per_worker(scratch);
     return success();
   }
 
@@ -160,30 +155,8 @@ private:
 
 } // namespace
 
-LogicalResult cuda::addLibraryCode(ModuleOp module, program::Program &program) {
-  LibraryCode code(module, program);
-  for (program::Role &role : *program.mutable_roles())
-    if (failed(code.addRole(role)))
-      return failure();
-  code.write();
-  return success();
-}
-
-LogicalResult cuda::writeLibraryText(ModuleOp module, program::Program &program,
-                                     std::string &text) {
-  LibraryCode code(module, program);
-  for (program::Role &role : *program.mutable_roles())
-    if (failed(code.addRole(role)))
-      return failure();
-  text = code.text(true);
-  return success();
-}
-
-/// Scratch memory of a library op; 0 of one that addLibraryCode() refuses.
+/// Scratch memory of a library op; 0 of one that addRole() refuses.
 static uint64_t workspaceOf(exec::LibraryOp library) {
-  constexpr size_t ofRandom = 3; // seed, step, element base
-  size_t scalars =
-      library.getScalars().size() + (library.getRandom() ? ofRandom : 0);
   const kernels::LibraryOp *op = kernels::findLibraryOp(library.getOp().str());
   kernels::CudaCall call;
   if (!op || kernels::makeCudaCall(
@@ -191,13 +164,14 @@ static uint64_t workspaceOf(exec::LibraryOp library) {
                  {{library.getIntegers().data(), library.getIntegers().size()},
                   {library.getFloats().data(), library.getFloats().size()},
                   library.getBuffers().size(),
-                  scalars},
+                  static_cast<size_t>(op->scalars)},
                  call))
     return 0;
   return static_cast<uint64_t>(call.workspaceBytes);
 }
 
-int64_t cuda::bytesBesideArena(exec::RoleOp role) {
+/// Of products and library ops, which use it one after another.
+static uint64_t scratchOf(exec::RoleOp role) {
   uint64_t scratch = 0;
   role.walk([&](Operation *op) {
     if (isa<exec::GemmOp>(op))
@@ -205,6 +179,34 @@ int64_t cuda::bytesBesideArena(exec::RoleOp role) {
     if (auto library = dyn_cast<exec::LibraryOp>(op))
       scratch = std::max(scratch, workspaceOf(library));
   });
+  return scratch;
+}
+
+int64_t cuda::bytesBesideArena(exec::RoleOp role) {
   uint64_t arena = role.getArenaBytes();
-  return static_cast<int64_t>(kernels::gpuBytes(arena, scratch) - arena);
+  return static_cast<int64_t>(kernels::gpuBytes(arena, scratchOf(role)) -
+                              arena);
+}
+
+LogicalResult cuda::addLibraryCode(ModuleOp module, program::Program &program) {
+  LibraryCode code(module, program);
+  // A role of the program for each of the module, in their order.
+  for (auto [from, role] : llvm::zip_equal(module.getOps<exec::RoleOp>(),
+                                           *program.mutable_roles())) {
+    if (failed(code.addRole(role)))
+      return failure();
+    role.mutable_memory()->set_scratch_bytes_per_worker(scratchOf(from));
+  }
+  code.write();
+  return success();
+}
+
+LogicalResult cuda::writeLibraryText(ModuleOp module, program::Program &program,
+                                     std::string &text) {
+  LibraryCode code(module, program);
+  for (const program::Role &role : program.roles())
+    if (failed(code.addRole(role)))
+      return failure();
+  text = code.text(true);
+  return success();
 }

@@ -21,10 +21,10 @@ struct CompiledKernel {
   int64_t grain = 1;  ///< Least tasks worth a thread of their own.
   unsigned buffers = 0;
   unsigned scalars = 0;
-  bool usesRandom =
-      false;          ///< Its first three scalars, the key, mean something.
-  double flops = 0;   ///< Of all tasks; a transcendental counts as ten.
-  uint64_t bytes = 0; ///< Least traffic: every input and result once.
+  /// Whether its first three scalars, the key, mean something.
+  bool usesRandom = false;
+  double flops = 0;         ///< Of all tasks; a transcendental counts as ten.
+  uint64_t bytes = 0;       ///< Least traffic: every input and result once.
   std::string description;  ///< Label and iteration space.
   uint32_t threads = 0;     ///< Of a block; 0 on a processor.
   uint32_t sharedBytes = 0; ///< Dynamic shared memory of a block.

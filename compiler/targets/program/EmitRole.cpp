@@ -51,8 +51,8 @@ std::string sourceOf(Location loc) {
 /// Writes one role.
 class RoleWriter {
 public:
-  RoleWriter(exec::RoleOp op, const llvm::StringMap<uint32_t> &kernels,
-             GroupTable &groups, TextTable &texts, program::Role &role)
+  RoleWriter(exec::RoleOp op, const EmittedKernels &kernels, GroupTable &groups,
+             TextTable &texts, program::Role &role)
       : op(op), kernels(kernels), groups(groups), texts(texts), role(role) {}
 
   LogicalResult write() {
@@ -205,13 +205,11 @@ private:
     auto kernel = kernels.find(launch.getKernel());
     if (kernel == kernels.end())
       return launch.emitOpError("launches a kernel that was not compiled");
-    to.set_kernel(kernel->second);
+    to.set_kernel(kernel->second.index);
     for (Value buffer : launch.getBuffers())
       to.add_buffers(number(buffer));
     // The first four of every kernel; see compiler/targets/cpu.
-    to.add_scalars()->set_step(program::Scalar::SEED);
-    to.add_scalars()->set_step(program::Scalar::STEP);
-    to.add_scalars()->set_step(program::Scalar::MICROBATCH);
+    addKey(kernel->second.usesRandom, 1, to);
     if (launch.getAccumulate() == program::ADD_UNLESS_FIRST_MICROBATCH)
       to.add_scalars()->set_step(program::Scalar::NOT_FIRST_MICROBATCH);
     else
@@ -219,6 +217,23 @@ private:
     for (Attribute number : launch.getInstances())
       addNumber(number, *to.add_scalars());
     return success();
+  }
+
+  /// The seed, the step and the first of so many elements a microbatch; zeros
+  /// for what draws none, so that its arguments are the same in every step.
+  template <typename Call>
+  static void addKey(bool draws, int64_t elements, Call &to) {
+    if (!draws) {
+      for (int i = 0; i < 3; ++i)
+        to.add_scalars()->set_constant(0);
+      return;
+    }
+    to.add_scalars()->set_step(program::Scalar::SEED);
+    to.add_scalars()->set_step(program::Scalar::STEP);
+    auto *base = to.add_scalars();
+    base->set_step(program::Scalar::MICROBATCH);
+    if (elements != 1)
+      base->set_multiplier(elements);
   }
 
   uint32_t countEvent(uint64_t event) {
@@ -352,19 +367,8 @@ private:
       to.add_integers(integer);
     for (double value : library.getFloats())
       to.add_floats(value);
-    // Attention, whose last float is the share that it drops: if that is none,
-    // its arguments are the same in every step.
-    bool drops = !library.getFloats().empty() && library.getFloats().back() > 0;
-    if (library.getRandom() && !drops) {
-      for (int i = 0; i < 3; ++i)
-        to.add_scalars()->set_constant(0);
-    } else if (library.getRandom()) {
-      to.add_scalars()->set_step(program::Scalar::SEED);
-      to.add_scalars()->set_step(program::Scalar::STEP);
-      auto *base = to.add_scalars();
-      base->set_step(program::Scalar::MICROBATCH);
-      base->set_multiplier(library.getElements());
-    }
+    if (library.getRandom())
+      addKey(library.getElements() > 0, library.getElements(), to);
     for (Attribute number : library.getScalars())
       addNumber(number, *to.add_scalars());
     to.set_accumulate(
@@ -385,7 +389,7 @@ private:
   }
 
   exec::RoleOp op;
-  const llvm::StringMap<uint32_t> &kernels;
+  const EmittedKernels &kernels;
   GroupTable &groups;
   TextTable &texts;
   program::Role &role;
@@ -395,8 +399,7 @@ private:
 
 } // namespace
 
-LogicalResult hocket::emitRole(exec::RoleOp role,
-                               const llvm::StringMap<uint32_t> &kernels,
+LogicalResult hocket::emitRole(exec::RoleOp role, const EmittedKernels &kernels,
                                GroupTable &groups, TextTable &texts,
                                program::Program &program) {
   return RoleWriter(role, kernels, groups, texts, *program.add_roles()).write();

@@ -30,8 +30,7 @@ program::DType hocket::dtypeOf(Type type) {
 
 /// The code of all kernels as one module with a variant an instruction set.
 static void emitKernels(ModuleOp module, const KernelCode &kernels,
-                        program::Program &program,
-                        llvm::StringMap<uint32_t> &indices) {
+                        program::Program &program, EmittedKernels &emitted) {
   auto *code = program.add_modules();
   code->set_name("kernels");
   for (const loops::CodeVariant &variant : kernels.variants) {
@@ -42,7 +41,8 @@ static void emitKernels(ModuleOp module, const KernelCode &kernels,
   }
   SymbolTable symbols(module);
   for (const loops::CompiledKernel &kernel : kernels.kernels) {
-    indices[kernel.name] = program.kernels_size();
+    emitted[kernel.name] = {static_cast<uint32_t>(program.kernels_size()),
+                            kernel.usesRandom};
     auto *out = program.add_kernels();
     out->set_name(kernel.name);
     out->set_module(0);
@@ -63,17 +63,6 @@ static void emitKernels(ModuleOp module, const KernelCode &kernels,
   }
 }
 
-/// A kernel that draws nothing is told no key, so that its arguments are the
-/// same in every step.
-static void dropKeys(const KernelCode &code, program::Role &role) {
-  for (program::Sequence &sequence : *role.mutable_sequences())
-    for (program::Instruction &instruction : *sequence.mutable_instructions())
-      if (instruction.has_launch() &&
-          !code.kernels[instruction.launch().kernel()].usesRandom)
-        for (int i = 0; i < 3; ++i)
-          instruction.mutable_launch()->mutable_scalars(i)->set_constant(0);
-}
-
 LogicalResult hocket::emitProgram(ModuleOp module, const KernelCode &code,
                                   program::Program &program) {
   program.set_version(1);
@@ -90,18 +79,17 @@ LogicalResult hocket::emitProgram(ModuleOp module, const KernelCode &code,
   if (roles.empty())
     return module.emitError("no `exec.role`: the module has not been lowered "
                             "to the level exec");
-  llvm::StringMap<uint32_t> indices;
+  EmittedKernels kernels;
   if (!code.kernels.empty())
-    emitKernels(module, code, program, indices);
+    emitKernels(module, code, program, kernels);
   GroupTable groups(program);
   TextTable texts(*program.mutable_explanation());
   emitExplanation(module, texts, program);
   StageOwners owners = findOwners(module);
   for (exec::RoleOp role : roles) {
-    if (failed(emitRole(role, indices, groups, texts, program)) ||
+    if (failed(emitRole(role, kernels, groups, texts, program)) ||
         failed(emitParameters(role, owners, groups, program)))
       return failure();
-    dropKeys(code, *program.mutable_roles(program.roles_size() - 1));
     for (int64_t rank : role.getRanks()) {
       auto *peak = program.mutable_certificate()->add_peaks();
       peak->set_rank(static_cast<uint32_t>(rank));

@@ -74,6 +74,13 @@ struct KernelCode {
   std::vector<loops::CompiledKernel> kernels; ///< In the order of the module.
 };
 
+/// A kernel of a program, to whom launches it.
+struct EmittedKernel {
+  uint32_t index = 0;
+  bool usesRandom = false; ///< Else its key is zeros.
+};
+using EmittedKernels = llvm::StringMap<EmittedKernel>;
+
 /// Fills `program` from `module`, which holds an `exec.role` for each
 /// pipeline rank in their order, `kern.kernel`s
 /// whose code is `code`, `dist.mesh` and the attribute `kern.training`.
@@ -87,8 +94,7 @@ mlir::LogicalResult emitTraining(mlir::ModuleOp module,
 mlir::LogicalResult emitParameters(exec::RoleOp role, const StageOwners &owners,
                                    GroupTable &groups,
                                    program::Program &program);
-mlir::LogicalResult emitRole(exec::RoleOp role,
-                             const llvm::StringMap<uint32_t> &kernels,
+mlir::LogicalResult emitRole(exec::RoleOp role, const EmittedKernels &kernels,
                              GroupTable &groups, TextTable &texts,
                              program::Program &program);
 

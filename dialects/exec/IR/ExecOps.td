@@ -199,7 +199,8 @@ def Exec_LibraryOp : Exec_Instruction<"library"> {
   let summary = "a hand-written kernel";
   let description = commonDescription # [{
     `random` gives the call the seed, the step and the index of the microbatch's
-    first element (`elements` times the microbatch) as scalars; `scalars` follow.
+    first element (`elements` times the microbatch) as scalars, or, if `elements`
+    is 0, zeros; `scalars` follow.
 
     ```mlir
     exec.library "rope"(%x, %t, %y) {floats = array<f64>, integers = array<i64: 1>} : memref<8xf32>, memref<8xf32>, memref<8xf32>

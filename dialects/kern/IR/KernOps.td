@@ -264,9 +264,10 @@ def Kern_LibraryOp : Kern_Op<"library", [Pure, AttrSizedOperandSegments]> {
     other way round). `integers` and `floats` are as documented there.
 
     `random` means that the call takes the seed, the step and the element base
-    (`elements` for each microbatch before this one) as scalars, and as its
-    last integer a random stream: `stream * 65536`, to which the value of
-    `instance` is still to be added.
+    (`elements` for each microbatch before this one; if that is 0, it draws no
+    numbers and these are zeros) as scalars, and as its last integer a random
+    stream: `stream * 65536`, to which the value of `instance` is still to be
+    added.
 
     `scalars` are numbers that the call takes after those, in order.
 

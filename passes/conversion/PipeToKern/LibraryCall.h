@@ -14,6 +14,8 @@
 
 #include "passes/conversion/PipeToKern/Lowering.h"
 
+#include <optional>
+
 namespace hocket::kern {
 
 /// A call that is being put together.
@@ -25,7 +27,8 @@ struct Call {
   llvm::SmallVector<double> floats = {};
   mlir::Value instance = {};
   Values scalars = {};
-  int64_t randomElements = 0; ///< 0: draws no random numbers
+  /// That random numbers are drawn for; 0: takes a key and draws none.
+  std::optional<int64_t> randomElements = {};
   uint32_t stream = 0;
   int64_t workspaces = 0;
   llvm::SmallVector<int64_t> inPlace = {};

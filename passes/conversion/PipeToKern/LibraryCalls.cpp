@@ -41,9 +41,9 @@ Values buildCall(OpBuilder &builder, Operation *op, const Call &call) {
     inPlace = builder.getDenseI64ArrayAttr(call.inPlace);
   auto library = builder.create<LibraryOp>(
       op->getLoc(), call.results, call.op, call.operands, call.instance,
-      call.scalars, call.integers, call.floats, call.randomElements > 0,
-      call.resultsFirst, call.stream, call.randomElements, call.workspaces,
-      inPlace, call.op);
+      call.scalars, call.integers, call.floats, call.randomElements.has_value(),
+      call.resultsFirst, call.stream, call.randomElements.value_or(0),
+      call.workspaces, inPlace, call.op);
   return Values(library.getOutputs().drop_back(call.workspaces));
 }
 
@@ -204,6 +204,8 @@ static Call attentionCall(StringRef name, StringRef pieceName, OpTy op) {
     makePiece(op, key.getDimSize(1), call);
     call.randomElements = (*whole)[0] * (*whole)[1] * (*whole)[2] * (*whole)[2];
   }
+  if (op.getDropout().isZero())
+    call.randomElements = 0;
   return call;
 }
 

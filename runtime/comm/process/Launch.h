@@ -9,9 +9,8 @@
 ///
 ///   mpirun (Open MPI)    OMPI_COMM_WORLD_RANK, _SIZE, _LOCAL_SIZE, _LOCAL_RANK
 ///   PMI launchers        PMI_RANK, PMI_SIZE
-///   srun --mpi=pmix      SLURM_PROCID, SLURM_STEP_NUM_TASKS, SLURM_LOCALID
-///   with
-///                        PMIX_RANK, PMI_RANK or SLURM_MPI_TYPE
+///   srun --mpi=pmix      SLURM_PROCID, SLURM_STEP_NUM_TASKS, SLURM_LOCALID,
+///                        beside PMIX_RANK, PMI_RANK or SLURM_MPI_TYPE
 ///   torchrun             RANK, WORLD_SIZE, MASTER_ADDR, MASTER_PORT,
 ///                        LOCAL_WORLD_SIZE, LOCAL_RANK
 ///

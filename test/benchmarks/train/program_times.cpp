@@ -20,6 +20,7 @@
 #include "runtime/comm/local/LocalWorld.h"
 #include "runtime/executor/PreparedCall.h"
 #include "runtime/executor/ProgramGroups.h"
+#include "runtime/executor/ProgramKernels.h"
 #include "runtime/hal/drivers/Drivers.h"
 #include "runtime/program/ProgramFile.h"
 
@@ -34,17 +35,6 @@ using nlohmann::json;
 using Work = std::function<Status()>;
 
 namespace {
-
-/// Answers nothing: instructions of the host are not measured.
-class NoHost : public HostChannel {
-  Status provide(const HostInput &, std::span<std::byte>) override {
-    return internalError("asked for data");
-  }
-  Status receive(const std::string &, uint32_t,
-                 std::span<const std::byte>) override {
-    return internalError("given data");
-  }
-};
 
 /// A kind of instruction: the first of those that are alike, and how many a
 /// step has.
@@ -63,7 +53,6 @@ public:
 
 private:
   Status open();
-  Status loadKernels();
   Status fillArena();
   std::map<std::string, Kind> kinds() const;
   std::string nameOf(const program::Instruction &instruction) const;
@@ -85,7 +74,7 @@ private:
   std::unique_ptr<hal::Device> device;
   std::unique_ptr<comm::CommunicatorSet> communicators;
   std::vector<hal::KernelId> kernels;
-  NoHost host;
+  NoHost host; ///< Its instructions are not measured.
   /// Behind the program's arena: what is written to take caches away.
   hal::Range flush;
 };
@@ -109,7 +98,7 @@ Status ProgramTimes::open() {
   HOCKET_RETURN_IF_ERROR(
       device->reserveScratch(role.memory().scratch_bytes_per_worker()));
   communicators = comm::createSingleRank(groupTableOf(program));
-  HOCKET_RETURN_IF_ERROR(loadKernels());
+  HOCKET_ASSIGN_OR_RETURN(kernels, loadKernels(program, *device));
   const hal::DeviceProperties &about = device->properties();
   result["device"] = {{"driver", about.driver},
                       {"name", about.name},
@@ -117,25 +106,6 @@ Status ProgramTimes::open() {
                       {"memory_bytes", about.memoryBytes}};
   result["model"] = program.model().name();
   return fillArena();
-}
-
-Status ProgramTimes::loadKernels() {
-  std::vector<hal::ModuleId> modules;
-  for (const program::KernelModule &module : program.modules()) {
-    std::vector<hal::ModuleVariant> variants;
-    for (const auto &variant : module.variants())
-      variants.push_back({variant.isa(), variant.format(), variant.image()});
-    HOCKET_ASSIGN_OR_RETURN(hal::ModuleId id,
-                            device->loadModule(module.name(), variants));
-    modules.push_back(id);
-  }
-  for (const program::Kernel &kernel : program.kernels()) {
-    HOCKET_ASSIGN_OR_RETURN(
-        hal::KernelId id,
-        device->findKernel(modules[kernel.module()], kernel.symbol()));
-    kernels.push_back(id);
-  }
-  return okStatus();
 }
 
 /// Every 16 bits are a number of either sign from 2^-7 to 2 in bf16 and f16,

@@ -179,8 +179,9 @@ func.func @attention_piece(%q: tensor<2x4x4x8xf32>, %k: tensor<2x8x2x8xf32>, %ze
     -> tensor<2x4x4x8xf32> {
   %first = arith.constant 4 : i32
   // CHECK: kern.library "attention_forward_piece"(%{{.*}}, %{{.*}}, %{{.*}}) scalars(%[[F:.*]], %[[Z:.*]], %[[Z]], %[[Z]]) {elements = 512 : i64, {{.*}} integers = array<i64: 1, 2, 4, 4, 2, 8, 1, 0, 8, 4, 8, 2, 0, 0>
-  %o, %lse = xf.attention %q, %k, %k from (%first, %zero, %zero, %zero) {causal, scale = 0.125, part = 2 : i64, whole = array<i64: 2, 4, 8>} : (tensor<2x4x4x8xf32>, tensor<2x8x2x8xf32>, tensor<2x8x2x8xf32>, i32, i32, i32, i32) -> (tensor<2x4x4x8xf32>, tensor<2x4x4xf32>)
-  // CHECK: kern.library "attention_backward_piece"(%{{.*}}) scalars(%[[F]], %[[Z]], %[[Z]], %[[Z]]) {{.*}} integers = array<i64: 1, 2, 4, 4, 2, 8, 1, 0, 8, 4, 8, 2, 0, 0>
+  %o, %lse = xf.attention %q, %k, %k from (%first, %zero, %zero, %zero) {causal, scale = 0.125, dropout = 0.1, part = 2 : i64, whole = array<i64: 2, 4, 8>} : (tensor<2x4x4x8xf32>, tensor<2x8x2x8xf32>, tensor<2x8x2x8xf32>, i32, i32, i32, i32) -> (tensor<2x4x4x8xf32>, tensor<2x4x4xf32>)
+  // Without dropout the key is zeros.
+  // CHECK: kern.library "attention_backward_piece"(%{{.*}}) scalars(%[[F]], %[[Z]], %[[Z]], %[[Z]]) {floats{{.*}} integers = array<i64: 1, 2, 4, 4, 2, 8, 1, 0, 8, 4, 8, 2, 0, 0>
   %dq, %dk, %dv = xf.attention_gradient %o, %q, %k, %k, %o, %lse from (%first, %zero, %zero, %zero) {causal, scale = 0.125, part = 2 : i64, whole = array<i64: 2, 4, 8>} : (tensor<2x4x4x8xf32>, tensor<2x4x4x8xf32>, tensor<2x8x2x8xf32>, tensor<2x8x2x8xf32>, tensor<2x4x4x8xf32>, tensor<2x4x4xf32>, i32, i32, i32, i32) -> (tensor<2x4x4x8xf32>, tensor<2x8x2x8xf32>, tensor<2x8x2x8xf32>)
   return %dq : tensor<2x4x4x8xf32>
 }
