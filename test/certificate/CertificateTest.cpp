@@ -68,7 +68,7 @@ const PlanCase plans[] = {
     {experts, "data_parallel=4 expert_parallel=2 zero_stage=3"},
     {experts, "tensor_parallel=4 sequence_parallel=true expert_parallel=2 "
               "expert_tensor_parallel=2"},
-    {experts, "context_parallel=4 expert_parallel=2"},
+    {experts, "context_parallel=4 context_strategy=RING expert_parallel=2"},
 };
 
 Program compilePlan(const PlanCase &plan) {

@@ -167,14 +167,16 @@ static std::optional<Damage> changeMessageType(Program &program,
   return changeMessage(program, random, true);
 }
 
-/// Runs of an entry that consist of a transfer, by index.
+/// Runs of an entry that consist of a transfer to another stage, by index. (A
+/// ring's are parts of a fragment, of which all its ranks do as many.)
 static std::vector<int> transferRuns(const program::Role &role,
                                      const program::Entry &entry) {
   std::vector<int> runs;
   for (int i = 0; i < entry.runs_size(); ++i)
     for (const Instruction &instruction :
          role.sequences(int(entry.runs(i).sequence())).instructions())
-      if (instruction.has_transfer()) {
+      if (instruction.has_transfer() &&
+          !instruction.transfer().parts(0).relative()) {
         runs.push_back(i);
         break;
       }
