@@ -103,7 +103,11 @@ private:
   /// Whether which tokens an expert takes depends on their order.
   bool dropsByOrder() {
     WalkResult found = getOperation().walk([](xf::ExpertOrderOp op) {
-      return op.getRanges() ? WalkResult::advance() : WalkResult::interrupt();
+      auto sequence =
+          cast<RankedTensorType>(op.getChoice().getType()).getDimSize(1);
+      // A token chooses an expert once, so this is room for all of a sequence.
+      bool dropsNone = op.getRanges() || op.getCapacity() >= uint64_t(sequence);
+      return dropsNone ? WalkResult::advance() : WalkResult::interrupt();
     });
     return found.wasInterrupted();
   }
