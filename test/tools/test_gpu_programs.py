@@ -105,7 +105,7 @@ class GpuProgramsTest(unittest.TestCase):
                 name, self.folder / model, "--arch", "sm_90a", *plan.split()
             )
 
-        self.assertEqual(len(PLANS), 20)
+        self.assertEqual(len(PLANS), 21)
         self.expect_compiled(compile_plan, PLANS)
 
     def test_every_architecture(self):
