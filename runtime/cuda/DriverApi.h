@@ -31,6 +31,7 @@ using CUmodule = struct CUmod_st *;
 using CUfunction = struct CUfunc_st *;
 using CUgraph = struct CUgraph_st *;
 using CUgraphExec = struct CUgraphExec_st *;
+using CUgraphNode = struct CUgraphNode_st *;
 // NOLINTEND(readability-identifier-naming)
 
 inline constexpr CUresult CUDA_SUCCESS = 0;
@@ -55,6 +56,21 @@ inline constexpr int CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES = 8;
 inline constexpr unsigned CU_STREAM_NON_BLOCKING = 1;
 inline constexpr unsigned CU_EVENT_DISABLE_TIMING = 2;
 inline constexpr int CU_STREAM_CAPTURE_MODE_THREAD_LOCAL = 1;
+inline constexpr int CU_STREAM_CAPTURE_STATUS_ACTIVE = 1;
+
+// NOLINTBEGIN(readability-identifier-naming)
+/// A launch, as node of a graph.
+struct CUDA_KERNEL_NODE_PARAMS {
+  CUfunction func = nullptr;
+  unsigned gridDimX = 1, gridDimY = 1, gridDimZ = 1;
+  unsigned blockDimX = 1, blockDimY = 1, blockDimZ = 1;
+  unsigned sharedMemBytes = 0;
+  void **kernelParams = nullptr; ///< Pointers to the arguments.
+  void **extra = nullptr;
+  void *kern = nullptr; ///< Only without `func`, as is `ctx`.
+  CUcontext ctx = nullptr;
+};
+// NOLINTEND(readability-identifier-naming)
 
 /// One row a function: its name in code, its symbol, its parameters. A symbol
 /// with _v2 is what cuda.h calls by the plain name.
@@ -104,6 +120,12 @@ inline constexpr int CU_STREAM_CAPTURE_MODE_THREAD_LOCAL = 1;
       (CUgraphExec * executable, CUgraph graph, unsigned long long flags))     \
   ROW(cuGraphDestroy, "cuGraphDestroy", (CUgraph graph))                       \
   ROW(cuGraphExecDestroy, "cuGraphExecDestroy", (CUgraphExec executable))      \
+  ROW(cuStreamGetCaptureInfo_v2, "cuStreamGetCaptureInfo_v2",                  \
+      (CUstream stream, int *status, unsigned long long *id, CUgraph *graph,   \
+       const CUgraphNode **dependencies, size_t *dependencyCount))             \
+  ROW(cuGraphExecKernelNodeSetParams, "cuGraphExecKernelNodeSetParams_v2",     \
+      (CUgraphExec executable, CUgraphNode node,                               \
+       const CUDA_KERNEL_NODE_PARAMS *kernel))                                 \
   ROW(cuGraphLaunch, "cuGraphLaunch",                                          \
       (CUgraphExec executable, CUstream stream))                               \
   ROW(cuEventCreate, "cuEventCreate", (CUevent * event, unsigned flags))       \

@@ -7,6 +7,7 @@
 #include "runtime/executor/EntryRecording.h"
 
 #include "runtime/base/Format.h"
+#include "runtime/executor/PreparedCall.h"
 #include "runtime/program/DataType.h"
 
 #include <algorithm>
@@ -46,9 +47,22 @@ StatusOr<void *> EntryRecording::add(bool isInput, const HostInput &what,
   return memory;
 }
 
-Status EntryRecording::replay(HostChannel &host) {
+void EntryRecording::addVarying(PreparedCall &call, const RunContext &context) {
+  varying.push_back({&call, context.microbatch, context.slot});
+}
+
+Status EntryRecording::replay(const RunContext &first) {
+  HostChannel &host = first.host;
   for (const Copy &input : inputs)
     HOCKET_RETURN_IF_ERROR(host.provide(input.what, input.memory));
+  if (!varying.empty())
+    HOCKET_RETURN_IF_ERROR(device->beginUpdate(id));
+  RunContext context = first;
+  for (const Varying &each : varying) {
+    context.microbatch = each.microbatch;
+    context.slot = each.slot;
+    HOCKET_RETURN_IF_ERROR(each.call->run(context));
+  }
   HOCKET_RETURN_IF_ERROR(device->replay(id));
   HOCKET_RETURN_IF_ERROR(device->synchronize(0));
   for (const Copy &output : outputs)
@@ -57,21 +71,12 @@ Status EntryRecording::replay(HostChannel &host) {
   return okStatus();
 }
 
-template <typename Call> static bool knowsTheStep(const Call &call) {
-  for (const program::Scalar &scalar : call.scalars())
-    if (scalar.step() == program::Scalar::STEP)
-      return true;
-  return false;
-}
-
 static std::string obstacleOf(const Instruction &instruction) {
   if (instruction.has_collective() || instruction.has_transfer())
     return "exchanges messages, which the host watches one by one";
   if (instruction.stream() != 0 || instruction.has_record() ||
       instruction.has_wait())
     return "is one of several streams, which the host brings together";
-  if (knowsTheStep(instruction.launch()) || knowsTheStep(instruction.library()))
-    return "is told the number of the step by the host";
   return "";
 }
 

@@ -7,7 +7,8 @@
 /// \file
 /// A recorded entry is one operation of the device (hal/interfaces/Device.h).
 /// What the host gives it is put into memory that the device reads before it
-/// begins; what it gives the host is there when it is over.
+/// begins; what it gives the host is there when it is over. Calls that are told
+/// the number of the step are run again before, to update what was recorded.
 ///
 //===----------------------------------------------------------------------===//
 
@@ -22,6 +23,9 @@
 
 namespace hocket {
 
+class PreparedCall;
+struct RunContext;
+
 class EntryRecording {
 public:
   /// With room for the inputs and outputs of a run of the entry, before the
@@ -34,11 +38,15 @@ public:
   /// memory that a copy is to use. `name` and `pieces` outlive this.
   StatusOr<void *> add(bool isInput, const HostInput &what, uint64_t bytes);
 
+  /// The same: notes a call that is told the step.
+  void addVarying(PreparedCall &call, const RunContext &context);
+
   /// The device has recorded everything, under `id`.
   void close(hal::RecordingId recording) { id = recording; }
 
-  /// Does what was recorded, from its inputs to its outputs.
-  Status replay(HostChannel &host);
+  /// Does what was recorded, from its inputs to its outputs, as the step and
+  /// the seed of `first` want it.
+  Status replay(const RunContext &first);
 
 private:
   explicit EntryRecording(hal::Device &device) : device(&device) {}
@@ -51,10 +59,15 @@ private:
   std::span<std::byte> room; ///< Not given to copies yet.
   hal::RecordingId id = 0;
   std::vector<Copy> inputs, outputs; ///< In program order.
+  struct Varying {
+    PreparedCall *call;
+    uint32_t microbatch, slot;
+  };
+  std::vector<Varying> varying; ///< In program order.
 };
 
-/// Why a run of the entry is not the same work every time, done by the device
-/// alone; empty if it is.
+/// Why a run of the entry is not work that the device can do alone; empty if it
+/// is.
 std::string obstacleToRecording(const program::Program &program,
                                 const program::Role &role,
                                 const program::Entry &entry);

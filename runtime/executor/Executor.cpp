@@ -154,9 +154,10 @@ Status Executor::run(const std::string &entry, uint64_t step,
 Status Executor::runOrReplay(const program::Entry &entry, uint64_t step,
                              HostChannel &host) {
   auto recorded = recordings.find(entry.name());
+  RunContext first{*target, host, 0, 0, step, seed};
   if (recorded != recordings.end() && times.empty() && !listener)
-    return recorded->second.replay(host);
-  return runEntry(entry, {*target, host, 0, 0, step, seed});
+    return recorded->second.replay(first);
+  return runEntry(entry, first);
 }
 
 /// `first` says what all runs have in common.

@@ -9,6 +9,8 @@
 #include "runtime/program/DataType.h"
 #include "runtime/program/RankPlace.h"
 
+#include <algorithm>
+
 using namespace hocket;
 using program::Instruction;
 
@@ -88,6 +90,13 @@ void resolve(const Scalars &scalars, const RunContext &context,
     values.push_back(scalarValue(scalar, context));
 }
 
+/// Whether values differ from step to step.
+bool varies(const Scalars &scalars) {
+  return std::ranges::any_of(scalars, [](const program::Scalar &scalar) {
+    return !scalar.has_constant() && scalar.step() == program::Scalar::STEP;
+  });
+}
+
 bool accumulates(program::Accumulate accumulate, const RunContext &context) {
   return accumulate == program::ADD ||
          (accumulate == program::ADD_UNLESS_FIRST_MICROBATCH &&
@@ -111,6 +120,7 @@ public:
     call.grain = int64_t(kernel.grain());
     call.threads = kernel.threads();
     call.sharedBytes = kernel.shared_bytes();
+    call.varies = varies(scalars);
   }
 
   Status run(const RunContext &context) override {
@@ -118,6 +128,8 @@ public:
     resolve(scalars, context, values);
     call.buffers = ranges;
     call.scalars = values;
+    if (call.varies && context.recording)
+      context.recording->addVarying(*this, context);
     return context.device.launch(stream, call);
   }
 
@@ -193,6 +205,7 @@ public:
     call.op = kernels::findLibraryOp(instruction.library().op());
     call.integers = integers;
     call.floats = floats;
+    call.varies = varies(scalars);
   }
 
   Status run(const RunContext &context) override {
@@ -201,6 +214,8 @@ public:
     call.buffers = ranges;
     call.scalars = values;
     call.accumulate = accumulates(accumulate, context);
+    if (call.varies && context.recording)
+      context.recording->addVarying(*this, context);
     return context.device.library(stream, call);
   }
 

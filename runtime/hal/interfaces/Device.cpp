@@ -273,13 +273,23 @@ StatusOr<RecordingId> Device::endRecording() {
   return recordingCount++;
 }
 
-Status Device::replay(RecordingId recording) {
+Status Device::checkRecording(RecordingId recording) const {
   if (recording >= recordingCount)
     return invalidArgument(formatText("recording %u does not exist, there are "
                                       "%u",
                                       recording, recordingCount));
   if (records)
     return failedPrecondition("work is being recorded");
+  return okStatus();
+}
+
+Status Device::beginUpdate(RecordingId recording) {
+  HOCKET_RETURN_IF_ERROR(checkRecording(recording));
+  return doBeginUpdate(recording);
+}
+
+Status Device::replay(RecordingId recording) {
+  HOCKET_RETURN_IF_ERROR(checkRecording(recording));
   return doReplay(recording);
 }
 

@@ -26,6 +26,9 @@
 /// end. replay() does it as one operation of stream 0. Meanwhile nothing is
 /// synchronised, and host memory that is copied comes from
 /// allocateHostMemory(), called before: every replay reads or writes it anew.
+/// Launches and library ops whose scalars vary say so: between beginUpdate()
+/// and replay() they are called again, in the same order and with nothing else
+/// changed, which gives those recorded their new scalars and issues nothing.
 ///
 /// **Played time.** A device that computes nothing may play that things take
 /// time. Then every stream has a clock, which stands until an operation of the
@@ -114,6 +117,7 @@ struct LaunchCall {
   int64_t grain = 1;
   uint32_t threads = 0;     ///< of a block; 0 on a processor
   uint32_t sharedBytes = 0; ///< dynamic shared memory of a block
+  bool varies = false;      ///< scalars differ between replays
 };
 
 /// kernels/reference/Gemm.h with operands in the arena. Sizes in elements,
@@ -137,6 +141,7 @@ struct LibraryCall {
   std::span<const double> floats;
   std::span<const int64_t> scalars;
   bool accumulate = false;
+  bool varies = false; ///< scalars differ between replays
 };
 
 class Device {
@@ -225,6 +230,9 @@ public:
   Status beginRecording();
   /// Ends it, whatever came of it; an error if it cannot be replayed.
   StatusOr<RecordingId> endRecording();
+  /// The next replay is to be of this recording.
+  Status beginUpdate(RecordingId recording);
+  /// An error if an update is not complete.
   Status replay(RecordingId recording);
   /// Host memory for copies that are recorded; lives as long as the device.
   /// FailedPrecondition while something is recorded.
@@ -259,6 +267,7 @@ protected:
   virtual Status doSynchronize(StreamId stream) = 0;
   virtual Status doBeginRecording() { return cannotRecord(); }
   virtual Status doEndRecording() { return cannotRecord(); }
+  virtual Status doBeginUpdate(RecordingId) { return cannotRecord(); }
   virtual Status doReplay(RecordingId) { return cannotRecord(); }
   virtual StatusOr<void *> doAllocateHostMemory(uint64_t) {
     return cannotRecord();
@@ -277,6 +286,7 @@ private:
   Status checkOperand(const char *what, const Operand &operand,
                       uint64_t elements) const;
   Status checkGemm(const GemmCall &call) const;
+  Status checkRecording(RecordingId recording) const;
 
   bool hasArena = false, hasQueues = false;
   uint64_t arenaSize = 0;

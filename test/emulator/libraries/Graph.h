@@ -30,6 +30,7 @@ struct Graph {
     size_t branch = 0;
     Work work = nullptr;  ///< Null: an event.
     size_t awaits = none; ///< The node of the event's record; none: a record.
+    bool isKernel = false;
   };
   std::vector<Node> nodes; ///< In the order of issue.
   uint64_t id = 0;         ///< From 1.

@@ -14,6 +14,7 @@
 #include "test/emulator/libraries/Context.h"
 
 #include <cstring>
+#include <map>
 
 using namespace hocket;
 using namespace hocket::emulator;
@@ -40,6 +41,11 @@ struct CUgraph_st {
 
 struct CUgraphExec_st {
   std::unique_ptr<Graph> graph;
+};
+
+struct CUgraphNode_st {
+  uint64_t graph; ///< Its number.
+  size_t index;
 };
 } // namespace hocket::hal::cuda
 
@@ -90,6 +96,57 @@ private:
   Launch launch;
   std::vector<std::vector<std::byte>> copies;
 };
+
+/// A launch that has come to be; null if it is too large for a GPU.
+std::shared_ptr<OwnedLaunch> makeLaunch(CUctx_st &context,
+                                        const CUDA_KERNEL_NODE_PARAMS &kernel) {
+  uint64_t threads =
+      uint64_t(kernel.blockDimX) * kernel.blockDimY * kernel.blockDimZ;
+  bool fits = threads >= 1 && threads <= 1024 && kernel.gridDimX >= 1 &&
+              kernel.gridDimX <= INT32_MAX && kernel.gridDimY >= 1 &&
+              kernel.gridDimY <= 65535 && kernel.gridDimZ >= 1 &&
+              kernel.gridDimZ <= 65535 && kernel.func &&
+              kernel.sharedMemBytes <= kernel.func->mostShared && !kernel.extra;
+  if (!fits)
+    return nullptr;
+  Launch launch;
+  launch.gridSize = {kernel.gridDimX, kernel.gridDimY, kernel.gridDimZ};
+  launch.blockSize = {kernel.blockDimX, kernel.blockDimY, kernel.blockDimZ};
+  launch.sharedBytes = kernel.sharedMemBytes;
+  launch.seed = context.gpu.draw();
+  return std::make_shared<OwnedLaunch>(kernel.func, launch,
+                                       kernel.kernelParams);
+}
+
+Work workOf(CUctx_st &context, const std::shared_ptr<OwnedLaunch> &launch) {
+  return [launch, &context] { return launch->run(context); };
+}
+
+/// The nodes that have been told, until their graph is destroyed.
+struct ToldNodes {
+  std::mutex mutex;
+  std::map<CUgraphNode, std::unique_ptr<CUgraphNode_st>> known;
+
+  CUgraphNode add(uint64_t graph, size_t index) {
+    std::lock_guard lock(mutex);
+    auto node = std::make_unique<CUgraphNode_st>(CUgraphNode_st{graph, index});
+    CUgraphNode handle = node.get();
+    known.emplace(handle, std::move(node));
+    return handle;
+  }
+  bool contains(CUgraphNode node) {
+    std::lock_guard lock(mutex);
+    return known.contains(node);
+  }
+  void forget(uint64_t graph) {
+    std::lock_guard lock(mutex);
+    std::erase_if(
+        known, [&](const auto &each) { return each.second->graph == graph; });
+  }
+} toldNodes;
+
+/// What cuStreamGetCaptureInfo_v2() returned last.
+thread_local CUgraphNode lastNode = nullptr;
 
 } // namespace
 
@@ -171,21 +228,14 @@ HOCKET_EXPORT CUresult cuLaunchKernel(CUfunction function, unsigned gridX,
                                       CUstream handle, void **arguments,
                                       void **extra) {
   return onStream(handle, [&](CUctx_st &context, Stream &stream) {
-    uint64_t threads = uint64_t(blockX) * blockY * blockZ;
-    bool fits = threads >= 1 && threads <= 1024 && gridX >= 1 &&
-                gridX <= INT32_MAX && gridY >= 1 && gridY <= 65535 &&
-                gridZ >= 1 && gridZ <= 65535 &&
-                sharedBytes <= function->mostShared && !extra;
-    if (!fits)
+    auto launch =
+        makeLaunch(context, {function, gridX, gridY, gridZ, blockX, blockY,
+                             blockZ, sharedBytes, arguments, extra});
+    if (!launch)
       return CUDA_ERROR_INVALID_VALUE;
-    Launch launch;
-    launch.gridSize = {gridX, gridY, gridZ};
-    launch.blockSize = {blockX, blockY, blockZ};
-    launch.sharedBytes = sharedBytes;
-    launch.seed = context.gpu.draw();
-    auto owned = std::make_shared<OwnedLaunch>(function, launch, arguments);
-    context.gpu.enqueue(stream,
-                        [owned, &context] { return owned->run(context); });
+    context.gpu.enqueue(stream, workOf(context, launch));
+    if (stream.capture)
+      stream.capture->nodes.back().isKernel = true;
     return CUDA_SUCCESS;
   });
 }
@@ -229,6 +279,7 @@ HOCKET_EXPORT CUresult cuGraphInstantiateWithFlags(CUgraphExec *executable,
 }
 
 HOCKET_EXPORT CUresult cuGraphDestroy(CUgraph graph) {
+  toldNodes.forget(graph->graph->id);
   delete graph;
   return CUDA_SUCCESS;
 }
@@ -237,6 +288,43 @@ HOCKET_EXPORT CUresult cuGraphDestroy(CUgraph graph) {
 HOCKET_EXPORT CUresult cuGraphExecDestroy(CUgraphExec executable) {
   delete executable;
   return CUDA_SUCCESS;
+}
+
+/// Knows what a stream waits for only just after work of its own.
+HOCKET_EXPORT CUresult cuStreamGetCaptureInfo_v2(
+    CUstream handle, int *status, unsigned long long *id, CUgraph *,
+    const CUgraphNode **dependencies, size_t *count) {
+  return onStream(handle, [&](CUctx_st &, Stream &stream) {
+    *status = stream.capture ? CU_STREAM_CAPTURE_STATUS_ACTIVE : 0;
+    if (!stream.capture)
+      return CUDA_SUCCESS;
+    const Graph &graph = *stream.capture;
+    size_t last = graph.nodes.size();
+    while (last > 0 && graph.nodes[last - 1].branch != stream.branch)
+      --last;
+    if (last == 0 || !graph.nodes[last - 1].work)
+      return CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED;
+    lastNode = toldNodes.add(graph.id, last - 1);
+    *id = graph.id, *dependencies = &lastNode, *count = 1;
+    return CUDA_SUCCESS;
+  });
+}
+
+/// Launches from now on take the arguments; those that wait keep theirs.
+HOCKET_EXPORT CUresult
+cuGraphExecKernelNodeSetParams_v2(CUgraphExec executable, CUgraphNode node,
+                                  const CUDA_KERNEL_NODE_PARAMS *kernel) {
+  return inContext([&](CUctx_st &context) {
+    Graph &graph = *executable->graph;
+    if (!toldNodes.contains(node) || node->graph != graph.id ||
+        !graph.nodes[node->index].isKernel)
+      return CUDA_ERROR_INVALID_VALUE;
+    auto launch = makeLaunch(context, *kernel);
+    if (!launch)
+      return CUDA_ERROR_INVALID_VALUE;
+    graph.nodes[node->index].work = workOf(context, launch);
+    return CUDA_SUCCESS;
+  });
 }
 
 HOCKET_EXPORT CUresult cuGraphLaunch(CUgraphExec executable, CUstream handle) {

@@ -303,6 +303,74 @@ TEST(CudaDevice, ReplaysWhatItHasRecorded) {
   }
 }
 
+const char *const appendingKernel = R"(
+  struct Numbers { long long at[1]; };
+  extern "C" __global__ void append(long long *x, const Numbers n) {
+    *x = *x * 10 + n.at[0];
+  }
+)";
+
+/// Appends a digit to the number at the arena's beginning.
+Status append(Device &device, KernelId kernel, int64_t digit, bool varies) {
+  Range buffer{0, 8};
+  LaunchCall call{kernel, {&buffer, 1}, {&digit, 1}, 1, 1, 1};
+  call.varies = varies;
+  return device.launch(0, call);
+}
+
+/// Records two digits that vary, and one between them that does not.
+StatusOr<RecordingId> recordDigits(Device &device, KernelId kernel) {
+  HOCKET_RETURN_IF_ERROR(device.beginRecording());
+  HOCKET_RETURN_IF_ERROR(append(device, kernel, 1, true));
+  HOCKET_RETURN_IF_ERROR(append(device, kernel, 5, false));
+  HOCKET_RETURN_IF_ERROR(append(device, kernel, 2, true));
+  return device.endRecording();
+}
+
+TEST(CudaDevice, UpdatesWhatVariesInARecording) {
+  auto device = open({.seed = 3}, appendingKernel);
+  auto kernel = device->findKernel(0, "append");
+  ASSERT_TRUE(kernel.ok());
+  auto first = recordDigits(*device, *kernel);
+  auto second = recordDigits(*device, *kernel);
+  ASSERT_TRUE(second.ok()) << second.status().message();
+  // Nobody waits in between: what was asked for keeps its numbers.
+  ASSERT_TRUE(device->replay(*first).ok());
+  for (int64_t digit : {3, 6}) {
+    ASSERT_TRUE(device->beginUpdate(*first).ok());
+    ASSERT_TRUE(append(*device, *kernel, digit, true).ok());
+    ASSERT_TRUE(append(*device, *kernel, digit + 1, true).ok());
+    Status status = device->replay(*first);
+    ASSERT_TRUE(status.ok()) << status.message();
+  }
+  ASSERT_TRUE(device->replay(*second).ok());
+  int64_t digits = 0;
+  ASSERT_TRUE(device->copyToHost(0, {0, 8}, &digits).ok());
+  ASSERT_TRUE(device->synchronize().ok());
+  EXPECT_EQ(digits, 152'354'657'152);
+}
+
+TEST(CudaDevice, RefusesAnUpdateThatDoesNotFit) {
+  auto device = open({}, appendingKernel);
+  auto kernel = device->findKernel(0, "append");
+  EXPECT_EQ(device->beginUpdate(0).code(), StatusCode::InvalidArgument);
+  auto id = recordDigits(*device, *kernel);
+  auto other = recordDigits(*device, *kernel);
+  ASSERT_TRUE(other.ok()) << other.status().message();
+  ASSERT_TRUE(device->beginUpdate(*id).ok());
+  EXPECT_EQ(append(*device, *kernel, 5, false).message(),
+            "a kernel takes the place of one that varies");
+  ASSERT_TRUE(append(*device, *kernel, 3, true).ok());
+  EXPECT_EQ(device->replay(*id).message(),
+            "a graph lacks arguments of kernels that vary");
+  ASSERT_TRUE(append(*device, *kernel, 4, true).ok());
+  EXPECT_EQ(append(*device, *kernel, 5, true).message(),
+            "a kernel takes the place of one that varies");
+  EXPECT_EQ(device->replay(*other).message(),
+            "a graph lacks arguments of kernels that vary");
+  EXPECT_TRUE(device->replay(*id).ok());
+}
+
 TEST(CudaDevice, RefusesWhatCannotBeRecorded) {
   auto device = open({});
   EXPECT_EQ(device->endRecording().status().message(),

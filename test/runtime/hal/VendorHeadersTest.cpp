@@ -21,6 +21,14 @@
 
 #include <vector>
 
+// Since 13.0 headers only declare a third form, which older drivers lack.
+// NOLINTNEXTLINE(readability-identifier-naming)
+extern "C" CUresult CUDAAPI cuStreamGetCaptureInfo_v2(CUstream,
+                                                      CUstreamCaptureStatus *,
+                                                      cuuint64_t *, CUgraph *,
+                                                      const CUgraphNode **,
+                                                      size_t *);
+
 namespace {
 
 /// Bytes of the result and of each parameter, pointers marked.
@@ -59,6 +67,7 @@ HOCKET_SAME(CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES)
 HOCKET_SAME(CU_STREAM_NON_BLOCKING)
 HOCKET_SAME(CU_EVENT_DISABLE_TIMING)
 HOCKET_SAME(CU_STREAM_CAPTURE_MODE_THREAD_LOCAL)
+HOCKET_SAME(CU_STREAM_CAPTURE_STATUS_ACTIVE)
 HOCKET_SAME(CUBLAS_STATUS_SUCCESS)
 HOCKET_SAME(CUBLAS_STATUS_NOT_SUPPORTED)
 HOCKET_SAME(CUDA_R_32F)
@@ -86,6 +95,16 @@ static_assert(CUBLASLT_EPILOGUE_GELU_AUX_BIAS ==
               (CUBLASLT_EPILOGUE_GELU_AUX | CUBLASLT_EPILOGUE_BIAS));
 static_assert(CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_D_BYTES ==
               CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_A_BYTES + 3);
+
+using OurKernel = hocket::hal::cuda::CUDA_KERNEL_NODE_PARAMS;
+using TheirKernel = ::CUDA_KERNEL_NODE_PARAMS;
+static_assert(sizeof(OurKernel) == sizeof(TheirKernel));
+static_assert(offsetof(OurKernel, gridDimZ) == offsetof(TheirKernel, gridDimZ));
+static_assert(offsetof(OurKernel, sharedMemBytes) ==
+              offsetof(TheirKernel, sharedMemBytes));
+static_assert(offsetof(OurKernel, kernelParams) ==
+              offsetof(TheirKernel, kernelParams));
+static_assert(offsetof(OurKernel, ctx) == offsetof(TheirKernel, ctx));
 
 using Ours = hocket::hal::cuda::cublasLtMatmulHeuristicResult_t;
 using Theirs = ::cublasLtMatmulHeuristicResult_t;

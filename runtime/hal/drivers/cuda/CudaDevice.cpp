@@ -24,8 +24,8 @@ namespace {
 class CudaDevice : public Device {
 public:
   CudaDevice(const DriverApi &api, CUdevice device, Architecture architecture)
-      : api(api), device(device), modules(api, architecture),
-        library(api, modules), products(api), graphs(api) {
+      : api(api), device(device), modules(api, architecture), graphs(api),
+        library(graphs, modules), products(api) {
     const char *blocking = std::getenv("HOCKET_CUDA_BLOCKING");
     isBlocking = blocking && std::string_view(blocking) == "1";
   }
@@ -132,6 +132,9 @@ protected:
     HOCKET_RETURN_IF_ERROR(enter());
     return graphs.end(at(0));
   }
+  Status doBeginUpdate(RecordingId recording) override {
+    return graphs.beginUpdate(recording);
+  }
   Status doReplay(RecordingId recording) override {
     HOCKET_RETURN_IF_ERROR(enter());
     mayFault = true;
@@ -181,9 +184,9 @@ private:
   std::vector<CUevent> events;
   std::vector<GpuFunction> functions;
   GpuModules modules;
+  Graphs graphs;
   LibraryKernels library;
   MatrixProducts products;
-  Graphs graphs;
 };
 
 } // namespace
@@ -300,9 +303,13 @@ Status CudaDevice::doLaunch(StreamId stream, const LaunchCall &call) {
     arguments.push_back(&pointer);
   // One structure of all numbers, which is only read.
   arguments.push_back(const_cast<int64_t *>(call.scalars.data()));
-  HOCKET_CUDA_CALL(api, cuLaunchKernel, function.handle, unsigned(call.tasks),
-                   1, 1, call.threads, 1, 1, call.sharedBytes, at(stream),
-                   arguments.data(), nullptr);
+  CUDA_KERNEL_NODE_PARAMS kernel;
+  kernel.func = function.handle;
+  kernel.gridDimX = unsigned(call.tasks);
+  kernel.blockDimX = call.threads;
+  kernel.sharedMemBytes = call.sharedBytes;
+  kernel.kernelParams = arguments.data();
+  HOCKET_RETURN_IF_ERROR(graphs.launchKernel(kernel, at(stream), call.varies));
   return settle(stream);
 }
 

@@ -9,6 +9,10 @@
 /// use. A capture is of the thread that begins it: what other threads do with
 /// the GPU meanwhile is not their mistake.
 ///
+/// All kernels of the device are launched here, so that those whose arguments
+/// vary can be found again in a graph. New arguments cost a call of the driver
+/// for each of them before a launch of the graph.
+///
 //===----------------------------------------------------------------------===//
 
 #ifndef HOCKET_RUNTIME_HAL_DRIVERS_CUDA_GRAPHS_H
@@ -17,6 +21,7 @@
 #include "runtime/cuda/DriverApi.h"
 
 #include <cstdint>
+#include <optional>
 #include <vector>
 
 namespace hocket::hal::cuda {
@@ -31,7 +36,15 @@ public:
   Status begin(CUstream stream);
   /// Makes a graph of that; the next index. Ends the capture in any case.
   Status end(CUstream stream);
-  Status launch(size_t index, CUstream stream) const;
+  /// Has kernels that vary give a graph their arguments, from the first to the
+  /// last, until it is launched.
+  Status beginUpdate(size_t index);
+  bool isUpdating() const { return updated.has_value(); }
+  Status launch(size_t index, CUstream stream);
+
+  /// `varies`: its arguments, from one launch of a graph to the next.
+  Status launchKernel(const CUDA_KERNEL_NODE_PARAMS &kernel, CUstream stream,
+                      bool varies);
 
   StatusOr<void *> allocatePinned(uint64_t bytes);
 
@@ -39,8 +52,19 @@ public:
   void close();
 
 private:
+  struct Recorded {
+    CUgraph graph = nullptr; ///< Whose nodes the other's are known by.
+    CUgraphExec executable = nullptr;
+    std::vector<CUgraphNode> varying; ///< In the order of issue.
+  };
+  Status noteNode(CUstream stream);
+  Status update(const CUDA_KERNEL_NODE_PARAMS &kernel, bool varies);
+
   const DriverApi &api;
-  std::vector<CUgraphExec> graphs;
+  std::vector<Recorded> graphs;
+  std::optional<Recorded> captured; ///< While streams are.
+  std::optional<size_t> updated;    ///< The graph that takes arguments.
+  size_t next = 0;                  ///< Of those that vary in it.
   std::vector<void *> pinned;
 };
 

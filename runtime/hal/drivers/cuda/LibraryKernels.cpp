@@ -19,6 +19,13 @@ using kernels::CudaArgument;
 struct LibraryKernels::Launch {
   GpuFunction function;
   kernels::CudaLaunch about;
+
+  /// Whether it takes scalars of the call.
+  bool isTold() const {
+    return std::ranges::any_of(about.arguments, [](const auto &argument) {
+      return argument.kind == CudaArgument::Kind::Scalar;
+    });
+  }
 };
 
 struct LibraryKernels::Prepared {
@@ -52,8 +59,8 @@ static size_t hashOf(const LibraryCall &call) {
   return hash;
 }
 
-LibraryKernels::LibraryKernels(const DriverApi &api, const GpuModules &modules)
-    : api(api), modules(modules) {}
+LibraryKernels::LibraryKernels(Graphs &graphs, const GpuModules &modules)
+    : graphs(graphs), modules(modules) {}
 LibraryKernels::~LibraryKernels() = default;
 
 static std::string nameOf(const LibraryCall &call) {
@@ -137,6 +144,9 @@ Status LibraryKernels::run(const LibraryCall &call, const LibraryMemory &memory,
   std::vector<uint64_t> values;
   std::vector<void *> arguments;
   for (const Launch &launch : prepared->launches) {
+    bool varies = call.varies && launch.isTold();
+    if (!varies && graphs.isUpdating())
+      continue; // It stands in the graph as it is.
     values.clear();
     for (const CudaArgument &argument : launch.about.arguments)
       values.push_back(valueOf(argument, call, memory));
@@ -144,10 +154,14 @@ Status LibraryKernels::run(const LibraryCall &call, const LibraryMemory &memory,
     for (uint64_t &value : values)
       arguments.push_back(&value);
     const auto &grid = launch.about.grid;
-    HOCKET_CUDA_CALL(api, cuLaunchKernel, launch.function.handle, grid[0],
-                     grid[1], grid[2], launch.about.threads, 1, 1,
-                     launch.about.sharedBytes, stream, arguments.data(),
-                     nullptr);
+    CUDA_KERNEL_NODE_PARAMS kernel;
+    kernel.func = launch.function.handle;
+    kernel.gridDimX = grid[0], kernel.gridDimY = grid[1];
+    kernel.gridDimZ = grid[2];
+    kernel.blockDimX = launch.about.threads;
+    kernel.sharedMemBytes = launch.about.sharedBytes;
+    kernel.kernelParams = arguments.data();
+    HOCKET_RETURN_IF_ERROR(graphs.launchKernel(kernel, stream, varies));
   }
   return okStatus();
 }

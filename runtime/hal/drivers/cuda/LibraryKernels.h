@@ -9,6 +9,7 @@
 
 #include "kernels/cuda/Library.h"
 #include "runtime/hal/drivers/cuda/GpuModules.h"
+#include "runtime/hal/drivers/cuda/Graphs.h"
 
 #include <memory>
 #include <unordered_map>
@@ -28,7 +29,7 @@ struct LibraryMemory {
 /// found out once. Used by one thread at a time with the context current.
 class LibraryKernels {
 public:
-  LibraryKernels(const DriverApi &api, const GpuModules &modules);
+  LibraryKernels(Graphs &graphs, const GpuModules &modules);
   ~LibraryKernels();
 
   /// Issues `call`, which Device has checked. InvalidArgument for an op that
@@ -42,7 +43,7 @@ private:
   StatusOr<const Prepared *> find(const LibraryCall &call);
   StatusOr<std::unique_ptr<Prepared>> prepare(const LibraryCall &call);
 
-  const DriverApi &api;
+  Graphs &graphs; ///< Launches.
   const GpuModules &modules;
   /// By a hash of the op and its numbers.
   std::unordered_multimap<size_t, std::unique_ptr<Prepared>> known;
