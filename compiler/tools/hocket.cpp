@@ -59,6 +59,14 @@ static ProgramResolver compilingResolver() {
   return resolver;
 }
 
+static StatusOr<program::Program>
+compileForCalibration(const std::string &path) {
+  CompileRequest request;
+  request.input = path;
+  HOCKET_ASSIGN_OR_RETURN(CompileResult result, compile(request));
+  return std::move(result.program);
+}
+
 int main(int argc, char **argv) {
   CLI::App app("Hocket compiles a transformer's specification into a training "
                "executable and runs it.\n\nExample:\n  hocket data prepare "
@@ -82,7 +90,7 @@ int main(int argc, char **argv) {
   registerPlan(app, result);
   registerSimulate(app, result);
   registerAccuracy(app, result);
-  registerCalibrate(app, result);
+  registerCalibrate(app, result, compileForCalibration);
   registerMemory(app, result);
   registerStrategyExport(*registerStrategy(app, result), result);
   registerDoctor(app, result);

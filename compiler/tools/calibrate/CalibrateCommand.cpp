@@ -30,7 +30,8 @@ struct Arguments {
 
 constexpr const char *details =
     R"(Measures a device of this machine: products by shapes, kernels that move data,
-attention, launches and, of several ranks, gathers. What comes of it is a
+attention, launches, steps of small programs (of a processor) and, of several
+ranks, gathers. What comes of it is a
 description of a system for --cluster, with a spread that says how well it
 describes what it was not fitted to.
 
@@ -107,8 +108,10 @@ Status run(const Arguments &arguments) {
 
 } // namespace
 
-void hocket::registerCalibrate(CLI::App &app, Status &result) {
+void hocket::registerCalibrate(CLI::App &app, Status &result,
+                               CompileProgram compile) {
   auto arguments = std::make_shared<Arguments>();
+  arguments->options.compile = std::move(compile);
   CLI::App *command = app.add_subcommand(
       "calibrate", "Measure this machine as a system to plan for");
   command->footer(details);

@@ -9,13 +9,17 @@
 
 #include "runtime/base/Status.h"
 
+#include "compiler/tools/calibrate/ProgramTimes.h"
+
 #include <CLI/CLI.hpp>
 
 namespace hocket {
 
 /// Adds the command `calibrate`. It runs while the command line is parsed and
-/// leaves its outcome in `result`, which must outlive `app`.
-void registerCalibrate(CLI::App &app, Status &result);
+/// leaves its outcome in `result`, which must outlive `app`. `compile` makes
+/// what is measured of programs.
+void registerCalibrate(CLI::App &app, Status &result,
+                       planning::CompileProgram compile);
 
 } // namespace hocket
 

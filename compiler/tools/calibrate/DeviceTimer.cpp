@@ -48,18 +48,13 @@ StatusOr<DeviceTimer::Round> DeviceTimer::measure(const Work &work) {
   double fit = seconds / std::max(taken, 1e-9);
   auto rounds = size_t(std::clamp(fit, 1.0, mostRounds));
   auto calls = int64_t(std::clamp(fit / double(rounds), 1.0, mostCalls));
-  std::vector<Round> all(rounds);
-  for (Round &one : all) {
-    HOCKET_ASSIGN_OR_RETURN(one, round(work, calls));
+  Round least = once;
+  for (size_t i = 0; i < rounds; ++i) {
+    HOCKET_ASSIGN_OR_RETURN(Round next, round(work, calls));
+    least.returned = std::min(least.returned, next.returned);
+    least.done = std::min(least.done, next.done);
   }
-  auto middle = [&](double Round::*time) {
-    std::nth_element(
-        all.begin(), all.begin() + long(rounds / 2), all.end(),
-        [&](const Round &a, const Round &b) { return a.*time < b.*time; });
-    return all[rounds / 2].*time;
-  };
-  double returned = middle(&Round::returned);
-  return Round{returned, middle(&Round::done)};
+  return least;
 }
 
 StatusOr<double> DeviceTimer::untilDone(const Work &work) {

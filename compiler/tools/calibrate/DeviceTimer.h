@@ -25,9 +25,9 @@ public:
 
   using Work = std::function<Status()>;
 
-  /// Seconds of `work` until the device has done it: the median of up to five
-  /// rounds after a first call, of one or more calls each; the mean of the
-  /// ranks.
+  /// Seconds of `work` until the device has done it: the least of up to five
+  /// rounds after a first call, of one or more calls each, for what else runs
+  /// on the machine only adds to it; the mean of the ranks.
   StatusOr<double> untilDone(const Work &work);
   /// Seconds until the calls of `work` return.
   StatusOr<double> untilReturned(const Work &work);

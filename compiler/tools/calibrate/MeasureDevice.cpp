@@ -76,8 +76,9 @@ constexpr int64_t gatherBytes[] = {1 << 14, 1 << 18, 1 << 20, 1 << 22, 1 << 24};
 class RankMeasurement {
 public:
   RankMeasurement(const MeasureOptions &options,
+                  const std::vector<SmallProgram> &programs,
                   comm::CommunicatorSet &communicators)
-      : options(options), world(communicators.world()) {}
+      : options(options), programs(programs), world(communicators.world()) {}
 
   /// What a rank does alone, by as many ranks as have cores of their own.
   Status measureAlone();
@@ -92,6 +93,7 @@ private:
   Status measureAttention();
   Status measureGathers();
   Status measureLaunches();
+  Status measurePrograms();
 
   /// Bytes after those that were given out before.
   Range range(uint64_t bytes) {
@@ -113,6 +115,7 @@ private:
   StatusOr<double> timeAddition(int64_t elements);
 
   const MeasureOptions &options;
+  const std::vector<SmallProgram> &programs;
   comm::Communicator &world;
   std::unique_ptr<hal::Device> device;
   std::unique_ptr<DeviceTimer> timer;
@@ -148,7 +151,7 @@ Status RankMeasurement::open() {
   result.ranks = options.ranks;
   all = 2 * productShapes(isLarge(), isShort()).size() +
         additionSizes(isLarge()).size() + attentionShapes().size() + 1 +
-        (options.ranks > 1 ? std::size(gatherBytes) : 0);
+        programs.size() + (options.ranks > 1 ? std::size(gatherBytes) : 0);
   timer = std::make_unique<DeviceTimer>(*device, world,
                                         options.seconds / double(all));
   return okStatus();
@@ -262,12 +265,32 @@ Status RankMeasurement::measureLaunches() {
   return okStatus();
 }
 
+/// Each on a device of its own; there is nothing left to do on this one.
+Status RankMeasurement::measurePrograms() {
+  timer.reset();
+  device.reset();
+  for (const SmallProgram &program : programs) {
+    note("steps of programs");
+    HOCKET_ASSIGN_OR_RETURN(
+        auto own, hal::createDevice(options.driver, {options.threads, 0}));
+    // They say the most about steps: as long as ten other measurements.
+    constexpr double longer = 10;
+    HOCKET_ASSIGN_OR_RETURN(
+        ProgramSample sample,
+        timeProgram(program, std::move(own), world,
+                    longer * options.seconds / double(all)));
+    result.programs.push_back(sample);
+  }
+  return okStatus();
+}
+
 Status RankMeasurement::measureAlone() {
   HOCKET_RETURN_IF_ERROR(open());
   HOCKET_RETURN_IF_ERROR(measureProducts());
   HOCKET_RETURN_IF_ERROR(measureAdditions());
   HOCKET_RETURN_IF_ERROR(measureAttention());
-  return measureLaunches();
+  HOCKET_RETURN_IF_ERROR(measureLaunches());
+  return measurePrograms();
 }
 
 Status RankMeasurement::measureTogether() {
@@ -278,26 +301,29 @@ Status RankMeasurement::measureTogether() {
 /// What rank 0 of `ranks` measured.
 static StatusOr<DeviceMeasurements>
 measureAt(unsigned ranks, const MeasureOptions &options,
+          const std::vector<SmallProgram> &programs,
           Status (RankMeasurement::*measure)()) {
   struct Shared {
     std::mutex mutex;
     DeviceMeasurements result;
     MeasureOptions options;
+    std::vector<SmallProgram> programs;
   };
   auto shared = std::make_shared<Shared>();
   shared->options = options;
+  shared->programs = programs;
   comm::GroupTable table;
   table.ranks = ranks;
-  HOCKET_RETURN_IF_ERROR(
-      runLocalRanks(table, comm::WaitLimits(),
-                    [shared, measure](comm::CommunicatorSet &set) -> Status {
-                      RankMeasurement measurement(shared->options, set);
-                      HOCKET_RETURN_IF_ERROR((measurement.*measure)());
-                      std::lock_guard lock(shared->mutex);
-                      if (set.world().rank() == 0)
-                        shared->result = std::move(measurement.result);
-                      return okStatus();
-                    }));
+  HOCKET_RETURN_IF_ERROR(runLocalRanks(
+      table, comm::WaitLimits(),
+      [shared, measure](comm::CommunicatorSet &set) -> Status {
+        RankMeasurement measurement(shared->options, shared->programs, set);
+        HOCKET_RETURN_IF_ERROR((measurement.*measure)());
+        std::lock_guard lock(shared->mutex);
+        if (set.world().rank() == 0)
+          shared->result = std::move(measurement.result);
+        return okStatus();
+      }));
   std::lock_guard lock(shared->mutex);
   return std::move(shared->result);
 }
@@ -310,15 +336,20 @@ planning::measureDevice(const MeasureOptions &asked) {
   if (options.threads == 0)
     options.threads = std::max(1U, cores / options.ranks);
   unsigned atOnce = std::clamp(cores / options.threads, 1U, options.ranks);
+  std::vector<SmallProgram> programs;
+  if (options.compile && options.driver == "cpu") {
+    HOCKET_ASSIGN_OR_RETURN(
+        programs, compileSmallPrograms(options.compile, options.seconds < 1));
+  }
   HOCKET_ASSIGN_OR_RETURN(
       DeviceMeasurements result,
-      measureAt(atOnce, options, &RankMeasurement::measureAlone));
+      measureAt(atOnce, options, programs, &RankMeasurement::measureAlone));
   result.atOnce = atOnce;
   if (options.ranks == 1)
     return std::move(result);
-  HOCKET_ASSIGN_OR_RETURN(
-      DeviceMeasurements together,
-      measureAt(options.ranks, options, &RankMeasurement::measureTogether));
+  HOCKET_ASSIGN_OR_RETURN(DeviceMeasurements together,
+                          measureAt(options.ranks, options, programs,
+                                    &RankMeasurement::measureTogether));
   result.gathers = std::move(together.gathers);
   return std::move(result);
 }

@@ -7,7 +7,7 @@
 #ifndef HOCKET_COMPILER_TOOLS_CALIBRATE_MEASUREDEVICE_H
 #define HOCKET_COMPILER_TOOLS_CALIBRATE_MEASUREDEVICE_H
 
-#include "passes/planning/calibration/Measurements.h"
+#include "compiler/tools/calibrate/ProgramTimes.h"
 #include "runtime/base/Status.h"
 
 #include <functional>
@@ -21,6 +21,8 @@ struct MeasureOptions {
   unsigned threads = 0; ///< Of each rank; 0: its share of the cores.
   /// For all measurements, about; below 1, of few shapes.
   double seconds = 20;
+  /// Where given, steps of programs are measured too, on a processor.
+  CompileProgram compile;
   /// Called on one thread before each measurement.
   std::function<void(const std::string &what, size_t done, size_t all)> note;
 };

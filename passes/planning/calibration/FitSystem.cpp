@@ -6,6 +6,8 @@
 
 #include "passes/planning/calibration/FitSystem.h"
 
+#include "passes/planning/calibration/FitPrograms.h"
+
 #include <algorithm>
 #include <cmath>
 #include <functional>
@@ -23,8 +25,6 @@ double median(std::vector<double> values) {
   return values.size() % 2 ? values[half]
                            : (values[half - 1] + values[half]) / 2;
 }
-
-bool isFitted(size_t sample) { return sample % 2 == 0; }
 
 /// Whether a sample's time is one.
 template <typename Sample> bool isTimed(const Sample &sample) {
@@ -86,7 +86,10 @@ private:
   void fitMemory();
   void fitAttention();
   void fitLink();
-  void judge(FittedSystem &result) const;
+  void judgeKernels();
+  template <typename Samples, typename Predict>
+  void judge(const char *kind, const Samples &samples, Predict predict);
+  void setSpread();
   /// Of a rank's speed, what it has while all of them work.
   double ownShare() const {
     return double(measured.atOnce) / double(measured.ranks);
@@ -94,6 +97,8 @@ private:
 
   const DeviceMeasurements &measured;
   cluster::System system;
+  std::vector<FitQuality> quality;
+  std::vector<double> heldOut; ///< By how much each sample is off.
 };
 
 } // namespace
@@ -189,8 +194,12 @@ void SystemFit::fitAttention() {
       fit.add(sample.flops / narrow, 1 / sample.length, sample.seconds);
   }
   constexpr double most = 65536;
-  double ramp = bestRamp(most, [&](double ramp) { return fit.errorAt(ramp); });
-  double share = fit.speedAt(ramp) / system.device().peak_16bit();
+  // Attention that never reaches its speed is a ramp too long.
+  double peak = system.device().peak_16bit();
+  double ramp = bestRamp(most, [&](double ramp) {
+    return fit.speedAt(ramp) <= peak ? fit.errorAt(ramp) : INFINITY;
+  });
+  double share = fit.speedAt(ramp) / peak;
   constexpr double least = 1e-3;
   system.mutable_software()->set_attention(std::clamp(share, least, 1.0));
   system.mutable_software()->set_attention_ramp(ramp);
@@ -221,43 +230,52 @@ void SystemFit::fitLink() {
   *system.mutable_network() = link;
 }
 
-void SystemFit::judge(FittedSystem &result) const {
+template <typename Samples, typename Predict>
+void SystemFit::judge(const char *kind, const Samples &samples,
+                      Predict predict) {
+  FitQuality judged{kind, samples.size(), 0, 0};
+  double counts[2] = {0, 0};
+  for (size_t i = 0; i < samples.size(); ++i) {
+    auto [told, seconds] = predict(samples[i]);
+    double off = std::abs(told / seconds - 1);
+    (isFitted(i) ? judged.fitted : judged.heldOut) += off;
+    ++counts[isFitted(i)];
+    if (!isFitted(i))
+      heldOut.push_back(off);
+  }
+  judged.fitted /= std::max(1.0, counts[1]);
+  judged.heldOut /= std::max(1.0, counts[0]);
+  if (!samples.empty())
+    quality.push_back(std::move(judged));
+}
+
+void SystemFit::judgeKernels() {
   OpTimes wide(system, 32), narrow(system, 16);
-  std::vector<double> all;
-  auto judgeKind = [&](const char *kind, const auto &samples, auto predict) {
-    FitQuality quality{kind, samples.size(), 0, 0};
-    double counts[2] = {0, 0};
-    for (size_t i = 0; i < samples.size(); ++i) {
-      double off = std::abs(predict(samples[i]) / samples[i].seconds - 1);
-      (isFitted(i) ? quality.fitted : quality.heldOut) += off;
-      ++counts[isFitted(i)];
-      if (!isFitted(i))
-        all.push_back(off);
-    }
-    quality.fitted /= std::max(1.0, counts[1]);
-    quality.heldOut /= std::max(1.0, counts[0]);
-    if (!samples.empty())
-      result.quality.push_back(std::move(quality));
-  };
-  judgeKind("products", measured.products, [&](const ProductSample &sample) {
-    return (sample.bits == 16 ? narrow : wide).product(sample.product);
+  judge("products", measured.products, [&](const ProductSample &sample) {
+    const OpTimes &times = sample.bits == 16 ? narrow : wide;
+    return std::pair(times.product(sample.product), sample.seconds);
   });
-  judgeKind("memory", measured.moves, [&](const MemorySample &sample) {
-    return wide.memory(sample.bytes);
+  judge("memory", measured.moves, [&](const MemorySample &sample) {
+    return std::pair(wide.memory(sample.bytes), sample.seconds);
   });
-  judgeKind(
-      "attention", measured.attentions, [&](const AttentionSample &sample) {
-        return wide.attention(sample.flops, sample.length, sample.headDim);
-      });
-  judgeKind("gathers", measured.gathers, [&](const GatherSample &sample) {
-    return wide.allGather(sample.bytes, {measured.ranks, 1}) / ownShare();
+  judge("attention", measured.attentions, [&](const AttentionSample &sample) {
+    return std::pair(
+        wide.attention(sample.flops, sample.length, sample.headDim),
+        sample.seconds);
   });
-  // Two thirds of what was held out is within it.
-  std::sort(all.begin(), all.end());
+  judge("gathers", measured.gathers, [&](const GatherSample &sample) {
+    double alone = wide.allGather(sample.bytes, {measured.ranks, 1});
+    return std::pair(alone / ownShare(), sample.seconds);
+  });
+}
+
+/// Two thirds of what was held out is within it.
+void SystemFit::setSpread() {
+  std::sort(heldOut.begin(), heldOut.end());
   constexpr double least = 1e-3, most = 10;
-  double spread = all.empty() ? most : all[all.size() * 2 / 3];
+  double spread = heldOut.empty() ? most : heldOut[heldOut.size() * 2 / 3];
   spread = std::clamp(spread, least, most);
-  cluster::Spread &fitted = *result.system.mutable_spread();
+  cluster::Spread &fitted = *system.mutable_spread();
   fitted.set_one_node(spread);
   fitted.set_many_nodes(spread);
   fitted.set_experts(spread);
@@ -270,8 +288,13 @@ Status SystemFit::run(FittedSystem &result) {
   fitMemory();
   fitAttention();
   fitLink();
-  result.system = system;
-  judge(result);
+  judgeKernels();
+  correctByPrograms(measured.programs, system);
+  judge("steps", measured.programs, [&](const ProgramSample &sample) {
+    return std::pair(predictedStep(system, sample).seconds(), sample.seconds());
+  });
+  setSpread();
+  result = {system, std::move(quality)};
   return okStatus();
 }
 

@@ -14,6 +14,8 @@
 /// measured has a value that changes nothing: there is no network beside the
 /// node's link, and nothing is hidden.
 ///
+/// Where steps of programs were measured, they correct that (FitPrograms.h).
+///
 //===----------------------------------------------------------------------===//
 
 #ifndef HOCKET_PASSES_PLANNING_CALIBRATION_FITSYSTEM_H

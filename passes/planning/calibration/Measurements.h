@@ -8,7 +8,9 @@
 #define HOCKET_PASSES_PLANNING_CALIBRATION_MEASUREMENTS_H
 
 #include "passes/planning/cost/OpTimes.h"
+#include "passes/planning/cost/ParallelPlan.h"
 
+#include <array>
 #include <string>
 #include <vector>
 
@@ -40,6 +42,29 @@ struct GatherSample {
   double seconds = 0;
 };
 
+/// A step of a compiled training on one rank: where its seconds went.
+struct ProgramSample {
+  ModelShape model;
+  StepShape step;
+  ParallelPlan plan;
+  double products = 0;
+  double attention = 0; ///< Forward.
+  double attentionBackward = 0;
+  double memory = 0; ///< All other kernels of the passes.
+  double update = 0;
+  double outside = 0; ///< What is left of the step.
+
+  double seconds() const {
+    return products + attention + attentionBackward + memory + update + outside;
+  }
+};
+inline constexpr std::array kProgramKinds = {&ProgramSample::products,
+                                             &ProgramSample::attention,
+                                             &ProgramSample::attentionBackward,
+                                             &ProgramSample::memory,
+                                             &ProgramSample::update,
+                                             &ProgramSample::outside};
+
 /// Of one device while `atOnce` of them, on one machine, did the same.
 struct DeviceMeasurements {
   std::string name;
@@ -50,9 +75,10 @@ struct DeviceMeasurements {
   std::vector<ProductSample> products;
   std::vector<MemorySample> moves;
   std::vector<AttentionSample> attentions;
-  std::vector<GatherSample> gathers; ///< None of one rank.
-  double kernelSeconds = 0;          ///< Of one that does next to nothing.
-  double hostSeconds = 0;            ///< For its call to return.
+  std::vector<GatherSample> gathers;   ///< None of one rank.
+  std::vector<ProgramSample> programs; ///< May be none.
+  double kernelSeconds = 0;            ///< Of one that does next to nothing.
+  double hostSeconds = 0;              ///< For its call to return.
 };
 
 } // namespace hocket::planning

@@ -51,6 +51,8 @@ public:
   /// Norm, query/key/value, attention, projection, dropout and residual.
   void attentionBlock();
   void denseBlock(double ffn);
+  /// All of it but its last product, and what brings that one's sums together.
+  void denseInside(double ffn);
   void expertBlock();
   void embedding();
   void head();
@@ -148,14 +150,14 @@ void LayerPricer::unfusedAttention(double span) {
   scores += forward;
 }
 
-/// Forward two products, backward five, of half of the square.
+/// Forward two products of half of the square; backward five.
 void LayerPricer::fusedAttention(double span) {
   double width = double(model.heads * model.headDim) / tp;
   double square = model.window ? span : span / 2;
   double flops = 4 * tokens * square * width;
   double seconds = times.attention(flops, span, double(model.headDim));
   work.forward.attention += seconds;
-  work.backward.attention += 2.5 * seconds;
+  work.backward.attention += times.software().attention_backward() * seconds;
   launch(work.forward, 1);
   launch(work.backward, 2);
   scores.attention += seconds;
@@ -186,10 +188,14 @@ void LayerPricer::attentionBlock() {
 }
 
 void LayerPricer::denseBlock(double ffn) {
+  denseInside(ffn);
+  product({tokens, hidden, ffn / tp});
+  tensorCollective();
+}
+
+void LayerPricer::denseInside(double ffn) {
   double local = ffn / tp, up = model.gated ? 2 * local : local;
   product({tokens, up, hidden});
-  product({tokens, hidden, local});
-  tensorCollective();
   double row = element * whole * hidden, wide = element * tokens * (up + local);
   moved(5.5 * row + wide, 8 * row + 2 * wide, 4);
 }
@@ -267,6 +273,14 @@ PassWork planning::layerWork(const ModelShape &model, const StepShape &step,
   else if (plan.recompute == Recompute::Selective)
     work.again = pricer.inside();
   return work;
+}
+
+Work planning::neededAgainWork(const ModelShape &model, const StepShape &step,
+                               const ParallelPlan &plan, const OpTimes &times) {
+  LayerPricer pricer(model, step, plan, times);
+  pricer.attentionBlock();
+  pricer.denseInside(double(model.ffn));
+  return pricer.result().forward;
 }
 
 Work planning::pointwiseWork(const ModelShape &model, const StepShape &step,

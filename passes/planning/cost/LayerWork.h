@@ -56,6 +56,12 @@ PassWork layerWork(const ModelShape &model, const StepShape &step,
                    const ParallelPlan &plan, bool experts,
                    const OpTimes &times);
 
+/// Of a dense layer's forward, what full recompute makes again in programs that
+/// Hocket compiles: its result is the next layer's input, which is kept.
+/// Published systems make it again too, as layerWork has it.
+Work neededAgainWork(const ModelShape &model, const StepShape &step,
+                     const ParallelPlan &plan, const OpTimes &times);
+
 /// A layer's norms and activations alone, forward: what selective recompute
 /// makes again in programs that Hocket compiles. Published systems make
 /// attention's inside again, as layerWork has it.

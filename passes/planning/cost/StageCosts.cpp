@@ -65,6 +65,8 @@ PartWork planning::partWork(const CostProblem &problem,
       parts.expert.again =
           pointwiseWork(model, problem.step, plan, true, times);
   }
+  if (problem.compiled && plan.recompute == Recompute::Full)
+    parts.dense.again = neededAgainWork(model, problem.step, plan, times);
   parts.input = inputWork(model, problem.step, plan, times);
   parts.output = outputWork(model, problem.step, plan, times);
   return parts;

@@ -5,6 +5,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "passes/planning/calibration/FitSystem.h"
+#include "passes/planning/calibration/FitPrograms.h"
 #include "passes/planning/cluster/Systems.h"
 
 #include <google/protobuf/text_format.h>
@@ -87,6 +88,67 @@ TEST(FitSystem, FindsTheConstantsThatMadeTheTimes) {
   for (const FitQuality &quality : fitted->quality)
     EXPECT_LT(std::max(quality.fitted, quality.heldOut), 0.05) << quality.kind;
   EXPECT_LT(system.spread().one_node(), 0.05);
+}
+
+ProgramSample smallProgram(int64_t hidden, int64_t layers, int64_t batch) {
+  ProgramSample sample;
+  sample.model.hidden = hidden;
+  sample.model.layers = layers;
+  sample.model.heads = sample.model.kvHeads = hidden / 64;
+  sample.model.headDim = 64;
+  sample.model.ffn = 4 * hidden;
+  sample.model.vocab = 4096;
+  sample.step = {128, batch, 32};
+  sample.plan.microBatch = batch;
+  return sample;
+}
+
+/// Steps whose kinds each take another multiple of what kernels alone say:
+/// constants follow, and tell steps that they were not fitted to.
+TEST(FitSystem, IsCorrectedByPrograms) {
+  DeviceMeasurements measured = measuredOn(knownSystem(), 0);
+  ASSERT_TRUE(fitSystem(measured).ok());
+  cluster::System alone = fitSystem(measured)->system;
+  for (auto [hidden, layers, batch] : {std::array<int64_t, 3>{128, 2, 8},
+                                       {256, 4, 4},
+                                       {512, 2, 8},
+                                       {384, 3, 2}}) {
+    ProgramSample told =
+        predictedStep(alone, smallProgram(hidden, layers, batch));
+    told.products *= 1.3;
+    told.attention *= 1.2;
+    told.attentionBackward *= 0.5;
+    told.memory *= 0.3;
+    told.update *= 0.6;
+    told.outside = 2e-3;
+    measured.programs.push_back(told);
+  }
+  auto fitted = fitSystem(measured);
+  ASSERT_TRUE(fitted.ok()) << fitted.status().message();
+  for (const ProgramSample &taken : measured.programs) {
+    ProgramSample told = predictedStep(fitted->system, taken);
+    for (double ProgramSample::*kind : kProgramKinds)
+      EXPECT_LT(shareOff(told.*kind, taken.*kind), 0.03);
+  }
+  EXPECT_NEAR(fitted->system.software().attention_backward(), 2.5 * 0.5 / 1.2,
+              1e-6);
+  ASSERT_EQ(fitted->quality.back().kind, "steps");
+  EXPECT_LT(fitted->quality.back().heldOut, 0.02);
+  // Kernels were judged before.
+  EXPECT_LT(fitted->quality[1].heldOut, 1e-6);
+}
+
+/// Noise can look like attention that never reaches its speed.
+TEST(FitSystem, DoesNotBelieveAnEndlessRamp) {
+  DeviceMeasurements measured = measuredOn(knownSystem(), 0);
+  for (AttentionSample &sample : measured.attentions)
+    sample.seconds *= 2e3 / sample.length; // As of a ramp of 10^5 tokens.
+  auto fitted = fitSystem(measured);
+  ASSERT_TRUE(fitted.ok()) << fitted.status().message();
+  EXPECT_LE(fitted->system.software().attention(), 1);
+  for (const FitQuality &quality : fitted->quality)
+    if (quality.kind == "attention")
+      EXPECT_LT(quality.heldOut, 1);
 }
 
 TEST(FitSystem, SaysHowFarOffItIs) {

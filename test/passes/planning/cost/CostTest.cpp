@@ -224,6 +224,22 @@ TEST(StepCost, PipelinesTakeTurnsWhereTheyWait) {
   }
 }
 
+/// A program does not make a layer's last product again, of three.
+TEST(StepCost, ProgramsMakeAgainWhatIsNeeded) {
+  CostProblem problem = problemOn("h100", 1, gpt(12, 4096, 32), 16);
+  problem.system.mutable_software()->set_gemm_ramp(0);
+  ParallelPlan plan = *parsePlan("mbs=2,recompute=full");
+  PassWork published = partWork(problem, plan).dense;
+  problem.compiled = true;
+  PassWork compiled = partWork(problem, plan).dense;
+  EXPECT_EQ(published.again.products, published.forward.products);
+  // Of 12 h^2 parameters 4 h^2.
+  EXPECT_NEAR(compiled.again.products / published.again.products, 2.0 / 3,
+              1e-9);
+  EXPECT_EQ(compiled.again.attention, published.again.attention);
+  EXPECT_EQ(compiled.forward.products, published.forward.products);
+}
+
 TEST(StepCost, ZeroShardsWhatItSays) {
   CostProblem problem = problemOn("h100", 8, gpt(12, 2048, 16), 64);
   double count = problem.model.parameters();
