@@ -1,11 +1,13 @@
 # Part of Hocket, under the Apache License v2.0.
 """clang-tidy over the sources that the build compiles.
 
-Most of its time goes into the headers of MLIR, again for every source. Hence
-neighbours are checked together first, one behind the other in a single file.
-If that file has nothing to report, they all passed. Otherwise its halves are
-tried, and so on: a source fails only by what clang-tidy says of it alone. Names of two sources may collide in one file: the compiler says where,
-much sooner than clang-tidy, and the sources with an error are checked apart.
+Most of its time goes into headers, again for every source. Hence the module of
+test/tidy keeps the checks out of those that are not ours, and many sources are
+checked together, one behind the other in a single file. If that file has
+nothing to report, they all passed. Otherwise those that the report names are
+tried apart from the rest, and so on: a source fails only by what clang-tidy
+says of it alone. Sources that give one name to two things do not fit in one
+file; those that seem to (Names) are not put together.
 
 What passed once is not looked at again until it changes: a pass is kept in
 <build>/tidy under a digest of the source, of every header of this tree or of
@@ -26,10 +28,10 @@ from runner.result import FAILED, PASSED, SKIPPED, Case, announce
 from runner.result import concurrently, execute
 
 PROGRAM = "clang-tidy-19"
-COMPILER = "clang++-19"
+MODULE = "test/lib/libhocket_tidy.so"  # below the build folder
 INCLUDE = re.compile(r'^\s*#\s*include\s+"([^"]+)"', re.M)
 TIMEOUT = 600  # seconds; of one batch
-BATCH = 24  # sources
+BATCH = 32  # sources
 
 
 def flags(command):
@@ -49,11 +51,76 @@ def sources(context):
             yield path, flags(entry["command"])
 
 
+def pairs(options):
+    """The options, each with the word that belongs to it."""
+    words = iter(options)
+    for word in words:
+        takes = word in ("-isystem", "-include", "-I", "-D")
+        yield (word, next(words)) if takes else (word,)
+
+
+class Flags:
+    """Which sources can be compiled as one, and how.
+
+    What a source is given to find headers, and macros that have one value in
+    the whole tree, do others no harm; nor does it matter here that code goes
+    into a library or a program.
+    """
+
+    def __init__(self, wanted):
+        values = {}
+        for options in wanted.values():
+            for words in pairs(options):
+                if words[0].startswith("-D"):
+                    macro = words[-1].removeprefix("-D").partition("=")[0]
+                    values.setdefault(macro, set()).add(words)
+        self.macros = {
+            words for own in values.values() if len(own) == 1 for words in own
+        }
+
+    def shared(self, words):
+        return words in self.macros or words[0].startswith(("-I", "-isystem"))
+
+    def key(self, options):
+        """Alike for sources that can be compiled as one."""
+        dropped = ("-fPIC", "-fPIE")
+        return tuple(
+            words
+            for words in pairs(options)
+            if not self.shared(words) and words[0] not in dropped
+        )
+
+    def joined(self, many):
+        """The options of several sources, each said once."""
+        said = dict.fromkeys(words for one in many for words in pairs(one))
+        return [word for words in said for word in words]
+
+
+class Names:
+    """What a source defines at its outermost level: what starts a line."""
+
+    TYPE = re.compile(r"^(?:struct|class|enum|enum class|union) (\w+)", re.M)
+    CASE = re.compile(r"^([A-Z_]+\(\w+, \w+)", re.M)
+    OTHER = re.compile(
+        r"^(?!namespace |using namespace )[A-Za-z_][\w:<>,&* ]*?(?<![\w:])(\w+)"
+        r"(?: = |[({[;])",
+        re.M,
+    )
+
+    @classmethod
+    @functools.cache
+    def of(cls, path):
+        text, kinds = path.read_text(), (cls.TYPE, cls.CASE, cls.OTHER)
+        found = {name for kind in kinds for name in kind.findall(text)}
+        return {name for name in found if not name.isupper()}
+
+
 class Digests:
     def __init__(self, context):
         self.roots = (context.root, context.build)
         self.lock = threading.Lock()
-        checks = (context.root / ".clang-tidy").read_bytes()
+        module = context.root / "test/tidy/OwnCode.cpp"
+        checks = (context.root / ".clang-tidy").read_bytes() + module.read_bytes()
         version = execute([PROGRAM, "--version"], 60)[1].encode()
         self.base = hashlib.sha256(checks + version).digest()
 
@@ -82,86 +149,94 @@ class Digests:
 class Checker:
     """Runs clang-tidy; keeps what passed."""
 
-    def __init__(self, context, marks):
-        self.context, self.marks = context, marks
+    def __init__(self, context, options, marks):
+        self.context, self.options, self.marks = context, options, marks
+        self.flags = Flags(options)
 
-    def tidy(self, path, options):
+    def tidy(self, file, paths):
+        """(whether nothing is to be said of a file that holds `paths`, what is)"""
         config = self.context.root / ".clang-tidy"
-        command = [PROGRAM, "--quiet", f"--config-file={config}", str(path)]
-        status, output = execute([*command, "--", *options], TIMEOUT)
+        module = self.context.build / MODULE
+        command = [PROGRAM, "--quiet", f"--config-file={config}", f"--load={module}"]
+        options = self.flags.joined(self.options[path] for path in paths)
+        status, output = execute(
+            [*command, str(file), "--", "-ferror-limit=0", *options], TIMEOUT
+        )
         lines = output.split("\n")
         kept = [line for line in lines if not line.endswith(" generated.")]
         return status == 0, "\n".join(kept)
 
     @contextlib.contextmanager
-    def joined(self, paths):
-        """A file of the sources, one behind the other."""
+    def together(self, paths):
+        """A file of the sources, one behind the other, and where each ends."""
         name = hashlib.sha256("\n".join(map(str, paths)).encode()).hexdigest()
         file = self.context.build / "tidy" / f"{name}.cpp"
-        file.write_text("\n".join(path.read_text() for path in paths))
+        texts, ends = [path.read_text() for path in paths], [0]
+        for text in texts:
+            ends.append(ends[-1] + text.count("\n") + 1)
+        file.write_text("\n".join(texts))
         try:
-            yield file
+            yield file, ends[1:]
         finally:
             file.unlink()
 
-    def colliding(self, paths, options):
-        """Those of the sources in which, joined, the compiler finds an error."""
-        compiles = [COMPILER, "-fsyntax-only", "-w", "-ferror-limit=0", *options]
-        with self.joined(paths) as file:
-            status, output = execute([*compiles, str(file)], TIMEOUT)
-        if status == 0:
-            return []
-        error = re.compile(re.escape(str(file)) + r":(\d+):\d+: (?:fatal )?error:")
-        lines = {int(line) for line in error.findall(output)}
-        found, first = [], 1
-        for path in paths:
-            end = first + path.read_text().count("\n") + 1
-            if lines.intersection(range(first, end)):
-                found.append(path)
-            first = end
-        return found or paths
-
-    def halves(self, paths, options):
-        """The failures of each half for itself."""
-        half = len(paths) // 2
-        first = self.failures(paths[:half], options)
-        return first + self.failures(paths[half:], options)
-
-    def passes(self, paths, options):
-        """Whether the sources pass together, or the only one alone: then it says
-        what is wrong with that.
+    def suspects(self, paths):
+        """Those of the sources that are named when all are checked together,
+        and whether that says something of the others too.
         """
-        if len(paths) > 1:
-            with self.joined(paths) as file:
-                return self.tidy(file, options)[0]
-        passed, output = self.tidy(paths[0], options)
-        if not passed:
-            print(output, flush=True)
-        return passed
+        with self.together(paths) as (file, ends):
+            passed, output = self.tidy(file, paths)
+        if passed:
+            return [], True
+        place = re.compile(re.escape(str(file)) + r":(\d+):\d+: (?:error|warning)")
+        lines = [int(line) for line in place.findall(output)]
+        named = {next(i for i, end in enumerate(ends) if line <= end) for line in lines}
+        understood = "clang-diagnostic-error" not in output
+        return [paths[i] for i in sorted(named)], understood and bool(named)
 
-    def failures(self, paths, options):
+    def alone(self, path):
+        """[path] if it fails, said with the reason; else []."""
+        passed, output = self.tidy(path, [path])
+        if passed:
+            return self.keep([path])
+        print(output, flush=True)
+        return [path]
+
+    def keep(self, paths):
+        for path in paths:
+            self.marks[path].touch()
+        return []
+
+    def failures(self, paths):
         """Those of the sources that fail."""
-        apart = self.colliding(paths, options) if len(paths) > 1 else []
-        if apart and len(apart) < len(paths):
-            rest = [path for path in paths if path not in apart]
-            return self.failures(rest, options) + self.failures(apart, options)
-        if not apart and self.passes(paths, options):
-            for path in paths:
-                self.marks[path].touch()
-            return []
-        return self.halves(paths, options) if len(paths) > 1 else paths
+        if len(paths) < 2:
+            return [failed for path in paths for failed in self.alone(path)]
+        named, othersPass = self.suspects(paths)
+        if not named and othersPass:
+            return self.keep(paths)
+        if not named or len(named) == len(paths):
+            named, othersPass = paths[: len(paths) // 2], False
+        rest = [path for path in paths if path not in named]
+        found = self.keep(rest) if othersPass else self.failures(rest)
+        return self.failures(named) + found
 
 
-def batches(wanted):
-    """Neighbours with the same flags, as many as BATCH; the largest first."""
-    groups, pairs = {}, []
+def fits(path, batch):
+    return len(batch) < BATCH and not any(
+        Names.of(path) & Names.of(other) for other in batch
+    )
+
+
+def batches(wanted, flags):
+    """Sources that may stand in one file, in order; the largest batch first."""
+    groups = {}
     for path, options in sorted(wanted.items()):
-        groups.setdefault(options, []).append(path)
-    for options, paths in groups.items():
-        count = -(-len(paths) // BATCH)
-        ends = [len(paths) * i // count for i in range(count + 1)]
-        pairs += [(paths[a:b], options) for a, b in zip(ends, ends[1:])]
-    return sorted(pairs, key=lambda pair: -len(pair[0]))
+        group = groups.setdefault(flags.key(options), [])
+        batch = next((batch for batch in group if fits(path, batch)), None)
+        if batch is None:
+            group.append(batch := [])
+        batch.append(path)
+    return sorted((b for group in groups.values() for b in group), key=len)[::-1]
 
 
 def run(context):
@@ -178,9 +253,9 @@ def run(context):
         if not mark.exists() and context.wants(str(path))
     }
     print(f"   {len(wanted)} of {len(marks)} sources changed", flush=True)
-    checker = Checker(context, marks)
+    checker = Checker(context, options, marks)
     results = concurrently(
-        lambda batch: checker.failures(*batch), batches(wanted), context.jobs
+        checker.failures, batches(wanted, checker.flags), context.jobs
     )
     failed = sorted(str(path) for paths in results for path in paths)
     outcome = FAILED if failed or not marks else PASSED
