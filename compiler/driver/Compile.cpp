@@ -216,10 +216,7 @@ private:
   Status checkMemory(const CompileResult &result) {
     if (budget == 0 || request.anyMemory)
       return okStatus();
-    const RoleMemory *worst = nullptr;
-    for (const RoleMemory &memory : result.memory)
-      if (!worst || memory.needed() > worst->needed())
-        worst = &memory;
+    const RoleMemory *worst = fullestOf(result.memory);
     if (!worst || worst->needed() <= budget)
       return okStatus();
     std::string text =
@@ -239,10 +236,7 @@ private:
       other.fusionReport.clear();
       other.anyMemory = true;
       HOCKET_ASSIGN_OR_RETURN(CompileResult compiled, compile(other));
-      int64_t most = 0;
-      for (const RoleMemory &memory : compiled.memory)
-        most = std::max(most, memory.needed());
-      return most;
+      return mostNeeded(compiled.memory);
     };
     auto near = neighbours(*spec, request.spec, *worst, budget);
     return invalidArgument(text + "; " +

@@ -109,6 +109,19 @@ hocket::measureMemory(ModuleOp module,
   return all;
 }
 
+const RoleMemory *hocket::fullestOf(const std::vector<RoleMemory> &memory) {
+  auto fullest = llvm::max_element(
+      memory, [](const RoleMemory &left, const RoleMemory &right) {
+        return left.needed() < right.needed();
+      });
+  return fullest == memory.end() ? nullptr : &*fullest;
+}
+
+int64_t hocket::mostNeeded(const std::vector<RoleMemory> &memory) {
+  const RoleMemory *fullest = fullestOf(memory);
+  return fullest ? fullest->needed() : 0;
+}
+
 std::string hocket::ownersText(const RoleMemory &memory) {
   std::string text;
   size_t count = std::min(memory.atPeak.size(), mostOwners);

@@ -38,6 +38,12 @@ std::vector<RoleMemory>
 measureMemory(mlir::ModuleOp module,
               llvm::function_ref<int64_t(exec::RoleOp)> besideArena = nullptr);
 
+/// The role whose ranks need the most; null where there is none.
+const RoleMemory *fullestOf(const std::vector<RoleMemory> &memory);
+
+/// What the fullest rank needs; 0 where there is no role.
+int64_t mostNeeded(const std::vector<RoleMemory> &memory);
+
 /// "optimizer 3.10 GiB, activations 1.20 GiB, parameters 800.0 MiB": the
 /// largest few.
 std::string ownersText(const RoleMemory &memory);

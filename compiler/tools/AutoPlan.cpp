@@ -18,13 +18,6 @@
 using namespace hocket;
 using namespace hocket::planning;
 
-static int64_t fullestOf(const std::vector<RoleMemory> &memory) {
-  int64_t most = 0;
-  for (const RoleMemory &role : memory)
-    most = std::max(most, role.arena);
-  return most;
-}
-
 //===----------------------------------------------------------------------===//
 // Choosing
 //===----------------------------------------------------------------------===//
@@ -65,10 +58,10 @@ public:
     trial.dumpPhases.clear();
     trial.fusionReport.clear();
     trial.goesOn = [&](const std::vector<RoleMemory> &roles) {
-      return isFinal() && fullestOf(roles) <= memory;
+      return isFinal() && mostNeeded(roles) <= memory;
     };
     HOCKET_ASSIGN_OR_RETURN(last, compile(trial));
-    return fullestOf(last.memory);
+    return mostNeeded(last.memory);
   }
 
   /// Whether a plan that fits is compiled as it was asked for.

@@ -90,18 +90,15 @@ Status parseLevels(Arguments &arguments) {
 /// Roles that are listed one by one.
 constexpr size_t mostRoles = 4;
 
-/// What the arenas are beside what a device has.
+/// What the ranks need beside what a device has.
 void printMemory(const CompileResult &result) {
   std::string text;
-  int64_t most = 0;
-  for (size_t i = 0; i < result.memory.size(); ++i) {
-    const RoleMemory &memory = result.memory[i];
-    most = std::max(most, memory.arena);
-    if (result.memory.size() <= mostRoles)
-      text += (i ? ", " : "") + ranksText(memory.ranks) + " " +
-              formatBytes(uint64_t(memory.arena));
-  }
-  if (text.empty())
+  int64_t most = mostNeeded(result.memory);
+  if (result.memory.size() <= mostRoles)
+    for (const RoleMemory &memory : result.memory)
+      text += (text.empty() ? "" : ", ") + ranksText(memory.ranks) + " " +
+              formatBytes(uint64_t(memory.needed()));
+  else
     text = formatBytes(uint64_t(most)) + " on the fullest rank";
   std::cout << "memory: " << text << "; a device has "
             << formatBytes(uint64_t(result.memoryBudget)) << ", "
@@ -201,18 +198,16 @@ void printSummary(const Arguments &arguments, const Outcome &outcome) {
               << ", \"seconds\": " << outcome.seconds << "}\n";
     return;
   }
-  int64_t needed = 0;
-  for (const RoleMemory &memory : result.memory)
-    needed = std::max(needed, memory.needed());
   if (outcome.plan)
     std::cout << autoPlanText(*outcome.plan);
   std::cout << (arguments.output.empty() ? "not written" : arguments.output)
             << ": " << formatCount(program.model().parameter_count())
             << " parameters, " << program.kernels_size() << " kernels, "
             << instructions << " instructions, "
-            << formatBytes(static_cast<uint64_t>(needed)) << " of memory, "
-            << formatBytes(outcome.fileBytes) << " on disk, compiled in "
-            << formatDuration(outcome.seconds) << "\n";
+            << formatBytes(uint64_t(mostNeeded(result.memory)))
+            << " of memory, " << formatBytes(outcome.fileBytes)
+            << " on disk, compiled in " << formatDuration(outcome.seconds)
+            << "\n";
   if (result.memoryBudget > 0)
     printMemory(result);
   printRecompute(result);
