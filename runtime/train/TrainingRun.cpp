@@ -176,6 +176,11 @@ private:
     start = {state.step, state.consumedSamples};
     print(formatText("loaded step %llu from ", (unsigned long long)state.step) +
           options.loadDir);
+    if (steps > 0 && start.step >= steps)
+      print(formatText("nothing to train: %llu steps in all were asked for; "
+                       "--steps %llu goes on for one more",
+                       (unsigned long long)steps,
+                       (unsigned long long)start.step + 1));
     return okStatus();
   }
 

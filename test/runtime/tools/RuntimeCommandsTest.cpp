@@ -118,6 +118,10 @@ TEST_F(RuntimeCommands, TrainsSavesAndResumesBitByBit) {
     for (const char *field : {"step", "loss", "grad_norm", "lr"})
       EXPECT_EQ(b[i][field], a[i + 3][field]) << field;
   EXPECT_NEAR(a[0]["loss"].get<double>(), std::log(300.0), 0.1);
+  Outcome done = hocketRuntime(train + " --steps 2 --load " + setting);
+  EXPECT_EQ(done.status, 0) << done.text;
+  EXPECT_THAT(done.text, HasSubstr("nothing to train: 2 steps in all were "
+                                   "asked for; --steps 9 goes on"));
 }
 
 TEST_F(RuntimeCommands, TrainSaysWhatIsMissing) {
