@@ -6,8 +6,8 @@
 
 For each number of ranks `hocket calibrate` measures this machine's processor as
 so many ranks share it; `hocket simulate` predicts each plan on that, `hocket
-train` runs it. Prints both, what the prediction is off by, and the mean. Nothing
-is fitted to steps. Run it on a machine that does nothing else: ranks and
+train` runs it. Prints both, what the prediction is off by and made of, and the
+mean. Nothing is fitted to these steps. Run it on a machine that does nothing else: ranks and
 whatever else runs share the cores, and a busy minute is an error of its own.
 """
 
@@ -59,6 +59,13 @@ FIELDS = {
     "zero": "zero_stage",
     "recompute": "recompute",
 }
+# What a prediction is made of: the rest computes.
+PARTS = {
+    "overhead": ("gaps", "host", "outside"),
+    "traffic": ("tensor", "context", "expert", "transfers", "data"),
+    "sharing": ("shared",),
+    "waiting": ("bubble",),
+}
 
 
 def parse_arguments():
@@ -68,6 +75,15 @@ def parse_arguments():
     parser.add_argument("--steps", default=12, type=int, help="that are counted")
     parser.add_argument("--only", default="", help="plans with this in their text")
     return parser.parse_args()
+
+
+def parts_of(times):
+    """Milliseconds of a prediction, in words."""
+    sums = {part: sum(times[item] for item in PARTS[part]) for part in PARTS}
+    sums = {"computing": sum(times.values()) - sum(sums.values()), **sums}
+    return ", ".join(
+        f"{part} {1e-6 * sums[part]:.1f}" for part in sums if sums[part] >= 50_000
+    )
 
 
 def write_tokens(prefix):
@@ -143,7 +159,8 @@ class Runs:
         off = predicted / measured - 1
         print(
             f"{model}{batch} x {sequence:4} {plan:22} {1e3 * measured:9.1f} ms "
-            f"{1e3 * predicted:9.1f} ms {100 * off:+7.1f} %",
+            f"{1e3 * predicted:9.1f} ms {100 * off:+7.1f} %  "
+            f"{parts_of(report['time'])}",
             flush=True,
         )
         return off
@@ -154,7 +171,8 @@ def main():
     chosen = [row for row in PLANS if arguments.only in row[3]]
     with tempfile.TemporaryDirectory() as scratch:
         runs = Runs(arguments, pathlib.Path(scratch))
-        print("model, sequences x tokens, plan: measured, predicted, off by")
+        print("model, sequences x tokens, plan: measured, predicted, off by, of ms"
+              " predicted")
         all_off = [runs.off(*row) for row in chosen]
     mean = statistics.mean(map(abs, all_off))
     print(f"mean {100 * mean:.1f} % of {len(all_off)} plans (to reach: 15 %)")
