@@ -359,9 +359,28 @@ huggingface::parseConfig(const std::string &text, const std::string &file,
   return finishSpec(std::move(loaded), options);
 }
 
+/// Of what is no Hugging Face model: the specification that lies in it, the
+/// first by name; empty if there is none.
+static std::string specificationIn(const std::string &folder) {
+  std::string first;
+  std::error_code error;
+  for (const auto &entry : std::filesystem::directory_iterator(folder, error))
+    if (entry.path().extension() == ".textproto" &&
+        (first.empty() || entry.path().string() < first))
+      first = entry.path().string();
+  return first;
+}
+
 StatusOr<LoadedSpec> huggingface::loadConfig(const std::string &folder,
                                              const spec::LoadOptions &options) {
   std::string file = (std::filesystem::path(folder) / "config.json").string();
-  HOCKET_ASSIGN_OR_RETURN(std::string text, spec::readInput(file));
-  return parseConfig(text, file, options);
+  StatusOr<std::string> text = spec::readInput(file);
+  if (!text.ok()) {
+    std::string meant = specificationIn(folder);
+    return meant.empty()
+               ? text.status()
+               : invalidArgument(text.status().message() + "; is it " + meant +
+                                 " that you mean?");
+  }
+  return parseConfig(*text, file, options);
 }

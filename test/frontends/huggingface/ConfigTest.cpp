@@ -295,6 +295,11 @@ TEST(Config, FoldersAndOverrides) {
   ASSERT_FALSE(absent.ok());
   EXPECT_EQ(absent.status().message(),
             folder + "/absent/config.json: there is no such file");
+  std::filesystem::create_directories(folder + "/other");
+  std::ofstream(folder + "/other/spec.textproto") << "name: 'other'";
+  EXPECT_EQ(loadConfig(folder + "/other").status().message(),
+            folder + "/other/config.json: there is no such file; is it " +
+                folder + "/other/spec.textproto that you mean?");
 }
 
 TEST(Config, WhatNoFamilyExpressesIsRefused) {
