@@ -37,9 +37,16 @@ double tokensOf(const CostProblem &problem, const StepCost &cost) {
   return problem.step.tokens() / (cost.seconds() * double(problem.devices));
 }
 
+/// A number that may be a rounding error below 0, which is shown as 0.
+std::string rounded(double value, int digits) {
+  std::string text = formatText("%.*f", digits, value);
+  bool isZero = text.find_first_not_of("-0.") == std::string::npos;
+  return isZero && text[0] == '-' ? text.substr(1) : text;
+}
+
 std::string amount(const std::string &kind, int64_t value) {
-  return kind == "time" ? formatText("%.3f ms", double(value) * 1e-6)
-                        : formatText("%.3f GiB", gibibytes(value));
+  return kind == "time" ? rounded(double(value) * 1e-6, 3) + " ms"
+                        : rounded(gibibytes(value), 3) + " GiB";
 }
 
 } // namespace
@@ -89,7 +96,7 @@ std::string hocket::priceText(const StepCost &cost) {
       if (item.kind == kind && item.value != 0)
         rows.push_back(
             {kind, item.name, amount(kind, item.value),
-             formatText("%.1f%%", 100 * double(item.value) / double(total))});
+             rounded(100 * double(item.value) / double(total), 1) + "%"});
   }
   rows.insert(rows.end(), sums.begin(), sums.end());
   std::string what = "Time of pipeline rank " + std::to_string(cost.busiest) +

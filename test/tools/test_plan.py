@@ -98,6 +98,17 @@ class PlanTest(unittest.TestCase):
         self.assertEqual(again["nanoseconds"], report["plans"][0]["nanoseconds"])
         self.assertEqual(again["memory"], report["plans"][0]["memory"])
 
+    def test_nothing_is_less_than_nothing(self):
+        """What rounding leaves of a bubble may be below 0; it is not shown so."""
+        below = 0
+        for mbs in (1, 2, 4, 8, 16):
+            words = ("simulate", self.spec, "--plan", f"mbs={mbs}", "--cluster")
+            for system in ("a100", "h100", "h200", "b200"):
+                report = json.loads(self.must(*words, f"{system}:1", "--json"))
+                below += report["time"]["bubble"] < 0
+                self.assertNotIn("-0.0", self.must(*words, f"{system}:1"))
+        self.assertGreater(below, 0)
+
     def test_trace_holds_every_pass(self):
         trace = self.folder / "trace.json"
         self.must("simulate", self.spec, "--plan", "pp=4,dp=8,tp=2,mbs=2",
