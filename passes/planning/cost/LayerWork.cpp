@@ -40,8 +40,9 @@ namespace {
 class LayerPricer {
 public:
   LayerPricer(const ModelShape &model, const StepShape &step,
-              const ParallelPlan &plan, const OpTimes &times)
-      : model(model), step(step), plan(plan), times(times),
+              const ParallelPlan &plan, const OpTimes &times,
+              bool compiled = false)
+      : model(model), step(step), plan(plan), times(times), compiled(compiled),
         tokens(double(plan.microBatch) * double(step.sequence) /
                double(plan.cp)),
         tp(double(plan.tp)), hidden(double(model.hidden)),
@@ -71,6 +72,7 @@ private:
   /// gradient of a column-parallel one's input, backward.
   void tensorCollective();
   void contextCollective();
+  void expertCollective(double seconds);
   double exposed(double seconds) const {
     bool beside = plan.sequenceParallel;
     return seconds * (beside ? 1 - times.software().tensor_overlap() : 1);
@@ -85,6 +87,7 @@ private:
   const StepShape &step;
   const ParallelPlan &plan;
   const OpTimes &times;
+  bool compiled;
   double tokens, tp, hidden;
   double whole;   ///< Tokens of a rank where the hidden dim is whole.
   double element; ///< Bytes of an activation's.
@@ -222,11 +225,22 @@ void LayerPricer::expertBlock() {
     denseBlock(double(model.sharedFfn));
   if (plan.ep == 1)
     return;
-  double seconds =
-      2 * times.dispatch(bytes / topK, topK, {plan.ep, plan.expertTp}) *
-      (1 - times.software().expert_overlap());
+  // The ranks that share an expert gather its input and scatter the sums of
+  // what each has made of it: the rows that have come to them, or, in compiled
+  // programs, tokens, before they become rows that all of these ranks send.
+  double shared = compiled ? bytes / topK : bytes;
+  double sent = compiled ? bytes * expertTp : bytes;
+  expertCollective(2 *
+                   times.dispatch(sent / topK, topK, {plan.ep, plan.expertTp}));
+  if (plan.expertTp > 1)
+    expertCollective(2 *
+                     times.allGather(shared * expertTp, {plan.expertTp, 1}));
+}
+
+/// Two collectives of experts, forward, and their gradients', backward.
+void LayerPricer::expertCollective(double seconds) {
   for (Work *pass : {&work.forward, &work.backward}) {
-    pass->expert += seconds;
+    pass->expert += seconds * (1 - times.software().expert_overlap());
     pass->host += 2 * times.software().host_collective_seconds();
   }
 }
@@ -260,8 +274,8 @@ void LayerPricer::head() {
 
 PassWork planning::layerWork(const ModelShape &model, const StepShape &step,
                              const ParallelPlan &plan, bool experts,
-                             const OpTimes &times) {
-  LayerPricer pricer(model, step, plan, times);
+                             const OpTimes &times, bool compiled) {
+  LayerPricer pricer(model, step, plan, times, compiled);
   pricer.attentionBlock();
   if (experts)
     pricer.expertBlock();

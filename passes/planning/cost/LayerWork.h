@@ -51,10 +51,11 @@ struct PassWork {
   double backwardSeconds() const;
 };
 
-/// One layer. `experts`: whether it has any.
+/// One layer. `experts`: whether it has any; `compiled`: those of programs that
+/// Hocket compiles exchange tokens where published systems exchange rows.
 PassWork layerWork(const ModelShape &model, const StepShape &step,
-                   const ParallelPlan &plan, bool experts,
-                   const OpTimes &times);
+                   const ParallelPlan &plan, bool experts, const OpTimes &times,
+                   bool compiled = false);
 
 /// Of a dense layer's forward, what full recompute makes again in programs that
 /// Hocket compiles: its result is the next layer's input, which is kept.

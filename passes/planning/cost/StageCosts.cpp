@@ -58,7 +58,8 @@ PartWork planning::partWork(const CostProblem &problem,
   PartWork parts;
   parts.dense = layerWork(model, problem.step, plan, false, times);
   if (model.experts > 0)
-    parts.expert = layerWork(model, problem.step, plan, true, times);
+    parts.expert =
+        layerWork(model, problem.step, plan, true, times, problem.compiled);
   if (problem.compiled && plan.recompute == Recompute::Selective) {
     parts.dense.again = pointwiseWork(model, problem.step, plan, false, times);
     if (model.experts > 0)

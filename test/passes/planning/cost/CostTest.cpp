@@ -224,6 +224,34 @@ TEST(StepCost, PipelinesTakeTurnsWhereTheyWait) {
   }
 }
 
+/// Ranks that share an expert gather and scatter in their group: rows in
+/// published systems, tokens in compiled programs.
+TEST(StepCost, ExpertGroupsGatherAndScatter) {
+  CostProblem problem = problemOn("h100", 8, gpt(12, 2048, 16), 16);
+  problem.model.experts = 8;
+  problem.model.topK = 2;
+  problem.model.expertFfn = 2048;
+  problem.system.mutable_software()->set_expert_overlap(0);
+  OpTimes times(problem.system, problem.step.elementBits);
+  ParallelPlan plan = *parsePlan("dp=2,tp=4,sp=1,ep=4,etp=2,mbs=1");
+  // A rank's quarter of 2048 tokens, to two experts each, of 2 bytes.
+  double token = 2048 / 4 * 2048.0 * 2, rows = 2 * token;
+  auto exchanged = [&] {
+    return partWork(problem, plan).expert.forward.expert;
+  };
+  EXPECT_NEAR(exchanged(),
+              2 * times.dispatch(token, 2, {4, 2}) +
+                  2 * times.allGather(2 * rows, {2, 1}),
+              1e-12);
+  problem.compiled = true;
+  EXPECT_NEAR(exchanged(),
+              2 * times.dispatch(2 * token, 2, {4, 2}) +
+                  2 * times.allGather(2 * token, {2, 1}),
+              1e-12);
+  plan.expertTp = 1;
+  EXPECT_NEAR(exchanged(), 2 * times.dispatch(token, 2, {4, 1}), 1e-12);
+}
+
 /// A program does not make a layer's last product again, of three.
 TEST(StepCost, ProgramsMakeAgainWhatIsNeeded) {
   CostProblem problem = problemOn("h100", 1, gpt(12, 4096, 32), 16);
