@@ -71,21 +71,30 @@ Status EntryRecording::replay(const RunContext &first) {
   return okStatus();
 }
 
+static bool isMessage(const Instruction &instruction) {
+  return instruction.has_collective() || instruction.has_transfer();
+}
+
+size_t hocket::countMessages(const program::Role &role,
+                             const program::Entry &entry) {
+  size_t count = 0;
+  for (const program::Entry::Run &run : entry.runs())
+    count += size_t(std::ranges::count_if(
+        role.sequences(int(run.sequence())).instructions(), isMessage));
+  return count;
+}
+
 static std::string obstacleOf(const Instruction &instruction) {
-  if (instruction.has_collective() || instruction.has_transfer())
-    return "exchanges messages, which the host watches one by one";
+  if (isMessage(instruction))
+    return "exchanges messages through host memory";
   if (instruction.stream() != 0 || instruction.has_record() ||
       instruction.has_wait())
     return "is one of several streams, which the host brings together";
   return "";
 }
 
-std::string hocket::obstacleToRecording(const program::Program &program,
-                                        const program::Role &role,
+std::string hocket::obstacleToRecording(const program::Role &role,
                                         const program::Entry &entry) {
-  if (program.roles_size() > 1 || role.ranks_size() > 1)
-    return "there are several ranks, whose messages the host watches one by "
-           "one";
   for (const program::Entry::Run &run : entry.runs()) {
     const program::Sequence &sequence = role.sequences(int(run.sequence()));
     for (int i = 0; i < sequence.instructions_size(); ++i)

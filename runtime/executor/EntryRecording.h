@@ -19,6 +19,7 @@
 #include "runtime/hal/interfaces/Device.h"
 #include "runtime/program/program.pb.h"
 
+#include <set>
 #include <vector>
 
 namespace hocket {
@@ -41,8 +42,17 @@ public:
   /// The same: notes a call that is told the step.
   void addVarying(PreparedCall &call, const RunContext &context);
 
-  /// The device has recorded everything, under `id`.
-  void close(hal::RecordingId recording) { id = recording; }
+  /// The same: whether a stream waits for the last record of an event, which
+  /// has been recorded, too; what was before is over when this is replayed.
+  void noteRecord(uint32_t event) { events.insert(event); }
+  bool waitsFor(uint32_t event) const { return events.contains(event); }
+
+  /// The device has recorded everything, under `recording`, and communicators
+  /// have under `messages`.
+  void close(hal::RecordingId recording, unsigned messages) {
+    id = recording, communication = messages;
+  }
+  unsigned messages() const { return communication; }
 
   /// Does what was recorded, from its inputs to its outputs, as the step and
   /// the seed of `first` want it.
@@ -58,6 +68,8 @@ private:
   hal::Device *device;
   std::span<std::byte> room; ///< Not given to copies yet.
   hal::RecordingId id = 0;
+  unsigned communication = 0;
+  std::set<uint32_t> events;
   std::vector<Copy> inputs, outputs; ///< In program order.
   struct Varying {
     PreparedCall *call;
@@ -66,10 +78,12 @@ private:
   std::vector<Varying> varying; ///< In program order.
 };
 
-/// Why a run of the entry is not work that the device can do alone; empty if it
-/// is.
-std::string obstacleToRecording(const program::Program &program,
-                                const program::Role &role,
+/// Collectives and exchanges of a run of the entry.
+size_t countMessages(const program::Role &role, const program::Entry &entry);
+
+/// Why a run of the entry is not work that the device can do alone, where
+/// communicators are not the device's; empty if it is.
+std::string obstacleToRecording(const program::Role &role,
                                 const program::Entry &entry);
 
 } // namespace hocket

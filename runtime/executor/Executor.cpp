@@ -155,9 +155,21 @@ Status Executor::runOrReplay(const program::Entry &entry, uint64_t step,
                              HostChannel &host) {
   auto recorded = recordings.find(entry.name());
   RunContext first{*target, host, 0, 0, step, seed};
-  if (recorded != recordings.end() && times.empty() && !listener)
+  if (recorded != recordings.end() && times.empty() && !listener) {
+    noteReplay(entry);
+    HOCKET_RETURN_IF_ERROR(group->check());
+    group->replaying(recorded->second.messages());
     return recorded->second.replay(first);
+  }
   return runEntry(entry, first);
+}
+
+/// To others the rank runs, at its last instruction, as when all are issued.
+void Executor::noteReplay(const program::Entry &entry) {
+  for (const program::Entry::Run &run : entry.runs())
+    if (auto count = uint32_t(sequences[run.sequence()].size()))
+      group->activity().run(
+          0, InstructionPlace{run.sequence(), count - 1}.position());
 }
 
 /// `first` says what all runs have in common.
@@ -177,8 +189,7 @@ Status Executor::runEntry(const program::Entry &entry,
 Status Executor::issue(InstructionPlace place, const Step &step,
                        const RunContext &context) {
   if (!step.call && !queues)
-    return step.records ? target->record(step.stream, step.event)
-                        : target->wait(step.stream, step.event);
+    return issueEvent(step, context.recording);
   if (!step.call) {
     if (!step.records)
       return queues->wait(step.stream, step.event);
@@ -193,6 +204,16 @@ Status Executor::issue(InstructionPlace place, const Step &step,
   return runCall(*step.call, place, context);
 }
 
+Status Executor::issueEvent(const Step &step, EntryRecording *recording) {
+  if (step.records && recording)
+    recording->noteRecord(step.event);
+  if (step.records)
+    return target->record(step.stream, step.event);
+  if (recording && !recording->waitsFor(step.event))
+    return okStatus();
+  return target->wait(step.stream, step.event);
+}
+
 //===----------------------------------------------------------------------===//
 // Recording
 //===----------------------------------------------------------------------===//
@@ -205,9 +226,24 @@ Status Executor::checkRecordable(const std::string &entry) const {
     return failedPrecondition(target->properties().name +
                               " does not record work, or is to wait for every "
                               "instruction");
+  if (group->isOnDevice())
+    return okStatus();
+  if (group->world().size() > 1)
+    return failedPrecondition("messages between ranks go through host memory");
   std::string obstacle =
-      obstacleToRecording(*source, role(), role().entries(found->second));
+      obstacleToRecording(role(), role().entries(found->second));
   return obstacle.empty() ? okStatus() : failedPrecondition(obstacle);
+}
+
+StatusOr<hal::RecordingId> Executor::recordEntry(const program::Entry &entry,
+                                                 EntryRecording &recording) {
+  NoHost nobody;
+  HOCKET_RETURN_IF_ERROR(target->beginRecording());
+  Status issued = runEntry(entry, {*target, nobody, 0, 0, 0, seed, &recording});
+  group->activity().idle(0);
+  StatusOr<hal::RecordingId> id = target->endRecording();
+  HOCKET_RETURN_IF_ERROR(issued);
+  return id;
 }
 
 Status Executor::record(const std::string &entry) {
@@ -215,15 +251,12 @@ Status Executor::record(const std::string &entry) {
   const program::Entry &source = role().entries(entries.at(entry));
   HOCKET_ASSIGN_OR_RETURN(EntryRecording recording,
                           EntryRecording::create(*target, role(), source));
-  NoHost nobody;
-  HOCKET_RETURN_IF_ERROR(target->beginRecording());
-  Status issued =
-      runEntry(source, {*target, nobody, 0, 0, 0, seed, &recording});
-  group->activity().idle(0);
-  StatusOr<hal::RecordingId> id = target->endRecording();
-  HOCKET_RETURN_IF_ERROR(issued);
+  HOCKET_ASSIGN_OR_RETURN(unsigned messages,
+                          group->beginRecording(countMessages(role(), source)));
+  StatusOr<hal::RecordingId> id = recordEntry(source, recording);
+  group->endRecording();
   HOCKET_RETURN_IF_ERROR(id.status());
-  recording.close(*id);
+  recording.close(*id, messages);
   recordings.insert_or_assign(entry, std::move(recording));
   return okStatus();
 }

@@ -78,17 +78,20 @@ public:
   Status checkRecordable(const std::string &entry) const;
   /// Has the device record the entry, which has run before, under the present
   /// seed: from now on run() replays that, to the same numbers. An error
-  /// changes nothing. Who measures or listens has it run as before.
+  /// changes nothing. All ranks record alike, or forgetRecordings(). Who
+  /// measures or listens has it run as before.
   Status record(const std::string &entry);
   bool isRecorded(const std::string &entry) const {
     return recordings.contains(entry);
   }
 
+  void forgetRecordings() { recordings.clear(); }
+
   /// The seed that the program's random numbers are keyed with; at first the
   /// one it was compiled with. Forgets what was recorded.
   void setSeed(uint64_t value) {
     seed = value;
-    recordings.clear();
+    forgetRecordings();
   }
   uint64_t currentSeed() const { return seed; }
 
@@ -135,6 +138,10 @@ private:
                      HostChannel &host);
   Status issue(InstructionPlace place, const Step &step,
                const RunContext &context);
+  void noteReplay(const program::Entry &entry);
+  Status issueEvent(const Step &step, EntryRecording *recording);
+  StatusOr<hal::RecordingId> recordEntry(const program::Entry &entry,
+                                         EntryRecording &recording);
   Status runCall(PreparedCall &call, InstructionPlace place,
                  const RunContext &context);
   std::string describe(InstructionPlace place) const;

@@ -106,14 +106,25 @@ private:
     return status.withContext("--cuda-graphs on: a step cannot be a graph");
   }
 
+  /// The same where it is ok on all ranks, which record together or not at all.
+  Status agreed(const Status &own) const {
+    int32_t fails = !own.ok(), anyFails = fails;
+    HOCKET_RETURN_IF_ERROR(communicators.world().allReduce(
+        &fails, &anyFails, 1, comm::DType::I32, comm::Reduction::Max));
+    return own.ok() && anyFails ? failedPrecondition("another rank cannot")
+                                : own;
+  }
+
   /// Everything has run once and is ready: code, algorithms, memory.
   Status useGraph() {
     bool isGpu = executor->device().properties().driver == "cuda";
     if (options.graphs == GraphUse::Off || !isGpu)
       return okStatus();
-    Status status = checkGraph();
+    Status status = agreed(checkGraph());
     if (status.ok())
-      status = executor->record("train_step");
+      status = agreed(executor->record("train_step"));
+    if (!status.ok())
+      executor->forgetRecordings();
     if (options.graphs == GraphUse::On)
       return insisted(status);
     if (!status.ok())

@@ -76,6 +76,14 @@ public:
   /// Whether all communicators of groups are on a device (isOnDevice()), whose
   /// events order what they do.
   virtual bool isOnDevice() const { return false; }
+  /// Where the device records what is issued to its streams
+  /// (Device::beginRecording()), by all ranks alike: around that, with room for
+  /// so many collectives and exchanges; the recording's number here.
+  virtual StatusOr<unsigned> beginRecording(size_t) { return 0U; }
+  virtual void endRecording() {}
+  /// It is about to be replayed, and nothing is under way.
+  virtual void replaying(unsigned) {}
+
   /// The device's streams, before the first call (Device::nativeStream()).
   virtual void useStreams(const std::vector<void *> &) {}
 };

@@ -30,6 +30,8 @@ NcclState::create(const NcclApi &api, CommunicatorSet &host, unsigned gpu) {
 }
 
 NcclState::~NcclState() {
+  for (std::thread &abort : aborts)
+    abort.join();
   if (!context)
     return;
   if (use().ok() && !failed())
@@ -77,9 +79,11 @@ void NcclState::fail(const Status &error) {
     hasFailed.store(true, std::memory_order_release);
   }
   std::lock_guard lock(calls);
-  (void)use();
   for (ncclComm_t comm : opened)
-    api.ncclCommAbort(comm);
+    aborts.emplace_back([this, comm] {
+      (void)use();
+      api.ncclCommAbort(comm);
+    });
   opened.clear();
 }
 

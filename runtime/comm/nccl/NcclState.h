@@ -10,6 +10,8 @@
 /// Communicators do not block: a call that NCCL has not done with is asked
 /// about until it has, or the world has failed.
 ///
+/// Graphs with NCCL's work are destroyed before this is.
+///
 //===----------------------------------------------------------------------===//
 
 #ifndef HOCKET_RUNTIME_COMM_NCCL_NCCLSTATE_H
@@ -21,6 +23,7 @@
 #include <atomic>
 #include <functional>
 #include <mutex>
+#include <thread>
 
 namespace hocket::comm::nccl {
 
@@ -81,8 +84,9 @@ public:
 
   bool failed() const { return hasFailed.load(std::memory_order_acquire); }
   Status failure() const;
-  /// Aborts all communicators, so that nothing waits for them any more; the
-  /// first error counts. Any thread.
+  /// Begins to abort all communicators, so that nothing waits for them any
+  /// more; the first error counts. Any thread. NCCL is not done with it before
+  /// the last graph is destroyed that has something of a communicator.
   void fail(const Status &error);
 
   /// Looks for errors that NCCL has found meanwhile. Any thread.
@@ -100,6 +104,8 @@ private:
   hal::cuda::CUcontext context = nullptr;
   std::mutex calls; ///< Held by whoever uses NCCL.
   std::vector<ncclComm_t> opened;
+  /// That abort a communicator each: what one waits for another may hold up.
+  std::vector<std::thread> aborts;
   mutable std::mutex mutex; ///< Of `first`.
   Status first;
   std::atomic<bool> hasFailed{false};

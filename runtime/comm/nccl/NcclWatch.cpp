@@ -8,6 +8,9 @@
 
 #include "runtime/base/Format.h"
 
+#include <algorithm>
+#include <atomic>
+
 using namespace hocket;
 using namespace hocket::comm;
 using namespace hocket::comm::nccl;
@@ -35,6 +38,10 @@ NcclWatch::~NcclWatch() {
   (void)state.use();
   for (CUevent event : all)
     state.driver.cuEventDestroy(event);
+  for (const Recording &recording : recordings)
+    state.driver.cuMemFreeHost(recording.bytes.data());
+  if (one)
+    state.driver.cuMemFree(one);
 }
 
 //===----------------------------------------------------------------------===//
@@ -54,21 +61,84 @@ StatusOr<CUevent> NcclWatch::takeEvent() {
   return event;
 }
 
+StatusOr<NcclWatch::Mark> NcclWatch::mark(CUstream stream) {
+  Mark mark;
+  if (!records) {
+    HOCKET_ASSIGN_OR_RETURN(mark.event, takeEvent());
+    HOCKET_CUDA_CALL(state.driver, cuEventRecord, mark.event, stream);
+    return mark;
+  }
+  Recording &recording = recordings.back();
+  if (recording.used == recording.bytes.size())
+    return internalError("there is no room for a message that is recorded");
+  mark.byte = &recording.bytes[recording.used++];
+  HOCKET_CUDA_CALL(state.driver, cuMemcpyDtoHAsync, mark.byte, one, 1, stream);
+  return mark;
+}
+
 Status NcclWatch::begin(CUstream stream) {
   std::lock_guard lock(mutex);
-  HOCKET_ASSIGN_OR_RETURN(next, takeEvent());
-  HOCKET_CUDA_CALL(state.driver, cuEventRecord, next, stream);
+  HOCKET_ASSIGN_OR_RETURN(next, mark(stream));
   return okStatus();
 }
 
 Status NcclWatch::end(CUstream stream, const Operation &operation) {
   std::lock_guard lock(mutex);
-  HOCKET_ASSIGN_OR_RETURN(CUevent ended, takeEvent());
-  HOCKET_CUDA_CALL(state.driver, cuEventRecord, ended, stream);
-  RankActivity &activity = state.host.activity();
-  issued[stream].push_back(
-      {next, ended, operation, activity.position(0), std::nullopt});
+  HOCKET_ASSIGN_OR_RETURN(Mark ended, mark(stream));
+  Issued last{next,
+              ended,
+              ++lastNumber,
+              operation,
+              state.host.activity().position(0),
+              std::nullopt};
+  if (records)
+    recordings.back().issued[stream].push_back(last);
+  else
+    issued[stream].push_back(last);
   return okStatus();
+}
+
+//===----------------------------------------------------------------------===//
+// Recordings
+//===----------------------------------------------------------------------===//
+
+Status NcclWatch::makeOne() {
+  if (one)
+    return okStatus();
+  constexpr size_t bytes = 256;
+  HOCKET_CUDA_CALL(state.driver, cuMemAlloc, &one, bytes);
+  HOCKET_CUDA_CALL(state.driver, cuMemsetD8Async, one, 1, bytes, nullptr);
+  HOCKET_CUDA_CALL(state.driver, cuStreamSynchronize, nullptr);
+  return okStatus();
+}
+
+StatusOr<unsigned> NcclWatch::beginRecording(size_t operations) {
+  std::lock_guard lock(mutex);
+  HOCKET_RETURN_IF_ERROR(makeOne());
+  void *memory = nullptr;
+  size_t bytes = 2 * operations;
+  HOCKET_CUDA_CALL(state.driver, cuMemAllocHost, &memory,
+                   std::max<size_t>(bytes, 1));
+  recordings.push_back({{static_cast<uint8_t *>(memory), bytes}, 0, {}});
+  records = true;
+  return unsigned(recordings.size() - 1);
+}
+
+void NcclWatch::endRecording() {
+  std::lock_guard lock(mutex);
+  records = false;
+}
+
+void NcclWatch::replaying(unsigned recording) {
+  std::lock_guard lock(mutex);
+  retire(); // Those of the last replay, too, whose bytes are used again.
+  Recording &again = recordings[recording];
+  std::ranges::fill(again.bytes, 0);
+  for (const auto &[stream, operations] : again.issued)
+    for (const Issued &operation : operations) {
+      issued[stream].push_back(operation);
+      issued[stream].back().number = ++lastNumber;
+    }
 }
 
 //===----------------------------------------------------------------------===//
@@ -85,20 +155,23 @@ void NcclWatch::run() {
 }
 
 /// An error is told by whoever asks for what failed.
-bool NcclWatch::isDone(CUevent event) const {
-  return state.driver.cuEventQuery(event) != CUDA_ERROR_NOT_READY;
+bool NcclWatch::isDone(const Mark &mark) const {
+  if (mark.byte)
+    return std::atomic_ref(*mark.byte).load(std::memory_order_acquire) != 0;
+  return state.driver.cuEventQuery(mark.event) != CUDA_ERROR_NOT_READY;
 }
 
 void NcclWatch::retire() {
   for (auto &[stream, queue] : issued)
     while (!queue.empty() && isDone(queue.front().ended)) {
       Issued &first = queue.front();
-      if (noted == first.ended) {
+      if (noted == first.number) {
         state.host.activity().endDeviceWait();
-        noted = nullptr;
+        noted = 0;
       }
-      spare.push_back(first.begun);
-      spare.push_back(first.ended);
+      for (const Mark &mark : {first.begun, first.ended})
+        if (mark.event)
+          spare.push_back(mark.event);
       queue.pop_front();
     }
 }
@@ -129,13 +202,13 @@ Status NcclWatch::look() {
     Issued *found = oldest();
     if (found)
       waiting = found->operation;
-    if (found && noted != found->ended) {
+    if (found && noted != found->number) {
       std::vector<unsigned> others;
       for (unsigned rank : waiting.members->ranks)
         if (rank != waiting.members->ranks[waiting.members->place])
           others.push_back(rank);
       activity.beginDeviceWait(found->position, waiting.text(), others);
-      noted = found->ended;
+      noted = found->number;
     }
   }
   HOCKET_RETURN_IF_ERROR(state.checkErrors());

@@ -6,10 +6,11 @@
 ///
 /// \file
 /// The watching thread of a rank whose messages the GPU carries. Two events are
-/// recorded around every operation. While one has begun and does not end, the
-/// rank is seen to wait for the others of the group, so that the watch of the
-/// world (HangWatch.h) finds who keeps whom waiting, be they ranks of this
-/// process or of others. Once the world has failed, or NCCL has, all
+/// recorded around every operation; around those that a graph repeats, which
+/// shows no events, a byte is copied to the host. While one has begun and does
+/// not end, the rank is seen to wait for the others of the group, so that the
+/// watch of the world (HangWatch.h) finds who keeps whom waiting, be they ranks
+/// of this process or of others. Once the world has failed, or NCCL has, all
 /// communicators are aborted, and whatever waits on the GPU ends.
 ///
 //===----------------------------------------------------------------------===//
@@ -24,6 +25,7 @@
 #include <condition_variable>
 #include <deque>
 #include <map>
+#include <span>
 #include <thread>
 
 namespace hocket::comm::nccl {
@@ -46,12 +48,24 @@ public:
   Status begin(CUstream stream);
   Status end(CUstream stream, const Operation &operation);
 
+  /// What is issued until endRecording() is recorded; as CommunicatorSet's.
+  StatusOr<unsigned> beginRecording(size_t operations);
+  void endRecording();
+  void replaying(unsigned recording);
+
 private:
   using Clock = std::chrono::steady_clock;
   using CUevent = hal::cuda::CUevent;
 
+  /// Something that the GPU comes to: an event, or, in a graph, a byte that
+  /// becomes 1.
+  struct Mark {
+    CUevent event = nullptr;
+    uint8_t *byte = nullptr;
+  };
   struct Issued {
-    CUevent begun = nullptr, ended = nullptr;
+    Mark begun, ended;
+    uint64_t number = 0; ///< From 1.
     Operation operation;
     uint64_t position = 0;                 ///< Of the rank's activity.
     std::optional<Clock::time_point> seen; ///< That it has begun.
@@ -62,15 +76,27 @@ private:
   Status look();
   void retire();
   Issued *oldest();
-  bool isDone(CUevent event) const;
+  bool isDone(const Mark &mark) const;
+  StatusOr<Mark> mark(CUstream stream);
   StatusOr<CUevent> takeEvent();
+  Status makeOne();
 
   NcclState &state;
   std::mutex mutex;
   std::vector<CUevent> spare, all;
-  CUevent next = nullptr; ///< Begins what is about to be issued.
+  Mark next; ///< Begins what is about to be issued.
   std::map<CUstream, std::deque<Issued>> issued;
-  CUevent noted = nullptr; ///< Of the operation that is told.
+  uint64_t lastNumber = 0;
+  uint64_t noted = 0; ///< The operation that is told; 0: none.
+
+  struct Recording {
+    std::span<uint8_t> bytes; ///< Pinned.
+    size_t used = 0;
+    std::map<CUstream, std::vector<Issued>> issued;
+  };
+  std::vector<Recording> recordings;
+  bool records = false;           ///< The last of them.
+  hal::cuda::CUdeviceptr one = 0; ///< A byte of the GPU that is 1.
 
   std::condition_variable changed;
   bool stopping = false;

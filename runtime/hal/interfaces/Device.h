@@ -20,10 +20,9 @@
 /// to copyFromHost() is free again on return; that of copyToHost() holds the
 /// data after synchronize() of the stream.
 ///
-/// **Recordings.** Where canRecord(), what is issued to stream 0, and to
-/// streams that wait for its events, between beginRecording() and
-/// endRecording() is kept and not done; stream 0 waits for all of it in the
-/// end. replay() does it as one operation of stream 0. Meanwhile nothing is
+/// **Recordings.** Where canRecord(), what is issued between beginRecording()
+/// and endRecording() is kept and not done; no stream waits for events from
+/// before. replay() does it as one operation of stream 0. Meanwhile nothing is
 /// synchronised, and host memory that is copied comes from
 /// allocateHostMemory(), called before: every replay reads or writes it anew.
 /// Launches and library ops whose scalars vary say so: between beginUpdate()

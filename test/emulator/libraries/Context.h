@@ -47,6 +47,7 @@ using namespace hal::cuda;
 inline constexpr CUresult CUDA_ERROR_INVALID_CONTEXT = 201;
 inline constexpr CUresult CUDA_ERROR_INVALID_HANDLE = 400;
 inline constexpr CUresult CUDA_ERROR_INVALID_DEVICE = 101;
+inline constexpr CUresult CUDA_ERROR_CAPTURED_EVENT = 907;
 
 /// Of this thread; null: none.
 extern thread_local CUctx_st *current;

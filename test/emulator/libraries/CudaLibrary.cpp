@@ -89,6 +89,11 @@ public:
     return error.empty() ? other : error;
   }
   bool isOver() const override { return meeting->isOver(); }
+  void capture() override { meeting->capture(); }
+  std::shared_ptr<Meeting> again(uint64_t launch) override {
+    return std::make_shared<CheckedMeeting>(context, uses,
+                                            meeting->again(launch));
+  }
 
 private:
   CUctx_st &context;
@@ -100,8 +105,6 @@ private:
 CUresult emulator::meetOn(CUstream handle, std::vector<MemoryUse> uses,
                           std::shared_ptr<Meeting> meeting) {
   return onStream(handle, [&](CUctx_st &context, Stream &stream) {
-    if (stream.capture)
-      return CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED;
     context.gpu.meet(stream, std::make_shared<CheckedMeeting>(
                                  context, std::move(uses), std::move(meeting)));
     return CUDA_SUCCESS;
@@ -146,6 +149,7 @@ HOCKET_EXPORT CUresult cuGetErrorName(CUresult result, const char **name) {
       {CUDA_ERROR_INVALID_CONTEXT, "CUDA_ERROR_INVALID_CONTEXT"},
       {CUDA_ERROR_INVALID_HANDLE, "CUDA_ERROR_INVALID_HANDLE"},
       {CUDA_ERROR_NOT_FOUND, "CUDA_ERROR_NOT_FOUND"},
+      {CUDA_ERROR_CAPTURED_EVENT, "CUDA_ERROR_CAPTURED_EVENT"},
       {CUDA_ERROR_NOT_READY, "CUDA_ERROR_NOT_READY"},
       {CUDA_ERROR_LAUNCH_FAILED, "CUDA_ERROR_LAUNCH_FAILED"},
       {CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED,
@@ -386,6 +390,8 @@ HOCKET_EXPORT CUresult cuEventSynchronize(CUevent handle) {
 
 HOCKET_EXPORT CUresult cuEventQuery(CUevent handle) {
   return withEvent(handle, [&](CUctx_st &, const auto &event) {
+    if (event->capture != 0)
+      return CUDA_ERROR_CAPTURED_EVENT;
     return event->reached >= event->recorded ? CUDA_SUCCESS
                                              : CUDA_ERROR_NOT_READY;
   });

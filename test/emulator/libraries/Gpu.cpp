@@ -68,7 +68,7 @@ bool Gpu::wait(Stream &stream, std::shared_ptr<Event> event) {
     stream.capture->nodes.push_back({stream.branch, nullptr, event->node});
     return true;
   }
-  if (stream.capture)
+  if (stream.capture || event->capture != 0)
     return false;
   uint64_t ticket = event->recorded;
   stream.entries.push_back({nullptr, std::move(event), false, ticket});
@@ -77,6 +77,12 @@ bool Gpu::wait(Stream &stream, std::shared_ptr<Event> event) {
 
 void Gpu::meet(Stream &stream, std::shared_ptr<Meeting> meeting) {
   ++deeds;
+  if (stream.capture) {
+    meeting->capture();
+    stream.capture->nodes.push_back({stream.branch});
+    stream.capture->nodes.back().meeting = std::move(meeting);
+    return;
+  }
   stream.entries.push_back({nullptr, nullptr});
   stream.entries.back().meeting = std::move(meeting);
 }
@@ -109,12 +115,15 @@ void Gpu::launch(Graph &graph, Stream &stream) {
   auto streamOf = [&](size_t branch) -> Stream & {
     return branch == 0 ? stream : *graph.streams[branch - 1];
   };
+  uint64_t number = graph.launches++;
   // Of this launch alone. A branch begins by waiting for another.
   std::vector<std::shared_ptr<Event>> events(graph.nodes.size());
   for (size_t i = 0; i < graph.nodes.size(); ++i) {
     const Graph::Node &node = graph.nodes[i];
     if (node.work)
       enqueue(streamOf(node.branch), node.work);
+    else if (node.meeting)
+      meet(streamOf(node.branch), node.meeting->again(number));
     else if (node.awaits == Graph::none)
       record(streamOf(node.branch), events[i] = std::make_shared<Event>());
     else

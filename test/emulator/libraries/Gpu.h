@@ -55,6 +55,10 @@ public:
   /// The stream has come to it.
   virtual std::string arrive() = 0;
   virtual bool isOver() const = 0;
+  /// It is a graph's from now on, and does not happen itself.
+  virtual void capture() = 0;
+  /// What happens at one launch of that.
+  virtual std::shared_ptr<Meeting> again(uint64_t launch) = 0;
 };
 
 struct Stream {
@@ -86,7 +90,8 @@ public:
 
   void enqueue(Stream &stream, Work work);
   void record(Stream &stream, std::shared_ptr<Event> event);
-  /// False: a captured stream cannot wait for what is not captured.
+  /// False: a captured stream cannot wait for what is not captured, and no
+  /// other for what was.
   bool wait(Stream &stream, std::shared_ptr<Event> event);
   void meet(Stream &stream, std::shared_ptr<Meeting> meeting);
 

@@ -10,12 +10,14 @@
 #include <cstddef>
 #include <cstdint>
 #include <functional>
+#include <memory>
 #include <string>
 #include <vector>
 
 namespace hocket::emulator {
 
 struct Stream;
+class Meeting;
 
 /// Something that a stream does; empty, or what went wrong.
 using Work = std::function<std::string()>;
@@ -28,12 +30,14 @@ struct Graph {
 
   struct Node {
     size_t branch = 0;
-    Work work = nullptr;  ///< Null: an event.
+    Work work = nullptr;  ///< Null: an event or a meeting.
     size_t awaits = none; ///< The node of the event's record; none: a record.
     bool isKernel = false;
+    std::shared_ptr<Meeting> meeting = nullptr; ///< A launch is again() of it.
   };
   std::vector<Node> nodes; ///< In the order of issue.
   uint64_t id = 0;         ///< From 1.
+  uint64_t launches = 0;   ///< So far.
   size_t branches = 1;
   bool isInvalid = false;        ///< Something was asked for that cannot be.
   std::vector<Stream *> streams; ///< That do the branches but the first.

@@ -18,6 +18,7 @@
 
 #include <cstring>
 #include <map>
+#include <thread>
 #include <unistd.h>
 
 using namespace hocket;
@@ -62,6 +63,8 @@ struct Member {
   unsigned rank = 0;
   std::shared_ptr<std::atomic<bool>> aborted =
       std::make_shared<std::atomic<bool>>(false);
+  /// Shared with whatever graphs keep of it.
+  std::shared_ptr<void> captures = std::make_shared<char>();
   unsigned calls = 0;  ///< Groups that have ended.
   bool isBusy = false; ///< Is not done with the last of them.
 };
@@ -115,7 +118,8 @@ ncclResult_t endGroup() {
 ncclResult_t add(Member *member, std::shared_ptr<JointWork> work, unsigned side,
                  const CollectiveCall &call, CUstream stream) {
   OpenGroup::OnStream &on = open.streams[stream];
-  on.parts.push_back({std::move(work), side, call, member->aborted});
+  on.parts.push_back(
+      {std::move(work), side, call, member->aborted, member->captures});
   unsigned ranks = member->club->size;
   if (call.from)
     on.uses.push_back(
@@ -243,8 +247,12 @@ HOCKET_EXPORT ncclResult_t ncclCommGetAsyncError(ncclComm_t comm,
 HOCKET_EXPORT ncclResult_t ncclCommFinalize(ncclComm_t) { return ncclSuccess; }
 
 HOCKET_EXPORT ncclResult_t ncclCommAbort(ncclComm_t comm) {
-  memberOf(comm)->aborted->store(true);
-  delete memberOf(comm);
+  Member *member = memberOf(comm);
+  member->aborted->store(true);
+  // NCCL waits for the last graph, too.
+  while (member->captures.use_count() > 1)
+    std::this_thread::sleep_for(std::chrono::microseconds(200));
+  delete member;
   return ncclSuccess;
 }
 

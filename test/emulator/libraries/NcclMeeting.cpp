@@ -110,3 +110,26 @@ bool NcclMeeting::isOver() const {
     return part.aborted->load() || part.work->isOver();
   });
 }
+
+std::shared_ptr<JointWork> JointWork::again(uint64_t launch) {
+  std::lock_guard lock(mutex);
+  Launched &entry = launched[launch];
+  if (!entry.work)
+    entry.work = std::make_shared<JointWork>(isMessage, unsigned(calls.size()));
+  std::shared_ptr<JointWork> work = entry.work;
+  if (++entry.taken == calls.size())
+    launched.erase(launch);
+  return work;
+}
+
+void NcclMeeting::capture() {
+  for (const Part &part : parts)
+    held.push_back(part.captures.lock());
+}
+
+std::shared_ptr<Meeting> NcclMeeting::again(uint64_t launch) {
+  std::vector<Part> anew = parts;
+  for (Part &part : anew)
+    part.work = part.work->again(launch);
+  return std::make_shared<NcclMeeting>(std::move(anew));
+}

@@ -18,6 +18,7 @@
 #include "test/emulator/libraries/Gpu.h"
 
 #include <atomic>
+#include <map>
 #include <optional>
 
 namespace hocket::emulator {
@@ -33,8 +34,15 @@ public:
   /// A side's stream has come. Empty, or what does not fit the others.
   std::string arrive(unsigned side, const comm::CollectiveCall &call);
   bool isOver() const { return over.load(); }
+  /// The work of one launch of the graphs that this was captured by, which each
+  /// side takes once.
+  std::shared_ptr<JointWork> again(uint64_t launch);
 
 private:
+  struct Launched {
+    std::shared_ptr<JointWork> work;
+    size_t taken = 0;
+  };
   std::string mismatch() const;
   void perform();
 
@@ -43,6 +51,7 @@ private:
   unsigned arrived = 0;
   std::vector<std::optional<comm::CollectiveCall>> calls;
   std::atomic<bool> over{false};
+  std::map<uint64_t, Launched> launched; ///< By launch.
 };
 
 /// What a rank has issued as one: it is over when all of it is, or when its
@@ -54,13 +63,18 @@ public:
     unsigned side = 0;
     comm::CollectiveCall call;
     std::shared_ptr<std::atomic<bool>> aborted;
+    /// The communicator's, held by whatever graph has this.
+    std::weak_ptr<void> captures = {};
   };
   explicit NcclMeeting(std::vector<Part> parts) : parts(std::move(parts)) {}
   std::string arrive() override;
   bool isOver() const override;
+  void capture() override;
+  std::shared_ptr<Meeting> again(uint64_t launch) override;
 
 private:
   std::vector<Part> parts;
+  std::vector<std::shared_ptr<void>> held;
 };
 
 /// Bytes that a side reads and writes.

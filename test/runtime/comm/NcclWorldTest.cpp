@@ -128,4 +128,91 @@ TEST(NcclWorld, AnswersToARankThatFails) {
   });
 }
 
+/// Has the device record a sum of one element, as instruction 40 + the rank.
+StatusOr<hal::RecordingId> recordSum(NcclRank &rank, unsigned &messages) {
+  Communicator &group = *rank.communicators->find(0, 1);
+  HOCKET_ASSIGN_OR_RETURN(messages, rank.communicators->beginRecording(1));
+  HOCKET_RETURN_IF_ERROR(rank.device->beginRecording());
+  unsigned own = rank.communicators->world().rank();
+  rank.communicators->activity().run(0, 40 + own);
+  Status status = group.allReduce(element(rank, 0), element(rank, 0), 1,
+                                  DType::F32, Reduction::Sum);
+  rank.communicators->endRecording();
+  StatusOr<hal::RecordingId> id = rank.device->endRecording();
+  HOCKET_RETURN_IF_ERROR(status);
+  return id;
+}
+
+Status replay(NcclRank &rank, hal::RecordingId id, unsigned messages) {
+  rank.communicators->replaying(messages);
+  HOCKET_RETURN_IF_ERROR(rank.device->replay(id));
+  return rank.device->synchronize(0);
+}
+
+TEST(NcclWorld, WhatIsRecordedHappensAgain) {
+  runNcclRanks({.size = 2}, [](NcclRank &rank) {
+    unsigned messages = 0;
+    auto id = recordSum(rank, messages);
+    ASSERT_TRUE(id.ok()) << id.status().message();
+    float number = 3;
+    ASSERT_TRUE(rank.device->copyFromHost(0, &number, {0, 4}).ok());
+    for (int i = 0; i < 4; ++i)
+      ASSERT_TRUE(replay(rank, *id, messages).ok());
+    ASSERT_TRUE(rank.device->copyToHost(0, {0, 4}, &number).ok());
+    ASSERT_TRUE(rank.device->synchronize(0).ok());
+    EXPECT_EQ(number, 48);
+  });
+}
+
+// The second replay waits in vain, and says for whom, as what is not recorded.
+TEST(NcclWorld, AnswersToARankThatHangsInARecording) {
+  NcclRanks ranks{.size = 3, .limits = {.hangSeconds = 1}};
+  runNcclRanks(ranks, [](NcclRank &rank) {
+    RankActivity &activity = rank.communicators->activity();
+    activity.setDescriber([](uint64_t position) {
+      return "instruction " + std::to_string(position);
+    });
+    unsigned own = rank.communicators->world().rank(), messages = 0;
+    auto id = recordSum(rank, messages);
+    ASSERT_TRUE(id.ok()) << id.status().message();
+    ASSERT_TRUE(replay(rank, *id, messages).ok());
+    activity.run(0, 60);
+    if (own == 1) { // Busy with something else until the world has failed.
+      while (rank.communicators->check().ok())
+        std::this_thread::sleep_for(20ms);
+    } else {
+      EXPECT_TRUE(replay(rank, *id, messages).ok());
+    }
+    std::string message = rank.communicators->check().message();
+    EXPECT_NE(message.find("rank 1 hangs: for"), std::string::npos) << message;
+    activity.setDescriber(nullptr);
+    if (own != 1) {
+      EXPECT_NE(message.find("instruction " + std::to_string(40 + own) +
+                             ": all_reduce of 1 f32 in group 'reversed' of "
+                             "ranks 2, 1, 0 does not end"),
+                std::string::npos)
+          << message;
+    }
+  });
+}
+
+// NCCL does not let go of a communicator before its graphs are gone, which they
+// are after this.
+TEST(NcclWorld, AnswersToARankThatFailsBesideARecording) {
+  runNcclRanks({.size = 2}, [](NcclRank &rank) {
+    unsigned own = rank.communicators->world().rank(), messages = 0;
+    auto id = recordSum(rank, messages);
+    ASSERT_TRUE(id.ok()) << id.status().message();
+    ASSERT_TRUE(replay(rank, *id, messages).ok());
+    if (own == 1)
+      return rank.communicators->fail(internalError("out of luck"));
+    EXPECT_TRUE(replay(rank, *id, messages).ok());
+    for (int i = 0; i < 100 && rank.communicators->check().ok(); ++i)
+      std::this_thread::sleep_for(20ms);
+    std::string message = rank.communicators->check().message();
+    EXPECT_NE(message.find("rank 1 failed: out of luck"), std::string::npos)
+        << message;
+  });
+}
+
 } // namespace

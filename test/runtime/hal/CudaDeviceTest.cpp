@@ -267,7 +267,8 @@ TEST(CudaDevice, HostMemoryIsFreeOnReturn) {
 // Recordings
 //===----------------------------------------------------------------------===//
 
-/// Has stream 1 double what stream 0 has brought, between events.
+/// Has stream 1 copy what stream 0 has brought, between events, and one of them
+/// give it back.
 Status recordBranches(Device &device, const void *from, void *to, bool joins) {
   HOCKET_RETURN_IF_ERROR(device.beginRecording());
   HOCKET_RETURN_IF_ERROR(device.copyFromHost(0, from, {0, 4}));
@@ -277,7 +278,7 @@ Status recordBranches(Device &device, const void *from, void *to, bool joins) {
   HOCKET_RETURN_IF_ERROR(device.record(1, 1));
   if (joins)
     HOCKET_RETURN_IF_ERROR(device.wait(0, 1));
-  return device.copyToHost(0, {256, 4}, to);
+  return device.copyToHost(joins ? 0 : 1, {256, 4}, to);
 }
 
 TEST(CudaDevice, ReplaysWhatItHasRecorded) {
@@ -288,7 +289,8 @@ TEST(CudaDevice, ReplaysWhatItHasRecorded) {
     ASSERT_TRUE(memory.ok()) << memory.status().message();
     auto *words = static_cast<int32_t *>(*memory);
     words[1] = -1;
-    Status recorded = recordBranches(*device, words, words + 1, true);
+    bool joins = seed % 2 == 0; // Else the end of the recording does.
+    Status recorded = recordBranches(*device, words, words + 1, joins);
     ASSERT_TRUE(recorded.ok()) << recorded.message();
     auto id = device->endRecording();
     ASSERT_TRUE(id.ok()) << id.status().message();
@@ -384,8 +386,7 @@ TEST(CudaDevice, RefusesWhatCannotBeRecorded) {
   EXPECT_EQ(device->synchronize(0).code(), StatusCode::FailedPrecondition);
   EXPECT_EQ(device->allocateHostMemory(8).status().code(),
             StatusCode::FailedPrecondition);
-  EXPECT_THAT(device->endRecording().status().message(),
-              HasSubstr("CUDA_ERROR_STREAM_CAPTURE_UNJOINED"));
+  EXPECT_TRUE(device->endRecording().ok());
   // A thread that captures may not allocate, either.
   ASSERT_TRUE(device->beginRecording().ok());
   EXPECT_THAT(device->reserveScratch(1 << 10).message(),

@@ -114,24 +114,18 @@ protected:
 
   Status doRecord(StreamId stream, EventId event) override {
     HOCKET_RETURN_IF_ERROR(enter());
-    HOCKET_CUDA_CALL(api, cuEventRecord, events[event], at(stream));
+    HOCKET_CUDA_CALL(api, cuEventRecord, eventOf(event), at(stream));
     return okStatus();
   }
   Status doWait(StreamId stream, EventId event) override {
     HOCKET_RETURN_IF_ERROR(enter());
-    HOCKET_CUDA_CALL(api, cuStreamWaitEvent, at(stream), events[event], 0);
+    HOCKET_CUDA_CALL(api, cuStreamWaitEvent, at(stream), eventOf(event), 0);
     return okStatus();
   }
   Status doSynchronize(StreamId stream) override;
 
-  Status doBeginRecording() override {
-    HOCKET_RETURN_IF_ERROR(enter());
-    return graphs.begin(at(0));
-  }
-  Status doEndRecording() override {
-    HOCKET_RETURN_IF_ERROR(enter());
-    return graphs.end(at(0));
-  }
+  Status doBeginRecording() override;
+  Status doEndRecording() override;
   Status doBeginUpdate(RecordingId recording) override {
     return graphs.beginUpdate(recording);
   }
@@ -151,6 +145,8 @@ private:
     std::unique_ptr<StagingRing> staging;
   };
 
+  Status fork();
+  Status join();
   /// Before any call: threads come and go, each has its own current context.
   Status enter() {
     HOCKET_CUDA_CALL(api, cuCtxSetCurrent, context);
@@ -168,6 +164,9 @@ private:
   ProductMemory productMemory() const {
     return {arena, arenaBytes(), scratch, scratchBytes};
   }
+  CUevent eventOf(EventId event) const {
+    return (isRecording() ? capturedEvents : events)[event];
+  }
   CUstream at(StreamId stream) const { return queues[stream].stream; }
   CUdeviceptr at(Range range) const { return arena + range.offset; }
   CUdeviceptr faultWord() const { return arena + faultOffset; }
@@ -182,6 +181,9 @@ private:
   bool mayFault = false; ///< Stream 0 has ops that may have raised the word.
   std::vector<Queue> queues;
   std::vector<CUevent> events;
+  /// What recordings use: an event that was captured is of no use elsewhere.
+  std::vector<CUevent> capturedEvents;
+  std::vector<CUevent> joins; ///< Of streams, where recordings begin and end.
   std::vector<GpuFunction> functions;
   GpuModules modules;
   Graphs graphs;
@@ -195,8 +197,9 @@ CudaDevice::~CudaDevice() {
   if (!context || api.cuCtxSetCurrent(context) != CUDA_SUCCESS)
     return;
   api.cuCtxSynchronize();
-  for (CUevent event : events)
-    api.cuEventDestroy(event);
+  for (const auto *list : {&events, &capturedEvents, &joins})
+    for (CUevent event : *list)
+      api.cuEventDestroy(event);
   for (Queue &queue : queues) {
     queue.staging.reset();
     if (queue.stream)
@@ -249,8 +252,11 @@ Status CudaDevice::doCreateQueues(uint32_t streamCount, uint32_t eventCount) {
     queue.staging = std::make_unique<StagingRing>(api, queue.stream);
   }
   events.resize(eventCount);
-  for (CUevent &event : events)
-    HOCKET_CUDA_CALL(api, cuEventCreate, &event, CU_EVENT_DISABLE_TIMING);
+  capturedEvents.resize(eventCount);
+  joins.resize(streamCount);
+  for (auto *list : {&events, &capturedEvents, &joins})
+    for (CUevent &event : *list)
+      HOCKET_CUDA_CALL(api, cuEventCreate, &event, CU_EVENT_DISABLE_TIMING);
   return okStatus();
 }
 
@@ -334,6 +340,42 @@ Status CudaDevice::doSynchronize(StreamId stream) {
   HOCKET_CUDA_CALL(api, cuStreamSynchronize, at(stream));
   HOCKET_RETURN_IF_ERROR(queues[stream].staging->finish());
   return checkFault(stream);
+}
+
+//===----------------------------------------------------------------------===//
+// Recordings
+//===----------------------------------------------------------------------===//
+
+/// Streams are captured as they wait for stream 0, which waits for them again.
+Status CudaDevice::fork() {
+  HOCKET_CUDA_CALL(api, cuEventRecord, joins[0], at(0));
+  for (StreamId stream = 1; stream < streams(); ++stream)
+    HOCKET_CUDA_CALL(api, cuStreamWaitEvent, at(stream), joins[0], 0);
+  return okStatus();
+}
+
+Status CudaDevice::join() {
+  for (StreamId stream = 1; stream < streams(); ++stream) {
+    HOCKET_CUDA_CALL(api, cuEventRecord, joins[stream], at(stream));
+    HOCKET_CUDA_CALL(api, cuStreamWaitEvent, at(0), joins[stream], 0);
+  }
+  return okStatus();
+}
+
+Status CudaDevice::doBeginRecording() {
+  HOCKET_RETURN_IF_ERROR(enter());
+  HOCKET_RETURN_IF_ERROR(graphs.begin(at(0)));
+  Status forked = fork();
+  if (!forked.ok())
+    (void)graphs.end(at(0));
+  return forked;
+}
+
+Status CudaDevice::doEndRecording() {
+  HOCKET_RETURN_IF_ERROR(enter());
+  Status joined = join();
+  Status ended = graphs.end(at(0));
+  return joined.ok() ? ended : joined;
 }
 
 //===----------------------------------------------------------------------===//
