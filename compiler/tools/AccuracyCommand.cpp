@@ -6,10 +6,10 @@
 
 #include "compiler/tools/AccuracyCommand.h"
 
+#include "compiler/tools/CommandFiles.h"
 #include "passes/planning/accuracy/AccuracyPlot.h"
 #include "passes/planning/accuracy/FitConstants.h"
 #include "passes/planning/cluster/Systems.h"
-#include "runtime/base/File.h"
 #include "runtime/base/Format.h"
 
 #include <google/protobuf/text_format.h>
@@ -60,9 +60,8 @@ StatusOr<std::vector<ThroughputRow>> readFiles(const Arguments &arguments) {
   std::vector<ThroughputRow> rows;
   std::vector<std::string> groups = splitAtCommas(arguments.groups);
   for (const std::string &file : arguments.files) {
-    HOCKET_ASSIGN_OR_RETURN(std::string text, readFile(file, 64 << 20));
     HOCKET_ASSIGN_OR_RETURN(std::vector<ThroughputRow> read,
-                            readThroughput(file, text));
+                            parseFile(file, 64 << 20, readThroughput));
     for (ThroughputRow &row : read)
       if (groups.empty() || std::count(groups.begin(), groups.end(), row.group))
         rows.push_back(std::move(row));
@@ -76,8 +75,7 @@ StatusOr<std::vector<ThroughputRow>> readFiles(const Arguments &arguments) {
 StatusOr<cluster::System> describedSystem(const std::string &name) {
   if (name.find_first_of("/.") == std::string::npos)
     return systemNamed(name);
-  HOCKET_ASSIGN_OR_RETURN(std::string text, readFile(name, 1 << 20));
-  return parseSystem(name, text);
+  return parseFile(name, 1 << 20, parseSystem);
 }
 
 const char *unitOf(Quantity quantity) {
@@ -179,7 +177,7 @@ nlohmann::json jsonOf(const RowPrediction &row) {
   return json;
 }
 
-void printJson(const std::vector<RowPrediction> &rows) {
+void printReport(const std::vector<RowPrediction> &rows) {
   nlohmann::json all = nlohmann::json::array(), groups;
   for (const RowPrediction &row : rows)
     all.push_back(jsonOf(row));
@@ -189,7 +187,7 @@ void printJson(const std::vector<RowPrediction> &rows) {
   nlohmann::json report = jsonOf(statisticsOfHalf(rows, "", halves[2]));
   report["groups"] = groups;
   report["predictions"] = all;
-  std::cout << report.dump(2) << "\n";
+  printJson(report);
 }
 
 Status fit(const Arguments &arguments, const std::vector<ThroughputRow> &rows) {
@@ -228,7 +226,7 @@ Status run(const Arguments &arguments) {
     HOCKET_RETURN_IF_ERROR(
         writeFileAtomically(arguments.plot, plotAccuracy(predictions)));
   if (arguments.json)
-    printJson(predictions);
+    printReport(predictions);
   else
     printText(predictions);
   return okStatus();

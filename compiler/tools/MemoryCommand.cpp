@@ -6,9 +6,9 @@
 
 #include "compiler/tools/MemoryCommand.h"
 
+#include "compiler/tools/CommandFiles.h"
 #include "passes/planning/memory/MemoryCsv.h"
 #include "passes/planning/memory/MemoryPlan.h"
-#include "runtime/base/File.h"
 
 #include <chrono>
 #include <iomanip>
@@ -78,10 +78,7 @@ Status run(const Arguments &arguments) {
   if (options.capacity)
     HOCKET_RETURN_IF_ERROR(
         checkFit(plan, *options.capacity).withContext(arguments.file));
-  if (arguments.output.empty())
-    return okStatus();
-  return writeFileAtomically(arguments.output,
-                             writeMemoryCsv(text, plan.offsets));
+  return writeIfAsked(arguments.output, writeMemoryCsv(text, plan.offsets));
 }
 
 } // namespace

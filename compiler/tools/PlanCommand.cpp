@@ -6,6 +6,7 @@
 
 #include "compiler/tools/PlanCommand.h"
 
+#include "compiler/tools/CommandFiles.h"
 #include "compiler/tools/PlanPage.h"
 #include "compiler/tools/PlanReport.h"
 #include "compiler/tools/WhyNot.h"
@@ -157,10 +158,7 @@ Status run(const Arguments &arguments) {
     HOCKET_RETURN_IF_ERROR(writeFileAtomically(arguments.page, page));
   }
   if (arguments.json)
-    std::cout << jsonOf(problem, result,
-                        search.paretoFront(options, frontSteps))
-                     .dump(2)
-              << "\n";
+    printJson(jsonOf(problem, result, search.paretoFront(options, frontSteps)));
   else
     printText(problem, result);
   return okStatus();

@@ -4,10 +4,10 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "compiler/tools/CommandFiles.h"
 #include "compiler/tools/PlanCommand.h"
 #include "compiler/tools/PlanReport.h"
 #include "compiler/tools/WhyNot.h"
-#include "runtime/base/File.h"
 #include "runtime/base/Format.h"
 #include "runtime/telemetry/TraceFile.h"
 
@@ -81,7 +81,7 @@ Status run(const Arguments &arguments) {
     HOCKET_RETURN_IF_ERROR(writeTrace(problem, plan, arguments.trace));
   PricedPlan priced{plan, std::move(cost)};
   if (arguments.json) {
-    std::cout << jsonOf(problem, priced).dump(2) << "\n";
+    printJson(jsonOf(problem, priced));
     return okStatus();
   }
   std::cout << printPlan(plan) << "\n"

@@ -6,10 +6,10 @@
 
 #include "compiler/tools/StrategyCommand.h"
 
+#include "compiler/tools/CommandFiles.h"
 #include "passes/planning/strategy/StrategySolve.h"
 #include "passes/planning/strategy/StrategyText.h"
 #include "passes/planning/strategy/StrategyValidator.h"
-#include "runtime/base/File.h"
 
 #include <nlohmann/json.hpp>
 
@@ -34,8 +34,7 @@ struct Arguments {
 };
 
 StatusOr<StrategyProblem> readProblem(const std::string &file) {
-  HOCKET_ASSIGN_OR_RETURN(std::string text, readFile(file, kMostFileBytes));
-  return readStrategyProblem(file, text);
+  return parseFile(file, kMostFileBytes, readStrategyProblem);
 }
 
 void print(const StrategyPlan &plan, const StrategyVerdict &verdict,
@@ -46,8 +45,7 @@ void print(const StrategyPlan &plan, const StrategyVerdict &verdict,
                                    {"gap", plan.gap()},
                                    {"peak", verdict.peak},
                                    {"choice", plan.choice}};
-    std::cout << json.dump(2) << "\n";
-    return;
+    return printJson(json);
   }
   constexpr double percent = 100;
   std::cout << "cost         " << plan.cost << "\nlower bound  " << plan.bound
@@ -76,10 +74,7 @@ Status solve(const Arguments &arguments) {
     return internalError(arguments.file + ": the choice found does not pass "
                                           "its validator");
   print(plan, *verdict, arguments.json);
-  if (arguments.output.empty())
-    return okStatus();
-  return writeFileAtomically(arguments.output,
-                             writtenStrategyChoice(plan.choice));
+  return writeIfAsked(arguments.output, writtenStrategyChoice(plan.choice));
 }
 
 /// What each node has taken, by its words where it has some.
@@ -98,10 +93,9 @@ void printNodes(const StrategyProblem &problem, const StrategyChoice &choice) {
 
 Status check(const Arguments &arguments) {
   HOCKET_ASSIGN_OR_RETURN(StrategyProblem problem, readProblem(arguments.file));
-  HOCKET_ASSIGN_OR_RETURN(std::string text,
-                          readFile(arguments.choice, kMostFileBytes));
-  HOCKET_ASSIGN_OR_RETURN(StrategyChoice choice,
-                          readStrategyChoice(arguments.choice, text));
+  HOCKET_ASSIGN_OR_RETURN(
+      StrategyChoice choice,
+      parseFile(arguments.choice, kMostFileBytes, readStrategyChoice));
   StatusOr<StrategyVerdict> verdict = validateStrategies(problem, choice);
   if (!verdict.ok())
     return verdict.status().withContext(arguments.choice);

@@ -235,7 +235,7 @@ TEST(StepCost, ExpertGroupsGatherAndScatter) {
   OpTimes times(problem.system, problem.step.elementBits);
   ParallelPlan plan = *parsePlan("dp=2,tp=4,sp=1,ep=4,etp=2,mbs=1");
   // A rank's quarter of 2048 tokens, to two experts each, of 2 bytes.
-  double token = 2048 / 4 * 2048.0 * 2, rows = 2 * token;
+  double token = 512 * 2048.0 * 2, rows = 2 * token;
   auto exchanged = [&] {
     return partWork(problem, plan).expert.forward.expert;
   };
