@@ -7,8 +7,6 @@
 #include "passes/planning/StageBalance.h"
 #include "passes/planning/TextLines.h"
 
-#include <set>
-
 using namespace hocket;
 using namespace hocket::planning;
 
@@ -27,13 +25,14 @@ Status readLine(const TextLines &lines, const TextLine &line,
     }
     return okStatus();
   }
+  HOCKET_ASSIGN_OR_RETURN(
+      bool taken,
+      lines.takeWhole(line, {{"stages", 1, kMostCount, &problem.stages},
+                             {"least", 0, 1, &problem.least}}));
+  if (taken)
+    return okStatus();
   HOCKET_RETURN_IF_ERROR(lines.expectWords(line, 2, 2));
-  if (key == "stages") {
-    HOCKET_ASSIGN_OR_RETURN(problem.stages,
-                            lines.whole(line[1], 1, kMostCount));
-  } else if (key == "least") {
-    HOCKET_ASSIGN_OR_RETURN(problem.least, lines.whole(line[1], 0, 1));
-  } else if (key == "embedding") {
+  if (key == "embedding") {
     HOCKET_ASSIGN_OR_RETURN(problem.embedding,
                             lines.number(line[1], kMostCost));
   } else if (key == "head") {
@@ -51,15 +50,11 @@ StatusOr<StageBalanceProblem>
 hocket::planning::readStageBalance(std::string_view file,
                                    std::string_view text) {
   TextLines lines(file, text);
-  HOCKET_RETURN_IF_ERROR(lines.expectTitle("stage-balance"));
   StageBalanceProblem problem;
-  std::set<std::string_view> seen;
-  for (size_t i = 1; i < lines.lines().size(); ++i) {
-    const TextLine &line = lines.lines()[i];
-    if (!seen.insert(line[0].text).second && line[0].text != "layers")
-      return lines.errorAt(line[0], "expected each line once");
-    HOCKET_RETURN_IF_ERROR(readLine(lines, line, problem));
-  }
+  HOCKET_RETURN_IF_ERROR(lines.readOnce(
+      "stage-balance",
+      [&](const TextLine &line) { return readLine(lines, line, problem); },
+      "layers"));
   if (Status checked = checkStageBalance(problem); !checked.ok())
     return lines.located(checked);
   return problem;

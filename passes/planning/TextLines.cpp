@@ -8,6 +8,7 @@
 
 #include <charconv>
 #include <cmath>
+#include <set>
 
 using namespace hocket;
 using namespace hocket::planning;
@@ -80,6 +81,31 @@ Status TextLines::expectTitle(std::string_view title) const {
   if (all[0][0].text != title)
     return errorAt(all[0][0], expected);
   return expectWords(all[0], 1, 1);
+}
+
+Status TextLines::readOnce(std::string_view title,
+                           const std::function<Status(const TextLine &)> &read,
+                           std::string_view repeats) const {
+  HOCKET_RETURN_IF_ERROR(expectTitle(title));
+  std::set<std::string_view> seen;
+  for (size_t i = 1; i < all.size(); ++i) {
+    std::string_view key = all[i][0].text;
+    if (!seen.insert(key).second && key != repeats)
+      return errorAt(all[i][0], "expected each line once");
+    HOCKET_RETURN_IF_ERROR(read(all[i]));
+  }
+  return okStatus();
+}
+
+StatusOr<bool> TextLines::takeWhole(const TextLine &line,
+                                    const std::vector<WholeLine> &known) const {
+  for (const WholeLine &one : known)
+    if (line[0].text == one.key) {
+      HOCKET_RETURN_IF_ERROR(expectWords(line, 2, 2));
+      HOCKET_ASSIGN_OR_RETURN(*one.field, whole(line[1], one.least, one.most));
+      return true;
+    }
+  return false;
 }
 
 Status TextLines::expectWords(const TextLine &line, size_t least,

@@ -17,6 +17,7 @@
 #include "runtime/base/Status.h"
 
 #include <cstdint>
+#include <functional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -31,6 +32,13 @@ struct TextWord {
 };
 
 using TextLine = std::vector<TextWord>;
+
+/// A line `key NUMBER` with a whole number, and where that goes.
+struct WholeLine {
+  std::string_view key;
+  int64_t least, most;
+  int64_t *field;
+};
 
 /// A text cut into words; refers to the text, which must outlive it.
 class TextLines {
@@ -53,6 +61,15 @@ public:
   Status expectTitle(std::string_view title) const;
   /// `line` has from `least` to `most` words, the first counted.
   Status expectWords(const TextLine &line, size_t least, size_t most) const;
+
+  /// Calls `read` with each line after the title. Refuses a second one that
+  /// begins with the same word, unless that is `repeats`.
+  Status readOnce(std::string_view title,
+                  const std::function<Status(const TextLine &)> &read,
+                  std::string_view repeats = {}) const;
+  /// Reads a line of two words if it is one of `known`; false if not.
+  StatusOr<bool> takeWhole(const TextLine &line,
+                           const std::vector<WholeLine> &known) const;
 
   /// A whole number from `least` to `most`.
   StatusOr<int64_t> whole(const TextWord &word, int64_t least,

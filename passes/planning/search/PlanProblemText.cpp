@@ -9,8 +9,6 @@
 #include "passes/planning/TextLines.h"
 #include "passes/planning/cluster/Systems.h"
 
-#include <set>
-
 using namespace hocket;
 using namespace hocket::planning;
 
@@ -19,19 +17,12 @@ namespace {
 constexpr int64_t mostSize = int64_t(1) << 40, mostDevices = 1 << 20;
 constexpr int64_t mostTop = 1000;
 
-/// A line with a whole number, and where that goes.
-struct Size {
-  std::string_view key;
-  int64_t least, most;
-  int64_t *field;
-};
-
 struct Flag {
   std::string_view key;
   bool *field;
 };
 
-std::vector<Size> sizesOf(PlanProblem &problem) {
+std::vector<WholeLine> sizesOf(PlanProblem &problem) {
   ModelShape &model = problem.cost.model;
   StepShape &step = problem.cost.step;
   return {{"devices", 1, mostDevices, &problem.cost.devices},
@@ -84,12 +75,9 @@ Status readLine(const TextLines &lines, const TextLine &line,
     problem.constraints = *kept;
     return okStatus();
   }
-  for (const Size &size : sizesOf(problem))
-    if (line[0].text == size.key) {
-      HOCKET_ASSIGN_OR_RETURN(*size.field,
-                              lines.whole(value, size.least, size.most));
-      return okStatus();
-    }
+  HOCKET_ASSIGN_OR_RETURN(bool taken, lines.takeWhole(line, sizesOf(problem)));
+  if (taken)
+    return okStatus();
   for (const Flag &flag : flagsOf(problem))
     if (line[0].text == flag.key) {
       HOCKET_ASSIGN_OR_RETURN(int64_t set, lines.whole(value, 0, 1));
@@ -105,16 +93,12 @@ Status readLine(const TextLines &lines, const TextLine &line,
 StatusOr<PlanProblem> planning::readPlanProblem(std::string_view file,
                                                 std::string_view text) {
   TextLines lines(file, text);
-  HOCKET_RETURN_IF_ERROR(lines.expectTitle("plan-problem"));
   PlanProblem problem;
-  std::set<std::string_view> seen;
-  for (size_t i = 1; i < lines.lines().size(); ++i) {
-    const TextLine &line = lines.lines()[i];
-    if (!seen.insert(line[0].text).second)
-      return lines.errorAt(line[0], "expected each line once");
-    HOCKET_RETURN_IF_ERROR(readLine(lines, line, problem));
-  }
-  if (!seen.contains("system"))
+  HOCKET_RETURN_IF_ERROR(
+      lines.readOnce("plan-problem", [&](const TextLine &line) {
+        return readLine(lines, line, problem);
+      }));
+  if (problem.cost.system.name().empty())
     return lines.errorAtEnd("expected a line 'system NAME'");
   Status sizes = checkShapes(problem.cost.model, problem.cost.step);
   if (!sizes.ok())
@@ -131,7 +115,7 @@ std::string planning::writePlanProblem(const PlanProblem &problem) {
   auto line = [&](std::string_view key, int64_t value) {
     text += std::string(key) + " " + std::to_string(value) + "\n";
   };
-  std::vector<Size> sizes = sizesOf(own), usual = sizesOf(defaults);
+  std::vector<WholeLine> sizes = sizesOf(own), usual = sizesOf(defaults);
   for (size_t i = 0; i < sizes.size(); ++i)
     if (*sizes[i].field != *usual[i].field)
       line(sizes[i].key, *sizes[i].field);
