@@ -114,6 +114,14 @@ class Names:
         found = {name for kind in kinds for name in kind.findall(text)}
         return {name for name in found if not name.isupper()}
 
+    OPENED = re.compile(r"^using namespace hocket::(xf|dist|pipe|kern|exec);", re.M)
+
+    @classmethod
+    @functools.cache
+    def opened(cls, path):
+        """Dialects whose names it takes: some ops of two are called alike."""
+        return set(cls.OPENED.findall(path.read_text()))
+
 
 class Digests:
     def __init__(self, context):
@@ -222,8 +230,11 @@ class Checker:
 
 
 def fits(path, batch):
-    return len(batch) < BATCH and not any(
-        Names.of(path) & Names.of(other) for other in batch
+    opened = set().union(*map(Names.opened, batch))
+    return (
+        len(batch) < BATCH
+        and (opened <= Names.opened(path) or Names.opened(path) <= opened)
+        and not any(Names.of(path) & Names.of(other) for other in batch)
     )
 
 
