@@ -162,6 +162,20 @@ StatusOr<ProgramSample> StepRuns::step() {
   return sample;
 }
 
+/// Kind by kind; of samples of one program.
+ProgramSample medianOf(const std::vector<ProgramSample> &samples) {
+  ProgramSample median = samples.front();
+  for (double ProgramSample::*kind : kProgramKinds) {
+    std::vector<double> times;
+    for (const ProgramSample &sample : samples)
+      times.push_back(sample.*kind);
+    auto middle = times.begin() + ptrdiff_t(times.size() / 2);
+    std::ranges::nth_element(times, middle);
+    median.*kind = *middle;
+  }
+  return median;
+}
+
 } // namespace
 
 StatusOr<std::vector<SmallProgram>>
@@ -185,17 +199,17 @@ planning::timeProgram(const SmallProgram &small,
   StepRuns runs(small, world);
   HOCKET_RETURN_IF_ERROR(runs.create(std::move(device)));
   HOCKET_RETURN_IF_ERROR(runs.step().status());
-  HOCKET_ASSIGN_OR_RETURN(ProgramSample least, runs.step());
+  std::vector<ProgramSample> samples(1);
+  HOCKET_ASSIGN_OR_RETURN(samples[0], runs.step());
   // All ranks make as many steps.
-  auto taken = float(least.seconds()), sum = taken;
+  auto taken = float(samples[0].seconds()), sum = taken;
   HOCKET_RETURN_IF_ERROR(world.allReduce(&taken, &sum, 1, kernels::DType::F32,
                                          comm::Reduction::Sum));
   constexpr double most = 20;
   double steps = std::min(most, seconds * world.size() / double(sum));
   for (double done = 1; done < steps; ++done) {
     HOCKET_ASSIGN_OR_RETURN(ProgramSample next, runs.step());
-    for (double ProgramSample::*kind : kProgramKinds)
-      least.*kind = std::min(least.*kind, next.*kind);
+    samples.push_back(next);
   }
-  return least;
+  return medianOf(samples);
 }

@@ -39,8 +39,8 @@ StatusOr<std::vector<SmallProgram>>
 compileSmallPrograms(const CompileProgram &compile, bool isShort);
 
 /// Runs steps of a program on a device that has nothing yet, beside those of
-/// the world's other ranks, for about `seconds` and twice at least: what the
-/// fastest one took, kind by kind.
+/// the world's other ranks, for about `seconds` and twice at least: the median
+/// of what they took, kind by kind, as a step is what most steps are.
 StatusOr<ProgramSample> timeProgram(const SmallProgram &small,
                                     std::unique_ptr<hal::Device> device,
                                     comm::Communicator &world, double seconds);
