@@ -41,7 +41,7 @@ def find(compile_options, *options, path):
 class OnlyOwnCodeTest(unittest.TestCase):
     def setUp(self):
         if not (module := BUILD / tidy.MODULE).exists():
-            self.skipTest("a sanitizer's build has no module")
+            self.skipTest(f"{module} is not built")
         scratch = tempfile.TemporaryDirectory()
         self.addCleanup(scratch.cleanup)
         folder = pathlib.Path(scratch.name)
