@@ -374,13 +374,11 @@ static std::string specificationIn(const std::string &folder) {
 StatusOr<LoadedSpec> huggingface::loadConfig(const std::string &folder,
                                              const spec::LoadOptions &options) {
   std::string file = (std::filesystem::path(folder) / "config.json").string();
-  StatusOr<std::string> text = spec::readInput(file);
-  if (!text.ok()) {
-    std::string meant = specificationIn(folder);
-    return meant.empty()
-               ? text.status()
-               : invalidArgument(text.status().message() + "; is it " + meant +
-                                 " that you mean?");
-  }
-  return parseConfig(*text, file, options);
+  std::error_code error;
+  if (!std::filesystem::exists(file, error))
+    if (std::string meant = specificationIn(folder); !meant.empty())
+      return invalidArgument(file + ": there is no such file; is it " + meant +
+                             " that you mean?");
+  HOCKET_ASSIGN_OR_RETURN(std::string text, spec::readInput(file));
+  return parseConfig(text, file, options);
 }
