@@ -7,6 +7,7 @@
 #include "compiler/tools/calibrate/ProgramTimes.h"
 
 #include "compiler/tools/PlanProblem.h"
+#include "passes/planning/calibration/FitSystem.h"
 #include "runtime/base/File.h"
 #include "runtime/base/Format.h"
 #include "runtime/comm/local/LocalWorld.h"
@@ -164,16 +165,14 @@ StatusOr<ProgramSample> StepRuns::step() {
 
 /// Kind by kind; of samples of one program.
 ProgramSample medianOf(const std::vector<ProgramSample> &samples) {
-  ProgramSample median = samples.front();
+  ProgramSample result = samples.front();
   for (double ProgramSample::*kind : kProgramKinds) {
     std::vector<double> times;
     for (const ProgramSample &sample : samples)
       times.push_back(sample.*kind);
-    auto middle = times.begin() + ptrdiff_t(times.size() / 2);
-    std::ranges::nth_element(times, middle);
-    median.*kind = *middle;
+    result.*kind = median(std::move(times));
   }
-  return median;
+  return result;
 }
 
 } // namespace

@@ -17,15 +17,6 @@ using namespace hocket::planning;
 
 namespace {
 
-double median(std::vector<double> values) {
-  if (values.empty())
-    return 0;
-  std::sort(values.begin(), values.end());
-  size_t half = values.size() / 2;
-  return values.size() % 2 ? values[half]
-                           : (values[half - 1] + values[half]) / 2;
-}
-
 /// Whether a sample's time is one.
 template <typename Sample> bool isTimed(const Sample &sample) {
   return sample.seconds > 0 && std::isfinite(sample.seconds);
@@ -102,6 +93,15 @@ private:
 };
 
 } // namespace
+
+double planning::median(std::vector<double> values) {
+  if (values.empty())
+    return 0;
+  std::sort(values.begin(), values.end());
+  size_t half = values.size() / 2;
+  return values.size() % 2 ? values[half]
+                           : (values[half - 1] + values[half]) / 2;
+}
 
 Status SystemFit::check() const {
   auto wrong = [](const char *kind) {

@@ -39,6 +39,9 @@ struct FittedSystem {
   std::vector<FitQuality> quality;
 };
 
+/// The middle value, or the mean of the two in the middle; 0 of none.
+double median(std::vector<double> values);
+
 /// InvalidArgument where a kind has no sample, or one without a time.
 StatusOr<FittedSystem> fitSystem(const DeviceMeasurements &measurements);
 
