@@ -5,8 +5,8 @@
 //===----------------------------------------------------------------------===//
 ///
 /// \file
-/// The functions of NcclApi.h among the ranks of one process. Communicators do
-/// not block, and are now and then not done with a call when it returns. What
+/// The functions of NcclApi.h among ranks of one machine. Communicators do not
+/// block, and are now and then not done with a call when it returns. What
 /// is issued between ncclGroupStart() and ncclGroupEnd() is one thing to its
 /// stream. Sums are taken in rank order.
 ///
@@ -14,12 +14,11 @@
 
 #include "runtime/comm/nccl/NcclApi.h"
 #include "test/emulator/libraries/CudaLibrary.h"
-#include "test/emulator/libraries/NcclMeeting.h"
+#include "test/emulator/libraries/NcclClub.h"
 
 #include <cstring>
 #include <map>
 #include <thread>
-#include <unistd.h>
 
 using namespace hocket;
 using namespace hocket::emulator;
@@ -31,32 +30,6 @@ using Op = CollectiveCall::Op;
 
 namespace {
 
-/// Work that some of its sides have issued, by number.
-struct Pending {
-  std::shared_ptr<JointWork> work;
-  unsigned taken = 0;
-};
-using PendingWork = std::map<uint64_t, Pending>;
-
-/// All ranks of a communicator.
-struct Club {
-  explicit Club(unsigned size) : size(size), collectives(size) {}
-  const unsigned size;
-  unsigned joined = 0;
-  std::vector<uint64_t> collectives; ///< That each rank has issued.
-  PendingWork pending;
-  /// By sender and receiver.
-  struct Line {
-    uint64_t sent = 0, received = 0;
-    PendingWork pending;
-  };
-  std::map<std::pair<unsigned, unsigned>, Line> lines;
-};
-
-/// Guards all clubs.
-std::mutex mutex;
-std::map<std::string, std::shared_ptr<Club>> clubs; ///< By id.
-
 /// A rank's place in a communicator.
 struct Member {
   std::shared_ptr<Club> club;
@@ -65,8 +38,8 @@ struct Member {
       std::make_shared<std::atomic<bool>>(false);
   /// Shared with whatever graphs keep of it.
   std::shared_ptr<void> captures = std::make_shared<char>();
-  unsigned calls = 0;  ///< Groups that have ended.
-  bool isBusy = false; ///< Is not done with the last of them.
+  unsigned calls = 0;              ///< Groups that have ended.
+  std::atomic<bool> isBusy{false}; ///< Is not done with the last of them.
 };
 
 /// What a thread has issued since ncclGroupStart().
@@ -87,18 +60,6 @@ ncclResult_t refuse(const std::string &why) {
   return ncclInvalidUsage;
 }
 
-/// The joint work with a number, which each side takes once.
-std::shared_ptr<JointWork> take(PendingWork &pending, uint64_t number,
-                                bool isMessage, unsigned sides) {
-  Pending &entry = pending[number];
-  if (!entry.work)
-    entry.work = std::make_shared<JointWork>(isMessage, sides);
-  std::shared_ptr<JointWork> work = entry.work;
-  if (++entry.taken == sides)
-    pending.erase(number);
-  return work;
-}
-
 ncclResult_t endGroup() {
   ncclResult_t result = ncclSuccess;
   for (auto &[stream, issued] : open.streams)
@@ -117,6 +78,8 @@ ncclResult_t endGroup() {
 
 ncclResult_t add(Member *member, std::shared_ptr<JointWork> work, unsigned side,
                  const CollectiveCall &call, CUstream stream) {
+  if (!work)
+    return refuse("the process in which the work happens is gone");
   OpenGroup::OnStream &on = open.streams[stream];
   on.parts.push_back(
       {std::move(work), side, call, member->aborted, member->captures});
@@ -136,32 +99,20 @@ Member *memberOf(ncclComm_t comm) { return reinterpret_cast<Member *>(comm); }
 ncclResult_t collective(const CollectiveCall &call, ncclComm_t comm,
                         CUstream stream) {
   Member *member = memberOf(comm);
-  Club &club = *member->club;
-  std::shared_ptr<JointWork> work;
-  {
-    std::lock_guard lock(mutex);
-    work =
-        take(club.pending, club.collectives[member->rank]++, false, club.size);
-  }
-  return add(member, work, member->rank, call, stream);
+  return add(member, member->club->collective(member->rank), member->rank, call,
+             stream);
 }
 
 ncclResult_t message(const CollectiveCall &call, int peer, ncclComm_t comm,
                      CUstream stream) {
   Member *member = memberOf(comm);
-  Club &club = *member->club;
-  if (peer < 0 || unsigned(peer) >= club.size)
+  if (peer < 0 || unsigned(peer) >= member->club->size)
     return refuse("there is no such peer");
   bool sends = call.from != nullptr;
-  std::shared_ptr<JointWork> work;
-  {
-    std::lock_guard lock(mutex);
-    auto ends = sends ? std::pair(member->rank, unsigned(peer))
-                      : std::pair(unsigned(peer), member->rank);
-    Club::Line &line = club.lines[ends];
-    work = take(line.pending, sends ? line.sent++ : line.received++, true, 2);
-  }
-  return add(member, work, sends ? 0 : 1, call, stream);
+  auto [from, to] = sends ? std::pair(member->rank, unsigned(peer))
+                          : std::pair(unsigned(peer), member->rank);
+  return add(member, member->club->message(from, to, sends), sends ? 0 : 1,
+             call, stream);
 }
 
 comm::DType typeOf(ncclDataType_t type) {
@@ -206,41 +157,33 @@ HOCKET_EXPORT const char *ncclGetLastError(ncclComm_t) {
 //===----------------------------------------------------------------------===//
 
 HOCKET_EXPORT ncclResult_t ncclGetUniqueId(ncclUniqueId *id) {
-  static std::atomic<unsigned> last{0};
   std::memset(id, 0, sizeof(*id));
-  std::string text = std::to_string(::getpid()) + "." + std::to_string(++last);
+  std::string text = nameClub();
   std::memcpy(id->internal, text.data(), text.size());
-  return ncclSuccess;
+  return text.empty() ? refuse("other processes could not come") : ncclSuccess;
 }
 
 HOCKET_EXPORT ncclResult_t ncclCommInitRankConfig(ncclComm_t *comm, int ranks,
                                                   ncclUniqueId id, int rank,
                                                   ncclConfig_t *config) {
-  std::string name = id.internal;
-  if (!name.starts_with(std::to_string(::getpid()) + "."))
-    return refuse("emulated ranks are threads of one process");
   if (config->blocking != 0 || ranks < 1 || rank < 0 || rank >= ranks)
     return refuse("no such communicator can be made");
-  std::lock_guard lock(mutex);
-  auto &club = clubs[name];
+  std::shared_ptr<Club> club = joinClub(id.internal, unsigned(ranks));
   if (!club)
-    club = std::make_shared<Club>(unsigned(ranks));
-  auto *member = new Member{club, unsigned(rank)};
+    return refuse("the process that has made the id is not to be reached");
+  auto *member = new Member;
+  member->club = club;
+  member->rank = unsigned(rank);
   *comm = reinterpret_cast<ncclComm_t>(member);
-  if (++club->joined < club->size)
-    return ncclInProgress;
-  clubs.erase(name);
-  return ncclSuccess;
+  return club->isComplete() ? ncclSuccess : ncclInProgress;
 }
 
 HOCKET_EXPORT ncclResult_t ncclCommGetAsyncError(ncclComm_t comm,
                                                  ncclResult_t *error) {
   Member *member = memberOf(comm);
-  std::lock_guard lock(mutex);
-  *error = member->isBusy || member->club->joined < member->club->size
+  *error = member->isBusy.exchange(false) || !member->club->isComplete()
                ? ncclInProgress
                : ncclSuccess;
-  member->isBusy = false;
   return ncclSuccess;
 }
 

@@ -32,7 +32,7 @@ uint64_t emulator::bytesTo(const CollectiveCall &call, unsigned ranks) {
   return bytesOf(call) * (call.op == Op::AllGather ? ranks : 1);
 }
 
-std::string JointWork::mismatch() const {
+std::string SharedWork::mismatch() const {
   const CollectiveCall &first = *calls.front();
   for (const auto &call : calls)
     if (call->op != first.op || call->count != first.count ||
@@ -44,7 +44,7 @@ std::string JointWork::mismatch() const {
 }
 
 /// Results are made aside, as sides may work in place.
-void JointWork::perform() {
+void SharedWork::perform() {
   const CollectiveCall &call = *calls.front();
   uint64_t bytes = bytesOf(call);
   if (bytes == 0)
@@ -76,16 +76,19 @@ void JointWork::perform() {
   }
 }
 
-std::string JointWork::arrive(unsigned side, const CollectiveCall &call) {
-  std::lock_guard lock(mutex);
-  calls[side] = call;
-  uint64_t written = bytesTo(call, unsigned(calls.size()));
+void emulator::spoilResult(const CollectiveCall &call, unsigned ranks) {
+  uint64_t written = bytesTo(call, ranks), read = bytesFrom(call, ranks);
   auto *to = static_cast<char *>(call.to);
   const auto *from = static_cast<const char *>(call.from);
-  uint64_t read = bytesFrom(call, unsigned(calls.size()));
   bool apart = !from || from + read <= to || to + written <= from;
   if (to && apart)
     std::memset(to, 0xFF, written);
+}
+
+std::string SharedWork::arrive(unsigned side, const CollectiveCall &call) {
+  std::lock_guard lock(mutex);
+  calls[side] = call;
+  spoilResult(call, unsigned(calls.size()));
   if (++arrived < calls.size())
     return "";
   std::string error = mismatch();
@@ -111,12 +114,13 @@ bool NcclMeeting::isOver() const {
   });
 }
 
-std::shared_ptr<JointWork> JointWork::again(uint64_t launch) {
+std::shared_ptr<JointWork> SharedWork::again(uint64_t launch) {
   std::lock_guard lock(mutex);
   Launched &entry = launched[launch];
   if (!entry.work)
-    entry.work = std::make_shared<JointWork>(isMessage, unsigned(calls.size()));
-  std::shared_ptr<JointWork> work = entry.work;
+    entry.work =
+        std::make_shared<SharedWork>(isMessage, unsigned(calls.size()));
+  std::shared_ptr<SharedWork> work = entry.work;
   if (++entry.taken == calls.size())
     launched.erase(launch);
   return work;

@@ -23,24 +23,34 @@
 
 namespace hocket::emulator {
 
-/// One collective or message of a communicator. Any thread.
+/// One collective or message of a communicator. Its sides are, of a collective,
+/// all ranks by their numbers; of a message the sender and the receiver. Any
+/// thread.
 class JointWork {
 public:
-  /// `sides` of a collective: those of all ranks, by rank; of a message: the
-  /// sender's and the receiver's.
-  JointWork(bool isMessage, unsigned sides)
-      : isMessage(isMessage), calls(sides) {}
-
+  virtual ~JointWork() = default;
   /// A side's stream has come. Empty, or what does not fit the others.
-  std::string arrive(unsigned side, const comm::CollectiveCall &call);
-  bool isOver() const { return over.load(); }
+  virtual std::string arrive(unsigned side,
+                             const comm::CollectiveCall &call) = 0;
+  virtual bool isOver() = 0;
   /// The work of one launch of the graphs that this was captured by, which each
   /// side takes once.
-  std::shared_ptr<JointWork> again(uint64_t launch);
+  virtual std::shared_ptr<JointWork> again(uint64_t launch) = 0;
+};
+
+/// Work that happens in this process.
+class SharedWork : public JointWork {
+public:
+  SharedWork(bool isMessage, unsigned sides)
+      : isMessage(isMessage), calls(sides) {}
+
+  std::string arrive(unsigned side, const comm::CollectiveCall &call) override;
+  bool isOver() override { return over.load(); }
+  std::shared_ptr<JointWork> again(uint64_t launch) override;
 
 private:
   struct Launched {
-    std::shared_ptr<JointWork> work;
+    std::shared_ptr<SharedWork> work;
     size_t taken = 0;
   };
   std::string mismatch() const;
@@ -80,6 +90,9 @@ private:
 /// Bytes that a side reads and writes.
 uint64_t bytesFrom(const comm::CollectiveCall &call, unsigned ranks);
 uint64_t bytesTo(const comm::CollectiveCall &call, unsigned ranks);
+
+/// Puts garbage where a side's result is to be, unless it works in place.
+void spoilResult(const comm::CollectiveCall &call, unsigned ranks);
 
 } // namespace hocket::emulator
 

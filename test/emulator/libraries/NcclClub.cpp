@@ -1,0 +1,90 @@
+//===- NcclClub.cpp - All ranks of a communicator -------------------------===//
+//
+// Part of Hocket, under the Apache License v2.0.
+//
+//===----------------------------------------------------------------------===//
+
+#include "test/emulator/libraries/NcclClub.h"
+
+using namespace hocket;
+using namespace hocket::emulator;
+
+namespace {
+
+/// Work that some of its sides have issued, by number.
+class PendingWork {
+public:
+  /// The work with a number, which each side takes once.
+  std::shared_ptr<JointWork> take(uint64_t number, bool isMessage,
+                                  unsigned sides) {
+    Pending &entry = pending[number];
+    if (!entry.work)
+      entry.work = std::make_shared<SharedWork>(isMessage, sides);
+    std::shared_ptr<JointWork> work = entry.work;
+    if (++entry.taken == sides)
+      pending.erase(number);
+    return work;
+  }
+
+private:
+  struct Pending {
+    std::shared_ptr<SharedWork> work;
+    unsigned taken = 0;
+  };
+  std::map<uint64_t, Pending> pending;
+};
+
+/// A club whose work happens here.
+class SharedClub : public Club {
+public:
+  explicit SharedClub(unsigned size) : Club(size), issued(size) {}
+
+  /// True for the last one.
+  bool join() {
+    std::lock_guard lock(mutex);
+    return ++joined == size;
+  }
+  bool isComplete() override {
+    std::lock_guard lock(mutex);
+    return joined >= size;
+  }
+  std::shared_ptr<JointWork> collective(unsigned rank) override {
+    std::lock_guard lock(mutex);
+    return collectives.take(issued[rank]++, false, size);
+  }
+  std::shared_ptr<JointWork> message(unsigned from, unsigned to,
+                                     bool sends) override {
+    std::lock_guard lock(mutex);
+    Line &line = lines[{from, to}];
+    return line.messages.take(sends ? line.sent++ : line.received++, true, 2);
+  }
+
+private:
+  struct Line {
+    uint64_t sent = 0, received = 0;
+    PendingWork messages;
+  };
+  std::mutex mutex;
+  unsigned joined = 0;
+  std::vector<uint64_t> issued; ///< Collectives, by rank.
+  PendingWork collectives;
+  std::map<std::pair<unsigned, unsigned>, Line> lines; ///< Sender, receiver.
+};
+
+} // namespace
+
+std::shared_ptr<Club> emulator::joinSharedClub(const std::string &name,
+                                               unsigned size) {
+  static std::mutex mutex;
+  static std::map<std::string, std::shared_ptr<SharedClub>> open;
+  std::lock_guard lock(mutex);
+  auto &entry = open[name];
+  if (!entry)
+    entry = std::make_shared<SharedClub>(size);
+  std::shared_ptr<SharedClub> club = entry;
+  if (club->size != size)
+    return nullptr;
+  if (club->join())
+    open.erase(name);
+  return club;
+}
