@@ -53,18 +53,25 @@ GemmTile tileAt(const GemmArguments &args, Tiling tiling, int64_t i,
 KernelError checkTypes(const GemmArguments &args) {
   if (KernelError error = checkProcessor())
     return error;
-  bool known = isFloating(args.a.dtype) && isFloating(args.b.dtype) &&
-               isFloating(args.d.dtype) && isFloating(args.bias.dtype) &&
-               isFloating(args.auxiliary.dtype) &&
-               isFloating(args.residual.dtype);
+  if (KernelError error = checkFactors(args.a.dtype, args.b.dtype))
+    return error;
+  bool narrow = isF8(args.a.dtype) && isF8(args.b.dtype);
+  if (narrow && args.packedB)
+    return "gemm: there is no packed form of 8-bit elements";
+  bool known =
+      (narrow || (isFloating(args.a.dtype) && isFloating(args.b.dtype))) &&
+      isFloating(args.d.dtype) && isFloating(args.bias.dtype) &&
+      isFloating(args.auxiliary.dtype) && isFloating(args.residual.dtype);
   return known ? nullptr : "gemm: an element type is not f32, bf16 or f16";
 }
 
 } // namespace
 
-KernelError gemm(const GemmArguments &args, Workers &workers) {
-  if (KernelError error = checkTypes(args))
+KernelError gemm(const GemmArguments &call, Workers &workers) {
+  if (KernelError error = checkTypes(call))
     return error;
+  GemmArguments args = call;
+  args.alpha = scaledAlpha(call);
   if (args.m <= 0 || args.n <= 0)
     return nullptr;
   Tiling tiling = chooseTiling(args, workers.count());

@@ -24,12 +24,17 @@ std::string cudaType(int64_t dtype) {
     return "int";
   case DType::F64:
     return "double";
+  case DType::F8E4M3:
+  case DType::F8E5M2:
+    break; // bytes, for ops that only copy
   }
   return "unsigned char";
 }
 
 std::string cudaWord(int64_t dtype) {
   switch (bytesOf(static_cast<DType>(dtype))) {
+  case 1:
+    return "unsigned char";
   case 2:
     return "unsigned short";
   case 4:

@@ -8,7 +8,9 @@
 
 namespace hocket::kernels::library {
 
-static bool isDType(int64_t code) { return code >= 1 && code <= 5; }
+static bool isDType(int64_t code) {
+  return code >= 1 && code <= 8 && bytesOf(typeOf(code)) > 0;
+}
 
 /// [p, o, n] and [o, N] in `pieces` and `whole`.
 static KernelError piecesSizes(Integers n, Floats floats, int64_t &pieces,

@@ -20,7 +20,21 @@
 namespace hocket::kernels {
 
 /// Element types; the values are those of program.proto's DType.
-enum class DType : int32_t { F32 = 1, BF16 = 2, F16 = 3, I32 = 4, F64 = 5 };
+enum class DType : int32_t {
+  F32 = 1,
+  BF16 = 2,
+  F16 = 3,
+  I32 = 4,
+  F64 = 5,
+  F8E4M3 = 7,
+  F8E5M2 = 8,
+};
+
+/// Whether it is one of the two 8-bit formats (Micikevicius et al., "FP8
+/// formats for deep learning", 2022): factors of products, nothing else.
+[[gnu::always_inline]] constexpr bool isF8(DType dtype) {
+  return dtype == DType::F8E4M3 || dtype == DType::F8E5M2;
+}
 
 /// Null: done. Otherwise what was wrong, a string that lives forever; nothing
 /// was read or written out of bounds, results are unspecified.
@@ -37,6 +51,9 @@ using KernelError = const char *;
     return 2;
   case DType::F64:
     return 8;
+  case DType::F8E4M3:
+  case DType::F8E5M2:
+    return 1;
   }
   return 0;
 }
@@ -106,6 +123,58 @@ struct ConstView {
   return uint16_t(sign | ((rounded - 0x38000000u) >> 13));
 }
 
+/// An 8-bit format: `mantissa` bits behind the point, an exponent of 7 less
+/// that many bits, and a largest finite code. Codes above it are infinities and
+/// NaN.
+struct F8Format {
+  uint32_t mantissa, bias, largest;
+};
+
+/// No infinities, one NaN (0x7f); up to 448, down to 2^-9.
+inline constexpr F8Format kE4M3 = {3, 7, 0x7e};
+/// As IEEE 754's half cut in two; up to 57344, down to 2^-16.
+inline constexpr F8Format kE5M2 = {2, 15, 0x7b};
+
+/// Round to nearest, ties to even; what is beyond the largest finite number,
+/// infinity too, becomes that number. NaN becomes 0x7f.
+[[gnu::always_inline]] constexpr uint8_t floatToF8(float value, F8Format to) {
+  uint32_t bits = std::bit_cast<uint32_t>(value);
+  uint32_t magnitude = bits & 0x7fffffffu, sign = (bits >> 24) & 0x80u;
+  if (magnitude > 0x7f800000u)
+    return 0x7f;
+  uint32_t shift = 23 - to.mantissa, code = 0;
+  if (magnitude < (128 - to.bias) << 23) {
+    // Subnormal: adding a number whose last bit is worth the smallest step
+    // makes the addition itself round as wanted.
+    uint32_t step = (128 - to.bias + shift) << 23;
+    float sum = std::bit_cast<float>(magnitude) + std::bit_cast<float>(step);
+    code = std::bit_cast<uint32_t>(sum) - step;
+  } else {
+    uint32_t half = (1u << (shift - 1)) - 1 + ((magnitude >> shift) & 1u);
+    code = (magnitude + half - ((127 - to.bias) << 23)) >> shift;
+  }
+  return uint8_t(sign | (code > to.largest ? to.largest : code));
+}
+
+[[gnu::always_inline]] constexpr uint8_t floatToE4m3(float value) {
+  return floatToF8(value, kE4M3);
+}
+[[gnu::always_inline]] constexpr uint8_t floatToE5m2(float value) {
+  return floatToF8(value, kE5M2);
+}
+
+[[gnu::always_inline]] constexpr float e4m3ToFloat(uint8_t code) {
+  if ((code & 0x7fu) == 0x7fu)
+    return std::bit_cast<float>(uint32_t(code & 0x80u) << 24 | 0x7fc00000u);
+  // The same bits in a half stand for 2^-8 of the number: biases differ by 8.
+  return f16ToFloat(uint16_t((code & 0x80u) << 8 | (code & 0x7fu) << 7)) *
+         0x1p8f;
+}
+
+[[gnu::always_inline]] constexpr float e5m2ToFloat(uint8_t code) {
+  return f16ToFloat(uint16_t(code << 8));
+}
+
 /// Element `i`, as a double.
 inline double load(ConstView v, int64_t i) {
   switch (v.dtype) {
@@ -119,6 +188,10 @@ inline double load(ConstView v, int64_t i) {
     return static_cast<const int32_t *>(v.data)[i];
   case DType::F64:
     return static_cast<const double *>(v.data)[i];
+  case DType::F8E4M3:
+    return e4m3ToFloat(static_cast<const uint8_t *>(v.data)[i]);
+  case DType::F8E5M2:
+    return e5m2ToFloat(static_cast<const uint8_t *>(v.data)[i]);
   }
   return 0;
 }
@@ -140,6 +213,12 @@ inline void store(View v, int64_t i, double x) {
     break;
   case DType::F64:
     static_cast<double *>(v.data)[i] = x;
+    break;
+  case DType::F8E4M3:
+    static_cast<uint8_t *>(v.data)[i] = floatToE4m3(static_cast<float>(x));
+    break;
+  case DType::F8E5M2:
+    static_cast<uint8_t *>(v.data)[i] = floatToE5m2(static_cast<float>(x));
     break;
   }
 }

@@ -51,6 +51,11 @@ double reference::activate(Epilogue epilogue, double x) {
 KernelError reference::gemm(const GemmArguments &args) {
   if (args.packedB)
     return "gemm: the reference reads an unpacked B only";
+  if (KernelError error = checkFactors(args.a.dtype, args.b.dtype))
+    return error;
+  double alpha = args.alpha;
+  alpha *= args.scaleA ? *args.scaleA : 1;
+  alpha *= args.scaleB ? *args.scaleB : 1;
   for (int64_t i = 0; i < args.m; ++i)
     for (int64_t j = 0; j < args.n; ++j) {
       double sum = 0;
@@ -58,7 +63,7 @@ KernelError reference::gemm(const GemmArguments &args) {
         sum += load(args.a, args.transposeA ? p * args.m + i : i * args.k + p) *
                load(args.b, args.transposeB ? j * args.k + p : p * args.n + j);
       int64_t at = i * args.n + j;
-      double v = static_cast<double>(args.alpha) * sum;
+      double v = alpha * sum;
       v += args.accumulate ? load(args.d, at) : 0;
       v += args.bias ? load(args.bias, j) : 0;
       double residual = args.residual ? load(args.residual, at) : 0;

@@ -9,6 +9,9 @@
 /// auxiliary = v; D = epilogue(v) + residual. All matrices are dense and
 /// row-major; op transposes.
 ///
+/// A and B may both be of 8 bits, of two formats but not both e5m2; then alpha
+/// stands for alpha * scaleA * scaleB, two numbers in memory.
+///
 //===----------------------------------------------------------------------===//
 
 #ifndef HOCKET_KERNELS_REFERENCE_GEMM_H
@@ -41,7 +44,24 @@ struct GemmArguments {
   ConstView bias;     ///< [n], or null
   View auxiliary;     ///< [m, n], or null
   ConstView residual; ///< [m, n], or null; may be d itself
+  const float *scaleA = nullptr, *scaleB = nullptr; ///< null: 1
 };
+
+/// Null, or why A and B are no two factors of one product.
+constexpr KernelError checkFactors(DType a, DType b) {
+  if (isF8(a) != isF8(b))
+    return "one factor has 8-bit elements and the other has not";
+  if (a == DType::F8E5M2 && b == DType::F8E5M2)
+    return "both factors are f8e5m2, one of the two must be f8e4m3";
+  return nullptr;
+}
+
+/// `alpha`, times the scales that there are.
+constexpr float scaledAlpha(const GemmArguments &args) {
+  float alpha = args.alpha;
+  alpha *= args.scaleA ? *args.scaleA : 1;
+  return alpha * (args.scaleB ? *args.scaleB : 1);
+}
 
 namespace reference {
 [[nodiscard]] KernelError gemm(const GemmArguments &args);

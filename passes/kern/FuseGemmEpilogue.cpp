@@ -116,7 +116,11 @@ bool isOneOfCublasLt(GemmOp gemm, const Following &epilogue, Type result) {
     if (kind != kern::Epilogue::None && kind != kern::Epilogue::GeluTanh)
       return false;
   Type type = elementOf(result);
-  if (type != elementOf(gemm.getA()) && !type.isF32())
+  bool narrow = elementOf(gemm.getA()).getIntOrFloatBitWidth() == 8;
+  if (type != elementOf(gemm.getA()) && !type.isF32() && !narrow)
+    return false;
+  // Of 8-bit factors it has products alone that are sure to be found.
+  if (narrow && (activates || epilogue.keepsInput))
     return false;
   Value bias = epilogue.bias ? epilogue.bias : gemm.getBias();
   Value residual = epilogue.residual ? epilogue.residual : gemm.getResidual();
@@ -193,8 +197,9 @@ private:
         builder.getFusedLoc({gemm.getLoc(), rows.getLoc()}),
         rows.getOutputs()[0].getType(), auxiliary, gemm.getA(), gemm.getB(),
         epilogue.bias ? epilogue.bias : gemm.getBias(),
-        epilogue.residual ? epilogue.residual : gemm.getResidual(), gemm.getM(),
-        gemm.getN(), gemm.getK(), gemm.getTransposeA(), gemm.getTransposeB(),
+        epilogue.residual ? epilogue.residual : gemm.getResidual(),
+        gemm.getScaleA(), gemm.getScaleB(), gemm.getM(), gemm.getN(),
+        gemm.getK(), gemm.getTransposeA(), gemm.getTransposeB(),
         activates ? epilogue.activation : gemm.getEpilogue(), gemm.getAlpha(),
         joinedLabel(gemm, rows));
     moveBehind(result, placement);

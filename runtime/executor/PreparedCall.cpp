@@ -167,6 +167,10 @@ public:
       auxiliary = BufferPlace::of(scope, gemm.auxiliary());
     if (gemm.has_residual())
       residual = BufferPlace::of(scope, gemm.residual());
+    if (gemm.has_scale_a())
+      scaleA = BufferPlace::of(scope, gemm.scale_a());
+    if (gemm.has_scale_b())
+      scaleB = BufferPlace::of(scope, gemm.scale_b());
   }
 
   Status run(const RunContext &context) override {
@@ -181,13 +185,15 @@ public:
     call.bias = bias.operand(context);
     call.auxiliary = auxiliary.operand(context);
     call.residual = residual.operand(context);
+    call.scaleA = scaleA.operand(context);
+    call.scaleB = scaleB.operand(context);
     return &call;
   }
 
 private:
   hal::StreamId stream;
   program::Accumulate accumulate;
-  BufferPlace a, b, d, bias, auxiliary, residual;
+  BufferPlace a, b, d, bias, auxiliary, residual, scaleA, scaleB;
   hal::GemmCall call;
 };
 

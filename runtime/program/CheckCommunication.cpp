@@ -113,14 +113,15 @@ private:
 
   static bool canTravel(program::DType dtype) {
     return dtype == program::F32 || dtype == program::BF16 ||
-           dtype == program::F16 || dtype == program::I32;
+           dtype == program::F16 || dtype == program::I32 ||
+           dtype == program::F8_E4M3 || dtype == program::F8_E5M2;
   }
 
   void checkType(uint32_t index) {
     if (!canTravel(buffer(index).dtype()))
       add(ProgramRule::CollectiveSizes,
           formatText("communicates buffer %u of type %s, which only f32, bf16, "
-                     "f16 and i32 can",
+                     "f16, i32, f8e4m3 and f8e5m2 can",
                      index, dataTypeName(buffer(index).dtype())));
   }
 
@@ -171,6 +172,11 @@ private:
           formatText("two pieces of a collective meet in buffer %u",
                      piece.to()));
     checkType(piece.from());
+    bool reduces = op == "all_reduce" || op == "reduce_scatter";
+    if (reduces && dataTypeBytes(buffer(piece.from()).dtype()) == 1)
+      add(ProgramRule::CollectiveSizes,
+          formatText("reduces buffer %u of type %s, which is only copied",
+                     piece.from(), dataTypeName(buffer(piece.from()).dtype())));
     if (buffer(piece.from()).dtype() != buffer(piece.to()).dtype())
       add(ProgramRule::CollectiveSizes,
           "a collective between buffers of different element types");

@@ -139,12 +139,8 @@ private:
       return add(formatText("gemm of %llu x %llu x %llu; each must be from 1 "
                             "to 2^31 - 1",
                             wide(m), wide(n), wide(k)));
-    checkOperand("a", gemm.a(), m * k, floating);
+    checkFactors(gemm);
     checkOperand("d", gemm.d(), m * n, floating);
-    if (gemm.b_packed())
-      checkPacked(gemm);
-    else
-      checkOperand("b", gemm.b(), k * n, floating);
     if (gemm.has_bias())
       checkOperand("bias", gemm.bias(), n, floating);
     if (gemm.has_auxiliary())
@@ -157,9 +153,37 @@ private:
     checkAccumulate(gemm.accumulate());
     bool aliased = gemm.d() == gemm.a() || gemm.d() == gemm.b() ||
                    (gemm.has_bias() && gemm.d() == gemm.bias()) ||
-                   (gemm.has_auxiliary() && gemm.d() == gemm.auxiliary());
+                   (gemm.has_auxiliary() && gemm.d() == gemm.auxiliary()) ||
+                   (gemm.has_scale_a() && gemm.d() == gemm.scale_a()) ||
+                   (gemm.has_scale_b() && gemm.d() == gemm.scale_b());
     if (aliased)
       add("gemm's result is one of its inputs");
+  }
+
+  /// A and B, which must go together, and their scales.
+  void checkFactors(const program::Gemm &gemm) {
+    static const std::set<DType> types = {program::F32, program::BF16,
+                                          program::F16, program::F8_E4M3,
+                                          program::F8_E5M2};
+    checkOperand("a", gemm.a(), gemm.m() * gemm.k(), types);
+    DType a = buffer(gemm.a()).dtype(), b = gemm.b_type();
+    if (gemm.b_packed()) {
+      checkPacked(gemm);
+      b = b == program::DTYPE_UNSPECIFIED ? a : b;
+    } else {
+      checkOperand("b", gemm.b(), gemm.k() * gemm.n(), types);
+      b = buffer(gemm.b()).dtype();
+    }
+    if (kernels::KernelError error = kernels::checkFactors(
+            kernels::DType(int(a)), kernels::DType(int(b))))
+      add(std::string("gemm: ") + error);
+    bool scales = gemm.has_scale_a() || gemm.has_scale_b();
+    if (scales && !kernels::isF8(kernels::DType(int(a))))
+      add("gemm has scales for factors that are not of 8 bits");
+    if (gemm.has_scale_a())
+      checkOperand("scale_a", gemm.scale_a(), 1, {program::F32});
+    if (gemm.has_scale_b())
+      checkOperand("scale_b", gemm.scale_b(), 1, {program::F32});
   }
 
   void checkPacked(const program::Gemm &gemm) {

@@ -26,6 +26,8 @@ inline uint64_t dataTypeBytes(program::DType dtype) {
   case program::F64:
     return 8;
   case program::U8:
+  case program::F8_E4M3:
+  case program::F8_E5M2:
     return 1;
   default:
     return 0;
@@ -47,6 +49,10 @@ inline const char *dataTypeName(program::DType dtype) {
     return "f64";
   case program::U8:
     return "u8";
+  case program::F8_E4M3:
+    return "f8e4m3";
+  case program::F8_E5M2:
+    return "f8e5m2";
   default:
     return "?";
   }

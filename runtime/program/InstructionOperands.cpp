@@ -62,6 +62,10 @@ static Operands gemmOperands(const program::Gemm &gemm) {
     operands.push_back({gemm.residual(), OperandAccess::Read});
   if (gemm.has_auxiliary())
     operands.push_back({gemm.auxiliary(), OperandAccess::Write});
+  if (gemm.has_scale_a())
+    operands.push_back({gemm.scale_a(), OperandAccess::Read});
+  if (gemm.has_scale_b())
+    operands.push_back({gemm.scale_b(), OperandAccess::Read});
   return operands;
 }
 
@@ -136,6 +140,10 @@ static std::string gemmText(const program::Gemm &gemm) {
     text += formatText(" residual %%%u", gemm.residual());
   if (gemm.has_auxiliary())
     text += formatText(" auxiliary %%%u", gemm.auxiliary());
+  if (gemm.has_scale_a())
+    text += formatText(" scale a %%%u", gemm.scale_a());
+  if (gemm.has_scale_b())
+    text += formatText(" scale b %%%u", gemm.scale_b());
   return text + (gemm.b_packed() ? " packed" : "");
 }
 

@@ -25,6 +25,7 @@ struct Case {
   Epilogue epilogue = Epilogue::None;
   bool auxiliary = false, residual = false;
   float alpha = 1;
+  float scaleA = 0, scaleB = 0; ///< 0: none
 };
 
 std::string describe(const Case &c) {
@@ -34,7 +35,8 @@ std::string describe(const Case &c) {
          " " + nameOf(c.d) + (c.packed ? " packed" : "") +
          (c.accumulate ? " accumulate" : "") + (c.bias ? " bias" : "") +
          " epilogue " + std::to_string(static_cast<int>(c.epilogue)) +
-         (c.auxiliary ? " auxiliary" : "") + (c.residual ? " residual" : "");
+         (c.auxiliary ? " auxiliary" : "") + (c.residual ? " residual" : "") +
+         (c.scaleA != 0 ? " scaleA" : "") + (c.scaleB != 0 ? " scaleB" : "");
 }
 
 /// The operands of one case.
@@ -61,6 +63,8 @@ struct Operands {
       args.auxiliary = auxiliary.view();
     if (c.residual)
       args.residual = residual.view();
+    args.scaleA = c.scaleA != 0 ? &c.scaleA : nullptr;
+    args.scaleB = c.scaleB != 0 ? &c.scaleB : nullptr;
     return args;
   }
 };
@@ -142,6 +146,77 @@ TEST(Gemm, EveryElementType) {
                    .packed = packed});
 }
 
+TEST(Gemm, EightBitFactors) {
+  constexpr std::pair<DType, DType> pairs[] = {{DType::F8E4M3, DType::F8E4M3},
+                                               {DType::F8E5M2, DType::F8E4M3},
+                                               {DType::F8E4M3, DType::F8E5M2}};
+  constexpr int64_t sizes[][3] = {{5, 33, 7}, {37, 75, 91}, {33, 64, 513}};
+  for (auto [a, b] : pairs)
+    for (DType d : {DType::F32, DType::BF16})
+      for (auto [m, n, k] : sizes)
+        for (int flags = 0; flags < 4; ++flags)
+          check({.m = m,
+                 .n = n,
+                 .k = k,
+                 .transposeA = (flags & 1) != 0,
+                 .transposeB = (flags & 2) != 0,
+                 .a = a,
+                 .b = b,
+                 .d = d,
+                 .accumulate = d == DType::F32,
+                 .bias = true,
+                 .epilogue = Epilogue::Gelu,
+                 .auxiliary = true,
+                 .residual = m > 5,
+                 .alpha = 0.5f,
+                 .scaleA = flags == 3 ? 0 : 0.75f,
+                 .scaleB = flags == 0 ? 0 : 3.0f});
+}
+
+TEST(Gemm, WidensEveryCodeAsTheReferenceDoes) {
+  constexpr int64_t n = 256;
+  for (DType type : {DType::F8E4M3, DType::F8E5M2})
+    for (Isa isa : machineIsas()) {
+      Array codes(type, n), one(DType::F8E4M3, 1), d(DType::F32, n);
+      for (int64_t i = 0; i < n; ++i)
+        codes.as<uint8_t>()[i] = uint8_t(i);
+      one.set(0, 1);
+      for (bool second : {false, true}) {
+        GemmArguments args;
+        args.m = second ? 1 : n, args.n = second ? n : 1, args.k = 1;
+        args.a = second ? one.view() : codes.view();
+        args.b = second ? codes.view() : one.view();
+        args.d = d.view();
+        TestWorkers workers(1, isa);
+        ASSERT_EQ(gemm(args, workers), nullptr);
+        for (int64_t i = 0; i < n; ++i) {
+          bool same =
+              d[i] == codes[i] || (std::isnan(d[i]) && std::isnan(codes[i]));
+          EXPECT_TRUE(same) << nameOf(isa) << " code " << i << ": " << d[i];
+        }
+      }
+    }
+}
+
+TEST(Gemm, RefusesOddPairsOfEightBits) {
+  TestWorkers workers(1);
+  auto refusal = [&](DType a, DType b, bool packed) {
+    Case c{.m = 2, .n = 2, .k = 2, .a = a, .b = b};
+    Operands operands(c);
+    GemmArguments args = operands.arguments(c);
+    args.packedB = packed;
+    KernelError error = gemm(args, workers);
+    EXPECT_TRUE(packed || reference::gemm(args) == error);
+    return std::string(error ? error : "");
+  };
+  EXPECT_EQ(refusal(DType::F8E5M2, DType::F8E5M2, false),
+            "both factors are f8e5m2, one of the two must be f8e4m3");
+  EXPECT_EQ(refusal(DType::F8E4M3, DType::BF16, false),
+            "one factor has 8-bit elements and the other has not");
+  EXPECT_EQ(refusal(DType::F8E4M3, DType::F8E4M3, true),
+            "gemm: there is no packed form of 8-bit elements");
+}
+
 TEST(Gemm, EveryEpilogue) {
   for (DType d : kTypes)
     for (int epilogue = 0; epilogue < 6; ++epilogue)
@@ -213,10 +288,11 @@ TEST(Gemm, TilesEmulated) {
   constexpr int64_t sizes[][3] = {{1, 1, 1},     {16, 32, 32}, {32, 64, 64},
                                   {33, 70, 100}, {70, 33, 33}, {97, 40, 1055}};
   for (auto [m, n, k] : sizes)
-    for (int flags = 0; flags < 8; ++flags) {
+    for (int flags = 0; flags < 12; ++flags) {
       Case c{.m = m, .n = n, .k = k};
       c.transposeA = flags & 1, c.transposeB = flags & 2, c.packed = flags & 4;
-      c.a = c.b = DType::BF16, c.bias = true;
+      c.a = flags < 8 ? DType::BF16 : DType::F8E5M2;
+      c.b = flags < 8 ? DType::BF16 : DType::F8E4M3, c.bias = true;
       SCOPED_TRACE(describe(c));
       Operands got(c), wide(got, 0);
       ASSERT_EQ(reference::gemm(wide.arguments(c)), nullptr);

@@ -290,5 +290,81 @@ TEST(Element, HalvesRoundAsTheyShould) {
   EXPECT_EQ(floatToBf16(3.4e38f), 0x7f80);
 }
 
+/// A code of an 8-bit format by its definition; NaN for all that is not finite.
+double decoded(uint32_t code, F8Format format) {
+  uint32_t magnitude = code & 0x7f;
+  if (magnitude > format.largest)
+    return NAN;
+  auto fraction = double(magnitude % (1u << format.mantissa));
+  int exponent = int(magnitude >> format.mantissa);
+  double hidden = exponent ? 1 : 0;
+  double value =
+      std::ldexp(hidden + std::ldexp(fraction, -int(format.mantissa)),
+                 std::max(exponent, 1) - int(format.bias));
+  return code & 0x80 ? -value : value;
+}
+
+/// The finite code of `value`'s sign that lies nearest to it, of two the even.
+uint32_t nearestCode(double value, F8Format format) {
+  uint32_t best = 0;
+  double size = std::min(std::abs(value), decoded(format.largest, format));
+  for (uint32_t code = 1; code <= format.largest; ++code) {
+    double error = std::abs(decoded(code, format) - size);
+    double least = std::abs(decoded(best, format) - size);
+    if (error < least || (error == least && code % 2 == 0))
+      best = code;
+  }
+  return best | (std::signbit(value) ? 0x80 : 0);
+}
+
+TEST(Element, EightBitsAreWhatTheyMean) {
+  for (uint32_t code = 0; code < 256; ++code) {
+    double e4m3 = decoded(code, kE4M3), e5m2 = decoded(code, kE5M2);
+    float wide = e4m3ToFloat(uint8_t(code)), other = e5m2ToFloat(uint8_t(code));
+    EXPECT_TRUE(wide == e4m3 || (wide != wide && e4m3 != e4m3)) << code;
+    bool infinite = (code & 0x7f) == 0x7c;
+    EXPECT_TRUE(other == e5m2 || (other != other && !infinite) ||
+                (std::isinf(other) && infinite))
+        << code;
+    EXPECT_EQ(floatToE4m3(wide), wide == wide ? code : 0x7f);
+    if (!std::isinf(other)) {
+      EXPECT_EQ(floatToE5m2(other), other == other ? code : 0x7f);
+    }
+  }
+  EXPECT_EQ(e4m3ToFloat(0x7e), 448);
+  EXPECT_EQ(e5m2ToFloat(0x7b), 57344);
+  for (float sign : {1.0f, -1.0f}) {
+    uint8_t bit = sign < 0 ? 0x80 : 0;
+    EXPECT_EQ(floatToE4m3(sign * 1e9f), bit | 0x7e);
+    EXPECT_EQ(floatToE5m2(sign * 1e9f), bit | 0x7b);
+    EXPECT_EQ(floatToE4m3(sign * INFINITY), bit | 0x7e);
+    EXPECT_EQ(floatToE5m2(sign * INFINITY), bit | 0x7b);
+    EXPECT_EQ(floatToE4m3(sign * 0.0f), bit);
+  }
+  EXPECT_EQ(floatToE4m3(NAN), 0x7f);
+  EXPECT_EQ(floatToE5m2(-NAN), 0x7f);
+}
+
+TEST(Element, EightBitsRoundToTheNearest) {
+  for (F8Format format : {kE4M3, kE5M2}) {
+    // Codes, the middle between two, and floats beside both.
+    for (uint32_t code = 0; code < format.largest; ++code) {
+      float low = float(decoded(code, format));
+      float middle = (low + float(decoded(code + 1, format))) / 2;
+      for (float at : {low, middle})
+        for (float x :
+             {std::nextafter(at, -1.0f), at, std::nextafter(at, INFINITY), -at})
+          ASSERT_EQ(floatToF8(x, format), nearestCode(x, format)) << x;
+    }
+    // And any.
+    for (uint32_t i = 0; i < 200000; ++i) {
+      auto x = std::bit_cast<float>(randomWord({3, 5, 0}, i));
+      if (x == x) {
+        ASSERT_EQ(floatToF8(x, format), nearestCode(x, format)) << x;
+      }
+    }
+  }
+}
+
 } // namespace
 } // namespace hocket::kernels::test

@@ -140,10 +140,12 @@ inline double tolerance(DType dtype) {
 }
 
 inline std::string nameOf(DType dtype) {
-  return dtype == DType::F32    ? "f32"
-         : dtype == DType::BF16 ? "bf16"
-         : dtype == DType::F16  ? "f16"
-                                : "other";
+  return dtype == DType::F32      ? "f32"
+         : dtype == DType::BF16   ? "bf16"
+         : dtype == DType::F16    ? "f16"
+         : dtype == DType::F8E4M3 ? "f8e4m3"
+         : dtype == DType::F8E5M2 ? "f8e5m2"
+                                  : "other";
 }
 
 } // namespace hocket::kernels::test

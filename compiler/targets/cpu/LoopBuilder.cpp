@@ -85,7 +85,7 @@ Value LoopBuilder::min(Value a, Value b) {
 Type LoopBuilder::memoryType(Element element) {
   if (element == Element::F32)
     return getF32Type();
-  return getIntegerType(element == Element::I32 ? 32 : 16);
+  return getIntegerType(8 * bytesOf(element));
 }
 
 Value LoopBuilder::address(Value base, Value at, Element element) {
@@ -122,6 +122,10 @@ Value LoopBuilder::toF32(Value loaded, Element element) {
         f32, create<arith::BitcastOp>(f16, loaded).getResult());
   case Element::I32:
     return create<arith::SIToFPOp>(f32, loaded);
+  case Element::F8E4M3:
+    return f8ToF32(*this, getLoc(), loaded, kernels::DType::F8E4M3);
+  case Element::F8E5M2:
+    return f8ToF32(*this, getLoc(), loaded, kernels::DType::F8E5M2);
   }
   llvm_unreachable("an element type that the enumeration lacks");
 }
@@ -140,6 +144,10 @@ Value LoopBuilder::fromF32(Value value, Element element) {
   case Element::I32:
     return create<arith::FPToSIOp>(
         withElementType(value.getType(), getI32Type()), value);
+  case Element::F8E4M3:
+    return f32ToF8(*this, getLoc(), value, kernels::DType::F8E4M3);
+  case Element::F8E5M2:
+    return f32ToF8(*this, getLoc(), value, kernels::DType::F8E5M2);
   }
   llvm_unreachable("an element type that the enumeration lacks");
 }

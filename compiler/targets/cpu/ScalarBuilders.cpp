@@ -11,7 +11,11 @@
 #include "mlir/IR/BuiltinTypes.h"
 #include "mlir/IR/TypeUtilities.h"
 
+#include <limits>
+#include <optional>
+
 using namespace mlir;
+using hocket::kernels::DType;
 
 namespace hocket::cpu {
 
@@ -22,6 +26,8 @@ Type translateScalarType(Type type, MLIRContext *context) {
     return Float16Type::get(context);
   if (type.isBF16())
     return IntegerType::get(context, 16);
+  if (isa<Float8E4M3FNType, Float8E5M2Type>(type))
+    return IntegerType::get(context, 8);
   if (type.isInteger(1) || type.isInteger(32) || type.isInteger(64))
     return IntegerType::get(context, type.getIntOrFloatBitWidth());
   return {};
@@ -79,6 +85,80 @@ Value f32ToBf16(OpBuilder &builder, Location loc, Value value) {
   return builder.create<arith::TruncIOp>(loc, i16, result);
 }
 
+Value f8ToF32(OpBuilder &builder, Location loc, Value code, DType format) {
+  Type i16 = withElementType(code.getType(), builder.getIntegerType(16));
+  Type f16 = withElementType(code.getType(), builder.getF16Type());
+  Type f32 = withElementType(code.getType(), builder.getF32Type());
+  auto constant = [&](int64_t c) { return constantInt(builder, loc, i16, c); };
+  auto halfToF32 = [&](Value bits) -> Value {
+    Value half = builder.create<arith::BitcastOp>(loc, f16, bits);
+    return builder.create<arith::ExtFOp>(loc, f32, half);
+  };
+  Value wide = builder.create<arith::ExtUIOp>(loc, i16, code);
+  Value high = builder.create<arith::ShLIOp>(loc, wide, constant(8));
+  if (format == DType::F8E5M2)
+    return halfToF32(high);
+  // The same bits in a half stand for 2^-8 of the number: biases differ by 8.
+  Value sign = builder.create<arith::AndIOp>(loc, high, constant(0x8000));
+  Value number = builder.create<arith::AndIOp>(loc, wide, constant(0x7f));
+  Value bits = builder.create<arith::ShLIOp>(loc, number, constant(7));
+  bits = builder.create<arith::OrIOp>(loc, bits, sign);
+  Value value = builder.create<arith::MulFOp>(
+      loc, halfToF32(bits), constantFloat(builder, loc, f32, 256));
+  Value isNan = builder.create<arith::CmpIOp>(loc, arith::CmpIPredicate::eq,
+                                              number, constant(0x7f));
+  Value nan = constantFloat(builder, loc, f32,
+                            std::numeric_limits<double>::quiet_NaN());
+  return builder.create<arith::SelectOp>(loc, isNan, nan, value);
+}
+
+Value f32ToF8(OpBuilder &builder, Location loc, Value value, DType format) {
+  const kernels::F8Format to =
+      format == DType::F8E4M3 ? kernels::kE4M3 : kernels::kE5M2;
+  Type i8 = withElementType(value.getType(), builder.getIntegerType(8));
+  Type i32 = withElementType(value.getType(), builder.getI32Type());
+  Type f32 = value.getType();
+  auto constant = [&](int64_t c) { return constantInt(builder, loc, i32, c); };
+  const int64_t shift = 23 - to.mantissa;
+  const int64_t step = (128 - to.bias + shift) << 23;
+  Value bits = builder.create<arith::BitcastOp>(loc, i32, value);
+  Value size = builder.create<arith::AndIOp>(loc, bits, constant(0x7fffffff));
+  // Nearest even: add half a unit, less one where the kept part is even.
+  Value odd = builder.create<arith::ShRUIOp>(loc, size, constant(shift));
+  odd = builder.create<arith::AndIOp>(loc, odd, constant(1));
+  const int64_t half = (int64_t(1) << (shift - 1)) - 1;
+  Value up = builder.create<arith::AddIOp>(
+      loc, size, constant(half - ((127 - to.bias) << 23)));
+  up = builder.create<arith::AddIOp>(loc, up, odd);
+  Value normal = builder.create<arith::ShRUIOp>(loc, up, constant(shift));
+  // Subnormal: a number whose last bit is the smallest step rounds the sum.
+  Value sum = builder.create<arith::AddFOp>(
+      loc, builder.create<arith::BitcastOp>(loc, f32, size),
+      builder.create<arith::BitcastOp>(loc, f32, constant(step)));
+  Value small = builder.create<arith::SubIOp>(
+      loc, builder.create<arith::BitcastOp>(loc, i32, sum), constant(step));
+  Value isSmall = builder.create<arith::CmpIOp>(
+      loc, arith::CmpIPredicate::ult, size, constant((128 - to.bias) << 23));
+  Value code = builder.create<arith::SelectOp>(loc, isSmall, small, normal);
+  code = builder.create<arith::MinUIOp>(loc, code, constant(to.largest));
+  Value sign = builder.create<arith::ShRUIOp>(loc, bits, constant(24));
+  sign = builder.create<arith::AndIOp>(loc, sign, constant(0x80));
+  code = builder.create<arith::OrIOp>(loc, code, sign);
+  Value isNan = builder.create<arith::CmpFOp>(loc, arith::CmpFPredicate::UNO,
+                                              value, value);
+  code = builder.create<arith::SelectOp>(loc, isNan, constant(0x7f), code);
+  return builder.create<arith::TruncIOp>(loc, i8, code);
+}
+
+/// The 8-bit format that `type` is, if it is one.
+static std::optional<DType> f8FormatOf(Type type) {
+  if (isa<Float8E4M3FNType>(type))
+    return DType::F8E4M3;
+  if (isa<Float8E5M2Type>(type))
+    return DType::F8E5M2;
+  return std::nullopt;
+}
+
 //===----------------------------------------------------------------------===//
 // Builders
 //===----------------------------------------------------------------------===//
@@ -112,7 +192,7 @@ static Value buildConstant(OpBuilder &builder, Location loc, Operation &source,
   if (auto integer = dyn_cast<IntegerAttr>(value))
     return constantInt(builder, loc, type, integer.getValue().getSExtValue());
   APFloat number = cast<FloatAttr>(value).getValue();
-  if (isa<IntegerType>(type)) // bf16
+  if (isa<IntegerType>(type)) // bf16, 8 bits
     return constantInt(builder, loc, type,
                        number.bitcastToAPInt().getZExtValue());
   return builder.create<arith::ConstantOp>(
@@ -137,6 +217,8 @@ static Value buildExtF(OpBuilder &builder, Location loc, Operation &source,
                        ValueRange operands, Type type) {
   if (source.getOperand(0).getType().isBF16())
     return bf16ToF32(builder, loc, operands[0]);
+  if (auto format = f8FormatOf(source.getOperand(0).getType()))
+    return f8ToF32(builder, loc, operands[0], *format);
   return builder.create<arith::ExtFOp>(loc, type, operands[0]);
 }
 
@@ -144,6 +226,8 @@ static Value buildTruncF(OpBuilder &builder, Location loc, Operation &source,
                          ValueRange operands, Type type) {
   if (source.getResult(0).getType().isBF16())
     return f32ToBf16(builder, loc, operands[0]);
+  if (auto format = f8FormatOf(source.getResult(0).getType()))
+    return f32ToF8(builder, loc, operands[0], *format);
   return builder.create<arith::TruncFOp>(loc, type, operands[0]);
 }
 

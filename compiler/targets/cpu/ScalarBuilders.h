@@ -13,6 +13,8 @@
 #ifndef HOCKET_COMPILER_TARGETS_CPU_SCALARBUILDERS_H
 #define HOCKET_COMPILER_TARGETS_CPU_SCALARBUILDERS_H
 
+#include "kernels/reference/Element.h"
+
 #include "mlir/IR/Builders.h"
 #include "mlir/IR/Operation.h"
 
@@ -26,7 +28,8 @@ mlir::Value buildScalarOp(mlir::OpBuilder &builder, mlir::Location loc,
                           mlir::Type type);
 
 /// The type that a value of `type` has in the generated code of `context`:
-/// f32, f16, i1, i32 and i64 stay, bf16 is its bits (i16); null for any other.
+/// f32, f16, i1, i32 and i64 stay, bf16 and 8-bit floats are their bits (i16,
+/// i8); null for any other.
 mlir::Type translateScalarType(mlir::Type type, mlir::MLIRContext *context);
 
 /// The shape of `like` (a scalar or a vector) with `element` as element type.
@@ -45,6 +48,14 @@ mlir::Value bf16ToF32(mlir::OpBuilder &builder, mlir::Location loc,
                       mlir::Value bits);
 mlir::Value f32ToBf16(mlir::OpBuilder &builder, mlir::Location loc,
                       mlir::Value value);
+
+/// An 8-bit format held as i8 to f32 and back, scalars or vectors, with the
+/// bits of kernels/reference/Element.h: back rounds to nearest even and
+/// saturates, a NaN becomes 0x7f.
+mlir::Value f8ToF32(mlir::OpBuilder &builder, mlir::Location loc,
+                    mlir::Value code, kernels::DType format);
+mlir::Value f32ToF8(mlir::OpBuilder &builder, mlir::Location loc,
+                    mlir::Value value, kernels::DType format);
 
 } // namespace hocket::cpu
 

@@ -36,6 +36,10 @@ static StringRef typeText(Element element) {
     return "f16";
   case Element::I32:
     return "int";
+  case Element::F8E4M3:
+    return "e4m3";
+  case Element::F8E5M2:
+    return "e5m2";
   }
   llvm_unreachable("an element type that the enumeration lacks");
 }

@@ -134,10 +134,14 @@ FailureOr<PlanBuffer> Planner::planBuffer(Type type, kern::Access access,
     buffer.element = Element::F16;
   else if (element.isInteger(32))
     buffer.element = Element::I32;
+  else if (isa<Float8E4M3FNType>(element))
+    buffer.element = Element::F8E4M3;
+  else if (isa<Float8E5M2Type>(element))
+    buffer.element = Element::F8E5M2;
   else if (!element.isF32())
     return plan.kernel.emitOpError(what)
            << " has element type " << element
-           << "; kernels know f32, bf16, f16 and i32";
+           << "; kernels know f32, bf16, f16, i32, f8E4M3FN and f8E5M2";
   if (access == kern::Access::Tiled)
     buffer.rows = static_cast<int64_t>(buffer.elements) / plan.cols;
   return buffer;
@@ -241,7 +245,7 @@ LogicalResult Planner::buildNode(Operation &op) {
     return op.emitOpError("gives ") << node.type << ", which no kernel knows";
   bool converts = isa<arith::ExtFOp, arith::TruncFOp, arith::ConstantOp>(op);
   for (Type type : op.getOperandTypes())
-    if (!converts && (type.isBF16() || type.isF16()))
+    if (!converts && isa<FloatType>(type) && !type.isF32())
       return op.emitOpError("computes on ")
              << type << "; inside a kernel values are f32";
   ids[op.getResult(0)] = addNode(std::move(node));

@@ -40,10 +40,21 @@ inline Level join(Level a, Level b) {
 }
 
 /// Element types in memory.
-enum class Element { F32, BF16, F16, I32 };
+enum class Element { F32, BF16, F16, I32, F8E4M3, F8E5M2 };
 
 inline int64_t bytesOf(Element element) {
-  return element == Element::BF16 || element == Element::F16 ? 2 : 4;
+  switch (element) {
+  case Element::F32:
+  case Element::I32:
+    return 4;
+  case Element::BF16:
+  case Element::F16:
+    return 2;
+  case Element::F8E4M3:
+  case Element::F8E5M2:
+    return 1;
+  }
+  return 0;
 }
 
 /// An input or result: how its elements follow the iteration space.

@@ -77,7 +77,8 @@ const ScalarOp *findScalarOp(Operation &op) {
 }
 
 bool isScalarType(Type type) {
-  return type.isF32() || type.isBF16() || type.isF16() || type.isInteger(1) ||
+  return type.isF32() || type.isBF16() || type.isF16() ||
+         isa<Float8E4M3FNType, Float8E5M2Type>(type) || type.isInteger(1) ||
          type.isInteger(32) || type.isInteger(64);
 }
 

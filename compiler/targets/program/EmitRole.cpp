@@ -354,6 +354,14 @@ private:
       to.set_has_auxiliary(true);
       to.set_auxiliary(number(gemm.getAuxiliary()));
     }
+    if (gemm.getScaleA()) {
+      to.set_has_scale_a(true);
+      to.set_scale_a(number(gemm.getScaleA()));
+    }
+    if (gemm.getScaleB()) {
+      to.set_has_scale_b(true);
+      to.set_scale_b(number(gemm.getScaleB()));
+    }
     to.set_epilogue(gemm.getEpilogue().str());
     to.set_b_packed(gemm.getBPacked());
     to.set_alpha(gemm.getAlpha().convertToFloat());

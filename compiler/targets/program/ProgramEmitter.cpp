@@ -19,6 +19,10 @@ program::DType hocket::dtypeOf(Type type) {
     return program::BF16;
   if (type.isF16())
     return program::F16;
+  if (isa<Float8E4M3FNType>(type))
+    return program::F8_E4M3;
+  if (isa<Float8E5M2Type>(type))
+    return program::F8_E5M2;
   if (type.isF64())
     return program::F64;
   if (type.isInteger(32))

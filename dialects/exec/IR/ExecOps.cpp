@@ -90,6 +90,10 @@ LogicalResult GemmOp::verify() {
   if (!holds(getA(), m, k) || (!getBPacked() && !holds(getB(), k, n)) ||
       !holds(getD(), m, n))
     return emitOpError("E6: a buffer is smaller than m, n and k ask for");
+  for (Value scale : {getScaleA(), getScaleB()})
+    if (scale && (!holds(scale, 1, 1) ||
+                  !cast<MemRefType>(scale.getType()).getElementType().isF32()))
+      return emitOpError("E6: a scale is an f32");
   return success();
 }
 

@@ -181,6 +181,8 @@ def Exec_GemmOp : Exec_Instruction<"gemm", [AttrSizedOperandSegments]> {
   let arguments = (ins AnyMemRef:$a, AnyMemRef:$b, AnyMemRef:$d,
                        Optional<AnyMemRef>:$bias, Optional<AnyMemRef>:$residual,
                        Optional<AnyMemRef>:$auxiliary,
+                       Optional<AnyMemRef>:$scale_a,
+                       Optional<AnyMemRef>:$scale_b,
                        I64Attr:$m, I64Attr:$n, I64Attr:$k,
                        UnitAttr:$transpose_a, UnitAttr:$transpose_b,
                        UnitAttr:$b_packed,
@@ -190,7 +192,8 @@ def Exec_GemmOp : Exec_Instruction<"gemm", [AttrSizedOperandSegments]> {
                        DefaultValuedAttr<I64Attr, "0">:$stream);
   let assemblyFormat = [{
     $a `,` $b `into` $d (`bias` $bias^)? (`residual` $residual^)?
-    (`auxiliary` $auxiliary^)? attr-dict `:` type(operands)
+    (`auxiliary` $auxiliary^)? (`scale_a` $scale_a^)?
+    (`scale_b` $scale_b^)? attr-dict `:` type(operands)
   }];
   let hasVerifier = 1;
 }

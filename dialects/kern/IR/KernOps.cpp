@@ -291,6 +291,27 @@ LogicalResult LaunchOp::verifySymbolUses(SymbolTableCollection &symbols) {
 // Matrix products, library, views
 //===----------------------------------------------------------------------===//
 
+/// K9: 8-bit factors come in pairs, and scales with them.
+static LogicalResult verifyFactors(GemmOp gemm) {
+  auto elementOf = [](Value value) {
+    return cast<RankedTensorType>(value.getType()).getElementType();
+  };
+  auto isF8 = [](Type type) {
+    return isa<Float8E4M3FNType, Float8E5M2Type>(type);
+  };
+  Type a = elementOf(gemm.getA()), b = elementOf(gemm.getB());
+  if (isF8(a) != isF8(b))
+    return gemm.emitOpError("one factor has 8-bit elements and the other has "
+                            "not (K9)");
+  if (isa<Float8E5M2Type>(a) && isa<Float8E5M2Type>(b))
+    return gemm.emitOpError("both factors are f8E5M2, one of the two must be "
+                            "f8E4M3FN (K9)");
+  for (Value scale : {gemm.getScaleA(), gemm.getScaleB()})
+    if (scale && (!isF8(a) || !elementOf(scale).isF32()))
+      return gemm.emitOpError("a scale is an f32 for 8-bit elements (K9)");
+  return success();
+}
+
 /// K9: every operand's element count is what m, n and k say.
 LogicalResult GemmOp::verify() {
   auto check = [&](StringRef name, Value value, int64_t expected) {
@@ -310,6 +331,9 @@ LogicalResult GemmOp::verify() {
   if (failed(check("a", getA(), m * k)) || failed(check("b", getB(), k * n)) ||
       failed(check("bias", getBias(), n)) ||
       failed(check("residual", getResidual(), m * n)) ||
+      failed(check("scale_a", getScaleA(), 1)) ||
+      failed(check("scale_b", getScaleB(), 1)) ||
+      failed(verifyFactors(*this)) ||
       failed(check("result", getResult(), m * n)) ||
       failed(check("auxiliary", getAuxiliary(), m * n)))
     return failure();

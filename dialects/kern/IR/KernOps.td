@@ -231,17 +231,25 @@ def Kern_GemmOp : Kern_Op<"gemm", [Pure, AttrSizedOperandSegments]> {
   let description = [{
     `result[m, n] = epilogue(alpha * op(a)[m, k] op(b)[k, n] + bias[n]) +
     residual[m, n]`; `transpose_a` means that `a` is stored `[k, m]`,
-    `transpose_b` that `b` is stored `[n, k]`. Operands are two-dimensional or
+    `transpose_b` that `b` is stored `[n, k]`. Factors may both have 8-bit
+    elements (`f8E4M3FN`, `f8E5M2`, not both the latter); `alpha` is then times
+    `scale_a` and `scale_b`, an f32 each. Operands are two-dimensional or
     viewed so: leading dims count as rows. `auxiliary` keeps the epilogue's
     input for its gradient.
 
     ```mlir
     %y = kern.gemm %x, %w {k = 64 : i64, m = 8 : i64, n = 32 : i64, transpose_b} : (tensor<8x64xf32>, tensor<32x64xf32>) -> tensor<8x32xf32>
     ```
+
+    ```mlir
+    %y = kern.gemm %x, %w scale_a %s scale_b %t {k = 64 : i64, m = 8 : i64, n = 32 : i64, transpose_b} : (tensor<8x64xf8E4M3FN>, tensor<32x64xf8E4M3FN>, tensor<f32>, tensor<f32>) -> tensor<8x32xbf16>
+    ```
   }];
   let arguments = (ins AnyRankedTensor:$a, AnyRankedTensor:$b,
                        Optional<AnyRankedTensor>:$bias,
                        Optional<AnyRankedTensor>:$residual,
+                       Optional<AnyRankedTensor>:$scale_a,
+                       Optional<AnyRankedTensor>:$scale_b,
                        I64Attr:$m, I64Attr:$n, I64Attr:$k,
                        UnitAttr:$transpose_a, UnitAttr:$transpose_b,
                        DefaultValuedAttr<Kern_EpilogueAttr,
@@ -251,7 +259,8 @@ def Kern_GemmOp : Kern_Op<"gemm", [Pure, AttrSizedOperandSegments]> {
   let results = (outs AnyRankedTensor:$result,
                       Optional<AnyRankedTensor>:$auxiliary);
   let assemblyFormat = [{
-    $a `,` $b (`bias` $bias^)? (`residual` $residual^)? attr-dict
+    $a `,` $b (`bias` $bias^)? (`residual` $residual^)?
+    (`scale_a` $scale_a^)? (`scale_b` $scale_b^)? attr-dict
     `:` functional-type(operands, results)
   }];
 }

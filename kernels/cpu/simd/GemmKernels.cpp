@@ -95,7 +95,7 @@ void packGroup(const GemmArguments &args, int64_t column, int64_t end,
   for (int64_t p = 0; p < block.size; ++p) {
     int64_t row = (block.begin + p) * args.n + column;
     for (int64_t j = 0; j < padded; j += kWidth) {
-      Vec x = j < columns ? loadFirst(args.b, row + j, columns - j) : zero();
+      Vec x = j < columns ? loadFactor(args.b, row + j, columns - j) : zero();
       store(to + j / kPanel * kPanelFloats + p * kPanel + j % kPanel, x);
     }
   }
@@ -333,8 +333,11 @@ void gemmTiles(const GemmArguments &args, const GemmTile &tile,
 void gemmTile(const GemmArguments &args, const GemmTile &tile,
               std::byte *scratch) {
 #ifdef HOCKET_TILES
-  bool halves = args.a.dtype == DType::BF16 && args.b.dtype == DType::BF16;
-  if (halves && args.k > 0)
+  // What 8 bits hold, bf16 holds too.
+  auto isExact = [](DType dtype) {
+    return dtype == DType::BF16 || isF8(dtype);
+  };
+  if (isExact(args.a.dtype) && isExact(args.b.dtype) && args.k > 0)
     return gemmTiles(args, tile, scratch);
 #endif
   gemmVectors(args, tile, scratch);

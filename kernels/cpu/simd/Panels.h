@@ -29,6 +29,16 @@ struct PanelSource {
   int64_t lines, k;
 };
 
+/// Elements i .. i + n - 1 of `v`, of any type that is multiplied; lanes from n
+/// on are 0.
+HOCKET_INLINE Vec loadFactor(ConstView v, int64_t i, int64_t n) {
+  if (!isF8(v.dtype))
+    return loadFirst(v, i, n);
+  const uint8_t *bytes = static_cast<const uint8_t *>(v.data) + i;
+  return v.dtype == DType::F8E4M3 ? fromE4m3(loadFirst(bytes, n))
+                                  : fromE5m2(loadFirst(bytes, n));
+}
+
 /// to[p * width + line] for k-major sources: rows are copied. Writes whole
 /// vectors: up to kWidth - 1 floats behind a row, so rows go in ascending
 /// order and the buffer has room for one vector more.
@@ -37,7 +47,7 @@ HOCKET_INLINE void copyRows(const PanelSource &s, float *to, int64_t width) {
     for (int64_t i = 0; i < width; i += kWidth) {
       int64_t n = std::min(kWidth, s.lines - i);
       Vec x =
-          n > 0 ? loadFirst(s.matrix, s.start + p * s.stride + i, n) : zero();
+          n > 0 ? loadFactor(s.matrix, s.start + p * s.stride + i, n) : zero();
       store(to + p * width + i, x);
     }
 }
@@ -50,7 +60,7 @@ HOCKET_INLINE void transposeBlock(const PanelSource &s, int64_t line, int64_t p,
 #pragma unroll
   for (int64_t i = 0; i < kWidth; ++i)
     rows[i] = line + i < s.lines
-                  ? loadFirst(s.matrix, s.start + (line + i) * s.stride + p, n)
+                  ? loadFactor(s.matrix, s.start + (line + i) * s.stride + p, n)
                   : zero();
   transpose(rows);
   if (n == kWidth) {

@@ -80,6 +80,25 @@ HOCKET_INLINE HalfVec loadFirst(const uint16_t *p, int64_t n) {
 HOCKET_INLINE void storeFirst(uint16_t *p, HalfVec x, int64_t n) {
   _mm256_mask_storeu_epi16(p, firstLanes(n), x);
 }
+/// Bytes, each zero-extended to 16 bits.
+HOCKET_INLINE HalfVec loadFirst(const uint8_t *p, int64_t n) {
+  return _mm256_cvtepu8_epi16(
+      _mm_maskz_loadu_epi8(static_cast<__mmask16>(firstLanes(n)), p));
+}
+HOCKET_INLINE Vec fromE5m2(HalfVec codes) {
+  return _mm512_cvtph_ps(_mm256_slli_epi16(codes, 8));
+}
+/// As e4m3ToFloat() has it: halves that stand for 2^-8 of the number.
+HOCKET_INLINE Vec fromE4m3(HalfVec codes) {
+  HalfVec number = _mm256_and_si256(codes, _mm256_set1_epi16(0x7f));
+  HalfVec sign = _mm256_and_si256(codes, _mm256_set1_epi16(0x80));
+  HalfVec half =
+      _mm256_or_si256(_mm256_slli_epi16(number, 7), _mm256_slli_epi16(sign, 8));
+  __mmask16 isNan = _mm256_cmpeq_epi16_mask(number, _mm256_set1_epi16(0x7f));
+  return _mm512_mask_mov_ps(
+      _mm512_mul_ps(_mm512_cvtph_ps(half), _mm512_set1_ps(0x1p8f)), isNan,
+      _mm512_set1_ps(__builtin_nanf("")));
+}
 HOCKET_INLINE Vec fromBf16(HalfVec x) {
   return _mm512_castsi512_ps(_mm512_slli_epi32(_mm512_cvtepu16_epi32(x), 16));
 }
@@ -227,6 +246,26 @@ HOCKET_INLINE void storeFirst(uint16_t *p, HalfVec x, int64_t n) {
   _mm_store_si128(reinterpret_cast<__m128i *>(part), x);
   for (int64_t i = 0; i < n; ++i)
     p[i] = part[i];
+}
+HOCKET_INLINE HalfVec loadFirst(const uint8_t *p, int64_t n) {
+  alignas(8) uint8_t part[8] = {};
+  __builtin_memcpy(part, p, static_cast<size_t>(n < 8 ? n : 8));
+  return _mm_cvtepu8_epi16(
+      _mm_loadl_epi64(reinterpret_cast<const __m128i *>(part)));
+}
+HOCKET_INLINE Vec fromE5m2(HalfVec codes) {
+  return _mm256_cvtph_ps(_mm_slli_epi16(codes, 8));
+}
+HOCKET_INLINE Vec fromE4m3(HalfVec codes) {
+  HalfVec number = _mm_and_si128(codes, _mm_set1_epi16(0x7f));
+  HalfVec sign = _mm_and_si128(codes, _mm_set1_epi16(0x80));
+  HalfVec half =
+      _mm_or_si128(_mm_slli_epi16(number, 7), _mm_slli_epi16(sign, 8));
+  IntVec isNan =
+      _mm256_cvtepi16_epi32(_mm_cmpeq_epi16(number, _mm_set1_epi16(0x7f)));
+  return _mm256_blendv_ps(
+      _mm256_mul_ps(_mm256_cvtph_ps(half), _mm256_set1_ps(0x1p8f)),
+      _mm256_set1_ps(__builtin_nanf("")), _mm256_castsi256_ps(isNan));
 }
 HOCKET_INLINE Vec fromBf16(HalfVec x) {
   return _mm256_castsi256_ps(_mm256_slli_epi32(_mm256_cvtepu16_epi32(x), 16));

@@ -28,6 +28,10 @@ int64_t dtypeOf(Type tensor) {
     return 2;
   if (element.isF16())
     return 3;
+  if (isa<Float8E4M3FNType>(element))
+    return 7;
+  if (isa<Float8E5M2Type>(element))
+    return 8;
   return element.isF64() ? 5 : 4;
 }
 

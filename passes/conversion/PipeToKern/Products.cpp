@@ -31,9 +31,9 @@ static Values buildGemm(OpBuilder &builder, Operation *op,
                         const Product &product) {
   auto gemm = builder.create<GemmOp>(
       op->getLoc(), op->getResult(0).getType(), /*auxiliary=*/Type(), product.a,
-      product.b, product.bias, /*residual=*/Value(), product.m, product.n,
-      product.k, product.transposeA, product.transposeB, Epilogue::None,
-      llvm::APFloat(1.0f), product.label);
+      product.b, product.bias, /*residual=*/Value(), /*scale_a=*/Value(),
+      /*scale_b=*/Value(), product.m, product.n, product.k, product.transposeA,
+      product.transposeB, Epilogue::None, llvm::APFloat(1.0f), product.label);
   return {gemm.getResult()};
 }
 

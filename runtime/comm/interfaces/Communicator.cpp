@@ -24,16 +24,27 @@ const char *comm::typeName(DType dtype) {
     return "i32";
   case DType::F64:
     return "f64";
+  case DType::F8E4M3:
+    return "f8e4m3";
+  case DType::F8E5M2:
+    return "f8e5m2";
   }
   return "?";
 }
 
-static Status checkType(const char *what, DType dtype) {
+static Status checkSum(const char *what, DType dtype) {
   if (dtype == DType::F32 || dtype == DType::BF16 || dtype == DType::F16 ||
       dtype == DType::I32)
     return okStatus();
   return invalidArgument(
       formatText("%s: elements must be f32, bf16, f16 or i32", what));
+}
+
+static Status checkType(const char *what, DType dtype) {
+  if (dtype != DType::F64)
+    return okStatus();
+  return invalidArgument(formatText(
+      "%s: elements must be f32, bf16, f16, i32, f8e4m3 or f8e5m2", what));
 }
 
 static Status checkPair(const char *what, const void *from, const void *to,
@@ -56,6 +67,7 @@ static Status checkPeer(const char *what, unsigned peer, unsigned size) {
 
 Status Communicator::allReduce(const void *from, void *to, uint64_t count,
                                DType dtype, Reduction reduction) {
+  HOCKET_RETURN_IF_ERROR(checkSum("all_reduce", dtype));
   HOCKET_RETURN_IF_ERROR(checkPair("all_reduce", from, to, count, 1, dtype));
   return doAllReduce(from, to, count, dtype, reduction);
 }
@@ -69,6 +81,7 @@ Status Communicator::allGather(const void *from, void *to, uint64_t count,
 
 Status Communicator::reduceScatter(const void *from, void *to, uint64_t count,
                                    DType dtype, Reduction reduction) {
+  HOCKET_RETURN_IF_ERROR(checkSum("reduce_scatter", dtype));
   HOCKET_RETURN_IF_ERROR(
       checkPair("reduce_scatter", from, to, count, size(), dtype));
   return doReduceScatter(from, to, count, dtype, reduction);

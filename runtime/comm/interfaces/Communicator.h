@@ -18,9 +18,10 @@
 /// plan gives the same bits. NCCL adds in an order of its own and rounds on the
 /// way, in the same way every time.
 ///
-/// Every call checks its arguments first: a type that is not f32, bf16, f16 or
-/// i32, a rank outside the group, or a null pointer with elements is
-/// InvalidArgument on that rank. A peer that is gone is Unavailable.
+/// Every call checks its arguments first: a type that is not f32, bf16, f16,
+/// i32 or, where nothing is added, an 8-bit float, a rank outside the group, or
+/// a null pointer with elements is InvalidArgument on that rank. A peer that is
+/// gone is Unavailable.
 ///
 /// One thread of a rank at a time uses its Communicator.
 ///

@@ -87,6 +87,8 @@ void comm::reduceParts(std::span<const void *const> parts, void *to,
   case DType::I32:
     return reduceAs<I32>(parts, to, count, reduction);
   case DType::F64:
+  case DType::F8E4M3:
+  case DType::F8E5M2:
     return;
   }
 }

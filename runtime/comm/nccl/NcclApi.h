@@ -33,6 +33,7 @@ inline constexpr ncclResult_t ncclInvalidArgument = 4;
 inline constexpr ncclResult_t ncclInvalidUsage = 5;
 inline constexpr ncclResult_t ncclInProgress = 7;
 
+inline constexpr ncclDataType_t ncclUint8 = 1;
 inline constexpr ncclDataType_t ncclInt32 = 2;
 inline constexpr ncclDataType_t ncclFloat16 = 6;
 inline constexpr ncclDataType_t ncclFloat32 = 7;

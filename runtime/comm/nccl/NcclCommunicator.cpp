@@ -26,6 +26,9 @@ static ncclDataType_t typeOf(DType dtype) {
     return ncclFloat16;
   case DType::I32:
     return ncclInt32;
+  case DType::F8E4M3: // Copied, never reduced.
+  case DType::F8E5M2:
+    return ncclUint8;
   default:
     return ncclFloat32;
   }

@@ -99,10 +99,11 @@ Status Device::checkRange(const char *what, Range range) const {
 }
 
 Status Device::checkOperand(const char *what, const Operand &operand,
-                            uint64_t elements) const {
+                            uint64_t elements, bool factor) const {
   HOCKET_RETURN_IF_ERROR(checkRange(what, operand.range));
   bool floating = operand.dtype == DType::F32 || operand.dtype == DType::BF16 ||
-                  operand.dtype == DType::F16;
+                  operand.dtype == DType::F16 ||
+                  (factor && kernels::isF8(operand.dtype));
   if (!floating)
     return invalidArgument(formatText("%s: has no floating type", what));
   uint64_t needed = elements * uint64_t(kernels::bytesOf(operand.dtype));
@@ -112,13 +113,9 @@ Status Device::checkOperand(const char *what, const Operand &operand,
                                     wide(operand.range.bytes), wide(needed)));
 }
 
-Status Device::checkGemm(const GemmCall &call) const {
-  constexpr uint64_t limit = (uint64_t(1) << 31) - 1;
-  for (uint64_t size : {call.m, call.n, call.k})
-    if (size == 0 || size > limit)
-      return invalidArgument("gemm: m, n and k must be from 1 to 2^31 - 1");
-  HOCKET_RETURN_IF_ERROR(checkOperand("gemm a", call.a, call.m * call.k));
-  HOCKET_RETURN_IF_ERROR(checkOperand("gemm d", call.d, call.m * call.n));
+Status Device::checkFactors(const GemmCall &call) const {
+  HOCKET_RETURN_IF_ERROR(
+      checkOperand("gemm a", call.a, call.m * call.k, /*factor=*/true));
   if (call.packedB) {
     HOCKET_RETURN_IF_ERROR(checkOperand("gemm b", call.b, 0));
     int64_t needed =
@@ -128,8 +125,29 @@ Status Device::checkGemm(const GemmCall &call) const {
           formatText("gemm packed b: has %llu bytes, %lld are needed",
                      wide(call.b.range.bytes), (long long)needed));
   } else {
-    HOCKET_RETURN_IF_ERROR(checkOperand("gemm b", call.b, call.k * call.n));
+    HOCKET_RETURN_IF_ERROR(
+        checkOperand("gemm b", call.b, call.k * call.n, /*factor=*/true));
   }
+  if (kernels::KernelError error =
+          kernels::checkFactors(call.a.dtype, call.b.dtype))
+    return invalidArgument(std::string("gemm: ") + error);
+  for (const Operand *scale : {&call.scaleA, &call.scaleB}) {
+    if (scale->range.bytes == 0)
+      continue;
+    if (!kernels::isF8(call.a.dtype) || scale->dtype != DType::F32)
+      return invalidArgument("gemm: a scale is an f32 for 8-bit elements");
+    HOCKET_RETURN_IF_ERROR(checkOperand("gemm scale", *scale, 1));
+  }
+  return okStatus();
+}
+
+Status Device::checkGemm(const GemmCall &call) const {
+  constexpr uint64_t limit = (uint64_t(1) << 31) - 1;
+  for (uint64_t size : {call.m, call.n, call.k})
+    if (size == 0 || size > limit)
+      return invalidArgument("gemm: m, n and k must be from 1 to 2^31 - 1");
+  HOCKET_RETURN_IF_ERROR(checkFactors(call));
+  HOCKET_RETURN_IF_ERROR(checkOperand("gemm d", call.d, call.m * call.n));
   if (call.bias.range.bytes)
     HOCKET_RETURN_IF_ERROR(checkOperand("gemm bias", call.bias, call.n));
   if (call.auxiliary.range.bytes)

@@ -82,6 +82,7 @@ struct DeviceProperties {
   unsigned workers = 1;     ///< threads, or multiprocessors
   uint64_t memoryBytes = 0; ///< of the whole device; 0 if not known
   bool computes = true;     ///< false: operations leave memory as it is
+  bool multipliesF8 = true; ///< gemm() takes factors of 8 bits
   /// Whether the host reads and writes the arena as its own memory.
   bool hostMemory = true;
   std::vector<std::string> moduleFormats; ///< that loadModule() takes
@@ -130,6 +131,8 @@ struct GemmCall {
   kernels::Epilogue epilogue = kernels::Epilogue::None;
   Operand a, b, d;
   Operand bias, auxiliary, residual; ///< bytes == 0: absent
+  /// Of factors with 8-bit elements, an f32 each; bytes == 0: absent.
+  Operand scaleA, scaleB;
 };
 
 /// An op of kernels/library/Library.h, whatever device implements it.
@@ -283,7 +286,8 @@ private:
   Status checkEvent(EventId event) const;
   Status checkRange(const char *what, Range range) const;
   Status checkOperand(const char *what, const Operand &operand,
-                      uint64_t elements) const;
+                      uint64_t elements, bool factor = false) const;
+  Status checkFactors(const GemmCall &call) const;
   Status checkGemm(const GemmCall &call) const;
   Status checkRecording(RecordingId recording) const;
 

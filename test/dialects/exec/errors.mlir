@@ -61,6 +61,17 @@ exec.role @all ranks [0] arena 4096 lower_bound 0 {
   %x = exec.buffer "x" at 0 kind "inputs" live 0 to 1 : memref<8x8xf32>
   %y = exec.buffer "y" at 256 kind "inputs" live 0 to 1 : memref<8x8xbf16>
   exec.sequence @forward {
+    // expected-error @+1 {{E6: a scale is an f32}}
+    exec.gemm %x, %x into %x scale_a %y {k = 8 : i64, m = 8 : i64, n = 8 : i64} : memref<8x8xf32>, memref<8x8xf32>, memref<8x8xf32>, memref<8x8xbf16>
+  }
+}
+
+// -----
+
+exec.role @all ranks [0] arena 4096 lower_bound 0 {
+  %x = exec.buffer "x" at 0 kind "inputs" live 0 to 1 : memref<8x8xf32>
+  %y = exec.buffer "y" at 256 kind "inputs" live 0 to 1 : memref<8x8xbf16>
+  exec.sequence @forward {
     // expected-error @+1 {{E7: copies between buffers of different sizes}}
     exec.copy %x to %y : memref<8x8xf32>, memref<8x8xbf16>
   }

@@ -220,6 +220,30 @@ func.func @auxiliary(%x: tensor<8x8xf32>) -> tensor<8x8xf32> {
 
 // -----
 
+func.func @factors(%x: tensor<8x8xf8E4M3FN>, %w: tensor<8x8xbf16>) -> tensor<8x8xbf16> {
+  // expected-error @+1 {{one factor has 8-bit elements and the other has not (K9)}}
+  %0 = kern.gemm %x, %w {k = 8 : i64, m = 8 : i64, n = 8 : i64} : (tensor<8x8xf8E4M3FN>, tensor<8x8xbf16>) -> tensor<8x8xbf16>
+  return %0 : tensor<8x8xbf16>
+}
+
+// -----
+
+func.func @formats(%x: tensor<8x8xf8E5M2>) -> tensor<8x8xbf16> {
+  // expected-error @+1 {{both factors are f8E5M2, one of the two must be f8E4M3FN (K9)}}
+  %0 = kern.gemm %x, %x {k = 8 : i64, m = 8 : i64, n = 8 : i64} : (tensor<8x8xf8E5M2>, tensor<8x8xf8E5M2>) -> tensor<8x8xbf16>
+  return %0 : tensor<8x8xbf16>
+}
+
+// -----
+
+func.func @scale(%x: tensor<8x8xbf16>, %s: tensor<f32>) -> tensor<8x8xbf16> {
+  // expected-error @+1 {{a scale is an f32 for 8-bit elements (K9)}}
+  %0 = kern.gemm %x, %x scale_b %s {k = 8 : i64, m = 8 : i64, n = 8 : i64} : (tensor<8x8xbf16>, tensor<8x8xbf16>, tensor<f32>) -> tensor<8x8xbf16>
+  return %0 : tensor<8x8xbf16>
+}
+
+// -----
+
 func.func @workspaces(%x: tensor<8xf32>) -> tensor<8xf32> {
   // expected-error @+1 {{has 1 results, which cannot hold 2 workspaces (K10)}}
   %0 = kern.library "pad_rows"(%x) {floats = array<f64>, integers = array<i64>, workspaces = 2 : i64} : (tensor<8xf32>) -> tensor<8xf32>

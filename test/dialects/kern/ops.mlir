@@ -54,6 +54,10 @@ func.func @others(%x: tensor<4x2x64xf32>, %b: tensor<8xf32>) {
   %v = kern.view %y : tensor<8x8xf32> to tensor<32xf32>
   // CHECK: kern.library "pad_rows"(%{{.*}}) {floats = array<f64>, integers = array<i64: 1, 32, 64>} : (tensor<32xf32>) -> tensor<64xf32>
   %p = kern.library "pad_rows"(%v) {floats = array<f64>, integers = array<i64: 1, 32, 64>} : (tensor<32xf32>) -> tensor<64xf32>
+  %q = kern.read @q : tensor<8x64xf8E4M3FN>
+  %s = kern.input "scale" : tensor<f32>
+  // CHECK: kern.gemm %{{.*}}, %{{.*}} scale_a %[[S:.*]] scale_b %[[S]] {k = 64 : i64, m = 8 : i64, n = 8 : i64, transpose_b} : (tensor<8x64xf8E4M3FN>, tensor<8x64xf8E4M3FN>, tensor<f32>, tensor<f32>) -> tensor<8x8xbf16>
+  %n = kern.gemm %q, %q scale_a %s scale_b %s {k = 64 : i64, m = 8 : i64, n = 8 : i64, transpose_b} : (tensor<8x64xf8E4M3FN>, tensor<8x64xf8E4M3FN>, tensor<f32>, tensor<f32>) -> tensor<8x8xbf16>
   // CHECK: kern.accumulate %{{.*}}, @w {always} : tensor<8x64xf32>
   kern.accumulate %w, @w {always} : tensor<8x64xf32>
   // CHECK: kern.write %{{.*}}, @w : tensor<8x64xf32>

@@ -119,6 +119,8 @@ comm::DType typeOf(ncclDataType_t type) {
   switch (type) {
   case ncclInt32:
     return comm::DType::I32;
+  case ncclUint8: // Any type of a byte.
+    return comm::DType::F8E4M3;
   case ncclFloat16:
     return comm::DType::F16;
   case ncclBfloat16:

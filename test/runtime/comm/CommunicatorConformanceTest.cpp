@@ -291,6 +291,28 @@ TEST_P(CommunicatorConformance, ManyCallsInARow) {
   });
 }
 
+TEST_P(CommunicatorConformance, CarriesEightBitsAndReducesNone) {
+  onEveryRank([](Communicator &group) {
+    constexpr uint64_t count = 3;
+    std::vector<uint8_t> mine(count, uint8_t(0x70 + group.rank())),
+        all(count * group.size()), back(count * group.size());
+    ASSERT_TRUE(
+        group.allGather(mine.data(), all.data(), count, DType::F8E4M3).ok());
+    ASSERT_TRUE(
+        group.allToAll(all.data(), back.data(), count, DType::F8E5M2).ok());
+    for (unsigned rank = 0; rank < group.size(); ++rank)
+      for (uint64_t i = 0; i < count; ++i) {
+        EXPECT_EQ(all[rank * count + i], 0x70 + rank);
+        EXPECT_EQ(back[rank * count + i], 0x70 + group.rank());
+      }
+    EXPECT_EQ(group
+                  .allReduce(mine.data(), mine.data(), count, DType::F8E4M3,
+                             Reduction::Max)
+                  .message(),
+              "all_reduce: elements must be f32, bf16, f16 or i32");
+  });
+}
+
 TEST_P(CommunicatorConformance, RefusesBadArguments) {
   onEveryRank([](Communicator &group) {
     float data[4] = {};

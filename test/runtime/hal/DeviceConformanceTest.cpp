@@ -298,6 +298,84 @@ TEST_P(DeviceConformance, MultipliesMatrices) {
     }
 }
 
+// d = scaleA scaleB op(a) op(b), with every pair of formats and transposition.
+TEST_P(DeviceConformance, MultipliesEightBitFactors) {
+  if (!device->properties().multipliesF8)
+    GTEST_SKIP() << "multiplies no 8-bit factors";
+  constexpr uint64_t m = 32, n = 48, k = 64;
+  const float scales[] = {0.5f, 0.25f};
+  upload(16384, std::vector<float>{scales[0]});
+  upload(20480, std::vector<float>{scales[1]});
+  ASSERT_TRUE(device->reserveScratch(1 << 20).ok());
+  for (auto [typeA, typeB] : {std::pair(DType::F8E4M3, DType::F8E4M3),
+                              std::pair(DType::F8E5M2, DType::F8E4M3),
+                              std::pair(DType::F8E4M3, DType::F8E5M2)})
+    for (int flags = 0; flags < 8; ++flags) {
+      std::vector<uint8_t> a(m * k), b(n * k);
+      kernels::View viewA{a.data(), typeA}, viewB{b.data(), typeB};
+      for (size_t i = 0; i < a.size(); ++i)
+        kernels::store(viewA, int64_t(i), double(int(i * 37 % 19) - 9) / 8);
+      for (size_t i = 0; i < b.size(); ++i)
+        kernels::store(viewB, int64_t(i), double(int(i * 53 % 23) - 11) / 16);
+      upload(0, a), upload(4096, b);
+      GemmCall call;
+      call.m = m, call.n = n, call.k = k;
+      call.transposeA = flags & 1, call.transposeB = flags & 2;
+      call.a = {{0, a.size()}, typeA};
+      call.b = {{4096, b.size()}, typeB};
+      call.d = {{8192, m * n * 4}, DType::F32};
+      call.scaleA = {{16384, 4}};
+      call.scaleB = {{20480, 4}};
+      call.accumulate = flags & 4;
+      if (call.accumulate)
+        upload(8192, std::vector<float>(m * n, 1.5f));
+      Status status = device->gemm(0, call);
+      ASSERT_TRUE(status.ok()) << status.message();
+      if (!computes())
+        continue;
+      std::vector<float> d = download<float>(8192, m * n);
+      for (uint64_t i = 0; i < m; ++i)
+        for (uint64_t j = 0; j < n; ++j) {
+          double sum = 0;
+          for (uint64_t p = 0; p < k; ++p)
+            sum += kernels::load(viewA,
+                                 int64_t(flags & 1 ? p * m + i : i * k + p)) *
+                   kernels::load(viewB,
+                                 int64_t(flags & 2 ? j * k + p : p * n + j));
+          double expected =
+              (flags & 4 ? 1.5 : 0) + double(scales[0]) * scales[1] * sum;
+          ASSERT_NEAR(d[i * n + j], expected, 1e-4);
+        }
+    }
+  if (!computes())
+    GTEST_SKIP() << "does not compute";
+}
+
+TEST_P(DeviceConformance, RefusesEightBitFactorsThatDoNotMatch) {
+  GemmCall call;
+  call.m = call.n = call.k = 4;
+  call.a = {{0, 16}, DType::F8E5M2};
+  call.b = {{64, 16}, DType::F8E5M2};
+  call.d = {{128, 64}};
+  EXPECT_REFUSED(device->gemm(0, call), "gemm: both factors are f8e5m2, one of "
+                                        "the two must be f8e4m3");
+  call.b = {{64, 64}};
+  EXPECT_REFUSED(device->gemm(0, call), "gemm: one factor has 8-bit elements "
+                                        "and the other has not");
+  call.a = {{0, 64}};
+  call.scaleB = {{512, 4}};
+  EXPECT_REFUSED(device->gemm(0, call),
+                 "gemm: a scale is an f32 for 8-bit elements");
+  call.a = {{0, 16}, DType::F8E4M3};
+  call.b = {{64, 16}, DType::F8E4M3};
+  call.scaleB = {{512, 3}};
+  EXPECT_REFUSED(device->gemm(0, call),
+                 "gemm scale: has 3 bytes, 4 are needed");
+  call.scaleB = {};
+  call.d = {{128, 64}, DType::F8E4M3};
+  EXPECT_REFUSED(device->gemm(0, call), "gemm d: has no floating type");
+}
+
 TEST_P(DeviceConformance, RefusesGemmsThatDoNotFit) {
   GemmCall call;
   call.m = call.n = call.k = 4;

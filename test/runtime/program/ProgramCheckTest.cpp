@@ -287,6 +287,26 @@ static const Mutation mutations[] = {
      [](Program &p, Role &r) { at(r, 0, 3).mutable_gemm()->set_b(10); },
      "rank 0, role 0 'all', sequence 0 'microbatch', instruction 3: gemm's "
      "result is one of its inputs"},
+    {"gemm pair",
+     [](Program &p, Role &r) {
+       r.mutable_buffers(9)->set_dtype(program::F8_E4M3);
+       r.mutable_buffers(9)->set_shape(1, 32); // as many bytes
+     },
+     "rank 0, role 0 'all', sequence 0 'microbatch', instruction 3: gemm: one "
+     "factor has 8-bit elements and the other has not"},
+    {"gemm scale",
+     [](Program &p, Role &r) {
+       at(r, 0, 3).mutable_gemm()->set_has_scale_b(true);
+     },
+     "rank 0, role 0 'all', sequence 0 'microbatch', instruction 3: gemm has "
+     "scales for factors that are not of 8 bits"},
+    {"gemm scale index",
+     [](Program &p, Role &r) {
+       at(r, 0, 3).mutable_gemm()->set_has_scale_a(true);
+       at(r, 0, 3).mutable_gemm()->set_scale_a(77);
+     },
+     "rank 0, role 0 'all', sequence 0 'microbatch', instruction 3: names "
+     "buffer 77, there are 23"},
     {"gemm epilogue",
      [](Program &p, Role &r) {
        at(r, 0, 3).mutable_gemm()->set_epilogue("gelo");
@@ -398,7 +418,8 @@ static const Mutation mutations[] = {
      },
      "rank 0, role 0 'all', sequence 0 'microbatch', instruction 5: "
      "communicates "
-     "buffer 4 of type f64, which only f32, bf16, f16 and i32 can"},
+     "buffer 4 of type f64, which only f32, bf16, f16, i32, f8e4m3 and f8e5m2 "
+     "can"},
     {"collective sizes",
      [](Program &p, Role &r) {
        addGroup(p);

@@ -453,6 +453,7 @@ StatusOr<std::unique_ptr<Device>> hal::createCudaDevice(unsigned index) {
   about.isa = gpu.architecture;
   about.workers = unsigned(std::max(processors, 1));
   about.memoryBytes = gpu.memoryBytes;
+  about.multipliesF8 = false;
   about.hostMemory = false;
   about.moduleFormats = {"cubin", "cuda-c++"};
   auto opened = std::make_unique<CudaDevice>(*api, device, architecture);

@@ -31,6 +31,8 @@ static bool has(const Operand &operand) { return operand.range.bytes > 0; }
 static const char *objectionTo(const GemmCall &call) {
   if (call.packedB)
     return "a packed matrix";
+  if (kernels::isF8(call.a.dtype))
+    return "factors of 8 bits yet";
   if (call.a.dtype != call.b.dtype)
     return "factors of two element types";
   if (call.d.dtype != call.a.dtype && call.d.dtype != DType::F32)

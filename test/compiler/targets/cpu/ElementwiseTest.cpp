@@ -6,9 +6,14 @@
 
 #include "test/compiler/targets/cpu/KernelHarness.h"
 
+#include "kernels/reference/Element.h"
+#include "kernels/reference/Philox.h"
+
 #include <gtest/gtest.h>
 
+#include <bit>
 #include <cmath>
+#include <numeric>
 
 namespace hocket::test {
 namespace {
@@ -210,6 +215,72 @@ TEST(Elementwise, GeluAndItsGradient) {
       kern.yield %y, %dx : f32, f32
     )";
     expectKernel(text, {.low = -4, .high = 4});
+  }
+}
+
+/// Every code widens, and every float narrows, to the reference's bits.
+TEST(Elementwise, EightBitsAsTheReference) {
+  using namespace kernels;
+  for (auto [element, type] : {std::pair("f8E4M3FN", DType::F8E4M3),
+                               std::pair("f8E5M2", DType::F8E5M2)}) {
+    constexpr int64_t cols = 4003;
+    KernelText narrow{3, cols, {{"full"}}, {{"full", element}}};
+    narrow.body = "kern.yield %a0 : f32\n";
+    std::vector<float> values(3 * cols);
+    for (size_t i = 0; i < values.size(); ++i) {
+      // Any bits, numbers of the range that is kept, and what saturates.
+      uint32_t word = randomWord({3, 9, 0}, i);
+      values[i] = i < cols
+                      ? std::bit_cast<float>(word)
+                      : std::ldexp(float(int32_t(word)), int(i % 34) - 31 - 16);
+    }
+    values[0] = NAN, values[1] = -INFINITY, values[2] = -0.0f;
+    Kernel compiled(narrow);
+    for (size_t isa = 0; isa < compiled.isas().size(); ++isa) {
+      std::vector<uint8_t> codes(values.size());
+      compiled.run(isa, {values.data(), codes.data()}, {}, 0);
+      for (size_t i = 0; i < values.size(); ++i) {
+        uint8_t expected = 0;
+        store({&expected, type}, 0, values[i]);
+        ASSERT_EQ(codes[i], expected) << compiled.isas()[isa] << values[i];
+      }
+    }
+    KernelText wide{1, 256, {{"full", element}}, {{"full"}}};
+    wide.body = "kern.yield %a0 : f32\n";
+    Kernel back(wide);
+    for (size_t isa = 0; isa < back.isas().size(); ++isa) {
+      std::vector<uint8_t> codes(256);
+      std::iota(codes.begin(), codes.end(), uint8_t(0));
+      std::vector<float> got(256);
+      back.run(isa, {codes.data(), got.data()}, {}, 0);
+      for (int64_t i = 0; i < 256; ++i) {
+        double expected = load(ConstView(codes.data(), type), i);
+        ASSERT_TRUE(got[i] == expected ||
+                    (std::isnan(got[i]) && std::isnan(expected)))
+            << back.isas()[isa] << " code " << i;
+      }
+    }
+  }
+}
+
+/// Inside a region too: rounded to 8 bits and used again.
+TEST(Elementwise, EightBitsInside) {
+  KernelText text{5, 67, {{"full"}}, {{"full"}}};
+  text.body = R"(
+    %0 = arith.truncf %a0 : f32 to f8E4M3FN
+    %1 = arith.extf %0 : f8E4M3FN to f32
+    %2 = arith.subf %a0, %1 : f32
+    kern.yield %2 : f32
+  )";
+  Kernel kernel(text);
+  std::vector<Values> in = randomInputs(text, 7, -600, 600);
+  Values expected = kernel.evaluate(in, {})[0];
+  for (size_t isa = 0; isa < kernel.isas().size(); ++isa) {
+    LaunchMemory memory(text, in, {});
+    kernel.run(isa, memory.pointers, {}, 0);
+    Values got = decode(memory.results()[0], "f32");
+    for (size_t i = 0; i < got.size(); ++i)
+      ASSERT_EQ(got[i], expected[i]) << kernel.isas()[isa] << in[0][i];
   }
 }
 

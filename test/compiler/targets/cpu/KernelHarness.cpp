@@ -16,6 +16,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
 #include <random>
 
@@ -77,39 +78,48 @@ std::string KernelText::str() const {
 // Elements
 //===----------------------------------------------------------------------===//
 
-double rounded(double value, const std::string &element) {
-  if (element == "f32")
-    return static_cast<float>(value);
-  llvm::APFloat number(value);
-  bool lost;
-  number.convert(element == "bf16" ? llvm::APFloat::BFloat()
-                                   : llvm::APFloat::IEEEhalf(),
-                 llvm::APFloat::rmNearestTiesToEven, &lost);
-  return number.convertToDouble();
+static const llvm::fltSemantics &semanticsOf(const std::string &element) {
+  return element == "f32"        ? llvm::APFloat::IEEEsingle()
+         : element == "bf16"     ? llvm::APFloat::BFloat()
+         : element == "f8E4M3FN" ? llvm::APFloat::Float8E4M3FN()
+         : element == "f8E5M2"   ? llvm::APFloat::Float8E5M2()
+                                 : llvm::APFloat::IEEEhalf();
 }
 
-static const llvm::fltSemantics &semanticsOf(const std::string &element) {
-  return element == "f32"    ? llvm::APFloat::IEEEsingle()
-         : element == "bf16" ? llvm::APFloat::BFloat()
-                             : llvm::APFloat::IEEEhalf();
+static size_t bytesOf(const std::string &element) {
+  return llvm::APFloat::semanticsSizeInBits(semanticsOf(element)) / 8;
+}
+
+/// Eight bits saturate, wider types overflow to infinity.
+static llvm::APFloat elementOf(double value, const std::string &element) {
+  const llvm::fltSemantics &semantics = semanticsOf(element);
+  llvm::APFloat number(value);
+  bool lost;
+  if (bytesOf(element) == 1 && !number.isNaN()) {
+    double most = llvm::APFloat::getLargest(semantics).convertToDouble();
+    number = llvm::APFloat(std::clamp(value, -most, most));
+  }
+  number.convert(semantics, llvm::APFloat::rmNearestTiesToEven, &lost);
+  return number;
+}
+
+double rounded(double value, const std::string &element) {
+  return elementOf(value, element).convertToDouble();
 }
 
 std::vector<char> encode(const Values &values, const std::string &element) {
-  size_t size = element == "f32" ? 4 : 2;
+  size_t size = bytesOf(element);
   std::vector<char> bytes(values.size() * size);
   for (size_t i = 0; i < values.size(); ++i) {
-    llvm::APFloat number(values[i]);
-    bool lost;
-    number.convert(semanticsOf(element), llvm::APFloat::rmNearestTiesToEven,
-                   &lost);
-    uint64_t bits = number.bitcastToAPInt().getZExtValue();
+    uint64_t bits =
+        elementOf(values[i], element).bitcastToAPInt().getZExtValue();
     memcpy(bytes.data() + i * size, &bits, size);
   }
   return bytes;
 }
 
 Values decode(const std::vector<char> &bytes, const std::string &element) {
-  size_t size = element == "f32" ? 4 : 2;
+  size_t size = bytesOf(element);
   Values values(bytes.size() / size);
   for (size_t i = 0; i < values.size(); ++i) {
     uint64_t bits = 0;
@@ -268,8 +278,8 @@ bool LaunchMemory::guardsHold() const {
 std::vector<std::vector<char>> LaunchMemory::results() const {
   std::vector<std::vector<char>> bytes;
   for (size_t i = 0; i < text.results.size(); ++i) {
-    size_t size = elementsOf(text, text.results[i]) *
-                  (text.results[i].element == "f32" ? 4 : 2);
+    size_t size =
+        elementsOf(text, text.results[i]) * bytesOf(text.results[i].element);
     const char *from =
         static_cast<const char *>(pointers[text.inputs.size() + i]);
     bytes.emplace_back(from, from + size);
@@ -285,7 +295,9 @@ void expectResults(const KernelText &text, const Check &check,
     const std::string &element = text.results[i].element;
     Tolerance tolerance = check.tolerance;
     if (element != "f32")
-      tolerance.relative += element == "bf16" ? 1.0 / 256 : 1.0 / 2048;
+      tolerance.relative +=
+          std::ldexp(1, 1 - static_cast<int>(llvm::APFloat::semanticsPrecision(
+                                semanticsOf(element))));
     expectClose(decode(results[i], element), expected[i], tolerance,
                 where + " result " + std::to_string(i) + " of\n" + text.str());
   }

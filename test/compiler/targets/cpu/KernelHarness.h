@@ -27,7 +27,7 @@
 namespace hocket::test {
 
 /// An operand or result: its access, with `tiled:3` for a tile of three rows,
-/// and its element type ("f32", "bf16", "f16").
+/// and its element type ("f32", "bf16", "f16", "f8E4M3FN", "f8E5M2").
 struct BufferText {
   std::string access;
   std::string element = "f32";
@@ -56,7 +56,7 @@ struct LaunchScalars {
   std::vector<int64_t> numbers() const;
 };
 
-/// Rounds to the element type, to nearest even.
+/// Rounds to the element type, to nearest even; 8 bits saturate.
 double rounded(double value, const std::string &element);
 /// `values` as the bytes of a buffer, and back.
 std::vector<char> encode(const Values &values, const std::string &element);

@@ -64,6 +64,13 @@ const std::map<std::string, Function> &functions() {
   return table;
 }
 
+/// "bf16", "f8E5M2", as they are written.
+std::string nameOf(Type type) {
+  std::string name;
+  llvm::raw_string_ostream(name) << type;
+  return name;
+}
+
 class Evaluator {
 public:
   Evaluator(kern::KernelOp kernel, const std::vector<Values> &inputs,
@@ -149,8 +156,7 @@ private:
     for (Value operand : op.getOperands())
       operands.push_back(at(operand)[col]);
     if (isa<arith::TruncFOp>(op))
-      return rounded(operands[0],
-                     op.getResult(0).getType().isBF16() ? "bf16" : "f16");
+      return rounded(operands[0], nameOf(op.getResult(0).getType()));
     if (auto compare = dyn_cast<arith::CmpFOp>(op))
       return arith::applyCmpPredicate(
           compare.getPredicate(), APFloat(operands[0]), APFloat(operands[1]));
