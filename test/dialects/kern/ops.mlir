@@ -1,6 +1,7 @@
 // RUN: hocket-opt %s | hocket-opt | FileCheck %s
 // RUN: hocket-opt %s --mlir-print-op-generic | hocket-opt | FileCheck %s
 
+kern.variable @q : tensor<8x64xf8E4M3FN> {kind = "working"}
 // CHECK: kern.variable @w : tensor<8x64xf32> {kind = "parameter", parameter = "w", slot = "value"}
 kern.variable @w : tensor<8x64xf32> {kind = "parameter", parameter = "w", slot = "value"}
 
