@@ -106,6 +106,7 @@ constexpr Row table[] = {
     {"gather_pieces", runGatherPieces},
     {"scatter_pieces", runScatterPieces},
     {"slice_piece", runSlicePiece},
+    {"transpose", runTranspose},
     {"global_norm", runGlobalNorm},
     {"gemm_pack", runGemmPack},
     {"router", runs<router, routerArguments>},

@@ -27,6 +27,7 @@ KernelError runCountLabels(const LibraryCall &call, Workers &workers);
 KernelError runGatherPieces(const LibraryCall &call, Workers &workers);
 KernelError runScatterPieces(const LibraryCall &call, Workers &workers);
 KernelError runSlicePiece(const LibraryCall &call, Workers &workers);
+KernelError runTranspose(const LibraryCall &call, Workers &workers);
 
 // SequenceLibrary.cpp
 KernelError runPositions(const LibraryCall &call, Workers &workers);

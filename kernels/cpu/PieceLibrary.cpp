@@ -117,4 +117,25 @@ KernelError runSlicePiece(const LibraryCall &call, Workers &workers) {
   return nullptr;
 }
 
+//===----------------------------------------------------------------------===//
+// Bytes
+//===----------------------------------------------------------------------===//
+
+KernelError runTranspose(const LibraryCall &call, Workers &workers) {
+  // Rows of the result that share the cache lines of what they are read from.
+  constexpr int64_t side = 64;
+  int64_t rows = call.integers[1], columns = call.integers[2];
+  auto *from = static_cast<const char *>(at(call, 0));
+  auto *to = static_cast<char *>(at(call, 1));
+  auto task = [&](int64_t block, int) {
+    int64_t end = std::min(columns, (block + 1) * side);
+    for (int64_t first = 0; first < rows; first += side)
+      for (int64_t j = block * side; j < end; ++j)
+        for (int64_t i = first; i < std::min(rows, first + side); ++i)
+          to[j * rows + i] = from[i * columns + j];
+  };
+  workers.run((columns + side - 1) / side, task);
+  return nullptr;
+}
+
 } // namespace hocket::kernels::library

@@ -104,6 +104,105 @@ template <> HOCKET_MEMBER f16 fromFloat<f16>(float x) {
 #endif
 }
 
+// One-byte floating-point numbers. From sm_89 on the GPU converts them itself,
+// two at a time; the code in integers gives the same bits.
+#if defined(HOCKET_EMULATED) || __CUDA_ARCH__ < 890
+#define HOCKET_F8_IN_INTEGERS
+#endif
+
+/// No infinities, one NaN (0x7f), up to 448.
+struct e4m3 {
+  static constexpr int mantissa = 3, bias = 7;
+  static constexpr unsigned largest = 0x7e;
+  unsigned char bits;
+};
+/// The upper half of an f16; up to 57344.
+struct e5m2 {
+  static constexpr int mantissa = 2, bias = 15;
+  static constexpr unsigned largest = 0x7b;
+  unsigned char bits;
+};
+
+/// Two numbers as they lie in memory, the first in the lower byte. To nearest
+/// even; what is larger than the largest finite number, infinity too, becomes
+/// that. NaN becomes 0x7f.
+template <class T> HOCKET_DEVICE unsigned pairOf(float low, float high);
+
+#ifdef HOCKET_F8_IN_INTEGERS
+template <class T> HOCKET_DEVICE unsigned f8CodeOf(float x) {
+  unsigned magnitude = __float_as_uint(x) & 0x7fffffffu;
+  if (magnitude > 0x7f800000u)
+    return 0x7f;
+  constexpr int shift = 23 - T::mantissa;
+  constexpr unsigned leastNormal = (128u - T::bias) << 23;
+  // A number whose last bit is worth a subnormal's least step.
+  constexpr unsigned aligned = (128u - T::bias + shift) << 23;
+  unsigned code = 0;
+  if (magnitude < leastNormal)
+    code = __float_as_uint(__uint_as_float(magnitude) +
+                           __uint_as_float(aligned)) -
+           aligned;
+  else
+    code = (magnitude + ((1u << (shift - 1)) - 1) + (magnitude >> shift & 1) -
+            ((127u - T::bias) << 23)) >>
+           shift;
+  return (__float_as_uint(x) >> 24 & 0x80u) |
+         (code < T::largest ? code : T::largest);
+}
+template <class T> HOCKET_DEVICE unsigned pairOf(float low, float high) {
+  return f8CodeOf<T>(low) | f8CodeOf<T>(high) << 8;
+}
+
+HOCKET_DEVICE float toFloat(e4m3 x) {
+  unsigned sign = (x.bits & 0x80u) << 24, magnitude = x.bits & 0x7fu;
+  if (magnitude == 0x7f)
+    return __uint_as_float(0x7fffffffu);
+  // The same bits in an f32 stand for 2^-120 of the number, subnormals too.
+  return __uint_as_float(sign | magnitude << 20) * 0x1p120f;
+}
+HOCKET_DEVICE float toFloat(e5m2 x) {
+  unsigned sign = (x.bits & 0x80u) << 24, magnitude = x.bits & 0x7fu;
+  if (magnitude >= 0x7c)
+    return __uint_as_float(magnitude == 0x7c ? sign | 0x7f800000u
+                                             : 0x7fffffffu);
+  return __uint_as_float(sign | magnitude << 21) * 0x1p112f;
+}
+#else
+// The instruction's first source goes to the upper byte.
+template <> HOCKET_MEMBER unsigned pairOf<e4m3>(float low, float high) {
+  unsigned short pair;
+  asm("cvt.rn.satfinite.e4m3x2.f32 %0, %1, %2;"
+      : "=h"(pair)
+      : "f"(high), "f"(low));
+  return pair;
+}
+template <> HOCKET_MEMBER unsigned pairOf<e5m2>(float low, float high) {
+  unsigned short pair;
+  asm("cvt.rn.satfinite.e5m2x2.f32 %0, %1, %2;"
+      : "=h"(pair)
+      : "f"(high), "f"(low));
+  return pair;
+}
+
+HOCKET_DEVICE float toFloat(e4m3 x) {
+  unsigned halves;
+  asm("cvt.rn.f16x2.e4m3x2 %0, %1;"
+      : "=r"(halves)
+      : "h"(static_cast<unsigned short>(x.bits)));
+  return toFloat(f16{static_cast<unsigned short>(halves)});
+}
+HOCKET_DEVICE float toFloat(e5m2 x) {
+  return toFloat(f16{static_cast<unsigned short>(x.bits << 8)});
+}
+#endif
+
+template <> HOCKET_MEMBER e4m3 fromFloat<e4m3>(float x) {
+  return {static_cast<unsigned char>(pairOf<e4m3>(x, 0))};
+}
+template <> HOCKET_MEMBER e5m2 fromFloat<e5m2>(float x) {
+  return {static_cast<unsigned char>(pairOf<e5m2>(x, 0))};
+}
+
 /// The greater or lesser of two; NaN if one is (fmaxf would drop it).
 HOCKET_DEVICE float maximum(float a, float b) {
   return a != a ? a : b != b ? b : fmaxf(a, b);
@@ -121,6 +220,25 @@ template <class T, int N>
 struct alignas(sizeof(T) * N < 16 ? sizeof(T) * N : 16) Pack {
   T at[N];
 };
+
+/// N numbers as elements of T, which has one byte: two at a time.
+template <class T, int N>
+HOCKET_DEVICE Pack<T, N> narrowed(const float (&numbers)[N]) {
+  static_assert(sizeof(T) == 1);
+  Pack<T, N> pack;
+  if constexpr (N % 4 == 0) {
+    auto words = reinterpret_cast<unsigned *>(&pack);
+#pragma unroll
+    for (int i = 0; i < N; i += 4)
+      words[i / 4] = pairOf<T>(numbers[i], numbers[i + 1]) |
+                     pairOf<T>(numbers[i + 2], numbers[i + 3]) << 16;
+  } else {
+#pragma unroll
+    for (int i = 0; i < N; ++i)
+      pack.at[i] = fromFloat<T>(numbers[i]);
+  }
+  return pack;
+}
 
 template <class T> HOCKET_DEVICE bool isAligned(const T *at, unsigned bytes) {
   return reinterpret_cast<unsigned long long>(at) % bytes == 0;

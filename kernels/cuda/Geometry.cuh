@@ -76,6 +76,8 @@ constexpr int kProductBytes = 2 * kProductStages * kOperandBytes;
 constexpr int kGradientRows = 64, kGradientThreads = 256;
 /// Threads of the one block that sums over all tokens.
 constexpr int kLossThreads = 1024;
+/// Side of the tile of a matrix of bytes that a block transposes.
+constexpr int kTransposeSide = 128;
 /// Elements of a tensor whose squares a block sums.
 constexpr int kNormChunk = 1 << 16;
 

@@ -25,8 +25,9 @@ std::string cudaType(int64_t dtype) {
   case DType::F64:
     return "double";
   case DType::F8E4M3:
+    return "e4m3";
   case DType::F8E5M2:
-    break; // bytes, for ops that only copy
+    return "e5m2";
   }
   return "unsigned char";
 }

@@ -77,6 +77,7 @@ constexpr Row rows[] = {
     {"gather_pieces", launchGatherPieces},
     {"scatter_pieces", launchScatterPieces},
     {"slice_piece", launchSlicePiece},
+    {"transpose", launchTranspose},
     {"global_norm", launchGlobalNorm},
     {"router", launchRouter},
     {"router_gradient", launchRouterGradient},

@@ -57,6 +57,7 @@ KernelError launchAccumulate(const CudaRequest &request, CudaCall &call);
 KernelError launchGatherPieces(const CudaRequest &request, CudaCall &call);
 KernelError launchScatterPieces(const CudaRequest &request, CudaCall &call);
 KernelError launchSlicePiece(const CudaRequest &request, CudaCall &call);
+KernelError launchTranspose(const CudaRequest &request, CudaCall &call);
 KernelError launchMergeAttention(const CudaRequest &request, CudaCall &call);
 
 // AttentionLaunches.cpp

@@ -57,6 +57,17 @@ KernelError launchScatterPieces(const CudaRequest &request, CudaCall &call) {
   return addPieces("scatterPieces", request, call);
 }
 
+KernelError launchTranspose(const CudaRequest &request, CudaCall &call) {
+  Integers n = request.integers;
+  LaunchText text("Transpose.cuh", "transpose");
+  text.in("x", "Byte", 0).out("y", "Byte", 1);
+  text.size("rows", n[1]).size("columns", n[2]);
+  return addLaunch(call, text,
+                   blocksOf(n[1], cuda::kTransposeSide) *
+                       blocksOf(n[2], cuda::kTransposeSide),
+                   256);
+}
+
 KernelError launchSlicePiece(const CudaRequest &request, CudaCall &call) {
   Integers n = request.integers;
   std::string word = cudaWord(n[0]);

@@ -7,8 +7,8 @@
 /// \file
 /// The ops of kernels/library/Library.h that move elements and hardly compute.
 /// 256 threads a block, a thread 16 bytes of a row of a piece. Elements that
-/// are only moved go by their size: Word is `unsigned short`, `unsigned` or
-/// `Integer`.
+/// are only moved go by their size: Word is `unsigned char`, `unsigned short`,
+/// `unsigned` or `Integer`.
 ///
 //===----------------------------------------------------------------------===//
 

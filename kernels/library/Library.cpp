@@ -44,6 +44,7 @@ static constexpr LibraryOp table[] = {
     {"gather_pieces", 2, 2, 0, 0b10, false, gatherPiecesSizes},
     {"scatter_pieces", 2, 2, 0, 0b10, false, scatterPiecesSizes},
     {"slice_piece", 2, 2, 1, 0b10, false, slicePieceSizes},
+    {"transpose", 2, 2, 0, 0b10, false, transposeSizes},
     {"global_norm", 2, 2 + kMostTensors, 0, 0b11, false, globalNormSizes},
     {"gemm_pack", 2, 2, 0, 0b10, false, gemmPackSizes},
     {"router", 3, 4, 0, 0b11, false, routerSizes},

@@ -85,6 +85,8 @@
 /// slice_piece         buffers: x[o, N], y[o, n] (out):
 ///                     y[o, j] = x[o, first + j], 0 from N on
 ///                     integers: dtype, o, n, N; scalars: first
+/// transpose           buffers: x[m, n], y[n, m] (out)
+///                     integers: dtype (of one byte), m, n
 /// global_norm         buffers: norm f32[1] (out), found_nonfinite f32[1]
 ///                     (out), N tensors
 ///                     integers: dtype and element count of each tensor

@@ -99,6 +99,7 @@ KernelError meanLossSizes(Integers n, Floats floats, Bytes bytes);
 KernelError gatherPiecesSizes(Integers n, Floats floats, Bytes bytes);
 KernelError scatterPiecesSizes(Integers n, Floats floats, Bytes bytes);
 KernelError slicePieceSizes(Integers n, Floats floats, Bytes bytes);
+KernelError transposeSizes(Integers n, Floats floats, Bytes bytes);
 
 // ExpertSizes.cpp
 KernelError routerSizes(Integers n, Floats floats, Bytes bytes);

@@ -45,4 +45,14 @@ KernelError slicePieceSizes(Integers n, Floats floats, Bytes bytes) {
   return size.bad ? kDimension : nullptr;
 }
 
+KernelError transposeSizes(Integers n, Floats floats, Bytes bytes) {
+  if (KernelError error = checkCounts(n, 3, floats, 0))
+    return error;
+  if (!isF8(typeOf(n[0])))
+    return kDType;
+  Size size;
+  bytes[0] = bytes[1] = size(bytesOf(typeOf(n[0])), {n[1], n[2]});
+  return size.bad ? kDimension : nullptr;
+}
+
 } // namespace hocket::kernels::library

@@ -59,6 +59,16 @@ inline unsigned __umulhi(unsigned a, unsigned b) {
   return static_cast<unsigned>(static_cast<unsigned long long>(a) * b >> 32);
 }
 
+/// Byte i of the result is that of y, x which nibble i of `selector` names.
+inline unsigned __byte_perm(unsigned x, unsigned y, unsigned selector) {
+  unsigned long long both = static_cast<unsigned long long>(y) << 32 | x;
+  unsigned result = 0;
+  for (int i = 0; i < 4; ++i)
+    result |= static_cast<unsigned>(both >> 8 * (selector >> 4 * i & 7) & 0xff)
+              << 8 * i;
+  return result;
+}
+
 inline int __popc(unsigned x) { return __builtin_popcount(x); }
 /// Threads run one at a time.
 template <class T> inline T atomicMax(T *to, T x) {

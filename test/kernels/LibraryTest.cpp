@@ -70,6 +70,7 @@ const Example kExamples[] = {
     {"gather_pieces", {2, 3, 2, 4, 11}, {}, {}, {48, 44}},
     {"scatter_pieces", {2, 3, 2, 4, 11}, {}, {}, {44, 48}},
     {"slice_piece", {4, 2, 4, 11}, {}, {8}, {88, 32}},
+    {"transpose", {7, 5, 6}, {}, {}, {30, 30}},
     {"global_norm", {1, 10, 2, 3}, {}, {}, {4, 4, 40, 6}},
     {"gemm_pack", {2, 33, 3, 0}, {}, {}, {198, 512}},
     {"router", {5, 6, 2, 1, 1, 3, 2}, {1}, {}, {40, 40, 120, 24}},
@@ -185,6 +186,24 @@ TEST(Library, AccumulateSetsThenAdds) {
   ASSERT_EQ(runLibraryOp(*op, call, workers), nullptr);
   for (int64_t i = 0; i < count; ++i)
     ASSERT_EQ(to[i], 2 * from[i]);
+}
+
+TEST(Library, TransposeTurnsRowsIntoColumns) {
+  TestWorkers workers(3);
+  for (auto [m, n] :
+       {std::pair<int64_t, int64_t>{1, 7}, {130, 67}, {64, 192}}) {
+    std::vector<uint8_t> from(size_t(m * n)), to(from.size());
+    for (size_t i = 0; i < from.size(); ++i)
+      from[i] = uint8_t(i * 37 % 251);
+    std::vector<void *> buffers = {from.data(), to.data()};
+    std::vector<int64_t> integers = {8, m, n};
+    ASSERT_EQ(runLibraryOp(*findLibraryOp("transpose"),
+                           {buffers, integers, {}, {}}, workers),
+              nullptr);
+    for (int64_t i = 0; i < m; ++i)
+      for (int64_t j = 0; j < n; ++j)
+        ASSERT_EQ(to[size_t(j * m + i)], from[size_t(i * n + j)]);
+  }
 }
 
 TEST(Library, PackedBytesAreThoseOfTheHeader) {

@@ -145,7 +145,7 @@ void addLosses(Cases &cases) {
 }
 
 void addPieces(Cases &cases) {
-  for (int64_t dtype : {f32, bf16, i32, f64}) {
+  for (int64_t dtype : {f32, bf16, i32, f64, e4m3}) {
     Fill x = dtype == i32 ? ids(-9, 9) : of(dtype);
     for (int64_t width : {3, 16}) {
       int64_t whole = 3 * width - 2;
@@ -164,6 +164,16 @@ void addPieces(Cases &cases) {
       cases.push_back(
           {"accumulate", {dtype, 2051}, {}, {}, {x, of(f32)}, accumulate});
   }
+}
+
+/// One tile and less, several with ragged ends, rows at addresses of every
+/// alignment and all at those of 16 bytes.
+void addTransposes(Cases &cases) {
+  for (auto [m, n] : std::array<std::array<int64_t, 2>, 6>{
+           {{1, 1}, {3, 200}, {128, 128}, {144, 272}, {257, 130}, {0, 5}}})
+    for (int64_t dtype : {e4m3, e5m2})
+      cases.push_back(
+          {"transpose", {dtype, m, n}, {}, {}, {of(dtype), of(dtype)}});
 }
 
 void addNorms(Cases &cases) {
@@ -191,6 +201,7 @@ Cases denseCases() {
   addAttention(cases);
   addLosses(cases);
   addPieces(cases);
+  addTransposes(cases);
   addNorms(cases);
   return cases;
 }

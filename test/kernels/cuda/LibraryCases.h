@@ -28,7 +28,8 @@ struct FaultCase {
 std::vector<FaultCase> faultCases(); // FaultCases.cpp
 
 // Element types as calls name them, and buffers.
-inline constexpr int64_t f32 = 1, bf16 = 2, f16 = 3, i32 = 4, f64 = 5;
+inline constexpr int64_t f32 = 1, bf16 = 2, f16 = 3, i32 = 4, f64 = 5, e4m3 = 7,
+                         e5m2 = 8;
 inline Fill of(int64_t dtype, double scale = 1) {
   return {static_cast<DType>(dtype), scale};
 }

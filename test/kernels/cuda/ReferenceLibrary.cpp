@@ -23,6 +23,14 @@ KernelError runGlobalNorm(const LibraryCall &call) {
   return reference::globalNorm({tensors, f32(call, 0), f32(call, 1)});
 }
 
+KernelError runTranspose(const LibraryCall &call) {
+  int64_t rows = call.integers[1], columns = call.integers[2];
+  for (int64_t i = 0; i < rows * columns; ++i)
+    static_cast<char *>(at(call, 1))[i % columns * rows + i / columns] =
+        static_cast<const char *>(at(call, 0))[i];
+  return nullptr;
+}
+
 struct Row {
   std::string_view op;
   KernelError (*run)(const LibraryCall &call);
@@ -54,6 +62,7 @@ constexpr Row table[] = {
      runs<reference::crossEntropyBackward, crossEntropyBackwardArguments>},
     {"cross_entropy_rows",
      runs<reference::crossEntropyRows, crossEntropyRowsArguments>},
+    {"transpose", runTranspose},
     {"global_norm", runGlobalNorm},
     {"router", runs<reference::router, routerArguments>},
     {"router_gradient",
