@@ -51,6 +51,7 @@
 #ifndef HOCKET_RUNTIME_HAL_INTERFACES_DEVICE_H
 #define HOCKET_RUNTIME_HAL_INTERFACES_DEVICE_H
 
+#include "kernels/cuda/F8Products.h"
 #include "kernels/library/Library.h"
 #include "kernels/reference/Gemm.h"
 #include "runtime/base/Status.h"
@@ -82,7 +83,9 @@ struct DeviceProperties {
   unsigned workers = 1;     ///< threads, or multiprocessors
   uint64_t memoryBytes = 0; ///< of the whole device; 0 if not known
   bool computes = true;     ///< false: operations leave memory as it is
-  bool multipliesF8 = true; ///< gemm() takes factors of 8 bits
+  /// Which factors of 8 bits gemm() takes; of a GPU, with sizes of multiples of
+  /// 16 and bf16, f16 or f32 behind it.
+  kernels::F8Layouts f8Layouts = kernels::F8Layouts::Any;
   /// Whether the host reads and writes the arena as its own memory.
   bool hostMemory = true;
   std::vector<std::string> moduleFormats; ///< that loadModule() takes

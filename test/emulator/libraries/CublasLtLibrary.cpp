@@ -13,6 +13,13 @@
 /// algorithm that was chosen for another product. It proposes a few algorithms,
 /// whose results are the same and whose times are not.
 ///
+/// Of 8-bit types it is as strict as the documentation ("To use FP8 kernels"):
+/// from compute capability 8.9 on; at least one factor e4m3; every size a
+/// multiple of 16 and every matrix at one of 16 bytes; A transposed and B not,
+/// but for GPUs of capability 10; D and C of bf16, f16 or f32 alike; a bias of
+/// D's type, which is bf16 where D is f32. GELU is refused, though the real one
+/// has it for some types: nothing says for which. Scales are for these types.
+///
 //===----------------------------------------------------------------------===//
 
 #include "kernels/reference/Element.h"
@@ -26,6 +33,9 @@
 using namespace hocket;
 using namespace hocket::emulator;
 using namespace hocket::hal::cuda;
+
+/// Of the emulated libcuda.
+extern "C" CUresult cuDeviceGetAttribute(int *value, int attribute, CUdevice);
 
 namespace {
 
@@ -49,7 +59,7 @@ struct Layout {
 struct Description {
   int32_t transposeA = CUBLAS_OP_N, transposeB = CUBLAS_OP_N;
   uint32_t epilogue = CUBLASLT_EPILOGUE_DEFAULT;
-  CUdeviceptr bias = 0, auxiliary = 0;
+  CUdeviceptr bias = 0, auxiliary = 0, scaleA = 0, scaleB = 0;
   int64_t auxiliaryLd = 0;
 };
 
@@ -68,12 +78,30 @@ Preference *of(cublasLtMatmulPreference_t handle) {
   return reinterpret_cast<Preference *>(handle);
 }
 
-size_t typeBytes(int type) { return type == CUDA_R_32F ? 4 : 2; }
-
 kernels::DType dtypeOf(int type) {
-  return type == CUDA_R_32F    ? kernels::DType::F32
-         : type == CUDA_R_16BF ? kernels::DType::BF16
-                               : kernels::DType::F16;
+  switch (type) {
+  case CUDA_R_32F:
+    return kernels::DType::F32;
+  case CUDA_R_16BF:
+    return kernels::DType::BF16;
+  case CUDA_R_8F_E4M3:
+    return kernels::DType::F8E4M3;
+  case CUDA_R_8F_E5M2:
+    return kernels::DType::F8E5M2;
+  default:
+    return kernels::DType::F16;
+  }
+}
+
+bool isF8(int type) { return kernels::isF8(dtypeOf(type)); }
+size_t typeBytes(int type) { return size_t(kernels::bytesOf(dtypeOf(type))); }
+
+/// 90: compute capability 9.0.
+int architecture() {
+  int major = 0, minor = 0;
+  cuDeviceGetAttribute(&major, CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR, 0);
+  cuDeviceGetAttribute(&minor, CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR, 0);
+  return 10 * major + minor;
 }
 
 bool hasBias(const Description &desc) {
@@ -101,7 +129,26 @@ struct Product {
     return desc.transposeA == CUBLAS_OP_N ? a.columns : a.rows;
   }
 
-  bool isSupported() const {
+  bool hasF8() const { return isF8(a.type) || isF8(b.type); }
+  int biasType() const {
+    return hasF8() && d.type == CUDA_R_32F ? CUDA_R_16BF : d.type;
+  }
+
+  /// Where some factor has 8 bits.
+  bool isSupportedF8() const {
+    int gpu = architecture();
+    bool anyLayout = gpu / 10 == 10;
+    bool fits = true;
+    for (const Layout &layout : {a, b, c, d})
+      fits &= layout.rows % 16 == 0 && layout.columns % 16 == 0;
+    return gpu >= 89 && isF8(a.type) && isF8(b.type) &&
+           (a.type == CUDA_R_8F_E4M3 || b.type == CUDA_R_8F_E4M3) &&
+           !isF8(d.type) && c.type == d.type && fits && !hasGelu(desc) &&
+           (anyLayout ||
+            (desc.transposeA == CUBLAS_OP_T && desc.transposeB == CUBLAS_OP_N));
+  }
+
+  bool isSupported(const uint32_t (&alignments)[4]) const {
     auto rows = [](const Layout &layout, int32_t op) {
       return op == CUBLAS_OP_N ? layout.rows : layout.columns;
     };
@@ -112,8 +159,11 @@ struct Product {
                   columns(b, desc.transposeB) == d.columns &&
                   columns(a, desc.transposeA) == rows(b, desc.transposeB) &&
                   c.rows == d.rows && c.columns == d.columns;
-    bool types = a.type == b.type && c.type == d.type &&
-                 (d.type == a.type || d.type == CUDA_R_32F);
+    bool types = hasF8() ? isSupportedF8()
+                         : a.type == b.type && c.type == d.type &&
+                               (d.type == a.type || d.type == CUDA_R_32F);
+    for (uint32_t alignment : alignments)
+      types &= !hasF8() || alignment % 16 == 0;
     bool auxiliary =
         !hasAuxiliary(desc) ||
         (desc.auxiliaryLd % 8 == 0 && uint64_t(desc.auxiliaryLd) >= d.rows);
@@ -129,7 +179,10 @@ struct Product {
                         layouts[i]->elements() * typeBytes(layouts[i]->type),
                         i == 3});
     if (hasBias(desc))
-      list.push_back({desc.bias, d.rows * typeBytes(d.type), false});
+      list.push_back({desc.bias, d.rows * typeBytes(biasType()), false});
+    for (CUdeviceptr scale : {desc.scaleA, desc.scaleB})
+      if (scale)
+        list.push_back({scale, sizeof(float), false});
     if (hasAuxiliary(desc))
       list.push_back({desc.auxiliary,
                       size_t(desc.auxiliaryLd) * d.columns * typeBytes(d.type),
@@ -163,6 +216,11 @@ std::vector<double> rowsOf(const Layout &layout, CUdeviceptr address,
   return values;
 }
 
+/// The number on the GPU, 1 where there is none.
+double scaleAt(CUdeviceptr address) {
+  return address ? *reinterpret_cast<const float *>(address) : 1;
+}
+
 void Product::compute() const {
   uint64_t m = d.rows, n = d.columns, k = inner();
   std::vector<double> left = rowsOf(a, at[0], desc.transposeA == CUBLAS_OP_T);
@@ -172,20 +230,20 @@ void Product::compute() const {
     for (uint64_t p = 0; p < k; ++p)
       for (uint64_t j = 0; j < n; ++j)
         sums[i * n + j] += left[i * k + p] * right[p * n + j];
-  auto type = dtypeOf(d.type);
   auto view = [&](CUdeviceptr address) {
-    return kernels::View{reinterpret_cast<void *>(address), type};
+    return kernels::View{reinterpret_cast<void *>(address), dtypeOf(d.type)};
   };
-  auto load = [&](CUdeviceptr address, uint64_t index) {
-    return kernels::load(view(address), int64_t(index));
-  };
+  kernels::ConstView biases{reinterpret_cast<const void *>(desc.bias),
+                            dtypeOf(biasType())};
+  double factor = double(alpha) * scaleAt(desc.scaleA) * scaleAt(desc.scaleB);
   for (uint64_t j = 0; j < n; ++j)
     for (uint64_t i = 0; i < m; ++i) {
-      double value = double(alpha) * sums[i * n + j];
+      double value = factor * sums[i * n + j];
       if (beta != 0)
-        value += double(beta) * load(at[2], j * uint64_t(c.ld) + i);
+        value += double(beta) *
+                 kernels::load(view(at[2]), int64_t(j * uint64_t(c.ld) + i));
       if (hasBias(desc))
-        value += load(desc.bias, i);
+        value += kernels::load(biases, int64_t(i));
       if (hasAuxiliary(desc))
         kernels::store(view(desc.auxiliary),
                        int64_t(j * uint64_t(desc.auxiliaryLd) + i), value);
@@ -208,7 +266,8 @@ cublasLtMatmulAlgo_t algorithmFor(const Product &product,
   cublasLtMatmulAlgo_t algorithm = {};
   algorithm.data[0] = product.d.rows << 32 | product.d.columns;
   algorithm.data[1] = product.inner();
-  algorithm.data[2] = uint64_t(product.a.type) << 32 | uint64_t(product.d.type);
+  algorithm.data[2] = uint64_t(product.a.type) << 32 |
+                      uint64_t(product.b.type) << 16 | uint64_t(product.d.type);
   algorithm.data[3] = uint64_t(product.desc.transposeA) << 32 |
                       uint64_t(product.desc.transposeB);
   algorithm.data[4] = product.desc.epilogue;
@@ -291,7 +350,9 @@ cublasLtMatmulDescSetAttribute(cublasLtMatmulDesc_t handle, int attribute,
        {CUBLASLT_MATMUL_DESC_EPILOGUE, &desc.epilogue, 4},
        {CUBLASLT_MATMUL_DESC_BIAS_POINTER, &desc.bias, 8},
        {CUBLASLT_MATMUL_DESC_EPILOGUE_AUX_POINTER, &desc.auxiliary, 8},
-       {CUBLASLT_MATMUL_DESC_EPILOGUE_AUX_LD, &desc.auxiliaryLd, 8}},
+       {CUBLASLT_MATMUL_DESC_EPILOGUE_AUX_LD, &desc.auxiliaryLd, 8},
+       {CUBLASLT_MATMUL_DESC_A_SCALE_POINTER, &desc.scaleA, 8},
+       {CUBLASLT_MATMUL_DESC_B_SCALE_POINTER, &desc.scaleB, 8}},
       attribute, value, bytes);
 }
 
@@ -346,7 +407,8 @@ HOCKET_EXPORT cublasStatus_t cublasLtMatmulAlgoGetHeuristic(
   *found = 0;
   if (wanted < 1)
     return CUBLAS_STATUS_INVALID_VALUE;
-  if (!product.isSupported() || of(preference)->workspaceBytes < scratchBytes)
+  if (!product.isSupported(of(preference)->alignments) ||
+      of(preference)->workspaceBytes < scratchBytes)
     return CUBLAS_STATUS_NOT_SUPPORTED;
   *found = std::min(wanted, int(std::size(algorithmMicros)));
   for (int i = 0; i < *found; ++i) {
@@ -368,6 +430,8 @@ HOCKET_EXPORT cublasStatus_t cublasLtMatmul(
     const cublasLtMatmulAlgo_t *algorithm, void *workspace,
     size_t workspaceBytes, CUstream stream) {
   Product product = productOf(desc, aLayout, bLayout, cLayout, dLayout);
+  if (!product.hasF8() && (product.desc.scaleA || product.desc.scaleB))
+    return CUBLAS_STATUS_INVALID_VALUE;
   const void *operands[4] = {a, b, c, d};
   uint32_t alignments[4];
   for (int i = 0; i < 4; ++i) {

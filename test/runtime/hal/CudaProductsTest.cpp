@@ -17,36 +17,45 @@ using kernels::Epilogue;
 
 namespace {
 
+constexpr DType f32 = DType::F32, bf16 = DType::BF16, f16 = DType::F16;
+constexpr DType e4m3 = DType::F8E4M3, e5m2 = DType::F8E5M2;
+
 /// A product by its types and by what it has beside A, B and D.
 struct Case {
   DType in, out;
-  bool transposeA, transposeB;
+  bool transposeA = false, transposeB = false;
   bool bias = false, accumulate = false, residual = false;
   Epilogue epilogue = Epilogue::None;
   bool auxiliary = false;
   float alpha = 1;
+  DType inB = in;
+  bool scaleA = false, scaleB = false;
 };
 
-constexpr uint64_t m = 12, n = 16, k = 20;
-constexpr uint64_t operandBytes = 4096;
+struct Sizes {
+  uint64_t m, n, k;
+};
+constexpr Sizes plain = {12, 16, 20}, multiples = {32, 48, 64};
+constexpr uint64_t operandBytes = 8192;
 
-/// The operands by their place: a, b, d, bias, auxiliary, residual.
-enum Place { A, B, D, Bias, Auxiliary, Residual, Places };
+/// The operands by their place: a, b, d, bias, auxiliary, residual, scales.
+enum Place { A, B, D, Bias, Auxiliary, Residual, ScaleA, ScaleB, Places };
 
 Operand operandAt(Place place, uint64_t elements, DType dtype) {
   return {{place * operandBytes, elements * uint64_t(kernels::bytesOf(dtype))},
           dtype};
 }
 
-GemmCall callOf(const Case &c) {
+GemmCall callOf(const Case &c, const Sizes &sizes = plain) {
   GemmCall call;
+  auto [m, n, k] = sizes;
   call.m = m, call.n = n, call.k = k;
   call.transposeA = c.transposeA, call.transposeB = c.transposeB;
   call.accumulate = c.accumulate;
   call.alpha = c.alpha;
   call.epilogue = c.epilogue;
   call.a = operandAt(A, m * k, c.in);
-  call.b = operandAt(B, k * n, c.in);
+  call.b = operandAt(B, k * n, c.inB);
   call.d = operandAt(D, m * n, c.out);
   if (c.bias)
     call.bias = operandAt(Bias, n, c.out);
@@ -54,6 +63,10 @@ GemmCall callOf(const Case &c) {
     call.auxiliary = operandAt(Auxiliary, m * n, c.out);
   if (c.residual)
     call.residual = operandAt(Residual, m * n, c.out);
+  if (c.scaleA)
+    call.scaleA = operandAt(ScaleA, 1, f32);
+  if (c.scaleB)
+    call.scaleB = operandAt(ScaleB, 1, f32);
   return call;
 }
 
@@ -68,6 +81,8 @@ std::vector<char> filled(const GemmCall &call) {
       kernels::store(
           {arena.data() + operand->range.offset, operand->dtype}, int64_t(i),
           double(int((i + operand->range.offset / 7) * 37 % 19) - 9) / 8);
+  kernels::store({arena.data() + ScaleA * operandBytes, f32}, 0, 0.75);
+  kernels::store({arena.data() + ScaleB * operandBytes, f32}, 0, 1.5);
   return arena;
 }
 
@@ -80,7 +95,7 @@ kernels::KernelError computeReference(const GemmCall &call,
                                operand.dtype};
   };
   kernels::GemmArguments args;
-  args.m = m, args.n = n, args.k = k;
+  args.m = int64_t(call.m), args.n = int64_t(call.n), args.k = int64_t(call.k);
   args.transposeA = call.transposeA, args.transposeB = call.transposeB;
   args.accumulate = call.accumulate;
   args.alpha = call.alpha;
@@ -88,11 +103,13 @@ kernels::KernelError computeReference(const GemmCall &call,
   args.a = view(call.a), args.b = view(call.b), args.d = view(call.d);
   args.bias = view(call.bias), args.auxiliary = view(call.auxiliary);
   args.residual = view(call.residual);
+  args.scaleA = static_cast<const float *>(view(call.scaleA).data);
+  args.scaleB = static_cast<const float *>(view(call.scaleB).data);
   return kernels::reference::gemm(args);
 }
 
-std::unique_ptr<Device> open() {
-  test::useEmulatedGpus();
+/// A device with an arena, on the GPU that the environment names.
+std::unique_ptr<Device> openAsSet() {
   auto device = createCudaDevice();
   EXPECT_TRUE(device.ok()) << device.status().message();
   EXPECT_TRUE((*device)->allocateArena(Places * operandBytes).ok());
@@ -101,8 +118,37 @@ std::unique_ptr<Device> open() {
   return *std::move(device);
 }
 
+std::unique_ptr<Device> open() {
+  test::useEmulatedGpus();
+  return openAsSet();
+}
+
+/// Runs `call` on the device and compares with the reference.
+void expectReference(Device &device, const GemmCall &call) {
+  std::vector<char> expected = filled(call), actual = expected;
+  Range all{0, expected.size()};
+  ASSERT_EQ(computeReference(call, expected), nullptr);
+  ASSERT_TRUE(device.copyFromHost(0, actual.data(), all).ok());
+  Status status = device.gemm(0, call);
+  ASSERT_TRUE(status.ok()) << status.message();
+  ASSERT_TRUE(device.copyToHost(0, all, actual.data()).ok());
+  ASSERT_TRUE(device.synchronize().ok());
+  for (const Operand *operand : {&call.d, &call.auxiliary}) {
+    uint64_t bytes = uint64_t(kernels::bytesOf(operand->dtype));
+    for (uint64_t e = 0; e * bytes < operand->range.bytes; ++e) {
+      auto at = [&](std::vector<char> &arena) {
+        return kernels::load(
+            {arena.data() + operand->range.offset, operand->dtype}, int64_t(e));
+      };
+      double narrow = operand->dtype == f32 ? 1e-5 : 1.0 / 128;
+      ASSERT_NEAR(at(actual), at(expected),
+                  narrow * (1 + std::abs(at(expected))))
+          << "element " << e;
+    }
+  }
+}
+
 TEST(CudaProducts, AreThoseOfTheReference) {
-  constexpr DType f32 = DType::F32, bf16 = DType::BF16, f16 = DType::F16;
   const Case cases[] = {
       {f32, f32, false, false},
       {bf16, bf16, false, true},
@@ -117,34 +163,47 @@ TEST(CudaProducts, AreThoseOfTheReference) {
   };
   auto device = open();
   for (size_t i = 0; i < std::size(cases); ++i) {
-    GemmCall call = callOf(cases[i]);
-    std::vector<char> expected = filled(call), actual = expected;
-    Range all{0, expected.size()};
-    ASSERT_EQ(computeReference(call, expected), nullptr);
-    ASSERT_TRUE(device->copyFromHost(0, actual.data(), all).ok());
-    Status status = device->gemm(0, call);
-    ASSERT_TRUE(status.ok()) << i << ": " << status.message();
-    ASSERT_TRUE(device->copyToHost(0, all, actual.data()).ok());
-    ASSERT_TRUE(device->synchronize().ok());
-    for (const Operand *operand : {&call.d, &call.auxiliary})
-      for (uint64_t e = 0; e * uint64_t(kernels::bytesOf(operand->dtype)) <
-                           operand->range.bytes;
-           ++e) {
-        auto at = [&](std::vector<char> &arena) {
-          return kernels::load(
-              {arena.data() + operand->range.offset, operand->dtype},
-              int64_t(e));
-        };
-        double narrow = operand->dtype == f32 ? 1e-5 : 1.0 / 128;
-        ASSERT_NEAR(at(actual), at(expected),
-                    narrow * (1 + std::abs(at(expected))))
-            << "case " << i << ", element " << e;
-      }
+    SCOPED_TRACE("case " + std::to_string(i));
+    expectReference(*device, callOf(cases[i]));
+  }
+}
+
+/// Both factors with their inner dimension fastest, as a Hopper GPU wants it;
+/// what the emulated library takes is what the real one's documentation says.
+TEST(CudaProducts, OfEightBitFactorsAreThoseOfTheReference) {
+  const Case cases[] = {
+      {.in = e4m3, .out = bf16, .inB = e4m3, .scaleA = true, .scaleB = true},
+      {.in = e4m3, .out = f32, .inB = e4m3},
+      {.in = e5m2, .out = bf16, .inB = e4m3, .scaleA = true, .scaleB = true},
+      {.in = e4m3, .out = f16, .inB = e5m2, .scaleB = true},
+      {.in = e5m2,
+       .out = f32,
+       .accumulate = true,
+       .alpha = 0.5f,
+       .inB = e4m3,
+       .scaleA = true},
+      {.in = e4m3,
+       .out = bf16,
+       .bias = true,
+       .inB = e4m3,
+       .scaleA = true,
+       .scaleB = true},
+      {.in = e4m3, .out = f32, .residual = true, .inB = e4m3, .scaleA = true},
+      {.in = e4m3, .out = bf16, .bias = true, .residual = true, .inB = e4m3},
+  };
+  auto device = open();
+  for (size_t i = 0; i < std::size(cases); ++i) {
+    SCOPED_TRACE("case " + std::to_string(i));
+    GemmCall call = callOf(cases[i], multiples);
+    call.transposeB = true;
+    expectReference(*device, call);
+    // A choice of an algorithm reads what it finds, scales too.
+    EXPECT_TRUE(device->prepareProducts({&call, 1}).ok());
+    expectReference(*device, call);
   }
 }
 
 TEST(CudaProducts, RefusesWhatTheLibraryDoesNot) {
-  constexpr DType f32 = DType::F32, bf16 = DType::BF16;
   auto device = open();
   struct {
     Case c;
@@ -165,6 +224,57 @@ TEST(CudaProducts, RefusesWhatTheLibraryDoesNot) {
               std::string("gemm 12 x 16 x 20: cuBLASLt does not take ") +
                   row.text);
   }
+}
+
+TEST(CudaProducts, RefusesEightBitFactorsThatTheLibraryDoesNot) {
+  auto device = open();
+  auto expectRefused = [&](const GemmCall &call, const std::string &text) {
+    Status status = device->gemm(0, call);
+    EXPECT_EQ(status.code(), StatusCode::InvalidArgument);
+    EXPECT_EQ(status.message(), text);
+  };
+  Case c{.in = e4m3, .out = f32, .transposeB = true, .inB = e4m3};
+  expectRefused(callOf(c), "gemm 12 x 16 x 20: cuBLASLt does not take 8-bit "
+                           "factors with a size of no multiple of 16");
+  std::string name = "gemm 32 x 48 x 64: cuBLASLt does not take ";
+  c.bias = true;
+  expectRefused(callOf(c, multiples),
+                name + "a bias beside 8-bit factors and a result of f32");
+  c.bias = false, c.epilogue = Epilogue::GeluTanh;
+  expectRefused(callOf(c, multiples),
+                name + "a nonlinearity behind 8-bit factors");
+  c.epilogue = Epilogue::None, c.transposeB = false;
+  expectRefused(callOf(c, multiples),
+                name + "8-bit factors on this GPU whose inner dimension does "
+                       "not run fastest; compile the program for it (--arch)");
+  // Of an address that is no multiple of 16 the library itself says so.
+  c.transposeB = true;
+  GemmCall call = callOf(c, multiples);
+  call.a.range.offset += 8;
+  Status status = device->gemm(0, call);
+  EXPECT_EQ(status.code(), StatusCode::FailedPrecondition);
+  EXPECT_NE(status.message().find("has no algorithm for it"), std::string::npos)
+      << status.message();
+}
+
+TEST(CudaProducts, OfEightBitFactorsDependOnTheGpu) {
+  if (test::usesPresentGpu())
+    GTEST_SKIP() << "this machine's GPU is one";
+  test::useEmulatedGpus();
+  Case c{.in = e4m3, .out = bf16, .inB = e5m2, .scaleA = true};
+  GemmCall call = callOf(c, multiples);
+  ::setenv("HOCKET_EMULATED_ARCH", "80", 1);
+  Status status = openAsSet()->gemm(0, call);
+  EXPECT_EQ(status.code(), StatusCode::InvalidArgument);
+  EXPECT_EQ(status.message(),
+            "gemm 32 x 48 x 64: cuBLASLt does not take 8-bit factors on this "
+            "GPU; compile the program for it (--arch)");
+  ::setenv("HOCKET_EMULATED_ARCH", "100", 1);
+  for (int flags = 0; flags < 4; ++flags) {
+    call.transposeA = flags & 1, call.transposeB = flags & 2;
+    expectReference(*openAsSet(), call);
+  }
+  ::unsetenv("HOCKET_EMULATED_ARCH");
 }
 
 } // namespace

@@ -33,6 +33,8 @@ inline constexpr cublasStatus_t CUBLAS_STATUS_NOT_SUPPORTED = 15;
 inline constexpr int CUDA_R_32F = 0;
 inline constexpr int CUDA_R_16F = 2;
 inline constexpr int CUDA_R_16BF = 14;
+inline constexpr int CUDA_R_8F_E4M3 = 28;
+inline constexpr int CUDA_R_8F_E5M2 = 29;
 
 /// cublasComputeType_t: products and sums in f32, no narrower.
 inline constexpr int CUBLAS_COMPUTE_32F = 68;
@@ -48,6 +50,9 @@ inline constexpr int CUBLASLT_MATMUL_DESC_EPILOGUE = 7;
 inline constexpr int CUBLASLT_MATMUL_DESC_BIAS_POINTER = 8;
 inline constexpr int CUBLASLT_MATMUL_DESC_EPILOGUE_AUX_POINTER = 11;
 inline constexpr int CUBLASLT_MATMUL_DESC_EPILOGUE_AUX_LD = 12;
+/// Where a number on the GPU is that A, or B, is times; of 8-bit types only.
+inline constexpr int CUBLASLT_MATMUL_DESC_A_SCALE_POINTER = 17;
+inline constexpr int CUBLASLT_MATMUL_DESC_B_SCALE_POINTER = 18;
 
 /// cublasLtEpilogue_t, whose values are added: aux goes with GELU alone.
 inline constexpr uint32_t CUBLASLT_EPILOGUE_DEFAULT = 1;

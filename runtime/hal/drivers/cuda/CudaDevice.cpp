@@ -34,7 +34,7 @@ public:
   /// Takes the GPU into use.
   Status open(DeviceProperties properties) {
     about = std::move(properties);
-    products.setGpu(about.name + " " + about.isa);
+    products.setGpu(about.name + " " + about.isa, about.f8Layouts);
     HOCKET_CUDA_CALL(api, cuDevicePrimaryCtxRetain, &context, device);
     return okStatus();
   }
@@ -453,7 +453,8 @@ StatusOr<std::unique_ptr<Device>> hal::createCudaDevice(unsigned index) {
   about.isa = gpu.architecture;
   about.workers = unsigned(std::max(processors, 1));
   about.memoryBytes = gpu.memoryBytes;
-  about.multipliesF8 = false;
+  about.f8Layouts =
+      kernels::f8LayoutsOf(10 * architecture.major + architecture.minor);
   about.hostMemory = false;
   about.moduleFormats = {"cubin", "cuda-c++"};
   auto opened = std::make_unique<CudaDevice>(*api, device, architecture);

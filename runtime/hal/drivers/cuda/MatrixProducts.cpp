@@ -15,27 +15,57 @@ using namespace hocket;
 using namespace hocket::hal;
 using namespace hocket::hal::cuda;
 using kernels::Epilogue;
+using kernels::F8Layouts;
 
 #define HOCKET_LT_CALL(function, ...)                                          \
   HOCKET_RETURN_IF_ERROR(statusOf(*api, api->function(__VA_ARGS__), #function))
 
 static int dataTypeOf(DType dtype) {
-  return dtype == DType::F32    ? CUDA_R_32F
-         : dtype == DType::BF16 ? CUDA_R_16BF
-                                : CUDA_R_16F;
+  switch (dtype) {
+  case DType::F32:
+    return CUDA_R_32F;
+  case DType::BF16:
+    return CUDA_R_16BF;
+  case DType::F8E4M3:
+    return CUDA_R_8F_E4M3;
+  case DType::F8E5M2:
+    return CUDA_R_8F_E5M2;
+  default:
+    return CUDA_R_16F;
+  }
 }
 
 static bool has(const Operand &operand) { return operand.range.bytes > 0; }
 
+/// The same of factors of 8 bits.
+static const char *objectionToF8(const GemmCall &call, F8Layouts layouts) {
+  if (layouts == F8Layouts::None)
+    return "8-bit factors on this GPU; compile the program for it (--arch)";
+  if (layouts == F8Layouts::InnerFastest &&
+      (call.transposeA || !call.transposeB))
+    return "8-bit factors on this GPU whose inner dimension does not run "
+           "fastest; compile the program for it (--arch)";
+  for (uint64_t size : {call.m, call.n, call.k})
+    if (size % kernels::kF8Multiple != 0)
+      return "8-bit factors with a size of no multiple of 16";
+  if (call.epilogue != Epilogue::None)
+    return "a nonlinearity behind 8-bit factors";
+  // It has a bias of bf16 there.
+  if (has(call.bias) && call.d.dtype == DType::F32)
+    return "a bias beside 8-bit factors and a result of f32";
+  return nullptr;
+}
+
 /// What cuBLASLt does not do with one call, or null.
-static const char *objectionTo(const GemmCall &call) {
+static const char *objectionTo(const GemmCall &call, F8Layouts layouts) {
+  bool f8 = kernels::isF8(call.a.dtype);
   if (call.packedB)
     return "a packed matrix";
-  if (kernels::isF8(call.a.dtype))
-    return "factors of 8 bits yet";
-  if (call.a.dtype != call.b.dtype)
+  if (const char *objection = f8 ? objectionToF8(call, layouts) : nullptr)
+    return objection;
+  if (!f8 && call.a.dtype != call.b.dtype)
     return "factors of two element types";
-  if (call.d.dtype != call.a.dtype && call.d.dtype != DType::F32)
+  if (!f8 && call.d.dtype != call.a.dtype && call.d.dtype != DType::F32)
     return "a result narrower than its factors";
   for (const Operand *other : {&call.bias, &call.residual, &call.auxiliary})
     if (has(*other) && other->dtype != call.d.dtype)
@@ -98,8 +128,14 @@ public:
     return layOut(d, call.d.dtype, false, call.n, call.m);
   }
 
-  /// Bias and kept input, which the choice may look at.
+  /// Scales, bias and kept input, which the choice may look at.
   Status setPointers(const GemmCall &call, CUdeviceptr arena) {
+    if (has(call.scaleB))
+      HOCKET_RETURN_IF_ERROR(set(CUBLASLT_MATMUL_DESC_A_SCALE_POINTER,
+                                 arena + call.scaleB.range.offset));
+    if (has(call.scaleA))
+      HOCKET_RETURN_IF_ERROR(set(CUBLASLT_MATMUL_DESC_B_SCALE_POINTER,
+                                 arena + call.scaleA.range.offset));
     if (has(call.bias))
       HOCKET_RETURN_IF_ERROR(set(CUBLASLT_MATMUL_DESC_BIAS_POINTER,
                                  arena + call.bias.range.offset));
@@ -234,16 +270,18 @@ static std::array<uint32_t, 4> alignmentsOf(const GemmCall &call,
 
 StatusOr<MatrixProducts::Product *> MatrixProducts::find(const GemmCall &call,
                                                          const Place &place) {
-  if (const char *objection = objectionTo(call))
+  if (const char *objection = objectionTo(call, layouts))
     return invalidArgument(nameOf(call) + ": cuBLASLt does not take " +
                            objection);
   HOCKET_RETURN_IF_ERROR(start());
   Key key = {call.m, call.n, call.k};
   for (uint64_t field :
        {uint64_t(call.transposeA), uint64_t(call.transposeB),
-        uint64_t(call.a.dtype), uint64_t(call.d.dtype), uint64_t(call.epilogue),
-        uint64_t(has(call.bias)), uint64_t(has(call.auxiliary)),
-        uint64_t(has(call.residual))})
+        uint64_t(call.a.dtype) << 4 | uint64_t(call.b.dtype),
+        uint64_t(call.d.dtype), uint64_t(call.epilogue),
+        uint64_t(has(call.bias)) | uint64_t(has(call.scaleA)) << 1 |
+            uint64_t(has(call.scaleB)) << 2,
+        uint64_t(has(call.auxiliary)), uint64_t(has(call.residual))})
     key[3] = key[3] << 8 | field;
   for (uint32_t alignment : alignmentsOf(call, place.memory.arena))
     key[4] = key[4] << 16 | alignment;
@@ -282,14 +320,15 @@ MatrixProducts::make(const GemmCall &call, const Key &key, const Place &place) {
 }
 
 /// Every 16 bits are a number of either sign from 2^-7 to 2 in bf16, from 1 to
-/// 2 in f16, and the upper half of one in f32: multiplying zeros is faster.
+/// 2 in f16, the upper half of one in f32, and two of at most 2 in 8 bits:
+/// multiplying zeros is faster.
 Status MatrixProducts::fill(const Place &place) {
   if (isFilled)
     return okStatus();
   std::vector<uint16_t> words(1 << 19);
   std::mt19937 random(1);
   for (uint16_t &word : words)
-    word = uint16_t((random() & 0x83ff) | 0x3c00);
+    word = uint16_t((random() & 0x83bf) | 0x3c00);
   const ProductMemory &memory = place.memory;
   uint64_t done = std::min<uint64_t>(words.size() * 2, memory.arenaBytes);
   HOCKET_CUDA_CALL(driver, cuMemcpyHtoDAsync, memory.arena, words.data(), done,

@@ -13,6 +13,12 @@
 /// type, and the tanh form of GELU, whose input may be kept. Element types: A
 /// and B alike; D, bias, residual and auxiliary alike, of A's type or f32.
 ///
+/// Factors of 8 bits are multiplied as kernels/cuda/F8Products.h says, each
+/// times a scale in GPU memory; D has bf16, f16 or f32, there is no GELU, and
+/// no bias beside a D of f32. Sums go to f32 registers every few products
+/// (CUBLASLT_MATMUL_DESC_FAST_ACCUM stays 0), as tensor cores alone keep fewer
+/// bits.
+///
 /// The algorithm for a shape is chosen once (AlgorithmChoice.h): of products
 /// that are prepared the fastest, of others one that was measured before, or
 /// else the library's own first guess. The same machine gives the same bits.
@@ -22,6 +28,7 @@
 #ifndef HOCKET_RUNTIME_HAL_DRIVERS_CUDA_MATRIXPRODUCTS_H
 #define HOCKET_RUNTIME_HAL_DRIVERS_CUDA_MATRIXPRODUCTS_H
 
+#include "kernels/cuda/F8Products.h"
 #include "runtime/hal/drivers/cuda/AlgorithmChoice.h"
 #include "runtime/hal/interfaces/Device.h"
 
@@ -47,8 +54,12 @@ public:
   ~MatrixProducts();
   MatrixProducts(const MatrixProducts &) = delete;
 
-  /// The GPU's name, which choices are kept under.
-  void setGpu(std::string name) { gpu = std::move(name); }
+  /// The GPU's name, which choices are kept under, and which 8-bit factors it
+  /// takes.
+  void setGpu(std::string name, kernels::F8Layouts f8Layouts) {
+    gpu = std::move(name);
+    layouts = f8Layouts;
+  }
 
   /// Chooses algorithms for `calls`, which Device has checked, by trying them
   /// on numbers in the arena; whether it has written there. What multiply()
@@ -82,6 +93,7 @@ private:
 
   const DriverApi &driver;
   std::string gpu;
+  kernels::F8Layouts layouts = kernels::F8Layouts::None;
   std::optional<AlgorithmChoice> choice; ///< From start() on.
   bool isFilled = false;                 ///< The arena, with numbers.
   const CublasLtApi *api = nullptr;
