@@ -12,6 +12,7 @@
 #include "compiler/driver/PhaseDumper.h"
 #include "compiler/driver/ScheduleCheck.h"
 #include "compiler/targets/cpu/KernelCompiler.h"
+#include "compiler/targets/cuda/F8Layouts.h"
 #include "compiler/targets/cuda/KernelText.h"
 #include "compiler/targets/cuda/LibraryCode.h"
 #include "compiler/targets/program/ProgramEmitter.h"
@@ -247,6 +248,7 @@ private:
     options.fusionReport = isTrial ? "" : request.fusionReport;
     options.fuse = request.fuse;
     options.target = request.target;
+    options.f8Layouts = cuda::f8LayoutsOf(request.architectures);
     return runPasses(
         [&](PassManager &manager) { addLevelPasses(manager, level, options); },
         diagnostics);

@@ -99,6 +99,12 @@ static void addKernPasses(OpPassManager &manager,
   // The conversion leaves views of views and reads that nothing uses.
   manager.addPass(createCanonicalizerPass());
   manager.addPass(createCSEPass());
+  if (options.target == "cuda") {
+    // Before anything is fused, as it writes casts and scales of its own.
+    KernFitF8ProductsOptions factors;
+    factors.layouts = options.f8Layouts;
+    manager.addPass(createKernFitF8Products(factors));
+  }
   if (options.fuse) {
     // Products first: what their epilogue takes is not there for a kernel.
     KernFuseGemmEpilogueOptions products;

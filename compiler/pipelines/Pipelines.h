@@ -33,8 +33,11 @@ struct PipelineOptions {
   std::vector<std::string> meshAxes; ///< "dp=1"; empty: one device
   std::string fusionReport;          ///< file; empty: none
   std::string target = "cpu";        ///< or "cuda"
-  bool fuse = true;                  ///< off: every op is its own kernel
-  int64_t bucketBytes = 40 << 20;    ///< plan.bucket_bytes
+  /// How the GPUs that the program is for take 8-bit factors: the option of
+  /// kern-fit-f8-products.
+  std::string f8Layouts = "inner-fastest";
+  bool fuse = true;               ///< off: every op is its own kernel
+  int64_t bucketBytes = 40 << 20; ///< plan.bucket_bytes
   /// Of pipe-recompute, by pipeline rank.
   std::vector<int64_t> recomputeFixed, recomputeLeast;
 };

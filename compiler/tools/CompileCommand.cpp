@@ -28,7 +28,6 @@ namespace {
 struct Arguments {
   CompileRequest request;
   std::string output, from, to = "program", emit;
-  std::vector<std::string> architectures;
   bool noFusion = false, json = false;
   AutoPlanOptions search; ///< With `--plan auto`.
   std::string margin = "5%";
@@ -58,7 +57,7 @@ Status checkEmit(const Arguments &arguments) {
   bool makesCode =
       arguments.emit == "cuda" ||
       (arguments.request.target == "cuda" && arguments.to == "program");
-  if (!arguments.architectures.empty() && !makesCode)
+  if (!arguments.request.architectures.empty() && !makesCode)
     return invalidArgument("--arch is for executables of --target cuda and for "
                            "--emit=cuda");
   if (arguments.emit.empty())
@@ -268,7 +267,7 @@ Status checkPeaks(const Outcome &outcome) {
 Status write(Arguments &arguments, Outcome &outcome) {
   if (arguments.request.emitCuda)
     return emitCuda({outcome.result.text, outcome.result.libraryText},
-                    arguments.architectures, arguments.output);
+                    arguments.request.architectures, arguments.output);
   if (arguments.request.to != Level::Program)
     return arguments.output == "-"
                ? (std::cout << outcome.result.text, okStatus())
@@ -300,8 +299,8 @@ Status run(Arguments &arguments) {
       !arguments.request.emitCuda && arguments.request.to == Level::Program;
   if (isProgram) {
     HOCKET_RETURN_IF_ERROR(checkPeaks(outcome));
-    HOCKET_RETURN_IF_ERROR(
-        addMachineCode(arguments.architectures, outcome.result.program));
+    HOCKET_RETURN_IF_ERROR(addMachineCode(arguments.request.architectures,
+                                          outcome.result.program));
   }
   HOCKET_RETURN_IF_ERROR(write(arguments, outcome));
   if (!isProgram)
@@ -364,7 +363,7 @@ void hocket::registerCompile(CLI::App &app, Status &result) {
                       "cuda: write all kernels as CUDA C++ into the "
                       "folder of -o, instead of an executable");
   command
-      ->add_option("--arch", arguments->architectures,
+      ->add_option("--arch", request.architectures,
                    "With --target cuda or --emit=cuda: machine code for these "
                    "architectures, e.g. sm_80,sm_90a; takes NVRTC. What an "
                    "executable has none for is compiled where it is loaded")

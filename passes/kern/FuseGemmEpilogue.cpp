@@ -117,16 +117,20 @@ bool isOneOfCublasLt(GemmOp gemm, const Following &epilogue, Type result) {
       return false;
   Type type = elementOf(result);
   bool narrow = elementOf(gemm.getA()).getIntOrFloatBitWidth() == 8;
-  if (type != elementOf(gemm.getA()) && !type.isF32() && !narrow)
+  if (narrow ? !type.isF32() && !type.isBF16() && !type.isF16()
+             : type != elementOf(gemm.getA()) && !type.isF32())
     return false;
-  // Of 8-bit factors it has products alone that are sure to be found.
-  if (narrow && (activates || epilogue.keepsInput))
+  // Nothing says which nonlinearities it has behind 8-bit factors.
+  if (narrow && activates)
     return false;
   Value bias = epilogue.bias ? epilogue.bias : gemm.getBias();
   Value residual = epilogue.residual ? epilogue.residual : gemm.getResidual();
   for (Value added : {bias, residual})
     if (added && elementOf(added) != type)
       return false;
+  // It has a bias of bf16 there.
+  if (narrow && bias && type.isF32())
+    return false;
   bool keeps = epilogue.keepsInput || gemm.getAuxiliary();
   Value kept = gemm.getAuxiliary() ? gemm.getAuxiliary() : gemm.getResult();
   if (keeps && (elementOf(kept) != type || gemm.getN() % 8 != 0))

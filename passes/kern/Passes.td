@@ -15,6 +15,37 @@ class Kern_Pass<string name> : Pass<name, "::mlir::ModuleOp"> {
                            "::mlir::math::MathDialect"];
 }
 
+def KernFitF8Products : Kern_Pass<"kern-fit-f8-products"> {
+  let summary = "stores 8-bit factors as cuBLASLt multiplies them";
+  let description = [{
+    Most GPUs multiply 8-bit factors only where the inner dimension of both runs
+    fastest. One that is stored the other way gets a transposed copy, which all
+    products of the block share:
+
+    ```mlir
+    %d = kern.gemm %g, %w {k = 32, m = 16, n = 64} : (tensor<16x32xf8E5M2>, tensor<32x64xf8E4M3FN>) -> tensor<16x64xbf16>
+    ```
+    becomes
+    ```mlir
+    %t = kern.library "transpose"(%w) {integers = array<i64: 7, 32, 64>} : (tensor<32x64xf8E4M3FN>) -> tensor<64x32xf8E4M3FN>
+    %d = kern.gemm %g, %t {k = 32, m = 16, n = 64, transpose_b} : (tensor<16x32xf8E5M2>, tensor<64x32xf8E4M3FN>) -> tensor<16x64xbf16>
+    ```
+
+    Where a size is no multiple of 16, or a GPU that the program is for has no
+    such products, factors become bf16, which has all their numbers, and a region
+    behind the product multiplies by the scales. So does one add a bias to a
+    result of f32, for which the library wants a bias of bf16.
+  }];
+  let options = [
+    Option<"layouts", "layouts", "std::string", "\"inner-fastest\"",
+           "How 8-bit factors may be stored: `inner-fastest`, `any`, or `none` "
+           "where they are not multiplied">,
+  ];
+  let statistics = [
+    Statistic<"transposed", "transposed", "Number of matrices transposed">,
+    Statistic<"widened", "widened", "Number of products in bf16">];
+}
+
 def KernFuseGemmEpilogue : Kern_Pass<"kern-fuse-gemm-epilogue"> {
   let summary = "gives what follows a matrix product to the product";
   let description = [{
@@ -39,7 +70,8 @@ def KernFuseGemmEpilogue : Kern_Pass<"kern-fuse-gemm-epilogue"> {
     With `library=cublaslt` only what that library computes in one product is
     fused: no nonlinearity but the tanh form of GELU, whose kept input has rows
     of a multiple of 8, no residual behind it, and one type for the result and
-    what is added to it.
+    what is added to it. Behind 8-bit factors no nonlinearity is, and a bias
+    only where the result is not f32.
   }];
   let options = [
     Option<"library", "library", "std::string", "\"\"",

@@ -11,6 +11,7 @@
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Math/IR/Math.h"
 #include "mlir/IR/IRMapping.h"
+#include "mlir/IR/TypeUtilities.h"
 #include "llvm/ADT/SetVector.h"
 
 using namespace mlir;
@@ -196,6 +197,11 @@ static bool hasOtherUse(Value value, Operation *second) {
   });
 }
 
+/// Whether the numbers of a tensor have 8 bits.
+static bool isF8(Value tensor) {
+  return isa<Float8E4M3FNType, Float8E5M2Type>(getElementTypeOrSelf(tensor));
+}
+
 static void planOperands(Plan &plan, RegionView first, RegionView second) {
   for (auto [region, grain] :
        {std::pair(first, plan.joint.first), {second, plan.joint.second}})
@@ -206,6 +212,8 @@ static void planOperands(Plan &plan, RegionView first, RegionView second) {
       else if (std::optional<unsigned> from = resultOf(first, input)) {
         if (joinAccess(first.resultAccess(*from), plan.joint.first) != access)
           plan.refusal = "elements are read at another place than computed";
+        else if (isF8(input))
+          plan.refusal = "numbers of 8 bits are rounded on their way";
       } else
         addOperand(plan, input, *access);
     }

@@ -15,7 +15,8 @@
 ///  - a region of one value joins any.
 ///
 /// What one region computes for another is passed as a value: it is not
-/// rounded to the element type it would have had in memory.
+/// rounded to the element type it would have had in memory. Where that has 8
+/// bits, rounding is what the tensor is for, and the regions stay apart.
 ///
 //===----------------------------------------------------------------------===//
 

@@ -33,7 +33,7 @@ using loops::KernelPlan;
 
 struct Geometry {
   enum class Form { Flat, Rows, Columns } form = Form::Flat;
-  int width = 1;   ///< Columns of a piece: 1, 2, 4 or 8.
+  int width = 1;   ///< Columns of a piece: 1, 2, 4, 8 or 16.
   int block = 256; ///< Threads of a block.
   int64_t blocks = 1;
   int rowThreads = 32;      ///< Rows: threads of a row, 32 or the block.

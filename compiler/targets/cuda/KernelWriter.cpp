@@ -44,6 +44,11 @@ static StringRef typeText(Element element) {
   llvm_unreachable("an element type that the enumeration lacks");
 }
 
+/// One-byte elements are converted two at a time, once all are there.
+static bool isNarrowedAtOnce(Element element) {
+  return loops::bytesOf(element) == 1;
+}
+
 static std::string number(int64_t value) { return std::to_string(value); }
 
 static StringRef opText(kern::Reduction reduction) {
@@ -312,10 +317,15 @@ void KernelWriter::writeLoads(Nodes nodes, bool columnLevel, bool others) {
 /// what becomes of them.
 void KernelWriter::writeElements(const PlanPass &pass, bool stores) {
   if (stores)
-    for (auto [i, result] : llvm::enumerate(plan.results))
-      if (result.buffer.access == kern::Access::Full)
+    for (auto [i, result] : llvm::enumerate(plan.results)) {
+      if (result.buffer.access != kern::Access::Full)
+        continue;
+      if (isNarrowedAtOnce(result.buffer.element))
+        out.line("float result" + Twine(i) + "[" + width + "];");
+      else
         out.line("Pack<" + typeText(result.buffer.element) + ", " + width +
                  "> result" + Twine(i) + ";");
+    }
   out.openUnrolled("int", "i", width);
   for (unsigned id : pass.fromCache)
     out.line("const float " + names[id] + " = " + kept(id) + ";");
@@ -330,11 +340,16 @@ void KernelWriter::writeElements(const PlanPass &pass, bool stores) {
              ", " + names[node.operands[0]] + ");");
   }
   if (stores)
-    for (auto [i, result] : llvm::enumerate(plan.results))
-      if (result.buffer.access == kern::Access::Full)
+    for (auto [i, result] : llvm::enumerate(plan.results)) {
+      if (result.buffer.access != kern::Access::Full)
+        continue;
+      if (isNarrowedAtOnce(result.buffer.element))
+        out.line("result" + Twine(i) + "[i] = " + names[result.node] + ";");
+      else
         out.line("result" + Twine(i) + ".at[i] = fromFloat<" +
                  typeText(result.buffer.element) + ">(" + names[result.node] +
                  ");");
+    }
   out.close();
   if (stores)
     writeResults();
@@ -344,9 +359,13 @@ void KernelWriter::writeResults() {
   for (auto [i, result] : llvm::enumerate(plan.results)) {
     if (result.buffer.access != kern::Access::Full)
       continue;
-    std::string name = "out" + number(i);
-    out.line("store(" + rowOf(result.buffer, name) + " + column, result" +
-             Twine(i) + count() + ");");
+    std::string name = "out" + number(i), values = "result" + number(i);
+    if (isNarrowedAtOnce(result.buffer.element))
+      values =
+          ("narrowed<" + typeText(result.buffer.element) + ">(" + values + ")")
+              .str();
+    out.line("store(" + rowOf(result.buffer, name) + " + column, " + values +
+             count() + ");");
   }
 }
 

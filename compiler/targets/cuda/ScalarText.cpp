@@ -27,6 +27,10 @@ StringRef typeText(Type type) {
     return "bf16";
   if (type.isF16())
     return "f16";
+  if (isa<Float8E4M3FNType>(type))
+    return "e4m3";
+  if (isa<Float8E5M2Type>(type))
+    return "e5m2";
   if (type.isInteger(1))
     return "bool";
   return type.isInteger(64) ? "Integer" : "int";

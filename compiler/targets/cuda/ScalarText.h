@@ -20,7 +20,8 @@
 
 namespace hocket::cuda {
 
-/// The C++ type of a value of `type` (f32, bf16, f16, i1, i32, i64).
+/// The C++ type of a value of `type` (f32, bf16, f16, f8E4M3FN, f8E5M2, i1,
+/// i32, i64).
 llvm::StringRef typeText(mlir::Type type);
 
 /// A literal of type float that reads back as the very same number.

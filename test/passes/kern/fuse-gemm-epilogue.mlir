@@ -143,3 +143,52 @@ func.func @bias_residual(%x: tensor<8x16xbf16>, %w: tensor<16x32xbf16>, %b: tens
   }
   return %2, %4 : tensor<8x32xbf16>, tensor<8x32xbf16>
 }
+
+// -----
+
+// Behind factors of 8 bits cuBLASLt adds a bias and a residual of the result's
+// type; no nonlinearity is sure to be there, and no bias of f32.
+// CHECK-LABEL: func.func @f8
+// CHECK: kern.gemm {{.*}} bias {{.*}} residual {{.*}} scale_a %{{.*}} {
+// CHECK: kern.gemm {{.*}} scale_a %{{.*}} {epilogue = #kern.epilogue<gelu_tanh>
+// CHECK: kern.gemm {{.*}} bias {{.*}} -> tensor<16x32xf32>
+// LT-LABEL: func.func @f8
+// LT: kern.gemm %{{.*}}, %{{.*}} bias %{{.*}} residual %{{.*}} scale_a %{{.*}} {{{.*}}} : {{.*}} -> tensor<16x32xbf16>
+// LT-NEXT: kern.gemm {{.*}} scale_a %{{.*}} {{{.*}}} : {{.*}} -> tensor<16x32xbf16>
+// LT-NEXT: kern.rows "gelu_tanh"
+// LT: kern.gemm {{.*}} scale_a %{{.*}} {{{.*}}} : {{.*}} -> tensor<16x32xf32>
+// LT-NEXT: kern.rows "bias"
+func.func @f8(%x: tensor<16x16xf8E4M3FN>, %w: tensor<32x16xf8E4M3FN>, %s: tensor<f32>, %b: tensor<32xbf16>, %r: tensor<16x32xbf16>, %c: tensor<32xf32>) -> (tensor<16x32xbf16>, tensor<16x32xbf16>, tensor<16x32xf32>) {
+  %0 = kern.gemm %x, %w scale_a %s {k = 16 : i64, m = 16 : i64, n = 32 : i64, transpose_b} : (tensor<16x16xf8E4M3FN>, tensor<32x16xf8E4M3FN>, tensor<f32>) -> tensor<16x32xbf16>
+  %1 = kern.rows "bias" [16 x 32] (%p = %0 as full : tensor<16x32xbf16>, %q = %b as col : tensor<32xbf16>) -> (tensor<16x32xbf16> as full) {
+    %t = arith.addf %p, %q : f32
+    kern.yield %t : f32
+  }
+  %2 = kern.rows "add" [16 x 32] (%p = %1 as full : tensor<16x32xbf16>, %q = %r as full : tensor<16x32xbf16>) -> (tensor<16x32xbf16> as full) {
+    %t = arith.addf %p, %q : f32
+    kern.yield %t : f32
+  }
+  %3 = kern.gemm %x, %w scale_a %s {k = 16 : i64, m = 16 : i64, n = 32 : i64, transpose_b} : (tensor<16x16xf8E4M3FN>, tensor<32x16xf8E4M3FN>, tensor<f32>) -> tensor<16x32xbf16>
+  %4 = kern.rows "gelu_tanh" [16 x 32] (%p = %3 as full : tensor<16x32xbf16>) -> (tensor<16x32xbf16> as full) {
+    %half = arith.constant 0.5 : f32
+    %one = arith.constant 1.0 : f32
+    %cubic = arith.constant 4.471500e-02 : f32
+    %root = arith.constant 0.797884583 : f32
+    %h = arith.mulf %half, %p : f32
+    %t0 = arith.mulf %p, %p : f32
+    %t1 = arith.mulf %cubic, %t0 : f32
+    %t2 = arith.addf %one, %t1 : f32
+    %t3 = arith.mulf %p, %t2 : f32
+    %t4 = arith.mulf %root, %t3 : f32
+    %t5 = math.tanh %t4 : f32
+    %t6 = arith.addf %one, %t5 : f32
+    %g = arith.mulf %h, %t6 : f32
+    kern.yield %g : f32
+  }
+  %5 = kern.gemm %x, %w scale_a %s {k = 16 : i64, m = 16 : i64, n = 32 : i64, transpose_b} : (tensor<16x16xf8E4M3FN>, tensor<32x16xf8E4M3FN>, tensor<f32>) -> tensor<16x32xf32>
+  %6 = kern.rows "bias" [16 x 32] (%p = %5 as full : tensor<16x32xf32>, %q = %c as col : tensor<32xf32>) -> (tensor<16x32xf32> as full) {
+    %t = arith.addf %p, %q : f32
+    kern.yield %t : f32
+  }
+  return %2, %4, %6 : tensor<16x32xbf16>, tensor<16x32xbf16>, tensor<16x32xf32>
+}

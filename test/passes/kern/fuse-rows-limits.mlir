@@ -36,3 +36,17 @@ func.func @long_rows(%a: tensor<2x65536xf32>) -> tensor<2x65536xf32> {
   }
   return %1 : tensor<2x65536xf32>
 }
+
+// Numbers of 8 bits are rounded in memory, which is what they are for.
+// CHECK-LABEL: func.func @rounded
+func.func @rounded(%a: tensor<8x8xf32>) -> tensor<8x8xf32> {
+  // CHECK: kern.rows "narrow"
+  // CHECK: kern.rows "widen"
+  %0 = kern.rows "narrow" [8 x 8] (%x = %a as full : tensor<8x8xf32>) -> (tensor<8x8xf8E4M3FN> as full) {
+    kern.yield %x : f32
+  }
+  %1 = kern.rows "widen" [8 x 8] (%x = %0 as full : tensor<8x8xf8E4M3FN>) -> (tensor<8x8xf32> as full) {
+    kern.yield %x : f32
+  }
+  return %1 : tensor<8x8xf32>
+}

@@ -168,7 +168,7 @@ TEST(Elementwise, RoundsInsideTheRegion) {
     text.body = "%0 = arith.truncf %a0 : f32 to " + type +
                 "\n%1 = arith.extf %0 : " + type +
                 " to f32\n kern.yield %1 : f32\n";
-    expectKernel(text, {.tolerance = {0, 0}});
+    expectKernel(text);
   }
 }
 
@@ -260,6 +260,40 @@ TEST(Elementwise, EightBitsAsTheReference) {
             << back.isas()[isa] << " code " << i;
       }
     }
+  }
+}
+
+/// Beside wider elements, on every target, with ends of rows of any length.
+TEST(Elementwise, EightBitsBesideWiderElements) {
+  for (int64_t cols : columnCounts) {
+    KernelText text{5,
+                    cols,
+                    {{"full", "bf16"}, {"full", "f8E5M2"}, {"row", "f8E4M3FN"}},
+                    {{"full", "f8E4M3FN"}, {"full"}, {"row", "f8E5M2"}}};
+    text.body = R"(
+      %c = arith.constant 128.0 : f32
+      %0 = arith.mulf %a0, %c : f32
+      %1 = arith.mulf %a1, %a2 : f32
+      %2 = arith.negf %a2 : f32
+      kern.yield %0, %1, %2 : f32, f32, f32
+    )";
+    // Half of what subnormals are multiples of.
+    expectKernel(text, {.tolerance = {2e-6, 0x1p-10}});
+  }
+}
+
+/// The greatest magnitude of a row, and the row in units of it.
+TEST(Elementwise, EightBitsOfARowInUnitsOfItsGreatest) {
+  for (int64_t cols : {5, 64, 1000, 5000}) {
+    KernelText text{
+        3, cols, {{"full", "bf16"}}, {{"full", "f8E4M3FN"}, {"row"}}};
+    text.body = R"(
+      %0 = math.absf %a0 : f32
+      %1 = kern.reduce max %0 : f32
+      %2 = math.copysign %1, %a0 : f32
+      kern.yield %2, %1 : f32, f32
+    )";
+    expectKernel(text);
   }
 }
 

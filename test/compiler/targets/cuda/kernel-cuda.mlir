@@ -29,6 +29,44 @@ kern.kernel @square [1 x 7000003] (%x: tensor<7000003xf32> as full) -> (tensor<7
   kern.yield %0 : f32
 }
 
+// Sixteen numbers of 8 bits are 16 bytes; they are converted two at a time. What
+// they come from is read 16 bytes at a time too.
+
+// CHECK-LABEL: // quantize [1 x 512]
+// CHECK-NEXT: extern "C" __global__ void __launch_bounds__(256)
+// CHECK-NEXT: hocket_kernel_quantize(const bf16 *in0, const float *in1, e4m3 *out0,
+// CHECK: threadIdx.x) * 16;
+// CHECK: const auto piece0 = load<16>(in0 + column);
+// CHECK: float result0[16];
+// CHECK: result0[i] = minimumf
+// CHECK: store(out0 + column, narrowed<e4m3>(result0));
+kern.kernel @quantize [8 x 64] (%x: tensor<8x64xbf16> as full, %s: tensor<f32> as scalar) -> (tensor<8x64xf8E4M3FN> as full) {
+  %most = arith.constant 448.0 : f32
+  %0 = arith.mulf %x, %s : f32
+  %1 = arith.minimumf %0, %most : f32
+  kern.yield %1 : f32
+}
+
+// CHECK-LABEL: // widen
+// CHECK: hocket_kernel_widen(const e5m2 *in0, bf16 *out0,
+// CHECK: const auto piece0 = load<16>(in0 + column
+// CHECK: const float a0 = toFloat(piece0.at[i]);
+// CHECK: result0.at[i] = fromFloat<bf16>(a0);
+kern.kernel @widen [1 x 4100] (%x: tensor<4100xf8E5M2> as full) -> (tensor<4100xbf16> as full) {
+  kern.yield %x : f32
+}
+
+// Rounded within a kernel.
+
+// CHECK-LABEL: // rounded
+// CHECK: const e4m3 truncf1 = fromFloat<e4m3>(a0);
+// CHECK: const float extf2 = toFloat(truncf1);
+kern.kernel @rounded [1 x 64] (%x: tensor<64xf32> as full) -> (tensor<64xf32> as full) {
+  %0 = arith.truncf %x : f32 to f8E4M3FN
+  %1 = arith.extf %0 : f8E4M3FN to f32
+  kern.yield %1 : f32
+}
+
 // A short row is a warp's: no barrier. The input stays in registers; the
 // exponentials do too, as they cost more than room.
 
