@@ -210,6 +210,12 @@ HOCKET_DEFINE_WGMMA(f16, "f16", 128, "%64", "%65", "%66", "%67", "%68", "%69")
 
 #endif // HOCKET_EMULATED
 
+/// The number of the thread's warp group in its block. The compiler learns that
+/// a warp has one: products must not be where it sees lanes part.
+HOCKET_DEVICE int warpGroup() {
+  return __shfl_sync(0xffffffffu, static_cast<int>(threadIdx.x / 128), 0);
+}
+
 /// What a number, which is not negative, is made of is computed before what
 /// follows: no compiler moves it past the branch.
 HOCKET_DEVICE void computeBefore(float number) {

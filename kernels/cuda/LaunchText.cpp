@@ -105,6 +105,17 @@ LaunchText &LaunchText::fault() {
   return add("unsigned *", "fault", {Kind::Fault});
 }
 
+LaunchText &LaunchText::tensor(const char *name, const CudaTensor &tensor) {
+  tensors.push_back(tensor);
+  return add("const __grid_constant__ TensorMap", name,
+             {Kind::Tensor, static_cast<uint32_t>(tensors.size() - 1)});
+}
+
+LaunchText &LaunchText::oneBlock() {
+  hasOneBlock = true;
+  return *this;
+}
+
 LaunchText &LaunchText::declare(const std::string &text) {
   declarations += text;
   return *this;
@@ -153,7 +164,8 @@ CudaLaunch LaunchText::launch(std::array<int64_t, 3> grid, uint32_t threads,
   std::string list = types.empty() ? "" : "<" + types + ">";
   std::string text = declarations +
                      "extern \"C\" __global__ void __launch_bounds__(" +
-                     std::to_string(threads) + ")\n$(" + parameters + ") {\n";
+                     std::to_string(threads) + (hasOneBlock ? ", 1" : "") +
+                     ")\n$(" + parameters + ") {\n";
   if (sharedBytes > 0)
     text += "  HOCKET_DYNAMIC_SHARED(shared);\n";
   text += "  " + function + list + "(" + passed + shared + ");\n}\n";
@@ -170,6 +182,7 @@ CudaLaunch LaunchText::launch(std::array<int64_t, 3> grid, uint32_t threads,
   launch.threads = threads;
   launch.sharedBytes = static_cast<uint32_t>(sharedBytes);
   launch.arguments = arguments;
+  launch.tensors = tensors;
   return launch;
 }
 

@@ -46,6 +46,8 @@ public:
   LaunchText &scalar(const char *name, size_t index);
   LaunchText &accumulate();
   LaunchText &fault();
+  /// A TensorMap.
+  LaunchText &tensor(const char *name, const CudaTensor &tensor);
 
   /// An argument of `function` that is no parameter of the kernel, and a
   /// parameter of the kernel that is no argument of `function`.
@@ -55,6 +57,10 @@ public:
   /// Text before the kernel; `$` in it stands for the kernel's symbol, as it
   /// does in types (which the symbol is not named for then).
   LaunchText &declare(const std::string &text);
+
+  /// For a multiprocessor that has one block at a time: registers of its warp
+  /// groups may change hands.
+  LaunchText &oneBlock();
 
   /// Where the preprocessor finds that to hold alone.
   LaunchText &onlyIf(const std::string &condition);
@@ -69,7 +75,9 @@ private:
 
   std::string header, function, types, declarations, parameters, passed;
   std::string condition;
+  bool hasOneBlock = false;
   std::vector<CudaArgument> arguments;
+  std::vector<CudaTensor> tensors;
 };
 
 /// Blocks of `each` that cover `count`.

@@ -51,11 +51,27 @@ struct CudaArgument {
     I64,        ///< i64: `integer`
     F32,        ///< f32: `real`
     F64,        ///< f64: `real`
+    Tensor,     ///< 128 bytes: what the driver makes of tensor `index`
   };
   Kind kind = Kind::I64;
   uint32_t index = 0;
   int64_t integer = 0;
   double real = 0;
+};
+
+/// A tensor in a buffer, and the boxes of it that a kernel copies (a "tensor
+/// map"), by dimensions, the innermost first; see cuTensorMapEncodeTiled().
+/// Boxes have rows of 128 bytes, in shared memory with the 128-byte swizzle;
+/// what is outside of the tensor is 0 there.
+struct CudaTensor {
+  static constexpr size_t mostDimensions = 4;
+
+  uint32_t buffer = 0; ///< of the call: where the first element is
+  DType dtype = DType::BF16;
+  uint32_t rank = 0;
+  std::array<int64_t, mostDimensions> sizes = {};   ///< elements
+  std::array<int64_t, mostDimensions> strides = {}; ///< elements
+  std::array<int64_t, mostDimensions> box = {};     ///< elements
 };
 
 struct CudaLaunch {
@@ -66,6 +82,7 @@ struct CudaLaunch {
   uint32_t threads = 1;                     ///< of a block, along x
   uint32_t sharedBytes = 0; ///< dynamic; more than 48 KiB must be asked for
   std::vector<CudaArgument> arguments;
+  std::vector<CudaTensor> tensors; ///< of arguments
 };
 
 /// One call of a library op; no launches where there is nothing to do.

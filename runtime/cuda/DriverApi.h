@@ -58,7 +58,19 @@ inline constexpr unsigned CU_EVENT_DISABLE_TIMING = 2;
 inline constexpr int CU_STREAM_CAPTURE_MODE_THREAD_LOCAL = 1;
 inline constexpr int CU_STREAM_CAPTURE_STATUS_ACTIVE = 1;
 
+inline constexpr int CU_TENSOR_MAP_DATA_TYPE_FLOAT16 = 6;
+inline constexpr int CU_TENSOR_MAP_DATA_TYPE_BFLOAT16 = 9;
+inline constexpr int CU_TENSOR_MAP_INTERLEAVE_NONE = 0;
+inline constexpr int CU_TENSOR_MAP_SWIZZLE_128B = 3;
+inline constexpr int CU_TENSOR_MAP_L2_PROMOTION_L2_256B = 3;
+inline constexpr int CU_TENSOR_MAP_FLOAT_OOB_FILL_NONE = 0;
+
 // NOLINTBEGIN(readability-identifier-naming)
+/// A tensor for the copy engine of a GPU, as an argument of a kernel.
+struct alignas(128) CUtensorMap {
+  unsigned long long opaque[16] = {};
+};
+
 /// A launch, as node of a graph.
 struct CUDA_KERNEL_NODE_PARAMS {
   CUfunction func = nullptr;
@@ -142,6 +154,11 @@ struct CUDA_KERNEL_NODE_PARAMS {
       (CUfunction * function, CUmodule module, const char *name))              \
   ROW(cuFuncSetAttribute, "cuFuncSetAttribute",                                \
       (CUfunction function, int attribute, int value))                         \
+  ROW(cuTensorMapEncodeTiled, "cuTensorMapEncodeTiled",                        \
+      (CUtensorMap * map, int dataType, unsigned rank, void *address,          \
+       const unsigned long long *sizes, const unsigned long long *strides,     \
+       const unsigned *box, const unsigned *elementStrides, int interleave,    \
+       int swizzle, int l2Promotion, int fill))                                \
   ROW(cuLaunchKernel, "cuLaunchKernel",                                        \
       (CUfunction function, unsigned gridX, unsigned gridY, unsigned gridZ,    \
        unsigned blockX, unsigned blockY, unsigned blockZ,                      \

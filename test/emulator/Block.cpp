@@ -6,6 +6,7 @@
 
 #include "test/emulator/Block.h"
 
+#include "test/emulator/BlockBarriers.h"
 #include "test/emulator/Fiber.h"
 
 #include <algorithm>
@@ -14,6 +15,7 @@
 #include <memory>
 #include <numeric>
 #include <random>
+#include <set>
 #include <vector>
 
 using namespace hocket::emulator;
@@ -25,13 +27,24 @@ constexpr unsigned lanesOfWarp = 32;
 constexpr std::byte unwritten{0xff};
 
 struct Fiber {
-  enum class State { Ready, InBlock, InWarp, Ended } state = State::Ready;
+  enum class State {
+    Ready,
+    Later,   ///< lets others go first
+    InBlock, ///< waits for the block
+    InWarp,
+    AtPhase,   ///< waits for the end of a barrier's phase
+    InMeeting, ///< waits for some warps
+    Ended,
+  } state = State::Ready;
   FiberStack stack;
   ThreadPlace place;
   // InWarp: with whom it exchanges what.
   unsigned lanes = 0, bytes = 0;
   const void *mine = nullptr;
   void *all = nullptr;
+  // AtPhase, InMeeting: of what.
+  void *barrier = nullptr;
+  unsigned parity = 0, meeting = 0;
   // Groups of copies that are under way, the last still growing.
   struct Copy {
     void *to;
@@ -55,10 +68,8 @@ public:
     };
     calls.commitCopies = [] { current->running->copies.emplace_back(); };
     calls.waitForCopies = [](int left) { current->waitForCopies(left); };
-    calls.stop = [] {
-      current->stopped = true;
-      current->wait(Fiber::State::Ended);
-    };
+    calls.stop = [] { current->fail("was stopped"); };
+    setBarrierCalls();
     calls.dynamicShared = dynamic.data();
     current = this;
   }
@@ -70,15 +81,29 @@ private:
     current->thread();
     current->wait(Fiber::State::Ended);
   }
+  void setBarrierCalls();
   void prepare(Index block);
   void resume(Fiber &fiber);
   void wait(Fiber::State state);
   void gather(unsigned lanes, const void *mine, unsigned bytes, void *all);
   void copyLater(Fiber::Copy copy);
   void waitForCopies(int left);
+  /// Of the running thread: ends the launch, unless `error` is empty.
+  void fail(const std::string &error);
+  void come(unsigned barrier, unsigned threads, bool waits);
+  /// Lets others go first, or not.
+  void hesitate() {
+    if (random() % 2 == 0)
+      wait(Fiber::State::Later);
+  }
+  void land(size_t copy);
+  void landSome();
+  bool goOn();
   bool releaseBlock();
   bool releaseWarp(unsigned first);
   void runWarp(unsigned first);
+  std::string waitOf(const Fiber &fiber) const;
+  std::string whoWaits() const;
 
   const Launch &launch;
   Calls &calls;
@@ -87,8 +112,9 @@ private:
   std::vector<std::byte> dynamic;
   std::mt19937_64 random;
   std::vector<Fiber> fibers;
+  BlockBarriers barriers;
   Fiber *running = nullptr;
-  bool stopped = false; ///< By a thread.
+  std::string failure; ///< Of a thread: the launch ends.
   void *scheduler = nullptr;
 
   static thread_local BlockRunner *current;
@@ -99,6 +125,7 @@ thread_local BlockRunner *BlockRunner::current = nullptr;
 void BlockRunner::prepare(Index block) {
   std::ranges::fill(shared, unwritten);
   std::ranges::fill(dynamic, unwritten);
+  barriers.begin(shared, dynamic, static_cast<unsigned>(fibers.size()));
   Index size = launch.blockSize;
   for (unsigned i = 0; i < fibers.size(); ++i) {
     Fiber &fiber = fibers[i];
@@ -158,14 +185,154 @@ void BlockRunner::waitForCopies(int left) {
   }
 }
 
+//===----------------------------------------------------------------------===//
+// Barriers and tensor copies
+//===----------------------------------------------------------------------===//
+
+void BlockRunner::fail(const std::string &error) {
+  if (error.empty())
+    return;
+  Index thread = running->place.thread;
+  failure = "thread " + std::to_string(thread.x) + " " + error;
+  wait(Fiber::State::Ended);
+}
+
+void BlockRunner::setBarrierCalls() {
+  calls.beginBarrier = [](void *barrier, unsigned arrivals) {
+    unsigned thread = unsigned(current->running - current->fibers.data());
+    current->fail(current->barriers.beginBarrier(barrier, arrivals, thread));
+  };
+  calls.showBarriers = [] {
+    unsigned thread = unsigned(current->running - current->fibers.data());
+    current->barriers.showBarriers(thread);
+  };
+  calls.hesitate = [] { current->hesitate(); };
+  // Whoever arrives too early, and goes on, is overtaken now and then.
+  calls.arrive = [](void *barrier, unsigned bytes) {
+    current->fail(current->barriers.arrive(barrier, bytes));
+    current->hesitate();
+  };
+  calls.awaitPhase = [](void *barrier, unsigned parity) {
+    current->fail(current->barriers.checkWait(barrier));
+    current->running->barrier = barrier;
+    current->running->parity = parity;
+    if (!current->barriers.hasEnded(barrier, parity))
+      current->wait(Fiber::State::AtPhase);
+  };
+  calls.meet = [](unsigned barrier, unsigned threads) {
+    current->come(barrier, threads, true);
+  };
+  calls.signal = [](unsigned barrier, unsigned threads) {
+    current->come(barrier, threads, false);
+    current->hesitate();
+  };
+  calls.copyBox = [](void *to, const void *map, const int *at, int rank,
+                     void *barrier) {
+    current->fail(current->barriers.copyBox(to, map, at, rank, barrier));
+    if (current->launch.seed % 3 == 0)
+      current->land(current->barriers.copies() - 1);
+  };
+  calls.setRegisters = [](unsigned count, bool raises) {
+    unsigned thread = unsigned(current->running - current->fibers.data());
+    current->fail(current->barriers.setRegisters(thread, count, raises));
+  };
+}
+
+void BlockRunner::come(unsigned barrier, unsigned threads, bool waits) {
+  fail(barriers.come(barrier, threads));
+  bool isFull = barriers.isFull(barrier);
+  if (isFull)
+    for (Fiber &fiber : fibers)
+      if (fiber.state == Fiber::State::InMeeting && fiber.meeting == barrier)
+        fiber.state = Fiber::State::Ready;
+  running->meeting = barrier;
+  if (waits && !isFull)
+    wait(Fiber::State::InMeeting);
+}
+
+void BlockRunner::land(size_t copy) {
+  if (std::string error = barriers.land(copy, calls.access); !error.empty())
+    failure = "the copy engine " + error;
+}
+
+/// Copies end as soon as they begin, now and then, or, with every third seed,
+/// only when nobody can go on without.
+void BlockRunner::landSome() {
+  if (launch.seed % 3 != 2)
+    return;
+  for (size_t copy = barriers.copies(); copy-- > 0;)
+    if (random() % 4 == 0)
+      land(copy);
+}
+
+/// Lets fibers go on whose time has come; false: there are none.
+bool BlockRunner::goOn() {
+  bool any = false;
+  auto mayGoOn = [&](const Fiber &fiber) {
+    return fiber.state == Fiber::State::Ready ||
+           fiber.state == Fiber::State::Later ||
+           (fiber.state == Fiber::State::AtPhase &&
+            barriers.hasEnded(fiber.barrier, fiber.parity));
+  };
+  landSome();
+  for (Fiber &fiber : fibers)
+    if (mayGoOn(fiber)) {
+      fiber.state = Fiber::State::Ready;
+      any = true;
+    }
+  if (any || releaseBlock())
+    return true;
+  auto hasEnded = [](const Fiber &fiber) {
+    return fiber.state == Fiber::State::Ended;
+  };
+  if (barriers.copies() == 0 || std::ranges::all_of(fibers, hasEnded))
+    return false;
+  land(random() % barriers.copies());
+  return true;
+}
+
+/// What `fiber` waits for; empty: for nothing.
+std::string BlockRunner::waitOf(const Fiber &fiber) const {
+  switch (fiber.state) {
+  case Fiber::State::Ended:
+    return "";
+  case Fiber::State::AtPhase:
+    return "waits at " + barriers.nameOf(fiber.barrier) +
+           ", for the end of one that is " + (fiber.parity ? "odd" : "even");
+  case Fiber::State::InMeeting:
+    return "waits at barrier " + std::to_string(fiber.meeting) +
+           " for threads that do not come";
+  default:
+    return "waits for threads that wait elsewhere";
+  }
+}
+
+/// The first thread with each wait; empty: none waits.
+std::string BlockRunner::whoWaits() const {
+  std::set<std::string> known;
+  std::string text;
+  for (const Fiber &fiber : fibers) {
+    std::string wait = waitOf(fiber);
+    if (!wait.empty() && known.insert(wait).second)
+      text += (text.empty() ? "thread " : "; thread ") +
+              std::to_string(fiber.place.thread.x) + " " + wait;
+  }
+  return text;
+}
+
+//===----------------------------------------------------------------------===//
+// Warps and blocks
+//===----------------------------------------------------------------------===//
+
 /// Lets the block go on if all its threads that have not ended are in
 /// syncBlock.
 bool BlockRunner::releaseBlock() {
   bool waiting = false;
   for (const Fiber &fiber : fibers) {
-    if (fiber.state == Fiber::State::InWarp)
+    bool inBlock = fiber.state == Fiber::State::InBlock;
+    if (!inBlock && fiber.state != Fiber::State::Ended)
       return false;
-    waiting |= fiber.state == Fiber::State::InBlock;
+    waiting |= inBlock;
   }
   for (Fiber &fiber : fibers)
     if (fiber.state == Fiber::State::InBlock)
@@ -220,12 +387,12 @@ void BlockRunner::runWarp(unsigned first) {
   do {
     std::shuffle(order.begin(), order.end(), random);
     for (size_t i : order)
-      if (!stopped && fibers[i].state == Fiber::State::Ready)
+      if (failure.empty() && fibers[i].state == Fiber::State::Ready)
         resume(fibers[i]);
-  } while (!stopped && releaseWarp(first));
+  } while (failure.empty() && releaseWarp(first));
 }
 
-/// Between two barriers of the block one warp after another runs, in an order
+/// Where warps wait for each other one after another runs, in an order
 /// of its own each time: what a barrier is missing for is then seen.
 std::string BlockRunner::runBlock(Index block) {
   prepare(block);
@@ -236,14 +403,16 @@ std::string BlockRunner::runBlock(Index block) {
     std::shuffle(warps.begin(), warps.end(), random);
     for (unsigned first : warps)
       runWarp(first);
-  } while (!stopped && releaseBlock());
-  if (stopped)
-    return "a thread was stopped";
-  for (const Fiber &fiber : fibers)
-    if (fiber.state != Fiber::State::Ended)
-      return "thread " + std::to_string(fiber.place.thread.x) + " of block " +
-             std::to_string(block.x) + " waits for threads that wait elsewhere";
-  return "";
+  } while (failure.empty() && goOn());
+  if (failure.empty())
+    failure = whoWaits();
+  if (failure.empty())
+    if (std::string error = barriers.end(); !error.empty())
+      failure = "a block " + error;
+  if (failure.empty())
+    return "";
+  return failure + ", in block (" + std::to_string(block.x) + ", " +
+         std::to_string(block.y) + ", " + std::to_string(block.z) + ")";
 }
 
 } // namespace

@@ -36,6 +36,21 @@ struct Calls {
   void (*copyLater)(void *to, const void *from);
   void (*commitCopies)();
   void (*waitForCopies)(int left);
+  /// Lets other warps go first, or not.
+  void (*hesitate)();
+  // Barriers in shared memory, as TensorCopies.cuh has them.
+  void (*beginBarrier)(void *barrier, unsigned arrivals);
+  void (*showBarriers)();
+  void (*arrive)(void *barrier, unsigned bytes);
+  void (*awaitPhase)(void *barrier, unsigned parity);
+  // Barriers of some warps.
+  void (*meet)(unsigned barrier, unsigned threads);
+  void (*signal)(unsigned barrier, unsigned threads);
+  /// As cp.async.bulk.tensor of the box at `at` of the TensorMap `map`; until
+  /// its bytes have come, those at `to` are garbage.
+  void (*copyBox)(void *to, const void *map, const int *at, int rank,
+                  void *barrier);
+  void (*setRegisters)(unsigned count, bool raises);
   /// The block's dynamic shared memory.
   void *dynamicShared;
   /// Before every access to memory, where kernels are compiled to tell of

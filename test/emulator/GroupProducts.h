@@ -58,11 +58,17 @@ public:
     int groups = 0;
     for (int i = first; i < last; ++i)
       groups += products[i % most].endsGroup;
+    // They run beside other warps: tiles may be overwritten meanwhile.
+    if (groups > left)
+      hocket_emulator.hesitate();
     while (groups > left && first < last) {
       Product &product = products[first++ % most];
       product.compute(product);
       groups -= product.endsGroup;
     }
+    // Lanes wait together: none goes on before the others' products.
+    unsigned all[32];
+    hocket_emulator.gather(0xffffffffu, &groups, sizeof(groups), all);
   }
 
 private:

@@ -27,7 +27,8 @@ hocket::emulator::Calls hocket_emulator;
 #define __global__
 #define __device__
 #define __forceinline__ inline
-#define __launch_bounds__(threads)
+#define __launch_bounds__(...)
+#define __grid_constant__
 /// Found by the loader between the symbols that the linker puts around it,
 /// and filled with NaN before each block.
 #define __shared__ static __attribute__((section("hocket_shared")))
@@ -85,6 +86,11 @@ template <class T> inline T atomicAdd(T *to, T x) {
 inline void __syncthreads() { hocket_emulator.syncBlock(); }
 inline void __syncwarp(unsigned lanes = 0xffffffffu) {
   hocket_emulator.gather(lanes, nullptr, 0, nullptr);
+}
+template <class T> inline T __shfl_sync(unsigned lanes, T x, int lane) {
+  T all[32];
+  hocket_emulator.gather(lanes, &x, sizeof(x), all);
+  return all[lane];
 }
 template <class T> inline T __shfl_xor_sync(unsigned lanes, T x, int distance) {
   T all[32];
@@ -169,9 +175,11 @@ void multiplyAdd(float (&c)[4], const unsigned (&a)[4], unsigned b0,
 
 namespace hocket::cuda::emulator {
 
-/// Calls `kernel` with the arguments that `pointers` point to.
-template <class T> const T &argument(void **&pointers) {
-  return *static_cast<const T *>(*pointers++);
+/// Calls `kernel` with the arguments that `pointers` point to, at any address.
+template <class T> T argument(void **&pointers) {
+  T value;
+  __builtin_memcpy(&value, *pointers++, sizeof(T));
+  return value;
 }
 /// How many arguments `kernel` has, then the bytes of each.
 template <class... T> const unsigned *sizesOf(void (*)(T...)) {

@@ -112,6 +112,8 @@ private:
       return "accumulate";
     case Kind::Workspace:
       return "workspace + " + std::to_string(argument.integer);
+    case Kind::Tensor:
+      return "tensor map " + std::to_string(argument.index);
     case Kind::Fault:
       return "fault word";
     case Kind::I32:

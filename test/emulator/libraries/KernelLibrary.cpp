@@ -11,6 +11,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "test/emulator/Module.h"
+#include "test/emulator/TensorMap.h"
 #include "test/emulator/libraries/Context.h"
 
 #include <cstring>
@@ -219,6 +220,18 @@ HOCKET_EXPORT CUresult cuFuncSetAttribute(CUfunction function, int attribute,
     return CUDA_ERROR_INVALID_VALUE;
   function->mostShared = size_t(value);
   return CUDA_SUCCESS;
+}
+
+HOCKET_EXPORT CUresult cuTensorMapEncodeTiled(
+    CUtensorMap *map, int dataType, unsigned rank, void *address,
+    const unsigned long long *sizes, const unsigned long long *strides,
+    const unsigned *box, const unsigned *elementStrides, int interleave,
+    int swizzle, int l2Promotion, int fill) {
+  std::string error = TensorMap::encode(
+      {dataType, rank, address, sizes, strides, box, elementStrides, interleave,
+       swizzle, l2Promotion, fill},
+      map);
+  return error.empty() ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;
 }
 
 HOCKET_EXPORT CUresult cuLaunchKernel(CUfunction function, unsigned gridX,

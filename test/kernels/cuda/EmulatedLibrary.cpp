@@ -6,6 +6,8 @@
 
 #include "test/kernels/cuda/EmulatedLibrary.h"
 
+#include "test/emulator/TensorMap.h"
+
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -128,9 +130,16 @@ public:
 
   std::vector<void *> of(const CudaLaunch &launch) {
     words.assign(launch.arguments.size(), 0);
+    maps.resize(launch.tensors.size());
     std::vector<void *> pointers;
     for (size_t i = 0; i < words.size(); ++i) {
-      set(words[i], launch.arguments[i]);
+      const CudaArgument &argument = launch.arguments[i];
+      if (argument.kind == CudaArgument::Kind::Tensor) {
+        encode(launch.tensors[argument.index], maps[argument.index]);
+        pointers.push_back(&maps[argument.index]);
+        continue;
+      }
+      set(words[i], argument);
       pointers.push_back(&words[i]);
     }
     return pointers;
@@ -163,7 +172,30 @@ private:
       return put(word, float(argument.real));
     case Kind::F64:
       return put(word, argument.real);
+    case Kind::Tensor:
+      break; // No word.
     }
+  }
+
+  struct alignas(64) Map {
+    std::byte bytes[128];
+  };
+  void encode(const CudaTensor &tensor, Map &map) {
+    std::vector<unsigned long long> sizes, strides;
+    std::vector<unsigned> box, ones(tensor.rank, 1);
+    for (size_t i = 0; i < tensor.rank; ++i) {
+      sizes.push_back(tensor.sizes[i]);
+      box.push_back(tensor.box[i]);
+      if (i > 0)
+        strides.push_back(tensor.strides[i] * kernels::bytesOf(tensor.dtype));
+    }
+    emulator::TensorMapRequest request;
+    request.dataType = tensor.dtype == DType::F16 ? 6 : 9;
+    request.rank = tensor.rank, request.address = buffers[tensor.buffer];
+    request.sizes = sizes.data(), request.strides = strides.data();
+    request.box = box.data(), request.elementStrides = ones.data();
+    request.swizzle = 3;
+    EXPECT_EQ(emulator::TensorMap::encode(request, &map), "") << nameOf(c);
   }
 
   const LibraryCase &c;
@@ -171,6 +203,7 @@ private:
   void *workspace;
   uint32_t *fault;
   std::vector<uint64_t> words;
+  std::vector<Map> maps;
 };
 
 } // namespace

@@ -25,7 +25,7 @@ class CudaDevice : public Device {
 public:
   CudaDevice(const DriverApi &api, CUdevice device, Architecture architecture)
       : api(api), device(device), modules(api, architecture), graphs(api),
-        library(graphs, modules), products(api) {
+        library(api, graphs, modules), products(api) {
     const char *blocking = std::getenv("HOCKET_CUDA_BLOCKING");
     isBlocking = blocking && std::string_view(blocking) == "1";
   }

@@ -59,8 +59,9 @@ static size_t hashOf(const LibraryCall &call) {
   return hash;
 }
 
-LibraryKernels::LibraryKernels(Graphs &graphs, const GpuModules &modules)
-    : graphs(graphs), modules(modules) {}
+LibraryKernels::LibraryKernels(const DriverApi &api, Graphs &graphs,
+                               const GpuModules &modules)
+    : graphs(graphs), modules(modules), tensors(api) {}
 LibraryKernels::~LibraryKernels() = default;
 
 static std::string nameOf(const LibraryCall &call) {
@@ -105,7 +106,8 @@ LibraryKernels::prepare(const LibraryCall &call) {
   return prepared;
 }
 
-/// The bits of an argument, in the low bytes where it has fewer than eight.
+/// The bits of an argument but a tensor, in the low bytes where it has fewer
+/// than eight.
 static uint64_t valueOf(const CudaArgument &argument, const LibraryCall &call,
                         const LibraryMemory &memory) {
   using Kind = CudaArgument::Kind;
@@ -128,8 +130,29 @@ static uint64_t valueOf(const CudaArgument &argument, const LibraryCall &call,
     return std::bit_cast<uint32_t>(float(argument.real));
   case Kind::F64:
     return std::bit_cast<uint64_t>(argument.real);
+  case Kind::Tensor:
+    break;
   }
   return 0;
+}
+
+/// Arguments that are tensors, for which `arguments` has a place already.
+Status LibraryKernels::addTensors(const Launch &launch, const LibraryCall &call,
+                                  const LibraryMemory &memory,
+                                  std::vector<void *> &arguments) {
+  for (size_t i = 0; i < arguments.size(); ++i) {
+    const CudaArgument &argument = launch.about.arguments[i];
+    if (argument.kind != CudaArgument::Kind::Tensor)
+      continue;
+    const kernels::CudaTensor &tensor = launch.about.tensors[argument.index];
+    CUdeviceptr at = memory.arena + call.buffers[tensor.buffer].offset;
+    StatusOr<const CUtensorMap *> map = tensors.find(tensor, at);
+    if (!map.ok())
+      return map.status().withContext(nameOf(call));
+    // The driver only reads it.
+    arguments[i] = const_cast<CUtensorMap *>(*map);
+  }
+  return okStatus();
 }
 
 Status LibraryKernels::run(const LibraryCall &call, const LibraryMemory &memory,
@@ -153,6 +176,7 @@ Status LibraryKernels::run(const LibraryCall &call, const LibraryMemory &memory,
     arguments.clear();
     for (uint64_t &value : values)
       arguments.push_back(&value);
+    HOCKET_RETURN_IF_ERROR(addTensors(launch, call, memory, arguments));
     const auto &grid = launch.about.grid;
     CUDA_KERNEL_NODE_PARAMS kernel;
     kernel.func = launch.function.handle;

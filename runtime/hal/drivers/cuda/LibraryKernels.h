@@ -10,6 +10,7 @@
 #include "kernels/cuda/Library.h"
 #include "runtime/hal/drivers/cuda/GpuModules.h"
 #include "runtime/hal/drivers/cuda/Graphs.h"
+#include "runtime/hal/drivers/cuda/TensorMaps.h"
 
 #include <memory>
 #include <unordered_map>
@@ -29,7 +30,8 @@ struct LibraryMemory {
 /// found out once. Used by one thread at a time with the context current.
 class LibraryKernels {
 public:
-  LibraryKernels(Graphs &graphs, const GpuModules &modules);
+  LibraryKernels(const DriverApi &api, Graphs &graphs,
+                 const GpuModules &modules);
   ~LibraryKernels();
 
   /// Issues `call`, which Device has checked. InvalidArgument for an op that
@@ -42,9 +44,13 @@ private:
   struct Prepared;
   StatusOr<const Prepared *> find(const LibraryCall &call);
   StatusOr<std::unique_ptr<Prepared>> prepare(const LibraryCall &call);
+  Status addTensors(const Launch &launch, const LibraryCall &call,
+                    const LibraryMemory &memory,
+                    std::vector<void *> &arguments);
 
   Graphs &graphs; ///< Launches.
   const GpuModules &modules;
+  TensorMaps tensors;
   /// By a hash of the op and its numbers.
   std::unordered_multimap<size_t, std::unique_ptr<Prepared>> known;
 };
