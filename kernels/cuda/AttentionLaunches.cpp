@@ -17,11 +17,17 @@ namespace {
 struct Sizes {
   int64_t dtype, batch, queries, heads, kvHeads, dim, causal, window;
   int64_t keys, wholeHeads, sequence, part, behind, stream;
+  bool drops;
 
+  explicit Sizes(const CudaRequest &request) : Sizes(request.integers) {
+    drops = dropoutThreshold(static_cast<float>(request.floats[1])) > 0;
+  }
+
+private:
   explicit Sizes(std::span<const int64_t> n)
       : dtype(n[0]), batch(n[1]), queries(n[2]), heads(n[3]), kvHeads(n[4]),
         dim(n[5]), causal(n[6]), window(n[7]), keys(n[2]), wholeHeads(n[3]),
-        sequence(n[2]), part(0), behind(0), stream(n.back()) {
+        sequence(n[2]), part(0), behind(0), stream(n.back()), drops(false) {
     if (n.size() > 9)
       keys = n[8], wholeHeads = n[9], sequence = n[10], part = n[11],
       behind = n[12];
@@ -37,7 +43,7 @@ std::string literal(float x) {
 
 /// The `Shape` of Attention.cuh.
 std::string shapeText(const CudaRequest &request) {
-  Sizes s(request.integers);
+  Sizes s(request);
   auto dropout = static_cast<float>(request.floats[1]);
   std::string text =
       "struct $_shape {\n  using T = " + cudaType(s.dtype) + ";\n";
@@ -72,6 +78,13 @@ std::string shapeText(const CudaRequest &request) {
 /// Hopper, by warp groups.
 enum class Way { Plain, Warps, WarpGroups };
 
+/// Whether rows of heads can be copied as boxes of a tensor, whose distances
+/// are limited.
+bool hasTensors(const Sizes &s) {
+  int64_t most = (int64_t(1) << 40) / (s.dim * 2 * s.heads);
+  return s.queries < most && s.keys < most;
+}
+
 bool fits(const Sizes &s, Way way) {
   bool fragments = s.dtype != static_cast<int64_t>(DType::F32) &&
                    s.dim % 16 == 0 && s.dim <= 128;
@@ -81,7 +94,7 @@ bool fits(const Sizes &s, Way way) {
   case Way::Warps:
     return fragments;
   case Way::WarpGroups:
-    return fragments && (s.dim == 64 || s.dim == 128);
+    return fragments && (s.dim == 64 || s.dim == 128) && hasTensors(s);
   }
   return false;
 }
@@ -101,18 +114,25 @@ Geometry geometryOf(const Sizes &s, Way way, Kernel kernel) {
     return forward ? first : kernel == Kernel::QueryGradient ? second : third;
   };
   int dim = static_cast<int>(s.dim);
-  if (way == Way::WarpGroups) {
-    // Rows in shared memory: queries, two of keys and values; or two of what
-    // is its own, and of the others as often as the kernels say.
-    int rows = forward ? 5 * cuda::kHopperRows
-               : kernel == Kernel::QueryGradient
-                   ? 2 * cuda::kHopperRows + 5 * cuda::hopperKeys(dim)
-                   : 2 * cuda::kHopperRows + 4 * cuda::kHopperQueries;
-    return {"HopperAttention.cuh",
-            name("hopperAttentionForward", "hopperAttentionQueryGradient",
-                 "hopperAttentionKeyGradient"),
-            cuda::kHopperThreads, cuda::kHopperRows,
+  if (way == Way::WarpGroups && forward) {
+    int groups = cuda::hopperGroups(dim, s.drops);
+    int own = 64 * groups;
+    int rows = own + 2 * cuda::hopperPlaces(dim) * cuda::kHopperKeys;
+    return {"HopperAttention.cuh", "hopperAttentionForward",
+            static_cast<uint32_t>(128 * (groups + 1)), own,
             rows * s.dim * 2 + cuda::kPanelAlignment};
+  }
+  if (way == Way::WarpGroups) {
+    // Rows in shared memory: of two tensors its own, and tiles of the others.
+    int rows = 2 * cuda::kHopperRows +
+               (kernel == Kernel::QueryGradient
+                    ? cuda::kHopperGradientPlaces * cuda::hopperKeys(dim)
+                    : 2 * cuda::kHopperQueryPlaces * cuda::kHopperQueries);
+    return {
+        "HopperAttention.cuh",
+        name("", "hopperAttentionQueryGradient", "hopperAttentionKeyGradient"),
+        cuda::kHopperThreads, cuda::kHopperRows,
+        rows * s.dim * 2 + cuda::kPanelAlignment};
   }
   if (way == Way::Warps)
     return {"Attention.cuh",
@@ -134,7 +154,7 @@ class AttentionWriter {
 public:
   AttentionWriter(const CudaRequest &request, Way way,
                   std::vector<CudaLaunch> &launches)
-      : request(request), way(way), launches(launches), s(request.integers),
+      : request(request), way(way), launches(launches), s(request),
         type(cudaType(s.dtype)) {}
 
   /// Where other kernels take their place there: in no code for Hopper.
@@ -143,7 +163,13 @@ public:
   KernelError forward() {
     Geometry g = geometryOf(s, way, Kernel::Forward);
     LaunchText kernel = text(g.header, g.function);
-    kernel.in("q", type, 0).in("k", type, 1).in("v", type, 2);
+    if (way == Way::WarpGroups) {
+      kernel.tensor("q", queries(0, g.rows));
+      kernel.tensor("k", keys(1, cuda::kHopperKeys));
+      kernel.tensor("v", keys(2, cuda::kHopperKeys)).oneBlock();
+    } else {
+      kernel.in("q", type, 0).in("k", type, 1).in("v", type, 2);
+    }
     kernel.out("o", type, 3).out("lse", "float", 4);
     return append(kernel, g, s.queries, s.heads);
   }
@@ -159,13 +185,13 @@ public:
 
   KernelError queryGradient() {
     Geometry g = geometryOf(s, way, Kernel::QueryGradient);
-    LaunchText kernel = gradient(g);
+    LaunchText kernel = gradient(g, g.rows, cuda::hopperKeys(dimension()));
     return append(kernel.out("dq", type, 6), g, s.queries, s.heads);
   }
 
   KernelError keyGradient() {
     Geometry g = geometryOf(s, way, Kernel::KeyGradient);
-    LaunchText kernel = gradient(g);
+    LaunchText kernel = gradient(g, cuda::kHopperQueries, g.rows);
     kernel.out("dk", type, 7).out("dv", type, 8);
     return append(kernel, g, s.keys, s.kvHeads);
   }
@@ -179,11 +205,39 @@ private:
     return text.onlyIf(condition);
   }
 
-  LaunchText gradient(const Geometry &g) const {
+  int dimension() const { return static_cast<int>(s.dim); }
+
+  /// The copy engine fetches so many queries and keys at a time.
+  LaunchText gradient(const Geometry &g, int queriesOfTile,
+                      int keysOfTile) const {
     LaunchText kernel = text(g.header, g.function);
+    if (way == Way::WarpGroups) {
+      kernel.tensor("q", queries(0, queriesOfTile));
+      kernel.tensor("k", keys(1, keysOfTile)).tensor("v", keys(2, keysOfTile));
+      kernel.tensor("dO", queries(5, queriesOfTile)).oneBlock();
+      return kernel.in("lse", "float", 4).in("delta", "float", 9);
+    }
     kernel.in("q", type, 0).in("k", type, 1).in("v", type, 2);
     kernel.in("lse", "float", 4).in("dO", type, 5).in("delta", "float", 9);
     return kernel;
+  }
+
+  // A buffer as the copy engine is told of it: [batch, rows, heads, dim], of
+  // which it copies `rows` rows of a head, 128 bytes of each.
+  CudaTensor queries(uint32_t buffer, int rows) const {
+    return tensor(buffer, s.queries, s.heads, rows);
+  }
+  CudaTensor keys(uint32_t buffer, int rows) const {
+    return tensor(buffer, s.keys, s.kvHeads, rows);
+  }
+  CudaTensor tensor(uint32_t buffer, int64_t count, int64_t heads,
+                    int rows) const {
+    return {buffer,
+            static_cast<DType>(s.dtype),
+            4,
+            {s.dim, heads, count, s.batch},
+            {1, s.dim, heads * s.dim, count * heads * s.dim},
+            {64, 1, rows, 1}};
   }
 
   /// `rows` rows of `heads` heads are the blocks' own; the last argument is
@@ -223,7 +277,7 @@ KernelError writeAttention(const CudaRequest &request, CudaCall &call,
                            WriteFn write) {
   if (!std::isfinite(request.floats[0]))
     return "attention: the scale is not finite";
-  Sizes s(request.integers);
+  Sizes s(request);
   bool hopper = fits(s, Way::WarpGroups);
   AttentionWriter any(request, fits(s, Way::Warps) ? Way::Warps : Way::Plain,
                       call.launches);

@@ -183,7 +183,7 @@ template <class Shape> HOCKET_DEVICE bool sees(int query, int key) {
 /// Whether tiles of as many rows lie within one part each.
 template <class Shape, int Queries, int Keys>
 HOCKET_DEVICE constexpr bool areWithinParts() {
-  return Shape::part % (Queries > Keys ? Queries : Keys) == 0;
+  return Shape::part % Queries == 0 && Shape::part % Keys == 0;
 }
 
 /// Whether any of `Queries` queries from `query` on may see any of `Keys` keys.

@@ -26,12 +26,24 @@ constexpr int kTileRows = 64, kAttentionThreads = 128;
 /// Bytes by which rows of tiles in shared memory are longer than they need to
 /// be, so that fragments are loaded from different banks.
 constexpr int kTilePadding = 16;
-/// Rows of a tile, and threads, where warp groups multiply.
-constexpr int kHopperRows = 128, kHopperThreads = 256;
+/// Attention by warp groups: how many of them multiply, each with 64 rows of
+/// queries, beside the one that fetches, so that what they have fits in
+/// registers; keys of a tile, and how many tiles of keys, and of values, there
+/// is place for.
+HOCKET_BOTH constexpr int hopperGroups(int dim, bool drops) {
+  return dim > 64 || drops ? 2 : 3;
+}
+HOCKET_BOTH constexpr int hopperPlaces(int dim) { return dim > 64 ? 2 : 4; }
+constexpr int kHopperKeys = 128;
+/// Rows of a block, and threads, of its gradients: two groups multiply.
+constexpr int kHopperRows = 128, kHopperThreads = 384;
 /// Keys that the gradient of 128 queries has at a time, and queries that the
-/// gradient of 128 keys has, so that sums and scores fit in registers.
+/// gradient of 128 keys has, so that sums and scores fit in registers; and how
+/// many tiles of keys and of values together, and of queries, there is place
+/// for.
 HOCKET_BOTH constexpr int hopperKeys(int dim) { return dim > 64 ? 64 : 128; }
 constexpr int kHopperQueries = 64;
+constexpr int kHopperGradientPlaces = 5, kHopperQueryPlaces = 3;
 /// Bytes of shared memory before the tiles begin at a multiple of 1024.
 constexpr int kPanelAlignment = 1023;
 
@@ -61,7 +73,8 @@ HOCKET_BOTH constexpr int plainFloats(int rows, int dim, int scores) {
 /// operands at a time, several times over in shared memory. With fragments:
 constexpr int kProductSide = 128, kProductDepth = 32, kProductStages = 3;
 constexpr int kProductThreads = 256;
-/// by warp groups:
+/// by warp groups, of which so many multiply beside the one that fetches:
+constexpr int kProductGroups = 2, kGroupThreads = 128 * (kProductGroups + 1);
 constexpr int kGroupDepth = 64, kGroupStages = 4;
 constexpr int kGroupBytes = 2 * kGroupStages * kGroupDepth * kProductSide * 2;
 /// and without, one result a thread and 16 of its rows and columns:

@@ -6,14 +6,20 @@
 ///
 /// \file
 /// Attention.cuh with wgmma, for heads of 64 and 128 (Shah et al.,
-/// "FlashAttention-3", arXiv 2407.08608). A block has two warp groups, each
-/// with 64 of its 128 rows, and walks over the others. While a group computes
-/// probabilities of one tile, its products with the next and the last one run;
-/// copies run a tile ahead of them. 256 threads a block:
+/// "FlashAttention-3", arXiv 2407.08608). One warp group of a block fetches
+/// tiles through the copy engine, into rings of places; the others multiply,
+/// each with 64 of the block's own rows, and walk over the others. While a
+/// group computes probabilities of one tile, its products with the next and the
+/// last one run; forward, groups take turns at beginning products, so that
+/// one's run while another's are waited for. Blocks of 128 threads for each
+/// group:
 ///
 ///   hopperAttentionForward, hopperAttentionQueryGradient
 ///                               blocks(queries), heads, batch
 ///   hopperAttentionKeyGradient  blocks(keys), kvHeads, batch
+///
+/// `q`, `k`, `v` and `dO` are tensors of [batch, rows, heads, dim], of which
+/// boxes are 64 numbers of as many rows as the kernel has in a tile.
 ///
 //===----------------------------------------------------------------------===//
 
@@ -21,7 +27,7 @@
 #define HOCKET_KERNELS_CUDA_HOPPERATTENTION_CUH
 
 #include "kernels/cuda/AttentionScores.cuh"
-#include "kernels/cuda/Hopper.cuh"
+#include "kernels/cuda/TensorCopies.cuh"
 
 #ifdef HOCKET_HOPPER
 
@@ -73,99 +79,143 @@ HOCKET_DEVICE void beginSums(GroupProducts &products, float (&sums)[Dim / 8][4],
   products.commit();
 }
 
-/// What was copied is there, for everyone, and all threads have come this far.
-HOCKET_DEVICE void meetCopies() {
-  waitForCopies<0>();
-  showCopiesToProducts();
-  __syncthreads();
+/// Begins to copy the rows of a head from `row` on, of sequence `b`.
+template <class T, int Rows, int Dim>
+HOCKET_DEVICE void fetchRows(const PanelTile<T, Rows, Dim> &to,
+                             const TensorMap &from, SharedBarrier &barrier,
+                             int head, int row, int b) {
+#pragma unroll
+  for (int column = 0; column < Dim; column += 64)
+    copyBox(to.piece(0, column / 8), from, barrier, column, head, row, b);
 }
+
+//===----------------------------------------------------------------------===//
+// Forward
+//===----------------------------------------------------------------------===//
 
 template <class Shape>
 HOCKET_DEVICE void
-hopperAttentionForward(const typename Shape::T *q, const typename Shape::T *k,
-                       const typename Shape::T *v, typename Shape::T *o,
-                       float *lse, const AttentionCall &call, float *shared) {
+hopperAttentionForward(const TensorMap &q, const TensorMap &k,
+                       const TensorMap &v, typename Shape::T *o, float *lse,
+                       const AttentionCall &call, float *shared) {
   using T = typename Shape::T;
-  using Tile = HeadPanels<Shape>;
-  constexpr int side = kHopperRows;
+  constexpr int groups = hopperGroups(Shape::dim, Shape::dropoutThreshold > 0);
+  constexpr int own = 64 * groups;
+  constexpr int side = kHopperKeys, places = hopperPlaces(Shape::dim);
+  using Roles = WarpRoles<groups>;
+  using Own = HeadPanels<Shape, own>;
+  using Tile = HeadPanels<Shape, side>;
+  __shared__ TileRing<places> keyRing, valueRing;
+  __shared__ SharedBarrier queriesThere;
   char *start = alignPanels(shared);
-  Tile queries{start};
-  auto keys = [&](int i) { return Tile{start + (1 + i % 2) * Tile::bytes}; };
-  auto values = [&](int i) { return Tile{start + (3 + i % 2) * Tile::bytes}; };
+  Own queries{start};
+  start += Own::bytes;
+  auto keys = [&](int i) { return Tile{start + i % places * Tile::bytes}; };
+  auto values = [&](int i) {
+    return Tile{start + (places + i % places) * Tile::bytes};
+  };
   Head<Shape> head{static_cast<int>(blockIdx.z), static_cast<int>(blockIdx.y)};
-  int firstRow = queryTile<Shape>() * side, groupRow = threadIdx.x / 128 * 64;
-  int warpRow = firstRow + threadIdx.x / 32 * 16;
-  GroupSums<Shape> sums = {};
-  SoftmaxRows rows;
-  GroupProducts products;
-
+  int firstRow = queryTile<Shape>() * own;
   // The first tile of keys from `key` on that any query sees.
-  auto meet = [&](int key) {
+  auto seen = [&](int key) {
     while (key < Shape::keys &&
-           !tilesMeet<Shape, side, side>(call, firstRow, key))
+           !tilesMeet<Shape, own, side>(call, firstRow, key))
       key += side;
     return key;
   };
-  auto fetch = [&](const Tile &tile, const T *from, int row) {
-    if (row < Shape::keys)
-      tile.template copy<kHopperThreads>(from + head.key(), head.keyPitch, row,
-                                         Shape::keys);
-  };
-  auto soften = [&](GroupScores<side> &scores, int key) {
-    WarpPlace place(warpRow, key);
-    if (!tilesSeeAll<Shape, side, side>(call, firstRow, key))
-      hideScores<Shape>(scores, call, place);
-    softmaxStep<Shape>(scores, rows);
-    KeptScores<Shape, true, side / 8>(call, place, head).apply(scores);
-  };
 
-  int key = meet(0), tile = 0;
-  queries.template copy<kHopperThreads>(q + head.query(), head.queryPitch,
-                                        firstRow, Shape::queries);
-  fetch(keys(0), k, key);
-  commitCopies();
-  if (key < Shape::keys) {
-    GroupScores<side> scores;
-    PackedScores<side> packed;
-    meetCopies();
-    int next = meet(key + side);
-    fetch(values(0), v, key);
-    fetch(keys(1), k, next);
-    commitCopies();
-    products.begin();
-    beginDots(products, scores, queries, groupRow, keys(0));
-    products.wait<0>(scores);
-    soften(scores, key);
-    packScores<T>(scores, packed);
-    for (tile = 1; next < Shape::keys; ++tile) {
-      key = next, next = meet(key + side);
-      meetCopies();
-      fetch(values(tile), v, key);
-      fetch(keys(tile + 1), k, next);
-      commitCopies();
-      products.begin();
-      beginDots(products, scores, queries, groupRow, keys(tile));
-      beginSums(products, sums, packed, values(tile - 1));
-      products.wait<1>(scores);
-      soften(scores, key);
-      // Else the compiler waits first, and the last products run beside
-      // nothing.
-      computeBefore(rows.sum[0] + rows.sum[1]);
-      products.wait<0>(sums);
-      scaleRows(sums, rows.before);
-      packScores<T>(scores, packed);
-    }
-    meetCopies();
-    products.begin();
-    beginSums(products, sums, packed, values(tile - 1));
-    products.wait<0>(sums);
+  if (threadIdx.x == 0) {
+    queriesThere.begin(1);
+    keyRing.begin(1, 4 * groups);
+    valueRing.begin(1, 4 * groups);
+    showBarriers();
   }
-  waitForCopies<0>(); // Of the queries, where no key was met.
-
-  float factors[2];
-  finishSoftmax<Shape>(rows, factors, lse, head, warpRow);
-  storeRows<T, Shape::dim>(o + head.query(), head.queryPitch, warpRow,
-                           Shape::queries, sums, factors[0], factors[1]);
+  __syncthreads();
+  if (Roles::fetches()) {
+    Roles::beginToFetch();
+    if (!Roles::isFetcher())
+      return;
+    int group = head.h / (Shape::heads / Shape::kvHeads);
+    auto fetchKeys = [&](int key, int i) {
+      if (key >= Shape::keys)
+        return;
+      keyRing.awaitPlace(i);
+      keyRing.barrier(i).expect(Tile::bytes);
+      fetchRows(keys(i), k, keyRing.barrier(i), group, key, head.b);
+    };
+    int key = seen(0);
+    if (key < Shape::keys) {
+      queriesThere.expect(Own::bytes);
+      fetchRows(queries, q, queriesThere, head.h, firstRow, head.b);
+    }
+    fetchKeys(key, 0);
+    for (int tile = 0; key < Shape::keys; ++tile) {
+      int next = seen(key + side);
+      fetchKeys(next, tile + 1);
+      valueRing.awaitPlace(tile);
+      valueRing.barrier(tile).expect(Tile::bytes);
+      fetchRows(values(tile), v, valueRing.barrier(tile), group, key, head.b);
+      key = next;
+    }
+  } else {
+    Roles::beginToMultiply();
+    int groupRow = threadIdx.x / 128 * 64;
+    int warpRow = firstRow + threadIdx.x / 32 * 16;
+    GroupSums<Shape> sums = {};
+    SoftmaxRows rows;
+    GroupProducts products;
+    auto soften = [&](GroupScores<side> &scores, int key) {
+      WarpPlace place(warpRow, key);
+      if (!tilesSeeAll<Shape, own, side>(call, firstRow, key))
+        hideScores<Shape>(scores, call, place);
+      softmaxStep<Shape>(scores, rows);
+      KeptScores<Shape, true, side / 8>(call, place, head).apply(scores);
+    };
+    if (int key = seen(0); key < Shape::keys) {
+      GroupScores<side> scores;
+      PackedScores<side> packed;
+      Turns<groups> turns;
+      int tile = 1;
+      queriesThere.wait(0);
+      keyRing.awaitTile(0);
+      products.begin();
+      beginDots(products, scores, queries, groupRow, keys(0));
+      products.wait<0>(scores);
+      keyRing.giveBack(0);
+      soften(scores, key);
+      packScores<T>(scores, packed);
+      for (key = seen(key + side); key < Shape::keys; ++tile) {
+        int next = seen(key + side);
+        keyRing.awaitTile(tile);
+        turns.begin();
+        products.begin();
+        beginDots(products, scores, queries, groupRow, keys(tile));
+        valueRing.awaitTile(tile - 1);
+        products.begin();
+        beginSums(products, sums, packed, values(tile - 1));
+        turns.end(next >= Shape::keys);
+        products.wait<1>(scores);
+        keyRing.giveBack(tile);
+        soften(scores, key);
+        // Else the compiler waits first, and the last products run beside
+        // nothing.
+        computeBefore(rows.sum[0] + rows.sum[1]);
+        products.wait<0>(sums);
+        valueRing.giveBack(tile - 1);
+        scaleRows(sums, rows.before);
+        packScores<T>(scores, packed);
+        key = next;
+      }
+      valueRing.awaitTile(tile - 1);
+      products.begin();
+      beginSums(products, sums, packed, values(tile - 1));
+      products.wait<0>(sums);
+    }
+    float factors[2];
+    finishSoftmax<Shape>(rows, factors, lse, head, warpRow);
+    storeRows<T, Shape::dim>(o + head.query(), head.queryPitch, warpRow,
+                             Shape::queries, sums, factors[0], factors[1]);
+  }
 }
 
 //===----------------------------------------------------------------------===//
@@ -174,207 +224,255 @@ hopperAttentionForward(const typename Shape::T *q, const typename Shape::T *k,
 
 template <class Shape>
 HOCKET_DEVICE void hopperAttentionQueryGradient(
-    const typename Shape::T *q, const typename Shape::T *k,
-    const typename Shape::T *v, const float *lse, const typename Shape::T *dO,
-    const float *delta, typename Shape::T *dq, const AttentionCall &call,
-    float *shared) {
+    const TensorMap &q, const TensorMap &k, const TensorMap &v,
+    const TensorMap &dO, const float *lse, const float *delta,
+    typename Shape::T *dq, const AttentionCall &call, float *shared) {
   using T = typename Shape::T;
-  constexpr int side = kHopperRows, others = hopperKeys(Shape::dim);
-  using Own = HeadPanels<Shape>;
-  using Other = HeadPanels<Shape, others>;
+  constexpr int own = kHopperRows, side = hopperKeys(Shape::dim);
+  using Roles = WarpRoles<own / 64>;
+  using Own = HeadPanels<Shape, own>;
+  using Tile = HeadPanels<Shape, side>;
+  // A tile of keys is read until the next one has been.
+  constexpr int keyPlaces = 3, valuePlaces = 2;
+  static_assert(keyPlaces + valuePlaces == kHopperGradientPlaces);
+  __shared__ TileRing<keyPlaces> keyRing;
+  __shared__ TileRing<valuePlaces> valueRing;
+  __shared__ SharedBarrier ownThere;
   char *start = alignPanels(shared);
   Own queries{start}, gradients{start + Own::bytes};
   start += 2 * Own::bytes;
-  // A tile of keys is read until the next but one is fetched.
-  auto keys = [&](int i) { return Other{start + i % 3 * Other::bytes}; };
+  auto keys = [&](int i) { return Tile{start + i % keyPlaces * Tile::bytes}; };
   auto values = [&](int i) {
-    return Other{start + (3 + i % 2) * Other::bytes};
+    return Tile{start + (keyPlaces + i % valuePlaces) * Tile::bytes};
   };
   Head<Shape> head{static_cast<int>(blockIdx.z), static_cast<int>(blockIdx.y)};
-  int firstRow = queryTile<Shape>() * side, groupRow = threadIdx.x / 128 * 64;
-  int warpRow = firstRow + threadIdx.x / 32 * 16;
-  GroupSums<Shape> sums = {};
-  PackedScores<others> packed;
-  GroupProducts products;
-
-  float lseOfRows[2], deltaOfRows[2];
-#pragma unroll
-  for (int half = 0; half < 2; ++half) {
-    int row = warpRow + static_cast<int>(threadIdx.x % 32 / 4) + 8 * half;
-    bool exists = row < Shape::queries;
-    lseOfRows[half] = exists ? lse[head.statistic() + row] : 0.0f;
-    deltaOfRows[half] = exists ? delta[head.statistic() + row] : 0.0f;
-  }
-  // The first tile of keys from `key` on that any query sees, on its way to
-  // the places of tile i.
-  auto fetch = [&](int key, int i) {
+  int firstRow = queryTile<Shape>() * own;
+  // The first tile of keys from `key` on that any query sees.
+  auto seen = [&](int key) {
     while (key < Shape::keys &&
-           !tilesMeet<Shape, side, others>(call, firstRow, key))
-      key += others;
-    if (key < Shape::keys) {
-      keys(i).template copy<kHopperThreads>(k + head.key(), head.keyPitch, key,
-                                            Shape::keys);
-      values(i).template copy<kHopperThreads>(v + head.key(), head.keyPitch,
-                                              key, Shape::keys);
-    }
-    commitCopies();
+           !tilesMeet<Shape, own, side>(call, firstRow, key))
+      key += side;
     return key;
   };
 
-  queries.template copy<kHopperThreads>(q + head.query(), head.queryPitch,
-                                        firstRow, Shape::queries);
-  gradients.template copy<kHopperThreads>(dO + head.query(), head.queryPitch,
-                                          firstRow, Shape::queries);
-  auto lseOf = [&](int, int i) { return lseOfRows[i / 2]; };
-  auto deltaOf = [&](int, int i) { return deltaOfRows[i / 2]; };
-  // Makes probabilities of scores, and says which dropout keeps.
-  auto find = [&](GroupScores<others> &p, int key) {
-    WarpPlace place(warpRow, key);
-    bool all = firstRow + side <= Shape::queries &&
-               tilesSeeAll<Shape, side, others>(call, firstRow, key);
-    findProbabilities<Shape, true>(p, call, place, all, lseOf);
-    return KeptScores<Shape, true, others / 8>(call, place, head);
-  };
-  if (int key = fetch(0, 0); key < Shape::keys) {
-    GroupScores<others> p, ds;
-    meetCopies();
-    int next = fetch(key + others, 1), tile = 1;
-    products.begin();
-    beginDots(products, p, queries, groupRow, keys(0));
-    beginDots(products, ds, gradients, groupRow, values(0));
-    products.wait<1>(p);
-    auto kept = find(p, key);
-    products.wait<0>(ds);
-    gradientOfScores(p, ds, kept, deltaOf);
-    packScores<T>(ds, packed);
-    for (; next < Shape::keys; ++tile) {
-      key = next;
-      meetCopies();
-      next = fetch(key + others, tile + 1);
-      products.begin();
-      beginDots(products, p, queries, groupRow, keys(tile));
-      beginDots(products, ds, gradients, groupRow, values(tile));
-      beginSums(products, sums, packed, keys(tile - 1));
-      products.wait<2>(p);
-      kept = find(p, key);
-      products.wait<1>(ds);
-      gradientOfScores(p, ds, kept, deltaOf);
-      products.wait<0>(sums);
-      packScores<T>(ds, packed);
-    }
-    products.begin();
-    beginSums(products, sums, packed, keys(tile - 1));
-    products.wait<0>(sums);
+  if (threadIdx.x == 0) {
+    ownThere.begin(1);
+    keyRing.begin(1, own / 16);
+    valueRing.begin(1, own / 16);
+    showBarriers();
   }
-  waitForCopies<0>(); // Of the queries, where no key was met.
-  storeRows<T, Shape::dim>(dq + head.query(), head.queryPitch, warpRow,
-                           Shape::queries, sums, Shape::scale, Shape::scale);
+  __syncthreads();
+  if (Roles::fetches()) {
+    Roles::beginToFetch();
+    if (!Roles::isFetcher())
+      return;
+    int group = head.h / (Shape::heads / Shape::kvHeads), key = seen(0);
+    if (key < Shape::keys) {
+      ownThere.expect(2 * Own::bytes);
+      fetchRows(queries, q, ownThere, head.h, firstRow, head.b);
+      fetchRows(gradients, dO, ownThere, head.h, firstRow, head.b);
+    }
+    for (int tile = 0; key < Shape::keys; ++tile, key = seen(key + side)) {
+      keyRing.awaitPlace(tile);
+      keyRing.barrier(tile).expect(Tile::bytes);
+      fetchRows(keys(tile), k, keyRing.barrier(tile), group, key, head.b);
+      valueRing.awaitPlace(tile);
+      valueRing.barrier(tile).expect(Tile::bytes);
+      fetchRows(values(tile), v, valueRing.barrier(tile), group, key, head.b);
+    }
+  } else {
+    Roles::beginToMultiply();
+    int groupRow = warpGroup() * 64, warpRow = firstRow + threadIdx.x / 32 * 16;
+    GroupSums<Shape> sums = {};
+    PackedScores<side> packed;
+    GroupProducts products;
+    float lseOfRows[2], deltaOfRows[2];
+#pragma unroll
+    for (int half = 0; half < 2; ++half) {
+      int row = warpRow + static_cast<int>(threadIdx.x % 32 / 4) + 8 * half;
+      bool exists = row < Shape::queries;
+      lseOfRows[half] = exists ? lse[head.statistic() + row] : 0.0f;
+      deltaOfRows[half] = exists ? delta[head.statistic() + row] : 0.0f;
+    }
+    auto lseOf = [&](int, int i) { return lseOfRows[i / 2]; };
+    auto deltaOf = [&](int, int i) { return deltaOfRows[i / 2]; };
+    // Makes probabilities of scores, and says which dropout keeps.
+    auto find = [&](GroupScores<side> &p, int key) {
+      WarpPlace place(warpRow, key);
+      bool all = firstRow + own <= Shape::queries &&
+                 tilesSeeAll<Shape, own, side>(call, firstRow, key);
+      findProbabilities<Shape, true>(p, call, place, all, lseOf);
+      return KeptScores<Shape, true, side / 8>(call, place, head);
+    };
+    if (int key = seen(0); key < Shape::keys) {
+      GroupScores<side> p, ds;
+      auto beginTile = [&](int tile) {
+        keyRing.awaitTile(tile);
+        products.begin();
+        beginDots(products, p, queries, groupRow, keys(tile));
+        valueRing.awaitTile(tile);
+        products.begin();
+        beginDots(products, ds, gradients, groupRow, values(tile));
+      };
+      int tile = 1;
+      ownThere.wait(0);
+      beginTile(0);
+      products.wait<1>(p);
+      auto kept = find(p, key);
+      products.wait<0>(ds);
+      valueRing.giveBack(0);
+      gradientOfScores(p, ds, kept, deltaOf);
+      packScores<T>(ds, packed);
+      for (key = seen(key + side); key < Shape::keys;
+           key = seen(key + side), ++tile) {
+        beginTile(tile);
+        beginSums(products, sums, packed, keys(tile - 1));
+        products.wait<2>(p);
+        kept = find(p, key);
+        products.wait<1>(ds);
+        valueRing.giveBack(tile);
+        gradientOfScores(p, ds, kept, deltaOf);
+        products.wait<0>(sums);
+        keyRing.giveBack(tile - 1);
+        packScores<T>(ds, packed);
+      }
+      products.begin();
+      beginSums(products, sums, packed, keys(tile - 1));
+      products.wait<0>(sums);
+    }
+    storeRows<T, Shape::dim>(dq + head.query(), head.queryPitch, warpRow,
+                             Shape::queries, sums, Shape::scale, Shape::scale);
+  }
 }
 
 template <class Shape>
-HOCKET_DEVICE void hopperAttentionKeyGradient(
-    const typename Shape::T *q, const typename Shape::T *k,
-    const typename Shape::T *v, const float *lse, const typename Shape::T *dO,
-    const float *delta, typename Shape::T *dk, typename Shape::T *dv,
-    const AttentionCall &call, float *shared) {
+HOCKET_DEVICE void
+hopperAttentionKeyGradient(const TensorMap &q, const TensorMap &k,
+                           const TensorMap &v, const TensorMap &dO,
+                           const float *lse, const float *delta,
+                           typename Shape::T *dk, typename Shape::T *dv,
+                           const AttentionCall &call, float *shared) {
   using T = typename Shape::T;
-  constexpr int side = kHopperRows, others = kHopperQueries;
+  constexpr int own = kHopperRows, side = kHopperQueries;
   constexpr int group = Shape::heads / Shape::kvHeads;
-  using Own = HeadPanels<Shape>;
-  using Other = HeadPanels<Shape, others>;
-  __shared__ float statistics[2][2][others]; ///< [tile % 2][lse, delta]
+  constexpr int places = kHopperQueryPlaces;
+  using Roles = WarpRoles<own / 64>;
+  using Own = HeadPanels<Shape, own>;
+  using Tile = HeadPanels<Shape, side>;
+  __shared__ TileRing<places> ring;
+  __shared__ SharedBarrier ownThere;
+  __shared__ float statistics[places][2][side]; ///< [tile][lse, delta]
   char *start = alignPanels(shared);
   Own keys{start}, values{start + Own::bytes};
   start += 2 * Own::bytes;
-  auto queries = [&](int i) { return Other{start + i % 2 * Other::bytes}; };
+  auto queries = [&](int i) { return Tile{start + i % places * Tile::bytes}; };
   auto gradients = [&](int i) {
-    return Other{start + (2 + i % 2) * Other::bytes};
+    return Tile{start + (places + i % places) * Tile::bytes};
   };
   Head<Shape> head{static_cast<int>(blockIdx.z),
                    static_cast<int>(blockIdx.y) * group};
-  Integer own = head.key();
-  int firstRow = blockIdx.x * side, groupRow = threadIdx.x / 128 * 64;
-  int warpRow = firstRow + threadIdx.x / 32 * 16;
-  GroupSums<Shape> keySums = {}, valueSums = {};
-  GroupProducts products;
-
+  int firstRow = blockIdx.x * own;
   // Tiles are those of all heads of the group, one after another: the first
-  // one from `query` on that sees any key, on its way to the places of tile i.
-  constexpr int each = (Shape::queries + others - 1) / others * others;
+  // one from `query` on that sees any key.
+  constexpr int each = (Shape::queries + side - 1) / side * side;
+  auto seeing = [&](int query) {
+    while (query < group * each &&
+           !tilesMeet<Shape, side, own>(call, query % each, firstRow))
+      query += side;
+    return query;
+  };
   auto headOf = [&](int query) {
     return Head<Shape>{head.b, head.h + query / each};
   };
-  auto fetch = [&](int query, int i) {
-    while (query < group * each &&
-           !tilesMeet<Shape, others, side>(call, query % each, firstRow))
-      query += others;
-    if (query < group * each) {
+
+  if (threadIdx.x == 0) {
+    ownThere.begin(1);
+    ring.begin(32, own / 16);
+    showBarriers();
+  }
+  __syncthreads();
+  if (Roles::fetches()) {
+    Roles::beginToFetch();
+    if (!Roles::isOfFetchingWarp())
+      return;
+    int query = seeing(0), lane = threadIdx.x % 32;
+    if (query < group * each && Roles::isFetcher()) {
+      ownThere.expect(2 * Own::bytes);
+      fetchRows(keys, k, ownThere, blockIdx.y, firstRow, head.b);
+      fetchRows(values, v, ownThere, blockIdx.y, firstRow, head.b);
+    }
+    for (int tile = 0; query < group * each;
+         ++tile, query = seeing(query + side)) {
       Head<Shape> from = headOf(query);
-      int row = query % each, thread = threadIdx.x;
-      queries(i).template copy<kHopperThreads>(
-          q + from.query(), from.queryPitch, row, Shape::queries);
-      gradients(i).template copy<kHopperThreads>(
-          dO + from.query(), from.queryPitch, row, Shape::queries);
-      if (thread < 2 * others) {
-        int at = row + thread % others;
-        const float *of = thread < others ? lse : delta;
-        statistics[i % 2][thread / others][thread % others] =
+      int row = query % each;
+      ring.awaitPlace(tile);
+      for (int i = lane; i < 2 * side; i += 32) {
+        int at = row + i % side;
+        const float *of = i < side ? lse : delta;
+        statistics[tile % places][i / side][i % side] =
             at < Shape::queries ? of[from.statistic() + at] : 0.0f;
       }
+      SharedBarrier &barrier = ring.barrier(tile);
+      if (Roles::isFetcher()) {
+        barrier.expect(2 * Tile::bytes);
+        fetchRows(queries(tile), q, barrier, from.h, row, head.b);
+        fetchRows(gradients(tile), dO, barrier, from.h, row, head.b);
+      } else {
+        barrier.arrive();
+      }
     }
-    commitCopies();
-    return query;
-  };
-
-  keys.template copy<kHopperThreads>(k + own, head.keyPitch, firstRow,
-                                     Shape::keys);
-  values.template copy<kHopperThreads>(v + own, head.keyPitch, firstRow,
-                                       Shape::keys);
-  int tile = 0;
-  for (int query = fetch(0, 0), next; query < group * each;
-       query = next, ++tile) {
-    GroupScores<others> p, ds;
-    PackedScores<others> packed, packedDs;
-    meetCopies();
-    next = fetch(query + others, tile + 1);
-    int row = query % each, lane = 2 * (threadIdx.x % 4);
-    const auto &statistic = statistics[tile % 2];
-    auto lseOf = [&](int j, int i) {
-      return statistic[0][lane + 8 * j + i % 2];
-    };
-    auto deltaOf = [&](int j, int i) {
-      return statistic[1][lane + 8 * j + i % 2];
-    };
-    bool all = row + others <= Shape::queries &&
-               tilesSeeAll<Shape, others, side>(call, row, firstRow);
-    WarpPlace place(warpRow, row);
-    products.begin();
-    beginDots(products, p, keys, groupRow, queries(tile));
-    beginDots(products, ds, values, groupRow, gradients(tile));
-    products.wait<1>(p);
-    findProbabilities<Shape, false>(p, call, place, all, lseOf);
-    KeptScores<Shape, false, others / 8> kept(call, place, headOf(query));
-    GroupScores<others> dropped;
+  } else {
+    Roles::beginToMultiply();
+    int groupRow = warpGroup() * 64, warpRow = firstRow + threadIdx.x / 32 * 16;
+    GroupSums<Shape> keySums = {}, valueSums = {};
+    GroupProducts products;
+    int query = seeing(0);
+    if (query < group * each)
+      ownThere.wait(0);
+    for (int tile = 0; query < group * each;
+         ++tile, query = seeing(query + side)) {
+      GroupScores<side> p, ds;
+      PackedScores<side> packed, packedDs;
+      int row = query % each, lane = 2 * (threadIdx.x % 4);
+      const auto &statistic = statistics[tile % places];
+      auto lseOf = [&](int j, int i) {
+        return statistic[0][lane + 8 * j + i % 2];
+      };
+      auto deltaOf = [&](int j, int i) {
+        return statistic[1][lane + 8 * j + i % 2];
+      };
+      bool all = row + side <= Shape::queries &&
+                 tilesSeeAll<Shape, side, own>(call, row, firstRow);
+      WarpPlace place(warpRow, row);
+      ring.awaitTile(tile);
+      products.begin();
+      beginDots(products, p, keys, groupRow, queries(tile));
+      beginDots(products, ds, values, groupRow, gradients(tile));
+      products.wait<1>(p);
+      findProbabilities<Shape, false>(p, call, place, all, lseOf);
+      KeptScores<Shape, false, side / 8> kept(call, place, headOf(query));
+      GroupScores<side> dropped;
 #pragma unroll
-    for (int i = 0; i < others / 2; ++i)
-      dropped[i / 4][i % 4] = p[i / 4][i % 4];
-    kept.apply(dropped);
-    packScores<T>(dropped, packed);
-    products.begin();
-    beginSums(products, valueSums, packed, gradients(tile));
-    products.wait<1>(ds);
-    gradientOfScores(p, ds, kept, deltaOf);
-    packScores<T>(ds, packedDs);
-    products.begin();
-    beginSums(products, keySums, packedDs, queries(tile));
-    products.wait<0>(valueSums);
-    products.wait<0>(keySums);
+      for (int i = 0; i < side / 2; ++i)
+        dropped[i / 4][i % 4] = p[i / 4][i % 4];
+      kept.apply(dropped);
+      packScores<T>(dropped, packed);
+      products.begin();
+      beginSums(products, valueSums, packed, gradients(tile));
+      products.wait<1>(ds);
+      gradientOfScores(p, ds, kept, deltaOf);
+      packScores<T>(ds, packedDs);
+      products.begin();
+      beginSums(products, keySums, packedDs, queries(tile));
+      products.wait<0>(valueSums);
+      products.wait<0>(keySums);
+      ring.giveBack(tile);
+    }
+    storeRows<T, Shape::dim>(dk + head.key(), head.keyPitch, warpRow,
+                             Shape::keys, keySums, Shape::scale, Shape::scale);
+    storeRows<T, Shape::dim>(dv + head.key(), head.keyPitch, warpRow,
+                             Shape::keys, valueSums, 1.0f, 1.0f);
   }
-  waitForCopies<0>(); // Of the keys, where no query was met.
-  storeRows<T, Shape::dim>(dk + own, head.keyPitch, warpRow, Shape::keys,
-                           keySums, Shape::scale, Shape::scale);
-  storeRows<T, Shape::dim>(dv + own, head.keyPitch, warpRow, Shape::keys,
-                           valueSums, 1.0f, 1.0f);
 }
 
 } // namespace hocket::cuda

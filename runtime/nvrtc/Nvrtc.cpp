@@ -82,11 +82,12 @@ public:
   Compilation(const Compilation &) = delete;
   Compilation &operator=(const Compilation &) = delete;
 
-  Status compile(const Source &source, const std::string &arch) {
+  Status compile(const Source &source, const std::string &arch,
+                 const char *more = nullptr) {
     HOCKET_RETURN_IF_ERROR(create(source));
     std::string target = "--gpu-architecture=" + arch;
-    const char *options[] = {target.c_str(), "--std=c++17"};
-    int result = functions.nvrtcCompileProgram(program, 2, options);
+    const char *options[] = {target.c_str(), "--std=c++17", more};
+    int result = functions.nvrtcCompileProgram(program, more ? 3 : 2, options);
     if (result != 0)
       return invalidArgument(source.name + " does not compile for " + arch +
                              ": " + functions.nvrtcGetErrorString(result) +
@@ -119,6 +120,16 @@ public:
     return std::string(text.c_str()); // Without the terminator.
   }
 
+  std::string log() const {
+    size_t bytes = 0;
+    if (functions.nvrtcGetProgramLogSize(program, &bytes) != 0 || bytes == 0)
+      return "";
+    std::string text(bytes, '\0');
+    if (functions.nvrtcGetProgramLog(program, text.data()) != 0)
+      return "";
+    return text.c_str(); // Without the terminator that `bytes` counts.
+  }
+
 private:
   Status check(int result, const char *what) const {
     return result == 0 ? okStatus()
@@ -137,16 +148,6 @@ private:
                                               static_cast<int>(names.size()),
                                               texts.data(), names.data()),
                  "nvrtcCreateProgram");
-  }
-
-  std::string log() const {
-    size_t bytes = 0;
-    if (functions.nvrtcGetProgramLogSize(program, &bytes) != 0 || bytes == 0)
-      return "";
-    std::string text(bytes, '\0');
-    if (functions.nvrtcGetProgramLog(program, text.data()) != 0)
-      return "";
-    return text.c_str(); // Without the terminator that `bytes` counts.
   }
 
   const Functions &functions;
@@ -186,4 +187,14 @@ StatusOr<std::string> nvrtc::ptx(const Source &source,
   Compilation compilation(library()->functions);
   HOCKET_RETURN_IF_ERROR(compilation.compile(source, arch));
   return compilation.ptx();
+}
+
+StatusOr<std::string> nvrtc::assemblerNotes(const Source &source,
+                                            const std::string &arch) {
+  if (!library().ok())
+    return library().status();
+  Compilation compilation(library()->functions);
+  HOCKET_RETURN_IF_ERROR(
+      compilation.compile(source, arch, "--ptxas-options=-v"));
+  return compilation.log();
 }

@@ -7,6 +7,7 @@
 #include "test/kernels/AttentionTensors.h"
 #include "test/kernels/cuda/EmulatedLibrary.h"
 
+#include <array>
 #include <span>
 
 namespace hocket::kernels::test {
@@ -151,6 +152,24 @@ TEST(CudaAttention, WarpGroups) {
          {shapeOf(1, 270, 1, 1, 64, false, 50), DType::F16},
          {piece, DType::BF16}},
         /*any=*/false);
+}
+
+/// More tiles than a block of warp groups has places for: of keys and values,
+/// and, with two heads for each of the keys, of queries.
+TEST(CudaAttention, WarpGroupsUseTheirPlacesAgain) {
+  std::vector<Subject> subjects;
+  for (auto [queries, keys, dim] :
+       {std::array<int64_t, 3>{60, 830, 64}, {90, 600, 128}}) {
+    AttentionShape last = shapeOf(1, keys, 1, 1, dim);
+    last.queries = queries;
+    last.place = {keys - queries, 0, 0, keys, 1, 0, 0};
+    subjects.push_back({last, DType::BF16});
+  }
+  AttentionShape first = shapeOf(1, 140, 2, 1, 128, false);
+  first.keys = 70;
+  first.place = {0, 0, 0, 140, 2, 0, 0};
+  subjects.push_back({first, DType::F16});
+  check(subjects, /*any=*/false);
 }
 
 TEST(CudaAttention, PiecesAtTheirPositions) {

@@ -159,7 +159,8 @@ TEST_P(CudaLibraryOnDevice, GivesTheResultsOfTheReference) {
 
 std::vector<std::string> testedOps() {
   if (!hocket::test::usesPresentGpu())
-    return {"rope", "accumulate", "cross_entropy_backward", "global_norm"};
+    return {"rope", "accumulate", "cross_entropy_backward", "global_norm",
+            "attention_forward"};
   std::set<std::string> ops;
   for (const auto &list : {denseCases(), expertCases()})
     for (const LibraryCase &c : list)

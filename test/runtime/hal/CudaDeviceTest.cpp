@@ -207,6 +207,91 @@ TEST(CudaDevice, AProgramWithoutTheKernelOfAnOpIsRefused) {
 }
 
 //===----------------------------------------------------------------------===//
+// Tensors
+//===----------------------------------------------------------------------===//
+
+/// Attention of 32 queries of 64 numbers, which the copy engine fetches.
+class SmallAttention {
+public:
+  SmallAttention() {
+    kernels::CudaCall made;
+    EXPECT_EQ(kernels::makeCudaCall(*op, {integers, floats, 5, 3}, made),
+              nullptr);
+    device = open({}, kernels::standaloneSource(
+                          kernels::cudaSource(made.hopper), "a.cu"));
+    for (size_t i = 0; i < ones.size(); ++i)
+      ones[i] = uint16_t(0x3f80 + i % 64); // From 1 to 1.5 in bf16.
+  }
+  static constexpr uint64_t bytes = 32 * 64 * 2;
+  static constexpr Range rangeOfResult(uint64_t at) {
+    return {at + 3 * bytes, bytes};
+  }
+
+  /// With queries, keys, values and results one behind the other from `at` on.
+  Status run(uint64_t at) const {
+    Range buffers[] = {{at, bytes},
+                       {at + bytes, bytes},
+                       {at + 2 * bytes, bytes},
+                       rangeOfResult(at),
+                       {at + 4 * bytes, 32 * 4}};
+    return device->library(0, {op, buffers, integers, floats, scalars});
+  }
+  /// The same with these values, all of one row.
+  std::vector<uint16_t> resultsAt(uint64_t at) const {
+    std::vector<uint16_t> results(ones.size());
+    EXPECT_TRUE(device->copyToHost(0, rangeOfResult(at), results.data()).ok());
+    Status status = device->synchronize();
+    EXPECT_TRUE(status.ok()) << status.message();
+    return results;
+  }
+  Status fill(uint64_t at) const {
+    for (int i = 0; i < 3; ++i)
+      HOCKET_RETURN_IF_ERROR(
+          device->copyFromHost(0, ones.data(), {at + i * bytes, bytes}));
+    return okStatus();
+  }
+
+  std::unique_ptr<Device> device;
+  std::vector<uint16_t> ones = std::vector<uint16_t>(32 * 64);
+
+private:
+  const kernels::LibraryOp *op = kernels::findLibraryOp("attention_forward");
+  int64_t integers[9] = {2, 1, 32, 1, 1, 64, 1, 0, 9};
+  double floats[2] = {0.125, 0};
+  int64_t scalars[3] = {77, 3, 5};
+};
+
+/// Rows of values are the same, so results are, whatever the probabilities.
+TEST(CudaDevice, FetchesTensorsWhereTheyAre) {
+  SmallAttention attention;
+  for (uint64_t at : {0, 32768}) {
+    ASSERT_TRUE(attention.fill(at).ok());
+    ASSERT_TRUE(attention.run(at).ok());
+    EXPECT_EQ(attention.resultsAt(at), attention.ones) << "at " << at;
+  }
+  Device &device = *attention.device;
+  ASSERT_TRUE(device.beginRecording().ok());
+  ASSERT_TRUE(attention.run(32768).ok());
+  auto recording = device.endRecording();
+  ASSERT_TRUE(recording.ok()) << recording.status().message();
+  ASSERT_TRUE(device.fill(0, attention.rangeOfResult(32768), 0).ok());
+  ASSERT_TRUE(device.replay(*recording).ok());
+  EXPECT_EQ(attention.resultsAt(32768), attention.ones) << "in a recording";
+}
+
+TEST(CudaDevice, SaysWhichTensorCannotBeFetched) {
+  SmallAttention attention;
+  Status status = attention.run(8);
+  EXPECT_EQ(status.code(), StatusCode::InvalidArgument);
+  EXPECT_THAT(status.message(),
+              HasSubstr("library op 'attention_forward': the driver makes no "
+                        "tensor map of a tensor at 0x"));
+  EXPECT_THAT(status.message(),
+              HasSubstr(" of 64 (every 1, box 64) x 1 (every 64, box 1) x 32 "
+                        "(every 64, box 192) x 1 (every 2048, box 1)"));
+}
+
+//===----------------------------------------------------------------------===//
 // Order
 //===----------------------------------------------------------------------===//
 
