@@ -7,12 +7,15 @@
 #include "kernels/cuda/LibraryLaunches.h"
 
 #include <algorithm>
+#include <array>
 
 namespace hocket::kernels::library {
 
 using Integers = std::span<const int64_t>;
 
 static const char *const kHeader = "GroupedLinear.cuh";
+static const char *const kHopperHeader = "HopperProducts.cuh";
+constexpr int64_t kGroupShared = cuda::kGroupBytes + cuda::kPanelAlignment;
 
 static bool isPlain(Integers n) {
   return n[0] == static_cast<int64_t>(DType::F32);
@@ -24,34 +27,34 @@ static int64_t sideOf(Integers n) {
 static bool isAligned(Integers n) {
   return n[2] % 8 == 0 && n[3] % 8 == 0 && !isPlain(n);
 }
-
-/// How products are computed (Feed), and what shared memory that takes.
-struct Way {
-  const char *feed;
-  int64_t sharedBytes;
-};
-
-static Way wayOf(Integers n, bool hopper) {
-  if (hopper)
-    return {"Feed::Panels", cuda::kGroupBytes + cuda::kPanelAlignment};
-  return {isAligned(n) ? "Feed::Pieces" : "Feed::Elements",
-          isPlain(n) ? 0 : cuda::kProductBytes};
+/// Whether operands are tensors that the copy engine fetches, on Hopper.
+static bool hasTensors(Integers n) {
+  int64_t most = int64_t(1) << 31;
+  return isAligned(n) && n[1] > 0 && n[1] < most && n[2] < most &&
+         n[3] < most && n[2] * n[3] < most * 256;
+}
+/// Where there are kernels for Hopper: in no code for it.
+static const char *elsewhere(Integers n) {
+  return hasTensors(n) ? "!defined(__CUDA_ARCH_FEAT_SM90_ALL)" : "";
 }
 
-/// Calls write(launches, hopper) for the launches of any GPU, and for Hopper
-/// where it has a way of its own.
-template <typename Write>
-static KernelError writeProducts(Integers n, CudaCall &call, Write write) {
-  if (KernelError error = write(call.launches, false))
-    return error;
-  return isAligned(n) ? write(call.hopper, true) : nullptr;
+/// [rows, columns] of a buffer, of which squares or rows of 128 bytes are
+/// copied.
+static CudaTensor matrixOf(Integers n, uint32_t buffer, int64_t rows,
+                           int64_t columns, int64_t boxRows) {
+  return {
+      buffer,       static_cast<DType>(n[0]), 2, {columns, rows}, {1, columns},
+      {64, boxRows}};
 }
-
-/// Where code has a kernel that there is another of for Hopper, or is one.
-static const char *conditionOf(Integers n, bool hopper) {
-  return hopper         ? "defined(HOCKET_HOPPER)"
-         : isAligned(n) ? "!defined(__CUDA_ARCH_FEAT_SM90_ALL)"
-                        : "";
+/// [experts, rows, columns].
+static CudaTensor weightsOf(Integers n, uint32_t buffer, int64_t rows,
+                            int64_t columns, int64_t boxRows) {
+  return {buffer,
+          static_cast<DType>(n[0]),
+          3,
+          {columns, rows, n[4]},
+          {1, columns, rows * columns},
+          {64, boxRows, 1}};
 }
 
 /// Passes the GroupShape of GroupedLinear.cuh.
@@ -91,24 +94,39 @@ static KernelError addLinear(const CudaRequest &request, bool gradient,
   Integers n = request.integers;
   std::string type = cudaType(n[0]);
   int64_t columns = gradient ? n[3] : n[2], depth = gradient ? n[2] : n[3];
-  auto write = [&](std::vector<CudaLaunch> &launches, bool hopper) {
-    int64_t tiles = 0;
-    if (KernelError error = addTiles(request, tiles, call, launches))
-      return error;
-    Way way = wayOf(n, hopper);
-    LaunchText text(kHeader, "groupedLinear",
-                    {type, gradient ? "true" : "false", way.feed});
-    text.onlyIf(conditionOf(n, hopper));
-    text.out("y", type, 0).in("x", type, 1).in("weights", type, 2);
-    text.workspace("tiles", "const GroupTile");
-    text.size("columns", columns).size("depth", depth);
-    if (isPlain(n))
-      text.pass("nullptr");
-    return appendLaunch(launches, text,
-                        {tiles, blocksOf(columns, sideOf(n)), 1},
-                        cuda::kProductThreads, way.sharedBytes);
-  };
-  return writeProducts(n, call, write);
+  int64_t tiles = 0;
+  const char *isGradient = gradient ? "true" : "false";
+  if (KernelError error = addTiles(request, tiles, call, call.launches))
+    return error;
+  LaunchText any(kHeader, "groupedLinear",
+                 {type, isGradient, isAligned(n) ? "true" : "false"});
+  any.onlyIf(elsewhere(n));
+  any.out("y", type, 0).in("x", type, 1).in("weights", type, 2);
+  any.workspace("tiles", "const GroupTile");
+  any.size("columns", columns).size("depth", depth);
+  if (isPlain(n))
+    any.pass("nullptr");
+  if (KernelError error = appendLaunch(
+          call.launches, any, {tiles, blocksOf(columns, sideOf(n)), 1},
+          cuda::kProductThreads, isPlain(n) ? 0 : cuda::kProductBytes))
+    return error;
+  if (!hasTensors(n))
+    return nullptr;
+  if (KernelError error = addTiles(request, tiles, call, call.hopper))
+    return error;
+  LaunchText hopper(kHopperHeader, "hopperGroupedLinear", {type, isGradient});
+  hopper.onlyIf("defined(HOCKET_HOPPER)").oneBlock();
+  hopper.tensor("x", matrixOf(n, 1, n[1], depth, cuda::kProductSide));
+  // Weights lie as [n[2], n[3]]: in rows of the depth, or, for the gradient, in
+  // rows of columns.
+  hopper.tensor("weights",
+                weightsOf(n, 2, n[2], n[3],
+                          gradient ? cuda::kGroupDepth : cuda::kProductSide));
+  hopper.out("y", type, 0).workspace("tiles", "const GroupTile");
+  hopper.size("columns", columns).size("depth", depth);
+  return appendLaunch(call.hopper, hopper,
+                      {tiles, blocksOf(columns, cuda::kProductSide), 1},
+                      cuda::kGroupThreads, kGroupShared);
 }
 
 KernelError launchGroupedLinear(const CudaRequest &request, CudaCall &call) {
@@ -124,24 +142,38 @@ KernelError launchGroupedWeightGradient(const CudaRequest &request,
                                         CudaCall &call) {
   Integers n = request.integers;
   std::string type = cudaType(n[0]);
-  auto write = [&](std::vector<CudaLaunch> &launches, bool hopper) {
-    int64_t tiles = 0; // Only for the check of the ranges.
-    if (KernelError error = addTiles(request, tiles, call, launches))
-      return error;
-    Way way = wayOf(n, hopper);
-    LaunchText text(kHeader, "groupedWeightGradient", {type, way.feed});
-    text.onlyIf(conditionOf(n, hopper));
-    text.out("dw", "float", 0).in("dy", type, 1).in("x", type, 2);
+  std::array<int64_t, 3> grid = {n[4] * blocksOf(n[2], sideOf(n)),
+                                 blocksOf(n[3], sideOf(n)), 1};
+  int64_t tiles = 0; // Only for the check of the ranges.
+  auto addRest = [&](LaunchText &text) {
     addShape(text, request);
     text.size("out", n[2]).size("in", n[3]).accumulate();
-    if (isPlain(n))
-      text.pass("nullptr");
-    return appendLaunch(
-        launches, text,
-        {n[4] * blocksOf(n[2], sideOf(n)), blocksOf(n[3], sideOf(n)), 1},
-        cuda::kProductThreads, way.sharedBytes);
   };
-  return writeProducts(n, call, write);
+  if (KernelError error = addTiles(request, tiles, call, call.launches))
+    return error;
+  LaunchText any(kHeader, "groupedWeightGradient",
+                 {type, isAligned(n) ? "true" : "false"});
+  any.onlyIf(elsewhere(n));
+  any.out("dw", "float", 0).in("dy", type, 1).in("x", type, 2);
+  addRest(any);
+  if (isPlain(n))
+    any.pass("nullptr");
+  if (KernelError error =
+          appendLaunch(call.launches, any, grid, cuda::kProductThreads,
+                       isPlain(n) ? 0 : cuda::kProductBytes))
+    return error;
+  if (!hasTensors(n))
+    return nullptr;
+  if (KernelError error = addTiles(request, tiles, call, call.hopper))
+    return error;
+  LaunchText hopper(kHopperHeader, "hopperGroupedWeightGradient", {type});
+  hopper.onlyIf("defined(HOCKET_HOPPER)").oneBlock();
+  hopper.tensor("dy", matrixOf(n, 1, n[1], n[2], cuda::kGroupDepth));
+  hopper.tensor("x", matrixOf(n, 2, n[1], n[3], cuda::kGroupDepth));
+  hopper.out("dw", "float", 0);
+  addRest(hopper);
+  return appendLaunch(call.hopper, hopper, grid, cuda::kGroupThreads,
+                      kGroupShared);
 }
 
 } // namespace hocket::kernels::library

@@ -100,11 +100,11 @@ HOCKET_DEVICE void cutGroups(GroupTile *tiles, const GroupShape &shape,
 
 /// y[rows, columns] of x[rows, depth]: the weights of an expert are [columns,
 /// depth], or, for the gradient of inputs, [depth, columns].
-template <class T, bool Gradient, Feed Way>
+template <class T, bool Gradient, bool Aligned>
 HOCKET_DEVICE void groupedLinear(T *y, const T *x, const T *weights,
                                  const GroupTile *tiles, Integer columns,
                                  Integer depth, float *shared) {
-  using Product = typename ProductOf<T, true, !Gradient, Way>::type;
+  using Product = typename ProductOf<T, true, !Gradient, Aligned>::type;
   if (Integer(blockIdx.x) >= tiles[0].count)
     return;
   GroupTile tile = tiles[1 + blockIdx.x];
@@ -126,11 +126,11 @@ HOCKET_DEVICE void groupedLinear(T *y, const T *x, const T *weights,
 
 /// dw[experts, out, in] (+)= for each expert the sum over its rows of
 /// dy[rows, out] x[rows, in].
-template <class T, Feed Way>
+template <class T, bool Aligned>
 HOCKET_DEVICE void groupedWeightGradient(float *dw, const T *dy, const T *x,
                                          const GroupShape &shape, Integer out,
                                          Integer in, int add, float *shared) {
-  using Product = typename ProductOf<T, false, false, Way>::type;
+  using Product = typename ProductOf<T, false, false, Aligned>::type;
   Integer blocks = (out + Product::side - 1) / Product::side;
   Integer expert = quotient(blockIdx.x, blocks);
   Integer row = (blockIdx.x - expert * blocks) * Product::side;

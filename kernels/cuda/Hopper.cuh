@@ -88,35 +88,6 @@ template <class T, int Rows, int Columns> struct PanelTile {
     return placeOf(start + column / 64 * panelBytes + row * 128, panelBytes,
                    1024);
   }
-
-  /// Begins to copy the tile whose first element is at (row, column) of a
-  /// matrix at `from` with rows `pitch` elements apart; what is not among its
-  /// first rowCount rows and columnCount columns becomes 0. All but rows are
-  /// multiples of 8. By `Threads` threads.
-  template <int Threads>
-  HOCKET_MEMBER void copy(const T *from, Integer pitch, Integer row,
-                          Integer rowCount, Integer column,
-                          Integer columnCount) const {
-    // A thread has the same piece of rows a multiple of 8 apart, which lies at
-    // the same place in each.
-    constexpr int pieces = Columns / 8, step = Threads / pieces;
-    static_assert(step % 8 == 0 && Rows % step == 0);
-    int own = threadIdx.x / pieces, first = threadIdx.x % pieces;
-    bool inColumns = column + first * 8 < columnCount;
-    const T *source = from + (row + own) * pitch + column + first * 8;
-    char *to = static_cast<char *>(piece(own, first));
-#pragma unroll
-    for (int i = 0; i < Rows; i += step) {
-      bool exists = inColumns && row + own + i < rowCount;
-      copyLater(to + i * 128, exists ? source + i * pitch : from, exists);
-    }
-  }
-  /// The same of whole rows of Columns elements.
-  template <int Threads>
-  HOCKET_MEMBER void copy(const T *from, Integer pitch, Integer row,
-                          Integer rowCount) const {
-    copy<Threads>(from, pitch, row, rowCount, 0, Columns);
-  }
 };
 
 /// The first multiple of 1024 bytes from `shared` on.
@@ -125,9 +96,9 @@ HOCKET_DEVICE char *alignPanels(float *shared) {
   return reinterpret_cast<char *>(shared) + ((at + 1023) / 1024 * 1024 - at);
 }
 
-/// Between copies of this thread and products that read them there must be
-/// this, then a barrier.
-HOCKET_DEVICE void showCopiesToProducts() {
+/// Between what this thread writes into a tile and products, or the copy
+/// engine, that meet it there must be this, then a barrier.
+HOCKET_DEVICE void showToProducts() {
 #ifndef HOCKET_EMULATED
   asm volatile("fence.proxy.async.shared::cta;" ::: "memory");
 #endif

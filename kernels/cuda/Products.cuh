@@ -11,8 +11,6 @@
 ///
 ///   FragmentProduct   128 x 128, bf16 and f16, on tensor cores: eight warps of
 ///                     64 x 32, fed by asynchronous copies two steps ahead
-///   GroupProduct      the same on Hopper: two warp groups of 64 x 128, whose
-///                     products run while the next ones are copied
 ///   PlainProduct      64 x 64, f32: a thread has 4 x 4
 ///
 //===----------------------------------------------------------------------===//
@@ -20,7 +18,7 @@
 #ifndef HOCKET_KERNELS_CUDA_PRODUCTS_CUH
 #define HOCKET_KERNELS_CUDA_PRODUCTS_CUH
 
-#include "kernels/cuda/Hopper.cuh"
+#include "kernels/cuda/Mma.cuh"
 #include "kernels/cuda/Tiles.cuh"
 
 namespace hocket::cuda {
@@ -37,39 +35,13 @@ template <class T> struct Operand {
 // Steps of operands
 //===----------------------------------------------------------------------===//
 
-/// Steps as FragmentProduct's warps read them.
-template <class T, bool Aligned> struct FragmentSteps {
-  static constexpr int stages = kProductStages, depth = kProductDepth;
-  static constexpr int operandBytes = kOperandBytes;
-  /// Of the tiles' copy().
-  static constexpr bool way = Aligned;
-  using Pointer = T *; ///< The tiles'.
-
-  // An operand that is not deep has rows of k.
-  template <bool Deep>
-  using TileOf = Tile<T, Deep ? kProductSide : depth,
-                      Deep ? depth : kProductSide, kProductThreads>;
-};
-
-#ifdef HOCKET_HOPPER
-/// As GroupProduct's warp groups do.
-template <class T> struct GroupSteps {
-  static constexpr int stages = kGroupStages, depth = kGroupDepth;
-  static constexpr int operandBytes = kGroupBytes / (2 * kGroupStages);
-  static constexpr int way = kProductThreads;
-  using Pointer = char *;
-
-  template <bool Deep>
-  using TileOf =
-      PanelTile<T, Deep ? kProductSide : depth, Deep ? depth : kProductSide>;
-};
-#endif
-
 /// Shared memory in which a few steps of both operands stand, and are copied
 /// while earlier ones are multiplied.
-template <class T, class Steps, bool AIsDeep, bool BIsDeep>
+template <class T, bool AIsDeep, bool BIsDeep, bool Aligned>
 class StagedOperands {
 public:
+  static constexpr int stages = kProductStages, depth = kProductDepth;
+
   HOCKET_MEMBER explicit StagedOperands(char *start) : start(start) {}
 
   HOCKET_MEMBER auto left(int stage) const { return tile<AIsDeep>(stage, 0); }
@@ -78,32 +50,35 @@ public:
   /// Begins to copy a step, where there is one; a group of copies anyhow.
   HOCKET_MEMBER void copyStep(const Operand<T> &a, const Operand<T> &b,
                               Integer step, Integer steps,
-                              Integer depth) const {
+                              Integer count) const {
     if (step < steps) {
-      int stage = static_cast<int>(step % Steps::stages);
-      copyOperand<AIsDeep>(left(stage), a, step * Steps::depth, depth);
-      copyOperand<BIsDeep>(right(stage), b, step * Steps::depth, depth);
+      int stage = static_cast<int>(step % stages);
+      copyOperand<AIsDeep>(left(stage), a, step * depth, count);
+      copyOperand<BIsDeep>(right(stage), b, step * depth, count);
     }
     commitCopies();
   }
 
 private:
-  template <bool Deep> using TileOf = typename Steps::template TileOf<Deep>;
+  // An operand that is not deep has rows of k.
+  template <bool Deep>
+  using TileOf = Tile<T, Deep ? kProductSide : depth,
+                      Deep ? depth : kProductSide, kProductThreads>;
 
   template <bool Deep>
   HOCKET_MEMBER TileOf<Deep> tile(int stage, int operand) const {
-    return {reinterpret_cast<typename Steps::Pointer>(
-        start + (2 * stage + operand) * Steps::operandBytes)};
+    return {
+        reinterpret_cast<T *>(start + (2 * stage + operand) * kOperandBytes)};
   }
 
   template <bool Deep>
   HOCKET_MEMBER static void copyOperand(const TileOf<Deep> &to,
                                         const Operand<T> &x, Integer k,
-                                        Integer depth) {
+                                        Integer count) {
     if constexpr (Deep)
-      to.template copy<Steps::way>(x.at, x.pitch, x.first, x.rows, k, depth);
+      to.template copy<Aligned>(x.at, x.pitch, x.first, x.rows, k, count);
     else
-      to.template copy<Steps::way>(x.at, x.pitch, k, depth, x.first, x.rows);
+      to.template copy<Aligned>(x.at, x.pitch, k, count, x.first, x.rows);
   }
 
   char *start;
@@ -183,76 +158,9 @@ private:
   HOCKET_MEMBER int warpRow() const { return threadIdx.x / 128 * 64; }
   HOCKET_MEMBER int warpColumn() const { return threadIdx.x / 32 % 4 * 32; }
 
-  StagedOperands<T, FragmentSteps<T, Aligned>, AIsDeep, BIsDeep> operands;
+  StagedOperands<T, AIsDeep, BIsDeep, Aligned> operands;
   float sums[4][4][4] = {};
 };
-
-//===----------------------------------------------------------------------===//
-// By warp groups
-//===----------------------------------------------------------------------===//
-
-#ifdef HOCKET_HOPPER
-
-/// Columns, pitches and depths of operands are multiples of 8.
-template <class T, bool AIsDeep, bool BIsDeep> class GroupProduct {
-public:
-  static constexpr int side = kProductSide;
-
-  HOCKET_MEMBER explicit GroupProduct(float *shared)
-      : operands(alignPanels(shared)) {}
-
-  /// Adds the products over k in [0, depth). Every thread must call it.
-  HOCKET_MEMBER void add(const Operand<T> &a, const Operand<T> &b,
-                         Integer depth) {
-    Integer steps = (depth + kGroupDepth - 1) / kGroupDepth;
-    __syncthreads(); // What was summed before has been read.
-    operands.copyStep(a, b, 0, steps, depth);
-    operands.copyStep(a, b, 1, steps, depth);
-    for (Integer step = 0; step < steps; ++step) {
-      // The products of the last step may run on, of the one before it not:
-      // what they read is written next.
-      products.template wait<1>();
-      waitForCopies<1>();
-      showCopiesToProducts();
-      __syncthreads();
-      operands.copyStep(a, b, step + 2, steps, depth);
-      multiplyStep(static_cast<int>(step % kGroupStages));
-    }
-    products.template wait<0>(sums);
-    waitForCopies<0>();
-  }
-
-  /// As FragmentProduct's.
-  template <class Use> HOCKET_MEMBER void forEachPair(Use use) const {
-    int row = threadIdx.x / 32 * 16 + threadIdx.x % 32 / 4;
-#pragma unroll
-    for (int j = 0; j < side / 8; ++j)
-#pragma unroll
-      for (int half = 0; half < 2; ++half)
-        use(row + 8 * half, 8 * j + static_cast<int>(threadIdx.x % 4) * 2,
-            sums[j][2 * half], sums[j][2 * half + 1]);
-  }
-
-private:
-  HOCKET_MEMBER void multiplyStep(int stage) {
-    auto a = operands.left(stage);
-    auto b = operands.right(stage);
-    int row = threadIdx.x / 128 * 64;
-    products.begin();
-#pragma unroll
-    for (int k = 0; k < kGroupDepth; k += 16)
-      products.template add<T, AIsDeep, BIsDeep, true>(
-          sums, AIsDeep ? a.rows(row, k) : a.columns(k, row),
-          BIsDeep ? b.rows(0, k) : b.columns(k, 0));
-    products.commit();
-  }
-
-  StagedOperands<T, GroupSteps<T>, AIsDeep, BIsDeep> operands;
-  GroupProducts products;
-  float sums[side / 8][4] = {};
-};
-
-#endif // HOCKET_HOPPER
 
 //===----------------------------------------------------------------------===//
 // Without
@@ -314,24 +222,14 @@ private:
   float sums[4][4] = {};
 };
 
-/// Where operands come from: element by element, or in pieces of 16 bytes, for
-/// warps or for warp groups.
-enum class Feed { Elements, Pieces, Panels };
-
-/// The product for elements T.
-template <class T, bool AIsDeep, bool BIsDeep, Feed Way> struct ProductOf {
-  using type = FragmentProduct<T, AIsDeep, BIsDeep, Way == Feed::Pieces>;
+/// The product for elements T, in pieces of 16 bytes if they are Aligned.
+template <class T, bool AIsDeep, bool BIsDeep, bool Aligned> struct ProductOf {
+  using type = FragmentProduct<T, AIsDeep, BIsDeep, Aligned>;
 };
-template <bool AIsDeep, bool BIsDeep, Feed Way>
-struct ProductOf<float, AIsDeep, BIsDeep, Way> {
+template <bool AIsDeep, bool BIsDeep, bool Aligned>
+struct ProductOf<float, AIsDeep, BIsDeep, Aligned> {
   using type = PlainProduct<AIsDeep, BIsDeep>;
 };
-#ifdef HOCKET_HOPPER
-template <class T, bool AIsDeep, bool BIsDeep>
-struct ProductOf<T, AIsDeep, BIsDeep, Feed::Panels> {
-  using type = GroupProduct<T, AIsDeep, BIsDeep>;
-};
-#endif
 
 } // namespace hocket::cuda
 

@@ -1,0 +1,228 @@
+//===- HopperProducts.cuh - Products of experts by warp groups --*- C++ -*-===//
+//
+// Part of Hocket, under the Apache License v2.0.
+//
+//===----------------------------------------------------------------------===//
+///
+/// \file
+/// GroupedLinear.cuh with wgmma. A block has 128 x 128 of a result: one warp
+/// group fetches steps of both operands through the copy engine, two multiply
+/// them, each with 64 rows. 384 threads a block; after cutGroups,
+///
+///   hopperGroupedLinear          tiles, blocks(columns)
+///   hopperGroupedWeightGradient  experts * blocks(out), blocks(in)
+///
+//===----------------------------------------------------------------------===//
+
+#ifndef HOCKET_KERNELS_CUDA_HOPPERPRODUCTS_CUH
+#define HOCKET_KERNELS_CUDA_HOPPERPRODUCTS_CUH
+
+#include "kernels/cuda/GroupedLinear.cuh"
+#include "kernels/cuda/TensorCopies.cuh"
+
+#ifdef HOCKET_HOPPER
+
+namespace hocket::cuda {
+
+/// c[m, n] = sum over k of a[m, k] b[n, k], a square of it a block, summed in
+/// f32 over several ranges of k if need be. A tensor has rows m (n) of k, or,
+/// where it is not deep, rows k of m (n); b's may be one of several.
+template <class T, bool AIsDeep, bool BIsDeep> class GroupProduct {
+public:
+  static constexpr int side = kProductSide, depth = kGroupDepth;
+  using Roles = WarpRoles<kProductGroups>;
+  using Ring = TileRing<kGroupStages>;
+
+  /// By every thread, with a ring in shared memory.
+  HOCKET_MEMBER GroupProduct(Ring &ring, float *shared)
+      : ring(ring), start(alignPanels(shared)) {
+    if (threadIdx.x == 0) {
+      ring.begin(1, 4 * kProductGroups);
+      showBarriers();
+    }
+    __syncthreads();
+  }
+
+  /// Of the one thread that fetches: the square's operands from rows firstA of
+  /// m and firstB of n on, for k in [firstK, firstK + count).
+  template <class... WhichB>
+  HOCKET_MEMBER void fetch(const TensorMap &a, const TensorMap &b, int firstA,
+                           int firstB, int firstK, int count,
+                           WhichB... whichB) {
+    for (int k = firstK; k < firstK + count; k += depth, ++step) {
+      ring.awaitPlace(step);
+      SharedBarrier &barrier = ring.barrier(step);
+      barrier.expect(kGroupBytes / kGroupStages);
+      fetchStep<AIsDeep>(left(step), a, barrier, firstA, k);
+      fetchStep<BIsDeep>(right(step), b, barrier, firstB, k, whichB...);
+    }
+  }
+
+  /// Of threads that multiply: adds the products over as many k. Where operands
+  /// have rows of k, those behind are not theirs.
+  HOCKET_MEMBER void add(int count) {
+    for (int k = 0; k < count; k += depth, ++step) {
+      ring.awaitTile(step);
+      if constexpr (!AIsDeep)
+        if (k + depth > count)
+          clearFrom(count - k);
+      multiplyStep();
+      // The products of this step may run on; those of the last have ended.
+      products.template wait<1>();
+      if (k > 0)
+        ring.giveBack(step - 1);
+    }
+    products.template wait<0>(sums);
+    if (count > 0)
+      ring.giveBack(step - 1);
+  }
+
+  /// Calls use(m, n, c of n, c of n + 1) for neighbouring numbers of the
+  /// square.
+  template <class Use> HOCKET_MEMBER void forEachPair(Use use) const {
+    int row = threadIdx.x / 32 * 16 + threadIdx.x % 32 / 4;
+#pragma unroll
+    for (int j = 0; j < side / 8; ++j)
+#pragma unroll
+      for (int half = 0; half < 2; ++half)
+        use(row + 8 * half, 8 * j + static_cast<int>(threadIdx.x % 4) * 2,
+            sums[j][2 * half], sums[j][2 * half + 1]);
+  }
+
+private:
+  template <bool Deep>
+  using TileOf = PanelTile<T, Deep ? side : depth, Deep ? depth : side>;
+  static_assert(kGroupBytes == 2 * kGroupStages * TileOf<true>::bytes);
+
+  HOCKET_MEMBER char *place(int i, int operand) const {
+    return start + (2 * (i % kGroupStages) + operand) * TileOf<true>::bytes;
+  }
+  HOCKET_MEMBER TileOf<AIsDeep> left(int i) const { return {place(i, 0)}; }
+  HOCKET_MEMBER TileOf<BIsDeep> right(int i) const { return {place(i, 1)}; }
+
+  template <bool Deep, class... Which>
+  HOCKET_MEMBER static void
+  fetchStep(const TileOf<Deep> &to, const TensorMap &from,
+            SharedBarrier &barrier, int first, int k, Which... which) {
+    if constexpr (Deep)
+      copyBox(to.start, from, barrier, k, first, which...);
+    else
+#pragma unroll
+      for (int column = 0; column < side; column += 64)
+        copyBox(to.piece(0, column / 8), from, barrier, first + column, k,
+                which...);
+  }
+
+  /// Rows of k from `row` on become 0 in the present step.
+  HOCKET_MEMBER void clearFrom(int row) {
+    constexpr int pieces = side / 8;
+    auto a = left(step), b = right(step);
+    for (int i = row * pieces + threadIdx.x; i < depth * pieces;
+         i += 128 * kProductGroups) {
+      using Piece = Pack<unsigned, 4>;
+      *static_cast<Piece *>(a.piece(i / pieces, i % pieces)) = Piece();
+      *static_cast<Piece *>(b.piece(i / pieces, i % pieces)) = Piece();
+    }
+    showToProducts();
+    meet(1, 128 * kProductGroups);
+  }
+
+  HOCKET_MEMBER void multiplyStep() {
+    auto a = left(step);
+    auto b = right(step);
+    int row = warpGroup() * 64;
+    products.begin();
+#pragma unroll
+    for (int k = 0; k < depth; k += 16)
+      products.template add<T, AIsDeep, BIsDeep, true>(
+          sums, AIsDeep ? a.rows(row, k) : a.columns(k, row),
+          BIsDeep ? b.rows(0, k) : b.columns(k, 0));
+    products.commit();
+  }
+
+  Ring &ring;
+  char *start;
+  int step = 0; ///< Of all ranges.
+  GroupProducts products;
+  float sums[side / 8][4] = {};
+};
+
+/// y[rows, columns] of x[rows, depth]: the weights of an expert are [columns,
+/// depth], or, for the gradient of inputs, [depth, columns].
+template <class T, bool Gradient>
+HOCKET_DEVICE void hopperGroupedLinear(const TensorMap &x,
+                                       const TensorMap &weights, T *y,
+                                       const GroupTile *tiles, Integer columns,
+                                       Integer depth, float *shared) {
+  using Product = GroupProduct<T, true, !Gradient>;
+  __shared__ typename Product::Ring ring;
+  if (Integer(blockIdx.x) >= tiles[0].count)
+    return;
+  GroupTile tile = tiles[1 + blockIdx.x];
+  int column = blockIdx.y * Product::side;
+  int count = tile.expert >= 0 ? static_cast<int>(depth) : 0;
+  Product product(ring, shared);
+  if (Product::Roles::fetches()) {
+    Product::Roles::beginToFetch();
+    // Rows behind the tile are fetched, too; nobody asks for their products.
+    if (Product::Roles::isFetcher())
+      product.fetch(x, weights, tile.first, column, 0, count, tile.expert);
+  } else {
+    Product::Roles::beginToMultiply();
+    product.add(count);
+    product.forEachPair([&](int row, int n, float low, float high) {
+      if (row >= tile.count)
+        return;
+      Pack<T, 2> pair = {fromFloat<T>(low), fromFloat<T>(high)};
+      store(y + (tile.first + row) * columns + column + n, pair,
+            columns - column - n);
+    });
+  }
+}
+
+/// dw[experts, out, in] (+)= for each expert the sum over its rows of
+/// dy[rows, out] x[rows, in].
+template <class T>
+HOCKET_DEVICE void
+hopperGroupedWeightGradient(const TensorMap &dy, const TensorMap &x, float *dw,
+                            const GroupShape &shape, Integer out, Integer in,
+                            int add, float *shared) {
+  using Product = GroupProduct<T, false, false>;
+  __shared__ typename Product::Ring ring;
+  Integer blocks = (out + Product::side - 1) / Product::side;
+  Integer expert = quotient(blockIdx.x, blocks);
+  int row = static_cast<int>(blockIdx.x - expert * blocks) * Product::side;
+  int column = blockIdx.y * Product::side;
+  // Ranges that are not good have been reported.
+  auto countOf = [&](Integer run) {
+    return shape.isGood(run, expert) ? shape.count(run, expert) : 0;
+  };
+  Product product(ring, shared);
+  if (Product::Roles::fetches()) {
+    Product::Roles::beginToFetch();
+    if (Product::Roles::isFetcher())
+      for (Integer run = 0; run < shape.runs; ++run)
+        product.fetch(dy, x, row, column,
+                      static_cast<int>(shape.first(run, expert)),
+                      static_cast<int>(countOf(run)));
+  } else {
+    Product::Roles::beginToMultiply();
+    for (Integer run = 0; run < shape.runs; ++run)
+      product.add(static_cast<int>(countOf(run)));
+    product.forEachPair([&](int m, int n, float low, float high) {
+      if (row + m >= out)
+        return;
+      float *to = dw + (expert * out + row + m) * in + column + n;
+      Integer count = in - column - n;
+      Pack<float, 2> sums = load<2>(to, add ? count : 0);
+      sums.at[0] += low, sums.at[1] += high;
+      store(to, sums, count);
+    });
+  }
+}
+
+} // namespace hocket::cuda
+
+#endif // HOCKET_HOPPER
+
+#endif // HOCKET_KERNELS_CUDA_HOPPERPRODUCTS_CUH
