@@ -159,8 +159,13 @@ TEST_P(CudaLibraryOnDevice, GivesTheResultsOfTheReference) {
 
 std::vector<std::string> testedOps() {
   if (!hocket::test::usesPresentGpu())
-    return {"rope", "accumulate", "cross_entropy_backward", "global_norm",
-            "attention_forward"};
+    return {"rope",
+            "accumulate",
+            "cross_entropy_backward",
+            "global_norm",
+            "attention_forward",
+            "attention_backward",
+            "grouped_linear_weight_gradient"};
   std::set<std::string> ops;
   for (const auto &list : {denseCases(), expertCases()})
     for (const LibraryCase &c : list)
