@@ -223,12 +223,13 @@ FactorRule NormGradientOp::getFactorRule() {
   return b.rule;
 }
 
+/// A piece has all frequencies: they are written in the op.
 FactorRule RopeTableOp::getFactorRule() {
   RuleBuilder b;
   Shape table = shapeOf(getResult());
-  TensorFactors dims = b.fresh(table.drop_back());
+  int64_t position = b.rule.add(table[0]);
   b.rule.operands.resize(getNumOperands());
-  return b.result(with(dims, b.whole(table.back()))).rule;
+  return b.result({{position}, {b.whole(table[1])}, {b.whole(table[2])}}).rule;
 }
 
 FactorRule PositionsOp::getFactorRule() {

@@ -87,6 +87,10 @@ static const Case cases[] = {
     {"%x: tensor<4x6xf32>",
      "xf.reshape(%x) : (tensor<4x6xf32>) -> tensor<3x8xf32>",
      "([a, b]) -> ([c, d]) {a=4 whole, b=6 whole, c=3 whole, d=8 whole}"},
+    {"",
+     "xf.rope_table() {inverse_frequencies = array<f64: 1.0, 0.5>} : () -> "
+     "tensor<4x2x2xf32>",
+     "() -> ([a, b, c]) {a=4, b=2 whole, c=2 whole}"},
     {"%x: tensor<2x3x4xf32>, %p: tensor<3x4xf32>",
      "xf.add(%x, %p) : (tensor<2x3x4xf32>, tensor<3x4xf32>) -> "
      "tensor<2x3x4xf32>",
