@@ -13,6 +13,7 @@
 #include "dialects/dist/IR/Sharding.h"
 #include "passes/conversion/PipeToKern/LibraryCall.h"
 
+#include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/IR/BuiltinOps.h"
 
 using namespace mlir;
@@ -53,7 +54,7 @@ public:
 
   Value collective(StringRef kind, Value input, Type result) {
     return builder.create<CollectiveOp>(
-        loc, result, builder.getStringAttr(kind), input, axes, why);
+        loc, result, builder.getStringAttr(kind), alone(input), axes, why);
   }
 
   /// Pieces of dim `dim`, one a device, as one tensor.
@@ -76,6 +77,21 @@ public:
   }
 
 private:
+  /// A collective moves whole buffers, so the first rows of a larger tensor are
+  /// copied.
+  Value alone(Value input) {
+    auto type = cast<RankedTensorType>(input.getType());
+    Value base = input;
+    while (auto view = base.getDefiningOp<ViewOp>())
+      base = view.getInput();
+    int64_t size = type.getNumElements();
+    if (cast<RankedTensorType>(base.getType()).getNumElements() == size)
+      return input;
+    Call call{"slice_piece", {input}, {type}, {dtypeOf(type), 1, size, size}};
+    call.scalars = {builder.create<arith::ConstantIntOp>(loc, 0, 32)};
+    return buildCall(builder, op, call).front();
+  }
+
   Value move(StringRef name, Value input, Type result, Rows piece, Rows whole) {
     return buildCall(builder, op,
                      {name,
