@@ -17,6 +17,7 @@
 #include "compiler/targets/cuda/LibraryCode.h"
 #include "compiler/targets/program/ProgramEmitter.h"
 #include "compiler/tools/Registration.h"
+#include "dialects/dist/IR/Dist.h"
 #include "dialects/xf/IR/Xf.h"
 #include "frontends/FrontEnd.h"
 #include "frontends/spec/BuildModel.h"
@@ -70,6 +71,19 @@ int nestingOf(llvm::StringRef text) {
   return deepest;
 }
 
+/// What dist-seed-shardings and dist-explain-shardings have left.
+std::optional<ShardingsNote> readShardingsNote(ModuleOp module) {
+  for (auto mesh : module.getOps<dist::MeshOp>())
+    if (auto chosen = mesh->getAttrOfType<DictionaryAttr>("dist.chosen")) {
+      auto count = [&](StringRef name) {
+        auto number = chosen.getAs<IntegerAttr>(name);
+        return number ? number.getInt() : 0;
+      };
+      return ShardingsNote{count("parameters"), count("ops"), count("kept")};
+    }
+  return std::nullopt;
+}
+
 /// One compilation from input to result.
 class Compilation {
 public:
@@ -102,6 +116,7 @@ public:
       result.memory = measure();
       result.recompute = readRecomputeNotes(*module);
       result.memoryBudget = budget;
+      result.shardings = readShardingsNote(*module);
       HOCKET_RETURN_IF_ERROR(checkMemory(result));
       if (request.goesOn && !request.goesOn(result.memory))
         return result;
@@ -121,11 +136,15 @@ private:
     return llvm::sys::path::extension(request.input) == ".mlir";
   }
 
-  /// What a diagnostic of a pass means: a `.mlir` file may hold anything, a
-  /// spec that passed its checks must compile.
+  /// What a diagnostic of a pass means: a `.mlir` file may hold anything, and a
+  /// file of shardings too; a spec that passed its checks must compile.
   Status failureOf(const DiagnosticText &diagnostics) const {
-    return inputIsModule() ? invalidArgument(diagnostics.text())
-                           : internalError(diagnostics.text());
+    bool isOfShardings =
+        !options.shardings.empty() &&
+        llvm::StringRef(diagnostics.text()).starts_with(options.shardings);
+    return inputIsModule() || isOfShardings
+               ? invalidArgument(diagnostics.text())
+               : internalError(diagnostics.text());
   }
 
   Status openInput(DiagnosticText &diagnostics) {
@@ -141,6 +160,7 @@ private:
       llvm::StringRef(axes).split(parts, ',');
       options.meshAxes.assign(parts.begin(), parts.end());
       options.bucketBytes = loaded.spec.plan().bucket_bytes();
+      options.shardings = loaded.spec.plan().shardings();
       return module ? okStatus() : failureOf(diagnostics);
     }
     if (!request.spec.empty())

@@ -49,6 +49,12 @@ struct CompileRequest {
   std::function<bool(const std::vector<RoleMemory> &)> goesOn;
 };
 
+/// Of a plan's `shardings`, what was chosen for and what was kept.
+struct ShardingsNote {
+  int64_t parameters = 0, ops = 0;
+  int64_t keptOps = 0; ///< The others became ops of other kinds.
+};
+
 struct CompileResult {
   program::Program program; ///< where `to` is Program
   /// The module, where `to` is a level before Program; CUDA C++ where that is
@@ -57,8 +63,9 @@ struct CompileResult {
   std::string libraryText; ///< beside it: the kernels of library ops
   /// By pipeline rank, where the program was laid out.
   std::vector<RoleMemory> memory;
-  std::vector<RecomputeNote> recompute; ///< empty: the pass did nothing
-  int64_t memoryBudget = 0;             ///< cluster.memory_bytes; 0: none
+  std::vector<RecomputeNote> recompute;   ///< empty: the pass did nothing
+  int64_t memoryBudget = 0;               ///< cluster.memory_bytes; 0: none
+  std::optional<ShardingsNote> shardings; ///< of a plan that names some
 };
 
 /// InvalidArgument, DataLoss and NotFound are the input's fault; messages name

@@ -57,6 +57,12 @@ static void addDistPasses(OpPassManager &manager,
   ConvertXfToDistOptions placement;
   placement.axes = options.meshAxes;
   manager.addPass(createConvertXfToDist(placement));
+  if (!options.shardings.empty()) {
+    // In place of the plan's seeds.
+    dist::DistSeedShardingsOptions chosen;
+    chosen.file = options.shardings;
+    manager.addPass(dist::createDistSeedShardings(chosen));
+  }
   // What the seeds imply for every op, then the pieces of one device.
   manager.addPass(dist::createDistPropagateShardings());
   // While operands still say where they are and where they are wanted.

@@ -31,6 +31,7 @@ llvm::StringRef levelName(Level level);
 
 struct PipelineOptions {
   std::vector<std::string> meshAxes; ///< "dp=1"; empty: one device
+  std::string shardings;             ///< file; empty: as the plan implies
   std::string fusionReport;          ///< file; empty: none
   std::string target = "cpu";        ///< or "cuda"
   /// How the GPUs that the program is for take 8-bit factors: the option of

@@ -142,7 +142,31 @@ void printRecompute(const CompileResult &result) {
   std::cout << "\n";
 }
 
+/// What was split as a file of shardings says.
+void printShardings(const ShardingsNote &note) {
+  int64_t others = note.ops - note.keptOps;
+  std::cout << "shardings: " << note.parameters << " parameters and "
+            << note.keptOps << " of " << note.ops
+            << " ops are split as was chosen";
+  if (others > 0)
+    std::cout << "; " << others << (others == 1 ? " is" : " are")
+              << " computed in parts by other ops";
+  std::cout << "\n";
+}
+
 /// The same for programs to read.
+std::string shardingsJson(const CompileResult &result) {
+  if (!result.shardings)
+    return "";
+  const ShardingsNote &note = *result.shardings;
+  return formatText(", \"shardings\": {\"parameters\": %lld, \"ops\": %lld, "
+                    "\"kept_ops\": %lld}",
+                    static_cast<long long>(note.parameters),
+                    static_cast<long long>(note.ops),
+                    static_cast<long long>(note.keptOps));
+}
+
+/// Memory for programs to read.
 std::string memoryJson(const CompileResult &result) {
   std::string text = ", \"memory\": [";
   for (size_t i = 0; i < result.memory.size(); ++i) {
@@ -190,6 +214,7 @@ void printSummary(const Arguments &arguments, const Outcome &outcome) {
               << ", \"kernels\": " << program.kernels_size()
               << ", \"instructions\": " << instructions
               << ", \"arena_bytes\": " << arena << memoryJson(result)
+              << shardingsJson(result)
               << (outcome.plan
                       ? ", \"plan\": " + autoPlanJson(*outcome.plan).dump()
                       : "")
@@ -210,6 +235,8 @@ void printSummary(const Arguments &arguments, const Outcome &outcome) {
   if (result.memoryBudget > 0)
     printMemory(result);
   printRecompute(result);
+  if (result.shardings)
+    printShardings(*result.shardings);
 }
 
 bool isAuto(const Arguments &arguments) {

@@ -7,6 +7,7 @@
 #include "compiler/tools/StrategyCommand.h"
 
 #include "compiler/tools/CommandFiles.h"
+#include "passes/planning/strategy/ChosenSplits.h"
 #include "passes/planning/strategy/StrategySolve.h"
 #include "passes/planning/strategy/StrategyText.h"
 #include "passes/planning/strategy/StrategyValidator.h"
@@ -27,7 +28,7 @@ constexpr uint64_t kMostFileBytes = uint64_t{256} << 20;
 constexpr double kMostSeconds = 1e6;
 
 struct Arguments {
-  std::string file, choice, output;
+  std::string file, choice, output, shardings;
   double seconds = 0;
   StrategyAlgorithm algorithm = StrategyAlgorithm::Exact;
   bool json = false, nodes = false;
@@ -54,6 +55,21 @@ void print(const StrategyPlan &plan, const StrategyVerdict &verdict,
             << "\n";
 }
 
+/// For `hocket compile`, which reads the same text.
+Status writeShardings(const Arguments &arguments,
+                      const StrategyProblem &problem,
+                      const StrategyChoice &choice) {
+  if (arguments.shardings.empty())
+    return okStatus();
+  StatusOr<std::string> text = writtenChosenSplits(problem, choice);
+  Status readable = text.ok()
+                        ? readChosenSplits(arguments.shardings, *text).status()
+                        : text.status();
+  if (!readable.ok())
+    return readable.withContext(arguments.file);
+  return writeIfAsked(arguments.shardings, *text);
+}
+
 Status solve(const Arguments &arguments) {
   HOCKET_ASSIGN_OR_RETURN(StrategyProblem problem, readProblem(arguments.file));
   StrategyOptions options;
@@ -73,6 +89,7 @@ Status solve(const Arguments &arguments) {
   if (!verdict.ok() || verdict->cost != plan.cost)
     return internalError(arguments.file + ": the choice found does not pass "
                                           "its validator");
+  HOCKET_RETURN_IF_ERROR(writeShardings(arguments, problem, plan.choice));
   print(plan, *verdict, arguments.json);
   return writeIfAsked(arguments.output, writtenStrategyChoice(plan.choice));
 }
@@ -103,7 +120,7 @@ Status check(const Arguments &arguments) {
             << verdict->peak << "\n";
   if (arguments.nodes)
     printNodes(problem, choice);
-  return okStatus();
+  return writeShardings(arguments, problem, choice);
 }
 
 void registerSolve(CLI::App &strategy, Status &result) {
@@ -133,6 +150,9 @@ void registerSolve(CLI::App &strategy, Status &result) {
   command->add_flag("--json", arguments->json, "Print JSON");
   command->add_option("-o,--output", arguments->output,
                       "The index of each node's strategy");
+  command->add_option("--shardings", arguments->shardings,
+                      "The same in words, of a problem that was exported with "
+                      "--mesh: what compile --shardings takes");
   command->callback([arguments, &result] { result = solve(*arguments); });
 }
 
@@ -146,6 +166,8 @@ void registerCheck(CLI::App &strategy, Status &result) {
       ->required();
   command->add_flag("--nodes", arguments->nodes,
                     "Also what each node has taken");
+  command->add_option("--shardings", arguments->shardings,
+                      "Write it in words, as solve does");
   command->callback([arguments, &result] { result = check(*arguments); });
 }
 

@@ -6,14 +6,10 @@
 
 #include "compiler/tools/StrategyExport.h"
 
-#include "compiler/driver/Compile.h"
+#include "compiler/driver/ExportProblem.h"
 #include "compiler/tools/CompileCommand.h"
-#include "compiler/tools/Registration.h"
-#include "passes/dist/strategies/ExportStrategies.h"
 #include "passes/planning/strategy/StrategyText.h"
 #include "runtime/base/File.h"
-
-#include "mlir/Parser/Parser.h"
 
 #include <charconv>
 #include <iostream>
@@ -32,12 +28,16 @@ struct Arguments {
 constexpr const char *details =
     R"(SPEC is a specification (textproto), a Hugging Face folder with config.json, or
 xf IR (.mlir). Its forward and backward pass over one microbatch become the ops
-whose strategies are chosen, its own plan counts for nothing.
+whose strategies are chosen. The mesh is that of --mesh, of the axes dp and tp,
+and `hocket compile --shardings` takes what is chosen then. With --axes it is any
+mesh, for a bound: every call of an op chooses by itself, and nothing compiles it.
 
 Examples:
-  hocket strategy export examples/gpt2-124m --axes data=2,model=4 \
+  hocket strategy export examples/gpt2-124m/spec.textproto --mesh dp=2,tp=4 \
       --cluster h100:8 -o problem.json
-  hocket strategy solve problem.json -o choice.json)";
+  hocket strategy solve problem.json --shardings chosen.txt
+  hocket compile examples/gpt2-124m/spec.textproto --mesh dp=2,tp=4 \
+      --shardings chosen.txt -o gpt2.hkx)";
 
 Status axesError(const std::string &text) {
   return invalidArgument("--axes " + text +
@@ -45,10 +45,8 @@ Status axesError(const std::string &text) {
                          "first: data=2,model=4");
 }
 
-using AxisList = std::vector<std::pair<std::string, int64_t>>;
-
-StatusOr<AxisList> parseAxes(const std::string &text) {
-  AxisList axes;
+StatusOr<planning::MeshSizes> parseAxes(const std::string &text) {
+  planning::MeshSizes axes;
   std::set<std::string> names;
   for (size_t at = 0; at <= text.size();) {
     size_t comma = std::min(text.find(',', at), text.size());
@@ -71,47 +69,26 @@ StatusOr<AxisList> parseAxes(const std::string &text) {
 
 StatusOr<dist::StrategyExport> optionsOf(const Arguments &arguments) {
   dist::StrategyExport options;
-  HOCKET_ASSIGN_OR_RETURN(options.axes, parseAxes(arguments.axes));
+  if (!arguments.axes.empty()) {
+    HOCKET_ASSIGN_OR_RETURN(options.axes, parseAxes(arguments.axes));
+  }
   HOCKET_ASSIGN_OR_RETURN(options.cluster,
                           planning::readCluster(arguments.cluster));
-  double devices = 1;
-  for (const auto &[name, size] : options.axes)
-    devices *= double(size);
-  if (devices != double(options.cluster.devices))
-    return invalidArgument("--axes " + arguments.axes + " are not the " +
-                           std::to_string(options.cluster.devices) +
-                           " devices of --cluster " + arguments.cluster);
-  options.memory = options.cluster.system.device().memory_bytes();
   return options;
 }
 
 Status run(const Arguments &arguments) {
   HOCKET_ASSIGN_OR_RETURN(dist::StrategyExport options, optionsOf(arguments));
-  CompileRequest request = arguments.request;
-  request.to = Level::Xf;
-  HOCKET_ASSIGN_OR_RETURN(CompileResult compiled, compile(request));
-  mlir::DialectRegistry registry;
-  registerDialects(registry);
-  mlir::MLIRContext context(registry);
-  context.loadAllAvailableDialects();
-  auto module =
-      mlir::parseSourceString<mlir::ModuleOp>(compiled.text, &context);
-  if (!module)
-    return internalError(request.input + ": its xf IR cannot be read again");
-  StatusOr<planning::StrategyProblem> problem =
-      dist::exportStrategies(*module, options);
-  if (!problem.ok())
-    return problem.status().withContext(request.input);
-  problem->name = request.input;
-  HOCKET_RETURN_IF_ERROR(planning::checkStrategyProblem(*problem));
-  std::string text = planning::writtenStrategyProblem(*problem);
+  HOCKET_ASSIGN_OR_RETURN(planning::StrategyProblem problem,
+                          exportProblem(arguments.request, std::move(options)));
+  std::string text = planning::writtenStrategyProblem(problem);
   if (arguments.output.empty()) {
     std::cout << text;
     return okStatus();
   }
   HOCKET_RETURN_IF_ERROR(writeFileAtomically(arguments.output, text));
-  std::cout << "wrote " << arguments.output << ": " << problem->nodes.size()
-            << " nodes, " << problem->edges.size() << " edges\n";
+  std::cout << "wrote " << arguments.output << ": " << problem.nodes.size()
+            << " nodes, " << problem.edges.size() << " edges\n";
   return okStatus();
 }
 
@@ -126,10 +103,9 @@ void hocket::registerStrategyExport(CLI::App &strategy, Status &result) {
       ->add_option("SPEC", arguments->request.input,
                    "A specification, a Hugging Face folder or .mlir")
       ->required();
-  command
-      ->add_option("--axes", arguments->axes,
-                   "The mesh, the slowest axis first: data=2,model=4")
-      ->required();
+  command->add_option("--axes", arguments->axes,
+                      "Any mesh, the slowest axis first: data=2,model=4; "
+                      "without it the plan's, which compiles");
   command
       ->add_option("--cluster", arguments->cluster,
                    "What times and memory are those of: h100:8")

@@ -205,6 +205,28 @@ static void checkContext(const Spec &spec, ConstraintErrors &errors) {
                  "); write ALL_GATHER or RING, or fewer ranks");
 }
 
+/// S43: what shardings that are written out can be of.
+static void checkShardings(const Spec &spec, ConstraintErrors &errors) {
+  const Plan &plan = spec.plan();
+  if (!plan.has_shardings())
+    return;
+  std::string what;
+  if (plan.shardings().empty())
+    what = "is empty; name a file";
+  else if (plan.pipeline_parallel() > 1 || plan.virtual_stages() > 1)
+    what = "is of programs in one stage; leave pipeline_parallel and "
+           "virtual_stages out";
+  else if (plan.context_parallel() > 1)
+    what = "splits over the data and the tensor axis; leave context_parallel "
+           "out";
+  else if (spec.model().moe().experts() > 0)
+    what = "is of models without experts";
+  else if (plan.data_parallel() * plan.tensor_parallel() == 1)
+    what = "has no use on one rank; leave it out";
+  if (!what.empty())
+    errors.add(43, "plan.shardings", "plan.shardings " + what);
+}
+
 /// S40, S41: recomputation.
 static void checkRecompute(const Spec &spec, ConstraintErrors &errors) {
   const Plan &plan = spec.plan();
@@ -286,6 +308,7 @@ void hocket::spec::checkPlan(const Spec &spec, ConstraintErrors &errors) {
   checkHeads(spec, errors);
   checkPositions(spec, errors);
   checkContext(spec, errors);
+  checkShardings(spec, errors);
   checkRecompute(spec, errors);
   checkOffload(spec, errors);
   checkDevice(spec, errors);

@@ -61,6 +61,10 @@ const std::vector<PlanFlagInfo> &spec::planFlags() {
        "over\n"
        "cp. Default: allgather",
        true},
+      {"--shardings",
+       "A file of `hocket strategy solve --shardings`: how parameters and ops\n"
+       "are split over dp and tp, in place of what the other flags imply",
+       true},
       {"--recompute",
        "What backward computes again instead of keeping: none; selective: all\n"
        "but products and attention; full: layers from their inputs; auto: the\n"
@@ -88,6 +92,7 @@ static std::string_view fieldOf(std::string_view option) {
       {"--sequence-parallel", "plan.sequence_parallel"},
       {"--zero", "plan.zero_stage"},
       {"--cp-strategy", "plan.context_strategy"},
+      {"--shardings", "plan.shardings"},
       {"--recompute", "plan.recompute"},
       {"--recompute-method", "plan.recompute_method"},
       {"--recompute-num-layers", "plan.recompute_layers"},

@@ -68,6 +68,14 @@ bool shareFactor(const xf::DimFactors &a, const xf::DimFactors &b) {
       a, [&](int64_t factor) { return llvm::is_contained(b, factor); });
 }
 
+/// Where a file of shardings says how `op` is split; empty if none does.
+std::string chosenText(Operation *op) {
+  if (auto line = op->getAttrOfType<IntegerAttr>("dist.split_line"))
+    return "as line " + std::to_string(line.getInt()) +
+           " of the plan's shardings says";
+  return op->hasAttr("dist.split") ? "as the same op of training" : "";
+}
+
 std::string dimText(int64_t dim) { return "dim " + std::to_string(dim); }
 
 /// Why an op splits its operands and results as it does.
@@ -85,13 +93,10 @@ public:
   /// Of result `index`, which is split as `sharding`.
   std::string of(unsigned index, const Sharding &sharding) const {
     SmallVector<std::string> parts;
-    for (auto [d, axes] : llvm::enumerate(sharding.dims))
-      for (StringRef axis : axes)
-        parts.push_back(dimText(int64_t(d)) + " over " + axis.str() + ": " +
-                        sourceOfAxis(rule.results[index][d], axis));
-    for (StringRef axis : sharding.partial)
-      parts.push_back("partial sums over " + axis.str() + ": " +
-                      sourceOfSum(rule.results[index], axis));
+    if (std::string chosen = chosenText(op); !chosen.empty())
+      parts.push_back(std::move(chosen));
+    else
+      addSources(index, sharding, parts);
     if (parts.empty())
       parts.push_back("whole: nothing that it is made of splits it");
     for (unsigned i = 0; i < op->getNumOperands(); ++i)
@@ -100,6 +105,18 @@ public:
   }
 
 private:
+  /// Where each axis of result `index` comes from.
+  void addSources(unsigned index, const Sharding &sharding,
+                  SmallVectorImpl<std::string> &parts) const {
+    for (auto [d, axes] : llvm::enumerate(sharding.dims))
+      for (StringRef axis : axes)
+        parts.push_back(dimText(int64_t(d)) + " over " + axis.str() + ": " +
+                        sourceOfAxis(rule.results[index][d], axis));
+    for (StringRef axis : sharding.partial)
+      parts.push_back("partial sums over " + axis.str() + ": " +
+                      sourceOfSum(rule.results[index], axis));
+  }
+
   /// What an operand is called, and why it has a say.
   std::string operandText(unsigned i, StringRef axis) const {
     Value operand = op->getOperand(i);
@@ -216,10 +233,14 @@ public:
 
   std::string of(xf::VariableOp variable, const Sharding &sharding) const {
     SmallVector<std::string> parts;
+    std::string chosen = chosenText(variable);
+    if (!chosen.empty())
+      parts.push_back(chosen);
     for (auto [d, axes] : llvm::enumerate(sharding.dims))
       for (StringRef axis : axes)
-        parts.push_back(dimText(int64_t(d)) + " over " + axis.str() + ": " +
-                        reason(variable, int64_t(d), axis));
+        if (chosen.empty())
+          parts.push_back(dimText(int64_t(d)) + " over " + axis.str() + ": " +
+                          reason(variable, int64_t(d), axis));
     for (StringRef axis : sharding.partial)
       parts.push_back(
           "partial sums over " + axis.str() +
@@ -296,9 +317,25 @@ public:
       if (!skipped.contains(function.getSymName()) && !function.isExternal())
         explain(function);
     write();
+    countChosen();
   }
 
 private:
+  /// Of the ops that were chosen for (`dist.chosen` of the mesh), how many are
+  /// split so; others are computed in parts by ops of other kinds.
+  void countChosen() {
+    auto chosen = meshOp->getAttrOfType<DictionaryAttr>("dist.chosen");
+    if (!chosen)
+      return;
+    int64_t kept = 0;
+    module.walk([&](Operation *op) {
+      kept += op->hasAttr("dist.split_line") && op->hasAttr("dist.results");
+    });
+    NamedAttrList entries(chosen);
+    entries.set("kept", Builder(module.getContext()).getI64IntegerAttr(kept));
+    meshOp->setAttr("dist.chosen", entries.getDictionary(module.getContext()));
+  }
+
   void explain(xf::VariableOp variable) {
     auto attribute = variable->getAttrOfType<ShardingAttr>("dist.sharding");
     auto type = dyn_cast<RankedTensorType>(variable.getType());

@@ -57,6 +57,7 @@ public:
     module->removeAttr("dist.context");
     module->removeAttr("dist.experts");
     module->removeAttr("dist.expert_rows");
+    module->removeAttr("dist.splits");
     module->removeAttr("dist.stream");
     module->removeAttr("dist.stream_type");
     return success();
@@ -66,6 +67,7 @@ public:
 
 private:
   void partition(xf::VariableOp variable) {
+    variable->removeAttr("dist.split_line");
     auto type = cast<RankedTensorType>(variable.getType());
     auto sharding = variable->getAttrOfType<ShardingAttr>("dist.sharding");
     if (!sharding || Sharding::of(sharding).isWhole())
@@ -127,6 +129,8 @@ private:
     context.types = globalTypes(op);
     op->removeAttr("dist.operands");
     op->removeAttr("dist.results");
+    op->removeAttr("dist.split");
+    op->removeAttr("dist.split_line");
     for (Value result : op->getResults())
       makeLocal(result);
     if (auto constrain = dyn_cast<ConstrainOp>(op)) {

@@ -9,6 +9,29 @@
 
 include "mlir/Pass/PassBase.td"
 
+def DistSeedShardings : Pass<"dist-seed-shardings", "::mlir::ModuleOp"> {
+  let summary = "takes the shardings of parameters and ops from a file";
+  let description = [{
+    The file (passes/planning/strategy/ChosenSplits.h) is what `hocket strategy
+    solve --shardings` or a person has written, for the mesh of the program. A
+    parameter's line takes the place of the plan's seed, for its optimizer state,
+    its gradient and its working copy too. An op's line becomes `dist.split`, the
+    axes of each factor of its rule, which dist-propagate-shardings keeps to. What
+    the file does not name follows as ever, but the residual stream has no
+    sharding of its own once ops are named. D21 says what is refused.
+
+    ```mlir
+    %y = xf.linear %x, %w : (tensor<8x16xf32>, tensor<32x16xf32>) -> tensor<8x32xf32>
+    // becomes, with `split forward/linear [-,tp] [-,tp] -> [-,-]`
+    %y = xf.linear %x, %w {dist.split = [[], ["tp"], []], dist.split_line = 4} : (tensor<8x16xf32>, tensor<32x16xf32>) -> tensor<8x32xf32>
+    ```
+  }];
+  let options = [Option<"file", "file", "std::string", "", "What to read">];
+  let statistics = [
+    Statistic<"numSeeds", "seeds", "parameters and ops that the file names">];
+  let dependentDialects = ["::hocket::dist::DistDialect"];
+}
+
 def DistPropagateShardings
     : Pass<"dist-propagate-shardings", "::mlir::ModuleOp"> {
   let summary = "decides how every op and every value is split over the mesh";

@@ -6,7 +6,7 @@
 
 #include "test/end_to_end/CompiledModel.h"
 
-#include "compiler/driver/Compile.h"
+#include "compiler/driver/ExportProblem.h"
 #include "runtime/comm/local/LocalWorld.h"
 #include "runtime/hal/drivers/Drivers.h"
 #include "runtime/train/Initialize.h"
@@ -19,18 +19,25 @@
 using namespace hocket;
 using namespace hocket::test;
 
-static CompileResult compileTo(Level level, const std::string &spec,
-                               const CompileChoice &choice) {
+/// The request of `spec`, which is written into a file of its own.
+static CompileRequest requestOf(const std::string &spec,
+                                const CompileChoice &choice) {
   CompileRequest request;
   request.input = testing::TempDir() + "/hocket-end-to-end-" +
                   std::to_string(getpid()) + ".textproto";
   std::ofstream(request.input) << spec;
-  request.to = level;
   request.spec.overrides = choice.overrides;
   request.fuse = choice.fuse;
   request.target = choice.target;
   for (const auto &[option, value] : choice.flags)
     request.spec.flags.given.push_back({option, value});
+  return request;
+}
+
+static CompileResult compileTo(Level level, const std::string &spec,
+                               const CompileChoice &choice) {
+  CompileRequest request = requestOf(spec, choice);
+  request.to = level;
   StatusOr<CompileResult> result = compile(request);
   unlink(request.input.c_str());
   EXPECT_TRUE(result.ok()) << result.status().message();
@@ -45,6 +52,25 @@ program::Program hocket::test::compileProgram(const std::string &spec,
 std::string hocket::test::compileXf(const std::string &spec,
                                     const CompileChoice &choice) {
   return compileTo(Level::Xf, spec, choice).text;
+}
+
+planning::StrategyProblem
+hocket::test::strategyProblem(const std::string &spec,
+                              const CompileChoice &choice, int64_t ranks) {
+  dist::StrategyExport options;
+  options.cluster = *planning::readCluster("h100:" + std::to_string(ranks));
+  // So slow beside its links that tiny models are worth splitting.
+  constexpr double slower = 1e-4;
+  cluster::System &system = options.cluster.system;
+  cluster::Device &device = *system.mutable_device();
+  device.set_peak_32bit(device.peak_32bit() * slower);
+  device.set_memory_bandwidth(device.memory_bandwidth() * slower);
+  system.mutable_node_link()->set_latency(0);
+  CompileRequest request = requestOf(spec, choice);
+  auto problem = exportProblem(request, std::move(options));
+  unlink(request.input.c_str());
+  EXPECT_TRUE(problem.ok()) << problem.status().message();
+  return problem.ok() ? *std::move(problem) : planning::StrategyProblem();
 }
 
 CompiledModel::CompiledModel(program::Program program)

@@ -13,6 +13,7 @@
 #ifndef HOCKET_TEST_END_TO_END_COMPILEDMODEL_H
 #define HOCKET_TEST_END_TO_END_COMPILEDMODEL_H
 
+#include "passes/planning/strategy/StrategyProblem.h"
 #include "runtime/comm/interfaces/CommunicatorSet.h"
 #include "runtime/executor/Executor.h"
 #include "test/end_to_end/TrainedModel.h"
@@ -37,6 +38,13 @@ program::Program compileProgram(const std::string &spec,
 /// The text of the same at level xf.
 std::string compileXf(const std::string &spec,
                       const CompileChoice &choice = {});
+
+/// What `hocket strategy export` makes of the same, on as many slow devices
+/// with quick links as the plan has ranks. A failure fails the test; the
+/// problem is empty then.
+planning::StrategyProblem strategyProblem(const std::string &spec,
+                                          const CompileChoice &choice,
+                                          int64_t ranks);
 
 class CompiledModel {
 public:

@@ -60,6 +60,24 @@ std::string TrainedPlans::scarceMemory(const ModelRow &model,
   return std::to_string(sum / 2);
 }
 
+std::string TrainedPlans::specOf(const ModelRow &model, const PlanRow &plan,
+                                 const std::string &training) {
+  int64_t size = sequences / plan.microbatches / sizeOf(plan, "dp");
+  return std::string("model { ") + model.fields +
+         "} training { sequence_length: 16 global_batch_size: 12 "
+         "steps: 10 learning_rate { peak: 1e-3 warmup_steps: 2 } "
+         "data { split: \"1,0,0\" } micro_batch_size: " +
+         std::to_string(size) + " " + training + " }";
+}
+
+planning::StrategyProblem TrainedPlans::strategiesOf(const ModelRow &model,
+                                                     const PlanRow &plan) {
+  CompileChoice choice;
+  choice.flags.emplace_back("--mesh", plan.mesh);
+  return strategyProblem(specOf(model, plan, "precision: FP32"), choice,
+                         sizeOf(plan, "dp") * sizeOf(plan, "tp"));
+}
+
 SharedProgram TrainedPlans::compile(const ModelRow &model, const PlanRow &plan,
                                     const std::string &training,
                                     const std::string &target) {
@@ -70,13 +88,8 @@ SharedProgram TrainedPlans::compile(const ModelRow &model, const PlanRow &plan,
   if (*plan.mesh != 0)
     choice.flags.emplace_back("--mesh", plan.mesh);
   addWords(plan.flags, choice);
-  int64_t size = sequences / plan.microbatches / sizeOf(plan, "dp");
-  std::string spec = std::string("model { ") + model.fields +
-                     "} training { sequence_length: 16 global_batch_size: 12 "
-                     "steps: 10 learning_rate { peak: 1e-3 warmup_steps: 2 } "
-                     "data { split: \"1,0,0\" } micro_batch_size: " +
-                     std::to_string(size) + " " + training + " }";
-  return std::make_shared<const program::Program>(compileProgram(spec, choice));
+  return std::make_shared<const program::Program>(
+      compileProgram(specOf(model, plan, training), choice));
 }
 
 void TrainedPlans::train(const SharedProgram &program, uint64_t until,

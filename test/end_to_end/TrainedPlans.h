@@ -7,6 +7,7 @@
 #ifndef HOCKET_TEST_END_TO_END_TRAINEDPLANS_H
 #define HOCKET_TEST_END_TO_END_TRAINEDPLANS_H
 
+#include "passes/planning/strategy/StrategyProblem.h"
 #include "runtime/program/program.pb.h"
 #include "runtime/train/TrainingRun.h"
 #include "test/end_to_end/PlanTable.h"
@@ -39,6 +40,10 @@ protected:
                                const std::string &training = "",
                                const std::string &target = "cpu");
 
+  /// The problem of how the same ops are split, over `plan`'s mesh.
+  static planning::StrategyProblem strategiesOf(const ModelRow &model,
+                                                const PlanRow &plan);
+
   /// Trains to step `until`, from what the run `load` saved if it is named.
   /// Saves, unless `name` is empty; logs always.
   void train(const SharedProgram &program, uint64_t until,
@@ -56,6 +61,8 @@ protected:
   static void expectSame(const Outcome &actual, const Outcome &expected);
 
 private:
+  static std::string specOf(const ModelRow &model, const PlanRow &plan,
+                            const std::string &training);
   static std::string scarceMemory(const ModelRow &model, const PlanRow &plan,
                                   const std::string &training);
   /// Bytes that a rank allocated, and the last it used.

@@ -79,6 +79,8 @@ BAD = (
      "recompute_layers have no meaning; leave them out, or write FULL"),
     ("--recompute-method some",
      "--recompute-method some: S1: write one of uniform, block"),
+    ("--mesh tp=2 --shardings s --set 'model.moe={experts: 4}'",
+     "--shardings s: S43: plan.shardings is of models without experts"),
     ("--memory lots",
      "--memory lots: S1: expected a number of bytes, like 80GiB, 500MB or 1000000"),
 )  # fmt: skip
@@ -205,6 +207,7 @@ class PlansTest(unittest.TestCase):
             ("--sequence-parallel", "shards of the sequence"),
             ("--zero", "1: the optimizer's state, 2: gradients"),
             ("--cp-strategy", "allgather, ring or alltoall"),
+            ("--shardings", "how parameters and ops"),
             ("--recompute", "auto: the"),
             ("--recompute-method", "block: the first"),
             ("--recompute-num-layers", "Default: 1"),

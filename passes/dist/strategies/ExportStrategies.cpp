@@ -7,7 +7,8 @@
 #include "passes/dist/strategies/ExportStrategies.h"
 
 #include "dialects/xf/IR/Xf.h"
-#include "passes/dist/strategies/OpStrategies.h"
+#include "passes/dist/OpNames.h"
+#include "passes/dist/OpStrategies.h"
 #include "passes/dist/strategies/StrategyTimes.h"
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
@@ -27,21 +28,27 @@ constexpr int maxCallDepth = 64;
 /// By strategy, how a tensor is split.
 using Ways = std::vector<Sharding>;
 
-/// Where a value comes from.
+/// Where a value comes from: of a node that stands for several calls, which.
 struct Place {
   size_t node = 0;
   size_t result = 0;
+  size_t life = 0;
+};
+
+/// From when to when the results of one call of an op are needed.
+struct Life {
+  int64_t begin = 0, end = 0;
 };
 
 class Exporter {
 public:
   Exporter(ModuleOp module, MeshOp meshOp, const StrategyExport &options)
-      : symbols(module), mesh(meshOp),
-        times(meshOp, mesh, options.cluster.system) {
+      : symbols(module), opNames(module), parameterNames(module), mesh(meshOp),
+        times(meshOp, mesh, options.cluster.system), isPlan(options.isPlan()) {
     for (Attribute axis : meshOp.getAxes())
       axes.push_back(cast<StringAttr>(axis).getValue());
     for (auto variable : module.getOps<xf::VariableOp>())
-      bytesOfParameter[rootOf(variable)] +=
+      bytesOfParameter[keyOf(variable)] +=
           localBytes(mesh, variable.getWholeType(),
                      Sharding::whole(variable.getWholeType().getRank()));
     problem.usageLimit = options.memory;
@@ -54,9 +61,9 @@ private:
   xf::VariableOp variableOf(StringRef name) const {
     return symbols.lookup<xf::VariableOp>(name);
   }
-  /// The parameter that a gradient, state or copy belongs to, or itself.
-  StringRef rootOf(xf::VariableOp variable) const {
-    return variable.getOf().value_or(variable.getSymName());
+  /// The name of the node of a parameter and all that belongs to it.
+  std::string keyOf(xf::VariableOp variable) const {
+    return isPlan ? parameterNames.of(variable) : parameterOf(variable).str();
   }
 
   Status visitFunction(func::FuncOp function, int depth);
@@ -69,23 +76,34 @@ private:
 
   StatusOr<size_t> leafNode(const std::string &name, RankedTensorType type,
                             int64_t bytes);
-  StatusOr<size_t> parameterNode(StringRef name);
+  Status addInput(func::FuncOp forward, unsigned index);
+  StatusOr<size_t> parameterNode(xf::VariableOp variable);
   size_t addNode(Operation *op, ArrayRef<OpSharding> strategies,
                  const xf::FactorRule &rule);
+  /// Notes that the op of `node` is called once more.
+  void callAgain(size_t node, Operation *op, ArrayRef<OpSharding> strategies,
+                 const xf::FactorRule &rule);
+  void addEdge(planning::StrategyEdge edge);
   /// What it costs to have `value` as each strategy of `node` wants it.
   void join(Value value, size_t node, const Ways &wants);
   /// The same where it is always wanted whole.
   void wantWhole(Value value);
 
   SymbolTable symbols;
+  OpNames opNames;
+  ParameterNames parameterNames;
   Mesh mesh;
   StrategyTimes times;
+  bool isPlan; ///< One node stands for all calls of an op.
   Axes axes;
   StrategyProblem problem;
   std::vector<std::vector<Ways>> gives; ///< By node and result.
+  std::vector<std::vector<Life>> lives; ///< By node and call.
   llvm::DenseMap<Value, Place> places;
-  std::map<StringRef, size_t> parameters;
-  llvm::DenseMap<StringRef, int64_t> bytesOfParameter;
+  llvm::DenseMap<Operation *, size_t> nodes; ///< Where `isPlan`.
+  std::map<std::string, size_t> parameters;
+  std::map<std::string, int64_t> bytesOfParameter;
+  std::map<std::pair<int64_t, int64_t>, size_t> edges; ///< By their nodes.
   int64_t now = 1;
 };
 
@@ -105,9 +123,9 @@ constexpr int64_t wholeLife = INT64_MAX;
 size_t Exporter::addNode(Operation *op, ArrayRef<OpSharding> strategies,
                          const xf::FactorRule &rule) {
   planning::StrategyNode &node = problem.nodes.emplace_back();
-  node.begin = now++;
-  node.end = now;
-  node.name = op->getName().getStringRef().str();
+  node.name = opNames.of(op);
+  lives.push_back({{now, now + 1}});
+  ++now;
   std::vector<Ways> &results = gives.emplace_back(op->getNumResults());
   for (const OpSharding &strategy : strategies) {
     int64_t bytes = 0;
@@ -119,9 +137,20 @@ size_t Exporter::addNode(Operation *op, ArrayRef<OpSharding> strategies,
     }
     node.costs.push_back(times.op(op, rule, strategy));
     node.usages.push_back(bytes);
-    node.labels.push_back(results.empty() ? "" : results[0].back().text());
+    node.labels.push_back(splitText(op, rule, strategy));
   }
+  if (isPlan)
+    nodes.try_emplace(op, problem.nodes.size() - 1);
   return problem.nodes.size() - 1;
+}
+
+void Exporter::callAgain(size_t node, Operation *op,
+                         ArrayRef<OpSharding> strategies,
+                         const xf::FactorRule &rule) {
+  for (auto [cost, strategy] : llvm::zip(problem.nodes[node].costs, strategies))
+    cost += times.op(op, rule, strategy);
+  lives[node].push_back({now, now + 1});
+  ++now;
 }
 
 StatusOr<size_t> Exporter::leafNode(const std::string &name,
@@ -134,7 +163,7 @@ StatusOr<size_t> Exporter::leafNode(const std::string &name,
                            " ways over these axes; at most " +
                            std::to_string(kMostOpStrategies) + " are exported");
   planning::StrategyNode &node = problem.nodes.emplace_back();
-  node.end = wholeLife;
+  lives.push_back({{0, wholeLife}});
   node.name = name;
   std::vector<Ways> &results = gives.emplace_back(1);
   for (const OpSharding &strategy : strategies) {
@@ -144,20 +173,38 @@ StatusOr<size_t> Exporter::leafNode(const std::string &name,
       pieces *= mesh.product(split);
     node.costs.push_back(0);
     node.usages.push_back(bytes / pieces);
-    node.labels.push_back(results[0].back().text());
+    node.labels.push_back(splitText(results[0].back()));
   }
   return problem.nodes.size() - 1;
 }
 
-StatusOr<size_t> Exporter::parameterNode(StringRef name) {
-  auto known = parameters.find(name);
+StatusOr<size_t> Exporter::parameterNode(xf::VariableOp variable) {
+  std::string key = keyOf(variable);
+  auto known = parameters.find(key);
   if (known != parameters.end())
     return known->second;
-  HOCKET_ASSIGN_OR_RETURN(size_t node,
-                          leafNode(name.str(), variableOf(name).getWholeType(),
-                                   bytesOfParameter.lookup(name)));
-  parameters.emplace(name, node);
+  HOCKET_ASSIGN_OR_RETURN(size_t node, leafNode(key, variable.getWholeType(),
+                                                bytesOfParameter[key]));
+  parameters.emplace(key, node);
   return node;
+}
+
+/// Edges that join the same two nodes are one; from one call of a node to the
+/// next it has a cost of its own.
+void Exporter::addEdge(planning::StrategyEdge edge) {
+  if (edge.first == edge.second) {
+    std::vector<int64_t> &costs = problem.nodes[size_t(edge.first)].costs;
+    for (size_t i = 0; i < costs.size(); ++i)
+      costs[i] += edge.costs[i * (costs.size() + 1)];
+    return;
+  }
+  auto [known, isNew] =
+      edges.try_emplace({edge.first, edge.second}, problem.edges.size());
+  if (isNew)
+    return problem.edges.push_back(std::move(edge));
+  for (auto [sum, cost] :
+       llvm::zip(problem.edges[known->second].costs, edge.costs))
+    sum += cost;
 }
 
 void Exporter::join(Value value, size_t node, const Ways &wants) {
@@ -165,8 +212,8 @@ void Exporter::join(Value value, size_t node, const Ways &wants) {
   auto found = places.find(value);
   if (!type || found == places.end())
     return;
-  auto [from, result] = found->second;
-  problem.nodes[from].end = std::max(problem.nodes[from].end, now);
+  auto [from, result, life] = found->second;
+  lives[from][life].end = std::max(lives[from][life].end, now);
   planning::StrategyEdge edge{int64_t(from), int64_t(node), {}};
   bool isFree = true;
   for (const Sharding &given : gives[from][result])
@@ -175,7 +222,7 @@ void Exporter::join(Value value, size_t node, const Ways &wants) {
       isFree &= edge.costs.back() == 0;
     }
   if (!isFree)
-    problem.edges.push_back(std::move(edge));
+    addEdge(std::move(edge));
 }
 
 void Exporter::wantWhole(Value value) {
@@ -183,9 +230,9 @@ void Exporter::wantWhole(Value value) {
   auto found = places.find(value);
   if (!type || found == places.end())
     return;
-  auto [from, result] = found->second;
+  auto [from, result, life] = found->second;
   planning::StrategyNode &node = problem.nodes[from];
-  node.end = std::max(node.end, now);
+  lives[from][life].end = std::max(lives[from][life].end, now);
   for (auto [cost, given] : llvm::zip(node.costs, gives[from][result]))
     cost += times.reshard(type, given, Sharding::whole(type.getRank()));
 }
@@ -196,22 +243,18 @@ void Exporter::wantWhole(Value value) {
 
 Status Exporter::visitShardable(xf::ShardableOpInterface shardable) {
   Operation *op = shardable;
-  xf::FactorRule rule = shardable.getFactorRule();
-  auto strategies = opStrategies(rule, axes, mesh);
-  // Pieces are put together as sums, or not at all.
-  llvm::erase_if(strategies, [&](const OpSharding &strategy) {
-    for (auto [combine, result] : llvm::zip(rule.combines, rule.results))
-      if (combine != xf::Combine::Sum &&
-          !strategy.partialOf(rule, result).empty())
-        return true;
-    return false;
-  });
+  xf::FactorRule rule = strategyRule(shardable);
+  auto strategies = possibleStrategies(rule, axes, mesh);
   if (strategies.size() > kMostOpStrategies)
     return invalidArgument(
         op->getName().getStringRef().str() + " can be split in " +
         std::to_string(strategies.size()) + " ways over these axes; at most " +
         std::to_string(kMostOpStrategies) + " are exported");
-  size_t node = addNode(op, strategies, rule);
+  auto known = nodes.find(op);
+  size_t node =
+      known == nodes.end() ? addNode(op, strategies, rule) : known->second;
+  if (known != nodes.end())
+    callAgain(node, op, strategies, rule);
   for (auto [operand, factors] : llvm::zip(op->getOperands(), rule.operands)) {
     Ways wants;
     for (const OpSharding &strategy : strategies)
@@ -220,7 +263,7 @@ Status Exporter::visitShardable(xf::ShardableOpInterface shardable) {
     join(operand, node, wants);
   }
   for (auto [i, result] : llvm::enumerate(op->getResults()))
-    places[result] = {node, i};
+    places[result] = {node, i, lives[node].size() - 1};
   return okStatus();
 }
 
@@ -235,11 +278,10 @@ void Exporter::visitWhole(Operation *op) {
                                ? tensorRule(tensorOf(result)).results[0]
                                : xf::TensorFactors());
   planning::StrategyNode &node = problem.nodes.emplace_back();
-  node.begin = now++;
-  node.end = now;
+  lives.push_back({{now, now + 1}});
+  ++now;
   node.name = op->getName().getStringRef().str();
   node.costs.push_back(0);
-  node.labels.emplace_back("whole");
   std::vector<Ways> &results = gives.emplace_back();
   int64_t bytes = 0;
   for (auto [i, result] : llvm::enumerate(op->getResults())) {
@@ -247,7 +289,7 @@ void Exporter::visitWhole(Operation *op) {
     Sharding whole = Sharding::whole(type ? type.getRank() : 0);
     bytes += type ? localBytes(mesh, type, whole) : 0;
     results.push_back({whole});
-    places[result] = {problem.nodes.size() - 1, i};
+    places[result] = {problem.nodes.size() - 1, i, 0};
   }
   node.usages.push_back(bytes);
 }
@@ -258,7 +300,7 @@ Status Exporter::visitAccumulate(xf::AccumulateOp op) {
     wantWhole(op.getValue());
     return okStatus();
   }
-  HOCKET_ASSIGN_OR_RETURN(size_t node, parameterNode(rootOf(variable)));
+  HOCKET_ASSIGN_OR_RETURN(size_t node, parameterNode(variable));
   join(op.getValue(), node, gives[node][0]);
   return okStatus();
 }
@@ -286,9 +328,9 @@ Status Exporter::visit(Operation *op, int depth) {
   if (isa<func::ReturnOp>(op))
     return okStatus();
   if (auto read = dyn_cast<xf::ReadOp>(op)) {
-    HOCKET_ASSIGN_OR_RETURN(
-        size_t node, parameterNode(rootOf(variableOf(read.getVariable()))));
-    places[read.getResult()] = {node, 0};
+    HOCKET_ASSIGN_OR_RETURN(size_t node,
+                            parameterNode(variableOf(read.getVariable())));
+    places[read.getResult()] = {node, 0, 0};
     return okStatus();
   }
   if (auto accumulate = dyn_cast<xf::AccumulateOp>(op))
@@ -308,19 +350,36 @@ Status Exporter::visitFunction(func::FuncOp function, int depth) {
   return okStatus();
 }
 
+/// Of a plan they come as the data feed deals them out.
+Status Exporter::addInput(func::FuncOp forward, unsigned index) {
+  Value argument = forward.getArgument(index);
+  RankedTensorType type = tensorOf(argument);
+  if (!type)
+    return okStatus();
+  std::string name = "input " + std::to_string(index);
+  int64_t bytes = localBytes(mesh, type, Sharding::whole(type.getRank()));
+  if (!isPlan) {
+    HOCKET_ASSIGN_OR_RETURN(size_t node, leafNode(name, type, bytes));
+    places[argument] = {node, 0, 0};
+    return okStatus();
+  }
+  auto seed = forward.getArgAttrOfType<ShardingAttr>(index, "dist.sharding");
+  Sharding given = seed ? Sharding::of(seed) : Sharding::whole(type.getRank());
+  planning::StrategyNode &node = problem.nodes.emplace_back();
+  node.name = std::move(name);
+  node.costs.push_back(0);
+  node.usages.push_back(localBytes(mesh, type, given));
+  lives.push_back({{0, wholeLife}});
+  gives.push_back({{std::move(given)}});
+  places[argument] = {problem.nodes.size() - 1, 0, 0};
+  return okStatus();
+}
+
 Status Exporter::visitStep(xf::StepOp step) {
   auto forward = symbols.lookup<func::FuncOp>(step.getForward());
   auto backward = symbols.lookup<func::FuncOp>(step.getBackward());
-  for (auto [i, argument] : llvm::enumerate(forward.getArguments())) {
-    RankedTensorType type = tensorOf(argument);
-    if (!type)
-      continue;
-    HOCKET_ASSIGN_OR_RETURN(
-        size_t node,
-        leafNode("input " + std::to_string(i), type,
-                 localBytes(mesh, type, Sharding::whole(type.getRank()))));
-    places[argument] = {node, 0};
-  }
+  for (unsigned i = 0; i < forward.getNumArguments(); ++i)
+    HOCKET_RETURN_IF_ERROR(addInput(forward, i));
   HOCKET_RETURN_IF_ERROR(visitFunction(forward, 0));
   // Backward takes what forward took, then its residuals; the loss comes first.
   Operation *end = forward.front().getTerminator();
@@ -336,17 +395,39 @@ Status Exporter::visitStep(xf::StepOp step) {
   return visitFunction(backward, 0);
 }
 
+/// The most of `lives` at one time.
+static int64_t mostAlive(ArrayRef<Life> lives) {
+  std::map<int64_t, int64_t> changes;
+  for (const Life &life : lives) {
+    ++changes[life.begin];
+    --changes[life.end];
+  }
+  int64_t alive = 0, most = 0;
+  for (auto [time, change] : changes)
+    most = std::max(most, alive += change);
+  return most;
+}
+
 StrategyProblem Exporter::take() {
-  for (planning::StrategyNode &node : problem.nodes)
-    node.end = std::min(node.end, now);
+  for (auto [node, calls] : llvm::zip(problem.nodes, lives)) {
+    node.begin = calls.front().begin;
+    for (Life &life : calls)
+      node.end = std::max(node.end, life.end = std::min(life.end, now));
+    int64_t alive = mostAlive(calls);
+    for (int64_t &usage : node.usages)
+      usage *= alive;
+  }
   return std::move(problem);
 }
 
-StatusOr<StrategyProblem>
-hocket::dist::exportStrategies(ModuleOp module, const StrategyExport &options) {
-  auto steps = module.getOps<xf::StepOp>();
-  if (steps.empty())
-    return invalidArgument("the program has no step");
+/// What `axes` asks for, or the mesh of a plan that is in `module`.
+static StatusOr<MeshOp> meshOf(ModuleOp module, const StrategyExport &options) {
+  if (options.isPlan()) {
+    auto meshes = module.getOps<MeshOp>();
+    if (meshes.empty())
+      return invalidArgument("the program has no mesh");
+    return *meshes.begin();
+  }
   SmallVector<StringRef> names;
   SmallVector<int64_t> sizes;
   for (const auto &[name, size] : options.axes) {
@@ -359,8 +440,20 @@ hocket::dist::exportStrategies(ModuleOp module, const StrategyExport &options) {
       builder.getStrArrayAttr(names), builder.getDenseI64ArrayAttr(sizes));
   if (failed(mesh.verify()))
     return invalidArgument("the axes do not make a mesh");
+  return mesh;
+}
+
+StatusOr<StrategyProblem>
+hocket::dist::exportStrategies(ModuleOp module, const StrategyExport &options) {
+  auto steps = module.getOps<xf::StepOp>();
+  if (steps.empty())
+    return invalidArgument("the program has no step");
+  HOCKET_ASSIGN_OR_RETURN(MeshOp mesh, meshOf(module, options));
   Exporter exporter(module, mesh, options);
   for (xf::StepOp step : steps)
     HOCKET_RETURN_IF_ERROR(exporter.visitStep(step));
-  return exporter.take();
+  StrategyProblem problem = exporter.take();
+  if (options.isPlan())
+    problem.mesh = planning::meshText(meshSizes(mesh));
+  return problem;
 }

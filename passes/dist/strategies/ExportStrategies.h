@@ -19,6 +19,13 @@
 ///     it from one sharding to the other (Reshard.h), sums over devices formed
 ///     there. A gradient has one to its parameter, to be as that is.
 ///
+/// Of a plan (convert-xf-to-dist has been run) the choice can be compiled: a
+/// node stands for all calls of its op, and for a parameter of all layers, with
+/// the sum of what they cost and the usage of as many as live at one time; what
+/// one call of an op hands to the next of the same op is a cost of the node.
+/// Inputs are as the data feed deals them out. Its names are OpNames.h's, its
+/// words those of passes/planning/strategy/ChosenSplits.h.
+///
 /// What is wanted whole (the loss) adds to its node's cost. Costs are in
 /// nanoseconds, usages in bytes. It is a model: no two ops are fused, no
 /// collective is hidden, and a value that several ops want alike is brought to
@@ -30,7 +37,7 @@
 #define HOCKET_PASSES_DIST_STRATEGIES_EXPORTSTRATEGIES_H
 
 #include "passes/planning/cluster/Systems.h"
-#include "passes/planning/strategy/StrategyProblem.h"
+#include "passes/planning/strategy/ChosenSplits.h"
 
 #include "mlir/IR/BuiltinOps.h"
 
@@ -41,18 +48,21 @@
 namespace hocket::dist {
 
 struct StrategyExport {
-  /// Names and sizes, the slowest first; neighbours differ in the last.
-  std::vector<std::pair<std::string, int64_t>> axes;
+  /// Names and sizes, the slowest first; neighbours differ in the last. Empty:
+  /// those of the plan that the module is placed by.
+  planning::MeshSizes axes;
   /// `devices` is the product of the axes' sizes.
   planning::ClusterChoice cluster;
   int64_t memory = 0; ///< Bytes of a device.
+
+  bool isPlan() const { return axes.empty(); }
 };
 
 /// No op has more strategies: they grow with the axes' number as a power.
 inline constexpr size_t kMostOpStrategies = 256;
 
-/// Adds a mesh to `module`. InvalidArgument where it has no step, or an op more
-/// strategies than may be.
+/// Adds a mesh to `module`, unless that has the plan's. InvalidArgument where
+/// it has no step, or an op more strategies than may be.
 StatusOr<planning::StrategyProblem>
 exportStrategies(mlir::ModuleOp module, const StrategyExport &options);
 

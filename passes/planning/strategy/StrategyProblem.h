@@ -54,6 +54,9 @@ struct StrategyProblem {
   std::vector<StrategyNode> nodes;
   std::vector<StrategyEdge> edges; ///< Several may join the same nodes.
   int64_t usageLimit = 0;
+  /// `dp=2 tp=4`: of a plan, whose program can be split as is chosen; else
+  /// empty.
+  std::string mesh;
 };
 
 /// The strategy of every node.

@@ -135,6 +135,8 @@ Status readProblem(element root, StrategyProblem &problem) {
   std::string_view name;
   if (root.at_pointer("/problem/name").get(name) == simdjson::SUCCESS)
     problem.name = std::string(name);
+  if (root.at_pointer("/problem/mesh").get(name) == simdjson::SUCCESS)
+    problem.mesh = std::string(name);
   if (root.at_pointer("/problem/usage_limit").get(problem.usageLimit) !=
       simdjson::SUCCESS)
     return expected("a whole number at /problem/usage_limit");
@@ -197,6 +199,8 @@ std::string planning::writtenStrategyProblem(const StrategyProblem &problem) {
                      {"nodes", std::move(nodes)},
                      {"edges", std::move(edges)},
                      {"usage_limit", problem.usageLimit}};
+  if (!problem.mesh.empty())
+    root["problem"]["mesh"] = problem.mesh;
   return root.dump(-1, ' ', false,
                    nlohmann::ordered_json::error_handler_t::replace) +
          "\n";

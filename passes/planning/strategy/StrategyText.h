@@ -13,8 +13,8 @@
 ///     "edges": {"nodes": [[0, 1]], "costs": [[30, 40]]},
 ///     "usage_limit": 50}}
 ///
-/// and, beyond the contest, `names` and `labels` (of strategies) in `nodes`,
-/// which may be left out. Other keys are ignored. A choice is `[0, 1]`.
+/// and, beyond the contest, `names` and `labels` (of strategies) in `nodes` and
+/// `mesh`, which may be left out. Other keys are ignored. A choice is `[0, 1]`.
 ///
 //===----------------------------------------------------------------------===//
 

@@ -320,6 +320,16 @@ const BadOverride badOverrides[] = {
      "S36: plan.context_strategy is ALL_TO_ALL, which deals out key heads, but "
      "model.kv_heads (4) is no multiple of context_parallel * tensor_parallel "
      "(8); write ALL_GATHER or RING, or fewer ranks"},
+    {"plan={ tensor_parallel: 2 shardings: \"\" }",
+     "S43: plan.shardings is empty; name a file"},
+    {"plan={ shardings: \"s\" }",
+     "S43: plan.shardings has no use on one rank; leave it out"},
+    {"plan={ pipeline_parallel: 2 shardings: \"s\" }",
+     "S43: plan.shardings is of programs in one stage; leave "
+     "pipeline_parallel and virtual_stages out"},
+    {"plan={ context_parallel: 2 shardings: \"s\" }",
+     "S43: plan.shardings splits over the data and the tensor axis; leave "
+     "context_parallel out"},
     {"cluster.devices=8",
      "S20: cluster.devices is 8, but the plan's axes multiply to 1 ranks "
      "(dp=1); write 1, or leave it out"},

@@ -14,25 +14,25 @@
 // NODES: "usages":
 // NODES-SAME: [536870912,134217728,134217728]
 // A product's result: whole, split by position, whole sums (channels are split)
-// and split by features.
+// and split by features. What it takes is split to match.
 // NODES-SAME: [33554432,8388608,33554432,8388608]
 // NODES-SAME: "labels":
-// NODES-SAME: "{{\[\[}}], [], []], partial = []","{{\[\[}}], [model], []], partial = []","{{\[\[}}], [], []], partial = [model]","{{\[\[}}], [], [model]], partial = []"
+// NODES-SAME: "[-,-,-] [-,-] -> [-,-,-]","[-,model,-] [-,-] -> [-,model,-]","[-,-,model] [-,model] -> [-,-,-]","[-,-,-] [model,-] -> [-,-,model]"
 
 // Column-parallel, then row-parallel, with sums after the second one alone
 // (Shoeybi et al., arXiv 1909.08053), and its mirror image in the backward pass.
 // SOLVED: gap          0.00 %
-// CHOICE:      up.weight from 0 to 17: {{\[\[}}model], []], partial = [], cost 0, usage 134217728
-// CHOICE-NEXT: down.weight from 0 to 17: {{\[\[}}], [model]], partial = []
-// CHOICE-NEXT: xf.embedding
-// CHOICE-NEXT: xf.linear from 2 to 14: {{\[\[}}], [], [model]], partial = []
-// CHOICE-NEXT: xf.activation from 3 to 13: {{\[\[}}], [], [model]], partial = []
-// CHOICE-NEXT: xf.linear from 4 to 11: {{\[\[}}], [], []], partial = [model]
-// CHOICE:      xf.linear_input_gradient from 11 to 14: {{\[\[}}], [], [model]], partial = []
-// CHOICE-NEXT: xf.linear_weight_gradient from 12 to 13: {{\[\[}}], [model]], partial = []
-// CHOICE-NEXT: xf.activation_gradient from 13 to 16: {{\[\[}}], [], [model]], partial = []
-// CHOICE-NEXT: xf.linear_input_gradient from 14 to 17: {{\[\[}}], [], []], partial = [model]
-// CHOICE-NEXT: xf.linear_weight_gradient from 15 to 16: {{\[\[}}model], []], partial = []
+// CHOICE:      up.weight from 0 to 17: [model,-], cost 0, usage 134217728
+// CHOICE-NEXT: down.weight from 0 to 17: [-,model]
+// CHOICE-NEXT: forward/embedding
+// CHOICE-NEXT: forward/linear from 2 to 14: [-,-,-] [model,-] -> [-,-,model]
+// CHOICE-NEXT: forward/activation from 3 to 13: [-,-,model] -> [-,-,model]
+// CHOICE-NEXT: forward/linear@2 from 4 to 11: [-,-,model] [-,model] -> [-,-,-]
+// CHOICE:      backward/linear_input_gradient@2 from 11 to 14: [-,-,-] [-,model] -> [-,-,model]
+// CHOICE-NEXT: backward/linear_weight_gradient@2 from 12 to 13: [-,-,-] [-,-,model] -> [-,model]
+// CHOICE-NEXT: backward/activation_gradient from 13 to 16: [-,-,model] [-,-,model] -> [-,-,model]
+// CHOICE-NEXT: backward/linear_input_gradient@3 from 14 to 17: [-,-,model] [model,-] -> [-,-,-]
+// CHOICE-NEXT: backward/linear_weight_gradient@3 from 15 to 16: [-,-,model] [-,-,-] -> [model,-]
 
 // What is wrong is said, with exit status 2.
 // RUN: not hocket strategy export %s --axes model=4 --cluster h100:8 2>&1 \
@@ -47,7 +47,11 @@
 // RUN: not hocket strategy export %s --cluster h100:64 \
 // RUN:   --axes a=2,b=2,c=2,d=2,e=2,f=2 2>&1 | FileCheck %s --check-prefix=MANY
 
-// DEVICES: --axes model=4 are not the 8 devices of --cluster h100:8
+// RUN: not hocket strategy solve %t.json --shardings %t.txt 2>&1 \
+// RUN:   | FileCheck %s --check-prefix=AXES
+
+// AXES: the problem is not of a plan's mesh: export it with --mesh, without --axes
+// DEVICES: export.mlir: --axes model=4 are not the 8 devices of --cluster
 // TWICE: --axes a=2,a=2: write different names with sizes
 // MANY: ways over these axes; at most 256 are exported
 

@@ -49,7 +49,8 @@ TEST(StrategyText, ReadsWhatItSays) {
 }
 
 TEST(StrategyText, WritesWhatReadsTheSame) {
-  std::string text = exampleWith("example", "an \\\"example\\\"");
+  std::string text = exampleWith("\"example\"", "\"an \\\"example\\\"\", "
+                                                "\"mesh\": \"tp=2\"");
   auto problem = readStrategyProblem("f.json", text);
   ASSERT_TRUE(problem.ok());
   std::string written = writtenStrategyProblem(*problem);
@@ -57,6 +58,7 @@ TEST(StrategyText, WritesWhatReadsTheSame) {
   ASSERT_TRUE(again.ok()) << again.status().message();
   EXPECT_EQ(writtenStrategyProblem(*again), written);
   EXPECT_EQ(again->name, "an \"example\"");
+  EXPECT_EQ(again->mesh, "tp=2");
   EXPECT_EQ(again->nodes[1].labels, std::vector<std::string>{"whole"});
 }
 

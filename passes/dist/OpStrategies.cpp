@@ -4,7 +4,9 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "passes/dist/strategies/OpStrategies.h"
+#include "passes/dist/OpStrategies.h"
+
+#include "llvm/ADT/StringExtras.h"
 
 using namespace hocket;
 using namespace hocket::dist;
@@ -53,6 +55,20 @@ SmallVector<OpSharding> hocket::dist::opStrategies(const xf::FactorRule &rule,
   return all;
 }
 
+SmallVector<OpSharding>
+hocket::dist::possibleStrategies(const xf::FactorRule &rule,
+                                 ArrayRef<StringRef> axes, const Mesh &mesh) {
+  SmallVector<OpSharding> strategies = opStrategies(rule, axes, mesh);
+  llvm::erase_if(strategies, [&](const OpSharding &strategy) {
+    for (auto [combine, result] : llvm::zip(rule.combines, rule.results))
+      if (combine != xf::Combine::Sum &&
+          !strategy.partialOf(rule, result).empty())
+        return true;
+    return false;
+  });
+  return strategies;
+}
+
 xf::FactorRule hocket::dist::tensorRule(mlir::RankedTensorType type) {
   xf::FactorRule rule;
   xf::TensorFactors dims;
@@ -60,4 +76,47 @@ xf::FactorRule hocket::dist::tensorRule(mlir::RankedTensorType type) {
     dims.push_back({rule.add(size)});
   rule.results.push_back(std::move(dims));
   return rule;
+}
+
+xf::FactorRule hocket::dist::strategyRule(xf::ShardableOpInterface op) {
+  xf::FactorRule rule = op.getFactorRule();
+  if (llvm::isa<xf::CrossEntropyOp>(op)) {
+    int64_t vocabulary = rule.operands[0].back()[0];
+    rule.factors[vocabulary].kind = xf::FactorKind::Reduced;
+  }
+  return rule;
+}
+
+planning::MeshSizes hocket::dist::meshSizes(MeshOp mesh) {
+  planning::MeshSizes sizes;
+  for (auto [axis, size] : llvm::zip_equal(mesh.getAxes(), mesh.getSizes()))
+    sizes.emplace_back(llvm::cast<mlir::StringAttr>(axis).str(), size);
+  return sizes;
+}
+
+std::string hocket::dist::splitText(const Sharding &sharding) {
+  std::string text = "[";
+  for (const Axes &axes : sharding.dims) {
+    text += text.size() > 1 ? "," : "";
+    text += axes.empty() ? "-" : llvm::join(axes, "+");
+  }
+  return text + "]";
+}
+
+std::string hocket::dist::splitText(mlir::Operation *op,
+                                    const xf::FactorRule &rule,
+                                    const OpSharding &strategy) {
+  std::string text;
+  auto add = [&](mlir::ValueRange values, ArrayRef<xf::TensorFactors> tensors) {
+    for (auto [value, factors] : llvm::zip(values, tensors))
+      text += (llvm::isa<mlir::RankedTensorType>(value.getType())
+                   ? splitText(strategy.of(factors))
+                   : std::string(".")) +
+              " ";
+  };
+  add(op->getOperands(), rule.operands);
+  text += "-> ";
+  add(op->getResults(), rule.results);
+  text.pop_back();
+  return text;
 }

@@ -1,0 +1,105 @@
+//===- ExportProblem.cpp - A program's strategies as a problem ------------===//
+//
+// Part of Hocket, under the Apache License v2.0.
+//
+//===----------------------------------------------------------------------===//
+
+#include "compiler/driver/ExportProblem.h"
+
+#include "compiler/driver/DiagnosticText.h"
+#include "compiler/tools/Registration.h"
+#include "dialects/xf/IR/Xf.h"
+#include "passes/conversion/Passes.h"
+
+#include "mlir/Parser/Parser.h"
+#include "mlir/Pass/PassManager.h"
+
+using namespace mlir;
+using namespace hocket;
+
+/// `dp=2`, `tp=4`: what the plan that is in `module` splits; none on one
+/// device.
+static StatusOr<std::vector<std::string>> planAxes(ModuleOp module) {
+  std::vector<std::string> axes;
+  for (auto training : module.getOps<xf::TrainingOp>()) {
+    DictionaryAttr plan = training.getPlanAttr();
+    if (!plan)
+      continue;
+    for (const char *field :
+         {"pipeline_parallel", "context_parallel", "virtual_stages"})
+      if (plan.contains(field))
+        return invalidArgument("strategies are chosen for plans of the axes dp "
+                               "and tp, and plan." +
+                               std::string(field) +
+                               " is not 1; leave it out, or write --axes");
+    auto add = [&](const char *axis, const char *field) {
+      if (auto size = plan.getAs<IntegerAttr>(field))
+        axes.push_back(std::string(axis) + "=" + std::to_string(size.getInt()));
+    };
+    add("dp", "data_parallel");
+    add("tp", "tensor_parallel");
+  }
+  return axes;
+}
+
+/// Puts the plan's mesh and seeds into `module`.
+static Status placePlan(ModuleOp module) {
+  HOCKET_ASSIGN_OR_RETURN(std::vector<std::string> axes, planAxes(module));
+  if (axes.empty())
+    return invalidArgument("the plan is of one device; write its mesh, as in "
+                           "--mesh dp=2,tp=4, or --axes");
+  ConvertXfToDistOptions placement;
+  placement.axes = axes;
+  PassManager manager(module.getContext());
+  manager.addPass(createConvertXfToDist(placement));
+  DiagnosticText diagnostics(*module.getContext());
+  return succeeded(manager.run(module)) ? okStatus()
+                                        : internalError(diagnostics.text());
+}
+
+/// As many devices in the mesh as in the cluster.
+static Status checkDevices(ModuleOp module,
+                           const dist::StrategyExport &options) {
+  double devices = 1;
+  for (const auto &[name, size] : options.axes)
+    devices *= double(size);
+  if (options.isPlan())
+    for (auto mesh : module.getOps<dist::MeshOp>())
+      devices = double(mesh.getDeviceCount());
+  if (devices == double(options.cluster.devices))
+    return okStatus();
+  return invalidArgument(
+      (options.isPlan() ? "the ranks of the plan"
+                        : "--axes " + planning::meshText(options.axes)) +
+      " are not the " + std::to_string(options.cluster.devices) +
+      " devices of --cluster");
+}
+
+StatusOr<planning::StrategyProblem>
+hocket::exportProblem(CompileRequest request, dist::StrategyExport options) {
+  // 1. The step on global tensors.
+  request.to = Level::Xf;
+  HOCKET_ASSIGN_OR_RETURN(CompileResult compiled, compile(request));
+  DialectRegistry registry;
+  registerDialects(registry);
+  MLIRContext context(registry);
+  context.loadAllAvailableDialects();
+  auto module = parseSourceString<ModuleOp>(compiled.text, &context);
+  if (!module)
+    return internalError(request.input + ": its xf IR cannot be read again");
+  // 2. The mesh.
+  Status placed = options.isPlan() ? placePlan(*module) : okStatus();
+  if (placed.ok())
+    placed = checkDevices(*module, options);
+  if (!placed.ok())
+    return placed.withContext(request.input);
+  // 3. The problem.
+  options.memory = options.cluster.system.device().memory_bytes();
+  StatusOr<planning::StrategyProblem> problem =
+      dist::exportStrategies(*module, options);
+  if (!problem.ok())
+    return problem.status().withContext(request.input);
+  problem->name = request.input;
+  HOCKET_RETURN_IF_ERROR(planning::checkStrategyProblem(*problem));
+  return problem;
+}

@@ -1,0 +1,107 @@
+//===- PropagateAttention.cpp - Attention over shared sequences -----------===//
+//
+// Part of Hocket, under the Apache License v2.0.
+//
+//===----------------------------------------------------------------------===//
+
+#include "passes/dist/Propagation.h"
+
+using namespace mlir;
+using namespace hocket;
+using namespace hocket::dist;
+
+LogicalResult Propagation::visitAttention(Operation *op,
+                                          const xf::FactorRule &rule,
+                                          OpSharding choice) {
+  bool isGradient = isa<xf::AttentionGradientOp>(op);
+  Sharding queries = choice.of(rule.operands[0]);
+  Sharding keys = choice.of(rule.operands[isGradient ? 2 : 1]);
+  keys.dims[1] = queries.dims[1];
+  if (context == "all_to_all") {
+    if (failed(splitHeads(op, rule, choice)))
+      return failure();
+    if (!isGradient)
+      keepForGradient(op, rule, choice);
+  }
+  split(op, rule, choice);
+  if (context == "ring")
+    keepKeys(op, isGradient, queries.dims[1]);
+  if (failed(constrain(op->getResult(0), queries)))
+    return failure();
+  // Sums over the heads of a group may stay sums.
+  for (unsigned i : {1, 2})
+    if (isGradient) {
+      keys.partial = shardings.lookup(op->getResult(i)).partial;
+      dropAxes(keys.partial, queries.dims[1]);
+      if (failed(constrain(op->getResult(i), keys)))
+        return failure();
+    }
+  return success();
+}
+
+LogicalResult Propagation::splitHeads(Operation *op, const xf::FactorRule &rule,
+                                      OpSharding &choice) {
+  int64_t position = rule.operands[0][1][0], group = rule.operands[0][2][0];
+  Axes axes = std::move(choice.factors[position]);
+  choice.factors[position].clear();
+  llvm::append_range(choice.factors[group], axes);
+  int64_t devices = mesh.product(choice.factors[group]);
+  if (rule.factors[group].size % devices != 0)
+    return op->emitError("D19: ")
+           << rule.factors[group].size << " key heads cannot be dealt to "
+           << devices << " devices";
+  return success();
+}
+
+void Propagation::keepForGradient(Operation *op, const xf::FactorRule &rule,
+                                  const OpSharding &choice) {
+  for (unsigned i : {0, 1, 2}) {
+    Value operand = op->getOperand(i);
+    Sharding want = choice.of(rule.operands[i]);
+    OpBuilder builder(op);
+    auto split = operand.getDefiningOp<xf::ReshapeOp>();
+    if (!split || tensorOf(split.getInput()).getRank() != 3) {
+      op->setOperand(i, moveForGradient(builder, operand, want));
+      continue;
+    }
+    Sharding flat = want;
+    flat.dims.pop_back(); // of a head's channels, which are whole
+    Value moved = moveForGradient(builder, split.getInput(), flat);
+    auto heads =
+        builder.create<xf::ReshapeOp>(split.getLoc(), operand.getType(), moved);
+    set(heads.getResult(), want);
+    annotate(heads, {flat.toAttr(mesh.symbol())}, {want.toAttr(mesh.symbol())});
+    op->setOperand(i, heads.getResult());
+  }
+}
+
+Value Propagation::moveForGradient(OpBuilder &builder, Value value,
+                                   const Sharding &to) {
+  auto moved = builder.create<dist::ConstrainOp>(
+      value.getLoc(), value.getType(), value, to.toAttr(mesh.symbol()));
+  set(moved.getResult(), to);
+  annotate(moved, {moved.getTo()}, {moved.getTo()});
+  Operation *end = moved->getBlock()->getTerminator();
+  value.replaceUsesWithIf(
+      moved.getResult(), [&](OpOperand &use) { return use.getOwner() == end; });
+  return moved.getResult();
+}
+
+void Propagation::keepKeys(Operation *op, bool isGradient, const Axes &axes) {
+  auto keep = [&](StringRef name, ArrayRef<unsigned> places) {
+    SmallVector<Attribute> all(op->getAttrOfType<ArrayAttr>(name).getValue());
+    for (unsigned i : places) {
+      Sharding sharding = Sharding::of(cast<ShardingAttr>(all[i]));
+      sharding.dims[1] = axes;
+      dropAxes(sharding.partial, axes);
+      all[i] = sharding.toAttr(mesh.symbol());
+      if (name == "dist.results")
+        set(op->getResult(i), sharding);
+    }
+    op->setAttr(name, ArrayAttr::get(op->getContext(), all));
+  };
+  if (!isGradient)
+    return keep("dist.operands", {1, 2});
+  keep("dist.operands", {2, 3});
+  keep("dist.results", {1, 2});
+}

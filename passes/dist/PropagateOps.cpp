@@ -1,0 +1,295 @@
+//===- PropagateOps.cpp - How ops are split by their rules ----------------===//
+//
+// Part of Hocket, under the Apache License v2.0.
+//
+//===----------------------------------------------------------------------===//
+
+#include "passes/dist/OpStrategies.h"
+#include "passes/dist/Propagation.h"
+#include "passes/dist/SplitOps.h"
+
+using namespace mlir;
+using namespace hocket;
+using namespace hocket::dist;
+
+LogicalResult Propagation::visitShardable(xf::ShardableOpInterface shardable) {
+  Operation *op = shardable;
+  xf::FactorRule rule = shardable.getFactorRule();
+  if (auto chosen = chosenSplit(op))
+    return visitChosen(shardable, *chosen);
+  if (passesSums(op))
+    return visitSums(op, rule);
+  if (isGrouped(op))
+    return visitGrouped(op, rule);
+  if (movesRows(op))
+    return visitRows(op, rule);
+  SmallVector<Proposal, 4> proposals = proposalsOf(op, rule);
+  proposeStream(op, rule, proposals);
+  OpSharding choice = chooseSharding(rule, proposals, mesh);
+  if (isa<xf::CrossEntropyRowsOp>(op))
+    matchPieces(rule, choice);
+  if (isa<xf::AttentionOp, xf::AttentionGradientOp>(op) && !context.empty())
+    return visitAttention(op, rule, std::move(choice));
+  if (auto rewritten = rewrite(op, rule, choice))
+    return visitAll(*rewritten);
+  split(op, rule, choice);
+  return success();
+}
+
+//===----------------------------------------------------------------------===//
+// Chosen ops
+//===----------------------------------------------------------------------===//
+
+std::optional<OpSharding> Propagation::chosenSplit(Operation *op) {
+  auto factors = op->getAttrOfType<ArrayAttr>("dist.split");
+  if (!factors)
+    return std::nullopt;
+  OpSharding chosen;
+  for (auto axes : factors.getAsRange<ArrayAttr>())
+    chosen.factors.push_back(Axes(axes.getAsValueRange<StringAttr>()));
+  return chosen;
+}
+
+LogicalResult Propagation::visitChosen(xf::ShardableOpInterface shardable,
+                                       const OpSharding &chosen) {
+  Operation *op = shardable;
+  xf::FactorRule rule = strategyRule(shardable);
+  if (auto loss = dyn_cast<xf::CrossEntropyOp>(op); loss && isSplit(chosen)) {
+    // Its operands lie as was chosen, and what it becomes follows them.
+    for (unsigned i = 0; i < op->getNumOperands(); ++i)
+      if (failed(moveOperand(op, i, chosen.of(rule.operands[i]))))
+        return failure();
+    Axes vocabulary = chosen.factors[rule.operands[0].back()[0]];
+    return visitAll(splitCrossEntropy(loss, mesh.product(vocabulary)));
+  }
+  if (auto linear = dyn_cast<xf::LinearOp>(op);
+      linear && linear.getBias() &&
+      !chosen.partialOf(rule, rule.results[0]).empty()) {
+    // Without its bias the product has the same loops.
+    Attribute split = op->getAttr("dist.split");
+    Attribute line = op->getAttr("dist.split_line");
+    SmallVector<Operation *> ops = splitBias(linear);
+    ops.front()->setAttr("dist.split", split);
+    ops.front()->setAttr("dist.split_line", line);
+    return visitAll(ops);
+  }
+  if (auto gradient = dyn_cast<xf::CrossEntropyGradientOp>(op);
+      gradient && !gradient.getCount() && isSplit(chosen))
+    return visitAll(countLabels(gradient));
+  split(op, rule, chosen);
+  return success();
+}
+
+LogicalResult Propagation::moveOperand(Operation *op, unsigned i,
+                                       const Sharding &to) {
+  Value operand = op->getOperand(i);
+  if (shardings.lookup(operand) == to)
+    return success();
+  OpBuilder builder(op);
+  auto moved = builder.create<dist::ConstrainOp>(
+      op->getLoc(), operand.getType(), operand, to.toAttr(mesh.symbol()));
+  op->setOperand(i, moved);
+  return visit(moved);
+}
+
+void Propagation::split(Operation *op, const xf::FactorRule &rule,
+                        const OpSharding &choice) {
+  SmallVector<Attribute> wants, gives;
+  for (auto [operand, factors] : llvm::zip(op->getOperands(), rule.operands))
+    wants.push_back(tensorOf(operand)
+                        ? Attribute(choice.of(factors).toAttr(mesh.symbol()))
+                        : UnitAttr::get(op->getContext()));
+  for (auto [i, factors] : llvm::enumerate(rule.results)) {
+    Sharding sharding = choice.of(factors);
+    if (rule.combines.empty() || rule.combines[i] == xf::Combine::Sum)
+      sharding.partial = choice.partialOf(rule, factors);
+    // Of the vocabulary's parts each device has its own.
+    for (const Axes &axes : sharding.dims)
+      dropAxes(sharding.partial, axes);
+    set(op->getResult(i), sharding, isWeightValue(op));
+    gives.push_back(attrOf(op->getResult(i)));
+  }
+  annotate(op, wants, gives);
+}
+
+LogicalResult Propagation::constrain(Value value, const Sharding &to) {
+  if (shardings.lookup(value) == to)
+    return success();
+  OpBuilder builder(value.getContext());
+  builder.setInsertionPointAfterValue(value);
+  auto moved = builder.create<dist::ConstrainOp>(
+      value.getLoc(), value.getType(), value, to.toAttr(mesh.symbol()));
+  // What is kept for the gradient stays as attention gives it.
+  Operation *end = moved->getBlock()->getTerminator();
+  value.replaceUsesWithIf(moved.getResult(), [&](OpOperand &use) {
+    return use.getOwner() != moved && use.getOwner() != end;
+  });
+  return visit(moved);
+}
+
+//===----------------------------------------------------------------------===//
+// Experts
+//===----------------------------------------------------------------------===//
+
+LogicalResult Propagation::visitRows(Operation *op,
+                                     const xf::FactorRule &rule) {
+  SmallVector<Proposal, 4> proposals = proposalsOf(op, rule);
+  proposeStream(op, rule, proposals);
+  if (isa<xf::CombineOp>(op) && isStream(op->getResult(0)))
+    proposals.push_back({&rule.results[0], stream, false});
+  RowsSharding choice =
+      chooseRows(op, rule, std::move(proposals), mesh, splitsExperts);
+  SmallVector<Attribute> wants;
+  for (const Sharding &want : choice.operands)
+    wants.push_back(want.toAttr(mesh.symbol()));
+  set(op->getResult(0), choice.result);
+  annotate(op, wants, {attrOf(op->getResult(0))});
+  return success();
+}
+
+LogicalResult Propagation::visitGrouped(Operation *op,
+                                        const xf::FactorRule &rule) {
+  SmallVector<Proposal, 4> proposals = proposalsOf(op, rule);
+  for (auto [operand, factors] : llvm::zip(op->getOperands(), rule.operands))
+    if (auto split = splitRows(shardings.lookup(operand), splitsExperts))
+      proposals.push_back({&factors, *split, false});
+  OpSharding choice = chooseSharding(rule, proposals, mesh, splitsExperts);
+  for (auto [operand, factors] : llvm::zip(op->getOperands(), rule.operands))
+    if (operand.getDefiningOp<xf::DispatchOp>() &&
+        shardings.lookup(operand) != choice.of(factors))
+      settleRows(operand, choice.of(factors));
+  split(op, rule, choice);
+  return success();
+}
+
+void Propagation::settleRows(Value rows, const Sharding &to) {
+  OpBuilder builder(rows.getContext());
+  builder.setInsertionPointAfterValue(rows);
+  auto moved = builder.create<dist::ConstrainOp>(
+      rows.getLoc(), rows.getType(), rows, to.toAttr(mesh.symbol()));
+  rows.replaceAllUsesExcept(moved.getResult(), moved);
+  set(moved.getResult(), to);
+  annotate(moved, {moved.getTo()}, {moved.getTo()});
+}
+
+bool Propagation::isWeightValue(Operation *op) const {
+  return isa<xf::CastOp, xf::ReshapeOp, xf::PrefixOp>(op) &&
+         weights.contains(op->getOperand(0));
+}
+
+//===----------------------------------------------------------------------===//
+// Partial sums
+//===----------------------------------------------------------------------===//
+
+bool Propagation::passesSums(Operation *op) const {
+  // Linear in the second operand; the first is numbers.
+  if (isa<xf::EmbeddingGradientOp>(op))
+    return !shardings.find(op->getOperand(1))->second.partial.empty() &&
+           tensorOf(op->getOperand(1)).getRank() == 2;
+  if (!isa<xf::AddOp, xf::ReshapeOp, xf::SumLeadingOp, xf::PadRowsOp>(op))
+    return false;
+  const Axes &partial = shardings.find(op->getOperand(0))->second.partial;
+  return !partial.empty() && llvm::all_of(op->getOperands(), [&](Value v) {
+    return shardings.lookup(v).partial == partial;
+  });
+}
+
+LogicalResult Propagation::visitSums(Operation *op,
+                                     const xf::FactorRule &rule) {
+  bool isGradient = isa<xf::EmbeddingGradientOp>(op);
+  Axes partial = shardings.lookup(op->getOperand(isGradient ? 1 : 0)).partial;
+  OpSharding choice = chooseSharding(rule, proposalsOf(op, rule), mesh);
+  SmallVector<Attribute> wants;
+  for (auto [i, factors] : llvm::enumerate(rule.operands)) {
+    Sharding want = choice.of(factors);
+    if (!isGradient || i == 1)
+      want.partial = partial;
+    wants.push_back(want.toAttr(mesh.symbol()));
+  }
+  Sharding give = choice.of(rule.results[0]);
+  give.partial = partial;
+  llvm::append_range(give.partial, choice.partialOf(rule, rule.results[0]));
+  set(op->getResult(0), give);
+  annotate(op, wants, {attrOf(op->getResult(0))});
+  return success();
+}
+
+SmallVector<Proposal, 4>
+Propagation::proposalsOf(Operation *op, const xf::FactorRule &rule) const {
+  SmallVector<Proposal, 4> proposals;
+  for (auto [operand, factors] : llvm::zip(op->getOperands(), rule.operands))
+    if (tensorOf(operand))
+      proposals.push_back(
+          {&factors, shardings.lookup(operand), weights.contains(operand)});
+  // What every device makes for the positions that it has.
+  if (isa<xf::RopeTableOp, xf::PositionsOp>(op) && !context.empty()) {
+    Sharding rows = Sharding::whole(tensorOf(op->getResult(0)).getRank());
+    rows.dims[0] = mesh.parts("cp");
+    proposals.push_back({&rule.results[0], rows, false});
+  }
+  // Where a result is going: into the gradient of a split weight.
+  for (auto [result, factors] : llvm::zip(op->getResults(), rule.results))
+    if (std::optional<Sharding> goal = goalOf(result))
+      proposals.push_back({&factors, *goal, true});
+  return proposals;
+}
+
+void Propagation::proposeStream(Operation *op, const xf::FactorRule &rule,
+                                SmallVectorImpl<Proposal> &proposals) const {
+  for (auto [operand, factors] : llvm::zip(op->getOperands(), rule.operands))
+    if (isStream(operand) && !shardings.lookup(operand).partial.empty())
+      proposals.push_back({&factors, stream, false});
+}
+
+std::optional<Sharding> Propagation::goalOf(Value value) const {
+  if (!value.hasOneUse())
+    return std::nullopt;
+  auto accumulate = dyn_cast<xf::AccumulateOp>(*value.getUsers().begin());
+  if (!accumulate)
+    return std::nullopt;
+  xf::VariableOp gradient = variableOf(accumulate.getVariable());
+  if (!gradient.getOf())
+    return std::nullopt;
+  Sharding goal = seedOf(variableOf(*gradient.getOf()));
+  bool isOfExperts = isGrouped(value.getDefiningOp());
+  for (Axes &axes : goal.dims)
+    llvm::erase_if(axes, [&](StringRef axis) {
+      return isOfExperts ? !splitsExperts(axis) : !isModelAxis(axis);
+    });
+  return goal;
+}
+
+//===----------------------------------------------------------------------===//
+// Ops that are split into others
+//===----------------------------------------------------------------------===//
+
+bool Propagation::isSplit(const OpSharding &choice) {
+  return llvm::any_of(choice.factors,
+                      [](const Axes &axes) { return !axes.empty(); });
+}
+
+std::optional<SmallVector<Operation *>>
+Propagation::rewrite(Operation *op, const xf::FactorRule &rule,
+                     const OpSharding &choice) {
+  if (auto linear = dyn_cast<xf::LinearOp>(op);
+      linear && linear.getBias() &&
+      !choice.partialOf(rule, rule.results[0]).empty())
+    return splitBias(linear);
+  if (auto loss = dyn_cast<xf::CrossEntropyOp>(op)) {
+    const Axes &vocabulary =
+        shardings.find(loss.getLogits())->second.dims.back();
+    if (isSplit(choice) || !vocabulary.empty())
+      return splitCrossEntropy(loss, mesh.product(vocabulary));
+  }
+  if (auto gradient = dyn_cast<xf::CrossEntropyGradientOp>(op);
+      gradient && !gradient.getCount() && isSplit(choice))
+    return countLabels(gradient);
+  return std::nullopt;
+}
+
+LogicalResult Propagation::visitAll(ArrayRef<Operation *> ops) {
+  for (Operation *op : ops)
+    if (failed(visit(op)))
+      return failure();
+  return success();
+}
