@@ -356,9 +356,10 @@ private:
     provenance->set_compiler_version(HOCKET_VERSION);
     provenance->set_target(request.target);
     provenance->add_sources(llvm::sys::path::filename(request.input).str());
-    // What determines the program: the resolved spec, or the module's text.
+    // What determines the program: the resolved spec, or the module's text,
+    // which says what a file of shardings has chosen.
     std::string identity = provenance->spec_text();
-    if (identity.empty())
+    if (identity.empty() || !options.shardings.empty())
       print(identity);
     Sha256::Digest digest = Sha256::of(identity);
     provenance->set_fingerprint(std::string(digest.begin(), digest.end()));

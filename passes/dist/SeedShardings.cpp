@@ -110,10 +110,8 @@ private:
     Sharding sharding;
     for (const std::vector<std::string> &dim : tensor.dims) {
       Axes &list = sharding.dims.emplace_back();
-      for (StringRef axis : axes) // names that live as long as the context
-        for (const std::string &name : dim)
-          if (axis == name)
-            list.push_back(axis);
+      for (const std::string &name : dim)
+        list.push_back(*llvm::find(axes, name)); // lives with the context
     }
     return sharding;
   }
