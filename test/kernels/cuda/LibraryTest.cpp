@@ -323,6 +323,17 @@ TEST(CudaLibrary, MovesSixteenBytesAtATime) {
                   {"atom.global.add", "red.global.add", ".local"});
 }
 
+/// NVRTC would find one that is missing in the tree, if it runs there.
+TEST(CudaLibrary, HeadersAreInsideTheProgram) {
+  std::set<std::string> names;
+  for (const CudaHeader &header : cudaHeaders())
+    names.insert(header.name);
+  for (const CudaCall &call : callsOf(allCases()))
+    for (const auto *list : {&call.launches, &call.hopper})
+      for (const CudaLaunch &launch : *list)
+        EXPECT_EQ(names.count(launch.header), 1u) << launch.header;
+}
+
 /// Every kernel for one architecture; for the others, each function once.
 TEST(CudaLibrary, NvrtcTakesEveryKernel) {
   if (!nvrtc::findLibrary().ok())
