@@ -132,6 +132,19 @@ void addProducts(Cases &cases) {
   cases.push_back({"grouped_linear_input_gradient", n, {}, {}, {x, x, x}});
   cases.push_back(
       {"grouped_linear_weight_gradient", n, {}, {}, {of(f32), x, x}});
+  // More steps of each sum than there are places for on Hopper.
+  cases.push_back(
+      {"grouped_linear", {bf16, 10, 8, 456, 2, 1}, {}, {}, {x, x, x}});
+  cases.push_back({"grouped_linear_input_gradient",
+                   {bf16, 10, 456, 8, 2, 1},
+                   {},
+                   {},
+                   {x, x, x}});
+  cases.push_back({"grouped_linear_weight_gradient",
+                   {bf16, 920, 8, 16, 2, 1},
+                   {},
+                   {},
+                   {of(f32), x, x}});
 }
 
 } // namespace
