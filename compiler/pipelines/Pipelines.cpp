@@ -41,6 +41,8 @@ static void addXfPasses(OpPassManager &manager) {
   manager.addPass(createCountModelFlops());
   // Before autodiff, so that gradients have the types that it chooses.
   manager.addPass(xf::createXfPrecision());
+  // On the types that it chose, and so that what backward keeps is 8 bits too.
+  manager.addPass(xf::createXfQuantize());
   // Before autodiff too: validation keeps no residuals and drops nothing.
   manager.addPass(xf::createXfBuildEvaluate());
   manager.addPass(xf::createXfAutodiff());

@@ -68,7 +68,8 @@ Value ModelBuilder::linear(Value input, const std::string &name, int64_t out) {
   Value weight = parameters.lookup(name + ".weight");
   return builder.create<xf::LinearOp>(at(name, "model.hidden"), tensor(shape),
                                       input, weight,
-                                      parameters.lookup(name + ".bias"));
+                                      parameters.lookup(name + ".bias"),
+                                      /*scales=*/ValueRange());
 }
 
 Value ModelBuilder::norm(Value input, const std::string &name) {
@@ -325,7 +326,7 @@ Value ModelBuilder::buildLoss(Value input, Value labels) {
   int64_t rows = cast<RankedTensorType>(head.getType()).getDimSize(0);
   Value logits = builder.create<xf::LinearOp>(at("head", "model.vocab_size"),
                                               tensor({batch, sequence, rows}),
-                                              x, head, Value());
+                                              x, head, Value(), ValueRange());
   Location location = at("loss", "model.vocab_size");
   Value loss = builder
                    .create<xf::CrossEntropyOp>(

@@ -184,6 +184,6 @@ void spec::buildTraining(const Spec &spec, OpBuilder &builder,
       builder.getF64FloatAttr(training.clip_norm()),
       xf::PrecisionAttr::get(context, precisionOf(training.precision())),
       xf::RecomputeAttr::get(context, recomputeOf(spec.plan().recompute())),
-      lossScaleAttr(training, builder), runtimeAttr(spec, builder),
-      planAttr(spec, builder));
+      lossScaleAttr(training, builder),
+      /*fp8=*/UnitAttr(), runtimeAttr(spec, builder), planAttr(spec, builder));
 }

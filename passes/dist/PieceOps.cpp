@@ -90,6 +90,10 @@ public:
           return success();
         })
         .Case([&](xf::GlobalNormOp norm) { return splitNorm(norm); })
+        .Case([&](xf::AmaxOp amax) {
+          splitAmax(amax);
+          return success();
+        })
         .Default([](Operation *) { return success(); });
   }
 
@@ -196,18 +200,40 @@ private:
     return success();
   }
 
+  /// Of a tensor in pieces the greatest of all pieces' own: every device
+  /// gathers them. (A reduction would do, but of a collective one cannot say
+  /// what it makes of a number that is none.)
+  void splitAmax(xf::AmaxOp amax) {
+    Axes axes;
+    for (const Axes &dim : context.operands[0].dims)
+      llvm::append_range(axes, dim);
+    if (axes.empty())
+      return;
+    Location loc = amax.getLoc();
+    auto scalar = cast<RankedTensorType>(amax.getResult().getType());
+    Value own = builder.create<xf::AmaxOp>(loc, scalar, amax.getInput());
+    amax.getInputMutable().assign(gatherScalars(
+        loc, own, axes, "the largest of a tensor in pieces is wanted"));
+  }
+
+  /// The scalar `own` of all devices along `axes`, as one tensor.
+  Value gatherScalars(Location loc, Value own, const Axes &axes,
+                      StringRef why) {
+    auto scalar = cast<RankedTensorType>(own.getType());
+    Value one = builder.create<xf::ReshapeOp>(loc, scalar.clone({1}), own);
+    int64_t devices = context.mesh.product(axes);
+    return builder.create<AllGatherOp>(
+        loc, scalar.clone({devices}), one, builder.getI64IntegerAttr(0),
+        builder.getStrArrayAttr(axes), builder.getStringAttr(why));
+  }
+
   /// The norms of all devices along `axes`, as one tensor.
   Value gatherNorm(xf::GlobalNormOp norm, const Axes &axes, ValueRange grads) {
     Location loc = norm.getLoc();
     auto scalar = cast<RankedTensorType>(norm.getNorm().getType());
     auto local = builder.create<xf::GlobalNormOp>(loc, scalar, scalar, grads);
-    Value one =
-        builder.create<xf::ReshapeOp>(loc, scalar.clone({1}), local.getNorm());
-    int64_t devices = context.mesh.product(axes);
-    return builder.create<AllGatherOp>(
-        loc, scalar.clone({devices}), one, builder.getI64IntegerAttr(0),
-        builder.getStrArrayAttr(axes),
-        builder.getStringAttr("a norm over pieces is wanted on all devices"));
+    return gatherScalars(loc, local.getNorm(), axes,
+                         "a norm over pieces is wanted on all devices");
   }
 
   Operation *op;

@@ -12,8 +12,9 @@ using namespace hocket;
 SmallVector<Operation *> hocket::dist::splitBias(xf::LinearOp op) {
   OpBuilder builder(op);
   Type type = op.getResult().getType();
-  auto product = builder.create<xf::LinearOp>(op.getLoc(), type, op.getInput(),
-                                              op.getWeight(), Value());
+  auto product =
+      builder.create<xf::LinearOp>(op.getLoc(), type, op.getInput(),
+                                   op.getWeight(), Value(), op.getScales());
   auto sum = builder.create<xf::AddOp>(op.getLoc(), type, product.getResult(),
                                        op.getBias());
   op.replaceAllUsesWith(sum.getResult());

@@ -43,6 +43,7 @@ Scalar operator+(double a, Scalar b) { return b.constant(a) + b; }
 Scalar operator-(double a, Scalar b) { return b.constant(a) - b; }
 Scalar operator*(double a, Scalar b) { return b.constant(a) * b; }
 Scalar operator/(double a, Scalar b) { return b.constant(a) / b; }
+Scalar operator/(Scalar a, double b) { return a / a.constant(b); }
 Scalar operator+(Scalar a, double b) { return a + a.constant(b); }
 Scalar operator-(Scalar a, double b) { return a - a.constant(b); }
 
@@ -51,6 +52,7 @@ Scalar exp(Scalar a) { return unary<math::ExpOp>(a); }
 Scalar expm1(Scalar a) { return unary<math::ExpM1Op>(a); }
 Scalar erf(Scalar a) { return unary<math::ErfOp>(a); }
 Scalar tanh(Scalar a) { return unary<math::TanhOp>(a); }
+Scalar abs(Scalar a) { return unary<math::AbsFOp>(a); }
 
 Scalar maximum(Scalar a, double b) {
   return binary<arith::MaximumFOp>(a, a.constant(b));
@@ -60,6 +62,9 @@ Scalar minimum(Scalar a, double b) {
 }
 Scalar greater(Scalar a, double b) {
   return compare(arith::CmpFPredicate::OGT, a, b);
+}
+Scalar less(Scalar a, double b) {
+  return compare(arith::CmpFPredicate::OLT, a, b);
 }
 Scalar atLeast(Scalar a, double b) {
   return compare(arith::CmpFPredicate::OGE, a, b);
@@ -73,6 +78,18 @@ Scalar select(Scalar condition, Scalar yes, Scalar no) {
 
 Scalar rowSum(Scalar a) {
   return {a.builder, a.builder->create<ReduceOp>(Reduction::Add, a.value)};
+}
+
+Scalar rowGreatest(Scalar a) {
+  return {a.builder, a.builder->create<ReduceOp>(Reduction::Max, a.value)};
+}
+
+Scalar rounded(Scalar a, Type type) {
+  if (type.isF32())
+    return a;
+  Value narrow = a.builder->create<arith::TruncFOp>(type, a.value);
+  return {a.builder,
+          a.builder->create<arith::ExtFOp>(a.value.getType(), narrow)};
 }
 
 //===----------------------------------------------------------------------===//

@@ -42,6 +42,7 @@ Scalar operator+(double a, Scalar b);
 Scalar operator-(double a, Scalar b);
 Scalar operator*(double a, Scalar b);
 Scalar operator/(double a, Scalar b);
+Scalar operator/(Scalar a, double b);
 Scalar operator+(Scalar a, double b);
 Scalar operator-(Scalar a, double b);
 
@@ -50,17 +51,22 @@ Scalar exp(Scalar a);
 Scalar expm1(Scalar a);
 Scalar erf(Scalar a);
 Scalar tanh(Scalar a);
+Scalar abs(Scalar a);
 /// The greater or lesser; not a number if either is.
 Scalar maximum(Scalar a, double b);
 Scalar minimum(Scalar a, double b);
 /// Conditions: ordered comparisons, false where either is not a number,
 /// except notZero, which is then true.
 Scalar greater(Scalar a, double b);
+Scalar less(Scalar a, double b);
 Scalar atLeast(Scalar a, double b);
 Scalar notZero(Scalar a);
 Scalar select(Scalar condition, Scalar yes, Scalar no);
-/// Over the columns of the row.
+/// Over the columns of the row; the greatest is not a number if any is none.
 Scalar rowSum(Scalar a);
+Scalar rowGreatest(Scalar a);
+/// As it would be if it had been in memory as `type`.
+Scalar rounded(Scalar a, mlir::Type type);
 
 /// The nonlinearity `kind` of `x`; `none` is the identity. `gelu` and
 /// `gelu_tanh` after arXiv 1606.08415, `relu_squared` after arXiv 2109.08668.

@@ -32,8 +32,10 @@ static bool isRecomputed(Operation *op, Recompute policy) {
   case Recompute::Auto:
     return false;
   case Recompute::Selective:
-    return !isa<LinearOp, GroupedLinearOp, RouterOp, ExpertOrderOp, AttentionOp,
-                EmbeddingOp, CrossEntropyOp, RopeTableOp, func::CallOp>(op);
+    // A largest magnitude is one number, and may take devices to tell.
+    return !isa<LinearOp, GroupedLinearOp, AmaxOp, RouterOp, ExpertOrderOp,
+                AttentionOp, EmbeddingOp, CrossEntropyOp, RopeTableOp,
+                func::CallOp>(op);
   case Recompute::Full:
     return true;
   }

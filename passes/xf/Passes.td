@@ -32,6 +32,37 @@ def XfPrecision : Pass<"xf-precision", "::mlir::ModuleOp"> {
   let dependentDialects = ["::hocket::xf::XfDialect"];
 }
 
+def XfQuantize : Pass<"xf-quantize", "::mlir::ModuleOp"> {
+  let summary = "lets the layers' linear ops multiply in 8 bits";
+  let description = [{
+    With `fp8` in `xf.training`, after `xf-precision` and before autodiff: every
+    `xf.linear` of a called function gets factors of type f8E4M3FN, each with a
+    scale, its largest magnitude over the type's largest number ("current
+    scaling": of this very tensor). What several products read is quantized
+    once. The head, which no called function holds, routers and experts' grouped
+    products stay as they are.
+
+    A weight that comes straight from its `working` copy is quantized where that
+    is made, once a step: the copy takes 8 bits, and its scale becomes a
+    `working` variable and an argument.
+
+    ```mlir
+    func.func private @layer(%x: tensor<4x8xbf16>, %w: tensor<8x8xbf16>) -> tensor<4x8xbf16> {
+      %y = xf.linear %x, %w : (tensor<4x8xbf16>, tensor<8x8xbf16>) -> tensor<4x8xbf16>
+    // becomes
+    func.func private @layer(%x: tensor<4x8xbf16>, %w: tensor<8x8xf8E4M3FN>, %t: tensor<f32>) -> tensor<4x8xbf16> {
+      %a = xf.amax %x : (tensor<4x8xbf16>) -> tensor<f32>
+      %s = xf.quantize_scale %a {format = f8E4M3FN} : (tensor<f32>) -> tensor<f32>
+      %q = xf.quantize %x, %s : (tensor<4x8xbf16>, tensor<f32>) -> tensor<4x8xf8E4M3FN>
+      %y = xf.linear %q, %w scales(%s, %t) : (tensor<4x8xf8E4M3FN>, tensor<8x8xf8E4M3FN>, tensor<f32>, tensor<f32>) -> tensor<4x8xbf16>
+    ```
+  }];
+  let statistics = [
+    Statistic<"numProducts", "products", "products with 8-bit factors">,
+    Statistic<"numWeights", "weights", "working copies of 8 bits">];
+  let dependentDialects = ["::hocket::xf::XfDialect"];
+}
+
 def XfBuildEvaluate : Pass<"xf-build-evaluate", "::mlir::ModuleOp"> {
   let summary = "makes the function that validates: forward without dropout";
   let description = [{

@@ -7,6 +7,7 @@
 #include "passes/xf/UpdateBuilder.h"
 
 #include "llvm/ADT/STLExtras.h"
+#include "llvm/ADT/SetVector.h"
 
 using namespace mlir;
 using namespace hocket::xf;
@@ -120,6 +121,32 @@ UpdateBuilder::Scalars UpdateBuilder::buildScalars(ValueRange gradients) {
 }
 
 //===----------------------------------------------------------------------===//
+// Working copies
+//===----------------------------------------------------------------------===//
+
+/// Writes the working copy of `parameter`, which is `value` now, if it has one,
+/// and its scale, if it has that.
+static void refreshCopy(OpBuilder &builder, Location loc, VariableOp parameter,
+                        Value value, SymbolTable &symbols) {
+  std::string name = (parameter.getSymName() + ".working").str();
+  auto copy = symbols.lookup<VariableOp>(name);
+  if (!copy)
+    return;
+  auto write = [&](Value what, VariableOp to) {
+    builder.create<WriteOp>(loc, what, to.getSymName());
+  };
+  auto scale = symbols.lookup<VariableOp>(name + ".scale");
+  if (!scale)
+    return write(builder.create<CastOp>(loc, copy.getType(), value), copy);
+  Value amax = builder.create<AmaxOp>(loc, scale.getType(), value);
+  Value now = builder.create<QuantizeScaleOp>(
+      loc, scale.getType(), amax,
+      cast<RankedTensorType>(copy.getType()).getElementType());
+  write(now, scale);
+  write(builder.create<QuantizeOp>(loc, copy.getType(), value, now), copy);
+}
+
+//===----------------------------------------------------------------------===//
 // One parameter
 //===----------------------------------------------------------------------===//
 
@@ -175,9 +202,7 @@ void UpdateBuilder::updateParameter(VariableOp parameter, Value gradient,
     updated = buildSgd(cast<SgdAttr>(training.getOptimizer()), parameter,
                        gradient, scalars);
   write(updated, parameter);
-  std::string working = (parameter.getSymName() + ".working").str();
-  if (auto copy = symbols.lookup<VariableOp>(working))
-    write(builder.create<CastOp>(loc, copy.getType(), updated), copy);
+  refreshCopy(builder, loc, parameter, updated, symbols);
   ++numUpdates;
 }
 
@@ -208,25 +233,23 @@ LogicalResult UpdateBuilder::build() {
 }
 
 bool hocket::xf::buildPrepare(ModuleOp module) {
-  SmallVector<VariableOp> copies;
+  SymbolTable symbols(module);
+  llvm::SmallSetVector<Operation *, 16> copied;
   for (auto variable : module.getOps<VariableOp>())
     if (variable.getKind() == VariableKind::Working)
-      copies.push_back(variable);
-  if (copies.empty())
+      copied.insert(parameterOf(variable, symbols));
+  if (copied.empty())
     return false;
-  SymbolTable symbols(module);
   Location loc = module.getLoc();
   auto builder = OpBuilder::atBlockEnd(module.getBody());
   auto function = builder.create<func::FuncOp>(loc, "prepare",
                                                builder.getFunctionType({}, {}));
   builder.setInsertionPointToStart(function.addEntryBlock());
-  for (VariableOp copy : copies) {
-    VariableOp parameter = parameterOf(copy, symbols);
+  for (Operation *op : copied) {
+    auto parameter = cast<VariableOp>(op);
     Value value = builder.create<ReadOp>(loc, parameter.getType(),
                                          parameter.getSymName());
-    builder.create<WriteOp>(loc,
-                            builder.create<CastOp>(loc, copy.getType(), value),
-                            copy.getSymName());
+    refreshCopy(builder, loc, parameter, value, symbols);
   }
   builder.create<func::ReturnOp>(loc);
   return true;

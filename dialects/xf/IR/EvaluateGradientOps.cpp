@@ -5,8 +5,9 @@
 //===----------------------------------------------------------------------===//
 
 #include "dialects/xf/IR/ScalarMath.h"
-#include "dialects/xf/IR/XfOps.h"
+#include "dialects/xf/IR/XfConstraints.h"
 
+#include <algorithm>
 #include <cmath>
 
 using namespace mlir;
@@ -46,6 +47,19 @@ LogicalResult PadRowsOp::evaluate(EvaluationContext &, Tensors operands,
   return success();
 }
 
+/// What the sums of a product are times: its last operands are its scales.
+static double scaleOf(Tensors operands, size_t scales) {
+  double scale = 1;
+  for (const ReferenceTensor &one : operands.take_back(scales))
+    scale *= one[0];
+  return scale;
+}
+
+static void multiply(ReferenceTensor &tensor, double factor) {
+  for (double &value : tensor.values)
+    value *= factor;
+}
+
 LogicalResult LinearInputGradientOp::evaluate(EvaluationContext &,
                                               Tensors operands,
                                               Results &results) {
@@ -56,6 +70,7 @@ LogicalResult LinearInputGradientOp::evaluate(EvaluationContext &,
     for (int64_t o = 0; o < outs; ++o)
       for (int64_t i = 0; i < ins; ++i)
         result[row * ins + i] += grad[row * outs + o] * weight[o * ins + i];
+  multiply(result, scaleOf(operands, getScales().size()));
   results.push_back(std::move(result));
   return success();
 }
@@ -70,6 +85,38 @@ LogicalResult LinearWeightGradientOp::evaluate(EvaluationContext &,
     for (int64_t o = 0; o < outs; ++o)
       for (int64_t i = 0; i < ins; ++i)
         result[o * ins + i] += grad[row * outs + o] * input[row * ins + i];
+  multiply(result, scaleOf(operands, getScales().size()));
+  results.push_back(std::move(result));
+  return success();
+}
+
+LogicalResult AmaxOp::evaluate(EvaluationContext &, Tensors operands,
+                               Results &results) {
+  double greatest = 0;
+  for (double value : operands[0].values)
+    if (std::isnan(value) || std::abs(value) > greatest)
+      greatest = std::isnan(greatest) ? greatest : std::abs(value);
+  results.emplace_back(ArrayRef<int64_t>{}, greatest);
+  return success();
+}
+
+LogicalResult QuantizeScaleOp::evaluate(EvaluationContext &, Tensors operands,
+                                        Results &results) {
+  double scale = operands[0][0] / largestOf(getFormat());
+  results.emplace_back(ArrayRef<int64_t>{}, scale < 0x1p-126 ? 1 : scale);
+  return success();
+}
+
+LogicalResult QuantizeOp::evaluate(EvaluationContext &context, Tensors operands,
+                                   Results &results) {
+  ReferenceTensor result = operands[0];
+  double most = largestOf(elementOf(getResult()));
+  auto kept = [&](double x) {
+    return context.rounding ? static_cast<float>(x) : x;
+  };
+  double inverse = kept(1 / operands[1][0]);
+  for (double &value : result.values)
+    value = std::clamp(kept(value * inverse), -most, most);
   results.push_back(std::move(result));
   return success();
 }

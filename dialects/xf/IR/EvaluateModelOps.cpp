@@ -53,10 +53,13 @@ LogicalResult LinearOp::evaluate(EvaluationContext &, Tensors operands,
   int64_t outs = weight.dim(0), ins = weight.dim(1);
   for (int64_t row = 0; row < input.size() / ins; ++row)
     for (int64_t o = 0; o < outs; ++o) {
-      double sum = getBias() ? operands[2][o] : 0;
+      double sum = 0;
       for (int64_t i = 0; i < ins; ++i)
         sum += input[row * ins + i] * weight[o * ins + i];
-      result[row * outs + o] = sum;
+      for (const ReferenceTensor &scale :
+           operands.take_back(getScales().size()))
+        sum *= scale[0];
+      result[row * outs + o] = sum + (getBias() ? operands[2][o] : 0);
     }
   results.push_back(std::move(result));
   return success();

@@ -43,8 +43,8 @@ struct ReferenceTensor {
 /// A tensor of zeros of a ranked type's shape, or a scalar.
 ReferenceTensor zerosOf(mlir::Type type);
 
-/// `value` rounded to the element type (f64, f32, bf16, f16: to nearest, ties
-/// to even; integers unchanged).
+/// `value` rounded to the element type (f64, f32, bf16, f16, 8 bits: to
+/// nearest, ties to even; integers unchanged).
 double roundTo(mlir::Type elementType, double value);
 
 /// What evaluation knows besides its operands.

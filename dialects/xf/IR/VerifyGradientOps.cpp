@@ -44,11 +44,13 @@ LogicalResult LinearInputGradientOp::verify() {
            << grad << "] does not end in the weight's " << weight[0];
   SmallVector<int64_t> expected(grad);
   expected.back() = weight[1];
-  Type element = elementOf(getGrad());
   if (failed(checkShape(*this, 22, "result", getResult(), expected)) ||
-      failed(checkElement(*this, 22, "weight", getWeight(), element)))
+      failed(checkFactors(*this, 22, "grad", "weight", getScales())))
     return failure();
-  return checkElement(*this, 22, "result", getResult(), element);
+  Type element = elementOf(getGrad());
+  return isF8(element)
+             ? success()
+             : checkElement(*this, 22, "result", getResult(), element);
 }
 
 LogicalResult LinearWeightGradientOp::verify() {
@@ -58,12 +60,29 @@ LogicalResult LinearWeightGradientOp::verify() {
   if (grad.empty() || input.empty() || grad.drop_back() != input.drop_back())
     return emitOpError("[X23] grad [")
            << grad << "] and input [" << input << "] have other rows";
-  Type element = elementOf(getGrad());
   if (failed(checkShape(*this, 23, "result", getResult(),
                         {grad.back(), input.back()})) ||
-      failed(checkElement(*this, 23, "input", getInput(), element)))
+      failed(checkFactors(*this, 23, "grad", "input", getScales())))
     return failure();
-  return checkElementOrWider(*this, 23, "result", getResult(), element);
+  Type element = elementOf(getGrad());
+  return isF8(element)
+             ? success()
+             : checkElementOrWider(*this, 23, "result", getResult(), element);
+}
+
+LogicalResult AmaxOp::verify() { return checkStatic(*this); }
+
+LogicalResult QuantizeScaleOp::verify() {
+  if (isF8(getFormat()))
+    return success();
+  return emitOpError("[X59] format is ")
+         << getFormat() << ", expected f8E4M3FN or f8E5M2";
+}
+
+LogicalResult QuantizeOp::verify() {
+  if (failed(checkStatic(*this)))
+    return failure();
+  return checkShape(*this, 60, "result", getResult(), shapeOf(getInput()));
 }
 
 LogicalResult ActivationGradientOp::verify() {

@@ -58,9 +58,11 @@ LogicalResult LinearOp::verify() {
   if (failed(checkShape(*this, 3, "result", getResult(),
                         withLast(input, weight[0]))))
     return failure();
-  Type element = elementOf(getInput());
-  if (failed(checkElement(*this, 3, "weight", getWeight(), element)) ||
-      failed(checkElementOrWider(*this, 3, "result", getResult(), element)))
+  if (failed(checkFactors(*this, 3, "input", "weight", getScales())))
+    return failure();
+  bool narrow = isF8(elementOf(getInput()));
+  Type element = elementOf(narrow ? getResult() : getInput());
+  if (failed(checkElementOrWider(*this, 3, "result", getResult(), element)))
     return failure();
   if (!getBias())
     return success();

@@ -62,7 +62,9 @@ LogicalResult VariableOp::verifySymbolUses(SymbolTableCollection &tables) {
   if (!parameter || parameter.getKind() != VariableKind::Parameter)
     return emitOpError("[X43] names no parameter: ") << getOfAttr();
   if (!isa<RankedTensorType>(parameter.getType()) ||
-      parameter.getWholeType().getShape() != getWholeType().getShape())
+      (parameter.getWholeType().getShape() != getWholeType().getShape() &&
+       !(getKind() == VariableKind::Working &&
+         getWholeType().getRank() == 0))) // a scale
     return emitOpError("[X43] has another shape than ") << getOfAttr();
   return success();
 }

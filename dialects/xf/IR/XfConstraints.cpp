@@ -51,6 +51,34 @@ LogicalResult hocket::xf::checkElementOrWider(Operation *op, int number,
          << like << " or " << widened(like);
 }
 
+double hocket::xf::largestOf(Type element) {
+  return llvm::APFloat::getLargest(cast<FloatType>(element).getFloatSemantics())
+      .convertToDouble();
+}
+
+LogicalResult hocket::xf::checkFactors(Operation *op, int number, StringRef a,
+                                       StringRef b, ValueRange scales) {
+  Type first = elementOf(op->getOperand(0));
+  if (!isF8(first)) {
+    if (!scales.empty())
+      return violation(op, number)
+             << "has scales, but " << a << " is no tensor of 8-bit elements";
+    return checkElement(op, number, b, op->getOperand(1), first);
+  }
+  Type second = elementOf(op->getOperand(1));
+  if (!isF8(second))
+    return violation(op, number) << b << " has element type " << second
+                                 << ", expected 8 bits as " << a << " has";
+  if (isa<Float8E5M2Type>(first) && isa<Float8E5M2Type>(second))
+    return violation(op, number)
+           << a << " and " << b << " are both f8E5M2, one must be f8E4M3FN";
+  if (scales.size() != 2)
+    return violation(op, number)
+           << "has " << scales.size() << " scales, expected 2 for " << a
+           << " and " << b;
+  return success();
+}
+
 LogicalResult hocket::xf::checkSameType(Operation *op, int number,
                                         StringRef what, Value value,
                                         Value like) {

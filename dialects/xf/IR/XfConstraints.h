@@ -55,6 +55,20 @@ mlir::LogicalResult checkSameType(mlir::Operation *op, int number,
                                   llvm::StringRef what, mlir::Value value,
                                   mlir::Value like);
 
+/// The two 8-bit types.
+inline bool isF8(mlir::Type element) {
+  return llvm::isa<mlir::Float8E4M3FNType, mlir::Float8E5M2Type>(element);
+}
+
+/// The largest finite number of a float type.
+double largestOf(mlir::Type element);
+
+/// `a` and `b`, the op's first two operands, are of one type and have no
+/// `scales`, or of 8 bits each, not both f8E5M2, and have two.
+mlir::LogicalResult checkFactors(mlir::Operation *op, int number,
+                                 llvm::StringRef a, llvm::StringRef b,
+                                 mlir::ValueRange scales);
+
 mlir::LogicalResult checkRank(mlir::Operation *op, int number,
                               llvm::StringRef what, mlir::Value value,
                               int64_t rank);

@@ -74,6 +74,10 @@ OpCost LinearWeightGradientOp::getCost() {
   return costOf(*this, 2 * elementsOf(getGrad()) * ins);
 }
 
+OpCost AmaxOp::getCost() { return elementwise(*this, getInput(), 2); }
+OpCost QuantizeScaleOp::getCost() { return costOf(*this, 2); }
+OpCost QuantizeOp::getCost() { return elementwise(*this, getInput(), 2); }
+
 /// How many (query, key) pairs of one head see each other.
 static double visiblePairs(double sequence, bool causal, double window) {
   if (!causal)

@@ -175,6 +175,7 @@ FactorRule LinearOp::getFactorRule() {
   b.operand(with(rows, in)).operand({{out}, {in}});
   if (getBias())
     b.operand({{out}});
+  b.rule.operands.resize(getNumOperands()); // scales have no dims
   return b.result(with(rows, out)).rule;
 }
 
@@ -183,10 +184,9 @@ FactorRule LinearInputGradientOp::getFactorRule() {
   TensorFactors rows = b.fresh(shapeOf(getGrad()).drop_back());
   int64_t out = b.reduced(shapeOf(getWeight())[0]);
   int64_t in = b.rule.add(shapeOf(getWeight())[1]);
-  return b.operand(with(rows, out))
-      .operand({{out}, {in}})
-      .result(with(rows, in))
-      .rule;
+  b.operand(with(rows, out)).operand({{out}, {in}});
+  b.rule.operands.resize(getNumOperands());
+  return b.result(with(rows, in)).rule;
 }
 
 FactorRule LinearWeightGradientOp::getFactorRule() {
@@ -195,10 +195,21 @@ FactorRule LinearWeightGradientOp::getFactorRule() {
       b.fresh(shapeOf(getGrad()).drop_back(), FactorKind::Reduced);
   int64_t out = b.rule.add(shapeOf(getGrad()).back());
   int64_t in = b.rule.add(shapeOf(getInput()).back());
-  return b.operand(with(rows, out))
-      .operand(with(rows, in))
-      .result({{out}, {in}})
-      .rule;
+  b.operand(with(rows, out)).operand(with(rows, in));
+  b.rule.operands.resize(getNumOperands());
+  return b.result({{out}, {in}}).rule;
+}
+
+FactorRule QuantizeOp::getFactorRule() {
+  return elementwiseRule(*this, getInput());
+}
+
+/// Of pieces each has its own; partitioning puts them together.
+FactorRule AmaxOp::getFactorRule() {
+  RuleBuilder b;
+  b.operand(b.fresh(shapeOf(getInput()), FactorKind::Reduced)).result({});
+  b.rule.combines = {Combine::Greatest};
+  return b.rule;
 }
 
 FactorRule NormOp::getFactorRule() {
@@ -384,6 +395,7 @@ static FactorRule scalarRule(Operation *op) {
   return rule;
 }
 
+FactorRule QuantizeScaleOp::getFactorRule() { return scalarRule(*this); }
 FactorRule GradientScaleOp::getFactorRule() { return scalarRule(*this); }
 FactorRule BiasCorrectionOp::getFactorRule() { return scalarRule(*this); }
 FactorRule AdvanceStepOp::getFactorRule() { return scalarRule(*this); }

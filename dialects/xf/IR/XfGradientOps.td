@@ -42,29 +42,41 @@ def Xf_PadRowsOp : Xf_Op<"pad_rows"> {
 def Xf_LinearInputGradientOp : Xf_Op<"linear_input_gradient"> {
   let summary = "gradient of a linear layer by its input";
   let description = [{
-    `result[..., i] = sum_o grad[..., o] * weight[o, i]`.
+    `result[..., i] = sum_o grad[..., o] * weight[o, i]`, times the two `scales`
+    of factors with 8-bit elements.
 
     ```mlir
     %dx = xf.linear_input_gradient %dy, %w : (tensor<4x256x192xf32>, tensor<192x64xf32>) -> tensor<4x256x64xf32>
     ```
+
+    ```mlir
+    %dx = xf.linear_input_gradient %dy, %w, %s, %t : (tensor<8x192xf8E5M2>, tensor<192x64xf8E4M3FN>, tensor<f32>, tensor<f32>) -> tensor<8x64xbf16>
+    ```
   }];
-  let arguments = (ins Xf_Tensor:$grad,
-                       Xf_Tensor:$weight);
+  let arguments = (ins Xf_Factor:$grad,
+                       Xf_Factor:$weight,
+                       Variadic<Xf_Scalar>:$scales);
   let results = (outs Xf_Tensor:$result);
 }
 
 def Xf_LinearWeightGradientOp : Xf_Op<"linear_weight_gradient"> {
   let summary = "gradient of a linear layer by its weight";
   let description = [{
-    `result[o, i] = sum over rows of grad[..., o] * input[..., i]`; the result
-    may have a wider element type than the operands, which saves a rounding.
+    `result[o, i] = sum over rows of grad[..., o] * input[..., i]`, times the two
+    `scales` of factors with 8-bit elements; the result may have a wider element
+    type than the operands, which saves a rounding.
 
     ```mlir
     %dw = xf.linear_weight_gradient %dy, %x : (tensor<4x256x192xbf16>, tensor<4x256x64xbf16>) -> tensor<192x64xf32>
     ```
+
+    ```mlir
+    %dw = xf.linear_weight_gradient %dy, %x, %s, %t : (tensor<8x192xf8E5M2>, tensor<8x64xf8E4M3FN>, tensor<f32>, tensor<f32>) -> tensor<192x64xf32>
+    ```
   }];
-  let arguments = (ins Xf_Tensor:$grad,
-                       Xf_Tensor:$input);
+  let arguments = (ins Xf_Factor:$grad,
+                       Xf_Factor:$input,
+                       Variadic<Xf_Scalar>:$scales);
   let results = (outs Xf_Tensor:$result);
 }
 

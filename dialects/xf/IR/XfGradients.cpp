@@ -54,19 +54,51 @@ SmallVector<Value> PrefixOp::buildGradient(OpBuilder &builder,
   return {builder.create<PadRowsOp>(getLoc(), type, grads[0])};
 }
 
-/// The result may be wider than what is multiplied.
+/// `grad` in the 8 bits of gradients, which have more exponents than others
+/// (arXiv 2209.05433), and its scale.
+static std::pair<Value, Value> quantizedGradient(OpBuilder &builder,
+                                                 Value grad) {
+  Location loc = grad.getLoc();
+  Type format = Float8E5M2Type::get(grad.getContext());
+  auto scalar = RankedTensorType::get({}, widened(elementOf(grad)));
+  Value amax = builder.create<AmaxOp>(loc, scalar, grad);
+  Value scale = builder.create<QuantizeScaleOp>(loc, scalar, amax, format);
+  auto type = RankedTensorType::get(shapeOf(grad), format);
+  return {builder.create<QuantizeOp>(loc, type, grad, scale), scale};
+}
+
+/// The result may be wider than what is multiplied. What is multiplied in 8
+/// bits has a gradient of two such products.
 SmallVector<Value> LinearOp::buildGradient(OpBuilder &builder,
                                            ValueRange grads) {
-  Value grad = matching(builder, grads[0], getInput());
+  bool narrow = !getScales().empty();
+  Value like = narrow ? getResult() : getInput();
+  Value grad = matching(builder, grads[0], like), factor = grad;
+  SmallVector<Value> byInput, byWeight;
+  if (narrow) {
+    Value scale;
+    std::tie(factor, scale) = quantizedGradient(builder, grad);
+    byInput = {scale, getScales()[1]};
+    byWeight = {scale, getScales()[0]};
+  }
+  auto input = RankedTensorType::get(shapeOf(getInput()), elementOf(like));
+  auto weight =
+      RankedTensorType::get(shapeOf(getWeight()), widened(elementOf(like)));
   SmallVector<Value> result{
-      builder.create<LinearInputGradientOp>(getLoc(), getInput().getType(),
-                                            grad, getWeight()),
-      builder.create<LinearWeightGradientOp>(
-          getLoc(), parameterGradient(getWeight()), grad, getInput())};
+      builder.create<LinearInputGradientOp>(getLoc(), input, factor,
+                                            getWeight(), byInput),
+      builder.create<LinearWeightGradientOp>(getLoc(), weight, factor,
+                                             getInput(), byWeight)};
   if (getBias())
     result.push_back(builder.create<SumLeadingOp>(
         getLoc(), parameterGradient(getBias()), grad));
+  result.resize(getNumOperands()); // scales have none
   return result;
+}
+
+SmallVector<Value> QuantizeOp::buildGradient(OpBuilder &builder,
+                                             ValueRange grads) {
+  return {grads[0], Value()};
 }
 
 SmallVector<Value> NormOp::buildGradient(OpBuilder &builder, ValueRange grads) {

@@ -58,20 +58,31 @@ def Xf_PositionsOp : Xf_ModelOp<"positions"> {
   let results = (outs Xf_Ids:$result);
 }
 
-def Xf_LinearOp : Xf_ModelOp<"linear"> {
+def Xf_LinearOp : Xf_ModelOp<"linear", [AttrSizedOperandSegments]> {
   let summary = "a linear layer";
   let description = [{
     `result[..., o] = sum_i input[..., i] * weight[o, i] + bias[o]`, summed in
-    f32 at least.
+    f32 at least. Input and weight may both have 8-bit elements; the sum is then
+    times their two `scales` (`xf.quantize`), and the gradient's products have
+    8-bit factors too.
 
     ```mlir
     %y = xf.linear %x, %w, %b : (tensor<4x256x64xf32>, tensor<192x64xf32>, tensor<192xf32>) -> tensor<4x256x192xf32>
     ```
+
+    ```mlir
+    %y = xf.linear %x, %w scales(%s, %t) : (tensor<8x64xf8E4M3FN>, tensor<192x64xf8E4M3FN>, tensor<f32>, tensor<f32>) -> tensor<8x192xbf16>
+    ```
   }];
-  let arguments = (ins Xf_Tensor:$input,
-                       Xf_Tensor:$weight,
-                       Optional<Xf_Tensor>:$bias);
+  let arguments = (ins Xf_Factor:$input,
+                       Xf_Factor:$weight,
+                       Optional<Xf_Tensor>:$bias,
+                       Variadic<Xf_Scalar>:$scales);
   let results = (outs Xf_Tensor:$result);
+  let assemblyFormat = [{
+    $input `,` $weight (`,` $bias^)? (`scales` `(` $scales^ `)`)? attr-dict `:`
+    functional-type(operands, results)
+  }];
 }
 
 def Xf_NormOp : Xf_ModelOp<"norm"> {

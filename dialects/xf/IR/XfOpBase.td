@@ -15,6 +15,9 @@ include "mlir/Interfaces/SideEffectInterfaces.td"
 
 defvar Xf_Float = AnyTypeOf<[F32, BF16, F16, F64]>;
 defvar Xf_Tensor = TensorOf<[F32, BF16, F16, F64]>;
+// What is multiplied in 8 bits, and what may be multiplied at all.
+defvar Xf_F8 = TensorOf<[F8E4M3FN, F8E5M2]>;
+defvar Xf_Factor = TensorOf<[F32, BF16, F16, F64, F8E4M3FN, F8E5M2]>;
 defvar Xf_Ids = TensorOf<[I32]>;
 defvar Xf_Scalar = 0DTensorOf<[F32, F64]>;
 

@@ -21,7 +21,8 @@ def Xf_VariableOp : Xf_StateOp<"variable", [Symbol,
   let description = [{
     Parameters are named as in a checkpoint. A gradient or optimizer state
     names its parameter in `of`, and an optimizer state its `slot`. A `working`
-    variable is a parameter's copy in the compute precision, made once a step.
+    variable is a parameter's copy in the compute precision, made once a step; of a
+    copy with 8-bit elements the scale is a `working` variable beside it.
     `random_key` names the initialiser's random stream; `decay` says whether
     weight decay applies. Where each device holds a piece, `whole` is the type of
     the tensor that the pieces make up.
@@ -60,7 +61,7 @@ def Xf_ReadOp : Xf_StateOp<"read", [MemoryEffects<[MemRead]>, DeclareOpInterface
     ```
   }];
   let arguments = (ins FlatSymbolRefAttr:$variable);
-  let results = (outs Xf_Tensor:$result);
+  let results = (outs Xf_Factor:$result);
   let assemblyFormat = [{ $variable attr-dict `:` type($result) }];
 }
 
@@ -73,7 +74,7 @@ def Xf_WriteOp : Xf_StateOp<"write", [MemoryEffects<[MemWrite]>, DeclareOpInterf
     xf.write %v, @embedding.weight : tensor<512x64xf32>
     ```
   }];
-  let arguments = (ins Xf_Tensor:$value,
+  let arguments = (ins Xf_Factor:$value,
                        FlatSymbolRefAttr:$variable);
   let results = (outs );
   let assemblyFormat = [{ $value `,` $variable attr-dict `:` type($value) }];
@@ -139,6 +140,8 @@ def Xf_TrainingOp : Xf_StateOp<"training"> {
     `minimum` (f64), `warmup_steps`, `decay_steps` and `wsd_decay_steps`
     (i64). All may be absent.
 
+    `fp8` says that layers multiply in 8 bits (`xf-quantize`).
+
     `micro_batch_size` is what all data-parallel ranks compute at a time. `plan`
     is how the work is spread, for the levels below; absent fields have the value
     for one rank. Its keys are those of `Plan` in frontends/spec/spec.proto:
@@ -162,6 +165,7 @@ def Xf_TrainingOp : Xf_StateOp<"training"> {
                        Xf_PrecisionAttr:$precision,
                        Xf_RecomputeAttr:$recompute,
                        OptionalAttr<Xf_LossScaleAttr>:$loss_scale,
+                       UnitAttr:$fp8,
                        DictionaryAttr:$runtime,
                        OptionalAttr<DictionaryAttr>:$plan);
   let results = (outs );

@@ -7,6 +7,8 @@
 #include "passes/conversion/PipeToKern/Lowering.h"
 #include "passes/kern/RegionBuilder.h"
 
+#include "mlir/IR/TypeUtilities.h"
+
 using namespace mlir;
 
 namespace hocket::kern {
@@ -130,6 +132,32 @@ Values lower(OpBuilder &builder, xf::ConstantOp op) {
   return elementwise(builder, op, "constant", {},
                      [&](ArrayRef<Scalar> in) -> SmallVector<Scalar> {
                        return {in[0].constant(value)};
+                     });
+}
+
+/// The largest finite number of a float type.
+static double largestOf(Type element) {
+  return llvm::APFloat::getLargest(cast<FloatType>(element).getFloatSemantics())
+      .convertToDouble();
+}
+
+Values lower(OpBuilder &builder, xf::QuantizeScaleOp op) {
+  double largest = largestOf(op.getFormat());
+  return elementwise(
+      builder, op, "quantize_scale", op.getAmax(),
+      [&](ArrayRef<Scalar> in) -> SmallVector<Scalar> {
+        Scalar scale = in[0] / largest;
+        return {select(less(scale, 0x1p-126), scale.constant(1), scale)};
+      });
+}
+
+/// What another region computes is rounded as if it had been in memory, so that
+/// the codes do not depend on what is fused.
+Values lower(OpBuilder &builder, xf::QuantizeOp op) {
+  Type element = getElementTypeOrSelf(op.getInput().getType());
+  return elementwise(builder, op, "quantize", {op.getInput(), op.getScale()},
+                     [&](ArrayRef<Scalar> in) -> SmallVector<Scalar> {
+                       return {rounded(in[0], element) * (1.0 / in[1])};
                      });
 }
 

@@ -33,11 +33,14 @@ Values lower(mlir::OpBuilder &builder, xf::AddOp op);
 Values lower(mlir::OpBuilder &builder, xf::MultiplyOp op);
 Values lower(mlir::OpBuilder &builder, xf::CastOp op);
 Values lower(mlir::OpBuilder &builder, xf::ConstantOp op);
+Values lower(mlir::OpBuilder &builder, xf::QuantizeScaleOp op);
+Values lower(mlir::OpBuilder &builder, xf::QuantizeOp op);
 
 // Reductions.cpp: fused regions over a row or a column.
 Values lower(mlir::OpBuilder &builder, xf::NormOp op);
 Values lower(mlir::OpBuilder &builder, xf::NormGradientOp op);
 Values lower(mlir::OpBuilder &builder, xf::SumLeadingOp op);
+Values lower(mlir::OpBuilder &builder, xf::AmaxOp op);
 
 // Optimizer.cpp: the update of parameters and of the step's scalars.
 Values lower(mlir::OpBuilder &builder, xf::AdamWOp op);

@@ -24,16 +24,20 @@ struct Product {
   Value a, b, bias;
   int64_t m, n, k;
   bool transposeA, transposeB;
+  ValueRange scales; ///< of a and b, or none
 };
 } // namespace
 
 static Values buildGemm(OpBuilder &builder, Operation *op,
                         const Product &product) {
+  Value scaleA, scaleB;
+  if (!product.scales.empty())
+    scaleA = product.scales[0], scaleB = product.scales[1];
   auto gemm = builder.create<GemmOp>(
       op->getLoc(), op->getResult(0).getType(), /*auxiliary=*/Type(), product.a,
-      product.b, product.bias, /*residual=*/Value(), /*scale_a=*/Value(),
-      /*scale_b=*/Value(), product.m, product.n, product.k, product.transposeA,
-      product.transposeB, Epilogue::None, llvm::APFloat(1.0f), product.label);
+      product.b, product.bias, /*residual=*/Value(), scaleA, scaleB, product.m,
+      product.n, product.k, product.transposeA, product.transposeB,
+      Epilogue::None, llvm::APFloat(1.0f), product.label);
   return {gemm.getResult()};
 }
 
@@ -42,7 +46,7 @@ Values lower(OpBuilder &builder, xf::LinearOp op) {
   int64_t out = spaceOf(op.getWeight().getType()).rows;
   return buildGemm(builder, op,
                    {"linear", op.getInput(), op.getWeight(), op.getBias(),
-                    input.rows, out, input.cols, false, true});
+                    input.rows, out, input.cols, false, true, op.getScales()});
 }
 
 Values lower(OpBuilder &builder, xf::LinearInputGradientOp op) {
@@ -50,7 +54,8 @@ Values lower(OpBuilder &builder, xf::LinearInputGradientOp op) {
   int64_t in = spaceOf(op.getWeight().getType()).cols;
   return buildGemm(builder, op,
                    {"linear_input_gradient", op.getGrad(), op.getWeight(),
-                    Value(), grad.rows, in, grad.cols, false, false});
+                    Value(), grad.rows, in, grad.cols, false, false,
+                    op.getScales()});
 }
 
 Values lower(OpBuilder &builder, xf::LinearWeightGradientOp op) {
@@ -58,7 +63,8 @@ Values lower(OpBuilder &builder, xf::LinearWeightGradientOp op) {
   Space input = spaceOf(op.getInput().getType());
   return buildGemm(builder, op,
                    {"linear_weight_gradient", op.getGrad(), op.getInput(),
-                    Value(), grad.cols, input.cols, grad.rows, true, false});
+                    Value(), grad.cols, input.cols, grad.rows, true, false,
+                    op.getScales()});
 }
 
 } // namespace hocket::kern

@@ -140,4 +140,39 @@ Values lower(OpBuilder &builder, xf::SumLeadingOp op) {
   return Values(columns.getOutputs());
 }
 
+/// The greatest of all elements of `tensor`, after `code`.
+static Value greatestOf(OpBuilder &builder, Location loc, Value tensor,
+                        ScalarFn code) {
+  auto scalar = RankedTensorType::get({}, builder.getF32Type());
+  Space space = spaceOf(tensor.getType());
+  bool one = space.rows == 1;
+  auto rows =
+      one ? scalar : RankedTensorType::get({space.rows}, builder.getF32Type());
+  RegionShape shape{"amax",
+                    space,
+                    {{tensor, Access::Full}},
+                    {{rows, one ? Access::Scalar : Access::Row}},
+                    {}};
+  return buildRows(builder, loc, shape, code).getOutputs().front();
+}
+
+/// First by row, where it joins what computes the rows, then over all rows.
+/// What another region computes is rounded as if it had been in memory, so that
+/// scales do not depend on what is fused.
+Values lower(OpBuilder &builder, xf::AmaxOp op) {
+  Type element =
+      cast<RankedTensorType>(op.getInput().getType()).getElementType();
+  Value greatest =
+      greatestOf(builder, op.getLoc(), op.getInput(),
+                 [&](ArrayRef<Scalar> in) -> SmallVector<Scalar> {
+                   return {rowGreatest(abs(rounded(in[0], element)))};
+                 });
+  if (cast<RankedTensorType>(greatest.getType()).getRank() == 0)
+    return {greatest};
+  return {greatestOf(builder, op.getLoc(), greatest,
+                     [](ArrayRef<Scalar> in) -> SmallVector<Scalar> {
+                       return {rowGreatest(in[0])};
+                     })};
+}
+
 } // namespace hocket::kern

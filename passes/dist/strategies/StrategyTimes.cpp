@@ -54,6 +54,23 @@ RankGroup StrategyTimes::groupOf(const Axes &axes) const {
   return group;
 }
 
+double StrategyTimes::rateOf(Operation *op) const {
+  const auto &device = system.device();
+  const auto &software = system.software();
+  auto any = [&](auto matches) {
+    return llvm::any_of(op->getOperandTypes(), [&](Type type) {
+      return matches(getElementTypeOrSelf(type));
+    });
+  };
+  auto isF8 = [](Type type) {
+    return isa<Float8E4M3FNType, Float8E5M2Type>(type);
+  };
+  if (device.peak_8bit() > 0 && any(isF8))
+    return device.peak_8bit() * software.gemm_8bit();
+  bool isWide = any([](Type type) { return type.isF32(); }) && !any(isF8);
+  return (isWide ? device.peak_32bit() : device.peak_16bit()) * software.gemm();
+}
+
 int64_t StrategyTimes::op(Operation *op, const xf::FactorRule &rule,
                           const OpSharding &strategy) const {
   double bytes = 0;
@@ -69,12 +86,7 @@ int64_t StrategyTimes::op(Operation *op, const xf::FactorRule &rule,
     devices *= double(mesh.product(axes));
   if (auto counted = dyn_cast<xf::CostOpInterface>(op))
     flops = counted.getCost().flops;
-  bool isWide = llvm::any_of(op->getOperandTypes(), [](Type type) {
-    return getElementTypeOrSelf(type).isF32();
-  });
-  const auto &device = system.device();
-  double peak = isWide ? device.peak_32bit() : device.peak_16bit();
-  double compute = flops / devices / (peak * system.software().gemm());
+  double compute = flops / devices / rateOf(op);
   return nanoseconds(std::max(compute, times.memory(bytes)));
 }
 

@@ -38,6 +38,8 @@ public:
 
 private:
   planning::RankGroup groupOf(const Axes &axes) const;
+  /// Floating-point operations a second of ops with such operands.
+  double rateOf(mlir::Operation *op) const;
   double uncachedReshard(mlir::RankedTensorType type, const Sharding &from,
                          const Sharding &to) const;
 

@@ -612,3 +612,59 @@ func.func @f(%x: tensor<4x8xf32>, %o: i32) {
   %y = xf.dropout %x at(%o) {dims = array<i64: 0>, parts = array<i64: 3>, probability = 0.5, stream = 1 : i32, whole = array<i64: 8, 8>} : (tensor<4x8xf32>, i32) -> tensor<4x8xf32>
   return
 }
+
+// -----
+
+func.func @f(%x: tensor<3x4xf8E4M3FN>, %w: tensor<5x4xbf16>) {
+  // expected-error @+1 {{[X3] weight has element type 'bf16', expected 8 bits as input has}}
+  %y = xf.linear %x, %w : (tensor<3x4xf8E4M3FN>, tensor<5x4xbf16>) -> tensor<3x5xbf16>
+  return
+}
+
+// -----
+
+func.func @f(%x: tensor<3x4xf8E4M3FN>, %w: tensor<5x4xf8E4M3FN>) {
+  // expected-error @+1 {{[X3] has 0 scales, expected 2 for input and weight}}
+  %y = xf.linear %x, %w : (tensor<3x4xf8E4M3FN>, tensor<5x4xf8E4M3FN>) -> tensor<3x5xbf16>
+  return
+}
+
+// -----
+
+func.func @f(%x: tensor<3x4xbf16>, %w: tensor<5x4xbf16>, %s: tensor<f32>) {
+  // expected-error @+1 {{[X3] has scales, but input is no tensor of 8-bit elements}}
+  %y = xf.linear %x, %w scales(%s, %s) : (tensor<3x4xbf16>, tensor<5x4xbf16>, tensor<f32>, tensor<f32>) -> tensor<3x5xbf16>
+  return
+}
+
+// -----
+
+func.func @f(%dy: tensor<3x5xf8E5M2>, %w: tensor<5x4xf8E5M2>, %s: tensor<f32>) {
+  // expected-error @+1 {{[X22] grad and weight are both f8E5M2, one must be f8E4M3FN}}
+  %dx = xf.linear_input_gradient %dy, %w, %s, %s : (tensor<3x5xf8E5M2>, tensor<5x4xf8E5M2>, tensor<f32>, tensor<f32>) -> tensor<3x4xbf16>
+  return
+}
+
+// -----
+
+func.func @f(%dy: tensor<3x5xf8E5M2>, %x: tensor<3x4xf8E4M3FN>, %s: tensor<f32>) {
+  // expected-error @+1 {{[X23] has 1 scales, expected 2 for grad and input}}
+  %dw = xf.linear_weight_gradient %dy, %x, %s : (tensor<3x5xf8E5M2>, tensor<3x4xf8E4M3FN>, tensor<f32>) -> tensor<5x4xf32>
+  return
+}
+
+// -----
+
+func.func @f(%a: tensor<f32>) {
+  // expected-error @+1 {{[X59] format is 'bf16', expected f8E4M3FN or f8E5M2}}
+  %s = xf.quantize_scale %a {format = bf16} : (tensor<f32>) -> tensor<f32>
+  return
+}
+
+// -----
+
+func.func @f(%x: tensor<3x4xbf16>, %s: tensor<f32>) {
+  // expected-error @+1 {{[X60] result has shape [4, 3], expected [3, 4]}}
+  %q = xf.quantize %x, %s : (tensor<3x4xbf16>, tensor<f32>) -> tensor<4x3xf8E4M3FN>
+  return
+}

@@ -439,3 +439,20 @@ func.func @attention_piece(%q: tensor<1x8x2x4xf32>, %k: tensor<1x16x2x4xf32>, %p
   %y, %l = xf.merge_attention %o, %lse, %o, %lse : (tensor<1x8x2x4xf32>, tensor<1x2x8xf32>, tensor<1x8x2x4xf32>, tensor<1x2x8xf32>) -> (tensor<1x8x2x4xf32>, tensor<1x2x8xf32>)
   return
 }
+
+// CHECK-LABEL: func @quantize(
+// CHECK: %[[A:.*]] = xf.amax %{{.*}} : (tensor<8x64xbf16>) -> tensor<f32>
+// CHECK: %[[S:.*]] = xf.quantize_scale %[[A]] {format = f8E4M3FN} : (tensor<f32>) -> tensor<f32>
+// CHECK: %[[Q:.*]] = xf.quantize %{{.*}}, %[[S]] : (tensor<8x64xbf16>, tensor<f32>) -> tensor<8x64xf8E4M3FN>
+// CHECK: xf.linear %[[Q]], %[[W:[a-z0-9]+]], %{{.*}} scales(%[[S]], %[[S]]) : (tensor<8x64xf8E4M3FN>, tensor<32x64xf8E4M3FN>, tensor<32xbf16>, tensor<f32>, tensor<f32>) -> tensor<8x32xbf16>
+// CHECK: xf.linear_input_gradient %[[D:.*]], %[[W]], %[[S]], %[[S]] : (tensor<8x32xf8E5M2>, tensor<32x64xf8E4M3FN>, tensor<f32>, tensor<f32>) -> tensor<8x64xbf16>
+// CHECK: xf.linear_weight_gradient %[[D]], %[[Q]], %[[S]], %[[S]] : {{.*}} -> tensor<32x64xf32>
+func.func @quantize(%x: tensor<8x64xbf16>, %w: tensor<32x64xf8E4M3FN>, %b: tensor<32xbf16>, %dy: tensor<8x32xf8E5M2>) {
+  %a = xf.amax %x : (tensor<8x64xbf16>) -> tensor<f32>
+  %s = xf.quantize_scale %a {format = f8E4M3FN} : (tensor<f32>) -> tensor<f32>
+  %q = xf.quantize %x, %s : (tensor<8x64xbf16>, tensor<f32>) -> tensor<8x64xf8E4M3FN>
+  %y = xf.linear %q, %w, %b scales(%s, %s) : (tensor<8x64xf8E4M3FN>, tensor<32x64xf8E4M3FN>, tensor<32xbf16>, tensor<f32>, tensor<f32>) -> tensor<8x32xbf16>
+  %dx = xf.linear_input_gradient %dy, %w, %s, %s : (tensor<8x32xf8E5M2>, tensor<32x64xf8E4M3FN>, tensor<f32>, tensor<f32>) -> tensor<8x64xbf16>
+  %dw = xf.linear_weight_gradient %dy, %q, %s, %s : (tensor<8x32xf8E5M2>, tensor<8x64xf8E4M3FN>, tensor<f32>, tensor<f32>) -> tensor<32x64xf32>
+  return
+}

@@ -124,6 +124,26 @@ func.func @sum_leading(%x: tensor<2x4x8xbf16>) -> (tensor<8xf32>, tensor<4x8xf32
   return %0, %1 : tensor<8xf32>, tensor<4x8xf32>
 }
 
+// CHECK-LABEL: func.func @quantize
+func.func @quantize(%x: tensor<2x4x8xbf16>, %w: tensor<16x8xf8E4M3FN>, %t: tensor<f32>) -> tensor<2x4x16xbf16> {
+  // By row, where it joins what makes the rows, then over all rows.
+  // CHECK: %[[R:.*]] = kern.rows "amax" [8 x 8] (%[[A:.*]] = %[[X:.*]] as full : tensor<2x4x8xbf16>) -> (tensor<8xf32> as row) {
+  // CHECK-NEXT: %[[N:.*]] = arith.truncf %[[A]] : f32 to bf16
+  // CHECK-NEXT: %[[W:.*]] = arith.extf %[[N]] : bf16 to f32
+  // CHECK-NEXT: %[[M:.*]] = math.absf %[[W]]
+  // CHECK-NEXT: kern.reduce max %[[M]]
+  // CHECK: %[[G:.*]] = kern.rows "amax" [1 x 8] (%{{.*}} = %[[R]] as full : tensor<8xf32>) -> (tensor<f32> as scalar)
+  %a = xf.amax %x : (tensor<2x4x8xbf16>) -> tensor<f32>
+  // CHECK: %[[S:.*]] = kern.rows "quantize_scale" [1 x 1] (%{{.*}} = %[[G]] as scalar : tensor<f32>)
+  // CHECK: arith.constant 4.480000e+02
+  %s = xf.quantize_scale %a {format = f8E4M3FN} : (tensor<f32>) -> tensor<f32>
+  // CHECK: %[[Q:.*]] = kern.rows "quantize" [8 x 8] (%{{.*}} = %[[X]] as full : tensor<2x4x8xbf16>, %{{.*}} = %[[S]] as scalar : tensor<f32>) -> (tensor<2x4x8xf8E4M3FN> as full)
+  %q = xf.quantize %x, %s : (tensor<2x4x8xbf16>, tensor<f32>) -> tensor<2x4x8xf8E4M3FN>
+  // CHECK: kern.gemm %[[Q]], %{{.*}} scale_a %[[S]] scale_b %{{.*}} {k = 8 : i64, label = "linear", m = 8 : i64, n = 16 : i64, transpose_b}
+  %y = xf.linear %q, %w scales(%s, %t) : (tensor<2x4x8xf8E4M3FN>, tensor<16x8xf8E4M3FN>, tensor<f32>, tensor<f32>) -> tensor<2x4x16xbf16>
+  return %y : tensor<2x4x16xbf16>
+}
+
 // CHECK-LABEL: func.func @linear
 func.func @linear(%x: tensor<2x4x8xbf16>, %w: tensor<16x8xbf16>, %b: tensor<16xbf16>)
     -> (tensor<2x4x8xbf16>, tensor<16x8xf32>) {

@@ -95,3 +95,18 @@ func.func @norm(%a: tensor<64x16xf32> {dist.sharding = #dist.sharding<@mesh, [["
   %n, %bad = xf.global_norm %a, %b {dist.operands = [#dist.sharding<@mesh, [["tp"], []], partial = []>, #dist.sharding<@mesh, [[]], partial = []>], dist.results = [#dist.sharding<@mesh, [], partial = []>, #dist.sharding<@mesh, [], partial = []>]} : (tensor<64x16xf32>, tensor<16xf32>) -> (tensor<f32>, tensor<f32>)
   return %n : tensor<f32>
 }
+
+// The largest magnitude is that of all pieces; codes follow the tensor.
+// CHECK-LABEL: func.func @quantized(
+func.func @quantized(%x: tensor<4x8xbf16> {dist.sharding = #dist.sharding<@mesh, [["dp"], ["tp"]], partial = []>}) -> tensor<4x8xf8E4M3FN> {
+  // CHECK: %[[OWN:.*]] = xf.amax %[[X:.*]] : (tensor<2x4xbf16>) -> tensor<f32>
+  // CHECK: %[[ONE:.*]] = xf.reshape %[[OWN]] : (tensor<f32>) -> tensor<1xf32>
+  // CHECK: %[[ALL:.*]] = dist.all_gather %[[ONE]] dim 0 over ["dp", "tp"] {why = "the largest of a tensor in pieces is wanted"} : tensor<1xf32> to tensor<4xf32>
+  // CHECK: %[[A:.*]] = xf.amax %[[ALL]] : (tensor<4xf32>) -> tensor<f32>
+  %a = xf.amax %x {dist.operands = [#dist.sharding<@mesh, [["dp"], ["tp"]], partial = []>], dist.results = [#dist.sharding<@mesh, [], partial = []>]} : (tensor<4x8xbf16>) -> tensor<f32>
+  // CHECK: %[[Q:.*]] = xf.quantize %[[X]], %[[A]] : (tensor<2x4xbf16>, tensor<f32>) -> tensor<2x4xf8E4M3FN>
+  %q = xf.quantize %x, %a {dist.operands = [#dist.sharding<@mesh, [["dp"], ["tp"]], partial = []>, #dist.sharding<@mesh, [], partial = []>], dist.results = [#dist.sharding<@mesh, [["dp"], ["tp"]], partial = []>]} : (tensor<4x8xbf16>, tensor<f32>) -> tensor<4x8xf8E4M3FN>
+  // CHECK: dist.all_gather %[[Q]] dim 1 over ["tp"] {{.*}} : tensor<2x4xf8E4M3FN> to tensor<2x8xf8E4M3FN>
+  %r = dist.constrain %q to <@mesh, [["dp"], []], partial = []> {dist.operands = [#dist.sharding<@mesh, [["dp"], []], partial = []>], dist.results = [#dist.sharding<@mesh, [["dp"], []], partial = []>]} : tensor<4x8xf8E4M3FN>
+  return %r : tensor<4x8xf8E4M3FN>
+}

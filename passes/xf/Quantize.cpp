@@ -1,0 +1,210 @@
+//===- Quantize.cpp - Lets layers multiply in 8 bits ----------------------===//
+//
+// Part of Hocket, under the Apache License v2.0.
+//
+//===----------------------------------------------------------------------===//
+///
+/// \file
+/// Gives the linear ops of called functions, which are the layers', factors of
+/// 8 bits with a scale a tensor (arXiv 2209.05433), from its own largest
+/// magnitude. The gradients' products follow in autodiff.
+///
+//===----------------------------------------------------------------------===//
+
+#include "passes/xf/Passes.h"
+#include "passes/xf/TrainingModule.h"
+
+#include "mlir/IR/TypeUtilities.h"
+#include "llvm/ADT/DenseSet.h"
+
+namespace hocket::xf {
+#define GEN_PASS_DEF_XFQUANTIZE
+#include "passes/xf/Passes.h.inc"
+} // namespace hocket::xf
+
+using namespace mlir;
+using namespace hocket::xf;
+
+namespace {
+
+/// A tensor of 8 bits, and what its numbers are times.
+struct Quantized {
+  Value value, scale;
+};
+
+class Quantizer {
+public:
+  explicit Quantizer(ModuleOp module)
+      : module(module), symbols(module),
+        format(Float8E4M3FNType::get(module.getContext())) {}
+
+  void run(func::FuncOp function);
+  int64_t numProducts = 0, numWeights = 0;
+
+private:
+  /// The products of `function` that may have 8-bit factors.
+  static SmallVector<LinearOp> productsOf(func::FuncOp function);
+
+  /// Makes argument `index` of `function`, which only `products` read as
+  /// their weight, one of 8 bits, with a scale behind all arguments, if every
+  /// call passes a working copy that nothing else reads.
+  std::optional<Quantized> passQuantized(func::FuncOp function,
+                                         BlockArgument weight);
+  /// Whether `operand` is the only reading of a working copy.
+  bool isReadOfOwn(Value operand);
+  /// Makes a working copy one of 8 bits; returns the variable of its scale.
+  VariableOp narrowCopy(VariableOp copy);
+
+  /// Quantizes `value` at the builder.
+  Quantized quantize(OpBuilder &builder, Value value);
+
+  ModuleOp module;
+  SymbolTable symbols;
+  FloatType format;
+  /// Calls of one function, which grow an operand with each weight.
+  SmallVector<func::CallOp> calls;
+};
+
+} // namespace
+
+/// Whether `value` decides where tokens go, which takes more digits.
+static bool reachesRouter(Value value) {
+  return llvm::any_of(value.getUsers(), [](Operation *user) {
+    if (isa<ReshapeOp, CastOp>(user))
+      return reachesRouter(user->getResult(0));
+    return isa<RouterOp, RouterProbabilitiesOp, RouterZLossOp>(user);
+  });
+}
+
+SmallVector<LinearOp> Quantizer::productsOf(func::FuncOp function) {
+  SmallVector<LinearOp> products;
+  for (auto linear : function.getOps<LinearOp>())
+    if (!reachesRouter(linear.getResult()))
+      products.push_back(linear);
+  return products;
+}
+
+bool Quantizer::isReadOfOwn(Value operand) {
+  auto read = operand.getDefiningOp<ReadOp>();
+  if (!read || !operand.hasOneUse())
+    return false;
+  auto copy = symbols.lookup<VariableOp>(read.getVariable());
+  if (copy.getKind() != VariableKind::Working)
+    return false;
+  auto uses = SymbolTable::getSymbolUses(copy, module);
+  return uses && std::next(uses->begin()) == uses->end();
+}
+
+VariableOp Quantizer::narrowCopy(VariableOp copy) {
+  OpBuilder builder(copy);
+  builder.setInsertionPointAfter(copy);
+  auto scalar = RankedTensorType::get({}, builder.getF32Type());
+  copy.setType(cast<RankedTensorType>(copy.getType()).clone(format));
+  auto scale = builder.create<VariableOp>(
+      copy.getLoc(), builder.getStringAttr(copy.getSymName() + ".scale"),
+      TypeAttr::get(scalar), copy.getKindAttr(), InitAttr(),
+      builder.getI32IntegerAttr(0), UnitAttr(), copy.getOfAttr(), StringAttr(),
+      TypeAttr());
+  symbols.insert(scale);
+  ++numWeights;
+  return scale;
+}
+
+std::optional<Quantized> Quantizer::passQuantized(func::FuncOp function,
+                                                  BlockArgument weight) {
+  unsigned index = weight.getArgNumber();
+  for (func::CallOp call : calls)
+    if (!isReadOfOwn(call.getOperand(index)))
+      return std::nullopt;
+  auto scalar =
+      RankedTensorType::get({}, Float32Type::get(weight.getContext()));
+  auto type = cast<RankedTensorType>(weight.getType()).clone(format);
+  weight.setType(type);
+  Value scale = function.front().addArgument(scalar, weight.getLoc());
+  for (func::CallOp call : calls) {
+    auto read = call.getOperand(index).getDefiningOp<ReadOp>();
+    VariableOp of = narrowCopy(symbols.lookup<VariableOp>(read.getVariable()));
+    read.getResult().setType(type);
+    OpBuilder builder(read);
+    builder.setInsertionPointAfter(read);
+    Value its = builder.create<ReadOp>(read.getLoc(), scalar, of.getSymName());
+    call->insertOperands(call->getNumOperands(), its);
+  }
+  return Quantized{weight, scale};
+}
+
+Quantized Quantizer::quantize(OpBuilder &builder, Value value) {
+  Location loc = value.getLoc();
+  auto scalar = RankedTensorType::get({}, builder.getF32Type());
+  Value amax = builder.create<AmaxOp>(loc, scalar, value);
+  Value scale = builder.create<QuantizeScaleOp>(loc, scalar, amax, format);
+  auto type = cast<RankedTensorType>(value.getType()).clone(format);
+  return {builder.create<QuantizeOp>(loc, type, value, scale), scale};
+}
+
+void Quantizer::run(func::FuncOp function) {
+  // 1. Who is called, and with which products.
+  calls.clear();
+  module.walk([&](func::CallOp call) {
+    if (call.getCallee() == function.getName())
+      calls.push_back(call);
+  });
+  SmallVector<LinearOp> products = productsOf(function);
+  if (calls.empty() || products.empty())
+    return;
+  // 2. Weights, once a step where nothing but these products reads them.
+  llvm::SmallPtrSet<Operation *, 16> chosen(products.begin(), products.end());
+  llvm::DenseMap<Value, Quantized> done;
+  for (LinearOp linear : products) {
+    auto weight = dyn_cast<BlockArgument>(linear.getWeight());
+    bool only =
+        weight && llvm::all_of(weight.getUses(), [&](OpOperand &use) {
+          return chosen.contains(use.getOwner()) && use.getOperandNumber() == 1;
+        });
+    if (only && !done.contains(weight))
+      if (auto passed = passQuantized(function, weight))
+        done[weight] = *passed;
+  }
+  // 3. All other factors where they are first multiplied, and the products.
+  for (LinearOp linear : products) {
+    OpBuilder builder(linear);
+    auto factor = [&](Value value) {
+      auto [entry, first] = done.try_emplace(value);
+      if (first)
+        entry->second = quantize(builder, value);
+      return entry->second;
+    };
+    Quantized input = factor(linear.getInput());
+    Quantized weight = factor(linear.getWeight());
+    linear.getInputMutable().assign(input.value);
+    linear.getWeightMutable().assign(weight.value);
+    linear.getScalesMutable().assign({input.scale, weight.scale});
+    ++numProducts;
+  }
+  function.setFunctionType(FunctionType::get(
+      module.getContext(), function.front().getArgumentTypes(),
+      function.getResultTypes()));
+}
+
+namespace {
+struct QuantizePass : public hocket::xf::impl::XfQuantizeBase<QuantizePass> {
+  void runOnOperation() override {
+    FailureOr<TrainingOp> training = findTraining(getOperation());
+    if (failed(training))
+      return signalPassFailure();
+    if (!training->getFp8())
+      return;
+    if (training->getPrecision() != Precision::Bf16) {
+      training->emitOpError("fp8 goes with precision bf16 only, which it has "
+                            "not");
+      return signalPassFailure();
+    }
+    Quantizer quantizer(getOperation());
+    for (auto function : getOperation().getOps<func::FuncOp>())
+      if (!function.isExternal())
+        quantizer.run(function);
+    numProducts += quantizer.numProducts;
+    numWeights += quantizer.numWeights;
+  }
+};
+} // namespace
