@@ -61,8 +61,10 @@ StatusOr<CostProblem> hocket::planProblem(const PlanRequest &request) {
   const spec::Training &training = loaded.spec.training();
   problem.step.sequence = training.sequence_length();
   problem.step.globalBatch = training.global_batch_size();
-  problem.step.elementBits =
-      training.precision() == spec::Training::FP32 ? 32 : 16;
+  problem.step.elementBits = training.precision() == spec::Training::FP32 ? 32
+                             : training.fp8_format() == spec::Training::NONE
+                                 ? 16
+                                 : 8;
   problem.compiled = true;
   problem.system = std::move(cluster.system);
   problem.devices = cluster.devices;

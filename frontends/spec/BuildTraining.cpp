@@ -185,5 +185,7 @@ void spec::buildTraining(const Spec &spec, OpBuilder &builder,
       xf::PrecisionAttr::get(context, precisionOf(training.precision())),
       xf::RecomputeAttr::get(context, recomputeOf(spec.plan().recompute())),
       lossScaleAttr(training, builder),
-      /*fp8=*/UnitAttr(), runtimeAttr(spec, builder), planAttr(spec, builder));
+      training.fp8_format() == Training::HYBRID ? builder.getUnitAttr()
+                                                : UnitAttr(),
+      runtimeAttr(spec, builder), planAttr(spec, builder));
 }

@@ -149,6 +149,18 @@ static void checkLossScale(const Training &training, ConstraintErrors &errors) {
                    formatReal(training.loss_scale().initial()) + ")");
 }
 
+/// S16.
+static void checkFp8(const Training &training, ConstraintErrors &errors) {
+  if (training.fp8_format() != Training::NONE &&
+      training.precision() != Training::BF16)
+    errors.add(
+        16, "training.fp8_format",
+        "fp8_format: " + Training::Fp8Format_Name(training.fp8_format()) +
+            " has no use with precision: " +
+            Training::Precision_Name(training.precision()) +
+            "; write precision: BF16, or leave fp8_format out");
+}
+
 /// Reads "a", "a,b" or "a,b,c": shares that are not negative, the first above
 /// zero.
 static bool isSplit(std::string_view text) {
@@ -177,6 +189,7 @@ void hocket::spec::checkTraining(const Spec &spec, ConstraintErrors &errors) {
   checkBatches(spec, errors);
   checkLearningRate(training.learning_rate(), errors);
   checkLossScale(training, errors);
+  checkFp8(training, errors);
   if (!isSplit(training.data().split()))
     errors.add(17, "training.data.split",
                "training.data.split is not three shares; write for example "

@@ -3,7 +3,8 @@
 """Writes golden/ from PyTorch: python3 make_golden.py [MODEL...]
 
 Hocket gives the initial weights and the samples; PyTorch, in fp64, gives the
-gradients of the first step and the losses of all. Needs PyTorch, which the
+gradients of the first step and the losses of all. Of some models it also gives
+them with factors of 8 bits and all else in fp32 (MODEL:fp8 for these alone). Needs PyTorch, which the
 test that reads golden/ does not. Run it again only where a model, the corpus
 or the initialisers change.
 """
@@ -61,6 +62,24 @@ def train(model, weights, samples):
     return losses, first
 
 
+def write_gradients(name, gradients):
+    flat = {n: (g.shape, g.flatten().tolist()) for n, g in gradients.items()}
+    safetensors.write(training.HERE / "golden" / f"{name}.safetensors", flat)
+
+
+def make_fp8(name):
+    """Losses, and the gradients of layers' weights, which 8 bits change."""
+    with training.Run(name) as run:
+        initial, samples = run.initial_weights(), run.samples()
+        config = oracle.Config(textproto.read(run.adamw))
+    model = oracle.Model(config, fp8=True)
+    losses, gradients = train(model, tensors(initial, torch.float32), samples)
+    print(f"{name} in fp8: loss {losses[0]:.6f} to {losses[-1]:.6f}")
+    path = training.HERE / "golden" / f"{name}_fp8.json"
+    path.write_text(json.dumps({"losses": losses}, indent=1) + "\n")
+    write_gradients(f"{name}_fp8", gradients)
+
+
 def make(name):
     with training.Run(name) as run:
         initial, samples = run.initial_weights(), run.samples()
@@ -87,12 +106,13 @@ def make(name):
     folder = training.HERE / "golden"
     folder.mkdir(exist_ok=True)
     (folder / f"{name}.json").write_text(json.dumps(record, indent=1) + "\n")
-    flat = {n: (g.shape, g.flatten().tolist()) for n, g in gradients.items()}
-    safetensors.write(folder / f"{name}.safetensors", flat)
+    write_gradients(name, gradients)
 
 
 if __name__ == "__main__":
     torch.use_deterministic_algorithms(True)
     torch.set_num_threads(1)
-    for model in sys.argv[1:] or training.models():
-        make(model)
+    every = training.models() + [f"{name}:fp8" for name in training.FP8_MODELS]
+    for model in sys.argv[1:] or every:
+        name, _, fp8 = model.partition(":")
+        (make_fp8 if fp8 else make)(name)

@@ -169,11 +169,39 @@ def rotate(x, table):
     return torch.cat((x1 * cos - x2 * sin, x2 * cos + x1 * sin, rest), -1)
 
 
-class Model:
-    """loss(weights, tokens) for one spec; tokens [B, S + 1]."""
+def quantized(x, kind):
+    """x in 8 bits, as numbers again: scaled so that its largest magnitude is
+    the largest that the kind has (current scaling, one scale a tensor)."""
+    largest = torch.finfo(kind).max
+    scale = x.abs().max() / largest
+    scale = torch.where(scale < 2.0**-126, torch.ones_like(scale), scale)
+    return (x / scale).clamp(-largest, largest).to(kind).to(x.dtype) * scale
 
-    def __init__(self, config, fused_attention=False):
-        self.config, self.fused = config, fused_attention
+
+class Fp8Linear(torch.autograd.Function):
+    """A linear layer of 8-bit factors: e4m3, and e5m2 for gradients (Megatron's
+    hybrid format); sums are in the precision of x."""
+
+    @staticmethod
+    def forward(ctx, x, weight):
+        x = quantized(x, torch.float8_e4m3fn)
+        weight = quantized(weight, torch.float8_e4m3fn)
+        ctx.save_for_backward(x, weight)
+        return x @ weight.T
+
+    @staticmethod
+    def backward(ctx, grad):
+        x, weight = ctx.saved_tensors
+        grad = quantized(grad, torch.float8_e5m2)
+        return grad @ weight, grad.flatten(0, -2).T @ x.flatten(0, -2)
+
+
+class Model:
+    """loss(weights, tokens) for one spec; tokens [B, S + 1]. With fp8 the
+    layers' linear ops have 8-bit factors, but those of experts."""
+
+    def __init__(self, config, fused_attention=False, fp8=False):
+        self.config, self.fused, self.fp8 = config, fused_attention, fp8
         s = config.sequence
         angles = torch.outer(
             torch.arange(s, dtype=torch.float64), inverse_frequencies(config)
@@ -205,6 +233,10 @@ class Model:
         return F.rms_norm(x, x.shape[-1:], weight, self.config.eps)
 
     def linear(self, x, weights, name):
+        if self.fp8 and "." in name:  # experts have no such names
+            bias = weights.get(name + ".bias")
+            y = Fp8Linear.apply(x, weights[name + ".weight"])
+            return y if bias is None else y + bias
         return F.linear(x, weights[name + ".weight"], weights.get(name + ".bias"))
 
     def attention(self, x, weights, name):

@@ -16,6 +16,9 @@ import corpus
 import safetensors
 
 HERE = pathlib.Path(__file__).resolve().parent
+FP8 = ("--set", "training.fp8_format=HYBRID")
+# Models that are compared with factors of 8 bits too.
+FP8_MODELS = ("gpt2", "llama")
 STEPS, GLOBAL_BATCH, SEQUENCE, RATE = 20, 4, 24, 4096.0
 
 SCHEDULE = f"""
@@ -87,9 +90,9 @@ class Run:
             "--log", log, "--set", f"training.precision={precision}", *options,
         )  # fmt: skip
         lines = log.read_text().splitlines() if log.exists() else []
-        (weights,) = out.rglob("model.safetensors")
         tensors = {
             name: tensor
+            for weights in out.rglob("model*.safetensors")
             for name, tensor in safetensors.read(weights).items()
             if not name.startswith("state.")
         }
@@ -98,9 +101,9 @@ class Run:
     def initial_weights(self):
         return self.train(self.sgd, 0, "FP32")[0]
 
-    def gradients(self, before, precision):
+    def gradients(self, before, precision, *options):
         """(gradients of the first step's mean loss, that loss)."""
-        after, log = self.train(self.sgd, 1, precision)
+        after, log = self.train(self.sgd, 1, precision, *options)
         gradients = {}
         for name, (shape, old) in before.items():
             new = after[name][1]

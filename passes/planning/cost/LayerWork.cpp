@@ -65,6 +65,16 @@ public:
 
 private:
   void product(const Product &product);
+  /// One that compiled programs never compute in 8 bits.
+  void wideProduct(const Product &product);
+  void addProduct(double seconds);
+  /// Tensors that are quantized, and what they have together.
+  struct Quantized {
+    double elements, tensors;
+  };
+  /// Where products have factors of 8 bits, what making these takes: forward
+  /// `factors`, backward `gradients`.
+  void quantize(Quantized factors, Quantized gradients);
   void moved(double forwardBytes, double backwardBytes, int ops);
   void unfusedAttention(double span);
   void fusedAttention(double span);
@@ -96,7 +106,34 @@ private:
 };
 
 void LayerPricer::product(const Product &product) {
-  double seconds = times.product(product);
+  addProduct(times.product(product));
+}
+
+void LayerPricer::wideProduct(const Product &product) {
+  addProduct(compiled ? times.product16(product) : times.product(product));
+}
+
+/// Of each tensor the largest magnitude is found, beside what makes the tensor,
+/// brought together between all that hold pieces, and then the tensor is read
+/// and written as bytes.
+void LayerPricer::quantize(Quantized factors, Quantized gradients) {
+  if (!compiled || step.elementBits != 8)
+    return;
+  RankGroup ranks{plan.dp * plan.cp * plan.tp, 1};
+  for (auto [pass, quantized] :
+       {std::pair(&work.forward, factors), {&work.backward, gradients}}) {
+    pass->memory += times.memory((element + 1) * quantized.elements);
+    launch(*pass, 2 * quantized.tensors);
+    if (ranks.size == 1)
+      continue;
+    pass->tensor +=
+        quantized.tensors * times.allGather(4 * double(ranks.size), ranks);
+    pass->host +=
+        quantized.tensors * times.software().host_collective_seconds();
+  }
+}
+
+void LayerPricer::addProduct(double seconds) {
   work.forward.products += seconds;
   work.backward.products += 2 * seconds;
   launch(work.forward, 1);
@@ -182,6 +219,7 @@ void LayerPricer::attentionBlock() {
   else
     unfusedAttention(span);
   product({tokens, hidden, q});
+  quantize({tokens * (hidden + q), 2}, {tokens * (q + 2 * kv + hidden), 4});
   tensorCollective();
   // Norm: reads and writes. Bias, dropout and residual: two reads, one write
   // and a mask. Biases, transposes or rotary: the heads, read and written.
@@ -193,12 +231,14 @@ void LayerPricer::attentionBlock() {
 void LayerPricer::denseBlock(double ffn) {
   denseInside(ffn);
   product({tokens, hidden, ffn / tp});
+  quantize({tokens * ffn / tp, 1}, {tokens * hidden, 1});
   tensorCollective();
 }
 
 void LayerPricer::denseInside(double ffn) {
   double local = ffn / tp, up = model.gated ? 2 * local : local;
   product({tokens, up, hidden});
+  quantize({tokens * hidden, 1}, {tokens * up, model.gated ? 2.0 : 1.0});
   double row = element * whole * hidden, wide = element * tokens * (up + local);
   moved(5.5 * row + wide, 8 * row + 2 * wide, 4);
 }
@@ -206,7 +246,7 @@ void LayerPricer::denseInside(double ffn) {
 void LayerPricer::expertBlock() {
   double topK = double(model.topK), expertTp = double(plan.expertTp);
   double row = element * whole * hidden;
-  product({whole, double(model.experts), hidden});
+  wideProduct({whole, double(model.experts), hidden});
   moved(5.5 * row, 8 * row, 8);
   // Each rank's tokens go to topK experts; a rank has experts / ep of them.
   double routed = tokens * topK / tp;
@@ -214,8 +254,8 @@ void LayerPricer::expertBlock() {
   double each = routed * expertTp / local;
   double ffn = double(model.expertFfn) / expertTp;
   double up = model.gated ? 2 * ffn : ffn;
-  product({each, up, hidden, local});
-  product({each, hidden, ffn, local});
+  wideProduct({each, up, hidden, local});
+  wideProduct({each, hidden, ffn, local});
   double bytes = element * routed * hidden,
          wide = element * each * local * (up + ffn);
   moved(4 * bytes + wide, 6 * bytes + 2 * wide, 6);
@@ -262,7 +302,7 @@ void LayerPricer::embedding() {
 void LayerPricer::head() {
   double vocab = double(model.vocab) / tp;
   double row = element * whole * hidden;
-  product({tokens, vocab, hidden});
+  wideProduct({tokens, vocab, hidden});
   // The loss works in 32 bits: the logits are widened, their largest, the sum
   // of exponentials and the label's are found, and the gradient written.
   double logits = 4 * tokens * vocab;

@@ -64,17 +64,6 @@ static const Case cases[] = {
      "(tensor<2x3x4xf32>, tensor<5x4xf32>, tensor<5xf32>) -> "
      "tensor<2x3x5xf32>",
      "([a, b, c], [d, c], [d]) -> ([a, b, d]) {a=2, b=3, c=4 reduced, d=5}"},
-    {"%x: tensor<3x4xf8E4M3FN>, %w: tensor<5x4xf8E4M3FN>, %s: tensor<f32>",
-     "xf.linear(%x, %w, %s, %s) {operandSegmentSizes = array<i32: 1, 1, 0, 2>} "
-     ": (tensor<3x4xf8E4M3FN>, tensor<5x4xf8E4M3FN>, tensor<f32>, "
-     "tensor<f32>) -> tensor<3x5xbf16>",
-     "([a, b], [c, b], [], []) -> ([a, c]) {a=3, b=4 reduced, c=5}"},
-    {"%x: tensor<3x4xbf16>", "xf.amax(%x) : (tensor<3x4xbf16>) -> tensor<f32>",
-     "([a, b]) -> ([]) {a=3 reduced, b=4 reduced}"},
-    {"%x: tensor<3x4xbf16>, %s: tensor<f32>",
-     "xf.quantize(%x, %s) : (tensor<3x4xbf16>, tensor<f32>) -> "
-     "tensor<3x4xf8E4M3FN>",
-     "([a, b], []) -> ([a, b]) {a=3, b=4}"},
     {"%g: tensor<2x3x5xf32>, %x: tensor<2x3x4xf32>",
      "xf.linear_weight_gradient(%g, %x) : (tensor<2x3x5xf32>, "
      "tensor<2x3x4xf32>) -> tensor<5x4xf32>",

@@ -283,6 +283,9 @@ const BadOverride badOverrides[] = {
     {"training.loss_scale.initial=8",
      "S16: a loss scale has no use with precision: FP32; write precision: "
      "FP16, or leave loss_scale out"},
+    {"training.fp8_format=HYBRID",
+     "S16: fp8_format: HYBRID has no use with precision: FP32; write "
+     "precision: BF16, or leave fp8_format out"},
     {"training={precision: FP16 loss_scale { minimum: 2 initial: 1 }}",
      "S16: the minimum loss scale is 2; write at most the initial one (1)"},
     {"training.optimizer.adamw.beta1=1",
