@@ -1,4 +1,4 @@
-//===- NarrowGpuPlansTest.cpp - Models in bf16 on emulated GPUs -----------===//
+//===- NarrowGpuPlansTest.cpp - Narrow types on emulated GPUs -------------===//
 //
 // Part of Hocket, under the Apache License v2.0.
 //
@@ -8,7 +8,9 @@
 /// In bf16 GPUs multiply on tensor cores: attention by warps with heads of 16,
 /// by warp groups with heads of 64 (the emulated GPUs are Hopper's). Losses,
 /// norms and state stay within the band of the cpu target (NarrowRuns.h) of
-/// what one rank of it does.
+/// what one rank of it does. So they do with factors of 8 bits, be it that
+/// cuBLASLt multiplies them or, where a size does not suit it, that they are
+/// widened.
 ///
 //===----------------------------------------------------------------------===//
 
@@ -30,7 +32,24 @@ namespace {
 struct Row {
   ModelRow model;
   std::vector<PlanRow> plans;
+  const char *training;
+  /// Of its linear ops with factors of 8 bits, if there are any: which are
+  /// products of such on GPUs.
+  enum class F8 { None, Some, All } f8 = F8::None;
 };
+
+/// Whether products have factors of 8 bits, and whether such are widened.
+std::pair<bool, bool> f8Of(const program::Program &program) {
+  bool multiplies = false, widens = false;
+  for (const program::Role &role : program.roles())
+    for (const program::Sequence &sequence : role.sequences())
+      for (const program::Instruction &instruction : sequence.instructions())
+        multiplies |=
+            instruction.has_gemm() && instruction.gemm().has_scale_a();
+  for (const program::Kernel &kernel : program.kernels())
+    widens |= kernel.description().find("widen") != std::string::npos;
+  return {multiplies, widens};
+}
 
 class NarrowGpuPlans : public NarrowRuns,
                        public testing::WithParamInterface<Row> {
@@ -43,8 +62,13 @@ protected:
   static constexpr uint64_t fewSteps = 4;
 
   Outcome run(const PlanRow &plan, const std::string &target) {
-    train(compile(GetParam().model, plan, precision, target), fewSteps,
-          target + plan.name);
+    SharedProgram program =
+        compile(GetParam().model, plan, GetParam().training, target);
+    Row::F8 f8 = GetParam().f8;
+    if (target == "cuda")
+      EXPECT_EQ(f8Of(*program),
+                std::pair(f8 != Row::F8::None, f8 == Row::F8::Some));
+    train(program, fewSteps, target + plan.name);
     return HasFatalFailure() ? Outcome()
                              : outcomeOf(target + plan.name, fewSteps);
   }
@@ -52,10 +76,11 @@ protected:
 
 TEST_P(NarrowGpuPlans, StayWithinTheBandOfTheCpuTarget) {
   PlanRow one = {"One", "", 2};
-  Difference band = bandOf(compile(GetParam().model, one, precision), fewSteps),
+  const char *training = GetParam().training;
+  Difference band = bandOf(compile(GetParam().model, one, training), fewSteps),
              greatest;
   EXPECT_GT(band.loss, 0);
-  EXPECT_LT(band.loss, 1e-3);
+  EXPECT_LT(band.loss, GetParam().f8 == Row::F8::None ? 1e-3 : 1e-2);
   Outcome expected = run(one, "cpu");
   for (const PlanRow &plan : GetParam().plans) {
     Difference gpus = differenceOf(run(plan, "cuda"), expected);
@@ -67,12 +92,20 @@ TEST_P(NarrowGpuPlans, StayWithinTheBandOfTheCpuTarget) {
   std::cout << "band: " << band << "\ngpus: " << greatest << "\n";
 }
 
+constexpr char bf16[] = "precision: BF16";
+constexpr char fp8[] = "precision: BF16 fp8_format: HYBRID";
+
 // clang-format off
 const Row rows[] = {
     {{"HeadsOf16", GPT "hidden: 32 heads: 2 ffn: 72 "},
-     {{"One", "", 2}, {"Dp2", "dp=2", 2}, {"Tp2", "tp=2", 2}}},
+     {{"One", "", 2}, {"Dp2", "dp=2", 2}, {"Tp2", "tp=2", 2}}, bf16},
     {{"HeadsOf64", GPT "hidden: 64 heads: 1 ffn: 72 "},
-     {{"One", "", 2}}},
+     {{"One", "", 2}}, bf16},
+    {{"EightBits", GPT "hidden: 32 heads: 2 ffn: 64 "},
+     {{"One", "", 2}, {"Dp2", "dp=2", 2}, {"Tp2", "tp=2", 2}}, fp8,
+     Row::F8::All},
+    {{"EightBitsThatDoNotFit", GPT "hidden: 32 heads: 2 ffn: 72 "},
+     {{"One", "", 2}}, fp8, Row::F8::Some},
 };
 // clang-format on
 

@@ -46,9 +46,10 @@ class Model:
     batch: int
     sequence: int
     layers: tuple = ()  # to be tried, most first; (): the spec's
+    beside: str = ""  # in fp8, with the layers of this model, which is in bf16
 
     def settings(self):
-        return {
+        return (FP8 if self.beside else {}) | {
             "training.micro_batch_size": self.batch,
             "training.global_batch_size": self.batch,
             "training.sequence_length": self.sequence,
@@ -56,6 +57,7 @@ class Model:
         }
 
 
+FP8 = {"training.precision": "BF16", "training.fp8_format": "HYBRID"}
 LLAMA_LAYERS = tuple(range(32, 0, -1))
 MODELS = (
     Model("gpt2-124m", "gpt2-124m", 32, 1024),
@@ -63,13 +65,19 @@ MODELS = (
     Model("llama-1k", "llama-3-8b", 8, 1024, LLAMA_LAYERS),
     Model("llama-4k", "llama-3-8b", 2, 4096, LLAMA_LAYERS),
     Model("llama-8k", "llama-3-8b", 1, 8192, LLAMA_LAYERS),
+    Model("llama-1k-fp8", "llama-3-8b", 8, 1024, beside="llama-1k"),
+    Model("llama-4k-fp8", "llama-3-8b", 2, 4096, beside="llama-4k"),
+    Model("llama-8k-fp8", "llama-3-8b", 1, 8192, beside="llama-8k"),
 )
 TINY = """name: "tiny"
 model { layers: 2 hidden: 64 heads: 1 ffn: 128 vocab_size: 61 max_positions: 32
         activation: GELU_TANH }
 training { micro_batch_size: 2 sequence_length: 32 steps: 6 precision: BF16 }
 """
-TINY_MODELS = (Model("tiny", "tiny", 2, 32),)
+TINY_MODELS = (
+    Model("tiny", "tiny", 2, 32),
+    Model("tiny-fp8", "tiny", 2, 32, beside="tiny"),
+)
 
 
 def run(*command, **options):
@@ -141,6 +149,7 @@ class Preparation:
         self.build, self.folder = arguments.build.resolve(), arguments.prepare
         self.hocket = self.build / "bin/hocket"
         self.examples = source.parents[1] / "examples"
+        self.layers = {}  # of each model that was compiled
 
     def say(self, text):
         print(text, flush=True)
@@ -242,15 +251,18 @@ class Preparation:
         (self.folder / "expected/none.jsonl").unlink(missing_ok=True)
         return logs
 
-    def prepare_parity(self):
-        name, steps, vocabulary = "nano", 100, 257
+    def prepare_parity(self, ending, more):
+        """The program `parity` with this ending, and what the CPU target's run
+        with these settings logs."""
+        model, steps, vocabulary = "nano", 100, 257
         if self.arguments.tiny:
-            name, steps, vocabulary = "tiny", 6, 61
+            model, steps, vocabulary = "tiny", 6, 61
+        name, program = model + ending, "parity" + ending
         tokens = list(learnable_tokens(vocabulary, 100 * steps * 16))
         write_tokens(self.folder / "data/learnable", tokens)
-        settings = {"training.steps": steps, "training.precision": "BF16"}
-        for program, options in (("cpu", ()), ("parity", self.gpu_options())):
-            error = self.compile(name, program, settings, *options)
+        settings = {"training.steps": steps, "training.precision": "BF16"} | more
+        for target, options in (("cpu", ()), (program, self.gpu_options())):
+            error = self.compile(model, target, settings, *options)
             if error:
                 raise Unusable(f"{name}: {error}")
         self.say(f"training {name} on this machine's processor")
@@ -260,12 +272,18 @@ class Preparation:
         pairs = itertools.combinations(logs, 2)
         return {
             "model": name,
-            "program": "programs/parity.hkx",
+            "program": f"programs/{program}.hkx",
             "data": "data/learnable",
             "steps": steps,
             "expected": f"expected/{paths[0].name}",
             "band": 2 * max(greatest_difference(a, b) for a, b in pairs),
         }
+
+    def layers_of(self, model):
+        """What is tried in turn; None: as many as the spec has."""
+        if model.beside in self.layers:
+            return (self.layers[model.beside],)
+        return model.layers or (None,)
 
     def prepare_model(self, model):
         """Its entry of the manifest, or why there is none."""
@@ -273,15 +291,16 @@ class Preparation:
         options = [*self.gpu_options()]
         if not self.arguments.tiny:
             options += ["--memory", self.arguments.memory]
-        for layers in model.layers or (None,):
+        for layers in self.layers_of(model):
             more = {"model.layers": layers} if layers else {}
             error = self.compile(model.spec, model.name, settings | more, *options)
             if not error:
+                self.layers[model.name] = layers
                 self.say(f"compiled {model.name}" + (f", {layers} layers" if layers else ""))
                 return {
                     "name": model.name, "program": f"programs/{model.name}.hkx",
                     "batch": model.batch, "sequence": model.sequence,
-                    "spec": model.spec, "layers": layers,
+                    "spec": model.spec, "layers": layers, "beside": model.beside,
                 }  # fmt: skip
             if "S42" not in error:
                 raise Unusable(f"{model.name}: {error}")
@@ -306,7 +325,8 @@ class Preparation:
             "machine": platform.machine(),
             "glibc": self.glibc(),
             "arch": self.arch,
-            "parity": self.prepare_parity(),
+            "parity": self.prepare_parity("", {}),
+            "parity_fp8": self.prepare_parity("-fp8", FP8),
             "models": [self.prepare_model(model) for model in models],
         }
         shutil.copy2(self.source / "hocket-gpu-check", self.folder / "run")

@@ -20,6 +20,7 @@ RIGHT = (
     "Kernels against their references",
     "Losses against the CPU target's",
     "Two runs, the same bits",
+    "The same in fp8",
 )
 
 
@@ -80,7 +81,9 @@ class GpuCheckTest(unittest.TestCase):
         self.assertEqual(sections["PyTorch"]["status"], "skipped")
         self.assertIn("Emulated GPU", text)
         figures = {f["what"]: f for s in sections.values() for f in s["figures"]}
-        for what in ("MFU, tiny", "products, tiny", "copy, tiny", "norms, tiny",
+        for what in ("MFU, tiny", "MFU, tiny-fp8", "products, tiny",
+                     "products, tiny-fp8", "tokens/s over those in bf16, tiny-fp8",
+                     "copy, tiny", "norms, tiny",
                      "cross-entropy, tiny", "Adam, tiny",
                      "attention_forward causal 32 x 64, tiny",
                      "attention_backward causal 32 x 64, tiny"):  # fmt: skip

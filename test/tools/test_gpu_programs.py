@@ -108,6 +108,16 @@ class GpuProgramsTest(unittest.TestCase):
         self.assertEqual(len(PLANS), 21)
         self.expect_compiled(compile_plan, PLANS)
 
+    def test_fp8(self):
+        """8-bit factors, for a GPU that takes some, one that takes all, and one
+        that takes none."""
+        spec = ROOT / "examples/nano/spec.textproto"
+        for arch in ("sm_90a", "sm_100a", "sm_80"):
+            done = self.compile("fp8", spec, "--set", "training.precision=BF16",
+                                "--set", "training.fp8_format=HYBRID",
+                                "--arch", arch)  # fmt: skip
+            self.assertEqual(done.returncode, 0, done.stderr)
+
     def test_every_architecture(self):
         """Of the most kinds of kernels: attention, experts, dense layers."""
         for example in ("nano", "nano-moe"):
