@@ -48,6 +48,11 @@ static Status placePlan(ModuleOp module) {
   if (axes.empty())
     return invalidArgument("the plan is of one device; write its mesh, as in "
                            "--mesh dp=2,tp=4, or --axes");
+  auto routes =
+      module.walk([](xf::RouterOp) { return WalkResult::interrupt(); });
+  if (routes.wasInterrupted())
+    return invalidArgument("strategies are chosen for plans of models without "
+                           "experts; write --axes for a bound");
   ConvertXfToDistOptions placement;
   placement.axes = axes;
   PassManager manager(module.getContext());

@@ -258,8 +258,8 @@ class Check:
             said = f"{share:.1%}" if share else "skipped: the GPU's peak is not known"
             rows.append([model["name"], f"{count:,}", shape, f"{speed:,.0f}", said])
             if share:
-                isGoal = count >= 1.4e9 and not model["beside"]
-                target = 0.55 if isGoal else None
+                is_goal = count >= 1.4e9 and not model["beside"]
+                target = 0.55 if is_goal else None
                 numbers.append(figure(f"MFU, {model['name']}", share, "", target))
             if model["beside"] in self.speed_of:
                 what = f"tokens/s over those in bf16, {model['name']}"
@@ -356,8 +356,8 @@ class Check:
         for op, goal in (("attention_forward", 500), ("attention_backward", 400)):
             for sequence, dim, causal, speed in figures.attention(rows, op):
                 what = f"{op} {'causal ' * causal}{sequence} x {dim}, {name}"
-                isGoal = dim == 128 and causal and sequence >= 4096
-                found.append(figure(what, speed, "TFLOP/s", goal if isGoal else None))
+                is_goal = dim == 128 and causal and sequence >= 4096
+                found.append(figure(what, speed, "TFLOP/s", goal if is_goal else None))
         for what, (speed, share) in figures.bandwidth(times).items():
             found.append(figure(f"{what}, {name}", speed / 1e9, "GB/s"))
             if what != "copy":
