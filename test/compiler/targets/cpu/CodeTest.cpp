@@ -183,8 +183,8 @@ TEST_F(Code, UnknownTypes) {
   KernelText text{1, 4, {{"full", "f64"}}, {{"full"}}};
   text.body = "kern.yield %a0 : f32\n";
   EXPECT_FALSE(compile(text.str()));
-  EXPECT_THAT(said, HasSubstr("operand 0 has element type 'f64'; kernels "
-                              "know f32, bf16, f16 and i32"));
+  EXPECT_THAT(said, HasSubstr("operand 0 has element type 'f64'; kernels know "
+                              "f32, bf16, f16, i32, f8E4M3FN and f8E5M2"));
   said.clear();
   text = {1, 4, {{"full"}}, {{"full"}}};
   text.body = "%0 = arith.extf %a0 : f32 to f64\n"
