@@ -91,7 +91,9 @@ LogicalResult hocket::emitTraining(ModuleOp module, program::Program &program) {
   training->set_steps(runtime.integer("steps"));
   training->set_seed(runtime.integer("seed"));
   if (auto precision = fields.find<xf::PrecisionAttr>("precision"))
-    training->set_precision(xf::stringifyPrecision(precision.getValue()).str());
+    training->set_precision(
+        xf::stringifyPrecision(precision.getValue()).str() +
+        (fields.find<UnitAttr>("fp8") ? ", fp8 hybrid" : ""));
   emitLearningRate(Fields(runtime.find<DictionaryAttr>("learning_rate")),
                    *training->mutable_learning_rate());
   training->set_clip_norm(fields.real("clip_norm"));
