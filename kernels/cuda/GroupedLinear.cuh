@@ -98,6 +98,44 @@ HOCKET_DEVICE void cutGroups(GroupTile *tiles, const GroupShape &shape,
     tiles[0] = {-1, 0, static_cast<int>(total), 0};
 }
 
+/// Stores a product as the rows of `tile`, from `column` on.
+template <class T, class Product>
+HOCKET_DEVICE void storeTile(const Product &product, T *y,
+                             const GroupTile &tile, Integer columns,
+                             Integer column) {
+  product.forEachPair([&](int row, int n, float low, float high) {
+    if (row >= tile.count)
+      return;
+    Pack<T, 2> pair = {fromFloat<T>(low), fromFloat<T>(high)};
+    store(y + (tile.first + row) * columns + column + n, pair,
+          columns - column - n);
+  });
+}
+
+/// Where the gradient of an expert's weights is in those of all, [experts, out,
+/// in], and where a product is in it.
+struct WeightPlace {
+  Integer expert, out, in;
+  Integer row, column;
+};
+
+/// Stores a product as a piece of a gradient, or adds it to what is there.
+template <class Product>
+HOCKET_DEVICE void storeGradient(const Product &product, float *dw,
+                                 const WeightPlace &place, int add) {
+  float *corner =
+      dw + (place.expert * place.out + place.row) * place.in + place.column;
+  product.forEachPair([&](int m, int n, float low, float high) {
+    if (place.row + m >= place.out)
+      return;
+    float *to = corner + m * place.in + n;
+    Integer count = place.in - place.column - n;
+    Pack<float, 2> sums = load<2>(to, add ? count : 0);
+    sums.at[0] += low, sums.at[1] += high;
+    store(to, sums, count);
+  });
+}
+
 /// y[rows, columns] of x[rows, depth]: the weights of an expert are [columns,
 /// depth], or, for the gradient of inputs, [depth, columns].
 template <class T, bool Gradient, bool Aligned>
@@ -115,13 +153,7 @@ HOCKET_DEVICE void groupedLinear(T *y, const T *x, const T *weights,
                 {weights + tile.expert * columns * depth,
                  Gradient ? columns : depth, columns, column},
                 depth);
-  product.forEachPair([&](int row, int n, float low, float high) {
-    if (row >= tile.count)
-      return;
-    Pack<T, 2> pair = {fromFloat<T>(low), fromFloat<T>(high)};
-    store(y + (tile.first + row) * columns + column + n, pair,
-          columns - column - n);
-  });
+  storeTile(product, y, tile, columns, column);
 }
 
 /// dw[experts, out, in] (+)= for each expert the sum over its rows of
@@ -142,15 +174,7 @@ HOCKET_DEVICE void groupedWeightGradient(float *dw, const T *dy, const T *x,
       product.add({dy + first * out, out, out, row},
                   {x + first * in, in, in, column}, shape.count(run, expert));
   }
-  product.forEachPair([&](int m, int n, float low, float high) {
-    if (row + m >= out)
-      return;
-    float *to = dw + (expert * out + row + m) * in + column + n;
-    Integer count = in - column - n;
-    Pack<float, 2> sums = load<2>(to, add ? count : 0);
-    sums.at[0] += low, sums.at[1] += high;
-    store(to, sums, count);
-  });
+  storeGradient(product, dw, {expert, out, in, row, column}, add);
 }
 
 } // namespace hocket::cuda

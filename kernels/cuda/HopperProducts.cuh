@@ -170,13 +170,7 @@ HOCKET_DEVICE void hopperGroupedLinear(const TensorMap &x,
   } else {
     Product::Roles::beginToMultiply();
     product.add(count);
-    product.forEachPair([&](int row, int n, float low, float high) {
-      if (row >= tile.count)
-        return;
-      Pack<T, 2> pair = {fromFloat<T>(low), fromFloat<T>(high)};
-      store(y + (tile.first + row) * columns + column + n, pair,
-            columns - column - n);
-    });
+    storeTile(product, y, tile, columns, column);
   }
 }
 
@@ -209,15 +203,7 @@ hopperGroupedWeightGradient(const TensorMap &dy, const TensorMap &x, float *dw,
     Product::Roles::beginToMultiply();
     for (Integer run = 0; run < shape.runs; ++run)
       product.add(static_cast<int>(countOf(run)));
-    product.forEachPair([&](int m, int n, float low, float high) {
-      if (row + m >= out)
-        return;
-      float *to = dw + (expert * out + row + m) * in + column + n;
-      Integer count = in - column - n;
-      Pack<float, 2> sums = load<2>(to, add ? count : 0);
-      sums.at[0] += low, sums.at[1] += high;
-      store(to, sums, count);
-    });
+    storeGradient(product, dw, {expert, out, in, row, column}, add);
   }
 }
 

@@ -39,10 +39,6 @@ enum class F8Layouts { None, InnerFastest, Any };
 
 Type elementOf(Value tensor) { return getElementTypeOrSelf(tensor); }
 
-bool isF8(Value tensor) {
-  return isa<Float8E4M3FNType, Float8E5M2Type>(elementOf(tensor));
-}
-
 /// Whether m, n and k are what the library asks for.
 bool hasFittingSizes(GemmOp gemm) {
   for (uint64_t size : {gemm.getM(), gemm.getN(), gemm.getK()})

@@ -197,8 +197,7 @@ static bool hasOtherUse(Value value, Operation *second) {
   });
 }
 
-/// Whether the numbers of a tensor have 8 bits.
-static bool isF8(Value tensor) {
+bool kern::isF8(Value tensor) {
   return isa<Float8E4M3FNType, Float8E5M2Type>(getElementTypeOrSelf(tensor));
 }
 

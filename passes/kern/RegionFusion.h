@@ -64,6 +64,9 @@ struct FusionLimits {
   int64_t rowBytes = 192 * 1024; ///< kept of a row between its reductions
 };
 
+/// Whether the numbers of a tensor have 8 bits.
+bool isF8(mlir::Value tensor);
+
 /// What keeps two regions apart; empty where nothing does.
 using Refusal = std::string;
 

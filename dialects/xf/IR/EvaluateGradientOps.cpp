@@ -95,7 +95,7 @@ LogicalResult AmaxOp::evaluate(EvaluationContext &, Tensors operands,
   double greatest = 0;
   for (double value : operands[0].values)
     if (std::isnan(value) || std::abs(value) > greatest)
-      greatest = std::isnan(greatest) ? greatest : std::abs(value);
+      greatest = std::abs(value);
   results.emplace_back(ArrayRef<int64_t>{}, greatest);
   return success();
 }

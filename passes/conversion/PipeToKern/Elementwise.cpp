@@ -5,6 +5,8 @@
 //===----------------------------------------------------------------------===//
 
 #include "passes/conversion/PipeToKern/Lowering.h"
+
+#include "dialects/xf/IR/XfConstraints.h"
 #include "passes/kern/RegionBuilder.h"
 
 #include "mlir/IR/TypeUtilities.h"
@@ -135,14 +137,8 @@ Values lower(OpBuilder &builder, xf::ConstantOp op) {
                      });
 }
 
-/// The largest finite number of a float type.
-static double largestOf(Type element) {
-  return llvm::APFloat::getLargest(cast<FloatType>(element).getFloatSemantics())
-      .convertToDouble();
-}
-
 Values lower(OpBuilder &builder, xf::QuantizeScaleOp op) {
-  double largest = largestOf(op.getFormat());
+  double largest = xf::largestOf(op.getFormat());
   return elementwise(
       builder, op, "quantize_scale", op.getAmax(),
       [&](ArrayRef<Scalar> in) -> SmallVector<Scalar> {

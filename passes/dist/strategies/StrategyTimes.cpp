@@ -6,6 +6,7 @@
 
 #include "passes/dist/strategies/StrategyTimes.h"
 
+#include "dialects/xf/IR/XfConstraints.h"
 #include "dialects/xf/IR/XfInterfaces.h"
 #include "passes/dist/Reshard.h"
 
@@ -62,12 +63,9 @@ double StrategyTimes::rateOf(Operation *op) const {
       return matches(getElementTypeOrSelf(type));
     });
   };
-  auto isF8 = [](Type type) {
-    return isa<Float8E4M3FNType, Float8E5M2Type>(type);
-  };
-  if (device.peak_8bit() > 0 && any(isF8))
+  if (device.peak_8bit() > 0 && any(xf::isF8))
     return device.peak_8bit() * software.gemm_8bit();
-  bool isWide = any([](Type type) { return type.isF32(); }) && !any(isF8);
+  bool isWide = any([](Type type) { return type.isF32(); }) && !any(xf::isF8);
   return (isWide ? device.peak_32bit() : device.peak_16bit()) * software.gemm();
 }
 
