@@ -83,8 +83,9 @@ void hocket::registerTrain(CLI::App &app, Status &result,
   command
       ->add_option("--cuda-graphs", options.graphs,
                    "Have a GPU do a step as one CUDA graph: auto, where it can "
-                   "be done; on, or fail; off (default auto). Not with several "
-                   "ranks, dropout, --profile or --trace")
+                   "be done; on, or fail; off (default auto). Not with "
+                   "--profile or --trace, nor with ranks whose messages go "
+                   "through host memory")
       ->type_name("auto|on|off")
       ->transform(CLI::CheckedTransformer(
                       std::map<std::string, GraphUse>{{"auto", GraphUse::Auto},

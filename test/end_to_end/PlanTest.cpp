@@ -143,7 +143,7 @@ TEST(LossScale, AStepThatOverflowsIsSkipped) {
   CompiledModel compiled(compileProgram(spec));
   ASSERT_TRUE(compiled.valid);
   ModelState first = compiled.state();
-  ReferenceModel reference(compileXf(spec), 5, true, first);
+  ReferenceModel reference(compileXf(spec), 5, xf::Rounding::All, first);
   ASSERT_TRUE(reference.valid);
   double scale = 1e10;
   for (uint64_t step = 0; step < 5; ++step) {

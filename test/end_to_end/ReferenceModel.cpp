@@ -20,7 +20,7 @@ using namespace hocket::test;
 using xf::ReferenceTensor;
 
 ReferenceModel::ReferenceModel(const std::string &text, uint64_t seed,
-                               bool rounding, const ModelState &state) {
+                               xf::Rounding rounding, const ModelState &state) {
   context.loadDialect<xf::XfDialect, func::FuncDialect, arith::ArithDialect>();
   module = parseSourceString<ModuleOp>(text, &context);
   EXPECT_TRUE(bool(module));

@@ -24,10 +24,9 @@ namespace hocket::test {
 
 class ReferenceModel {
 public:
-  /// `text` is a module of level xf; `rounding` rounds every result to its
-  /// element type. Variables start with the values of `state`. Not `valid` if
-  /// one has none there, or another size.
-  ReferenceModel(const std::string &text, uint64_t seed, bool rounding,
+  /// `text` is a module of level xf. Variables start with the values of
+  /// `state`. Not `valid` if one has none there, or another size.
+  ReferenceModel(const std::string &text, uint64_t seed, xf::Rounding rounding,
                  const ModelState &state);
 
   StepNumbers run(uint64_t step, double learningRate,

@@ -4,8 +4,8 @@
 
 Hocket gives the initial weights and the samples; PyTorch, in fp64, gives the
 gradients of the first step and the losses of all. Of some models it also gives
-them with factors of 8 bits and all else in fp32 (MODEL:fp8 for these alone). Needs PyTorch, which the
-test that reads golden/ does not. Run it again only where a model, the corpus
+them with factors of 8 bits and all else in fp64 (MODEL:fp8 for these alone).
+Needs PyTorch, which the tests that read golden/ do not. Run it again only where a model, the corpus
 or the initialisers change.
 """
 
@@ -68,15 +68,22 @@ def write_gradients(name, gradients):
 
 
 def make_fp8(name):
-    """Losses, and the gradients of layers' weights, which 8 bits change."""
+    """What make() does with factors of 8 bits, and what a test needs to repeat
+    the first step."""
     with training.Run(name) as run:
         initial, samples = run.initial_weights(), run.samples()
         config = oracle.Config(textproto.read(run.adamw))
+        spec = run.sgd.read_text()
     model = oracle.Model(config, fp8=True)
-    losses, gradients = train(model, tensors(initial, torch.float32), samples)
+    losses, gradients = train(model, tensors(initial, torch.float64), samples)
     print(f"{name} in fp8: loss {losses[0]:.6f} to {losses[-1]:.6f}")
     path = training.HERE / "golden" / f"{name}_fp8.json"
-    path.write_text(json.dumps({"losses": losses}, indent=1) + "\n")
+    record = {
+        "spec": spec,
+        "samples": samples[: training.GLOBAL_BATCH],
+        "losses": losses,
+    }
+    path.write_text(json.dumps(record) + "\n")
     write_gradients(f"{name}_fp8", gradients)
 
 

@@ -112,7 +112,7 @@ LogicalResult QuantizeOp::evaluate(EvaluationContext &context, Tensors operands,
   ReferenceTensor result = operands[0];
   double most = largestOf(elementOf(getResult()));
   auto kept = [&](double x) {
-    return context.rounding ? static_cast<float>(x) : x;
+    return context.rounding == Rounding::All ? static_cast<float>(x) : x;
   };
   double inverse = kept(1 / operands[1][0]);
   for (double &value : result.values)

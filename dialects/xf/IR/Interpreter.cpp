@@ -7,6 +7,7 @@
 #include "dialects/xf/IR/Interpreter.h"
 
 #include "dialects/xf/IR/Xf.h"
+#include "dialects/xf/IR/XfConstraints.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/IR/TypeUtilities.h"
@@ -57,9 +58,11 @@ Tensors FunctionRun::valuesOf(ValueRange range) {
 
 void FunctionRun::keep(Operation &op, Tensors results) {
   for (auto [value, tensor] : llvm::zip_equal(op.getResults(), results)) {
-    if (context.rounding)
+    Type type = getElementTypeOrSelf(value.getType());
+    if (context.rounding == Rounding::All ||
+        (context.rounding == Rounding::Codes && isF8(type)))
       for (double &element : tensor.values)
-        element = roundTo(getElementTypeOrSelf(value.getType()), element);
+        element = roundTo(type, element);
     values[value] = std::move(tensor);
   }
 }

@@ -47,14 +47,21 @@ ReferenceTensor zerosOf(mlir::Type type);
 /// nearest, ties to even; integers unchanged).
 double roundTo(mlir::Type elementType, double value);
 
+/// Which results the evaluator rounds to their element types; everything else
+/// is f64.
+enum class Rounding {
+  None,
+  Codes, ///< Those of 8 bits, whose rounding is what they are for.
+  All,
+};
+
 /// What evaluation knows besides its operands.
 struct EvaluationContext {
   uint64_t seed = 0;
   uint32_t step = 0;
   /// Which microbatch of the step: random elements are counted from its first.
   int64_t microbatch = 0;
-  /// Round every result to its element type; else everything is f64.
-  bool rounding = false;
+  Rounding rounding = Rounding::None;
 
   llvm::StringMap<ReferenceTensor> variables; ///< By symbol name.
   llvm::StringMap<ReferenceTensor> inputs;    ///< `xf.input`, by name.

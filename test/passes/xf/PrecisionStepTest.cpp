@@ -53,7 +53,7 @@ protected:
 TEST_F(PrecisionStep, Bf16IsWithinItsRounding) {
   TinyTraining training({.precision = "bf16", .element = "f32"});
   ASSERT_TRUE(training.valid);
-  training.context.rounding = true;
+  training.context.rounding = Rounding::All;
   ASSERT_TRUE(succeeded(training.run()));
   compareGradients(training, 1, bound(8));
   EXPECT_NEAR(training.context.outputs["loss"][0][0],
@@ -63,7 +63,7 @@ TEST_F(PrecisionStep, Bf16IsWithinItsRounding) {
 TEST_F(PrecisionStep, WorkingCopiesFollowTheirParameters) {
   TinyTraining training({.precision = "bf16", .element = "f32"});
   ASSERT_TRUE(training.valid);
-  training.context.rounding = true;
+  training.context.rounding = Rounding::All;
   ReferenceTensor before = training.variable("q0");
   ASSERT_TRUE(succeeded(training.run()));
   const ReferenceTensor &after = training.variable("q0");
@@ -76,7 +76,7 @@ TEST_F(PrecisionStep, WorkingCopiesFollowTheirParameters) {
 TEST_F(PrecisionStep, Fp16ScalesTheLossAndUnscalesTheGradients) {
   TinyTraining training(halves("1024.0"));
   ASSERT_TRUE(training.valid);
-  training.context.rounding = true;
+  training.context.rounding = Rounding::All;
   ASSERT_TRUE(succeeded(training.run()));
   compareGradients(training, 1024, bound(11));
   double norm = exact->context.outputs["grad_norm"][0][0];
@@ -91,7 +91,7 @@ TEST_F(PrecisionStep, Fp16ScalesTheLossAndUnscalesTheGradients) {
 TEST_F(PrecisionStep, Fp16SkipsAnOverflowAndHalvesTheScale) {
   TinyTraining training(halves("1.0e9"));
   ASSERT_TRUE(training.valid);
-  training.context.rounding = true;
+  training.context.rounding = Rounding::All;
   ReferenceTensor before = training.variable("q0");
   auto f32 = Float32Type::get(&training.reference.context);
   for (double &value : before.values)
