@@ -33,7 +33,9 @@ struct CUfunc_st {
   Module *module;
   std::string name;
   std::vector<unsigned> sizes; ///< Of its arguments.
-  size_t mostShared = 48 << 10;
+  /// A GPU gives 48 KiB unasked, less what the kernel has statically. How much
+  /// that is nobody knows here, so what is not asked for is not given.
+  size_t mostShared = 0;
 };
 
 struct CUgraph_st {

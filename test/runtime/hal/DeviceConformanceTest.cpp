@@ -86,6 +86,21 @@ protected:
     return device->loadModule("library", {&source, 1}).status();
   }
 
+  /// Writes what stands at the ends of dynamic shared memory and in the middle
+  /// of its own: 256 bytes of it.
+  static constexpr char useShared[] = R"(
+    #include "kernels/cuda/Device.cuh"
+    extern "C" __global__ void useShared(
+        int *out, const hocket::cuda::Scalars<1> numbers) {
+      __shared__ int own[64];
+      HOCKET_DYNAMIC_SHARED(given);
+      int last = int(numbers.at[0]) - 1;
+      own[threadIdx.x] = threadIdx.x;
+      if (threadIdx.x == 0)
+        given[0] = 5, given[last] = 7;
+      __syncthreads();
+      out[threadIdx.x] = own[63 - threadIdx.x] + int(given[0] * given[last]);
+    })";
   /// What TestKernels.cpp has, for a GPU.
   static constexpr char addScalar[] = R"(
     struct Numbers { long long at[1]; };
@@ -230,6 +245,30 @@ TEST_P(DeviceConformance, LaunchesKernels) {
                  "launch: bytes [65536, +4) lie outside the arena of 65536");
   EXPECT_REFUSED(device->launch(0, {*kernel + 1, buffers, {}, 1, 1}),
                  "kernel 1 does not exist, there are 1");
+}
+
+/// Below, around and above what a GPU gives unasked, which is less by what a
+/// kernel has statically.
+TEST_P(DeviceConformance, KernelsHaveTheSharedMemoryTheyAskFor) {
+  if (!isGpu())
+    GTEST_SKIP() << "only blocks of a GPU share memory";
+  std::string text = kernels::standaloneSource(useShared, "shared.cu");
+  ModuleVariant source{"", "cuda-c++", text};
+  auto module = device->loadModule("shared", {&source, 1});
+  ASSERT_TRUE(module.ok()) << module.status().message();
+  auto kernel = device->findKernel(*module, "useShared");
+  ASSERT_TRUE(kernel.ok()) << kernel.status().message();
+  for (uint32_t bytes : {1u << 10, 48u << 10, 96u << 10, 1u << 10}) {
+    Range buffer{0, 256};
+    ASSERT_TRUE(device->fill(0, buffer, 0).ok());
+    int64_t count = bytes / 4;
+    Status status = device->launch(
+        0, {*kernel, {&buffer, 1}, {&count, 1}, 1, 1, 64, bytes});
+    ASSERT_TRUE(status.ok()) << status.message();
+    std::vector<int32_t> sums = download<int32_t>(0, 64);
+    for (int32_t i = 0; computes() && i < 64; ++i)
+      ASSERT_EQ(sums[size_t(i)], 63 - i + 35) << bytes;
+  }
 }
 
 TEST_P(DeviceConformance, RefusesModulesItCannotRun) {

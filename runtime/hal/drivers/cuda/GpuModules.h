@@ -35,7 +35,9 @@ struct Architecture {
 /// A function of a loaded module.
 struct GpuFunction {
   CUfunction handle = nullptr;
-  uint32_t sharedBytes = 48 << 10; ///< Dynamic, that it may be given.
+  /// Dynamic, that it may be given. Unasked, that is 48 KiB less what it has
+  /// statically, which only the driver knows: so it is always asked for.
+  uint32_t sharedBytes = 0;
 };
 
 /// Used with the GPU's context current.
