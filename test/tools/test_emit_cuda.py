@@ -103,6 +103,9 @@ class EmitCudaTest(unittest.TestCase):
             self.skipTest("there is no NVRTC on this machine")
         self.assertIn("sm_12", self.refused(2, "--arch", "sm_12"))
 
+    def test_hopper_without_its_own_instructions(self):
+        self.assertIn("write sm_90a", self.refused(2, "--arch", "sm_80,sm_90"))
+
     def test_wrong_flags(self):
         self.assertIn("choose one", self.refused(2, "--compile-to=kern"))
         self.assertIn("write cuda", self.refused(2, "--emit=ptx"))
