@@ -217,7 +217,7 @@ TEST(CudaLibrary, AttentionUsesTensorCores) {
                    "wgmma.fence.sync.aligned",
                    groupProduct(128),
                    "wgmma.wait_group.sync.aligned 0",
-                   "ex2",
+                   "ex2.approx.ftz.f32",
                    "mbarrier.try_wait.parity",
                    "bar.sync",
                    groupProduct(128),
@@ -228,23 +228,24 @@ TEST(CudaLibrary, AttentionUsesTensorCores) {
                    "bar.arrive",
                    "wgmma.wait_group.sync.aligned 1",
                    "mbarrier.arrive",
-                   "ex2",
+                   "ex2.approx.ftz.f32",
                    "bra",
                    "wgmma.wait_group.sync.aligned 0"},
-                  {"mma.sync.aligned", "ldmatrix", "cp.async.cg", ".local"});
+                  {"mma.sync.aligned", "ldmatrix", "cp.async.cg", ".local",
+                   "ex2.approx.f32"});
     expectInOrder(ptx, {"setmaxnreg.dec.sync.aligned",
                         "mbarrier.arrive.expect_tx.shared::cta",
                         "cp.async.bulk.tensor.4d.shared::cluster.global.tile."
                         "mbarrier::complete_tx::bytes"});
   }
   for (int dim : {64, 128})
-    expectInOrder(
-        ptxOfAttention(false, dim, 9),
-        {groupProduct(dim > 64 ? 64 : 128), groupProduct(dim),
-         "wgmma.wait_group.sync.aligned 2", "ex2",
-         "wgmma.wait_group.sync.aligned 1", groupProduct(64),
-         "wgmma.wait_group.sync.aligned 1", "ex2", groupProduct(dim)},
-        {"mma.sync.aligned", "atom.global.add", "red.global.add", ".local"});
+    expectInOrder(ptxOfAttention(false, dim, 9),
+                  {groupProduct(dim > 64 ? 64 : 128), groupProduct(dim),
+                   "wgmma.wait_group.sync.aligned 2", "ex2",
+                   "wgmma.wait_group.sync.aligned 1", groupProduct(64),
+                   "wgmma.wait_group.sync.aligned 1", "ex2", groupProduct(dim)},
+                  {"mma.sync.aligned", "atom.global.add", "red.global.add",
+                   ".local", "ex2.approx.f32"});
 }
 
 /// What the assembler could not do as it was meant.
