@@ -115,7 +115,7 @@ Geometry geometryOf(const Sizes &s, Way way, Kernel kernel) {
   };
   int dim = static_cast<int>(s.dim);
   if (way == Way::WarpGroups && forward) {
-    int groups = cuda::hopperGroups(dim, s.drops);
+    int groups = cuda::hopperGroups(dim, s.drops, s.part);
     int own = 64 * groups;
     int rows = own + 2 * cuda::hopperPlaces(dim) * cuda::kHopperKeys;
     return {"HopperAttention.cuh", "hopperAttentionForward",

@@ -28,10 +28,11 @@ constexpr int kTileRows = 64, kAttentionThreads = 128;
 constexpr int kTilePadding = 16;
 /// Attention by warp groups: how many of them multiply, each with 64 rows of
 /// queries, beside the one that fetches, so that what they have fits in
-/// registers; keys of a tile, and how many tiles of keys, and of values, there
-/// is place for.
-HOCKET_BOTH constexpr int hopperGroups(int dim, bool drops) {
-  return dim > 64 || drops ? 2 : 3;
+/// registers, and, of a sequence in parts, so that a block's rows lie within one
+/// where they can: else nothing is left out of what a mask hides. Keys of a
+/// tile, and how many tiles of keys, and of values, there is place for.
+HOCKET_BOTH constexpr int hopperGroups(int dim, bool drops, long long part) {
+  return dim > 64 || drops || part % 192 != 0 ? 2 : 3;
 }
 HOCKET_BOTH constexpr int hopperPlaces(int dim) { return dim > 64 ? 2 : 4; }
 constexpr int kHopperKeys = 128;

@@ -99,7 +99,8 @@ hopperAttentionForward(const TensorMap &q, const TensorMap &k,
                        const TensorMap &v, typename Shape::T *o, float *lse,
                        const AttentionCall &call, float *shared) {
   using T = typename Shape::T;
-  constexpr int groups = hopperGroups(Shape::dim, Shape::dropoutThreshold > 0);
+  constexpr int groups =
+      hopperGroups(Shape::dim, Shape::dropoutThreshold > 0, Shape::part);
   constexpr int own = 64 * groups;
   constexpr int side = kHopperKeys, places = hopperPlaces(Shape::dim);
   using Roles = WarpRoles<groups>;

@@ -248,6 +248,24 @@ TEST(CudaLibrary, AttentionUsesTensorCores) {
                    ".local", "ex2.approx.f32"});
 }
 
+/// Three groups multiply where a block's 192 rows lie within one part of the
+/// sequence; else no tile could be left out under a mask.
+TEST(CudaLibrary, BlocksOfAttentionLieWithinParts) {
+  auto threads = [](int64_t part) {
+    CudaCall call =
+        callOf({"attention_forward_piece",
+                {bf16, 1, 768, 4, 2, 64, 1, 0, 768, 4, 3072, part, 0, 9},
+                {0.125, 0},
+                {77, 3, 5, 0, 0, 0, 0},
+                {}},
+               5);
+    return call.hopper.at(0).threads;
+  };
+  EXPECT_EQ(threads(0), 512u);
+  EXPECT_EQ(threads(384), 512u);
+  EXPECT_EQ(threads(256), 384u);
+}
+
 /// What the assembler could not do as it was meant.
 std::vector<std::string> complaintsOf(const std::string &notes) {
   std::vector<std::string> complaints;
