@@ -99,7 +99,9 @@ HOCKET_DEVICE char *alignPanels(float *shared) {
 /// Between what this thread writes into a tile and products, or the copy
 /// engine, that meet it there must be this, then a barrier.
 HOCKET_DEVICE void showToProducts() {
-#ifndef HOCKET_EMULATED
+#ifdef HOCKET_EMULATED
+  hocket_emulator.showToProducts();
+#else
   asm volatile("fence.proxy.async.shared::cta;" ::: "memory");
 #endif
 }
@@ -203,7 +205,9 @@ class GroupProducts {
 public:
   /// What registers hold is there for products from here on.
   HOCKET_MEMBER void begin() {
-#ifndef HOCKET_EMULATED
+#ifdef HOCKET_EMULATED
+    queue.begin();
+#else
     asm volatile("wgmma.fence.sync.aligned;" ::: "memory");
 #endif
   }

@@ -58,7 +58,8 @@ public:
   BlockRunner(const Launch &launch, Calls &calls, std::span<std::byte> shared,
               const std::function<void()> &thread)
       : launch(launch), calls(calls), shared(shared), thread(thread),
-        dynamic(launch.sharedBytes), random(launch.seed),
+        dynamic(launch.sharedBytes), seen(launch.sharedBytes),
+        random(launch.seed),
         fibers(launch.blockSize.x * launch.blockSize.y * launch.blockSize.z) {
     calls.syncBlock = [] { current->wait(Fiber::State::InBlock); };
     calls.gather = [](unsigned lanes, const void *mine, unsigned bytes,
@@ -69,8 +70,11 @@ public:
     calls.commitCopies = [] { current->running->copies.emplace_back(); };
     calls.waitForCopies = [](int left) { current->waitForCopies(left); };
     calls.stop = [] { current->fail("was stopped"); };
+    calls.fail = [](const char *what) { current->fail(what); };
     setBarrierCalls();
     calls.dynamicShared = dynamic.data();
+    calls.dynamicSeen = seen.data();
+    calls.dynamicBytes = dynamic.size();
     current = this;
   }
 
@@ -110,6 +114,7 @@ private:
   std::span<std::byte> shared;
   const std::function<void()> &thread;
   std::vector<std::byte> dynamic;
+  std::vector<std::byte> seen; ///< What products see of it.
   std::mt19937_64 random;
   std::vector<Fiber> fibers;
   BlockBarriers barriers;
@@ -125,7 +130,8 @@ thread_local BlockRunner *BlockRunner::current = nullptr;
 void BlockRunner::prepare(Index block) {
   std::ranges::fill(shared, unwritten);
   std::ranges::fill(dynamic, unwritten);
-  barriers.begin(shared, dynamic, static_cast<unsigned>(fibers.size()));
+  std::ranges::fill(seen, unwritten);
+  barriers.begin(shared, {dynamic, seen}, static_cast<unsigned>(fibers.size()));
   Index size = launch.blockSize;
   for (unsigned i = 0; i < fibers.size(); ++i) {
     Fiber &fiber = fibers[i];
@@ -235,6 +241,10 @@ void BlockRunner::setBarrierCalls() {
   calls.setRegisters = [](unsigned count, bool raises) {
     unsigned thread = unsigned(current->running - current->fibers.data());
     current->fail(current->barriers.setRegisters(thread, count, raises));
+  };
+  // Of other threads' writes, too, so that only their own fence is missed.
+  calls.showToProducts = [] {
+    std::ranges::copy(current->dynamic, current->seen.begin());
   };
 }
 

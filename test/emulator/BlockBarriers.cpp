@@ -32,9 +32,9 @@ bool holds(std::span<std::byte> memory, const void *at, size_t bytes) {
 } // namespace
 
 void BlockBarriers::begin(std::span<std::byte> sharedOfBlock,
-                          std::span<std::byte> dynamicOfBlock,
-                          unsigned threads) {
-  shared = sharedOfBlock, dynamic = dynamicOfBlock;
+                          Dynamic dynamicOfBlock, unsigned threads) {
+  shared = sharedOfBlock;
+  dynamic = dynamicOfBlock.memory, seen = dynamicOfBlock.seen;
   barriers.clear(), underWay.clear();
   meetings = {};
   // What a block that has a multiprocessor to itself may have.
@@ -128,6 +128,11 @@ bool BlockBarriers::hasEnded(void *at, unsigned parity) const {
 // Copies
 //===----------------------------------------------------------------------===//
 
+void BlockBarriers::show(const std::byte *to, size_t bytes) const {
+  if (holds(dynamic, to, bytes))
+    std::copy_n(to, bytes, seen.begin() + (to - dynamic.data()));
+}
+
 std::string BlockBarriers::copyBox(void *to, const void *map, const int *at,
                                    int rank, void *barrier) {
   Barrier *on = nullptr;
@@ -151,6 +156,7 @@ std::string BlockBarriers::copyBox(void *to, const void *map, const int *at,
   std::copy(at, at + rank, copy.at.begin());
   copy.to = static_cast<std::byte *>(to);
   std::fill_n(copy.to, bytes, garbage);
+  show(copy.to, bytes);
   underWay.push_back(std::move(copy));
   return "";
 }
@@ -175,6 +181,7 @@ std::string BlockBarriers::land(size_t number, Access access) {
       });
   if (!allowed)
     return "copies what it may not read";
+  show(copy.to, tensor.boxBytes());
   Barrier *barrier = nullptr;
   if (std::string error = find(copy.barrier, barrier); !error.empty())
     return error;
@@ -237,6 +244,10 @@ std::string BlockBarriers::end() const {
       return "ended with " + std::to_string(meetings[i].came) + " of " +
              std::to_string(meetings[i].threads) + " threads at barrier " +
              std::to_string(i);
+  for (size_t i = 0; i < registers.size(); ++i)
+    if (registers[i] != registers[i / 128 * 128])
+      return "has a warp group, from thread " + std::to_string(i / 128 * 128) +
+             " on, of which not all threads gave or took registers";
   unsigned all = std::accumulate(registers.begin(), registers.end(), 0u);
   if (all > registersOfBlock)
     return "has " + std::to_string(all) + " registers, of which there are " +

@@ -28,10 +28,12 @@ namespace hocket::emulator {
 /// Of one block. What is wrong with a call is its result; empty: nothing.
 class BlockBarriers {
 public:
-  /// In the static and the dynamic shared memory of a block, whose threads have
-  /// so many registers at first; `access` as Calls.h has it.
-  void begin(std::span<std::byte> shared, std::span<std::byte> dynamic,
-             unsigned threads);
+  /// Dynamic shared memory, and what products see of it.
+  struct Dynamic {
+    std::span<std::byte> memory, seen;
+  };
+  /// In the static and the dynamic shared memory of a block of so many threads.
+  void begin(std::span<std::byte> shared, Dynamic dynamic, unsigned threads);
 
   // Barriers in shared memory.
   std::string beginBarrier(void *barrier, unsigned arrivals, unsigned thread);
@@ -79,7 +81,10 @@ private:
   std::string find(void *at, Barrier *&barrier);
   static void settle(Barrier &barrier);
 
-  std::span<std::byte> shared, dynamic;
+  /// What the copy engine has written at `to`, products see.
+  void show(const std::byte *to, size_t bytes) const;
+
+  std::span<std::byte> shared, dynamic, seen;
   std::map<void *, Barrier> barriers;
   std::vector<Copy> underWay;
   std::array<Meeting, 16> meetings;

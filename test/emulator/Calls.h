@@ -51,13 +51,19 @@ struct Calls {
   void (*copyBox)(void *to, const void *map, const int *at, int rank,
                   void *barrier);
   void (*setRegisters)(unsigned count, bool raises);
-  /// The block's dynamic shared memory.
+  /// As fence.proxy.async: what is in dynamic shared memory, products see.
+  void (*showToProducts)();
+  /// The block's dynamic shared memory, and what products see of it: what was
+  /// copied there by the copy engine, or shown to them.
   void *dynamicShared;
+  const void *dynamicSeen;
+  unsigned long dynamicBytes;
   /// Before every access to memory, where kernels are compiled to tell of
   /// them; false: it must not happen. Null: nobody listens.
   bool (*access)(const void *at, unsigned long bytes, bool writes);
-  /// Ends the launch; does not return.
+  /// End the launch, and say what the running thread did; do not return.
   void (*stop)();
+  void (*fail)(const char *what);
 };
 
 } // namespace hocket::emulator

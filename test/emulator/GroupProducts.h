@@ -31,6 +31,13 @@ struct SwizzledMatrix {
     // The hardware swizzles addresses, not offsets.
     auto address = reinterpret_cast<unsigned long long>(start) + offset;
     address ^= (address >> 7 & 7) << 4;
+    // Products see what threads have written once it has been shown to them.
+    auto dynamic =
+        reinterpret_cast<unsigned long long>(hocket_emulator.dynamicShared);
+    if (address - dynamic < hocket_emulator.dynamicBytes)
+      address =
+          reinterpret_cast<unsigned long long>(hocket_emulator.dynamicSeen) +
+          (address - dynamic);
     return *reinterpret_cast<const unsigned short *>(address);
   }
 };
@@ -38,10 +45,16 @@ struct SwizzledMatrix {
 /// What a thread has under way.
 class ProductQueue {
 public:
+  /// As wgmma.fence, without which registers that were used since the last
+  /// wait() are not there for products.
+  void begin() { hasBegun = true; }
+
   /// Of `a`, or of the fragments of it that lanes hold.
   template <class T, int Pieces>
   void add(float *sums, const SwizzledMatrix &a, const unsigned *fragment,
            const SwizzledMatrix &b, bool adds) {
+    if (!hasBegun)
+      hocket_emulator.fail("adds a product without begin() since it waited");
     Product &product = products[last++ % most];
     product = {&compute<T, Pieces>, sums, a,    b, {},
                fragment != nullptr, adds, false};
@@ -55,11 +68,13 @@ public:
   }
 
   void wait(int left) {
+    hasBegun = false;
     int groups = 0;
     for (int i = first; i < last; ++i)
       groups += products[i % most].endsGroup;
-    // They run beside other warps: tiles may be overwritten meanwhile.
-    if (groups > left)
+    // They run beside other warps: tiles may be overwritten meanwhile. One lane
+    // alone decides, or some lane would always let the others go first.
+    if (groups > left && threadIdx.x % 32 == 0)
       hocket_emulator.hesitate();
     while (groups > left && first < last) {
       Product &product = products[first++ % most];
@@ -109,6 +124,7 @@ private:
 
   Product products[most];
   int first = 0, last = 0;
+  bool hasBegun = false;
 };
 
 } // namespace hocket::cuda::emulator

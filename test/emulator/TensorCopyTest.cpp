@@ -335,6 +335,44 @@ TEST(TensorCopies, ProductsReadTilesUntilTheyAreWaitedFor) {
   EXPECT_GT(wrong, 0) << "a tile is overwritten while products read it";
 }
 
+TEST(TensorCopies, ProductsWithoutAFenceOfRegistersAreTold) {
+  Matrix matrix(320, 64, 64);
+  Kernel kernel(without(multiply, "products.begin();"), 256);
+  EXPECT_NE(kernel.run(matrix, 1).error.find("adds a product without begin()"),
+            std::string::npos);
+}
+
+/// Threads write a tile of ones themselves, and multiply it.
+const std::string multiplyOnes = R"(
+  PanelTile<bf16, 64, 64> tile{start};
+  for (int i = thread; i < 512; i += 128)
+    for (int j = 0; j < 8; ++j)
+      static_cast<bf16 *>(tile.piece(i / 8, i % 8))[j] = bf16{0x3f80};
+  showToProducts();
+  __syncthreads();
+  float sums[8][4] = {};
+  GroupProducts products;
+  products.begin();
+  products.add<bf16, true, true, true>(sums, tile.rows(0, 0), tile.rows(0, 0));
+  products.commit();
+  products.wait<0>(sums);
+  out[thread] = sums[0][0];
+)";
+
+TEST(TensorCopies, ProductsSeeWhatIsShownToThem) {
+  Matrix matrix(64, 64, 64);
+  auto outcome = Kernel(multiplyOnes, 128).run(matrix, 1, 128);
+  EXPECT_EQ(outcome.error, "");
+  EXPECT_EQ(outcome.values, std::vector<float>(128, 16));
+  for (const char *needed : {"showToProducts();", "__syncthreads();"}) {
+    Kernel kernel(without(multiplyOnes, needed), 128);
+    int wrong = 0;
+    for (uint64_t seed = 1; seed <= 4; ++seed)
+      wrong += kernel.run(matrix, seed, 128).values != outcome.values;
+    EXPECT_GT(wrong, 0) << needed;
+  }
+}
+
 TEST(TensorCopies, RegistersAreCounted) {
   Matrix matrix(320, 64, 64);
   auto errorOf = [&](const std::string &body) {
@@ -346,6 +384,9 @@ TEST(TensorCopies, RegistersAreCounted) {
   EXPECT_NE(errorOf("if (warpGroup() == 3) giveRegisters<24>();"
                     "else takeRegisters<168>();")
                 .find("has 67584 registers, of which there are 65536"),
+            std::string::npos);
+  EXPECT_NE(errorOf("if (thread >= 416) giveRegisters<24>();")
+                .find("from thread 384 on, of which not all threads"),
             std::string::npos);
   EXPECT_NE(errorOf("giveRegisters<160>();").find("gives all but 160"),
             std::string::npos);
