@@ -73,7 +73,7 @@ Status Executor::load() {
   HOCKET_ASSIGN_OR_RETURN(std::vector<hal::KernelId> kernels,
                           loadKernels(*source, *target));
   HOCKET_RETURN_IF_ERROR(prepare(kernels));
-  HOCKET_RETURN_IF_ERROR(prepareProducts());
+  HOCKET_RETURN_IF_ERROR(prepareDevice());
   for (int i = 0; i < r.entries_size(); ++i)
     entries[r.entries(i).name()] = i;
   return okStatus();
@@ -97,15 +97,20 @@ Status Executor::prepare(const std::vector<hal::KernelId> &kernels) {
 }
 
 /// As they are in the first slot; in others they lie as well aligned.
-Status Executor::prepareProducts() {
+Status Executor::prepareDevice() {
   NoHost host;
   RunContext context{*target, host, 0, 0, 0, seed};
-  std::vector<hal::GemmCall> calls;
+  std::vector<hal::GemmCall> products;
+  std::vector<hal::LibraryCall> ops;
   for (const std::vector<Step> &steps : sequences)
-    for (const Step &step : steps)
+    for (const Step &step : steps) {
       if (const auto *call = step.call ? step.call->product(context) : nullptr)
-        calls.push_back(*call);
-  return target->prepareProducts(calls);
+        products.push_back(*call);
+      if (const auto *call = step.call ? step.call->library(context) : nullptr)
+        ops.push_back(*call);
+    }
+  HOCKET_RETURN_IF_ERROR(target->prepareLibrary(ops));
+  return target->prepareProducts(products);
 }
 
 void Executor::start() {

@@ -131,7 +131,7 @@ private:
   Executor() = default;
   Status load();
   Status prepare(const std::vector<hal::KernelId> &kernels);
-  Status prepareProducts();
+  Status prepareDevice();
   void start();
   Status runEntry(const program::Entry &entry, const RunContext &first);
   Status runOrReplay(const program::Entry &entry, uint64_t step,

@@ -215,14 +215,19 @@ public:
   }
 
   Status run(const RunContext &context) override {
+    library(context);
+    if (call.varies && context.recording)
+      context.recording->addVarying(*this, context);
+    return context.device.library(stream, call);
+  }
+
+  const hal::LibraryCall *library(const RunContext &context) override {
     resolve(places, context, ranges);
     resolve(scalars, context, values);
     call.buffers = ranges;
     call.scalars = values;
     call.accumulate = accumulates(accumulate, context);
-    if (call.varies && context.recording)
-      context.recording->addVarying(*this, context);
-    return context.device.library(stream, call);
+    return &call;
   }
 
 private:

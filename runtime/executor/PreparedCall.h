@@ -36,6 +36,10 @@ public:
   virtual Status run(const RunContext &context) = 0;
   /// The product that a run would ask the device for, if it is one.
   virtual const hal::GemmCall *product(const RunContext &) { return nullptr; }
+  /// The library op that it would ask for, if it is one.
+  virtual const hal::LibraryCall *library(const RunContext &) {
+    return nullptr;
+  }
 };
 
 /// What instructions are resolved against; outlives no prepareCall().

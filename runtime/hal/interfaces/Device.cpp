@@ -182,6 +182,14 @@ Status Device::prepareProducts(std::span<const GemmCall> calls) {
   return doPrepareProducts(calls);
 }
 
+Status Device::prepareLibrary(std::span<const LibraryCall> calls) {
+  std::vector<LibraryCall> named;
+  for (const LibraryCall &call : calls)
+    if (call.op)
+      named.push_back(call);
+  return doPrepareLibrary(named);
+}
+
 Status Device::gemm(StreamId stream, const GemmCall &call) {
   HOCKET_RETURN_IF_ERROR(checkStream(stream));
   HOCKET_RETURN_IF_ERROR(checkGemm(call));

@@ -199,6 +199,11 @@ public:
   /// reserveScratch().
   Status prepareProducts(std::span<const GemmCall> calls);
 
+  /// Lets the device look up what library() will be asked for, so that code is
+  /// loaded while nothing runs: loading may wait for all that does. What
+  /// library() would refuse is left to it.
+  Status prepareLibrary(std::span<const LibraryCall> calls);
+
   Status launch(StreamId stream, const LaunchCall &call);
   Status gemm(StreamId stream, const GemmCall &call);
   Status library(StreamId stream, const LibraryCall &call);
@@ -256,6 +261,9 @@ protected:
                               std::span<const ModuleVariant> variants) = 0;
   virtual Status doFindKernel(ModuleId module, const std::string &symbol) = 0;
   virtual Status doPrepareProducts(std::span<const GemmCall>) {
+    return okStatus();
+  }
+  virtual Status doPrepareLibrary(std::span<const LibraryCall>) {
     return okStatus();
   }
   virtual Status doLaunch(StreamId stream, const LaunchCall &call) = 0;

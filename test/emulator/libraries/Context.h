@@ -25,6 +25,7 @@
 namespace hocket::hal::cuda {
 struct CUevent_st {
   std::shared_ptr<emulator::Event> event = std::make_shared<emulator::Event>();
+  bool isTimed = true;
 };
 
 struct CUctx_st {
@@ -63,8 +64,8 @@ template <typename Body> CUresult inContext(const Body &body) {
   return current->gpu.error().empty() ? result : CUDA_ERROR_LAUNCH_FAILED;
 }
 
-/// The same, unless this thread captures: then nothing that waits, allocates or
-/// asks about streams is allowed, and the capture has failed.
+/// The same, unless this thread captures: then nothing that waits, allocates,
+/// loads code or asks about streams is allowed, and the capture has failed.
 template <typename Body> CUresult outsideCapture(const Body &body) {
   return inContext([&](CUctx_st &context) {
     if (!context.capture || context.capturer != std::this_thread::get_id())

@@ -11,7 +11,8 @@
 /// does not combine, rows of auxiliary matrices that are no multiple of 8,
 /// operands that are less aligned than the algorithm was chosen for, an
 /// algorithm that was chosen for another product. It proposes a few algorithms,
-/// whose results are the same and whose times are not.
+/// whose results are the same and whose times are not. The first use of one
+/// loads its code, which waits until the GPU does nothing.
 ///
 /// Of 8-bit types it is as strict as the documentation ("To use FP8 kernels"):
 /// from compute capability 8.9 on; at least one factor e4m3; every size a
@@ -26,9 +27,11 @@
 #include "runtime/hal/drivers/cuda/CublasLtApi.h"
 #include "test/emulator/libraries/CudaLibrary.h"
 
+#include <array>
 #include <atomic>
 #include <cmath>
 #include <cstring>
+#include <set>
 
 using namespace hocket;
 using namespace hocket::emulator;
@@ -36,6 +39,7 @@ using namespace hocket::hal::cuda;
 
 /// Of the emulated libcuda.
 extern "C" CUresult cuDeviceGetAttribute(int *value, int attribute, CUdevice);
+extern "C" CUresult cuCtxSynchronize();
 
 namespace {
 
@@ -68,6 +72,11 @@ struct Preference {
   uint32_t alignments[4] = {256, 256, 256, 256};
 };
 
+/// What cublasLtCreate() makes.
+struct Handle {
+  std::set<std::array<uint64_t, 8>> loaded; ///< Algorithms.
+};
+
 Layout *of(cublasLtMatrixLayout_t handle) {
   return reinterpret_cast<Layout *>(handle);
 }
@@ -76,6 +85,9 @@ Description *of(cublasLtMatmulDesc_t handle) {
 }
 Preference *of(cublasLtMatmulPreference_t handle) {
   return reinterpret_cast<Preference *>(handle);
+}
+Handle *of(cublasLtHandle_t handle) {
+  return reinterpret_cast<Handle *>(handle);
 }
 
 kernels::DType dtypeOf(int type) {
@@ -298,12 +310,12 @@ HOCKET_EXPORT const char *cublasLtGetStatusString(cublasStatus_t status) {
 }
 
 HOCKET_EXPORT cublasStatus_t cublasLtCreate(cublasLtHandle_t *handle) {
-  *handle = reinterpret_cast<cublasLtHandle_t>(new int(0));
+  *handle = reinterpret_cast<cublasLtHandle_t>(new Handle());
   return CUBLAS_STATUS_SUCCESS;
 }
 
 HOCKET_EXPORT cublasStatus_t cublasLtDestroy(cublasLtHandle_t handle) {
-  delete reinterpret_cast<int *>(handle);
+  delete of(handle);
   return CUBLAS_STATUS_SUCCESS;
 }
 
@@ -423,7 +435,7 @@ HOCKET_EXPORT cublasStatus_t cublasLtMatmulAlgoGetHeuristic(
 }
 
 HOCKET_EXPORT cublasStatus_t cublasLtMatmul(
-    cublasLtHandle_t, cublasLtMatmulDesc_t desc, const void *alpha,
+    cublasLtHandle_t handle, cublasLtMatmulDesc_t desc, const void *alpha,
     const void *a, cublasLtMatrixLayout_t aLayout, const void *b,
     cublasLtMatrixLayout_t bLayout, const void *beta, const void *c,
     cublasLtMatrixLayout_t cLayout, void *d, cublasLtMatrixLayout_t dLayout,
@@ -450,6 +462,9 @@ HOCKET_EXPORT cublasStatus_t cublasLtMatmul(
   if (std::memcmp(algorithm, &expected, sizeof(expected)) != 0 ||
       workspaceBytes < scratchBytes || product.workspace % 256 != 0)
     return CUBLAS_STATUS_INVALID_VALUE;
+  if (of(handle)->loaded.insert(std::to_array(algorithm->data)).second &&
+      cuCtxSynchronize() != CUDA_SUCCESS)
+    return CUBLAS_STATUS_EXECUTION_FAILED;
   CUresult result = enqueueOn(
       stream, product.uses(), [product] { product.compute(); },
       algorithmMicros[expected.data[6]]);

@@ -111,6 +111,13 @@ CUresult emulator::meetOn(CUstream handle, std::vector<MemoryUse> uses,
   });
 }
 
+void emulator::letGpuGoOn() {
+  (void)inContext([](CUctx_st &context) {
+    context.gpu.goOn();
+    return CUDA_SUCCESS;
+  });
+}
+
 CUresult emulator::enqueueOn(CUstream handle, std::vector<MemoryUse> uses,
                              std::function<void()> work, double micros) {
   return onStream(handle, [&](CUctx_st &context, Stream &stream) {
@@ -354,9 +361,10 @@ HOCKET_EXPORT CUresult cuStreamWaitEvent(CUstream handle, CUevent event,
   });
 }
 
-HOCKET_EXPORT CUresult cuEventCreate(CUevent *event, unsigned) {
+HOCKET_EXPORT CUresult cuEventCreate(CUevent *event, unsigned flags) {
   return inContext([&](CUctx_st &context) {
     *event = new CUevent_st();
+    (*event)->isTimed = !(flags & CU_EVENT_DISABLE_TIMING);
     context.events.insert(*event);
     return CUDA_SUCCESS;
   });
@@ -389,18 +397,21 @@ HOCKET_EXPORT CUresult cuEventSynchronize(CUevent handle) {
 }
 
 HOCKET_EXPORT CUresult cuEventQuery(CUevent handle) {
-  return withEvent(handle, [&](CUctx_st &, const auto &event) {
-    if (event->capture != 0)
+  return outsideCapture([&](CUctx_st &context) {
+    if (!context.events.count(handle))
+      return CUDA_ERROR_INVALID_HANDLE;
+    const Event &event = *handle->event;
+    if (event.capture != 0)
       return CUDA_ERROR_CAPTURED_EVENT;
-    return event->reached >= event->recorded ? CUDA_SUCCESS
-                                             : CUDA_ERROR_NOT_READY;
+    return event.reached >= event.recorded ? CUDA_SUCCESS
+                                           : CUDA_ERROR_NOT_READY;
   });
 }
 
 HOCKET_EXPORT CUresult cuEventElapsedTime(float *milliseconds, CUevent begin,
                                           CUevent end) {
   return withEvent(begin, [&](CUctx_st &context, const auto &first) {
-    if (!context.events.count(end))
+    if (!context.events.count(end) || !begin->isTimed || !end->isTimed)
       return CUDA_ERROR_INVALID_HANDLE;
     const Event &last = *end->event;
     if (first->reached < first->recorded || last.reached < last.recorded)

@@ -34,6 +34,10 @@ __attribute__((visibility("default"))) hal::cuda::CUresult
 enqueueOn(hal::cuda::CUstream stream, std::vector<MemoryUse> uses,
           std::function<void()> work, double micros = 0);
 
+/// Lets the GPU of the current context do something: the host waits for what
+/// other ranks' hosts do, and real GPUs go on by themselves.
+__attribute__((visibility("default"))) void letGpuGoOn();
+
 /// Lets `stream` of the current context check the memory and then meet others.
 __attribute__((visibility("default"))) hal::cuda::CUresult
 meetOn(hal::cuda::CUstream stream, std::vector<MemoryUse> uses,

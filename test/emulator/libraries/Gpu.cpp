@@ -306,6 +306,13 @@ void Gpu::advanceUntil(const Done &done, const Stream *target) {
   }
 }
 
+void Gpu::goOn() {
+  if (Stream *next = choose(nullptr)) {
+    ++deeds;
+    advance(*next);
+  }
+}
+
 void Gpu::finish(Stream &stream) {
   advanceUntil([&] { return stream.entries.empty(); }, &stream);
 }

@@ -108,6 +108,8 @@ public:
   void finish(Stream &stream);
   void finish(const Event &event);
   void finish();
+  /// Lets a stream advance, if one can, while the host waits for others.
+  void goOn();
 
   /// Streams that take part; the first is the one without a name.
   std::vector<std::unique_ptr<Stream>> streams;

@@ -175,7 +175,7 @@ static size_t elfBytes(const void *image) {
 }
 
 HOCKET_EXPORT CUresult cuModuleLoadData(CUmodule *handle, const void *image) {
-  return inContext([&](CUctx_st &context) {
+  return outsideCapture([&](CUctx_st &context) {
     size_t bytes = elfBytes(image);
     if (bytes == 0)
       return CUDA_ERROR_INVALID_IMAGE;
@@ -201,13 +201,16 @@ HOCKET_EXPORT CUresult cuModuleUnload(CUmodule module) {
   });
 }
 
+/// Loads the function, for which it waits until the GPU does nothing, as
+/// drivers may ("Lazy Loading").
 HOCKET_EXPORT CUresult cuModuleGetFunction(CUfunction *function,
                                            CUmodule module, const char *name) {
-  return inContext([&](CUctx_st &context) {
+  return outsideCapture([&](CUctx_st &context) {
     if (!context.modules.count(module))
       return CUDA_ERROR_INVALID_HANDLE;
     if (!module->module->has(name))
       return CUDA_ERROR_NOT_FOUND;
+    context.gpu.finish();
     module->functions.push_back(std::make_unique<CUfunc_st>(CUfunc_st{
         module->module.get(), name, module->module->argumentSizes(name)}));
     *function = module->functions.back().get();

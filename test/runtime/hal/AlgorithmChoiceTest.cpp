@@ -108,12 +108,14 @@ protected:
   }
 
   static constexpr Counts onlyBest = {0, 0, 1, 0}, onlyFirst = {1, 0, 0, 0};
+  /// What is prepared without measuring runs once, so that code is loaded.
+  static constexpr Counts bestTwice = {0, 0, 2, 0}, firstTwice = {2, 0, 0, 0};
   std::string folder;
 };
 
 TEST_F(AlgorithmChoice, IsMeasuredOnceAndFoundAgain) {
   expectMeasured(multiply(true));
-  EXPECT_EQ(multiply(true), onlyBest);
+  EXPECT_EQ(multiply(true), bestTwice);
   EXPECT_EQ(multiply(false), onlyBest) << "not prepared, but known";
 }
 
@@ -125,13 +127,13 @@ TEST_F(AlgorithmChoice, OfWhatIsNotPreparedIsTheFirst) {
 TEST_F(AlgorithmChoice, CanBeSwitchedOff) {
   expectMeasured(multiply(true));
   ::setenv("HOCKET_MEASURE_PRODUCTS", "0", 1);
-  EXPECT_EQ(multiply(true), onlyFirst);
+  EXPECT_EQ(multiply(true), firstTwice);
 }
 
 TEST_F(AlgorithmChoice, IsNotMadeWhereItCannotBeKept) {
   ASSERT_TRUE(cuda::CodeCache::open(folder).ok());
   ASSERT_EQ(::chmod(folder.c_str(), 0770), 0);
-  EXPECT_EQ(multiply(true), onlyFirst);
+  EXPECT_EQ(multiply(true), firstTwice);
 }
 
 TEST_F(AlgorithmChoice, DoesNotBelieveAHostileFile) {
@@ -163,7 +165,7 @@ TEST_F(AlgorithmChoice, OfAnotherProposalIsTaken) {
   std::string algorithm = *cache->find(name);
   algorithm[8 * 6] = 3;
   ASSERT_TRUE(cache->store(name, algorithm).ok());
-  EXPECT_EQ(multiply(true), (Counts{0, 0, 0, 1}));
+  EXPECT_EQ(multiply(true), (Counts{0, 0, 0, 2}));
 }
 
 } // namespace

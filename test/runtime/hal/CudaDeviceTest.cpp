@@ -194,6 +194,38 @@ TEST(CudaDevice, ErrorsOfTheDataAreToldWhenItIsSynchronised) {
   EXPECT_TRUE(device->synchronize().ok());
 }
 
+/// The emulated driver loads no code in a recording: as loading waits for the
+/// GPU, what was prepared must need none any more.
+TEST(CudaDevice, LoadsTheCodeOfWhatIsPrepared) {
+  kernels::CudaCall made;
+  const kernels::LibraryOp *op = kernels::findLibraryOp("embedding");
+  int64_t integers[] = {1, 1, 3, 3, 2};
+  ASSERT_EQ(kernels::makeCudaCall(*op, {integers, {}, 3, 0}, made), nullptr);
+  Range buffers[] = {{0, 12}, {64, 24}, {128, 24}};
+  LibraryCall embedding{op, buffers, integers, {}, {}, false};
+  GemmCall product;
+  product.m = product.n = product.k = 16;
+  product.a = {{1024, 1024}};
+  product.b = {{2048, 1024}};
+  product.d = {{3072, 1024}};
+  for (bool prepares : {true, false}) {
+    auto device = open({}, kernels::standaloneSource(
+                               kernels::cudaSource(made.launches), "l.cu"));
+    ASSERT_TRUE(device->reserveScratch(1 << 20).ok());
+    if (prepares) {
+      ASSERT_TRUE(device->prepareLibrary({&embedding, 1}).ok());
+      ASSERT_TRUE(device->prepareProducts({&product, 1}).ok());
+    }
+    for (bool multiplies : {false, true}) {
+      ASSERT_TRUE(device->beginRecording().ok());
+      Status status =
+          multiplies ? device->gemm(0, product) : device->library(0, embedding);
+      EXPECT_EQ(status.ok(), prepares) << status.message();
+      EXPECT_EQ(device->endRecording().ok(), prepares);
+    }
+  }
+}
+
 TEST(CudaDevice, AProgramWithoutTheKernelOfAnOpIsRefused) {
   auto device = open({});
   const kernels::LibraryOp *op = kernels::findLibraryOp("embedding");

@@ -68,6 +68,12 @@ protected:
   }
 
   Status doPrepareProducts(std::span<const GemmCall> calls) override;
+  Status doPrepareLibrary(std::span<const LibraryCall> calls) override {
+    HOCKET_RETURN_IF_ERROR(enter());
+    for (const LibraryCall &call : calls)
+      library.prepare(call);
+    return okStatus();
+  }
   Status doLaunch(StreamId stream, const LaunchCall &call) override;
   Status doGemm(StreamId stream, const GemmCall &call) override {
     HOCKET_RETURN_IF_ERROR(enter());

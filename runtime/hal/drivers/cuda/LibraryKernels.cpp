@@ -75,12 +75,12 @@ LibraryKernels::find(const LibraryCall &call) {
   for (auto entry = first; entry != last; ++entry)
     if (entry->second->isOf(call))
       return entry->second.get();
-  HOCKET_ASSIGN_OR_RETURN(std::unique_ptr<Prepared> prepared, prepare(call));
+  HOCKET_ASSIGN_OR_RETURN(std::unique_ptr<Prepared> prepared, make(call));
   return known.emplace(hash, std::move(prepared))->second.get();
 }
 
 StatusOr<std::unique_ptr<LibraryKernels::Prepared>>
-LibraryKernels::prepare(const LibraryCall &call) {
+LibraryKernels::make(const LibraryCall &call) {
   kernels::CudaCall made;
   kernels::CudaRequest request{call.integers, call.floats, call.buffers.size(),
                                call.scalars.size()};

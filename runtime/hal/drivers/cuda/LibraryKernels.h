@@ -34,6 +34,9 @@ public:
                  const GpuModules &modules);
   ~LibraryKernels();
 
+  /// Loads the code of `call`, unless run() would refuse it.
+  void prepare(const LibraryCall &call) { (void)find(call); }
+
   /// Issues `call`, which Device has checked. InvalidArgument for an op that
   /// does not run on GPUs, NotFound if the program has not its functions.
   Status run(const LibraryCall &call, const LibraryMemory &memory,
@@ -43,7 +46,7 @@ private:
   struct Launch;
   struct Prepared;
   StatusOr<const Prepared *> find(const LibraryCall &call);
-  StatusOr<std::unique_ptr<Prepared>> prepare(const LibraryCall &call);
+  StatusOr<std::unique_ptr<Prepared>> make(const LibraryCall &call);
   Status addTensors(const Launch &launch, const LibraryCall &call,
                     const LibraryMemory &memory,
                     std::vector<void *> &arguments);

@@ -303,9 +303,11 @@ MatrixProducts::make(const GemmCall &call, const Key &key, const Place &place) {
   HOCKET_RETURN_IF_ERROR(
       product->propose(handle, place.memory.workspaceBytes,
                        alignmentsOf(call, place.memory.arena)));
+  bool isLoaded = false;
   AlgorithmChoice::Run run = [&](size_t candidate) -> Status {
     HOCKET_RETURN_IF_ERROR(fill(place));
     product->take(candidate);
+    isLoaded = true;
     return product->run(handle, call, place.memory, place.stream);
   };
   std::vector<std::string> parts = {"cuBLASLt algorithm", api->version, gpu};
@@ -314,8 +316,14 @@ MatrixProducts::make(const GemmCall &call, const Key &key, const Place &place) {
   parts.push_back(std::to_string(place.memory.workspaceBytes));
   HOCKET_ASSIGN_OR_RETURN(
       size_t best, choice->choose(parts, product->proposals(), place.stream,
-                                  place.measures ? run : nullptr));
+                                  place.isEmpty ? run : nullptr));
   product->take(best);
+  if (!place.isEmpty || isLoaded)
+    return product;
+  // The library loads code at the first call, which may wait for all that runs.
+  hasWritten = true;
+  HOCKET_RETURN_IF_ERROR(
+      product->run(handle, call, place.memory, place.stream));
   return product;
 }
 
@@ -338,20 +346,20 @@ Status MatrixProducts::fill(const Place &place) {
                      memory.arena, std::min(done, memory.arenaBytes - done),
                      place.stream);
   HOCKET_CUDA_CALL(driver, cuStreamSynchronize, place.stream);
-  isFilled = true;
+  isFilled = hasWritten = true;
   return okStatus();
 }
 
 StatusOr<bool> MatrixProducts::prepare(std::span<const GemmCall> calls,
                                        const ProductMemory &memory,
                                        CUstream stream) {
-  isFilled = false;
+  isFilled = hasWritten = false;
   for (const GemmCall &call : calls) {
     auto found = find(call, {memory, stream, true});
     if (!found.ok() && found.status().code() == StatusCode::Internal)
       return found.status();
   }
-  return isFilled;
+  return hasWritten;
 }
 
 Status MatrixProducts::multiply(const GemmCall &call,

@@ -62,8 +62,8 @@ public:
   }
 
   /// Chooses algorithms for `calls`, which Device has checked, by trying them
-  /// on numbers in the arena; whether it has written there. What multiply()
-  /// would refuse is left to it.
+  /// on numbers in the arena, and has the library load their code; whether it
+  /// has written there. What multiply() would refuse is left to it.
   StatusOr<bool> prepare(std::span<const GemmCall> calls,
                          const ProductMemory &memory, CUstream stream);
 
@@ -83,7 +83,7 @@ private:
   struct Place {
     const ProductMemory &memory;
     CUstream stream;
-    bool measures; ///< May write to the arena.
+    bool isEmpty; ///< The arena: products may be tried.
   };
   Status start();
   StatusOr<Product *> find(const GemmCall &call, const Place &place);
@@ -96,6 +96,7 @@ private:
   kernels::F8Layouts layouts = kernels::F8Layouts::None;
   std::optional<AlgorithmChoice> choice; ///< From start() on.
   bool isFilled = false;                 ///< The arena, with numbers.
+  bool hasWritten = false;               ///< To the arena, by trying.
   const CublasLtApi *api = nullptr;
   cublasLtHandle_t handle = nullptr;
   std::map<Key, std::unique_ptr<Product>> products;
