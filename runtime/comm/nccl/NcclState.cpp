@@ -114,14 +114,19 @@ Status NcclState::settle(const std::vector<ncclComm_t> &comms,
                    : statusOf(api, api.ncclCommGetAsyncError(comms[i], &result),
                               "ncclCommGetAsyncError");
     }
-    if (status.ok())
-      status = statusOf(api, result, subject().c_str());
     if (result != ncclInProgress) {
+      if (status.ok() && result != ncclSuccess)
+        status = statusOf(api, result, subject().c_str());
       ++i;
       continue;
     }
-    std::this_thread::sleep_for(100us);
-    if (Clock::now() - begin > 100ms && !noted) {
+    // A thread of NCCL's issues what a call asked for, soon as a rule.
+    Clock::duration waited = Clock::now() - begin;
+    if (waited < 200us)
+      std::this_thread::yield();
+    else
+      std::this_thread::sleep_for(100us);
+    if (waited > 100ms && !noted) {
       activity.beginDeviceWait(activity.position(0), subject(), members.ranks);
       noted = true;
     }
@@ -149,11 +154,13 @@ StatusOr<ncclComm_t> NcclState::open(const NcclMembers &members,
     std::lock_guard lock(calls);
     if (failed())
       return failure();
+    ncclComm_t *place = &places.emplace_back();
     HOCKET_RETURN_IF_ERROR(
         statusOf(api,
-                 api.ncclCommInitRankConfig(&comm, int(members.ranks.size()),
+                 api.ncclCommInitRankConfig(place, int(members.ranks.size()),
                                             id, int(members.place), &config),
                  "ncclCommInitRankConfig"));
+    comm = *place;
     opened.push_back(comm);
   }
   HOCKET_RETURN_IF_ERROR(settle({comm}, members, [&] {

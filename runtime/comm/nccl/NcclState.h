@@ -21,6 +21,7 @@
 #include "runtime/comm/nccl/NcclApi.h"
 
 #include <atomic>
+#include <deque>
 #include <functional>
 #include <mutex>
 #include <thread>
@@ -103,6 +104,9 @@ private:
   hal::cuda::CUdevice device = 0;
   hal::cuda::CUcontext context = nullptr;
   std::mutex calls; ///< Held by whoever uses NCCL.
+  /// Where NCCL was told to put communicators. Before version 2.18 its threads
+  /// look there until they are done, also when nobody waits for them any more.
+  std::deque<ncclComm_t> places;
   std::vector<ncclComm_t> opened;
   /// That abort a communicator each: what one waits for another may hold up.
   std::vector<std::thread> aborts;

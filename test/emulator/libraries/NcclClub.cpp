@@ -25,6 +25,7 @@ public:
       pending.erase(number);
     return work;
   }
+  bool contains(uint64_t number) const { return pending.count(number) > 0; }
 
 private:
   struct Pending {
@@ -51,6 +52,10 @@ public:
   std::shared_ptr<JointWork> collective(unsigned rank) override {
     std::lock_guard lock(mutex);
     return collectives.take(issued[rank]++, false, size);
+  }
+  bool isIssuedByAll(unsigned rank) override {
+    std::lock_guard lock(mutex);
+    return issued[rank] == 0 || !collectives.contains(issued[rank] - 1);
   }
   std::shared_ptr<JointWork> message(unsigned from, unsigned to,
                                      bool sends) override {

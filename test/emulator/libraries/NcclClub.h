@@ -29,6 +29,9 @@ public:
   virtual std::shared_ptr<JointWork> collective(unsigned rank) = 0;
   virtual std::shared_ptr<JointWork> message(unsigned from, unsigned to,
                                              bool sends) = 0;
+  /// Whether all ranks have issued the collective that this one issued last; of
+  /// ranks of other processes that is not known.
+  virtual bool isIssuedByAll(unsigned) { return true; }
 
   const unsigned size;
 };

@@ -6,9 +6,10 @@
 ///
 /// \file
 /// The functions of NcclApi.h among ranks of one machine. Communicators do not
-/// block, and are now and then not done with a call when it returns. What
-/// is issued between ncclGroupStart() and ncclGroupEnd() is one thing to its
-/// stream. Sums are taken in rank order.
+/// block: they are never done with a call when it returns, and refuse the next
+/// one until somebody has asked and been told that they are. What is issued
+/// between ncclGroupStart() and ncclGroupEnd() is one thing to its stream. Sums
+/// are taken in rank order.
 ///
 //===----------------------------------------------------------------------===//
 
@@ -18,6 +19,7 @@
 
 #include <cstring>
 #include <map>
+#include <set>
 #include <thread>
 
 using namespace hocket;
@@ -38,8 +40,22 @@ struct Member {
       std::make_shared<std::atomic<bool>>(false);
   /// Shared with whatever graphs keep of it.
   std::shared_ptr<void> captures = std::make_shared<char>();
-  unsigned calls = 0;              ///< Groups that have ended.
-  std::atomic<bool> isBusy{false}; ///< Is not done with the last of them.
+  /// So often it is still asked in vain whether it is done.
+  std::atomic<unsigned> busy{1};
+  unsigned calls = 0; ///< That it has become busy with.
+  /// Collectives that have been used: for its first use ranks make connections,
+  /// and nobody is done before all have issued it.
+  std::set<Op> known;
+  bool connects = false;
+
+  /// NCCL's threads are sometimes fast.
+  void work() { busy = 1 + calls++ % 3; }
+  bool canGoOn() {
+    if (!club->isComplete() || (connects && !club->isIssuedByAll(rank)))
+      return false;
+    connects = false;
+    return true;
+  }
 };
 
 /// What a thread has issued since ncclGroupStart().
@@ -68,18 +84,18 @@ ncclResult_t endGroup() {
         hal::cuda::CUDA_SUCCESS)
       result = refuse("the stream is not one of the current context");
   for (Member *member : open.members)
-    if (member->calls++ % 3 == 2) {
-      member->isBusy = true;
-      result = result == ncclSuccess ? ncclInProgress : result;
-    }
+    member->work();
+  bool isEmpty = open.members.empty();
   open = OpenGroup();
-  return result;
+  return result == ncclSuccess && !isEmpty ? ncclInProgress : result;
 }
 
 ncclResult_t add(Member *member, std::shared_ptr<JointWork> work, unsigned side,
                  const CollectiveCall &call, CUstream stream) {
   if (!work)
     return refuse("the process in which the work happens is gone");
+  if (member->busy > 0)
+    return refuse("the communicator is not done with the call before");
   OpenGroup::OnStream &on = open.streams[stream];
   on.parts.push_back(
       {std::move(work), side, call, member->aborted, member->captures});
@@ -99,6 +115,8 @@ Member *memberOf(ncclComm_t comm) { return reinterpret_cast<Member *>(comm); }
 ncclResult_t collective(const CollectiveCall &call, ncclComm_t comm,
                         CUstream stream) {
   Member *member = memberOf(comm);
+  if (member->known.insert(call.op).second)
+    member->connects = true;
   return add(member, member->club->collective(member->rank), member->rank, call,
              stream);
 }
@@ -177,19 +195,27 @@ HOCKET_EXPORT ncclResult_t ncclCommInitRankConfig(ncclComm_t *comm, int ranks,
   member->club = club;
   member->rank = unsigned(rank);
   *comm = reinterpret_cast<ncclComm_t>(member);
-  return club->isComplete() ? ncclSuccess : ncclInProgress;
+  return ncclInProgress;
 }
 
 HOCKET_EXPORT ncclResult_t ncclCommGetAsyncError(ncclComm_t comm,
                                                  ncclResult_t *error) {
   Member *member = memberOf(comm);
-  *error = member->isBusy.exchange(false) || !member->club->isComplete()
-               ? ncclInProgress
-               : ncclSuccess;
+  if (member->busy > 0 && member->canGoOn())
+    --member->busy;
+  *error = member->busy > 0 ? ncclInProgress : ncclSuccess;
+  if (member->connects)
+    letGpuGoOn();
   return ncclSuccess;
 }
 
-HOCKET_EXPORT ncclResult_t ncclCommFinalize(ncclComm_t) { return ncclSuccess; }
+HOCKET_EXPORT ncclResult_t ncclCommFinalize(ncclComm_t comm) {
+  Member *member = memberOf(comm);
+  if (member->busy > 0)
+    return refuse("the communicator is not done with the call before");
+  member->work();
+  return ncclInProgress;
+}
 
 HOCKET_EXPORT ncclResult_t ncclCommAbort(ncclComm_t comm) {
   Member *member = memberOf(comm);
