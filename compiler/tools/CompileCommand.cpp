@@ -317,6 +317,7 @@ Status run(Arguments &arguments) {
   auto start = std::chrono::steady_clock::now();
   HOCKET_RETURN_IF_ERROR(parseLevels(arguments));
   HOCKET_RETURN_IF_ERROR(checkEmit(arguments));
+  HOCKET_RETURN_IF_ERROR(checkArchitectures(arguments.request.architectures));
   arguments.request.fuse = !arguments.noFusion;
   arguments.request.emitCuda = !arguments.emit.empty();
   if (arguments.request.emitCuda)

@@ -36,12 +36,16 @@ struct Job {
 };
 } // namespace
 
-static Status checkArchitectures(std::vector<std::string> architectures) {
-  std::sort(architectures.begin(), architectures.end());
-  auto twice = std::adjacent_find(architectures.begin(), architectures.end());
-  return twice == architectures.end()
-             ? okStatus()
-             : invalidArgument("--arch names " + *twice + " twice");
+Status
+hocket::checkArchitectures(const std::vector<std::string> &architectures) {
+  for (size_t i = 0; i < architectures.size(); ++i) {
+    auto here = architectures.begin() + i;
+    HOCKET_RETURN_IF_ERROR(
+        nvrtc::checkArchitecture(*here).withContext("--arch"));
+    if (std::find(architectures.begin(), here, *here) != here)
+      return invalidArgument("--arch names " + *here + " twice");
+  }
+  return okStatus();
 }
 
 static std::vector<Job> jobsOf(const program::Program &program,
@@ -75,7 +79,6 @@ Status hocket::addMachineCode(const std::vector<std::string> &architectures,
                               program::Program &program) {
   if (architectures.empty())
     return okStatus();
-  HOCKET_RETURN_IF_ERROR(checkArchitectures(architectures));
   std::vector<Job> jobs = jobsOf(program, architectures);
   runAll(jobs);
   for (const Job &job : jobs)

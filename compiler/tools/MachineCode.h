@@ -15,10 +15,14 @@
 
 namespace hocket {
 
+/// InvalidArgument for an architecture that is named twice or that kernels
+/// cannot be compiled for; FailedPrecondition without NVRTC. What is checked
+/// first costs nobody a compilation.
+Status checkArchitectures(const std::vector<std::string> &architectures);
+
 /// Compiles the source of every module of `program` for each architecture
 /// ("sm_90a"), on as many threads as the machine has, and puts the cubins
-/// before the sources. FailedPrecondition without NVRTC; InvalidArgument for an
-/// architecture that is named twice or that NVRTC does not know.
+/// before the sources. They have been checked.
 Status addMachineCode(const std::vector<std::string> &architectures,
                       program::Program &program);
 

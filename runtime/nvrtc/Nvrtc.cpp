@@ -8,8 +8,15 @@
 
 #include "runtime/base/VendorLibrary.h"
 
+#include <algorithm>
+#include <charconv>
+#include <optional>
+
 using namespace hocket;
 using namespace hocket::nvrtc;
+
+/// The first with products of bf16 and asynchronous copies (Ampere).
+static constexpr int oldestArchitecture = 80;
 
 namespace {
 
@@ -18,6 +25,8 @@ namespace {
 struct Functions {
   using Program = struct _nvrtcProgram *;
   int (*nvrtcVersion)(int *major, int *minor);
+  int (*nvrtcGetNumSupportedArchs)(int *count);
+  int (*nvrtcGetSupportedArchs)(int *archs);
   const char *(*nvrtcGetErrorString)(int result);
   int (*nvrtcCreateProgram)(Program *program, const char *text,
                             const char *name, int headers,
@@ -52,6 +61,8 @@ StatusOr<Library> load() {
 #define HOCKET_RESOLVE(name)                                                   \
   HOCKET_RETURN_IF_ERROR(vendor.resolve(#name, f.name))
   HOCKET_RESOLVE(nvrtcVersion);
+  HOCKET_RESOLVE(nvrtcGetNumSupportedArchs);
+  HOCKET_RESOLVE(nvrtcGetSupportedArchs);
   HOCKET_RESOLVE(nvrtcGetErrorString);
   HOCKET_RESOLVE(nvrtcCreateProgram);
   HOCKET_RESOLVE(nvrtcDestroyProgram);
@@ -103,8 +114,7 @@ public:
     HOCKET_RETURN_IF_ERROR(
         check(functions.nvrtcGetCUBIN(program, image.data()), "nvrtcGetCUBIN"));
     if (image.empty())
-      return invalidArgument("NVRTC gives machine code for real architectures "
-                             "alone: write sm_90a, not compute_90a");
+      return internalError("NVRTC gave no machine code");
     return image;
   }
 
@@ -127,7 +137,9 @@ public:
     std::string text(bytes, '\0');
     if (functions.nvrtcGetProgramLog(program, text.data()) != 0)
       return "";
-    return text.c_str(); // Without the terminator that `bytes` counts.
+    text = text.c_str(); // Without the terminator that `bytes` counts.
+    text.erase(text.find_last_not_of('\n') + 1);
+    return text;
   }
 
 private:
@@ -169,6 +181,44 @@ StatusOr<std::string> nvrtc::version() {
   if (library()->functions.nvrtcVersion(&major, &minor) != 0)
     return internalError("NVRTC does not say its version");
   return std::to_string(major) + "." + std::to_string(minor);
+}
+
+/// 90 of "sm_90a"; nothing where it is not written so.
+static std::optional<int> numberOf(std::string_view arch) {
+  if (!arch.starts_with("sm_"))
+    return std::nullopt;
+  arch.remove_prefix(3);
+  int number = 0;
+  const char *end = arch.data() + arch.size();
+  auto [rest, error] = std::from_chars(arch.data(), end, number);
+  bool ends =
+      rest == end || (rest + 1 == end && (*rest == 'a' || *rest == 'f'));
+  return error == std::errc() && ends ? std::optional(number) : std::nullopt;
+}
+
+Status nvrtc::checkArchitecture(const std::string &arch) {
+  HOCKET_ASSIGN_OR_RETURN(std::string which, version());
+  const Functions &functions = library()->functions;
+  int count = 0;
+  std::vector<int> known;
+  if (functions.nvrtcGetNumSupportedArchs(&count) == 0)
+    known.resize(count);
+  if (known.empty() || functions.nvrtcGetSupportedArchs(known.data()) != 0)
+    return internalError("NVRTC does not say which architectures it knows");
+  std::erase_if(known, [](int one) { return one < oldestArchitecture; });
+
+  std::optional<int> number = numberOf(arch);
+  if (number && std::find(known.begin(), known.end(), *number) != known.end())
+    return okStatus();
+  std::string message = "NVRTC " + which + " compiles no kernels for " + arch;
+  if (number && *number < oldestArchitecture)
+    message = "kernels need sm_" + std::to_string(oldestArchitecture) +
+              " (A100) at least, " + arch + " is older";
+  message += "; choose of";
+  for (int one : known)
+    message += " sm_" + std::to_string(one);
+  return invalidArgument(message + ", with an 'a' behind from sm_90 on for "
+                                   "what only that one has (sm_90a for H100)");
 }
 
 StatusOr<std::string> nvrtc::compile(const Source &source,

@@ -41,6 +41,12 @@ StatusOr<std::string> findLibrary();
 /// "13.2".
 StatusOr<std::string> version();
 
+/// Whether kernels can be compiled for `arch`, before anything is:
+/// InvalidArgument where it is not written as "sm_90a" is, where it is older
+/// than the kernels need, or where NVRTC does not know it; the message then
+/// lists those it does.
+Status checkArchitecture(const std::string &arch);
+
 /// The machine code of `source` for `arch` ("sm_90a"): a cubin. The same input
 /// and library give the same bytes. InvalidArgument, with the compiler's own
 /// messages, if it does not compile or the architecture is not known to it.

@@ -101,7 +101,14 @@ class EmitCudaTest(unittest.TestCase):
     def test_an_unknown_architecture(self):
         if not has_nvrtc():
             self.skipTest("there is no NVRTC on this machine")
-        self.assertIn("sm_12", self.refused(2, "--arch", "sm_12"))
+        for arch in ("sm_12", "sm_75"):
+            error = self.refused(2, "--arch", arch)
+            self.assertIn(f"kernels need sm_80 (A100) at least, {arch} is", error)
+        for arch in ("sm_999", "compute_90a", "sm_90x", "hopper"):
+            error = self.refused(2, "--arch", f"sm_80,{arch}")
+            self.assertIn(f"compiles no kernels for {arch}; choose of sm_80 ", error)
+        error = self.refused(2, "--arch", "sm_80,sm_90a,sm_80")
+        self.assertIn("--arch names sm_80 twice", error)
 
     def test_hopper_without_its_own_instructions(self):
         self.assertIn("write sm_90a", self.refused(2, "--arch", "sm_80,sm_90"))

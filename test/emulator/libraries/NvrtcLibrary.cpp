@@ -39,6 +39,16 @@ HOCKET_EXPORT int nvrtcVersion(int *major, int *minor) {
   return 0;
 }
 
+HOCKET_EXPORT int nvrtcGetNumSupportedArchs(int *count) {
+  *count = 3;
+  return 0;
+}
+
+HOCKET_EXPORT int nvrtcGetSupportedArchs(int *archs) {
+  archs[0] = 80, archs[1] = 90, archs[2] = 100;
+  return 0;
+}
+
 HOCKET_EXPORT const char *nvrtcGetErrorString(int result) {
   return result == 6 ? "NVRTC_ERROR_COMPILATION" : "NVRTC_ERROR_INVALID_OPTION";
 }
