@@ -16,7 +16,6 @@
 
 #include <nlohmann/json.hpp>
 
-#include <algorithm>
 #include <chrono>
 #include <iostream>
 #include <memory>
@@ -61,11 +60,6 @@ Status checkEmit(const Arguments &arguments) {
   if (!arguments.request.architectures.empty() && !makesCode)
     return invalidArgument("--arch is for executables of --target cuda and for "
                            "--emit=cuda");
-  // GPUs would take code for sm_90, and miss in it what is in that for sm_90a
-  // alone.
-  if (std::ranges::count(arguments.request.architectures, "sm_90") > 0)
-    return invalidArgument("--arch sm_90 leaves out the kernels that Hopper "
-                           "GPUs launch: write sm_90a");
   if (arguments.emit.empty())
     return okStatus();
   if (arguments.emit != "cuda")

@@ -6,9 +6,9 @@
 
 #include "compiler/tools/EmitCuda.h"
 
+#include "compiler/tools/MachineCode.h"
 #include "kernels/cuda/Sources.h"
 #include "runtime/base/File.h"
-#include "runtime/nvrtc/Nvrtc.h"
 
 #include <filesystem>
 #include <map>
@@ -36,12 +36,12 @@ Status hocket::emitCuda(const CudaText &text,
       source->headers.push_back({header.name, header.text});
     files[header.name] = header.text;
   }
-  for (const std::string &arch : architectures) {
-    HOCKET_ASSIGN_OR_RETURN(files["kernels." + arch + ".cubin"],
-                            nvrtc::compile(fused, arch));
-    HOCKET_ASSIGN_OR_RETURN(files["library." + arch + ".cubin"],
-                            nvrtc::compile(library, arch));
-  }
+  HOCKET_ASSIGN_OR_RETURN(std::vector<std::string> cubins,
+                          machineCode({fused, library}, architectures));
+  auto cubin = cubins.begin();
+  for (const char *part : {"kernels.", "library."})
+    for (const std::string &arch : architectures)
+      files[part + arch + ".cubin"] = *std::move(cubin++);
   for (const auto &[name, content] : files) {
     fs::path path = fs::path(output) / name;
     HOCKET_RETURN_IF_ERROR(makeFolder(path.parent_path()));

@@ -6,35 +6,14 @@
 
 #include "compiler/tools/MachineCode.h"
 
-#include "runtime/nvrtc/Nvrtc.h"
-
 #include <algorithm>
 #include <atomic>
+#include <functional>
 #include <thread>
 
 using namespace hocket;
 
-namespace {
 using Variant = program::KernelModule::Variant;
-
-/// One source for one architecture, and what came of it.
-struct Job {
-  const program::KernelModule *module;
-  const std::string *source;
-  const std::string *architecture;
-  Status failure;
-  std::string cubin;
-
-  void run() {
-    nvrtc::Source text{module->name() + ".cu", *source, {}};
-    StatusOr<std::string> compiled = nvrtc::compile(text, *architecture);
-    if (compiled.ok())
-      cubin = *std::move(compiled);
-    else
-      failure = compiled.status();
-  }
-};
-} // namespace
 
 Status
 hocket::checkArchitectures(const std::vector<std::string> &architectures) {
@@ -42,32 +21,26 @@ hocket::checkArchitectures(const std::vector<std::string> &architectures) {
     auto here = architectures.begin() + i;
     HOCKET_RETURN_IF_ERROR(
         nvrtc::checkArchitecture(*here).withContext("--arch"));
+    // GPUs would take this code, and miss in it what is in sm_90a's alone.
+    if (*here == "sm_90")
+      return invalidArgument("--arch sm_90 leaves out the kernels that Hopper "
+                             "GPUs launch: write sm_90a");
     if (std::find(architectures.begin(), here, *here) != here)
       return invalidArgument("--arch names " + *here + " twice");
   }
   return okStatus();
 }
 
-static std::vector<Job> jobsOf(const program::Program &program,
-                               const std::vector<std::string> &architectures) {
-  std::vector<Job> jobs;
-  for (const program::KernelModule &module : program.modules())
-    for (const Variant &variant : module.variants())
-      if (variant.format() == "cuda-c++")
-        for (const std::string &architecture : architectures)
-          jobs.push_back({&module, &variant.image(), &architecture, {}, {}});
-  return jobs;
-}
-
-static void runAll(std::vector<Job> &jobs) {
+/// Calls `job(i)` for i in [0, count) on as many threads as the machine has.
+static void runAll(size_t count, const std::function<void(size_t)> &job) {
   std::atomic<size_t> next = 0;
   auto work = [&] {
-    for (size_t i; (i = next.fetch_add(1)) < jobs.size();)
-      jobs[i].run();
+    for (size_t i; (i = next.fetch_add(1)) < count;)
+      job(i);
   };
   std::vector<std::thread> threads;
   size_t most = std::min<size_t>(
-      jobs.size(), std::max(1u, std::thread::hardware_concurrency()));
+      count, std::max(1u, std::thread::hardware_concurrency()));
   for (size_t i = 1; i < most; ++i)
     threads.emplace_back(work);
   work();
@@ -75,28 +48,49 @@ static void runAll(std::vector<Job> &jobs) {
     thread.join();
 }
 
+StatusOr<std::vector<std::string>>
+hocket::machineCode(const std::vector<nvrtc::Source> &sources,
+                    const std::vector<std::string> &architectures) {
+  size_t each = architectures.size(), count = sources.size() * each;
+  std::vector<std::string> cubins(count);
+  std::vector<Status> failures(count);
+  runAll(count, [&](size_t i) {
+    auto compiled = nvrtc::compile(sources[i / each], architectures[i % each]);
+    if (compiled.ok())
+      cubins[i] = *std::move(compiled);
+    else
+      failures[i] = compiled.status();
+  });
+  for (const Status &failure : failures)
+    HOCKET_RETURN_IF_ERROR(failure);
+  return cubins;
+}
+
 Status hocket::addMachineCode(const std::vector<std::string> &architectures,
                               program::Program &program) {
-  if (architectures.empty())
-    return okStatus();
-  std::vector<Job> jobs = jobsOf(program, architectures);
-  runAll(jobs);
-  for (const Job &job : jobs)
-    HOCKET_RETURN_IF_ERROR(job.failure);
-  for (program::KernelModule &module : *program.mutable_modules()) {
+  std::vector<nvrtc::Source> sources;
+  std::vector<program::KernelModule *> modules;
+  for (program::KernelModule &module : *program.mutable_modules())
+    for (const Variant &variant : module.variants())
+      if (variant.format() == "cuda-c++") {
+        sources.push_back({module.name() + ".cu", variant.image(), {}});
+        modules.push_back(&module);
+      }
+  HOCKET_ASSIGN_OR_RETURN(std::vector<std::string> cubins,
+                          machineCode(sources, architectures));
+  auto cubin = cubins.begin();
+  for (program::KernelModule *module : modules) {
     program::KernelModule whole;
-    whole.set_name(module.name());
-    for (Job &job : jobs) {
-      if (job.module != &module)
-        continue;
+    whole.set_name(module->name());
+    for (const std::string &architecture : architectures) {
       Variant *variant = whole.add_variants();
-      variant->set_isa(*job.architecture);
+      variant->set_isa(architecture);
       variant->set_format("cubin");
-      variant->set_image(std::move(job.cubin));
+      variant->set_image(*std::move(cubin++));
     }
-    for (Variant &variant : *module.mutable_variants())
+    for (Variant &variant : *module->mutable_variants())
       whole.add_variants()->Swap(&variant);
-    module.Swap(&whole);
+    module->Swap(&whole);
   }
   return okStatus();
 }

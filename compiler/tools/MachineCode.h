@@ -8,6 +8,7 @@
 #define HOCKET_COMPILER_TOOLS_MACHINECODE_H
 
 #include "runtime/base/Status.h"
+#include "runtime/nvrtc/Nvrtc.h"
 #include "runtime/program/program.pb.h"
 
 #include <string>
@@ -20,9 +21,14 @@ namespace hocket {
 /// first costs nobody a compilation.
 Status checkArchitectures(const std::vector<std::string> &architectures);
 
-/// Compiles the source of every module of `program` for each architecture
-/// ("sm_90a"), on as many threads as the machine has, and puts the cubins
-/// before the sources. They have been checked.
+/// The cubins of each source for each architecture ("sm_90a"), those of one
+/// source together, compiled on as many threads as the machine has.
+/// InvalidArgument, with the compiler's own messages, if one does not compile.
+StatusOr<std::vector<std::string>>
+machineCode(const std::vector<nvrtc::Source> &sources,
+            const std::vector<std::string> &architectures);
+
+/// Puts machine code of every module of `program` before its source.
 Status addMachineCode(const std::vector<std::string> &architectures,
                       program::Program &program);
 

@@ -216,9 +216,8 @@ Status nvrtc::checkArchitecture(const std::string &arch) {
               " (A100) at least, " + arch + " is older";
   message += "; choose of";
   for (int one : known)
-    message += " sm_" + std::to_string(one);
-  return invalidArgument(message + ", with an 'a' behind from sm_90 on for "
-                                   "what only that one has (sm_90a for H100)");
+    message += " sm_" + std::to_string(one) + (one == 90 ? "a" : "");
+  return invalidArgument(message);
 }
 
 StatusOr<std::string> nvrtc::compile(const Source &source,
