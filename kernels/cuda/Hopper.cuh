@@ -48,16 +48,19 @@ struct MatrixPlace {
 #endif
 };
 
-/// `start` is a multiple of 16 bytes.
-HOCKET_DEVICE MatrixPlace placeOf(const void *start, int leading, int stride) {
+/// That of a matrix `pieces` times 16 bytes behind `start`, which is a multiple
+/// of 16 bytes. Only the lower word depends on where that is, by a sum: from one
+/// product to the next an addition is all that is left, which the short ones
+/// would else wait for.
+HOCKET_DEVICE MatrixPlace placeOf(const void *start, int pieces, int leading,
+                                  int stride) {
 #ifdef HOCKET_EMULATED
-  return {static_cast<const char *>(start), leading, stride};
+  return {static_cast<const char *>(start) + 16 * pieces, leading, stride};
 #else
-  unsigned long long at = __cvta_generic_to_shared(start);
-  constexpr unsigned long long swizzle128 = 1ull << 62;
-  return {(at & 0x3ffff) >> 4 |
-          static_cast<unsigned long long>(leading >> 4) << 16 |
-          static_cast<unsigned long long>(stride >> 4) << 32 | swizzle128};
+  auto at = static_cast<unsigned>(__cvta_generic_to_shared(start));
+  unsigned low = (at & 0x3ffff) / 16 + (leading / 16 << 16) + pieces;
+  unsigned swizzle128 = 1u << 30, high = stride / 16 | swizzle128;
+  return {static_cast<unsigned long long>(high) << 32 | low};
 #endif
 }
 
@@ -78,14 +81,14 @@ template <class T, int Rows, int Columns> struct PanelTile {
   /// As the operand whose rows are the tile's, and whose 16 deep are columns
   /// column ..; the first row is a multiple of 8.
   HOCKET_MEMBER MatrixPlace rows(int row, int column) const {
-    return placeOf(start + column / 64 * panelBytes + row * 128 +
-                       column % 64 * 2,
+    return placeOf(start,
+                   column / 64 * (panelBytes / 16) + row * 8 + column % 64 / 8,
                    16, 1024);
   }
   /// As the operand whose 16 deep are rows row .., a multiple of 8, and whose
   /// columns are the tile's from `column` on, a multiple of 64.
   HOCKET_MEMBER MatrixPlace columns(int row, int column) const {
-    return placeOf(start + column / 64 * panelBytes + row * 128, panelBytes,
+    return placeOf(start, column / 64 * (panelBytes / 16) + row * 8, panelBytes,
                    1024);
   }
 };

@@ -160,8 +160,7 @@ hopperAttentionForward(const TensorMap &q, const TensorMap &k,
     }
   } else {
     Roles::beginToMultiply();
-    int groupRow = threadIdx.x / 128 * 64;
-    int warpRow = firstRow + threadIdx.x / 32 * 16;
+    int groupRow = warpGroup() * 64, warpRow = firstRow + threadIdx.x / 32 * 16;
     GroupSums<Shape> sums = {};
     SoftmaxRows rows;
     GroupProducts products;

@@ -12,6 +12,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <cctype>
 #include <set>
 #include <sstream>
 
@@ -190,6 +192,43 @@ void expectInOrder(const std::string &text,
 std::string groupProduct(int columns) {
   return "wgmma.mma_async.sync.aligned.m64n" + std::to_string(columns) +
          "k16.f32.bf16.bf16";
+}
+
+/// The most instructions of PTX between two products of a group.
+int mostBetweenProducts(const std::string &ptx) {
+  std::istringstream lines(ptx);
+  int most = 0, since = 0;
+  bool inGroup = false;
+  for (std::string line; std::getline(lines, line);) {
+    if (line.find("wgmma.mma_async") != line.npos) {
+      most = std::max(most, inGroup ? since : 0);
+      inGroup = true, since = 0;
+    } else if (line.find("wgmma.commit_group") != line.npos) {
+      inGroup = false;
+    } else {
+      // Our own lines of assembly have no tab before them.
+      since += line.size() > 1 && line[0] == '\t' && std::islower(line[1]);
+    }
+  }
+  return most;
+}
+
+/// From one to the next only the sums change that say where operands are: each
+/// an addition, and that as a number of 64 bits, which costs nothing.
+TEST(CudaLibrary, ProductsFollowEachOther) {
+  if (!nvrtc::findLibrary().ok())
+    GTEST_SKIP() << nvrtc::findLibrary().status().message();
+  for (int dim : {64, 128})
+    for (bool forward : {true, false}) {
+      int most = mostBetweenProducts(ptxOfAttention(forward, dim, 9));
+      EXPECT_GT(most, 0);
+      EXPECT_LE(most, 6) << dim << " " << forward;
+    }
+  for (const char *op : {"grouped_linear", "grouped_linear_input_gradient",
+                         "grouped_linear_weight_gradient"}) {
+    LibraryCase c = {op, {bf16, 256, 128, 192, 4, 1}, {}, {}, {}};
+    EXPECT_LE(mostBetweenProducts(ptxOf(c, 4, 9)), 6) << op;
+  }
 }
 
 TEST(CudaLibrary, AttentionUsesTensorCores) {
