@@ -19,13 +19,16 @@ import os
 import pathlib
 import random
 import statistics
-import struct
 import subprocess
 import sys
 import time
 
 HERE = pathlib.Path(__file__).resolve().parent
 ROOT = HERE.parents[1]
+sys.path.insert(0, str(ROOT / "test"))
+
+import token_files  # noqa: E402
+
 SHAPES = ((4, 256), (1, 1024))
 PRECISIONS = ("fp32", "bf16")
 WARM_UP = 2  # steps that are not counted
@@ -80,14 +83,8 @@ class Bench:
 
     def write_corpus(self):
         """Random tokens of GPT-2's vocabulary, one document."""
-        count, prefix = 400_000, self.folder / "random"
-        rng = random.Random(0)
-        tokens = [rng.randrange(50257) for _ in range(count)]
-        with open(f"{prefix}.bin", "wb") as file:
-            file.write(struct.pack(f"<{count}H", *tokens))
-        with open(f"{prefix}.idx", "wb") as file:
-            file.write(b"MMIDIDX\0\0" + struct.pack("<QBQQ", 1, 8, 1, 2))
-            file.write(struct.pack("<iqqq", count, 0, 0, 1))
+        prefix, rng = self.folder / "random", random.Random(0)
+        token_files.write(prefix, [[rng.randrange(50257) for _ in range(400_000)]])
         return prefix
 
     def measure_peak(self):

@@ -1,7 +1,7 @@
 # Part of Hocket, under the Apache License v2.0.
 """What is taken to a machine with a GPU: programs, tests, data, libraries.
 
-    DIR/run          hocket-gpu-check itself, with gpu_check/ beside it
+    DIR/run          hocket-gpu-check itself, with gpu_check/ and what it needs
     DIR/bin          the runtime, tests and benchmarks
     DIR/lib          shared libraries they need, but for those of glibc;
                      lib/base: libstdc++ and libgcc, for where they are older
@@ -23,6 +23,8 @@ import re
 import shutil
 import struct
 import subprocess
+
+import token_files
 
 MOST_BYTES = 64 << 20
 BINARIES = ("bin/hocket-runtime", "bin/program_times", "test/bin/hal-test",
@@ -94,16 +96,6 @@ def run(*command, **options):
 
 def digest(path):
     return hashlib.sha256(path.read_bytes()).hexdigest()
-
-
-def write_tokens(prefix, tokens):
-    """One document, in the files that `hocket data prepare` writes."""
-    prefix.parent.mkdir(parents=True, exist_ok=True)
-    count = len(tokens)
-    prefix.with_suffix(".bin").write_bytes(struct.pack(f"<{count}H", *tokens))
-    head = b"MMIDIDX\0\0" + struct.pack("<QBQQ", 1, 8, 1, 2)
-    index = struct.pack("<iqqq", count, 0, 0, 1)
-    prefix.with_suffix(".idx").write_bytes(head + index)
 
 
 def learnable_tokens(vocabulary, count):
@@ -259,7 +251,7 @@ class Preparation:
             model, steps, vocabulary = "tiny", 6, 61
         name, program = model + ending, "parity" + ending
         tokens = list(learnable_tokens(vocabulary, 100 * steps * 16))
-        write_tokens(self.folder / "data/learnable", tokens)
+        token_files.write(self.folder / "data/learnable", [tokens])
         settings = {"training.steps": steps, "training.precision": "BF16"} | more
         for target, options in (("cpu", ()), (program, self.gpu_options())):
             error = self.compile(model, target, settings, *options)
@@ -316,9 +308,8 @@ class Preparation:
         self.arch = self.arguments.arch if has_nvrtc and named else None
         source, most = random.Random(0), 61 if self.arguments.tiny else GPT2_TOKENS
         count = 20_000 if self.arguments.tiny else TOKENS
-        write_tokens(
-            self.folder / "data/random", [source.randrange(most) for _ in range(count)]
-        )
+        tokens = [source.randrange(most) for _ in range(count)]
+        token_files.write(self.folder / "data/random", [tokens])
         models = TINY_MODELS if self.arguments.tiny else MODELS
         manifest = {
             "tiny": self.arguments.tiny,
@@ -333,6 +324,7 @@ class Preparation:
         (self.folder / "gpu_check").mkdir()
         for path in sorted(self.source.glob("*.py")):
             shutil.copy2(path, self.folder / "gpu_check" / path.name)
+        shutil.copy2(token_files.__file__, self.folder)
         return self.finish(manifest)
 
     def finish(self, manifest):

@@ -5,8 +5,12 @@ Each token is a fixed function of the one before it most of the time and drawn
 at random otherwise, so that there is something to learn.
 """
 
-import array
-import struct
+import pathlib
+import sys
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1]))
+
+import token_files  # noqa: E402
 
 DOCUMENTS, LONGEST = 60, 120
 
@@ -32,16 +36,4 @@ def documents(vocabulary, seed=7):
 
 def write(prefix, vocabulary):
     """Writes PREFIX.bin and PREFIX.idx with one sequence a document."""
-    lengths, tokens = [], array.array("H")
-    for document in documents(vocabulary):
-        lengths.append(len(document))
-        tokens.extend(document)
-    offsets = [2 * sum(lengths[:i]) for i in range(len(lengths))]
-    count = len(lengths)
-    with open(f"{prefix}.bin", "wb") as file:
-        file.write(struct.pack(f"<{len(tokens)}H", *tokens))
-    with open(f"{prefix}.idx", "wb") as file:
-        file.write(b"MMIDIDX\0\0" + struct.pack("<QBQQ", 1, 8, count, count + 1))
-        file.write(struct.pack(f"<{count}i", *lengths))
-        file.write(struct.pack(f"<{count}q", *offsets))
-        file.write(struct.pack(f"<{count + 1}q", *range(count + 1)))
+    token_files.write(prefix, list(documents(vocabulary)))

@@ -16,11 +16,15 @@ import json
 import pathlib
 import random
 import statistics
-import struct
 import subprocess
+import sys
 import tempfile
 
 ROOT = pathlib.Path(__file__).resolve().parents[3]
+sys.path.insert(0, str(ROOT / "test"))
+
+import token_files  # noqa: E402
+
 WARM_UP = 3  # steps that are not counted
 VOCABULARY = 4096
 
@@ -88,12 +92,8 @@ def parts_of(times):
 
 def write_tokens(prefix):
     """Random tokens, one document."""
-    count, rng = 200_000, random.Random(0)
-    tokens = [rng.randrange(VOCABULARY) for _ in range(count)]
-    pathlib.Path(f"{prefix}.bin").write_bytes(struct.pack(f"<{count}H", *tokens))
-    head = b"MMIDIDX\0\0" + struct.pack("<QBQQ", 1, 8, 1, 2)
-    index = head + struct.pack("<iqqq", count, 0, 0, 1)
-    pathlib.Path(f"{prefix}.idx").write_bytes(index)
+    rng = random.Random(0)
+    token_files.write(prefix, [[rng.randrange(VOCABULARY) for _ in range(200_000)]])
 
 
 class Runs:
