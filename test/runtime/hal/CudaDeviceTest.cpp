@@ -112,13 +112,24 @@ TEST(CudaDevice, ChoosesTheCodeThatRuns) {
   EXPECT_EQ(ada.name(), "sm_89");
 }
 
-TEST(CudaDevice, SaysWhatDoesNotCompile) {
+TEST(CudaDevice, SaysWhatDoesNotCompileOrLoad) {
   auto device = open({});
   ModuleVariant broken{"", "cuda-c++", "this is no C++"};
   Status status = device->loadModule("m", {&broken, 1}).status();
   EXPECT_THAT(status.message(),
               HasSubstr("module 'm' has no machine code for sm_90a: m.cu does "
                         "not compile for sm_90a: NVRTC_ERROR_COMPILATION"));
+  // Headers of a file with nothing in it.
+  std::string empty = "\x7f"
+                      "ELF" +
+                      std::string(60, '\0');
+  ModuleVariant refused{"sm_90a", "cubin", empty};
+  status = device->loadModule("m", {&refused, 1}).status();
+  EXPECT_EQ(status.code(), StatusCode::DataLoss);
+  EXPECT_EQ(status.message(),
+            "module 'm' cannot be loaded: cuModuleLoadData: "
+            "CUDA_ERROR_INVALID_IMAGE (emulated); the driver is of CUDA 13.0, "
+            "and code that a newer toolkit made takes a newer driver");
 }
 
 //===----------------------------------------------------------------------===//

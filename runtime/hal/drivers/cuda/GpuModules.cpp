@@ -151,6 +151,16 @@ static bool isWholeElf(const std::string &code) {
   return inside(0x20, 0x36) && inside(0x28, 0x3a);
 }
 
+/// What there is to know where the driver refuses machine code.
+static std::string driverText(const DriverApi &api) {
+  int version = 0;
+  if (api.cuDriverGetVersion(&version) != CUDA_SUCCESS)
+    return "";
+  return formatText("; the driver is of CUDA %d.%d, and code that a newer "
+                    "toolkit made takes a newer driver",
+                    version / 1000, version % 1000 / 10);
+}
+
 Status GpuModules::load(const std::string &name,
                         std::span<const ModuleVariant> variants) {
   HOCKET_ASSIGN_OR_RETURN(std::string code, codeFor(name, variants));
@@ -162,7 +172,8 @@ Status GpuModules::load(const std::string &name,
   if (result == CUDA_ERROR_INVALID_IMAGE ||
       result == CUDA_ERROR_NO_BINARY_FOR_GPU)
     return dataLoss("module '" + name + "' cannot be loaded: " +
-                    statusOf(api, result, "cuModuleLoadData").message());
+                    statusOf(api, result, "cuModuleLoadData").message() +
+                    driverText(api));
   HOCKET_RETURN_IF_ERROR(statusOf(api, result, "cuModuleLoadData"));
   modules.push_back({name, handle});
   return okStatus();
