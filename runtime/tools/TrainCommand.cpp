@@ -85,7 +85,8 @@ void hocket::registerTrain(CLI::App &app, Status &result,
                    "Have a GPU do a step as one CUDA graph: auto, where it can "
                    "be done; on, or fail; off (default auto). Not with "
                    "--profile or --trace, nor with ranks whose messages go "
-                   "through host memory")
+                   "through host memory; with several GPUs of one process "
+                   "only if on")
       ->type_name("auto|on|off")
       ->transform(CLI::CheckedTransformer(
                       std::map<std::string, GraphUse>{{"auto", GraphUse::Auto},

@@ -102,6 +102,19 @@ private:
       return failedPrecondition("instructions are measured one by one");
     return executor->checkRecordable("train_step");
   }
+  /// The same if nobody insists. NVIDIA's documentation of NCCL ("Using NCCL
+  /// with CUDA Graphs") expects that graphs of several GPUs of one process may
+  /// keep each other from being launched.
+  Status checkGraphByDefault() const {
+    HOCKET_RETURN_IF_ERROR(checkGraph());
+    bool areThreads = betweenGpus && !place.gpu;
+    return areThreads && options.graphs == GraphUse::Auto
+               ? failedPrecondition(
+                     "graphs of several GPUs of one process may wait for each "
+                     "other; start a process for each (mpirun, torchrun), or "
+                     "insist (--cuda-graphs on)")
+               : okStatus();
+  }
   static Status insisted(const Status &status) {
     return status.withContext("--cuda-graphs on: a step cannot be a graph");
   }
@@ -120,7 +133,7 @@ private:
     bool isGpu = executor->device().properties().driver == "cuda";
     if (options.graphs == GraphUse::Off || !isGpu)
       return okStatus();
-    Status status = agreed(checkGraph());
+    Status status = agreed(checkGraphByDefault());
     if (status.ok())
       status = agreed(executor->record("train_step"));
     if (!status.ok())
