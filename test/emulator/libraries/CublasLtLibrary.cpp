@@ -9,10 +9,11 @@
 /// the documentation of cuBLASLt has it, computed in double precision when the
 /// stream comes to it. What the real library refuses is refused: types that it
 /// does not combine, rows of auxiliary matrices that are no multiple of 8,
-/// operands that are less aligned than the algorithm was chosen for, an
-/// algorithm that was chosen for another product. It proposes a few algorithms,
-/// whose results are the same and whose times are not. The first use of one
-/// loads its code, which waits until the GPU does nothing.
+/// operands that are less aligned than the algorithm was chosen for (of a bias
+/// and a kept input: in another way), an algorithm that was chosen for another
+/// product. It proposes a few algorithms, whose results are the same and whose
+/// times are not. The first use of one loads its code, which waits until the
+/// GPU does nothing.
 ///
 /// Of 8-bit types it is as strict as the documentation ("To use FP8 kernels"):
 /// from compute capability 8.9 on; at least one factor e4m3; every size a
@@ -272,6 +273,16 @@ Product productOf(cublasLtMatmulDesc_t desc, cublasLtMatrixLayout_t a,
   return {*of(desc), *of(a), *of(b), *of(c), *of(d)};
 }
 
+/// The greatest power of two up to 256 that bias and kept input lie at.
+uint64_t alignmentsBeside(const Description &desc) {
+  uint64_t alignments = 0;
+  for (CUdeviceptr address :
+       {hasBias(desc) ? desc.bias : 0, hasAuxiliary(desc) ? desc.auxiliary : 0})
+    alignments =
+        alignments << 16 | std::min<CUdeviceptr>(address & (~address + 1), 256);
+  return alignments;
+}
+
 /// What an algorithm is good for: shapes, types and alignments.
 cublasLtMatmulAlgo_t algorithmFor(const Product &product,
                                   const uint32_t (&alignments)[4]) {
@@ -285,6 +296,7 @@ cublasLtMatmulAlgo_t algorithmFor(const Product &product,
   algorithm.data[4] = product.desc.epilogue;
   for (int i = 0; i < 4; ++i)
     algorithm.data[5] |= uint64_t(alignments[i]) << 16 * i;
+  algorithm.data[7] = alignmentsBeside(product.desc);
   return algorithm;
 }
 

@@ -168,6 +168,18 @@ TEST(CudaProducts, AreThoseOfTheReference) {
   }
 }
 
+/// The library looks at these pointers when it chooses an algorithm.
+TEST(CudaProducts, HaveAnAlgorithmForEachAlignmentOfBiasAndKeptInput) {
+  Case c{bf16, bf16, false, true, true, false, false, Epilogue::GeluTanh, true};
+  auto device = open();
+  for (auto [bias, kept] : {std::pair(0, 0), {2, 0}, {0, 16}, {64, 64}}) {
+    GemmCall call = callOf(c);
+    call.bias.range.offset += unsigned(bias);
+    call.auxiliary.range.offset += unsigned(kept);
+    expectReference(*device, call);
+  }
+}
+
 /// Both factors with their inner dimension fastest, as a Hopper GPU wants it;
 /// what the emulated library takes is what the real one's documentation says.
 TEST(CudaProducts, OfEightBitFactorsAreThoseOfTheReference) {

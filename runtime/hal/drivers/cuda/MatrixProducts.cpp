@@ -285,6 +285,12 @@ StatusOr<MatrixProducts::Product *> MatrixProducts::find(const GemmCall &call,
     key[3] = key[3] << 8 | field;
   for (uint32_t alignment : alignmentsOf(call, place.memory.arena))
     key[4] = key[4] << 16 | alignment;
+  // What the library looks at the pointers for.
+  for (const Operand *beside : {&call.bias, &call.auxiliary})
+    key[5] =
+        key[5] << 16 |
+        (has(*beside) ? alignmentOf(place.memory.arena + beside->range.offset)
+                      : 0);
   std::unique_ptr<Product> &known = products[key];
   if (!known) {
     auto made = make(call, key, place);

@@ -78,7 +78,7 @@ public:
 private:
   class Product;
   /// Everything that the choice of an algorithm depends on, in numbers.
-  using Key = std::array<uint64_t, 5>;
+  using Key = std::array<uint64_t, 6>;
   /// What is done once for a shape.
   struct Place {
     const ProductMemory &memory;
