@@ -218,9 +218,14 @@ int mostBetweenProducts(const std::string &ptx) {
 TEST(CudaLibrary, ProductsFollowEachOther) {
   if (!nvrtc::findLibrary().ok())
     GTEST_SKIP() << nvrtc::findLibrary().status().message();
+  // Of a descriptor's upper word: a stride of 64 times 16 bytes from bit 32 on,
+  // the 128-byte swizzle (1) from bit 62 on.
+  std::string places = std::to_string(64ull << 32 | 1ull << 62);
   for (int dim : {64, 128})
     for (bool forward : {true, false}) {
-      int most = mostBetweenProducts(ptxOfAttention(forward, dim, 9));
+      std::string ptx = ptxOfAttention(forward, dim, 9);
+      EXPECT_THAT(ptx, HasSubstr(", " + places + ";"));
+      int most = mostBetweenProducts(ptx);
       EXPECT_GT(most, 0);
       EXPECT_LE(most, 6) << dim << " " << forward;
     }
