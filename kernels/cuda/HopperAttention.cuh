@@ -38,6 +38,12 @@ template <int Others> using GroupScores = float[Others / 8][4];
 template <class Shape> using GroupSums = float[Shape::dim / 8][4];
 /// Scores as the operand of a product.
 template <int Others> using PackedScores = unsigned[Others / 16][4];
+/// Both, with the keys that the gradient of queries has at a time. Of Shape, as
+/// NVRTC 12 crashes over GroupScores<side> where `side` depends on it.
+template <class Shape>
+using KeyScores = float[hopperKeys(Shape::dim) / 8][4];
+template <class Shape>
+using PackedKeyScores = unsigned[hopperKeys(Shape::dim) / 16][4];
 
 /// Some rows of a head.
 template <class Shape, int Rows = kHopperRows>
@@ -284,7 +290,7 @@ HOCKET_DEVICE void hopperAttentionQueryGradient(
     Roles::beginToMultiply();
     int groupRow = warpGroup() * 64, warpRow = firstRow + threadIdx.x / 32 * 16;
     GroupSums<Shape> sums = {};
-    PackedScores<side> packed;
+    PackedKeyScores<Shape> packed;
     GroupProducts products;
     float lseOfRows[2], deltaOfRows[2];
 #pragma unroll
@@ -297,7 +303,7 @@ HOCKET_DEVICE void hopperAttentionQueryGradient(
     auto lseOf = [&](int, int i) { return lseOfRows[i / 2]; };
     auto deltaOf = [&](int, int i) { return deltaOfRows[i / 2]; };
     // Makes probabilities of scores, and says which dropout keeps.
-    auto find = [&](GroupScores<side> &p, int key) {
+    auto find = [&](KeyScores<Shape> &p, int key) {
       WarpPlace place(warpRow, key);
       bool all = firstRow + own <= Shape::queries &&
                  tilesSeeAll<Shape, own, side>(call, firstRow, key);
@@ -305,7 +311,7 @@ HOCKET_DEVICE void hopperAttentionQueryGradient(
       return KeptScores<Shape, true, side / 8>(call, place, head);
     };
     if (int key = seen(0); key < Shape::keys) {
-      GroupScores<side> p, ds;
+      KeyScores<Shape> p, ds;
       auto beginTile = [&](int tile) {
         keyRing.awaitTile(tile);
         products.begin();
