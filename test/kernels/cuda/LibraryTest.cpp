@@ -411,6 +411,9 @@ TEST(CudaLibrary, NvrtcTakesEveryKernel) {
           some.push_back(launch);
       }
   for (const char *arch : {"sm_80", "sm_90a", "sm_100a"}) {
+    // Before 12.8 NVRTC knows no sm_100a.
+    if (arch == std::string("sm_100a") && !nvrtc::checkArchitecture(arch).ok())
+      continue;
     auto image = nvrtc::compile(
         sourceOf(arch == std::string("sm_90a") ? all : some), arch);
     EXPECT_TRUE(image.ok()) << image.status().message();
