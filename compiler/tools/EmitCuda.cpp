@@ -41,7 +41,7 @@ Status hocket::emitCuda(const CudaText &text,
   auto cubin = cubins.begin();
   for (const char *part : {"kernels.", "library."})
     for (const std::string &arch : architectures)
-      files[part + arch + ".cubin"] = *std::move(cubin++);
+      files[part + arch + ".cubin"] = std::move(*cubin++);
   for (const auto &[name, content] : files) {
     fs::path path = fs::path(output) / name;
     HOCKET_RETURN_IF_ERROR(makeFolder(path.parent_path()));

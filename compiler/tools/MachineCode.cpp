@@ -86,7 +86,7 @@ Status hocket::addMachineCode(const std::vector<std::string> &architectures,
       Variant *variant = whole.add_variants();
       variant->set_isa(architecture);
       variant->set_format("cubin");
-      variant->set_image(*std::move(cubin++));
+      variant->set_image(std::move(*cubin++));
     }
     for (Variant &variant : *module->mutable_variants())
       whole.add_variants()->Swap(&variant);
