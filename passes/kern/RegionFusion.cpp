@@ -197,7 +197,7 @@ static bool hasOtherUse(Value value, Operation *second) {
   });
 }
 
-bool kern::isF8(Value tensor) {
+bool isF8(Value tensor) {
   return isa<Float8E4M3FNType, Float8E5M2Type>(getElementTypeOrSelf(tensor));
 }
 

@@ -189,8 +189,8 @@ static std::optional<int> numberOf(std::string_view arch) {
     return std::nullopt;
   arch.remove_prefix(3);
   int number = 0;
-  const char *end = arch.data() + arch.size();
-  auto [rest, error] = std::from_chars(arch.data(), end, number);
+  const char *begin = arch.data(), *end = begin + arch.size();
+  auto [rest, error] = std::from_chars(begin, end, number);
   bool ends =
       rest == end || (rest + 1 == end && (*rest == 'a' || *rest == 'f'));
   return error == std::errc() && ends ? std::optional(number) : std::nullopt;
