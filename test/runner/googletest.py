@@ -4,6 +4,7 @@
 import json
 import os
 import pathlib
+import re
 import tempfile
 
 from runner.result import FAILED, PASSED, SKIPPED, Case, announce
@@ -43,15 +44,24 @@ def outcome(test):
     return SKIPPED if skipped else PASSED
 
 
-def cases_of(program, report):
+def reasons(output):
+    """Why tests were skipped, by name: GoogleTest's report does not say."""
+    found = re.finditer(
+        r"^\S+:\d+: Skipped\n(.*?)\n+\[  SKIPPED \] (\S+)", output, re.M | re.S
+    )
+    return {match[2].rstrip(","): match[1] for match in found}
+
+
+def cases_of(program, report, output):
+    skipped = reasons(output)
     for suite in report.get("testsuites", []):
         for test in suite["testsuite"]:
             problems = [f["failure"] for f in test.get("failures", [])]
-            skipped = [f["message"] for f in test.get("skipped", [])]
+            name = f"{suite['name']}.{test['name']}"
             yield Case(
-                f"{program} {suite['name']}.{test['name']}",
+                f"{program} {name}",
                 outcome(test),
-                "\n".join(problems or skipped),
+                "\n".join(problems) or skipped.get(name, ""),
                 float(test["time"].rstrip("s")),
             )
 
@@ -66,7 +76,7 @@ def run_program(context, name, command):
             env=environment(context),
         )
         text = report.read_text() if report.exists() else ""
-    cases = list(cases_of(name, json.loads(text))) if text else []
+    cases = list(cases_of(name, json.loads(text), output)) if text else []
     failed = any(case.outcome == FAILED for case in cases)
     if status != 0 and not failed:
         tail = output[-8000:]
