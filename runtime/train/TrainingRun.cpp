@@ -100,13 +100,10 @@ private:
   Status checkGraph() const {
     if (options.profile || !options.traceFile.empty())
       return failedPrecondition("instructions are measured one by one");
-    return executor->checkRecordable("train_step");
-  }
-  /// The same if nobody insists. NVIDIA's documentation of NCCL ("Using NCCL
-  /// with CUDA Graphs") expects that graphs of several GPUs of one process may
-  /// keep each other from being launched.
-  Status checkGraphByDefault() const {
-    HOCKET_RETURN_IF_ERROR(checkGraph());
+    HOCKET_RETURN_IF_ERROR(executor->checkRecordable("train_step"));
+    // NVIDIA's documentation of NCCL ("Using NCCL with CUDA Graphs") expects
+    // that graphs of several GPUs of one process may keep each other from being
+    // launched: only where somebody insists.
     bool areThreads = betweenGpus && !place.gpu;
     return areThreads && options.graphs == GraphUse::Auto
                ? failedPrecondition(
@@ -133,7 +130,7 @@ private:
     bool isGpu = executor->device().properties().driver == "cuda";
     if (options.graphs == GraphUse::Off || !isGpu)
       return okStatus();
-    Status status = agreed(checkGraphByDefault());
+    Status status = agreed(checkGraph());
     if (status.ok())
       status = agreed(executor->record("train_step"));
     if (!status.ok())

@@ -73,6 +73,10 @@ struct Golden {
   bool valid = false;
 };
 
+double normOf(const std::vector<double> &values) {
+  return distance(values, std::vector<double>(values.size()));
+}
+
 class Quantized : public testing::TestWithParam<const char *> {};
 
 } // namespace
@@ -98,15 +102,15 @@ TEST_P(Quantized, GraphsComputeWhatPyTorchDoes) {
     ModelState after = model.state();
     double total = 0;
     for (const auto &[name, values] : golden.gradients)
-      total += distance(values, std::vector<double>(values.size()));
+      total += normOf(values);
     ASSERT_GT(total, 0);
     for (const auto &[name, values] : golden.gradients) {
       std::vector<double> found = first.at(name);
       ASSERT_EQ(found.size(), values.size()) << name;
       for (size_t i = 0; i < found.size(); ++i)
         found[i] = (found[i] - after.at(name)[i]) / rate;
-      double size = distance(values, std::vector<double>(values.size()));
-      EXPECT_LT(distance(found, values), 1e-6 * std::max(size, 1e-3 * total))
+      EXPECT_LT(distance(found, values),
+                1e-6 * std::max(normOf(values), 1e-3 * total))
           << name;
     }
   }

@@ -5,8 +5,8 @@
 Hocket gives the initial weights and the samples; PyTorch, in fp64, gives the
 gradients of the first step and the losses of all. Of some models it also gives
 them with factors of 8 bits and all else in fp64 (MODEL:fp8 for these alone).
-Needs PyTorch, which the tests that read golden/ do not. Run it again only where a model, the corpus
-or the initialisers change.
+Needs PyTorch, which the tests that read golden/ do not. Run it again only where
+a model, the corpus or the initialisers change.
 """
 
 import hashlib
