@@ -34,9 +34,14 @@ TIMEOUT = 600  # seconds; of one batch
 BATCH = 32  # sources
 
 
+PRECOMPILED = re.compile(r"-Winvalid-pch|-Xclang -include(-pch)? -Xclang \S+")
+
+
 def flags(command):
-    """The options of a compiler's command line."""
-    words = shlex.split(command)
+    """The options of a compiler's command line, but for precompiled headers:
+    clang-tidy sees what each source includes itself.
+    """
+    words = shlex.split(PRECOMPILED.sub("", command))
     first = next(i for i, word in enumerate(words) if "clang" in word) + 1
     return tuple(words[first : words.index("-o")])
 

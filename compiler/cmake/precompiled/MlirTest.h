@@ -1,0 +1,22 @@
+//===- MlirTest.h - Precompiled for tests over MLIR -------------*- C++ -*-===//
+//
+// Part of Hocket, under the Apache License v2.0.
+//
+//===----------------------------------------------------------------------===//
+///
+/// \file
+/// As Mlir.h, with GoogleTest. See HocketPrecompiled.cmake; no source includes
+/// this file.
+///
+//===----------------------------------------------------------------------===//
+
+#ifndef HOCKET_COMPILER_CMAKE_PRECOMPILED_MLIRTEST_H
+#define HOCKET_COMPILER_CMAKE_PRECOMPILED_MLIRTEST_H
+
+#include "compiler/cmake/precompiled/Mlir.h"
+#include "compiler/cmake/precompiled/Plain.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#endif // HOCKET_COMPILER_CMAKE_PRECOMPILED_MLIRTEST_H
