@@ -5,13 +5,15 @@
 //===----------------------------------------------------------------------===//
 ///
 /// \file
-/// An unknown name in an input is answered with the names that it most likely
-/// stands for. Distance is Levenshtein's, ignoring case.
+/// What an unknown field or value of a specification may have been meant to be;
+/// runtime/base/NearestNames.h says how near names are found.
 ///
 //===----------------------------------------------------------------------===//
 
 #ifndef HOCKET_FRONTENDS_SPEC_FIELDNAMES_H
 #define HOCKET_FRONTENDS_SPEC_FIELDNAMES_H
+
+#include "runtime/base/NearestNames.h"
 
 #include <google/protobuf/descriptor.h>
 
@@ -21,14 +23,9 @@
 
 namespace hocket::spec {
 
-/// Insertions, deletions and substitutions that turn `a` into `b`, ignoring
-/// ASCII case. Only the first 256 bytes of either count.
-unsigned editDistance(std::string_view a, std::string_view b);
-
-/// The up to three `candidates` nearest to `name`, nearest first; ties keep
-/// their order. Empty where nothing resembles it.
-std::vector<std::string>
-nearestNames(std::string_view name, const std::vector<std::string> &candidates);
+using hocket::editDistance;
+using hocket::joinAlternatives;
+using hocket::nearestNames;
 
 /// The full paths of the spec's fields nearest to `path`. A field whose own
 /// name fits counts as near wherever it stands, so "layers" finds
@@ -42,9 +39,6 @@ std::vector<std::string> valueNames(const google::protobuf::EnumDescriptor &);
 /// or all of a short list, or all where none is near.
 std::vector<std::string> suggestValues(std::string_view value,
                                        const std::vector<std::string> &names);
-
-/// "a", "a or b", "a, b or c".
-std::string joinAlternatives(const std::vector<std::string> &names);
 
 } // namespace hocket::spec
 

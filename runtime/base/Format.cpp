@@ -109,39 +109,3 @@ hocket::formatTable(const std::vector<std::string> &header,
     addRow(row);
   return text;
 }
-
-/// Levenshtein's distance.
-static size_t editDistance(const std::string &a, const std::string &b) {
-  std::vector<size_t> row(b.size() + 1);
-  for (size_t j = 0; j <= b.size(); ++j)
-    row[j] = j;
-  for (size_t i = 1; i <= a.size(); ++i) {
-    size_t diagonal = row[0];
-    row[0] = i;
-    for (size_t j = 1; j <= b.size(); ++j) {
-      size_t substituted = diagonal + (a[i - 1] != b[j - 1]);
-      diagonal = row[j];
-      row[j] = std::min({row[j] + 1, row[j - 1] + 1, substituted});
-    }
-  }
-  return row[b.size()];
-}
-
-std::vector<std::string>
-hocket::nearestNames(const std::string &name,
-                     const std::vector<std::string> &names, unsigned limit) {
-  std::vector<std::pair<size_t, std::string>> ranked;
-  // A hostile name of megabytes is not worth a quadratic search.
-  if (name.size() <= 256)
-    for (const std::string &candidate : names) {
-      size_t distance = editDistance(name, candidate);
-      if (distance <= std::max<size_t>(2, candidate.size() / 2))
-        ranked.emplace_back(distance, candidate);
-    }
-  std::sort(ranked.begin(), ranked.end());
-  std::vector<std::string> nearest;
-  for (const auto &[distance, candidate] : ranked)
-    if (nearest.size() < limit)
-      nearest.push_back(candidate);
-  return nearest;
-}

@@ -258,10 +258,4 @@ TEST(Sizes, ParameterCounts) {
         << c.text;
 }
 
-TEST(FieldNames, EditDistance) {
-  EXPECT_EQ(editDistance("", "abc"), 3u);
-  EXPECT_EQ(editDistance("kitten", "sitting"), 3u);
-  EXPECT_EQ(editDistance("GELU", "gelu"), 0u);
-}
-
 } // namespace

@@ -6,6 +6,7 @@
 
 #include "runtime/base/Format.h"
 #include "runtime/base/CheckedMath.h"
+#include "runtime/base/Quantity.h"
 
 #include <gtest/gtest.h>
 #include <limits>
@@ -52,10 +53,28 @@ TEST(Format, TablesAlign) {
             "a   1\nb  22\n");
 }
 
-TEST(Format, NearestNames) {
-  std::vector<std::string> names = {"hidden_size", "num_layers", "vocab_size"};
-  EXPECT_EQ(nearestNames("hiden_size", names).front(), "hidden_size");
-  EXPECT_TRUE(nearestNames("zzzzzzzzzzzzzz", names).empty());
+TEST(Format, CountsAgreeWithTheirNouns) {
+  EXPECT_EQ(formatNoun(0, "document"), "0 documents");
+  EXPECT_EQ(formatNoun(1, "document"), "1 document");
+  EXPECT_EQ(formatNoun(1234, "document"), "1,234 documents");
+  EXPECT_EQ(formatNoun(1, "microbatch", "microbatches"), "1 microbatch");
+  EXPECT_EQ(formatNoun(2, "microbatch", "microbatches"), "2 microbatches");
+}
+
+TEST(Format, WhatRoundsToZeroHasNoSign) {
+  EXPECT_EQ(formatRounded(-0.0001, 3), "0.000");
+  EXPECT_EQ(formatRounded(-0.0006, 3), "-0.001");
+  EXPECT_EQ(formatRounded(-0.0, 0), "0");
+  EXPECT_EQ(formatRounded(0.0 / 0.0, 1), "?");
+  EXPECT_EQ(formatSigned(-0.01, 1), "+0.0");
+  EXPECT_EQ(formatSigned(1.25, 2), "+1.25");
+  EXPECT_EQ(formatSigned(-3, 0), "-3");
+}
+
+TEST(Format, RatesHaveTheirUnitApart) {
+  EXPECT_EQ(formatRate(1e11, "FLOP/s"), "100.0 GFLOP/s");
+  EXPECT_EQ(formatRate(3.67e10, "FLOP/s"), "36.7 GFLOP/s");
+  EXPECT_EQ(formatRate(12, "FLOP/s"), "12 FLOP/s");
 }
 
 TEST(CheckedMath, OverflowIsNoValue) {
