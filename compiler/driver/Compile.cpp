@@ -153,14 +153,9 @@ private:
                               loadSpecification(request.input, request.spec));
       HOCKET_RETURN_IF_ERROR(checkSchedule(loaded));
       module = spec::buildModel(loaded, context);
-      std::string axes = spec::planAxes(loaded.spec.plan());
       budgetPlace = loaded.locations.find("cluster.memory_bytes").str();
       spec = loaded.spec;
-      llvm::SmallVector<llvm::StringRef> parts;
-      llvm::StringRef(axes).split(parts, ',');
-      options.meshAxes.assign(parts.begin(), parts.end());
-      options.bucketBytes = loaded.spec.plan().bucket_bytes();
-      options.shardings = loaded.spec.plan().shardings();
+      takePlan(loaded.spec.plan());
       return module ? okStatus() : failureOf(diagnostics);
     }
     if (!request.spec.empty())
@@ -174,7 +169,31 @@ private:
                              std::to_string(maxNesting) + " levels");
     module = parseSourceString<ModuleOp>(text, ParserConfig(&context),
                                          llvm::StringRef(request.input));
-    return module ? okStatus() : invalidArgument(diagnostics.text());
+    return module ? takePlanOfModule() : invalidArgument(diagnostics.text());
+  }
+
+  /// What lowering needs of a plan that the IR does not hold itself.
+  void takePlan(const spec::Plan &plan) {
+    std::string axes = spec::planAxes(plan);
+    llvm::SmallVector<llvm::StringRef> parts;
+    llvm::StringRef(axes).split(parts, ',');
+    options.meshAxes.assign(parts.begin(), parts.end());
+    options.bucketBytes = plan.bucket_bytes();
+    options.shardings = plan.shardings();
+  }
+
+  /// The same of a `.mlir` file that a compilation wrote: its specification
+  /// stands in it.
+  Status takePlanOfModule() {
+    for (auto training : module->getOps<xf::TrainingOp>())
+      if (auto text = training.getRuntime().getAs<StringAttr>("spec")) {
+        HOCKET_ASSIGN_OR_RETURN(
+            spec::LoadedSpec loaded,
+            spec::parseSpec(text.getValue().str(),
+                            request.input + ": its specification"));
+        takePlan(loaded.spec.plan());
+      }
+    return okStatus();
   }
 
   /// Whether the program decides what to recompute by the bytes of its arena.

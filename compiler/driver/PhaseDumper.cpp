@@ -49,7 +49,8 @@ void PhaseDumper::write(const std::string &name, mlir::ModuleOp module) {
     return;
   std::string text;
   llvm::raw_string_ostream stream(text);
-  module->print(stream, mlir::OpPrintingFlags().enableDebugInfo(true, true));
+  // Not prettily: the parser does not read locations in that form.
+  module->print(stream, mlir::OpPrintingFlags().enableDebugInfo(true, false));
   write(name, text);
 }
 
