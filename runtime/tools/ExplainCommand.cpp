@@ -9,7 +9,9 @@
 #include "runtime/base/JsonLines.h"
 #include "runtime/program/ProgramFile.h"
 #include "runtime/tools/ExplainReport.h"
+#include "runtime/tools/RuleText.h"
 
+#include <filesystem>
 #include <iostream>
 #include <memory>
 
@@ -32,7 +34,26 @@ static Status listNames(const program::Program &program, bool json) {
   return okStatus();
 }
 
+/// What a numbered rule means: `hocket explain S22`.
+static Status explainRule(const ExplainArguments &arguments) {
+  HOCKET_ASSIGN_OR_RETURN(Rule rule, findRule(arguments.path));
+  if (arguments.json)
+    std::cout << toJsonText({{"rule", rule.number},
+                             {"of", rule.title},
+                             {"text", rule.text},
+                             {"example", rule.example},
+                             {"advice", rule.advice}},
+                            2)
+              << "\n";
+  else
+    std::cout << ruleText(rule);
+  return okStatus();
+}
+
 static Status run(const ExplainArguments &arguments) {
+  if (isRuleNumber(arguments.path) && arguments.name.empty() &&
+      !std::filesystem::exists(arguments.path))
+    return explainRule(arguments);
   HOCKET_ASSIGN_OR_RETURN(program::Program program,
                           readProgram(arguments.path));
   if (arguments.name.empty())
@@ -50,16 +71,19 @@ static Status run(const ExplainArguments &arguments) {
 void hocket::registerExplain(CLI::App &app, Status &result) {
   auto arguments = std::make_shared<ExplainArguments>();
   CLI::App *command = app.add_subcommand(
-      "explain", "Say why a tensor is sharded as it is, and what made a "
-                 "collective necessary");
-  command->add_option("FILE", arguments->path, "An executable (.hkx)")
+      "explain", "Say why a tensor is sharded as it is, what made a "
+                 "collective necessary, or what a rule of an error means");
+  command
+      ->add_option("FILE", arguments->path,
+                   "An executable (.hkx); or the number of a rule, as "
+                   "errors quote it (S22)")
       ->required();
   command->add_option(
       "NAME", arguments->name,
       "A tensor, a kind of collective (all_gather), send, a group (tp) or a\n"
       "place (forward_0:12). Without one: what can be asked about");
   command->add_flag("--json", arguments->json, "As JSON");
-  command->footer("Example:\n  hocket explain model.hkx "
+  command->footer("Example:\n  hocket explain S22\n  hocket explain model.hkx "
                   "layers.3.attention.q.weight\n  hocket explain model.hkx "
                   "reduce_scatter\n  hocket explain model.hkx pp\n  hocket "
                   "explain model.hkx backward_0:17 --json");
