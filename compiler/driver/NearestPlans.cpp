@@ -264,7 +264,7 @@ void NeighbourSearch::addMesh(Choice choice, int64_t budget) {
   // A schedule that holds less, where the one at hand is known to hold more.
   std::vector<std::pair<std::string, int64_t>> schedules = {
       {here.schedule, here.stages}};
-  for (const char *name : {"gpipe", "interleaved", "zb-h2"})
+  for (const char *name : {"gpipe", "interleaved-1f1b", "zb-h2"})
     if (here.schedule == name)
       schedules.emplace_back("1f1b", 1);
   if (choice.pp == 1)

@@ -143,9 +143,7 @@ spec::Plan hocket::messageOf(const ParallelPlan &plan,
   message.set_sequence_parallel(plan.sequenceParallel);
   message.set_zero_stage(plan.zero);
   message.set_virtual_stages(plan.chunks);
-  std::string schedule = plan.scheduleName();
-  message.set_schedule(schedule == "interleaved-1f1b" ? "interleaved"
-                                                      : schedule);
+  message.set_schedule(plan.scheduleName());
   if (!plan.layers.empty() || model.layers % plan.stages() != 0)
     for (int64_t count : layersOf(plan, model))
       message.add_layers_per_stage(count);

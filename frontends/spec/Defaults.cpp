@@ -119,7 +119,9 @@ static int64_t productOr(int64_t a, int64_t b) {
 static void derivePlan(Spec &spec) {
   Plan &plan = *spec.mutable_plan();
   if (!plan.has_schedule())
-    plan.set_schedule(plan.virtual_stages() > 1 ? "interleaved" : "1f1b");
+    plan.set_schedule(plan.virtual_stages() > 1 ? "interleaved-1f1b" : "1f1b");
+  if (plan.schedule() == "interleaved") // Its short name.
+    plan.set_schedule("interleaved-1f1b");
   if (!plan.has_schedule_group())
     plan.set_schedule_group(plan.pipeline_parallel());
   if (!spec.cluster().has_devices())

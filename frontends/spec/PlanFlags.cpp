@@ -39,8 +39,9 @@ const std::vector<PlanFlagInfo> &spec::planFlags() {
        "pipeline's bubble, for memory and traffic. Default: 1",
        true},
       {"--schedule",
-       "gpipe, 1f1b, interleaved, zb-h1, zb-h2, zb-v, dualpipe-v, list, or a\n"
-       "file. Default: interleaved with several virtual stages, else 1f1b",
+       "gpipe, 1f1b, interleaved-1f1b, zb-h1, zb-h2, zb-v, dualpipe-v, list, "
+       "or a\n"
+       "file. Default: interleaved-1f1b with several virtual stages, else 1f1b",
        true},
       {"--microbatches",
        "Microbatches of a step on each rank of dp: sets the global batch to "

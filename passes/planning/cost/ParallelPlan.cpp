@@ -151,7 +151,7 @@ Status assign(std::string_view key, std::string_view value,
         {Offload::None, Offload::Optimizer, Offload::Activations, Offload::All},
         plan.offload);
   } else if (key == "schedule") {
-    plan.schedule = value;
+    plan.schedule = value == "interleaved" ? "interleaved-1f1b" : value;
   } else if (key == "layers") {
     HOCKET_ASSIGN_OR_RETURN(plan.layers, layerList(value));
   } else {
@@ -182,7 +182,7 @@ std::string planning::printPlan(const ParallelPlan &plan) {
   if (plan.offload != Offload::None)
     add("offload=" + std::string(spelled(plan.offload)));
   if (!plan.schedule.empty())
-    add("schedule=" + plan.schedule);
+    add("schedule=" + plan.scheduleName());
   for (size_t i = 0; i < plan.layers.size(); ++i)
     text += (i ? "/" : ",layers=") + std::to_string(plan.layers[i]);
   return text;
