@@ -8,10 +8,12 @@
 
 #include "passes/planning/ScheduleGenerators.h"
 #include "runtime/base/Format.h"
+#include "runtime/base/Quantity.h"
 
 #include <nlohmann/json.hpp>
 
 #include <algorithm>
+#include <cmath>
 #include <tuple>
 
 using namespace hocket;
@@ -37,16 +39,22 @@ double tokensOf(const CostProblem &problem, const StepCost &cost) {
   return problem.step.tokens() / (cost.seconds() * double(problem.devices));
 }
 
-/// A number that may be a rounding error below 0, which is shown as 0.
-std::string rounded(double value, int digits) {
-  std::string text = formatText("%.*f", digits, value);
-  bool isZero = text.find_first_not_of("-0.") == std::string::npos;
-  return isZero && text[0] == '-' ? text.substr(1) : text;
+/// By how much the second is more; what is many times the first in multiples.
+std::string changeText(int64_t first, int64_t second) {
+  constexpr double most = 1000;
+  if (first == 0)
+    return "";
+  double ratio = double(second) / double(first);
+  if (std::abs(ratio) > most)
+    return "x " + formatCount(ratio);
+  return formatSigned(100 * double(second - first) / double(std::abs(first)),
+                      1) +
+         "%";
 }
 
 std::string amount(const std::string &kind, int64_t value) {
-  return kind == "time" ? rounded(double(value) * 1e-6, 3) + " ms"
-                        : rounded(gibibytes(value), 3) + " GiB";
+  return kind == "time" ? formatRounded(double(value) * 1e-6, 3) + " ms"
+                        : formatRounded(gibibytes(value), 3) + " GiB";
 }
 
 } // namespace
@@ -55,10 +63,11 @@ std::string hocket::summaryText(const CostProblem &problem,
                                 const StepCost &cost) {
   double flops = flopsOf(problem, cost);
   std::string text =
-      formatText("%.3f s +/- %.1f%% a step, %s tokens/s and %.0f TFLOP/s a "
-                 "device (%.1f%% of peak), %.2f GiB of %.2f",
+      formatText("%.3f s +/- %.1f%% a step, %s tokens/s and %s a device "
+                 "(%.1f%% of peak), %.2f GiB of %.2f",
                  cost.seconds(), 100 * spreadOf(problem),
-                 formatCount(tokensOf(problem, cost)).c_str(), flops * 1e-12,
+                 formatCount(tokensOf(problem, cost)).c_str(),
+                 formatRate(flops, "FLOP/s").c_str(),
                  100 * flops / peakOf(problem), gibibytes(cost.bytes()),
                  gibibytes(problem.system.device().memory_bytes()));
   if (cost.hostBytes() > 0)
@@ -96,7 +105,7 @@ std::string hocket::priceText(const StepCost &cost) {
       if (item.kind == kind && item.value != 0)
         rows.push_back(
             {kind, item.name, amount(kind, item.value),
-             rounded(100 * double(item.value) / double(total), 1) + "%"});
+             formatRounded(100 * double(item.value) / double(total), 1) + "%"});
   }
   rows.insert(rows.end(), sums.begin(), sums.end());
   std::string what = "Time of pipeline rank " + std::to_string(cost.busiest) +
@@ -155,11 +164,9 @@ std::string hocket::differenceText(const std::vector<PriceItem> &before,
         return;
       std::string unit = kind == std::string("time") ? " ns" : " B";
       std::string sign = b >= a ? "+" : "";
-      rows.push_back(
-          {kind, label, std::to_string(a) + unit, std::to_string(b) + unit,
-           sign + std::to_string(b - a) + unit,
-           a ? formatText("%+.1f%%", 100 * double(b - a) / double(std::abs(a)))
-             : ""});
+      rows.push_back({kind, label, std::to_string(a) + unit,
+                      std::to_string(b) + unit,
+                      sign + std::to_string(b - a) + unit, changeText(a, b)});
     };
     for (const std::string &name : names)
       add(name, name);

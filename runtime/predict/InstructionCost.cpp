@@ -7,6 +7,7 @@
 #include "runtime/predict/InstructionCost.h"
 
 #include "runtime/base/Format.h"
+#include "runtime/base/Quantity.h"
 #include "runtime/program/InstructionOperands.h"
 #include "runtime/program/RankPlace.h"
 
@@ -118,13 +119,13 @@ double DeviceModel::seconds(const Instruction &instruction,
 
 std::string DeviceModel::description() const {
   std::string text =
-      formatText("a device of %sFLOP/s and %s/s of memory, links of %s/s",
-                 formatCount(flopsPerSecond).c_str(),
+      formatText("a device of %s and %s/s of memory, links of %s/s",
+                 formatRate(flopsPerSecond, "FLOP/s").c_str(),
                  formatBytes(uint64_t(memoryBytesPerSecond)).c_str(),
                  formatBytes(uint64_t(linkBytesPerSecond)).c_str());
   if (ranksPerNode)
-    text += formatText(" within machines of %u ranks and %s/s between them",
-                       ranksPerNode,
+    text += formatText(" within machines of %s and %s/s between them",
+                       formatNoun(ranksPerNode, "rank").c_str(),
                        formatBytes(uint64_t(networkBytesPerSecond)).c_str());
   return text + formatText(", %s a message, %s a start",
                            formatDuration(messageSeconds).c_str(),

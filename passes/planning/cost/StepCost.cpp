@@ -141,11 +141,15 @@ static void fillItems(const CostProblem &problem, const StageCosts &stages,
   cost[TimeItem::Transfers] = wholeNanoseconds(
       2 * stages.transferSeconds * double(shape.chunks) * microbatches);
   cost[TimeItem::Shared] = std::llround(lost[rank]);
-  // What rounding left over is counted as waiting.
   int64_t end = std::llround(times.ends[rank]);
   cost[TimeItem::Offload] = wholeNanoseconds(offload);
-  cost[TimeItem::Bubble] =
+  // What rounding left over is counted as waiting; what it added, a nanosecond
+  // an item at most, is taken off the largest, as nobody waits for less than 0.
+  int64_t bubble =
       end - cost.nanoseconds() + wholeNanoseconds(after[rank].offload);
+  if (bubble < 0)
+    *std::max_element(cost.items.begin(), cost.items.end()) += bubble;
+  cost[TimeItem::Bubble] = std::max<int64_t>(bubble, 0);
   cost[TimeItem::Data] = wholeNanoseconds(after[rank].data);
   cost[TimeItem::Update] = wholeNanoseconds(after[rank].update);
   cost[TimeItem::Outside] =
