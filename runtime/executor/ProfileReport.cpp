@@ -7,6 +7,7 @@
 #include "runtime/executor/ProfileReport.h"
 
 #include "runtime/base/Format.h"
+#include "runtime/base/Quantity.h"
 #include "runtime/program/DataType.h"
 #include "runtime/program/InstructionOperands.h"
 
@@ -47,6 +48,44 @@ static std::string groupName(const Instruction &instruction,
   return text.substr(0, text.find('('));
 }
 
+/// The last word of an instruction's source, "spec.textproto:7:3
+/// layers.2.attention", with every layer's number as `*`.
+static std::string opOfAnyLayer(const std::string &source) {
+  std::string name = source.substr(source.rfind(' ') + 1), result;
+  for (size_t i = 0; i < name.size();) {
+    size_t end = std::min(name.find('.', i), name.size());
+    std::string part = name.substr(i, end - i);
+    bool isNumber = !part.empty() &&
+                    part.find_first_not_of("0123456789") == std::string::npos;
+    result += (i ? "." : "") + (isNumber ? "*" : part);
+    i = end + 1;
+  }
+  return result;
+}
+
+/// Ops of a group that are kept by name.
+static constexpr size_t mostOps = 3;
+
+static void addOp(const std::string &source, ProfileGroup &group) {
+  bool isPlaceAlone = source.find(' ') == std::string::npos &&
+                      source.find(':') != std::string::npos;
+  if (source.empty() || isPlaceAlone || group.ops.size() > mostOps)
+    return;
+  std::string op = opOfAnyLayer(source);
+  if (std::find(group.ops.begin(), group.ops.end(), op) == group.ops.end())
+    group.ops.push_back(op);
+}
+
+/// "gemm 64 x 64 x 64 f32 -> f32 (layers.*.mlp.up, layers.*.mlp.down)".
+static std::string whatText(const ProfileGroup &group) {
+  std::string ops;
+  for (size_t i = 0; i < std::min(group.ops.size(), mostOps); ++i)
+    ops += (i ? ", " : "") + group.ops[i];
+  if (group.ops.size() > mostOps)
+    ops += ", ...";
+  return ops.empty() ? group.name : group.name + " (" + ops + ")";
+}
+
 std::vector<ProfileGroup> hocket::profileGroups(const Executor &executor) {
   std::map<std::string, ProfileGroup> groups;
   const program::Role &role = executor.role();
@@ -58,6 +97,7 @@ std::vector<ProfileGroup> hocket::profileGroups(const Executor &executor) {
       std::string name = groupName(instruction, role, executor.program());
       ProfileGroup &group = groups[name];
       group.name = name;
+      addOp(instruction.source(), group);
       group.runs += time.runs;
       group.seconds += time.seconds;
       group.flops +=
@@ -90,10 +130,19 @@ std::string hocket::profileText(const Executor &executor, size_t limit) {
          group.flops > 0 && group.seconds > 0
              ? formatText("%.1f", group.flops / group.seconds / 1e9)
              : "",
-         group.name});
+         whatText(group)});
   }
-  return formatText("%s in instructions of %zu kinds\n",
-                    formatDuration(total).c_str(), groups.size()) +
-         formatTable({">share", ">time", ">runs", ">a run", ">GFLOP/s", "what"},
-                     rows);
+  double others = 0;
+  for (size_t i = limit; i < groups.size(); ++i)
+    others += groups[i].seconds;
+  std::string text =
+      formatDuration(total) + " in instructions of " +
+      formatNoun(groups.size(), "kind") + "\n" +
+      formatTable({">share", ">time", ">runs", ">a run", ">GFLOP/s", "what"},
+                  rows);
+  if (groups.size() > limit)
+    text += "and " + formatNoun(groups.size() - limit, "more kind") +
+            formatText(", %.1f %% of the time\n",
+                       100 * others / std::max(total, 1e-12));
+  return text;
 }

@@ -18,6 +18,9 @@ namespace hocket {
 /// shape and layout, calls of one library op with the same numbers.
 struct ProfileGroup {
   std::string name;
+  /// The ops that they were compiled from, of any layer, each once, as the
+  /// program names them: "layers.*.attention". At most a few.
+  std::vector<std::string> ops;
   uint64_t runs = 0;
   double seconds = 0;
   double flops = 0; ///< In all runs; 0 if not known.
@@ -27,7 +30,7 @@ struct ProfileGroup {
 std::vector<ProfileGroup> profileGroups(const Executor &executor);
 
 /// A table of the `limit` longest groups: share, time, runs, time of a run,
-/// GFLOP/s.
+/// GFLOP/s, and what they are of which ops; and how many more there are.
 std::string profileText(const Executor &executor, size_t limit = 40);
 
 } // namespace hocket
