@@ -131,6 +131,9 @@ static std::string explainUnknownField(const std::string &type,
   std::string text = owner + " has no field \"" + elide(name) + "\"";
   if (!prefix)
     return text;
+  if (owner.substr(owner.rfind('.') + 1) == name)
+    return text + "; its fields stand here already, so leave out the \"" +
+           elide(name) + " {\" around them";
   std::vector<std::string> siblings;
   if (const Descriptor *message =
           root.file()->pool()->FindMessageTypeByName(type))

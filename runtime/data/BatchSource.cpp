@@ -7,6 +7,7 @@
 #include "runtime/data/BatchSource.h"
 
 #include "runtime/base/CheckedMath.h"
+#include "runtime/base/Quantity.h"
 
 #include <algorithm>
 #include <condition_variable>
@@ -97,18 +98,18 @@ static Status checkGeometry(const BatchGeometry &geometry,
     return invalidArgument(
         "expected at least one sample, one microbatch and a rank below " +
         std::to_string(geometry.ranks) + "; found " +
-        std::to_string(geometry.microBatchSize) + " samples, " +
-        std::to_string(geometry.microbatches) + " microbatches, rank " +
-        std::to_string(geometry.rank));
+        formatNoun(geometry.microBatchSize, "sample") + ", " +
+        formatNoun(geometry.microbatches, "microbatch", "microbatches") +
+        ", rank " + std::to_string(geometry.rank));
   auto tokens = checkedMultiply(geometry.microBatchSize, sequenceLength);
   auto others = checkedMultiply(geometry.microbatches, geometry.ranks);
   if (!tokens || !others || *tokens > 1ull << 31 || *others > 1ull << 31)
     return invalidArgument(
-        std::to_string(geometry.microbatches) + " microbatches of " +
-        std::to_string(geometry.microBatchSize) + " x " +
+        formatNoun(geometry.microbatches, "microbatch", "microbatches") +
+        " of " + std::to_string(geometry.microBatchSize) + " x " +
         std::to_string(sequenceLength) + " tokens on " +
-        std::to_string(geometry.ranks) +
-        " ranks; expected at most 2^31 tokens and 2^31 of the others");
+        formatNoun(geometry.ranks, "rank") +
+        "; expected at most 2^31 tokens and 2^31 of the others");
   return okStatus();
 }
 

@@ -7,10 +7,14 @@
 #include "runtime/tools/ExplainReport.h"
 
 #include "runtime/base/Format.h"
+#include "runtime/base/NearestNames.h"
+#include "runtime/base/Quantity.h"
 #include "runtime/program/DataType.h"
 #include "runtime/tools/MessageReport.h"
 
 #include <algorithm>
+#include <charconv>
+#include <optional>
 #include <set>
 
 using namespace hocket;
@@ -203,8 +207,40 @@ static void addParameter(const Program &program, const Question &question,
   }
 }
 
+/// The number behind `layers.` at the start of a name.
+static std::optional<uint64_t> layerOf(const std::string &name) {
+  static const std::string prefix = "layers.";
+  uint64_t number = 0;
+  if (!name.starts_with(prefix))
+    return std::nullopt;
+  const char *begin = name.data() + prefix.size();
+  auto [stop, error] =
+      std::from_chars(begin, name.data() + name.size(), number);
+  bool isWhole = stop == name.data() + name.size() || *stop == '.';
+  return error == std::errc() && stop != begin && isWhole
+             ? std::optional<uint64_t>(number)
+             : std::nullopt;
+}
+
+/// NotFound if `name` is of a layer that the model does not have.
+static Status checkLayer(const Program &program, const std::string &name) {
+  std::optional<uint64_t> layer = layerOf(name), last;
+  if (!layer)
+    return okStatus();
+  for (const auto &parameter : program.parameters())
+    if (auto one = layerOf(parameter.name()))
+      last = std::max(last.value_or(0), *one);
+  if (!last || *layer <= *last)
+    return okStatus();
+  return notFound("there is no layer " + std::to_string(*layer) +
+                  (*last == 0
+                       ? "; the only one is 0"
+                       : "; the layers are 0 to " + std::to_string(*last)));
+}
+
 StatusOr<ordered_json> hocket::explain(const Program &program,
                                        const std::string &name) {
+  HOCKET_RETURN_IF_ERROR(checkLayer(program, name));
   Question question(name);
   for (const auto &tensor : program.explanation().tensors())
     if (std::string known = explanationText(program, tensor.name());
@@ -314,12 +350,11 @@ static std::string bucketText(const ordered_json &use) {
 }
 
 static std::string collectiveText(const ordered_json &use) {
-  std::string text = formatText(
-      "%s over %s (%u ranks): %s places, %s times a step\n",
-      use["op"].get<std::string>().c_str(),
-      use["group"].get<std::string>().c_str(), use["ranks"].get<unsigned>(),
-      formatGrouped(use["instructions"]).c_str(),
-      formatGrouped(use["per_step"]).c_str());
+  std::string text = use["op"].get<std::string>() + " over " +
+                     use["group"].get<std::string>() + " (" +
+                     formatNoun(use["ranks"], "rank") +
+                     "): " + formatNoun(use["instructions"], "place") + ", " +
+                     formatNoun(use["per_step"], "time") + " a step\n";
   text += "  a rank gives " + formatBytes(use["from_bytes"]) + ", gets " +
           formatBytes(use["to_bytes"]) + ", sends " +
           formatBytes(uint64_t(use["sent_bytes"].get<double>())) + "\n  at " +

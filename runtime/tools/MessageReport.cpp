@@ -7,6 +7,7 @@
 #include "runtime/tools/MessageReport.h"
 
 #include "runtime/base/Format.h"
+#include "runtime/base/Quantity.h"
 #include "runtime/program/DataType.h"
 #include "runtime/program/InstructionOperands.h"
 #include "runtime/program/RankPlace.h"
@@ -220,10 +221,9 @@ std::string hocket::messageText(const ordered_json &use) {
                        to == 1 ? "" : formatText(" but %u", to - 1).c_str())
           : formatText("%s %u to %s %u", group.c_str(),
                        use["from"].get<unsigned>(), group.c_str(), to);
-  return formatText("send from %s (%u ranks), %s times a step\n", who.c_str(),
-                    use["ranks"].get<unsigned>(),
-                    formatGrouped(use["per_step"]).c_str()) +
-         "  " + use["dtype"].get<std::string>() + " " +
+  return "send from " + who + " (" + formatNoun(use["ranks"], "rank") + "), " +
+         formatNoun(use["per_step"], "time") + " a step\n" + "  " +
+         use["dtype"].get<std::string>() + " " +
          shapeText(use["shape"].get<std::vector<uint64_t>>()) + ", " +
          formatBytes(use["bytes"]) + " each\n  sent from " +
          endText(use["sent"], "made by") + "  received into " +

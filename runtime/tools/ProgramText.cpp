@@ -5,6 +5,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "runtime/base/Format.h"
+#include "runtime/base/Quantity.h"
 #include "runtime/base/Sha256.h"
 #include "runtime/program/DataType.h"
 #include "runtime/program/InstructionOperands.h"
@@ -41,8 +42,7 @@ static std::string meshText(const program::Mesh &mesh) {
     ranks *= axis.size();
     text += formatText("%s=%u ", axis.name().c_str(), axis.size());
   }
-  return text + formatText("(%llu rank%s)", (unsigned long long)ranks,
-                           ranks == 1 ? "" : "s");
+  return text + "(" + formatNoun(ranks, "rank") + ")";
 }
 
 /// "dp 4 x 2, tp 2 x 4": names, and how many ranks in how many lists.
@@ -69,21 +69,20 @@ static std::string headText(const Program &program) {
       {"groups", groupsText(program)},
       {"precision", training.precision()},
       {"batch",
-       formatText("%llu sequences of %llu tokens a step: %llu microbatches of "
-                  "%llu",
-                  (unsigned long long)training.global_batch_size(),
-                  (unsigned long long)model.sequence_length(),
-                  (unsigned long long)training.microbatches(),
-                  (unsigned long long)training.micro_batch_size())},
+       formatNoun(training.global_batch_size(), "sequence") + " of " +
+           formatNoun(model.sequence_length(), "token") + " a step: " +
+           formatNoun(training.microbatches(), "microbatch", "microbatches") +
+           " of " + formatGrouped(training.micro_batch_size())},
       {"steps",
        formatText("%llu, seed %llu", (unsigned long long)training.steps(),
                   (unsigned long long)training.seed())},
       {"learning rate",
-       formatText(
-           "%s, peak %g, minimum %g, %llu steps of warm-up",
-           training.learning_rate().schedule().c_str(),
-           training.learning_rate().peak(), training.learning_rate().minimum(),
-           (unsigned long long)training.learning_rate().warmup_steps())}};
+       formatText("%s, peak %g, minimum %g, %s of warm-up",
+                  training.learning_rate().schedule().c_str(),
+                  training.learning_rate().peak(),
+                  training.learning_rate().minimum(),
+                  formatNoun(training.learning_rate().warmup_steps(), "step")
+                      .c_str())}};
   return "Executable\n" + indented(formatTable({"", ""}, rows));
 }
 
@@ -108,9 +107,8 @@ static std::string parametersText(const Program &program) {
                         : initializer.kind(),
                     parameter.weight_decay() ? "yes" : "", slots});
   }
-  return formatText("Parameters: %s in %s tensors\n",
-                    formatGrouped(elements).c_str(),
-                    formatGrouped(tensors).c_str()) +
+  return "Parameters: " + formatGrouped(elements) + " in " +
+         formatNoun(tensors, "tensor") + "\n" +
          indented(formatTable({"name", "shape", "type", ">elements",
                                "initializer", "decay", "slots"},
                               rows));
@@ -175,8 +173,9 @@ static std::string kernelsText(const Program &program) {
                     formatCount(kernel.flops()), formatBytes(kernel.bytes()),
                     kernel.description()});
   }
-  std::string text = formatText("Kernels: %d in %d modules\n",
-                                program.kernels_size(), program.modules_size());
+  std::string text = formatText("Kernels: %d in ", program.kernels_size()) +
+                     formatNoun(uint64_t(program.modules_size()), "module") +
+                     "\n";
   for (const auto &module : program.modules())
     for (const auto &variant : module.variants())
       text +=
@@ -210,7 +209,7 @@ static std::string entryText(const program::Entry &entry, const Role &role) {
   std::string text;
   for (int i = 0; i < entry.runs_size(); ++i) {
     if (i == 8 && entry.runs_size() > 10) {
-      text += formatText(" ... (%d runs)", entry.runs_size());
+      text += " ... (" + formatNoun(uint64_t(entry.runs_size()), "run") + ")";
       break;
     }
     const auto &run = entry.runs(i);
@@ -227,10 +226,9 @@ static std::string programListing(const Program &program, const Role &role,
   for (const auto &entry : role.entries())
     text += entryText(entry, role);
   for (const auto &sequence : role.sequences()) {
-    text +=
-        formatText("  sequence %s: %d instructions: ", sequence.name().c_str(),
-                   sequence.instructions_size()) +
-        countsText(sequence, program) + "\n";
+    text += "  sequence " + sequence.name() + ": " +
+            formatNoun(uint64_t(sequence.instructions_size()), "instruction") +
+            ": " + countsText(sequence, program) + "\n";
     for (int i = 0; listing && i < sequence.instructions_size(); ++i) {
       const Instruction &instruction = sequence.instructions(i);
       text +=

@@ -10,6 +10,7 @@
 
 #include "llvm/ADT/MapVector.h"
 #include "llvm/ADT/TypeSwitch.h"
+#include "llvm/Support/Path.h"
 
 using namespace mlir;
 using namespace hocket;
@@ -29,9 +30,11 @@ void describe(Location loc, std::string &name, std::string &line) {
       name = named.getName().str();
     describe(named.getChildLoc(), name, line);
   } else if (auto file = dyn_cast<FileLineColLoc>(loc)) {
+    // Without its folder, as reasons name it: the same file gives the same
+    // bytes wherever it lies.
     if (line.empty())
-      line = (file.getFilename().getValue() + ":" + Twine(file.getLine()) +
-              ":" + Twine(file.getColumn()))
+      line = (llvm::sys::path::filename(file.getFilename().getValue()) + ":" +
+              Twine(file.getLine()) + ":" + Twine(file.getColumn()))
                  .str();
   } else if (auto fused = dyn_cast<FusedLoc>(loc)) {
     for (Location part : fused.getLocations())

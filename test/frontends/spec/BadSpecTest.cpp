@@ -382,8 +382,8 @@ TEST(BadSpec, DeepNesting) {
   for (int i = 0; i < 50000; ++i)
     text += "model { ";
   EXPECT_EQ(messageOf(text),
-            "a.textproto:1:9: S1: model has no field \"model\"; did you mean "
-            "moe?");
+            "a.textproto:1:9: S1: model has no field \"model\"; its fields "
+            "stand here already, so leave out the \"model {\" around them");
 }
 
 TEST(BadSpec, VeryLongNames) {

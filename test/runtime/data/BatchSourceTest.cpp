@@ -117,11 +117,11 @@ TEST(BatchSource, RefusesAnEmptyOrHugeGeometry) {
   };
   EXPECT_EQ(message({.microBatchSize = 0}),
             "expected at least one sample, one microbatch and a rank below 1; "
-            "found 0 samples, 1 microbatches, rank 0");
+            "found 0 samples, 1 microbatch, rank 0");
   EXPECT_EQ(message({.ranks = 2, .rank = 2}),
             "expected at least one sample, one microbatch and a rank below 2; "
-            "found 1 samples, 1 microbatches, rank 2");
+            "found 1 sample, 1 microbatch, rank 2");
   EXPECT_EQ(message({.microBatchSize = 1ull << 40}),
-            "1 microbatches of 1099511627776 x 3 tokens on 1 ranks; expected "
+            "1 microbatch of 1099511627776 x 3 tokens on 1 rank; expected "
             "at most 2^31 tokens and 2^31 of the others");
 }

@@ -235,7 +235,7 @@ TEST_F(RuntimeCommands, InspectsForPeople) {
   for (const char *part :
        {"model          tiny", "Parameters: 4,800 in 2 tensors",
         "embed        [300, 8]  f32      2,400  normal 0.1",
-        "Memory of role 'all': ", "Kernels: 1 in 1 modules",
+        "Memory of role 'all': ", "Kernels: 1 in 1 module\n",
         "entry train_step: microbatch(0) microbatch(1) update(0)",
         "3  gemm %10 = %9 x %2^T [16 x 300 x 8]", "host output grad_norm"})
     EXPECT_THAT(outcome.text, HasSubstr(part));
