@@ -11,6 +11,8 @@
 #include "passes/planning/accuracy/FitConstants.h"
 #include "passes/planning/cluster/Systems.h"
 #include "runtime/base/Format.h"
+#include "runtime/base/Quantity.h"
+#include "runtime/tools/OptionValues.h"
 
 #include <google/protobuf/text_format.h>
 #include <nlohmann/json.hpp>
@@ -91,7 +93,7 @@ const char *unitOf(Quantity quantity) {
 }
 
 std::string shownShare(double share) {
-  return formatText("%+.1f%%", 100 * share);
+  return formatSigned(100 * share, 1) + "%";
 }
 
 std::vector<std::string> cellsOf(const RowPrediction &row) {
@@ -241,18 +243,33 @@ void hocket::registerAccuracy(CLI::App &app, Status &result) {
   command->footer(details);
   command->add_option("FILE", arguments->files, "Tables of runs")->required();
   command->add_flag("--json", arguments->json, "Print JSON");
-  command->add_option("--svg", arguments->plot,
-                      "Draw predicted against measured times into this file");
-  command->add_option("--system", arguments->system,
-                      "A description to use for the system of its name");
-  command->add_option("--groups", arguments->groups,
-                      "Only rows of these groups, separated by commas");
-  command->add_option("--fit", arguments->fit,
-                      "Fit constants of this system to the first half of rows "
-                      "and print its description");
-  command->add_option("--constants", arguments->constants,
-                      "With --fit: which, separated by commas; default: all");
-  command->add_flag("--swap-halves", arguments->swapHalves,
-                    "With --fit: fit to the half that is held out");
+  wantPath(command->add_option("--svg", arguments->plot,
+                               "Draw predicted against measured times into "
+                               "this file"))
+      ->type_name("FILE");
+  command
+      ->add_option("--system", arguments->system,
+                   "A description to use for the system of its name")
+      ->type_name("FILE");
+  command
+      ->add_option("--groups", arguments->groups,
+                   "Only rows of these groups, separated by commas")
+      ->type_name("NAMES");
+  constexpr const char *fitOptions = "Options to fit constants";
+  command
+      ->add_option("--fit", arguments->fit,
+                   "Fit constants of this system to the first half of rows and "
+                   "print its description")
+      ->type_name("SYSTEM")
+      ->group(fitOptions);
+  command
+      ->add_option("--constants", arguments->constants,
+                   "With --fit: which, separated by commas; default: all")
+      ->type_name("NAMES")
+      ->group(fitOptions);
+  command
+      ->add_flag("--swap-halves", arguments->swapHalves,
+                 "With --fit: fit to the half that is held out")
+      ->group(fitOptions);
   command->callback([arguments, &result] { result = run(*arguments); });
 }

@@ -11,6 +11,7 @@
 #include "frontends/FrontEnd.h"
 #include "frontends/huggingface/WriteConfig.h"
 #include "runtime/checkpoint/HuggingFace.h"
+#include "runtime/tools/OptionValues.h"
 
 #include <iostream>
 #include <memory>
@@ -25,13 +26,6 @@ struct Arguments {
   spec::LoadOptions options;
 };
 
-Status checkFormat(const Arguments &arguments) {
-  return arguments.format == "huggingface"
-             ? okStatus()
-             : invalidArgument("--format " + arguments.format +
-                               ": the format is huggingface");
-}
-
 /// The model that a checkpoint was trained from, as it says itself.
 StatusOr<spec::LoadedSpec> specOf(const checkpoint::Checkpoint &checkpoint) {
   if (checkpoint.state().specText.empty())
@@ -43,7 +37,6 @@ StatusOr<spec::LoadedSpec> specOf(const checkpoint::Checkpoint &checkpoint) {
 }
 
 Status runExport(const Arguments &arguments) {
-  HOCKET_RETURN_IF_ERROR(checkFormat(arguments));
   HOCKET_ASSIGN_OR_RETURN(auto checkpoint,
                           checkpoint::Checkpoint::open(arguments.input));
   auto loaded = arguments.spec.empty()
@@ -64,7 +57,6 @@ Status runExport(const Arguments &arguments) {
 }
 
 Status runImport(const Arguments &arguments) {
-  HOCKET_RETURN_IF_ERROR(checkFormat(arguments));
   const std::string &specPath =
       arguments.spec.empty() ? arguments.input : arguments.spec;
   HOCKET_ASSIGN_OR_RETURN(spec::LoadedSpec loaded,
@@ -88,13 +80,19 @@ Status runImport(const Arguments &arguments) {
 void addArguments(CLI::App &command, Arguments &arguments,
                   const char *inputText) {
   command.add_option("DIR", arguments.input, inputText)->required();
-  command.add_option("-o,--output", arguments.output, "The folder to write")
+  wantPath(command.add_option("-o,--output", arguments.output,
+                              "The folder to write"))
+      ->type_name("DIR")
       ->required();
-  command.add_option("--format", arguments.format, "huggingface")
+  wantOneOf(
+      command.add_option("--format", arguments.format, "What the folder is"),
+      {"huggingface"})
       ->capture_default_str();
-  command.add_option("--spec", arguments.spec,
-                     "The model's specification; default: what DIR says");
-  addSpecOptions(command, arguments.options);
+  command
+      .add_option("--spec", arguments.spec,
+                  "The model's specification; default: what DIR says")
+      ->type_name("FILE");
+  addOverrides(command, arguments.options.overrides);
 }
 
 } // namespace
@@ -106,14 +104,15 @@ void hocket::registerCheckpoint(CLI::App &app, Status &result) {
   command->require_subcommand(1);
   CLI::App *out = command->add_subcommand(
       "export", "Write a checkpoint as a Hugging Face folder: config.json and "
-                "model.safetensors\n\nExample:\n  hocket checkpoint export run "
-                "--format huggingface -o run-hf");
+                "model.safetensors");
+  out->footer("Example:\n  hocket checkpoint export run -o run-hf");
   addArguments(*out, *exporting, "A checkpoint, or one iteration of it");
   out->callback([exporting, &result] { result = runExport(*exporting); });
   CLI::App *in = command->add_subcommand(
-      "import", "Make a checkpoint of a Hugging Face folder\n\nExample:\n  "
-                "hocket checkpoint import Qwen3-0.6B --format huggingface "
-                "--spec spec.textproto -o start");
+      "import", "Make a checkpoint of a Hugging Face folder");
+  in->footer("Example:\n  hocket checkpoint import Qwen3-0.6B -o start\n  "
+             "hocket train Qwen3-0.6B --data data/books --load start --save "
+             "run");
   addArguments(*in, *importing, "A Hugging Face folder");
   in->callback([importing, &result] { result = runImport(*importing); });
 }

@@ -6,6 +6,8 @@
 
 #include "compiler/tools/CommandFiles.h"
 
+#include "runtime/tools/OutputFile.h"
+
 #include <nlohmann/json.hpp>
 
 #include <iostream>
@@ -13,7 +15,7 @@
 using namespace hocket;
 
 Status hocket::writeIfAsked(const std::string &path, const std::string &text) {
-  return path.empty() ? okStatus() : writeFileAtomically(path, text);
+  return path.empty() ? okStatus() : writeOutput(path, text);
 }
 
 void hocket::printJson(const nlohmann::json &json) {

@@ -24,7 +24,8 @@ auto parseFile(const std::string &file, uint64_t mostBytes, Parse parse)
   return parse(file, text);
 }
 
-/// Writes what an option asks for; an empty path asks for nothing.
+/// Writes what an option asks for, `-` to standard output; an empty path asks
+/// for nothing.
 Status writeIfAsked(const std::string &path, const std::string &text);
 
 /// On standard output, indented, with a line feed.

@@ -13,11 +13,14 @@
 #include "runtime/base/File.h"
 #include "runtime/base/Format.h"
 #include "runtime/program/ProgramFile.h"
+#include "runtime/tools/OptionValues.h"
+#include "runtime/tools/OutputFile.h"
 
 #include <nlohmann/json.hpp>
 
 #include <chrono>
 #include <iostream>
+#include <map>
 #include <memory>
 #include <utility>
 
@@ -44,7 +47,7 @@ Examples:
   hocket compile examples/nano/spec.textproto -o nano.hkx
   hocket compile Llama-3-8B/ --set training.precision=BF16 -o llama.hkx
   hocket compile spec.textproto --mesh pp=2,dp=2 --microbatches 8 -o four.hkx
-  hocket compile spec.textproto --mesh tp=8 --sequence-parallel \\
+  hocket compile spec.textproto --mesh tp=8 --sequence-parallel \
          --recompute auto --memory 80GiB -o eight.hkx
   hocket compile spec.textproto --plan auto --cluster h100:1024 -o big.hkx
   hocket compile spec.textproto --compile-to=kern -o kern.mlir
@@ -90,7 +93,7 @@ Status parseLevels(Arguments &arguments) {
 constexpr size_t mostRoles = 4;
 
 /// What the ranks need beside what a device has.
-void printMemory(const CompileResult &result) {
+void printMemory(std::ostream &out, const CompileResult &result) {
   std::string text;
   int64_t most = mostNeeded(result.memory);
   if (result.memory.size() <= mostRoles)
@@ -99,9 +102,9 @@ void printMemory(const CompileResult &result) {
               formatBytes(uint64_t(memory.needed()));
   else
     text = formatBytes(uint64_t(most)) + " on the fullest rank";
-  std::cout << "memory: " << text << "; a device has "
-            << formatBytes(uint64_t(result.memoryBudget)) << ", "
-            << formatBytes(uint64_t(result.memoryBudget - most)) << " more\n";
+  out << "memory: " << text << "; a device has "
+      << formatBytes(uint64_t(result.memoryBudget)) << ", "
+      << formatBytes(uint64_t(result.memoryBudget - most)) << " more\n";
 }
 
 double percentOf(double part, double whole) {
@@ -109,21 +112,21 @@ double percentOf(double part, double whole) {
 }
 
 /// What was recomputed, and how far from the least that can be.
-void printRecompute(const CompileResult &result) {
+void printRecompute(std::ostream &out, const CompileResult &result) {
   int64_t recomputed = 0;
   for (size_t i = 0; i < result.recompute.size(); ++i) {
     const RecomputeNote &note = result.recompute[i];
     recomputed += note.recomputed;
     if (note.recomputed == 0 || result.recompute.size() > mostRoles)
       continue;
-    std::cout << "recompute: " << ranksText(result.memory[i].ranks) << ": "
-              << note.recomputed << " of " << note.residuals << " residuals, "
-              << formatText("%.2f %% more work",
-                            percentOf(note.seconds, note.stepSeconds));
+    out << "recompute: " << ranksText(result.memory[i].ranks) << ": "
+        << note.recomputed << " of " << note.residuals << " residuals, "
+        << formatText("%.2f %% more work",
+                      percentOf(note.seconds, note.stepSeconds));
     if (result.memoryBudget > 0)
-      std::cout << formatText("; no choice that fits takes less than %.2f %%",
-                              percentOf(note.leastSeconds, note.stepSeconds));
-    std::cout << "\n";
+      out << formatText("; no choice that fits takes less than %.2f %%",
+                        percentOf(note.leastSeconds, note.stepSeconds));
+    out << "\n";
   }
   if (recomputed == 0 || result.recompute.size() <= mostRoles)
     return;
@@ -133,25 +136,23 @@ void printRecompute(const CompileResult &result) {
   const RecomputeNote &worst = *std::max_element(
       result.recompute.begin(), result.recompute.end(),
       [&](const auto &a, const auto &b) { return share(a) < share(b); });
-  std::cout << "recompute: "
-            << formatText("at most %.2f %% more work on a rank", share(worst));
+  out << "recompute: "
+      << formatText("at most %.2f %% more work on a rank", share(worst));
   if (result.memoryBudget > 0)
-    std::cout << formatText(
-        "; there no choice that fits takes less than %.2f %%",
-        percentOf(worst.leastSeconds, worst.stepSeconds));
-  std::cout << "\n";
+    out << formatText("; there no choice that fits takes less than %.2f %%",
+                      percentOf(worst.leastSeconds, worst.stepSeconds));
+  out << "\n";
 }
 
 /// What was split as a file of shardings says.
-void printShardings(const ShardingsNote &note) {
+void printShardings(std::ostream &out, const ShardingsNote &note) {
   int64_t others = note.ops - note.keptOps;
-  std::cout << "shardings: " << note.parameters << " parameters and "
-            << note.keptOps << " of " << note.ops
-            << " ops are split as was chosen";
+  out << "shardings: " << note.parameters << " parameters and " << note.keptOps
+      << " of " << note.ops << " ops are split as was chosen";
   if (others > 0)
-    std::cout << "; " << others << (others == 1 ? " is" : " are")
-              << " computed in parts by other ops";
-  std::cout << "\n";
+    out << "; " << others << (others == 1 ? " is" : " are")
+        << " computed in parts by other ops";
+  out << "\n";
 }
 
 /// The same for programs to read.
@@ -208,35 +209,33 @@ void printSummary(const Arguments &arguments, const Outcome &outcome) {
     for (const auto &sequence : role.sequences())
       instructions += static_cast<uint64_t>(sequence.instructions_size());
   }
+  std::ostream &out = reportStream(arguments.output);
   if (arguments.json) {
-    std::cout << "{\"output\": \"" << arguments.output
-              << "\", \"parameters\": " << program.model().parameter_count()
-              << ", \"kernels\": " << program.kernels_size()
-              << ", \"instructions\": " << instructions
-              << ", \"arena_bytes\": " << arena << memoryJson(result)
-              << shardingsJson(result)
-              << (outcome.plan
-                      ? ", \"plan\": " + autoPlanJson(*outcome.plan).dump()
-                      : "")
-              << ", \"file_bytes\": " << outcome.fileBytes
-              << ", \"seconds\": " << outcome.seconds << "}\n";
+    out << "{\"output\": \"" << arguments.output
+        << "\", \"parameters\": " << program.model().parameter_count()
+        << ", \"kernels\": " << program.kernels_size()
+        << ", \"instructions\": " << instructions
+        << ", \"arena_bytes\": " << arena << memoryJson(result)
+        << shardingsJson(result)
+        << (outcome.plan ? ", \"plan\": " + autoPlanJson(*outcome.plan).dump()
+                         : "")
+        << ", \"file_bytes\": " << outcome.fileBytes
+        << ", \"seconds\": " << outcome.seconds << "}\n";
     return;
   }
   if (outcome.plan)
-    std::cout << autoPlanText(*outcome.plan);
-  std::cout << (arguments.output.empty() ? "not written" : arguments.output)
-            << ": " << formatCount(program.model().parameter_count())
-            << " parameters, " << program.kernels_size() << " kernels, "
-            << instructions << " instructions, "
-            << formatBytes(uint64_t(mostNeeded(result.memory)))
-            << " of memory, " << formatBytes(outcome.fileBytes)
-            << " on disk, compiled in " << formatDuration(outcome.seconds)
-            << "\n";
+    out << autoPlanText(*outcome.plan);
+  out << (arguments.output.empty() ? "not written" : arguments.output) << ": "
+      << formatCount(program.model().parameter_count()) << " parameters, "
+      << program.kernels_size() << " kernels, " << instructions
+      << " instructions, " << formatBytes(uint64_t(mostNeeded(result.memory)))
+      << " of memory, " << formatBytes(outcome.fileBytes)
+      << " on disk, compiled in " << formatDuration(outcome.seconds) << "\n";
   if (result.memoryBudget > 0)
-    printMemory(result);
-  printRecompute(result);
+    printMemory(out, result);
+  printRecompute(out, result);
   if (result.shardings)
-    printShardings(*result.shardings);
+    printShardings(out, *result.shardings);
 }
 
 bool isAuto(const Arguments &arguments) {
@@ -296,21 +295,30 @@ Status write(Arguments &arguments, Outcome &outcome) {
     return emitCuda({outcome.result.text, outcome.result.libraryText},
                     arguments.request.architectures, arguments.output);
   if (arguments.request.to != Level::Program)
-    return arguments.output == "-"
-               ? (std::cout << outcome.result.text, okStatus())
-               : writeFileAtomically(arguments.output, outcome.result.text);
+    return writeOutput(arguments.output, outcome.result.text);
   HOCKET_ASSIGN_OR_RETURN(std::string bytes,
                           serializeProgram(outcome.result.program));
   outcome.fileBytes = bytes.size();
   return arguments.output.empty()
              ? okStatus()
-             : writeFileAtomically(arguments.output, bytes);
+             : writeOutput(arguments.output, bytes, OutputKind::Binary);
+}
+
+/// What `-o -` cannot be.
+Status checkDestination(const Arguments &arguments) {
+  if (!arguments.emit.empty() && isStandardOutput(arguments.output))
+    return invalidArgument("--emit=cuda writes a folder, not standard output "
+                           "(-o -)");
+  return arguments.to == "program"
+             ? checkOutput(arguments.output, OutputKind::Binary)
+             : okStatus();
 }
 
 Status run(Arguments &arguments) {
   auto start = std::chrono::steady_clock::now();
   HOCKET_RETURN_IF_ERROR(parseLevels(arguments));
   HOCKET_RETURN_IF_ERROR(checkEmit(arguments));
+  HOCKET_RETURN_IF_ERROR(checkDestination(arguments));
   HOCKET_RETURN_IF_ERROR(checkArchitectures(arguments.request.architectures));
   arguments.request.fuse = !arguments.noFusion;
   arguments.request.emitCuda = !arguments.emit.empty();
@@ -342,26 +350,110 @@ Status run(Arguments &arguments) {
 
 } // namespace
 
-void hocket::addSpecOptions(CLI::App &command, spec::LoadOptions &options) {
+void hocket::addOverrides(CLI::App &command,
+                          std::vector<std::string> &overrides) {
   command
-      .add_option("--set", options.overrides,
-                  "PATH=VALUE: overrides a field of the spec, e.g. "
-                  "training.steps=100; may be repeated")
+      .add_option("--set", overrides,
+                  "Overrides a field of the spec, e.g. training.steps=100; "
+                  "may be repeated")
+      ->type_name("PATH=VALUE")
       ->allow_extra_args(false);
-  command.add_option("--plan", options.planPath,
-                     "A plan (textproto) in place of the spec's own; compile "
-                     "takes auto too: searched for --cluster");
+}
+
+/// What help calls the value of an option of the plan.
+static std::string valueName(const std::string &option) {
+  static const std::map<std::string, std::string> names = {
+      {"--mesh", "AXES"},
+      {"--schedule", "NAME|FILE"},
+      {"--cp-strategy", "allgather|ring|alltoall"},
+      {"--shardings", "FILE"},
+      {"--recompute", "none|selective|full|auto"},
+      {"--recompute-method", "uniform|block"},
+      {"--memory", "BYTES"}};
+  auto name = names.find(option);
+  return name == names.end() ? "N" : name->second;
+}
+
+void hocket::addSpecOptions(CLI::App &command, spec::LoadOptions &options) {
+  addOverrides(command, options.overrides);
+  command
+      .add_option("--plan", options.planPath,
+                  "A plan (textproto) in place of the spec's own; compile "
+                  "takes auto too: searched for --cluster")
+      ->type_name("FILE")
+      ->group(planOptions);
   for (const spec::PlanFlagInfo &flag : spec::planFlags()) {
     std::string name = flag.option;
     auto note = [&options, name](const std::string &value) {
       options.flags.given.push_back({name, value});
     };
-    if (flag.takesValue)
-      command.add_option_function<std::string>(name, note, flag.help);
-    else
-      command.add_flag_callback(name, [note] { note("true"); }, flag.help);
+    CLI::Option *option =
+        flag.takesValue
+            ? command.add_option_function<std::string>(name, note, flag.help)
+                  ->type_name(valueName(name))
+            : command.add_flag_callback(
+                  name, [note] { note("true"); }, flag.help);
+    option->group(planOptions);
   }
 }
+
+namespace {
+
+constexpr const char *targetOptions = "Target options";
+constexpr const char *phaseOptions = "Options to look inside";
+
+void addTargetOptions(CLI::App &command, Arguments &arguments) {
+  CompileRequest &request = arguments.request;
+  command
+      .add_option("--target", request.target,
+                  "What it runs on: cpu, or cuda (NVIDIA GPUs)")
+      ->type_name("cpu|cuda")
+      ->capture_default_str()
+      ->group(targetOptions);
+  command
+      .add_option("--arch", request.architectures,
+                  "With --target cuda or --emit=cuda: machine code for these "
+                  "architectures, e.g. sm_80,sm_90a; takes NVRTC. What an "
+                  "executable has none for is compiled where it is loaded")
+      ->type_name("NAMES")
+      ->delimiter(',')
+      ->group(targetOptions);
+  command
+      .add_option("--emit", arguments.emit,
+                  "cuda: write all kernels as CUDA C++ into the folder of -o, "
+                  "instead of an executable")
+      ->type_name("cuda")
+      ->group(targetOptions);
+}
+
+void addPhaseOptions(CLI::App &command, Arguments &arguments) {
+  CompileRequest &request = arguments.request;
+  command.add_option("--compile-to", arguments.to, "Stop at this level")
+      ->type_name("LEVEL")
+      ->capture_default_str()
+      ->group(phaseOptions);
+  command
+      .add_option("--compile-from", arguments.from,
+                  "SPEC is a .mlir file of this level")
+      ->type_name("LEVEL")
+      ->group(phaseOptions);
+  wantPath(command.add_option("--dump-phases", request.dumpPhases,
+                              "Write the IR after every pass into this folder, "
+                              "numbered"))
+      ->type_name("DIR")
+      ->group(phaseOptions);
+  wantPath(command.add_option("--fusion-report", request.fusionReport,
+                              "Write what was fused, and what stopped the "
+                              "rest"))
+      ->type_name("FILE")
+      ->group(phaseOptions);
+  command
+      .add_flag("--no-fusion", arguments.noFusion,
+                "Make every op a kernel of its own (for debugging)")
+      ->group(phaseOptions);
+}
+
+} // namespace
 
 void hocket::registerCompile(CLI::App &app, Status &result) {
   auto arguments = std::make_shared<Arguments>();
@@ -370,43 +462,26 @@ void hocket::registerCompile(CLI::App &app, Status &result) {
   command->footer(details);
   CompileRequest &request = arguments->request;
   command->add_option("SPEC", request.input, "What to compile")->required();
-  command->add_option(
-      "-o,--output", arguments->output,
-      "The executable, or the text of --compile-to's level "
-      "(- for standard output); with --plan auto it may be left "
-      "out");
+  command
+      ->add_option("-o,--output", arguments->output,
+                   "The executable, or the text of --compile-to's level "
+                   "(- for standard output); with --plan auto it may be left "
+                   "out")
+      ->type_name("FILE");
+  command->add_flag("--json", arguments->json, "Print the summary as JSON");
   addSpecOptions(*command, request.spec);
-  command->add_option("--cluster", arguments->search.cluster,
-                      "SYSTEM:DEVICES, with --plan auto: what the plan is "
-                      "searched for");
+  command
+      ->add_option("--cluster", arguments->search.cluster,
+                   "With --plan auto: what the plan is searched for")
+      ->type_name("SYSTEM:DEVICES")
+      ->group(planOptions);
   command
       ->add_option("--memory-margin", arguments->margin,
                    "Of a device's memory, what a searched plan leaves free")
-      ->capture_default_str();
-  command
-      ->add_option("--target", request.target,
-                   "What it runs on: cpu, or cuda (NVIDIA GPUs)")
-      ->capture_default_str();
-  command->add_option("--emit", arguments->emit,
-                      "cuda: write all kernels as CUDA C++ into the "
-                      "folder of -o, instead of an executable");
-  command
-      ->add_option("--arch", request.architectures,
-                   "With --target cuda or --emit=cuda: machine code for these "
-                   "architectures, e.g. sm_80,sm_90a; takes NVRTC. What an "
-                   "executable has none for is compiled where it is loaded")
-      ->delimiter(',');
-  command->add_option("--compile-to", arguments->to, "Stop at this level")
-      ->capture_default_str();
-  command->add_option("--compile-from", arguments->from,
-                      "SPEC is a .mlir file of this level");
-  command->add_option("--dump-phases", request.dumpPhases,
-                      "Write the IR after every pass into this folder, "
-                      "numbered");
-  command->add_option("--fusion-report", request.fusionReport,
-                      "Write what was fused, and what stopped the rest");
-  command->add_flag("--no-fusion", arguments->noFusion,
-                    "Make every op a kernel of its own (for debugging)");
-  command->add_flag("--json", arguments->json, "Print the summary as JSON");
+      ->type_name("SHARE")
+      ->capture_default_str()
+      ->group(planOptions);
+  addTargetOptions(*command, *arguments);
+  addPhaseOptions(*command, *arguments);
   command->callback([arguments, &result] { result = run(*arguments); });
 }

@@ -10,6 +10,7 @@
 #include "frontends/FrontEnd.h"
 #include "runtime/data/BlendedDataset.h"
 #include "runtime/data/ShowSamples.h"
+#include "runtime/tools/OptionValues.h"
 
 #include <iostream>
 #include <memory>
@@ -67,9 +68,9 @@ Status run(const Arguments &arguments) {
 void hocket::registerDataShow(CLI::App &data, Status &result) {
   auto arguments = std::make_shared<Arguments>();
   CLI::App *command = data.add_subcommand(
-      "show", "Print samples exactly as a run of SPEC sees them\n\nExample:\n"
-              "  hocket data show data/books --spec nano.textproto --split "
-              "train --samples 0:4 --json");
+      "show", "Print samples exactly as a run of --spec sees them");
+  command->footer("Example:\n  hocket data show data/books --spec "
+                  "nano.textproto --split train --samples 0:4 --json");
   command
       ->add_option("PREFIX", arguments->prefix,
                    "Token files made by `hocket data prepare`, or a blend: "
@@ -78,9 +79,12 @@ void hocket::registerDataShow(CLI::App &data, Status &result) {
   command
       ->add_option("--spec", arguments->spec,
                    "The specification: sequence length, steps, seed, split")
+      ->type_name("FILE")
       ->required();
-  addSpecOptions(*command, arguments->options);
-  command->add_option("--split", arguments->split, "train, valid or test")
+  addOverrides(*command, arguments->options.overrides);
+  wantOneOf(command->add_option("--split", arguments->split,
+                                "The part of the documents"),
+            {"train", "valid", "test"})
       ->capture_default_str();
   command
       ->add_option("--samples", arguments->samples,

@@ -9,6 +9,8 @@
 #include "compiler/tools/CommandFiles.h"
 #include "passes/planning/memory/MemoryCsv.h"
 #include "passes/planning/memory/MemoryPlan.h"
+#include "runtime/tools/OptionValues.h"
+#include "runtime/tools/OutputFile.h"
 
 #include <chrono>
 #include <iomanip>
@@ -31,17 +33,16 @@ struct Arguments {
   MemoryAlgorithm algorithm = MemoryAlgorithm::Search;
 };
 
-void printPlan(const MemoryPlan &plan) {
+void printPlan(std::ostream &out, const MemoryPlan &plan) {
   for (const auto &[name, arena] : plan.arenas) {
     if (plan.arenas.size() > 1)
-      std::cout << "arena        " << (name.empty() ? "(unnamed)" : name)
-                << "\n";
-    std::cout << "peak         " << arena.peak << "\nlower bound  "
-              << arena.lowerBound << "\n";
+      out << "arena        " << (name.empty() ? "(unnamed)" : name) << "\n";
+    out << "peak         " << arena.peak << "\nlower bound  "
+        << arena.lowerBound << "\n";
   }
   constexpr double percent = 100;
-  std::cout << "gap          " << std::fixed << std::setprecision(2)
-            << plan.gap() * percent << " %\n";
+  out << "gap          " << std::fixed << std::setprecision(2)
+      << plan.gap() * percent << " %\n";
 }
 
 /// Says by how much, and whether that is final.
@@ -74,7 +75,7 @@ Status run(const Arguments &arguments) {
   options.expired = [end] { return std::chrono::steady_clock::now() > end; };
   HOCKET_ASSIGN_OR_RETURN(MemoryPlan plan, planMemory(table.problem, options));
   HOCKET_RETURN_IF_ERROR(validateMemoryPlan(table.problem, plan.offsets));
-  printPlan(plan);
+  printPlan(reportStream(arguments.output), plan);
   if (options.capacity)
     HOCKET_RETURN_IF_ERROR(
         checkFit(plan, *options.capacity).withContext(arguments.file));
@@ -88,31 +89,33 @@ void hocket::registerMemory(CLI::App &app, Status &result) {
   CLI::App *memory = app.add_subcommand("memory", "Plan memory");
   memory->require_subcommand(1);
   CLI::App *command = memory->add_subcommand(
-      "solve", "Find offsets for buffers with lifetimes\n\nExample:\n"
-               "  hocket memory solve buffers.csv --capacity 1048576 -o "
-               "placed.csv");
+      "solve", "Find offsets for buffers with lifetimes");
+  command->footer("Example:\n  hocket memory solve buffers.csv --capacity "
+                  "1048576 -o placed.csv");
   command
       ->add_option("FILE", arguments->file,
                    "Rows of id,lower,upper,size, as MiniMalloc has them")
       ->required();
-  command
-      ->add_option("--capacity", arguments->capacity,
-                   "Bytes to fit in; without it, as few as can be")
-      ->check(CLI::Range(int64_t{0}, kMostUnits));
-  command
-      ->add_option("--seconds", arguments->seconds,
-                   "How long to search before giving the best plan so far")
-      ->check(CLI::Range(0.0, kMostSeconds))
+  wantWhole(command->add_option("--capacity", arguments->capacity,
+                                "Bytes to fit in; without it, as few as can "
+                                "be"),
+            0, uint64_t(kMostUnits))
+      ->type_name("BYTES");
+  wantNumber(command->add_option("--seconds", arguments->seconds,
+                                 "How long to search before giving the best "
+                                 "plan so far"),
+             0, kMostSeconds)
+      ->type_name("SECONDS")
       ->capture_default_str();
-  std::map<std::string, MemoryAlgorithm> names{
-      {"first-fit", MemoryAlgorithm::FirstFit},
-      {"best-fit", MemoryAlgorithm::BestFit},
-      {"search", MemoryAlgorithm::Search}};
+  addChoice<MemoryAlgorithm>(
+      *command, "--algorithm", arguments->algorithm,
+      {{"first-fit", MemoryAlgorithm::FirstFit},
+       {"best-fit", MemoryAlgorithm::BestFit},
+       {"search", MemoryAlgorithm::Search}},
+      "first-fit, best-fit (of several orders) or search (exact)");
   command
-      ->add_option("--algorithm", arguments->algorithm,
-                   "first-fit, best-fit (of several orders) or search (exact)")
-      ->transform(CLI::CheckedTransformer(names));
-  command->add_option("-o,--output", arguments->output,
-                      "The same rows with their offsets");
+      ->add_option("-o,--output", arguments->output,
+                   "The same rows with their offsets (- for standard output)")
+      ->type_name("FILE");
   command->callback([arguments, &result] { result = run(*arguments); });
 }

@@ -12,6 +12,8 @@
 #include "compiler/tools/WhyNot.h"
 #include "runtime/base/File.h"
 #include "runtime/base/Format.h"
+#include "runtime/base/Quantity.h"
+#include "runtime/tools/OptionValues.h"
 
 #include <nlohmann/json.hpp>
 
@@ -91,8 +93,9 @@ void printText(const CostProblem &problem, const SearchResult &result) {
   for (const PricedPlan &plan : result.best)
     rows.push_back(
         {formatText("%.3f s", plan.cost.seconds()),
-         formatText("%+.1f%%",
-                    100 * (plan.cost.seconds() / best.cost.seconds() - 1)),
+         formatSigned(100 * (plan.cost.seconds() / best.cost.seconds() - 1),
+                      1) +
+             "%",
          megabytes(plan.cost.bytes()), printPlan(plan.plan)});
   std::cout << formatTable({">time", ">", ">memory", "plan"}, rows);
 }
@@ -123,8 +126,6 @@ Status run(const Arguments &arguments) {
   HOCKET_ASSIGN_OR_RETURN(double margin, parseMargin(arguments.margin));
   if (arguments.request.input.empty() || arguments.request.cluster.empty())
     return invalidArgument("write hocket plan SPEC --cluster h100:1024");
-  if (arguments.top < 1 || arguments.top > 1000)
-    return invalidArgument("--top is a number from 1 to 1000");
   HOCKET_ASSIGN_OR_RETURN(CostProblem problem, planProblem(arguments.request));
   problem.mayOffload = arguments.offload;
   if (arguments.offload && !problem.system.has_host_link())
@@ -184,25 +185,36 @@ void hocket::registerPlan(CLI::App &app, Status &result) {
   PlanRequest &request = arguments->request;
   command->add_option("SPEC", request.input,
                       "A specification, or a Hugging Face folder");
-  command->add_option("--cluster", request.cluster, "SYSTEM:DEVICES");
+  command->add_option("--cluster", request.cluster, "What it is to run on")
+      ->type_name("SYSTEM:DEVICES");
   command
       ->add_option("--set", request.overrides,
-                   "PATH=VALUE: overrides a field of the spec")
+                   "Overrides a field of the spec; may be repeated")
+      ->type_name("PATH=VALUE")
       ->allow_extra_args(false);
   command
       ->add_option("--memory-margin", arguments->margin,
                    "Of a device's memory, what is left free")
+      ->type_name("SHARE")
       ->capture_default_str();
-  command->add_option("--top", arguments->top, "How many plans to list")
+  constexpr uint64_t mostPlans = 1000;
+  wantWhole(
+      command->add_option("--top", arguments->top, "How many plans to list"), 1,
+      mostPlans)
       ->capture_default_str();
-  command->add_option("-o,--output", arguments->output,
-                      "Write the best plan, for --plan of other commands");
-  command->add_option("--why-not", arguments->whyNot,
-                      "What keeps a plan with these values from being best, "
-                      "e.g. tp=8,pp=16");
-  command->add_option("--html", arguments->page,
-                      "Write a page: the plan, its price, passes and memory, "
-                      "and what was rejected");
+  wantPath(command->add_option("-o,--output", arguments->output,
+                               "Write the best plan, for --plan of other "
+                               "commands"))
+      ->type_name("FILE");
+  command
+      ->add_option("--why-not", arguments->whyNot,
+                   "What keeps a plan with these values from being best, e.g. "
+                   "tp=8,pp=16")
+      ->type_name("PLAN");
+  wantPath(command->add_option("--html", arguments->page,
+                               "Write a page: the plan, its price, passes and "
+                               "memory, and what was rejected"))
+      ->type_name("FILE");
   command->add_flag("--offload", arguments->offload,
                     "Look at plans that keep the optimizer's state or "
                     "activations in the host's memory, too: no program does "

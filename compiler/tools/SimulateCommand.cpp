@@ -10,6 +10,7 @@
 #include "compiler/tools/WhyNot.h"
 #include "runtime/base/Format.h"
 #include "runtime/telemetry/TraceFile.h"
+#include "runtime/tools/OptionValues.h"
 
 #include <nlohmann/json.hpp>
 
@@ -107,15 +108,21 @@ void hocket::registerSimulate(CLI::App &app, Status &result) {
       ->add_option("SPEC", request.input,
                    "A specification, or a Hugging Face folder")
       ->required();
-  command->add_option("--plan", arguments->plan, "The plan")->required();
-  command->add_option("--cluster", request.cluster, "SYSTEM:DEVICES")
+  command->add_option("--plan", arguments->plan, "The plan: a file, or short")
+      ->type_name("PLAN")
+      ->required();
+  command->add_option("--cluster", request.cluster, "What it runs on")
+      ->type_name("SYSTEM:DEVICES")
       ->required();
   command
       ->add_option("--set", request.overrides,
-                   "PATH=VALUE: overrides a field of the spec")
+                   "Overrides a field of the spec; may be repeated")
+      ->type_name("PATH=VALUE")
       ->allow_extra_args(false);
-  command->add_option("--trace", arguments->trace,
-                      "Write when each pass runs, as Chrome trace events");
+  wantPath(command->add_option("--trace", arguments->trace,
+                               "Write when each pass runs, as Chrome trace "
+                               "events"))
+      ->type_name("FILE");
   command->add_flag("--json", arguments->json, "Print JSON");
   command->callback([arguments, &result] { result = run(*arguments); });
 }

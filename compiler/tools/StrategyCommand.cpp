@@ -11,6 +11,7 @@
 #include "passes/planning/strategy/StrategySolve.h"
 #include "passes/planning/strategy/StrategyText.h"
 #include "passes/planning/strategy/StrategyValidator.h"
+#include "runtime/tools/OptionValues.h"
 
 #include <nlohmann/json.hpp>
 
@@ -125,49 +126,52 @@ Status check(const Arguments &arguments) {
 
 void registerSolve(CLI::App &strategy, Status &result) {
   auto arguments = std::make_shared<Arguments>();
-  CLI::App *command = strategy.add_subcommand(
-      "solve", "Find the cheapest strategies that fit\n\nExample:\n"
-               "  hocket strategy solve problem.json --seconds 10 -o "
-               "choice.json");
+  CLI::App *command =
+      strategy.add_subcommand("solve", "Find the cheapest strategies that fit");
+  command->footer("Example:\n  hocket strategy solve problem.json --seconds 10 "
+                  "-o choice.json");
   command
       ->add_option("FILE", arguments->file,
                    "A problem, as the contest IOPDDL writes them")
       ->required();
-  command
-      ->add_option("--seconds", arguments->seconds,
-                   "Search until then, or until the choice is proved to be "
-                   "the cheapest; 0: a number of steps, the same everywhere")
-      ->check(CLI::Range(0.0, kMostSeconds))
+  wantNumber(command->add_option("--seconds", arguments->seconds,
+                                 "Search until then, or until the choice is "
+                                 "proved to be the cheapest; 0: a number of "
+                                 "steps, the same everywhere"),
+             0, kMostSeconds)
+      ->type_name("SECONDS")
       ->capture_default_str();
-  std::map<std::string, StrategyAlgorithm> names{
-      {"greedy", StrategyAlgorithm::Greedy},
-      {"search", StrategyAlgorithm::Search},
-      {"exact", StrategyAlgorithm::Exact}};
-  command
-      ->add_option("--algorithm", arguments->algorithm,
-                   "greedy, search (from there) or exact (after both)")
-      ->transform(CLI::CheckedTransformer(names));
+  addChoice<StrategyAlgorithm>(
+      *command, "--algorithm", arguments->algorithm,
+      {{"greedy", StrategyAlgorithm::Greedy},
+       {"search", StrategyAlgorithm::Search},
+       {"exact", StrategyAlgorithm::Exact}},
+      "greedy, search (from there) or exact (after both)");
   command->add_flag("--json", arguments->json, "Print JSON");
-  command->add_option("-o,--output", arguments->output,
-                      "The index of each node's strategy");
-  command->add_option("--shardings", arguments->shardings,
-                      "The same in words, of a problem that was exported with "
-                      "--mesh: what compile --shardings takes");
+  wantPath(command->add_option("-o,--output", arguments->output,
+                               "The index of each node's strategy"))
+      ->type_name("FILE");
+  wantPath(command->add_option("--shardings", arguments->shardings,
+                               "The same in words, of a problem that was "
+                               "exported with --mesh: what compile --shardings "
+                               "takes"))
+      ->type_name("FILE");
   command->callback([arguments, &result] { result = solve(*arguments); });
 }
 
 void registerCheck(CLI::App &strategy, Status &result) {
   auto arguments = std::make_shared<Arguments>();
   CLI::App *command = strategy.add_subcommand(
-      "check", "Say what a choice costs, and whether it fits\n\nExample:\n"
-               "  hocket strategy check problem.json choice.json");
+      "check", "Say what a choice costs, and whether it fits");
+  command->footer("Example:\n  hocket strategy check problem.json choice.json");
   command->add_option("FILE", arguments->file, "A problem")->required();
   command->add_option("CHOICE", arguments->choice, "What `solve` writes")
       ->required();
   command->add_flag("--nodes", arguments->nodes,
                     "Also what each node has taken");
-  command->add_option("--shardings", arguments->shardings,
-                      "Write it in words, as solve does");
+  wantPath(command->add_option("--shardings", arguments->shardings,
+                               "Write it in words, as solve does"))
+      ->type_name("FILE");
   command->callback([arguments, &result] { result = check(*arguments); });
 }
 

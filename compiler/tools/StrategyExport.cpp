@@ -10,6 +10,9 @@
 #include "compiler/tools/CompileCommand.h"
 #include "passes/planning/strategy/StrategyText.h"
 #include "runtime/base/File.h"
+#include "runtime/base/Format.h"
+#include "runtime/base/Quantity.h"
+#include "runtime/tools/OutputFile.h"
 
 #include <charconv>
 #include <iostream>
@@ -82,13 +85,12 @@ Status run(const Arguments &arguments) {
   HOCKET_ASSIGN_OR_RETURN(planning::StrategyProblem problem,
                           exportProblem(arguments.request, std::move(options)));
   std::string text = planning::writtenStrategyProblem(problem);
-  if (arguments.output.empty()) {
-    std::cout << text;
-    return okStatus();
-  }
+  if (arguments.output.empty() || isStandardOutput(arguments.output))
+    return writeOutput("-", text);
   HOCKET_RETURN_IF_ERROR(writeFileAtomically(arguments.output, text));
-  std::cout << "wrote " << arguments.output << ": " << problem.nodes.size()
-            << " nodes, " << problem.edges.size() << " edges\n";
+  std::cout << "wrote " << arguments.output << ": "
+            << formatNoun(problem.nodes.size(), "node") << ", "
+            << formatNoun(problem.edges.size(), "edge") << "\n";
   return okStatus();
 }
 
@@ -103,15 +105,20 @@ void hocket::registerStrategyExport(CLI::App &strategy, Status &result) {
       ->add_option("SPEC", arguments->request.input,
                    "A specification, a Hugging Face folder or .mlir")
       ->required();
-  command->add_option("--axes", arguments->axes,
-                      "Any mesh, the slowest axis first: data=2,model=4; "
-                      "without it the plan's, which compiles");
+  command
+      ->add_option("--axes", arguments->axes,
+                   "Any mesh, the slowest axis first: data=2,model=4; "
+                   "without it the plan's, which compiles")
+      ->type_name("AXES");
   command
       ->add_option("--cluster", arguments->cluster,
                    "What times and memory are those of: h100:8")
+      ->type_name("SYSTEM:DEVICES")
       ->required();
   addSpecOptions(*command, arguments->request.spec);
-  command->add_option("-o,--output", arguments->output,
-                      "The problem; without it, printed");
+  command
+      ->add_option("-o,--output", arguments->output,
+                   "The problem; without it, printed")
+      ->type_name("FILE");
   command->callback([arguments, &result] { result = run(*arguments); });
 }

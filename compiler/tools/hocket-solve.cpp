@@ -154,6 +154,7 @@ int main(int argc, char **argv) {
   app.add_option("--algorithm", request.algorithm,
                  "A schedule's name; none, selective, full-uniform, full-block "
                  "or auto; exact or even; search or exhaustive")
+      ->type_name("NAME")
       ->required();
   app.callback([&] { result = run(request); });
   return runCommandLine(app, argc, argv, result);

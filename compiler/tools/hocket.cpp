@@ -29,6 +29,8 @@
 #include "runtime/tools/TrainCommand.h"
 #include "runtime/tools/VerifyCommand.h"
 
+#include "llvm/Config/llvm-config.h"
+
 #include <memory>
 
 using namespace hocket;
@@ -69,11 +71,11 @@ compileForCalibration(const std::string &path) {
 
 int main(int argc, char **argv) {
   CLI::App app("Hocket compiles a transformer's specification into a training "
-               "executable and runs it.\n\nExample:\n  hocket data prepare "
-               "book.txt -o book --tokenizer byte\n  hocket compile "
-               "examples/nano/spec.textproto -o nano.hkx\n  hocket train "
-               "nano.hkx --data book --save run");
+               "executable\nand runs it.");
   app.name("hocket");
+  app.footer("Examples:\n  hocket data prepare book.txt -o book --tokenizer "
+             "byte\n  hocket compile examples/nano/spec.textproto -o nano.hkx\n"
+             "  hocket train nano.hkx --data book --save run");
   app.require_subcommand(1);
   Status result;
   registerCompile(app, result);
@@ -94,5 +96,6 @@ int main(int argc, char **argv) {
   registerMemory(app, result);
   registerStrategyExport(*registerStrategy(app, result), result);
   registerDoctor(app, result);
+  addHelpAndVersion(app, result, "\nLLVM " LLVM_VERSION_STRING);
   return runCommandLine(app, argc, argv, result);
 }

@@ -19,11 +19,20 @@
 
 #include <CLI/CLI.hpp>
 
+#include <string>
+
 namespace hocket {
 
-/// Parses and runs; says on standard error what went wrong. Returns the exit
-/// status: 0 done, 1 the work failed, 2 the command line or an input was
-/// wrong (whatever CLI11 would have returned).
+/// Adds `--version` and the command `help [COMMAND]`. `libraries` are lines
+/// that --version prints behind Hocket's own.
+void addHelpAndVersion(CLI::App &app, Status &result,
+                       const std::string &libraries = "");
+
+/// Parses and runs; says on standard error what went wrong, with the source
+/// line of a message that names one. Returns the exit status: 0 done, 1 the
+/// work failed, 2 the command line or an input was wrong (whatever CLI11 would
+/// have returned). A command line that names no command where there are some
+/// is answered with their help, on standard error.
 int runCommandLine(CLI::App &app, int argc, char **argv, const Status &result);
 
 } // namespace hocket

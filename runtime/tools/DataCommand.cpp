@@ -8,8 +8,11 @@
 
 #include "runtime/base/Format.h"
 #include "runtime/base/JsonLines.h"
+#include "runtime/base/Quantity.h"
 #include "runtime/data/Prepare.h"
+#include "runtime/tools/OptionValues.h"
 
+#include <algorithm>
 #include <chrono>
 #include <iostream>
 #include <memory>
@@ -58,14 +61,16 @@ private:
   using Clock = std::chrono::steady_clock;
 
   static std::string describe(const PrepareProgress &progress, double now) {
-    double rate = double(progress.bytes) / now;
+    double rate = double(progress.bytes) / std::max(now, 1e-9);
     double left = double(progress.totalBytes - progress.bytes) / rate;
-    return formatText(
-        "%5.1f %%  %.1f MB/s  %s documents  %s tokens  %s left",
-        100.0 * double(progress.bytes) / double(progress.totalBytes),
-        rate / 1e6, formatCount(double(progress.documents)).c_str(),
-        formatCount(double(progress.tokens)).c_str(),
-        formatDuration(left).c_str());
+    return formatText("%5.1f %%  %.1f MB/s  %s %s  %s tokens  %s left",
+                      100.0 * double(progress.bytes) /
+                          double(std::max<uint64_t>(progress.totalBytes, 1)),
+                      rate / 1e6,
+                      formatCount(double(progress.documents)).c_str(),
+                      progress.documents == 1 ? "document" : "documents",
+                      formatCount(double(progress.tokens)).c_str(),
+                      formatDuration(left).c_str());
   }
 
   const Clock::time_point start = Clock::now();
@@ -88,11 +93,12 @@ static void printResult(const PrepareResult &result, double seconds,
     std::cout << toJsonText(object) << '\n';
     return;
   }
-  std::cout << formatText("%s.{bin,idx}: %s documents, %s tokens, %.1f MB/s\n",
-                          result.prefix.c_str(),
-                          formatGrouped(result.documents).c_str(),
-                          formatGrouped(result.tokens).c_str(),
-                          double(result.bytes) / seconds / 1e6);
+  std::cout << result.prefix +
+                   ".{bin,idx}: " + formatNoun(result.documents, "document") +
+                   ", " + formatNoun(result.tokens, "token") +
+                   formatText(", %.1f MB/s\n", double(result.bytes) /
+                                                   std::max(seconds, 1e-9) /
+                                                   1e6);
 }
 
 static Status runPrepare(const PrepareCommand &command) {
@@ -116,20 +122,23 @@ void hocket::registerDataPrepare(CLI::App &data, Status &result) {
                   "hold a JSON object a line, one document each")
       ->required()
       ->type_name("INPUT");
-  app->add_option("-o,--output", options.prefix,
-                  "Writes PREFIX_<key>_document.bin and .idx")
+  wantPath(app->add_option("-o,--output", options.prefix,
+                           "Writes PREFIX_<key>_document.bin and .idx"))
       ->required()
       ->type_name("PREFIX");
   app->add_option("--tokenizer", options.tokenizer, "The tokenizer: byte")
+      ->type_name("NAME")
       ->capture_default_str();
   app->add_option("--json-key", options.jsonKey,
                   "The key of a JSON line that holds the text")
+      ->type_name("KEY")
       ->capture_default_str();
   app->add_flag("--append-eod", options.appendEndOfDocument,
                 "End each document with the end-of-document token");
-  app->add_option("--threads", options.threads,
-                  "Threads; 0 uses all cores that are allowed")
-      ->check(CLI::Range(0u, 1024u))
+  constexpr uint64_t mostThreads = 1024;
+  wantWhole(app->add_option("--threads", options.threads,
+                            "Threads; 0 uses all cores that are allowed"),
+            0, mostThreads)
       ->capture_default_str();
   app->add_flag("--json", command->json, "Print the result as JSON");
   app->footer("Example:\n  hocket data prepare books.txt news.jsonl -o "

@@ -6,10 +6,10 @@
 
 #include "runtime/tools/InspectCommand.h"
 
-#include "runtime/base/File.h"
 #include "runtime/base/Format.h"
 #include "runtime/base/JsonLines.h"
 #include "runtime/program/ProgramFile.h"
+#include "runtime/tools/OutputFile.h"
 #include "runtime/tools/PageReport.h"
 #include "runtime/tools/ProgramReport.h"
 #include "runtime/tools/TraceCommand.h"
@@ -34,9 +34,10 @@ static Status run(const InspectArguments &arguments) {
   if (!arguments.page.empty()) {
     HOCKET_ASSIGN_OR_RETURN(std::string page,
                             programPage(program, arguments.device));
-    HOCKET_RETURN_IF_ERROR(writeFileAtomically(arguments.page, page));
-    std::cout << arguments.page << ": " << formatBytes(page.size())
-              << ", open it in a browser\n";
+    HOCKET_RETURN_IF_ERROR(writeOutput(arguments.page, page));
+    reportStream(arguments.page)
+        << arguments.page << ": " << formatBytes(page.size())
+        << ", open it in a browser\n";
     return okStatus();
   }
   if (arguments.json)
@@ -62,7 +63,7 @@ void hocket::registerInspect(CLI::App &app, Status &result) {
           ->add_option("--html", arguments->page,
                        "Write one page for a browser here: the schedule, "
                        "memory over time, shardings, collectives, kernels")
-          ->type_name("PAGE");
+          ->type_name("FILE");
   html->excludes("--json")->excludes("--program");
   addDeviceOptions(*command, arguments->device);
   command->footer(

@@ -6,11 +6,12 @@
 
 #include "runtime/tools/TraceCommand.h"
 
-#include "runtime/base/File.h"
 #include "runtime/base/Format.h"
 #include "runtime/predict/Timeline.h"
 #include "runtime/program/ProgramFile.h"
 #include "runtime/telemetry/InstructionTrace.h"
+#include "runtime/tools/OptionValues.h"
+#include "runtime/tools/OutputFile.h"
 
 #include <algorithm>
 #include <iostream>
@@ -146,33 +147,33 @@ Status run(const TraceArguments &arguments) {
         spansOf(program, role, roles[role],
                 fold ? TraceDetail::Sequences : TraceDetail::Instructions)));
   }
-  HOCKET_RETURN_IF_ERROR(
-      writeFileAtomically(arguments.output, traceText(events)));
-  std::cout << arguments.output << ": " << arguments.entry << " takes "
-            << formatDuration(seconds) << ", predicted for "
-            << arguments.device.description() << "\n";
+  HOCKET_RETURN_IF_ERROR(writeOutput(arguments.output, traceText(events)));
+  std::ostream &out = reportStream(arguments.output);
+  out << arguments.output << ": " << arguments.entry << " takes "
+      << formatDuration(seconds) << ", predicted for "
+      << arguments.device.description() << "\n";
   if (ranks.size() < count)
-    std::cout << formatText(
+    out << formatText(
         "%zu of %u ranks%s; --ranks chooses\n", ranks.size(), count,
         arguments.ranks.empty()
             ? ", one of each role: the others of a role do the same"
             : "");
   if (fold && arguments.detail == "auto")
-    std::cout << formatText(
-        "%zu instructions are too many for a viewer: only "
-        "sequences, collectives and transfers of streams "
-        "beside stream 0; --detail instructions shows all\n",
-        spans);
+    out << formatText("%zu instructions are too many for a viewer: only "
+                      "sequences, collectives and transfers of streams "
+                      "beside stream 0; --detail instructions shows all\n",
+                      spans);
   return okStatus();
 }
 
 } // namespace
 
 void hocket::addDeviceOptions(CLI::App &command, DeviceModel &device) {
+  constexpr const char *deviceOptions = "Device options";
   auto positive = [&command](const char *name, double &to, const char *help) {
-    command.add_option(name, to, help)
-        ->check(CLI::Range(1e-9, 1e30))
-        ->capture_default_str();
+    wantPositive(command.add_option(name, to, help), 1e30)
+        ->capture_default_str()
+        ->group(deviceOptions);
   };
   positive("--device-flops", device.flopsPerSecond,
            "FLOP/s that a rank's device reaches");
@@ -182,19 +183,21 @@ void hocket::addDeviceOptions(CLI::App &command, DeviceModel &device) {
            "Bytes/s each way between two ranks of a machine");
   positive("--network-bandwidth", device.networkBytesPerSecond,
            "The same between machines");
-  command
-      .add_option("--ranks-per-node", device.ranksPerNode,
-                  "Ranks of a machine; 0: all")
-      ->capture_default_str();
-  command
-      .add_option("--latency", device.messageSeconds, "Seconds of a message")
-      ->check(CLI::Range(0.0, 1e6))
-      ->capture_default_str();
-  command
-      .add_option("--overhead", device.launchSeconds,
-                  "Seconds to start an instruction")
-      ->check(CLI::Range(0.0, 1e6))
-      ->capture_default_str();
+  constexpr uint64_t mostRanks = uint64_t(1) << 20;
+  constexpr double mostSeconds = 1e6;
+  wantWhole(command.add_option("--ranks-per-node", device.ranksPerNode,
+                               "Ranks of a machine; 0: all"),
+            0, mostRanks)
+      ->capture_default_str()
+      ->group(deviceOptions);
+  auto seconds = [&](const char *name, double &to, const char *help) {
+    wantNumber(command.add_option(name, to, help), 0, mostSeconds)
+        ->type_name("SECONDS")
+        ->capture_default_str()
+        ->group(deviceOptions);
+  };
+  seconds("--latency", device.messageSeconds, "Of a message");
+  seconds("--overhead", device.launchSeconds, "To start an instruction");
 }
 
 void hocket::registerTrace(CLI::App &app, Status &result) {
@@ -206,19 +209,21 @@ void hocket::registerTrace(CLI::App &app, Status &result) {
   command
       ->add_option("-o,--output", arguments->output,
                    "Write the timeline here, for ui.perfetto.dev")
+      ->type_name("FILE")
       ->required();
   command->add_option("--entry", arguments->entry, "What to run")
+      ->type_name("NAME")
       ->capture_default_str();
   command
       ->add_option("--ranks", arguments->ranks,
                    "Ranks to show: 0,8-15, or all (default: all of up to 16, "
                    "else one of each role)")
       ->type_name("LIST");
-  command
-      ->add_option("--detail", arguments->detail,
-                   "instructions, sequences, or auto: sequences if there are "
-                   "more than a quarter of a million instructions")
-      ->check(CLI::IsMember({"auto", "instructions", "sequences"}))
+  wantOneOf(command->add_option("--detail", arguments->detail,
+                                "instructions, sequences, or auto: sequences "
+                                "if there are more than a quarter of a million "
+                                "instructions"),
+            {"auto", "instructions", "sequences"})
       ->capture_default_str();
   addDeviceOptions(*command, arguments->device);
   command->footer(

@@ -7,10 +7,11 @@
 #include "runtime/tools/TrainCommand.h"
 
 #include "runtime/program/ProgramFile.h"
+#include "runtime/tools/OptionValues.h"
 #include "runtime/train/TrainingRun.h"
 
 #include <iostream>
-#include <map>
+#include <limits>
 #include <memory>
 
 using namespace hocket;
@@ -51,48 +52,44 @@ void hocket::registerTrain(CLI::App &app, Status &result,
                    "Token files made by `hocket data prepare`, or a blend: "
                    "WEIGHT PREFIX WEIGHT PREFIX ...")
       ->type_name("PREFIX");
-  command->add_option("--steps", options.steps,
-                      "Stop when so many steps are done in all; 0 with --save "
-                      "writes the initial weights");
-  command->add_option("--save", options.saveDir, "Write checkpoints here")
+  wantWhole(command->add_option("--steps", options.steps,
+                                "Stop when so many steps are done in all; 0 "
+                                "with --save writes the initial weights"));
+  wantPath(
+      command->add_option("--save", options.saveDir, "Write checkpoints here"))
       ->type_name("DIR");
   command
       ->add_option("--load", options.loadDir,
                    "Continue the run whose checkpoints are here")
       ->type_name("DIR");
-  command
-      ->add_option("--log", options.logFile,
-                   "Write a JSON object per step and validation here")
+  wantPath(command->add_option("--log", options.logFile,
+                               "Write a JSON object per step and validation "
+                               "here"))
       ->type_name("FILE");
-  command
-      ->add_option("--trace", options.traceFile,
-                   "Write when each instruction of each rank ran here, for "
-                   "Perfetto")
+  wantPath(command->add_option("--trace", options.traceFile,
+                               "Write when each instruction of each rank ran "
+                               "here, for Perfetto"))
       ->type_name("FILE");
-  command->add_option("--seed", options.seed,
-                      "Of first values, data order and dropout");
-  command
-      ->add_option("--hang-timeout", options.hangSeconds,
-                   "Seconds without progress after which a rank counts as "
-                   "hanging and ends the run; 0: never (default 7)")
-      ->type_name("SECONDS")
-      ->check(CLI::NonNegativeNumber);
+  wantWhole(command->add_option("--seed", options.seed,
+                                "Of first values, data order and dropout"),
+            0, std::numeric_limits<uint64_t>::max());
+  constexpr double mostSeconds = 1e9;
+  wantNumber(command->add_option("--hang-timeout", options.hangSeconds,
+                                 "Seconds without progress after which a rank "
+                                 "counts as hanging and ends the run; 0: never "
+                                 "(default: 7)"),
+             0, mostSeconds)
+      ->type_name("SECONDS");
   command->add_flag("--profile", options.profile,
                     "Measure every instruction and print where the time goes "
                     "(slower)");
-  command
-      ->add_option("--cuda-graphs", options.graphs,
-                   "Have a GPU do a step as one CUDA graph: auto, where it can "
-                   "be done; on, or fail; off (default auto). Not with "
-                   "--profile or --trace, nor with ranks whose messages go "
-                   "through host memory; with several GPUs of one process "
-                   "only if on")
-      ->type_name("auto|on|off")
-      ->transform(CLI::CheckedTransformer(
-                      std::map<std::string, GraphUse>{{"auto", GraphUse::Auto},
-                                                      {"on", GraphUse::On},
-                                                      {"off", GraphUse::Off}})
-                      .description(""));
+  addChoice<GraphUse>(
+      *command, "--cuda-graphs", options.graphs,
+      {{"auto", GraphUse::Auto}, {"on", GraphUse::On}, {"off", GraphUse::Off}},
+      "Have a GPU do a step as one CUDA graph: auto, where it can be done; on, "
+      "or fail; off. Not with --profile or --trace, nor with ranks whose "
+      "messages go through host memory; with several GPUs of one process only "
+      "if on");
   if (arguments->resolver.addOptions)
     arguments->resolver.addOptions(*command);
   command->footer(

@@ -8,6 +8,7 @@
 
 #include "runtime/base/Format.h"
 #include "runtime/base/JsonLines.h"
+#include "runtime/base/Quantity.h"
 #include "runtime/program/ProgramCheck.h"
 #include "runtime/program/ProgramFile.h"
 
@@ -53,9 +54,8 @@ static Status run(const VerifyArguments &arguments) {
   printResult(arguments, reasons);
   if (reasons.empty())
     return okStatus();
-  return failedPrecondition(formatText("%s: not sound, %zu reason%s",
-                                       arguments.path.c_str(), reasons.size(),
-                                       reasons.size() == 1 ? "" : "s"));
+  return failedPrecondition(arguments.path + ": not sound, " +
+                            formatNoun(reasons.size(), "reason"));
 }
 
 void hocket::registerVerify(CLI::App &app, Status &result) {

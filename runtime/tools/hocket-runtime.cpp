@@ -34,5 +34,6 @@ int main(int argc, char **argv) {
   data->require_subcommand(1);
   registerDataPrepare(*data, result);
   registerDoctor(app, result);
+  addHelpAndVersion(app, result);
   return runCommandLine(app, argc, argv, result);
 }

@@ -11,6 +11,9 @@
 #include "passes/planning/cluster/Systems.h"
 #include "runtime/base/File.h"
 #include "runtime/base/Format.h"
+#include "runtime/base/Quantity.h"
+#include "runtime/tools/OptionValues.h"
+#include "runtime/tools/OutputFile.h"
 
 #include <google/protobuf/text_format.h>
 
@@ -67,8 +70,7 @@ private:
 std::string descriptionOf(const DeviceMeasurements &measured,
                           const FittedSystem &fitted) {
   std::string text = "# Measured by hocket calibrate on " + measured.name +
-                     ",\n# " + std::to_string(measured.ranks) +
-                     (measured.ranks == 1 ? " rank" : " ranks") + ", " +
+                     ",\n# " + formatNoun(measured.ranks, "rank") + ", " +
                      std::to_string(measured.atOnce) + " at once" +
                      ". Means of what predictions are off by:\n#\n";
   for (const FitQuality &quality : fitted.quality)
@@ -94,7 +96,7 @@ Status run(const Arguments &arguments) {
   std::string file =
       arguments.output.empty() ? "the description" : arguments.output;
   HOCKET_RETURN_IF_ERROR(parseSystem(file, text).status());
-  if (arguments.output.empty()) {
+  if (arguments.output.empty() || isStandardOutput(arguments.output)) {
     std::cout << text;
     return okStatus();
   }
@@ -116,25 +118,31 @@ void hocket::registerCalibrate(CLI::App &app, Status &result,
       "calibrate", "Measure this machine as a system to plan for");
   command->footer(details);
   command->add_option("--device", arguments->options.driver, "cpu or cuda")
+      ->type_name("NAME")
       ->capture_default_str();
   constexpr unsigned mostRanks = 1024, mostThreads = 4096;
-  command
-      ->add_option("--ranks", arguments->options.ranks,
-                   "Of the run to describe; those beyond the cores take turns")
-      ->check(CLI::Range(1U, mostRanks))
+  wantWhole(command->add_option("--ranks", arguments->options.ranks,
+                                "Of the run to describe; those beyond the "
+                                "cores take turns"),
+            1, mostRanks)
       ->capture_default_str();
-  command
-      ->add_option("--threads", arguments->options.threads,
-                   "Threads of each rank; 0: its share of the cores")
-      ->check(CLI::Range(0U, mostThreads))
+  wantWhole(command->add_option("--threads", arguments->options.threads,
+                                "Threads of each rank; 0: its share of the "
+                                "cores"),
+            0, mostThreads)
       ->capture_default_str();
   constexpr double mostSeconds = 1e5;
-  command
-      ->add_option("--seconds", arguments->options.seconds,
-                   "About how long; less, and more noise is left")
-      ->check(CLI::Range(0.0, mostSeconds))
+  wantNumber(command->add_option(
+                 "--seconds", arguments->options.seconds,
+                 "How long to measure in all; less, and more noise is left. "
+                 "Compiling small programs and a first run of everything come "
+                 "on top"),
+             0, mostSeconds)
+      ->type_name("SECONDS")
       ->capture_default_str();
-  command->add_option("-o,--output", arguments->output,
-                      "The description; without it, printed");
+  command
+      ->add_option("-o,--output", arguments->output,
+                   "The description; without it, printed")
+      ->type_name("FILE");
   command->callback([arguments, &result] { result = run(*arguments); });
 }

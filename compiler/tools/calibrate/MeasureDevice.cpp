@@ -69,6 +69,9 @@ constexpr AttentionShape allAttentionShapes[] = {
 constexpr size_t fewAttentionShapes = 4;
 constexpr int64_t attentionTokens = 2048, attentionHeads = 8;
 
+/// Programs say the most about steps: each as long as ten other measurements.
+constexpr double longer = 10;
+
 /// Bytes that all ranks' pieces have together.
 constexpr int64_t gatherBytes[] = {1 << 14, 1 << 18, 1 << 20, 1 << 22, 1 << 24};
 
@@ -121,6 +124,7 @@ private:
   std::unique_ptr<DeviceTimer> timer;
   uint64_t next = 0;
   size_t done = 0, all = 0;
+  double share = 0; ///< Of the seconds, for one measurement.
 };
 
 } // namespace
@@ -152,8 +156,9 @@ Status RankMeasurement::open() {
   all = 2 * productShapes(isLarge(), isShort()).size() +
         additionSizes(isLarge()).size() + attentionShapes().size() + 1 +
         programs.size() + (options.ranks > 1 ? std::size(gatherBytes) : 0);
-  timer = std::make_unique<DeviceTimer>(*device, world,
-                                        options.seconds / double(all));
+  share =
+      options.seconds / (double(all) + (longer - 1) * double(programs.size()));
+  timer = std::make_unique<DeviceTimer>(*device, world, share);
   return okStatus();
 }
 
@@ -273,12 +278,9 @@ Status RankMeasurement::measurePrograms() {
     note("steps of programs");
     HOCKET_ASSIGN_OR_RETURN(
         auto own, hal::createDevice(options.driver, {options.threads, 0}));
-    // They say the most about steps: as long as ten other measurements.
-    constexpr double longer = 10;
     HOCKET_ASSIGN_OR_RETURN(
         ProgramSample sample,
-        timeProgram(program, std::move(own), world,
-                    longer * options.seconds / double(all)));
+        timeProgram(program, std::move(own), world, longer * share));
     result.programs.push_back(sample);
   }
   return okStatus();
