@@ -163,6 +163,12 @@ uint64_t IndexedDataset::byteOffset(uint64_t sequence) const {
   return uint64_t(load<int64_t>(offsetsBegin + 8 * sequence));
 }
 
+Status IndexedDataset::byteOffsets(uint64_t first,
+                                   std::span<uint64_t> out) const {
+  std::memcpy(out.data(), offsetsBegin + 8 * first, out.size_bytes());
+  return okStatus();
+}
+
 uint64_t IndexedDataset::documentStart(uint64_t document) const {
   return uint64_t(load<int64_t>(documentsBegin + 8 * document));
 }
@@ -201,6 +207,25 @@ static size_t widen(TokenType type, const uint8_t *from, uint64_t limit,
   return 0;
 }
 
+int64_t IndexedDataset::tokenAt(uint64_t byte) const {
+  const uint8_t *from = bin.data() + byte;
+  switch (type) {
+  case TokenType::U8:
+    return load<uint8_t>(from);
+  case TokenType::I8:
+    return load<int8_t>(from);
+  case TokenType::I16:
+    return load<int16_t>(from);
+  case TokenType::I32:
+    return load<int32_t>(from);
+  case TokenType::I64:
+    return load<int64_t>(from);
+  case TokenType::U16:
+    return load<uint16_t>(from);
+  }
+  return 0;
+}
+
 Status IndexedDataset::read(uint64_t sequence, uint64_t offset,
                             uint64_t vocabularySize,
                             std::span<int32_t> out) const {
@@ -213,7 +238,8 @@ Status IndexedDataset::read(uint64_t sequence, uint64_t offset,
   if (good == out.size())
     return okStatus();
   return dataLoss(filePrefix + ".bin: sequence " + std::to_string(sequence) +
-                  ": token " + std::to_string(offset + good) +
+                  ", position " + std::to_string(offset + good) + ": token " +
+                  std::to_string(tokenAt(begin + good * tokenBytes(type))) +
                   " is not in the vocabulary of " +
                   std::to_string(vocabularySize) + " entries");
 }

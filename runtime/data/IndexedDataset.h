@@ -81,6 +81,9 @@ public:
   /// Where sequence `sequence` begins in the .bin, in bytes.
   uint64_t byteOffset(uint64_t sequence) const;
 
+  /// The same of out.size() sequences from `first` on.
+  Status byteOffsets(uint64_t first, std::span<uint64_t> out) const;
+
   /// The first sequence of `document`; sequences() for document = documents().
   uint64_t documentStart(uint64_t document) const;
 
@@ -95,6 +98,7 @@ private:
   Status parseSequences();
   Status parseDocuments() const;
   Status corrupt(const std::string &what) const;
+  int64_t tokenAt(uint64_t byte) const;
 
   std::string filePrefix;
   MappedFile index, bin;

@@ -41,8 +41,8 @@ TEST(IndexedDataset, ReadsTheGoldenFile) {
   ASSERT_TRUE(file->read(0, 1, 257, tokens).ok());
   EXPECT_EQ(tokens, (std::vector<int32_t>{2, 3}));
   EXPECT_EQ(file->read(1, 0, 5, tokens).message(),
-            folder / "g.bin: sequence 1: token 1 is not in the vocabulary of 5 "
-                     "entries");
+            folder / "g.bin: sequence 1, position 1: token 5 is not in the "
+                     "vocabulary of 5 entries");
   EXPECT_EQ(file->read(2, 0, 257, tokens).code(), StatusCode::Internal);
 }
 
@@ -106,8 +106,8 @@ TEST(IndexedDataset, RefusesNegativeTokens) {
   ASSERT_TRUE(opened.ok());
   std::vector<int32_t> tokens(2);
   EXPECT_EQ(opened->read(0, 0, 1ull << 31, tokens).message(),
-            folder / "t.bin: sequence 0: token 1 is not in the vocabulary of "
-                     "2147483648 entries");
+            folder / "t.bin: sequence 0, position 1: token -1 is not in the "
+                     "vocabulary of 2147483648 entries");
 }
 
 //===----------------------------------------------------------------------===//
