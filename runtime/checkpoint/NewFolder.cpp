@@ -7,6 +7,7 @@
 #include "runtime/checkpoint/NewFolder.h"
 
 #include "runtime/base/File.h"
+#include "runtime/checkpoint/IterationFiles.h"
 
 #include <cerrno>
 #include <cstdio>
@@ -14,6 +15,7 @@
 #include <filesystem>
 #include <sys/stat.h>
 #include <unistd.h>
+#include <vector>
 
 using namespace hocket;
 using namespace hocket::checkpoint;
@@ -67,8 +69,10 @@ NewFolder::~NewFolder() {
 Status NewFolder::commit() {
   HOCKET_RETURN_IF_ERROR(syncFolder(temporary));
   const char *from = temporary.c_str(), *to = path.c_str();
-  if (::renameat2(AT_FDCWD, from, AT_FDCWD, to, RENAME_EXCHANGE) == 0)
+  if (::renameat2(AT_FDCWD, from, AT_FDCWD, to, RENAME_EXCHANGE) == 0) {
+    keepFilesOfOthers();
     return syncParent();
+  }
   // There is nothing to exchange with, or the file system cannot.
   std::string old = temporary + ".old";
   bool moved = ::rename(to, old.c_str()) == 0;
@@ -79,7 +83,20 @@ Status NewFolder::commit() {
     return folderError(path, "create", error);
   }
   temporary = moved ? old : "";
+  keepFilesOfOthers();
   return syncParent();
+}
+
+void NewFolder::keepFilesOfOthers() {
+  std::vector<fs::path> paths;
+  std::error_code error;
+  for (fs::directory_iterator at(temporary, error), end; !error && at != end;
+       at.increment(error))
+    if (!isIterationFile(at->path().filename().string()))
+      paths.push_back(at->path());
+  for (const fs::path &from : paths)
+    if (fs::rename(from, fs::path(path) / from.filename(), error); error)
+      temporary.clear(); // Then all of it stays where it is.
 }
 
 Status NewFolder::syncParent() const {

@@ -28,11 +28,12 @@ public:
 
   /// Makes the content durable and takes the final name. What had that name
   /// is exchanged with this folder, in one step where the file system can, and
-  /// removed by the destructor.
+  /// removed by the destructor; files that are no checkpoint's move over.
   Status commit();
 
 private:
   Status syncParent() const;
+  void keepFilesOfOthers();
   NewFolder(std::string path, std::string temporary);
   std::string path, temporary;
 };

@@ -74,6 +74,18 @@ protected:
 
 } // namespace
 
+TEST_F(CheckpointTest, SavingAgainKeepsFilesOfOthers) {
+  ASSERT_EQ(save(7), "");
+  std::string at = folder / "c/iter_0000007";
+  writeBytes(at + "/notes.txt", "mine");
+  std::filesystem::create_directory(at + "/plots");
+  writeBytes(at + "/plots/loss.svg", "drawn");
+  ASSERT_EQ(save(7), "");
+  EXPECT_EQ(openError(folder / "c"), "fine");
+  EXPECT_EQ(readBytes(at + "/notes.txt"), "mine");
+  EXPECT_EQ(readBytes(at + "/plots/loss.svg"), "drawn");
+}
+
 TEST_F(CheckpointTest, RoundTrip) {
   ASSERT_EQ(save(7), "");
   auto opened = Checkpoint::open(folder / "c");
