@@ -16,6 +16,10 @@ Progress::Progress(uint64_t interval, uint64_t totalSteps)
     : interval(interval ? interval : 10), totalSteps(totalSteps) {}
 
 std::optional<std::string> Progress::add(const StepRecord &record) {
+  ++added;
+  recentSeconds =
+      added <= 2 ? record.seconds : 0.9 * recentSeconds + 0.1 * record.seconds;
+  latest = record;
   ++steps;
   seconds += record.seconds;
   tokens += record.tokensPerSecond * record.seconds;
@@ -24,7 +28,7 @@ std::optional<std::string> Progress::add(const StepRecord &record) {
   else
     ++nanSteps;
   skippedSteps += record.skipped.value_or(false);
-  if (record.step % interval != 0 && record.step != totalSteps)
+  if (added > 1 && record.step % interval != 0 && record.step != totalSteps)
     return std::nullopt;
   std::string text = line(record);
   steps = skippedSteps = nanSteps = 0;
@@ -57,6 +61,20 @@ std::string Progress::line(const StepRecord &last) const {
                        (unsigned long long)nanSteps);
   uint64_t left = totalSteps > last.step ? totalSteps - last.step : 0;
   return text + " | time left: " + formatDuration(double(left) * perStep);
+}
+
+std::string Progress::brief() const {
+  uint64_t left = totalSteps > latest.step ? totalSteps - latest.step : 0;
+  double tokens = latest.tokensPerSecond * latest.seconds;
+  double rate = recentSeconds > 0 ? tokens / recentSeconds : 0;
+  return "step " + formatGrouped(latest.step) + " of " +
+         formatGrouped(totalSteps) +
+         formatText(" (%.0f %%) | lm loss: %.4f | ",
+                    100 * double(latest.step) / double(totalSteps),
+                    latest.loss) +
+         formatGrouped(uint64_t(std::llround(rate))) +
+         " tokens/s | time left: " +
+         formatDuration(double(left) * recentSeconds);
 }
 
 std::string Progress::line(const ValidationRecord &record) {

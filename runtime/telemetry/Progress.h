@@ -13,7 +13,9 @@
 ///   tokens/s: 11,230 | time left: 2m 53s
 ///
 /// The loss is the mean since the last line; everything else is of the last
-/// step, the times are means.
+/// step, the times are means. The first step has a line of its own, so that a
+/// run shows at once that it trains; on a terminal, brief() says between lines
+/// how far it is.
 ///
 //===----------------------------------------------------------------------===//
 
@@ -28,12 +30,16 @@ namespace hocket {
 
 class Progress {
 public:
-  /// A line every `interval` steps (0: every 10), and after the last one,
-  /// `totalSteps`.
+  /// A line after the first step, every `interval` steps (0: every 10), and
+  /// after the last one, `totalSteps`.
   Progress(uint64_t interval, uint64_t totalSteps);
 
   /// The line that is due after this step, or nothing.
   std::optional<std::string> add(const StepRecord &record);
+
+  /// Of the step that was added last: "step 37 of 1,750 (2 %) | lm loss: 2.7133
+  /// | 3,446 tokens/s | time left: 4m 12s".
+  std::string brief() const;
 
   /// "validation loss at iteration 100: 2.612345E+00 | perplexity: 13.631 |..."
   static std::string line(const ValidationRecord &record);
@@ -42,6 +48,11 @@ private:
   std::string line(const StepRecord &last) const;
 
   uint64_t interval, totalSteps;
+  StepRecord latest;
+  uint64_t added = 0; ///< Steps, in all.
+  /// Of recent steps, a mean that forgets; the first, which loads and tunes, is
+  /// left out where there are others.
+  double recentSeconds = 0;
   /// Since the last line.
   uint64_t steps = 0, skippedSteps = 0, nanSteps = 0;
   double lossSum = 0, seconds = 0, tokens = 0;

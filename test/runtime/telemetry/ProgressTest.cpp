@@ -26,10 +26,13 @@ static StepRecord record(uint64_t step, double loss) {
 
 TEST(Progress, ALineEveryIntervalWithTheMeanLoss) {
   Progress progress(2, 5);
-  EXPECT_EQ(progress.add(record(1, 3)), std::nullopt);
+  EXPECT_EQ(progress.add(record(1, 3)),
+            "iteration        1/       5 | elapsed time per iteration (ms): "
+            "500.0 | learning rate: 6.000000E-04 | lm loss: 3.000000E+00 | "
+            "tokens/s: 2,048 | time left: 2.0s");
   EXPECT_EQ(progress.add(record(2, 2)),
             "iteration        2/       5 | elapsed time per iteration (ms): "
-            "500.0 | learning rate: 6.000000E-04 | lm loss: 2.500000E+00 | "
+            "500.0 | learning rate: 6.000000E-04 | lm loss: 2.000000E+00 | "
             "tokens/s: 2,048 | time left: 1.5s");
   EXPECT_EQ(progress.add(record(3, 9)), std::nullopt);
   StepRecord last = record(4, 1);
@@ -44,13 +47,32 @@ TEST(Progress, ALineEveryIntervalWithTheMeanLoss) {
 }
 
 TEST(Progress, TheLastStepHasALineAndNanIsCounted) {
-  Progress progress(100, 3);
-  EXPECT_FALSE(progress.add(record(1, 3)));
-  EXPECT_FALSE(progress.add(record(2, std::nan(""))));
-  auto line = progress.add(record(3, 1));
+  Progress progress(100, 4);
+  EXPECT_TRUE(progress.add(record(1, 3)));
+  EXPECT_FALSE(progress.add(record(2, 3)));
+  EXPECT_FALSE(progress.add(record(3, std::nan(""))));
+  auto line = progress.add(record(4, 1));
   ASSERT_TRUE(line);
   EXPECT_NE(line->find("lm loss: 2.000000E+00"), std::string::npos) << *line;
   EXPECT_NE(line->find("number of nan iterations: 1"), std::string::npos);
+}
+
+TEST(Progress, TheFirstStepOfARunThatGoesOnHasALineToo) {
+  Progress progress(100, 1000);
+  EXPECT_TRUE(progress.add(record(61, 3)));
+  EXPECT_FALSE(progress.add(record(62, 3)));
+  EXPECT_TRUE(progress.add(record(100, 3)));
+}
+
+TEST(Progress, BetweenLinesItSaysHowFarItIs) {
+  Progress progress(100, 1750);
+  StepRecord first = record(1, 9);
+  first.seconds = 60; // Loads and tunes; what is left does not.
+  progress.add(first);
+  for (uint64_t step = 2; step <= 37; ++step)
+    progress.add(record(step, 2.71828));
+  EXPECT_EQ(progress.brief(), "step 37 of 1,750 (2 %) | lm loss: 2.7183 | "
+                              "2,048 tokens/s | time left: 14m 17s");
 }
 
 TEST(Progress, ValidationHasItsPerplexity) {
