@@ -27,12 +27,25 @@
 
 #include "runtime/program/program.pb.h"
 
+#include <optional>
+#include <string>
+
 namespace hocket {
 
 /// The rate of the step before which `stepsDone` steps were done. An unknown
 /// schedule is constant; checkProgram() lets none through.
 double learningRateAt(const program::LearningRate &schedule,
                       uint64_t stepsDone);
+
+/// The first step, counted from 1, that has the minimum because the decay is
+/// over. Nothing where the rate stays above it, or is never above it.
+std::optional<uint64_t>
+firstStepAfterDecay(const program::LearningRate &schedule);
+
+/// "steps 61 to 5,000 train at learning rate 0: ...", for a person who runs
+/// steps `first` to `last`; nothing if none comes after the decay.
+std::optional<std::string> decayNotice(const program::LearningRate &schedule,
+                                       uint64_t first, uint64_t last);
 
 } // namespace hocket
 

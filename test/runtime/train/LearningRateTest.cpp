@@ -80,3 +80,32 @@ TEST(LearningRate, DegenerateLengthsGiveNumbers) {
   rate.set_warmup_steps(200);
   EXPECT_DOUBLE_EQ(learningRateAt(rate, 150), 7.5e-4);
 }
+
+TEST(LearningRate, TheDecayIsOverAtAStep) {
+  for (const char *name : {"linear", "cosine", "wsd"})
+    EXPECT_EQ(firstStepAfterDecay(schedule(name)), 111u) << name;
+  EXPECT_EQ(firstStepAfterDecay(schedule("inverse_sqrt")), 112u);
+  EXPECT_EQ(firstStepAfterDecay(schedule("constant")), std::nullopt);
+  for (const char *name : {"linear", "cosine", "wsd", "inverse_sqrt"}) {
+    uint64_t step = *firstStepAfterDecay(schedule(name));
+    EXPECT_GT(learningRateAt(schedule(name), step - 2), 1e-4) << name;
+    EXPECT_EQ(learningRateAt(schedule(name), step - 1), 1e-4) << name;
+  }
+  program::LearningRate flat = schedule("cosine");
+  flat.set_minimum(flat.peak());
+  EXPECT_EQ(firstStepAfterDecay(flat), std::nullopt);
+}
+
+TEST(LearningRate, StepsAfterTheDecayAreAnnounced) {
+  program::LearningRate rate = schedule("cosine");
+  EXPECT_EQ(decayNotice(rate, 1, 110), std::nullopt);
+  EXPECT_EQ(decayNotice(rate, 1, 5000),
+            "steps 111 to 5,000 train at learning rate 0.0001: its decay ends "
+            "after step 110. To stretch it, compile with --set "
+            "training.learning_rate.decay_steps=5000");
+  EXPECT_EQ(decayNotice(rate, 201, 5000)->substr(0, 18), "steps 201 to 5,000");
+  rate.set_minimum(0);
+  EXPECT_EQ(decayNotice(rate, 1, 111)->substr(0, 40),
+            "step 111 trains at learning rate 0: its ");
+  EXPECT_EQ(decayNotice(schedule("constant"), 1, 5000), std::nullopt);
+}
