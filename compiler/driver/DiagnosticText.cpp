@@ -36,12 +36,13 @@ DiagnosticText::DiagnosticText(MLIRContext &context)
     : handler(&context, [this](Diagnostic &diagnostic) { take(diagnostic); }) {}
 
 void DiagnosticText::take(Diagnostic &diagnostic) {
-  std::string line = placeOf(diagnostic.getLocation()) + diagnostic.str();
+  std::string place = placeOf(diagnostic.getLocation());
   if (diagnostic.getSeverity() != DiagnosticSeverity::Error) {
-    llvm::errs() << "hocket: " << line << "\n";
+    // In one piece: other ranks may be writing to the same terminal.
+    llvm::errs() << "hocket: " + place + "warning: " + diagnostic.str() + "\n";
     return;
   }
-  lines += (lines.empty() ? "" : "\n") + line;
+  lines += (lines.empty() ? "" : "\n") + place + diagnostic.str();
   for (Diagnostic &note : diagnostic.getNotes())
     lines += "\n  " + placeOf(note.getLocation()) + note.str();
 }

@@ -266,7 +266,21 @@ void ModelBuilder::readVariables(const std::vector<Parameter> &list) {
                                    tensor(parameter.shape), parameter.name);
 }
 
+/// Rotary positions have no table that ends; what an export says does.
+static void warnOfLength(const Model &model, int64_t sequence,
+                         Location location) {
+  if (model.position() != Model::ROTARY || sequence <= model.max_positions())
+    return;
+  emitWarning(location)
+      << "training.sequence_length is " << sequence
+      << ", longer than model.max_positions (" << model.max_positions()
+      << "); rotary positions go on beyond that, but an export tells other "
+         "tools that the model ends there: write model.max_positions: "
+      << sequence;
+}
+
 Value ModelBuilder::embed(Value tokens) {
+  warnOfLength(model, sequence, at("embedding", "training.sequence_length"));
   RankedTensorType type = tensor({batch, sequence, model.hidden()});
   Value x =
       builder.create<xf::EmbeddingOp>(at("embedding", "model.vocab_size"), type,
