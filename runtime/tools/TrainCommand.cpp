@@ -6,13 +6,17 @@
 
 #include "runtime/tools/TrainCommand.h"
 
+#include "runtime/comm/process/Launch.h"
 #include "runtime/program/ProgramFile.h"
+#include "runtime/telemetry/StatusLine.h"
 #include "runtime/tools/OptionValues.h"
 #include "runtime/train/TrainingRun.h"
 
+#include <filesystem>
 #include <iostream>
 #include <limits>
 #include <memory>
+#include <unistd.h>
 
 using namespace hocket;
 
@@ -24,15 +28,89 @@ struct TrainArguments {
 };
 } // namespace
 
-static Status run(TrainArguments &arguments) {
-  HOCKET_ASSIGN_OR_RETURN(program::Program program,
-                          arguments.resolver.resolve(arguments.input));
-  arguments.options.print = [](const std::string &line) {
-    std::cout << line << std::endl;
+/// Of several processes the first alone speaks. What MPI's launchers start
+/// believes that it writes to a terminal even where they write to a file.
+static TerminalWidth terminalOf(const std::optional<comm::Launch> &launch) {
+  bool mayShow = !launch || (launch->rank == 0 && !launch->usesMpi);
+  return mayShow ? terminalWidth(STDOUT_FILENO) : nullptr;
+}
+
+/// The program, and meanwhile a sign of life.
+static StatusOr<program::Program> resolve(const TrainArguments &arguments,
+                                          RunOutput output, bool isFirst) {
+  std::string action =
+      arguments.input.ends_with(".hkx") ? "loading " : "compiling ";
+  std::unique_ptr<PhaseNotice> notice;
+  if (isFirst)
+    notice = std::make_unique<PhaseNotice>(std::move(output),
+                                           action + arguments.input);
+  return arguments.resolver.resolve(arguments.input);
+}
+
+/// What somebody should know who gives a folder with weights for the model
+/// alone; empty for any other input.
+static std::string unusedWeights(const std::string &input) {
+  std::filesystem::path folder = input;
+  auto has = [&](const char *name) {
+    std::error_code ignored;
+    return std::filesystem::exists(folder / name, ignored);
   };
+  bool hasTensors =
+      has("model.safetensors") || has("model.safetensors.index.json");
+  if (!hasTensors && !has("pytorch_model.bin"))
+    return "";
+  std::string first = hasTensors ? "" : "save them as safetensors, then: ";
+  return "the weights in " + input +
+         " are not used: this run starts from first values. To start from "
+         "them, " +
+         first + "hocket checkpoint import " + input +
+         " --format huggingface -o imported, and train with --load imported";
+}
+
+static Status run(TrainArguments &arguments) {
+  TrainingOptions &options = arguments.options;
+  HOCKET_ASSIGN_OR_RETURN(std::optional<comm::Launch> launch,
+                          comm::detectLaunch());
+  StatusLine line(std::cout, terminalOf(launch));
+  options.print = [&line](const std::string &text) { line.print(text); };
+  if (line.isTerminal())
+    options.show = [&line](const std::string &text) { line.show(text); };
+  options.newRunNotice = unusedWeights(arguments.input);
+  HOCKET_ASSIGN_OR_RETURN(program::Program program,
+                          resolve(arguments, {options.print, options.show},
+                                  !launch || launch->rank == 0));
   return runTraining(
-      std::make_shared<const program::Program>(std::move(program)),
-      arguments.options);
+      std::make_shared<const program::Program>(std::move(program)), options);
+}
+
+static void addSaving(CLI::App &command, TrainingOptions &options) {
+  wantPath(command.add_option(
+               "--save", options.saveDir,
+               "Write checkpoints here. A folder that holds another run is "
+               "refused, unless --load goes on with that run or --overwrite is "
+               "given"))
+      ->type_name("DIR");
+  command
+      .add_option("--load", options.loadDir,
+                  "Continue the run whose checkpoints are here")
+      ->type_name("DIR");
+  wantOneOf(command.add_option_function<std::string>(
+                "--resume",
+                [&options](const std::string &) { options.resume = true; },
+                "auto: continue from the newest checkpoint in --save; where "
+                "there is none yet, start from --load or from first values. "
+                "For jobs that are queued again"),
+            {"auto"});
+  command.add_flag(
+      "--overwrite", options.overwrite,
+      "Start over where --save or --log hold another run: the log is emptied, "
+      "and its checkpoints are deleted once the first new one is complete. "
+      "Other files stay");
+  wantWhole(command.add_option("--keep", options.keep,
+                               "Keep the newest N checkpoints in --save and "
+                               "delete older ones (default: keep all)"),
+            1)
+      ->type_name("N");
 }
 
 void hocket::registerTrain(CLI::App &app, Status &result,
@@ -55,16 +133,12 @@ void hocket::registerTrain(CLI::App &app, Status &result,
   wantWhole(command->add_option("--steps", options.steps,
                                 "Stop when so many steps are done in all; 0 "
                                 "with --save writes the initial weights"));
-  wantPath(
-      command->add_option("--save", options.saveDir, "Write checkpoints here"))
-      ->type_name("DIR");
-  command
-      ->add_option("--load", options.loadDir,
-                   "Continue the run whose checkpoints are here")
-      ->type_name("DIR");
-  wantPath(command->add_option("--log", options.logFile,
-                               "Write a JSON object per step and validation "
-                               "here"))
+  addSaving(*command, options);
+  wantPath(command->add_option(
+               "--log", options.logFile,
+               "Write a JSON object per step and validation here. A run that "
+               "is continued appends; the log of another run is refused, "
+               "unless --overwrite is given"))
       ->type_name("FILE");
   wantPath(command->add_option("--trace", options.traceFile,
                                "Write when each instruction of each rank ran "
@@ -98,7 +172,9 @@ void hocket::registerTrain(CLI::App &app, Status &result,
       "saves if --save is given, and exits with status 1.\n\nExample:\n  "
       "hocket train nano.hkx --data data/books --save run "
       "--log run.jsonl\n  hocket train nano.hkx --data data/books --load run "
-      "--save run\n  mpirun -np 8 hocket train nano8.hkx --data data/books "
+      "--save run\n  hocket train nano.hkx --data data/books --save run "
+      "--resume auto --keep 3\n  mpirun -np 8 hocket train nano8.hkx --data "
+      "data/books "
       "--save "
       "run");
   command->callback([arguments, &result] { result = run(*arguments); });

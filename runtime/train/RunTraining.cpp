@@ -18,6 +18,7 @@
 
 #include <algorithm>
 #include <cstdlib>
+#include <mutex>
 #include <thread>
 
 using namespace hocket;
@@ -27,8 +28,19 @@ static Status checkRequest(const program::Program &program,
   if (program.training().seed() > UINT32_MAX ||
       options.seed.value_or(0) > UINT32_MAX)
     return invalidArgument("the seed must be below 2^32");
+  if (options.saveDir.empty() && (options.resume || options.keep > 0))
+    return invalidArgument(std::string(options.resume ? "--resume" : "--keep") +
+                           " is about the checkpoints of --save, which is "
+                           "missing");
+  if (options.saveDir.empty() && options.logFile.empty() && options.overwrite)
+    return invalidArgument("--overwrite is about --save and --log, which are "
+                           "missing");
+  if (options.resume && options.overwrite)
+    return invalidArgument("--resume goes on from what is saved, --overwrite "
+                           "starts over; give one of them");
   uint64_t steps = options.steps.value_or(program.training().steps());
-  if (options.data.empty() && steps > 0 && options.loadDir.empty())
+  if (options.data.empty() && steps > 0 && options.loadDir.empty() &&
+      !options.resume)
     return missingData();
   return okStatus();
 }
@@ -98,13 +110,25 @@ static Status runLaunched(RankRun place, comm::GroupTable table,
   return runRank(place, *communicators);
 }
 
+/// Words may come from any thread, and leave one after the other.
+static TrainingOptions inTurn(TrainingOptions options) {
+  auto mutex = std::make_shared<std::mutex>();
+  for (auto *say : {&options.print, &options.show})
+    if (*say)
+      *say = [mutex, inner = std::move(*say)](const std::string &text) {
+        std::lock_guard lock(*mutex);
+        inner(text);
+      };
+  return options;
+}
+
 Status hocket::runTraining(std::shared_ptr<const program::Program> program,
                            const TrainingOptions &options) {
   HOCKET_RETURN_IF_ERROR(checkRequest(*program, options));
   comm::GroupTable table = groupTableOf(*program);
   RankRun place;
   place.program = std::move(program);
-  place.options = std::make_shared<const TrainingOptions>(options);
+  place.options = std::make_shared<const TrainingOptions>(inTurn(options));
   place.samples = std::make_shared<SharedSamples>(options.data);
   HOCKET_ASSIGN_OR_RETURN(std::optional<comm::Launch> launch,
                           comm::detectLaunch());

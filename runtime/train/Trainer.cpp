@@ -56,14 +56,19 @@ Status Trainer::run(TrainerPosition start) {
 
 Status Trainer::runSteps(StepHost &host, Progress &progress) {
   InterruptGuard guard;
+  show(formatText("step %llu of %llu", (unsigned long long)now.step + 1,
+                  (unsigned long long)options.steps));
   for (bool isFirst = true; now.step < options.steps; isFirst = false) {
     HOCKET_ASSIGN_OR_RETURN(StepRecord record, trainStep(host));
     if (isFirst)
       HOCKET_RETURN_IF_ERROR(options.begun());
     if (executor.rank() == 0)
       HOCKET_RETURN_IF_ERROR(log.write(record));
-    if (auto line = progress.add(record))
+    if (auto line = progress.add(record)) {
       print(*line);
+      shownAt = {}; // The line has taken its place.
+    }
+    showProgress(progress);
     if (!std::isfinite(record.loss) && !record.lossScale)
       return failedPrecondition(formatText(
           "step %llu: the loss is %f; nothing is saved. Lower the learning "
@@ -148,9 +153,18 @@ StatusOr<ValidationRecord> Trainer::validate(uint64_t step) {
   return record;
 }
 
+/// A few times a second: no eye reads more.
+void Trainer::showProgress(const Progress &progress) {
+  if (!options.show || secondsSince(shownAt) < 0.1)
+    return;
+  shownAt = std::chrono::steady_clock::now();
+  show(progress.brief());
+}
+
 Status Trainer::validateAndLog() {
   if (!valid || !executor.hasEntry("eval_step"))
     return okStatus();
+  show(formatText("validating after step %llu", (unsigned long long)now.step));
   HOCKET_ASSIGN_OR_RETURN(ValidationRecord record, validate(now.step));
   print(Progress::line(record));
   return executor.rank() == 0 ? log.write(record) : okStatus();
@@ -164,9 +178,13 @@ Status Trainer::save() {
   state.consumedSamples = now.consumedSamples;
   state.seed = executor.currentSeed();
   state.specText = executor.program().provenance().spec_text();
+  show(formatText("saving step %llu", (unsigned long long)now.step));
   HOCKET_RETURN_IF_ERROR(saveRun(executor, state, options.saveDir));
   savedStep = now.step;
   print(formatText("saved step %llu in ", (unsigned long long)now.step) +
         options.saveDir);
+  if (executor.rank() == 0 && options.saved)
+    if (Status status = options.saved(now.step); !status.ok())
+      print("older checkpoints stay: " + status.message());
   return okStatus();
 }

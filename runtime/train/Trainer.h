@@ -27,6 +27,7 @@
 #include "runtime/train/MicrobatchRows.h"
 #include "runtime/train/RankAgreement.h"
 
+#include <chrono>
 #include <functional>
 #include <memory>
 #include <string>
@@ -46,6 +47,11 @@ struct TrainerOptions {
   std::function<void(const std::string &)> print = [](const std::string &) {};
   /// Called after the first step, which has made everything ready.
   std::function<Status()> begun = [] { return okStatus(); };
+  /// Takes what a terminal shows until the next line; empty: there is none.
+  std::function<void(const std::string &)> show = nullptr;
+  /// Called by rank 0 when the checkpoint of a step is complete and the latest.
+  /// That it fails is said, and ends nothing.
+  std::function<Status(uint64_t step)> saved = nullptr;
 };
 
 class Trainer {
@@ -74,6 +80,11 @@ private:
     if (executor.rank() == 0)
       options.print(line);
   }
+  void show(const std::string &text) const {
+    if (executor.rank() == 0 && options.show)
+      options.show(text);
+  }
+  void showProgress(const Progress &progress);
   Status validateAndLog();
   Status save();
   bool isDue(uint64_t interval) const {
@@ -91,6 +102,7 @@ private:
   TrainerPosition now;
   bool interrupted = false;          ///< Some rank was, during the last step.
   uint64_t savedStep = ~uint64_t(0); ///< Of the last checkpoint written.
+  std::chrono::steady_clock::time_point shownAt; ///< The progress.
 };
 
 } // namespace hocket

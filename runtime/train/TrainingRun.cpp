@@ -12,10 +12,17 @@
 #include "runtime/executor/ProfileReport.h"
 #include "runtime/executor/ProgramGroups.h"
 #include "runtime/hal/drivers/Drivers.h"
+#include "runtime/telemetry/StatusLine.h"
 #include "runtime/train/Initialize.h"
+#include "runtime/train/Interrupt.h"
+#include "runtime/train/LearningRate.h"
+#include "runtime/train/LogFile.h"
+#include "runtime/train/RankAgreement.h"
 #include "runtime/train/RankRun.h"
 #include "runtime/train/RunCheckpoint.h"
+#include "runtime/train/SaveFolder.h"
 #include "runtime/train/StepTrace.h"
+#include "runtime/train/TokenCheck.h"
 #include "runtime/train/Trainer.h"
 
 using namespace hocket;
@@ -28,7 +35,8 @@ public:
   TrainingRun(const RankRun &place, comm::CommunicatorSet &communicators)
       : place(place), source(place.program), options(*place.options),
         communicators(communicators),
-        steps(options.steps.value_or(source->training().steps())) {}
+        steps(options.steps.value_or(source->training().steps())),
+        loadDir(options.loadDir) {}
 
   Status run() {
     Status status = runSteps();
@@ -40,9 +48,13 @@ public:
 
 private:
   Status runSteps() {
+    HOCKET_RETURN_IF_ERROR(claimFolder());
     HOCKET_RETURN_IF_ERROR(load());
     print(banner());
     HOCKET_RETURN_IF_ERROR(restoreOrInitialize());
+    if (!options.logFile.empty() && isFirst())
+      HOCKET_RETURN_IF_ERROR(checkLogFile(options.logFile, logUse()));
+    printNotices();
     options.started(*executor);
     if (executor->hasEntry("prepare")) {
       StepHost nothing([](data::Batch &) {
@@ -53,10 +65,14 @@ private:
     HOCKET_RETURN_IF_ERROR(openData());
     if (!options.logFile.empty() && isFirst()) {
       HOCKET_ASSIGN_OR_RETURN(
-          log, MetricsLog::open(options.logFile, start.step > 0));
+          log, MetricsLog::open(options.logFile, logUse() == LogUse::Continue));
     }
     TrainerOptions trainerOptions{steps, options.saveDir, options.print,
-                                  [this] { return useGraph(); }};
+                                  [this] { return useGraph(); }, options.show};
+    if (folder)
+      trainerOptions.saved = [this](uint64_t step) {
+        return folder->saved(step);
+      };
     Trainer trainer(*executor, train, valid, log, trainerOptions);
     if (options.profile)
       executor->startProfile();
@@ -80,8 +96,57 @@ private:
       options.print(line);
   }
 
+  RunOutput output() const { return {options.print, options.show}; }
+
+  /// While it lives, rank 0 says what takes its time.
+  std::unique_ptr<PhaseNotice> phase(const std::string &text) const {
+    if (!isFirst())
+      return nullptr;
+    return std::make_unique<PhaseNotice>(output(), text);
+  }
+
+  /// Before anything is computed.
+  Status claimFolder() {
+    if (options.saveDir.empty())
+      return okStatus();
+    HOCKET_ASSIGN_OR_RETURN(
+        ClaimedFolder claimed,
+        claimTogether(communicators.world(),
+                      {options.saveDir, options.loadDir, options.resume,
+                       options.overwrite, options.keep}));
+    folder = std::move(claimed.folder);
+    if (claimed.resumedStep)
+      loadDir =
+          checkpoint::iterationFolder(options.saveDir, *claimed.resumedStep);
+    return okStatus();
+  }
+
+  LogUse logUse() const {
+    // A run that was to be resumed and had saved nothing may have logged.
+    if (start.step > 0 || options.resume)
+      return LogUse::Continue;
+    return options.overwrite ? LogUse::Overwrite : LogUse::New;
+  }
+
+  /// What should not come as a surprise when the run is over.
+  void printNotices() const {
+    if (loadDir.empty() && !options.newRunNotice.empty())
+      print(options.newRunNotice);
+    if (folder)
+      for (const std::string &line : folder->notices())
+        print(line);
+    if (start.step >= steps)
+      return;
+    if (options.saveDir.empty())
+      print("nothing of this run will be kept: there is no --save");
+    if (auto notice = decayNotice(source->training().learning_rate(),
+                                  start.step + 1, steps))
+      print(*notice);
+  }
+
   Status load() {
     comm::PatientScope patient(communicators.activity(), "loading kernels");
+    auto notice = phase("loading kernels");
     unsigned gpu = place.gpu.value_or(communicators.world().rank());
     HOCKET_ASSIGN_OR_RETURN(
         std::unique_ptr<hal::Device> device,
@@ -180,29 +245,44 @@ private:
     {
       comm::PatientScope patient(communicators.activity(),
                                  "making first values");
+      auto notice = phase("making first values");
       HOCKET_RETURN_IF_ERROR(initializeParameters(*executor));
     }
-    if (options.loadDir.empty())
+    if (loadDir.empty())
       return okStatus();
+    auto notice = phase("loading " + loadDir);
     HOCKET_ASSIGN_OR_RETURN(checkpoint::RunState state,
-                            loadRun(*executor, options.loadDir));
+                            loadRun(*executor, loadDir));
+    notice.reset();
     if (options.seed && *options.seed != state.seed && state.step > 0)
       return invalidArgument(formatText(
           "%s was trained with seed %llu, --seed says %llu; a run keeps its "
           "seed",
-          options.loadDir.c_str(), (unsigned long long)state.seed,
+          loadDir.c_str(), (unsigned long long)state.seed,
           (unsigned long long)*options.seed));
     if (state.step > 0)
       executor->setSeed(state.seed);
     start = {state.step, state.consumedSamples};
     print(formatText("loaded step %llu from ", (unsigned long long)state.step) +
-          options.loadDir);
+          loadDir);
     if (steps > 0 && start.step >= steps)
-      print(formatText("nothing to train: %llu steps in all were asked for; "
-                       "--steps %llu goes on for one more",
-                       (unsigned long long)steps,
-                       (unsigned long long)start.step + 1));
+      print(nothingToTrain());
     return okStatus();
+  }
+
+  std::string nothingToTrain() const {
+    std::string text =
+        formatText("nothing to train: %llu steps in all were asked for; ",
+                   (unsigned long long)steps);
+    const program::LearningRate &rate = source->training().learning_rate();
+    if (start.step + 1 < firstStepAfterDecay(rate).value_or(UINT64_MAX))
+      return text + formatText("--steps %llu goes on for one more",
+                               (unsigned long long)start.step + 1);
+    return text +
+           formatText("further ones would train at learning rate %g, the end "
+                      "of its decay. To go on to step N, compile with --set "
+                      "training.learning_rate.decay_steps=N and say --steps N",
+                      rate.minimum());
   }
 
   data::GptDatasetOptions datasetOptions() const {
@@ -232,19 +312,26 @@ private:
     if (options.data.empty())
       return missingData();
     comm::PatientScope patient(communicators.activity(), "opening the data");
+    auto notice = phase("indexing the data");
     data::RunLength run = runLength();
     HOCKET_ASSIGN_OR_RETURN(
         train, place.samples->open(datasetOptions(), run, data::Split::Train));
-    if (run.validInterval == 0 || run.validBatches == 0 ||
-        !executor->hasEntry("eval_step"))
-      return okStatus();
-    auto opened =
-        place.samples->open(datasetOptions(), run, data::Split::Valid);
-    if (opened.ok())
-      valid = *std::move(opened);
-    else
-      print("no validation: " + opened.status().message());
-    return okStatus();
+    if (run.validInterval > 0 && run.validBatches > 0 &&
+        executor->hasEntry("eval_step")) {
+      auto opened =
+          place.samples->open(datasetOptions(), run, data::Split::Valid);
+      if (opened.ok())
+        valid = *std::move(opened);
+      else
+        print("no validation: " + opened.status().message());
+    }
+    notice.reset();
+    // The first rank reads them for all.
+    Status status;
+    if (isFirst())
+      status = checkTokens(options.data, source->model().vocab_size(), output(),
+                           InterruptGuard::requested);
+    return agree(communicators.world(), status);
   }
 
   const RankRun &place;
@@ -252,6 +339,8 @@ private:
   const TrainingOptions &options;
   comm::CommunicatorSet &communicators;
   uint64_t steps;
+  std::string loadDir;                ///< What this run goes on from.
+  std::unique_ptr<SaveFolder> folder; ///< Of rank 0, if the run saves.
   std::unique_ptr<comm::CommunicatorSet> betweenGpus; ///< If NCCL is there.
   std::unique_ptr<Executor> executor;
   TrainerPosition start;
@@ -260,32 +349,6 @@ private:
 };
 
 } // namespace
-
-Status hocket::missingData() {
-  return invalidArgument("training wants --data PREFIX (made by `hocket data "
-                         "prepare`)");
-}
-
-StatusOr<std::shared_ptr<const data::SampleSource>>
-SharedSamples::open(const data::GptDatasetOptions &dataset,
-                    const data::RunLength &run, data::Split split) {
-  std::lock_guard lock(mutex);
-  auto &known = opened[split];
-  if (known)
-    return *known;
-  auto open = [&]() -> StatusOr<std::shared_ptr<const data::SampleSource>> {
-    auto parts = data::parseBlend(prefixes);
-    if (!parts.ok())
-      return parts.status().withContext("--data");
-    HOCKET_ASSIGN_OR_RETURN(uint64_t samples, data::samplesOfRun(run, split));
-    auto source = data::openSamples(*parts, dataset, split, samples);
-    if (!source.ok())
-      return source.status();
-    return std::shared_ptr<const data::SampleSource>(*std::move(source));
-  };
-  known.emplace(open());
-  return *known;
-}
 
 Status hocket::runRank(const RankRun &place,
                        comm::CommunicatorSet &communicators) {

@@ -36,6 +36,14 @@ struct TrainingOptions {
   std::optional<uint64_t> steps; ///< In all; default: the program's.
   std::optional<uint64_t> seed;  ///< Default: the checkpoint's or program's.
   std::string saveDir, loadDir, logFile, traceFile;
+  /// Goes on from the newest checkpoint in saveDir; where there is none, from
+  /// loadDir or, without that, from first values.
+  bool resume = false;
+  /// Replaces the checkpoints in saveDir and the log of another run.
+  bool overwrite = false;
+  uint64_t keep = 0; ///< Newest checkpoints that stay in saveDir; 0: all.
+  /// Said, if it is not empty, where the run starts from first values.
+  std::string newRunNotice;
   /// Measures every instruction and prints where the time went at the end.
   bool profile = false;
   GraphUse graphs = GraphUse::Auto;
@@ -48,6 +56,8 @@ struct TrainingOptions {
   std::function<void(Executor &)> finished = [](Executor &) {};
   /// Takes lines for a person, without line feed.
   std::function<void(const std::string &)> print = [](const std::string &) {};
+  /// Takes what a terminal shows until the next line; empty: there is none.
+  std::function<void(const std::string &)> show = nullptr;
 };
 
 /// Trains a program that passed checkProgram(), on devices that its target
@@ -57,6 +67,11 @@ struct TrainingOptions {
 /// the checkpoint's, and a log is appended to. A `seed` that differs from the
 /// checkpoint's is InvalidArgument. GraphUse::On where a step cannot be a graph
 /// is FailedPrecondition, before the first step.
+///
+/// Before the first step, too: `saveDir` is made, written to and locked
+/// (SaveFolder.h), what it and the log hold is not mixed with this run
+/// (LogFile.h), and every token of the data is compared with the vocabulary
+/// (TokenCheck.h). `print` and `show` are called by one thread at a time.
 Status runTraining(std::shared_ptr<const program::Program> program,
                    const TrainingOptions &options);
 

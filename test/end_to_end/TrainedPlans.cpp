@@ -109,6 +109,7 @@ void TrainedPlans::train(const SharedProgram &program,
   // The compiler has said why.
   ASSERT_GT(program->roles_size(), 0);
   options.data = {tokens()};
+  options.overwrite = true; // Runs of one name follow each other.
   std::mutex mutex;
   std::map<unsigned, MeasuredMemory> measured;
   options.finished = [&](Executor &executor) {

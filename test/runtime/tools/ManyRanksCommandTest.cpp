@@ -291,6 +291,23 @@ TEST_F(ManyRanksCommand, SocketsGiveTheBitsOfThreads) {
   EXPECT_TRUE(tensors("sa/iter_0000008") == tensors("sb/iter_0000008"));
 }
 
+TEST_F(ManyRanksCommand, ProcessesGoOnTogetherFromTheNewest) {
+  std::string options = "--save " + folder + "/s --resume auto --steps ";
+  for (const char *steps : {"4", "6"}) {
+    Outcome outcome = torchrun(options + steps);
+    ASSERT_EQ(outcome.status, 0) << outcome.text;
+    EXPECT_EQ(outcome.text.find("loaded step 4 from ") != std::string::npos,
+              std::string(steps) == "6")
+        << outcome.text;
+  }
+  ASSERT_EQ(shell(train("--steps 6 --save " + folder + "/whole")).status, 0);
+  EXPECT_TRUE(tensors("s/iter_0000006") == tensors("whole/iter_0000006"));
+  Outcome refused = torchrun("--save " + folder + "/s --steps 2");
+  EXPECT_EQ(refused.status, 2);
+  EXPECT_THAT(refused.text, HasSubstr("rank 0: " + folder +
+                                      "/s holds step 6; go on with --load "));
+}
+
 TEST_F(ManyRanksCommand, AnErrorOfAProcessEndsTheOthers) {
   // The log is rank 0's alone; the folder is not there.
   Outcome outcome = torchrun("--steps 300000 --log " + folder + "/none/log");

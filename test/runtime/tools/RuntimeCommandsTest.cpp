@@ -97,7 +97,7 @@ TEST_F(RuntimeCommands, TrainsSavesAndResumesBitByBit) {
   std::string train = "train " + hkx + " --data " + data;
   Outcome whole = hocketRuntime(train + " --steps 8 --log " + at + "whole");
   ASSERT_EQ(whole.status, 0) << whole.text;
-  EXPECT_THAT(whole.text, StartsWith("tiny: "));
+  EXPECT_THAT(whole.text, HasSubstr("tiny: "));
   EXPECT_THAT(whole.text, HasSubstr("iteration        8/       8 | "));
   // Two steps of the sample order are those of a run of eight only if the run
   // is planned for eight: the first half is a run that is interrupted.
@@ -175,6 +175,126 @@ TEST_F(RuntimeCommands, ARunKeepsItsSeed) {
   EXPECT_THAT(outcome.text,
               HasSubstr("was trained with seed 1234, --seed says 9; a run "
                         "keeps its seed"));
+}
+
+TEST_F(RuntimeCommands, NothingThatWasSavedIsLost) {
+  std::string save = folder + "/run", log = folder + "/log";
+  std::string train = "train " + hkx + " --data " + prepareData();
+  std::string kept = train + " --save " + save + " --log " + log;
+  ASSERT_EQ(hocketRuntime(kept + " --steps 4").status, 0);
+  Outcome again = hocketRuntime(kept + " --steps 2");
+  EXPECT_EQ(again.status, 2);
+  EXPECT_THAT(again.text, HasSubstr(save + " holds step 4; go on with --load " +
+                                    save + ", or start over with --overwrite"));
+  Outcome logged = hocketRuntime(train + " --steps 2 --log " + log);
+  EXPECT_EQ(logged.status, 2);
+  EXPECT_THAT(logged.text,
+              HasSubstr(log + ": holds the log of another run, to step 4; "));
+  EXPECT_EQ(this->log("log").size(), 4u);
+  Outcome resumed = hocketRuntime(kept + " --steps 6 --resume auto");
+  EXPECT_EQ(resumed.status, 0) << resumed.text;
+  EXPECT_THAT(resumed.text, HasSubstr("loaded step 4 from "));
+  EXPECT_EQ(this->log("log").size(), 6u);
+  Outcome over = hocketRuntime(kept + " --steps 3 --overwrite");
+  EXPECT_EQ(over.status, 0) << over.text;
+  EXPECT_THAT(over.text, HasSubstr(save + " holds step 6; --overwrite: 2 "));
+  EXPECT_EQ(this->log("log").size(), 3u);
+  EXPECT_TRUE(fs::exists(save + "/iter_0000003"));
+  EXPECT_FALSE(fs::exists(save + "/iter_0000006"));
+}
+
+TEST_F(RuntimeCommands, AQueuedJobStartsNewAndThenGoesOn) {
+  std::string job = "train " + hkx + " --data " + prepareData() + " --save " +
+                    folder + "/a/run --resume auto --keep 1 --log " + folder +
+                    "/log --steps ";
+  Outcome first = hocketRuntime(job + "2");
+  EXPECT_EQ(first.status, 0) << first.text;
+  EXPECT_THAT(first.text, Not(HasSubstr("loaded step")));
+  Outcome second = hocketRuntime(job + "5");
+  EXPECT_EQ(second.status, 0) << second.text;
+  EXPECT_THAT(second.text, HasSubstr("loaded step 2 from "));
+  EXPECT_FALSE(fs::exists(folder + "/a/run/iter_0000002"));
+  EXPECT_TRUE(fs::exists(folder + "/a/run/iter_0000005"));
+  for (const char *words : {"--resume auto", "--keep 2", "--overwrite",
+                            "--save x --resume auto --overwrite",
+                            "--save x --resume never", "--save x --keep 0"})
+    EXPECT_EQ(hocketRuntime("train " + hkx + " --data x " + words).status, 2)
+        << words;
+}
+
+TEST_F(RuntimeCommands, WhereNothingCanBeSavedNothingIsTrained) {
+  Outcome outcome = hocketRuntime("train " + hkx + " --save /proc/run --data " +
+                                  prepareData());
+  EXPECT_EQ(outcome.status, 2);
+  EXPECT_THAT(outcome.text, HasSubstr("/proc/run: cannot make the folder"));
+  EXPECT_THAT(outcome.text, Not(HasSubstr("iteration")));
+}
+
+TEST_F(RuntimeCommands, TwoRunsDoNotSaveInOneFolder) {
+  std::string run = "train " + hkx + " --data " + prepareData() + " --save " +
+                    folder + "/run --resume auto --steps ";
+  std::string program = HOCKET_RUNTIME_PROGRAM " ";
+  Outcome both =
+      shell("(" + program + run + "1000000 > " + folder + "/first &\n" +
+            "first=$!\nfor i in $(seq 300); do grep -q iteration " + folder +
+            "/first && break; sleep 0.1; done\n" + program + run +
+            "5\nstatus=$?\necho first $first\nkill -KILL $first\n"
+            "wait $first\nexit $status)");
+  EXPECT_EQ(both.status, 1);
+  size_t at = both.text.rfind("first ");
+  ASSERT_NE(at, std::string::npos) << both.text;
+  int first = std::atoi(both.text.c_str() + at + 6);
+  EXPECT_THAT(both.text, HasSubstr("/run: another run saves here (process " +
+                                   std::to_string(first) + " on host "));
+  // The lock has died with its process.
+  Outcome after = hocketRuntime(run + "5");
+  EXPECT_EQ(after.status, 0) << after.text;
+}
+
+TEST_F(RuntimeCommands, SaysBeforeTheFirstStepWhatWillSurprise) {
+  auto &rate = *program.mutable_training()->mutable_learning_rate();
+  rate.set_schedule("cosine");
+  rate.set_decay_steps(4);
+  ASSERT_TRUE(writeProgram(program, hkx).ok());
+  std::string train = "train " + hkx + " --data " + prepareData();
+  Outcome outcome = hocketRuntime(train + " --steps 6");
+  EXPECT_EQ(outcome.status, 0) << outcome.text;
+  size_t step = outcome.text.find("iteration        1/");
+  EXPECT_LT(outcome.text.find("nothing of this run will be kept: there is no "
+                              "--save\n"),
+            step);
+  EXPECT_LT(outcome.text.find("steps 5 to 6 train at learning rate 0: its "
+                              "decay ends after step 4."),
+            step);
+  // No terminal, no control character.
+  EXPECT_EQ(outcome.text.find_first_of("\r\x1b"), std::string::npos);
+  std::string save = folder + "/run";
+  outcome = hocketRuntime(train + " --steps 4 --save " + save);
+  EXPECT_EQ(outcome.status, 0) << outcome.text;
+  EXPECT_THAT(outcome.text, Not(HasSubstr("learning rate 0")));
+  EXPECT_THAT(outcome.text, Not(HasSubstr("will be kept")));
+  outcome = hocketRuntime(train + " --steps 4 --load " + save);
+  EXPECT_THAT(outcome.text,
+              HasSubstr("nothing to train: 4 steps in all were asked for; "
+                        "further ones would train at learning rate 0, the end "
+                        "of its decay. "));
+}
+
+TEST_F(RuntimeCommands, TokensOutsideTheVocabularyAreFoundBeforeTraining) {
+  test::TinyModel sizes;
+  sizes.vocabulary = 100;
+  ASSERT_TRUE(writeProgram(test::tinyModel(sizes), hkx).ok());
+  Outcome outcome =
+      hocketRuntime("train " + hkx + " --data " + prepareData() + " --save " +
+                    folder + "/run --log " + folder + "/log");
+  EXPECT_EQ(outcome.status, 2);
+  EXPECT_THAT(outcome.text,
+              HasSubstr(folder + "/data_text_document.bin: sequence "));
+  EXPECT_THAT(outcome.text, HasSubstr(": token 256 is outside the vocabulary "
+                                      "of 100 entries."));
+  EXPECT_THAT(outcome.text, HasSubstr("model.vocab_size: 257 or more"));
+  EXPECT_FALSE(fs::exists(folder + "/run"));
+  EXPECT_FALSE(fs::exists(folder + "/log"));
 }
 
 TEST_F(RuntimeCommands, ProfilesInstructions) {

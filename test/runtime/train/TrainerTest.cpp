@@ -113,8 +113,8 @@ TEST_F(TrainerTest, LearnsAndLogs) {
             all[20]["valid_loss"].get<double>());
   EXPECT_LT(all[40]["loss"].get<double>(), all[0]["loss"].get<double>() / 2);
 
-  ASSERT_EQ(run.printed.size(), 6u); // 4 lines and 2 validations.
-  EXPECT_EQ(run.printed[0].rfind("iteration       10/      40 | elapsed time "
+  ASSERT_EQ(run.printed.size(), 7u); // 5 lines and 2 validations.
+  EXPECT_EQ(run.printed[0].rfind("iteration        1/      40 | elapsed time "
                                  "per iteration (ms): ",
                                  0),
             0u)
@@ -123,7 +123,7 @@ TEST_F(TrainerTest, LearnsAndLogs) {
        {" | learning rate: 5.000000E-01 | lm loss: ", " | grad norm: ",
         " | tokens/s: ", " | time left: "})
     EXPECT_NE(run.printed[0].find(field), std::string::npos) << field;
-  EXPECT_EQ(run.printed[2].rfind("validation loss at iteration 20: ", 0), 0u);
+  EXPECT_EQ(run.printed[3].rfind("validation loss at iteration 20: ", 0), 0u);
 }
 
 TEST_F(TrainerTest, ResumesBitByBit) {
@@ -165,6 +165,51 @@ TEST_F(TrainerTest, SavesAtIntervalsAndAtTheEnd) {
     EXPECT_TRUE(fs::exists(checkpoint::iterationFolder(folder + "/save", step)))
         << step;
   EXPECT_EQ(*checkpoint::latestIteration(folder + "/save"), 5u);
+}
+
+TEST_F(TrainerTest, TellsWhoAsksThatACheckpointIsComplete) {
+  program::Program program = test::tinyModel();
+  program.mutable_training()->set_save_interval(2);
+  TinyRun run(program);
+  std::vector<std::string> said;
+  std::vector<uint64_t> saved;
+  TrainerOptions options{5, folder + "/save", [&](const std::string &line) {
+                           said.push_back(line);
+                         }};
+  options.saved = [&](uint64_t step) {
+    EXPECT_EQ(*checkpoint::latestIteration(folder + "/save"), step);
+    saved.push_back(step);
+    return step == 4 ? unavailable("iter: cannot delete") : okStatus();
+  };
+  MetricsLog log;
+  Trainer trainer(*run.executor, std::make_shared<CountingSamples>(1000),
+                  nullptr, log, options);
+  Status status = trainer.run({});
+  EXPECT_TRUE(status.ok()) << status.message();
+  EXPECT_EQ(saved, (std::vector<uint64_t>{2, 4, 5}));
+  EXPECT_EQ(std::count(said.begin(), said.end(),
+                       "older checkpoints stay: iter: cannot delete"),
+            1);
+}
+
+TEST_F(TrainerTest, ShowsOnATerminalWhatItDoes) {
+  program::Program program = test::tinyModel();
+  program.mutable_training()->set_valid_interval(2);
+  program.mutable_training()->set_valid_batches(1);
+  TinyRun run(program);
+  std::vector<std::string> shown;
+  TrainerOptions options{2, folder + "/save"};
+  options.show = [&](const std::string &text) { shown.push_back(text); };
+  MetricsLog log;
+  Trainer trainer(*run.executor, std::make_shared<CountingSamples>(1000),
+                  std::make_shared<CountingSamples>(8), log, options);
+  ASSERT_TRUE(trainer.run({}).ok());
+  ASSERT_GE(shown.size(), 4u);
+  EXPECT_EQ(shown[0], "step 1 of 2");
+  EXPECT_EQ(shown[1].rfind("step 1 of 2 (50 %) | lm loss: 2.", 0), 0u)
+      << shown[1];
+  EXPECT_EQ(shown[shown.size() - 2], "validating after step 2");
+  EXPECT_EQ(shown.back(), "saving step 2");
 }
 
 TEST_F(TrainerTest, ZeroStepsSaveTheInitialWeights) {

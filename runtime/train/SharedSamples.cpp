@@ -1,0 +1,35 @@
+//===- SharedSamples.cpp - The samples of a run, opened once --------------===//
+//
+// Part of Hocket, under the Apache License v2.0.
+//
+//===----------------------------------------------------------------------===//
+
+#include "runtime/train/RankRun.h"
+
+using namespace hocket;
+
+Status hocket::missingData() {
+  return invalidArgument("training wants --data PREFIX (made by `hocket data "
+                         "prepare`)");
+}
+
+StatusOr<std::shared_ptr<const data::SampleSource>>
+SharedSamples::open(const data::GptDatasetOptions &dataset,
+                    const data::RunLength &run, data::Split split) {
+  std::lock_guard lock(mutex);
+  auto &known = opened[split];
+  if (known)
+    return *known;
+  auto open = [&]() -> StatusOr<std::shared_ptr<const data::SampleSource>> {
+    auto parts = data::parseBlend(prefixes);
+    if (!parts.ok())
+      return parts.status().withContext("--data");
+    HOCKET_ASSIGN_OR_RETURN(uint64_t samples, data::samplesOfRun(run, split));
+    auto source = data::openSamples(*parts, dataset, split, samples);
+    if (!source.ok())
+      return source.status();
+    return std::shared_ptr<const data::SampleSource>(*std::move(source));
+  };
+  known.emplace(open());
+  return *known;
+}
