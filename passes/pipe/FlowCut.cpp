@@ -110,10 +110,13 @@ static StringRef storedVariable(Operation *op) {
 
 LogicalResult FlowCut::assignOp(Operation *op) {
   std::optional<unsigned> step;
+  // What is stored belongs to the layer that made it, the last one included.
+  StringRef name = storedVariable(op);
   for (Value operand : op->getOperands())
-    if (std::optional<unsigned> from = operandStep(operand))
+    if (std::optional<unsigned> from =
+            name.empty() ? operandStep(operand) : stepOf(operand))
       step = std::max(step.value_or(0), *from);
-  if (StringRef name = storedVariable(op); !name.empty()) {
+  if (!name.empty()) {
     auto home = homes.find(name);
     if (home != homes.end()) {
       auto at = llvm::lower_bound(home->second, step.value_or(0));

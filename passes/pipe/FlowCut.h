@@ -57,7 +57,8 @@ public:
 
   /// The step of each call, in their order; must not fall.
   void setCallSteps(llvm::ArrayRef<unsigned> steps);
-  /// What depends on the last call goes to the last step.
+  /// What depends on the last call goes to the last step; what it has made and
+  /// is only stored stays with it.
   void endAtLastStep() { endsAtLastStep = true; }
   /// The host gives argument `index`, wherever it is needed. What depends on it
   /// is in `step`, if that is not negative, or later; else it may float.

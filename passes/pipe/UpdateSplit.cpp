@@ -39,6 +39,8 @@ private:
 
   void eraseForeignStores(func::FuncOp function, int64_t rank);
   void shareGradients(func::FuncOp function, int64_t rank);
+  /// Fails where `function` reads what no stage of `rank` has made.
+  LogicalResult checkReads(func::FuncOp function, int64_t rank);
   /// Leaves in the norm what `rank` is the first to hold, and combines it.
   void splitNorms(func::FuncOp function, int64_t rank);
   bool countsHere(Value gradient, int64_t rank);
@@ -191,6 +193,18 @@ static void eraseDead(func::FuncOp function) {
   }
 }
 
+LogicalResult UpdateSplitter::checkReads(func::FuncOp function, int64_t rank) {
+  for (auto read : function.front().getOps<xf::ReadOp>()) {
+    const std::set<int64_t> &at = ownersOf(read.getVariable());
+    if (!at.empty() && !at.count(rank))
+      return read.emitOpError("P5: pipeline rank ")
+             << rank << " needs " << read.getVariableAttr()
+             << " for its update, which only the stages of rank " << *at.begin()
+             << " use";
+  }
+  return success();
+}
+
 LogicalResult UpdateSplitter::split(FragmentKind kind, func::FuncOp function) {
   builder.setInsertionPointAfter(function);
   OpBuilder::InsertPoint at = builder.saveInsertionPoint();
@@ -211,6 +225,8 @@ LogicalResult UpdateSplitter::split(FragmentKind kind, func::FuncOp function) {
     splitNorms(copy, rank);
     shareGradients(copy, rank);
     eraseDead(copy);
+    if (failed(checkReads(copy, rank)))
+      return failure();
   }
   return success();
 }
