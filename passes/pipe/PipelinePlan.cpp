@@ -15,7 +15,6 @@
 #include "llvm/Support/MemoryBuffer.h"
 
 #include <numeric>
-#include <set>
 
 using namespace mlir;
 using namespace hocket;
@@ -50,31 +49,6 @@ static StatusOr<planning::Schedule> readScheduleFile(const std::string &path) {
       std::string_view((*file)->getBufferStart(), (*file)->getBufferSize()));
 }
 
-/// Q28: gradients are set in microbatch 0 and added to in the others, so a
-/// chunk's first backward, and its first weight gradient, are of microbatch 0.
-static Status checkAccumulation(const planning::Schedule &schedule) {
-  using planning::ActionKind;
-  for (const auto &[rank, actions] : llvm::enumerate(schedule.ranks)) {
-    // By chunk; BW is both.
-    std::set<int32_t> inputs, weights;
-    for (const planning::Action &action : actions) {
-      bool first = false;
-      if (action.kind == ActionKind::B || action.kind == ActionKind::BW)
-        first |= inputs.insert(action.chunk).second;
-      if (action.kind == ActionKind::W || action.kind == ActionKind::BW)
-        first |= weights.insert(action.chunk).second;
-      if (first && action.microbatch != 0)
-        return invalidArgument(
-            "Q28: rank " + std::to_string(rank) +
-            " begins the backwards of chunk " + std::to_string(action.chunk) +
-            " with microbatch " + std::to_string(action.microbatch) +
-            "; gradients are set in microbatch 0 and added to in the others, "
-            "so let microbatch 0 come first");
-    }
-  }
-  return okStatus();
-}
-
 StatusOr<planning::Schedule>
 hocket::pipe::chooseSchedule(const PipelinePlan &plan, bool splitWeight) {
   planning::ScheduleProblem problem = planning::uniformProblem(plan.shape);
@@ -84,10 +58,8 @@ hocket::pipe::chooseSchedule(const PipelinePlan &plan, bool splitWeight) {
       isFile(plan.schedule)
           ? readScheduleFile(plan.schedule)
           : planning::generateSchedule(generatorName(plan.schedule), problem);
-  if (schedule.ok()) {
+  if (schedule.ok())
     HOCKET_RETURN_IF_ERROR(planning::verifySchedule(problem, *schedule));
-    HOCKET_RETURN_IF_ERROR(checkAccumulation(*schedule));
-  }
   return schedule;
 }
 

@@ -48,7 +48,8 @@ StatusOr<void *> EntryRecording::add(bool isInput, const HostInput &what,
 }
 
 void EntryRecording::addVarying(PreparedCall &call, const RunContext &context) {
-  varying.push_back({&call, context.microbatch, context.slot});
+  varying.push_back(
+      {&call, context.microbatch, context.slot, context.isFirstRun});
 }
 
 Status EntryRecording::replay(const RunContext &first) {
@@ -61,6 +62,7 @@ Status EntryRecording::replay(const RunContext &first) {
   for (const Varying &each : varying) {
     context.microbatch = each.microbatch;
     context.slot = each.slot;
+    context.isFirstRun = each.isFirstRun;
     HOCKET_RETURN_IF_ERROR(each.call->run(context));
   }
   HOCKET_RETURN_IF_ERROR(device->replay(id));

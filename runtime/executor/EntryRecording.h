@@ -74,6 +74,7 @@ private:
   struct Varying {
     PreparedCall *call;
     uint32_t microbatch, slot;
+    bool isFirstRun;
   };
   std::vector<Varying> varying; ///< In program order.
 };

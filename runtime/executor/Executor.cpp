@@ -10,6 +10,7 @@
 #include "runtime/executor/ProgramGroups.h"
 #include "runtime/executor/ProgramKernels.h"
 #include "runtime/program/DataType.h"
+#include "runtime/program/FirstRuns.h"
 #include "runtime/program/InstructionOperands.h"
 
 #include <algorithm>
@@ -180,10 +181,13 @@ void Executor::noteReplay(const program::Entry &entry) {
 /// `first` says what all runs have in common.
 Status Executor::runEntry(const program::Entry &entry,
                           const RunContext &first) {
-  for (const program::Entry::Run &run : entry.runs()) {
+  std::vector<bool> firstRuns = firstRunsOf(entry);
+  for (int r = 0; r < entry.runs_size(); ++r) {
+    const program::Entry::Run &run = entry.runs(r);
     RunContext context = first;
     context.microbatch = run.microbatch();
     context.slot = run.slot();
+    context.isFirstRun = firstRuns[size_t(r)];
     const std::vector<Step> &steps = sequences[run.sequence()];
     for (uint32_t i = 0; i < steps.size(); ++i)
       HOCKET_RETURN_IF_ERROR(issue({run.sequence(), i}, steps[i], context));

@@ -47,9 +47,9 @@ int64_t stepValue(program::Scalar::Step step, const RunContext &context) {
   case program::Scalar::MICROBATCH:
     return context.microbatch;
   case program::Scalar::FIRST_MICROBATCH:
-    return context.microbatch == 0 ? 1 : 0;
+    return context.isFirstRun ? 1 : 0;
   case program::Scalar::NOT_FIRST_MICROBATCH:
-    return context.microbatch == 0 ? 0 : 1;
+    return context.isFirstRun ? 0 : 1;
   case program::Scalar::STEP:
     return int64_t(context.step);
   case program::Scalar::SEED:
@@ -100,7 +100,7 @@ bool varies(const Scalars &scalars) {
 bool accumulates(program::Accumulate accumulate, const RunContext &context) {
   return accumulate == program::ADD ||
          (accumulate == program::ADD_UNLESS_FIRST_MICROBATCH &&
-          context.microbatch != 0);
+          !context.isFirstRun);
 }
 
 //===----------------------------------------------------------------------===//

@@ -27,6 +27,8 @@ struct RunContext {
   uint64_t seed = 0;
   /// While the device records: takes note of the host's part. Else null.
   EntryRecording *recording = nullptr;
+  /// Of its sequence in the entry: sums over runs are set, not added to.
+  bool isFirstRun = true;
 };
 
 /// An instruction whose names, types and offsets have been looked up.

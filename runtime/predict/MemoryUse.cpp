@@ -7,6 +7,7 @@
 #include "runtime/predict/MemoryUse.h"
 
 #include "runtime/program/BufferCopies.h"
+#include "runtime/program/FirstRuns.h"
 #include "runtime/program/InstructionOperands.h"
 
 #include <algorithm>
@@ -35,7 +36,7 @@ public:
   ValueLives(const program::Program &program, const program::Role &role,
              const program::Entry &entry)
       : program(program), role(role), entry(entry),
-        operands(size_t(role.sequences_size())) {
+        firstRuns(firstRunsOf(entry)), operands(size_t(role.sequences_size())) {
     for (const auto &buffer : role.buffers()) {
       first.push_back(lives.size());
       lives.resize(lives.size() + copiesOf(buffer));
@@ -105,16 +106,16 @@ private:
 
   /// Whether a use overwrites all of a buffer, and nothing else of the
   /// instruction needs what was there.
-  static bool isNewValue(const std::vector<InstructionOperand> &uses,
-                         const InstructionOperand &use,
-                         const PredictedSpan &span) {
-    return std::all_of(
-        uses.begin(), uses.end(), [&](const InstructionOperand &other) {
-          return other.buffer != use.buffer ||
-                 other.access == OperandAccess::Write ||
-                 (other.access == OperandAccess::WriteThenAddPerMicrobatch &&
-                  span.microbatch == 0);
-        });
+  bool isNewValue(const std::vector<InstructionOperand> &uses,
+                  const InstructionOperand &use,
+                  const PredictedSpan &span) const {
+    return std::all_of(uses.begin(), uses.end(),
+                       [&](const InstructionOperand &other) {
+                         return other.buffer != use.buffer ||
+                                other.access == OperandAccess::Write ||
+                                (other.access == OperandAccess::WriteThenAdd &&
+                                 firstRuns[span.run]);
+                       });
   }
 
   void close(uint32_t buffer, Life &life) {
@@ -129,6 +130,7 @@ private:
   const program::Program &program;
   const program::Role &role;
   const program::Entry &entry;
+  std::vector<bool> firstRuns; ///< By run of the entry.
   std::map<std::string, size_t> kindOf;
   std::vector<size_t> numbers; ///< The kind of each buffer.
   std::vector<size_t> first;   ///< Each buffer's first slot in `lives`.

@@ -12,13 +12,15 @@
 ///
 /// A run reads what its own microbatch has written, but for sums over
 /// microbatches, and for sequences that run once in an entry and may read
-/// such sums.
+/// such sums. A sum is set by the first run of one sequence; a run that sets it
+/// again would lose what others have added.
 ///
 //===----------------------------------------------------------------------===//
 
 #include "runtime/base/Format.h"
 #include "runtime/program/BufferCopies.h"
 #include "runtime/program/FaultList.h"
+#include "runtime/program/FirstRuns.h"
 #include "runtime/program/InstructionOperands.h"
 
 #include <map>
@@ -95,7 +97,7 @@ public:
         operands.back().push_back(operandsOf(instruction, program));
       for (const auto &all : operands.back())
         for (const InstructionOperand &operand : all)
-          if (operand.access == OperandAccess::WriteThenAddPerMicrobatch)
+          if (operand.access == OperandAccess::WriteThenAdd)
             sums[operand.buffer] = true;
     }
   }
@@ -121,6 +123,8 @@ private:
 
   void check(const program::Entry &entry) {
     ownership = Ownership();
+    begun.assign(size_t(r.buffers_size()), false);
+    firstRuns = firstRunsOf(entry);
     writers.clear();
     runsOf.assign(size_t(r.sequences_size()), 0);
     for (const program::Entry::Run &run : entry.runs())
@@ -143,7 +147,7 @@ private:
                        i, run.microbatch(),
                        (unsigned long long)program.training().microbatches()));
       for (size_t at = 0; at < operands[run.sequence()].size(); ++at)
-        if (!checkInstruction(entry, run, at))
+        if (!checkInstruction(entry, i, at))
           return;
     }
   }
@@ -160,15 +164,14 @@ private:
     return ownership.holds(copy, begin(copy), end(copy));
   }
 
-  static bool reads(OperandAccess access, const program::Entry::Run &run) {
+  bool reads(OperandAccess access, int run) const {
     return access == OperandAccess::Read ||
            access == OperandAccess::ReadWrite ||
-           (access == OperandAccess::WriteThenAddPerMicrobatch &&
-            run.microbatch() != 0);
+           (access == OperandAccess::WriteThenAdd && !firstRuns[size_t(run)]);
   }
 
-  bool checkInstruction(const program::Entry &entry,
-                        const program::Entry::Run &run, size_t at) {
+  bool checkInstruction(const program::Entry &entry, int number, size_t at) {
+    const program::Entry::Run &run = entry.runs(number);
     const auto &all = operands[run.sequence()][at];
     for (const InstructionOperand &operand : all) {
       const Buffer &b = buffer(operand.buffer);
@@ -179,7 +182,9 @@ private:
                               b.slots()));
         return false;
       }
-      if (!reads(operand.access, run))
+      if (!checkSum(entry, number, at, operand))
+        return false;
+      if (!reads(operand.access, number))
         continue;
       BufferCopy copy = copyOf(operand, run);
       if (!holds(copy)) {
@@ -200,6 +205,29 @@ private:
         write(copy);
     }
     return true;
+  }
+
+  /// What adds to a sum wants it begun, what sets it not.
+  bool checkSum(const program::Entry &entry, int number, size_t at,
+                const InstructionOperand &operand) {
+    if (!sums[operand.buffer] ||
+        (operand.access != OperandAccess::WriteThenAdd &&
+         operand.access != OperandAccess::ReadWrite))
+      return true;
+    bool adds = reads(operand.access, number), isBegun = begun[operand.buffer];
+    begun[operand.buffer] = true;
+    if (adds == isBegun)
+      return true;
+    const program::Entry::Run &run = entry.runs(number);
+    faults.add(ProgramRule::SumsSetOnce,
+               ProgramPlace{program, role, int(run.sequence()), int(at)}.text(),
+               formatText(adds ? "adds to buffer %u '%s' in microbatch %u, "
+                                 "which nothing has set in entry '%s'"
+                               : "sets buffer %u '%s' in microbatch %u, to "
+                                 "which others have added in entry '%s'",
+                          operand.buffer, buffer(operand.buffer).name().c_str(),
+                          run.microbatch(), entry.name().c_str()));
+    return false;
   }
 
   BufferCopy copyOf(const InstructionOperand &operand,
@@ -250,6 +278,8 @@ private:
   std::vector<std::vector<std::vector<InstructionOperand>>> operands;
   std::vector<bool> sums; ///< By buffer: over microbatches.
   Ownership ownership;
+  std::vector<bool> begun;     ///< By buffer: a sum that has been set.
+  std::vector<bool> firstRuns; ///< By run of the entry.
   /// The microbatch that wrote a copy last.
   std::map<std::pair<uint32_t, uint32_t>, uint32_t> writers;
   std::vector<int> runsOf; ///< By sequence, in the entry.

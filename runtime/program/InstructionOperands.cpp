@@ -9,6 +9,8 @@
 #include "kernels/library/Library.h"
 #include "runtime/base/Format.h"
 
+#include <algorithm>
+
 using namespace hocket;
 using program::Instruction;
 
@@ -19,7 +21,7 @@ static OperandAccess resultAccess(program::Accumulate accumulate) {
   case program::ADD:
     return OperandAccess::ReadWrite;
   case program::ADD_UNLESS_FIRST_MICROBATCH:
-    return OperandAccess::WriteThenAddPerMicrobatch;
+    return OperandAccess::WriteThenAdd;
   default:
     return OperandAccess::Write;
   }
@@ -46,9 +48,18 @@ static Operands launchOperands(const program::Launch &launch,
       launch.kernel() < uint32_t(program.kernels_size())
           ? &program.kernels(int(launch.kernel()))
           : nullptr;
+  bool sums = std::any_of(launch.scalars().begin(), launch.scalars().end(),
+                          [](const program::Scalar &scalar) {
+                            return scalar.step() ==
+                                   program::Scalar::NOT_FIRST_MICROBATCH;
+                          });
   Operands operands;
-  for (int i = 0; i < launch.buffers_size(); ++i)
-    operands.push_back({launch.buffers(i), kernelAccess(kernel, i)});
+  for (int i = 0; i < launch.buffers_size(); ++i) {
+    OperandAccess access = kernelAccess(kernel, i);
+    if (sums && access == OperandAccess::Write)
+      access = OperandAccess::WriteThenAdd;
+    operands.push_back({launch.buffers(i), access});
+  }
   return operands;
 }
 

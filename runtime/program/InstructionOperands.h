@@ -18,9 +18,9 @@ namespace hocket {
 enum class OperandAccess {
   Unknown,
   Read,
-  Write,                     ///< All of it, whatever was there.
-  ReadWrite,                 ///< Needs what was there.
-  WriteThenAddPerMicrobatch, ///< Write in microbatch 0, later ReadWrite.
+  Write,        ///< All of it, whatever was there.
+  ReadWrite,    ///< Needs what was there.
+  WriteThenAdd, ///< Write in its sequence's first run, later ReadWrite.
 };
 
 struct InstructionOperand {

@@ -84,6 +84,11 @@ static constexpr ProgramRuleText rules[] = {
      "In every entry nothing is read that was not written, was overwritten "
      "since, or is another microbatch's.",
      "write it before, or give what overwrites it other bytes"},
+    {ProgramRule::SumsSetOnce,
+     "In every entry a sum over microbatches is set before anything is added "
+     "to "
+     "it, and once.",
+     "have the sequence that runs first set it, and the others add to it"},
     {ProgramRule::Slices,
      "A slice has the parameter's dims and a persistent buffer of its own that "
      "holds it.",
@@ -122,6 +127,10 @@ static constexpr ProgramRuleText rules[] = {
      "Two instructions on different streams that use the same bytes, one of "
      "them writing, are ordered by events.",
      "record an event behind the first and wait for it before the second"},
+    {ProgramRule::MatchedMicrobatch,
+     "A send and its receive are of runs of one microbatch.",
+     "send and receive what goes by one tag in the same order of "
+     "microbatches"},
 };
 
 std::span<const ProgramRuleText> hocket::programRules() { return rules; }

@@ -40,6 +40,7 @@ enum class ProgramRule : unsigned {
   // Entries
   Entries = 30,
   ReadsWritten = 31,
+  SumsSetOnce = 32,
   // Parameters over ranks
   Slices = 40,
   Cover = 41,
@@ -52,6 +53,7 @@ enum class ProgramRule : unsigned {
   Progress = 54,
   EventRecorded = 55,
   Race = 56,
+  MatchedMicrobatch = 57,
 };
 
 struct ProgramRuleText {

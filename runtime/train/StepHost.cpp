@@ -110,16 +110,19 @@ Status StepHost::gather(const HostInput &input, const data::Batch &batch,
   return okStatus();
 }
 
-Status StepHost::receive(const std::string &name, uint32_t,
+Status StepHost::receive(const std::string &name, uint32_t microbatch,
                          std::span<const std::byte> data) {
   float value = 0;
   if (data.size() != sizeof(value))
     return invalidArgument(formatText("output '%s' has %zu bytes, expected 4",
                                       name.c_str(), data.size()));
   std::memcpy(&value, data.data(), sizeof(value));
-  if (name == "loss")
-    collected.losses.push_back(value);
-  else
+  if (name == "loss") {
+    if (collected.losses.size() <= microbatch)
+      collected.losses.resize(microbatch + 1, std::nanf(""));
+    collected.losses[microbatch] = value;
+  } else {
     collected.numbers[name] = value;
+  }
   return okStatus();
 }

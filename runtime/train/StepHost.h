@@ -25,7 +25,7 @@ namespace hocket {
 /// What a step has reported; numbers that the program does not report are
 /// absent.
 struct StepOutputs {
-  std::vector<float> losses; ///< One a microbatch, in order of arrival.
+  std::vector<float> losses; ///< Of each microbatch, whatever ran first.
   std::map<std::string, float> numbers; ///< "grad_norm", "loss_scale", ...
 
   /// Mean of the losses; NaN if there is none.

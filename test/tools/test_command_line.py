@@ -94,7 +94,10 @@ class CommandLineTest(unittest.TestCase):
         self.must("verify", out)
         out.unlink()
         schedule.write_text(head + "rank 0 F0 F1 BW1 BW0\nrank 1 F0 F1 BW1 BW0\n")
-        self.refuses(2, "Q28: rank 0 begins the backwards of chunk 0 with microbatch 1",
+        self.must("compile", self.spec, *options, "-o", out)
+        out.unlink()
+        schedule.write_text(head + "rank 0 F0 F1 BW0 BW1\nrank 1 F1 F0 BW0 BW1\n")
+        self.refuses(2, "Q24: rank 1, action 1 (F1) comes before",
                      "compile", self.spec, *options, "-o", out)  # fmt: skip
         schedule.write_text(head + "rank 0 F0 F1 BW0\nrank 1 F0 F1 BW0 BW1\n")
         self.refuses(2, "Q22", "compile", self.spec, *options, "-o", out)

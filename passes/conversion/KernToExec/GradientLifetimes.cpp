@@ -17,8 +17,8 @@
 
 using namespace hocket::kerntoexec;
 
-/// With one microbatch, whatever the first one sets is overwritten.
-static void dropFirstMicrobatch(FlatProgram &program) {
+/// With one microbatch, whatever the first run sets is overwritten.
+static void dropLaterRuns(FlatProgram &program) {
   for (FlatSequence &sequence : program.sequences)
     for (FlatInstruction &instruction : sequence.instructions)
       if (instruction.accumulation == Accumulation::AddUnlessFirst)
@@ -47,7 +47,7 @@ static std::vector<bool> findSetFirst(const FlatProgram &program) {
 void hocket::kerntoexec::freeGradients(FlatProgram &program) {
   if (program.microbatches > 1)
     return;
-  dropFirstMicrobatch(program);
+  dropLaterRuns(program);
   std::vector<bool> setFirst = findSetFirst(program);
   for (auto [i, buffer] : llvm::enumerate(program.buffers))
     buffer.livesInStep =

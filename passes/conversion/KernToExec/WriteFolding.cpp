@@ -116,7 +116,8 @@ private:
       }
     for (int variable : set)
       alwaysAdded.erase(variable);
-    // What an earlier sequence of the microbatch has set is only added to.
+    // What an earlier sequence has set is only added to: sequences stand in the
+    // order in which an entry first runs them.
     alwaysAdded.insert(setBefore.begin(), setBefore.end());
     setBefore.insert(set.begin(), set.end());
     for (FlatInstruction &producer : sequence.instructions)
@@ -165,7 +166,7 @@ private:
   }
 
   /// The first contribution to a variable, in the order in which instructions
-  /// run, sets it in the first microbatch; the later ones add. (Folding moves a
+  /// run, sets it in the first run; the later ones add. (Folding moves a
   /// contribution up to its producer, so this order need not be that of the
   /// `accumulate` ops.)
   void orderContributions(FlatSequence &sequence,

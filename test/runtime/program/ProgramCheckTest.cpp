@@ -486,6 +486,22 @@ static const Mutation mutations[] = {
      "rank 0, role 0 'all', sequence 0 'microbatch', instruction 9: reads "
      "buffer 5 "
      "'dembed', which buffer 9 'x' has overwritten in entry 'train_step'"},
+    {"sum set twice",
+     [](Program &p, Role &r) {
+       at(r, 0, 9).mutable_library()->set_buffers(2, 6);
+     },
+     "rank 0, role 0 'all', sequence 0 'microbatch', instruction 9: sets "
+     "buffer "
+     "6 'dw' in microbatch 0, to which others have added in entry "
+     "'train_step'"},
+    {"sum added to before it is set",
+     [](Program &p, Role &r) {
+       at(r, 0, 7).mutable_gemm()->set_accumulate(program::ADD);
+       at(r, 0, 9).mutable_library()->set_buffers(2, 6);
+     },
+     "rank 0, role 0 'all', sequence 0 'microbatch', instruction 7: adds to "
+     "buffer 6 'dw' in microbatch 0, which nothing has set in entry "
+     "'train_step'"},
     {"gradient never written",
      [](Program &p, Role &r) {
        r.mutable_entries(0)->mutable_runs()->SwapElements(0, 2);
