@@ -212,6 +212,26 @@ static std::optional<Damage> dropRun(Program &program, Random &random) {
   return changeRuns(program, random, false);
 }
 
+/// One rank of the pipeline calls two microbatches by each other's numbers.
+static std::optional<Damage> exchangeMicrobatches(Program &program,
+                                                  Random &random) {
+  auto count = uint32_t(program.training().microbatches());
+  int r = int(draw(random, size_t(program.roles_size())));
+  program::Role &role = *program.mutable_roles(r);
+  program::Entry &entry = *role.mutable_entries(0);
+  uint32_t a = uint32_t(random() % count), b = uint32_t(random() % count);
+  if (a == b || entry.name() != "train_step" ||
+      transferRuns(role, entry).empty())
+    return std::nullopt;
+  for (program::Entry::Run &run : *entry.mutable_runs())
+    if (run.microbatch() == a || run.microbatch() == b)
+      run.set_microbatch(a + b - run.microbatch());
+  // Copies of its own may be too few for that order.
+  return Damage{"microbatches exchanged",
+                {Rule::MatchedMicrobatch, Rule::ReadsWritten, Rule::Race},
+                ""};
+}
+
 /// Waits on stream 0 for the first gradient, before the first activation has
 /// gone out that it depends on.
 static std::optional<Damage> receiveTooEarly(Program &program, Random &) {
@@ -543,6 +563,7 @@ std::span<const DamageKind> hocket::test::communicationDamages() {
       {"transfer run twice", doubleRun},
       {"transfer not run", dropRun},
       {"receive too early", receiveTooEarly},
+      {"microbatches exchanged", exchangeMicrobatches},
       {"collective dropped", dropCollective},
       {"collective doubled", doubleCollective},
       {"group changed", changeGroup},

@@ -25,7 +25,7 @@ public:
 
   RoleSteps collect(const program::Entry &entry) {
     for (int run = 0; run < entry.runs_size(); ++run)
-      addRun(uint32_t(run), entry.runs(run).sequence());
+      addRun(uint32_t(run), entry.runs(run));
     result.workAfter = work;
     return std::move(result);
   }
@@ -45,15 +45,16 @@ private:
     return list;
   }
 
-  void addRun(uint32_t run, uint32_t sequence) {
-    uint32_t before = 0;
+  void addRun(uint32_t number, const program::Entry::Run &run) {
+    uint32_t sequence = run.sequence(), before = 0;
     for (uint32_t at : notable[sequence]) {
       work += at - before;
       before = at + 1;
       EntryStep step;
       step.sequence = sequence;
       step.instruction = at;
-      step.run = run;
+      step.run = number;
+      step.microbatch = run.microbatch();
       addStep(step);
     }
     auto size = uint32_t(role.sequences(int(sequence)).instructions_size());

@@ -27,6 +27,7 @@ struct EntryStep {
 
   uint32_t sequence = 0, instruction = 0;
   uint32_t run = 0; ///< Index into the entry's runs.
+  uint32_t microbatch = 0;
   uint32_t stream = 0;
   Kind kind = Kind::Local;
   /// Of a wait, the record that it waits for: the last one issued before it.

@@ -22,14 +22,8 @@ std::string EntryView::place(uint32_t rank, uint32_t step) const {
 }
 
 std::string EntryView::when(uint32_t rank, uint32_t step) const {
-  const program::Role &owner = role(classes.roleOfRank(rank));
-  uint32_t microbatch = 0;
-  for (const program::Entry &candidate : owner.entries())
-    if (candidate.name() == entry.name)
-      microbatch =
-          candidate.runs(int(stepsOfRank(rank).steps[step].run)).microbatch();
   return formatText("entry '%s', microbatch %u", entry.name.c_str(),
-                    microbatch);
+                    stepsOfRank(rank).steps[step].microbatch);
 }
 
 namespace {
@@ -79,6 +73,10 @@ private:
                                                           other.step};
       if (end.send && !sameSize(rank, use, peer, other))
         return addSizes(rank, use, peer, other);
+      // With a half missing, those behind it do not say where.
+      if (end.send && uses.size() == others->size() &&
+          microbatchOf(rank, use) != microbatchOf(peer, other))
+        return addMicrobatches(rank, use, peer, other);
     }
     if (uses.size() > count)
       addUnmatched(rank, end, uses[count], peer, count);
@@ -115,6 +113,21 @@ private:
                    sizeText(peer, other) + " in " +
                    view.place(peer, other.step) + ", in " +
                    view.when(rank, use.step));
+  }
+
+  uint32_t microbatchOf(uint32_t rank, ChannelUse use) const {
+    return view.stepsOfRank(rank).steps[use.step].microbatch;
+  }
+
+  void addMicrobatches(uint32_t rank, ChannelUse use, uint32_t peer,
+                       ChannelUse other) {
+    faults.add(ProgramRule::MatchedMicrobatch, view.place(rank, use.step),
+               formatText("sends what is of microbatch %u to rank %u, which "
+                          "takes it for microbatch %u in %s, in entry '%s'",
+                          microbatchOf(rank, use), peer,
+                          microbatchOf(peer, other),
+                          view.place(peer, other.step).c_str(),
+                          view.entry.name.c_str()));
   }
 
   void addUnmatched(uint32_t rank, const ChannelEnd &end, ChannelUse use,

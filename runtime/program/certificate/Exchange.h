@@ -48,8 +48,9 @@ struct StepPartner {
 /// By class and part (EntryStep::link of the transfer + the part's index).
 using Partners = std::vector<std::vector<StepPartner>>;
 
-/// V50, V51. The k-th send to a peer with a tag meets the peer's k-th receive.
-/// Whoever has no partner is a fault.
+/// V50, V51, V57. The k-th send to a peer with a tag meets the peer's k-th
+/// receive, and both say of which microbatch that is. Whoever has no partner is
+/// a fault.
 Partners matchTransfers(const EntryView &view, FaultList &faults);
 
 /// V52, V55, V56, of one role.
@@ -58,8 +59,8 @@ void checkStreams(const program::Program &program, int role, FaultList &faults);
 /// V53.
 void checkCollectiveOrder(const EntryView &view, FaultList &faults);
 
-/// V54. Wants an entry without faults of V50 to V53. Returns the longest
-/// chain of instructions.
+/// V54. Wants an entry without faults of V50 to V53 and V57. Returns the
+/// longest chain of instructions.
 uint64_t checkProgress(const EntryView &view, const Partners &partners,
                        FaultList &faults);
 
