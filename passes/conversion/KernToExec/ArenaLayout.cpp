@@ -48,6 +48,19 @@ static Span spanOf(const FlatProgram &program, StringRef fragments) {
   return span;
 }
 
+/// Whether a fragment of another microbatch runs while the only copy of a
+/// residual of a rank's one stage is kept: a W before its B, or an F before its
+/// W. These stand outside the positions of what is kept.
+static bool isInterrupted(const FlatProgram &program,
+                          const FlatBuffer &buffer) {
+  Span backward = spanOf(program, "B"), weight = spanOf(program, "W");
+  return llvm::any_of(program.role.copies, [&](const auto &stage) {
+    return (stage.second.weightsBetween && buffer.last < weight.first) ||
+           (stage.second.forwardsBetween && weight.first >= 0 &&
+            buffer.first >= backward.first);
+  });
+}
+
 /// Where microbatches overlap, what lives in one slot meets any instruction of
 /// forward and backward: of other microbatches, or, for what crosses between
 /// stages, while it is on its way.
@@ -69,7 +82,8 @@ static void widenLifetimes(FlatProgram &program) {
         buffer.first = std::min(buffer.first, flight.first);
       continue;
     }
-    if (!(buffer.isLink || (buffer.isResidual && overlaps)))
+    if (!(buffer.isLink ||
+          (buffer.isResidual && (overlaps || isInterrupted(program, buffer)))))
       continue;
     bool evaluates = buffer.first >= evaluation.first && evaluation.first >= 0;
     buffer.first = evaluates ? evaluation.first : flight.first;

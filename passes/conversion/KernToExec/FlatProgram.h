@@ -23,6 +23,9 @@
 ///                                    passes by leave stream 0
 ///   countCopies  (ResidualCopies.cpp) of how many microbatches a buffer
 ///                                    holds values at once, and where
+///   settleTransfers (TransferProgress.cpp) of all ranks together: so many
+///                                    copies of what crosses that no ranks
+///                                    wait for each other for ever
 ///   layOut       (ArenaLayout.cpp)   lifetimes and offsets
 ///   placeEvents  (StreamEvents.cpp)  streams wait for each other where they
 ///                                    meet, in variables or in bytes
@@ -48,7 +51,8 @@
 namespace hocket::kerntoexec {
 
 /// How an instruction's result meets what its buffer holds; the numbers are
-/// those of the `accumulate` attribute.
+/// those of the `accumulate` attribute. The first is that of the sequence in an
+/// entry.
 enum class Accumulation { Overwrite = 0, Add = 1, AddUnlessFirst = 2 };
 
 struct FlatBuffer {
@@ -147,6 +151,9 @@ struct FlatSequence {
 /// number.
 struct StageCopies {
   int64_t forwardToBackward = 1, forwardToWeight = 1, backwardToWeight = 1;
+  /// Whether a W runs between F and B of another microbatch, and whether an F
+  /// runs between B and W of another one.
+  bool weightsBetween = false, forwardsBetween = false;
 };
 
 /// What one pipeline rank runs.
@@ -219,8 +226,23 @@ struct StageAction {
   int64_t microbatch = 0;
 };
 StageCopies copiesOfStage(llvm::ArrayRef<StageAction> actions);
+
+/// While a microbatch's value is kept: places in an order, ends included.
+struct Stay {
+  int64_t begin = -1, end = -1; ///< -1: never
+};
+/// Whether no two microbatches with one copy of `ring` stay at one time.
+bool fitsRing(const std::vector<Stay> &stays, int64_t ring);
 /// Gives every residual and link its copies, by the lifetimes of findLifetimes.
 void countCopies(FlatProgram &program);
+
+/// Adds copies of links until every entry of `programs`, those of all pipeline
+/// ranks, comes to its end though nothing is buffered on the way.
+mlir::LogicalResult
+settleTransfers(llvm::MutableArrayRef<FlatProgram> programs);
+
+/// Fills `lanes`.
+void numberLanes(FlatProgram &program);
 
 /// Fills `first` and `last` of every buffer from the instructions that stand;
 /// what a collective beside stream 0 uses lives until it is over.

@@ -28,22 +28,32 @@ struct KernToExec : hocket::impl::ConvertKernToExecBase<KernToExec> {
   void runOnOperation() override {
     std::vector<kerntoexec::RoleFragments> roles =
         kerntoexec::selectRoles(getOperation());
-    for (kerntoexec::RoleFragments &role : roles)
-      if (failed(buildRole(std::move(role))))
+    std::vector<kerntoexec::FlatProgram> programs(roles.size());
+    for (auto [role, program] : llvm::zip(roles, programs)) {
+      program.role = std::move(role);
+      if (failed(buildLines(program)))
         return signalPassFailure();
+    }
+    // What crosses between ranks.
+    if (failed(kerntoexec::settleTransfers(programs)))
+      return signalPassFailure();
+    for (kerntoexec::FlatProgram &program : programs) {
+      if (failed(buildRole(program)))
+        return signalPassFailure();
+      program = kerntoexec::FlatProgram();
+    }
     eraseLaidOut();
   }
 
 private:
-  LogicalResult buildRole(kerntoexec::RoleFragments role) {
-    kerntoexec::FlatProgram program;
-    for (kern::ScheduleOp schedule : role.schedules) {
+  /// All of a rank's instructions and buffers, without addresses.
+  LogicalResult buildLines(kerntoexec::FlatProgram &program) {
+    for (kern::ScheduleOp schedule : program.role.schedules) {
       program.slots = std::max<int64_t>(program.slots, schedule.getSlots());
       for (auto action : schedule.getActions().getAsRange<ArrayAttr>())
         program.microbatches = std::max(
             program.microbatches, cast<IntegerAttr>(action[1]).getInt() + 1);
     }
-    program.role = std::move(role);
     // 1. One straight line for each scheduled function.
     if (failed(kerntoexec::flatten(getOperation(), program)))
       return failure();
@@ -60,14 +70,20 @@ private:
     kerntoexec::bucketGradients(program, bucketBytes);
     // 5. Gradients that one microbatch makes need no bytes before that.
     kerntoexec::freeGradients(program);
-    // 6. Streams, lifetimes, offsets; then what has to wait for what.
+    // 6. Streams, lifetimes, copies.
     kerntoexec::overlapCollectives(program);
+    kerntoexec::numberLanes(program);
     kerntoexec::findLifetimes(program);
     kerntoexec::countCopies(program);
+    return success();
+  }
+
+  LogicalResult buildRole(kerntoexec::FlatProgram &program) {
+    // 7. Offsets; then what has to wait for what.
     if (failed(kerntoexec::layOut(program)))
       return failure();
     kerntoexec::placeEvents(program);
-    // 7. The role.
+    // 8. The role.
     kerntoexec::emit(program);
     return success();
   }

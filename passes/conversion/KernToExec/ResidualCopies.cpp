@@ -38,15 +38,8 @@ using namespace hocket::kerntoexec;
 // Rings
 //===----------------------------------------------------------------------===//
 
-namespace {
-/// Places in a schedule, ends included.
-struct Stay {
-  int64_t begin = -1, end = -1;
-};
-} // namespace
-
-/// Whether no two microbatches with one copy of `ring` stay at one time.
-static bool isFree(const std::vector<Stay> &stays, int64_t ring) {
+bool hocket::kerntoexec::fitsRing(const std::vector<Stay> &stays,
+                                  int64_t ring) {
   for (int64_t copy = 0; copy < ring; ++copy) {
     std::map<int64_t, int64_t> ends; // by begin
     for (size_t m = size_t(copy); m < stays.size(); m += size_t(ring))
@@ -74,29 +67,42 @@ static int64_t ringOf(const std::vector<Stay> &stays) {
   int64_t now = 0, most = 1;
   for (auto [place, change] : changes)
     most = std::max(most, now += change);
-  while (most < static_cast<int64_t>(stays.size()) && !isFree(stays, most))
+  while (most < static_cast<int64_t>(stays.size()) && !fitsRing(stays, most))
     ++most;
   return most;
 }
 
 StageCopies hocket::kerntoexec::copiesOfStage(ArrayRef<StageAction> actions) {
   std::vector<Stay> toBackward, toWeight, afterBackward;
+  StageCopies copies;
+  int64_t beforeBackward = 0, beforeWeight = 0; // microbatches there
   for (auto [i, action] : llvm::enumerate(actions)) {
     auto place = static_cast<int64_t>(i);
     auto m = static_cast<size_t>(action.microbatch);
     if (m >= toBackward.size())
       for (auto *stays : {&toBackward, &toWeight, &afterBackward})
         stays->resize(m + 1);
-    if (action.fragment == 'F')
+    if (action.fragment == 'F') {
       toBackward[m] = toWeight[m] = {place, place};
+      copies.forwardsBetween |= beforeWeight > 0;
+      ++beforeBackward;
+    }
     if (action.fragment == 'B') {
       toBackward[m].end = toWeight[m].end = place;
       afterBackward[m] = {place, place};
+      --beforeBackward;
+      ++beforeWeight;
     }
-    if (action.fragment == 'W')
+    if (action.fragment == 'W') {
       toWeight[m].end = afterBackward[m].end = place;
+      --beforeWeight;
+      copies.weightsBetween |= beforeBackward > 0;
+    }
   }
-  return {ringOf(toBackward), ringOf(toWeight), ringOf(afterBackward)};
+  copies.forwardToBackward = ringOf(toBackward);
+  copies.forwardToWeight = ringOf(toWeight);
+  copies.backwardToWeight = ringOf(afterBackward);
+  return copies;
 }
 
 //===----------------------------------------------------------------------===//

@@ -202,7 +202,7 @@ std::vector<size_t> SequenceEvents::run() {
 }
 
 /// The lanes of all instructions: axes in the order of the mesh, then the rest.
-static void numberLanes(FlatProgram &program) {
+void hocket::kerntoexec::numberLanes(FlatProgram &program) {
   std::set<std::string> used;
   for (const FlatSequence &sequence : program.sequences) {
     used.insert(sequence.lane);
@@ -218,7 +218,6 @@ static void numberLanes(FlatProgram &program) {
 }
 
 void hocket::kerntoexec::placeEvents(FlatProgram &program) {
-  numberLanes(program);
   std::vector<int64_t> moved, ends; // by position before
   int64_t position = 0;
   for (FlatSequence &sequence : program.sequences) {

@@ -21,6 +21,13 @@ TransferRuns::TransferRuns(const FlatProgram &program) : program(program) {
   }
 }
 
+/// As many microbatches as a stage has in flight.
+static int64_t turnsOf(const FlatProgram &program, int64_t stage) {
+  auto copies = program.role.copies.find(stage);
+  return copies == program.role.copies.end() ? 1
+                                             : copies->second.forwardToWeight;
+}
+
 /// Activations and gradients, to and from each peer.
 int64_t TransferRuns::streamFor(const FlatInstruction &transfer,
                                 char fragment) {
@@ -46,15 +53,19 @@ void TransferRuns::addParts(size_t s) {
       note(instruction.outputs, writes);
       continue;
     }
-    Part &part = partOf(s, instruction.kind);
-    part.receives = receives;
+    TransferPart &part = partOf(s, instruction.kind);
+    part.kind = instruction.kind;
+    part.isGradient = sequence.fragment == 'B';
+    part.link = instruction.links.front();
+    part.turns = turnsOf(program, sequence.stage);
     part.name = receives ? receiveName(sequence) : sendName(sequence);
     part.stream = streamFor(instruction, sequence.fragment);
     std::set<int> used;
     note(receives ? instruction.outputs : instruction.inputs, used);
     (receives ? part.writes : part.reads).assign(used.begin(), used.end());
   }
-  Part &computation = partOf(s, Kind::Launch);
+  TransferPart &computation = partOf(s, Kind::Launch);
+  computation.turns = turnsOf(program, sequence.stage);
   computation.name = sequence.name;
   computation.stream = program.streamOf(sequence.lane);
   computation.reads.assign(reads.begin(), reads.end());
@@ -66,8 +77,8 @@ int64_t TransferRuns::streamOf(size_t s, Kind part) const {
   return found == parts.end() ? 0 : found->second.stream;
 }
 
-std::vector<TransferRuns::Step>
-TransferRuns::stepsOf(kern::ScheduleOp schedule) {
+std::vector<TransferStep>
+TransferRuns::stepsOf(kern::ScheduleOp schedule) const {
   std::vector<Step> steps;
   llvm::StringMap<size_t> lastRuns;
   for (auto [i, action] :
@@ -83,28 +94,81 @@ TransferRuns::stepsOf(kern::ScheduleOp schedule) {
       if (!program.sequences[s].lastOnly || lastRuns.lookup(name) == i)
         addSteps(s, i, action, steps);
   }
+  sendInOrder(steps);
+  return steps;
+}
+
+std::vector<TransferStep>
+TransferRuns::orderedSteps(kern::ScheduleOp schedule) {
+  std::vector<Step> steps = stepsOf(schedule);
   receiveEarly(steps);
+  addDependences(steps);
+  numberTurns(steps);
   return steps;
 }
 
 void TransferRuns::addSteps(size_t s, size_t number, ArrayAttr action,
-                            std::vector<Step> &steps) {
+                            std::vector<Step> &steps) const {
   int64_t microbatch = cast<IntegerAttr>(action[1]).getInt();
-  auto copies = program.role.copies.find(program.sequences[s].stage);
-  int64_t turns =
-      copies == program.role.copies.end() ? 1 : copies->second.forwardToWeight;
   for (Kind kind : {Kind::Receive, Kind::Launch, Kind::Send}) {
     auto part = parts.find({s, kind});
     if (part != parts.end())
       steps.push_back({&part->second,
                        microbatch,
                        cast<IntegerAttr>(action[2]).getInt(),
-                       microbatch % turns,
                        number,
                        {},
-                       -1,
+                       microbatch % part->second.turns,
                        program.sequences[s].fragment == 'U'});
   }
+}
+
+//===----------------------------------------------------------------------===//
+// What a rank sends itself
+//===----------------------------------------------------------------------===//
+
+bool TransferRuns::isOwn(const TransferPart &part, Kind kind) const {
+  return part.kind == kind && part.link.rank == program.role.rank;
+}
+
+void TransferRuns::sendInOrder(std::vector<Step> &steps) const {
+  // By kind of data, tag and microbatch: when it is taken.
+  using Message = std::tuple<int64_t, int64_t>;
+  std::map<Message, size_t> taken[2];
+  auto messageOf = [](const Step &step) {
+    return Message(step.part->link.tag, step.microbatch);
+  };
+  for (const Step &step : steps)
+    if (isOwn(*step.part, Kind::Receive)) {
+      auto &order = taken[step.part->isGradient];
+      order.try_emplace(messageOf(step), order.size());
+    }
+  // What has been computed, and cannot be sent yet.
+  std::map<size_t, Step> waiting[2];
+  size_t next[2] = {0, 0};
+  std::vector<Step> result;
+  for (Step &step : steps) {
+    if (!isOwn(*step.part, Kind::Send)) {
+      result.push_back(std::move(step));
+      continue;
+    }
+    bool kind = step.part->isGradient;
+    size_t action = step.action;
+    auto &own = waiting[kind];
+    auto place = taken[kind].find(messageOf(step));
+    own.emplace(place == taken[kind].end() ? steps.size() : place->second,
+                std::move(step));
+    for (; !own.empty() && own.begin()->first == next[kind]; ++next[kind]) {
+      result.push_back(std::move(own.begin()->second));
+      result.back().action = action;
+      own.erase(own.begin());
+    }
+  }
+  // What nobody takes: the certificate finds it.
+  for (auto &own : waiting)
+    for (auto &[place, step] : own)
+      result.push_back(std::move(step));
+  steps = std::move(result);
 }
 
 //===----------------------------------------------------------------------===//
@@ -134,7 +198,7 @@ bool TransferRuns::mustFollow(const Step &step, const Step &earlier) const {
 
 void TransferRuns::receiveEarly(std::vector<Step> &steps) const {
   for (size_t i = 0; i < steps.size(); ++i) {
-    if (!steps[i].part->receives)
+    if (steps[i].part->kind != Kind::Receive)
       continue;
     size_t to = i;
     while (to > 0 && steps[to - 1].action + 1 >= steps[i].action &&
@@ -151,7 +215,7 @@ void TransferRuns::receiveEarly(std::vector<Step> &steps) const {
 /// Earlier steps that must be done before `step` starts; notes its own uses.
 std::vector<int> TransferRuns::dependencesOf(std::vector<Step> &steps,
                                              int step) {
-  const Part &part = *steps[step].part;
+  const TransferPart &part = *steps[step].part;
   auto useOf = [&](int buffer) -> Use & {
     return uses[copyFor(steps[step], buffer)];
   };
@@ -178,13 +242,7 @@ int64_t TransferRuns::eventNamed(const std::string &name, int64_t number) {
   return events.try_emplace({name, number}, next).first->second;
 }
 
-int64_t TransferRuns::eventAfter(Step &step) {
-  if (step.record < 0)
-    step.record = eventNamed(step.part->name, step.turn);
-  return step.record;
-}
-
-void TransferRuns::addEvents(std::vector<Step> &steps) {
+void TransferRuns::addDependences(std::vector<Step> &steps) {
   uses.clear();
   std::map<int64_t, Clock> clocks; // by stream
   std::vector<Clock> known(steps.size());
@@ -201,7 +259,7 @@ void TransferRuns::addEvents(std::vector<Step> &steps) {
       auto at = clock.find(from);
       if (at != clock.end() && at->second >= other)
         continue;
-      steps[step].waits.push_back(eventAfter(steps[other]));
+      steps[step].after.push_back(other);
       for (auto [past, done] : known[other]) {
         auto [entry, isNew] = clock.try_emplace(past, done);
         entry->second = std::max(entry->second, done);
@@ -209,6 +267,28 @@ void TransferRuns::addEvents(std::vector<Step> &steps) {
     }
     clock[stream] = step;
     known[step] = clock;
+  }
+}
+
+/// A wait is for the last record of its event before it, so a step whose event
+/// another one of the part still waits for takes a number of its own.
+void TransferRuns::numberTurns(std::vector<Step> &steps) {
+  std::vector<int> lastWait(steps.size(), -1);
+  for (int step = 0; step < static_cast<int>(steps.size()); ++step)
+    for (int other : steps[step].after)
+      lastWait[other] = step;
+  std::map<std::pair<const TransferPart *, int64_t>, int> until;
+  for (int step = 0; step < static_cast<int>(steps.size()); ++step) {
+    if (lastWait[step] < 0)
+      continue;
+    auto isTaken = [&](int64_t turn) {
+      auto found = until.find({steps[step].part, turn});
+      return found != until.end() && found->second > step;
+    };
+    if (int64_t &turn = steps[step].turn; isTaken(turn))
+      for (turn = 0; isTaken(turn);)
+        ++turn;
+    until[{steps[step].part, steps[step].turn}] = lastWait[step];
   }
 }
 
@@ -229,8 +309,13 @@ void TransferRuns::addSync(std::vector<Run> &runs, const SyncSequence &sync) {
 }
 
 std::vector<Run> TransferRuns::plan(kern::ScheduleOp schedule) {
-  std::vector<Step> steps = stepsOf(schedule);
-  addEvents(steps);
+  std::vector<Step> steps = orderedSteps(schedule);
+  // Numbered in the order in which they are first waited for.
+  std::vector<std::vector<int64_t>> waits(steps.size());
+  std::vector<int64_t> records(steps.size(), -1);
+  for (auto [step, events] : llvm::zip(steps, waits))
+    for (int other : step.after)
+      events.push_back(records[other] = eventAfter(steps[other]));
   std::set<int64_t> used;
   for (const Step &step : steps)
     if (step.part->stream > 0)
@@ -249,18 +334,18 @@ std::vector<Run> TransferRuns::plan(kern::ScheduleOp schedule) {
     }
   };
   bool joined = false;
-  for (Step &step : steps) {
+  for (auto [step, events, record] : llvm::zip(steps, waits, records)) {
     // The update's values share bytes with what was on its way.
     if (step.isLast && !joined)
       join();
     joined |= step.isLast;
-    for (int64_t event : step.waits)
+    for (int64_t event : events)
       pending.push_back({false, event, step.part->stream});
     addSync(runs, pending);
     pending.clear();
     runs.push_back({step.part->name, step.microbatch, step.slot});
-    if (step.record >= 0)
-      pending.push_back({true, step.record, step.part->stream});
+    if (record >= 0)
+      pending.push_back({true, record, step.part->stream});
   }
   if (!joined)
     join();

@@ -22,6 +22,10 @@
 ///   sync: record 1 on 0, wait 1 on 2
 ///   forward_1.send slot 0      on stream 2
 ///
+/// What a rank sends itself (where a V turns) is sent in the order in which the
+/// other stage takes it, however late that is: one of two ends on one stream
+/// would wait for ever otherwise.
+///
 /// A receive is issued before the fragment ahead of its own, if the copy that
 /// it fills is free by then: what comes for the next fragment travels while
 /// this one computes.
@@ -59,12 +63,43 @@ struct Run {
   int64_t microbatch = 0, slot = 0;
 };
 
+/// A part of a fragment that runs on one stream.
+struct TransferPart {
+  std::string name;
+  int64_t stream = 0;
+  FlatInstruction::Kind kind = FlatInstruction::Kind::Launch; ///< or a transfer
+  bool isGradient = false;                                    ///< of a transfer
+  FlatLink link;                  ///< of a transfer, the first
+  int64_t turns = 1;              ///< events that its runs take by turns
+  std::vector<int> reads, writes; ///< buffers that transfers use
+
+  bool isTransfer() const { return kind != FlatInstruction::Kind::Launch; }
+};
+
+/// A run of a part.
+struct TransferStep {
+  const TransferPart *part = nullptr;
+  int64_t microbatch = 0, slot = 0;
+  size_t action = 0;      ///< of the schedule
+  std::vector<int> after; ///< steps of other streams that must be over before
+  int64_t turn = 0;       ///< its event's number among those of the part
+  bool isLast = false;    ///< of what runs once all transfers are over
+};
+
 class TransferRuns {
 public:
   explicit TransferRuns(const FlatProgram &program);
 
-  /// The runs of the entry that `schedule` describes.
+  /// What the entry that `schedule` describes runs, in order, but for receives,
+  /// which stand directly before what takes them.
+  std::vector<TransferStep> stepsOf(kern::ScheduleOp schedule) const;
+  /// The same with receives in their places, and with what each step waits for.
+  std::vector<TransferStep> orderedSteps(kern::ScheduleOp schedule);
+  /// The runs of that entry.
   std::vector<Run> plan(kern::ScheduleOp schedule);
+
+  /// The copy of `buffer` that a step uses.
+  std::pair<int, int64_t> copyFor(const TransferStep &step, int buffer) const;
 
   /// The stream of the transfer that sequence `s` receives or sends with.
   int64_t streamOf(size_t s, FlatInstruction::Kind part) const;
@@ -81,22 +116,7 @@ public:
 
 private:
   using Kind = FlatInstruction::Kind;
-  /// A part of a fragment that runs on one stream.
-  struct Part {
-    std::string name;
-    int64_t stream = 0;
-    bool receives = false;
-    std::vector<int> reads, writes; ///< buffers that transfers use
-  };
-  struct Step {
-    const Part *part = nullptr;
-    int64_t microbatch = 0, slot = 0;
-    int64_t turn = 0;  ///< its events' number: no two in flight have the same
-    size_t action = 0; ///< of the schedule
-    std::vector<int64_t> waits; ///< events
-    int64_t record = -1;        ///< event
-    bool isLast = false;        ///< of what runs once all transfers are over
-  };
+  using Step = TransferStep;
   /// Who used a copy of a buffer last: steps.
   struct Use {
     int writer = -1;
@@ -105,24 +125,28 @@ private:
   using Clock = std::map<int64_t, int>; ///< by stream, the last step done
 
   void addParts(size_t s);
-  Part &partOf(size_t s, Kind kind) { return parts[{s, kind}]; }
+  TransferPart &partOf(size_t s, Kind kind) { return parts[{s, kind}]; }
   int64_t streamFor(const FlatInstruction &transfer, char fragment);
-  std::vector<Step> stepsOf(kern::ScheduleOp schedule);
   void addSteps(size_t s, size_t number, mlir::ArrayAttr action,
-                std::vector<Step> &steps);
-  /// The copy of `buffer` that a step uses.
-  std::pair<int, int64_t> copyFor(const Step &step, int buffer) const;
+                std::vector<Step> &steps) const;
+  bool isOwn(const TransferPart &part, Kind kind) const;
+  /// Puts what the rank sends itself into the order in which it takes it.
+  void sendInOrder(std::vector<Step> &steps) const;
   bool mustFollow(const Step &step, const Step &earlier) const;
   /// Has a transfer into a copy that is free begin an action earlier.
   void receiveEarly(std::vector<Step> &steps) const;
-  void addEvents(std::vector<Step> &steps);
+  void addDependences(std::vector<Step> &steps);
   std::vector<int> dependencesOf(std::vector<Step> &steps, int step);
+  static void numberTurns(std::vector<Step> &steps);
   int64_t eventNamed(const std::string &name, int64_t number);
-  int64_t eventAfter(Step &step);
+  int64_t eventAfter(const Step &step) {
+    return eventNamed(step.part->name, step.turn);
+  }
   void addSync(std::vector<Run> &runs, const SyncSequence &sync);
 
   const FlatProgram &program;
-  std::map<std::pair<size_t, Kind>, Part> parts;  ///< Launch: the computation
+  std::map<std::pair<size_t, Kind>, TransferPart>
+      parts;                                      ///< Launch: the computation
   llvm::StringMap<std::vector<size_t>> sequences; ///< by function
   std::map<std::tuple<int64_t, bool, bool>, int64_t> streams;
   std::map<std::pair<std::string, int64_t>, int64_t> events;
