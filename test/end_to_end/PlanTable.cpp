@@ -38,6 +38,22 @@ const ModelRow test::droppingExperts = {
           "scores: SIGMOID groups: 4 topk_groups: 2 bias_rate: "
           "0.01 shared_experts: 1 } "};
 
+#define BALANCED(fields)                                                       \
+  LLAMA "kv_heads: 2 moe { experts: 4 top_k: 2 ffn: 24 " fields " } "
+
+static const ModelRow balanced[] = {
+    {"Unbalanced", BALANCED("")},
+    {"AuxLoss", BALANCED("aux_loss: 0.01")},
+    {"ZLoss", BALANCED("z_loss: 0.001 interval: 2")},
+    {"Capacity", BALANCED("capacity_factor: 1.25 aux_loss: 0.01")},
+    {"BiasAndLosses",
+     BALANCED("scores: SIGMOID bias_rate: 0.02 aux_loss: 0.001 z_loss: 0.001 "
+              "first_dense_layers: 1")},
+    {"BiasAndCapacity", BALANCED("capacity_factor: 1 bias_rate: 0.01 "
+                                 "scores: SIGMOID shared_experts: 1")},
+    {"Bias", BALANCED("bias_rate: 0.05")},
+};
+
 #define SP "--sequence-parallel "
 #define SCHEDULE(name) "--schedule " name " "
 #define CHUNKS "--virtual-stages 2 "
@@ -280,6 +296,8 @@ static const PlanRow narrow[] = {
 };
 static constexpr size_t narrowWithExperts = 6; ///< The last rows of narrow.
 // clang-format on
+
+std::span<const ModelRow> test::balancedExperts() { return balanced; }
 
 std::span<const PlanRow> test::densePlans() { return dense; }
 std::span<const PlanRow> test::contextPlans() { return context; }

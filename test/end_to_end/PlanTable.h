@@ -35,6 +35,10 @@ extern const ModelRow gpt, gptWithDropout, llama, sliding;
 /// with dropout.
 extern const ModelRow experts, droppingExperts, expertsWithDropout;
 
+/// Mixtures of experts with every way to keep their load even, and with none;
+/// the last of them by the bias alone.
+std::span<const ModelRow> balancedExperts();
+
 struct PlanRow {
   const char *name;
   const char *mesh;       ///< as of --mesh; "" for one rank

@@ -23,8 +23,7 @@ using namespace hocket::test;
 static constexpr int64_t sequences = 12;
 static constexpr std::string_view automatic = "--recompute auto";
 
-/// The words of a plan as options and as fields.
-static void addWords(const std::string &text, CompileChoice &choice) {
+void test::addWords(const std::string &text, CompileChoice &choice) {
   std::istringstream words(text);
   for (std::string word; words >> word;) {
     if (!word.starts_with("--")) {

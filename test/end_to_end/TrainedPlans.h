@@ -10,6 +10,7 @@
 #include "passes/planning/strategy/StrategyProblem.h"
 #include "runtime/program/program.pb.h"
 #include "runtime/train/TrainingRun.h"
+#include "test/end_to_end/CompiledModel.h"
 #include "test/end_to_end/PlanTable.h"
 #include "test/end_to_end/TrainingFolder.h"
 
@@ -73,6 +74,9 @@ private:
   expectPlannedMemory(const program::Program &program,
                       const std::map<unsigned, MeasuredMemory> &measured);
 };
+
+/// The words of a plan as options and as fields.
+void addWords(const std::string &text, CompileChoice &choice);
 
 /// How far apart states are, of the size of what has been trained.
 double relativeDistance(const std::vector<double> &a,

@@ -6,6 +6,7 @@
 
 #include "passes/planning/ScheduleVerifier.h"
 #include "passes/planning/ScheduleGenerators.h"
+#include "test/passes/planning/RandomSchedule.h"
 #include "test/passes/planning/ScheduleOracle.h"
 
 #include <gmock/gmock.h>
@@ -105,6 +106,36 @@ TEST(Verifier, WhatIsKeptForWCounts) {
   EXPECT_TRUE(verifySchedule(problem, schedule).ok());
   problem.caps = {13};
   EXPECT_THAT(reason(problem, schedule), HasSubstr("Q26: rank 0, action 3"));
+}
+
+TEST(Verifier, AcceptsWhateverCanRun) {
+  unsigned seed = std::random_device()();
+  std::mt19937_64 random(seed);
+  for (int i = 0; i < 200; ++i) {
+    Schedule schedule = drawSchedule(1 + int64_t(random() % 4),
+                                     1 + int64_t(random() % 6), random);
+    ScheduleProblem problem = uniformProblem(schedule.shape);
+    problem.splitWeight = true;
+    Status verdict = verifySchedule(problem, schedule);
+    EXPECT_TRUE(verdict.ok()) << "seed " << seed << ": " << verdict.message();
+    EXPECT_TRUE(ScheduleOracle(schedule).canRun()) << "seed " << seed;
+  }
+}
+
+/// A rank need not take its own results in the order in which it made them.
+TEST(Verifier, LetsATurningRankTakeItsOwnInAnyOrder) {
+  ScheduleProblem problem = uniformProblem({1, 2, 2, Placement::VShaped});
+  Schedule schedule{"by-hand",
+                    problem.shape,
+                    {{{Kind::F, 0, 0},
+                      {Kind::F, 0, 1},
+                      {Kind::F, 1, 1},
+                      {Kind::F, 1, 0},
+                      {Kind::BW, 1, 0},
+                      {Kind::BW, 1, 1},
+                      {Kind::BW, 0, 1},
+                      {Kind::BW, 0, 0}}}};
+  EXPECT_TRUE(verifySchedule(problem, schedule).ok());
 }
 
 //===----------------------------------------------------------------------===//
