@@ -102,7 +102,8 @@ StatusOr<std::string> hocket::whyNot(const CostProblem &problem,
     return named + " is as fast as the best:\n" + printPlan(found.plan) + "\n" +
            summaryText(problem, found.cost) + "\n";
   return named + ",\n  " + printPlan(found.plan) + "\nis " +
-         formatText("%.3f s (%.1f%%)", double(more) * 1e-9,
+         formatDuration(double(more) * 1e-9) +
+         formatText(" (%.1f%%)",
                     100 * double(more) / double(best.cost.nanoseconds())) +
          " slower than the best,\n  " + printPlan(best.plan) + "\n\n" +
          differenceText(itemsOf(best.cost), itemsOf(found.cost));
