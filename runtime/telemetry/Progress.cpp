@@ -12,6 +12,11 @@
 
 using namespace hocket;
 
+/// What is no number has no sign either: "nan", not "-nan".
+static double shown(double value) {
+  return std::isnan(value) ? std::nan("") : value;
+}
+
 Progress::Progress(uint64_t interval, uint64_t totalSteps)
     : interval(interval ? interval : 10), totalSteps(totalSteps) {}
 
@@ -50,7 +55,7 @@ std::string Progress::line(const StepRecord &last) const {
   if (last.lossScale)
     text += formatText(" | loss scale: %.1f", *last.lossScale);
   if (last.gradNorm)
-    text += formatText(" | grad norm: %.3f", *last.gradNorm);
+    text += formatText(" | grad norm: %.3f", shown(*last.gradNorm));
   double rate = seconds > 0 ? tokens / seconds : 0;
   text += " | tokens/s: " + formatGrouped(uint64_t(std::llround(rate)));
   if (skippedSteps)
@@ -71,7 +76,7 @@ std::string Progress::brief() const {
          formatGrouped(totalSteps) +
          formatText(" (%.0f %%) | lm loss: %.4f | ",
                     100 * double(latest.step) / double(totalSteps),
-                    latest.loss) +
+                    shown(latest.loss)) +
          formatGrouped(uint64_t(std::llround(rate))) +
          " tokens/s | time left: " +
          formatDuration(double(left) * recentSeconds);
@@ -80,7 +85,8 @@ std::string Progress::brief() const {
 std::string Progress::line(const ValidationRecord &record) {
   return formatText("validation loss at iteration %llu: %.6E | perplexity: "
                     "%.3f | samples: %llu | time: ",
-                    (unsigned long long)record.step, record.loss,
-                    std::exp(record.loss), (unsigned long long)record.samples) +
+                    (unsigned long long)record.step, shown(record.loss),
+                    shown(std::exp(record.loss)),
+                    (unsigned long long)record.samples) +
          formatDuration(record.seconds);
 }

@@ -99,6 +99,14 @@ class HelpTest(unittest.TestCase):
                 self.assertFalse(out.exists())
                 self.assertIn(options, hocket("explain", number).stdout)
 
+    def test_there_is_advice_on_rules_that_exist_alone(self):
+        number = re.compile(r"^\| ([A-Z]\d+) \|", re.MULTILINE)
+        rules = set(number.findall((ROOT / "docs/spec.md").read_text()))
+        advice = number.findall((ROOT / "docs/rules.md").read_text())
+        self.assertGreater(len(advice), 70)
+        self.assertEqual(set(advice) - rules, set())
+        self.assertEqual(len(advice), len(set(advice)))
+
     def test_rules_are_explained(self):
         text = hocket("explain", "s22").stdout
         self.assertIn("S22 (Specifications): plan.tensor_parallel divides", text)

@@ -57,6 +57,16 @@ TEST(Progress, TheLastStepHasALineAndNanIsCounted) {
   EXPECT_NE(line->find("number of nan iterations: 1"), std::string::npos);
 }
 
+TEST(Progress, WhatIsNoNumberHasNoSign) {
+  Progress progress(1, 1);
+  StepRecord only = record(1, -std::nan(""));
+  only.gradNorm = -std::nan("");
+  auto line = progress.add(only);
+  ASSERT_TRUE(line);
+  EXPECT_NE(line->find("grad norm: nan"), std::string::npos) << *line;
+  EXPECT_EQ(line->find("-nan"), std::string::npos) << *line;
+}
+
 TEST(Progress, TheFirstStepOfARunThatGoesOnHasALineToo) {
   Progress progress(100, 1000);
   EXPECT_TRUE(progress.add(record(61, 3)));
