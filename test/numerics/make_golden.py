@@ -7,9 +7,22 @@ gradients of the first step and the losses of all. Of some models it also gives
 them with factors of 8 bits and all else in fp64 (MODEL:fp8 for these alone).
 Needs PyTorch, which the tests that read golden/ do not. Run it again only where
 a model, the corpus or the initialisers change.
+
+It also derives how near Hocket must come in bf16, from the rounding that bf16
+allows and from nothing that Hocket does. Rounding moves a number by at most the
+unit roundoff of itself, and programs that round in other places, as those of
+other plans and instruction sets do, are equally right. So the reference trains
+RUNS times more, still in fp64, with every tensor that is kept in bf16, and its
+gradient, moved at random by up to the unit roundoff (Monte Carlo arithmetic,
+Parker, 1997). Two such runs are as far apart as two right programs, and the
+greatest distance of any two is the band: of the first loss and of the losses of
+all steps, relative to the reference's, and of every gradient, as the norm of
+the difference. What spreads a rounding, as the choice of an expert or a code of
+8 bits does, is part of it.
 """
 
 import hashlib
+import itertools
 import json
 import sys
 
@@ -18,6 +31,27 @@ import safetensors
 import textproto
 import torch
 import training
+
+UNIT = 2.0**-8  # the unit roundoff of bf16: half the distance from 1 to the next
+RUNS = 16
+
+
+class Moved(torch.autograd.Function):
+    """x and its gradient, each element moved by up to UNIT of itself."""
+
+    @staticmethod
+    def forward(ctx, x, generator):
+        ctx.generator = generator
+        return moved(x, generator)
+
+    @staticmethod
+    def backward(ctx, grad):
+        return moved(grad, ctx.generator), None
+
+
+def moved(x, generator):
+    draws = torch.rand(x.shape, generator=generator, dtype=x.dtype)
+    return x * (1 + UNIT * (2 * draws - 1))
 
 
 def tensors(weights, dtype):
@@ -67,6 +101,33 @@ def write_gradients(name, gradients):
     safetensors.write(training.HERE / "golden" / f"{name}.safetensors", flat)
 
 
+def far_apart(runs, reference):
+    """The greatest distance of any two of `runs`, each (losses, gradients)."""
+    first, every, gradients = 0.0, 0.0, dict.fromkeys(reference[1], 0.0)
+    for (a, da), (b, db) in itertools.combinations(runs, 2):
+        gaps = [abs(x - y) / z for x, y, z in zip(a, b, reference[0], strict=True)]
+        first, every = max(first, gaps[0]), max(every, *gaps)
+        for name, far in gradients.items():
+            gradients[name] = max(far, (da[name] - db[name]).norm().item())
+    return {"loss": first, "losses": every, "gradients": gradients}
+
+
+def bands_of(config, initial, samples, reference, fp8=False):
+    runs = []
+    for seed in range(RUNS):
+        generator = torch.Generator().manual_seed(seed)
+
+        def rounded(x, generator=generator):
+            return Moved.apply(x, generator)
+
+        model = oracle.Model(config, fp8=fp8, rounded=rounded)
+        runs.append(train(model, tensors(initial, torch.float64), samples))
+    bands = far_apart(runs, reference)
+    print(f"  bf16 allows {bands['loss']:.1e} of the first loss, "
+          f"{bands['losses']:.1e} of all")  # fmt: skip
+    return bands
+
+
 def make_fp8(name):
     """What make() does with factors of 8 bits, and what a test needs to repeat
     the first step."""
@@ -75,13 +136,15 @@ def make_fp8(name):
         config = oracle.Config(textproto.read(run.adamw))
         spec = run.sgd.read_text()
     model = oracle.Model(config, fp8=True)
-    losses, gradients = train(model, tensors(initial, torch.float64), samples)
+    reference = train(model, tensors(initial, torch.float64), samples)
+    losses, gradients = reference
     print(f"{name} in fp8: loss {losses[0]:.6f} to {losses[-1]:.6f}")
     path = training.HERE / "golden" / f"{name}_fp8.json"
     record = {
         "spec": spec,
         "samples": samples[: training.GLOBAL_BATCH],
         "losses": losses,
+        "bands": bands_of(config, initial, samples, reference, fp8=True),
     }
     path.write_text(json.dumps(record) + "\n")
     write_gradients(f"{name}_fp8", gradients)
@@ -109,6 +172,7 @@ def make(name):
         "weights": training.fingerprint(initial),
         "samples": hashlib.sha256(json.dumps(samples).encode()).hexdigest(),
         "losses": losses,
+        "bands": bands_of(config, initial, samples, double),
     }
     folder = training.HERE / "golden"
     folder.mkdir(exist_ok=True)

@@ -198,10 +198,13 @@ class Fp8Linear(torch.autograd.Function):
 
 class Model:
     """loss(weights, tokens) for one spec; tokens [B, S + 1]. With fp8 the
-    layers' linear ops have 8-bit factors, but those of experts."""
+    layers' linear ops have 8-bit factors, but those of experts. `rounded` is
+    applied to what training in a narrower type keeps in that type: working
+    copies of weights and what ops of a layer hand to each other."""
 
-    def __init__(self, config, fused_attention=False, fp8=False):
+    def __init__(self, config, fused_attention=False, fp8=False, rounded=None):
         self.config, self.fused, self.fp8 = config, fused_attention, fp8
+        self.rounded = rounded or (lambda x: x)
         s = config.sequence
         angles = torch.outer(
             torch.arange(s, dtype=torch.float64), inverse_frequencies(config)
@@ -225,19 +228,21 @@ class Model:
     def norm(self, x, weights, name):
         weight, bias = weights[name + ".weight"], weights.get(name + ".bias")
         if self.config.norm == "LAYER_NORM":
-            return F.layer_norm(x, x.shape[-1:], weight, bias, self.config.eps)
+            y = F.layer_norm(x, x.shape[-1:], weight, bias, self.config.eps)
+            return self.rounded(y)
         y = self.rms(x, weight)
-        return y if bias is None else y + bias
+        return y if bias is None else self.rounded(y + bias)
 
     def rms(self, x, weight):
-        return F.rms_norm(x, x.shape[-1:], weight, self.config.eps)
+        return self.rounded(F.rms_norm(x, x.shape[-1:], weight, self.config.eps))
 
     def linear(self, x, weights, name):
         if self.fp8 and "." in name:  # experts have no such names
             bias = weights.get(name + ".bias")
             y = Fp8Linear.apply(x, weights[name + ".weight"])
-            return y if bias is None else y + bias
-        return F.linear(x, weights[name + ".weight"], weights.get(name + ".bias"))
+            return self.rounded(y if bias is None else y + bias)
+        weight = self.rounded(weights[name + ".weight"])
+        return self.rounded(F.linear(x, weight, weights.get(name + ".bias")))
 
     def attention(self, x, weights, name):
         c = self.config
@@ -249,7 +254,7 @@ class Model:
             norm = weights.get(f"{name}{which}_norm.weight")
             y = y if norm is None else self.rms(y, norm)
             rotated = c.position == "ROTARY" and which != "v"
-            return rotate(y, self.table(x.dtype)) if rotated else y
+            return self.rounded(rotate(y, self.table(x.dtype))) if rotated else y
 
         q, k, v = heads("q"), heads("k"), heads("v")
         if self.fused:
@@ -262,7 +267,7 @@ class Model:
             scores = (q @ k.transpose(-1, -2)) * c.scale
             scores = scores.masked_fill(~self.visible, -math.inf)
             y = scores.softmax(-1) @ v
-        y = y.transpose(1, 2).reshape(batch, sequence, -1)
+        y = self.rounded(y.transpose(1, 2).reshape(batch, sequence, -1))
         return self.linear(y, weights, name + "o")
 
     def mlp(self, x, weights, name):
@@ -288,7 +293,8 @@ class Model:
     def experts(self, x, weights, name):
         """A loop over experts; what a capacity drops gets weight 0."""
         moe, count = self.config.moe, self.config.moe["experts"]
-        logits = F.linear(x, weights[name + "router.weight"])
+        logits = F.linear(x, self.rounded(weights[name + "router.weight"]))
+        logits = self.rounded(logits)
         sigmoid = moe.get("scores", "SOFTMAX") == "SIGMOID"
         scores = logits.sigmoid() if sigmoid else logits.softmax(-1)
         state = self.balance.setdefault(
@@ -316,6 +322,7 @@ class Model:
                 if f"{name}experts.{part}.weight" in weights
             }
             result = result + share[..., e : e + 1] * self.dense(x, one, "")
+        result = self.rounded(result)
         if moe.get("shared_experts", 0):
             result = result + self.dense(x, weights, name + "shared.")
         return result
@@ -355,6 +362,7 @@ class Model:
                 "RELU": F.relu,
                 "RELU_SQUARED": lambda t: F.relu(t).square(),
             }[kind](up)
+        y = self.rounded(y)
         return self.linear(y, weights, name + "down")
 
     def hidden_states(self, weights, ids):
@@ -362,6 +370,7 @@ class Model:
         x = weights["embedding.weight"][ids]
         if c.position == "LEARNED":
             x = x + weights["position_embedding.weight"][: ids.shape[1]]
+        x = self.rounded(x)
         for i in range(c.layers):
             layer = f"layers.{i}."
             for norm, branch, part in (
@@ -369,17 +378,18 @@ class Model:
                 ("mlp_norm", self.mlp, "mlp."),
             ):
                 if c.post_norm:
-                    x = x + branch(x, weights, layer + part)
+                    x = self.rounded(x + branch(x, weights, layer + part))
                     x = self.norm(x, weights, layer + norm)
                 else:
                     y = self.norm(x, weights, layer + norm)
-                    x = x + branch(y, weights, layer + part)
+                    x = self.rounded(x + branch(y, weights, layer + part))
         return self.norm(x, weights, "final_norm")
 
     def loss(self, weights, tokens):
         x = self.hidden_states(weights, tokens[:, :-1])
         head = weights["embedding.weight" if self.config.tied else "head.weight"]
-        logits = F.linear(x, head)[..., : self.config.vocab].flatten(0, 1)
+        logits = self.rounded(F.linear(x, self.rounded(head)))
+        logits = logits[..., : self.config.vocab].flatten(0, 1)
         if logits.dtype == torch.bfloat16:
             logits = logits.float()
         return F.cross_entropy(logits, tokens[:, 1:].flatten())

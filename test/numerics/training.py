@@ -6,6 +6,7 @@ clipping at a rate of 4096: (before - after) / 4096 is the gradient to the last
 bits of f32, because the step dwarfs the weight that it is added to.
 """
 
+import functools
 import json
 import os
 import pathlib
@@ -19,6 +20,7 @@ HERE = pathlib.Path(__file__).resolve().parent
 FP8 = ("--set", "training.fp8_format=HYBRID")
 # Models that are compared with factors of 8 bits too.
 FP8_MODELS = ("gpt2", "llama")
+INSTRUCTION_SETS = ("avx2", "avx512", "amx")
 STEPS, GLOBAL_BATCH, SEQUENCE, RATE = 20, 4, 24, 4096.0
 
 SCHEDULE = f"""
@@ -49,6 +51,19 @@ def build():
     return pathlib.Path(os.environ.get("HOCKET_BUILD_DIR", HERE.parents[1] / "build"))
 
 
+@functools.cache
+def instruction_sets():
+    """Those that this machine runs, the least first: kernels have a version for
+    each, and HOCKET_CPU_ISA chooses (and caps what is found here)."""
+    done = subprocess.run(
+        [build() / "bin/hocket", "doctor", "--json"],
+        capture_output=True, text=True, check=False,
+    )  # fmt: skip
+    findings = {line["name"]: line["detail"] for line in json.loads(done.stdout)}
+    best = findings["instruction set in use"].split()[0]
+    return INSTRUCTION_SETS[: INSTRUCTION_SETS.index(best) + 1]
+
+
 class Run:
     """A folder with a model's corpus and specs. Close it to remove it."""
 
@@ -60,7 +75,7 @@ class Run:
         self.sgd = self.folder / "sgd.textproto"
         self.adamw.write_text(text + SCHEDULE + ADAMW)
         self.sgd.write_text(text + SCHEDULE + SGD)
-        self.data = self.folder / "corpus"
+        self.data, self.programs = self.folder / "corpus", {}
         corpus.write(self.data, self.vocabulary(text))
 
     def __enter__(self):
@@ -73,21 +88,37 @@ class Run:
     def vocabulary(text):
         return int(text.split("vocab_size:")[1].split()[0])
 
-    def hocket(self, *arguments):
+    def hocket(self, *arguments, isa=None):
         command = [build() / "bin/hocket", *map(str, arguments)]
-        done = subprocess.run(command, capture_output=True, text=True, check=False)
+        chosen = {"HOCKET_CPU_ISA": isa} if isa else {}
+        done = subprocess.run(
+            command, capture_output=True, text=True, check=False,
+            env={**os.environ, **chosen},
+        )  # fmt: skip
         if done.returncode:
             line = " ".join(map(str, command))
             raise RuntimeError(f"{line}: {done.returncode}\n{done.stderr}")
         return done.stdout
 
-    def train(self, spec, steps, precision, *options):
+    def program(self, *arguments):
+        """The executable of a spec and options, compiled once: it holds code for
+        every instruction set."""
+        if arguments not in self.programs:
+            path = self.folder / f"{len(self.programs)}.hkx"
+            self.hocket("compile", *arguments, "-o", path)
+            self.programs[arguments] = path
+        return self.programs[arguments]
+
+    def train(self, spec, steps, precision, *options, isa=None):
         """The checkpoint's tensors and the log's lines."""
         place = pathlib.Path(tempfile.mkdtemp(dir=self.folder))
         out, log = place / "checkpoint", place / "log.jsonl"
+        program = self.program(
+            spec, "--set", f"training.precision={precision}", *options
+        )  # fmt: skip
         self.hocket(
-            "train", spec, "--data", self.data, "--steps", steps, "--save", out,
-            "--log", log, "--set", f"training.precision={precision}", *options,
+            "train", program, "--data", self.data, "--steps", steps,
+            "--save", out, "--log", log, isa=isa,
         )  # fmt: skip
         lines = log.read_text().splitlines() if log.exists() else []
         tensors = {
@@ -101,9 +132,9 @@ class Run:
     def initial_weights(self):
         return self.train(self.sgd, 0, "FP32")[0]
 
-    def gradients(self, before, precision, *options):
+    def gradients(self, before, precision, *options, isa=None):
         """(gradients of the first step's mean loss, that loss)."""
-        after, log = self.train(self.sgd, 1, precision, *options)
+        after, log = self.train(self.sgd, 1, precision, *options, isa=isa)
         gradients = {}
         for name, (shape, old) in before.items():
             new = after[name][1]
@@ -111,8 +142,8 @@ class Run:
             gradients[name] = shape, change
         return gradients, losses(log)[0]
 
-    def losses(self, precision, *options):
-        return losses(self.train(self.adamw, STEPS, precision, *options)[1])
+    def losses(self, precision, *options, isa=None):
+        return losses(self.train(self.adamw, STEPS, precision, *options, isa=isa)[1])
 
     def samples(self):
         """The tokens of every sample of the training run, in order."""
