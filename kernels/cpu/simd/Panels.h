@@ -42,10 +42,17 @@ HOCKET_INLINE Vec loadFactor(ConstView v, int64_t i, int64_t n) {
 /// to[p * width + line] for k-major sources: rows are copied. Writes whole
 /// vectors: up to kWidth - 1 floats behind a row, so rows go in ascending
 /// order and the buffer has room for one vector more.
+///
+/// What is written behind a row is overwritten by the next one, so where a row
+/// needs no zeros a whole vector may be read too: its last lanes then come from
+/// the next row of the matrix. A part of a vector costs more to read, of 16-bit
+/// elements on AVX2 (which has no masked loads of them) much more, and a tile
+/// of A is six columns wide there.
 HOCKET_INLINE void copyRows(const PanelSource &s, float *to, int64_t width) {
+  bool dense = width <= s.lines && s.stride >= kWidth;
   for (int64_t p = 0; p < s.k; ++p)
     for (int64_t i = 0; i < width; i += kWidth) {
-      int64_t n = std::min(kWidth, s.lines - i);
+      int64_t n = dense && p + 1 < s.k ? kWidth : std::min(kWidth, s.lines - i);
       Vec x =
           n > 0 ? loadFactor(s.matrix, s.start + p * s.stride + i, n) : zero();
       store(to + p * width + i, x);
