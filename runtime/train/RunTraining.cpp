@@ -17,6 +17,7 @@
 #include "runtime/train/RankRun.h"
 
 #include <algorithm>
+#include <cstdio>
 #include <cstdlib>
 #include <mutex>
 #include <thread>
@@ -73,7 +74,13 @@ static StatusOr<std::unique_ptr<comm::Transport>>
 createTransport(const comm::Launch &launch) {
   if (launch.usesMpi)
     return comm::createMpiTransport();
-  return comm::createSocketTransport(launch);
+  comm::ConnectOptions options;
+  // Of any rank: who has not come cannot say so.
+  options.say = [](const std::string &line) {
+    std::fprintf(stderr, "hocket: %s\n", line.c_str());
+    std::fflush(stderr);
+  };
+  return comm::createSocketTransport(launch, options);
 }
 
 /// The cores of this process: those it is bound to, or its share of all.
@@ -91,9 +98,6 @@ static Status runLaunched(RankRun place, comm::GroupTable table,
     return invalidArgument(
         formatText("the program is for %u ranks, %s has started %u processes",
                    table.ranks, launch.launcher.c_str(), launch.size));
-  // A launcher that ends all processes because one has died gives the others
-  // time to say what they waited for.
-  InterruptGuard guard;
   // Ranks that compute the same must do it alike; what machines measure
   // differs.
   if (launch.localSize < launch.size)
@@ -107,6 +111,9 @@ static Status runLaunched(RankRun place, comm::GroupTable table,
                           comm::createProcessWorld(std::move(transport),
                                                    std::move(table),
                                                    limitsOf(*place.options)));
+  // A launcher that ends all processes because one has died gives the others
+  // time to say what they waited for. Before this a signal ends the process.
+  InterruptGuard guard;
   return runRank(place, *communicators);
 }
 

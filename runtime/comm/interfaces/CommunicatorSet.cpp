@@ -35,12 +35,21 @@ Status comm::checkGroupTable(const GroupTable &table) {
   return okStatus();
 }
 
-std::string comm::groupText(const std::string &name,
-                            const std::vector<unsigned> &ranks) {
+/// "0, 2".
+static std::string listText(const std::vector<unsigned> &ranks) {
   constexpr size_t shown = 16;
-  std::string text = "group '" + name + "' of ranks ";
+  std::string text;
   for (size_t i = 0; i < ranks.size() && i < shown; ++i)
     text += (i ? ", " : "") + std::to_string(ranks[i]);
   return ranks.size() > shown ? text + formatText(", ... (%zu)", ranks.size())
                               : text;
+}
+
+std::string comm::ranksText(const std::vector<unsigned> &ranks) {
+  return (ranks.size() == 1 ? "rank " : "ranks ") + listText(ranks);
+}
+
+std::string comm::groupText(const std::string &name,
+                            const std::vector<unsigned> &ranks) {
+  return "group '" + name + "' of ranks " + listText(ranks);
 }

@@ -45,7 +45,10 @@ struct GroupTable {
 /// not exist.
 Status checkGroupTable(const GroupTable &table);
 
-/// "group 'dp' of ranks 0, 2", for people; long lists are cut.
+/// "rank 2", or "ranks 0, 2", for people; long lists are cut.
+std::string ranksText(const std::vector<unsigned> &ranks);
+
+/// "group 'dp' of ranks 0, 2".
 std::string groupText(const std::string &name,
                       const std::vector<unsigned> &ranks);
 

@@ -60,6 +60,19 @@ static Status wrong(const char *variable, const std::string &expected) {
                          "', expected " + expected);
 }
 
+/// Restarts are not part of it: an agent of torchrun counts those of its own
+/// workers alone.
+static std::string runIdOf(const Launcher &row) {
+  const char *elastic = std::getenv("TORCHELASTIC_RUN_ID");
+  if (!row.usesMpi && elastic)
+    return "torchrun's run " + std::string(elastic);
+  // The parts of a heterogeneous job have a number each.
+  const char *job = std::getenv("SLURM_JOB_ID");
+  return job && !std::getenv("SLURM_HET_SIZE")
+             ? "Slurm's job " + std::string(job)
+             : "";
+}
+
 static StatusOr<std::optional<Launch>> read(const Launcher &row) {
   Launch launch;
   launch.launcher = row.name;
@@ -77,6 +90,7 @@ static StatusOr<std::optional<Launch>> read(const Launcher &row) {
   launch.localSize = numberOf(row.localSize, false).value_or(1);
   launch.localRank = numberOf(row.localRank, true)
                          .value_or(*rank % std::max(1u, launch.localSize));
+  launch.runId = runIdOf(row);
   if (row.usesMpi)
     return std::optional<Launch>(launch);
   std::optional<unsigned> port = numberOf("MASTER_PORT", true);
@@ -87,6 +101,8 @@ static StatusOr<std::optional<Launch>> read(const Launcher &row) {
     return wrong("MASTER_ADDR", "the host of rank 0");
   launch.address = address;
   launch.port = uint16_t(*port);
+  const char *store = std::getenv("TORCHELASTIC_USE_AGENT_STORE");
+  launch.hasAgentStore = store && std::strcmp(store, "True") == 0;
   return std::optional<Launch>(launch);
 }
 

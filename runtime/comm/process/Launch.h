@@ -12,7 +12,8 @@
 ///   srun --mpi=pmix      SLURM_PROCID, SLURM_STEP_NUM_TASKS, SLURM_LOCALID,
 ///                        beside PMIX_RANK, PMI_RANK or SLURM_MPI_TYPE
 ///   torchrun             RANK, WORLD_SIZE, MASTER_ADDR, MASTER_PORT,
-///                        LOCAL_WORLD_SIZE, LOCAL_RANK
+///                        LOCAL_WORLD_SIZE, LOCAL_RANK;
+///                        TORCHELASTIC_USE_AGENT_STORE, TORCHELASTIC_RUN_ID
 ///
 //===----------------------------------------------------------------------===//
 
@@ -36,6 +37,12 @@ struct Launch {
   uint16_t port = 0;
   unsigned localRank = 0; ///< Place among them; if not known, as if machines
                           ///< had their ranks in blocks of localSize.
+  /// torchrun's agent has a store at `address`:`port`, through which ranks find
+  /// each other (TorchStore.h); otherwise rank 0 listens there.
+  bool hasAgentStore = false;
+  /// "torchrun's run 5e1c", "Slurm's job 1234": the same for all processes of a
+  /// run, another one for another run. Empty: not known.
+  std::string runId = {};
 };
 
 /// What the environment says; nothing if no launcher has started the process,

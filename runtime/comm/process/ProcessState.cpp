@@ -30,9 +30,7 @@ std::string ProcessState::reason() const {
   return why;
 }
 
-/// Messages are cut, since MPI counts bytes in an int.
-static constexpr uint64_t messageLimit = uint64_t(1) << 30;
-
+/// In several messages, if it is too much for one.
 Status MessageBatch::start(const Message &message) {
   uint64_t begin = 0;
   do {

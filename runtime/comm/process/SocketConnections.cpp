@@ -6,258 +6,307 @@
 
 #include "runtime/comm/process/SocketConnections.h"
 
-#include "runtime/base/File.h"
 #include "runtime/base/Format.h"
+#include "runtime/base/Sha256.h"
+#include "runtime/comm/interfaces/CommunicatorSet.h"
+#include "runtime/comm/process/TorchStore.h"
 
-#include <arpa/inet.h>
-#include <cerrno>
-#include <chrono>
+#include <algorithm>
+#include <charconv>
 #include <cstring>
-#include <netdb.h>
-#include <netinet/tcp.h>
-#include <poll.h>
-#include <sys/socket.h>
 #include <thread>
-#include <unistd.h>
 
 using namespace hocket;
 using namespace hocket::comm;
-using Clock = std::chrono::steady_clock;
 
-Socket::Socket(Socket &&other) noexcept
-    : descriptor(std::exchange(other.descriptor, -1)) {}
-Socket &Socket::operator=(Socket &&other) noexcept {
-  std::swap(descriptor, other.descriptor);
-  return *this;
+/// One try to reach rank 0: a host that is gone does not answer at all.
+static constexpr double secondsForConnection = 3;
+static constexpr double secondsForAnswer = 10;
+
+std::vector<unsigned> comm::missingRanks(const std::vector<Socket> &connections,
+                                         unsigned own, unsigned first) {
+  std::vector<unsigned> missing;
+  for (unsigned rank = first; rank < connections.size(); ++rank)
+    if (rank != own && !connections[rank].isOpen())
+      missing.push_back(rank);
+  return missing;
 }
-Socket::~Socket() {
-  if (descriptor >= 0)
-    ::close(descriptor);
+
+std::array<uint8_t, 32> comm::runDigest(const Launch &launch) {
+  if (launch.runId.empty())
+    return {};
+  return Sha256::of(launch.runId);
 }
+
+//===----------------------------------------------------------------------===//
+// Where rank 0 is
+//===----------------------------------------------------------------------===//
+
+std::string comm::hostToListenAt(const Endpoint &own, const Launch &launch) {
+  bool mayBeElsewhere =
+      launch.localSize < launch.size && !namesLoopback(launch.address);
+  return own.isLoopback() && mayBeElsewhere ? "" : own.address;
+}
+
+// Restarted workers find what those before them have written. An agent counts
+// the restarts of its own workers alone, so that the count differs from machine
+// to machine and cannot be part of the key: the token tells them apart.
+std::string comm::meetingKey(const Launch &launch) {
+  return "hocket/" + launch.runId + "/rank0";
+}
+
+static constexpr const char *meetingMagic = "hocket-rank0-1";
+
+std::string comm::meetingText(const MeetingPoint &point) {
+  const RunToken &token = *point.token;
+  return formatText(
+      "%s %u %s %s", meetingMagic, point.port,
+      toHex({reinterpret_cast<const char *>(token.data()), token.size()})
+          .c_str(),
+      point.address.c_str());
+}
+
+static std::optional<RunToken> parseToken(std::string_view text) {
+  RunToken token = {};
+  if (text.size() != 2 * token.size())
+    return std::nullopt;
+  for (size_t i = 0; i < token.size(); ++i) {
+    const char *digits = text.data() + 2 * i;
+    auto [rest, error] = std::from_chars(digits, digits + 2, token[i], 16);
+    if (error != std::errc() || rest != digits + 2)
+      return std::nullopt;
+  }
+  return token;
+}
+
+std::optional<MeetingPoint> comm::parseMeetingPoint(const std::string &text) {
+  std::vector<std::string_view> words;
+  std::string_view rest = text;
+  for (size_t space = rest.find(' '); space != rest.npos && words.size() < 3;
+       space = rest.find(' ')) {
+    words.push_back(rest.substr(0, space));
+    rest.remove_prefix(space + 1);
+  }
+  if (words.size() != 3 || words[0] != meetingMagic || rest.empty() ||
+      rest.size() > 255 || rest.find_first_of(" \n\r\t") != rest.npos ||
+      rest.find('\0') != rest.npos)
+    return std::nullopt;
+  MeetingPoint point;
+  const char *end = words[1].data() + words[1].size();
+  auto [stop, error] = std::from_chars(words[1].data(), end, point.port);
+  point.token = parseToken(words[2]);
+  if (error != std::errc() || stop != end || point.port == 0 || !point.token)
+    return std::nullopt;
+  point.address = rest;
+  return point;
+}
+
+//===----------------------------------------------------------------------===//
+// The other ranks
+//===----------------------------------------------------------------------===//
 
 namespace {
-/// Until when everybody must have come.
-struct Deadline {
-  Clock::time_point end;
-  explicit Deadline(double seconds)
-      : end(Clock::now() + std::chrono::milliseconds(int64_t(seconds * 1000))) {
-  }
-  double left() const {
-    return std::chrono::duration<double>(end - Clock::now()).count();
-  }
-};
+/// What a rank but 0 does to be connected to all.
+class Guest {
+public:
+  Guest(const Launch &launch, const ConnectOptions &options,
+        std::vector<Socket> &connections)
+      : launch(launch), options(options), connections(connections),
+        places(launch.size) {}
 
-/// Where a rank listens: an IPv4 or IPv6 address as text, and a port.
-struct Place {
-  char address[64] = {};
-  uint32_t port = 0;
-};
+  Status join();
+  Status callLower();
+  Status hearHigher();
 
-/// The first words of a connection.
-struct Hello {
-  char magic[8] = {'h', 'o', 'c', 'k', 'e', 't', '0', '1'};
-  uint32_t rank = 0, size = 0;
-  uint32_t port = 0; ///< Where the caller listens.
+private:
+  StatusOr<MeetingPoint> findRank0(const Deadline &deadline);
+  Status tryToJoin(const Deadline &deadline);
+  Status greet(const MeetingPoint &point);
+  Status waitForOthers(const Deadline &deadline);
+  Status end(Status status) {
+    isOver = true;
+    return status;
+  }
+  Hello hello() const;
+
+  const Launch &launch;
+  const ConnectOptions &options;
+  std::vector<Socket> &connections;
+  std::vector<Place> places;
+  std::optional<TorchStore> store;
+  std::optional<Acceptor> acceptor;
+  std::optional<RunToken> token;
+  std::string where;   ///< Rank 0 is, or was.
+  bool isOver = false; ///< No other try helps.
 };
 } // namespace
 
-static Status socketError(const std::string &what) {
-  return unavailable(what + ": " + errnoMessage(errno));
+Hello Guest::hello() const {
+  Hello hello;
+  std::memcpy(hello.magic, handshakeMagic, sizeof(hello.magic));
+  hello.rank = launch.rank;
+  hello.size = launch.size;
+  hello.port = acceptor->endpoint().port;
+  hello.hasToken = token.has_value();
+  hello.token = token.value_or(RunToken());
+  hello.run = runDigest(launch);
+  return hello;
 }
 
-template <typename T> static std::span<char> bytesOf(T &value) {
-  return {reinterpret_cast<char *>(&value), sizeof(T)};
-}
-
-Status comm::readAll(const Socket &socket, std::span<char> bytes,
-                     double seconds) {
-  Deadline deadline(seconds);
-  while (!bytes.empty()) {
-    pollfd ready{socket.get(), POLLIN, 0};
-    int wait = int(std::max(0.0, deadline.left()) * 1000);
-    int found = ::poll(&ready, 1, wait);
-    if (found == 0)
-      return unavailable("a process does not answer");
-    ssize_t got =
-        found < 0 ? -1 : ::recv(socket.get(), bytes.data(), bytes.size(), 0);
-    if (got < 0 && errno == EINTR)
-      continue;
-    if (got < 0)
-      return socketError("cannot receive");
-    if (got == 0)
-      return unavailable("the other process has closed the connection");
-    bytes = bytes.subspan(size_t(got));
+StatusOr<MeetingPoint> Guest::findRank0(const Deadline &deadline) {
+  MeetingPoint named{launch.address, launch.port, std::nullopt};
+  if (!launch.hasAgentStore)
+    return named;
+  if (!store) {
+    auto opened =
+        TorchStore::connect(launch.address, launch.port, deadline.left());
+    if (!opened.ok())
+      return end(opened.status());
+    store.emplace(*std::move(opened));
   }
+  auto text = store->get(meetingKey(launch));
+  if (!text.ok())
+    return end(text.status());
+  if (!*text)
+    return unavailable("it has not said where it listens");
+  auto point = parseMeetingPoint(**text);
+  if (!point)
+    return end(unavailable(formatText(
+        "the store at %s:%u says of rank 0 what rank 0 does not write",
+        launch.address.c_str(), launch.port)));
+  return *point;
+}
+
+/// Says Hello; rank 0 answers at once.
+Status Guest::greet(const MeetingPoint &point) {
+  token = point.token;
+  auto socket = connectTo(point.address, point.port, secondsForConnection);
+  if (!socket.ok())
+    return socket.status();
+  std::string host = hostToListenAt(localEnd(*socket), launch);
+  HOCKET_ASSIGN_OR_RETURN(std::vector<Socket> listeners, listenAt(host, 0));
+  acceptor.emplace(std::move(listeners));
+  Hello own = hello();
+  Answer answer;
+  Status status = writeAll(*socket, bytesOf(own), secondsForAnswer);
+  if (status.ok())
+    status = readAll(*socket, bytesOf(answer), secondsForAnswer);
+  if (!status.ok() ||
+      std::memcmp(answer.magic, handshakeMagic, sizeof(answer.magic)) != 0)
+    return unavailable("what listens there is no rank 0 of Hocket");
+  answer.text[sizeof(answer.text) - 1] = '\0';
+  if (answer.verdict != Answer::Joined)
+    return unavailable("it turns this process away: " +
+                       std::string(answer.text));
+  token = answer.token;
+  connections[0] = *std::move(socket);
   return okStatus();
 }
 
-Status comm::writeAll(const Socket &socket, std::span<const char> bytes) {
-  while (!bytes.empty()) {
-    ssize_t sent =
-        ::send(socket.get(), bytes.data(), bytes.size(), MSG_NOSIGNAL);
-    if (sent < 0 && errno == EINTR)
-      continue;
-    if (sent < 0)
-      return socketError("cannot send");
-    bytes = bytes.subspan(size_t(sent));
-  }
-  return okStatus();
+/// Rank 0 waits for the others, and says so if they do not come.
+Status Guest::waitForOthers(const Deadline &deadline) {
+  double patience = std::max(deadline.left(), options.seconds) + 5;
+  Answer answer;
+  HOCKET_RETURN_IF_ERROR(readAll(connections[0], bytesOf(answer), patience));
+  answer.text[sizeof(answer.text) - 1] = '\0';
+  if (std::memcmp(answer.magic, handshakeMagic, sizeof(answer.magic)) != 0 ||
+      answer.verdict == Answer::Joined)
+    return end(unavailable("rank 0 says what no rank 0 says"));
+  if (answer.verdict == Answer::Refused)
+    return end(unavailable(answer.text));
+  return readAll(
+      connections[0],
+      {reinterpret_cast<char *>(places.data()), places.size() * sizeof(Place)},
+      secondsForAnswer);
 }
 
-static void sendAtOnce(const Socket &socket) {
-  int on = 1;
-  ::setsockopt(socket.get(), IPPROTO_TCP, TCP_NODELAY, &on, sizeof(on));
+Status Guest::tryToJoin(const Deadline &deadline) {
+  where = formatText("%s:%u", launch.address.c_str(), launch.port);
+  HOCKET_ASSIGN_OR_RETURN(MeetingPoint point, findRank0(deadline));
+  where = formatText("%s:%u", point.address.c_str(), point.port);
+  HOCKET_RETURN_IF_ERROR(greet(point));
+  Status status = waitForOthers(deadline);
+  if (!status.ok())
+    connections[0] = Socket();
+  return status;
 }
 
-/// Listens on all addresses; port 0: any, which `port` becomes.
-static StatusOr<Socket> listenOn(uint32_t &port) {
-  Socket socket(::socket(AF_INET6, SOCK_STREAM | SOCK_CLOEXEC, 0));
-  bool v6 = socket.isOpen();
-  if (!v6)
-    socket = Socket(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
-  int on = 1, off = 0;
-  ::setsockopt(socket.get(), SOL_SOCKET, SO_REUSEADDR, &on, sizeof(on));
-  sockaddr_in6 six{};
-  sockaddr_in four{};
-  socklen_t length = v6 ? sizeof(six) : sizeof(four);
-  auto *address = v6 ? reinterpret_cast<sockaddr *>(&six)
-                     : reinterpret_cast<sockaddr *>(&four);
-  if (v6) {
-    ::setsockopt(socket.get(), IPPROTO_IPV6, IPV6_V6ONLY, &off, sizeof(off));
-    six.sin6_family = AF_INET6;
-    six.sin6_port = htons(uint16_t(port));
-  } else {
-    four.sin_family = AF_INET;
-    four.sin_port = htons(uint16_t(port));
-  }
-  if (::bind(socket.get(), address, length) || ::listen(socket.get(), 1024) ||
-      ::getsockname(socket.get(), address, &length))
-    return socketError("cannot listen on port " + std::to_string(port));
-  port = ntohs(v6 ? six.sin6_port : four.sin_port);
-  return socket;
-}
-
-/// Tries until the deadline: the other side may not listen yet.
-static StatusOr<Socket> connectTo(const std::string &address, uint32_t port,
-                                  const Deadline &deadline) {
-  addrinfo hints{}, *found = nullptr;
-  hints.ai_socktype = SOCK_STREAM;
-  std::string service = std::to_string(port);
+/// Rank 0 may start later, or have died and be started again: tries until time
+/// is over.
+Status Guest::join() {
+  Deadline deadline(options.seconds), quiet(options.quiet);
+  bool hasSaid = false;
   while (true) {
-    int failed =
-        ::getaddrinfo(address.c_str(), service.c_str(), &hints, &found);
-    for (addrinfo *each = failed ? nullptr : found; each;
-         each = each->ai_next) {
-      Socket socket(::socket(each->ai_family, SOCK_STREAM | SOCK_CLOEXEC, 0));
-      if (socket.isOpen() &&
-          ::connect(socket.get(), each->ai_addr, each->ai_addrlen) == 0) {
-        ::freeaddrinfo(found);
-        sendAtOnce(socket);
-        return socket;
-      }
+    Status status = tryToJoin(deadline);
+    if (status.ok() || isOver)
+      return status;
+    if (deadline.hasPassed())
+      return unavailable(formatText(
+          "rank %u has not reached rank 0 at %s within %.0f s: %s", launch.rank,
+          where.c_str(), options.seconds, status.message().c_str()));
+    if (quiet.hasPassed() && !hasSaid) {
+      options.say(formatText("rank %u waits for rank 0 at %s: %s", launch.rank,
+                             where.c_str(), status.message().c_str()));
+      hasSaid = true;
     }
-    if (!failed)
-      ::freeaddrinfo(found);
-    if (deadline.left() <= 0)
-      return unavailable(formatText("cannot connect to %s:%u%s%s",
-                                    address.c_str(), port, failed ? ": " : "",
-                                    failed ? ::gai_strerror(failed) : ""));
     std::this_thread::sleep_for(std::chrono::milliseconds(50));
   }
 }
 
-/// The next rank that calls, and from where. Strangers are turned away.
-static StatusOr<Socket> acceptRank(const Socket &listener, const Launch &launch,
-                                   const Deadline &deadline, Hello &hello,
-                                   Place &place) {
-  while (deadline.left() > 0) {
-    pollfd ready{listener.get(), POLLIN, 0};
-    if (::poll(&ready, 1, int(deadline.left() * 1000)) <= 0)
-      continue;
-    sockaddr_storage from{};
-    socklen_t length = sizeof(from);
-    Socket socket(::accept4(listener.get(), reinterpret_cast<sockaddr *>(&from),
-                            &length, SOCK_CLOEXEC));
-    if (!socket.isOpen() || !readAll(socket, bytesOf(hello), 5).ok() ||
-        std::memcmp(hello.magic, Hello().magic, sizeof(hello.magic)) != 0 ||
-        hello.size != launch.size || hello.rank >= launch.size)
-      continue;
-    ::getnameinfo(reinterpret_cast<sockaddr *>(&from), length, place.address,
-                  sizeof(place.address), nullptr, 0, NI_NUMERICHOST);
-    place.port = hello.port;
-    sendAtOnce(socket);
-    return socket;
-  }
-  return unavailable(formatText("rank %u: not all of %u ranks have connected",
-                                launch.rank, launch.size));
-}
-
-/// Rank 0 hears where all listen, and tells them; it keeps the connections.
-static Status gatherPlaces(const Launch &launch, const Deadline &deadline,
-                           std::vector<Socket> &connections,
-                           std::vector<Place> &places) {
-  uint32_t port = launch.port;
-  HOCKET_ASSIGN_OR_RETURN(Socket master, listenOn(port));
-  for (unsigned come = 1; come < launch.size;) {
-    Hello hello;
-    Place place;
-    HOCKET_ASSIGN_OR_RETURN(Socket socket,
-                            acceptRank(master, launch, deadline, hello, place));
-    if (hello.rank == 0 || connections[hello.rank].isOpen())
-      continue;
-    connections[hello.rank] = std::move(socket);
-    places[hello.rank] = place;
-    ++come;
-  }
-  std::span<const char> bytes(reinterpret_cast<const char *>(places.data()),
-                              places.size() * sizeof(Place));
-  for (unsigned rank = 1; rank < launch.size; ++rank)
-    HOCKET_RETURN_IF_ERROR(writeAll(connections[rank], bytes));
-  return okStatus();
-}
-
-/// Any other rank: calls those below it and is called by those above.
-static Status meetOthers(const Launch &launch, const Deadline &deadline,
-                         std::vector<Socket> &connections,
-                         std::vector<Place> &places) {
-  Hello own;
-  own.rank = launch.rank;
-  own.size = launch.size;
-  HOCKET_ASSIGN_OR_RETURN(Socket listener, listenOn(own.port));
-  HOCKET_ASSIGN_OR_RETURN(connections[0],
-                          connectTo(launch.address, launch.port, deadline));
-  HOCKET_RETURN_IF_ERROR(writeAll(connections[0], bytesOf(own)));
-  HOCKET_RETURN_IF_ERROR(readAll(
-      connections[0],
-      {reinterpret_cast<char *>(places.data()), places.size() * sizeof(Place)},
-      std::max(1.0, deadline.left())));
+Status Guest::callLower() {
   for (unsigned rank = 1; rank < launch.rank; ++rank) {
-    places[rank].address[sizeof(Place::address) - 1] = '\0';
-    HOCKET_ASSIGN_OR_RETURN(
-        connections[rank],
-        connectTo(places[rank].address, places[rank].port, deadline));
-    HOCKET_RETURN_IF_ERROR(writeAll(connections[rank], bytesOf(own)));
-  }
-  for (unsigned come = launch.rank + 1; come < launch.size;) {
-    Hello hello;
-    Place place;
-    HOCKET_ASSIGN_OR_RETURN(
-        Socket socket, acceptRank(listener, launch, deadline, hello, place));
-    if (hello.rank <= launch.rank || connections[hello.rank].isOpen())
-      continue;
-    connections[hello.rank] = std::move(socket);
-    ++come;
+    Place &place = places[rank];
+    place.address[sizeof(place.address) - 1] = '\0';
+    auto socket =
+        connectTo(place.address, uint16_t(place.port), options.seconds);
+    if (!socket.ok())
+      return socket.status().withContext(formatText("rank %u", rank));
+    connections[rank] = *std::move(socket);
+    Hello own = hello();
+    HOCKET_RETURN_IF_ERROR(
+        writeAll(connections[rank], bytesOf(own), secondsForAnswer));
   }
   return okStatus();
+}
+
+Status Guest::hearHigher() {
+  Deadline deadline(options.seconds), quiet(options.quiet);
+  bool hasSaid = false;
+  while (true) {
+    std::vector<unsigned> missing =
+        missingRanks(connections, launch.rank, launch.rank + 1);
+    if (missing.empty())
+      return okStatus();
+    if (deadline.hasPassed())
+      return unavailable(formatText("%s did not connect to rank %u within "
+                                    "%.0f s",
+                                    ranksText(missing).c_str(), launch.rank,
+                                    options.seconds));
+    if (quiet.hasPassed() && !hasSaid) {
+      options.say(formatText("rank %u waits for ", launch.rank) +
+                  ranksText(missing));
+      hasSaid = true;
+    }
+    HOCKET_ASSIGN_OR_RETURN(std::optional<Caller> caller,
+                            acceptor->next(std::min(0.25, deadline.left())));
+    if (!caller || !caller->hello.hasToken || caller->hello.token != token)
+      continue;
+    unsigned rank = caller->hello.rank;
+    if (std::count(missing.begin(), missing.end(), rank))
+      connections[rank] = std::move(caller->socket);
+  }
 }
 
 StatusOr<std::vector<Socket>> comm::connectAll(const Launch &launch,
-                                               double seconds) {
-  Deadline deadline(seconds);
+                                               const ConnectOptions &options) {
   std::vector<Socket> connections(launch.size);
-  std::vector<Place> places(launch.size);
-  HOCKET_RETURN_IF_ERROR(
-      launch.rank == 0 ? gatherPlaces(launch, deadline, connections, places)
-                       : meetOthers(launch, deadline, connections, places));
+  if (launch.rank == 0) {
+    HOCKET_RETURN_IF_ERROR(hostRanks(launch, options, connections));
+    return connections;
+  }
+  Guest guest(launch, options, connections);
+  HOCKET_RETURN_IF_ERROR(guest.join());
+  HOCKET_RETURN_IF_ERROR(guest.callLower());
+  HOCKET_RETURN_IF_ERROR(guest.hearHigher());
   return connections;
 }

@@ -7,33 +7,64 @@
 #ifndef HOCKET_RUNTIME_COMM_PROCESS_SOCKETCONNECTIONS_H
 #define HOCKET_RUNTIME_COMM_PROCESS_SOCKETCONNECTIONS_H
 
+#include "runtime/comm/process/Handshake.h"
 #include "runtime/comm/process/Launch.h"
 
-#include <span>
+#include <functional>
+#include <optional>
 
 namespace hocket::comm {
 
-/// A file descriptor that is closed with its owner.
-class Socket {
-public:
-  Socket() = default;
-  explicit Socket(int descriptor) : descriptor(descriptor) {}
-  Socket(Socket &&other) noexcept;
-  Socket &operator=(Socket &&other) noexcept;
-  ~Socket();
-  int get() const { return descriptor; }
-  bool isOpen() const { return descriptor >= 0; }
-
-private:
-  int descriptor = -1;
+/// How long ranks wait for each other, and who hears of it.
+struct ConnectOptions {
+  double seconds = 60; ///< For all to come.
+  double quiet = 2;    ///< After which `say` hears who is missing.
+  /// Takes a line for a person, without line feed.
+  std::function<void(const std::string &)> say = [](const std::string &) {};
 };
 
-/// All of `bytes`; Unavailable if the other end is gone or time is over.
-Status readAll(const Socket &socket, std::span<char> bytes, double seconds);
-Status writeAll(const Socket &socket, std::span<const char> bytes);
-
 /// A connection to every other rank, by rank; the own place is not open.
-StatusOr<std::vector<Socket>> connectAll(const Launch &launch, double seconds);
+/// Unavailable names the ranks that did not come.
+///
+/// Rank 0 listens at the launch's address and port. If these are of torchrun's
+/// store instead (Launch::hasAgentStore), at any free port of the address by
+/// which it reaches that, and tells the others through the store where.
+StatusOr<std::vector<Socket>> connectAll(const Launch &launch,
+                                         const ConnectOptions &options);
+
+//===----------------------------------------------------------------------===//
+// For the sources beside it
+//===----------------------------------------------------------------------===//
+
+/// Where rank 0 waits for the others.
+struct MeetingPoint {
+  std::string address;
+  uint16_t port = 0;
+  std::optional<RunToken> token; ///< If it is known before one is there.
+};
+
+/// The store's key for it, its value, and a value read again; nothing if it is
+/// none.
+std::string meetingKey(const Launch &launch);
+std::string meetingText(const MeetingPoint &point);
+std::optional<MeetingPoint> parseMeetingPoint(const std::string &text);
+
+/// Where a process listens that reaches rank 0 by its own address `own`: there
+/// alone. A host's name may be a loopback address on that host; if ranks may be
+/// elsewhere, everywhere, which is "".
+std::string hostToListenAt(const Endpoint &own, const Launch &launch);
+
+/// What Hello::run is.
+std::array<uint8_t, 32> runDigest(const Launch &launch);
+
+/// Rank 0's part: waits for all others and tells all where they listen. Their
+/// connections are in `connections`, by rank.
+Status hostRanks(const Launch &launch, const ConnectOptions &options,
+                 std::vector<Socket> &connections);
+
+/// The other ranks whose connection is not open, from `first` on.
+std::vector<unsigned> missingRanks(const std::vector<Socket> &connections,
+                                   unsigned own, unsigned first = 0);
 
 } // namespace hocket::comm
 

@@ -7,7 +7,6 @@
 #include "runtime/comm/process/SocketTransport.h"
 
 #include "runtime/base/Format.h"
-#include "runtime/comm/process/SocketConnections.h"
 
 #include <algorithm>
 #include <atomic>
@@ -79,8 +78,11 @@ private:
   void lose(Line &line);
   static Status deliver(Pending &pending, const std::vector<char> &bytes);
 
+  unsigned peerOf(const Message &message);
+
   unsigned ownRank;
   std::vector<std::unique_ptr<Line>> lines; ///< By rank; the own one is local.
+  std::mutex channelsMutex;
   std::vector<std::vector<unsigned>> channels;
   std::atomic<bool> closing{false};
   std::mutex doneMutex; ///< Of Pending::over and ::status.
@@ -120,6 +122,7 @@ SocketTransport::~SocketTransport() {
 /// Channels are numbered in the order of the calls, the same on every rank.
 StatusOr<ChannelId>
 SocketTransport::open(const std::vector<std::vector<unsigned>> &lists) {
+  std::lock_guard lock(channelsMutex);
   channels.emplace_back();
   for (const std::vector<unsigned> &list : lists)
     if (std::count(list.begin(), list.end(), ownRank)) {
@@ -127,6 +130,12 @@ SocketTransport::open(const std::vector<std::vector<unsigned>> &lists) {
       return ChannelId(channels.size() - 1);
     }
   return -1;
+}
+
+/// Its rank.
+unsigned SocketTransport::peerOf(const Message &message) {
+  std::lock_guard lock(channelsMutex);
+  return channels[size_t(message.channel)][message.peer];
 }
 
 //===----------------------------------------------------------------------===//
@@ -168,7 +177,7 @@ Status SocketTransport::sendSelf(Pending &pending) {
 StatusOr<Transport::Request> SocketTransport::start(const Message &message) {
   auto pending = std::make_unique<Pending>();
   pending->message = message;
-  unsigned peer = channels[size_t(message.channel)][message.peer];
+  unsigned peer = peerOf(message);
   Line &line = *lines[peer];
   if (message.send && peer == ownRank) {
     HOCKET_RETURN_IF_ERROR(sendSelf(*pending));
@@ -240,15 +249,30 @@ void SocketTransport::write(Line &line) {
   }
 }
 
+static constexpr double forever = 1e6;
+
+/// `bytes` of them, in memory that grows with what comes.
+static Status readKept(const Socket &socket, uint64_t bytes,
+                       std::vector<char> &kept) {
+  constexpr uint64_t step = uint64_t(1) << 20;
+  while (kept.size() < bytes) {
+    size_t known = kept.size();
+    uint64_t more = std::max(step, uint64_t(known)); // Doubles.
+    kept.resize(known + size_t(std::min(more, bytes - known)));
+    HOCKET_RETURN_IF_ERROR(
+        readAll(socket, std::span<char>(kept).subspan(known), forever));
+  }
+  return okStatus();
+}
+
 /// Straight to where it is wanted, if that is known already.
 Status SocketTransport::readMessage(Line &line) {
-  constexpr double forever = 1e6;
   Header header;
   HOCKET_RETURN_IF_ERROR(
       readAll(line.socket, {reinterpret_cast<char *>(&header), sizeof(header)},
               forever));
   Key key{ChannelId(header.channel), header.tag};
-  if (header.bytes > uint64_t(1) << 31 || header.channel >= (1u << 30))
+  if (header.bytes > messageLimit || header.channel >= (1u << 30))
     return unavailable("a message that no rank sends");
   Pending *receive = nullptr;
   {
@@ -260,14 +284,11 @@ Status SocketTransport::readMessage(Line &line) {
     }
   }
   std::vector<char> kept;
-  std::span<char> target;
-  if (receive) {
-    target = {static_cast<char *>(receive->message.data), size_t(header.bytes)};
-  } else {
-    kept.resize(header.bytes);
-    target = kept;
-  }
-  Status status = readAll(line.socket, target, forever);
+  Status status = receive ? readAll(line.socket,
+                                    {static_cast<char *>(receive->message.data),
+                                     size_t(header.bytes)},
+                                    forever)
+                          : readKept(line.socket, header.bytes, kept);
   if (!receive && status.ok()) {
     std::lock_guard lock(line.receiveMutex);
     auto &waiting = line.receives[key];
@@ -309,8 +330,9 @@ void SocketTransport::lose(Line &line) {
 }
 
 StatusOr<std::unique_ptr<Transport>>
-comm::createSocketTransport(const Launch &launch, double seconds) {
-  auto sockets = connectAll(launch, seconds);
+comm::createSocketTransport(const Launch &launch,
+                            const ConnectOptions &options) {
+  auto sockets = connectAll(launch, options);
   if (!sockets.ok())
     return sockets.status().withContext("connecting the ranks");
   return std::unique_ptr<Transport>(

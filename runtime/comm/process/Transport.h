@@ -11,7 +11,7 @@
 ///
 /// A channel is a list of ranks; a rank's index there is its place. Messages of
 /// one channel between the same two places with the same tag arrive in order.
-/// Any thread may call anything but open() and close().
+/// Any thread may call anything but close(); open() is one thread's at a time.
 ///
 //===----------------------------------------------------------------------===//
 
@@ -29,13 +29,16 @@ namespace hocket::comm {
 /// A channel's number in this process; -1: the rank is not in it.
 using ChannelId = int;
 
+/// No message has more bytes: MPI counts them in an int.
+constexpr uint64_t messageLimit = uint64_t(1) << 30;
+
 /// A send or a receive; `data` must stay until it is over.
 struct Message {
   ChannelId channel = -1;
   bool send = false;
   unsigned peer = 0; ///< Its place.
   void *data = nullptr;
-  uint64_t bytes = 0; ///< Both ends say the same.
+  uint64_t bytes = 0; ///< Both ends say the same; at most messageLimit.
   uint32_t tag = 0;
 };
 

@@ -24,6 +24,9 @@ static StatusOr<std::optional<Launch>> detect(const Variables &variables) {
                            "PMIX_RANK",
                            "SLURM_MPI_TYPE",
                            "TORCHELASTIC_RUN_ID",
+                           "TORCHELASTIC_USE_AGENT_STORE",
+                           "SLURM_JOB_ID",
+                           "SLURM_HET_SIZE",
                            "PMI_RANK",
                            "PMI_SIZE",
                            "RANK",
@@ -88,6 +91,27 @@ TEST(Launch, KnowsTheLaunchers) {
   EXPECT_FALSE((*launch)->usesMpi);
   EXPECT_EQ((*launch)->address, "node0");
   EXPECT_EQ((*launch)->port, 29500);
+}
+
+TEST(Launch, KnowsTorchrunsStoreAndRun) {
+  Variables torchrun = {{"RANK", "1"},
+                        {"WORLD_SIZE", "2"},
+                        {"MASTER_ADDR", "node0"},
+                        {"MASTER_PORT", "29500"},
+                        {"TORCHELASTIC_RUN_ID", "5e1c"},
+                        {"TORCHELASTIC_RESTART_COUNT", "3"},
+                        {"TORCHELASTIC_USE_AGENT_STORE", "True"},
+                        {"SLURM_JOB_ID", "1234"}};
+  auto launch = detect(torchrun);
+  ASSERT_TRUE(launch.ok() && *launch);
+  EXPECT_TRUE((*launch)->hasAgentStore);
+  EXPECT_EQ((*launch)->runId, "torchrun's run 5e1c");
+  torchrun["TORCHELASTIC_USE_AGENT_STORE"] = "False";
+  torchrun.erase("TORCHELASTIC_RUN_ID"); // Variables that were set by hand.
+  launch = detect(torchrun);
+  ASSERT_TRUE(launch.ok() && *launch);
+  EXPECT_FALSE((*launch)->hasAgentStore);
+  EXPECT_EQ((*launch)->runId, "Slurm's job 1234");
 }
 
 TEST(Launch, TheInnerOfTwoCounts) {

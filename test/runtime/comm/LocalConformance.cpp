@@ -46,7 +46,7 @@ static void runSockets(unsigned size, const Body &body) {
   for (unsigned rank = 0; rank < size; ++rank)
     threads.emplace_back([launch, rank, &body]() mutable {
       launch.rank = rank;
-      auto transport = createSocketTransport(launch, 20);
+      auto transport = createSocketTransport(launch, {.seconds = 20});
       ASSERT_TRUE(transport.ok()) << transport.status().message();
       RankGroup group{"reversed", {{}}, {3}};
       for (unsigned other = 0; other < launch.size; ++other)

@@ -63,7 +63,7 @@ void test::runNcclRanks(const NcclRanks &ranks,
       launch.rank = rank;
       Set host;
       if (ranks.sockets) {
-        auto transport = createSocketTransport(launch, 20);
+        auto transport = createSocketTransport(launch, {.seconds = 20});
         ASSERT_TRUE(transport.ok()) << transport.status().message();
         auto made =
             createProcessWorld(*std::move(transport), table, ranks.limits);
