@@ -7,6 +7,7 @@
 #include "runtime/executor/Executor.h"
 
 #include "runtime/base/Format.h"
+#include "runtime/comm/interfaces/FailureText.h"
 #include "runtime/executor/ProgramGroups.h"
 #include "runtime/executor/ProgramKernels.h"
 #include "runtime/program/DataType.h"
@@ -302,18 +303,22 @@ Status Executor::runCall(PreparedCall &call, InstructionPlace place,
     return status;
   std::string who =
       group->world().size() > 1 ? formatText("rank %u, ", ownRank) : "";
-  return status.withContext(who + describe(place));
+  return comm::atPlace(status, who + describe(place));
 }
 
 std::string Executor::describe(InstructionPlace place) const {
   const program::Sequence &sequence = role().sequences(int(place.sequence));
   const program::Instruction &instruction =
       sequence.instructions(int(place.instruction));
+  std::string text = instructionText(instruction, *source);
+  constexpr size_t shown = 120; // A bucket may have hundreds of operands.
+  if (size_t cut = text.rfind(", ", shown);
+      text.size() > shown && cut != text.npos)
+    text = text.substr(0, cut) + ", ...";
   return formatText("sequence '%s', instruction %u (%s%s%s)",
                     sequence.name().c_str(), place.instruction,
                     instruction.source().c_str(),
-                    instruction.source().empty() ? "" : ": ",
-                    instructionText(instruction, *source).c_str());
+                    instruction.source().empty() ? "" : ": ", text.c_str());
 }
 
 void Executor::startProfile() {

@@ -176,11 +176,17 @@ static std::string transferText(const program::Transfer &transfer) {
   return text;
 }
 
+/// "%2 = %1", or "%1" if that is where the result goes.
+static std::string pieceText(uint32_t to, uint32_t from) {
+  return to == from ? formatText("%%%u", to)
+                    : formatText("%%%u = %%%u", to, from);
+}
+
 static std::string collectiveText(const program::Collective &collective) {
-  std::string text = formatText("%s %%%u = %%%u", collective.op().c_str(),
-                                collective.to(), collective.from());
+  std::string text =
+      collective.op() + " " + pieceText(collective.to(), collective.from());
   for (const auto &piece : collective.others())
-    text += formatText(", %%%u = %%%u", piece.to(), piece.from());
+    text += ", " + pieceText(piece.to(), piece.from());
   return text + formatText(" group %u", collective.group());
 }
 

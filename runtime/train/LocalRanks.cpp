@@ -6,6 +6,8 @@
 
 #include "runtime/train/LocalRanks.h"
 
+#include "runtime/comm/interfaces/FailureText.h"
+
 #include <algorithm>
 #include <condition_variable>
 #include <system_error>
@@ -69,7 +71,7 @@ static Status combine(const comm::LocalWorld::Failure &failure,
   for (const auto &result : results)
     if (result && result->code() == StatusCode::Unavailable &&
         result->message() != first.message() && lines++ < 4)
-      text += "\n  " + result->message();
+      text += "\n  " + comm::waitTextOf(*result);
   return Status(first.code(), text);
 }
 

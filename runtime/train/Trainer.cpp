@@ -7,6 +7,7 @@
 #include "runtime/train/Trainer.h"
 
 #include "runtime/base/Format.h"
+#include "runtime/comm/interfaces/FailureText.h"
 #include "runtime/train/Interrupt.h"
 #include "runtime/train/LearningRate.h"
 #include "runtime/train/RunCheckpoint.h"
@@ -100,13 +101,14 @@ StatusOr<StepRecord> Trainer::trainStep(StepHost &host) {
   record.learningRate = learningRateAt(training().learning_rate(), now.step);
   host.begin(now.step, record.learningRate);
   if (Status status = executor.run("train_step", now.step, host); !status.ok())
-    return status.withContext(
-        formatText("step %llu", (unsigned long long)record.step));
+    return comm::atPlace(
+        status, formatText("step %llu", (unsigned long long)record.step));
   ++now.step;
   now.consumedSamples += training().global_batch_size();
   auto shared = sharing.share(host.outputs(), InterruptGuard::requested());
   if (!shared.ok())
-    return shared.status().withContext(
+    return comm::atPlace(
+        shared.status(),
         formatText("step %llu: rank %u, after its last instruction",
                    (unsigned long long)record.step, executor.rank()));
   const SharedOutputs &outputs = *shared;

@@ -31,7 +31,7 @@ WaitLimits WaitLimits::fromEnvironment() {
 //===----------------------------------------------------------------------===//
 
 static std::string doingText(const RankReport &report) {
-  return report.doing.empty() ? "outside of the program" : report.doing;
+  return report.doing.empty() ? "outside of the program" : "in " + report.doing;
 }
 
 static bool isAwaited(const std::vector<RankState> &ranks, unsigned rank) {
@@ -48,7 +48,7 @@ static std::string deadlockText(const std::vector<RankState> &ranks) {
   size_t named = 0;
   for (unsigned rank = 0; rank < ranks.size() && named < 8; ++rank)
     if (ranks[rank].report.state == LaneState::Waiting)
-      text += formatText("%s rank %u is in %s, %s", named++ ? ";" : "", rank,
+      text += formatText("%s rank %u is %s, %s", named++ ? ";" : "", rank,
                          doingText(ranks[rank].report).c_str(),
                          ranks[rank].report.wait.c_str());
   return text;
@@ -71,14 +71,13 @@ std::optional<Verdict> comm::judgeRanks(const std::vector<RankState> &ranks,
     }
     if (state.silentSeconds >= limits.hangSeconds)
       return Verdict{rank, formatText("rank %u has given no sign of life for "
-                                      "%.0f s; last it was in ",
+                                      "%.0f s; last it was ",
                                       rank, state.silentSeconds) +
                                doingText(state.report)};
     bool runs = state.report.state == LaneState::Running;
     bool stalls = state.stalledSeconds >= limits.hangSeconds;
     if (waiting && runs && stalls)
-      return Verdict{rank, formatText("rank %u hangs: for %.0f s it has been "
-                                      "in ",
+      return Verdict{rank, formatText("rank %u hangs: for %.0f s it has been ",
                                       rank, state.stalledSeconds) +
                                doingText(state.report)};
     allStall &= stalls && !runs && state.report.state != LaneState::Patient;

@@ -13,6 +13,7 @@
 #define HOCKET_RUNTIME_COMM_LOCAL_LOCALSTATE_H
 
 #include "runtime/comm/interfaces/CommunicatorSet.h"
+#include "runtime/comm/interfaces/FailureText.h"
 #include "runtime/comm/local/LocalWorld.h"
 
 #include <condition_variable>
@@ -82,7 +83,7 @@ waitLocally(const LocalWaiter &waiter, std::unique_lock<std::mutex> &lock,
   while (!done()) {
     WaitSubject now = subject();
     if (waiter.state.failed()) {
-      result = unavailable(now.text + ": " + waiter.state.reason());
+      result = waitError(waiter.state.reason(), now.text);
       break;
     }
     activity.beginWait(waiter.lane, std::move(now.text), std::move(now.ranks));

@@ -134,8 +134,7 @@ public:
   }
   RankActivity &activity() override { return shared->activity(rank); }
   void fail(const Status &error) override {
-    shared->fail(rank, error,
-                 formatText("rank %u failed: ", rank) + error.message());
+    shared->fail(rank, error, failureText(rank, error));
   }
   Status check() override {
     shared->watch();

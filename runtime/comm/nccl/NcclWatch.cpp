@@ -7,6 +7,7 @@
 #include "runtime/comm/nccl/NcclWatch.h"
 
 #include "runtime/base/Format.h"
+#include "runtime/comm/interfaces/FailureText.h"
 
 #include <algorithm>
 #include <atomic>
@@ -216,8 +217,8 @@ Status NcclWatch::look() {
   if (status.ok() || !waiting.members)
     return status;
   std::string doing = activity.report().doing;
-  return unavailable((doing.empty() ? "" : doing + ": ") + waiting.text() +
-                     " does not end: " + status.message());
+  return waitError(status.message(), (doing.empty() ? "" : doing + ": ") +
+                                         waiting.text() + " does not end");
 }
 
 void NcclWatch::step() {

@@ -6,6 +6,8 @@
 
 #include "runtime/comm/process/ProcessState.h"
 
+#include "runtime/comm/interfaces/FailureText.h"
+
 #include <algorithm>
 #include <sched.h>
 #include <set>
@@ -98,9 +100,8 @@ Status MessageBatch::wait(const std::string &subject,
     bool progressed = false;
     std::optional<unsigned> lost;
     if (Status status = testAll(progressed, lost); !status.ok())
-      result =
-          unavailable(subject + " waits for rank " +
-                      std::to_string(ranks[*lost]) + ": " + whyLost(status));
+      result = waitError(whyLost(status), subject + " waits for rank " +
+                                              std::to_string(ranks[*lost]));
     if (!result.ok() || pending.empty())
       break;
     if (progressed)
@@ -112,7 +113,7 @@ Status MessageBatch::wait(const std::string &subject,
     if (idle % 16 != 15)
       continue;
     if (state.failed()) {
-      result = unavailable(waitText(subject, ranks) + ": " + state.reason());
+      result = waitError(state.reason(), waitText(subject, ranks));
       break;
     }
     if (Clock::now() - begin > 100ms) {

@@ -103,8 +103,9 @@ void ProcessWatch::step() {
 
 /// What the peer did when it last said so.
 static std::string lastOf(const WatchNote &note) {
-  return std::string("last it was in ") +
-         (note.doing[0] ? note.doing : "no instruction");
+  return std::string("last it was ") + (note.doing[0]
+                                            ? "in " + std::string(note.doing)
+                                            : "outside of the program");
 }
 
 /// Who cannot be reached has died, unless it has said farewell.
@@ -269,8 +270,8 @@ void ProcessWatch::fail(const std::string &why) { state.fail(why); }
 
 /// The rank's own thread has not come back: it computes for long, or hangs.
 void ProcessWatch::endProcess() const {
-  std::fprintf(stderr, "hocket: rank %u ends: %s\n", state.transport.rank(),
-               state.reason().c_str());
+  std::fprintf(stderr, "hocket: %s\n  rank %u ends\n", state.reason().c_str(),
+               state.transport.rank());
   std::fflush(stderr);
   ::_exit(1);
 }

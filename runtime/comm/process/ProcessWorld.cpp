@@ -7,6 +7,7 @@
 #include "runtime/comm/process/ProcessWorld.h"
 
 #include "runtime/base/Format.h"
+#include "runtime/comm/interfaces/FailureText.h"
 #include "runtime/comm/local/LocalCommunicator.h"
 #include "runtime/comm/process/MessageCommunicator.h"
 #include "runtime/comm/process/ProcessWatch.h"
@@ -35,8 +36,7 @@ public:
   }
   RankActivity &activity() override { return state.activity; }
   void fail(const Status &error) override {
-    state.fail(formatText("rank %u failed: ", transport->rank()) +
-               error.message());
+    state.fail(failureText(transport->rank(), error));
   }
   Status check() override {
     return state.failed() ? unavailable(state.reason()) : okStatus();

@@ -263,8 +263,10 @@ TEST_F(ManyRanksCommand, AProcessThatDiesEndsTheOthers) {
   Outcome outcome = runInto("KILL");
   EXPECT_NE(outcome.status, 0);
   EXPECT_THAT(outcome.text, HasSubstr(" waits for rank "));
-  EXPECT_THAT(outcome.text, HasSubstr(": rank 1 has died (process "));
+  EXPECT_THAT(outcome.text,
+              HasSubstr("hocket-runtime: rank 1 has died (process "));
   EXPECT_THAT(outcome.text, HasSubstr(" instruction"));
+  EXPECT_THAT(outcome.text, HasSubstr("\n  step "));
   EXPECT_THAT(outcome.text, HasSubstr("in group '"));
 }
 
@@ -275,7 +277,7 @@ TEST_F(ManyRanksCommand, AProcessThatHangsEndsTheOthers) {
   Outcome outcome = runInto("STOP");
   EXPECT_NE(outcome.status, 0);
   EXPECT_THAT(outcome.text,
-              HasSubstr(": rank 1 has given no sign of life for "));
+              HasSubstr("hocket-runtime: rank 1 has given no sign of life "));
   EXPECT_LT(std::chrono::steady_clock::now() - start, std::chrono::seconds(60));
 }
 

@@ -302,8 +302,8 @@ TEST_F(ManyRanks, AFailingRankEndsTheOthers) {
       << status.message();
   EXPECT_NE(status.message().find(
                 "\n  rank 0, sequence 'microbatch', instruction 5 (all_reduce "
-                "%11 = %11 group 0): all_reduce of 1 f32 in group 'dp' of "
-                "ranks 0, 1, 2 waits for rank 1"),
+                "%11 group 0): all_reduce of 1 f32 in group 'dp' of ranks 0, "
+                "1, 2 waits for rank 1"),
             std::string::npos)
       << status.message();
 }
@@ -347,9 +347,9 @@ TEST_F(ManyRanks, AHangingRankIsLeftBehind) {
   for (const char *part :
        {" s it has been in sequence 'microbatch', instruction 0 (host input "
         "tokens -> %7)",
-        "\n  rank 0, sequence 'microbatch', instruction 5 (all_reduce %11 = "
-        "%11 group 0): all_reduce of 1 f32 in group 'dp' of ranks 0, 1, 2 "
-        "waits for rank 2: rank 2 hangs: "})
+        "\n  rank 0, sequence 'microbatch', instruction 5 (all_reduce %11 "
+        "group 0): all_reduce of 1 f32 in group 'dp' of ranks 0, 1, 2 waits "
+        "for rank 2"})
     EXPECT_NE(status.message().find(part), std::string::npos)
         << status.message();
   over->set_value();
