@@ -15,6 +15,7 @@
 #include "runtime/train/Interrupt.h"
 #include "runtime/train/LocalRanks.h"
 #include "runtime/train/RankRun.h"
+#include "runtime/train/RunFacts.h"
 
 #include <algorithm>
 #include <cstdio>
@@ -105,12 +106,15 @@ static Status runLaunched(RankRun place, comm::GroupTable table,
   HOCKET_ASSIGN_OR_RETURN(place.threads, threadsOf(launch));
   place.launcher = "a process each, by " + launch.launcher;
   place.gpu = launch.localRank;
+  // Before others wait for it: it reads files.
+  std::vector<comm::RunFact> facts =
+      factsOfRun(*place.program, *place.options, launch.runId);
   HOCKET_ASSIGN_OR_RETURN(std::unique_ptr<comm::Transport> transport,
                           createTransport(launch));
-  HOCKET_ASSIGN_OR_RETURN(std::unique_ptr<comm::CommunicatorSet> communicators,
-                          comm::createProcessWorld(std::move(transport),
-                                                   std::move(table),
-                                                   limitsOf(*place.options)));
+  HOCKET_ASSIGN_OR_RETURN(
+      std::unique_ptr<comm::CommunicatorSet> communicators,
+      comm::createProcessWorld(std::move(transport), std::move(table),
+                               limitsOf(*place.options), facts));
   // A launcher that ends all processes because one has died gives the others
   // time to say what they waited for. Before this a signal ends the process.
   InterruptGuard guard;

@@ -20,6 +20,7 @@
 #include "runtime/train/RankAgreement.h"
 #include "runtime/train/RankRun.h"
 #include "runtime/train/RunCheckpoint.h"
+#include "runtime/train/RunFacts.h"
 #include "runtime/train/SaveFolder.h"
 #include "runtime/train/StepTrace.h"
 #include "runtime/train/TokenCheck.h"
@@ -52,6 +53,7 @@ private:
     HOCKET_RETURN_IF_ERROR(load());
     print(banner());
     HOCKET_RETURN_IF_ERROR(restoreOrInitialize());
+    HOCKET_RETURN_IF_ERROR(compareStart());
     if (!options.logFile.empty() && isFirst())
       HOCKET_RETURN_IF_ERROR(checkLogFile(options.logFile, logUse()));
     printNotices();
@@ -283,6 +285,12 @@ private:
                       "of its decay. To go on to step N, compile with --set "
                       "training.learning_rate.decay_steps=N and say --steps N",
                       rate.minimum());
+  }
+
+  Status compareStart() const {
+    return comm::compareRanks(communicators.world(),
+                              factsOfStart({start.step, start.consumedSamples,
+                                            executor->currentSeed(), loadDir}));
   }
 
   data::GptDatasetOptions datasetOptions() const {

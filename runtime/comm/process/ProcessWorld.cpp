@@ -26,8 +26,10 @@ public:
         table(std::move(table)) {}
   ~ProcessSet() override;
 
-  /// All channels, in the order of the table.
-  Status open(const WaitLimits &limits);
+  /// The world's own channels, and its watch.
+  Status openWorld(const WaitLimits &limits);
+  /// All others, in the order of the table.
+  Status openGroups();
 
   Communicator &world() override { return *everyone; }
   Communicator *find(uint32_t group, uint32_t stream) override {
@@ -82,7 +84,7 @@ Status ProcessSet::openGroup(uint32_t index) {
   return okStatus();
 }
 
-Status ProcessSet::open(const WaitLimits &limits) {
+Status ProcessSet::openWorld(const WaitLimits &limits) {
   std::vector<unsigned> all(transport->size());
   for (unsigned rank = 0; rank < all.size(); ++rank)
     all[rank] = rank;
@@ -91,10 +93,14 @@ Status ProcessSet::open(const WaitLimits &limits) {
   HOCKET_ASSIGN_OR_RETURN(place.transfers, transport->open({all}));
   HOCKET_ASSIGN_OR_RETURN(place.collectives, transport->open({all}));
   everyone = make(place);
-  for (uint32_t group = 0; group < table.groups.size(); ++group)
-    HOCKET_RETURN_IF_ERROR(openGroup(group));
   if (transport->size() > 1)
     watch = std::make_unique<ProcessWatch>(state, notes, limits);
+  return okStatus();
+}
+
+Status ProcessSet::openGroups() {
+  for (uint32_t group = 0; group < table.groups.size(); ++group)
+    HOCKET_RETURN_IF_ERROR(openGroup(group));
   return okStatus();
 }
 
@@ -115,13 +121,15 @@ ProcessSet::~ProcessSet() {
 
 StatusOr<std::unique_ptr<CommunicatorSet>>
 comm::createProcessWorld(std::unique_ptr<Transport> transport, GroupTable table,
-                         WaitLimits limits) {
+                         WaitLimits limits, std::span<const RunFact> facts) {
   HOCKET_RETURN_IF_ERROR(checkGroupTable(table));
   if (table.ranks != transport->size())
     return invalidArgument(formatText("%u ranks are wanted, %u run",
                                       table.ranks, transport->size()));
   auto set =
       std::make_unique<ProcessSet>(std::move(transport), std::move(table));
-  HOCKET_RETURN_IF_ERROR(set->open(limits));
+  HOCKET_RETURN_IF_ERROR(set->openWorld(limits));
+  HOCKET_RETURN_IF_ERROR(compareRanks(set->world(), facts));
+  HOCKET_RETURN_IF_ERROR(set->openGroups());
   return std::unique_ptr<CommunicatorSet>(std::move(set));
 }

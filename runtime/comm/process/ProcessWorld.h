@@ -20,16 +20,18 @@
 #define HOCKET_RUNTIME_COMM_PROCESS_PROCESSWORLD_H
 
 #include "runtime/comm/interfaces/CommunicatorSet.h"
+#include "runtime/comm/interfaces/RankComparison.h"
 #include "runtime/comm/process/Transport.h"
 
 namespace hocket::comm {
 
-/// All ranks of the transport call it with the same table. Destroying the
-/// result, after no thing has failed, waits for the other ranks; after a
-/// failure the process should end soon.
+/// All ranks of the transport call it with the same table; first they compare
+/// `facts`, which decide the table (RankComparison.h). Destroying the result,
+/// after no thing has failed, waits for the other ranks; after a failure the
+/// process should end soon.
 StatusOr<std::unique_ptr<CommunicatorSet>>
 createProcessWorld(std::unique_ptr<Transport> transport, GroupTable table,
-                   WaitLimits limits);
+                   WaitLimits limits, std::span<const RunFact> facts = {});
 
 } // namespace hocket::comm
 
