@@ -7,8 +7,8 @@
 #include "runtime/base/File.h"
 
 #include "runtime/base/Format.h"
+#include "runtime/base/TemporaryName.h"
 
-#include <atomic>
 #include <cerrno>
 #include <cstring>
 #include <fcntl.h>
@@ -17,6 +17,7 @@
 #include <sys/stat.h>
 #include <system_error>
 #include <unistd.h>
+#include <utility>
 
 using namespace hocket;
 
@@ -123,14 +124,25 @@ Status hocket::writeFileAtomically(const std::string &path,
 // AtomicFile
 //===----------------------------------------------------------------------===//
 
-/// "dir/name" gives "dir/.name.<process>.<count>.partial".
-static std::string temporaryName(const std::string &path) {
-  static std::atomic<unsigned> count{0};
-  size_t slash = path.find_last_of('/');
-  size_t start = slash == std::string::npos ? 0 : slash + 1;
-  return path.substr(0, start) + "." + path.substr(start) + "." +
-         std::to_string(::getpid()) + "." + std::to_string(count++) +
-         ".partial";
+static constexpr std::string_view partialEnding = ".partial";
+
+/// Opens a file under a new temporary name, which goes to `temporary`.
+static Status openTemporary(const std::string &path, std::string &temporary,
+                            Descriptor &file) {
+  for (int attempt = 0; attempt < 100; ++attempt) {
+    temporary = temporaryName(path, partialEnding);
+    file.value =
+        ::open(temporary.c_str(), O_CREAT | O_EXCL | O_RDWR | O_CLOEXEC, 0666);
+    if (file.value < 0 && errno == EEXIST)
+      continue;
+    if (file.value < 0)
+      return fileError(path, "create", errno);
+    if (holdTemporary(file.value))
+      return okStatus();
+    ::close(std::exchange(file.value, -1));
+  }
+  return unavailable(path + ": cannot create a temporary file beside it: " +
+                     temporary + " and a hundred others were taken");
 }
 
 StatusOr<AtomicFile> AtomicFile::create(const std::string &path) {
@@ -138,12 +150,11 @@ StatusOr<AtomicFile> AtomicFile::create(const std::string &path) {
   if (::stat(path.c_str(), &info) == 0 && !S_ISREG(info.st_mode))
     return invalidArgument(path + ": exists and is not a regular file; "
                                   "it is not replaced");
-  std::string temporary = temporaryName(path);
-  int descriptor =
-      ::open(temporary.c_str(), O_CREAT | O_EXCL | O_RDWR | O_CLOEXEC, 0666);
-  if (descriptor < 0)
-    return fileError(path, "create", errno);
-  return AtomicFile(path, std::move(temporary), descriptor);
+  removeAbandoned(path, partialEnding);
+  std::string temporary;
+  Descriptor file(-1);
+  HOCKET_RETURN_IF_ERROR(openTemporary(path, temporary, file));
+  return AtomicFile(path, std::move(temporary), std::exchange(file.value, -1));
 }
 
 AtomicFile::AtomicFile(AtomicFile &&other) noexcept
@@ -212,6 +223,62 @@ Status AtomicFile::commit() {
     return fileError(path, "replace", errno);
   ::close(std::exchange(descriptor, -1));
   return syncParent(path);
+}
+
+//===----------------------------------------------------------------------===//
+// RandomAccessFile
+//===----------------------------------------------------------------------===//
+
+StatusOr<RandomAccessFile> RandomAccessFile::open(const std::string &path) {
+  Descriptor file(-1);
+  RandomAccessFile result;
+  HOCKET_RETURN_IF_ERROR(openRegular(path, file, result.length));
+  result.filePath = path;
+  result.descriptor = std::exchange(file.value, -1);
+  return result;
+}
+
+RandomAccessFile::RandomAccessFile(RandomAccessFile &&other) noexcept
+    : filePath(std::move(other.filePath)),
+      descriptor(std::exchange(other.descriptor, -1)), length(other.length) {}
+
+RandomAccessFile &
+RandomAccessFile::operator=(RandomAccessFile &&other) noexcept {
+  std::swap(filePath, other.filePath);
+  std::swap(descriptor, other.descriptor);
+  std::swap(length, other.length);
+  return *this;
+}
+
+RandomAccessFile::~RandomAccessFile() {
+  if (descriptor >= 0)
+    ::close(descriptor);
+}
+
+/// Why there is no byte at `offset`, where there was one.
+Status RandomAccessFile::cutShort(uint64_t offset) const {
+  struct stat now = {};
+  (void)::fstat(descriptor, &now);
+  return dataLoss(filePath + ": there is no byte " + std::to_string(offset) +
+                  ": the file has " + std::to_string(now.st_size) +
+                  " bytes now; it had " + std::to_string(length) +
+                  " when it was opened, and was cut short since");
+}
+
+Status RandomAccessFile::read(uint64_t offset, void *out, size_t size) const {
+  auto *bytes = static_cast<char *>(out);
+  while (size > 0) {
+    ssize_t got = ::pread(descriptor, bytes, size, off_t(offset));
+    if (got < 0 && errno == EINTR)
+      continue;
+    if (got < 0)
+      return fileError(filePath,
+                       ("read byte " + std::to_string(offset)).c_str(), errno);
+    if (got == 0)
+      return cutShort(offset);
+    bytes += got, offset += uint64_t(got), size -= size_t(got);
+  }
+  return okStatus();
 }
 
 //===----------------------------------------------------------------------===//

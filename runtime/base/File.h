@@ -7,7 +7,8 @@
 /// \file
 /// Files are read whole under a limit, mapped read-only, or replaced in one
 /// step: a reader sees the old file or the new one, never a part, and a write
-/// that fails leaves nothing behind. Every message starts with the path.
+/// that fails leaves nothing behind. What a killed process has left, the next
+/// write to that folder removes. Every message starts with the path.
 ///
 //===----------------------------------------------------------------------===//
 
@@ -38,8 +39,8 @@ Status makeDirectories(const std::string &path);
 std::string errnoMessage(int error);
 
 /// A file that takes the name `path` only when it is complete: bytes go to a
-/// temporary file beside it, commit() syncs that and renames it. Destroyed
-/// before commit(), it removes the temporary file.
+/// temporary file beside it (TemporaryName.h), commit() syncs that and renames
+/// it. Destroyed before commit(), it removes the temporary file.
 class AtomicFile {
 public:
   /// Fails if the directory is missing or read-only, or if `path` exists and
@@ -74,7 +75,39 @@ private:
   uint64_t end = 0;
 };
 
-/// A file's bytes in memory, read-only, until this object dies.
+/// A file that is read piece by piece, for as long as a run takes. Where the
+/// bytes are no longer there, since the file was cut short or its disk fails, a
+/// read is an error; of a MappedFile it is a signal. Any thread.
+class RandomAccessFile {
+public:
+  RandomAccessFile() = default;
+
+  /// NotFound if there is none, InvalidArgument if it is not a regular file.
+  static StatusOr<RandomAccessFile> open(const std::string &path);
+
+  RandomAccessFile(RandomAccessFile &&other) noexcept;
+  RandomAccessFile &operator=(RandomAccessFile &&other) noexcept;
+  ~RandomAccessFile();
+
+  const std::string &path() const { return filePath; }
+
+  /// When it was opened.
+  uint64_t size() const { return length; }
+
+  /// Copies bytes [offset, offset + size) to `out`. DataLoss, which names the
+  /// byte, where the file ends before that.
+  Status read(uint64_t offset, void *out, size_t size) const;
+
+private:
+  Status cutShort(uint64_t offset) const;
+
+  std::string filePath;
+  int descriptor = -1;
+  uint64_t length = 0;
+};
+
+/// A file's bytes in memory, read-only, until this object dies. For files that
+/// are read once, at the start: see RandomAccessFile.
 class MappedFile {
 public:
   MappedFile() = default;

@@ -7,6 +7,7 @@
 #include "runtime/checkpoint/NewFolder.h"
 
 #include "runtime/base/File.h"
+#include "runtime/base/TemporaryName.h"
 #include "runtime/checkpoint/IterationFiles.h"
 
 #include <cerrno>
@@ -15,6 +16,7 @@
 #include <filesystem>
 #include <sys/stat.h>
 #include <unistd.h>
+#include <utility>
 #include <vector>
 
 using namespace hocket;
@@ -38,32 +40,45 @@ static Status syncFolder(const std::string &path) {
 }
 
 StatusOr<NewFolder> NewFolder::create(const std::string &path) {
-  fs::path final(path);
-  NewFolder folder(
-      path, (final.parent_path() / ("." + final.filename().string() + ".tmp-" +
-                                    std::to_string(::getpid())))
-                .string());
-  std::error_code ignored;
-  fs::remove_all(folder.temporary, ignored);
-  if (::mkdir(folder.temporary.c_str(), 0777)) {
-    int error = errno;
-    folder.temporary.clear();
-    return folderError(path, "create", error);
+  constexpr std::string_view ending = ".tmp";
+  removeAbandoned(path, ending);
+  NewFolder folder(path);
+  for (int attempt = 0; attempt < 100; ++attempt) {
+    std::string name = temporaryName(path, ending);
+    if (::mkdir(name.c_str(), 0777)) {
+      if (errno == EEXIST)
+        continue;
+      return folderError(path, "create", errno);
+    }
+    folder.lock = ::open(name.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    int error = folder.lock < 0 ? errno : 0;
+    if (error == 0 && holdTemporary(folder.lock)) {
+      folder.temporary = name;
+      return folder;
+    }
+    folder.unlock();
+    ::rmdir(name.c_str());
+    if (error && error != ENOENT)
+      return folderError(path, "create", error);
   }
-  return folder;
+  return folderError(path, "create", EEXIST);
 }
-
-NewFolder::NewFolder(std::string path, std::string temporary)
-    : path(std::move(path)), temporary(std::move(temporary)) {}
 
 NewFolder::NewFolder(NewFolder &&other) noexcept
     : path(std::move(other.path)),
-      temporary(std::exchange(other.temporary, "")) {}
+      temporary(std::exchange(other.temporary, "")),
+      lock(std::exchange(other.lock, -1)) {}
+
+void NewFolder::unlock() {
+  if (lock >= 0)
+    ::close(std::exchange(lock, -1));
+}
 
 NewFolder::~NewFolder() {
   std::error_code ignored;
   if (!temporary.empty())
     fs::remove_all(temporary, ignored);
+  unlock();
 }
 
 Status NewFolder::commit() {
@@ -95,8 +110,12 @@ void NewFolder::keepFilesOfOthers() {
     if (!isIterationFile(at->path().filename().string()))
       paths.push_back(at->path());
   for (const fs::path &from : paths)
-    if (fs::rename(from, fs::path(path) / from.filename(), error); error)
-      temporary.clear(); // Then all of it stays where it is.
+    if (fs::rename(from, fs::path(path) / from.filename(), error); error) {
+      // Then all of it stays, under a name that nobody takes for abandoned.
+      fs::rename(temporary, temporary + ".old", error);
+      temporary.clear();
+      return;
+    }
 }
 
 Status NewFolder::syncParent() const {

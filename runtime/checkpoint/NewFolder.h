@@ -13,9 +13,11 @@
 
 namespace hocket::checkpoint {
 
-/// A folder beside its final place, removed unless it takes that place.
+/// A folder beside its final place (TemporaryName.h), removed unless it takes
+/// that place.
 class NewFolder {
 public:
+  /// Removes first what killed processes have left beside `path`.
   static StatusOr<NewFolder> create(const std::string &path);
   NewFolder(NewFolder &&other) noexcept;
   NewFolder &operator=(NewFolder &&) = delete;
@@ -34,8 +36,10 @@ public:
 private:
   Status syncParent() const;
   void keepFilesOfOthers();
-  NewFolder(std::string path, std::string temporary);
+  void unlock();
+  explicit NewFolder(std::string path) : path(std::move(path)) {}
   std::string path, temporary;
+  int lock = -1; ///< On the folder, until it has its final name.
 };
 
 } // namespace hocket::checkpoint

@@ -8,9 +8,11 @@
 #include "runtime/base/JsonLines.h"
 
 #include <cmath>
+#include <csignal>
 #include <filesystem>
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
+#include <sys/resource.h>
 
 using namespace hocket;
 namespace fs = std::filesystem;
@@ -93,6 +95,54 @@ TEST_F(FileTest, Maps) {
   ASSERT_TRUE(empty.ok());
   EXPECT_EQ(empty->size(), 0u);
   EXPECT_FALSE(MappedFile::open(at("none")).ok());
+}
+
+TEST_F(FileTest, ReadsPieces) {
+  ASSERT_TRUE(writeFileAtomically(at("x"), "0123456789").ok());
+  auto opened = RandomAccessFile::open(at("x"));
+  ASSERT_TRUE(opened.ok()) << opened.status().message();
+  RandomAccessFile file = *std::move(opened);
+  EXPECT_EQ(file.size(), 10u);
+  char bytes[4] = {};
+  ASSERT_TRUE(file.read(3, bytes, 4).ok());
+  EXPECT_EQ(std::string(bytes, 4), "3456");
+  EXPECT_EQ(RandomAccessFile::open(at("none")).status().code(),
+            StatusCode::NotFound);
+}
+
+// Of a mapped file this would be SIGBUS.
+TEST_F(FileTest, AFileThatIsCutShortIsAnError) {
+  ASSERT_TRUE(writeFileAtomically(at("x"), std::string(100000, 'x')).ok());
+  auto file = RandomAccessFile::open(at("x"));
+  ASSERT_TRUE(file.ok());
+  fs::resize_file(at("x"), 5000);
+  std::string bytes(1000, ' ');
+  EXPECT_TRUE(file->read(4000, bytes.data(), 1000).ok());
+  Status status = file->read(4500, bytes.data(), 1000);
+  EXPECT_EQ(status.code(), StatusCode::DataLoss);
+  EXPECT_EQ(status.message(),
+            at("x") + ": there is no byte 5000: the file has 5000 bytes now; "
+                      "it had 100000 when it was opened, and was cut short "
+                      "since");
+}
+
+TEST_F(FileTest, AFullDiskLosesLinesAndNotTheirOrder) {
+  auto full = JsonLines::open("/dev/full", true);
+  ASSERT_TRUE(full.ok()) << full.status().message();
+  EXPECT_EQ(full->write({{"step", 1}}).message(),
+            "/dev/full: cannot write the log: No space left on device");
+  // A disk with room for a line and a half.
+  auto log = JsonLines::open(at("log"), false);
+  std::signal(SIGXFSZ, SIG_IGN);
+  rlimit old;
+  getrlimit(RLIMIT_FSIZE, &old);
+  rlimit small{17, old.rlim_max};
+  setrlimit(RLIMIT_FSIZE, &small);
+  EXPECT_TRUE(log->write({{"step", 1}}).ok());
+  EXPECT_FALSE(log->write({{"step", 2}}).ok());
+  setrlimit(RLIMIT_FSIZE, &old);
+  EXPECT_TRUE(log->write({{"step", 3}}).ok());
+  EXPECT_EQ(*readFile(at("log"), 1000), "{\"step\":1}\n{\"step\":3}\n");
 }
 
 TEST_F(FileTest, JsonLinesKeepEveryDigit) {
