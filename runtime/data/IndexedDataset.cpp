@@ -8,6 +8,7 @@
 
 #include "runtime/base/CheckedMath.h"
 
+#include <algorithm>
 #include <cstring>
 
 using namespace hocket;
@@ -65,11 +66,13 @@ Status IndexedDataset::parseHeader() {
   if (index.size() < headerBytes)
     return corrupt("expected a header of 34 bytes, the file has " +
                    std::to_string(index.size()));
-  if (std::memcmp(index.data(), magic, sizeof(magic)) != 0)
+  uint8_t header[headerBytes];
+  HOCKET_RETURN_IF_ERROR(index.read(0, header, sizeof(header)));
+  if (std::memcmp(header, magic, sizeof(magic)) != 0)
     return corrupt("not a Megatron index: it does not start with MMIDIDX");
-  if (auto version = load<uint64_t>(index.data() + 9); version != 1)
+  if (auto version = load<uint64_t>(header + 9); version != 1)
     return corrupt("expected version 1, found " + std::to_string(version));
-  uint8_t code = index.data()[17];
+  uint8_t code = header[17];
   if (code < 1 || code > 8)
     return corrupt("expected a token type from 1 to 8, found " +
                    std::to_string(code));
@@ -79,9 +82,11 @@ Status IndexedDataset::parseHeader() {
   return okStatus();
 }
 
-Status IndexedDataset::parseSequences() {
-  auto sequences = load<uint64_t>(index.data() + 18);
-  auto bounds = load<uint64_t>(index.data() + 26);
+/// Where the tables are, and the lengths.
+Status IndexedDataset::parseTables() {
+  uint64_t counts[2];
+  HOCKET_RETURN_IF_ERROR(index.read(18, counts, sizeof(counts)));
+  auto [sequences, bounds] = counts;
   auto forSequences = checkedMultiply(sequences, 12);
   auto forDocuments = checkedMultiply(bounds, 8);
   auto body = forSequences && forDocuments
@@ -95,48 +100,68 @@ Status IndexedDataset::parseSequences() {
   if (bounds == 0)
     return corrupt("expected at least one document bound, found none");
   documentCount = bounds - 1;
-  offsetsBegin = index.data() + headerBytes + 4 * sequences;
+  offsetsBegin = headerBytes + 4 * sequences;
   documentsBegin = offsetsBegin + 8 * sequences;
   sequenceLengths.resize(sequences);
-  if (sequences)
-    std::memcpy(sequenceLengths.data(), index.data() + headerBytes,
-                4 * sequences);
-  int64_t previous = 0;
-  for (uint64_t i = 0; i < sequences; ++i) {
-    auto place = [&] { return "sequence " + std::to_string(i) + ": "; };
-    auto offset = load<int64_t>(offsetsBegin + 8 * i);
-    if (sequenceLengths[i] < 0)
-      return corrupt(place() + "its length is negative, " +
-                     std::to_string(sequenceLengths[i]));
-    if (offset < previous)
-      return corrupt(place() + "it begins at byte " + std::to_string(offset) +
-                     ", before byte " + std::to_string(previous) +
-                     " where the last one begins");
-    uint64_t bytes = uint64_t(sequenceLengths[i]) * tokenBytes(type);
-    if (!rangeInside(uint64_t(offset), bytes, bin.size()))
-      return corrupt(place() + std::to_string(bytes) + " bytes at byte " +
-                     std::to_string(offset) + " pass the end of " + filePrefix +
-                     ".bin, which has " + std::to_string(bin.size()));
-    previous = offset;
-    tokenCount += uint64_t(sequenceLengths[i]);
+  return index.read(headerBytes, sequenceLengths.data(), 4 * sequences);
+}
+
+/// Calls visit(i, number) for `count` 64-bit numbers from byte `begin` of the
+/// index, until one fails.
+template <typename Visit>
+Status IndexedDataset::eachNumber(uint64_t begin, uint64_t count,
+                                  Visit visit) const {
+  std::vector<int64_t> numbers(std::min<uint64_t>(count, 1 << 16));
+  for (uint64_t i = 0; i < count;) {
+    size_t got = std::min<uint64_t>(count - i, numbers.size());
+    HOCKET_RETURN_IF_ERROR(index.read(begin + 8 * i, numbers.data(), 8 * got));
+    for (size_t k = 0; k < got; ++k, ++i)
+      HOCKET_RETURN_IF_ERROR(visit(i, numbers[k]));
   }
   return okStatus();
 }
 
-Status IndexedDataset::parseDocuments() const {
+Status IndexedDataset::checkSequences() {
   int64_t previous = 0;
-  for (uint64_t i = 0; i <= documentCount; ++i) {
-    auto start = load<int64_t>(documentsBegin + 8 * i);
-    if (i == 0 && start != 0)
-      return corrupt("document 0 must begin at sequence 0, not at " +
-                     std::to_string(start));
-    if (start < previous)
-      return corrupt("document " + std::to_string(i) +
-                     ": it begins at sequence " + std::to_string(start) +
-                     ", before sequence " + std::to_string(previous) +
-                     " where the last one begins");
-    previous = start;
-  }
+  return eachNumber(
+      offsetsBegin, sequences(), [&](uint64_t i, int64_t offset) -> Status {
+        auto place = [&] { return "sequence " + std::to_string(i) + ": "; };
+        if (sequenceLengths[i] < 0)
+          return corrupt(place() + "its length is negative, " +
+                         std::to_string(sequenceLengths[i]));
+        if (offset < previous)
+          return corrupt(place() + "it begins at byte " +
+                         std::to_string(offset) + ", before byte " +
+                         std::to_string(previous) +
+                         " where the last one begins");
+        uint64_t bytes = uint64_t(sequenceLengths[i]) * tokenBytes(type);
+        if (!rangeInside(uint64_t(offset), bytes, bin.size()))
+          return corrupt(place() + std::to_string(bytes) + " bytes at byte " +
+                         std::to_string(offset) + " pass the end of " +
+                         filePrefix + ".bin, which has " +
+                         std::to_string(bin.size()));
+        previous = offset;
+        tokenCount += uint64_t(sequenceLengths[i]);
+        return okStatus();
+      });
+}
+
+Status IndexedDataset::checkDocuments() const {
+  int64_t previous = 0;
+  HOCKET_RETURN_IF_ERROR(eachNumber(
+      documentsBegin, documentCount + 1,
+      [&](uint64_t i, int64_t start) -> Status {
+        if (i == 0 && start != 0)
+          return corrupt("document 0 must begin at sequence 0, not at " +
+                         std::to_string(start));
+        if (start < previous)
+          return corrupt("document " + std::to_string(i) +
+                         ": it begins at sequence " + std::to_string(start) +
+                         ", before sequence " + std::to_string(previous) +
+                         " where the last one begins");
+        previous = start;
+        return okStatus();
+      }));
   if (uint64_t(previous) != sequences())
     return corrupt("the last document ends at sequence " +
                    std::to_string(previous) + ", the file has " +
@@ -151,26 +176,33 @@ Status IndexedDataset::parseDocuments() const {
 StatusOr<IndexedDataset> IndexedDataset::open(const std::string &prefix) {
   IndexedDataset dataset;
   dataset.filePrefix = prefix;
-  HOCKET_ASSIGN_OR_RETURN(dataset.index, MappedFile::open(prefix + ".idx"));
-  HOCKET_ASSIGN_OR_RETURN(dataset.bin, MappedFile::open(prefix + ".bin"));
+  HOCKET_ASSIGN_OR_RETURN(dataset.index,
+                          RandomAccessFile::open(prefix + ".idx"));
+  HOCKET_ASSIGN_OR_RETURN(dataset.bin, RandomAccessFile::open(prefix + ".bin"));
   HOCKET_RETURN_IF_ERROR(dataset.parseHeader());
-  HOCKET_RETURN_IF_ERROR(dataset.parseSequences());
-  HOCKET_RETURN_IF_ERROR(dataset.parseDocuments());
+  HOCKET_RETURN_IF_ERROR(dataset.parseTables());
+  HOCKET_RETURN_IF_ERROR(dataset.checkSequences());
+  HOCKET_RETURN_IF_ERROR(dataset.checkDocuments());
   return dataset;
 }
 
-uint64_t IndexedDataset::byteOffset(uint64_t sequence) const {
-  return uint64_t(load<int64_t>(offsetsBegin + 8 * sequence));
+StatusOr<uint64_t> IndexedDataset::byteOffset(uint64_t sequence) const {
+  uint64_t offset = 0;
+  HOCKET_RETURN_IF_ERROR(
+      index.read(offsetsBegin + 8 * sequence, &offset, sizeof(offset)));
+  return offset;
 }
 
 Status IndexedDataset::byteOffsets(uint64_t first,
                                    std::span<uint64_t> out) const {
-  std::memcpy(out.data(), offsetsBegin + 8 * first, out.size_bytes());
-  return okStatus();
+  return index.read(offsetsBegin + 8 * first, out.data(), out.size_bytes());
 }
 
-uint64_t IndexedDataset::documentStart(uint64_t document) const {
-  return uint64_t(load<int64_t>(documentsBegin + 8 * document));
+StatusOr<uint64_t> IndexedDataset::documentStart(uint64_t document) const {
+  uint64_t start = 0;
+  HOCKET_RETURN_IF_ERROR(
+      index.read(documentsBegin + 8 * document, &start, sizeof(start)));
+  return start;
 }
 
 /// Widens tokens to 32 bits; returns the position of the first that is not in
@@ -207,8 +239,7 @@ static size_t widen(TokenType type, const uint8_t *from, uint64_t limit,
   return 0;
 }
 
-int64_t IndexedDataset::tokenAt(uint64_t byte) const {
-  const uint8_t *from = bin.data() + byte;
+static int64_t tokenAt(TokenType type, const uint8_t *from) {
   switch (type) {
   case TokenType::U8:
     return load<uint8_t>(from);
@@ -233,13 +264,23 @@ Status IndexedDataset::read(uint64_t sequence, uint64_t offset,
       !rangeInside(offset, out.size(), uint64_t(sequenceLengths[sequence])))
     return internalError("tokens outside sequence " + std::to_string(sequence) +
                          " of " + filePrefix);
-  uint64_t begin = byteOffset(sequence) + offset * tokenBytes(type);
-  size_t good = widen(type, bin.data() + begin, vocabularySize, out);
-  if (good == out.size())
-    return okStatus();
-  return dataLoss(filePrefix + ".bin: sequence " + std::to_string(sequence) +
-                  ", position " + std::to_string(offset + good) + ": token " +
-                  std::to_string(tokenAt(begin + good * tokenBytes(type))) +
-                  " is not in the vocabulary of " +
-                  std::to_string(vocabularySize) + " entries");
+  HOCKET_ASSIGN_OR_RETURN(uint64_t begin, byteOffset(sequence));
+  begin += offset * tokenBytes(type);
+  uint8_t bytes[16384];
+  for (size_t done = 0; done < out.size();) {
+    size_t count =
+        std::min(out.size() - done, sizeof(bytes) / tokenBytes(type));
+    HOCKET_RETURN_IF_ERROR(bin.read(begin + done * tokenBytes(type), bytes,
+                                    count * tokenBytes(type)));
+    size_t good = widen(type, bytes, vocabularySize, out.subspan(done, count));
+    done += good;
+    if (good < count)
+      return dataLoss(
+          filePrefix + ".bin: sequence " + std::to_string(sequence) +
+          ", position " + std::to_string(offset + done) + ": token " +
+          std::to_string(tokenAt(type, bytes + good * tokenBytes(type))) +
+          " is not in the vocabulary of " + std::to_string(vocabularySize) +
+          " entries");
+  }
+  return okStatus();
 }

@@ -19,8 +19,10 @@
 ///   34+4S    8 S    i64 byte of the .bin at which each sequence begins
 ///   34+12S   8 D    i64 first sequence of each document, then S
 ///
-/// The files are mapped and checked when opened, so that no later access can
-/// leave them.
+/// The files are checked when opened, so that no later access can leave them.
+/// Tokens are read from the .bin when they are asked for, not mapped: a file
+/// that is cut short while a run uses it is an error that the run can answer.
+/// Memory: 4 bytes a sequence.
 ///
 //===----------------------------------------------------------------------===//
 
@@ -65,7 +67,7 @@ StatusOr<std::string> resolvePrefix(const std::string &given);
 
 class IndexedDataset {
 public:
-  /// Maps PREFIX.bin and PREFIX.idx. NotFound if one is missing, DataLoss for
+  /// Opens PREFIX.bin and PREFIX.idx. NotFound if one is missing, DataLoss for
   /// whatever else is wrong with them.
   static StatusOr<IndexedDataset> open(const std::string &prefix);
 
@@ -79,32 +81,35 @@ public:
   std::span<const int32_t> lengths() const { return sequenceLengths; }
 
   /// Where sequence `sequence` begins in the .bin, in bytes.
-  uint64_t byteOffset(uint64_t sequence) const;
+  StatusOr<uint64_t> byteOffset(uint64_t sequence) const;
 
   /// The same of out.size() sequences from `first` on.
   Status byteOffsets(uint64_t first, std::span<uint64_t> out) const;
 
   /// The first sequence of `document`; sequences() for document = documents().
-  uint64_t documentStart(uint64_t document) const;
+  StatusOr<uint64_t> documentStart(uint64_t document) const;
 
   /// Copies tokens [offset, offset + out.size()) of a sequence, which must lie
   /// inside it. A token that is not in [0, vocabularySize) is DataLoss and is
-  /// named; `vocabularySize` is at most 2^31.
+  /// named; `vocabularySize` is at most 2^31. So is a file that has become
+  /// shorter. Any thread.
   Status read(uint64_t sequence, uint64_t offset, uint64_t vocabularySize,
               std::span<int32_t> out) const;
 
 private:
   Status parseHeader();
-  Status parseSequences();
-  Status parseDocuments() const;
+  template <typename Visit>
+  Status eachNumber(uint64_t begin, uint64_t count, Visit visit) const;
+  Status parseTables();
+  Status checkSequences();
+  Status checkDocuments() const;
   Status corrupt(const std::string &what) const;
-  int64_t tokenAt(uint64_t byte) const;
 
   std::string filePrefix;
-  MappedFile index, bin;
+  RandomAccessFile index, bin;
   TokenType type = TokenType::U16;
   uint64_t documentCount = 0, tokenCount = 0;
-  const uint8_t *offsetsBegin = nullptr, *documentsBegin = nullptr;
+  uint64_t offsetsBegin = 0, documentsBegin = 0; ///< Bytes of the .idx.
   std::vector<int32_t> sequenceLengths;
 };
 
