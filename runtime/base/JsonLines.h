@@ -16,8 +16,6 @@
 
 #include "runtime/base/Status.h"
 
-#include <cstdio>
-#include <memory>
 #include <nlohmann/json_fwd.hpp>
 #include <string>
 
@@ -28,18 +26,20 @@ public:
   /// Truncates `path`, or continues it if `append`.
   static StatusOr<JsonLines> open(const std::string &path, bool append);
 
-  /// Writes `object` and a line feed; the line is in the file on return.
+  JsonLines(JsonLines &&other) noexcept;
+  JsonLines &operator=(JsonLines &&other) noexcept;
+  ~JsonLines();
+
+  /// Writes `object` and a line feed; the line is in the file on return. On
+  /// failure none of it is, and another line may be tried later.
   Status write(const nlohmann::ordered_json &object);
 
 private:
-  struct Close {
-    void operator()(std::FILE *file) const { std::fclose(file); }
-  };
-  JsonLines(std::string path, std::FILE *file)
-      : path(std::move(path)), file(file) {}
+  JsonLines(std::string path, int descriptor)
+      : path(std::move(path)), descriptor(descriptor) {}
 
   std::string path;
-  std::unique_ptr<std::FILE, Close> file;
+  int descriptor;
 };
 
 /// One line of JSON text; bytes that are no UTF-8 are replaced, not refused.

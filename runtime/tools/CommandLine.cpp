@@ -6,11 +6,14 @@
 
 #include "runtime/tools/CommandLine.h"
 
+#include "runtime/base/File.h"
 #include "runtime/base/NearestNames.h"
 #include "runtime/base/SourceExcerpt.h"
 #include "runtime/tools/HelpText.h"
 #include "runtime/tools/Version.h"
 
+#include <cerrno>
+#include <cstdio>
 #include <iostream>
 #include <memory>
 #include <new>
@@ -166,8 +169,25 @@ void hocket::addHelpAndVersion(CLI::App &app, Status &result,
   });
 }
 
-int hocket::runCommandLine(CLI::App &app, int argc, char **argv,
-                           const Status &result) {
+//===----------------------------------------------------------------------===//
+// The whole
+//===----------------------------------------------------------------------===//
+
+/// Whether everything that was printed has reached standard output, which may
+/// be a file on a disk that is full.
+static Status finishOutput() {
+  errno = 0;
+  std::cout.flush();
+  bool isFlushed = std::fflush(stdout) == 0;
+  int error = errno;
+  if (std::cout.good() && isFlushed && !std::ferror(stdout))
+    return okStatus();
+  std::string reason = error ? ": " + errnoMessage(error) : "";
+  return resourceExhausted("standard output could not be written" + reason);
+}
+
+static int parseAndRun(CLI::App &app, int argc, char **argv,
+                       const Status &result) {
   std::string name = app.get_name();
   useHelpText(app);
   try {
@@ -184,4 +204,14 @@ int hocket::runCommandLine(CLI::App &app, int argc, char **argv,
   if (!result.ok())
     std::cerr << name + ": " + withExcerpts(result.message()) + "\n";
   return exitStatusOf(result);
+}
+
+int hocket::runCommandLine(CLI::App &app, int argc, char **argv,
+                           const Status &result) {
+  int status = parseAndRun(app, argc, argv, result);
+  Status written = finishOutput();
+  if (written.ok() || status != 0)
+    return status;
+  std::cerr << app.get_name() + ": " + written.message() + "\n";
+  return exitStatusOf(written);
 }

@@ -32,7 +32,8 @@ void addHelpAndVersion(CLI::App &app, Status &result,
 /// line of a message that names one. Returns the exit status: 0 done, 1 the
 /// work failed, 2 the command line or an input was wrong (whatever CLI11 would
 /// have returned). A command line that names no command where there are some
-/// is answered with their help, on standard error.
+/// is answered with their help, on standard error. What the command printed and
+/// standard output did not take, as on a full disk, is a failure too.
 int runCommandLine(CLI::App &app, int argc, char **argv, const Status &result);
 
 } // namespace hocket

@@ -53,37 +53,42 @@ OutputSharing::OutputSharing(const program::Program &program,
 
 /// Every word has one rank that does not give 0, so their sum is its word.
 StatusOr<SharedOutputs> OutputSharing::share(const StepOutputs &own,
-                                             bool interrupted) {
+                                             StepSignals signals) {
   SharedOutputs shared;
   if (world.size() == 1) {
     shared.loss = own.meanLoss();
     shared.numbers.insert(own.numbers.begin(), own.numbers.end());
-    shared.interrupted = interrupted;
+    shared.signals = signals;
     return shared;
   }
-  std::vector<int32_t> words(3 + 2 * names.size());
-  words[0] = interrupted;
+  // The two signals, the loss in two, and of each number whether it is there
+  // and its bits.
+  constexpr size_t lossAt = 2, numbersAt = 4;
+  std::vector<int32_t> words(numbersAt + 2 * names.size());
+  words[0] = signals.interrupted;
+  words[1] = signals.noData;
   if (lossOwner == world.rank()) {
     double loss = own.meanLoss();
-    std::memcpy(&words[1], &loss, sizeof(loss));
+    std::memcpy(&words[lossAt], &loss, sizeof(loss));
   }
   for (size_t i = 0; i < names.size(); ++i) {
     auto found = own.numbers.find(names[i]);
     if (owners[i] != world.rank() || found == own.numbers.end())
       continue;
-    words[3 + 2 * i] = 1;
-    words[4 + 2 * i] = std::bit_cast<int32_t>(found->second);
+    words[numbersAt + 2 * i] = 1;
+    words[numbersAt + 2 * i + 1] = std::bit_cast<int32_t>(found->second);
   }
   HOCKET_RETURN_IF_ERROR(world.allReduce(words.data(), words.data(),
                                          words.size(), DType::I32,
                                          comm::Reduction::Sum));
-  shared.interrupted = words[0] != 0;
-  std::memcpy(&shared.loss, &words[1], sizeof(shared.loss));
+  shared.signals = {words[0] != 0, words[1] != 0};
+  std::memcpy(&shared.loss, &words[lossAt], sizeof(shared.loss));
   if (!lossOwner)
     shared.loss = std::nan("");
   for (size_t i = 0; i < names.size(); ++i)
-    if (words[3 + 2 * i])
-      shared.numbers[names[i]] = std::bit_cast<float>(words[4 + 2 * i]);
+    if (words[numbersAt + 2 * i])
+      shared.numbers[names[i]] =
+          std::bit_cast<float>(words[numbersAt + 2 * i + 1]);
   return shared;
 }
 

@@ -20,11 +20,17 @@
 
 namespace hocket {
 
+/// What a rank tells the others after a step; of all ranks, what any has said.
+struct StepSignals {
+  bool interrupted = false; ///< A signal has come.
+  bool noData = false;      ///< The next step's data cannot be read.
+};
+
 /// Numbers of a step, the same on every rank.
 struct SharedOutputs {
   double loss = 0; ///< Mean over the microbatches; NaN if no rank has one.
   std::map<std::string, double> numbers;
-  bool interrupted = false; ///< Any rank was.
+  StepSignals signals; ///< Of any rank.
 
   std::optional<double> number(const std::string &name) const {
     auto found = numbers.find(name);
@@ -41,7 +47,7 @@ public:
   OutputSharing(const program::Program &program,
                 comm::CommunicatorSet &communicators);
 
-  StatusOr<SharedOutputs> share(const StepOutputs &own, bool interrupted);
+  StatusOr<SharedOutputs> share(const StepOutputs &own, StepSignals signals);
 
 private:
   comm::Communicator &world;

@@ -11,6 +11,7 @@
 #include <algorithm>
 #include <cmath>
 #include <cstring>
+#include <utility>
 
 using namespace hocket;
 
@@ -30,8 +31,25 @@ std::optional<double> StepOutputs::number(const std::string &name) const {
 void StepHost::begin(uint64_t stepsDone, double learningRate) {
   step = stepsDone;
   rate = float(learningRate);
-  fetched = 0;
+  if (!std::exchange(isFetched, false))
+    fetched = 0;
   collected = StepOutputs();
+}
+
+/// Reads on until there are `count` batches of the step.
+Status StepHost::readUpTo(size_t count) {
+  for (; fetched < count; ++fetched) {
+    if (batches.size() == fetched)
+      batches.emplace_back();
+    HOCKET_RETURN_IF_ERROR(next(batches[fetched]));
+  }
+  return okStatus();
+}
+
+Status StepHost::fetch(size_t microbatches) {
+  fetched = 0;
+  isFetched = true;
+  return readUpTo(microbatches);
 }
 
 Status StepHost::provide(const HostInput &input, std::span<std::byte> data) {
@@ -54,12 +72,7 @@ Status StepHost::provide(const HostInput &input, std::span<std::byte> data) {
 
 Status StepHost::provideBatch(const HostInput &input,
                               std::span<std::byte> data) {
-  while (fetched <= input.microbatch) {
-    if (batches.size() == fetched)
-      batches.emplace_back();
-    HOCKET_RETURN_IF_ERROR(next(batches[fetched]));
-    ++fetched;
-  }
+  HOCKET_RETURN_IF_ERROR(readUpTo(size_t(input.microbatch) + 1));
   const data::Batch &batch = batches[input.microbatch];
   if (!input.pieces.empty())
     return gather(input, batch, data);

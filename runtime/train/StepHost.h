@@ -42,8 +42,12 @@ public:
   explicit StepHost(NextBatch next, uint64_t firstRow = 0)
       : next(std::move(next)), firstRow(firstRow) {}
 
-  /// Starts a step (`step` steps done before it): forgets the batches and the
-  /// outputs of the last one.
+  /// Reads the first `microbatches` batches of the next step, between two
+  /// steps: what cannot be read is known before the step has begun.
+  Status fetch(size_t microbatches);
+
+  /// Starts a step (`step` steps done before it): forgets the outputs of the
+  /// last one, and its batches unless fetch() has replaced them.
   void begin(uint64_t step, double learningRate);
 
   const StepOutputs &outputs() const { return collected; }
@@ -54,6 +58,7 @@ public:
                  std::span<const std::byte> data) override;
 
 private:
+  Status readUpTo(size_t count);
   Status provideBatch(const HostInput &input, std::span<std::byte> data);
   Status gather(const HostInput &input, const data::Batch &batch,
                 std::span<std::byte> data) const;
@@ -64,6 +69,7 @@ private:
   float rate = 0;
   std::vector<data::Batch> batches; ///< Of the microbatches so far.
   size_t fetched = 0;
+  bool isFetched = false; ///< fetch() came after the last step.
   StepOutputs collected;
 };
 

@@ -12,6 +12,7 @@
 #include "runtime/train/LearningRate.h"
 #include "runtime/train/RunCheckpoint.h"
 
+#include <algorithm>
 #include <chrono>
 #include <cmath>
 
@@ -32,6 +33,18 @@ Trainer::Trainer(Executor &executor,
       sharing(executor.program(), executor.communicators()) {}
 
 Status Trainer::run(TrainerPosition start) {
+  Status status = trainFrom(start);
+  if (missingLines)
+    print(formatText("warning: %llu line%s of the log could not be written: ",
+                     (unsigned long long)missingLines,
+                     missingLines == 1 ? "" : "s") +
+          logFailure.message());
+  if (!validData.ok())
+    print("warning: validation ended early: " + validData.message());
+  return status;
+}
+
+Status Trainer::trainFrom(TrainerPosition start) {
   now = start;
   if (now.step < options.steps) {
     MicrobatchRows rows =
@@ -40,8 +53,9 @@ Status Trainer::run(TrainerPosition start) {
     if (rows.count > 0) {
       data::BatchGeometry geometry = rows.geometry(training().microbatches());
       HOCKET_ASSIGN_OR_RETURN(
-          batches,
-          data::BatchSource::create(train, geometry, now.consumedSamples));
+          batches, data::BatchSource::create(
+                       train, geometry, now.consumedSamples,
+                       std::max(4u, unsigned(geometry.microbatches))));
     }
     StepHost host(
         [&](data::Batch &batch) {
@@ -55,35 +69,42 @@ Status Trainer::run(TrainerPosition start) {
   return save();
 }
 
+/// Reads the batches of the step that comes next, if this rank takes any.
+Status Trainer::fetch(StepHost &host) const {
+  bool takesAny =
+      MicrobatchRows::of(executor.program(), executor.rank()).count > 0;
+  if (!takesAny || now.step >= options.steps)
+    return okStatus();
+  return host.fetch(training().microbatches())
+      .withContext(formatText("step %llu", (unsigned long long)now.step + 1));
+}
+
 Status Trainer::runSteps(StepHost &host, Progress &progress) {
   InterruptGuard guard;
   show(formatText("step %llu of %llu", (unsigned long long)now.step + 1,
                   (unsigned long long)options.steps));
+  comm::Communicator &world = executor.communicators().world();
+  HOCKET_RETURN_IF_ERROR(agree(world, fetch(host)));
   for (bool isFirst = true; now.step < options.steps; isFirst = false) {
     HOCKET_ASSIGN_OR_RETURN(StepRecord record, trainStep(host));
     if (isFirst)
       HOCKET_RETURN_IF_ERROR(options.begun());
-    if (executor.rank() == 0)
-      HOCKET_RETURN_IF_ERROR(log.write(record));
+    writeLog(record);
     if (auto line = progress.add(record)) {
       print(*line);
       shownAt = {}; // The line has taken its place.
     }
     showProgress(progress);
-    if (!std::isfinite(record.loss) && !record.lossScale)
-      return failedPrecondition(formatText(
-          "step %llu: the loss is %f; nothing is saved. Lower the learning "
-          "rate, clip gradients, or look at the data of this step",
-          (unsigned long long)record.step, record.loss));
+    HOCKET_RETURN_IF_ERROR(checkNumbers(record));
     bool last = now.step == options.steps;
     if (isDue(training().valid_interval()) ||
         (last && training().valid_interval()))
       HOCKET_RETURN_IF_ERROR(validateAndLog());
     if (isDue(training().save_interval()))
       HOCKET_RETURN_IF_ERROR(save());
-    // Several ranks know only what they have told each other.
-    bool alone = executor.communicators().world().size() == 1;
-    if ((alone ? InterruptGuard::requested() : interrupted) && !last) {
+    if (signals.noData)
+      return saveAndEnd(agree(world, nextData));
+    if (shouldStop() && !last) {
       HOCKET_RETURN_IF_ERROR(save());
       return unavailable(
           formatText("interrupted after step %llu",
@@ -92,6 +113,63 @@ Status Trainer::runSteps(StepHost &host, Progress &progress) {
     }
   }
   return okStatus();
+}
+
+/// Several ranks know only what they have told each other.
+bool Trainer::shouldStop() const {
+  bool alone = executor.communicators().world().size() == 1;
+  return alone ? InterruptGuard::requested() : signals.interrupted;
+}
+
+Status Trainer::checkNumbers(const StepRecord &record) {
+  std::string place =
+      formatText("step %llu: ", (unsigned long long)record.step);
+  if (!std::isfinite(record.loss))
+    return failedPrecondition(
+        place +
+        formatText("the loss is %f; nothing is saved. Lower the learning rate, "
+                   "clip gradients, or look at the data of this step",
+                   record.loss) +
+        (record.lossScale ? "; fp16 overflows beyond 65504, bf16 does not "
+                            "(training.precision: BF16)"
+                          : ""));
+  bool overflows = record.lossScale && record.skipped.value_or(false);
+  if (!overflows || *record.lossScale > training().loss_scale().minimum())
+    return okStatus();
+  return saveAndEnd(failedPrecondition(
+      place + formatText("gradients overflow at the least loss scale, %g, so "
+                         "that no step can be made. Lower the learning rate "
+                         "or training.loss_scale.minimum, or train in bf16 "
+                         "(training.precision: BF16)",
+                         training().loss_scale().minimum())));
+}
+
+/// Saves, and gives `cause`, which all ranks have, with what was saved.
+Status Trainer::saveAndEnd(const Status &cause) {
+  Status saved = save();
+  if (!saved.ok())
+    return Status(cause.code(),
+                  cause.message() +
+                      formatText("\nstep %llu could not be saved: ",
+                                 (unsigned long long)now.step) +
+                      saved.message());
+  if (options.saveDir.empty())
+    return cause;
+  return Status(cause.code(), cause.message() +
+                                  formatText("; step %llu is saved in ",
+                                             (unsigned long long)now.step) +
+                                  options.saveDir);
+}
+
+/// The log is for whoever watches; a run does without it.
+template <typename Record> void Trainer::writeLog(const Record &record) {
+  if (executor.rank() != 0)
+    return;
+  Status status = log.write(record);
+  if (status.ok() || missingLines++ > 0)
+    return;
+  logFailure = status;
+  print("warning: " + status.message() + "; training goes on");
 }
 
 StatusOr<StepRecord> Trainer::trainStep(StepHost &host) {
@@ -105,14 +183,16 @@ StatusOr<StepRecord> Trainer::trainStep(StepHost &host) {
         status, formatText("step %llu", (unsigned long long)record.step));
   ++now.step;
   now.consumedSamples += training().global_batch_size();
-  auto shared = sharing.share(host.outputs(), InterruptGuard::requested());
+  nextData = fetch(host);
+  auto shared = sharing.share(host.outputs(),
+                              {InterruptGuard::requested(), !nextData.ok()});
   if (!shared.ok())
     return comm::atPlace(
         shared.status(),
         formatText("step %llu: rank %u, after its last instruction",
                    (unsigned long long)record.step, executor.rank()));
   const SharedOutputs &outputs = *shared;
-  interrupted = outputs.interrupted;
+  signals = outputs.signals;
   record.loss = outputs.loss;
   record.gradNorm = outputs.number("grad_norm");
   record.consumedSamples = now.consumedSamples;
@@ -133,21 +213,32 @@ StatusOr<ValidationRecord> Trainer::validate(uint64_t step) {
   MicrobatchRows rows = MicrobatchRows::of(executor.program(), executor.rank());
   uint64_t wanted =
       training().valid_batches() * training().global_batch_size() / rows.global;
-  uint64_t first = 0;
+  uint64_t first = 0, done = 0;
   StepHost host(
       [&](data::Batch &batch) {
         return data::readBatch(*valid, first + rows.first, rows.count, batch);
       },
       rows.first);
+  auto hasMore = [&] {
+    return done < wanted && first + rows.global <= valid->size();
+  };
+  auto fetchNext = [&] { return hasMore() ? host.fetch(1) : okStatus(); };
+  comm::Communicator &world = executor.communicators().world();
+  validData = agree(world, fetchNext());
   double sum = 0;
-  uint64_t done = 0;
-  for (; done < wanted && first + rows.global <= valid->size(); ++done) {
+  while (hasMore()) {
+    HOCKET_RETURN_IF_ERROR(validData);
     host.begin(step, 0);
     HOCKET_RETURN_IF_ERROR(executor.run("eval_step", step, host));
-    HOCKET_ASSIGN_OR_RETURN(SharedOutputs outputs,
-                            sharing.share(host.outputs(), false));
-    sum += outputs.loss;
     first += rows.global;
+    ++done;
+    Status next = fetchNext();
+    HOCKET_ASSIGN_OR_RETURN(
+        SharedOutputs outputs,
+        sharing.share(host.outputs(), {.noData = !next.ok()}));
+    sum += outputs.loss;
+    if (outputs.signals.noData)
+      validData = agree(world, next);
   }
   record.loss = done ? sum / double(done) : std::nan("");
   record.samples = first;
@@ -167,9 +258,16 @@ Status Trainer::validateAndLog() {
   if (!valid || !executor.hasEntry("eval_step"))
     return okStatus();
   show(formatText("validating after step %llu", (unsigned long long)now.step));
-  HOCKET_ASSIGN_OR_RETURN(ValidationRecord record, validate(now.step));
-  print(Progress::line(record));
-  return executor.rank() == 0 ? log.write(record) : okStatus();
+  auto record = validate(now.step);
+  if (!validData.ok()) {
+    valid = nullptr;
+    print("warning: no more validation: " + validData.message());
+    return okStatus();
+  }
+  HOCKET_RETURN_IF_ERROR(record.status());
+  print(Progress::line(*record));
+  writeLog(*record);
+  return okStatus();
 }
 
 Status Trainer::save() {

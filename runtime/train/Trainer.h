@@ -16,6 +16,11 @@
 /// Validation always takes the first samples of the validation split, so its
 /// losses compare from one time to the next and need no state.
 ///
+/// What a run does not need does not end it: a log that cannot be written, or
+/// validation data that cannot be read, is said once and again at the end. The
+/// data of a step is read before the step begins, so that where it cannot be
+/// read, every rank still holds the state of the last step, which is saved.
+///
 //===----------------------------------------------------------------------===//
 
 #ifndef HOCKET_RUNTIME_TRAIN_TRAINER_H
@@ -62,20 +67,31 @@ public:
           TrainerOptions options);
 
   /// Trains from `start` to options.steps, and saves there. Steps between
-  /// validations and saves are the program's. Fails, after the step was
-  /// logged, if the loss is not finite and nothing scales it
-  /// (FailedPrecondition); on the first SIGINT or SIGTERM it ends the step,
-  /// saves and returns Unavailable "interrupted after step N".
+  /// validations and saves are the program's. After the step was logged, fails
+  /// (FailedPrecondition)
+  /// - if the loss is not finite: it is computed without the loss scale, which
+  ///   excuses overflowing gradients alone. Nothing is saved;
+  /// - if gradients overflow at the least loss scale. It saves first.
+  /// Where the next step's data cannot be read, it saves and returns why. On
+  /// the first SIGINT or SIGTERM it ends the step, saves and returns
+  /// Unavailable "interrupted after step N".
   Status run(TrainerPosition start);
 
-  /// The mean loss of the validation samples under the present parameters.
+  /// The mean loss of the validation samples under the present parameters;
+  /// fails where their data cannot be read.
   StatusOr<ValidationRecord> validate(uint64_t step);
 
   const TrainerPosition &position() const { return now; }
 
 private:
+  Status trainFrom(TrainerPosition start);
   StatusOr<StepRecord> trainStep(StepHost &host);
   Status runSteps(StepHost &host, Progress &progress);
+  Status fetch(StepHost &host) const;
+  Status checkNumbers(const StepRecord &record);
+  Status saveAndEnd(const Status &cause);
+  bool shouldStop() const;
+  template <typename Record> void writeLog(const Record &record);
   void print(const std::string &line) const {
     if (executor.rank() == 0)
       options.print(line);
@@ -100,9 +116,13 @@ private:
   TrainerOptions options;
   OutputSharing sharing;
   TrainerPosition now;
-  bool interrupted = false;          ///< Some rank was, during the last step.
+  StepSignals signals;               ///< Of any rank, after the last step.
+  Status nextData;                   ///< Whether this rank has the next step's.
+  Status validData;                  ///< Not ok: validation has ended.
   uint64_t savedStep = ~uint64_t(0); ///< Of the last checkpoint written.
   std::chrono::steady_clock::time_point shownAt; ///< The progress.
+  uint64_t missingLines = 0;                     ///< Of the log.
+  Status logFailure;                             ///< The first.
 };
 
 } // namespace hocket

@@ -148,6 +148,73 @@ TEST_F(RuntimeCommands, TrainSaysWhatIsMissing) {
               HasSubstr("/no/log: cannot write the log: No such file"));
 }
 
+// Another program may write the file anew while it is in use.
+TEST_F(RuntimeCommands, ATokenFileThatIsCutShortEndsARunThatIsSaved) {
+  std::string prefix = prepareData() + "_text_document.bin";
+  program.mutable_training()->set_log_interval(1);
+  ASSERT_TRUE(writeProgram(program, hkx).ok());
+  std::FILE *pipe = ::popen(
+      (std::string(HOCKET_RUNTIME_PROGRAM) + " train " + hkx + " --data " +
+       folder + "/data --steps 300000 --save " + folder + "/save 2>&1")
+          .c_str(),
+      "r");
+  ASSERT_TRUE(pipe);
+  std::string last;
+  for (char line[1024]; std::fgets(line, sizeof(line), pipe);) {
+    if (!last.starts_with("iteration") && fs::file_size(prefix) > 9)
+      if (std::string(line).starts_with("iteration"))
+        fs::resize_file(prefix, 9);
+    last = line;
+  }
+  int status = ::pclose(pipe);
+  ASSERT_TRUE(WIFEXITED(status)) << "signal " << WTERMSIG(status);
+  EXPECT_EQ(WEXITSTATUS(status), 2);
+  EXPECT_THAT(last, StartsWith("hocket-runtime: step "));
+  EXPECT_THAT(last, HasSubstr(prefix + ": there is no byte "));
+  EXPECT_THAT(last, HasSubstr(" the file has 9 bytes now; it had "));
+  EXPECT_THAT(last, HasSubstr(" is saved in " + folder + "/save\n"));
+  EXPECT_TRUE(fs::exists(folder + "/save/latest_checkpointed_iteration.txt"));
+}
+
+TEST_F(RuntimeCommands, AFullLogDoesNotEndARun) {
+  Outcome outcome =
+      hocketRuntime("train " + hkx + " --data " + prepareData() +
+                    " --steps 3 --log /dev/full --save " + folder + "/save");
+  EXPECT_EQ(outcome.status, 0) << outcome.text;
+  EXPECT_THAT(outcome.text,
+              HasSubstr("warning: /dev/full: cannot write the log: No space "
+                        "left on device; training goes on\n"));
+  EXPECT_THAT(outcome.text, HasSubstr("warning: 3 lines of the log could not "
+                                      "be written: "));
+  EXPECT_TRUE(fs::exists(folder + "/save/iter_0000003"));
+}
+
+TEST_F(RuntimeCommands, AFullStandardOutputIsAnError) {
+  std::string data = prepareData();
+  for (const std::string &words :
+       {"inspect " + hkx, "inspect --json " + hkx, "inspect --program " + hkx,
+        "verify " + hkx, "verify --json " + hkx, "explain " + hkx,
+        std::string("doctor --json"), std::string("train --help"),
+        "data prepare --json " + folder + "/0.txt -o " + folder + "/other"}) {
+    Outcome outcome = shell("(" + std::string(HOCKET_RUNTIME_PROGRAM) + " " +
+                            words + " >/dev/full)");
+    EXPECT_EQ(outcome.status, 1) << words;
+    EXPECT_THAT(outcome.text, HasSubstr("standard output could not be written"))
+        << words;
+  }
+  // A run goes on; what it saves is worth more than what it says.
+  Outcome outcome = shell("(" + std::string(HOCKET_RUNTIME_PROGRAM) +
+                          " train " + hkx + " --data " + data +
+                          " --steps 3 --save " + folder + "/save >/dev/full)");
+  EXPECT_EQ(outcome.status, 1);
+  EXPECT_TRUE(fs::exists(folder + "/save/iter_0000003")) << outcome.text;
+  // So it does where the reader of a pipe has gone.
+  outcome = shell("(" + std::string(HOCKET_RUNTIME_PROGRAM) + " train " + hkx +
+                  " --data " + data + " --steps 300 --save " + folder +
+                  "/piped | head -n 1)");
+  EXPECT_TRUE(fs::exists(folder + "/piped/iter_0000300")) << outcome.text;
+}
+
 TEST_F(RuntimeCommands, ZeroStepsSaveTheFirstWeightsOfASeed) {
   std::string at = folder + "/";
   for (const char *run : {"a --seed 5", "b --seed 5", "c --seed 6"}) {

@@ -33,6 +33,20 @@ private:
   uint64_t count, stride;
 };
 
+/// The same with a sample that cannot be read.
+class DamagedSamples : public CountingSamples {
+public:
+  DamagedSamples(uint64_t count, uint64_t damaged)
+      : CountingSamples(count), damaged(damaged) {}
+  Status read(uint64_t sample, std::span<int32_t> tokens) const override {
+    return sample == damaged ? dataLoss("data.bin: no byte 77")
+                             : CountingSamples::read(sample, tokens);
+  }
+
+private:
+  uint64_t damaged;
+};
+
 } // namespace hocket::test
 
 #endif // HOCKET_TEST_RUNTIME_TRAIN_COUNTINGSAMPLES_H

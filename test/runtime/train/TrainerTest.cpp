@@ -17,12 +17,16 @@
 #include <cmath>
 #include <csignal>
 #include <filesystem>
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
 #include <sstream>
 
 using namespace hocket;
 using test::CountingSamples;
+using test::DamagedSamples;
+using testing::ElementsAre;
+using testing::HasSubstr;
 namespace fs = std::filesystem;
 
 namespace {
@@ -32,6 +36,10 @@ struct TinyRun {
   std::unique_ptr<comm::CommunicatorSet> group = comm::createSingleRank();
   std::unique_ptr<Executor> executor;
   std::vector<std::string> printed;
+  std::shared_ptr<data::SampleSource> samples =
+      std::make_shared<CountingSamples>(1000);
+  std::shared_ptr<data::SampleSource> validSamples =
+      std::make_shared<CountingSamples>(8);
 
   explicit TinyRun(program::Program program) {
     auto created = Executor::create(
@@ -47,9 +55,16 @@ struct TinyRun {
     TrainerOptions options{steps, saveDir, [this](const std::string &line) {
                              printed.push_back(line);
                            }};
-    Trainer trainer(*executor, std::make_shared<CountingSamples>(1000),
-                    std::make_shared<CountingSamples>(8), log, options);
+    Trainer trainer(*executor, samples, validSamples, log, options);
     return trainer.run(start);
+  }
+  /// What was printed, without the lines of progress.
+  std::vector<std::string> notes() const {
+    std::vector<std::string> notes;
+    for (const std::string &line : printed)
+      if (!line.starts_with("iteration "))
+        notes.push_back(line);
+    return notes;
   }
 
   std::vector<float> state() {
@@ -277,4 +292,54 @@ TEST_F(TrainerTest, RunningOutOfSamplesIsSaid) {
   EXPECT_EQ(status.code(), StatusCode::InvalidArgument);
   EXPECT_NE(status.message().find("step 2"), std::string::npos)
       << status.message();
+}
+
+// Steps have 4 samples: sample 14 is the fourth step's.
+TEST_F(TrainerTest, DataThatCannotBeReadEndsARunThatIsSaved) {
+  TinyRun run(test::tinyModel());
+  run.samples = std::make_shared<DamagedSamples>(1000, 14);
+  Status status = run.train(9, folder + "/save");
+  EXPECT_EQ(status.code(), StatusCode::DataLoss);
+  EXPECT_EQ(status.message(), "step 4: data.bin: no byte 77; step 3 is saved "
+                              "in " +
+                                  folder + "/save");
+  TinyRun same(test::tinyModel());
+  ASSERT_TRUE(same.train(3).ok());
+  TinyRun loaded(test::tinyModel());
+  ASSERT_TRUE(loadRun(*loaded.executor, folder + "/save").ok());
+  EXPECT_EQ(loaded.state(), same.state());
+
+  TinyRun first(test::tinyModel());
+  first.samples = std::make_shared<DamagedSamples>(1000, 2);
+  EXPECT_EQ(first.train(9, folder + "/first").message(),
+            "step 1: data.bin: no byte 77");
+  EXPECT_FALSE(fs::exists(folder + "/first"));
+}
+
+TEST_F(TrainerTest, ValidationDataThatCannotBeReadEndsValidationAlone) {
+  program::Program program = test::tinyModel();
+  program.mutable_training()->set_valid_interval(2);
+  program.mutable_training()->set_valid_batches(2);
+  TinyRun run(program);
+  run.validSamples = std::make_shared<DamagedSamples>(8, 5);
+  Status status = run.train(6);
+  EXPECT_TRUE(status.ok()) << status.message();
+  EXPECT_THAT(run.notes(),
+              ElementsAre("warning: no more validation: data.bin: no byte 77",
+                          "warning: validation ended early: data.bin: no byte "
+                          "77"));
+}
+
+TEST_F(TrainerTest, ALogThatCannotBeWrittenIsSaidTwice) {
+  TinyRun run(test::tinyModel());
+  auto log = MetricsLog::open("/dev/full", true);
+  ASSERT_TRUE(log.ok()) << log.status().message();
+  Status status = run.train(5, folder + "/save", *std::move(log));
+  EXPECT_TRUE(status.ok()) << status.message();
+  std::string why = "/dev/full: cannot write the log: No space left on device";
+  EXPECT_THAT(
+      run.notes(),
+      ElementsAre("warning: " + why + "; training goes on",
+                  "saved step 5 in " + folder + "/save",
+                  "warning: 5 lines of the log could not be written: " + why));
 }
