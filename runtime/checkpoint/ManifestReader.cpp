@@ -6,8 +6,11 @@
 
 #include "runtime/checkpoint/ManifestReader.h"
 
+#include "runtime/base/Format.h"
 #include "runtime/base/JsonDefect.h"
+#include "runtime/base/JsonPieces.h"
 #include "runtime/base/Sha256.h"
+#include "runtime/checkpoint/ManifestWriter.h"
 
 #include <algorithm>
 #include <type_traits>
@@ -16,7 +19,7 @@ using namespace hocket;
 using namespace hocket::checkpoint;
 namespace dom = simdjson::dom;
 
-static constexpr uint64_t manifestLimit = uint64_t(256) << 20;
+static constexpr size_t headLimit = size_t(16) << 20;
 static constexpr size_t sliceLimit = 4096;
 
 bool checkpoint::isPlainFileName(std::string_view name) {
@@ -82,14 +85,13 @@ Status ManifestReader::numbers(Element object, const char *key,
 
 Status ManifestReader::readState(Element root) {
   std::string format;
-  uint64_t version;
   HOCKET_RETURN_IF_ERROR(get(root, "format", format));
   if (format != "hocket-checkpoint")
     return wrong("expected the format 'hocket-checkpoint', found '" + format +
                  "'");
   HOCKET_RETURN_IF_ERROR(get(root, "version", version));
-  if (version != 1)
-    return wrong("expected version 1, found " + std::to_string(version));
+  if (version != 1 && version != 2)
+    return wrong("expected version 1 or 2, found " + std::to_string(version));
   RunState &state = checkpoint.run;
   HOCKET_RETURN_IF_ERROR(get(root, "step", state.step));
   HOCKET_RETURN_IF_ERROR(get(root, "consumed_samples", state.consumedSamples));
@@ -115,7 +117,7 @@ Status ManifestReader::readFile(Element entry) {
   HOCKET_RETURN_IF_ERROR(get(entry, "sha256", digest));
   if (!isPlainFileName(name))
     return wrong("expected a file name without folders, found '" + name + "'");
-  if (std::count(fileNames.begin(), fileNames.end(), name))
+  if (fileNumbers.count(name))
     return wrong("the file '" + name + "' appears twice");
   std::string full = checkpoint.folder + "/" + name;
   HOCKET_ASSIGN_OR_RETURN(MappedFile raw, MappedFile::open(full));
@@ -126,8 +128,8 @@ Status ManifestReader::readFile(Element entry) {
     return dataLoss(full + ": its SHA-256 is not the manifest's: the file is "
                            "damaged");
   HOCKET_ASSIGN_OR_RETURN(SafetensorsFile file, SafetensorsFile::open(full));
+  fileNumbers.emplace(std::move(name), checkpoint.files.size());
   checkpoint.files.push_back(std::move(file));
-  fileNames.push_back(std::move(name));
   return okStatus();
 }
 
@@ -139,11 +141,11 @@ Status ManifestReader::readSlice(Element entry,
   HOCKET_RETURN_IF_ERROR(get(entry, "key", key));
   HOCKET_RETURN_IF_ERROR(numbers(entry, "offset", slice.bounds.offset));
   HOCKET_RETURN_IF_ERROR(numbers(entry, "size", slice.bounds.size));
-  auto found = std::find(fileNames.begin(), fileNames.end(), fileName);
-  if (found == fileNames.end())
+  auto found = fileNumbers.find(fileName);
+  if (found == fileNumbers.end())
     return wrong("tensor '" + name + "': the file '" + fileName +
                  "' is not in the manifest");
-  slice.file = size_t(found - fileNames.begin());
+  slice.file = found->second;
   const SafetensorsFile &file = checkpoint.files[slice.file];
   slice.info = file.find(key);
   if (!slice.info)
@@ -205,26 +207,102 @@ Status ManifestReader::readTensor(Element entry) {
   return okStatus();
 }
 
-Status ManifestReader::read() {
-  HOCKET_ASSIGN_OR_RETURN(std::string text,
-                          hocket::readFile(path, manifestLimit));
-  dom::parser parser;
-  simdjson::padded_string padded(text);
-  dom::element root;
-  if (auto error = parser.parse(padded).get(root)) {
-    if (auto defect = findJsonDefect(text))
-      return wrong("byte " + std::to_string(defect->offset) + ": expected " +
-                   defect->expected);
-    return wrong(simdjson::error_message(error));
+//===----------------------------------------------------------------------===//
+// The text
+//===----------------------------------------------------------------------===//
+
+/// Says where the text is wrong, or else the reason.
+Status ManifestReader::notJson(const char *reason) const {
+  if (auto defect = findJsonDefect(text))
+    return wrong("byte " + std::to_string(defect->offset) + ": expected " +
+                 defect->expected);
+  return wrong(reason);
+}
+
+Status ManifestReader::split(Parts &parts) const {
+  JsonPieces members(text);
+  while (auto member = members.next()) {
+    auto take = [&](std::string_view &part) {
+      bool isFirst = part.empty();
+      part = member->value;
+      return isFirst
+                 ? okStatus()
+                 : wrong("'" + std::string(member->key) + "' appears twice");
+    };
+    if (!parts.digest.empty())
+      return wrong("expected nothing after 'sha256', found '" +
+                   std::string(member->key) + "'");
+    if (member->key == "files") {
+      HOCKET_RETURN_IF_ERROR(take(parts.files));
+    } else if (member->key == "tensors") {
+      HOCKET_RETURN_IF_ERROR(take(parts.tensors));
+    } else if (member->key == "sha256") {
+      parts.digest = member->value;
+      parts.digestAt = size_t(member->key.data() - text.data()) - 1;
+    } else {
+      parts.head += parts.head.empty() ? "{\"" : ",\"";
+      parts.head.append(member->key).append("\":").append(member->value);
+      if (parts.head.size() > headLimit)
+        return wrong("more than " + formatBytes(headLimit) +
+                     " are neither of files nor of tensors");
+    }
   }
+  parts.head += parts.head.empty() ? "{}" : "}";
+  return members.isObject() && members.isWhole()
+             ? okStatus()
+             : notJson("expected an object");
+}
+
+Status ManifestReader::checkDigest(const Parts &parts) const {
+  if (version == 1)
+    return okStatus();
+  if (parts.digest.empty())
+    return wrong("expected a digest under 'sha256' at the end");
+  std::string expected =
+      "\"" +
+      toHex(Sha256::of(std::string_view(text).substr(0, parts.digestAt))) +
+      "\"";
+  if (parts.digest != expected)
+    return wrong("its SHA-256 is not that of its content: it is damaged, or "
+                 "was edited");
+  return okStatus();
+}
+
+/// Calls read() for each element of an array.
+Status ManifestReader::eachEntry(std::string_view array, const char *key,
+                                 Status (ManifestReader::*read)(Element)) {
+  JsonPieces entries(array);
+  if (!entries.isArray())
+    return wrong(std::string("expected an array under '") + key + "'");
+  dom::parser parser;
+  while (auto entry = entries.next()) {
+    if (entry->value.size() > manifestEntryLimit)
+      return wrong(std::string("an entry under '") + key + "' has " +
+                   formatBytes(entry->value.size()) + ", at most " +
+                   formatBytes(manifestEntryLimit) + " are expected");
+    dom::element element;
+    if (auto error =
+            parser.parse(entry->value.data(), entry->value.size()).get(element))
+      return notJson(simdjson::error_message(error));
+    HOCKET_RETURN_IF_ERROR((this->*read)(element));
+  }
+  return entries.isWhole() ? okStatus() : notJson("expected an array");
+}
+
+Status ManifestReader::read() {
+  HOCKET_ASSIGN_OR_RETURN(text, hocket::readFile(path, manifestLimit));
+  Parts parts;
+  HOCKET_RETURN_IF_ERROR(split(parts));
+  dom::parser parser;
+  dom::element root;
+  if (auto error = parser.parse(parts.head).get(root))
+    return notJson(simdjson::error_message(error));
   HOCKET_RETURN_IF_ERROR(readState(root));
-  dom::array files, tensors;
-  HOCKET_RETURN_IF_ERROR(get(root, "files", files));
-  HOCKET_RETURN_IF_ERROR(get(root, "tensors", tensors));
-  for (dom::element file : files)
-    HOCKET_RETURN_IF_ERROR(readFile(file));
-  for (dom::element tensor : tensors)
-    HOCKET_RETURN_IF_ERROR(readTensor(tensor));
+  HOCKET_RETURN_IF_ERROR(checkDigest(parts));
+  HOCKET_RETURN_IF_ERROR(
+      eachEntry(parts.files, "files", &ManifestReader::readFile));
+  HOCKET_RETURN_IF_ERROR(
+      eachEntry(parts.tensors, "tensors", &ManifestReader::readTensor));
   auto &stored = checkpoint.stored;
   std::sort(stored.begin(), stored.end(), [](const auto &a, const auto &b) {
     return a.spec.key < b.spec.key;

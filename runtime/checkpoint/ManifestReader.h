@@ -5,10 +5,13 @@
 //===----------------------------------------------------------------------===//
 ///
 /// \file
-/// Reads manifest.json of one iteration and opens the files that it names. The
-/// manifest is untrusted: files are names without folders, every slice must be
-/// a tensor of its file with that type and shape, and the slices of a tensor
-/// must be disjoint and cover it.
+/// Reads manifest.json of one iteration (ManifestWriter.h) and opens the files
+/// that it names. The manifest is untrusted: its digest must be that of its
+/// content, files are names without folders, every slice must be a tensor of
+/// its file with that type and shape, and the slices of a tensor must be
+/// disjoint and cover it. Version 1, which has no digest, is read without that
+/// check. Entries are parsed one by one: memory is the text, what is kept of
+/// it, and the largest entry.
 ///
 //===----------------------------------------------------------------------===//
 
@@ -17,6 +20,7 @@
 
 #include "runtime/checkpoint/Checkpoint.h"
 
+#include <map>
 #include <simdjson.h>
 
 namespace hocket::checkpoint {
@@ -37,7 +41,19 @@ public:
 private:
   using Element = simdjson::dom::element;
 
+  /// The parts of the text; views into it.
+  struct Parts {
+    std::string head; ///< The members that are not listed here, as an object.
+    std::string_view files, tensors, digest;
+    size_t digestAt = 0; ///< Where its key begins.
+  };
+
   Status wrong(const std::string &what) const;
+  Status notJson(const char *reason) const;
+  Status split(Parts &parts) const;
+  Status checkDigest(const Parts &parts) const;
+  Status eachEntry(std::string_view array, const char *key,
+                   Status (ManifestReader::*read)(simdjson::dom::element));
   template <typename T>
   Status get(Element object, const char *key, T &value) const;
   Status numbers(Element object, const char *key,
@@ -50,8 +66,9 @@ private:
 
   Checkpoint &checkpoint;
   bool verifyDigests;
-  std::string path;
-  std::vector<std::string> fileNames;
+  std::string path, text;
+  uint64_t version = 0;
+  std::map<std::string, size_t> fileNumbers; ///< Indices of checkpoint.files.
 };
 
 } // namespace hocket::checkpoint

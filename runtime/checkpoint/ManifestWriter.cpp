@@ -7,29 +7,35 @@
 #include "runtime/checkpoint/ManifestWriter.h"
 
 #include "runtime/base/File.h"
+#include "runtime/base/Format.h"
 #include "runtime/base/JsonLines.h"
+#include "runtime/base/Sha256.h"
 
 using namespace hocket;
 using namespace hocket::checkpoint;
 using Json = nlohmann::ordered_json;
 
 ManifestWriter::ManifestWriter(const RunState &state) : step(state.step) {
-  manifest["format"] = "hocket-checkpoint";
-  manifest["version"] = 1;
-  manifest["step"] = state.step;
-  manifest["consumed_samples"] = state.consumedSamples;
-  manifest["seed"] = state.seed;
+  head["format"] = "hocket-checkpoint";
+  head["version"] = 2;
+  head["step"] = state.step;
+  head["consumed_samples"] = state.consumedSamples;
+  head["seed"] = state.seed;
   if (state.lossScale)
-    manifest["loss_scale"] = {{"scale", state.lossScale->scale},
-                              {"good_steps", state.lossScale->goodSteps}};
-  manifest["spec"] = state.specText;
-  manifest["files"] = Json::array();
-  manifest["tensors"] = Json::array();
+    head["loss_scale"] = {{"scale", state.lossScale->scale},
+                          {"good_steps", state.lossScale->goodSteps}};
+  head["spec"] = state.specText;
+}
+
+/// Adds an element to the text of an array, on a line of its own.
+static void addElement(std::string &array, const Json &element) {
+  array += array.empty() ? "\n  " : ",\n  ";
+  array += toJsonText(element);
 }
 
 void ManifestWriter::addFile(const std::string &name, const WrittenFile &file) {
-  manifest["files"].push_back(
-      {{"name", name}, {"bytes", file.bytes}, {"sha256", file.sha256}});
+  addElement(files,
+             {{"name", name}, {"bytes", file.bytes}, {"sha256", file.sha256}});
 }
 
 void ManifestWriter::beginTensor(const TensorSpec &spec) {
@@ -39,20 +45,38 @@ void ManifestWriter::beginTensor(const TensorSpec &spec) {
   entry["dtype"] = elementName(spec.type);
   entry["shape"] = spec.shape;
   entry["slices"] = Json::array();
-  manifest["tensors"].push_back(std::move(entry));
+  addElement(tensors, entry);
 }
 
 void ManifestWriter::addSlice(const std::string &file, const std::string &key,
                               const SliceBounds &bounds) {
-  manifest["tensors"].back()["slices"].push_back({{"file", file},
-                                                  {"key", key},
-                                                  {"offset", bounds.offset},
-                                                  {"size", bounds.size}});
+  Json slice = {{"file", file},
+                {"key", key},
+                {"offset", bounds.offset},
+                {"size", bounds.size}};
+  // Before the "]}" of the tensor that was begun last.
+  tensors.resize(tensors.size() - 2);
+  tensors += tensors.back() == '[' ? "\n   " : ",\n   ";
+  tensors += toJsonText(slice) + "]}";
+}
+
+std::string ManifestWriter::text() const {
+  std::string text = toJsonText(head, 1);
+  text.resize(text.size() - 2); // Without "\n}".
+  text +=
+      ",\n \"files\": [" + files + "],\n \"tensors\": [" + tensors + "],\n ";
+  std::string digest = toHex(Sha256::of(text));
+  return text + "\"sha256\": \"" + digest + "\"\n}\n";
 }
 
 Status ManifestWriter::commit(NewFolder &folder, const std::string &dir) {
-  HOCKET_RETURN_IF_ERROR(writeFileAtomically(folder / "manifest.json",
-                                             toJsonText(manifest, 1) + "\n"));
+  std::string path = folder / "manifest.json", content = text();
+  if (content.size() > manifestLimit)
+    return resourceExhausted(
+        path + ": would have " + formatBytes(content.size()) + ", at most " +
+        formatBytes(manifestLimit) +
+        " are read; save with fewer ranks, or with tensors in fewer slices");
+  HOCKET_RETURN_IF_ERROR(writeFileAtomically(path, content));
   HOCKET_RETURN_IF_ERROR(folder.commit());
   return writeFileAtomically(dir + "/latest_checkpointed_iteration.txt",
                              std::to_string(step) + "\n");

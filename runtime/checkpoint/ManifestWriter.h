@@ -7,6 +7,21 @@
 /// \file
 /// Builds manifest.json of one iteration and makes the iteration the latest.
 ///
+///   {
+///    "format": "hocket-checkpoint",
+///    "version": 2,
+///    "step": 100,  "consumed_samples": 800,  "seed": 1234,
+///    "loss_scale": {"scale": 65536.0, "good_steps": 12},    if there is one
+///    "spec": "model { ...",
+///    "files": [{"name", "bytes", "sha256"}, ...],
+///    "tensors": [{"name", "slot", "dtype", "shape",
+///                 "slices": [{"file", "key", "offset", "size"}, ...]}, ...],
+///    "sha256": "..."
+///   }
+///
+/// The last member is the SHA-256 of every byte before its key. Version 1 had
+/// none.
+///
 //===----------------------------------------------------------------------===//
 
 #ifndef HOCKET_RUNTIME_CHECKPOINT_MANIFESTWRITER_H
@@ -16,6 +31,7 @@
 #include "runtime/checkpoint/NewFolder.h"
 
 #include <nlohmann/json.hpp>
+#include <string>
 
 namespace hocket::checkpoint {
 
@@ -31,13 +47,21 @@ public:
                 const SliceBounds &bounds);
 
   /// Writes the manifest into `folder`, commits that, and makes it the latest
-  /// iteration of `dir`.
+  /// iteration of `dir`. ResourceExhausted if it is larger than what may be
+  /// read.
   Status commit(NewFolder &folder, const std::string &dir);
 
 private:
+  std::string text() const;
+
   uint64_t step;
-  nlohmann::ordered_json manifest;
+  nlohmann::ordered_json head;
+  std::string files, tensors; ///< Their elements, as text.
 };
+
+/// As of what may be read: bytes of a manifest, and of one entry of it.
+inline constexpr uint64_t manifestLimit = uint64_t(128) << 20;
+inline constexpr uint64_t manifestEntryLimit = uint64_t(8) << 20;
 
 /// Internal, unless `elements` are all of the tensor's.
 Status checkCovered(const TensorSpec &spec,

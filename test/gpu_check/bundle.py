@@ -129,8 +129,11 @@ def move_weights(folder, seed):
     weights = array.array("f", [w * (1 + draw(-1, 1) / 512) for w in weights])
     before = digest(path)
     path.write_bytes(data[:begin] + weights.tobytes())
-    text = manifest.read_text()
-    manifest.write_text(text.replace(before, digest(path)))
+    text = manifest.read_text().replace(before, digest(path))
+    # Its own digest, at the end, is of everything before.
+    content = text[: text.rindex('"sha256"')]
+    own = hashlib.sha256(content.encode()).hexdigest()
+    manifest.write_text(f'{content}"sha256": "{own}"\n}}\n')
 
 
 class Preparation:

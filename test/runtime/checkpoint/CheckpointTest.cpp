@@ -5,6 +5,9 @@
 //===----------------------------------------------------------------------===//
 
 #include "runtime/checkpoint/Checkpoint.h"
+#include "runtime/base/Sha256.h"
+#include "runtime/checkpoint/ShardedSave.h"
+#include "test/runtime/ChildProcess.h"
 #include "test/runtime/data/TokenFiles.h"
 
 #include <csignal>
@@ -24,6 +27,12 @@ std::vector<uint8_t> counting(size_t size, uint8_t first) {
   for (size_t i = 0; i < size; ++i)
     bytes[i] = uint8_t(first + i);
   return bytes;
+}
+
+/// A manifest with the digest that fits, as one who builds a file would.
+std::string sealed(std::string text) {
+  text.resize(text.rfind("\"sha256\""));
+  return text + "\"sha256\": \"" + toHex(Sha256::of(text)) + "\"\n}\n";
 }
 
 class CheckpointTest : public ::testing::Test {
@@ -49,12 +58,19 @@ protected:
     return opened->read(spec, wholeOf(spec.shape), out).message();
   }
   /// The manifest of step 7 with one text replaced.
-  void editManifest(const std::string &from, const std::string &to) {
-    std::string path = folder / "c/iter_0000007/manifest.json";
-    std::string text = readBytes(path);
+  std::string edited(const std::string &from, const std::string &to) {
+    std::string text = readBytes(manifest());
     size_t at = text.find(from);
-    ASSERT_NE(at, std::string::npos) << from;
-    writeBytes(path, text.replace(at, from.size(), to));
+    EXPECT_NE(at, std::string::npos) << from;
+    return text.replace(at, from.size(), to);
+  }
+  std::string manifest() { return folder / "c/iter_0000007/manifest.json"; }
+  std::vector<std::string> names() {
+    std::vector<std::string> names;
+    for (auto &entry : std::filesystem::directory_iterator(folder / "c"))
+      names.push_back(entry.path().filename());
+    std::sort(names.begin(), names.end());
+    return names;
   }
 
   ScratchFolder folder;
@@ -143,12 +159,8 @@ TEST_F(CheckpointTest, ReplacesAnIterationOfTheSameStep) {
   std::vector<uint8_t> out(24);
   ASSERT_TRUE(opened->read(weight, wholeOf({2, 3}), out).ok());
   EXPECT_EQ(out, weightBytes);
-  std::vector<std::string> names;
-  for (auto &entry : std::filesystem::directory_iterator(folder / "c"))
-    names.push_back(entry.path().filename());
-  std::sort(names.begin(), names.end());
-  EXPECT_EQ(names, (std::vector<std::string>{
-                       "iter_0000007", "latest_checkpointed_iteration.txt"}));
+  EXPECT_EQ(names(), (std::vector<std::string>{
+                         "iter_0000007", "latest_checkpointed_iteration.txt"}));
 }
 
 // Saved by two ranks that cut rows, loaded by two that cut columns.
@@ -254,39 +266,137 @@ TEST_F(CheckpointTest, RefusesAHostileManifest) {
       {"{", "[", "byte 11: expected ',' or ']'"},
       {"hocket-checkpoint", "other",
        "expected the format 'hocket-checkpoint', found 'other'"},
-      {"\"version\": 1", "\"version\": 2", "expected version 1, found 2"},
+      {"\"version\": 2", "\"version\": 3", "expected version 1 or 2, found 3"},
       {"\"step\": 7", "\"step\": -7",
        "expected an integer of at least 0 under 'step'"},
       {"\"seed\"", "\"sead\"",
        "expected an integer of at least 0 under 'seed'"},
       {"\"scale\": 65536.0", "\"scale\": \"x\"",
        "expected a number under 'scale'"},
-      {"\"name\": \"model.safetensors\"",
-       "\"name\": \"../iter_0000007/model.safetensors\"",
+      {"\"name\":\"model.safetensors\"",
+       "\"name\":\"../iter_0000007/model.safetensors\"",
        "expected a file name without folders, found "
        "'../iter_0000007/model.safetensors'"},
-      {"\"name\": \"optimizer.safetensors\"", "\"name\": \"model.safetensors\"",
+      {"\"name\":\"optimizer.safetensors\"", "\"name\":\"model.safetensors\"",
        "the file 'model.safetensors' appears twice"},
-      {"\"file\": \"model.safetensors\"", "\"file\": \"x\"",
+      {"\"file\":\"model.safetensors\"", "\"file\":\"x\"",
        "tensor 'w': the file 'x' is not in the manifest"},
-      {"\"key\": \"w\"", "\"key\": \"x\"",
+      {"\"key\":\"w\"", "\"key\":\"x\"",
        "tensor 'w': 'x' is not in model.safetensors"},
-      {"\"key\": \"w\"", "\"key\": \"s\"",
+      {"\"key\":\"w\"", "\"key\":\"s\"",
        "tensor 'w': expected F32 [2, 3], found BF16 [] in model.safetensors"},
-      {"\"dtype\": \"F32\"", "\"dtype\": \"F33\"",
+      {"\"dtype\":\"F32\"", "\"dtype\":\"F33\"",
        "tensor 'w': unknown type 'F33'"},
-      {"\"slot\": \"exp_avg_sq\"", "\"slot\": \"exp_avg\"",
+      {"\"slot\":\"exp_avg_sq\"", "\"slot\":\"exp_avg\"",
        "tensor 'w.exp_avg' appears twice"},
-      {"\"slot\": \"\"", "\"slot\": 3", "expected a string under 'slot'"},
+      {"\"slot\":\"\"", "\"slot\":3", "expected a string under 'slot'"},
   };
   ASSERT_EQ(save(7), "");
-  std::string path = folder / "c/iter_0000007/manifest.json";
-  std::string good = readBytes(path);
+  std::string good = readBytes(manifest());
   for (const auto &c : cases) {
-    writeBytes(path, good);
-    editManifest(c.from, c.to);
-    EXPECT_EQ(openError(folder / "c"), path + ": " + c.message);
+    writeBytes(manifest(), good);
+    writeBytes(manifest(), sealed(edited(c.from, c.to)));
+    EXPECT_EQ(openError(folder / "c"), manifest() + ": " + c.message);
   }
+}
+
+TEST_F(CheckpointTest, AnEditedManifestIsNotBelieved) {
+  ASSERT_EQ(save(7), "");
+  std::string good = readBytes(manifest());
+  EXPECT_EQ(sealed(good), good);
+  for (auto [from, to] :
+       {std::pair("\"step\": 7", "\"step\": 8"),
+        std::pair("\"consumed_samples\": 56", "\"consumed_samples\": 0"),
+        std::pair("\"seed\": 1234", "\"seed\": 1235"),
+        std::pair("\"good_steps\": 12", "\"good_steps\": 13"),
+        std::pair("layers: 2", "layers: 3")}) {
+    writeBytes(manifest(), good);
+    writeBytes(manifest(), edited(from, to));
+    EXPECT_EQ(openError(folder / "c"),
+              manifest() + ": its SHA-256 is not that of its content: it is "
+                           "damaged, or was edited")
+        << from;
+  }
+  std::string bare = good.substr(0, good.rfind(",\n \"sha256\"")) + "}";
+  writeBytes(manifest(), bare);
+  EXPECT_EQ(openError(folder / "c"),
+            manifest() + ": expected a digest under 'sha256' at the end");
+  // Version 1 had none.
+  writeBytes(manifest(), edited("\"version\": 2", "\"version\": 1"));
+  EXPECT_EQ(openError(folder / "c"), "fine");
+  writeBytes(manifest(), good.substr(0, good.rfind('}')) + ", \"step\": 9}");
+  EXPECT_EQ(openError(folder / "c"),
+            manifest() + ": expected nothing after 'sha256', found 'step'");
+}
+
+// No flipped bit of a manifest is believed, nor leads anywhere.
+TEST_F(CheckpointTest, SurvivesEveryFlippedBitOfAManifest) {
+  ASSERT_EQ(save(7), "");
+  std::string good = readBytes(manifest());
+  for (size_t bit = 0; bit < good.size() * 8; bit += 3) {
+    std::string damaged = good;
+    damaged[bit / 8] = char(damaged[bit / 8] ^ (1 << bit % 8));
+    writeBytes(manifest(), damaged);
+    std::string error = openError(folder / "c");
+    // Behind the digest there is white space.
+    EXPECT_TRUE(error != "fine" || bit / 8 > good.rfind('"'))
+        << bit << ": " << error;
+  }
+}
+
+/// A manifest whose tensors are `entry`, `count` times.
+static std::string manifestOf(const std::string &entry, size_t count) {
+  std::string text = "{\"format\":\"hocket-checkpoint\",\"version\":2,"
+                     "\"step\":7,\"consumed_samples\":0,\"seed\":0,"
+                     "\"spec\":\"\",\"files\":[],\"tensors\":[";
+  for (size_t i = 0; i < count; ++i)
+    text += (i ? "," : "") + entry;
+  return sealed(text + "],\"sha256\"");
+}
+
+TEST_F(CheckpointTest, AManifestTakesLittleMoreThanItsBytes) {
+  std::filesystem::create_directories(folder / "c/iter_0000007");
+  auto expectBounded = [&](const std::string &text) {
+    writeBytes(manifest(), text);
+    uint64_t peak = peakBytesOf(
+        [&] { (void)Checkpoint::open(folder / "c/iter_0000007").ok(); });
+    EXPECT_LE(peak, 2 * text.size() + (uint64_t(160) << 20)) << text.size();
+  };
+  // Each parsed as one tree, these would take 14 and 8 times their bytes.
+  expectBounded(manifestOf("[[[[[[0]]]]]]", 3'000'000));
+  expectBounded(manifestOf("{\"name\":\"\",\"slot\":\"\",\"dtype\":\"F32\","
+                           "\"shape\":[0],\"slices\":[]}",
+                           600'000));
+  std::string long_ = "[" + std::string(9 << 20, '0') + "]";
+  writeBytes(manifest(), manifestOf(long_, 1));
+  EXPECT_EQ(openError(folder / "c/iter_0000007"),
+            manifest() + ": an entry under 'tensors' has 9.00 MiB, at most "
+                         "8.00 MiB are expected");
+  writeBytes(manifest(), manifestOf("[]", 1));
+  std::filesystem::resize_file(manifest(), (uint64_t(128) << 20) + 1);
+  EXPECT_EQ(openError(folder / "c/iter_0000007"),
+            manifest() + ": has 128.00 MiB, at most 128.00 MiB are expected of "
+                         "such a file");
+}
+
+// Dozens of kills must not fill a disk.
+TEST_F(CheckpointTest, TheNextSaveRemovesWhatKilledOnesLeft) {
+  ASSERT_EQ(save(7), "");
+  for (uint64_t step : {8, 9}) {
+    // Killed between the shards and the manifest.
+    WaitingChild saving([&] {
+      static auto pending = PendingIteration::create(folder / "c", step);
+      return pending.ok() &&
+             writeShard((*pending)->folder(), 0, 1, tensors()).ok();
+    });
+    ASSERT_TRUE(saving.succeeded);
+    // Of the first nothing is left.
+    EXPECT_EQ(names().size(), 3u);
+  }
+  ASSERT_EQ(save(10), "");
+  EXPECT_EQ(names(),
+            (std::vector<std::string>{"iter_0000007", "iter_0000010",
+                                      "latest_checkpointed_iteration.txt"}));
 }
 
 TEST_F(CheckpointTest, RefusesSlicesOfAManifestThatOverlapOrGap) {
@@ -299,8 +409,8 @@ TEST_F(CheckpointTest, RefusesSlicesOfAManifestThatOverlapOrGap) {
   auto error = [&](const std::string &shape, const std::string &slices) {
     // The tensor 's', a scalar, claims to be something larger.
     size_t at = good.rfind("\"shape\"");
-    writeBytes(path, good.substr(0, at) + "\"shape\": " + shape +
-                         ", \"slices\": [" + slices + "]}]}");
+    writeBytes(path, sealed(good.substr(0, at) + "\"shape\": " + shape +
+                            ", \"slices\": [" + slices + "]}], \"sha256\""));
     return openError(folder / "c");
   };
   std::string slice =
@@ -334,12 +444,8 @@ TEST_F(CheckpointTest, AFailedSaveChangesNothing) {
   EXPECT_NE(status.message().find("cannot write: File too large"),
             std::string::npos)
       << status.message();
-  std::vector<std::string> names;
-  for (auto &entry : std::filesystem::directory_iterator(folder / "c"))
-    names.push_back(entry.path().filename());
-  std::sort(names.begin(), names.end());
-  EXPECT_EQ(names, (std::vector<std::string>{
-                       "iter_0000007", "latest_checkpointed_iteration.txt"}));
+  EXPECT_EQ(names(), (std::vector<std::string>{
+                         "iter_0000007", "latest_checkpointed_iteration.txt"}));
   auto opened = Checkpoint::open(folder / "c");
   ASSERT_TRUE(opened.ok());
   EXPECT_EQ(opened->state().step, 7u);
