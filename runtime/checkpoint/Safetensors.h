@@ -14,7 +14,9 @@
 /// little-endian, and fill the rest of the file without gap or overlap.
 ///
 /// A file is mapped and its whole header checked when it is opened, so that no
-/// later access can leave it.
+/// later access can leave it. A header has at most 100,000,000 bytes, as the
+/// format says, 16 KiB of them for a tensor and 8 MiB for the metadata; tensors
+/// are parsed one by one, so that memory is what is kept of them.
 ///
 //===----------------------------------------------------------------------===//
 
@@ -72,13 +74,14 @@ private:
   uint64_t dataBegin = 0;
   std::map<std::string, std::string> texts;
   std::vector<TensorInfo> infos;
-  std::map<std::string, size_t> byName;
+  std::vector<uint32_t> byName;
 };
 
 /// What a safetensors header says.
 struct SafetensorsHeader {
   std::map<std::string, std::string> metadata;
   std::vector<TensorInfo> tensors; ///< In the order of their bytes.
+  std::vector<uint32_t> byName;    ///< Indices of tensors, sorted by name.
 };
 
 /// Reads and checks a header by itself; `dataBytes` is what follows it in the

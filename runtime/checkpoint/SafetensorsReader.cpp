@@ -4,21 +4,27 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "runtime/base/Format.h"
 #include "runtime/base/JsonDefect.h"
+#include "runtime/base/JsonPieces.h"
 #include "runtime/checkpoint/Safetensors.h"
 
 #include <algorithm>
 #include <cstring>
+#include <numeric>
 #include <optional>
 #include <set>
 #include <simdjson.h>
 #include <tuple>
+#include <utility>
 
 using namespace hocket;
 using namespace hocket::checkpoint;
 namespace dom = simdjson::dom;
 
 static constexpr uint64_t headerLimit = 100'000'000;
+static constexpr size_t metadataLimit = size_t(8) << 20;
+static constexpr size_t entryLimit = size_t(16) << 10;
 
 //===----------------------------------------------------------------------===//
 // One tensor
@@ -164,35 +170,73 @@ static Status notJson(std::string_view header, simdjson::error_code error) {
   return dataLoss(std::string("header: ") + simdjson::error_message(error));
 }
 
+/// Reads one member of the header, parsed as an object by itself.
+static Status readMember(dom::object alone, SafetensorsHeader &header,
+                         bool &hasMetadata) {
+  auto field = *alone.begin();
+  if (field.key != "__metadata__") {
+    HOCKET_ASSIGN_OR_RETURN(TensorInfo info,
+                            readTensor(field.key, field.value));
+    header.tensors.push_back(std::move(info));
+    return okStatus();
+  }
+  if (std::exchange(hasMetadata, true))
+    return dataLoss("header: the name '__metadata__' appears twice");
+  return readMetadata(field.value, header.metadata);
+}
+
+static Status checkSize(const JsonPieces::Piece &piece) {
+  bool isMetadata = piece.key == "__metadata__";
+  size_t limit = isMetadata ? metadataLimit : entryLimit;
+  if (piece.member.size() <= limit)
+    return okStatus();
+  return dataLoss((isMetadata ? "__metadata__" : "the entry of a tensor") +
+                  std::string(": has ") + formatBytes(piece.member.size()) +
+                  ", at most " + formatBytes(limit) + " are expected");
+}
+
+/// Sorts by bytes, then makes the index by name.
+static Status sortTensors(SafetensorsHeader &header) {
+  std::vector<TensorInfo> &tensors = header.tensors;
+  std::sort(tensors.begin(), tensors.end(),
+            [](const TensorInfo &a, const TensorInfo &b) {
+              return std::tie(a.begin, a.end, a.name) <
+                     std::tie(b.begin, b.end, b.name);
+            });
+  header.byName.resize(tensors.size());
+  std::iota(header.byName.begin(), header.byName.end(), 0);
+  std::sort(header.byName.begin(), header.byName.end(),
+            [&](uint32_t a, uint32_t b) {
+              return tensors[a].name < tensors[b].name;
+            });
+  for (size_t i = 1; i < tensors.size(); ++i)
+    if (const std::string &name = tensors[header.byName[i]].name;
+        name == tensors[header.byName[i - 1]].name)
+      return dataLoss("header: the name '" + name + "' appears twice");
+  return okStatus();
+}
+
 StatusOr<SafetensorsHeader>
 checkpoint::parseSafetensorsHeader(std::string_view header,
                                    uint64_t dataBytes) {
   if (!header.starts_with('{'))
     return dataLoss("header: expected '{' at its first byte");
-  dom::parser parser;
-  simdjson::padded_string padded(header);
-  dom::object object;
-  if (auto error = parser.parse(padded).get(object))
-    return notJson(header, error);
   SafetensorsHeader result;
-  std::set<std::string_view> seen;
-  for (auto field : object) {
-    if (!seen.insert(field.key).second)
-      return dataLoss("header: the name '" + std::string(field.key) +
-                      "' appears twice");
-    if (field.key == "__metadata__") {
-      HOCKET_RETURN_IF_ERROR(readMetadata(field.value, result.metadata));
-      continue;
-    }
-    HOCKET_ASSIGN_OR_RETURN(TensorInfo info,
-                            readTensor(field.key, field.value));
-    result.tensors.push_back(std::move(info));
+  JsonPieces members(header);
+  dom::parser parser;
+  std::string text;
+  bool hasMetadata = false;
+  while (auto piece = members.next()) {
+    HOCKET_RETURN_IF_ERROR(checkSize(*piece));
+    text.assign("{").append(piece->member).append("}");
+    dom::object alone;
+    if (auto error = parser.parse(text).get(alone))
+      return notJson(header, error);
+    HOCKET_RETURN_IF_ERROR(readMember(alone, result, hasMetadata));
   }
-  std::sort(result.tensors.begin(), result.tensors.end(),
-            [](const TensorInfo &a, const TensorInfo &b) {
-              return std::tie(a.begin, a.end, a.name) <
-                     std::tie(b.begin, b.end, b.name);
-            });
+  if (!members.isWhole())
+    return notJson(header, simdjson::TAPE_ERROR);
+  HOCKET_RETURN_IF_ERROR(sortTensors(result));
   HOCKET_RETURN_IF_ERROR(checkCoverage(result.tensors, dataBytes));
   return result;
 }
@@ -232,12 +276,15 @@ StatusOr<SafetensorsFile> SafetensorsFile::open(const std::string &path) {
     return header.status().withContext(path);
   result.texts = std::move(header->metadata);
   result.infos = std::move(header->tensors);
-  for (size_t i = 0; i < result.infos.size(); ++i)
-    result.byName.emplace(result.infos[i].name, i);
+  result.byName = std::move(header->byName);
   return result;
 }
 
 const TensorInfo *SafetensorsFile::find(const std::string &name) const {
-  auto found = byName.find(name);
-  return found == byName.end() ? nullptr : &infos[found->second];
+  auto found = std::lower_bound(byName.begin(), byName.end(), name,
+                                [&](uint32_t index, const std::string &wanted) {
+                                  return infos[index].name < wanted;
+                                });
+  return found != byName.end() && infos[*found].name == name ? &infos[*found]
+                                                             : nullptr;
 }

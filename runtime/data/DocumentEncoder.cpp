@@ -15,6 +15,9 @@
 using namespace hocket;
 using namespace hocket::data;
 
+static constexpr size_t longLine = size_t(1) << 20;
+static constexpr size_t valuesLimit = size_t(4) << 20;
+
 static_assert(DocumentChunk::padding >= simdjson::SIMDJSON_PADDING);
 
 struct DocumentEncoder::Json {
@@ -47,18 +50,40 @@ static void appendAs(const std::vector<int32_t> &tokens, std::string &bytes) {
   }
 }
 
-void DocumentEncoder::emit(std::string_view text, bool endsDocument,
-                           EncodedChunk &out) {
-  tokens.clear();
-  options.tokenizer->encode(text, tokens);
-  bool hasText = !tokens.empty() || out.continuesDocument;
-  if (endsDocument && hasText && options.appendEndOfDocument)
-    tokens.push_back(options.tokenizer->endOfDocument());
+/// How much of `text` to encode at once, where it can be cut.
+size_t DocumentEncoder::partOf(std::string_view text) const {
+  for (size_t size = size_t(1) << 20; size < text.size(); size *= 2)
+    if (size_t at = options.tokenizer->splitPoint(text.substr(0, size)))
+      return at;
+  return text.size();
+}
+
+/// Appends what `tokens` holds, and empties it; returns how many that were.
+uint64_t DocumentEncoder::flushTokens(EncodedChunk &out) {
   if (options.type == TokenType::U16)
     appendAs<uint16_t>(tokens, out.bytes);
   else
     appendAs<int32_t>(tokens, out.bytes);
-  out.lengths.push_back(tokens.size());
+  uint64_t count = tokens.size();
+  tokens.clear();
+  return count;
+}
+
+void DocumentEncoder::emit(std::string_view text, bool endsDocument,
+                           EncodedChunk &out) {
+  uint64_t count = 0;
+  while (!text.empty()) {
+    size_t size = partOf(text);
+    options.tokenizer->encode(text.substr(0, size), tokens);
+    text.remove_prefix(size);
+    count += flushTokens(out);
+  }
+  bool hasText = count > 0 || out.continuesDocument;
+  if (endsDocument && hasText && options.appendEndOfDocument) {
+    tokens.push_back(options.tokenizer->endOfDocument());
+    count += flushTokens(out);
+  }
+  out.lengths.push_back(count);
 }
 
 //===----------------------------------------------------------------------===//
@@ -109,6 +134,25 @@ static const char *kindName(simdjson::dom::element_type type) {
   return "something else";
 }
 
+/// Whether so long a line has more values than a document needs; the parser
+/// takes up to 28 bytes for each.
+static bool hasTooManyValues(std::string_view line) {
+  if (line.size() < longLine)
+    return false;
+  size_t values = 0;
+  bool isString = false;
+  for (size_t i = 0; i < line.size(); ++i) {
+    char c = line[i];
+    if (isString && c == '\\')
+      ++i;
+    else if (c == '"')
+      isString = !isString;
+    else if (!isString)
+      values += c == ',' || c == ':' || c == '[' || c == '{';
+  }
+  return values > valuesLimit;
+}
+
 /// The one string under the key.
 StatusOr<std::string_view> DocumentEncoder::lineText(const DocumentChunk &chunk,
                                                      std::string_view line) {
@@ -117,6 +161,10 @@ StatusOr<std::string_view> DocumentEncoder::lineText(const DocumentChunk &chunk,
     return begin +
            findJsonMember(line, options.jsonKey, occurrence).value_or(0);
   };
+  if (hasTooManyValues(line))
+    return wrongAt(chunk, begin,
+                   "expected at most " + std::to_string(valuesLimit) +
+                       " JSON values in one line");
   // The line is followed by its line feed and the rest of the chunk, so the
   // parser may read past its end.
   auto parsed = json->parser.parse(line.data(), line.size(), false);
@@ -165,6 +213,7 @@ Status DocumentEncoder::encodeLines(const DocumentChunk &chunk,
 StatusOr<EncodedChunk> DocumentEncoder::encode(const DocumentChunk &chunk) {
   EncodedChunk out;
   out.textBytes = chunk.size;
+  out.bytes.reserve(chunk.size * tokenBytes(options.type));
   HOCKET_RETURN_IF_ERROR(chunk.jsonLines ? encodeLines(chunk, out)
                                          : encodeText(chunk, out));
   return out;

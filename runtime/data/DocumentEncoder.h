@@ -43,7 +43,9 @@ public:
   ~DocumentEncoder();
 
   /// InvalidArgument, with file, line and column, for text that is not UTF-8
-  /// and lines that are no JSON object with one string under the key.
+  /// and lines that are no JSON object with one string under the key, or have
+  /// more than 4 million values. Memory: the tokens, the longest line once
+  /// more, and 32 bytes for each of its values.
   StatusOr<EncodedChunk> encode(const DocumentChunk &chunk);
 
 private:
@@ -53,6 +55,8 @@ private:
   Status encodeLines(const DocumentChunk &chunk, EncodedChunk &out);
   StatusOr<std::string_view> lineText(const DocumentChunk &chunk,
                                       std::string_view line);
+  size_t partOf(std::string_view text) const;
+  uint64_t flushTokens(EncodedChunk &out);
   void emit(std::string_view text, bool endsDocument, EncodedChunk &out);
 
   EncoderOptions options;

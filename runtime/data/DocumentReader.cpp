@@ -7,6 +7,7 @@
 #include "runtime/data/DocumentReader.h"
 
 #include "runtime/base/File.h"
+#include "runtime/base/Format.h"
 
 #include <algorithm>
 #include <cerrno>
@@ -16,7 +17,7 @@
 using namespace hocket;
 using namespace hocket::data;
 
-static constexpr size_t longestPart = size_t(1) << 30;
+static constexpr size_t longestPart = size_t(64) << 20;
 
 TextPlace TextPlace::after(std::string_view text) const {
   size_t last = text.rfind('\n');
@@ -101,17 +102,21 @@ Status DocumentReader::fill(std::string &bytes, size_t size) {
 
 /// How much of `bytes` makes a chunk; reads on while there is no place to cut.
 StatusOr<size_t> DocumentReader::cut(std::string &bytes) {
-  for (size_t size = chunkBytes;; size = bytes.size() * 2) {
-    if (size > longestPart)
-      return invalidArgument(inputs[current] + ":" +
-                             std::to_string(place.line) +
-                             ":1: expected at most 1 GiB in one line");
+  // One byte more than the longest part shows that it goes on.
+  constexpr size_t most = longestPart + 1;
+  for (size_t size = std::min(chunkBytes, most);;
+       size = std::min(2 * bytes.size(), most)) {
     HOCKET_RETURN_IF_ERROR(fill(bytes, size));
-    if (ended)
-      return bytes.size();
-    size_t at =
-        jsonLines ? bytes.rfind('\n') + 1 : tokenizer->splitPoint(bytes);
-    if (at > 0)
+    size_t at = ended       ? bytes.size()
+                : jsonLines ? bytes.rfind('\n') + 1
+                            : tokenizer->splitPoint(bytes);
+    bool isOneLine = jsonLines && bytes.find('\n') == std::string::npos;
+    if (bytes.size() >= most && (at == 0 || isOneLine))
+      return invalidArgument(
+          inputs[current] + ":" + std::to_string(place.line) +
+          ":1: expected lines of at most " + formatBytes(longestPart) +
+          ", found a longer one; cut it into several documents");
+    if (ended || at > 0)
       return at;
   }
 }

@@ -7,7 +7,8 @@
 /// \file
 /// Reads text and JSON-lines files in chunks that can be encoded one by one:
 /// a chunk of JSON lines holds whole lines, a chunk of text is cut where the
-/// tokenizer allows it. Memory is one chunk, however long the files are.
+/// tokenizer allows it. Memory is one chunk, however long the files are; a line
+/// of JSON has at most 64 MiB.
 ///
 /// A file whose name ends in .jsonl, .ndjson or .json holds one JSON object a
 /// line, each a document; any other file is one document of plain text.
@@ -55,7 +56,7 @@ class DocumentReader {
 public:
   /// Checks that every input is a readable regular file that is not empty.
   /// `tokenizer` must outlive the reader. `chunkBytes` is a target: a longer
-  /// line is read whole, up to 1 GiB.
+  /// line is read whole, up to 64 MiB.
   static StatusOr<DocumentReader> open(std::vector<std::string> inputs,
                                        const Tokenizer &tokenizer,
                                        size_t chunkBytes);

@@ -5,6 +5,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "runtime/checkpoint/Safetensors.h"
+#include "test/runtime/ChildProcess.h"
 #include "test/runtime/data/TokenFiles.h"
 
 #include <csignal>
@@ -194,6 +195,46 @@ TEST(Safetensors, SurvivesEveryFlippedBit) {
     for (const TensorInfo &info : header->tensors)
       ASSERT_LE(info.end, golden.size() - headerEnd);
   }
+}
+
+// Headers that claim what no model has take little more than their bytes.
+TEST(Safetensors, AHeaderTakesLittleMoreThanItsBytes) {
+  ScratchFolder folder;
+  auto expectBounded = [&](const std::string &header, uint64_t more) {
+    writeBytes(folder / "h", file(header, 0));
+    uint64_t peak =
+        peakBytesOf([&] { (void)SafetensorsFile::open(folder / "h").ok(); });
+    EXPECT_LE(peak, 2 * header.size() + (more << 20)) << header.substr(0, 80);
+  };
+  std::string tensors = "{", texts = "{\"__metadata__\":{";
+  for (int i = 0; tensors.size() < (size_t(12) << 20); ++i)
+    tensors += (i ? ",\"" : "\"") + std::to_string(i) +
+               "\":" + entry("F32", "[0]", "[0,0]");
+  for (int i = 0; texts.size() < (size_t(8) << 20) - 100; ++i)
+    texts += (i ? ",\"" : "\"") + std::to_string(i) + "\":\"\"";
+  expectBounded(tensors + "}", 64);
+  expectBounded(texts + "}}", 192); // Of at most 8 MiB.
+  expectBounded("{\"a\":" + std::string(12 << 20, '[') + "}", 64);
+  EXPECT_EQ(
+      openError(file(texts + ",\"b\":\"" + std::string(200, 'x') + "\"}}", 0)),
+      "__metadata__: has 8.00 MiB, at most 8.00 MiB are expected");
+  std::string zeros = "0";
+  for (int i = 0; i < 10000; ++i)
+    zeros += ",0";
+  EXPECT_EQ(openError(file(one(entry("F32", "[" + zeros + "]", "[0,0]")), 0)),
+            "the entry of a tensor: has 19.58 KiB, at most 16.00 KiB are "
+            "expected");
+}
+
+TEST(Safetensors, FindsTensorsByNamesWithEscapes) {
+  auto header = parseSafetensorsHeader(
+      R"({"b\"c":{"dtype":"U8","shape":[1],"data_offsets":[1,2]},)"
+      R"( "\u00e9" : {"dtype":"U8","shape":[1],"data_offsets":[0,1]}})",
+      2);
+  ASSERT_TRUE(header.ok()) << header.status().message();
+  EXPECT_EQ(header->tensors[0].name, "\xc3\xa9");
+  EXPECT_EQ(header->tensors[1].name, "b\"c");
+  EXPECT_EQ(header->byName, (std::vector<uint32_t>{1, 0}));
 }
 
 //===----------------------------------------------------------------------===//

@@ -6,6 +6,7 @@
 
 #include "runtime/data/Prepare.h"
 #include "runtime/data/Tokenizer.h"
+#include "test/runtime/ChildProcess.h"
 #include "test/runtime/data/TokenFiles.h"
 
 #include <gtest/gtest.h>
@@ -135,6 +136,64 @@ TEST_F(PrepareTest, DoesNotDependOnThreadsAndChunks) {
       EXPECT_EQ(readBytes(folder / "out_text_document.bin"), bin);
       EXPECT_EQ(readBytes(folder / "out_text_document.idx"), index);
     }
+}
+
+// In a container both are process 1.
+TEST_F(PrepareTest, SucceedsAfterItWasKilled) {
+  writeBytes(folder / "a.txt", std::string(1000, 'x'));
+  options.inputs = {folder / "a.txt"};
+  options.chunkBytes = 100;
+  options.threads = 1;
+  options.prefix = folder / "out";
+  for (int run = 0; run < 2; ++run) {
+    auto reached = killedAsProcessOne([&] {
+      auto stop = [](const PrepareProgress &progress) {
+        if (progress.bytes >= 500)
+          waitToBeKilled();
+      };
+      (void)prepare(options, stop);
+      return false;
+    });
+    if (!reached)
+      GTEST_SKIP() << "process namespaces are not allowed here";
+    ASSERT_TRUE(*reached) << run;
+    // The two halves that the last one left.
+    EXPECT_EQ(folder.list().size(), 3u) << run;
+  }
+  ASSERT_EQ(run(), "");
+  EXPECT_EQ(folder.list(),
+            (std::vector<std::string>{"a.txt", "out_text_document.bin",
+                                      "out_text_document.idx"}));
+}
+
+// A line as long as a book is a document; none is as long as a library.
+TEST_F(PrepareTest, LongLinesTakeLittleMoreThanTheirBytes) {
+  options.threads = 1;
+  options.prefix = folder / "out";
+  options.inputs = {folder / "a.jsonl"};
+  std::string text(40 << 20, 'x');
+  writeBytes(folder / "a.jsonl", "{\"text\": \"" + text + "\"}\n");
+  uint64_t peak = peakBytesOf([&] { (void)prepare(options).ok(); });
+  // The line, what is read ahead, its text, and two bytes for each token.
+  EXPECT_LE(peak, 6 * text.size());
+  ASSERT_EQ(run(), "");
+  EXPECT_EQ(std::filesystem::file_size(folder / "out_text_document.bin"),
+            2 * text.size());
+
+  std::string values = "[0";
+  for (int i = 0; i < 5'000'000; ++i)
+    values += ",0";
+  writeBytes(folder / "a.jsonl",
+             "{\"text\":\"\"}\n{\"text\":\"\",\"ids\":" + values + "]}\n");
+  EXPECT_EQ(run(), folder / "a.jsonl:2:1: expected at most 4194304 JSON values "
+                            "in one line");
+
+  text.resize(64 << 20, 'x');
+  writeBytes(folder / "a.jsonl",
+             "{\"text\":\"\"}\n{\"text\": \"" + text + "\"}\n{}\n");
+  EXPECT_EQ(run(), folder / "a.jsonl:2:1: expected lines of at most 64.00 MiB, "
+                            "found a longer one; cut it into several "
+                            "documents");
 }
 
 TEST_F(PrepareTest, ReportsProgress) {
