@@ -8,6 +8,7 @@
 
 #include "compiler/driver/DiagnosticText.h"
 #include "compiler/driver/MemoryFit.h"
+#include "compiler/driver/ModuleText.h"
 #include "compiler/driver/NearestPlans.h"
 #include "compiler/driver/PhaseDumper.h"
 #include "compiler/driver/ScheduleCheck.h"
@@ -40,36 +41,6 @@ namespace {
 
 /// Largest `.mlir` file that is read.
 constexpr uint64_t maxModuleBytes = uint64_t(1) << 30;
-/// Deepest nesting of brackets in one; the parser recurses on each.
-constexpr int maxNesting = 256;
-
-/// The deepest nesting of brackets outside strings and comments.
-int nestingOf(llvm::StringRef text) {
-  int depth = 0, deepest = 0;
-  bool quoted = false, comment = false;
-  for (size_t i = 0; i < text.size(); ++i) {
-    char c = text[i];
-    if (comment || quoted) {
-      comment &= c != '\n';
-      if (quoted && c == '\\')
-        ++i;
-      else if (c == '"')
-        quoted = false;
-      continue;
-    }
-    bool arrow =
-        c == '>' && i > 0 && (text[i - 1] == '-' || text[i - 1] == '=');
-    if (c == '"')
-      quoted = true;
-    else if (c == '/' && i + 1 < text.size() && text[i + 1] == '/')
-      comment = true;
-    else if (llvm::StringRef("([{<").contains(c))
-      deepest = std::max(deepest, ++depth);
-    else if (llvm::StringRef(")]}>").contains(c) && !arrow)
-      --depth;
-  }
-  return deepest;
-}
 
 /// What dist-seed-shardings and dist-explain-shardings have left.
 std::optional<ShardingsNote> readShardingsNote(ModuleOp module) {
@@ -164,9 +135,7 @@ private:
                              "specification, not a .mlir file");
     HOCKET_ASSIGN_OR_RETURN(std::string text,
                             readFile(request.input, maxModuleBytes));
-    if (nestingOf(text) > maxNesting)
-      return invalidArgument(request.input + ": brackets nest deeper than " +
-                             std::to_string(maxNesting) + " levels");
+    HOCKET_RETURN_IF_ERROR(checkModuleText(text, request.input));
     module = parseSourceString<ModuleOp>(text, ParserConfig(&context),
                                          llvm::StringRef(request.input));
     return module ? takePlanOfModule() : invalidArgument(diagnostics.text());

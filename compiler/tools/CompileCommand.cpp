@@ -12,6 +12,7 @@
 #include "compiler/tools/MachineCode.h"
 #include "runtime/base/File.h"
 #include "runtime/base/Format.h"
+#include "runtime/program/NativeOrigin.h"
 #include "runtime/program/ProgramFile.h"
 #include "runtime/tools/OptionValues.h"
 #include "runtime/tools/OutputFile.h"
@@ -341,6 +342,8 @@ Status run(Arguments &arguments) {
   HOCKET_RETURN_IF_ERROR(write(arguments, outcome));
   if (!isProgram)
     return okStatus();
+  // Without a cache `train` says that it does not know this code.
+  (void)noteNativeCode(outcome.result.program);
   outcome.seconds =
       std::chrono::duration<double>(std::chrono::steady_clock::now() - start)
           .count();

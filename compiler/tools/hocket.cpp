@@ -19,6 +19,7 @@
 #include "compiler/tools/StrategyCommand.h"
 #include "compiler/tools/StrategyExport.h"
 #include "compiler/tools/calibrate/CalibrateCommand.h"
+#include "runtime/program/NativeOrigin.h"
 #include "runtime/program/ProgramFile.h"
 #include "runtime/tools/CommandLine.h"
 #include "runtime/tools/DataCommand.h"
@@ -56,6 +57,7 @@ static ProgramResolver compilingResolver() {
     request.input = input;
     request.spec = *options;
     HOCKET_ASSIGN_OR_RETURN(CompileResult result, compile(request));
+    (void)noteNativeCode(result.program);
     return std::move(result.program);
   };
   return resolver;

@@ -112,6 +112,12 @@ void hocket::checkBuffers(const program::Program &program, int role,
                           "are beyond any machine",
                           wide(memory.arena_bytes()),
                           wide(memory.scratch_bytes_per_worker())));
+  // Each of these is made when the program is loaded.
+  constexpr uint32_t mostStreams = 1024, mostEvents = 1 << 22;
+  if (r.streams() > mostStreams || r.events() > mostEvents)
+    faults.add(ProgramRule::Buffers, place,
+               formatText("%u streams and %u events are beyond any machine",
+                          r.streams(), r.events()));
   size_t before = faults.count();
   for (int i = 0; i < r.buffers_size() && !faults.full(); ++i)
     if (std::string fault = bufferFault(r.buffers(i), memory); !fault.empty())

@@ -109,6 +109,7 @@ public:
         add(entry, "entry names must be unique and not empty");
       check(entry);
     }
+    checkAllRun();
   }
 
 private:
@@ -120,6 +121,18 @@ private:
   }
 
   const Buffer &buffer(uint32_t index) const { return r.buffers(int(index)); }
+
+  /// What no entry runs was meant to be run by one.
+  void checkAllRun() {
+    std::set<uint32_t> run;
+    for (const program::Entry &entry : r.entries())
+      for (const program::Entry::Run &of : entry.runs())
+        run.insert(of.sequence());
+    for (int s = 0; s < r.sequences_size(); ++s)
+      if (!run.count(uint32_t(s)))
+        faults.add(ProgramRule::AllRun, ProgramPlace{program, role, s}.text(),
+                   "no entry runs this sequence");
+  }
 
   void check(const program::Entry &entry) {
     ownership = Ownership();

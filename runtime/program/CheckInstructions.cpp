@@ -70,9 +70,7 @@ private:
                        instruction.fill().byte_value()));
       return;
     case Instruction::kHost:
-      if (instruction.host().name().empty())
-        add("moves host data without a name");
-      return;
+      return checkHost(instruction.host());
     case Instruction::kCollective:
     case Instruction::kTransfer:
       return; // CheckCommunication.cpp
@@ -87,7 +85,11 @@ private:
 
   const Buffer &buffer(uint32_t index) const { return r.buffers(int(index)); }
 
-  /// Whether buffer `index` holds `elements` of a type among `types`.
+  uint64_t elementsOf(uint32_t index) const {
+    return *checkedProduct(buffer(index).shape()); // V10 has seen that it is.
+  }
+
+  /// Whether buffer `index` holds just `elements` of a type among `types`.
   void checkOperand(const char *role, uint32_t index, uint64_t elements,
                     const std::set<DType> &types) {
     const Buffer &b = buffer(index);
@@ -95,10 +97,19 @@ private:
       return add(formatText("operand %s, buffer %u, has elements of type %s, "
                             "which it does not take",
                             role, index, dataTypeName(b.dtype())));
-    uint64_t needed = elements * dataTypeBytes(b.dtype());
-    if (b.bytes() < needed)
-      add(formatText("operand %s, buffer %u, has %llu bytes, %llu are needed",
-                     role, index, wide(b.bytes()), wide(needed)));
+    if (elementsOf(index) != elements)
+      add(formatText("operand %s, buffer %u, has %llu elements, %llu are "
+                     "needed",
+                     role, index, wide(elementsOf(index)), wide(elements)));
+  }
+
+  /// Whether buffer `index`, of any type, has just so many bytes.
+  void checkBytes(const std::string &operand, uint32_t index, uint64_t needed) {
+    const Buffer &b = buffer(index);
+    if (uint64_t bytes = elementsOf(index) * dataTypeBytes(b.dtype());
+        bytes != needed)
+      add(formatText("%s, buffer %u, has %llu bytes, %llu are needed",
+                     operand.c_str(), index, wide(bytes), wide(needed)));
   }
 
   void checkScalars(
@@ -120,14 +131,30 @@ private:
       return addName(formatText("launches kernel %u, there are %d",
                                 launch.kernel(), program.kernels_size()));
     const program::Kernel &kernel = program.kernels(int(launch.kernel()));
-    if (uint32_t(launch.buffers_size()) != kernel.buffers() ||
+    if (launch.buffers_size() != kernel.operands_size() ||
         uint32_t(launch.scalars_size()) != kernel.scalars())
-      add(formatText("passes %d buffers and %d scalars, kernel '%s' takes %u "
-                     "and %u",
-                     launch.buffers_size(), launch.scalars_size(),
-                     kernel.name().c_str(), kernel.buffers(),
-                     kernel.scalars()));
+      return add(formatText("passes %d buffers and %d scalars, kernel '%s' "
+                            "takes %d and %u",
+                            launch.buffers_size(), launch.scalars_size(),
+                            kernel.name().c_str(), kernel.operands_size(),
+                            kernel.scalars()));
     checkScalars(launch.scalars());
+    for (int i = 0; i < launch.buffers_size(); ++i)
+      checkOperand(std::to_string(i).c_str(), launch.buffers(i),
+                   kernel.operands(i).elements(), {kernel.operands(i).dtype()});
+    if (kernel.accumulates())
+      checkAccumulateScalar(launch.scalars(3));
+  }
+
+  /// 0, 1, or 1 but for the first microbatch.
+  void checkAccumulateScalar(const program::Scalar &scalar) {
+    bool constant = scalar.has_constant() &&
+                    (scalar.constant() == 0 || scalar.constant() == 1);
+    bool first = scalar.step() == program::Scalar::NOT_FIRST_MICROBATCH &&
+                 scalar.multiplier() <= 1 && scalar.multiplier() >= 0 &&
+                 scalar.addend() == 0;
+    if (!constant && !first)
+      add("accumulates in no known way");
   }
 
   void checkGemm(const program::Gemm &gemm) {
@@ -139,6 +166,13 @@ private:
       return add(formatText("gemm of %llu x %llu x %llu; each must be from 1 "
                             "to 2^31 - 1",
                             wide(m), wide(n), wide(k)));
+    bool aliased = gemm.d() == gemm.a() || gemm.d() == gemm.b() ||
+                   (gemm.has_bias() && gemm.d() == gemm.bias()) ||
+                   (gemm.has_auxiliary() && gemm.d() == gemm.auxiliary()) ||
+                   (gemm.has_scale_a() && gemm.d() == gemm.scale_a()) ||
+                   (gemm.has_scale_b() && gemm.d() == gemm.scale_b());
+    if (aliased)
+      add("gemm's result is one of its inputs");
     checkFactors(gemm);
     checkOperand("d", gemm.d(), m * n, floating);
     if (gemm.has_bias())
@@ -151,13 +185,6 @@ private:
     if (!kernels::parseEpilogue(gemm.epilogue(), epilogue))
       add("gemm has an unknown epilogue '" + gemm.epilogue() + "'");
     checkAccumulate(gemm.accumulate());
-    bool aliased = gemm.d() == gemm.a() || gemm.d() == gemm.b() ||
-                   (gemm.has_bias() && gemm.d() == gemm.bias()) ||
-                   (gemm.has_auxiliary() && gemm.d() == gemm.auxiliary()) ||
-                   (gemm.has_scale_a() && gemm.d() == gemm.scale_a()) ||
-                   (gemm.has_scale_b() && gemm.d() == gemm.scale_b());
-    if (aliased)
-      add("gemm's result is one of its inputs");
   }
 
   /// A and B, which must go together, and their scales.
@@ -165,18 +192,19 @@ private:
     static const std::set<DType> types = {program::F32, program::BF16,
                                           program::F16, program::F8_E4M3,
                                           program::F8_E5M2};
+    DType a = buffer(gemm.a()).dtype();
+    DType b = !gemm.b_packed() ? buffer(gemm.b()).dtype()
+              : gemm.b_type() == program::DTYPE_UNSPECIFIED ? a
+                                                            : gemm.b_type();
+    if (types.count(a) && types.count(b))
+      if (kernels::KernelError error = kernels::checkFactors(
+              kernels::DType(int(a)), kernels::DType(int(b))))
+        add(std::string("gemm: ") + error);
     checkOperand("a", gemm.a(), gemm.m() * gemm.k(), types);
-    DType a = buffer(gemm.a()).dtype(), b = gemm.b_type();
-    if (gemm.b_packed()) {
-      checkPacked(gemm);
-      b = b == program::DTYPE_UNSPECIFIED ? a : b;
-    } else {
+    if (gemm.b_packed())
+      checkPacked(gemm, b);
+    else
       checkOperand("b", gemm.b(), gemm.k() * gemm.n(), types);
-      b = buffer(gemm.b()).dtype();
-    }
-    if (kernels::KernelError error = kernels::checkFactors(
-            kernels::DType(int(a)), kernels::DType(int(b))))
-      add(std::string("gemm: ") + error);
     bool scales = gemm.has_scale_a() || gemm.has_scale_b();
     if (scales && !kernels::isF8(kernels::DType(int(a))))
       add("gemm has scales for factors that are not of 8 bits");
@@ -186,18 +214,16 @@ private:
       checkOperand("scale_b", gemm.scale_b(), 1, {program::F32});
   }
 
-  void checkPacked(const program::Gemm &gemm) {
-    DType type = gemm.b_type() == program::DTYPE_UNSPECIFIED
-                     ? buffer(gemm.a()).dtype()
-                     : gemm.b_type();
+  void checkPacked(const program::Gemm &gemm, DType type) {
     if (type != program::F32 && type != program::BF16 && type != program::F16)
       return add("packed operand b has no floating type");
     int64_t needed = kernels::packedBytes(kernels::DType(int(type)),
                                           int64_t(gemm.n()), int64_t(gemm.k()));
-    if (buffer(gemm.b()).bytes() < uint64_t(needed))
-      add(formatText("packed operand b, buffer %u, has %llu bytes, %llu are "
-                     "needed",
-                     gemm.b(), wide(buffer(gemm.b()).bytes()), wide(needed)));
+    checkBytes("packed operand b", gemm.b(), uint64_t(needed));
+    if (buffer(gemm.b()).dtype() != program::U8)
+      add(formatText("packed operand b, buffer %u, has elements of type "
+                     "%s, not bytes",
+                     gemm.b(), dataTypeName(buffer(gemm.b()).dtype())));
   }
 
   void checkLibrary(const program::Library &library) {
@@ -214,6 +240,8 @@ private:
     }
     checkScalars(library.scalars());
     checkAccumulate(library.accumulate());
+    if (!op->accumulates && library.accumulate() != program::OVERWRITE)
+      add("library op '" + library.op() + "' never adds to its result");
     std::vector<int64_t> bytes(size_t(library.buffers_size()));
     kernels::KernelError error = kernels::requiredBytes(
         *op, std::span(library.integers().data(), library.integers_size()),
@@ -222,12 +250,22 @@ private:
     if (error)
       return add("library op '" + library.op() + "': " + error);
     for (int i = 0; i < library.buffers_size(); ++i)
-      if (buffer(library.buffers(i)).bytes() < uint64_t(bytes[i]))
-        add(formatText("library op '%s': buffer %u, its operand %d, has %llu "
-                       "bytes, %llu are needed",
-                       library.op().c_str(), library.buffers(i), i,
-                       wide(buffer(library.buffers(i)).bytes()),
-                       wide(bytes[i])));
+      checkBytes(
+          formatText("library op '%s': operand %d", library.op().c_str(), i),
+          library.buffers(i), uint64_t(bytes[size_t(i)]));
+  }
+
+  /// What the training loop knows by name as a number is one.
+  void checkHost(const program::Host &host) {
+    static const std::set<std::string> numbers = {
+        "learning_rate", "loss", "grad_norm", "loss_scale", "skipped"};
+    if (host.name().empty())
+      add("moves host data without a name");
+    if (!program::Host::Direction_IsValid(host.direction()))
+      add(formatText("moves host data in no known direction (%d)",
+                     int(host.direction())));
+    if (numbers.count(host.name()))
+      checkOperand(host.name().c_str(), host.buffer(), 1, {program::F32});
   }
 
   void checkCopy(const program::Copy &copy) {

@@ -8,7 +8,9 @@
 #include "runtime/base/Format.h"
 #include "runtime/program/DataType.h"
 #include "runtime/program/FaultList.h"
+#include "runtime/program/ProgramFile.h"
 
+#include <algorithm>
 #include <cmath>
 #include <set>
 
@@ -117,6 +119,19 @@ static void checkInitializer(const std::string &place,
                "the initializer's numbers must be finite");
 }
 
+/// What the model says of their number, state that is not trained left out.
+static void checkCount(const program::Program &program, FaultList &faults) {
+  uint64_t count = 0;
+  for (const program::Parameter &parameter : program.parameters())
+    if (!parameter.name().starts_with("state."))
+      count += checkedProduct(parameter.shape()).value_or(0);
+  if (count != program.model().parameter_count())
+    faults.add(ProgramRule::Parameters, "model",
+               formatText("has %llu parameters, those of the table have %llu",
+                          (unsigned long long)program.model().parameter_count(),
+                          (unsigned long long)count));
+}
+
 static void checkParameters(const program::Program &program,
                             FaultList &faults) {
   std::set<std::string> names;
@@ -139,120 +154,31 @@ static void checkParameters(const program::Program &program,
                        "' is empty, reserved or used twice");
       checkShape(place + ", slot '" + slot.name() + "'", slot.shape(),
                  slot.dtype(), faults);
+      if (!std::equal(slot.shape().begin(), slot.shape().end(),
+                      parameter.shape().begin(), parameter.shape().end()))
+        faults.add(ProgramRule::Parameters, place,
+                   "slot '" + slot.name() + "' has the shape " +
+                       shapeText(slot.shape()) + ", its parameter " +
+                       shapeText(parameter.shape()));
     }
-  }
-}
-
-using Variant = program::KernelModule::Variant;
-
-static bool isForGpu(const program::KernelModule &module) {
-  return module.variants_size() > 0 && module.variants(0).format() != "elf-so";
-}
-
-/// "sm_80", "sm_90a", "sm_100f".
-static bool isArchitecture(std::string_view isa) {
-  if (!isa.starts_with("sm_") || isa.size() < 5)
-    return false;
-  isa.remove_prefix(3);
-  if (isa.back() == 'a' || isa.back() == 'f')
-    isa.remove_suffix(1);
-  return isa.size() >= 2 && isa.size() <= 4 &&
-         isa.find_first_not_of("0123456789") == std::string_view::npos;
-}
-
-/// What is wrong with a variant's code, or "".
-static std::string variantFault(const Variant &variant) {
-  const std::string &format = variant.format();
-  if (format != "elf-so" && format != "cubin" && format != "cuda-c++")
-    return "format '" + format +
-           "' is unknown, expected 'elf-so', 'cubin' or 'cuda-c++'";
-  if (format == "cuda-c++") {
-    bool text = !variant.image().empty() &&
-                variant.image().find('\0') == std::string::npos;
-    if (!text || !variant.isa().empty())
-      return "a source must be a text for every GPU";
-    return "";
-  }
-  if (variant.image().compare(0, 4,
-                              "\x7f"
-                              "ELF") != 0)
-    return "variant '" + variant.isa() +
-           (format == "cubin" ? "' is not a cubin"
-                              : "' is not an ELF shared object");
-  if (format == "cubin" && !isArchitecture(variant.isa()))
-    return "a cubin is for '" + variant.isa() +
-           "', which is no architecture, e.g. sm_90a";
-  return "";
-}
-
-static void checkModules(const program::Program &program, FaultList &faults) {
-  for (int i = 0; i < program.modules_size(); ++i) {
-    const program::KernelModule &module = program.modules(i);
-    std::string place = formatText("module %d '%s'", i, module.name().c_str());
-    if (module.variants_size() == 0)
-      faults.add(ProgramRule::Kernels, place, "has no variant");
-    for (const Variant &variant : module.variants()) {
-      if (std::string fault = variantFault(variant); !fault.empty())
-        faults.add(ProgramRule::Kernels, place, fault);
-      else if ((variant.format() == "elf-so") == isForGpu(module))
-        faults.add(ProgramRule::Kernels, place,
-                   "has variants for processors and for GPUs");
-    }
-  }
-}
-
-/// The launch of a kernel on a GPU; all of these are what CUDA allows.
-static void checkGeometry(const program::Kernel &kernel, bool forGpu,
-                          const std::string &place, FaultList &faults) {
-  constexpr uint64_t mostBlocks = (uint64_t(1) << 31) - 1;
-  constexpr uint32_t mostThreads = 1024, mostShared = 227 * 1024;
-  if (!forGpu && (kernel.threads() != 0 || kernel.shared_bytes() != 0))
-    faults.add(ProgramRule::Kernels, place,
-               "has threads of a GPU, its module has no code for one");
-  if (forGpu &&
-      (kernel.threads() == 0 || kernel.threads() > mostThreads ||
-       kernel.tasks() > mostBlocks || kernel.shared_bytes() > mostShared))
-    faults.add(ProgramRule::Kernels, place,
-               "on a GPU a kernel has from 1 to 1024 threads a block, at most "
-               "2^31 - 1 blocks and 227 KiB of shared memory");
-}
-
-static void checkKernels(const program::Program &program, FaultList &faults) {
-  for (int i = 0; i < program.kernels_size(); ++i) {
-    const program::Kernel &kernel = program.kernels(i);
-    std::string place = formatText("kernel %d '%s'", i, kernel.name().c_str());
-    if (kernel.module() >= uint32_t(program.modules_size()))
-      faults.add(ProgramRule::Kernels, place,
-                 formatText("names module %u, there are %d", kernel.module(),
-                            program.modules_size()));
-    else
-      checkGeometry(kernel, isForGpu(program.modules(int(kernel.module()))),
-                    place, faults);
-    if (kernel.symbol().empty() ||
-        kernel.symbol().find('\0') != std::string::npos)
-      faults.add(ProgramRule::Kernels, place, "has no symbol");
-    if (kernel.tasks() == 0 || kernel.tasks() > uint64_t(1) << 56 ||
-        kernel.grain() > uint64_t(1) << 56)
-      faults.add(ProgramRule::Kernels, place,
-                 "tasks must be from 1 to 2^56, grain at most 2^56");
-    if (kernel.access_size() != 0 &&
-        uint32_t(kernel.access_size()) != kernel.buffers())
-      faults.add(ProgramRule::Kernels, place,
-                 formatText("tells the access of %d buffers, it has %u",
-                            kernel.access_size(), kernel.buffers()));
   }
 }
 
 void hocket::checkTables(const program::Program &program, FaultList &faults) {
-  if (program.version() != 1)
+  if (program.version() != programVersion)
     faults.add(ProgramRule::Ranks, "",
-               formatText("program version %u, expected 1", program.version()));
+               formatText("program version %u, expected %u", program.version(),
+                          programVersion));
+  static const std::set<std::string> targets = {"cpu", "cuda", "null"};
+  if (!targets.count(program.provenance().target()))
+    faults.add(ProgramRule::Ranks, "",
+               "target '" + program.provenance().target() +
+                   "' is not one of cpu, cuda, null");
   if (program.roles_size() == 0)
     faults.add(ProgramRule::Ranks, "", "the program has no role");
   checkTraining(program, faults);
   checkParameters(program, faults);
-  checkModules(program, faults);
-  checkKernels(program, faults);
+  checkCount(program, faults);
 }
 
 void hocket::checkRanks(const program::Program &program, FaultList &faults) {

@@ -94,9 +94,12 @@ void forEachInstruction(const program::Program &program, int role,
   }
 }
 
-/// What is not inside a role: version, mesh, batch sizes, schedule,
-/// parameters, modules and kernels.
+/// What is not inside a role: version, mesh, batch sizes, schedule and
+/// parameters.
 void checkTables(const program::Program &program, FaultList &faults);
+
+/// Modules and kernels: their code's form, their tasks and operands.
+void checkKernels(const program::Program &program, FaultList &faults);
 
 /// What explains the program to people: texts and axes that exist.
 void checkExplanation(const program::Program &program, FaultList &faults);
@@ -122,6 +125,14 @@ void checkLifetimes(const program::Program &program, int role,
 
 /// Entries, and reads of what nothing has written. Wants sound operands.
 void checkEntries(const program::Program &program, int role, FaultList &faults);
+
+/// What instructions say of the values that they find in their operands. Wants
+/// operands that exist.
+void checkWriters(const program::Program &program, int role, FaultList &faults);
+
+/// What all ranks together take in, and the vocabulary. Wants sound
+/// communication.
+void checkBatch(const program::Program &program, FaultList &faults);
 
 /// Slices of the parameters, over all roles. Wants sound buffers.
 void checkSlices(const program::Program &program, FaultList &faults);

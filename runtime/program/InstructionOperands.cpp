@@ -27,14 +27,29 @@ static OperandAccess resultAccess(program::Accumulate accumulate) {
   }
 }
 
-static OperandAccess kernelAccess(const program::Kernel *kernel, int index) {
-  if (!kernel || index >= kernel->access_size())
+/// How a launch of a kernel that accumulates treats its results: as scalar 3
+/// says.
+static program::Accumulate accumulateOf(const program::Launch &launch) {
+  constexpr int index = 3;
+  if (launch.scalars_size() <= index)
+    return program::ADD; // V21 refuses it.
+  const program::Scalar &scalar = launch.scalars(index);
+  if (scalar.step() == program::Scalar::NOT_FIRST_MICROBATCH)
+    return program::ADD_UNLESS_FIRST_MICROBATCH;
+  return scalar.has_constant() && scalar.constant() == 0 ? program::OVERWRITE
+                                                         : program::ADD;
+}
+
+static OperandAccess kernelAccess(const program::Kernel *kernel,
+                                  const program::Launch &launch, int index) {
+  if (!kernel || index >= kernel->operands_size())
     return OperandAccess::Unknown;
-  switch (kernel->access(index)) {
+  switch (kernel->operands(index).access()) {
   case program::READ:
     return OperandAccess::Read;
   case program::WRITE:
-    return OperandAccess::Write;
+    return kernel->accumulates() ? resultAccess(accumulateOf(launch))
+                                 : OperandAccess::Write;
   case program::READ_WRITE:
     return OperandAccess::ReadWrite;
   default:
@@ -48,18 +63,9 @@ static Operands launchOperands(const program::Launch &launch,
       launch.kernel() < uint32_t(program.kernels_size())
           ? &program.kernels(int(launch.kernel()))
           : nullptr;
-  bool sums = std::any_of(launch.scalars().begin(), launch.scalars().end(),
-                          [](const program::Scalar &scalar) {
-                            return scalar.step() ==
-                                   program::Scalar::NOT_FIRST_MICROBATCH;
-                          });
   Operands operands;
-  for (int i = 0; i < launch.buffers_size(); ++i) {
-    OperandAccess access = kernelAccess(kernel, i);
-    if (sums && access == OperandAccess::Write)
-      access = OperandAccess::WriteThenAdd;
-    operands.push_back({launch.buffers(i), access});
-  }
+  for (int i = 0; i < launch.buffers_size(); ++i)
+    operands.push_back({launch.buffers(i), kernelAccess(kernel, launch, i)});
   return operands;
 }
 

@@ -55,6 +55,7 @@ static void checkRole(const program::Program &program, int role,
   checkCommunication(program, role, faults);
   checkLifetimes(program, role, faults);
   checkEntries(program, role, faults);
+  checkWriters(program, role, faults);
   checkMemoryPlan(program, role, faults);
 }
 
@@ -62,11 +63,14 @@ std::vector<ProgramFault>
 hocket::findProgramFaults(const program::Program &program, size_t limit) {
   FaultList faults(limit);
   checkTables(program, faults);
+  checkKernels(program, faults);
   checkRanks(program, faults);
   checkGroups(program, faults);
   checkExplanation(program, faults);
   for (int role = 0; role < program.roles_size() && !faults.full(); ++role)
     checkRole(program, role, faults);
+  if (faults.canBeWalked())
+    checkBatch(program, faults);
   checkSlices(program, faults);
   checkPeaks(program, faults);
   if (faults.canBeWalked() && !faults.full())

@@ -9,6 +9,7 @@
 #include "runtime/base/File.h"
 #include "runtime/base/Format.h"
 #include "runtime/base/Sha256.h"
+#include "runtime/program/PayloadSize.h"
 #include "runtime/program/ProgramCheck.h"
 
 #include <cstring>
@@ -19,7 +20,8 @@
 
 using namespace hocket;
 
-static constexpr char magic[8] = {'H', 'O', 'C', 'K', 'E', 'T', 0, 1};
+static constexpr char magic[8] = {'H', 'O', 'C', 'K',
+                                  'E', 'T', 0,   char(programVersion)};
 
 /// protobuf counts bytes in an int.
 static constexpr uint64_t payloadLimit = std::numeric_limits<int>::max();
@@ -108,6 +110,8 @@ StatusOr<program::Program> hocket::parseProgram(std::string_view bytes,
   if (asBytes(Sha256::of(payload)) != bytes.substr(16, 32))
     return dataLoss(name + ": is damaged: its content does not match its "
                            "SHA-256");
+  if (Status size = checkPayloadSize(payload); !size.ok())
+    return dataLoss(name + ": " + size.message());
   google::protobuf::io::CodedInputStream coded(
       reinterpret_cast<const uint8_t *>(payload.data()), int(payload.size()));
   coded.SetRecursionLimit(16);

@@ -5,7 +5,7 @@
 //===----------------------------------------------------------------------===//
 ///
 /// \file
-/// Writes and reads `program.hkx`: the 8 bytes "HOCKET\0\1" (the last one is
+/// Writes and reads `program.hkx`: the 8 bytes "HOCKET\0\2" (the last one is
 /// the format's version), a u64 payload length, the payload's SHA-256, and the
 /// payload, one serialized program::Program. Little-endian. The same Program
 /// always gives the same bytes.
@@ -26,6 +26,9 @@
 #include <string_view>
 
 namespace hocket {
+
+/// Of the format, and of every Program that is written.
+inline constexpr uint32_t programVersion = 2;
 
 /// Bytes before the payload.
 inline constexpr size_t programHeaderBytes = 8 + 8 + 32;

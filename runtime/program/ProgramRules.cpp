@@ -15,7 +15,8 @@ static constexpr char compileAgain[] =
 
 static constexpr ProgramRuleText rules[] = {
     {ProgramRule::Ranks,
-     "The version is 1; every rank of the mesh has exactly one role.",
+     "The version is 2, the target known; every rank of the mesh has exactly "
+     "one role.",
      compileAgain},
     {ProgramRule::Training,
      "Batch sizes are positive and divide each other; learning rate and loss "
@@ -23,7 +24,8 @@ static constexpr ProgramRuleText rules[] = {
      "correct the training section of the specification and compile again"},
     {ProgramRule::Parameters,
      "Parameters and their slots have distinct names, element types, shapes "
-     "and initializers.",
+     "(a slot its parameter's) and initializers; the model says how many there "
+     "are.",
      compileAgain},
     {ProgramRule::Kernels,
      "Every kernel names a module, a symbol and its tasks; a module has "
@@ -42,6 +44,17 @@ static constexpr ProgramRuleText rules[] = {
      "What explains the program names texts and axes that exist, and has as "
      "many dims as the tensor.",
      "compile the program again: nothing that runs depends on it"},
+    {ProgramRule::KernelSpaces,
+     "A kernel's tasks are those that its iteration space is cut into; each of "
+     "its operands has an access, an element type and as many elements as "
+     "follow the space.",
+     compileAgain},
+    {ProgramRule::NativeObjects,
+     "A shared object runs nothing when it is loaded, imports nothing and "
+     "needs "
+     "no other library. (This makes its code no more trustworthy.)",
+     "load nothing of whoever made this file: the compiler makes no such "
+     "object"},
     {ProgramRule::Buffers,
      "A buffer is aligned, large enough for its shape, and inside the arena "
      "with all its slots; one within another has its copies, and lies and "
@@ -61,7 +74,8 @@ static constexpr ProgramRuleText rules[] = {
      "instruction names exist; it computes on stream 0 only.",
      "name one that exists, or add it to its table"},
     {ProgramRule::Operands,
-     "Operands have the types and sizes that the instruction needs.",
+     "Operands have the types and exactly the sizes that the instruction "
+     "needs.",
      "give it operands of the right size and type"},
     {ProgramRule::CollectiveSizes,
      "A collective's operands have one type that can travel, and sizes that "
@@ -76,6 +90,15 @@ static constexpr ProgramRuleText rules[] = {
      "Pieces of a host input have one number of sequences and fill the "
      "buffer.",
      "give pieces that fill the buffer together"},
+    {ProgramRule::Batch,
+     "In every entry the ranks together take in each token and each label of "
+     "the global microbatch, and a step takes in every microbatch once.",
+     "correct the batch sizes, or the pieces that ranks take in"},
+    {ProgramRule::Vocabulary,
+     "Losses count the vocabulary's columns, and embeddings have a row for "
+     "each "
+     "of its tokens.",
+     "state one vocabulary in the model and in what uses it"},
     {ProgramRule::Entries,
      "An entry has a name of its own; its runs name sequences, microbatches "
      "and slots that exist.",
@@ -89,6 +112,12 @@ static constexpr ProgramRuleText rules[] = {
      "to "
      "it, and once.",
      "have the sequence that runs first set it, and the others add to it"},
+    {ProgramRule::Writers,
+     "Every operand finds the value that the instruction says: that of the "
+     "instruction that wrote its buffer last, in the order of the file.",
+     "put instructions back into the order in which they write and read"},
+    {ProgramRule::AllRun, "Every sequence is run by an entry.",
+     "run it where its results are wanted, or drop it"},
     {ProgramRule::Slices,
      "A slice has the parameter's dims and a persistent buffer of its own that "
      "holds it.",

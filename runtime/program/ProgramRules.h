@@ -27,6 +27,8 @@ enum class ProgramRule : unsigned {
   Groups = 5,
   GroupNames = 6,
   Explanation = 7,
+  KernelSpaces = 8,
+  NativeObjects = 9,
   // Memory
   Buffers = 10,
   Lifetimes = 11,
@@ -37,10 +39,14 @@ enum class ProgramRule : unsigned {
   CollectiveSizes = 22,
   TransferParts = 23,
   Inputs = 24,
+  Batch = 25,
+  Vocabulary = 26,
   // Entries
   Entries = 30,
   ReadsWritten = 31,
   SumsSetOnce = 32,
+  Writers = 33,
+  AllRun = 34,
   // Parameters over ranks
   Slices = 40,
   Cover = 41,

@@ -107,3 +107,8 @@ RankPlaces::sliceStart(const program::ParameterSlice &slice,
                        uint32_t rank) const {
   return startOf(slice, [&](uint32_t group) { return of(group, rank); });
 }
+
+std::optional<int64_t> RankPlaces::scalar(const program::Scalar &scalar,
+                                          uint32_t rank) const {
+  return valueOf(scalar, [&](uint32_t group) { return of(group, rank); });
+}

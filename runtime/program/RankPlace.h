@@ -40,6 +40,9 @@ public:
   std::optional<uint32_t> of(uint32_t group, uint32_t rank) const;
   /// The first rank of the list of `rank`; nothing if it is in none.
   std::optional<uint32_t> firstOf(uint32_t group, uint32_t rank) const;
+  /// scalarOfRank().
+  std::optional<int64_t> scalar(const program::Scalar &scalar,
+                                uint32_t rank) const;
   /// sliceStart().
   std::optional<std::vector<uint64_t>>
   sliceStart(const program::ParameterSlice &slice, uint32_t rank) const;

@@ -7,6 +7,7 @@
 #include "runtime/tools/TrainCommand.h"
 
 #include "runtime/comm/process/Launch.h"
+#include "runtime/program/NativeOrigin.h"
 #include "runtime/program/ProgramFile.h"
 #include "runtime/telemetry/StatusLine.h"
 #include "runtime/tools/OptionValues.h"
@@ -25,8 +26,24 @@ struct TrainArguments {
   std::string input;
   TrainingOptions options;
   ProgramResolver resolver;
+  bool noForeignCode = false;
 };
 } // namespace
+
+/// What is to be known before native code from elsewhere runs, or "".
+static std::string nativeNote(const TrainArguments &arguments,
+                              const program::Program &program) {
+  std::vector<std::string> foreign = foreignNativeCode(program);
+  if (foreign.empty())
+    return "";
+  return "native code of " + arguments.input +
+         " was not compiled by you on this machine (SHA-256 " +
+         foreign.front().substr(0, 16) +
+         (foreign.size() == 1
+              ? ")"
+              : ", and " + std::to_string(foreign.size() - 1) + " more)") +
+         "; it can do whatever you can";
+}
 
 /// Of several processes the first alone speaks. What MPI's launchers start
 /// believes that it writes to a terminal even where they write to a file.
@@ -79,6 +96,14 @@ static Status run(TrainArguments &arguments) {
   HOCKET_ASSIGN_OR_RETURN(program::Program program,
                           resolve(arguments, {options.print, options.show},
                                   !launch || launch->rank == 0));
+  if (std::string note = nativeNote(arguments, program); !note.empty()) {
+    if (arguments.noForeignCode)
+      return invalidArgument(note + "; --no-native refuses it: compile the "
+                                    "model here, from the specification that "
+                                    "it was made of");
+    if (!launch || launch->rank == 0)
+      line.print(note);
+  }
   return runTraining(
       std::make_shared<const program::Program>(std::move(program)), options);
 }
@@ -154,6 +179,9 @@ void hocket::registerTrain(CLI::App &app, Status &result,
                                  "(default: 7)"),
              0, mostSeconds)
       ->type_name("SECONDS");
+  command->add_flag("--no-native", arguments->noForeignCode,
+                    "Refuse an executable whose native code was not compiled "
+                    "by this user on this machine");
   command->add_flag("--profile", options.profile,
                     "Measure every instruction and print where the time goes "
                     "(slower)");

@@ -25,20 +25,35 @@ struct VerifyArguments {
 };
 } // namespace
 
+/// Soundness says nothing of machine code.
+static constexpr char nativeNote[] =
+    "sound (the program; its native code can still do whatever you can, and "
+    "is not checked)";
+
+static bool hasNativeCode(const program::Program &program) {
+  for (const program::KernelModule &module : program.modules())
+    for (const auto &variant : module.variants())
+      if (variant.format() != "cuda-c++")
+        return true;
+  return false;
+}
+
 static void printResult(const VerifyArguments &arguments,
-                        const std::vector<std::string> &reasons) {
+                        const std::vector<std::string> &reasons, bool native) {
   if (arguments.json) {
     nlohmann::ordered_json object;
     object["file"] = arguments.path;
     object["sound"] = reasons.empty();
     object["reasons"] = reasons;
+    object["native_code_unchecked"] = native;
     std::cout << toJsonText(object) << "\n";
     return;
   }
   for (const std::string &reason : reasons)
     std::cout << reason << "\n";
   if (reasons.empty())
-    std::cout << arguments.path << ": sound\n";
+    std::cout << arguments.path << ": " << (native ? nativeNote : "sound")
+              << "\n";
 }
 
 static Status run(const VerifyArguments &arguments) {
@@ -51,7 +66,7 @@ static Status run(const VerifyArguments &arguments) {
     reasons = {program.status().message()};
   else
     return program.status();
-  printResult(arguments, reasons);
+  printResult(arguments, reasons, program.ok() && hasNativeCode(*program));
   if (reasons.empty())
     return okStatus();
   return failedPrecondition(arguments.path + ": not sound, " +
@@ -65,6 +80,11 @@ void hocket::registerVerify(CLI::App &app, Status &result) {
   command->add_option("FILE", arguments->path, "An executable (.hkx)")
       ->required();
   command->add_flag("--json", arguments->json, "Print the result as JSON");
-  command->footer("Example:\n  hocket verify nano.hkx");
+  command->footer(
+      "An executable holds native code. That it is sound means that the "
+      "program "
+      "obeys every rule of docs/spec.md. It does not mean that its native code "
+      "does what it says, or that it is safe to run: that depends on who "
+      "compiled it.\n\nExample:\n  hocket verify nano.hkx");
   command->callback([arguments, &result] { result = run(*arguments); });
 }

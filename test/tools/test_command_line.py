@@ -149,6 +149,20 @@ class CommandLineTest(unittest.TestCase):
                 self.must("compile", text, f"--compile-from={level}", "-o", program)
                 self.must("verify", program)
 
+    def test_a_module_that_would_break_the_parser_is_refused(self):
+        # The parser makes room for as many results as the number says.
+        text, out = self.folder / "x.mlir", self.folder / "x.hkx"
+        for number in ("%0#2147483647", "%0 #4294967295"):
+            text.write_text(f"// %0#9\nfunc.func @f() {{\n  return {number}\n}}\n")
+            self.refuses(2, f"{text}:3:", "compile", text, "-o", out)
+        text.write_text("\n " + "(" * 300)
+        self.refuses(2, f"{text}:2:258: brackets nest deeper than 256 levels",
+                     "compile", text, "-o", out)  # fmt: skip
+
+    def test_native_code_of_ones_own_is_known(self):
+        self.must("train", self.program, "--data", self.data, "--steps", 1,
+                  "--no-native")  # fmt: skip
+
     def test_phases_are_numbered(self):
         phases = self.folder / "phases"
         self.must("compile", self.spec, "--dump-phases", phases,

@@ -119,6 +119,9 @@ static CompiledKernel describeTasks(const KernelPlan &plan) {
   CompiledKernel kernel = loops::describe(plan);
   kernel.tasks = plan.tasks();
   kernel.grain = plan.grain();
+  bool columns = plan.form == KernelPlan::Form::Columns;
+  kernel.space.taskRows = columns ? plan.rows : 1;
+  kernel.space.taskCols = plan.chunk;
   return kernel;
 }
 

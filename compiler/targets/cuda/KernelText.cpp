@@ -13,6 +13,25 @@ using namespace mlir;
 
 namespace hocket::cuda {
 
+/// What a block computes.
+static void describeBlocks(const Geometry &geometry,
+                           loops::KernelSpace &space) {
+  switch (geometry.form) {
+  case Geometry::Form::Flat:
+    space.piece = geometry.width;
+    break;
+  case Geometry::Form::Rows:
+    space.taskRows =
+        std::min(space.rows, int64_t(geometry.block / geometry.rowThreads));
+    space.taskCols = space.cols;
+    break;
+  case Geometry::Form::Columns:
+    space.taskRows = space.rows;
+    space.taskCols = int64_t(geometry.lanes) * geometry.width;
+    break;
+  }
+}
+
 LogicalResult writeKernels(ModuleOp module, std::vector<CudaKernel> &kernels) {
   for (kern::KernelOp kernel : module.getOps<kern::KernelOp>()) {
     FailureOr<KernelPlan> plan = loops::planKernel(kernel, kRowBufferBytes);
@@ -24,6 +43,7 @@ LogicalResult writeKernels(ModuleOp module, std::vector<CudaKernel> &kernels) {
     CudaKernel written{loops::describe(*plan),
                        KernelWriter(*plan, *geometry).write()};
     written.about.tasks = geometry->blocks;
+    describeBlocks(*geometry, written.about.space);
     written.about.threads = static_cast<uint32_t>(geometry->block);
     written.about.sharedBytes =
         static_cast<uint32_t>(geometry->sharedFloats * 4);

@@ -15,7 +15,13 @@ CompiledKernel describe(const KernelPlan &plan) {
   kern::KernelOp op = plan.kernel;
   kernel.name = op.getSymName().str();
   kernel.symbol = plan.symbol;
-  kernel.buffers = plan.inputs.size() + plan.results.size();
+  kernel.space.rows = plan.rows;
+  kernel.space.cols = plan.cols;
+  for (const PlanBuffer &input : plan.inputs)
+    kernel.operands.push_back({input, false});
+  for (const PlanResult &result : plan.results)
+    kernel.operands.push_back({result.buffer, true});
+  kernel.accumulates = plan.accumulates;
   kernel.scalars = 4 + op.getInstances();
   kernel.usesRandom = plan.usesRandom;
   kernel.flops = plan.flops();

@@ -11,6 +11,21 @@
 
 namespace hocket::loops {
 
+/// The iteration space and what of it a task computes: `taskRows` x `taskCols`
+/// elements or, where `piece` is not 0, as many pieces of so many columns as a
+/// block has threads.
+struct KernelSpace {
+  int64_t rows = 1, cols = 1;
+  int64_t taskRows = 0, taskCols = 0;
+  int64_t piece = 0;
+};
+
+/// A buffer of a kernel, of which it reads or writes all elements.
+struct KernelOperand {
+  PlanBuffer buffer;
+  bool written = false;
+};
+
 /// What the runtime must know of one kernel; the same for every instruction
 /// set.
 struct CompiledKernel {
@@ -19,7 +34,9 @@ struct CompiledKernel {
   int64_t tasks = 0;  ///< End of the iteration space; at least 1. On a GPU
                       ///< a task is a block.
   int64_t grain = 1;  ///< Least tasks worth a thread of their own.
-  unsigned buffers = 0;
+  KernelSpace space;
+  std::vector<KernelOperand> operands; ///< Inputs, then results.
+  bool accumulates = false;            ///< Heeds scalar 3.
   unsigned scalars = 0;
   /// Whether its first three scalars, the key, mean something.
   bool usesRandom = false;
@@ -30,7 +47,8 @@ struct CompiledKernel {
   uint32_t sharedBytes = 0; ///< Dynamic shared memory of a block.
 };
 
-/// Everything but how it is launched: `tasks`, `grain` and what follows.
+/// Everything but how it is launched: `tasks`, `grain`, the tasks of `space`
+/// and what follows.
 CompiledKernel describe(const KernelPlan &plan);
 
 /// Code of all kernels for one kind of device, as a program holds it.

@@ -8,6 +8,8 @@
 
 #include "dialects/dist/IR/Dist.h"
 #include "dialects/kern/IR/Kern.h"
+#include "runtime/program/ProgramFile.h"
+#include "runtime/program/ValueWriters.h"
 
 using namespace mlir;
 using namespace hocket;
@@ -32,9 +34,62 @@ program::DType hocket::dtypeOf(Type type) {
   return program::DTYPE_UNSPECIFIED;
 }
 
+static program::DType dtypeOf(loops::Element element) {
+  switch (element) {
+  case loops::Element::F32:
+    return program::F32;
+  case loops::Element::BF16:
+    return program::BF16;
+  case loops::Element::F16:
+    return program::F16;
+  case loops::Element::I32:
+    return program::I32;
+  case loops::Element::F8E4M3:
+    return program::F8_E4M3;
+  case loops::Element::F8E5M2:
+    return program::F8_E5M2;
+  }
+  llvm_unreachable("an element type that the enumeration lacks");
+}
+
+static program::Kernel::Pattern patternOf(kern::Access access) {
+  switch (access) {
+  case kern::Access::Full:
+    return program::Kernel::EACH;
+  case kern::Access::Row:
+    return program::Kernel::ROW;
+  case kern::Access::Col:
+    return program::Kernel::COLUMN;
+  case kern::Access::Scalar:
+    return program::Kernel::SINGLE;
+  case kern::Access::Tiled:
+    return program::Kernel::TILED;
+  }
+  llvm_unreachable("an access that the enumeration lacks");
+}
+
+/// The iteration space, and each buffer's elements in it.
+static void emitSpace(const loops::CompiledKernel &kernel,
+                      program::Kernel &out) {
+  auto *space = out.mutable_space();
+  space->set_rows(static_cast<uint64_t>(kernel.space.rows));
+  space->set_cols(static_cast<uint64_t>(kernel.space.cols));
+  space->set_task_rows(static_cast<uint64_t>(kernel.space.taskRows));
+  space->set_task_cols(static_cast<uint64_t>(kernel.space.taskCols));
+  space->set_piece(static_cast<uint32_t>(kernel.space.piece));
+  for (const loops::KernelOperand &operand : kernel.operands) {
+    auto *to = out.add_operands();
+    to->set_access(operand.written ? program::WRITE : program::READ);
+    to->set_dtype(dtypeOf(operand.buffer.element));
+    to->set_pattern(patternOf(operand.buffer.access));
+    to->set_elements(operand.buffer.elements);
+  }
+  out.set_accumulates(kernel.accumulates);
+}
+
 /// The code of all kernels as one module with a variant an instruction set.
-static void emitKernels(ModuleOp module, const KernelCode &kernels,
-                        program::Program &program, EmittedKernels &emitted) {
+static void emitKernels(const KernelCode &kernels, program::Program &program,
+                        EmittedKernels &emitted) {
   auto *code = program.add_modules();
   code->set_name("kernels");
   for (const loops::CodeVariant &variant : kernels.variants) {
@@ -43,7 +98,6 @@ static void emitKernels(ModuleOp module, const KernelCode &kernels,
     out->set_format(variant.format);
     out->set_image(variant.image);
   }
-  SymbolTable symbols(module);
   for (const loops::CompiledKernel &kernel : kernels.kernels) {
     emitted[kernel.name] = {static_cast<uint32_t>(program.kernels_size()),
                             kernel.usesRandom};
@@ -53,23 +107,19 @@ static void emitKernels(ModuleOp module, const KernelCode &kernels,
     out->set_symbol(kernel.symbol);
     out->set_tasks(kernel.tasks);
     out->set_grain(kernel.grain);
-    out->set_buffers(kernel.buffers);
     out->set_scalars(kernel.scalars);
     out->set_description(kernel.description);
     out->set_flops(kernel.flops);
     out->set_bytes(kernel.bytes);
     out->set_threads(kernel.threads);
     out->set_shared_bytes(kernel.sharedBytes);
-    auto op = symbols.lookup<kern::KernelOp>(kernel.name);
-    size_t inputs = op.getInputTypes().size();
-    for (size_t i = 0; i < kernel.buffers; ++i)
-      out->add_access(i < inputs ? program::READ : program::WRITE);
+    emitSpace(kernel, *out);
   }
 }
 
 LogicalResult hocket::emitProgram(ModuleOp module, const KernelCode &code,
                                   program::Program &program) {
-  program.set_version(1);
+  program.set_version(programVersion);
   for (auto mesh : module.getOps<dist::MeshOp>())
     for (auto [name, size] :
          llvm::zip(mesh.getAxes().getAsRange<StringAttr>(), mesh.getSizes())) {
@@ -85,7 +135,7 @@ LogicalResult hocket::emitProgram(ModuleOp module, const KernelCode &code,
                             "to the level exec");
   EmittedKernels kernels;
   if (!code.kernels.empty())
-    emitKernels(module, code, program, kernels);
+    emitKernels(code, program, kernels);
   GroupTable groups(program);
   TextTable texts(*program.mutable_explanation());
   emitExplanation(module, texts, program);
@@ -94,6 +144,7 @@ LogicalResult hocket::emitProgram(ModuleOp module, const KernelCode &code,
     if (failed(emitRole(role, kernels, groups, texts, program)) ||
         failed(emitParameters(role, owners, groups, program)))
       return failure();
+    stateWriters(program, *program.mutable_roles(program.roles_size() - 1));
     for (int64_t rank : role.getRanks()) {
       auto *peak = program.mutable_certificate()->add_peaks();
       peak->set_rank(static_cast<uint32_t>(rank));

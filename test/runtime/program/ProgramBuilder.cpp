@@ -9,6 +9,8 @@
 #include "runtime/base/File.h"
 #include "runtime/program/DataType.h"
 #include "runtime/program/InstructionOperands.h"
+#include "runtime/program/ProgramFile.h"
+#include "runtime/program/ValueWriters.h"
 
 #include <algorithm>
 #include <set>
@@ -17,7 +19,7 @@ using namespace hocket;
 using namespace hocket::test;
 
 ProgramBuilder::ProgramBuilder() {
-  result.set_version(1);
+  result.set_version(programVersion);
   result.mutable_provenance()->set_target("cpu");
   auto *axis = result.mutable_mesh()->add_axes();
   axis->set_name("dp");
@@ -159,11 +161,28 @@ program::Gemm &ProgramBuilder::gemm(uint64_t m, uint64_t n, uint64_t k,
   return *gemm;
 }
 
+/// A kernel's operands are what it is launched with: an element a task, or one
+/// for all.
+static void describeOperands(const program::Role &role,
+                             const std::vector<uint32_t> &buffers,
+                             program::Kernel &kernel) {
+  for (size_t i = 0; i < buffers.size(); ++i) {
+    const program::Buffer &buffer = role.buffers(int(buffers[i]));
+    program::Kernel::Operand &operand = *kernel.mutable_operands(int(i));
+    operand.set_dtype(buffer.dtype());
+    operand.set_elements(checkedProduct(buffer.shape()).value_or(0));
+    operand.set_pattern(operand.elements() == kernel.tasks()
+                            ? program::Kernel::EACH
+                            : program::Kernel::SINGLE);
+  }
+}
+
 program::Launch &ProgramBuilder::launch(uint32_t kernel,
                                         const std::vector<uint32_t> &buffers) {
   program::Launch *launch = instruction().mutable_launch();
   launch->set_kernel(kernel);
   launch->mutable_buffers()->Add(buffers.begin(), buffers.end());
+  describeOperands(role(), buffers, *result.mutable_kernels(int(kernel)));
   return *launch;
 }
 
@@ -187,9 +206,12 @@ uint32_t ProgramBuilder::kernel(uint32_t module, const std::string &symbol,
   kernel->set_symbol(symbol);
   kernel->set_tasks(tasks);
   kernel->set_grain(1);
-  kernel->set_buffers(uint32_t(access.size()));
+  kernel->mutable_space()->set_rows(1);
+  kernel->mutable_space()->set_cols(tasks);
+  kernel->mutable_space()->set_task_rows(1);
+  kernel->mutable_space()->set_task_cols(1);
   for (program::Access a : access)
-    kernel->add_access(a);
+    kernel->add_operands()->set_access(a);
   return uint32_t(result.kernels_size() - 1);
 }
 
@@ -321,6 +343,13 @@ program::Program ProgramBuilder::finish() {
       }
       ++position;
     }
+  stateWriters(result, role());
+  result.mutable_model()->set_parameter_count(0);
+  for (const program::Parameter &parameter : result.parameters())
+    if (!parameter.name().starts_with("state."))
+      result.mutable_model()->set_parameter_count(
+          result.model().parameter_count() +
+          checkedProduct(parameter.shape()).value_or(0));
   stateMemory(role(), end);
   result.clear_certificate();
   for (uint32_t rank : role().ranks()) {
@@ -427,7 +456,6 @@ program::Program test::tinyModel(const TinyModel &sizes) {
   program::Program &p = b.program();
   p.mutable_model()->set_vocab_size(sizes.vocabulary);
   p.mutable_model()->set_sequence_length(sizes.sequence);
-  p.mutable_model()->set_parameter_count(2 * sizes.vocabulary * sizes.hidden);
   p.mutable_training()->set_micro_batch_size(sizes.microBatch);
   p.mutable_training()->set_microbatches(sizes.microbatches);
   p.mutable_training()->set_global_batch_size(sizes.microBatch *

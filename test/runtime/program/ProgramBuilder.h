@@ -58,6 +58,7 @@ public:
 
   /// A module with the ELF shared object at `path`; returns its index.
   uint32_t module(const std::string &path);
+  /// A task is an element. Operands are what the kernel is launched with.
   uint32_t kernel(uint32_t module, const std::string &symbol, uint64_t tasks,
                   const std::vector<program::Access> &access);
 
@@ -85,8 +86,8 @@ public:
   program::Program &program() { return result; }
   program::Role &role() { return *result.mutable_roles(0); }
 
-  /// Sets lifetimes, the memory plan and the certificate's peaks, and returns
-  /// the program.
+  /// Sets lifetimes, writers, the memory plan and the certificate's peaks, and
+  /// returns the program.
   program::Program finish();
 
 private:

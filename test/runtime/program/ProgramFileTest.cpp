@@ -16,7 +16,7 @@ using namespace hocket;
 
 /// A file with a right header around any payload.
 static std::string wrap(const std::string &payload) {
-  std::string bytes("HOCKET\0\1", 8);
+  std::string bytes("HOCKET\0\2", 8);
   for (int i = 0; i < 8; ++i)
     bytes += char(payload.size() >> (8 * i));
   Sha256::Digest digest = Sha256::of(payload);
@@ -38,7 +38,7 @@ TEST(ProgramFile, RoundTripsWithTheSameBytes) {
   auto read = readProgram(path);
   ASSERT_TRUE(read.ok()) << read.status().message();
   EXPECT_EQ(*serializeProgram(*read), *bytes);
-  EXPECT_EQ(bytes->substr(0, 8), std::string("HOCKET\0\1", 8));
+  EXPECT_EQ(bytes->substr(0, 8), std::string("HOCKET\0\2", 8));
   EXPECT_EQ(*bytes, wrap(bytes->substr(programHeaderBytes)));
   std::remove(path.c_str());
 }
@@ -49,10 +49,10 @@ TEST(ProgramFile, RefusesWhatIsNoExecutable) {
   EXPECT_EQ(reasonFor(std::string(100, 'x')),
             "x.hkx: is not a Hocket executable: it does not start with "
             "\"HOCKET\"");
-  EXPECT_EQ(reasonFor(std::string("HOCKET\0\2", 8)),
-            "x.hkx: has format version 2, this program reads version 1; "
-            "compile the model again");
   EXPECT_EQ(reasonFor(std::string("HOCKET\0\1", 8)),
+            "x.hkx: has format version 1, this program reads version 2; "
+            "compile the model again");
+  EXPECT_EQ(reasonFor(std::string("HOCKET\0\2", 8)),
             "x.hkx: is truncated: it has 8 bytes, the header alone takes 48");
   EXPECT_EQ(readProgram("/nonexistent.hkx").status().code(),
             StatusCode::NotFound);
@@ -95,6 +95,32 @@ TEST(ProgramFile, EveryPrefixIsRefused) {
   std::string bytes = *serializeProgram(test::tinyModel());
   for (size_t size = 0; size < bytes.size(); size += 97)
     EXPECT_FALSE(parseProgram(bytes.substr(0, size), "x").ok()) << size;
+}
+
+/// `count` times the two bytes of an empty field of this number.
+static std::string emptyFields(int number, size_t count) {
+  std::string bytes;
+  for (size_t i = 0; i < count; ++i)
+    bytes += {char(number << 3 | 2), 0};
+  return bytes;
+}
+
+// Two bytes in a file can be hundreds in memory. What nobody's compiler writes
+// is refused before that memory is taken.
+TEST(ProgramFile, BoundsTheMemoryOfEmptyMessages) {
+  constexpr size_t count = size_t(3) << 20;
+  for (int field : {6, 9}) { // Parameters, roles.
+    std::string reason = reasonFor(wrap(emptyFields(field, count)));
+    EXPECT_EQ(reason.substr(0, 40), "x.hkx: is no executable of the compiler'")
+        << field << ": " << reason;
+  }
+  EXPECT_EQ(reasonFor(wrap(emptyFields(9, 1000))), "");
+}
+
+// The format's version says which fields there are.
+TEST(ProgramFile, RefusesFieldsThatTheSchemaLacks) {
+  EXPECT_EQ(reasonFor(wrap(std::string("\x92\x3f\x00", 3))),
+            "x.hkx: is damaged: its content is not a serialized program");
 }
 
 // A digest only proves that the bytes are what someone wrote.

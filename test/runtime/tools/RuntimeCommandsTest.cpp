@@ -5,6 +5,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "runtime/base/File.h"
+#include "runtime/program/NativeOrigin.h"
 #include "runtime/program/ProgramFile.h"
 #include "test/runtime/program/ProgramBuilder.h"
 
@@ -378,7 +379,8 @@ TEST_F(RuntimeCommands, ProfilesInstructions) {
 TEST_F(RuntimeCommands, VerifiesAndGivesReasons) {
   Outcome sound = hocketRuntime("verify " + hkx);
   EXPECT_EQ(sound.status, 0);
-  EXPECT_EQ(sound.text, hkx + ": sound\n");
+  EXPECT_EQ(sound.text, hkx + ": sound (the program; its native code can still "
+                              "do whatever you can, and is not checked)\n");
 
   program.mutable_roles(0)->mutable_buffers(3)->set_offset(4);
   program.mutable_kernels(0)->set_module(7);
@@ -402,6 +404,27 @@ TEST_F(RuntimeCommands, VerifiesAndGivesReasons) {
   EXPECT_EQ(parsed["reasons"].size(), 2u);
   // Nothing else runs it either.
   EXPECT_EQ(hocketRuntime("inspect " + hkx).status, 2);
+}
+
+// What no compiler of this user's noted is named before it runs, and refused if
+// asked.
+TEST_F(RuntimeCommands, SaysWhoseNativeCodeItRuns) {
+  std::string cache = folder + "/cache";
+  ASSERT_EQ(::setenv("HOCKET_CACHE", cache.c_str(), 1), 0);
+  std::string train = "train " + hkx + " --steps 1 --data " + prepareData();
+  Outcome foreign = hocketRuntime(train);
+  EXPECT_EQ(foreign.status, 0) << foreign.text;
+  EXPECT_THAT(foreign.text, HasSubstr("native code of " + hkx +
+                                      " was not compiled by you on this "
+                                      "machine"));
+  Outcome refused = hocketRuntime(train + " --no-native");
+  EXPECT_EQ(refused.status, 2);
+  EXPECT_THAT(refused.text, HasSubstr("--no-native"));
+  ASSERT_TRUE(noteNativeCode(program).ok());
+  Outcome own = hocketRuntime(train + " --no-native");
+  EXPECT_EQ(own.status, 0) << own.text;
+  EXPECT_THAT(own.text, testing::Not(HasSubstr("was not compiled")));
+  ::unsetenv("HOCKET_CACHE");
 }
 
 TEST_F(RuntimeCommands, VerifiesDamage) {

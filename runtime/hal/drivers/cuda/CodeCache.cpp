@@ -6,11 +6,11 @@
 
 #include "runtime/hal/drivers/cuda/CodeCache.h"
 
+#include "runtime/base/CacheFolder.h"
 #include "runtime/base/File.h"
 #include "runtime/base/Format.h"
 #include "runtime/base/Sha256.h"
 
-#include <cstdlib>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -23,42 +23,14 @@ static constexpr size_t digestBytes = std::tuple_size<Sha256::Digest>();
 /// Of a file; more is not what was written.
 static constexpr uint64_t mostBytes = uint64_t(1) << 30;
 
-static std::string valueOf(const char *variable) {
-  const char *text = std::getenv(variable);
-  return text ? text : "";
-}
-
 StatusOr<CodeCache> CodeCache::open() {
-  if (std::string folder = valueOf("HOCKET_CACHE"); !folder.empty())
-    return open(folder);
-  if (std::string caches = valueOf("XDG_CACHE_HOME"); !caches.empty())
-    return open(caches + "/hocket");
-  if (std::string home = valueOf("HOME"); !home.empty())
-    return open(home + "/.cache/hocket");
-  return failedPrecondition("there is no folder for compiled kernels: set "
-                            "HOCKET_CACHE");
+  HOCKET_ASSIGN_OR_RETURN(std::string folder, openCacheFolder());
+  return CodeCache(folder);
 }
 
 StatusOr<CodeCache> CodeCache::open(const std::string &folder) {
-  struct stat info;
-  if (::lstat(folder.c_str(), &info) != 0) {
-    size_t slash = folder.find_last_of('/');
-    if (slash != std::string::npos && slash > 0)
-      HOCKET_RETURN_IF_ERROR(makeDirectories(folder.substr(0, slash)));
-    // Whoever else makes it at the same time makes the same.
-    ::mkdir(folder.c_str(), 0700);
-    if (::lstat(folder.c_str(), &info) != 0)
-      return failedPrecondition(folder +
-                                ": cannot be made for compiled "
-                                "kernels: " +
-                                errnoMessage(errno));
-  }
-  if (!S_ISDIR(info.st_mode) || info.st_uid != ::geteuid() ||
-      (info.st_mode & 077) != 0)
-    return failedPrecondition(
-        folder + ": compiled kernels are kept only in a folder that is the "
-                 "user's own and private (chmod 700)");
-  return CodeCache(folder);
+  HOCKET_ASSIGN_OR_RETURN(std::string path, openCacheFolder(folder));
+  return CodeCache(path);
 }
 
 std::string CodeCache::keyOf(const std::vector<std::string> &parts) {
