@@ -9,9 +9,9 @@
 #include "compiler/tools/CommandFiles.h"
 #include "passes/planning/accuracy/AccuracyPlot.h"
 #include "passes/planning/accuracy/FitConstants.h"
-#include "passes/planning/cluster/Systems.h"
 #include "runtime/base/Format.h"
 #include "runtime/base/Quantity.h"
+#include "runtime/cluster/Systems.h"
 #include "runtime/tools/OptionValues.h"
 
 #include <google/protobuf/text_format.h>
@@ -76,8 +76,8 @@ StatusOr<std::vector<ThroughputRow>> readFiles(const Arguments &arguments) {
 /// A description by its name or its path.
 StatusOr<cluster::System> describedSystem(const std::string &name) {
   if (name.find_first_of("/.") == std::string::npos)
-    return systemNamed(name);
-  return parseFile(name, 1 << 20, parseSystem);
+    return cluster::systemNamed(name);
+  return parseFile(name, 1 << 20, cluster::parseSystem);
 }
 
 const char *unitOf(Quantity quantity) {
@@ -215,12 +215,12 @@ Status run(const Arguments &arguments) {
                           readFiles(arguments));
   if (!arguments.fit.empty())
     return fit(arguments, rows);
-  SystemSource source = systemNamed;
+  SystemSource source = cluster::systemNamed;
   if (!arguments.system.empty()) {
     HOCKET_ASSIGN_OR_RETURN(cluster::System given,
                             describedSystem(arguments.system));
     source = [given](const std::string &name) -> StatusOr<cluster::System> {
-      return name == given.name() ? given : systemNamed(name);
+      return name == given.name() ? given : cluster::systemNamed(name);
     };
   }
   std::vector<RowPrediction> predictions = predictRows(rows, source);

@@ -41,7 +41,7 @@ the space it searches (docs/planning.md) is faster. SPEC's own plan and cluster
 count for nothing; training.global_batch_size is what a step is made of.
 
 The cluster is a system that is shipped (a100, b200, h100, h200) or a file that
-describes one (passes/planning/cluster/cluster.proto), and a number of devices.
+describes one (runtime/cluster/cluster.proto), and a number of devices.
 
 Examples:
   hocket plan spec.textproto --cluster h100:1024

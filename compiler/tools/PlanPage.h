@@ -9,6 +9,8 @@
 
 #include "compiler/tools/Neighbours.h"
 
+#include <nlohmann/json_fwd.hpp>
+
 namespace hocket {
 
 /// What the page shows.
@@ -19,11 +21,22 @@ struct PlanPageContent {
   const std::vector<Neighbour> &neighbours;
 };
 
-/// One self-contained HTML file, without scripts and without anything from a
-/// network: the chosen plan and its price, time against memory of the Pareto
-/// front, memory of every rank against the device's, when each pass runs, and
-/// the rejected neighbours. The totals carry `data-nanoseconds` and
-/// `data-bytes`.
+/// What the page shows, which stands in its element #data:
+///
+///   model, system, devices, plan, spread, gap, bounded, priced, parameters,
+///   sequence, global_batch, tokens_per_second, flops_per_second, peak_flops
+///   nanoseconds, bytes, host_bytes, capacity   of the chosen plan
+///   busiest, fullest        the pipeline ranks that `time` and `bytes` are of
+///   time                    [{"name", "value"}], in nanoseconds
+///   memory[rank]            the same of each pipeline rank, in bytes
+///   front                   [{"plan", "nanoseconds", "bytes"}], the Pareto
+///   front timeline                passes, as in PageReport.h; "whole": whether
+///   all of
+///                           them, or as many as can be drawn from the first on
+///   neighbours              [{"change", "plan", "reason"}]
+StatusOr<nlohmann::ordered_json> planPageJson(const PlanPageContent &content);
+
+/// One HTML file with everything in it, in the design of `inspect --html`.
 StatusOr<std::string> planPage(const PlanPageContent &content);
 
 } // namespace hocket

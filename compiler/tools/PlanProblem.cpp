@@ -9,7 +9,6 @@
 #include "frontends/FrontEnd.h"
 #include "frontends/spec/Sizes.h"
 #include "frontends/spec/SpecText.h"
-#include "passes/planning/cluster/Systems.h"
 #include "runtime/base/Format.h"
 
 #include <google/protobuf/text_format.h>
@@ -49,16 +48,12 @@ static ModelShape shapeOf(const spec::Spec &spec) {
   return model;
 }
 
-StatusOr<CostProblem> hocket::planProblem(const PlanRequest &request) {
-  HOCKET_ASSIGN_OR_RETURN(ClusterChoice cluster, readCluster(request.cluster));
-  spec::LoadOptions options;
-  options.overrides = request.overrides;
-  options.withoutPlan = true;
-  HOCKET_ASSIGN_OR_RETURN(spec::LoadedSpec loaded,
-                          loadSpecification(request.input, options));
+StatusOr<CostProblem>
+hocket::planProblem(const spec::Spec &spec,
+                    const cluster::ClusterChoice &cluster) {
   CostProblem problem;
-  problem.model = shapeOf(loaded.spec);
-  const spec::Training &training = loaded.spec.training();
+  problem.model = shapeOf(spec);
+  const spec::Training &training = spec.training();
   problem.step.sequence = training.sequence_length();
   problem.step.globalBatch = training.global_batch_size();
   problem.step.elementBits = training.precision() == spec::Training::FP32 ? 32
@@ -66,11 +61,23 @@ StatusOr<CostProblem> hocket::planProblem(const PlanRequest &request) {
                                  ? 16
                                  : 8;
   problem.compiled = true;
-  problem.system = std::move(cluster.system);
+  problem.system = cluster.system;
   problem.devices = cluster.devices;
-  Status shapes = checkShapes(problem.model, problem.step);
-  if (!shapes.ok())
-    return shapes.withContext(request.input);
+  HOCKET_RETURN_IF_ERROR(checkShapes(problem.model, problem.step));
+  return problem;
+}
+
+StatusOr<CostProblem> hocket::planProblem(const PlanRequest &request) {
+  HOCKET_ASSIGN_OR_RETURN(cluster::ClusterChoice cluster,
+                          cluster::readCluster(request.cluster));
+  spec::LoadOptions options;
+  options.overrides = request.overrides;
+  options.withoutPlan = true;
+  HOCKET_ASSIGN_OR_RETURN(spec::LoadedSpec loaded,
+                          loadSpecification(request.input, options));
+  StatusOr<CostProblem> problem = planProblem(loaded.spec, cluster);
+  if (!problem.ok())
+    return problem.status().withContext(request.input);
   return problem;
 }
 

@@ -21,6 +21,7 @@
 
 #include "frontends/spec/spec.pb.h"
 #include "passes/planning/search/PlanSearch.h"
+#include "runtime/cluster/Systems.h"
 
 #include <string>
 #include <utility>
@@ -38,6 +39,10 @@ struct PlanRequest {
 /// The specification's own plan and cluster count for nothing. Errors are the
 /// input's fault.
 StatusOr<planning::CostProblem> planProblem(const PlanRequest &request);
+
+/// The same of a specification that was read already.
+StatusOr<planning::CostProblem>
+planProblem(const spec::Spec &spec, const cluster::ClusterChoice &cluster);
 
 /// A share of a device's memory that is left free, "5%" or "0.05"; from 0 to
 /// 90 %. Errors name --memory-margin.

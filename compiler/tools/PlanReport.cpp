@@ -59,6 +59,10 @@ std::string amount(const std::string &kind, int64_t value) {
 
 } // namespace
 
+PlanSpeed hocket::speedOf(const CostProblem &problem, const StepCost &cost) {
+  return {tokensOf(problem, cost), flopsOf(problem, cost), peakOf(problem)};
+}
+
 std::string hocket::summaryText(const CostProblem &problem,
                                 const StepCost &cost) {
   double flops = flopsOf(problem, cost);

@@ -14,6 +14,15 @@
 
 namespace hocket {
 
+/// How much a device does under a price.
+struct PlanSpeed {
+  double tokensPerSecond = 0;
+  double flopsPerSecond = 0; ///< The model's alone.
+  double peakFlops = 0;      ///< Of its products.
+};
+PlanSpeed speedOf(const planning::CostProblem &problem,
+                  const planning::StepCost &cost);
+
 /// A step's time with its spread, tokens, FLOP/s and utilisation: one line.
 std::string summaryText(const planning::CostProblem &problem,
                         const planning::StepCost &cost);

@@ -63,8 +63,10 @@ Status writeTrace(const CostProblem &problem, const ParallelPlan &plan,
   std::vector<std::string> events;
   for (size_t rank = 0; rank < schedule.ranks.size(); ++rank)
     events.push_back(
-        traceEvents(unsigned(rank), "pipeline rank " + std::to_string(rank),
-                    spansOf(schedule.ranks[rank], timeline.ranks[rank])));
+        traceEvents({unsigned(rank),
+                     "pipeline rank " + std::to_string(rank),
+                     {"passes"},
+                     spansOf(schedule.ranks[rank], timeline.ranks[rank])}));
   return writeFileAtomically(path, traceText(events));
 }
 

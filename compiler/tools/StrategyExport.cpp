@@ -76,7 +76,7 @@ StatusOr<dist::StrategyExport> optionsOf(const Arguments &arguments) {
     HOCKET_ASSIGN_OR_RETURN(options.axes, parseAxes(arguments.axes));
   }
   HOCKET_ASSIGN_OR_RETURN(options.cluster,
-                          planning::readCluster(arguments.cluster));
+                          cluster::readCluster(arguments.cluster));
   return options;
 }
 

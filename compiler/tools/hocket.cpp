@@ -16,6 +16,7 @@
 #include "compiler/tools/DataShowCommand.h"
 #include "compiler/tools/MemoryCommand.h"
 #include "compiler/tools/PlanCommand.h"
+#include "compiler/tools/ProgramPrice.h"
 #include "compiler/tools/StrategyCommand.h"
 #include "compiler/tools/StrategyExport.h"
 #include "compiler/tools/calibrate/CalibrateCommand.h"
@@ -82,9 +83,9 @@ int main(int argc, char **argv) {
   Status result;
   registerCompile(app, result);
   registerTrain(app, result, compilingResolver());
-  registerInspect(app, result);
+  registerInspect(app, result, priceProgram);
   registerExplain(app, result);
-  registerTrace(app, result);
+  registerTrace(app, result, priceProgram);
   registerVerify(app, result);
   CLI::App *data = app.add_subcommand("data", "Prepare and show token files");
   data->require_subcommand(1);

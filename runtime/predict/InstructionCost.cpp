@@ -8,6 +8,7 @@
 
 #include "runtime/base/Format.h"
 #include "runtime/base/Quantity.h"
+#include "runtime/predict/AttentionSizes.h"
 #include "runtime/program/InstructionOperands.h"
 #include "runtime/program/RankPlace.h"
 
@@ -20,17 +21,9 @@ uint64_t hocket::bufferBytes(const program::Role &role, uint32_t buffer) {
   return role.buffers(int(buffer)).bytes();
 }
 
-/// Two products of queries and keys forward, five backward; half of each with a
-/// causal mask. The integers are those of kernels/library/Library.h.
 static double attentionFlops(const program::Library &call) {
-  bool backward = call.op() == "attention_backward";
-  if ((!backward && call.op() != "attention_forward") ||
-      call.integers_size() < 7)
-    return 0;
-  auto integer = [&](int i) { return double(call.integers(i)); };
-  double product =
-      2 * integer(1) * integer(2) * integer(2) * integer(3) * integer(5);
-  return product * (backward ? 5 : 2) * (call.integers(6) ? 0.5 : 1);
+  std::optional<AttentionSizes> sizes = attentionSizesOf(call);
+  return sizes ? sizes->forwardFlops() * (sizes->backward ? 2.5 : 1) : 0;
 }
 
 /// A product for every row of every expert.

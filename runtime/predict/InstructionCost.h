@@ -50,6 +50,11 @@ public:
   virtual double seconds(const program::Instruction &instruction,
                          const program::Role &role,
                          const program::Program &program) const = 0;
+  /// Seconds of the host to issue it, one after another through a run of a
+  /// sequence, beside what the device does.
+  virtual double hostSeconds(const program::Instruction &) const { return 0; }
+  /// Seconds of a step that no instruction takes.
+  virtual double outsideSeconds() const { return 0; }
   /// For people: what was assumed.
   virtual std::string description() const = 0;
 };

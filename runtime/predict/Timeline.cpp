@@ -80,9 +80,17 @@ private:
     uint64_t ticket = 0; ///< Of an event.
     double issued = 0;   ///< When stream 0 had come there.
   };
+  struct Record {
+    double time = -1; ///< When it was over; < 0: not yet.
+    Item behind;      ///< What it was recorded behind.
+  };
   struct Stream {
     double free = 0; ///< When what it has done is over.
     std::deque<Item> queue;
+    Item last; ///< The last that was called.
+    /// Since then: seconds that events took, and what the longest stood behind.
+    double stall = 0, longest = 0;
+    Item behind;
     bool waits = false; ///< Whether its first item has come to its meetings.
     std::vector<Meeting *> meetings;
   };
@@ -104,13 +112,17 @@ private:
     }
     if (run == entry.runs_size())
       return false;
+    if (next == 0)
+      host = std::max(host, streams[0].free);
     Item item{uint32_t(run), entry.runs(run).sequence(), uint32_t(next++), 0,
-              streams[0].free};
+              0};
     const Instruction &instruction = instructionOf(item);
+    host += world.costs.hostSeconds(instruction);
+    item.issued = std::max(streams[0].free, host);
     if (instruction.has_record()) {
-      auto &times = events[instruction.record().event()];
-      times.push_back(-1);
-      item.ticket = times.size();
+      std::vector<Record> &records = events[instruction.record().event()];
+      records.emplace_back();
+      item.ticket = records.size();
     } else if (instruction.has_wait()) {
       item.ticket = events[instruction.wait().event()].size();
     }
@@ -124,7 +136,8 @@ private:
     const Item item = stream.queue.front();
     const Instruction &instruction = instructionOf(item);
     if (instruction.has_record())
-      events[instruction.record().event()][item.ticket - 1] = stream.free;
+      events[instruction.record().event()][item.ticket - 1] = {stream.free,
+                                                               stream.last};
     else if (instruction.has_wait() && !awaitEvent(stream, item, instruction))
       return false;
     else if (!instruction.has_wait() && !call(s, item, instruction))
@@ -137,10 +150,18 @@ private:
                   const Instruction &instruction) {
     if (item.ticket == 0)
       return true; // Nothing was recorded before.
-    double time = events[instruction.wait().event()][item.ticket - 1];
-    if (time < 0)
+    const Record &record = events[instruction.wait().event()][item.ticket - 1];
+    if (record.time < 0)
       return false;
-    stream.free = std::max(stream.free, time);
+    double stall = record.time - stream.free;
+    if (stall <= 0)
+      return true;
+    if (stall > stream.longest) {
+      stream.longest = stall;
+      stream.behind = record.behind;
+    }
+    stream.stall += stall;
+    stream.free = record.time;
     return true;
   }
 
@@ -158,11 +179,15 @@ private:
       }
       stream.waits = false;
     }
-    stream.free = start + costOf(item, instruction);
+    double free = start + costOf(item, instruction);
     if (world.listener)
       world.listener({index, item.run, item.sequence, item.instruction, s,
-                      entry.runs(int(item.run)).microbatch(), begin,
-                      stream.free, start - begin});
+                      entry.runs(int(item.run)).microbatch(), begin, free,
+                      start - begin, begin - stream.free, stream.stall,
+                      stream.behind.sequence, stream.behind.instruction});
+    stream.free = free;
+    stream.last = item;
+    stream.stall = stream.longest = 0;
     return true;
   }
 
@@ -183,9 +208,10 @@ private:
   const program::Role &role;
   const program::Entry &entry;
   std::vector<Stream> streams;
-  std::vector<std::vector<double>> events; ///< When each record was over; < 0.
-  std::vector<std::vector<double>> costs;  ///< By sequence; < 0: unknown.
-  int run = 0, next = 0;                   ///< What is issued next.
+  std::vector<std::vector<Record>> events;
+  std::vector<std::vector<double>> costs; ///< By sequence; < 0: unknown.
+  int run = 0, next = 0;                  ///< What is issued next.
+  double host = 0; ///< When the host has issued what came before.
 };
 
 } // namespace
@@ -215,5 +241,5 @@ StatusOr<double> hocket::predictTimeline(const program::Program &program,
           " waits for what never comes");
     end = std::max(end, role.end());
   }
-  return end;
+  return end + costs.outsideSeconds();
 }

@@ -37,14 +37,19 @@ struct PredictedSpan {
   double begin = 0, end = 0; ///< Seconds from the entry's begin.
   double wait =
       0; ///< Of which it waits for other ranks before it does a thing.
+  /// Before `begin`, seconds in which its stream had nothing to do but to wait
+  /// for the host, or for events; the last of these stood behind
+  /// `stallSequence`, `stallInstruction`.
+  double hostStall = 0, stall = 0;
+  uint32_t stallSequence = 0, stallInstruction = 0;
 };
 
 /// Hears of the spans of a role's stream in the order of time, of events never.
 using SpanListener = std::function<void(const PredictedSpan &)>;
 
-/// Seconds until the last role is done. `program` passed checkProgram().
-/// NotFound if no role has the entry. FailedPrecondition if ranks wait for each
-/// other, with the first that waits.
+/// Seconds until the last role is done, and of what is outside of it. `program`
+/// passed checkProgram(). NotFound if no role has the entry. FailedPrecondition
+/// if ranks wait for each other, with the first that waits.
 StatusOr<double> predictTimeline(const program::Program &program,
                                  const std::string &entry,
                                  const InstructionCosts &costs,

@@ -6,8 +6,8 @@
 ///
 /// \file
 /// The layout that measured and predicted timelines share: a span for each
-/// instruction, named for what it does, and on stream 0 around those of one run
-/// of a sequence another with the sequence's name.
+/// instruction, named for its layer and its kernel, and on stream 0 around
+/// those of one run of a sequence another with the sequence's name.
 ///
 //===----------------------------------------------------------------------===//
 
@@ -15,7 +15,7 @@
 #define HOCKET_RUNTIME_TELEMETRY_INSTRUCTIONTRACE_H
 
 #include "runtime/program/program.pb.h"
-#include "runtime/telemetry/TraceFile.h"
+#include "runtime/telemetry/MessageFlows.h"
 
 namespace hocket {
 
@@ -32,15 +32,16 @@ const char *traceCategory(const program::Instruction &instruction);
 /// How much of stream 0 is shown.
 enum class TraceDetail { Sequences, Instructions };
 
-/// The spans of one rank. `streams[s]` holds stream s in the order of time; all
-/// places exist in `role`.
-std::vector<TraceSpan>
-instructionSpans(const program::Program &program, const program::Role &role,
+/// A rank with the names of its streams and its spans, without its memory.
+/// `streams[s]` holds stream s in the order of time; all places exist in
+/// `role`, which is the rank's. There are arrows to the ranks that `shows`
+/// names, or to all.
+RankTrace
+instructionTrace(const program::Program &program, const program::Role &role,
+                 unsigned rank,
                  const std::vector<std::vector<TimedInstruction>> &streams,
-                 TraceDetail detail = TraceDetail::Instructions);
-
-/// "rank 3 (role0)".
-std::string traceRankName(unsigned rank, const program::Role &role);
+                 TraceDetail detail = TraceDetail::Instructions,
+                 std::function<bool(unsigned)> shows = nullptr);
 
 } // namespace hocket
 

@@ -14,39 +14,95 @@
 using namespace hocket;
 using Json = nlohmann::ordered_json;
 
-/// Gives a process or a thread its name.
-static std::string nameEvent(const char *kind, unsigned rank, uint32_t stream,
-                             const std::string &name) {
-  Json event;
-  event["name"] = kind;
-  event["ph"] = "M";
-  event["pid"] = rank;
-  event["tid"] = stream;
-  event["args"] = {{"name", name}};
-  return toJsonText(event) + ",\n";
-}
+namespace {
 
-std::string hocket::traceEvents(unsigned rank, const std::string &rankName,
-                                const std::vector<TraceSpan> &spans) {
-  std::string text = nameEvent("process_name", rank, 0, rankName);
-  std::set<uint32_t> streams;
-  for (const TraceSpan &span : spans) {
-    if (streams.insert(span.stream).second)
-      text += nameEvent("thread_name", rank, span.stream,
-                        "stream " + std::to_string(span.stream));
+/// Writes the events of one rank.
+class RankEvents {
+public:
+  explicit RankEvents(const RankTrace &trace) : trace(trace) {}
+
+  std::string write() {
+    describe("process_name", 0, "name", trace.name);
+    describe("process_sort_index", 0, "sort_index", trace.rank);
+    std::set<uint32_t> streams;
+    for (const TraceSpan &span : trace.spans) {
+      if (streams.insert(span.stream).second)
+        nameStream(span.stream);
+      addSpan(span);
+      for (const TraceFlow &flow : span.flows)
+        addFlow(span, flow);
+    }
+    for (const TraceMemory &moment : trace.memory) {
+      Json event = eventOf("memory", "C", 0);
+      event["ts"] = moment.micros;
+      for (const auto &[kind, bytes] : moment.bytes)
+        event["args"][kind] = bytes;
+      add(event);
+    }
+    return std::move(text);
+  }
+
+private:
+  Json eventOf(const std::string &name, const char *phase,
+               uint32_t stream) const {
     Json event;
-    event["name"] = span.name;
+    event["name"] = name;
+    event["ph"] = phase;
+    event["pid"] = trace.rank;
+    event["tid"] = stream;
+    return event;
+  }
+
+  void add(const Json &event) { text += toJsonText(event) + ",\n"; }
+
+  /// Says something of a process or a thread.
+  template <typename Value>
+  void describe(const char *what, uint32_t stream, const char *key,
+                const Value &value) {
+    Json event = eventOf(what, "M", stream);
+    event["args"] = {{key, value}};
+    add(event);
+  }
+
+  void nameStream(uint32_t stream) {
+    describe("thread_name", stream, "name",
+             stream < trace.streams.size()
+                 ? trace.streams[stream]
+                 : "stream " + std::to_string(stream));
+    describe("thread_sort_index", stream, "sort_index", stream);
+  }
+
+  void addSpan(const TraceSpan &span) {
+    Json event = eventOf(span.name, "X", span.stream);
     event["cat"] = span.category;
-    event["ph"] = "X";
     event["ts"] = span.beginMicros;
     event["dur"] = span.micros;
-    event["pid"] = rank;
-    event["tid"] = span.stream;
     for (const auto &[key, value] : span.arguments)
       event["args"][key] = value;
-    text += toJsonText(event) + ",\n";
+    for (const auto &[key, value] : span.numbers)
+      event["args"][key] = value;
+    add(event);
   }
-  return text;
+
+  /// An arrow leaves a span where it begins and comes to one before it ends.
+  void addFlow(const TraceSpan &span, const TraceFlow &flow) {
+    Json event = eventOf("message", flow.begins ? "s" : "f", span.stream);
+    event["cat"] = "message";
+    event["id"] = flow.id;
+    event["ts"] = span.beginMicros + (flow.begins ? 0 : 0.99 * span.micros);
+    if (!flow.begins)
+      event["bp"] = "e";
+    add(event);
+  }
+
+  const RankTrace &trace;
+  std::string text;
+};
+
+} // namespace
+
+std::string hocket::traceEvents(const RankTrace &rank) {
+  return RankEvents(rank).write();
 }
 
 std::string hocket::traceText(const std::vector<std::string> &events) {

@@ -12,7 +12,6 @@
 #include "runtime/tools/OutputFile.h"
 #include "runtime/tools/PageReport.h"
 #include "runtime/tools/ProgramReport.h"
-#include "runtime/tools/TraceCommand.h"
 
 #include <iostream>
 #include <memory>
@@ -23,7 +22,8 @@ using namespace hocket;
 namespace {
 struct InspectArguments {
   std::string path, page;
-  DeviceModel device;
+  DeviceArguments device;
+  PlanPricer pricer;
   bool json = false, listing = false;
 };
 } // namespace
@@ -32,8 +32,10 @@ static Status run(const InspectArguments &arguments) {
   HOCKET_ASSIGN_OR_RETURN(program::Program program,
                           readProgram(arguments.path));
   if (!arguments.page.empty()) {
-    HOCKET_ASSIGN_OR_RETURN(std::string page,
-                            programPage(program, arguments.device));
+    HOCKET_ASSIGN_OR_RETURN(
+        DeviceCosts device,
+        chooseDevice(arguments.device, program, arguments.pricer));
+    HOCKET_ASSIGN_OR_RETURN(std::string page, programPage(program, device));
     HOCKET_RETURN_IF_ERROR(writeOutput(arguments.page, page));
     reportStream(arguments.page)
         << arguments.page << ": " << formatBytes(page.size())
@@ -48,8 +50,9 @@ static Status run(const InspectArguments &arguments) {
   return okStatus();
 }
 
-void hocket::registerInspect(CLI::App &app, Status &result) {
+void hocket::registerInspect(CLI::App &app, Status &result, PlanPricer pricer) {
   auto arguments = std::make_shared<InspectArguments>();
+  arguments->pricer = std::move(pricer);
   CLI::App *command =
       app.add_subcommand("inspect", "Show what an executable holds");
   command->add_option("FILE", arguments->path, "An executable (.hkx)")
@@ -70,6 +73,8 @@ void hocket::registerInspect(CLI::App &app, Status &result) {
       "The page needs no network. Its times are predicted as by `hocket "
       "trace`, which\nexplains the options of the device.\n\nExample:\n  "
       "hocket inspect nano.hkx\n  hocket inspect nano.hkx --json | jq "
-      "'.memory'\n  hocket inspect nano.hkx --html nano.html");
+      "'.memory'\n  hocket inspect nano.hkx --html nano.html\n  hocket inspect "
+      "gpt3.hkx --html "
+      "gpt3.html --cluster h100:1024");
   command->callback([arguments, &result] { result = run(*arguments); });
 }

@@ -7,7 +7,7 @@
 #ifndef HOCKET_RUNTIME_TOOLS_INSPECTCOMMAND_H
 #define HOCKET_RUNTIME_TOOLS_INSPECTCOMMAND_H
 
-#include "runtime/base/Status.h"
+#include "runtime/tools/DeviceOptions.h"
 
 #include <CLI/CLI.hpp>
 
@@ -15,7 +15,7 @@ namespace hocket {
 
 /// Adds the command `inspect`: what an executable holds, for people or as
 /// JSON.
-void registerInspect(CLI::App &app, Status &result);
+void registerInspect(CLI::App &app, Status &result, PlanPricer pricer = {});
 
 } // namespace hocket
 

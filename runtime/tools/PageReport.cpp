@@ -7,12 +7,11 @@
 #include "runtime/tools/PageReport.h"
 
 #include "runtime/base/Format.h"
-#include "runtime/base/JsonLines.h"
 #include "runtime/predict/MemoryUse.h"
 #include "runtime/predict/Timeline.h"
-#include "runtime/program/InstructionOperands.h"
-#include "runtime/tools/PageFiles.h"
+#include "runtime/telemetry/SpanNames.h"
 #include "runtime/tools/ProgramReport.h"
+#include "runtime/tools/page/Page.h"
 
 #include <cmath>
 #include <map>
@@ -75,11 +74,10 @@ public:
     for (ordered_json &list : parts)
       for (ordered_json &part : list)
         part[2] = std::round(part[2].get<double>() * 10) / 10;
-    ordered_json result = {{"name", role.name()},
-                           {"ranks", role.ranks_size()},
-                           {"first_rank", role.ranks(0)},
-                           {"fragments", names},
-                           {"parts", parts}};
+    ordered_json result = {
+        {"name", role.name()},         {"ranks", role.ranks_size()},
+        {"first_rank", role.ranks(0)}, {"streams", streamNames(program, role)},
+        {"fragments", names},          {"parts", parts}};
     addRuns(tick, result);
     result["memory"] = memoryJson(tick);
     return result;
@@ -88,24 +86,6 @@ public:
 private:
   static int64_t ticks(double seconds, double tick) {
     return std::llround(seconds / tick);
-  }
-
-  /// "all_gather tp", "send", "gemm".
-  std::string textOf(const Instruction &instruction) const {
-    if (instruction.has_collective()) {
-      const auto &call = instruction.collective();
-      return call.op() + " " + program.groups(int(call.group())).name();
-    }
-    if (instruction.has_transfer()) {
-      bool sends = false, receives = false;
-      for (const auto &part : instruction.transfer().parts())
-        (part.send() ? sends : receives) = true;
-      return sends && receives ? "send and receive"
-             : sends           ? "send"
-                               : "receive";
-    }
-    std::string text = instructionText(instruction, program);
-    return text.substr(0, text.find(' '));
   }
 
   static int kindOf(const Instruction &instruction) {
@@ -127,9 +107,10 @@ private:
         parts.back()[2] = parts.back()[2].get<double>() + length;
         continue;
       }
-      parts.push_back({kind,
-                       texts.indexOf(kind ? textOf(instruction) : "compute"),
-                       length});
+      parts.push_back(
+          {kind,
+           texts.indexOf(kind ? actionName(instruction, program) : "compute"),
+           length});
     }
   }
 
@@ -173,9 +154,9 @@ private:
   /// One instruction beside stream 0. Where there are very many, those of one
   /// kind in one run of a fragment are one, from the first to the last.
   void addBeside(const PredictedSpan &span, double tick, ordered_json &beside) {
-    size_t text =
-        texts.indexOf(textOf(role.sequences(int(span.sequence))
-                                 .instructions(int(span.instruction))));
+    size_t text = texts.indexOf(actionName(
+        role.sequences(int(span.sequence)).instructions(int(span.instruction)),
+        program));
     int64_t begin = ticks(span.begin, tick), end = ticks(span.end, tick);
     if (spans.size() > foldLimit) {
       auto [known, isNew] = folded.try_emplace(
@@ -228,63 +209,62 @@ private:
 
 } // namespace
 
+static ordered_json termsJson(const std::vector<StepTerm> &terms) {
+  ordered_json json = ordered_json::object();
+  for (const StepTerm &term : terms)
+    json[term.name] = term.seconds;
+  return json;
+}
+
 static StatusOr<ordered_json> timelineJson(const Program &program,
-                                           const InstructionCosts &costs) {
+                                           const DeviceCosts &device) {
+  const InstructionCosts &costs = *device.costs;
   Texts texts;
   std::vector<RoleTimeline> roles;
   for (int r = 0; r < program.roles_size(); ++r)
     roles.emplace_back(program, uint32_t(r), costs, texts);
-  HOCKET_ASSIGN_OR_RETURN(
-      double seconds, predictTimeline(program, entryName, costs,
-                                      [&](const PredictedSpan &span) {
-                                        roles[span.role].spans.push_back(span);
-                                      }));
+  auto keep = [&](const PredictedSpan &span) {
+    roles[span.role].spans.push_back(span);
+  };
+  PredictedStep step;
+  if (device.described) {
+    HOCKET_ASSIGN_OR_RETURN(
+        step, predictStep(program, entryName, *device.described, keep));
+  } else {
+    HOCKET_ASSIGN_OR_RETURN(step.seconds,
+                            predictTimeline(program, entryName, costs, keep));
+  }
+  double seconds = step.seconds;
   double tick = seconds > 0 ? seconds / ticksOfStep : 1;
   ordered_json list = ordered_json::array();
   for (RoleTimeline &role : roles) {
     list.push_back(role.json(tick));
     role.spans = {};
   }
-  return ordered_json{{"entry", entryName},  {"device", costs.description()},
-                      {"seconds", seconds},  {"tick", tick},
-                      {"texts", texts.list}, {"roles", list}};
+  ordered_json json{{"entry", entryName},  {"device", costs.description()},
+                    {"seconds", seconds},  {"tick", tick},
+                    {"texts", texts.list}, {"roles", list}};
+  if (device.described)
+    json["terms"] = termsJson(step.terms);
+  for (const StepTerm &term : step.terms)
+    json["reasons"][term.name] = differenceReason(term.name);
+  if (device.price)
+    json["price"] = {{"seconds", device.price->seconds},
+                     {"spread", device.price->spread},
+                     {"terms", termsJson(device.price->terms)}};
+  return json;
 }
 
 StatusOr<ordered_json> hocket::pageJson(const Program &program,
-                                        const InstructionCosts &costs) {
-  HOCKET_ASSIGN_OR_RETURN(ordered_json timeline, timelineJson(program, costs));
+                                        const DeviceCosts &device) {
+  HOCKET_ASSIGN_OR_RETURN(ordered_json timeline, timelineJson(program, device));
   ordered_json all = programJson(program, ProgramDetail::Totals);
   all["timeline"] = std::move(timeline);
   return all;
 }
 
-/// JSON as it may stand inside a script element: `<` cannot end one.
-static std::string scriptText(const ordered_json &value) {
-  std::string json = toJsonText(value), text;
-  text.reserve(json.size());
-  for (char c : json) {
-    if (c == '<')
-      text += "\\u003c";
-    else
-      text += c;
-  }
-  return text;
-}
-
-/// Replaces the one `mark` in `text`.
-static void fill(std::string &text, const std::string &mark,
-                 const std::string &by) {
-  if (size_t at = text.find(mark); at != std::string::npos)
-    text.replace(at, mark.size(), by);
-}
-
 StatusOr<std::string> hocket::programPage(const Program &program,
-                                          const InstructionCosts &costs) {
-  HOCKET_ASSIGN_OR_RETURN(ordered_json data, pageJson(program, costs));
-  std::string text = pageHtml;
-  fill(text, "/*style*/", pageStyle);
-  // The script first: the data may hold any text, the script's mark too.
-  fill(text, "/*script*/", pageScript);
-  fill(text, "/*data*/", scriptText(data));
-  return text;
+                                          const DeviceCosts &device) {
+  HOCKET_ASSIGN_OR_RETURN(ordered_json data, pageJson(program, device));
+  return pageText(inspectPage, data);
 }

@@ -7,9 +7,7 @@
 #ifndef HOCKET_RUNTIME_TOOLS_PAGEREPORT_H
 #define HOCKET_RUNTIME_TOOLS_PAGEREPORT_H
 
-#include "runtime/base/Status.h"
-#include "runtime/predict/InstructionCost.h"
-#include "runtime/program/program.pb.h"
+#include "runtime/tools/DeviceOptions.h"
 
 #include <nlohmann/json_fwd.hpp>
 #include <string>
@@ -20,6 +18,7 @@ namespace hocket {
 /// and "timeline": the predicted "train_step" of one rank of each role.
 ///
 ///   timeline.seconds, .tick   of the step; seconds of one unit of time below
+///   timeline.roles[r].streams names of streams
 ///   timeline.roles[r].runs    of fragments on stream 0: [fragment, microbatch,
 ///                             begin, length, of which it waits]; pieces into
 ///                             which streams cut a fragment are one
@@ -31,13 +30,18 @@ namespace hocket {
 ///                             kind 0 computes, 1 communicates, 2 is the host
 ///   timeline.roles[r].memory  {"kinds", "times", "bytes": a list a kind}
 ///
+///   timeline.terms            of a described cluster: {"term": seconds}, and
+///   timeline.price            what its plan was priced at, if it has a price:
+///                             {"seconds", "spread", "terms"}; "reasons" say
+///                             why a term may differ
+///
 /// `text` is an index into timeline.texts.
 StatusOr<nlohmann::ordered_json> pageJson(const program::Program &program,
-                                          const InstructionCosts &costs);
+                                          const DeviceCosts &device);
 
 /// One HTML file with everything in it. `program` passed checkProgram().
 StatusOr<std::string> programPage(const program::Program &program,
-                                  const InstructionCosts &costs);
+                                  const DeviceCosts &device);
 
 } // namespace hocket
 

@@ -7,9 +7,9 @@
 #include "runtime/tools/TraceCommand.h"
 
 #include "runtime/base/Format.h"
-#include "runtime/predict/Timeline.h"
 #include "runtime/program/ProgramFile.h"
 #include "runtime/telemetry/InstructionTrace.h"
+#include "runtime/telemetry/MemoryTrace.h"
 #include "runtime/tools/OptionValues.h"
 #include "runtime/tools/OutputFile.h"
 
@@ -23,7 +23,8 @@ namespace {
 
 struct TraceArguments {
   std::string path, output, entry = "train_step", ranks, detail = "auto";
-  DeviceModel device;
+  DeviceArguments device;
+  PlanPricer pricer;
 };
 
 /// More spans than this are no help in a viewer.
@@ -105,16 +106,35 @@ std::map<uint32_t, uint32_t> rolesByRank(const program::Program &program) {
   return roles;
 }
 
-std::vector<TraceSpan>
-spansOf(const program::Program &program, uint32_t role,
-        const std::vector<std::vector<PredictedSpan>> &streams,
-        TraceDetail detail) {
-  std::vector<std::vector<TimedInstruction>> timed(streams.size());
+std::vector<std::vector<TimedInstruction>>
+timed(const std::vector<std::vector<PredictedSpan>> &streams) {
+  std::vector<std::vector<TimedInstruction>> result(streams.size());
   for (size_t s = 0; s < streams.size(); ++s)
     for (const PredictedSpan &span : streams[s])
-      timed[s].push_back({span.sequence, span.instruction, span.microbatch, 0,
-                          span.begin * 1e6, span.end * 1e6});
-  return instructionSpans(program, program.roles(int(role)), timed, detail);
+      result[s].push_back({span.sequence, span.instruction, span.microbatch, 0,
+                           span.begin * 1e6, span.end * 1e6});
+  return result;
+}
+
+std::vector<PredictedSpan>
+joined(const std::vector<std::vector<PredictedSpan>> &streams) {
+  std::vector<PredictedSpan> spans;
+  for (const auto &stream : streams)
+    spans.insert(spans.end(), stream.begin(), stream.end());
+  return spans;
+}
+
+/// Simulates an entry; terms where the device is a described one.
+StatusOr<PredictedStep> predict(const program::Program &program,
+                                const std::string &entry,
+                                const DeviceCosts &device,
+                                const SpanListener &listener) {
+  if (device.described)
+    return predictStep(program, entry, *device.described, listener);
+  PredictedStep step;
+  HOCKET_ASSIGN_OR_RETURN(
+      step.seconds, predictTimeline(program, entry, *device.costs, listener));
+  return step;
 }
 
 Status run(const TraceArguments &arguments) {
@@ -127,11 +147,13 @@ Status run(const TraceArguments &arguments) {
   for (int r = 0; r < program.roles_size(); ++r)
     roles[size_t(r)].resize(std::max(1u, program.roles(r).streams()));
   HOCKET_ASSIGN_OR_RETURN(
-      double seconds,
-      predictTimeline(program, arguments.entry, arguments.device,
-                      [&](const PredictedSpan &span) {
-                        roles[span.role][span.stream].push_back(span);
-                      }));
+      DeviceCosts device,
+      chooseDevice(arguments.device, program, arguments.pricer));
+  HOCKET_ASSIGN_OR_RETURN(
+      PredictedStep step,
+      predict(program, arguments.entry, device, [&](const PredictedSpan &span) {
+        roles[span.role][span.stream].push_back(span);
+      }));
   std::map<uint32_t, uint32_t> roleOf = rolesByRank(program);
   size_t spans = 0;
   for (uint32_t rank : ranks)
@@ -140,18 +162,28 @@ Status run(const TraceArguments &arguments) {
   bool fold = arguments.detail == "sequences" ||
               (arguments.detail == "auto" && spans > spanLimit);
   std::vector<std::string> events;
+  std::map<uint32_t, std::vector<TraceMemory>> memory;
   for (uint32_t rank : ranks) {
     uint32_t role = roleOf[rank];
-    events.push_back(traceEvents(
-        rank, traceRankName(rank, program.roles(int(role))),
-        spansOf(program, role, roles[role],
-                fold ? TraceDetail::Sequences : TraceDetail::Instructions)));
+    RankTrace trace = instructionTrace(
+        program, program.roles(int(role)), rank, timed(roles[role]),
+        fold ? TraceDetail::Sequences : TraceDetail::Instructions,
+        [&](unsigned peer) {
+          return std::binary_search(ranks.begin(), ranks.end(), peer);
+        });
+    if (!memory.contains(role))
+      memory[role] =
+          memoryTrace(program, role, arguments.entry, joined(roles[role]));
+    trace.memory = memory[role];
+    events.push_back(traceEvents(trace));
   }
   HOCKET_RETURN_IF_ERROR(writeOutput(arguments.output, traceText(events)));
   std::ostream &out = reportStream(arguments.output);
   out << arguments.output << ": " << arguments.entry << " takes "
-      << formatDuration(seconds) << ", predicted for "
-      << arguments.device.description() << "\n";
+      << formatDuration(step.seconds) << ", predicted for "
+      << device.costs->description() << "\n";
+  if (device.described && arguments.entry == "train_step")
+    out << termsText(step, device);
   if (ranks.size() < count)
     out << formatText(
         "%zu of %u ranks%s; --ranks chooses\n", ranks.size(), count,
@@ -168,40 +200,9 @@ Status run(const TraceArguments &arguments) {
 
 } // namespace
 
-void hocket::addDeviceOptions(CLI::App &command, DeviceModel &device) {
-  constexpr const char *deviceOptions = "Device options";
-  auto positive = [&command](const char *name, double &to, const char *help) {
-    wantPositive(command.add_option(name, to, help), 1e30)
-        ->capture_default_str()
-        ->group(deviceOptions);
-  };
-  positive("--device-flops", device.flopsPerSecond,
-           "FLOP/s that a rank's device reaches");
-  positive("--memory-bandwidth", device.memoryBytesPerSecond,
-           "Bytes/s of a device's memory");
-  positive("--link-bandwidth", device.linkBytesPerSecond,
-           "Bytes/s each way between two ranks of a machine");
-  positive("--network-bandwidth", device.networkBytesPerSecond,
-           "The same between machines");
-  constexpr uint64_t mostRanks = uint64_t(1) << 20;
-  constexpr double mostSeconds = 1e6;
-  wantWhole(command.add_option("--ranks-per-node", device.ranksPerNode,
-                               "Ranks of a machine; 0: all"),
-            0, mostRanks)
-      ->capture_default_str()
-      ->group(deviceOptions);
-  auto seconds = [&](const char *name, double &to, const char *help) {
-    wantNumber(command.add_option(name, to, help), 0, mostSeconds)
-        ->type_name("SECONDS")
-        ->capture_default_str()
-        ->group(deviceOptions);
-  };
-  seconds("--latency", device.messageSeconds, "Of a message");
-  seconds("--overhead", device.launchSeconds, "To start an instruction");
-}
-
-void hocket::registerTrace(CLI::App &app, Status &result) {
+void hocket::registerTrace(CLI::App &app, Status &result, PlanPricer pricer) {
   auto arguments = std::make_shared<TraceArguments>();
+  arguments->pricer = std::move(pricer);
   CLI::App *command = app.add_subcommand(
       "trace", "Predict when each instruction of each rank runs");
   command->add_option("FILE", arguments->path, "An executable (.hkx)")
@@ -227,12 +228,16 @@ void hocket::registerTrace(CLI::App &app, Status &result) {
       ->capture_default_str();
   addDeviceOptions(*command, arguments->device);
   command->footer(
-      "Times are those of a device of a few numbers: an instruction takes as "
-      "long as its\narithmetic or its memory, a collective as long as its "
-      "ring. "
-      "Order, streams and events\nare the program's own. The layout is that of "
-      "train --trace, which measures.\n\nExample:\n  hocket trace gpt3.hkx -o "
-      "gpt3.json --device-flops 150e12 --memory-bandwidth 2e12 \\\n    "
-      "--link-bandwidth 200e9 --network-bandwidth 20e9 --ranks-per-node 8");
+      "With --cluster, instructions take what `hocket plan` prices such "
+      "operations at, and\nwhat follows says where the step differs from the "
+      "price of its plan. Otherwise the\ndevice is one of a few numbers: an "
+      "instruction takes as long as its arithmetic or\nits memory, a "
+      "collective "
+      "as long as its ring. Order, streams and events are the\nprogram's own. "
+      "The layout is that of train --trace, which measures.\n\nExample:\n  "
+      "hocket trace gpt3.hkx -o gpt3.json --cluster h100:1024\n  hocket trace "
+      "gpt3.hkx -o gpt3.json --device-flops 150e12 --memory-bandwidth 2e12 "
+      "\\\n    --link-bandwidth 200e9 --network-bandwidth 20e9 "
+      "--ranks-per-node 8");
   command->callback([arguments, &result] { result = run(*arguments); });
 }

@@ -8,18 +8,15 @@
 #define HOCKET_RUNTIME_TOOLS_TRACECOMMAND_H
 
 #include "runtime/base/Status.h"
-#include "runtime/predict/InstructionCost.h"
+#include "runtime/tools/DeviceOptions.h"
 
 #include <CLI/CLI.hpp>
 
 namespace hocket {
 
-/// Adds the options that describe a device, and checks their values.
-void addDeviceOptions(CLI::App &command, DeviceModel &device);
-
 /// Adds the command `trace`: the timeline that a program would have, for
 /// Perfetto, in the layout of `train --trace`.
-void registerTrace(CLI::App &app, Status &result);
+void registerTrace(CLI::App &app, Status &result, PlanPricer pricer = {});
 
 } // namespace hocket
 

@@ -23,7 +23,7 @@ using namespace hocket;
 
 namespace {
 struct TrainArguments {
-  std::string input;
+  std::string input, traceSteps;
   TrainingOptions options;
   ProgramResolver resolver;
   bool noForeignCode = false;
@@ -86,6 +86,10 @@ static std::string unusedWeights(const std::string &input) {
 
 static Status run(TrainArguments &arguments) {
   TrainingOptions &options = arguments.options;
+  if (!arguments.traceSteps.empty()) {
+    HOCKET_ASSIGN_OR_RETURN(options.traceSteps,
+                            parseStepWindow(arguments.traceSteps));
+  }
   HOCKET_ASSIGN_OR_RETURN(std::optional<comm::Launch> launch,
                           comm::detectLaunch());
   StatusLine line(std::cout, terminalOf(launch));
@@ -169,6 +173,13 @@ void hocket::registerTrain(CLI::App &app, Status &result,
                                "Write when each instruction of each rank ran "
                                "here, for Perfetto"))
       ->type_name("FILE");
+  command
+      ->add_option("--trace-steps", arguments->traceSteps,
+                   "Trace these steps alone, counted from 1: 100:110, or 100 "
+                   "(default: all, up to a quarter of a million instructions "
+                   "of a stream)")
+      ->type_name("FIRST:LAST")
+      ->needs("--trace");
   wantWhole(command->add_option("--seed", options.seed,
                                 "Of first values, data order and dropout"),
             0, std::numeric_limits<uint64_t>::max());

@@ -7,23 +7,30 @@
 #include "runtime/train/StepTrace.h"
 
 #include "runtime/base/File.h"
+#include "runtime/base/Format.h"
 #include "runtime/telemetry/InstructionTrace.h"
+#include "runtime/telemetry/MemoryTrace.h"
 #include "runtime/train/RankAgreement.h"
 
 #include <algorithm>
+#include <map>
 #include <unistd.h>
 
 using namespace hocket;
 
 static constexpr size_t spanLimit = size_t(1) << 18;
+static constexpr const char *entryName = "train_step";
 
-StepTrace::StepTrace(Executor &executor)
-    : executor(executor), streams(std::max(1u, executor.role().streams())) {}
+StepTrace::StepTrace(Executor &executor, StepWindow window)
+    : executor(executor), window(window),
+      streams(std::max(1u, executor.role().streams())), isFull(streams.size()) {
+}
 
 StepTrace::~StepTrace() { executor.setListener(nullptr); }
 
-StatusOr<std::unique_ptr<StepTrace>> StepTrace::create(Executor &executor) {
-  std::unique_ptr<StepTrace> trace(new StepTrace(executor));
+StatusOr<std::unique_ptr<StepTrace>> StepTrace::create(Executor &executor,
+                                                       StepWindow window) {
+  std::unique_ptr<StepTrace> trace(new StepTrace(executor, window));
   HOCKET_RETURN_IF_ERROR(executor.communicators().world().barrier());
   // Played time has begun with the program, for all ranks.
   if (!executor.device().playsTime())
@@ -34,6 +41,8 @@ StatusOr<std::unique_ptr<StepTrace>> StepTrace::create(Executor &executor) {
 
 void StepTrace::ran(InstructionPlace place, const RunContext &context,
                     Time begin, Time end) {
+  if (!window.holds(context.step + 1))
+    return;
   const program::Instruction &instruction =
       executor.role()
           .sequences(int(place.sequence))
@@ -41,21 +50,69 @@ void StepTrace::ran(InstructionPlace place, const RunContext &context,
   std::vector<Span> &spans = streams[instruction.stream()];
   if (spans.size() < spanLimit)
     spans.push_back({place, context.microbatch, context.step, begin, end});
+  else
+    isFull[instruction.stream()] = true;
+}
+
+std::string StepTrace::note() const {
+  for (size_t stream = 0; stream < streams.size(); ++stream)
+    if (isFull[stream])
+      return formatText(
+          "the trace ends within step %llu, where a stream has %zu "
+          "instructions; --trace-steps FIRST:LAST chooses steps",
+          (unsigned long long)streams[stream].back().step + 1, spanLimit);
+  return "";
+}
+
+/// Of each step, from its spans as a predicted one has them.
+std::vector<TraceMemory> StepTrace::memory() const {
+  const program::Program &program = executor.program();
+  const program::Role &role = executor.role();
+  std::map<std::pair<uint32_t, uint32_t>, uint32_t> runs;
+  for (const program::Entry &entry : role.entries())
+    for (int run = 0; entry.name() == entryName && run < entry.runs_size();
+         ++run)
+      runs[{entry.runs(run).sequence(), entry.runs(run).microbatch()}] =
+          uint32_t(run);
+  std::map<uint64_t, std::vector<PredictedSpan>> steps;
+  for (const std::vector<Span> &stream : streams)
+    for (const Span &span : stream)
+      if (auto run = runs.find({span.place.sequence, span.microbatch});
+          run != runs.end()) {
+        PredictedSpan &one = steps[span.step].emplace_back();
+        one.run = run->second;
+        one.sequence = span.place.sequence;
+        one.instruction = span.place.instruction;
+        one.microbatch = span.microbatch;
+        one.begin = micros(span.begin) * 1e-6;
+        one.end = micros(span.end) * 1e-6;
+      }
+  uint32_t index = 0;
+  while (&program.roles(int(index)) != &role)
+    ++index;
+  std::vector<TraceMemory> moments;
+  for (auto &[step, spans] : steps)
+    for (TraceMemory &moment :
+         memoryTrace(program, index, entryName, std::move(spans)))
+      moments.push_back(std::move(moment));
+  return moments;
+}
+
+double StepTrace::micros(Time time) const {
+  return std::chrono::duration<double, std::micro>(time - origin).count();
 }
 
 std::string StepTrace::events() const {
-  auto micros = [&](Time time) {
-    return std::chrono::duration<double, std::micro>(time - origin).count();
-  };
   std::vector<std::vector<TimedInstruction>> timed(streams.size());
   for (size_t stream = 0; stream < streams.size(); ++stream)
     for (const Span &span : streams[stream])
       timed[stream].push_back({span.place.sequence, span.place.instruction,
                                span.microbatch, span.step, micros(span.begin),
                                micros(span.end)});
-  return traceEvents(
-      executor.rank(), traceRankName(executor.rank(), executor.role()),
-      instructionSpans(executor.program(), executor.role(), timed));
+  RankTrace trace = instructionTrace(executor.program(), executor.role(),
+                                     executor.rank(), timed);
+  trace.memory = memory();
+  return traceEvents(trace);
 }
 
 std::string StepTrace::ownPath(const std::string &path, unsigned rank) const {

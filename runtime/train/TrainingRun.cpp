@@ -80,11 +80,14 @@ private:
       executor->startProfile();
     std::unique_ptr<StepTrace> trace;
     if (!options.traceFile.empty()) {
-      HOCKET_ASSIGN_OR_RETURN(trace, StepTrace::create(*executor));
+      HOCKET_ASSIGN_OR_RETURN(trace,
+                              StepTrace::create(*executor, options.traceSteps));
     }
     Status status = trainer.run(start);
     if (trace && status.ok())
       status = trace->write(options.traceFile);
+    if (trace && !trace->note().empty())
+      print(trace->note());
     if (options.profile && isFirst())
       print(profileText(*executor));
     if (status.ok())

@@ -15,6 +15,7 @@
 
 #include "runtime/base/Status.h"
 #include "runtime/program/program.pb.h"
+#include "runtime/train/StepWindow.h"
 
 #include <functional>
 #include <memory>
@@ -36,6 +37,7 @@ struct TrainingOptions {
   std::optional<uint64_t> steps; ///< In all; default: the program's.
   std::optional<uint64_t> seed;  ///< Default: the checkpoint's or program's.
   std::string saveDir, loadDir, logFile, traceFile;
+  StepWindow traceSteps; ///< Which steps are traced.
   /// Goes on from the newest checkpoint in saveDir; where there is none, from
   /// loadDir or, without that, from first values.
   bool resume = false;

@@ -58,7 +58,7 @@ planning::StrategyProblem
 hocket::test::strategyProblem(const std::string &spec,
                               const CompileChoice &choice, int64_t ranks) {
   dist::StrategyExport options;
-  options.cluster = *planning::readCluster("h100:" + std::to_string(ranks));
+  options.cluster = *cluster::readCluster("h100:" + std::to_string(ranks));
   // So slow beside its links that tiny models are worth splitting.
   constexpr double slower = 1e-4;
   cluster::System &system = options.cluster.system;

@@ -26,8 +26,9 @@ ALLOWED = {
         "runtime/hal/interfaces",
         "kernels",
     ],
-    "runtime/telemetry": ["runtime/base", "runtime/program"],
-    "runtime/predict": ["runtime/base", "runtime/program"],
+    "runtime/telemetry": ["runtime/base", "runtime/predict", "runtime/program"],
+    "runtime/cluster": ["runtime/base"],
+    "runtime/predict": ["runtime/base", "runtime/cluster", "runtime/program"],
     "runtime/data": ["runtime/base"],
     "runtime/checkpoint": ["runtime/base"],
     "runtime/executor": [
@@ -44,7 +45,7 @@ ALLOWED = {
     "dialects/pipe": ["dialects/dist", "dialects/xf"],
     "dialects/kern": ["kernels/reference"],
     "dialects/exec": [],
-    "passes/planning": ["runtime/base"],
+    "passes/planning": ["runtime/base", "runtime/cluster"],
     "passes/conversion": ["dialects"],
     "passes/analysis": ["dialects", "passes/planning"],
     "passes/xf": ["dialects/xf", "passes/analysis", "passes/planning"],
@@ -53,6 +54,7 @@ ALLOWED = {
         "dialects/xf",
         "passes/analysis",
         "passes/planning",
+        "runtime/cluster",
     ],
     "passes/pipe": [
         "dialects/pipe",
@@ -70,6 +72,7 @@ ALLOWED = {
         "dialects",
         "runtime/program",
         "runtime/base",
+        "runtime/cluster",
     ],
     "compiler/targets": ["passes", "dialects", "runtime/program", "kernels"],
     "compiler/tools": [

@@ -8,7 +8,7 @@ import unittest
 
 from programs import ROOT, hocket
 
-H100 = ROOT / "passes/planning/cluster/systems/h100.textproto"
+H100 = ROOT / "runtime/cluster/systems/h100.textproto"
 
 SPEC = """name: "tiny"
 model { layers: 8 hidden: 64 heads: 4 vocab_size: 256 max_positions: 64 }

@@ -174,22 +174,115 @@ class ReportsTest(unittest.TestCase):
         found = collections.Counter()
         for event in events:
             if event["ph"] == "M":
-                found["M", event["pid"], event["tid"], event["args"]["name"]] += 1
+                found["M", event["pid"], event["tid"], str(event["args"])] += 1
+            elif event["ph"] in "sf":
+                found[event["ph"], event["pid"], event["tid"], event["id"]] += 1
+            elif event["ph"] == "C":
+                found["C", event["pid"], tuple(sorted(event["args"]))] = 1
             else:
                 found[event["pid"], event["tid"], event["name"], event["cat"],
                       tuple(sorted(event["args"].items()))] += 1  # fmt: skip
         return found
 
+    @classmethod
+    def token_file(cls):
+        data = cls.folder / "text"
+        if not data.with_suffix(".bin").exists():
+            (cls.folder / "a.txt").write_text("some text to train on\n" * 400)
+            cls.must("data", "prepare", cls.folder / "a.txt", "-o", data,
+                     "--tokenizer", "byte", "--append-eod")  # fmt: skip
+        return data
+
+    def measured(self, steps, *options):
+        out = self.folder / "measured.json"
+        self.must("train", self.eight, "--data", self.token_file(), "--steps", steps,
+                  "--trace", out, *options)  # fmt: skip
+        return json.loads(out.read_text())["traceEvents"]
+
     def test_predicted_and_measured_have_one_layout(self):
-        (self.folder / "a.txt").write_text("some text to train on\n" * 400)
-        data = self.folder / "text"
-        self.must("data", "prepare", self.folder / "a.txt", "-o", data,
-                  "--tokenizer", "byte", "--append-eod")  # fmt: skip
-        measured = self.folder / "measured.json"
-        self.must("train", self.eight, "--data", data, "--steps", 1, "--trace", measured)
-        measured = json.loads(measured.read_text())["traceEvents"]
         predicted, _ = self.trace()
-        self.assertEqual(self.layout(predicted), self.layout(measured))
+        self.assertEqual(self.layout(predicted), self.layout(self.measured(1)))
+
+    def test_spans_have_names_of_layers_and_kernels(self):
+        events, _ = self.trace()
+        spans = [e for e in events if e["ph"] == "X" and e["cat"] != "sequence"]
+        names = {e["name"] for e in spans}
+        for name in (
+            "layers.0.attention.q gemm", "layers.3.mlp.up.weight.grad gemm",
+            "layers.1.attention attention_forward", "layers.0.mlp.gate all_gather tp",
+            "send pp", "receive pp", "input tokens",
+        ):  # fmt: skip
+            self.assertIn(name, names)
+        kernels = {k["name"] for k in json.loads(self.must("inspect", self.eight, "--json"))["kernels"]}
+        launches = [e for e in spans if e["args"]["instruction"].startswith("launch ")]
+        for launch in launches:
+            self.assertIn(launch["name"].split()[-1], kernels)
+        bare = {"gemm", "library", "launch"} & names
+        self.assertEqual(bare, set())
+
+    def test_streams_are_named_after_what_they_carry(self):
+        events, _ = self.trace()
+        names = {e["args"]["name"] for e in events if e["name"] == "thread_name"}
+        for name in ("compute", "tp", "gradients (dp)", "send (pp)", "receive (pp)"):
+            self.assertIn(name, names)
+        self.assertFalse([name for name in names if name.startswith("stream ")])
+
+    def test_arrows_go_from_send_to_receive(self):
+        for events, is_measured in ((self.trace()[0], False), (self.measured(2), True)):
+            ends = collections.defaultdict(list)
+            for event in events:
+                if event["ph"] in "sf":
+                    ends[event["id"]].append(event)
+            # Activations and gradients of 4 microbatches, for 4 pairs of ranks.
+            self.assertGreaterEqual(len(ends), 4 * 2 * 4)
+            spans = collections.defaultdict(list)
+            for event in events:
+                if event["ph"] == "X":
+                    spans[event["pid"], event["tid"]].append(event)
+            for both in ends.values():
+                self.assertEqual(sorted(e["ph"] for e in both), ["f", "s"])
+                for end in both:
+                    # An arrow without a span at its end is not drawn.
+                    around = [e["name"] for e in spans[end["pid"], end["tid"]]
+                              if e["ts"] <= end["ts"] <= e["ts"] + e["dur"]]  # fmt: skip
+                    word = "send" if end["ph"] == "s" else "receive"
+                    self.assertTrue(any(word in name for name in around), around)
+                sender, receiver = sorted(both, key=lambda e: e["ph"] == "f")
+                # Ranks that measure begin to count when each has met the others.
+                if not is_measured:
+                    self.assertLessEqual(sender["ts"], receiver["ts"] + 1e-6)
+                self.assertNotEqual(sender["pid"], receiver["pid"])
+
+    def test_arrows_lead_to_ranks_that_are_shown(self):
+        events, _ = self.trace("--ranks", "0-3")
+        self.assertFalse([e for e in events if e["ph"] in "sf"])
+
+    def test_memory_and_bytes_are_counted(self):
+        shown = json.loads(self.must("inspect", self.eight, "--json"))
+        parameters = shown["memory"][0]["at_peak"]["parameters"]
+        for events in (self.trace()[0], self.measured(1)):
+            moments = [e for e in events if e["ph"] == "C" and e["pid"] == 0]
+            self.assertGreater(len(moments), 10)
+            self.assertEqual({e["name"] for e in moments}, {"memory"})
+            self.assertEqual({e["args"]["parameters"] for e in moments}, {parameters})
+            most = max(sum(e["args"].values()) for e in moments)
+            self.assertLessEqual(most, shown["memory"][0]["arena_bytes"])
+            self.assertGreater(len({e["args"]["activations"] for e in moments}), 3)
+            for event in events:
+                if event["ph"] == "X" and event["cat"] == "communication":
+                    self.assertGreater(event["args"]["bytes"], 0)
+
+    def test_steps_are_chosen(self):
+        steps = {e["args"]["step"] for e in self.measured(5, "--trace-steps", "2:3") if e["ph"] == "X"}
+        self.assertEqual(steps, {"2", "3"})
+        steps = {e["args"]["step"] for e in self.measured(3, "--trace-steps", "3") if e["ph"] == "X"}
+        self.assertEqual(steps, {"3"})
+        out = self.folder / "none.json"
+        for bad in ("0", "3:2", "x", "2:3:4", "-1"):
+            self.refused("--trace-steps", "train", self.eight, "--data", self.token_file(),
+                         "--trace", out, f"--trace-steps={bad}")  # fmt: skip
+        self.refused("--trace", "train", self.eight, "--trace-steps", "1")
+        self.assertFalse(out.exists())
 
     def test_spans_of_a_track_nest_or_follow(self):
         tracks = collections.defaultdict(list)
@@ -318,7 +411,7 @@ class ReportsTest(unittest.TestCase):
             for colors in seen["colors"]:
                 self.assertGreater(colors, 10)
             ranks = 8 if program == self.eight else 1
-            self.assertEqual(seen["title"], f"tiny on {ranks} ranks")
+            self.assertEqual(seen["title"], f"tiny on {ranks} rank" + "s" * (ranks > 1))
             rows = {"memory": len(data["memory"][0]["at_peak"])}
             for table in ("parameters", "collectives", "kernels"):
                 rows[table] = len(data[table])

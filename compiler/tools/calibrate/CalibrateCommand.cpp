@@ -8,10 +8,10 @@
 
 #include "compiler/tools/calibrate/MeasureDevice.h"
 #include "passes/planning/calibration/FitSystem.h"
-#include "passes/planning/cluster/Systems.h"
 #include "runtime/base/File.h"
 #include "runtime/base/Format.h"
 #include "runtime/base/Quantity.h"
+#include "runtime/cluster/Systems.h"
 #include "runtime/tools/OptionValues.h"
 #include "runtime/tools/OutputFile.h"
 
@@ -95,7 +95,7 @@ Status run(const Arguments &arguments) {
   // What is written can be read.
   std::string file =
       arguments.output.empty() ? "the description" : arguments.output;
-  HOCKET_RETURN_IF_ERROR(parseSystem(file, text).status());
+  HOCKET_RETURN_IF_ERROR(cluster::parseSystem(file, text).status());
   if (arguments.output.empty() || isStandardOutput(arguments.output)) {
     std::cout << text;
     return okStatus();

@@ -178,7 +178,7 @@ Status RankMeasurement::measureProducts() {
       HOCKET_ASSIGN_OR_RETURN(double seconds, timer->untilDone([&] {
         return device->gemm(0, call);
       }));
-      Product product{double(m), double(n), double(k), 1};
+      cluster::Product product{double(m), double(n), double(k), 1};
       result.products.push_back({product, int64_t(8 * size), seconds});
     }
   return okStatus();

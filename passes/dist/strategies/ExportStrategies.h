@@ -36,8 +36,8 @@
 #ifndef HOCKET_PASSES_DIST_STRATEGIES_EXPORTSTRATEGIES_H
 #define HOCKET_PASSES_DIST_STRATEGIES_EXPORTSTRATEGIES_H
 
-#include "passes/planning/cluster/Systems.h"
 #include "passes/planning/strategy/ChosenSplits.h"
+#include "runtime/cluster/Systems.h"
 
 #include "mlir/IR/BuiltinOps.h"
 
@@ -52,7 +52,7 @@ struct StrategyExport {
   /// those of the plan that the module is placed by.
   planning::MeshSizes axes;
   /// `devices` is the product of the axes' sizes.
-  planning::ClusterChoice cluster;
+  cluster::ClusterChoice cluster;
   int64_t memory = 0; ///< Bytes of a device.
 
   bool isPlan() const { return axes.empty(); }

@@ -17,7 +17,7 @@
 using namespace mlir;
 using namespace hocket;
 using namespace hocket::dist;
-using planning::RankGroup;
+using cluster::RankGroup;
 
 static constexpr double nanosecondsPerSecond = 1e9;
 

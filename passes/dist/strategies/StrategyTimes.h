@@ -8,7 +8,7 @@
 #define HOCKET_PASSES_DIST_STRATEGIES_STRATEGYTIMES_H
 
 #include "passes/dist/OpSharding.h"
-#include "passes/planning/cost/OpTimes.h"
+#include "runtime/cluster/OpTimes.h"
 
 #include "llvm/ADT/DenseMap.h"
 
@@ -37,7 +37,7 @@ public:
                   const Sharding &to);
 
 private:
-  planning::RankGroup groupOf(const Axes &axes) const;
+  cluster::RankGroup groupOf(const Axes &axes) const;
   /// Floating-point operations a second of ops with such operands.
   double rateOf(mlir::Operation *op) const;
   double uncachedReshard(mlir::RankedTensorType type, const Sharding &from,
@@ -45,7 +45,7 @@ private:
 
   const Mesh &mesh;
   const cluster::System &system;
-  planning::OpTimes times;
+  cluster::OpTimes times;
   llvm::DenseMap<llvm::StringRef, int64_t> strides; ///< By axis.
   using Key = std::tuple<mlir::Type, mlir::Attribute, mlir::Attribute>;
   llvm::DenseMap<Key, int64_t> known;

@@ -250,9 +250,9 @@ void SystemFit::judge(const char *kind, const Samples &samples,
 }
 
 void SystemFit::judgeKernels() {
-  OpTimes wide(system, 32), narrow(system, 16);
+  cluster::OpTimes wide(system, 32), narrow(system, 16);
   judge("products", measured.products, [&](const ProductSample &sample) {
-    const OpTimes &times = sample.bits == 16 ? narrow : wide;
+    const cluster::OpTimes &times = sample.bits == 16 ? narrow : wide;
     return std::pair(times.product(sample.product), sample.seconds);
   });
   judge("memory", measured.moves, [&](const MemorySample &sample) {

@@ -7,8 +7,8 @@
 #ifndef HOCKET_PASSES_PLANNING_CALIBRATION_MEASUREMENTS_H
 #define HOCKET_PASSES_PLANNING_CALIBRATION_MEASUREMENTS_H
 
-#include "passes/planning/cost/OpTimes.h"
 #include "passes/planning/cost/ParallelPlan.h"
+#include "runtime/cluster/OpTimes.h"
 
 #include <array>
 #include <string>
@@ -17,7 +17,7 @@
 namespace hocket::planning {
 
 struct ProductSample {
-  Product product;
+  cluster::Product product;
   int64_t bits = 32; ///< Of its operands.
   double seconds = 0;
 };

@@ -36,7 +36,7 @@ public:
 
   /// Gradients added up: all of them, or each rank its shard.
   double sum(const RankParameters &held) const {
-    auto one = [&](double count, const RankGroup &group) {
+    auto one = [&](double count, const cluster::RankGroup &group) {
       double bytes = count * gradient;
       return plan.zero > 0 ? times.allGather(bytes, group)
                            : times.allReduce(bytes, group);
@@ -48,6 +48,17 @@ public:
   double gather(const RankParameters &held) const {
     return times.allGather(held.dense * element, dense) +
            times.allGather(held.experts * element, expert);
+  }
+
+  /// What rings take besides bytes where programs that Hocket compiles gather,
+  /// or scatter, each matrix of a rank's layers by itself, as ZeRO-2 and -3 do.
+  double starts(const ModelShape &model) const {
+    double layers = double(model.layers) / double(plan.pp);
+    double experts = double(model.expertLayers()) / double(plan.pp);
+    double ffn = double(model.matrices()), attention = 4;
+    return times.allGather(0, dense) *
+               (layers * attention + (layers - experts) * ffn) +
+           times.allGather(0, expert) * experts * ffn;
   }
 
   /// A copy of the tied embedding is summed with the first stage's.
@@ -84,10 +95,10 @@ public:
   }
 
 private:
-  OpTimes times;
+  cluster::OpTimes times;
   const ParallelPlan &plan;
   double element, gradient;
-  RankGroup dense, expert;
+  cluster::RankGroup dense, expert;
 };
 
 /// Seconds of one microbatch on a rank.
@@ -121,12 +132,20 @@ std::vector<AfterPasses> planning::afterPasses(const CostProblem &problem,
     RankPass pass = passOf(stages, int64_t(rank));
     double sum = collectives.sum(held[rank]);
     double gather = plan.zero > 0 ? collectives.gather(held[rank]) : 0;
+    // Programs that Hocket compiles sum gradients that are sharded in every
+    // microbatch, where they are made, and compute nothing beside it.
+    bool scatters = problem.compiled && plan.zero >= (microbatches > 1 ? 2 : 3);
+    double starts = scatters ? collectives.starts(problem.model) : 0;
+    sum += starts;
+    gather += plan.zero == 3 ? starts : 0;
+    double shown = scatters ? sum : 0, hidden = scatters ? 0 : sum;
     double &data = after[rank].data;
     if (plan.zero == 3)
-      data = microbatches * (collectives.exposed(gather, pass.forward) +
-                             collectives.exposed(gather + sum, pass.backward));
+      data = microbatches *
+             (collectives.exposed(gather, pass.forward) +
+              collectives.exposed(gather + hidden, pass.backward) + shown);
     else
-      data = collectives.exposed(sum, pass.backward) +
+      data = collectives.exposed(hidden, pass.backward) + microbatches * shown +
              collectives.exposed(gather, pass.forward);
     if (rank == 0 || rank + 1 == held.size())
       data += collectives.tied(problem.model);

@@ -40,7 +40,7 @@ namespace {
 class LayerPricer {
 public:
   LayerPricer(const ModelShape &model, const StepShape &step,
-              const ParallelPlan &plan, const OpTimes &times,
+              const ParallelPlan &plan, const cluster::OpTimes &times,
               bool compiled = false)
       : model(model), step(step), plan(plan), times(times), compiled(compiled),
         tokens(double(plan.microBatch) * double(step.sequence) /
@@ -64,9 +64,9 @@ public:
   const Work &inside() const { return scores; }
 
 private:
-  void product(const Product &product);
+  void product(const cluster::Product &product);
   /// One that compiled programs never compute in 8 bits.
-  void wideProduct(const Product &product);
+  void wideProduct(const cluster::Product &product);
   void addProduct(double seconds);
   /// Tensors that are quantized, and what they have together.
   struct Quantized {
@@ -96,7 +96,7 @@ private:
   const ModelShape &model;
   const StepShape &step;
   const ParallelPlan &plan;
-  const OpTimes &times;
+  const cluster::OpTimes &times;
   bool compiled;
   double tokens, tp, hidden;
   double whole;   ///< Tokens of a rank where the hidden dim is whole.
@@ -105,11 +105,11 @@ private:
   Work scores;
 };
 
-void LayerPricer::product(const Product &product) {
+void LayerPricer::product(const cluster::Product &product) {
   addProduct(times.product(product));
 }
 
-void LayerPricer::wideProduct(const Product &product) {
+void LayerPricer::wideProduct(const cluster::Product &product) {
   addProduct(compiled ? times.product16(product) : times.product(product));
 }
 
@@ -119,7 +119,7 @@ void LayerPricer::wideProduct(const Product &product) {
 void LayerPricer::quantize(Quantized factors, Quantized gradients) {
   if (!compiled || step.elementBits != 8)
     return;
-  RankGroup ranks{plan.dp * plan.cp * plan.tp, 1};
+  cluster::RankGroup ranks{plan.dp * plan.cp * plan.tp, 1};
   for (auto [pass, quantized] :
        {std::pair(&work.forward, factors), {&work.backward, gradients}}) {
     pass->memory += times.memory((element + 1) * quantized.elements);
@@ -314,7 +314,7 @@ void LayerPricer::head() {
 
 PassWork planning::layerWork(const ModelShape &model, const StepShape &step,
                              const ParallelPlan &plan, bool experts,
-                             const OpTimes &times, bool compiled) {
+                             const cluster::OpTimes &times, bool compiled) {
   LayerPricer pricer(model, step, plan, times, compiled);
   pricer.attentionBlock();
   if (experts)
@@ -330,7 +330,8 @@ PassWork planning::layerWork(const ModelShape &model, const StepShape &step,
 }
 
 Work planning::neededAgainWork(const ModelShape &model, const StepShape &step,
-                               const ParallelPlan &plan, const OpTimes &times) {
+                               const ParallelPlan &plan,
+                               const cluster::OpTimes &times) {
   LayerPricer pricer(model, step, plan, times);
   pricer.attentionBlock();
   pricer.denseInside(double(model.ffn));
@@ -339,21 +340,23 @@ Work planning::neededAgainWork(const ModelShape &model, const StepShape &step,
 
 Work planning::pointwiseWork(const ModelShape &model, const StepShape &step,
                              const ParallelPlan &plan, bool experts,
-                             const OpTimes &times) {
+                             const cluster::OpTimes &times) {
   LayerPricer pricer(model, step, plan, times);
   pricer.pointwise(experts);
   return pricer.result().forward;
 }
 
 PassWork planning::inputWork(const ModelShape &model, const StepShape &step,
-                             const ParallelPlan &plan, const OpTimes &times) {
+                             const ParallelPlan &plan,
+                             const cluster::OpTimes &times) {
   LayerPricer pricer(model, step, plan, times);
   pricer.embedding();
   return pricer.result();
 }
 
 PassWork planning::outputWork(const ModelShape &model, const StepShape &step,
-                              const ParallelPlan &plan, const OpTimes &times) {
+                              const ParallelPlan &plan,
+                              const cluster::OpTimes &times) {
   LayerPricer pricer(model, step, plan, times);
   pricer.head();
   return pricer.result();

@@ -15,8 +15,8 @@
 #ifndef HOCKET_PASSES_PLANNING_COST_LAYERWORK_H
 #define HOCKET_PASSES_PLANNING_COST_LAYERWORK_H
 
-#include "passes/planning/cost/OpTimes.h"
 #include "passes/planning/cost/ParallelPlan.h"
+#include "runtime/cluster/OpTimes.h"
 
 namespace hocket::planning {
 
@@ -54,29 +54,29 @@ struct PassWork {
 /// One layer. `experts`: whether it has any; `compiled`: those of programs that
 /// Hocket compiles exchange tokens where published systems exchange rows.
 PassWork layerWork(const ModelShape &model, const StepShape &step,
-                   const ParallelPlan &plan, bool experts, const OpTimes &times,
-                   bool compiled = false);
+                   const ParallelPlan &plan, bool experts,
+                   const cluster::OpTimes &times, bool compiled = false);
 
 /// Of a dense layer's forward, what full recompute makes again in programs that
 /// Hocket compiles: its result is the next layer's input, which is kept.
 /// Published systems make it again too, as layerWork has it.
 Work neededAgainWork(const ModelShape &model, const StepShape &step,
-                     const ParallelPlan &plan, const OpTimes &times);
+                     const ParallelPlan &plan, const cluster::OpTimes &times);
 
 /// A layer's norms and activations alone, forward: what selective recompute
 /// makes again in programs that Hocket compiles. Published systems make
 /// attention's inside again, as layerWork has it.
 Work pointwiseWork(const ModelShape &model, const StepShape &step,
                    const ParallelPlan &plan, bool experts,
-                   const OpTimes &times);
+                   const cluster::OpTimes &times);
 
 /// The embedding.
 PassWork inputWork(const ModelShape &model, const StepShape &step,
-                   const ParallelPlan &plan, const OpTimes &times);
+                   const ParallelPlan &plan, const cluster::OpTimes &times);
 
 /// The final norm, the head and the loss.
 PassWork outputWork(const ModelShape &model, const StepShape &step,
-                    const ParallelPlan &plan, const OpTimes &times);
+                    const ParallelPlan &plan, const cluster::OpTimes &times);
 
 } // namespace hocket::planning
 

@@ -26,7 +26,8 @@ static void add(PassWork &sum, const PassWork &work) {
 /// Seconds that a microbatch's activations take from a stage to the next. Each
 /// rank of a tensor group sends its share.
 static double transferSeconds(const CostProblem &problem,
-                              const ParallelPlan &plan, const OpTimes &times) {
+                              const ParallelPlan &plan,
+                              const cluster::OpTimes &times) {
   double element = problem.step.elementBits == 32 ? 4 : 2;
   double bytes = element * double(plan.microBatch) *
                  double(problem.step.sequence) * double(problem.model.hidden) /
@@ -54,7 +55,12 @@ static bool isVShaped(const std::string &schedule) {
 PartWork planning::partWork(const CostProblem &problem,
                             const ParallelPlan &plan) {
   const ModelShape &model = problem.model;
-  OpTimes times(problem.system, problem.step.elementBits);
+  cluster::System system = problem.system;
+  // Programs that Hocket compiles have few of a layer's collectives beside its
+  // products.
+  if (problem.compiled)
+    system.mutable_software()->set_tensor_overlap(0);
+  cluster::OpTimes times(system, problem.step.elementBits);
   PartWork parts;
   parts.dense = layerWork(model, problem.step, plan, false, times);
   if (model.experts > 0)
@@ -77,7 +83,7 @@ StageCosts planning::stageCosts(const CostProblem &problem,
                                 const ParallelPlan &plan,
                                 const PartWork &parts) {
   const ModelShape &model = problem.model;
-  OpTimes times(problem.system, problem.step.elementBits);
+  cluster::OpTimes times(problem.system, problem.step.elementBits);
   std::string schedule = plan.scheduleName();
 
   StageCosts costs;

@@ -7,7 +7,7 @@
 #include "passes/planning/search/PlanProblemText.h"
 
 #include "passes/planning/TextLines.h"
-#include "passes/planning/cluster/Systems.h"
+#include "runtime/cluster/Systems.h"
 
 using namespace hocket;
 using namespace hocket::planning;
@@ -61,7 +61,8 @@ Status readLine(const TextLines &lines, const TextLine &line,
   HOCKET_RETURN_IF_ERROR(lines.expectWords(line, 2, 2));
   const TextWord &value = line[1];
   if (line[0].text == "system") {
-    StatusOr<cluster::System> system = systemNamed(std::string(value.text));
+    StatusOr<cluster::System> system =
+        cluster::systemNamed(std::string(value.text));
     if (!system.ok())
       return lines.errorAt(value, system.status().message());
     problem.cost.system = *system;

@@ -6,8 +6,8 @@
 
 #include "passes/planning/accuracy/AccuracyPlot.h"
 #include "passes/planning/accuracy/FitConstants.h"
-#include "passes/planning/cluster/Systems.h"
 #include "runtime/base/File.h"
+#include "runtime/cluster/Systems.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -96,7 +96,7 @@ TEST(ThroughputFile, BadTablesAreRefused) {
 TEST(Accuracy, ImpossibleRowsAreSkipped) {
   auto rows = readThroughput(
       "t.csv", measuredHeader + "64,512,3,3072,32,30,2048,2,32,1,4078.2\n");
-  auto predictions = predictRows(*rows, systemNamed);
+  auto predictions = predictRows(*rows, cluster::systemNamed);
   EXPECT_THAT(predictions[0].skipped, HasSubstr("does not divide"));
   EXPECT_EQ(statisticsOf(predictions, [](auto &) { return true; }).rows, 0);
 }
@@ -119,7 +119,7 @@ TEST(Accuracy, StatisticsAreThoseOfTheErrors) {
 /// Measurements made with known constants give them back, from constants that
 /// are off, and the held-out rows agree.
 TEST(FitConstants, FindsTheConstantsOfATable) {
-  cluster::System truth = *systemNamed("a100"), start = truth;
+  cluster::System truth = *cluster::systemNamed("a100"), start = truth;
   auto rows = readThroughput("t.csv", invertedTable(truth));
   ASSERT_TRUE(rows.ok()) << rows.status().message();
   start.mutable_software()->set_gemm(0.6);
@@ -138,17 +138,21 @@ TEST(FitConstants, FindsTheConstantsOfATable) {
 }
 
 TEST(FitConstants, RefusesWhatItCannotFit) {
-  auto rows = readThroughput("t.csv", invertedTable(*systemNamed("a100")));
+  auto rows =
+      readThroughput("t.csv", invertedTable(*cluster::systemNamed("a100")));
   FitOptions options;
   options.constants = {"software.luck"};
-  EXPECT_FALSE(fitConstants(*systemNamed("a100"), *rows, options).ok());
+  EXPECT_FALSE(
+      fitConstants(*cluster::systemNamed("a100"), *rows, options).ok());
   options.constants = {"software.gemm"};
-  EXPECT_FALSE(fitConstants(*systemNamed("h100"), *rows, options).ok());
+  EXPECT_FALSE(
+      fitConstants(*cluster::systemNamed("h100"), *rows, options).ok());
 }
 
 TEST(AccuracyPlot, HasAPointForEachRow) {
-  auto rows = readThroughput("t.csv", invertedTable(*systemNamed("a100")));
-  std::string svg = plotAccuracy(predictRows(*rows, systemNamed));
+  auto rows =
+      readThroughput("t.csv", invertedTable(*cluster::systemNamed("a100")));
+  std::string svg = plotAccuracy(predictRows(*rows, cluster::systemNamed));
   size_t points = 0;
   for (size_t at = 0; (at = svg.find("<circle", at)) != std::string::npos; ++at)
     ++points;
@@ -178,7 +182,7 @@ TEST_P(ReferenceTest, HeldOutRowsAreWithinTheTarget) {
     GTEST_SKIP() << "no table of runs here (HOCKET_REFERENCE_DIR): " << path;
   auto rows = readThroughput(GetParam().file, *text);
   ASSERT_TRUE(rows.ok()) << rows.status().message();
-  auto predictions = predictRows(*rows, systemNamed);
+  auto predictions = predictRows(*rows, cluster::systemNamed);
   ErrorStatistics of = statisticsOf(predictions, [](const RowPrediction &row) {
     return row.heldOut && row.row.group == GetParam().group;
   });

@@ -6,7 +6,7 @@
 
 #include "passes/planning/calibration/FitSystem.h"
 #include "passes/planning/calibration/FitPrograms.h"
-#include "passes/planning/cluster/Systems.h"
+#include "runtime/cluster/Systems.h"
 
 #include <google/protobuf/text_format.h>
 #include <gtest/gtest.h>
@@ -19,7 +19,7 @@ namespace {
 
 /// A processor whose times OpTimes.h describes exactly.
 cluster::System knownSystem() {
-  cluster::System system = *systemNamed("a100");
+  cluster::System system = *cluster::systemNamed("a100");
   system.mutable_device()->set_peak_32bit(40e9);
   system.mutable_device()->set_peak_16bit(130e9);
   system.mutable_device()->set_memory_bandwidth(20e9);
@@ -40,7 +40,7 @@ DeviceMeasurements measuredOn(const cluster::System &system, double noise) {
   std::mt19937 random(11);
   std::uniform_real_distribution<double> off(-noise, noise);
   auto noisy = [&](double seconds) { return seconds * (1 + off(random)); };
-  OpTimes wide(system, 32), narrow(system, 16);
+  cluster::OpTimes wide(system, 32), narrow(system, 16);
   DeviceMeasurements measured;
   measured.name = "made up";
   measured.driver = "cpu";
@@ -167,7 +167,7 @@ TEST(FitSystem, WritesASystemThatCanBeRead) {
   ASSERT_TRUE(fitted.ok());
   std::string text;
   google::protobuf::TextFormat::PrintToString(fitted->system, &text);
-  auto read = parseSystem("fitted", text);
+  auto read = cluster::parseSystem("fitted", text);
   EXPECT_TRUE(read.ok()) << read.status().message();
 }
 

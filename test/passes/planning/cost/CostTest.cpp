@@ -6,10 +6,10 @@
 
 #include "passes/planning/ScheduleGenerators.h"
 #include "passes/planning/ScheduleSimulator.h"
-#include "passes/planning/cluster/Systems.h"
 #include "passes/planning/cost/ActivationBytes.h"
 #include "passes/planning/cost/PipelineTimes.h"
 #include "passes/planning/cost/StepCost.h"
+#include "runtime/cluster/Systems.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -39,7 +39,7 @@ CostProblem problemOn(const std::string &system, int64_t devices,
   CostProblem problem;
   problem.model = std::move(model);
   problem.step = {2048, batch};
-  problem.system = *systemNamed(system);
+  problem.system = *cluster::systemNamed(system);
   problem.devices = devices;
   return problem;
 }
@@ -84,8 +84,8 @@ TEST(ActivationBytes, ArePublishedFormulas) {
 }
 
 TEST(OpTimes, CollectivesFollowTheirAlgorithms) {
-  cluster::System system = *systemNamed("h100");
-  OpTimes times(system, 16);
+  cluster::System system = *cluster::systemNamed("h100");
+  cluster::OpTimes times(system, 16);
   double inside =
       system.node_link().bandwidth() * system.node_link().efficiency();
   double outside = system.network().bandwidth() * system.network().efficiency();
@@ -103,8 +103,8 @@ TEST(OpTimes, CollectivesFollowTheirAlgorithms) {
 }
 
 TEST(OpTimes, ProductsReachLessWhenThin) {
-  cluster::System system = *systemNamed("h100");
-  OpTimes times(system, 16);
+  cluster::System system = *cluster::systemNamed("h100");
+  cluster::OpTimes times(system, 16);
   double wide = times.product({8192, 8192, 8192}) / 8192;
   double thin = times.product({8192, 128, 8192}) / 128;
   EXPECT_GT(thin, 1.5 * wide);
@@ -234,7 +234,7 @@ TEST(StepCost, ExpertGroupsGatherAndScatter) {
   problem.model.topK = 2;
   problem.model.expertFfn = 2048;
   problem.system.mutable_software()->set_expert_overlap(0);
-  OpTimes times(problem.system, problem.step.elementBits);
+  cluster::OpTimes times(problem.system, problem.step.elementBits);
   ParallelPlan plan = *parsePlan("dp=2,tp=4,sp=1,ep=4,etp=2,mbs=1");
   // A rank's quarter of 2048 tokens, to two experts each, of 2 bytes.
   double token = 512 * 2048.0 * 2, rows = 2 * token;
@@ -412,10 +412,10 @@ TEST(ParallelPlan, ChecksSayWhatDoesNotDivide) {
 }
 
 TEST(Systems, AllShippedAreSound) {
-  EXPECT_THAT(systemNames(),
+  EXPECT_THAT(cluster::systemNames(),
               testing::IsSupersetOf({"a100", "h100", "h200", "b200"}));
-  for (const std::string &name : systemNames()) {
-    StatusOr<cluster::System> system = systemNamed(name);
+  for (const std::string &name : cluster::systemNames()) {
+    StatusOr<cluster::System> system = cluster::systemNamed(name);
     ASSERT_TRUE(system.ok()) << system.status().message();
     EXPECT_EQ(system->name(), name);
   }
@@ -423,20 +423,57 @@ TEST(Systems, AllShippedAreSound) {
 
 TEST(Systems, BadOnesAreRefused) {
   auto message = [](const char *text) {
-    return readCluster(text).status().message();
+    return cluster::readCluster(text).status().message();
   };
   EXPECT_THAT(message("h100"), HasSubstr("as in h100:1024"));
   EXPECT_THAT(message("h100:0"), HasSubstr("from 1 to 1048576"));
   EXPECT_THAT(message("h100:9999999999"), HasSubstr("from 1 to 1048576"));
   EXPECT_THAT(message("h900:8"), HasSubstr("no system is called 'h900'"));
   EXPECT_THAT(message("./no-such-file:8"), HasSubstr("no-such-file"));
-  EXPECT_THAT(
-      parseSystem("s", "device { memory_bytes: -3 }").status().message(),
-      HasSubstr("device.memory_bytes is -3"));
-  EXPECT_THAT(parseSystem("s", "devise {").status().message(),
+  EXPECT_THAT(cluster::parseSystem("s", "device { memory_bytes: -3 }")
+                  .status()
+                  .message(),
+              HasSubstr("device.memory_bytes is -3"));
+  EXPECT_THAT(cluster::parseSystem("s", "devise {").status().message(),
               HasSubstr("s:1:"));
   std::string twice = "spread { one_node: 0.1 many_nodes: nan }";
-  EXPECT_FALSE(parseSystem("s", twice).ok());
+  EXPECT_FALSE(cluster::parseSystem("s", twice).ok());
+}
+
+/// Published systems scatter gradients beside computation, once a step;
+/// Hocket's programs with ZeRO-2 and -3 in every microbatch, each matrix by
+/// itself, and with ZeRO-3 gather each so: with many ranks the rings' latency
+/// is most of it.
+TEST(StepCost, CompiledShardsAreScatteredByTheMatrix) {
+  CostProblem problem = problemOn("h100", 1024, gpt(96, 12288, 96), 1536);
+  auto data = [&](bool compiled, const std::string &text) {
+    problem.compiled = compiled;
+    return double((*priceStep(problem, *parsePlan(text)))[TimeItem::Data]) *
+           1e-9;
+  };
+  auto more = [&](const std::string &text) {
+    return data(true, text) - data(false, text);
+  };
+  double ring = problem.system.network().latency(), matrices = 96 * 6;
+  EXPECT_GT(more("dp=512,tp=2,mbs=3,zero=3,sp=1"), 511 * matrices * ring);
+  EXPECT_EQ(more("dp=512,tp=2,mbs=3,zero=1,sp=1"), 0);
+  EXPECT_EQ(more("dp=512,tp=2,mbs=3,zero=2,sp=1"), 0);
+  // Eight microbatches against one sum of gradients, of which most is hidden.
+  double two = data(true, "pp=4,dp=64,tp=4,mbs=3,zero=2,sp=1");
+  EXPECT_GT(two, 8 * matrices / 4 * 63 * ring);
+  EXPECT_GT(two, 8 * data(true, "pp=4,dp=64,tp=4,mbs=3,zero=1,sp=1"));
+}
+
+TEST(StepCost, CompiledLayersShowTheirTensorCollectives) {
+  CostProblem problem = problemOn("h100", 64, gpt(32, 4096, 32), 256);
+  auto tensor = [&](bool compiled) {
+    problem.compiled = compiled;
+    ParallelPlan plan = *parsePlan("dp=16,tp=4,mbs=2,zero=1,sp=1");
+    return double((*priceStep(problem, plan))[TimeItem::Tensor]);
+  };
+  double hidden = problem.system.software().tensor_overlap();
+  EXPECT_GT(hidden, 0.5);
+  EXPECT_NEAR(tensor(false) / tensor(true), 1 - hidden, 1e-3);
 }
 
 } // namespace

@@ -5,7 +5,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "passes/planning/search/FittingPlan.h"
-#include "passes/planning/cluster/Systems.h"
+#include "runtime/cluster/Systems.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -23,7 +23,7 @@ CostProblem problemOf(int64_t devices) {
   model.ffn = 4 * model.hidden;
   model.vocab = 51200;
   problem.step = {2048, 64};
-  problem.system = *systemNamed("h100");
+  problem.system = *cluster::systemNamed("h100");
   problem.devices = devices;
   return problem;
 }

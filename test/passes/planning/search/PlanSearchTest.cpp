@@ -4,8 +4,8 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "passes/planning/cluster/Systems.h"
 #include "passes/planning/search/PlanProblemText.h"
+#include "runtime/cluster/Systems.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -25,7 +25,7 @@ CostProblem smallProblem(const std::string &system, int64_t devices,
   model.ffn = 4 * hidden;
   model.vocab = 51200;
   problem.step = {4096, batch};
-  problem.system = *systemNamed(system);
+  problem.system = *cluster::systemNamed(system);
   problem.devices = devices;
   return problem;
 }
@@ -301,7 +301,7 @@ TEST(PlanSearch, BeatsPublishedPlans) {
     CostProblem problem;
     problem.model = published.model;
     problem.step = published.step;
-    problem.system = *systemNamed("h100");
+    problem.system = *cluster::systemNamed("h100");
     problem.devices = published.devices;
     std::string text = published.plan;
     if (text.ends_with("layers=")) { // 126 layers on 112 stages.

@@ -4,13 +4,13 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "passes/planning/cost/OpTimes.h"
+#include "runtime/cluster/OpTimes.h"
 
 #include <algorithm>
 #include <cmath>
 
 using namespace hocket;
-using namespace hocket::planning;
+using namespace hocket::cluster;
 
 OpTimes::OpTimes(const cluster::System &system, int64_t bits)
     : described(system) {

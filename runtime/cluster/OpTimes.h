@@ -21,14 +21,14 @@
 ///
 //===----------------------------------------------------------------------===//
 
-#ifndef HOCKET_PASSES_PLANNING_COST_OPTIMES_H
-#define HOCKET_PASSES_PLANNING_COST_OPTIMES_H
+#ifndef HOCKET_RUNTIME_CLUSTER_OPTIMES_H
+#define HOCKET_RUNTIME_CLUSTER_OPTIMES_H
 
-#include "passes/planning/cluster/cluster.pb.h"
+#include "runtime/cluster/cluster.pb.h"
 
 #include <cstdint>
 
-namespace hocket::planning {
+namespace hocket::cluster {
 
 /// Ranks `stride` apart, `size` of them.
 struct RankGroup {
@@ -84,6 +84,6 @@ private:
   double weightPeak, activationPeak;
 };
 
-} // namespace hocket::planning
+} // namespace hocket::cluster
 
-#endif // HOCKET_PASSES_PLANNING_COST_OPTIMES_H
+#endif // HOCKET_RUNTIME_CLUSTER_OPTIMES_H

@@ -4,7 +4,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "passes/planning/cluster/Systems.h"
+#include "runtime/cluster/Systems.h"
 
 #include "runtime/base/File.h"
 #include "runtime/base/Format.h"
@@ -16,7 +16,7 @@
 #include <cmath>
 
 using namespace hocket;
-using namespace hocket::planning;
+using namespace hocket::cluster;
 
 namespace {
 
@@ -120,14 +120,14 @@ Status checkHost(const std::string &file, const cluster::System &system) {
 
 } // namespace
 
-std::vector<std::string> planning::systemNames() {
+std::vector<std::string> cluster::systemNames() {
   std::vector<std::string> names;
   for (const ShippedSystem &system : shipped)
     names.emplace_back(system.name);
   return names;
 }
 
-StatusOr<cluster::System> planning::systemNamed(const std::string &name) {
+StatusOr<cluster::System> cluster::systemNamed(const std::string &name) {
   std::string all;
   for (const ShippedSystem &system : shipped) {
     if (name == system.name)
@@ -138,8 +138,8 @@ StatusOr<cluster::System> planning::systemNamed(const std::string &name) {
                          all + ", or write the path of a description");
 }
 
-StatusOr<cluster::System> planning::parseSystem(const std::string &file,
-                                                const std::string &text) {
+StatusOr<cluster::System> cluster::parseSystem(const std::string &file,
+                                               const std::string &text) {
   google::protobuf::TextFormat::Parser parser;
   FirstError errors(file);
   parser.RecordErrorsTo(&errors);
@@ -152,7 +152,7 @@ StatusOr<cluster::System> planning::parseSystem(const std::string &file,
   return system;
 }
 
-StatusOr<ClusterChoice> planning::readCluster(const std::string &text) {
+StatusOr<ClusterChoice> cluster::readCluster(const std::string &text) {
   size_t colon = text.rfind(':');
   std::string name = text.substr(0, colon);
   std::string count = colon == std::string::npos ? "" : text.substr(colon + 1);

@@ -10,17 +10,17 @@
 ///
 //===----------------------------------------------------------------------===//
 
-#ifndef HOCKET_PASSES_PLANNING_CLUSTER_SYSTEMS_H
-#define HOCKET_PASSES_PLANNING_CLUSTER_SYSTEMS_H
+#ifndef HOCKET_RUNTIME_CLUSTER_SYSTEMS_H
+#define HOCKET_RUNTIME_CLUSTER_SYSTEMS_H
 
-#include "passes/planning/cluster/cluster.pb.h"
 #include "runtime/base/Status.h"
+#include "runtime/cluster/cluster.pb.h"
 
 #include <cstdint>
 #include <string>
 #include <vector>
 
-namespace hocket::planning {
+namespace hocket::cluster {
 
 /// "a100", "b200", ...
 std::vector<std::string> systemNames();
@@ -42,6 +42,6 @@ struct ClusterChoice {
 /// or a '.'), and the number of devices, from 1 to 2^20.
 StatusOr<ClusterChoice> readCluster(const std::string &text);
 
-} // namespace hocket::planning
+} // namespace hocket::cluster
 
-#endif // HOCKET_PASSES_PLANNING_CLUSTER_SYSTEMS_H
+#endif // HOCKET_RUNTIME_CLUSTER_SYSTEMS_H

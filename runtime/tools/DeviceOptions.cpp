@@ -1,0 +1,196 @@
+//===- DeviceOptions.cpp - Which device a prediction is for ---------------===//
+//
+// Part of Hocket, under the Apache License v2.0.
+//
+//===----------------------------------------------------------------------===//
+
+#include "runtime/tools/DeviceOptions.h"
+
+#include "runtime/base/Format.h"
+#include "runtime/base/Quantity.h"
+#include "runtime/tools/OptionValues.h"
+
+#include <algorithm>
+#include <cmath>
+#include <utility>
+
+using namespace hocket;
+
+void hocket::addDeviceOptions(CLI::App &command, DeviceArguments &arguments) {
+  constexpr const char *deviceOptions = "Device options";
+  constexpr uint64_t mostRanks = uint64_t(1) << 20;
+  constexpr double mostSeconds = 1e6;
+  DeviceModel &device = arguments.device;
+  CLI::Option *cluster =
+      command
+          .add_option("--cluster", arguments.cluster,
+                      "A system that is shipped (a100, b200, h100, h200) or a "
+                      "file that describes one, as in h100:1024; prices "
+                      "instructions as `hocket plan` prices plans. Not with "
+                      "the numbers of a device")
+          ->type_name("SYSTEM:DEVICES")
+          ->group(deviceOptions);
+  auto add = [&](const char *name, auto &to, const char *help) {
+    return command.add_option(name, to, help)
+        ->capture_default_str()
+        ->excludes(cluster)
+        ->group(deviceOptions);
+  };
+  auto positive = [&](const char *name, double &to, const char *help) {
+    wantPositive(add(name, to, help), 1e30);
+  };
+  positive("--device-flops", device.flopsPerSecond,
+           "FLOP/s that a rank's device reaches");
+  positive("--memory-bandwidth", device.memoryBytesPerSecond,
+           "Bytes/s of a device's memory");
+  positive("--link-bandwidth", device.linkBytesPerSecond,
+           "Bytes/s each way between two ranks of a machine");
+  positive("--network-bandwidth", device.networkBytesPerSecond,
+           "The same between machines");
+  wantWhole(add("--ranks-per-node", device.ranksPerNode,
+                "Ranks of a machine; 0: all"),
+            0, mostRanks);
+  wantNumber(add("--latency", device.messageSeconds, "Of a message"), 0,
+             mostSeconds)
+      ->type_name("SECONDS");
+  wantNumber(add("--overhead", device.launchSeconds, "To start an instruction"),
+             0, mostSeconds)
+      ->type_name("SECONDS");
+}
+
+static int64_t countRanks(const program::Program &program) {
+  int64_t count = 0;
+  for (const auto &role : program.roles())
+    count += role.ranks_size();
+  return count;
+}
+
+StatusOr<DeviceCosts> hocket::chooseDevice(const DeviceArguments &arguments,
+                                           const program::Program &program,
+                                           const PlanPricer &pricer) {
+  DeviceCosts result;
+  if (arguments.cluster.empty()) {
+    result.costs = std::make_unique<DeviceModel>(arguments.device);
+    return result;
+  }
+  int64_t ranks = countRanks(program);
+  std::string text = arguments.cluster;
+  if (text.find(':') == std::string::npos)
+    text += ":" + std::to_string(ranks);
+  HOCKET_ASSIGN_OR_RETURN(cluster::ClusterChoice choice,
+                          cluster::readCluster(text));
+  if (choice.devices != ranks)
+    return invalidArgument(formatText(
+        "--cluster %s: the executable has %lld rank%s, one a device; write "
+        "--cluster %s:%lld",
+        arguments.cluster.c_str(), (long long)ranks, ranks == 1 ? "" : "s",
+        text.substr(0, text.rfind(':')).c_str(), (long long)ranks));
+  auto described = std::make_unique<ClusterCosts>(choice.system);
+  result.described = described.get();
+  result.costs = std::move(described);
+  if (!pricer)
+    return result;
+  StatusOr<PlanPrice> price = pricer(program, choice);
+  if (price.ok())
+    result.price = *std::move(price);
+  else
+    result.unpriced = price.status().message();
+  return result;
+}
+
+static double secondsOf(const std::vector<StepTerm> &terms,
+                        const std::string &name) {
+  for (const StepTerm &term : terms)
+    if (term.name == name)
+      return term.seconds;
+  return 0;
+}
+
+/// Every term that either has, as the plan lists them; what is larger of the
+/// two first.
+static std::vector<std::string> namesOf(const PredictedStep &step,
+                                        const std::vector<StepTerm> &priced) {
+  std::vector<std::string> names;
+  for (const auto *terms : {&priced, &step.terms})
+    for (const StepTerm &term : *terms)
+      if (std::find(names.begin(), names.end(), term.name) == names.end())
+        names.push_back(term.name);
+  auto larger = [&](const std::string &name) {
+    return std::max(std::abs(secondsOf(step.terms, name)),
+                    std::abs(secondsOf(priced, name)));
+  };
+  std::stable_sort(names.begin(), names.end(),
+                   [&](const std::string &a, const std::string &b) {
+                     return larger(a) > larger(b);
+                   });
+  // Less than a thousandth of the step is not worth a line.
+  std::erase_if(names, [&](const std::string &name) {
+    return larger(name) < 1e-3 * step.seconds;
+  });
+  return names;
+}
+
+const char *hocket::differenceReason(const std::string &term) {
+  static constexpr std::pair<const char *, const char *> reasons[] = {
+      {"recompute", "what the program computes again counts to its products, "
+                    "attention and kernels"},
+      {"tensor", "the program has a stream of its own for some of them"},
+      {"context", "the program hides what has a stream of its own"},
+      {"expert", "the price hides a share (expert_overlap); the program only "
+                 "what has a stream of its own"},
+      {"data", "the price hides a share beside the last pass (data_overlap); "
+               "the program what its streams and its buckets do"},
+      {"memory-bound kernels", "the price counts the kernels of published "
+                               "systems; the program has its own, fused"},
+      {"gaps", "the program has fewer or more kernels than the price counts"},
+      {"host", "the price hides the host's time beside a whole pass; the "
+               "program waits for each start"},
+      {"bubble", "follows from what passes take"},
+      {"shared", "devices that share processors take turns in the price only"},
+      {"products", "with what the program computes again"},
+      {"attention", "with what the program computes again"},
+      {"update", "the program has the kernels of its own optimizer"},
+      {"transfers", "the program waits for messages as bubble"}};
+  for (const auto &[name, reason] : reasons)
+    if (term == name)
+      return reason;
+  return "";
+}
+
+std::string hocket::termsText(const PredictedStep &step,
+                              const DeviceCosts &device) {
+  if (!device.price) {
+    std::string text;
+    for (const std::string &name : namesOf(step, {}))
+      text += (text.empty() ? "of it " : ", ") + name + " " +
+              formatDuration(secondsOf(step.terms, name));
+    if (!device.unpriced.empty())
+      text += "\nits plan has no price: " + device.unpriced;
+    return text + "\n";
+  }
+  const PlanPrice &price = *device.price;
+  double ratio = step.seconds / price.seconds;
+  std::string text =
+      formatText("its plan was priced at %s +/- %.1f%%; this is %.1f%% %s, of "
+                 "which on the rank that is done last\n",
+                 formatDuration(price.seconds).c_str(), 100 * price.spread,
+                 100 * std::abs(ratio - 1), ratio < 1 ? "less" : "more");
+  std::vector<std::vector<std::string>> rows, reasons;
+  for (const std::string &name : namesOf(step, price.terms)) {
+    double here = secondsOf(step.terms, name),
+           there = secondsOf(price.terms, name);
+    // Less than a nanosecond is rounding.
+    if (std::abs(here - there) < 1e-9)
+      here = there;
+    std::string sign = here < there ? "-" : here > there ? "+" : "";
+    rows.push_back({name, formatDuration(there), formatDuration(here),
+                    sign + formatDuration(std::abs(here - there))});
+    // A hundredth of the step wants a reason.
+    if (std::abs(here - there) > 1e-2 * step.seconds)
+      reasons.push_back({"  " + name, differenceReason(name)});
+  }
+  text += formatTable({"", ">plan", ">program", ">difference"}, rows);
+  if (!reasons.empty())
+    text += "they differ, because\n" + formatTable({"", ""}, reasons);
+  return text;
+}
