@@ -9,10 +9,10 @@
 # the two could not share a precompiled header.
 set(CMAKE_CXX_COMPILE_OPTIONS_PIE ${CMAKE_CXX_COMPILE_OPTIONS_PIC})
 
-# hocket_precompiled(TARGET HEADER)
-#   Compiles a header of the folder `precompiled` for others to reuse. No time is
-#   written into the result, so that equal input gives equal bytes, which ccache
-#   relies on.
+# hocket_precompiled(TARGET HEADER [lib ...])
+#   Compiles a header of the folder `precompiled` for others to reuse, with what
+#   the libraries whose headers it reads define. No time is written into the
+#   result, so that equal input gives equal bytes, which ccache relies on.
 function(hocket_precompiled target header)
   set(source ${CMAKE_BINARY_DIR}/precompiled/${header}.cpp)
   file(CONFIGURE OUTPUT ${source}
@@ -20,25 +20,28 @@ function(hocket_precompiled target header)
   add_library(${target} OBJECT EXCLUDE_FROM_ALL ${source})
   target_compile_options(${target} PRIVATE
     "SHELL:-Xclang -fno-pch-timestamp")
+  target_link_libraries(${target} PRIVATE ${ARGN})
   target_precompile_headers(${target} PRIVATE
     ${CMAKE_SOURCE_DIR}/compiler/cmake/precompiled/${header}.h)
 endfunction()
 
-# hocket_precompiled_mlir(TARGET HEADER)
+# hocket_precompiled_mlir(TARGET HEADER [lib ...])
 #   The same over MLIR and the dialects, whose generated headers come first.
 function(hocket_precompiled_mlir target header)
-  hocket_precompiled(${target} ${header})
+  hocket_precompiled(${target} ${header} ${ARGN})
   hocket_use_mlir(${target} PRIVATE)
   target_compile_definitions(${target} PRIVATE ${LLVM_DEFINITIONS})
   add_dependencies(${target} HocketDistIncGen HocketExecIncGen HocketKernIncGen
                    HocketPipeIncGen HocketXfIncGen HocketXfInterfacesIncGen)
 endfunction()
 
-hocket_precompiled(hocket_precompiled_plain Plain)
-hocket_precompiled(hocket_precompiled_command_line CommandLine)
-hocket_precompiled(hocket_precompiled_plain_test PlainTest)
+set(test_headers GTest::gtest simdjson::simdjson)
+hocket_precompiled(hocket_precompiled_plain Plain simdjson::simdjson)
+hocket_precompiled(hocket_precompiled_command_line CommandLine
+                   simdjson::simdjson)
+hocket_precompiled(hocket_precompiled_plain_test PlainTest ${test_headers})
 hocket_precompiled_mlir(hocket_precompiled_mlir Mlir)
-hocket_precompiled_mlir(hocket_precompiled_mlir_test MlirTest)
+hocket_precompiled_mlir(hocket_precompiled_mlir_test MlirTest ${test_headers})
 
 # hocket_use_precompiled(TARGET KIND)
 #   KIND: plain, command_line, plain_test, mlir or mlir_test. A folder whose

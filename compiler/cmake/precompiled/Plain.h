@@ -16,6 +16,7 @@
 #include <google/protobuf/message.h>
 #include <google/protobuf/text_format.h>
 #include <nlohmann/json.hpp>
+#include <simdjson.h>
 
 #include <algorithm>
 #include <array>
