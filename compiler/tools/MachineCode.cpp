@@ -6,6 +6,8 @@
 
 #include "compiler/tools/MachineCode.h"
 
+#include "runtime/nvrtc/CompileOnce.h"
+
 #include <algorithm>
 #include <atomic>
 #include <functional>
@@ -55,7 +57,8 @@ hocket::machineCode(const std::vector<nvrtc::Source> &sources,
   std::vector<std::string> cubins(count);
   std::vector<Status> failures(count);
   runAll(count, [&](size_t i) {
-    auto compiled = nvrtc::compile(sources[i / each], architectures[i % each]);
+    auto compiled =
+        nvrtc::compileOnce(sources[i / each], architectures[i % each]);
     if (compiled.ok())
       cubins[i] = *std::move(compiled);
     else

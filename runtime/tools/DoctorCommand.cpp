@@ -13,7 +13,7 @@
 #include "runtime/comm/mpi/MpiTransport.h"
 #include "runtime/comm/nccl/NcclApi.h"
 #include "runtime/hal/drivers/cpu/CpuFeatures.h"
-#include "runtime/hal/drivers/cuda/CodeCache.h"
+#include "runtime/nvrtc/CodeCache.h"
 #include "runtime/hal/drivers/cuda/CublasLtApi.h"
 #include "runtime/hal/drivers/cuda/CudaDevice.h"
 #include "runtime/nvrtc/Nvrtc.h"
@@ -173,7 +173,7 @@ static void addGpus(std::vector<Finding> &findings) {
                        "; messages between GPUs go through it"
                  : "messages between GPUs go through host memory (HOCKET_NCCL "
                    "may name the library)"});
-  auto cache = hal::cuda::CodeCache::open();
+  auto cache = nvrtc::CodeCache::open();
   findings.push_back(
       {"compiled GPU kernels", cache.ok(), false,
        cache.ok() ? "kept in " + cache->folder() : cache.status().message()});

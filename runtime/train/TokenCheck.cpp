@@ -9,7 +9,7 @@
 #include "runtime/base/Format.h"
 #include "runtime/data/BlendedDataset.h"
 #include "runtime/data/TokenExtremes.h"
-#include "runtime/hal/drivers/cuda/CodeCache.h"
+#include "runtime/nvrtc/CodeCache.h"
 
 #include <chrono>
 #include <filesystem>
@@ -19,7 +19,7 @@
 
 using namespace hocket;
 using namespace hocket::data;
-using hal::cuda::CodeCache;
+using nvrtc::CodeCache;
 
 /// A file of fewer bytes is read faster than anyone notices.
 static constexpr uint64_t worthKeeping = uint64_t(16) << 20;

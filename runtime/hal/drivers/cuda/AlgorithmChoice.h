@@ -22,8 +22,8 @@
 #ifndef HOCKET_RUNTIME_HAL_DRIVERS_CUDA_ALGORITHMCHOICE_H
 #define HOCKET_RUNTIME_HAL_DRIVERS_CUDA_ALGORITHMCHOICE_H
 
-#include "runtime/hal/drivers/cuda/CodeCache.h"
 #include "runtime/hal/drivers/cuda/CublasLtApi.h"
+#include "runtime/nvrtc/CodeCache.h"
 
 #include <functional>
 #include <span>
@@ -54,7 +54,7 @@ private:
   StatusOr<size_t> fastest(size_t count, CUstream stream, const Run &run);
 
   const DriverApi &api;
-  std::optional<CodeCache> cache; ///< Absent: nothing is measured.
+  std::optional<nvrtc::CodeCache> cache; ///< Absent: nothing is measured.
 };
 
 } // namespace hocket::hal::cuda

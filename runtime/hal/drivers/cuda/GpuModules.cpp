@@ -8,12 +8,11 @@
 
 #include "runtime/base/CheckedMath.h"
 #include "runtime/base/Format.h"
-#include "runtime/hal/drivers/cuda/CodeCache.h"
+#include "runtime/nvrtc/CompileOnce.h"
 #include "runtime/nvrtc/Nvrtc.h"
 
 #include <charconv>
 #include <cstring>
-#include <mutex>
 
 using namespace hocket;
 using namespace hocket::hal;
@@ -70,25 +69,6 @@ findSource(std::span<const ModuleVariant> variants) {
   return nullptr;
 }
 
-/// Ranks of one process want the same code at the same time: one compiles.
-static StatusOr<std::string> compileOnce(const nvrtc::Source &source,
-                                         const std::string &architecture) {
-  static std::mutex mutex;
-  std::lock_guard lock(mutex);
-  HOCKET_ASSIGN_OR_RETURN(std::string version, nvrtc::version());
-  std::string key = CodeCache::keyOf({version, architecture, source.text});
-  StatusOr<CodeCache> cache = CodeCache::open();
-  if (cache.ok())
-    if (std::optional<std::string> code = cache->find(key))
-      return *std::move(code);
-  HOCKET_ASSIGN_OR_RETURN(std::string code,
-                          nvrtc::compile(source, architecture));
-  // Code that cannot be kept is as good; the next start takes longer.
-  if (cache.ok())
-    (void)cache->store(key, code);
-  return code;
-}
-
 static std::string offerOf(std::span<const ModuleVariant> variants) {
   std::string text;
   for (const ModuleVariant &variant : variants)
@@ -111,7 +91,7 @@ GpuModules::codeFor(const std::string &name,
                               "--arch " +
                               architecture.name());
   nvrtc::Source text{name + ".cu", std::string(source->image), {}};
-  StatusOr<std::string> code = compileOnce(text, architecture.name());
+  StatusOr<std::string> code = nvrtc::compileOnce(text, architecture.name());
   if (code.ok())
     return code;
   return code.status().withContext(

@@ -16,8 +16,8 @@
 ///
 //===----------------------------------------------------------------------===//
 
-#ifndef HOCKET_RUNTIME_HAL_DRIVERS_CUDA_CODECACHE_H
-#define HOCKET_RUNTIME_HAL_DRIVERS_CUDA_CODECACHE_H
+#ifndef HOCKET_RUNTIME_NVRTC_CODECACHE_H
+#define HOCKET_RUNTIME_NVRTC_CODECACHE_H
 
 #include "runtime/base/Status.h"
 
@@ -25,7 +25,7 @@
 #include <string>
 #include <vector>
 
-namespace hocket::hal::cuda {
+namespace hocket::nvrtc {
 
 class CodeCache {
 public:
@@ -51,6 +51,6 @@ private:
   std::string path;
 };
 
-} // namespace hocket::hal::cuda
+} // namespace hocket::nvrtc
 
-#endif // HOCKET_RUNTIME_HAL_DRIVERS_CUDA_CODECACHE_H
+#endif // HOCKET_RUNTIME_NVRTC_CODECACHE_H

@@ -4,7 +4,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "runtime/hal/drivers/cuda/CodeCache.h"
+#include "runtime/nvrtc/CodeCache.h"
 
 #include "runtime/base/CacheFolder.h"
 #include "runtime/base/File.h"
@@ -15,7 +15,7 @@
 #include <unistd.h>
 
 using namespace hocket;
-using namespace hocket::hal::cuda;
+using namespace hocket::nvrtc;
 
 /// Before the digest of the code and the code.
 static constexpr std::string_view magic = "HOCKETGPU1\n";

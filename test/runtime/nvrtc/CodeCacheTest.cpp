@@ -4,7 +4,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "runtime/hal/drivers/cuda/CodeCache.h"
+#include "runtime/nvrtc/CodeCache.h"
 
 #include "runtime/base/File.h"
 
@@ -15,7 +15,7 @@
 #include <unistd.h>
 
 using namespace hocket;
-using hocket::hal::cuda::CodeCache;
+using hocket::nvrtc::CodeCache;
 
 namespace {
 
