@@ -1,9 +1,10 @@
 #!/usr/bin/env python3
 # Part of Hocket, under the Apache License v2.0.
-"""Runs every test of a build and every lint, and prints one closing line.
+"""Runs the tests of a build and the quick lints, and prints one closing line.
 
     python3 test/run_tests.py --build build [--only SUITE] [--filter TEXT]
 
+clang-tidy over all sources (`make lint`) is run by `--only tidy`.
 Exit status: 0 if every test passed, 1 if one failed or none ran. Needs the
 standard library alone.
 """
@@ -12,7 +13,7 @@ import argparse
 import os
 import pathlib
 import sys
-import time
+import tempfile
 
 sys.dont_write_bytecode = True
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
@@ -20,12 +21,13 @@ sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 from runner import googletest, irtest, lints, result, scripts, tidy  # noqa: E402
 
 SUITES = {
-    "lint": lints.run,
-    "ir": irtest.run,
-    "googletest": googletest.run,
-    "script": scripts.run,
-    "tidy": tidy.run,
+    "lint": lints,
+    "ir": irtest,
+    "googletest": googletest,
+    "script": scripts,
+    "tidy": tidy,
 }
+TESTS = ("lint", "ir", "googletest", "script")
 
 
 def parse_arguments():
@@ -43,18 +45,31 @@ def parse_arguments():
 
 def main():
     arguments = parse_arguments()
-    root = pathlib.Path(__file__).resolve().parent.parent
+    with tempfile.TemporaryDirectory() as kernels:
+        return run(arguments, pathlib.Path(kernels))
+
+
+def run(arguments, kernels):
     context = result.Context(
-        root, arguments.build.resolve(), arguments.jobs, arguments.filter
+        pathlib.Path(__file__).resolve().parent.parent,
+        arguments.build.resolve(),
+        arguments.jobs,
+        arguments.filter,
+        kernels,
     )
-    cases = []
-    for name in arguments.only or SUITES:
-        start = time.monotonic()
-        print(f"== {name}", flush=True)
-        ran = list(SUITES[name](context))
-        result.report(name, ran, time.monotonic() - start)
-        cases += ran
-    return result.close(cases)
+    jobs = {
+        job: name
+        for name in arguments.only or TESTS
+        for job in SUITES[name].jobs(context)
+    }
+    cases = {name: [] for name in jobs.values()}
+    seconds = dict.fromkeys(cases, 0.0)
+    for job, ran, took in result.run_all(jobs, context.jobs):
+        cases[jobs[job]] += ran
+        seconds[jobs[job]] += took
+    for name, ran in cases.items():
+        result.report(name, ran, seconds[name])
+    return result.close([case for ran in cases.values() for case in ran])
 
 
 if __name__ == "__main__":

@@ -54,12 +54,15 @@ function(hocket_tablegen target td)
                   ${MLIR_INCLUDE_DIRS})
   endwhile()
   add_public_tablegen_target(${target})
+  set_property(GLOBAL APPEND PROPERTY HOCKET_GENERATED ${target})
 endfunction()
 
-# hocket_test(NAME SOURCES a.cpp ... [DEPS lib ...])
-#   A GoogleTest program under <build>/test/bin, run by `make test`.
+# hocket_test(NAME [MLIR] SOURCES a.cpp ... [DEPS lib ...] [SHARDS n] [COST s])
+#   A GoogleTest program under <build>/test/bin, run by `make test`. A long one is
+#   run as `n` processes, each with its share of the tests. COST is how many
+#   seconds one of them takes, roughly: the longest start first.
 function(hocket_test name)
-  cmake_parse_arguments(ARG "MLIR" "" "SOURCES;DEPS" ${ARGN})
+  cmake_parse_arguments(ARG "MLIR" "SHARDS;COST" "SOURCES;DEPS" ${ARGN})
   add_executable(${name} ${ARG_SOURCES})
   set_target_properties(${name} PROPERTIES RUNTIME_OUTPUT_DIRECTORY
                         ${CMAKE_BINARY_DIR}/test/bin)
@@ -73,7 +76,22 @@ function(hocket_test name)
   endif()
   target_link_libraries(${name} PRIVATE ${ARG_DEPS} GTest::gtest
                         GTest::gtest_main GTest::gmock)
-  add_test(NAME ${name} COMMAND ${name})
+  if(NOT ARG_SHARDS)
+    add_test(NAME ${name} COMMAND ${name})
+    set(tests ${name})
+  else()
+    set(tests)
+    math(EXPR last "${ARG_SHARDS} - 1")
+    foreach(shard RANGE ${last})
+      add_test(NAME ${name}.${shard} COMMAND ${name})
+      set_tests_properties(${name}.${shard} PROPERTIES ENVIRONMENT
+        "GTEST_TOTAL_SHARDS=${ARG_SHARDS};GTEST_SHARD_INDEX=${shard}")
+      list(APPEND tests ${name}.${shard})
+    endforeach()
+  endif()
+  if(ARG_COST)
+    set_tests_properties(${tests} PROPERTIES COST ${ARG_COST})
+  endif()
 endfunction()
 
 # hocket_tool(NAME SOURCES main.cpp DEPS lib ...)
@@ -105,7 +123,10 @@ function(hocket_protobuf target proto)
             --cpp_out=${CMAKE_BINARY_DIR} ${relative}
     WORKING_DIRECTORY ${CMAKE_SOURCE_DIR}
     DEPENDS ${proto} VERBATIM)
+  add_custom_target(${target}_generated DEPENDS ${out})
+  set_property(GLOBAL APPEND PROPERTY HOCKET_GENERATED ${target}_generated)
   add_library(${target} STATIC ${out})
+  add_dependencies(${target} ${target}_generated)
   target_compile_options(${target} PRIVATE -w)
   target_link_libraries(${target} PUBLIC protobuf::libprotobuf Threads::Threads)
 endfunction()

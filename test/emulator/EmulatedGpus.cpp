@@ -13,20 +13,29 @@
 using namespace hocket;
 
 namespace {
-/// A folder for compiled kernels that goes with the process.
+/// Where compiled kernels lie: the folder that all programs of a test run share
+/// (HOCKET_CACHE of test/run_tests.py), or one that goes with the process.
 class KernelFolder {
 public:
   KernelFolder() {
+    if (const char *shared = std::getenv("HOCKET_CACHE")) {
+      path = shared;
+      return;
+    }
     std::string pattern =
         std::filesystem::temp_directory_path() / "emulated-kernels-XXXXXX";
     if (mkdtemp(pattern.data()))
-      path = pattern;
+      path = own = pattern;
   }
   ~KernelFolder() {
     std::error_code ignored;
-    std::filesystem::remove_all(path, ignored);
+    if (!own.empty())
+      std::filesystem::remove_all(own, ignored);
   }
   std::string path;
+
+private:
+  std::string own;
 };
 } // namespace
 
@@ -46,7 +55,8 @@ void test::useEmulatedGpus(const EmulatedGpus &gpus) {
   set("HOCKET_NVRTC", HOCKET_EMULATED_NVRTC);
   set("HOCKET_CUBLASLT", HOCKET_EMULATED_CUBLASLT);
   set("HOCKET_NCCL", HOCKET_EMULATED_NCCL);
-  set("HOCKET_CACHE", kernels.path);
+  // Kernels that watch their memory are compiled from the same source.
+  set("HOCKET_CACHE", kernels.path + (gpus.watch ? "/watched" : "/plain"));
   set("HOCKET_EMULATED_GPUS", std::to_string(gpus.count));
   set("HOCKET_EMULATED_SEED", std::to_string(gpus.seed));
   set("HOCKET_EMULATED_ARCH", std::to_string(gpus.architecture));

@@ -1,35 +1,39 @@
 # Part of Hocket, under the Apache License v2.0.
-"""The GoogleTest programs that CMake declared, several at a time."""
+"""The GoogleTest programs that CMake declared. A long one is declared as several
+shards, each of which runs its share of the tests (hocket_test).
+"""
 
+import functools
 import json
 import os
 import pathlib
 import re
 import tempfile
 
-from runner.result import FAILED, PASSED, SKIPPED, Case, announce
-from runner.result import concurrently, execute
+from runner.result import FAILED, PASSED, SKIPPED, Case, Job, execute
 
 TIMEOUT = 1200  # seconds; of one program
 
 
 def declared(context):
-    """(name, command) of every test of the build."""
+    """(name, command, properties) of every test of the build."""
     status, output = execute(
         ["ctest", "--show-only=json-v1"], 60, cwd=context.build
     )
     if status != 0:
         raise RuntimeError(f"ctest cannot list the tests:\n{output}")
     for test in json.loads(output)["tests"]:
-        yield test["name"], test.get("command", [])
+        properties = {p["name"]: p["value"] for p in test.get("properties", [])}
+        yield test["name"], test.get("command", []), properties
 
 
 def environment(context):
-    """MLIR's packages are not instrumented: what a vector or a leak of theirs
+    """Kernels are compiled once for all programs. MLIR's packages are not instrumented: what a vector or a leak of theirs
     looks like to AddressSanitizer, or memory that their allocators give back,
     says nothing."""
     return os.environ | {
         "HOCKET_BUILD_DIR": str(context.build),
+        "HOCKET_CACHE": str(context.kernels),
         "ASAN_OPTIONS": ":".join(
             ("detect_container_overflow=0", "detect_leaks=0", "allow_user_poisoning=0")
         ),
@@ -66,14 +70,15 @@ def cases_of(program, report, output):
             )
 
 
-def run_program(context, name, command):
+def run_program(context, name, command, properties):
+    variables = dict(v.split("=", 1) for v in properties.get("ENVIRONMENT", []))
     with tempfile.TemporaryDirectory() as folder:
         report = pathlib.Path(folder) / "report.json"
         status, output = execute(
             [*command, f"--gtest_output=json:{report}"],
             context.limit(TIMEOUT),
             cwd=folder,
-            env=environment(context),
+            env=environment(context) | variables,
         )
         text = report.read_text() if report.exists() else ""
     cases = list(cases_of(name, json.loads(text), output)) if text else []
@@ -86,10 +91,9 @@ def run_program(context, name, command):
     return cases
 
 
-def run(context):
-    programs = [t for t in declared(context) if context.wants(t[0])]
-    results = concurrently(
-        lambda test: run_program(context, *test), programs, context.jobs
-    )
-    for cases in results:
-        yield from map(announce, cases)
+def jobs(context):
+    for test in declared(context):
+        name, _, properties = test
+        if context.wants(name):
+            run = functools.partial(run_program, context, *test)
+            yield Job(name, run, float(properties.get("COST", 5)))

@@ -5,7 +5,7 @@ import time
 
 from lint import RULES
 from lint.tree import Tree
-from runner.result import FAILED, PASSED, Case, announce
+from runner.result import FAILED, PASSED, Case, Job
 
 
 def check(rule, tree):
@@ -18,6 +18,8 @@ def check(rule, tree):
 
 def run(context):
     tree = Tree(context.root)
-    for rule in RULES:
-        if context.wants(rule.__doc__):
-            yield announce(check(rule, tree))
+    return [check(rule, tree) for rule in RULES if context.wants(rule.__doc__)]
+
+
+def jobs(context):
+    return [Job("lints", lambda: run(context))]

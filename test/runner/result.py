@@ -4,6 +4,8 @@
 import concurrent.futures
 import pathlib
 import subprocess
+import time
+from collections.abc import Callable
 from dataclasses import dataclass
 
 PASSED, FAILED, SKIPPED = "passed", "failed", "skipped"
@@ -17,6 +19,7 @@ class Context:
     build: pathlib.Path
     jobs: int
     filter: str
+    kernels: pathlib.Path  # where compiled kernels are kept for the whole run
 
     @property
     def sanitized(self):
@@ -39,6 +42,15 @@ class Case:
     outcome: str
     output: str = ""
     seconds: float = 0.0
+
+
+@dataclass(frozen=True)
+class Job:
+    """What runs as one process; `run()` gives its cases."""
+
+    name: str
+    run: Callable[[], list[Case]]
+    cost: float = 0.0  # seconds, roughly: the longest start first
 
 
 def read(path):
@@ -81,7 +93,30 @@ def announce(case):
         print(f"FAILED {case.name}\n{case.output.rstrip()}\n", flush=True)
     elif case.outcome == SKIPPED:
         print(f"skipped {case.name}: {case.output.strip()}", flush=True)
-    return case
+
+
+def run_all(jobs, at_a_time):
+    """Runs jobs, those that take longest first, and announces what is not
+    passed as each is done: yields (job, its cases, its seconds).
+    """
+
+    def timed(job):
+        start = time.monotonic()
+        cases = job.run()
+        return job, cases, time.monotonic() - start
+
+    ordered = sorted(jobs, key=lambda job: -job.cost)
+    for done, (job, cases, seconds) in enumerate(
+        concurrently(timed, ordered, at_a_time), start=1
+    ):
+        for case in cases:
+            announce(case)
+        print(
+            f"   [{done}/{len(ordered)}] {job.name}: {summary(cases)}"
+            f" ({seconds:.1f} s)",
+            flush=True,
+        )
+        yield job, cases, seconds
 
 
 def count(cases, outcome):
@@ -95,7 +130,8 @@ def summary(cases):
 
 
 def report(suite, cases, seconds):
-    print(f"   {suite}: {summary(cases)} ({seconds:.1f} s)", flush=True)
+    """`seconds` are those of its jobs, added up: several run at a time."""
+    print(f"== {suite}: {summary(cases)} ({seconds:.1f} s in its jobs)", flush=True)
     for case in sorted(cases, key=lambda case: -case.seconds)[:3]:
         if case.seconds >= 5:
             print(f"     {case.seconds:6.1f} s {case.name}", flush=True)

@@ -2,16 +2,19 @@
 """The unittest programs test/**/test_*.py, each in its own process.
 
 They drive the programs of the build, which they find through the environment
-variable HOCKET_BUILD_DIR.
+variable HOCKET_BUILD_DIR. A script that takes long says so for the order in which
+they start: `COST = 90  # seconds`.
 """
 
+import functools
 import json
 import pathlib
+import re
 import sys
 import tempfile
 
 from runner.googletest import environment
-from runner.result import FAILED, Case, announce, concurrently, execute
+from runner.result import FAILED, Case, Job, execute
 
 TIMEOUT = 1800  # seconds; of one program
 PROGRAM = pathlib.Path(__file__).with_name("unittest_report.py")
@@ -34,11 +37,14 @@ def run_script(context, script):
     return cases
 
 
-def run(context):
-    found = sorted((context.root / "test").rglob("test_*.py"))
-    wanted = [script for script in found if context.wants(str(script))]
-    results = concurrently(
-        lambda script: run_script(context, script), wanted, context.jobs
-    )
-    for cases in results:
-        yield from map(announce, cases)
+def cost(script):
+    said = re.search(r"^COST = (\d+)", script.read_text(), re.M)
+    return float(said[1]) if said else 10.0
+
+
+def jobs(context):
+    for script in sorted((context.root / "test").rglob("test_*.py")):
+        if context.wants(str(script)):
+            name = str(script.relative_to(context.root))
+            run = functools.partial(run_script, context, script)
+            yield Job(name, run, cost(script))

@@ -24,7 +24,7 @@ import shlex
 import threading
 import time
 
-from runner.result import FAILED, PASSED, SKIPPED, Case, announce
+from runner.result import FAILED, PASSED, SKIPPED, Case, Job
 from runner.result import concurrently, execute
 
 PROGRAM = "clang-tidy-19"
@@ -257,8 +257,7 @@ def batches(wanted, flags):
 
 def run(context):
     if context.sanitized:
-        yield announce(Case("clang-tidy", SKIPPED, "PRESET=release runs it"))
-        return
+        return [Case("clang-tidy", SKIPPED, "PRESET=release runs it")]
     start, folder = time.monotonic(), context.build / "tidy"
     folder.mkdir(exist_ok=True)
     digests, options = Digests(context), dict(sources(context))
@@ -276,4 +275,9 @@ def run(context):
     failed = sorted(str(path) for paths in results for path in paths)
     outcome = FAILED if failed or not marks else PASSED
     seconds = time.monotonic() - start
-    yield announce(Case("clang-tidy", outcome, "\n".join(failed), seconds))
+    return [Case("clang-tidy", outcome, "\n".join(failed), seconds)]
+
+
+def jobs(context):
+    """One job, which starts as many processes as there may be jobs."""
+    return [Job("clang-tidy", lambda: run(context))]

@@ -106,7 +106,7 @@ class BatchesTest(unittest.TestCase):
             entry = {"directory": str(root), "file": f"{name}.cpp"}
             entries.append(entry | {"command": command})
         (build / "compile_commands.json").write_text(json.dumps(entries))
-        self.context = result.Context(root, build, 1, "")
+        self.context = result.Context(root, build, 1, "", root)
         self.options = dict(tidy.sources(self.context))
         self.flags = tidy.Flags(self.options)
 

@@ -14,6 +14,7 @@ import unittest
 
 from programs import BUILD, ROOT, has_nvrtc
 
+COST = 60  # seconds
 ARCHITECTURES = ("sm_80", "sm_90a", "sm_100a")
 EXAMPLES = ("nano", "gpt2-124m", "gpt2-1.5b", "llama-3-8b", "gpt-3-175b",
             "nano-moe", "mixtral-8x7b")  # fmt: skip

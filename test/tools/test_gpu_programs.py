@@ -12,6 +12,7 @@ import unittest
 
 from programs import ROOT, has_nvrtc, hocket
 
+COST = 120  # seconds
 EXAMPLES = sorted(path.parent for path in ROOT.glob("examples/*/spec.textproto"))
 
 # Heads of 64, and rows of whole 16-byte pieces: what tensor cores take.
