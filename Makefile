@@ -1,5 +1,6 @@
 # A thin front to CMake and to the scripts that the targets name.
-#   make demo | test | build | bench | docs | format   [PRESET=release|dev|asan]
+#   make demo | test | lint | build | bench | docs | format
+#        [PRESET=release|dev|asan]
 
 PRESET ?= release
 JOBS ?= $(shell nproc)
@@ -12,12 +13,13 @@ ifeq ($(BUILD),)
 $(error PRESET is '$(PRESET)'; expected release, dev or asan)
 endif
 
-.PHONY: help packages configure build test demo bench docs format
+.PHONY: help packages configure build test lint demo bench docs format
 .DEFAULT_GOAL := help
 
 help:
 	@echo 'make demo    install, build and train a small GPT on real text'
-	@echo 'make test    build and run every test and lint'
+	@echo 'make test    build and run every test and the quick lints'
+	@echo 'make lint    check every source with clang-tidy'
 	@echo 'make build   build the programs into $(BUILD)'
 	@echo 'make bench   measure speed and memory against PyTorch'
 	@echo 'make docs    write docs/generated from TableGen'
@@ -36,6 +38,10 @@ build: configure
 test: configure
 	@cmake --build $(BUILD) -j $(JOBS) --target all tests
 	@python3 test/run_tests.py --build $(BUILD) -j $(JOBS)
+
+lint: configure
+	@cmake --build $(BUILD) -j $(JOBS) --target linted
+	@python3 test/run_tests.py --build $(BUILD) -j $(JOBS) --only lint --only tidy
 
 demo: configure
 	@cmake --build $(BUILD) -j $(JOBS) --target hocket
