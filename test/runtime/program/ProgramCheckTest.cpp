@@ -31,12 +31,6 @@ TEST(ProgramCheck, TheTinyModelIsSound) {
   EXPECT_EQ(reasonsOf(test::tinyModel()), std::vector<std::string>());
 }
 
-TEST(ProgramCheck, AnEmptyProgramHasReasons) {
-  EXPECT_GE(findProgramFaults(Program()).size(), 3u);
-  EXPECT_EQ(findProgramFaults(Program(), 1).size(), 1u);
-  EXPECT_EQ(checkProgram(Program()).code(), StatusCode::DataLoss);
-}
-
 namespace {
 /// A change to the tiny model and the first reason it must give.
 struct Mutation {

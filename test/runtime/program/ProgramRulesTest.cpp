@@ -15,6 +15,12 @@
 using namespace hocket;
 using program::Program;
 
+TEST(ProgramCheck, AnEmptyProgramHasReasons) {
+  EXPECT_GE(findProgramFaults(Program()).size(), 3u);
+  EXPECT_EQ(findProgramFaults(Program(), 1).size(), 1u);
+  EXPECT_EQ(checkProgram(Program()).code(), StatusCode::DataLoss);
+}
+
 // A checker that reads hostile numbers must not crash on any of them: random
 // changes to the serialized form that still parse are checked to the end.
 TEST(ProgramCheck, RandomDamageNeverCrashes) {
