@@ -74,8 +74,7 @@ def train(build, folder, steps):
         "--tokenizer", "byte", "--append-eod")  # fmt: skip
     run(hocket, "compile", spec, "-o", program)
     options = ["--steps", steps] if steps else []
-    print("\nTraining takes minutes: about five on two cores with AVX-512, eleven with\n"
-          "AVX2 alone. 'time left' in the lines below is for this machine.")  # fmt: skip
+    print("\nThe first line of training says how long it takes on this machine: 'time left'.")
     run(hocket, "train", program, "--data", prefix, "--save",
         folder / "checkpoint", "--log", log, *options)  # fmt: skip
     return [json.loads(line) for line in log.read_text().splitlines()]

@@ -25,9 +25,7 @@ namespace fs = std::filesystem;
 
 static constexpr size_t bootDigits = 8, randomDigits = 16;
 
-/// The first digits of the kernel's identifier of this boot, which containers
-/// share; zeros where there is none.
-static const std::string &thisBoot() {
+const std::string &hocket::thisBoot() {
   static const std::string boot = [] {
     std::string text;
     std::ifstream("/proc/sys/kernel/random/boot_id") >> text;

@@ -27,6 +27,10 @@
 
 namespace hocket {
 
+/// The first digits of the kernel's identifier of this start of the machine,
+/// which its containers share; zeros where there is none.
+const std::string &thisBoot();
+
 /// Another name beside `path` at each call; it ends in `ending`.
 std::string temporaryName(const std::string &path, std::string_view ending);
 

@@ -8,6 +8,7 @@
 
 #include "runtime/base/JsonLines.h"
 
+#include <algorithm>
 #include <nlohmann/json.hpp>
 #include <set>
 
@@ -84,12 +85,14 @@ private:
     add(event);
   }
 
-  /// An arrow leaves a span where it begins and comes to one before it ends.
+  /// An arrow leaves a span where it begins and comes to one where it ends: a
+  /// nanosecond before, since an arrow belongs to the span around its time.
   void addFlow(const TraceSpan &span, const TraceFlow &flow) {
     Json event = eventOf("message", flow.begins ? "s" : "f", span.stream);
     event["cat"] = "message";
     event["id"] = flow.id;
-    event["ts"] = span.beginMicros + (flow.begins ? 0 : 0.99 * span.micros);
+    event["ts"] = span.beginMicros +
+                  (flow.begins ? 0 : std::max(0.0, span.micros - 1e-3));
     if (!flow.begins)
       event["bp"] = "e";
     add(event);

@@ -13,9 +13,9 @@
 #include "runtime/comm/mpi/MpiTransport.h"
 #include "runtime/comm/nccl/NcclApi.h"
 #include "runtime/hal/drivers/cpu/CpuFeatures.h"
-#include "runtime/nvrtc/CodeCache.h"
 #include "runtime/hal/drivers/cuda/CublasLtApi.h"
 #include "runtime/hal/drivers/cuda/CudaDevice.h"
+#include "runtime/nvrtc/CodeCache.h"
 #include "runtime/nvrtc/Nvrtc.h"
 
 #include <cstdlib>

@@ -8,11 +8,13 @@
 
 #include "runtime/base/File.h"
 #include "runtime/base/Format.h"
+#include "runtime/base/TemporaryName.h"
 #include "runtime/telemetry/InstructionTrace.h"
 #include "runtime/telemetry/MemoryTrace.h"
 #include "runtime/train/RankAgreement.h"
 
 #include <algorithm>
+#include <charconv>
 #include <map>
 #include <unistd.h>
 
@@ -28,13 +30,33 @@ StepTrace::StepTrace(Executor &executor, StepWindow window)
 
 StepTrace::~StepTrace() { executor.setListener(nullptr); }
 
+/// When rank 0 began to count, where that is known: a machine has one steady
+/// clock. Ranks of other machines begin at their own `now`.
+static StatusOr<ExecutionListener::Time>
+commonOrigin(comm::Communicator &world, ExecutionListener::Time now) {
+  using Time = ExecutionListener::Time;
+  std::string own = thisBoot() + " ", first = own;
+  first += std::to_string(now.time_since_epoch().count());
+  HOCKET_RETURN_IF_ERROR(broadcastText(world, first));
+  Time::rep count = 0;
+  if (!first.starts_with(own) ||
+      std::from_chars(first.data() + own.size(), first.data() + first.size(),
+                      count)
+              .ec != std::errc())
+    return now;
+  return Time(Time::duration(count));
+}
+
 StatusOr<std::unique_ptr<StepTrace>> StepTrace::create(Executor &executor,
                                                        StepWindow window) {
   std::unique_ptr<StepTrace> trace(new StepTrace(executor, window));
-  HOCKET_RETURN_IF_ERROR(executor.communicators().world().barrier());
+  comm::Communicator &world = executor.communicators().world();
+  HOCKET_RETURN_IF_ERROR(world.barrier());
   // Played time has begun with the program, for all ranks.
-  if (!executor.device().playsTime())
-    trace->origin = executor.now(0);
+  if (!executor.device().playsTime()) {
+    HOCKET_ASSIGN_OR_RETURN(trace->origin,
+                            commonOrigin(world, executor.now(0)));
+  }
   executor.setListener(trace.get());
   return trace;
 }

@@ -11,9 +11,9 @@
 //===----------------------------------------------------------------------===//
 
 #include "runtime/base/File.h"
-#include "runtime/nvrtc/CodeCache.h"
 #include "runtime/hal/drivers/cuda/CublasLtApi.h"
 #include "runtime/hal/drivers/cuda/CudaDevice.h"
+#include "runtime/nvrtc/CodeCache.h"
 #include "test/emulator/EmulatedGpus.h"
 
 #include <array>

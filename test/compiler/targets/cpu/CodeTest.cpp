@@ -150,7 +150,7 @@ TEST_F(Code, Metadata) {
   EXPECT_EQ(kernel.symbol, "hocket_kernel_scaled");
   EXPECT_EQ(kernel.tasks, 8);
   EXPECT_EQ(kernel.grain, 8); // Too small to be shared.
-  EXPECT_EQ(kernel.buffers, 3u);
+  EXPECT_EQ(kernel.operands.size(), 3u);
   EXPECT_EQ(kernel.scalars, 6u);
   EXPECT_EQ(kernel.flops, 8 * 64);
   EXPECT_EQ(kernel.bytes, 8u * 64 * (2 + 4) + 8 * 4);

@@ -50,7 +50,7 @@ DeviceMeasurements measuredOn(const cluster::System &system, double noise) {
   for (int64_t bits : {32, 16})
     for (double m : {128, 512, 2048})
       for (double n : {256, 1024, 4096}) {
-        Product product{m, n, 1024, 1};
+        cluster::Product product{m, n, 1024, 1};
         double seconds = (bits == 16 ? narrow : wide).product(product);
         measured.products.push_back({product, bits, noisy(seconds)});
       }
