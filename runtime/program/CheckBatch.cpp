@@ -180,9 +180,6 @@ std::string vocabularyFault(const program::Library &library,
     return formatText("'%s' counts %llu columns, the vocabulary has %llu",
                       op.c_str(), wide(uint64_t(library.integers(3))),
                       wide(vocabulary));
-  if (op == "embedding" && uint64_t(library.integers(3)) < vocabulary)
-    return formatText("'%s' has %llu rows, the vocabulary %llu", op.c_str(),
-                      wide(uint64_t(library.integers(3))), wide(vocabulary));
   return "";
 }
 
