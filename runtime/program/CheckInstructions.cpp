@@ -92,11 +92,9 @@ private:
   /// Whether so many elements are whole first rows of buffer `index`, fewer
   /// than it has: a learned table of positions is longer than a sequence.
   bool areFirstRows(uint32_t index, uint64_t elements) const {
-    const Buffer &b = buffer(index);
-    if (b.shape_size() < 2 || b.shape(0) == 0)
-      return false;
-    uint64_t row = elementsOf(index) / uint64_t(b.shape(0));
-    return elements > 0 && elements < elementsOf(index) && elements % row == 0;
+    const auto &shape = buffer(index).shape();
+    return shape.size() >= 2 && elements > 0 && elements < elementsOf(index) &&
+           elements % uint64_t(shape[shape.size() - 1]) == 0;
   }
 
   /// Whether buffer `index` holds just `elements` of a type among `types`.

@@ -75,7 +75,8 @@ static constexpr ProgramRuleText rules[] = {
      "name one that exists, or add it to its table"},
     {ProgramRule::Operands,
      "Operands have the types and exactly the sizes that the instruction "
-     "needs.",
+     "needs; what a kernel or `slice_piece` only reads may be the first rows "
+     "of a larger buffer.",
      "give it operands of the right size and type"},
     {ProgramRule::CollectiveSizes,
      "A collective's operands have one type that can travel, and sizes that "
@@ -94,10 +95,7 @@ static constexpr ProgramRuleText rules[] = {
      "In every entry the ranks together take in each token and each label of "
      "the global microbatch, and a step takes in every microbatch once.",
      "correct the batch sizes, or the pieces that ranks take in"},
-    {ProgramRule::Vocabulary,
-     "Losses count the vocabulary's columns, and embeddings have a row for "
-     "each "
-     "of its tokens.",
+    {ProgramRule::Vocabulary, "Losses count the vocabulary's columns.",
      "state one vocabulary in the model and in what uses it"},
     {ProgramRule::Entries,
      "An entry has a name of its own; its runs name sequences, microbatches "

@@ -106,7 +106,7 @@ static Status run(TrainArguments &arguments) {
                                     "model here, from the specification that "
                                     "it was made of");
     if (!launch || launch->rank == 0)
-      line.print(note);
+      options.startNotice = std::move(note);
   }
   return runTraining(
       std::make_shared<const program::Program>(std::move(program)), options);

@@ -136,6 +136,8 @@ static TrainingOptions inTurn(TrainingOptions options) {
 Status hocket::runTraining(std::shared_ptr<const program::Program> program,
                            const TrainingOptions &options) {
   HOCKET_RETURN_IF_ERROR(checkRequest(*program, options));
+  if (!options.startNotice.empty() && options.print)
+    options.print(options.startNotice);
   comm::GroupTable table = groupTableOf(*program);
   RankRun place;
   place.program = std::move(program);

@@ -46,6 +46,9 @@ struct TrainingOptions {
   uint64_t keep = 0; ///< Newest checkpoints that stay in saveDir; 0: all.
   /// Said, if it is not empty, where the run starts from first values.
   std::string newRunNotice;
+  /// Printed by this process once the options are known to be right, before
+  /// its ranks start; empty: nothing.
+  std::string startNotice;
   /// Measures every instruction and prints where the time went at the end.
   bool profile = false;
   GraphUse graphs = GraphUse::Auto;

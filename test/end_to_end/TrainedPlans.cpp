@@ -108,7 +108,8 @@ void TrainedPlans::train(const SharedProgram &program,
   // The compiler has said why.
   ASSERT_GT(program->roles_size(), 0);
   options.data = {tokens()};
-  options.overwrite = true; // Runs of one name follow each other.
+  // Runs of one name follow each other.
+  options.overwrite = !options.saveDir.empty() || !options.logFile.empty();
   std::mutex mutex;
   std::map<unsigned, MeasuredMemory> measured;
   options.finished = [&](Executor &executor) {
