@@ -23,7 +23,7 @@ static std::string inQuotes(const std::string &value) {
 
 /// A check that rewrites the value, without words of its own in the help.
 template <typename Check>
-static CLI::Option *want(CLI::Option *option, Check check) {
+static CLI::Option *want(CLI::Option *option, const Check &check) {
   return option->transform(CLI::Validator(check, ""));
 }
 
@@ -76,7 +76,7 @@ CLI::Option *hocket::wantPositive(CLI::Option *option, double most) {
 }
 
 CLI::Option *hocket::wantOneOf(CLI::Option *option,
-                               std::vector<std::string> words) {
+                               const std::vector<std::string> &words) {
   std::string list;
   for (const std::string &word : words)
     list += (list.empty() ? "" : "|") + word;

@@ -39,7 +39,8 @@ CLI::Option *wantNumber(CLI::Option *option, double least, double most);
 CLI::Option *wantPositive(CLI::Option *option, double most);
 
 /// The option takes one of these words, which its help lists.
-CLI::Option *wantOneOf(CLI::Option *option, std::vector<std::string> words);
+CLI::Option *wantOneOf(CLI::Option *option,
+                       const std::vector<std::string> &words);
 
 /// The option names a file or folder, not `-` for standard output.
 CLI::Option *wantPath(CLI::Option *option);
@@ -64,7 +65,7 @@ CLI::Option *addChoice(CLI::App &command, const std::string &name, T &to,
             to = value;
       },
       help);
-  return wantOneOf(option, std::move(words))->default_str(initial);
+  return wantOneOf(option, words)->default_str(initial);
 }
 
 } // namespace hocket

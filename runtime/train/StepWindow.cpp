@@ -16,8 +16,8 @@ StatusOr<StepWindow> hocket::parseStepWindow(const std::string &text) {
   StepWindow window;
   size_t colon = std::min(text.find(':'), text.size());
   auto read = [](std::string_view word, uint64_t &to) {
-    const char *end = word.data() + word.size();
-    auto [rest, error] = std::from_chars(word.data(), end, to);
+    const char *begin = word.data(), *end = begin + word.size();
+    auto [rest, error] = std::from_chars(begin, end, to);
     return error == std::errc() && rest == end && to > 0;
   };
   std::string_view all = text;

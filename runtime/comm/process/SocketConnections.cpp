@@ -92,8 +92,8 @@ std::optional<MeetingPoint> comm::parseMeetingPoint(const std::string &text) {
       rest.find('\0') != rest.npos)
     return std::nullopt;
   MeetingPoint point;
-  const char *end = words[1].data() + words[1].size();
-  auto [stop, error] = std::from_chars(words[1].data(), end, point.port);
+  const char *begin = words[1].data(), *end = begin + words[1].size();
+  auto [stop, error] = std::from_chars(begin, end, point.port);
   point.token = parseToken(words[2]);
   if (error != std::errc() || stop != end || point.port == 0 || !point.token)
     return std::nullopt;

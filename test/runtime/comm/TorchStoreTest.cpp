@@ -29,7 +29,7 @@ namespace {
 /// Listens, and gives each that calls the same bytes, whatever it asks.
 class Parrot {
 public:
-  explicit Parrot(std::string answer)
+  explicit Parrot(const std::string &answer)
       : listeners(*listenAt("127.0.0.1", 0)),
         thread([this, answer] { serve(answer); }) {}
   ~Parrot() {
