@@ -119,10 +119,11 @@ static std::vector<std::string> namesOf(const PredictedStep &step,
     return std::max(std::abs(secondsOf(step.terms, name)),
                     std::abs(secondsOf(priced, name)));
   };
-  std::stable_sort(names.begin(), names.end(),
-                   [&](const std::string &a, const std::string &b) {
-                     return larger(a) > larger(b);
-                   });
+  std::sort(names.begin(), names.end(),
+            [&](const std::string &a, const std::string &b) {
+              double first = larger(a), second = larger(b);
+              return first != second ? first > second : a < b;
+            });
   // Less than a thousandth of the step is not worth a line.
   std::erase_if(names, [&](const std::string &name) {
     return larger(name) < 1e-3 * step.seconds;

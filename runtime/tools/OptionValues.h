@@ -48,7 +48,7 @@ CLI::Option *wantPath(CLI::Option *option);
 /// An option that sets `to` to what one of a few words stands for.
 template <typename T>
 CLI::Option *addChoice(CLI::App &command, const std::string &name, T &to,
-                       std::vector<std::pair<std::string, T>> choices,
+                       const std::vector<std::pair<std::string, T>> &choices,
                        const std::string &help) {
   std::vector<std::string> words;
   std::string initial;
