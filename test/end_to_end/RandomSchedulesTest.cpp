@@ -80,7 +80,7 @@ protected:
                             int64_t layers) {
     text.clear();
     while (true) {
-      auto names = planning::scheduleNames();
+      const auto &names = planning::scheduleNames();
       std::string name(names[random() % names.size()]);
       planning::ScheduleProblem problem;
       bool folded = name == "zb-v" || name == "dualpipe-v";

@@ -8,6 +8,7 @@
 
 #include "test/runtime/data/TokenFiles.h"
 
+#include <cstring>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -26,7 +27,7 @@ protected:
   }
   void TearDown() override { ::unsetenv("HOCKET_CACHE"); }
 
-  Status check(std::vector<std::string> words, uint64_t vocabulary) {
+  Status check(const std::vector<std::string> &words, uint64_t vocabulary) {
     scanned = 0;
     return checkTokens(words, vocabulary, {[](const std::string &) {}, nullptr},
                        [this] {

@@ -26,7 +26,6 @@ using namespace hocket;
 using test::CountingSamples;
 using test::DamagedSamples;
 using testing::ElementsAre;
-using testing::HasSubstr;
 namespace fs = std::filesystem;
 
 namespace {
