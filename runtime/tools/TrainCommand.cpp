@@ -13,6 +13,7 @@
 #include "runtime/tools/OptionValues.h"
 #include "runtime/train/TrainingRun.h"
 
+#include <csignal>
 #include <filesystem>
 #include <iostream>
 #include <limits>
@@ -85,6 +86,8 @@ static std::string unusedWeights(const std::string &input) {
 }
 
 static Status run(TrainArguments &arguments) {
+  // A run does not end because nobody reads any more what it says.
+  ::signal(SIGPIPE, SIG_IGN);
   TrainingOptions &options = arguments.options;
   if (!arguments.traceSteps.empty()) {
     HOCKET_ASSIGN_OR_RETURN(options.traceSteps,

@@ -115,7 +115,10 @@ class PlansTest(unittest.TestCase):
         for options, message in BAD:
             with self.subTest(options):
                 expected = message.replace("SPEC", str(self.spec))
-                self.assertEqual(self.refusal(options), expected)
+                # The line of the file, with a caret, may follow.
+                said, _, excerpt = self.refusal(options).partition("\n")
+                self.assertEqual(said, expected)
+                self.assertNotIn("hocket:", excerpt)
 
     def test_too_few_microbatches_are_named(self):
         said = self.refusal("--mesh pp=2 --virtual-stages 2 --microbatches 1")
@@ -216,7 +219,7 @@ class PlansTest(unittest.TestCase):
             with self.subTest(flag):
                 self.assertIn(f"\n  {flag} ", text)
                 about = text.split(f"\n  {flag} ", 1)[1].split("\n  --", 1)[0]
-                self.assertIn(lesson, about)
+                self.assertIn(lesson, " ".join(about.split()))
 
 
 if __name__ == "__main__":
