@@ -8,7 +8,6 @@
 
 #include "compiler/driver/DiagnosticText.h"
 #include "compiler/driver/MemoryFit.h"
-#include "compiler/driver/ModuleText.h"
 #include "compiler/driver/NearestPlans.h"
 #include "compiler/driver/PhaseDumper.h"
 #include "compiler/driver/ScheduleCheck.h"
@@ -21,6 +20,7 @@
 #include "dialects/dist/IR/Dist.h"
 #include "dialects/xf/IR/Xf.h"
 #include "frontends/FrontEnd.h"
+#include "frontends/mlir/ModuleText.h"
 #include "frontends/spec/BuildModel.h"
 #include "frontends/spec/Check.h"
 #include "runtime/base/File.h"
@@ -256,7 +256,8 @@ private:
     options.fusionReport = isTrial ? "" : request.fusionReport;
     options.fuse = request.fuse;
     options.target = request.target;
-    options.f8Layouts = cuda::f8LayoutsOf(request.architectures);
+    if (request.target == "cuda")
+      options.f8Layouts = cuda::f8LayoutsOf(request.architectures);
     return runPasses(
         [&](PassManager &manager) { addLevelPasses(manager, level, options); },
         diagnostics);
@@ -303,6 +304,8 @@ private:
 
   Status compileCpuCode(KernelCode &code, DiagnosticText &diagnostics) {
     cpu::CpuOptions cpuOptions;
+    if (!request.architectures.empty())
+      cpuOptions.isas = request.architectures;
     cpuOptions.keepLlvm = cpuOptions.keepAssembly = dumper.enabled();
     cpu::CompiledKernels kernels;
     if (failed(cpu::compileKernels(*module, cpuOptions, kernels)))

@@ -35,8 +35,9 @@ struct CompileRequest {
   std::optional<Level> from;
   Level to = Level::Program;
   std::string target = "cpu";
-  /// Of GPUs that a program is for, by name ("sm_90a"): which 8-bit factors are
-  /// multiplied as such follows from these. Empty: any that multiplies some.
+  /// What a program is for. cpu: instruction sets, best first ("x86-64-v4");
+  /// empty: all. cuda: GPUs ("sm_90a"); which 8-bit factors are multiplied as
+  /// such follows from these; empty: any that multiplies some.
   std::vector<std::string> architectures;
   bool emitCuda = false;    ///< instead of a program, its kernels as CUDA C++
   std::string dumpPhases;   ///< folder for numbered files; empty: none

@@ -12,6 +12,7 @@
 #include "runtime/base/Format.h"
 #include "runtime/base/Quantity.h"
 #include "runtime/cluster/Systems.h"
+#include "runtime/tools/CommandLine.h"
 #include "runtime/tools/OptionValues.h"
 
 #include <google/protobuf/text_format.h>
@@ -238,8 +239,8 @@ Status run(const Arguments &arguments) {
 
 void hocket::registerAccuracy(CLI::App &app, Status &result) {
   auto arguments = std::make_shared<Arguments>();
-  CLI::App *command = app.add_subcommand(
-      "accuracy", "Predict runs whose times are known, and compare");
+  CLI::App *command = addCommand(
+      app, "accuracy", "Predict runs whose times are known, and compare");
   command->footer(details);
   command->add_option("FILE", arguments->files, "Tables of runs")->required();
   command->add_flag("--json", arguments->json, "Print JSON");

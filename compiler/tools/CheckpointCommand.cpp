@@ -6,11 +6,12 @@
 
 #include "compiler/tools/CheckpointCommand.h"
 
-#include "compiler/tools/CompileCommand.h"
 #include "compiler/tools/ModelDims.h"
+#include "compiler/tools/SpecOptions.h"
 #include "frontends/FrontEnd.h"
 #include "frontends/huggingface/WriteConfig.h"
 #include "runtime/checkpoint/HuggingFace.h"
+#include "runtime/tools/CommandLine.h"
 #include "runtime/tools/OptionValues.h"
 
 #include <iostream>
@@ -100,16 +101,17 @@ void addArguments(CLI::App &command, Arguments &arguments,
 void hocket::registerCheckpoint(CLI::App &app, Status &result) {
   auto exporting = std::make_shared<Arguments>();
   auto importing = std::make_shared<Arguments>();
-  CLI::App *command = app.add_subcommand("checkpoint", "Convert checkpoints");
+  CLI::App *command = addCommand(app, "checkpoint", "Convert checkpoints");
   command->require_subcommand(1);
-  CLI::App *out = command->add_subcommand(
-      "export", "Write a checkpoint as a Hugging Face folder: config.json and "
-                "model.safetensors");
+  CLI::App *out =
+      addCommand(*command, "export",
+                 "Write a checkpoint as a Hugging Face folder: config.json and "
+                 "model.safetensors");
   out->footer("Example:\n  hocket checkpoint export run -o run-hf");
   addArguments(*out, *exporting, "A checkpoint, or one iteration of it");
   out->callback([exporting, &result] { result = runExport(*exporting); });
-  CLI::App *in = command->add_subcommand(
-      "import", "Make a checkpoint of a Hugging Face folder");
+  CLI::App *in = addCommand(*command, "import",
+                            "Make a checkpoint of a Hugging Face folder");
   in->footer("Example:\n  hocket checkpoint import Qwen3-0.6B -o start\n  "
              "hocket train Qwen3-0.6B --data data/books --load start --save "
              "run");

@@ -10,10 +10,12 @@
 #include "compiler/tools/AutoPlan.h"
 #include "compiler/tools/EmitCuda.h"
 #include "compiler/tools/MachineCode.h"
+#include "compiler/tools/SpecOptions.h"
 #include "runtime/base/File.h"
 #include "runtime/base/Format.h"
 #include "runtime/program/NativeOrigin.h"
 #include "runtime/program/ProgramFile.h"
+#include "runtime/tools/CommandLine.h"
 #include "runtime/tools/OptionValues.h"
 #include "runtime/tools/OutputFile.h"
 
@@ -21,7 +23,6 @@
 
 #include <chrono>
 #include <iostream>
-#include <map>
 #include <memory>
 #include <utility>
 
@@ -58,12 +59,10 @@ Examples:
   hocket compile spec.textproto --emit=cuda --arch sm_90a -o kernels/)";
 
 Status checkEmit(const Arguments &arguments) {
-  bool makesCode =
-      arguments.emit == "cuda" ||
-      (arguments.request.target == "cuda" && arguments.to == "program");
-  if (!arguments.request.architectures.empty() && !makesCode)
-    return invalidArgument("--arch is for executables of --target cuda and for "
-                           "--emit=cuda");
+  if (!arguments.request.architectures.empty() && arguments.emit.empty() &&
+      arguments.to != "program")
+    return invalidArgument("--arch is for executables and for --emit=cuda, not "
+                           "for the IR of a level");
   if (arguments.emit.empty())
     return okStatus();
   if (arguments.emit != "cuda")
@@ -320,11 +319,14 @@ Status run(Arguments &arguments) {
   HOCKET_RETURN_IF_ERROR(parseLevels(arguments));
   HOCKET_RETURN_IF_ERROR(checkEmit(arguments));
   HOCKET_RETURN_IF_ERROR(checkDestination(arguments));
-  HOCKET_RETURN_IF_ERROR(checkArchitectures(arguments.request.architectures));
-  arguments.request.fuse = !arguments.noFusion;
-  arguments.request.emitCuda = !arguments.emit.empty();
-  if (arguments.request.emitCuda)
-    arguments.request.target = "cuda";
+  CompileRequest &request = arguments.request;
+  request.fuse = !arguments.noFusion;
+  request.emitCuda = !arguments.emit.empty();
+  if (request.emitCuda)
+    request.target = "cuda";
+  HOCKET_RETURN_IF_ERROR(request.target == "cuda"
+                             ? checkArchitectures(request.architectures)
+                             : chooseInstructionSets(request.architectures));
   Outcome outcome;
   HOCKET_RETURN_IF_ERROR(choose(arguments, outcome));
   if (outcome.plan && outcome.plan->compiled) {
@@ -336,8 +338,9 @@ Status run(Arguments &arguments) {
       !arguments.request.emitCuda && arguments.request.to == Level::Program;
   if (isProgram) {
     HOCKET_RETURN_IF_ERROR(checkPeaks(outcome));
-    HOCKET_RETURN_IF_ERROR(addMachineCode(arguments.request.architectures,
-                                          outcome.result.program));
+    if (request.target == "cuda")
+      HOCKET_RETURN_IF_ERROR(
+          addMachineCode(request.architectures, outcome.result.program));
   }
   HOCKET_RETURN_IF_ERROR(write(arguments, outcome));
   if (!isProgram)
@@ -350,57 +353,6 @@ Status run(Arguments &arguments) {
   printSummary(arguments, outcome);
   return okStatus();
 }
-
-} // namespace
-
-void hocket::addOverrides(CLI::App &command,
-                          std::vector<std::string> &overrides) {
-  command
-      .add_option("--set", overrides,
-                  "Overrides a field of the spec, e.g. training.steps=100; "
-                  "may be repeated")
-      ->type_name("PATH=VALUE")
-      ->allow_extra_args(false);
-}
-
-/// What help calls the value of an option of the plan.
-static std::string valueName(const std::string &option) {
-  static const std::map<std::string, std::string> names = {
-      {"--mesh", "AXES"},
-      {"--schedule", "NAME|FILE"},
-      {"--cp-strategy", "allgather|ring|alltoall"},
-      {"--shardings", "FILE"},
-      {"--recompute", "none|selective|full|auto"},
-      {"--recompute-method", "uniform|block"},
-      {"--memory", "BYTES"}};
-  auto name = names.find(option);
-  return name == names.end() ? "N" : name->second;
-}
-
-void hocket::addSpecOptions(CLI::App &command, spec::LoadOptions &options) {
-  addOverrides(command, options.overrides);
-  command
-      .add_option("--plan", options.planPath,
-                  "A plan (textproto) in place of the spec's own; compile "
-                  "takes auto too: searched for --cluster")
-      ->type_name("FILE")
-      ->group(planOptions);
-  for (const spec::PlanFlagInfo &flag : spec::planFlags()) {
-    std::string name = flag.option;
-    auto note = [&options, name](const std::string &value) {
-      options.flags.given.push_back({name, value});
-    };
-    CLI::Option *option =
-        flag.takesValue
-            ? command.add_option_function<std::string>(name, note, flag.help)
-                  ->type_name(valueName(name))
-            : command.add_flag_callback(
-                  name, [note] { note("true"); }, flag.help);
-    option->group(planOptions);
-  }
-}
-
-namespace {
 
 constexpr const char *targetOptions = "Target options";
 constexpr const char *phaseOptions = "Options to look inside";
@@ -415,9 +367,11 @@ void addTargetOptions(CLI::App &command, Arguments &arguments) {
       ->group(targetOptions);
   command
       .add_option("--arch", request.architectures,
-                  "With --target cuda or --emit=cuda: machine code for these "
-                  "architectures, e.g. sm_80,sm_90a; takes NVRTC. What an "
-                  "executable has none for is compiled where it is loaded")
+                  "Machine code for these alone. cpu: x86-64-v4 (AVX-512), "
+                  "x86-64-v3 (AVX2) or native, what this machine runs; both "
+                  "if not given. cuda: sm_80, sm_90a, ...; takes NVRTC. What "
+                  "an executable for GPUs has none for is compiled where it "
+                  "is loaded")
       ->type_name("NAMES")
       ->delimiter(',')
       ->group(targetOptions);
@@ -461,7 +415,7 @@ void addPhaseOptions(CLI::App &command, Arguments &arguments) {
 void hocket::registerCompile(CLI::App &app, Status &result) {
   auto arguments = std::make_shared<Arguments>();
   CLI::App *command =
-      app.add_subcommand("compile", "Compile a model into an executable");
+      addCommand(app, "compile", "Compile a model into an executable");
   command->footer(details);
   CompileRequest &request = arguments->request;
   command->add_option("SPEC", request.input, "What to compile")->required();

@@ -7,27 +7,15 @@
 #ifndef HOCKET_COMPILER_TOOLS_COMPILECOMMAND_H
 #define HOCKET_COMPILER_TOOLS_COMPILECOMMAND_H
 
-#include "frontends/spec/LoadSpec.h"
 #include "runtime/base/Status.h"
 
 #include <CLI/CLI.hpp>
-
-#include <string>
-#include <vector>
 
 namespace hocket {
 
 /// Adds the command `compile`. It runs while the command line is parsed and
 /// leaves its outcome in `result`, which must outlive `app`.
 void registerCompile(CLI::App &app, Status &result);
-
-/// Adds `--set`, which overrides fields of a spec. `overrides` must outlive
-/// `command`.
-void addOverrides(CLI::App &command, std::vector<std::string> &overrides);
-
-/// Adds `--set`, `--plan` and the options that stand for fields of a plan
-/// (`--mesh`, ...) to a command that takes a SPEC. `options` must outlive it.
-void addSpecOptions(CLI::App &command, spec::LoadOptions &options);
 
 } // namespace hocket
 

@@ -6,10 +6,11 @@
 
 #include "compiler/tools/DataShowCommand.h"
 
-#include "compiler/tools/CompileCommand.h"
+#include "compiler/tools/SpecOptions.h"
 #include "frontends/FrontEnd.h"
 #include "runtime/data/BlendedDataset.h"
 #include "runtime/data/ShowSamples.h"
+#include "runtime/tools/CommandLine.h"
 #include "runtime/tools/OptionValues.h"
 
 #include <iostream>
@@ -67,8 +68,8 @@ Status run(const Arguments &arguments) {
 
 void hocket::registerDataShow(CLI::App &data, Status &result) {
   auto arguments = std::make_shared<Arguments>();
-  CLI::App *command = data.add_subcommand(
-      "show", "Print samples exactly as a run of --spec sees them");
+  CLI::App *command = addCommand(
+      data, "show", "Print samples exactly as a run of --spec sees them");
   command->footer("Example:\n  hocket data show data/books --spec "
                   "nano.textproto --split train --samples 0:4 --json");
   command

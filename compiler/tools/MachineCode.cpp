@@ -6,6 +6,7 @@
 
 #include "compiler/tools/MachineCode.h"
 
+#include "runtime/hal/drivers/cpu/CpuFeatures.h"
 #include "runtime/nvrtc/CompileOnce.h"
 
 #include <algorithm>
@@ -30,6 +31,30 @@ hocket::checkArchitectures(const std::vector<std::string> &architectures) {
     if (std::find(architectures.begin(), here, *here) != here)
       return invalidArgument("--arch names " + *here + " twice");
   }
+  return okStatus();
+}
+
+Status hocket::chooseInstructionSets(std::vector<std::string> &names) {
+  for (std::string &name : names)
+    if (name == "native") {
+      HOCKET_ASSIGN_OR_RETURN(kernels::Isa isa, hal::chooseIsa());
+      name = hal::bestVariant(isa);
+    }
+  std::vector<std::string> chosen;
+  for (const char *known : {"x86-64-v4", "x86-64-v3"}) {
+    auto times = std::count(names.begin(), names.end(), known);
+    if (times > 1)
+      return invalidArgument("--arch names " + std::string(known) + " twice");
+    if (times == 1)
+      chosen.push_back(known);
+  }
+  for (const std::string &name : names)
+    if (std::find(chosen.begin(), chosen.end(), name) == chosen.end())
+      return invalidArgument(
+          "--arch " + name +
+          ": for --target cpu write x86-64-v4 (AVX-512), x86-64-v3 (AVX2) or "
+          "native; architectures of GPUs go with --target cuda or --emit=cuda");
+  names = std::move(chosen);
   return okStatus();
 }
 

@@ -21,6 +21,11 @@ namespace hocket {
 /// first costs nobody a compilation.
 Status checkArchitectures(const std::vector<std::string> &architectures);
 
+/// The same for --target cpu. Leaves the sets best first, and this machine's in
+/// the place of "native". InvalidArgument where a name is none, or stands
+/// twice.
+Status chooseInstructionSets(std::vector<std::string> &names);
+
 /// The cubins of each source for each architecture ("sm_90a"), those of one
 /// source together, compiled on as many threads as the machine has.
 /// InvalidArgument, with the compiler's own messages, if one does not compile.

@@ -9,6 +9,7 @@
 #include "compiler/tools/CommandFiles.h"
 #include "passes/planning/memory/MemoryCsv.h"
 #include "passes/planning/memory/MemoryPlan.h"
+#include "runtime/tools/CommandLine.h"
 #include "runtime/tools/OptionValues.h"
 #include "runtime/tools/OutputFile.h"
 
@@ -86,10 +87,10 @@ Status run(const Arguments &arguments) {
 
 void hocket::registerMemory(CLI::App &app, Status &result) {
   auto arguments = std::make_shared<Arguments>();
-  CLI::App *memory = app.add_subcommand("memory", "Plan memory");
+  CLI::App *memory = addCommand(app, "memory", "Plan memory");
   memory->require_subcommand(1);
-  CLI::App *command = memory->add_subcommand(
-      "solve", "Find offsets for buffers with lifetimes");
+  CLI::App *command =
+      addCommand(*memory, "solve", "Find offsets for buffers with lifetimes");
   command->footer("Example:\n  hocket memory solve buffers.csv --capacity "
                   "1048576 -o placed.csv");
   command

@@ -13,6 +13,7 @@
 #include "runtime/base/File.h"
 #include "runtime/base/Format.h"
 #include "runtime/base/Quantity.h"
+#include "runtime/tools/CommandLine.h"
 #include "runtime/tools/OptionValues.h"
 
 #include <nlohmann/json.hpp>
@@ -180,7 +181,7 @@ Status runDiff(const Arguments &arguments) {
 void hocket::registerPlan(CLI::App &app, Status &result) {
   auto arguments = std::make_shared<Arguments>();
   CLI::App *command =
-      app.add_subcommand("plan", "Find the fastest plan on a cluster");
+      addCommand(app, "plan", "Find the fastest plan on a cluster");
   command->footer(details);
   PlanRequest &request = arguments->request;
   command->add_option("SPEC", request.input,
@@ -220,8 +221,9 @@ void hocket::registerPlan(CLI::App &app, Status &result) {
                     "activations in the host's memory, too: no program does "
                     "that yet, so that such a plan is priced and not compiled");
   command->add_flag("--json", arguments->json, "Print JSON");
-  CLI::App *diff = command->add_subcommand(
-      "diff", "Compare the prices of two plans that -o wrote, item by item");
+  CLI::App *diff =
+      addCommand(*command, "diff",
+                 "Compare the prices of two plans that -o wrote, item by item");
   diff->add_option("PLAN", arguments->compared, "Two plans")
       ->required()
       ->expected(2);

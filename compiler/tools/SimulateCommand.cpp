@@ -10,6 +10,7 @@
 #include "compiler/tools/WhyNot.h"
 #include "runtime/base/Format.h"
 #include "runtime/telemetry/TraceFile.h"
+#include "runtime/tools/CommandLine.h"
 #include "runtime/tools/OptionValues.h"
 
 #include <nlohmann/json.hpp>
@@ -103,7 +104,7 @@ Status run(const Arguments &arguments) {
 void hocket::registerSimulate(CLI::App &app, Status &result) {
   auto arguments = std::make_shared<Arguments>();
   CLI::App *command =
-      app.add_subcommand("simulate", "Predict a step under a plan");
+      addCommand(app, "simulate", "Predict a step under a plan");
   command->footer(details);
   PlanRequest &request = arguments->request;
   command

@@ -11,6 +11,7 @@
 #include "passes/planning/strategy/StrategySolve.h"
 #include "passes/planning/strategy/StrategyText.h"
 #include "passes/planning/strategy/StrategyValidator.h"
+#include "runtime/tools/CommandLine.h"
 #include "runtime/tools/OptionValues.h"
 
 #include <nlohmann/json.hpp>
@@ -127,7 +128,7 @@ Status check(const Arguments &arguments) {
 void registerSolve(CLI::App &strategy, Status &result) {
   auto arguments = std::make_shared<Arguments>();
   CLI::App *command =
-      strategy.add_subcommand("solve", "Find the cheapest strategies that fit");
+      addCommand(strategy, "solve", "Find the cheapest strategies that fit");
   command->footer("Example:\n  hocket strategy solve problem.json --seconds 10 "
                   "-o choice.json");
   command
@@ -161,8 +162,8 @@ void registerSolve(CLI::App &strategy, Status &result) {
 
 void registerCheck(CLI::App &strategy, Status &result) {
   auto arguments = std::make_shared<Arguments>();
-  CLI::App *command = strategy.add_subcommand(
-      "check", "Say what a choice costs, and whether it fits");
+  CLI::App *command = addCommand(
+      strategy, "check", "Say what a choice costs, and whether it fits");
   command->footer("Example:\n  hocket strategy check problem.json choice.json");
   command->add_option("FILE", arguments->file, "A problem")->required();
   command->add_option("CHOICE", arguments->choice, "What `solve` writes")
@@ -178,8 +179,8 @@ void registerCheck(CLI::App &strategy, Status &result) {
 } // namespace
 
 CLI::App *hocket::registerStrategy(CLI::App &app, Status &result) {
-  CLI::App *strategy = app.add_subcommand(
-      "strategy", "Choose how each op is split, at the least cost");
+  CLI::App *strategy = addCommand(
+      app, "strategy", "Choose how each op is split, at the least cost");
   strategy->require_subcommand(1);
   registerSolve(*strategy, result);
   registerCheck(*strategy, result);

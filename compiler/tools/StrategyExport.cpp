@@ -7,11 +7,12 @@
 #include "compiler/tools/StrategyExport.h"
 
 #include "compiler/driver/ExportProblem.h"
-#include "compiler/tools/CompileCommand.h"
+#include "compiler/tools/SpecOptions.h"
 #include "passes/planning/strategy/StrategyText.h"
 #include "runtime/base/File.h"
 #include "runtime/base/Format.h"
 #include "runtime/base/Quantity.h"
+#include "runtime/tools/CommandLine.h"
 #include "runtime/tools/OutputFile.h"
 
 #include <charconv>
@@ -98,8 +99,9 @@ Status run(const Arguments &arguments) {
 
 void hocket::registerStrategyExport(CLI::App &strategy, Status &result) {
   auto arguments = std::make_shared<Arguments>();
-  CLI::App *command = strategy.add_subcommand(
-      "export", "Write the strategies of a program's ops as a problem");
+  CLI::App *command =
+      addCommand(strategy, "export",
+                 "Write the strategies of a program's ops as a problem");
   command->footer(details);
   command
       ->add_option("SPEC", arguments->request.input,

@@ -17,6 +17,7 @@
 #include "compiler/tools/MemoryCommand.h"
 #include "compiler/tools/PlanCommand.h"
 #include "compiler/tools/ProgramPrice.h"
+#include "compiler/tools/SpecOptions.h"
 #include "compiler/tools/StrategyCommand.h"
 #include "compiler/tools/StrategyExport.h"
 #include "compiler/tools/calibrate/CalibrateCommand.h"
@@ -87,7 +88,7 @@ int main(int argc, char **argv) {
   registerExplain(app, result);
   registerTrace(app, result, priceProgram);
   registerVerify(app, result);
-  CLI::App *data = app.add_subcommand("data", "Prepare and show token files");
+  CLI::App *data = addCommand(app, "data", "Prepare and show token files");
   data->require_subcommand(1);
   registerDataPrepare(*data, result);
   registerDataShow(*data, result);

@@ -155,12 +155,17 @@ static Status printHelp(const CLI::App &app,
   return okStatus();
 }
 
+CLI::App *hocket::addCommand(CLI::App &parent, const std::string &name,
+                             const std::string &description) {
+  return parent.add_subcommand(name, description);
+}
+
 void hocket::addHelpAndVersion(CLI::App &app, Status &result,
                                const std::string &libraries) {
   app.set_version_flag("--version", versionText(app.get_name()) + libraries,
                        "Print the version");
   auto words = std::make_shared<std::vector<std::string>>();
-  CLI::App *help = app.add_subcommand("help", "Print the help of a command");
+  CLI::App *help = addCommand(app, "help", "Print the help of a command");
   help->add_option("COMMAND", *words, "The command, e.g. data prepare");
   help->footer("Example:\n  " + app.get_name() + " help train");
   help->callback([&app, &result, words] {

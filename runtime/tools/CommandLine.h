@@ -23,6 +23,11 @@
 
 namespace hocket {
 
+/// Adds a command to a program or to a command. As CLI::App::add_subcommand,
+/// but compiled once: what makes an App drags all of CLI11 into its source.
+CLI::App *addCommand(CLI::App &parent, const std::string &name,
+                     const std::string &description);
+
 /// Adds `--version` and the command `help [COMMAND]`. `libraries` are lines
 /// that --version prints behind Hocket's own.
 void addHelpAndVersion(CLI::App &app, Status &result,

@@ -10,6 +10,7 @@
 #include "runtime/base/JsonLines.h"
 #include "runtime/base/Quantity.h"
 #include "runtime/data/Prepare.h"
+#include "runtime/tools/CommandLine.h"
 #include "runtime/tools/OptionValues.h"
 
 #include <algorithm>
@@ -115,8 +116,8 @@ static Status runPrepare(const PrepareCommand &command) {
 void hocket::registerDataPrepare(CLI::App &data, Status &result) {
   auto command = std::make_shared<PrepareCommand>();
   PrepareOptions &options = command->options;
-  CLI::App *app = data.add_subcommand(
-      "prepare", "Turn text and JSON lines into token files");
+  CLI::App *app =
+      addCommand(data, "prepare", "Turn text and JSON lines into token files");
   app->add_option("input", options.inputs,
                   "Text files, one document each; .jsonl, .ndjson and .json "
                   "hold a JSON object a line, one document each")

@@ -8,6 +8,7 @@
 
 #include "runtime/base/JsonLines.h"
 #include "runtime/program/ProgramFile.h"
+#include "runtime/tools/CommandLine.h"
 #include "runtime/tools/ExplainReport.h"
 #include "runtime/tools/RuleText.h"
 
@@ -70,8 +71,9 @@ static Status run(const ExplainArguments &arguments) {
 
 void hocket::registerExplain(CLI::App &app, Status &result) {
   auto arguments = std::make_shared<ExplainArguments>();
-  CLI::App *command = app.add_subcommand(
-      "explain", "Say why a tensor is sharded as it is, what made a "
+  CLI::App *command =
+      addCommand(app, "explain",
+                 "Say why a tensor is sharded as it is, what made a "
                  "collective necessary, or what a rule of an error means");
   command
       ->add_option("FILE", arguments->path,

@@ -9,6 +9,7 @@
 #include "runtime/base/Format.h"
 #include "runtime/base/JsonLines.h"
 #include "runtime/program/ProgramFile.h"
+#include "runtime/tools/CommandLine.h"
 #include "runtime/tools/OutputFile.h"
 #include "runtime/tools/PageReport.h"
 #include "runtime/tools/ProgramReport.h"
@@ -54,7 +55,7 @@ void hocket::registerInspect(CLI::App &app, Status &result, PlanPricer pricer) {
   auto arguments = std::make_shared<InspectArguments>();
   arguments->pricer = std::move(pricer);
   CLI::App *command =
-      app.add_subcommand("inspect", "Show what an executable holds");
+      addCommand(app, "inspect", "Show what an executable holds");
   command->add_option("FILE", arguments->path, "An executable (.hkx)")
       ->required();
   command->add_flag("--program", arguments->listing,

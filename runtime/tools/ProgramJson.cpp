@@ -140,6 +140,18 @@ static ordered_json groupsJson(const Program &program) {
   return groups;
 }
 
+/// What processors and GPUs the executable has code for.
+static ordered_json codeJson(const Program &program) {
+  ordered_json code = ordered_json::array();
+  for (const auto &module : program.modules())
+    for (const auto &variant : module.variants())
+      code.push_back({{"module", module.name()},
+                      {"isa", variant.isa()},
+                      {"format", variant.format()},
+                      {"bytes", variant.image().size()}});
+  return code;
+}
+
 ordered_json hocket::programJson(const Program &program, ProgramDetail detail) {
   const auto &model = program.model();
   double tokens = double(program.training().global_batch_size()) *
@@ -157,6 +169,7 @@ ordered_json hocket::programJson(const Program &program, ProgramDetail detail) {
       {"version", program.version()},
       {"model", model.name()},
       {"target", program.provenance().target()},
+      {"code", codeJson(program)},
       {"compiler", program.provenance().compiler_version()},
       {"fingerprint", toHex(program.provenance().fingerprint())},
       {"mesh", axes},

@@ -56,6 +56,22 @@ static std::string groupsText(const Program &program) {
   return text.empty() ? "none" : text;
 }
 
+/// "x86-64-v4, x86-64-v3"; "sm_90a, source" where the GPU's own is made from
+/// it.
+static std::string codeText(const Program &program) {
+  std::vector<std::string> names;
+  for (const auto &module : program.modules())
+    for (const auto &variant : module.variants()) {
+      std::string name = variant.isa().empty() ? "source" : variant.isa();
+      if (std::find(names.begin(), names.end(), name) == names.end())
+        names.push_back(name);
+    }
+  std::string text;
+  for (const std::string &name : names)
+    text += (text.empty() ? "" : ", ") + name;
+  return text.empty() ? "none" : text;
+}
+
 static std::string headText(const Program &program) {
   const auto &from = program.provenance();
   const auto &model = program.model();
@@ -63,6 +79,7 @@ static std::string headText(const Program &program) {
   Rows rows = {
       {"model", model.name()},
       {"target", from.target()},
+      {"code", codeText(program)},
       {"compiler", from.compiler_version()},
       {"fingerprint", toHex(from.fingerprint()).substr(0, 16)},
       {"mesh", meshText(program.mesh())},

@@ -10,6 +10,7 @@
 #include "runtime/program/ProgramFile.h"
 #include "runtime/telemetry/InstructionTrace.h"
 #include "runtime/telemetry/MemoryTrace.h"
+#include "runtime/tools/CommandLine.h"
 #include "runtime/tools/OptionValues.h"
 #include "runtime/tools/OutputFile.h"
 
@@ -203,8 +204,8 @@ Status run(const TraceArguments &arguments) {
 void hocket::registerTrace(CLI::App &app, Status &result, PlanPricer pricer) {
   auto arguments = std::make_shared<TraceArguments>();
   arguments->pricer = std::move(pricer);
-  CLI::App *command = app.add_subcommand(
-      "trace", "Predict when each instruction of each rank runs");
+  CLI::App *command = addCommand(
+      app, "trace", "Predict when each instruction of each rank runs");
   command->add_option("FILE", arguments->path, "An executable (.hkx)")
       ->required();
   command

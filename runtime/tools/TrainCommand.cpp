@@ -10,6 +10,7 @@
 #include "runtime/program/NativeOrigin.h"
 #include "runtime/program/ProgramFile.h"
 #include "runtime/telemetry/StatusLine.h"
+#include "runtime/tools/CommandLine.h"
 #include "runtime/tools/OptionValues.h"
 #include "runtime/train/TrainingRun.h"
 
@@ -152,7 +153,7 @@ void hocket::registerTrain(CLI::App &app, Status &result,
   if (!arguments->resolver.resolve)
     arguments->resolver.resolve = readProgram;
   TrainingOptions &options = arguments->options;
-  CLI::App *command = app.add_subcommand("train", "Train a model");
+  CLI::App *command = addCommand(app, "train", "Train a model");
   command
       ->add_option("INPUT", arguments->input,
                    arguments->resolver.inputDescription)

@@ -11,6 +11,7 @@
 #include "runtime/base/Quantity.h"
 #include "runtime/program/ProgramCheck.h"
 #include "runtime/program/ProgramFile.h"
+#include "runtime/tools/CommandLine.h"
 
 #include <iostream>
 #include <memory>
@@ -75,8 +76,9 @@ static Status run(const VerifyArguments &arguments) {
 
 void hocket::registerVerify(CLI::App &app, Status &result) {
   auto arguments = std::make_shared<VerifyArguments>();
-  CLI::App *command = app.add_subcommand(
-      "verify", "Is this executable sound? Exit status 0, or 1 with reasons");
+  CLI::App *command =
+      addCommand(app, "verify",
+                 "Is this executable sound? Exit status 0, or 1 with reasons");
   command->add_option("FILE", arguments->path, "An executable (.hkx)")
       ->required();
   command->add_flag("--json", arguments->json, "Print the result as JSON");

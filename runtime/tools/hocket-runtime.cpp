@@ -30,7 +30,7 @@ int main(int argc, char **argv) {
   registerExplain(app, result);
   registerTrace(app, result);
   registerVerify(app, result);
-  CLI::App *data = app.add_subcommand("data", "Prepare token files");
+  CLI::App *data = addCommand(app, "data", "Prepare token files");
   data->require_subcommand(1);
   registerDataPrepare(*data, result);
   registerDoctor(app, result);

@@ -9,6 +9,7 @@
 #include "compiler/driver/ExportProblem.h"
 #include "runtime/comm/local/LocalWorld.h"
 #include "runtime/hal/drivers/Drivers.h"
+#include "runtime/hal/drivers/cpu/CpuFeatures.h"
 #include "runtime/train/Initialize.h"
 #include "runtime/train/StepHost.h"
 
@@ -29,6 +30,8 @@ static CompileRequest requestOf(const std::string &spec,
   request.spec.overrides = choice.overrides;
   request.fuse = choice.fuse;
   request.target = choice.target;
+  if (choice.target != "cuda") // For this machine alone: half the work.
+    request.architectures = {hal::bestVariant(*hal::chooseIsa())};
   for (const auto &[option, value] : choice.flags)
     request.spec.flags.given.push_back({option, value});
   return request;

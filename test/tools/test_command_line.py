@@ -102,6 +102,34 @@ class CommandLineTest(unittest.TestCase):
         schedule.write_text(head + "rank 0 F0 F1 BW0\nrank 1 F0 F1 BW0 BW1\n")
         self.refuses(2, "Q22", "compile", self.spec, *options, "-o", out)
 
+    def test_code_for_the_instruction_sets_that_are_named(self):
+        both, one = self.folder / "both.hkx", self.folder / "one.hkx"
+        self.must("compile", self.spec, "-o", both)
+        sets = {}
+        for name in ("x86-64-v3", "x86-64-v4", "native", "x86-64-v3,x86-64-v4"):
+            self.must("compile", self.spec, "--arch", name, "-o", one)
+            code = json.loads(self.must("inspect", one, "--json"))["code"]
+            sets[name] = [variant["isa"] for variant in code]
+            if "," in name:
+                self.assertEqual(one.read_bytes(), both.read_bytes())
+            else:
+                self.assertLess(one.stat().st_size, both.stat().st_size)
+        self.assertEqual(sets["x86-64-v3"], ["x86-64-v3"])
+        self.assertEqual(sets["x86-64-v3,x86-64-v4"], ["x86-64-v4", "x86-64-v3"])
+        self.assertIn(sets["native"], (sets["x86-64-v3"], sets["x86-64-v4"]))
+        self.must("compile", self.spec, "--arch", "native", "-o", one)
+        self.must("train", one, "--data", self.data, "--steps", 1)
+        one.unlink()
+        both.unlink()
+        for name, message in (
+            ("sm_90a", "architectures of GPUs go with --target cuda"),
+            ("x86-64-v5", "--arch x86-64-v5: for --target cpu write x86-64-v4"),
+            ("x86-64-v3,x86-64-v3", "--arch names x86-64-v3 twice"),
+        ):
+            self.refuses(2, message, "compile", self.spec, "--arch", name, "-o", one)
+        self.refuses(2, "not for the IR of a level", "compile", self.spec, "--arch",
+                     "native", "--compile-to", "kern", "-o", self.folder / "x")  # fmt: skip
+
     def test_every_command_has_help_with_an_example(self):
         for command in COMMANDS:
             with self.subTest(command):

@@ -12,6 +12,7 @@
 #include "runtime/base/Format.h"
 #include "runtime/base/Quantity.h"
 #include "runtime/cluster/Systems.h"
+#include "runtime/tools/CommandLine.h"
 #include "runtime/tools/OptionValues.h"
 #include "runtime/tools/OutputFile.h"
 
@@ -114,8 +115,8 @@ void hocket::registerCalibrate(CLI::App &app, Status &result,
                                CompileProgram compile) {
   auto arguments = std::make_shared<Arguments>();
   arguments->options.compile = std::move(compile);
-  CLI::App *command = app.add_subcommand(
-      "calibrate", "Measure this machine as a system to plan for");
+  CLI::App *command = addCommand(
+      app, "calibrate", "Measure this machine as a system to plan for");
   command->footer(details);
   command->add_option("--device", arguments->options.driver, "cpu or cuda")
       ->type_name("NAME")

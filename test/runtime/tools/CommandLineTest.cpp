@@ -28,7 +28,7 @@ struct Program : testing::Test {
   Program() {
     app.name("prog");
     app.require_subcommand(1);
-    CLI::App *train = app.add_subcommand("train", "Train a model");
+    CLI::App *train = addCommand(app, "train", "Train a model");
     train->add_option("INPUT", input, "What to train")->required();
     train->add_option("--data", data, "Token files")->type_name("PREFIX");
     wantWhole(train->add_option("--steps", steps, "How many"), 0);
@@ -41,9 +41,9 @@ struct Program : testing::Test {
         {{"auto", Mode::Auto}, {"on", Mode::On}, {"off", Mode::Off}}, "Graphs");
     train->footer("Example:\n  prog train x");
     train->callback([this] { ran = true; });
-    CLI::App *group = app.add_subcommand("data", "Token files");
+    CLI::App *group = addCommand(app, "data", "Token files");
     group->require_subcommand(1);
-    group->add_subcommand("prepare", "Make them")->callback([this] {
+    addCommand(*group, "prepare", "Make them")->callback([this] {
       ran = true;
     });
     addHelpAndVersion(app, result, "\nLIB 1");

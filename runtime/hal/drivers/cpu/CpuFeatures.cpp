@@ -37,6 +37,10 @@ bool hal::isaRuns(Isa isa, std::string_view variant) {
   return variant == "x86-64-v4" && isa >= Isa::Avx512;
 }
 
+std::string hal::bestVariant(Isa isa) {
+  return isaRuns(isa, "x86-64-v4") ? "x86-64-v4" : "x86-64-v3";
+}
+
 std::string hal::cpuModelName() {
   std::ifstream file("/proc/cpuinfo");
   std::string line;

@@ -24,6 +24,9 @@ StatusOr<kernels::Isa> chooseIsa();
 /// Whether code for `variant` ("x86-64-v3", "x86-64-v4") runs under `isa`.
 bool isaRuns(kernels::Isa isa, std::string_view variant);
 
+/// The best code that runs under `isa`: "x86-64-v3" or "x86-64-v4".
+std::string bestVariant(kernels::Isa isa);
+
 /// The processor's name from /proc/cpuinfo; "unknown" if it is not there.
 std::string cpuModelName();
 

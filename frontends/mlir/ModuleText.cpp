@@ -4,7 +4,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "compiler/driver/ModuleText.h"
+#include "frontends/mlir/ModuleText.h"
 
 #include <algorithm>
 

@@ -4,8 +4,8 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef HOCKET_COMPILER_DRIVER_MODULETEXT_H
-#define HOCKET_COMPILER_DRIVER_MODULETEXT_H
+#ifndef HOCKET_FRONTENDS_MLIR_MODULETEXT_H
+#define HOCKET_FRONTENDS_MLIR_MODULETEXT_H
 
 #include "runtime/base/Status.h"
 
@@ -22,4 +22,4 @@ Status checkModuleText(std::string_view text, const std::string &path);
 
 } // namespace hocket
 
-#endif // HOCKET_COMPILER_DRIVER_MODULETEXT_H
+#endif // HOCKET_FRONTENDS_MLIR_MODULETEXT_H

@@ -1,0 +1,60 @@
+//===- SpecOptions.cpp - Options of commands that take a spec -------------===//
+//
+// Part of Hocket, under the Apache License v2.0.
+//
+//===----------------------------------------------------------------------===//
+
+#include "compiler/tools/SpecOptions.h"
+
+#include "runtime/tools/OptionValues.h"
+
+#include <map>
+
+using namespace hocket;
+
+void hocket::addOverrides(CLI::App &command,
+                          std::vector<std::string> &overrides) {
+  command
+      .add_option("--set", overrides,
+                  "Overrides a field of the spec, e.g. training.steps=100; "
+                  "may be repeated")
+      ->type_name("PATH=VALUE")
+      ->allow_extra_args(false);
+}
+
+/// What help calls the value of an option of the plan.
+static std::string valueName(const std::string &option) {
+  static const std::map<std::string, std::string> names = {
+      {"--mesh", "AXES"},
+      {"--schedule", "NAME|FILE"},
+      {"--cp-strategy", "allgather|ring|alltoall"},
+      {"--shardings", "FILE"},
+      {"--recompute", "none|selective|full|auto"},
+      {"--recompute-method", "uniform|block"},
+      {"--memory", "BYTES"}};
+  auto name = names.find(option);
+  return name == names.end() ? "N" : name->second;
+}
+
+void hocket::addSpecOptions(CLI::App &command, spec::LoadOptions &options) {
+  addOverrides(command, options.overrides);
+  command
+      .add_option("--plan", options.planPath,
+                  "A plan (textproto) in place of the spec's own; compile "
+                  "takes auto too: searched for --cluster")
+      ->type_name("FILE")
+      ->group(planOptions);
+  for (const spec::PlanFlagInfo &flag : spec::planFlags()) {
+    std::string name = flag.option;
+    auto note = [&options, name](const std::string &value) {
+      options.flags.given.push_back({name, value});
+    };
+    CLI::Option *option =
+        flag.takesValue
+            ? command.add_option_function<std::string>(name, note, flag.help)
+                  ->type_name(valueName(name))
+            : command.add_flag_callback(
+                  name, [note] { note("true"); }, flag.help);
+    option->group(planOptions);
+  }
+}
