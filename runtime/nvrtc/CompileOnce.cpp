@@ -6,7 +6,7 @@
 
 #include "runtime/nvrtc/CompileOnce.h"
 
-#include "runtime/nvrtc/CodeCache.h"
+#include "runtime/base/ResultCache.h"
 
 #include <map>
 #include <memory>
@@ -27,7 +27,7 @@ static StatusOr<std::string> keyOf(const Source &source,
     parts.push_back(header.name);
     parts.push_back(header.text);
   }
-  return CodeCache::keyOf(parts);
+  return ResultCache::keyOf(parts);
 }
 
 /// The mutex of those that want the code of `key`.
@@ -46,7 +46,7 @@ StatusOr<std::string> nvrtc::compileOnce(const Source &source,
   HOCKET_ASSIGN_OR_RETURN(std::string key, keyOf(source, architecture));
   std::shared_ptr<std::mutex> mutex = mutexOf(key);
   std::lock_guard lock(*mutex);
-  StatusOr<CodeCache> cache = CodeCache::open();
+  StatusOr<ResultCache> cache = ResultCache::open();
   if (cache.ok())
     if (std::optional<std::string> code = cache->find(key))
       return *std::move(code);

@@ -5,7 +5,7 @@
 //===----------------------------------------------------------------------===//
 ///
 /// \file
-/// What NVRTC makes of a source, from the folder of CodeCache where it lies
+/// What NVRTC makes of a source, from the folder of ResultCache where it lies
 /// there already.
 ///
 //===----------------------------------------------------------------------===//

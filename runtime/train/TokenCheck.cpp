@@ -7,9 +7,9 @@
 #include "runtime/train/TokenCheck.h"
 
 #include "runtime/base/Format.h"
+#include "runtime/base/ResultCache.h"
 #include "runtime/data/BlendedDataset.h"
 #include "runtime/data/TokenExtremes.h"
-#include "runtime/nvrtc/CodeCache.h"
 
 #include <chrono>
 #include <filesystem>
@@ -19,7 +19,6 @@
 
 using namespace hocket;
 using namespace hocket::data;
-using nvrtc::CodeCache;
 
 /// A file of fewer bytes is read faster than anyone notices.
 static constexpr uint64_t worthKeeping = uint64_t(16) << 20;
@@ -45,11 +44,11 @@ public:
   explicit KeptExtremes(const std::string &prefix) {
     std::optional<std::string> bin = stampOf(prefix + ".bin"),
                                index = stampOf(prefix + ".idx");
-    auto opened = CodeCache::open();
+    auto opened = ResultCache::open();
     if (!bin || !index || !opened.ok())
       return;
     cache = *std::move(opened);
-    key = CodeCache::keyOf({"extremes of tokens, version 1", *bin, *index});
+    key = ResultCache::keyOf({"extremes of tokens, version 1", *bin, *index});
   }
 
   std::optional<TokenExtremes> find() const {
@@ -74,7 +73,7 @@ public:
   }
 
 private:
-  std::optional<CodeCache> cache;
+  std::optional<ResultCache> cache;
   std::string key;
 };
 } // namespace

@@ -11,9 +11,9 @@
 //===----------------------------------------------------------------------===//
 
 #include "runtime/base/File.h"
+#include "runtime/base/ResultCache.h"
 #include "runtime/hal/drivers/cuda/CublasLtApi.h"
 #include "runtime/hal/drivers/cuda/CudaDevice.h"
-#include "runtime/nvrtc/CodeCache.h"
 #include "test/emulator/EmulatedGpus.h"
 
 #include <array>
@@ -94,7 +94,7 @@ protected:
   std::string file() const {
     std::string found;
     for (const auto &entry : std::filesystem::directory_iterator(folder))
-      if (entry.path().extension() == ".gpu") {
+      if (entry.path().extension() == ".kept") {
         EXPECT_EQ(found, "");
         found = entry.path();
       }
@@ -131,7 +131,7 @@ TEST_F(AlgorithmChoice, CanBeSwitchedOff) {
 }
 
 TEST_F(AlgorithmChoice, IsNotMadeWhereItCannotBeKept) {
-  ASSERT_TRUE(nvrtc::CodeCache::open(folder).ok());
+  ASSERT_TRUE(ResultCache::open(folder).ok());
   ASSERT_EQ(::chmod(folder.c_str(), 0770), 0);
   EXPECT_EQ(multiply(true), firstTwice);
 }
@@ -140,7 +140,7 @@ TEST_F(AlgorithmChoice, DoesNotBelieveAHostileFile) {
   expectMeasured(multiply(true));
   std::string path = file(), good = *readFile(path, 1 << 20);
   std::string name = std::filesystem::path(path).stem();
-  auto cache = nvrtc::CodeCache::open(folder);
+  auto cache = ResultCache::open(folder);
   ASSERT_TRUE(cache.ok());
   // Damaged; of another size, or no proposal, with a digest that is right.
   std::string algorithm = *cache->find(name), foreign = algorithm;
@@ -160,7 +160,7 @@ TEST_F(AlgorithmChoice, DoesNotBelieveAHostileFile) {
 
 TEST_F(AlgorithmChoice, OfAnotherProposalIsTaken) {
   expectMeasured(multiply(true));
-  auto cache = nvrtc::CodeCache::open(folder);
+  auto cache = ResultCache::open(folder);
   std::string name = std::filesystem::path(file()).stem();
   std::string algorithm = *cache->find(name);
   algorithm[8 * 6] = 3;

@@ -68,7 +68,7 @@ AlgorithmChoice::AlgorithmChoice(const DriverApi &api) : api(api) {
   const char *wish = std::getenv("HOCKET_MEASURE_PRODUCTS");
   if (wish && std::string_view(wish) == "0")
     return;
-  if (StatusOr<nvrtc::CodeCache> opened = nvrtc::CodeCache::open(); opened.ok())
+  if (StatusOr<ResultCache> opened = ResultCache::open(); opened.ok())
     cache = *std::move(opened);
 }
 
@@ -90,7 +90,7 @@ StatusOr<size_t> AlgorithmChoice::choose(
     CUstream stream, const Run &run) {
   if (!cache)
     return size_t(0);
-  std::string name = nvrtc::CodeCache::keyOf(key);
+  std::string name = ResultCache::keyOf(key);
   if (auto known = candidateOf(cache->find(name), candidates))
     return *known;
   if (!run)

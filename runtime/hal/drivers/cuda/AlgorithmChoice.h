@@ -6,7 +6,7 @@
 ///
 /// \file
 /// cuBLASLt proposes algorithms for a product, best guess first. This tries the
-/// first few once and keeps which was the fastest in the folder of CodeCache,
+/// first few once and keeps which was the fastest in the folder of ResultCache,
 /// under the digest of all that the choice depends on. Whoever finds it there
 /// takes the same, so that the same machine gives the same bits; processes that
 /// want the same product at the same time wait for the one that measures.
@@ -22,8 +22,8 @@
 #ifndef HOCKET_RUNTIME_HAL_DRIVERS_CUDA_ALGORITHMCHOICE_H
 #define HOCKET_RUNTIME_HAL_DRIVERS_CUDA_ALGORITHMCHOICE_H
 
+#include "runtime/base/ResultCache.h"
 #include "runtime/hal/drivers/cuda/CublasLtApi.h"
-#include "runtime/nvrtc/CodeCache.h"
 
 #include <functional>
 #include <span>
@@ -54,7 +54,7 @@ private:
   StatusOr<size_t> fastest(size_t count, CUstream stream, const Run &run);
 
   const DriverApi &api;
-  std::optional<nvrtc::CodeCache> cache; ///< Absent: nothing is measured.
+  std::optional<ResultCache> cache; ///< Absent: nothing is measured.
 };
 
 } // namespace hocket::hal::cuda

@@ -6,7 +6,7 @@
 ///
 /// \file
 /// Loads the modules of a program onto one GPU: the cubin that runs there,
-/// or else the source, compiled by NVRTC and kept in the CodeCache.
+/// or else the source, compiled by NVRTC and kept in the ResultCache.
 ///
 //===----------------------------------------------------------------------===//
 

@@ -1,10 +1,10 @@
-//===- CodeCache.cpp - Machine code that was compiled before --------------===//
+//===- ResultCache.cpp - What was found out before ------------------------===//
 //
 // Part of Hocket, under the Apache License v2.0.
 //
 //===----------------------------------------------------------------------===//
 
-#include "runtime/nvrtc/CodeCache.h"
+#include "runtime/base/ResultCache.h"
 
 #include "runtime/base/CacheFolder.h"
 #include "runtime/base/File.h"
@@ -15,25 +15,24 @@
 #include <unistd.h>
 
 using namespace hocket;
-using namespace hocket::nvrtc;
 
-/// Before the digest of the code and the code.
-static constexpr std::string_view magic = "HOCKETGPU1\n";
+/// Before the digest of the result and the result.
+static constexpr std::string_view magic = "HOCKETKEPT1\n";
 static constexpr size_t digestBytes = std::tuple_size<Sha256::Digest>();
 /// Of a file; more is not what was written.
 static constexpr uint64_t mostBytes = uint64_t(1) << 30;
 
-StatusOr<CodeCache> CodeCache::open() {
+StatusOr<ResultCache> ResultCache::open() {
   HOCKET_ASSIGN_OR_RETURN(std::string folder, openCacheFolder());
-  return CodeCache(folder);
+  return ResultCache(folder);
 }
 
-StatusOr<CodeCache> CodeCache::open(const std::string &folder) {
+StatusOr<ResultCache> ResultCache::open(const std::string &folder) {
   HOCKET_ASSIGN_OR_RETURN(std::string path, openCacheFolder(folder));
-  return CodeCache(path);
+  return ResultCache(path);
 }
 
-std::string CodeCache::keyOf(const std::vector<std::string> &parts) {
+std::string ResultCache::keyOf(const std::vector<std::string> &parts) {
   Sha256 digest;
   for (const std::string &part : parts) {
     uint64_t bytes = part.size();
@@ -43,11 +42,11 @@ std::string CodeCache::keyOf(const std::vector<std::string> &parts) {
   return toHex(digest.finish());
 }
 
-std::string CodeCache::fileOf(const std::string &key) const {
-  return path + "/" + key + ".gpu";
+std::string ResultCache::fileOf(const std::string &key) const {
+  return path + "/" + key + ".kept";
 }
 
-std::optional<std::string> CodeCache::find(const std::string &key) const {
+std::optional<std::string> ResultCache::find(const std::string &key) const {
   struct stat info;
   if (::lstat(fileOf(key).c_str(), &info) != 0 || !S_ISREG(info.st_mode) ||
       info.st_uid != ::geteuid())
@@ -56,17 +55,18 @@ std::optional<std::string> CodeCache::find(const std::string &key) const {
   if (!bytes.ok() || !bytes->starts_with(magic) ||
       bytes->size() < magic.size() + digestBytes)
     return std::nullopt;
-  std::string code = bytes->substr(magic.size() + digestBytes);
-  Sha256::Digest digest = Sha256::of(code);
+  std::string result = bytes->substr(magic.size() + digestBytes);
+  Sha256::Digest digest = Sha256::of(result);
   if (bytes->compare(magic.size(), digestBytes,
                      std::string(digest.begin(), digest.end())) != 0)
     return std::nullopt;
-  return code;
+  return result;
 }
 
-Status CodeCache::store(const std::string &key, const std::string &code) const {
-  Sha256::Digest digest = Sha256::of(code);
+Status ResultCache::store(const std::string &key,
+                          const std::string &result) const {
+  Sha256::Digest digest = Sha256::of(result);
   std::string bytes(magic);
   bytes.append(digest.begin(), digest.end());
-  return writeFileAtomically(fileOf(key), bytes + code);
+  return writeFileAtomically(fileOf(key), bytes + result);
 }
