@@ -15,7 +15,7 @@ using namespace hocket;
 
 static volatile std::sig_atomic_t signalSeen = 0;
 
-static struct sigaction previousInterrupt, previousTerminate, previousPipe;
+static struct sigaction previousInterrupt, previousTerminate;
 
 /// Objects that live; the first installs, the last restores.
 static std::mutex guardsMutex;
@@ -55,8 +55,6 @@ InterruptGuard::InterruptGuard() {
   sigemptyset(&action.sa_mask);
   ::sigaction(SIGINT, &action, &previousInterrupt);
   ::sigaction(SIGTERM, &action, &previousTerminate);
-  action.sa_handler = SIG_IGN;
-  ::sigaction(SIGPIPE, &action, &previousPipe);
 }
 
 InterruptGuard::~InterruptGuard() {
@@ -65,7 +63,6 @@ InterruptGuard::~InterruptGuard() {
     return;
   ::sigaction(SIGINT, &previousInterrupt, nullptr);
   ::sigaction(SIGTERM, &previousTerminate, nullptr);
-  ::sigaction(SIGPIPE, &previousPipe, nullptr);
 }
 
 bool InterruptGuard::requested() { return signalSeen != 0; }

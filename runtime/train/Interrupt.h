@@ -12,9 +12,8 @@ namespace hocket {
 /// While this object lives, the first SIGINT or SIGTERM is only remembered, so
 /// that a step can be finished and saved. Another one ends the process as usual
 /// if it comes a second or more later: launchers, and `timeout`, send theirs to
-/// a process and again to its group. SIGPIPE is ignored: a reader of the
-/// output that has gone does not end a run. Ranks that are threads of one
-/// process may each have one.
+/// a process and again to its group. Ranks that are threads of one process may
+/// each have one.
 class InterruptGuard {
 public:
   InterruptGuard();

@@ -5,6 +5,7 @@ import contextlib
 import os
 import pathlib
 import random
+import signal
 import socket
 import subprocess
 import tempfile
@@ -82,6 +83,8 @@ class RankProcesses(unittest.TestCase):
             stdout=subprocess.PIPE,
             stderr=subprocess.STDOUT,
             text=True,
+            # What a shell that runs the tests in the background has ignored.
+            preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),
         )
         with process:
             try:
