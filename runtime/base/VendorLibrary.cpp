@@ -8,6 +8,7 @@
 
 #include <cstdlib>
 #include <dlfcn.h>
+#include <link.h>
 
 using namespace hocket;
 
@@ -26,6 +27,16 @@ StatusOr<VendorLibrary> VendorLibrary::load(const Request &request) {
                             " on this machine (" + reason + "); " +
                             request.advice + ", or set " + request.variable +
                             " to the path of the library");
+}
+
+void VendorLibrary::loadBeside(const std::string &file) const {
+  link_map *map = nullptr;
+  if (::dlinfo(handle, RTLD_DI_LINKMAP, static_cast<void *>(&map)) != 0 || !map)
+    return;
+  std::string whole = map->l_name;
+  if (size_t slash = whole.rfind('/'); slash != std::string::npos)
+    ::dlopen((whole.substr(0, slash + 1) + file).c_str(),
+             RTLD_NOW | RTLD_LOCAL);
 }
 
 Status VendorLibrary::find(const char *symbol, void *&address) const {

@@ -44,6 +44,12 @@ public:
     return status;
   }
 
+  /// Loads `file`, which lies in the folder of this library, so that where the
+  /// library itself loads it by its name, the loader finds it: named by its
+  /// path, a library brings nothing that lies beside it. Where there is no such
+  /// file, or the loader refuses it, the library finds another or says so.
+  void loadBeside(const std::string &file) const;
+
   /// Path or name under which it was loaded.
   const std::string &path() const { return where; }
 

@@ -74,6 +74,11 @@ StatusOr<Library> load() {
 #undef HOCKET_RESOLVE
   (void)vendor.resolve("nvrtcGetPTXSize", f.nvrtcGetPTXSize);
   (void)vendor.resolve("nvrtcGetPTX", f.nvrtcGetPTX);
+  // It loads the other half of itself by name alone, at the first compilation.
+  int major = 0, minor = 0;
+  if (f.nvrtcVersion(&major, &minor) == 0)
+    vendor.loadBeside("libnvrtc-builtins.so." + std::to_string(major) + "." +
+                      std::to_string(minor));
   return library;
 }
 
@@ -227,6 +232,12 @@ StatusOr<std::string> nvrtc::compile(const Source &source,
   Compilation compilation(library()->functions);
   HOCKET_RETURN_IF_ERROR(compilation.compile(source, arch));
   return compilation.cubin();
+}
+
+Status nvrtc::tryCompiling() {
+  Source line{
+      "line.cu", "extern \"C\" __global__ void line(int *x) { *x = 1; }\n", {}};
+  return compile(line, "sm_" + std::to_string(oldestArchitecture)).status();
 }
 
 StatusOr<std::string> nvrtc::ptx(const Source &source,

@@ -41,6 +41,11 @@ StatusOr<std::string> findLibrary();
 /// "13.2".
 StatusOr<std::string> version();
 
+/// Compiles one line for the oldest architecture that kernels need: whether the
+/// library is whole, and can write where it must. InvalidArgument with its own
+/// words where it is not.
+Status tryCompiling();
+
 /// Whether kernels can be compiled for `arch`, before anything is:
 /// InvalidArgument where it is not written as "sm_90a" is, where it is older
 /// than the kernels need, or where NVRTC does not know it; the message then

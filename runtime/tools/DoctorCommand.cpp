@@ -9,15 +9,17 @@
 #include "runtime/base/File.h"
 #include "runtime/base/Format.h"
 #include "runtime/base/JsonLines.h"
+#include "runtime/base/ResultCache.h"
 #include "runtime/base/WorkerPool.h"
 #include "runtime/comm/mpi/MpiTransport.h"
 #include "runtime/comm/nccl/NcclApi.h"
 #include "runtime/hal/drivers/cpu/CpuFeatures.h"
 #include "runtime/hal/drivers/cuda/CublasLtApi.h"
 #include "runtime/hal/drivers/cuda/CudaDevice.h"
-#include "runtime/nvrtc/CodeCache.h"
 #include "runtime/nvrtc/Nvrtc.h"
+#include "runtime/tools/CommandLine.h"
 
+#include <algorithm>
 #include <cstdlib>
 #include <dlfcn.h>
 #include <fstream>
@@ -140,13 +142,26 @@ static void addMpiModule(std::vector<Finding> &findings) {
                                    : path});
 }
 
+static std::string onOneLine(std::string text) {
+  std::replace(text.begin(), text.end(), '\n', ' ');
+  return text;
+}
+
 static void addNvrtc(std::vector<Finding> &findings) {
   auto library = nvrtc::findLibrary();
   auto version = nvrtc::version();
-  findings.push_back({"NVRTC", version.ok(), false,
-                      version.ok() ? *library + ", version " + *version
-                                   : "kernels for NVIDIA GPUs (HOCKET_NVRTC "
-                                     "may name the library)"});
+  if (!version.ok()) {
+    findings.push_back({"NVRTC", false, false,
+                        "kernels for NVIDIA GPUs (HOCKET_NVRTC may name the "
+                        "library)"});
+    return;
+  }
+  std::string which = *library + ", version " + *version;
+  Status compiled = nvrtc::tryCompiling();
+  findings.push_back({"NVRTC", compiled.ok(), false,
+                      compiled.ok() ? which + ", compiles"
+                                    : which + " does not compile: " +
+                                          onOneLine(compiled.message())});
 }
 
 static void addGpus(std::vector<Finding> &findings) {
@@ -173,7 +188,7 @@ static void addGpus(std::vector<Finding> &findings) {
                        "; messages between GPUs go through it"
                  : "messages between GPUs go through host memory (HOCKET_NCCL "
                    "may name the library)"});
-  auto cache = nvrtc::CodeCache::open();
+  auto cache = ResultCache::open();
   findings.push_back(
       {"compiled GPU kernels", cache.ok(), false,
        cache.ok() ? "kept in " + cache->folder() : cache.status().message()});
@@ -243,8 +258,8 @@ static Status run(bool json) {
 
 void hocket::registerDoctor(CLI::App &app, Status &result) {
   auto json = std::make_shared<bool>(false);
-  CLI::App *command = app.add_subcommand(
-      "doctor", "Show what is found on this machine, and what is missing");
+  CLI::App *command = addCommand(
+      app, "doctor", "Show what is found on this machine, and what is missing");
   command->add_flag("--json", *json, "Print the findings as JSON");
   command->footer("Example:\n  hocket doctor");
   command->callback([json, &result] { result = run(*json); });
