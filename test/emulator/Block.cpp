@@ -10,6 +10,9 @@
 #include "test/emulator/Fiber.h"
 
 #include <algorithm>
+#include <array>
+#include <bit>
+#include <cstdint>
 #include <cstring>
 #include <deque>
 #include <memory>
@@ -23,19 +26,24 @@ using namespace hocket::emulator;
 namespace {
 
 constexpr unsigned lanesOfWarp = 32;
+/// What a lane can give others at once.
+constexpr unsigned mostBytesOfLane = 1024;
 /// Bytes of shared memory before they are written: a NaN as f32, bf16 and f16.
 constexpr std::byte unwritten{0xff};
 
+/// Of a fiber. Kept apart from the rest of it, as the scheduler looks at those
+/// of a whole block again and again.
+enum class State : uint8_t {
+  Ready,
+  Later,   ///< lets others go first
+  InBlock, ///< waits for the block
+  InWarp,
+  AtPhase,   ///< waits for the end of a barrier's phase
+  InMeeting, ///< waits for some warps
+  Ended,
+};
+
 struct Fiber {
-  enum class State {
-    Ready,
-    Later,   ///< lets others go first
-    InBlock, ///< waits for the block
-    InWarp,
-    AtPhase,   ///< waits for the end of a barrier's phase
-    InMeeting, ///< waits for some warps
-    Ended,
-  } state = State::Ready;
   FiberStack stack;
   ThreadPlace place;
   // InWarp: with whom it exchanges what.
@@ -60,8 +68,9 @@ public:
       : launch(launch), calls(calls), shared(shared), thread(thread),
         dynamic(launch.sharedBytes), seen(launch.sharedBytes),
         random(launch.seed),
-        fibers(launch.blockSize.x * launch.blockSize.y * launch.blockSize.z) {
-    calls.syncBlock = [] { current->wait(Fiber::State::InBlock); };
+        fibers(launch.blockSize.x * launch.blockSize.y * launch.blockSize.z),
+        states(fibers.size()) {
+    calls.syncBlock = [] { current->wait(State::InBlock); };
     calls.gather = [](unsigned lanes, const void *mine, unsigned bytes,
                       void *all) { current->gather(lanes, mine, bytes, all); };
     calls.copyLater = [](void *to, const void *from) {
@@ -83,12 +92,13 @@ public:
 private:
   static void start() {
     current->thread();
-    current->wait(Fiber::State::Ended);
+    current->wait(State::Ended);
   }
+  size_t indexOf(const Fiber &fiber) const { return &fiber - fibers.data(); }
   void setBarrierCalls();
   void prepare(Index block);
   void resume(Fiber &fiber);
-  void wait(Fiber::State state);
+  void wait(State state);
   void gather(unsigned lanes, const void *mine, unsigned bytes, void *all);
   void copyLater(Fiber::Copy copy);
   void waitForCopies(int left);
@@ -98,7 +108,7 @@ private:
   /// Lets others go first, or not.
   void hesitate() {
     if (random() % 2 == 0)
-      wait(Fiber::State::Later);
+      wait(State::Later);
   }
   void land(size_t copy);
   void landSome();
@@ -117,6 +127,7 @@ private:
   std::vector<std::byte> seen; ///< What products see of it.
   std::mt19937_64 random;
   std::vector<Fiber> fibers;
+  std::vector<State> states; ///< Of each fiber.
   BlockBarriers barriers;
   Fiber *running = nullptr;
   std::string failure; ///< Of a thread: the launch ends.
@@ -132,11 +143,12 @@ void BlockRunner::prepare(Index block) {
   std::ranges::fill(dynamic, unwritten);
   std::ranges::fill(seen, unwritten);
   barriers.begin(shared, {dynamic, seen}, static_cast<unsigned>(fibers.size()));
+  std::ranges::fill(states, State::Ready);
   Index size = launch.blockSize;
   for (unsigned i = 0; i < fibers.size(); ++i) {
     Fiber &fiber = fibers[i];
-    fiber.state = Fiber::State::Ready;
-    fiber.copies.assign(1, {});
+    if (fiber.copies.size() != 1 || !fiber.copies.front().empty())
+      fiber.copies.assign(1, {});
     fiber.place = {{i % size.x, i / size.x % size.y, i / size.x / size.y},
                    block,
                    size,
@@ -152,18 +164,20 @@ void BlockRunner::resume(Fiber &fiber) {
 }
 
 /// Of a fiber: stops until the scheduler finds that it may go on.
-void BlockRunner::wait(Fiber::State state) {
-  running->state = state;
+void BlockRunner::wait(State state) {
+  states[indexOf(*running)] = state;
   FiberStack::change(running->stack.place, scheduler);
 }
 
 void BlockRunner::gather(unsigned lanes, const void *mine, unsigned bytes,
                          void *all) {
+  if (bytes > mostBytesOfLane)
+    fail("gives its warp " + std::to_string(bytes) + " bytes at once");
   running->lanes = lanes;
   running->mine = mine;
   running->bytes = bytes;
   running->all = all;
-  wait(Fiber::State::InWarp);
+  wait(State::InWarp);
 }
 
 static void perform(const Fiber::Copy &copy) {
@@ -200,7 +214,7 @@ void BlockRunner::fail(const std::string &error) {
     return;
   Index thread = running->place.thread;
   failure = "thread " + std::to_string(thread.x) + " " + error;
-  wait(Fiber::State::Ended);
+  wait(State::Ended);
 }
 
 void BlockRunner::setBarrierCalls() {
@@ -223,7 +237,7 @@ void BlockRunner::setBarrierCalls() {
     current->running->barrier = barrier;
     current->running->parity = parity;
     if (!current->barriers.hasEnded(barrier, parity))
-      current->wait(Fiber::State::AtPhase);
+      current->wait(State::AtPhase);
   };
   calls.meet = [](unsigned barrier, unsigned threads) {
     current->come(barrier, threads, true);
@@ -252,12 +266,12 @@ void BlockRunner::come(unsigned barrier, unsigned threads, bool waits) {
   fail(barriers.come(barrier, threads));
   bool isFull = barriers.isFull(barrier);
   if (isFull)
-    for (Fiber &fiber : fibers)
-      if (fiber.state == Fiber::State::InMeeting && fiber.meeting == barrier)
-        fiber.state = Fiber::State::Ready;
+    for (size_t i = 0; i < fibers.size(); ++i)
+      if (states[i] == State::InMeeting && fibers[i].meeting == barrier)
+        states[i] = State::Ready;
   running->meeting = barrier;
   if (waits && !isFull)
-    wait(Fiber::State::InMeeting);
+    wait(State::InMeeting);
 }
 
 void BlockRunner::land(size_t copy) {
@@ -278,24 +292,21 @@ void BlockRunner::landSome() {
 /// Lets fibers go on whose time has come; false: there are none.
 bool BlockRunner::goOn() {
   bool any = false;
-  auto mayGoOn = [&](const Fiber &fiber) {
-    return fiber.state == Fiber::State::Ready ||
-           fiber.state == Fiber::State::Later ||
-           (fiber.state == Fiber::State::AtPhase &&
-            barriers.hasEnded(fiber.barrier, fiber.parity));
+  auto mayGoOn = [&](size_t i) {
+    return states[i] == State::Ready || states[i] == State::Later ||
+           (states[i] == State::AtPhase &&
+            barriers.hasEnded(fibers[i].barrier, fibers[i].parity));
   };
   landSome();
-  for (Fiber &fiber : fibers)
-    if (mayGoOn(fiber)) {
-      fiber.state = Fiber::State::Ready;
+  for (size_t i = 0; i < fibers.size(); ++i)
+    if (mayGoOn(i)) {
+      states[i] = State::Ready;
       any = true;
     }
   if (any || releaseBlock())
     return true;
-  auto hasEnded = [](const Fiber &fiber) {
-    return fiber.state == Fiber::State::Ended;
-  };
-  if (barriers.copies() == 0 || std::ranges::all_of(fibers, hasEnded))
+  auto hasEnded = [](State state) { return state == State::Ended; };
+  if (barriers.copies() == 0 || std::ranges::all_of(states, hasEnded))
     return false;
   land(random() % barriers.copies());
   return true;
@@ -303,13 +314,13 @@ bool BlockRunner::goOn() {
 
 /// What `fiber` waits for; empty: for nothing.
 std::string BlockRunner::waitOf(const Fiber &fiber) const {
-  switch (fiber.state) {
-  case Fiber::State::Ended:
+  switch (states[indexOf(fiber)]) {
+  case State::Ended:
     return "";
-  case Fiber::State::AtPhase:
+  case State::AtPhase:
     return "waits at " + barriers.nameOf(fiber.barrier) +
            ", for the end of one that is " + (fiber.parity ? "odd" : "even");
-  case Fiber::State::InMeeting:
+  case State::InMeeting:
     return "waits at barrier " + std::to_string(fiber.meeting) +
            " for threads that do not come";
   default:
@@ -338,52 +349,64 @@ std::string BlockRunner::whoWaits() const {
 /// syncBlock.
 bool BlockRunner::releaseBlock() {
   bool waiting = false;
-  for (const Fiber &fiber : fibers) {
-    bool inBlock = fiber.state == Fiber::State::InBlock;
-    if (!inBlock && fiber.state != Fiber::State::Ended)
+  for (State state : states) {
+    if (state != State::InBlock && state != State::Ended)
       return false;
-    waiting |= inBlock;
+    waiting |= state == State::InBlock;
   }
-  for (Fiber &fiber : fibers)
-    if (fiber.state == Fiber::State::InBlock)
-      fiber.state = Fiber::State::Ready;
+  std::ranges::replace(states, State::InBlock, State::Ready);
   return waiting;
 }
 
-/// Gives `fiber` what each lane that takes part brought.
-static void collect(std::span<Fiber> warp, const Fiber &fiber,
-                    const std::function<bool(size_t)> &takesPart) {
-  for (size_t lane = 0; lane < warp.size(); ++lane)
-    if (takesPart(lane) && fiber.bytes > 0)
-      std::memcpy(static_cast<std::byte *>(fiber.all) + lane * fiber.bytes,
-                  warp[lane].mine, fiber.bytes);
+/// Lets the lanes `part` of `warp`, which all have come, have what each of them
+/// brought.
+static void exchange(std::span<Fiber> warp, unsigned part) {
+  size_t bytes = warp[std::countr_zero(part)].bytes;
+  std::array<std::byte, lanesOfWarp * mostBytesOfLane> brought;
+  for (size_t lane = 0; bytes && lane < warp.size(); ++lane)
+    if (part >> lane & 1)
+      std::memcpy(brought.data() + lane * bytes, warp[lane].mine, bytes);
+  auto give = [&](Fiber &fiber, size_t lane, size_t lanes) {
+    std::memcpy(static_cast<std::byte *>(fiber.all) + lane * bytes,
+                brought.data() + lane * bytes, lanes * bytes);
+  };
+  bool isWhole = part == ~0U;
+  for (size_t to = 0; bytes && to < warp.size(); ++to) {
+    if (!(part >> to & 1))
+      continue;
+    if (isWhole)
+      give(warp[to], 0, lanesOfWarp);
+    for (size_t lane = 0; !isWhole && lane < warp.size(); ++lane)
+      if (part >> lane & 1)
+        give(warp[to], lane, 1);
+  }
 }
 
-/// The same for the lanes of a warp that exchange with each other.
+/// Lets lanes of a warp go on that exchange with each other.
 bool BlockRunner::releaseWarp(unsigned first) {
   std::span<Fiber> warp(fibers.data() + first,
                         std::min<size_t>(lanesOfWarp, fibers.size() - first));
+  unsigned running = 0, inWarp = 0;
+  for (size_t lane = 0; lane < warp.size(); ++lane) {
+    State state = states[first + lane];
+    running |= unsigned(state != State::Ended) << lane;
+    inWarp |= unsigned(state == State::InWarp) << lane;
+  }
   bool released = false;
-  for (size_t leader = 0; leader < warp.size(); ++leader) {
-    if (warp[leader].state != Fiber::State::InWarp)
+  while (inWarp) {
+    unsigned leader = unsigned(std::countr_zero(inWarp));
+    unsigned lanes = warp[leader].lanes, part = lanes & running;
+    unsigned asked = 0; // Those that exchange with just these lanes.
+    for (size_t lane = leader; lane < warp.size(); ++lane)
+      asked |= unsigned((inWarp >> lane & 1) && warp[lane].lanes == lanes)
+               << lane;
+    inWarp &= ~asked;
+    if (part != asked)
       continue;
-    unsigned lanes = warp[leader].lanes;
-    auto takesPart = [&](size_t lane) {
-      return (lanes >> lane & 1) && warp[lane].state != Fiber::State::Ended;
-    };
-    bool complete = lanes >> leader & 1;
+    exchange(warp, part);
     for (size_t lane = 0; lane < warp.size(); ++lane)
-      if (takesPart(lane))
-        complete &= warp[lane].state == Fiber::State::InWarp &&
-                    warp[lane].lanes == lanes;
-    if (!complete)
-      continue;
-    for (size_t lane = 0; lane < warp.size(); ++lane)
-      if (takesPart(lane))
-        collect(warp, warp[lane], takesPart);
-    for (size_t lane = 0; lane < warp.size(); ++lane)
-      if (takesPart(lane))
-        warp[lane].state = Fiber::State::Ready;
+      if (part >> lane & 1)
+        states[first + lane] = State::Ready;
     released = true;
   }
   return released;
@@ -397,7 +420,7 @@ void BlockRunner::runWarp(unsigned first) {
   do {
     std::shuffle(order.begin(), order.end(), random);
     for (size_t i : order)
-      if (failure.empty() && fibers[i].state == Fiber::State::Ready)
+      if (failure.empty() && states[i] == State::Ready)
         resume(fibers[i]);
   } while (failure.empty() && releaseWarp(first));
 }
