@@ -14,7 +14,6 @@
 #include <bit>
 #include <cstdint>
 #include <cstring>
-#include <deque>
 #include <memory>
 #include <numeric>
 #include <random>
@@ -53,12 +52,13 @@ struct Fiber {
   // AtPhase, InMeeting: of what.
   void *barrier = nullptr;
   unsigned parity = 0, meeting = 0;
-  // Groups of copies that are under way, the last still growing.
+  // Copies that are under way, and where each group of them ends.
   struct Copy {
     void *to;
     const void *from;
   };
-  std::deque<std::vector<Copy>> copies;
+  std::vector<Copy> copies;
+  std::vector<size_t> groups;
 };
 
 class BlockRunner {
@@ -76,7 +76,9 @@ public:
     calls.copyLater = [](void *to, const void *from) {
       current->copyLater({to, from});
     };
-    calls.commitCopies = [] { current->running->copies.emplace_back(); };
+    calls.commitCopies = [] {
+      current->running->groups.push_back(current->running->copies.size());
+    };
     calls.waitForCopies = [](int left) { current->waitForCopies(left); };
     calls.stop = [] { current->fail("was stopped"); };
     calls.fail = [](const char *what) { current->fail(what); };
@@ -147,8 +149,8 @@ void BlockRunner::prepare(Index block) {
   Index size = launch.blockSize;
   for (unsigned i = 0; i < fibers.size(); ++i) {
     Fiber &fiber = fibers[i];
-    if (fiber.copies.size() != 1 || !fiber.copies.front().empty())
-      fiber.copies.assign(1, {});
+    fiber.copies.clear();
+    fiber.groups.clear();
     fiber.place = {{i % size.x, i / size.x % size.y, i / size.x / size.y},
                    block,
                    size,
@@ -193,16 +195,21 @@ void BlockRunner::copyLater(Fiber::Copy copy) {
   if (launch.seed % 2)
     perform(copy);
   else
-    running->copies.back().push_back(copy);
+    running->copies.push_back(copy);
 }
 
 void BlockRunner::waitForCopies(int left) {
-  auto &groups = running->copies;
-  while (groups.size() > static_cast<size_t>(left) + 1) {
-    for (const Fiber::Copy &copy : groups.front())
-      perform(copy);
-    groups.pop_front();
-  }
+  auto &copies = running->copies;
+  auto &groups = running->groups;
+  if (groups.size() <= static_cast<size_t>(left))
+    return;
+  size_t done = groups.size() - left, end = groups[done - 1];
+  for (size_t i = 0; i < end; ++i)
+    perform(copies[i]);
+  copies.erase(copies.begin(), copies.begin() + end);
+  groups.erase(groups.begin(), groups.begin() + done);
+  for (size_t &group : groups)
+    group -= end;
 }
 
 //===----------------------------------------------------------------------===//
