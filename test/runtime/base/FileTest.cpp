@@ -145,6 +145,26 @@ TEST_F(FileTest, AFullDiskLosesLinesAndNotTheirOrder) {
   EXPECT_EQ(*readFile(at("log"), 1000), "{\"step\":1}\n{\"step\":3}\n");
 }
 
+TEST_F(FileTest, HalfALineIsCutOffWhereALogIsContinued) {
+  const std::string whole = "{\"step\":1}\n";
+  for (const auto &[before, after] :
+       std::vector<std::pair<std::string, std::string>>{
+           {"", ""},
+           {whole, whole},
+           {whole + "{\"step\":2,\"lo", whole},
+           {"{\"ste", ""},
+           {whole + "{\"step\":2}", whole + "{\"step\":2}\n"},
+           {"not a log", "not a log\n"},
+           {std::string(100000, ' ') + "\n{",
+            std::string(100000, ' ') + "\n"}}) {
+    ASSERT_TRUE(writeFileAtomically(at("log"), before).ok());
+    auto log = JsonLines::open(at("log"), true);
+    ASSERT_TRUE(log.ok()) << log.status().message();
+    ASSERT_TRUE(log->write({{"step", 3}}).ok());
+    EXPECT_EQ(*readFile(at("log"), 1 << 20), after + "{\"step\":3}\n");
+  }
+}
+
 TEST_F(FileTest, JsonLinesKeepEveryDigit) {
   double value = 0.1 + 0.2;
   {
