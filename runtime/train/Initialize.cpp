@@ -109,12 +109,17 @@ private:
 class Initializer {
 public:
   Initializer(Executor &executor, WorkerPool &pool)
-      : executor(executor), pool(pool) {}
+      : executor(executor), pool(pool),
+        isNew(executor.device().touchedBytes() == 0) {}
 
   Status initialize(const program::ParameterSlice &slice) {
     const program::Program &program = executor.program();
     const program::Parameter &parameter =
         program.parameters(int(slice.parameter()));
+    bool isZero =
+        slice.state() != "value" || parameter.initializer().kind() == "zeros";
+    if (isZero && isNew)
+      return okStatus();
     auto type = kernels::DType(
         int(executor.role().buffers(int(slice.buffer())).dtype()));
     uint64_t size = uint64_t(kernels::bytesOf(type));
@@ -170,13 +175,19 @@ private:
 
   Executor &executor;
   WorkerPool &pool;
+  bool isNew; ///< Nothing was written yet: the arena is zero.
   std::vector<std::byte> bytes;
 };
 
 } // namespace
 
-Status hocket::initializeParameters(Executor &executor) {
-  WorkerPool pool(executor.device().properties().workers);
+Status hocket::initializeParameters(Executor &executor, unsigned threads) {
+  if (threads == 0) {
+    const hal::DeviceProperties &about = executor.device().properties();
+    HOCKET_ASSIGN_OR_RETURN(unsigned cores, WorkerPool::defaultCount());
+    threads = about.hostMemory ? about.workers : cores;
+  }
+  WorkerPool pool(threads);
   Initializer initializer(executor, pool);
   for (const program::ParameterSlice &slice : executor.role().slices())
     HOCKET_RETURN_IF_ERROR(initializer.initialize(slice));

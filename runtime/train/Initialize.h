@@ -31,8 +31,10 @@ void initialValues(const program::Parameter &parameter, uint64_t seed,
                    uint64_t first, std::span<double> values);
 
 /// Gives all of this rank's slices their first values: parameters from their
-/// initializers, slots and padding zeros. The seed is the executor's.
-Status initializeParameters(Executor &executor);
+/// initializers, slots and padding zeros, which are not written where nothing
+/// else was yet. The seed is the executor's. On `threads` threads of the host;
+/// 0: those of a device that is the host, else as many as it has cores.
+Status initializeParameters(Executor &executor, unsigned threads = 0);
 
 } // namespace hocket
 

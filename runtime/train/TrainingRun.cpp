@@ -251,7 +251,7 @@ private:
       comm::PatientScope patient(communicators.activity(),
                                  "making first values");
       auto notice = phase("making first values");
-      HOCKET_RETURN_IF_ERROR(initializeParameters(*executor));
+      HOCKET_RETURN_IF_ERROR(initializeParameters(*executor, place.threads));
     }
     if (loadDir.empty())
       return okStatus();

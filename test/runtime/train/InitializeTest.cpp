@@ -116,3 +116,27 @@ TEST(InitializeParameters, EveryShardingStartsFromTheSameModel) {
     for (size_t j = 0; j < 5; ++j)
       EXPECT_EQ(columns[i * 5 + j], all[(i + 1) * 10 + j + 3]);
 }
+
+// Arenas are zero when they are new: what is zero is not sent there, and is
+// written where something else stood.
+TEST(InitializeParameters, ZerosAreWrittenWhereTheyAreNot) {
+  test::ProgramBuilder b;
+  b.parameter("w", {6, 10}, "zeros");
+  b.slot("exp_avg");
+  auto group = comm::createSingleRank();
+  auto executor =
+      Executor::create(std::make_shared<const program::Program>(b.finish()),
+                       *hal::createDevice("cpu"), *group);
+  ASSERT_TRUE(executor.ok()) << executor.status().message();
+  ASSERT_TRUE(initializeParameters(**executor, 2).ok());
+  EXPECT_EQ((*executor)->device().touchedBytes(), 0u);
+  const auto &slices = (*executor)->role().slices();
+  std::vector<float> ones(60, 1), values(60);
+  for (const auto &slice : slices)
+    ASSERT_TRUE((*executor)->writeSlice(slice, 0, ones.data(), 240).ok());
+  ASSERT_TRUE(initializeParameters(**executor).ok());
+  for (const auto &slice : slices) {
+    ASSERT_TRUE((*executor)->readSlice(slice, 0, values.data(), 240).ok());
+    EXPECT_EQ(values, std::vector<float>(60));
+  }
+}
