@@ -6,18 +6,19 @@
 
 #include "runtime/cuda/DriverApi.h"
 
-#include "runtime/base/VendorLibrary.h"
-
 using namespace hocket;
 using namespace hocket::hal::cuda;
 
+StatusOr<VendorLibrary> hal::cuda::loadDriver() {
+  return VendorLibrary::load(
+      {"CUDA driver",
+       "HOCKET_LIBCUDA",
+       {"libcuda.so.1"},
+       "install NVIDIA's driver for this machine's GPU"});
+}
+
 static StatusOr<DriverApi> load() {
-  HOCKET_ASSIGN_OR_RETURN(
-      VendorLibrary library,
-      VendorLibrary::load({"CUDA driver",
-                           "HOCKET_LIBCUDA",
-                           {"libcuda.so.1"},
-                           "install NVIDIA's driver for this machine's GPU"}));
+  HOCKET_ASSIGN_OR_RETURN(VendorLibrary library, loadDriver());
   DriverApi api;
   api.path = library.path();
 #define HOCKET_CUDA_ROW(name, symbol, parameters)                              \

@@ -15,6 +15,7 @@
 #define HOCKET_RUNTIME_CUDA_DRIVERAPI_H
 
 #include "runtime/base/Status.h"
+#include "runtime/base/VendorLibrary.h"
 
 #include <cstddef>
 
@@ -171,6 +172,9 @@ struct DriverApi {
 
   std::string path; ///< Of the library.
 };
+
+/// The driver's library, as it is: it may find no GPU.
+StatusOr<VendorLibrary> loadDriver();
 
 /// The driver of this machine, initialised. HOCKET_LIBCUDA may name it.
 /// FailedPrecondition if there is none, it is too old, or it finds no GPU.

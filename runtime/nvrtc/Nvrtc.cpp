@@ -7,6 +7,7 @@
 #include "runtime/nvrtc/Nvrtc.h"
 
 #include "runtime/base/VendorLibrary.h"
+#include "runtime/cuda/ToolkitLibraries.h"
 
 #include <algorithm>
 #include <charconv>
@@ -52,9 +53,8 @@ struct Library {
 StatusOr<Library> load() {
   HOCKET_ASSIGN_OR_RETURN(
       VendorLibrary vendor,
-      VendorLibrary::load({"NVRTC",
-                           "HOCKET_NVRTC",
-                           {"libnvrtc.so.13", "libnvrtc.so.12"},
+      VendorLibrary::load({"NVRTC", "HOCKET_NVRTC",
+                           hal::cuda::toolkitLibraries("libnvrtc"),
                            "install the CUDA toolkit"}));
   Library library{vendor.path(), {}};
   Functions &f = library.functions;

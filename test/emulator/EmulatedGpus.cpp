@@ -60,6 +60,7 @@ void test::useEmulatedGpus(const EmulatedGpus &gpus) {
   set("HOCKET_EMULATED_GPUS", std::to_string(gpus.count));
   set("HOCKET_EMULATED_SEED", std::to_string(gpus.seed));
   set("HOCKET_EMULATED_ARCH", std::to_string(gpus.architecture));
+  set("HOCKET_EMULATED_DRIVER", std::to_string(gpus.driver));
   set("HOCKET_EMULATED_MEMORY", std::to_string(gpus.memoryBytes));
   set("HOCKET_EMULATED_WATCH", gpus.watch ? "1" : "0");
 }

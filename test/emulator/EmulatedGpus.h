@@ -16,6 +16,7 @@ struct EmulatedGpus {
   uint64_t seed = 1; ///< Of the orders in which streams advance.
   unsigned architecture = 90;
   uint64_t memoryBytes = uint64_t(1) << 31;
+  int driver = 13000; ///< The CUDA version that the driver is of.
   bool watch = false; ///< Kernels that are compiled from now on tell of every
                       ///< access to memory.
 };

@@ -7,6 +7,7 @@
 #include "runtime/hal/drivers/cuda/CublasLtApi.h"
 
 #include "runtime/base/VendorLibrary.h"
+#include "runtime/cuda/ToolkitLibraries.h"
 
 using namespace hocket;
 using namespace hocket::hal::cuda;
@@ -16,7 +17,7 @@ static StatusOr<CublasLtApi> load() {
       VendorLibrary library,
       VendorLibrary::load({"cuBLASLt",
                            "HOCKET_CUBLASLT",
-                           {"libcublasLt.so.13", "libcublasLt.so.12"},
+                           toolkitLibraries("libcublasLt"),
                            "install the CUDA toolkit"}));
   CublasLtApi api;
   api.path = library.path();

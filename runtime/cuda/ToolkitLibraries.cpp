@@ -1,0 +1,37 @@
+//===- ToolkitLibraries.cpp - Which release of a library ------------------===//
+//
+// Part of Hocket, under the Apache License v2.0.
+//
+//===----------------------------------------------------------------------===//
+
+#include "runtime/cuda/ToolkitLibraries.h"
+
+#include "runtime/base/VendorLibrary.h"
+#include "runtime/cuda/DriverApi.h"
+
+#include <algorithm>
+#include <climits>
+
+using namespace hocket;
+
+/// The CUDA version of this machine's driver, which need not find a GPU;
+/// the greatest number where there is no driver.
+static int driverMajor() {
+  StatusOr<VendorLibrary> driver = hal::cuda::loadDriver();
+  CUresult (*version)(int *) = nullptr;
+  int number = 0;
+  if (!driver.ok() || !driver->resolve("cuDriverGetVersion", version).ok() ||
+      version(&number) != CUDA_SUCCESS)
+    return INT_MAX;
+  return number / 1000;
+}
+
+std::vector<std::string> hal::cuda::toolkitLibraries(const std::string &name) {
+  std::vector<int> majors = {13, 12};
+  std::ranges::stable_partition(
+      majors, [driver = driverMajor()](int major) { return major <= driver; });
+  std::vector<std::string> names;
+  for (int major : majors)
+    names.push_back(name + ".so." + std::to_string(major));
+  return names;
+}
