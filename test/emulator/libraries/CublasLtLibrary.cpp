@@ -52,6 +52,7 @@ constexpr unsigned char scratchByte = 0xcd;
 /// Of each algorithm, in the order in which they are proposed.
 constexpr double algorithmMicros[] = {30, 40, 10, 20};
 std::atomic<uint64_t> productsBy[std::size(algorithmMicros)];
+std::atomic<unsigned> failing; ///< Algorithms that do not run, a bit each.
 
 struct Layout {
   int type;
@@ -315,6 +316,11 @@ HOCKET_EXPORT uint64_t emulatedProductsBy(size_t algorithm) {
   return productsBy[algorithm];
 }
 
+/// For tests: algorithms that are proposed and do not run, a bit each.
+HOCKET_EXPORT void emulatedFailingProducts(unsigned algorithms) {
+  failing = algorithms;
+}
+
 HOCKET_EXPORT const char *cublasLtGetStatusString(cublasStatus_t status) {
   return status == CUBLAS_STATUS_NOT_SUPPORTED   ? "CUBLAS_STATUS_NOT_SUPPORTED"
          : status == CUBLAS_STATUS_INVALID_VALUE ? "CUBLAS_STATUS_INVALID_VALUE"
@@ -474,6 +480,8 @@ HOCKET_EXPORT cublasStatus_t cublasLtMatmul(
   if (std::memcmp(algorithm, &expected, sizeof(expected)) != 0 ||
       workspaceBytes < scratchBytes || product.workspace % 256 != 0)
     return CUBLAS_STATUS_INVALID_VALUE;
+  if (failing >> expected.data[6] & 1)
+    return CUBLAS_STATUS_NOT_SUPPORTED;
   if (of(handle)->loaded.insert(std::to_array(algorithm->data)).second &&
       cuCtxSynchronize() != CUDA_SUCCESS)
     return CUBLAS_STATUS_EXECUTION_FAILED;

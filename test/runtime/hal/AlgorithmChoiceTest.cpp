@@ -39,6 +39,7 @@ protected:
     ::setenv("HOCKET_CACHE", folder.c_str(), 1);
   }
   void TearDown() override {
+    fail(0);
     ::unsetenv("HOCKET_MEASURE_PRODUCTS");
     std::filesystem::remove_all(folder);
   }
@@ -77,14 +78,25 @@ protected:
     return after;
   }
 
-  static Counts counts() {
-    using Count = uint64_t (*)(size_t);
+  /// A function of the emulated library that real ones do not have.
+  template <typename T> static T *function(const char *name) {
     void *library =
         ::dlopen((*cuda::cublasLtApi())->path.c_str(), RTLD_NOW | RTLD_NOLOAD);
-    auto count =
-        library ? Count(::dlsym(library, "emulatedProductsBy")) : nullptr;
+    T *found =
+        library ? reinterpret_cast<T *>(::dlsym(library, name)) : nullptr;
+    EXPECT_NE(found, nullptr) << name;
+    return found;
+  }
+
+  /// From now on these algorithms, a bit each, are proposed and do not run.
+  static void fail(unsigned algorithms) {
+    if (auto *set = function<void(unsigned)>("emulatedFailingProducts"))
+      set(algorithms);
+  }
+
+  static Counts counts() {
+    auto *count = function<uint64_t(size_t)>("emulatedProductsBy");
     Counts now = {};
-    EXPECT_NE(count, nullptr);
     for (size_t i = 0; count && i < algorithms; ++i)
       now[i] = count(i);
     return now;
@@ -155,6 +167,36 @@ TEST_F(AlgorithmChoice, DoesNotBelieveAHostileFile) {
     EXPECT_EQ(multiply(false), onlyFirst);
     expectMeasured(multiply(true));
     EXPECT_EQ(*cache->find(name), algorithm);
+  }
+}
+
+TEST_F(AlgorithmChoice, PassesOverWhatDoesNotRun) {
+  fail(1 << 2 | 1 << 0);
+  Counts counts = multiply(true);
+  EXPECT_EQ(counts[0], 0u);
+  EXPECT_EQ(counts[2], 0u);
+  EXPECT_EQ(counts[3], counts[1] + 1) << "is not the fastest of the others";
+  EXPECT_EQ(multiply(true), (Counts{0, 0, 0, 2}));
+  // What ran when it was kept, and what is taken without being measured.
+  fail(1 << 3);
+  EXPECT_EQ(multiply(false), onlyFirst);
+  ::setenv("HOCKET_MEASURE_PRODUCTS", "0", 1);
+  fail(1 << 0 | 1 << 1);
+  EXPECT_EQ(multiply(true), (Counts{0, 0, 2, 0}));
+}
+
+TEST_F(AlgorithmChoice, IsAnErrorWhereNothingRuns) {
+  fail(~0U);
+  for (const char *measures : {"1", "0"}) {
+    ::setenv("HOCKET_MEASURE_PRODUCTS", measures, 1);
+    auto device = *createCudaDevice();
+    ASSERT_TRUE(device->reserveScratch(1 << 20).ok());
+    ASSERT_TRUE(device->allocateArena(1 << 16).ok());
+    ASSERT_TRUE(device->createQueues(1, 0).ok());
+    GemmCall call = product();
+    Status status = device->prepareProducts({&call, 1});
+    EXPECT_EQ(status.message(), "gemm 16 x 16 x 16: cublasLtMatmul: "
+                                "CUBLAS_STATUS_NOT_SUPPORTED");
   }
 }
 

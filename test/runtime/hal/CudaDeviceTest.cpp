@@ -13,6 +13,7 @@
 #include "runtime/hal/drivers/cuda/CudaDevice.h"
 #include "kernels/cuda/Library.h"
 #include "kernels/cuda/Sources.h"
+#include "runtime/cuda/ToolkitLibraries.h"
 #include "runtime/hal/drivers/cuda/GpuModules.h"
 #include "test/emulator/EmulatedGpus.h"
 
@@ -21,6 +22,7 @@
 
 using namespace hocket;
 using namespace hocket::hal;
+using testing::AllOf;
 using testing::HasSubstr;
 
 namespace {
@@ -99,6 +101,20 @@ TEST(CudaDeviceDeathTest, SaysThatThereIsNoGpu) {
       testing::ExitedWithCode(0), "finds no GPU on this machine");
 }
 
+TEST(CudaDevice, LooksFirstForLibrariesThatTheDriverCanUse) {
+  using Names = std::vector<std::string>;
+  test::useEmulatedGpus({.driver = 12080});
+  EXPECT_EQ(cuda::toolkitLibraries("libx"),
+            (Names{"libx.so.12", "libx.so.13"}));
+  test::useEmulatedGpus({.driver = 13000});
+  EXPECT_EQ(cuda::toolkitLibraries("libx"),
+            (Names{"libx.so.13", "libx.so.12"}));
+  ::setenv("HOCKET_LIBCUDA", "/nowhere/libcuda.so", 1);
+  EXPECT_EQ(cuda::toolkitLibraries("libx"),
+            (Names{"libx.so.13", "libx.so.12"}));
+  test::useEmulatedGpus();
+}
+
 TEST(CudaDevice, ChoosesTheCodeThatRuns) {
   cuda::Architecture hopper{9, 0}, ada{8, 9};
   for (const char *isa : {"sm_90", "sm_90a", "sm_90f"})
@@ -130,6 +146,33 @@ TEST(CudaDevice, SaysWhatDoesNotCompileOrLoad) {
             "module 'm' cannot be loaded: cuModuleLoadData: "
             "CUDA_ERROR_INVALID_IMAGE (emulated); the driver is of CUDA 13.0, "
             "and code that a newer toolkit made takes a newer driver");
+  ModuleVariant both[] = {refused, broken};
+  status = device->loadModule("m", both).status();
+  EXPECT_EQ(status.code(), StatusCode::FailedPrecondition);
+  EXPECT_THAT(status.message(),
+              AllOf(HasSubstr("CUDA_ERROR_INVALID_IMAGE (emulated); the driver "
+                              "is of CUDA 13.0"),
+                    HasSubstr("; and from its source, module 'm' has no "
+                              "machine code for sm_90a: m.cu does not")));
+}
+
+TEST(CudaDevice, CompilesTheSourceOfCodeThatTheDriverRefuses) {
+  auto device = open({});
+  std::string empty = "\x7f"
+                      "ELF" +
+                      std::string(60, '\0');
+  ModuleVariant variants[] = {
+      {"sm_90a", "cubin", empty},
+      {"", "cuda-c++",
+       "extern \"C\" __global__ void kernel(float *x) { *x = 1; }\n"}};
+  auto module = device->loadModule("m", variants);
+  ASSERT_TRUE(module.ok()) << module.status().message();
+  EXPECT_TRUE(device->findKernel(*module, "kernel").ok());
+  // Code that is cut off was damaged, not refused.
+  std::string half = empty.substr(0, 40);
+  variants[0].image = half;
+  EXPECT_THAT(device->loadModule("m", variants).status().message(),
+              HasSubstr("its machine code is cut off"));
 }
 
 //===----------------------------------------------------------------------===//

@@ -110,14 +110,21 @@ StatusOr<size_t> AlgorithmChoice::choose(
 
 StatusOr<size_t> AlgorithmChoice::fastest(size_t count, CUstream stream,
                                           const Run &run) {
-  size_t best = 0;
+  std::optional<size_t> best;
   float least = 0;
+  Status firstFailure = okStatus();
   for (size_t i = 0; i < count; ++i) {
-    HOCKET_ASSIGN_OR_RETURN(float time, timeOf(i, stream, run));
-    if (i == 0 || time < least)
-      best = i, least = time;
+    StatusOr<float> time = timeOf(i, stream, run);
+    if (!time.ok()) {
+      firstFailure = firstFailure.ok() ? time.status() : firstFailure;
+      continue;
+    }
+    if (!best || *time < least)
+      best = i, least = *time;
   }
-  return best;
+  if (!best)
+    return firstFailure;
+  return *best;
 }
 
 /// Milliseconds of a call: the median of rounds of a few.

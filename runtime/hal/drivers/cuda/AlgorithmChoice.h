@@ -11,6 +11,9 @@
 /// takes the same, so that the same machine gives the same bits; processes that
 /// want the same product at the same time wait for the one that measures.
 ///
+/// A proposal that fails when it is tried is passed over; that all fail is an
+/// error.
+///
 /// What the folder says is only compared with what the library proposes: bytes
 /// that are none of its proposals are measured again, and never given to it.
 ///
@@ -51,6 +54,7 @@ public:
 
 private:
   StatusOr<float> timeOf(size_t candidate, CUstream stream, const Run &run);
+  /// Of those that run; there is at least one, or its error is returned.
   StatusOr<size_t> fastest(size_t count, CUstream stream, const Run &run);
 
   const DriverApi &api;

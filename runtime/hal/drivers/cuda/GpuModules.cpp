@@ -77,20 +77,9 @@ static std::string offerOf(std::span<const ModuleVariant> variants) {
   return text;
 }
 
-StatusOr<std::string>
-GpuModules::codeFor(const std::string &name,
-                    std::span<const ModuleVariant> variants) const {
-  if (const ModuleVariant *cubin = bestCubin(architecture, variants))
-    return std::string(cubin->image);
-  const ModuleVariant *source = findSource(variants);
-  if (!source)
-    return failedPrecondition("module '" + name + "' has code for " +
-                              offerOf(variants) + "; this GPU runs " +
-                              architecture.name() +
-                              ": compile the program with --target cuda, "
-                              "--arch " +
-                              architecture.name());
-  nvrtc::Source text{name + ".cu", std::string(source->image), {}};
+StatusOr<std::string> GpuModules::compile(const std::string &name,
+                                          const ModuleVariant &source) const {
+  nvrtc::Source text{name + ".cu", std::string(source.image), {}};
   StatusOr<std::string> code = nvrtc::compileOnce(text, architecture.name());
   if (code.ok())
     return code;
@@ -141,22 +130,49 @@ static std::string driverText(const DriverApi &api) {
                     version / 1000, version % 1000 / 10);
 }
 
-Status GpuModules::load(const std::string &name,
-                        std::span<const ModuleVariant> variants) {
-  HOCKET_ASSIGN_OR_RETURN(std::string code, codeFor(name, variants));
+Status GpuModules::loadCode(const std::string &name, const std::string &code,
+                            bool &isRefused) {
   if (!isWholeElf(code))
     return dataLoss("module '" + name +
                     "' cannot be loaded: its machine code is cut off");
   CUmodule handle = nullptr;
   CUresult result = api.cuModuleLoadData(&handle, code.c_str());
-  if (result == CUDA_ERROR_INVALID_IMAGE ||
-      result == CUDA_ERROR_NO_BINARY_FOR_GPU)
+  isRefused = result == CUDA_ERROR_INVALID_IMAGE ||
+              result == CUDA_ERROR_NO_BINARY_FOR_GPU;
+  if (isRefused)
     return dataLoss("module '" + name + "' cannot be loaded: " +
                     statusOf(api, result, "cuModuleLoadData").message() +
                     driverText(api));
   HOCKET_RETURN_IF_ERROR(statusOf(api, result, "cuModuleLoadData"));
   modules.push_back({name, handle});
   return okStatus();
+}
+
+Status GpuModules::load(const std::string &name,
+                        std::span<const ModuleVariant> variants) {
+  const ModuleVariant *cubin = bestCubin(architecture, variants);
+  const ModuleVariant *source = findSource(variants);
+  bool isRefused = false;
+  Status status = okStatus();
+  if (cubin) {
+    status = loadCode(name, std::string(cubin->image), isRefused);
+    if (!isRefused || !source)
+      return status;
+  }
+  if (!source)
+    return failedPrecondition("module '" + name + "' has code for " +
+                              offerOf(variants) + "; this GPU runs " +
+                              architecture.name() +
+                              ": compile the program with --target cuda, "
+                              "--arch " +
+                              architecture.name());
+  // What an NVRTC of this machine makes, its driver may well load.
+  StatusOr<std::string> code = compile(name, *source);
+  if (!code.ok() && cubin)
+    return failedPrecondition(status.message() + "; and from its source, " +
+                              code.status().message());
+  HOCKET_RETURN_IF_ERROR(code.status());
+  return loadCode(name, *code, isRefused);
 }
 
 StatusOr<GpuFunction> GpuModules::find(size_t module,

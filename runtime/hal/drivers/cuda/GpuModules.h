@@ -6,7 +6,8 @@
 ///
 /// \file
 /// Loads the modules of a program onto one GPU: the cubin that runs there,
-/// or else the source, compiled by NVRTC and kept in the ResultCache.
+/// or else, and where the driver refuses that, the source, compiled by NVRTC
+/// and kept in the ResultCache.
 ///
 //===----------------------------------------------------------------------===//
 
@@ -69,8 +70,12 @@ private:
     std::string name;
     CUmodule handle;
   };
-  StatusOr<std::string> codeFor(const std::string &name,
-                                std::span<const ModuleVariant> variants) const;
+  StatusOr<std::string> compile(const std::string &name,
+                                const ModuleVariant &source) const;
+  /// Sets `isRefused` where the driver does not take this code, as drivers do
+  /// that are older than the compiler which made it.
+  Status loadCode(const std::string &name, const std::string &code,
+                  bool &isRefused);
 
   const DriverApi &api;
   Architecture architecture;

@@ -161,9 +161,26 @@ public:
   /// From now on runs this candidate.
   void take(size_t candidate) { taken = candidates[candidate]; }
 
-  /// With the pointers of `call` set.
+  /// Runs what was taken, or, where the library refuses that, the first of its
+  /// other proposals that runs, and takes that from now on.
   Status run(cublasLtHandle_t handle, const GemmCall &call,
              const ProductMemory &memory, CUstream stream) {
+    Status refused = runTaken(handle, call, memory, stream);
+    if (refused.ok())
+      return refused;
+    cublasLtMatmulHeuristicResult_t before = taken;
+    for (const cublasLtMatmulHeuristicResult_t &other : candidates) {
+      taken = other;
+      if (runTaken(handle, call, memory, stream).ok())
+        return okStatus();
+    }
+    taken = before;
+    return refused;
+  }
+
+  /// With the pointers of `call` set.
+  Status runTaken(cublasLtHandle_t handle, const GemmCall &call,
+                  const ProductMemory &memory, CUstream stream) {
     auto at = [&](const Operand &operand) {
       return reinterpret_cast<void *>(memory.arena + operand.range.offset);
     };
@@ -314,7 +331,7 @@ MatrixProducts::make(const GemmCall &call, const Key &key, const Place &place) {
     HOCKET_RETURN_IF_ERROR(fill(place));
     product->take(candidate);
     isLoaded = true;
-    return product->run(handle, call, place.memory, place.stream);
+    return product->runTaken(handle, call, place.memory, place.stream);
   };
   std::vector<std::string> parts = {"cuBLASLt algorithm", api->version, gpu};
   for (uint64_t number : key)
