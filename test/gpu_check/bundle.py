@@ -62,8 +62,8 @@ class Model:
 FP8 = {"training.precision": "BF16", "training.fp8_format": "HYBRID"}
 LLAMA_LAYERS = tuple(range(32, 0, -1))
 MODELS = (
-    Model("gpt2-124m", "gpt2-124m", 32, 1024),
-    Model("gpt2-1.5b", "gpt2-1.5b", 8, 1024),
+    Model("gpt2-124m", "gpt2-124m", 64, 1024),
+    Model("gpt2-1.5b", "gpt2-1.5b", 32, 1024),
     Model("llama-1k", "llama-3-8b", 8, 1024, LLAMA_LAYERS),
     Model("llama-4k", "llama-3-8b", 2, 4096, LLAMA_LAYERS),
     Model("llama-8k", "llama-3-8b", 1, 8192, LLAMA_LAYERS),
@@ -89,7 +89,7 @@ def run(*command, **options):
             [str(part) for part in command], capture_output=True, text=True,
             check=False, **options,
         )  # fmt: skip
-    except OSError as error:
+    except (OSError, subprocess.TimeoutExpired) as error:
         return 127, "", str(error)
     return done.returncode, done.stdout, done.stderr
 

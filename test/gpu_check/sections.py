@@ -2,40 +2,24 @@
 """What is run on the machine with the GPU, a section of the report each.
 
 A section is a dict: name, status (passed, failed, measured, skipped), why,
-rows, and figures: what, value, unit, and the target where there is one.
+rows, and figures: what, value, unit, and the target where there is one. Each op
+and each model is a process of its own, so that one that hangs or faults costs a
+row and no more.
 """
 
 import functools
-import glob
 import hashlib
 import json
-import os
+import re
 import shutil
-import subprocess
 import time
 
-from gpu_check import bundle, figures
+from gpu_check import bundle, figures, report
+from gpu_check.runner import Failed, Runner, Skip, death_of
 
-LIMIT = 900  # seconds of one program
 TRAINING_STEPS = 20
-LIBRARIES = {
-    "cuBLASLt": ("HOCKET_CUBLASLT", "libcublasLt.so.1[23]"),
-    "NVRTC": ("HOCKET_NVRTC", "libnvrtc.so.1[23]"),
-}
-PLACES = (
-    "/usr/local/cuda*/lib64",
-    "/usr/local/lib/python3*/dist-packages/nvidia/*/lib",
-    "/usr/lib/python3*/dist-packages/nvidia/*/lib",
-    "/opt/conda/lib/python3*/site-packages/nvidia/*/lib",
-)
-
-
-class Skip(Exception):
-    """Why a section has nothing to say."""
-
-
-class Failed(Exception):
-    """What is wrong."""
+OPS = "kernels_cuda_device_test"
+ATTENTION, EXPERTS = re.compile("attention"), re.compile("expert|grouped|route|gate")
 
 
 class Check:
@@ -43,40 +27,12 @@ class Check:
         self.bundle, self.arguments, self.out = opened, arguments, out
         self.manifest = opened.manifest
         self.tiny = self.manifest["tiny"]
-        self.cache = out / "compiled-kernels"
-        self.cache.mkdir(mode=0o700, exist_ok=True)
-        self.environment = os.environ | {
-            "HOCKET_TEST_GPU": "present",
-            "HOCKET_CACHE": str(self.cache),
-        }
+        self.runner = Runner(opened, arguments, out)
+        self.run = self.runner.run
+        self.sanitizers = self.runner.sanitizers(arguments.sanitize)
         self.steps_of = {}  # seconds of a training step, by model
         self.speed_of = {}  # tokens/s
-        self.use_libraries()
-
-    def use_libraries(self):
-        """The machine's own libstdc++ where it suffices."""
-        before = os.environ.get("LD_LIBRARY_PATH", "")
-        lib = self.bundle.path("lib")
-        for places in ((lib,), (lib, lib / "base")):
-            path = ":".join([*map(str, places), *([before] if before else [])])
-            self.environment["LD_LIBRARY_PATH"] = path
-            if self.run("hocket-runtime", "--help")[0] == 0:
-                return
-        raise bundle.Unusable(
-            "the runtime does not start here: " + self.run("hocket-runtime", "--help")[2]
-        )
-
-    def run(self, name, *arguments):
-        """(status, stdout, stderr) of a program of the bundle."""
-        command = [str(self.bundle.path("bin") / name), *map(str, arguments)]
-        try:
-            done = subprocess.run(
-                command, env=self.environment, capture_output=True, text=True,
-                timeout=LIMIT, check=False,
-            )  # fmt: skip
-        except subprocess.TimeoutExpired:
-            raise Failed(f"{name} took longer than {LIMIT} s") from None
-        return done.returncode, done.stdout, done.stderr
+        self.keep = lambda **found: None  # tells the report what is known by now
 
     def doctor(self):
         """{what: the rest of its line}"""
@@ -89,20 +45,9 @@ class Check:
                     rows[name.strip()] = f"{word.strip()}: {rest.strip()}"
         return rows
 
-    def find_libraries(self):
-        """Those that came with PyTorch or a toolkit that the loader knows not."""
-        rows = self.doctor()
-        for name, (variable, pattern) in LIBRARIES.items():
-            if rows.get(name, "").startswith("found"):
-                continue
-            found = [p for place in PLACES for p in glob.glob(f"{place}/{pattern}")]
-            if found:
-                self.environment[variable] = sorted(found)[-1]
-
     @functools.cached_property
     def gpu(self):
         """Why there is none, or an empty text."""
-        self.find_libraries()
         row = self.doctor().get("CUDA driver", "missing: not told by the runtime")
         return "" if row.startswith("found") else row.removeprefix("missing: ")
 
@@ -113,12 +58,11 @@ class Check:
     # The machine
 
     def machine(self):
-        self.gpu  # noqa: B018: libraries are looked for
         rows = [[name, text] for name, text in self.doctor().items()]
         query = "name,driver_version,clocks.max.sm,power.limit,memory.total"
         if shutil.which("nvidia-smi"):
-            status, output, error = bundle.run(
-                "nvidia-smi", f"--query-gpu={query}", "--format=csv,noheader"
+            status, output, error = self.runner.start(
+                ["nvidia-smi", f"--query-gpu={query}", "--format=csv,noheader"]
             )
             rows.append(["nvidia-smi", (error if status else output).strip()])
         else:
@@ -128,64 +72,137 @@ class Check:
 
     # Right?
 
-    def tests(self, name, select):
-        self.need_gpu()
-        report = self.out / f"{name}.json"
-        options = [f"--gtest_output=json:{report}"]
-        status, output, error = self.run(name, f"--gtest_filter={select}", *options)
-        if not report.exists():
-            raise Failed(f"{name} ended with status {status}: {(output + error)[-2000:]}")
-        suites = json.loads(report.read_text()).get("testsuites", [])
-        rows, failures = [], 0
-        for case in (case for suite in suites for case in suite["testsuite"]):
-            messages = [f["failure"] for f in case.get("failures", [])]
-            result = "failed" if messages else case["result"].lower()
-            failures += bool(messages)
-            rows.append([case["name"], result, case["time"], " ".join(messages)[:500]])
+    def names_of(self, program, select):
+        """Of the tests that a filter of GoogleTest's leaves."""
+        status, output, error = self.run(
+            program, "--gtest_list_tests", f"--gtest_filter={select}"
+        )
+        if status:
+            raise Failed(f"{program} {death_of(status, output + error)}")
+        names, suite = [], ""
+        for line in output.splitlines():
+            word = line.split("#")[0].rstrip()
+            if word.startswith("  "):
+                names.append(suite + word.strip())
+            elif word.endswith("."):
+                suite = word
+        return names
+
+    def rows_of(self, program, select, before=()):
+        """The rows of tests that one process runs; Failed if it does not end."""
+        path = self.out / f"{program}.json"
+        path.unlink(missing_ok=True)
+        options = [f"--gtest_filter={select}", f"--gtest_output=json:{path}"]
+        status, output, error = self.run(program, *options, before=before)
+        if not path.exists():
+            raise Failed(death_of(status, output + error))
+        rows = []
+        for suite in json.loads(path.read_text()).get("testsuites", []):
+            for case in suite["testsuite"]:
+                messages = [failure["failure"] for failure in case.get("failures", [])]
+                result = "failed" if messages else case["result"].lower()
+                rows.append([case["name"], result, case["time"], " ".join(messages)[:500]])
+        if status and not any(row[1] == "failed" for row in rows):
+            raise Failed(death_of(status, output + error))
+        return rows
+
+    def row_alone(self, program, name, tool=""):
+        """Of one test in a process of its own, whatever becomes of it."""
+        short = name.rsplit("/", 1)[-1] if "/" in name else name.split(".")[-1]
+        short += f" ({tool})" if tool else ""
+        begin = time.monotonic()
+        try:
+            rows = self.rows_of(program, name, self.sanitizers.get(tool, ()))
+        except Failed as why:
+            took = f"{time.monotonic() - begin:.1f}s"
+            return [short, "failed", took, str(why)[:500]]
+        return [short, *rows[0][1:]] if rows else [short, "failed", "", "did not run"]
+
+    def alone(self, program, names):
+        """Each of these tests in a process of its own, with every tool."""
+        rows = []
+        for name in names:
+            for tool in ("", *self.sanitizers):
+                try:
+                    rows.append(self.row_alone(program, name, tool))
+                except Skip as why:
+                    rows.append([name.rsplit("/", 1)[-1], "skipped", "", str(why)])
+                self.keep(rows=rows, columns=TEST_COLUMNS)
+        return rows
+
+    def verdict(self, rows):
         if not rows:
-            raise Failed(f"{name} has no test {select}")
-        ran = [row for row in rows if row[1] != "skipped"]
-        if not ran:
-            raise Skip("every test was skipped: NVRTC is not on this machine")
+            raise Failed("there is no such test")
+        failed = sum(row[1] == "failed" for row in rows)
+        skipped = [row for row in rows if row[1] == "skipped"]
+        if len(skipped) == len(rows):
+            raise Skip(skipped[0][3] or "every test was skipped: NVRTC is not on "
+                       "this machine")  # fmt: skip
         return {
-            "status": "failed" if failures or status else "passed",
-            "why": f"{len(ran)} tests, {failures} failed, {len(rows) - len(ran)} skipped",
-            "columns": ["test", "result", "time", "what"],
-            "rows": rows,
-        }
+            "status": "failed" if failed else "passed",
+            "why": f"{len(rows) - len(skipped)} tests, {failed} failed, "
+            f"{len(skipped)} skipped",
+            "columns": TEST_COLUMNS, "rows": rows,
+        }  # fmt: skip
 
     def conformance(self):
-        return self.tests("hal-test", "*DeviceConformance*/cuda")
+        """All in one process, and each alone if that does not end."""
+        self.need_gpu()
+        select = "*DeviceConformance*/cuda"
+        try:
+            return self.verdict(self.rows_of("hal-test", select))
+        except Failed as why:
+            found = self.verdict(self.alone("hal-test", self.names_of("hal-test", select)))
+            found["status"] = "failed"
+            found["why"] += f"; all together: {str(why)[:300]}"
+            return found
+
+    def ops(self, wanted):
+        self.need_gpu()
+        return self.verdict(self.alone(OPS, [
+            name for name in self.names_of(OPS, "*") if wanted(name.rsplit("/", 1)[-1])
+        ]))  # fmt: skip
+
+    def attention(self):
+        return self.ops(ATTENTION.search)
+
+    def experts(self):
+        return self.ops(EXPERTS.search)
 
     def kernels(self):
-        select = "*/rope" if self.tiny else "*"
-        return self.tests("kernels_cuda_device_test", select)
+        return self.ops(lambda name: not ATTENTION.search(name) and not EXPERTS.search(name))
 
-    def train(self, program, data, steps, name):
-        """(log, digest of the weights) of a run."""
-        log, save = self.out / f"{name}.jsonl", self.out / f"{name}-checkpoint"
+    def train(self, program, data, steps, name, keeps=False):
+        """(log, digest of the weights) of a run. What it has logged is there
+        even if it is Failed."""
+        log, save = self.log_of(name), self.out / f"{name}-checkpoint"
         log.unlink(missing_ok=True)
         options = ["--steps", steps, "--log", log]
-        keeps = name.startswith("parity")
         if keeps:
             shutil.rmtree(save, ignore_errors=True)
             options += ["--save", save]
-        status, _, error = self.run(
-            "hocket-runtime", "train", self.bundle.path(program), "--data",
-            self.bundle.path(data), *options,
-        )  # fmt: skip
-        if status:
-            raise Failed(error.strip()[-2000:])
-        weights = hashlib.sha256()
-        for path in sorted(save.rglob("*.safetensors")) if keeps else ():
-            weights.update(path.read_bytes())
-        shutil.rmtree(save, ignore_errors=True)
+        try:
+            status, output, error = self.run(
+                "hocket-runtime", "train", self.bundle.path(program), "--data",
+                self.bundle.path(data), *options,
+            )  # fmt: skip
+            if status:
+                raise Failed(death_of(status, output[-500:] + error))
+            weights = hashlib.sha256()
+            for path in sorted(save.rglob("*.safetensors")) if keeps else ():
+                weights.update(path.read_bytes())
+        finally:
+            shutil.rmtree(save, ignore_errors=True)
         return bundle.read_log(log), weights.hexdigest()
+
+    def log_of(self, name):
+        return self.out / f"{name}.jsonl"
 
     @functools.cache  # noqa: B019: there is one check
     def parity_run(self, which, i):
         about = self.manifest[which]
-        return self.train(about["program"], about["data"], about["steps"], f"{which}-{i}")
+        return self.train(about["program"], about["data"], about["steps"],
+                          f"{which}-{i}", keeps=True)  # fmt: skip
 
     def parity(self, which="parity"):
         self.need_gpu()
@@ -227,11 +244,21 @@ class Check:
 
     # Fast?
 
+    def speed_log(self, model):
+        """The log of a run, and what cut it short; at least some warm steps."""
+        name = f"speed-{model['name']}"
+        steps = 6 if self.tiny else TRAINING_STEPS
+        try:
+            return self.train(model["program"], "data/random", steps, name)[0], ""
+        except Failed as why:
+            path = self.log_of(name)
+            log = bundle.read_log(path) if path.exists() else []
+            if len(log) < figures.WARM_UP + 3:
+                raise
+            return log, f"{len(log)} steps: {str(why)[:200]}"
+
     def speed_row(self, model, peak):
-        log, _ = self.train(
-            model["program"], "data/random", 6 if self.tiny else TRAINING_STEPS,
-            f"speed-{model['name']}",
-        )  # fmt: skip
+        log, cut = self.speed_log(model)
         seconds = figures.median_seconds(log)
         speed = model["batch"] * model["sequence"] / seconds
         self.steps_of[model["name"]], self.speed_of[model["name"]] = seconds, speed
@@ -242,108 +269,139 @@ class Check:
             raise Failed(error)
         about = json.loads(output)
         share = speed * about["flops_per_token"] / peak if peak else None
-        return about["parameter_count"], speed, share
+        return about["parameter_count"], speed, share, cut
 
     def training(self):
         self.need_gpu()
         device = self.doctor().get("GPU 0", self.doctor().get("CUDA driver", ""))
         peak = figures.peak_of(device, self.arguments.peak)
-        rows, numbers = [], []
-        for model in self.manifest["models"]:
-            if "missing" in model:
-                rows.append([model["name"], "", "", "", f"skipped: {model['missing']}"])
-                continue
-            count, speed, share = self.speed_row(model, peak)
-            shape = f"{model['batch']} x {model['sequence']}"
-            said = f"{share:.1%}" if share else "skipped: the GPU's peak is not known"
-            rows.append([model["name"], f"{count:,}", shape, f"{speed:,.0f}", said])
-            if share:
-                is_goal = count >= 1.4e9 and not model["beside"]
-                target = 0.55 if is_goal else None
-                numbers.append(figure(f"MFU, {model['name']}", share, "", target))
-            if model["beside"] in self.speed_of:
-                what = f"tokens/s over those in bf16, {model['name']}"
-                numbers.append(figure(what, speed / self.speed_of[model["beside"]], ""))
-        return {
-            "status": "measured", "rows": rows, "figures": numbers,
+        found = {
+            "status": "measured", "rows": [], "figures": [],
             "why": f"peak {peak / 1e12:.0f} TFLOP/s" if peak else
                    "--peak TFLOPS says a peak that is not known",
-            "columns": ["model", "parameters", "tokens", "tokens/s", "MFU"],
+            "columns": ["model", "parameters", "tokens", "tokens/s", "MFU", "what"],
         }  # fmt: skip
+        for model in self.manifest["models"]:
+            self.train_model(model, peak, found)
+            self.keep(**found)
+        return found
+
+    def train_model(self, model, peak, found):
+        """Its row and figures into `found`."""
+        name, rows, numbers = model["name"], found["rows"], found["figures"]
+        if "missing" in model:
+            rows.append([name, "", "", "", "", f"skipped: {model['missing']}"])
+            return
+        shape = f"{model['batch']} x {model['sequence']}"
+        try:
+            count, speed, share, cut = self.speed_row(model, peak)
+        except Skip as why:
+            rows.append([name, "", shape, "", "", f"skipped: {why}"])
+            return
+        except Failed as why:
+            found["status"] = "failed"
+            rows.append([name, "", shape, "", "", f"failed: {why}"])
+            return
+        said = f"{share:.1%}" if share else "skipped: the GPU's peak is not known"
+        rows.append([name, f"{count:,}", shape, f"{speed:,.0f}", said, cut])
+        if share:
+            is_goal = count >= 1.4e9 and not model["beside"]
+            numbers.append(figure(f"MFU, {name}", share, "", 0.55 if is_goal else None))
+        if model["beside"] in self.speed_of:
+            what = f"tokens/s over those in bf16, {name}"
+            numbers.append(figure(what, speed / self.speed_of[model["beside"]], ""))
 
     def pytorch(self):
         self.need_gpu()
         probe = "import torch; print(torch.__version__, torch.cuda.is_available())"
-        status, output, error = bundle.run(self.arguments.python, "-c", probe)
+        try:
+            status, output, error = self.runner.start(
+                [self.arguments.python, "-c", probe]
+            )
+        except OSError as error:
+            raise Skip(f"{self.arguments.python}: {error}") from None
         if status:
             raise Skip(f"{self.arguments.python} has no PyTorch: {error.strip()[-200:]}")
         if not output.strip().endswith("True"):
             raise Skip(f"PyTorch {output.split()[0]} finds no GPU")
-        rows, numbers = [], []
-        for model in self.manifest["models"]:
-            if model.get("beside"):
-                continue  # PyTorch alone has no fp8.
-            speed = self.speed_of.get(model["name"])
-            if speed is None:
-                rows.append([model["name"], "", "", "skipped: not trained by Hocket"])
-                continue
-            best, why = None, []
-            for mode in ("eager", "compiled"):
-                found = self.pytorch_speed(model, mode)
-                if isinstance(found, str):
-                    why.append(f"{mode}: {found}")
-                elif best is None or found > best[0]:
-                    best = found, mode
-            if best is None:
-                rows.append([model["name"], f"{speed:,.0f}", "", f"skipped: {why}"])
-                continue
-            name = f"{best[0]:,.0f} ({best[1]})"
-            rows.append([model["name"], f"{speed:,.0f}", name, " ".join(why)])
-            what = f"tokens/s over PyTorch's, {model['name']}"
-            numbers.append(figure(what, speed / best[0], "", 1.2))
-        return {
-            "status": "measured", "why": f"PyTorch {output.split()[0]}", "rows": rows,
-            "figures": numbers,
+        found = {
+            "status": "measured", "why": f"PyTorch {output.split()[0]}", "rows": [],
+            "figures": [],
             "columns": ["model", "Hocket tokens/s", "PyTorch tokens/s", "what"],
         }  # fmt: skip
+        for model in self.manifest["models"]:
+            if not model.get("beside"):  # PyTorch alone has no fp8.
+                self.beside_pytorch(model, found)
+                self.keep(**found)
+        return found
+
+    def beside_pytorch(self, model, found):
+        speed = self.speed_of.get(model["name"])
+        if speed is None:
+            found["rows"].append([model["name"], "", "", "skipped: not trained by Hocket"])
+            return
+        best, why = None, []
+        for mode in ("eager", "compiled"):
+            try:
+                reached = self.pytorch_speed(model, mode)
+            except (Failed, Skip) as reason:
+                why.append(f"{mode}: {reason}")
+                continue
+            if best is None or reached > best[0]:
+                best = reached, mode
+        said = f"{best[0]:,.0f} ({best[1]})" if best else "skipped"
+        found["rows"].append([model["name"], f"{speed:,.0f}", said, "; ".join(why)])
+        if best:
+            what = f"tokens/s over PyTorch's, {model['name']}"
+            found["figures"].append(figure(what, speed / best[0], "", 1.2))
 
     def pytorch_speed(self, model, mode):
-        """Tokens/s, or why there are none."""
+        """Tokens/s."""
         script = self.bundle.path("gpu_check/torch_train.py")
-        status, output, error = bundle.run(
-            self.arguments.python, script, json.dumps(model | {"mode": mode})
+        status, output, error = self.runner.start(
+            [self.arguments.python, script, json.dumps(model | {"mode": mode})]
         )
         if status:
-            return error.strip()[-300:]
+            raise Failed(error.strip()[-300:])
         return json.loads(output.splitlines()[-1])["tokens_per_second"]
 
     def instructions(self):
         """What each model's instructions take by themselves."""
         self.need_gpu()
-        rows, numbers = [], []
-        for model in self.manifest["models"]:
-            if "missing" in model:
-                rows.append([model["name"], "", f"skipped: {model['missing']}"])
-                continue
-            status, output, error = self.run(
-                "program_times", self.bundle.path(model["program"]),
-                0 if self.tiny else 0.02,
-            )  # fmt: skip
-            if status:
-                raise Failed(error)
-            (self.out / f"times-{model['name']}.json").write_text(output)
-            times = json.loads(output)
-            numbers += self.figures_of(model, times)
-            rows += [
-                [model["name"], row["name"], f"skipped: {row['error']}"]
-                for row in times["instructions"]
-                if "error" in row
-            ]
-        return {
-            "status": "measured", "rows": rows, "figures": numbers,
+        found = {
+            "status": "measured", "rows": [], "figures": [],
             "why": "times-*.json beside this has every kind of instruction",
             "columns": ["model", "instruction", "what"],
         }  # fmt: skip
+        for model in self.manifest["models"]:
+            if "missing" in model:
+                found["rows"].append([model["name"], "", f"skipped: {model['missing']}"])
+                continue
+            try:
+                self.time_instructions(model, found)
+            except Skip as why:
+                found["rows"].append([model["name"], "", f"skipped: {why}"])
+            except Failed as why:
+                found["status"] = "failed"
+                found["rows"].append([model["name"], "", f"failed: {why}"])
+            self.keep(**found)
+        return found
+
+    def time_instructions(self, model, found):
+        status, output, error = self.run(
+            "program_times", self.bundle.path(model["program"]),
+            0 if self.tiny else 0.02,
+        )  # fmt: skip
+        if status:
+            raise Failed(death_of(status, error))
+        (self.out / f"times-{model['name']}.json").write_text(output)
+        times = json.loads(output)
+        found["figures"] += self.figures_of(model, times)
+        found["rows"] += [
+            [model["name"], row["name"], f"skipped: {row['error']}"]
+            for row in times["instructions"]
+            if "error" in row
+        ]
 
     def figures_of(self, model, times):
         name, rows = model["name"], times["instructions"]
@@ -379,37 +437,59 @@ def figure(what, value, unit, target=None, below=False):
             "at_most": below, "reached": reached}  # fmt: skip
 
 
+TEST_COLUMNS = ["test", "result", "time", "what"]
+# What is worth most comes first: the budget may end before the list does.
 SECTIONS = (
     ("The machine", "machine"),
     ("The contract of devices", "conformance"),
-    ("Kernels against their references", "kernels"),
+    ("Attention against its references", "attention"),
+    ("Experts against their references", "experts"),
+    ("Other kernels against their references", "kernels"),
     ("Losses against the CPU target's", "parity"),
     ("The same in fp8", "parity_fp8"),
     ("Two runs, the same bits", "repeats"),
     ("Training speed", "training"),
-    ("PyTorch", "pytorch"),
     ("Kernels' speed", "instructions"),
+    ("PyTorch", "pytorch"),
 )
 
 
+def examine(check, method, section):
+    """The section's end, whatever the method comes to."""
+    try:
+        section |= getattr(check, method)()
+    except Skip as why:
+        section |= {"status": "skipped", "why": str(why)}
+    except Failed as why:
+        section |= {"status": "failed", "why": str(why)}
+    except (OSError, ValueError, KeyError) as why:  # What a program wrote.
+        section |= {"status": "failed", "why": f"{type(why).__name__}: {why}"}
+
+
 def run_all(opened, arguments, out):
+    """The report is there after each op and each model, as far as it is known."""
     check, results = Check(opened, arguments, out), []
     wanted = [word for word in arguments.only.split(",") if word]
     for title, method in SECTIONS:
-        section = {"name": title, "rows": [], "columns": [], "figures": [], "why": ""}
-        start = time.monotonic()
-        try:
-            if wanted and not any(word in method for word in wanted):
-                raise Skip("not asked for (--only)")
-            section |= getattr(check, method)()
-        except Skip as why:
-            section |= {"status": "skipped", "why": str(why)}
-        except Failed as why:
-            section |= {"status": "failed", "why": str(why)}
-        except (OSError, ValueError, KeyError) as why:  # What a program wrote.
-            section |= {"status": "failed", "why": f"{type(why).__name__}: {why}"}
-        section["seconds"] = round(time.monotonic() - start, 1)
-        print(f"{title}: {section['status']}", flush=True)
+        section = {"name": title, "status": "under way", "rows": [], "columns": [],
+                   "figures": [], "why": "", "seconds": 0}  # fmt: skip
         results.append(section)
-    shutil.rmtree(check.cache, ignore_errors=True)
+        start = time.monotonic()
+
+        def keep(section=section, start=start, **found):
+            status = section["status"]
+            section |= found | {"seconds": round(time.monotonic() - start, 1)}
+            section["status"] = status
+            report.write(results, out)
+
+        check.keep = keep
+        if wanted and not any(word in method for word in wanted):
+            section |= {"status": "skipped", "why": "not asked for (--only)"}
+        else:
+            keep()
+            examine(check, method, section)
+        section["seconds"] = round(time.monotonic() - start, 1)
+        report.write(results, out)
+        print(f"{title}: {section['status']}", flush=True)
+    check.runner.close()
     return results

@@ -15,13 +15,16 @@ import unittest
 from programs import BUILD, EMULATED, ROOT
 
 SCRIPT = ROOT / "test/gpu_check/hocket-gpu-check"
-RIGHT = (
+DEVICE, LOSSES, REPEATS = (
     "The contract of devices",
-    "Kernels against their references",
     "Losses against the CPU target's",
     "Two runs, the same bits",
-    "The same in fp8",
 )
+ATTENTION, EXPERTS, OTHERS = (
+    f"{what} against {whose} references"
+    for what, whose in (("Attention", "its"), ("Experts", "their"), ("Other kernels", "their"))
+)
+RIGHT = (DEVICE, ATTENTION, EXPERTS, OTHERS, LOSSES, REPEATS, "The same in fp8")
 
 
 def run(script, *options, **environment):
@@ -77,7 +80,7 @@ class GpuCheckTest(unittest.TestCase):
         )
         for name in RIGHT:
             self.assertEqual(sections[name]["status"], "passed", sections[name]["why"])
-        self.assertGreater(len(sections[RIGHT[0]]["rows"]), 10)
+        self.assertGreater(len(sections[DEVICE]["rows"]), 10)
         self.assertEqual(sections["PyTorch"]["status"], "skipped")
         self.assertIn("Emulated GPU", text)
         figures = {f["what"]: f for s in sections.values() for f in s["figures"]}
@@ -114,9 +117,105 @@ class GpuCheckTest(unittest.TestCase):
         manifest["parity"]["band"] = 0.0
         path.write_text(json.dumps(manifest))
         sections, text = self.report(folder, 1, "--only", "parity", **EMULATED)
-        self.assertEqual(sections[RIGHT[2]]["status"], "failed")
-        self.assertEqual(sections[RIGHT[3]]["status"], "skipped")
+        self.assertEqual(sections[LOSSES]["status"], "failed")
+        self.assertEqual(sections[REPEATS]["status"], "skipped")
         self.assertIn("not asked for (--only)", text)
+
+    def test_trouble_costs_a_row(self):
+        """An op that hangs, one that faults, one that is wrong, and their
+        neighbours."""
+        trouble = "hang:attention_forward,fault:global_norm,wrong:accumulate"
+        sections, text = self.report(
+            self.bundle, 1, "--only", "attention,kernels", "--limit", "20",
+            HOCKET_EMULATED_TROUBLE=trouble, **EMULATED,
+        )  # fmt: skip
+        rows = {row[0]: row[1:] for s in (ATTENTION, OTHERS) for row in sections[s]["rows"]}
+        for name, words in (
+            ("attention_forward", "was ended after 20 s: it hangs"),
+            ("global_norm", "illegal address"),
+            ("accumulate", ""),
+        ):
+            self.assertEqual(rows[name][0], "failed", rows[name])
+            self.assertIn(words, rows[name][2])
+            self.assertIn(f"| {name} | failed |", text)
+        for name in ("rope", "cross_entropy_backward"):
+            self.assertEqual(rows[name][0], "completed", rows[name])
+
+    def test_what_is_known_is_written_before_the_end(self):
+        out = self.folder / self.id()
+        command = [sys.executable, self.bundle / "run", "--out", out]
+        environment = os.environ | EMULATED | {"HOCKET_EMULATED_TROUBLE": "hang:rope"}
+        with subprocess.Popen(
+            list(map(str, command)), env=environment, stdout=subprocess.PIPE, text=True
+        ) as process:
+            for line in process.stdout:
+                if line.startswith(EXPERTS):
+                    break
+            process.kill()
+        document = json.loads((out / "report.json").read_text())
+        states = {s["name"]: s["status"] for s in document["sections"]}
+        self.assertEqual(states[DEVICE], "passed")
+        self.assertEqual(states[EXPERTS], "passed")
+        self.assertEqual(states.get(OTHERS, "under way"), "under way")
+        self.assertIn(ATTENTION, (out / "report.md").read_text())
+
+    def test_the_budget_is_kept(self):
+        sections, text = self.report(self.bundle, 0, "--budget", "4", **EMULATED)
+        skipped = [s for s in sections.values() if s["status"] == "skipped"]
+        self.assertIn("the budget of 4 s is spent", text)
+        self.assertGreater(len(skipped), 3)
+        self.assertEqual(sections["PyTorch"]["status"], "skipped")
+
+    def test_ops_under_a_sanitizer(self):
+        """A stand-in that runs the program, and finds something in one op."""
+        tools = self.folder / "tools"
+        tools.mkdir()
+        tool = tools / "compute-sanitizer"
+        tool.write_text(
+            '#!/bin/sh\ncase "$2 $*" in memcheck*rope*) echo "Invalid __global__ read";'
+            ' exit 86;; esac\nshift 4\nexec "$@"\n'
+        )
+        tool.chmod(0o755)
+        path = f"{tools}:{os.environ['PATH']}"
+        sections, _ = self.report(
+            self.bundle, 1, "--only", "kernels", "--sanitize", "memcheck,synccheck",
+            PATH=path, **EMULATED,
+        )  # fmt: skip
+        rows = {row[0]: row[1:] for row in sections[OTHERS]["rows"]}
+        self.assertEqual(rows["rope (memcheck)"][0], "failed")
+        self.assertIn("Invalid __global__ read", rows["rope (memcheck)"][2])
+        self.assertEqual(rows["rope"][0], "completed")
+        self.assertEqual(rows["rope (synccheck)"][0], "completed")
+        self.assertEqual(rows["accumulate (memcheck)"][0], "completed")
+        if not shutil.which("compute-sanitizer", path=f"/usr/local/cuda/bin:{os.environ['PATH']}"):
+            done = run(self.bundle / "run", "--sanitize", **EMULATED)
+            self.assertEqual(done.returncode, 2, done.stderr)
+            self.assertIn("there is no compute-sanitizer", done.stderr)
+
+    def test_libraries_are_looked_for(self):
+        packages = self.folder / "packages"
+        lib = packages / "nvidia/cu13/lib"
+        lib.mkdir(parents=True)
+        for name in ("libnvrtc.so.12", "libnvrtc.so.13", "libcublasLt.so.12"):
+            (lib / name).write_text("a library")
+        code = (
+            "import sys; sys.path.insert(0, sys.argv[1])\n"
+            "from gpu_check import libraries as l\n"
+            "l.driver_version = lambda: eval(sys.argv[2])\n"
+            "l.folders = lambda python: [sys.argv[3]]\n"
+            "print(sorted(l.find('python').items()))"
+        )
+        for driver, nvrtc in (("(12, 8)", 12), ("(13, 0)", 13), ("None", 13)):
+            done = subprocess.run(
+                [sys.executable, "-c", code, ROOT / "test", driver, lib],
+                capture_output=True, text=True, check=True,
+                env={k: v for k, v in os.environ.items() if not k.startswith("HOCKET_")},
+            )  # fmt: skip
+            expected = [
+                ("HOCKET_CUBLASLT", f"{lib}/libcublasLt.so.12"),
+                ("HOCKET_NVRTC", f"{lib}/libnvrtc.so.{nvrtc}"),
+            ]
+            self.assertEqual(done.stdout.strip(), str(expected))
 
     def test_a_damaged_bundle_is_refused(self):
         folder = self.copy()

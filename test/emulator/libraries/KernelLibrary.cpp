@@ -14,8 +14,12 @@
 #include "test/emulator/TensorMap.h"
 #include "test/emulator/libraries/Context.h"
 
+#include <chrono>
+#include <cstdlib>
 #include <cstring>
 #include <map>
+#include <sstream>
+#include <thread>
 
 using namespace hocket;
 using namespace hocket::emulator;
@@ -71,6 +75,20 @@ bool watch(const void *at, unsigned long bytes, bool writes) {
   return error.empty();
 }
 
+/// What HOCKET_EMULATED_TROUBLE ("hang:rope,fault:norm,wrong:adam") says of a
+/// kernel whose name has the word behind the colon: "hang", it never ends;
+/// "fault", it ends with an illegal address; "wrong", it does nothing.
+std::string troubleOf(const std::string &name) {
+  const char *text = std::getenv("HOCKET_EMULATED_TROUBLE");
+  std::istringstream list(text ? text : "");
+  for (std::string each; std::getline(list, each, ',');)
+    if (size_t colon = each.find(':');
+        colon != std::string::npos &&
+        name.find(each.substr(colon + 1)) != std::string::npos)
+      return each.substr(0, colon);
+  return "";
+}
+
 /// A launch that owns its arguments, as the host's may change at once.
 class OwnedLaunch {
 public:
@@ -83,6 +101,13 @@ public:
   }
 
   std::string run(CUctx_st &context) {
+    std::string trouble = troubleOf(name);
+    while (trouble == "hang")
+      std::this_thread::sleep_for(std::chrono::seconds(1));
+    if (trouble == "fault")
+      return "kernel " + name + ": an illegal address";
+    if (trouble == "wrong")
+      return "";
     std::vector<void *> pointers;
     for (auto &copy : copies)
       pointers.push_back(copy.data());
