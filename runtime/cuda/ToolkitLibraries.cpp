@@ -13,11 +13,12 @@
 #include <climits>
 
 using namespace hocket;
+using namespace hocket::hal::cuda;
 
 /// The CUDA version of this machine's driver, which need not find a GPU;
 /// the greatest number where there is no driver.
 static int driverMajor() {
-  StatusOr<VendorLibrary> driver = hal::cuda::loadDriver();
+  StatusOr<VendorLibrary> driver = loadDriver();
   CUresult (*version)(int *) = nullptr;
   int number = 0;
   if (!driver.ok() || !driver->resolve("cuDriverGetVersion", version).ok() ||

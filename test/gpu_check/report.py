@@ -3,6 +3,7 @@
 
 import collections
 import json
+import os
 import time
 
 
@@ -67,6 +68,12 @@ def markdown(results, date):
 
 def write(results, out):
     date = time.strftime("%Y-%m-%d %H:%M")
-    (out / "report.md").write_text(markdown(results, date))
     document = {"version": 1, "date": date, "sections": results}
-    (out / "report.json").write_text(json.dumps(document, indent=1) + "\n")
+    for name, text in (
+        ("report.md", markdown(results, date)),
+        ("report.json", json.dumps(document, indent=1) + "\n"),
+    ):
+        # Whole, even if this is ended in the middle of it.
+        part = out / f".{name}.part"
+        part.write_text(text)
+        os.replace(part, out / name)

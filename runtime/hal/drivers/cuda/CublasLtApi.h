@@ -27,6 +27,7 @@ using cublasLtMatrixLayout_t = struct cublasLtMatrixLayoutOpaque_t *;
 using cublasLtMatmulPreference_t = struct cublasLtMatmulPreferenceOpaque_t *;
 
 inline constexpr cublasStatus_t CUBLAS_STATUS_SUCCESS = 0;
+inline constexpr cublasStatus_t CUBLAS_STATUS_ARCH_MISMATCH = 8;
 inline constexpr cublasStatus_t CUBLAS_STATUS_NOT_SUPPORTED = 15;
 
 /// cudaDataType_t.

@@ -165,35 +165,49 @@ public:
   /// other proposals that runs, and takes that from now on.
   Status run(cublasLtHandle_t handle, const GemmCall &call,
              const ProductMemory &memory, CUstream stream) {
-    Status refused = runTaken(handle, call, memory, stream);
-    if (refused.ok())
-      return refused;
-    cublasLtMatmulHeuristicResult_t before = taken;
-    for (const cublasLtMatmulHeuristicResult_t &other : candidates) {
-      taken = other;
-      if (runTaken(handle, call, memory, stream).ok())
-        return okStatus();
+    const cublasLtMatmulHeuristicResult_t before = taken;
+    const cublasStatus_t first = issue(handle, call, memory, stream);
+    cublasStatus_t status = first;
+    for (size_t i = 0; isRefusal(status) && i < candidates.size(); ++i) {
+      take(i);
+      status = issue(handle, call, memory, stream);
     }
+    if (!isRefusal(status))
+      return statusOf(*api, status, "cublasLtMatmul");
     taken = before;
-    return refused;
+    return statusOf(*api, first, "cublasLtMatmul");
   }
 
-  /// With the pointers of `call` set.
+  /// Runs what was taken, and nothing else.
   Status runTaken(cublasLtHandle_t handle, const GemmCall &call,
                   const ProductMemory &memory, CUstream stream) {
+    return statusOf(*api, issue(handle, call, memory, stream),
+                    "cublasLtMatmul");
+  }
+
+private:
+  /// With the pointers of `call` set.
+  cublasStatus_t issue(cublasLtHandle_t handle, const GemmCall &call,
+                       const ProductMemory &memory, CUstream stream) const {
     auto at = [&](const Operand &operand) {
       return reinterpret_cast<void *>(memory.arena + operand.range.offset);
     };
     const Operand &added = has(call.residual) ? call.residual : call.d;
     float beta = call.accumulate || has(call.residual) ? 1 : 0;
-    HOCKET_LT_CALL(cublasLtMatmul, handle, desc, &call.alpha, at(call.b), a,
-                   at(call.a), b, &beta, at(added), d, at(call.d), d,
-                   &taken.algo, reinterpret_cast<void *>(memory.workspace),
-                   taken.workspaceSize, stream);
-    return okStatus();
+    return api->cublasLtMatmul(handle, desc, &call.alpha, at(call.b), a,
+                               at(call.a), b, &beta, at(added), d, at(call.d),
+                               d, &taken.algo,
+                               reinterpret_cast<void *>(memory.workspace),
+                               taken.workspaceSize, stream);
   }
 
-private:
+  /// Whether the library does not have what it has proposed. It has done
+  /// nothing then.
+  static bool isRefusal(cublasStatus_t status) {
+    return status == CUBLAS_STATUS_NOT_SUPPORTED ||
+           status == CUBLAS_STATUS_ARCH_MISMATCH;
+  }
+
   template <typename T> Status set(int attribute, T value) {
     HOCKET_LT_CALL(cublasLtMatmulDescSetAttribute, desc, attribute, &value,
                    sizeof(value));
