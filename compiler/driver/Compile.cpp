@@ -64,6 +64,8 @@ public:
     registerDialects(registry);
     context.appendDialectRegistry(registry);
     context.loadAllAvailableDialects();
+    // An error names the line of the specification; --dump-phases has the IR.
+    context.printOpOnDiagnostic(false);
   }
 
   StatusOr<CompileResult> run() {

@@ -19,12 +19,10 @@ Status hocket::checkSchedule(const spec::LoadedSpec &loaded) {
   plan.shape.microbatches =
       training.global_batch_size() /
       (training.micro_batch_size() * from.data_parallel());
-  if (!plan.isCut())
-    return okStatus();
   plan.schedule = from.schedule();
   plan.group = from.schedule_group();
   Status status = pipe::noteScheduleForm(plan);
-  if (status.ok())
+  if (status.ok() && plan.isCut())
     status = pipe::chooseSchedule(plan, plan.splitsWeights).status();
   if (status.ok())
     return okStatus();

@@ -66,6 +66,8 @@ hocket::pipe::chooseSchedule(const PipelinePlan &plan, bool splitWeight) {
 Status hocket::pipe::noteScheduleForm(PipelinePlan &plan) {
   StringRef name = plan.schedule;
   if (!isFile(name)) {
+    if (!name.empty()) // Where nothing is scheduled.
+      HOCKET_RETURN_IF_ERROR(planning::checkScheduleName(generatorName(name)));
     bool folded = name == "zb-v" || name == "dualpipe-v";
     if (folded)
       plan.shape.placement = planning::Placement::VShaped;

@@ -36,8 +36,11 @@ namespace hocket::planning {
 /// Every name that generateSchedule takes, in the order of the table above.
 const std::vector<std::string_view> &scheduleNames();
 
-/// The schedule called `name`. Refuses an unknown name (Q10) by listing those
-/// it knows, and a problem that does not pass checkProblem.
+/// Refuses an unknown name (Q10) by listing those it knows.
+Status checkScheduleName(std::string_view name);
+
+/// The schedule called `name`, which checkScheduleName() is to take, for a
+/// problem that passes checkProblem.
 StatusOr<Schedule> generateSchedule(std::string_view name,
                                     const ScheduleProblem &problem);
 

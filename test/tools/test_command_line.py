@@ -101,6 +101,12 @@ class CommandLineTest(unittest.TestCase):
                      "compile", self.spec, *options, "-o", out)  # fmt: skip
         schedule.write_text(head + "rank 0 F0 F1 BW0\nrank 1 F0 F1 BW0 BW1\n")
         self.refuses(2, "Q22", "compile", self.spec, *options, "-o", out)
+        # On one rank too, though nothing is scheduled there.
+        for ranks in (1, 2):
+            for name, reason in (("fastest", "Q10: there is no schedule 'fastest'"),
+                                 ("no-such.schedule", "no-such.schedule: cannot open")):
+                self.refuses(2, reason, "compile", self.spec, "--schedule", name,
+                             "--mesh", f"pp={ranks}", "-o", out)  # fmt: skip
 
     def test_code_for_the_instruction_sets_that_are_named(self):
         both, one = self.folder / "both.hkx", self.folder / "one.hkx"

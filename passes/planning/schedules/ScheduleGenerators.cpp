@@ -43,11 +43,18 @@ StatusOr<Schedule>
 hocket::planning::generateSchedule(std::string_view name,
                                    const ScheduleProblem &problem) {
   HOCKET_RETURN_IF_ERROR(checkProblem(problem));
-  std::string known;
-  for (const Generator &generator : kGenerators) {
+  for (const Generator &generator : kGenerators)
     if (generator.name == name)
       return generator.make(problem);
-    known += (known.empty() ? "" : ", ") + std::string(generator.name);
+  return checkScheduleName(name);
+}
+
+Status hocket::planning::checkScheduleName(std::string_view name) {
+  std::string known;
+  for (std::string_view each : scheduleNames()) {
+    if (each == name)
+      return okStatus();
+    known += (known.empty() ? "" : ", ") + std::string(each);
   }
   return invalidArgument("Q10: there is no schedule '" + std::string(name) +
                          "'; expected one of " + known);
