@@ -23,8 +23,8 @@ namespace hocket {
 
 class JsonLines {
 public:
-  /// Truncates `path`, or continues it if `append`. Half a line at its end, which
-  /// a process that was killed has left, is cut off.
+  /// Truncates `path`, or continues it if `append`. Half a line at its end,
+  /// which a process that was killed has left, is cut off.
   static StatusOr<JsonLines> open(const std::string &path, bool append);
 
   JsonLines(JsonLines &&other) noexcept;

@@ -19,7 +19,7 @@ ALLOWED = {
     "runtime/program": ["runtime/base", "kernels"],
     "runtime/hal": ["runtime/base", "runtime/cuda", "runtime/nvrtc", "kernels"],
     "runtime/cuda": ["runtime/base"],
-    "runtime/nvrtc": ["runtime/base"],
+    "runtime/nvrtc": ["runtime/base", "runtime/cuda"],
     "runtime/comm": [
         "runtime/base",
         "runtime/cuda",

@@ -13,12 +13,10 @@ using namespace hocket;
 using namespace hocket::hal::cuda;
 
 static StatusOr<CublasLtApi> load() {
-  HOCKET_ASSIGN_OR_RETURN(
-      VendorLibrary library,
-      VendorLibrary::load({"cuBLASLt",
-                           "HOCKET_CUBLASLT",
-                           toolkitLibraries("libcublasLt"),
-                           "install the CUDA toolkit"}));
+  HOCKET_ASSIGN_OR_RETURN(VendorLibrary library,
+                          VendorLibrary::load({"cuBLASLt", "HOCKET_CUBLASLT",
+                                               toolkitLibraries("libcublasLt"),
+                                               "install the CUDA toolkit"}));
   CublasLtApi api;
   api.path = library.path();
 #define HOCKET_CUBLASLT_ROW(name, parameters)                                  \
