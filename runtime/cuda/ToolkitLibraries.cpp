@@ -11,6 +11,7 @@
 
 #include <algorithm>
 #include <climits>
+#include <utility>
 
 using namespace hocket;
 using namespace hocket::hal::cuda;
@@ -29,8 +30,9 @@ static int driverMajor() {
 
 std::vector<std::string> hal::cuda::toolkitLibraries(const std::string &name) {
   std::vector<int> majors = {13, 12};
-  std::ranges::stable_partition(
-      majors, [driver = driverMajor()](int major) { return major <= driver; });
+  std::ranges::sort(majors, {}, [driver = driverMajor()](int major) {
+    return std::pair(major > driver, -major);
+  });
   std::vector<std::string> names;
   for (int major : majors)
     names.push_back(name + ".so." + std::to_string(major));

@@ -8,6 +8,7 @@
 
 #include "test/runtime/data/TokenFiles.h"
 
+#include <cstring>
 #include <gtest/gtest.h>
 
 using namespace hocket;
