@@ -13,7 +13,7 @@ using namespace hocket;
 StreamQueues::StreamQueues(uint32_t events, hal::Device &device,
                            comm::RankActivity &activity, Runner runner)
     : device(device), activity(activity), runner(std::move(runner)),
-      issued(events), done(events), times(events) {
+      issued(events), completed(events), done(events), times(events) {
   uint32_t streams = device.streams();
   activity.setLanes(std::max(1u, streams));
   for (uint32_t stream = 1; stream < streams; ++stream)
@@ -98,7 +98,7 @@ void StreamQueues::complete(uint32_t stream, uint32_t event, uint64_t ticket) {
     if (device.playsTime())
       times[event][ticket] = device.time(stream);
   }
-  completed.notify_all();
+  completed[event].notify_all();
 }
 
 void StreamQueues::awaitTicket(uint32_t stream, uint32_t event,
@@ -108,7 +108,8 @@ void StreamQueues::awaitTicket(uint32_t stream, uint32_t event,
   std::unique_lock lock(mutex);
   if (done[event] < ticket) {
     activity.idle(stream);
-    completed.wait(lock, [&] { return done[event] >= ticket || failed(); });
+    completed[event].wait(lock,
+                          [&] { return done[event] >= ticket || failed(); });
   }
   // A record of an earlier run of the entry is long over.
   if (auto time = times[event].find(ticket); time != times[event].end())
@@ -188,7 +189,8 @@ void StreamQueues::fail(const Status &status) {
       first = status;
     hasFailed.store(true, std::memory_order_release);
   }
-  completed.notify_all();
+  for (std::condition_variable &each : completed)
+    each.notify_all();
 }
 
 Status StreamQueues::failure() const {

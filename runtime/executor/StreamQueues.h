@@ -102,7 +102,9 @@ private:
   std::vector<uint64_t> issued; ///< Records of each event so far.
 
   mutable std::mutex mutex; ///< Of what follows.
-  std::condition_variable completed;
+  /// Of each event: waking those who wait for another takes longer than many
+  /// an instruction.
+  std::vector<std::condition_variable> completed;
   std::vector<uint64_t> done; ///< Highest ticket of each event.
   /// If time is played, the time of each event's tickets since drain().
   std::vector<std::map<uint64_t, double>> times;
