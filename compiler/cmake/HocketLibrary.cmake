@@ -1,5 +1,9 @@
 # How libraries, dialects, tools and tests of Hocket are declared.
 
+# What compiles a third faster, for code that runs once a command: registering
+# ops and options, parsing them, and saying what is wrong with them.
+set(HOCKET_RUNS_ONCE $<$<CONFIG:Release>:-O1>)
+
 # hocket_library(NAME SOURCES a.cpp ... [DEPS lib ...])
 #   A static library that knows no MLIR.
 function(hocket_library name)
@@ -8,6 +12,7 @@ function(hocket_library name)
   target_link_libraries(${name} PUBLIC ${ARG_DEPS})
   if("CLI11::CLI11" IN_LIST ARG_DEPS)
     hocket_use_precompiled(${name} command_line)
+    target_compile_options(${name} PRIVATE ${HOCKET_RUNS_ONCE})
   else()
     hocket_use_precompiled(${name} plain)
   endif()

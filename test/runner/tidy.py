@@ -39,11 +39,13 @@ PRECOMPILED = re.compile(r"-Winvalid-pch|-Xclang -include(-pch)? -Xclang \S+")
 
 def flags(command):
     """The options of a compiler's command line, but for precompiled headers:
-    clang-tidy sees what each source includes itself.
+    clang-tidy sees what each source includes itself. How much is optimised
+    means nothing to it.
     """
     words = shlex.split(PRECOMPILED.sub("", command))
     first = next(i for i, word in enumerate(words) if "clang" in word) + 1
-    return tuple(words[first : words.index("-o")])
+    options = words[first : words.index("-o")]
+    return tuple(word for word in options if not re.fullmatch(r"-O\w?", word))
 
 
 def sources(context):
