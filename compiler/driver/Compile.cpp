@@ -308,6 +308,7 @@ private:
     cpu::CpuOptions cpuOptions;
     if (!request.architectures.empty())
       cpuOptions.isas = request.architectures;
+    cpuOptions.objects = request.kernelObjects.get();
     cpuOptions.keepLlvm = cpuOptions.keepAssembly = dumper.enabled();
     cpu::CompiledKernels kernels;
     if (failed(cpu::compileKernels(*module, cpuOptions, kernels)))

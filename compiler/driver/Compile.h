@@ -20,10 +20,15 @@
 #include "runtime/program/program.pb.h"
 
 #include <functional>
+#include <memory>
 #include <optional>
 #include <string>
 
 namespace hocket {
+
+namespace cpu {
+class KernelObjects;
+}
 
 struct CompileRequest {
   /// A textproto, a folder with config.json, or a `.mlir` file.
@@ -43,6 +48,8 @@ struct CompileRequest {
   std::string dumpPhases;   ///< folder for numbered files; empty: none
   std::string fusionReport; ///< file for the fusion report; empty: none
   bool fuse = true;
+  /// For who compiles many programs: kernels for CPUs that they share.
+  std::shared_ptr<cpu::KernelObjects> kernelObjects;
   /// A program that needs more than its devices have is none the less one.
   bool anyMemory = false;
   /// Told what a laid out program takes, whether to go on; absent: it does.

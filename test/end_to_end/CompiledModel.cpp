@@ -7,6 +7,7 @@
 #include "test/end_to_end/CompiledModel.h"
 
 #include "compiler/driver/ExportProblem.h"
+#include "compiler/targets/cpu/KernelObjects.h"
 #include "runtime/comm/local/LocalWorld.h"
 #include "runtime/hal/drivers/Drivers.h"
 #include "runtime/hal/drivers/cpu/CpuFeatures.h"
@@ -32,6 +33,8 @@ static CompileRequest requestOf(const std::string &spec,
   request.target = choice.target;
   if (choice.target != "cuda") // For this machine alone: half the work.
     request.architectures = {hal::bestVariant(*hal::chooseIsa())};
+  static auto kernels = std::make_shared<cpu::KernelObjects>();
+  request.kernelObjects = kernels;
   for (const auto &[option, value] : choice.flags)
     request.spec.flags.given.push_back({option, value});
   return request;

@@ -18,44 +18,89 @@
 #include "llvm/Transforms/Utils/Cloning.h"
 
 #include <atomic>
+#include <map>
 #include <thread>
 
 using namespace mlir;
 
 namespace hocket::cpu {
 
-/// Kernels that go through the compiler together. Each such part is an object
-/// file of its own; that its size is fixed keeps the result independent of the
-/// number of threads.
-static constexpr size_t kernelsPerPart = 12;
 /// Bytes of stack that row buffers may take.
 static constexpr int64_t rowBufferBytes = 256 * 1024 - 4096;
-
-namespace {
-
-/// One object file to make, and what came of it.
-struct Part {
-  std::string isa;
-  ArrayRef<KernelPlan> plans;
-  std::string object, mlir, llvm, assembly;
-  std::string error;
-};
-
-} // namespace
 
 template <typename T> static void printTo(std::string &text, const T &print) {
   llvm::raw_string_ostream stream(text);
   print(stream);
 }
 
-/// Compiles one part. It has contexts of its own, so that parts do not wait
-/// for each other. Errors become text.
-static llvm::Error compilePart(Part &part, const CpuOptions &options) {
-  auto machine = createMachine(part.isa);
+namespace {
+
+/// A kernel for one instruction set: an object file to make, and what came of
+/// it. Each kernel has an object of its own, so that one that is kept
+/// (KernelObjects) can stand in any program.
+struct Part {
+  std::string isa;
+  const KernelPlan *plan = nullptr;
+  std::string object, mlir, llvm, assembly;
+  std::string error;
+};
+
+/// What a thread compiles parts with. What comes of a part does not depend on
+/// those before it. Errors become text.
+class PartCompiler {
+public:
+  explicit PartCompiler(const CpuOptions &options)
+      : options(options), context(MLIRContext::Threading::DISABLED) {
+    loadCodegenDialects(context);
+  }
+
+  void compile(Part &part) {
+    std::string kernel;
+    if (options.objects && keepsNoText()) {
+      printTo(kernel, [&](raw_ostream &stream) {
+        part.plan->kernel->print(stream, OpPrintingFlags().useLocalScope());
+      });
+      if (auto object = options.objects->find(part.isa, kernel)) {
+        part.object = std::move(*object);
+        return;
+      }
+    }
+    if (llvm::Error error = generate(part))
+      part.error = llvm::toString(std::move(error));
+    else if (!kernel.empty())
+      options.objects->keep(part.isa, kernel, part.object);
+  }
+
+private:
+  bool keepsNoText() const {
+    return options.link && !options.keepMlir && !options.keepLlvm &&
+           !options.keepAssembly;
+  }
+
+  llvm::Expected<llvm::TargetMachine &> machineOf(const std::string &isa) {
+    std::unique_ptr<llvm::TargetMachine> &machine = machines[isa];
+    if (!machine) {
+      auto created = createMachine(isa);
+      if (!created)
+        return created.takeError();
+      machine = std::move(*created);
+    }
+    return *machine;
+  }
+
+  llvm::Error generate(Part &part);
+
+  const CpuOptions &options;
+  MLIRContext context;
+  std::map<std::string, std::unique_ptr<llvm::TargetMachine>> machines;
+};
+
+} // namespace
+
+llvm::Error PartCompiler::generate(Part &part) {
+  auto machine = machineOf(part.isa);
   if (!machine)
     return machine.takeError();
-  MLIRContext context(MLIRContext::Threading::DISABLED);
-  loadCodegenDialects(context);
   std::string diagnostics;
   ScopedDiagnosticHandler handler(&context, [&](Diagnostic &diagnostic) {
     diagnostics += diagnostic.str() + "\n";
@@ -65,8 +110,7 @@ static llvm::Error compilePart(Part &part, const CpuOptions &options) {
     return llvm::createStringError(step + " failed: " + diagnostics);
   };
   OwningOpRef<ModuleOp> module = ModuleOp::create(UnknownLoc::get(&context));
-  for (const KernelPlan &plan : part.plans)
-    emitKernel(plan, vectorWidthOf(part.isa), *module);
+  emitKernel(*part.plan, vectorWidthOf(part.isa), *module);
   if (failed(verify(*module)))
     return fail("verification of the generated loops");
   if (options.keepMlir)
@@ -75,14 +119,14 @@ static llvm::Error compilePart(Part &part, const CpuOptions &options) {
     return fail("lowering to LLVM");
   llvm::LLVMContext llvmContext;
   std::unique_ptr<llvm::Module> code =
-      translateToLlvm(*module, llvmContext, **machine);
+      translateToLlvm(*module, llvmContext, *machine);
   if (!code)
     return fail("translation to LLVM");
   if (options.keepLlvm)
     printTo(part.llvm,
             [&](raw_ostream &stream) { code->print(stream, nullptr); });
   if (options.keepAssembly) {
-    auto text = generateCode(*llvm::CloneModule(*code), **machine,
+    auto text = generateCode(*llvm::CloneModule(*code), *machine,
                              /*assembly=*/true);
     if (!text)
       return text.takeError();
@@ -90,22 +134,25 @@ static llvm::Error compilePart(Part &part, const CpuOptions &options) {
   }
   if (!options.link)
     return llvm::Error::success();
-  auto object = generateCode(*code, **machine, /*assembly=*/false);
+  auto object = generateCode(*code, *machine, /*assembly=*/false);
   if (!object)
     return object.takeError();
   part.object = std::move(*object);
   return checkSelfContained(part.object);
 }
 
-/// Runs `work` for [0, count) on several threads.
+/// Works on [0, count) with several threads, each with what `makeWorker` gives
+/// it: a function of the index.
+template <typename MakeWorker>
 static void inParallel(size_t count, unsigned threads,
-                       llvm::function_ref<void(size_t)> work) {
+                       const MakeWorker &makeWorker) {
   if (threads == 0)
     threads = std::max(1u, std::thread::hardware_concurrency());
   std::atomic<size_t> next = 0;
   auto run = [&] {
+    auto worker = makeWorker();
     for (size_t i; (i = next.fetch_add(1)) < count;)
-      work(i);
+      worker(i);
   };
   std::vector<std::thread> workers;
   for (unsigned i = 1; i < threads && i < count; ++i)
@@ -157,10 +204,10 @@ static std::vector<Part> divide(ArrayRef<KernelPlan> plans,
                                 const CpuOptions &options) {
   std::vector<Part> parts;
   for (const std::string &isa : options.isas)
-    for (size_t at = 0; at < plans.size(); at += kernelsPerPart) {
+    for (const KernelPlan &plan : plans) {
       Part part;
       part.isa = isa;
-      part.plans = plans.slice(at, std::min(kernelsPerPart, plans.size() - at));
+      part.plan = &plan;
       parts.push_back(std::move(part));
     }
   return parts;
@@ -182,9 +229,9 @@ LogicalResult compileKernels(ModuleOp module, const CpuOptions &options,
     linker = *found;
   }
   std::vector<Part> parts = divide(*plans, options);
-  inParallel(parts.size(), options.threads, [&](size_t i) {
-    if (llvm::Error error = compilePart(parts[i], options))
-      parts[i].error = llvm::toString(std::move(error));
+  inParallel(parts.size(), options.threads, [&] {
+    return [&parts, compiler = std::make_unique<PartCompiler>(options)](
+               size_t i) { compiler->compile(parts[i]); };
   });
   for (const Part &part : parts)
     if (!part.error.empty())
@@ -193,7 +240,7 @@ LogicalResult compileKernels(ModuleOp module, const CpuOptions &options,
   size_t count = options.isas.empty() ? 0 : parts.size() / options.isas.size();
   out.variants.resize(options.isas.size());
   std::vector<std::string> errors(options.isas.size());
-  inParallel(options.isas.size(), options.threads, [&](size_t v) {
+  auto linkOne = [&](size_t v) {
     CompiledVariant &variant = out.variants[v];
     auto mine = MutableArrayRef(parts).slice(v * count, count);
     variant.isa = options.isas[v];
@@ -206,7 +253,8 @@ LogicalResult compileKernels(ModuleOp module, const CpuOptions &options,
       return;
     if (llvm::Error error = linkVariant(variant, mine, linker))
       errors[v] = llvm::toString(std::move(error));
-  });
+  };
+  inParallel(options.isas.size(), options.threads, [&] { return linkOne; });
   for (const std::string &error : errors)
     if (!error.empty())
       return module.emitError(error);

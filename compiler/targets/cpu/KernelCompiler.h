@@ -38,6 +38,7 @@
 #ifndef HOCKET_COMPILER_TARGETS_CPU_KERNELCOMPILER_H
 #define HOCKET_COMPILER_TARGETS_CPU_KERNELCOMPILER_H
 
+#include "compiler/targets/cpu/KernelObjects.h"
 #include "compiler/targets/loops/CompiledKernel.h"
 
 #include "mlir/IR/BuiltinOps.h"
@@ -66,6 +67,8 @@ struct CpuOptions {
   bool keepMlir = false;
   bool keepLlvm = false;
   bool keepAssembly = false;
+  /// Kernels that were compiled before, and those that now are; null: none.
+  KernelObjects *objects = nullptr;
   /// Off: no object is linked (`image` stays empty). For printing only.
   bool link = true;
 };

@@ -90,6 +90,23 @@ TEST_F(Code, SameModuleSameBytesOnAnyThreads) {
   }
 }
 
+/// In another program, beside others, for another instruction set.
+TEST_F(Code, KeptObjectsGiveTheSameBytes) {
+  ASSERT_TRUE(compile(manyKernels(5))) << said;
+  cpu::CompiledKernels plain = compiled;
+  cpu::KernelObjects objects;
+  cpu::CpuOptions options;
+  options.objects = &objects;
+  options.isas = {"x86-64-v3"};
+  ASSERT_TRUE(compile(manyKernels(3), options)) << said;
+  EXPECT_EQ(objects.size(), 3u);
+  options.isas = cpu::CpuOptions().isas;
+  ASSERT_TRUE(compile(manyKernels(5), options)) << said;
+  EXPECT_EQ(objects.size(), 10u);
+  for (size_t i = 0; i < plain.variants.size(); ++i)
+    EXPECT_EQ(plain.variants[i].image, compiled.variants[i].image);
+}
+
 TEST_F(Code, LeavesTheModuleAsItIs) {
   std::string text = manyKernels(2), before, after;
   module = mlir::parseSourceString<mlir::ModuleOp>(text, &context);
