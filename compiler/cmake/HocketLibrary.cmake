@@ -4,6 +4,10 @@
 # ops and options, parsing them, and saying what is wrong with them.
 set(HOCKET_RUNS_ONCE $<$<CONFIG:Release>:-O1>)
 
+# What compiles in less than half the time, for sources of tests, which call what
+# they test and compare.
+set(HOCKET_COMPARES $<$<CONFIG:Release>:-O0>)
+
 # hocket_library(NAME SOURCES a.cpp ... [DEPS lib ...])
 #   A static library that knows no MLIR.
 function(hocket_library name)
@@ -62,22 +66,30 @@ function(hocket_tablegen target td)
   set_property(GLOBAL APPEND PROPERTY HOCKET_GENERATED ${target})
 endfunction()
 
-# hocket_test(NAME [MLIR] SOURCES a.cpp ... [DEPS lib ...] [SHARDS n] [COST s])
-#   A GoogleTest program under <build>/test/bin, run by `make test`. A long one is
-#   run as `n` processes, each with its share of the tests. COST is how many
-#   seconds one of them takes, roughly: the longest start first.
+# hocket_test(NAME [MLIR] [COMPUTES] SOURCES a.cpp ... [DEPS lib ...] [SHARDS n]
+#             [COST s])
+#   A GoogleTest program under <build>/test/bin, run by `make test`. Its sources
+#   are compiled without optimisation unless it COMPUTES; what computes for
+#   several programs is a library. A long one is run as `n` processes, each with
+#   its share of the tests. COST is how many seconds one of them takes, roughly:
+#   the longest start first.
 function(hocket_test name)
-  cmake_parse_arguments(ARG "MLIR" "SHARDS;COST" "SOURCES;DEPS" ${ARGN})
+  cmake_parse_arguments(ARG "MLIR;COMPUTES" "SHARDS;COST" "SOURCES;DEPS" ${ARGN})
   add_executable(${name} ${ARG_SOURCES})
   set_target_properties(${name} PROPERTIES RUNTIME_OUTPUT_DIRECTORY
                         ${CMAKE_BINARY_DIR}/test/bin)
   target_compile_definitions(${name} PRIVATE
     HOCKET_SOURCE_DIR="${CMAKE_SOURCE_DIR}")
+  set(headers plain)
   if(ARG_MLIR)
     hocket_use_mlir(${name} PRIVATE)
-    hocket_use_precompiled(${name} mlir_test)
+    set(headers mlir)
+  endif()
+  if(ARG_COMPUTES)
+    hocket_use_precompiled(${name} ${headers})
   else()
-    hocket_use_precompiled(${name} plain_test)
+    target_compile_options(${name} PRIVATE ${HOCKET_COMPARES})
+    hocket_use_precompiled(${name} ${headers}_test)
   endif()
   target_link_libraries(${name} PRIVATE ${ARG_DEPS} GTest::gtest
                         GTest::gtest_main GTest::gmock)

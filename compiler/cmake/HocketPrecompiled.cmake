@@ -42,6 +42,9 @@ hocket_precompiled(hocket_precompiled_command_line CommandLine
 hocket_precompiled(hocket_precompiled_plain_test PlainTest ${test_headers})
 hocket_precompiled_mlir(hocket_precompiled_mlir Mlir)
 hocket_precompiled_mlir(hocket_precompiled_mlir_test MlirTest ${test_headers})
+foreach(kind plain_test mlir_test)
+  target_compile_options(hocket_precompiled_${kind} PRIVATE ${HOCKET_COMPARES})
+endforeach()
 
 # hocket_use_precompiled(TARGET KIND)
 #   KIND: plain, command_line, plain_test, mlir or mlir_test. A folder whose
