@@ -45,9 +45,14 @@ double OpTimes::product16(const Product &product) const {
 }
 
 double OpTimes::attention(double flops, double length, double headDim) const {
+  return attention(flops, length, headDim, software().attention());
+}
+
+double OpTimes::attention(double flops, double length, double headDim,
+                          double share) const {
   double narrow = std::min(1.0, headDim / 128);
-  double reached = software().attention() * length /
-                   (length + software().attention_ramp()) * std::sqrt(narrow);
+  double reached = share * length / (length + software().attention_ramp()) *
+                   std::sqrt(narrow);
   return flops / (described.device().peak_16bit() * reached);
 }
 

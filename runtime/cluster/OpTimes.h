@@ -54,6 +54,9 @@ public:
   double memory(double bytes) const;
   /// Fused attention of `flops`, over sequences of `length` tokens.
   double attention(double flops, double length, double headDim) const;
+  /// The same that reaches another share of the peak than software.attention.
+  double attention(double flops, double length, double headDim,
+                   double share) const;
 
   double allGather(double bytes, const RankGroup &group) const;
   double allReduce(double bytes, const RankGroup &group) const;

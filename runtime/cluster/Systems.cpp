@@ -118,6 +118,38 @@ Status checkHost(const std::string &file, const cluster::System &system) {
              {link.latency(), 0, 1, "host_link.latency"}});
 }
 
+/// A system whose kernels are priced one by one says all that this takes.
+Status checkKernels(const std::string &file, const cluster::System &system) {
+  const cluster::Device &device = system.device();
+  const cluster::Multiprocessors &each = device.multiprocessors();
+  const cluster::Kernels &kernels = system.kernels();
+  if (!device.has_multiprocessors() && !system.has_kernels())
+    return okStatus();
+  constexpr double least = 1e-3;
+  if (!each.architecture().starts_with("sm_"))
+    return invalidArgument(file + ": device.multiprocessors.architecture is '" +
+                           each.architecture() +
+                           "'; write whose code they run, as in sm_90a");
+  return checkRanges(
+      file,
+      {{device.peak_vector(), 1e6, 1e18, "device.peak_vector"},
+       {device.memory_latency(), 1e-9, 1, "device.memory_latency"},
+       {double(each.count()), 1, 1e6, "device.multiprocessors.count"},
+       {double(each.threads()), 32, 1e6, "device.multiprocessors.threads"},
+       {double(each.blocks()), 1, 1e6, "device.multiprocessors.blocks"},
+       {double(each.registers()), 1024, 1e9,
+        "device.multiprocessors.registers"},
+       {double(each.shared_bytes()), 1024, 1e9,
+        "device.multiprocessors.shared_bytes"},
+       {kernels.gemm(), least, 1, "kernels.gemm"},
+       {kernels.gemm_8bit(), device.peak_8bit() > 0 ? least : 0, 1,
+        "kernels.gemm_8bit"},
+       {kernels.memory(), least, 1, "kernels.memory"},
+       {kernels.start_seconds(), 0, 1, "kernels.start_seconds"},
+       {kernels.step_seconds(), 0, 100, "kernels.step_seconds"},
+       {kernels.attention(), 0, 1, "kernels.attention"}});
+}
+
 } // namespace
 
 std::vector<std::string> cluster::systemNames() {
@@ -149,7 +181,15 @@ StatusOr<cluster::System> cluster::parseSystem(const std::string &file,
     return invalidArgument(errors.message);
   HOCKET_RETURN_IF_ERROR(checkSystem(file, system));
   HOCKET_RETURN_IF_ERROR(checkHost(file, system));
+  HOCKET_RETURN_IF_ERROR(checkKernels(file, system));
   return system;
+}
+
+StatusOr<cluster::System> cluster::readSystem(const std::string &name) {
+  if (name.find_first_of("/.") == std::string::npos)
+    return systemNamed(name);
+  HOCKET_ASSIGN_OR_RETURN(std::string written, readFile(name, 1 << 20));
+  return parseSystem(name, written);
 }
 
 StatusOr<ClusterChoice> cluster::readCluster(const std::string &text) {
@@ -164,15 +204,9 @@ StatusOr<ClusterChoice> cluster::readCluster(const std::string &text) {
     return invalidArgument("--cluster " + text +
                            ": write a system and how many devices, from 1 to "
                            "1048576, as in h100:1024");
-  bool isPath = name.find_first_of("/.") != std::string::npos;
-  if (!isPath) {
-    StatusOr<cluster::System> system = systemNamed(name);
-    if (!system.ok())
-      return system.status().withContext("--cluster " + text);
-    choice.system = *system;
-    return choice;
-  }
-  HOCKET_ASSIGN_OR_RETURN(std::string written, readFile(name, 1 << 20));
-  HOCKET_ASSIGN_OR_RETURN(choice.system, parseSystem(name, written));
+  StatusOr<cluster::System> system = readSystem(name);
+  if (!system.ok())
+    return system.status().withContext("--cluster " + text);
+  choice.system = *std::move(system);
   return choice;
 }

@@ -33,6 +33,10 @@ StatusOr<cluster::System> systemNamed(const std::string &name);
 StatusOr<cluster::System> parseSystem(const std::string &file,
                                       const std::string &text);
 
+/// A shipped system by its name, or the description at a path (a text with a
+/// '/' or a '.').
+StatusOr<cluster::System> readSystem(const std::string &name);
+
 struct ClusterChoice {
   cluster::System system;
   int64_t devices = 1;

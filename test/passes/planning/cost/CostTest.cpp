@@ -438,6 +438,28 @@ TEST(Systems, BadOnesAreRefused) {
               HasSubstr("s:1:"));
   std::string twice = "spread { one_node: 0.1 many_nodes: nan }";
   EXPECT_FALSE(cluster::parseSystem("s", twice).ok());
+  // Who describes multiprocessors describes all that kernels are priced by.
+  auto changed = [](auto change) {
+    cluster::System system = *cluster::systemNamed("h200");
+    change(system);
+    return cluster::parseSystem("s", system.DebugString()).status().message();
+  };
+  EXPECT_EQ(changed([](auto &) {}), "");
+  EXPECT_THAT(changed([](auto &system) { system.clear_kernels(); }),
+              HasSubstr("kernels.gemm is 0"));
+  EXPECT_THAT(changed([](auto &system) {
+                system.mutable_device()->clear_multiprocessors();
+              }),
+              HasSubstr("device.multiprocessors.architecture is ''"));
+  EXPECT_THAT(changed([](auto &system) {
+                system.mutable_device()->set_memory_latency(0);
+              }),
+              HasSubstr("device.memory_latency is 0"));
+  EXPECT_EQ(changed([](auto &system) {
+              system.clear_kernels();
+              system.mutable_device()->clear_multiprocessors();
+            }),
+            "");
 }
 
 /// Published systems scatter gradients beside computation, once a step;
