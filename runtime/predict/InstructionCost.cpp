@@ -9,7 +9,6 @@
 #include "runtime/base/Format.h"
 #include "runtime/base/Quantity.h"
 #include "runtime/predict/AttentionSizes.h"
-#include "runtime/program/InstructionOperands.h"
 #include "runtime/program/RankPlace.h"
 
 #include <algorithm>
@@ -19,6 +18,20 @@ using program::Instruction;
 
 uint64_t hocket::bufferBytes(const program::Role &role, uint32_t buffer) {
   return role.buffers(int(buffer)).bytes();
+}
+
+double hocket::touchedBytes(const InstructionOperand &operand,
+                            const program::Role &role,
+                            const program::Program &program) {
+  auto bytes = double(bufferBytes(role, operand.buffer));
+  if (operand.access == OperandAccess::ReadWrite)
+    return 2 * bytes;
+  if (operand.access != OperandAccess::WriteThenAdd)
+    return bytes;
+  // Of a step's microbatches only the first does not read what was there.
+  double microbatches =
+      double(std::max<uint64_t>(1, program.training().microbatches()));
+  return bytes * (2 - 1 / microbatches);
 }
 
 static double attentionFlops(const program::Library &call) {
@@ -95,7 +108,7 @@ InstructionWork hocket::workOf(const Instruction &instruction,
     work.flops = attentionFlops(instruction.library()) +
                  expertFlops(instruction.library());
   for (const InstructionOperand &operand : operandsOf(instruction, program))
-    work.memoryBytes += double(bufferBytes(role, operand.buffer));
+    work.memoryBytes += touchedBytes(operand, role, program);
   return work;
 }
 

@@ -14,6 +14,7 @@
 #ifndef HOCKET_RUNTIME_PREDICT_INSTRUCTIONCOST_H
 #define HOCKET_RUNTIME_PREDICT_INSTRUCTIONCOST_H
 
+#include "runtime/program/InstructionOperands.h"
 #include "runtime/program/program.pb.h"
 
 namespace hocket {
@@ -21,7 +22,7 @@ namespace hocket {
 /// What one rank does in one instruction.
 struct InstructionWork {
   double flops = 0;         ///< Multiplications and additions.
-  double memoryBytes = 0;   ///< Of its operands, each read or written once.
+  double memoryBytes = 0;   ///< Of its operands: touchedBytes() of each.
   double sentBytes = 0;     ///< To other ranks.
   double receivedBytes = 0; ///< From other ranks.
   double messages = 0;      ///< One after another: what latency is paid for.
@@ -41,6 +42,12 @@ InstructionWork workOf(const program::Instruction &instruction,
 
 /// Bytes of a buffer that one use touches.
 uint64_t bufferBytes(const program::Role &role, uint32_t buffer);
+
+/// Bytes that an instruction reads and writes of one operand: each element
+/// once, twice where it is added to. On average over a step's microbatches, of
+/// which the first may overwrite what the others add to.
+double touchedBytes(const InstructionOperand &operand,
+                    const program::Role &role, const program::Program &program);
 
 /// How long the instructions of a program take.
 class InstructionCosts {

@@ -84,6 +84,21 @@ TEST_F(InstructionCost, ProductsAndAttentionAreCountedByTheirSizes) {
             2.5 * products / 2);
 }
 
+TEST_F(InstructionCost, WhatIsAddedToIsReadToo) {
+  program.mutable_training()->set_microbatches(4);
+  auto bytes = [&](program::Accumulate accumulate) {
+    Instruction product;
+    product.mutable_gemm()->set_d(1);
+    product.mutable_gemm()->set_accumulate(accumulate);
+    return workOf(product, program.roles(0), program).memoryBytes;
+  };
+  double factors = 1000 + 1000;
+  EXPECT_EQ(bytes(program::OVERWRITE), factors + 4000);
+  EXPECT_EQ(bytes(program::ADD), factors + 2 * 4000);
+  // Three of four microbatches read what was there.
+  EXPECT_EQ(bytes(program::ADD_UNLESS_FIRST_MICROBATCH), factors + 4000 + 3000);
+}
+
 TEST_F(InstructionCost, ADeviceTakesTheLongestOfArithmeticAndMemory) {
   DeviceModel device;
   device.flopsPerSecond = 10;
