@@ -42,9 +42,9 @@ public:
   ClusterCosts(const ClusterCosts &) = delete;
 
   /// `program` passed checkProgram(); the instruction is `role`'s.
-  InstructionTime timeOf(const program::Instruction &instruction,
-                         const program::Role &role,
-                         const program::Program &program) const;
+  virtual InstructionTime timeOf(const program::Instruction &instruction,
+                                 const program::Role &role,
+                                 const program::Program &program) const;
 
   double seconds(const program::Instruction &instruction,
                  const program::Role &role,
@@ -52,6 +52,8 @@ public:
   double hostSeconds(const program::Instruction &instruction) const override;
   double outsideSeconds() const override;
   std::string description() const override;
+
+  const cluster::System &described() const { return system; }
 
 private:
   const cluster::OpTimes &timesOf(program::DType type) const;

@@ -28,7 +28,12 @@ ALLOWED = {
     ],
     "runtime/telemetry": ["runtime/base", "runtime/predict", "runtime/program"],
     "runtime/cluster": ["runtime/base"],
-    "runtime/predict": ["runtime/base", "runtime/cluster", "runtime/program"],
+    "runtime/predict": [
+        "runtime/base",
+        "runtime/cluster",
+        "runtime/program",
+        "kernels",
+    ],
     "runtime/data": ["runtime/base"],
     "runtime/checkpoint": ["runtime/base"],
     "runtime/executor": [

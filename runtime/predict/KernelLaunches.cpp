@@ -1,0 +1,255 @@
+//===- KernelLaunches.cpp - What an instruction starts on a GPU -----------===//
+//
+// Part of Hocket, under the Apache License v2.0.
+//
+//===----------------------------------------------------------------------===//
+
+#include "runtime/predict/KernelLaunches.h"
+
+#include "kernels/cuda/Library.h"
+#include "runtime/base/Format.h"
+#include "runtime/predict/InstructionCost.h"
+#include "runtime/program/DataType.h"
+
+#include <algorithm>
+#include <charconv>
+#include <set>
+
+using namespace hocket;
+using program::Instruction;
+
+GpuArchitecture::GpuArchitecture(const std::string &name) : name(name) {
+  constexpr size_t prefix = std::string_view("sm_").size();
+  int number = 0;
+  if (name.size() > prefix)
+    std::from_chars(name.data() + prefix, name.data() + name.size(), number);
+  major = number / 10, minor = number % 10;
+}
+
+double hocket::askedBytes(double bytes) {
+  constexpr double piece = 16, held = 4, ofLoop = 2;
+  return bytes <= held * piece ? bytes : ofLoop * piece;
+}
+
+static void addOperands(const Instruction &instruction,
+                        const program::Role &role,
+                        const program::Program &program, KernelLaunch &launch) {
+  for (const InstructionOperand &operand : operandsOf(instruction, program)) {
+    launch.bytes += touchedBytes(operand, role, program);
+    if (operand.access != OperandAccess::Write &&
+        operand.access != OperandAccess::WriteThenAdd)
+      launch.readBytes += double(bufferBytes(role, operand.buffer));
+  }
+}
+
+static KernelLaunch generatedLaunch(const Instruction &instruction,
+                                    const program::Role &role,
+                                    const program::Program &program) {
+  const program::Kernel &kernel =
+      program.kernels(int(instruction.launch().kernel()));
+  KernelLaunch launch;
+  launch.name = kernel.name();
+  launch.symbol = kernel.symbol();
+  launch.blocks = double(kernel.tasks());
+  launch.threads = double(kernel.threads());
+  launch.sharedBytes = double(kernel.shared_bytes());
+  launch.flops = kernel.flops();
+  addOperands(instruction, role, program, launch);
+  double threads = std::max(1.0, launch.blocks * launch.threads);
+  for (const auto &operand : kernel.operands()) {
+    bool isStream = operand.pattern() == program::Kernel::EACH ||
+                    operand.pattern() == program::Kernel::TILED;
+    if (isStream && operand.access() != program::WRITE)
+      launch.threadBytes +=
+          askedBytes(double(operand.elements()) *
+                     double(dataTypeBytes(operand.dtype())) / threads);
+  }
+  return launch;
+}
+
+static KernelLaunch gemmLaunch(const Instruction &instruction,
+                               const program::Role &role,
+                               const program::Program &program) {
+  const program::Gemm &gemm = instruction.gemm();
+  KernelLaunch launch;
+  launch.gemm = GemmSizes{double(gemm.m()), double(gemm.n()), double(gemm.k()),
+                          role.buffers(int(gemm.a())).dtype()};
+  launch.tensorCores = launch.gemm->type != program::F32;
+  launch.flops = instructionFlops(instruction, program);
+  addOperands(instruction, role, program, launch);
+  launch.name =
+      formatText("gemm %llux%llux%llu %s", (unsigned long long)gemm.m(),
+                 (unsigned long long)gemm.n(), (unsigned long long)gemm.k(),
+                 dataTypeName(launch.gemm->type));
+  if (gemm.has_bias())
+    launch.name += " + bias";
+  if (!gemm.epilogue().empty())
+    launch.name += " + " + gemm.epilogue();
+  if (gemm.has_residual())
+    launch.name += " + residual";
+  if (gemm.accumulate() != program::OVERWRITE)
+    launch.name += ", adds";
+  return launch;
+}
+
+//===----------------------------------------------------------------------===//
+// Library ops
+//===----------------------------------------------------------------------===//
+
+namespace {
+
+/// The launches of one call.
+class LibraryLaunches {
+public:
+  LibraryLaunches(const Instruction &instruction, const program::Role &role,
+                  const program::Program &program)
+      : call(instruction.library()), op(kernels::findLibraryOp(call.op())),
+        operands(operandsOf(instruction, program)) {
+    for (const InstructionOperand &operand : operands)
+      touched.push_back(touchedBytes(operand, role, program));
+  }
+
+  std::vector<KernelLaunch> make(const GpuArchitecture &architecture) {
+    kernels::CudaRequest request{
+        std::span(call.integers().data(), size_t(call.integers_size())),
+        std::span(call.floats().data(), size_t(call.floats_size())),
+        size_t(call.buffers_size()), size_t(call.scalars_size())};
+    if (!op || kernels::makeCudaCall(*op, request, made))
+      return {}; // The program would not have passed.
+    const auto &launches =
+        made.launchesOn(architecture.major, architecture.minor);
+    std::vector<KernelLaunch> result;
+    for (const kernels::CudaLaunch &launch : launches)
+      result.push_back(makeLaunch(launch, launches.size()));
+    return result;
+  }
+
+private:
+  /// "hocket_rope_bf16_true_e8f..." is a call of `rope`.
+  static std::string functionOf(const std::string &symbol) {
+    constexpr size_t prefix = std::string_view("hocket_").size();
+    return symbol.substr(prefix, symbol.find('_', prefix) - prefix);
+  }
+
+  KernelLaunch makeLaunch(const kernels::CudaLaunch &from, size_t count) {
+    std::string function = functionOf(from.symbol);
+    KernelLaunch launch;
+    launch.name = count > 1 ? call.op() + ": " + function : call.op();
+    launch.symbol = from.symbol;
+    launch.blocks = double(from.grid[0]) * from.grid[1] * from.grid[2];
+    launch.threads = from.threads;
+    launch.sharedBytes = from.sharedBytes;
+    addBuffers(from, function, launch);
+    addWork(function, launch);
+    return launch;
+  }
+
+  void addBuffers(const kernels::CudaLaunch &from, const std::string &function,
+                  KernelLaunch &launch) {
+    std::set<uint32_t> buffers;
+    bool hasWorkspace = false;
+    for (const kernels::CudaArgument &argument : from.arguments) {
+      hasWorkspace |= argument.kind == kernels::CudaArgument::Kind::Workspace;
+      if (argument.kind == kernels::CudaArgument::Kind::Buffer)
+        buffers.insert(argument.index);
+    }
+    for (const kernels::CudaTensor &tensor : from.tensors)
+      buffers.insert(tensor.buffer);
+    double threads = std::max(1.0, launch.blocks * launch.threads);
+    for (uint32_t buffer : buffers) {
+      bool isRead = operands[buffer].access == OperandAccess::Read;
+      double bytes = isRead ? std::min(touched[buffer], gathered(function))
+                            : touched[buffer];
+      launch.bytes += bytes;
+      if (isRead) {
+        launch.readBytes += bytes;
+        launch.threadBytes +=
+            std::min(askedBytes(bytes / threads), pieceOf(function));
+      }
+    }
+    if (hasWorkspace)
+      launch.bytes += double(made.workspaceBytes);
+  }
+
+  /// What a kernel that looks up single elements or rows reads at most of one
+  /// buffer; any other reads all of it.
+  double gathered(const std::string &function) const {
+    if (function == "meanLossOf") // An element of a row.
+      return 4 * double(call.integers(1));
+    if (function == "embedding") // A row for each token.
+      return double(call.integers(2)) * double(call.integers(4)) *
+             double(dataTypeBytes(program::DType(call.integers(0))));
+    return double(UINT64_MAX);
+  }
+
+  /// What a thread asks for at a time, where that is one element.
+  static double pieceOf(const std::string &function) {
+    for (const char *single :
+         {"meanLossOf", "meanLoss", "countLabels", "logSumExp"})
+      if (function == single)
+        return 4;
+    return double(UINT64_MAX);
+  }
+
+  /// Products: attention's, and those of experts.
+  void addWork(const std::string &function, KernelLaunch &launch) const {
+    if (std::optional<AttentionSizes> sizes = attentionSizesOf(call))
+      addAttention(function, *sizes, launch);
+    bool isProduct = function.ends_with("roupedLinear") ||
+                     function.ends_with("roupedWeightGradient");
+    if (!isProduct)
+      return;
+    launch.flops = 2 * double(call.integers(1)) * double(call.integers(2)) *
+                   double(call.integers(3));
+    launch.tensorCores = call.integers(0) != program::F32;
+    launch.threadBytes = 0;
+  }
+
+  /// Backward computes the scores twice, once for each of its kernels: three
+  /// products by queries, four by keys.
+  static void addAttention(const std::string &function,
+                           const AttentionSizes &sizes, KernelLaunch &launch) {
+    bool byQueries = function.ends_with("QueryGradient");
+    bool byKeys = function.ends_with("KeyGradient");
+    if (sizes.backward && !byQueries && !byKeys)
+      return; // What only reads and writes.
+    double products = byQueries ? 3 : byKeys ? 4 : 2;
+    launch.flops = sizes.forwardFlops() * products / 2;
+    launch.tensorCores = sizes.elementBytes < 4;
+    launch.threadBytes = 0;
+    if (launch.tensorCores)
+      launch.attention =
+          AttentionPart{sizes, sizes.backward ? products / 7 : 1};
+  }
+
+  const program::Library &call;
+  const kernels::LibraryOp *op;
+  std::vector<InstructionOperand> operands;
+  std::vector<double> touched; ///< Bytes by operand.
+  kernels::CudaCall made;
+};
+
+} // namespace
+
+std::vector<KernelLaunch>
+hocket::launchesOf(const Instruction &instruction, const program::Role &role,
+                   const program::Program &program,
+                   const GpuArchitecture &architecture) {
+  switch (instruction.kind_case()) {
+  case Instruction::kLaunch:
+    return {generatedLaunch(instruction, role, program)};
+  case Instruction::kGemm:
+    return {gemmLaunch(instruction, role, program)};
+  case Instruction::kLibrary:
+    return LibraryLaunches(instruction, role, program).make(architecture);
+  case Instruction::kCopy:
+  case Instruction::kFill: {
+    KernelLaunch launch;
+    launch.name = instruction.has_copy() ? "copy" : "fill";
+    addOperands(instruction, role, program, launch);
+    return {launch};
+  }
+  default:
+    return {};
+  }
+}
