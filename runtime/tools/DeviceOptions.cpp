@@ -65,15 +65,15 @@ static int64_t countRanks(const program::Program &program) {
   return count;
 }
 
-StatusOr<DeviceCosts> hocket::chooseDevice(const DeviceArguments &arguments,
-                                           const program::Program &program,
-                                           const PlanPricer &pricer) {
-  DeviceCosts result;
-  if (arguments.cluster.empty()) {
-    result.costs = std::make_unique<DeviceModel>(arguments.device);
-    return result;
+/// The described devices that were asked for: one for each rank.
+static StatusOr<cluster::ClusterChoice>
+chooseCluster(const DeviceArguments &arguments, int64_t ranks) {
+  if (!arguments.system.empty()) {
+    StatusOr<cluster::System> system = cluster::readSystem(arguments.system);
+    if (!system.ok())
+      return system.status().withContext("--system " + arguments.system);
+    return cluster::ClusterChoice{*std::move(system), ranks};
   }
-  int64_t ranks = countRanks(program);
   std::string text = arguments.cluster;
   if (text.find(':') == std::string::npos)
     text += ":" + std::to_string(ranks);
@@ -85,9 +85,28 @@ StatusOr<DeviceCosts> hocket::chooseDevice(const DeviceArguments &arguments,
         "--cluster %s:%lld",
         arguments.cluster.c_str(), (long long)ranks, ranks == 1 ? "" : "s",
         text.substr(0, text.rfind(':')).c_str(), (long long)ranks));
-  auto described = std::make_unique<ClusterCosts>(choice.system);
-  result.described = described.get();
-  result.costs = std::move(described);
+  return choice;
+}
+
+StatusOr<DeviceCosts> hocket::chooseDevice(const DeviceArguments &arguments,
+                                           const program::Program &program,
+                                           const PlanPricer &pricer) {
+  DeviceCosts result;
+  if (arguments.cluster.empty() && arguments.system.empty()) {
+    result.costs = std::make_unique<DeviceModel>(arguments.device);
+    return result;
+  }
+  HOCKET_ASSIGN_OR_RETURN(cluster::ClusterChoice choice,
+                          chooseCluster(arguments, countRanks(program)));
+  if (KernelCosts::canPrice(choice.system, program)) {
+    auto kernels = std::make_unique<KernelCosts>(choice.system, program);
+    result.described = result.kernels = kernels.get();
+    result.costs = std::move(kernels);
+  } else {
+    auto described = std::make_unique<ClusterCosts>(choice.system);
+    result.described = described.get();
+    result.costs = std::move(described);
+  }
   if (!pricer)
     return result;
   StatusOr<PlanPrice> price = pricer(program, choice);
@@ -131,7 +150,18 @@ static std::vector<std::string> namesOf(const PredictedStep &step,
   return names;
 }
 
-const char *hocket::differenceReason(const std::string &term) {
+const char *hocket::differenceReason(const std::string &term,
+                                     const DeviceCosts &device) {
+  // What its kernels take: inspect --roofline shows them.
+  static constexpr std::pair<const char *, const char *> ofKernels[] = {
+      {"products", "the price has what published steps reach, the program its "
+                   "GEMMs one by one"},
+      {"attention", "the program has its own kernels"},
+      {"memory-bound kernels", "the program has its own kernels, fused, each "
+                               "with its blocks"},
+      {"gaps", "the program's step is one CUDA graph"},
+      {"host", "the program's step is one CUDA graph"},
+      {"outside", "the program's step is one CUDA graph"}};
   static constexpr std::pair<const char *, const char *> reasons[] = {
       {"recompute", "what the program computes again counts to its products, "
                     "attention and kernels"},
@@ -152,6 +182,10 @@ const char *hocket::differenceReason(const std::string &term) {
       {"attention", "with what the program computes again"},
       {"update", "the program has the kernels of its own optimizer"},
       {"transfers", "the program waits for messages as bubble"}};
+  if (device.kernels)
+    for (const auto &[name, reason] : ofKernels)
+      if (term == name)
+        return reason;
   for (const auto &[name, reason] : reasons)
     if (term == name)
       return reason;
@@ -188,7 +222,7 @@ std::string hocket::termsText(const PredictedStep &step,
                     sign + formatDuration(std::abs(here - there))});
     // A hundredth of the step wants a reason.
     if (std::abs(here - there) > 1e-2 * step.seconds)
-      reasons.push_back({"  " + name, differenceReason(name)});
+      reasons.push_back({"  " + name, differenceReason(name, device)});
   }
   text += formatTable({"", ">plan", ">program", ">difference"}, rows);
   if (!reasons.empty())

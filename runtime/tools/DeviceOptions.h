@@ -8,6 +8,7 @@
 #define HOCKET_RUNTIME_TOOLS_DEVICEOPTIONS_H
 
 #include "runtime/cluster/Systems.h"
+#include "runtime/predict/KernelCosts.h"
 #include "runtime/predict/StepTerms.h"
 
 #include <CLI/CLI.hpp>
@@ -33,6 +34,7 @@ using PlanPricer = std::function<StatusOr<PlanPrice>(
 /// A described cluster, or a device of a few numbers.
 struct DeviceArguments {
   std::string cluster; ///< "h100:1024", or "h100": as many as there are ranks.
+  std::string system;  ///< "h100", instead: of as many devices as ranks.
   DeviceModel device;
 };
 
@@ -45,19 +47,22 @@ void addDeviceOptions(CLI::App &command, DeviceArguments &arguments);
 struct DeviceCosts {
   std::unique_ptr<InstructionCosts> costs;
   const ClusterCosts *described = nullptr; ///< `costs`, of a cluster.
+  /// `costs`, of a program for GPUs on a cluster that describes them.
+  const KernelCosts *kernels = nullptr;
   std::optional<PlanPrice> price;
   std::string unpriced; ///< Why there is no price, where there is a planner.
 };
 
 /// InvalidArgument for a cluster that does not exist, or that has not as many
-/// devices as the program has ranks.
+/// devices as the program has ranks. The program outlives the costs.
 StatusOr<DeviceCosts> chooseDevice(const DeviceArguments &arguments,
                                    const program::Program &program,
                                    const PlanPricer &pricer);
 
 /// Why a program's term may differ from that of its plan's price; empty where
 /// nothing but the sizes of its kernels can make it differ.
-const char *differenceReason(const std::string &term);
+const char *differenceReason(const std::string &term,
+                             const DeviceCosts &device);
 
 /// The program's terms beside those of its plan's price, and how far apart they
 /// are; of a device that has no price, the program's alone. Lines for people.

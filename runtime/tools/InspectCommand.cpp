@@ -13,6 +13,7 @@
 #include "runtime/tools/OutputFile.h"
 #include "runtime/tools/PageReport.h"
 #include "runtime/tools/ProgramReport.h"
+#include "runtime/tools/RooflineReport.h"
 
 #include <iostream>
 #include <memory>
@@ -25,13 +26,45 @@ struct InspectArguments {
   std::string path, page;
   DeviceArguments device;
   PlanPricer pricer;
-  bool json = false, listing = false;
+  bool json = false, listing = false, roofline = false;
 };
 } // namespace
+
+/// Where nobody says what a roofline is for.
+static constexpr const char *usualSystem = "h200";
+
+static StatusOr<std::string> rooflineReport(const InspectArguments &arguments,
+                                            const program::Program &program) {
+  DeviceArguments chosen = arguments.device;
+  if (chosen.cluster.empty() && chosen.system.empty())
+    chosen.system = usualSystem;
+  HOCKET_ASSIGN_OR_RETURN(DeviceCosts device,
+                          chooseDevice(chosen, program, nullptr));
+  const std::string &target = program.provenance().target();
+  if (target != "cuda")
+    return invalidArgument(
+        arguments.path + " is for " + target +
+        ", and --roofline for programs that were compiled with --target cuda; "
+        "`hocket trace` predicts steps on processors that `hocket calibrate` "
+        "has measured");
+  if (!device.kernels)
+    return invalidArgument(
+        "system '" + device.described->described().name() +
+        "' does not say what multiprocessors and kernels it has "
+        "(device.multiprocessors, kernels), which --roofline needs");
+  HOCKET_ASSIGN_OR_RETURN(Roofline roofline,
+                          makeRoofline(program, *device.kernels));
+  return arguments.json
+             ? toJsonText(rooflineJson(roofline, *device.kernels), 2) + "\n"
+             : rooflineText(roofline, *device.kernels);
+}
 
 static Status run(const InspectArguments &arguments) {
   HOCKET_ASSIGN_OR_RETURN(program::Program program,
                           readProgram(arguments.path));
+  if (!arguments.device.system.empty() && arguments.page.empty() &&
+      !arguments.roofline)
+    return invalidArgument("--system is for --roofline or --html");
   if (!arguments.page.empty()) {
     HOCKET_ASSIGN_OR_RETURN(
         DeviceCosts device,
@@ -43,7 +76,11 @@ static Status run(const InspectArguments &arguments) {
         << ", open it in a browser\n";
     return okStatus();
   }
-  if (arguments.json)
+  if (arguments.roofline) {
+    HOCKET_ASSIGN_OR_RETURN(std::string report,
+                            rooflineReport(arguments, program));
+    std::cout << report;
+  } else if (arguments.json)
     std::cout << toJsonText(programJson(program), 2) << "\n";
   else
     std::cout << programText(program, arguments.listing);
@@ -69,13 +106,32 @@ void hocket::registerInspect(CLI::App &app, Status &result, PlanPricer pricer) {
                        "memory over time, shardings, collectives, kernels")
           ->type_name("FILE");
   html->excludes("--json")->excludes("--program");
+  command
+      ->add_flag("--roofline", arguments->roofline,
+                 "Of a program for GPUs: what each kernel of a step should "
+                 "take, what binds it, and the step's tokens/s and MFU. "
+                 "Nothing is run. With --json too")
+      ->excludes("--program")
+      ->excludes(html);
   addDeviceOptions(*command, arguments->device);
+  command
+      ->add_option("--system", arguments->device.system,
+                   "The device of --roofline and --html, as in --cluster but "
+                   "without a number. Default of --roofline: h200")
+      ->type_name("SYSTEM")
+      ->excludes("--cluster")
+      ->group("Device options");
   command->footer(
       "The page needs no network. Its times are predicted as by `hocket "
-      "trace`, which\nexplains the options of the device.\n\nExample:\n  "
-      "hocket inspect nano.hkx\n  hocket inspect nano.hkx --json | jq "
-      "'.memory'\n  hocket inspect nano.hkx --html nano.html\n  hocket inspect "
-      "gpt3.hkx --html "
-      "gpt3.html --cluster h100:1024");
+      "trace`, which\nexplains the options of the device; of a program for "
+      "GPUs on a described system it\nhas the roofline too.\n\nA kernel is "
+      "bound by what takes longest: compute (its FLOPs), memory (its bytes),"
+      "\nlatency (too few blocks or bytes in flight to keep either busy, or "
+      "too short) or a\nlink. `docs/planning.md` says how to read it and what "
+      "it leaves out.\n\nExample:\n  hocket inspect nano.hkx\n  hocket "
+      "inspect nano.hkx --json | jq '.memory'\n  hocket inspect nano.hkx "
+      "--html nano.html\n  hocket inspect gpt3.hkx --html gpt3.html --cluster "
+      "h100:1024\n  hocket inspect gpt2.hkx --roofline --system h100\n  hocket "
+      "inspect gpt2.hkx --roofline --json | jq '.roles[0].kernels[0]'");
   command->callback([arguments, &result] { result = run(*arguments); });
 }

@@ -11,6 +11,7 @@
 #include "runtime/predict/Timeline.h"
 #include "runtime/telemetry/SpanNames.h"
 #include "runtime/tools/ProgramReport.h"
+#include "runtime/tools/RooflineReport.h"
 #include "runtime/tools/page/Page.h"
 
 #include <cmath>
@@ -247,7 +248,7 @@ static StatusOr<ordered_json> timelineJson(const Program &program,
   if (device.described)
     json["terms"] = termsJson(step.terms);
   for (const StepTerm &term : step.terms)
-    json["reasons"][term.name] = differenceReason(term.name);
+    json["reasons"][term.name] = differenceReason(term.name, device);
   if (device.price)
     json["price"] = {{"seconds", device.price->seconds},
                      {"spread", device.price->spread},
@@ -260,6 +261,11 @@ StatusOr<ordered_json> hocket::pageJson(const Program &program,
   HOCKET_ASSIGN_OR_RETURN(ordered_json timeline, timelineJson(program, device));
   ordered_json all = programJson(program, ProgramDetail::Totals);
   all["timeline"] = std::move(timeline);
+  if (device.kernels) {
+    HOCKET_ASSIGN_OR_RETURN(Roofline roofline,
+                            makeRoofline(program, *device.kernels));
+    all["roofline"] = rooflineJson(roofline, *device.kernels);
+  }
   return all;
 }
 

@@ -35,6 +35,9 @@ namespace hocket {
 ///                             {"seconds", "spread", "terms"}; "reasons" say
 ///                             why a term may differ
 ///
+///   roofline                of a program for GPUs on a described cluster, as
+///                           rooflineJson() has it
+///
 /// `text` is an index into timeline.texts.
 StatusOr<nlohmann::ordered_json> pageJson(const program::Program &program,
                                           const DeviceCosts &device);

@@ -107,6 +107,16 @@ class PagesTest(unittest.TestCase):
         self.assertIn("Where the step goes", words)
         self.assertIn("Its plan was priced at", words)
 
+    def test_an_executable_for_gpus(self):
+        program = self.folder / "gpu.hkx"
+        self.must("compile", self.spec, *MESH, "--target", "cuda", "-o", program)
+        page = self.folder / "gpu.html"
+        self.must("inspect", program, "--html", page, "--system", "h200")
+        words = self.check(page, {"gantt-chart", "memory-chart"}, 700)
+        self.assertIn("Roofline", words)
+        self.assertIn("Predicted for NVIDIA H200", words)
+        self.assertIn("short: longer to start than to run", words)
+
     def test_a_plan(self):
         page = self.folder / "plan.html"
         spec = ROOT / "examples/gpt-3-175b/spec.textproto"

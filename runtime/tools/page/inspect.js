@@ -83,6 +83,16 @@ function termRows(timeline) {
     .sort((a, b) => Math.max(b.here, b.there) - Math.max(a.here, a.there));
 }
 
+const boundColors = { compute: "var(--f)", memory: "var(--w)", latency: "var(--term-recompute)", link: "var(--comm)" };
+
+/** What a role's stream 0 spends the step on: [name, seconds, colour as CSS]. */
+function boundParts(roofline, role) {
+  const parts = Object.entries(role.seconds_by_bound).map(([name, s]) => [name, s, boundColors[name]]);
+  const rest = roofline.seconds - parts.reduce((sum, part) => sum + part[1], 0);
+  parts.push(["waiting, or between steps", Math.max(0, rest), "var(--other)"]);
+  return parts.filter((part) => part[1] > 1e-3 * roofline.seconds);
+}
+
 //===--- Sections ----------------------------------------------------------===
 
 const ranksOf = (data) => Object.values(data.mesh).reduce((a, b) => a * b, 1);
@@ -132,8 +142,10 @@ function showTerms(data) {
     ? `The rank that is done last: ${timeText(timeline.seconds)}. Its plan was priced at ` +
       `${timeText(price.seconds)} ± ${(100 * price.spread).toFixed(1)} %; this is ` +
       `${moreOrLess(timeline.seconds / price.seconds)}. ` +
-      "Both use one model of devices and operations; they differ in which kernels the program has and in what it " +
-      "runs beside what. The pale bar is the plan's price."
+      (data.roofline
+        ? "The price has what steps of published systems reach; the program's kernels are priced one by one. "
+        : "Both use one model of devices and operations; they differ in which kernels the program has and in what it " +
+          "runs beside what. ") + "The pale bar is the plan's price."
     : `The rank that is done last: ${timeText(timeline.seconds)}.`;
   const named = (r) => {
     const cell = document.createDocumentFragment();
@@ -148,6 +160,49 @@ function showTerms(data) {
   columns.push(["", (r) => barsOf([r.here, ...(price ? [r.there] : [])].map((s) =>
     [Math.max(0, s) / most, termColor(r.name)])), "bar", (r) => r.here]);
   fillTable("terms-table", columns, rows);
+}
+
+/** The kernels of a program for GPUs, as inspect --roofline lists them. */
+function showRoofline(data) {
+  const roofline = data.roofline;
+  if (!roofline) return;
+  byId("roofline").hidden = byId("roofline-link").hidden = false;
+  byId("roofline-note").textContent =
+    `Predicted for ${roofline.device}; nothing was run. ${timeText(roofline.seconds)} a step, ` +
+    `${grouped(Math.round(roofline.tokens_per_second))} tokens/s, MFU ${(100 * roofline.mfu).toFixed(1)} %. ` +
+    `${grouped(roofline.multiprocessors)} multiprocessors; ${bytesText(roofline.needed_bytes)} must be in flight ` +
+    `for the memory's bandwidth. Registers are ${roofline.registers_known ? "those of the code inside" : "not known"}. ` +
+    "FLOPs and bytes are of one launch.";
+  const choice = byId("roofline-role");
+  roofline.roles.forEach((role, i) => choice.append(element("option", role.name, { value: i })));
+  choice.value = roofline.last_role;
+  choice.parentNode.hidden = roofline.roles.length === 1;
+  const show = () => {
+    const role = roofline.roles[Number(choice.value)], parts = boundParts(roofline, role);
+    showLegend("roofline-legend", parts.map(([name, s, css]) =>
+      [`${name} ${timeText(s)}, ${shareText(s, roofline.seconds)}`, css]));
+    byId("roofline-stack").replaceChildren(...parts.map(([name, s, css]) =>
+      element("i", undefined, { style: `width: ${(100 * s / roofline.seconds).toFixed(2)}%; background: ${css}`, title: name })));
+    const count = (value) => (value === undefined ? "" : grouped(value));
+    fillTable("roofline-table", [
+      ["kernel", (r) => r.name, "code"],
+      ["of the step", (r) => shareText(r.step_seconds, roofline.seconds), "number", (r) => r.step_seconds],
+      ["a step", (r) => timeText(r.step_seconds), "number", (r) => r.step_seconds],
+      ["launches", (r) => grouped(r.launches), "number", (r) => r.launches],
+      ["each", (r) => timeText(r.seconds), "number", (r) => r.seconds],
+      ["bound", (r) => r.bound],
+      ["limited by", (r) => r.limit, "prose"],
+      ["blocks", (r) => count(r.blocks), "number", (r) => r.blocks || 0],
+      ["threads", (r) => count(r.threads), "number", (r) => r.threads || 0],
+      ["registers", (r) => count(r.registers), "number", (r) => r.registers || 0],
+      ["in flight", (r) => (r.in_flight_bytes ? shareText(r.in_flight_bytes, roofline.needed_bytes) : ""), "number",
+        (r) => r.in_flight_bytes || 0],
+      ["FLOPs", (r) => (r.flops ? countText(r.flops) : ""), "number", (r) => r.flops],
+      ["bytes", (r) => bytesText(Math.round(r.bytes)), "number", (r) => r.bytes],
+    ], role.kernels.slice());
+  };
+  choice.addEventListener("change", show);
+  show();
 }
 
 //===--- Memory ------------------------------------------------------------===
@@ -255,6 +310,7 @@ function showPage() {
   showSummary(data);
   const gantt = showSchedule(data), memory = showMemory(data);
   showTerms(data);
+  showRoofline(data);
   showTables(data);
   keepDrawn(() => {
     gantt.draw();
