@@ -230,7 +230,9 @@ void hocket::registerTrace(CLI::App &app, Status &result, PlanPricer pricer) {
   addDeviceOptions(*command, arguments->device);
   command->footer(
       "With --cluster, instructions take what `hocket plan` prices such "
-      "operations at, and\nwhat follows says where the step differs from the "
+      "operations at (those\nof a program for GPUs what `hocket inspect "
+      "--roofline` says of their kernels), and\nwhat follows says where the "
+      "step differs from the "
       "price of its plan. Otherwise the\ndevice is one of a few numbers: an "
       "instruction takes as long as its arithmetic or\nits memory, a "
       "collective "
