@@ -85,6 +85,13 @@ std::optional<std::string> emulator::compileForHost(const std::string &source,
               image = folder.path + "/kernels.so",
               log = folder.path + "/log.txt";
   std::ofstream(text) << withEntries(source);
+  // Half of the time of a small source was GNU's linker.
+  std::string linker =
+#ifdef __clang__
+      "-fuse-ld=lld ";
+#else
+      "";
+#endif
   // The instrumentation of kernels of operating systems calls functions before
   // each access and wants no library; Prelude.h has the functions.
   std::string watching =
@@ -102,8 +109,8 @@ std::optional<std::string> emulator::compileForHost(const std::string &source,
       HOCKET_CXX " -x c++ -std=c++20 -O1 -fPIC -shared -fno-exceptions "
                  "-fno-strict-aliasing -ffp-contract=fast -march=x86-64-v3 -w "
                  "-nostdinc++ " +
-      watching + "-I" HOCKET_SOURCE_DIR " -o " + image + " " + text + " > " +
-      log + " 2>&1";
+      watching + linker + "-I" HOCKET_SOURCE_DIR " -o " + image + " " + text +
+      " > " + log + " 2>&1";
   if (std::system(command.c_str()) != 0) {
     error = readFile(log);
     return std::nullopt;

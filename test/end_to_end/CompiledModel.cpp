@@ -21,6 +21,12 @@
 using namespace hocket;
 using namespace hocket::test;
 
+void hocket::test::shareKernels(CompileRequest &request) {
+  static auto kernels = std::make_shared<cpu::KernelObjects>();
+  request.architectures = {hal::bestVariant(*hal::chooseIsa())};
+  request.kernelObjects = kernels;
+}
+
 /// The request of `spec`, which is written into a file of its own.
 static CompileRequest requestOf(const std::string &spec,
                                 const CompileChoice &choice) {
@@ -31,10 +37,8 @@ static CompileRequest requestOf(const std::string &spec,
   request.spec.overrides = choice.overrides;
   request.fuse = choice.fuse;
   request.target = choice.target;
-  if (choice.target != "cuda") // For this machine alone: half the work.
-    request.architectures = {hal::bestVariant(*hal::chooseIsa())};
-  static auto kernels = std::make_shared<cpu::KernelObjects>();
-  request.kernelObjects = kernels;
+  if (choice.target != "cuda")
+    shareKernels(request);
   for (const auto &[option, value] : choice.flags)
     request.spec.flags.given.push_back({option, value});
   return request;

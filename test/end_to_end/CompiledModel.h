@@ -20,7 +20,15 @@
 
 #include <memory>
 
+namespace hocket {
+struct CompileRequest;
+}
+
 namespace hocket::test {
+
+/// Kernels for this machine's processor alone, and those that an earlier
+/// program of this process had, from there.
+void shareKernels(CompileRequest &request);
 
 struct CompileChoice {
   std::vector<std::string> overrides; ///< As of `--set`.

@@ -15,6 +15,7 @@
 #include "compiler/driver/Compile.h"
 #include "runtime/base/File.h"
 #include "runtime/train/TrainingRun.h"
+#include "test/end_to_end/CompiledModel.h"
 #include "test/end_to_end/TrainingFolder.h"
 
 #include <algorithm>
@@ -68,6 +69,7 @@ protected:
   StatusOr<CompileResult> compileWith(std::vector<std::string> overrides) {
     const AutoCase &given = GetParam();
     CompileRequest request;
+    shareKernels(request);
     request.input = folder + "/spec.textproto";
     std::ofstream(request.input)
         << given.model
