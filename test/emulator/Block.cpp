@@ -15,7 +15,6 @@
 #include <cstdint>
 #include <cstring>
 #include <memory>
-#include <numeric>
 #include <random>
 #include <set>
 #include <vector>
@@ -419,16 +418,19 @@ bool BlockRunner::releaseWarp(unsigned first) {
   return released;
 }
 
-/// Runs a warp as far as it comes without the rest of its block.
+/// Runs a warp as far as it comes without the rest of its block, its lanes each
+/// time in another of the orders that step by an odd number.
 void BlockRunner::runWarp(unsigned first) {
   size_t lanes = std::min<size_t>(lanesOfWarp, fibers.size() - first);
-  std::vector<size_t> order(lanes);
-  std::iota(order.begin(), order.end(), first);
   do {
-    std::shuffle(order.begin(), order.end(), random);
-    for (size_t i : order)
-      if (failure.empty() && states[i] == State::Ready)
-        resume(fibers[i]);
+    uint64_t drawn = random();
+    size_t begin = drawn / lanesOfWarp, step = drawn % lanesOfWarp | 1;
+    for (size_t turn = 0; turn < lanesOfWarp; ++turn) {
+      size_t lane = (begin + turn * step) % lanesOfWarp;
+      if (lane < lanes && failure.empty() &&
+          states[first + lane] == State::Ready)
+        resume(fibers[first + lane]);
+    }
   } while (failure.empty() && releaseWarp(first));
 }
 
