@@ -59,6 +59,11 @@ program::Program hocket::test::compileProgram(const std::string &spec,
   return compileTo(Level::Program, spec, choice).program;
 }
 
+int64_t hocket::test::bytesNeeded(const std::string &spec,
+                                  const CompileChoice &choice) {
+  return mostNeeded(compileTo(Level::Exec, spec, choice).memory);
+}
+
 std::string hocket::test::compileXf(const std::string &spec,
                                     const CompileChoice &choice) {
   return compileTo(Level::Xf, spec, choice).text;

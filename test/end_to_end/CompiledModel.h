@@ -43,6 +43,10 @@ struct CompileChoice {
 program::Program compileProgram(const std::string &spec,
                                 const CompileChoice &choice = {});
 
+/// The bytes that the fullest rank of the same needs of its device, with what
+/// the target needs beside the arena.
+int64_t bytesNeeded(const std::string &spec, const CompileChoice &choice);
+
 /// The text of the same at level xf.
 std::string compileXf(const std::string &spec,
                       const CompileChoice &choice = {});

@@ -37,24 +37,30 @@ void test::addWords(const std::string &text, CompileChoice &choice) {
   }
 }
 
+static CompileChoice choiceOf(const PlanRow &plan, const std::string &target) {
+  CompileChoice choice;
+  choice.target = target;
+  if (*plan.mesh != 0)
+    choice.flags.emplace_back("--mesh", plan.mesh);
+  addWords(plan.flags, choice);
+  return choice;
+}
+
 /// Halfway between what the fullest rank needs with everything saved and with
 /// everything computed again.
 std::string TrainedPlans::scarceMemory(const ModelRow &model,
                                        const PlanRow &plan,
-                                       const std::string &training) {
+                                       const std::string &training,
+                                       const std::string &target) {
   std::string flags = plan.flags;
   flags.erase(flags.find(automatic), automatic.size());
-  uint64_t sum = 0;
+  int64_t sum = 0;
   for (const char *recompute : {"", " --recompute full "
                                     "plan.recompute_method=BLOCK "
                                     "plan.recompute_layers=1000"}) {
     std::string words = flags + recompute;
-    SharedProgram program = compile(
-        model, {"", plan.mesh, plan.microbatches, words.c_str()}, training);
-    uint64_t most = 0;
-    for (const auto &peak : program->certificate().peaks())
-      most = std::max(most, peak.bytes());
-    sum += most;
+    PlanRow fixed = {"", plan.mesh, plan.microbatches, words.c_str()};
+    sum += bytesNeeded(specOf(model, fixed, training), choiceOf(fixed, target));
   }
   return std::to_string(sum / 2);
 }
@@ -80,13 +86,10 @@ planning::StrategyProblem TrainedPlans::strategiesOf(const ModelRow &model,
 SharedProgram TrainedPlans::compile(const ModelRow &model, const PlanRow &plan,
                                     const std::string &training,
                                     const std::string &target) {
-  CompileChoice choice;
-  choice.target = target;
+  CompileChoice choice = choiceOf(plan, target);
   if (std::string(plan.flags).find(automatic) != std::string::npos)
-    choice.flags.emplace_back("--memory", scarceMemory(model, plan, training));
-  if (*plan.mesh != 0)
-    choice.flags.emplace_back("--mesh", plan.mesh);
-  addWords(plan.flags, choice);
+    choice.flags.emplace_back("--memory",
+                              scarceMemory(model, plan, training, target));
   return std::make_shared<const program::Program>(
       compileProgram(specOf(model, plan, training), choice));
 }
@@ -112,7 +115,9 @@ void TrainedPlans::train(const SharedProgram &program,
   options.overwrite = !options.saveDir.empty() || !options.logFile.empty();
   std::mutex mutex;
   std::map<unsigned, MeasuredMemory> measured;
-  options.finished = [&](Executor &executor) {
+  options.finished = [&, then = options.finished](Executor &executor) {
+    if (then)
+      then(executor);
     const hal::Device &device = executor.device();
     std::lock_guard lock(mutex);
     measured[executor.rank()] = {device.arenaBytes(), device.touchedBytes()};

@@ -65,7 +65,8 @@ private:
   static std::string specOf(const ModelRow &model, const PlanRow &plan,
                             const std::string &training);
   static std::string scarceMemory(const ModelRow &model, const PlanRow &plan,
-                                  const std::string &training);
+                                  const std::string &training,
+                                  const std::string &target);
   /// Bytes that a rank allocated, and the last it used.
   struct MeasuredMemory {
     uint64_t arena = 0, touched = 0;
