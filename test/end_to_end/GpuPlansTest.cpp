@@ -7,13 +7,19 @@
 /// \file
 /// Executables of `--target cuda`, on GPUs that do everything as early or as
 /// late as they may (test/emulator), against one rank of the cpu target: losses
-/// of a few steps and all state at the end, in fp32.
+/// of a few steps and all state at the end, in fp32. There is a plan of every
+/// kind. Each is trained instruction by instruction, then with its steps as
+/// CUDA graphs and in other orders: that gives the same bits.
 ///
 //===----------------------------------------------------------------------===//
 
+#include "runtime/executor/Executor.h"
+#include "runtime/executor/ProgramGroups.h"
 #include "test/emulator/EmulatedGpus.h"
 #include "test/end_to_end/TrainedPlans.h"
 
+#include <algorithm>
+#include <atomic>
 #include <gtest/gtest.h>
 
 using namespace hocket;
@@ -21,15 +27,18 @@ using namespace hocket::test;
 
 namespace {
 
+/// Some of the plans of a table, for a model.
+struct Kind {
+  const ModelRow *model;
+  std::span<const PlanRow> plans;
+  std::vector<std::string> names;
+};
+
 class GpuPlans : public TrainedPlans,
                  public testing::WithParamInterface<PlanCase> {
 protected:
-  void SetUp() override {
-    TrainedPlans::SetUp();
-    useEmulatedGpus({.count = 4});
-  }
-
-  static constexpr uint64_t fewSteps = 4;
+  /// The second is of weights and moments that the first has changed.
+  static constexpr uint64_t fewSteps = 2;
 
   /// What one rank of the cpu target does; found out once.
   const Outcome &onCpu(const ModelRow &model, int64_t microbatches) {
@@ -43,36 +52,87 @@ protected:
     return entry->second;
   }
 
+  /// In orders of `seed`, which each run begins anew.
+  Outcome onGpus(const SharedProgram &program, GraphUse graphs, uint64_t seed) {
+    useEmulatedGpus({.count = 8, .seed = seed});
+    TrainingOptions options;
+    options.steps = fewSteps;
+    options.graphs = graphs;
+    options.logFile = folder + "/gpu.jsonl";
+    options.saveDir = folder + "/gpu";
+    std::atomic<unsigned> recorded = 0;
+    options.finished = [&](Executor &executor) {
+      recorded += executor.isRecorded("train_step");
+    };
+    train(program, options);
+    EXPECT_EQ(recorded, graphs == GraphUse::On ? rankCount(*program) : 0U);
+    return HasFatalFailure() ? Outcome() : outcomeOf("gpu", fewSteps);
+  }
+
   static constexpr char precision[] = "precision: FP32";
 };
 
 TEST_P(GpuPlans, TrainTheModelOfTheCpuTarget) {
   auto [model, plan] = GetParam();
   const Outcome &one = onCpu(*model, plan->microbatches);
-  train(compile(*model, *plan, precision, "cuda"), fewSteps, "gpu");
-  if (!HasFatalFailure())
-    expectSame(outcomeOf("gpu", fewSteps), one);
+  SharedProgram program = compile(*model, *plan, precision, "cuda");
+  Outcome plain = onGpus(program, GraphUse::Off, 1);
+  if (HasFatalFailure())
+    return;
+  expectSame(plain, one);
+  Outcome graphs = onGpus(program, GraphUse::On, 2);
+  EXPECT_EQ(graphs.losses, plain.losses);
+  EXPECT_EQ(graphs.norms, plain.norms);
+  EXPECT_EQ(graphs.state, plain.state);
 }
 
-// clang-format off
-const PlanRow plans[] = {
-    {"One",      "",                2},
-    {"Dp2",      "dp=2",            2},
-    {"Dp2Zero3", "dp=2",            2, "--zero 3"},
-    {"Tp2Sp",    "tp=2",            2, "--sequence-parallel"},
-    {"Pp2",      "pp=2",            2},
-    {"Dp2Tp2",   "dp=2,tp=2",       2},
-    {"Pp2Tp2",   "pp=2,tp=2",       2, "--sequence-parallel"},
-    {"Pp2Dp2",   "pp=2,dp=2",       2, "--zero 2"},
-    {"Pp4",      "pp=4",            4},
-};
-// clang-format on
+const PlanRow one = {"One", "", 2};
 
+std::vector<Kind> kinds() {
+  std::vector<Kind> all = {
+      // Its embedding, which is tied, is on the first and on the last stage, or
+      // on a rank where the pipeline turns.
+      {&gpt, schedulePlans(), {}},
+      // Unlike stages; gradients in buckets; what is computed again; all of it.
+      {&gpt,
+       densePlans(),
+       {"Dp2Tp2", "Pp2Tp2Sp", "EmbeddingAlone", "SplitBuckets", "Selective",
+        "Full", "Uniform2", "Block1Zero3", "Pp2Auto", "Pp2Dp2Tp2Chunks"}},
+      {&llama, densePlans(), {"Dp2Zero3", "Tp2Sp", "ZeroBubbleV"}},
+      {&llama,
+       contextPlans(),
+       {"Cp2", "Dp2Cp2Zero3", "Cp2AllToAll", "Pp2Cp2AllToAll", "Cp2Ring",
+        "Pp2Cp2Ring"}},
+      {&sliding, contextPlans(), {"Cp2"}},
+      {&experts,
+       expertPlans(),
+       {"Pp2Ep2", "Cp2Ep2", "Tp2Ep2Etp1", "Tp4Etp2Zero1"}},
+      {&droppingExperts, expertPlans(), {"Ep2"}},
+      {&gptWithDropout,
+       dropoutPlans(),
+       {"Tp2", "Pp2", "Dp2Tp2Full", "Cp2AllToAll"}},
+      {&expertsWithDropout, expertPlans(), {"Ep2"}},
+  };
+  all.push_back({&gpt, {&one, 1}, {}});
+  for (const ModelRow &model : balancedExperts())
+    all.push_back({&model, {&one, 1}, {}});
+  return all;
+}
+
+/// The rows of `kind.names`, all if it is empty; one that is not there is of a
+/// mesh that nobody compiles.
 std::vector<PlanCase> cases() {
+  static const PlanRow missing = {"Missing", "missing", 1};
   std::vector<PlanCase> list;
-  for (const ModelRow *model : {&gpt, &llama})
-    for (const PlanRow &plan : plans)
-      list.push_back({model, &plan});
+  for (const Kind &kind : kinds()) {
+    if (kind.names.empty())
+      for (const PlanRow &plan : kind.plans)
+        list.push_back({kind.model, &plan});
+    for (const std::string &name : kind.names) {
+      auto row = std::ranges::find(kind.plans, name, &PlanRow::name);
+      list.push_back({kind.model, row == kind.plans.end() ? &missing : &*row});
+    }
+  }
   return list;
 }
 
