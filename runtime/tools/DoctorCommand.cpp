@@ -185,7 +185,11 @@ static void addGpus(std::vector<Finding> &findings) {
   findings.push_back(
       {"NCCL", nccl.ok(), false,
        nccl.ok() ? (*nccl)->path + ", version " + (*nccl)->version +
-                       "; messages between GPUs go through it"
+                       "; messages between GPUs go through it" +
+                       ((*nccl)->canHoldToIssueOrder
+                            ? ", held to the order of issue"
+                            : ", not ordered between communicators: install "
+                              "2.26 or later")
                  : "messages between GPUs go through host memory (HOCKET_NCCL "
                    "may name the library)"});
   auto cache = ResultCache::open();

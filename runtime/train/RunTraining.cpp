@@ -7,11 +7,13 @@
 #include "runtime/base/Format.h"
 #include "runtime/base/WorkerPool.h"
 #include "runtime/comm/mpi/MpiTransport.h"
+#include "runtime/comm/nccl/NcclApi.h"
 #include "runtime/comm/process/Launch.h"
 #include "runtime/comm/process/ProcessWorld.h"
 #include "runtime/comm/process/SocketTransport.h"
 #include "runtime/executor/ProgramGroups.h"
 #include "runtime/hal/drivers/cpu/CpuFeatures.h"
+#include "runtime/program/certificate/IssueOrder.h"
 #include "runtime/train/Interrupt.h"
 #include "runtime/train/LocalRanks.h"
 #include "runtime/train/RankRun.h"
@@ -139,6 +141,10 @@ Status hocket::runTraining(std::shared_ptr<const program::Program> program,
   if (!options.startNotice.empty() && options.print)
     options.print(options.startNotice);
   comm::GroupTable table = groupTableOf(*program);
+  // Where the order of issue is not one order for all ranks, to hold NCCL to
+  // it would do what it is to prevent.
+  if (table.ranks > 1 && endsInIssueOrder(*program))
+    comm::nccl::holdToIssueOrder();
   RankRun place;
   place.program = std::move(program);
   place.options = std::make_shared<const TrainingOptions>(inTurn(options));

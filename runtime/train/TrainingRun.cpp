@@ -8,6 +8,7 @@
 
 #include "runtime/base/CheckedMath.h"
 #include "runtime/base/Format.h"
+#include "runtime/comm/nccl/NcclApi.h"
 #include "runtime/comm/nccl/NcclWorld.h"
 #include "runtime/executor/ProfileReport.h"
 #include "runtime/executor/ProgramGroups.h"
@@ -218,7 +219,8 @@ private:
         comm::createNcclWorld(communicators, groupTableOf(*source), gpu);
     if (world.ok()) {
       betweenGpus = *std::move(world);
-      print("messages between GPUs go through NCCL");
+      print("messages between GPUs go through NCCL, " +
+            issueOrderText(**comm::nccl::ncclApi()));
       return okStatus();
     }
     if (world.status().code() != StatusCode::FailedPrecondition)

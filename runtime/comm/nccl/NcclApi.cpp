@@ -8,8 +8,12 @@
 
 #include "runtime/base/VendorLibrary.h"
 
+#include <cstdlib>
+
 using namespace hocket;
 using namespace hocket::comm::nccl;
+
+static constexpr const char *orderVariable = "NCCL_LAUNCH_ORDER_IMPLICIT";
 
 static StatusOr<NcclApi> load() {
   HOCKET_ASSIGN_OR_RETURN(
@@ -30,6 +34,7 @@ static StatusOr<NcclApi> load() {
   HOCKET_RETURN_IF_ERROR(
       statusOf(api, api.ncclGetVersion(&number), "ncclGetVersion"));
   api.version = releaseText(size_t(number));
+  api.canHoldToIssueOrder = number >= 22600;
   if (number < 21400)
     return failedPrecondition(api.path + " is NCCL " + api.version +
                               "; Hocket wants 2.14 or later");
@@ -39,6 +44,19 @@ static StatusOr<NcclApi> load() {
 StatusOr<const NcclApi *> comm::nccl::ncclApi() {
   static const StatusOr<NcclApi> loaded = load();
   return borrow(loaded);
+}
+
+void comm::nccl::holdToIssueOrder() { ::setenv(orderVariable, "1", 0); }
+
+std::string comm::nccl::issueOrderText(const NcclApi &api) {
+  if (!api.canHoldToIssueOrder)
+    return "not ordered between communicators, for which NCCL 2.26 or later is "
+           "needed";
+  const char *value = ::getenv(orderVariable);
+  if (!value || std::string(value) == "0")
+    return std::string("not ordered between communicators (") + orderVariable +
+           (value ? "=0)" : " is not set)");
+  return "held to the order of issue";
 }
 
 Status comm::nccl::statusOf(const NcclApi &api, ncclResult_t result,

@@ -93,11 +93,25 @@ struct NcclApi {
 
   std::string path;    ///< Of the library.
   std::string version; ///< "2.27.7"
+  /// Whether NCCL can hold the operations of a device to the order in which
+  /// they are issued, whatever their communicators (from version 2.26 on).
+  bool canHoldToIssueOrder = false;
 };
 
 /// The library of this machine. HOCKET_NCCL may name it. FailedPrecondition if
 /// there is none, or it is older than 2.14 or lacks a function.
 StatusOr<const NcclApi *> ncclApi();
+
+/// Has NCCL hold a device's operations to the order in which they are issued,
+/// if it can: its documentation ("Using multiple NCCL communicators
+/// concurrently") warns that they may wait for each other for ever otherwise.
+/// Sets NCCL_LAUNCH_ORDER_IMPLICIT unless the user has, so before there are
+/// threads and communicators.
+void holdToIssueOrder();
+
+/// "held to the order of issue", of operations of this machine's NCCL in this
+/// process, or why they are not.
+std::string issueOrderText(const NcclApi &api);
 
 /// What `result` of the library's function `call` means.
 Status statusOf(const NcclApi &api, ncclResult_t result, const char *call);

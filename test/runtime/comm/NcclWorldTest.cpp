@@ -4,15 +4,18 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "runtime/comm/nccl/NcclApi.h"
 #include "test/runtime/comm/NcclRanks.h"
 
 #include <array>
+#include <cstdlib>
 #include <gtest/gtest.h>
 #include <mutex>
 #include <thread>
 
 using namespace hocket;
 using namespace hocket::comm;
+using namespace hocket::comm::nccl;
 using namespace hocket::test;
 using namespace std::chrono_literals;
 
@@ -213,6 +216,29 @@ TEST(NcclWorld, AnswersToARankThatFailsBesideARecording) {
     EXPECT_NE(message.find("rank 1 failed: out of luck"), std::string::npos)
         << message;
   });
+}
+
+// What the user has set stays; without it, or with an NCCL that does not know
+// it, nobody is told that there is an order.
+TEST(NcclOrder, TheUsersSettingWins) {
+  constexpr const char *variable = "NCCL_LAUNCH_ORDER_IMPLICIT";
+  NcclApi api;
+  api.canHoldToIssueOrder = true;
+  ::unsetenv(variable);
+  EXPECT_EQ(issueOrderText(api), "not ordered between communicators "
+                                 "(NCCL_LAUNCH_ORDER_IMPLICIT is not set)");
+  ::setenv(variable, "0", 1);
+  holdToIssueOrder();
+  EXPECT_EQ(issueOrderText(api), "not ordered between communicators "
+                                 "(NCCL_LAUNCH_ORDER_IMPLICIT=0)");
+  ::unsetenv(variable);
+  holdToIssueOrder();
+  EXPECT_STREQ(::getenv(variable), "1");
+  EXPECT_EQ(issueOrderText(api), "held to the order of issue");
+  api.canHoldToIssueOrder = false;
+  EXPECT_EQ(issueOrderText(api), "not ordered between communicators, for which "
+                                 "NCCL 2.26 or later is needed");
+  ::unsetenv(variable);
 }
 
 } // namespace
