@@ -143,7 +143,8 @@ Status hocket::runTraining(std::shared_ptr<const program::Program> program,
   comm::GroupTable table = groupTableOf(*program);
   // Where the order of issue is not one order for all ranks, to hold NCCL to
   // it would do what it is to prevent.
-  if (table.ranks > 1 && endsInIssueOrder(*program))
+  if (table.ranks > 1 && program->provenance().target() == "cuda" &&
+      endsInIssueOrder(*program))
     comm::nccl::holdToIssueOrder();
   RankRun place;
   place.program = std::move(program);
