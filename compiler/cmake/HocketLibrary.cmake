@@ -67,14 +67,16 @@ function(hocket_tablegen target td)
 endfunction()
 
 # hocket_test(NAME [MLIR] [COMPUTES] SOURCES a.cpp ... [DEPS lib ...] [SHARDS n]
-#             [COST s])
+#             [THREADS n] [COST s])
 #   A GoogleTest program under <build>/test/bin, run by `make test`. Its sources
 #   are compiled without optimisation unless it COMPUTES; what computes for
 #   several programs is a library. A long one is run as `n` processes, each with
-#   its share of the tests. COST is how many seconds one of them takes, roughly:
-#   the longest start first.
+#   its share of the tests. THREADS is how many compute for a rank; otherwise all
+#   that the machine has, which wait for each other where tests run side by side.
+#   COST is how many seconds one of them takes, roughly: the longest start first.
 function(hocket_test name)
-  cmake_parse_arguments(ARG "MLIR;COMPUTES" "SHARDS;COST" "SOURCES;DEPS" ${ARGN})
+  cmake_parse_arguments(ARG "MLIR;COMPUTES" "SHARDS;THREADS;COST" "SOURCES;DEPS"
+                        ${ARGN})
   add_executable(${name} ${ARG_SOURCES})
   set_target_properties(${name} PROPERTIES RUNTIME_OUTPUT_DIRECTORY
                         ${CMAKE_BINARY_DIR}/test/bin)
@@ -93,8 +95,13 @@ function(hocket_test name)
   endif()
   target_link_libraries(${name} PRIVATE ${ARG_DEPS} GTest::gtest
                         GTest::gtest_main GTest::gmock)
+  set(threads)
+  if(ARG_THREADS)
+    set(threads "HOCKET_NUM_THREADS=${ARG_THREADS}")
+  endif()
   if(NOT ARG_SHARDS)
     add_test(NAME ${name} COMMAND ${name})
+    set_tests_properties(${name} PROPERTIES ENVIRONMENT "${threads}")
     set(tests ${name})
   else()
     set(tests)
@@ -102,7 +109,7 @@ function(hocket_test name)
     foreach(shard RANGE ${last})
       add_test(NAME ${name}.${shard} COMMAND ${name})
       set_tests_properties(${name}.${shard} PROPERTIES ENVIRONMENT
-        "GTEST_TOTAL_SHARDS=${ARG_SHARDS};GTEST_SHARD_INDEX=${shard}")
+        "GTEST_TOTAL_SHARDS=${ARG_SHARDS};GTEST_SHARD_INDEX=${shard};${threads}")
       list(APPEND tests ${name}.${shard})
     endforeach()
   endif()
