@@ -6,7 +6,7 @@
 
 It has learned if it predicts held-out text better, by three hundredths at
 least, than any predictor that sees three bytes could: see conditional_entropy.
-Exit status: 0 if so.
+Exit status: 0 if so; 130 if it was interrupted.
 """
 
 import argparse
@@ -14,6 +14,7 @@ import json
 import math
 import pathlib
 import shutil
+import signal
 import subprocess
 import sys
 import time
@@ -48,7 +49,13 @@ def run(*command):
         for part in command
     ]
     print("\n$ " + " ".join(command), flush=True)
+    interrupts = []  # The command has them, too, and may save.
+    before = signal.signal(signal.SIGINT, lambda *_: interrupts.append(True))
     status = subprocess.run(command, check=False).returncode
+    signal.signal(signal.SIGINT, before)
+    if interrupts:
+        print("\nstopped; the demo begins anew when it is run again")
+        sys.exit(130)
     if status:
         sys.exit(f"the command failed with exit status {status}")
 
