@@ -67,15 +67,16 @@ function(hocket_tablegen target td)
 endfunction()
 
 # hocket_test(NAME [MLIR] [COMPUTES] SOURCES a.cpp ... [DEPS lib ...] [SHARDS n]
-#             [THREADS n] [COST s])
+#             [ONE_CORE] [COST s])
 #   A GoogleTest program under <build>/test/bin, run by `make test`. Its sources
 #   are compiled without optimisation unless it COMPUTES; what computes for
 #   several programs is a library. A long one is run as `n` processes, each with
-#   its share of the tests. THREADS is how many compute for a rank; otherwise all
-#   that the machine has, which wait for each other where tests run side by side.
-#   COST is how many seconds one of them takes, roughly: the longest start first.
+#   its share of the tests. ONE_CORE keeps all its threads on one core, one for
+#   each rank: ranks that wake each other on another core cost more than what they
+#   compute. COST is how many seconds one of them takes, roughly: the longest
+#   start first.
 function(hocket_test name)
-  cmake_parse_arguments(ARG "MLIR;COMPUTES" "SHARDS;THREADS;COST" "SOURCES;DEPS"
+  cmake_parse_arguments(ARG "MLIR;COMPUTES;ONE_CORE" "SHARDS;COST" "SOURCES;DEPS"
                         ${ARGN})
   add_executable(${name} ${ARG_SOURCES})
   set_target_properties(${name} PROPERTIES RUNTIME_OUTPUT_DIRECTORY
@@ -96,8 +97,8 @@ function(hocket_test name)
   target_link_libraries(${name} PRIVATE ${ARG_DEPS} GTest::gtest
                         GTest::gtest_main GTest::gmock)
   set(threads)
-  if(ARG_THREADS)
-    set(threads "HOCKET_NUM_THREADS=${ARG_THREADS}")
+  if(ARG_ONE_CORE)
+    set(threads "HOCKET_NUM_THREADS=1")
   endif()
   if(NOT ARG_SHARDS)
     add_test(NAME ${name} COMMAND ${name})
@@ -112,6 +113,9 @@ function(hocket_test name)
         "GTEST_TOTAL_SHARDS=${ARG_SHARDS};GTEST_SHARD_INDEX=${shard};${threads}")
       list(APPEND tests ${name}.${shard})
     endforeach()
+  endif()
+  if(ARG_ONE_CORE)
+    set_tests_properties(${tests} PROPERTIES PROCESSORS 1 PROCESSOR_AFFINITY ON)
   endif()
   if(ARG_COST)
     set_tests_properties(${tests} PROPERTIES COST ${ARG_COST})

@@ -3,6 +3,7 @@
 shards, each of which runs its share of the tests (hocket_test).
 """
 
+import contextlib
 import functools
 import json
 import os
@@ -10,7 +11,7 @@ import pathlib
 import re
 import tempfile
 
-from runner.result import FAILED, PASSED, SKIPPED, Case, Job, execute
+from runner.result import FAILED, PASSED, SKIPPED, Case, Job, execute, one_core
 
 TIMEOUT = 1200  # seconds; of one program
 
@@ -72,7 +73,11 @@ def cases_of(program, report, output):
 
 def run_program(context, name, command, properties):
     variables = dict(v.split("=", 1) for v in properties.get("ENVIRONMENT", []))
-    with tempfile.TemporaryDirectory() as folder:
+    pinned = properties.get("PROCESSOR_AFFINITY", False)
+    with (
+        tempfile.TemporaryDirectory() as folder,
+        one_core() if pinned else contextlib.nullcontext(),
+    ):
         report = pathlib.Path(folder) / "report.json"
         status, output = execute(
             [*command, f"--gtest_output=json:{report}"],

@@ -2,8 +2,11 @@
 """What a test came to, and how that is printed."""
 
 import concurrent.futures
+import contextlib
+import os
 import pathlib
 import subprocess
+import threading
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -79,9 +82,32 @@ def execute(command, timeout, **options):
         return 127, str(error)
 
 
+WORKER = threading.local()
+
+
+def _number(numbers):
+    WORKER.number = next(numbers)
+
+
+@contextlib.contextmanager
+def one_core():
+    """Programs that this thread starts run on one core, not that of another of
+    the threads that run jobs while there are cores enough."""
+    cores = sorted(os.sched_getaffinity(0))
+    core = cores[getattr(WORKER, "number", 0) % len(cores)]
+    os.sched_setaffinity(0, {core})  # of this thread
+    try:
+        yield
+    finally:
+        os.sched_setaffinity(0, cores)
+
+
 def concurrently(function, items, jobs):
     """function(item) for every item, `jobs` at a time, as each is done."""
-    with concurrent.futures.ThreadPoolExecutor(jobs) as pool:
+    numbers = iter(range(jobs))
+    with concurrent.futures.ThreadPoolExecutor(
+        jobs, initializer=_number, initargs=(numbers,)
+    ) as pool:
         futures = [pool.submit(function, item) for item in items]
         for future in concurrent.futures.as_completed(futures):
             yield future.result()
