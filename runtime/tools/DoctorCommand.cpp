@@ -104,25 +104,14 @@ static std::string findProgram(const std::string &name) {
   return "";
 }
 
-static void addPrograms(std::vector<Finding> &findings) {
-  struct {
-    const char *name;
-    std::vector<std::string> programs;
-    const char *missing;
-  } rows[] = {
-      {"linker", {"ld.lld-19", "ld.lld"}, "compiling for cpu; Debian: lld-19"},
-      {"MPI launcher",
-       {"mpirun", "srun"},
-       "several machines; Debian: "
-       "openmpi-bin"}};
-  for (const auto &row : rows) {
-    std::string where;
-    for (const std::string &program : row.programs)
-      if (where.empty())
-        where = findProgram(program);
-    findings.push_back(
-        {row.name, !where.empty(), false, where.empty() ? row.missing : where});
-  }
+static void addLauncher(std::vector<Finding> &findings) {
+  std::string where;
+  for (const char *program : {"mpirun", "srun"})
+    if (where.empty())
+      where = findProgram(program);
+  findings.push_back(
+      {"MPI launcher", !where.empty(), false,
+       where.empty() ? "several machines; Debian: openmpi-bin" : where});
 }
 
 /// The first of `names` that the loader finds, or "".
@@ -217,7 +206,7 @@ std::vector<Finding> hocket::examineMachine() {
   std::vector<Finding> findings;
   addProcessor(findings);
   addMemory(findings);
-  addPrograms(findings);
+  addLauncher(findings);
   addLibraries(findings);
   addNvrtc(findings);
   addGpus(findings);

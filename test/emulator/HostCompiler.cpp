@@ -6,6 +6,8 @@
 
 #include "test/emulator/HostCompiler.h"
 
+#include "compiler/targets/cpu/SharedObject.h"
+
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
@@ -82,16 +84,9 @@ std::optional<std::string> emulator::compileForHost(const std::string &source,
                                                     std::string &error) {
   TemporaryFolder folder;
   std::string text = folder.path + "/kernels.cpp",
-              image = folder.path + "/kernels.so",
+              object = folder.path + "/kernels.o",
               log = folder.path + "/log.txt";
   std::ofstream(text) << withEntries(source);
-  // Half of the time of a small source was GNU's linker.
-  std::string linker =
-#ifdef __clang__
-      "-fuse-ld=lld ";
-#else
-      "";
-#endif
   // The instrumentation of kernels of operating systems calls functions before
   // each access and wants no library; Prelude.h has the functions.
   std::string watching =
@@ -106,14 +101,20 @@ std::optional<std::string> emulator::compileForHost(const std::string &source,
             "--param asan-stack=0 --param asan-globals=0 ";
 #endif
   std::string command =
-      HOCKET_CXX " -x c++ -std=c++20 -O1 -fPIC -shared -fno-exceptions "
+      HOCKET_CXX " -x c++ -std=c++20 -O1 -fPIC -c -fno-exceptions "
                  "-fno-strict-aliasing -ffp-contract=fast -march=x86-64-v3 -w "
                  "-nostdinc++ " +
-      watching + linker + "-I" HOCKET_SOURCE_DIR " -o " + image + " " + text +
-      " > " + log + " 2>&1";
+      watching + "-I" HOCKET_SOURCE_DIR " -o " + object + " " + text + " > " +
+      log + " 2>&1";
   if (std::system(command.c_str()) != 0) {
     error = readFile(log);
     return std::nullopt;
   }
-  return readFile(image);
+  // The host process has the libraries that the kernels call.
+  auto image = cpu::linkShared({readFile(object)}, /*isWhole=*/false);
+  if (!image) {
+    error = llvm::toString(image.takeError());
+    return std::nullopt;
+  }
+  return *std::move(image);
 }

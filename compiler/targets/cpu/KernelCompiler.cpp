@@ -173,11 +173,11 @@ static CompiledKernel describeTasks(const KernelPlan &plan) {
 }
 
 static llvm::Error linkVariant(CompiledVariant &variant,
-                               MutableArrayRef<Part> parts, StringRef linker) {
+                               MutableArrayRef<Part> parts) {
   std::vector<std::string> objects;
   for (Part &part : parts)
     objects.push_back(std::move(part.object));
-  auto image = linkShared(objects, linker);
+  auto image = linkShared(objects);
   if (!image)
     return image.takeError();
   variant.image = std::move(*image);
@@ -221,13 +221,6 @@ LogicalResult compileKernels(ModuleOp module, const CpuOptions &options,
     return failure();
   for (const KernelPlan &plan : *plans)
     out.kernels.push_back(describeTasks(plan));
-  std::string linker;
-  if (options.link && !plans->empty()) {
-    auto found = findLinker(options.linker);
-    if (!found)
-      return module.emitError(llvm::toString(found.takeError()));
-    linker = *found;
-  }
   std::vector<Part> parts = divide(*plans, options);
   inParallel(parts.size(), options.threads, [&] {
     return [&parts, compiler = std::make_unique<PartCompiler>(options)](
@@ -251,7 +244,7 @@ LogicalResult compileKernels(ModuleOp module, const CpuOptions &options,
     }
     if (!options.link || mine.empty())
       return;
-    if (llvm::Error error = linkVariant(variant, mine, linker))
+    if (llvm::Error error = linkVariant(variant, mine))
       errors[v] = llvm::toString(std::move(error));
   };
   inParallel(options.isas.size(), options.threads, [&] { return linkOne; });

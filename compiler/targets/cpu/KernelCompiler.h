@@ -57,9 +57,6 @@ struct CpuOptions {
   /// Instruction sets, best first: "x86-64-v4" (AVX-512) or "x86-64-v3"
   /// (AVX2, FMA, F16C).
   std::vector<std::string> isas = {"x86-64-v4", "x86-64-v3"};
-  /// Path of ld.lld; empty: the one found when Hocket was configured, then
-  /// `ld.lld-19` and `ld.lld` of the search path.
-  std::string linker;
   /// Threads to compile on; 0: as many as the machine has. Has no effect on
   /// the result.
   unsigned threads = 0;
@@ -89,8 +86,8 @@ struct CompiledKernels {
 
 /// Compiles every `kern.kernel` directly inside `module`, which is left as it
 /// is. The same module gives the same bytes. What cannot be compiled is a
-/// diagnostic at its operation; a missing or failing linker is one at the
-/// module. Runs in any thread that may read `module`.
+/// diagnostic at its operation; what cannot be linked is one at the module.
+/// Runs in any thread that may read `module`.
 mlir::LogicalResult compileKernels(mlir::ModuleOp module,
                                    const CpuOptions &options,
                                    CompiledKernels &out);

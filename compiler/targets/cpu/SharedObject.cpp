@@ -6,12 +6,17 @@
 
 #include "compiler/targets/cpu/SharedObject.h"
 
+#include "lld/Common/Driver.h"
 #include "llvm/ADT/SmallString.h"
 #include "llvm/Object/ELFObjectFile.h"
+#include "llvm/Support/CrashRecoveryContext.h"
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/FileUtilities.h"
 #include "llvm/Support/MemoryBuffer.h"
-#include "llvm/Support/Program.h"
+
+#include <mutex>
+
+LLD_HAS_DRIVER(elf)
 
 using llvm::createStringError;
 using llvm::Error;
@@ -19,22 +24,6 @@ using llvm::Expected;
 using llvm::StringRef;
 
 namespace hocket::cpu {
-
-Expected<std::string> findLinker(StringRef requested) {
-  if (!requested.empty()) {
-    if (llvm::sys::fs::can_execute(requested))
-      return requested.str();
-    return createStringError("linker '" + requested + "' cannot be executed");
-  }
-  StringRef configured = HOCKET_LD_LLD;
-  if (!configured.empty() && llvm::sys::fs::can_execute(configured))
-    return configured.str();
-  for (StringRef name : {"ld.lld-19", "ld.lld"})
-    if (auto found = llvm::sys::findProgramByName(name))
-      return *found;
-  return createStringError("found neither ld.lld-19 nor ld.lld; install the "
-                           "Debian package lld-19");
-}
 
 Error checkSelfContained(StringRef object) {
   auto file = llvm::object::ObjectFile::createELFObjectFile(
@@ -101,44 +90,45 @@ private:
 
 } // namespace
 
+/// What lld says, if it fails. It keeps its state in globals and ends the
+/// process by what it calls fatal, unless LLVM recovers from crashes.
+static Error runLld(llvm::ArrayRef<const char *> arguments) {
+  static std::mutex one;
+  std::lock_guard lock(one);
+  std::string said;
+  llvm::raw_string_ostream stream(said);
+  llvm::CrashRecoveryContext::Enable();
+  lld::Result result =
+      lld::lldMain(arguments, stream, stream, {{lld::Gnu, &lld::elf::link}});
+  llvm::CrashRecoveryContext::Disable();
+  if (result.retCode != 0 || !result.canRunAgain)
+    return createStringError("lld cannot link kernels: " +
+                             StringRef(stream.str()).trim());
+  return Error::success();
+}
+
 Expected<std::string> linkShared(llvm::ArrayRef<std::string> objects,
-                                 StringRef linker) {
+                                 bool isWhole) {
   std::vector<TemporaryFile> inputs(objects.size());
-  TemporaryFile output, messages;
+  TemporaryFile output;
   if (Error error = output.create("so"))
     return error;
-  if (Error error = messages.create("txt"))
-    return error;
-  std::vector<StringRef> arguments = {linker,
-                                      "-shared",
-                                      "--no-undefined",
-                                      "--build-id=none",
-                                      "--hash-style=gnu",
-                                      "-s",
-                                      "-z",
-                                      "noexecstack",
-                                      "-o",
-                                      output.path};
+  std::vector<const char *> arguments = {
+      "ld.lld",           "-shared",     "--build-id=none",
+      "--hash-style=gnu", "-s",          "-z",
+      "noexecstack",      "--threads=1", "-o",
+      output.path.c_str()};
+  if (isWhole)
+    arguments.push_back("--no-undefined");
   for (size_t i = 0; i < objects.size(); ++i) {
     if (Error error = inputs[i].create("o"))
       return error;
     if (Error error = inputs[i].write(objects[i]))
       return error;
-    arguments.push_back(inputs[i].path);
+    arguments.push_back(inputs[i].path.c_str());
   }
-  std::string problem;
-  std::optional<StringRef> redirects[] = {StringRef(), messages.path.str(),
-                                          messages.path.str()};
-  int status = llvm::sys::ExecuteAndWait(linker, arguments, std::nullopt,
-                                         redirects, /*SecondsToWait=*/60,
-                                         /*MemoryLimit=*/0, &problem);
-  if (status != 0) {
-    Expected<std::string> said = messages.read();
-    if (!said)
-      llvm::consumeError(said.takeError());
-    return createStringError("'" + linker + "' failed: " + problem +
-                             (said ? *said : std::string()));
-  }
+  if (Error error = runLld(arguments))
+    return error;
   return output.read();
 }
 

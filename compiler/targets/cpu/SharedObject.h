@@ -14,20 +14,17 @@
 
 namespace hocket::cpu {
 
-/// The path of ld.lld: `requested` if it is not empty, else the one found when
-/// Hocket was configured, else `ld.lld-19` or `ld.lld` of the search path. An
-/// error says what was looked for.
-llvm::Expected<std::string> findLinker(llvm::StringRef requested);
-
 /// An error that names the symbol if `object` (bytes of a relocatable ELF
 /// file) needs one that it does not define.
 llvm::Error checkSelfContained(llvm::StringRef object);
 
-/// Links `objects` in order with ld.lld. The same objects give the same bytes:
-/// no build id, no time, no path. Temporary files are removed whatever
-/// happens.
+/// Links `objects` (bytes of relocatable ELF files) in order by lld, in this
+/// process: to start a linker takes thirty times as long. The same objects give
+/// the same bytes: no build id, no time, no path. Symbols that none defines are
+/// an error if `isWhole`, otherwise the loader's to find. Any thread; lld links
+/// for one at a time. Temporary files are removed whatever happens.
 llvm::Expected<std::string> linkShared(llvm::ArrayRef<std::string> objects,
-                                       llvm::StringRef linker);
+                                       bool isWhole = true);
 
 } // namespace hocket::cpu
 
