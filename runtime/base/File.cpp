@@ -13,7 +13,6 @@
 #include <cstring>
 #include <fcntl.h>
 #include <filesystem>
-#include <sys/mman.h>
 #include <sys/stat.h>
 #include <system_error>
 #include <unistd.h>
@@ -279,39 +278,4 @@ Status RandomAccessFile::read(uint64_t offset, void *out, size_t size) const {
     bytes += got, offset += uint64_t(got), size -= size_t(got);
   }
   return okStatus();
-}
-
-//===----------------------------------------------------------------------===//
-// MappedFile
-//===----------------------------------------------------------------------===//
-
-StatusOr<MappedFile> MappedFile::open(const std::string &path) {
-  Descriptor file(-1);
-  MappedFile mapped;
-  HOCKET_RETURN_IF_ERROR(openRegular(path, file, mapped.length));
-  if (mapped.length == 0)
-    return mapped;
-  void *address =
-      ::mmap(nullptr, mapped.length, PROT_READ, MAP_SHARED, file.value, 0);
-  if (address == MAP_FAILED) {
-    mapped.length = 0;
-    return fileError(path, "map", errno);
-  }
-  mapped.bytes = static_cast<const uint8_t *>(address);
-  return mapped;
-}
-
-MappedFile::MappedFile(MappedFile &&other) noexcept
-    : bytes(std::exchange(other.bytes, nullptr)),
-      length(std::exchange(other.length, 0)) {}
-
-MappedFile &MappedFile::operator=(MappedFile &&other) noexcept {
-  std::swap(bytes, other.bytes);
-  std::swap(length, other.length);
-  return *this;
-}
-
-MappedFile::~MappedFile() {
-  if (bytes)
-    ::munmap(const_cast<uint8_t *>(bytes), length);
 }

@@ -75,9 +75,9 @@ private:
   uint64_t end = 0;
 };
 
-/// A file that is read piece by piece, for as long as a run takes. Where the
-/// bytes are no longer there, since the file was cut short or its disk fails, a
-/// read is an error; of a MappedFile it is a signal. Any thread.
+/// A file that is read piece by piece. Where the bytes are no longer there,
+/// since the file was cut short or its disk fails, a read is an error; of
+/// memory that a file is mapped to it would be a signal. Any thread.
 class RandomAccessFile {
 public:
   RandomAccessFile() = default;
@@ -103,31 +103,6 @@ private:
 
   std::string filePath;
   int descriptor = -1;
-  uint64_t length = 0;
-};
-
-/// A file's bytes in memory, read-only, until this object dies. For files that
-/// are read once, at the start: see RandomAccessFile.
-class MappedFile {
-public:
-  MappedFile() = default;
-
-  /// An empty file gives an empty range. NotFound if there is none,
-  /// InvalidArgument if it is not a regular file.
-  static StatusOr<MappedFile> open(const std::string &path);
-
-  MappedFile(MappedFile &&other) noexcept;
-  MappedFile &operator=(MappedFile &&other) noexcept;
-  ~MappedFile();
-
-  const uint8_t *data() const { return bytes; }
-  uint64_t size() const { return length; }
-  std::string_view view() const {
-    return {reinterpret_cast<const char *>(bytes), size_t(length)};
-  }
-
-private:
-  const uint8_t *bytes = nullptr;
   uint64_t length = 0;
 };
 

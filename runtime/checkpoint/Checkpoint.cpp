@@ -121,8 +121,15 @@ Status Checkpoint::read(const TensorSpec &spec, const SliceBounds &slice,
                          sliceText(slice) + " of " + shapeText(spec.shape) +
                          " does not have " + std::to_string(out.size()) +
                          " bytes");
-  for (const StoredSlice &part : find(spec.key)->slices)
-    copyShared(part.bounds, files[part.file].data(*part.info), slice, out,
-               elementBytes(spec.type));
+  for (const StoredSlice &part : find(spec.key)->slices) {
+    if (!intersect(part.bounds, slice))
+      continue;
+    HOCKET_ASSIGN_OR_RETURN(TensorReader reader,
+                            files[part.file].reader(*part.info));
+    HOCKET_RETURN_IF_ERROR(forEachShared(
+        part.bounds, slice, elementBytes(spec.type), [&](const SharedRun &run) {
+          return reader.read(run.from, out.subspan(run.to, run.bytes));
+        }));
+  }
   return okStatus();
 }

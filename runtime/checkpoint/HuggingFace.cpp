@@ -174,17 +174,21 @@ static Status checkTheirs(const HuggingFaceFolder &folder, const Entry &entry,
 static Status produceRows(const Entry &entry, uint64_t first, uint64_t count,
                           const HuggingFaceFolder::Found &found,
                           const ByteSink &sink) {
-  auto stored = found.file->data(*found.info);
-  std::vector<uint8_t> turned;
-  if (entry.transposed) {
-    turned = transpose(stored, entry.columns, entry.rows,
-                       elementBytes(found.info->type));
-    stored = turned;
-  }
-  uint64_t rowBytes = entry.columns * elementBytes(found.info->type);
+  uint64_t bytes = elementBytes(found.info->type);
+  uint64_t rowBytes = entry.columns * bytes;
   uint64_t rows = std::min(count, entry.rows - first);
-  auto floats = *toFloats(stored.subspan(first * rowBytes, rows * rowBytes),
-                          found.info->type);
+  std::vector<uint8_t> stored(rows * rowBytes);
+  if (entry.transposed) {
+    HOCKET_ASSIGN_OR_RETURN(auto all, found.file->read(*found.info));
+    auto turned = transpose(all, entry.columns, entry.rows, bytes);
+    std::copy_n(turned.begin() + ptrdiff_t(first * rowBytes), stored.size(),
+                stored.begin());
+  } else {
+    HOCKET_ASSIGN_OR_RETURN(TensorReader reader,
+                            found.file->reader(*found.info));
+    HOCKET_RETURN_IF_ERROR(reader.read(first * rowBytes, stored));
+  }
+  auto floats = *toFloats(stored, found.info->type);
   floats.resize(count * entry.columns);
   return sink({reinterpret_cast<const uint8_t *>(floats.data()),
                floats.size() * sizeof(float)});

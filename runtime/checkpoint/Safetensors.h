@@ -13,8 +13,9 @@
 /// Offsets count from the end of the header; tensors are dense, row-major,
 /// little-endian, and fill the rest of the file without gap or overlap.
 ///
-/// A file is mapped and its whole header checked when it is opened, so that no
-/// later access can leave it. A header has at most 100,000,000 bytes, as the
+/// A file's whole header is checked when it is opened, so that no later read
+/// leaves it; bytes that are gone by then, since the file was cut short, are an
+/// error of that read. A header has at most 100,000,000 bytes, as the
 /// format says, 16 KiB of them for a tensor and 8 MiB for the metadata; tensors
 /// are parsed one by one, so that memory is what is kept of them.
 ///
@@ -44,6 +45,24 @@ struct TensorInfo {
   uint64_t end = 0;
 };
 
+/// The bytes of one tensor, for one thread. What is asked for in the order of
+/// the bytes is read from the file once, at most 4 MiB at a time.
+class TensorReader {
+public:
+  /// Copies `out.size()` bytes of the tensor from `offset` on.
+  Status read(uint64_t offset, std::span<uint8_t> out);
+
+private:
+  friend class SafetensorsFile;
+  TensorReader(RandomAccessFile file, uint64_t begin, uint64_t end)
+      : file(std::move(file)), begin(begin), end(end) {}
+
+  RandomAccessFile file;
+  uint64_t begin, end; ///< Of the tensor, in the file.
+  std::vector<uint8_t> window;
+  uint64_t windowBegin = 0;
+};
+
 class SafetensorsFile {
 public:
   /// NotFound if there is no such file, DataLoss with the path and the reason
@@ -52,8 +71,6 @@ public:
 
   const std::string &path() const { return filePath; }
 
-  /// The whole file, header included.
-  std::string_view bytes() const { return file.view(); }
   const std::map<std::string, std::string> &metadata() const { return texts; }
 
   /// In the order of their bytes.
@@ -62,16 +79,16 @@ public:
   /// nullptr if there is none of this name.
   const TensorInfo *find(const std::string &name) const;
 
-  /// The tensor's bytes, mapped; valid as long as this object, not aligned.
-  std::span<const uint8_t> data(const TensorInfo &tensor) const {
-    return {file.data() + dataBegin + tensor.begin,
-            size_t(tensor.end - tensor.begin)};
-  }
+  /// The file is open for as long as the reader lives. DataLoss if it does not
+  /// have the size that it had.
+  StatusOr<TensorReader> reader(const TensorInfo &tensor) const;
+
+  /// All bytes of the tensor.
+  StatusOr<std::vector<uint8_t>> read(const TensorInfo &tensor) const;
 
 private:
   std::string filePath;
-  MappedFile file;
-  uint64_t dataBegin = 0;
+  uint64_t fileBytes = 0, dataBegin = 0;
   std::map<std::string, std::string> texts;
   std::vector<TensorInfo> infos;
   std::vector<uint32_t> byName;

@@ -245,33 +245,37 @@ checkpoint::parseSafetensorsHeader(std::string_view header,
 // The file
 //===----------------------------------------------------------------------===//
 
-/// The length of the header of `file`.
-static StatusOr<uint64_t> headerBytes(const MappedFile &file) {
+/// The header of `file`, as it stands there.
+static StatusOr<std::string> headerText(const RandomAccessFile &file) {
   uint64_t length;
   if (file.size() < sizeof(length))
-    return dataLoss("expected a safetensors file of at least 8 bytes, found " +
-                    std::to_string(file.size()));
-  std::memcpy(&length, file.data(), sizeof(length));
+    return dataLoss(
+        file.path() +
+        ": expected a safetensors file of at least 8 bytes, found " +
+        std::to_string(file.size()));
+  HOCKET_RETURN_IF_ERROR(file.read(0, &length, sizeof(length)));
   if (length > headerLimit)
-    return dataLoss("expected a header of at most 100000000 bytes, found " +
+    return dataLoss(file.path() +
+                    ": expected a header of at most 100000000 bytes, found " +
                     std::to_string(length));
   if (length > file.size() - sizeof(length))
-    return dataLoss("a header of " + std::to_string(length) +
+    return dataLoss(file.path() + ": a header of " + std::to_string(length) +
                     " bytes passes the end of the file, which has " +
                     std::to_string(file.size()));
-  return length;
+  std::string text(length, 0);
+  HOCKET_RETURN_IF_ERROR(file.read(sizeof(length), text.data(), length));
+  return text;
 }
 
 StatusOr<SafetensorsFile> SafetensorsFile::open(const std::string &path) {
+  HOCKET_ASSIGN_OR_RETURN(auto file, RandomAccessFile::open(path));
+  HOCKET_ASSIGN_OR_RETURN(std::string text, headerText(file));
   SafetensorsFile result;
   result.filePath = path;
-  HOCKET_ASSIGN_OR_RETURN(result.file, MappedFile::open(path));
-  auto length = headerBytes(result.file);
-  if (!length.ok())
-    return length.status().withContext(path);
-  result.dataBegin = 8 + *length;
-  auto header = parseSafetensorsHeader(result.file.view().substr(8, *length),
-                                       result.file.size() - result.dataBegin);
+  result.fileBytes = file.size();
+  result.dataBegin = 8 + text.size();
+  auto header =
+      parseSafetensorsHeader(text, result.fileBytes - result.dataBegin);
   if (!header.ok())
     return header.status().withContext(path);
   result.texts = std::move(header->metadata);
@@ -287,4 +291,40 @@ const TensorInfo *SafetensorsFile::find(const std::string &name) const {
                                 });
   return found != byName.end() && infos[*found].name == name ? &infos[*found]
                                                              : nullptr;
+}
+
+StatusOr<TensorReader> SafetensorsFile::reader(const TensorInfo &tensor) const {
+  HOCKET_ASSIGN_OR_RETURN(auto file, RandomAccessFile::open(filePath));
+  if (file.size() != fileBytes)
+    return dataLoss(filePath + ": has " + std::to_string(file.size()) +
+                    " bytes now; it had " + std::to_string(fileBytes) +
+                    " when its header was read");
+  return TensorReader(std::move(file), dataBegin + tensor.begin,
+                      dataBegin + tensor.end);
+}
+
+StatusOr<std::vector<uint8_t>>
+SafetensorsFile::read(const TensorInfo &tensor) const {
+  HOCKET_ASSIGN_OR_RETURN(TensorReader bytes, reader(tensor));
+  std::vector<uint8_t> all(tensor.end - tensor.begin);
+  HOCKET_RETURN_IF_ERROR(bytes.read(0, all));
+  return all;
+}
+
+Status TensorReader::read(uint64_t offset, std::span<uint8_t> out) {
+  constexpr uint64_t most = uint64_t(4) << 20;
+  if (out.size() > end - begin || offset > end - begin - out.size())
+    return internalError(file.path() +
+                         ": bytes beyond a tensor's were asked for");
+  uint64_t from = begin + offset;
+  if (out.size() >= most)
+    return file.read(from, out.data(), out.size());
+  if (from < windowBegin || from + out.size() > windowBegin + window.size()) {
+    window.resize(std::min(most, end - from));
+    windowBegin = from;
+    HOCKET_RETURN_IF_ERROR(file.read(from, window.data(), window.size()));
+  }
+  std::copy_n(window.begin() + ptrdiff_t(from - windowBegin), out.size(),
+              out.begin());
+  return okStatus();
 }

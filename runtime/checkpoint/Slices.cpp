@@ -76,25 +76,36 @@ static bool nextRow(const SliceBounds &bounds, std::vector<uint64_t> &index) {
   return false;
 }
 
+Status checkpoint::forEachShared(
+    const SliceBounds &from, const SliceBounds &to, uint64_t elementBytes,
+    const std::function<Status(const SharedRun &)> &take) {
+  // Equal slices need no rows; rank 0 has none.
+  if (from == to)
+    return take({0, 0, elementsOf(to) * elementBytes});
+  auto shared = intersect(from, to);
+  if (!shared)
+    return okStatus();
+  std::vector<uint64_t> index = shared->offset;
+  uint64_t rowBytes = shared->size.back() * elementBytes;
+  do {
+    HOCKET_RETURN_IF_ERROR(
+        take({positionIn(from, index) * elementBytes,
+              positionIn(to, index) * elementBytes, rowBytes}));
+  } while (nextRow(*shared, index));
+  return okStatus();
+}
+
 uint64_t checkpoint::copyShared(const SliceBounds &from,
                                 std::span<const uint8_t> fromBytes,
                                 const SliceBounds &to,
                                 std::span<uint8_t> toBytes,
                                 uint64_t elementBytes) {
-  // Equal slices need no rows; rank 0 has none.
-  if (from == to) {
-    std::copy(fromBytes.begin(), fromBytes.end(), toBytes.begin());
-    return elementsOf(to);
-  }
-  auto shared = intersect(from, to);
-  if (!shared)
-    return 0;
-  std::vector<uint64_t> index = shared->offset;
-  uint64_t rowBytes = shared->size.back() * elementBytes;
-  do {
-    std::memcpy(toBytes.data() + positionIn(to, index) * elementBytes,
-                fromBytes.data() + positionIn(from, index) * elementBytes,
-                rowBytes);
-  } while (nextRow(*shared, index));
-  return elementsOf(*shared);
+  uint64_t copied = 0;
+  (void)forEachShared(from, to, elementBytes, [&](const SharedRun &run) {
+    std::memcpy(toBytes.data() + run.to, fromBytes.data() + run.from,
+                run.bytes);
+    copied += run.bytes;
+    return okStatus();
+  });
+  return copied / elementBytes;
 }

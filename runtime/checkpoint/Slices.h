@@ -15,7 +15,10 @@
 #ifndef HOCKET_RUNTIME_CHECKPOINT_SLICES_H
 #define HOCKET_RUNTIME_CHECKPOINT_SLICES_H
 
+#include "runtime/base/Status.h"
+
 #include <cstdint>
+#include <functional>
 #include <optional>
 #include <span>
 #include <string>
@@ -44,6 +47,18 @@ uint64_t elementsOf(const SliceBounds &slice);
 
 /// "[0, 4) x [2, 6)", "scalar" for rank 0.
 std::string sliceText(const SliceBounds &slice);
+
+/// Bytes that two slices share and that lie together in both.
+struct SharedRun {
+  uint64_t from = 0, to = 0; ///< Where they begin in each.
+  uint64_t bytes = 0;
+};
+
+/// Calls `take` with all that `from` and `to` share, in the order of the bytes,
+/// until it fails.
+Status forEachShared(const SliceBounds &from, const SliceBounds &to,
+                     uint64_t elementBytes,
+                     const std::function<Status(const SharedRun &)> &take);
 
 /// Copies what `from` and `to` share from the bytes of one to the bytes of
 /// the other; returns the number of elements copied.

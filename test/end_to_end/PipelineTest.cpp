@@ -93,7 +93,7 @@ protected:
       auto file = checkpoint::SafetensorsFile::open(entry.path());
       ASSERT_TRUE(file.ok()) << file.status().message();
       for (const checkpoint::TensorInfo &tensor : file->tensors()) {
-        auto bytes = file->data(tensor);
+        std::vector<uint8_t> bytes = *file->read(tensor);
         std::vector<float> &values = outcome.saved[tensor.name];
         ASSERT_TRUE(values.empty()) << tensor.name << " is saved twice";
         values.resize(bytes.size() / sizeof(float));

@@ -44,7 +44,7 @@ struct Golden {
     if (!valid)
       return;
     for (const checkpoint::TensorInfo &info : tensors->tensors()) {
-      std::span<const uint8_t> bytes = tensors->data(info);
+      std::vector<uint8_t> bytes = *tensors->read(info);
       std::vector<float> values(bytes.size() / sizeof(float));
       std::memcpy(values.data(), bytes.data(), bytes.size());
       gradients[info.name].assign(values.begin(), values.end());

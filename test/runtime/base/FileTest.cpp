@@ -84,19 +84,6 @@ TEST_F(FileTest, RefusesWithTheReason) {
   EXPECT_EQ(exitStatusOf(readFile(at("none"), 9).status()), 2);
 }
 
-TEST_F(FileTest, Maps) {
-  ASSERT_TRUE(writeFileAtomically(at("x"), "mapped").ok());
-  ASSERT_TRUE(writeFileAtomically(at("empty"), "").ok());
-  auto mapped = MappedFile::open(at("x"));
-  ASSERT_TRUE(mapped.ok());
-  MappedFile moved = *std::move(mapped);
-  EXPECT_EQ(moved.view(), "mapped");
-  auto empty = MappedFile::open(at("empty"));
-  ASSERT_TRUE(empty.ok());
-  EXPECT_EQ(empty->size(), 0u);
-  EXPECT_FALSE(MappedFile::open(at("none")).ok());
-}
-
 TEST_F(FileTest, ReadsPieces) {
   ASSERT_TRUE(writeFileAtomically(at("x"), "0123456789").ok());
   auto opened = RandomAccessFile::open(at("x"));

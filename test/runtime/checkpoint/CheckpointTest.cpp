@@ -241,6 +241,24 @@ TEST_F(CheckpointTest, SaysThatThereIsNone) {
                      "or directory");
 }
 
+/// After it was opened: an error of the read, not a signal.
+TEST_F(CheckpointTest, NoticesAFileCutShort) {
+  ASSERT_EQ(save(7), "");
+  std::string path = folder / "c/iter_0000007/model.safetensors";
+  auto opened = Checkpoint::open(folder / "c");
+  ASSERT_TRUE(opened.ok());
+  uint64_t bytes = std::filesystem::file_size(path);
+  std::filesystem::resize_file(path, bytes / 2);
+  std::vector<uint8_t> out(weightBytes.size());
+  EXPECT_EQ(opened->read(weight, wholeOf(weight.shape), out).message(),
+            path + ": has " + std::to_string(bytes / 2) +
+                " bytes now; it had " + std::to_string(bytes) +
+                " when its header was read");
+  std::filesystem::remove(path);
+  EXPECT_EQ(opened->read(weight, wholeOf(weight.shape), out).message(),
+            path + ": cannot open: No such file or directory");
+}
+
 TEST_F(CheckpointTest, NoticesDamage) {
   ASSERT_EQ(save(7), "");
   std::string path = folder / "c/iter_0000007/model.safetensors";

@@ -5,6 +5,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "runtime/checkpoint/HuggingFace.h"
+#include "test/runtime/checkpoint/TensorBytes.h"
 #include "test/runtime/data/TokenFiles.h"
 
 #include <cstring>
@@ -76,9 +77,8 @@ TEST_P(HuggingFaceTest, ImportsWhatTransformersSaved) {
   ASSERT_TRUE(canonical.ok());
   EXPECT_EQ(checkpoint->tensors().size(), canonical->tensors().size());
   for (const TensorInfo &info : canonical->tensors()) {
-    auto data = canonical->data(info);
     EXPECT_EQ(weight(*checkpoint, {{info.name, ""}, info.type, info.shape}),
-              std::vector<uint8_t>(data.begin(), data.end()))
+              *canonical->read(info))
         << info.name;
   }
 }
@@ -122,7 +122,7 @@ TEST_P(HuggingFaceTest, ImportsSeveralFiles) {
   for (const TensorInfo &info : whole->tensors()) {
     size_t file = next++ % 2;
     files[file].push_back(
-        {info.name, info.type, info.shape, bytesInMemory(whole->data(info))});
+        {info.name, info.type, info.shape, bytesOf(*whole, info)});
     map += (map.empty() ? "\"" : ",\"") + info.name + "\":\"part" +
            std::to_string(file) + ".safetensors\"";
   }
@@ -160,7 +160,7 @@ public:
                                      "/model.safetensors")) {
     for (const TensorInfo &info : whole.tensors())
       tensors.push_back(
-          {info.name, info.type, info.shape, bytesInMemory(whole.data(info))});
+          {info.name, info.type, info.shape, bytesOf(whole, info)});
   }
   TensorToWrite &at(const std::string &name) {
     return *std::find_if(tensors.begin(), tensors.end(),

@@ -6,6 +6,7 @@
 
 #include "runtime/checkpoint/Safetensors.h"
 #include "test/runtime/ChildProcess.h"
+#include "test/runtime/checkpoint/TensorBytes.h"
 #include "test/runtime/data/TokenFiles.h"
 
 #include <csignal>
@@ -32,14 +33,53 @@ TEST(Safetensors, ReadsThePackagesFile) {
   const TensorInfo *bytes = file->find("bytes");
   ASSERT_TRUE(bytes);
   EXPECT_EQ(bytes->type, ElementType::U8);
-  auto data = file->data(*bytes);
-  EXPECT_EQ(std::vector<uint8_t>(data.begin(), data.end()),
-            (std::vector<uint8_t>{0, 1, 2, 3, 4}));
+  EXPECT_EQ(*file->read(*bytes), (std::vector<uint8_t>{0, 1, 2, 3, 4}));
   const TensorInfo *scalar = file->find("scalar");
   ASSERT_TRUE(scalar);
   EXPECT_TRUE(scalar->shape.empty());
-  EXPECT_EQ(toFloats(file->data(*scalar), scalar->type)->front(), 2.5f);
+  EXPECT_EQ(toFloats(*file->read(*scalar), scalar->type)->front(), 2.5f);
   EXPECT_EQ(file->find("none"), nullptr);
+}
+
+TEST(Safetensors, ReadsPiecesOfALongTensor) {
+  ScratchFolder folder;
+  std::vector<uint8_t> bytes((10 << 20) + 3);
+  for (size_t i = 0; i < bytes.size(); ++i)
+    bytes[i] = uint8_t(i * 2654435761u >> 24);
+  ASSERT_TRUE(
+      writeSafetensors(
+          folder / "long.safetensors",
+          {{"first",
+            ElementType::U8,
+            {3},
+            bytesInMemory(std::span(bytes).first(3))},
+           {"long", ElementType::U8, {bytes.size()}, bytesInMemory(bytes)}})
+          .ok());
+  auto file = SafetensorsFile::open(folder / "long.safetensors");
+  ASSERT_TRUE(file.ok());
+  const TensorInfo &info = *file->find("long");
+  EXPECT_TRUE(*file->read(info) == bytes);
+  auto reader = file->reader(info);
+  ASSERT_TRUE(reader.ok());
+  auto expectPiece = [&](uint64_t offset, uint64_t size) {
+    std::vector<uint8_t> piece(size);
+    ASSERT_TRUE(reader->read(offset, piece).ok()) << offset;
+    EXPECT_TRUE(std::equal(piece.begin(), piece.end(),
+                           bytes.begin() + ptrdiff_t(offset)))
+        << offset << ", " << size;
+  };
+  // Within a window, over its end, back, longer than one, the last byte.
+  for (auto [offset, size] :
+       std::vector<std::pair<uint64_t, uint64_t>>{{0, 7},
+                                                  {7, 1 << 20},
+                                                  {(4 << 20) - 1, 2},
+                                                  {5, 3},
+                                                  {1, 9 << 20},
+                                                  {(10 << 20) - 1, 4},
+                                                  {(10 << 20) + 2, 1}})
+    expectPiece(offset, size);
+  std::vector<uint8_t> beyond(2);
+  EXPECT_FALSE(reader->read((10 << 20) + 2, beyond).ok());
 }
 
 TEST(Safetensors, WritesThePackagesBytes) {
@@ -49,8 +89,7 @@ TEST(Safetensors, WritesThePackagesBytes) {
   ASSERT_TRUE(file.ok());
   std::vector<TensorToWrite> tensors;
   for (const TensorInfo &info : file->tensors())
-    tensors.push_back(
-        {info.name, info.type, info.shape, bytesInMemory(file->data(info))});
+    tensors.push_back({info.name, info.type, info.shape, bytesOf(*file, info)});
   std::reverse(tensors.begin(), tensors.end());
   auto written = writeSafetensors(folder / "w.safetensors", tensors);
   ASSERT_TRUE(written.ok()) << written.status().message();
