@@ -93,8 +93,7 @@ GemmTiles LaunchTimes::gemmTiles(const GemmSizes &gemm) const {
   bool isWide = gemm.type == program::F32 || gemm.type == program::F64;
   bool isNarrow = device.peak_8bit() > 0 && (gemm.type == program::F8_E4M3 ||
                                              gemm.type == program::F8_E5M2);
-  // cuBLASLt multiplies f32 without tensor cores, to the bits that f32 has.
-  double peak = isWide     ? device.peak_vector() * kernels.gemm()
+  double peak = isWide     ? device.peak_32bit() * kernels.gemm()
                 : isNarrow ? device.peak_8bit() * kernels.gemm_8bit()
                            : device.peak_16bit() * kernels.gemm();
   auto count = double(device.multiprocessors().count());
