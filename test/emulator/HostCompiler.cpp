@@ -7,6 +7,7 @@
 #include "test/emulator/HostCompiler.h"
 
 #include "compiler/targets/cpu/SharedObject.h"
+#include "kernels/cuda/Sources.h"
 
 #include <cstdlib>
 #include <filesystem>
@@ -45,10 +46,21 @@ std::vector<std::string> kernelsOf(const std::string &source) {
   return names;
 }
 
+/// The source with its headers inside, and no loop that has to be unrolled:
+/// that is half of what a host compiler does with it, and of no use to fibers.
+std::string withLoops(const std::string &source) {
+  constexpr std::string_view unroll = "#pragma unroll";
+  std::string text = kernels::standaloneSource(source, "kernels.cu");
+  for (size_t at = 0; (at = text.find(unroll, at)) != text.npos;)
+    text.replace(at, 2, "//");
+  return text;
+}
+
 /// The source, and for each kernel a function that takes its arguments as
 /// cuLaunchKernel does, and the sizes of these.
 std::string withEntries(const std::string &source) {
-  std::string text = "#include \"test/emulator/Prelude.h\"\n" + source;
+  std::string text =
+      "#include \"test/emulator/Prelude.h\"\n" + withLoops(source);
   for (const std::string &name : kernelsOf(source))
     text += "extern \"C\" void " + name +
             "_emulated(void **arguments) {\n"
