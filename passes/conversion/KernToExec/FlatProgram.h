@@ -21,6 +21,8 @@
 ///                                    made, if one microbatch makes them
 ///   overlapCollectives (CollectiveStreams.cpp) collectives that compute
 ///                                    passes by leave stream 0
+///   joinOwnTransfers (OwnTransfers.cpp) what a rank sends itself is one
+///                                    transfer
 ///   countCopies  (ResidualCopies.cpp) of how many microbatches a buffer
 ///                                    holds values at once, and where
 ///   settleTransfers (TransferProgress.cpp) of all ranks together: so many
@@ -103,7 +105,8 @@ struct FlatInstruction {
     Output,
     Accumulate,
     Write,
-    Receive, ///< of all values that come from another stage
+    Receive, ///< of all values that come from another stage; with inputs, the
+             ///< rank's own, what it sends itself
     Send,    ///< of all that go to one
     Record,  ///< of an event
     Wait     ///< for an event
@@ -243,6 +246,9 @@ settleTransfers(llvm::MutableArrayRef<FlatProgram> programs);
 
 /// Fills `lanes`.
 void numberLanes(FlatProgram &program);
+
+/// Makes what the rank sends itself one transfer, in the place of the receive.
+void joinOwnTransfers(FlatProgram &program);
 
 /// Fills `first` and `last` of every buffer from the instructions that stand;
 /// what a collective beside stream 0 uses lives until it is over.

@@ -73,6 +73,7 @@ private:
     // 6. Streams, lifetimes, copies.
     kerntoexec::overlapCollectives(program);
     kerntoexec::numberLanes(program);
+    kerntoexec::joinOwnTransfers(program);
     kerntoexec::findLifetimes(program);
     kerntoexec::countCopies(program);
     return success();

@@ -162,11 +162,18 @@ void CopyCounter::noteUses() {
     size_t fragment = StringRef("FBW").find(sequence.fragment);
     if (sequence.stage < 0 || fragment == StringRef::npos)
       continue;
-    for (const FlatInstruction &instruction : sequence.instructions)
+    for (const FlatInstruction &instruction : sequence.instructions) {
+      if (instruction.kind == FlatInstruction::Kind::Receive) {
+        // What the rank sends itself is another stage's.
+        for (int buffer : instruction.outputs)
+          note(buffer, sequence.stage, fragment);
+        continue;
+      }
       for (ArrayRef<int> list : {ArrayRef<int>(instruction.inputs),
                                  ArrayRef<int>(instruction.outputs)})
         for (int buffer : list)
           note(buffer, sequence.stage, fragment);
+    }
   }
 }
 

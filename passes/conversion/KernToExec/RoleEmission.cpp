@@ -148,19 +148,25 @@ private:
 
   void addTransfer(const std::string &name, const FlatInstruction &transfer,
                    int64_t stream) {
-    bool sends = transfer.kind == Kind::Send;
+    // Of what the rank sends itself, a receive is both ends.
     auto op = builder.create<exec::SequenceOp>(program.module.getLoc(),
                                                builder.getStringAttr(name));
     OpBuilder::InsertionGuard guard(builder);
     builder.createBlock(&op.getBody());
+    SmallVector<Value> buffers;
+    SmallVector<bool> directions;
     SmallVector<int64_t> peers, tags;
-    for (const FlatLink &link : transfer.links) {
-      peers.push_back(link.rank);
-      tags.push_back(link.tag);
+    for (bool sends : {true, false}) {
+      ArrayRef<int> list = sends ? transfer.inputs : transfer.outputs;
+      for (auto [buffer, link] : llvm::zip(list, transfer.links)) {
+        buffers.push_back(valueOf(buffer));
+        directions.push_back(sends);
+        peers.push_back(link.rank);
+        tags.push_back(link.tag);
+      }
     }
     builder.create<exec::TransferOp>(
-        transfer.loc, valuesOf(sends ? transfer.inputs : transfer.outputs),
-        builder.getDenseBoolArrayAttr(SmallVector<bool>(peers.size(), sends)),
+        transfer.loc, buffers, builder.getDenseBoolArrayAttr(directions),
         builder.getDenseI64ArrayAttr(peers), builder.getDenseI64ArrayAttr(tags),
         builder.getStrArrayAttr({"pp"}), builder.getI64IntegerAttr(stream));
   }

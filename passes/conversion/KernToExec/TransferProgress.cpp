@@ -150,16 +150,19 @@ void EntryProgress::fitOwnSends(RankSteps &rank) {
   std::vector<TransferStep> steps = rank.runs->stepsOf(rank.schedule);
   std::set<int> sent;
   for (const TransferStep &step : steps)
-    if (step.part->kind == Kind::Send &&
-        step.part->link.rank == rank.program->role.rank)
+    if (step.part->kind == Kind::Receive)
       sent.insert(step.part->reads.begin(), step.part->reads.end());
-  for (int buffer : sent)
-    if (!fitsRing(staysOf(rank, buffer, steps),
-                  rank.program->buffers[buffer].copies))
-      grow(rank, buffer, steps);
+  for (int index : sent) {
+    FlatBuffer &buffer = rank.program->buffers[index];
+    // The slot of a transfer is that of the stage that takes it.
+    buffer.byMicrobatch = buffer.copies > 1;
+    if (!fitsRing(staysOf(rank, index, steps), buffer.copies))
+      grow(rank, index, steps);
+  }
 }
 
-/// The k-th send of a link meets its k-th receive.
+/// The k-th send of a link meets its k-th receive; what a rank sends itself is
+/// both.
 void EntryProgress::pair() {
   std::map<std::pair<int64_t, bool>, std::vector<Place>> ends;
   partners.clear();

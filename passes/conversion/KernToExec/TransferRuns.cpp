@@ -60,9 +60,11 @@ void TransferRuns::addParts(size_t s) {
     part.turns = turnsOf(program, sequence.stage);
     part.name = receives ? receiveName(sequence) : sendName(sequence);
     part.stream = streamFor(instruction, sequence.fragment);
-    std::set<int> used;
-    note(receives ? instruction.outputs : instruction.inputs, used);
-    (receives ? part.writes : part.reads).assign(used.begin(), used.end());
+    std::set<int> sent, received;
+    note(instruction.inputs, sent);
+    note(instruction.outputs, received);
+    part.reads.assign(sent.begin(), sent.end());
+    part.writes.assign(received.begin(), received.end());
   }
   TransferPart &computation = partOf(s, Kind::Launch);
   computation.turns = turnsOf(program, sequence.stage);
@@ -94,7 +96,6 @@ TransferRuns::stepsOf(kern::ScheduleOp schedule) const {
       if (!program.sequences[s].lastOnly || lastRuns.lookup(name) == i)
         addSteps(s, i, action, steps);
   }
-  sendInOrder(steps);
   return steps;
 }
 
@@ -124,54 +125,6 @@ void TransferRuns::addSteps(size_t s, size_t number, ArrayAttr action,
 }
 
 //===----------------------------------------------------------------------===//
-// What a rank sends itself
-//===----------------------------------------------------------------------===//
-
-bool TransferRuns::isOwn(const TransferPart &part, Kind kind) const {
-  return part.kind == kind && part.link.rank == program.role.rank;
-}
-
-void TransferRuns::sendInOrder(std::vector<Step> &steps) const {
-  // By kind of data, tag and microbatch: when it is taken.
-  using Message = std::tuple<int64_t, int64_t>;
-  std::map<Message, size_t> taken[2];
-  auto messageOf = [](const Step &step) {
-    return Message(step.part->link.tag, step.microbatch);
-  };
-  for (const Step &step : steps)
-    if (isOwn(*step.part, Kind::Receive)) {
-      auto &order = taken[step.part->isGradient];
-      order.try_emplace(messageOf(step), order.size());
-    }
-  // What has been computed, and cannot be sent yet.
-  std::map<size_t, Step> waiting[2];
-  size_t next[2] = {0, 0};
-  std::vector<Step> result;
-  for (Step &step : steps) {
-    if (!isOwn(*step.part, Kind::Send)) {
-      result.push_back(std::move(step));
-      continue;
-    }
-    bool kind = step.part->isGradient;
-    size_t action = step.action;
-    auto &own = waiting[kind];
-    auto place = taken[kind].find(messageOf(step));
-    own.emplace(place == taken[kind].end() ? steps.size() : place->second,
-                std::move(step));
-    for (; !own.empty() && own.begin()->first == next[kind]; ++next[kind]) {
-      result.push_back(std::move(own.begin()->second));
-      result.back().action = action;
-      own.erase(own.begin());
-    }
-  }
-  // What nobody takes: the certificate finds it.
-  for (auto &own : waiting)
-    for (auto &[place, step] : own)
-      result.push_back(std::move(step));
-  steps = std::move(result);
-}
-
-//===----------------------------------------------------------------------===//
 // Receiving early
 //===----------------------------------------------------------------------===//
 
@@ -187,13 +140,16 @@ std::pair<int, int64_t> TransferRuns::copyFor(const Step &step,
 bool TransferRuns::mustFollow(const Step &step, const Step &earlier) const {
   if (earlier.isLast || earlier.part->stream == step.part->stream)
     return true;
-  return llvm::any_of(step.part->writes, [&](int buffer) {
-    auto usesCopy = [&](int other) {
-      return copyFor(earlier, other) == copyFor(step, buffer);
-    };
-    return llvm::any_of(earlier.part->reads, usesCopy) ||
-           llvm::any_of(earlier.part->writes, usesCopy);
-  });
+  auto meets = [&](ArrayRef<int> own, ArrayRef<int> others) {
+    return llvm::any_of(own, [&](int buffer) {
+      return llvm::any_of(others, [&](int other) {
+        return copyFor(earlier, other) == copyFor(step, buffer);
+      });
+    });
+  };
+  return meets(step.part->writes, earlier.part->reads) ||
+         meets(step.part->writes, earlier.part->writes) ||
+         meets(step.part->reads, earlier.part->writes);
 }
 
 void TransferRuns::receiveEarly(std::vector<Step> &steps) const {

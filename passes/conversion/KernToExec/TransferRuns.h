@@ -22,9 +22,9 @@
 ///   sync: record 1 on 0, wait 1 on 2
 ///   forward_1.send slot 0      on stream 2
 ///
-/// What a rank sends itself (where a V turns) is sent in the order in which the
-/// other stage takes it, however late that is: one of two ends on one stream
-/// would wait for ever otherwise.
+/// What a rank sends itself (where a V turns) is one transfer, of which the
+/// receive is the place: NCCL takes both ends in one call or refuses them. What
+/// is sent stays where it was computed until then.
 ///
 /// A receive is issued before the fragment ahead of its own, if the copy that
 /// it fills is free by then: what comes for the next fragment travels while
@@ -129,9 +129,6 @@ private:
   int64_t streamFor(const FlatInstruction &transfer, char fragment);
   void addSteps(size_t s, size_t number, mlir::ArrayAttr action,
                 std::vector<Step> &steps) const;
-  bool isOwn(const TransferPart &part, Kind kind) const;
-  /// Puts what the rank sends itself into the order in which it takes it.
-  void sendInOrder(std::vector<Step> &steps) const;
   bool mustFollow(const Step &step, const Step &earlier) const;
   /// Has a transfer into a copy that is free begin an action earlier.
   void receiveEarly(std::vector<Step> &steps) const;
