@@ -12,6 +12,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "runtime/program/ProgramCheck.h"
+#include "runtime/program/certificate/IssueOrder.h"
 #include "test/certificate/Damage.h"
 #include "test/certificate/FieldDamage.h"
 #include "test/certificate/StreamOracle.h"
@@ -40,36 +41,39 @@ const char *const training =
     "optimizer { adamw { } } } ";
 
 struct PlanCase {
+  unsigned streams; ///< Of a role that communicate, at most.
   const char *model;
   const char *plan;          ///< Overrides below `plan.`.
   const char *training = ""; ///< Overrides below `training.`.
 };
 
 const PlanCase plans[] = {
-    {dense, "tensor_parallel=2"},
-    {dense, "tensor_parallel=4 sequence_parallel=true"},
-    {dense, "data_parallel=2"},
-    {dense, "data_parallel=3 zero_stage=1"},
-    {dense, "data_parallel=2 zero_stage=3"},
-    {dense, "data_parallel=2 tensor_parallel=2 zero_stage=2"},
-    {dense, "data_parallel=2 tensor_parallel=2"},
-    {dense, "pipeline_parallel=2"},
-    {dense, "pipeline_parallel=4 schedule=gpipe"},
-    {dense, "pipeline_parallel=4"},
-    {dense, "pipeline_parallel=2 virtual_stages=2", "global_batch_size=4"},
-    {dense, "pipeline_parallel=4 schedule=zb-h1"},
-    {dense, "pipeline_parallel=4 schedule=zb-h2", "global_batch_size=8"},
-    {dense, "pipeline_parallel=2 virtual_stages=2 schedule=zb-v",
+    {2, dense, "tensor_parallel=2"},
+    {4, dense, "tensor_parallel=4 sequence_parallel=true"},
+    {2, dense, "data_parallel=2"},
+    {2, dense, "data_parallel=3 zero_stage=1"},
+    {2, dense, "data_parallel=2 zero_stage=3"},
+    {3, dense, "data_parallel=2 tensor_parallel=2 zero_stage=2"},
+    {3, dense, "data_parallel=2 tensor_parallel=2"},
+    {3, dense, "pipeline_parallel=2"},
+    {5, dense, "pipeline_parallel=4 schedule=gpipe"},
+    {5, dense, "pipeline_parallel=4"},
+    {5, dense, "pipeline_parallel=2 virtual_stages=2", "global_batch_size=4"},
+    {5, dense, "pipeline_parallel=4 schedule=zb-h1"},
+    {5, dense, "pipeline_parallel=4 schedule=zb-h2", "global_batch_size=8"},
+    {7, dense, "pipeline_parallel=2 virtual_stages=2 schedule=zb-v",
      "global_batch_size=6"},
-    {dense, "pipeline_parallel=2 virtual_stages=2 schedule=dualpipe-v",
+    {7, dense, "pipeline_parallel=2 virtual_stages=2 schedule=dualpipe-v",
      "global_batch_size=6"},
-    {dense, "pipeline_parallel=2 data_parallel=2 tensor_parallel=2 "
-            "sequence_parallel=true"},
-    {experts, "data_parallel=2 expert_parallel=2"},
-    {experts, "data_parallel=4 expert_parallel=2 zero_stage=3"},
-    {experts, "tensor_parallel=4 sequence_parallel=true expert_parallel=2 "
-              "expert_tensor_parallel=2"},
-    {experts, "context_parallel=4 context_strategy=RING expert_parallel=2"},
+    {6, dense,
+     "pipeline_parallel=2 data_parallel=2 tensor_parallel=2 "
+     "sequence_parallel=true"},
+    {2, experts, "data_parallel=2 expert_parallel=2"},
+    {2, experts, "data_parallel=4 expert_parallel=2 zero_stage=3"},
+    {4, experts,
+     "tensor_parallel=4 sequence_parallel=true expert_parallel=2 "
+     "expert_tensor_parallel=2"},
+    {3, experts, "context_parallel=4 context_strategy=RING expert_parallel=2"},
 };
 
 Program compilePlan(const PlanCase &plan) {
@@ -158,6 +162,18 @@ TEST(Certificate, WhatTheCompilerMakesIsSound) {
     EXPECT_EQ(textOf(findProgramFaults(program)), "  nothing\n");
     for (int role = 0; role < program.roles_size(); ++role)
       EXPECT_FALSE(streamFaults(program, role).any()) << "role " << role;
+  }
+}
+
+/// Pipelines alone receive before they need it, and so may not do one message
+/// after the other; what their GPUs need room for follows from their streams.
+TEST(Certificate, KnowsWhoseOrderOfIssueEnds) {
+  for (size_t p = 0; p < programs().size(); ++p) {
+    SCOPED_TRACE(plans[p].plan);
+    bool isPipeline =
+        std::string_view(plans[p].plan).starts_with("pipeline_parallel");
+    EXPECT_EQ(endsInIssueOrder(programs()[p]), !isPipeline);
+    EXPECT_EQ(streamsThatCommunicate(programs()[p]), plans[p].streams);
   }
 }
 

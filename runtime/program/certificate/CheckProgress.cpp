@@ -13,7 +13,10 @@
 ///   - nothing is buffered: a send is over when its receive has begun, and the
 ///     other way round; a collective when all its members have begun it;
 ///   - stream 0 runs where instructions are issued, so that another stream's
-///     begin after whatever stream 0 has before them.
+///     begin after whatever stream 0 has before them;
+///   - what a rank has issued to one communicator is done one after the other,
+///     in the order of issue, also if streams differ: NCCL does it so, and it
+///     has a communicator for each tag of a group's messages.
 ///
 /// Any device that buffers more or issues ahead has fewer edges in its
 /// wait-for graph, and no cycle if this one has none.
@@ -46,7 +49,7 @@ struct Lane {
 
 class Walk {
 public:
-  Walk(const EntryView &view, const Partners &partners)
+  Walk(const EntryView &view, const Partners &partners, OneByOne oneByOne)
       : view(view), classes(view.classes), partners(partners) {
     for (uint32_t c = 0; c < classes.count(); ++c) {
       const RoleSteps &steps = view.stepsOfClass(c);
@@ -54,6 +57,8 @@ public:
       progress.states.resize(steps.steps.size());
       progress.heads.resize(steps.byStream.size());
       progress.times.resize(steps.byStream.size());
+      if (oneByOne == OneByOne::Ranks)
+        progress.before = communicationBefore(steps);
     }
   }
 
@@ -108,7 +113,59 @@ private:
     std::vector<uint32_t> heads; ///< By stream, steps that are done.
     std::vector<uint64_t> times; ///< By stream, the end of the last one.
     uint32_t issued = 0;         ///< Steps.
+    /// By step, the communication before it, where all of it is one by one.
+    std::vector<uint32_t> before;
   };
+
+  static bool communicates(const EntryStep &step) {
+    return step.kind == Kind::Transfer || step.kind == Kind::Collective;
+  }
+
+  static std::vector<uint32_t> communicationBefore(const RoleSteps &steps) {
+    std::vector<uint32_t> before;
+    uint32_t last = EntryStep::none;
+    for (uint32_t i = 0; i < steps.steps.size(); ++i) {
+      before.push_back(communicates(steps.steps[i]) ? last : EntryStep::none);
+      if (communicates(steps.steps[i]))
+        last = i;
+    }
+    return before;
+  }
+
+  /// Calls `visit(step)` for what must be over before a step begins, on any
+  /// stream of its rank, until it says no.
+  template <typename Visit>
+  void forEachBefore(uint32_t c, uint32_t index, Visit &&visit) const {
+    const RoleSteps &steps = view.stepsOfClass(c);
+    const EntryStep &step = steps.steps[index];
+    if (!ranks[c].before.empty()) {
+      if (uint32_t before = ranks[c].before[index]; before != EntryStep::none)
+        visit(before);
+      return;
+    }
+    if (step.kind != Kind::Transfer)
+      return; // The collectives of a communicator are on one stream.
+    int parts = instructionOf(view.role(classes.roleOf(c)), step)
+                    .transfer()
+                    .parts_size();
+    for (int p = 0; p < parts; ++p) {
+      uint32_t before = steps.messageBefore[step.link + uint32_t(p)];
+      if (before != EntryStep::none && !visit(before))
+        return;
+    }
+  }
+
+  /// The step before, of those that must be over, that is not; or none.
+  uint32_t heldBackBy(uint32_t c, uint32_t index) const {
+    uint32_t found = EntryStep::none;
+    forEachBefore(c, index, [&](uint32_t before) {
+      if (ranks[c].states[before].stage == StepState::Done)
+        return true;
+      found = before;
+      return false;
+    });
+    return found;
+  }
 
   /// Whether the class has come further.
   bool advance(uint32_t c) {
@@ -149,8 +206,16 @@ private:
     const EntryStep &step = view.stepsOfClass(c).steps[index];
     StepState &state = ranks[c].states[index];
     uint64_t &time = ranks[c].times[step.stream];
-    if (state.stage == StepState::Issued)
-      state = {StepState::Begun, std::max(state.begin, time), 0};
+    if (state.stage == StepState::Issued) {
+      if (heldBackBy(c, index) != EntryStep::none)
+        return false;
+      uint64_t begin = std::max(state.begin, time);
+      forEachBefore(c, index, [&](uint32_t before) {
+        begin = std::max(begin, ranks[c].states[before].end);
+        return true;
+      });
+      state = {StepState::Begun, begin, 0};
+    }
     uint64_t start = state.begin;
     bool waits = step.kind == Kind::Wait, ready = true;
     forEachAwaited(c, index, [&](uint32_t other, uint32_t otherStep) {
@@ -233,6 +298,10 @@ private:
     uint32_t step = headOf(lane);
     if (ranks[lane.rankClass].states[step].stage == StepState::Ahead)
       return {lane.rankClass, 0}; // Has not been issued.
+    uint32_t before = heldBackBy(lane.rankClass, step);
+    if (before != EntryStep::none)
+      return {lane.rankClass,
+              view.stepsOfClass(lane.rankClass).steps[before].stream};
     bool waits =
         view.stepsOfClass(lane.rankClass).steps[step].kind == Kind::Wait;
     Lane next = lane;
@@ -269,8 +338,8 @@ std::string laneText(const EntryView &view, const Walk &walk, Lane lane) {
 } // namespace
 
 uint64_t hocket::checkProgress(const EntryView &view, const Partners &partners,
-                               FaultList &faults) {
-  Walk walk(view, partners);
+                               FaultList &faults, OneByOne oneByOne) {
+  Walk walk(view, partners, oneByOne);
   if (walk.run())
     return walk.chain();
   std::vector<Lane> circle = walk.circle();

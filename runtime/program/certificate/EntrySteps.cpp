@@ -97,13 +97,20 @@ private:
           .channels[{transfer.group(), part.send(), part.relative(),
                      part.peer(), part.tag()}]
           .push_back({index, uint32_t(p)});
+      auto last = lastMessage.find({transfer.group(), part.tag()});
+      result.messageBefore.push_back(last == lastMessage.end() ? EntryStep::none
+                                                               : last->second);
     }
+    for (const auto &part : transfer.parts())
+      lastMessage[{transfer.group(), part.tag()}] = index;
     result.parts += uint32_t(transfer.parts_size());
   }
 
   const program::Role &role;
   std::vector<std::vector<uint32_t>> notable; ///< By sequence, instructions.
   std::vector<uint32_t> records;              ///< By event, its last record.
+  /// By group and tag, the last transfer.
+  std::map<std::pair<uint32_t, uint32_t>, uint32_t> lastMessage;
   uint32_t work = 0;
   RoleSteps result;
 };

@@ -61,6 +61,8 @@ struct RoleSteps {
   uint32_t workAfter = 0; ///< Instructions of stream 0 behind the last step.
   uint64_t instructions = 0;
   uint32_t parts = 0; ///< Of all transfers.
+  /// By part, the last step before it with messages of its group and tag.
+  std::vector<uint32_t> messageBefore;
   std::map<ChannelEnd, std::vector<ChannelUse>> channels;
   std::map<GroupStream, std::vector<uint32_t>> collectives; ///< Steps.
 };

@@ -59,10 +59,15 @@ void checkStreams(const program::Program &program, int role, FaultList &faults);
 /// V53.
 void checkCollectiveOrder(const EntryView &view, FaultList &faults);
 
+/// What of a rank's communication is one after the other in the order of issue,
+/// whatever its streams: that of a communicator, or all of it.
+enum class OneByOne : uint8_t { Communicators, Ranks };
+
 /// V54. Wants an entry without faults of V50 to V53 and V57. Returns the
 /// longest chain of instructions.
 uint64_t checkProgress(const EntryView &view, const Partners &partners,
-                       FaultList &faults);
+                       FaultList &faults,
+                       OneByOne oneByOne = OneByOne::Communicators);
 
 } // namespace hocket
 

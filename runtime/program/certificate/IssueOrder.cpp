@@ -1,4 +1,4 @@
-//===- IssueOrder.cpp - May all be one after the other? -------------------===//
+//===- IssueOrder.cpp - May a GPU do one message after the other? ---------===//
 //
 // Part of Hocket, under the Apache License v2.0.
 //
@@ -8,33 +8,33 @@
 
 #include "runtime/program/certificate/Exchange.h"
 
+#include <algorithm>
+#include <set>
+
 using namespace hocket;
 
-/// What the program communicates, by stream 0 alone. Its code stays behind.
-static program::Program onOneStream(const program::Program &program) {
-  program::Program result;
-  *result.mutable_groups() = program.groups();
-  *result.mutable_roles() = program.roles();
-  for (program::Role &role : *result.mutable_roles())
-    for (program::Sequence &sequence : *role.mutable_sequences())
-      for (program::Instruction &instruction : *sequence.mutable_instructions())
-        instruction.set_stream(0);
-  return result;
-}
-
 bool hocket::endsInIssueOrder(const program::Program &program) {
-  program::Program serial = onOneStream(program);
-  RankClasses classes(serial);
-  for (const ProgramEntry &entry : entriesOf(serial)) {
-    EntryView view{serial, classes, entry};
+  RankClasses classes(program);
+  for (const ProgramEntry &entry : entriesOf(program)) {
+    EntryView view{program, classes, entry};
     FaultList faults(1);
     Partners partners = matchTransfers(view, faults);
-    // Collectives of a group that had two streams have one order now.
-    checkCollectiveOrder(view, faults);
-    if (faults.count() == 0)
-      checkProgress(view, partners, faults);
+    checkProgress(view, partners, faults, OneByOne::Ranks);
     if (faults.count() > 0)
       return false;
   }
   return true;
+}
+
+unsigned hocket::streamsThatCommunicate(const program::Program &program) {
+  size_t most = 0;
+  for (const program::Role &role : program.roles()) {
+    std::set<uint32_t> streams;
+    for (const program::Sequence &sequence : role.sequences())
+      for (const program::Instruction &instruction : sequence.instructions())
+        if (instruction.has_collective() || instruction.has_transfer())
+          streams.insert(instruction.stream());
+    most = std::max(most, streams.size());
+  }
+  return unsigned(most);
 }

@@ -5,8 +5,11 @@
 //===----------------------------------------------------------------------===//
 
 #include "runtime/program/certificate/IssueOrder.h"
+
+#include "runtime/program/ProgramCheck.h"
 #include "test/runtime/program/ProgramBuilder.h"
 
+#include <algorithm>
 #include <gtest/gtest.h>
 
 using namespace hocket;
@@ -83,6 +86,61 @@ TEST(IssueOrder, RanksThatSendAroundARing) {
   builder.onStream(1);
   builder.entry("train_step").add_runs();
   EXPECT_TRUE(endsInIssueOrder(builder.finish()));
+}
+
+/// Each of two ranks sends to the other by stream 2 and receives by stream 1,
+/// the receive first.
+Program twoDirections(uint32_t sent, uint32_t received) {
+  test::ProgramBuilder builder;
+  builder.ranks(2);
+  uint32_t buffers[] = {builder.buffer("in", program::F32, {4}),
+                        builder.buffer("out", program::F32, {4})};
+  builder.sequence("step");
+  for (bool send : {false, true}) {
+    auto *part = builder.instruction().mutable_transfer()->add_parts();
+    part->set_send(send);
+    part->set_relative(true);
+    part->set_peer(1);
+    part->set_buffer(buffers[send]);
+    part->set_tag(send ? sent : received);
+    builder.onStream(send ? 2 : 1);
+  }
+  builder.entry("train_step").add_runs();
+  return builder.finish();
+}
+
+bool waitsForEver(const Program &program) {
+  std::vector<ProgramFault> faults = findProgramFaults(program);
+  return std::ranges::any_of(faults, [](const ProgramFault &fault) {
+    return fault.rule == ProgramRule::Progress;
+  });
+}
+
+// One tag is one communicator, which NCCL gives one order on all streams. Both
+// ranks wait for what comes before anything leaves.
+TEST(IssueOrder, MessagesOfOneTagOnTwoStreams) {
+  EXPECT_TRUE(waitsForEver(twoDirections(0, 0)));
+}
+
+// Of two tags, by turns, the receive of one is held up by nothing.
+TEST(IssueOrder, MessagesOfTwoTagsOnTwoStreams) {
+  Program program = twoDirections(0, 0);
+  // Rank 1 in a role of its own, whose tags are the other way round.
+  *program.add_roles() = program.roles(0);
+  program.mutable_roles(0)->mutable_ranks()->Truncate(1);
+  program.mutable_roles(1)->clear_ranks();
+  program.mutable_roles(1)->add_ranks(1);
+  for (uint32_t rank : {0U, 1U})
+    for (int i : {0, 1})
+      program.mutable_roles(int(rank))
+          ->mutable_sequences(0)
+          ->mutable_instructions(i)
+          ->mutable_transfer()
+          ->mutable_parts(0)
+          ->set_tag(uint32_t(i) == rank ? 1 : 0);
+  EXPECT_FALSE(waitsForEver(program));
+  EXPECT_FALSE(endsInIssueOrder(program));
+  EXPECT_EQ(streamsThatCommunicate(program), 2U);
 }
 
 } // namespace
