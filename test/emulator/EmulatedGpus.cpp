@@ -60,6 +60,9 @@ void test::useEmulatedGpus(const EmulatedGpus &gpus) {
   set("HOCKET_EMULATED_GPUS", std::to_string(gpus.count));
   set("HOCKET_EMULATED_SEED", std::to_string(gpus.seed));
   set("HOCKET_EMULATED_ARCH", std::to_string(gpus.architecture));
+  set("HOCKET_EMULATED_MULTIPROCESSORS", std::to_string(gpus.multiprocessors));
+  set("HOCKET_EMULATED_NCCL_BLOCKS", std::to_string(gpus.ncclBlocks));
+  set("HOCKET_EMULATED_NCCL_VERSION", std::to_string(gpus.nccl));
   set("HOCKET_EMULATED_DRIVER", std::to_string(gpus.driver));
   set("HOCKET_EMULATED_MEMORY", std::to_string(gpus.memoryBytes));
   set("HOCKET_EMULATED_WATCH", gpus.watch ? "1" : "0");

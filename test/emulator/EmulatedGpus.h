@@ -16,6 +16,10 @@ struct EmulatedGpus {
   uint64_t seed = 1; ///< Of the orders in which streams advance.
   unsigned architecture = 90;
   uint64_t memoryBytes = uint64_t(1) << 31;
+  unsigned multiprocessors = 4;
+  /// Of these, what an operation of NCCL takes unless it is told to take fewer.
+  unsigned ncclBlocks = 0;
+  int nccl = 22700;   ///< The version of NCCL.
   int driver = 13000; ///< The CUDA version that the driver is of.
   bool watch = false; ///< Kernels that are compiled from now on tell of every
                       ///< access to memory.

@@ -29,7 +29,8 @@ struct CUevent_st {
 };
 
 struct CUctx_st {
-  CUctx_st(size_t bytes, uint64_t seed) : gpu(bytes, seed) {
+  CUctx_st(size_t bytes, uint64_t seed, unsigned multiprocessors)
+      : gpu(bytes, seed, multiprocessors) {
     gpu.streams.push_back(std::make_unique<emulator::Stream>());
   }
 

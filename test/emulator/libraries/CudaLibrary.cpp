@@ -11,6 +11,7 @@
 ///   HOCKET_EMULATED_GPUS    how many there are (1)
 ///   HOCKET_EMULATED_ARCH    what they are (90: compute capability 9.0)
 ///   HOCKET_EMULATED_MEMORY  bytes of each (2^31)
+///   HOCKET_EMULATED_MULTIPROCESSORS  of each (4)
 ///   HOCKET_EMULATED_SEED    of the orders in which streams advance (1)
 ///
 /// They are read when a GPU is taken into use.
@@ -45,6 +46,10 @@ int gpuCount() {
 }
 size_t gpuBytes() {
   return numberFrom("HOCKET_EMULATED_MEMORY", size_t(1) << 31);
+}
+
+unsigned multiprocessors() {
+  return unsigned(numberFrom("HOCKET_EMULATED_MULTIPROCESSORS", 4));
 }
 
 /// The contexts in use, by device.
@@ -83,6 +88,9 @@ public:
   CheckedMeeting(CUctx_st &context, std::vector<MemoryUse> uses,
                  std::shared_ptr<Meeting> meeting)
       : context(context), uses(std::move(uses)), meeting(std::move(meeting)) {}
+  unsigned blocks() const override { return meeting->blocks(); }
+  void issue() override { meeting->issue(); }
+  bool mayBegin() override { return meeting->mayBegin(); }
   std::string arrive() override {
     std::string error = checkUses(context, uses);
     std::string other = meeting->arrive();
@@ -110,6 +118,8 @@ CUresult emulator::meetOn(CUstream handle, std::vector<MemoryUse> uses,
     return CUDA_SUCCESS;
   });
 }
+
+const void *emulator::currentGpu() { return current; }
 
 void emulator::letGpuGoOn() {
   (void)inContext([](CUctx_st &context) {
@@ -206,7 +216,7 @@ HOCKET_EXPORT CUresult cuDeviceGetAttribute(int *value, int attribute,
   else if (attribute == CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR)
     *value = architecture % 10;
   else if (attribute == CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT)
-    *value = 4;
+    *value = int(multiprocessors());
   else
     return CUDA_ERROR_INVALID_VALUE;
   return CUDA_SUCCESS;
@@ -224,7 +234,8 @@ HOCKET_EXPORT CUresult cuDevicePrimaryCtxRetain(CUcontext *context,
   if (entry.users++ == 0)
     entry.context = std::make_unique<CUctx_st>(
         gpuBytes(),
-        numberFrom("HOCKET_EMULATED_SEED", 1) * 1000 + unsigned(device));
+        numberFrom("HOCKET_EMULATED_SEED", 1) * 1000 + unsigned(device),
+        multiprocessors());
   *context = entry.context.get();
   return CUDA_SUCCESS;
 }

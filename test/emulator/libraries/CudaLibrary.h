@@ -38,6 +38,9 @@ enqueueOn(hal::cuda::CUstream stream, std::vector<MemoryUse> uses,
 /// other ranks' hosts do, and real GPUs go on by themselves.
 __attribute__((visibility("default"))) void letGpuGoOn();
 
+/// Names the GPU of the current context.
+__attribute__((visibility("default"))) const void *currentGpu();
+
 /// Lets `stream` of the current context check the memory and then meet others.
 __attribute__((visibility("default"))) hal::cuda::CUresult
 meetOn(hal::cuda::CUstream stream, std::vector<MemoryUse> uses,

@@ -26,8 +26,8 @@ struct Machine {
 constexpr std::chrono::milliseconds patience(40), littlePatience(3);
 } // namespace
 
-Gpu::Gpu(size_t memoryBytes, uint64_t seed)
-    : memory(memoryBytes), random(seed) {
+Gpu::Gpu(size_t memoryBytes, uint64_t seed, unsigned multiprocessors)
+    : memory(memoryBytes), random(seed), multiprocessors(multiprocessors) {
   std::lock_guard lock(machine.mutex);
   machine.gpus.insert(this);
 }
@@ -83,6 +83,7 @@ void Gpu::meet(Stream &stream, std::shared_ptr<Meeting> meeting) {
     stream.capture->nodes.back().meeting = std::move(meeting);
     return;
   }
+  meeting->issue();
   stream.entries.push_back({nullptr, nullptr});
   stream.entries.back().meeting = std::move(meeting);
 }
@@ -136,12 +137,21 @@ bool Gpu::isInMeeting(const Stream &stream) const {
          !stream.entries.front().meeting->isOver();
 }
 
+/// What has been aborted comes to its end anyhow.
+bool Gpu::canBegin(Meeting &meeting) const {
+  unsigned taken = meeting.blocks();
+  for (const auto &stream : streams)
+    if (isInMeeting(*stream))
+      taken += stream->entries.front().meeting->blocks();
+  return meeting.isOver() || (taken <= multiprocessors && meeting.mayBegin());
+}
+
 bool Gpu::canAdvance(const Stream &stream) const {
   if (stream.entries.empty())
     return false;
   const Stream::Entry &next = stream.entries.front();
   if (next.meeting)
-    return !isInMeeting(stream);
+    return next.arrived ? next.meeting->isOver() : canBegin(*next.meeting);
   return next.work || next.records || next.event->reached >= next.ticket;
 }
 

@@ -21,6 +21,11 @@
 /// other GPUs do something. A GPU that waits for others which do nothing lets
 /// them advance, though nobody waits for those.
 ///
+/// Each of these may take some of the GPU's multiprocessors, as the blocks of
+/// its kernel would. When there are too few left, those that streams come to
+/// next wait until one is over, also if that waits for a GPU of which it is the
+/// other way round.
+///
 /// An error of a kernel stays, as on a GPU: every later call fails.
 ///
 //===----------------------------------------------------------------------===//
@@ -52,7 +57,13 @@ struct Event {
 class Meeting {
 public:
   virtual ~Meeting() = default;
-  /// The stream has come to it.
+  /// Multiprocessors that it takes until it is over.
+  virtual unsigned blocks() const = 0;
+  /// A stream has been given it.
+  virtual void issue() = 0;
+  /// Whether all that must be over before it is.
+  virtual bool mayBegin() = 0;
+  /// The stream has come to it, and it may begin.
   virtual std::string arrive() = 0;
   virtual bool isOver() const = 0;
   /// It is a graph's from now on, and does not happen itself.
@@ -77,7 +88,7 @@ struct Stream {
 
 class Gpu {
 public:
-  Gpu(size_t memoryBytes, uint64_t seed);
+  Gpu(size_t memoryBytes, uint64_t seed, unsigned multiprocessors);
   ~Gpu();
 
   /// Held by whoever calls any of what follows.
@@ -129,6 +140,7 @@ private:
   void advanceUntil(const Done &done, const Stream *target);
   bool holdsBack(const Stream *target);
   bool canAdvance(const Stream &stream) const;
+  bool canBegin(Meeting &meeting) const;
   bool isInMeeting(const Stream &stream) const;
   std::pair<uint64_t, bool> lookAtOthers() const;
   bool othersGoOn();
@@ -145,6 +157,7 @@ private:
   std::atomic<uint64_t> deeds{0}; ///< What this GPU was told or did so far.
   std::atomic<bool> waits{false}; ///< Until others do something.
   std::mt19937_64 random;
+  const unsigned multiprocessors;
   std::string failure;
 };
 

@@ -6,6 +6,8 @@
 
 #include "test/emulator/libraries/NcclClub.h"
 
+#include <algorithm>
+
 using namespace hocket;
 using namespace hocket::emulator;
 
@@ -38,7 +40,8 @@ private:
 /// A club whose work happens here.
 class SharedClub : public Club {
 public:
-  explicit SharedClub(unsigned size) : Club(size), issued(size) {}
+  SharedClub(const std::string &name, unsigned size)
+      : Club(name, size), issued(size), splits(size) {}
 
   /// True for the last one.
   bool join() {
@@ -64,14 +67,39 @@ public:
     return line.messages.take(sends ? line.sent++ : line.received++, true, 2);
   }
 
+  void split(unsigned rank, int color, int key) override {
+    std::lock_guard lock(mutex);
+    splits[rank].push_back({color, key});
+  }
+  std::optional<std::vector<unsigned>> partOf(unsigned rank) override {
+    std::lock_guard lock(mutex);
+    size_t last = splits[rank].size() - 1;
+    std::vector<std::pair<int, unsigned>> part; // Key, rank.
+    for (unsigned other = 0; other < size; ++other) {
+      if (splits[other].size() <= last)
+        return std::nullopt;
+      if (splits[other][last].color == splits[rank][last].color)
+        part.push_back({splits[other][last].key, other});
+    }
+    std::ranges::sort(part);
+    std::vector<unsigned> ranks;
+    for (auto [key, other] : part)
+      ranks.push_back(other);
+    return ranks;
+  }
+
 private:
+  struct Choice {
+    int color = 0, key = 0;
+  };
   struct Line {
     uint64_t sent = 0, received = 0;
     PendingWork messages;
   };
   std::mutex mutex;
   unsigned joined = 0;
-  std::vector<uint64_t> issued; ///< Collectives, by rank.
+  std::vector<uint64_t> issued;            ///< Collectives, by rank.
+  std::vector<std::vector<Choice>> splits; ///< By rank.
   PendingWork collectives;
   std::map<std::pair<unsigned, unsigned>, Line> lines; ///< Sender, receiver.
 };
@@ -85,7 +113,7 @@ std::shared_ptr<Club> emulator::joinSharedClub(const std::string &name,
   std::lock_guard lock(mutex);
   auto &entry = open[name];
   if (!entry)
-    entry = std::make_shared<SharedClub>(size);
+    entry = std::make_shared<SharedClub>(name, size);
   std::shared_ptr<SharedClub> club = entry;
   if (club->size != size)
     return nullptr;

@@ -20,7 +20,7 @@ namespace hocket::emulator {
 /// A communicator's ranks, whatever processes they are in. Any thread.
 class Club {
 public:
-  explicit Club(unsigned size) : size(size) {}
+  Club(std::string name, unsigned size) : name(std::move(name)), size(size) {}
   virtual ~Club() = default;
 
   /// Whether all ranks have joined.
@@ -33,6 +33,14 @@ public:
   /// ranks of other processes that is not known.
   virtual bool isIssuedByAll(unsigned) { return true; }
 
+  /// A rank takes part in the next split, in a part of that color (below 0: in
+  /// none), where ranks stand by their keys.
+  virtual void split(unsigned rank, int color, int key) = 0;
+  /// The ranks of the part that its last split put the rank into; nothing
+  /// before all have taken part.
+  virtual std::optional<std::vector<unsigned>> partOf(unsigned rank) = 0;
+
+  const std::string name;
   const unsigned size;
 };
 

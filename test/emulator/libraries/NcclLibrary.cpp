@@ -8,8 +8,11 @@
 /// The functions of NcclApi.h among ranks of one machine. Communicators do not
 /// block: they are never done with a call when it returns, and refuse the next
 /// one until somebody has asked and been told that they are. What is issued
-/// between ncclGroupStart() and ncclGroupEnd() is one thing to its stream. Sums
-/// are taken in rank order.
+/// between ncclGroupStart() and ncclGroupEnd() is one thing to its stream. What
+/// is issued to one communicator happens in that order, whatever the streams;
+/// with NCCL_LAUNCH_ORDER_IMPLICIT=1 all that is issued on a GPU. Both ends of
+/// what a rank sends itself are issued together, or refused. Sums are taken in
+/// rank order.
 ///
 //===----------------------------------------------------------------------===//
 
@@ -17,8 +20,12 @@
 #include "test/emulator/libraries/CudaLibrary.h"
 #include "test/emulator/libraries/NcclClub.h"
 
+#include <algorithm>
+#include <cstddef>
+#include <cstdlib>
 #include <cstring>
 #include <map>
+#include <optional>
 #include <set>
 #include <thread>
 
@@ -32,12 +39,33 @@ using Op = CollectiveCall::Op;
 
 namespace {
 
+/// Of what NCCL would allocate there is only the count.
+struct Resources {
+  static std::atomic<unsigned> count;
+  Resources() { ++count; }
+  ~Resources() { --count; }
+};
+std::atomic<unsigned> Resources::count{0};
+
 /// A rank's place in a communicator.
 struct Member {
   std::shared_ptr<Club> club;
   unsigned rank = 0;
   std::shared_ptr<std::atomic<bool>> aborted =
       std::make_shared<std::atomic<bool>>(false);
+  std::shared_ptr<LaunchOrder> order;
+  /// What NCCL has of the device's memory, of one or of several.
+  std::shared_ptr<Resources> resources = std::make_shared<Resources>();
+  unsigned blocks = 0; ///< Of a kernel.
+  bool shares = false; ///< With what is split off.
+  unsigned splits = 0;
+  struct Splitting {
+    int color = 0;
+    ncclComm_t *place = nullptr;
+    bool shares = false;
+    unsigned blocks = 0;
+  };
+  std::optional<Splitting> splitting; ///< That goes on.
   /// Shared with whatever graphs keep of it.
   std::shared_ptr<void> captures = std::make_shared<char>();
   /// So often it is still asked in vain whether it is done.
@@ -51,11 +79,14 @@ struct Member {
   /// NCCL's threads are sometimes fast.
   void work() { busy = 1 + calls++ % 3; }
   bool canGoOn() {
+    if (!finishSplit())
+      return false;
     if (!club->isComplete() || (connects && !club->isIssuedByAll(rank)))
       return false;
     connects = false;
     return true;
   }
+  bool finishSplit();
 };
 
 /// What a thread has issued since ncclGroupStart().
@@ -67,6 +98,8 @@ struct OpenGroup {
   };
   std::map<CUstream, OnStream> streams;
   std::vector<Member *> members;
+  /// What ranks send themselves, less what they receive of it.
+  std::map<const Member *, int> ownMessages;
 };
 thread_local OpenGroup open;
 thread_local std::string lastError;
@@ -76,7 +109,18 @@ ncclResult_t refuse(const std::string &why) {
   return ncclInvalidUsage;
 }
 
+/// Whether as much is received as sent of what ranks send themselves.
+bool areOwnMessagesWhole() {
+  return std::ranges::all_of(open.ownMessages,
+                             [](const auto &own) { return own.second == 0; });
+}
+
 ncclResult_t endGroup() {
+  if (!areOwnMessagesWhole()) {
+    open = OpenGroup();
+    return refuse("a rank sends itself what it does not receive in the same "
+                  "group of calls");
+  }
   ncclResult_t result = ncclSuccess;
   for (auto &[stream, issued] : open.streams)
     if (meetOn(stream, std::move(issued.uses),
@@ -97,8 +141,8 @@ ncclResult_t add(Member *member, std::shared_ptr<JointWork> work, unsigned side,
   if (member->busy > 0)
     return refuse("the communicator is not done with the call before");
   OpenGroup::OnStream &on = open.streams[stream];
-  on.parts.push_back(
-      {std::move(work), side, call, member->aborted, member->captures});
+  on.parts.push_back({std::move(work), side, call, member->aborted,
+                      member->captures, member->order, member->blocks});
   unsigned ranks = member->club->size;
   if (call.from)
     on.uses.push_back(
@@ -129,8 +173,85 @@ ncclResult_t message(const CollectiveCall &call, int peer, ncclComm_t comm,
   bool sends = call.from != nullptr;
   auto [from, to] = sends ? std::pair(member->rank, unsigned(peer))
                           : std::pair(unsigned(peer), member->rank);
+  if (from == to)
+    open.ownMessages[member] += sends ? 1 : -1;
   return add(member, member->club->message(from, to, sends), sends ? 0 : 1,
              call, stream);
+}
+
+/// Of a communicator that is made now: its own, or, with
+/// NCCL_LAUNCH_ORDER_IMPLICIT=1, that of all on the GPU.
+std::shared_ptr<LaunchOrder> orderOfNext() {
+  static std::mutex mutex;
+  static std::map<const void *, std::weak_ptr<LaunchOrder>> ofGpus;
+  auto own = std::make_shared<LaunchOrder>();
+  const char *implicit = std::getenv("NCCL_LAUNCH_ORDER_IMPLICIT");
+  if (!implicit || std::string_view(implicit) != "1")
+    return own;
+  std::lock_guard lock(mutex);
+  std::weak_ptr<LaunchOrder> &known = ofGpus[currentGpu()];
+  if (auto order = known.lock())
+    return order;
+  known = own;
+  return own;
+}
+
+/// Blocks of a kernel: HOCKET_EMULATED_NCCL_BLOCKS, or as many as it is limited
+/// to, by the variable or else by the configuration.
+unsigned blocksOf(const ncclConfig_t &config) {
+  auto numberFrom = [](const char *name, unsigned otherwise) {
+    const char *text = std::getenv(name);
+    return text ? unsigned(std::strtoul(text, nullptr, 10)) : otherwise;
+  };
+  unsigned limit = ~0U;
+  if (config.version >= 21700 && config.maxCTAs != ncclConfig_t::undefined)
+    limit = unsigned(config.maxCTAs);
+  return std::min(numberFrom("HOCKET_EMULATED_NCCL_BLOCKS", 0),
+                  numberFrom("NCCL_MAX_CTAS", limit));
+}
+
+bool asksToShare(const ncclConfig_t &config) {
+  return config.version >= 21800 && config.splitShare == 1;
+}
+
+int version() {
+  static const int number = [] {
+    const char *text = std::getenv("HOCKET_EMULATED_NCCL_VERSION");
+    return text ? std::atoi(text) : 22700;
+  }();
+  return number;
+}
+
+/// Whether the library takes it: of the version that it is, it may not be later
+/// nor shorter than it says.
+bool isKnown(const ncclConfig_t &config) {
+  size_t bytes = config.version >= 21800   ? sizeof(ncclConfig_t)
+                 : config.version >= 21700 ? offsetof(ncclConfig_t, splitShare)
+                                           : offsetof(ncclConfig_t, minCTAs);
+  return config.magic == 0xcafebeef && config.size == bytes &&
+         int(config.version) <= version();
+}
+
+bool Member::finishSplit() {
+  if (!splitting)
+    return true;
+  std::optional<std::vector<unsigned>> ranks = club->partOf(rank);
+  if (!ranks)
+    return false;
+  if (splitting->color >= 0) {
+    auto *part = new Member;
+    part->club = joinClub(club->name + "/" + std::to_string(splits) + "." +
+                              std::to_string(splitting->color),
+                          unsigned(ranks->size()));
+    part->rank = unsigned(std::ranges::find(*ranks, rank) - ranks->begin());
+    part->order = splitting->shares ? order : orderOfNext();
+    if (splitting->shares)
+      part->resources = resources;
+    part->blocks = splitting->blocks;
+    *splitting->place = reinterpret_cast<ncclComm_t>(part);
+  }
+  splitting.reset();
+  return true;
 }
 
 comm::DType typeOf(ncclDataType_t type) {
@@ -160,7 +281,7 @@ CollectiveCall callOf(Op op, const void *from, void *to, size_t count,
 #define HOCKET_EXPORT extern "C" __attribute__((visibility("default")))
 
 HOCKET_EXPORT ncclResult_t ncclGetVersion(int *version) {
-  *version = 22700;
+  *version = ::version();
   return ncclSuccess;
 }
 
@@ -186,7 +307,8 @@ HOCKET_EXPORT ncclResult_t ncclGetUniqueId(ncclUniqueId *id) {
 HOCKET_EXPORT ncclResult_t ncclCommInitRankConfig(ncclComm_t *comm, int ranks,
                                                   ncclUniqueId id, int rank,
                                                   ncclConfig_t *config) {
-  if (config->blocking != 0 || ranks < 1 || rank < 0 || rank >= ranks)
+  if (!isKnown(*config) || config->blocking != 0 || ranks < 1 || rank < 0 ||
+      rank >= ranks)
     return refuse("no such communicator can be made");
   std::shared_ptr<Club> club = joinClub(id.internal, unsigned(ranks));
   if (!club)
@@ -194,9 +316,31 @@ HOCKET_EXPORT ncclResult_t ncclCommInitRankConfig(ncclComm_t *comm, int ranks,
   auto *member = new Member;
   member->club = club;
   member->rank = unsigned(rank);
+  member->order = orderOfNext();
+  member->blocks = blocksOf(*config);
+  member->shares = asksToShare(*config);
   *comm = reinterpret_cast<ncclComm_t>(member);
   return ncclInProgress;
 }
+
+HOCKET_EXPORT ncclResult_t ncclCommSplit(ncclComm_t comm, int color, int key,
+                                         ncclComm_t *part,
+                                         ncclConfig_t *config) {
+  Member *member = memberOf(comm);
+  if (version() < 21800 || !isKnown(*config) || config->blocking != 0)
+    return refuse("no such communicator can be split off");
+  if (member->busy > 0)
+    return refuse("the communicator is not done with the call before");
+  *part = nullptr;
+  member->club->split(member->rank, color, key);
+  ++member->splits;
+  member->splitting = {color, part, member->shares, blocksOf(*config)};
+  member->work();
+  return ncclInProgress;
+}
+
+/// How many communicators there are that do not share.
+HOCKET_EXPORT unsigned emulatedNcclResources() { return Resources::count; }
 
 HOCKET_EXPORT ncclResult_t ncclCommGetAsyncError(ncclComm_t comm,
                                                  ncclResult_t *error) {

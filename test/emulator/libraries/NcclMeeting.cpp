@@ -98,6 +98,39 @@ std::string SharedWork::arrive(unsigned side, const CollectiveCall &call) {
   return error;
 }
 
+void LaunchOrder::add(std::shared_ptr<NcclMeeting> meeting) {
+  std::lock_guard lock(mutex);
+  // Several parts of one meeting may be of one order.
+  if (meetings.empty() || meetings.back() != meeting)
+    meetings.push_back(std::move(meeting));
+}
+
+bool LaunchOrder::isNext(const NcclMeeting &meeting) {
+  std::lock_guard lock(mutex);
+  while (!meetings.empty() && meetings.front().get() != &meeting &&
+         meetings.front()->isOver())
+    meetings.pop_front();
+  return meetings.empty() || meetings.front().get() == &meeting;
+}
+
+/// Kernels of several communicators on one stream follow each other.
+unsigned NcclMeeting::blocks() const {
+  unsigned most = 0;
+  for (const Part &part : parts)
+    most = std::max(most, part.blocks);
+  return most;
+}
+
+void NcclMeeting::issue() {
+  for (const Part &part : parts)
+    part.order->add(shared_from_this());
+}
+
+bool NcclMeeting::mayBegin() {
+  return std::ranges::all_of(
+      parts, [&](const Part &part) { return part.order->isNext(*this); });
+}
+
 std::string NcclMeeting::arrive() {
   std::string error;
   for (const Part &part : parts)

@@ -18,6 +18,7 @@
 #include "test/emulator/libraries/Gpu.h"
 
 #include <atomic>
+#include <deque>
 #include <map>
 #include <optional>
 
@@ -64,9 +65,26 @@ private:
   std::map<uint64_t, Launched> launched; ///< By launch.
 };
 
+class NcclMeeting;
+
+/// What several communicators of a GPU are told, or one by several streams, of
+/// which one operation begins when the one issued before it is over. NCCL does
+/// so with all that is issued to one communicator, or to several that share
+/// resources. Any thread.
+class LaunchOrder {
+public:
+  void add(std::shared_ptr<NcclMeeting> meeting);
+  bool isNext(const NcclMeeting &meeting);
+
+private:
+  std::mutex mutex;
+  std::deque<std::shared_ptr<NcclMeeting>> meetings;
+};
+
 /// What a rank has issued as one: it is over when all of it is, or when its
 /// communicator has been aborted.
-class NcclMeeting : public Meeting {
+class NcclMeeting : public Meeting,
+                    public std::enable_shared_from_this<NcclMeeting> {
 public:
   struct Part {
     std::shared_ptr<JointWork> work;
@@ -75,8 +93,13 @@ public:
     std::shared_ptr<std::atomic<bool>> aborted;
     /// The communicator's, held by whatever graph has this.
     std::weak_ptr<void> captures = {};
+    std::shared_ptr<LaunchOrder> order = nullptr; ///< The communicator's.
+    unsigned blocks = 0;                          ///< Of its kernel.
   };
   explicit NcclMeeting(std::vector<Part> parts) : parts(std::move(parts)) {}
+  unsigned blocks() const override;
+  void issue() override;
+  bool mayBegin() override;
   std::string arrive() override;
   bool isOver() const override;
   void capture() override;

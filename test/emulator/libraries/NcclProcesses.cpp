@@ -37,6 +37,8 @@ enum class Question : uint32_t {
   IsComplete, ///< -> flag
   Collective, ///< rank in a -> number
   Message,    ///< a to b, flag: sends -> number
+  Split,      ///< rank in a, color in b, key in the flag
+  PartOf,     ///< rank in a -> flag, ranks in the data
   Again,      ///< number, launch -> number
   Arrive,     ///< number, side in a, call, data -> error in the data
   IsOver      ///< number -> flag, result in the data
@@ -139,6 +141,17 @@ private:
     case Question::Message:
       reply.number = hold(club->message(request.a, request.b, request.flag));
       return {};
+    case Question::Split:
+      club->split(request.a, int(request.b), int(request.flag));
+      return {};
+    case Question::PartOf: {
+      std::optional<std::vector<unsigned>> ranks = club->partOf(request.a);
+      reply.flag = ranks.has_value();
+      std::vector<char> said(ranks ? ranks->size() * sizeof(unsigned) : 0);
+      if (!said.empty())
+        std::memcpy(said.data(), ranks->data(), said.size());
+      return said;
+    }
     case Question::Again:
       reply.number = hold(held.at(request.number).work->again(request.launch));
       return {};
@@ -286,8 +299,9 @@ private:
 
 class DistantClub : public Club {
 public:
-  DistantClub(std::shared_ptr<Line> line, unsigned size)
-      : Club(size), line(std::move(line)) {}
+  DistantClub(std::shared_ptr<Line> line, const std::string &name,
+              unsigned size)
+      : Club(name, size), line(std::move(line)) {}
 
   bool isComplete() override {
     if (!complete)
@@ -301,6 +315,20 @@ public:
   std::shared_ptr<JointWork> message(unsigned from, unsigned to,
                                      bool sends) override {
     return workOf({Question::Message, from, to, sends});
+  }
+
+  void split(unsigned rank, int color, int key) override {
+    line->ask({Question::Split, rank, uint32_t(color), uint32_t(key)});
+  }
+  std::optional<std::vector<unsigned>> partOf(unsigned rank) override {
+    std::vector<char> said;
+    std::optional<Reply> reply = line->ask({Question::PartOf, rank}, {}, &said);
+    if (!reply || !reply->flag)
+      return std::nullopt;
+    std::vector<unsigned> ranks(said.size() / sizeof(unsigned));
+    if (!ranks.empty())
+      std::memcpy(ranks.data(), said.data(), said.size());
+    return ranks;
   }
 
 private:
@@ -339,5 +367,5 @@ std::shared_ptr<Club> emulator::joinClub(const std::string &name,
   std::optional<Reply> reply = line->ask({Question::Join, size}, name);
   if (!reply || !reply->flag)
     return nullptr;
-  return std::make_shared<DistantClub>(std::move(line), size);
+  return std::make_shared<DistantClub>(std::move(line), name, size);
 }
