@@ -14,6 +14,7 @@
 #include "runtime/base/File.h"
 #include "runtime/base/Format.h"
 #include "runtime/program/NativeOrigin.h"
+#include "runtime/program/NcclMemory.h"
 #include "runtime/program/ProgramFile.h"
 #include "runtime/tools/CommandLine.h"
 #include "runtime/tools/OptionValues.h"
@@ -233,6 +234,10 @@ void printSummary(const Arguments &arguments, const Outcome &outcome) {
       << " on disk, compiled in " << formatDuration(outcome.seconds) << "\n";
   if (result.memoryBudget > 0)
     printMemory(out, result);
+  uint64_t nccl = estimateNcclBytes(program);
+  if (program.provenance().target() == "cuda" && nccl > 0)
+    out << "NCCL takes about " << formatBytes(nccl)
+        << " of a GPU's memory beside that\n";
   printRecompute(out, result);
   if (result.shardings)
     printShardings(out, *result.shardings);
