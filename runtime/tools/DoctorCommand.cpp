@@ -175,8 +175,11 @@ static void addGpus(std::vector<Finding> &findings) {
       {"NCCL", nccl.ok(), false,
        nccl.ok() ? (*nccl)->path + ", version " + (*nccl)->version +
                        "; messages between GPUs go through it" +
-                       ((*nccl)->canHoldToIssueOrder
-                            ? ", held to the order of issue"
+                       ((*nccl)->canHoldToIssueOrder()
+                            ? ", held to the order of issue where that ends"
+                        : (*nccl)->canLimitBlocks()
+                            ? ", not ordered between communicators, but with "
+                              "room for all"
                             : ", not ordered between communicators: install "
                               "2.26 or later")
                  : "messages between GPUs go through host memory (HOCKET_NCCL "

@@ -141,11 +141,17 @@ Status hocket::runTraining(std::shared_ptr<const program::Program> program,
   if (!options.startNotice.empty() && options.print)
     options.print(options.startNotice);
   comm::GroupTable table = groupTableOf(*program);
-  // Where the order of issue is not one order for all ranks, to hold NCCL to
-  // it would do what it is to prevent.
-  if (table.ranks > 1 && program->provenance().target() == "cuda" &&
-      endsInIssueOrder(*program))
-    comm::nccl::holdToIssueOrder();
+  if (table.ranks > 1 && program->provenance().target() == "cuda") {
+    // Where the order of issue is not one order for all ranks, to hold NCCL to
+    // it would do what it is to prevent.
+    bool ends = endsInIssueOrder(*program);
+    comm::nccl::holdToIssueOrder(ends);
+    if (!ends && comm::nccl::asksForIssueOrder() && options.print)
+      options.print("NCCL_LAUNCH_ORDER_IMPLICIT=1 holds NCCL to an order in "
+                    "which the ranks of this program may wait for each other "
+                    "for ever: unset it");
+    comm::nccl::separateStreams();
+  }
   RankRun place;
   place.program = std::move(program);
   place.options = std::make_shared<const TrainingOptions>(inTurn(options));

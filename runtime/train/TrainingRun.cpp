@@ -13,6 +13,8 @@
 #include "runtime/executor/ProfileReport.h"
 #include "runtime/executor/ProgramGroups.h"
 #include "runtime/hal/drivers/Drivers.h"
+#include "runtime/hal/drivers/cuda/CudaDevice.h"
+#include "runtime/program/NcclMemory.h"
 #include "runtime/telemetry/StatusLine.h"
 #include "runtime/train/Initialize.h"
 #include "runtime/train/Interrupt.h"
@@ -213,14 +215,39 @@ private:
     return okStatus();
   }
 
+  /// What comes on top of the memory that was planned, before it is taken.
+  void sayWhatNcclTakes(unsigned gpu) const {
+    auto gpus = hal::listGpus();
+    if (!comm::nccl::ncclApi().ok() || !gpus.ok() || gpu >= gpus->size())
+      return;
+    uint64_t taken = 0, planned = 0; // Of the fullest rank.
+    for (const program::Role &role : source->roles()) {
+      uint64_t nccl = estimateNcclBytes(*source, role);
+      uint64_t arena = role.memory().arena_bytes();
+      if (nccl + arena >= taken + planned)
+        taken = nccl, planned = arena;
+    }
+    uint64_t has = (*gpus)[gpu].memoryBytes;
+    std::string text = "NCCL takes about " + formatBytes(taken) +
+                       " of a GPU's memory beside the program's " +
+                       formatBytes(planned);
+    if (taken + planned > has)
+      text += ", more than the " + formatBytes(has) +
+              " that it has: compile with a smaller --memory";
+    print(text);
+  }
+
   /// Where a rank has no NCCL, messages go through host memory.
   Status connectGpus(unsigned gpu) {
-    auto world =
-        comm::createNcclWorld(communicators, groupTableOf(*source), gpu);
+    sayWhatNcclTakes(gpu);
+    comm::GroupTable table = groupTableOf(*source);
+    auto world = comm::createNcclWorld(communicators, table, gpu);
     if (world.ok()) {
       betweenGpus = *std::move(world);
+      HOCKET_ASSIGN_OR_RETURN(auto room,
+                              comm::nccl::NcclRoom::of(gpu, table.atOnce));
       print("messages between GPUs go through NCCL, " +
-            issueOrderText(**comm::nccl::ncclApi()));
+            issueOrderText(**comm::nccl::ncclApi(), room));
       return okStatus();
     }
     if (world.status().code() != StatusCode::FailedPrecondition)

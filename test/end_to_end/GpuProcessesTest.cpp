@@ -41,7 +41,9 @@ TEST_F(GpuProcesses, StartedByMpirunGiveTheBitsOfThreads) {
               HasSubstr(throughNccl));
 }
 
+// With an NCCL in which nothing is shared, limited or ordered.
 TEST_F(GpuProcesses, StartedByVariablesGiveTheBitsOfThreads) {
+  useEmulatedGpus({.count = 4, .nccl = 21600});
   PlanRow plan = {"Pp2Dp2", "pp=2,dp=2", 2, "--zero 1"};
   EXPECT_THAT(expectBitsOfThreads(Launcher::Variables, compileForGpus(plan)),
               HasSubstr(throughNccl));

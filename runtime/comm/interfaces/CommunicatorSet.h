@@ -20,7 +20,9 @@
 #include "runtime/comm/interfaces/Communicator.h"
 #include "runtime/comm/interfaces/HangWatch.h"
 
+#include <map>
 #include <memory>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -34,11 +36,18 @@ struct RankGroup {
   std::vector<uint32_t> streams; ///< That use it; ascending.
   /// Those of them with collectives, and the tags of its messages; ascending.
   std::vector<uint32_t> collectiveStreams = {}, tags = {};
+  /// Those of collectiveStreams on which everybody sends to everybody.
+  std::vector<uint32_t> allToAllStreams = {};
+  /// By tag, who sends to whom, ranks of the world. A tag that is not there:
+  /// everybody to everybody.
+  std::map<uint32_t, std::set<std::pair<unsigned, unsigned>>> links = {};
 };
 
 struct GroupTable {
   unsigned ranks = 1;
   std::vector<RankGroup> groups;
+  /// Operations that may be under way at once on a rank's device.
+  unsigned atOnce = 1;
 };
 
 /// InvalidArgument if a list is empty or names a rank twice or one that does

@@ -6,14 +6,21 @@
 
 #include "runtime/comm/nccl/NcclApi.h"
 
+#include "runtime/base/Format.h"
 #include "runtime/base/VendorLibrary.h"
 
+#include <algorithm>
+#include <bit>
+#include <cstddef>
 #include <cstdlib>
 
 using namespace hocket;
 using namespace hocket::comm::nccl;
 
 static constexpr const char *orderVariable = "NCCL_LAUNCH_ORDER_IMPLICIT";
+/// What the user wants of blocks, which wins over what a communicator is made
+/// with.
+static constexpr const char *blocksVariable = "NCCL_MAX_CTAS";
 
 static StatusOr<NcclApi> load() {
   HOCKET_ASSIGN_OR_RETURN(
@@ -34,10 +41,12 @@ static StatusOr<NcclApi> load() {
   HOCKET_RETURN_IF_ERROR(
       statusOf(api, api.ncclGetVersion(&number), "ncclGetVersion"));
   api.version = releaseText(size_t(number));
-  api.canHoldToIssueOrder = number >= 22600;
+  api.number = number;
   if (number < 21400)
     return failedPrecondition(api.path + " is NCCL " + api.version +
                               "; Hocket wants 2.14 or later");
+  if (number >= 21800)
+    HOCKET_RETURN_IF_ERROR(library.resolve("ncclCommSplit", api.ncclCommSplit));
   return api;
 }
 
@@ -46,17 +55,83 @@ StatusOr<const NcclApi *> comm::nccl::ncclApi() {
   return borrow(loaded);
 }
 
-void comm::nccl::holdToIssueOrder() { ::setenv(orderVariable, "1", 0); }
+ncclConfig_t NcclApi::config() const {
+  ncclConfig_t config;
+  if (number >= 21800)
+    config.size = sizeof(ncclConfig_t), config.version = 21800;
+  else if (number >= 21700)
+    config.size = offsetof(ncclConfig_t, splitShare), config.version = 21700;
+  else // What follows was padding.
+    config.size = offsetof(ncclConfig_t, minCTAs), config.version = 21400;
+  return config;
+}
 
-std::string comm::nccl::issueOrderText(const NcclApi &api) {
-  if (!api.canHoldToIssueOrder)
-    return "not ordered between communicators, for which NCCL 2.26 or later is "
-           "needed";
+//===----------------------------------------------------------------------===//
+// The order of operations
+//===----------------------------------------------------------------------===//
+
+void comm::nccl::holdToIssueOrder(bool ends) {
+  static bool isOurs = false;
+  if (ends && !::getenv(orderVariable)) {
+    ::setenv(orderVariable, "1", 1);
+    isOurs = true;
+  } else if (!ends && isOurs) {
+    ::unsetenv(orderVariable);
+    isOurs = false;
+  }
+}
+
+bool comm::nccl::asksForIssueOrder() {
   const char *value = ::getenv(orderVariable);
-  if (!value || std::string(value) == "0")
-    return std::string("not ordered between communicators (") + orderVariable +
-           (value ? "=0)" : " is not set)");
-  return "held to the order of issue";
+  return value && std::string(value) != "0";
+}
+
+bool comm::nccl::isHeldToIssueOrder(const NcclApi &api) {
+  return api.canHoldToIssueOrder() && asksForIssueOrder();
+}
+
+void comm::nccl::separateStreams() {
+  ::setenv("CUDA_DEVICE_MAX_CONNECTIONS", "32", 0);
+}
+
+StatusOr<NcclRoom> NcclRoom::of(unsigned gpu, unsigned atOnce) {
+  HOCKET_ASSIGN_OR_RETURN(const hal::cuda::DriverApi *driver,
+                          hal::cuda::driverApi());
+  hal::cuda::CUdevice device = 0;
+  int multiprocessors = 0;
+  HOCKET_CUDA_CALL(*driver, cuDeviceGet, &device, int(gpu));
+  HOCKET_CUDA_CALL(*driver, cuDeviceGetAttribute, &multiprocessors,
+                   hal::cuda::CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT, device);
+  return NcclRoom{unsigned(multiprocessors), atOnce};
+}
+
+unsigned NcclRoom::blockLimit() const {
+  unsigned each = multiprocessors / std::max(atOnce, 1U);
+  return each >= defaultBlocks ? 0 : std::max(std::bit_floor(each), 1U);
+}
+
+std::string comm::nccl::issueOrderText(const NcclApi &api,
+                                       const NcclRoom &room) {
+  if (isHeldToIssueOrder(api))
+    return "held to the order of issue";
+  if (room.atOnce <= 1)
+    return "one at a time";
+  unsigned limit = room.blockLimit();
+  std::string text = formatText("up to %u at once on a GPU", room.atOnce);
+  const char *own = ::getenv(blocksVariable);
+  std::string danger = ", which may wait for each other for ever: ";
+  if (room.multiprocessors < room.atOnce)
+    return text + formatText(", whose %u multiprocessors have no room for them",
+                             room.multiprocessors);
+  if (own && limit > 0 && unsigned(std::atoi(own)) > limit)
+    return text + danger +
+           formatText("%s=%s leaves no room, at most %u would", blocksVariable,
+                      own, limit);
+  if (limit > 0 && !api.canLimitBlocks())
+    return text + danger + "install NCCL 2.17 or later";
+  unsigned blocks = limit > 0 ? limit : defaultBlocks;
+  return text + formatText(", which has room for %u block%s of each", blocks,
+                           blocks == 1 ? "" : "s");
 }
 
 Status comm::nccl::statusOf(const NcclApi &api, ncclResult_t result,

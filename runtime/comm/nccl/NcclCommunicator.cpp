@@ -178,7 +178,7 @@ Status NcclCommunicator::doAllToAllV(const void *from, PeerCounts sends,
             send({sending, peer,
                   advance(sending ? from : to, part.offsets[peer] * element),
                   part.counts[peer], dtype, 0},
-                 handles.collectives, at));
+                 int(peer), handles.collectives, at));
       }
     return okStatus();
   });
@@ -188,12 +188,11 @@ Status NcclCommunicator::doAllToAllV(const void *from, PeerCounts sends,
 // Messages
 //===----------------------------------------------------------------------===//
 
-Status NcclCommunicator::send(const Transfer &transfer, ncclComm_t comm,
-                              CUstream at) {
+Status NcclCommunicator::send(const Transfer &transfer, int peer,
+                              ncclComm_t comm, CUstream at) {
   if (transfer.count == 0)
     return okStatus();
   ncclDataType_t type = typeOf(transfer.dtype);
-  int peer = int(transfer.peer);
   if (transfer.send)
     return check(
         state.api.ncclSend(transfer.data, transfer.count, type, peer, comm, at),
@@ -203,7 +202,8 @@ Status NcclCommunicator::send(const Transfer &transfer, ncclComm_t comm,
       "ncclRecv");
 }
 
-/// Sends of a rank to itself, each to the next receive with its tag.
+/// Sends of a rank to itself, each to the next receive with its tag, which is
+/// one of `transfers`.
 Status NcclCommunicator::exchangeAlone(std::span<const Transfer> transfers) {
   std::set<size_t> taken;
   for (const Transfer &sent : transfers)
@@ -216,26 +216,35 @@ Status NcclCommunicator::exchangeAlone(std::span<const Transfer> transfers) {
           copy(sent.data, received.data, bytesOf(sent.count, sent.dtype)));
       break;
     }
+  if (2 * taken.size() != transfers.size())
+    return internalError("a rank sends itself what it does not receive by the "
+                         "same instruction");
   return okStatus();
 }
 
 Status NcclCommunicator::doExchange(std::span<const Transfer> transfers) {
   if (transfers.empty())
     return okStatus();
-  if (size() == 1)
+  if (std::ranges::all_of(transfers, [&](const Transfer &transfer) {
+        return transfer.peer == rank();
+      }))
     return exchangeAlone(transfers);
   std::vector<ncclComm_t> comms;
+  std::vector<int> peers;
   for (const Transfer &transfer : transfers) {
     auto found = handles.byTag.find(transfer.tag);
-    if (found == handles.byTag.end())
+    if (found == handles.byTag.end() ||
+        !found->second.ranks.count(transfer.peer))
       return internalError(formatText("group '%s' has no communicator for "
-                                      "messages with tag %u",
-                                      members.group.c_str(), transfer.tag));
-    comms.push_back(found->second);
+                                      "messages of rank %u with tag %u",
+                                      members.group.c_str(), transfer.peer,
+                                      transfer.tag));
+    comms.push_back(found->second.comm);
+    peers.push_back(found->second.ranks.at(transfer.peer));
   }
   return issue({{}, transfers.size(), &members}, comms, [&](CUstream at) {
     for (size_t i = 0; i < transfers.size(); ++i)
-      HOCKET_RETURN_IF_ERROR(send(transfers[i], comms[i], at));
+      HOCKET_RETURN_IF_ERROR(send(transfers[i], peers[i], comms[i], at));
     return okStatus();
   });
 }

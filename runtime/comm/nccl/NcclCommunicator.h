@@ -17,7 +17,13 @@ namespace hocket::comm::nccl {
 /// of NCCL have no tags, so each tag has a communicator.
 struct NcclHandles {
   ncclComm_t collectives = nullptr;
-  std::map<uint32_t, ncclComm_t> byTag;
+  /// Of those who have something for each other, and which ranks of the
+  /// communicator they are, by place in the group.
+  struct Messages {
+    ncclComm_t comm = nullptr;
+    std::map<unsigned, int> ranks;
+  };
+  std::map<uint32_t, Messages> byTag;
 };
 
 /// Issues to one stream of the device and returns: what is asked for happens
@@ -62,7 +68,7 @@ private:
                     const Call &call);
   Status copy(const void *from, void *to, uint64_t bytes);
   Status exchangeAlone(std::span<const Transfer> transfers);
-  Status send(const Transfer &transfer, ncclComm_t comm, CUstream at);
+  Status send(const Transfer &transfer, int peer, ncclComm_t comm, CUstream at);
   Status check(ncclResult_t result, const char *call) const {
     return statusOf(state.api, result, call);
   }

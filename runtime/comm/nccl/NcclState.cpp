@@ -8,6 +8,7 @@
 
 #include "runtime/base/Format.h"
 
+#include <algorithm>
 #include <chrono>
 #include <thread>
 
@@ -18,14 +19,17 @@ using namespace std::chrono_literals;
 using hal::cuda::CUdeviceptr;
 using Clock = std::chrono::steady_clock;
 
-StatusOr<std::unique_ptr<NcclState>>
-NcclState::create(const NcclApi &api, CommunicatorSet &host, unsigned gpu) {
+StatusOr<std::unique_ptr<NcclState>> NcclState::create(const NcclApi &api,
+                                                       CommunicatorSet &host,
+                                                       unsigned gpu,
+                                                       unsigned atOnce) {
   HOCKET_ASSIGN_OR_RETURN(const hal::cuda::DriverApi *driver,
                           hal::cuda::driverApi());
   auto state = std::make_unique<NcclState>(api, *driver, host);
   HOCKET_CUDA_CALL(*driver, cuDeviceGet, &state->device, int(gpu));
   HOCKET_CUDA_CALL(*driver, cuDevicePrimaryCtxRetain, &state->context,
                    state->device);
+  HOCKET_ASSIGN_OR_RETURN(state->room, NcclRoom::of(gpu, atOnce));
   return state;
 }
 
@@ -43,6 +47,8 @@ NcclState::~NcclState() {
 void NcclState::close() {
   for (ncclComm_t comm : opened)
     (void)statusOf(api, api.ncclCommFinalize(comm), "ncclCommFinalize");
+  // What was split off before what it comes from.
+  std::ranges::reverse(opened);
   for (ncclComm_t comm : opened) {
     ncclResult_t result = ncclInProgress;
     for (int i = 0; i < 5000 && result == ncclInProgress; ++i) {
@@ -140,15 +146,31 @@ Status NcclState::settle(const std::vector<ncclComm_t> &comms,
 // Making communicators
 //===----------------------------------------------------------------------===//
 
-StatusOr<ncclComm_t> NcclState::open(const NcclMembers &members,
-                                     Communicator &through) {
+ncclConfig_t NcclState::config(bool shares) const {
+  ncclConfig_t config = api.config();
+  unsigned limit = room.blockLimit();
+  if (api.canLimitBlocks() && !isHeldToIssueOrder(api) && limit > 0)
+    config.maxCTAs = int(limit);
+  if (shares)
+    config.splitShare = 1;
+  return config;
+}
+
+StatusOr<ncclUniqueId> NcclState::nameOf(Communicator &through, unsigned root) {
   HOCKET_RETURN_IF_ERROR(enter());
   ncclUniqueId id{};
-  if (members.place == 0)
+  if (through.rank() == root)
     HOCKET_RETURN_IF_ERROR(
         statusOf(api, api.ncclGetUniqueId(&id), "ncclGetUniqueId"));
-  HOCKET_RETURN_IF_ERROR(through.broadcast(&id, sizeof(id) / 4, DType::I32, 0));
-  ncclConfig_t config;
+  HOCKET_RETURN_IF_ERROR(
+      through.broadcast(&id, sizeof(id) / 4, DType::I32, root));
+  return id;
+}
+
+StatusOr<ncclComm_t> NcclState::open(const NcclMembers &members,
+                                     const ncclUniqueId &id, bool shares) {
+  HOCKET_RETURN_IF_ERROR(enter());
+  ncclConfig_t config = this->config(shares);
   ncclComm_t comm = nullptr;
   {
     std::lock_guard lock(calls);
@@ -167,14 +189,48 @@ StatusOr<ncclComm_t> NcclState::open(const NcclMembers &members,
     return "making a communicator of " +
            groupText(members.group, members.ranks);
   }));
-  HOCKET_RETURN_IF_ERROR(connect(comm, members));
   return comm;
 }
 
-/// NCCL connects two ranks when they first have something for each other, and
-/// makes the host wait for it. Ranks that first meet different peers would
-/// wait for ever, so all connections are made here.
-Status NcclState::connect(ncclComm_t comm, const NcclMembers &members) {
+StatusOr<ncclComm_t> NcclState::split(ncclComm_t whole, unsigned list,
+                                      const NcclMembers &members) {
+  HOCKET_RETURN_IF_ERROR(enter());
+  ncclConfig_t config = this->config(true);
+  bool takesPart = !members.ranks.empty();
+  ncclComm_t *place = nullptr;
+  auto subject = [&] {
+    return "splitting off the communicator of " +
+           groupText(members.group, members.ranks);
+  };
+  {
+    std::lock_guard lock(calls);
+    if (failed())
+      return failure();
+    place = &places.emplace_back();
+    HOCKET_RETURN_IF_ERROR(statusOf(
+        api,
+        api.ncclCommSplit(whole, takesPart ? int(list) : ncclSplitNoColor,
+                          int(members.place), place, &config),
+        "ncclCommSplit"));
+  }
+  // It is there when the one that it comes from is done.
+  HOCKET_RETURN_IF_ERROR(settle({whole}, members, subject));
+  if (!takesPart)
+    return nullptr;
+  ncclComm_t comm = nullptr;
+  {
+    std::lock_guard lock(calls);
+    if (failed())
+      return failure();
+    comm = *place;
+    opened.push_back(comm);
+  }
+  HOCKET_RETURN_IF_ERROR(settle({comm}, members, subject));
+  return comm;
+}
+
+Status NcclState::connect(ncclComm_t comm, const NcclMembers &members,
+                          const Links &links) {
   CUdeviceptr memory = 0;
   CUstream stream = nullptr;
   size_t bytes = 8 * members.ranks.size();
@@ -187,7 +243,7 @@ Status NcclState::connect(ncclComm_t comm, const NcclMembers &members) {
         driver, driver.cuMemsetD8Async(memory, 0, bytes, stream),
         "cuMemsetD8Async");
   if (status.ok())
-    status = trade(comm, members, stream, memory);
+    status = trade(comm, members, links, stream, memory);
   if (status.ok())
     status = hal::cuda::statusOf(driver, driver.cuStreamSynchronize(stream),
                                  "cuStreamSynchronize");
@@ -197,9 +253,10 @@ Status NcclState::connect(ncclComm_t comm, const NcclMembers &members) {
   return status;
 }
 
-/// A number for everybody from everybody, and a sum.
+/// A number for each peer and from each, and a sum.
 Status NcclState::trade(ncclComm_t comm, const NcclMembers &members,
-                        CUstream stream, CUdeviceptr memory) {
+                        const Links &links, CUstream stream,
+                        CUdeviceptr memory) {
   auto word = [&](size_t i) {
     return reinterpret_cast<void *>(memory + 4 * i);
   };
@@ -207,19 +264,22 @@ Status NcclState::trade(ncclComm_t comm, const NcclMembers &members,
   auto subject = [&] {
     return "connecting " + groupText(members.group, members.ranks);
   };
-  HOCKET_RETURN_IF_ERROR(issue({comm}, members, subject, [&] {
-    for (size_t peer = 0; peer < size; ++peer) {
-      HOCKET_RETURN_IF_ERROR(statusOf(
-          api, api.ncclSend(word(0), 1, ncclInt32, int(peer), comm, stream),
-          "ncclSend"));
-      HOCKET_RETURN_IF_ERROR(
-          statusOf(api,
-                   api.ncclRecv(word(size + peer), 1, ncclInt32, int(peer),
-                                comm, stream),
-                   "ncclRecv"));
-    }
+  if (!links.to.empty() || !links.from.empty())
+    HOCKET_RETURN_IF_ERROR(issue({comm}, members, subject, [&] {
+      for (int peer : links.to)
+        HOCKET_RETURN_IF_ERROR(statusOf(
+            api, api.ncclSend(word(0), 1, ncclInt32, peer, comm, stream),
+            "ncclSend"));
+      for (int peer : links.from)
+        HOCKET_RETURN_IF_ERROR(
+            statusOf(api,
+                     api.ncclRecv(word(size + size_t(peer)), 1, ncclInt32, peer,
+                                  comm, stream),
+                     "ncclRecv"));
+      return okStatus();
+    }));
+  if (!links.collectives)
     return okStatus();
-  }));
   return issue({comm}, members, subject, [&] {
     return statusOf(api,
                     api.ncclAllReduce(word(0), word(1), 1, ncclInt32, ncclSum,

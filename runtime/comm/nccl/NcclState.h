@@ -40,10 +40,12 @@ using Subject = std::function<std::string()>;
 
 class NcclState {
 public:
-  /// Uses the GPU `gpu` of this machine. `host` reaches the same ranks through
-  /// host memory.
-  static StatusOr<std::unique_ptr<NcclState>>
-  create(const NcclApi &api, CommunicatorSet &host, unsigned gpu);
+  /// Uses the GPU `gpu` of this machine, on which so many operations may be
+  /// under way at once. `host` reaches the same ranks through host memory.
+  static StatusOr<std::unique_ptr<NcclState>> create(const NcclApi &api,
+                                                     CommunicatorSet &host,
+                                                     unsigned gpu,
+                                                     unsigned atOnce);
   NcclState(const NcclApi &api, const hal::cuda::DriverApi &driver,
             CommunicatorSet &host)
       : api(api), driver(driver), host(host) {}
@@ -54,10 +56,32 @@ public:
   const hal::cuda::DriverApi &driver;
   CommunicatorSet &host;
   std::vector<CUstream> streams; ///< The device's.
+  NcclRoom room;
 
-  /// Makes a communicator and its connections, with all members, which reach
-  /// each other through `members`. It lives as long as this object.
-  StatusOr<ncclComm_t> open(const NcclMembers &members, Communicator &through);
+  /// What the rank at place `root` calls a new communicator; all that `through`
+  /// reaches ask together.
+  StatusOr<ncclUniqueId> nameOf(Communicator &through, unsigned root);
+  /// Makes the communicator of that name, with all members. It lives as long as
+  /// this object. Those that are split off one that `shares` share what it has
+  /// of the device's memory, and its order: of all that is issued to any of
+  /// them one operation begins when the one before it is over.
+  StatusOr<ncclComm_t> open(const NcclMembers &members, const ncclUniqueId &id,
+                            bool shares = false);
+  /// The same, split off `whole`, whose ranks all call it. `list` numbers the
+  /// lists of ranks of which each becomes a communicator; of a rank in none of
+  /// them, without members, comes null.
+  StatusOr<ncclComm_t> split(ncclComm_t whole, unsigned list,
+                             const NcclMembers &members);
+
+  /// NCCL connects two ranks when they first have something for each other, and
+  /// makes the host wait for it. Ranks that first meet different peers would
+  /// wait for ever, so all connections are made at once, by all members.
+  struct Links {
+    std::vector<int> to, from; ///< Ranks of the communicator.
+    bool collectives = false;
+  };
+  Status connect(ncclComm_t comm, const NcclMembers &members,
+                 const Links &links);
 
   /// Before the thread uses the GPU.
   Status use();
@@ -96,9 +120,9 @@ public:
 private:
   Status settle(const std::vector<ncclComm_t> &comms,
                 const NcclMembers &members, const Subject &subject);
-  Status connect(ncclComm_t comm, const NcclMembers &members);
-  Status trade(ncclComm_t comm, const NcclMembers &members, CUstream stream,
-               hal::cuda::CUdeviceptr memory);
+  ncclConfig_t config(bool shares) const;
+  Status trade(ncclComm_t comm, const NcclMembers &members, const Links &links,
+               CUstream stream, hal::cuda::CUdeviceptr memory);
   void close();
 
   hal::cuda::CUdevice device = 0;

@@ -21,8 +21,8 @@ public:
   NcclSet(CommunicatorSet &host, std::unique_ptr<NcclState> source)
       : host(host), state(std::move(source)), watch(*state) {}
 
-  /// The communicators of a group, if the rank is in it.
-  Status open(uint32_t index, const RankGroup &group);
+  /// All communicators of the table, in one order on all ranks.
+  Status openAll(const GroupTable &table);
 
   Communicator &world() override { return host.world(); }
   Communicator *find(uint32_t group, uint32_t stream) override {
@@ -50,41 +50,194 @@ public:
   }
 
 private:
+  Status openStream(uint32_t stream, const GroupTable &table);
+  StatusOr<ncclComm_t> openGroup(uint32_t index, const RankGroup &group,
+                                 const NcclMembers &own, ncclComm_t whole,
+                                 const NcclMembers &everybody);
+  static NcclState::Links linksOf(const NcclMembers &own, bool allToAll);
+  Status openMembers(uint32_t index, const RankGroup &group);
+  StatusOr<NcclHandles::Messages> openTag(const RankGroup &group, uint32_t tag,
+                                          const NcclMembers &members,
+                                          Communicator &through);
+
   CommunicatorSet &host;
   std::unique_ptr<NcclState> state;
   NcclWatch watch;
+  /// Of collectives, by group and stream.
+  std::map<std::pair<uint32_t, uint32_t>, ncclComm_t> collectives;
   std::map<std::pair<uint32_t, uint32_t>, std::unique_ptr<Communicator>>
       members;
 };
 } // namespace
 
-Status NcclSet::open(uint32_t index, const RankGroup &group) {
-  unsigned rank = host.world().rank();
+/// The rank's list of the group, if it is in one.
+static NcclMembers membersOf(const RankGroup &group, unsigned rank) {
   NcclMembers own{group.name, {}, 0};
   for (const std::vector<unsigned> &list : group.lists) {
-    auto place = std::find(list.begin(), list.end(), rank);
+    auto place = std::ranges::find(list, rank);
     if (place == list.end())
       continue;
     own.ranks = list;
     own.place = unsigned(place - list.begin());
   }
+  return own;
+}
+
+static bool contains(const std::vector<uint32_t> &list, uint32_t value) {
+  return std::ranges::find(list, value) != list.end();
+}
+
+/// Whether a list of the group is more than one rank.
+static bool hasPeers(const RankGroup &group) {
+  return std::ranges::any_of(group.lists,
+                             [](auto &list) { return list.size() > 1; });
+}
+
+//===----------------------------------------------------------------------===//
+// Messages
+//===----------------------------------------------------------------------===//
+
+/// Of those of the list who have something for each other by the tag: others
+/// would have buffers that nobody uses.
+StatusOr<NcclHandles::Messages> NcclSet::openTag(const RankGroup &group,
+                                                 uint32_t tag,
+                                                 const NcclMembers &members,
+                                                 Communicator &through) {
+  auto found = group.links.find(tag);
+  auto sends = [&](unsigned from, unsigned to) {
+    return found == group.links.end() || found->second.count({from, to}) > 0;
+  };
+  NcclMembers users{members.group, {}, 0};
+  NcclHandles::Messages messages;
+  bool takesPart = false;
+  for (unsigned place = 0; place < members.ranks.size(); ++place) {
+    unsigned rank = members.ranks[place];
+    if (std::ranges::none_of(members.ranks, [&](unsigned other) {
+          return sends(rank, other) || sends(other, rank);
+        }))
+      continue;
+    if (place == members.place) {
+      takesPart = true;
+      users.place = unsigned(users.ranks.size());
+    }
+    messages.ranks[place] = int(users.ranks.size());
+    users.ranks.push_back(rank);
+  }
+  // What a rank sends itself is copied.
+  if (users.ranks.size() < 2)
+    return messages;
+  // All of the list learn the name, whoever it is for.
+  HOCKET_ASSIGN_OR_RETURN(
+      ncclUniqueId id, state->nameOf(through, messages.ranks.begin()->first));
+  if (!takesPart)
+    return NcclHandles::Messages();
+  HOCKET_ASSIGN_OR_RETURN(messages.comm, state->open(users, id));
+  NcclState::Links links;
+  for (unsigned i = 0; i < users.ranks.size(); ++i) {
+    if (sends(users.ranks[users.place], users.ranks[i]))
+      links.to.push_back(int(i));
+    if (sends(users.ranks[i], users.ranks[users.place]))
+      links.from.push_back(int(i));
+  }
+  HOCKET_RETURN_IF_ERROR(state->connect(messages.comm, users, links));
+  return messages;
+}
+//===----------------------------------------------------------------------===//
+// Collectives
+//===----------------------------------------------------------------------===//
+
+/// A stream does one thing after the other, so that communicators of which all
+/// is issued to one stream lose nothing by NCCL's doing so, too: they share.
+Status NcclSet::openStream(uint32_t stream, const GroupTable &table) {
+  std::vector<uint32_t> groups;
+  for (uint32_t g = 0; g < table.groups.size(); ++g)
+    if (contains(table.groups[g].collectiveStreams, stream) &&
+        hasPeers(table.groups[g]))
+      groups.push_back(g);
+  ncclComm_t whole = nullptr;
+  NcclMembers everybody{"of all", {}, host.world().rank()};
+  for (unsigned rank = 0; rank < table.ranks; ++rank)
+    everybody.ranks.push_back(rank);
+  if (groups.size() > 1 && state->api.canShare()) {
+    HOCKET_ASSIGN_OR_RETURN(ncclUniqueId id, state->nameOf(host.world(), 0));
+    HOCKET_ASSIGN_OR_RETURN(whole, state->open(everybody, id, true));
+  }
+  for (uint32_t g : groups) {
+    const RankGroup &group = table.groups[g];
+    NcclMembers own = membersOf(group, everybody.place);
+    HOCKET_ASSIGN_OR_RETURN(ncclComm_t comm,
+                            openGroup(g, group, own, whole, everybody));
+    if (comm)
+      HOCKET_RETURN_IF_ERROR(state->connect(
+          comm, own, linksOf(own, contains(group.allToAllStreams, stream))));
+    collectives[{g, stream}] = comm;
+  }
+  return okStatus();
+}
+
+StatusOr<ncclComm_t> NcclSet::openGroup(uint32_t index, const RankGroup &group,
+                                        const NcclMembers &own,
+                                        ncclComm_t whole,
+                                        const NcclMembers &everybody) {
+  bool alone = own.ranks.size() < 2;
+  if (whole && group.lists.size() == 1 &&
+      group.lists.front() == everybody.ranks)
+    return whole;
+  if (whole) {
+    auto list = std::ranges::find(group.lists, own.ranks);
+    return state->split(whole, unsigned(list - group.lists.begin()),
+                        alone ? NcclMembers{group.name, {}, 0} : own);
+  }
+  if (alone)
+    return nullptr;
+  Communicator *through = host.find(index, group.streams.front());
+  if (!through)
+    return internalError("group '" + group.name + "' cannot be reached");
+  HOCKET_ASSIGN_OR_RETURN(ncclUniqueId id, state->nameOf(*through, 0));
+  return state->open(own, id);
+}
+
+NcclState::Links NcclSet::linksOf(const NcclMembers &own, bool allToAll) {
+  NcclState::Links links;
+  links.collectives = true;
+  for (size_t i = 0; allToAll && i < own.ranks.size(); ++i)
+    links.to.push_back(int(i));
+  links.from = links.to;
+  return links;
+}
+
+//===----------------------------------------------------------------------===//
+// All of them
+//===----------------------------------------------------------------------===//
+
+Status NcclSet::openAll(const GroupTable &table) {
+  std::set<uint32_t> streams;
+  for (const RankGroup &group : table.groups)
+    streams.insert(group.collectiveStreams.begin(),
+                   group.collectiveStreams.end());
+  for (uint32_t stream : streams)
+    HOCKET_RETURN_IF_ERROR(openStream(stream, table));
+  for (uint32_t g = 0; g < table.groups.size(); ++g)
+    HOCKET_RETURN_IF_ERROR(openMembers(g, table.groups[g]));
+  return okStatus();
+}
+
+Status NcclSet::openMembers(uint32_t index, const RankGroup &group) {
+  NcclMembers own = membersOf(group, host.world().rank());
   if (own.ranks.empty() || group.streams.empty())
     return okStatus();
-  bool alone = own.ranks.size() == 1;
   Communicator *through = host.find(index, group.streams.front());
   if (!through)
     return internalError("group '" + group.name + "' cannot be reached");
   NcclHandles handles;
   for (uint32_t tag : group.tags)
-    if (!alone) {
-      HOCKET_ASSIGN_OR_RETURN(handles.byTag[tag], state->open(own, *through));
+    if (own.ranks.size() > 1) {
+      HOCKET_ASSIGN_OR_RETURN(handles.byTag[tag],
+                              openTag(group, tag, own, *through));
     }
   for (uint32_t stream : group.streams) {
-    handles.collectives = nullptr;
-    if (!alone && std::count(group.collectiveStreams.begin(),
-                             group.collectiveStreams.end(), stream)) {
-      HOCKET_ASSIGN_OR_RETURN(handles.collectives, state->open(own, *through));
-    }
+    auto found = collectives.find({index, stream});
+    handles.collectives = found == collectives.end() ? nullptr : found->second;
     members[{index, stream}] = std::make_unique<NcclCommunicator>(
         *state, watch, own, handles, *host.find(index, stream), stream);
   }
@@ -103,9 +256,8 @@ comm::createNcclWorld(CommunicatorSet &host, const GroupTable &table,
   if (anyLacks != 0)
     return failedPrecondition("another rank has no NCCL");
   HOCKET_ASSIGN_OR_RETURN(std::unique_ptr<NcclState> state,
-                          NcclState::create(**api, host, gpu));
+                          NcclState::create(**api, host, gpu, table.atOnce));
   auto set = std::make_unique<NcclSet>(host, std::move(state));
-  for (uint32_t group = 0; group < table.groups.size(); ++group)
-    HOCKET_RETURN_IF_ERROR(set->open(group, table.groups[group]));
+  HOCKET_RETURN_IF_ERROR(set->openAll(table));
   return std::unique_ptr<CommunicatorSet>(std::move(set));
 }

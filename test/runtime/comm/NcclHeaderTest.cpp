@@ -57,14 +57,21 @@ static_assert(offsetof(Ours, version) == offsetof(Theirs, version));
 static_assert(offsetof(Ours, blocking) == offsetof(Theirs, blocking));
 static_assert(offsetof(Ours, cgaClusterSize) ==
               offsetof(Theirs, cgaClusterSize));
-static_assert(sizeof(Ours) == offsetof(Theirs, minCTAs));
+static_assert(offsetof(Ours, minCTAs) == offsetof(Theirs, minCTAs));
+static_assert(offsetof(Ours, maxCTAs) == offsetof(Theirs, maxCTAs));
+static_assert(offsetof(Ours, netName) == offsetof(Theirs, netName));
+static_assert(offsetof(Ours, splitShare) == offsetof(Theirs, splitShare));
+static_assert(sizeof(Ours) <= sizeof(Theirs));
 
 TEST(NcclHeader, TheConfigurationBeginsAsTheirs) {
   Theirs theirs = NCCL_CONFIG_INITIALIZER;
   Ours ours;
   EXPECT_EQ(ours.magic, theirs.magic);
   EXPECT_EQ(ours.cgaClusterSize, theirs.cgaClusterSize);
-  EXPECT_EQ(ours.size, sizeof(Ours));
+  EXPECT_EQ(ours.minCTAs, theirs.minCTAs);
+  EXPECT_EQ(ours.maxCTAs, theirs.maxCTAs);
+  EXPECT_EQ(ours.netName, theirs.netName);
+  EXPECT_EQ(ours.splitShare, theirs.splitShare);
 }
 
 } // namespace
@@ -78,6 +85,9 @@ TEST(NcclHeader, TheFunctionsAreTheirs) {
             shapeOf(static_cast<decltype(&::name)>(nullptr)))                  \
       << HOCKET_TEXT_OF(name);
   HOCKET_NCCL_FUNCTIONS(HOCKET_COMPARE)
+  EXPECT_EQ(shapeOf(decltype(NcclApi::ncclCommSplit)(nullptr)),
+            shapeOf(static_cast<decltype(&::ncclCommSplit)>(nullptr)));
+  EXPECT_EQ(ncclSplitNoColor, NCCL_SPLIT_NOCOLOR);
 }
 
 } // namespace

@@ -14,6 +14,7 @@
 #include "test/emulator/EmulatedGpus.h"
 #include "test/runtime/comm/FreePort.h"
 
+#include <algorithm>
 #include <gtest/gtest.h>
 #include <thread>
 
@@ -30,7 +31,9 @@ static GroupTable tableOf(unsigned size) {
     group.lists[0].push_back(size - 1 - rank);
   group.streams = group.collectiveStreams = {1};
   group.tags = {0, 1, 5};
-  return {size, {group}};
+  RankGroup straight{"straight", group.lists, {0, 1}, {0, 1}};
+  std::ranges::reverse(straight.lists[0]);
+  return {size, {group, straight}};
 }
 
 static void runRank(unsigned rank, CommunicatorSet &host,
@@ -50,8 +53,11 @@ static void runRank(unsigned rank, CommunicatorSet &host,
 
 void test::runNcclRanks(const NcclRanks &ranks,
                         const std::function<void(NcclRank &)> &body) {
-  useEmulatedGpus({.count = ranks.size});
+  useEmulatedGpus({.count = ranks.size,
+                   .multiprocessors = ranks.multiprocessors,
+                   .ncclBlocks = ranks.ncclBlocks});
   GroupTable table = tableOf(ranks.size);
+  table.atOnce = ranks.atOnce;
   Launch launch{"test", 0, ranks.size, ranks.size, false, "localhost", 0};
   if (ranks.sockets)
     launch.port = freePort();

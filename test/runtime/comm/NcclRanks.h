@@ -17,6 +17,8 @@ struct NcclRanks {
   unsigned size = 2;
   bool sockets = false; ///< Otherwise through the memory of the process.
   comm::WaitLimits limits = {};
+  /// As EmulatedGpus', and how many operations the table says are under way.
+  unsigned multiprocessors = 4, ncclBlocks = 0, atOnce = 1;
 };
 
 struct NcclRank {
@@ -26,7 +28,7 @@ struct NcclRank {
 
 /// Calls `body` as every rank, each on a thread of its own, and waits for all.
 /// Group 0, "reversed", is all ranks from the last to the first, for stream 1,
-/// and tags 0, 1 and 5.
+/// and tags 0, 1 and 5; group 1, "straight", all in order, for both.
 void runNcclRanks(const NcclRanks &ranks,
                   const std::function<void(NcclRank &)> &body);
 

@@ -8,7 +8,9 @@
 #include "test/runtime/comm/NcclRanks.h"
 
 #include <array>
+#include <atomic>
 #include <cstdlib>
+#include <dlfcn.h>
 #include <gtest/gtest.h>
 #include <mutex>
 #include <thread>
@@ -218,27 +220,173 @@ TEST(NcclWorld, AnswersToARankThatFailsBesideARecording) {
   });
 }
 
-// What the user has set stays; without it, or with an NCCL that does not know
-// it, nobody is told that there is an order.
+// As NCCL, which wants both ends of it in one group of calls.
+TEST(NcclWorld, RefusesOneEndOfWhatARankSendsItself) {
+  runNcclRanks({.size = 2}, [](NcclRank &rank) {
+    Communicator &group = *rank.communicators->find(0, 1);
+    Transfer both[] = {
+        {true, group.rank(), element(rank, 0), 1, DType::F32, 0},
+        {false, group.rank(), element(rank, 1), 1, DType::F32, 0}};
+    EXPECT_TRUE(group.exchange(both).ok());
+    EXPECT_TRUE(rank.device->synchronize().ok());
+    Status half = group.exchange({both, 1});
+    EXPECT_NE(half.message().find("sends itself"), std::string::npos)
+        << half.message();
+  });
+}
+
+// Of two groups that issue to one stream, one is split off the other: there are
+// as many with resources as streams with collectives, and tags.
+TEST(NcclWorld, CommunicatorsOfAStreamShareResources) {
+  std::atomic<unsigned> counted = 0;
+  runNcclRanks({.size = 2}, [&](NcclRank &rank) {
+    Communicator &reversed = *rank.communicators->find(0, 1);
+    Communicator &straight = *rank.communicators->find(1, 1);
+    ASSERT_TRUE(reversed.barrier().ok());
+    void *library = ::dlopen(std::getenv("HOCKET_NCCL"), RTLD_NOW);
+    auto *count = reinterpret_cast<unsigned (*)()>(
+        ::dlsym(library, "emulatedNcclResources"));
+    ASSERT_NE(count, nullptr);
+    counted = count();
+    ASSERT_TRUE(reversed.barrier().ok());
+    std::array<float, 2> numbers = {float(straight.rank()),
+                                    float(10 * reversed.rank())};
+    ASSERT_TRUE(rank.device->copyFromHost(1, numbers.data(), {0, 8}).ok());
+    ASSERT_TRUE(
+        straight.allGather(element(rank, 0), element(rank, 64), 1, DType::F32)
+            .ok());
+    ASSERT_TRUE(
+        reversed.allGather(element(rank, 1), element(rank, 128), 1, DType::F32)
+            .ok());
+    ASSERT_TRUE(rank.device->copyToHost(1, {256, 8}, numbers.data()).ok());
+    ASSERT_TRUE(rank.device->synchronize(1).ok());
+    EXPECT_EQ(numbers, (std::array<float, 2>{0, 1}));
+    ASSERT_TRUE(rank.device->copyToHost(1, {512, 8}, numbers.data()).ok());
+    ASSERT_TRUE(rank.device->synchronize(1).ok());
+    EXPECT_EQ(numbers, (std::array<float, 2>{0, 10}));
+  });
+  EXPECT_EQ(counted, 2U * (2 + 3));
+}
+
+//===----------------------------------------------------------------------===//
+// Operations that are under way at once
+//===----------------------------------------------------------------------===//
+
+/// Has two ranks sum by a group on stream 0 and by another one on stream 1, the
+/// second rank in the other order. What the first failure of each says, empty:
+/// both sums came.
+std::vector<std::string> sumInTwoOrders(NcclRanks ranks) {
+  ranks.limits.hangSeconds = 1;
+  std::vector<std::string> messages(ranks.size);
+  runNcclRanks(ranks, [&](NcclRank &rank) {
+    unsigned own = rank.communicators->world().rank();
+    std::array<float, 2> numbers = {1, 2};
+    ASSERT_TRUE(rank.device->copyFromHost(0, numbers.data(), {0, 8}).ok());
+    ASSERT_TRUE(rank.device->synchronize().ok());
+    std::vector<std::thread> waits;
+    for (unsigned stream : {own, 1 - own}) {
+      Communicator &group = *rank.communicators->find(1 - stream, stream);
+      float *number = element(rank, stream);
+      ASSERT_TRUE(
+          group.allReduce(number, number, 1, DType::F32, Reduction::Sum).ok());
+      // The GPU comes to the first before it is told the second.
+      waits.emplace_back([&rank, stream] {
+        EXPECT_TRUE(rank.device->synchronize(stream).ok());
+      });
+      std::this_thread::sleep_for(100ms);
+    }
+    for (std::thread &wait : waits)
+      wait.join();
+    messages[own] = rank.communicators->check().message();
+    if (!messages[own].empty())
+      return;
+    ASSERT_TRUE(rank.device->copyToHost(0, {0, 8}, numbers.data()).ok());
+    ASSERT_TRUE(rank.device->synchronize().ok());
+    EXPECT_EQ(numbers, (std::array<float, 2>{2, 4}));
+  });
+  return messages;
+}
+
+void expectNobodyGoesOn(const std::vector<std::string> &messages) {
+  for (const std::string &message : messages)
+    EXPECT_NE(message.find("no rank can go on"), std::string::npos) << message;
+}
+
+void expectAllEnd(const std::vector<std::string> &messages) {
+  for (const std::string &message : messages)
+    EXPECT_EQ(message, "");
+}
+
+// What was there first takes the multiprocessors that the other needs, on both
+// GPUs: neither ends.
+TEST(NcclOrder, GpusWithRoomForOneWaitForEachOther) {
+  expectNobodyGoesOn(sumInTwoOrders({.ncclBlocks = 3}));
+}
+
+TEST(NcclOrder, GpusWithRoomForBothDoNot) {
+  expectAllEnd(sumInTwoOrders({.ncclBlocks = 2}));
+}
+
+// Who knows that there will be two at once makes room.
+TEST(NcclOrder, BlocksAreLimitedToThoseThatHaveRoom) {
+  expectAllEnd(sumInTwoOrders({.ncclBlocks = 4, .atOnce = 2}));
+}
+
+// Neither does an order that is not the same on both.
+TEST(NcclOrder, GpusThatAreHeldToTwoOrdersWaitForEachOther) {
+  ::unsetenv("NCCL_LAUNCH_ORDER_IMPLICIT");
+  holdToIssueOrder(true);
+  expectNobodyGoesOn(sumInTwoOrders({}));
+  holdToIssueOrder(false);
+}
+
+// What the user has set stays; what is not ordered says how it has room, or
+// what to do.
 TEST(NcclOrder, TheUsersSettingWins) {
   constexpr const char *variable = "NCCL_LAUNCH_ORDER_IMPLICIT";
   NcclApi api;
-  api.canHoldToIssueOrder = true;
+  api.number = 22600;
+  NcclRoom room{132, 5};
   ::unsetenv(variable);
-  EXPECT_EQ(issueOrderText(api), "not ordered between communicators "
-                                 "(NCCL_LAUNCH_ORDER_IMPLICIT is not set)");
+  EXPECT_EQ(issueOrderText(api, room),
+            "up to 5 at once on a GPU, which has room for 16 blocks of each");
+  EXPECT_EQ(issueOrderText(api, {132, 4}),
+            "up to 4 at once on a GPU, which has room for 32 blocks of each");
+  EXPECT_EQ(issueOrderText(api, {132, 1}), "one at a time");
+  EXPECT_EQ(issueOrderText(api, {4, 5}),
+            "up to 5 at once on a GPU, whose 4 multiprocessors have no room "
+            "for them");
+  ::setenv("NCCL_MAX_CTAS", "32", 1);
+  EXPECT_EQ(issueOrderText(api, room),
+            "up to 5 at once on a GPU, which may wait for each other for ever: "
+            "NCCL_MAX_CTAS=32 leaves no room, at most 16 would");
+  ::unsetenv("NCCL_MAX_CTAS");
   ::setenv(variable, "0", 1);
-  holdToIssueOrder();
-  EXPECT_EQ(issueOrderText(api), "not ordered between communicators "
-                                 "(NCCL_LAUNCH_ORDER_IMPLICIT=0)");
+  holdToIssueOrder(true);
+  EXPECT_FALSE(isHeldToIssueOrder(api));
+  holdToIssueOrder(false);
+  EXPECT_STREQ(::getenv(variable), "0");
   ::unsetenv(variable);
-  holdToIssueOrder();
+  holdToIssueOrder(true);
   EXPECT_STREQ(::getenv(variable), "1");
-  EXPECT_EQ(issueOrderText(api), "held to the order of issue");
-  api.canHoldToIssueOrder = false;
-  EXPECT_EQ(issueOrderText(api), "not ordered between communicators, for which "
-                                 "NCCL 2.26 or later is needed");
-  ::unsetenv(variable);
+  EXPECT_EQ(issueOrderText(api, room), "held to the order of issue");
+  api.number = 21600;
+  EXPECT_EQ(issueOrderText(api, room),
+            "up to 5 at once on a GPU, which may wait for each other for ever: "
+            "install NCCL 2.17 or later");
+  holdToIssueOrder(false);
+  EXPECT_EQ(::getenv(variable), nullptr);
+}
+
+// A library is told as much as it knows of.
+TEST(NcclOrder, OlderLibrariesGetShorterConfigurations) {
+  NcclApi api;
+  for (auto [number, size] :
+       {std::pair(21400, 24), {21713, 40}, {21801, 48}, {22809, 48}}) {
+    api.number = number;
+    EXPECT_EQ(api.config().size, size_t(size));
+    EXPECT_LE(int(api.config().version), number);
+  }
 }
 
 } // namespace
