@@ -6,6 +6,7 @@
 
 #include "runtime/executor/ProgramGroups.h"
 
+#include "runtime/program/MessageTags.h"
 #include "runtime/program/certificate/IssueOrder.h"
 
 #include <algorithm>
@@ -84,6 +85,7 @@ comm::GroupTable hocket::groupTableOf(const program::Program &program) {
   table.ranks = rankCount(program);
   table.atOnce = std::max(1U, streamsThatCommunicate(program));
   std::vector<GroupUse> uses = usesOfGroups(program);
+  auto shared = sharedTags(program);
   for (int g = 0; g < program.groups_size(); ++g) {
     comm::RankGroup group;
     group.name = program.groups(g).name();
@@ -97,6 +99,7 @@ comm::GroupTable hocket::groupTableOf(const program::Program &program) {
                                  use.allToAllStreams.end());
     group.tags.assign(use.tags.begin(), use.tags.end());
     group.links = use.links;
+    group.sharedTags = shared[uint32_t(g)];
     table.groups.push_back(std::move(group));
   }
   return table;

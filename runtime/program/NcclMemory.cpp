@@ -6,6 +6,8 @@
 
 #include "runtime/program/NcclMemory.h"
 
+#include "runtime/program/MessageTags.h"
+
 #include <algorithm>
 #include <array>
 #include <map>
@@ -26,7 +28,8 @@ struct Uses {
 };
 } // namespace
 
-static Uses usesOf(const program::Role &role) {
+static Uses usesOf(const program::Program &program, const program::Role &role) {
+  auto shared = sharedTags(program);
   Uses uses;
   for (const program::Sequence &sequence : role.sequences())
     for (const program::Instruction &instruction : sequence.instructions()) {
@@ -36,8 +39,10 @@ static Uses usesOf(const program::Role &role) {
             call.op() == "all_to_all";
       }
       for (const auto &part : instruction.transfer().parts())
-        uses.messages.insert({instruction.transfer().group(), part.tag(),
-                              part.peer(), part.relative(), part.send()});
+        uses.messages.insert(
+            {instruction.transfer().group(),
+             shared[instruction.transfer().group()][part.tag()], part.peer(),
+             part.relative(), part.send()});
     }
   return uses;
 }
@@ -59,7 +64,7 @@ uint64_t hocket::estimateNcclBytes(const program::Program &program,
                                    unsigned channels) {
   if (role.ranks_size() == 0)
     return 0;
-  Uses uses = usesOf(role);
+  Uses uses = usesOf(program, role);
   uint64_t sends = 0, receives = 0;
   for (const auto &[where, allToAll] : uses.collectives) {
     auto [size, place] =

@@ -41,6 +41,9 @@ struct RankGroup {
   /// By tag, who sends to whom, ranks of the world. A tag that is not there:
   /// everybody to everybody.
   std::map<uint32_t, std::set<std::pair<unsigned, unsigned>>> links = {};
+  /// By tag, the one among whose messages its own may be counted, if not
+  /// itself.
+  std::map<uint32_t, uint32_t> sharedTags = {};
 };
 
 struct GroupTable {

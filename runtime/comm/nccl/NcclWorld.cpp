@@ -232,6 +232,11 @@ Status NcclSet::openMembers(uint32_t index, const RankGroup &group) {
   NcclHandles handles;
   for (uint32_t tag : group.tags)
     if (own.ranks.size() > 1) {
+      auto first = group.sharedTags.find(tag);
+      if (first != group.sharedTags.end() && first->second != tag) {
+        handles.byTag[tag] = handles.byTag[first->second]; // Smaller: is there.
+        continue;
+      }
       HOCKET_ASSIGN_OR_RETURN(handles.byTag[tag],
                               openTag(group, tag, own, *through));
     }

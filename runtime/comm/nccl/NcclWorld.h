@@ -12,7 +12,8 @@
 ///
 /// All communicators and connections are made at once, in the order of the
 /// table: one for each stream on which a group's collectives are issued, and
-/// one for each tag of its messages, of the ranks that use it. Those for the
+/// one for each tag of its messages, of the ranks that use it, or for several
+/// tags that never meet. Those for the
 /// collectives of one stream share what NCCL has of the GPU's memory, from
 /// version 2.18 on. Ranks are connected with those with whom they have
 /// something to exchange.

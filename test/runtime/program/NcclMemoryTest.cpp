@@ -5,6 +5,8 @@
 //===----------------------------------------------------------------------===//
 
 #include "runtime/program/NcclMemory.h"
+
+#include "runtime/program/MessageTags.h"
 #include "test/runtime/program/ProgramBuilder.h"
 
 #include <gtest/gtest.h>
@@ -69,6 +71,57 @@ TEST(NcclMemory, OfMessagesIsThatOfTheirPeers) {
   };
   EXPECT_EQ(bytesOfChannel(4, ring), 12 * mebibyte);
   EXPECT_EQ(bytesOfChannel(1, ring), 0U);
+}
+
+/// A message around two ranks in each of two sequences, by these tags.
+ProgramBuilder twoMessages(uint32_t first, uint32_t second) {
+  ProgramBuilder builder;
+  builder.ranks(2);
+  uint32_t from = builder.buffer("from", program::F32, {4});
+  uint32_t to = builder.buffer("to", program::F32, {4});
+  for (uint32_t tag : {first, second}) {
+    builder.sequence("tag" + std::to_string(tag));
+    for (auto &part : *builder.ring(from, to).mutable_parts())
+      part.set_tag(tag);
+  }
+  return builder;
+}
+
+// Two tags that no entry has both share a communicator, and its memory.
+TEST(NcclMemory, OfTagsOfTwoEntriesIsThatOfOne) {
+  ProgramBuilder builder = twoMessages(3, 5);
+  builder.entry("train_step").add_runs();
+  builder.entry("eval_step").add_runs()->set_sequence(1);
+  program::Program program = builder.finish();
+  EXPECT_EQ(sharedTags(program)[0],
+            (std::map<uint32_t, uint32_t>{{3, 3}, {5, 3}}));
+  EXPECT_EQ(estimateNcclBytes(program), 12 * mebibyte * ncclChannels);
+}
+
+TEST(NcclMemory, OfTagsOfOneEntryIsThatOfBoth) {
+  ProgramBuilder builder = twoMessages(3, 5);
+  program::Entry &entry = builder.entry("train_step");
+  entry.add_runs();
+  entry.add_runs()->set_sequence(1);
+  program::Program program = builder.finish();
+  EXPECT_EQ(sharedTags(program)[0],
+            (std::map<uint32_t, uint32_t>{{3, 3}, {5, 5}}));
+  EXPECT_EQ(estimateNcclBytes(program), 24 * mebibyte * ncclChannels);
+}
+
+// Nor do those whose messages go other ways.
+TEST(NcclMemory, OfTagsOfOtherPeersIsThatOfBoth) {
+  ProgramBuilder builder = twoMessages(3, 5);
+  builder.entry("train_step").add_runs();
+  builder.entry("eval_step").add_runs()->set_sequence(1);
+  program::Program program = builder.finish();
+  auto *transfer = program.mutable_roles(0)
+                       ->mutable_sequences(1)
+                       ->mutable_instructions(0)
+                       ->mutable_transfer();
+  transfer->mutable_parts()->RemoveLast();
+  EXPECT_EQ(sharedTags(program)[0],
+            (std::map<uint32_t, uint32_t>{{3, 3}, {5, 5}}));
 }
 
 } // namespace
