@@ -216,13 +216,16 @@ private:
   }
 
   /// What comes on top of the memory that was planned, before it is taken.
-  void sayWhatNcclTakes(unsigned gpu) const {
+  void sayWhatNcclTakes(unsigned gpu, const comm::nccl::NcclRoom &room) const {
     auto gpus = hal::listGpus();
-    if (!comm::nccl::ncclApi().ok() || !gpus.ok() || gpu >= gpus->size())
+    auto api = comm::nccl::ncclApi();
+    if (!api.ok() || !gpus.ok() || gpu >= gpus->size())
       return;
+    unsigned limit = room.blockLimitWith(**api);
+    unsigned channels = limit > 0 ? limit : ncclChannels;
     uint64_t taken = 0, planned = 0; // Of the fullest rank.
     for (const program::Role &role : source->roles()) {
-      uint64_t nccl = estimateNcclBytes(*source, role);
+      uint64_t nccl = estimateNcclBytes(*source, role, channels);
       uint64_t arena = role.memory().arena_bytes();
       if (nccl + arena >= taken + planned)
         taken = nccl, planned = arena;
@@ -239,13 +242,13 @@ private:
 
   /// Where a rank has no NCCL, messages go through host memory.
   Status connectGpus(unsigned gpu) {
-    sayWhatNcclTakes(gpu);
     comm::GroupTable table = groupTableOf(*source);
+    HOCKET_ASSIGN_OR_RETURN(auto room,
+                            comm::nccl::NcclRoom::of(gpu, table.atOnce));
+    sayWhatNcclTakes(gpu, room);
     auto world = comm::createNcclWorld(communicators, table, gpu);
     if (world.ok()) {
       betweenGpus = *std::move(world);
-      HOCKET_ASSIGN_OR_RETURN(auto room,
-                              comm::nccl::NcclRoom::of(gpu, table.atOnce));
       print("messages between GPUs go through NCCL, " +
             issueOrderText(**comm::nccl::ncclApi(), room));
       return okStatus();

@@ -110,6 +110,10 @@ unsigned NcclRoom::blockLimit() const {
   return each >= defaultBlocks ? 0 : std::max(std::bit_floor(each), 1U);
 }
 
+unsigned NcclRoom::blockLimitWith(const NcclApi &api) const {
+  return api.canLimitBlocks() && !isHeldToIssueOrder(api) ? blockLimit() : 0;
+}
+
 std::string comm::nccl::issueOrderText(const NcclApi &api,
                                        const NcclRoom &room) {
   if (isHeldToIssueOrder(api))

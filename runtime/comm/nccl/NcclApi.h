@@ -155,6 +155,8 @@ struct NcclRoom {
   /// To how many blocks each must be limited for all to have room: a power of
   /// two, as NCCL rounds up to one. 0: to none, there is room.
   unsigned blockLimit() const;
+  /// To how many they are, by what this NCCL can and is asked to do.
+  unsigned blockLimitWith(const NcclApi &api) const;
 };
 
 /// "held to the order of issue", of operations of this machine's NCCL in this

@@ -148,8 +148,7 @@ Status NcclState::settle(const std::vector<ncclComm_t> &comms,
 
 ncclConfig_t NcclState::config(bool shares) const {
   ncclConfig_t config = api.config();
-  unsigned limit = room.blockLimit();
-  if (api.canLimitBlocks() && !isHeldToIssueOrder(api) && limit > 0)
+  if (unsigned limit = room.blockLimitWith(api); limit > 0)
     config.maxCTAs = int(limit);
   if (shares)
     config.splitShare = 1;
