@@ -222,6 +222,8 @@ StatusOr<ncclComm_t> NcclState::split(ncclComm_t whole, unsigned list,
     if (failed())
       return failure();
     comm = *place;
+    if (!comm)
+      return internalError(subject() + ": ncclCommSplit() has made none");
     opened.push_back(comm);
   }
   HOCKET_RETURN_IF_ERROR(settle({comm}, members, subject));
