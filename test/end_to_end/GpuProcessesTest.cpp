@@ -56,7 +56,7 @@ TEST_F(GpuProcesses, EndWhenOneDiesWithinAGraph) {
   std::string log = folder + "/log";
   Ended ended = trainProcesses(
       Launcher::Variables, program,
-      "--steps 1000000 --cuda-graphs on --log " + log,
+      "--steps 20000 --cuda-graphs on --log " + log,
       "self=$$; (for i in $(seq 600); do [ \"$(cat " + log +
           " 2> /dev/null | wc -l)\" -ge 4 ] && break; sleep 0.1; done; sleep "
           "2; kill -KILL $self) > /dev/null 2>&1 &");

@@ -6,7 +6,7 @@
 ///
 /// \file
 /// The plans of PlanTable.cpp, all ranks as threads of this process, against
-/// one rank with the same microbatches: losses of ten steps and all state at
+/// one rank with the same microbatches: losses of six steps and all state at
 /// the end, in fp32. A plan with dropout only agrees if its masks are those of
 /// one rank.
 ///

@@ -70,7 +70,7 @@ std::string TrainedPlans::specOf(const ModelRow &model, const PlanRow &plan,
   int64_t size = sequences / plan.microbatches / sizeOf(plan, "dp");
   return std::string("model { ") + model.fields +
          "} training { sequence_length: 16 global_batch_size: 12 "
-         "steps: 10 learning_rate { peak: 1e-3 warmup_steps: 2 } "
+         "steps: 6 learning_rate { peak: 1e-3 warmup_steps: 2 } "
          "data { split: \"1,0,0\" } micro_batch_size: " +
          std::to_string(size) + " " + training + " }";
 }

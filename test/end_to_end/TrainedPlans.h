@@ -32,7 +32,7 @@ using SharedProgram = std::shared_ptr<const program::Program>;
 /// planned.
 class TrainedPlans : public TrainingFolder {
 protected:
-  static constexpr uint64_t steps = 10;
+  static constexpr uint64_t steps = 6; ///< Two of them of warm-up.
 
   /// A step is 12 sequences of 16 tokens. `training` has more fields of that
   /// message. `--recompute auto` gets half the memory that it can make a
