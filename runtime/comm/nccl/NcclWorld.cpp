@@ -142,6 +142,7 @@ StatusOr<NcclHandles::Messages> NcclSet::openTag(const RankGroup &group,
   HOCKET_RETURN_IF_ERROR(state->connect(messages.comm, users, links));
   return messages;
 }
+
 //===----------------------------------------------------------------------===//
 // Collectives
 //===----------------------------------------------------------------------===//
