@@ -258,6 +258,15 @@ HOCKET_DEVICE Pack<T, N> load(const T *from, Integer count = N) {
   return pack;
 }
 
+/// Whether all packs that begin whole packs behind `at` may be read at once.
+template <int N, class... T> HOCKET_DEVICE bool areAligned(const T *...at) {
+  return (isAligned(at, alignof(Pack<T, N>)) && ...);
+}
+/// A whole pack at such an address.
+template <int N, class T> HOCKET_DEVICE Pack<T, N> loadAligned(const T *from) {
+  return *reinterpret_cast<const Pack<T, N> *>(from);
+}
+
 /// Stores a pack, 16 bytes at a time if it has as many, where addresses allow
 /// that. The compiler would merge plain stores with those of single elements,
 /// which need no alignment, into the latter.
@@ -423,6 +432,47 @@ HOCKET_DEVICE void reduceGroups(float *sums, float *scratch) {
       sums[i] += scratch[(thread + groups * Lanes) * N + i];
       scratch[thread * N + i] = sums[i];
     }
+  }
+}
+
+template <int N> HOCKET_DEVICE Pack<float, N> packOf(const float *numbers) {
+  Pack<float, N> pack;
+#pragma unroll
+  for (int i = 0; i < N; ++i)
+    pack.at[i] = numbers[i];
+  return pack;
+}
+
+/// Whether this block is the last of `blocks` that get here, in each of its
+/// threads. It sees what the others have stored in global memory before.
+/// `arrived` is 0 before and after a launch. Every thread must call it.
+HOCKET_DEVICE bool isLast(unsigned &arrived, unsigned blocks) {
+  __shared__ bool last;
+  __threadfence();
+  __syncthreads();
+  if (threadIdx.x == 0) {
+    last = atomicAdd(&arrived, 1u) == blocks - 1;
+    if (last)
+      arrived = 0;
+  }
+  __syncthreads();
+  __threadfence();
+  return last;
+}
+
+/// Sums of this group's parts, group, group + Groups and so on, in order.
+template <int Groups, int Parts, int Pieces, int N>
+HOCKET_DEVICE void addParts(const Pack<float, N> (&partials)[Parts][Pieces],
+                            int piece, int group, float *sums) {
+#pragma unroll
+  for (int i = 0; i < N; ++i)
+    sums[i] = 0;
+#pragma unroll 4
+  for (int part = group; part < Parts; part += Groups) {
+    Pack<float, N> one = partials[part][piece];
+#pragma unroll
+    for (int i = 0; i < N; ++i)
+      sums[i] += one.at[i];
   }
 }
 

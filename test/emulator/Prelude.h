@@ -83,6 +83,8 @@ template <class T> inline T atomicAdd(T *to, T x) {
   return before;
 }
 
+/// Blocks run one after another.
+inline void __threadfence() {}
 inline void __syncthreads() { hocket_emulator.syncBlock(); }
 inline void __syncwarp(unsigned lanes = 0xffffffffu) {
   hocket_emulator.gather(lanes, nullptr, 0, nullptr);

@@ -16,8 +16,13 @@ namespace hocket::cuda {
 static constexpr int blockThreads = 256;
 /// Steps of a row up to which inputs are kept in registers.
 static constexpr int64_t mostHeldSteps = 4;
-/// Bytes of consecutive columns that a block sums: one sector of the cache.
-static constexpr int64_t sectorBytes = 32;
+/// Bytes of consecutive columns that a block sums: one sector of the cache, or
+/// where rows are cut into parts, one line.
+static constexpr int64_t sectorBytes = 32, lineBytes = 128;
+/// Blocks that sums over many rows are cut into: enough for every GPU, whose
+/// own number would make the bits differ from one to the next. And the least
+/// rows of a thread that are worth a part.
+static constexpr int64_t splitBlocks = 1024, leastRows = 8;
 static constexpr int64_t mostBlocks = (int64_t(1) << 31) - 1;
 
 /// Columns of 16 bytes of the narrowest elements that vary with the column.
@@ -63,8 +68,31 @@ static void layRows(const KernelPlan &plan, Geometry &geometry) {
     geometry.sharedFloats = plan.caches * plan.cols;
 }
 
+/// Lays sums over many rows out in parts. False if there are not enough rows.
+static bool layParts(const KernelPlan &plan, Geometry &geometry) {
+  int64_t pieces = llvm::divideCeil(plan.cols, int64_t(geometry.width));
+  int64_t lanes = lineBytes / 16;
+  lanes = std::min<int64_t>(lanes, llvm::PowerOf2Ceil(pieces));
+  int64_t groups = blockThreads / lanes;
+  int64_t blocks = llvm::divideCeil(pieces, lanes);
+  int64_t parts =
+      std::min(splitBlocks / blocks, plan.rows / (groups * leastRows));
+  if (parts < 2)
+    return false;
+  geometry.partRows = llvm::divideCeil(plan.rows, parts);
+  geometry.parts = llvm::divideCeil(plan.rows, geometry.partRows);
+  geometry.lanes = static_cast<int>(lanes);
+  geometry.groups = static_cast<int>(groups);
+  geometry.block = blockThreads;
+  geometry.blocks = blocks * geometry.parts;
+  return true;
+}
+
 static void layColumns(const KernelPlan &plan, Geometry &geometry) {
   geometry.form = Geometry::Form::Columns;
+  if (layParts(plan, geometry))
+    return;
+  geometry.partRows = plan.rows;
   int64_t narrowest = 16 / widest(plan);
   geometry.lanes = sectorBytes / narrowest / geometry.width;
   int64_t rows = llvm::PowerOf2Ceil(plan.rows);

@@ -15,10 +15,12 @@
 ///            steps, inputs are kept in registers from pass to pass
 ///   columns  sums over rows: a block has `lanes` pieces of columns and
 ///            `groups` threads for each; group g sums rows g, g + groups, ...,
-///            and the sums of the groups are added in a tree
+///            and the sums of the groups are added in a tree. Many rows are cut
+///            into `parts`, each summed by a block of its own; the block that
+///            is done last adds the parts' sums the same way, in their order
 ///
-/// Nothing depends on how blocks are scheduled: the same launch gives the same
-/// bits.
+/// Nothing depends on how blocks are scheduled, nor on how many
+/// multiprocessors there are: the same kernel gives the same bits.
 ///
 //===----------------------------------------------------------------------===//
 
@@ -41,6 +43,8 @@ struct Geometry {
   bool held = false;        ///< Rows: the steps' values fit into registers.
   int lanes = 1;            ///< Columns: pieces of a block, side by side.
   int groups = 1;           ///< Columns: threads that share a piece's rows.
+  int64_t parts = 1;        ///< Columns: blocks that share a piece's rows.
+  int64_t partRows = 1;     ///< Columns: rows of a part, but for the last.
   int64_t sharedFloats = 0; ///< Dynamic shared memory.
 };
 

@@ -26,7 +26,7 @@ static void describeBlocks(const Geometry &geometry,
     space.taskCols = space.cols;
     break;
   case Geometry::Form::Columns:
-    space.taskRows = space.rows;
+    space.taskRows = geometry.partRows;
     space.taskCols = int64_t(geometry.lanes) * geometry.width;
     break;
   }

@@ -281,6 +281,15 @@ std::string KernelWriter::count() {
   return plan.cols % geometry.width == 0 ? "" : ", cols - column";
 }
 
+/// The piece of a row of `buffer` from `column` on.
+std::string KernelWriter::loadOf(const PlanBuffer &buffer,
+                                 const std::string &base) {
+  std::string at = rowOf(buffer, base) + " + column";
+  if (areAligned)
+    return "loadAligned<" + width + ">(" + at + ")";
+  return "load<" + width + ">(" + at + count() + ")";
+}
+
 /// The place where a costly value is kept from pass to pass.
 std::string KernelWriter::kept(unsigned id) {
   std::string name = "kept" + number(plan.nodes[id].cache);
@@ -302,14 +311,10 @@ void KernelWriter::writeLoads(Nodes nodes, bool columnLevel, bool others) {
     if (node.kind != Kind::Input)
       continue;
     const PlanBuffer &buffer = plan.inputs[node.index];
-    std::string piece = "piece" + number(node.index);
-    std::string load = "load<" + width + ">(" +
-                       rowOf(buffer, "in" + number(node.index)) + " + column" +
-                       count() + ")";
-    if (isHeld(id))
-      out.line("const auto " + piece + " = held" + number(node.index) + "[s];");
-    else
-      out.line("const auto " + piece + " = " + load + ";");
+    std::string index = number(node.index);
+    std::string value =
+        isHeld(id) ? "held" + index + "[s]" : loadOf(buffer, "in" + index);
+    out.line("const auto piece" + index + " = " + value + ";");
   }
 }
 
@@ -489,26 +494,94 @@ void KernelWriter::writeRows() {
 // Sums over rows
 //===----------------------------------------------------------------------===//
 
-/// This thread's rows, added in order.
-void KernelWriter::writeRowsOfPiece() {
-  PlanPass all;
-  for (auto [id, node] : llvm::enumerate(plan.nodes))
-    if (node.live && plan.isVector(id))
-      all.nodes.push_back(id);
-  out.open("if (column < cols)");
-  writeLoads(all.nodes, /*columnLevel=*/true, /*others=*/false);
-  out.open("for (Integer row = group; row < rows; row += " +
-           Twine(geometry.groups) + ")");
+/// Which columns and rows are this thread's.
+void KernelWriter::writePlaceOfColumns() {
+  std::string lanes = number(geometry.lanes);
+  out.line("const int lane = threadIdx.x % " + lanes +
+           ", group = threadIdx.x / " + lanes + ";");
+  if (geometry.parts == 1) {
+    out.line("const Integer column = (Integer(blockIdx.x) * " + lanes +
+             " + lane) * " + width + ";");
+    return;
+  }
+  std::string blocks = number(geometry.blocks / geometry.parts);
+  out.line("const int block = blockIdx.x % " + blocks +
+           ", part = blockIdx.x / " + blocks + ";");
+  out.line("const int piece = block * " + lanes + " + lane;");
+  out.line("const Integer column = Integer(piece) * " + width + ";");
+  std::string partRows = number(geometry.partRows);
+  out.line("const Integer first = Integer(part) * " + partRows + ";");
+  out.line("const Integer last = first + " + partRows + " < rows ? first + " +
+           partRows + " : rows;");
+}
+
+/// The loop over this thread's rows, `atOnce` of them each time around.
+void KernelWriter::writeRowLoop(Nodes nodes, int atOnce) {
+  bool split = geometry.parts > 1;
+  writeLoads(nodes, /*columnLevel=*/true, /*others=*/false);
+  out.line("#pragma unroll " + Twine(atOnce));
+  out.open("for (Integer row = " + Twine(split ? "first + group" : "group") +
+           "; row < " + (split ? "last" : "rows") +
+           "; row += " + Twine(geometry.groups) + ")");
   writeRowValues(0);
-  writeLoads(all.nodes, /*columnLevel=*/false, /*others=*/true);
+  writeLoads(nodes, /*columnLevel=*/false, /*others=*/true);
   out.openUnrolled("int", "i", width);
-  for (unsigned id : all.nodes)
+  for (unsigned id : nodes)
     writeNode(id);
   for (auto [i, result] : llvm::enumerate(plan.results))
     out.line("sums" + Twine(i) + "[i] += " + names[result.node] + ";");
   out.close();
   out.close();
+}
+
+/// This thread's rows, added in order. Where rows are whole pieces, the
+/// alignment of all loads is that of the buffers. Tested once, it lets the
+/// loads of several rows be under way together.
+void KernelWriter::writeRowsOfPiece() {
+  SmallVector<unsigned> nodes;
+  std::string buffers;
+  for (auto [id, node] : llvm::enumerate(plan.nodes)) {
+    if (!node.live || !plan.isVector(id))
+      continue;
+    nodes.push_back(id);
+    if (node.kind == Kind::Input)
+      buffers += (buffers.empty() ? "in" : ", in") + number(node.index);
+  }
+  bool whole = plan.cols % geometry.width == 0;
+  if (whole) {
+    out.open("if (column < cols && areAligned<" + width + ">(" + buffers +
+             "))");
+    areAligned = true;
+    writeRowLoop(nodes, 4);
+    areAligned = false;
+    out.close();
+  }
+  out.open(whole ? "else if (column < cols)" : "if (column < cols)");
+  writeRowLoop(nodes, 1);
   out.close();
+}
+
+/// Leaves the sums of this part where the block that is done last finds them;
+/// that one goes on, with the sums of its groups' parts.
+void KernelWriter::writeParts() {
+  int64_t blocks = geometry.blocks / geometry.parts;
+  std::string groups = number(geometry.groups), parts = number(geometry.parts);
+  out.line("static __device__ Pack<float, " + width + "> partials[" +
+           Twine(plan.results.size()) + "][" + parts + "][" +
+           Twine(blocks * geometry.lanes) + "];");
+  out.line("static __device__ unsigned arrived[" + Twine(blocks) + "];");
+  std::string shape = number(geometry.lanes) + ", " + groups + ", " + width;
+  for (unsigned i = 0; i < plan.results.size(); ++i) {
+    out.line("reduceGroups<" + shape + ">(sums" + Twine(i) + ", scratch);");
+    out.line("if (group == 0)");
+    out.line("  partials[" + Twine(i) + "][part][piece] = packOf<" + width +
+             ">(sums" + Twine(i) + ");");
+  }
+  out.line("if (!isLast(arrived[block], " + parts + "))");
+  out.line("  return;");
+  for (unsigned i = 0; i < plan.results.size(); ++i)
+    out.line("addParts<" + groups + ">(partials[" + Twine(i) +
+             "], piece, group, sums" + Twine(i) + ");");
 }
 
 void KernelWriter::writeColumnResult(unsigned result) {
@@ -531,17 +604,15 @@ void KernelWriter::writeColumnResult(unsigned result) {
 }
 
 void KernelWriter::writeColumns() {
-  std::string lanes = number(geometry.lanes);
-  out.line("const int lane = threadIdx.x % " + lanes +
-           ", group = threadIdx.x / " + lanes + ";");
-  out.line("const Integer column = (Integer(blockIdx.x) * " + lanes +
-           " + lane) * " + width + ";");
+  writePlaceOfColumns();
   out.line("__shared__ float scratch[" +
            Twine(geometry.block * geometry.width) + "];");
   writeScalars();
   for (unsigned i = 0; i < plan.results.size(); ++i)
     out.line("float sums" + Twine(i) + "[" + width + "] = {};");
   writeRowsOfPiece();
+  if (geometry.parts > 1)
+    writeParts();
   for (unsigned i = 0; i < plan.results.size(); ++i)
     writeColumnResult(i);
 }

@@ -42,7 +42,10 @@ private:
   void writeHeldValues();
   void writePass(unsigned stage);
   void writeColumns();
+  void writePlaceOfColumns();
   void writeRowsOfPiece();
+  void writeRowLoop(Nodes nodes, int atOnce);
+  void writeParts();
   void writeColumnResult(unsigned result);
 
   void writeLoads(Nodes nodes, bool columnLevel, bool others);
@@ -52,6 +55,7 @@ private:
 
   std::string rowOf(const loops::PlanBuffer &buffer, const std::string &base);
   std::string count();
+  std::string loadOf(const loops::PlanBuffer &buffer, const std::string &base);
   std::string kept(unsigned node);
   bool isHeld(unsigned node) const;
 
@@ -62,6 +66,8 @@ private:
   /// In how many passes each node is loaded.
   std::vector<unsigned> uses;
   std::string width;
+  /// Whether the addresses of pieces have been tested.
+  bool areAligned = false;
 };
 
 } // namespace hocket::cuda

@@ -243,8 +243,8 @@ constexpr char fill = 0x5a;
 
 LaunchMemory::LaunchMemory(const KernelText &text,
                            const std::vector<Values> &inputs,
-                           const Check &check)
-    : text(text) {
+                           const Check &check, bool aligned)
+    : text(text), offset(aligned ? 0 : 4) {
   for (size_t i = 0; i < text.inputs.size(); ++i)
     add(encode(inputs[i], text.inputs[i].element));
   for (size_t i = 0; i < text.results.size(); ++i) {
@@ -262,9 +262,10 @@ LaunchMemory::LaunchMemory(const KernelText &text,
 }
 
 void LaunchMemory::add(const std::vector<char> &bytes) {
-  blocks.emplace_back(bytes.size() + 4 + guard, fill);
-  std::copy(bytes.begin(), bytes.end(), blocks.back().begin() + 4);
-  pointers.push_back(blocks.back().data() + 4);
+  blocks.emplace_back(bytes.size() + offset + guard, fill);
+  char *at = blocks.back().data() + offset;
+  std::copy(bytes.begin(), bytes.end(), at);
+  pointers.push_back(at);
 }
 
 bool LaunchMemory::guardsHold() const {

@@ -124,12 +124,12 @@ struct Check {
 };
 void expectKernel(const KernelText &text, const Check &check = {});
 
-/// The bytes of all buffers of one launch, each at an address of the poorest
-/// alignment that is allowed and with a guard behind it.
+/// The bytes of all buffers of one launch, each with a guard behind it, and at
+/// an address of the poorest alignment that is allowed, or of the best.
 class LaunchMemory {
 public:
   LaunchMemory(const KernelText &text, const std::vector<Values> &inputs,
-               const Check &check);
+               const Check &check, bool aligned = false);
 
   bool guardsHold() const;
   /// The bytes of each result.
@@ -141,6 +141,7 @@ private:
   void add(const std::vector<char> &bytes);
 
   const KernelText &text;
+  size_t offset;
   std::vector<std::vector<char>> blocks;
 };
 

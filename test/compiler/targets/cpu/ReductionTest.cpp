@@ -5,6 +5,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "test/compiler/targets/cpu/KernelHarness.h"
+#include "test/compiler/targets/cuda/EmulatedKernel.h"
 
 #include <gtest/gtest.h>
 
@@ -237,6 +238,42 @@ TEST(ColumnSum, FewLongRows) {
   text.body = "kern.yield %a0 : f32\n";
   EXPECT_EQ(Kernel(text).info().tasks, (20005 + 511) / 512);
   expectKernel(text);
+}
+
+/// On GPUs many rows are cut into parts, here two to five of them.
+TEST(ColumnSum, ManyRows) {
+  struct Shape {
+    int64_t rows, cols;
+    const char *element;
+  };
+  for (auto [rows, cols, element] :
+       {Shape{512, 768, "bf16"}, Shape{513, 200, "f32"}, Shape{1301, 72, "f16"},
+        Shape{777, 63, "bf16"}, Shape{4100, 8, "bf16"}, Shape{4097, 3, "f32"},
+        Shape{600, 256, "f8E5M2"}}) {
+    KernelText text{
+        rows, cols, {{"full", element}, {"row"}}, {{"col"}, {"col", "bf16"}}};
+    text.byColumns = true;
+    text.body = "%0 = arith.mulf %a0, %a1 : f32\n"
+                "kern.yield %0, %a0 : f32, f32\n";
+    Check check;
+    check.tolerance = {1e-5, 1e-3};
+    check.scalars.accumulate = rows % 2;
+    check.previous = {Values(cols, 0.5), Values(cols, -3)};
+    expectKernel(text, check);
+  }
+}
+
+TEST(ColumnSum, ManyRowsOneOfNaN) {
+  KernelText text{600, 64, {{"full"}}, {{"col"}}};
+  text.byColumns = true;
+  text.body = "%0 = arith.divf %a0, %a0 : f32\n kern.yield %0 : f32\n";
+  Kernel kernel(text);
+  std::vector<Values> inputs = {Values(600 * 64, 3)};
+  inputs[0][599 * 64 + 17] = 0; // In the last row: 0 / 0.
+  Check check;
+  check.expected = {Values(64, 600)};
+  check.expected[0][17] = NAN;
+  expectOnEmulatedGpu(text, kernel.getModule(), inputs, check.expected, check);
 }
 
 TEST(ColumnSum, ManyResults) {
