@@ -18,20 +18,6 @@
 
 namespace hocket::cuda {
 
-constexpr float kLog2e = 1.44269504f;
-
-/// 2^x to 22 bits, and 0 where that is subnormal (PTX ISA, "ex2"): one
-/// instruction. For subnormal results exp2f has three more, of every score.
-HOCKET_DEVICE float powerOfTwo(float x) {
-#ifdef HOCKET_EMULATED
-  return x < -126 ? 0.0f : exp2f(x);
-#else
-  float power;
-  asm("ex2.approx.ftz.f32 %0, %1;" : "=f"(power) : "f"(x));
-  return power;
-#endif
-}
-
 /// The rows and columns of a warp's numbers: entry i of fragment j is at row
 /// firstRow + 8 * (i / 2), column firstColumn + 8 * j + i % 2.
 struct WarpPlace {

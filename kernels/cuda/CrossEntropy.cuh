@@ -8,11 +8,15 @@
 /// kernels/reference/CrossEntropy.h on the GPU. Logits are read once, forward
 /// and backward: a block of 256 threads walks over a row with a running
 /// maximum and sum. Accesses are of 16 aligned bytes even where the vocabulary
-/// is no multiple of them.
+/// is no multiple of them. What is done for every element decides nothing, and
+/// its exponential is one instruction: there are few to spare before they take
+/// longer than memory.
 ///
 ///   crossEntropyRows      a block a row and part
 ///   crossEntropyBackward  a block a row
-///   countLabels, meanLoss, meanLossOf, logSumExp
+///   countLabels, meanLoss, meanLossOf
+///                         up to kLossBlocks; the last adds what all summed
+///   logSumExp             a warp a row
 ///
 //===----------------------------------------------------------------------===//
 
@@ -32,53 +36,60 @@ HOCKET_DEVICE void checkLabel(int label, Integer valid, unsigned *fault) {
 // log(sum(exp)) of a row
 //===----------------------------------------------------------------------===//
 
-/// A sum of exponentials: exp(greatest) * sum.
-struct ExpSum {
-  float greatest = neutral<Max>(), sum = 0;
+/// e^x, 0 for what is smaller than normal numbers.
+HOCKET_DEVICE float exponential(float x) { return powerOfTwo(x * kLog2e); }
 
-  /// Adds the first `count` of x.
-  template <int N>
-  HOCKET_MEMBER void add(const float (&x)[N], int begin, int end) {
+/// A sum of exponentials: e^greatest * sum. Where there is none, `greatest` is
+/// the least finite number, so that differences from it are numbers even of
+/// -infinity.
+struct ExpSum {
+  float greatest = __uint_as_float(0xff7fffff), sum = 0;
+
+  template <int N> HOCKET_MEMBER void add(const float (&x)[N]) {
     float most = greatest;
 #pragma unroll
     for (int i = 0; i < N; ++i)
-      if (i >= begin && i < end)
-        most = maximum(most, x[i]);
-    if (most == neutral<Max>())
-      return;
-    sum *= expf(greatest - most);
+      most = maximum(most, x[i]);
+    sum *= exponential(greatest - most);
     greatest = most;
 #pragma unroll
     for (int i = 0; i < N; ++i)
-      if (i >= begin && i < end)
-        sum += expf(x[i] - most);
+      sum += exponential(x[i] - most);
+  }
+  /// log of all threads' sums together, by reductions of what each has.
+  template <class Greatest, class Sum>
+  HOCKET_MEMBER float logOfAll(Greatest greatestOf, Sum sumOf) const {
+    float most = greatestOf(greatest);
+    return most + logf(sumOf(sum * exponential(greatest - most)));
   }
 };
 
-HOCKET_DEVICE int clampTo(Integer x, int most) {
-  return x < 0 ? 0 : x < most ? static_cast<int>(x) : most;
+template <class T> HOCKET_DEVICE auto floatsOf(const T *aligned) {
+  constexpr int N = RowPieces<T>::width;
+  auto from = loadAligned<N>(aligned);
+  Pack<float, N> x;
+#pragma unroll
+  for (int i = 0; i < N; ++i)
+    x.at[i] = toFloat(from.at[i]);
+  return x;
 }
 
 /// Of `count` elements from `row` on, by 256 threads; in each of them.
 template <class T>
 HOCKET_DEVICE float logSumExpOfRow(const T *row, Integer count,
                                    float *scratch) {
-  constexpr int N = 16 / sizeof(T);
+  RowPieces<T> pieces(row, count);
   ExpSum mine;
-  for (Integer column = Integer(threadIdx.x) * N - elementsBefore(row);
-       column < count; column += 256 * N) {
-    auto from = loadWithin<N>(row, column, count);
-    float x[N];
-#pragma unroll
-    for (int i = 0; i < N; ++i)
-      x[i] = toFloat(from.at[i]);
-    mine.add(x, clampTo(-column, N), clampTo(count - column, N));
+#pragma unroll 2
+  for (Integer pack = threadIdx.x; pack < pieces.packs; pack += 256)
+    mine.add(floatsOf(row + pieces.column(pack)).at);
+  if (threadIdx.x < static_cast<unsigned>(pieces.singles())) {
+    float one[1] = {toFloat(row[pieces.single(threadIdx.x)])};
+    mine.add(one);
   }
-  float greatest = reduceRow<Max, 256>(mine.greatest, scratch);
-  float share =
-      mine.sum > 0 ? mine.sum * expf(mine.greatest - greatest) : mine.sum;
-  float sum = reduceRow<Add, 256>(share, scratch);
-  return greatest == neutral<Max>() ? greatest : greatest + logf(sum);
+  return mine.logOfAll(
+      [&](float x) { return reduceRow<Max, 256>(x, scratch); },
+      [&](float x) { return reduceRow<Add, 256>(x, scratch); });
 }
 
 //===----------------------------------------------------------------------===//
@@ -123,7 +134,7 @@ HOCKET_DEVICE void crossEntropyBackward(const T *logits, const int *labels,
                                         const float *count, T *dlogits,
                                         Integer vocab, Integer valid,
                                         Integer first, unsigned *fault) {
-  constexpr int N = 16 / sizeof(T);
+  constexpr int N = RowPieces<T>::width;
   Integer token = blockIdx.x;
   int label = labels[token];
   if (threadIdx.x == 0)
@@ -131,73 +142,113 @@ HOCKET_DEVICE void crossEntropyBackward(const T *logits, const int *labels,
   const T *row = logits + token * vocab;
   T *to = dlogits + token * vocab;
   float mean = *count > 0 ? *dloss / *count : 0.0f, sum = lse[token];
-  Integer last = label < 0 ? 0 : valid - first, column = label - first;
-  for (Integer start = Integer(threadIdx.x) * N - elementsBefore(row);
-       start < vocab; start += 256 * N) {
-    auto x = loadWithin<N>(row, start, vocab);
+  Integer last = label < 0 ? 0 : valid - first, picked = label - first;
+  RowPieces<T> pieces(row, vocab);
+  for (Integer pack = threadIdx.x; pack < pieces.packs; pack += 256) {
+    Integer column = pieces.column(pack);
+    auto x = floatsOf(row + column);
 #pragma unroll
-    for (int i = 0; i < N; ++i) {
-      float hit = start + i == column ? 1.0f : 0.0f;
-      float gradient = mean * (expf(toFloat(x.at[i]) - sum) - hit);
-      x.at[i] = fromFloat<T>(start + i < last ? gradient : 0.0f);
+    for (int i = 0; i < N; ++i)
+      x.at[i] = exponential(x.at[i] - sum);
+    if (picked >= column && picked < column + N) {
+#pragma unroll
+      for (int i = 0; i < N; ++i)
+        x.at[i] -= column + i == picked ? 1.0f : 0.0f;
     }
-    storeWithin(to, start, vocab, x);
+    Pack<T, N> gradient;
+#pragma unroll
+    for (int i = 0; i < N; ++i)
+      gradient.at[i] = fromFloat<T>(mean * x.at[i]);
+    if (column + N > last) {
+#pragma unroll
+      for (int i = 0; i < N; ++i)
+        if (column + i >= last)
+          gradient.at[i] = fromFloat<T>(0.0f);
+    }
+    store(to + column, gradient);
   }
+  if (threadIdx.x >= static_cast<unsigned>(pieces.singles()))
+    return;
+  Integer column = pieces.single(threadIdx.x);
+  float hit = column == picked ? 1.0f : 0.0f;
+  float gradient = mean * (exponential(toFloat(row[column]) - sum) - hit);
+  to[column] = fromFloat<T>(column < last ? gradient : 0.0f);
 }
 
 //===----------------------------------------------------------------------===//
-// Over tokens, by one block
+// Over tokens
 //===----------------------------------------------------------------------===//
 
-/// In each thread.
-HOCKET_DEVICE float labelsThatCount(const int *labels, Integer tokens) {
-  __shared__ int scratch[kLossThreads];
-  int count = 0;
-  for (Integer t = threadIdx.x; t < tokens; t += kLossThreads)
-    count += labels[t] >= 0;
-  return static_cast<float>(sumBlock<kLossThreads>(count, scratch));
+/// Makes each of the N numbers of a thread the sum of all threads', in order.
+/// True in the block that has them, in all of its threads.
+template <int N> HOCKET_DEVICE bool sumBlocks(double (&x)[N]) {
+  static __device__ double partials[kLossBlocks][N];
+  static __device__ unsigned arrived;
+  __shared__ double scratch[kLossThreads];
+#pragma unroll
+  for (int i = 0; i < N; ++i) {
+    x[i] = sumBlock<kLossThreads>(x[i], scratch);
+    if (threadIdx.x == 0)
+      partials[blockIdx.x][i] = x[i];
+  }
+  if (!isLast(arrived, gridDim.x))
+    return false;
+  bool isPartial = threadIdx.x < gridDim.x;
+#pragma unroll
+  for (int i = 0; i < N; ++i)
+    x[i] = sumBlock<kLossThreads>(isPartial ? partials[threadIdx.x][i] : 0.0,
+                                  scratch);
+  return true;
+}
+
+/// Calls `visit` with this thread's tokens.
+template <class Visit>
+HOCKET_DEVICE void visitTokens(Integer tokens, Visit visit) {
+  for (Integer t = Integer(blockIdx.x) * kLossThreads + threadIdx.x; t < tokens;
+       t += Integer(gridDim.x) * kLossThreads)
+    visit(t);
 }
 
 HOCKET_DEVICE void countLabels(const int *labels, float *count,
                                Integer tokens) {
-  float sum = labelsThatCount(labels, tokens);
-  if (threadIdx.x == 0)
-    *count = sum;
+  double sums[1] = {0};
+  visitTokens(tokens, [&](Integer t) { sums[0] += labels[t] >= 0; });
+  if (sumBlocks(sums) && threadIdx.x == 0)
+    *count = static_cast<float>(sums[0]);
 }
 
-/// picked(t, label) is the label's logit. Labels from `valid` on have been
-/// reported.
-template <class Picked>
-HOCKET_DEVICE void lossOf(const float *lse, Picked picked, const int *labels,
-                          Integer valid, float count, float *loss,
-                          Integer tokens) {
-  __shared__ double scratch[kLossThreads];
-  double sum = 0;
-  for (Integer t = threadIdx.x; t < tokens; t += kLossThreads)
-    if (labels[t] >= 0 && labels[t] < valid)
-      sum += static_cast<double>(lse[t]) - picked(t, labels[t]);
-  sum = sumBlock<kLossThreads>(sum, scratch);
-  if (threadIdx.x == 0)
-    *loss = count > 0 ? static_cast<float>(sum / count) : 0.0f;
+HOCKET_DEVICE float meanOf(double sum, double count) {
+  return count > 0 ? static_cast<float>(sum / count) : 0.0f;
 }
 
 HOCKET_DEVICE void meanLoss(const float *lse, const float *picked,
                             const int *labels, const float *count, float *loss,
                             Integer tokens) {
-  auto ofToken = [&](Integer t, int) { return picked[t]; };
-  lossOf(lse, ofToken, labels, 0x80000000ll, *count, loss, tokens);
+  double sums[1] = {0};
+  visitTokens(tokens, [&](Integer t) {
+    if (labels[t] >= 0)
+      sums[0] += static_cast<double>(lse[t]) - picked[t];
+  });
+  if (sumBlocks(sums) && threadIdx.x == 0)
+    *loss = meanOf(sums[0], *count);
 }
 
-/// Of logits themselves, over the labels that count.
+/// Of logits themselves, over the labels that count. Labels from `valid` on
+/// have been reported.
 template <class T>
 HOCKET_DEVICE void meanLossOf(const T *logits, const int *labels,
                               const float *lse, float *loss, Integer tokens,
                               Integer vocab, Integer valid) {
-  auto ofToken = [&](Integer t, int label) {
-    return toFloat(logits[t * vocab + label]);
-  };
-  float count = labelsThatCount(labels, tokens);
-  lossOf(lse, ofToken, labels, valid, count, loss, tokens);
+  double sums[2] = {0, 0};
+  visitTokens(tokens, [&](Integer t) {
+    int label = labels[t];
+    sums[1] += label >= 0;
+    if (label >= 0 && label < valid)
+      sums[0] +=
+          static_cast<double>(lse[t]) - toFloat(logits[t * vocab + label]);
+  });
+  if (sumBlocks(sums) && threadIdx.x == 0)
+    *loss = meanOf(sums[0], sums[1]);
 }
 
 /// y[t] of x[t, n], a warp a row: 256 threads.
@@ -209,14 +260,12 @@ HOCKET_DEVICE void logSumExp(const float *x, float *y, Integer rows,
   ExpSum mine;
   for (Integer i = threadIdx.x % 32; i < width; i += 32) {
     float one[1] = {x[row * width + i]};
-    mine.add(one, 0, 1);
+    mine.add(one);
   }
-  float greatest = reduceWarp<Max>(mine.greatest);
-  float share =
-      mine.sum > 0 ? mine.sum * expf(mine.greatest - greatest) : mine.sum;
-  float sum = reduceWarp<Add>(share);
+  float log = mine.logOfAll([](float x) { return reduceWarp<Max>(x); },
+                            [](float x) { return reduceWarp<Add>(x); });
   if (threadIdx.x % 32 == 0)
-    y[row] = greatest == neutral<Max>() ? greatest : greatest + logf(sum);
+    y[row] = log;
 }
 
 } // namespace hocket::cuda

@@ -26,8 +26,7 @@
 #define HOCKET_DYNAMIC_SHARED(name)                                            \
   float *const name = static_cast<float *>(hocket_emulator.dynamicShared)
 #else
-#define HOCKET_DYNAMIC_SHARED(name)                                            \
-  extern __shared__ __align__(16) float name[]
+#define HOCKET_DYNAMIC_SHARED(name) extern __shared__ __align__(16) float name[]
 #endif
 
 namespace hocket::cuda {
@@ -82,9 +81,7 @@ HOCKET_DEVICE float toFloat(f16 x) {
 
 /// To nearest even.
 template <class T> HOCKET_DEVICE T fromFloat(float x);
-template <> HOCKET_MEMBER float fromFloat<float>(float x) {
-  return x;
-}
+template <> HOCKET_MEMBER float fromFloat<float>(float x) { return x; }
 template <> HOCKET_MEMBER bf16 fromFloat<bf16>(float x) {
 #ifdef HOCKET_EMULATED
   return {emulator::floatToBrain(x)};
@@ -139,9 +136,9 @@ template <class T> HOCKET_DEVICE unsigned f8CodeOf(float x) {
   constexpr unsigned aligned = (128u - T::bias + shift) << 23;
   unsigned code = 0;
   if (magnitude < leastNormal)
-    code = __float_as_uint(__uint_as_float(magnitude) +
-                           __uint_as_float(aligned)) -
-           aligned;
+    code =
+        __float_as_uint(__uint_as_float(magnitude) + __uint_as_float(aligned)) -
+        aligned;
   else
     code = (magnitude + ((1u << (shift - 1)) - 1) + (magnitude >> shift & 1) -
             ((127u - T::bias) << 23)) >>
@@ -205,10 +202,36 @@ template <> HOCKET_MEMBER e5m2 fromFloat<e5m2>(float x) {
 
 /// The greater or lesser of two; NaN if one is (fmaxf would drop it).
 HOCKET_DEVICE float maximum(float a, float b) {
+#ifdef HOCKET_EMULATED
   return a != a ? a : b != b ? b : fmaxf(a, b);
+#else
+  float result;
+  asm("max.NaN.f32 %0, %1, %2;" : "=f"(result) : "f"(a), "f"(b));
+  return result;
+#endif
 }
 HOCKET_DEVICE float minimum(float a, float b) {
+#ifdef HOCKET_EMULATED
   return a != a ? a : b != b ? b : fminf(a, b);
+#else
+  float result;
+  asm("min.NaN.f32 %0, %1, %2;" : "=f"(result) : "f"(a), "f"(b));
+  return result;
+#endif
+}
+
+constexpr float kLog2e = 1.44269504f;
+
+/// 2^x to 22 bits, and 0 where that is subnormal (PTX ISA, "ex2"): one
+/// instruction. For subnormal results exp2f has three more.
+HOCKET_DEVICE float powerOfTwo(float x) {
+#ifdef HOCKET_EMULATED
+  return x < -126 ? 0.0f : exp2f(x);
+#else
+  float power;
+  asm("ex2.approx.ftz.f32 %0, %1;" : "=f"(power) : "f"(x));
+  return power;
+#endif
 }
 
 //===----------------------------------------------------------------------===//
@@ -301,40 +324,31 @@ HOCKET_DEVICE void store(T *to, const Pack<T, N> &pack, Integer count = N) {
       to[i] = pack.at[i];
 }
 
-/// How many elements before `row` the 16 aligned bytes begin that hold its
-/// first element.
-template <class T> HOCKET_DEVICE int elementsBefore(const T *row) {
-  return static_cast<int>(reinterpret_cast<unsigned long long>(row) % 16 /
-                          sizeof(T));
-}
+/// A row as its packs of 16 aligned bytes, and the elements before and behind
+/// them.
+template <class T> struct RowPieces {
+  static constexpr int width = 16 / sizeof(T);
+  Integer packs;
+  int before, behind;
 
-/// Elements column .. column + N - 1 of a row of `count`, of which those
-/// outside the row, before it or behind it, read as 0.
-template <int N, class T>
-HOCKET_DEVICE Pack<T, N> loadWithin(const T *row, Integer column,
-                                    Integer count) {
-  if (column >= 0)
-    return load<N>(row + column, count - column);
-  Pack<T, N> pack;
-#pragma unroll
-  for (int i = 0; i < N; ++i)
-    pack.at[i] = column + i >= 0 && column + i < count ? row[column + i] : T();
-  return pack;
-}
-
-/// Stores those of the elements that are within the row.
-template <int N, class T>
-HOCKET_DEVICE void storeWithin(T *row, Integer column, Integer count,
-                               const Pack<T, N> &pack) {
-  if (column >= 0) {
-    store(row + column, pack, count - column);
-    return;
+  HOCKET_MEMBER RowPieces(const T *row, Integer count) {
+    auto past = static_cast<int>(reinterpret_cast<unsigned long long>(row) %
+                                 16 / sizeof(T));
+    before = past == 0 ? 0 : width - past;
+    before = count < before ? static_cast<int>(count) : before;
+    packs = (count - before) / width;
+    behind = static_cast<int>(count - before - packs * width);
   }
-#pragma unroll
-  for (int i = 0; i < N; ++i)
-    if (column + i >= 0 && column + i < count)
-      row[column + i] = pack.at[i];
-}
+  /// The first element of a pack.
+  HOCKET_MEMBER Integer column(Integer pack) const {
+    return before + pack * width;
+  }
+  /// Elements outside of packs, and which one it is.
+  HOCKET_MEMBER int singles() const { return before + behind; }
+  HOCKET_MEMBER Integer single(int i) const {
+    return i < before ? i : packs * width + i;
+  }
+};
 
 //===----------------------------------------------------------------------===//
 // Reductions
@@ -346,9 +360,7 @@ struct Add {
 };
 struct Max {
   static constexpr unsigned neutralBits = 0xff800000; // -infinity
-  static HOCKET_MEMBER float of(float a, float b) {
-    return maximum(a, b);
-  }
+  static HOCKET_MEMBER float of(float a, float b) { return maximum(a, b); }
 };
 template <class Op> HOCKET_DEVICE float neutral() {
   return __uint_as_float(Op::neutralBits);

@@ -88,8 +88,9 @@ constexpr int kProductBytes = 2 * kProductStages * kOperandBytes;
 
 /// Rows of the table that a block of an embedding's gradient has.
 constexpr int kGradientRows = 64, kGradientThreads = 256;
-/// Threads of the one block that sums over all tokens.
-constexpr int kLossThreads = 1024;
+/// Threads of a block that sums over tokens, and how many blocks there are at
+/// most.
+constexpr int kLossThreads = 256, kLossBlocks = 64;
 /// Side of the tile of a matrix of bytes that a block transposes.
 constexpr int kTransposeSide = 128;
 /// Elements of a tensor whose squares a block sums.

@@ -6,11 +6,23 @@
 
 #include "kernels/cuda/LibraryLaunches.h"
 
+#include <algorithm>
+
 namespace hocket::kernels::library {
 
 using Integers = std::span<const int64_t>;
 
 static const char *const kHeader = "CrossEntropy.cuh";
+
+/// A sum over tokens, whose blocks do not depend on the GPU.
+static KernelError addSum(CudaCall &call, const LaunchText &text,
+                          int64_t tokens) {
+  constexpr int64_t ofBlock = 2 * cuda::kLossThreads;
+  int64_t blocks =
+      std::min<int64_t>(blocksOf(tokens, ofBlock), cuda::kLossBlocks);
+  return addLaunch(call, text, std::max<int64_t>(blocks, 1),
+                   cuda::kLossThreads);
+}
 
 KernelError launchCrossEntropyForward(const CudaRequest &request,
                                       CudaCall &call) {
@@ -25,7 +37,7 @@ KernelError launchCrossEntropyForward(const CudaRequest &request,
   LaunchText loss(kHeader, "meanLossOf", {type});
   loss.in("logits", type, 0).in("labels", "int", 1).in("lse", "float", 3);
   loss.out("loss", "float", 2).size("tokens", n[1]).size("vocab", n[2]);
-  return addLaunch(call, loss.size("valid", n[3]), 1, cuda::kLossThreads);
+  return addSum(call, loss.size("valid", n[3]), n[1]);
 }
 
 /// Of a whole vocabulary or of a piece: its columns from `first` on.
@@ -55,7 +67,7 @@ KernelError launchCrossEntropyBackward(const CudaRequest &request,
   count.in("labels", "int", 1).workspace("count", "float");
   count.size("tokens", request.integers[1]);
   call.workspaceBytes = 4;
-  if (KernelError error = addLaunch(call, count, 1, cuda::kLossThreads))
+  if (KernelError error = addSum(call, count, request.integers[1]))
     return error;
   return addBackward(request, /*piece=*/false, call);
 }
@@ -87,7 +99,7 @@ KernelError launchCountLabels(const CudaRequest &request, CudaCall &call) {
   LaunchText text(kHeader, "countLabels");
   text.in("labels", "int", 0).out("count", "float", 1);
   text.size("tokens", request.integers[0]);
-  return addLaunch(call, text, 1, cuda::kLossThreads);
+  return addSum(call, text, request.integers[0]);
 }
 
 KernelError launchMeanLoss(const CudaRequest &request, CudaCall &call) {
@@ -95,7 +107,7 @@ KernelError launchMeanLoss(const CudaRequest &request, CudaCall &call) {
   text.in("lse", "float", 0).in("picked", "float", 1).in("labels", "int", 2);
   text.in("count", "float", 3).out("loss", "float", 4);
   text.size("tokens", request.integers[0]);
-  return addLaunch(call, text, 1, cuda::kLossThreads);
+  return addSum(call, text, request.integers[0]);
 }
 
 } // namespace hocket::kernels::library

@@ -104,6 +104,8 @@ void addLosses(Cases &cases) {
   for (auto [dtype, tokens, vocab, valid] :
        {std::array<int64_t, 4>{f32, 5, 17, 17},
         {bf16, 4, 4100, 4093},
+        {bf16, 1, 2064, 2064},
+        {bf16, 600, 3, 2},
         {f16, 3, 300, 1}}) {
     Fill logits = of(dtype, 8), lse = of(f32, 8), one = of(f32);
     Fill labels = ids(-1, valid), more = ids(-1, vocab + 9);
@@ -137,11 +139,14 @@ void addLosses(Cases &cases) {
         {"log_sum_exp", {11, width}, {}, {}, {of(f32, 50), of(f32)}});
   cases.push_back({"count_labels", {1500}, {}, {}, {ids(-1, 2), of(f32)}});
   cases.push_back({"count_labels", {0}, {}, {}, {ids(-1, 2), of(f32)}});
-  cases.push_back({"mean_loss",
-                   {1100},
-                   {},
-                   {},
-                   {of(f32), of(f32), ids(-1, 2), of(f32), of(f32)}});
+  // More than all blocks have threads.
+  cases.push_back({"count_labels", {17000}, {}, {}, {ids(-1, 2), of(f32)}});
+  for (int64_t tokens : {1, 1100, 1537})
+    cases.push_back({"mean_loss",
+                     {tokens},
+                     {},
+                     {},
+                     {of(f32), of(f32), ids(-1, 2), of(f32), of(f32)}});
 }
 
 void addPieces(Cases &cases) {

@@ -14,6 +14,8 @@
 
 #include <algorithm>
 #include <cctype>
+#include <cfloat>
+#include <cmath>
 #include <set>
 #include <sstream>
 
@@ -83,6 +85,33 @@ TEST(CudaLibrary, EveryOpGivesTheResultsOfTheReference) {
     if (!calls[i].hopper.empty())
       check(cases[i], calls[i], library, 9);
   }
+}
+
+/// A row with a NaN, one of minus infinity alone, one with a number among
+/// those, and one of the least numbers there are.
+TEST(CudaLibrary, LossesOfWhatIsNotFinite) {
+  constexpr size_t vocab = 1100;
+  constexpr float none = -HUGE_VALF, least = -FLT_MAX;
+  LibraryCase c{"cross_entropy_rows",
+                {f32, 4, vocab, vocab, 1},
+                {},
+                {0},
+                {of(f32), list({0, 7, -1, 3}), of(f32), of(f32)}};
+  CudaCall call = callOf(c, c.fills.size());
+  EmulatedLibrary library({call});
+  ASSERT_TRUE(library.isGood());
+  CaseMemory memory(c);
+  auto *logits = static_cast<float *>(memory.buffers()[0]);
+  logits[5] = NAN;
+  std::fill_n(logits + vocab, 2 * vocab, none);
+  logits[2 * vocab + 901] = 3;
+  std::fill_n(logits + 3 * vocab, vocab, least);
+  EXPECT_EQ(library.run(c, call, memory.buffers(), 1), 0u);
+  auto *sums = static_cast<const float *>(memory.buffers()[2]);
+  EXPECT_TRUE(std::isnan(sums[0]));
+  EXPECT_EQ(sums[1], none);
+  EXPECT_EQ(sums[2], 3);
+  EXPECT_EQ(sums[3], least);
 }
 
 TEST(CudaLibrary, WrongDataIsAFault) {
@@ -383,7 +412,7 @@ TEST(CudaLibrary, MovesSixteenBytesAtATime) {
                            {"cross_entropy_backward", f32},
                            {"cross_entropy_backward", bf16}})
     expectInOrder(ptxOfFirst(op, dtype), {"ld.global.v4", "st.global.v4"},
-                  {"atom.global.add", "red.global.add", ".local"});
+                  {"atom.global.add.f", "red.global.add.f", ".local"});
 }
 
 /// NVRTC would find one that is missing in the tree, if it runs there.
