@@ -13,7 +13,7 @@
 ///
 ///   attentionForward        a block has 64 queries of a head and walks over
 ///                           the keys:      blocks(queries), heads, batch
-///   attentionDelta          delta = do . o, a warp a row
+///   attentionDelta          delta = do . o, some threads of a warp a row
 ///   attentionQueryGradient  as forward
 ///   attentionKeyGradient    a block has 64 keys of a key head and walks over
 ///                           the queries of its group of query heads:

@@ -178,8 +178,10 @@ public:
     LaunchText kernel("AttentionTiles.cuh", "attentionDelta", {"$_shape"});
     kernel.declare(shapeText(request)); // The same everywhere.
     kernel.in("o", type, 3).in("dO", type, 5).out("delta", "float", 9);
+    auto bytes = static_cast<int>(bytesOf(static_cast<DType>(s.dtype)));
+    int rows = cuda::kAttentionThreads / cuda::deltaLanes(dimension(), bytes);
     return appendLaunch(launches, kernel,
-                        {blocksOf(s.batch * s.queries * s.heads, 4), 1, 1},
+                        {blocksOf(s.batch * s.queries * s.heads, rows), 1, 1},
                         cuda::kAttentionThreads);
   }
 

@@ -263,28 +263,34 @@ HOCKET_DEVICE bool keysShareBlocks(const AttentionCall &call) {
 // Rows of o
 //===----------------------------------------------------------------------===//
 
-/// delta = do . o, a warp a row: blocks of 128 threads have four.
+/// delta = do . o, deltaLanes() threads a row.
 template <class Shape>
 HOCKET_DEVICE void attentionDelta(const typename Shape::T *o,
                                   const typename Shape::T *dO, float *delta) {
   constexpr Integer rows =
       Integer(Shape::batch) * Shape::queries * Shape::heads;
-  Integer row = Integer(blockIdx.x) * 4 + threadIdx.x / 32;
-  if (row >= rows)
-    return;
+  constexpr int N = 16 / sizeof(typename Shape::T);
+  constexpr int lanes = deltaLanes(Shape::dim, sizeof(typename Shape::T));
+  Integer row =
+      Integer(blockIdx.x) * (kAttentionThreads / lanes) + threadIdx.x / lanes;
+  int lane = threadIdx.x % lanes;
   float sum = 0;
-  for (int column = threadIdx.x % 32 * 4; column < Shape::dim; column += 128) {
-    auto left = load<4>(o + row * Shape::dim + column, Shape::dim - column);
-    auto right = load<4>(dO + row * Shape::dim + column, Shape::dim - column);
+  for (int column = lane * N; row < rows && column < Shape::dim;
+       column += lanes * N) {
+    auto left = load<N>(o + row * Shape::dim + column, Shape::dim - column);
+    auto right = load<N>(dO + row * Shape::dim + column, Shape::dim - column);
 #pragma unroll
-    for (int i = 0; i < 4; ++i)
+    for (int i = 0; i < N; ++i)
       sum += toFloat(left.at[i]) * toFloat(right.at[i]);
   }
-  sum = reduceWarp<Add>(sum);
+  // All lanes of the warp, rows or not.
+#pragma unroll
+  for (int distance = lanes / 2; distance > 0; distance /= 2)
+    sum += __shfl_xor_sync(0xffffffffu, sum, distance);
   // Rows are [b, i, h], statistics [b, h, i].
   Integer token = row / Shape::heads, h = row % Shape::heads;
   Integer b = token / Shape::queries, i = token % Shape::queries;
-  if (threadIdx.x % 32 == 0)
+  if (lane == 0 && row < rows)
     delta[(b * Shape::heads + h) * Shape::queries + i] = sum;
 }
 

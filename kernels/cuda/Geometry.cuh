@@ -26,10 +26,17 @@ constexpr int kTileRows = 64, kAttentionThreads = 128;
 /// Bytes by which rows of tiles in shared memory are longer than they need to
 /// be, so that fragments are loaded from different banks.
 constexpr int kTilePadding = 16;
+/// Threads that share a row of o, of `bytes` an element: of 16 bytes each.
+HOCKET_BOTH constexpr int deltaLanes(int dim, int bytes) {
+  int lanes = 1;
+  while (lanes < 32 && lanes * 16 < dim * bytes)
+    lanes *= 2;
+  return lanes;
+}
 /// Attention by warp groups: how many of them multiply, each with 64 rows of
 /// queries, beside the one that fetches, so that what they have fits in
-/// registers, and, of a sequence in parts, so that a block's rows lie within one
-/// where they can: else nothing is left out of what a mask hides. Keys of a
+/// registers, and, of a sequence in parts, so that a block's rows lie within
+/// one where they can: else nothing is left out of what a mask hides. Keys of a
 /// tile, and how many tiles of keys, and of values, there is place for.
 HOCKET_BOTH constexpr int hopperGroups(int dim, bool drops, long long part) {
   return dim > 64 || drops || part % 192 != 0 ? 2 : 3;
@@ -90,7 +97,7 @@ constexpr int kProductBytes = 2 * kProductStages * kOperandBytes;
 constexpr int kGradientRows = 64, kGradientThreads = 256;
 /// Threads of a block that sums over tokens, and how many blocks there are at
 /// most.
-constexpr int kLossThreads = 256, kLossBlocks = 64;
+constexpr int kLossThreads = 256, kLossBlocks = 128;
 /// Side of the tile of a matrix of bytes that a block transposes.
 constexpr int kTransposeSide = 128;
 /// Elements of a tensor whose squares a block sums.
