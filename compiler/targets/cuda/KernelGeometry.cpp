@@ -19,10 +19,10 @@ static constexpr int64_t mostHeldSteps = 4;
 /// Bytes of consecutive columns that a block sums: one sector of the cache, or
 /// where rows are cut into parts, one line.
 static constexpr int64_t sectorBytes = 32, lineBytes = 128;
-/// Blocks that sums over many rows are cut into: enough for every GPU, whose
-/// own number would make the bits differ from one to the next. And the least
-/// rows of a thread that are worth a part.
-static constexpr int64_t splitBlocks = 1024, leastRows = 8;
+/// Rows of a thread from which on rows are cut into parts. Then, the blocks
+/// there are to be: enough for every GPU, whose own number would make the bits
+/// differ from one to the next. And the least rows of a thread.
+static constexpr int64_t manyRows = 8, splitBlocks = 1024, leastRows = 4;
 static constexpr int64_t mostBlocks = (int64_t(1) << 31) - 1;
 
 /// Columns of 16 bytes of the narrowest elements that vary with the column.
@@ -68,8 +68,8 @@ static void layRows(const KernelPlan &plan, Geometry &geometry) {
     geometry.sharedFloats = plan.caches * plan.cols;
 }
 
-/// Lays sums over many rows out in parts. False if there are not enough rows.
-static bool layParts(const KernelPlan &plan, Geometry &geometry) {
+/// Lays sums over many rows out in parts.
+static void layParts(const KernelPlan &plan, Geometry &geometry) {
   int64_t pieces = llvm::divideCeil(plan.cols, int64_t(geometry.width));
   int64_t lanes = lineBytes / 16;
   lanes = std::min<int64_t>(lanes, llvm::PowerOf2Ceil(pieces));
@@ -78,20 +78,17 @@ static bool layParts(const KernelPlan &plan, Geometry &geometry) {
   int64_t parts =
       std::min(splitBlocks / blocks, plan.rows / (groups * leastRows));
   if (parts < 2)
-    return false;
+    return;
   geometry.partRows = llvm::divideCeil(plan.rows, parts);
   geometry.parts = llvm::divideCeil(plan.rows, geometry.partRows);
   geometry.lanes = static_cast<int>(lanes);
   geometry.groups = static_cast<int>(groups);
   geometry.block = blockThreads;
   geometry.blocks = blocks * geometry.parts;
-  return true;
 }
 
 static void layColumns(const KernelPlan &plan, Geometry &geometry) {
   geometry.form = Geometry::Form::Columns;
-  if (layParts(plan, geometry))
-    return;
   geometry.partRows = plan.rows;
   int64_t narrowest = 16 / widest(plan);
   geometry.lanes = sectorBytes / narrowest / geometry.width;
@@ -102,6 +99,8 @@ static void layColumns(const KernelPlan &plan, Geometry &geometry) {
   geometry.block = geometry.lanes * geometry.groups;
   geometry.blocks =
       llvm::divideCeil(plan.cols, int64_t(geometry.lanes) * geometry.width);
+  if (plan.rows / geometry.groups >= manyRows)
+    layParts(plan, geometry);
 }
 
 FailureOr<Geometry> chooseGeometry(const KernelPlan &plan) {

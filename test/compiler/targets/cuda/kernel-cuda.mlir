@@ -130,15 +130,15 @@ kern.kernel @sums by_columns [64 x 64] (%x: tensor<64x64xf32> as full) -> (tenso
 // the parts. Rows of whole pieces are tested for their alignment once.
 
 // CHECK-LABEL: // many_rows [3000 x 768], summed over rows
-// CHECK-NEXT: __launch_bounds__(256)
+// CHECK-NEXT: __launch_bounds__(256, 3)
 // CHECK: block = blockIdx.x % 12, part = blockIdx.x / 12;
-// CHECK: const Integer first = Integer(part) * 273;
+// CHECK: const Integer first = Integer(part) * 131;
 // CHECK: if (column < cols && areAligned<8>(in0)) {
 // CHECK: for (Integer row = first + group; row < last; row += 32)
 // CHECK: loadAligned<8>(in0 + row * cols + column);
 // CHECK: load<8>(in0 + row * cols + column);
-// CHECK: static __device__ Pack<float, 8> partials[1][11][96];
-// CHECK: if (!isLast(arrived[block], 11))
+// CHECK: static __device__ Pack<float, 8> partials[1][23][96];
+// CHECK: if (!isLast(arrived[block], 23))
 // CHECK-NEXT: return;
 // CHECK-NEXT: addParts<32>(partials[0], piece, group, sums0);
 // CHECK-NEXT: reduceGroups<8, 32, 8>(sums0, scratch);
