@@ -1,0 +1,130 @@
+/* Part of Hocket, under the Apache License v2.0.
+ *
+ * hopperAttentionKeyGradient of kernels/cuda/HopperAttention.cuh; see
+ * attention_forward.pml. All lanes of a warp fetch: they store statistics of
+ * queries, and one begins copies. LANES of them are one process.
+ */
+
+#define TILES (4 * places)
+#define PLACES (3 * places)
+#define OWN_PLACES 2
+#define READS(p) 2
+#define READS_OF_GROUP 1
+#define MEETINGS 1
+#define LANES lanes
+#include "barriers.pml"
+
+/* Statistics lie behind what is copied; `stored` counts lanes. */
+#define statistics(i) (2 * places + at(i) % places), at(i)
+byte stored[places];
+inline storeStatistics(p, i) {
+  d_step {
+    if
+    :: stored[p - 2 * places] == 0 -> overwrite(p, i)
+    :: else -> assert(memory[p].tile == i)
+    fi;
+    stored[p - 2 * places] = stored[p - 2 * places] + lanes;
+    if
+    :: stored[p - 2 * places] == 32 ->
+       stored[p - 2 * places] = 0;
+       memory[p].there = true
+    :: else
+    fi
+  }
+}
+inline loadStatistics(p, i) {
+  d_step {
+    assert(memory[p].there && memory[p].tile == i);
+    memory[p].left--
+  }
+}
+
+init {
+  byte i;
+  atomic {
+    // if (threadIdx.x == 0)
+    beginBarrier(ownThere, 1);
+    beginRing(ring, 32, own / 16);
+    showBarriers();
+    __syncthreads();
+    run Fetch(true, 1);
+    run Fetch(false, 1);
+    run Fetch(false, 30);
+    running = 3;
+    runWarps()
+  }
+  endBlock()
+}
+
+// if (Roles::fetches())
+proctype Fetch(bool isFetcher; byte lanes) {
+  byte warp = OTHER, at_, tile;
+  bool query;
+  beginToFetch();
+  // if (!Roles::isOfFetchingWarp())
+  // return
+  seen(0, query);
+  if // if (query < group * each && Roles::isFetcher())
+  :: query && isFetcher ->
+     atomic {
+       expect(ownThere, 2 * Own_bytes);
+       fetchRows(keys, ownThere);
+       fetchRows(values, ownThere)
+     }
+  :: else
+  fi;
+  do // for (int tile = 0; query < group * each; ++tile, query = seeing(query + side))
+  :: atomic {
+       query ->
+       awaitPlace(ring, tile);
+       // for (int i = lane; i < 2 * side; i += 32)
+       storeStatistics(statistics(tile));
+       if // if (Roles::isFetcher())
+       :: isFetcher ->
+          expect(barrier(ring, tile), 2 * Tile_bytes);
+          fetchRows(queries(tile), barrier(ring, tile));
+          fetchRows(gradients(tile), barrier(ring, tile))
+       :: else -> // else
+          arrive(barrier(ring, tile))
+       fi;
+       tile = at(tile + 1);
+       seen(tile, query)
+     }
+  :: else -> break
+  od;
+  running--
+}
+
+// else
+proctype Multiply(byte group, warp) {
+  chan reading = [3] of { byte };
+  byte at_, tile;
+  bool query;
+  beginToMultiply();
+  seen(0, query);
+  if // if (query < group * each)
+  :: query -> wait(ownThere, 0)
+  :: else
+  fi;
+  do // for (int tile = 0; query < group * each; ++tile, query = seeing(query + side))
+  :: atomic {
+       query ->
+       awaitTile(ring, tile);
+       beginDots(keys, queries(tile));
+       beginDots(values, gradients(tile));
+       waitProducts(1);
+       loadStatistics(statistics(tile));
+       beginSums(gradients(tile));
+       waitProducts(1);
+       loadStatistics(statistics(tile));
+       beginSums(queries(tile));
+       waitProducts(0);
+       waitProducts(0);
+       giveBack(ring, tile);
+       tile = at(tile + 1);
+       seen(tile, query)
+     }
+  :: else -> break
+  od;
+  running--
+}
