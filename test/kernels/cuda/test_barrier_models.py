@@ -204,6 +204,12 @@ def attention_models(folder):
         places = [f"{name} {n}" for name, n in own.items() if "laces" in name]
         title = f"{function}, groups {groups}, {', '.join(places)}"
         models.setdefault(title, Checked(ATTENTION[function], parameters))
+        if each > 1:  # There is time for more states.
+            parameters = parameters | {
+                "COPIES_END_AT_ANY_TIME": 1, "WARPS": groups,
+                "ALIKE": parameters["ALIKE"] // each,
+            }  # fmt: skip
+            models[f"{title}, copies end at any time"] = Checked(ATTENTION[function], parameters)
     return shared, models
 
 
@@ -301,7 +307,7 @@ class ModelsTest(unittest.TestCase):
         cls.models = all_models()
 
     def test_every_shape_in_use_has_no_fault(self):
-        self.assertGreater(len(self.models), 7)
+        self.assertGreater(len(self.models), 9)
         for title, model in self.models.items():
             with self.subTest(title):
                 self.assertIsNone(model.fault())

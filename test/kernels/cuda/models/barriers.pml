@@ -129,15 +129,42 @@ inline land(p, b) {
   settle(b)
 }
 
+/* Copies end at any time, or, which is fewer states, as late as can be: when a
+ * thread waits and the phase lacks nothing else.
+ */
+#ifdef COPIES_END_AT_ANY_TIME
+proctype Copies(byte p) {
+  byte b;
+end:
+  do
+  :: atomic {
+       memory[p].on > 0 ->
+       b = memory[p].on - 1;
+       land(p, b);
+       b = 0
+     }
+  od
+}
+#define lacksCopies(b) false
+#define runCopies()                                                            \
+  i = 0;                                                                       \
+  do                                                                           \
+  :: i < PLACES + OWN_PLACES -> run Copies(i); i++                             \
+  :: else -> break                                                             \
+  od
+#else
+#define lacksCopies(b)                                                         \
+  (barriers[b].pending == 0 && barriers[b].bytes == barriers[b].underWay)
+#define runCopies() skip
+#endif
+
 /* Passes when the parity is not that of the present phase, which, if nothing is
- * wrong, is the one behind that which was waited for. Copies end as late as can
- * be: when a thread waits and the phase lacks nothing else.
+ * wrong, is the one behind that which was waited for.
  */
 inline wait(b, awaited) {
   atomic {
-    mayMove() && ((barriers[b].phase & 1) != ((awaited) & 1) ||
-                  (barriers[b].pending == 0 &&
-                   barriers[b].bytes == barriers[b].underWay)) ->
+    mayMove() &&
+    ((barriers[b].phase & 1) != ((awaited) & 1) || lacksCopies(b)) ->
     d_step {
       if
       :: (barriers[b].phase & 1) == ((awaited) & 1) ->
@@ -318,6 +345,7 @@ byte running;
 #define beginToMultiply() skip
 
 #define runWarps()                                                             \
+  runCopies();                                                                 \
   i = 0;                                                                       \
   do                                                                           \
   :: i < WARPS -> run Multiply(i / PROCESSES_OF_GROUP, i); running++; i++      \
