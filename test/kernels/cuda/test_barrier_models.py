@@ -236,6 +236,8 @@ def all_models():
 class StepsTest(unittest.TestCase):
     """Models have the steps of the kernels, and no kernel waits without one."""
 
+    maxDiff = None
+
     def test_attention(self):
         text = source("HopperAttention.cuh")
         for function, name in ATTENTION.items():
