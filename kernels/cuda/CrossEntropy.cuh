@@ -99,6 +99,11 @@ HOCKET_DEVICE float logSumExpOfRow(const T *row, Integer count,
 /// lse[t, p] of the columns below `valid` of each part of `vocab` columns from
 /// column `first` of the whole on. picked[t] is the label's logit, where
 /// `picked` is not null.
+///
+/// Budget: 40 registers; a turn of 16 bytes: 14 instructions an element, 1
+/// load.
+/// Over: 49 instructions, 16 loads: maxima and the ends of a row are tested an
+/// element, exponentials are exact.
 template <class T>
 HOCKET_DEVICE void crossEntropyRows(const T *logits, const int *labels,
                                     float *lse, float *picked, Integer vocab,
@@ -128,6 +133,11 @@ HOCKET_DEVICE void crossEntropyRows(const T *logits, const int *labels,
 }
 
 /// dlogits may be logits. `count` is how many labels count.
+///
+/// Budget: 40 registers; a turn of 16 bytes: 16 instructions an element, 1
+/// load, 1 store.
+/// Over: 53 instructions, 16 loads, 16 stores: the ends of a row are tested an
+/// element, exponentials are exact.
 template <class T>
 HOCKET_DEVICE void crossEntropyBackward(const T *logits, const int *labels,
                                         const float *lse, const float *dloss,
@@ -209,6 +219,7 @@ HOCKET_DEVICE void visitTokens(Integer tokens, Visit visit) {
     visit(t);
 }
 
+/// Budget: 32 registers; a turn: 75 instructions, 16 loads.
 HOCKET_DEVICE void countLabels(const int *labels, float *count,
                                Integer tokens) {
   double sums[1] = {0};
@@ -221,6 +232,7 @@ HOCKET_DEVICE float meanOf(double sum, double count) {
   return count > 0 ? static_cast<float>(sum / count) : 0.0f;
 }
 
+/// Budget: 32 registers; a turn: 85 instructions, 24 loads.
 HOCKET_DEVICE void meanLoss(const float *lse, const float *picked,
                             const int *labels, const float *count, float *loss,
                             Integer tokens) {
@@ -235,6 +247,8 @@ HOCKET_DEVICE void meanLoss(const float *lse, const float *picked,
 
 /// Of logits themselves, over the labels that count. Labels from `valid` on
 /// have been reported.
+///
+/// Budget: 32 registers; a turn: 95 instructions, 12 loads.
 template <class T>
 HOCKET_DEVICE void meanLossOf(const T *logits, const int *labels,
                               const float *lse, float *loss, Integer tokens,
@@ -252,6 +266,8 @@ HOCKET_DEVICE void meanLossOf(const T *logits, const int *labels,
 }
 
 /// y[t] of x[t, n], a warp a row: 256 threads.
+///
+/// Budget: 32 registers; a turn: 165 instructions, 4 loads.
 HOCKET_DEVICE void logSumExp(const float *x, float *y, Integer rows,
                              Integer width) {
   Integer row = Integer(blockIdx.x) * 8 + threadIdx.x / 32;

@@ -25,6 +25,12 @@ namespace hocket::cuda {
 
 /// An id that has no row gives zeros; unless the table is a piece of a larger
 /// one it is a fault.
+///
+/// Budget: 32 registers; a turn of 8 elements: 8 instructions an element, 2
+/// loads, 2 stores.
+/// Over: 17 instructions, 10 loads, 10 stores: whether an address is a multiple
+/// of 16 bytes is tested as the kernel runs, and an access an element stands
+/// beside each.
 template <class From, class To, bool IsPiece>
 HOCKET_DEVICE void embedding(const int *ids, const From *table, To *out,
                              Integer vocab, Integer hidden, Integer first,
@@ -146,6 +152,8 @@ HOCKET_DEVICE void addTokens(const FoundTokens &found, const T *dy,
   }
 }
 
+/// Budget: 48 registers; a turn of 16 bytes: 370 instructions an element, 85
+/// loads, 10 stores, 248 shared.
 template <class T, bool IsPiece>
 HOCKET_DEVICE void embeddingGradient(const int *ids, const T *dy, float *table,
                                      Integer tokens, Integer vocab,

@@ -65,6 +65,9 @@ HOCKET_DEVICE Integer writeTiles(GroupTile *tiles, Integer at, Integer expert,
 
 /// tiles[0].count becomes the number of tiles that follow it: none where ranges
 /// are a fault.
+///
+/// Budget: 56 registers; a turn: 590 instructions, 4 loads, 12 stores, 33
+/// shared.
 HOCKET_DEVICE void cutGroups(GroupTile *tiles, const GroupShape &shape,
                              Integer side, unsigned *fault) {
   __shared__ int scratch[1024];
@@ -138,6 +141,9 @@ HOCKET_DEVICE void storeGradient(const Product &product, float *dw,
 
 /// y[rows, columns] of x[rows, depth]: the weights of an expert are [columns,
 /// depth], or, for the gradient of inputs, [depth, columns].
+///
+/// Budget: 128 registers; a thread: 1750 instructions, 16 loads, 128 stores, 12
+/// shared.
 template <class T, bool Gradient, bool Aligned>
 HOCKET_DEVICE void groupedLinear(T *y, const T *x, const T *weights,
                                  const GroupTile *tiles, Integer columns,
@@ -158,6 +164,9 @@ HOCKET_DEVICE void groupedLinear(T *y, const T *x, const T *weights,
 
 /// dw[experts, out, in] (+)= for each expert the sum over its rows of
 /// dy[rows, out] x[rows, in].
+///
+/// Budget: 168 registers; a thread: 3500 instructions, 113 loads, 192 stores,
+/// 12 shared.
 template <class T, bool Aligned>
 HOCKET_DEVICE void groupedWeightGradient(float *dw, const T *dy, const T *x,
                                          const GroupShape &shape, Integer out,

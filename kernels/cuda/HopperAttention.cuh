@@ -99,6 +99,12 @@ HOCKET_DEVICE void fetchRows(const PanelTile<T, Rows, Dim> &to,
 // Forward
 //===----------------------------------------------------------------------===//
 
+/// Budget of 64: 168 registers, 160 of 160 registers, 24 of 24 registers, 240
+/// of 240 registers; a thread: 2800 instructions, 5 loads, 18 stores.
+/// Budget of 64 dropout: 168 registers, 24 of 24 registers, 232 of 240
+/// registers; a thread: 7600 instructions, 5 loads, 18 stores.
+/// Budget of 128: 168 registers, 24 of 24 registers, 192 of 240 registers; a
+/// thread: 2300 instructions, 8 loads, 34 stores.
 template <class Shape>
 HOCKET_DEVICE void
 hopperAttentionForward(const TensorMap &q, const TensorMap &k,
@@ -228,6 +234,12 @@ hopperAttentionForward(const TensorMap &q, const TensorMap &k,
 // Backward
 //===----------------------------------------------------------------------===//
 
+/// Budget of 64: 168 registers, 24 of 24 registers, 224 of 240 registers; a
+/// thread: 5200 instructions, 10 loads, 16 stores.
+/// Budget of 64 dropout: 168 registers, 24 of 24 registers, 240 of 240
+/// registers; a thread: 9850 instructions, 10 loads, 16 stores.
+/// Budget of 128: 168 registers, 24 of 24 registers, 152 of 240 registers; a
+/// thread: 1500 instructions, 12 loads, 32 stores.
 template <class Shape>
 HOCKET_DEVICE void hopperAttentionQueryGradient(
     const TensorMap &q, const TensorMap &k, const TensorMap &v,
@@ -351,6 +363,12 @@ HOCKET_DEVICE void hopperAttentionQueryGradient(
   }
 }
 
+/// Budget of 64: 168 registers, 24 of 24 registers, 168 of 240 registers; a
+/// thread: 1600 instructions, 14 loads, 32 stores, 24 shared.
+/// Budget of 64 dropout: 168 registers, 24 of 24 registers, 208 of 240
+/// registers; a thread: 2950 instructions, 14 loads, 32 stores, 24 shared.
+/// Budget of 128: 168 registers, 24 of 24 registers, 232 of 240 registers; a
+/// thread: 1750 instructions, 12 loads, 64 stores, 20 shared.
 template <class Shape>
 HOCKET_DEVICE void
 hopperAttentionKeyGradient(const TensorMap &q, const TensorMap &k,

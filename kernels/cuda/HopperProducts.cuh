@@ -149,6 +149,9 @@ private:
 
 /// y[rows, columns] of x[rows, depth]: the weights of an expert are [columns,
 /// depth], or, for the gradient of inputs, [depth, columns].
+///
+/// Budget: 168 registers, 24 of 24 registers, 96 of 240 registers; a thread:
+/// 1250 instructions, 7 loads, 96 stores.
 template <class T, bool Gradient>
 HOCKET_DEVICE void hopperGroupedLinear(const TensorMap &x,
                                        const TensorMap &weights, T *y,
@@ -176,6 +179,9 @@ HOCKET_DEVICE void hopperGroupedLinear(const TensorMap &x,
 
 /// dw[experts, out, in] (+)= for each expert the sum over its rows of
 /// dy[rows, out] x[rows, in].
+///
+/// Budget: 168 registers, 24 of 24 registers, 104 of 240 registers; a thread:
+/// 3700 instructions, 111 loads, 192 stores, 14 shared.
 template <class T>
 HOCKET_DEVICE void
 hopperGroupedWeightGradient(const TensorMap &dy, const TensorMap &x, float *dw,

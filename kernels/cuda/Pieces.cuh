@@ -59,6 +59,11 @@ HOCKET_DEVICE void padRows(const Word *x, Word *y, Integer there,
     store(y + at, load<N>(x + (at < there ? at : 0), there - at), room - at);
 }
 
+/// Budget: 32 registers; a thread of 8 elements: 8 instructions an element, 4
+/// loads, 2 stores.
+/// Over: 19 instructions, 20 loads, 10 stores: whether an address is a multiple
+/// of 16 bytes is tested as the kernel runs, and an access an element stands
+/// beside each.
 template <class T>
 HOCKET_DEVICE void accumulate(const T *x, float *y, Integer count, int add) {
   Integer at = flatPlace<8>();
@@ -73,6 +78,12 @@ HOCKET_DEVICE void accumulate(const T *x, float *y, Integer count, int add) {
 }
 
 /// x[pieces, rows, width] to y[rows, whole].
+///
+/// Budget: 32 registers; a thread of 16 bytes: 24 instructions an element, 1
+/// load, 1 store.
+/// Over: 82 instructions, 9 loads, 9 stores: whether an address is a multiple
+/// of 16 bytes is tested as the kernel runs, and an access an element stands
+/// beside each; places are divided in 64 bits.
 template <class Word>
 HOCKET_DEVICE void gatherPieces(const Word *x, Word *y, Integer pieces,
                                 Integer rows, Integer width, Integer whole) {
@@ -87,6 +98,12 @@ HOCKET_DEVICE void gatherPieces(const Word *x, Word *y, Integer pieces,
 }
 
 /// x[rows, whole] to y[pieces, rows, width].
+///
+/// Budget: 32 registers; a thread of 16 bytes: 24 instructions an element, 1
+/// load, 1 store.
+/// Over: 47 instructions, 9 loads, 9 stores: whether an address is a multiple
+/// of 16 bytes is tested as the kernel runs, and an access an element stands
+/// beside each; places are divided in 64 bits.
 template <class Word>
 HOCKET_DEVICE void scatterPieces(const Word *x, Word *y, Integer pieces,
                                  Integer rows, Integer width, Integer whole) {
@@ -103,6 +120,12 @@ HOCKET_DEVICE void scatterPieces(const Word *x, Word *y, Integer pieces,
 }
 
 /// x[rows, whole] from `first` on to y[rows, width].
+///
+/// Budget: 24 registers; a thread of 16 bytes: 20 instructions an element, 1
+/// load, 1 store.
+/// Over: 66 instructions, 9 loads, 9 stores: whether an address is a multiple
+/// of 16 bytes is tested as the kernel runs, and an access an element stands
+/// beside each; places are divided in 64 bits.
 template <class Word>
 HOCKET_DEVICE void slicePiece(const Word *x, Word *y, Integer rows,
                               Integer width, Integer whole, Integer first,
@@ -123,6 +146,12 @@ HOCKET_DEVICE void slicePiece(const Word *x, Word *y, Integer rows,
 
 /// Puts together what a query has of two sets of keys, a warp a row of a head:
 /// 256 threads. The result may be the first operand.
+///
+/// Budget: 32 registers; a turn of 4 elements: 16 instructions an element, 2
+/// loads, 1 store.
+/// Over: 26 instructions, 10 loads, 5 stores: whether an address is a multiple
+/// of 16 bytes is tested as the kernel runs, and an access an element stands
+/// beside each.
 HOCKET_DEVICE void mergeAttention(const float *o, const float *lse,
                                   const float *otherO, const float *otherLse,
                                   float *resultO, float *resultLse,

@@ -182,6 +182,8 @@ HOCKET_DEVICE void plainSoftmaxStep(float *scores, PlainSoftmax<Rows> &softmax,
   }
 }
 
+/// Budget: 80 registers; a thread: 1700 instructions, 21 loads, 17 stores, 215
+/// shared.
 template <class Shape>
 HOCKET_DEVICE void
 plainAttentionForward(const typename Shape::T *q, const typename Shape::T *k,
@@ -269,6 +271,8 @@ plainGradientOfScores(float *p, float *ds, const AttentionCall &call,
   }
 }
 
+/// Budget: 64 registers; a thread: 1750 instructions, 43 loads, 16 stores, 249
+/// shared.
 template <class Shape>
 HOCKET_DEVICE void plainAttentionQueryGradient(
     const typename Shape::T *q, const typename Shape::T *k,
@@ -302,6 +306,8 @@ HOCKET_DEVICE void plainAttentionQueryGradient(
              0);
 }
 
+/// Budget: 80 registers; a thread: 2100 instructions, 48 loads, 32 stores, 282
+/// shared.
 template <class Shape>
 HOCKET_DEVICE void plainAttentionKeyGradient(
     const typename Shape::T *q, const typename Shape::T *k,

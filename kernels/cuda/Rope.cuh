@@ -30,6 +30,7 @@ HOCKET_DEVICE Integer storedPosition(Integer at, Integer part, Integer whole) {
   return part == 0 ? at : unfold(at, whole, part);
 }
 
+/// Budget: 32 registers; a thread: 330 instructions, 1 store.
 HOCKET_DEVICE void positions(int *result, Integer rows, Integer whole,
                              Integer part, Integer first, unsigned *fault) {
   Integer row = Integer(blockIdx.x) * 256 + threadIdx.x;
@@ -38,6 +39,10 @@ HOCKET_DEVICE void positions(int *result, Integer rows, Integer whole,
 }
 
 /// Of (cos, sin) of each row and frequency; `half` frequencies.
+///
+/// Budget: 32 registers; a thread: 750 instructions, 8 loads, 2 stores.
+/// Over: 40 bytes of stack: sines of great angles have their bits of 2/pi
+/// there.
 HOCKET_DEVICE void ropeTable(const double *frequencies, float *table,
                              Integer rows, Integer half, Integer whole,
                              Integer part, Integer first, unsigned *fault) {
@@ -52,6 +57,12 @@ HOCKET_DEVICE void ropeTable(const double *frequencies, float *table,
 }
 
 /// x and y are [.., sequence, heads, 2 * half]; y may be x.
+///
+/// Budget: 48 registers; a thread of 16 elements: 16 instructions an element, 6
+/// loads, 2 stores.
+/// Over: 40 instructions, 38 loads, 18 stores: whether an address is a multiple
+/// of 16 bytes is tested as the kernel runs, and an access an element stands
+/// beside each.
 template <class T, bool Inverse>
 HOCKET_DEVICE void rope(const T *x, const float *table, T *y, Integer rows,
                         Integer sequence, Integer heads, Integer half) {

@@ -138,6 +138,11 @@ HOCKET_DEVICE void closeGroups(double *biased, double *worths, int experts,
 
 /// `scratch` has room for a number an expert and a group for each warp of the
 /// launch (in shared memory: of the block). `bias` may be null.
+///
+/// Budget: 56 registers; a turn: 2900 instructions, 20 loads, 4 stores, 74
+/// shared.
+/// Over: 40 bytes spilled, 16 bytes of stack: constants of exponentials in
+/// double want more registers than the assembler gives.
 template <bool Sigmoid, bool Renormalise, bool InShared>
 HOCKET_DEVICE void router(const float *logits, const float *bias,
                           float *weights, int *chosen, Integer tokens,
@@ -173,6 +178,9 @@ HOCKET_DEVICE void router(const float *logits, const float *bias,
   }
 }
 
+/// Budget: 56 registers; a turn: 740 instructions, 31 loads, 1 store.
+/// Over: 8 bytes spilled, 8 bytes of stack: constants of exponentials in double
+/// want more registers than the assembler gives.
 template <bool Sigmoid, bool Renormalise>
 HOCKET_DEVICE void routerGradient(const float *dweights, const float *logits,
                                   const int *chosen, float *dlogits,
@@ -215,6 +223,10 @@ HOCKET_DEVICE void routerGradient(const float *dweights, const float *logits,
 
 /// What a token's scores need to become q: the softmax' logsumexp or the
 /// sigmoids' factor.
+///
+/// Budget: 40 registers; a turn: 130 instructions, 2 loads.
+/// Over: 16 bytes spilled, 8 bytes of stack: constants of exponentials in
+/// double want more registers than the assembler gives.
 template <bool Sigmoid>
 HOCKET_DEVICE void routerShares(const float *logits, double *shares,
                                 Integer tokens, Integer experts) {
@@ -228,6 +240,10 @@ HOCKET_DEVICE void routerShares(const float *logits, double *shares,
 }
 
 /// parts[part, e]: the sum of q over the part's tokens, 32 experts a block.
+///
+/// Budget: 48 registers; a turn: 150 instructions, 4 loads.
+/// Over: 16 bytes spilled, 8 bytes of stack: constants of exponentials in
+/// double want more registers than the assembler gives.
 template <bool Sigmoid>
 HOCKET_DEVICE void routerParts(const float *logits, const double *shares,
                                double *parts, Integer tokens, Integer experts) {
@@ -250,6 +266,7 @@ HOCKET_DEVICE void routerParts(const float *logits, const double *shares,
   parts[part * experts + e] = sum;
 }
 
+/// Budget: 32 registers; a thread: 165 instructions, 32 loads, 1 store.
 HOCKET_DEVICE void routerSums(const double *parts, float *sums,
                               Integer experts) {
   Integer e = Integer(blockIdx.x) * 256 + threadIdx.x;
@@ -261,6 +278,7 @@ HOCKET_DEVICE void routerSums(const double *parts, float *sums,
   sums[e] = static_cast<float>(sum);
 }
 
+/// Budget: 48 registers; a turn: 145 instructions, 4 loads, 2 stores.
 template <bool Sigmoid>
 HOCKET_DEVICE void
 routerProbabilitiesGradient(const float *dsums, const float *logits,
@@ -284,6 +302,9 @@ routerProbabilitiesGradient(const float *dsums, const float *logits,
 // z-loss and balance
 //===----------------------------------------------------------------------===//
 
+/// Budget: 48 registers; a turn: 660 instructions, 10 loads.
+/// Over: 16 bytes spilled, 8 bytes of stack: constants of exponentials in
+/// double want more registers than the assembler gives.
 HOCKET_DEVICE void routerZLossParts(const float *logits, double *parts,
                                     Integer tokens, Integer experts) {
   __shared__ double scratch[8];
@@ -304,6 +325,7 @@ HOCKET_DEVICE void routerZLossParts(const float *logits, double *parts,
   parts[part] = sum;
 }
 
+/// Budget: 64 registers; a thread: 85 instructions, 32 loads, 1 store.
 HOCKET_DEVICE void routerZLoss(const double *parts, float *loss) {
   double sum = 0;
   for (Integer part = 0; part < kRouterParts; ++part)
@@ -311,6 +333,7 @@ HOCKET_DEVICE void routerZLoss(const double *parts, float *loss) {
   *loss = static_cast<float>(sum);
 }
 
+/// Budget: 48 registers; a turn: 135 instructions, 2 loads, 2 stores.
 HOCKET_DEVICE void routerZLossGradient(const float *dloss, const float *logits,
                                        float *dlogits, Integer tokens,
                                        Integer experts) {
@@ -325,6 +348,8 @@ HOCKET_DEVICE void routerZLossGradient(const float *dloss, const float *logits,
 }
 
 /// One block of 256 threads.
+///
+/// Budget: 32 registers; a turn: 115 instructions, 15 loads, 4 stores.
 HOCKET_DEVICE void balanceBias(const float *bias, const float *counts,
                                const float *skip, float *result,
                                Integer experts, double rate) {

@@ -42,6 +42,11 @@ HOCKET_DEVICE void turnBytes(const unsigned (&rows)[4],
   columns[3] = __byte_perm(upperHigh, lowerHigh, 0x7632);
 }
 
+/// Budget: 80 registers; a thread of 64 elements: 8 instructions an element, 4
+/// loads, 4 stores, 20 shared.
+/// Over: 18 instructions, 68 loads, 68 stores: whether an address is a multiple
+/// of 16 bytes is tested as the kernel runs, and an access an element stands
+/// beside each.
 HOCKET_DEVICE void transpose(const Byte *x, Byte *y, Integer rows,
                              Integer columns) {
   constexpr int side = kTransposeSide, words = side / 4;
