@@ -2,8 +2,9 @@
 # Part of Hocket, under the Apache License v2.0.
 """hocket compile --emit=cuda: the kernels of models and plans as CUDA C++.
 
-Where NVRTC is (HOCKET_NVRTC, or where the loader finds it), every kernel is
-compiled for every architecture; no GPU is needed for that.
+Where NVRTC is (HOCKET_NVRTC, or where the loader finds it), one program becomes
+machine code; test/machine_code compiles the kernels of every example and of many
+plans.
 """
 
 import os
@@ -14,14 +15,8 @@ import unittest
 
 from programs import BUILD, ROOT, has_nvrtc
 
-COST = 60  # seconds
-ARCHITECTURES = ("sm_80", "sm_90a", "sm_100a")
-EXAMPLES = ("nano", "gpt2-124m", "gpt2-1.5b", "llama-3-8b", "gpt-3-175b",
-            "nano-moe", "mixtral-8x7b")  # fmt: skip
-PLANS = (
-    ("--mesh", "dp=2,tp=2", "--zero", "1"),
-    ("--mesh", "pp=2,tp=2", "--sequence-parallel", "--microbatches", "4"),
-)
+COST = 15  # seconds
+EXAMPLES = ("nano", "gpt2-124m", "llama-3-8b", "nano-moe")
 
 
 def emit(spec, out, *options, **environment):
@@ -46,7 +41,7 @@ class EmitCudaTest(unittest.TestCase):
         self.assertEqual(done.returncode, 0, done.stderr)
         return (out / "kernels.cu").read_text()
 
-    def test_every_example(self):
+    def test_examples(self):
         for example in EXAMPLES:
             text = self.kernels(ROOT / "examples" / example / "spec.textproto")
             self.assertIn('extern "C" __global__', text)
@@ -69,17 +64,14 @@ class EmitCudaTest(unittest.TestCase):
         spec = ROOT / "examples/nano/spec.textproto"
         self.assertEqual(self.kernels(spec), self.kernels(spec))
 
-    def test_nvrtc_compiles_every_kernel(self):
+    def test_machine_code(self):
         if not has_nvrtc():
             self.skipTest("there is no NVRTC on this machine")
-        # Those of every example: test_gpu_programs.py.
-        spec = ROOT / "examples/nano-moe/spec.textproto"
-        for plan in PLANS:
-            self.kernels(spec, *plan, "--arch", ",".join(ARCHITECTURES))
-            for arch in ARCHITECTURES:
-                for part in ("kernels", "library"):
-                    image = self.folder / f"kernels/{part}.{arch}.cubin"
-                    self.assertEqual(image.read_bytes()[:4], b"\x7fELF")
+        spec = ROOT / "examples/nano/spec.textproto"
+        self.kernels(spec, "--mesh", "dp=2,tp=2", "--zero", "1", "--arch", "sm_80")
+        for part in ("kernels", "library"):
+            image = self.folder / f"kernels/{part}.sm_80.cubin"
+            self.assertEqual(image.read_bytes()[:4], b"\x7fELF")
 
     def refused(self, status, *options, **environment):
         out = self.folder / "nothing"

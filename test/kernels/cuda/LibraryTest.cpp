@@ -166,12 +166,6 @@ TEST(CudaLibrary, RefusesWhatDoesNotRunOnGpus) {
 // NVIDIA's compiler
 //===----------------------------------------------------------------------===//
 
-/// The function of kernels/cuda that a kernel calls: "hocket_<function>_...".
-std::string functionOf(const CudaLaunch &launch) {
-  size_t begin = launch.symbol.find('_') + 1;
-  return launch.symbol.substr(begin, launch.symbol.find('_', begin) - begin);
-}
-
 nvrtc::Source sourceOf(const std::vector<CudaLaunch> &launches) {
   nvrtc::Source source{"library.cu", cudaSource(launches), {}};
   for (const CudaHeader &header : cudaHeaders())
@@ -426,28 +420,36 @@ TEST(CudaLibrary, HeadersAreInsideTheProgram) {
         EXPECT_EQ(names.count(launch.header), 1u) << launch.header;
 }
 
-/// Every kernel for one architecture; for the others, each function once.
-TEST(CudaLibrary, NvrtcTakesEveryKernel) {
+/// What a kernel's text is compiled for: its function with its types and, of
+/// attention, each line of its shape that says the type or the width.
+std::vector<std::string> kindsOf(const CudaLaunch &launch) {
+  std::string function = launch.symbol.substr(0, launch.symbol.rfind('_'));
+  std::vector<std::string> kinds = {function};
+  std::istringstream lines(launch.text);
+  for (std::string line; std::getline(lines, line);)
+    if (line.find("using T =") != line.npos ||
+        line.find("int dim =") != line.npos)
+      kinds.push_back(function + line);
+  return kinds;
+}
+
+/// But those of warp groups, which tests above compile; what plans launch,
+/// test/machine_code compiles for all architectures.
+TEST(CudaLibrary, NvrtcTakesEveryKindOfKernel) {
   if (!nvrtc::findLibrary().ok())
     GTEST_SKIP() << nvrtc::findLibrary().status().message();
-  std::vector<CudaLaunch> all, some;
-  std::set<std::string> functions;
+  std::vector<CudaLaunch> launches;
+  std::set<std::string> kinds;
   for (const CudaCall &call : callsOf(allCases()))
-    for (const auto *list : {&call.launches, &call.hopper})
-      for (const CudaLaunch &launch : *list) {
-        all.push_back(launch);
-        if (functions.insert(functionOf(launch)).second)
-          some.push_back(launch);
-      }
-  for (const char *arch : {"sm_80", "sm_90a", "sm_100a"}) {
-    // Before 12.8 NVRTC knows no sm_100a.
-    Status known = nvrtc::checkArchitecture(arch);
-    if (arch == std::string("sm_100a") && !known.ok())
-      GTEST_SKIP() << known.message();
-    auto image = nvrtc::compile(
-        sourceOf(arch == std::string("sm_90a") ? all : some), arch);
-    EXPECT_TRUE(image.ok()) << image.status().message();
-  }
+    for (const CudaLaunch &launch : call.launches) {
+      bool isNew = false;
+      for (const std::string &kind : kindsOf(launch))
+        isNew |= kinds.insert(kind).second;
+      if (isNew)
+        launches.push_back(launch);
+    }
+  auto image = nvrtc::compile(sourceOf(launches), "sm_80");
+  EXPECT_TRUE(image.ok()) << image.status().message();
 }
 
 } // namespace
