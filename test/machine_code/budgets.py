@@ -177,10 +177,12 @@ def compare(name, arch, figures, budget):
 #===------------------------------------------------------------------------===#
 
 LOOP = re.compile(r"for \(int \w = 0; \w < (\d+)")
-LOAD = re.compile(r"load<(\d+)>\(((?:in|out)\d+)")
+UNROLLED = re.compile(r"#pragma unroll (\d+)")
+LOAD = re.compile(r"load(Aligned)?<(\d+)>\(((?:in|out)\d+)")
 STORE = re.compile(r"store\((out\d+)")
 RESULT = re.compile(r"Pack<\w+, (\d+)> result|float result\d+\[(\d+)\]")
 VALUE = re.compile(r"const (?:float|bool|int) ([a-z]+)\d+ = ")
+PARTIAL = re.compile(r"Pack<float, (\d+)> partials\[")
 HELD = re.compile(r"Pack<(\w+), (\d+)> held\d+\[(\d+)\]")
 KEPT = re.compile(r"float kept\d+\[(\d+)\]\[(\d+)\]")
 ROW = re.compile(r"^(\w[\w -]*?)\s+([\d.]+)(?:\s+over ([\d.]+): (.*))?$")
@@ -205,23 +207,31 @@ def content_of(text):
     """How much there is of each row of budget.txt in the text of a fused kernel, and
     of its accesses (of ACCESS bytes at most) and their elements."""
     types = {name: type_ for type_, name in re.findall(r"(\w+) \*((?:in|out)\d+)", text)}
-    found, times = Counter({"thread": 1, "register": 1}), [1]
+    found, times, copies = Counter({"thread": 1, "register": 1}), [1], 1
 
-    def access(kind, buffer, width):
+    def access(kind, buffer, width, is_aligned=False):
         found[kind] += times[-1] * -(-width * BYTES[types[buffer]] // ACCESS)
-        found[f"narrow {kind}"] += times[-1] * (width if width > 1 else 0)
+        has_narrow = width > 1 and not is_aligned
+        found[f"narrow {kind}"] += times[-1] * width * has_narrow
 
     width = next((int(a or b) for a, b in RESULT.findall(text)), 1)
+    partial = next((int(n) * 4 // ACCESS for n in PARTIAL.findall(text)), 0)
     for line in map(str.strip, text.splitlines()):
         if line.startswith("}"):
             times = times[:-1] or [1]
         if line.endswith("{"):
             loop = LOOP.match(line)
-            times.append(times[-1] * (int(loop[1]) if loop else 1))
-        for elements, buffer in LOAD.findall(line):
-            access("loads", buffer, int(elements))
+            times.append(times[-1] * (int(loop[1]) if loop else copies))
+        # A loop that is unrolled in part has its body once more, for the rest.
+        unrolled = UNROLLED.match(line)
+        copies = int(unrolled[1]) + 1 if unrolled and int(unrolled[1]) > 1 else 1
+        for is_aligned, elements, buffer in LOAD.findall(line):
+            access("loads", buffer, int(elements), bool(is_aligned))
         for buffer in STORE.findall(line):
             access("stores", buffer, width)
+        # Sums of a part of the rows, left for the block that is done last.
+        found["stores"] += line.count("isLast(") + line.count("= packOf<") * partial
+        found["loads"] += line.count("addParts<") * partial
         found["8-bit result"] += times[-1] * width * line.count("narrowed<")
         found["loads"] += times[-1] * len(re.findall(r"\*\(in\d+|toFloat\(out\d+\[row", line))
         found["stores"] += times[-1] * len(re.findall(r"^out\d+\[row\]", line))

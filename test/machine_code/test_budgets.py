@@ -194,6 +194,16 @@ f(const bf16 *in0, const float *in1, const float *in2, bf16 *out0, const Scalars
         self.assertEqual(content["narrow stores"], 3 * 8)
         self.assertEqual((content["division"], content["held"]), (24, 12))
 
+    def test_content_of_a_loop_that_is_unrolled_in_part(self):
+        content = budgets.content_of("""
+f(const bf16 *in0) {
+  #pragma unroll 4
+  for (Integer row = group; row < rows; row += 64) {
+    const auto piece0 = loadAligned<8>(in0 + row * cols + column);
+  }
+}""")
+        self.assertEqual((content["loads"], content["narrow loads"]), (5, 0))
+
 
 if __name__ == "__main__":
     unittest.main()
