@@ -107,9 +107,10 @@ void KernelWriter::writeHead() {
       label, [](char c) { return !llvm::isPrint(c) || c == '\\'; }, ' ');
   out.line("// " + label + " [" + Twine(plan.rows) + " x " + Twine(plan.cols) +
            "]" + (kernel.getByColumns() ? ", summed over rows" : ""));
-  // The loads of several rows take registers: three blocks at once are enough.
+  // The loads of several rows take registers: two blocks at once are enough.
   out.line("extern \"C\" __global__ void __launch_bounds__(" +
-           Twine(geometry.block) + (geometry.parts > 1 ? ", 3" : "") + ")");
+           Twine(geometry.block) +
+           (geometry.form == Geometry::Form::Columns ? ", 2" : "") + ")");
   std::string parameters;
   for (auto [i, input] : llvm::enumerate(plan.inputs))
     parameters +=

@@ -130,7 +130,7 @@ kern.kernel @sums by_columns [64 x 64] (%x: tensor<64x64xf32> as full) -> (tenso
 // the parts. Rows of whole pieces are tested for their alignment once.
 
 // CHECK-LABEL: // many_rows [3000 x 768], summed over rows
-// CHECK-NEXT: __launch_bounds__(256, 3)
+// CHECK-NEXT: __launch_bounds__(256, 2)
 // CHECK: block = blockIdx.x % 12, part = blockIdx.x / 12;
 // CHECK: const Integer first = Integer(part) * 131;
 // CHECK: if (column < cols && areAligned<8>(in0)) {
