@@ -6,10 +6,11 @@
 
 #include "test/emulator/HostCompiler.h"
 
-#include "compiler/targets/cpu/SharedObject.h"
 #include "kernels/cuda/Sources.h"
+#include "test/emulator/libraries/LinkerLibrary.h"
 
 #include <cstdlib>
+#include <dlfcn.h>
 #include <filesystem>
 #include <fstream>
 #include <regex>
@@ -89,6 +90,19 @@ std::string readFile(const std::string &path) {
   return text.str();
 }
 
+std::optional<std::string> link(const std::string &object, std::string &error) {
+  static auto *linked = [] {
+    void *library = ::dlopen(HOCKET_EMULATED_LINKER, RTLD_NOW | RTLD_LOCAL);
+    void *symbol = library ? ::dlsym(library, "hocketLinkEmulated") : nullptr;
+    return reinterpret_cast<decltype(&hocketLinkEmulated)>(symbol);
+  }();
+  std::string result;
+  if (linked && linked(object, result))
+    return result;
+  error = linked ? result : "cannot load " HOCKET_EMULATED_LINKER;
+  return std::nullopt;
+}
+
 } // namespace
 
 std::optional<std::string> emulator::compileForHost(const std::string &source,
@@ -122,11 +136,5 @@ std::optional<std::string> emulator::compileForHost(const std::string &source,
     error = readFile(log);
     return std::nullopt;
   }
-  // The host process has the libraries that the kernels call.
-  auto image = cpu::linkShared({readFile(object)}, /*isWhole=*/false);
-  if (!image) {
-    error = llvm::toString(image.takeError());
-    return std::nullopt;
-  }
-  return *std::move(image);
+  return link(readFile(object), error);
 }
