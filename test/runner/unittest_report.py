@@ -12,7 +12,7 @@ import unittest
 class Report(unittest.TestResult):
     def __init__(self):
         super().__init__()
-        self.cases, self.start, self.subtests = [], 0.0, []
+        self.cases, self.start, self.subtests = [], time.monotonic(), []
 
     def startTest(self, test):
         super().startTest(test)
