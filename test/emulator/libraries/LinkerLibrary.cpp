@@ -19,9 +19,10 @@ using namespace hocket;
 bool hocketLinkEmulated(const std::string &object, std::string &result) {
   // The host process has the libraries that kernels call.
   auto image = cpu::linkShared({object}, /*isWhole=*/false);
-  if (image)
-    result = *std::move(image);
-  else
+  if (!image) {
     result = llvm::toString(image.takeError());
-  return bool(image);
+    return false;
+  }
+  result = *std::move(image);
+  return true;
 }

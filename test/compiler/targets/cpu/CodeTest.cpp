@@ -165,7 +165,8 @@ TEST_F(Code, CallsOfLibrariesAreRefused) {
 /// What cannot be linked is an error, after which lld links the next.
 TEST_F(Code, WhatCannotBeLinked) {
   std::string f = objectOf("f", "g"), g = objectOf("g", "f");
-  auto problem = [](std::vector<std::string> objects, bool isWhole = true) {
+  auto problem = [](const std::vector<std::string> &objects,
+                    bool isWhole = true) {
     auto image = cpu::linkShared(objects, isWhole);
     return image ? std::string("none") : llvm::toString(image.takeError());
   };
