@@ -35,7 +35,7 @@ LogicalResult verifyLevel(ModuleOp module) {
     StringRef dialect = op->getName().getDialectNamespace();
     if (dialect != "xf" && dialect != "pipe")
       return;
-    op->emitOpError("is left from an earlier level (K14)");
+    op->emitOpError("K14: is left from an earlier level");
     result = failure();
   });
   for (auto function : module.getOps<func::FuncOp>())
@@ -43,7 +43,7 @@ LogicalResult verifyLevel(ModuleOp module) {
       for (Operation &op : block)
         if (!isa<KernDialect, func::FuncDialect>(op.getDialect()) &&
             !isa<arith::ConstantOp>(op) && succeeded(result))
-          result = op.emitOpError("cannot stand in a function here (K14)");
+          result = op.emitOpError("K14: cannot stand in a function here");
   return result;
 }
 
@@ -53,8 +53,8 @@ LogicalResult verifySchedule(ScheduleOp schedule, SymbolTable &symbols) {
     auto name = cast<FlatSymbolRefAttr>(action[0]);
     auto function = symbols.lookup<func::FuncOp>(name.getAttr());
     if (!function || !function->getAttrOfType<StringAttr>("kern.fragment"))
-      return schedule.emitOpError("runs ")
-             << name << ", which is no function with `kern.fragment` (K15)";
+      return schedule.emitOpError("K15: runs ")
+             << name << ", which is no function with `kern.fragment`";
   }
   return success();
 }
@@ -79,9 +79,8 @@ LogicalResult verifyResiduals(ModuleOp module) {
     llvm::append_range(expected, forward.getResultTypes().drop_front());
   if (ArrayRef(expected) == backward.getArgumentTypes())
     return success();
-  return backward.emitOpError("takes ")
-         << backward.getArgumentTypes() << ", but forward leaves " << expected
-         << " (K16)";
+  return backward.emitOpError("K16: takes ")
+         << backward.getArgumentTypes() << ", but forward leaves " << expected;
 }
 
 /// K18: what a stage's function takes as saved is a result of the named
@@ -109,9 +108,9 @@ LogicalResult verifySaved(ModuleOp module) {
           index.getInt() >= static_cast<int64_t>(maker.getNumResults()) ||
           maker.getResultTypes()[index.getInt()] !=
               function.getArgumentTypes()[i])
-        return function.emitOpError("takes ")
+        return function.emitOpError("K18: takes ")
                << saved << " as argument " << i
-               << ", which no fragment of its stage returns (K18)";
+               << ", which no fragment of its stage returns";
     }
   return success();
 }
@@ -124,8 +123,8 @@ LogicalResult verifyAccumulation(func::FuncOp function) {
     bool first = begun.insert(op.getVariableAttr()).second;
     if (first || op.getAlways())
       return WalkResult::advance();
-    op.emitOpError("sets ")
-        << op.getVariableAttr() << " after another contribution (K17)";
+    op.emitOpError("K17: sets ")
+        << op.getVariableAttr() << " after another contribution";
     return WalkResult::interrupt();
   });
   return failure(walk.wasInterrupted());

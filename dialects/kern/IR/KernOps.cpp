@@ -47,29 +47,29 @@ static LogicalResult verifyAccess(Operation *op, const Twine &what, Type type,
                                   Access access, int64_t rows, int64_t cols) {
   auto tensor = dyn_cast<RankedTensorType>(type);
   if (!tensor || !tensor.hasStaticShape())
-    return op->emitOpError(what + " must have a static shape (K1)");
+    return op->emitOpError("K1: " + what + " must have a static shape");
   int64_t count = tensor.getNumElements();
   if (access == Access::Tiled) {
     if (count > 0 && count % cols == 0 && rows % (count / cols) == 0)
       return success();
-    return op->emitOpError(what + " is tiled and has ")
+    return op->emitOpError("K1: " + what + " is tiled and has ")
            << count << " elements, which are not " << cols
-           << " times a divisor of " << rows << " (K1)";
+           << " times a divisor of " << rows;
   }
   int64_t expected = elementsOf(access, rows, cols);
   if (count == expected)
     return success();
-  return op->emitOpError(what + " is ")
+  return op->emitOpError("K1: " + what + " is ")
          << stringifyAccess(access) << " and must have " << expected
-         << " elements, found " << count << " (K1)";
+         << " elements, found " << count;
 }
 
 /// K2: rows and cols are positive and their product fits in 62 bits.
 static LogicalResult verifySpace(Operation *op, int64_t rows, int64_t cols) {
   if (rows > 0 && cols > 0 && rows <= (int64_t(1) << 62) / cols)
     return success();
-  return op->emitOpError("iteration space [")
-         << rows << " x " << cols << "] must be positive and below 2^62 (K2)";
+  return op->emitOpError("K2: iteration space [")
+         << rows << " x " << cols << "] must be positive and below 2^62";
 }
 
 /// K3: one f32 argument a tensor operand, then an i32 an instance; one yielded
@@ -77,18 +77,18 @@ static LogicalResult verifySpace(Operation *op, int64_t rows, int64_t cols) {
 static LogicalResult verifyRegion(Operation *op, Block &block, size_t inputs,
                                   size_t instances, size_t results) {
   if (block.getNumArguments() != inputs + instances)
-    return op->emitOpError("region must have ")
+    return op->emitOpError("K3: region must have ")
            << inputs + instances << " arguments, found "
-           << block.getNumArguments() << " (K3)";
+           << block.getNumArguments();
   for (auto [i, argument] : llvm::enumerate(block.getArguments()))
     if (i < inputs ? !argument.getType().isF32()
                    : !argument.getType().isInteger(32))
-      return op->emitOpError("region argument ")
-             << i << " must be " << (i < inputs ? "f32" : "i32") << " (K3)";
+      return op->emitOpError("K3: region argument ")
+             << i << " must be " << (i < inputs ? "f32" : "i32");
   size_t yielded = block.getTerminator()->getNumOperands();
   if (yielded != results)
-    return op->emitOpError("region must yield ")
-           << results << " values, found " << yielded << " (K3)";
+    return op->emitOpError("K3: region must yield ")
+           << results << " values, found " << yielded;
   return success();
 }
 
@@ -100,13 +100,13 @@ static LogicalResult verifyScalarOps(Operation *op, Block &block) {
         isa_and_present<arith::ArithDialect, math::MathDialect>(dialect) ||
         isa<ReduceOp, KeepScaleOp, YieldOp>(inner);
     if (!known || inner.getNumRegions() != 0)
-      return op->emitOpError("region cannot hold '")
-             << inner.getName() << "' (K4)";
+      return op->emitOpError("K4: region cannot hold '")
+             << inner.getName() << "'";
     for (Type type : inner.getResultTypes())
       if (!type.isIntOrFloat())
-        return op->emitOpError("region holds '")
+        return op->emitOpError("K4: region holds '")
                << inner.getName() << "' that gives " << type
-               << ", which is not a scalar (K4)";
+               << ", which is not a scalar";
   }
   return success();
 }
@@ -117,8 +117,8 @@ static LogicalResult verifyResultAccess(Operation *op, size_t i, Access access,
   if (access == Access::Full || access == Access::Row ||
       (access == Access::Scalar && rows == 1))
     return success();
-  return op->emitOpError("result ")
-         << i << " cannot be " << stringifyAccess(access) << " (K5)";
+  return op->emitOpError("K5: result ")
+         << i << " cannot be " << stringifyAccess(access);
 }
 
 template <typename TypeRangeT>
@@ -126,8 +126,9 @@ static LogicalResult verifyAccesses(Operation *op, StringRef what,
                                     TypeRangeT types, ArrayAttr accesses,
                                     int64_t rows, int64_t cols) {
   if (accesses.size() != types.size())
-    return op->emitOpError("has ") << types.size() << " " << what << "s and "
-                                   << accesses.size() << " accesses (K1)";
+    return op->emitOpError("K1: has ")
+           << types.size() << " " << what << "s and " << accesses.size()
+           << " accesses";
   for (auto [i, type] : llvm::enumerate(types))
     if (failed(verifyAccess(op, Twine(what) + " " + Twine(i), type,
                             cast<AccessAttr>(accesses[i]).getValue(), rows,
@@ -182,7 +183,7 @@ LogicalResult ReduceOp::verify() {
   auto kernel = dyn_cast_or_null<KernelOp>(parent);
   if (isa_and_present<RowsOp>(parent) || (kernel && !kernel.getByColumns()))
     return success();
-  return emitOpError("must be inside kern.rows or a kernel of rows (K6)");
+  return emitOpError("K6: must be inside kern.rows or a kernel of rows");
 }
 
 /// How many elements a fused region has; nothing for anything else.
@@ -197,11 +198,11 @@ static std::optional<int64_t> pointsOf(Operation *region) {
 /// K19: a piece is one of as many elements as the region has.
 static LogicalResult verifyPiece(KeepScaleOp op) {
   if (op.getAt().size() != op.getDims().size())
-    return op.emitOpError("has ") << op.getAt().size() << " starts of "
-                                  << op.getDims().size() << " dims (K19)";
+    return op.emitOpError("K19: has ") << op.getAt().size() << " starts of "
+                                       << op.getDims().size() << " dims";
   if (const char *error = hocket::kernels::pieceError(
           {op.getPiece(), op.getWhole(), op.getDims(), op.getParts()}))
-    return op.emitOpError("piece: ") << error << " (K19)";
+    return op.emitOpError("K19: piece: ") << error;
   if (op.getPiece().empty())
     return success();
   int64_t elements = 1;
@@ -210,14 +211,14 @@ static LogicalResult verifyPiece(KeepScaleOp op) {
     elements *= size;
   if (!points || elements == *points)
     return success();
-  return op.emitOpError("draws for a piece of ")
-         << elements << " elements in a region of " << *points << " (K19)";
+  return op.emitOpError("K19: draws for a piece of ")
+         << elements << " elements in a region of " << *points;
 }
 
 LogicalResult KeepScaleOp::verify() {
   double p = getProbability().convertToDouble();
   if (!(p >= 0.0 && p < 1.0))
-    return emitOpError("probability must be in [0, 1) (K7)");
+    return emitOpError("K7: probability must be in [0, 1)");
   return verifyPiece(*this);
 }
 
@@ -250,7 +251,7 @@ LogicalResult KernelOp::verify() {
     return failure();
   for (size_t i = 0; i < results.size(); ++i) {
     if (getByColumns() && getResultAccess(i) != Access::Col)
-      return emitOpError("sums columns: result ") << i << " must be col (K5)";
+      return emitOpError("K5: sums columns: result ") << i << " must be col";
     if (!getByColumns() &&
         failed(verifyResultAccess(*this, i, getResultAccess(i), getRows())))
       return failure();
@@ -269,21 +270,19 @@ LogicalResult LaunchOp::verifySymbolUses(SymbolTableCollection &symbols) {
   auto kernel =
       symbols.lookupNearestSymbolFrom<KernelOp>(*this, getKernelAttr());
   if (!kernel)
-    return emitOpError("calls ")
-           << getKernelAttr() << ", which is not a kern.kernel (K8)";
+    return emitOpError("K8: calls ")
+           << getKernelAttr() << ", which is not a kern.kernel";
   auto matches = [](TypeRange types, ArrayAttr declared) {
     return types.size() == declared.size() &&
            llvm::equal(types, declared.getAsValueRange<TypeAttr>());
   };
   if (!matches(getInputs().getTypes(), kernel.getInputTypes()))
-    return emitOpError("operands differ from those of ")
-           << getKernelAttr() << " (K8)";
+    return emitOpError("K8: operands differ from those of ") << getKernelAttr();
   if (!matches(getOutputs().getTypes(), kernel.getResultTypes()))
-    return emitOpError("results differ from those of ")
-           << getKernelAttr() << " (K8)";
+    return emitOpError("K8: results differ from those of ") << getKernelAttr();
   if (getInstances().size() != kernel.getInstances())
-    return emitOpError("must have ")
-           << kernel.getInstances() << " instances (K8)";
+    return emitOpError("K8: must have ")
+           << kernel.getInstances() << " instances";
   return success();
 }
 
@@ -301,14 +300,16 @@ static LogicalResult verifyFactors(GemmOp gemm) {
   };
   Type a = elementOf(gemm.getA()), b = elementOf(gemm.getB());
   if (isF8(a) != isF8(b))
-    return gemm.emitOpError("one factor has 8-bit elements and the other has "
-                            "not (K9)");
+    return gemm.emitOpError(
+        "K9: one factor has 8-bit elements and the other has "
+        "not");
   if (isa<Float8E5M2Type>(a) && isa<Float8E5M2Type>(b))
-    return gemm.emitOpError("both factors are f8E5M2, one of the two must be "
-                            "f8E4M3FN (K9)");
+    return gemm.emitOpError(
+        "K9: both factors are f8E5M2, one of the two must be "
+        "f8E4M3FN");
   for (Value scale : {gemm.getScaleA(), gemm.getScaleB()})
     if (scale && (!isF8(a) || !elementOf(scale).isF32()))
-      return gemm.emitOpError("a scale is an f32 for 8-bit elements (K9)");
+      return gemm.emitOpError("K9: a scale is an f32 for 8-bit elements");
   return success();
 }
 
@@ -320,14 +321,14 @@ LogicalResult GemmOp::verify() {
     auto type = cast<RankedTensorType>(value.getType());
     if (type.hasStaticShape() && type.getNumElements() == expected)
       return success();
-    return LogicalResult(emitOpError(name)
+    return LogicalResult(emitOpError("K9: " + name)
                          << " must have " << expected << " elements, found "
-                         << type << " (K9)");
+                         << type);
   };
   int64_t m = getM(), n = getN(), k = getK();
   if (m <= 0 || n <= 0 || k <= 0 || m > INT32_MAX || n > INT32_MAX ||
       k > INT32_MAX)
-    return emitOpError("m, n and k must be positive and below 2^31 (K9)");
+    return emitOpError("K9: m, n and k must be positive and below 2^31");
   if (failed(check("a", getA(), m * k)) || failed(check("b", getB(), k * n)) ||
       failed(check("bias", getBias(), n)) ||
       failed(check("residual", getResidual(), m * n)) ||
@@ -338,7 +339,7 @@ LogicalResult GemmOp::verify() {
       failed(check("auxiliary", getAuxiliary(), m * n)))
     return failure();
   if (getAuxiliary() && getEpilogue() == Epilogue::None)
-    return emitOpError("auxiliary needs an epilogue (K9)");
+    return emitOpError("K9: auxiliary needs an epilogue");
   return success();
 }
 
@@ -346,21 +347,21 @@ LogicalResult GemmOp::verify() {
 LogicalResult LibraryOp::verify() {
   int64_t results = getOutputs().size(), operands = getInputs().size();
   if (getWorkspaces() > getOutputs().size())
-    return emitOpError("has ")
+    return emitOpError("K10: has ")
            << getOutputs().size() << " results, which cannot hold "
-           << getWorkspaces() << " workspaces (K10)";
+           << getWorkspaces() << " workspaces";
   std::optional<ArrayRef<int64_t>> inPlace = getInPlace();
   if (!inPlace)
     return success();
   if (static_cast<int64_t>(inPlace->size()) != results)
-    return emitOpError("in_place must have one entry a result (K10)");
+    return emitOpError("K10: in_place must have one entry a result");
   for (auto [i, operand] : llvm::enumerate(*inPlace)) {
     if (operand == -1)
       continue;
     if (operand < 0 || operand >= operands ||
         getInputs()[operand].getType() != getOutputs()[i].getType())
-      return emitOpError("in_place entry ")
-             << i << " must be -1 or an operand of the same type (K10)";
+      return emitOpError("K10: in_place entry ")
+             << i << " must be -1 or an operand of the same type";
   }
   return success();
 }
@@ -373,9 +374,9 @@ LogicalResult ViewOp::verify() {
       from.getElementType() == to.getElementType() &&
       to.getNumElements() <= from.getNumElements())
     return success();
-  return emitOpError("cannot see ")
+  return emitOpError("K11: cannot see ")
          << from << " as " << to
-         << ": the element types must be equal and the elements no more (K11)";
+         << ": the element types must be equal and the elements no more";
 }
 
 OpFoldResult ViewOp::fold(FoldAdaptor) {
@@ -397,24 +398,24 @@ static LogicalResult verifyVariable(Operation *op, FlatSymbolRefAttr name,
                                     Type type, SymbolTableCollection &symbols) {
   auto variable = symbols.lookupNearestSymbolFrom<VariableOp>(op, name);
   if (!variable)
-    return op->emitOpError("names ") << name << ", which is no variable (K12)";
+    return op->emitOpError("K12: names ") << name << ", which is no variable";
   if (variable.getType() != type)
-    return op->emitOpError("has type ") << type << ", but " << name << " is "
-                                        << variable.getType() << " (K12)";
+    return op->emitOpError("K12: has type ")
+           << type << ", but " << name << " is " << variable.getType();
   return success();
 }
 
 LogicalResult VariableOp::verify() {
   auto type = dyn_cast<RankedTensorType>(getType());
   if (!type || !type.hasStaticShape())
-    return emitOpError("must be a tensor of static shape (K12)");
+    return emitOpError("K12: must be a tensor of static shape");
   static constexpr StringRef kinds[] = {"parameter", "gradient",
                                         "optimizer_state", "state", "working"};
   if (llvm::is_contained(kinds, getKind()))
     return success();
-  return emitOpError("kind '") << getKind()
-                               << "' is not one of parameter, gradient, "
-                                  "optimizer_state, state, working (K12)";
+  return emitOpError("K12: kind '") << getKind()
+                                    << "' is not one of parameter, gradient, "
+                                       "optimizer_state, state, working";
 }
 
 LogicalResult ReadOp::verify() { return success(); }
@@ -444,12 +445,12 @@ LogicalResult ScheduleOp::verify() {
     auto fields = dyn_cast<ArrayAttr>(action);
     if (!fields || fields.size() != 3 || !isa<FlatSymbolRefAttr>(fields[0]) ||
         !isa<IntegerAttr>(fields[1]) || !isa<IntegerAttr>(fields[2]))
-      return emitOpError("action ")
-             << i << " must be [@function, microbatch, slot] (K13)";
+      return emitOpError("K13: action ")
+             << i << " must be [@function, microbatch, slot]";
     int64_t slot = cast<IntegerAttr>(fields[2]).getInt();
     if (slot < 0 || slot >= static_cast<int64_t>(getSlots()))
-      return emitOpError("action ")
-             << i << " uses slot " << slot << " of " << getSlots() << " (K13)";
+      return emitOpError("K13: action ")
+             << i << " uses slot " << slot << " of " << getSlots();
   }
   return success();
 }
@@ -460,26 +461,26 @@ LogicalResult CollectiveOp::verify() {
   if (!llvm::is_contained(
           {"all_reduce", "all_gather", "reduce_scatter", "all_to_all", "shift"},
           getKind()))
-    return emitOpError("there is no collective '") << getKind() << "' (K30)";
+    return emitOpError("K30: there is no collective '") << getKind() << "'";
   if (getAxes().empty())
-    return emitOpError("names no axis (K31)");
+    return emitOpError("K31: names no axis");
   if (from.getElementType() != to.getElementType())
-    return emitOpError("makes ") << to << " of " << from << " (K32)";
+    return emitOpError("K32: makes ") << to << " of " << from;
   int64_t gives = from.getNumElements(), takes = to.getNumElements();
   bool fits = getKind() == "all_gather"       ? takes % gives == 0
               : getKind() == "reduce_scatter" ? gives % takes == 0
                                               : gives == takes;
   if (!fits)
-    return emitOpError("makes ") << to << " of " << from << " (K32)";
+    return emitOpError("K32: makes ") << to << " of " << from;
   return success();
 }
 
 LogicalResult PlaceOp::verify() {
   if (getAxes().empty())
-    return emitOpError("names no axis (K31)");
+    return emitOpError("K31: names no axis");
   if (getStep() < 1)
-    return emitOpError("a piece has at least one element, not ")
-           << getStep() << " (K33)";
+    return emitOpError("K33: a piece has at least one element, not ")
+           << getStep();
   return success();
 }
 

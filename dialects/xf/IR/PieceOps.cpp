@@ -30,20 +30,20 @@ LogicalResult CrossEntropyRowsOp::verify() {
     return failure();
   Shape logits = shapeOf(getLogits()), lse = shapeOf(getLse());
   if (logits.empty() || lse.empty())
-    return emitOpError("[X32] logits and lse have a last dim");
+    return emitOpError("X32: logits and lse have a last dim");
   if (failed(
           checkShape(*this, 32, "labels", getLabels(), logits.drop_back())) ||
       failed(checkShape(*this, 32, "picked", getPicked(), logits.drop_back())))
     return failure();
   if (lse.drop_back() != logits.drop_back())
-    return emitOpError("[X32] lse [")
+    return emitOpError("X32: lse [")
            << lse << "] has other rows than logits [" << logits << "]";
   if (getFirstColumn() && lse.back() != 1)
-    return emitOpError("[X32] a piece of the logits is one part, not ")
+    return emitOpError("X32: a piece of the logits is one part, not ")
            << lse.back();
   int64_t valid = getValidVocab();
   if (valid < 1 || (valid > logits.back() && !getFirstColumn()))
-    return emitOpError("[X32] a valid vocabulary of ")
+    return emitOpError("X32: a valid vocabulary of ")
            << valid << " is not in [1, " << logits.back() << "]";
   return success();
 }
@@ -54,7 +54,7 @@ LogicalResult MergeAttentionOp::verify() {
     return failure();
   Shape shape = shapeOf(getInput());
   if (!isWide(elementOf(getInput())))
-    return emitOpError("[X37] sums are of f32 or f64");
+    return emitOpError("X37: sums are of f32 or f64");
   if (failed(checkShape(*this, 37, "lse", getLse(),
                         {shape[0], shape[2], shape[1]})) ||
       failed(checkSameType(*this, 37, "other", getOther(), getInput())) ||
@@ -69,7 +69,7 @@ LogicalResult LogSumExpOp::verify() {
     return failure();
   Shape input = shapeOf(getInput());
   if (input.empty())
-    return emitOpError("[X33] input is a scalar");
+    return emitOpError("X33: input is a scalar");
   if (failed(checkShape(*this, 33, "result", getResult(), input.drop_back())))
     return failure();
   return checkElement(*this, 33, "result", getResult(), elementOf(getInput()));

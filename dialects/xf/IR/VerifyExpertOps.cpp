@@ -20,8 +20,8 @@ using namespace hocket::xf;
 /// Logits of the router: `[.., E]`, of f32 or f64.
 static LogicalResult checkLogits(Operation *op, int number, Value logits) {
   if (shapeOf(logits).empty() || !isWide(elementOf(logits)))
-    return op->emitOpError("[X")
-           << number << "] logits have type " << logits.getType()
+    return op->emitOpError("X")
+           << number << ": logits have type " << logits.getType()
            << ", expected [.., E] of f32 or f64";
   return success();
 }
@@ -31,7 +31,7 @@ static LogicalResult checkChoices(Operation *op, Value logits, StringRef what,
                                   Value value, int64_t topK) {
   SmallVector<int64_t> expected(shapeOf(logits));
   if (topK < 1 || topK > expected.back())
-    return op->emitOpError("[X24] a choice of ")
+    return op->emitOpError("X24: a choice of ")
            << topK << " experts is not in [1, " << expected.back() << "]";
   expected.back() = topK;
   return checkShape(op, 24, what, value, expected);
@@ -40,7 +40,7 @@ static LogicalResult checkChoices(Operation *op, Value logits, StringRef what,
 static LogicalResult checkRouterScale(Operation *op, double scale) {
   if (scale > 0 && std::isfinite(scale))
     return success();
-  return op->emitOpError("[X24] a scale of ")
+  return op->emitOpError("X24: a scale of ")
          << scale << " is not positive and finite";
 }
 
@@ -51,14 +51,14 @@ static LogicalResult verifyGroups(RouterOp op) {
   auto kept = static_cast<int64_t>(op.getTopkGroups());
   auto topK = static_cast<int64_t>(op.getTopK());
   if (groups < 1 || experts % groups != 0)
-    return op.emitOpError("[X25] ")
+    return op.emitOpError("X25: ")
            << groups << " groups do not divide " << experts << " experts";
   if (kept < 1 || kept > groups)
-    return op.emitOpError("[X25] ")
+    return op.emitOpError("X25: ")
            << kept << " groups to choose from are not in [1, " << groups << "]";
   if (topK > kept * (experts / groups))
-    return op.emitOpError("[X25] ") << kept << " groups of " << experts / groups
-                                    << " experts hold fewer than " << topK;
+    return op.emitOpError("X25: ") << kept << " groups of " << experts / groups
+                                   << " experts hold fewer than " << topK;
   return success();
 }
 
@@ -84,7 +84,7 @@ LogicalResult RouterGradientOp::verify() {
   if (failed(checkStatic(*this)) || failed(checkLogits(*this, 24, getLogits())))
     return failure();
   if (shapeOf(getExperts()).empty())
-    return emitOpError("[X24] experts are a scalar");
+    return emitOpError("X24: experts are a scalar");
   int64_t topK = shapeOf(getExperts()).back();
   if (failed(checkChoices(*this, getLogits(), "grad", getGrad(), topK)) ||
       failed(checkChoices(*this, getLogits(), "experts", getExperts(), topK)) ||
@@ -134,7 +134,7 @@ LogicalResult ExpertCountsOp::verify() {
     return failure();
   if (isWide(elementOf(getResult())))
     return success();
-  return emitOpError("[X28] counts are of f32 or f64, not ")
+  return emitOpError("X28: counts are of f32 or f64, not ")
          << elementOf(getResult());
 }
 
@@ -148,8 +148,7 @@ LogicalResult BalanceBiasOp::verify() {
   double rate = getRate().convertToDouble();
   if (rate >= 0 && std::isfinite(rate))
     return success();
-  return emitOpError("[X28] a rate of ")
-         << rate << " is negative or not finite";
+  return emitOpError("X28: a rate of ") << rate << " is negative or not finite";
 }
 
 //===----------------------------------------------------------------------===//
@@ -163,8 +162,8 @@ static LogicalResult verifyRuns(Operation *op, int number, Shape tokens,
   if (positions >= 1 && runs % positions == 0 && tokens[1] % positions == 0 &&
       tokens[0] % (runs / positions) == 0)
     return success();
-  return op->emitOpError("[X")
-         << number << "] " << runs << " runs, " << positions
+  return op->emitOpError("X")
+         << number << ": " << runs << " runs, " << positions
          << " along positions, do not divide " << tokens[0] << " sequences of "
          << tokens[1];
 }
@@ -178,17 +177,17 @@ LogicalResult ExpertOrderOp::verify() {
   auto capacity = static_cast<int64_t>(getCapacity());
   if (experts < 1 || experts > INT32_MAX || capacity < 0 ||
       capacity > INT32_MAX / experts)
-    return emitOpError("[X29] ") << experts << " experts with a capacity of "
-                                 << capacity << " do not fit 32-bit rows";
+    return emitOpError("X29: ") << experts << " experts with a capacity of "
+                                << capacity << " do not fit 32-bit rows";
   Shape choice = shapeOf(getChoice());
   if (choice[0] * choice[1] > INT32_MAX / choice[2])
-    return emitOpError("[X29] [") << choice << "] does not fit 32-bit rows";
+    return emitOpError("X29: [") << choice << "] does not fit 32-bit rows";
   if ((capacity == 0) != static_cast<bool>(getRanges()))
-    return emitOpError("[X29] the order without a capacity, and no other, has "
+    return emitOpError("X29: the order without a capacity, and no other, has "
                        "ranges");
   auto positions = static_cast<int64_t>(getPositionRuns());
   if (capacity > 0 && positions != 1)
-    return emitOpError("[X29] with a capacity there are no runs of positions");
+    return emitOpError("X29: with a capacity there are no runs of positions");
   if (capacity > 0)
     return success();
   if (failed(checkRank(*this, 29, "ranges", getRanges(), 3)))
@@ -207,14 +206,14 @@ static LogicalResult verifyRows(Operation *op, Value tokens, Value slots,
     return failure();
   Shape s = shapeOf(slots), r = shapeOf(rows);
   if (r.size() != 3 && r.size() != 4)
-    return op->emitOpError("[X30] rows have ")
+    return op->emitOpError("X30: rows have ")
            << r.size() << " dims, expected 4 with a capacity, else 3";
   if (failed(checkShape(op, 30, "tokens", tokens, {s[0], s[1], r.back()})))
     return failure();
   if (r.size() == 3)
     return verifyRuns(op, 30, s, r[0], positions);
   if (positions != 1)
-    return op->emitOpError("[X30] with a capacity there are no runs of "
+    return op->emitOpError("X30: with a capacity there are no runs of "
                            "positions");
   return checkShape(op, 30, "rows", rows, {r[0], s[0], r[2], r[3]});
 }
@@ -275,8 +274,8 @@ static LogicalResult verifyGroupedRows(Operation *op, StringRef what,
     return checkShape(op, 31, "ranges", ranges, {shapeOf(rows)[0], experts, 2});
   if (shapeOf(rows)[0] == experts)
     return success();
-  return op->emitOpError("[X31] ") << what << " are of " << shapeOf(rows)[0]
-                                   << " experts, weight of " << experts;
+  return op->emitOpError("X31: ") << what << " are of " << shapeOf(rows)[0]
+                                  << " experts, weight of " << experts;
 }
 
 /// X31: `to` is `from`, ending in `last` where `from` ends in `expected`.
@@ -284,7 +283,7 @@ static LogicalResult verifyProduct(Operation *op, Value from, int64_t expected,
                                    Value to, int64_t last) {
   Shape shape = shapeOf(from);
   if (shape.back() != expected)
-    return op->emitOpError("[X31] rows of ")
+    return op->emitOpError("X31: rows of ")
            << shape.back() << " do not fit weights of " << expected;
   SmallVector<int64_t> result(shape);
   result.back() = last;

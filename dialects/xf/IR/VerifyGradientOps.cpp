@@ -29,7 +29,7 @@ LogicalResult PadRowsOp::verify() {
   Shape from = shapeOf(getInput()), to = shapeOf(getResult());
   if (from.empty() || to.size() != from.size() ||
       to.drop_front() != from.drop_front() || to[0] < from[0])
-    return emitOpError("[X21] input [")
+    return emitOpError("X21: input [")
            << from << "] is not the first rows of [" << to << "]";
   return checkElement(*this, 21, "result", getResult(), elementOf(getInput()));
 }
@@ -40,7 +40,7 @@ LogicalResult LinearInputGradientOp::verify() {
     return failure();
   Shape grad = shapeOf(getGrad()), weight = shapeOf(getWeight());
   if (grad.empty() || grad.back() != weight[0])
-    return emitOpError("[X22] grad [")
+    return emitOpError("X22: grad [")
            << grad << "] does not end in the weight's " << weight[0];
   SmallVector<int64_t> expected(grad);
   expected.back() = weight[1];
@@ -58,7 +58,7 @@ LogicalResult LinearWeightGradientOp::verify() {
     return failure();
   Shape grad = shapeOf(getGrad()), input = shapeOf(getInput());
   if (grad.empty() || input.empty() || grad.drop_back() != input.drop_back())
-    return emitOpError("[X23] grad [")
+    return emitOpError("X23: grad [")
            << grad << "] and input [" << input << "] have other rows";
   if (failed(checkShape(*this, 23, "result", getResult(),
                         {grad.back(), input.back()})) ||
@@ -75,7 +75,7 @@ LogicalResult AmaxOp::verify() { return checkStatic(*this); }
 LogicalResult QuantizeScaleOp::verify() {
   if (isF8(getFormat()))
     return success();
-  return emitOpError("[X59] format is ")
+  return emitOpError("X59: format is ")
          << getFormat() << ", expected f8E4M3FN or f8E5M2";
 }
 

@@ -42,7 +42,7 @@ LogicalResult PrefixOp::verify() {
   Shape from = shapeOf(getInput()), to = shapeOf(getResult());
   if (from.empty() || to.size() != from.size() ||
       to.drop_front() != from.drop_front() || to[0] > from[0])
-    return emitOpError("[X2] result [")
+    return emitOpError("X2: result [")
            << to << "] is not the first rows of [" << from << "]";
   return checkElement(*this, 2, "result", getResult(), elementOf(getInput()));
 }
@@ -53,7 +53,7 @@ LogicalResult LinearOp::verify() {
     return failure();
   Shape input = shapeOf(getInput()), weight = shapeOf(getWeight());
   if (input.empty() || input.back() != weight[1])
-    return emitOpError("[X3] input [")
+    return emitOpError("X3: input [")
            << input << "] does not end in the weight's " << weight[1];
   if (failed(checkShape(*this, 3, "result", getResult(),
                         withLast(input, weight[0]))))
@@ -75,12 +75,12 @@ LogicalResult LinearOp::verify() {
 static LogicalResult verifyNorm(Operation *op, Value input, Value weight,
                                 double epsilon) {
   if (shapeOf(input).empty())
-    return op->emitOpError("[X4] input is a scalar");
+    return op->emitOpError("X4: input is a scalar");
   if (failed(checkShape(op, 4, "weight", weight, shapeOf(input).back())) ||
       failed(checkElementOrWider(op, 4, "weight", weight, elementOf(input))))
     return failure();
   if (!(epsilon > 0) || !std::isfinite(epsilon))
-    return op->emitOpError("[X5] epsilon ") << epsilon << " is not positive";
+    return op->emitOpError("X5: epsilon ") << epsilon << " is not positive";
   return success();
 }
 
@@ -94,7 +94,7 @@ LogicalResult NormOp::verify() {
   if (!getBias())
     return success();
   if (getKind() == NormKind::Rms)
-    return emitOpError("[X6] an RMS norm has no bias");
+    return emitOpError("X6: an RMS norm has no bias");
   return checkSameType(*this, 4, "bias", getBias(), getWeight());
 }
 
@@ -113,7 +113,7 @@ LogicalResult NormGradientOp::verify() {
   if (!getBiasGrad())
     return success();
   if (getKind() == NormKind::Rms)
-    return emitOpError("[X6] an RMS norm has no bias");
+    return emitOpError("X6: an RMS norm has no bias");
   return checkSameType(*this, 4, "bias_grad", getBiasGrad(), getWeightGrad());
 }
 
@@ -122,11 +122,11 @@ template <typename OpT> static LogicalResult verifyRows(OpT op) {
   int64_t rows = shapeOf(op.getResult())[0];
   int64_t part = op.getPart(), whole = op.getWhole();
   if (op.getFirst() ? whole < rows : whole != 0)
-    return op.emitOpError("[X36] ")
+    return op.emitOpError("X36: ")
            << rows << " rows are no piece of a sequence of " << whole;
   int64_t all = whole > 0 ? whole : rows;
   if (part < 0 || part > all || (part > 0 && all % (2 * part)))
-    return op.emitOpError("[X36] ")
+    return op.emitOpError("X36: ")
            << all << " positions are no even number of parts of " << part;
   return success();
 }
@@ -149,10 +149,10 @@ LogicalResult RopeTableOp::verify() {
           checkShape(*this, 7, "result", getResult(), {positions, pairs, 2})))
     return failure();
   if (!isWide(elementOf(getResult())))
-    return emitOpError("[X7] a table is of f32 or f64");
+    return emitOpError("X7: a table is of f32 or f64");
   for (double frequency : getInverseFrequencies())
     if (!std::isfinite(frequency))
-      return emitOpError("[X7] frequency ") << frequency << " is not finite";
+      return emitOpError("X7: frequency ") << frequency << " is not finite";
   return success();
 }
 
@@ -163,12 +163,12 @@ LogicalResult RopeOp::verify() {
     return failure();
   Shape input = shapeOf(getInput());
   if (input[3] % 2 != 0)
-    return emitOpError("[X8] a head dim of ") << input[3] << " is not even";
+    return emitOpError("X8: a head dim of ") << input[3] << " is not even";
   if (failed(checkShape(*this, 8, "table", getTable(),
                         {input[1], input[3] / 2, 2})))
     return failure();
   if (!isWide(elementOf(getTable())))
-    return emitOpError("[X8] a table is of f32 or f64");
+    return emitOpError("X8: a table is of f32 or f64");
   return success();
 }
 
@@ -178,14 +178,14 @@ template <typename OpT> static LogicalResult verifyPiece(OpT op) {
   int64_t part = op.getPart(), keys = shapeOf(op.getKey())[1];
   int64_t positions = query[1];
   if (op.getPlace().size() != (op.getWhole() ? 4 : 0))
-    return op.emitOpError("[X19] has ")
+    return op.emitOpError("X19: has ")
            << op.getPlace().size() << " numbers for its place, expected "
            << (op.getWhole() ? 4 : 0);
   if (auto whole = op.getWhole()) {
     if (whole->size() != 3 || (*whole)[0] < query[0] ||
         (*whole)[1] < query[2] ||
         (*whole)[2] < std::max<int64_t>(query[1], keys))
-      return op.emitOpError("[X19] whole [")
+      return op.emitOpError("X19: whole [")
              << *whole << "] does not hold " << query[0] << " sequences, "
              << query[2] << " heads and " << std::max<int64_t>(query[1], keys)
              << " positions";
@@ -193,10 +193,10 @@ template <typename OpT> static LogicalResult verifyPiece(OpT op) {
   }
   int64_t behind = op.getBehind();
   if (behind < 0 || (behind > 0 && (!op.getWhole() || behind >= positions)))
-    return op.emitOpError("[X19] keys cannot be ")
+    return op.emitOpError("X19: keys cannot be ")
            << behind << " rows before the piece";
   if (part < 0 || part > positions || (part > 0 && positions % (2 * part)))
-    return op.emitOpError("[X19] ")
+    return op.emitOpError("X19: ")
            << positions << " positions are no even number of parts of " << part;
   return success();
 }
@@ -217,8 +217,8 @@ template <typename OpT> static LogicalResult verifyAttention(OpT op) {
       failed(checkElement(op, 9, "key", op.getKey(), elementOf(op.getQuery()))))
     return failure();
   if (query[2] % groups != 0)
-    return op.emitOpError("[X10] ") << groups << " key heads do not divide "
-                                    << query[2] << " query heads";
+    return op.emitOpError("X10: ") << groups << " key heads do not divide "
+                                   << query[2] << " query heads";
   if (failed(checkShape(op, 9, "lse", op.getLse(),
                         {query[0], query[2], query[1]})) ||
       failed(checkElement(op, 9, "lse", op.getLse(),
@@ -226,12 +226,12 @@ template <typename OpT> static LogicalResult verifyAttention(OpT op) {
     return failure();
   double scale = op.getScale().convertToDouble();
   if (!(scale > 0) || !std::isfinite(scale))
-    return op.emitOpError("[X11] scale ") << scale << " is not positive";
+    return op.emitOpError("X11: scale ") << scale << " is not positive";
   if (static_cast<int64_t>(op.getWindow()) < 0)
-    return op.emitOpError("[X11] window ")
+    return op.emitOpError("X11: window ")
            << static_cast<int64_t>(op.getWindow()) << " is negative";
   if (op.getWindow() != 0 && !op.getCausal())
-    return op.emitOpError("[X11] a window needs causal attention");
+    return op.emitOpError("X11: a window needs causal attention");
   return checkProbability(op, op.getDropout().convertToDouble());
 }
 
@@ -281,7 +281,7 @@ template <typename OpT> static LogicalResult verifyElementwise(OpT op) {
     return failure();
   if (isSuffix(shapeOf(op.getRhs()), shapeOf(op.getLhs())))
     return success();
-  InFlightDiagnostic message = op.emitOpError("[X13] rhs [");
+  InFlightDiagnostic message = op.emitOpError("X13: rhs [");
   message << shapeOf(op.getRhs()) << "] is not the last dims of lhs ["
           << shapeOf(op.getLhs()) << "]";
   return message;
@@ -294,7 +294,7 @@ LogicalResult SumLeadingOp::verify() {
   if (failed(checkStatic(*this)))
     return failure();
   if (!isSuffix(shapeOf(getResult()), shapeOf(getInput())))
-    return emitOpError("[X14] result [")
+    return emitOpError("X14: result [")
            << shapeOf(getResult()) << "] is not the last dims of input ["
            << shapeOf(getInput()) << "]";
   return checkElementOrWider(*this, 14, "result", getResult(),
@@ -307,7 +307,7 @@ LogicalResult ReshapeOp::verify() {
   auto from = cast<ShapedType>(getInput().getType());
   auto to = cast<ShapedType>(getResult().getType());
   if (from.getNumElements() != to.getNumElements())
-    return emitOpError("[X15] ")
+    return emitOpError("X15: ")
            << from.getNumElements() << " elements do not make "
            << to.getNumElements();
   return checkElement(*this, 15, "result", getResult(), elementOf(getInput()));
@@ -329,7 +329,7 @@ static LogicalResult verifyCrossEntropy(OpT op, bool isPiece) {
     return failure();
   Shape logits = shapeOf(op.getLogits());
   if (logits.empty())
-    return op.emitOpError("[X17] logits are a scalar");
+    return op.emitOpError("X17: logits are a scalar");
   if (failed(
           checkShape(op, 17, "labels", op.getLabels(), logits.drop_back())) ||
       failed(checkShape(op, 17, "lse", op.getLse(), logits.drop_back())) ||
@@ -338,7 +338,7 @@ static LogicalResult verifyCrossEntropy(OpT op, bool isPiece) {
     return failure();
   int64_t valid = op.getValidVocab();
   if (valid < 1 || (valid > logits.back() && !isPiece))
-    return op.emitOpError("[X17] a valid vocabulary of ")
+    return op.emitOpError("X17: a valid vocabulary of ")
            << valid << " is not in [1, " << logits.back() << "]";
   return success();
 }

@@ -22,16 +22,16 @@ LogicalResult InitAttr::verify(function_ref<InFlightDiagnostic()> emitError,
                                StringRef kind, FloatAttr value) {
   bool valued = kind == "normal" || kind == "constant";
   if (!valued && kind != "zeros" && kind != "ones")
-    return emitError() << "[X41] an initial value is normal, zeros, ones or "
+    return emitError() << "X41: an initial value is normal, zeros, ones or "
                           "constant, not "
                        << kind;
   if (valued != static_cast<bool>(value))
-    return emitError() << "[X41] " << kind
+    return emitError() << "X41: " << kind
                        << (valued ? " needs a value" : " takes no value");
   if (value && !std::isfinite(value.getValueAsDouble()))
-    return emitError() << "[X41] the value of " << kind << " is not finite";
+    return emitError() << "X41: the value of " << kind << " is not finite";
   if (kind == "normal" && value.getValueAsDouble() < 0)
-    return emitError() << "[X41] a standard deviation of "
+    return emitError() << "X41: a standard deviation of "
                        << value.getValueAsDouble() << " is negative";
   return success();
 }
@@ -39,17 +39,17 @@ LogicalResult InitAttr::verify(function_ref<InFlightDiagnostic()> emitError,
 LogicalResult VariableOp::verify() {
   auto type = dyn_cast<RankedTensorType>(getType());
   if (!type || !type.hasStaticShape() || !isa<FloatType>(type.getElementType()))
-    return emitOpError("[X42] has type ")
+    return emitOpError("X42: has type ")
            << getType() << ", expected a static tensor of floats";
   bool owned = getKind() == VariableKind::Gradient ||
                getKind() == VariableKind::OptimizerState ||
                getKind() == VariableKind::Working;
   if (owned != getOf().has_value())
-    return emitOpError("[X43] a ")
+    return emitOpError("X43: a ")
            << stringifyVariableKind(getKind())
            << (owned ? " names its parameter in `of`" : " has no `of`");
   if ((getKind() == VariableKind::OptimizerState) != getSlot().has_value())
-    return emitOpError("[X43] optimizer state, and nothing else, has a `slot`");
+    return emitOpError("X43: optimizer state, and nothing else, has a `slot`");
   return success();
 }
 
@@ -60,12 +60,12 @@ LogicalResult VariableOp::verifySymbolUses(SymbolTableCollection &tables) {
   auto parameter =
       tables.lookupNearestSymbolFrom<VariableOp>(*this, getOfAttr().getAttr());
   if (!parameter || parameter.getKind() != VariableKind::Parameter)
-    return emitOpError("[X43] names no parameter: ") << getOfAttr();
+    return emitOpError("X43: names no parameter: ") << getOfAttr();
   if (!isa<RankedTensorType>(parameter.getType()) ||
       (parameter.getWholeType().getShape() != getWholeType().getShape() &&
        !(getKind() == VariableKind::Working &&
          getWholeType().getRank() == 0))) // a scale
-    return emitOpError("[X43] has another shape than ") << getOfAttr();
+    return emitOpError("X43: has another shape than ") << getOfAttr();
   return success();
 }
 
@@ -75,9 +75,9 @@ static LogicalResult verifyVariable(Operation *op, FlatSymbolRefAttr name,
   auto variable =
       tables.lookupNearestSymbolFrom<VariableOp>(op, name.getAttr());
   if (!variable)
-    return op->emitOpError("[X40] names no variable: ") << name;
+    return op->emitOpError("X40: names no variable: ") << name;
   if (variable.getType() != type)
-    return op->emitOpError("[X40] has type ")
+    return op->emitOpError("X40: has type ")
            << type << ", but " << name << " has " << variable.getType();
   return success();
 }
@@ -100,7 +100,7 @@ LogicalResult AccumulateOp::verifySymbolUses(SymbolTableCollection &tables) {
 
 LogicalResult InputOp::verify() {
   if (getName() != "learning_rate")
-    return emitOpError("[X44] the host gives `learning_rate`, not `")
+    return emitOpError("X44: the host gives `learning_rate`, not `")
            << getName() << "`";
   return checkScalar(*this, 44, "result", getResult());
 }
@@ -108,7 +108,7 @@ LogicalResult InputOp::verify() {
 LogicalResult OutputOp::verify() {
   if (getName() != "loss" && getName() != "grad_norm" &&
       getName() != "loss_scale" && getName() != "skipped")
-    return emitOpError("[X45] the host takes `loss`, `grad_norm`, "
+    return emitOpError("X45: the host takes `loss`, `grad_norm`, "
                        "`loss_scale` and `skipped`, not `")
            << getName() << "`";
   return checkScalar(*this, 45, "value", getValue());
@@ -121,17 +121,17 @@ LogicalResult OutputOp::verify() {
 LogicalResult TrainingOp::verify() {
   int64_t micro = getMicroBatchSize(), global = getGlobalBatchSize();
   if (micro < 1 || static_cast<int64_t>(getSequenceLength()) < 1)
-    return emitOpError("[X46] batch and sequence are positive");
+    return emitOpError("X46: batch and sequence are positive");
   if (global < micro || global % micro != 0)
-    return emitOpError("[X46] a global batch of ")
+    return emitOpError("X46: a global batch of ")
            << global << " is no multiple of the micro batch " << micro;
   if (!isa<AdamWAttr, SgdAttr>(getOptimizer()))
-    return emitOpError("[X46] the optimizer is #xf.adamw or #xf.sgd");
+    return emitOpError("X46: the optimizer is #xf.adamw or #xf.sgd");
   double clip = getClipNorm().convertToDouble();
   if (!(clip >= 0) || !std::isfinite(clip))
-    return emitOpError("[X46] a clipping norm of ") << clip << " is negative";
+    return emitOpError("X46: a clipping norm of ") << clip << " is negative";
   if ((getPrecision() == Precision::Fp16) != getLossScale().has_value())
-    return emitOpError("[X46] fp16, and nothing else, has a loss scale");
+    return emitOpError("X46: fp16, and nothing else, has a loss scale");
   return success();
 }
 
@@ -139,7 +139,7 @@ LogicalResult BalanceOp::verify() {
   double rate = getRate().convertToDouble();
   if (rate > 0 && std::isfinite(rate))
     return success();
-  return emitOpError("[X49] a rate of ") << rate << " is not positive";
+  return emitOpError("X49: a rate of ") << rate << " is not positive";
 }
 
 /// X49: both are states of one type, a number an expert.
@@ -149,12 +149,12 @@ LogicalResult BalanceOp::verifySymbolUses(SymbolTableCollection &tables) {
     auto variable =
         tables.lookupNearestSymbolFrom<VariableOp>(*this, name.getAttr());
     if (!variable || variable.getKind() != VariableKind::State)
-      return emitOpError("[X49] names no state: ") << name;
+      return emitOpError("X49: names no state: ") << name;
     auto shape = dyn_cast<ShapedType>(variable.getType());
     if (!shape || shape.getRank() != 1)
-      return emitOpError("[X49] ") << name << " has not one number an expert";
+      return emitOpError("X49: ") << name << " has not one number an expert";
     if (type && type != variable.getType())
-      return emitOpError("[X49] bias and counts differ in type: ")
+      return emitOpError("X49: bias and counts differ in type: ")
              << variable.getType() << " and " << type;
     type = variable.getType();
   }
@@ -163,7 +163,7 @@ LogicalResult BalanceOp::verifySymbolUses(SymbolTableCollection &tables) {
 
 LogicalResult StepOp::verify() {
   if (static_cast<int64_t>(getMicrobatches()) < 1)
-    return emitOpError("[X47] has ")
+    return emitOpError("X47: has ")
            << static_cast<int64_t>(getMicrobatches()) << " microbatches";
   return success();
 }
@@ -175,16 +175,16 @@ static LogicalResult verifySignatures(StepOp op, FunctionType forward,
                                       FunctionType backward,
                                       FunctionType evaluate) {
   if (forward.getNumInputs() != 2 || forward.getNumResults() < 1)
-    return op.emitOpError("[X48] forward is not (tokens, labels) -> (loss, "
+    return op.emitOpError("X48: forward is not (tokens, labels) -> (loss, "
                           "residuals...)");
   SmallVector<Type> expected(forward.getInputs());
   llvm::append_range(expected, forward.getResults().drop_front());
   if (backward.getInputs() != ArrayRef(expected) ||
       backward.getNumResults() != 0)
-    return op.emitOpError("[X48] backward does not take what forward returns");
+    return op.emitOpError("X48: backward does not take what forward returns");
   if (evaluate.getInputs() != forward.getInputs() ||
       evaluate.getResults() != forward.getResults().take_front())
-    return op.emitOpError("[X48] evaluate is not (tokens, labels) -> loss");
+    return op.emitOpError("X48: evaluate is not (tokens, labels) -> loss");
   return success();
 }
 
@@ -193,7 +193,7 @@ LogicalResult StepOp::verifySymbolUses(SymbolTableCollection &tables) {
     auto function =
         tables.lookupNearestSymbolFrom<func::FuncOp>(*this, name.getAttr());
     if (!function)
-      return emitOpError("[X47] names no function: ") << name;
+      return emitOpError("X47: names no function: ") << name;
     return function.getFunctionType();
   };
   auto forward = lookup(getForwardAttr()), backward = lookup(getBackwardAttr());
@@ -202,13 +202,13 @@ LogicalResult StepOp::verifySymbolUses(SymbolTableCollection &tables) {
     return failure();
   auto none = FunctionType::get(getContext(), {}, {});
   if (*update != none)
-    return emitOpError("[X48] update has no argument and no result");
+    return emitOpError("X48: update has no argument and no result");
   if (getPrepareAttr()) {
     auto prepare = lookup(getPrepareAttr());
     if (failed(prepare))
       return failure();
     if (*prepare != none)
-      return emitOpError("[X48] prepare has no argument and no result");
+      return emitOpError("X48: prepare has no argument and no result");
   }
   return verifySignatures(*this, *forward, *backward, *evaluate);
 }
@@ -231,7 +231,7 @@ LogicalResult GlobalNormOp::verify() {
   if (failed(checkStatic(*this)))
     return failure();
   if (getGrads().empty())
-    return emitOpError("[X50] has no gradient");
+    return emitOpError("X50: has no gradient");
   return checkScalars(*this, 50,
                       {{"norm", getNorm()}, {"nonfinite", getNonfinite()}});
 }
@@ -239,9 +239,9 @@ LogicalResult GlobalNormOp::verify() {
 LogicalResult GradientScaleOp::verify() {
   double maximum = getMaxNorm().convertToDouble();
   if (!(maximum >= 0) || !std::isfinite(maximum))
-    return emitOpError("[X51] max_norm ") << maximum << " is negative";
+    return emitOpError("X51: max_norm ") << maximum << " is negative";
   if (static_cast<int64_t>(getMicrobatches()) < 1)
-    return emitOpError("[X51] has ")
+    return emitOpError("X51: has ")
            << static_cast<int64_t>(getMicrobatches()) << " microbatches";
   return checkScalars(*this, 51,
                       {{"norm", getNorm()},
@@ -254,7 +254,7 @@ static bool isBeta(double beta) { return beta >= 0 && beta < 1; }
 
 LogicalResult BiasCorrectionOp::verify() {
   if (!isBeta(getBeta().convertToDouble()))
-    return emitOpError("[X52] beta is not in [0, 1)");
+    return emitOpError("X52: beta is not in [0, 1)");
   return checkScalars(*this, 52,
                       {{"step", getStep()}, {"result", getResult()}});
 }
@@ -280,11 +280,11 @@ LogicalResult AdamWOp::verify() {
       return failure();
   if (!isBeta(getBeta1().convertToDouble()) ||
       !isBeta(getBeta2().convertToDouble()))
-    return emitOpError("[X55] beta is not in [0, 1)");
+    return emitOpError("X55: beta is not in [0, 1)");
   if (!(getEpsilon().convertToDouble() > 0))
-    return emitOpError("[X55] epsilon is not positive");
+    return emitOpError("X55: epsilon is not positive");
   if (!(getWeightDecay().convertToDouble() >= 0))
-    return emitOpError("[X55] weight_decay is negative");
+    return emitOpError("X55: weight_decay is negative");
   return checkScalars(*this, 54,
                       {{"learning_rate", getLearningRate()},
                        {"correction1", getCorrection1()},
@@ -300,13 +300,13 @@ LogicalResult SgdOp::verify() {
     return failure();
   double momentum = getMomentum().convertToDouble();
   if (!isBeta(momentum))
-    return emitOpError("[X57] momentum is not in [0, 1)");
+    return emitOpError("X57: momentum is not in [0, 1)");
   if (!(getWeightDecay().convertToDouble() >= 0))
-    return emitOpError("[X57] weight_decay is negative");
+    return emitOpError("X57: weight_decay is negative");
   bool buffered = static_cast<bool>(getBuffer());
   if (buffered != static_cast<bool>(getNewBuffer()) ||
       buffered != (momentum > 0))
-    return emitOpError("[X57] a buffer is there when, and only when, there is "
+    return emitOpError("X57: a buffer is there when, and only when, there is "
                        "momentum");
   if (buffered &&
       (failed(checkSameType(*this, 56, "buffer", getBuffer(), getParam())) ||

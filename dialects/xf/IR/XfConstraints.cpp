@@ -14,7 +14,7 @@ using namespace mlir;
 using namespace hocket::xf;
 
 static InFlightDiagnostic violation(Operation *op, int number) {
-  return op->emitOpError("[X") << number << "] ";
+  return op->emitOpError("X") << number << ": ";
 }
 
 Type hocket::xf::widened(Type elementType) {

@@ -7,7 +7,7 @@
 ///
 /// \file
 /// Small checks that name their constraint: every message starts with the
-/// number that docs/spec.md gives it (`[X3]`).
+/// number that docs/spec.md gives it (`X3: `).
 ///
 //===----------------------------------------------------------------------===//
 
@@ -35,7 +35,7 @@ inline bool isWide(mlir::Type type) { return type.isF32() || type.isF64(); }
 /// The type of gradients and statistics that are kept in f32 at least.
 mlir::Type widened(mlir::Type elementType);
 
-/// `[X<number>] <what> has shape <found>, expected <expected>`.
+/// `X<number>: <what> has shape <found>, expected <expected>`.
 mlir::LogicalResult checkShape(mlir::Operation *op, int number,
                                llvm::StringRef what, mlir::Value value,
                                Shape expected);

@@ -50,3 +50,74 @@ dist.mesh @mesh ["dp"] sizes [0]
 
 // expected-error @+1 {{D10: a mesh has at most 1048576 devices}}
 dist.mesh @mesh ["dp", "tp"] sizes [1048576, 9223372036854775807]
+
+// -----
+
+func.func @f(%x: tensor<8xf32>) -> tensor<8xf32> {
+  // expected-error @+1 {{D12: stands in no module with a `dist.mesh`}}
+  %y = dist.all_reduce %x over ["tp"] : tensor<8xf32>
+  return %y : tensor<8xf32>
+}
+
+// -----
+
+dist.mesh @mesh ["tp"] sizes [2]
+func.func @f(%x: tensor<8xf32>) -> tensor<8xf32> {
+  // expected-error @+1 {{D13: names no axis}}
+  %y = dist.shift %x over [] : tensor<8xf32>
+  return %y : tensor<8xf32>
+}
+
+// -----
+
+dist.mesh @mesh ["tp"] sizes [2]
+func.func @f(%x: tensor<8xf32>) -> tensor<8xf32> {
+  // expected-error @+1 {{D13: axis "tp" stands twice}}
+  %y = dist.all_reduce %x over ["tp", "tp"] : tensor<8xf32>
+  return %y : tensor<8xf32>
+}
+
+// -----
+
+dist.mesh @mesh ["tp"] sizes [2]
+func.func @f(%x: tensor<5x8xf32>) -> tensor<2x8xf32> {
+  // expected-error @+1 {{D14: dim 0 of a piece of 'tensor<5x8xf32>' over 2 devices is 3, not 2}}
+  %y = dist.slice %x dim 0 over ["tp"] : tensor<5x8xf32> to tensor<2x8xf32>
+  return %y : tensor<2x8xf32>
+}
+
+// -----
+
+dist.mesh @mesh ["tp"] sizes [2]
+func.func @f(%x: tensor<4x8xf32>) -> tensor<4x8xf32> {
+  // expected-error @+1 {{D14: dim 0 of 'tensor<4x8xf32>' does not follow from 'tensor<4x8xf32>' over 2 devices}}
+  %y = dist.all_to_all %x split 0 concat 1 over ["tp"] : tensor<4x8xf32> to tensor<4x8xf32>
+  return %y : tensor<4x8xf32>
+}
+
+// -----
+
+dist.mesh @mesh ["tp"] sizes [2]
+func.func @f(%x: tensor<4xf32>) -> tensor<8xf32> {
+  // expected-error @+1 {{D15: there is no dim 1 in 'tensor<8xf32>'}}
+  %y = dist.all_gather %x dim 1 over ["tp"] : tensor<4xf32> to tensor<8xf32>
+  return %y : tensor<8xf32>
+}
+
+// -----
+
+dist.mesh @mesh ["tp"] sizes [2]
+func.func @f(%x: tensor<4x8xf32>) -> tensor<4x8xf32> {
+  // expected-error @+1 {{D15: dims 1 and 1 are not two dims of 'tensor<4x8xf32>'}}
+  %y = dist.all_to_all %x split 1 concat 1 over ["tp"] : tensor<4x8xf32> to tensor<4x8xf32>
+  return %y : tensor<4x8xf32>
+}
+
+// -----
+
+dist.mesh @mesh ["tp"] sizes [2]
+func.func @f() -> i32 {
+  // expected-error @+1 {{D16: a piece has at least one element, not 0}}
+  %o = dist.offset over ["tp"] step 0
+  return %o : i32
+}

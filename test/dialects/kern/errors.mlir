@@ -1,7 +1,7 @@
 // RUN: hocket-opt %s --split-input-file --verify-diagnostics
 
 func.func @access(%x: tensor<8x8xf32>) -> tensor<8x64xf32> {
-  // expected-error @+1 {{operand 0 is full and must have 512 elements, found 64 (K1)}}
+  // expected-error @+1 {{K1: operand 0 is full and must have 512 elements, found 64}}
   %0 = kern.rows [8 x 64] (%a = %x as full : tensor<8x8xf32>) -> (tensor<8x64xf32> as full) {
     kern.yield %a : f32
   }
@@ -11,7 +11,7 @@ func.func @access(%x: tensor<8x8xf32>) -> tensor<8x64xf32> {
 // -----
 
 func.func @tiled(%x: tensor<3x64xf32>) -> tensor<8x64xf32> {
-  // expected-error @+1 {{operand 0 is tiled and has 192 elements, which are not 64 times a divisor of 8 (K1)}}
+  // expected-error @+1 {{K1: operand 0 is tiled and has 192 elements, which are not 64 times a divisor of 8}}
   %0 = kern.rows [8 x 64] (%a = %x as tiled : tensor<3x64xf32>) -> (tensor<8x64xf32> as full) {
     kern.yield %a : f32
   }
@@ -21,7 +21,7 @@ func.func @tiled(%x: tensor<3x64xf32>) -> tensor<8x64xf32> {
 // -----
 
 func.func @dynamic(%x: tensor<?xf32>) -> tensor<64xf32> {
-  // expected-error @+1 {{operand 0 must have a static shape (K1)}}
+  // expected-error @+1 {{K1: operand 0 must have a static shape}}
   %0 = kern.rows [1 x 64] (%a = %x as full : tensor<?xf32>) -> (tensor<64xf32> as full) {
     kern.yield %a : f32
   }
@@ -49,7 +49,7 @@ func.func @space(%x: tensor<64xf32>) -> tensor<64xf32> {
 // -----
 
 func.func @huge(%x: tensor<64xf32>) -> tensor<64xf32> {
-  // expected-error @+1 {{iteration space [9000000000 x 9000000000] must be positive and below 2^62 (K2)}}
+  // expected-error @+1 {{K2: iteration space [9000000000 x 9000000000] must be positive and below 2^62}}
   %0 = kern.rows [9000000000 x 9000000000] (%a = %x as full : tensor<64xf32>) -> (tensor<64xf32> as full) {
     kern.yield %a : f32
   }
@@ -59,7 +59,7 @@ func.func @huge(%x: tensor<64xf32>) -> tensor<64xf32> {
 // -----
 
 func.func @yields(%x: tensor<64xf32>) -> tensor<64xf32> {
-  // expected-error @+1 {{region must yield 1 values, found 2 (K3)}}
+  // expected-error @+1 {{K3: region must yield 1 values, found 2}}
   %0 = kern.rows [1 x 64] (%a = %x as full : tensor<64xf32>) -> (tensor<64xf32> as full) {
     kern.yield %a, %a : f32, f32
   }
@@ -69,7 +69,7 @@ func.func @yields(%x: tensor<64xf32>) -> tensor<64xf32> {
 // -----
 
 func.func @foreign(%x: tensor<64xf32>) -> tensor<64xf32> {
-  // expected-error @+1 {{region cannot hold 'kern.input' (K4)}}
+  // expected-error @+1 {{K4: region cannot hold 'kern.input'}}
   %0 = kern.rows [1 x 64] (%a = %x as full : tensor<64xf32>) -> (tensor<64xf32> as full) {
     %1 = kern.input "x" : tensor<f32>
     kern.yield %a : f32
@@ -80,7 +80,7 @@ func.func @foreign(%x: tensor<64xf32>) -> tensor<64xf32> {
 // -----
 
 func.func @vector(%x: tensor<64xf32>) -> tensor<64xf32> {
-  // expected-error @+1 {{which is not a scalar (K4)}}
+  // expected-error @+1 {{K4: region holds 'arith.constant' that gives 'vector<4xf32>', which is not a scalar}}
   %0 = kern.rows [1 x 64] (%a = %x as full : tensor<64xf32>) -> (tensor<64xf32> as full) {
     %1 = arith.constant dense<1.0> : vector<4xf32>
     kern.yield %a : f32
@@ -91,7 +91,7 @@ func.func @vector(%x: tensor<64xf32>) -> tensor<64xf32> {
 // -----
 
 func.func @result(%x: tensor<8x64xf32>) -> tensor<64xf32> {
-  // expected-error @+1 {{result 0 cannot be col (K5)}}
+  // expected-error @+1 {{K5: result 0 cannot be col}}
   %0 = kern.rows [8 x 64] (%a = %x as full : tensor<8x64xf32>) -> (tensor<64xf32> as col) {
     kern.yield %a : f32
   }
@@ -102,7 +102,7 @@ func.func @result(%x: tensor<8x64xf32>) -> tensor<64xf32> {
 
 func.func @reduce(%x: tensor<8x64xf32>) -> tensor<64xf32> {
   %0 = kern.columns [8 x 64] (%a = %x as full : tensor<8x64xf32>) -> (tensor<64xf32>) {
-    // expected-error @+1 {{must be inside kern.rows or a kernel of rows (K6)}}
+    // expected-error @+1 {{K6: must be inside kern.rows or a kernel of rows}}
     %1 = kern.reduce add %a : f32
     kern.yield %1 : f32
   }
@@ -113,7 +113,7 @@ func.func @reduce(%x: tensor<8x64xf32>) -> tensor<64xf32> {
 
 func.func @certain(%x: tensor<8x64xf32>) -> tensor<8x64xf32> {
   %0 = kern.rows [8 x 64] (%a = %x as full : tensor<8x64xf32>) -> (tensor<8x64xf32> as full) {
-    // expected-error @+1 {{probability must be in [0, 1) (K7)}}
+    // expected-error @+1 {{K7: probability must be in [0, 1)}}
     %1 = kern.keep_scale {probability = 1.0, stream = 0 : i32}
     kern.yield %1 : f32
   }
@@ -124,7 +124,7 @@ func.func @certain(%x: tensor<8x64xf32>) -> tensor<8x64xf32> {
 
 func.func @elsewhere(%x: tensor<8x64xf32>, %i: i32) -> tensor<8x64xf32> {
   %0 = kern.rows [8 x 64] (%a = %x as full : tensor<8x64xf32>) instances (%j = %i) -> (tensor<8x64xf32> as full) {
-    // expected-error @+1 {{has 1 starts of 0 dims (K19)}}
+    // expected-error @+1 {{K19: has 1 starts of 0 dims}}
     %1 = kern.keep_scale at(%j) {probability = 0.5, stream = 0 : i32}
     kern.yield %1 : f32
   }
@@ -135,7 +135,7 @@ func.func @elsewhere(%x: tensor<8x64xf32>, %i: i32) -> tensor<8x64xf32> {
 
 func.func @elsewhere(%x: tensor<8x64xf32>, %i: i32) -> tensor<8x64xf32> {
   %0 = kern.rows [8 x 64] (%a = %x as full : tensor<8x64xf32>) instances (%j = %i) -> (tensor<8x64xf32> as full) {
-    // expected-error @+1 {{piece: a dim consists of whole parts (K19)}}
+    // expected-error @+1 {{K19: piece: a dim consists of whole parts}}
     %1 = kern.keep_scale at(%j) {dims = array<i64: 0>, parts = array<i64: 5>, piece = array<i64: 8, 64>, probability = 0.5, stream = 0 : i32, whole = array<i64: 12, 64>}
     kern.yield %1 : f32
   }
@@ -146,7 +146,7 @@ func.func @elsewhere(%x: tensor<8x64xf32>, %i: i32) -> tensor<8x64xf32> {
 
 func.func @elsewhere(%x: tensor<8x64xf32>, %i: i32) -> tensor<8x64xf32> {
   %0 = kern.rows [8 x 64] (%a = %x as full : tensor<8x64xf32>) instances (%j = %i) -> (tensor<8x64xf32> as full) {
-    // expected-error @+1 {{draws for a piece of 256 elements in a region of 512 (K19)}}
+    // expected-error @+1 {{K19: draws for a piece of 256 elements in a region of 512}}
     %1 = kern.keep_scale at(%j) {dims = array<i64: 0>, parts = array<i64: 0>, piece = array<i64: 4, 64>, probability = 0.5, stream = 0 : i32, whole = array<i64: 8, 64>}
     kern.yield %1 : f32
   }
@@ -156,7 +156,7 @@ func.func @elsewhere(%x: tensor<8x64xf32>, %i: i32) -> tensor<8x64xf32> {
 // -----
 
 func.func @nothing(%x: tensor<8xf32>) -> tensor<8xf32> {
-  // expected-error @+1 {{calls @nothing, which is not a kern.kernel (K8)}}
+  // expected-error @+1 {{K8: calls @nothing, which is not a kern.kernel}}
   %0 = kern.launch @nothing(%x) : (tensor<8xf32>) -> tensor<8xf32>
   return %0 : tensor<8xf32>
 }
@@ -167,7 +167,7 @@ kern.kernel @copy [1 x 8] (%a: tensor<8xf32> as full) instances (%i) -> (tensor<
   kern.yield %a : f32
 }
 func.func @types(%x: tensor<8xf32>) -> tensor<8xf32> {
-  // expected-error @+1 {{must have 1 instances (K8)}}
+  // expected-error @+1 {{K8: must have 1 instances}}
   %0 = kern.launch @copy(%x) : (tensor<8xf32>) -> tensor<8xf32>
   return %0 : tensor<8xf32>
 }
@@ -178,7 +178,7 @@ kern.kernel @copy [1 x 8] (%a: tensor<8xf32> as full) -> (tensor<8xf32> as full)
   kern.yield %a : f32
 }
 func.func @types(%y: tensor<4xf32>) -> tensor<8xf32> {
-  // expected-error @+1 {{operands differ from those of @copy (K8)}}
+  // expected-error @+1 {{K8: operands differ from those of @copy}}
   %1 = kern.launch @copy(%y) : (tensor<4xf32>) -> tensor<8xf32>
   return %1 : tensor<8xf32>
 }
@@ -189,7 +189,7 @@ kern.kernel @copy [1 x 8] (%a: tensor<8xf32> as full) -> (tensor<8xf32> as full)
   kern.yield %a : f32
 }
 func.func @types(%x: tensor<8xf32>) -> tensor<4xf32> {
-  // expected-error @+1 {{results differ from those of @copy (K8)}}
+  // expected-error @+1 {{K8: results differ from those of @copy}}
   %2 = kern.launch @copy(%x) : (tensor<8xf32>) -> tensor<4xf32>
   return %2 : tensor<4xf32>
 }
@@ -197,7 +197,7 @@ func.func @types(%x: tensor<8xf32>) -> tensor<4xf32> {
 // -----
 
 func.func @product(%x: tensor<8x8xf32>, %w: tensor<8x4xf32>) -> tensor<8x8xf32> {
-  // expected-error @+1 {{b must have 64 elements, found 'tensor<8x4xf32>' (K9)}}
+  // expected-error @+1 {{K9: b must have 64 elements, found 'tensor<8x4xf32>'}}
   %0 = kern.gemm %x, %w {k = 8 : i64, m = 8 : i64, n = 8 : i64} : (tensor<8x8xf32>, tensor<8x4xf32>) -> tensor<8x8xf32>
   return %0 : tensor<8x8xf32>
 }
@@ -205,7 +205,7 @@ func.func @product(%x: tensor<8x8xf32>, %w: tensor<8x4xf32>) -> tensor<8x8xf32> 
 // -----
 
 func.func @sizes(%x: tensor<8x8xf32>) -> tensor<8x8xf32> {
-  // expected-error @+1 {{m, n and k must be positive and below 2^31 (K9)}}
+  // expected-error @+1 {{K9: m, n and k must be positive and below 2^31}}
   %0 = kern.gemm %x, %x {k = 8589934592 : i64, m = 8589934592 : i64, n = 8 : i64} : (tensor<8x8xf32>, tensor<8x8xf32>) -> tensor<8x8xf32>
   return %0 : tensor<8x8xf32>
 }
@@ -213,7 +213,7 @@ func.func @sizes(%x: tensor<8x8xf32>) -> tensor<8x8xf32> {
 // -----
 
 func.func @auxiliary(%x: tensor<8x8xf32>) -> tensor<8x8xf32> {
-  // expected-error @+1 {{auxiliary needs an epilogue (K9)}}
+  // expected-error @+1 {{K9: auxiliary needs an epilogue}}
   %0, %1 = kern.gemm %x, %x {k = 8 : i64, m = 8 : i64, n = 8 : i64} : (tensor<8x8xf32>, tensor<8x8xf32>) -> (tensor<8x8xf32>, tensor<8x8xf32>)
   return %0 : tensor<8x8xf32>
 }
@@ -221,7 +221,7 @@ func.func @auxiliary(%x: tensor<8x8xf32>) -> tensor<8x8xf32> {
 // -----
 
 func.func @factors(%x: tensor<8x8xf8E4M3FN>, %w: tensor<8x8xbf16>) -> tensor<8x8xbf16> {
-  // expected-error @+1 {{one factor has 8-bit elements and the other has not (K9)}}
+  // expected-error @+1 {{K9: one factor has 8-bit elements and the other has not}}
   %0 = kern.gemm %x, %w {k = 8 : i64, m = 8 : i64, n = 8 : i64} : (tensor<8x8xf8E4M3FN>, tensor<8x8xbf16>) -> tensor<8x8xbf16>
   return %0 : tensor<8x8xbf16>
 }
@@ -229,7 +229,7 @@ func.func @factors(%x: tensor<8x8xf8E4M3FN>, %w: tensor<8x8xbf16>) -> tensor<8x8
 // -----
 
 func.func @formats(%x: tensor<8x8xf8E5M2>) -> tensor<8x8xbf16> {
-  // expected-error @+1 {{both factors are f8E5M2, one of the two must be f8E4M3FN (K9)}}
+  // expected-error @+1 {{K9: both factors are f8E5M2, one of the two must be f8E4M3FN}}
   %0 = kern.gemm %x, %x {k = 8 : i64, m = 8 : i64, n = 8 : i64} : (tensor<8x8xf8E5M2>, tensor<8x8xf8E5M2>) -> tensor<8x8xbf16>
   return %0 : tensor<8x8xbf16>
 }
@@ -237,7 +237,7 @@ func.func @formats(%x: tensor<8x8xf8E5M2>) -> tensor<8x8xbf16> {
 // -----
 
 func.func @scale(%x: tensor<8x8xbf16>, %s: tensor<f32>) -> tensor<8x8xbf16> {
-  // expected-error @+1 {{a scale is an f32 for 8-bit elements (K9)}}
+  // expected-error @+1 {{K9: a scale is an f32 for 8-bit elements}}
   %0 = kern.gemm %x, %x scale_b %s {k = 8 : i64, m = 8 : i64, n = 8 : i64} : (tensor<8x8xbf16>, tensor<8x8xbf16>, tensor<f32>) -> tensor<8x8xbf16>
   return %0 : tensor<8x8xbf16>
 }
@@ -245,7 +245,7 @@ func.func @scale(%x: tensor<8x8xbf16>, %s: tensor<f32>) -> tensor<8x8xbf16> {
 // -----
 
 func.func @workspaces(%x: tensor<8xf32>) -> tensor<8xf32> {
-  // expected-error @+1 {{has 1 results, which cannot hold 2 workspaces (K10)}}
+  // expected-error @+1 {{K10: has 1 results, which cannot hold 2 workspaces}}
   %0 = kern.library "pad_rows"(%x) {floats = array<f64>, integers = array<i64>, workspaces = 2 : i64} : (tensor<8xf32>) -> tensor<8xf32>
   return %0 : tensor<8xf32>
 }
@@ -253,7 +253,7 @@ func.func @workspaces(%x: tensor<8xf32>) -> tensor<8xf32> {
 // -----
 
 func.func @in_place(%x: tensor<8xf32>) -> tensor<4xf32> {
-  // expected-error @+1 {{in_place entry 0 must be -1 or an operand of the same type (K10)}}
+  // expected-error @+1 {{K10: in_place entry 0 must be -1 or an operand of the same type}}
   %0 = kern.library "pad_rows"(%x) {floats = array<f64>, in_place = array<i64: 0>, integers = array<i64>} : (tensor<8xf32>) -> tensor<4xf32>
   return %0 : tensor<4xf32>
 }
@@ -261,21 +261,21 @@ func.func @in_place(%x: tensor<8xf32>) -> tensor<4xf32> {
 // -----
 
 func.func @view(%x: tensor<8xf32>) -> tensor<16xf32> {
-  // expected-error @+1 {{cannot see 'tensor<8xf32>' as 'tensor<16xf32>': the element types must be equal and the elements no more (K11)}}
+  // expected-error @+1 {{K11: cannot see 'tensor<8xf32>' as 'tensor<16xf32>': the element types must be equal and the elements no more}}
   %0 = kern.view %x : tensor<8xf32> to tensor<16xf32>
   return %0 : tensor<16xf32>
 }
 
 // -----
 
-// expected-error @+1 {{kind 'weights' is not one of parameter, gradient, optimizer_state, state, working (K12)}}
+// expected-error @+1 {{K12: kind 'weights' is not one of parameter, gradient, optimizer_state, state, working}}
 kern.variable @w : tensor<8xf32> {kind = "weights"}
 
 // -----
 
 kern.variable @w : tensor<8xf32> {kind = "state"}
 func.func @read() -> tensor<4xf32> {
-  // expected-error @+1 {{has type 'tensor<4xf32>', but @w is 'tensor<8xf32>' (K12)}}
+  // expected-error @+1 {{K12: has type 'tensor<4xf32>', but @w is 'tensor<8xf32>'}}
   %0 = kern.read @w : tensor<4xf32>
   return %0 : tensor<4xf32>
 }
@@ -283,17 +283,65 @@ func.func @read() -> tensor<4xf32> {
 // -----
 
 func.func @write(%x: tensor<4xf32>) {
-  // expected-error @+1 {{names @w, which is no variable (K12)}}
+  // expected-error @+1 {{K12: names @w, which is no variable}}
   kern.write %x, @w : tensor<4xf32>
   return
 }
 
 // -----
 
-// expected-error @+1 {{action 0 must be [@function, microbatch, slot] (K13)}}
+// expected-error @+1 {{K13: action 0 must be [@function, microbatch, slot]}}
 kern.schedule "train_step" {actions = [0], program = {}, slots = 1 : i64}
 
 // -----
 
-// expected-error @+1 {{action 0 uses slot 1 of 1 (K13)}}
+// expected-error @+1 {{K13: action 0 uses slot 1 of 1}}
 kern.schedule "train_step" {actions = [[@f, 0, 1]], program = {}, slots = 1 : i64}
+
+// -----
+
+func.func @f(%x: tensor<8xf32>) -> tensor<8xf32> {
+  // expected-error @+1 {{K30: there is no collective 'broadcast'}}
+  %y = kern.collective "broadcast" %x over ["tp"] : tensor<8xf32> to tensor<8xf32>
+  return %y : tensor<8xf32>
+}
+
+// -----
+
+func.func @f(%x: tensor<8xf32>) -> tensor<8xf32> {
+  // expected-error @+1 {{K31: names no axis}}
+  %y = kern.collective "all_reduce" %x over [] : tensor<8xf32> to tensor<8xf32>
+  return %y : tensor<8xf32>
+}
+
+// -----
+
+func.func @f() -> i32 {
+  // expected-error @+1 {{K31: names no axis}}
+  %o = kern.place over [] step 128
+  return %o : i32
+}
+
+// -----
+
+func.func @f(%x: tensor<8xf32>) -> tensor<8xbf16> {
+  // expected-error @+1 {{K32: makes 'tensor<8xbf16>' of 'tensor<8xf32>'}}
+  %y = kern.collective "all_reduce" %x over ["tp"] : tensor<8xf32> to tensor<8xbf16>
+  return %y : tensor<8xbf16>
+}
+
+// -----
+
+func.func @f(%x: tensor<8xf32>) -> tensor<12xf32> {
+  // expected-error @+1 {{K32: makes 'tensor<12xf32>' of 'tensor<8xf32>'}}
+  %y = kern.collective "all_gather" %x over ["tp"] : tensor<8xf32> to tensor<12xf32>
+  return %y : tensor<12xf32>
+}
+
+// -----
+
+func.func @f() -> i32 {
+  // expected-error @+1 {{K33: a piece has at least one element, not 0}}
+  %o = kern.place over ["tp"] step 0
+  return %o : i32
+}

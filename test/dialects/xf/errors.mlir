@@ -4,7 +4,7 @@
 // experts are in errors-experts.mlir.
 
 func.func @f(%x: tensor<?x4xf32>) {
-  // expected-error @+1 {{[X0] 'tensor<?x4xf32>' has no static shape}}
+  // expected-error @+1 {{X0: 'tensor<?x4xf32>' has no static shape}}
   %y = xf.activation %x {kind = #xf.activation_kind<gelu>} : (tensor<?x4xf32>) -> tensor<?x4xf32>
   return
 }
@@ -12,7 +12,7 @@ func.func @f(%x: tensor<?x4xf32>) {
 // -----
 
 func.func @f(%x: tensor<0x4xf32>) {
-  // expected-error @+1 {{[X0] 'tensor<0x4xf32>' has a dim of size 0}}
+  // expected-error @+1 {{X0: 'tensor<0x4xf32>' has a dim of size 0}}
   %y = xf.activation %x {kind = #xf.activation_kind<gelu>} : (tensor<0x4xf32>) -> tensor<0x4xf32>
   return
 }
@@ -20,7 +20,7 @@ func.func @f(%x: tensor<0x4xf32>) {
 // -----
 
 func.func @f(%x: tensor<4294967296x4294967296xf32>) {
-  // expected-error @+1 {{[X0] 'tensor<4294967296x4294967296xf32>' has more than 2^48 elements}}
+  // expected-error @+1 {{X0: 'tensor<4294967296x4294967296xf32>' has more than 2^48 elements}}
   %y = xf.activation %x {kind = #xf.activation_kind<gelu>} : (tensor<4294967296x4294967296xf32>) -> tensor<4294967296x4294967296xf32>
   return
 }
@@ -28,7 +28,7 @@ func.func @f(%x: tensor<4294967296x4294967296xf32>) {
 // -----
 
 func.func @f(%i: tensor<3xi32>, %t: tensor<7x4xf32>) {
-  // expected-error @+1 {{[X1] result has shape [3, 5], expected [3, 4]}}
+  // expected-error @+1 {{X1: result has shape [3, 5], expected [3, 4]}}
   %y = xf.embedding %i, %t : (tensor<3xi32>, tensor<7x4xf32>) -> tensor<3x5xf32>
   return
 }
@@ -36,7 +36,7 @@ func.func @f(%i: tensor<3xi32>, %t: tensor<7x4xf32>) {
 // -----
 
 func.func @f(%i: tensor<3xi32>, %t: tensor<7xf32>) {
-  // expected-error @+1 {{[X1] table has 1 dims, expected 2}}
+  // expected-error @+1 {{X1: table has 1 dims, expected 2}}
   %y = xf.embedding %i, %t : (tensor<3xi32>, tensor<7xf32>) -> tensor<3x5xf32>
   return
 }
@@ -44,7 +44,7 @@ func.func @f(%i: tensor<3xi32>, %t: tensor<7xf32>) {
 // -----
 
 func.func @f(%x: tensor<3x4xf32>) {
-  // expected-error @+1 {{[X2] result [4, 4] is not the first rows of [3, 4]}}
+  // expected-error @+1 {{X2: result [4, 4] is not the first rows of [3, 4]}}
   %y = xf.prefix %x : (tensor<3x4xf32>) -> tensor<4x4xf32>
   return
 }
@@ -52,7 +52,7 @@ func.func @f(%x: tensor<3x4xf32>) {
 // -----
 
 func.func @f(%x: tensor<3x4xf32>, %w: tensor<5x6xf32>) {
-  // expected-error @+1 {{[X3] input [3, 4] does not end in the weight's 6}}
+  // expected-error @+1 {{X3: input [3, 4] does not end in the weight's 6}}
   %y = xf.linear %x, %w : (tensor<3x4xf32>, tensor<5x6xf32>) -> tensor<3x5xf32>
   return
 }
@@ -60,7 +60,7 @@ func.func @f(%x: tensor<3x4xf32>, %w: tensor<5x6xf32>) {
 // -----
 
 func.func @f(%x: tensor<3x4xf32>, %w: tensor<5x4xbf16>) {
-  // expected-error @+1 {{[X3] weight has element type 'bf16', expected 'f32'}}
+  // expected-error @+1 {{X3: weight has element type 'bf16', expected 'f32'}}
   %y = xf.linear %x, %w : (tensor<3x4xf32>, tensor<5x4xbf16>) -> tensor<3x5xf32>
   return
 }
@@ -68,7 +68,7 @@ func.func @f(%x: tensor<3x4xf32>, %w: tensor<5x4xbf16>) {
 // -----
 
 func.func @f(%x: tensor<3x4xf32>, %w: tensor<5x4xf32>, %b: tensor<4xf32>) {
-  // expected-error @+1 {{[X3] bias has shape [4], expected [5]}}
+  // expected-error @+1 {{X3: bias has shape [4], expected [5]}}
   %y = xf.linear %x, %w, %b : (tensor<3x4xf32>, tensor<5x4xf32>, tensor<4xf32>) -> tensor<3x5xf32>
   return
 }
@@ -76,7 +76,7 @@ func.func @f(%x: tensor<3x4xf32>, %w: tensor<5x4xf32>, %b: tensor<4xf32>) {
 // -----
 
 func.func @f(%x: tensor<3x4xf32>, %w: tensor<5xf32>) {
-  // expected-error @+1 {{[X4] weight has shape [5], expected [4]}}
+  // expected-error @+1 {{X4: weight has shape [5], expected [4]}}
   %y = xf.norm %x, %w {kind = #xf.norm_kind<rms>, epsilon = 1.0e-5} : (tensor<3x4xf32>, tensor<5xf32>) -> tensor<3x4xf32>
   return
 }
@@ -84,7 +84,7 @@ func.func @f(%x: tensor<3x4xf32>, %w: tensor<5xf32>) {
 // -----
 
 func.func @f(%x: tensor<3x4xf32>, %w: tensor<4xf32>) {
-  // expected-error @+1 {{[X5] epsilon 0.000000e+00 is not positive}}
+  // expected-error @+1 {{X5: epsilon 0.000000e+00 is not positive}}
   %y = xf.norm %x, %w {kind = #xf.norm_kind<rms>, epsilon = 0.0} : (tensor<3x4xf32>, tensor<4xf32>) -> tensor<3x4xf32>
   return
 }
@@ -92,7 +92,7 @@ func.func @f(%x: tensor<3x4xf32>, %w: tensor<4xf32>) {
 // -----
 
 func.func @f(%x: tensor<3x4xf32>, %w: tensor<4xf32>) {
-  // expected-error @+1 {{[X6] an RMS norm has no bias}}
+  // expected-error @+1 {{X6: an RMS norm has no bias}}
   %y = xf.norm %x, %w, %w {kind = #xf.norm_kind<rms>, epsilon = 1.0e-5} : (tensor<3x4xf32>, tensor<4xf32>, tensor<4xf32>) -> tensor<3x4xf32>
   return
 }
@@ -100,7 +100,7 @@ func.func @f(%x: tensor<3x4xf32>, %w: tensor<4xf32>) {
 // -----
 
 func.func @f() {
-  // expected-error @+1 {{[X7] result has shape [3, 3, 2], expected [3, 2, 2]}}
+  // expected-error @+1 {{X7: result has shape [3, 3, 2], expected [3, 2, 2]}}
   %t = xf.rope_table {inverse_frequencies = array<f64: 1.0, 0.1>} : () -> tensor<3x3x2xf32>
   return
 }
@@ -108,7 +108,7 @@ func.func @f() {
 // -----
 
 func.func @f() {
-  // expected-error @+1 {{[X7] a table is of f32 or f64}}
+  // expected-error @+1 {{X7: a table is of f32 or f64}}
   %t = xf.rope_table {inverse_frequencies = array<f64: 1.0, 0.1>} : () -> tensor<3x2x2xbf16>
   return
 }
@@ -116,7 +116,7 @@ func.func @f() {
 // -----
 
 func.func @f(%x: tensor<2x3x2x4xf32>, %t: tensor<5x2x2xf32>) {
-  // expected-error @+1 {{[X8] table has shape [5, 2, 2], expected [3, 2, 2]}}
+  // expected-error @+1 {{X8: table has shape [5, 2, 2], expected [3, 2, 2]}}
   %y = xf.rope %x, %t : (tensor<2x3x2x4xf32>, tensor<5x2x2xf32>) -> tensor<2x3x2x4xf32>
   return
 }
@@ -124,7 +124,7 @@ func.func @f(%x: tensor<2x3x2x4xf32>, %t: tensor<5x2x2xf32>) {
 // -----
 
 func.func @f(%x: tensor<2x3x2x5xf32>, %t: tensor<3x2x2xf32>) {
-  // expected-error @+1 {{[X8] a head dim of 5 is not even}}
+  // expected-error @+1 {{X8: a head dim of 5 is not even}}
   %y = xf.rope %x, %t : (tensor<2x3x2x5xf32>, tensor<3x2x2xf32>) -> tensor<2x3x2x5xf32>
   return
 }
@@ -132,7 +132,7 @@ func.func @f(%x: tensor<2x3x2x5xf32>, %t: tensor<3x2x2xf32>) {
 // -----
 
 func.func @f(%q: tensor<2x5x4x8xf32>, %k: tensor<2x5x2x8xf32>) {
-  // expected-error @+1 {{[X9] lse has shape [2, 5, 4], expected [2, 4, 5]}}
+  // expected-error @+1 {{X9: lse has shape [2, 5, 4], expected [2, 4, 5]}}
   %o, %l = xf.attention %q, %k, %k {causal, scale = 1.0} : (tensor<2x5x4x8xf32>, tensor<2x5x2x8xf32>, tensor<2x5x2x8xf32>) -> (tensor<2x5x4x8xf32>, tensor<2x5x4xf32>)
   return
 }
@@ -140,7 +140,7 @@ func.func @f(%q: tensor<2x5x4x8xf32>, %k: tensor<2x5x2x8xf32>) {
 // -----
 
 func.func @f(%q: tensor<2x5x4x8xf32>, %k: tensor<2x5x3x8xf32>) {
-  // expected-error @+1 {{[X10] 3 key heads do not divide 4 query heads}}
+  // expected-error @+1 {{X10: 3 key heads do not divide 4 query heads}}
   %o, %l = xf.attention %q, %k, %k {causal, scale = 1.0} : (tensor<2x5x4x8xf32>, tensor<2x5x3x8xf32>, tensor<2x5x3x8xf32>) -> (tensor<2x5x4x8xf32>, tensor<2x4x5xf32>)
   return
 }
@@ -148,7 +148,7 @@ func.func @f(%q: tensor<2x5x4x8xf32>, %k: tensor<2x5x3x8xf32>) {
 // -----
 
 func.func @f(%q: tensor<2x5x4x8xf32>, %k: tensor<2x5x2x8xf32>) {
-  // expected-error @+1 {{[X11] scale -1.000000e+00 is not positive}}
+  // expected-error @+1 {{X11: scale -1.000000e+00 is not positive}}
   %o, %l = xf.attention %q, %k, %k {causal, scale = -1.0} : (tensor<2x5x4x8xf32>, tensor<2x5x2x8xf32>, tensor<2x5x2x8xf32>) -> (tensor<2x5x4x8xf32>, tensor<2x4x5xf32>)
   return
 }
@@ -156,7 +156,7 @@ func.func @f(%q: tensor<2x5x4x8xf32>, %k: tensor<2x5x2x8xf32>) {
 // -----
 
 func.func @f(%q: tensor<2x5x4x8xf32>, %k: tensor<2x5x2x8xf32>) {
-  // expected-error @+1 {{[X11] window -1 is negative}}
+  // expected-error @+1 {{X11: window -1 is negative}}
   %o, %l = xf.attention %q, %k, %k {causal, scale = 1.0, window = -1 : i64} : (tensor<2x5x4x8xf32>, tensor<2x5x2x8xf32>, tensor<2x5x2x8xf32>) -> (tensor<2x5x4x8xf32>, tensor<2x4x5xf32>)
   return
 }
@@ -164,7 +164,7 @@ func.func @f(%q: tensor<2x5x4x8xf32>, %k: tensor<2x5x2x8xf32>) {
 // -----
 
 func.func @f(%q: tensor<2x5x4x8xf32>, %k: tensor<2x5x2x8xf32>) {
-  // expected-error @+1 {{[X11] a window needs causal attention}}
+  // expected-error @+1 {{X11: a window needs causal attention}}
   %o, %l = xf.attention %q, %k, %k {scale = 1.0, window = 2 : i64} : (tensor<2x5x4x8xf32>, tensor<2x5x2x8xf32>, tensor<2x5x2x8xf32>) -> (tensor<2x5x4x8xf32>, tensor<2x4x5xf32>)
   return
 }
@@ -172,7 +172,7 @@ func.func @f(%q: tensor<2x5x4x8xf32>, %k: tensor<2x5x2x8xf32>) {
 // -----
 
 func.func @f(%q: tensor<2x5x4x8xf32>, %k: tensor<2x5x2x8xf32>) {
-  // expected-error @+1 {{[X18] a probability of 1.000000e+00 is not in [0, 1)}}
+  // expected-error @+1 {{X18: a probability of 1.000000e+00 is not in [0, 1)}}
   %o, %l = xf.attention %q, %k, %k {causal, scale = 1.0, dropout = 1.0} : (tensor<2x5x4x8xf32>, tensor<2x5x2x8xf32>, tensor<2x5x2x8xf32>) -> (tensor<2x5x4x8xf32>, tensor<2x4x5xf32>)
   return
 }
@@ -180,7 +180,7 @@ func.func @f(%q: tensor<2x5x4x8xf32>, %k: tensor<2x5x2x8xf32>) {
 // -----
 
 func.func @f(%g: tensor<3x4xf32>, %u: tensor<4xf32>) {
-  // expected-error @+1 {{[X12] up has shape [4], expected [3, 4]}}
+  // expected-error @+1 {{X12: up has shape [4], expected [3, 4]}}
   %y = xf.gated %g, %u {kind = #xf.activation_kind<silu>} : (tensor<3x4xf32>, tensor<4xf32>) -> tensor<3x4xf32>
   return
 }
@@ -188,7 +188,7 @@ func.func @f(%g: tensor<3x4xf32>, %u: tensor<4xf32>) {
 // -----
 
 func.func @f(%a: tensor<3x4xf32>, %b: tensor<3xf32>) {
-  // expected-error @+1 {{[X13] rhs [3] is not the last dims of lhs [3, 4]}}
+  // expected-error @+1 {{X13: rhs [3] is not the last dims of lhs [3, 4]}}
   %y = xf.add %a, %b : (tensor<3x4xf32>, tensor<3xf32>) -> tensor<3x4xf32>
   return
 }
@@ -196,7 +196,7 @@ func.func @f(%a: tensor<3x4xf32>, %b: tensor<3xf32>) {
 // -----
 
 func.func @f(%a: tensor<3x4xf32>, %b: tensor<4xbf16>) {
-  // expected-error @+1 {{[X13] rhs has element type 'bf16', expected 'f32'}}
+  // expected-error @+1 {{X13: rhs has element type 'bf16', expected 'f32'}}
   %y = xf.multiply %a, %b : (tensor<3x4xf32>, tensor<4xbf16>) -> tensor<3x4xf32>
   return
 }
@@ -204,7 +204,7 @@ func.func @f(%a: tensor<3x4xf32>, %b: tensor<4xbf16>) {
 // -----
 
 func.func @f(%a: tensor<3x4xf32>) {
-  // expected-error @+1 {{[X14] result [3] is not the last dims of input [3, 4]}}
+  // expected-error @+1 {{X14: result [3] is not the last dims of input [3, 4]}}
   %y = xf.sum_leading %a : (tensor<3x4xf32>) -> tensor<3xf32>
   return
 }
@@ -212,7 +212,7 @@ func.func @f(%a: tensor<3x4xf32>) {
 // -----
 
 func.func @f(%a: tensor<3x4xf32>) {
-  // expected-error @+1 {{[X14] result has element type 'bf16', expected 'f32' or 'f32'}}
+  // expected-error @+1 {{X14: result has element type 'bf16', expected 'f32' or 'f32'}}
   %y = xf.sum_leading %a : (tensor<3x4xf32>) -> tensor<4xbf16>
   return
 }
@@ -220,7 +220,7 @@ func.func @f(%a: tensor<3x4xf32>) {
 // -----
 
 func.func @f(%a: tensor<3x4xf32>) {
-  // expected-error @+1 {{[X15] 12 elements do not make 11}}
+  // expected-error @+1 {{X15: 12 elements do not make 11}}
   %y = xf.reshape %a : (tensor<3x4xf32>) -> tensor<11xf32>
   return
 }
@@ -228,7 +228,7 @@ func.func @f(%a: tensor<3x4xf32>) {
 // -----
 
 func.func @f(%a: tensor<3x4xf32>) {
-  // expected-error @+1 {{[X16] result has shape [4, 3], expected [3, 4]}}
+  // expected-error @+1 {{X16: result has shape [4, 3], expected [3, 4]}}
   %y = xf.cast %a : (tensor<3x4xf32>) -> tensor<4x3xbf16>
   return
 }
@@ -236,7 +236,7 @@ func.func @f(%a: tensor<3x4xf32>) {
 // -----
 
 func.func @f(%l: tensor<3x8xf32>, %y: tensor<3xi32>) {
-  // expected-error @+1 {{[X17] a valid vocabulary of 9 is not in [1, 8]}}
+  // expected-error @+1 {{X17: a valid vocabulary of 9 is not in [1, 8]}}
   %a, %b = xf.cross_entropy %l, %y {valid_vocab = 9 : i64} : (tensor<3x8xf32>, tensor<3xi32>) -> (tensor<f32>, tensor<3xf32>)
   return
 }
@@ -244,7 +244,7 @@ func.func @f(%l: tensor<3x8xf32>, %y: tensor<3xi32>) {
 // -----
 
 func.func @f(%l: tensor<3x8xf32>, %y: tensor<4xi32>) {
-  // expected-error @+1 {{[X17] labels has shape [4], expected [3]}}
+  // expected-error @+1 {{X17: labels has shape [4], expected [3]}}
   %a, %b = xf.cross_entropy %l, %y {valid_vocab = 8 : i64} : (tensor<3x8xf32>, tensor<4xi32>) -> (tensor<f32>, tensor<3xf32>)
   return
 }
@@ -252,7 +252,7 @@ func.func @f(%l: tensor<3x8xf32>, %y: tensor<4xi32>) {
 // -----
 
 func.func @f(%x: tensor<4xf32>) {
-  // expected-error @+1 {{[X18] a probability of -5.000000e-01 is not in [0, 1)}}
+  // expected-error @+1 {{X18: a probability of -5.000000e-01 is not in [0, 1)}}
   %y = xf.dropout %x {probability = -0.5, stream = 1 : i32} : (tensor<4xf32>) -> tensor<4xf32>
   return
 }
@@ -260,7 +260,7 @@ func.func @f(%x: tensor<4xf32>) {
 // -----
 
 func.func @f(%i: tensor<3xi32>, %g: tensor<3x4xf32>) {
-  // expected-error @+1 {{[X20] grad has shape [3, 4], expected [3, 5]}}
+  // expected-error @+1 {{X20: grad has shape [3, 4], expected [3, 5]}}
   %y = xf.embedding_gradient %i, %g : (tensor<3xi32>, tensor<3x4xf32>) -> tensor<7x5xf32>
   return
 }
@@ -268,7 +268,7 @@ func.func @f(%i: tensor<3xi32>, %g: tensor<3x4xf32>) {
 // -----
 
 func.func @f(%x: tensor<4x4xf32>) {
-  // expected-error @+1 {{[X21] input [4, 4] is not the first rows of [3, 4]}}
+  // expected-error @+1 {{X21: input [4, 4] is not the first rows of [3, 4]}}
   %y = xf.pad_rows %x : (tensor<4x4xf32>) -> tensor<3x4xf32>
   return
 }
@@ -276,7 +276,7 @@ func.func @f(%x: tensor<4x4xf32>) {
 // -----
 
 func.func @f(%g: tensor<3x4xf32>, %w: tensor<5x6xf32>) {
-  // expected-error @+1 {{[X22] grad [3, 4] does not end in the weight's 5}}
+  // expected-error @+1 {{X22: grad [3, 4] does not end in the weight's 5}}
   %y = xf.linear_input_gradient %g, %w : (tensor<3x4xf32>, tensor<5x6xf32>) -> tensor<3x6xf32>
   return
 }
@@ -284,7 +284,7 @@ func.func @f(%g: tensor<3x4xf32>, %w: tensor<5x6xf32>) {
 // -----
 
 func.func @f(%g: tensor<3x4xf32>, %x: tensor<2x6xf32>) {
-  // expected-error @+1 {{[X23] grad [3, 4] and input [2, 6] have other rows}}
+  // expected-error @+1 {{X23: grad [3, 4] and input [2, 6] have other rows}}
   %y = xf.linear_weight_gradient %g, %x : (tensor<3x4xf32>, tensor<2x6xf32>) -> tensor<4x6xf32>
   return
 }
@@ -292,7 +292,7 @@ func.func @f(%g: tensor<3x4xf32>, %x: tensor<2x6xf32>) {
 // -----
 
 func.func @f() {
-  // expected-error @+1 {{[X40] names no variable: @w}}
+  // expected-error @+1 {{X40: names no variable: @w}}
   %w = xf.read @w : tensor<4xf32>
   return
 }
@@ -301,57 +301,57 @@ func.func @f() {
 
 xf.variable @w : tensor<4xf32> {kind = #xf.variable_kind<parameter>}
 func.func @f(%x: tensor<5xf32>) {
-  // expected-error @+1 {{[X40] has type 'tensor<5xf32>', but @w has 'tensor<4xf32>'}}
+  // expected-error @+1 {{X40: has type 'tensor<5xf32>', but @w has 'tensor<4xf32>'}}
   xf.write %x, @w : tensor<5xf32>
   return
 }
 
 // -----
 
-// expected-error @+1 {{[X41] an initial value is normal, zeros, ones or constant, not uniform}}
+// expected-error @+1 {{X41: an initial value is normal, zeros, ones or constant, not uniform}}
 xf.variable @w : tensor<4xf32> {init = #xf.init<uniform>, kind = #xf.variable_kind<parameter>}
 
 // -----
 
-// expected-error @+1 {{[X41] normal needs a value}}
+// expected-error @+1 {{X41: normal needs a value}}
 xf.variable @w : tensor<4xf32> {init = #xf.init<normal>, kind = #xf.variable_kind<parameter>}
 
 // -----
 
-// expected-error @+1 {{[X41] a standard deviation of -1.000000e+00 is negative}}
+// expected-error @+1 {{X41: a standard deviation of -1.000000e+00 is negative}}
 xf.variable @w : tensor<4xf32> {init = #xf.init<normal, -1.0>, kind = #xf.variable_kind<parameter>}
 
 // -----
 
-// expected-error @+1 {{[X42] has type 'tensor<4xi32>', expected a static tensor of floats}}
+// expected-error @+1 {{X42: has type 'tensor<4xi32>', expected a static tensor of floats}}
 xf.variable @w : tensor<4xi32> {kind = #xf.variable_kind<parameter>}
 
 // -----
 
-// expected-error @+1 {{[X43] a gradient names its parameter in `of`}}
+// expected-error @+1 {{X43: a gradient names its parameter in `of`}}
 xf.variable @w : tensor<4xf32> {kind = #xf.variable_kind<gradient>}
 
 // -----
 
-// expected-error @+1 {{[X43] names no parameter: @v}}
+// expected-error @+1 {{X43: names no parameter: @v}}
 xf.variable @w : tensor<4xf32> {kind = #xf.variable_kind<gradient>, of = @v}
 
 // -----
 
 xf.variable @v : tensor<5xf32> {kind = #xf.variable_kind<parameter>}
-// expected-error @+1 {{[X43] has another shape than @v}}
+// expected-error @+1 {{X43: has another shape than @v}}
 xf.variable @w : tensor<4xf32> {kind = #xf.variable_kind<gradient>, of = @v}
 
 // -----
 
 xf.variable @v : tensor<4xf32> {kind = #xf.variable_kind<parameter>}
-// expected-error @+1 {{[X43] optimizer state, and nothing else, has a `slot`}}
+// expected-error @+1 {{X43: optimizer state, and nothing else, has a `slot`}}
 xf.variable @w : tensor<4xf32> {kind = #xf.variable_kind<optimizer_state>, of = @v}
 
 // -----
 
 func.func @f() {
-  // expected-error @+1 {{[X44] the host gives `learning_rate`, not `momentum`}}
+  // expected-error @+1 {{X44: the host gives `learning_rate`, not `momentum`}}
   %x = xf.input "momentum" : tensor<f32>
   return
 }
@@ -359,7 +359,7 @@ func.func @f() {
 // -----
 
 func.func @f(%x: tensor<f32>) {
-  // expected-error @+1 {{[X45] the host takes `loss`, `grad_norm`, `loss_scale` and `skipped`, not `speed`}}
+  // expected-error @+1 {{X45: the host takes `loss`, `grad_norm`, `loss_scale` and `skipped`, not `speed`}}
   xf.output %x, "speed" : tensor<f32>
   return
 }
@@ -367,29 +367,29 @@ func.func @f(%x: tensor<f32>) {
 // -----
 
 func.func @f(%x: tensor<2xf32>) {
-  // expected-error @+1 {{[X45] value has type 'tensor<2xf32>', expected a scalar of f32 or f64}}
+  // expected-error @+1 {{X45: value has type 'tensor<2xf32>', expected a scalar of f32 or f64}}
   xf.output %x, "loss" : tensor<2xf32>
   return
 }
 
 // -----
 
-// expected-error @+1 {{[X46] a global batch of 6 is no multiple of the micro batch 4}}
+// expected-error @+1 {{X46: a global batch of 6 is no multiple of the micro batch 4}}
 xf.training {global_batch_size = 6 : i64, micro_batch_size = 4 : i64, model_name = "m", optimizer = #xf.sgd<momentum = 0.0, weight_decay = 0.0>, precision = #xf.precision<fp32>, recompute = #xf.recompute<none>, runtime = {}, sequence_length = 4 : i64}
 
 // -----
 
-// expected-error @+1 {{[X46] the optimizer is #xf.adamw or #xf.sgd}}
+// expected-error @+1 {{X46: the optimizer is #xf.adamw or #xf.sgd}}
 xf.training {global_batch_size = 8 : i64, micro_batch_size = 4 : i64, model_name = "m", optimizer = "adagrad", precision = #xf.precision<fp32>, recompute = #xf.recompute<none>, runtime = {}, sequence_length = 4 : i64}
 
 // -----
 
-// expected-error @+1 {{[X46] fp16, and nothing else, has a loss scale}}
+// expected-error @+1 {{X46: fp16, and nothing else, has a loss scale}}
 xf.training {global_batch_size = 8 : i64, micro_batch_size = 4 : i64, model_name = "m", optimizer = #xf.sgd<momentum = 0.0, weight_decay = 0.0>, precision = #xf.precision<fp16>, recompute = #xf.recompute<none>, runtime = {}, sequence_length = 4 : i64}
 
 // -----
 
-// expected-error @+1 {{[X46] a clipping norm of -1.000000e+00 is negative}}
+// expected-error @+1 {{X46: a clipping norm of -1.000000e+00 is negative}}
 xf.training {clip_norm = -1.0, global_batch_size = 8 : i64, micro_batch_size = 4 : i64, model_name = "m", optimizer = #xf.sgd<momentum = 0.0, weight_decay = 0.0>, precision = #xf.precision<fp32>, recompute = #xf.recompute<none>, runtime = {}, sequence_length = 4 : i64}
 
 // -----
@@ -398,7 +398,7 @@ func.func private @forward(tensor<4xi32>, tensor<4xi32>) -> (tensor<f32>, tensor
 func.func private @backward(tensor<4xi32>, tensor<4xi32>, tensor<8xf32>)
 func.func private @update()
 func.func private @evaluate(tensor<4xi32>, tensor<4xi32>) -> tensor<f32>
-// expected-error @+1 {{[X47] has 0 microbatches}}
+// expected-error @+1 {{X47: has 0 microbatches}}
 xf.step microbatches(0) forward(@forward) backward(@backward) update(@update) evaluate(@evaluate)
 
 // -----
@@ -407,7 +407,7 @@ func.func private @forward(tensor<4xi32>, tensor<4xi32>) -> (tensor<f32>, tensor
 func.func private @backward(tensor<4xi32>, tensor<4xi32>, tensor<8xf32>)
 func.func private @update()
 func.func private @evaluate(tensor<4xi32>, tensor<4xi32>) -> tensor<f32>
-// expected-error @+1 {{[X47] names no function: @missing}}
+// expected-error @+1 {{X47: names no function: @missing}}
 xf.step microbatches(1) forward(@forward) backward(@backward) update(@missing) evaluate(@evaluate)
 
 // -----
@@ -416,7 +416,7 @@ func.func private @forward(tensor<4xi32>, tensor<4xi32>) -> (tensor<f32>, tensor
 func.func private @backward(tensor<4xi32>, tensor<4xi32>)
 func.func private @update()
 func.func private @evaluate(tensor<4xi32>, tensor<4xi32>) -> tensor<f32>
-// expected-error @+1 {{[X48] backward does not take what forward returns}}
+// expected-error @+1 {{X48: backward does not take what forward returns}}
 xf.step microbatches(1) forward(@forward) backward(@backward) update(@update) evaluate(@evaluate)
 
 // -----
@@ -425,7 +425,7 @@ func.func private @forward(tensor<4xi32>, tensor<4xi32>) -> (tensor<f32>, tensor
 func.func private @backward(tensor<4xi32>, tensor<4xi32>, tensor<8xf32>)
 func.func private @update()
 func.func private @evaluate(tensor<4xi32>, tensor<4xi32>) -> tensor<8xf32>
-// expected-error @+1 {{[X48] evaluate is not (tokens, labels) -> loss}}
+// expected-error @+1 {{X48: evaluate is not (tokens, labels) -> loss}}
 xf.step microbatches(1) forward(@forward) backward(@backward) update(@update) evaluate(@evaluate)
 
 // -----
@@ -434,13 +434,13 @@ func.func private @forward(tensor<4xi32>, tensor<4xi32>) -> (tensor<f32>, tensor
 func.func private @backward(tensor<4xi32>, tensor<4xi32>, tensor<8xf32>)
 func.func private @update()
 func.func private @evaluate(tensor<4xi32>, tensor<4xi32>) -> tensor<f32>
-// expected-error @+1 {{[X48] update has no argument and no result}}
+// expected-error @+1 {{X48: update has no argument and no result}}
 xf.step microbatches(1) forward(@forward) backward(@backward) update(@backward) evaluate(@evaluate)
 
 // -----
 
 func.func @f() {
-  // expected-error @+1 {{[X50] has no gradient}}
+  // expected-error @+1 {{X50: has no gradient}}
   %n, %b = xf.global_norm : () -> (tensor<f32>, tensor<f32>)
   return
 }
@@ -448,7 +448,7 @@ func.func @f() {
 // -----
 
 func.func @f(%n: tensor<f32>) {
-  // expected-error @+1 {{[X51] max_norm -1.000000e+00 is negative}}
+  // expected-error @+1 {{X51: max_norm -1.000000e+00 is negative}}
   %s, %m = xf.gradient_scale %n {max_norm = -1.0, microbatches = 1 : i64} : (tensor<f32>) -> (tensor<f32>, tensor<f32>)
   return
 }
@@ -456,7 +456,7 @@ func.func @f(%n: tensor<f32>) {
 // -----
 
 func.func @f(%n: tensor<f32>) {
-  // expected-error @+1 {{[X51] has 0 microbatches}}
+  // expected-error @+1 {{X51: has 0 microbatches}}
   %s, %m = xf.gradient_scale %n {max_norm = 1.0, microbatches = 0 : i64} : (tensor<f32>) -> (tensor<f32>, tensor<f32>)
   return
 }
@@ -464,7 +464,7 @@ func.func @f(%n: tensor<f32>) {
 // -----
 
 func.func @f(%n: tensor<f32>) {
-  // expected-error @+1 {{[X52] beta is not in [0, 1)}}
+  // expected-error @+1 {{X52: beta is not in [0, 1)}}
   %s = xf.bias_correction %n {beta = 1.0} : (tensor<f32>) -> tensor<f32>
   return
 }
@@ -472,7 +472,7 @@ func.func @f(%n: tensor<f32>) {
 // -----
 
 func.func @f(%n: tensor<2xf32>) {
-  // expected-error @+1 {{[X53] step has type 'tensor<2xf32>', expected a scalar of f32 or f64}}
+  // expected-error @+1 {{X53: step has type 'tensor<2xf32>', expected a scalar of f32 or f64}}
   %s = xf.advance_step %n, %n : (tensor<2xf32>, tensor<2xf32>) -> tensor<2xf32>
   return
 }
@@ -480,7 +480,7 @@ func.func @f(%n: tensor<2xf32>) {
 // -----
 
 func.func @f(%p: tensor<4xf32>, %m: tensor<5xf32>, %s: tensor<f32>) {
-  // expected-error @+1 {{[X54] exp_avg has shape [5], expected [4]}}
+  // expected-error @+1 {{X54: exp_avg has shape [5], expected [4]}}
   %a, %b, %c = xf.adamw %p, %p, %m, %p, %s, %s, %s, %s, %s {beta1 = 0.9, beta2 = 0.95, epsilon = 1.0e-8, weight_decay = 0.1} : (tensor<4xf32>, tensor<4xf32>, tensor<5xf32>, tensor<4xf32>, tensor<f32>, tensor<f32>, tensor<f32>, tensor<f32>, tensor<f32>) -> (tensor<4xf32>, tensor<4xf32>, tensor<4xf32>)
   return
 }
@@ -488,7 +488,7 @@ func.func @f(%p: tensor<4xf32>, %m: tensor<5xf32>, %s: tensor<f32>) {
 // -----
 
 func.func @f(%p: tensor<4xf32>, %m: tensor<4xf32>, %s: tensor<f32>) {
-  // expected-error @+1 {{[X55] epsilon is not positive}}
+  // expected-error @+1 {{X55: epsilon is not positive}}
   %a, %b, %c = xf.adamw %p, %p, %m, %p, %s, %s, %s, %s, %s {beta1 = 0.9, beta2 = 0.95, epsilon = 0.0, weight_decay = 0.1} : (tensor<4xf32>, tensor<4xf32>, tensor<4xf32>, tensor<4xf32>, tensor<f32>, tensor<f32>, tensor<f32>, tensor<f32>, tensor<f32>) -> (tensor<4xf32>, tensor<4xf32>, tensor<4xf32>)
   return
 }
@@ -496,7 +496,7 @@ func.func @f(%p: tensor<4xf32>, %m: tensor<4xf32>, %s: tensor<f32>) {
 // -----
 
 func.func @f(%p: tensor<4xf32>, %m: tensor<4xf32>, %s: tensor<f32>) {
-  // expected-error @+1 {{[X55] beta is not in [0, 1)}}
+  // expected-error @+1 {{X55: beta is not in [0, 1)}}
   %a, %b, %c = xf.adamw %p, %p, %m, %p, %s, %s, %s, %s, %s {beta1 = -0.1, beta2 = 0.95, epsilon = 1.0e-8, weight_decay = 0.1} : (tensor<4xf32>, tensor<4xf32>, tensor<4xf32>, tensor<4xf32>, tensor<f32>, tensor<f32>, tensor<f32>, tensor<f32>, tensor<f32>) -> (tensor<4xf32>, tensor<4xf32>, tensor<4xf32>)
   return
 }
@@ -504,7 +504,7 @@ func.func @f(%p: tensor<4xf32>, %m: tensor<4xf32>, %s: tensor<f32>) {
 // -----
 
 func.func @f(%p: tensor<4xf32>, %m: tensor<4xf32>, %s: tensor<f32>) {
-  // expected-error @+1 {{[X55] weight_decay is negative}}
+  // expected-error @+1 {{X55: weight_decay is negative}}
   %a, %b, %c = xf.adamw %p, %p, %m, %p, %s, %s, %s, %s, %s {beta1 = 0.9, beta2 = 0.95, epsilon = 1.0e-8, weight_decay = -0.1} : (tensor<4xf32>, tensor<4xf32>, tensor<4xf32>, tensor<4xf32>, tensor<f32>, tensor<f32>, tensor<f32>, tensor<f32>, tensor<f32>) -> (tensor<4xf32>, tensor<4xf32>, tensor<4xf32>)
   return
 }
@@ -512,7 +512,7 @@ func.func @f(%p: tensor<4xf32>, %m: tensor<4xf32>, %s: tensor<f32>) {
 // -----
 
 func.func @f(%p: tensor<4xf32>, %g: tensor<5xf32>, %s: tensor<f32>) {
-  // expected-error @+1 {{[X56] grad has shape [5], expected [4]}}
+  // expected-error @+1 {{X56: grad has shape [5], expected [4]}}
   %a = xf.sgd %p, %g, %s, %s, %s {momentum = 0.0, weight_decay = 0.0} : (tensor<4xf32>, tensor<5xf32>, tensor<f32>, tensor<f32>, tensor<f32>) -> tensor<4xf32>
   return
 }
@@ -520,7 +520,7 @@ func.func @f(%p: tensor<4xf32>, %g: tensor<5xf32>, %s: tensor<f32>) {
 // -----
 
 func.func @f(%p: tensor<4xf32>, %s: tensor<f32>) {
-  // expected-error @+1 {{[X57] a buffer is there when, and only when, there is momentum}}
+  // expected-error @+1 {{X57: a buffer is there when, and only when, there is momentum}}
   %a = xf.sgd %p, %p, %s, %s, %s {momentum = 0.9, weight_decay = 0.0} : (tensor<4xf32>, tensor<4xf32>, tensor<f32>, tensor<f32>, tensor<f32>) -> tensor<4xf32>
   return
 }
@@ -528,7 +528,7 @@ func.func @f(%p: tensor<4xf32>, %s: tensor<f32>) {
 // -----
 
 func.func @f(%s: tensor<f32>, %v: tensor<2xf32>) {
-  // expected-error @+1 {{[X58] good_steps has type 'tensor<2xf32>', expected a scalar of f32 or f64}}
+  // expected-error @+1 {{X58: good_steps has type 'tensor<2xf32>', expected a scalar of f32 or f64}}
   %a, %b = xf.loss_scale_update %s, %v, %s {policy = #xf.loss_scale<initial = 2.0, growth_factor = 2.0, backoff_factor = 0.5, growth_interval = 10, minimum = 1.0>} : (tensor<f32>, tensor<2xf32>, tensor<f32>) -> (tensor<f32>, tensor<f32>)
   return
 }
@@ -536,7 +536,7 @@ func.func @f(%s: tensor<f32>, %v: tensor<2xf32>) {
 // -----
 
 func.func @f(%q: tensor<2x6x4x8xf32>, %k: tensor<2x12x2x8xf32>, %p: i32) {
-  // expected-error @+1 {{[X19] has 1 numbers for its place, expected 4}}
+  // expected-error @+1 {{X19: has 1 numbers for its place, expected 4}}
   %o, %l = xf.attention %q, %k, %k from (%p) {causal, scale = 1.0, whole = array<i64: 2, 4, 12>} : (tensor<2x6x4x8xf32>, tensor<2x12x2x8xf32>, tensor<2x12x2x8xf32>, i32) -> (tensor<2x6x4x8xf32>, tensor<2x4x6xf32>)
   return
 }
@@ -544,7 +544,7 @@ func.func @f(%q: tensor<2x6x4x8xf32>, %k: tensor<2x12x2x8xf32>, %p: i32) {
 // -----
 
 func.func @f(%q: tensor<2x6x4x8xf32>, %k: tensor<2x12x2x8xf32>, %p: i32) {
-  // expected-error @+1 {{[X19] whole [2, 4, 8] does not hold 2 sequences, 4 heads and 12 positions}}
+  // expected-error @+1 {{X19: whole [2, 4, 8] does not hold 2 sequences, 4 heads and 12 positions}}
   %o, %l = xf.attention %q, %k, %k from (%p, %p, %p, %p) {causal, scale = 1.0, whole = array<i64: 2, 4, 8>} : (tensor<2x6x4x8xf32>, tensor<2x12x2x8xf32>, tensor<2x12x2x8xf32>, i32, i32, i32, i32) -> (tensor<2x6x4x8xf32>, tensor<2x4x6xf32>)
   return
 }
@@ -552,7 +552,7 @@ func.func @f(%q: tensor<2x6x4x8xf32>, %k: tensor<2x12x2x8xf32>, %p: i32) {
 // -----
 
 func.func @f(%q: tensor<2x6x4x8xf32>) {
-  // expected-error @+1 {{[X19] 6 positions are no even number of parts of 2}}
+  // expected-error @+1 {{X19: 6 positions are no even number of parts of 2}}
   %o, %l = xf.attention %q, %q, %q {causal, scale = 1.0, part = 2 : i64} : (tensor<2x6x4x8xf32>, tensor<2x6x4x8xf32>, tensor<2x6x4x8xf32>) -> (tensor<2x6x4x8xf32>, tensor<2x4x6xf32>)
   return
 }
@@ -560,7 +560,7 @@ func.func @f(%q: tensor<2x6x4x8xf32>) {
 // -----
 
 func.func @f(%q: tensor<2x6x4x8xf32>, %p: i32) {
-  // expected-error @+1 {{[X19] keys cannot be 12 rows before the piece}}
+  // expected-error @+1 {{X19: keys cannot be 12 rows before the piece}}
   %o, %l = xf.attention %q, %q, %q from (%p, %p, %p, %p) {behind = 12 : i64, causal, scale = 1.0, whole = array<i64: 2, 4, 12>} : (tensor<2x6x4x8xf32>, tensor<2x6x4x8xf32>, tensor<2x6x4x8xf32>, i32, i32, i32, i32) -> (tensor<2x6x4x8xf32>, tensor<2x4x6xf32>)
   return
 }
@@ -568,7 +568,7 @@ func.func @f(%q: tensor<2x6x4x8xf32>, %p: i32) {
 // -----
 
 func.func @f(%p: i32) {
-  // expected-error @+1 {{[X36] 8 rows are no piece of a sequence of 0}}
+  // expected-error @+1 {{X36: 8 rows are no piece of a sequence of 0}}
   %r = xf.positions %p : (i32) -> tensor<8xi32>
   return
 }
@@ -576,7 +576,7 @@ func.func @f(%p: i32) {
 // -----
 
 func.func @f() {
-  // expected-error @+1 {{[X36] 8 positions are no even number of parts of 8}}
+  // expected-error @+1 {{X36: 8 positions are no even number of parts of 8}}
   %r = xf.positions {part = 8 : i64} : () -> tensor<8xi32>
   return
 }
@@ -584,7 +584,7 @@ func.func @f() {
 // -----
 
 func.func @f(%a: tensor<1x8x2x4xf32>, %l: tensor<1x8x2xf32>) {
-  // expected-error @+1 {{[X37] lse has shape [1, 8, 2], expected [1, 2, 8]}}
+  // expected-error @+1 {{X37: lse has shape [1, 8, 2], expected [1, 2, 8]}}
   %y, %n = xf.merge_attention %a, %l, %a, %l : (tensor<1x8x2x4xf32>, tensor<1x8x2xf32>, tensor<1x8x2x4xf32>, tensor<1x8x2xf32>) -> (tensor<1x8x2x4xf32>, tensor<1x8x2xf32>)
   return
 }
@@ -592,7 +592,7 @@ func.func @f(%a: tensor<1x8x2x4xf32>, %l: tensor<1x8x2xf32>) {
 // -----
 
 func.func @f(%x: tensor<4x8xf32>, %o: i32) {
-  // expected-error @+1 {{[X38] 1 starts are in as many dims, not 2}}
+  // expected-error @+1 {{X38: 1 starts are in as many dims, not 2}}
   %y = xf.dropout %x at(%o) {dims = array<i64: 0, 1>, parts = array<i64: 0, 0>, probability = 0.5, stream = 1 : i32, whole = array<i64: 8, 16>} : (tensor<4x8xf32>, i32) -> tensor<4x8xf32>
   return
 }
@@ -600,7 +600,7 @@ func.func @f(%x: tensor<4x8xf32>, %o: i32) {
 // -----
 
 func.func @f(%x: tensor<4x8xf32>, %o: i32) {
-  // expected-error @+1 {{[X38] a dim without a start is whole}}
+  // expected-error @+1 {{X38: a dim without a start is whole}}
   %y = xf.dropout %x at(%o) {dims = array<i64: 0>, parts = array<i64: 0>, probability = 0.5, stream = 1 : i32, whole = array<i64: 8, 16>} : (tensor<4x8xf32>, i32) -> tensor<4x8xf32>
   return
 }
@@ -608,7 +608,7 @@ func.func @f(%x: tensor<4x8xf32>, %o: i32) {
 // -----
 
 func.func @f(%x: tensor<4x8xf32>, %o: i32) {
-  // expected-error @+1 {{[X38] a dim consists of whole parts}}
+  // expected-error @+1 {{X38: a dim consists of whole parts}}
   %y = xf.dropout %x at(%o) {dims = array<i64: 0>, parts = array<i64: 3>, probability = 0.5, stream = 1 : i32, whole = array<i64: 8, 8>} : (tensor<4x8xf32>, i32) -> tensor<4x8xf32>
   return
 }
@@ -616,7 +616,7 @@ func.func @f(%x: tensor<4x8xf32>, %o: i32) {
 // -----
 
 func.func @f(%x: tensor<3x4xf8E4M3FN>, %w: tensor<5x4xbf16>) {
-  // expected-error @+1 {{[X3] weight has element type 'bf16', expected 8 bits as input has}}
+  // expected-error @+1 {{X3: weight has element type 'bf16', expected 8 bits as input has}}
   %y = xf.linear %x, %w : (tensor<3x4xf8E4M3FN>, tensor<5x4xbf16>) -> tensor<3x5xbf16>
   return
 }
@@ -624,7 +624,7 @@ func.func @f(%x: tensor<3x4xf8E4M3FN>, %w: tensor<5x4xbf16>) {
 // -----
 
 func.func @f(%x: tensor<3x4xf8E4M3FN>, %w: tensor<5x4xf8E4M3FN>) {
-  // expected-error @+1 {{[X3] has 0 scales, expected 2 for input and weight}}
+  // expected-error @+1 {{X3: has 0 scales, expected 2 for input and weight}}
   %y = xf.linear %x, %w : (tensor<3x4xf8E4M3FN>, tensor<5x4xf8E4M3FN>) -> tensor<3x5xbf16>
   return
 }
@@ -632,7 +632,7 @@ func.func @f(%x: tensor<3x4xf8E4M3FN>, %w: tensor<5x4xf8E4M3FN>) {
 // -----
 
 func.func @f(%x: tensor<3x4xbf16>, %w: tensor<5x4xbf16>, %s: tensor<f32>) {
-  // expected-error @+1 {{[X3] has scales, but input is no tensor of 8-bit elements}}
+  // expected-error @+1 {{X3: has scales, but input is no tensor of 8-bit elements}}
   %y = xf.linear %x, %w scales(%s, %s) : (tensor<3x4xbf16>, tensor<5x4xbf16>, tensor<f32>, tensor<f32>) -> tensor<3x5xbf16>
   return
 }
@@ -640,7 +640,7 @@ func.func @f(%x: tensor<3x4xbf16>, %w: tensor<5x4xbf16>, %s: tensor<f32>) {
 // -----
 
 func.func @f(%dy: tensor<3x5xf8E5M2>, %w: tensor<5x4xf8E5M2>, %s: tensor<f32>) {
-  // expected-error @+1 {{[X22] grad and weight are both f8E5M2, one must be f8E4M3FN}}
+  // expected-error @+1 {{X22: grad and weight are both f8E5M2, one must be f8E4M3FN}}
   %dx = xf.linear_input_gradient %dy, %w, %s, %s : (tensor<3x5xf8E5M2>, tensor<5x4xf8E5M2>, tensor<f32>, tensor<f32>) -> tensor<3x4xbf16>
   return
 }
@@ -648,7 +648,7 @@ func.func @f(%dy: tensor<3x5xf8E5M2>, %w: tensor<5x4xf8E5M2>, %s: tensor<f32>) {
 // -----
 
 func.func @f(%dy: tensor<3x5xf8E5M2>, %x: tensor<3x4xf8E4M3FN>, %s: tensor<f32>) {
-  // expected-error @+1 {{[X23] has 1 scales, expected 2 for grad and input}}
+  // expected-error @+1 {{X23: has 1 scales, expected 2 for grad and input}}
   %dw = xf.linear_weight_gradient %dy, %x, %s : (tensor<3x5xf8E5M2>, tensor<3x4xf8E4M3FN>, tensor<f32>) -> tensor<5x4xf32>
   return
 }
@@ -656,7 +656,7 @@ func.func @f(%dy: tensor<3x5xf8E5M2>, %x: tensor<3x4xf8E4M3FN>, %s: tensor<f32>)
 // -----
 
 func.func @f(%a: tensor<f32>) {
-  // expected-error @+1 {{[X59] format is 'bf16', expected f8E4M3FN or f8E5M2}}
+  // expected-error @+1 {{X59: format is 'bf16', expected f8E4M3FN or f8E5M2}}
   %s = xf.quantize_scale %a {format = bf16} : (tensor<f32>) -> tensor<f32>
   return
 }
@@ -664,7 +664,55 @@ func.func @f(%a: tensor<f32>) {
 // -----
 
 func.func @f(%x: tensor<3x4xbf16>, %s: tensor<f32>) {
-  // expected-error @+1 {{[X60] result has shape [4, 3], expected [3, 4]}}
+  // expected-error @+1 {{X60: result has shape [4, 3], expected [3, 4]}}
   %q = xf.quantize %x, %s : (tensor<3x4xbf16>, tensor<f32>) -> tensor<4x3xf8E4M3FN>
   return
+}
+
+// -----
+
+func.func @f(%l: tensor<8x288xf32>, %y: tensor<8xi32>) -> tensor<8xf32> {
+  // expected-error @+1 {{X32: a valid vocabulary of 289 is not in [1, 288]}}
+  %lse, %picked = xf.cross_entropy_rows %l, %y {valid_vocab = 289 : i64} : (tensor<8x288xf32>, tensor<8xi32>) -> (tensor<8x2xf32>, tensor<8xf32>)
+  return %picked : tensor<8xf32>
+}
+
+// -----
+
+func.func @f(%l: tensor<8x288xf32>, %y: tensor<8xi32>) -> tensor<8xf32> {
+  // expected-error @+1 {{X32: lse [4, 2] has other rows than logits [8, 288]}}
+  %lse, %picked = xf.cross_entropy_rows %l, %y {valid_vocab = 257 : i64} : (tensor<8x288xf32>, tensor<8xi32>) -> (tensor<4x2xf32>, tensor<8xf32>)
+  return %picked : tensor<8xf32>
+}
+
+// -----
+
+func.func @f(%l: tensor<8x144xf32>, %y: tensor<8xi32>, %first: i32) -> tensor<8xf32> {
+  // expected-error @+1 {{X32: a piece of the logits is one part, not 2}}
+  %lse, %picked = xf.cross_entropy_rows %l, %y, %first {valid_vocab = 257 : i64} : (tensor<8x144xf32>, tensor<8xi32>, i32) -> (tensor<8x2xf32>, tensor<8xf32>)
+  return %picked : tensor<8xf32>
+}
+
+// -----
+
+func.func @f(%x: tensor<8x2xf32>) -> tensor<4xf32> {
+  // expected-error @+1 {{X33: result has shape [4], expected [8]}}
+  %y = xf.log_sum_exp %x : (tensor<8x2xf32>) -> tensor<4xf32>
+  return %y : tensor<4xf32>
+}
+
+// -----
+
+func.func @f(%y: tensor<4x8xi32>) -> tensor<1xf32> {
+  // expected-error @+1 {{X34: result has type 'tensor<1xf32>', expected a scalar of f32 or f64}}
+  %n = xf.count_labels %y : (tensor<4x8xi32>) -> tensor<1xf32>
+  return %n : tensor<1xf32>
+}
+
+// -----
+
+func.func @f(%lse: tensor<8xf32>, %picked: tensor<4xf32>, %y: tensor<8xi32>, %n: tensor<f32>) -> tensor<f32> {
+  // expected-error @+1 {{X35: picked has shape [4], expected [8]}}
+  %loss = xf.mean_loss %lse, %picked, %y, %n : (tensor<8xf32>, tensor<4xf32>, tensor<8xi32>, tensor<f32>) -> tensor<f32>
+  return %loss : tensor<f32>
 }

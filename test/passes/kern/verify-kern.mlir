@@ -1,7 +1,7 @@
 // RUN: hocket-opt %s --verify-kern --split-input-file --verify-diagnostics
 
 func.func @left(%x: tensor<4xf32>) -> tensor<4xf32> {
-  // expected-error @+1 {{is left from an earlier level (K14)}}
+  // expected-error @+1 {{K14: is left from an earlier level}}
   %0 = xf.add %x, %x : (tensor<4xf32>, tensor<4xf32>) -> tensor<4xf32>
   return %0 : tensor<4xf32>
 }
@@ -9,7 +9,7 @@ func.func @left(%x: tensor<4xf32>) -> tensor<4xf32> {
 // -----
 
 func.func @scalar(%x: f32) -> f32 {
-  // expected-error @+1 {{cannot stand in a function here (K14)}}
+  // expected-error @+1 {{K14: cannot stand in a function here}}
   %0 = arith.addf %x, %x : f32
   return %0 : f32
 }
@@ -19,7 +19,7 @@ func.func @scalar(%x: f32) -> f32 {
 func.func @f() {
   return
 }
-// expected-error @+1 {{runs @f, which is no function with `kern.fragment` (K15)}}
+// expected-error @+1 {{K15: runs @f, which is no function with `kern.fragment`}}
 kern.schedule "train_step" {actions = [[@f, 0, 0]], program = {}, slots = 1 : i64}
 
 // -----
@@ -28,7 +28,7 @@ func.func @forward(%x: tensor<4xi32>) -> (tensor<f32>, tensor<4xi32>) attributes
   %0 = kern.input "learning_rate" : tensor<f32>
   return %0, %x : tensor<f32>, tensor<4xi32>
 }
-// expected-error @+1 {{takes 'tensor<4xi32>', 'tensor<8xi32>', but forward leaves 'tensor<4xi32>', 'tensor<4xi32>' (K16)}}
+// expected-error @+1 {{K16: takes 'tensor<4xi32>', 'tensor<8xi32>', but forward leaves 'tensor<4xi32>', 'tensor<4xi32>'}}
 func.func @backward(%x: tensor<4xi32>, %y: tensor<8xi32>) attributes {kern.fragment = "B"} {
   return
 }
@@ -38,7 +38,7 @@ func.func @backward(%x: tensor<4xi32>, %y: tensor<8xi32>) attributes {kern.fragm
 kern.variable @g : tensor<4xf32> {kind = "gradient"}
 func.func @twice(%x: tensor<4xf32>) {
   kern.accumulate %x, @g : tensor<4xf32>
-  // expected-error @+1 {{sets @g after another contribution (K17)}}
+  // expected-error @+1 {{K17: sets @g after another contribution}}
   kern.accumulate %x, @g : tensor<4xf32>
   return
 }
@@ -58,7 +58,7 @@ kern.schedule "train_step" {actions = [[@backward, 0, 0]], program = {}, slots =
 func.func @forward_1(%x: tensor<4xf32> {kern.receive = array<i64: 0, 0>}) -> tensor<4xf32> attributes {kern.fragment = "F", kern.stage = 1 : i64} {
   return %x : tensor<4xf32>
 }
-// expected-error @+1 {{takes ["F", 1] as argument 0, which no fragment of its stage returns (K18)}}
+// expected-error @+1 {{K18: takes ["F", 1] as argument 0, which no fragment of its stage returns}}
 func.func @backward_1(%x: tensor<4xf32> {kern.saved = ["F", 1]}) attributes {kern.fragment = "B", kern.stage = 1 : i64} {
   return
 }
