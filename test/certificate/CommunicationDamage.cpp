@@ -167,19 +167,28 @@ static std::optional<Damage> changeMessageType(Program &program,
   return changeMessage(program, random, true);
 }
 
-/// Runs of an entry that consist of a transfer to another stage, by index. (A
-/// ring's are parts of a fragment, of which all its ranks do as many.)
+/// A message to or from another stage and another rank. (A ring's are parts of
+/// a fragment, of which all its ranks do as many; what a rank sends itself is
+/// one transfer, which another end does not miss.)
+static bool crossesRanks(const Instruction &instruction) {
+  if (!instruction.has_transfer() || instruction.transfer().parts(0).relative())
+    return false;
+  bool sends = false, receives = false;
+  for (const auto &part : instruction.transfer().parts())
+    (part.send() ? sends : receives) = true;
+  return sends != receives;
+}
+
+/// Runs of an entry that consist of such a message, by index.
 static std::vector<int> transferRuns(const program::Role &role,
                                      const program::Entry &entry) {
   std::vector<int> runs;
-  for (int i = 0; i < entry.runs_size(); ++i)
-    for (const Instruction &instruction :
-         role.sequences(int(entry.runs(i).sequence())).instructions())
-      if (instruction.has_transfer() &&
-          !instruction.transfer().parts(0).relative()) {
-        runs.push_back(i);
-        break;
-      }
+  for (int i = 0; i < entry.runs_size(); ++i) {
+    const auto &list = role.sequences(int(entry.runs(i).sequence()));
+    if (std::any_of(list.instructions().begin(), list.instructions().end(),
+                    crossesRanks))
+      runs.push_back(i);
+  }
   return runs;
 }
 
@@ -230,6 +239,37 @@ static std::optional<Damage> exchangeMicrobatches(Program &program,
   return Damage{"microbatches exchanged",
                 {Rule::MatchedMicrobatch, Rule::ReadsWritten, Rule::Race},
                 ""};
+}
+
+/// Every other message of a channel goes out on a stream of its own.
+static std::optional<Damage> sendOnTwoStreams(Program &program,
+                                              Random &random) {
+  int r = int(draw(random, size_t(program.roles_size())));
+  program::Role &role = *program.mutable_roles(r);
+  program::Entry &entry = *role.mutable_entries(0);
+  std::map<uint32_t, std::vector<int>> runs;
+  for (int at : transferRuns(role, entry)) {
+    uint32_t s = entry.runs(at).sequence();
+    const program::Sequence &sequence = role.sequences(int(s));
+    if (sequence.instructions_size() == 1 &&
+        sequence.instructions(0).transfer().parts(0).send())
+      runs[s].push_back(at);
+  }
+  for (const auto &[s, places] : runs) {
+    if (places.size() < 2)
+      continue;
+    program::Sequence &copy = *role.add_sequences();
+    copy = role.sequences(int(s));
+    copy.set_name(copy.name() + "_again");
+    copy.mutable_instructions(0)->set_stream(role.streams());
+    role.set_streams(role.streams() + 1);
+    for (size_t i = 1; i < places.size(); i += 2)
+      entry.mutable_runs(places[i])->set_sequence(
+          uint32_t(role.sequences_size() - 1));
+    return Damage{
+        "messages on two streams", {Rule::MatchedOrder}, roleText(program, r)};
+  }
+  return std::nullopt;
 }
 
 /// Waits on stream 0 for the first gradient, before the first activation has
@@ -562,6 +602,7 @@ std::span<const DamageKind> hocket::test::communicationDamages() {
       {"message type changed", changeMessageType},
       {"transfer run twice", doubleRun},
       {"transfer not run", dropRun},
+      {"messages on two streams", sendOnTwoStreams},
       {"receive too early", receiveTooEarly},
       {"microbatches exchanged", exchangeMicrobatches},
       {"collective dropped", dropCollective},

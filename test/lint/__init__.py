@@ -24,4 +24,6 @@ RULES = (
     descriptions.passes_are_tested,
     documents.generated_are_current,
     documents.links_lead_somewhere,
+    documents.constraints_are_tested,
+    documents.constraints_are_documented,
 )

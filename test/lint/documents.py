@@ -1,11 +1,17 @@
 # Part of Hocket, under the Apache License v2.0.
 """Rules about the documents."""
 
+import pathlib
 import re
 import subprocess
 import sys
 
 LINK = re.compile(r"\]\(([^)#\s]+)(?:#[^)]*)?\)")
+CONSTRAINT = re.compile(r"^\| ([A-Z]\d+) \|", re.M)
+QUOTED = re.compile(r"\"([DEHKPQSVX]\d+): ")
+NUMBER = re.compile(r"\b[DEHKPQSVX]\d+\b")
+RULE_NAME = re.compile(r"\b(?:Program)?Rule::(\w+)")
+PROGRAM_RULE = re.compile(r"^  (\w+) = (\d+),", re.M)
 
 
 def generated_are_current(tree):
@@ -27,3 +33,34 @@ def links_lead_somewhere(tree):
             outside = "://" in target or target.startswith("mailto:")
             if not outside and not (tree.root / path.parent / target).exists():
                 yield f"{path}: links to {target}, which does not exist"
+
+
+def constraints(tree):
+    return CONSTRAINT.findall(tree.text(pathlib.Path("docs/spec.md")))
+
+
+def constraints_are_tested(tree):
+    """Every constraint of docs/spec.md is broken by a test, by its number."""
+    suffixes = (".cpp", ".h", ".py", ".mlir", ".test", ".textproto", ".txt")
+    tests = "".join(
+        tree.text(path)
+        for path in tree.with_suffix(*suffixes)
+        if path.parts[0] == "test"
+    )
+    broken = set(NUMBER.findall(tests))
+    rules = set(RULE_NAME.findall(tests))
+    enum = tree.text(pathlib.Path("runtime/program/ProgramRules.h"))
+    broken |= {f"V{n}" for name, n in PROGRAM_RULE.findall(enum) if name in rules}
+    for number in constraints(tree):
+        if number not in broken:
+            yield f"docs/spec.md: no test breaks {number}"
+
+
+def constraints_are_documented(tree):
+    """Every constraint that a message quotes stands in docs/spec.md."""
+    known = set(constraints(tree))
+    for path in tree.with_suffix(".cpp", ".h"):
+        if path.parts[0] == "test":
+            continue
+        for number in sorted(set(QUOTED.findall(tree.text(path))) - known):
+            yield f"{path}: quotes {number}, which docs/spec.md lacks"

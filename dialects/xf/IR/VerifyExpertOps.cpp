@@ -162,10 +162,9 @@ static LogicalResult verifyRuns(Operation *op, int number, Shape tokens,
   if (positions >= 1 && runs % positions == 0 && tokens[1] % positions == 0 &&
       tokens[0] % (runs / positions) == 0)
     return success();
-  return op->emitOpError("X")
-         << number << ": " << runs << " runs, " << positions
-         << " along positions, do not divide " << tokens[0] << " sequences of "
-         << tokens[1];
+  return op->emitOpError("X") << number << ": " << runs << " runs, "
+                              << positions << " along positions, do not divide "
+                              << tokens[0] << " sequences of " << tokens[1];
 }
 
 LogicalResult ExpertOrderOp::verify() {

@@ -112,6 +112,11 @@ const BadText badTexts[] = {
      "plan { layers_per_stage: [ 1, 2 ] }",
      "a.textproto:2:1: S18: plan.layers_per_stage has 2 entries; write one for "
      "each of the 1 stages (pipeline_parallel * virtual_stages)"},
+    {"model { layers: 4 hidden: 2 heads: 1 vocab_size: 3 max_positions: 4 }\n"
+     "training { sequence_length: 4 }\nplan { context_parallel: 3 }",
+     "a.textproto:2:12: S23: training.sequence_length is 4, which 3 ranks do "
+     "not share evenly (context_parallel, and tensor_parallel with "
+     "sequence_parallel); write a multiple"},
 };
 INSTANTIATE_TEST_SUITE_P(All, BadTexts, testing::ValuesIn(badTexts));
 

@@ -2,9 +2,13 @@
 // RUN: cat %t/all_gather %t/step | hocket-opt --dist-propagate-shardings --dist-partition | FileCheck %s --check-prefixes=CHECK,GATHER
 // RUN: cat %t/ring %t/step | hocket-opt --dist-propagate-shardings --dist-partition | FileCheck %s --check-prefixes=CHECK,RING
 // RUN: cat %t/all_to_all %t/step | hocket-opt --dist-propagate-shardings --dist-partition | FileCheck %s --check-prefixes=CHECK,HEADS
+// RUN: sed 's/"cp"] sizes \[2]/"cp"] sizes [8]/' %t/step > %t/eight
+// RUN: cat %t/all_to_all %t/eight | not hocket-opt --dist-propagate-shardings 2>&1 | FileCheck %s --check-prefix=FEW
 
 // Two ranks share sequences of 8 positions. What goes by position is told where
 // the rank's rows are; attention sees other ranks' keys as the strategy says.
+
+// FEW: error: D19: 4 key heads cannot be dealt to 8 devices
 
 //--- all_gather
 module attributes {dist.context = "all_gather"} {

@@ -7,6 +7,7 @@
 // RUN: sed 's/PLAN/pipeline_parallel = 0 : i64/' %S/Inputs/step.mlir | not hocket-opt --pipe-split-stages 2>&1 | FileCheck %s --check-prefix=NONE
 // RUN: sed -e 's/PLAN/pipeline_parallel = 2 : i64, schedule = "1f1b", layers_per_stage = array<i64: 2, 0>/' -e '1a xf.variable @sum : tensor<2x4x8xf32> {init = #xf.init<zeros>, kind = #xf.variable_kind<state>}' -e 's/^ *%y = xf.linear %x2/  xf.accumulate %x2, @sum : tensor<2x4x8xf32>\n&/' %S/Inputs/step.mlir | hocket-opt --pipe-split-stages | FileCheck %s --check-prefix=SUM
 // RUN: sed -e 's/PLAN/pipeline_parallel = 2 : i64, schedule = "1f1b"/' -e 's/xf.write %b1, @w1/xf.write %a1, @w1/' %S/Inputs/step.mlir | not hocket-opt --pipe-split-stages 2>&1 | FileCheck %s --check-prefix=FOREIGN
+// RUN: sed -e 's/PLAN/pipeline_parallel = 2 : i64, schedule = "1f1b"/' -e '/@evaluate(/,$ {/%x2 = call/d; s/%x2/%x1/}' %S/Inputs/step.mlir | not hocket-opt --pipe-split-stages 2>&1 | FileCheck %s --check-prefix=SHORT
 
 // Each rank updates what its stages use. The table is on both: its gradient is
 // summed, and counts once, on rank 0, in the norm of all ranks.
@@ -112,3 +113,7 @@
 // SUM: xf.cross_entropy
 
 // FOREIGN: P5: pipeline rank 1 needs @w0{{.*}} for its update, which only the stages of rank 0 use
+
+// Validation that skips a layer is not this model's.
+
+// SHORT: error: {{.*}}P6: calls 1 layers where 2 are expected

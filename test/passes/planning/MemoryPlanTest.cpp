@@ -140,21 +140,21 @@ TEST(MemoryPlan, ResultsStandInTheirOperands) {
 
 TEST(MemoryPlan, ValidatorRefusesWhatIsNoPlan) {
   MemoryProblem problem{{{0, 2, 8, 8}, {1, 3, 8, 8}}};
-  auto isPlan = [&](const MemoryOffsets &offsets) {
-    return validateMemoryPlan(problem, offsets).ok();
+  auto reason = [&](const MemoryOffsets &offsets) {
+    return validateMemoryPlan(problem, offsets).message();
   };
-  EXPECT_TRUE(isPlan({0, 8}));
-  EXPECT_FALSE(isPlan({0, 0}));
-  EXPECT_FALSE(isPlan({0, 12}));
-  EXPECT_FALSE(isPlan({0, -8}));
-  EXPECT_FALSE(isPlan({0}));
+  EXPECT_EQ(reason({0, 8}), "");
+  EXPECT_EQ(reason({0, 0}), "Q61: buffer 0 and buffer 1 share bytes");
+  EXPECT_EQ(reason({0, 12}), "Q61: buffer 1 is not aligned");
+  EXPECT_EQ(reason({0, -8}), "Q61: buffer 1 has an offset below 0");
+  EXPECT_EQ(reason({0}), "Q61: expected an offset for each buffer");
   problem.buffers[1].gaps = {{1, 2, 0, 0}};
-  EXPECT_TRUE(isPlan({0, 0}));
+  EXPECT_EQ(reason({0, 0}), "");
   problem.buffers[0].offset = 8;
-  EXPECT_FALSE(isPlan({0, 0}));
+  EXPECT_EQ(reason({0, 0}), "Q61: buffer 0 is not where it is fixed");
   problem.buffers[1] = {0, 3, 4, 1, {}, {}, 0, 4};
-  EXPECT_TRUE(isPlan({8, 12}));
-  EXPECT_FALSE(isPlan({8, 8}));
+  EXPECT_EQ(reason({8, 12}), "");
+  EXPECT_EQ(reason({8, 8}), "Q61: buffer 1 is not where its host says");
 }
 
 TEST(MemoryPlan, FixedBuffersThatMeetAreRefused) {

@@ -61,6 +61,28 @@ TEST(Verifier, RefusesMessagesOutOfOrder) {
             "action 2 (F1) after rank 0, action 1 (F0)");
 }
 
+TEST(Verifier, RefusesCostsThatAreNone) {
+  Schedule schedule = *makeGPipe(twoRanks());
+  auto with = [&](auto change) {
+    ScheduleProblem problem = twoRanks();
+    change(problem);
+    return reason(problem, schedule);
+  };
+  EXPECT_EQ(with([](auto &p) { p.costs[1].backward = -1; }),
+            "Q2: a time of rank 1, chunk 0 is not within 0 to 1e15");
+  EXPECT_EQ(with([](auto &p) { p.costs[0].memory = -1; }),
+            "Q2: the memory of rank 0, chunk 0 is not within 0 to 2^60");
+  EXPECT_EQ(with([](auto &p) { p.transfer = NAN; }),
+            "Q2: the transfer time is not within 0 to 1e15");
+  EXPECT_EQ(with([](auto &p) { p.pair = 2; }),
+            "Q2: a pair's share is not within 0 to 1");
+  EXPECT_EQ(with([](auto &p) { p.caps[1] = -1; }),
+            "Q2: the cap of rank 1 is negative");
+  EXPECT_EQ(with([](auto &p) { p.caps.pop_back(); }),
+            "Q2: expected a cost for each rank and chunk and a cap for each "
+            "rank");
+}
+
 TEST(Verifier, RefusesAnotherShape) {
   Schedule schedule = *makeGPipe(uniformProblem({2, 1, 3}));
   EXPECT_THAT(reason(twoRanks(), schedule),
