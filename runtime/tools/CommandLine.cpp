@@ -9,7 +9,11 @@
 #include "runtime/base/File.h"
 #include "runtime/base/NearestNames.h"
 #include "runtime/base/SourceExcerpt.h"
+#include "runtime/tools/CommandTree.h"
+#include "runtime/tools/Completion.h"
 #include "runtime/tools/HelpText.h"
+#include "runtime/tools/ManualPage.h"
+#include "runtime/tools/OptionValues.h"
 #include "runtime/tools/Version.h"
 
 #include <cerrno>
@@ -30,16 +34,6 @@ static const CLI::App &namedCommand(const CLI::App &app) {
   return named.empty() ? app : namedCommand(*named.front());
 }
 
-/// "hocket data prepare".
-static std::string fullName(const CLI::App &app) {
-  const CLI::App *parent = app.get_parent();
-  return (parent ? fullName(*parent) + " " : "") + app.get_name();
-}
-
-static std::vector<const CLI::App *> commandsOf(const CLI::App &app) {
-  return app.get_subcommands([](const CLI::App *) { return true; });
-}
-
 static std::vector<std::string> commandNames(const CLI::App &app) {
   std::vector<std::string> names;
   for (const CLI::App *command : commandsOf(app))
@@ -49,12 +43,9 @@ static std::vector<std::string> commandNames(const CLI::App &app) {
 
 static std::vector<std::string> optionNames(const CLI::App &app) {
   std::vector<std::string> names;
-  for (const CLI::Option *option : app.get_options()) {
-    for (const std::string &name : option->get_lnames())
-      names.push_back("--" + name);
-    for (const std::string &name : option->get_snames())
-      names.push_back("-" + name);
-  }
+  for (const CLI::Option *option : app.get_options())
+    for (const std::string &name : namesOf(*option))
+      names.push_back(name);
   return names;
 }
 
@@ -130,14 +121,6 @@ static int refuse(const CLI::App &app, const CLI::ParseError &error) {
 // help, --version
 //===----------------------------------------------------------------------===//
 
-/// The command of `app` that is called `name`, or null.
-static const CLI::App *commandOf(const CLI::App &app, const std::string &name) {
-  for (const CLI::App *command : commandsOf(app))
-    if (command->get_name() == name)
-      return command;
-  return nullptr;
-}
-
 /// Prints the help of the command that `words` name.
 static Status printHelp(const CLI::App &app,
                         const std::vector<std::string> &words) {
@@ -157,21 +140,59 @@ static Status printHelp(const CLI::App &app,
 
 CLI::App *hocket::addCommand(CLI::App &parent, const std::string &name,
                              const std::string &description) {
-  return parent.add_subcommand(name, description);
+  CLI::App *command = parent.add_subcommand(name, description);
+  command->footer(""); // Not the parent's examples.
+  return command;
+}
+
+static void addHelp(CLI::App &app, Status &result) {
+  struct Arguments {
+    std::vector<std::string> words;
+    std::string folder;
+  };
+  auto arguments = std::make_shared<Arguments>();
+  CLI::App *help = addCommand(app, "help", "Print the help of a command");
+  help->add_option("COMMAND", arguments->words,
+                   "The command, e.g. data prepare");
+  wantPath(help->add_option("--man", arguments->folder,
+                            "Write a man page of every command into this "
+                            "folder instead")
+               ->type_name("DIR"));
+  help->footer("Example:\n  " + app.get_name() + " help train\n  " +
+               app.get_name() + " help --man ~/.local/share/man/man1");
+  help->callback([&app, &result, arguments] {
+    std::string version = versionText(app.get_name());
+    result = arguments->folder.empty()
+                 ? printHelp(app, arguments->words)
+                 : writeManualPages(app, version.substr(0, version.find('\n')),
+                                    arguments->folder);
+    *arguments = {};
+  });
+}
+
+static void addCompletion(CLI::App &app) {
+  auto shell = std::make_shared<std::string>();
+  CLI::App *command = addCommand(app, "completion",
+                                 "Print a script that completes command lines");
+  wantOneOf(command->add_option("SHELL", *shell, "bash or zsh")->required(),
+            {"bash", "zsh"});
+  std::string name = app.get_name();
+  command->footer("For this shell, or in ~/.bashrc for all:\n  source <(" +
+                  name +
+                  " completion bash)\n\nIn a folder of zsh's $fpath:\n"
+                  "  " +
+                  name + " completion zsh > ~/.zfunc/_" + name);
+  command->callback([&app, shell] {
+    std::cout << (*shell == "zsh" ? zshCompletion(app) : bashCompletion(app));
+  });
 }
 
 void hocket::addHelpAndVersion(CLI::App &app, Status &result,
                                const std::string &libraries) {
   app.set_version_flag("--version", versionText(app.get_name()) + libraries,
                        "Print the version");
-  auto words = std::make_shared<std::vector<std::string>>();
-  CLI::App *help = addCommand(app, "help", "Print the help of a command");
-  help->add_option("COMMAND", *words, "The command, e.g. data prepare");
-  help->footer("Example:\n  " + app.get_name() + " help train");
-  help->callback([&app, &result, words] {
-    result = printHelp(app, *words);
-    words->clear();
-  });
+  addHelp(app, result);
+  addCompletion(app);
 }
 
 //===----------------------------------------------------------------------===//

@@ -28,8 +28,9 @@ namespace hocket {
 CLI::App *addCommand(CLI::App &parent, const std::string &name,
                      const std::string &description);
 
-/// Adds `--version` and the command `help [COMMAND]`. `libraries` are lines
-/// that --version prints behind Hocket's own.
+/// Adds `--version` and the commands `help [COMMAND]`, which writes man pages
+/// too, and `completion SHELL`. `libraries` are lines that --version prints
+/// behind Hocket's own.
 void addHelpAndVersion(CLI::App &app, Status &result,
                        const std::string &libraries = "");
 
