@@ -3,6 +3,7 @@
 """Trains a small GPT on real text and says whether it learned.
 
     python3 examples/nano/demo.py [--build build] [--steps N]
+    python3 /usr/share/hocket/examples/nano/demo.py      (where it is installed)
 
 It has learned if it predicts held-out text better, by three hundredths at
 least, than any predictor that sees three bytes could: see conditional_entropy.
@@ -30,10 +31,18 @@ ORDER, MARGIN = 3, 0.97
 
 def parse_arguments():
     parser = argparse.ArgumentParser(description=__doc__.split("\n\n")[0])
-    default = HERE.parents[1] / "build"
-    parser.add_argument("--build", default=default, type=pathlib.Path)
+    parser.add_argument("--build", type=pathlib.Path,
+                        help="a build folder; without it and beside none, the "
+                        "installed hocket trains in ./hocket-demo")  # fmt: skip
     parser.add_argument("--steps", type=int, help="fewer than the spec's")
-    return parser.parse_args()
+    arguments = parser.parse_args()
+    build = arguments.build or HERE.parents[1] / "build"
+    arguments.hocket, arguments.folder = build / "bin/hocket", build / "demo"
+    if not arguments.build and not arguments.hocket.exists():
+        found = shutil.which("hocket") or HERE.parents[3] / "bin/hocket"
+        arguments.hocket = pathlib.Path(found)
+        arguments.folder = pathlib.Path("hocket-demo")
+    return arguments
 
 
 def shown(path):
@@ -73,9 +82,9 @@ def write_text(folder):
     return text.conditional_entropy(data, ORDER)
 
 
-def train(build, folder, steps):
+def train(hocket, folder, steps):
     """Compiles and trains; returns the log's lines."""
-    hocket, spec = build / "bin/hocket", HERE / "spec.textproto"
+    spec = HERE / "spec.textproto"
     program, prefix, log = folder / "nano.hkx", folder / "kjv", folder / "log.jsonl"
     run(hocket, "data", "prepare", folder / "kjv.jsonl", "-o", prefix,
         "--tokenizer", "byte", "--append-eod")  # fmt: skip
@@ -113,12 +122,12 @@ whole text. A document's end counts as a byte for the GPT.)
 
 def main():
     arguments = parse_arguments()
-    folder = arguments.build.resolve() / "demo"
+    folder = arguments.folder.resolve()
     shutil.rmtree(folder, ignore_errors=True)
     folder.mkdir(parents=True)
     entropy = write_text(folder)
     start = time.monotonic()
-    log = train(arguments.build.resolve(), folder, arguments.steps)
+    log = train(arguments.hocket.resolve(), folder, arguments.steps)
     print(f"\nCompiled and trained in {time.monotonic() - start:.0f} s.")
     return 0 if verdict(validation_loss(log), entropy) else 1
 

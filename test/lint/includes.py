@@ -89,7 +89,7 @@ ALLOWED = {
         "kernels/cuda/Sources",
     ],
     "test": FOLDERS,
-    "examples": [],
+    "examples": ["dialects", "passes"],
 }
 CONVERSION = re.compile(r"passes/conversion/([A-Z][a-z]+)To([A-Z][a-z]+)/")
 
