@@ -6,8 +6,8 @@
 
 #include "test/end_to_end/ReferenceModel.h"
 
-#include "dialects/xf/IR/Interpreter.h"
 #include "dialects/xf/IR/Xf.h"
+#include "dialects/xf/reference/Interpreter.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Parser/Parser.h"

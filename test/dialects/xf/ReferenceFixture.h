@@ -13,8 +13,8 @@
 #ifndef HOCKET_TEST_DIALECTS_XF_REFERENCEFIXTURE_H
 #define HOCKET_TEST_DIALECTS_XF_REFERENCEFIXTURE_H
 
-#include "dialects/xf/IR/Interpreter.h"
 #include "dialects/xf/IR/Xf.h"
+#include "dialects/xf/reference/Interpreter.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/IR/BuiltinOps.h"

@@ -15,7 +15,7 @@
 #define HOCKET_TEST_PASSES_KERN_KERNINTERPRETER_H
 
 #include "dialects/kern/IR/Kern.h"
-#include "dialects/xf/IR/Interpreter.h"
+#include "dialects/xf/reference/Interpreter.h"
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/IR/BuiltinOps.h"

@@ -10,8 +10,8 @@
 ///
 //===----------------------------------------------------------------------===//
 
-#ifndef HOCKET_DIALECTS_XF_IR_REFERENCETENSOR_H
-#define HOCKET_DIALECTS_XF_IR_REFERENCETENSOR_H
+#ifndef HOCKET_DIALECTS_XF_REFERENCE_REFERENCETENSOR_H
+#define HOCKET_DIALECTS_XF_REFERENCE_REFERENCETENSOR_H
 
 #include "mlir/IR/Types.h"
 #include "llvm/ADT/SmallVector.h"
@@ -75,4 +75,4 @@ struct EvaluationContext {
 
 } // namespace hocket::xf
 
-#endif // HOCKET_DIALECTS_XF_IR_REFERENCETENSOR_H
+#endif // HOCKET_DIALECTS_XF_REFERENCE_REFERENCETENSOR_H

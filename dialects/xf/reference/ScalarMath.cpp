@@ -4,7 +4,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "dialects/xf/IR/ScalarMath.h"
+#include "dialects/xf/reference/ScalarMath.h"
 
 #include <cmath>
 #include <numbers>

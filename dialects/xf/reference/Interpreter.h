@@ -11,10 +11,10 @@
 ///
 //===----------------------------------------------------------------------===//
 
-#ifndef HOCKET_DIALECTS_XF_IR_INTERPRETER_H
-#define HOCKET_DIALECTS_XF_IR_INTERPRETER_H
+#ifndef HOCKET_DIALECTS_XF_REFERENCE_INTERPRETER_H
+#define HOCKET_DIALECTS_XF_REFERENCE_INTERPRETER_H
 
-#include "dialects/xf/IR/ReferenceTensor.h"
+#include "dialects/xf/reference/ReferenceTensor.h"
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 
@@ -45,4 +45,4 @@ mlir::LogicalResult interpretStep(StepOp step,
 
 } // namespace hocket::xf
 
-#endif // HOCKET_DIALECTS_XF_IR_INTERPRETER_H
+#endif // HOCKET_DIALECTS_XF_REFERENCE_INTERPRETER_H

@@ -4,8 +4,8 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "dialects/xf/IR/ScalarMath.h"
 #include "dialects/xf/IR/XfOps.h"
+#include "dialects/xf/reference/ScalarMath.h"
 
 #include <cmath>
 

@@ -4,9 +4,9 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "dialects/xf/IR/ScalarMath.h"
 #include "dialects/xf/IR/XfConstraints.h"
 #include "dialects/xf/IR/XfOps.h"
+#include "dialects/xf/reference/ScalarMath.h"
 
 #include <cmath>
 

@@ -4,7 +4,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "dialects/xf/IR/Interpreter.h"
+#include "dialects/xf/reference/Interpreter.h"
 
 #include "dialects/xf/IR/Xf.h"
 #include "dialects/xf/IR/XfConstraints.h"

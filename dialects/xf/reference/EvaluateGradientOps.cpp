@@ -4,8 +4,8 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "dialects/xf/IR/ScalarMath.h"
 #include "dialects/xf/IR/XfConstraints.h"
+#include "dialects/xf/reference/ScalarMath.h"
 
 #include <algorithm>
 #include <cmath>

@@ -4,7 +4,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "dialects/xf/IR/ReferenceTensor.h"
+#include "dialects/xf/reference/ReferenceTensor.h"
 
 #include "kernels/reference/Philox.h"
 

@@ -9,8 +9,8 @@
 ///
 //===----------------------------------------------------------------------===//
 
-#ifndef HOCKET_DIALECTS_XF_IR_SCALARMATH_H
-#define HOCKET_DIALECTS_XF_IR_SCALARMATH_H
+#ifndef HOCKET_DIALECTS_XF_REFERENCE_SCALARMATH_H
+#define HOCKET_DIALECTS_XF_REFERENCE_SCALARMATH_H
 
 #include "dialects/xf/IR/XfDialect.h"
 
@@ -28,4 +28,4 @@ int64_t storedPosition(int64_t at, int64_t part, int64_t whole);
 
 } // namespace hocket::xf
 
-#endif // HOCKET_DIALECTS_XF_IR_SCALARMATH_H
+#endif // HOCKET_DIALECTS_XF_REFERENCE_SCALARMATH_H
