@@ -15,6 +15,7 @@
 #include <cstdint>
 #include <cstring>
 #include <memory>
+#include <mutex>
 #include <random>
 #include <set>
 #include <vector>
@@ -29,8 +30,8 @@ constexpr unsigned mostBytesOfLane = 1024;
 /// Bytes of shared memory before they are written: a NaN as f32, bf16 and f16.
 constexpr std::byte unwritten{0xff};
 
-/// Of a fiber. Kept apart from the rest of it, as the scheduler looks at those
-/// of a whole block again and again.
+/// Of a fiber. Kept apart from the rest of it, as those of a whole block are
+/// looked at again and again.
 enum class State : uint8_t {
   Ready,
   Later,   ///< lets others go first
@@ -41,13 +42,15 @@ enum class State : uint8_t {
   Ended,
 };
 
-struct Fiber {
-  FiberStack stack;
-  ThreadPlace place;
-  // InWarp: with whom it exchanges what.
+/// Of a fiber that is InWarp: with whom it exchanges what. Kept apart, too.
+struct Offer {
   unsigned lanes = 0, bytes = 0;
   const void *mine = nullptr;
-  void *all = nullptr;
+};
+
+/// A thread of the block.
+struct Fiber {
+  Index thread;
   // AtPhase, InMeeting: of what.
   void *barrier = nullptr;
   unsigned parity = 0, meeting = 0;
@@ -60,18 +63,64 @@ struct Fiber {
   std::vector<size_t> groups;
 };
 
+/// What a launch needs of memory. Used again by the next one of any thread of
+/// the process, so that it is in a cache.
+struct LaunchMemory {
+  std::vector<Fiber> fibers;
+  std::vector<State> states; ///< Of each fiber.
+  std::vector<Offer> offers; ///< Of each fiber.
+  /// Where each fiber stopped, on a stack that it has from its first
+  /// instruction to its last; null: it has none yet.
+  std::vector<void *> places;
+  std::vector<std::unique_ptr<FiberStack>> stacks;
+  std::vector<void *> spare; ///< Places of stacks that no fiber has.
+  std::vector<std::byte> dynamic;
+  std::vector<std::byte> seen; ///< What products see of it.
+  /// What the lanes of a warp exchanged last. They have read it when they do so
+  /// again, and no other warp runs before they have.
+  std::array<std::byte, lanesOfWarp * mostBytesOfLane> brought;
+
+  static std::unique_ptr<LaunchMemory> take();
+  static void giveBack(std::unique_ptr<LaunchMemory> memory);
+
+private:
+  /// Threads of emulated GPUs may run as long as the process.
+  struct Spare {
+    std::mutex mutex;
+    std::vector<std::unique_ptr<LaunchMemory>> memories;
+  };
+  static Spare &all() {
+    static Spare &spare = *new Spare;
+    return spare;
+  }
+};
+
+std::unique_ptr<LaunchMemory> LaunchMemory::take() {
+  std::lock_guard lock(all().mutex);
+  auto &memories = all().memories;
+  if (memories.empty())
+    return std::make_unique<LaunchMemory>();
+  auto memory = std::move(memories.back());
+  memories.pop_back();
+  return memory;
+}
+
+void LaunchMemory::giveBack(std::unique_ptr<LaunchMemory> memory) {
+  std::lock_guard lock(all().mutex);
+  all().memories.push_back(std::move(memory));
+}
+
 class BlockRunner {
 public:
   BlockRunner(const Launch &launch, Calls &calls, std::span<std::byte> shared,
               const std::function<void()> &thread)
       : launch(launch), calls(calls), shared(shared), thread(thread),
-        dynamic(launch.sharedBytes), seen(launch.sharedBytes),
-        random(launch.seed),
-        fibers(launch.blockSize.x * launch.blockSize.y * launch.blockSize.z),
-        states(fibers.size()) {
+        memory(LaunchMemory::take()), random(launch.seed) {
+    setSizes();
     calls.syncBlock = [] { current->wait(State::InBlock); };
-    calls.gather = [](unsigned lanes, const void *mine, unsigned bytes,
-                      void *all) { current->gather(lanes, mine, bytes, all); };
+    calls.gather = [](unsigned lanes, const void *mine, unsigned bytes) {
+      return current->gather(lanes, mine, bytes);
+    };
     calls.copyLater = [](void *to, const void *from) {
       current->copyLater({to, from});
     };
@@ -85,22 +134,45 @@ public:
     calls.dynamicShared = dynamic.data();
     calls.dynamicSeen = seen.data();
     calls.dynamicBytes = dynamic.size();
+    calls.thread = &place;
     current = this;
   }
+  /// Where threads have not come to their end, their stacks are of no use.
+  ~BlockRunner() {
+    if (failure.empty())
+      LaunchMemory::giveBack(std::move(memory));
+  }
+  BlockRunner(const BlockRunner &) = delete;
 
   std::string runBlock(Index block);
 
 private:
+  /// What is done on a stack: one thread after the other, as long as it is not
+  /// taken by one that waits.
   static void start() {
+    for (;;)
+      runThread();
+  }
+  /// Not a part of the loop: the next may be of a launch of another thread of
+  /// the process, which has a `current` of its own.
+  [[gnu::noinline]] static void runThread() {
     current->thread();
-    current->wait(State::Ended);
+    current->end();
   }
   size_t indexOf(const Fiber &fiber) const { return &fiber - fibers.data(); }
+  void setSizes();
   void setBarrierCalls();
   void prepare(Index block);
-  void resume(Fiber &fiber);
+  void beginTurns();
+  size_t laneAt(size_t turn) const {
+    return (begin + turn * step) % lanesOfWarp;
+  }
+  Fiber *nextLane();
+  void changeTo(Fiber &fiber, void *&from);
+  void setRunning(Fiber &fiber);
   void wait(State state);
-  void gather(unsigned lanes, const void *mine, unsigned bytes, void *all);
+  void end();
+  const void *gather(unsigned lanes, const void *mine, unsigned bytes);
   void copyLater(Fiber::Copy copy);
   void waitForCopies(int left);
   /// Of the running thread: ends the launch, unless `error` is empty.
@@ -115,7 +187,8 @@ private:
   void landSome();
   bool goOn();
   bool releaseBlock();
-  bool releaseWarp(unsigned first);
+  bool releaseWarp();
+  void exchange(unsigned part);
   void runWarp(unsigned first);
   std::string waitOf(const Fiber &fiber) const;
   std::string whoWaits() const;
@@ -124,20 +197,38 @@ private:
   Calls &calls;
   std::span<std::byte> shared;
   const std::function<void()> &thread;
-  std::vector<std::byte> dynamic;
-  std::vector<std::byte> seen; ///< What products see of it.
+  std::unique_ptr<LaunchMemory> memory;
+  std::vector<Fiber> &fibers = memory->fibers;
+  std::vector<State> &states = memory->states;
+  std::vector<Offer> &offers = memory->offers;
+  std::vector<void *> &places = memory->places;
+  std::vector<std::byte> &dynamic = memory->dynamic, &seen = memory->seen;
   std::mt19937_64 random;
-  std::vector<Fiber> fibers;
-  std::vector<State> states; ///< Of each fiber.
   BlockBarriers barriers;
+  ThreadPlace place; ///< Of the running thread.
   Fiber *running = nullptr;
+  // The warp that runs: its first fiber, its lanes, and the order of these, of
+  // which `turn` have had theirs.
+  size_t first = 0, lanes = 0, begin = 0, step = 1, turn = 0;
   std::string failure; ///< Of a thread: the launch ends.
   void *scheduler = nullptr;
 
-  static thread_local BlockRunner *current;
+  // Asked for at every call of a kernel: no function has to find it.
+  [[gnu::tls_model("initial-exec")]] static thread_local BlockRunner *current;
 };
 
 thread_local BlockRunner *BlockRunner::current = nullptr;
+
+void BlockRunner::setSizes() {
+  Index size = launch.blockSize;
+  size_t threads = size_t(size.x) * size.y * size.z;
+  fibers.resize(threads), states.resize(threads), offers.resize(threads);
+  places.resize(threads);
+  for (unsigned i = 0; i < threads; ++i)
+    fibers[i].thread = {i % size.x, i / size.x % size.y, i / size.x / size.y};
+  dynamic.resize(launch.sharedBytes), seen.resize(launch.sharedBytes);
+  place.blockSize = size, place.gridSize = launch.gridSize;
+}
 
 void BlockRunner::prepare(Index block) {
   std::ranges::fill(shared, unwritten);
@@ -145,40 +236,69 @@ void BlockRunner::prepare(Index block) {
   std::ranges::fill(seen, unwritten);
   barriers.begin(shared, {dynamic, seen}, static_cast<unsigned>(fibers.size()));
   std::ranges::fill(states, State::Ready);
-  Index size = launch.blockSize;
-  for (unsigned i = 0; i < fibers.size(); ++i) {
-    Fiber &fiber = fibers[i];
-    fiber.copies.clear();
-    fiber.groups.clear();
-    fiber.place = {{i % size.x, i / size.x % size.y, i / size.x / size.y},
-                   block,
-                   size,
-                   launch.gridSize};
-    fiber.stack.begin(&BlockRunner::start);
-  }
+  place.block = block;
 }
 
-void BlockRunner::resume(Fiber &fiber) {
+void BlockRunner::setRunning(Fiber &fiber) {
   running = &fiber;
-  calls.thread = &fiber.place;
-  FiberStack::change(scheduler, fiber.stack.place);
+  place.thread = fiber.thread;
 }
 
-/// Of a fiber: stops until the scheduler finds that it may go on.
+/// `from` is where who runs now goes on later.
+void BlockRunner::changeTo(Fiber &fiber, void *&from) {
+  void *place = places[indexOf(fiber)];
+  if (!place) {
+    if (memory->spare.empty()) {
+      memory->stacks.push_back(std::make_unique<FiberStack>());
+      memory->spare.push_back(memory->stacks.back()->begin(&start));
+    }
+    place = memory->spare.back();
+    memory->spare.pop_back();
+  }
+  // Of the one after it.
+  __builtin_prefetch(places[first + laneAt(turn) % lanes]);
+  setRunning(fiber);
+  FiberStack::change(from, place);
+}
+
+/// Of a fiber: stops until it may go on. The next lane goes on from here,
+/// without the scheduler, which is there for what a warp cannot do alone.
 void BlockRunner::wait(State state) {
-  states[indexOf(*running)] = state;
-  FiberStack::change(running->stack.place, scheduler);
+  Fiber &self = *running;
+  size_t index = indexOf(self);
+  states[index] = state;
+  Fiber *next = nextLane();
+  if (!next)
+    FiberStack::change(places[index], scheduler);
+  else if (next != &self)
+    changeTo(*next, places[index]);
 }
 
-void BlockRunner::gather(unsigned lanes, const void *mine, unsigned bytes,
-                         void *all) {
+/// Of a fiber: its thread is done. Another that has not begun is next on its
+/// stack, at once if that is the next lane: threads that never wait need no
+/// stacks of their own.
+void BlockRunner::end() {
+  size_t index = indexOf(*running);
+  states[index] = State::Ended;
+  running->copies.clear(), running->groups.clear();
+  places[index] = nullptr;
+  Fiber *next = nextLane();
+  if (next && !places[indexOf(*next)])
+    return setRunning(*next);
+  void *&place = memory->spare.emplace_back();
+  if (next)
+    changeTo(*next, place);
+  else
+    FiberStack::change(place, scheduler);
+}
+
+const void *BlockRunner::gather(unsigned lanes, const void *mine,
+                                unsigned bytes) {
   if (bytes > mostBytesOfLane)
     fail("gives its warp " + std::to_string(bytes) + " bytes at once");
-  running->lanes = lanes;
-  running->mine = mine;
-  running->bytes = bytes;
-  running->all = all;
+  offers[indexOf(*running)] = {lanes, bytes, mine};
   wait(State::InWarp);
+  return memory->brought.data();
 }
 
 static void perform(const Fiber::Copy &copy) {
@@ -218,8 +338,7 @@ void BlockRunner::waitForCopies(int left) {
 void BlockRunner::fail(const std::string &error) {
   if (error.empty())
     return;
-  Index thread = running->place.thread;
-  failure = "thread " + std::to_string(thread.x) + " " + error;
+  failure = "thread " + std::to_string(running->thread.x) + " " + error;
   wait(State::Ended);
 }
 
@@ -342,7 +461,7 @@ std::string BlockRunner::whoWaits() const {
     std::string wait = waitOf(fiber);
     if (!wait.empty() && known.insert(wait).second)
       text += (text.empty() ? "thread " : "; thread ") +
-              std::to_string(fiber.place.thread.x) + " " + wait;
+              std::to_string(fiber.thread.x) + " " + wait;
   }
   return text;
 }
@@ -364,74 +483,78 @@ bool BlockRunner::releaseBlock() {
   return waiting;
 }
 
-/// Lets the lanes `part` of `warp`, which all have come, have what each of them
-/// brought.
-static void exchange(std::span<Fiber> warp, unsigned part) {
-  size_t bytes = warp[std::countr_zero(part)].bytes;
-  std::array<std::byte, lanesOfWarp * mostBytesOfLane> brought;
-  for (size_t lane = 0; bytes && lane < warp.size(); ++lane)
-    if (part >> lane & 1)
-      std::memcpy(brought.data() + lane * bytes, warp[lane].mine, bytes);
-  auto give = [&](Fiber &fiber, size_t lane, size_t lanes) {
-    std::memcpy(static_cast<std::byte *>(fiber.all) + lane * bytes,
-                brought.data() + lane * bytes, lanes * bytes);
-  };
-  bool isWhole = part == ~0U;
-  for (size_t to = 0; bytes && to < warp.size(); ++to) {
-    if (!(part >> to & 1))
-      continue;
-    if (isWhole)
-      give(warp[to], 0, lanesOfWarp);
-    for (size_t lane = 0; !isWhole && lane < warp.size(); ++lane)
-      if (part >> lane & 1)
-        give(warp[to], lane, 1);
-  }
+/// Lets the lanes `part`, which all have come, have what each of them brought.
+/// Those that have ended brought zeros.
+void BlockRunner::exchange(unsigned part) {
+  const Offer *offer = &offers[first];
+  size_t bytes = offer[std::countr_zero(part)].bytes;
+  std::byte *to = memory->brought.data();
+  if (part != ~0U)
+    std::memset(to, 0, lanesOfWarp * bytes);
+  for (size_t lane = 0; lane < lanes; ++lane)
+    if (part >> lane & 1) {
+      if (bytes == sizeof(float)) // Nearly always; no call then.
+        std::memcpy(to + lane * sizeof(float), offer[lane].mine, sizeof(float));
+      else if (bytes > 0)
+        std::memcpy(to + lane * bytes, offer[lane].mine, bytes);
+      states[first + lane] = State::Ready;
+    }
 }
 
-/// Lets lanes of a warp go on that exchange with each other.
-bool BlockRunner::releaseWarp(unsigned first) {
-  std::span<Fiber> warp(fibers.data() + first,
-                        std::min<size_t>(lanesOfWarp, fibers.size() - first));
+/// Lets the first lanes of the warp that exchange with each other go on.
+bool BlockRunner::releaseWarp() {
   unsigned running = 0, inWarp = 0;
-  for (size_t lane = 0; lane < warp.size(); ++lane) {
+  for (size_t lane = 0; lane < lanes; ++lane) {
     State state = states[first + lane];
     running |= unsigned(state != State::Ended) << lane;
     inWarp |= unsigned(state == State::InWarp) << lane;
   }
-  bool released = false;
   while (inWarp) {
-    unsigned leader = unsigned(std::countr_zero(inWarp));
-    unsigned lanes = warp[leader].lanes, part = lanes & running;
+    unsigned asks = offers[first + std::countr_zero(inWarp)].lanes;
     unsigned asked = 0; // Those that exchange with just these lanes.
-    for (size_t lane = leader; lane < warp.size(); ++lane)
-      asked |= unsigned((inWarp >> lane & 1) && warp[lane].lanes == lanes)
-               << lane;
+    for (size_t lane = 0; lane < lanes; ++lane)
+      asked |=
+          unsigned((inWarp >> lane & 1) && offers[first + lane].lanes == asks)
+          << lane;
+    if ((asks & running) == asked) {
+      exchange(asked);
+      return true;
+    }
     inWarp &= ~asked;
-    if (part != asked)
-      continue;
-    exchange(warp, part);
-    for (size_t lane = 0; lane < warp.size(); ++lane)
-      if (part >> lane & 1)
-        states[first + lane] = State::Ready;
-    released = true;
   }
-  return released;
+  return false;
 }
 
-/// Runs a warp as far as it comes without the rest of its block, its lanes each
-/// time in another of the orders that step by an odd number.
-void BlockRunner::runWarp(unsigned first) {
-  size_t lanes = std::min<size_t>(lanesOfWarp, fibers.size() - first);
-  do {
-    uint64_t drawn = random();
-    size_t begin = drawn / lanesOfWarp, step = drawn % lanesOfWarp | 1;
-    for (size_t turn = 0; turn < lanesOfWarp; ++turn) {
-      size_t lane = (begin + turn * step) % lanesOfWarp;
-      if (lane < lanes && failure.empty() &&
-          states[first + lane] == State::Ready)
-        resume(fibers[first + lane]);
+/// The lanes take turns in one of the orders that step by an odd number.
+void BlockRunner::beginTurns() {
+  uint64_t drawn = random();
+  begin = drawn / lanesOfWarp;
+  step = drawn % lanesOfWarp | 1;
+  turn = 0;
+}
+
+/// The lane of the warp that runs next; null: it waits for the block.
+Fiber *BlockRunner::nextLane() {
+  while (failure.empty()) {
+    while (turn < lanesOfWarp) {
+      size_t lane = laneAt(turn++);
+      if (lane < lanes && states[first + lane] == State::Ready)
+        return &fibers[first + lane];
     }
-  } while (failure.empty() && releaseWarp(first));
+    if (!releaseWarp())
+      break;
+    beginTurns();
+  }
+  return nullptr;
+}
+
+/// Runs a warp as far as it comes without the rest of its block.
+void BlockRunner::runWarp(unsigned firstOfWarp) {
+  first = firstOfWarp;
+  lanes = std::min<size_t>(lanesOfWarp, fibers.size() - first);
+  beginTurns();
+  if (Fiber *next = nextLane())
+    changeTo(*next, scheduler);
 }
 
 /// Where warps wait for each other one after another runs, in an order

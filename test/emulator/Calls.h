@@ -28,9 +28,10 @@ struct Calls {
   const ThreadPlace *thread;
   /// Returns when every thread of the block that has not ended has called it.
   void (*syncBlock)();
-  /// Returns when every lane of `lanes` that has not ended has called it:
-  /// all[32][bytes] are the `bytes` at `mine` of each of them.
-  void (*gather)(unsigned lanes, const void *mine, unsigned bytes, void *all);
+  /// Returns when every lane of `lanes` that has not ended has called it. The
+  /// result is all[32][bytes], the `bytes` at `mine` of each of them and zeros
+  /// for others; it is there until the thread calls anything here again.
+  const void *(*gather)(unsigned lanes, const void *mine, unsigned bytes);
   /// As cp.async of 16 bytes (zeros if `from` is null), of the running thread;
   /// copied at any time until waitForCopies asks for it.
   void (*copyLater)(void *to, const void *from);

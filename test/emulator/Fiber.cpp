@@ -6,14 +6,12 @@
 
 #include "test/emulator/Fiber.h"
 
-#include <new>
-#include <vector>
-
 using namespace hocket::emulator;
 
 // Registers that a function of the System V ABI leaves as they are go onto the
-// old stack and come from the new one; the return address is there already. A
-// jump goes there: a processor foresees that a `ret` returns to its last call.
+// old stack and come from the new one; the return address is there already. It
+// is nearly always that of the old one, as lanes stop at the same place, which
+// is where a processor foresees that a `ret` goes.
 asm(R"(
   .text
   .hidden hocketFiberChange
@@ -34,49 +32,20 @@ hocketFiberChange:
   popq %r12
   popq %rbx
   popq %rbp
-  popq %rcx
-  jmpq *%rcx
+  ret
   .size hocketFiberChange, . - hocketFiberChange
 )");
 extern "C" void hocketFiberChange(void **from, void *to);
 
-namespace {
-/// Stacks that are used again: a launch takes as many as a block has threads.
-class SpareStacks {
-public:
-  ~SpareStacks() {
-    for (std::byte *stack : stacks)
-      ::operator delete(stack, alignment);
-  }
-  std::byte *take() {
-    if (stacks.empty())
-      return static_cast<std::byte *>(
-          ::operator new(FiberStack::bytes, alignment));
-    std::byte *stack = stacks.back();
-    stacks.pop_back();
-    return stack;
-  }
-  void giveBack(std::byte *stack) { stacks.push_back(stack); }
+FiberStack::FiberStack() : memory(new std::byte[bytes]) {}
 
-private:
-  static constexpr std::align_val_t alignment{16};
-  std::vector<std::byte *> stacks;
-};
-} // namespace
-
-static thread_local SpareStacks spare;
-
-FiberStack::FiberStack() : memory(spare.take()) {}
-
-FiberStack::~FiberStack() { spare.giveBack(memory); }
-
-void FiberStack::begin(void (*entry)()) {
+void *FiberStack::begin(void (*entry)()) {
   // The entry's address, as if a call had been made from it, and six registers.
-  auto *top = reinterpret_cast<void **>(memory + bytes) - 2;
+  auto *top = reinterpret_cast<void **>(memory.get() + bytes) - 2;
   *top = reinterpret_cast<void *>(entry);
   for (int i = 1; i <= 6; ++i)
     top[-i] = nullptr;
-  place = top - 6;
+  return top - 6;
 }
 
 void FiberStack::change(void *&from, void *to) { hocketFiberChange(&from, to); }

@@ -82,8 +82,7 @@ public:
       groups -= product.endsGroup;
     }
     // Lanes wait together: none goes on before the others' products.
-    unsigned all[32];
-    hocket_emulator.gather(0xffffffffu, &groups, sizeof(groups), all);
+    __syncwarp();
   }
 
 private:
@@ -98,8 +97,7 @@ private:
 
   template <class T, int Pieces> static void compute(const Product &p) {
     unsigned lane = threadIdx.x % 32, g = lane / 4, t = lane % 4;
-    unsigned all[32][4];
-    hocket_emulator.gather(0xffffffffu, p.fragment, sizeof(p.fragment), all);
+    const auto *all = hocketGather(0xffffffffu, p.fragment);
     int firstRow = threadIdx.x % 128 / 32 * 16;
     auto left = [&](int row, int k) {
       if (!p.inRegisters)

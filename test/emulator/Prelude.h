@@ -87,21 +87,20 @@ template <class T> inline T atomicAdd(T *to, T x) {
 inline void __threadfence() {}
 inline void __syncthreads() { hocket_emulator.syncBlock(); }
 inline void __syncwarp(unsigned lanes = 0xffffffffu) {
-  hocket_emulator.gather(lanes, nullptr, 0, nullptr);
+  hocket_emulator.gather(lanes, nullptr, 0);
+}
+/// The `x` of each lane of `lanes`.
+template <class T> inline const T *hocketGather(unsigned lanes, const T &x) {
+  return static_cast<const T *>(hocket_emulator.gather(lanes, &x, sizeof(x)));
 }
 template <class T> inline T __shfl_sync(unsigned lanes, T x, int lane) {
-  T all[32];
-  hocket_emulator.gather(lanes, &x, sizeof(x), all);
-  return all[lane];
+  return hocketGather(lanes, x)[lane];
 }
 template <class T> inline T __shfl_xor_sync(unsigned lanes, T x, int distance) {
-  T all[32];
-  hocket_emulator.gather(lanes, &x, sizeof(x), all);
-  return all[threadIdx.x % 32 ^ distance];
+  return hocketGather(lanes, x)[threadIdx.x % 32 ^ distance];
 }
 inline unsigned __match_any_sync(unsigned lanes, int x) {
-  int all[32] = {};
-  hocket_emulator.gather(lanes, &x, sizeof(x), all);
+  const int *all = hocketGather(lanes, x);
   unsigned same = 0;
   for (unsigned lane = 0; lane < 32; ++lane)
     if (all[lane] == x && (lanes >> lane & 1))
@@ -109,8 +108,7 @@ inline unsigned __match_any_sync(unsigned lanes, int x) {
   return same;
 }
 inline unsigned __ballot_sync(unsigned lanes, int vote) {
-  int all[32] = {};
-  hocket_emulator.gather(lanes, &vote, sizeof(vote), all);
+  const int *all = hocketGather(lanes, vote);
   unsigned result = 0;
   for (unsigned lane = 0; lane < 32; ++lane)
     if (all[lane] && (lanes >> lane & 1))
@@ -137,8 +135,8 @@ inline unsigned short floatToBrain(float x) {
 /// ldmatrix.x4: word m is of matrix m, whose row r is where lane 8 m + r says.
 inline void loadMatrices(unsigned (&words)[4], const void *row,
                          bool transposed) {
-  const unsigned short *rows[32];
-  hocket_emulator.gather(0xffffffffu, &row, sizeof(row), rows);
+  const auto *rows = reinterpret_cast<const unsigned short *const *>(
+      hocketGather(0xffffffffu, row));
   unsigned g = threadIdx.x % 32 / 4, t = threadIdx.x % 4;
   for (unsigned m = 0; m < 4; ++m) {
     const unsigned short *const *matrix = rows + 8 * m;
@@ -155,8 +153,8 @@ void multiplyAdd(float (&c)[4], const unsigned (&a)[4], unsigned b0,
   struct Fragments {
     unsigned a[4], b[2];
   };
-  Fragments mine = {{a[0], a[1], a[2], a[3]}, {b0, b1}}, all[32];
-  hocket_emulator.gather(0xffffffffu, &mine, sizeof(mine), all);
+  Fragments mine = {{a[0], a[1], a[2], a[3]}, {b0, b1}};
+  const Fragments *all = hocketGather(0xffffffffu, mine);
   auto element = [](unsigned word, unsigned k) {
     return toFloat(T{static_cast<unsigned short>(word >> 16 * (k % 2))});
   };
