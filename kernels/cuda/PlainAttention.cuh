@@ -46,6 +46,7 @@ template <int Rows, int Dim, class T>
 HOCKET_DEVICE void dotRows(float *scores, const HeadRows<T> &a,
                            const HeadRows<T> &b, float *stage) {
   constexpr int pitch = kPlainDepth + 1;
+  constexpr int depth = Dim < kPlainDepth ? Dim : kPlainDepth;
   int thread = threadIdx.x, x = thread % 16, y = thread / 16;
   float *left = stage, *right = stage + Rows * pitch;
   float sums[Rows / 16][4] = {};
@@ -61,7 +62,7 @@ HOCKET_DEVICE void dotRows(float *scores, const HeadRows<T> &a,
       right[row * pitch + column] = exists ? b.at(row, start + column) : 0.0f;
     __syncthreads();
 #pragma unroll 8
-    for (int k = 0; k < kPlainDepth; ++k)
+    for (int k = 0; k < depth; ++k)
 #pragma unroll
       for (int i = 0; i < Rows / 16; ++i)
 #pragma unroll
@@ -86,7 +87,8 @@ template <int Rows, int Dim> struct RowSums {
   HOCKET_MEMBER void add(const float *scores, const HeadRows<T> &b,
                          float *stage) {
     int thread = threadIdx.x, x = thread % 16, y = thread / 16;
-    for (int start = 0; start < kPlainOthers; start += kPlainProducts) {
+    for (int start = 0; start < kPlainOthers && b.first + start < b.count;
+         start += kPlainProducts) {
       __syncthreads(); // What was staged has been read; scores are written.
       for (int i = thread; i < kPlainProducts * columns * 16;
            i += kPlainThreads) {
