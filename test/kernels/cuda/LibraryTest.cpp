@@ -16,6 +16,7 @@
 #include <cctype>
 #include <cfloat>
 #include <cmath>
+#include <map>
 #include <set>
 #include <sstream>
 
@@ -174,12 +175,17 @@ nvrtc::Source sourceOf(const std::vector<CudaLaunch> &launches) {
 }
 
 /// The launches of a call on a GPU of compute capability `major`.0, as PTX.
+/// Several tests look at one.
 std::string ptxOf(const LibraryCase &c, size_t buffers, int major) {
+  static std::map<std::pair<std::string, int>, std::string> known;
   CudaCall call = callOf(c, buffers);
-  auto text = nvrtc::ptx(sourceOf(call.launchesOn(major, 0)),
-                         major == 9 ? "compute_90a" : "compute_80");
+  nvrtc::Source source = sourceOf(call.launchesOn(major, 0));
+  auto [found, isNew] = known.try_emplace({source.text, major});
+  if (!isNew)
+    return found->second;
+  auto text = nvrtc::ptx(source, major == 9 ? "compute_90a" : "compute_80");
   EXPECT_TRUE(text.ok()) << text.status().message();
-  return text.ok() ? *text : "";
+  return found->second = text.ok() ? *text : "";
 }
 
 std::string ptxOfAttention(bool forward, int dim, int major) {
