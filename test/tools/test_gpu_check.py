@@ -46,10 +46,11 @@ class GpuCheckTest(unittest.TestCase):
         if done.returncode:
             raise AssertionError(done.stdout + done.stderr)
         cls.said = done.stdout
-        # Kernels are compiled for emulated GPUs once.
-        cls.cache = cls.folder / "cache"
-        cls.cache.mkdir(mode=0o700)
-        cls.emulated = EMULATED | {"HOCKET_CACHE": str(cls.cache)}
+        # Kernels are compiled for emulated GPUs once, in a run of all tests by
+        # whichever test wants them first.
+        cache = cls.folder / "cache"
+        cache.mkdir(mode=0o700)
+        cls.emulated = EMULATED | {"HOCKET_CACHE": os.environ.get("HOCKET_CACHE", str(cache))}
         cls.bundle = cls.folder / "elsewhere"
         made.rename(cls.bundle)
 
@@ -128,14 +129,14 @@ class GpuCheckTest(unittest.TestCase):
     def test_trouble_costs_a_row(self):
         """An op that hangs, one that faults, one that is wrong, and their
         neighbours."""
-        trouble = "hang:ttentionForward,fault:normOfSums,wrong:accumulate"
+        trouble = "hang:logSumExp,fault:normOfSums,wrong:accumulate"
         sections, text = self.report(
-            self.bundle, 1, "--only", "attention,kernels", "--limit", "12",
+            self.bundle, 1, "--only", "kernels", "--limit", "8",
             HOCKET_EMULATED_TROUBLE=trouble, **self.emulated,
         )  # fmt: skip
-        rows = {row[0]: row[1:] for s in (ATTENTION, OTHERS) for row in sections[s]["rows"]}
+        rows = {row[0]: row[1:] for row in sections[OTHERS]["rows"]}
         for name, words in (
-            ("attention_forward", "was ended after 12 s: it hangs"),
+            ("log_sum_exp", "was ended after 8 s: it hangs"),
             ("global_norm", "illegal address"),
             ("accumulate", ""),
         ):
