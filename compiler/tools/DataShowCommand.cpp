@@ -22,7 +22,7 @@ namespace {
 
 struct Arguments {
   std::vector<std::string> prefix;
-  std::string spec, split = "train", samples = "0:1";
+  std::string tokenizer = "byte", spec, split = "train", samples = "0:1";
   spec::LoadOptions options;
   bool json = false;
 };
@@ -57,9 +57,12 @@ Status run(const Arguments &arguments) {
   show.json = arguments.json;
   HOCKET_ASSIGN_OR_RETURN(auto source,
                           openSplit(arguments, loaded.spec, split));
-  HOCKET_ASSIGN_OR_RETURN(auto tokenizer, data::createTokenizer("byte"));
-  if (loaded.spec.model().vocab_size() <=
-      static_cast<int64_t>(tokenizer->vocabularySize()))
+  HOCKET_ASSIGN_OR_RETURN(auto tokenizer,
+                          tokenizer::openTokenizer(arguments.tokenizer));
+  // Bytes are the default: a larger vocabulary is of another tokenizer.
+  if (arguments.tokenizer != "byte" ||
+      loaded.spec.model().vocab_size() <=
+          static_cast<int64_t>(tokenizer->vocabularySize()))
     show.tokenizer = tokenizer.get();
   return data::showSamples(*source, show, std::cout);
 }
@@ -91,6 +94,12 @@ void hocket::registerDataShow(CLI::App &data, Status &result) {
       ->add_option("--samples", arguments->samples,
                    "The samples from A up to, not including, B")
       ->type_name("A:B")
+      ->capture_default_str();
+  command
+      ->add_option("--tokenizer", arguments->tokenizer,
+                   "Shows the text of the tokens: byte, or the file or folder "
+                   "that the data was prepared with")
+      ->type_name("PATH")
       ->capture_default_str();
   command->add_flag("--json", arguments->json, "A JSON object a line");
   command->callback([arguments, &result] { result = run(*arguments); });

@@ -72,15 +72,19 @@ uint64_t DocumentEncoder::flushTokens(EncodedChunk &out) {
 void DocumentEncoder::emit(std::string_view text, bool endsDocument,
                            EncodedChunk &out) {
   uint64_t count = 0;
+  bool continues = out.continuesDocument && out.lengths.empty();
+  auto part =
+      continues ? tokenizer::TextPart::Later : tokenizer::TextPart::First;
   while (!text.empty()) {
     size_t size = partOf(text);
-    options.tokenizer->encode(text.substr(0, size), tokens);
+    options.tokenizer->encode(text.substr(0, size), tokens, part);
+    part = tokenizer::TextPart::Later;
     text.remove_prefix(size);
     count += flushTokens(out);
   }
   bool hasText = count > 0 || out.continuesDocument;
-  if (endsDocument && hasText && options.appendEndOfDocument) {
-    tokens.push_back(options.tokenizer->endOfDocument());
+  if (endsDocument && hasText && options.endOfDocument) {
+    tokens.push_back(*options.endOfDocument);
     count += flushTokens(out);
   }
   out.lengths.push_back(count);

@@ -17,6 +17,7 @@
 #include "runtime/data/IndexedDataset.h"
 
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -31,10 +32,12 @@ struct EncodedChunk {
 };
 
 struct EncoderOptions {
-  const Tokenizer *tokenizer = nullptr; ///< Outlives the encoder.
+  /// Outlives the encoder.
+  const tokenizer::Tokenizer *tokenizer = nullptr;
   TokenType type = TokenType::U16;
   std::string jsonKey = "text";
-  bool appendEndOfDocument = false;
+  /// Ends each document with text, if there is one.
+  std::optional<int32_t> endOfDocument;
 };
 
 class DocumentEncoder {

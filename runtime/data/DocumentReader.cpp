@@ -59,9 +59,9 @@ static StatusOr<uint64_t> inputBytes(const std::string &path) {
   return bytes;
 }
 
-StatusOr<DocumentReader> DocumentReader::open(std::vector<std::string> inputs,
-                                              const Tokenizer &tokenizer,
-                                              size_t chunkBytes) {
+StatusOr<DocumentReader>
+DocumentReader::open(std::vector<std::string> inputs,
+                     const tokenizer::Tokenizer &tokenizer, size_t chunkBytes) {
   if (inputs.empty())
     return invalidArgument("expected at least one input file");
   DocumentReader reader(std::move(inputs), tokenizer,

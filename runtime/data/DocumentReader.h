@@ -19,7 +19,7 @@
 #define HOCKET_RUNTIME_DATA_DOCUMENTREADER_H
 
 #include "runtime/base/Status.h"
-#include "runtime/data/Tokenizer.h"
+#include "runtime/tokenizer/Tokenizer.h"
 
 #include <cstdint>
 #include <cstdio>
@@ -58,7 +58,7 @@ public:
   /// `tokenizer` must outlive the reader. `chunkBytes` is a target: a longer
   /// line is read whole, up to 64 MiB.
   static StatusOr<DocumentReader> open(std::vector<std::string> inputs,
-                                       const Tokenizer &tokenizer,
+                                       const tokenizer::Tokenizer &tokenizer,
                                        size_t chunkBytes);
 
   /// The next chunk, or nullopt at the end of the last input.
@@ -72,8 +72,8 @@ private:
     void operator()(std::FILE *file) const { std::fclose(file); }
   };
 
-  DocumentReader(std::vector<std::string> inputs, const Tokenizer &tokenizer,
-                 size_t chunkBytes)
+  DocumentReader(std::vector<std::string> inputs,
+                 const tokenizer::Tokenizer &tokenizer, size_t chunkBytes)
       : inputs(std::move(inputs)), tokenizer(&tokenizer),
         chunkBytes(chunkBytes) {}
 
@@ -82,7 +82,7 @@ private:
   StatusOr<size_t> cut(std::string &bytes);
 
   std::vector<std::string> inputs;
-  const Tokenizer *tokenizer;
+  const tokenizer::Tokenizer *tokenizer;
   size_t chunkBytes;
   uint64_t total = 0;
 

@@ -10,6 +10,7 @@
 #include "runtime/data/DocumentEncoder.h"
 #include "runtime/data/DocumentReader.h"
 #include "runtime/data/TokenFileWriter.h"
+#include "runtime/tokenizer/EndOfDocument.h"
 
 #include <condition_variable>
 #include <mutex>
@@ -146,7 +147,13 @@ StatusOr<PrepareResult>
 data::prepare(const PrepareOptions &options,
               const std::function<void(const PrepareProgress &)> &progress) {
   HOCKET_RETURN_IF_ERROR(checkKey(options.jsonKey));
-  HOCKET_ASSIGN_OR_RETURN(auto tokenizer, createTokenizer(options.tokenizer));
+  HOCKET_ASSIGN_OR_RETURN(auto tokenizer,
+                          tokenizer::openTokenizer(options.tokenizer));
+  if (options.appendEndOfDocument && !tokenizer->endOfDocument())
+    return invalidArgument(options.tokenizer +
+                           ": has no token that ends a document, such as " +
+                           std::string(tokenizer::documentEnds[0]) +
+                           "; prepare the data without --append-eod");
   unsigned threads = options.threads;
   if (threads == 0) {
     HOCKET_ASSIGN_OR_RETURN(threads, WorkerPool::defaultCount());
@@ -158,7 +165,8 @@ data::prepare(const PrepareOptions &options,
   encoding.tokenizer = tokenizer.get();
   encoding.type = tokenTypeFor(tokenizer->vocabularySize());
   encoding.jsonKey = options.jsonKey;
-  encoding.appendEndOfDocument = options.appendEndOfDocument;
+  if (options.appendEndOfDocument)
+    encoding.endOfDocument = tokenizer->endOfDocument();
   PrepareResult result;
   result.prefix = options.prefix + "_" + options.jsonKey + "_document";
   HOCKET_ASSIGN_OR_RETURN(
@@ -171,5 +179,7 @@ data::prepare(const PrepareOptions &options,
   result.bytes = preparation.result().bytes;
   result.documents = writer.documents();
   result.tokens = writer.tokens();
+  result.vocabularySize = tokenizer->vocabularySize();
+  result.tokenizerDigest = tokenizer->digest();
   return result;
 }

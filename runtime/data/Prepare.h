@@ -27,7 +27,7 @@ namespace hocket::data {
 struct PrepareOptions {
   std::vector<std::string> inputs; ///< In this order; see DocumentReader.h.
   std::string prefix;
-  std::string tokenizer = "byte";
+  std::string tokenizer = "byte"; ///< As openTokenizer() takes it.
   std::string jsonKey = "text";
   bool appendEndOfDocument = false; ///< After each document with text.
   unsigned threads = 0;             ///< 0: WorkerPool::defaultCount().
@@ -46,6 +46,8 @@ struct PrepareResult {
   uint64_t bytes = 0;
   uint64_t documents = 0;
   uint64_t tokens = 0;
+  uint64_t vocabularySize = 0; ///< What a model of these tokens needs.
+  std::string tokenizerDigest; ///< Tokenizer::digest().
 };
 
 /// `progress`, if set, is called after each chunk, by one thread at a time.

@@ -72,7 +72,8 @@ static std::string onOneLine(const std::string &text) {
   return line;
 }
 
-static void writeText(const ShownSample &sample, const Tokenizer *tokenizer,
+static void writeText(const ShownSample &sample,
+                      const tokenizer::Tokenizer *tokenizer,
                       std::ostream &out) {
   out << "sample " << sample.number << '\n';
   std::span<const int32_t> rest(sample.tokens);

@@ -20,7 +20,7 @@
 #define HOCKET_RUNTIME_DATA_SHOWSAMPLES_H
 
 #include "runtime/data/SampleSource.h"
-#include "runtime/data/Tokenizer.h"
+#include "runtime/tokenizer/Tokenizer.h"
 
 #include <cstdint>
 #include <iosfwd>
@@ -41,7 +41,7 @@ struct ShowOptions {
   SampleRange range;
   bool json = false;
   /// Shows text beside the tokens; nullptr: tokens only.
-  const Tokenizer *tokenizer = nullptr;
+  const tokenizer::Tokenizer *tokenizer = nullptr;
 };
 
 /// InvalidArgument if the range passes the end of `source`; nothing is written

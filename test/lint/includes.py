@@ -34,7 +34,8 @@ ALLOWED = {
         "runtime/program",
         "kernels",
     ],
-    "runtime/data": ["runtime/base"],
+    "runtime/tokenizer": ["runtime/base"],
+    "runtime/data": ["runtime/base", "runtime/tokenizer"],
     "runtime/checkpoint": ["runtime/base"],
     "runtime/executor": [
         "runtime/base",

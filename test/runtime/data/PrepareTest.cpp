@@ -5,7 +5,6 @@
 //===----------------------------------------------------------------------===//
 
 #include "runtime/data/Prepare.h"
-#include "runtime/data/Tokenizer.h"
 #include "test/runtime/ChildProcess.h"
 #include "test/runtime/data/TokenFiles.h"
 
@@ -301,7 +300,9 @@ TEST_F(PrepareTest, RefusesEmptyAndStrangeInputs) {
   options.inputs = {"/dev/null"};
   EXPECT_EQ(run(), "/dev/null: is not a regular file");
   options.tokenizer = "gpt2";
-  EXPECT_EQ(run(), "expected the tokenizer byte, found 'gpt2'");
+  EXPECT_EQ(run(), "gpt2: there is no such file; expected the tokenizer byte, "
+                   "or a folder, tokenizer.json, tokenizer.model, vocab.json "
+                   "or vocab.txt");
   options.tokenizer = "byte";
   options.jsonKey = "a/b";
   EXPECT_EQ(run(), "expected a JSON key without '/', found 'a/b'; it becomes "
@@ -329,18 +330,32 @@ TEST_F(PrepareTest, AMissingFolderIsNamed) {
       << result.status().message();
 }
 
-TEST(Tokenizer, BytesAndBack) {
-  auto tokenizer = createTokenizer("byte");
-  ASSERT_TRUE(tokenizer.ok());
-  EXPECT_EQ((*tokenizer)->vocabularySize(), 257u);
-  std::vector<int32_t> tokens = {7};
-  (*tokenizer)->encode("h\xc3\xa9", tokens);
-  EXPECT_EQ(tokens, (std::vector<int32_t>{7, 'h', 0xc3, 0xa9}));
-  tokens.push_back((*tokenizer)->endOfDocument());
-  tokens.push_back(257);
-  tokens.push_back(-1);
-  EXPECT_EQ((*tokenizer)->decode(tokens),
-            "\ah\xc3\xa9\xef\xbf\xbd\xef\xbf\xbd");
-  EXPECT_EQ((*tokenizer)->splitPoint("ab\xe2\x82"), 2u);
-  EXPECT_EQ((*tokenizer)->splitPoint("ab"), 2u);
+TEST_F(PrepareTest, TakesATokenizerOfFiles) {
+  writeBytes(folder / "vocab.txt", "[UNK]\nhello\nyou\n##s\n[SEP]\n");
+  options.tokenizer = folder / "vocab.txt";
+  options.appendEndOfDocument = true;
+  ASSERT_EQ(run("a.jsonl", "{\"text\": \"Hello yous\"}\n{\"text\": \"me\"}\n"),
+            "");
+  EXPECT_EQ(documents(), (std::vector<std::vector<int>>{{1, 2, 3, 4}, {0, 4}}));
+  writeBytes(folder / "vocab.txt", "[UNK]\nhello\n");
+  EXPECT_EQ(run(), folder /
+                       "vocab.txt: has no token that ends a document, such "
+                       "as <|endoftext|>; prepare the data without "
+                       "--append-eod");
+}
+
+/// A document's parts and threads leave no mark on its tokens.
+TEST_F(PrepareTest, ATokenizerSeesThroughTheChunks) {
+  options.tokenizer =
+      HOCKET_SOURCE_DIR "/test/runtime/tokenizer/golden/bpe.model";
+  std::string text;
+  for (int i = 0; i < 400; ++i)
+    text += "word" + std::to_string(i * 7919) + (i % 7 ? " " : "  and\n");
+  options.chunkBytes = size_t(1) << 20;
+  ASSERT_EQ(run("a.txt", text), "");
+  auto whole = documents();
+  options.chunkBytes = 64;
+  options.threads = 3;
+  ASSERT_EQ(run("a.txt", text), "");
+  EXPECT_EQ(documents(), whole);
 }

@@ -69,7 +69,7 @@ TEST_F(ShowSamplesTest, AsJson) {
 }
 
 TEST_F(ShowSamplesTest, AsText) {
-  auto tokenizer = createTokenizer("byte");
+  auto tokenizer = tokenizer::openTokenizer("byte");
   ShowOptions options;
   options.range = {0, 1};
   options.tokenizer = tokenizer->get();
