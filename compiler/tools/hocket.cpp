@@ -28,6 +28,7 @@
 #include "runtime/tools/DoctorCommand.h"
 #include "runtime/tools/ExplainCommand.h"
 #include "runtime/tools/InspectCommand.h"
+#include "runtime/tools/TokenizerCommand.h"
 #include "runtime/tools/TraceCommand.h"
 #include "runtime/tools/TrainCommand.h"
 #include "runtime/tools/VerifyCommand.h"
@@ -92,6 +93,7 @@ int main(int argc, char **argv) {
   data->require_subcommand(1);
   registerDataPrepare(*data, result);
   registerDataShow(*data, result);
+  registerTokenizer(app, result);
   registerCheckpoint(app, result);
   registerPlan(app, result);
   registerSimulate(app, result);

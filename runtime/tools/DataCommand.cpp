@@ -12,13 +12,12 @@
 #include "runtime/data/Prepare.h"
 #include "runtime/tools/CommandLine.h"
 #include "runtime/tools/OptionValues.h"
+#include "runtime/tools/ProgressLine.h"
 
 #include <algorithm>
-#include <chrono>
 #include <iostream>
 #include <memory>
 #include <nlohmann/json.hpp>
-#include <unistd.h>
 
 using namespace hocket;
 using namespace hocket::data;
@@ -31,55 +30,6 @@ struct PrepareCommand {
   bool json = false;
 };
 
-/// Shows how far the work is: a line that is rewritten on a terminal, a line
-/// every ten seconds elsewhere.
-class ProgressLine {
-public:
-  ProgressLine() : terminal(isatty(STDERR_FILENO)) {}
-
-  void show(const PrepareProgress &progress) {
-    double now = seconds(), interval = terminal ? 0.2 : 10.0;
-    if (now - shownAt < interval)
-      return;
-    shownAt = now;
-    std::cerr << (terminal ? "\r\033[K" : "") << describe(progress, now)
-              << (terminal ? "" : "\n") << std::flush;
-    shown = true;
-  }
-
-  /// Removes the line from a terminal.
-  void clear() {
-    if (terminal && shown)
-      std::cerr << "\r\033[K" << std::flush;
-  }
-
-  /// Since the beginning.
-  double seconds() const {
-    return std::chrono::duration<double>(Clock::now() - start).count();
-  }
-
-private:
-  using Clock = std::chrono::steady_clock;
-
-  static std::string describe(const PrepareProgress &progress, double now) {
-    double rate = double(progress.bytes) / std::max(now, 1e-9);
-    double left = double(progress.totalBytes - progress.bytes) / rate;
-    return formatText("%5.1f %%  %.1f MB/s  %s %s  %s tokens  %s left",
-                      100.0 * double(progress.bytes) /
-                          double(std::max<uint64_t>(progress.totalBytes, 1)),
-                      rate / 1e6,
-                      formatCount(double(progress.documents)).c_str(),
-                      progress.documents == 1 ? "document" : "documents",
-                      formatCount(double(progress.tokens)).c_str(),
-                      formatDuration(left).c_str());
-  }
-
-  const Clock::time_point start = Clock::now();
-  const bool terminal;
-  bool shown = false;
-  double shownAt = 0;
-};
-
 } // namespace
 
 static void printResult(const PrepareResult &result, double seconds,
@@ -90,6 +40,8 @@ static void printResult(const PrepareResult &result, double seconds,
     object["documents"] = result.documents;
     object["tokens"] = result.tokens;
     object["bytes"] = result.bytes;
+    object["vocabulary_size"] = result.vocabularySize;
+    object["tokenizer_sha256"] = result.tokenizerDigest;
     object["seconds"] = seconds;
     std::cout << toJsonText(object) << '\n';
     return;
@@ -102,10 +54,19 @@ static void printResult(const PrepareResult &result, double seconds,
                                                    1e6);
 }
 
+static std::string describe(const PrepareProgress &progress, double seconds) {
+  return describeRate(
+      progress.bytes, progress.totalBytes, seconds,
+      formatText("  %s %s  %s tokens",
+                 formatCount(double(progress.documents)).c_str(),
+                 progress.documents == 1 ? "document" : "documents",
+                 formatCount(double(progress.tokens)).c_str()));
+}
+
 static Status runPrepare(const PrepareCommand &command) {
   ProgressLine line;
   auto result = prepare(command.options, [&](const PrepareProgress &progress) {
-    line.show(progress);
+    line.show([&](double seconds) { return describe(progress, seconds); });
   });
   line.clear();
   HOCKET_RETURN_IF_ERROR(result.status());
@@ -127,8 +88,10 @@ void hocket::registerDataPrepare(CLI::App &data, Status &result) {
                            "Writes PREFIX_<key>_document.bin and .idx"))
       ->required()
       ->type_name("PREFIX");
-  app->add_option("--tokenizer", options.tokenizer, "The tokenizer: byte")
-      ->type_name("NAME")
+  app->add_option("--tokenizer", options.tokenizer,
+                  "byte, or the tokenizer of a file or folder: tokenizer.json, "
+                  "tokenizer.model, vocab.json with merges.txt, vocab.txt")
+      ->type_name("PATH")
       ->capture_default_str();
   app->add_option("--json-key", options.jsonKey,
                   "The key of a JSON line that holds the text")
@@ -143,6 +106,7 @@ void hocket::registerDataPrepare(CLI::App &data, Status &result) {
       ->capture_default_str();
   app->add_flag("--json", command->json, "Print the result as JSON");
   app->footer("Example:\n  hocket data prepare books.txt news.jsonl -o "
-              "data/mix --tokenizer byte --append-eod");
+              "data/mix --tokenizer byte --append-eod\n  hocket data prepare "
+              "news.jsonl -o data/news --tokenizer gpt2/tokenizer.json");
   app->callback([command, &result] { result = runPrepare(*command); });
 }

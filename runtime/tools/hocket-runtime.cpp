@@ -14,6 +14,7 @@
 #include "runtime/tools/DoctorCommand.h"
 #include "runtime/tools/ExplainCommand.h"
 #include "runtime/tools/InspectCommand.h"
+#include "runtime/tools/TokenizerCommand.h"
 #include "runtime/tools/TraceCommand.h"
 #include "runtime/tools/TrainCommand.h"
 #include "runtime/tools/VerifyCommand.h"
@@ -33,6 +34,7 @@ int main(int argc, char **argv) {
   CLI::App *data = addCommand(app, "data", "Prepare token files");
   data->require_subcommand(1);
   registerDataPrepare(*data, result);
+  registerTokenizer(app, result);
   registerDoctor(app, result);
   addHelpAndVersion(app, result);
   return runCommandLine(app, argc, argv, result);

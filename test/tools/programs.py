@@ -19,7 +19,7 @@ def hocket(*arguments, cwd=None):
     """What `hocket ARGUMENTS` came to: its status, stdout and stderr."""
     command = [BUILD / "bin/hocket", *map(str, arguments)]
     return subprocess.run(
-        command, cwd=cwd, capture_output=True, text=True, check=False
+        command, cwd=cwd, capture_output=True, text=True, check=False, errors="replace"
     )
 
 
