@@ -52,7 +52,9 @@ class LiveTokenizersTest(unittest.TestCase):
 
     def test_every_kind(self):
         made = list(self.golden.make_all(self.folder, self.lines, 640))
-        made.append(self.golden.sentence_piece_unigram(self.folder, self.lines, 700))
+        (self.folder / "nfkc").mkdir()
+        nfkc, name = self.golden.sentence_piece_unigram(self.folder / "nfkc", self.lines, 700)
+        made.append((nfkc, f"nfkc/{name}"))
         for tokenizer, name in made:
             settled = name.startswith("bert")
             codes = [c for c in self.texts.code_points(settled) if c != 10]
