@@ -55,6 +55,9 @@ KernelError checkTypes(const GemmArguments &args) {
     return error;
   if (KernelError error = checkFactors(args.a.dtype, args.b.dtype))
     return error;
+  if (args.preactivation || args.biasGradient)
+    return "gemm: derivatives and bias gradients are epilogues on GPUs only; "
+           "compile the program for this machine (--target cpu)";
   bool narrow = isF8(args.a.dtype) && isF8(args.b.dtype);
   if (narrow && args.packedB)
     return "gemm: there is no packed form of 8-bit elements";

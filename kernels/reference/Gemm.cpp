@@ -48,6 +48,40 @@ double reference::activate(Epilogue epilogue, double x) {
   return x;
 }
 
+double reference::activationDerivative(Epilogue epilogue, double x) {
+  switch (epilogue) {
+  case Epilogue::None:
+    return 1;
+  case Epilogue::Gelu:
+    return 0.5 * (1 + std::erf(x * 0.70710678118654752440)) +
+           x * 0.39894228040143267794 * std::exp(-0.5 * x * x);
+  case Epilogue::GeluTanh: {
+    double t = std::tanh(0.79788456080286535588 * (x + 0.044715 * x * x * x));
+    double slope = 0.79788456080286535588 * (1 + 3 * 0.044715 * x * x);
+    return 0.5 * (1 + t) + 0.5 * x * (1 - t * t) * slope;
+  }
+  case Epilogue::Silu: {
+    double s = 1 / (1 + std::exp(-x));
+    return s * (1 + x * (1 - s));
+  }
+  case Epilogue::Relu:
+    return x > 0 ? 1 : 0;
+  case Epilogue::ReluSquared:
+    return x > 0 ? 2 * x : 0;
+  }
+  return 1;
+}
+
+/// Sums op(A) over k.
+static void sumLeft(const GemmArguments &args) {
+  for (int64_t i = 0; i < args.m; ++i) {
+    double sum = 0;
+    for (int64_t p = 0; p < args.k; ++p)
+      sum += load(args.a, args.transposeA ? p * args.m + i : i * args.k + p);
+    store(args.biasGradient, i, sum);
+  }
+}
+
 KernelError reference::gemm(const GemmArguments &args) {
   if (args.packedB)
     return "gemm: the reference reads an unpacked B only";
@@ -69,8 +103,14 @@ KernelError reference::gemm(const GemmArguments &args) {
       double residual = args.residual ? load(args.residual, at) : 0;
       if (args.auxiliary)
         store(args.auxiliary, at, v);
-      store(args.d, at, activate(args.epilogue, v) + residual);
+      if (args.preactivation)
+        v *= activationDerivative(args.epilogue, load(args.preactivation, at));
+      else
+        v = activate(args.epilogue, v);
+      store(args.d, at, v + residual);
     }
+  if (args.biasGradient)
+    sumLeft(args);
   return nullptr;
 }
 

@@ -9,6 +9,9 @@
 /// auxiliary = v; D = epilogue(v) + residual. All matrices are dense and
 /// row-major; op transposes.
 ///
+/// Of a backward pass: D = v * epilogue'(preactivation), and biasGradient[m] =
+/// op(A) summed over k, which is never added to what was there.
+///
 /// A and B may both be of 8 bits, of two formats but not both e5m2; then alpha
 /// stands for alpha * scaleA * scaleB, two numbers in memory.
 ///
@@ -41,9 +44,11 @@ struct GemmArguments {
   Epilogue epilogue = Epilogue::None;
   ConstView a, b; ///< b.dtype stays the type of the unpacked B if packed
   View d;
-  ConstView bias;     ///< [n], or null
-  View auxiliary;     ///< [m, n], or null
-  ConstView residual; ///< [m, n], or null; may be d itself
+  ConstView bias;          ///< [n], or null
+  View auxiliary;          ///< [m, n], or null
+  ConstView residual;      ///< [m, n], or null; may be d itself
+  ConstView preactivation; ///< [m, n], or null
+  View biasGradient;       ///< [m], or null
   const float *scaleA = nullptr, *scaleB = nullptr; ///< null: 1
 };
 
@@ -67,6 +72,8 @@ namespace reference {
 [[nodiscard]] KernelError gemm(const GemmArguments &args);
 /// The epilogue's function of one number.
 double activate(Epilogue epilogue, double x);
+/// Its derivative; that of relu at 0 is 0.
+double activationDerivative(Epilogue epilogue, double x);
 } // namespace reference
 
 } // namespace hocket::kernels

@@ -147,10 +147,10 @@ private:
     auto type = cast<RankedTensorType>(gemm.getResult().getType());
     auto product = builder.create<GemmOp>(
         gemm.getLoc(), type.clone(builder.getF32Type()), /*auxiliary=*/Type(),
-        a, b, /*bias=*/Value(), /*residual=*/Value(), /*scale_a=*/Value(),
-        /*scale_b=*/Value(), gemm.getM(), gemm.getN(), gemm.getK(),
-        gemm.getTransposeA(), gemm.getTransposeB(), Epilogue::None,
-        gemm.getAlpha(), gemm.getLabel());
+        a, b, /*bias=*/Value(), /*residual=*/Value(), /*preactivation=*/Value(),
+        /*scale_a=*/Value(), /*scale_b=*/Value(), gemm.getM(), gemm.getN(),
+        gemm.getK(), gemm.getTransposeA(), gemm.getTransposeB(), Epilogue::None,
+        /*bias_gradient=*/false, gemm.getAlpha(), gemm.getLabel());
     return product.getResult();
   }
 

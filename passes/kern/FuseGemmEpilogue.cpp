@@ -5,8 +5,9 @@
 //===----------------------------------------------------------------------===//
 ///
 /// \file
-/// Joins regions that only add a bias, apply a nonlinearity, add a residual or
-/// change the element type with the product before them.
+/// Joins regions that only add a bias, apply a nonlinearity or its derivative,
+/// add a residual or change the element type with the product before them, and
+/// sums of a bias gradient with the product of the weight's.
 ///
 //===----------------------------------------------------------------------===//
 
@@ -34,6 +35,7 @@ namespace {
 /// What a region adds to the product before it.
 struct Following {
   Value bias, residual;
+  Value preactivation; ///< where `activation` is not itself but its derivative
   kern::Epilogue activation = kern::Epilogue::None;
   bool keepsInput = false; ///< the product itself is still read elsewhere
 };
@@ -64,23 +66,40 @@ bool isOnlyRead(GemmOp gemm, RowsOp rows) {
   return true;
 }
 
-/// The nonlinearity that `rows` is, if it is one.
+/// The nonlinearity that `rows` is, or (of two operands) whose derivative at
+/// the second the first is times, if it is one.
 std::optional<kern::Epilogue> activationOf(RowsOp rows) {
+  unsigned operands = rows.getInputs().size();
   for (auto kind :
        {kern::Epilogue::Gelu, kern::Epilogue::GeluTanh, kern::Epilogue::Silu,
         kern::Epilogue::Relu, kern::Epilogue::ReluSquared})
-    if (computes(rows, 1, [&](ArrayRef<Scalar> in) -> SmallVector<Scalar> {
-          return {activation(kind, in[0])};
-        }))
+    if (computes(rows, operands,
+                 [&](ArrayRef<Scalar> in) -> SmallVector<Scalar> {
+                   if (operands == 1)
+                     return {activation(kind, in[0])};
+                   return {in[0] * activationDerivative(kind, in[1])};
+                 }))
       return kind;
   return std::nullopt;
+}
+
+/// What `rows`, of two operands, does to the first, a product that is only
+/// read there, if that is a derivative.
+std::optional<Following> matchGradient(RowsOp rows) {
+  std::optional<kern::Epilogue> kind = activationOf(rows);
+  if (!kind || rows.getInputAccess(1) != Access::Full)
+    return std::nullopt;
+  Following epilogue;
+  epilogue.activation = *kind;
+  epilogue.preactivation = sourceOf(rows.getInputs()[1]);
+  return epilogue;
 }
 
 /// What `rows` does to operand `i`, the product.
 std::optional<Following> matchEpilogue(RowsOp rows, unsigned i, GemmOp gemm) {
   bool only = isOnlyRead(gemm, rows);
-  bool plain =
-      gemm.getEpilogue() == kern::Epilogue::None && !gemm.getResidual();
+  bool plain = gemm.getEpilogue() == kern::Epilogue::None &&
+               !gemm.getResidual() && !gemm.getAuxiliary();
   Following epilogue;
   if (rows.getInputs().size() == 1) {
     if (computes(rows, 1, identity))
@@ -92,8 +111,11 @@ std::optional<Following> matchEpilogue(RowsOp rows, unsigned i, GemmOp gemm) {
     epilogue.keepsInput = !only;
     return epilogue;
   }
-  if (!only || gemm.getResidual() || !computes(rows, 2, sum))
+  if (!only || gemm.getResidual() || rows.getInputs().size() != 2)
     return std::nullopt;
+  if (!computes(rows, 2, sum))
+    return i == 0 && plain && !gemm.getBias() ? matchGradient(rows)
+                                              : std::nullopt;
   Value other = rows.getInputs()[1 - i];
   Access access = rows.getInputAccess(1 - i);
   if (access == Access::Full)
@@ -131,17 +153,43 @@ bool isOneOfCublasLt(GemmOp gemm, const Following &epilogue, Type result) {
   // It has a bias of bf16 there.
   if (narrow && bias && type.isF32())
     return false;
-  bool keeps = epilogue.keepsInput || gemm.getAuxiliary();
-  Value kept = gemm.getAuxiliary() ? gemm.getAuxiliary() : gemm.getResult();
+  if (gemm.getPreactivation())
+    return false;
+  bool keeps =
+      epilogue.keepsInput || gemm.getAuxiliary() || epilogue.preactivation;
+  Value kept = epilogue.preactivation ? epilogue.preactivation
+               : gemm.getAuxiliary()  ? gemm.getAuxiliary()
+                                      : gemm.getResult();
   if (keeps && (elementOf(kept) != type || gemm.getN() % 8 != 0))
     return false;
   return !activates || !residual;
 }
 
-std::string joinedLabel(GemmOp gemm, RowsOp rows) {
+/// Whether `columns` sums the left factor of `gemm` over the inner dimension,
+/// and cuBLASLt does so with the product.
+bool sumsLeftFactor(ColumnsOp columns, GemmOp gemm) {
+  if (columns.getInputs().size() != 1 || columns.getOutputs().size() != 1 ||
+      columns.getInputAccess(0) != Access::Full ||
+      sourceOf(columns.getInputs()[0]) != sourceOf(gemm.getA()) ||
+      columns.getYield().getValues().front() !=
+          columns.getBody().front().getArgument(0))
+    return false;
+  auto elementOf = [](Value value) {
+    return getElementTypeOrSelf(value.getType());
+  };
+  bool plain = gemm.getEpilogue() == kern::Epilogue::None && !gemm.getBias() &&
+               !gemm.getResidual() && !gemm.getAuxiliary();
+  // Its bias has the result's type.
+  return plain && gemm.getTransposeA() && columns.getCols() == gemm.getM() &&
+         columns.getRows() == gemm.getK() &&
+         elementOf(gemm.getA()).getIntOrFloatBitWidth() > 8 &&
+         elementOf(columns.getOutputs()[0]) == elementOf(gemm.getResult());
+}
+
+std::string joinedLabel(GemmOp gemm, StringRef following) {
   if (gemm.getLabel().empty())
-    return rows.getLabel().str();
-  return (gemm.getLabel() + "+" + rows.getLabel()).str();
+    return following.str();
+  return (gemm.getLabel() + "+" + following).str();
 }
 
 struct KernFuseGemmEpilogue
@@ -160,6 +208,10 @@ struct KernFuseGemmEpilogue
           for (unsigned i = 0; i < rows.getInputs().size(); ++i)
             if (fuseWith(rows, i))
               break;
+        if (library == "cublaslt")
+          for (auto columns :
+               llvm::make_early_inc_range(block.getOps<ColumnsOp>()))
+            fuseSum(columns);
         tidyBlock(block);
       }
   }
@@ -171,12 +223,16 @@ private:
     if (!gemm || gemm->getBlock() != rows->getBlock())
       return false;
     std::optional<Following> epilogue = matchEpilogue(rows, i, gemm);
-    if (!epilogue ||
-        (library == "cublaslt" &&
-         !isOneOfCublasLt(gemm, *epilogue, rows.getOutputs()[0].getType())))
+    if (!epilogue)
+      return false;
+    // kernels/cpu has no derivatives.
+    if (library == "cublaslt"
+            ? !isOneOfCublasLt(gemm, *epilogue, rows.getOutputs()[0].getType())
+            : bool(epilogue->preactivation))
       return false;
     SmallVector<Value> operands(gemm->getOperands());
-    for (Value added : {epilogue->bias, epilogue->residual})
+    for (Value added :
+         {epilogue->bias, epilogue->residual, epilogue->preactivation})
       if (added)
         operands.push_back(added);
     Placement placement = placeTogether(gemm, rows, operands);
@@ -185,6 +241,49 @@ private:
     replace(gemm, rows, *epilogue, placement);
     ++fused;
     return true;
+  }
+
+  /// Gives `columns` to a product that reads the same matrix; erases it then.
+  void fuseSum(ColumnsOp columns) {
+    SmallVector<Value> same{sourceOf(columns.getInputs().front())};
+    for (size_t i = 0; i < same.size(); ++i)
+      for (Operation *user : same[i].getUsers()) {
+        if (isa<ViewOp>(user))
+          same.push_back(user->getResult(0));
+        auto gemm = dyn_cast<GemmOp>(user);
+        if (!gemm || gemm->getBlock() != columns->getBlock() ||
+            !sumsLeftFactor(columns, gemm))
+          continue;
+        bool before = gemm->isBeforeInBlock(columns);
+        Placement placement =
+            placeTogether(before ? gemm.getOperation() : columns.getOperation(),
+                          before ? columns.getOperation() : gemm.getOperation(),
+                          gemm->getOperands());
+        if (!placement)
+          continue;
+        replace(gemm, columns, placement);
+        ++fused;
+        return;
+      }
+  }
+
+  static void replace(GemmOp gemm, ColumnsOp columns,
+                      const Placement &placement) {
+    OpBuilder builder(gemm.getContext());
+    builder.setInsertionPointAfter(placement.after);
+    auto result = builder.create<GemmOp>(
+        builder.getFusedLoc({gemm.getLoc(), columns.getLoc()}),
+        gemm.getResult().getType(), columns.getOutputs()[0].getType(),
+        gemm.getA(), gemm.getB(), /*bias=*/Value(), /*residual=*/Value(),
+        /*preactivation=*/Value(), gemm.getScaleA(), gemm.getScaleB(),
+        gemm.getM(), gemm.getN(), gemm.getK(), gemm.getTransposeA(),
+        gemm.getTransposeB(), kern::Epilogue::None, /*bias_gradient=*/true,
+        gemm.getAlpha(), joinedLabel(gemm, columns.getLabel()));
+    moveBehind(result, placement);
+    gemm.getResult().replaceAllUsesWith(result.getResult());
+    columns.getOutputs()[0].replaceAllUsesWith(result.getAuxiliary());
+    gemm.erase();
+    columns.erase();
   }
 
   static void replace(GemmOp gemm, RowsOp rows, const Following &epilogue,
@@ -202,10 +301,13 @@ private:
         rows.getOutputs()[0].getType(), auxiliary, gemm.getA(), gemm.getB(),
         epilogue.bias ? epilogue.bias : gemm.getBias(),
         epilogue.residual ? epilogue.residual : gemm.getResidual(),
+        epilogue.preactivation ? epilogue.preactivation
+                               : gemm.getPreactivation(),
         gemm.getScaleA(), gemm.getScaleB(), gemm.getM(), gemm.getN(),
         gemm.getK(), gemm.getTransposeA(), gemm.getTransposeB(),
-        activates ? epilogue.activation : gemm.getEpilogue(), gemm.getAlpha(),
-        joinedLabel(gemm, rows));
+        activates ? epilogue.activation : gemm.getEpilogue(),
+        gemm.getBiasGradient(), gemm.getAlpha(),
+        joinedLabel(gemm, rows.getLabel()));
     moveBehind(result, placement);
     rows.getOutputs()[0].replaceAllUsesWith(result.getResult());
     rows.erase();

@@ -68,7 +68,16 @@ def KernFuseGemmEpilogue : Kern_Pass<"kern-fuse-gemm-epilogue"> {
     ```
 
     With `library=cublaslt` only what that library computes in one product is
-    fused: no nonlinearity but the tanh form of GELU, whose kept input has rows
+    fused, of which a backward pass has a nonlinearity's derivative at the
+    `preactivation` that was kept, and a sum over the rows of the left factor,
+    the bias's gradient beside the weight's:
+
+    ```mlir
+    %h = kern.gemm %dy, %w preactivation %x {epilogue = #kern.epilogue<gelu_tanh>, ...} : ... -> tensor<8x64xbf16>
+    %dw, %db = kern.gemm %h, %z {bias_gradient, transpose_a, ...} : ... -> (tensor<64x32xf32>, tensor<64xf32>)
+    ```
+
+    There is no nonlinearity but the tanh form of GELU, whose kept input has rows
     of a multiple of 8, no residual behind it, and one type for the result and
     what is added to it. Behind 8-bit factors no nonlinearity is, and a bias
     only where the result is not f32.

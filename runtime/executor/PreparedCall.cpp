@@ -167,6 +167,10 @@ public:
       auxiliary = BufferPlace::of(scope, gemm.auxiliary());
     if (gemm.has_residual())
       residual = BufferPlace::of(scope, gemm.residual());
+    if (gemm.has_preactivation())
+      preactivation = BufferPlace::of(scope, gemm.preactivation());
+    if (gemm.has_bias_gradient())
+      biasGradient = BufferPlace::of(scope, gemm.bias_gradient());
     if (gemm.has_scale_a())
       scaleA = BufferPlace::of(scope, gemm.scale_a());
     if (gemm.has_scale_b())
@@ -185,6 +189,8 @@ public:
     call.bias = bias.operand(context);
     call.auxiliary = auxiliary.operand(context);
     call.residual = residual.operand(context);
+    call.preactivation = preactivation.operand(context);
+    call.biasGradient = biasGradient.operand(context);
     call.scaleA = scaleA.operand(context);
     call.scaleB = scaleB.operand(context);
     return &call;
@@ -193,7 +199,8 @@ public:
 private:
   hal::StreamId stream;
   program::Accumulate accumulate;
-  BufferPlace a, b, d, bias, auxiliary, residual, scaleA, scaleB;
+  BufferPlace a, b, d, bias, auxiliary, residual, preactivation, biasGradient;
+  BufferPlace scaleA, scaleB;
   hal::GemmCall call;
 };
 

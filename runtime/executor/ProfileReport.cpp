@@ -21,14 +21,16 @@ static std::string gemmName(const program::Gemm &gemm,
   auto type = [&](uint32_t buffer) {
     return dataTypeName(role.buffers(int(buffer)).dtype());
   };
-  return formatText(
-      "gemm %llu x %llu x %llu %s%s%s%s -> %s%s%s%s",
-      (unsigned long long)gemm.m(), (unsigned long long)gemm.n(),
-      (unsigned long long)gemm.k(), type(gemm.a()),
-      gemm.transpose_a() ? " A^T" : "", gemm.transpose_b() ? " B^T" : "",
-      gemm.b_packed() ? " packed" : "", type(gemm.d()),
-      gemm.accumulate() == program::OVERWRITE ? "" : " +=",
-      gemm.epilogue().empty() ? "" : " ", gemm.epilogue().c_str());
+  return formatText("gemm %llu x %llu x %llu %s%s%s%s -> %s%s%s%s%s%s",
+                    (unsigned long long)gemm.m(), (unsigned long long)gemm.n(),
+                    (unsigned long long)gemm.k(), type(gemm.a()),
+                    gemm.transpose_a() ? " A^T" : "",
+                    gemm.transpose_b() ? " B^T" : "",
+                    gemm.b_packed() ? " packed" : "", type(gemm.d()),
+                    gemm.accumulate() == program::OVERWRITE ? "" : " +=",
+                    gemm.epilogue().empty() ? "" : " ", gemm.epilogue().c_str(),
+                    gemm.has_preactivation() ? "_gradient" : "",
+                    gemm.has_bias_gradient() ? " bias_gradient" : "");
 }
 
 static std::string groupName(const Instruction &instruction,

@@ -85,6 +85,10 @@ static KernelLaunch gemmLaunch(const Instruction &instruction,
     launch.name += " + bias";
   if (!gemm.epilogue().empty())
     launch.name += " + " + gemm.epilogue();
+  if (gemm.has_preactivation())
+    launch.name += "_gradient";
+  if (gemm.has_bias_gradient())
+    launch.name += " + bias_gradient";
   if (gemm.has_residual())
     launch.name += " + residual";
   if (gemm.accumulate() != program::OVERWRITE)

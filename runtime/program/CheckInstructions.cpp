@@ -180,11 +180,14 @@ private:
       return add(formatText("gemm of %llu x %llu x %llu; each must be from 1 "
                             "to 2^31 - 1",
                             wide(m), wide(n), wide(k)));
-    bool aliased = gemm.d() == gemm.a() || gemm.d() == gemm.b() ||
-                   (gemm.has_bias() && gemm.d() == gemm.bias()) ||
-                   (gemm.has_auxiliary() && gemm.d() == gemm.auxiliary()) ||
-                   (gemm.has_scale_a() && gemm.d() == gemm.scale_a()) ||
-                   (gemm.has_scale_b() && gemm.d() == gemm.scale_b());
+    bool aliased =
+        gemm.d() == gemm.a() || gemm.d() == gemm.b() ||
+        (gemm.has_bias() && gemm.d() == gemm.bias()) ||
+        (gemm.has_auxiliary() && gemm.d() == gemm.auxiliary()) ||
+        (gemm.has_preactivation() && gemm.d() == gemm.preactivation()) ||
+        (gemm.has_bias_gradient() && gemm.d() == gemm.bias_gradient()) ||
+        (gemm.has_scale_a() && gemm.d() == gemm.scale_a()) ||
+        (gemm.has_scale_b() && gemm.d() == gemm.scale_b());
     if (aliased)
       add("gemm's result is one of its inputs");
     checkFactors(gemm);
@@ -195,10 +198,29 @@ private:
       checkOperand("auxiliary", gemm.auxiliary(), m * n, floating);
     if (gemm.has_residual())
       checkOperand("residual", gemm.residual(), m * n, floating);
-    kernels::Epilogue epilogue;
+    kernels::Epilogue epilogue = kernels::Epilogue::None;
     if (!kernels::parseEpilogue(gemm.epilogue(), epilogue))
       add("gemm has an unknown epilogue '" + gemm.epilogue() + "'");
+    checkGradients(gemm, epilogue != kernels::Epilogue::None);
     checkAccumulate(gemm.accumulate());
+  }
+
+  /// What only products of a backward pass have.
+  void checkGradients(const program::Gemm &gemm, bool activates) {
+    static const std::set<DType> floating = {program::F32, program::BF16,
+                                             program::F16};
+    bool adds = gemm.has_bias() || gemm.has_residual() || gemm.has_auxiliary();
+    if (gemm.has_preactivation()) {
+      if (!activates || adds || gemm.accumulate() != program::OVERWRITE)
+        add("gemm has a preactivation without an epilogue, or adds something");
+      checkOperand("preactivation", gemm.preactivation(), gemm.m() * gemm.n(),
+                   floating);
+    }
+    if (gemm.has_bias_gradient()) {
+      if (activates || adds)
+        add("gemm has a bias gradient beside an epilogue or what it adds");
+      checkOperand("bias gradient", gemm.bias_gradient(), gemm.m(), floating);
+    }
   }
 
   /// A and B, which must go together, and their scales.

@@ -79,6 +79,10 @@ static Operands gemmOperands(const program::Gemm &gemm) {
     operands.push_back({gemm.residual(), OperandAccess::Read});
   if (gemm.has_auxiliary())
     operands.push_back({gemm.auxiliary(), OperandAccess::Write});
+  if (gemm.has_preactivation())
+    operands.push_back({gemm.preactivation(), OperandAccess::Read});
+  if (gemm.has_bias_gradient())
+    operands.push_back({gemm.bias_gradient(), OperandAccess::Write});
   if (gemm.has_scale_a())
     operands.push_back({gemm.scale_a(), OperandAccess::Read});
   if (gemm.has_scale_b())
@@ -157,6 +161,10 @@ static std::string gemmText(const program::Gemm &gemm) {
     text += formatText(" residual %%%u", gemm.residual());
   if (gemm.has_auxiliary())
     text += formatText(" auxiliary %%%u", gemm.auxiliary());
+  if (gemm.has_preactivation())
+    text += formatText(" preactivation %%%u", gemm.preactivation());
+  if (gemm.has_bias_gradient())
+    text += formatText(" bias gradient %%%u", gemm.bias_gradient());
   if (gemm.has_scale_a())
     text += formatText(" scale a %%%u", gemm.scale_a());
   if (gemm.has_scale_b())

@@ -357,6 +357,14 @@ private:
       to.set_has_auxiliary(true);
       to.set_auxiliary(number(gemm.getAuxiliary()));
     }
+    if (gemm.getPreactivation()) {
+      to.set_has_preactivation(true);
+      to.set_preactivation(number(gemm.getPreactivation()));
+    }
+    if (gemm.getBiasGradient()) {
+      to.set_has_bias_gradient(true);
+      to.set_bias_gradient(number(gemm.getBiasGradient()));
+    }
     if (gemm.getScaleA()) {
       to.set_has_scale_a(true);
       to.set_scale_a(number(gemm.getScaleA()));

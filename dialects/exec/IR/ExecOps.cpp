@@ -88,7 +88,9 @@ LogicalResult GemmOp::verify() {
   if (m < 1 || n < 1 || k < 1)
     return emitOpError("E5: m, n and k are at least 1");
   if (!holds(getA(), m, k) || (!getBPacked() && !holds(getB(), k, n)) ||
-      !holds(getD(), m, n))
+      !holds(getD(), m, n) ||
+      (getPreactivation() && !holds(getPreactivation(), m, n)) ||
+      (getBiasGradient() && !holds(getBiasGradient(), m, 1)))
     return emitOpError("E6: a buffer is smaller than m, n and k ask for");
   for (Value scale : {getScaleA(), getScaleB()})
     if (scale && (!holds(scale, 1, 1) ||

@@ -172,7 +172,7 @@ def Exec_LaunchOp : Exec_Instruction<"launch"> {
 def Exec_GemmOp : Exec_Instruction<"gemm", [AttrSizedOperandSegments]> {
   let summary = "a matrix product";
   let description = commonDescription # [{
-    As `kern.gemm`, into `d`.
+    As `kern.gemm`, into `d`; `bias_gradient` is a result of its own here.
 
     ```mlir
     exec.gemm %x, %w into %y {k = 64 : i64, m = 8 : i64, n = 64 : i64} : memref<8x64xf32>, memref<64x64xf32>, memref<8x64xf32>
@@ -181,6 +181,8 @@ def Exec_GemmOp : Exec_Instruction<"gemm", [AttrSizedOperandSegments]> {
   let arguments = (ins AnyMemRef:$a, AnyMemRef:$b, AnyMemRef:$d,
                        Optional<AnyMemRef>:$bias, Optional<AnyMemRef>:$residual,
                        Optional<AnyMemRef>:$auxiliary,
+                       Optional<AnyMemRef>:$preactivation,
+                       Optional<AnyMemRef>:$bias_gradient,
                        Optional<AnyMemRef>:$scale_a,
                        Optional<AnyMemRef>:$scale_b,
                        I64Attr:$m, I64Attr:$n, I64Attr:$k,
@@ -192,7 +194,8 @@ def Exec_GemmOp : Exec_Instruction<"gemm", [AttrSizedOperandSegments]> {
                        DefaultValuedAttr<I64Attr, "0">:$stream);
   let assemblyFormat = [{
     $a `,` $b `into` $d (`bias` $bias^)? (`residual` $residual^)?
-    (`auxiliary` $auxiliary^)? (`scale_a` $scale_a^)?
+    (`auxiliary` $auxiliary^)? (`preactivation` $preactivation^)?
+    (`bias_gradient` $bias_gradient^)? (`scale_a` $scale_a^)?
     (`scale_b` $scale_b^)? attr-dict `:` type(operands)
   }];
   let hasVerifier = 1;

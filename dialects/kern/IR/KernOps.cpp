@@ -336,10 +336,20 @@ LogicalResult GemmOp::verify() {
       failed(check("scale_b", getScaleB(), 1)) ||
       failed(verifyFactors(*this)) ||
       failed(check("result", getResult(), m * n)) ||
-      failed(check("auxiliary", getAuxiliary(), m * n)))
+      failed(
+          check("auxiliary", getAuxiliary(), getBiasGradient() ? m : m * n)) ||
+      failed(check("preactivation", getPreactivation(), m * n)))
     return failure();
-  if (getAuxiliary() && getEpilogue() == Epilogue::None)
-    return emitOpError("K9: auxiliary needs an epilogue");
+  bool activates = getEpilogue() != Epilogue::None;
+  bool adds = getBias() || getResidual();
+  if (getBiasGradient() && (!getAuxiliary() || activates || adds))
+    return emitOpError("K9: bias_gradient needs an auxiliary result and no "
+                       "epilogue, bias or residual");
+  if (getAuxiliary() && !activates && !getBiasGradient())
+    return emitOpError("K9: auxiliary needs an epilogue or bias_gradient");
+  if (getPreactivation() && (!activates || adds || getAuxiliary()))
+    return emitOpError("K9: preactivation needs an epilogue and no bias, "
+                       "residual or auxiliary");
   return success();
 }
 

@@ -235,7 +235,11 @@ def Kern_GemmOp : Kern_Op<"gemm", [Pure, AttrSizedOperandSegments]> {
     elements (`f8E4M3FN`, `f8E5M2`, not both the latter); `alpha` is then times
     `scale_a` and `scale_b`, an f32 each. Operands are two-dimensional or
     viewed so: leading dims count as rows. `auxiliary` keeps the epilogue's
-    input for its gradient.
+    input for its gradient. With that input as `preactivation` the product is
+    times the epilogue's derivative there instead.
+
+    With `bias_gradient`, `auxiliary[m]` is the sum of op(a) over k instead: the
+    gradient of a bias where the product is that of its weight.
 
     ```mlir
     %y = kern.gemm %x, %w {k = 64 : i64, m = 8 : i64, n = 32 : i64, transpose_b} : (tensor<8x64xf32>, tensor<32x64xf32>) -> tensor<8x32xf32>
@@ -248,18 +252,21 @@ def Kern_GemmOp : Kern_Op<"gemm", [Pure, AttrSizedOperandSegments]> {
   let arguments = (ins AnyRankedTensor:$a, AnyRankedTensor:$b,
                        Optional<AnyRankedTensor>:$bias,
                        Optional<AnyRankedTensor>:$residual,
+                       Optional<AnyRankedTensor>:$preactivation,
                        Optional<AnyRankedTensor>:$scale_a,
                        Optional<AnyRankedTensor>:$scale_b,
                        I64Attr:$m, I64Attr:$n, I64Attr:$k,
                        UnitAttr:$transpose_a, UnitAttr:$transpose_b,
                        DefaultValuedAttr<Kern_EpilogueAttr,
                          "::hocket::kern::Epilogue::None">:$epilogue,
+                       UnitAttr:$bias_gradient,
                        DefaultValuedAttr<F32Attr, "1.0f">:$alpha,
                        DefaultValuedAttr<StrAttr, "\"\"">:$label);
   let results = (outs AnyRankedTensor:$result,
                       Optional<AnyRankedTensor>:$auxiliary);
   let assemblyFormat = [{
     $a `,` $b (`bias` $bias^)? (`residual` $residual^)?
+    (`preactivation` $preactivation^)?
     (`scale_a` $scale_a^)? (`scale_b` $scale_b^)? attr-dict
     `:` functional-type(operands, results)
   }];

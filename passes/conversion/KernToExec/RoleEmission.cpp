@@ -277,13 +277,16 @@ private:
     unsigned next = 2;
     Value bias = gemm.getBias() ? inputs[next++] : Value();
     Value residual = gemm.getResidual() ? inputs[next++] : Value();
+    Value preactivation = gemm.getPreactivation() ? inputs[next++] : Value();
     Value scaleA = gemm.getScaleA() ? inputs[next++] : Value();
     Value scaleB = gemm.getScaleB() ? inputs[next++] : Value();
-    Value auxiliary = outputs.size() > 1 ? outputs[1] : Value();
+    Value beside = outputs.size() > 1 ? outputs[1] : Value();
+    bool sums = gemm.getBiasGradient();
     bool plain = gemm.getEpilogue() == kern::Epilogue::None;
     builder.create<exec::GemmOp>(
-        loc, inputs[0], inputs[1], outputs[0], bias, residual, auxiliary,
-        scaleA, scaleB, gemm.getMAttr(), gemm.getNAttr(), gemm.getKAttr(),
+        loc, inputs[0], inputs[1], outputs[0], bias, residual,
+        sums ? Value() : beside, preactivation, sums ? beside : Value(), scaleA,
+        scaleB, gemm.getMAttr(), gemm.getNAttr(), gemm.getKAttr(),
         gemm.getTransposeAAttr(), gemm.getTransposeBAttr(), UnitAttr(),
         builder.getStringAttr(
             plain ? "" : kern::stringifyEpilogue(gemm.getEpilogue())),

@@ -91,9 +91,17 @@ private:
   // Accumulations
   //===--------------------------------------------------------------------===//
 
+  /// The results that `producer` adds if it adds to what they hold: a product
+  /// overwrites its bias gradient.
+  static ArrayRef<int> addedResults(const FlatInstruction &producer) {
+    ArrayRef<int> results = producer.outputs;
+    auto gemm = dyn_cast<kern::GemmOp>(producer.op);
+    return gemm && gemm.getBiasGradient() ? results.take_front(1) : results;
+  }
+
   bool canAccumulate(const FlatInstruction &producer) const {
     if (producer.kind == Kind::Gemm)
-      return producer.outputs.size() == 1 &&
+      return addedResults(producer).size() == 1 &&
              !cast<kern::GemmOp>(producer.op).getResidual();
     if (producer.kind == Kind::Library)
       return addsToResult(cast<kern::LibraryOp>(producer.op));
@@ -120,18 +128,53 @@ private:
     // order in which an entry first runs them.
     alwaysAdded.insert(setBefore.begin(), setBefore.end());
     setBefore.insert(set.begin(), set.end());
-    for (FlatInstruction &producer : sequence.instructions)
+    for (FlatInstruction &producer : sequence.instructions) {
       if (canFold(sequence, producer, readers, contributions))
-        for (int &output : producer.outputs) {
+        for (int output : addedResults(producer)) {
           FlatInstruction &store = sequence.instructions[readers[output]];
-          store.dead = true;
           producer.accumulation = isAlways(store)
                                       ? Accumulation::Add
                                       : Accumulation::AddUnlessFirst;
-          program.buffers[output].mergedInto = store.outputs[0];
-          ++counts.direct;
+          fold(output, store);
         }
+      // A result that is overwritten is a whole gradient all the same where
+      // nothing else is added to it.
+      if (int output = overwrittenResult(producer);
+          output >= 0 && storesFrom(sequence, output, readers)) {
+        FlatInstruction &store = sequence.instructions[readers[output]];
+        if (contributions[store.outputs[0]] == 1 &&
+            !alwaysAdded.contains(store.outputs[0]))
+          fold(output, store);
+      }
+    }
     orderContributions(sequence, alwaysAdded);
+  }
+
+  void fold(int output, FlatInstruction &store) {
+    store.dead = true;
+    program.buffers[output].mergedInto = store.outputs[0];
+    ++counts.direct;
+  }
+
+  /// The bias gradient of a product, where one microbatch is all; else -1.
+  int overwrittenResult(const FlatInstruction &producer) const {
+    bool overwrites = addedResults(producer).size() < producer.outputs.size();
+    return overwrites && program.microbatches == 1 ? producer.outputs.back()
+                                                   : -1;
+  }
+
+  /// Whether `output` goes into a variable as it is, by an accumulation that
+  /// is all that reads it.
+  bool storesFrom(const FlatSequence &sequence, int output,
+                  const llvm::DenseMap<int, size_t> &readers) const {
+    auto reader = readers.find(output);
+    if (reader == readers.end() || !isSoleUse(sequence, output))
+      return false;
+    const FlatBuffer &from = program.buffers[output];
+    const FlatBuffer &to =
+        program.buffers[sequence.instructions[reader->second].outputs[0]];
+    return from.bytes == to.bytes &&
+           from.type.getElementType() == to.type.getElementType();
   }
 
   static bool isAlways(const FlatInstruction &store) {
@@ -146,20 +189,14 @@ private:
         producer.kind == Kind::Accumulate || producer.kind == Kind::Write ||
         !canAccumulate(producer))
       return false;
-    for (int output : producer.outputs) {
-      auto reader = readers.find(output);
-      if (reader == readers.end() || !isSoleUse(sequence, output))
+    for (int output : addedResults(producer)) {
+      if (!storesFrom(sequence, output, readers))
         return false;
-      const FlatInstruction &store = sequence.instructions[reader->second];
-      int variable = store.outputs[0];
+      int variable = sequence.instructions[readers.lookup(output)].outputs[0];
       // One flag serves all results of a kernel: with several, each must be
       // the only contribution to its variable.
-      if (producer.outputs.size() > 1 && contributions.lookup(variable) > 1)
-        return false;
-      const FlatBuffer &from = program.buffers[output];
-      const FlatBuffer &to = program.buffers[variable];
-      if (from.bytes != to.bytes ||
-          from.type.getElementType() != to.type.getElementType())
+      if (addedResults(producer).size() > 1 &&
+          contributions.lookup(variable) > 1)
         return false;
     }
     return true;

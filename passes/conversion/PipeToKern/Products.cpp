@@ -35,9 +35,10 @@ static Values buildGemm(OpBuilder &builder, Operation *op,
     scaleA = product.scales[0], scaleB = product.scales[1];
   auto gemm = builder.create<GemmOp>(
       op->getLoc(), op->getResult(0).getType(), /*auxiliary=*/Type(), product.a,
-      product.b, product.bias, /*residual=*/Value(), scaleA, scaleB, product.m,
-      product.n, product.k, product.transposeA, product.transposeB,
-      Epilogue::None, llvm::APFloat(1.0f), product.label);
+      product.b, product.bias, /*residual=*/Value(), /*preactivation=*/Value(),
+      scaleA, scaleB, product.m, product.n, product.k, product.transposeA,
+      product.transposeB, Epilogue::None, /*bias_gradient=*/false,
+      llvm::APFloat(1.0f), product.label);
   return {gemm.getResult()};
 }
 

@@ -156,6 +156,12 @@ Status Device::checkGemm(const GemmCall &call) const {
   if (call.residual.range.bytes)
     HOCKET_RETURN_IF_ERROR(
         checkOperand("gemm residual", call.residual, call.m * call.n));
+  if (call.preactivation.range.bytes)
+    HOCKET_RETURN_IF_ERROR(checkOperand("gemm preactivation",
+                                        call.preactivation, call.m * call.n));
+  if (call.biasGradient.range.bytes)
+    HOCKET_RETURN_IF_ERROR(
+        checkOperand("gemm bias gradient", call.biasGradient, call.m));
   return okStatus();
 }
 

@@ -133,7 +133,8 @@ struct GemmCall {
   float alpha = 1;
   kernels::Epilogue epilogue = kernels::Epilogue::None;
   Operand a, b, d;
-  Operand bias, auxiliary, residual; ///< bytes == 0: absent
+  Operand bias, auxiliary, residual;   ///< bytes == 0: absent
+  Operand preactivation, biasGradient; ///< bytes == 0: absent; GPUs only
   /// Of factors with 8-bit elements, an f32 each; bytes == 0: absent.
   Operand scaleA, scaleB;
 };

@@ -213,8 +213,24 @@ func.func @sizes(%x: tensor<8x8xf32>) -> tensor<8x8xf32> {
 // -----
 
 func.func @auxiliary(%x: tensor<8x8xf32>) -> tensor<8x8xf32> {
-  // expected-error @+1 {{K9: auxiliary needs an epilogue}}
+  // expected-error @+1 {{K9: auxiliary needs an epilogue or bias_gradient}}
   %0, %1 = kern.gemm %x, %x {k = 8 : i64, m = 8 : i64, n = 8 : i64} : (tensor<8x8xf32>, tensor<8x8xf32>) -> (tensor<8x8xf32>, tensor<8x8xf32>)
+  return %0 : tensor<8x8xf32>
+}
+
+// -----
+
+func.func @preactivation(%x: tensor<8x8xf32>) -> tensor<8x8xf32> {
+  // expected-error @+1 {{K9: preactivation needs an epilogue and no bias, residual or auxiliary}}
+  %0 = kern.gemm %x, %x preactivation %x {k = 8 : i64, m = 8 : i64, n = 8 : i64} : (tensor<8x8xf32>, tensor<8x8xf32>, tensor<8x8xf32>) -> tensor<8x8xf32>
+  return %0 : tensor<8x8xf32>
+}
+
+// -----
+
+func.func @bias_gradient(%x: tensor<8x8xf32>) -> tensor<8x8xf32> {
+  // expected-error @+1 {{K9: bias_gradient needs an auxiliary result and no epilogue, bias or residual}}
+  %0, %1 = kern.gemm %x, %x residual %x {bias_gradient, k = 8 : i64, m = 8 : i64, n = 8 : i64} : (tensor<8x8xf32>, tensor<8x8xf32>, tensor<8x8xf32>) -> (tensor<8x8xf32>, tensor<8xf32>)
   return %0 : tensor<8x8xf32>
 }
 

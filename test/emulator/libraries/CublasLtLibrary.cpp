@@ -6,14 +6,15 @@
 ///
 /// \file
 /// D = epilogue(alpha op(A) op(B) + beta C + bias), all matrices by columns, as
-/// the documentation of cuBLASLt has it, computed in double precision when the
-/// stream comes to it. What the real library refuses is refused: types that it
-/// does not combine, rows of auxiliary matrices that are no multiple of 8,
-/// operands that are less aligned than the algorithm was chosen for (of a bias
-/// and a kept input: in another way), an algorithm that was chosen for another
-/// product. It proposes a few algorithms, whose results are the same and whose
-/// times are not. The first use of one loads its code, which waits until the
-/// GPU does nothing.
+/// the documentation of cuBLASLt has it, or the epilogue's derivative at the
+/// auxiliary matrix, or the sums of B over the inner dimension into the bias,
+/// computed in double precision when the stream comes to it. What the real
+/// library refuses is refused: types that it does not combine, rows of
+/// auxiliary matrices that are no multiple of 8, operands that are less aligned
+/// than the algorithm was chosen for (of a bias and a kept input: in another
+/// way), an algorithm that was chosen for another product. It proposes a few
+/// algorithms, whose results are the same and whose times are not. The first
+/// use of one loads its code, which waits until the GPU does nothing.
 ///
 /// Of 8-bit types it is as strict as the documentation ("To use FP8 kernels"):
 /// from compute capability 8.9 on; at least one factor e4m3; every size a
@@ -122,13 +123,21 @@ bool hasBias(const Description &desc) {
   return desc.epilogue != CUBLASLT_EPILOGUE_DEFAULT &&
          (desc.epilogue & CUBLASLT_EPILOGUE_BIAS);
 }
+bool sumsB(const Description &desc) {
+  return desc.epilogue == CUBLASLT_EPILOGUE_BGRADB;
+}
+bool hasGeluDerivative(const Description &desc) {
+  return desc.epilogue == CUBLASLT_EPILOGUE_DGELU;
+}
 bool hasGelu(const Description &desc) {
   return desc.epilogue != CUBLASLT_EPILOGUE_DEFAULT &&
          (desc.epilogue & CUBLASLT_EPILOGUE_GELU);
 }
+/// Written or, for a derivative, read.
 bool hasAuxiliary(const Description &desc) {
-  return hasGelu(desc) && (desc.epilogue & CUBLASLT_EPILOGUE_GELU_AUX) ==
-                              CUBLASLT_EPILOGUE_GELU_AUX;
+  return hasGeluDerivative(desc) ||
+         (hasGelu(desc) && (desc.epilogue & CUBLASLT_EPILOGUE_GELU_AUX) ==
+                               CUBLASLT_EPILOGUE_GELU_AUX);
 }
 
 /// A product of matrices by columns.
@@ -158,6 +167,7 @@ struct Product {
     return gpu >= 89 && isF8(a.type) && isF8(b.type) &&
            (a.type == CUDA_R_8F_E4M3 || b.type == CUDA_R_8F_E4M3) &&
            !isF8(d.type) && c.type == d.type && fits && !hasGelu(desc) &&
+           !hasGeluDerivative(desc) && !sumsB(desc) &&
            (anyLayout ||
             (desc.transposeA == CUBLAS_OP_T && desc.transposeB == CUBLAS_OP_N));
   }
@@ -194,13 +204,15 @@ struct Product {
                         i == 3});
     if (hasBias(desc))
       list.push_back({desc.bias, d.rows * typeBytes(biasType()), false});
+    if (sumsB(desc))
+      list.push_back({desc.bias, d.columns * typeBytes(d.type), true});
     for (CUdeviceptr scale : {desc.scaleA, desc.scaleB})
       if (scale)
         list.push_back({scale, sizeof(float), false});
     if (hasAuxiliary(desc))
       list.push_back({desc.auxiliary,
                       size_t(desc.auxiliaryLd) * d.columns * typeBytes(d.type),
-                      true});
+                      !hasGeluDerivative(desc)});
     list.push_back({workspace, scratchBytes, true});
     return list;
   }
@@ -211,6 +223,13 @@ struct Product {
 double gelu(double x) {
   double root = std::sqrt(2 / M_PI);
   return 0.5 * x * (1 + std::tanh(root * (x + 0.044715 * x * x * x)));
+}
+
+double geluDerivative(double x) {
+  double root = std::sqrt(2 / M_PI);
+  double t = std::tanh(root * (x + 0.044715 * x * x * x));
+  return 0.5 * (1 + t) +
+         0.5 * x * (1 - t * t) * root * (1 + 3 * 0.044715 * x * x);
 }
 
 /// op(matrix) by rows, in double precision.
@@ -258,13 +277,21 @@ void Product::compute() const {
                  kernels::load(view(at[2]), int64_t(j * uint64_t(c.ld) + i));
       if (hasBias(desc))
         value += kernels::load(biases, int64_t(i));
-      if (hasAuxiliary(desc))
-        kernels::store(view(desc.auxiliary),
-                       int64_t(j * uint64_t(desc.auxiliaryLd) + i), value);
+      int64_t beside = int64_t(j * uint64_t(desc.auxiliaryLd) + i);
+      if (hasGeluDerivative(desc))
+        value *= geluDerivative(kernels::load(view(desc.auxiliary), beside));
+      else if (hasAuxiliary(desc))
+        kernels::store(view(desc.auxiliary), beside, value);
       if (hasGelu(desc))
         value = gelu(value);
       kernels::store(view(at[3]), int64_t(j * uint64_t(d.ld) + i), value);
     }
+  for (uint64_t j = 0; sumsB(desc) && j < n; ++j) {
+    double sum = 0;
+    for (uint64_t p = 0; p < k; ++p)
+      sum += right[p * n + j];
+    kernels::store(view(desc.bias), int64_t(j), sum);
+  }
   std::memset(reinterpret_cast<void *>(workspace), scratchByte, scratchBytes);
 }
 
@@ -277,8 +304,8 @@ Product productOf(cublasLtMatmulDesc_t desc, cublasLtMatrixLayout_t a,
 /// The greatest power of two up to 256 that bias and kept input lie at.
 uint64_t alignmentsBeside(const Description &desc) {
   uint64_t alignments = 0;
-  for (CUdeviceptr address :
-       {hasBias(desc) ? desc.bias : 0, hasAuxiliary(desc) ? desc.auxiliary : 0})
+  for (CUdeviceptr address : {hasBias(desc) || sumsB(desc) ? desc.bias : 0,
+                              hasAuxiliary(desc) ? desc.auxiliary : 0})
     alignments =
         alignments << 16 | std::min<CUdeviceptr>(address & (~address + 1), 256);
   return alignments;

@@ -7,6 +7,7 @@
 #include "test/passes/kern/KernInterpreter.h"
 
 #include "kernels/cpu/Library.h"
+#include "kernels/reference/Gemm.h"
 #include "test/compiler/targets/cpu/RegionEvaluator.h"
 #include "test/kernels/TestWorkers.h"
 
@@ -172,9 +173,20 @@ void KernInterpreter::visit(kern::GemmOp op, Frame &frame) {
                b[op.getTransposeB() ? j * k + l : l * n + j];
       product[i * n + j] = sum;
       result[i * n + j] = epilogue(op.getEpilogue(), sum);
+      if (op.getPreactivation())
+        result[i * n + j] =
+            sum * kernels::reference::activationDerivative(
+                      static_cast<kernels::Epilogue>(op.getEpilogue()),
+                      frame.lookup(op.getPreactivation())[i * n + j]);
       if (op.getResidual())
         result[i * n + j] += frame.lookup(op.getResidual())[i * n + j];
     }
+  if (op.getBiasGradient()) {
+    product.assign(m, 0);
+    for (int64_t i = 0; i < m; ++i)
+      for (int64_t l = 0; l < k; ++l)
+        product[i] += a[op.getTransposeA() ? l * m + i : i * k + l];
+  }
   if (op.getAuxiliary())
     frame[op.getAuxiliary()] = product;
   frame[op.getResult()] = result;

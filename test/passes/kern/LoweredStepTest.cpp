@@ -120,7 +120,8 @@ xf::Microbatch batchOf(int64_t from) {
 /// A step as the reference has it, and as kernels.
 class Steps {
 public:
-  Steps(StringRef optimizer, bool fused) {
+  /// `library` computes the products, where there is fusion.
+  Steps(StringRef optimizer, bool fused, StringRef library = "") {
     context.loadDialect<dist::DistDialect, kern::KernDialect, pipe::PipeDialect,
                         math::MathDialect>();
     reference = parse.parse(modelWith(optimizer));
@@ -133,7 +134,7 @@ public:
     if (!valid)
       return;
     kernels = OwningOpRef<ModuleOp>(reference->clone());
-    valid = lower(fused);
+    valid = lower(fused, library);
     fill();
   }
 
@@ -154,13 +155,15 @@ public:
   bool valid = false;
 
 private:
-  bool lower(bool fused) {
+  bool lower(bool fused, StringRef library) {
     PassManager passes(&context);
     passes.addPass(createConvertXfToDist());
     passes.addPass(createConvertDistToPipe());
     passes.addPass(createConvertPipeToKern());
     if (fused) {
-      passes.addPass(createKernFuseGemmEpilogue());
+      KernFuseGemmEpilogueOptions products;
+      products.library = library.str();
+      passes.addPass(createKernFuseGemmEpilogue(products));
       passes.addPass(createKernFuseRows());
       passes.addPass(createKernFuseColumns());
       passes.addPass(createCanonicalizerPass());
@@ -190,6 +193,7 @@ private:
 struct Case {
   const char *name, *optimizer;
   bool fused;
+  const char *library = "";
 };
 
 class LoweredSteps : public testing::TestWithParam<Case> {};
@@ -197,7 +201,7 @@ class LoweredSteps : public testing::TestWithParam<Case> {};
 } // namespace
 
 TEST_P(LoweredSteps, EqualsTheReference) {
-  Steps steps(GetParam().optimizer, GetParam().fused);
+  Steps steps(GetParam().optimizer, GetParam().fused, GetParam().library);
   ASSERT_TRUE(steps.valid);
   for (uint32_t step = 0; step < 2; ++step) {
     steps.run(step);
@@ -244,6 +248,10 @@ INSTANTIATE_TEST_SUITE_P(
              "#xf.adamw<beta1 = 0.9, beta2 = 0.95, epsilon = 1.0e-8, "
              "weight_decay = 0.1>",
              true},
+        Case{"adamw_cublaslt",
+             "#xf.adamw<beta1 = 0.9, beta2 = 0.95, epsilon = 1.0e-8, "
+             "weight_decay = 0.1>",
+             true, "cublaslt"},
         Case{"sgd_fused", "#xf.sgd<momentum = 0.9, weight_decay = 0.1>", true}),
     [](const testing::TestParamInfo<Case> &info) {
       return std::string(info.param.name);

@@ -192,3 +192,97 @@ func.func @f8(%x: tensor<16x16xf8E4M3FN>, %w: tensor<32x16xf8E4M3FN>, %s: tensor
   }
   return %2, %4, %6 : tensor<16x32xbf16>, tensor<16x32xbf16>, tensor<16x32xf32>
 }
+
+// -----
+
+// cuBLASLt multiplies by GELU's derivative where the forward pass kept its
+// input, and sums a bias gradient with the product of the weight's.
+// CHECK-LABEL: func.func @backward
+// CHECK: kern.gemm
+// CHECK-NEXT: kern.rows "gelu_tanh_gradient"
+// CHECK: kern.gemm
+// CHECK-NEXT: kern.columns "sum_leading"
+// LT-LABEL: func.func @backward
+// LT-SAME: (%[[DY:.*]]: tensor<8x16xbf16>, %[[W:.*]]: tensor<16x32xbf16>, %[[H:.*]]: tensor<8x32xbf16>, %[[X:.*]]: tensor<8x24xbf16>)
+// LT: %[[DH:.*]] = kern.gemm %[[DY]], %[[W]] preactivation %[[H]] {epilogue = #kern.epilogue<gelu_tanh>, k = 16 : i64, label = "dx+gelu_tanh_gradient", m = 8 : i64, n = 32 : i64} : {{.*}} -> tensor<8x32xbf16>
+// LT-NEXT: %[[V:.*]] = kern.view %[[DH]]
+// LT-NEXT: %[[DW:.*]], %[[DB:.*]] = kern.gemm %[[V]], %[[X]] {bias_gradient, k = 8 : i64, label = "dw+sum_leading", m = 32 : i64, n = 24 : i64, transpose_a} : {{.*}} -> (tensor<32x24xf32>, tensor<32xf32>)
+// LT-NEXT: return %[[DW]], %[[DB]]
+func.func @backward(%dy: tensor<8x16xbf16>, %w: tensor<16x32xbf16>, %h: tensor<8x32xbf16>, %x: tensor<8x24xbf16>) -> (tensor<32x24xf32>, tensor<32xf32>) {
+  %0 = kern.gemm %dy, %w {k = 16 : i64, label = "dx", m = 8 : i64, n = 32 : i64} : (tensor<8x16xbf16>, tensor<16x32xbf16>) -> tensor<8x32xbf16>
+  %1 = kern.rows "gelu_tanh_gradient" [8 x 32] (%d = %0 as full : tensor<8x32xbf16>, %p = %h as full : tensor<8x32xbf16>) -> (tensor<8x32xbf16> as full) {
+    %half = arith.constant 5.000000e-01 : f32
+    %three = arith.constant 1.341450e-01 : f32
+    %root = arith.constant 0.797884583 : f32
+    %one = arith.constant 1.000000e+00 : f32
+    %cubic = arith.constant 4.471500e-02 : f32
+    %t0 = arith.mulf %p, %p : f32
+    %t1 = arith.mulf %t0, %cubic : f32
+    %t2 = arith.addf %t1, %one : f32
+    %t3 = arith.mulf %p, %t2 : f32
+    %t4 = arith.mulf %t3, %root : f32
+    %t5 = math.tanh %t4 : f32
+    %t6 = arith.mulf %t0, %three : f32
+    %t7 = arith.addf %t6, %one : f32
+    %t8 = arith.mulf %t7, %root : f32
+    %t9 = arith.addf %t5, %one : f32
+    %t10 = arith.mulf %t9, %half : f32
+    %t11 = arith.mulf %p, %half : f32
+    %t12 = arith.mulf %t5, %t5 : f32
+    %t13 = arith.subf %one, %t12 : f32
+    %t14 = arith.mulf %t13, %t8 : f32
+    %t15 = arith.mulf %t11, %t14 : f32
+    %t16 = arith.addf %t10, %t15 : f32
+    %g = arith.mulf %d, %t16 : f32
+    kern.yield %g : f32
+  }
+  %v = kern.view %1 : tensor<8x32xbf16> to tensor<2x4x32xbf16>
+  %2 = kern.gemm %v, %x {k = 8 : i64, label = "dw", m = 32 : i64, n = 24 : i64, transpose_a} : (tensor<2x4x32xbf16>, tensor<8x24xbf16>) -> tensor<32x24xf32>
+  %3 = kern.columns "sum_leading" [8 x 32] (%d = %1 as full : tensor<8x32xbf16>) -> (tensor<32xf32>) {
+    kern.yield %d : f32
+  }
+  return %2, %3 : tensor<32x24xf32>, tensor<32xf32>
+}
+
+// -----
+
+// Not that of a product which is read elsewhere, nor a sum of another type.
+// LT-LABEL: func.func @backward_stays
+// LT: kern.gemm %{{[a-z0-9]+}}, %{{[a-z0-9]+}} {k
+// LT: kern.rows "gelu_tanh_gradient"
+// LT: kern.gemm {{.*}} {k
+// LT: kern.columns "sum_leading"
+func.func @backward_stays(%dy: tensor<8x16xbf16>, %w: tensor<16x32xbf16>, %h: tensor<8x32xbf16>, %x: tensor<8x24xbf16>) -> (tensor<8x32xbf16>, tensor<32x24xf32>, tensor<32xbf16>) {
+  %0 = kern.gemm %dy, %w {k = 16 : i64, m = 8 : i64, n = 32 : i64} : (tensor<8x16xbf16>, tensor<16x32xbf16>) -> tensor<8x32xbf16>
+  %1 = kern.rows "gelu_tanh_gradient" [8 x 32] (%d = %0 as full : tensor<8x32xbf16>, %p = %h as full : tensor<8x32xbf16>) -> (tensor<8x32xbf16> as full) {
+    %half = arith.constant 5.000000e-01 : f32
+    %three = arith.constant 1.341450e-01 : f32
+    %root = arith.constant 0.797884583 : f32
+    %one = arith.constant 1.000000e+00 : f32
+    %cubic = arith.constant 4.471500e-02 : f32
+    %t0 = arith.mulf %p, %p : f32
+    %t1 = arith.mulf %t0, %cubic : f32
+    %t2 = arith.addf %t1, %one : f32
+    %t3 = arith.mulf %p, %t2 : f32
+    %t4 = arith.mulf %t3, %root : f32
+    %t5 = math.tanh %t4 : f32
+    %t6 = arith.mulf %t0, %three : f32
+    %t7 = arith.addf %t6, %one : f32
+    %t8 = arith.mulf %t7, %root : f32
+    %t9 = arith.addf %t5, %one : f32
+    %t10 = arith.mulf %t9, %half : f32
+    %t11 = arith.mulf %p, %half : f32
+    %t12 = arith.mulf %t5, %t5 : f32
+    %t13 = arith.subf %one, %t12 : f32
+    %t14 = arith.mulf %t13, %t8 : f32
+    %t15 = arith.mulf %t11, %t14 : f32
+    %t16 = arith.addf %t10, %t15 : f32
+    %g = arith.mulf %d, %t16 : f32
+    kern.yield %g : f32
+  }
+  %2 = kern.gemm %1, %x {k = 8 : i64, m = 32 : i64, n = 24 : i64, transpose_a} : (tensor<8x32xbf16>, tensor<8x24xbf16>) -> tensor<32x24xf32>
+  %3 = kern.columns "sum_leading" [8 x 32] (%d = %1 as full : tensor<8x32xbf16>) -> (tensor<32xbf16>) {
+    kern.yield %d : f32
+  }
+  return %0, %2, %3 : tensor<8x32xbf16>, tensor<32x24xf32>, tensor<32xbf16>
+}

@@ -30,6 +30,7 @@ struct Case {
   float alpha = 1;
   DType inB = in;
   bool scaleA = false, scaleB = false;
+  bool preactivation = false, biasGradient = false;
 };
 
 struct Sizes {
@@ -38,8 +39,21 @@ struct Sizes {
 constexpr Sizes plain = {12, 16, 20}, multiples = {32, 48, 64};
 constexpr uint64_t operandBytes = 8192;
 
-/// The operands by their place: a, b, d, bias, auxiliary, residual, scales.
-enum Place { A, B, D, Bias, Auxiliary, Residual, ScaleA, ScaleB, Places };
+/// The operands by their place: a, b, d, bias, auxiliary, residual, scales,
+/// what a backward pass has.
+enum Place {
+  A,
+  B,
+  D,
+  Bias,
+  Auxiliary,
+  Residual,
+  ScaleA,
+  ScaleB,
+  Preactivation,
+  BiasGradient,
+  Places
+};
 
 Operand operandAt(Place place, uint64_t elements, DType dtype) {
   return {{place * operandBytes, elements * uint64_t(kernels::bytesOf(dtype))},
@@ -63,6 +77,10 @@ GemmCall callOf(const Case &c, const Sizes &sizes = plain) {
     call.auxiliary = operandAt(Auxiliary, m * n, c.out);
   if (c.residual)
     call.residual = operandAt(Residual, m * n, c.out);
+  if (c.preactivation)
+    call.preactivation = operandAt(Preactivation, m * n, c.out);
+  if (c.biasGradient)
+    call.biasGradient = operandAt(BiasGradient, m, c.out);
   if (c.scaleA)
     call.scaleA = operandAt(ScaleA, 1, f32);
   if (c.scaleB)
@@ -74,7 +92,8 @@ GemmCall callOf(const Case &c, const Sizes &sizes = plain) {
 std::vector<char> filled(const GemmCall &call) {
   std::vector<char> arena(Places * operandBytes);
   for (const Operand *operand :
-       {&call.a, &call.b, &call.d, &call.bias, &call.residual})
+       {&call.a, &call.b, &call.d, &call.bias, &call.residual,
+        &call.preactivation, &call.biasGradient})
     for (uint64_t i = 0;
          i * uint64_t(kernels::bytesOf(operand->dtype)) < operand->range.bytes;
          ++i)
@@ -103,6 +122,8 @@ kernels::KernelError computeReference(const GemmCall &call,
   args.a = view(call.a), args.b = view(call.b), args.d = view(call.d);
   args.bias = view(call.bias), args.auxiliary = view(call.auxiliary);
   args.residual = view(call.residual);
+  args.preactivation = view(call.preactivation);
+  args.biasGradient = view(call.biasGradient);
   args.scaleA = static_cast<const float *>(view(call.scaleA).data);
   args.scaleB = static_cast<const float *>(view(call.scaleB).data);
   return kernels::reference::gemm(args);
@@ -133,7 +154,8 @@ void expectReference(Device &device, const GemmCall &call) {
   ASSERT_TRUE(status.ok()) << status.message();
   ASSERT_TRUE(device.copyToHost(0, all, actual.data()).ok());
   ASSERT_TRUE(device.synchronize().ok());
-  for (const Operand *operand : {&call.d, &call.auxiliary}) {
+  for (const Operand *operand :
+       {&call.d, &call.auxiliary, &call.biasGradient}) {
     uint64_t bytes = uint64_t(kernels::bytesOf(operand->dtype));
     for (uint64_t e = 0; e * bytes < operand->range.bytes; ++e) {
       auto at = [&](std::vector<char> &arena) {
@@ -169,6 +191,38 @@ TEST(CudaProducts, AreThoseOfTheReference) {
 }
 
 /// The library looks at these pointers when it chooses an algorithm.
+TEST(CudaProducts, OfABackwardPassAreThoseOfTheReference) {
+  const Case cases[] = {
+      {.in = bf16,
+       .out = bf16,
+       .epilogue = Epilogue::GeluTanh,
+       .preactivation = true},
+      {.in = f32,
+       .out = f32,
+       .transposeB = true,
+       .epilogue = Epilogue::GeluTanh,
+       .alpha = 2,
+       .preactivation = true},
+      {.in = bf16, .out = f32, .transposeA = true, .biasGradient = true},
+      // What is added to the product is not added to the sums, nor is alpha.
+      {.in = f16,
+       .out = f32,
+       .transposeA = true,
+       .accumulate = true,
+       .alpha = 0.5f,
+       .biasGradient = true},
+      {.in = f32, .out = f32, .biasGradient = true},
+  };
+  auto device = open();
+  for (size_t i = 0; i < std::size(cases); ++i) {
+    SCOPED_TRACE("case " + std::to_string(i));
+    GemmCall call = callOf(cases[i]);
+    expectReference(*device, call);
+    EXPECT_TRUE(device->prepareProducts({&call, 1}).ok());
+    expectReference(*device, call);
+  }
+}
+
 TEST(CudaProducts, HaveAnAlgorithmForEachAlignmentOfBiasAndKeptInput) {
   Case c{bf16, bf16, false, true, true, false, false, Epilogue::GeluTanh, true};
   auto device = open();
@@ -228,6 +282,14 @@ TEST(CudaProducts, RefusesWhatTheLibraryDoesNot) {
        "a residual beside a nonlinearity or a sum"},
       {{f32, f32, false, false, false, false, false, Epilogue::None, true},
        "a kept input without gelu_tanh or with rows of no multiple of 8"},
+      {{.in = f32,
+        .out = f32,
+        .accumulate = true,
+        .epilogue = Epilogue::GeluTanh,
+        .preactivation = true},
+       "a derivative beside a bias, a kept input or a sum"},
+      {{.in = f32, .out = f32, .bias = true, .biasGradient = true},
+       "a bias gradient beside a nonlinearity or a bias"},
   };
   for (const auto &row : rows) {
     Status status = device->gemm(0, callOf(row.c));
@@ -255,7 +317,10 @@ TEST(CudaProducts, RefusesEightBitFactorsThatTheLibraryDoesNot) {
   c.bias = false, c.epilogue = Epilogue::GeluTanh;
   expectRefused(callOf(c, multiples),
                 name + "a nonlinearity behind 8-bit factors");
-  c.epilogue = Epilogue::None, c.transposeB = false;
+  c.epilogue = Epilogue::None, c.biasGradient = true;
+  expectRefused(callOf(c, multiples),
+                name + "a bias gradient of 8-bit factors");
+  c.biasGradient = false, c.transposeB = false;
   expectRefused(callOf(c, multiples),
                 name + "8-bit factors on this GPU whose inner dimension does "
                        "not run fastest; compile the program for it (--arch)");

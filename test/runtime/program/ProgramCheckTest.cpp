@@ -323,6 +323,19 @@ static const Mutation mutations[] = {
        at(r, 0, 3).mutable_gemm()->set_epilogue("gelo");
      },
      "V21: rank 0, role 0 'all', sequence 0 'microbatch', instruction 3: gemm has an unknown epilogue 'gelo'"},
+    {"gemm preactivation",
+     [](Program &p, Role &r) {
+       at(r, 0, 3).mutable_gemm()->set_has_preactivation(true);
+       at(r, 0, 3).mutable_gemm()->set_preactivation(1);
+     },
+     "V21: rank 0, role 0 'all', sequence 0 'microbatch', instruction 3: gemm has a preactivation without an epilogue, or adds something"},
+    {"gemm bias gradient",
+     [](Program &p, Role &r) {
+       at(r, 0, 3).mutable_gemm()->set_has_bias_gradient(true);
+       at(r, 0, 3).mutable_gemm()->set_bias_gradient(1);
+       at(r, 0, 3).mutable_gemm()->set_epilogue("gelu");
+     },
+     "V21: rank 0, role 0 'all', sequence 0 'microbatch', instruction 3: gemm has a bias gradient beside an epilogue or what it adds"},
     {"gemm packed",
      [](Program &p, Role &r) {
        at(r, 0, 3).mutable_gemm()->set_b_packed(true);

@@ -168,6 +168,8 @@ Status CpuDevice::doGemm(StreamId, const GemmCall &call) {
   args.bias = view(call.bias);
   args.auxiliary = view(call.auxiliary);
   args.residual = view(call.residual);
+  args.preactivation = view(call.preactivation);
+  args.biasGradient = view(call.biasGradient);
   args.scaleA = static_cast<const float *>(view(call.scaleA).data);
   args.scaleB = static_cast<const float *>(view(call.scaleB).data);
   if (kernels::KernelError error = kernels::gemm(args, workers))

@@ -60,6 +60,10 @@ inline constexpr uint32_t CUBLASLT_EPILOGUE_DEFAULT = 1;
 inline constexpr uint32_t CUBLASLT_EPILOGUE_BIAS = 4;
 inline constexpr uint32_t CUBLASLT_EPILOGUE_GELU = 32;
 inline constexpr uint32_t CUBLASLT_EPILOGUE_GELU_AUX = 32 | 128;
+/// Times GELU's derivative at the auxiliary matrix, which is read.
+inline constexpr uint32_t CUBLASLT_EPILOGUE_DGELU = 64 | 128;
+/// B summed over the inner dimension into the bias.
+inline constexpr uint32_t CUBLASLT_EPILOGUE_BGRADB = 512;
 
 /// cublasLtMatmulPreferenceAttributes_t.
 inline constexpr int CUBLASLT_MATMUL_PREF_MAX_WORKSPACE_BYTES = 1;

@@ -50,6 +50,8 @@ static const char *objectionToF8(const GemmCall &call, F8Layouts layouts) {
       return "8-bit factors with a size of no multiple of 16";
   if (call.epilogue != Epilogue::None)
     return "a nonlinearity behind 8-bit factors";
+  if (has(call.biasGradient))
+    return "a bias gradient of 8-bit factors";
   // It has a bias of bf16 there.
   if (has(call.bias) && call.d.dtype == DType::F32)
     return "a bias beside 8-bit factors and a result of f32";
@@ -67,7 +69,8 @@ static const char *objectionTo(const GemmCall &call, F8Layouts layouts) {
     return "factors of two element types";
   if (!f8 && call.d.dtype != call.a.dtype && call.d.dtype != DType::F32)
     return "a result narrower than its factors";
-  for (const Operand *other : {&call.bias, &call.residual, &call.auxiliary})
+  for (const Operand *other : {&call.bias, &call.residual, &call.auxiliary,
+                               &call.preactivation, &call.biasGradient})
     if (has(*other) && other->dtype != call.d.dtype)
       return "operands of other element types than the result";
   bool activates = call.epilogue != Epilogue::None;
@@ -75,9 +78,35 @@ static const char *objectionTo(const GemmCall &call, F8Layouts layouts) {
     return "a nonlinearity other than gelu_tanh";
   if (has(call.residual) && (activates || call.accumulate))
     return "a residual beside a nonlinearity or a sum";
-  if (has(call.auxiliary) && (!activates || call.n % 8 != 0))
-    return "a kept input without gelu_tanh or with rows of no multiple of 8";
+  for (const Operand *input : {&call.auxiliary, &call.preactivation})
+    if (has(*input) && (!activates || call.n % 8 != 0))
+      return "a kept input without gelu_tanh or with rows of no multiple of 8";
+  if (has(call.preactivation) &&
+      (has(call.bias) || has(call.auxiliary) || call.accumulate))
+    return "a derivative beside a bias, a kept input or a sum";
+  if (has(call.biasGradient) && (activates || has(call.bias)))
+    return "a bias gradient beside a nonlinearity or a bias";
   return nullptr;
+}
+
+/// What cuBLASLt calls the auxiliary matrix, and the bias.
+static const Operand &auxiliaryOf(const GemmCall &call) {
+  return has(call.preactivation) ? call.preactivation : call.auxiliary;
+}
+static const Operand &biasOf(const GemmCall &call) {
+  return has(call.biasGradient) ? call.biasGradient : call.bias;
+}
+
+static uint32_t epilogueOf(const GemmCall &call) {
+  if (has(call.preactivation))
+    return CUBLASLT_EPILOGUE_DGELU;
+  if (has(call.biasGradient))
+    return CUBLASLT_EPILOGUE_BGRADB;
+  uint32_t activation = call.epilogue == Epilogue::None ? 0
+                        : has(call.auxiliary) ? CUBLASLT_EPILOGUE_GELU_AUX
+                                              : CUBLASLT_EPILOGUE_GELU;
+  uint32_t bias = has(call.bias) ? CUBLASLT_EPILOGUE_BIAS : 0;
+  return activation | bias ? activation | bias : CUBLASLT_EPILOGUE_DEFAULT;
 }
 
 /// The largest power of two up to 256 that `address` is a multiple of.
@@ -108,17 +137,11 @@ public:
                    CUDA_R_32F);
     int32_t transposeA = call.transposeB ? CUBLAS_OP_T : CUBLAS_OP_N;
     int32_t transposeB = call.transposeA ? CUBLAS_OP_T : CUBLAS_OP_N;
-    uint32_t epilogue = call.epilogue == Epilogue::None
-                            ? CUBLASLT_EPILOGUE_DEFAULT
-                        : has(call.auxiliary) ? CUBLASLT_EPILOGUE_GELU_AUX
-                                              : CUBLASLT_EPILOGUE_GELU;
-    if (has(call.bias))
-      epilogue = (epilogue == CUBLASLT_EPILOGUE_DEFAULT ? 0 : epilogue) |
-                 CUBLASLT_EPILOGUE_BIAS;
     HOCKET_RETURN_IF_ERROR(set(CUBLASLT_MATMUL_DESC_TRANSA, transposeA));
     HOCKET_RETURN_IF_ERROR(set(CUBLASLT_MATMUL_DESC_TRANSB, transposeB));
-    HOCKET_RETURN_IF_ERROR(set(CUBLASLT_MATMUL_DESC_EPILOGUE, epilogue));
-    if (has(call.auxiliary))
+    HOCKET_RETURN_IF_ERROR(
+        set(CUBLASLT_MATMUL_DESC_EPILOGUE, epilogueOf(call)));
+    if (has(auxiliaryOf(call)))
       HOCKET_RETURN_IF_ERROR(
           set(CUBLASLT_MATMUL_DESC_EPILOGUE_AUX_LD, int64_t(call.n)));
     HOCKET_RETURN_IF_ERROR(
@@ -128,7 +151,7 @@ public:
     return layOut(d, call.d.dtype, false, call.n, call.m);
   }
 
-  /// Scales, bias and kept input, which the choice may look at.
+  /// Scales, bias and auxiliary matrix, which the choice may look at.
   Status setPointers(const GemmCall &call, CUdeviceptr arena) {
     if (has(call.scaleB))
       HOCKET_RETURN_IF_ERROR(set(CUBLASLT_MATMUL_DESC_A_SCALE_POINTER,
@@ -136,12 +159,12 @@ public:
     if (has(call.scaleA))
       HOCKET_RETURN_IF_ERROR(set(CUBLASLT_MATMUL_DESC_B_SCALE_POINTER,
                                  arena + call.scaleA.range.offset));
-    if (has(call.bias))
+    if (has(biasOf(call)))
       HOCKET_RETURN_IF_ERROR(set(CUBLASLT_MATMUL_DESC_BIAS_POINTER,
-                                 arena + call.bias.range.offset));
-    if (has(call.auxiliary))
+                                 arena + biasOf(call).range.offset));
+    if (has(auxiliaryOf(call)))
       HOCKET_RETURN_IF_ERROR(set(CUBLASLT_MATMUL_DESC_EPILOGUE_AUX_POINTER,
-                                 arena + call.auxiliary.range.offset));
+                                 arena + auxiliaryOf(call).range.offset));
     return okStatus();
   }
 
@@ -311,13 +334,15 @@ StatusOr<MatrixProducts::Product *> MatrixProducts::find(const GemmCall &call,
         uint64_t(call.a.dtype) << 4 | uint64_t(call.b.dtype),
         uint64_t(call.d.dtype), uint64_t(call.epilogue),
         uint64_t(has(call.bias)) | uint64_t(has(call.scaleA)) << 1 |
-            uint64_t(has(call.scaleB)) << 2,
+            uint64_t(has(call.scaleB)) << 2 |
+            uint64_t(has(call.preactivation)) << 3 |
+            uint64_t(has(call.biasGradient)) << 4,
         uint64_t(has(call.auxiliary)), uint64_t(has(call.residual))})
     key[3] = key[3] << 8 | field;
   for (uint32_t alignment : alignmentsOf(call, place.memory.arena))
     key[4] = key[4] << 16 | alignment;
   // What the library looks at the pointers for.
-  for (const Operand *beside : {&call.bias, &call.auxiliary})
+  for (const Operand *beside : {&biasOf(call), &auxiliaryOf(call)})
     key[5] =
         key[5] << 16 |
         (has(*beside) ? alignmentOf(place.memory.arena + beside->range.offset)
@@ -337,9 +362,14 @@ MatrixProducts::make(const GemmCall &call, const Key &key, const Place &place) {
   auto product = std::make_unique<Product>(api);
   HOCKET_RETURN_IF_ERROR(product->describe(call));
   HOCKET_RETURN_IF_ERROR(product->setPointers(call, place.memory.arena));
-  HOCKET_RETURN_IF_ERROR(
-      product->propose(handle, place.memory.workspaceBytes,
-                       alignmentsOf(call, place.memory.arena)));
+  Status proposed = product->propose(handle, place.memory.workspaceBytes,
+                                     alignmentsOf(call, place.memory.arena));
+  if (proposed.code() == StatusCode::FailedPrecondition &&
+      epilogueOf(call) != CUBLASLT_EPILOGUE_DEFAULT)
+    return failedPrecondition(proposed.message() +
+                              " and what is fused with it; compile the program "
+                              "with --no-fusion");
+  HOCKET_RETURN_IF_ERROR(proposed);
   bool isLoaded = false;
   AlgorithmChoice::Run run = [&](size_t candidate) -> Status {
     HOCKET_RETURN_IF_ERROR(fill(place));

@@ -10,8 +10,9 @@
 /// D' = op(B)' op(A)'. Products and sums are kept in f32.
 ///
 /// The library does with one call: a bias, adding to D or to a residual of D's
-/// type, and the tanh form of GELU, whose input may be kept. Element types: A
-/// and B alike; D, bias, residual and auxiliary alike, of A's type or f32.
+/// type, the tanh form of GELU, whose input may be kept, or its derivative at
+/// such an input, and a bias gradient. Element types: A and B alike; D and what
+/// is beside it alike, of A's type or f32.
 ///
 /// Factors of 8 bits are multiplied as kernels/cuda/F8Products.h says, each
 /// times a scale in GPU memory; D has bf16, f16 or f32, there is no GELU, and

@@ -1,0 +1,32 @@
+// RUN: hocket-opt %s --convert-kern-to-exec | FileCheck %s
+// RUN: sed -e 's/, \[@backward, 1, 0\]//' %s | hocket-opt --convert-kern-to-exec | FileCheck %s --check-prefix=ONE
+
+// A product adds to the weight's gradient, and overwrites the bias's: the first
+// goes straight to its variable, the second only where one microbatch is all.
+
+kern.variable @x : tensor<4x8xf32> {kind = "state"}
+kern.variable @w.grad : tensor<8x8xf32> {kind = "gradient", parameter = "w", slot = "gradient"}
+kern.variable @b.grad : tensor<8xf32> {kind = "gradient", parameter = "b", slot = "gradient"}
+
+// CHECK: %[[X:.*]] = exec.buffer "x"
+// CHECK: %[[W:.*]] = exec.buffer "w.grad"
+// CHECK: %[[B:.*]] = exec.buffer "b.grad"
+// CHECK: exec.sequence @backward {
+// CHECK-NEXT: exec.gemm %[[X]], %[[X]] into %[[W]] bias_gradient %[[S:.*]] {accumulate = 2 : i64
+// CHECK-NEXT: exec.library "accumulate"(%[[S]], %[[B]]) {accumulate = 2 : i64
+// CHECK-NEXT: {{^ *[}]$}}
+
+// ONE: %[[X:.*]] = exec.buffer "x"
+// ONE: %[[W:.*]] = exec.buffer "w.grad"
+// ONE: %[[B:.*]] = exec.buffer "b.grad"
+// ONE: exec.sequence @backward {
+// ONE-NEXT: exec.gemm %[[X]], %[[X]] into %[[W]] bias_gradient %[[B]] {k
+// ONE-NEXT: {{^ *[}]$}}
+func.func @backward() attributes {kern.fragment = "B"} {
+  %x = kern.read @x : tensor<4x8xf32>
+  %g, %s = kern.gemm %x, %x {bias_gradient, k = 4 : i64, m = 8 : i64, n = 8 : i64, transpose_a} : (tensor<4x8xf32>, tensor<4x8xf32>) -> (tensor<8x8xf32>, tensor<8xf32>)
+  kern.accumulate %g, @w.grad : tensor<8x8xf32>
+  kern.accumulate %s, @b.grad : tensor<8xf32>
+  return
+}
+kern.schedule "train_step" {actions = [[@backward, 0, 0], [@backward, 1, 0]], program = {}, slots = 1 : i64}
