@@ -114,6 +114,8 @@ static void addKernPasses(OpPassManager &manager,
     manager.addPass(createKernFitF8Products(factors));
   }
   if (options.fuse) {
+    // Before anything stands between the two.
+    manager.addPass(createKernFuseLoss());
     // Products first: what their epilogue takes is not there for a kernel.
     KernFuseGemmEpilogueOptions products;
     products.library = options.target == "cuda" ? "cublaslt" : "";

@@ -29,6 +29,9 @@ crossEntropyBackward(const CrossEntropyBackwardArguments &args,
 [[nodiscard]] KernelError
 crossEntropyRows(const CrossEntropyRowsArguments &args, Workers &workers);
 
+[[nodiscard]] KernelError
+crossEntropyJoint(const CrossEntropyJointArguments &args, Workers &workers);
+
 } // namespace hocket::kernels
 
 #endif // HOCKET_KERNELS_CPU_CROSSENTROPY_H

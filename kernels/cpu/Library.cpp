@@ -100,6 +100,8 @@ constexpr Row table[] = {
     {"cross_entropy_rows", runs<crossEntropyRows, crossEntropyRowsArguments>},
     {"cross_entropy_backward_piece",
      runs<crossEntropyBackward, crossEntropyBackwardArguments>},
+    {"cross_entropy_joint",
+     runs<crossEntropyJoint, crossEntropyJointArguments>},
     {"log_sum_exp", runLogSumExp},
     {"count_labels", runCountLabels},
     {"mean_loss", runMeanLoss},

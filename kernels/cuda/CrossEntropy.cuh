@@ -6,14 +6,16 @@
 ///
 /// \file
 /// kernels/reference/CrossEntropy.h on the GPU. Logits are read once, forward
-/// and backward: a block of 256 threads walks over a row with a running
-/// maximum and sum. Accesses are of 16 aligned bytes even where the vocabulary
-/// is no multiple of them. What is done for every element decides nothing, and
-/// its exponential is one instruction: there are few to spare before they take
-/// longer than memory.
+/// and backward, or once for both: a block of 256 threads walks over a row with
+/// a running maximum and sum. Accesses are of 16 aligned bytes even where the
+/// vocabulary is no multiple of them. What is done for every element decides
+/// nothing, and its exponential is one instruction: there are few to spare
+/// before they take longer than memory.
 ///
 ///   crossEntropyRows      a block a row and part
 ///   crossEntropyBackward  a block a row
+///   crossEntropyJoint     a block of 512 threads a row, which keeps it in
+///                         shared memory, or as much as fits
 ///   countLabels, meanLoss, meanLossOf
 ///                         up to kLossBlocks; the last adds what all summed
 ///   logSumExp             a warp a row
@@ -64,14 +66,16 @@ struct ExpSum {
   }
 };
 
-template <class T> HOCKET_DEVICE auto floatsOf(const T *aligned) {
-  constexpr int N = RowPieces<T>::width;
-  auto from = loadAligned<N>(aligned);
+template <class T, int N>
+HOCKET_DEVICE Pack<float, N> floatsOf(const Pack<T, N> &from) {
   Pack<float, N> x;
 #pragma unroll
   for (int i = 0; i < N; ++i)
     x.at[i] = toFloat(from.at[i]);
   return x;
+}
+template <class T> HOCKET_DEVICE auto floatsOf(const T *aligned) {
+  return floatsOf(loadAligned<RowPieces<T>::width>(aligned));
 }
 
 /// Of `count` elements from `row` on, by 256 threads; in each of them.
@@ -130,6 +134,41 @@ HOCKET_DEVICE void crossEntropyRows(const T *logits, const int *labels,
     picked[token] = isHere ? toFloat(row[column]) : 0.0f;
 }
 
+/// The gradient of a row's logits.
+template <class T> struct RowGradient {
+  static constexpr int width = RowPieces<T>::width;
+  float mean, sum;      ///< of a label that counts; log(sum(exp)) of the row
+  Integer last, picked; ///< columns that have a gradient; the label's column
+
+  /// Of those from `column` on.
+  HOCKET_MEMBER Pack<T, width> of(Pack<float, width> x, Integer column) const {
+#pragma unroll
+    for (int i = 0; i < width; ++i)
+      x.at[i] = exponential(x.at[i] - sum);
+    if (picked >= column && picked < column + width) {
+#pragma unroll
+      for (int i = 0; i < width; ++i)
+        x.at[i] -= column + i == picked ? 1.0f : 0.0f;
+    }
+    Pack<T, width> gradient;
+#pragma unroll
+    for (int i = 0; i < width; ++i)
+      gradient.at[i] = fromFloat<T>(mean * x.at[i]);
+    if (column + width > last) {
+#pragma unroll
+      for (int i = 0; i < width; ++i)
+        if (column + i >= last)
+          gradient.at[i] = fromFloat<T>(0.0f);
+    }
+    return gradient;
+  }
+  HOCKET_MEMBER T ofOne(float x, Integer column) const {
+    float hit = column == picked ? 1.0f : 0.0f;
+    float gradient = mean * (exponential(x - sum) - hit);
+    return fromFloat<T>(column < last ? gradient : 0.0f);
+  }
+};
+
 /// dlogits may be logits. `count` is how many labels count.
 ///
 /// Budget: 40 registers; a turn of 16 bytes: 16 instructions an element, 1
@@ -143,45 +182,95 @@ HOCKET_DEVICE void crossEntropyBackward(const T *logits, const int *labels,
                                         const float *count, T *dlogits,
                                         Integer vocab, Integer valid,
                                         Integer first, unsigned *fault) {
-  constexpr int N = RowPieces<T>::width;
   Integer token = blockIdx.x;
   int label = labels[token];
   if (threadIdx.x == 0)
     checkLabel(label, valid, fault);
   const T *row = logits + token * vocab;
   T *to = dlogits + token * vocab;
-  float mean = *count > 0 ? *dloss / *count : 0.0f, sum = lse[token];
-  Integer last = label < 0 ? 0 : valid - first, picked = label - first;
+  RowGradient<T> gradient{*count > 0 ? *dloss / *count : 0.0f, lse[token],
+                          label < 0 ? 0 : valid - first, label - first};
   RowPieces<T> pieces(row, vocab);
   for (Integer pack = threadIdx.x; pack < pieces.packs; pack += 256) {
     Integer column = pieces.column(pack);
-    auto x = floatsOf(row + column);
-#pragma unroll
-    for (int i = 0; i < N; ++i)
-      x.at[i] = exponential(x.at[i] - sum);
-    if (picked >= column && picked < column + N) {
-#pragma unroll
-      for (int i = 0; i < N; ++i)
-        x.at[i] -= column + i == picked ? 1.0f : 0.0f;
-    }
-    Pack<T, N> gradient;
-#pragma unroll
-    for (int i = 0; i < N; ++i)
-      gradient.at[i] = fromFloat<T>(mean * x.at[i]);
-    if (column + N > last) {
-#pragma unroll
-      for (int i = 0; i < N; ++i)
-        if (column + i >= last)
-          gradient.at[i] = fromFloat<T>(0.0f);
-    }
-    store(to + column, gradient);
+    store(to + column, gradient.of(floatsOf(row + column), column));
   }
   if (threadIdx.x >= static_cast<unsigned>(pieces.singles()))
     return;
   Integer column = pieces.single(threadIdx.x);
-  float hit = column == picked ? 1.0f : 0.0f;
-  float gradient = mean * (exponential(toFloat(row[column]) - sum) - hit);
-  to[column] = fromFloat<T>(column < last ? gradient : 0.0f);
+  to[column] = gradient.ofOne(toFloat(row[column]), column);
+}
+
+/// crossEntropyRows of one part and crossEntropyBackward of whole rows: lse[t],
+/// picked[t] and the gradient, which may take the logits' place. The first
+/// `kept` packs of a row wait in shared memory for the second walk, which goes
+/// back, so that what is read again was read last.
+///
+/// Budget: 40 registers; a turn of 16 bytes: 16 instructions an element, 1
+/// load, 1 store, 1 shared.
+/// Over: 26 instructions, 9 stores: whether the result's address is a multiple
+/// of 16 bytes is tested as the kernel runs.
+template <class T>
+HOCKET_DEVICE void crossEntropyJoint(const T *logits, const int *labels,
+                                     const float *dloss, const float *count,
+                                     float *lse, float *picked, T *dlogits,
+                                     Integer vocab, Integer valid, Integer kept,
+                                     unsigned *fault, float *shared) {
+  constexpr int N = RowPieces<T>::width, step = kJointThreads;
+  __shared__ float scratch[step / 32];
+  auto staged = reinterpret_cast<Pack<T, N> *>(shared);
+  Integer token = blockIdx.x;
+  int label = labels[token], thread = threadIdx.x;
+  const T *row = logits + token * vocab;
+  T *to = dlogits + token * vocab;
+  RowPieces<T> pieces(row, vocab);
+  auto stage = [&](Integer pack) {
+    auto from = loadAligned<N>(row + pieces.column(pack));
+    if (pack < kept)
+      staged[pack] = from;
+    return floatsOf(from);
+  };
+  // Packs of valid columns alone, then those that have padding.
+  Integer whole = valid < pieces.before ? 0 : (valid - pieces.before) / N;
+  ExpSum mine;
+#pragma unroll 2
+  for (Integer pack = thread; pack < whole; pack += step)
+    mine.add(stage(pack).at);
+#pragma unroll 1
+  for (Integer pack = whole + thread; pack < pieces.packs; pack += step) {
+    auto x = stage(pack);
+#pragma unroll
+    for (int i = 0; i < N; ++i)
+      if (pieces.column(pack) + i >= valid)
+        x.at[i] = neutral<Max>();
+    mine.add(x.at);
+  }
+  bool hasSingle = thread < pieces.singles();
+  Integer single = hasSingle ? pieces.single(thread) : 0;
+  if (hasSingle && single < valid) {
+    float one[1] = {toFloat(row[single])};
+    mine.add(one);
+  }
+  // Before any thread writes the gradient, which reductions keep waiting.
+  float hit = label >= 0 && label < vocab ? toFloat(row[label]) : 0.0f;
+  float sum =
+      mine.logOfAll([&](float x) { return reduceRow<Max, step>(x, scratch); },
+                    [&](float x) { return reduceRow<Add, step>(x, scratch); });
+  if (thread == 0) {
+    checkLabel(label, valid, fault);
+    lse[token] = sum;
+    picked[token] = hit;
+  }
+  RowGradient<T> gradient{*count > 0 ? *dloss / *count : 0.0f, sum,
+                          label < 0 ? 0 : valid, label};
+  Integer turns = (pieces.packs - thread + step - 1) / step;
+  for (Integer turn = turns - 1; turn >= 0; --turn) {
+    Integer pack = thread + turn * step, column = pieces.column(pack);
+    auto from = pack < kept ? staged[pack] : loadAligned<N>(row + column);
+    store(to + column, gradient.of(floatsOf(from), column));
+  }
+  if (hasSingle)
+    to[single] = gradient.ofOne(toFloat(row[single]), single);
 }
 
 //===----------------------------------------------------------------------===//

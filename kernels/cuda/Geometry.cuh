@@ -98,6 +98,12 @@ constexpr int kGradientRows = 64, kGradientThreads = 256;
 /// Threads of a block that sums over tokens, and how many blocks there are at
 /// most.
 constexpr int kLossThreads = 256, kLossBlocks = 128;
+
+/// Threads that take a row of logits and its gradient together, and what they
+/// keep of it in shared memory: all of 50,304 in 16 bits, in what every GPU
+/// from Ampere on gives a block; two such blocks on those of data centres but
+/// for A100.
+constexpr int kJointThreads = 512, kLossRowBytes = 100608;
 /// Side of the tile of a matrix of bytes that a block transposes.
 constexpr int kTransposeSide = 128;
 /// Elements of a tensor whose squares a block sums.

@@ -71,6 +71,7 @@ constexpr Row rows[] = {
     {"cross_entropy_backward", launchCrossEntropyBackward},
     {"cross_entropy_rows", launchCrossEntropyRows},
     {"cross_entropy_backward_piece", launchCrossEntropyPiece},
+    {"cross_entropy_joint", launchCrossEntropyJoint},
     {"log_sum_exp", launchLogSumExp},
     {"count_labels", launchCountLabels},
     {"mean_loss", launchMeanLoss},

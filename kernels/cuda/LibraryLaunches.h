@@ -47,6 +47,7 @@ KernelError launchCrossEntropyBackward(const CudaRequest &request,
                                        CudaCall &call);
 KernelError launchCrossEntropyRows(const CudaRequest &request, CudaCall &call);
 KernelError launchCrossEntropyPiece(const CudaRequest &request, CudaCall &call);
+KernelError launchCrossEntropyJoint(const CudaRequest &request, CudaCall &call);
 KernelError launchLogSumExp(const CudaRequest &request, CudaCall &call);
 KernelError launchCountLabels(const CudaRequest &request, CudaCall &call);
 KernelError launchMeanLoss(const CudaRequest &request, CudaCall &call);

@@ -77,6 +77,22 @@ KernelError launchCrossEntropyPiece(const CudaRequest &request,
   return addBackward(request, /*piece=*/true, call);
 }
 
+KernelError launchCrossEntropyJoint(const CudaRequest &request,
+                                    CudaCall &call) {
+  Integers n = request.integers;
+  std::string type = cudaType(n[0]);
+  int64_t rowBytes = n[2] * bytesOf(static_cast<DType>(n[0]));
+  int64_t kept = std::min<int64_t>(rowBytes, cuda::kLossRowBytes) / 16;
+  LaunchText text(kHeader, "crossEntropyJoint", {type});
+  text.in("logits", type, 0).in("labels", "int", 1).in("dloss", "float", 2);
+  text.in("count", "float", 3).out("lse", "float", 4).out("picked", "float", 5);
+  text.out("dlogits", type, 6).size("vocab", n[2]).size("valid", n[3]);
+  text.size("kept", kept).fault();
+  // No launch with a pointer to shared memory has none of it.
+  return addLaunch(call, text, {n[1], 1, 1}, cuda::kJointThreads,
+                   std::max<int64_t>(kept, 1) * 16);
+}
+
 KernelError launchCrossEntropyRows(const CudaRequest &request, CudaCall &call) {
   Integers n = request.integers;
   std::string type = cudaType(n[0]);

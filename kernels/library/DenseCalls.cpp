@@ -134,6 +134,16 @@ CrossEntropyRowsArguments crossEntropyRowsArguments(const LibraryCall &call) {
           f32(call, 3)};
 }
 
+CrossEntropyJointArguments crossEntropyJointArguments(const LibraryCall &call) {
+  Integers n = call.integers;
+  DType t = typeOf(n[0]);
+  return {n[1],         n[2],
+          n[3],         view(call, 0, t),
+          ids(call, 1), f32(call, 2),
+          f32(call, 3), f32(call, 4),
+          f32(call, 5), view(call, 6, t)};
+}
+
 MeanLossArguments meanLossArguments(const LibraryCall &call) {
   return {call.integers[0], f32(call, 0),       f32(call, 1),
           ids(call, 2),     *floatsAt(call, 3), f32(call, 4)};

@@ -38,6 +38,7 @@ static constexpr LibraryOp table[] = {
     {"cross_entropy_rows", 4, 4, 1, 0b1100, false, crossEntropyRowsSizes},
     {"cross_entropy_backward_piece", 6, 6, 1, 0b100000, false,
      crossEntropyPieceSizes},
+    {"cross_entropy_joint", 7, 7, 0, 0b1110000, false, crossEntropyJointSizes},
     {"log_sum_exp", 2, 2, 0, 0b10, false, logSumExpSizes},
     {"count_labels", 2, 2, 0, 0b10, false, countLabelsSizes},
     {"mean_loss", 5, 5, 0, 0b10000, false, meanLossSizes},

@@ -69,6 +69,11 @@
 ///                     dlogits[T, V] (out; may be logits)
 ///                     integers: dtype, T, V, valid_vocab
 ///                     scalars: first column
+/// cross_entropy_joint buffers: logits[T, V], labels i32[T], dloss f32[1],
+///                     count f32[1], lse f32[T] (out), picked f32[T] (out),
+///                     dlogits[T, V] (out; may be logits): rows of one part
+///                     and their gradient
+///                     integers: dtype, T, V, valid_vocab
 /// log_sum_exp         buffers: x f32[T, n], y f32[T] (out)
 ///                     integers: T, n
 /// count_labels        buffers: labels i32[T], count f32[1] (out)

@@ -68,6 +68,7 @@ crossEntropyForwardArguments(const LibraryCall &call);
 CrossEntropyBackwardArguments
 crossEntropyBackwardArguments(const LibraryCall &call);
 CrossEntropyRowsArguments crossEntropyRowsArguments(const LibraryCall &call);
+CrossEntropyJointArguments crossEntropyJointArguments(const LibraryCall &call);
 MeanLossArguments meanLossArguments(const LibraryCall &call);
 std::vector<GlobalNormArguments::Tensor>
 globalNormTensors(const LibraryCall &call);

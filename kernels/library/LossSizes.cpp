@@ -60,6 +60,14 @@ KernelError crossEntropyPieceSizes(Integers n, Floats floats, Bytes bytes) {
   return size.bad || n[3] < 1 || n[3] > INT32_MAX ? kDimension : nullptr;
 }
 
+KernelError crossEntropyJointSizes(Integers n, Floats floats, Bytes bytes) {
+  bytes[2] = bytes[3] = 4;
+  KernelError error = crossEntropySizes(n, floats, bytes[0], bytes[1]);
+  bytes[4] = bytes[5] = bytes[1];
+  bytes[6] = bytes[0];
+  return error;
+}
+
 KernelError logSumExpSizes(Integers n, Floats floats, Bytes bytes) {
   if (KernelError error = checkCounts(n, 2, floats, 0))
     return error;

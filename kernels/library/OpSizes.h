@@ -91,6 +91,7 @@ KernelError crossEntropyForwardSizes(Integers n, Floats floats, Bytes bytes);
 KernelError crossEntropyBackwardSizes(Integers n, Floats floats, Bytes bytes);
 KernelError crossEntropyRowsSizes(Integers n, Floats floats, Bytes bytes);
 KernelError crossEntropyPieceSizes(Integers n, Floats floats, Bytes bytes);
+KernelError crossEntropyJointSizes(Integers n, Floats floats, Bytes bytes);
 KernelError logSumExpSizes(Integers n, Floats floats, Bytes bytes);
 KernelError countLabelsSizes(Integers n, Floats floats, Bytes bytes);
 KernelError meanLossSizes(Integers n, Floats floats, Bytes bytes);

@@ -97,6 +97,13 @@ KernelError reference::crossEntropyRows(const CrossEntropyRowsArguments &args) {
   return nullptr;
 }
 
+KernelError
+reference::crossEntropyJoint(const CrossEntropyJointArguments &args) {
+  if (KernelError error = crossEntropyRows(args.rows()))
+    return error;
+  return crossEntropyBackward(args.backward());
+}
+
 void reference::meanLoss(const MeanLossArguments &args) {
   double sum = 0;
   for (int64_t t = 0; t < args.tokens; ++t)

@@ -19,6 +19,9 @@
 ///   picked[t]  logits[t, labels[t]], 0 if that is elsewhere or ignored
 ///   loss       sum over labels[t] >= 0 of lse[t] - picked[t], over `count`
 ///
+/// Where dloss and count are known, what the rows give and the gradient come
+/// of one walk over each row.
+///
 //===----------------------------------------------------------------------===//
 
 #ifndef HOCKET_KERNELS_REFERENCE_CROSSENTROPY_H
@@ -70,6 +73,23 @@ struct CrossEntropyBackwardArguments {
   }
 };
 
+struct CrossEntropyJointArguments {
+  int64_t tokens = 0, vocab = 0, validVocab = 0;
+  ConstView logits;                ///< [tokens, vocab]
+  const int32_t *labels = nullptr; ///< [tokens], in [-1, validVocab)
+  ConstView dloss, count;          ///< [1]; cpu: f32
+  View lse, picked;                ///< [tokens]; cpu: f32
+  View dlogits; ///< [tokens, vocab], of logits' type; may be logits itself
+
+  CrossEntropyRowsArguments rows() const {
+    return {tokens, vocab, validVocab, 1, 0, logits, labels, lse, picked};
+  }
+  CrossEntropyBackwardArguments backward() const {
+    return {tokens, vocab, validVocab, logits, labels,
+            lse,    dloss, dlogits,    0,      count};
+  }
+};
+
 /// Null, or that a label is outside [-1, validVocab).
 [[nodiscard]] KernelError checkLabels(const int32_t *labels, int64_t tokens,
                                       int64_t validVocab);
@@ -84,6 +104,8 @@ crossEntropyForward(const CrossEntropyForwardArguments &args);
 crossEntropyBackward(const CrossEntropyBackwardArguments &args);
 [[nodiscard]] KernelError
 crossEntropyRows(const CrossEntropyRowsArguments &args);
+[[nodiscard]] KernelError
+crossEntropyJoint(const CrossEntropyJointArguments &args);
 /// Few numbers: the only version.
 void meanLoss(const MeanLossArguments &args);
 } // namespace reference

@@ -42,6 +42,8 @@ static bool mayPass(Operation *op, Operation &other) {
       return variableOf(operand) == written;
     });
   }
+  if (isa<OutputOp>(op))
+    return isMemoryEffectFree(&other) || isa<ReadOp, InputOp>(other);
   if (!isa<AccumulateOp>(op))
     return false;
   if (isMemoryEffectFree(&other))

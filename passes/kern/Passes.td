@@ -89,6 +89,27 @@ def KernFuseGemmEpilogue : Kern_Pass<"kern-fuse-gemm-epilogue"> {
   let statistics = [Statistic<"fused", "fused", "Number of regions fused">];
 }
 
+def KernFuseLoss : Kern_Pass<"kern-fuse-loss"> {
+  let summary = "takes the cross-entropy and its gradient in one walk";
+  let description = [{
+    Where a block has both, the logits are whole rows of the vocabulary and the
+    gradient of the loss is known before it, one call reads each row once and
+    writes the gradient, in the logits' place if nothing else reads them.
+
+    ```mlir
+    %loss, %lse = kern.library "cross_entropy_forward"(%x, %y) ...
+    %dx = kern.library "cross_entropy_backward"(%x, %y, %lse, %d) ...
+    ```
+    becomes
+    ```mlir
+    %n = kern.library "count_labels"(%y) ...
+    %lse, %picked, %dx = kern.library "cross_entropy_joint"(%x, %y, %d, %n) ...
+    %loss = kern.library "mean_loss"(%lse, %picked, %y, %n) ...
+    ```
+  }];
+  let statistics = [Statistic<"fused", "fused", "Number of losses fused">];
+}
+
 def KernFuseRows : Kern_Pass<"kern-fuse-rows"> {
   let summary = "fuses regions of one iteration space";
   let description = [{

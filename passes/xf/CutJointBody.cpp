@@ -9,6 +9,7 @@
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/IR/IRMapping.h"
 #include "mlir/IR/TypeUtilities.h"
+#include "mlir/Interfaces/SideEffectInterfaces.h"
 
 using namespace mlir;
 using namespace hocket::xf;
@@ -34,8 +35,8 @@ static bool isRecomputed(Operation *op, Recompute policy) {
   case Recompute::Selective:
     // A largest magnitude is one number, and may take devices to tell.
     return !isa<LinearOp, GroupedLinearOp, AmaxOp, RouterOp, ExpertOrderOp,
-                AttentionOp, EmbeddingOp, CrossEntropyOp, RopeTableOp,
-                func::CallOp>(op);
+                AttentionOp, EmbeddingOp, CrossEntropyOp,
+                CrossEntropyGradientOp, RopeTableOp, func::CallOp>(op);
   case Recompute::Full:
     return true;
   }
@@ -211,4 +212,52 @@ FunctionHalves hocket::xf::cutJointBody(const JointBody &joint,
   FunctionHalves halves = cutter.cut();
   counts = cutter.counts;
   return halves;
+}
+
+/// Adds `op` and the appended ops that it needs to `needed`, operands first.
+/// Fails where those are more than a few numbers.
+static LogicalResult collectNumbers(const JointBody &joint, Operation *op,
+                                    SmallVectorImpl<Operation *> &needed) {
+  for (Value operand : op->getOperands()) {
+    Operation *definition = operand.getDefiningOp();
+    if (!definition || !joint.isAppended(definition) ||
+        llvm::is_contained(needed, definition))
+      continue;
+    auto type = dyn_cast<RankedTensorType>(operand.getType());
+    bool mayMove = isPure(definition) || isa<ReadOp>(definition);
+    if (!type || type.getNumElements() != 1 || !mayMove ||
+        failed(collectNumbers(joint, definition, needed)))
+      return failure();
+  }
+  needed.push_back(op);
+  return success();
+}
+
+void hocket::xf::advanceLossGradients(JointBody &joint) {
+  SmallVector<CrossEntropyGradientOp> gradients;
+  for (auto gradient : joint.function.front().getOps<CrossEntropyGradientOp>())
+    gradients.push_back(gradient);
+  for (CrossEntropyGradientOp gradient : gradients) {
+    // Wide logits of narrow ones are not kept, and their gradient would be.
+    Operation *logits = gradient.getLogits().getDefiningOp();
+    if (isa_and_present<CastOp>(logits) && isNeverKept(logits))
+      continue;
+    SmallVector<Operation *> needed;
+    if (failed(collectNumbers(joint, gradient, needed)))
+      continue;
+    Operation *loss = gradient.getLse().getDefiningOp();
+    for (Operation *op : needed) {
+      bool isEarlier =
+          loss && llvm::all_of(op->getOperands(), [&](Value value) {
+            Operation *definition = value.getDefiningOp();
+            return !definition || definition->isBeforeInBlock(loss);
+          });
+      if (isEarlier) {
+        op->moveBefore(loss);
+        continue;
+      }
+      op->moveAfter(joint.lastForward);
+      joint.lastForward = op;
+    }
+  }
 }

@@ -30,6 +30,11 @@ struct CutCounts {
   int64_t residuals = 0, recomputed = 0;
 };
 
+/// Moves gradients of logits that need nothing of the backward pass, as the
+/// loss's own gradient is known, to the forward ops: whoever computes the loss
+/// has their rows at hand, and they are kept in the logits' place.
+void advanceLossGradients(JointBody &joint);
+
 /// Cuts `joint`: its function becomes the forward half, and the backward half
 /// is a new function in no symbol table yet.
 FunctionHalves cutJointBody(const JointBody &joint, const CutOptions &options,

@@ -72,6 +72,7 @@ LogicalResult Differentiator::differentiateStep(func::FuncOp forward,
   FailureOr<JointBody> joint = appendGradient(forward, *this, buildSeed);
   if (failed(joint))
     return failure();
+  advanceLossGradients(*joint);
   // A layer is recomputed from its inputs, but those inputs are kept.
   Recompute own = recompute == Recompute::Full ? Recompute::None : recompute;
   CutCounts counts;

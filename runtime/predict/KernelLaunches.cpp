@@ -173,6 +173,11 @@ private:
     }
     if (hasWorkspace)
       launch.bytes += double(made.workspaceBytes);
+    if (function == "crossEntropyJoint") {
+      double again = touched[0] - launch.blocks * launch.sharedBytes;
+      launch.bytes += std::max(0.0, again);
+      launch.readBytes += std::max(0.0, again);
+    }
   }
 
   /// What a kernel that looks up single elements or rows reads at most of one

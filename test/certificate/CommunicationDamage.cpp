@@ -464,15 +464,15 @@ findCrossing(const Program &program) {
   };
   for (int s = 0; s < program.roles(0).sequences_size(); ++s) {
     const auto &list = program.roles(0).sequences(s).instructions();
-    int last = -1;
+    std::map<uint32_t, int> lasts; // By stream.
     for (int i = 0; i < list.size(); ++i) {
       if (!isShared(program, list[i]))
         continue;
-      if (last >= 0 && list[last].stream() == list[i].stream() &&
-          std::set{axisOf(list[last]), axisOf(list[i])} ==
-              std::set<std::string>{"dp", "tp"})
-        return std::pair(Spot{0, s, last}, Spot{0, s, i});
-      last = i;
+      auto [last, isFirst] = lasts.try_emplace(list[i].stream(), i);
+      if (!isFirst && std::set{axisOf(list[last->second]), axisOf(list[i])} ==
+                          std::set<std::string>{"dp", "tp"})
+        return std::pair(Spot{0, s, last->second}, Spot{0, s, i});
+      last->second = i;
     }
   }
   return std::nullopt;

@@ -172,6 +172,43 @@ TEST(CrossEntropy, MatchesTheReference) {
       });
 }
 
+/// To the bit, in place too.
+TEST(CrossEntropy, JointIsRowsAndTheirGradient) {
+  constexpr int64_t tokens = 7, vocab = 100, valid = 93;
+  for (DType dtype : kTypes)
+    forAllWorkers([&](Workers &workers) {
+      CrossEntropy each(tokens, vocab, valid, dtype);
+      Array count(DType::F32, 1), picked(DType::F32, tokens);
+      count.set(0, 4);
+      CrossEntropyRowsArguments rows{tokens,
+                                     vocab,
+                                     valid,
+                                     1,
+                                     0,
+                                     each.logits.view(),
+                                     each.labels.data(),
+                                     each.lse.view(),
+                                     picked.view()};
+      EXPECT_EQ(crossEntropyRows(rows, workers), nullptr);
+      CrossEntropyBackwardArguments backward = each.backward();
+      backward.count = count.view();
+      EXPECT_EQ(crossEntropyBackward(backward, workers), nullptr);
+
+      CrossEntropy joint(tokens, vocab, valid, dtype);
+      Array hit(DType::F32, tokens);
+      EXPECT_EQ(crossEntropyJoint({tokens, vocab, valid, joint.logits.view(),
+                                   joint.labels.data(), joint.dloss.view(),
+                                   count.view(), joint.lse.view(), hit.view(),
+                                   joint.logits.view()},
+                                  workers),
+                nullptr);
+      EXPECT_TRUE(joint.lse.sameBits(each.lse));
+      EXPECT_TRUE(hit.sameBits(picked));
+      EXPECT_TRUE(joint.logits.sameBits(each.dlogits));
+      return std::move(joint.logits);
+    });
+}
+
 TEST(CrossEntropy, PaddingGetsNoGradient) {
   TestWorkers workers(1);
   CrossEntropy c(4, 50, 41, DType::F32);

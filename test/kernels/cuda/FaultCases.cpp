@@ -34,6 +34,11 @@ std::vector<FaultCase> faultCases() {
                              {},
                              {},
                              {x, some, row, row, x}});
+    add(cuda::Fault::Label, {"cross_entropy_joint",
+                             {bf16, 3, 17, 15},
+                             {},
+                             {},
+                             {x, some, row, row, row, row, x}});
     add(cuda::Fault::Label, {"cross_entropy_rows",
                              {bf16, 3, 17, 15, 1},
                              {},

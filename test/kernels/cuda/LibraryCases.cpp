@@ -121,6 +121,13 @@ void addLosses(Cases &cases) {
                      {logits, labels, lse, one, of(dtype)},
                      0,
                      std::vector<size_t>(dtype == bf16 ? 1 : 0)});
+    cases.push_back({"cross_entropy_joint",
+                     {dtype, tokens, vocab, valid},
+                     {},
+                     {},
+                     {logits, labels, one, of(f32, 8), one, one, of(dtype)},
+                     0,
+                     std::vector<size_t>(dtype == bf16 ? 1 : 0)});
     for (int64_t first : {int64_t(0), vocab - 3}) {
       cases.push_back({"cross_entropy_rows",
                        {dtype, tokens, vocab, vocab + 9, 3},
@@ -134,6 +141,15 @@ void addLosses(Cases &cases) {
                        {logits, more, lse, one, lse, of(dtype)}});
     }
   }
+  // Longer than what is kept of a row.
+  cases.push_back({"cross_entropy_joint",
+                   {bf16, 2, 51002, 50990},
+                   {},
+                   {},
+                   {of(bf16, 8), ids(-1, 50990), of(f32), of(f32, 8), of(f32),
+                    of(f32), of(bf16)},
+                   0,
+                   {0}});
   for (int64_t width : {1, 3, 70})
     cases.push_back(
         {"log_sum_exp", {11, width}, {}, {}, {of(f32, 50), of(f32)}});

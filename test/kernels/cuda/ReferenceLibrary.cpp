@@ -62,6 +62,8 @@ constexpr Row table[] = {
      runs<reference::crossEntropyBackward, crossEntropyBackwardArguments>},
     {"cross_entropy_rows",
      runs<reference::crossEntropyRows, crossEntropyRowsArguments>},
+    {"cross_entropy_joint",
+     runs<reference::crossEntropyJoint, crossEntropyJointArguments>},
     {"transpose", runTranspose},
     {"global_norm", runGlobalNorm},
     {"router", runs<reference::router, routerArguments>},

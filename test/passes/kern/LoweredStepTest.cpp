@@ -161,6 +161,7 @@ private:
     passes.addPass(createConvertDistToPipe());
     passes.addPass(createConvertPipeToKern());
     if (fused) {
+      passes.addPass(createKernFuseLoss());
       KernFuseGemmEpilogueOptions products;
       products.library = library.str();
       passes.addPass(createKernFuseGemmEpilogue(products));
