@@ -17,7 +17,7 @@
 using namespace mlir;
 using namespace hocket;
 
-/// Of every buffer; see ArenaLayout.cpp.
+/// Of every buffer; see passes/exec.
 static constexpr int64_t bufferAlignment = 256;
 /// Kinds that are named.
 static constexpr size_t mostOwners = 4;
@@ -48,13 +48,16 @@ static std::map<int64_t, Moment> momentsOf(exec::RoleOp role) {
   std::map<int64_t, Moment> changes;
   for (auto buffer : role.getOps<exec::BufferOp>()) {
     int64_t bytes = bytesOf(buffer);
-    bool isResidual = buffer.getKind() == "activations";
-    int64_t first = buffer.getPersistent() ? 0 : buffer.getFirst();
+    bool isResidual = buffer.getKind() == exec::MemoryKind::Activations;
+    int64_t first = buffer.getPersistent()
+                        ? 0
+                        : static_cast<int64_t>(buffer.getFirst().value_or(0));
     changes[first].all += bytes;
     changes[first].residuals += isResidual ? bytes : 0;
     if (buffer.getPersistent())
       continue;
-    Moment &end = changes[buffer.getLast() + 1];
+    Moment &end =
+        changes[static_cast<int64_t>(buffer.getLast().value_or(0)) + 1];
     end.all -= bytes;
     end.residuals -= isResidual ? bytes : 0;
   }
@@ -69,10 +72,10 @@ static std::map<int64_t, Moment> momentsOf(exec::RoleOp role) {
 static void addOwners(exec::RoleOp role, int64_t position, RoleMemory &memory) {
   llvm::StringMap<int64_t> kinds;
   for (auto buffer : role.getOps<exec::BufferOp>()) {
-    auto first = static_cast<int64_t>(buffer.getFirst());
-    auto last = static_cast<int64_t>(buffer.getLast());
+    auto first = static_cast<int64_t>(buffer.getFirst().value_or(0));
+    auto last = static_cast<int64_t>(buffer.getLast().value_or(0));
     if (buffer.getPersistent() || (first <= position && position <= last))
-      kinds[buffer.getKind()] += bytesOf(buffer);
+      kinds[exec::memoryKindName(buffer.getKind())] += bytesOf(buffer);
   }
   for (const auto &kind : kinds)
     memory.atPeak.emplace_back(kind.getKey().str(), kind.getValue());
@@ -88,7 +91,7 @@ hocket::measureMemory(ModuleOp module,
   for (auto role : module.getOps<exec::RoleOp>()) {
     RoleMemory memory;
     memory.ranks.assign(role.getRanks().begin(), role.getRanks().end());
-    memory.arena = static_cast<int64_t>(role.getArenaBytes());
+    memory.arena = static_cast<int64_t>(role.getArenaBytes().value_or(0));
     memory.beside = besideArena ? besideArena(role) : 0;
     int64_t peak = 0;
     Moment most, residuals;

@@ -10,6 +10,7 @@
 #include "passes/conversion/Passes.h"
 #include "passes/conversion/PipeToKern/PipeToKern.h"
 #include "passes/dist/Passes.h"
+#include "passes/exec/Passes.h"
 #include "passes/kern/Passes.h"
 #include "passes/pipe/Passes.h"
 #include "passes/xf/Passes.h"
@@ -135,12 +136,37 @@ static void addKernPasses(OpPassManager &manager,
   manager.addPass(createVerifyKern());
 }
 
-/// In which bytes.
+/// In which bytes, on which stream.
 static void addExecPasses(OpPassManager &manager,
                           const PipelineOptions &options) {
-  ConvertKernToExecOptions layout;
-  layout.bucketBytes = options.bucketBytes;
-  manager.addPass(createConvertKernToExec(layout));
+  manager.addPass(createConvertKernToExec());
+  // While each value has a buffer of its own, so that no order is lost to bytes
+  // that are shared.
+  exec::ExecOrderCollectivesOptions order;
+  order.bucketBytes = options.bucketBytes;
+  manager.addPass(exec::createExecOrderCollectives(order));
+  // In that order, so that operands are known to die; fewer buffers and copies.
+  manager.addPass(exec::createExecFoldWrites());
+  // Instructions write gradients themselves now, so it is known which one
+  // completes them.
+  exec::ExecBucketGradientsOptions buckets;
+  buckets.bucketBytes = options.bucketBytes;
+  manager.addPass(exec::createExecBucketGradients(buckets));
+  // Buckets reduce variables; what one microbatch makes is none any more.
+  manager.addPass(exec::createExecFreeGradients());
+  // All collectives stand where they will run.
+  manager.addPass(exec::createExecOverlapCollectives());
+  // Both ends of a transfer are in one role, so copies are counted for one.
+  manager.addPass(exec::createExecJoinOwnTransfers());
+  // No buffer is added or merged from here on.
+  manager.addPass(exec::createExecCountCopies());
+  // Of all ranks together, and before the arena has its size.
+  manager.addPass(exec::createExecSettleTransfers());
+  manager.addPass(exec::createExecLayOutArena());
+  // Streams meet in bytes too, so events need offsets.
+  manager.addPass(exec::createExecPlaceEvents());
+  // Events between sequences are numbered behind those within.
+  manager.addPass(exec::createExecScheduleTransfers());
 }
 
 void hocket::addLevelPasses(OpPassManager &manager, Level level,
@@ -167,6 +193,17 @@ static void addPassesTo(OpPassManager &manager, Level last) {
     addLevelPasses(manager, static_cast<Level>(level), {});
 }
 
+namespace {
+/// Of the pipeline of the exec level alone.
+struct ExecOptions : PassPipelineOptions<ExecOptions> {
+  Option<int64_t> bucketBytes{
+      *this, "bucket-bytes",
+      llvm::cl::desc(
+          "Bytes of a full bucket of collectives; 0: each by itself"),
+      llvm::cl::init(0)};
+};
+} // namespace
+
 void hocket::registerPipelines() {
   PassPipelineRegistration<>(
       "hocket-to-xf", "From a forward pass to the whole training step",
@@ -183,4 +220,11 @@ void hocket::registerPipelines() {
   PassPipelineRegistration<>(
       "hocket-to-exec", "From a forward pass to a planned program",
       [](OpPassManager &manager) { addPassesTo(manager, Level::Exec); });
+  PassPipelineRegistration<ExecOptions>(
+      "hocket-kern-to-exec", "From outlined kernels to a planned program",
+      [](OpPassManager &manager, const ExecOptions &chosen) {
+        PipelineOptions options;
+        options.bucketBytes = chosen.bucketBytes;
+        addExecPasses(manager, options);
+      });
 }

@@ -16,6 +16,7 @@
 #include "passes/conversion/Passes.h"
 #include "passes/conversion/PipeToKern/PipeToKern.h"
 #include "passes/dist/Passes.h"
+#include "passes/exec/Passes.h"
 #include "passes/kern/Passes.h"
 #include "passes/pipe/Passes.h"
 #include "passes/xf/Passes.h"
@@ -44,5 +45,6 @@ void hocket::registerPasses() {
   dist::registerDistPasses();
   pipe::registerPipePasses();
   registerKernPasses();
+  exec::registerExecPasses();
   registerPipelines();
 }

@@ -52,44 +52,36 @@ def ConvertDistToPipe : Pass<"convert-dist-to-pipe", "::mlir::ModuleOp"> {
 }
 
 def ConvertKernToExec : Pass<"convert-kern-to-exec", "::mlir::ModuleOp"> {
-  let summary = "Lay the program out as straight lines over one arena";
+  let summary = "Write what each pipeline rank runs as a role";
   let description = [{
-    Inlines the layers' functions into each scheduled function, gives every
-    value a buffer (an update in place or an accumulation writes straight to
-    its variable), finds lifetimes through forward and backward, and plans
-    offsets. What is left is `exec.role` and the `kern.kernel`s it launches.
-
-    A collective beside which something can be computed runs on a stream of its
-    mesh axis, with events where streams meet. With `bucket-bytes`, collectives go
-    together until they have that many bytes: those of gradients while the last
-    backward runs, those of sharded parameters ahead of their use.
+    Inlines the layers' functions into each scheduled function and gives every
+    value a buffer. Each pipeline rank gets an `exec.role`: the buffers of its
+    variables and values, a sequence for each of its functions, what they
+    receive and send as an `exec.transfer` at their beginning and end, and an
+    entry for each schedule. Nothing has an address, a stream or a lifetime yet.
+    What is left beside the roles are the `kern.kernel`s that they launch.
 
     ```mlir
-    func.func @forward(%x: tensor<8x8xf32>) -> tensor<8x8xf32> {
-      %y = kern.launch @scale(%x) : (tensor<8x8xf32>) -> tensor<8x8xf32>
+    func.func @forward(%x: tensor<8x8xi32>) -> tensor<8x8xf32> attributes {kern.fragment = "F"} {
+      %y = kern.launch @scale(%x) : (tensor<8x8xi32>) -> tensor<8x8xf32>
       return %y : tensor<8x8xf32>
     }
     ```
     becomes
     ```mlir
-    exec.role @role0 ranks [0] arena 512 lower_bound 512 {
-      %x = exec.buffer "x" at 0 kind "inputs" live 0 to 1 : memref<8x8xf32>
-      %y = exec.buffer "scale" at 256 kind "activations" live 1 to 1 : memref<8x8xf32>
-      exec.sequence @forward {
-        exec.host "input" "x" %x : memref<8x8xf32>
-        exec.launch @scale(%x, %y) {kernel_inputs = 1 : i64} : memref<8x8xf32>, memref<8x8xf32>
+    exec.role @role0 ranks [0] {
+      %tokens = exec.buffer "tokens" kind inputs : memref<8x8xi32>
+      %scale = exec.buffer "scale" kind activations : memref<8x8xf32>
+      exec.sequence @forward fragment F {
+        exec.host input "tokens" %tokens : memref<8x8xi32>
+        exec.launch @scale(%tokens) to (%scale) : (memref<8x8xi32>) -> memref<8x8xf32>
       }
     }
     ```
   }];
   let dependentDialects = ["::hocket::exec::ExecDialect"];
-  let options = [
-    Option<"bucketBytes", "bucket-bytes", "int64_t", /*default=*/"0",
-           "Bytes of a full bucket of collectives; 0: each by itself">];
   let statistics = [
-    Statistic<"buffers", "buffers", "Number of buffers planned">,
-    Statistic<"inPlace", "in-place", "Number of results written over operands">,
-    Statistic<"direct", "direct", "Number of results written straight to variables">];
+    Statistic<"roles", "roles", "Number of roles written">];
 }
 
 #endif

@@ -19,7 +19,7 @@ using namespace mlir;
 using namespace hocket;
 using namespace hocket::pipe;
 
-/// What KernToExec aligns every buffer to.
+/// What exec-lay-out-arena aligns every buffer to.
 static constexpr int64_t bufferAlignment = 256;
 
 int64_t hocket::pipe::arenaBytes(Type type) {
@@ -29,7 +29,7 @@ int64_t hocket::pipe::arenaBytes(Type type) {
   int64_t bytes = (tensor.getElementTypeBitWidth() + 7) / 8;
   for (int64_t dim : tensor.getShape())
     if (__builtin_mul_overflow(bytes, dim, &bytes))
-      return 0; // Too large to be planned: KernToExec says so.
+      return 0; // Too large to be planned: exec-lay-out-arena says so.
   return static_cast<int64_t>(
       llvm::alignTo(static_cast<uint64_t>(bytes), bufferAlignment));
 }

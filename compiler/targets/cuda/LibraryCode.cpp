@@ -185,7 +185,7 @@ static uint64_t scratchOf(exec::RoleOp role) {
 }
 
 int64_t cuda::bytesBesideArena(exec::RoleOp role) {
-  uint64_t arena = role.getArenaBytes();
+  uint64_t arena = role.getArenaBytes().value_or(0);
   return static_cast<int64_t>(kernels::gpuBytes(arena, scratchOf(role)) -
                               arena);
 }

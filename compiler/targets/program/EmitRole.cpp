@@ -22,6 +22,15 @@ uint64_t byteSize(MemRefType type) {
          ((type.getElementTypeBitWidth() + 7) / 8);
 }
 
+static_assert(static_cast<int>(exec::Accumulation::Overwrite) ==
+                  program::OVERWRITE &&
+              static_cast<int>(exec::Accumulation::Add) == program::ADD &&
+              static_cast<int>(exec::Accumulation::AddUnlessFirst) ==
+                  program::ADD_UNLESS_FIRST_MICROBATCH);
+program::Accumulate accumulateOf(exec::Accumulation accumulation) {
+  return static_cast<program::Accumulate>(accumulation);
+}
+
 /// "layers.3.attention": the place of the model that a location names, and
 /// the line of the source where it knows one.
 void describe(Location loc, std::string &name, std::string &line) {
@@ -79,15 +88,15 @@ private:
     auto type = cast<MemRefType>(buffer.getType());
     numbers[buffer.getResult()] = role.buffers_size();
     auto *out = role.add_buffers();
-    out->set_offset(buffer.getOffset());
+    out->set_offset(buffer.getOffset().value_or(0));
     out->set_bytes(byteSize(type));
     out->set_dtype(dtypeOf(type.getElementType()));
     for (int64_t dim : type.getShape())
       out->add_shape(static_cast<uint64_t>(dim));
     out->set_name(buffer.getName().str());
-    out->set_kind(buffer.getKind().str());
-    out->set_first(buffer.getFirst());
-    out->set_last(buffer.getLast());
+    out->set_kind(exec::memoryKindName(buffer.getKind()));
+    out->set_first(buffer.getFirst().value_or(0));
+    out->set_last(buffer.getLast().value_or(0));
     out->set_persistent(buffer.getPersistent());
     if (buffer.getSlots() > 1) {
       out->set_slots(static_cast<uint32_t>(buffer.getSlots()));
@@ -120,9 +129,9 @@ private:
 
   void writeMemory() {
     auto *memory = role.mutable_memory();
-    memory->set_arena_bytes(op.getArenaBytes());
+    memory->set_arena_bytes(op.getArenaBytes().value_or(0));
     memory->set_alignment(256);
-    memory->set_lower_bound_bytes(op.getLowerBound());
+    memory->set_lower_bound_bytes(op.getLowerBound().value_or(0));
     memory->set_scratch_bytes_per_worker(kernels::kScratchBytesPerWorker);
     uint64_t peak = peakPosition();
     llvm::MapVector<StringRef, uint64_t> kinds;
@@ -170,6 +179,10 @@ private:
           addLibrary(library, *to.mutable_library());
           return success();
         })
+        .Case<exec::AccumulateOp>([&](auto accumulate) {
+          addAccumulate(accumulate, *to.mutable_library());
+          return success();
+        })
         .Case<exec::CopyOp>([&](auto copy) {
           to.mutable_copy()->set_from(number(copy.getFrom()));
           to.mutable_copy()->set_to(number(copy.getTo()));
@@ -180,7 +193,7 @@ private:
           return success();
         })
         .Case<exec::CollectiveOp>([&](auto collective) {
-          if (collective.getKind() == "shift")
+          if (collective.getKind() == exec::CollectiveKind::Shift)
             addShift(collective, to.stream(), *to.mutable_transfer());
           else
             addCollective(collective, *to.mutable_collective());
@@ -209,14 +222,15 @@ private:
     if (kernel == kernels.end())
       return launch.emitOpError("launches a kernel that was not compiled");
     to.set_kernel(kernel->second.index);
-    for (Value buffer : launch.getBuffers())
+    for (Value buffer : launch.getOperands())
       to.add_buffers(number(buffer));
     // The first four of every kernel; see compiler/targets/cpu.
     addKey(kernel->second.usesRandom, 1, to);
-    if (launch.getAccumulate() == program::ADD_UNLESS_FIRST_MICROBATCH)
+    if (launch.getAccumulate() == exec::Accumulation::AddUnlessFirst)
       to.add_scalars()->set_step(program::Scalar::NOT_FIRST_MICROBATCH);
     else
-      to.add_scalars()->set_constant(launch.getAccumulate());
+      to.add_scalars()->set_constant(
+          launch.getAccumulate() == exec::Accumulation::Add ? 1 : 0);
     for (Attribute number : launch.getInstances())
       addNumber(number, *to.add_scalars());
     return success();
@@ -265,9 +279,10 @@ private:
   }
 
   void addCollective(exec::CollectiveOp collective, program::Collective &to) {
-    StringRef kind = collective.getKind();
-    to.set_op(kind.str());
-    if (kind == "all_reduce" || kind == "reduce_scatter")
+    exec::CollectiveKind kind = collective.getKind();
+    to.set_op(exec::stringifyCollectiveKind(kind).str());
+    if (kind == exec::CollectiveKind::AllReduce ||
+        kind == exec::CollectiveKind::ReduceScatter)
       to.set_reduction("sum");
     to.set_group(groups.indexOf(collective.getAxes()));
     for (auto [i, from, into] :
@@ -301,8 +316,9 @@ private:
   }
 
   void addHost(exec::HostOp host, program::Host &to) {
-    to.set_direction(host.getDirection() == "input" ? program::Host::INPUT
-                                                    : program::Host::OUTPUT);
+    to.set_direction(host.getDirection() == exec::HostDirection::Input
+                         ? program::Host::INPUT
+                         : program::Host::OUTPUT);
     to.set_name(host.getName().str());
     to.set_buffer(number(host.getBuffer()));
     if (!host.getAxes())
@@ -344,7 +360,7 @@ private:
     to.set_a(number(gemm.getA()));
     to.set_b(number(gemm.getB()));
     to.set_d(number(gemm.getD()));
-    to.set_accumulate(static_cast<program::Accumulate>(gemm.getAccumulate()));
+    to.set_accumulate(accumulateOf(gemm.getAccumulate()));
     if (gemm.getBias()) {
       to.set_has_bias(true);
       to.set_bias(number(gemm.getBias()));
@@ -373,7 +389,8 @@ private:
       to.set_has_scale_b(true);
       to.set_scale_b(number(gemm.getScaleB()));
     }
-    to.set_epilogue(gemm.getEpilogue().str());
+    if (gemm.getEpilogue() != exec::Epilogue::None)
+      to.set_epilogue(exec::stringifyEpilogue(gemm.getEpilogue()).str());
     to.set_b_packed(gemm.getBPacked());
     to.set_alpha(gemm.getAlpha().convertToFloat());
   }
@@ -390,8 +407,20 @@ private:
       addKey(library.getElements() > 0, library.getElements(), to);
     for (Attribute number : library.getScalars())
       addNumber(number, *to.add_scalars());
-    to.set_accumulate(
-        static_cast<program::Accumulate>(library.getAccumulate()));
+    to.set_accumulate(accumulateOf(library.getAccumulate()));
+  }
+
+  /// The op of kernels/library/Library.h.
+  void addAccumulate(exec::AccumulateOp accumulate, program::Library &to) {
+    auto type = cast<MemRefType>(accumulate.getFrom().getType());
+    to.set_op("accumulate");
+    to.add_buffers(number(accumulate.getFrom()));
+    to.add_buffers(number(accumulate.getTo()));
+    to.add_integers(type.getElementType().isF32()    ? 1
+                    : type.getElementType().isBF16() ? 2
+                                                     : 3);
+    to.add_integers(type.getNumElements());
+    to.set_accumulate(accumulateOf(accumulate.getAccumulate()));
   }
 
   void addEntry(exec::EntryOp entry) {

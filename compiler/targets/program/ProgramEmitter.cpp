@@ -141,6 +141,8 @@ LogicalResult hocket::emitProgram(ModuleOp module, const KernelCode &code,
   emitExplanation(module, texts, program);
   StageOwners owners = findOwners(module);
   for (exec::RoleOp role : roles) {
+    if (!role.getArenaBytes())
+      return role.emitOpError("has no arena: its passes have not all run");
     if (failed(emitRole(role, kernels, groups, texts, program)) ||
         failed(emitParameters(role, owners, groups, program)))
       return failure();
@@ -149,7 +151,7 @@ LogicalResult hocket::emitProgram(ModuleOp module, const KernelCode &code,
       auto *peak = program.mutable_certificate()->add_peaks();
       peak->set_rank(static_cast<uint32_t>(rank));
       peak->set_memory("arena");
-      peak->set_bytes(role.getArenaBytes());
+      peak->set_bytes(role.getArenaBytes().value_or(0));
     }
   }
   return success();

@@ -17,12 +17,24 @@
 #include "mlir/IR/SymbolTable.h"
 #include "mlir/Interfaces/SideEffectInterfaces.h"
 
+#include <string>
+
 #include "dialects/exec/IR/ExecDialect.h.inc"
+#include "dialects/exec/IR/ExecEnums.h.inc"
 
 #define GET_ATTRDEF_CLASSES
 #include "dialects/exec/IR/ExecAttrs.h.inc"
 
+#include "dialects/exec/IR/ExecInterfaces.h.inc"
+
 #define GET_OP_CLASSES
 #include "dialects/exec/IR/ExecOps.h.inc"
+
+namespace hocket::exec {
+
+/// A kind as the executable and reports call it: "working copies".
+std::string memoryKindName(MemoryKind kind);
+
+} // namespace hocket::exec
 
 #endif // HOCKET_DIALECTS_EXEC_IR_EXEC_H

@@ -14,6 +14,8 @@ using namespace mlir;
 using namespace hocket::exec;
 
 #include "dialects/exec/IR/ExecDialect.cpp.inc"
+#include "dialects/exec/IR/ExecEnums.cpp.inc"
+#include "dialects/exec/IR/ExecInterfaces.cpp.inc"
 
 #define GET_ATTRDEF_CLASSES
 #include "dialects/exec/IR/ExecAttrs.cpp.inc"

@@ -11,6 +11,12 @@
 using namespace mlir;
 using namespace hocket::exec;
 
+std::string hocket::exec::memoryKindName(MemoryKind kind) {
+  std::string name = stringifyMemoryKind(kind).str();
+  std::replace(name.begin(), name.end(), '_', ' ');
+  return name;
+}
+
 /// Bytes of a statically shaped memref, or -1.
 static int64_t byteSize(Type type) {
   auto memref = dyn_cast<MemRefType>(type);
@@ -25,8 +31,10 @@ void BufferOp::getAsmResultNames(OpAsmSetValueNameFn setName) {
   setName(getResult(), getName());
 }
 
-/// E9: a buffer within another has its copies inside the other's.
-static LogicalResult verifyWithin(BufferOp buffer, int64_t bytes) {
+/// E9: a buffer within another has its copies inside the other's. Its offset
+/// counts from `base`.
+static LogicalResult verifyWithin(BufferOp buffer, int64_t bytes,
+                                  int64_t base) {
   if (!buffer.getWithin())
     return success();
   auto host = buffer.getWithin().getDefiningOp<BufferOp>();
@@ -35,13 +43,32 @@ static LogicalResult verifyWithin(BufferOp buffer, int64_t bytes) {
       host.getByMicrobatch() != buffer.getByMicrobatch())
     return buffer.emitOpError("E9: what a buffer is within is a buffer of as "
                               "many copies, within no other");
-  if (buffer.getOffset() < host.getOffset() ||
-      static_cast<int64_t>(buffer.getOffset()) + bytes >
-          static_cast<int64_t>(host.getOffset()) + byteSize(host.getType()) ||
-      buffer.getFirst() < host.getFirst() || buffer.getLast() > host.getLast())
+  int64_t offset = static_cast<int64_t>(*buffer.getOffset()) - base;
+  if (offset < 0 || offset + bytes > byteSize(host.getType()) ||
+      buffer.getFirst().value_or(0) < host.getFirst().value_or(0) ||
+      buffer.getLast().value_or(0) > host.getLast().value_or(0))
     return buffer.emitOpError("E9: its bytes and lifetime lie outside those "
                               "of the buffer that it is within");
   return success();
+}
+
+/// E2, and E9 of addresses.
+static LogicalResult verifyLaidOut(BufferOp buffer, int64_t bytes,
+                                   int64_t arena) {
+  if (!buffer.getOffset())
+    return buffer.emitOpError("E2: a buffer of an arena has an offset");
+  auto offset = static_cast<int64_t>(*buffer.getOffset());
+  int64_t copies = buffer.getSlots() - 1;
+  int64_t end =
+      offset + bytes + copies * static_cast<int64_t>(buffer.getSlotStride());
+  if (offset < 0 || end > arena)
+    return buffer.emitOpError("E2: bytes [")
+           << offset << ", " << end << ") lie outside the arena of " << arena;
+  auto host = buffer.getWithin() ? buffer.getWithin().getDefiningOp<BufferOp>()
+                                 : BufferOp();
+  return verifyWithin(buffer, bytes,
+                      host ? static_cast<int64_t>(host.getOffset().value_or(0))
+                           : 0);
 }
 
 LogicalResult RoleOp::verify() {
@@ -51,16 +78,17 @@ LogicalResult RoleOp::verify() {
       return buffer.emitOpError("E1: a buffer has a static shape of integers "
                                 "or floats, not ")
              << buffer.getType();
-    int64_t copies = buffer.getSlots() - 1;
-    int64_t end = static_cast<int64_t>(buffer.getOffset()) + bytes +
-                  copies * static_cast<int64_t>(buffer.getSlotStride());
-    if (static_cast<int64_t>(buffer.getOffset()) < 0 ||
-        end > static_cast<int64_t>(getArenaBytes()))
-      return buffer.emitOpError("E2: bytes [")
-             << buffer.getOffset() << ", " << end
-             << ") lie outside the arena of " << getArenaBytes();
-    if (failed(verifyWithin(buffer, bytes)))
+    if (getArenaBytes()) {
+      if (failed(verifyLaidOut(buffer, bytes,
+                               static_cast<int64_t>(*getArenaBytes()))))
+        return failure();
+    } else if (buffer.getOffset().has_value() != bool(buffer.getWithin())) {
+      return buffer.emitOpError(
+          "E2: before the arena is laid out, a buffer has "
+          "an offset if it is within another");
+    } else if (failed(verifyWithin(buffer, bytes, 0))) {
       return failure();
+    }
   }
   return success();
 }
@@ -98,6 +126,56 @@ LogicalResult GemmOp::verify() {
       return emitOpError("E6: a scale is an f32");
   return success();
 }
+
+bool LaunchOp::writesOperand(unsigned index) {
+  return index >= getInputs().size();
+}
+
+/// The product, and what is stored beside it.
+bool GemmOp::writesOperand(unsigned index) {
+  OpOperand *operand = &getOperation()->getOpOperand(index);
+  auto is = [&](MutableOperandRange group) {
+    return group.size() == 1 && &group[0] == operand;
+  };
+  return operand == &getDMutable() || is(getAuxiliaryMutable()) ||
+         is(getBiasGradientMutable());
+}
+
+bool LibraryOp::writesOperand(unsigned index) {
+  return index >= getInputs().size();
+}
+
+SmallVector<Value> LibraryOp::getBuffers() {
+  SmallVector<Value> buffers;
+  bool flip = getResultsFirst();
+  llvm::append_range(buffers, flip ? getOutputs() : getInputs());
+  llvm::append_range(buffers, flip ? getInputs() : getOutputs());
+  return buffers;
+}
+
+bool AccumulateOp::writesOperand(unsigned index) { return index == 1; }
+
+LogicalResult AccumulateOp::verify() {
+  auto from = cast<MemRefType>(getFrom().getType());
+  auto to = cast<MemRefType>(getTo().getType());
+  if (from.getElementType() != to.getElementType() ||
+      from.getNumElements() != to.getNumElements())
+    return emitOpError("E10: adds a buffer to one of another element type or "
+                       "number of elements");
+  return success();
+}
+
+bool CopyOp::writesOperand(unsigned index) { return index == 1; }
+
+bool CollectiveOp::writesOperand(unsigned index) {
+  return index >= getFrom().size();
+}
+
+bool HostOp::writesOperand(unsigned) {
+  return getDirection() == HostDirection::Input;
+}
+
+bool TransferOp::writesOperand(unsigned index) { return !getSends()[index]; }
 
 LogicalResult CopyOp::verify() {
   if (byteSize(getFrom().getType()) != byteSize(getTo().getType()))

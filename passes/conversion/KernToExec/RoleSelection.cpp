@@ -4,12 +4,12 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// Reads off the schedules what each pipeline rank runs, in which order one
-// microbatch would, and how many copies of its residuals each stage needs.
+// Reads off the schedules what each pipeline rank runs, and in which order one
+// microbatch would.
 //
 //===----------------------------------------------------------------------===//
 
-#include "passes/conversion/KernToExec/FlatProgram.h"
+#include "passes/conversion/KernToExec/RoleConversion.h"
 
 #include <map>
 
@@ -41,20 +41,11 @@ static void addWholeFragments(ModuleOp module, RoleFragments &role) {
 static void addScheduledFragments(SymbolTable &symbols, RoleFragments &role) {
   std::vector<func::FuncOp> prepare, train, evaluate;
   llvm::DenseSet<Operation *> seen;
-  std::map<int64_t, std::vector<StageAction>> stages;
   for (kern::ScheduleOp schedule : role.schedules)
     for (auto action : schedule.getActions().getAsRange<ArrayAttr>()) {
       auto function = symbols.lookup<func::FuncOp>(
           cast<FlatSymbolRefAttr>(action[0]).getAttr());
-      if (!function)
-        continue;
-      if (auto stage = function->getAttrOfType<IntegerAttr>("kern.stage")) {
-        role.slots =
-            std::max(role.slots, cast<IntegerAttr>(action[2]).getInt() + 1);
-        stages[stage.getInt()].push_back(
-            {kindOf(function).front(), cast<IntegerAttr>(action[1]).getInt()});
-      }
-      if (!seen.insert(function).second)
+      if (!function || !seen.insert(function).second)
         continue;
       StringRef kind = kindOf(function);
       (kind == "P"   ? prepare
@@ -62,8 +53,6 @@ static void addScheduledFragments(SymbolTable &symbols, RoleFragments &role) {
                      : train)
           .push_back(function);
     }
-  for (const auto &[stage, actions] : stages)
-    role.copies[stage] = copiesOfStage(actions);
   for (auto *list : {&prepare, &train, &evaluate})
     llvm::append_range(role.functions, *list);
 }

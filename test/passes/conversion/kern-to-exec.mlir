@@ -1,7 +1,8 @@
 // RUN: hocket-opt %s --split-input-file --convert-kern-to-exec | FileCheck %s
 
-// A layer that is called twice is two stretches of one line; the residual %h
-// lives into backward, and the gradient goes straight to its variable.
+// A layer that is called twice is two stretches of one line. Every value has a
+// buffer of its own; what forward leaves for backward is a residual, and so are
+// its inputs. Kernels stay as they are.
 
 kern.variable @w : tensor<8x8xf32> {kind = "parameter", parameter = "w", slot = "value"}
 kern.variable @w.grad : tensor<8x8xf32> {kind = "gradient", parameter = "w", slot = "gradient"}
@@ -21,26 +22,33 @@ func.func private @layer(%x: tensor<4x8xf32>) -> tensor<4x8xf32> {
 
 // CHECK: kern.kernel @double
 // CHECK-NOT: func.func
-// CHECK: exec.role @role0 ranks [0] arena 4096 lower_bound 4096
-// CHECK: %[[W:.*]] = exec.buffer "w" at 0 kind "parameters" live 3 to 3 {persistent} : memref<8x8xf32>
-// CHECK: %[[G:.*]] = exec.buffer "w.grad" at 256 kind "gradients" live 5 to 5 {persistent} : memref<8x8xf32>
-// CHECK: %[[X:.*]] = exec.buffer "tokens" at {{.*}} kind "inputs" live 0 to 1 : memref<4x8xi32>
-// CHECK: %[[A:.*]] = exec.buffer "{{.*}}" at {{.*}} kind "activations" live 1 to 5 : memref<4x8xf32>
+// CHECK: exec.role @role0 ranks [0] {
+// CHECK-NEXT: %[[W:.*]] = exec.buffer "w" kind parameters {persistent} : memref<8x8xf32>
+// CHECK-NEXT: %[[G:.*]] = exec.buffer "w.grad" kind gradients {persistent} : memref<8x8xf32>
+// CHECK-NEXT: %[[T:.*]] = exec.buffer "tokens" kind inputs {residual} : memref<4x8xi32>
+// CHECK-NEXT: %[[X:.*]] = exec.buffer "cast" kind activations : memref<4x8xf32>
+// CHECK-NEXT: %[[Y:.*]] = exec.buffer "layers.0.double" kind activations : memref<4x8xf32>
+// CHECK-NEXT: %[[H:.*]] = exec.buffer "layers.1.double" kind activations {residual} : memref<4x8xf32>
+// CHECK-NEXT: %[[O:.*]] = exec.buffer "gemm" kind activations : memref<4x8xf32>
 // CHECK: exec.parameter "w" state "value" in %[[W]]
 // CHECK-NOT: exec.parameter
-// CHECK: exec.sequence @forward {
-// CHECK-NEXT: exec.host "input" "tokens" %[[X]]
-// CHECK-NEXT: exec.launch @cast(%[[X]], %[[A]])
-// The two calls of the layer work in place: nothing else reads their inputs.
-// CHECK-NEXT: exec.launch @double(%[[A]], %[[A]])
-// CHECK-NEXT: exec.gemm %[[A]], %[[W]] into %[[O:.*]] {
-// CHECK-NEXT: exec.host "output" "loss" %[[O]]
-// CHECK: exec.sequence @backward {
-// CHECK-NEXT: exec.gemm %[[A]], %[[A]] into %[[G]] {accumulate = 2 : i64
-// CHECK: exec.entry "train_step" [@forward, @backward, @forward, @backward] microbatches [0, 0, 1, 1] slots [0, 0, 0, 0]
+// CHECK: exec.sequence @forward fragment F {
+// CHECK-NEXT: exec.host input "tokens" %[[T]]
+// CHECK-NEXT: exec.launch @cast(%[[T]]) to (%[[X]])
+// CHECK-NEXT: exec.launch @double(%[[X]]) to (%[[Y]])
+// CHECK-NEXT: exec.launch @double(%[[Y]]) to (%[[H]])
+// CHECK-NEXT: exec.gemm %[[H]], %[[W]] into %[[O]] {
+// CHECK-NEXT: exec.host output "loss" %[[O]]
+// CHECK-NEXT: {{^    }$}}
+// CHECK-NEXT: exec.sequence @backward fragment B {
+// CHECK-NEXT: exec.gemm %[[H]], %[[H]] into %[[D:[^ ]*]] {
+// CHECK-NEXT: exec.accumulate %[[D]] to %[[G]] {accumulate = #exec.accumulation<add_unless_first>}
+// CHECK-NEXT: {{^    }$}}
+// CHECK-NEXT: exec.entry "train_step" [@forward, @backward, @forward, @backward] microbatches [0, 0, 1, 1] slots [0, 0, 0, 0]
 func.func @forward(%t: tensor<4x8xi32>) -> (tensor<4x8xf32>, tensor<4x8xf32>) attributes {kern.fragment = "F"} {
   %x = kern.launch @cast(%t) : (tensor<4x8xi32>) -> tensor<4x8xf32>
-  %h = func.call @layer(%x) : (tensor<4x8xf32>) -> tensor<4x8xf32>
+  %y = func.call @layer(%x) : (tensor<4x8xf32>) -> tensor<4x8xf32> loc("layers.0")
+  %h = func.call @layer(%y) : (tensor<4x8xf32>) -> tensor<4x8xf32> loc("layers.1")
   %w = kern.read @w : tensor<8x8xf32>
   %o = kern.gemm %h, %w {k = 8 : i64, m = 4 : i64, n = 8 : i64} : (tensor<4x8xf32>, tensor<8x8xf32>) -> tensor<4x8xf32>
   kern.output %o, "loss" : tensor<4x8xf32>
@@ -55,70 +63,41 @@ kern.schedule "train_step" {actions = [[@forward, 0, 0], [@backward, 0, 0], [@fo
 
 // -----
 
-// An update in place: the new value is written over the old one; a value that
-// goes to two variables is copied to the second.
+// A role for each pipeline rank, with what its functions use. What they receive
+// stands at their beginning, what they send at their end.
 
-kern.variable @p : tensor<16xf32> {kind = "parameter", parameter = "p", slot = "value"}
-kern.variable @q : tensor<16xf32> {kind = "state"}
-kern.kernel @half [1 x 16] (%a: tensor<16xf32> as full) -> (tensor<16xf32> as full) {
-  %c = arith.constant 0.5 : f32
-  %0 = arith.mulf %a, %c : f32
-  kern.yield %0 : f32
+module attributes {kern.mesh = {axes = ["pp", "tp"], sizes = array<i64: 2, 2>}} {
+kern.variable @a : tensor<8x8xf32> {kind = "parameter", parameter = "a", slot = "value"}
+kern.variable @b : tensor<8x8xf32> {kind = "working"}
+
+// CHECK: exec.role @role0 ranks [0, 1] pipeline_rank 0 {
+// CHECK-NEXT: exec.buffer "a" kind parameters
+// CHECK-NEXT: exec.buffer "x" kind inputs
+// CHECK-NEXT: %[[S:.*]] = exec.buffer "gemm" kind activations
+// CHECK: exec.sequence @forward_0 fragment F stage 0 {
+// CHECK: exec.gemm
+// CHECK-NEXT: exec.transfer(%[[S]]) over ["pp"] {peers = array<i64: 1>, sends = array<i1: true>, tags = array<i64: 7>}
+// CHECK: exec.role @role1 ranks [2, 3] pipeline_rank 1 {
+// CHECK-NEXT: exec.buffer "b" kind working_copies
+// CHECK-NEXT: %[[R:.*]] = exec.buffer "forward_1.receive" kind transfers {residual} : memref<8x8xf32>
+// CHECK: exec.sequence @forward_1 fragment F stage 1 {
+// CHECK-NEXT: exec.transfer(%[[R]]) over ["pp"] {peers = array<i64: 0>, sends = array<i1: false>, tags = array<i64: 7>}
+// CHECK-NEXT: exec.gemm %[[R]], %b
+func.func @forward_0(%t: tensor<8x8xf32> {kern.host = "x"}) -> (tensor<8x8xf32> {kern.send = array<i64: 1, 7>}) attributes {kern.fragment = "F", kern.stage = 0 : i64} {
+  %w = kern.read @a : tensor<8x8xf32>
+  %y = kern.gemm %t, %w {k = 8 : i64, m = 8 : i64, n = 8 : i64} : (tensor<8x8xf32>, tensor<8x8xf32>) -> tensor<8x8xf32>
+  return %y : tensor<8x8xf32>
 }
-// CHECK: %[[P:.*]] = exec.buffer "p"
-// CHECK: %[[Q:.*]] = exec.buffer "q"
-// CHECK: exec.sequence @update {
-// CHECK-NEXT: exec.launch @half(%[[P]], %[[P]])
-// CHECK-NEXT: exec.copy %[[P]] to %[[Q]]
-// CHECK-NEXT: }
-func.func @update() attributes {kern.fragment = "U"} {
-  %p = kern.read @p : tensor<16xf32>
-  %n = kern.launch @half(%p) : (tensor<16xf32>) -> tensor<16xf32>
-  kern.write %n, @p : tensor<16xf32>
-  kern.write %n, @q : tensor<16xf32>
+func.func @forward_1(%x: tensor<8x8xf32> {kern.receive = array<i64: 0, 7>}) -> tensor<8x8xf32> attributes {kern.fragment = "F", kern.stage = 1 : i64} {
+  %w = kern.read @b : tensor<8x8xf32>
+  %o = kern.gemm %x, %w {k = 8 : i64, m = 8 : i64, n = 8 : i64} : (tensor<8x8xf32>, tensor<8x8xf32>) -> tensor<8x8xf32>
+  kern.output %o, "loss" : tensor<8x8xf32>
+  return %x : tensor<8x8xf32>
+}
+func.func @backward_1(%x: tensor<8x8xf32> {kern.saved = ["F", 0]}) attributes {kern.fragment = "B", kern.stage = 1 : i64} {
+  kern.output %x, "x" : tensor<8x8xf32>
   return
 }
-kern.schedule "train_step" {actions = [[@update, 0, 0]], program = {}, slots = 1 : i64}
-
-// -----
-
-// Kernels stay as they are.
-// CHECK: kern.kernel @double
-kern.kernel @double [8 x 64] (%a: tensor<8x64xf32> as full) -> (tensor<8x64xf32> as full) {
-  %0 = arith.addf %a, %a : f32
-  kern.yield %0 : f32
+kern.schedule "train_step" {actions = [[@forward_0, 0, 0]], program = {rank = 0 : i64}, slots = 1 : i64}
+kern.schedule "train_step" {actions = [[@forward_1, 0, 0], [@backward_1, 0, 0]], program = {rank = 1 : i64}, slots = 1 : i64}
 }
-kern.variable @w : tensor<8x64xf32> {info = {init = "normal", init_value = 2.000000e-02 : f64, random_key = 7 : i32, shape = array<i64: 8, 64>}, kind = "parameter", parameter = "w", slot = "value"}
-kern.variable @w.grad : tensor<8x64xf32> {kind = "gradient", parameter = "w", slot = "gradient"}
-
-// A layer, called twice.
-func.func private @layer(%x: tensor<8x64xf32>) -> tensor<8x64xf32> {
-  %y = kern.launch @double(%x) : (tensor<8x64xf32>) -> tensor<8x64xf32>
-  return %y : tensor<8x64xf32>
-}
-func.func @forward(%tokens: tensor<2x4xi32>, %labels: tensor<2x4xi32>) -> (tensor<8x64xf32>) attributes {kern.fragment = "F"} {
-  %w = kern.read @w : tensor<8x64xf32>
-  %a = func.call @layer(%w) : (tensor<8x64xf32>) -> tensor<8x64xf32>
-  %b = func.call @layer(%a) : (tensor<8x64xf32>) -> tensor<8x64xf32>
-  return %b : tensor<8x64xf32>
-}
-kern.schedule "train_step" {actions = [[@forward, 0, 0]], program = {microbatches = 1 : i64, rank = 0 : i64}, slots = 1 : i64}
-
-// The layer is inlined twice. Its first result is a buffer that shares its
-// place with the inputs, which are dead by then; its second is written over its
-// first. Nothing needs more than the two variables and that buffer.
-// CHECK: exec.role @role0 ranks [0] arena 8192 lower_bound 8192 {
-// CHECK-DAG: %[[W:.*]] = exec.buffer "w" at 0 kind "parameters" {{.*}} {persistent} : memref<8x64xf32>
-// CHECK-DAG: exec.buffer "w.grad" at 2048 kind "gradients" {{.*}} {persistent}
-// CHECK-DAG: %[[TOKENS:.*]] = exec.buffer "tokens" at 4096 kind "inputs" live 0 to 0
-// CHECK-DAG: %[[Y:.*]] = exec.buffer "double" at 4096 kind "temporaries" live 2 to 3
-// CHECK: exec.parameter "w" state "value" in %[[W]]
-// CHECK: exec.sequence @forward {
-// CHECK-NEXT: exec.host "input" "tokens" %[[TOKENS]]
-// CHECK-NEXT: exec.host "input" "labels"
-// CHECK-NEXT: exec.launch @double(%[[W]], %[[Y]]) {kernel_inputs = 1 : i64}
-// CHECK-NEXT: exec.launch @double(%[[Y]], %[[Y]]) {kernel_inputs = 1 : i64}
-// CHECK-NEXT: }
-// CHECK: exec.entry "train_step" [@forward] microbatches [0] slots [0]
-
-// CHECK-NOT: func.func

@@ -1,4 +1,4 @@
-// RUN: hocket-opt %s --convert-kern-to-exec | FileCheck %s
+// RUN: hocket-opt %s --hocket-kern-to-exec | FileCheck %s
 
 // A rank of two stages keeps three microbatches of stage 0 at once, and two of
 // stage 1, but never more than four of both: four frames take fewer bytes than
@@ -14,10 +14,10 @@ kern.kernel @narrow [4 x 8] (%t: tensor<4x8xi32> as full) -> (tensor<4x8xf32> as
 }
 
 // CHECK: exec.role @role0
-// CHECK: exec.buffer "small" at {{.*}} kind "activations" live [[FIRST:[0-9]+]] to [[LAST:[0-9]+]] {by_microbatch, slot_stride = 256 : i64, slots = 3 : i64} : memref<4x8xf32>
-// CHECK: %[[FRAMES:.*]] = exec.buffer "frames" at [[AT:[0-9]+]] kind "activations" live [[FIRST]] to [[LAST]] {slot_stride = 512 : i64, slots = 4 : i64} : memref<512xi8>
-// CHECK: exec.buffer "first" within %[[FRAMES]] at [[AT]] kind "activations" live [[FIRST]] to [[LAST]] {slot_stride = 512 : i64, slots = 4 : i64} : memref<16x8xf32> in memref<512xi8>
-// CHECK: exec.buffer "second" within %[[FRAMES]] at [[AT]] kind "activations" live [[FIRST]] to [[LAST]] {slot_stride = 512 : i64, slots = 4 : i64} : memref<16x8xf32> in memref<512xi8>
+// CHECK: exec.buffer "small" at {{.*}} kind activations live [[FIRST:[0-9]+]] to [[LAST:[0-9]+]] {by_microbatch, residual, slot_stride = 256 : i64, slots = 3 : i64} : memref<4x8xf32>
+// CHECK: %[[FRAMES:.*]] = exec.buffer "frames" at [[AT:[0-9]+]] kind activations live [[FIRST]] to [[LAST]] {residual, slot_stride = 512 : i64, slots = 4 : i64} : memref<512xi8>
+// CHECK: exec.buffer "first" within %[[FRAMES]] at [[AT]] kind activations live [[FIRST]] to [[LAST]] {residual, slot_stride = 512 : i64, slots = 4 : i64} : memref<16x8xf32> in memref<512xi8>
+// CHECK: exec.buffer "second" within %[[FRAMES]] at [[AT]] kind activations live [[FIRST]] to [[LAST]] {residual, slot_stride = 512 : i64, slots = 4 : i64} : memref<16x8xf32> in memref<512xi8>
 // CHECK: exec.entry "train_step" [@forward_0, @forward_0, @forward_0, @forward_1, @backward_0, @forward_1, @backward_0, @backward_0, @backward_1, @backward_1, @forward_1, @backward_1, @update_0]
 // CHECK-SAME: microbatches [0, 1, 2, 0, 0, 1, 1, 2, 0, 1, 2, 2, 0] slots [0, 1, 2, 3, 0, 0, 1, 2, 3, 0, 0, 0, 0]
 

@@ -1,4 +1,4 @@
-//===- TransferProgress.cpp - Whether all transfers come to an end --------===//
+//===- SettleTransfers.cpp - Whether all transfers come to an end ---------===//
 //
 // Part of Hocket, under the Apache License v2.0.
 //
@@ -27,16 +27,20 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "passes/conversion/KernToExec/TransferRuns.h"
-
-#include "llvm/ADT/DenseMap.h"
+#include "passes/exec/Instructions.h"
+#include "passes/exec/Passes.h"
+#include "passes/exec/TransferRuns.h"
 
 #include <set>
 
+namespace hocket::exec {
+#define GEN_PASS_DEF_EXECSETTLETRANSFERS
+#include "passes/exec/Passes.h.inc"
+} // namespace hocket::exec
+
 using namespace mlir;
 using namespace hocket;
-using namespace hocket::kerntoexec;
-using Kind = FlatInstruction::Kind;
+using namespace hocket::exec;
 
 namespace {
 
@@ -50,9 +54,10 @@ struct Place {
 
 /// One rank's part of an entry.
 struct RankSteps {
-  FlatProgram *program = nullptr;
   TransferRuns *runs = nullptr;
-  kern::ScheduleOp schedule;
+  EntryOp entry;
+  int64_t number = 0;       ///< along the pipeline
+  int64_t microbatches = 1; ///< of a step
   std::vector<TransferStep> steps;
   // How far it has come.
   std::vector<bool> begun, done;
@@ -64,9 +69,10 @@ struct RankSteps {
 /// An entry of all pipeline ranks.
 class EntryProgress {
 public:
-  void add(FlatProgram &program, TransferRuns &runs, kern::ScheduleOp schedule);
+  void add(RoleOp role, TransferRuns &runs, EntryOp entry);
   /// Adds copies until all ranks come to their ends.
   LogicalResult settle();
+  int64_t copies() const { return added; }
 
 private:
   void plan(RankSteps &rank);
@@ -89,6 +95,7 @@ private:
   bool grow(RankSteps &rank, int buffer, ArrayRef<TransferStep> steps);
 
   std::vector<RankSteps> ranks;
+  int64_t added = 0; ///< copies
   /// By rank and step of a transfer, its other end.
   std::vector<std::vector<Place>> partners;
 };
@@ -99,24 +106,24 @@ private:
 // Steps
 //===----------------------------------------------------------------------===//
 
-void EntryProgress::add(FlatProgram &program, TransferRuns &runs,
-                        kern::ScheduleOp schedule) {
+void EntryProgress::add(RoleOp role, TransferRuns &runs, EntryOp entry) {
   RankSteps rank;
-  rank.program = &program;
   rank.runs = &runs;
-  rank.schedule = schedule;
+  rank.entry = entry;
+  rank.number = static_cast<int64_t>(role.getPipelineRank().value_or(0));
+  rank.microbatches = microbatchesOf(role);
   fitOwnSends(rank);
   plan(rank);
   ranks.push_back(std::move(rank));
 }
 
 void EntryProgress::plan(RankSteps &rank) {
-  rank.steps = rank.runs->orderedSteps(rank.schedule);
+  rank.steps = rank.runs->orderedSteps(rank.entry);
 }
 
 std::vector<Stay> EntryProgress::staysOf(const RankSteps &rank, int buffer,
                                          ArrayRef<TransferStep> steps) const {
-  std::vector<Stay> stays(static_cast<size_t>(rank.program->microbatches));
+  std::vector<Stay> stays(static_cast<size_t>(rank.microbatches));
   for (auto [i, step] : llvm::enumerate(steps)) {
     if (!llvm::is_contained(step.part->reads, buffer) &&
         !llvm::is_contained(step.part->writes, buffer))
@@ -132,31 +139,34 @@ std::vector<Stay> EntryProgress::staysOf(const RankSteps &rank, int buffer,
 /// if there is a copy for each microbatch.
 bool EntryProgress::grow(RankSteps &rank, int index,
                          ArrayRef<TransferStep> steps) {
-  FlatBuffer &buffer = rank.program->buffers[index];
-  if (buffer.copies >= rank.program->microbatches)
+  BufferOp buffer = rank.runs->bufferAt(index);
+  auto copies = static_cast<int64_t>(buffer.getSlots());
+  if (copies >= rank.microbatches)
     return false;
   std::vector<Stay> stays = staysOf(rank, index, steps);
   do
-    ++buffer.copies;
-  while (buffer.copies < rank.program->microbatches &&
-         !fitsRing(stays, buffer.copies));
-  buffer.byMicrobatch = true;
+    ++copies;
+  while (copies < rank.microbatches && !fitsRing(stays, copies));
+  added += copies - static_cast<int64_t>(buffer.getSlots());
+  buffer.setSlots(copies);
+  buffer.setByMicrobatch(true);
   return true;
 }
 
 /// What a rank sends itself later than it is computed has to be kept until
 /// then.
 void EntryProgress::fitOwnSends(RankSteps &rank) {
-  std::vector<TransferStep> steps = rank.runs->stepsOf(rank.schedule);
+  std::vector<TransferStep> steps = rank.runs->stepsOf(rank.entry);
   std::set<int> sent;
   for (const TransferStep &step : steps)
-    if (step.part->kind == Kind::Receive)
+    if (step.part->kind == PartKind::Receive)
       sent.insert(step.part->reads.begin(), step.part->reads.end());
   for (int index : sent) {
-    FlatBuffer &buffer = rank.program->buffers[index];
+    BufferOp buffer = rank.runs->bufferAt(index);
+    auto copies = static_cast<int64_t>(buffer.getSlots());
     // The slot of a transfer is that of the stage that takes it.
-    buffer.byMicrobatch = buffer.copies > 1;
-    if (!fitsRing(staysOf(rank, index, steps), buffer.copies))
+    buffer.setByMicrobatch(copies > 1);
+    if (!fitsRing(staysOf(rank, index, steps), copies))
       grow(rank, index, steps);
   }
 }
@@ -170,7 +180,7 @@ void EntryProgress::pair() {
     partners.emplace_back(rank.steps.size());
     for (auto [i, step] : llvm::enumerate(rank.steps))
       if (step.part->isTransfer())
-        ends[{step.part->link.tag, step.part->kind == Kind::Send}].push_back(
+        ends[{step.part->tag, step.part->kind == PartKind::Send}].push_back(
             {r, static_cast<int>(i)});
   }
   for (const auto &[link, places] : ends) {
@@ -305,9 +315,9 @@ LogicalResult EntryProgress::addCopy() {
         !llvm::is_contained(rank.steps[path[i].step].after, path[i + 1].step))
       continue;
     for (int buffer : buffersBetween(rank, path[i].step, path[i + 1].step)) {
-      const FlatBuffer &one = rank.program->buffers[buffer];
-      if (one.copies < rank.program->microbatches &&
-          (!owner || one.bytes < owner->program->buffers[smallest].bytes)) {
+      BufferOp one = rank.runs->bufferAt(buffer);
+      if (static_cast<int64_t>(one.getSlots()) < rank.microbatches &&
+          (!owner || bytesOf(one) < bytesOf(owner->runs->bufferAt(smallest)))) {
         owner = &rank;
         smallest = buffer;
       }
@@ -323,11 +333,11 @@ LogicalResult EntryProgress::addCopy() {
   for (Place place : path) {
     const TransferStep &step = ranks[place.rank].steps[place.step];
     text += (text.empty() ? "" : ", which waits for ") +
-            ("rank " + std::to_string(ranks[place.rank].program->role.rank) +
-             ", '" + step.part->name + "' of microbatch " +
+            ("rank " + std::to_string(ranks[place.rank].number) + ", '" +
+             step.part->name + "' of microbatch " +
              std::to_string(step.microbatch));
   }
-  return ranks.front().schedule.emitOpError(
+  return ranks.front().entry.emitOpError(
              "has ranks wait for each other for ever: ")
          << text;
 }
@@ -339,16 +349,24 @@ LogicalResult EntryProgress::settle() {
   return success();
 }
 
-LogicalResult
-hocket::kerntoexec::settleTransfers(MutableArrayRef<FlatProgram> programs) {
-  std::vector<TransferRuns> runs(programs.begin(), programs.end());
-  std::map<std::string, EntryProgress> entries;
-  for (auto [program, own] : llvm::zip(programs, runs))
-    if (program.role.isCut)
-      for (kern::ScheduleOp schedule : program.role.schedules)
-        entries[schedule.getEntry().str()].add(program, own, schedule);
-  for (auto &[name, entry] : entries)
-    if (failed(entry.settle()))
-      return failure();
-  return success();
-}
+namespace {
+
+struct SettleTransfers : exec::impl::ExecSettleTransfersBase<SettleTransfers> {
+  void runOnOperation() override {
+    std::vector<std::pair<RoleOp, TransferRuns>> roles;
+    for (auto role : getOperation().getOps<RoleOp>())
+      if (role.getPipelineRank())
+        roles.emplace_back(role, TransferRuns(role));
+    std::map<std::string, EntryProgress> entries;
+    for (auto &[role, runs] : roles)
+      for (auto entry : role.getOps<EntryOp>())
+        entries[entry.getName().str()].add(role, runs, entry);
+    for (auto &[name, entry] : entries) {
+      if (failed(entry.settle()))
+        return signalPassFailure();
+      copies += entry.copies();
+    }
+  }
+};
+
+} // namespace

@@ -35,15 +35,20 @@
 ///
 //===----------------------------------------------------------------------===//
 
-#ifndef HOCKET_PASSES_CONVERSION_KERNTOEXEC_TRANSFERRUNS_H
-#define HOCKET_PASSES_CONVERSION_KERNTOEXEC_TRANSFERRUNS_H
+#ifndef HOCKET_PASSES_EXEC_TRANSFERRUNS_H
+#define HOCKET_PASSES_EXEC_TRANSFERRUNS_H
 
-#include "passes/conversion/KernToExec/FlatProgram.h"
+#include "passes/exec/StageCopies.h"
+
+#include "llvm/ADT/DenseMap.h"
+#include "llvm/ADT/StringMap.h"
 
 #include <map>
+#include <string>
 #include <tuple>
+#include <vector>
 
-namespace hocket::kerntoexec {
+namespace hocket::exec {
 
 /// A record or a wait.
 struct SyncInstruction {
@@ -58,22 +63,23 @@ struct SyncInstruction {
 using SyncSequence = std::vector<SyncInstruction>;
 
 /// One run of a sequence, by its name.
-struct Run {
+struct NamedRun {
   std::string sequence;
   int64_t microbatch = 0, slot = 0;
 };
+
+enum class PartKind { Receive, Compute, Send };
 
 /// A part of a fragment that runs on one stream.
 struct TransferPart {
   std::string name;
   int64_t stream = 0;
-  FlatInstruction::Kind kind = FlatInstruction::Kind::Launch; ///< or a transfer
-  bool isGradient = false;                                    ///< of a transfer
-  FlatLink link;                  ///< of a transfer, the first
+  PartKind kind = PartKind::Compute;
+  int64_t tag = 0;                ///< of a transfer, the first
   int64_t turns = 1;              ///< events that its runs take by turns
   std::vector<int> reads, writes; ///< buffers that transfers use
 
-  bool isTransfer() const { return kind != FlatInstruction::Kind::Launch; }
+  bool isTransfer() const { return kind != PartKind::Compute; }
 };
 
 /// A run of a part.
@@ -86,36 +92,32 @@ struct TransferStep {
   bool isLast = false;    ///< of what runs once all transfers are over
 };
 
+/// Of a role whose transfers stand in the sequences that they belong to. The
+/// buffers' copies are asked for when they are needed, so they may grow.
 class TransferRuns {
 public:
-  explicit TransferRuns(const FlatProgram &program);
+  explicit TransferRuns(RoleOp role);
 
-  /// What the entry that `schedule` describes runs, in order, but for receives,
-  /// which stand directly before what takes them.
-  std::vector<TransferStep> stepsOf(kern::ScheduleOp schedule) const;
+  /// What `entry` runs, in order, but for receives, which stand directly before
+  /// what takes them.
+  std::vector<TransferStep> stepsOf(EntryOp entry) const;
   /// The same with receives in their places, and with what each step waits for.
-  std::vector<TransferStep> orderedSteps(kern::ScheduleOp schedule);
+  std::vector<TransferStep> orderedSteps(EntryOp entry);
   /// The runs of that entry.
-  std::vector<Run> plan(kern::ScheduleOp schedule);
+  std::vector<NamedRun> plan(EntryOp entry);
 
+  /// Buffers that transfers use have numbers, in the order of the role.
+  BufferOp bufferAt(int index) const { return buffers[index]; }
   /// The copy of `buffer` that a step uses.
   std::pair<int, int64_t> copyFor(const TransferStep &step, int buffer) const;
 
-  /// The stream of the transfer that sequence `s` receives or sends with.
-  int64_t streamOf(size_t s, FlatInstruction::Kind part) const;
+  /// The part that receives or sends for a sequence; null: there is none.
+  const TransferPart *findPart(SequenceOp sequence, PartKind kind) const;
 
   /// What the runs use besides the sequences of the program, by name.
   const std::map<std::string, SyncSequence> &syncs() const { return named; }
 
-  static std::string receiveName(const FlatSequence &sequence) {
-    return sequence.functionName() + ".receive";
-  }
-  static std::string sendName(const FlatSequence &sequence) {
-    return sequence.functionName() + ".send";
-  }
-
 private:
-  using Kind = FlatInstruction::Kind;
   using Step = TransferStep;
   /// Who used a copy of a buffer last: steps.
   struct Use {
@@ -124,11 +126,12 @@ private:
   };
   using Clock = std::map<int64_t, int>; ///< by stream, the last step done
 
-  void addParts(size_t s);
-  TransferPart &partOf(size_t s, Kind kind) { return parts[{s, kind}]; }
-  int64_t streamFor(const FlatInstruction &transfer, char fragment);
-  void addSteps(size_t s, size_t number, mlir::ArrayAttr action,
-                std::vector<Step> &steps) const;
+  void numberBuffers(RoleOp role);
+  std::vector<int> numbersOf(mlir::ArrayRef<mlir::Value> values) const;
+  void addParts(SequenceOp sequence, int64_t turns);
+  void addTransfer(TransferOp transfer, SequenceOp sequence, int64_t turns);
+  int64_t streamFor(TransferOp transfer, SequenceOp sequence);
+  void addSteps(const EntryRun &run, std::vector<Step> &steps) const;
   bool mustFollow(const Step &step, const Step &earlier) const;
   /// Has a transfer into a copy that is free begin an action earlier.
   void receiveEarly(std::vector<Step> &steps) const;
@@ -139,18 +142,20 @@ private:
   int64_t eventAfter(const Step &step) {
     return eventNamed(step.part->name, step.turn);
   }
-  void addSync(std::vector<Run> &runs, const SyncSequence &sync);
+  void addSync(std::vector<NamedRun> &runs, const SyncSequence &sync);
 
-  const FlatProgram &program;
-  std::map<std::pair<size_t, Kind>, TransferPart>
-      parts;                                      ///< Launch: the computation
-  llvm::StringMap<std::vector<size_t>> sequences; ///< by function
+  std::vector<BufferOp> buffers;
+  llvm::DenseMap<mlir::Value, int> numbers;
+  /// By sequence and kind.
+  std::map<std::pair<mlir::Operation *, PartKind>, TransferPart> parts;
+  int64_t computing = 1;    ///< streams of computations
+  int64_t eventsWithin = 0; ///< events of sequences
   std::map<std::tuple<int64_t, bool, bool>, int64_t> streams;
   std::map<std::pair<std::string, int64_t>, int64_t> events;
   std::map<std::string, SyncSequence> named;
   std::map<std::pair<int, int64_t>, Use> uses;
 };
 
-} // namespace hocket::kerntoexec
+} // namespace hocket::exec
 
-#endif // HOCKET_PASSES_CONVERSION_KERNTOEXEC_TRANSFERRUNS_H
+#endif // HOCKET_PASSES_EXEC_TRANSFERRUNS_H

@@ -4,124 +4,147 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "passes/conversion/KernToExec/TransferRuns.h"
+#include "passes/exec/TransferRuns.h"
 
-#include "llvm/ADT/SetVector.h"
+#include "passes/exec/Instructions.h"
 
 #include <set>
 
 using namespace mlir;
 using namespace hocket;
-using namespace hocket::kerntoexec;
+using namespace hocket::exec;
 
-TransferRuns::TransferRuns(const FlatProgram &program) : program(program) {
-  for (size_t s = 0; s < program.sequences.size(); ++s) {
-    sequences[program.sequences[s].functionName()].push_back(s);
-    addParts(s);
+TransferRuns::TransferRuns(RoleOp role) {
+  numberBuffers(role);
+  if (auto names = role.getStreams())
+    computing += static_cast<int64_t>(names->size());
+  role.walk([&](RecordOp record) {
+    eventsWithin =
+        std::max(eventsWithin, static_cast<int64_t>(record.getEvent()) + 1);
+  });
+  std::map<int64_t, StageCopies> stages = stageCopiesOf(role);
+  for (auto sequence : role.getOps<SequenceOp>()) {
+    // As many microbatches as the stage has in flight.
+    int64_t stage = static_cast<int64_t>(sequence.getStage().value_or(0));
+    auto copies = stages.find(stage);
+    bool isStaged = sequence.getStage() && copies != stages.end();
+    addParts(sequence, isStaged ? copies->second.forwardToWeight : 1);
   }
 }
 
-/// As many microbatches as a stage has in flight.
-static int64_t turnsOf(const FlatProgram &program, int64_t stage) {
-  auto copies = program.role.copies.find(stage);
-  return copies == program.role.copies.end() ? 1
-                                             : copies->second.forwardToWeight;
+//===----------------------------------------------------------------------===//
+// Parts
+//===----------------------------------------------------------------------===//
+
+/// What crosses between stages, and what gradients are reduced from and into.
+static bool mattersToTransfers(Value buffer) {
+  return llvm::any_of(buffer.getUsers(), [](Operation *user) {
+    auto sequence = dyn_cast<SequenceOp>(user->getParentOp());
+    return isa<TransferOp>(user) || (sequence && sequence.getBucket());
+  });
+}
+
+void TransferRuns::numberBuffers(RoleOp role) {
+  for (auto buffer : role.getOps<BufferOp>())
+    if (mattersToTransfers(buffer)) {
+      numbers[buffer] = static_cast<int>(buffers.size());
+      buffers.push_back(buffer);
+    }
+}
+
+/// Those that have numbers, each once and in their order.
+std::vector<int> TransferRuns::numbersOf(ArrayRef<Value> values) const {
+  std::set<int> found;
+  for (Value value : values)
+    if (auto number = numbers.find(value); number != numbers.end())
+      found.insert(number->second);
+  return {found.begin(), found.end()};
 }
 
 /// Activations and gradients, to and from each peer.
-int64_t TransferRuns::streamFor(const FlatInstruction &transfer,
-                                char fragment) {
-  auto key = std::make_tuple(transfer.links.front().rank,
-                             transfer.kind == Kind::Send, fragment == 'B');
-  auto next = static_cast<int64_t>(program.lanes.size() + streams.size()) + 1;
+int64_t TransferRuns::streamFor(TransferOp transfer, SequenceOp sequence) {
+  auto key = std::make_tuple(transfer.getPeers().front(), isSend(transfer),
+                             sequence.isFragment(FragmentKind::Backward));
+  auto next = computing + static_cast<int64_t>(streams.size());
   return streams.try_emplace(key, next).first->second;
 }
 
-void TransferRuns::addParts(size_t s) {
-  const FlatSequence &sequence = program.sequences[s];
-  std::set<int> reads, writes;
-  auto note = [&](ArrayRef<int> buffers, std::set<int> &to) {
-    for (int buffer : buffers)
-      if (int root = program.find(buffer);
-          program.buffers[root].isLink || program.buffers[root].isBucketed)
-        to.insert(root);
-  };
-  for (const FlatInstruction &instruction : sequence.instructions) {
-    bool receives = instruction.kind == Kind::Receive;
-    if (!receives && instruction.kind != Kind::Send) {
-      note(instruction.inputs, reads);
-      note(instruction.outputs, writes);
+void TransferRuns::addTransfer(TransferOp transfer, SequenceOp sequence,
+                               int64_t turns) {
+  PartKind kind = isSend(transfer) ? PartKind::Send : PartKind::Receive;
+  auto instruction = cast<InstructionOpInterface>(transfer.getOperation());
+  TransferPart &part = parts[{sequence, kind}];
+  part.kind = kind;
+  part.tag = transfer.getTags().front();
+  part.turns = turns;
+  part.name = (sequence.getFunctionName() +
+               (kind == PartKind::Send ? ".send" : ".receive"))
+                  .str();
+  part.stream = streamFor(transfer, sequence);
+  part.reads = numbersOf(instruction.getReads());
+  part.writes = numbersOf(instruction.getWrites());
+}
+
+void TransferRuns::addParts(SequenceOp sequence, int64_t turns) {
+  SmallVector<Value> reads, writes;
+  int64_t stream = 0;
+  for (Operation &op : sequence.getBody().front()) {
+    if (auto transfer = dyn_cast<TransferOp>(op)) {
+      addTransfer(transfer, sequence, turns);
       continue;
     }
-    TransferPart &part = partOf(s, instruction.kind);
-    part.kind = instruction.kind;
-    part.isGradient = sequence.fragment == 'B';
-    part.link = instruction.links.front();
-    part.turns = turnsOf(program, sequence.stage);
-    part.name = receives ? receiveName(sequence) : sendName(sequence);
-    part.stream = streamFor(instruction, sequence.fragment);
-    std::set<int> sent, received;
-    note(instruction.inputs, sent);
-    note(instruction.outputs, received);
-    part.reads.assign(sent.begin(), sent.end());
-    part.writes.assign(received.begin(), received.end());
+    auto instruction = cast<InstructionOpInterface>(op);
+    llvm::append_range(reads, instruction.getReads());
+    llvm::append_range(writes, instruction.getWrites());
+    // All of a bucket runs there, and what it waits for is the runs' matter.
+    if (sequence.getBucket())
+      stream = instruction.getStreamNumber();
   }
-  TransferPart &computation = partOf(s, Kind::Launch);
-  computation.turns = turnsOf(program, sequence.stage);
-  computation.name = sequence.name;
-  computation.stream = program.streamOf(sequence.lane);
-  computation.reads.assign(reads.begin(), reads.end());
-  computation.writes.assign(writes.begin(), writes.end());
+  TransferPart &computation = parts[{sequence, PartKind::Compute}];
+  computation.turns = turns;
+  computation.name = sequence.getSymName().str();
+  computation.stream = stream;
+  computation.reads = numbersOf(reads);
+  computation.writes = numbersOf(writes);
 }
 
-int64_t TransferRuns::streamOf(size_t s, Kind part) const {
-  auto found = parts.find({s, part});
-  return found == parts.end() ? 0 : found->second.stream;
+const TransferPart *TransferRuns::findPart(SequenceOp sequence,
+                                           PartKind kind) const {
+  auto found = parts.find({sequence, kind});
+  return found == parts.end() ? nullptr : &found->second;
 }
 
-std::vector<TransferStep>
-TransferRuns::stepsOf(kern::ScheduleOp schedule) const {
+//===----------------------------------------------------------------------===//
+// Steps
+//===----------------------------------------------------------------------===//
+
+void TransferRuns::addSteps(const EntryRun &run,
+                            std::vector<Step> &steps) const {
+  SequenceOp sequence = run.sequence;
+  for (PartKind kind : {PartKind::Receive, PartKind::Compute, PartKind::Send})
+    if (const TransferPart *part = findPart(sequence, kind))
+      steps.push_back({part,
+                       run.microbatch,
+                       run.slot,
+                       run.action,
+                       {},
+                       run.microbatch % part->turns,
+                       sequence.isFragment(FragmentKind::Update)});
+}
+
+std::vector<TransferStep> TransferRuns::stepsOf(EntryOp entry) const {
   std::vector<Step> steps;
-  llvm::StringMap<size_t> lastRuns;
-  for (auto [i, action] :
-       llvm::enumerate(schedule.getActions().getAsRange<ArrayAttr>()))
-    lastRuns[cast<FlatSymbolRefAttr>(action[0]).getValue()] = i;
-  for (auto [i, action] :
-       llvm::enumerate(schedule.getActions().getAsRange<ArrayAttr>())) {
-    auto name = cast<FlatSymbolRefAttr>(action[0]).getValue();
-    auto found = sequences.find(name);
-    if (found == sequences.end())
-      continue; // K15 keeps it from happening.
-    for (size_t s : found->second)
-      if (!program.sequences[s].lastOnly || lastRuns.lookup(name) == i)
-        addSteps(s, i, action, steps);
-  }
+  for (const EntryRun &run : runsOf(entry))
+    addSteps(run, steps);
   return steps;
 }
 
-std::vector<TransferStep>
-TransferRuns::orderedSteps(kern::ScheduleOp schedule) {
-  std::vector<Step> steps = stepsOf(schedule);
+std::vector<TransferStep> TransferRuns::orderedSteps(EntryOp entry) {
+  std::vector<Step> steps = stepsOf(entry);
   receiveEarly(steps);
   addDependences(steps);
   numberTurns(steps);
   return steps;
-}
-
-void TransferRuns::addSteps(size_t s, size_t number, ArrayAttr action,
-                            std::vector<Step> &steps) const {
-  int64_t microbatch = cast<IntegerAttr>(action[1]).getInt();
-  for (Kind kind : {Kind::Receive, Kind::Launch, Kind::Send}) {
-    auto part = parts.find({s, kind});
-    if (part != parts.end())
-      steps.push_back({&part->second,
-                       microbatch,
-                       cast<IntegerAttr>(action[2]).getInt(),
-                       number,
-                       {},
-                       microbatch % part->second.turns,
-                       program.sequences[s].fragment == 'U'});
-  }
 }
 
 //===----------------------------------------------------------------------===//
@@ -130,11 +153,12 @@ void TransferRuns::addSteps(size_t s, size_t number, ArrayAttr action,
 
 std::pair<int, int64_t> TransferRuns::copyFor(const Step &step,
                                               int buffer) const {
-  const FlatBuffer &used = program.buffers[buffer];
-  if (used.copies <= 1)
+  BufferOp used = buffers[buffer];
+  auto copies = static_cast<int64_t>(used.getSlots());
+  if (copies <= 1)
     return {buffer, 0};
   return {buffer,
-          used.byMicrobatch ? step.microbatch % used.copies : step.slot};
+          used.getByMicrobatch() ? step.microbatch % copies : step.slot};
 }
 
 bool TransferRuns::mustFollow(const Step &step, const Step &earlier) const {
@@ -154,7 +178,7 @@ bool TransferRuns::mustFollow(const Step &step, const Step &earlier) const {
 
 void TransferRuns::receiveEarly(std::vector<Step> &steps) const {
   for (size_t i = 0; i < steps.size(); ++i) {
-    if (steps[i].part->kind != Kind::Receive)
+    if (steps[i].part->kind != PartKind::Receive)
       continue;
     size_t to = i;
     while (to > 0 && steps[to - 1].action + 1 >= steps[i].action &&
@@ -194,7 +218,7 @@ std::vector<int> TransferRuns::dependencesOf(std::vector<Step> &steps,
 
 int64_t TransferRuns::eventNamed(const std::string &name, int64_t number) {
   // Behind those within sequences.
-  auto next = program.events + static_cast<int64_t>(events.size());
+  auto next = eventsWithin + static_cast<int64_t>(events.size());
   return events.try_emplace({name, number}, next).first->second;
 }
 
@@ -252,7 +276,8 @@ void TransferRuns::numberTurns(std::vector<Step> &steps) {
 // Runs
 //===----------------------------------------------------------------------===//
 
-void TransferRuns::addSync(std::vector<Run> &runs, const SyncSequence &sync) {
+void TransferRuns::addSync(std::vector<NamedRun> &runs,
+                           const SyncSequence &sync) {
   if (sync.empty())
     return;
   std::string name = "sync";
@@ -264,8 +289,8 @@ void TransferRuns::addSync(std::vector<Run> &runs, const SyncSequence &sync) {
   runs.push_back({name, 0, 0});
 }
 
-std::vector<Run> TransferRuns::plan(kern::ScheduleOp schedule) {
-  std::vector<Step> steps = orderedSteps(schedule);
+std::vector<NamedRun> TransferRuns::plan(EntryOp entry) {
+  std::vector<Step> steps = orderedSteps(entry);
   // Numbered in the order in which they are first waited for.
   std::vector<std::vector<int64_t>> waits(steps.size());
   std::vector<int64_t> records(steps.size(), -1);
@@ -276,7 +301,7 @@ std::vector<Run> TransferRuns::plan(kern::ScheduleOp schedule) {
   for (const Step &step : steps)
     if (step.part->stream > 0)
       used.insert(step.part->stream);
-  std::vector<Run> runs;
+  std::vector<NamedRun> runs;
   SyncSequence pending;
   // All streams start behind what stream 0 did before.
   if (!used.empty())

@@ -1,0 +1,648 @@
+//===- RoleConversion.cpp - Inline the scheduled functions ----------------===//
+//
+// Part of Hocket, under the Apache License v2.0.
+//
+//===----------------------------------------------------------------------===//
+
+#include "passes/conversion/KernToExec/RoleConversion.h"
+
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "llvm/ADT/DenseSet.h"
+#include "llvm/ADT/TypeSwitch.h"
+
+#include <map>
+
+using namespace mlir;
+using namespace hocket;
+using namespace hocket::kerntoexec;
+using exec::FragmentKind;
+using exec::MemoryKind;
+
+/// Bytes of a statically shaped tensor; -1 if that overflows.
+static int64_t byteSize(RankedTensorType type) {
+  int64_t bytes = (type.getElementTypeBitWidth() + 7) / 8;
+  for (int64_t dim : type.getShape())
+    if (dim < 0 || __builtin_mul_overflow(bytes, dim, &bytes))
+      return -1;
+  return bytes;
+}
+
+namespace {
+
+/// The innermost name of a location: "layers.3.attention".
+StringRef nameOf(Location loc) {
+  if (auto named = dyn_cast<NameLoc>(loc))
+    return named.getName().getValue();
+  if (auto fused = dyn_cast<FusedLoc>(loc)) {
+    for (Location part : fused.getLocations())
+      if (StringRef name = nameOf(part); !name.empty())
+        return name;
+  }
+  if (auto call = dyn_cast<CallSiteLoc>(loc))
+    return nameOf(call.getCallee());
+  return {};
+}
+
+/// What a value of the IR is in one context: a buffer, or a number (an i64 or
+/// an #exec.place).
+struct Binding {
+  Value buffer;
+  Attribute number;
+};
+using Bindings = llvm::DenseMap<Value, Binding>;
+
+/// The other end of values that cross between stages.
+struct Links {
+  SmallVector<Value> buffers;
+  SmallVector<int64_t> ranks, tags;
+
+  void add(Value buffer, DenseI64ArrayAttr link) {
+    buffers.push_back(buffer);
+    ranks.push_back(link[0]);
+    tags.push_back(link[1]);
+  }
+};
+
+StringAttr fragmentOf(func::FuncOp function) {
+  return function->getAttrOfType<StringAttr>("kern.fragment");
+}
+
+/// Walks functions and appends to the role.
+class RoleConverter {
+public:
+  RoleConverter(ModuleOp module, const RoleFragments &fragments)
+      : module(module), symbols(module), fragments(fragments),
+        builder(module.getContext()), buffers(module.getContext()) {}
+
+  LogicalResult run() {
+    createRole();
+    if (failed(addVariables()))
+      return failure();
+    for (func::FuncOp function : fragments.functions)
+      if (failed(addSequence(function)))
+        return failure();
+    if (role.getOps<exec::SequenceOp>().empty())
+      return module.emitError("no function is scheduled: a `kern.schedule` and "
+                              "its functions are expected");
+    for (kern::ScheduleOp schedule : fragments.schedules)
+      addEntry(schedule);
+    return success();
+  }
+
+private:
+  void createRole() {
+    builder.setInsertionPointToEnd(module.getBody());
+    role = builder.create<exec::RoleOp>(
+        module.getLoc(), builder.getStringAttr("role" + Twine(fragments.rank)),
+        builder.getDenseI64ArrayAttr(ranks()),
+        fragments.isCut ? builder.getI64IntegerAttr(fragments.rank)
+                        : IntegerAttr(),
+        IntegerAttr(), IntegerAttr(), ArrayAttr());
+    builder.setInsertionPointToEnd(&role.getBody().emplaceBlock());
+  }
+
+  /// The places of the mesh along "pp" that are this role's: with that axis
+  /// the slowest, ranks that follow each other; without it, all of them.
+  SmallVector<int64_t> ranks() const {
+    int64_t others = 1, first = 0;
+    if (auto mesh = module->getAttrOfType<DictionaryAttr>("kern.mesh"))
+      for (auto [name, size] :
+           llvm::zip(mesh.getAs<ArrayAttr>("axes").getAsRange<StringAttr>(),
+                     mesh.getAs<DenseI64ArrayAttr>("sizes").asArrayRef())) {
+        bool pipeline = name.getValue() == "pp";
+        others *= pipeline ? 1 : size;
+        first = pipeline ? fragments.rank : first;
+      }
+    return llvm::to_vector(
+        llvm::seq<int64_t>(first * others, (first + 1) * others));
+  }
+
+  //===--------------------------------------------------------------------===//
+  // Buffers
+  //===--------------------------------------------------------------------===//
+
+  exec::BufferOp addBuffer(Type type, const Twine &name, MemoryKind kind) {
+    auto tensor = cast<RankedTensorType>(type);
+    // Behind the last one, whatever has come after that.
+    if (lastBuffer)
+      buffers.setInsertionPointAfter(lastBuffer);
+    else
+      buffers.setInsertionPointToStart(&role.getBody().front());
+    lastBuffer = buffers.create<exec::BufferOp>(
+        module.getLoc(),
+        MemRefType::get(tensor.getShape(), tensor.getElementType()), name,
+        kind);
+    return lastBuffer;
+  }
+
+  /// All of them, or those that the functions of one stage of several use.
+  LogicalResult addVariables() {
+    llvm::DenseSet<StringAttr> used;
+    for (func::FuncOp function : fragments.functions)
+      noteVariables(function, used);
+    for (auto variable : module.getOps<kern::VariableOp>())
+      if (!fragments.isCut || used.contains(variable.getSymNameAttr()))
+        if (failed(addVariable(variable)))
+          return failure();
+    return success();
+  }
+
+  void noteVariables(func::FuncOp function, llvm::DenseSet<StringAttr> &used) {
+    function.walk([&](Operation *op) {
+      if (auto name = op->getAttrOfType<FlatSymbolRefAttr>("variable"))
+        used.insert(name.getAttr());
+      else if (auto call = dyn_cast<func::CallOp>(op))
+        if (auto callee = symbols.lookup<func::FuncOp>(call.getCallee()))
+          noteVariables(callee, used);
+    });
+  }
+
+  LogicalResult addVariable(kern::VariableOp variable) {
+    auto type = dyn_cast<RankedTensorType>(variable.getType());
+    if (!type || !type.hasStaticShape() || byteSize(type) < 0)
+      return variable.emitOpError("has no size that can be planned: ")
+             << variable.getType();
+    auto kind = llvm::StringSwitch<MemoryKind>(variable.getKind())
+                    .Case("parameter", MemoryKind::Parameters)
+                    .Case("gradient", MemoryKind::Gradients)
+                    .Case("optimizer_state", MemoryKind::Optimizer)
+                    .Case("working", MemoryKind::WorkingCopies)
+                    .Default(MemoryKind::State);
+    exec::BufferOp buffer = addBuffer(type, variable.getSymName(), kind);
+    buffer.setPersistent(true);
+    variables[variable.getSymNameAttr()] = buffer;
+    addParameter(variable, buffer);
+    return success();
+  }
+
+  /// Parameters and optimizer states go into the table, and so does state that
+  /// must survive a restart; gradients and working copies do not.
+  void addParameter(kern::VariableOp variable, Value buffer) {
+    StringAttr name, state = builder.getStringAttr("value");
+    if (variable.getKind() == "parameter" || variable.getKind() == "state") {
+      name = variable.getSymNameAttr();
+    } else if (variable.getKind() == "optimizer_state") {
+      name = variable.getParameterAttr();
+      state = variable.getSlotAttr();
+    }
+    if (name && state)
+      builder.create<exec::ParameterOp>(
+          variable.getLoc(), name, state, buffer,
+          variable.getInfo().value_or(builder.getDictionaryAttr({})));
+  }
+
+  //===--------------------------------------------------------------------===//
+  // Fragments of one stage of several
+  //===--------------------------------------------------------------------===//
+
+  /// The sequence of a function, to whose end the builder goes.
+  exec::SequenceOp createSequence(func::FuncOp function, IntegerAttr stage) {
+    builder.setInsertionPointToEnd(&role.getBody().front());
+    auto sequence = builder.create<exec::SequenceOp>(
+        module.getLoc(), function.getSymNameAttr(),
+        exec::FragmentKindAttr::get(
+            builder.getContext(),
+            *exec::symbolizeFragmentKind(fragmentOf(function).getValue())),
+        stage, StringAttr(), UnitAttr());
+    builder.setInsertionPointToEnd(&sequence.getBody().emplaceBlock());
+    return sequence;
+  }
+
+  LogicalResult addStageSequence(func::FuncOp function, IntegerAttr stage) {
+    createSequence(function, stage);
+    char fragment = fragmentOf(function).getValue().front();
+    Bindings bindings;
+    for (unsigned i = 0; i < function.getNumArguments(); ++i)
+      if (failed(bindArgument(function, i, stage.getInt(), bindings)))
+        return failure();
+    receiveArguments(function, bindings);
+    SmallVector<Binding> results;
+    if (failed(walk(function, bindings, "", results)))
+      return failure();
+    sendResults(function, results);
+    kept[{stage.getInt(), fragment}] = std::move(results);
+    return success();
+  }
+
+  LogicalResult bindArgument(func::FuncOp function, unsigned i, int64_t stage,
+                             Bindings &bindings) {
+    if (auto name = function.getArgAttrOfType<StringAttr>(i, "kern.host"))
+      return addInput(function, i, name.getValue(), bindings);
+    auto saved = function.getArgAttrOfType<ArrayAttr>(i, "kern.saved");
+    if (!saved)
+      return success();
+    char maker = cast<StringAttr>(saved[0]).getValue().front();
+    size_t index = cast<IntegerAttr>(saved[1]).getInt();
+    auto found = kept.find({stage, maker});
+    if (found == kept.end() || index >= found->second.size())
+      return function.emitOpError("takes what no fragment before it keeps: ")
+             << saved;
+    Binding binding = found->second[index];
+    markResidual(binding);
+    bindings[function.getArgument(i)] = binding;
+    return success();
+  }
+
+  /// A value that one fragment leaves for another.
+  static void markResidual(const Binding &binding) {
+    if (!binding.buffer)
+      return;
+    auto buffer = binding.buffer.getDefiningOp<exec::BufferOp>();
+    if (!buffer.getPersistent())
+      buffer.setResidual(true);
+  }
+
+  void receiveArguments(func::FuncOp function, Bindings &bindings) {
+    Links links;
+    for (unsigned i = 0; i < function.getNumArguments(); ++i)
+      if (auto link =
+              function.getArgAttrOfType<DenseI64ArrayAttr>(i, "kern.receive")) {
+        Value buffer = addBuffer(function.getArgumentTypes()[i],
+                                 function.getSymName() + ".receive",
+                                 MemoryKind::Transfers);
+        bindings[function.getArgument(i)].buffer = buffer;
+        links.add(buffer, link);
+      }
+    OpBuilder::InsertionGuard guard(builder);
+    builder.setInsertionPointToStart(builder.getInsertionBlock());
+    addTransfer(function, links, /*sends=*/false);
+  }
+
+  void sendResults(func::FuncOp function, ArrayRef<Binding> results) {
+    Links links;
+    for (auto [i, result] : llvm::enumerate(results))
+      if (auto link =
+              function.getResultAttrOfType<DenseI64ArrayAttr>(i, "kern.send"))
+        links.add(result.buffer, link);
+    addTransfer(function, links, /*sends=*/true);
+  }
+
+  void addTransfer(func::FuncOp function, const Links &links, bool sends) {
+    if (links.buffers.empty())
+      return;
+    SmallVector<bool> directions(links.buffers.size(), sends);
+    builder.create<exec::TransferOp>(function.getLoc(), links.buffers,
+                                     builder.getDenseBoolArrayAttr(directions),
+                                     builder.getDenseI64ArrayAttr(links.ranks),
+                                     builder.getDenseI64ArrayAttr(links.tags),
+                                     builder.getStrArrayAttr({"pp"}),
+                                     builder.getI64IntegerAttr(0));
+  }
+
+  //===--------------------------------------------------------------------===//
+  // Fragments of the only stage
+  //===--------------------------------------------------------------------===//
+
+  LogicalResult addSequence(func::FuncOp function) {
+    if (!exec::symbolizeFragmentKind(fragmentOf(function).getValue()))
+      return function.emitOpError("is no fragment of a step: ")
+             << fragmentOf(function);
+    if (auto stage = function->getAttrOfType<IntegerAttr>("kern.stage"))
+      return addStageSequence(function, stage);
+    exec::SequenceOp sequence = createSequence(function, IntegerAttr());
+    Bindings bindings;
+    if (sequence.isFragment(FragmentKind::Backward)) {
+      if (residuals.size() != function.getNumArguments())
+        return function.emitOpError("takes ")
+               << function.getNumArguments() << " residuals where forward has "
+               << residuals.size();
+      for (auto [argument, residual] :
+           llvm::zip(function.getArguments(), residuals))
+        bindings[argument] = residual;
+    } else {
+      for (auto [i, argument] : llvm::enumerate(function.getArguments()))
+        if (failed(addInputByPlace(function, i, bindings)))
+          return failure();
+    }
+    SmallVector<Binding> results;
+    if (failed(walk(function, bindings, "", results)))
+      return failure();
+    if (sequence.isFragment(FragmentKind::Forward)) {
+      // The loss has gone to the host; what follows it is kept, behind what
+      // the function itself was given.
+      residuals.clear();
+      for (Value argument : function.getArguments())
+        residuals.push_back(bindings.lookup(argument));
+      residuals.append(results.begin() + std::min<size_t>(1, results.size()),
+                       results.end());
+      llvm::for_each(residuals, markResidual);
+    }
+    return success();
+  }
+
+  /// Tokens and labels.
+  LogicalResult addInputByPlace(func::FuncOp function, unsigned i,
+                                Bindings &bindings) {
+    static constexpr StringLiteral names[] = {"tokens", "labels"};
+    if (i >= std::size(names))
+      return function.emitOpError("takes more than tokens and labels");
+    return addInput(function, i, names[i], bindings);
+  }
+
+  LogicalResult addInput(func::FuncOp function, unsigned i, StringRef name,
+                         Bindings &bindings) {
+    Value buffer =
+        addBuffer(function.getArgumentTypes()[i], name, MemoryKind::Inputs);
+    bindings[function.getArgument(i)].buffer = buffer;
+    addHost(function.getLoc(), exec::HostDirection::Input, name, buffer,
+            function.getArgAttrOfType<ArrayAttr>(i, "kern.axes"));
+    return success();
+  }
+
+  void addHost(Location loc, exec::HostDirection direction, StringRef name,
+               Value buffer, ArrayAttr axes = {}) {
+    // The rows of the parts that tokens and labels are stored in.
+    auto part = module->getAttrOfType<IntegerAttr>("kern.part");
+    builder.create<exec::HostOp>(loc, direction, name, buffer, axes,
+                                 axes && part ? part.getInt() : 0);
+  }
+
+  //===--------------------------------------------------------------------===//
+  // Instructions
+  //===--------------------------------------------------------------------===//
+
+  LogicalResult walk(func::FuncOp function, Bindings &bindings,
+                     const std::string &place,
+                     SmallVectorImpl<Binding> &results) {
+    if (++depth > 64)
+      return function.emitOpError("is called too deeply to inline");
+    for (Operation &op : function.getBody().front())
+      if (failed(visit(&op, bindings, place, results)))
+        return failure();
+    --depth;
+    return success();
+  }
+
+  LogicalResult visit(Operation *op, Bindings &bindings,
+                      const std::string &place,
+                      SmallVectorImpl<Binding> &results) {
+    return llvm::TypeSwitch<Operation *, LogicalResult>(op)
+        .Case<kern::LaunchOp, kern::GemmOp, kern::LibraryOp,
+              kern::CollectiveOp>([&](auto compute) {
+          addCompute(compute, bindings, place);
+          return success();
+        })
+        .Case<kern::PlaceOp>([&](auto step) {
+          bindings[step.getResult()].number =
+              exec::PlaceAttr::get(builder.getContext(), step.getAxes(),
+                                   static_cast<int64_t>(step.getStep()));
+          return success();
+        })
+        .Case<kern::ViewOp>([&](auto view) {
+          bindings[view.getResult()] = bindings.lookup(view.getInput());
+          return success();
+        })
+        .Case<kern::ReadOp>([&](auto read) {
+          bindings[read.getResult()].buffer =
+              variables.lookup(read.getVariableAttr().getAttr());
+          return success();
+        })
+        .Case<kern::WriteOp>([&](auto write) -> LogicalResult {
+          if (failed(checkReadsPrecede(write)))
+            return failure();
+          builder.create<exec::CopyOp>(
+              placed(op, place), bindings.lookup(write.getValue()).buffer,
+              variables.lookup(write.getVariableAttr().getAttr()),
+              builder.getI64IntegerAttr(0));
+          return success();
+        })
+        .Case<kern::AccumulateOp>([&](auto accumulate) {
+          builder.create<exec::AccumulateOp>(
+              placed(op, place), bindings.lookup(accumulate.getValue()).buffer,
+              variables.lookup(accumulate.getVariableAttr().getAttr()),
+              accumulate.getAlways() ? exec::Accumulation::Add
+                                     : exec::Accumulation::AddUnlessFirst);
+          return success();
+        })
+        .Case<kern::InputOp>([&](auto input) {
+          Value buffer =
+              addBuffer(input.getType(), input.getName(), MemoryKind::Inputs);
+          bindings[input.getResult()].buffer = buffer;
+          addHost(placed(op, place), exec::HostDirection::Input,
+                  input.getName(), buffer);
+          return success();
+        })
+        .Case<kern::OutputOp>([&](auto output) {
+          addHost(placed(op, place), exec::HostDirection::Output,
+                  output.getName(), bindings.lookup(output.getValue()).buffer);
+          return success();
+        })
+        .Case<arith::ConstantOp>([&](auto constant) -> LogicalResult {
+          auto number = dyn_cast<IntegerAttr>(constant.getValue());
+          if (!number)
+            return op->emitOpError("only integer constants are expected here");
+          bindings[constant.getResult()].number =
+              builder.getI64IntegerAttr(number.getInt());
+          return success();
+        })
+        .Case<func::CallOp>(
+            [&](auto call) { return inlineCall(call, bindings, place); })
+        .Case<func::ReturnOp>([&](auto ret) {
+          for (Value value : ret.getOperands())
+            results.push_back(bindings.lookup(value));
+          return success();
+        })
+        .Default([&](Operation *other) {
+          return other->emitOpError("cannot stand in a scheduled function");
+        });
+  }
+
+  /// A read names its variable's buffer, so what was read must not be used
+  /// after the variable has changed.
+  LogicalResult checkReadsPrecede(kern::WriteOp write) {
+    for (auto read : write->getBlock()->getOps<kern::ReadOp>())
+      if (read.getVariable() == write.getVariable() &&
+          read->isBeforeInBlock(write))
+        for (Operation *user : read->getUsers())
+          if (write->isBeforeInBlock(user)) {
+            InFlightDiagnostic diagnostic = user->emitError(
+                "uses the old value of a variable after it was written");
+            diagnostic.attachNote(write.getLoc()) << "written here";
+            return diagnostic;
+          }
+    return success();
+  }
+
+  LogicalResult inlineCall(func::CallOp call, Bindings &bindings,
+                           const std::string &place) {
+    auto callee = symbols.lookup<func::FuncOp>(call.getCallee());
+    if (!callee || callee.isExternal())
+      return call.emitOpError("calls a function that has no body: ")
+             << call.getCallee();
+    Bindings inner;
+    for (auto [argument, operand] :
+         llvm::zip(callee.getArguments(), call.getOperands()))
+      inner[argument] = bindings.lookup(operand);
+    StringRef name = nameOf(call.getLoc());
+    SmallVector<Binding> results;
+    if (failed(walk(callee, inner, name.empty() ? place : name.str(), results)))
+      return failure();
+    for (auto [result, binding] : llvm::zip(call.getResults(), results))
+      bindings[result] = binding;
+    return success();
+  }
+
+  /// The location of what comes of `op` in a part of the model.
+  Location placed(Operation *op, const std::string &place) {
+    if (place.empty())
+      return op->getLoc();
+    return NameLoc::get(builder.getStringAttr(place), op->getLoc());
+  }
+
+  template <typename Op>
+  void addCompute(Op op, Bindings &bindings, const std::string &place) {
+    auto of = [&](Value value) {
+      return value ? bindings.lookup(value).buffer : Value();
+    };
+    SmallVector<Value> outputs = addResults(op, bindings, place);
+    addInstruction(op, place, of, outputs, bindings);
+  }
+
+  /// A buffer for each result; scratch memory is the last ones of a library's
+  /// op.
+  SmallVector<Value> addResults(Operation *op, Bindings &bindings,
+                                const std::string &place) {
+    std::string name = bufferName(op, place);
+    int64_t workspaces = 0;
+    if (auto library = dyn_cast<kern::LibraryOp>(op))
+      workspaces = library.getWorkspaces();
+    int64_t firstWorkspace = op->getNumResults() - workspaces;
+    SmallVector<Value> outputs;
+    for (OpResult result : op->getResults()) {
+      bool isWorkspace = result.getResultNumber() >= firstWorkspace;
+      outputs.push_back(addBuffer(
+          result.getType(),
+          op->getNumResults() > 1
+              ? Twine(name) + "." + Twine(result.getResultNumber())
+              : Twine(name),
+          isWorkspace ? MemoryKind::Workspace : MemoryKind::Activations));
+      bindings[result].buffer = outputs.back();
+    }
+    return outputs;
+  }
+
+  using BufferOf = llvm::function_ref<Value(Value)>;
+
+  ArrayAttr numbersOf(ValueRange values, Bindings &bindings) {
+    SmallVector<Attribute> numbers;
+    for (Value value : values) {
+      Attribute number = bindings.lookup(value).number;
+      numbers.push_back(number ? number : builder.getI64IntegerAttr(0));
+    }
+    return builder.getArrayAttr(numbers);
+  }
+
+  void addInstruction(kern::LaunchOp launch, const std::string &place,
+                      BufferOf of, ArrayRef<Value> outputs,
+                      Bindings &bindings) {
+    builder.create<exec::LaunchOp>(placed(launch, place), launch.getKernel(),
+                                   llvm::map_to_vector(launch.getInputs(), of),
+                                   outputs,
+                                   numbersOf(launch.getInstances(), bindings));
+  }
+
+  void addInstruction(kern::GemmOp gemm, const std::string &place, BufferOf of,
+                      ArrayRef<Value> outputs, Bindings &) {
+    auto epilogue =
+        exec::symbolizeEpilogue(kern::stringifyEpilogue(gemm.getEpilogue()));
+    Value beside = outputs.size() > 1 ? outputs[1] : Value();
+    bool sums = gemm.getBiasGradient();
+    builder.create<exec::GemmOp>(
+        placed(gemm, place), of(gemm.getA()), of(gemm.getB()), outputs[0],
+        of(gemm.getBias()), of(gemm.getResidual()), sums ? Value() : beside,
+        of(gemm.getPreactivation()), sums ? beside : Value(),
+        of(gemm.getScaleA()), of(gemm.getScaleB()), gemm.getMAttr(),
+        gemm.getNAttr(), gemm.getKAttr(), gemm.getTransposeAAttr(),
+        gemm.getTransposeBAttr(), UnitAttr(),
+        exec::EpilogueAttr::get(builder.getContext(),
+                                epilogue.value_or(exec::Epilogue::None)),
+        gemm.getAlphaAttr(), exec::AccumulationAttr(),
+        builder.getI64IntegerAttr(0));
+  }
+
+  void addInstruction(kern::LibraryOp library, const std::string &place,
+                      BufferOf of, ArrayRef<Value> outputs,
+                      Bindings &bindings) {
+    SmallVector<int64_t> integers(library.getIntegers());
+    if (Value instance = library.getInstance(); instance && library.getRandom())
+      if (auto number =
+              dyn_cast_or_null<IntegerAttr>(bindings.lookup(instance).number))
+        integers.back() += number.getInt();
+    builder.create<exec::LibraryOp>(
+        placed(library, place), library.getOpAttr(),
+        llvm::map_to_vector(library.getInputs(), of), outputs,
+        builder.getDenseI64ArrayAttr(integers), library.getFloatsAttr(),
+        library.getRandomAttr(), library.getResultsFirstAttr(),
+        library.getInPlaceAttr(), numbersOf(library.getScalars(), bindings),
+        library.getElementsAttr(), exec::AccumulationAttr(),
+        builder.getI64IntegerAttr(0));
+  }
+
+  void addInstruction(kern::CollectiveOp collective, const std::string &place,
+                      BufferOf of, ArrayRef<Value> outputs, Bindings &) {
+    auto kind = exec::symbolizeCollectiveKind(collective.getKind());
+    builder.create<exec::CollectiveOp>(
+        placed(collective, place),
+        exec::CollectiveKindAttr::get(
+            builder.getContext(),
+            kind.value_or(exec::CollectiveKind::AllReduce)),
+        of(collective.getInput()), outputs, collective.getAxesAttr(),
+        collective.getWhyAttr(),
+        place.empty() ? StringAttr() : builder.getStringAttr(place),
+        builder.getI64IntegerAttr(0));
+  }
+
+  static std::string bufferName(Operation *op, const std::string &place) {
+    std::string what;
+    if (StringRef name = nameOf(op->getLoc()); !name.empty())
+      what = name.str();
+    else if (auto launch = dyn_cast<kern::LaunchOp>(op))
+      what = launch.getKernel().str();
+    else if (auto library = dyn_cast<kern::LibraryOp>(op))
+      what = library.getOp().str();
+    else if (auto collective = dyn_cast<kern::CollectiveOp>(op))
+      what = collective.getKind().str();
+    else
+      what = "gemm";
+    return place.empty() ? what : place + "." + what;
+  }
+
+  //===--------------------------------------------------------------------===//
+  // Entries
+  //===--------------------------------------------------------------------===//
+
+  void addEntry(kern::ScheduleOp schedule) {
+    builder.setInsertionPointToEnd(&role.getBody().front());
+    SmallVector<Attribute> sequences;
+    SmallVector<int64_t> microbatches, slots;
+    for (auto action : schedule.getActions().getAsRange<ArrayAttr>()) {
+      sequences.push_back(action[0]);
+      microbatches.push_back(cast<IntegerAttr>(action[1]).getInt());
+      slots.push_back(cast<IntegerAttr>(action[2]).getInt());
+    }
+    builder.create<exec::EntryOp>(schedule.getLoc(), schedule.getEntryAttr(),
+                                  builder.getArrayAttr(sequences),
+                                  builder.getDenseI64ArrayAttr(microbatches),
+                                  builder.getDenseI64ArrayAttr(slots));
+  }
+
+  ModuleOp module;
+  SymbolTable symbols;
+  const RoleFragments &fragments;
+  exec::RoleOp role;
+  OpBuilder builder; ///< at the end of the sequence
+  OpBuilder buffers; ///< behind the last buffer
+  exec::BufferOp lastBuffer;
+  llvm::DenseMap<StringAttr, Value> variables;
+  SmallVector<Binding> residuals; ///< of the only stage
+  /// What fragments of stages return, by stage and kind.
+  std::map<std::pair<int64_t, char>, SmallVector<Binding>> kept;
+  int depth = 0;
+};
+
+} // namespace
+
+LogicalResult hocket::kerntoexec::convertRole(ModuleOp module,
+                                              const RoleFragments &fragments) {
+  return RoleConverter(module, fragments).run();
+}
