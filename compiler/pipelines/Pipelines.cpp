@@ -167,6 +167,8 @@ static void addExecPasses(OpPassManager &manager,
   manager.addPass(exec::createExecPlaceEvents());
   // Events between sequences are numbered behind those within.
   manager.addPass(exec::createExecScheduleTransfers());
+  // The level ends in its verifier.
+  manager.addPass(exec::createVerifyExec());
 }
 
 void hocket::addLevelPasses(OpPassManager &manager, Level level,

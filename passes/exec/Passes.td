@@ -250,4 +250,18 @@ def ExecScheduleTransfers : Exec_Pass<"exec-schedule-transfers"> {
     Statistic<"transfers", "transfers", "Number of transfers scheduled">];
 }
 
+def VerifyExec : Exec_Pass<"verify-exec"> {
+  let summary = "checks that roles can be executed";
+  let description = [{
+    Beyond what each op checks: every role has an arena (E11), every buffer lives
+    where instructions use it (E12), transfers have sequences of their own (E13),
+    and a wait is for an event that something records (E14).
+
+    ```mlir
+    exec.role @role0 ranks [0] { // error: E11: has no arena
+    }
+    ```
+  }];
+}
+
 #endif
