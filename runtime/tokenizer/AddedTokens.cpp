@@ -52,9 +52,13 @@ static bool isKindAt(std::string_view text, size_t at, uint8_t kind) {
          (characterKinds()[characterAt(text.data() + at, end).code] & kind);
 }
 
+static size_t sizeBefore(std::string_view text, size_t at) {
+  const char *begin = text.data();
+  return tokenizer::bytesBefore(begin, begin + at);
+}
+
 static bool isKindBefore(std::string_view text, size_t at, uint8_t kind) {
-  return at > 0 &&
-         isKindAt(text, at - bytesBefore(text.data(), text.data() + at), kind);
+  return at > 0 && isKindAt(text, at - sizeBefore(text, at), kind);
 }
 
 void AddedTokens::split(std::string_view text, bool normalized,
@@ -84,7 +88,7 @@ void AddedTokens::split(std::string_view text, bool normalized,
     if (isWithin || (token.special && !withSpecial))
       continue;
     while (token.stripLeft && begin > done && isKindBefore(text, begin, Space))
-      begin -= bytesBefore(text.data(), text.data() + begin);
+      begin -= sizeBefore(text, begin);
     const char *last = text.data() + text.size();
     while (token.stripRight && isKindAt(text, end, Space))
       end += characterAt(text.data() + end, last).bytes;
