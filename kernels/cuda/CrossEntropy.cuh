@@ -173,9 +173,8 @@ template <class T> struct RowGradient {
 ///
 /// Budget: 40 registers; a turn of 16 bytes: 16 instructions an element, 1
 /// load, 1 store.
-/// Over: 42 instructions, 2 loads, 10 stores: whether the result's address is a
-/// multiple of 16 bytes is tested as the kernel runs; of floats, two turns
-/// become one.
+/// Over: 42 instructions, 10 stores: whether the result's address is a multiple
+/// of 16 bytes is tested as the kernel runs.
 template <class T>
 HOCKET_DEVICE void crossEntropyBackward(const T *logits, const int *labels,
                                         const float *lse, const float *dloss,

@@ -1,5 +1,5 @@
-// RUN: hocket-opt %s --convert-kern-to-exec | FileCheck %s
-// RUN: sed -e 's/, \[@backward, 1, 0\]//' %s | hocket-opt --convert-kern-to-exec | FileCheck %s --check-prefix=ONE
+// RUN: hocket-opt %s --hocket-kern-to-exec | FileCheck %s
+// RUN: sed -e 's/, \[@backward, 1, 0\]//' %s | hocket-opt --hocket-kern-to-exec | FileCheck %s --check-prefix=ONE
 
 // A product adds to the weight's gradient, and overwrites the bias's: the first
 // goes straight to its variable, the second only where one microbatch is all.
@@ -11,15 +11,15 @@ kern.variable @b.grad : tensor<8xf32> {kind = "gradient", parameter = "b", slot 
 // CHECK: %[[X:.*]] = exec.buffer "x"
 // CHECK: %[[W:.*]] = exec.buffer "w.grad"
 // CHECK: %[[B:.*]] = exec.buffer "b.grad"
-// CHECK: exec.sequence @backward {
-// CHECK-NEXT: exec.gemm %[[X]], %[[X]] into %[[W]] bias_gradient %[[S:.*]] {accumulate = 2 : i64
-// CHECK-NEXT: exec.library "accumulate"(%[[S]], %[[B]]) {accumulate = 2 : i64
+// CHECK: exec.sequence @backward fragment B {
+// CHECK-NEXT: exec.gemm %[[X]], %[[X]] into %[[W]] bias_gradient %[[S:.*]] {accumulate = #exec.accumulation<add_unless_first>
+// CHECK-NEXT: exec.accumulate %[[S]] to %[[B]] {accumulate = #exec.accumulation<add_unless_first>
 // CHECK-NEXT: {{^ *[}]$}}
 
 // ONE: %[[X:.*]] = exec.buffer "x"
 // ONE: %[[W:.*]] = exec.buffer "w.grad"
 // ONE: %[[B:.*]] = exec.buffer "b.grad"
-// ONE: exec.sequence @backward {
+// ONE: exec.sequence @backward fragment B {
 // ONE-NEXT: exec.gemm %[[X]], %[[X]] into %[[W]] bias_gradient %[[B]] {k
 // ONE-NEXT: {{^ *[}]$}}
 func.func @backward() attributes {kern.fragment = "B"} {
