@@ -20,8 +20,7 @@ struct Range {
 } // namespace
 
 bool Trie::build(std::vector<std::pair<std::string_view, int32_t>> strings) {
-  std::stable_sort(strings.begin(), strings.end(),
-                   [](auto &a, auto &b) { return a.first < b.first; });
+  std::sort(strings.begin(), strings.end()); // Of equal ones the least first.
   nodes.assign(1, Entry());
   rootNext.assign(256, none);
   std::deque<Range> open = {{root, 0, strings.size(), 0}};

@@ -61,7 +61,8 @@ static std::string bashValues(const CLI::App &command) {
 }
 
 std::string hocket::bashCompletion(const CLI::App &app) {
-  std::string name = app.get_name(), function = identifier(app);
+  const std::string &name = app.get_name();
+  std::string function = identifier(app);
   std::string paths, values, words;
   for (const CLI::App *command : allCommands(app)) {
     std::string path = pathOf(*command);
@@ -160,7 +161,7 @@ static std::string zshFunction(const CLI::App &command) {
 }
 
 std::string hocket::zshCompletion(const CLI::App &app) {
-  std::string name = app.get_name();
+  const std::string &name = app.get_name();
   std::string text = "#compdef " + name + "\n# Completion of " + name +
                      " for zsh, written by `" + name + " completion zsh`.\n\n";
   for (const CLI::App *command : allCommands(app))

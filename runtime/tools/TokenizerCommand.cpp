@@ -184,8 +184,8 @@ static StatusOr<std::vector<int32_t>> parseTokens(const SourceText &file,
       return tokens;
     std::string_view word = rest.substr(0, rest.find_first_of(spaces));
     uint64_t token = 0;
-    const char *end = word.data() + word.size();
-    auto [behind, error] = std::from_chars(word.data(), end, token);
+    const char *begin = word.begin(), *end = word.end();
+    auto [behind, error] = std::from_chars(begin, end, token);
     if (behind != end || error != std::errc() || token >= limit)
       return file.wrongAt(word, "expected the number of a token, below " +
                                     std::to_string(limit) + ", found " +

@@ -134,7 +134,7 @@ bool LaunchOp::writesOperand(unsigned index) {
 /// The product, and what is stored beside it.
 bool GemmOp::writesOperand(unsigned index) {
   OpOperand *operand = &getOperation()->getOpOperand(index);
-  auto is = [&](MutableOperandRange group) {
+  auto is = [&](const MutableOperandRange &group) {
     return group.size() == 1 && &group[0] == operand;
   };
   return operand == &getDMutable() || is(getAuxiliaryMutable()) ||

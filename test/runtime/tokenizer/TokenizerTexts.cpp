@@ -116,8 +116,8 @@ std::string test::codePointText(uint32_t code) {
 }
 
 static const std::vector<std::string> languages = {
-    "The quick brown fox doesn't jump over 1,234 lazy dogs; it's 12:30 "
-    "o'clock.",
+    ("The quick brown fox doesn't jump over 1,234 lazy dogs; it's 12:30 "
+     "o'clock."),
     "Der Übergrößenträger läuft über die Straße – fünf Äpfel für 3,50 €.",
     "L'été dernier, nous étions déjà à l'œuvre ; n'est-ce pas « génial » ?",
     "¿Cómo estás? El pingüino comió 12 piñas en la mañana, ¡qué día!",
@@ -128,8 +128,8 @@ static const std::vector<std::string> languages = {
     "いろはにほへと ちりぬるを、東京タワーは333メートルです。ﾃｽﾄ",
     "敏捷的棕色狐狸跳过了那只懒狗，价格是１２３元。",
     "키스의 고유조건은 입술끼리 만나야 하고 특별한 기술은 필요치 않다 2024년.",
-    "👩\342\200\215👩\342\200\215👧\342\200\215👦 family, 🇫🇷 flag, ✌🏽 hand… "
-    "e\314\201 and é, ﬁne, ½ ² Ⅷ İstanbul"};
+    ("👩\342\200\215👩\342\200\215👧\342\200\215👦 family, 🇫🇷 flag, ✌🏽 hand… "
+     "e\314\201 and é, ﬁne, ½ ² Ⅷ İstanbul")};
 
 const std::vector<std::string> &test::languageTexts() { return languages; }
 
