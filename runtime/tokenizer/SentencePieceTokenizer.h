@@ -35,8 +35,8 @@ public:
   std::optional<int32_t> endOfDocument() const override { return end; }
   void encode(std::string_view text, std::vector<int32_t> &tokens,
               TextPart part) const override;
-  /// Control pieces are found in a prompt, and it begins with the one that
-  /// begins a text, if there is one.
+  /// A prompt begins with the piece that begins a text, if there is one. The
+  /// names of control pieces in it are text, as for SentencePiece itself.
   void encodePrompt(std::string_view text,
                     std::vector<int32_t> &tokens) const override;
   std::string decode(std::span<const int32_t> tokens,
