@@ -25,8 +25,8 @@ public:
   /// 12 bytes a node.
   static constexpr size_t mostNodes = size_t(1) << 22;
 
-  /// Replaces the set. Of equal strings the one of the least value counts. False
-  /// if there would be more than mostNodes nodes; the set is empty then.
+  /// Replaces the set. Of equal strings the one of the least value counts.
+  /// False if there would be more than mostNodes nodes; the set is empty then.
   bool build(std::vector<std::pair<std::string_view, int32_t>> strings);
 
   bool empty() const { return nodes.size() <= 1; }
