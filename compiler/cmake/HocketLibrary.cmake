@@ -64,6 +64,8 @@ function(hocket_tablegen target td)
   endwhile()
   add_public_tablegen_target(${target})
   set_property(GLOBAL APPEND PROPERTY HOCKET_GENERATED ${target})
+  add_dependencies(hocket_precompiled_mlir ${target})
+  add_dependencies(hocket_precompiled_mlir_test ${target})
 endfunction()
 
 # hocket_test(NAME [MLIR] [COMPUTES] SOURCES a.cpp ... [DEPS lib ...] [SHARDS n]

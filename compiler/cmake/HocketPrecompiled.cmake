@@ -26,13 +26,12 @@ function(hocket_precompiled target header)
 endfunction()
 
 # hocket_precompiled_mlir(TARGET HEADER [lib ...])
-#   The same over MLIR and the dialects, whose generated headers come first.
+#   The same over MLIR and the dialects, whose generated headers come first:
+#   hocket_tablegen() makes every one of them a dependency.
 function(hocket_precompiled_mlir target header)
   hocket_precompiled(${target} ${header} ${ARGN})
   hocket_use_mlir(${target} PRIVATE)
   target_compile_definitions(${target} PRIVATE ${LLVM_DEFINITIONS})
-  add_dependencies(${target} HocketDistIncGen HocketExecIncGen HocketKernIncGen
-                   HocketPipeIncGen HocketXfIncGen HocketXfInterfacesIncGen)
 endfunction()
 
 set(test_headers GTest::gtest simdjson::simdjson)
