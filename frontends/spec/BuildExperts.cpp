@@ -22,7 +22,7 @@ void ModelBuilder::declareBalance(int64_t layer) {
     builder.create<xf::VariableOp>(
         location, name, tensor({model.moe().experts()}),
         xf::VariableKind::State, zeros, 0, false, FlatSymbolRefAttr(),
-        StringAttr(), TypeAttr());
+        StringAttr(), TypeAttr(), xf::ParameterRoleAttr());
   auto symbol = [&](const std::string &name) {
     return FlatSymbolRefAttr::get(builder.getContext(), name);
   };

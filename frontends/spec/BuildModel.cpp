@@ -22,6 +22,41 @@ using namespace hocket::spec;
 // Variables
 //===----------------------------------------------------------------------===//
 
+static xf::ParameterRole roleOf(Parameter::Role role) {
+  switch (role) {
+  case Parameter::Role::Embedding:
+    return xf::ParameterRole::Embedding;
+  case Parameter::Role::Positions:
+    return xf::ParameterRole::Positions;
+  case Parameter::Role::Norm:
+    return xf::ParameterRole::Norm;
+  case Parameter::Role::Query:
+    return xf::ParameterRole::Query;
+  case Parameter::Role::Key:
+    return xf::ParameterRole::Key;
+  case Parameter::Role::Value:
+    return xf::ParameterRole::Value;
+  case Parameter::Role::AttentionOutput:
+    return xf::ParameterRole::AttentionOutput;
+  case Parameter::Role::Gate:
+    return xf::ParameterRole::Gate;
+  case Parameter::Role::Up:
+    return xf::ParameterRole::Up;
+  case Parameter::Role::Down:
+    return xf::ParameterRole::Down;
+  case Parameter::Role::Router:
+    return xf::ParameterRole::Router;
+  case Parameter::Role::ExpertGate:
+    return xf::ParameterRole::ExpertGate;
+  case Parameter::Role::ExpertUp:
+    return xf::ParameterRole::ExpertUp;
+  case Parameter::Role::ExpertDown:
+    return xf::ParameterRole::ExpertDown;
+  case Parameter::Role::Head:
+    return xf::ParameterRole::Head;
+  }
+}
+
 void ModelBuilder::declare(const Parameter &parameter,
                            const std::string &name) {
   xf::InitAttr init;
@@ -40,7 +75,8 @@ void ModelBuilder::declare(const Parameter &parameter,
   builder.create<xf::VariableOp>(
       at(name, parameter.field), name, tensor(parameter.shape),
       xf::VariableKind::Parameter, init, nextRandomKey++, parameter.decay,
-      FlatSymbolRefAttr(), StringAttr(), TypeAttr());
+      FlatSymbolRefAttr(), StringAttr(), TypeAttr(),
+      xf::ParameterRoleAttr::get(builder.getContext(), roleOf(parameter.role)));
 }
 
 void ModelBuilder::declareVariables() {

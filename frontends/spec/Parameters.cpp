@@ -11,6 +11,7 @@
 #include <cmath>
 
 using namespace hocket::spec;
+using Role = Parameter::Role;
 
 namespace {
 /// Appends parameters with the initial values and decay that the spec gives
@@ -23,9 +24,10 @@ public:
         decayVectors(spec.training().optimizer().decay_norms_and_biases()) {}
 
   /// A table or matrix [rows, columns].
-  void matrix(const std::string &name, int64_t rows, int64_t columns,
+  void matrix(const std::string &name, Role role, int64_t rows, int64_t columns,
               const char *field, double scale = 1) {
     list.push_back({name,
+                    role,
                     {rows, columns},
                     Parameter::Initial::Normal,
                     stddev * scale,
@@ -34,21 +36,22 @@ public:
   }
 
   /// A matrix of each expert: [experts, rows, columns].
-  void matrices(const std::string &name, std::vector<int64_t> shape,
+  void matrices(const std::string &name, Role role, std::vector<int64_t> shape,
                 double scale = 1) {
-    list.push_back({name, std::move(shape), Parameter::Initial::Normal,
+    list.push_back({name, role, std::move(shape), Parameter::Initial::Normal,
                     stddev * scale, true, "model.moe"});
   }
 
-  void vector(const std::string &name, int64_t size, Parameter::Initial initial,
-              const char *field) {
-    list.push_back({name, {size}, initial, 0, decayVectors, field});
+  void vector(const std::string &name, Role role, int64_t size,
+              Parameter::Initial initial, const char *field) {
+    list.push_back({name, role, {size}, initial, 0, decayVectors, field});
   }
 
   void norm(const std::string &name, int64_t size) {
-    vector(name + ".weight", size, Parameter::Initial::Ones, "model.norm");
+    vector(name + ".weight", Role::Norm, size, Parameter::Initial::Ones,
+           "model.norm");
     if (normBias)
-      vector(name + ".bias", size, Parameter::Initial::Zeros,
+      vector(name + ".bias", Role::Norm, size, Parameter::Initial::Zeros,
              "model.norm_bias");
   }
 
@@ -63,6 +66,7 @@ private:
 /// A linear layer: its name, its sizes, and where its bias is asked for.
 struct Linear {
   std::string name;
+  Role role;
   int64_t out;
   int64_t in;
   bool bias;
@@ -72,10 +76,11 @@ struct Linear {
 
 static void addLinear(ParameterList &list, const Linear &linear,
                       const char *field, double scale = 1) {
-  list.matrix(linear.name + ".weight", linear.out, linear.in, field, scale);
+  list.matrix(linear.name + ".weight", linear.role, linear.out, linear.in,
+              field, scale);
   if (linear.bias)
-    list.vector(linear.name + ".bias", linear.out, Parameter::Initial::Zeros,
-                linear.biasField);
+    list.vector(linear.name + ".bias", linear.role, linear.out,
+                Parameter::Initial::Zeros, linear.biasField);
 }
 
 /// GPT-2 (Radford et al., 2019, section 2.3): 1/sqrt(N) for N residual layers,
@@ -92,19 +97,20 @@ static void addAttention(ParameterList &list, const Model &model) {
   int64_t keys = model.kv_heads() * model.head_dim();
   bool bias = model.attention_qkv_bias();
   const char *biasField = "model.attention_qkv_bias";
-  addLinear(list, {"attention.q", queries, hidden, bias, biasField},
+  addLinear(list,
+            {"attention.q", Role::Query, queries, hidden, bias, biasField},
             "model.heads");
-  addLinear(list, {"attention.k", keys, hidden, bias, biasField},
+  addLinear(list, {"attention.k", Role::Key, keys, hidden, bias, biasField},
             "model.kv_heads");
-  addLinear(list, {"attention.v", keys, hidden, bias, biasField},
+  addLinear(list, {"attention.v", Role::Value, keys, hidden, bias, biasField},
             "model.kv_heads");
   if (model.qk_norm())
     for (const char *name : {"attention.q_norm", "attention.k_norm"})
-      list.vector(std::string(name) + ".weight", model.head_dim(),
+      list.vector(std::string(name) + ".weight", Role::Norm, model.head_dim(),
                   Parameter::Initial::Ones, "model.qk_norm");
   addLinear(list,
-            {"attention.o", hidden, queries, model.attention_out_bias(),
-             "model.attention_out_bias"},
+            {"attention.o", Role::AttentionOutput, hidden, queries,
+             model.attention_out_bias(), "model.attention_out_bias"},
             "model.heads", residualScale(model));
 }
 
@@ -113,10 +119,12 @@ static void addMlp(ParameterList &list, const Model &model) {
   bool bias = model.mlp_bias();
   const char *biasField = "model.mlp_bias";
   if (isGated(model.activation()))
-    addLinear(list, {"mlp.gate", ffn, hidden, bias, biasField}, "model.ffn");
-  addLinear(list, {"mlp.up", ffn, hidden, bias, biasField}, "model.ffn");
-  addLinear(list, {"mlp.down", hidden, ffn, bias, biasField}, "model.ffn",
-            residualScale(model));
+    addLinear(list, {"mlp.gate", Role::Gate, ffn, hidden, bias, biasField},
+              "model.ffn");
+  addLinear(list, {"mlp.up", Role::Up, ffn, hidden, bias, biasField},
+            "model.ffn");
+  addLinear(list, {"mlp.down", Role::Down, hidden, ffn, bias, biasField},
+            "model.ffn", residualScale(model));
 }
 
 static void addExperts(ParameterList &list, const Model &model) {
@@ -124,18 +132,21 @@ static void addExperts(ParameterList &list, const Model &model) {
   int64_t hidden = model.hidden(), ffn = moe.ffn(), experts = moe.experts();
   int64_t shared = moe.shared_experts() * ffn;
   bool gated = isGated(model.activation());
-  list.matrix("mlp.router.weight", experts, hidden, "model.moe");
+  list.matrix("mlp.router.weight", Role::Router, experts, hidden, "model.moe");
   if (gated)
-    list.matrices("mlp.experts.gate.weight", {experts, ffn, hidden});
-  list.matrices("mlp.experts.up.weight", {experts, ffn, hidden});
-  list.matrices("mlp.experts.down.weight", {experts, hidden, ffn},
-                residualScale(model));
+    list.matrices("mlp.experts.gate.weight", Role::ExpertGate,
+                  {experts, ffn, hidden});
+  list.matrices("mlp.experts.up.weight", Role::ExpertUp,
+                {experts, ffn, hidden});
+  list.matrices("mlp.experts.down.weight", Role::ExpertDown,
+                {experts, hidden, ffn}, residualScale(model));
   if (shared == 0)
     return;
   if (gated)
-    list.matrix("mlp.shared.gate.weight", shared, hidden, "model.moe");
-  list.matrix("mlp.shared.up.weight", shared, hidden, "model.moe");
-  list.matrix("mlp.shared.down.weight", hidden, shared, "model.moe",
+    list.matrix("mlp.shared.gate.weight", Role::Gate, shared, hidden,
+                "model.moe");
+  list.matrix("mlp.shared.up.weight", Role::Up, shared, hidden, "model.moe");
+  list.matrix("mlp.shared.down.weight", Role::Down, hidden, shared, "model.moe",
               residualScale(model));
 }
 
@@ -160,11 +171,11 @@ static int64_t vocabRows(const Model &model) {
 std::vector<Parameter> hocket::spec::inputParameters(const Spec &spec) {
   const Model &model = spec.model();
   ParameterList list(spec);
-  list.matrix("embedding.weight", vocabRows(model), model.hidden(),
-              "model.vocab_size");
+  list.matrix("embedding.weight", Role::Embedding, vocabRows(model),
+              model.hidden(), "model.vocab_size");
   if (model.position() == Model::LEARNED)
-    list.matrix("position_embedding.weight", model.max_positions(),
-                model.hidden(), "model.max_positions");
+    list.matrix("position_embedding.weight", Role::Positions,
+                model.max_positions(), model.hidden(), "model.max_positions");
   return std::move(list.list);
 }
 
@@ -173,7 +184,7 @@ std::vector<Parameter> hocket::spec::outputParameters(const Spec &spec) {
   ParameterList list(spec);
   list.norm("final_norm", model.hidden());
   if (!model.tied_embeddings())
-    list.matrix("head.weight", vocabRows(model), model.hidden(),
+    list.matrix("head.weight", Role::Head, vocabRows(model), model.hidden(),
                 "model.tied_embeddings");
   return std::move(list.list);
 }

@@ -37,8 +37,28 @@ namespace hocket::spec {
 
 struct Parameter {
   enum class Initial { Zeros, Ones, Normal };
+  /// Those of `xf` (`#xf.parameter_role`): what a plan splits, it finds by
+  /// these. A bias has the role of its linear layer.
+  enum class Role {
+    Embedding,
+    Positions,
+    Norm,
+    Query,
+    Key,
+    Value,
+    AttentionOutput,
+    Gate,
+    Up,
+    Down,
+    Router,
+    ExpertGate,
+    ExpertUp,
+    ExpertDown,
+    Head
+  };
 
-  std::string name;           ///< Within its scope: "attention.q.weight".
+  std::string name; ///< Within its scope: "attention.q.weight".
+  Role role;
   std::vector<int64_t> shape; ///< Global.
   Initial initial = Initial::Normal;
   double stddev = 0;  ///< Of Normal.

@@ -14,7 +14,9 @@ def ConvertXfToDist : Pass<"convert-xf-to-dist", "::mlir::ModuleOp"> {
   let description = [{
     Adds the plan's `dist.mesh` and a sharding to every variable and to every
     argument of the functions that face the host. On a mesh of one device each
-    tensor is whole, so the program's ops stay as they are.
+    tensor is whole, so the program's ops stay as they are. The axes of the model
+    split parameters by their roles; a warning names a parameter without one, which
+    stays whole on them.
 
     ```mlir
     xf.variable @w : tensor<8x8xf32> {kind = #xf.variable_kind<parameter>}

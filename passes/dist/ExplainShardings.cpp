@@ -225,7 +225,7 @@ private:
 class VariableReasons {
 public:
   VariableReasons(ModuleOp module, const Mesh &mesh)
-      : mesh(mesh), splitsExperts(module) {
+      : mesh(mesh), symbols(module), splitsExperts(module) {
     for (auto variable : module.getOps<xf::VariableOp>())
       if (variable.getKind() == xf::VariableKind::Working)
         copied.insert(*variable.getOf());
@@ -252,12 +252,13 @@ public:
   }
 
 private:
-  static std::string dimName(StringRef name, int64_t rank, int64_t dim) {
+  static std::string dimName(std::optional<xf::ParameterRole> role,
+                             int64_t rank, int64_t dim) {
     if (rank == 3)
       return dim == 0   ? "experts"
              : dim == 1 ? "output features"
                         : "input features";
-    if (name.ends_with("embedding.weight") || name.ends_with("head.weight"))
+    if (role == xf::ParameterRole::Embedding || role == xf::ParameterRole::Head)
       return dim == 0 ? "the vocabulary" : "features";
     return dim == 0 ? "output features" : "input features";
   }
@@ -272,7 +273,7 @@ private:
     if (isOfModel)
       return "by the plan, " + axis.str() + " = " +
              std::to_string(mesh.size(axis)) + " splits " +
-             dimName(name, type.getRank(), dim);
+             dimName(variable.findRole(symbols), type.getRank(), dim);
     switch (variable.getKind()) {
     case xf::VariableKind::OptimizerState:
       return "ZeRO keeps the optimizer's state in pieces";
@@ -292,6 +293,7 @@ private:
   }
 
   const Mesh &mesh;
+  SymbolTable symbols;
   llvm::DenseSet<StringRef> copied;
   ExpertAxes splitsExperts;
 };

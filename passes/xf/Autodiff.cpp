@@ -28,7 +28,7 @@ static StringRef addLossScale(ModuleOp module, LossScaleAttr policy) {
       VariableKindAttr::get(module.getContext(), VariableKind::State),
       InitAttr::get(module.getContext(), "constant", policy.getInitial()),
       builder.getI32IntegerAttr(0), UnitAttr(), FlatSymbolRefAttr(),
-      StringAttr(), TypeAttr());
+      StringAttr(), TypeAttr(), ParameterRoleAttr());
   return name;
 }
 

@@ -28,7 +28,7 @@ VariableOp Differentiator::gradientOf(ReadOp read) {
       VariableKindAttr::get(builder.getContext(), VariableKind::Gradient),
       InitAttr(), builder.getI32IntegerAttr(0), UnitAttr(),
       FlatSymbolRefAttr::get(parameter.getSymNameAttr()), StringAttr(),
-      TypeAttr());
+      TypeAttr(), ParameterRoleAttr());
   symbols.insert(gradient);
   return gradient;
 }

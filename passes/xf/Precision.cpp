@@ -101,7 +101,7 @@ VariableOp Narrowing::workingCopy(VariableOp parameter) {
       VariableKindAttr::get(builder.getContext(), VariableKind::Working),
       InitAttr(), builder.getI32IntegerAttr(0), UnitAttr(),
       FlatSymbolRefAttr::get(parameter.getSymNameAttr()), StringAttr(),
-      TypeAttr());
+      TypeAttr(), ParameterRoleAttr());
   symbols.insert(copy);
   ++numWorking;
   return copy;

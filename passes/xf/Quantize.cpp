@@ -104,7 +104,7 @@ VariableOp Quantizer::narrowCopy(VariableOp copy) {
       copy.getLoc(), builder.getStringAttr(copy.getSymName() + ".scale"),
       TypeAttr::get(scalar), copy.getKindAttr(), InitAttr(),
       builder.getI32IntegerAttr(0), UnitAttr(), copy.getOfAttr(), StringAttr(),
-      TypeAttr());
+      TypeAttr(), ParameterRoleAttr());
   symbols.insert(scale);
   ++numWeights;
   return scale;

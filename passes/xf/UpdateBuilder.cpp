@@ -36,7 +36,8 @@ VariableOp UpdateBuilder::variable(StringRef name, Type type, VariableKind kind,
       at.getI32IntegerAttr(0), UnitAttr(),
       parameter ? FlatSymbolRefAttr::get(parameter.getSymNameAttr())
                 : FlatSymbolRefAttr(),
-      slot.empty() ? StringAttr() : at.getStringAttr(slot), TypeAttr());
+      slot.empty() ? StringAttr() : at.getStringAttr(slot), TypeAttr(),
+      ParameterRoleAttr());
   symbols.insert(result);
   return result;
 }

@@ -50,7 +50,27 @@ LogicalResult VariableOp::verify() {
            << (owned ? " names its parameter in `of`" : " has no `of`");
   if ((getKind() == VariableKind::OptimizerState) != getSlot().has_value())
     return emitOpError("X43: optimizer state, and nothing else, has a `slot`");
+  if (getRole() && getKind() != VariableKind::Parameter)
+    return emitOpError("X39: a ")
+           << stringifyVariableKind(getKind())
+           << " has no role of its own; only a parameter has one";
+  if (getRole() && isOfExperts(*getRole()) && type.getRank() != 3)
+    return emitOpError("X39: ")
+           << stringifyParameterRole(*getRole())
+           << " is a matrix of each expert, [experts, out, in], not " << type;
   return success();
+}
+
+bool hocket::xf::isOfExperts(ParameterRole role) {
+  return role == ParameterRole::ExpertGate || role == ParameterRole::ExpertUp ||
+         role == ParameterRole::ExpertDown;
+}
+
+std::optional<ParameterRole> VariableOp::findRole(const SymbolTable &symbols) {
+  if (!getOf())
+    return getRole();
+  auto parameter = symbols.lookup<VariableOp>(*getOf());
+  return parameter ? parameter.getRole() : std::nullopt;
 }
 
 /// X43: `of` names a parameter of the same shape.

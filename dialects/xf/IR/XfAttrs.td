@@ -52,6 +52,28 @@ def Xf_VariableKindAttr : EnumAttr<Xf_Dialect, Xf_VariableKind, "variable_kind">
   let assemblyFormat = "`<` $value `>`";
 }
 
+// A bias has the role of its linear layer: what splits the one splits the other.
+def Xf_ParameterRole : Xf_Enum<"ParameterRole", "what a parameter does", [
+  I32EnumAttrCase<"Embedding", 0, "embedding">,
+  I32EnumAttrCase<"Positions", 1, "positions">,
+  I32EnumAttrCase<"Norm", 2, "norm">,
+  I32EnumAttrCase<"Query", 3, "query">,
+  I32EnumAttrCase<"Key", 4, "key">,
+  I32EnumAttrCase<"Value", 5, "value">,
+  I32EnumAttrCase<"AttentionOutput", 6, "attention_output">,
+  I32EnumAttrCase<"Gate", 7, "gate">,
+  I32EnumAttrCase<"Up", 8, "up">,
+  I32EnumAttrCase<"Down", 9, "down">,
+  I32EnumAttrCase<"Router", 10, "router">,
+  I32EnumAttrCase<"ExpertGate", 11, "expert_gate">,
+  I32EnumAttrCase<"ExpertUp", 12, "expert_up">,
+  I32EnumAttrCase<"ExpertDown", 13, "expert_down">,
+  I32EnumAttrCase<"Head", 14, "head">]>;
+def Xf_ParameterRoleAttr
+    : EnumAttr<Xf_Dialect, Xf_ParameterRole, "parameter_role"> {
+  let assemblyFormat = "`<` $value `>`";
+}
+
 def Xf_Precision : Xf_Enum<"Precision", "in what the model computes", [
   I32EnumAttrCase<"Fp32", 0, "fp32">, I32EnumAttrCase<"Bf16", 1, "bf16">,
   I32EnumAttrCase<"Fp16", 2, "fp16">]>;

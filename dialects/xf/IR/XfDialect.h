@@ -22,4 +22,11 @@
 #define GET_ATTRDEF_CLASSES
 #include "dialects/xf/IR/XfAttrs.h.inc"
 
+namespace hocket::xf {
+
+/// Whether a parameter of `role` is a matrix of each expert of a layer.
+bool isOfExperts(ParameterRole role);
+
+} // namespace hocket::xf
+
 #endif // HOCKET_DIALECTS_XF_IR_XFDIALECT_H

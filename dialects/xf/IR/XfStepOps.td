@@ -24,11 +24,13 @@ def Xf_VariableOp : Xf_StateOp<"variable", [Symbol,
     variable is a parameter's copy in the compute precision, made once a step; of a
     copy with 8-bit elements the scale is a `working` variable beside it.
     `random_key` names the initialiser's random stream; `decay` says whether
-    weight decay applies. Where each device holds a piece, `whole` is the type of
+    weight decay applies. The `role` of a parameter is what it does in the model;
+    shardings follow it, and what belongs to a parameter is split as its role says.
+    Where each device holds a piece, `whole` is the type of
     the tensor that the pieces make up.
 
     ```mlir
-    xf.variable @embedding.weight : tensor<512x64xf32> {decay, init = #xf.init<normal, 0.02>, kind = #xf.variable_kind<parameter>}
+    xf.variable @embedding.weight : tensor<512x64xf32> {decay, init = #xf.init<normal, 0.02>, kind = #xf.variable_kind<parameter>, role = #xf.parameter_role<embedding>}
     ```
   }];
   let arguments = (ins SymbolNameAttr:$sym_name,
@@ -39,7 +41,8 @@ def Xf_VariableOp : Xf_StateOp<"variable", [Symbol,
                        UnitAttr:$decay,
                        OptionalAttr<FlatSymbolRefAttr>:$of,
                        OptionalAttr<StrAttr>:$slot,
-                       OptionalAttr<TypeAttr>:$whole);
+                       OptionalAttr<TypeAttr>:$whole,
+                       OptionalAttr<Xf_ParameterRoleAttr>:$role);
   let results = (outs );
   let assemblyFormat = [{ $sym_name `:` $type attr-dict }];
   let extraClassDeclaration = [{
@@ -48,6 +51,11 @@ def Xf_VariableOp : Xf_StateOp<"variable", [Symbol,
       return ::llvm::cast<::mlir::RankedTensorType>(
           getWhole().value_or(getType()));
     }
+
+    /// The role of the parameter that this is or belongs to; none for other
+    /// state, and where the parameter has none.
+    ::std::optional<ParameterRole>
+    findRole(const ::mlir::SymbolTable &symbols);
   }];
 }
 

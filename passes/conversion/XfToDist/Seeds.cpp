@@ -10,43 +10,31 @@ using namespace mlir;
 using namespace hocket;
 using namespace hocket::dist;
 
-namespace {
-/// What `tp` splits of the variables whose names end so.
-struct TensorRule {
-  StringLiteral suffix;
-  int64_t dim;
-  bool keyHeads = false; ///< of key and value heads
-};
-} // namespace
-
-static constexpr TensorRule tensorRules[] = {{"attention.q.weight", 0},
-                                             {"attention.q.bias", 0},
-                                             {"attention.k.weight", 0, true},
-                                             {"attention.k.bias", 0, true},
-                                             {"attention.v.weight", 0, true},
-                                             {"attention.v.bias", 0, true},
-                                             {"attention.o.weight", 1},
-                                             {"mlp.gate.weight", 0},
-                                             {"mlp.gate.bias", 0},
-                                             {"mlp.up.weight", 0},
-                                             {"mlp.up.bias", 0},
-                                             {"mlp.down.weight", 1},
-                                             {"mlp.shared.gate.weight", 0},
-                                             {"mlp.shared.up.weight", 0},
-                                             {"mlp.shared.down.weight", 1},
-                                             {"mlp.experts.gate.weight", 1},
-                                             {"mlp.experts.up.weight", 1},
-                                             {"mlp.experts.down.weight", 2},
-                                             {"embedding.weight", 0},
-                                             {"head.weight", 0}};
-
-static const TensorRule *ruleOf(StringRef name) {
-  for (const TensorRule &rule : tensorRules)
-    if (name == rule.suffix ||
-        (name.ends_with(rule.suffix) &&
-         name.drop_back(rule.suffix.size()).ends_with(".")))
-      return &rule;
-  return nullptr;
+/// The dim that the tensor axes split of the matrices and biases of `role`. A
+/// bias lacks the dim of its layer's inputs, and is whole then.
+static std::optional<int64_t> tensorDim(xf::ParameterRole role) {
+  using Role = xf::ParameterRole;
+  switch (role) {
+  case Role::Embedding:
+  case Role::Query:
+  case Role::Key:
+  case Role::Value:
+  case Role::Gate:
+  case Role::Up:
+  case Role::Head:
+    return 0;
+  case Role::AttentionOutput:
+  case Role::Down:
+  case Role::ExpertGate:
+  case Role::ExpertUp:
+    return 1;
+  case Role::ExpertDown:
+    return 2;
+  case Role::Positions:
+  case Role::Norm:
+  case Role::Router:
+    return std::nullopt;
+  }
 }
 
 Axes Seeds::present(ArrayRef<StringRef> names) const {
@@ -66,21 +54,29 @@ Axes Seeds::experts() const {
   return axes;
 }
 
-/// Whether `name` is a matrix of each expert of a layer.
-static bool isOfExperts(StringRef name, RankedTensorType type) {
-  return name.contains("mlp.experts.") && type.getRank() == 3;
+/// Whether a variable that belongs to `role` holds a matrix of each expert; the
+/// scale of their working copy does not.
+static bool isExperts(std::optional<xf::ParameterRole> role,
+                      RankedTensorType type) {
+  return role && xf::isOfExperts(*role) && type.getRank() == 3;
 }
 
-Sharding Seeds::weight(StringRef name, RankedTensorType type) const {
+const Axes &Seeds::tensorAxes(xf::ParameterRole role) const {
+  if (xf::isOfExperts(role))
+    return plan.tensor.inside;
+  bool ofKeyHeads =
+      role == xf::ParameterRole::Key || role == xf::ParameterRole::Value;
+  return ofKeyHeads ? plan.tensor.keyHeads : plan.tensor.weights;
+}
+
+Sharding Seeds::weight(Role role, RankedTensorType type) const {
   Sharding sharding = Sharding::whole(type.getRank());
-  const TensorRule *rule = ruleOf(name);
-  bool areExperts = isOfExperts(name, type);
-  const TensorPlaces &tensor = plan.tensor;
-  if (rule && rule->dim < type.getRank())
-    sharding.dims[rule->dim] = areExperts       ? tensor.inside
-                               : rule->keyHeads ? tensor.keyHeads
-                                                : tensor.weights;
-  if (areExperts)
+  if (!role)
+    return sharding;
+  std::optional<int64_t> dim = tensorDim(*role);
+  if (dim && *dim < type.getRank())
+    sharding.dims[*dim] = tensorAxes(*role);
+  if (isExperts(role, type))
     sharding.dims[0] = experts();
   return sharding;
 }
@@ -110,10 +106,18 @@ void Seeds::addDataAxes(Sharding &sharding, RankedTensorType type,
     llvm::append_range(sharding.dims[best], data);
 }
 
-Sharding Seeds::variable(xf::VariableOp variable, bool hasWorkingCopy) const {
+Axes Seeds::splitsByRole() const {
+  Axes axes = plan.tensor.weights;
+  for (StringRef axis : experts())
+    if (!llvm::is_contained(axes, axis))
+      axes.push_back(axis);
+  return axes;
+}
+
+Sharding Seeds::variable(xf::VariableOp variable, Role role,
+                         bool hasWorkingCopy) const {
   auto type = cast<RankedTensorType>(variable.getType());
-  StringRef name = variable.getOf() ? *variable.getOf() : variable.getSymName();
-  Sharding sharding = weight(name, type);
+  Sharding sharding = weight(role, type);
   int stage = 0; // of ZeRO, from which on it is split
   switch (variable.getKind()) {
   case xf::VariableKind::Parameter:
@@ -132,7 +136,7 @@ Sharding Seeds::variable(xf::VariableOp variable, bool hasWorkingCopy) const {
     return sharding;
   Axes data = present({"dp", "ep"});
   llvm::append_range(data, plan.context.positions);
-  if (isOfExperts(name, type))
+  if (isExperts(role, type))
     llvm::append_range(data, plan.tensor.rows);
   addDataAxes(sharding, type, std::move(data));
   return sharding;

@@ -5,7 +5,8 @@
 //===----------------------------------------------------------------------===//
 ///
 /// \file
-/// The shardings that a plan states; all others follow from them.
+/// The shardings that a plan states; all others follow from them. Those of
+/// parameters go by their roles (`#xf.parameter_role`):
 ///
 ///   weights     over `tp`: the dim that Megatron-LM splits (arXiv 1909.08053):
 ///               output features of q, k, v, gate and up, input features of o
@@ -28,6 +29,8 @@
 
 #include "dialects/dist/IR/Sharding.h"
 #include "dialects/xf/IR/Xf.h"
+
+#include <optional>
 
 namespace hocket::dist {
 
@@ -60,7 +63,14 @@ public:
   Seeds(const Mesh &mesh, PlacementPlan plan)
       : mesh(mesh), plan(std::move(plan)) {}
 
-  Sharding variable(xf::VariableOp variable, bool hasWorkingCopy) const;
+  using Role = std::optional<xf::ParameterRole>;
+
+  /// `role` is that of the parameter that `variable` is or belongs to; what has
+  /// none is kept whole on the axes of the model.
+  Sharding variable(xf::VariableOp variable, Role role,
+                    bool hasWorkingCopy) const;
+  /// The axes that split parameters by their roles.
+  Axes splitsByRole() const;
   /// The axes that experts are split over, the coarsest first.
   Axes experts() const;
   Sharding batch() const;
@@ -70,7 +80,8 @@ public:
   bool scattersGradients() const { return plan.zeroStage >= 2; }
 
 private:
-  Sharding weight(llvm::StringRef name, mlir::RankedTensorType type) const;
+  Sharding weight(Role role, mlir::RankedTensorType type) const;
+  const Axes &tensorAxes(xf::ParameterRole role) const;
   /// Splits over `data` the first dim that it divides, else, with padding, the
   /// largest that nothing splits; a tensor without one stays as it is.
   void addDataAxes(Sharding &sharding, mlir::RankedTensorType type,

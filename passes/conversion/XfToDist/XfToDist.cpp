@@ -15,6 +15,7 @@
 #include "passes/conversion/XfToDist/Seeds.h"
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "llvm/ADT/StringExtras.h"
 
 namespace hocket {
 #define GEN_PASS_DEF_CONVERTXFTODIST
@@ -41,6 +42,7 @@ struct XfToDist : hocket::impl::ConvertXfToDistBase<XfToDist> {
     noteExperts(seeds);
     placeSequences(mesh);
     // 2. Variables.
+    warnOfMissingRoles(seeds);
     placeVariables(seeds, mesh);
     // 3. Arguments that come from the host, and the stream.
     for (auto step : getOperation().getOps<xf::StepOp>()) {
@@ -196,7 +198,24 @@ private:
     }
   }
 
+  /// A parameter without a role stays whole: the program is right, but takes
+  /// more memory than its plan says.
+  void warnOfMissingRoles(const dist::Seeds &seeds) {
+    dist::Axes axes = seeds.splitsByRole();
+    if (axes.empty())
+      return;
+    for (auto variable : getOperation().getOps<xf::VariableOp>())
+      if (variable.getKind() == xf::VariableKind::Parameter &&
+          !variable.getRole())
+        variable.emitWarning()
+            << "parameter @" << variable.getSymName()
+            << " has no role, so every rank along " << llvm::join(axes, ", ")
+            << " keeps all of it: say what it does, as in `role = "
+               "#xf.parameter_role<query>`";
+  }
+
   void placeVariables(const dist::Seeds &seeds, const dist::Mesh &mesh) {
+    SymbolTable symbols(getOperation());
     llvm::DenseSet<StringRef> copied;
     for (auto variable : getOperation().getOps<xf::VariableOp>())
       if (variable.getKind() == xf::VariableKind::Working)
@@ -205,7 +224,8 @@ private:
       bool hasCopy = copied.contains(variable.getSymName());
       variable->setAttr(
           "dist.sharding",
-          seeds.variable(variable, hasCopy).toAttr(mesh.symbol()));
+          seeds.variable(variable, variable.findRole(symbols), hasCopy)
+              .toAttr(mesh.symbol()));
       if (variable.getKind() == xf::VariableKind::Gradient &&
           seeds.scattersGradients())
         variable->setAttr("dist.scattered", UnitAttr::get(&getContext()));

@@ -379,6 +379,16 @@ xf.training {global_batch_size = 6 : i64, micro_batch_size = 4 : i64, model_name
 
 // -----
 
+// expected-error @+1 {{X39: a state has no role of its own; only a parameter has one}}
+xf.variable @w : tensor<4xf32> {kind = #xf.variable_kind<state>, role = #xf.parameter_role<norm>}
+
+// -----
+
+// expected-error @+1 {{X39: expert_up is a matrix of each expert, [experts, out, in], not 'tensor<4x4xf32>'}}
+xf.variable @w : tensor<4x4xf32> {kind = #xf.variable_kind<parameter>, role = #xf.parameter_role<expert_up>}
+
+// -----
+
 // expected-error @+1 {{X46: the optimizer is #xf.adamw or #xf.sgd}}
 xf.training {global_batch_size = 8 : i64, micro_batch_size = 4 : i64, model_name = "m", optimizer = "adagrad", precision = #xf.precision<fp32>, recompute = #xf.recompute<none>, runtime = {}, sequence_length = 4 : i64}
 

@@ -3,8 +3,8 @@
 
 // Every op, printed and read again.
 
-// CHECK: xf.variable @embedding.weight : tensor<512x64xf32> {decay, init = #xf.init<normal, 2.000000e-02 : f64>, kind = #xf.variable_kind<parameter>}
-xf.variable @embedding.weight : tensor<512x64xf32> {decay, init = #xf.init<normal, 0.02>, kind = #xf.variable_kind<parameter>}
+// CHECK: xf.variable @embedding.weight : tensor<512x64xf32> {decay, init = #xf.init<normal, 2.000000e-02 : f64>, kind = #xf.variable_kind<parameter>, role = #xf.parameter_role<embedding>}
+xf.variable @embedding.weight : tensor<512x64xf32> {decay, init = #xf.init<normal, 0.02>, kind = #xf.variable_kind<parameter>, role = #xf.parameter_role<embedding>}
 xf.variable @embedding.weight.grad : tensor<512x64xf32> {kind = #xf.variable_kind<gradient>, of = @embedding.weight}
 
 // CHECK-LABEL: func @embedding(

@@ -17,14 +17,14 @@
 // CHECK-SAME: sequence_length = 4
 
 // Padded rows are stored. Vectors do not decay.
-// CHECK: xf.variable @embedding.weight : tensor<8x8xf32> {decay, init = #xf.init<normal, 5.000000e-01 : f64>
-// CHECK: xf.variable @position_embedding.weight : tensor<16x8xf32> {decay
-// CHECK: xf.variable @layers.0.attention_norm.weight : tensor<8xf32> {init = #xf.init<ones>
-// CHECK: xf.variable @layers.0.attention.q.bias : tensor<8xf32> {init = #xf.init<zeros>
+// CHECK: xf.variable @embedding.weight : tensor<8x8xf32> {decay, init = #xf.init<normal, 5.000000e-01 : f64>{{.*}}role = #xf.parameter_role<embedding>}
+// CHECK: xf.variable @position_embedding.weight : tensor<16x8xf32> {decay{{.*}}role = #xf.parameter_role<positions>}
+// CHECK: xf.variable @layers.0.attention_norm.weight : tensor<8xf32> {init = #xf.init<ones>{{.*}}role = #xf.parameter_role<norm>}
+// CHECK: xf.variable @layers.0.attention.q.bias : tensor<8xf32> {init = #xf.init<zeros>{{.*}}role = #xf.parameter_role<query>}
 // 0.5 / sqrt(2 * 3)
-// CHECK: xf.variable @layers.0.attention.o.weight : tensor<8x8xf32> {decay, init = #xf.init<normal, 0.204124{{[0-9]*}}
-// CHECK: xf.variable @layers.2.mlp.down.bias
-// CHECK: xf.variable @final_norm.bias
+// CHECK: xf.variable @layers.0.attention.o.weight : tensor<8x8xf32> {decay, init = #xf.init<normal, 0.204124{{[0-9]*}}{{.*}}role = #xf.parameter_role<attention_output>}
+// CHECK: xf.variable @layers.2.mlp.down.bias{{.*}}role = #xf.parameter_role<down>}
+// CHECK: xf.variable @final_norm.bias{{.*}}role = #xf.parameter_role<norm>}
 // CHECK-NOT: @head.weight
 // CHECK-NOT: @layers.3
 

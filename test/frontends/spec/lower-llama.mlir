@@ -10,17 +10,19 @@
 // CHECK-SAME: recompute = #xf.recompute<full>
 // CHECK-SAME: memory_bytes = 1000000 : i64
 
-// CHECK: xf.variable @embedding.weight : tensor<5x8xf32>
+// CHECK: xf.variable @embedding.weight : tensor<5x8xf32>{{.*}}role = #xf.parameter_role<embedding>}
 // CHECK-NOT: position_embedding
 // CHECK-NOT: bias
-// CHECK: xf.variable @layers.1.attention_norm.weight : tensor<8xf32> {decay, init = #xf.init<ones>
-// CHECK: xf.variable @layers.1.attention.q.weight : tensor<16x8xf32>
-// CHECK: xf.variable @layers.1.attention.k.weight : tensor<8x8xf32>
-// CHECK: xf.variable @layers.1.attention.q_norm.weight : tensor<4xf32>
-// CHECK: xf.variable @layers.1.attention.o.weight : tensor<8x16xf32>
-// CHECK: xf.variable @layers.1.mlp.gate.weight : tensor<12x8xf32>
-// CHECK: xf.variable @layers.1.mlp.down.weight : tensor<8x12xf32>
-// CHECK: xf.variable @head.weight : tensor<5x8xf32>
+// CHECK: xf.variable @layers.1.attention_norm.weight : tensor<8xf32> {decay, init = #xf.init<ones>{{.*}}role = #xf.parameter_role<norm>}
+// CHECK: xf.variable @layers.1.attention.q.weight : tensor<16x8xf32>{{.*}}role = #xf.parameter_role<query>}
+// CHECK: xf.variable @layers.1.attention.k.weight : tensor<8x8xf32>{{.*}}role = #xf.parameter_role<key>}
+// CHECK: xf.variable @layers.1.attention.v.weight : tensor<8x8xf32>{{.*}}role = #xf.parameter_role<value>}
+// CHECK: xf.variable @layers.1.attention.q_norm.weight : tensor<4xf32>{{.*}}role = #xf.parameter_role<norm>}
+// CHECK: xf.variable @layers.1.attention.o.weight : tensor<8x16xf32>{{.*}}role = #xf.parameter_role<attention_output>}
+// CHECK: xf.variable @layers.1.mlp.gate.weight : tensor<12x8xf32>{{.*}}role = #xf.parameter_role<gate>}
+// CHECK: xf.variable @layers.1.mlp.up.weight : tensor<12x8xf32>{{.*}}role = #xf.parameter_role<up>}
+// CHECK: xf.variable @layers.1.mlp.down.weight : tensor<8x12xf32>{{.*}}role = #xf.parameter_role<down>}
+// CHECK: xf.variable @head.weight : tensor<5x8xf32>{{.*}}role = #xf.parameter_role<head>}
 
 // CHECK: func.func private @layer(%[[X:[a-z0-9]+]]: tensor<1x4x8xf32>, %[[TABLE:[a-z0-9]+]]: tensor<4x2x2xf32>,
 // CHECK: %[[N:.+]] = xf.norm %[[X]], %{{.*}} {epsilon = 9.9999999999999995E-7 : f64, kind = #xf.norm_kind<rms>}

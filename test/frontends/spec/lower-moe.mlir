@@ -3,14 +3,14 @@
 // RUN: hocket-translate --spec-to-xf %S/Inputs/moe.textproto | FileCheck %s
 // RUN: hocket-translate --spec-to-xf %S/Inputs/moe.textproto | hocket-opt | FileCheck %s
 
-// CHECK: xf.variable @layers.0.mlp.gate.weight : tensor<32x8xf32>
+// CHECK: xf.variable @layers.0.mlp.gate.weight : tensor<32x8xf32>{{.*}}role = #xf.parameter_role<gate>}
 // CHECK-NOT: @layers.0.mlp.router
-// CHECK: xf.variable @layers.1.mlp.router.weight : tensor<4x8xf32>
-// CHECK: xf.variable @layers.1.mlp.experts.gate.weight : tensor<4x6x8xf32>
-// CHECK: xf.variable @layers.1.mlp.experts.up.weight : tensor<4x6x8xf32>
-// CHECK: xf.variable @layers.1.mlp.experts.down.weight : tensor<4x8x6xf32>
-// CHECK: xf.variable @layers.1.mlp.shared.gate.weight : tensor<12x8xf32>
-// CHECK: xf.variable @layers.1.mlp.shared.down.weight : tensor<8x12xf32>
+// CHECK: xf.variable @layers.1.mlp.router.weight : tensor<4x8xf32>{{.*}}role = #xf.parameter_role<router>}
+// CHECK: xf.variable @layers.1.mlp.experts.gate.weight : tensor<4x6x8xf32>{{.*}}role = #xf.parameter_role<expert_gate>}
+// CHECK: xf.variable @layers.1.mlp.experts.up.weight : tensor<4x6x8xf32>{{.*}}role = #xf.parameter_role<expert_up>}
+// CHECK: xf.variable @layers.1.mlp.experts.down.weight : tensor<4x8x6xf32>{{.*}}role = #xf.parameter_role<expert_down>}
+// CHECK: xf.variable @layers.1.mlp.shared.gate.weight : tensor<12x8xf32>{{.*}}role = #xf.parameter_role<gate>}
+// CHECK: xf.variable @layers.1.mlp.shared.down.weight : tensor<8x12xf32>{{.*}}role = #xf.parameter_role<down>}
 // CHECK: xf.variable @state.layers.1.mlp.router.bias : tensor<4xf32> {init = #xf.init<zeros>, kind = #xf.variable_kind<state>}
 // CHECK: xf.variable @state.layers.1.mlp.router.counts : tensor<4xf32>
 // CHECK: xf.balance @state.layers.1.mlp.router.bias counts(@state.layers.1.mlp.router.counts) {rate = 1.250000e-01 : f64}

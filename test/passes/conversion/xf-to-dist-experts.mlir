@@ -31,13 +31,13 @@ xf.training {clip_norm = 1.0, global_batch_size = 2 : i64, micro_batch_size = 2 
 // CHECK: @layers.0.mlp.up.weight : tensor{{.*}}{{\[\[}}"tp.0", "tp.1", "tp.2"], []]
 // WHOLE: @layers.0.mlp.up.weight : tensor{{.*}}{{\[\[}}"tp"], []]
 // HALF: @layers.0.mlp.up.weight : tensor{{.*}}{{\[\[}}"tp"], []]
-xf.variable @layers.0.mlp.up.weight : tensor<16x8xf32> {kind = #xf.variable_kind<parameter>}
+xf.variable @layers.0.mlp.up.weight : tensor<16x8xf32> {kind = #xf.variable_kind<parameter>, role = #xf.parameter_role<up>}
 // CHECK: @layers.0.mlp.experts.up.weight : tensor{{.*}}{{\[\[}}"tp.1", "ep"], ["tp.2"], []]
 // SHARED: @layers.0.mlp.experts.up.weight : tensor{{.*}}{{\[\[}}"tp.1"], ["tp.2"], []]
 // WHOLE: @layers.0.mlp.experts.up.weight : tensor{{.*}}{{\[\[}}"cp", "tp"], [], []]
 // HALF: @layers.0.mlp.experts.up.weight : tensor{{.*}}{{\[\[}}"cp.1"], ["tp"], []]
 // BOTH: @layers.0.mlp.experts.up.weight : tensor{{.*}}{{\[\[}}"cp.1", "tp.1", "ep"], ["tp.2"], []]
-xf.variable @layers.0.mlp.experts.up.weight : tensor<16x8x8xf32> {kind = #xf.variable_kind<parameter>}
+xf.variable @layers.0.mlp.experts.up.weight : tensor<16x8x8xf32> {kind = #xf.variable_kind<parameter>, role = #xf.parameter_role<expert_up>}
 // ZeRO: all that hold the same part of an expert share its state.
 // CHECK: @layers.0.mlp.experts.up.weight.exp_avg : tensor{{.*}}{{\[\[}}"tp.1", "ep", "tp.0"], ["tp.2"], []]
 // SHARED: @layers.0.mlp.experts.up.weight.exp_avg : tensor{{.*}}{{\[\[}}"tp.1", "cp", "tp.0"], ["tp.2"], []]
