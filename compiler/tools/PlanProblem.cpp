@@ -110,6 +110,19 @@ static Recompute recomputeOf(spec::Plan::Recompute recompute) {
   return Recompute::None;
 }
 
+// The two enums are one, which passes/planning may not read from the spec.
+static_assert(spec::Plan::RecomputeModule_ARRAYSIZE == kRecomputeModules);
+static_assert(int(spec::Plan::CORE_ATTN) ==
+              int(RecomputeModule::CoreAttention));
+static_assert(int(spec::Plan::LAYERNORM) == int(RecomputeModule::LayerNorm));
+static_assert(int(spec::Plan::MLP) == int(RecomputeModule::Mlp));
+static_assert(int(spec::Plan::SHARED_EXPERTS) ==
+              int(RecomputeModule::SharedExperts));
+static_assert(int(spec::Plan::MOE) == int(RecomputeModule::Moe));
+static_assert(int(spec::Plan::MOE_ACT) == int(RecomputeModule::MoeActivation));
+static_assert(int(spec::Plan::ACTIVATION) == int(RecomputeModule::Activation));
+static_assert(int(spec::Plan::POINTWISE) == int(RecomputeModule::Pointwise));
+
 StatusOr<ParallelPlan> hocket::planOf(const spec::Plan &plan,
                                       const std::string &file) {
   if (plan.recompute() == spec::Plan::AUTO)
@@ -131,6 +144,8 @@ StatusOr<ParallelPlan> hocket::planOf(const spec::Plan &plan,
   result.zero = plan.zero_stage();
   result.schedule = plan.schedule();
   result.recompute = recomputeOf(plan.recompute());
+  for (int module : plan.recompute_modules())
+    result.modules.add(RecomputeModule(module));
   result.offload = Offload(plan.offload());
   result.layers.assign(plan.layers_per_stage().begin(),
                        plan.layers_per_stage().end());
@@ -158,6 +173,9 @@ spec::Plan hocket::messageOf(const ParallelPlan &plan,
                         : plan.recompute == Recompute::Selective
                             ? spec::Plan::SELECTIVE
                             : spec::Plan::NONE);
+  for (int i = 0; i < kRecomputeModules; ++i)
+    if (plan.modules.has(RecomputeModule(i)))
+      message.add_recompute_modules(spec::Plan::RecomputeModule(i));
   if (plan.offload != Offload::None)
     message.set_offload(spec::Plan::Offload(plan.offload));
   message.set_micro_batch_size(plan.microBatch);

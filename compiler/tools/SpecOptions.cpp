@@ -30,6 +30,7 @@ static std::string valueName(const std::string &option) {
       {"--cp-strategy", "allgather|ring|alltoall"},
       {"--shardings", "FILE"},
       {"--recompute", "none|selective|full|auto"},
+      {"--recompute-modules", "NAMES"},
       {"--recompute-method", "uniform|block"},
       {"--memory", "BYTES"}};
   auto name = names.find(option);

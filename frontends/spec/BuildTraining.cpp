@@ -165,6 +165,14 @@ static DictionaryAttr planAttr(const Spec &spec, Builder &builder) {
         "layers_per_stage",
         builder.getDenseI64ArrayAttr(SmallVector<int64_t>(
             plan.layers_per_stage().begin(), plan.layers_per_stage().end())));
+  if (plan.recompute_modules_size() > 0) {
+    SmallVector<Attribute> modules;
+    for (int module : plan.recompute_modules())
+      modules.push_back(builder.getStringAttr(
+          StringRef(Plan::RecomputeModule_Name(Plan::RecomputeModule(module)))
+              .lower()));
+    entries.set("recompute_modules", builder.getArrayAttr(modules));
+  }
   return entries.empty() ? DictionaryAttr()
                          : entries.getDictionary(builder.getContext());
 }

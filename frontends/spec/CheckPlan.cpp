@@ -237,6 +237,11 @@ static void checkRecompute(const Spec &spec, ConstraintErrors &errors) {
                "plan.recompute is " + Plan::Recompute_Name(plan.recompute()) +
                    ", with which recompute_method and recompute_layers have no "
                    "meaning; leave them out, or write FULL");
+  if (plan.recompute() != Plan::SELECTIVE && plan.recompute_modules_size() > 0)
+    errors.add(40, "plan.recompute_modules",
+               "plan.recompute is " + Plan::Recompute_Name(plan.recompute()) +
+                   ", with which recompute_modules has no meaning; leave it "
+                   "out, or write SELECTIVE");
   if (plan.recompute() == Plan::AUTO && !spec.cluster().has_memory_bytes())
     errors.add(41, "plan.recompute",
                "plan.recompute is AUTO, which needs to know how many bytes a "

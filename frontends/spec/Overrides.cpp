@@ -39,15 +39,21 @@ static Status setBool(const FieldReference &at, const std::string &text) {
   return okStatus();
 }
 
-static Status setEnum(const FieldReference &at, const std::string &text) {
-  const EnumDescriptor &type = *at.field->enum_type();
-  if (const EnumValueDescriptor *value = type.FindValueByName(text)) {
-    at.message->GetReflection()->SetEnum(at.message, at.field, value);
-    return okStatus();
-  }
+static StatusOr<const EnumValueDescriptor *>
+valueOf(const FieldDescriptor &field, const std::string &text) {
+  const EnumDescriptor &type = *field.enum_type();
+  if (const EnumValueDescriptor *value = type.FindValueByName(text))
+    return value;
   return invalidArgument(
-      "S1: " + at.field->name() + " cannot be " + elide(text) + "; write " +
+      "S1: " + field.name() + " cannot be " + elide(text) + "; write " +
       joinAlternatives(suggestValues(text, valueNames(type))));
+}
+
+static Status setEnum(const FieldReference &at, const std::string &text) {
+  HOCKET_ASSIGN_OR_RETURN(const EnumValueDescriptor *value,
+                          valueOf(*at.field, text));
+  at.message->GetReflection()->SetEnum(at.message, at.field, value);
+  return okStatus();
 }
 
 static Status setString(const FieldReference &at, std::string text) {
@@ -76,21 +82,35 @@ static Status setMessage(const FieldReference &at, const std::string &path,
                    ignored);
 }
 
-/// `text` is one number for an entry, or all of a list with commas between.
-static Status setIntegers(const FieldReference &at, const std::string &text) {
+/// Sets the entry at `at`, or appends one where `at` is the whole list.
+static Status setEntry(const FieldReference &at, const std::string &text) {
   const Reflection &reflection = *at.message->GetReflection();
-  if (at.index < 0)
-    reflection.ClearField(at.message, at.field);
-  size_t begin = 0;
-  while (true) {
-    size_t comma = at.index < 0 ? text.find(',', begin) : std::string::npos;
-    HOCKET_ASSIGN_OR_RETURN(
-        int64_t value, parseNumber<int64_t>(text.substr(begin, comma - begin),
-                                            "a whole number"));
+  if (at.field->cpp_type() == FieldDescriptor::CPPTYPE_ENUM) {
+    HOCKET_ASSIGN_OR_RETURN(const EnumValueDescriptor *value,
+                            valueOf(*at.field, text));
     if (at.index >= 0)
-      reflection.SetRepeatedInt64(at.message, at.field, at.index, value);
+      reflection.SetRepeatedEnum(at.message, at.field, at.index, value);
     else
-      reflection.AddInt64(at.message, at.field, value);
+      reflection.AddEnum(at.message, at.field, value);
+    return okStatus();
+  }
+  HOCKET_ASSIGN_OR_RETURN(int64_t value,
+                          parseNumber<int64_t>(text, "a whole number"));
+  if (at.index >= 0)
+    reflection.SetRepeatedInt64(at.message, at.field, at.index, value);
+  else
+    reflection.AddInt64(at.message, at.field, value);
+  return okStatus();
+}
+
+/// `text` is the value of one entry, or all of a list with commas between.
+static Status setList(const FieldReference &at, const std::string &text) {
+  if (at.index >= 0)
+    return setEntry(at, text);
+  at.message->GetReflection()->ClearField(at.message, at.field);
+  for (size_t begin = 0;;) {
+    size_t comma = text.find(',', begin);
+    HOCKET_RETURN_IF_ERROR(setEntry(at, text.substr(begin, comma - begin)));
     if (comma == std::string::npos)
       return okStatus();
     begin = comma + 1;
@@ -103,7 +123,7 @@ static Status setField(const FieldReference &at, const std::string &path,
   switch (at.field->cpp_type()) {
   case FieldDescriptor::CPPTYPE_INT64: {
     if (at.field->is_repeated())
-      return setIntegers(at, text);
+      return setList(at, text);
     HOCKET_ASSIGN_OR_RETURN(int64_t value,
                             parseNumber<int64_t>(text, "a whole number"));
     reflection.SetInt64(at.message, at.field, value);
@@ -125,7 +145,7 @@ static Status setField(const FieldReference &at, const std::string &path,
   case FieldDescriptor::CPPTYPE_BOOL:
     return setBool(at, text);
   case FieldDescriptor::CPPTYPE_ENUM:
-    return setEnum(at, text);
+    return at.field->is_repeated() ? setList(at, text) : setEnum(at, text);
   case FieldDescriptor::CPPTYPE_STRING:
     return setString(at, text);
   case FieldDescriptor::CPPTYPE_MESSAGE:

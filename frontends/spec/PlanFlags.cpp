@@ -67,9 +67,14 @@ const std::vector<PlanFlagInfo> &spec::planFlags() {
        "are split over dp and tp, in place of what the other flags imply",
        true},
       {"--recompute",
-       "What backward computes again instead of keeping: none; selective: all\n"
-       "but products and attention; full: layers from their inputs; auto: the\n"
-       "least with which the peak fits --memory. Default: none",
+       "What backward computes again instead of keeping: none; selective: the\n"
+       "--recompute-modules; full: layers from their inputs; auto: the least\n"
+       "with which the peak fits --memory. Default: none",
+       true},
+      {"--recompute-modules",
+       "With --recompute selective, a list of core_attn, layernorm, mlp,\n"
+       "shared_experts, moe, moe_act, activation and pointwise. Default:\n"
+       "layernorm,activation,pointwise",
        true},
       {"--recompute-method",
        "With --recompute full. uniform: all layers, of saved inputs\n"
@@ -95,6 +100,7 @@ static std::string_view fieldOf(std::string_view option) {
       {"--cp-strategy", "plan.context_strategy"},
       {"--shardings", "plan.shardings"},
       {"--recompute", "plan.recompute"},
+      {"--recompute-modules", "plan.recompute_modules"},
       {"--recompute-method", "plan.recompute_method"},
       {"--recompute-num-layers", "plan.recompute_layers"},
       {"--memory", "cluster.memory_bytes"},
@@ -147,6 +153,13 @@ static StatusOr<std::string> translate(const PlanFlags::Flag &flag) {
   };
   if (flag.option == "--memory")
     return parseBytes(flag);
+  // Megatron writes its modules in lower case.
+  if (flag.option == "--recompute-modules") {
+    std::string upper = flag.value;
+    std::transform(upper.begin(), upper.end(), upper.begin(),
+                   [](unsigned char c) { return std::toupper(c); });
+    return upper;
+  }
   auto words = known.find(flag.option);
   if (words == known.end())
     return flag.value;
@@ -230,6 +243,16 @@ Status spec::applyFlags(const PlanFlags &flags, Spec &spec,
                                         std::string(field), value, spec,
                                         locations));
   }
+  // One way to recompute takes another's place, and its modules with it, unless
+  // they are asked for beside it.
+  auto isGiven = [&](std::string_view option) {
+    return std::ranges::any_of(flags.given, [&](const PlanFlags::Flag &flag) {
+      return flag.option == option;
+    });
+  };
+  if (isGiven("--recompute") && !isGiven("--recompute-modules") &&
+      spec.plan().recompute() != Plan::SELECTIVE)
+    spec.mutable_plan()->clear_recompute_modules();
   // Last: the batch depends on the data axis.
   for (const PlanFlags::Flag &flag : flags.given)
     if (flag.option == microbatchesOption)

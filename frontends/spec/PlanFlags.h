@@ -15,6 +15,7 @@
 ///   --zero 1                   plan.zero_stage
 ///   --cp-strategy ring         plan.context_strategy
 ///   --recompute selective      plan.recompute
+///   --recompute-modules mlp    plan.recompute_modules
 ///   --recompute-method block   plan.recompute_method
 ///   --recompute-num-layers 2   plan.recompute_layers
 ///   --memory 80GiB             cluster.memory_bytes

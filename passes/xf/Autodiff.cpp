@@ -32,18 +32,6 @@ static StringRef addLossScale(ModuleOp module, LossScaleAttr policy) {
   return name;
 }
 
-/// What is recomputed layer by layer, all layers alike. The rest is decided
-/// once the stages are known (pipe-recompute).
-static Recompute policyOf(TrainingOp training) {
-  DictionaryAttr plan = training.getPlan().value_or(nullptr);
-  bool byStage = plan && (plan.contains("recompute_block") ||
-                          plan.contains("recompute_layers"));
-  Recompute asked = training.getRecompute();
-  return asked == Recompute::Auto || (asked == Recompute::Full && byStage)
-             ? Recompute::None
-             : asked;
-}
-
 namespace {
 struct AutodiffPass : public hocket::xf::impl::XfAutodiffBase<AutodiffPass> {
   void runOnOperation() override {
@@ -66,7 +54,10 @@ struct AutodiffPass : public hocket::xf::impl::XfAutodiffBase<AutodiffPass> {
       seed = addLossScale(module, *training->getLossScale());
 
     // 3. Both halves of every function.
-    Differentiator differentiator(module, policyOf(*training));
+    FailureOr<RecomputePolicy> policy = RecomputePolicy::of(*training);
+    if (failed(policy))
+      return signalPassFailure();
+    Differentiator differentiator(module, *policy);
     if (failed(differentiator.differentiateStep(*forward, seed)))
       return signalPassFailure();
     numFunctions += differentiator.numFunctions;

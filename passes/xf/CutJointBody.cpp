@@ -27,21 +27,6 @@ static bool isNeverKept(Operation *op) {
              PositionsOp>(op);
 }
 
-static bool isRecomputed(Operation *op, Recompute policy) {
-  switch (policy) {
-  case Recompute::None:
-  case Recompute::Auto:
-    return false;
-  case Recompute::Selective:
-    // A largest magnitude is one number, and may take devices to tell.
-    return !isa<LinearOp, GroupedLinearOp, AmaxOp, RouterOp, ExpertOrderOp,
-                AttentionOp, EmbeddingOp, CrossEntropyOp,
-                CrossEntropyGradientOp, RopeTableOp, func::CallOp>(op);
-  case Recompute::Full:
-    return true;
-  }
-}
-
 namespace {
 class Cutter {
 public:
@@ -53,7 +38,7 @@ public:
 
 private:
   bool computesAgain(Operation *op) const {
-    return isNeverKept(op) || isRecomputed(op, options.recompute);
+    return isNeverKept(op) || options.policy.computesAgain(op);
   }
 
   /// Notes what the backward half needs for `value`: an argument, a residual,

@@ -13,6 +13,7 @@
 #define HOCKET_PASSES_XF_CUTJOINTBODY_H
 
 #include "passes/xf/JointBody.h"
+#include "passes/xf/RecomputePolicy.h"
 
 namespace hocket::xf {
 
@@ -20,7 +21,7 @@ namespace hocket::xf {
 struct CutOptions {
   std::string backwardName;
   /// What the backward half computes again.
-  Recompute recompute = Recompute::None;
+  RecomputePolicy policy;
   /// The backward half takes all arguments, needed or not.
   bool allArguments = false;
 };

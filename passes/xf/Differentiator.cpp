@@ -53,7 +53,7 @@ const FunctionHalves *Differentiator::halvesOf(func::CallOp call) {
     return nullptr;
   CutCounts counts;
   auto result = std::make_unique<FunctionHalves>(
-      cutJointBody(*joint, {name + "_backward", recompute, false}, counts));
+      cutJointBody(*joint, {name + "_backward", policy, false}, counts));
   symbols.insert(result->backward, std::next(Block::iterator(forward)));
   ++numFunctions;
   numResiduals += counts.residuals;
@@ -74,7 +74,9 @@ LogicalResult Differentiator::differentiateStep(func::FuncOp forward,
     return failure();
   advanceLossGradients(*joint);
   // A layer is recomputed from its inputs, but those inputs are kept.
-  Recompute own = recompute == Recompute::Full ? Recompute::None : recompute;
+  RecomputePolicy own = policy;
+  if (own.recompute == Recompute::Full)
+    own.recompute = Recompute::None;
   CutCounts counts;
   FunctionHalves step = cutJointBody(*joint, {"backward", own, true}, counts);
   symbols.insert(step.backward, std::next(Block::iterator(forward)));

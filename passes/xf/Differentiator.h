@@ -26,6 +26,7 @@
 #ifndef HOCKET_PASSES_XF_DIFFERENTIATOR_H
 #define HOCKET_PASSES_XF_DIFFERENTIATOR_H
 
+#include "passes/xf/RecomputePolicy.h"
 #include "passes/xf/TrainingModule.h"
 
 #include "llvm/ADT/MapVector.h"
@@ -54,8 +55,8 @@ bool isDifferentiable(mlir::Type type);
 
 class Differentiator {
 public:
-  Differentiator(mlir::ModuleOp module, Recompute recompute)
-      : symbols(module), recompute(recompute) {}
+  Differentiator(mlir::ModuleOp module, const RecomputePolicy &policy)
+      : symbols(module), policy(policy) {}
 
   /// Makes `@forward` return residuals and adds `@backward`. `seed` names the
   /// variable that holds the loss's gradient; empty, it is 1.
@@ -74,7 +75,7 @@ public:
 
 private:
   mlir::SymbolTable symbols;
-  Recompute recompute;
+  RecomputePolicy policy;
   /// By the original function; null while it is being built.
   llvm::MapVector<mlir::Operation *, std::unique_ptr<FunctionHalves>> halves;
 };

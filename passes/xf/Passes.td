@@ -103,9 +103,10 @@ def XfAutodiff : Pass<"xf-autodiff", "::mlir::ModuleOp"> {
 
     A residual is a value of the forward pass that the backward pass reads. What
     is kept and what is computed again follows `recompute` of `xf.training`:
-    `none` keeps all but views; `selective` keeps only what matrix products,
-    attention and lookups produced; `full` keeps of a called function only its
-    arguments. Ops that compute again carry the attribute `recomputed`. What
+    `none` keeps all but views; `selective` computes the plan's
+    `recompute_modules` again (RecomputePolicy.h), where none are named norms,
+    activations and what else is pointwise; `full` keeps of a called function
+    only its arguments. Ops that compute again carry the attribute `recomputed`. What
     differs from stage to stage (`auto`, and `full` of some layers or several
     together) is left to `pipe-recompute`, and everything is kept here.
 

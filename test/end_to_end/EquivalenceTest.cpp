@@ -158,6 +158,12 @@ const Case cases[] = {
      ADAMW,
      {},
      {"plan.recompute=SELECTIVE"}},
+    {"moe_modules",
+     MIXTRAL "moe { experts: 4 shared_experts: 1 capacity_factor: 1.2 }",
+     ADAMW,
+     {},
+     {"plan.recompute=SELECTIVE",
+      "plan.recompute_modules=CORE_ATTN,MOE,SHARED_EXPERTS"}},
     // All are chosen: a choice that rounding turns would be another model.
     {"moe_bf16", MIXTRAL "moe { experts: 3 top_k: 3 aux_loss: 0.05 }",
      ADAMW "precision: BF16", bf16},

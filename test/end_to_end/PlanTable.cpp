@@ -234,6 +234,8 @@ static const PlanRow withDropout[] = {
     {"Dp3Zero3",        "dp=3",           2, "--zero 3"},
     {"Dp2Tp2Full",      "dp=2,tp=2",      2, SP "--recompute full"},
     {"Dp2Selective",    "dp=2",           3, "--recompute selective"},
+    {"Tp2Modules",      "tp=2",           2,
+     "--recompute selective --recompute-modules core_attn,mlp"},
     {"Pp2Dp2Tp2",       "pp=2,dp=2,tp=2", 3, SP "--zero 1"},
     {"Cp2",             "cp=2",           1},
     {"Cp2AllToAll",     "cp=2",           2, ALL_TO_ALL},

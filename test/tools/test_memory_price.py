@@ -43,6 +43,11 @@ DENSE = [
         "data_parallel: 8 micro_batch_size: 4 recompute: SELECTIVE",
     ),
     (
+        "dp=8,mbs=4,recompute=selective,modules=core_attn/mlp",
+        "data_parallel: 8 micro_batch_size: 4 recompute: SELECTIVE "
+        "recompute_modules: [ CORE_ATTN, MLP ]",
+    ),
+    (
         "pp=4,tp=2,mbs=2,schedule=zb-h1",
         'pipeline_parallel: 4 tensor_parallel: 2 micro_batch_size: 2 schedule: "zb-h1"',
     ),

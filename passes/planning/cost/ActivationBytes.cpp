@@ -16,6 +16,7 @@ ActivationBytes::ActivationBytes(const ModelShape &model, const StepShape &step,
                                  const ParallelPlan &plan, bool fused,
                                  bool compiled)
     : model(model), step(step), plan(plan), fused(fused), compiled(compiled),
+      again(plan.modulesAgain(compiled)),
       tokens(double(plan.microBatch) * double(step.sequence) / double(plan.cp)),
       tp(double(plan.tp)), whole(plan.sequenceParallel ? tokens / tp : tokens),
       element(step.elementBits == 32 ? 4 : 2) {}
@@ -27,7 +28,9 @@ double ActivationBytes::attention(Recompute recompute) const {
   double kv = std::max(1.0, double(model.kvHeads) / tp) * double(model.headDim);
   double rows = whole * double(model.hidden) * (2 * element + mask());
   double heads = tokens * element * (2 * q + 2 * kv);
-  if (fused || recompute != Recompute::None)
+  bool scoresAgain = recompute == Recompute::Selective &&
+                     again.has(RecomputeModule::CoreAttention);
+  if (fused || scoresAgain)
     return rows + heads;
   double scores = tokens * double(step.sequence) * double(model.heads) / tp;
   return rows + heads + scores * (2 * element + 1);
@@ -69,18 +72,40 @@ double ActivationBytes::kept(bool experts, Recompute recompute) const {
     bytes += mlp(double(model.ffn));
   else
     bytes += mlp(double(model.sharedFfn)) + routed();
-  // Programs make all again but products and attention.
-  if (makesPointwiseAgain(recompute))
-    bytes -= madeAgain(experts);
+  if (recompute == Recompute::Selective)
+    bytes -= inputsAgain(experts) + firstGemmsAgain(experts);
   return bytes;
 }
 
-/// What two norms and the activation leave.
-double ActivationBytes::madeAgain(bool experts) const {
-  double wide = tokens * double(experts ? model.sharedFfn : model.ffn) / tp;
-  double routed =
-      experts ? tokens * rowsOfToken() / tp * double(model.expertFfn) : 0;
-  return element * (2 * whole * double(model.hidden) + wide + routed);
+/// Of the inputs of GEMMs, what is computed again: two norms' results, the
+/// activation's and, in compiled programs, attention's.
+double ActivationBytes::inputsAgain(bool experts) const {
+  RecomputeModule dense =
+      experts ? RecomputeModule::SharedExperts : RecomputeModule::Mlp;
+  double elements = 0;
+  if (again.has(RecomputeModule::LayerNorm))
+    elements += 2 * whole * double(model.hidden);
+  if (compiled && again.has(RecomputeModule::CoreAttention))
+    elements += tokens * double(model.heads * model.headDim) / tp;
+  if (again.intersects({RecomputeModule::Activation, dense}))
+    elements += tokens * double(experts ? model.sharedFfn : model.ffn) / tp;
+  if (experts &&
+      again.intersects({RecomputeModule::Activation,
+                        RecomputeModule::MoeActivation, RecomputeModule::Moe}))
+    elements += tokens * rowsOfToken() / tp * double(model.expertFfn);
+  return element * elements;
+}
+
+/// What an MLP's first GEMMs make, where they are computed again.
+double ActivationBytes::firstGemmsAgain(bool experts) const {
+  RecomputeModule dense =
+      experts ? RecomputeModule::SharedExperts : RecomputeModule::Mlp;
+  double elements = 0;
+  if (again.has(dense))
+    elements += tokens * double(experts ? model.sharedFfn : model.ffn) / tp;
+  if (experts && again.has(RecomputeModule::Moe))
+    elements += tokens * rowsOfToken() / tp * double(model.expertFfn);
+  return element * (model.gated ? 2 : 1) * elements;
 }
 
 int64_t ActivationBytes::ofLayers(int64_t dense, int64_t experts) const {
@@ -93,14 +118,12 @@ int64_t ActivationBytes::ofLayers(int64_t dense, int64_t experts) const {
 int64_t ActivationBytes::ofWeightInputs(int64_t dense, int64_t experts) const {
   if (plan.recompute == Recompute::Full)
     return 0;
-  return weightInputs(dense, experts) - ofPointwise(dense, experts);
+  return weightInputs(dense, experts) - ofInputsAgain(dense, experts);
 }
 
-int64_t ActivationBytes::ofPointwise(int64_t dense, int64_t experts) const {
-  if (!makesPointwiseAgain(plan.recompute))
-    return 0;
-  double bytes = double(dense) * madeAgain(false);
-  return std::llround(experts > 0 ? bytes + double(experts) * madeAgain(true)
+int64_t ActivationBytes::ofInputsAgain(int64_t dense, int64_t experts) const {
+  double bytes = double(dense) * inputsAgain(false);
+  return std::llround(experts > 0 ? bytes + double(experts) * inputsAgain(true)
                                   : bytes);
 }
 
@@ -132,7 +155,7 @@ int64_t ActivationBytes::ofWeightGradients(int64_t dense,
   // What the backward pass made again lives as long.
   if (plan.recompute == Recompute::Full)
     sum += double(weightInputs(dense, experts));
-  return std::llround(sum) + ofPointwise(dense, experts);
+  return std::llround(sum) + ofInputsAgain(dense, experts);
 }
 
 int64_t ActivationBytes::ofOneLayerAgain() const {

@@ -11,16 +11,16 @@
 ///
 ///   s b h (10 + 24/t + 5 a s / (h t))   tensor parallelism t
 ///   s b h (34 + 5 a s / h) / t          with sequence parallelism
-///   s b h 34 / t                        attention recomputed, or fused
+///   s b h 34 / t                        core_attn recomputed, or fused
 ///   s b h 2                             every layer recomputed
 ///
 /// generalised to grouped heads, gated MLPs, experts and context parallelism.
 ///
 /// Of a program that Hocket compiles (`compiled`) it is the same but for what
 /// that program does not keep, or cannot know before it runs: masks only where
-/// there is dropout; logits once; with selective recompute neither norms'
-/// results nor the activation's; and room for the most rows that may come to a
-/// rank's experts, unless they have a capacity.
+/// there is dropout; logits once; with core_attn recomputed not attention's
+/// result either; and room for the most rows that may come to a rank's experts,
+/// unless they have a capacity.
 ///
 //===----------------------------------------------------------------------===//
 
@@ -58,11 +58,9 @@ private:
   double attention(Recompute recompute) const;
   double mlp(double width) const;
   double routed() const;
-  bool makesPointwiseAgain(Recompute recompute) const {
-    return compiled && recompute == Recompute::Selective;
-  }
-  double madeAgain(bool experts) const;
-  int64_t ofPointwise(int64_t dense, int64_t experts) const;
+  double inputsAgain(bool experts) const;
+  double firstGemmsAgain(bool experts) const;
+  int64_t ofInputsAgain(int64_t dense, int64_t experts) const;
   double rowsOfToken() const;
   int64_t weightInputs(int64_t dense, int64_t experts) const;
   double mask() const { return compiled && !model.dropout ? 0 : 1; }
@@ -71,6 +69,8 @@ private:
   const StepShape &step;
   const ParallelPlan &plan;
   bool fused, compiled;
+  /// What plan.recompute computes again, unless it is everything.
+  RecomputeModules again;
   double tokens, tp, whole, element;
 };
 

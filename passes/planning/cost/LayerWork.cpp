@@ -57,11 +57,9 @@ public:
   void expertBlock();
   void embedding();
   void head();
-  void pointwise(bool experts);
+  void modules(RecomputeModules modules, bool experts);
 
   PassWork result() const { return work; }
-  /// Of what was added since, forward, alone: attention's inside.
-  const Work &inside() const { return scores; }
 
 private:
   void product(const cluster::Product &product);
@@ -78,6 +76,7 @@ private:
   void moved(double forwardBytes, double backwardBytes, int ops);
   void unfusedAttention(double span);
   void fusedAttention(double span);
+  void attention();
   /// What brings a row-parallel product's sums together, forward, and the
   /// gradient of a column-parallel one's input, backward.
   void tensorCollective();
@@ -102,7 +101,6 @@ private:
   double whole;   ///< Tokens of a rank where the hidden dim is whole.
   double element; ///< Bytes of an activation's.
   PassWork work;
-  Work scores;
 };
 
 void LayerPricer::product(const cluster::Product &product) {
@@ -187,7 +185,6 @@ void LayerPricer::unfusedAttention(double span) {
   launch(backward, 9);
   work.forward += forward;
   work.backward += backward;
-  scores += forward;
 }
 
 /// Forward two products of half of the square; backward five.
@@ -200,24 +197,25 @@ void LayerPricer::fusedAttention(double span) {
   work.backward.attention += times.software().attention_backward() * seconds;
   launch(work.forward, 1);
   launch(work.backward, 2);
-  scores.attention += seconds;
-  launch(scores, 1);
+}
+
+void LayerPricer::attention() {
+  double span = double(step.sequence);
+  if (model.window)
+    span = std::min(span, double(model.window));
+  if (times.software().attention() > 0)
+    fusedAttention(span);
+  else
+    unfusedAttention(span);
 }
 
 void LayerPricer::attentionBlock() {
   double q = double(model.heads * model.headDim) / tp;
   double groups = std::max(1.0, double(model.kvHeads) / tp);
   double kv = groups * double(model.headDim);
-  double span = double(step.sequence);
-  if (model.window)
-    span = std::min(span, double(model.window));
   product({tokens, q + 2 * kv, hidden});
-  bool fused = times.software().attention() > 0;
   contextCollective();
-  if (fused)
-    fusedAttention(span);
-  else
-    unfusedAttention(span);
+  attention();
   product({tokens, hidden, q});
   quantize({tokens * (hidden + q), 2}, {tokens * (q + 2 * kv + hidden), 4});
   tensorCollective();
@@ -285,12 +283,38 @@ void LayerPricer::expertCollective(double seconds) {
   }
 }
 
-void LayerPricer::pointwise(bool experts) {
-  double row = element * whole * hidden, up = model.gated ? 2 : 1;
-  double ffn = double(experts ? model.sharedFfn : model.ffn) * tokens / tp;
-  double routed =
-      experts ? double(model.topK * model.expertFfn) * tokens / tp : 0;
-  moved(4 * row + element * (up + 1) * (ffn + routed), 0, experts ? 4 : 3);
+void LayerPricer::modules(RecomputeModules modules, bool experts) {
+  double up = model.gated ? 2 : 1, bytes = 0;
+  int ops = 0;
+  if (modules.has(RecomputeModule::CoreAttention))
+    attention();
+  if (modules.has(RecomputeModule::LayerNorm)) {
+    bytes += 4 * element * whole * hidden;
+    ops += 2;
+  }
+  RecomputeModule dense =
+      experts ? RecomputeModule::SharedExperts : RecomputeModule::Mlp;
+  double ffn = double(experts ? model.sharedFfn : model.ffn) / tp;
+  if (modules.has(dense) && ffn > 0)
+    product({tokens, up * ffn, hidden});
+  if (modules.intersects({RecomputeModule::Activation, dense})) {
+    bytes += element * (up + 1) * ffn * tokens;
+    ++ops;
+  }
+  double routed = double(model.topK) * tokens / tp;
+  if (experts && modules.has(RecomputeModule::Moe)) {
+    double local = double(model.experts) / double(plan.ep);
+    double each = routed * double(plan.expertTp) / local;
+    wideProduct({each, up * double(model.expertFfn) / double(plan.expertTp),
+                 hidden, local});
+  }
+  if (experts && modules.intersects({RecomputeModule::Activation,
+                                     RecomputeModule::MoeActivation,
+                                     RecomputeModule::Moe})) {
+    bytes += element * (up + 1) * routed * double(model.expertFfn);
+    ++ops;
+  }
+  moved(bytes, 0, ops);
 }
 
 void LayerPricer::embedding() {
@@ -324,8 +348,6 @@ PassWork planning::layerWork(const ModelShape &model, const StepShape &step,
   PassWork work = pricer.result();
   if (plan.recompute == Recompute::Full)
     work.again = work.forward;
-  else if (plan.recompute == Recompute::Selective)
-    work.again = pricer.inside();
   return work;
 }
 
@@ -338,11 +360,12 @@ Work planning::neededAgainWork(const ModelShape &model, const StepShape &step,
   return pricer.result().forward;
 }
 
-Work planning::pointwiseWork(const ModelShape &model, const StepShape &step,
-                             const ParallelPlan &plan, bool experts,
-                             const cluster::OpTimes &times) {
+Work planning::modulesWork(const ModelShape &model, const StepShape &step,
+                           const ParallelPlan &plan, bool experts,
+                           const cluster::OpTimes &times,
+                           RecomputeModules modules) {
   LayerPricer pricer(model, step, plan, times);
-  pricer.pointwise(experts);
+  pricer.modules(modules, experts);
   return pricer.result().forward;
 }
 

@@ -63,12 +63,11 @@ PassWork layerWork(const ModelShape &model, const StepShape &step,
 Work neededAgainWork(const ModelShape &model, const StepShape &step,
                      const ParallelPlan &plan, const cluster::OpTimes &times);
 
-/// A layer's norms and activations alone, forward: what selective recompute
-/// makes again in programs that Hocket compiles. Published systems make
-/// attention's inside again, as layerWork has it.
-Work pointwiseWork(const ModelShape &model, const StepShape &step,
-                   const ParallelPlan &plan, bool experts,
-                   const cluster::OpTimes &times);
+/// Of a layer's forward, `modules` alone: what selective recompute makes again.
+/// Of the module pointwise, whose ops are parts of others' kernels, nothing.
+Work modulesWork(const ModelShape &model, const StepShape &step,
+                 const ParallelPlan &plan, bool experts,
+                 const cluster::OpTimes &times, RecomputeModules modules);
 
 /// The embedding.
 PassWork inputWork(const ModelShape &model, const StepShape &step,

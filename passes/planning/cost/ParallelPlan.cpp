@@ -20,6 +20,14 @@ std::string ParallelPlan::scheduleName() const {
   return schedule == "interleaved" ? "interleaved-1f1b" : schedule;
 }
 
+RecomputeModules ParallelPlan::modulesAgain(bool compiled) const {
+  if (recompute != Recompute::Selective)
+    return {};
+  if (!modules.empty())
+    return modules;
+  return compiled ? kDefaultModules : kMegatronModules;
+}
+
 std::vector<int64_t> planning::divisors(int64_t number, int64_t most) {
   std::vector<int64_t> found;
   for (int64_t divisor = 1; divisor <= std::min(number, most); ++divisor)
@@ -113,6 +121,25 @@ StatusOr<std::vector<int64_t>> layerList(std::string_view text) {
   }
 }
 
+StatusOr<RecomputeModules> moduleList(std::string_view text) {
+  RecomputeModules modules;
+  while (true) {
+    size_t slash = text.find('/');
+    std::string_view name = text.substr(0, slash);
+    std::optional<RecomputeModule> module = recomputeModuleNamed(name);
+    if (!module)
+      return badPlan("modules", "=" + std::string(name) +
+                                    " is no module; write some of core_attn, "
+                                    "layernorm, mlp, shared_experts, moe, "
+                                    "moe_act, activation and pointwise, with "
+                                    "/ between");
+    modules.add(*module);
+    if (slash == std::string_view::npos)
+      return modules;
+    text.remove_prefix(slash + 1);
+  }
+}
+
 /// One of a few words into `field`.
 template <typename Word>
 Status assignWord(std::string_view key, std::string_view value,
@@ -145,6 +172,8 @@ Status assign(std::string_view key, std::string_view value,
     return assignWord(key, value,
                       {Recompute::None, Recompute::Selective, Recompute::Full},
                       plan.recompute);
+  } else if (key == "modules") {
+    HOCKET_ASSIGN_OR_RETURN(plan.modules, moduleList(value));
   } else if (key == "offload") {
     return assignWord(
         key, value,
@@ -156,8 +185,8 @@ Status assign(std::string_view key, std::string_view value,
     HOCKET_ASSIGN_OR_RETURN(plan.layers, layerList(value));
   } else {
     return badPlan(key, " is no key; write pp, dp, cp, tp, ep, etp, v, mbs, "
-                        "sp, zero, recompute, offload, schedule or layers, "
-                        "as in tp=8,pp=16");
+                        "sp, zero, recompute, modules, offload, schedule or "
+                        "layers, as in tp=8,pp=16");
   }
   return okStatus();
 }
@@ -179,6 +208,8 @@ std::string planning::printPlan(const ParallelPlan &plan) {
     add("sp=1");
   if (plan.recompute != Recompute::None)
     add("recompute=" + std::string(spelled(plan.recompute)));
+  if (!plan.modules.empty())
+    add("modules=" + printModules(plan.modules));
   if (plan.offload != Offload::None)
     add("offload=" + std::string(spelled(plan.offload)));
   if (!plan.schedule.empty())
@@ -214,6 +245,11 @@ Status checkSizes(const ParallelPlan &plan) {
   if (plan.zero > 3)
     return badPlan("zero", "=" + std::to_string(plan.zero) +
                                "; write a stage from 0 to 3");
+  if (!plan.modules.empty() && plan.recompute != Recompute::Selective)
+    return badPlan("modules", "=" + printModules(plan.modules) +
+                                  " has no meaning with recompute=" +
+                                  std::string(spelled(plan.recompute)) +
+                                  "; write recompute=selective");
   const auto &names = scheduleNames();
   if (std::find(names.begin(), names.end(), plan.scheduleName()) == names.end())
     return badPlan("schedule", "=" + plan.schedule + " is not known");

@@ -12,13 +12,15 @@
 /// The short text form, also that of `--why-not`, is a list of key=value:
 ///
 ///   tp=8,pp=16,dp=8,cp=1,ep=1,v=2,mbs=1,sp=1,zero=1,recompute=selective,
-///   schedule=interleaved,layers=6/6/5/5,offload=optimizer
+///   modules=layernorm/mlp,schedule=interleaved,layers=6/6/5/5,
+///   offload=optimizer
 ///
 //===----------------------------------------------------------------------===//
 
 #ifndef HOCKET_PASSES_PLANNING_COST_PARALLELPLAN_H
 #define HOCKET_PASSES_PLANNING_COST_PARALLELPLAN_H
 
+#include "passes/planning/RecomputeModules.h"
 #include "passes/planning/cost/ModelShape.h"
 
 #include <string_view>
@@ -26,8 +28,8 @@
 
 namespace hocket::planning {
 
-/// What the backward pass computes again: nothing, attention's inside, or every
-/// layer from its input.
+/// What the backward pass computes again: nothing, modules of each layer, or
+/// every layer from its input.
 enum class Recompute : uint8_t { None, Selective, Full };
 
 /// What is kept in the host's memory. The optimizer's state is brought to the
@@ -49,6 +51,8 @@ struct ParallelPlan {
   bool sequenceParallel = false;
   int64_t zero = 0;
   Recompute recompute = Recompute::None;
+  /// With Recompute::Selective; empty: the default of whose program it is.
+  RecomputeModules modules;
   Offload offload = Offload::None;
   /// A generator of ScheduleGenerators.h; empty: 1f1b, or interleaved-1f1b
   /// where there are several chunks.
@@ -71,6 +75,10 @@ struct ParallelPlan {
     return step.globalBatch / (dp * microBatch);
   }
   std::string scheduleName() const;
+  /// What a layer computes again, in part: Hocket's programs (`compiled`) have
+  /// kDefaultModules where the plan names none, published systems Megatron's.
+  /// Empty unless recompute is selective.
+  RecomputeModules modulesAgain(bool compiled) const;
 };
 
 /// The divisors of `number` up to `most`, ascending.

@@ -66,11 +66,13 @@ PartWork planning::partWork(const CostProblem &problem,
   if (model.experts > 0)
     parts.expert =
         layerWork(model, problem.step, plan, true, times, problem.compiled);
-  if (problem.compiled && plan.recompute == Recompute::Selective) {
-    parts.dense.again = pointwiseWork(model, problem.step, plan, false, times);
+  RecomputeModules again = plan.modulesAgain(problem.compiled);
+  if (!again.empty()) {
+    parts.dense.again =
+        modulesWork(model, problem.step, plan, false, times, again);
     if (model.experts > 0)
       parts.expert.again =
-          pointwiseWork(model, problem.step, plan, true, times);
+          modulesWork(model, problem.step, plan, true, times, again);
   }
   if (problem.compiled && plan.recompute == Recompute::Full)
     parts.dense.again = neededAgainWork(model, problem.step, plan, times);

@@ -39,6 +39,8 @@ std::string valueOf(const ParallelPlan &plan, std::string_view key) {
     return plan.sequenceParallel ? "1" : "0";
   if (key == "recompute")
     return std::string(spelled(plan.recompute));
+  if (key == "modules")
+    return printModules(plan.modules);
   if (key == "offload")
     return std::string(spelled(plan.offload));
   if (key == "schedule")
@@ -69,6 +71,8 @@ StatusOr<PlanConstraints> PlanConstraints::parse(const std::string &text) {
   constraints.written = text;
   if (constraints.values.contains("schedule"))
     constraints.values["schedule"] = constraints.fixed.scheduleName();
+  if (constraints.values.contains("modules"))
+    constraints.values["modules"] = printModules(constraints.fixed.modules);
   return constraints;
 }
 
@@ -147,12 +151,17 @@ void RoughPlans::addExperts(ParallelPlan plan) {
 
 void RoughPlans::addPasses(ParallelPlan plan) {
   // What there is to make again: scores, or, compiled, what norms leave.
-  bool stores = problem.compiled || problem.system.software().attention() == 0;
+  bool stores = problem.compiled ||
+                problem.system.software().attention() == 0 ||
+                constraints.name("modules");
   for (Recompute recompute :
        {Recompute::None, Recompute::Selective, Recompute::Full}) {
     if (recompute == Recompute::Selective && !stores)
       continue;
     plan.recompute = recompute;
+    plan.modules = recompute == Recompute::Selective
+                       ? constraints.plan().modules
+                       : RecomputeModules();
     if (constraints.allow(plan, true))
       plans.push_back(plan);
   }

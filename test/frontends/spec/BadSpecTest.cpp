@@ -321,6 +321,11 @@ const BadOverride badOverrides[] = {
     {"plan.recompute_layers=2",
      "S40: plan.recompute is NONE, with which recompute_method and "
      "recompute_layers have no meaning; leave them out, or write FULL"},
+    {"plan.recompute_modules=MLP",
+     "S40: plan.recompute is NONE, with which recompute_modules has no "
+     "meaning; leave it out, or write SELECTIVE"},
+    {"plan.recompute_modules=MLP,MOES",
+     "S1: recompute_modules cannot be MOES; write MOE"},
     {"plan.tensor_parallel=3",
      "S22: plan.tensor_parallel is 3, which does not divide model.heads (4); "
      "write one of its divisors"},

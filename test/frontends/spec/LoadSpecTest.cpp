@@ -95,13 +95,25 @@ TEST(LoadSpec, PrintedSpecsReadBackUnchanged) {
        "model.tied_embeddings=false"},
       {"training.optimizer.sgd.momentum=0.9", "training.precision=FP16",
        "training.learning_rate.schedule=WSD", "plan.recompute=SELECTIVE",
-       "plan.layers_per_stage=6", "training.data.split=1,0,0",
-       "training.seed=18446744073709551615", "model.head_dim=48",
-       "model.norm_eps=1e-6", "cluster.memory_bytes=1073741824"}};
+       "plan.recompute_modules=CORE_ATTN,MLP", "plan.layers_per_stage=6",
+       "training.data.split=1,0,0", "training.seed=18446744073709551615",
+       "model.head_dim=48", "model.norm_eps=1e-6",
+       "cluster.memory_bytes=1073741824"}};
   for (const auto &overrides : variants) {
     std::string once = printSpec(load(nano, {"", overrides}).spec);
     EXPECT_EQ(printSpec(load(once).spec), once);
   }
+}
+
+/// Of a spec that names modules too, as those of another mode have no meaning.
+TEST(LoadSpec, TheRecomputeFlagReplacesModules) {
+  LoadOptions options{
+      "", {"plan.recompute=SELECTIVE", "plan.recompute_modules=MLP,CORE_ATTN"}};
+  EXPECT_EQ(load(nano, options).spec.plan().recompute_modules_size(), 2);
+  options.flags.given = {{"--recompute", "full"}};
+  EXPECT_EQ(load(nano, options).spec.plan().recompute_modules_size(), 0);
+  options.flags.given = {{"--recompute", "selective"}};
+  EXPECT_EQ(load(nano, options).spec.plan().recompute_modules_size(), 2);
 }
 
 TEST(LoadSpec, LaterOverridesWin) {

@@ -72,6 +72,26 @@ TEST(TrainingStep, RecomputingChangesNoBit) {
   }
 }
 
+TEST(TrainingStep, RecomputingModulesChangesNoBit) {
+  TinyTraining none;
+  ASSERT_TRUE(none.valid);
+  ASSERT_TRUE(succeeded(none.run()));
+  size_t layers = none.function("layer_forward").getNumResults();
+  for (const char *modules :
+       {R"("core_attn")", R"("layernorm")", R"("mlp")", R"("activation")",
+        R"("pointwise")", R"("core_attn", "mlp", "layernorm")"}) {
+    TinyTraining other({.recompute = "selective", .modules = modules});
+    ASSERT_TRUE(other.valid) << modules;
+    ASSERT_TRUE(succeeded(other.run()));
+    EXPECT_LT(other.function("layer_forward").getNumResults(), layers)
+        << modules;
+    for (const std::string &name : none.parameters)
+      EXPECT_EQ(other.variable(name + ".grad").values,
+                none.variable(name + ".grad").values)
+          << modules << " " << name;
+  }
+}
+
 /// The norm of all gradients of a step, and what they are multiplied by.
 static std::pair<double, double> clipping(TinyTraining &training) {
   double sum = 0;

@@ -83,6 +83,52 @@ TEST(ActivationBytes, ArePublishedFormulas) {
   EXPECT_NEAR(bytes(false, Recompute::Full), sbh * 2, 1);
 }
 
+/// What each module frees of a gated layer with 16-bit elements: the results
+/// that its ops made, and none twice.
+TEST(ActivationBytes, LeaveOutWhatModulesMake) {
+  ModelShape model = gpt(48, 6144, 64);
+  model.gated = true;
+  StepShape step{2048, 4};
+  double tokens = 2048, rows = 2 * tokens * 6144,
+         wide = 2 * tokens * double(model.ffn);
+  auto freed = [&](const char *modules) {
+    auto bytes = [&](const std::string &text) {
+      ParallelPlan plan = *parsePlan(text);
+      return double(
+          ActivationBytes(model, step, plan, true, true).ofLayers(1, 0));
+    };
+    return bytes("mbs=1") -
+           bytes(std::string("mbs=1,recompute=selective") + modules);
+  };
+  EXPECT_NEAR(freed(""), 2 * rows + wide, 1);
+  EXPECT_NEAR(freed(",modules=layernorm/activation"), freed(""), 1);
+  EXPECT_NEAR(freed(",modules=layernorm"), 2 * rows, 1);
+  EXPECT_NEAR(freed(",modules=core_attn"), rows, 1);
+  EXPECT_NEAR(freed(",modules=mlp"), 3 * wide, 1);
+  EXPECT_NEAR(freed(",modules=mlp/activation"), 3 * wide, 1);
+  EXPECT_EQ(freed(",modules=moe/moe_act/shared_experts"), 0);
+}
+
+/// Computing a module again takes time, and one that multiplies takes more.
+TEST(PartWork, PricesModulesComputedAgain) {
+  CostProblem problem;
+  problem.model = gpt(48, 6144, 64);
+  problem.step = {2048, 64};
+  problem.system = *cluster::systemNamed("h100");
+  problem.devices = 8;
+  problem.compiled = true;
+  auto again = [&](const std::string &text) {
+    return partWork(problem, *parsePlan("dp=8," + text)).dense.again;
+  };
+  Work all = again("recompute=selective");
+  EXPECT_EQ(all.products, 0);
+  EXPECT_EQ(all.attention, 0);
+  EXPECT_GT(all.memory, again("recompute=selective,modules=layernorm").memory);
+  EXPECT_GT(again("recompute=selective,modules=mlp").products, 0);
+  EXPECT_GT(again("recompute=selective,modules=core_attn").attention, 0);
+  EXPECT_EQ(again("recompute=none").seconds(), 0);
+}
+
 TEST(OpTimes, CollectivesFollowTheirAlgorithms) {
   cluster::System system = *cluster::systemNamed("h100");
   cluster::OpTimes times(system, 16);
@@ -392,6 +438,8 @@ TEST(ParallelPlan, BadTextIsRefused) {
   EXPECT_THAT(message("tp=99999999999999999999"), HasSubstr("not a number"));
   EXPECT_THAT(message("recompute=half"), HasSubstr("none, selective or full"));
   EXPECT_THAT(message("layers=3//4"), HasSubstr("layers"));
+  EXPECT_THAT(message("modules=mlp/attn"),
+              HasSubstr("modules=attn is no module; write some of core_attn"));
 }
 
 TEST(ParallelPlan, ChecksSayWhatDoesNotDivide) {
@@ -407,6 +455,7 @@ TEST(ParallelPlan, ChecksSayWhatDoesNotDivide) {
   EXPECT_THAT(message("ep=2"), HasSubstr("no experts"));
   EXPECT_THAT(message("pp=0"), HasSubstr("at least 1"));
   EXPECT_THAT(message("v=2"), HasSubstr("no use where pp=1"));
+  EXPECT_THAT(message("modules=mlp"), HasSubstr("write recompute=selective"));
   EXPECT_THAT(message("schedule=best"), HasSubstr("not known"));
   EXPECT_THAT(message("pp=2,layers=9/9"), HasSubstr("write 2 of 24"));
 }

@@ -1,0 +1,120 @@
+//===- RecomputePolicy.cpp - What backward computes again -----------------===//
+//
+// Part of Hocket, under the Apache License v2.0.
+//
+//===----------------------------------------------------------------------===//
+
+#include "passes/xf/RecomputePolicy.h"
+
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+
+using namespace mlir;
+using namespace hocket;
+using namespace hocket::xf;
+using planning::RecomputeModule;
+using planning::RecomputeModules;
+
+//===----------------------------------------------------------------------===//
+// Modules
+//===----------------------------------------------------------------------===//
+
+/// The GEMM that made `value`, through what only changes its form.
+static Operation *gemmOf(Value value) {
+  Operation *op = value.getDefiningOp();
+  while (isa_and_nonnull<CastOp, ReshapeOp>(op))
+    op = op->getOperand(0).getDefiningOp();
+  return isa_and_nonnull<LinearOp, GroupedLinearOp>(op) ? op : nullptr;
+}
+
+/// The activation that reads `gemm`'s result; null where none does.
+static Operation *activationOf(Operation *gemm) {
+  for (Operation *user : gemm->getUsers()) {
+    if (isa<ActivationOp, GatedOp>(user))
+      return user;
+    if (isa<CastOp, ReshapeOp>(user))
+      if (Operation *found = activationOf(user))
+        return found;
+  }
+  return nullptr;
+}
+
+/// The MLP that an activation, or the GEMM before it, belongs to. A layer that
+/// has a router's experts too has its dense MLP for the shared ones.
+static RecomputeModule mlpOf(Operation *gemm) {
+  if (isa<GroupedLinearOp>(gemm))
+    return RecomputeModule::Moe;
+  Block *block = gemm->getBlock();
+  return block->getOps<GroupedLinearOp>().empty()
+             ? RecomputeModule::Mlp
+             : RecomputeModule::SharedExperts;
+}
+
+static RecomputeModules modulesOfActivation(Operation *activation) {
+  RecomputeModules modules = {RecomputeModule::Activation};
+  Operation *gemm = gemmOf(activation->getOperand(0));
+  if (!gemm)
+    return modules;
+  RecomputeModule mlp = mlpOf(gemm);
+  modules.add(mlp);
+  if (mlp == RecomputeModule::Moe)
+    modules.add(RecomputeModule::MoeActivation);
+  return modules;
+}
+
+RecomputeModules hocket::xf::modulesOf(Operation *op) {
+  if (isa<NormOp>(op))
+    return {RecomputeModule::LayerNorm};
+  if (isa<AttentionOp>(op))
+    return {RecomputeModule::CoreAttention};
+  if (isa<ActivationOp, GatedOp>(op))
+    return modulesOfActivation(op);
+  if (isa<LinearOp, GroupedLinearOp>(op))
+    return activationOf(op) ? RecomputeModules{mlpOf(op)} : RecomputeModules{};
+  // A largest magnitude is one number, and may take devices to tell.
+  if (isa<AmaxOp, RouterOp, ExpertOrderOp, EmbeddingOp, CrossEntropyOp,
+          CrossEntropyGradientOp, RopeTableOp, func::CallOp>(op))
+    return {};
+  return {RecomputeModule::Pointwise};
+}
+
+//===----------------------------------------------------------------------===//
+// The policy
+//===----------------------------------------------------------------------===//
+
+FailureOr<RecomputePolicy> RecomputePolicy::of(TrainingOp training) {
+  DictionaryAttr plan = training.getPlan().value_or(nullptr);
+  bool byStage = plan && (plan.contains("recompute_block") ||
+                          plan.contains("recompute_layers"));
+  RecomputePolicy policy{training.getRecompute(), planning::kDefaultModules};
+  if (policy.recompute == Recompute::Auto ||
+      (policy.recompute == Recompute::Full && byStage))
+    policy.recompute = Recompute::None;
+  auto names = plan ? plan.getAs<ArrayAttr>("recompute_modules") : ArrayAttr();
+  if (!names)
+    return policy;
+  policy.modules = {};
+  for (Attribute name : names) {
+    auto word = dyn_cast<StringAttr>(name);
+    auto module = planning::recomputeModuleNamed(word ? word.strref() : "");
+    if (!module)
+      return training.emitOpError()
+             << "has no module " << name
+             << " to recompute; write one of core_attn, layernorm, mlp, "
+                "shared_experts, moe, moe_act, activation and pointwise";
+    policy.modules.add(*module);
+  }
+  return policy;
+}
+
+bool RecomputePolicy::computesAgain(Operation *op) const {
+  switch (recompute) {
+  case Recompute::None:
+  case Recompute::Auto:
+    return false;
+  case Recompute::Selective:
+    return modulesOf(op).intersects(modules);
+  case Recompute::Full:
+    return true;
+  }
+  llvm_unreachable("an enum has one of its values");
+}
