@@ -13,6 +13,7 @@
 #include "compiler/tools/SpecOptions.h"
 #include "runtime/base/File.h"
 #include "runtime/base/Format.h"
+#include "runtime/base/JsonLines.h"
 #include "runtime/program/NativeOrigin.h"
 #include "runtime/program/NcclMemory.h"
 #include "runtime/program/ProgramFile.h"
@@ -157,40 +158,32 @@ void printShardings(std::ostream &out, const ShardingsNote &note) {
 }
 
 /// The same for programs to read.
-std::string shardingsJson(const CompileResult &result) {
-  if (!result.shardings)
-    return "";
-  const ShardingsNote &note = *result.shardings;
-  return formatText(", \"shardings\": {\"parameters\": %lld, \"ops\": %lld, "
-                    "\"kept_ops\": %lld}",
-                    static_cast<long long>(note.parameters),
-                    static_cast<long long>(note.ops),
-                    static_cast<long long>(note.keptOps));
+nlohmann::ordered_json shardingsJson(const ShardingsNote &note) {
+  return {{"parameters", note.parameters},
+          {"ops", note.ops},
+          {"kept_ops", note.keptOps}};
 }
 
-/// Memory for programs to read.
-std::string memoryJson(const CompileResult &result) {
-  std::string text = ", \"memory\": [";
+/// Memory for programs to read, an entry a role.
+nlohmann::ordered_json memoryJson(const CompileResult &result) {
+  auto roles = nlohmann::ordered_json::array();
   for (size_t i = 0; i < result.memory.size(); ++i) {
     const RoleMemory &memory = result.memory[i];
-    text += formatText("%s{\"ranks\": %zu, \"first_rank\": %lld, "
-                       "\"arena_bytes\": %lld, \"device_bytes\": %lld",
-                       i ? ", " : "", memory.ranks.size(),
-                       static_cast<long long>(memory.ranks.front()),
-                       static_cast<long long>(memory.arena),
-                       static_cast<long long>(memory.needed()));
+    nlohmann::ordered_json role = {{"ranks", memory.ranks.size()},
+                                   {"first_rank", memory.ranks.front()},
+                                   {"arena_bytes", memory.arena},
+                                   {"device_bytes", memory.needed()}};
     if (i < result.recompute.size()) {
       const RecomputeNote &note = result.recompute[i];
-      text += formatText(", \"residuals\": %lld, \"recomputed\": %lld, "
-                         "\"recompute_share\": %.9g, \"least_share\": %.9g",
-                         static_cast<long long>(note.residuals),
-                         static_cast<long long>(note.recomputed),
-                         percentOf(note.seconds, note.stepSeconds) / 100,
-                         percentOf(note.leastSeconds, note.stepSeconds) / 100);
+      role["residuals"] = note.residuals;
+      role["recomputed"] = note.recomputed;
+      role["recompute_share"] = percentOf(note.seconds, note.stepSeconds) / 100;
+      role["least_share"] =
+          percentOf(note.leastSeconds, note.stepSeconds) / 100;
     }
-    text += "}";
+    roles.push_back(std::move(role));
   }
-  return text + "]";
+  return roles;
 }
 
 /// What came of a compilation.
@@ -201,37 +194,61 @@ struct Outcome {
   double seconds = 0;
 };
 
+/// What an executable is made of.
+struct ProgramCounts {
+  uint64_t instructions = 0, arenaBytes = 0;
+};
+
+ProgramCounts countsOf(const program::Program &program) {
+  ProgramCounts counts;
+  for (const auto &role : program.roles()) {
+    counts.arenaBytes =
+        std::max(counts.arenaBytes, role.memory().arena_bytes());
+    for (const auto &sequence : role.sequences())
+      counts.instructions +=
+          static_cast<uint64_t>(sequence.instructions_size());
+  }
+  return counts;
+}
+
+/// The summary for programs to read.
+nlohmann::ordered_json summaryJson(const std::string &output,
+                                   const Outcome &outcome) {
+  const CompileResult &result = outcome.result;
+  ProgramCounts counts = countsOf(result.program);
+  nlohmann::ordered_json summary = {
+      {"output", output},
+      {"parameters", result.program.model().parameter_count()},
+      {"kernels", result.program.kernels_size()},
+      {"instructions", counts.instructions},
+      {"arena_bytes", counts.arenaBytes},
+      {"memory", memoryJson(result)}};
+  if (result.shardings)
+    summary["shardings"] = shardingsJson(*result.shardings);
+  if (outcome.plan)
+    summary["plan"] = autoPlanJson(*outcome.plan);
+  summary["file_bytes"] = outcome.fileBytes;
+  summary["seconds"] = outcome.seconds;
+  return summary;
+}
+
 void printSummary(const Arguments &arguments, const Outcome &outcome) {
   const CompileResult &result = outcome.result;
   const program::Program &program = result.program;
-  uint64_t instructions = 0, arena = 0;
-  for (const auto &role : program.roles()) {
-    arena = std::max(arena, role.memory().arena_bytes());
-    for (const auto &sequence : role.sequences())
-      instructions += static_cast<uint64_t>(sequence.instructions_size());
-  }
   std::ostream &out = reportStream(arguments.output);
   if (arguments.json) {
-    out << "{\"output\": \"" << arguments.output
-        << "\", \"parameters\": " << program.model().parameter_count()
-        << ", \"kernels\": " << program.kernels_size()
-        << ", \"instructions\": " << instructions
-        << ", \"arena_bytes\": " << arena << memoryJson(result)
-        << shardingsJson(result)
-        << (outcome.plan ? ", \"plan\": " + autoPlanJson(*outcome.plan).dump()
-                         : "")
-        << ", \"file_bytes\": " << outcome.fileBytes
-        << ", \"seconds\": " << outcome.seconds << "}\n";
+    out << toJsonText(summaryJson(arguments.output, outcome)) << "\n";
     return;
   }
   if (outcome.plan)
     out << autoPlanText(*outcome.plan);
   out << (arguments.output.empty() ? "not written" : arguments.output) << ": "
       << formatCount(program.model().parameter_count()) << " parameters, "
-      << program.kernels_size() << " kernels, " << instructions
-      << " instructions, " << formatBytes(uint64_t(mostNeeded(result.memory)))
-      << " of memory, " << formatBytes(outcome.fileBytes)
-      << " on disk, compiled in " << formatDuration(outcome.seconds) << "\n";
+      << program.kernels_size() << " kernels, "
+      << countsOf(program).instructions << " instructions, "
+      << formatBytes(uint64_t(mostNeeded(result.memory))) << " of memory, "
+      << formatBytes(outcome.fileBytes) << " on disk, compiled in "
+      << formatDuration(outcome.seconds) << "\n";
   if (result.memoryBudget > 0)
     printMemory(out, result);
   uint64_t nccl = estimateNcclBytes(program);

@@ -50,6 +50,12 @@ class GpuMemoryTest(unittest.TestCase):
             capture_output=True, text=True, env=os.environ | environment, check=False,
         )  # fmt: skip
 
+    def test_a_path_with_quotes_is_one_string_of_the_summary(self):
+        self.program = self.folder / 'a "tiny" \\ program.hkx'
+        done = self.compile("--json")
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertEqual(json.loads(done.stdout)["output"], str(self.program))
+
     def test_a_run_takes_what_was_said(self):
         said = self.memory()
         needed = said["device_bytes"]
