@@ -162,6 +162,9 @@ private:
             spec::LoadedSpec loaded,
             spec::parseSpec(text.getValue().str(),
                             request.input + ": its specification"));
+        HOCKET_RETURN_IF_ERROR(checkTarget(
+            loaded.spec, loaded.locations.find("cluster.device").str(),
+            request.target));
         takePlan(loaded.spec.plan());
       }
     return okStatus();
@@ -378,14 +381,13 @@ private:
 } // namespace
 
 StatusOr<CompileResult> hocket::compile(const CompileRequest &request) {
-  if (request.target != "cpu" && request.target != "cuda")
-    return invalidArgument("--target " + request.target +
-                           ": the targets are cpu and cuda");
   if (request.from && *request.from >= request.to)
     return invalidArgument(
         "--compile-from=" + levelName(*request.from).str() +
         " must come before --compile-to=" + levelName(request.to).str());
   HOCKET_ASSIGN_OR_RETURN(PhaseDumper dumper,
                           PhaseDumper::open(request.dumpPhases));
-  return Compilation(request, std::move(dumper)).run();
+  CompileRequest targeted = request;
+  HOCKET_ASSIGN_OR_RETURN(targeted.target, targetOf(request));
+  return Compilation(targeted, std::move(dumper)).run();
 }

@@ -39,7 +39,8 @@ struct CompileRequest {
   /// what a front end builds, a forward pass.
   std::optional<Level> from;
   Level to = Level::Program;
-  std::string target = "cpu";
+  /// cpu or cuda; empty: as the specification's cluster.device says.
+  std::string target;
   /// What a program is for. cpu: instruction sets, best first ("x86-64-v4");
   /// empty: all. cuda: GPUs ("sm_90a"); which 8-bit factors are multiplied as
   /// such follows from these; empty: any that multiplies some.
@@ -75,6 +76,16 @@ struct CompileResult {
   int64_t memoryBudget = 0;               ///< cluster.memory_bytes; 0: none
   std::optional<ShardingsNote> shardings; ///< of a plan that names some
 };
+
+/// What a request's executable runs on: its `target`, or, where that is empty,
+/// what the specification's cluster.device says; cpu where neither says.
+/// Refuses two that disagree. A `.mlir` file is not looked into.
+StatusOr<std::string> targetOf(const CompileRequest &request);
+
+/// Refuses (S19) a specification, whose cluster.device was written at `place`,
+/// for another target.
+Status checkTarget(const spec::Spec &spec, const std::string &place,
+                   const std::string &target);
 
 /// InvalidArgument, DataLoss and NotFound are the input's fault; messages name
 /// file, line and column where the input has them.

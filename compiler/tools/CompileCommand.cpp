@@ -346,6 +346,7 @@ Status run(Arguments &arguments) {
   request.emitCuda = !arguments.emit.empty();
   if (request.emitCuda)
     request.target = "cuda";
+  HOCKET_ASSIGN_OR_RETURN(request.target, targetOf(request));
   HOCKET_RETURN_IF_ERROR(request.target == "cuda"
                              ? checkArchitectures(request.architectures)
                              : chooseInstructionSets(request.architectures));
@@ -383,9 +384,9 @@ void addTargetOptions(CLI::App &command, Arguments &arguments) {
   CompileRequest &request = arguments.request;
   command
       .add_option("--target", request.target,
-                  "What it runs on: cpu, or cuda (NVIDIA GPUs)")
+                  "What it runs on: cpu, or cuda (NVIDIA GPUs). Default: "
+                  "the specification's cluster.device, cpu where it has none")
       ->type_name("cpu|cuda")
-      ->capture_default_str()
       ->group(targetOptions);
   command
       .add_option("--arch", request.architectures,

@@ -256,14 +256,6 @@ static void checkOffload(const Spec &spec, ConstraintErrors &errors) {
                    errors);
 }
 
-/// S19.
-static void checkDevice(const Spec &spec, ConstraintErrors &errors) {
-  if (spec.cluster().device() != Cluster::CPU)
-    addUnsupported("cluster.device",
-                   Cluster::Device_Name(spec.cluster().device()), "CPU",
-                   errors);
-}
-
 int64_t hocket::spec::tensorGroups(const Plan &plan) {
   int64_t ranks = plan.tensor_parallel(), share = plan.expert_tensor_parallel();
   bool isSplit = plan.has_expert_tensor_parallel() && ranks % share == 0;
@@ -316,5 +308,4 @@ void hocket::spec::checkPlan(const Spec &spec, ConstraintErrors &errors) {
   checkShardings(spec, errors);
   checkRecompute(spec, errors);
   checkOffload(spec, errors);
-  checkDevice(spec, errors);
 }

@@ -56,6 +56,25 @@ class GpuMemoryTest(unittest.TestCase):
         self.assertEqual(done.returncode, 0, done.stderr)
         self.assertEqual(json.loads(done.stdout)["output"], str(self.program))
 
+    def test_a_specification_says_the_target(self):
+        """`cluster.device` stands for --target; the two must agree."""
+        self.spec.write_text(SPEC + "cluster { device: CUDA }\n")
+        done = hocket("compile", self.spec, "-o", self.program)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        shown = json.loads(hocket("inspect", self.program, "--json").stdout)
+        self.assertEqual(shown["target"], "cuda")
+        done = hocket("compile", self.spec, "--target", "cpu", "-o", self.program)
+        self.assertEqual(done.returncode, 2, done.stderr)
+        self.assertIn(
+            "tiny.textproto:4:11: S19: cluster.device is CUDA, but the target is cpu; "
+            "write --target cuda, or another cluster.device", done.stderr,
+        )  # fmt: skip
+        level = self.folder / "tiny.mlir"
+        hocket("compile", self.spec, "--compile-to=xf", "-o", level)
+        done = hocket("compile", level, "--compile-from=xf", "-o", self.program)
+        self.assertEqual(done.returncode, 2, done.stderr)
+        self.assertIn("S19: cluster.device is CUDA", done.stderr)
+
     def test_a_run_takes_what_was_said(self):
         said = self.memory()
         needed = said["device_bytes"]

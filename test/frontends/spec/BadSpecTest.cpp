@@ -349,8 +349,6 @@ const BadOverride badOverrides[] = {
     {"plan.offload=OPTIMIZER",
      "S19: plan.offload is OPTIMIZER; this build does not compile that yet: "
      "write NO_OFFLOAD"},
-    {"cluster.device=CUDA", "S19: cluster.device is CUDA; this build does not "
-                            "compile that yet: write CPU"},
     {"model={layers: 2 hidden: 8 heads: 2 vocab_size: 9 max_positions: 4 "
      "position: ROTARY rope { scaling { llama3 { low_freq_factor: 4 } } } }",
      "S9: high_freq_factor is 4; write more than low_freq_factor (4)"},
