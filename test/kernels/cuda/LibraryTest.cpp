@@ -439,9 +439,9 @@ std::vector<std::string> kindsOf(const CudaLaunch &launch) {
   return kinds;
 }
 
-/// But those of warp groups, which tests above compile. To PTX, as its assembler
-/// takes the longer half: what plans launch, test/machine_code assembles for all
-/// architectures.
+/// But those of warp groups, which tests above compile. To PTX, as its
+/// assembler takes the longer half: what plans launch, test/machine_code
+/// assembles for all architectures.
 TEST(CudaLibrary, NvrtcTakesEveryKindOfKernel) {
   if (!nvrtc::findLibrary().ok())
     GTEST_SKIP() << nvrtc::findLibrary().status().message();
