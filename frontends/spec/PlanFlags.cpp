@@ -10,9 +10,11 @@
 #include "frontends/spec/SpecText.h"
 
 #include <algorithm>
+#include <cctype>
 #include <charconv>
 #include <cmath>
 #include <map>
+#include <sstream>
 #include <string_view>
 #include <utility>
 
@@ -137,6 +139,32 @@ static StatusOr<std::string> parseBytes(const PlanFlags::Flag &flag) {
   return std::to_string(static_cast<int64_t>(bytes));
 }
 
+/// "core_attn,mlp", in lower case as Megatron writes its modules.
+static StatusOr<std::string> translateModules(const PlanFlags::Flag &flag) {
+  std::string list, result;
+  for (int i = 0; i < Plan::RecomputeModule_ARRAYSIZE; ++i) {
+    std::string name = Plan::RecomputeModule_Name(Plan::RecomputeModule(i));
+    std::ranges::transform(name, name.begin(), [](unsigned char c) {
+      return char(std::tolower(c));
+    });
+    list += (list.empty() ? "" : ", ") + name;
+  }
+  std::istringstream words(flag.value);
+  for (std::string word; std::getline(words, word, ',');) {
+    std::string upper = word;
+    std::ranges::transform(word, upper.begin(), [](unsigned char c) {
+      return char(std::toupper(c));
+    });
+    if (word == upper ||
+        !Plan::RecomputeModule_descriptor()->FindValueByName(upper))
+      return invalidArgument(flag.option + " " + elide(flag.value) +
+                             ": S1: there is no module '" + elide(word) +
+                             "'; write some of " + list);
+    result += (result.empty() ? "" : ",") + upper;
+  }
+  return result;
+}
+
 /// The field's spelling of the words that an option has of its own.
 static StatusOr<std::string> translate(const PlanFlags::Flag &flag) {
   static const std::map<std::string_view, Words> known = {
@@ -153,13 +181,8 @@ static StatusOr<std::string> translate(const PlanFlags::Flag &flag) {
   };
   if (flag.option == "--memory")
     return parseBytes(flag);
-  // Megatron writes its modules in lower case.
-  if (flag.option == "--recompute-modules") {
-    std::string upper = flag.value;
-    std::transform(upper.begin(), upper.end(), upper.begin(),
-                   [](unsigned char c) { return std::toupper(c); });
-    return upper;
-  }
+  if (flag.option == "--recompute-modules")
+    return translateModules(flag);
   auto words = known.find(flag.option);
   if (words == known.end())
     return flag.value;

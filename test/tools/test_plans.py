@@ -78,7 +78,8 @@ BAD = (
      "--recompute-num-layers 2: S40: plan.recompute is NONE, with which recompute_method and "
      "recompute_layers have no meaning; leave them out, or write FULL"),
     ("--recompute selective --recompute-modules core_attn,norms",
-     "--recompute-modules core_attn,norms: S1: recompute_modules cannot be NORMS; write "),
+     "--recompute-modules core_attn,norms: S1: there is no module 'norms'; write some of "
+     "core_attn, layernorm, mlp, shared_experts, moe, moe_act, activation, pointwise"),
     ("--recompute-method some",
      "--recompute-method some: S1: write one of uniform, block"),
     ("--mesh tp=2 --shardings s --set 'model.moe={experts: 4}'",
