@@ -58,8 +58,10 @@ std::optional<ShardingsNote> readShardingsNote(ModuleOp module) {
 /// One compilation from input to result.
 class Compilation {
 public:
-  Compilation(const CompileRequest &request, PhaseDumper dumper)
-      : request(request), dumper(std::move(dumper)) {
+  Compilation(const CompileRequest &request, bool isTargetAsked,
+              PhaseDumper dumper)
+      : request(request), isTargetAsked(isTargetAsked),
+        dumper(std::move(dumper)) {
     DialectRegistry registry;
     registerDialects(registry);
     context.appendDialectRegistry(registry);
@@ -162,9 +164,11 @@ private:
             spec::LoadedSpec loaded,
             spec::parseSpec(text.getValue().str(),
                             request.input + ": its specification"));
-        HOCKET_RETURN_IF_ERROR(checkTarget(
-            loaded.spec, loaded.locations.find("cluster.device").str(),
-            request.target));
+        if (!isTargetAsked &&
+            loaded.spec.cluster().device() == spec::Cluster::CUDA)
+          return invalidArgument(request.input +
+                                 ": S19: its specification's cluster.device is "
+                                 "CUDA; write --target cuda, or cpu");
         takePlan(loaded.spec.plan());
       }
     return okStatus();
@@ -368,6 +372,7 @@ private:
   }
 
   const CompileRequest &request;
+  bool isTargetAsked; ///< or its default
   PhaseDumper dumper;
   MLIRContext context;
   OwningOpRef<ModuleOp> module;
@@ -389,5 +394,6 @@ StatusOr<CompileResult> hocket::compile(const CompileRequest &request) {
                           PhaseDumper::open(request.dumpPhases));
   CompileRequest targeted = request;
   HOCKET_ASSIGN_OR_RETURN(targeted.target, targetOf(request));
-  return Compilation(targeted, std::move(dumper)).run();
+  bool isTargetAsked = !request.target.empty();
+  return Compilation(targeted, isTargetAsked, std::move(dumper)).run();
 }

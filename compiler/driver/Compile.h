@@ -78,14 +78,10 @@ struct CompileResult {
 };
 
 /// What a request's executable runs on: its `target`, or, where that is empty,
-/// what the specification's cluster.device says; cpu where neither says.
-/// Refuses two that disagree. A `.mlir` file is not looked into.
+/// what the specification's cluster.device says; cpu where neither says. A
+/// `.mlir` file is not looked into: where no target is asked for, `compile`
+/// refuses one whose specification is for CUDA (S19).
 StatusOr<std::string> targetOf(const CompileRequest &request);
-
-/// Refuses (S19) a specification, whose cluster.device was written at `place`,
-/// for another target.
-Status checkTarget(const spec::Spec &spec, const std::string &place,
-                   const std::string &target);
 
 /// InvalidArgument, DataLoss and NotFound are the input's fault; messages name
 /// file, line and column where the input has them.

@@ -346,8 +346,8 @@ Status run(Arguments &arguments) {
   request.emitCuda = !arguments.emit.empty();
   if (request.emitCuda)
     request.target = "cuda";
-  HOCKET_ASSIGN_OR_RETURN(request.target, targetOf(request));
-  HOCKET_RETURN_IF_ERROR(request.target == "cuda"
+  HOCKET_ASSIGN_OR_RETURN(std::string target, targetOf(request));
+  HOCKET_RETURN_IF_ERROR(target == "cuda"
                              ? checkArchitectures(request.architectures)
                              : chooseInstructionSets(request.architectures));
   Outcome outcome;
@@ -361,7 +361,7 @@ Status run(Arguments &arguments) {
       !arguments.request.emitCuda && arguments.request.to == Level::Program;
   if (isProgram) {
     HOCKET_RETURN_IF_ERROR(checkPeaks(outcome));
-    if (request.target == "cuda")
+    if (target == "cuda")
       HOCKET_RETURN_IF_ERROR(
           addMachineCode(request.architectures, outcome.result.program));
   }
