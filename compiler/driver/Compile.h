@@ -42,7 +42,7 @@ struct CompileRequest {
   /// cpu or cuda; empty: as the specification's cluster.device says.
   std::string target;
   /// What a program is for. cpu: instruction sets, best first ("x86-64-v4");
-  /// empty: all. cuda: GPUs ("sm_90a"); which 8-bit factors are multiplied as
+  /// empty: all. cuda: GPUs ("sm_90a"); which 8-bit operands are multiplied as
   /// such follows from these; empty: any that multiplies some.
   std::vector<std::string> architectures;
   bool emitCuda = false;    ///< instead of a program, its kernels as CUDA C++

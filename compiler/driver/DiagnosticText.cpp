@@ -38,7 +38,7 @@ DiagnosticText::DiagnosticText(MLIRContext &context)
 void DiagnosticText::take(Diagnostic &diagnostic) {
   std::string place = placeOf(diagnostic.getLocation());
   if (diagnostic.getSeverity() != DiagnosticSeverity::Error) {
-    // In one piece: other ranks may be writing to the same terminal.
+    // In one write: other ranks may be writing to the same terminal.
     llvm::errs() << "hocket: " + place + "warning: " + diagnostic.str() + "\n";
     return;
   }

@@ -112,11 +112,11 @@ bool NeighbourSearch::isValid(const Choice &choice) const {
                      spreadsExperts(choice) &&
                      choice.pp * choice.stages <= layers;
   bool isStaged = choice.pp > 1 || choice.stages == 1;
-  int64_t pieces = plan.context_parallel() * (choice.sequence ? choice.tp : 1);
+  int64_t shards = plan.context_parallel() * (choice.sequence ? choice.tp : 1);
   bool samePipeline = choice.pp == here.pp && choice.stages == here.stages;
   bool isFree = plan.layers_per_stage_size() == 0;
   return sharesBatch && sharesModel && isStaged && (isFree || samePipeline) &&
-         spec.training().sequence_length() % pieces == 0 &&
+         spec.training().sequence_length() % shards == 0 &&
          (choice.zero == 0 || choice.dp > 1) &&
          (!choice.sequence || choice.tp > 1);
 }
@@ -319,10 +319,10 @@ std::vector<PlanChange> hocket::neighbours(const spec::Spec &spec,
 /// "--zero 1 --recompute full": its options with their values.
 static std::set<std::string> partsOf(llvm::StringRef text) {
   std::set<std::string> parts;
-  llvm::SmallVector<llvm::StringRef> pieces;
-  text.split(pieces, " --");
-  for (llvm::StringRef piece : pieces)
-    parts.insert(piece.ltrim('-').str());
+  llvm::SmallVector<llvm::StringRef> flags;
+  text.split(flags, " --");
+  for (llvm::StringRef flag : flags)
+    parts.insert(flag.ltrim('-').str());
   return parts;
 }
 

@@ -54,7 +54,7 @@ static void addXfPasses(OpPassManager &manager) {
   manager.addPass(createCSEPass());
 }
 
-/// Where each piece lives.
+/// Where each shard lives.
 static void addDistPasses(OpPassManager &manager,
                           const PipelineOptions &options) {
   ConvertXfToDistOptions placement;
@@ -66,12 +66,12 @@ static void addDistPasses(OpPassManager &manager,
     chosen.file = options.shardings;
     manager.addPass(dist::createDistSeedShardings(chosen));
   }
-  // What the seeds imply for every op, then the pieces of one device.
+  // What the seeds imply for every op, then the shards of one device.
   manager.addPass(dist::createDistPropagateShardings());
   // While operands still say where they are and where they are wanted.
   manager.addPass(dist::createDistExplainShardings());
   manager.addPass(dist::createDistPartition());
-  // Pieces have their types now, so a ring's turns can be written out.
+  // Shards have their types now, so a ring's steps can be written out.
   manager.addPass(dist::createDistRingAttention());
 }
 
@@ -94,7 +94,7 @@ void hocket::addFragmentPasses(OpPassManager &manager,
   manager.addPass(pipe::createPipeWriteSchedule());
 }
 
-/// When each piece runs.
+/// When each fragment runs.
 static void addPipePasses(OpPassManager &manager,
                           const PipelineOptions &options) {
   addStagePasses(manager);
@@ -110,17 +110,17 @@ static void addKernPasses(OpPassManager &manager,
   manager.addPass(createCSEPass());
   if (options.target == "cuda") {
     // Before anything is fused, as it writes casts and scales of its own.
-    KernFitF8ProductsOptions factors;
-    factors.layouts = options.f8Layouts;
-    manager.addPass(createKernFitF8Products(factors));
+    KernFitF8GemmsOptions layouts;
+    layouts.layouts = options.f8Layouts;
+    manager.addPass(createKernFitF8Gemms(layouts));
   }
   if (options.fuse) {
     // Before anything stands between the two.
     manager.addPass(createKernFuseLoss());
-    // Products first: what their epilogue takes is not there for a kernel.
-    KernFuseGemmEpilogueOptions products;
-    products.library = options.target == "cuda" ? "cublaslt" : "";
-    manager.addPass(createKernFuseGemmEpilogue(products));
+    // GEMMs first: what their epilogue takes is not there for a kernel.
+    KernFuseGemmEpilogueOptions gemms;
+    gemms.library = options.target == "cuda" ? "cublaslt" : "";
+    manager.addPass(createKernFuseGemmEpilogue(gemms));
     manager.addPass(createKernFuseRows());
     // Sums over rows take the cheap ends of what is left.
     manager.addPass(createKernFuseColumns());

@@ -34,8 +34,8 @@ struct PipelineOptions {
   std::string shardings;             ///< file; empty: as the plan implies
   std::string fusionReport;          ///< file; empty: none
   std::string target = "cpu";        ///< or "cuda"
-  /// How the GPUs that the program is for take 8-bit factors: the option of
-  /// kern-fit-f8-products.
+  /// How the GPUs that the program is for take 8-bit operands: the option of
+  /// kern-fit-f8-gemms.
   std::string f8Layouts = "inner-fastest";
   bool fuse = true;               ///< off: every op is its own kernel
   int64_t bucketBytes = 40 << 20; ///< plan.bucket_bytes

@@ -44,7 +44,7 @@ constexpr const char *details =
     R"(SPEC is a specification (textproto), a Hugging Face folder with config.json, or
 xf IR (.mlir). The result of -o is one file, the same bytes for the same input.
 
-Levels, in order: xf (what is computed), dist (where each piece lives), pipe
+Levels, in order: xf (what is computed), dist (where each shard lives), pipe
 (when it runs), kern (how a kernel computes), exec (in which bytes), program.
 
 Examples:

@@ -18,7 +18,7 @@ namespace hocket {
 struct PlanSpeed {
   double tokensPerSecond = 0;
   double flopsPerSecond = 0; ///< The model's alone.
-  double peakFlops = 0;      ///< Of its products.
+  double peakFlops = 0;      ///< Of its GEMMs.
 };
 PlanSpeed speedOf(const planning::CostProblem &problem,
                   const planning::StepCost &cost);

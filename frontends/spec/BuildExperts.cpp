@@ -54,10 +54,9 @@ Value ModelBuilder::buildRouterLoss(Value logits, Value counts) {
                                   moe.scores() == Moe::SIGMOID
                                       ? xf::RouterScores::Sigmoid
                                       : xf::RouterScores::Softmax));
-    Value products =
+    Value terms =
         builder.create<xf::MultiplyOp>(location, sums.getType(), sums, counts);
-    Value sum =
-        builder.create<xf::SumLeadingOp>(location, tensor({}), products);
+    Value sum = builder.create<xf::SumLeadingOp>(location, tensor({}), terms);
     double choices = tokens * static_cast<double>(moe.top_k());
     loss = scaled(sum, moe.aux_loss() * experts / (choices * tokens),
                   "mlp.router.aux_loss");

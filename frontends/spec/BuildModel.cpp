@@ -94,7 +94,7 @@ void ModelBuilder::declareVariables() {
 }
 
 //===----------------------------------------------------------------------===//
-// Pieces
+// Parts
 //===----------------------------------------------------------------------===//
 
 Value ModelBuilder::linear(Value input, const std::string &name, int64_t out) {
@@ -205,19 +205,19 @@ static xf::ActivationKind activationOf(Model::Activation activation) {
   }
 }
 
-Value ModelBuilder::buildMlp(Value input, ProductFn product) {
+Value ModelBuilder::buildMlp(Value input, LinearFn linear) {
   Location location = at("mlp.activation", "model.activation");
   auto kind = xf::ActivationKindAttr::get(builder.getContext(),
                                           activationOf(model.activation()));
   if (!isGated(model.activation())) {
-    Value up = product(input, "up");
-    return product(
+    Value up = linear(input, "up");
+    return linear(
         builder.create<xf::ActivationOp>(location, up.getType(), up, kind),
         "down");
   }
-  Value gate = product(input, "gate");
-  Value up = product(input, "up");
-  return product(
+  Value gate = linear(input, "gate");
+  Value up = linear(input, "up");
+  return linear(
       builder.create<xf::GatedOp>(location, up.getType(), gate, up, kind),
       "down");
 }

@@ -168,13 +168,13 @@ static void checkHeads(const Spec &spec, ConstraintErrors &errors) {
                    std::to_string(heads) + "); write one of its divisors");
 }
 
-/// S23: positions go to ranks in pieces of one size.
+/// S23: positions go to ranks in shards of one size.
 static void checkPositions(const Spec &spec, ConstraintErrors &errors) {
   const Plan &plan = spec.plan();
-  CheckedSize pieces = CheckedSize(plan.context_parallel());
+  CheckedSize shards = CheckedSize(plan.context_parallel());
   if (plan.sequence_parallel())
-    pieces = pieces * plan.tensor_parallel();
-  std::optional<int64_t> count = pieces.get();
+    shards = shards * plan.tensor_parallel();
+  std::optional<int64_t> count = shards.get();
   int64_t length = spec.training().sequence_length();
   if (!count || length % *count == 0)
     return;

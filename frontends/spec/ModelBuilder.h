@@ -53,10 +53,10 @@ private:
   mlir::func::FuncOp buildLayer(bool experts);
   mlir::Value buildBranches(mlir::Value input, bool experts);
   mlir::Value buildAttention(mlir::Value input);
-  /// `product` is the linear layer `gate`, `up` or `down` on its operand.
-  using ProductFn =
+  /// `linear` is the linear layer `gate`, `up` or `down` on its operand.
+  using LinearFn =
       llvm::function_ref<mlir::Value(mlir::Value input, llvm::StringRef name)>;
-  mlir::Value buildMlp(mlir::Value input, ProductFn product);
+  mlir::Value buildMlp(mlir::Value input, LinearFn linear);
   mlir::Value buildDenseMlp(mlir::Value input);
   mlir::Value headNorm(mlir::Value heads, llvm::StringRef name);
   mlir::Value rotate(mlir::Value heads, llvm::StringRef name);
@@ -88,7 +88,7 @@ private:
   void readVariables(const std::vector<Parameter> &list);
   mlir::Value buildLoss(mlir::Value input, mlir::Value labels);
 
-  //===--- Pieces of both -------------------------------------------------===//
+  //===--- Parts of both -------------------------------------------------===//
   mlir::Value linear(mlir::Value input, const std::string &name, int64_t out);
   mlir::Value norm(mlir::Value input, const std::string &name);
   mlir::Value residual(mlir::Value input, mlir::Value branch,

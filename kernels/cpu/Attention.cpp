@@ -37,24 +37,24 @@ static_assert(attentionBackwardScratch(256, backwardChunk(256),
                                        kBackwardKeys) <=
               static_cast<int64_t>(kScratchBytesPerWorker));
 
-/// Cuts the rows [0, rows) of a sequence into pieces of at most `most`, none
+/// Cuts the rows [0, rows) of a sequence into blocks of at most `most`, none
 /// across the end of a part.
-struct RowPieces {
+struct RowBlocks {
   int64_t rows, part, most;
   int64_t perPart;
 
-  RowPieces(const AttentionShape &s, int64_t rows, int64_t most)
+  RowBlocks(const AttentionShape &s, int64_t rows, int64_t most)
       : rows(rows),
         part(s.place.part > 0 ? s.place.part : std::max<int64_t>(rows, 1)),
         most(most), perPart(divideUp(part, most)) {}
 
   int64_t count() const { return divideUp(rows, part) * perPart; }
-  int64_t begin(int64_t piece) const {
-    return std::min(rows, piece / perPart * part + piece % perPart * most);
+  int64_t begin(int64_t block) const {
+    return std::min(rows, block / perPart * part + block % perPart * most);
   }
-  int64_t end(int64_t piece) const {
-    int64_t partEnd = (piece / perPart + 1) * part;
-    return std::min({rows, partEnd, begin(piece) + most});
+  int64_t end(int64_t block) const {
+    int64_t partEnd = (block / perPart + 1) * part;
+    return std::min({rows, partEnd, begin(block) + most});
   }
 };
 
@@ -71,7 +71,7 @@ KernelError checkShape(const AttentionShape &s) {
   for (int64_t first :
        {at.firstQuery, at.firstKey, at.firstSequence, at.firstHead})
     if (first < 0 || first > INT32_MAX)
-      return "attention: a piece starts outside of the whole";
+      return "attention: a shard starts outside of the whole";
   if (at.part < 0 || (at.part > 0 && wholeSequence(s) % (2 * at.part)))
     return "attention: a sequence is no even number of parts";
   return nullptr;
@@ -112,23 +112,23 @@ void runSplit(const AttentionBackwardArguments &args, Workers &workers,
               AttentionBackwardFn compute) {
   const AttentionShape &s = args.shape;
   int64_t group = s.heads / s.kvHeads, chunk = backwardChunk(s.headDim);
-  RowPieces keys(s, s.keys, kBackwardKeys), queries(s, s.queries, chunk);
+  RowBlocks keys(s, s.keys, kBackwardKeys), queries(s, s.queries, chunk);
   auto keyTask = [&](int64_t index, int worker) {
     AttentionBackwardTask part;
-    int64_t head = index / keys.count(), piece = index % keys.count();
+    int64_t head = index / keys.count(), block = index % keys.count();
     part.b = head / s.kvHeads, part.g = head % s.kvHeads;
     part.head = part.g * group, part.headEnd = part.head + group;
-    part.key = keys.begin(piece), part.keyEnd = keys.end(piece);
+    part.key = keys.begin(block), part.keyEnd = keys.end(block);
     part.queryEnd = s.queries, part.chunk = chunk, part.wantKey = true;
     compute(args, part, workers.scratch(worker).data());
   };
   workers.run(s.batch * s.kvHeads * keys.count(), keyTask);
   auto queryTask = [&](int64_t index, int worker) {
     AttentionBackwardTask part;
-    int64_t head = index / queries.count(), piece = index % queries.count();
+    int64_t head = index / queries.count(), block = index % queries.count();
     part.b = head / s.heads, part.head = head % s.heads;
     part.headEnd = part.head + 1, part.g = part.head / group;
-    part.query = queries.begin(piece), part.queryEnd = queries.end(piece);
+    part.query = queries.begin(block), part.queryEnd = queries.end(block);
     part.keyEnd = s.keys, part.chunk = chunk, part.wantQuery = true;
     compute(args, part, workers.scratch(worker).data());
   };
@@ -149,11 +149,11 @@ KernelError attentionForward(const AttentionForwardArguments &args,
   AttentionForwardFn compute = workers.isa() >= Isa::Avx512
                                    ? avx512::attentionForwardChunk
                                    : avx2::attentionForwardChunk;
-  RowPieces chunks(s, s.queries, kForwardQueries);
+  RowBlocks chunks(s, s.queries, kForwardQueries);
   auto task = [&](int64_t index, int worker) {
-    int64_t head = index / chunks.count(), piece = index % chunks.count();
-    AttentionTask part{head / s.heads, head % s.heads, chunks.begin(piece), 0};
-    part.queries = chunks.end(piece) - part.query;
+    int64_t head = index / chunks.count(), block = index % chunks.count();
+    AttentionTask part{head / s.heads, head % s.heads, chunks.begin(block), 0};
+    part.queries = chunks.end(block) - part.query;
     if (part.queries <= 0)
       return;
     compute(args, part, workers.scratch(worker).data());

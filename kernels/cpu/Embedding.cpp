@@ -46,7 +46,7 @@ KernelError embedding(const EmbeddingArguments &args, Workers &workers) {
     return error;
   if (!isFloating(args.table.dtype) || !isFloating(args.out.dtype))
     return kTypes;
-  if (!args.isPiece)
+  if (!args.isShard)
     if (KernelError error = checkIds(args.ids, args.tokens, args.vocab))
       return error;
   const RowKernels &row = rowKernelsOf(workers);
@@ -73,7 +73,7 @@ KernelError embeddingGradient(const EmbeddingGradientArguments &args,
     return error;
   if (!isFloating(args.dy.dtype) || args.dtable.dtype != DType::F32)
     return kTypes;
-  if (!args.isPiece)
+  if (!args.isShard)
     if (KernelError error = checkIds(args.ids, args.tokens, args.vocab))
       return error;
   const RowKernels &row = rowKernelsOf(workers);

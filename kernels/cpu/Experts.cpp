@@ -19,7 +19,7 @@ namespace {
 constexpr int64_t kTokensPerTask = 16;
 constexpr int64_t kBytesPerTask = int64_t(1) << 18;
 /// Channels that are worked on at a time: two such rows of f32 are scratch.
-constexpr int64_t kPiece = 1 << 16;
+constexpr int64_t kChunk = 1 << 16;
 
 constexpr KernelError kTypes = "experts: an element type it does not take";
 
@@ -42,8 +42,8 @@ KernelError check(const SlotShape &shape, const int32_t *slots, DType a,
   return checkSlots(shape, slots);
 }
 
-/// Calls fn(slot index, row, piece's first channel, channels, scratch) for the
-/// pieces of every slot that was not dropped; a token's slots are one worker's.
+/// Calls fn(slot index, row, chunk's first channel, channels, scratch) for the
+/// chunks of every slot that was not dropped; a token's slots are one worker's.
 template <typename Fn>
 void forEachSlot(const SlotShape &shape, const int32_t *slots, int64_t width,
                  Workers &workers, Fn fn) {
@@ -52,8 +52,8 @@ void forEachSlot(const SlotShape &shape, const int32_t *slots, int64_t width,
     int64_t end =
         std::min(shape.tokens(), (index + 1) * kTokensPerTask) * shape.topK;
     for (int64_t i = index * kTokensPerTask * shape.topK; i < end; ++i)
-      for (int64_t h = 0; slots[i] >= 0 && h < width; h += kPiece)
-        fn(i, rowOfSlot(shape, i, slots[i]), h, std::min(kPiece, width - h),
+      for (int64_t h = 0; slots[i] >= 0 && h < width; h += kChunk)
+        fn(i, rowOfSlot(shape, i, slots[i]), h, std::min(kChunk, width - h),
            scratch);
   };
   workers.run((shape.tokens() + kTokensPerTask - 1) / kTokensPerTask, task);
@@ -117,12 +117,12 @@ KernelError combine(const CombineArguments &args, Workers &workers) {
   };
   auto task = [&](int64_t token, int worker) {
     auto *sum = reinterpret_cast<float *>(workers.scratch(worker).data());
-    for (int64_t h = 0; h < width; h += kPiece) {
-      int64_t n = std::min(kPiece, width - h);
+    for (int64_t h = 0; h < width; h += kChunk) {
+      int64_t n = std::min(kChunk, width - h);
       std::fill_n(sum, n, 0.0f);
       for (int64_t i = token * topK; i < (token + 1) * topK; ++i)
         if (args.slots[i] >= 0)
-          addSlot(i, h, n, sum, sum + kPiece);
+          addSlot(i, h, n, sum, sum + kChunk);
       row.copy(View{sum, DType::F32}, 0, args.tokens, token * width + h, n);
     }
   };
@@ -144,8 +144,8 @@ KernelError combineWeightGradient(const CombineWeightGradientArguments &args,
                 row.copy(args.tokens, i / shape.topK * width + h,
                          {scratch, DType::F32}, 0, n);
                 row.copy(args.rows, at * width + h,
-                         {scratch + kPiece, DType::F32}, 0, n);
-                args.dweights[i] += dot(scratch, scratch + kPiece, n);
+                         {scratch + kChunk, DType::F32}, 0, n);
+                args.dweights[i] += dot(scratch, scratch + kChunk, n);
               });
   return nullptr;
 }
@@ -174,8 +174,8 @@ KernelError check(const GroupShape &shape, DType a, DType b, DType d) {
   return checkRanges(shape);
 }
 
-/// A product with each expert's weight, of its rows; the rest of d becomes 0.
-struct RowsProduct {
+/// A GEMM with each expert's weight, of its rows; the rest of d becomes 0.
+struct RowsGemm {
   GroupShape shape;
   ConstView a; ///< [rows, k]
   ConstView weight;
@@ -184,26 +184,26 @@ struct RowsProduct {
   bool transposed; ///< weight is [experts, n, k], else [experts, k, n]
 };
 
-KernelError multiplyRows(const RowsProduct &product, Workers &workers) {
-  const GroupShape &shape = product.shape;
-  int64_t rowBytes = product.n * bytesOf(product.d.dtype), done = 0;
+KernelError multiplyRows(const RowsGemm &call, Workers &workers) {
+  const GroupShape &shape = call.shape;
+  int64_t rowBytes = call.n * bytesOf(call.d.dtype), done = 0;
   for (int64_t i = 0; i < shape.runs * shape.experts; ++i) {
     int64_t run = i / shape.experts, e = i % shape.experts;
     int64_t first = shape.first(run, e), count = shape.count(run, e);
-    zero(product.d, done * rowBytes, first * rowBytes, workers);
+    zero(call.d, done * rowBytes, first * rowBytes, workers);
     done = first + count;
     GemmArguments gemmOfExpert;
     gemmOfExpert.m = count;
-    gemmOfExpert.n = product.n;
-    gemmOfExpert.k = product.k;
-    gemmOfExpert.transposeB = product.transposed;
-    gemmOfExpert.a = from(product.a, first * product.k);
-    gemmOfExpert.b = from(product.weight, e * product.n * product.k);
-    gemmOfExpert.d = from(product.d, first * product.n);
+    gemmOfExpert.n = call.n;
+    gemmOfExpert.k = call.k;
+    gemmOfExpert.transposeB = call.transposed;
+    gemmOfExpert.a = from(call.a, first * call.k);
+    gemmOfExpert.b = from(call.weight, e * call.n * call.k);
+    gemmOfExpert.d = from(call.d, first * call.n);
     if (KernelError error = gemm(gemmOfExpert, workers))
       return error;
   }
-  zero(product.d, done * rowBytes, shape.rows * rowBytes, workers);
+  zero(call.d, done * rowBytes, shape.rows * rowBytes, workers);
   return nullptr;
 }
 
@@ -244,18 +244,18 @@ groupedLinearWeightGradient(const GroupedWeightGradientArguments &args,
   for (int64_t i = 0; i < s.runs * s.experts; ++i) {
     int64_t run = i / s.experts, e = i % s.experts;
     int64_t first = s.first(run, e);
-    GemmArguments product;
-    product.m = s.out;
-    product.n = s.in;
-    product.k = s.count(run, e);
-    product.transposeA = true;
-    product.accumulate = true;
-    product.a = from(args.dy, first * s.out);
-    product.b = from(args.x, first * s.in);
-    product.d = from(args.dweight, e * each);
-    if (product.k == 0)
+    GemmArguments call;
+    call.m = s.out;
+    call.n = s.in;
+    call.k = s.count(run, e);
+    call.transposeA = true;
+    call.accumulate = true;
+    call.a = from(args.dy, first * s.out);
+    call.b = from(args.x, first * s.in);
+    call.d = from(args.dweight, e * each);
+    if (call.k == 0)
       continue;
-    if (KernelError error = gemm(product, workers))
+    if (KernelError error = gemm(call, workers))
       return error;
   }
   return nullptr;

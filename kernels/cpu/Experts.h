@@ -5,8 +5,8 @@
 //===----------------------------------------------------------------------===//
 ///
 /// \file
-/// Fast versions of kernels/reference/Experts.h, same arguments. Every expert's
-/// product is a matrix product of Gemm.h. The results are bitwise equal for any
+/// Fast versions of kernels/reference/Experts.h, same arguments. Every expert
+/// has a GEMM of Gemm.h. The results are bitwise equal for any
 /// number of workers. The orders and counts are cheap and have no version of
 /// their own.
 ///

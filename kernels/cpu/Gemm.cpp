@@ -1,4 +1,4 @@
-//===- Gemm.cpp - Matrix products on the CPU ------------------------------===//
+//===- Gemm.cpp - GEMMs on the CPU ----------------------------------------===//
 //
 // Part of Hocket, under the Apache License v2.0.
 //
@@ -53,7 +53,7 @@ GemmTile tileAt(const GemmArguments &args, Tiling tiling, int64_t i,
 KernelError checkTypes(const GemmArguments &args) {
   if (KernelError error = checkProcessor())
     return error;
-  if (KernelError error = checkFactors(args.a.dtype, args.b.dtype))
+  if (KernelError error = checkOperandTypes(args.a.dtype, args.b.dtype))
     return error;
   if (args.preactivation || args.biasGradient)
     return "gemm: derivatives and bias gradients are epilogues on GPUs only; "

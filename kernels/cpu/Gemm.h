@@ -1,4 +1,4 @@
-//===- Gemm.h - Matrix products on the CPU ----------------------*- C++ -*-===//
+//===- Gemm.h - GEMMs on the CPU --------------------------------*- C++ -*-===//
 //
 // Part of Hocket, under the Apache License v2.0.
 //

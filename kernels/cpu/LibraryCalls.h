@@ -19,19 +19,19 @@ namespace hocket::kernels::library {
 
 using Integers = std::span<const int64_t>;
 
-// PieceLibrary.cpp
+// ShardLibrary.cpp
 KernelError runPadRows(const LibraryCall &call, Workers &workers);
 KernelError runAccumulate(const LibraryCall &call, Workers &workers);
 KernelError runLogSumExp(const LibraryCall &call, Workers &workers);
 KernelError runCountLabels(const LibraryCall &call, Workers &workers);
-KernelError runGatherPieces(const LibraryCall &call, Workers &workers);
-KernelError runScatterPieces(const LibraryCall &call, Workers &workers);
-KernelError runSlicePiece(const LibraryCall &call, Workers &workers);
+KernelError runGatherShards(const LibraryCall &call, Workers &workers);
+KernelError runScatterShards(const LibraryCall &call, Workers &workers);
+KernelError runSliceShard(const LibraryCall &call, Workers &workers);
 KernelError runTranspose(const LibraryCall &call, Workers &workers);
 
 // SequenceLibrary.cpp
 KernelError runPositions(const LibraryCall &call, Workers &workers);
-KernelError runRopeTablePiece(const LibraryCall &call, Workers &workers);
+KernelError runRopeTableShard(const LibraryCall &call, Workers &workers);
 KernelError runMergeAttention(const LibraryCall &call, Workers &workers);
 
 } // namespace hocket::kernels::library

@@ -25,7 +25,7 @@ KernelError runPositions(const LibraryCall &call, Workers &) {
   return nullptr;
 }
 
-KernelError runRopeTablePiece(const LibraryCall &call, Workers &workers) {
+KernelError runRopeTableShard(const LibraryCall &call, Workers &workers) {
   if (!isPlace(call.scalars[0]))
     return "rope_table: the first row is out of range";
   return ropeTable(ropeTableArguments(call), workers);

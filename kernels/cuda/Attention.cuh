@@ -86,7 +86,7 @@ attentionForward(const typename Shape::T *q, const typename Shape::T *k,
     KeptScores<Shape, true, 8>(call, place, head).apply(scores);
     waitForCopies<1>();
     __syncthreads(); // The values are there.
-    addProduct<T, Shape::dim>(sums, scores, values);
+    addGemm<T, Shape::dim>(sums, scores, values);
   }
   waitForCopies<0>(); // Of the queries, where no key was met.
 
@@ -173,7 +173,7 @@ attentionQueryGradient(const typename Shape::T *q, const typename Shape::T *k,
     multiplyRows<T, Shape::dim>(p, queries, warpRow, keys);
     multiplyRows<T, Shape::dim>(ds, gradients, warpRow, values);
     gradientOfTiles<Shape, true>(p, ds, call, firstRow, key, head, lse, delta);
-    addProduct<T, Shape::dim>(sums, ds, keys);
+    addGemm<T, Shape::dim>(sums, ds, keys);
   }
   commitCopies(); // Where no key was met, of the queries.
   waitForCopies<0>();
@@ -228,8 +228,8 @@ attentionKeyGradient(const typename Shape::T *q, const typename Shape::T *k,
       multiplyRows<T, Shape::dim>(ds, values, warpRow, gradients);
       gradientOfTiles<Shape, false>(p, ds, call, query, firstRow, head, lse,
                                     delta);
-      addProduct<T, Shape::dim>(valueSums, p, gradients);
-      addProduct<T, Shape::dim>(keySums, ds, queries);
+      addGemm<T, Shape::dim>(valueSums, p, gradients);
+      addGemm<T, Shape::dim>(keySums, ds, queries);
     }
   commitCopies(); // Where no query was met, of the keys.
   waitForCopies<0>();

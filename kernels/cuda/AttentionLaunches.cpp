@@ -13,7 +13,7 @@
 namespace hocket::kernels::library {
 namespace {
 
-/// What the integers of a call say, of a piece or of what is whole.
+/// What the integers of a call say, of a shard or of what is whole.
 struct Sizes {
   int64_t dtype, batch, queries, heads, kvHeads, dim, causal, window;
   int64_t keys, wholeHeads, sequence, part, behind, stream;
@@ -74,9 +74,9 @@ std::string shapeText(const CudaRequest &request) {
 // Kernels
 //===----------------------------------------------------------------------===//
 
-/// How products are computed: in f32 without tensor cores, by warps, or, on
-/// Hopper, by warp groups.
-enum class Way { Plain, Warps, WarpGroups };
+/// How GEMMs are computed: in f32 without tensor cores, by warps, or, on
+/// Hopper, by warpgroups.
+enum class Way { Plain, Warps, Warpgroups };
 
 /// Whether rows of heads can be copied as boxes of a tensor, whose distances
 /// are limited.
@@ -93,7 +93,7 @@ bool fits(const Sizes &s, Way way) {
     return true;
   case Way::Warps:
     return fragments;
-  case Way::WarpGroups:
+  case Way::Warpgroups:
     return fragments && (s.dim == 64 || s.dim == 128) && hasTensors(s);
   }
   return false;
@@ -114,25 +114,25 @@ Geometry geometryOf(const Sizes &s, Way way, Kernel kernel) {
     return forward ? first : kernel == Kernel::QueryGradient ? second : third;
   };
   int dim = static_cast<int>(s.dim);
-  if (way == Way::WarpGroups && forward) {
+  if (way == Way::Warpgroups && forward) {
     int groups = cuda::hopperGroups(dim, s.drops, s.part);
     int own = 64 * groups;
-    int rows = own + 2 * cuda::hopperPlaces(dim) * cuda::kHopperKeys;
+    int rows = own + 2 * cuda::hopperStages(dim) * cuda::kHopperKeys;
     return {"HopperAttention.cuh", "hopperAttentionForward",
             static_cast<uint32_t>(128 * (groups + 1)), own,
-            rows * s.dim * 2 + cuda::kPanelAlignment};
+            rows * s.dim * 2 + cuda::kTileAlignment};
   }
-  if (way == Way::WarpGroups) {
+  if (way == Way::Warpgroups) {
     // Rows in shared memory: of two tensors its own, and tiles of the others.
     int rows = 2 * cuda::kHopperRows +
                (kernel == Kernel::QueryGradient
-                    ? cuda::kHopperGradientPlaces * cuda::hopperKeys(dim)
-                    : 2 * cuda::kHopperQueryPlaces * cuda::kHopperQueries);
+                    ? cuda::kHopperGradientStages * cuda::hopperKeys(dim)
+                    : 2 * cuda::kHopperQueryStages * cuda::kHopperQueries);
     return {
         "HopperAttention.cuh",
         name("", "hopperAttentionQueryGradient", "hopperAttentionKeyGradient"),
         cuda::kHopperThreads, cuda::kHopperRows,
-        rows * s.dim * 2 + cuda::kPanelAlignment};
+        rows * s.dim * 2 + cuda::kTileAlignment};
   }
   if (way == Way::Warps)
     return {"Attention.cuh",
@@ -163,7 +163,7 @@ public:
   KernelError forward() {
     Geometry g = geometryOf(s, way, Kernel::Forward);
     LaunchText kernel = text(g.header, g.function);
-    if (way == Way::WarpGroups) {
+    if (way == Way::Warpgroups) {
       kernel.tensor("q", queries(0, g.rows));
       kernel.tensor("k", keys(1, cuda::kHopperKeys));
       kernel.tensor("v", keys(2, cuda::kHopperKeys)).oneBlock();
@@ -202,18 +202,18 @@ private:
   LaunchText text(const char *header, const char *function) const {
     LaunchText text(header, function, {"$_shape"});
     text.declare(shapeText(request));
-    if (way == Way::WarpGroups)
+    if (way == Way::Warpgroups)
       return text.onlyIf("defined(HOCKET_HOPPER)");
     return text.onlyIf(condition);
   }
 
   int dimension() const { return static_cast<int>(s.dim); }
 
-  /// The copy engine fetches so many queries and keys at a time.
+  /// TMA fetches so many queries and keys at a time.
   LaunchText gradient(const Geometry &g, int queriesOfTile,
                       int keysOfTile) const {
     LaunchText kernel = text(g.header, g.function);
-    if (way == Way::WarpGroups) {
+    if (way == Way::Warpgroups) {
       kernel.tensor("q", queries(0, queriesOfTile));
       kernel.tensor("k", keys(1, keysOfTile)).tensor("v", keys(2, keysOfTile));
       kernel.tensor("dO", queries(5, queriesOfTile)).oneBlock();
@@ -224,7 +224,7 @@ private:
     return kernel;
   }
 
-  // A buffer as the copy engine is told of it: [batch, rows, heads, dim], of
+  // A buffer as TMA is told of it: [batch, rows, heads, dim], of
   // which it copies `rows` rows of a head, 128 bytes of each.
   CudaTensor queries(uint32_t buffer, int rows) const {
     return tensor(buffer, s.queries, s.heads, rows);
@@ -280,14 +280,14 @@ KernelError writeAttention(const CudaRequest &request, CudaCall &call,
   if (!std::isfinite(request.floats[0]))
     return "attention: the scale is not finite";
   Sizes s(request);
-  bool hopper = fits(s, Way::WarpGroups);
+  bool hopper = fits(s, Way::Warpgroups);
   AttentionWriter any(request, fits(s, Way::Warps) ? Way::Warps : Way::Plain,
                       call.launches);
   if (hopper)
     any.leaveOutOnHopper();
   if (KernelError error = write(any))
     return error;
-  AttentionWriter groups(request, Way::WarpGroups, call.hopper);
+  AttentionWriter groups(request, Way::Warpgroups, call.hopper);
   return hopper ? write(groups) : nullptr;
 }
 

@@ -5,9 +5,9 @@
 //===----------------------------------------------------------------------===//
 ///
 /// \file
-/// What attention does with scores that lie in registers as products leave
+/// What attention does with scores that lie in registers as MMAs leave
 /// them: 16 rows a warp, scores[j] the fragment c (Mma.cuh) of columns 8 j ..
-/// 8 j + 7. For the products of warps and of warp groups alike.
+/// 8 j + 7. For the MMAs of warps and of warpgroups alike.
 ///
 //===----------------------------------------------------------------------===//
 
@@ -43,13 +43,13 @@ struct SoftmaxRows {
 };
 
 /// Turns scores into exp(score - greatest so far).
-template <class Shape, int Pieces>
-HOCKET_DEVICE void softmaxStep(float (&scores)[Pieces][4], SoftmaxRows &rows) {
+template <class Shape, int NTiles>
+HOCKET_DEVICE void softmaxStep(float (&scores)[NTiles][4], SoftmaxRows &rows) {
 #pragma unroll
   for (int half = 0; half < 2; ++half) {
     float greatest = rows.greatest[half];
 #pragma unroll
-    for (int j = 0; j < Pieces; ++j)
+    for (int j = 0; j < NTiles; ++j)
       greatest =
           fmaxf(greatest, fmaxf(scores[j][2 * half], scores[j][2 * half + 1]));
     greatest = fmaxf(greatest, __shfl_xor_sync(0xffffffffu, greatest, 1));
@@ -63,7 +63,7 @@ HOCKET_DEVICE void softmaxStep(float (&scores)[Pieces][4], SoftmaxRows &rows) {
                            shift);
     float sum = 0;
 #pragma unroll
-    for (int j = 0; j < Pieces; ++j)
+    for (int j = 0; j < NTiles; ++j)
 #pragma unroll
       for (int i = 2 * half; i < 2 * half + 2; ++i) {
         scores[j][i] =
@@ -76,11 +76,11 @@ HOCKET_DEVICE void softmaxStep(float (&scores)[Pieces][4], SoftmaxRows &rows) {
 }
 
 /// Multiplies a thread's numbers by what the two rows have.
-template <int Pieces>
-HOCKET_DEVICE void scaleRows(float (&numbers)[Pieces][4],
+template <int NTiles>
+HOCKET_DEVICE void scaleRows(float (&numbers)[NTiles][4],
                              const float (&factors)[2]) {
 #pragma unroll
-  for (int j = 0; j < Pieces; ++j)
+  for (int j = 0; j < NTiles; ++j)
 #pragma unroll
     for (int i = 0; i < 4; ++i)
       numbers[j][i] *= factors[i / 2];
@@ -111,12 +111,12 @@ HOCKET_DEVICE void finishSoftmax(const SoftmaxRows &rows, float (&factors)[2],
 
 /// Scores of keys that a query does not see, or that do not exist, become
 /// -infinity.
-template <class Shape, int Pieces>
-HOCKET_DEVICE void hideScores(float (&scores)[Pieces][4],
+template <class Shape, int NTiles>
+HOCKET_DEVICE void hideScores(float (&scores)[NTiles][4],
                               const AttentionCall &call,
                               const WarpPlace &place) {
 #pragma unroll
-  for (int j = 0; j < Pieces; ++j)
+  for (int j = 0; j < NTiles; ++j)
 #pragma unroll
     for (int i = 0; i < 4; ++i) {
       int query = place.row(i), key = place.column(j, i);
@@ -131,15 +131,15 @@ HOCKET_DEVICE void hideScores(float (&scores)[Pieces][4],
 /// Dropout's factors of a thread's numbers, a bit each. Four numbers of Philox
 /// are as costly as one, so lanes that need numbers of the same blocks compute
 /// different ones and hand each other what they need.
-template <class Shape, bool queriesInRows, int Pieces> struct KeptScores {
-  unsigned bits[(Pieces + 7) / 8];
+template <class Shape, bool queriesInRows, int NTiles> struct KeptScores {
+  unsigned bits[(NTiles + 7) / 8];
 
   HOCKET_MEMBER KeptScores(const AttentionCall &call, const WarpPlace &place,
                            const Head<Shape> &head) {
     if constexpr (Shape::dropoutThreshold > 0) {
       bool shared = keysShareBlocks<Shape>(call);
 #pragma unroll
-      for (int first = 0; first < Pieces; first += 8)
+      for (int first = 0; first < NTiles; first += 8)
         bits[first / 8] = shared ? bitsOf<true>(first, call, place, head)
                                  : bitsOf<false>(first, call, place, head);
     }
@@ -151,17 +151,17 @@ template <class Shape, bool queriesInRows, int Pieces> struct KeptScores {
     else
       return 1;
   }
-  HOCKET_MEMBER void apply(float (&scores)[Pieces][4]) const {
+  HOCKET_MEMBER void apply(float (&scores)[NTiles][4]) const {
     if constexpr (Shape::dropoutThreshold > 0)
 #pragma unroll
-      for (int j = 0; j < Pieces; ++j)
+      for (int j = 0; j < NTiles; ++j)
 #pragma unroll
         for (int i = 0; i < 4; ++i)
           scores[j][i] *= factor(j, i);
   }
 
 private:
-  /// Of pieces first .. first + 7. In a loop: sixty-four blocks' code would
+  /// Of n-tiles first .. first + 7. In a loop: sixty-four blocks' code would
   /// fill the instruction cache, and the compiler's time.
   template <bool Shared>
   HOCKET_MEMBER static unsigned bitsOf(int first, const AttentionCall &call,
@@ -169,7 +169,7 @@ private:
                                        const Head<Shape> &head) {
     unsigned result = 0;
 #pragma unroll(Shared ? 4 : 1)
-    for (int k = 0; k < (Pieces < 8 ? Pieces : 8); ++k) {
+    for (int k = 0; k < (NTiles < 8 ? NTiles : 8); ++k) {
       unsigned words[4];
       if constexpr (!Shared)
         findWords(words, first + k, call, place, head);
@@ -259,12 +259,12 @@ private:
 /// Scores become probabilities, with lseOf(j, i) of the query of each number.
 /// Numbers of queries or keys that do not exist, or do not see each other,
 /// become 0; `all`: there are none.
-template <class Shape, bool queriesInRows, int Pieces, class Lse>
+template <class Shape, bool queriesInRows, int NTiles, class Lse>
 HOCKET_DEVICE void
-findProbabilities(float (&p)[Pieces][4], const AttentionCall &call,
+findProbabilities(float (&p)[NTiles][4], const AttentionCall &call,
                   const WarpPlace &place, bool all, Lse lseOf) {
 #pragma unroll
-  for (int j = 0; j < Pieces; ++j)
+  for (int j = 0; j < NTiles; ++j)
 #pragma unroll
     for (int i = 0; i < 4; ++i)
       p[j][i] = powerOfTwo(p[j][i] * (Shape::scale * kLog2e) -
@@ -272,7 +272,7 @@ findProbabilities(float (&p)[Pieces][4], const AttentionCall &call,
   if (all)
     return;
 #pragma unroll
-  for (int j = 0; j < Pieces; ++j)
+  for (int j = 0; j < NTiles; ++j)
 #pragma unroll
     for (int i = 0; i < 4; ++i) {
       int row = place.row(i), column = place.column(j, i);
@@ -287,12 +287,12 @@ findProbabilities(float (&p)[Pieces][4], const AttentionCall &call,
 
 /// do . v in ds becomes ds = p * (mask * dp - delta), with deltaOf(j, i) of the
 /// query of each number.
-template <int Pieces, class Kept, class Delta>
-HOCKET_DEVICE void gradientOfScores(const float (&p)[Pieces][4],
-                                    float (&ds)[Pieces][4], const Kept &kept,
+template <int NTiles, class Kept, class Delta>
+HOCKET_DEVICE void gradientOfScores(const float (&p)[NTiles][4],
+                                    float (&ds)[NTiles][4], const Kept &kept,
                                     Delta deltaOf) {
 #pragma unroll
-  for (int j = 0; j < Pieces; ++j)
+  for (int j = 0; j < NTiles; ++j)
 #pragma unroll
     for (int i = 0; i < 4; ++i)
       ds[j][i] = p[j][i] * (kept.factor(j, i) * ds[j][i] - deltaOf(j, i));

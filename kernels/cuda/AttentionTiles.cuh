@@ -27,13 +27,13 @@ struct AttentionCall {
   unsigned stream; ///< of random numbers
 };
 
-/// Whether a piece may start there.
+/// Whether a shard may start there.
 HOCKET_DEVICE bool isPlace(Integer first) {
   return first >= 0 && first <= 0x7fffffff;
 }
 
 /// The numbers of a call, of whose keys those `behind` rows before are meant,
-/// around the end of the sequence. A fault where a piece starts nowhere.
+/// around the end of the sequence. A fault where a shard starts nowhere.
 HOCKET_DEVICE AttentionCall placeCall(AttentionCall call, Integer stream,
                                       Integer behind, Integer sequence,
                                       unsigned *fault) {
@@ -94,8 +94,8 @@ HOCKET_DEVICE void multiplyRows(Scores &scores, const HeadTile<T, Dim> &a,
 
 /// sums += scores times the 64 rows of `b`; sums[j] has columns 8 j .. 8 j + 7.
 template <class T, int Dim>
-HOCKET_DEVICE void addProduct(float (&sums)[Dim / 8][4], const Scores &scores,
-                              const HeadTile<T, Dim> &b) {
+HOCKET_DEVICE void addGemm(float (&sums)[Dim / 8][4], const Scores &scores,
+                           const HeadTile<T, Dim> &b) {
 #pragma unroll
   for (int k = 0; k < 4; ++k) {
     const float *low = scores[2 * k], *high = scores[2 * k + 1];
@@ -156,8 +156,8 @@ template <class Shape> struct Head {
 // Who sees whom
 //===----------------------------------------------------------------------===//
 
-/// The position of row `row` of a piece that starts at `first`, as
-/// kernels/reference/Attention.h counts. Positions of pieces that lie within
+/// The position of row `row` of a shard that starts at `first`, as
+/// kernels/reference/Attention.h counts. Positions of shards that lie within
 /// the whole fit in 32 bits.
 template <class Shape> HOCKET_DEVICE int positionOf(Integer first, int row) {
   auto at = static_cast<int>(static_cast<unsigned>(first) + row);

@@ -75,20 +75,20 @@ HOCKET_DEVICE Pack<float, N> floatsOf(const Pack<T, N> &from) {
   return x;
 }
 template <class T> HOCKET_DEVICE auto floatsOf(const T *aligned) {
-  return floatsOf(loadAligned<RowPieces<T>::width>(aligned));
+  return floatsOf(loadAligned<RowVectors<T>::width>(aligned));
 }
 
 /// Of `count` elements from `row` on, by 256 threads; in each of them.
 template <class T>
 HOCKET_DEVICE float logSumExpOfRow(const T *row, Integer count,
                                    float *scratch) {
-  RowPieces<T> pieces(row, count);
+  RowVectors<T> vectors(row, count);
   ExpSum mine;
 #pragma unroll 2
-  for (Integer pack = threadIdx.x; pack < pieces.packs; pack += 256)
-    mine.add(floatsOf(row + pieces.column(pack)).at);
-  if (threadIdx.x < static_cast<unsigned>(pieces.singles())) {
-    float one[1] = {toFloat(row[pieces.single(threadIdx.x)])};
+  for (Integer pack = threadIdx.x; pack < vectors.packs; pack += 256)
+    mine.add(floatsOf(row + vectors.column(pack)).at);
+  if (threadIdx.x < static_cast<unsigned>(vectors.singles())) {
+    float one[1] = {toFloat(row[vectors.single(threadIdx.x)])};
     mine.add(one);
   }
   return mine.logOfAll(
@@ -104,7 +104,7 @@ HOCKET_DEVICE float logSumExpOfRow(const T *row, Integer count,
 /// column `first` of the whole on. picked[t] is the label's logit, where
 /// `picked` is not null.
 ///
-/// Budget: 40 registers; a turn of 32 bytes: 8 instructions an element, 2
+/// Budget: 40 registers; an iteration of 32 bytes: 8 instructions an element, 2
 /// loads.
 template <class T>
 HOCKET_DEVICE void crossEntropyRows(const T *logits, const int *labels,
@@ -136,7 +136,7 @@ HOCKET_DEVICE void crossEntropyRows(const T *logits, const int *labels,
 
 /// The gradient of a row's logits.
 template <class T> struct RowGradient {
-  static constexpr int width = RowPieces<T>::width;
+  static constexpr int width = RowVectors<T>::width;
   float mean, sum;      ///< of a label that counts; log(sum(exp)) of the row
   Integer last, picked; ///< columns that have a gradient; the label's column
 
@@ -171,10 +171,9 @@ template <class T> struct RowGradient {
 
 /// dlogits may be logits. `count` is how many labels count.
 ///
-/// Budget: 40 registers; a turn of 16 bytes: 16 instructions an element, 1
-/// load, 1 store.
-/// Over: 42 instructions, 10 stores: whether the result's address is a multiple
-/// of 16 bytes is tested as the kernel runs.
+/// Budget: 40 registers; an iteration of 16 bytes: 16 instructions an element,
+/// 1 load, 1 store. Over: 42 instructions, 10 stores: whether the result's
+/// address is a multiple of 16 bytes is tested as the kernel runs.
 template <class T>
 HOCKET_DEVICE void crossEntropyBackward(const T *logits, const int *labels,
                                         const float *lse, const float *dloss,
@@ -189,14 +188,14 @@ HOCKET_DEVICE void crossEntropyBackward(const T *logits, const int *labels,
   T *to = dlogits + token * vocab;
   RowGradient<T> gradient{*count > 0 ? *dloss / *count : 0.0f, lse[token],
                           label < 0 ? 0 : valid - first, label - first};
-  RowPieces<T> pieces(row, vocab);
-  for (Integer pack = threadIdx.x; pack < pieces.packs; pack += 256) {
-    Integer column = pieces.column(pack);
+  RowVectors<T> vectors(row, vocab);
+  for (Integer pack = threadIdx.x; pack < vectors.packs; pack += 256) {
+    Integer column = vectors.column(pack);
     store(to + column, gradient.of(floatsOf(row + column), column));
   }
-  if (threadIdx.x >= static_cast<unsigned>(pieces.singles()))
+  if (threadIdx.x >= static_cast<unsigned>(vectors.singles()))
     return;
-  Integer column = pieces.single(threadIdx.x);
+  Integer column = vectors.single(threadIdx.x);
   to[column] = gradient.ofOne(toFloat(row[column]), column);
 }
 
@@ -205,47 +204,46 @@ HOCKET_DEVICE void crossEntropyBackward(const T *logits, const int *labels,
 /// `kept` packs of a row wait in shared memory for the second walk, which goes
 /// back, so that what is read again was read last.
 ///
-/// Budget: 40 registers; a turn of 16 bytes: 16 instructions an element, 1
-/// load, 1 store, 1 shared.
-/// Over: 26 instructions, 9 stores: whether the result's address is a multiple
-/// of 16 bytes is tested as the kernel runs.
+/// Budget: 40 registers; an iteration of 16 bytes: 16 instructions an element,
+/// 1 load, 1 store, 1 shared. Over: 26 instructions, 9 stores: whether the
+/// result's address is a multiple of 16 bytes is tested as the kernel runs.
 template <class T>
 HOCKET_DEVICE void crossEntropyJoint(const T *logits, const int *labels,
                                      const float *dloss, const float *count,
                                      float *lse, float *picked, T *dlogits,
                                      Integer vocab, Integer valid, Integer kept,
                                      unsigned *fault, float *shared) {
-  constexpr int N = RowPieces<T>::width, step = kJointThreads;
+  constexpr int N = RowVectors<T>::width, step = kJointThreads;
   __shared__ float scratch[step / 32];
   auto staged = reinterpret_cast<Pack<T, N> *>(shared);
   Integer token = blockIdx.x;
   int label = labels[token], thread = threadIdx.x;
   const T *row = logits + token * vocab;
   T *to = dlogits + token * vocab;
-  RowPieces<T> pieces(row, vocab);
+  RowVectors<T> vectors(row, vocab);
   auto stage = [&](Integer pack) {
-    auto from = loadAligned<N>(row + pieces.column(pack));
+    auto from = loadAligned<N>(row + vectors.column(pack));
     if (pack < kept)
       staged[pack] = from;
     return floatsOf(from);
   };
   // Packs of valid columns alone, then those that have padding.
-  Integer whole = valid < pieces.before ? 0 : (valid - pieces.before) / N;
+  Integer whole = valid < vectors.before ? 0 : (valid - vectors.before) / N;
   ExpSum mine;
 #pragma unroll 2
   for (Integer pack = thread; pack < whole; pack += step)
     mine.add(stage(pack).at);
 #pragma unroll 1
-  for (Integer pack = whole + thread; pack < pieces.packs; pack += step) {
+  for (Integer pack = whole + thread; pack < vectors.packs; pack += step) {
     auto x = stage(pack);
 #pragma unroll
     for (int i = 0; i < N; ++i)
-      if (pieces.column(pack) + i >= valid)
+      if (vectors.column(pack) + i >= valid)
         x.at[i] = neutral<Max>();
     mine.add(x.at);
   }
-  bool hasSingle = thread < pieces.singles();
-  Integer single = hasSingle ? pieces.single(thread) : 0;
+  bool hasSingle = thread < vectors.singles();
+  Integer single = hasSingle ? vectors.single(thread) : 0;
   if (hasSingle && single < valid) {
     float one[1] = {toFloat(row[single])};
     mine.add(one);
@@ -262,9 +260,9 @@ HOCKET_DEVICE void crossEntropyJoint(const T *logits, const int *labels,
   }
   RowGradient<T> gradient{*count > 0 ? *dloss / *count : 0.0f, sum,
                           label < 0 ? 0 : valid, label};
-  Integer turns = (pieces.packs - thread + step - 1) / step;
-  for (Integer turn = turns - 1; turn >= 0; --turn) {
-    Integer pack = thread + turn * step, column = pieces.column(pack);
+  Integer iterations = (vectors.packs - thread + step - 1) / step;
+  for (Integer iteration = iterations - 1; iteration >= 0; --iteration) {
+    Integer pack = thread + iteration * step, column = vectors.column(pack);
     auto from = pack < kept ? staged[pack] : loadAligned<N>(row + column);
     store(to + column, gradient.of(floatsOf(from), column));
   }
@@ -306,7 +304,7 @@ HOCKET_DEVICE void visitTokens(Integer tokens, Visit visit) {
     visit(t);
 }
 
-/// Budget: 32 registers; a turn: 40 instructions, 4 loads.
+/// Budget: 32 registers; an iteration: 40 instructions, 4 loads.
 HOCKET_DEVICE void countLabels(const int *labels, float *count,
                                Integer tokens) {
   double sums[1] = {0};
@@ -319,7 +317,7 @@ HOCKET_DEVICE float meanOf(double sum, double count) {
   return count > 0 ? static_cast<float>(sum / count) : 0.0f;
 }
 
-/// Budget: 32 registers; a turn: 95 instructions, 12 loads.
+/// Budget: 32 registers; an iteration: 95 instructions, 12 loads.
 HOCKET_DEVICE void meanLoss(const float *lse, const float *picked,
                             const int *labels, const float *count, float *loss,
                             Integer tokens) {
@@ -334,7 +332,7 @@ HOCKET_DEVICE void meanLoss(const float *lse, const float *picked,
 
 /// Of logits themselves, over the labels that count. Labels from `valid` on
 /// have been reported.
-/// Budget: 32 registers; a turn: 140 instructions, 12 loads.
+/// Budget: 32 registers; an iteration: 140 instructions, 12 loads.
 template <class T>
 HOCKET_DEVICE void meanLossOf(const T *logits, const int *labels,
                               const float *lse, float *loss, Integer tokens,
@@ -353,7 +351,7 @@ HOCKET_DEVICE void meanLossOf(const T *logits, const int *labels,
 
 /// y[t] of x[t, n], a warp a row: 256 threads.
 ///
-/// Budget: 32 registers; a turn: 170 instructions, 16 loads.
+/// Budget: 32 registers; an iteration: 170 instructions, 16 loads.
 HOCKET_DEVICE void logSumExp(const float *x, float *y, Integer rows,
                              Integer width) {
   Integer row = Integer(blockIdx.x) * 8 + threadIdx.x / 32;

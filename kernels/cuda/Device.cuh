@@ -326,12 +326,12 @@ HOCKET_DEVICE void store(T *to, const Pack<T, N> &pack, Integer count = N) {
 
 /// A row as its packs of 16 aligned bytes, and the elements before and behind
 /// them.
-template <class T> struct RowPieces {
+template <class T> struct RowVectors {
   static constexpr int width = 16 / sizeof(T);
   Integer packs;
   int before, behind;
 
-  HOCKET_MEMBER RowPieces(const T *row, Integer count) {
+  HOCKET_MEMBER RowVectors(const T *row, Integer count) {
     auto past = static_cast<int>(reinterpret_cast<unsigned long long>(row) %
                                  16 / sizeof(T));
     before = past == 0 ? 0 : width - past;
@@ -473,15 +473,15 @@ HOCKET_DEVICE bool isLast(unsigned &arrived, unsigned blocks) {
 }
 
 /// Sums of this group's parts, group, group + Groups and so on, in order.
-template <int Groups, int Parts, int Pieces, int N>
-HOCKET_DEVICE void addParts(const Pack<float, N> (&partials)[Parts][Pieces],
-                            int piece, int group, float *sums) {
+template <int Groups, int Parts, int Vectors, int N>
+HOCKET_DEVICE void addParts(const Pack<float, N> (&partials)[Parts][Vectors],
+                            int vector, int group, float *sums) {
 #pragma unroll
   for (int i = 0; i < N; ++i)
     sums[i] = 0;
 #pragma unroll 4
   for (int part = group; part < Parts; part += Groups) {
-    Pack<float, N> one = partials[part][piece];
+    Pack<float, N> one = partials[part][vector];
 #pragma unroll
     for (int i = 0; i < N; ++i)
       sums[i] += one.at[i];

@@ -7,7 +7,7 @@
 /// \file
 /// The bytes that a rank allocates on its GPU, to the byte, so that a compiler
 /// can say before launch what a driver will ask for: the arena, behind it the
-/// fault word (Library.h), and scratch memory that products and library ops use
+/// fault word (Library.h), and scratch memory that GEMMs and library ops use
 /// one after another. Of the driver's own (context, code, NCCL's buffers)
 /// nothing is known before.
 ///
@@ -20,9 +20,9 @@
 
 namespace hocket::kernels {
 
-/// Scratch memory that cuBLASLt may use in a product: what its makers advise
+/// Scratch memory that cuBLASLt may use in a GEMM: what its makers advise
 /// for the GPUs that want most (32 MiB on Hopper).
-inline constexpr uint64_t kProductWorkspaceBytes = 32 << 20;
+inline constexpr uint64_t kGemmWorkspaceBytes = 32 << 20;
 
 /// Behind the arena; the fault word is the first of it.
 inline constexpr uint64_t kArenaTailBytes = 256;

@@ -23,21 +23,20 @@
 
 namespace hocket::cuda {
 
-/// An id that has no row gives zeros; unless the table is a piece of a larger
+/// An id that has no row gives zeros; unless the table is a shard of a larger
 /// one it is a fault.
 ///
-/// Budget: 32 registers; a turn of 8 elements: 8 instructions an element, 2
-/// loads, 2 stores.
-/// Over: 17 instructions, 10 loads, 10 stores: whether an address is a multiple
-/// of 16 bytes is tested as the kernel runs, and an access an element stands
-/// beside each.
-template <class From, class To, bool IsPiece>
+/// Budget: 32 registers; an iteration of 8 elements: 8 instructions an element,
+/// 2 loads, 2 stores. Over: 17 instructions, 10 loads, 10 stores: whether an
+/// address is a multiple of 16 bytes is tested as the kernel runs, and an
+/// access an element stands beside each.
+template <class From, class To, bool IsShard>
 HOCKET_DEVICE void embedding(const int *ids, const From *table, To *out,
                              Integer vocab, Integer hidden, Integer first,
                              unsigned *fault) {
   Integer token = blockIdx.x, row = ids[token] - first;
   bool exists = row >= 0 && row < vocab;
-  if (!IsPiece && !exists && threadIdx.x == 0)
+  if (!IsShard && !exists && threadIdx.x == 0)
     report(fault, Fault::TokenId);
   for (Integer column = threadIdx.x * 8; column < hidden; column += 128 * 8) {
     auto from = load<8>(table + (exists ? row * hidden + column : 0),
@@ -126,15 +125,15 @@ HOCKET_DEVICE void sortTokens(FoundTokens &found, int count) {
   __syncthreads();
 }
 
-/// table[row] = (that, or 0) + the sum over its tokens. A warp a piece.
+/// table[row] = (that, or 0) + the sum over its tokens. A warp a chunk.
 template <class T>
 HOCKET_DEVICE void addTokens(const FoundTokens &found, const T *dy,
                              float *table, int rows, Integer hidden, bool add) {
-  int pieces = static_cast<int>((hidden + 255) / 256);
-  for (int item = threadIdx.x / 32; item < rows * pieces;
+  int chunks = static_cast<int>((hidden + 255) / 256);
+  for (int item = threadIdx.x / 32; item < rows * chunks;
        item += kGradientThreads / 32) {
-    int row = item / pieces;
-    Integer column = item % pieces * 256 + threadIdx.x % 32 * 8;
+    int row = item / chunks;
+    Integer column = item % chunks * 256 + threadIdx.x % 32 * 8;
     int begin = found.starts[row], end = found.starts[row + 1];
     if (column >= hidden || (add && begin == end))
       continue;
@@ -152,9 +151,9 @@ HOCKET_DEVICE void addTokens(const FoundTokens &found, const T *dy,
   }
 }
 
-/// Budget: 48 registers; a turn of 16 bytes: 370 instructions an element, 85
-/// loads, 10 stores, 248 shared.
-template <class T, bool IsPiece>
+/// Budget: 48 registers; an iteration of 16 bytes: 370 instructions an element,
+/// 85 loads, 10 stores, 248 shared.
+template <class T, bool IsShard>
 HOCKET_DEVICE void embeddingGradient(const int *ids, const T *dy, float *table,
                                      Integer tokens, Integer vocab,
                                      Integer hidden, Integer first,
@@ -179,7 +178,7 @@ HOCKET_DEVICE void embeddingGradient(const int *ids, const T *dy, float *table,
   }
   sortTokens(found, count);
   addTokens(found, dy, table, rows, hidden, add);
-  if (IsPiece || blockIdx.x > 0)
+  if (IsShard || blockIdx.x > 0)
     return;
   for (Integer token = threadIdx.x; token < tokens; token += kGradientThreads)
     if (ids[token] < 0 || ids[token] >= vocab)

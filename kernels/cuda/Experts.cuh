@@ -34,7 +34,8 @@ namespace hocket::cuda {
 
 /// One block of 1024 threads.
 ///
-/// Budget: 32 registers; a turn: 410 instructions, 7 loads, 1 store, 32 shared.
+/// Budget: 32 registers; an iteration: 410 instructions, 7 loads, 1 store, 32
+/// shared.
 HOCKET_DEVICE void expertCounts(const int *chosen, float *counts,
                                 Integer choices, Integer experts,
                                 unsigned *fault) {
@@ -82,7 +83,7 @@ HOCKET_DEVICE int expertOf(const int *chosen, Integer i, Integer end,
   return e >= 0 && e < experts ? e : -1;
 }
 
-/// Budget: 32 registers; a turn: 250 instructions, 8 loads.
+/// Budget: 32 registers; an iteration: 250 instructions, 8 loads.
 HOCKET_DEVICE void countChoices(const int *chosen, int *counts, Integer runs,
                                 Integer each, Integer chunk, Integer experts,
                                 unsigned *fault) {
@@ -105,7 +106,7 @@ HOCKET_DEVICE void countChoices(const int *chosen, int *counts, Integer runs,
 
 /// 1024 threads; ranges may be null.
 ///
-/// Budget: 32 registers; a turn: 230 instructions, 7 loads, 9 stores, 33
+/// Budget: 32 registers; an iteration: 230 instructions, 7 loads, 9 stores, 33
 /// shared.
 HOCKET_DEVICE void orderExperts(int *counts, int *ranges, Integer each,
                                 Integer chunk, Integer experts) {
@@ -134,7 +135,7 @@ HOCKET_DEVICE void orderExperts(int *counts, int *ranges, Integer each,
 
 /// Slots of a run, where `capacity` is 0, begin where `ranges` say.
 ///
-/// Budget: 32 registers; a turn: 175 instructions, 8 loads, 4 stores.
+/// Budget: 32 registers; an iteration: 175 instructions, 8 loads, 4 stores.
 HOCKET_DEVICE void placeChoices(const int *chosen, int *counts,
                                 const int *ranges, int *slots, Integer runs,
                                 Integer each, Integer chunk, Integer experts,
@@ -212,11 +213,10 @@ HOCKET_DEVICE void findSources(const int *slots, int *sources,
 
 /// A block of 128 threads a row. `weights` may be null.
 ///
-/// Budget: 32 registers; a turn of 16 bytes: 8 instructions an element, 1 load,
-/// 1 store.
-/// Over: 17 instructions, 9 loads, 9 stores: whether an address is a multiple
-/// of 16 bytes is tested as the kernel runs, and an access an element stands
-/// beside each.
+/// Budget: 32 registers; an iteration of 16 bytes: 8 instructions an element, 1
+/// load, 1 store. Over: 17 instructions, 9 loads, 9 stores: whether an address
+/// is a multiple of 16 bytes is tested as the kernel runs, and an access an
+/// element stands beside each.
 template <class T>
 HOCKET_DEVICE void dispatch(const T *tokens, const int *sources,
                             const float *weights, T *rows, Integer topK,
@@ -238,11 +238,10 @@ HOCKET_DEVICE void dispatch(const T *tokens, const int *sources,
 
 /// A block of 128 threads a token, which adds its rows in order.
 ///
-/// Budget: 48 registers; a turn of 16 bytes: 40 instructions an element, 4
-/// loads, 1 store.
-/// Over: 83 instructions, 22 loads, 9 stores: whether an address is a multiple
-/// of 16 bytes is tested as the kernel runs, and an access an element stands
-/// beside each.
+/// Budget: 48 registers; an iteration of 16 bytes: 40 instructions an element,
+/// 4 loads, 1 store. Over: 83 instructions, 22 loads, 9 stores: whether an
+/// address is a multiple of 16 bytes is tested as the kernel runs, and an
+/// access an element stands beside each.
 template <class T>
 HOCKET_DEVICE void
 combine(const T *rows, const int *slots, const float *weights, T *tokens,
@@ -271,7 +270,7 @@ combine(const T *rows, const int *slots, const float *weights, T *tokens,
 
 /// A warp a slot: 128 threads.
 ///
-/// Budget: 40 registers; a turn of 16 bytes: 8 instructions an element, 2
+/// Budget: 40 registers; an iteration of 16 bytes: 8 instructions an element, 2
 /// loads.
 /// Over: 19 instructions, 18 loads: whether an address is a multiple of 16
 /// bytes is tested as the kernel runs, and an access an element stands beside

@@ -21,7 +21,7 @@ enum class Fault : unsigned {
   None,
   TokenId, ///< outside the vocabulary
   Label,   ///< outside the vocabulary
-  Place,   ///< a piece starts outside of the whole
+  Place,   ///< a shard starts outside of the whole
   Expert,  ///< does not exist
   Slot,    ///< outside the experts' rows
   Ranges,  ///< of experts overlap or leave the rows

@@ -33,33 +33,33 @@ HOCKET_BOTH constexpr int deltaLanes(int dim, int bytes) {
     lanes *= 2;
   return lanes;
 }
-/// Attention by warp groups: how many of them multiply, each with 64 rows of
+/// Attention by warpgroups: how many of them multiply, each with 64 rows of
 /// queries, beside the one that fetches, so that what they have fits in
 /// registers, and, of a sequence in parts, so that a block's rows lie within
 /// one where they can: else nothing is left out of what a mask hides. Keys of a
-/// tile, and how many tiles of keys, and of values, there is place for.
+/// tile, and how many tiles of keys, and of values, there is room for.
 HOCKET_BOTH constexpr int hopperGroups(int dim, bool drops, long long part) {
   return dim > 64 || drops || part % 192 != 0 ? 2 : 3;
 }
-HOCKET_BOTH constexpr int hopperPlaces(int dim) { return dim > 64 ? 2 : 4; }
+HOCKET_BOTH constexpr int hopperStages(int dim) { return dim > 64 ? 2 : 4; }
 constexpr int kHopperKeys = 128;
 /// Rows of a block, and threads, of its gradients: two groups multiply.
 constexpr int kHopperRows = 128, kHopperThreads = 384;
 /// Keys that the gradient of 128 queries has at a time, and queries that the
 /// gradient of 128 keys has, so that sums and scores fit in registers; and how
-/// many tiles of keys and of values together, and of queries, there is place
+/// many tiles of keys and of values together, and of queries, there is room
 /// for.
 HOCKET_BOTH constexpr int hopperKeys(int dim) { return dim > 64 ? 64 : 128; }
 constexpr int kHopperQueries = 64;
-constexpr int kHopperGradientPlaces = 5, kHopperQueryPlaces = 3;
+constexpr int kHopperGradientStages = 5, kHopperQueryStages = 3;
 /// Bytes of shared memory before the tiles begin at a multiple of 1024.
-constexpr int kPanelAlignment = 1023;
+constexpr int kTileAlignment = 1023;
 
 /// Attention without tensor cores: threads of a block, rows that it has of its
 /// own (so that sums fit in registers) and of the other operand at a time,
-/// elements of rows and rows of products that it keeps in shared memory.
+/// elements of rows and rows of GEMMs that it keeps in shared memory.
 constexpr int kPlainThreads = 256, kPlainOthers = 64;
-constexpr int kPlainDepth = 32, kPlainProducts = 16;
+constexpr int kPlainDepth = 32, kPlainGemmRows = 16;
 HOCKET_BOTH constexpr int plainRows(int dim) {
   return dim <= 128 ? 64 : dim <= 256 ? 32 : 16;
 }
@@ -69,29 +69,28 @@ HOCKET_BOTH constexpr int plainGradientRows(int dim) {
 }
 HOCKET_BOTH constexpr int plainStageFloats(int rows, int dim) {
   int dots = (rows + kPlainOthers) * (kPlainDepth + 1);
-  int products = kPlainProducts * ((dim + 15) / 16 * 16);
-  return dots > products ? dots : products;
+  int gemms = kPlainGemmRows * ((dim + 15) / 16 * 16);
+  return dots > gemms ? dots : gemms;
 }
 /// Of `scores` matrices of scores beside what is staged.
 HOCKET_BOTH constexpr int plainFloats(int rows, int dim, int scores) {
   return plainStageFloats(rows, dim) + scores * rows * (kPlainOthers + 1);
 }
 
-/// Products of experts: a block has a square of the result, and a depth of the
+/// GEMMs of experts: a block has a square of the result, and a depth of the
 /// operands at a time, several times over in shared memory. With fragments:
-constexpr int kProductSide = 128, kProductDepth = 32, kProductStages = 3;
-constexpr int kProductThreads = 256;
-/// by warp groups, of which so many multiply beside the one that fetches:
-constexpr int kProductGroups = 2, kGroupThreads = 128 * (kProductGroups + 1);
+constexpr int kGemmSide = 128, kGemmDepth = 32, kGemmStages = 3;
+constexpr int kGemmThreads = 256;
+/// by warpgroups, of which so many multiply beside the one that fetches:
+constexpr int kGemmWarpgroups = 2, kGroupThreads = 128 * (kGemmWarpgroups + 1);
 constexpr int kGroupDepth = 64, kGroupStages = 4;
-constexpr int kGroupBytes = 2 * kGroupStages * kGroupDepth * kProductSide * 2;
+constexpr int kGroupBytes = 2 * kGroupStages * kGroupDepth * kGemmSide * 2;
 /// and without, one result a thread and 16 of its rows and columns:
-constexpr int kPlainSide = 64, kPlainProductDepth = 16;
-/// Bytes of an operand of a product in shared memory, whichever way it lies.
-constexpr int kOperandBytes = kProductSide * (kProductDepth * 2 + kTilePadding);
-static_assert(kProductDepth * (kProductSide * 2 + kTilePadding) <=
-              kOperandBytes);
-constexpr int kProductBytes = 2 * kProductStages * kOperandBytes;
+constexpr int kPlainSide = 64, kPlainGemmDepth = 16;
+/// Bytes of an operand of a GEMM in shared memory, whichever way it lies.
+constexpr int kOperandBytes = kGemmSide * (kGemmDepth * 2 + kTilePadding);
+static_assert(kGemmDepth * (kGemmSide * 2 + kTilePadding) <= kOperandBytes);
+constexpr int kGemmBytes = 2 * kGemmStages * kOperandBytes;
 
 /// Rows of the table that a block of an embedding's gradient has.
 constexpr int kGradientRows = 64, kGradientThreads = 256;

@@ -26,11 +26,10 @@ template <class T> struct NormTensor {
 
 /// 256 threads, a block a chunk, counted over all tensors.
 ///
-/// Budget: 32 registers; a turn of 16 elements: 4 instructions an element, 4
-/// loads.
-/// Over: 10 instructions, 20 loads: whether an address is a multiple of 16
-/// bytes is tested as the kernel runs, and an access an element stands beside
-/// each.
+/// Budget: 32 registers; an iteration of 16 elements: 4 instructions an
+/// element, 4 loads. Over: 10 instructions, 20 loads: whether an address is a
+/// multiple of 16 bytes is tested as the kernel runs, and an access an element
+/// stands beside each.
 template <class T, int N>
 HOCKET_DEVICE void sumOfSquares(const NormTensor<T> (&tensors)[N],
                                 double *sums) {
@@ -66,7 +65,7 @@ HOCKET_DEVICE void sumOfSquares(const NormTensor<T> (&tensors)[N],
 
 /// 1024 threads, one block.
 ///
-/// Budget: 32 registers; a turn: 50 instructions, 16 loads.
+/// Budget: 32 registers; an iteration: 50 instructions, 16 loads.
 HOCKET_DEVICE void normOfSums(const double *sums, Integer count, float *norm,
                               float *nonfinite) {
   __shared__ double scratch[1024];

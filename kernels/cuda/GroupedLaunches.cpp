@@ -1,4 +1,4 @@
-//===- GroupedLaunches.cpp - Launches of the products of experts ----------===//
+//===- GroupedLaunches.cpp - Launches of the GEMMs of experts -------------===//
 //
 // Part of Hocket, under the Apache License v2.0.
 //
@@ -14,20 +14,20 @@ namespace hocket::kernels::library {
 using Integers = std::span<const int64_t>;
 
 static const char *const kHeader = "GroupedLinear.cuh";
-static const char *const kHopperHeader = "HopperProducts.cuh";
-constexpr int64_t kGroupShared = cuda::kGroupBytes + cuda::kPanelAlignment;
+static const char *const kHopperHeader = "HopperGemm.cuh";
+constexpr int64_t kGroupShared = cuda::kGroupBytes + cuda::kTileAlignment;
 
 static bool isPlain(Integers n) {
   return n[0] == static_cast<int64_t>(DType::F32);
 }
 static int64_t sideOf(Integers n) {
-  return isPlain(n) ? cuda::kPlainSide : cuda::kProductSide;
+  return isPlain(n) ? cuda::kPlainSide : cuda::kGemmSide;
 }
-/// Whether every row is of pieces of 16 bytes, where that matters.
+/// Whether every row is of vectors of 16 bytes, where that matters.
 static bool isAligned(Integers n) {
   return n[2] % 8 == 0 && n[3] % 8 == 0 && !isPlain(n);
 }
-/// Whether operands are tensors that the copy engine fetches, on Hopper.
+/// Whether operands are tensors that TMA fetches, on Hopper.
 static bool hasTensors(Integers n) {
   int64_t most = int64_t(1) << 31;
   return isAligned(n) && n[1] > 0 && n[1] < most && n[2] < most &&
@@ -108,7 +108,7 @@ static KernelError addLinear(const CudaRequest &request, bool gradient,
     any.pass("nullptr");
   if (KernelError error = appendLaunch(
           call.launches, any, {tiles, blocksOf(columns, sideOf(n)), 1},
-          cuda::kProductThreads, isPlain(n) ? 0 : cuda::kProductBytes))
+          cuda::kGemmThreads, isPlain(n) ? 0 : cuda::kGemmBytes))
     return error;
   if (!hasTensors(n))
     return nullptr;
@@ -116,16 +116,16 @@ static KernelError addLinear(const CudaRequest &request, bool gradient,
     return error;
   LaunchText hopper(kHopperHeader, "hopperGroupedLinear", {type, isGradient});
   hopper.onlyIf("defined(HOCKET_HOPPER)").oneBlock();
-  hopper.tensor("x", matrixOf(n, 1, n[1], depth, cuda::kProductSide));
+  hopper.tensor("x", matrixOf(n, 1, n[1], depth, cuda::kGemmSide));
   // Weights lie as [n[2], n[3]]: in rows of the depth, or, for the gradient, in
   // rows of columns.
   hopper.tensor("weights",
                 weightsOf(n, 2, n[2], n[3],
-                          gradient ? cuda::kGroupDepth : cuda::kProductSide));
+                          gradient ? cuda::kGroupDepth : cuda::kGemmSide));
   hopper.out("y", type, 0).workspace("tiles", "const GroupTile");
   hopper.size("columns", columns).size("depth", depth);
   return appendLaunch(call.hopper, hopper,
-                      {tiles, blocksOf(columns, cuda::kProductSide), 1},
+                      {tiles, blocksOf(columns, cuda::kGemmSide), 1},
                       cuda::kGroupThreads, kGroupShared);
 }
 
@@ -159,8 +159,8 @@ KernelError launchGroupedWeightGradient(const CudaRequest &request,
   if (isPlain(n))
     any.pass("nullptr");
   if (KernelError error =
-          appendLaunch(call.launches, any, grid, cuda::kProductThreads,
-                       isPlain(n) ? 0 : cuda::kProductBytes))
+          appendLaunch(call.launches, any, grid, cuda::kGemmThreads,
+                       isPlain(n) ? 0 : cuda::kGemmBytes))
     return error;
   if (!hasTensors(n))
     return nullptr;

@@ -5,7 +5,7 @@
 //===----------------------------------------------------------------------===//
 ///
 /// \file
-/// The products of kernels/reference/Experts.h. How many rows an expert has is
+/// The GEMMs of kernels/reference/Experts.h. How many rows an expert has is
 /// known on the GPU alone, so one block first cuts all rows into tiles, of
 /// experts' rows and of those between, which belong to no expert; the launch
 /// that follows has as many blocks as there can be tiles.
@@ -19,7 +19,7 @@
 #ifndef HOCKET_KERNELS_CUDA_GROUPEDLINEAR_CUH
 #define HOCKET_KERNELS_CUDA_GROUPEDLINEAR_CUH
 
-#include "kernels/cuda/Products.cuh"
+#include "kernels/cuda/Gemm.cuh"
 
 namespace hocket::cuda {
 
@@ -66,7 +66,7 @@ HOCKET_DEVICE Integer writeTiles(GroupTile *tiles, Integer at, Integer expert,
 /// tiles[0].count becomes the number of tiles that follow it: none where ranges
 /// are a fault.
 ///
-/// Budget: 56 registers; a turn: 590 instructions, 4 loads, 12 stores, 33
+/// Budget: 56 registers; an iteration: 590 instructions, 4 loads, 12 stores, 33
 /// shared.
 HOCKET_DEVICE void cutGroups(GroupTile *tiles, const GroupShape &shape,
                              Integer side, unsigned *fault) {
@@ -101,12 +101,11 @@ HOCKET_DEVICE void cutGroups(GroupTile *tiles, const GroupShape &shape,
     tiles[0] = {-1, 0, static_cast<int>(total), 0};
 }
 
-/// Stores a product as the rows of `tile`, from `column` on.
-template <class T, class Product>
-HOCKET_DEVICE void storeTile(const Product &product, T *y,
-                             const GroupTile &tile, Integer columns,
-                             Integer column) {
-  product.forEachPair([&](int row, int n, float low, float high) {
+/// Stores a GEMM as the rows of `tile`, from `column` on.
+template <class T, class Gemm>
+HOCKET_DEVICE void storeTile(const Gemm &gemm, T *y, const GroupTile &tile,
+                             Integer columns, Integer column) {
+  gemm.forEachPair([&](int row, int n, float low, float high) {
     if (row >= tile.count)
       return;
     Pack<T, 2> pair = {fromFloat<T>(low), fromFloat<T>(high)};
@@ -116,19 +115,19 @@ HOCKET_DEVICE void storeTile(const Product &product, T *y,
 }
 
 /// Where the gradient of an expert's weights is in those of all, [experts, out,
-/// in], and where a product is in it.
+/// in], and where a GEMM is in it.
 struct WeightPlace {
   Integer expert, out, in;
   Integer row, column;
 };
 
-/// Stores a product as a piece of a gradient, or adds it to what is there.
-template <class Product>
-HOCKET_DEVICE void storeGradient(const Product &product, float *dw,
+/// Stores a GEMM as a tile of a gradient, or adds it to what is there.
+template <class Gemm>
+HOCKET_DEVICE void storeGradient(const Gemm &gemm, float *dw,
                                  const WeightPlace &place, int add) {
   float *corner =
       dw + (place.expert * place.out + place.row) * place.in + place.column;
-  product.forEachPair([&](int m, int n, float low, float high) {
+  gemm.forEachPair([&](int m, int n, float low, float high) {
     if (place.row + m >= place.out)
       return;
     float *to = corner + m * place.in + n;
@@ -148,18 +147,18 @@ template <class T, bool Gradient, bool Aligned>
 HOCKET_DEVICE void groupedLinear(T *y, const T *x, const T *weights,
                                  const GroupTile *tiles, Integer columns,
                                  Integer depth, float *shared) {
-  using Product = typename ProductOf<T, true, !Gradient, Aligned>::type;
+  using Gemm = typename GemmOf<T, true, !Gradient, Aligned>::type;
   if (Integer(blockIdx.x) >= tiles[0].count)
     return;
   GroupTile tile = tiles[1 + blockIdx.x];
-  Integer column = Integer(blockIdx.y) * Product::side;
-  Product product(shared);
+  Integer column = Integer(blockIdx.y) * Gemm::side;
+  Gemm gemm(shared);
   if (tile.expert >= 0)
-    product.add({x, depth, tile.first + tile.count, tile.first},
-                {weights + tile.expert * columns * depth,
-                 Gradient ? columns : depth, columns, column},
-                depth);
-  storeTile(product, y, tile, columns, column);
+    gemm.add({x, depth, tile.first + tile.count, tile.first},
+             {weights + tile.expert * columns * depth,
+              Gradient ? columns : depth, columns, column},
+             depth);
+  storeTile(gemm, y, tile, columns, column);
 }
 
 /// dw[experts, out, in] (+)= for each expert the sum over its rows of
@@ -171,19 +170,19 @@ template <class T, bool Aligned>
 HOCKET_DEVICE void groupedWeightGradient(float *dw, const T *dy, const T *x,
                                          const GroupShape &shape, Integer out,
                                          Integer in, int add, float *shared) {
-  using Product = typename ProductOf<T, false, false, Aligned>::type;
-  Integer blocks = (out + Product::side - 1) / Product::side;
+  using Gemm = typename GemmOf<T, false, false, Aligned>::type;
+  Integer blocks = (out + Gemm::side - 1) / Gemm::side;
   Integer expert = quotient(blockIdx.x, blocks);
-  Integer row = (blockIdx.x - expert * blocks) * Product::side;
-  Integer column = Integer(blockIdx.y) * Product::side;
-  Product product(shared);
+  Integer row = (blockIdx.x - expert * blocks) * Gemm::side;
+  Integer column = Integer(blockIdx.y) * Gemm::side;
+  Gemm gemm(shared);
   for (Integer run = 0; run < shape.runs; ++run) {
     Integer first = shape.first(run, expert);
     if (shape.isGood(run, expert)) // Else it has been reported.
-      product.add({dy + first * out, out, out, row},
-                  {x + first * in, in, in, column}, shape.count(run, expert));
+      gemm.add({dy + first * out, out, out, row},
+               {x + first * in, in, in, column}, shape.count(run, expert));
   }
-  storeGradient(product, dw, {expert, out, in, row, column}, add);
+  storeGradient(gemm, dw, {expert, out, in, row, column}, add);
 }
 
 } // namespace hocket::cuda

@@ -1,11 +1,11 @@
-//===- Hopper.cuh - Products of warp groups ---------------------*- C++ -*-===//
+//===- Hopper.cuh - Warpgroup MMAs ------------------------------*- C++ -*-===//
 //
 // Part of Hocket, under the Apache License v2.0.
 //
 //===----------------------------------------------------------------------===//
 ///
 /// \file
-/// wgmma of sm_90a: the 128 threads of a warp group multiply a 64 x 16 matrix,
+/// wgmma of sm_90a: the 128 threads of a warpgroup multiply a 64 x 16 matrix,
 /// in shared memory or in registers, by one of 16 x N in shared memory, while
 /// they go on. Sums are f32; of a thread of warp w of its group, with g = lane
 /// / 4 and t = lane % 4,
@@ -16,9 +16,10 @@
 /// and a matrix in registers lies as in Mma.cuh, 16 rows a warp (PTX ISA,
 /// "Asynchronous warpgroup level matrix instructions").
 ///
-/// A matrix in shared memory is a PanelTile: panels of 64 columns, 128 bytes a
-/// row, the 16-byte pieces of row r in the order of piece ^ (r % 8) ("128-byte
-/// swizzle"), so that eight rows of a column of pieces lie in different banks.
+/// A matrix in shared memory is a SwizzledTile: blocks of 64 columns, 128 bytes
+/// a row, the 16-byte vectors of row r in the order of vector ^ (r % 8)
+/// ("128-byte swizzle"), so that eight rows of a column of vectors lie in
+/// different banks.
 ///
 //===----------------------------------------------------------------------===//
 
@@ -38,8 +39,9 @@ namespace hocket::cuda {
 // Matrices in shared memory
 //===----------------------------------------------------------------------===//
 
-/// Where wgmma finds a matrix: its first element, and two distances in bytes.
-struct MatrixPlace {
+/// wgmma's descriptor of a matrix: its first element, and two distances in
+/// bytes.
+struct MatrixDescriptor {
 #ifdef HOCKET_EMULATED
   const char *start;
   int leading, stride;
@@ -48,17 +50,17 @@ struct MatrixPlace {
 #endif
 };
 
-/// That of a matrix `pieces` times 16 bytes behind `start`, which is a multiple
-/// of 16 bytes. Only the lower word depends on where that is, by a sum: from one
-/// product to the next an addition is all that is left, which the short ones
-/// would else wait for.
-HOCKET_DEVICE MatrixPlace placeOf(const void *start, int pieces, int leading,
-                                  int stride) {
+/// That of a matrix `vectors` times 16 bytes behind `start`, which is a
+/// multiple of 16 bytes. Only the lower word depends on where that is, by a
+/// sum: from one MMA to the next an addition is all that is left, which the
+/// short ones would else wait for.
+HOCKET_DEVICE MatrixDescriptor matrixDescriptor(const void *start, int vectors,
+                                                int leading, int stride) {
 #ifdef HOCKET_EMULATED
-  return {static_cast<const char *>(start) + 16 * pieces, leading, stride};
+  return {static_cast<const char *>(start) + 16 * vectors, leading, stride};
 #else
   auto at = static_cast<unsigned>(__cvta_generic_to_shared(start));
-  unsigned low = (at & 0x3ffff) / 16 + (leading / 16 << 16) + pieces;
+  unsigned low = (at & 0x3ffff) / 16 + (leading / 16 << 16) + vectors;
   unsigned swizzle128 = 1u << 30, high = stride / 16 | swizzle128;
   return {static_cast<unsigned long long>(high) << 32 | low};
 #endif
@@ -66,44 +68,44 @@ HOCKET_DEVICE MatrixPlace placeOf(const void *start, int pieces, int leading,
 
 /// Rows (a multiple of 8) of Columns (a multiple of 64) two-byte elements, at a
 /// multiple of 1024 bytes.
-template <class T, int Rows, int Columns> struct PanelTile {
-  static constexpr int panelBytes = Rows * 128;
-  static constexpr int bytes = panelBytes * (Columns / 64);
+template <class T, int Rows, int Columns> struct SwizzledTile {
+  static constexpr int blockBytes = Rows * 128;
+  static constexpr int bytes = blockBytes * (Columns / 64);
 
   char *start;
 
-  /// The 16 bytes of columns 8 * piece .. of a row.
-  HOCKET_MEMBER void *piece(int row, int piece) const {
-    return start + piece / 8 * panelBytes + row * 128 +
-           ((piece ^ row) & 7) * 16;
+  /// The 16 bytes of columns 8 * vector .. of a row.
+  HOCKET_MEMBER void *vector(int row, int vector) const {
+    return start + vector / 8 * blockBytes + row * 128 +
+           ((vector ^ row) & 7) * 16;
   }
 
   /// As the operand whose rows are the tile's, and whose 16 deep are columns
   /// column ..; the first row is a multiple of 8.
-  HOCKET_MEMBER MatrixPlace rows(int row, int column) const {
-    return placeOf(start,
-                   column / 64 * (panelBytes / 16) + row * 8 + column % 64 / 8,
-                   16, 1024);
+  HOCKET_MEMBER MatrixDescriptor rows(int row, int column) const {
+    return matrixDescriptor(
+        start, column / 64 * (blockBytes / 16) + row * 8 + column % 64 / 8, 16,
+        1024);
   }
   /// As the operand whose 16 deep are rows row .., a multiple of 8, and whose
   /// columns are the tile's from `column` on, a multiple of 64.
-  HOCKET_MEMBER MatrixPlace columns(int row, int column) const {
-    return placeOf(start, column / 64 * (panelBytes / 16) + row * 8, panelBytes,
-                   1024);
+  HOCKET_MEMBER MatrixDescriptor columns(int row, int column) const {
+    return matrixDescriptor(start, column / 64 * (blockBytes / 16) + row * 8,
+                            blockBytes, 1024);
   }
 };
 
 /// The first multiple of 1024 bytes from `shared` on.
-HOCKET_DEVICE char *alignPanels(float *shared) {
+HOCKET_DEVICE char *alignTiles(float *shared) {
   auto at = reinterpret_cast<unsigned long long>(shared);
   return reinterpret_cast<char *>(shared) + ((at + 1023) / 1024 * 1024 - at);
 }
 
-/// Between what this thread writes into a tile and products, or the copy
-/// engine, that meet it there must be this, then a barrier.
-HOCKET_DEVICE void showToProducts() {
+/// Between what this thread writes into a tile and MMAs, or
+/// TMA, that meet it there must be this, then a barrier.
+HOCKET_DEVICE void fenceProxyAsync() {
 #ifdef HOCKET_EMULATED
-  hocket_emulator.showToProducts();
+  hocket_emulator.fenceProxyAsync();
 #else
   asm volatile("fence.proxy.async.shared::cta;" ::: "memory");
 #endif
@@ -112,7 +114,7 @@ HOCKET_DEVICE void showToProducts() {
 #ifdef HOCKET_HOPPER
 
 //===----------------------------------------------------------------------===//
-// Products
+// MMAs
 //===----------------------------------------------------------------------===//
 
 #ifndef HOCKET_EMULATED
@@ -155,16 +157,16 @@ HOCKET_DEVICE void showToProducts() {
 /// The operands behind the sums are O0, O1, ..
 #define HOCKET_DEFINE_WGMMA(T, TYPE, N, O0, O1, O2, O3, O4, O5)                \
   template <bool AIsDeep, bool BIsDeep, bool Adds>                             \
-  HOCKET_DEVICE void groupMultiply(T, float(&d)[N / 8][4], MatrixPlace a,      \
-                                   MatrixPlace b) {                            \
+  HOCKET_DEVICE void wgmma(T, float(&d)[N / 8][4], MatrixDescriptor a,         \
+                           MatrixDescriptor b) {                               \
     if constexpr (Adds)                                                        \
       HOCKET_WGMMA_SHARED(N, TYPE, "+", d, O0, O1, O2, O3, 1);                 \
     else                                                                       \
       HOCKET_WGMMA_SHARED(N, TYPE, "=", d, O0, O1, O2, O3, 0);                 \
   }                                                                            \
   template <bool BIsDeep>                                                      \
-  HOCKET_DEVICE void groupMultiply(T, float(&d)[N / 8][4],                     \
-                                   const unsigned(&a)[4], MatrixPlace b) {     \
+  HOCKET_DEVICE void wgmma(T, float(&d)[N / 8][4], const unsigned(&a)[4],      \
+                           MatrixDescriptor b) {                               \
     HOCKET_WGMMA(N, TYPE, "+", d, "{" O0 ", " O1 ", " O2 ", " O3 "}", O4,      \
                  ", " O5, 1, "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]),       \
                  "l"(b.bits), "n"(BIsDeep ? 0 : 1));                           \
@@ -186,9 +188,9 @@ HOCKET_DEFINE_WGMMA(f16, "f16", 128, "%64", "%65", "%66", "%67", "%68", "%69")
 
 #endif // HOCKET_EMULATED
 
-/// The number of the thread's warp group in its block. The compiler learns that
-/// a warp has one: products must not be where it sees lanes part.
-HOCKET_DEVICE int warpGroup() {
+/// The number of the thread's warpgroup in its block. The compiler learns that
+/// a warp has one: MMAs must not be where it sees lanes part.
+HOCKET_DEVICE int warpgroup() {
   return __shfl_sync(0xffffffffu, static_cast<int>(threadIdx.x / 128), 0);
 }
 
@@ -201,12 +203,12 @@ HOCKET_DEVICE void computeBefore(float number) {
 #endif
 }
 
-/// The products that a thread's warp group has under way. Every thread of the
+/// The MMAs that a thread's warpgroup has under way. Every thread of the
 /// group must make the same calls. Between begin() and the wait() for them,
-/// sums and registers that products use may not be touched, nor tiles written.
-class GroupProducts {
+/// sums and registers that MMAs use may not be touched, nor tiles written.
+class Wgmma {
 public:
-  /// What registers hold is there for products from here on.
+  /// What registers hold is there for MMAs from here on.
   HOCKET_MEMBER void begin() {
 #ifdef HOCKET_EMULATED
     queue.begin();
@@ -217,30 +219,30 @@ public:
 
   /// Begins sums = a b, or, if it Adds, sums += a b. AIsDeep, BIsDeep: the
   /// operand is a tile's rows(), else its columns().
-  template <class T, bool AIsDeep, bool BIsDeep, bool Adds, int Pieces>
-  HOCKET_MEMBER void add(float (&sums)[Pieces][4], MatrixPlace a,
-                         MatrixPlace b) {
+  template <class T, bool AIsDeep, bool BIsDeep, bool Adds, int NTiles>
+  HOCKET_MEMBER void add(float (&sums)[NTiles][4], MatrixDescriptor a,
+                         MatrixDescriptor b) {
 #ifdef HOCKET_EMULATED
-    queue.template add<T, Pieces>(
+    queue.template add<T, NTiles>(
         &sums[0][0], {a.start, a.leading, a.stride, AIsDeep}, nullptr,
         {b.start, b.leading, b.stride, BIsDeep}, Adds);
 #else
-    groupMultiply<AIsDeep, BIsDeep, Adds>(T(), sums, a, b);
+    wgmma<AIsDeep, BIsDeep, Adds>(T(), sums, a, b);
 #endif
   }
   /// Begins sums += a b with `a` in registers.
-  template <class T, bool BIsDeep, int Pieces>
-  HOCKET_MEMBER void add(float (&sums)[Pieces][4], const unsigned (&a)[4],
-                         MatrixPlace b) {
+  template <class T, bool BIsDeep, int NTiles>
+  HOCKET_MEMBER void add(float (&sums)[NTiles][4], const unsigned (&a)[4],
+                         MatrixDescriptor b) {
 #ifdef HOCKET_EMULATED
-    queue.template add<T, Pieces>(
+    queue.template add<T, NTiles>(
         &sums[0][0], {}, a, {b.start, b.leading, b.stride, BIsDeep}, true);
 #else
-    groupMultiply<BIsDeep>(T(), sums, a, b);
+    wgmma<BIsDeep>(T(), sums, a, b);
 #endif
   }
 
-  /// Ends a group of products.
+  /// Ends a group of MMAs.
   HOCKET_MEMBER void commit() {
 #ifdef HOCKET_EMULATED
     queue.commit();
@@ -260,13 +262,13 @@ public:
   }
 
   /// The same, of those that gave `sums`.
-  template <int Left, int Pieces>
-  HOCKET_MEMBER void wait(float (&sums)[Pieces][4]) {
+  template <int Left, int NTiles>
+  HOCKET_MEMBER void wait(float (&sums)[NTiles][4]) {
     wait<Left>();
 #ifndef HOCKET_EMULATED
     // Else the compiler could read them before.
 #pragma unroll
-    for (int j = 0; j < Pieces; ++j)
+    for (int j = 0; j < NTiles; ++j)
 #pragma unroll
       for (int i = 0; i < 4; ++i)
         asm volatile("" : "+f"(sums[j][i])::"memory");
@@ -275,7 +277,7 @@ public:
 
 private:
 #ifdef HOCKET_EMULATED
-  emulator::ProductQueue queue;
+  emulator::WgmmaQueue queue;
 #endif
 };
 

@@ -1,4 +1,4 @@
-//===- HopperAttention.cuh - Attention by warp groups -----------*- C++ -*-===//
+//===- HopperAttention.cuh - Attention by warpgroups ------------*- C++ -*-===//
 //
 // Part of Hocket, under the Apache License v2.0.
 //
@@ -6,11 +6,11 @@
 ///
 /// \file
 /// Attention.cuh with wgmma, for heads of 64 and 128 (Shah et al.,
-/// "FlashAttention-3", arXiv 2407.08608). One warp group of a block fetches
-/// tiles through the copy engine, into rings of places; the others multiply,
+/// "FlashAttention-3", arXiv 2407.08608). One warpgroup of a block fetches
+/// tiles through TMA, into rings of stages; the others multiply,
 /// each with 64 of the block's own rows, and walk over the others. While a
-/// group computes probabilities of one tile, its products with the next and the
-/// last one run; forward, groups take turns at beginning products, so that
+/// group computes probabilities of one tile, its MMAs with the next and the
+/// last one run; forward, groups take turns at beginning MMAs, so that
 /// one's run while another's are waited for. Blocks of 128 threads for each
 /// group:
 ///
@@ -36,7 +36,7 @@ namespace hocket::cuda {
 /// A group's scores of 64 rows with Others others, and sums of 64 rows.
 template <int Others> using GroupScores = float[Others / 8][4];
 template <class Shape> using GroupSums = float[Shape::dim / 8][4];
-/// Scores as the operand of a product.
+/// Scores as the operand of an MMA.
 template <int Others> using PackedScores = unsigned[Others / 16][4];
 /// Both, with the keys that the gradient of queries has at a time. Of Shape, as
 /// NVRTC 12 crashes over GroupScores<side> where `side` depends on it.
@@ -47,13 +47,13 @@ using PackedKeyScores = unsigned[hopperKeys(Shape::dim) / 16][4];
 
 /// Some rows of a head.
 template <class Shape, int Rows = kHopperRows>
-using HeadPanels = PanelTile<typename Shape::T, Rows, Shape::dim>;
+using HeadTile = SwizzledTile<typename Shape::T, Rows, Shape::dim>;
 
-template <class T, int Pieces>
-HOCKET_DEVICE void packScores(const float (&scores)[Pieces][4],
-                              unsigned (&packed)[Pieces / 2][4]) {
+template <class T, int NTiles>
+HOCKET_DEVICE void packScores(const float (&scores)[NTiles][4],
+                              unsigned (&packed)[NTiles / 2][4]) {
 #pragma unroll
-  for (int k = 0; k < Pieces / 2; ++k)
+  for (int k = 0; k < NTiles / 2; ++k)
 #pragma unroll
     for (int i = 0; i < 4; ++i) {
       const float *pair = &scores[2 * k + i / 2][2 * (i % 2)];
@@ -63,36 +63,35 @@ HOCKET_DEVICE void packScores(const float (&scores)[Pieces][4],
 
 /// Begins scores = rows row .. row + 63 of `a` times all of `b`, transposed.
 template <class T, int Dim, int Rows, int Others>
-HOCKET_DEVICE void beginDots(GroupProducts &products,
-                             float (&scores)[Others / 8][4],
-                             const PanelTile<T, Rows, Dim> &a, int row,
-                             const PanelTile<T, Others, Dim> &b) {
-  products.add<T, true, true, false>(scores, a.rows(row, 0), b.rows(0, 0));
+HOCKET_DEVICE void beginDots(Wgmma &wgmma, float (&scores)[Others / 8][4],
+                             const SwizzledTile<T, Rows, Dim> &a, int row,
+                             const SwizzledTile<T, Others, Dim> &b) {
+  wgmma.add<T, true, true, false>(scores, a.rows(row, 0), b.rows(0, 0));
 #pragma unroll
   for (int k = 16; k < Dim; k += 16)
-    products.add<T, true, true, true>(scores, a.rows(row, k), b.rows(0, k));
-  products.commit();
+    wgmma.add<T, true, true, true>(scores, a.rows(row, k), b.rows(0, k));
+  wgmma.commit();
 }
 
 /// Begins sums += packed scores times the rows of `b`.
 template <class T, int Dim, int Others>
-HOCKET_DEVICE void beginSums(GroupProducts &products, float (&sums)[Dim / 8][4],
+HOCKET_DEVICE void beginSums(Wgmma &wgmma, float (&sums)[Dim / 8][4],
                              const unsigned (&packed)[Others / 16][4],
-                             const PanelTile<T, Others, Dim> &b) {
+                             const SwizzledTile<T, Others, Dim> &b) {
 #pragma unroll
   for (int k = 0; k < Others / 16; ++k)
-    products.add<T, false>(sums, packed[k], b.columns(16 * k, 0));
-  products.commit();
+    wgmma.add<T, false>(sums, packed[k], b.columns(16 * k, 0));
+  wgmma.commit();
 }
 
 /// Begins to copy the rows of a head from `row` on, of sequence `b`.
 template <class T, int Rows, int Dim>
-HOCKET_DEVICE void fetchRows(const PanelTile<T, Rows, Dim> &to,
-                             const TensorMap &from, SharedBarrier &barrier,
-                             int head, int row, int b) {
+HOCKET_DEVICE void fetchRows(const SwizzledTile<T, Rows, Dim> &to,
+                             const TensorMap &from, Mbarrier &barrier, int head,
+                             int row, int b) {
 #pragma unroll
   for (int column = 0; column < Dim; column += 64)
-    copyBox(to.piece(0, column / 8), from, barrier, column, head, row, b);
+    copyBox(to.vector(0, column / 8), from, barrier, column, head, row, b);
 }
 
 //===----------------------------------------------------------------------===//
@@ -114,18 +113,18 @@ hopperAttentionForward(const TensorMap &q, const TensorMap &k,
   constexpr int groups =
       hopperGroups(Shape::dim, Shape::dropoutThreshold > 0, Shape::part);
   constexpr int own = 64 * groups;
-  constexpr int side = kHopperKeys, places = hopperPlaces(Shape::dim);
+  constexpr int side = kHopperKeys, stages = hopperStages(Shape::dim);
   using Roles = WarpRoles<groups>;
-  using Own = HeadPanels<Shape, own>;
-  using Tile = HeadPanels<Shape, side>;
-  __shared__ TileRing<places> keyRing, valueRing;
-  __shared__ SharedBarrier queriesThere;
-  char *start = alignPanels(shared);
+  using Own = HeadTile<Shape, own>;
+  using Tile = HeadTile<Shape, side>;
+  __shared__ TileRing<stages> keyRing, valueRing;
+  __shared__ Mbarrier queriesThere;
+  char *start = alignTiles(shared);
   Own queries{start};
   start += Own::bytes;
-  auto keys = [&](int i) { return Tile{start + i % places * Tile::bytes}; };
+  auto keys = [&](int i) { return Tile{start + i % stages * Tile::bytes}; };
   auto values = [&](int i) {
-    return Tile{start + (places + i % places) * Tile::bytes};
+    return Tile{start + (stages + i % stages) * Tile::bytes};
   };
   Head<Shape> head{static_cast<int>(blockIdx.z), static_cast<int>(blockIdx.y)};
   int firstRow = queryTile<Shape>() * own;
@@ -141,7 +140,7 @@ hopperAttentionForward(const TensorMap &q, const TensorMap &k,
     queriesThere.begin(1);
     keyRing.begin(1, 4 * groups);
     valueRing.begin(1, 4 * groups);
-    showBarriers();
+    fenceBarrierInit();
   }
   __syncthreads();
   if (Roles::fetches()) {
@@ -152,7 +151,7 @@ hopperAttentionForward(const TensorMap &q, const TensorMap &k,
     auto fetchKeys = [&](int key, int i) {
       if (key >= Shape::keys)
         return;
-      keyRing.awaitPlace(i);
+      keyRing.producerAcquire(i);
       keyRing.barrier(i).expect(Tile::bytes);
       fetchRows(keys(i), k, keyRing.barrier(i), group, key, head.b);
     };
@@ -165,17 +164,17 @@ hopperAttentionForward(const TensorMap &q, const TensorMap &k,
     for (int tile = 0; key < Shape::keys; ++tile) {
       int next = seen(key + side);
       fetchKeys(next, tile + 1);
-      valueRing.awaitPlace(tile);
+      valueRing.producerAcquire(tile);
       valueRing.barrier(tile).expect(Tile::bytes);
       fetchRows(values(tile), v, valueRing.barrier(tile), group, key, head.b);
       key = next;
     }
   } else {
     Roles::beginToMultiply();
-    int groupRow = warpGroup() * 64, warpRow = firstRow + threadIdx.x / 32 * 16;
+    int groupRow = warpgroup() * 64, warpRow = firstRow + threadIdx.x / 32 * 16;
     GroupSums<Shape> sums = {};
     SoftmaxRows rows;
-    GroupProducts products;
+    Wgmma wgmma;
     auto soften = [&](GroupScores<side> &scores, int key) {
       WarpPlace place(warpRow, key);
       if (!tilesSeeAll<Shape, own, side>(call, firstRow, key))
@@ -186,42 +185,42 @@ hopperAttentionForward(const TensorMap &q, const TensorMap &k,
     if (int key = seen(0); key < Shape::keys) {
       GroupScores<side> scores;
       PackedScores<side> packed;
-      Turns<groups> turns;
+      OrderedSequence<groups> order;
       int tile = 1;
       queriesThere.wait(0);
-      keyRing.awaitTile(0);
-      products.begin();
-      beginDots(products, scores, queries, groupRow, keys(0));
-      products.wait<0>(scores);
-      keyRing.giveBack(0);
+      keyRing.consumerWait(0);
+      wgmma.begin();
+      beginDots(wgmma, scores, queries, groupRow, keys(0));
+      wgmma.wait<0>(scores);
+      keyRing.consumerRelease(0);
       soften(scores, key);
       packScores<T>(scores, packed);
       for (key = seen(key + side); key < Shape::keys; ++tile) {
         int next = seen(key + side);
-        keyRing.awaitTile(tile);
-        turns.begin();
-        products.begin();
-        beginDots(products, scores, queries, groupRow, keys(tile));
-        valueRing.awaitTile(tile - 1);
-        products.begin();
-        beginSums(products, sums, packed, values(tile - 1));
-        turns.end(next >= Shape::keys);
-        products.wait<1>(scores);
-        keyRing.giveBack(tile);
+        keyRing.consumerWait(tile);
+        order.begin();
+        wgmma.begin();
+        beginDots(wgmma, scores, queries, groupRow, keys(tile));
+        valueRing.consumerWait(tile - 1);
+        wgmma.begin();
+        beginSums(wgmma, sums, packed, values(tile - 1));
+        order.end(next >= Shape::keys);
+        wgmma.wait<1>(scores);
+        keyRing.consumerRelease(tile);
         soften(scores, key);
-        // Else the compiler waits first, and the last products run beside
+        // Else the compiler waits first, and the last MMAs run beside
         // nothing.
         computeBefore(rows.sum[0] + rows.sum[1]);
-        products.wait<0>(sums);
-        valueRing.giveBack(tile - 1);
+        wgmma.wait<0>(sums);
+        valueRing.consumerRelease(tile - 1);
         scaleRows(sums, rows.before);
         packScores<T>(scores, packed);
         key = next;
       }
-      valueRing.awaitTile(tile - 1);
-      products.begin();
-      beginSums(products, sums, packed, values(tile - 1));
-      products.wait<0>(sums);
+      valueRing.consumerWait(tile - 1);
+      wgmma.begin();
+      beginSums(wgmma, sums, packed, values(tile - 1));
+      wgmma.wait<0>(sums);
     }
     float factors[2];
     finishSoftmax<Shape>(rows, factors, lse, head, warpRow);
@@ -248,20 +247,20 @@ HOCKET_DEVICE void hopperAttentionQueryGradient(
   using T = typename Shape::T;
   constexpr int own = kHopperRows, side = hopperKeys(Shape::dim);
   using Roles = WarpRoles<own / 64>;
-  using Own = HeadPanels<Shape, own>;
-  using Tile = HeadPanels<Shape, side>;
+  using Own = HeadTile<Shape, own>;
+  using Tile = HeadTile<Shape, side>;
   // A tile of keys is read until the next one has been.
-  constexpr int keyPlaces = 3, valuePlaces = 2;
-  static_assert(keyPlaces + valuePlaces == kHopperGradientPlaces);
-  __shared__ TileRing<keyPlaces> keyRing;
-  __shared__ TileRing<valuePlaces> valueRing;
-  __shared__ SharedBarrier ownThere;
-  char *start = alignPanels(shared);
+  constexpr int keyStages = 3, valueStages = 2;
+  static_assert(keyStages + valueStages == kHopperGradientStages);
+  __shared__ TileRing<keyStages> keyRing;
+  __shared__ TileRing<valueStages> valueRing;
+  __shared__ Mbarrier ownThere;
+  char *start = alignTiles(shared);
   Own queries{start}, gradients{start + Own::bytes};
   start += 2 * Own::bytes;
-  auto keys = [&](int i) { return Tile{start + i % keyPlaces * Tile::bytes}; };
+  auto keys = [&](int i) { return Tile{start + i % keyStages * Tile::bytes}; };
   auto values = [&](int i) {
-    return Tile{start + (keyPlaces + i % valuePlaces) * Tile::bytes};
+    return Tile{start + (keyStages + i % valueStages) * Tile::bytes};
   };
   Head<Shape> head{static_cast<int>(blockIdx.z), static_cast<int>(blockIdx.y)};
   int firstRow = queryTile<Shape>() * own;
@@ -277,7 +276,7 @@ HOCKET_DEVICE void hopperAttentionQueryGradient(
     ownThere.begin(1);
     keyRing.begin(1, own / 16);
     valueRing.begin(1, own / 16);
-    showBarriers();
+    fenceBarrierInit();
   }
   __syncthreads();
   if (Roles::fetches()) {
@@ -291,19 +290,19 @@ HOCKET_DEVICE void hopperAttentionQueryGradient(
       fetchRows(gradients, dO, ownThere, head.h, firstRow, head.b);
     }
     for (int tile = 0; key < Shape::keys; ++tile, key = seen(key + side)) {
-      keyRing.awaitPlace(tile);
+      keyRing.producerAcquire(tile);
       keyRing.barrier(tile).expect(Tile::bytes);
       fetchRows(keys(tile), k, keyRing.barrier(tile), group, key, head.b);
-      valueRing.awaitPlace(tile);
+      valueRing.producerAcquire(tile);
       valueRing.barrier(tile).expect(Tile::bytes);
       fetchRows(values(tile), v, valueRing.barrier(tile), group, key, head.b);
     }
   } else {
     Roles::beginToMultiply();
-    int groupRow = warpGroup() * 64, warpRow = firstRow + threadIdx.x / 32 * 16;
+    int groupRow = warpgroup() * 64, warpRow = firstRow + threadIdx.x / 32 * 16;
     GroupSums<Shape> sums = {};
     PackedKeyScores<Shape> packed;
-    GroupProducts products;
+    Wgmma wgmma;
     float lseOfRows[2], deltaOfRows[2];
 #pragma unroll
     for (int half = 0; half < 2; ++half) {
@@ -325,38 +324,38 @@ HOCKET_DEVICE void hopperAttentionQueryGradient(
     if (int key = seen(0); key < Shape::keys) {
       KeyScores<Shape> p, ds;
       auto beginTile = [&](int tile) {
-        keyRing.awaitTile(tile);
-        products.begin();
-        beginDots(products, p, queries, groupRow, keys(tile));
-        valueRing.awaitTile(tile);
-        products.begin();
-        beginDots(products, ds, gradients, groupRow, values(tile));
+        keyRing.consumerWait(tile);
+        wgmma.begin();
+        beginDots(wgmma, p, queries, groupRow, keys(tile));
+        valueRing.consumerWait(tile);
+        wgmma.begin();
+        beginDots(wgmma, ds, gradients, groupRow, values(tile));
       };
       int tile = 1;
       ownThere.wait(0);
       beginTile(0);
-      products.wait<1>(p);
+      wgmma.wait<1>(p);
       auto kept = find(p, key);
-      products.wait<0>(ds);
-      valueRing.giveBack(0);
+      wgmma.wait<0>(ds);
+      valueRing.consumerRelease(0);
       gradientOfScores(p, ds, kept, deltaOf);
       packScores<T>(ds, packed);
       for (key = seen(key + side); key < Shape::keys;
            key = seen(key + side), ++tile) {
         beginTile(tile);
-        beginSums(products, sums, packed, keys(tile - 1));
-        products.wait<2>(p);
+        beginSums(wgmma, sums, packed, keys(tile - 1));
+        wgmma.wait<2>(p);
         kept = find(p, key);
-        products.wait<1>(ds);
-        valueRing.giveBack(tile);
+        wgmma.wait<1>(ds);
+        valueRing.consumerRelease(tile);
         gradientOfScores(p, ds, kept, deltaOf);
-        products.wait<0>(sums);
-        keyRing.giveBack(tile - 1);
+        wgmma.wait<0>(sums);
+        keyRing.consumerRelease(tile - 1);
         packScores<T>(ds, packed);
       }
-      products.begin();
-      beginSums(products, sums, packed, keys(tile - 1));
-      products.wait<0>(sums);
+      wgmma.begin();
+      beginSums(wgmma, sums, packed, keys(tile - 1));
+      wgmma.wait<0>(sums);
     }
     storeRows<T, Shape::dim>(dq + head.query(), head.queryPitch, warpRow,
                              Shape::queries, sums, Shape::scale, Shape::scale);
@@ -379,19 +378,19 @@ hopperAttentionKeyGradient(const TensorMap &q, const TensorMap &k,
   using T = typename Shape::T;
   constexpr int own = kHopperRows, side = kHopperQueries;
   constexpr int group = Shape::heads / Shape::kvHeads;
-  constexpr int places = kHopperQueryPlaces;
+  constexpr int stages = kHopperQueryStages;
   using Roles = WarpRoles<own / 64>;
-  using Own = HeadPanels<Shape, own>;
-  using Tile = HeadPanels<Shape, side>;
-  __shared__ TileRing<places> ring;
-  __shared__ SharedBarrier ownThere;
-  __shared__ float statistics[places][2][side]; ///< [tile][lse, delta]
-  char *start = alignPanels(shared);
+  using Own = HeadTile<Shape, own>;
+  using Tile = HeadTile<Shape, side>;
+  __shared__ TileRing<stages> ring;
+  __shared__ Mbarrier ownThere;
+  __shared__ float statistics[stages][2][side]; ///< [tile][lse, delta]
+  char *start = alignTiles(shared);
   Own keys{start}, values{start + Own::bytes};
   start += 2 * Own::bytes;
-  auto queries = [&](int i) { return Tile{start + i % places * Tile::bytes}; };
+  auto queries = [&](int i) { return Tile{start + i % stages * Tile::bytes}; };
   auto gradients = [&](int i) {
-    return Tile{start + (places + i % places) * Tile::bytes};
+    return Tile{start + (stages + i % stages) * Tile::bytes};
   };
   Head<Shape> head{static_cast<int>(blockIdx.z),
                    static_cast<int>(blockIdx.y) * group};
@@ -412,7 +411,7 @@ hopperAttentionKeyGradient(const TensorMap &q, const TensorMap &k,
   if (threadIdx.x == 0) {
     ownThere.begin(1);
     ring.begin(32, own / 16);
-    showBarriers();
+    fenceBarrierInit();
   }
   __syncthreads();
   if (Roles::fetches()) {
@@ -429,14 +428,14 @@ hopperAttentionKeyGradient(const TensorMap &q, const TensorMap &k,
          ++tile, query = seeing(query + side)) {
       Head<Shape> from = headOf(query);
       int row = query % each;
-      ring.awaitPlace(tile);
+      ring.producerAcquire(tile);
       for (int i = lane; i < 2 * side; i += 32) {
         int at = row + i % side;
         const float *of = i < side ? lse : delta;
-        statistics[tile % places][i / side][i % side] =
+        statistics[tile % stages][i / side][i % side] =
             at < Shape::queries ? of[from.statistic() + at] : 0.0f;
       }
-      SharedBarrier &barrier = ring.barrier(tile);
+      Mbarrier &barrier = ring.barrier(tile);
       if (Roles::isFetcher()) {
         barrier.expect(2 * Tile::bytes);
         fetchRows(queries(tile), q, barrier, from.h, row, head.b);
@@ -447,9 +446,9 @@ hopperAttentionKeyGradient(const TensorMap &q, const TensorMap &k,
     }
   } else {
     Roles::beginToMultiply();
-    int groupRow = warpGroup() * 64, warpRow = firstRow + threadIdx.x / 32 * 16;
+    int groupRow = warpgroup() * 64, warpRow = firstRow + threadIdx.x / 32 * 16;
     GroupSums<Shape> keySums = {}, valueSums = {};
-    GroupProducts products;
+    Wgmma wgmma;
     int query = seeing(0);
     if (query < group * each)
       ownThere.wait(0);
@@ -458,7 +457,7 @@ hopperAttentionKeyGradient(const TensorMap &q, const TensorMap &k,
       GroupScores<side> p, ds;
       PackedScores<side> packed, packedDs;
       int row = query % each, lane = 2 * (threadIdx.x % 4);
-      const auto &statistic = statistics[tile % places];
+      const auto &statistic = statistics[tile % stages];
       auto lseOf = [&](int j, int i) {
         return statistic[0][lane + 8 * j + i % 2];
       };
@@ -468,11 +467,11 @@ hopperAttentionKeyGradient(const TensorMap &q, const TensorMap &k,
       bool all = row + side <= Shape::queries &&
                  tilesSeeAll<Shape, side, own>(call, row, firstRow);
       WarpPlace place(warpRow, row);
-      ring.awaitTile(tile);
-      products.begin();
-      beginDots(products, p, keys, groupRow, queries(tile));
-      beginDots(products, ds, values, groupRow, gradients(tile));
-      products.wait<1>(p);
+      ring.consumerWait(tile);
+      wgmma.begin();
+      beginDots(wgmma, p, keys, groupRow, queries(tile));
+      beginDots(wgmma, ds, values, groupRow, gradients(tile));
+      wgmma.wait<1>(p);
       findProbabilities<Shape, false>(p, call, place, all, lseOf);
       KeptScores<Shape, false, side / 8> kept(call, place, headOf(query));
       GroupScores<side> dropped;
@@ -481,16 +480,16 @@ hopperAttentionKeyGradient(const TensorMap &q, const TensorMap &k,
         dropped[i / 4][i % 4] = p[i / 4][i % 4];
       kept.apply(dropped);
       packScores<T>(dropped, packed);
-      products.begin();
-      beginSums(products, valueSums, packed, gradients(tile));
-      products.wait<1>(ds);
+      wgmma.begin();
+      beginSums(wgmma, valueSums, packed, gradients(tile));
+      wgmma.wait<1>(ds);
       gradientOfScores(p, ds, kept, deltaOf);
       packScores<T>(ds, packedDs);
-      products.begin();
-      beginSums(products, keySums, packedDs, queries(tile));
-      products.wait<0>(valueSums);
-      products.wait<0>(keySums);
-      ring.giveBack(tile);
+      wgmma.begin();
+      beginSums(wgmma, keySums, packedDs, queries(tile));
+      wgmma.wait<0>(valueSums);
+      wgmma.wait<0>(keySums);
+      ring.consumerRelease(tile);
     }
     storeRows<T, Shape::dim>(dk + head.key(), head.keyPitch, warpRow,
                              Shape::keys, keySums, Shape::scale, Shape::scale);

@@ -58,8 +58,8 @@ public:
   /// does in types (which the symbol is not named for then).
   LaunchText &declare(const std::string &text);
 
-  /// For a multiprocessor that has one block at a time: registers of its warp
-  /// groups may change hands.
+  /// For a multiprocessor that has one block at a time: registers of its
+  /// warpgroups may change hands.
   LaunchText &oneBlock();
 
   /// Where the preprocessor finds that to hold alone.

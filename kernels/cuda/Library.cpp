@@ -54,30 +54,30 @@ struct Row {
 constexpr Row rows[] = {
     {"embedding", launchEmbedding},
     {"embedding_gradient", launchEmbeddingGradient},
-    {"embedding_piece", launchEmbedding},
-    {"embedding_gradient_piece", launchEmbeddingGradient},
+    {"embedding_shard", launchEmbedding},
+    {"embedding_gradient_shard", launchEmbeddingGradient},
     {"pad_rows", launchPadRows},
     {"accumulate", launchAccumulate},
     {"rope_table", launchRopeTable},
-    {"rope_table_piece", launchRopeTable},
+    {"rope_table_shard", launchRopeTable},
     {"positions", launchPositions},
     {"rope", launchRope},
     {"attention_forward", launchAttentionForward},
     {"attention_backward", launchAttentionBackward},
-    {"attention_forward_piece", launchAttentionForward},
-    {"attention_backward_piece", launchAttentionBackward},
+    {"attention_forward_shard", launchAttentionForward},
+    {"attention_backward_shard", launchAttentionBackward},
     {"merge_attention", launchMergeAttention},
     {"cross_entropy_forward", launchCrossEntropyForward},
     {"cross_entropy_backward", launchCrossEntropyBackward},
     {"cross_entropy_rows", launchCrossEntropyRows},
-    {"cross_entropy_backward_piece", launchCrossEntropyPiece},
+    {"cross_entropy_backward_shard", launchCrossEntropyShard},
     {"cross_entropy_joint", launchCrossEntropyJoint},
     {"log_sum_exp", launchLogSumExp},
     {"count_labels", launchCountLabels},
     {"mean_loss", launchMeanLoss},
-    {"gather_pieces", launchGatherPieces},
-    {"scatter_pieces", launchScatterPieces},
-    {"slice_piece", launchSlicePiece},
+    {"gather_shards", launchGatherShards},
+    {"scatter_shards", launchScatterShards},
+    {"slice_shard", launchSliceShard},
     {"transpose", launchTranspose},
     {"global_norm", launchGlobalNorm},
     {"router", launchRouter},
@@ -135,7 +135,7 @@ KernelError faultText(uint32_t word) {
   case cuda::Fault::Label:
     return "cross_entropy: a label is outside the vocabulary";
   case cuda::Fault::Place:
-    return "a piece starts outside of the whole";
+    return "a shard starts outside of the whole";
   case cuda::Fault::Expert:
     return "experts: a chosen expert does not exist";
   case cuda::Fault::Slot:

@@ -46,18 +46,18 @@ KernelError launchCrossEntropyForward(const CudaRequest &request,
 KernelError launchCrossEntropyBackward(const CudaRequest &request,
                                        CudaCall &call);
 KernelError launchCrossEntropyRows(const CudaRequest &request, CudaCall &call);
-KernelError launchCrossEntropyPiece(const CudaRequest &request, CudaCall &call);
+KernelError launchCrossEntropyShard(const CudaRequest &request, CudaCall &call);
 KernelError launchCrossEntropyJoint(const CudaRequest &request, CudaCall &call);
 KernelError launchLogSumExp(const CudaRequest &request, CudaCall &call);
 KernelError launchCountLabels(const CudaRequest &request, CudaCall &call);
 KernelError launchMeanLoss(const CudaRequest &request, CudaCall &call);
 
-// PieceLaunches.cpp
+// ShardLaunches.cpp
 KernelError launchPadRows(const CudaRequest &request, CudaCall &call);
 KernelError launchAccumulate(const CudaRequest &request, CudaCall &call);
-KernelError launchGatherPieces(const CudaRequest &request, CudaCall &call);
-KernelError launchScatterPieces(const CudaRequest &request, CudaCall &call);
-KernelError launchSlicePiece(const CudaRequest &request, CudaCall &call);
+KernelError launchGatherShards(const CudaRequest &request, CudaCall &call);
+KernelError launchScatterShards(const CudaRequest &request, CudaCall &call);
+KernelError launchSliceShard(const CudaRequest &request, CudaCall &call);
 KernelError launchTranspose(const CudaRequest &request, CudaCall &call);
 KernelError launchMergeAttention(const CudaRequest &request, CudaCall &call);
 

@@ -40,21 +40,21 @@ KernelError launchCrossEntropyForward(const CudaRequest &request,
   return addSum(call, loss.size("valid", n[3]), n[1]);
 }
 
-/// Of a whole vocabulary or of a piece: its columns from `first` on.
-static KernelError addBackward(const CudaRequest &request, bool piece,
+/// Of a whole vocabulary or of a shard: its columns from `first` on.
+static KernelError addBackward(const CudaRequest &request, bool shard,
                                CudaCall &call) {
   Integers n = request.integers;
   std::string type = cudaType(n[0]);
   LaunchText text(kHeader, "crossEntropyBackward", {type});
   text.in("logits", type, 0).in("labels", "int", 1).in("lse", "float", 2);
   text.in("dloss", "float", 3);
-  if (piece)
+  if (shard)
     text.in("count", "float", 4);
   else
     text.workspace("count", "const float");
-  text.out("dlogits", type, piece ? 5 : 4).size("vocab", n[2]);
+  text.out("dlogits", type, shard ? 5 : 4).size("vocab", n[2]);
   text.size("valid", n[3]);
-  if (piece)
+  if (shard)
     text.scalar("first", 0);
   else
     text.pass("0");
@@ -69,12 +69,12 @@ KernelError launchCrossEntropyBackward(const CudaRequest &request,
   call.workspaceBytes = 4;
   if (KernelError error = addSum(call, count, request.integers[1]))
     return error;
-  return addBackward(request, /*piece=*/false, call);
+  return addBackward(request, /*shard=*/false, call);
 }
 
-KernelError launchCrossEntropyPiece(const CudaRequest &request,
+KernelError launchCrossEntropyShard(const CudaRequest &request,
                                     CudaCall &call) {
-  return addBackward(request, /*piece=*/true, call);
+  return addBackward(request, /*shard=*/true, call);
 }
 
 KernelError launchCrossEntropyJoint(const CudaRequest &request,

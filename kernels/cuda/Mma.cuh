@@ -5,7 +5,7 @@
 //===----------------------------------------------------------------------===//
 ///
 /// \file
-/// Products of 16 x 16 by 16 x 8 fragments in bf16 or f16 with f32 sums
+/// MMAs of 16 x 16 by 16 x 8 fragments in bf16 or f16 with f32 sums
 /// (mma.m16n8k16), loads of fragments from shared memory (ldmatrix), and
 /// asynchronous copies from global to shared memory (cp.async): sm_80 and
 /// later. With g = lane / 4 and t = lane % 4 a thread holds
@@ -50,7 +50,7 @@ template <> HOCKET_MEMBER unsigned packPair<f16>(float low, float high) {
 }
 
 //===----------------------------------------------------------------------===//
-// Products
+// MMAs
 //===----------------------------------------------------------------------===//
 
 /// c += a b. Every lane of the warp must call it.

@@ -88,16 +88,16 @@ template <int Rows, int Dim> struct RowSums {
                          float *stage) {
     int thread = threadIdx.x, x = thread % 16, y = thread / 16;
     for (int start = 0; start < kPlainOthers && b.first + start < b.count;
-         start += kPlainProducts) {
+         start += kPlainGemmRows) {
       __syncthreads(); // What was staged has been read; scores are written.
-      for (int i = thread; i < kPlainProducts * columns * 16;
+      for (int i = thread; i < kPlainGemmRows * columns * 16;
            i += kPlainThreads) {
         int row = i / (columns * 16), column = i % (columns * 16);
         stage[i] = column < Dim ? b.at(start + row, column) : 0.0f;
       }
       __syncthreads();
 #pragma unroll 4
-      for (int k = 0; k < kPlainProducts; ++k)
+      for (int k = 0; k < kPlainGemmRows; ++k)
 #pragma unroll
         for (int i = 0; i < Rows / 16; ++i) {
           float score = scores[(y + 16 * i) * kScorePitch + start + k];

@@ -65,7 +65,7 @@ HOCKET_DEVICE void randomWords(const RandomKey &key, unsigned long long first,
 }
 
 /// The place of row `row` of a dim of `rows` that is stored in parts of `part`
-/// (kernels/reference/TensorPiece.h).
+/// (kernels/reference/TensorShard.h).
 HOCKET_DEVICE Integer unfold(Integer row, Integer rows, Integer part) {
   Integer stored = row / part, last = rows / part - 1;
   Integer number = stored % 2 != 0 ? last - stored / 2 : stored / 2;

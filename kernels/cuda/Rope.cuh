@@ -17,7 +17,7 @@
 
 namespace hocket::cuda {
 
-/// The first row of a piece, of which a fault is made if it is none.
+/// The first row of a shard, of which a fault is made if it is none.
 HOCKET_DEVICE bool isPlace(Integer first, unsigned *fault) {
   bool good = first >= 0 && first <= 0x7fffffff;
   if (!good && threadIdx.x == 0)
@@ -67,9 +67,9 @@ template <class T, bool Inverse>
 HOCKET_DEVICE void rope(const T *x, const float *table, T *y, Integer rows,
                         Integer sequence, Integer heads, Integer half) {
   constexpr int N = 16 / sizeof(T);
-  Integer pieces = (half + N - 1) / N;
+  Integer vectors = (half + N - 1) / N;
   Integer at = Integer(blockIdx.x) * 256 + threadIdx.x;
-  Integer row = quotient(at, pieces), column = (at - row * pieces) * N;
+  Integer row = quotient(at, vectors), column = (at - row * vectors) * N;
   if (row >= rows)
     return;
   Integer token = quotient(row, heads);

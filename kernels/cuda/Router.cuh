@@ -139,10 +139,9 @@ HOCKET_DEVICE void closeGroups(double *biased, double *worths, int experts,
 /// `scratch` has room for a number an expert and a group for each warp of the
 /// launch (in shared memory: of the block). `bias` may be null.
 ///
-/// Budget: 56 registers; a turn: 2900 instructions, 48 loads, 4 stores, 74
-/// shared.
-/// Over: 40 bytes spilled, 16 bytes of stack: constants of exponentials in
-/// double want more registers than the assembler gives.
+/// Budget: 56 registers; an iteration: 2900 instructions, 48 loads, 4 stores,
+/// 74 shared. Over: 40 bytes spilled, 16 bytes of stack: constants of
+/// exponentials in double want more registers than the assembler gives.
 template <bool Sigmoid, bool Renormalise, bool InShared>
 HOCKET_DEVICE void router(const float *logits, const float *bias,
                           float *weights, int *chosen, Integer tokens,
@@ -178,7 +177,7 @@ HOCKET_DEVICE void router(const float *logits, const float *bias,
   }
 }
 
-/// Budget: 56 registers; a turn: 740 instructions, 31 loads, 1 store.
+/// Budget: 56 registers; an iteration: 740 instructions, 31 loads, 1 store.
 /// Over: 8 bytes spilled, 8 bytes of stack: constants of exponentials in double
 /// want more registers than the assembler gives.
 template <bool Sigmoid, bool Renormalise>
@@ -224,7 +223,7 @@ HOCKET_DEVICE void routerGradient(const float *dweights, const float *logits,
 /// What a token's scores need to become q: the softmax' logsumexp or the
 /// sigmoids' factor.
 ///
-/// Budget: 48 registers; a turn: 130 instructions, 2 loads.
+/// Budget: 48 registers; an iteration: 130 instructions, 2 loads.
 template <bool Sigmoid>
 HOCKET_DEVICE void routerShares(const float *logits, double *shares,
                                 Integer tokens, Integer experts) {
@@ -239,7 +238,7 @@ HOCKET_DEVICE void routerShares(const float *logits, double *shares,
 
 /// parts[part, e]: the sum of q over the part's tokens, 32 experts a block.
 ///
-/// Budget: 48 registers; a turn: 150 instructions, 4 loads.
+/// Budget: 48 registers; an iteration: 150 instructions, 4 loads.
 /// Over: 16 bytes spilled, 8 bytes of stack: constants of exponentials in
 /// double want more registers than the assembler gives.
 template <bool Sigmoid>
@@ -276,7 +275,7 @@ HOCKET_DEVICE void routerSums(const double *parts, float *sums,
   sums[e] = static_cast<float>(sum);
 }
 
-/// Budget: 48 registers; a turn: 145 instructions, 4 loads, 2 stores.
+/// Budget: 48 registers; an iteration: 145 instructions, 4 loads, 2 stores.
 template <bool Sigmoid>
 HOCKET_DEVICE void
 routerProbabilitiesGradient(const float *dsums, const float *logits,
@@ -300,7 +299,7 @@ routerProbabilitiesGradient(const float *dsums, const float *logits,
 // z-loss and balance
 //===----------------------------------------------------------------------===//
 
-/// Budget: 56 registers; a turn: 660 instructions, 36 loads.
+/// Budget: 56 registers; an iteration: 660 instructions, 36 loads.
 HOCKET_DEVICE void routerZLossParts(const float *logits, double *parts,
                                     Integer tokens, Integer experts) {
   __shared__ double scratch[8];
@@ -329,7 +328,7 @@ HOCKET_DEVICE void routerZLoss(const double *parts, float *loss) {
   *loss = static_cast<float>(sum);
 }
 
-/// Budget: 48 registers; a turn: 135 instructions, 2 loads, 2 stores.
+/// Budget: 48 registers; an iteration: 135 instructions, 2 loads, 2 stores.
 HOCKET_DEVICE void routerZLossGradient(const float *dloss, const float *logits,
                                        float *dlogits, Integer tokens,
                                        Integer experts) {
@@ -345,7 +344,7 @@ HOCKET_DEVICE void routerZLossGradient(const float *dloss, const float *logits,
 
 /// One block of 256 threads.
 ///
-/// Budget: 32 registers; a turn: 115 instructions, 15 loads, 4 stores.
+/// Budget: 32 registers; an iteration: 115 instructions, 15 loads, 4 stores.
 HOCKET_DEVICE void balanceBias(const float *bias, const float *counts,
                                const float *skip, float *result,
                                Integer experts, double rate) {

@@ -13,7 +13,7 @@ namespace hocket::kernels::library {
 
 using Integers = std::span<const int64_t>;
 
-/// The first row of a piece, 0 of what is whole.
+/// The first row of a shard, 0 of what is whole.
 static void addFirst(LaunchText &text, const CudaRequest &request) {
   if (request.scalars > 0)
     text.scalar("first", 0);
@@ -21,14 +21,14 @@ static void addFirst(LaunchText &text, const CudaRequest &request) {
     text.pass("0");
 }
 
-static std::string isPiece(const CudaRequest &request) {
+static std::string isShard(const CudaRequest &request) {
   return request.scalars > 0 ? "true" : "false";
 }
 
 KernelError launchEmbedding(const CudaRequest &request, CudaCall &call) {
   Integers n = request.integers;
   std::string from = cudaType(n[0]), to = cudaType(n[1]);
-  LaunchText text("Embedding.cuh", "embedding", {from, to, isPiece(request)});
+  LaunchText text("Embedding.cuh", "embedding", {from, to, isShard(request)});
   text.in("ids", "int", 0).in("table", from, 1).out("out", to, 2);
   text.size("vocab", n[3]).size("hidden", n[4]);
   addFirst(text, request);
@@ -40,7 +40,7 @@ KernelError launchEmbeddingGradient(const CudaRequest &request,
   Integers n = request.integers;
   std::string type = cudaType(n[0]);
   LaunchText text("Embedding.cuh", "embeddingGradient",
-                  {type, isPiece(request)});
+                  {type, isShard(request)});
   text.in("ids", "int", 0).in("dy", type, 1).out("table", "float", 2);
   text.size("tokens", n[1]).size("vocab", n[2]).size("hidden", n[3]);
   addFirst(text, request);
@@ -50,7 +50,7 @@ KernelError launchEmbeddingGradient(const CudaRequest &request,
 
 KernelError launchRopeTable(const CudaRequest &request, CudaCall &call) {
   Integers n = request.integers;
-  bool piece = n.size() > 2;
+  bool shard = n.size() > 2;
   LaunchText text("Rope.cuh", "ropeTable");
   std::string numbers;
   for (double frequency : request.floats) {
@@ -64,7 +64,7 @@ KernelError launchRopeTable(const CudaRequest &request, CudaCall &call) {
                numbers + "};\n");
   text.pass("$_frequencies").out("table", "float", 0);
   text.size("rows", n[0]).size("half", n[1] / 2);
-  text.size("whole", piece ? n[2] : n[0]).size("part", piece ? n[3] : 0);
+  text.size("whole", shard ? n[2] : n[0]).size("part", shard ? n[3] : 0);
   addFirst(text, request);
   return addLaunch(call, text.fault(), blocksOf(n[0] * (n[1] / 2), 256), 256);
 }
@@ -81,11 +81,11 @@ KernelError launchRope(const CudaRequest &request, CudaCall &call) {
   Integers n = request.integers;
   std::string type = cudaType(n[0]);
   int64_t rows = n[1] * n[2] * n[3], half = n[4] / 2;
-  int64_t pieces = blocksOf(half, 16 / bytesOf(static_cast<DType>(n[0])));
+  int64_t vectors = blocksOf(half, 16 / bytesOf(static_cast<DType>(n[0])));
   LaunchText text("Rope.cuh", "rope", {type, n[5] != 0 ? "true" : "false"});
   text.in("x", type, 0).in("table", "float", 1).out("y", type, 2);
   text.size("rows", rows).size("sequence", n[2]).size("heads", n[3]);
-  return addLaunch(call, text.size("half", half), blocksOf(rows * pieces, 256),
+  return addLaunch(call, text.size("half", half), blocksOf(rows * vectors, 256),
                    256);
 }
 

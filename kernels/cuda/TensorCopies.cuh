@@ -1,4 +1,4 @@
-//===- TensorCopies.cuh - Tiles that the copy engine fetches ----*- C++ -*-===//
+//===- TensorCopies.cuh - Tiles that TMA fetches ----------------*- C++ -*-===//
 //
 // Part of Hocket, under the Apache License v2.0.
 //
@@ -6,17 +6,17 @@
 ///
 /// \file
 /// What sm_90 has so that some warps fetch tiles and others multiply them: the
-/// copy engine ("TMA"), which one thread tells to copy a box of a tensor into
-/// shared memory, barriers in shared memory on which such copies end, barriers
-/// of some warps, and registers that warp groups hand to each other (PTX ISA,
-/// "Asynchronous copy: Tensor copy", "mbarrier", "setmaxnreg"). A tile in a
-/// ring of places goes its way like this:
+/// Tensor Memory Accelerator ("TMA"), which one thread tells to copy a box of a
+/// tensor into shared memory, barriers in shared memory on which such copies
+/// end, named barriers, and registers that warpgroups hand to each other (PTX
+/// ISA, "Asynchronous copy: Tensor copy", "mbarrier", "setmaxnreg"). A tile in
+/// a ring of stage buffers goes its way like this:
 ///
 ///   producer                              consumers
 ///   free.wait(phase of the last round)
 ///   there.expect(bytes)
 ///   copyBox(tile, map, there, ..)         there.wait(phase of this round)
-///                                         multiply, wait for the products
+///                                         multiply, wait for the MMAs
 ///                                         free.arrive()
 ///
 //===----------------------------------------------------------------------===//
@@ -43,14 +43,14 @@ struct alignas(64) TensorMap {
 /// A barrier in shared memory ("mbarrier"). It is in phase 0, 1, ..; a phase
 /// ends when as many threads have arrived as were said to and all bytes that
 /// they expect have been copied.
-class SharedBarrier {
+class Mbarrier {
 public:
-  /// By one thread; then showBarriers() by it, then a barrier of the block.
+  /// By one thread; then fenceBarrierInit() by it, then a barrier of the block.
   HOCKET_MEMBER void begin(unsigned arrivals) {
 #ifdef HOCKET_EMULATED
     hocket_emulator.beginBarrier(&word, arrivals);
 #else
-    asm volatile("mbarrier.init.shared::cta.b64 [%0], %1;" ::"r"(place()),
+    asm volatile("mbarrier.init.shared::cta.b64 [%0], %1;" ::"r"(address()),
                  "r"(arrivals)
                  : "memory");
 #endif
@@ -62,7 +62,7 @@ public:
 #ifdef HOCKET_EMULATED
     hocket_emulator.arrive(&word, 0);
 #else
-    asm volatile("mbarrier.arrive.shared::cta.b64 _, [%0];" ::"r"(place())
+    asm volatile("mbarrier.arrive.shared::cta.b64 _, [%0];" ::"r"(address())
                  : "memory");
 #endif
   }
@@ -71,10 +71,10 @@ public:
 #ifdef HOCKET_EMULATED
     hocket_emulator.arrive(&word, bytes);
 #else
-    asm volatile(
-        "mbarrier.arrive.expect_tx.shared::cta.b64 _, [%0], %1;" ::"r"(place()),
-        "r"(bytes)
-        : "memory");
+    asm volatile("mbarrier.arrive.expect_tx.shared::cta.b64 _, [%0], %1;" ::"r"(
+                     address()),
+                 "r"(bytes)
+                 : "memory");
 #endif
   }
 
@@ -89,11 +89,11 @@ public:
 #endif
   }
 
-  /// Its place in shared memory, for copies.
+  /// Its address in shared memory, for copies.
 #ifdef HOCKET_EMULATED
-  HOCKET_MEMBER void *place() { return &word; }
+  HOCKET_MEMBER void *address() { return &word; }
 #else
-  HOCKET_MEMBER unsigned place() {
+  HOCKET_MEMBER unsigned address() {
     return static_cast<unsigned>(__cvta_generic_to_shared(&word));
   }
 #endif
@@ -107,7 +107,7 @@ private:
                  "mbarrier.try_wait.parity.shared::cta.b64 ended, [%1], %2;\n"
                  "selp.u32 %0, 1, 0, ended;\n}"
                  : "=r"(ended)
-                 : "r"(place()), "r"(phase & 1)
+                 : "r"(address()), "r"(phase & 1)
                  : "memory");
     return ended != 0;
   }
@@ -116,28 +116,29 @@ private:
   unsigned long long word;
 };
 
-/// Barriers that this thread has begun are seen by the copy engine, too.
-HOCKET_DEVICE void showBarriers() {
+/// Barriers that this thread has begun are seen by TMA, too.
+HOCKET_DEVICE void fenceBarrierInit() {
 #ifdef HOCKET_EMULATED
-  hocket_emulator.showBarriers();
+  hocket_emulator.fenceBarrierInit();
 #else
   asm volatile("fence.mbarrier_init.release.cluster;" ::: "memory");
 #endif
 }
 
-/// Barriers of some of a block's warps, which have numbers from 1 to 15:
-/// meet() goes on when `threads` threads have come to meet() or signal().
-/// Every lane of a warp must call it.
-HOCKET_DEVICE void meet(int barrier, int threads) {
+/// Named barriers of a block, which have numbers from 1 to 15:
+/// namedBarrierSync() goes on when `threads` threads have come to
+/// namedBarrierSync() or namedBarrierArrive(). Every lane of a warp must call
+/// it.
+HOCKET_DEVICE void namedBarrierSync(int barrier, int threads) {
 #ifdef HOCKET_EMULATED
-  hocket_emulator.meet(barrier, threads);
+  hocket_emulator.namedBarrierSync(barrier, threads);
 #else
   asm volatile("bar.sync %0, %1;" ::"r"(barrier), "r"(threads) : "memory");
 #endif
 }
-HOCKET_DEVICE void signal(int barrier, int threads) {
+HOCKET_DEVICE void namedBarrierArrive(int barrier, int threads) {
 #ifdef HOCKET_EMULATED
-  hocket_emulator.signal(barrier, threads);
+  hocket_emulator.namedBarrierArrive(barrier, threads);
 #else
   asm volatile("bar.arrive %0, %1;" ::"r"(barrier), "r"(threads) : "memory");
 #endif
@@ -147,26 +148,26 @@ HOCKET_DEVICE void signal(int barrier, int threads) {
 // Copies
 //===----------------------------------------------------------------------===//
 
-/// Begins to copy the box of a tensor whose first element is at the given
-/// places along its dimensions, the innermost first, to a multiple of 1024
+/// Begins to copy the box of a tensor whose first element has the given
+/// coordinates along its dimensions, the innermost first, to a multiple of 1024
 /// bytes; what is not in the tensor becomes 0. Rows of 128 bytes lie there as
-/// in a panel (PanelTile), and all bytes of the box count for the barrier. By
+/// in a SwizzledTile, and all bytes of the box count for the barrier. By
 /// one thread.
-template <class... Places>
-HOCKET_DEVICE void copyBox(void *to, const TensorMap &map,
-                           SharedBarrier &barrier, Places... places) {
-  constexpr int rank = sizeof...(Places);
+template <class... Coordinates>
+HOCKET_DEVICE void copyBox(void *to, const TensorMap &map, Mbarrier &barrier,
+                           Coordinates... coordinates) {
+  constexpr int rank = sizeof...(Coordinates);
   static_assert(rank == 2 || rank == 3 || rank == 4);
-  int at[] = {static_cast<int>(places)...};
+  int at[] = {static_cast<int>(coordinates)...};
 #ifdef HOCKET_EMULATED
-  hocket_emulator.copyBox(to, &map, at, rank, barrier.place());
+  hocket_emulator.copyBox(to, &map, at, rank, barrier.address());
 #else
-  unsigned place = static_cast<unsigned>(__cvta_generic_to_shared(to));
+  unsigned address = static_cast<unsigned>(__cvta_generic_to_shared(to));
 #define HOCKET_COPY_BOX(RANK, LIST, ...)                                       \
   asm volatile("cp.async.bulk.tensor." RANK                                    \
                ".shared::cluster.global.tile.mbarrier::complete_tx::bytes "    \
-               "[%0], [%1, {" LIST "}], [%2];" ::"r"(place),                   \
-               "l"(&map), "r"(barrier.place()), __VA_ARGS__                    \
+               "[%0], [%1, {" LIST "}], [%2];" ::"r"(address),                 \
+               "l"(&map), "r"(barrier.address()), __VA_ARGS__                  \
                : "memory")
   if constexpr (rank == 2)
     HOCKET_COPY_BOX("2d", "%3, %4", "r"(at[0]), "r"(at[1]));
@@ -180,55 +181,55 @@ HOCKET_DEVICE void copyBox(void *to, const TensorMap &map,
 }
 
 //===----------------------------------------------------------------------===//
-// Rings of places
+// Rings of stage buffers
 //===----------------------------------------------------------------------===//
 
-/// The barriers of a ring of places for tiles: whether the tile is there, and
-/// whether the place is free. Tile i is in place i % Places.
-template <int Places> class TileRing {
+/// The barriers of a ring of stage buffers for tiles: whether the tile is
+/// there, and whether the stage is free. Tile i is in place i % Stages.
+template <int Stages> class TileRing {
 public:
   /// By one thread; so many threads, and consuming warps, are there.
   HOCKET_MEMBER void begin(unsigned producers, unsigned consumers) {
-    for (int i = 0; i < Places; ++i) {
+    for (int i = 0; i < Stages; ++i) {
       there[i].begin(producers);
       free[i].begin(consumers);
     }
   }
 
-  // Of producers: waits until the place of tile i may be overwritten; the
+  // Of producers: waits until the stage of tile i may be overwritten; the
   // barrier for what is copied there.
-  HOCKET_MEMBER void awaitPlace(int i) {
-    free[i % Places].wait(i / Places - 1);
+  HOCKET_MEMBER void producerAcquire(int i) {
+    free[i % Stages].wait(i / Stages - 1);
   }
-  HOCKET_MEMBER SharedBarrier &barrier(int i) { return there[i % Places]; }
+  HOCKET_MEMBER Mbarrier &barrier(int i) { return there[i % Stages]; }
 
   // Of consumers: waits until tile i is there; the warp has done with it.
-  HOCKET_MEMBER void awaitTile(int i) { there[i % Places].wait(i / Places); }
-  HOCKET_MEMBER void giveBack(int i) {
+  HOCKET_MEMBER void consumerWait(int i) { there[i % Stages].wait(i / Stages); }
+  HOCKET_MEMBER void consumerRelease(int i) {
     __syncwarp();
     if (threadIdx.x % 32 == 0)
-      free[i % Places].arrive();
+      free[i % Stages].arrive();
   }
 
 private:
-  SharedBarrier there[Places], free[Places];
+  Mbarrier there[Stages], free[Stages];
 };
 
 //===----------------------------------------------------------------------===//
 // Registers
 //===----------------------------------------------------------------------===//
 
-/// From here on this warp group needs only Count registers a thread, or has so
+/// From here on this warpgroup needs only Count registers a thread, or has so
 /// many: a multiple of 8 from 24 to 256. Kernels that call it have one block a
 /// multiprocessor (LaunchText::oneBlock).
-template <int Count> HOCKET_DEVICE void giveRegisters() {
+template <int Count> HOCKET_DEVICE void setmaxnregDec() {
 #ifdef HOCKET_EMULATED
   hocket_emulator.setRegisters(Count, false);
 #else
   asm volatile("setmaxnreg.dec.sync.aligned.u32 %0;" ::"n"(Count));
 #endif
 }
-template <int Count> HOCKET_DEVICE void takeRegisters() {
+template <int Count> HOCKET_DEVICE void setmaxnregInc() {
 #ifdef HOCKET_EMULATED
   hocket_emulator.setRegisters(Count, true);
 #else
@@ -237,40 +238,40 @@ template <int Count> HOCKET_DEVICE void takeRegisters() {
 }
 
 //===----------------------------------------------------------------------===//
-// Roles of warp groups
+// Roles of warpgroups
 //===----------------------------------------------------------------------===//
 
-/// Warp groups 0 .. Groups - 1 multiply, the one behind them fetches tiles; it
+/// Warpgroups 0 .. Groups - 1 multiply, the one behind them fetches tiles; it
 /// hands its registers to them.
 template <int Groups> struct WarpRoles {
   static constexpr int registers = Groups == 2 ? 240 : 160;
 
-  HOCKET_MEMBER static bool fetches() { return warpGroup() == Groups; }
+  HOCKET_MEMBER static bool fetches() { return warpgroup() == Groups; }
   /// Of the group that fetches: the one thread that does so, and its warp.
   HOCKET_MEMBER static bool isFetcher() { return threadIdx.x == 128 * Groups; }
   HOCKET_MEMBER static bool isOfFetchingWarp() {
     return threadIdx.x < 128 * Groups + 32;
   }
-  HOCKET_MEMBER static void beginToFetch() { giveRegisters<24>(); }
-  HOCKET_MEMBER static void beginToMultiply() { takeRegisters<registers>(); }
+  HOCKET_MEMBER static void beginToFetch() { setmaxnregDec<24>(); }
+  HOCKET_MEMBER static void beginToMultiply() { setmaxnregInc<registers>(); }
 };
 
-/// Warp groups that multiply take turns at it: while products of one run, the
+/// Warpgroups that multiply take turns at it: while MMAs of one run, the
 /// others compute probabilities. Each has as many turns.
-template <int Groups> class Turns {
+template <int Groups> class OrderedSequence {
 public:
   HOCKET_MEMBER void begin() {
     if (group > 0 || !isFirst)
-      meet(1 + group, 256);
+      namedBarrierSync(1 + group, 256);
     isFirst = false;
   }
   HOCKET_MEMBER void end(bool isLast) {
     if (group < Groups - 1 || !isLast)
-      signal(1 + (group + 1) % Groups, 256);
+      namedBarrierArrive(1 + (group + 1) % Groups, 256);
   }
 
 private:
-  int group = warpGroup();
+  int group = warpgroup();
   bool isFirst = true;
 };
 

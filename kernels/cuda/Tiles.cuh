@@ -1,11 +1,11 @@
-//===- Tiles.cuh - Pieces of matrices in shared memory ----------*- C++ -*-===//
+//===- Tiles.cuh - Blocks of matrices in shared memory ----------*- C++ -*-===//
 //
 // Part of Hocket, under the Apache License v2.0.
 //
 //===----------------------------------------------------------------------===//
 ///
 /// \file
-/// A tile is a piece of a matrix of two-byte elements in shared memory, from
+/// A tile is a block of a matrix of two-byte elements in shared memory, from
 /// which warps load fragments. Each row is padded by 16 bytes, so that the
 /// eight rows of a load lie in different banks.
 ///
@@ -38,9 +38,9 @@ template <class T, int Rows, int Columns, int Threads> struct Tile {
   HOCKET_MEMBER void copy(const T *from, Integer pitch, Integer row,
                           Integer rowCount, Integer column,
                           Integer columnCount) const {
-    constexpr int width = Aligned ? 8 : 1, pieces = Columns / width;
-    auto copyPiece = [&](int piece) {
-      int r = piece / pieces, c = piece % pieces * width;
+    constexpr int width = Aligned ? 8 : 1, vectors = Columns / width;
+    auto copyVector = [&](int vector) {
+      int r = vector / vectors, c = vector % vectors * width;
       bool exists = row + r < rowCount && column + c < columnCount;
       const T *source =
           from + (exists ? (row + r) * pitch + column + c : Integer(0));
@@ -49,15 +49,15 @@ template <class T, int Rows, int Columns, int Threads> struct Tile {
       else
         *at(r, c) = exists ? *source : T();
     };
-    constexpr int rounds = Rows * pieces / Threads;
-    static_assert(Rows * pieces % Threads == 0);
+    constexpr int rounds = Rows * vectors / Threads;
+    static_assert(Rows * vectors % Threads == 0);
     if constexpr (Aligned) {
 #pragma unroll
       for (int i = 0; i < rounds; ++i)
-        copyPiece(i * Threads + threadIdx.x);
+        copyVector(i * Threads + threadIdx.x);
     } else {
       for (int i = 0; i < rounds; ++i)
-        copyPiece(i * Threads + threadIdx.x);
+        copyVector(i * Threads + threadIdx.x);
     }
   }
 

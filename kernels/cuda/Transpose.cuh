@@ -5,7 +5,7 @@
 //===----------------------------------------------------------------------===//
 ///
 /// \file
-/// y[n, m] = x[m, n]' of bytes, which products of 8-bit numbers want (a GPU
+/// y[n, m] = x[m, n]' of bytes, which GEMMs of 8-bit numbers want (a GPU
 /// multiplies them only where both factors' inner dimension runs fastest). A
 /// block of 256 threads has a tile of 128 x 128.
 ///

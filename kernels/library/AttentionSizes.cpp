@@ -35,15 +35,15 @@ KernelError attentionSizes(Integers n, Floats floats,
   return nullptr;
 }
 
-/// As attentionSizes, of a piece: what is whole stands before the stream.
-KernelError attentionPieceSizes(Integers n, Floats floats,
+/// As attentionSizes, of a shard: what is whole stands before the stream.
+KernelError attentionShardSizes(Integers n, Floats floats,
                                 std::array<int64_t, 3> &sizes) {
   if (n.size() != 14)
     return kCount;
-  std::array<int64_t, 9> piece;
-  std::copy_n(n.begin(), 8, piece.begin());
-  piece[8] = n[13];
-  if (KernelError error = attentionSizes(piece, floats, sizes))
+  std::array<int64_t, 9> shard;
+  std::copy_n(n.begin(), 8, shard.begin());
+  shard[8] = n[13];
+  if (KernelError error = attentionSizes(shard, floats, sizes))
     return error;
   // Keys, and the whole that random numbers are counted over.
   Size size;
@@ -88,12 +88,12 @@ KernelError attentionForwardBytes(Integers n, Floats floats, Bytes bytes) {
 KernelError attentionBackwardBytes(Integers n, Floats floats, Bytes bytes) {
   return attentionBytes<attentionSizes, setBackwardBytes>(n, floats, bytes);
 }
-KernelError attentionForwardPieceBytes(Integers n, Floats floats, Bytes bytes) {
-  return attentionBytes<attentionPieceSizes, setForwardBytes>(n, floats, bytes);
+KernelError attentionForwardShardBytes(Integers n, Floats floats, Bytes bytes) {
+  return attentionBytes<attentionShardSizes, setForwardBytes>(n, floats, bytes);
 }
-KernelError attentionBackwardPieceBytes(Integers n, Floats floats,
+KernelError attentionBackwardShardBytes(Integers n, Floats floats,
                                         Bytes bytes) {
-  return attentionBytes<attentionPieceSizes, setBackwardBytes>(n, floats,
+  return attentionBytes<attentionShardSizes, setBackwardBytes>(n, floats,
                                                                bytes);
 }
 

@@ -12,20 +12,20 @@ using Integers = std::span<const int64_t>;
 
 EmbeddingArguments embeddingArguments(const LibraryCall &call) {
   Integers n = call.integers;
-  bool piece = !call.scalars.empty();
+  bool shard = !call.scalars.empty();
   return {n[2],
           n[3],
           n[4],
           ids(call, 0),
           view(call, 1, typeOf(n[0])),
           view(call, 2, typeOf(n[1])),
-          piece,
-          piece ? call.scalars[0] : 0};
+          shard,
+          shard ? call.scalars[0] : 0};
 }
 
 EmbeddingGradientArguments embeddingGradientArguments(const LibraryCall &call) {
   Integers n = call.integers;
-  bool piece = !call.scalars.empty();
+  bool shard = !call.scalars.empty();
   return {n[1],
           n[2],
           n[3],
@@ -33,8 +33,8 @@ EmbeddingGradientArguments embeddingGradientArguments(const LibraryCall &call) {
           view(call, 1, typeOf(n[0])),
           f32(call, 2),
           call.accumulate != 0,
-          piece,
-          piece ? call.scalars[0] : 0};
+          shard,
+          shard ? call.scalars[0] : 0};
 }
 
 RopeTableArguments ropeTableArguments(const LibraryCall &call) {
@@ -110,13 +110,13 @@ crossEntropyForwardArguments(const LibraryCall &call) {
 CrossEntropyBackwardArguments
 crossEntropyBackwardArguments(const LibraryCall &call) {
   Integers n = call.integers;
-  bool piece = !call.scalars.empty();
+  bool shard = !call.scalars.empty();
   CrossEntropyBackwardArguments args{
       n[1],         n[2],
       n[3],         view(call, 0, typeOf(n[0])),
       ids(call, 1), f32(call, 2),
-      f32(call, 3), view(call, piece ? 5 : 4, typeOf(n[0]))};
-  if (piece)
+      f32(call, 3), view(call, shard ? 5 : 4, typeOf(n[0]))};
+  if (shard)
     args.firstColumn = call.scalars[0], args.count = f32(call, 4);
   return args;
 }

@@ -205,7 +205,7 @@ KernelError combineWeightGradientSizes(Integers n, Floats floats, Bytes bytes) {
 
 namespace {
 
-/// What one of the products takes, in bytes.
+/// What one of the GEMMs takes, in bytes.
 struct GroupSizes {
   int64_t outputs, inputs, weights, widenedWeights;
 };
@@ -228,9 +228,9 @@ KernelError groupSizes(Integers n, Floats floats, Bytes bytes,
   return bad ? kDimension : nullptr;
 }
 
-/// Of one product: its result, and what it reads.
+/// Of one GEMM: its result, and what it reads.
 template <auto result, auto first, auto second>
-KernelError productBytes(Integers n, Floats floats, Bytes bytes) {
+KernelError gemmBytes(Integers n, Floats floats, Bytes bytes) {
   GroupSizes sizes{};
   KernelError error = groupSizes(n, floats, bytes, sizes);
   bytes[0] = sizes.*result;
@@ -243,20 +243,18 @@ KernelError productBytes(Integers n, Floats floats, Bytes bytes) {
 
 KernelError groupedLinearSizes(Integers n, Floats floats, Bytes bytes) {
   using Of = GroupSizes;
-  return productBytes<&Of::outputs, &Of::inputs, &Of::weights>(n, floats,
-                                                               bytes);
+  return gemmBytes<&Of::outputs, &Of::inputs, &Of::weights>(n, floats, bytes);
 }
 
 KernelError groupedInputGradientSizes(Integers n, Floats floats, Bytes bytes) {
   using Of = GroupSizes;
-  return productBytes<&Of::inputs, &Of::outputs, &Of::weights>(n, floats,
-                                                               bytes);
+  return gemmBytes<&Of::inputs, &Of::outputs, &Of::weights>(n, floats, bytes);
 }
 
 KernelError groupedWeightGradientSizes(Integers n, Floats floats, Bytes bytes) {
   using Of = GroupSizes;
-  return productBytes<&Of::widenedWeights, &Of::outputs, &Of::inputs>(n, floats,
-                                                                      bytes);
+  return gemmBytes<&Of::widenedWeights, &Of::outputs, &Of::inputs>(n, floats,
+                                                                   bytes);
 }
 
 } // namespace hocket::kernels::library

@@ -15,15 +15,15 @@
 ///                     integers: table dtype, out dtype, T, V, H
 /// embedding_gradient  buffers: ids i32[T], dy[T, H], dtable f32[V, H] (out)
 ///                     integers: dy dtype, T, V, H; accumulates
-/// embedding_piece     as embedding, of a piece of a table; scalars: first row
-/// embedding_gradient_piece  as embedding_gradient; scalars: first row
+/// embedding_shard     as embedding, of a shard of a table; scalars: first row
+/// embedding_gradient_shard  as embedding_gradient; scalars: first row
 /// pad_rows            buffers: x[m], y[n] (out): x, then zeros
 ///                     integers: dtype, m, n
 /// accumulate          buffers: x[n], y f32[n] (out): y = x, or y + x
 ///                     integers: x dtype, n; accumulates
 /// rope_table          buffers: table f32[S, d/2, 2] (out)
 ///                     integers: S, d; floats: d/2 radians per position
-/// rope_table_piece    buffers: table f32[S, d/2, 2] (out), of a piece
+/// rope_table_shard    buffers: table f32[S, d/2, 2] (out), of a shard
 ///                     integers: S, d, whole sequence, part; floats: d/2
 ///                     radians per position; scalars: first row
 /// positions           buffers: result i32[S] (out) (kernels/reference/
@@ -42,8 +42,8 @@
 ///                     dq, dk, dv (out; as q, k, v), delta f32[B, n, S] (out:
 ///                     workspace)
 ///                     integers, floats, scalars: as attention_forward
-/// attention_forward_piece, attention_backward_piece
-///                     as attention_forward and attention_backward of a piece
+/// attention_forward_shard, attention_backward_shard
+///                     as attention_forward and attention_backward of a shard
 ///                     of more: q, o [B, S, n, d], k, v [B, K, g, d]
 ///                     integers: dtype, B, S, n, g, d, causal, window, K,
 ///                     whole heads, whole sequence, part, behind, random
@@ -64,7 +64,7 @@
 ///                     lse f32[T, parts] (out), picked f32[T] (out)
 ///                     integers: dtype, T, V, valid_vocab, parts
 ///                     scalars: first column
-/// cross_entropy_backward_piece  buffers: logits[T, V], labels i32[T],
+/// cross_entropy_backward_shard  buffers: logits[T, V], labels i32[T],
 ///                     lse f32[T], dloss f32[1], count f32[1],
 ///                     dlogits[T, V] (out; may be logits)
 ///                     integers: dtype, T, V, valid_vocab
@@ -81,13 +81,13 @@
 /// mean_loss           buffers: lse f32[T], picked f32[T], labels i32[T],
 ///                     count f32[1], loss f32[1] (out)
 ///                     integers: T
-/// gather_pieces       buffers: x[p, o, n], y[o, N] (out):
+/// gather_shards       buffers: x[p, o, n], y[o, N] (out):
 ///                     y[o, i * n + j] = x[i, o, j] while i * n + j < N
 ///                     integers: dtype, p, o, n, N (at most p n)
-/// scatter_pieces      buffers: x[o, N], y[p, o, n] (out):
+/// scatter_shards      buffers: x[o, N], y[p, o, n] (out):
 ///                     y[i, o, j] = x[o, i * n + j], 0 from N on
 ///                     integers: dtype, p, o, n, N (at most p n)
-/// slice_piece         buffers: x[o, N], y[o, n] (out):
+/// slice_shard         buffers: x[o, N], y[o, n] (out):
 ///                     y[o, j] = x[o, first + j], 0 from N on
 ///                     integers: dtype, o, n, N; scalars: first
 /// transpose           buffers: x[m, n], y[n, m] (out)

@@ -56,7 +56,7 @@ inline View f32(const LibraryCall &call, size_t i) {
 }
 
 // The arguments of a call that passed requiredBytes(). Where an op has a form
-// for pieces, both are read.
+// for shards, both are read.
 EmbeddingArguments embeddingArguments(const LibraryCall &call);
 EmbeddingGradientArguments embeddingGradientArguments(const LibraryCall &call);
 RopeTableArguments ropeTableArguments(const LibraryCall &call);

@@ -48,7 +48,7 @@ KernelError crossEntropyRowsSizes(Integers n, Floats floats, Bytes bytes) {
   return bad ? kDimension : nullptr;
 }
 
-KernelError crossEntropyPieceSizes(Integers n, Floats floats, Bytes bytes) {
+KernelError crossEntropyShardSizes(Integers n, Floats floats, Bytes bytes) {
   if (KernelError error = checkCounts(n, 4, floats, 0))
     return error;
   if (!isFloating(n[0]))

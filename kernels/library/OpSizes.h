@@ -73,7 +73,7 @@ KernelError embeddingGradientSizes(Integers n, Floats floats, Bytes bytes);
 KernelError padRowsSizes(Integers n, Floats floats, Bytes bytes);
 KernelError accumulateSizes(Integers n, Floats floats, Bytes bytes);
 KernelError ropeTableSizes(Integers n, Floats floats, Bytes bytes);
-KernelError ropeTablePieceSizes(Integers n, Floats floats, Bytes bytes);
+KernelError ropeTableShardSizes(Integers n, Floats floats, Bytes bytes);
 KernelError positionsSizes(Integers n, Floats floats, Bytes bytes);
 KernelError ropeSizes(Integers n, Floats floats, Bytes bytes);
 KernelError globalNormSizes(Integers n, Floats floats, Bytes bytes);
@@ -82,24 +82,24 @@ KernelError gemmPackSizes(Integers n, Floats floats, Bytes bytes);
 // AttentionSizes.cpp
 KernelError attentionForwardBytes(Integers n, Floats floats, Bytes bytes);
 KernelError attentionBackwardBytes(Integers n, Floats floats, Bytes bytes);
-KernelError attentionForwardPieceBytes(Integers n, Floats floats, Bytes bytes);
-KernelError attentionBackwardPieceBytes(Integers n, Floats floats, Bytes bytes);
+KernelError attentionForwardShardBytes(Integers n, Floats floats, Bytes bytes);
+KernelError attentionBackwardShardBytes(Integers n, Floats floats, Bytes bytes);
 KernelError mergeAttentionSizes(Integers n, Floats floats, Bytes bytes);
 
 // LossSizes.cpp
 KernelError crossEntropyForwardSizes(Integers n, Floats floats, Bytes bytes);
 KernelError crossEntropyBackwardSizes(Integers n, Floats floats, Bytes bytes);
 KernelError crossEntropyRowsSizes(Integers n, Floats floats, Bytes bytes);
-KernelError crossEntropyPieceSizes(Integers n, Floats floats, Bytes bytes);
+KernelError crossEntropyShardSizes(Integers n, Floats floats, Bytes bytes);
 KernelError crossEntropyJointSizes(Integers n, Floats floats, Bytes bytes);
 KernelError logSumExpSizes(Integers n, Floats floats, Bytes bytes);
 KernelError countLabelsSizes(Integers n, Floats floats, Bytes bytes);
 KernelError meanLossSizes(Integers n, Floats floats, Bytes bytes);
 
-// PieceSizes.cpp
-KernelError gatherPiecesSizes(Integers n, Floats floats, Bytes bytes);
-KernelError scatterPiecesSizes(Integers n, Floats floats, Bytes bytes);
-KernelError slicePieceSizes(Integers n, Floats floats, Bytes bytes);
+// ShardSizes.cpp
+KernelError gatherShardsSizes(Integers n, Floats floats, Bytes bytes);
+KernelError scatterShardsSizes(Integers n, Floats floats, Bytes bytes);
+KernelError sliceShardSizes(Integers n, Floats floats, Bytes bytes);
 KernelError transposeSizes(Integers n, Floats floats, Bytes bytes);
 
 // ExpertSizes.cpp

@@ -78,7 +78,7 @@ KernelError ropeTableSizes(Integers n, Floats floats, Bytes bytes) {
   return static_cast<int64_t>(floats.size()) == n[1] / 2 ? nullptr : kFloats;
 }
 
-KernelError ropeTablePieceSizes(Integers n, Floats floats, Bytes bytes) {
+KernelError ropeTableShardSizes(Integers n, Floats floats, Bytes bytes) {
   if (n.size() != 4)
     return kCount;
   Size size;

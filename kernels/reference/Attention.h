@@ -15,9 +15,9 @@
 /// mask is 1 without dropout; else 0 or 1 / (1 - p), by Philox (Philox.h) at
 /// element elementBase + ((b * heads + h) * S + i) * S + j.
 ///
-/// Queries and keys may be pieces of longer sequences, and of more heads and
+/// Queries and keys may be shards of longer sequences, and of more heads and
 /// sequences, which other devices compute: i, j, b and h above count in the
-/// whole (AttentionPlace). Of such a piece o and lse are those of its keys
+/// whole (AttentionPlace). Of such a shard o and lse are those of its keys
 /// alone (Liu et al., "Ring Attention", arXiv 2310.01889, puts them together).
 ///
 /// The gradient recomputes p from lse (Dao et al., "FlashAttention", 2022):
@@ -40,7 +40,7 @@ namespace hocket::kernels {
 
 /// Where the rows, heads and sequences of a call are in the whole.
 ///
-/// Row r of a piece that starts at `first` has the position of what is stored
+/// Row r of a shard that starts at `first` has the position of what is stored
 /// at first + r (Positions.h); with parts, `first` is a multiple of `part`.
 struct AttentionPlace {
   int64_t firstQuery = 0, firstKey = 0;
@@ -84,7 +84,7 @@ struct AttentionBackwardArguments {
   return s.place.sequence > 0 ? s.place.sequence : s.keys;
 }
 
-/// The position of row `row` of a piece that starts at `first`.
+/// The position of row `row` of a shard that starts at `first`.
 [[gnu::always_inline]] inline int64_t positionOf(const AttentionShape &s,
                                                  int64_t first, int64_t row) {
   return storedPosition(first + row, s.place.part, wholeSequence(s));

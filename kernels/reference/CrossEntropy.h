@@ -13,7 +13,7 @@
 ///   dlogits[t, c] = dloss / count * (exp(logits[t, c] - lse[t]) - [c ==
 ///   label])
 ///
-/// Where devices hold pieces of the vocabulary, column c of a piece is column
+/// Where devices hold shards of the vocabulary, column c of a shard is column
 /// firstColumn + c, and the loss is formed of what each row gives:
 ///   lse[t, p]  of the p-th of `parts` parts of ceil(vocab / parts) columns
 ///   picked[t]  logits[t, labels[t]], 0 if that is elsewhere or ignored
@@ -41,7 +41,7 @@ struct CrossEntropyForwardArguments {
 
 struct CrossEntropyRowsArguments {
   int64_t tokens = 0, vocab = 0, validVocab = 0, parts = 1;
-  int64_t firstColumn = 0;         ///< of the piece
+  int64_t firstColumn = 0;         ///< of the shard
   ConstView logits;                ///< [tokens, vocab]
   const int32_t *labels = nullptr; ///< [tokens], in [-1, validVocab)
   View lse;                        ///< [tokens, parts]; cpu: f32
@@ -63,7 +63,7 @@ struct CrossEntropyBackwardArguments {
   ConstView lse;                   ///< [tokens]; cpu: f32
   ConstView dloss;                 ///< [1]; cpu: f32
   View dlogits; ///< [tokens, vocab], of logits' type; may be logits itself
-  int64_t firstColumn = 0; ///< of the piece
+  int64_t firstColumn = 0; ///< of the shard
   ConstView count = {};    ///< [1], f32: labels that count; null: those here
 
   /// Columns that are no padding.

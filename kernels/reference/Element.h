@@ -31,7 +31,7 @@ enum class DType : int32_t {
 };
 
 /// Whether it is one of the two 8-bit formats (Micikevicius et al., "FP8
-/// formats for deep learning", 2022): factors of products, nothing else.
+/// formats for deep learning", 2022): operands of GEMMs, nothing else.
 [[gnu::always_inline]] constexpr bool isF8(DType dtype) {
   return dtype == DType::F8E4M3 || dtype == DType::F8E5M2;
 }

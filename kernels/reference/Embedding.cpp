@@ -16,7 +16,7 @@ KernelError checkIds(const int32_t *ids, int64_t tokens, int64_t vocab) {
 }
 
 KernelError reference::embedding(const EmbeddingArguments &args) {
-  if (!args.isPiece)
+  if (!args.isShard)
     if (KernelError error = checkIds(args.ids, args.tokens, args.vocab))
       return error;
   for (int64_t t = 0; t < args.tokens; ++t) {
@@ -31,7 +31,7 @@ KernelError reference::embedding(const EmbeddingArguments &args) {
 
 KernelError
 reference::embeddingGradient(const EmbeddingGradientArguments &args) {
-  if (!args.isPiece)
+  if (!args.isShard)
     if (KernelError error = checkIds(args.ids, args.tokens, args.vocab))
       return error;
   if (!args.accumulate)

@@ -7,8 +7,8 @@
 /// \file
 /// out[t, h] = table[ids[t], h], and the gradient
 /// dtable[v, h] (+)= sum over t with ids[t] == v of dy[t, h], in order of t.
-/// Of a table that is a piece of a larger one (`isPiece`), row v is row
-/// firstRow + v of that; ids of other pieces give zeros, and nothing to dtable.
+/// Of a table that is a shard of a larger one (`isShard`), row v is row
+/// firstRow + v of that; ids of other shards give zeros, and nothing to dtable.
 ///
 //===----------------------------------------------------------------------===//
 
@@ -24,8 +24,8 @@ struct EmbeddingArguments {
   const int32_t *ids = nullptr; ///< [tokens], each in [0, vocab)
   ConstView table;              ///< [vocab, hidden]
   View out;                     ///< [tokens, hidden]
-  bool isPiece = false;
-  int64_t firstRow = 0; ///< of a piece, at least 0
+  bool isShard = false;
+  int64_t firstRow = 0; ///< of a shard, at least 0
 };
 
 struct EmbeddingGradientArguments {
@@ -34,8 +34,8 @@ struct EmbeddingGradientArguments {
   ConstView dy;                 ///< [tokens, hidden]
   View dtable;                  ///< [vocab, hidden]; cpu: f32
   bool accumulate = false;      ///< add to dtable, else overwrite all of it
-  bool isPiece = false;
-  int64_t firstRow = 0; ///< of a piece, at least 0
+  bool isShard = false;
+  int64_t firstRow = 0; ///< of a shard, at least 0
 };
 
 /// Null, or that an id is outside [0, vocab).

@@ -1,4 +1,4 @@
-//===- Gemm.cpp - Matrix product with a fused epilogue --------------------===//
+//===- Gemm.cpp - GEMM with a fused epilogue ------------------------------===//
 //
 // Part of Hocket, under the Apache License v2.0.
 //
@@ -85,7 +85,7 @@ static void sumLeft(const GemmArguments &args) {
 KernelError reference::gemm(const GemmArguments &args) {
   if (args.packedB)
     return "gemm: the reference reads an unpacked B only";
-  if (KernelError error = checkFactors(args.a.dtype, args.b.dtype))
+  if (KernelError error = checkOperandTypes(args.a.dtype, args.b.dtype))
     return error;
   double alpha = args.alpha;
   alpha *= args.scaleA ? *args.scaleA : 1;

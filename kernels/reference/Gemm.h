@@ -1,4 +1,4 @@
-//===- Gemm.h - Matrix product with a fused epilogue ------------*- C++ -*-===//
+//===- Gemm.h - GEMM with a fused epilogue ----------------------*- C++ -*-===//
 //
 // Part of Hocket, under the Apache License v2.0.
 //
@@ -52,12 +52,12 @@ struct GemmArguments {
   const float *scaleA = nullptr, *scaleB = nullptr; ///< null: 1
 };
 
-/// Null, or why A and B are no two factors of one product.
-constexpr KernelError checkFactors(DType a, DType b) {
+/// Null, or why A and B are no two operands of one GEMM.
+constexpr KernelError checkOperandTypes(DType a, DType b) {
   if (isF8(a) != isF8(b))
     return "one factor has 8-bit elements and the other has not";
   if (a == DType::F8E5M2 && b == DType::F8E5M2)
-    return "both factors are f8e5m2, one of the two must be f8e4m3";
+    return "both operands are f8e5m2, one of the two must be f8e4m3";
   return nullptr;
 }
 

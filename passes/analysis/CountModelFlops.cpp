@@ -4,7 +4,7 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// Walks the forward pass with its calls and sums the matrix products.
+// Walks the forward pass with its calls and sums the GEMMs.
 //
 //===----------------------------------------------------------------------===//
 

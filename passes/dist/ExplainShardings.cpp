@@ -276,19 +276,19 @@ private:
              dimName(variable.findRole(symbols), type.getRank(), dim);
     switch (variable.getKind()) {
     case xf::VariableKind::OptimizerState:
-      return "ZeRO keeps the optimizer's state in pieces";
+      return "ZeRO keeps the optimizer's state in shards";
     case xf::VariableKind::Gradient:
       return variable->hasAttr("dist.scattered")
-                 ? "ZeRO-2 keeps gradients in the pieces of the optimizer's "
+                 ? "ZeRO-2 keeps gradients in the shards of the optimizer's "
                    "state"
                  : "as the op gives it that is the first to add to it";
     case xf::VariableKind::Parameter:
       if (copied.contains(name))
         return "ZeRO keeps this copy, which the optimizer alone reads, in the "
-               "pieces of its state";
+               "shards of its state";
       [[fallthrough]];
     default:
-      return "ZeRO-3 keeps weights in pieces and gathers them for use";
+      return "ZeRO-3 keeps weights in shards and gathers them for use";
     }
   }
 

@@ -128,8 +128,8 @@ hocket::dist::chooseSharding(const FactorRule &rule,
   return result;
 }
 
-void hocket::dist::matchPieces(const FactorRule &rule, OpSharding &choice) {
+void hocket::dist::matchShards(const FactorRule &rule, OpSharding &choice) {
   int64_t vocabulary = rule.operands[0].back()[0];
-  int64_t pieces = rule.results[0].back()[0];
-  choice.factors[pieces] = choice.factors[vocabulary];
+  int64_t shards = rule.results[0].back()[0];
+  choice.factors[shards] = choice.factors[vocabulary];
 }

@@ -10,7 +10,7 @@
 /// results. Every operand proposes its axes; each axis goes to one factor:
 ///
 ///   1. An axis of data (any but the model's, below) follows activations, so
-///      that weights which are only stored in pieces (ZeRO) are gathered.
+///      that weights which are only stored in shards (ZeRO) are gathered.
 ///   2. An axis of the model (`tp` and its sub-axes `tp.0`, ...; for experts
 ///      what they are split over) follows weights: they move last. Among
 ///      activations, a factor that a result has goes before one that is summed
@@ -60,8 +60,8 @@ chooseSharding(const xf::FactorRule &rule, llvm::ArrayRef<Proposal> proposals,
                llvm::function_ref<bool(llvm::StringRef)> isModel = isModelAxis);
 
 /// Of cross-entropy by rows: the vocabulary's parts are one a device that holds
-/// a piece of it.
-void matchPieces(const xf::FactorRule &rule, OpSharding &choice);
+/// a shard of it.
+void matchShards(const xf::FactorRule &rule, OpSharding &choice);
 
 } // namespace hocket::dist
 

@@ -41,8 +41,8 @@ SmallVector<OpSharding> hocket::dist::opStrategies(const xf::FactorRule &rule,
     SmallVector<OpSharding> more;
     for (const OpSharding &before : all)
       for (auto [i, factor] : llvm::enumerate(rule.factors)) {
-        int64_t pieces = mesh.product(before.factors[i]) * mesh.size(axis);
-        if (factor.kind == xf::FactorKind::Whole || factor.size % pieces != 0)
+        int64_t shards = mesh.product(before.factors[i]) * mesh.size(axis);
+        if (factor.kind == xf::FactorKind::Whole || factor.size % shards != 0)
           continue;
         more.push_back(before);
         more.back().factors[i].push_back(axis);

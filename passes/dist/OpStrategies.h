@@ -23,7 +23,7 @@ llvm::SmallVector<OpSharding> opStrategies(const xf::FactorRule &rule,
                                            llvm::ArrayRef<llvm::StringRef> axes,
                                            const Mesh &mesh);
 
-/// The same of an op that `rule` is of, without those whose pieces are put
+/// The same of an op that `rule` is of, without those whose shards are put
 /// together as anything but sums.
 llvm::SmallVector<OpSharding>
 possibleStrategies(const xf::FactorRule &rule,

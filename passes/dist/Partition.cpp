@@ -1,17 +1,17 @@
-//===- Partition.cpp - The pieces that one device holds -------------------===//
+//===- Partition.cpp - The shards that one device holds -------------------===//
 //
 // Part of Hocket, under the Apache License v2.0.
 //
 //===----------------------------------------------------------------------===//
 //
 // Rewrites the ops that dist-propagate-shardings has annotated, in place: types
-// become those of pieces, and operands are moved to where their op wants them.
+// become those of shards, and operands are moved to where their op wants them.
 //
 //===----------------------------------------------------------------------===//
 
 #include "passes/dist/Passes.h"
-#include "passes/dist/PieceOps.h"
 #include "passes/dist/Reshard.h"
+#include "passes/dist/ShardOps.h"
 #include "passes/dist/ValueNames.h"
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
@@ -92,7 +92,7 @@ private:
           if (auto sharding = dyn_cast<ShardingAttr>(give))
             note(result, sharding);
     }
-    // 2. Arguments, then ops in order, so that operands are pieces already.
+    // 2. Arguments, then ops in order, so that operands are shards already.
     for (BlockArgument argument : function.getArguments())
       makeLocal(argument);
     for (Operation *op : ops)
@@ -118,7 +118,7 @@ private:
   }
 
   LogicalResult partition(Operation *op) {
-    PieceContext context{mesh,
+    ShardContext context{mesh,
                          {},
                          shardingsOf(op, "dist.operands"),
                          shardingsOf(op, "dist.results")};
@@ -140,7 +140,7 @@ private:
       constrain.erase();
       return success();
     }
-    return completePiece(op, context);
+    return completeShard(op, context);
   }
 
   /// The whole types of an op's operands and results.

@@ -44,7 +44,7 @@ def DistPropagateShardings
     sums are reduced to the stream's sharding; others are reduced where the
     first op needs them. Gradients take the sharding in which they are made.
 
-    Ops whose pieces are no op of the same kind are rewritten: a bias after
+    Ops whose shards are no op of the same kind are rewritten: a bias after
     partial sums, cross-entropy over a split vocabulary or split rows.
 
     ```mlir
@@ -79,9 +79,9 @@ def DistExplainShardings
 }
 
 def DistPartition : Pass<"dist-partition", "::mlir::ModuleOp"> {
-  let summary = "turns global tensors into the pieces that one device holds";
+  let summary = "turns global tensors into the shards that one device holds";
   let description = [{
-    Gives every value the type of its piece and puts the cheapest sequence of
+    Gives every value the type of its shard and puts the cheapest sequence of
     collectives where an operand is not as its op wants it
     (passes/dist/Reshard.h). A value that several ops want in the same way is
     moved once. Each collective says in `why` which two ops made it necessary.

@@ -27,7 +27,7 @@ LogicalResult Propagation::visitShardable(xf::ShardableOpInterface shardable) {
   proposeStream(op, rule, proposals);
   OpSharding choice = chooseSharding(rule, proposals, mesh);
   if (isa<xf::CrossEntropyRowsOp>(op))
-    matchPieces(rule, choice);
+    matchShards(rule, choice);
   if (isa<xf::AttentionOp, xf::AttentionGradientOp>(op) && !context.empty())
     return visitAttention(op, rule, std::move(choice));
   if (auto rewritten = rewrite(op, rule, choice))
@@ -65,7 +65,7 @@ LogicalResult Propagation::visitChosen(xf::ShardableOpInterface shardable,
   if (auto linear = dyn_cast<xf::LinearOp>(op);
       linear && linear.getBias() &&
       !chosen.partialOf(rule, rule.results[0]).empty()) {
-    // Without its bias the product has the same loops.
+    // Without its bias the GEMM has the same loops.
     Attribute split = op->getAttr("dist.split");
     Attribute line = op->getAttr("dist.split_line");
     SmallVector<Operation *> ops = splitBias(linear);

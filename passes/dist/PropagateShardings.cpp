@@ -207,7 +207,7 @@ LogicalResult Propagation::visitRead(xf::ReadOp read) {
   if (variable.getKind() != xf::VariableKind::Gradient)
     return success();
   // Sums over devices are formed once, where the update begins, in the
-  // pieces that the optimizer's state is kept in.
+  // shards that the optimizer's state is kept in.
   OpBuilder builder(read->getContext());
   builder.setInsertionPointAfter(read);
   auto whole = builder.create<dist::ConstrainOp>(
@@ -226,7 +226,7 @@ LogicalResult Propagation::visitAccumulate(xf::AccumulateOp op) {
     // Only gradients may stay sums over devices: state is saved.
     if (variable.getKind() == xf::VariableKind::State)
       sharding.partial.clear();
-    // ZeRO-2 and 3 keep gradients in the pieces of the optimizer's state.
+    // ZeRO-2 and 3 keep gradients in the shards of the optimizer's state.
     if (variable->hasAttr("dist.scattered")) {
       sharding.dims = stateSharding(variable).dims;
       for (const Axes &axes : sharding.dims)

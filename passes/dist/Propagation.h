@@ -83,7 +83,7 @@ private:
   mlir::LogicalResult visitAccumulate(xf::AccumulateOp op);
 
   /// Every gradient as it is: their dims have nothing to do with each other,
-  /// and partitioning puts the norms of pieces together.
+  /// and partitioning puts the norms of shards together.
   mlir::LogicalResult visitNorm(xf::GlobalNormOp norm);
 
   mlir::LogicalResult visitShardable(xf::ShardableOpInterface shardable);
@@ -95,7 +95,7 @@ private:
   /// What dist-seed-shardings says of `op`.
   static std::optional<OpSharding> chosenSplit(mlir::Operation *op);
 
-  /// Splits `op` as was chosen, by other ops where its pieces are of none of
+  /// Splits `op` as was chosen, by other ops where its shards are of none of
   /// the same kind.
   mlir::LogicalResult visitChosen(xf::ShardableOpInterface shardable,
                                   const OpSharding &chosen);
@@ -114,7 +114,7 @@ private:
 
   /// Factor rules gather keys and values where queries are split by position.
   /// With "all_to_all" positions are whole inside and heads are split in their
-  /// place (arXiv 2309.14509); with "ring" keys stay in pieces, and
+  /// place (arXiv 2309.14509); with "ring" keys stay in shards, and
   /// dist-ring-attention lets them travel. Results go back to where the
   /// queries, keys and values are.
   mlir::LogicalResult visitAttention(mlir::Operation *op,

@@ -42,7 +42,7 @@ planReshard(const Mesh &mesh, mlir::RankedTensorType type, const Sharding &from,
 /// The sharding after a step.
 Sharding afterStep(Sharding sharding, const ReshardStep &step);
 
-/// Builds a step on a local value; `result` is the type of the piece after it.
+/// Builds a step on a local value; `result` is the type of the shard after it.
 mlir::Value buildStep(mlir::OpBuilder &builder, mlir::Location loc,
                       mlir::Value local, const ReshardStep &step,
                       mlir::RankedTensorType result, mlir::StringAttr why);

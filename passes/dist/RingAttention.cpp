@@ -37,11 +37,11 @@ public:
 
   void replaceForward() {
     Value result, lse;
-    for (int64_t turn = 0; turn < devices; ++turn) {
-      Block here = takeBlock(turn);
-      OpT part = attend(here, turn);
+    for (int64_t step = 0; step < devices; ++step) {
+      Block here = takeBlock(step);
+      OpT part = attend(here, step);
       Value output = wide(part->getResult(0)), partLse = part->getResult(1);
-      if (turn > 0) {
+      if (step > 0) {
         auto merged = builder.create<xf::MergeAttentionOp>(
             loc, output.getType(), partLse.getType(), result, lse, output,
             partLse);
@@ -57,11 +57,11 @@ public:
   /// device further: home.
   void replaceBackward() {
     SmallVector<Value, 3> sums(3);
-    for (int64_t turn = 0; turn < devices; ++turn) {
-      Block here = takeBlock(turn);
-      if (turn > 0)
+    for (int64_t step = 0; step < devices; ++step) {
+      Block here = takeBlock(step);
+      if (step > 0)
         sums[1] = shift(sums[1], "dk"), sums[2] = shift(sums[2], "dv");
-      OpT part = attend(here, turn);
+      OpT part = attend(here, step);
       for (auto [sum, gradient] : llvm::zip(sums, part->getResults()))
         sum = add(sum, wide(gradient));
     }
@@ -75,23 +75,23 @@ private:
     Value key, value;
   };
 
-  /// What is here in this turn; sends it on for the next.
-  Block takeBlock(int64_t turn) {
-    if (turn == 0)
+  /// What is here in this step; sends it on for the next.
+  Block takeBlock(int64_t step) {
+    if (step == 0)
       next = {op.getKey(), op.getValue()};
     Block here = next;
-    if (turn + 1 < devices)
+    if (step + 1 < devices)
       next = {shift(here.key, "k"), shift(here.value, "v")};
     return here;
   }
 
-  /// `op` for keys that came from `turn` devices before this one.
-  OpT attend(const Block &block, int64_t turn) {
+  /// `op` for keys that came from `step` devices before this one.
+  OpT attend(const Block &block, int64_t step) {
     auto part = cast<OpT>(builder.clone(*op));
     int64_t rows = cast<RankedTensorType>(block.key.getType()).getDimSize(1);
     part.getKeyMutable().assign(block.key);
     part.getValueMutable().assign(block.value);
-    part.setBehind(turn * rows);
+    part.setBehind(step * rows);
     return part;
   }
 

@@ -123,12 +123,12 @@ private:
              << "D21: '" << tensor.text << "' is not of the " << type.getRank()
              << " dims of " << type;
     for (auto [d, dim] : llvm::enumerate(tensor.dims)) {
-      int64_t pieces = 1;
+      int64_t shards = 1;
       for (const std::string &axis : dim)
-        pieces *= mesh.size(axis);
-      if (type.getDimSize(unsigned(d)) % pieces != 0)
+        shards *= mesh.size(axis);
+      if (type.getDimSize(unsigned(d)) % shards != 0)
         return errorAt(tensor.place)
-               << "D21: " << pieces << " devices do not share dim " << d
+               << "D21: " << shards << " devices do not share dim " << d
                << " of " << type << " evenly";
     }
     return success();

@@ -1,4 +1,4 @@
-//===- SplitOps.cpp - Ops whose pieces are other ops ----------------------===//
+//===- SplitOps.cpp - Ops whose shards are other ops ----------------------===//
 //
 // Part of Hocket, under the Apache License v2.0.
 //
@@ -12,14 +12,14 @@ using namespace hocket;
 SmallVector<Operation *> hocket::dist::splitBias(xf::LinearOp op) {
   OpBuilder builder(op);
   Type type = op.getResult().getType();
-  auto product =
+  auto linear =
       builder.create<xf::LinearOp>(op.getLoc(), type, op.getInput(),
                                    op.getWeight(), Value(), op.getScales());
-  auto sum = builder.create<xf::AddOp>(op.getLoc(), type, product.getResult(),
+  auto sum = builder.create<xf::AddOp>(op.getLoc(), type, linear.getResult(),
                                        op.getBias());
   op.replaceAllUsesWith(sum.getResult());
   op.erase();
-  return {product, sum};
+  return {linear, sum};
 }
 
 /// f32 of `shape`.
@@ -28,13 +28,13 @@ static RankedTensorType f32(MLIRContext *context, ArrayRef<int64_t> shape) {
 }
 
 SmallVector<Operation *> hocket::dist::splitCrossEntropy(xf::CrossEntropyOp op,
-                                                         int64_t pieces) {
+                                                         int64_t shards) {
   OpBuilder builder(op);
   Location loc = op.getLoc();
   MLIRContext *context = op.getContext();
   auto rows = cast<RankedTensorType>(op.getLabels().getType()).getShape();
   SmallVector<int64_t> parts(rows);
-  parts.push_back(pieces);
+  parts.push_back(shards);
   auto each = builder.create<xf::CrossEntropyRowsOp>(
       loc, f32(context, parts), f32(context, rows), op.getLogits(),
       op.getLabels(), Value(), op.getValidVocabAttr());

@@ -1,11 +1,11 @@
-//===- SplitOps.h - Ops whose pieces are other ops --------------*- C++ -*-===//
+//===- SplitOps.h - Ops whose shards are other ops --------------*- C++ -*-===//
 //
 // Part of Hocket, under the Apache License v2.0.
 //
 //===----------------------------------------------------------------------===//
 ///
 /// \file
-/// Most ops compute on pieces what they compute on the whole. A few do not, and
+/// Most ops compute on shards what they compute on the whole. A few do not, and
 /// are first written as ops that do; the mathematics stays the same.
 ///
 //===----------------------------------------------------------------------===//
@@ -21,11 +21,11 @@ namespace hocket::dist {
 /// `op`; returns the two new ops in order.
 llvm::SmallVector<mlir::Operation *> splitBias(xf::LinearOp op);
 
-/// Cross-entropy by rows: log-sum-exps of `pieces` parts of the vocabulary and
+/// Cross-entropy by rows: log-sum-exps of `shards` parts of the vocabulary and
 /// the label's logit, the log-sum-exp of those, and the mean over all labels
 /// that count. Erases `op`; returns the new ops in order.
 llvm::SmallVector<mlir::Operation *> splitCrossEntropy(xf::CrossEntropyOp op,
-                                                       int64_t pieces);
+                                                       int64_t shards);
 
 /// Gives the gradient the number of labels that count, over all rows. Returns
 /// the new ops in order, the gradient last.

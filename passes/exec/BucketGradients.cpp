@@ -15,10 +15,10 @@
 //                                                  gradients0 (c, b),
 //                                                  backward.1, gradients1 (a)
 //
-// A sum with as many elements takes the place of the gradient. A piece of one
-// (ZeRO) has bytes of its own until the update. Pieces need not lie side by
+// A sum with as many elements takes the place of the gradient. A shard of one
+// (ZeRO) has bytes of its own until the update. Shards need not lie side by
 // side: ZeRO splits each tensor by itself, and a bucket of contiguous bytes
-// whose parts are also contiguous is a layout that no product writes.
+// whose parts are also contiguous is a layout that no GEMM writes.
 //
 //===----------------------------------------------------------------------===//
 
@@ -53,7 +53,7 @@ struct Moment {
 
 /// A reduction that can leave the update.
 struct Reduction {
-  Operation *pack = nullptr; ///< brings the gradient into pieces
+  Operation *pack = nullptr; ///< splits the gradient into shards
   CollectiveOp collective;
   Moment ready;
 };
@@ -66,7 +66,7 @@ struct Bucket {
 };
 
 /// Part of what was one sequence.
-struct Piece {
+struct Section {
   StringAttr name;
   bool lastOnly = false; ///< runs with the last run of a step
 };
@@ -88,11 +88,12 @@ private:
   void findReductions(SequenceOp update);
   void deal();
   void cut(SequenceOp sequence);
-  SequenceOp addPiece(SequenceOp whole, const Twine &name);
-  void addBucket(SequenceOp whole, Bucket &bucket, std::vector<Piece> &pieces);
+  SequenceOp addSection(SequenceOp whole, const Twine &name);
+  void addBucket(SequenceOp whole, Bucket &bucket,
+                 std::vector<Section> &sections);
   void addBucketSequence(SequenceOp whole, const Twine &name,
                          ArrayRef<Operation *> instructions,
-                         std::vector<Piece> &pieces);
+                         std::vector<Section> &sections);
   CollectiveOp together(const Bucket &bucket);
   void rewrite(EntryOp entry);
 
@@ -102,7 +103,7 @@ private:
   std::vector<EntryRun> runs; ///< of a step
   std::vector<Reduction> reductions;
   std::vector<Bucket> buckets;
-  std::map<std::string, std::vector<Piece>> cuts; ///< by sequence before
+  std::map<std::string, std::vector<Section>> cuts; ///< by sequence before
   int64_t named = 0;
 };
 
@@ -240,26 +241,26 @@ void GradientBuckets::deal() {
 }
 
 /// An empty sequence, where the builder stands.
-SequenceOp GradientBuckets::addPiece(SequenceOp whole, const Twine &name) {
-  auto piece = builder.create<SequenceOp>(
+SequenceOp GradientBuckets::addSection(SequenceOp whole, const Twine &name) {
+  auto section = builder.create<SequenceOp>(
       whole.getLoc(), builder.getStringAttr(name), whole.getFragmentAttr(),
       whole.getStageAttr(), builder.getStringAttr(whole.getFunctionName()),
       UnitAttr());
-  piece.getBody().emplaceBlock();
-  return piece;
+  section.getBody().emplaceBlock();
+  return section;
 }
 
 void GradientBuckets::addBucketSequence(SequenceOp whole, const Twine &name,
                                         ArrayRef<Operation *> instructions,
-                                        std::vector<Piece> &pieces) {
-  SequenceOp sequence = addPiece(whole, name);
+                                        std::vector<Section> &sections) {
+  SequenceOp sequence = addSection(whole, name);
   sequence.setBucket(true);
   reorder(sequence, instructions);
   for (Operation *op : instructions)
     for (Value buffer : op->getOperands())
       if (bufferOf(buffer).getKind() == MemoryKind::Activations)
         bufferOf(buffer).setKind(MemoryKind::Gradients);
-  pieces.push_back({sequence.getSymNameAttr(), /*lastOnly=*/true});
+  sections.push_back({sequence.getSymNameAttr(), /*lastOnly=*/true});
 }
 
 /// One collective in place of all of a bucket.
@@ -280,20 +281,20 @@ CollectiveOp GradientBuckets::together(const Bucket &bucket) {
 }
 
 void GradientBuckets::addBucket(SequenceOp whole, Bucket &bucket,
-                                std::vector<Piece> &pieces) {
+                                std::vector<Section> &sections) {
   std::string name = "gradients" + std::to_string(named++);
   if (!bucket.packs.empty())
-    addBucketSequence(whole, name + ".pack", bucket.packs, pieces);
-  addBucketSequence(whole, name, together(bucket).getOperation(), pieces);
+    addBucketSequence(whole, name + ".pack", bucket.packs, sections);
+  addBucketSequence(whole, name, together(bucket).getOperation(), sections);
 }
 
 /// Cuts a sequence behind the instructions that complete a bucket. It becomes
-/// the last piece.
+/// the last section.
 void GradientBuckets::cut(SequenceOp sequence) {
   std::vector<Operation *> list = instructionsOf(sequence);
   std::string name = sequence.getSymName().str();
-  std::vector<Piece> pieces;
-  // What is sent goes with the last piece.
+  std::vector<Section> sections;
+  // What is sent goes with the last section.
   size_t begin = 0, count = 0;
   size_t computed =
       list.size() - (!list.empty() && isSend(list.back()) ? 1 : 0);
@@ -308,25 +309,25 @@ void GradientBuckets::cut(SequenceOp sequence) {
       continue;
     }
     if (end > begin) {
-      SequenceOp piece = addPiece(sequence, name + "." + Twine(count++));
-      reorder(piece, ArrayRef(list).slice(begin, end - begin));
-      pieces.push_back({piece.getSymNameAttr()});
+      SequenceOp section = addSection(sequence, name + "." + Twine(count++));
+      reorder(section, ArrayRef(list).slice(begin, end - begin));
+      sections.push_back({section.getSymNameAttr()});
       begin = end;
     }
-    addBucket(sequence, bucket, pieces);
+    addBucket(sequence, bucket, sections);
   }
   if (count > 0) {
     sequence.setFunctionAttr(builder.getStringAttr(name));
     sequence.setSymName((name + "." + Twine(count)).str());
   }
-  pieces.push_back({sequence.getSymNameAttr()});
+  sections.push_back({sequence.getSymNameAttr()});
   builder.setInsertionPointAfter(sequence);
   for (Bucket *bucket : last)
-    addBucket(sequence, *bucket, pieces);
-  cuts[name] = std::move(pieces);
+    addBucket(sequence, *bucket, sections);
+  cuts[name] = std::move(sections);
 }
 
-/// Runs the pieces of each sequence instead of it, buckets in its last run.
+/// Runs the sections of each sequence instead of it, buckets in its last run.
 void GradientBuckets::rewrite(EntryOp entry) {
   llvm::DenseMap<Attribute, size_t> lastRuns;
   for (auto [i, name] : llvm::enumerate(entry.getSequences()))
@@ -334,11 +335,11 @@ void GradientBuckets::rewrite(EntryOp entry) {
   SmallVector<Attribute> sequences;
   SmallVector<int64_t> microbatches, slots;
   for (auto [i, name] : llvm::enumerate(entry.getSequences()))
-    for (const Piece &piece :
+    for (const Section &section :
          cuts.at(cast<FlatSymbolRefAttr>(name).getValue().str())) {
-      if (piece.lastOnly && lastRuns.lookup(name) != i)
+      if (section.lastOnly && lastRuns.lookup(name) != i)
         continue;
-      sequences.push_back(FlatSymbolRefAttr::get(piece.name));
+      sequences.push_back(FlatSymbolRefAttr::get(section.name));
       microbatches.push_back(entry.getMicrobatches()[i]);
       slots.push_back(entry.getSlots()[i]);
     }

@@ -9,7 +9,7 @@
 //      what its result holds, and nothing else reads %g;
 //   2. `copy %p to @v` where nothing needs the old value after %p's
 //   instruction;
-//   3. a result of a kernel or matrix product over an operand that dies there.
+//   3. a result of a kernel or GEMM over an operand that dies there.
 //
 //===----------------------------------------------------------------------===//
 
@@ -53,7 +53,7 @@ static Operation *producerOf(Value buffer) {
   return producer;
 }
 
-/// The results that `producer` adds if it adds to what they hold: a product
+/// The results that `producer` adds if it adds to what they hold: a GEMM
 /// overwrites its bias gradient.
 static SmallVector<Value> addedResults(Operation *producer) {
   auto results = cast<InstructionOpInterface>(producer).getWrites();

@@ -51,7 +51,7 @@ bool isSend(mlir::Operation *op);
 bool comesFromOutside(mlir::Operation *op);
 /// Whether it only brings a value into a variable.
 bool isStore(mlir::Operation *op);
-/// A launch, a product or a library's op.
+/// A launch, a GEMM or a library's op.
 bool isComputation(mlir::Operation *op);
 /// Whether pipeline ranks meet in a collective: their programs differ but for
 /// the order of these.

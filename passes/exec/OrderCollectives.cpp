@@ -59,7 +59,7 @@ public:
   CollectiveOp together();
 
 private:
-  /// Bytes of the larger ends of a collective's pieces.
+  /// Bytes of the larger ends of a collective's parts.
   static int64_t bytesOf(CollectiveOp collective);
 
   SmallVector<CollectiveOp> parts;

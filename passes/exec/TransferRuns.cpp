@@ -143,7 +143,7 @@ std::vector<TransferStep> TransferRuns::orderedSteps(EntryOp entry) {
   std::vector<Step> steps = stepsOf(entry);
   receiveEarly(steps);
   addDependences(steps);
-  numberTurns(steps);
+  numberRuns(steps);
   return steps;
 }
 
@@ -252,7 +252,7 @@ void TransferRuns::addDependences(std::vector<Step> &steps) {
 
 /// A wait is for the last record of its event before it, so a step whose event
 /// another one of the part still waits for takes a number of its own.
-void TransferRuns::numberTurns(std::vector<Step> &steps) {
+void TransferRuns::numberRuns(std::vector<Step> &steps) {
   std::vector<int> lastWait(steps.size(), -1);
   for (int step = 0; step < static_cast<int>(steps.size()); ++step)
     for (int other : steps[step].after)

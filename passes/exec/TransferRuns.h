@@ -137,7 +137,7 @@ private:
   void receiveEarly(std::vector<Step> &steps) const;
   void addDependences(std::vector<Step> &steps);
   std::vector<int> dependencesOf(std::vector<Step> &steps, int step);
-  static void numberTurns(std::vector<Step> &steps);
+  static void numberRuns(std::vector<Step> &steps);
   int64_t eventNamed(const std::string &name, int64_t number);
   int64_t eventAfter(const Step &step) {
     return eventNamed(step.part->name, step.turn);

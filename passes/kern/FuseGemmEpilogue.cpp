@@ -1,4 +1,4 @@
-//===- FuseGemmEpilogue.cpp - Gives a product what follows it -------------===//
+//===- FuseGemmEpilogue.cpp - Gives a GEMM what follows it ----------------===//
 //
 // Part of Hocket, under the Apache License v2.0.
 //
@@ -6,8 +6,8 @@
 ///
 /// \file
 /// Joins regions that only add a bias, apply a nonlinearity or its derivative,
-/// add a residual or change the element type with the product before them, and
-/// sums of a bias gradient with the product of the weight's.
+/// add a residual or change the element type with the GEMM before them, and
+/// sums of a bias gradient with the GEMM of the weight's.
 ///
 //===----------------------------------------------------------------------===//
 
@@ -32,19 +32,19 @@ using namespace hocket::kern;
 
 namespace {
 
-/// What a region adds to the product before it.
+/// What a region adds to the GEMM before it.
 struct Following {
   Value bias, residual;
   Value preactivation; ///< where `activation` is not itself but its derivative
   kern::Epilogue activation = kern::Epilogue::None;
-  bool keepsInput = false; ///< the product itself is still read elsewhere
+  bool keepsInput = false; ///< the GEMM itself is still read elsewhere
 };
 
 SmallVector<Scalar> sum(ArrayRef<Scalar> in) { return {in[0] + in[1]}; }
 SmallVector<Scalar> identity(ArrayRef<Scalar> in) { return {in[0]}; }
 
-/// The product whose result is operand `i`, element by element.
-GemmOp productOf(RowsOp rows, unsigned i) {
+/// The GEMM whose result is operand `i`, element by element.
+GemmOp gemmOf(RowsOp rows, unsigned i) {
   if (rows.getInputAccess(i) != Access::Full)
     return {};
   auto gemm = sourceOf(rows.getInputs()[i]).getDefiningOp<GemmOp>();
@@ -53,7 +53,7 @@ GemmOp productOf(RowsOp rows, unsigned i) {
   return gemm;
 }
 
-/// Whether nothing but `rows` reads the product.
+/// Whether nothing but `rows` reads the GEMM.
 bool isOnlyRead(GemmOp gemm, RowsOp rows) {
   SmallVector<Value> values{gemm.getResult()};
   while (!values.empty())
@@ -83,7 +83,7 @@ std::optional<kern::Epilogue> activationOf(RowsOp rows) {
   return std::nullopt;
 }
 
-/// What `rows`, of two operands, does to the first, a product that is only
+/// What `rows`, of two operands, does to the first, a GEMM that is only
 /// read there, if that is a derivative.
 std::optional<Following> matchGradient(RowsOp rows) {
   std::optional<kern::Epilogue> kind = activationOf(rows);
@@ -95,7 +95,7 @@ std::optional<Following> matchGradient(RowsOp rows) {
   return epilogue;
 }
 
-/// What `rows` does to operand `i`, the product.
+/// What `rows` does to operand `i`, the GEMM.
 std::optional<Following> matchEpilogue(RowsOp rows, unsigned i, GemmOp gemm) {
   bool only = isOnlyRead(gemm, rows);
   bool plain = gemm.getEpilogue() == kern::Epilogue::None &&
@@ -128,7 +128,7 @@ std::optional<Following> matchEpilogue(RowsOp rows, unsigned i, GemmOp gemm) {
   return epilogue;
 }
 
-/// Whether cuBLASLt computes `gemm` with `epilogue` as one product of results
+/// Whether cuBLASLt computes `gemm` with `epilogue` as one GEMM of results
 /// of type `result`.
 bool isOneOfCublasLt(GemmOp gemm, const Following &epilogue, Type result) {
   auto elementOf = [](auto typed) { return getElementTypeOrSelf(typed); };
@@ -142,7 +142,7 @@ bool isOneOfCublasLt(GemmOp gemm, const Following &epilogue, Type result) {
   if (narrow ? !type.isF32() && !type.isBF16() && !type.isF16()
              : type != elementOf(gemm.getA()) && !type.isF32())
     return false;
-  // Nothing says which nonlinearities it has behind 8-bit factors.
+  // Nothing says which nonlinearities it has behind 8-bit operands.
   if (narrow && activates)
     return false;
   Value bias = epilogue.bias ? epilogue.bias : gemm.getBias();
@@ -166,7 +166,7 @@ bool isOneOfCublasLt(GemmOp gemm, const Following &epilogue, Type result) {
 }
 
 /// Whether `columns` sums the left factor of `gemm` over the inner dimension,
-/// and cuBLASLt does so with the product.
+/// and cuBLASLt does so with the GEMM.
 bool sumsLeftFactor(ColumnsOp columns, GemmOp gemm) {
   if (columns.getInputs().size() != 1 || columns.getOutputs().size() != 1 ||
       columns.getInputAccess(0) != Access::Full ||
@@ -217,9 +217,9 @@ struct KernFuseGemmEpilogue
   }
 
 private:
-  /// Gives `rows` to the product that its operand `i` is; erases it then.
+  /// Gives `rows` to the GEMM that its operand `i` is; erases it then.
   bool fuseWith(RowsOp rows, unsigned i) {
-    GemmOp gemm = productOf(rows, i);
+    GemmOp gemm = gemmOf(rows, i);
     if (!gemm || gemm->getBlock() != rows->getBlock())
       return false;
     std::optional<Following> epilogue = matchEpilogue(rows, i, gemm);
@@ -243,7 +243,7 @@ private:
     return true;
   }
 
-  /// Gives `columns` to a product that reads the same matrix; erases it then.
+  /// Gives `columns` to a GEMM that reads the same matrix; erases it then.
   void fuseSum(ColumnsOp columns) {
     SmallVector<Value> same{sourceOf(columns.getInputs().front())};
     for (size_t i = 0; i < same.size(); ++i)
@@ -315,7 +315,7 @@ private:
       gemm.getResult().replaceAllUsesWith(result.getAuxiliary());
     else if (gemm.getAuxiliary())
       gemm.getAuxiliary().replaceAllUsesWith(result.getAuxiliary());
-    // What is left of the product are views that nothing reads.
+    // What is left of the GEMM are views that nothing reads.
     SmallVector<Operation *> dead{gemm};
     for (size_t i = 0; i < dead.size(); ++i)
       llvm::append_range(dead, dead[i]->getUsers());

@@ -47,7 +47,7 @@ LibraryOp callOf(Value value, StringRef name, unsigned i = 0) {
              : LibraryOp();
 }
 
-/// Whether a piece of the logits, if `library` is of one, starts at column 0.
+/// Whether a shard of the logits, if `library` is of one, starts at column 0.
 bool isWhole(LibraryOp library) {
   return llvm::all_of(library.getScalars(), [](Value first) {
     return matchPattern(first, m_Zero());
@@ -57,8 +57,8 @@ bool isWhole(LibraryOp library) {
 /// The call that `gradient` has the sums of its rows from: one of whole rows of
 /// the same logits, in the same block.
 std::optional<Loss> lossOf(LibraryOp gradient) {
-  bool isPiece = gradient.getOp() == "cross_entropy_backward_piece";
-  if (!isPiece && gradient.getOp() != "cross_entropy_backward")
+  bool isShard = gradient.getOp() == "cross_entropy_backward_shard";
+  if (!isShard && gradient.getOp() != "cross_entropy_backward")
     return std::nullopt;
   ValueRange inputs = gradient.getInputs();
   Value sums = inputs[2];
@@ -117,7 +117,7 @@ struct KernFuseLoss : hocket::impl::KernFuseLossBase<KernFuseLoss> {
       for (Block &block : function.getFunctionBody())
         for (auto library :
              llvm::make_early_inc_range(block.getOps<LibraryOp>())) {
-          if (library.getOp() == "cross_entropy_backward_piece")
+          if (library.getOp() == "cross_entropy_backward_shard")
             exchangeOnce(library.getInputsMutable()[4]);
           if (std::optional<Loss> loss = lossOf(library))
             fuse(*loss);
@@ -133,7 +133,7 @@ private:
   }
 
   void fuse(Loss loss) {
-    // The count is there for a piece; else it is of the labels alone.
+    // The count is there for a shard; else it is of the labels alone.
     ValueRange inputs = loss.gradient.getInputs();
     SmallVector<Value> operands{inputs[0], inputs[1], inputs[3]};
     bool hasCount = inputs.size() > 4;

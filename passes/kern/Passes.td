@@ -15,12 +15,12 @@ class Kern_Pass<string name> : Pass<name, "::mlir::ModuleOp"> {
                            "::mlir::math::MathDialect"];
 }
 
-def KernFitF8Products : Kern_Pass<"kern-fit-f8-products"> {
-  let summary = "stores 8-bit factors as cuBLASLt multiplies them";
+def KernFitF8Gemms : Kern_Pass<"kern-fit-f8-gemms"> {
+  let summary = "stores 8-bit operands as cuBLASLt multiplies them";
   let description = [{
-    Most GPUs multiply 8-bit factors only where the inner dimension of both runs
+    Most GPUs multiply 8-bit operands only where the inner dimension of both runs
     fastest. One that is stored the other way gets a transposed copy, which all
-    products of the block share:
+    GEMMs of the block share:
 
     ```mlir
     %d = kern.gemm %g, %w {k = 32, m = 16, n = 64} : (tensor<16x32xf8E5M2>, tensor<32x64xf8E4M3FN>) -> tensor<16x64xbf16>
@@ -32,26 +32,26 @@ def KernFitF8Products : Kern_Pass<"kern-fit-f8-products"> {
     ```
 
     Where a size is no multiple of 16, or a GPU that the program is for has no
-    such products, factors become bf16, which has all their numbers, and a region
-    behind the product multiplies by the scales. So does one add a bias to a
+    such GEMMs, operands become bf16, which has all their numbers, and a region
+    behind the GEMM multiplies by the scales. So does one add a bias to a
     result of f32, for which the library wants a bias of bf16.
   }];
   let options = [
     Option<"layouts", "layouts", "std::string", "\"inner-fastest\"",
-           "How 8-bit factors may be stored: `inner-fastest`, `any`, or `none` "
+           "How 8-bit operands may be stored: `inner-fastest`, `any`, or `none` "
            "where they are not multiplied">,
   ];
   let statistics = [
     Statistic<"transposed", "transposed", "Number of matrices transposed">,
-    Statistic<"widened", "widened", "Number of products in bf16">];
+    Statistic<"widened", "widened", "Number of GEMMs in bf16">];
 }
 
 def KernFuseGemmEpilogue : Kern_Pass<"kern-fuse-gemm-epilogue"> {
-  let summary = "gives what follows a matrix product to the product";
+  let summary = "gives what follows a GEMM to the GEMM";
   let description = [{
-    A region that only adds a bias to a product, applies a nonlinearity, adds
+    A region that only adds a bias to a GEMM, applies a nonlinearity, adds
     a residual or changes the element type becomes part of the `kern.gemm`.
-    The product must have no other use; before a nonlinearity it may, and its
+    The GEMM must have no other use; before a nonlinearity it may, and its
     value is then kept as `auxiliary`. Regions are recognised by what they
     compute, not by their label.
 
@@ -67,7 +67,7 @@ def KernFuseGemmEpilogue : Kern_Pass<"kern-fuse-gemm-epilogue"> {
     %y = kern.gemm %x, %w residual %r {...} : ... -> tensor<8x64xbf16>
     ```
 
-    With `library=cublaslt` only what that library computes in one product is
+    With `library=cublaslt` only what that library computes in one GEMM is
     fused, of which a backward pass has a nonlinearity's derivative at the
     `preactivation` that was kept, and a sum over the rows of the left factor,
     the bias's gradient beside the weight's:
@@ -79,12 +79,12 @@ def KernFuseGemmEpilogue : Kern_Pass<"kern-fuse-gemm-epilogue"> {
 
     There is no nonlinearity but the tanh form of GELU, whose kept input has rows
     of a multiple of 8, no residual behind it, and one type for the result and
-    what is added to it. Behind 8-bit factors no nonlinearity is, and a bias
+    what is added to it. Behind 8-bit operands no nonlinearity is, and a bias
     only where the result is not f32.
   }];
   let options = [
     Option<"library", "library", "std::string", "\"\"",
-           "Who computes products: `cublaslt`, or empty for kernels/cpu">,
+           "Who computes GEMMs: `cublaslt`, or empty for kernels/cpu">,
   ];
   let statistics = [Statistic<"fused", "fused", "Number of regions fused">];
 }
@@ -185,7 +185,7 @@ def KernOutlineKernels : Kern_Pass<"kern-outline-kernels"> {
 def KernReportFusion : Kern_Pass<"kern-report-fusion"> {
   let summary = "says what was fused and what stopped it";
   let description = [{
-    Writes what each fused region, product and library call holds with the
+    Writes what each fused region, GEMM and library call holds with the
     places in the model that it comes from, and for every value that one of
     them hands to another through memory why the two are not one kernel. The
     module is not changed. To run after the fusion passes and before
@@ -194,7 +194,7 @@ def KernReportFusion : Kern_Pass<"kern-report-fusion"> {
     ```mlir
     @layer
       add+rms_norm [1024 x 768]: add (model.textproto:3:1), rms_norm (...)
-      not fused: linear -> gated_silu: the product has several uses
+      not fused: linear -> gated_silu: the GEMM has several uses
     ```
   }];
   let options = [

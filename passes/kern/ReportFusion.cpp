@@ -31,7 +31,7 @@ using namespace hocket::kern;
 
 namespace {
 
-/// Something that computes: a region, a product or a library call.
+/// Something that computes: a region, a GEMM or a library call.
 struct Computation {
   std::string label, shape;
   SmallVector<std::string> places; ///< in the model
@@ -101,11 +101,11 @@ std::string reasonFor(Operation *producer, Operation *consumer, bool sameView,
   if (isa<LibraryOp>(producer) || isa<LibraryOp>(consumer))
     return "a hand-written kernel";
   if (isa<GemmOp>(consumer))
-    return "a product reads whole matrices";
+    return "a GEMM reads whole matrices";
   if (auto gemm = dyn_cast<GemmOp>(producer)) {
     if (!llvm::hasSingleElement(gemm.getResult().getUsers()))
-      return "the product has several uses";
-    return "a product is followed by a bias, an activation, a residual or a "
+      return "the GEMM has several uses";
+    return "a GEMM is followed by a bias, an activation, a residual or a "
            "cast only";
   }
   if (!sameView)

@@ -9,7 +9,7 @@
 /// the gradients of inputs need, and a late part with the weight gradients that
 /// nothing waits for.
 ///
-/// What is late: a weight gradient of a matrix product or a table (or a call of
+/// What is late: a weight gradient of a GEMM or a table (or a call of
 /// a late part) that no early result needs, what depends on one, and cheap ops
 /// that only these need. Everything else is early, bias and norm gradients too:
 /// they cost little, and come of values that need not be kept for them.

@@ -25,7 +25,7 @@
 namespace hocket::pipe {
 
 /// Turns counts of work into time. Only ratios matter: they say how dear a
-/// product is beside a sum over the same bytes, and beside a collective.
+/// GEMM is beside a sum over the same bytes, and beside a collective.
 struct WorkRates {
   double flops = 1e14; ///< In a second.
   double bytes = 1e12; ///< Through memory.

@@ -1,4 +1,4 @@
-//===- Passes.td - Passes over the transformer dialect ----*- tablegen -*-===//
+//===- Passes.td - Passes over the transformer dialect -----*- tablegen -*-===//
 //
 // Part of Hocket, under the Apache License v2.0.
 //
@@ -36,11 +36,11 @@ def XfQuantize : Pass<"xf-quantize", "::mlir::ModuleOp"> {
   let summary = "lets the layers' linear ops multiply in 8 bits";
   let description = [{
     With `fp8` in `xf.training`, after `xf-precision` and before autodiff: every
-    `xf.linear` of a called function gets factors of type f8E4M3FN, each with a
+    `xf.linear` of a called function gets operands of type f8E4M3FN, each with a
     scale, its largest magnitude over the type's largest number ("current
-    scaling": of this very tensor). What several products read is quantized
+    scaling": of this very tensor). What several GEMMs read is quantized
     once. The head, which no called function holds, routers and experts' grouped
-    products stay as they are.
+    GEMMs stay as they are.
 
     A weight that comes straight from its `working` copy is quantized where that
     is made, once a step: the copy takes 8 bits, and its scale becomes a
@@ -58,7 +58,7 @@ def XfQuantize : Pass<"xf-quantize", "::mlir::ModuleOp"> {
     ```
   }];
   let statistics = [
-    Statistic<"numProducts", "products", "products with 8-bit factors">,
+    Statistic<"numGemms", "gemms", "GEMMs with 8-bit operands">,
     Statistic<"numWeights", "weights", "working copies of 8 bits">];
   let dependentDialects = ["::hocket::xf::XfDialect"];
 }

@@ -83,7 +83,7 @@ void Narrowing::findWide() {
     } else if (auto table = dyn_cast<RopeTableOp>(op)) {
       markWide(table.getResult());
     } else if (auto router = dyn_cast<RouterOp>(op)) {
-      wide.insert(router.getLogits()); // A product's result, not its operands.
+      wide.insert(router.getLogits()); // A GEMM's result, not its operands.
       markWide(router.getBias());
     }
   });

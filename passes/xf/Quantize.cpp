@@ -5,9 +5,9 @@
 //===----------------------------------------------------------------------===//
 ///
 /// \file
-/// Gives the linear ops of called functions, which are the layers', factors of
+/// Gives the linear ops of called functions, which are the layers', operands of
 /// 8 bits with a scale a tensor (arXiv 2209.05433), from its own largest
-/// magnitude. The gradients' products follow in autodiff.
+/// magnitude. The gradients' GEMMs follow in autodiff.
 ///
 //===----------------------------------------------------------------------===//
 
@@ -39,13 +39,13 @@ public:
         format(Float8E4M3FNType::get(module.getContext())) {}
 
   void run(func::FuncOp function);
-  int64_t numProducts = 0, numWeights = 0;
+  int64_t numGemms = 0, numWeights = 0;
 
 private:
-  /// The products of `function` that may have 8-bit factors.
-  static SmallVector<LinearOp> productsOf(func::FuncOp function);
+  /// The GEMMs of `function` that may have 8-bit operands.
+  static SmallVector<LinearOp> gemmsOf(func::FuncOp function);
 
-  /// Makes argument `index` of `function`, which only `products` read as
+  /// Makes argument `index` of `function`, which only `gemms` read as
   /// their weight, one of 8 bits, with a scale behind all arguments, if every
   /// call passes a working copy that nothing else reads.
   std::optional<Quantized> passQuantized(func::FuncOp function,
@@ -76,12 +76,12 @@ static bool reachesRouter(Value value) {
   });
 }
 
-SmallVector<LinearOp> Quantizer::productsOf(func::FuncOp function) {
-  SmallVector<LinearOp> products;
+SmallVector<LinearOp> Quantizer::gemmsOf(func::FuncOp function) {
+  SmallVector<LinearOp> gemms;
   for (auto linear : function.getOps<LinearOp>())
     if (!reachesRouter(linear.getResult()))
-      products.push_back(linear);
-  return products;
+      gemms.push_back(linear);
+  return gemms;
 }
 
 bool Quantizer::isReadOfOwn(Value operand) {
@@ -143,19 +143,19 @@ Quantized Quantizer::quantize(OpBuilder &builder, Value value) {
 }
 
 void Quantizer::run(func::FuncOp function) {
-  // 1. Who is called, and with which products.
+  // 1. Who is called, and with which GEMMs.
   calls.clear();
   module.walk([&](func::CallOp call) {
     if (call.getCallee() == function.getName())
       calls.push_back(call);
   });
-  SmallVector<LinearOp> products = productsOf(function);
-  if (calls.empty() || products.empty())
+  SmallVector<LinearOp> gemms = gemmsOf(function);
+  if (calls.empty() || gemms.empty())
     return;
-  // 2. Weights, once a step where nothing but these products reads them.
-  llvm::SmallPtrSet<Operation *, 16> chosen(products.begin(), products.end());
+  // 2. Weights, once a step where nothing but these GEMMs reads them.
+  llvm::SmallPtrSet<Operation *, 16> chosen(gemms.begin(), gemms.end());
   llvm::DenseMap<Value, Quantized> done;
-  for (LinearOp linear : products) {
+  for (LinearOp linear : gemms) {
     auto weight = dyn_cast<BlockArgument>(linear.getWeight());
     bool only =
         weight && llvm::all_of(weight.getUses(), [&](OpOperand &use) {
@@ -165,8 +165,8 @@ void Quantizer::run(func::FuncOp function) {
       if (auto passed = passQuantized(function, weight))
         done[weight] = *passed;
   }
-  // 3. All other factors where they are first multiplied, and the products.
-  for (LinearOp linear : products) {
+  // 3. All other operands where they are first multiplied, and the GEMMs.
+  for (LinearOp linear : gemms) {
     OpBuilder builder(linear);
     auto factor = [&](Value value) {
       auto [entry, first] = done.try_emplace(value);
@@ -179,7 +179,7 @@ void Quantizer::run(func::FuncOp function) {
     linear.getInputMutable().assign(input.value);
     linear.getWeightMutable().assign(weight.value);
     linear.getScalesMutable().assign({input.scale, weight.scale});
-    ++numProducts;
+    ++numGemms;
   }
   function.setFunctionType(FunctionType::get(
       module.getContext(), function.front().getArgumentTypes(),
@@ -203,7 +203,7 @@ struct QuantizePass : public hocket::xf::impl::XfQuantizeBase<QuantizePass> {
     for (auto function : getOperation().getOps<func::FuncOp>())
       if (!function.isExternal())
         quantizer.run(function);
-    numProducts += quantizer.numProducts;
+    numGemms += quantizer.numGemms;
     numWeights += quantizer.numWeights;
   }
 };

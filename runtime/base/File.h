@@ -75,7 +75,7 @@ private:
   uint64_t end = 0;
 };
 
-/// A file that is read piece by piece. Where the bytes are no longer there,
+/// A file that is read chunk by chunk. Where the bytes are no longer there,
 /// since the file was cut short or its disk fails, a read is an error; of
 /// memory that a file is mapped to it would be a signal. Any thread.
 class RandomAccessFile {

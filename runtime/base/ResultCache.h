@@ -7,7 +7,7 @@
 /// \file
 /// What takes long to find out and depends on its inputs alone, kept on disk
 /// under the digest of all of them: machine code that NVRTC made
-/// (CompileOnce.h), the fastest algorithm of a product (AlgorithmChoice.h), the
+/// (CompileOnce.h), the fastest algorithm of a GEMM (AlgorithmChoice.h), the
 /// extremes of a file's tokens (TokenCheck.h). A file appears whole or not at
 /// all, and says what its bytes must be. Its folder is that of CacheFolder.h,
 /// and what is read from it must be the user's own: machine code runs with all

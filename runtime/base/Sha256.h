@@ -21,7 +21,7 @@
 
 namespace hocket {
 
-/// The digest of a byte stream that arrives in pieces.
+/// The digest of a byte stream that arrives in chunks.
 class Sha256 {
 public:
   using Digest = std::array<uint8_t, 32>;

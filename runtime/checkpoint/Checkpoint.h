@@ -48,7 +48,7 @@ struct RunState {
   std::string specText; ///< As textproto, after all overrides.
 };
 
-/// Names a weight (slot "") or a piece of its optimizer state ("exp_avg").
+/// Names a weight (slot "") or a part of its optimizer state ("exp_avg").
 struct TensorKey {
   std::string name;
   std::string slot;

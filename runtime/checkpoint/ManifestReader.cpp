@@ -8,7 +8,7 @@
 
 #include "runtime/base/Format.h"
 #include "runtime/base/JsonDefect.h"
-#include "runtime/base/JsonPieces.h"
+#include "runtime/base/JsonMembers.h"
 #include "runtime/base/Sha256.h"
 #include "runtime/checkpoint/ManifestWriter.h"
 
@@ -111,11 +111,11 @@ Status ManifestReader::readState(Element root) {
 
 static StatusOr<std::string> digestOf(const RandomAccessFile &file) {
   Sha256 digest;
-  std::vector<uint8_t> piece(std::min(file.size(), uint64_t(1) << 20));
-  for (uint64_t at = 0; at < file.size(); at += piece.size()) {
-    uint64_t bytes = std::min<uint64_t>(piece.size(), file.size() - at);
-    HOCKET_RETURN_IF_ERROR(file.read(at, piece.data(), bytes));
-    digest.update(piece.data(), bytes);
+  std::vector<uint8_t> chunk(std::min(file.size(), uint64_t(1) << 20));
+  for (uint64_t at = 0; at < file.size(); at += chunk.size()) {
+    uint64_t bytes = std::min<uint64_t>(chunk.size(), file.size() - at);
+    HOCKET_RETURN_IF_ERROR(file.read(at, chunk.data(), bytes));
+    digest.update(chunk.data(), bytes);
   }
   return toHex(digest.finish());
 }
@@ -234,7 +234,7 @@ Status ManifestReader::notJson(const char *reason) const {
 }
 
 Status ManifestReader::split(Parts &parts) const {
-  JsonPieces members(text);
+  JsonMembers members(text);
   while (auto member = members.next()) {
     auto take = [&](std::string_view &part) {
       bool isFirst = part.empty();
@@ -285,7 +285,7 @@ Status ManifestReader::checkDigest(const Parts &parts) const {
 /// Calls read() for each element of an array.
 Status ManifestReader::eachEntry(std::string_view array, const char *key,
                                  Status (ManifestReader::*read)(Element)) {
-  JsonPieces entries(array);
+  JsonMembers entries(array);
   if (!entries.isArray())
     return wrong(std::string("expected an array under '") + key + "'");
   dom::parser parser;

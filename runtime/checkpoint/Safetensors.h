@@ -113,7 +113,7 @@ StatusOr<SafetensorsHeader> parseSafetensorsHeader(std::string_view header,
 /// Takes the next bytes of a tensor.
 using ByteSink = std::function<Status(std::span<const uint8_t>)>;
 
-/// Gives all bytes of a tensor, in pieces of any size, to a sink. Called when
+/// Gives all bytes of a tensor, in chunks of any size, to a sink. Called when
 /// the tensor is written, so that not all tensors need to be in memory.
 using ByteProducer = std::function<Status(const ByteSink &)>;
 

@@ -6,7 +6,7 @@
 
 #include "runtime/base/Format.h"
 #include "runtime/base/JsonDefect.h"
-#include "runtime/base/JsonPieces.h"
+#include "runtime/base/JsonMembers.h"
 #include "runtime/checkpoint/Safetensors.h"
 
 #include <algorithm>
@@ -185,13 +185,13 @@ static Status readMember(dom::object alone, SafetensorsHeader &header,
   return readMetadata(field.value, header.metadata);
 }
 
-static Status checkSize(const JsonPieces::Piece &piece) {
-  bool isMetadata = piece.key == "__metadata__";
+static Status checkSize(const JsonMembers::Entry &entry) {
+  bool isMetadata = entry.key == "__metadata__";
   size_t limit = isMetadata ? metadataLimit : entryLimit;
-  if (piece.member.size() <= limit)
+  if (entry.member.size() <= limit)
     return okStatus();
   return dataLoss((isMetadata ? "__metadata__" : "the entry of a tensor") +
-                  std::string(": has ") + formatBytes(piece.member.size()) +
+                  std::string(": has ") + formatBytes(entry.member.size()) +
                   ", at most " + formatBytes(limit) + " are expected");
 }
 
@@ -222,13 +222,13 @@ checkpoint::parseSafetensorsHeader(std::string_view header,
   if (!header.starts_with('{'))
     return dataLoss("header: expected '{' at its first byte");
   SafetensorsHeader result;
-  JsonPieces members(header);
+  JsonMembers members(header);
   dom::parser parser;
   std::string text;
   bool hasMetadata = false;
-  while (auto piece = members.next()) {
-    HOCKET_RETURN_IF_ERROR(checkSize(*piece));
-    text.assign("{").append(piece->member).append("}");
+  while (auto entry = members.next()) {
+    HOCKET_RETURN_IF_ERROR(checkSize(*entry));
+    text.assign("{").append(entry->member).append("}");
     dom::object alone;
     if (auto error = parser.parse(text).get(alone))
       return notJson(header, error);

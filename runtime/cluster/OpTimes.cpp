@@ -26,22 +26,20 @@ double OpTimes::memory(double bytes) const {
   return bytes / (described.device().memory_bandwidth() * software().memory());
 }
 
-double OpTimes::productAt(const Product &product, double peak) const {
-  double ramp =
-      software().gemm_ramp() * (1 / product.m + 1 / product.n + 1 / product.k);
-  double compute = product.flops() * (1 + ramp) / peak;
+double OpTimes::gemmAt(const Gemm &gemm, double peak) const {
+  double ramp = software().gemm_ramp() * (1 / gemm.m + 1 / gemm.n + 1 / gemm.k);
+  double compute = gemm.flops() * (1 + ramp) / peak;
   double bytes =
-      2 * product.count *
-      (product.m * product.k + product.k * product.n + product.m * product.n);
+      2 * gemm.count * (gemm.m * gemm.k + gemm.k * gemm.n + gemm.m * gemm.n);
   return std::max(compute, memory(bytes));
 }
 
-double OpTimes::product(const Product &product) const {
-  return productAt(product, weightPeak);
+double OpTimes::gemm(const Gemm &gemm) const {
+  return gemmAt(gemm, weightPeak);
 }
 
-double OpTimes::product16(const Product &product) const {
-  return productAt(product, activationPeak);
+double OpTimes::gemm16(const Gemm &gemm) const {
+  return gemmAt(gemm, activationPeak);
 }
 
 double OpTimes::attention(double flops, double length, double headDim) const {

@@ -5,7 +5,7 @@
 //===----------------------------------------------------------------------===//
 ///
 /// \file
-/// Seconds of products, of kernels that only move data, of attention and of
+/// Seconds of GEMMs, of kernels that only move data, of attention and of
 /// collectives, on local shapes, from a cluster's description.
 ///
 /// Collectives take the ring's time or the tree's, whichever is less. With n
@@ -36,21 +36,21 @@ struct RankGroup {
   int64_t stride = 1;
 };
 
-/// An [m, k] x [k, n] product, `count` of them in one kernel.
-struct Product {
+/// An [m, k] x [k, n] GEMM, `count` of them in one kernel.
+struct Gemm {
   double m = 1, n = 1, k = 1, count = 1;
   double flops() const { return 2 * m * n * k * count; }
 };
 
 class OpTimes {
 public:
-  /// `bits` of the operands of weights' products: 32, 16 or 8. `system`
+  /// `bits` of the operands of weights' GEMMs: 32, 16 or 8. `system`
   /// outlives it.
   OpTimes(const cluster::System &system, int64_t bits);
 
-  double product(const Product &product) const;
-  /// Products of activations, which are never below 16 bits.
-  double product16(const Product &product) const;
+  double gemm(const Gemm &gemm) const;
+  /// GEMMs of activations, which are never below 16 bits.
+  double gemm16(const Gemm &gemm) const;
   double memory(double bytes) const;
   /// Fused attention of `flops`, over sequences of `length` tokens.
   double attention(double flops, double length, double headDim) const;
@@ -81,7 +81,7 @@ private:
     double members; ///< On one node.
   };
   Path pathOf(const RankGroup &group) const;
-  double productAt(const Product &product, double peak) const;
+  double gemmAt(const Gemm &gemm, double peak) const;
 
   const cluster::System &described;
   double weightPeak, activationPeak;

@@ -67,7 +67,7 @@ inline constexpr int CU_TENSOR_MAP_L2_PROMOTION_L2_256B = 3;
 inline constexpr int CU_TENSOR_MAP_FLOAT_OOB_FILL_NONE = 0;
 
 // NOLINTBEGIN(readability-identifier-naming)
-/// A tensor for the copy engine of a GPU, as an argument of a kernel.
+/// A tensor for the TMA unit of a GPU, as an argument of a kernel.
 struct alignas(128) CUtensorMap {
   unsigned long long opaque[16] = {};
 };

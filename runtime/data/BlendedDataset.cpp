@@ -93,10 +93,10 @@ Status BlendedDataset::read(uint64_t sample, std::span<int32_t> tokens) const {
   return parts[order[sample]]->read(sampleOfPart[sample], tokens);
 }
 
-StatusOr<std::vector<SamplePiece>>
-BlendedDataset::pieces(uint64_t sample) const {
+StatusOr<std::vector<SampleSegment>>
+BlendedDataset::segments(uint64_t sample) const {
   HOCKET_RETURN_IF_ERROR(checkSample(sample));
-  return parts[order[sample]]->pieces(sampleOfPart[sample]);
+  return parts[order[sample]]->segments(sampleOfPart[sample]);
 }
 
 //===----------------------------------------------------------------------===//

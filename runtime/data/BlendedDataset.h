@@ -57,7 +57,7 @@ public:
     return parts.front()->sequenceLength();
   }
   Status read(uint64_t sample, std::span<int32_t> tokens) const override;
-  StatusOr<std::vector<SamplePiece>> pieces(uint64_t sample) const override;
+  StatusOr<std::vector<SampleSegment>> segments(uint64_t sample) const override;
 
 private:
   std::vector<std::unique_ptr<SampleSource>> parts;

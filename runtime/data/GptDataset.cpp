@@ -56,7 +56,7 @@ GptDataset::create(std::shared_ptr<const IndexedDataset> file,
 }
 
 template <typename Visit>
-Status GptDataset::visitPieces(uint64_t sample, Visit visit) const {
+Status GptDataset::visitSegments(uint64_t sample, Visit visit) const {
   HOCKET_RETURN_IF_ERROR(checkSample(sample));
   SampleStart start = index.starts[index.shuffle[sample]];
   uint64_t position = start.position, offset = start.offset;
@@ -78,7 +78,7 @@ Status GptDataset::read(uint64_t sample, std::span<int32_t> tokens) const {
     return internalError("a sample needs room for " +
                          std::to_string(options.sequenceLength + 1) +
                          " tokens, not " + std::to_string(tokens.size()));
-  return visitPieces(
+  return visitSegments(
       sample, [&](uint64_t sequence, uint64_t offset, uint64_t length) {
         Status status = file->read(sequence, offset, options.vocabularySize,
                                    tokens.first(length));
@@ -87,9 +87,10 @@ Status GptDataset::read(uint64_t sample, std::span<int32_t> tokens) const {
       });
 }
 
-StatusOr<std::vector<SamplePiece>> GptDataset::pieces(uint64_t sample) const {
-  std::vector<SamplePiece> result;
-  HOCKET_RETURN_IF_ERROR(visitPieces(
+StatusOr<std::vector<SampleSegment>>
+GptDataset::segments(uint64_t sample) const {
+  std::vector<SampleSegment> result;
+  HOCKET_RETURN_IF_ERROR(visitSegments(
       sample, [&](uint64_t sequence, uint64_t offset, uint64_t length) {
         result.push_back({file->prefix(), sequence, offset, length});
         return okStatus();

@@ -40,7 +40,7 @@ public:
   uint64_t size() const override { return index.plan.samples; }
   uint64_t sequenceLength() const override { return options.sequenceLength; }
   Status read(uint64_t sample, std::span<int32_t> tokens) const override;
-  StatusOr<std::vector<SamplePiece>> pieces(uint64_t sample) const override;
+  StatusOr<std::vector<SampleSegment>> segments(uint64_t sample) const override;
 
   const SampleIndex &sampleIndex() const { return index; }
 
@@ -49,9 +49,9 @@ private:
              const GptDatasetOptions &options, SampleIndex index)
       : file(std::move(file)), options(options), index(std::move(index)) {}
 
-  /// Calls visit(sequence, offset, length) for each piece until one fails.
+  /// Calls visit(sequence, offset, length) for each segment until one fails.
   template <typename Visit>
-  Status visitPieces(uint64_t sample, Visit visit) const;
+  Status visitSegments(uint64_t sample, Visit visit) const;
 
   std::shared_ptr<const IndexedDataset> file;
   GptDatasetOptions options;

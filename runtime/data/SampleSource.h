@@ -24,7 +24,7 @@
 namespace hocket::data {
 
 /// A run of tokens of one sequence of a token file.
-struct SamplePiece {
+struct SampleSegment {
   std::string prefix;
   uint64_t sequence = 0;
   uint64_t offset = 0; ///< First token, counted within the sequence.
@@ -46,7 +46,8 @@ public:
   virtual Status read(uint64_t sample, std::span<int32_t> tokens) const = 0;
 
   /// Where the tokens of `sample` come from, in order.
-  virtual StatusOr<std::vector<SamplePiece>> pieces(uint64_t sample) const = 0;
+  virtual StatusOr<std::vector<SampleSegment>>
+  segments(uint64_t sample) const = 0;
 
 protected:
   /// InvalidArgument, naming the range, unless `sample` is below size().

@@ -40,7 +40,7 @@ namespace {
 /// Everything that is shown of a sample.
 struct ShownSample {
   uint64_t number;
-  std::vector<SamplePiece> pieces;
+  std::vector<SampleSegment> segments;
   std::vector<int32_t> tokens;
 };
 } // namespace
@@ -49,11 +49,11 @@ static void writeJson(const ShownSample &sample, std::ostream &out) {
   nlohmann::ordered_json object;
   object["sample"] = sample.number;
   object["pieces"] = nlohmann::ordered_json::array();
-  for (const SamplePiece &piece : sample.pieces)
-    object["pieces"].push_back({{"prefix", piece.prefix},
-                                {"sequence", piece.sequence},
-                                {"offset", piece.offset},
-                                {"length", piece.length}});
+  for (const SampleSegment &segment : sample.segments)
+    object["pieces"].push_back({{"prefix", segment.prefix},
+                                {"sequence", segment.sequence},
+                                {"offset", segment.offset},
+                                {"length", segment.length}});
   object["tokens"] = sample.tokens;
   out << toJsonText(object) << '\n';
 }
@@ -77,11 +77,11 @@ static void writeText(const ShownSample &sample,
                       std::ostream &out) {
   out << "sample " << sample.number << '\n';
   std::span<const int32_t> rest(sample.tokens);
-  for (const SamplePiece &piece : sample.pieces) {
-    auto tokens = rest.first(piece.length);
-    rest = rest.subspan(piece.length);
-    out << "  " << piece.prefix << " sequence " << piece.sequence << " ["
-        << piece.offset << ", " << piece.offset + piece.length << ")";
+  for (const SampleSegment &segment : sample.segments) {
+    auto tokens = rest.first(segment.length);
+    rest = rest.subspan(segment.length);
+    out << "  " << segment.prefix << " sequence " << segment.sequence << " ["
+        << segment.offset << ", " << segment.offset + segment.length << ")";
     if (tokenizer)
       out << "  " << onOneLine(tokenizer->decode(tokens));
     out << "\n   ";
@@ -103,7 +103,7 @@ Status data::showSamples(const SampleSource &source, const ShowOptions &options,
   for (sample.number = options.range.begin; sample.number < options.range.end;
        ++sample.number) {
     HOCKET_RETURN_IF_ERROR(source.read(sample.number, sample.tokens));
-    HOCKET_ASSIGN_OR_RETURN(sample.pieces, source.pieces(sample.number));
+    HOCKET_ASSIGN_OR_RETURN(sample.segments, source.segments(sample.number));
     if (options.json)
       writeJson(sample, out);
     else

@@ -45,7 +45,7 @@ static int32_t tokensOf(int32_t entry) {
 }
 
 namespace {
-/// Gathers numbers and writes them in large pieces.
+/// Gathers numbers and writes them in large chunks.
 class NumberSink {
 public:
   explicit NumberSink(AtomicFile &file) : file(file) {}

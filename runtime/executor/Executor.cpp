@@ -102,17 +102,17 @@ Status Executor::prepare(const std::vector<hal::KernelId> &kernels) {
 Status Executor::prepareDevice() {
   NoHost host;
   RunContext context{*target, host, 0, 0, 0, seed};
-  std::vector<hal::GemmCall> products;
+  std::vector<hal::GemmCall> gemms;
   std::vector<hal::LibraryCall> ops;
   for (const std::vector<Step> &steps : sequences)
     for (const Step &step : steps) {
-      if (const auto *call = step.call ? step.call->product(context) : nullptr)
-        products.push_back(*call);
+      if (const auto *call = step.call ? step.call->gemm(context) : nullptr)
+        gemms.push_back(*call);
       if (const auto *call = step.call ? step.call->library(context) : nullptr)
         ops.push_back(*call);
     }
   HOCKET_RETURN_IF_ERROR(target->prepareLibrary(ops));
-  return target->prepareProducts(products);
+  return target->prepareGemms(gemms);
 }
 
 void Executor::start() {
@@ -160,13 +160,13 @@ Status Executor::run(const std::string &entry, uint64_t step,
 
 Status Executor::runOrReplay(const program::Entry &entry, uint64_t step,
                              HostChannel &host) {
-  auto recorded = recordings.find(entry.name());
+  auto captured = graphs.find(entry.name());
   RunContext first{*target, host, 0, 0, step, seed};
-  if (recorded != recordings.end() && times.empty() && !listener) {
+  if (captured != graphs.end() && times.empty() && !listener) {
     noteReplay(entry);
     HOCKET_RETURN_IF_ERROR(group->check());
-    group->replaying(recorded->second.messages());
-    return recorded->second.replay(first);
+    group->replaying(captured->second.messages());
+    return captured->second.replay(first);
   }
   return runEntry(entry, first);
 }
@@ -199,7 +199,7 @@ Status Executor::runEntry(const program::Entry &entry,
 Status Executor::issue(InstructionPlace place, const Step &step,
                        const RunContext &context) {
   if (!step.call && !queues)
-    return issueEvent(step, context.recording);
+    return issueEvent(step, context.capture);
   if (!step.call) {
     if (!step.records)
       return queues->wait(step.stream, step.event);
@@ -214,60 +214,61 @@ Status Executor::issue(InstructionPlace place, const Step &step,
   return runCall(*step.call, place, context);
 }
 
-Status Executor::issueEvent(const Step &step, EntryRecording *recording) {
-  if (step.records && recording)
-    recording->noteRecord(step.event);
+Status Executor::issueEvent(const Step &step, CapturedEntry *capture) {
+  if (step.records && capture)
+    capture->noteRecord(step.event);
   if (step.records)
     return target->record(step.stream, step.event);
-  if (recording && !recording->waitsFor(step.event))
+  if (capture && !capture->waitsFor(step.event))
     return okStatus();
   return target->wait(step.stream, step.event);
 }
 
 //===----------------------------------------------------------------------===//
-// Recording
+// Capture
 //===----------------------------------------------------------------------===//
 
-Status Executor::checkRecordable(const std::string &entry) const {
+Status Executor::checkCapturable(const std::string &entry) const {
   auto found = entries.find(entry);
   if (found == entries.end())
     return notFound("the program has no entry '" + entry + "'");
-  if (!target->canRecord())
-    return failedPrecondition(target->properties().name +
-                              " does not record work, or is to wait for every "
-                              "instruction");
+  if (!target->canCapture())
+    return failedPrecondition(
+        target->properties().name +
+        " cannot capture a CUDA graph, or is to wait for every "
+        "instruction");
   if (group->isOnDevice())
     return okStatus();
   if (group->world().size() > 1)
     return failedPrecondition("messages between ranks go through host memory");
   std::string obstacle =
-      obstacleToRecording(role(), role().entries(found->second));
+      obstacleToCapture(role(), role().entries(found->second));
   return obstacle.empty() ? okStatus() : failedPrecondition(obstacle);
 }
 
-StatusOr<hal::RecordingId> Executor::recordEntry(const program::Entry &entry,
-                                                 EntryRecording &recording) {
+StatusOr<hal::GraphId> Executor::captureEntry(const program::Entry &entry,
+                                              CapturedEntry &capture) {
   NoHost nobody;
-  HOCKET_RETURN_IF_ERROR(target->beginRecording());
-  Status issued = runEntry(entry, {*target, nobody, 0, 0, 0, seed, &recording});
+  HOCKET_RETURN_IF_ERROR(target->beginCapture());
+  Status issued = runEntry(entry, {*target, nobody, 0, 0, 0, seed, &capture});
   group->activity().idle(0);
-  StatusOr<hal::RecordingId> id = target->endRecording();
+  StatusOr<hal::GraphId> id = target->endCapture();
   HOCKET_RETURN_IF_ERROR(issued);
   return id;
 }
 
-Status Executor::record(const std::string &entry) {
-  HOCKET_RETURN_IF_ERROR(checkRecordable(entry));
+Status Executor::capture(const std::string &entry) {
+  HOCKET_RETURN_IF_ERROR(checkCapturable(entry));
   const program::Entry &source = role().entries(entries.at(entry));
-  HOCKET_ASSIGN_OR_RETURN(EntryRecording recording,
-                          EntryRecording::create(*target, role(), source));
+  HOCKET_ASSIGN_OR_RETURN(CapturedEntry capture,
+                          CapturedEntry::create(*target, role(), source));
   HOCKET_ASSIGN_OR_RETURN(unsigned messages,
-                          group->beginRecording(countMessages(role(), source)));
-  StatusOr<hal::RecordingId> id = recordEntry(source, recording);
-  group->endRecording();
+                          group->beginCapture(countMessages(role(), source)));
+  StatusOr<hal::GraphId> id = captureEntry(source, capture);
+  group->endCapture();
   HOCKET_RETURN_IF_ERROR(id.status());
-  recording.close(*id, messages);
-  recordings.insert_or_assign(entry, std::move(recording));
+  capture.close(*id, messages);
+  graphs.insert_or_assign(entry, std::move(capture));
   return okStatus();
 }
 

@@ -17,7 +17,7 @@
 #ifndef HOCKET_RUNTIME_EXECUTOR_EXECUTOR_H
 #define HOCKET_RUNTIME_EXECUTOR_EXECUTOR_H
 
-#include "runtime/executor/EntryRecording.h"
+#include "runtime/executor/CapturedEntry.h"
 #include "runtime/executor/StreamQueues.h"
 
 #include <map>
@@ -74,24 +74,24 @@ public:
   /// used any more.
   Status run(const std::string &entry, uint64_t step, HostChannel &host);
 
-  /// FailedPrecondition, with the reason, if record() cannot be of use.
-  Status checkRecordable(const std::string &entry) const;
-  /// Has the device record the entry, which has run before, under the present
+  /// FailedPrecondition, with the reason, if capture() cannot be of use.
+  Status checkCapturable(const std::string &entry) const;
+  /// Has the device capture the entry, which has run before, under the present
   /// seed: from now on run() replays that, to the same numbers. An error
-  /// changes nothing. All ranks record alike, or forgetRecordings(). Who
+  /// changes nothing. All ranks capture alike, or forgetGraphs(). Who
   /// measures or listens has it run as before.
-  Status record(const std::string &entry);
-  bool isRecorded(const std::string &entry) const {
-    return recordings.contains(entry);
+  Status capture(const std::string &entry);
+  bool isCaptured(const std::string &entry) const {
+    return graphs.contains(entry);
   }
 
-  void forgetRecordings() { recordings.clear(); }
+  void forgetGraphs() { graphs.clear(); }
 
   /// The seed that the program's random numbers are keyed with; at first the
-  /// one it was compiled with. Forgets what was recorded.
+  /// one it was compiled with. Forgets what was captured.
   void setSeed(uint64_t value) {
     seed = value;
-    forgetRecordings();
+    forgetGraphs();
   }
   uint64_t currentSeed() const { return seed; }
 
@@ -139,9 +139,9 @@ private:
   Status issue(InstructionPlace place, const Step &step,
                const RunContext &context);
   void noteReplay(const program::Entry &entry);
-  Status issueEvent(const Step &step, EntryRecording *recording);
-  StatusOr<hal::RecordingId> recordEntry(const program::Entry &entry,
-                                         EntryRecording &recording);
+  Status issueEvent(const Step &step, CapturedEntry *capture);
+  StatusOr<hal::GraphId> captureEntry(const program::Entry &entry,
+                                      CapturedEntry &capture);
   Status runCall(PreparedCall &call, InstructionPlace place,
                  const RunContext &context);
   std::string describe(InstructionPlace place) const;
@@ -156,7 +156,7 @@ private:
   uint64_t seed = 0;
   std::vector<std::vector<Step>> sequences;
   std::map<std::string, int> entries;
-  std::map<std::string, EntryRecording> recordings; ///< By entry.
+  std::map<std::string, CapturedEntry> graphs; ///< By entry.
   std::vector<std::vector<InstructionTime>> times;
   ExecutionListener *listener = nullptr;
   /// Ends before what its threads use. Null: the device orders its streams.

@@ -18,7 +18,7 @@
 namespace hocket {
 
 /// A box of the global microbatch [sequences, positions].
-struct HostPiece {
+struct HostShard {
   std::vector<int64_t> start; ///< One a dim.
   std::vector<uint64_t> size;
 };
@@ -29,7 +29,7 @@ struct HostInput {
   uint32_t microbatch = 0;
   /// The parts of the global input that this rank holds, one behind the other
   /// along the last dim; empty: all of it.
-  std::span<const HostPiece> pieces;
+  std::span<const HostShard> shards;
 };
 
 /// The other end of a program's host instructions, called by the thread that

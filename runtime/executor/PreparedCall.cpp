@@ -128,8 +128,8 @@ public:
     resolve(scalars, context, values);
     call.buffers = ranges;
     call.scalars = values;
-    if (call.varies && context.recording)
-      context.recording->addVarying(*this, context);
+    if (call.varies && context.capture)
+      context.capture->addVarying(*this, context);
     return context.device.launch(stream, call);
   }
 
@@ -178,10 +178,10 @@ public:
   }
 
   Status run(const RunContext &context) override {
-    return context.device.gemm(stream, *product(context));
+    return context.device.gemm(stream, *gemm(context));
   }
 
-  const hal::GemmCall *product(const RunContext &context) override {
+  const hal::GemmCall *gemm(const RunContext &context) override {
     call.accumulate = accumulates(accumulate, context);
     call.a = a.operand(context);
     call.b = b.operand(context);
@@ -223,8 +223,8 @@ public:
 
   Status run(const RunContext &context) override {
     library(context);
-    if (call.varies && context.recording)
-      context.recording->addVarying(*this, context);
+    if (call.varies && context.capture)
+      context.capture->addVarying(*this, context);
     return context.device.library(stream, call);
   }
 
@@ -297,23 +297,23 @@ public:
         scope.role.buffers(int(instruction.host().buffer()));
     // The padding behind the last element is nobody's business.
     bytes = tensorBytes(buffer.shape(), buffer.dtype()).value_or(0);
-    for (const auto &piece : instruction.host().pieces()) {
-      pieces.emplace_back();
-      for (const program::Scalar &start : piece.start())
-        pieces.back().start.push_back(
+    for (const auto &shard : instruction.host().shards()) {
+      shards.emplace_back();
+      for (const program::Scalar &start : shard.start())
+        shards.back().start.push_back(
             scalarOfRank(scope.program, start, scope.rank).value_or(0));
-      pieces.back().size.assign(piece.size().begin(), piece.size().end());
+      shards.back().size.assign(shard.size().begin(), shard.size().end());
     }
   }
 
   Status run(const RunContext &context) override {
     hal::Range range{place.at(context).offset, bytes};
-    if (context.recording)
-      return record(context, range);
+    if (context.capture)
+      return capture(context, range);
     staging.resize(bytes);
     if (input) {
       HOCKET_RETURN_IF_ERROR(
-          context.host.provide({name, context.microbatch, pieces}, staging));
+          context.host.provide({name, context.microbatch, shards}, staging));
       return context.device.copyFromHost(stream, staging.data(), range);
     }
     HOCKET_RETURN_IF_ERROR(
@@ -323,10 +323,10 @@ public:
   }
 
 private:
-  Status record(const RunContext &context, hal::Range range) {
+  Status capture(const RunContext &context, hal::Range range) {
     HOCKET_ASSIGN_OR_RETURN(
-        void *memory, context.recording->add(
-                          input, {name, context.microbatch, pieces}, bytes));
+        void *memory,
+        context.capture->add(input, {name, context.microbatch, shards}, bytes));
     return input ? context.device.copyFromHost(stream, memory, range)
                  : context.device.copyToHost(stream, range, memory);
   }
@@ -336,7 +336,7 @@ private:
   std::string name;
   BufferPlace place;
   uint64_t bytes;
-  std::vector<HostPiece> pieces;
+  std::vector<HostShard> shards;
   std::vector<std::byte> staging;
 };
 

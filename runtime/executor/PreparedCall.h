@@ -8,7 +8,7 @@
 #define HOCKET_RUNTIME_EXECUTOR_PREPAREDCALL_H
 
 #include "runtime/comm/interfaces/CommunicatorSet.h"
-#include "runtime/executor/EntryRecording.h"
+#include "runtime/executor/CapturedEntry.h"
 #include "runtime/hal/interfaces/Device.h"
 #include "runtime/program/program.pb.h"
 
@@ -25,8 +25,8 @@ struct RunContext {
   uint32_t slot = 0;
   uint64_t step = 0; ///< Steps done before this one.
   uint64_t seed = 0;
-  /// While the device records: takes note of the host's part. Else null.
-  EntryRecording *recording = nullptr;
+  /// While the device captures: takes note of the host's part. Else null.
+  CapturedEntry *capture = nullptr;
   /// Of its sequence in the entry: sums over runs are set, not added to.
   bool isFirstRun = true;
 };
@@ -36,8 +36,8 @@ class PreparedCall {
 public:
   virtual ~PreparedCall() = default;
   virtual Status run(const RunContext &context) = 0;
-  /// The product that a run would ask the device for, if it is one.
-  virtual const hal::GemmCall *product(const RunContext &) { return nullptr; }
+  /// The GEMM that a run would ask the device for, if it is one.
+  virtual const hal::GemmCall *gemm(const RunContext &) { return nullptr; }
   /// The library op that it would ask for, if it is one.
   virtual const hal::LibraryCall *library(const RunContext &) {
     return nullptr;

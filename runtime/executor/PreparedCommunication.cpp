@@ -149,19 +149,19 @@ public:
                      const PreparationScope &scope, comm::Communicator &group)
       : stream(instruction.stream()), collective(instruction.collective()),
         group(group) {
-    addPiece(scope, collective.from(), collective.to());
-    for (const auto &piece : collective.others())
-      addPiece(scope, piece.from(), piece.to());
+    addPart(scope, collective.from(), collective.to());
+    for (const auto &part : collective.others())
+      addPart(scope, part.from(), part.to());
     for (const auto &row : performers)
       if (collective.op() == row.op)
         perform = row.perform;
   }
 
   Status run(const RunContext &context) override {
-    for (const Piece &piece : pieces)
-      if (piece.copies)
+    for (const Part &part : parts)
+      if (part.copies)
         HOCKET_RETURN_IF_ERROR(context.device.copy(
-            stream, piece.from.at(context), piece.to.at(context)));
+            stream, part.from.at(context), part.to.at(context)));
     if (group.isOnDevice())
       return group.together([&] { return performAll(context); });
     if (!context.device.properties().hostMemory)
@@ -169,7 +169,7 @@ public:
     HOCKET_RETURN_IF_ERROR(context.device.synchronize(stream));
     if (!context.device.arenaAddress()) {
       HOCKET_RETURN_IF_ERROR(perform(group, nullptr, nullptr, 0,
-                                     pieces.front().from.dtype, collective));
+                                     parts.front().from.dtype, collective));
       HOCKET_RETURN_IF_ERROR(meetAll(group, context.device, stream));
       return context.device.travelled(stream, bytes);
     }
@@ -177,7 +177,7 @@ public:
   }
 
 private:
-  struct Piece {
+  struct Part {
     BufferPlace from, to;
     bool copies = false;
     HostCopy sent = {}, received = {};
@@ -185,51 +185,50 @@ private:
 
   Status performAll(const RunContext &context) {
     auto *arena = static_cast<char *>(context.device.arenaAddress());
-    for (const Piece &piece : pieces) {
-      context.device.noteUse(piece.from.at(context));
-      context.device.noteUse(piece.to.at(context));
+    for (const Part &part : parts) {
+      context.device.noteUse(part.from.at(context));
+      context.device.noteUse(part.to.at(context));
       HOCKET_RETURN_IF_ERROR(
-          perform(group, arena + piece.from.at(context).offset,
-                  arena + piece.to.at(context).offset, piece.from.elements,
-                  piece.from.dtype, collective));
+          perform(group, arena + part.from.at(context).offset,
+                  arena + part.to.at(context).offset, part.from.elements,
+                  part.from.dtype, collective));
     }
     return okStatus();
   }
 
   Status runThroughHost(const RunContext &context) {
     bool inPlace = collective.op() == "broadcast";
-    for (Piece &piece : pieces) {
-      context.device.noteUse(piece.from.at(context));
-      context.device.noteUse(piece.to.at(context));
-      HOCKET_RETURN_IF_ERROR(
-          inPlace ? piece.received.fetch(piece.to, context, stream)
-                  : piece.sent.fetch(piece.from, context, stream));
+    for (Part &part : parts) {
+      context.device.noteUse(part.from.at(context));
+      context.device.noteUse(part.to.at(context));
+      HOCKET_RETURN_IF_ERROR(inPlace
+                                 ? part.received.fetch(part.to, context, stream)
+                                 : part.sent.fetch(part.from, context, stream));
     }
     HOCKET_RETURN_IF_ERROR(context.device.synchronize(stream));
-    for (Piece &piece : pieces) {
-      HOCKET_RETURN_IF_ERROR(perform(
-          group, piece.sent.room(piece.from), piece.received.room(piece.to),
-          piece.from.elements, piece.from.dtype, collective));
-      HOCKET_RETURN_IF_ERROR(piece.received.put(piece.to, context, stream));
+    for (Part &part : parts) {
+      HOCKET_RETURN_IF_ERROR(
+          perform(group, part.sent.room(part.from), part.received.room(part.to),
+                  part.from.elements, part.from.dtype, collective));
+      HOCKET_RETURN_IF_ERROR(part.received.put(part.to, context, stream));
     }
     return okStatus();
   }
 
-  void addPiece(const PreparationScope &scope, uint32_t from, uint32_t to) {
-    pieces.push_back(
-        {BufferPlace::of(scope, from), BufferPlace::of(scope, to)});
+  void addPart(const PreparationScope &scope, uint32_t from, uint32_t to) {
+    parts.push_back({BufferPlace::of(scope, from), BufferPlace::of(scope, to)});
     // A broadcast works in place; only the root has something to bring there.
-    pieces.back().copies = collective.op() == "broadcast" && from != to &&
-                           group.rank() == collective.root();
+    parts.back().copies = collective.op() == "broadcast" && from != to &&
+                          group.rank() == collective.root();
     bytes +=
-        std::max(pieces.back().from.first.bytes, pieces.back().to.first.bytes);
+        std::max(parts.back().from.first.bytes, parts.back().to.first.bytes);
   }
 
   hal::StreamId stream;
   program::Collective collective;
   comm::Communicator &group;
-  std::vector<Piece> pieces;
-  uint64_t bytes = 0; ///< Of the larger end of each piece.
+  std::vector<Part> parts;
+  uint64_t bytes = 0; ///< Of the larger end of each part.
   Perform perform = nullptr;
 };
 

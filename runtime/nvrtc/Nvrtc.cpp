@@ -16,7 +16,7 @@
 using namespace hocket;
 using namespace hocket::nvrtc;
 
-/// The first with products of bf16 and asynchronous copies (Ampere).
+/// The first with MMAs of bf16 and asynchronous copies (Ampere).
 static constexpr int oldestArchitecture = 80;
 
 namespace {

@@ -63,7 +63,7 @@ StatusOr<std::string> ptx(const Source &source, const std::string &arch);
 
 /// What the assembler says of each kernel of `source` for `arch` ("sm_90a"), in
 /// its own words: registers, those that do not fit ("spill"), and what it could
-/// not do as it was meant, such as products that it puts in sequence
+/// not do as it was meant, such as MMAs that it puts in sequence
 /// ("serialized"). For tests.
 StatusOr<std::string> assemblerNotes(const Source &source,
                                      const std::string &arch);

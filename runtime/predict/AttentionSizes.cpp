@@ -22,10 +22,10 @@ double AttentionSizes::forwardFlops() const {
 std::optional<AttentionSizes>
 hocket::attentionSizesOf(const program::Library &call) {
   const std::string &op = call.op();
-  bool isPiece = op.ends_with("_piece");
+  bool isShard = op.ends_with("_shard");
   bool isForward = op.starts_with("attention_forward");
   bool isBackward = op.starts_with("attention_backward");
-  if ((!isForward && !isBackward) || call.integers_size() < (isPiece ? 9 : 7))
+  if ((!isForward && !isBackward) || call.integers_size() < (isShard ? 9 : 7))
     return std::nullopt;
   auto integer = [&](int i) { return double(call.integers(i)); };
   AttentionSizes sizes;
@@ -36,7 +36,7 @@ hocket::attentionSizesOf(const program::Library &call) {
   sizes.headDim = integer(5);
   sizes.causal = call.integers(6) != 0;
   sizes.window = call.integers_size() > 7 ? integer(7) : 0;
-  sizes.keys = isPiece ? integer(8) : integer(2);
+  sizes.keys = isShard ? integer(8) : integer(2);
   sizes.backward = isBackward;
   return sizes;
 }

@@ -13,7 +13,7 @@
 
 namespace hocket {
 
-/// The integers of attention_forward, attention_backward and their pieces, as
+/// The integers of attention_forward, attention_backward and their shards, as
 /// kernels/library/Library.h lists them.
 struct AttentionSizes {
   double sequences = 0, queries = 0, keys = 0;
@@ -24,8 +24,8 @@ struct AttentionSizes {
 
   /// Keys that a query may see.
   double span() const;
-  /// Of two products of queries and keys: half of the square with a causal
-  /// mask. The backward pass has five such products.
+  /// Of two GEMMs of queries and keys: half of the square with a causal
+  /// mask. The backward pass has five such GEMMs.
   double forwardFlops() const;
 };
 

@@ -38,11 +38,11 @@ const cluster::OpTimes &ClusterCosts::timesOf(program::DType type) const {
 double ClusterCosts::gemm(const program::Gemm &gemm,
                           const program::Role &role) const {
   program::DType type = role.buffers(int(gemm.a())).dtype();
-  return timesOf(type).product(
+  return timesOf(type).gemm(
       {double(gemm.m()), double(gemm.n()), double(gemm.k()), 1});
 }
 
-/// Fused, or as two products and a softmax that reads and writes the scores,
+/// Fused, or as two GEMMs and a softmax that reads and writes the scores,
 /// as plans are priced where a system has no fused kernel.
 InstructionTime ClusterCosts::attention(const program::Library &call) const {
   InstructionTime time;
@@ -57,11 +57,10 @@ InstructionTime ClusterCosts::attention(const program::Library &call) const {
     return time;
   }
   double heads = sizes->sequences * sizes->heads, span = sizes->span();
-  double products =
-      narrow.product16({sizes->queries, span, sizes->headDim, heads}) +
-      narrow.product16({sizes->queries, sizes->headDim, span, heads});
+  double gemms = narrow.gemm16({sizes->queries, span, sizes->headDim, heads}) +
+                 narrow.gemm16({sizes->queries, sizes->headDim, span, heads});
   double scores = sizes->elementBytes * heads * sizes->queries * span;
-  time.attention = (sizes->backward ? 2 : 1) * products +
+  time.attention = (sizes->backward ? 2 : 1) * gemms +
                    narrow.memory((sizes->backward ? 6.5 : 4.5) * scores);
   return time;
 }
@@ -75,7 +74,7 @@ InstructionTime ClusterCosts::library(const program::Library &call,
     // Rows, outputs and inputs of all experts; the rows are shared evenly.
     double experts = std::max(1.0, double(call.integers(4)));
     const cluster::OpTimes &times = timesOf(program::DType(call.integers(0)));
-    time.products = times.product16(
+    time.gemms = times.gemm16(
         {std::max(1.0, double(call.integers(1)) / experts),
          double(call.integers(2)), double(call.integers(3)), experts});
     return time;
@@ -108,8 +107,8 @@ double ClusterCosts::collective(const program::Collective &call,
     return double(std::max(bufferBytes(role, from), bufferBytes(role, to)));
   };
   double bytes = larger(call.from(), call.to());
-  for (const auto &piece : call.others())
-    bytes += larger(piece.from(), piece.to());
+  for (const auto &part : call.others())
+    bytes += larger(part.from(), part.to());
   if (call.op() == "all_reduce")
     return narrow.allReduce(bytes, group);
   // Each rank's rows go to all others, one copy each.
@@ -146,7 +145,7 @@ InstructionTime ClusterCosts::timeOf(const Instruction &instruction,
     return time;
   double bytes = workOf(instruction, role, program).memoryBytes;
   if (instruction.has_gemm())
-    time.products = gemm(instruction.gemm(), role);
+    time.gemms = gemm(instruction.gemm(), role);
   else if (instruction.has_library())
     time = library(instruction.library(), bytes);
   else

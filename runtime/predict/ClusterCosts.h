@@ -25,15 +25,13 @@ namespace hocket {
 
 /// What an instruction takes on the device, by what it is spent on; seconds.
 struct InstructionTime {
-  double products = 0;
+  double gemms = 0;
   double attention = 0;
   double memory = 0; ///< Kernels that only move data.
   double gap = 0;    ///< Until the next kernel starts.
   double message = 0;
 
-  double seconds() const {
-    return products + attention + memory + gap + message;
-  }
+  double seconds() const { return gemms + attention + memory + gap + message; }
 };
 
 class ClusterCosts : public InstructionCosts {

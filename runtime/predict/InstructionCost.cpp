@@ -39,7 +39,7 @@ static double attentionFlops(const program::Library &call) {
   return sizes ? sizes->forwardFlops() * (sizes->backward ? 2.5 : 1) : 0;
 }
 
-/// A product for every row of every expert.
+/// A GEMM for every row of every expert.
 static double expertFlops(const program::Library &call) {
   if (!call.op().starts_with("grouped_linear") || call.integers_size() < 4)
     return 0;
@@ -68,8 +68,8 @@ static void countCollective(const program::Collective &call,
     return double(std::max(bufferBytes(role, from), bufferBytes(role, to)));
   };
   double bytes = larger(call.from(), call.to());
-  for (const auto &piece : call.others())
-    bytes += larger(piece.from(), piece.to());
+  for (const auto &part : call.others())
+    bytes += larger(part.from(), part.to());
   double rounds = call.op() == "all_reduce" ? 2 : 1;
   work.messages = rounds * (ranks - 1);
   work.sentBytes = work.receivedBytes =

@@ -51,9 +51,9 @@ InstructionTime KernelCosts::timeOf(const Instruction &instruction,
   for (const TimedLaunch &timed : launches(instruction, role)) {
     time.gap += timed.time.start;
     double seconds = timed.time.seconds() - timed.time.start;
-    bool isProduct = timed.launch.gemm || timed.launch.tensorCores;
+    bool isGemm = timed.launch.gemm || timed.launch.tensorCores;
     (timed.launch.attention ? time.attention
-     : isProduct            ? time.products
+     : isGemm               ? time.gemms
                             : time.memory) += seconds;
   }
   return time;

@@ -27,8 +27,8 @@ GpuArchitecture::GpuArchitecture(const std::string &name) : name(name) {
 }
 
 double hocket::askedBytes(double bytes) {
-  constexpr double piece = 16, held = 4, ofLoop = 2;
-  return bytes <= held * piece ? bytes : ofLoop * piece;
+  constexpr double vector = 16, held = 4, ofLoop = 2;
+  return bytes <= held * vector ? bytes : ofLoop * vector;
 }
 
 static void addOperands(const Instruction &instruction,
@@ -168,7 +168,7 @@ private:
       if (isRead) {
         launch.readBytes += bytes;
         launch.threadBytes +=
-            std::min(askedBytes(bytes / threads), pieceOf(function));
+            std::min(askedBytes(bytes / threads), vectorOf(function));
       }
     }
     if (hasWorkspace)
@@ -192,7 +192,7 @@ private:
   }
 
   /// What a thread asks for at a time, where that is one element.
-  static double pieceOf(const std::string &function) {
+  static double vectorOf(const std::string &function) {
     for (const char *single :
          {"meanLossOf", "meanLoss", "countLabels", "logSumExp"})
       if (function == single)
@@ -200,13 +200,13 @@ private:
     return double(UINT64_MAX);
   }
 
-  /// Products: attention's, and those of experts.
+  /// GEMMs: attention's, and those of experts.
   void addWork(const std::string &function, KernelLaunch &launch) const {
     if (std::optional<AttentionSizes> sizes = attentionSizesOf(call))
       addAttention(function, *sizes, launch);
-    bool isProduct = function.ends_with("roupedLinear") ||
-                     function.ends_with("roupedWeightGradient");
-    if (!isProduct)
+    bool isGemm = function.ends_with("roupedLinear") ||
+                  function.ends_with("roupedWeightGradient");
+    if (!isGemm)
       return;
     launch.flops = 2 * double(call.integers(1)) * double(call.integers(2)) *
                    double(call.integers(3));
@@ -215,20 +215,19 @@ private:
   }
 
   /// Backward computes the scores twice, once for each of its kernels: three
-  /// products by queries, four by keys.
+  /// GEMMs by queries, four by keys.
   static void addAttention(const std::string &function,
                            const AttentionSizes &sizes, KernelLaunch &launch) {
     bool byQueries = function.ends_with("QueryGradient");
     bool byKeys = function.ends_with("KeyGradient");
     if (sizes.backward && !byQueries && !byKeys)
       return; // What only reads and writes.
-    double products = byQueries ? 3 : byKeys ? 4 : 2;
-    launch.flops = sizes.forwardFlops() * products / 2;
+    double gemms = byQueries ? 3 : byKeys ? 4 : 2;
+    launch.flops = sizes.forwardFlops() * gemms / 2;
     launch.tensorCores = sizes.elementBytes < 4;
     launch.threadBytes = 0;
     if (launch.tensorCores)
-      launch.attention =
-          AttentionPart{sizes, sizes.backward ? products / 7 : 1};
+      launch.attention = AttentionPart{sizes, sizes.backward ? gemms / 7 : 1};
   }
 
   const program::Library &call;

@@ -67,9 +67,9 @@ std::vector<KernelLaunch> launchesOf(const program::Instruction &instruction,
                                      const GpuArchitecture &architecture);
 
 /// Bytes that a thread asks for of one input, of which it reads `bytes`.
-/// Kernels hold up to four pieces of 16 bytes
+/// Kernels hold up to four vectors of 16 bytes
 /// (compiler/targets/cuda/KernelGeometry.cpp); one that reads more goes around
-/// a loop and has two pieces of it under way.
+/// a loop and has two vectors of it under way.
 double askedBytes(double bytes);
 
 } // namespace hocket

@@ -15,7 +15,7 @@ using program::Instruction;
 namespace {
 
 enum Term : uint8_t {
-  Products,
+  Gemms,
   Attention,
   Memory,
   Gaps,
@@ -69,7 +69,7 @@ public:
     auto addCompute = [&](Term term, double seconds) {
       terms.seconds[updates ? Update : term] += seconds;
     };
-    addCompute(Products, time.products);
+    addCompute(Gemms, time.gemms);
     addCompute(Attention, time.attention);
     addCompute(Memory, time.memory);
     addCompute(Gaps, time.gap);

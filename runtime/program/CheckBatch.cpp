@@ -94,19 +94,19 @@ private:
 
   void addBoxes(int role, const std::string &entry, const Host &host) {
     auto &found = boxes[{entry, host.name()}];
-    if (host.pieces().empty()) {
+    if (host.shards().empty()) {
       checkWhole(role, host);
       found.insert({0, 0, batch, sequence});
       return;
     }
     for (uint32_t rank : program.roles(role).ranks())
-      for (const Host::Piece &piece : host.pieces())
-        found.insert({placeOf(piece.start(0), rank),
-                      placeOf(piece.start(1), rank), piece.size(0),
-                      piece.size(1)});
+      for (const Host::Shard &shard : host.shards())
+        found.insert({placeOf(shard.start(0), rank),
+                      placeOf(shard.start(1), rank), shard.size(0),
+                      shard.size(1)});
   }
 
-  /// Without pieces a rank has the whole microbatch.
+  /// Without shards a rank has the whole microbatch.
   void checkWhole(int role, const Host &host) {
     const auto &shape = program.roles(role).buffers(int(host.buffer())).shape();
     if (checkedProduct(shape) != checkedMultiply(batch, sequence))

@@ -145,49 +145,47 @@ private:
       add(ProgramRule::CollectiveSizes,
           formatText("broadcasts from place %u of %llu", collective.root(),
                      wide(size)));
-    program::Collective::Piece first;
+    program::Collective::Part first;
     first.set_from(collective.from());
     first.set_to(collective.to());
-    std::map<uint32_t, bool> seen; // by buffer, whether a piece writes it
-    checkPiece(op, first, size, seen);
-    for (const auto &piece : collective.others())
-      checkPiece(op, piece, size, seen);
+    std::map<uint32_t, bool> seen; // by buffer, whether a part writes it
+    checkPart(op, first, size, seen);
+    for (const auto &part : collective.others())
+      checkPart(op, part, size, seen);
   }
 
-  /// Pieces proceed in any order: what one writes no other may touch.
-  void checkPiece(const std::string &op,
-                  const program::Collective::Piece &piece, uint64_t size,
-                  std::map<uint32_t, bool> &seen) {
+  /// Parts proceed in any order: what one writes no other may touch.
+  void checkPart(const std::string &op, const program::Collective::Part &part,
+                 uint64_t size, std::map<uint32_t, bool> &seen) {
     bool inPlace = op == "all_reduce" || op == "broadcast" || size == 1;
-    if (piece.from() == piece.to() && !inPlace)
+    if (part.from() == part.to() && !inPlace)
       add(ProgramRule::CollectiveSizes, op + " of a buffer onto itself");
-    auto read = seen.try_emplace(piece.from(), false);
+    auto read = seen.try_emplace(part.from(), false);
     bool clash = !read.second && read.first->second;
-    auto written = seen.try_emplace(piece.to(), true);
-    clash |= !written.second && piece.from() != piece.to();
-    clash |= piece.from() == piece.to() && !read.second;
+    auto written = seen.try_emplace(part.to(), true);
+    clash |= !written.second && part.from() != part.to();
+    clash |= part.from() == part.to() && !read.second;
     written.first->second = true;
     if (clash)
       add(ProgramRule::CollectiveSizes,
-          formatText("two pieces of a collective meet in buffer %u",
-                     piece.to()));
-    checkType(piece.from());
+          formatText("two parts of a collective meet in buffer %u", part.to()));
+    checkType(part.from());
     bool reduces = op == "all_reduce" || op == "reduce_scatter";
-    if (reduces && dataTypeBytes(buffer(piece.from()).dtype()) == 1)
+    if (reduces && dataTypeBytes(buffer(part.from()).dtype()) == 1)
       add(ProgramRule::CollectiveSizes,
           formatText("reduces buffer %u of type %s, which is only copied",
-                     piece.from(), dataTypeName(buffer(piece.from()).dtype())));
-    if (buffer(piece.from()).dtype() != buffer(piece.to()).dtype())
+                     part.from(), dataTypeName(buffer(part.from()).dtype())));
+    if (buffer(part.from()).dtype() != buffer(part.to()).dtype())
       add(ProgramRule::CollectiveSizes,
           "a collective between buffers of different element types");
-    checkSizes(op, piece, size);
+    checkSizes(op, part, size);
   }
 
   /// A gather's result and a scatter's operand hold one part for each member.
-  void checkSizes(const std::string &op,
-                  const program::Collective::Piece &piece, uint64_t size) {
-    uint64_t from = elements(piece.from());
-    uint64_t to = elements(piece.to());
+  void checkSizes(const std::string &op, const program::Collective::Part &part,
+                  uint64_t size) {
+    uint64_t from = elements(part.from());
+    uint64_t to = elements(part.to());
     if (op == "all_to_all" && from % size != 0)
       return add(ProgramRule::CollectiveSizes,
                  formatText("all_to_all of %llu elements among %llu ranks",
@@ -239,34 +237,34 @@ private:
   }
 
   void checkHost(const program::Host &host) {
-    if (host.pieces().empty())
+    if (host.shards().empty())
       return;
     bool batch = host.name() == "tokens" || host.name() == "labels";
     if (host.direction() != program::Host::INPUT || !batch)
       return add(ProgramRule::Inputs,
-                 "only the inputs 'tokens' and 'labels' come in pieces");
+                 "only the inputs 'tokens' and 'labels' come in shards");
     uint64_t rows = 0, width = 0;
-    for (const auto &piece : host.pieces()) {
-      if (piece.start_size() != 2 || piece.size_size() != 2 ||
-          piece.size(0) == 0 || piece.size(1) == 0)
+    for (const auto &shard : host.shards()) {
+      if (shard.start_size() != 2 || shard.size_size() != 2 ||
+          shard.size(0) == 0 || shard.size(1) == 0)
         return add(ProgramRule::Inputs,
-                   "a piece wants a start and a positive size for sequences "
+                   "a shard wants a start and a positive size for sequences "
                    "and for positions");
-      for (const program::Scalar &start : piece.start())
+      for (const program::Scalar &start : shard.start())
         if (start.has_index_in_group())
           knowsGroup(start.index_in_group());
         else if (!start.has_constant())
           add(ProgramRule::Inputs,
-              "a piece starts where no rank can know before it runs");
-      rows = piece.size(0);
-      width = checkedAdd(width, piece.size(1)).value_or(~uint64_t(0));
-      if (rows != host.pieces(0).size(0))
+              "a shard starts where no rank can know before it runs");
+      rows = shard.size(0);
+      width = checkedAdd(width, shard.size(1)).value_or(~uint64_t(0));
+      if (rows != host.shards(0).size(0))
         return add(ProgramRule::Inputs,
-                   "pieces have different numbers of sequences");
+                   "shards have different numbers of sequences");
     }
     if (checkedMultiply(rows, width) != elements(host.buffer()))
       add(ProgramRule::Inputs,
-          formatText("pieces of %llu x %llu fill a buffer of %llu elements",
+          formatText("shards of %llu x %llu fill a buffer of %llu elements",
                      wide(rows), wide(width), wide(elements(host.buffer()))));
   }
 

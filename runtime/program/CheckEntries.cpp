@@ -47,15 +47,15 @@ public:
     if (at != ranges.begin() && std::prev(at)->second.end > begin)
       --at;
     while (at != ranges.end() && at->first < end) {
-      Piece piece = at->second;
+      Part part = at->second;
       uint64_t start = at->first;
       at = ranges.erase(at);
       // What is left of a range on either side no longer holds a whole copy,
       // but still says who owned it.
       if (start < begin)
-        ranges[start] = {begin, piece.owner};
-      if (piece.end > end)
-        at = ranges.emplace(end, Piece{piece.end, piece.owner}).first;
+        ranges[start] = {begin, part.owner};
+      if (part.end > end)
+        at = ranges.emplace(end, Part{part.end, part.owner}).first;
     }
     ranges[begin] = {end, owner};
   }
@@ -79,11 +79,11 @@ public:
   }
 
 private:
-  struct Piece {
+  struct Part {
     uint64_t end;
     BufferCopy owner;
   };
-  std::map<uint64_t, Piece> ranges; // begin -> piece, disjoint
+  std::map<uint64_t, Part> ranges; // begin -> part, disjoint
 };
 
 class EntryChecker {

@@ -190,7 +190,7 @@ private:
         (gemm.has_scale_b() && gemm.d() == gemm.scale_b());
     if (aliased)
       add("gemm's result is one of its inputs");
-    checkFactors(gemm);
+    checkOperandTypes(gemm);
     checkOperand("d", gemm.d(), m * n, floating);
     if (gemm.has_bias())
       checkOperand("bias", gemm.bias(), n, floating);
@@ -205,7 +205,7 @@ private:
     checkAccumulate(gemm.accumulate());
   }
 
-  /// What only products of a backward pass have.
+  /// What only GEMMs of a backward pass have.
   void checkGradients(const program::Gemm &gemm, bool activates) {
     static const std::set<DType> floating = {program::F32, program::BF16,
                                              program::F16};
@@ -224,7 +224,7 @@ private:
   }
 
   /// A and B, which must go together, and their scales.
-  void checkFactors(const program::Gemm &gemm) {
+  void checkOperandTypes(const program::Gemm &gemm) {
     static const std::set<DType> types = {program::F32, program::BF16,
                                           program::F16, program::F8_E4M3,
                                           program::F8_E5M2};
@@ -233,7 +233,7 @@ private:
               : gemm.b_type() == program::DTYPE_UNSPECIFIED ? a
                                                             : gemm.b_type();
     if (types.count(a) && types.count(b))
-      if (kernels::KernelError error = kernels::checkFactors(
+      if (kernels::KernelError error = kernels::checkOperandTypes(
               kernels::DType(int(a)), kernels::DType(int(b))))
         add(std::string("gemm: ") + error);
     checkOperand("a", gemm.a(), gemm.m() * gemm.k(), types);
@@ -243,7 +243,7 @@ private:
       checkOperand("b", gemm.b(), gemm.k() * gemm.n(), types);
     bool scales = gemm.has_scale_a() || gemm.has_scale_b();
     if (scales && !kernels::isF8(kernels::DType(int(a))))
-      add("gemm has scales for factors that are not of 8 bits");
+      add("gemm has scales for operands that are not of 8 bits");
     if (gemm.has_scale_a())
       checkOperand("scale_a", gemm.scale_a(), 1, {program::F32});
     if (gemm.has_scale_b())
@@ -288,7 +288,7 @@ private:
     for (int i = 0; i < library.buffers_size(); ++i) {
       uint64_t needed = uint64_t(bytes[size_t(i)]);
       uint64_t width = dataTypeBytes(buffer(library.buffers(i)).dtype());
-      bool isPart = i == 0 && library.op() == "slice_piece" && width > 0 &&
+      bool isPart = i == 0 && library.op() == "slice_shard" && width > 0 &&
                     needed % width == 0 &&
                     areFirstRows(library.buffers(i), needed / width);
       if (!isPart)

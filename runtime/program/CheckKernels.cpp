@@ -124,10 +124,10 @@ static uint64_t tasksOf(const Kernel &kernel) {
   std::optional<uint64_t> points = checkedMultiply(space.rows(), space.cols());
   if (!points || *points == 0 || *points > limit)
     return 0;
-  if (uint64_t piece = space.piece())
+  if (uint64_t vector = space.vector())
     return kernel.threads() == 0 || space.task_rows() || space.task_cols()
                ? 0
-               : divideUp(space.rows() * divideUp(space.cols(), piece),
+               : divideUp(space.rows() * divideUp(space.cols(), vector),
                           kernel.threads());
   if (space.task_rows() == 0 || space.task_cols() == 0 ||
       space.task_rows() > space.rows())
@@ -167,10 +167,10 @@ static void checkSpace(const Kernel &kernel, const std::string &place,
   uint64_t tasks = tasksOf(kernel);
   if (tasks == 0)
     return add(formatText("its space of %llu x %llu cannot be cut into tasks "
-                          "of %llu x %llu, or pieces of %u",
+                          "of %llu x %llu, or vectors of %u",
                           wide(space.rows()), wide(space.cols()),
                           wide(space.task_rows()), wide(space.task_cols()),
-                          space.piece()));
+                          space.vector()));
   if (tasks != kernel.tasks())
     add(formatText("has %llu tasks, its space of %llu x %llu makes %llu",
                    wide(kernel.tasks()), wide(space.rows()), wide(space.cols()),

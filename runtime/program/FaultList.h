@@ -110,7 +110,7 @@ void checkBuffers(const program::Program &program, int role, FaultList &faults);
 /// The table of groups.
 void checkGroups(const program::Program &program, FaultList &faults);
 
-/// Collectives, transfers, pieces of host inputs and places in groups. Wants
+/// Collectives, transfers, shards of host inputs and places in groups. Wants
 /// sound groups and operands that exist.
 void checkCommunication(const program::Program &program, int role,
                         FaultList &faults);

@@ -128,9 +128,9 @@ Operands hocket::operandsOf(const Instruction &instruction,
   case Instruction::kCollective:
     operands = {{instruction.collective().from(), OperandAccess::Read},
                 {instruction.collective().to(), OperandAccess::Write}};
-    for (const auto &piece : instruction.collective().others()) {
-      operands.push_back({piece.from(), OperandAccess::Read});
-      operands.push_back({piece.to(), OperandAccess::Write});
+    for (const auto &part : instruction.collective().others()) {
+      operands.push_back({part.from(), OperandAccess::Read});
+      operands.push_back({part.to(), OperandAccess::Write});
     }
     return operands;
   case Instruction::kTransfer:
@@ -191,16 +191,16 @@ static std::string transferText(const program::Transfer &transfer) {
 }
 
 /// "%2 = %1", or "%1" if that is where the result goes.
-static std::string pieceText(uint32_t to, uint32_t from) {
+static std::string partText(uint32_t to, uint32_t from) {
   return to == from ? formatText("%%%u", to)
                     : formatText("%%%u = %%%u", to, from);
 }
 
 static std::string collectiveText(const program::Collective &collective) {
   std::string text =
-      collective.op() + " " + pieceText(collective.to(), collective.from());
-  for (const auto &piece : collective.others())
-    text += ", " + pieceText(piece.to(), piece.from());
+      collective.op() + " " + partText(collective.to(), collective.from());
+  for (const auto &part : collective.others())
+    text += ", " + partText(part.to(), part.from());
   return text + formatText(" group %u", collective.group());
 }
 

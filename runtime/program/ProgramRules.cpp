@@ -75,7 +75,7 @@ static constexpr ProgramRuleText rules[] = {
      "name one that exists, or add it to its table"},
     {ProgramRule::Operands,
      "Operands have the types and exactly the sizes that the instruction "
-     "needs; what a kernel or `slice_piece` only reads may be the first rows "
+     "needs; what a kernel or `slice_shard` only reads may be the first rows "
      "of a larger buffer.",
      "give it operands of the right size and type"},
     {ProgramRule::CollectiveSizes,
@@ -88,13 +88,13 @@ static constexpr ProgramRuleText rules[] = {
      "relative.",
      "give every part a peer of the group and a buffer of its own"},
     {ProgramRule::Inputs,
-     "Pieces of a host input have one number of sequences and fill the "
+     "Shards of a host input have one number of sequences and fill the "
      "buffer.",
-     "give pieces that fill the buffer together"},
+     "give shards that fill the buffer together"},
     {ProgramRule::Batch,
      "In every entry the ranks together take in each token and each label of "
      "the global microbatch, and a step takes in every microbatch once.",
-     "correct the batch sizes, or the pieces that ranks take in"},
+     "correct the batch sizes, or the shards that ranks take in"},
     {ProgramRule::Vocabulary, "Losses count the vocabulary's columns.",
      "state one vocabulary in the model and in what uses it"},
     {ProgramRule::Entries,

@@ -77,8 +77,8 @@ private:
     if (instruction.has_collective()) {
       const program::Collective &call = instruction.collective();
       bytes = std::max(bytesOf(call.from()), bytesOf(call.to()));
-      for (const auto &piece : call.others())
-        bytes += std::max(bytesOf(piece.from()), bytesOf(piece.to()));
+      for (const auto &part : call.others())
+        bytes += std::max(bytesOf(part.from()), bytesOf(part.to()));
       return;
     }
     for (const InstructionOperand &operand : operandsOf(instruction, program))

@@ -6,7 +6,7 @@
 
 #include "runtime/tokenizer/JsonParts.h"
 
-#include "runtime/base/JsonPieces.h"
+#include "runtime/base/JsonMembers.h"
 #include "runtime/tokenizer/VocabularyReader.h"
 
 #include <charconv>
@@ -19,35 +19,35 @@ static constexpr size_t mostParts = 1 << 16;
 
 StatusOr<std::map<std::string, JsonPart>> JsonPart::members() const {
   std::map<std::string, JsonPart> found;
-  JsonPieces pieces(text);
-  if (!pieces.isObject())
+  JsonMembers entries(text);
+  if (!entries.isObject())
     return wrong("expected an object, found " + inQuotes(text));
-  while (auto piece = pieces.next()) {
-    auto key = unescapeJson(piece->key);
+  while (auto entry = entries.next()) {
+    auto key = unescapeJson(entry->key);
     if (!key || found.size() == mostParts)
       return wrongJson(*file, text);
-    if (!found.emplace(*key, JsonPart(*file, piece->value)).second)
-      return file->wrongAt(piece->member,
+    if (!found.emplace(*key, JsonPart(*file, entry->value)).second)
+      return file->wrongAt(entry->member,
                            "the key " + inQuotes(*key) + " appears twice");
   }
-  if (!pieces.isWhole())
+  if (!entries.isWhole())
     return wrongJson(*file, text);
   return found;
 }
 
 StatusOr<std::vector<JsonPart>> JsonPart::elements() const {
   std::vector<JsonPart> found;
-  JsonPieces pieces(text);
-  if (!pieces.isArray())
+  JsonMembers entries(text);
+  if (!entries.isArray())
     return wrong("expected an array, found " + inQuotes(text));
-  while (auto piece = pieces.next()) {
+  while (auto entry = entries.next()) {
     if (found.size() == mostParts)
-      return file->wrongAt(piece->member, "expected at most " +
+      return file->wrongAt(entry->member, "expected at most " +
                                               std::to_string(mostParts) +
                                               " elements");
-    found.emplace_back(*file, piece->value);
+    found.emplace_back(*file, entry->value);
   }
-  if (!pieces.isWhole())
+  if (!entries.isWhole())
     return wrongJson(*file, text);
   return found;
 }

@@ -7,7 +7,7 @@
 #include "runtime/tokenizer/VocabularyReader.h"
 
 #include "runtime/base/JsonDefect.h"
-#include "runtime/base/JsonPieces.h"
+#include "runtime/base/JsonMembers.h"
 #include "runtime/tokenizer/ByteLevel.h"
 
 #include <algorithm>
@@ -36,31 +36,31 @@ static std::string tooMany(const char *what) {
 StatusOr<Vocabulary> tokenizer::readJsonVocabulary(const SourceText &file,
                                                    std::string_view object) {
   Vocabulary vocabulary;
-  JsonPieces pieces(object);
-  if (!pieces.isObject())
+  JsonMembers entries(object);
+  if (!entries.isObject())
     return file.wrongAt(object, "expected an object of tokens, as "
                                 "{\"hello\": 31373}");
-  while (auto piece = pieces.next()) {
-    auto text = unescapeJson(piece->key);
+  while (auto entry = entries.next()) {
+    auto text = unescapeJson(entry->key);
     if (!text)
       return wrongJson(file, object);
     uint32_t id = 0;
-    const char *begin = piece->value.data(), *end = begin + piece->value.size();
+    const char *begin = entry->value.data(), *end = begin + entry->value.size();
     auto [behind, error] = std::from_chars(begin, end, id);
     if (behind != end || error != std::errc() || id >= mostTokens)
-      return file.wrongAt(piece->value,
+      return file.wrongAt(entry->value,
                           "expected the number of " + inQuotes(*text) +
                               ", below " + std::to_string(mostTokens) +
-                              ", found " + inQuotes(piece->value));
+                              ", found " + inQuotes(entry->value));
     if (vocabulary.has(int32_t(id)))
-      return file.wrongAt(piece->value,
+      return file.wrongAt(entry->value,
                           "the number " + std::to_string(id) + " is taken by " +
                               inQuotes(vocabulary.text(int32_t(id))));
     if (!vocabulary.insert(*text, int32_t(id)))
-      return file.wrongAt(piece->member,
+      return file.wrongAt(entry->member,
                           "the token " + inQuotes(*text) + " appears twice");
   }
-  if (!pieces.isWhole())
+  if (!entries.isWhole())
     return wrongJson(file, object);
   if (vocabulary.strings() == 0)
     return file.wrongAt(object, "expected at least one token");
@@ -161,11 +161,11 @@ tokenizer::readJsonMerges(const SourceText &file, std::string_view array,
   constexpr const char *expected = "expected a merge, as \"t h\" or "
                                    "[\"t\", \"h\"]";
   BytePairMerges merges;
-  JsonPieces pieces(array);
-  if (!pieces.isArray())
+  JsonMembers entries(array);
+  if (!entries.isArray())
     return file.wrongAt(array, "expected an array of merges");
-  while (auto piece = pieces.next()) {
-    std::string_view value = piece->value;
+  while (auto entry = entries.next()) {
+    std::string_view value = entry->value;
     if (value[0] == '"') {
       HOCKET_ASSIGN_OR_RETURN(std::string text, stringOf(file, value));
       auto sides = sidesOf(text);
@@ -174,7 +174,7 @@ tokenizer::readJsonMerges(const SourceText &file, std::string_view array,
       HOCKET_RETURN_IF_ERROR(addMerge(file, value, *sides, characters, merges));
       continue;
     }
-    JsonPieces pair(value);
+    JsonMembers pair(value);
     auto left = pair.isArray() ? pair.next() : std::nullopt;
     auto right = left ? pair.next() : std::nullopt;
     if (!right || pair.next() || !pair.isWhole())
@@ -184,7 +184,7 @@ tokenizer::readJsonMerges(const SourceText &file, std::string_view array,
     HOCKET_RETURN_IF_ERROR(
         addMerge(file, value, {first, second}, characters, merges));
   }
-  if (!pieces.isWhole())
+  if (!entries.isWhole())
     return wrongJson(file, array);
   return merges;
 }

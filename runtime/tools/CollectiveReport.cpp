@@ -73,12 +73,12 @@ std::vector<uint64_t> hocket::runsInStep(const program::Role &role) {
   return runs;
 }
 
-/// What the pieces of a bucket are called, in their order.
+/// What the parts of a bucket are called, in their order.
 static std::vector<std::string> tensorsOf(const program::Collective &call,
                                           const program::Role &role) {
   std::vector<uint32_t> buffers = {call.from()};
-  for (const auto &piece : call.others())
-    buffers.push_back(piece.from());
+  for (const auto &part : call.others())
+    buffers.push_back(part.from());
   std::vector<std::string> names;
   for (uint32_t buffer : buffers) {
     std::string name = nameOfAnyLayer(role.buffers(int(buffer)).name());
@@ -99,11 +99,11 @@ static CollectiveUse useOf(const program::Instruction &instruction,
   use.why = instruction.why();
   use.fromBytes = bufferBytes(role, call.from());
   use.toBytes = bufferBytes(role, call.to());
-  for (const auto &piece : call.others()) {
-    use.fromBytes += bufferBytes(role, piece.from());
-    use.toBytes += bufferBytes(role, piece.to());
+  for (const auto &part : call.others()) {
+    use.fromBytes += bufferBytes(role, part.from());
+    use.toBytes += bufferBytes(role, part.to());
   }
-  use.pieces += uint32_t(call.others_size());
+  use.parts += uint32_t(call.others_size());
   if (call.others_size() > 0)
     use.tensors = tensorsOf(call, role);
   use.sentBytes = workOf(instruction, role, program).sentBytes;
@@ -149,7 +149,7 @@ ordered_json hocket::collectivesJson(const Program &program) {
                     {"from_bytes", use.fromBytes},
                     {"to_bytes", use.toBytes},
                     {"sent_bytes", use.sentBytes},
-                    {"pieces", use.pieces},
+                    {"pieces", use.parts},
                     {"tensors", use.tensors},
                     {"first", positionText(program, first)},
                     {"source", program.roles(int(first.role))

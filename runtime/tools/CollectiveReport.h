@@ -27,8 +27,8 @@ struct CollectiveUse {
   uint32_t why = 0;                    ///< as Instruction.why
   uint64_t fromBytes = 0, toBytes = 0; ///< of one rank
   double sentBytes = 0;                ///< by one rank, by the ring algorithm
-  uint32_t pieces = 1;                 ///< more than one in a bucket
-  /// Of a bucket: what its pieces are called, of any layer, each once.
+  uint32_t parts = 1;                  ///< more than one in a bucket
+  /// Of a bucket: what its parts are called, of any layer, each once.
   std::vector<std::string> tensors;
   uint64_t perStep = 0; ///< times, on one rank of each role, in "train_step"
   std::vector<InstructionPosition> places;

@@ -226,7 +226,7 @@ static int parseAndRun(CLI::App &app, int argc, char **argv,
     std::cerr << name << ": out of memory\n";
     return 1;
   }
-  // In one piece: other ranks may be writing to the same terminal.
+  // In one write: other ranks may be writing to the same terminal.
   if (!result.ok())
     std::cerr << name + ": " + withExcerpts(result.message()) + "\n";
   return exitStatusOf(result);

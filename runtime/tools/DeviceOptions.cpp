@@ -163,7 +163,7 @@ const char *hocket::differenceReason(const std::string &term,
       {"host", "the program's step is one CUDA graph"},
       {"outside", "the program's step is one CUDA graph"}};
   static constexpr std::pair<const char *, const char *> reasons[] = {
-      {"recompute", "what the program computes again counts to its products, "
+      {"recompute", "what the program computes again counts to its GEMMs, "
                     "attention and kernels"},
       {"tensor", "the program has a stream of its own for some of them"},
       {"context", "the program hides what has a stream of its own"},

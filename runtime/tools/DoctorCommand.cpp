@@ -47,7 +47,7 @@ static void addProcessor(std::vector<Finding> &findings) {
   } sets[] = {
       {"AVX2, FMA, F16C", Isa::Avx2, true, "the least that kernels run on"},
       {"AVX-512", Isa::Avx512, false, "wider kernels"},
-      {"AMX bf16", Isa::Amx, false, "bf16 matrix products in tiles"}};
+      {"AMX bf16", Isa::Amx, false, "bf16 GEMMs in tiles"}};
   for (const auto &set : sets)
     findings.push_back(
         {set.name, kernels::cpuSupports(set.isa), set.needed, set.use});
@@ -164,11 +164,11 @@ static void addGpus(std::vector<Finding> &findings) {
                         gpu.name + ", " + gpu.architecture + ", " +
                             formatBytes(gpu.memoryBytes)});
   }
-  auto products = hal::cuda::cublasLtApi();
+  auto cublasLt = hal::cuda::cublasLtApi();
   findings.push_back(
-      {"cuBLASLt", products.ok(), false,
-       products.ok() ? (*products)->path + ", version " + (*products)->version
-                     : "matrix products on NVIDIA GPUs (HOCKET_CUBLASLT "
+      {"cuBLASLt", cublasLt.ok(), false,
+       cublasLt.ok() ? (*cublasLt)->path + ", version " + (*cublasLt)->version
+                     : "GEMMs on NVIDIA GPUs (HOCKET_CUBLASLT "
                        "may name the library)"});
   auto nccl = comm::nccl::ncclApi();
   findings.push_back(

@@ -338,9 +338,9 @@ static std::string endText(const ordered_json &end, const char *verb) {
          "\n" + reasonLines(why, "      ");
 }
 
-/// "  a bucket of 15 pieces, the first of them the one below: a, b, ...".
+/// "  a bucket of 15 parts, the first of them the one below: a, b, ...".
 static std::string bucketText(const ordered_json &use) {
-  std::string text = formatText("  a bucket of %u pieces, of which the first "
+  std::string text = formatText("  a bucket of %u parts, of which the first "
                                 "is explained here: ",
                                 use["pieces"].get<unsigned>());
   const ordered_json &tensors = use["tensors"];

@@ -17,7 +17,7 @@
 namespace hocket {
 
 /// One object for every tensor of Program.explanation: name, kind, what makes
-/// it and where, its shape and that of a piece, the axes of each dim, why.
+/// it and where, its shape and that of a shard, the axes of each dim, why.
 nlohmann::ordered_json shardingsJson(const program::Program &program);
 
 /// What can be asked about: names of tensors, then of kinds of collectives, of

@@ -136,7 +136,7 @@ private:
         end = begin = span.begin, wait = 0;
       }
       open = &span;
-      wait += span.wait + (span.begin - end); // For events between pieces.
+      wait += span.wait + (span.begin - end); // For events between parts.
       end = span.end;
     }
     close();

@@ -20,7 +20,7 @@ namespace hocket {
 ///   timeline.seconds, .tick   of the step; seconds of one unit of time below
 ///   timeline.roles[r].streams names of streams
 ///   timeline.roles[r].runs    of fragments on stream 0: [fragment, microbatch,
-///                             begin, length, of which it waits]; pieces into
+///                             begin, length, of which it waits]; parts into
 ///                             which streams cut a fragment are one
 ///   timeline.roles[r].beside  on other streams: [stream, text, microbatch,
 ///                             begin, length, of which it waits]; of a role

@@ -105,7 +105,7 @@ private:
   uint64_t run = 1;
 };
 
-/// Writes slices in pieces, so that no tensor is held twice.
+/// Writes slices in chunks, so that no tensor is held twice.
 class Initializer {
 public:
   Initializer(Executor &executor, WorkerPool &pool)
@@ -127,8 +127,8 @@ public:
       return writeZeros(slice);
     uint64_t elements = executor.sliceBytes(slice) / size;
     GlobalIndex index(RankSlice::of(program, slice, executor.rank()));
-    for (uint64_t begin = 0; begin < elements; begin += piece) {
-      uint64_t count = std::min(piece, elements - begin);
+    for (uint64_t begin = 0; begin < elements; begin += chunk) {
+      uint64_t count = std::min(chunk, elements - begin);
       bytes.assign(count * size, std::byte{0});
       if (slice.state() == "value")
         fill(parameter, index, begin, count, {bytes.data(), type});
@@ -139,13 +139,13 @@ public:
   }
 
 private:
-  static constexpr uint64_t piece = uint64_t(1) << 20;
+  static constexpr uint64_t chunk = uint64_t(1) << 20;
 
   /// Types without arithmetic.
   Status writeZeros(const program::ParameterSlice &slice) {
     uint64_t total = executor.sliceBytes(slice);
-    for (uint64_t begin = 0; begin < total; begin += piece) {
-      bytes.assign(std::min(piece, total - begin), std::byte{0});
+    for (uint64_t begin = 0; begin < total; begin += chunk) {
+      bytes.assign(std::min(chunk, total - begin), std::byte{0});
       HOCKET_RETURN_IF_ERROR(
           executor.writeSlice(slice, begin, bytes.data(), bytes.size()));
     }

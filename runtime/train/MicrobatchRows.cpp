@@ -16,17 +16,17 @@ using namespace hocket;
 static void include(const program::Program &program, const program::Host &host,
                     unsigned rank, uint64_t global, uint64_t &first,
                     uint64_t &last) {
-  if (host.pieces().empty()) {
+  if (host.shards().empty()) {
     first = 0;
     last = global;
     return;
   }
-  for (const auto &piece : host.pieces()) {
-    if (piece.start().empty() || piece.size().empty())
+  for (const auto &shard : host.shards()) {
+    if (shard.start().empty() || shard.size().empty())
       continue;
-    int64_t start = scalarOfRank(program, piece.start(0), rank).value_or(0);
+    int64_t start = scalarOfRank(program, shard.start(0), rank).value_or(0);
     uint64_t begin = std::min(uint64_t(std::max<int64_t>(start, 0)), global);
-    uint64_t end = begin + std::min(piece.size(0), global - begin);
+    uint64_t end = begin + std::min(shard.size(0), global - begin);
     if (begin == end)
       continue;
     first = std::min(first, begin);

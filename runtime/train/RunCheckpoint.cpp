@@ -79,11 +79,11 @@ static SliceBounds insideOf(const RankSlice &slice) {
 static ByteProducer bytesOnDevice(Executor &executor,
                                   const ParameterSlice &slice) {
   return [&executor, &slice](const ByteSink &sink) -> Status {
-    constexpr uint64_t piece = uint64_t(4) << 20;
+    constexpr uint64_t chunk = uint64_t(4) << 20;
     uint64_t total = executor.sliceBytes(slice);
     std::vector<uint8_t> bytes;
     for (uint64_t at = 0; at < total; at += bytes.size()) {
-      bytes.resize(std::min(piece, total - at));
+      bytes.resize(std::min(chunk, total - at));
       HOCKET_RETURN_IF_ERROR(
           executor.readSlice(slice, at, bytes.data(), bytes.size()));
       HOCKET_RETURN_IF_ERROR(sink(bytes));

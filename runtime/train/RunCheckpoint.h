@@ -6,8 +6,8 @@
 ///
 /// \file
 /// Moves what a program keeps from step to step (parameters, optimizer slots,
-/// and state such as the loss scale) between a device and a checkpoint, piece
-/// by piece, by global name and shape. What one plan has saved, any other
+/// and state such as the loss scale) between a device and a checkpoint, chunk
+/// by chunk, by global name and shape. What one plan has saved, any other
 /// loads.
 ///
 /// With several ranks both are collectives of the world: every rank writes what

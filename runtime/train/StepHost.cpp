@@ -74,7 +74,7 @@ Status StepHost::provideBatch(const HostInput &input,
                               std::span<std::byte> data) {
   HOCKET_RETURN_IF_ERROR(readUpTo(size_t(input.microbatch) + 1));
   const data::Batch &batch = batches[input.microbatch];
-  if (!input.pieces.empty())
+  if (!input.shards.empty())
     return gather(input, batch, data);
   const std::vector<int32_t> &from =
       input.name == "tokens" ? batch.tokens : batch.labels;
@@ -86,7 +86,7 @@ Status StepHost::provideBatch(const HostInput &input,
   return okStatus();
 }
 
-/// Row by row, piece behind piece.
+/// Row by row, shard behind shard.
 Status StepHost::gather(const HostInput &input, const data::Batch &batch,
                         std::span<std::byte> data) const {
   const std::vector<int32_t> &from =
@@ -95,27 +95,27 @@ Status StepHost::gather(const HostInput &input, const data::Batch &batch,
   if (length == 0)
     return internalError("a batch does not say how long its sequences are");
   uint64_t have = from.size() / length;
-  uint64_t rows = input.pieces.front().size.front(), width = 0;
-  for (const HostPiece &piece : input.pieces)
-    width += piece.size.back();
+  uint64_t rows = input.shards.front().size.front(), width = 0;
+  for (const HostShard &shard : input.shards)
+    width += shard.size.back();
   if (data.size() != rows * width * sizeof(int32_t))
     return invalidArgument(formatText(
-        "input '%s' has %zu bytes, its pieces have %llu x %llu tokens of 4",
+        "input '%s' has %zu bytes, its shards have %llu x %llu tokens of 4",
         input.name.c_str(), data.size(), (unsigned long long)rows,
         (unsigned long long)width));
   std::vector<int32_t> row(width);
   for (uint64_t r = 0; r < rows; ++r) {
     auto to = row.begin();
-    for (const HostPiece &piece : input.pieces) {
-      uint64_t source = uint64_t(piece.start.front()) + r - firstRow;
-      uint64_t begin = std::min(uint64_t(piece.start.back()), length);
-      uint64_t count = std::min(piece.size.back(), length - begin);
+    for (const HostShard &shard : input.shards) {
+      uint64_t source = uint64_t(shard.start.front()) + r - firstRow;
+      uint64_t begin = std::min(uint64_t(shard.start.back()), length);
+      uint64_t count = std::min(shard.size.back(), length - begin);
       if (source >= have)
         count = 0;
       to = std::copy_n(from.begin() +
                            ptrdiff_t(source * length + begin) * (count > 0),
                        count, to);
-      to = std::fill_n(to, piece.size.back() - count, 0);
+      to = std::fill_n(to, shard.size.back() - count, 0);
     }
     std::memcpy(data.data() + r * width * sizeof(int32_t), row.data(),
                 width * sizeof(int32_t));

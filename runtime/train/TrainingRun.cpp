@@ -173,7 +173,7 @@ private:
   Status checkGraph() const {
     if (options.profile || !options.traceFile.empty())
       return failedPrecondition("instructions are measured one by one");
-    HOCKET_RETURN_IF_ERROR(executor->checkRecordable("train_step"));
+    HOCKET_RETURN_IF_ERROR(executor->checkCapturable("train_step"));
     // NVIDIA's documentation of NCCL ("Using NCCL with CUDA Graphs") expects
     // that graphs of several GPUs of one process may keep each other from being
     // launched: only where somebody insists.
@@ -205,9 +205,9 @@ private:
       return okStatus();
     Status status = agreed(checkGraph());
     if (status.ok())
-      status = agreed(executor->record("train_step"));
+      status = agreed(executor->capture("train_step"));
     if (!status.ok())
-      executor->forgetRecordings();
+      executor->forgetGraphs();
     if (options.graphs == GraphUse::On)
       return insisted(status);
     if (!status.ok())

@@ -7,7 +7,7 @@
 Trains GPT-2 124M on random tokens in both, in turns, and compiles the examples.
 The speed of a shared machine drifts: only figures of one run are compared, each
 the median of its turns, and the processor's matrix peak is measured in every
-turn. Last come the kernels alone, as their own programs print them: products
+turn. Last come the kernels alone, as their own programs print them: GEMMs
 beside oneDNN, generated kernels beside memcpy. --write puts the tables into
 docs/benchmarks.md. --python names an
 interpreter with PyTorch; without it one is made under the build's folder.
@@ -163,8 +163,8 @@ class Bench:
 
 
 def flops_of_a_token(sequence):
-    """Forward and backward: 6 for every weight of a matrix product, and 6 for
-    every visible key and hidden feature in every layer's two products."""
+    """Forward and backward: 6 for every weight of a GEMM, and 6 for
+    every visible key and hidden feature in every layer's two GEMMs."""
     hidden, layers, vocabulary = 768, 12, 50304
     weights = layers * 12 * hidden * hidden + vocabulary * hidden
     return 6 * weights + 6 * layers * sequence * hidden

@@ -422,8 +422,8 @@ static std::string signatureOf(const Program &program, const Spot &spot,
             std::to_string(buffer.dtype());
   };
   add(call.from());
-  for (const auto &piece : call.others())
-    add(piece.from());
+  for (const auto &part : call.others())
+    add(part.from());
   return text;
 }
 

@@ -251,7 +251,7 @@ const char *hocket::test::harmlessReason(const std::string &field) {
         "TrainingInfo.valid_interval"}},
       {"another model of the same sizes, computed soundly",
        {"Collective.group",
-        "Collective.Piece.from",
+        "Collective.Part.from",
         "Collective.from",
         "Gemm.accumulate",
         "Buffer.dtype",
@@ -281,7 +281,7 @@ const char *hocket::test::harmlessReason(const std::string &field) {
         "Mesh.Axis.name"}},
       {"what native code does is believed",
        {"Kernel.Operand.access", "Kernel.accumulates", "Kernel.threads",
-        "Kernel.shared_bytes", "Kernel.Space.piece", "Program.kernels",
+        "Kernel.shared_bytes", "Kernel.Space.vector", "Program.kernels",
         "Kernel.operands", "KernelModule.Variant.image"}},
   };
   for (const auto &[reason, fields] : reasons)

@@ -5,7 +5,7 @@
 //===----------------------------------------------------------------------===//
 ///
 /// \file
-/// Four ranks on null devices that play time, where a matrix product takes time
+/// Four ranks on null devices that play time, where a GEMM takes time
 /// by its size, a message a little by its bytes and nothing else any. From the
 /// recorded trace: fragments ran in the order of the program's entry, each when
 /// the prediction of the same program said, and the idle time is that of the
@@ -91,9 +91,9 @@ public:
       const auto &call = instruction.collective();
       bytes = double(std::max(bufferBytes(role, call.from()),
                               bufferBytes(role, call.to())));
-      for (const auto &piece : call.others())
-        bytes += double(std::max(bufferBytes(role, piece.from()),
-                                 bufferBytes(role, piece.to())));
+      for (const auto &part : call.others())
+        bytes += double(std::max(bufferBytes(role, part.from()),
+                                 bufferBytes(role, part.to())));
     }
     for (const auto &part : instruction.transfer().parts())
       bytes += part.send() ? 0 : double(bufferBytes(role, part.buffer()));

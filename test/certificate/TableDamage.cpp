@@ -387,7 +387,7 @@ static std::optional<Damage> changeGemm(Program &program, Random &random) {
     return std::nullopt;
   auto *gemm = spot->in(program).mutable_gemm();
   gemm->set_k(2 * gemm->k() + 64);
-  return Damage{"a product larger than its operands",
+  return Damage{"a GEMM larger than its operands",
                 {Rule::Operands},
                 roleText(program, spot->role)};
 }
@@ -430,7 +430,7 @@ std::span<const DamageKind> hocket::test::tableDamages() {
       {"kind of memory changed", changeKind},
       {"arena enlarged", enlargeArena},
       {"run changed", changeRun},
-      {"product enlarged", changeGemm},
+      {"GEMM enlarged", changeGemm},
       {"unknown buffer", unknownBuffer},
   };
   return kinds;

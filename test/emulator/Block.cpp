@@ -75,13 +75,13 @@ struct LaunchMemory {
   std::vector<std::unique_ptr<FiberStack>> stacks;
   std::vector<void *> spare; ///< Places of stacks that no fiber has.
   std::vector<std::byte> dynamic;
-  std::vector<std::byte> seen; ///< What products see of it.
+  std::vector<std::byte> seen; ///< What MMAs see of it.
   /// What the lanes of a warp exchanged last. They have read it when they do so
   /// again, and no other warp runs before they have.
   std::array<std::byte, lanesOfWarp * mostBytesOfLane> brought;
 
   static std::unique_ptr<LaunchMemory> take();
-  static void giveBack(std::unique_ptr<LaunchMemory> memory);
+  static void consumerRelease(std::unique_ptr<LaunchMemory> memory);
 
 private:
   /// Threads of emulated GPUs may run as long as the process.
@@ -105,7 +105,7 @@ std::unique_ptr<LaunchMemory> LaunchMemory::take() {
   return memory;
 }
 
-void LaunchMemory::giveBack(std::unique_ptr<LaunchMemory> memory) {
+void LaunchMemory::consumerRelease(std::unique_ptr<LaunchMemory> memory) {
   std::lock_guard lock(all().mutex);
   all().memories.push_back(std::move(memory));
 }
@@ -140,7 +140,7 @@ public:
   /// Where threads have not come to their end, their stacks are of no use.
   ~BlockRunner() {
     if (failure.empty())
-      LaunchMemory::giveBack(std::move(memory));
+      LaunchMemory::consumerRelease(std::move(memory));
   }
   BlockRunner(const BlockRunner &) = delete;
 
@@ -347,9 +347,9 @@ void BlockRunner::setBarrierCalls() {
     unsigned thread = unsigned(current->running - current->fibers.data());
     current->fail(current->barriers.beginBarrier(barrier, arrivals, thread));
   };
-  calls.showBarriers = [] {
+  calls.fenceBarrierInit = [] {
     unsigned thread = unsigned(current->running - current->fibers.data());
-    current->barriers.showBarriers(thread);
+    current->barriers.fenceBarrierInit(thread);
   };
   calls.hesitate = [] { current->hesitate(); };
   // Whoever arrives too early, and goes on, is overtaken now and then.
@@ -364,10 +364,10 @@ void BlockRunner::setBarrierCalls() {
     if (!current->barriers.hasEnded(barrier, parity))
       current->wait(State::AtPhase);
   };
-  calls.meet = [](unsigned barrier, unsigned threads) {
+  calls.namedBarrierSync = [](unsigned barrier, unsigned threads) {
     current->come(barrier, threads, true);
   };
-  calls.signal = [](unsigned barrier, unsigned threads) {
+  calls.namedBarrierArrive = [](unsigned barrier, unsigned threads) {
     current->come(barrier, threads, false);
     current->hesitate();
   };
@@ -382,7 +382,7 @@ void BlockRunner::setBarrierCalls() {
     current->fail(current->barriers.setRegisters(thread, count, raises));
   };
   // Of other threads' writes, too, so that only their own fence is missed.
-  calls.showToProducts = [] {
+  calls.fenceProxyAsync = [] {
     std::ranges::copy(current->dynamic, current->seen.begin());
   };
 }
@@ -401,7 +401,7 @@ void BlockRunner::come(unsigned barrier, unsigned threads, bool waits) {
 
 void BlockRunner::land(size_t copy) {
   if (std::string error = barriers.land(copy, calls.access); !error.empty())
-    failure = "the copy engine " + error;
+    failure = "TMA " + error;
 }
 
 /// Copies end as soon as they begin, now and then, or, with every third seed,

@@ -90,7 +90,7 @@ std::string BlockBarriers::beginBarrier(void *at, unsigned arrivals,
   return "";
 }
 
-void BlockBarriers::showBarriers(unsigned thread) {
+void BlockBarriers::fenceBarrierInit(unsigned thread) {
   for (auto &[at, barrier] : barriers)
     barrier.isShown |= barrier.beginner == thread;
 }
@@ -168,16 +168,16 @@ std::string BlockBarriers::land(size_t number, Access access) {
   std::ranges::copy(copy.map, map);
   const TensorMap &tensor = *TensorMap::at(map);
   bool allowed = true;
-  tensor.forEachPiece(
-      copy.at.data(), copy.to, [&](const TensorMap::Piece &piece) {
-        if (!piece.from) {
-          std::memset(piece.to, 0, piece.bytes);
+  tensor.forEachVector(
+      copy.at.data(), copy.to, [&](const TensorMap::Vector &vector) {
+        if (!vector.from) {
+          std::memset(vector.to, 0, vector.bytes);
           return;
         }
         allowed =
-            allowed && (!access || access(piece.from, piece.bytes, false));
+            allowed && (!access || access(vector.from, vector.bytes, false));
         if (allowed)
-          std::memcpy(piece.to, piece.from, piece.bytes);
+          std::memcpy(vector.to, vector.from, vector.bytes);
       });
   if (!allowed)
     return "copies what it may not read";
@@ -191,7 +191,7 @@ std::string BlockBarriers::land(size_t number, Access access) {
 }
 
 //===----------------------------------------------------------------------===//
-// Barriers of some warps
+// Named barriers
 //===----------------------------------------------------------------------===//
 
 std::string BlockBarriers::come(unsigned number, unsigned threads) {
@@ -246,7 +246,7 @@ std::string BlockBarriers::end() const {
              std::to_string(i);
   for (size_t i = 0; i < registers.size(); ++i)
     if (registers[i] != registers[i / 128 * 128])
-      return "has a warp group, from thread " + std::to_string(i / 128 * 128) +
+      return "has a warpgroup, from thread " + std::to_string(i / 128 * 128) +
              " on, of which not all threads gave or took registers";
   unsigned all = std::accumulate(registers.begin(), registers.end(), 0u);
   if (all > registersOfBlock)

@@ -6,8 +6,8 @@
 ///
 /// \file
 /// What kernels/cuda/TensorCopies.cuh does on hardware, but for who waits
-/// (Block.cpp): barriers in shared memory, copies that end on them, barriers of
-/// some warps, registers of warp groups. The bytes that a copy writes are
+/// (Block.cpp): barriers in shared memory, copies that end on them,
+/// named barriers, registers of warpgroups. The bytes that a copy writes are
 /// garbage from when it begins until it ends, which whoever owns this decides.
 ///
 //===----------------------------------------------------------------------===//
@@ -28,7 +28,7 @@ namespace hocket::emulator {
 /// Of one block. What is wrong with a call is its result; empty: nothing.
 class BlockBarriers {
 public:
-  /// Dynamic shared memory, and what products see of it.
+  /// Dynamic shared memory, and what MMAs see of it.
   struct Dynamic {
     std::span<std::byte> memory, seen;
   };
@@ -37,7 +37,7 @@ public:
 
   // Barriers in shared memory.
   std::string beginBarrier(void *barrier, unsigned arrivals, unsigned thread);
-  void showBarriers(unsigned thread);
+  void fenceBarrierInit(unsigned thread);
   std::string arrive(void *barrier, unsigned bytes);
   std::string checkWait(void *barrier);
   bool hasEnded(void *barrier, unsigned parity) const;
@@ -52,7 +52,7 @@ public:
   /// Ends one of them. `access`: see Calls.h.
   std::string land(size_t copy, Access access);
 
-  // Barriers of some warps, by number.
+  // Named barriers, by number.
   /// A thread comes to meet or, if it goes on, to signal.
   std::string come(unsigned barrier, unsigned threads);
   /// Whether as many came as were to; they are forgotten then.
@@ -81,7 +81,7 @@ private:
   std::string find(void *at, Barrier *&barrier);
   static void settle(Barrier &barrier);
 
-  /// What the copy engine has written at `to`, products see.
+  /// What TMA has written at `to`, MMAs see.
   void show(const std::byte *to, size_t bytes) const;
 
   std::span<std::byte> shared, dynamic, seen;

@@ -41,21 +41,21 @@ struct Calls {
   void (*hesitate)();
   // Barriers in shared memory, as TensorCopies.cuh has them.
   void (*beginBarrier)(void *barrier, unsigned arrivals);
-  void (*showBarriers)();
+  void (*fenceBarrierInit)();
   void (*arrive)(void *barrier, unsigned bytes);
   void (*awaitPhase)(void *barrier, unsigned parity);
-  // Barriers of some warps.
-  void (*meet)(unsigned barrier, unsigned threads);
-  void (*signal)(unsigned barrier, unsigned threads);
+  // Named barriers.
+  void (*namedBarrierSync)(unsigned barrier, unsigned threads);
+  void (*namedBarrierArrive)(unsigned barrier, unsigned threads);
   /// As cp.async.bulk.tensor of the box at `at` of the TensorMap `map`; until
   /// its bytes have come, those at `to` are garbage.
   void (*copyBox)(void *to, const void *map, const int *at, int rank,
                   void *barrier);
   void (*setRegisters)(unsigned count, bool raises);
-  /// As fence.proxy.async: what is in dynamic shared memory, products see.
-  void (*showToProducts)();
-  /// The block's dynamic shared memory, and what products see of it: what was
-  /// copied there by the copy engine, or shown to them.
+  /// As fence.proxy.async: what is in dynamic shared memory, MMAs see.
+  void (*fenceProxyAsync)();
+  /// The block's dynamic shared memory, and what MMAs see of it: what was
+  /// copied there by TMA, or shown to them.
   void *dynamicShared;
   const void *dynamicSeen;
   unsigned long dynamicBytes;

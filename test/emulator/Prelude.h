@@ -171,7 +171,7 @@ void multiplyAdd(float (&c)[4], const unsigned (&a)[4], unsigned b0,
 
 } // namespace hocket::cuda::emulator
 
-#include "test/emulator/GroupProducts.h"
+#include "test/emulator/Wgmma.h"
 
 namespace hocket::cuda::emulator {
 

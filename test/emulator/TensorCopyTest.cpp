@@ -72,7 +72,7 @@ public:
         "extern \"C\" __global__ void __launch_bounds__(512, 1)\n"
         "k(const __grid_constant__ TensorMap map, float *out) {\n"
         "HOCKET_DYNAMIC_SHARED(shared);\n"
-        "char *start = alignPanels(shared);\n"
+        "char *start = alignTiles(shared);\n"
         "int thread = threadIdx.x, lane = thread % 32;\n" +
             body + "\n}\n",
         error);
@@ -115,20 +115,20 @@ std::string without(std::string text, const std::string &part,
 
 /// Copies a box of 16 rows to where out's numbers are taken from.
 std::string boxAt(int column, int row) {
-  return "__shared__ SharedBarrier there;\n"
-         "if (thread == 0) { there.begin(1); showBarriers();\n"
+  return "__shared__ Mbarrier there;\n"
+         "if (thread == 0) { there.begin(1); fenceBarrierInit();\n"
          "there.expect(2048); copyBox(start, map, there, " +
          std::to_string(column) + ", " + std::to_string(row) +
          "); }\n"
          "__syncthreads(); there.wait(0);\n"
-         "PanelTile<bf16, 16, 64> tile{start};\n"
+         "SwizzledTile<bf16, 16, 64> tile{start};\n"
          "for (int i = thread; i < 1024; i += 32)\n"
-         "  out[i] = toFloat(static_cast<bf16 *>(tile.piece(i / 64, i % 64 / "
+         "  out[i] = toFloat(static_cast<bf16 *>(tile.vector(i / 64, i % 64 / "
          "8))[i % 8]);";
 }
 
 /// Wherever they lie, with zeros outside of the tensor.
-TEST(TensorCopies, BoxesLieInPanels) {
+TEST(TensorCopies, BoxesLieInSwizzledTiles) {
   Matrix matrix(37, 104, 16);
   for (auto [column, row] : {std::pair{0, 0}, {64, 32}, {16, -3}, {-8, 11}}) {
     Kernel kernel(boxAt(column, row), 32);
@@ -149,26 +149,26 @@ TEST(TensorCopies, BoxesLieInPanels) {
 /// One warp fetches six tiles of 8 rows into two places, another adds them up.
 const std::string ring = R"(
   __shared__ TileRing<2> ring;
-  auto tile = [&](int i) { return PanelTile<bf16, 8, 64>{start + i % 2 * 1024}; };
+  auto tile = [&](int i) { return SwizzledTile<bf16, 8, 64>{start + i % 2 * 1024}; };
   if (thread == 0) {
     ring.begin(1, 1);
-    showBarriers();
+    fenceBarrierInit();
   }
   __syncthreads();
   if (thread == 32)
     for (int i = 0; i < 6; ++i) {
-      ring.awaitPlace(i);
+      ring.producerAcquire(i);
       ring.barrier(i).expect(1024);
       copyBox(tile(i).start, map, ring.barrier(i), 0, 8 * i);
     }
   if (thread < 32) {
     float sum = 0;
     for (int i = 0; i < 6; ++i) {
-      ring.awaitTile(i);
+      ring.consumerWait(i);
       for (int j = lane; j < 512; j += 32)
         sum = 2 * sum + toFloat(
-            static_cast<bf16 *>(tile(i).piece(j / 64, j % 64 / 8))[j % 8]);
-      ring.giveBack(i);
+            static_cast<bf16 *>(tile(i).vector(j / 64, j % 64 / 8))[j % 8]);
+      ring.consumerRelease(i);
     }
     out[lane] = sum;
   }
@@ -211,13 +211,13 @@ Found findIn(const std::string &body, const std::string &words) {
 }
 
 TEST(TensorCopies, AMissingWaitIsFound) {
-  EXPECT_GT(findIn(without(ring, "ring.awaitTile(i);"), "").wrong, 0)
+  EXPECT_GT(findIn(without(ring, "ring.consumerWait(i);"), "").wrong, 0)
       << "a tile is read before it is there";
-  EXPECT_GT(findIn(without(ring, "ring.awaitPlace(i);"), "").wrong, 0)
+  EXPECT_GT(findIn(without(ring, "ring.producerAcquire(i);"), "").wrong, 0)
       << "a tile is overwritten while it is read";
-  std::string early = without(ring, "ring.giveBack(i);");
-  early = without(early, "ring.awaitTile(i);",
-                  "ring.awaitTile(i); ring.giveBack(i);");
+  std::string early = without(ring, "ring.consumerRelease(i);");
+  early = without(early, "ring.consumerWait(i);",
+                  "ring.consumerWait(i); ring.consumerRelease(i);");
   EXPECT_GT(findIn(early, "").wrong, 0) << "a tile is given back too early";
 }
 
@@ -229,12 +229,12 @@ TEST(TensorCopies, WhatDoesNotAddUpIsTold) {
           "in phase 0, which lacks 0 of 1 arrivals and 1024 bytes");
   allTell(without(ring, "expect(1024)", "expect(512)"),
           "in phase 0, which lacks 0 of 1 arrivals and -512 bytes");
-  allTell(without(ring, "ring.giveBack(i);"),
+  allTell(without(ring, "ring.consumerRelease(i);"),
           "in phase 0, which lacks 1 of 1 arrivals and 0 bytes");
   allTell(without(ring, "ring.begin(1, 1)", "ring.begin(1, 2)"),
           "in phase 0, which lacks 1 of 2 arrivals");
   allTell(without(ring, "ring.begin(1, 1);"), "which was not begun");
-  allTell(without(ring, "showBarriers();"), "which was not shown");
+  allTell(without(ring, "fenceBarrierInit();"), "which was not shown");
   allTell(without(ring, "begin(1, 1);", "begin(1, 1); ring.begin(1, 1);"),
           "which goes on");
   allTell(
@@ -252,8 +252,8 @@ TEST(TensorCopies, WhatDoesNotAddUpIsTold) {
 
 TEST(TensorCopies, CopiesThatNobodyWaitsForAreTold) {
   Matrix matrix(48, 64, 8);
-  Kernel kernel("__shared__ SharedBarrier there; if (thread == 0) {"
-                "there.begin(1); showBarriers(); there.expect(1024);"
+  Kernel kernel("__shared__ Mbarrier there; if (thread == 0) {"
+                "there.begin(1); fenceBarrierInit(); there.expect(1024);"
                 "copyBox(start, map, there, 0, 0); }",
                 32);
   EXPECT_NE(kernel.run(matrix, 1).error.find("while 1 copies were under way"),
@@ -262,7 +262,7 @@ TEST(TensorCopies, CopiesThatNobodyWaitsForAreTold) {
 
 TEST(TensorCopies, WhatIsWrittenOverABarrierIsTold) {
   Matrix matrix(48, 64, 8);
-  Kernel kernel("__shared__ SharedBarrier there; if (thread == 0) {"
+  Kernel kernel("__shared__ Mbarrier there; if (thread == 0) {"
                 "there.begin(1); *(double *)&there = 1; there.arrive(); }",
                 32);
   EXPECT_NE(kernel.run(matrix, 1).error.find("was written over"),
@@ -270,37 +270,37 @@ TEST(TensorCopies, WhatIsWrittenOverABarrierIsTold) {
 }
 
 //===----------------------------------------------------------------------===//
-// Products
+// MMAs
 //===----------------------------------------------------------------------===//
 
-/// A warp group multiplies tiles, each by itself, which one thread fetches.
+/// A warpgroup multiplies tiles, each by itself, which one thread fetches.
 const std::string multiply = R"(
   __shared__ TileRing<2> ring;
-  auto tile = [&](int i) { return PanelTile<bf16, 64, 64>{start + i % 2 * 8192}; };
+  auto tile = [&](int i) { return SwizzledTile<bf16, 64, 64>{start + i % 2 * 8192}; };
   if (thread == 0) {
     ring.begin(1, 4);
-    showBarriers();
+    fenceBarrierInit();
   }
   __syncthreads();
-  if (warpGroup() == 1) {
+  if (warpgroup() == 1) {
     if (thread == 128)
       for (int i = 0; i < 5; ++i) {
-        ring.awaitPlace(i);
+        ring.producerAcquire(i);
         ring.barrier(i).expect(8192);
         copyBox(tile(i).start, map, ring.barrier(i), 0, 64 * i);
       }
   } else {
     float sums[8][4] = {};
-    GroupProducts products;
+    Wgmma wgmma;
     for (int i = 0; i < 5; ++i) {
-      ring.awaitTile(i);
-      products.begin();
+      ring.consumerWait(i);
+      wgmma.begin();
       for (int k = 0; k < 64; k += 16)
-        products.add<bf16, true, true, true>(sums, tile(i).rows(0, k),
+        wgmma.add<bf16, true, true, true>(sums, tile(i).rows(0, k),
                                              tile(i).rows(0, k));
-      products.commit();
-      products.wait<0>(sums);
-      ring.giveBack(i);
+      wgmma.commit();
+      wgmma.wait<0>(sums);
+      ring.consumerRelease(i);
     }
     out[thread] = sums[0][0];
   }
@@ -318,12 +318,12 @@ std::vector<float> squares(const Matrix &matrix) {
   return sums;
 }
 
-TEST(TensorCopies, ProductsReadTilesUntilTheyAreWaitedFor) {
+TEST(TensorCopies, GemmsReadTilesUntilTheyAreWaitedFor) {
   Matrix matrix(320, 64, 64);
   Kernel kernel(multiply, 256);
-  std::string early = without(multiply, "ring.giveBack(i);");
+  std::string early = without(multiply, "ring.consumerRelease(i);");
   Kernel tooEarly(
-      without(early, "products.wait<0>", "ring.giveBack(i); products.wait<0>"),
+      without(early, "wgmma.wait<0>", "ring.consumerRelease(i); wgmma.wait<0>"),
       256);
   int wrong = 0;
   for (uint64_t seed = 1; seed <= 12; ++seed) {
@@ -332,39 +332,39 @@ TEST(TensorCopies, ProductsReadTilesUntilTheyAreWaitedFor) {
     EXPECT_EQ(outcome.values, squares(matrix)) << "seed " << seed;
     wrong += tooEarly.run(matrix, seed).values != squares(matrix);
   }
-  EXPECT_GT(wrong, 0) << "a tile is overwritten while products read it";
+  EXPECT_GT(wrong, 0) << "a tile is overwritten while MMAs read it";
 }
 
-TEST(TensorCopies, ProductsWithoutAFenceOfRegistersAreTold) {
+TEST(TensorCopies, GemmsWithoutAFenceOfRegistersAreTold) {
   Matrix matrix(320, 64, 64);
-  Kernel kernel(without(multiply, "products.begin();"), 256);
-  EXPECT_NE(kernel.run(matrix, 1).error.find("adds a product without begin()"),
+  Kernel kernel(without(multiply, "wgmma.begin();"), 256);
+  EXPECT_NE(kernel.run(matrix, 1).error.find("adds an MMA without begin()"),
             std::string::npos);
 }
 
 /// Threads write a tile of ones themselves, and multiply it.
 const std::string multiplyOnes = R"(
-  PanelTile<bf16, 64, 64> tile{start};
+  SwizzledTile<bf16, 64, 64> tile{start};
   for (int i = thread; i < 512; i += 128)
     for (int j = 0; j < 8; ++j)
-      static_cast<bf16 *>(tile.piece(i / 8, i % 8))[j] = bf16{0x3f80};
-  showToProducts();
+      static_cast<bf16 *>(tile.vector(i / 8, i % 8))[j] = bf16{0x3f80};
+  fenceProxyAsync();
   __syncthreads();
   float sums[8][4] = {};
-  GroupProducts products;
-  products.begin();
-  products.add<bf16, true, true, true>(sums, tile.rows(0, 0), tile.rows(0, 0));
-  products.commit();
-  products.wait<0>(sums);
+  Wgmma wgmma;
+  wgmma.begin();
+  wgmma.add<bf16, true, true, true>(sums, tile.rows(0, 0), tile.rows(0, 0));
+  wgmma.commit();
+  wgmma.wait<0>(sums);
   out[thread] = sums[0][0];
 )";
 
-TEST(TensorCopies, ProductsSeeWhatIsShownToThem) {
+TEST(TensorCopies, GemmsSeeWhatIsShownToThem) {
   Matrix matrix(64, 64, 64);
   auto outcome = Kernel(multiplyOnes, 128).run(matrix, 1, 128);
   EXPECT_EQ(outcome.error, "");
   EXPECT_EQ(outcome.values, std::vector<float>(128, 16));
-  for (const char *needed : {"showToProducts();", "__syncthreads();"}) {
+  for (const char *needed : {"fenceProxyAsync();", "__syncthreads();"}) {
     Kernel kernel(without(multiplyOnes, needed), 128);
     int wrong = 0;
     for (uint64_t seed = 1; seed <= 4; ++seed)
@@ -378,24 +378,24 @@ TEST(TensorCopies, RegistersAreCounted) {
   auto errorOf = [&](const std::string &body) {
     return Kernel(body, 512).run(matrix, 1).error;
   };
-  EXPECT_EQ(errorOf("if (warpGroup() == 3) giveRegisters<24>();"
-                    "else takeRegisters<160>();"),
+  EXPECT_EQ(errorOf("if (warpgroup() == 3) setmaxnregDec<24>();"
+                    "else setmaxnregInc<160>();"),
             "");
-  EXPECT_NE(errorOf("if (warpGroup() == 3) giveRegisters<24>();"
-                    "else takeRegisters<168>();")
+  EXPECT_NE(errorOf("if (warpgroup() == 3) setmaxnregDec<24>();"
+                    "else setmaxnregInc<168>();")
                 .find("has 67584 registers, of which there are 65536"),
             std::string::npos);
-  EXPECT_NE(errorOf("if (thread >= 416) giveRegisters<24>();")
+  EXPECT_NE(errorOf("if (thread >= 416) setmaxnregDec<24>();")
                 .find("from thread 384 on, of which not all threads"),
             std::string::npos);
-  EXPECT_NE(errorOf("giveRegisters<160>();").find("gives all but 160"),
+  EXPECT_NE(errorOf("setmaxnregDec<160>();").find("gives all but 160"),
             std::string::npos);
-  EXPECT_NE(errorOf("takeRegisters<250>();").find("wants 250 registers"),
+  EXPECT_NE(errorOf("setmaxnregInc<250>();").find("wants 250 registers"),
             std::string::npos);
 }
 
 //===----------------------------------------------------------------------===//
-// Barriers of some warps
+// Named barriers
 //===----------------------------------------------------------------------===//
 
 /// Two of three warps hand a number on, without the third.
@@ -403,21 +403,24 @@ const std::string turns = R"(
   __shared__ float box[2];
   if (thread < 32) {
     if (lane == 0) box[0] = 1;
-    signal(1, 64);
-    meet(2, 64);
+    namedBarrierArrive(1, 64);
+    namedBarrierSync(2, 64);
     out[lane] = box[1];
   } else if (thread < 64) {
-    meet(1, 64);
+    namedBarrierSync(1, 64);
     if (lane == 0) box[1] = box[0] + 1;
-    signal(2, 64);
+    namedBarrierArrive(2, 64);
   }
 )";
 
 TEST(TensorCopies, SomeWarpsMeet) {
   Matrix matrix(48, 64, 8);
-  Kernel kernel(turns, 96), careless(without(turns, "meet(2, 64);"), 96),
-      stuck(without(turns, "signal(1, 64);"), 96),
-      unequal(without(turns, "meet(1, 64);", "meet(1, 96);"), 96);
+  Kernel kernel(turns, 96),
+      careless(without(turns, "namedBarrierSync(2, 64);"), 96),
+      stuck(without(turns, "namedBarrierArrive(1, 64);"), 96),
+      unequal(without(turns, "namedBarrierSync(1, 64);",
+                      "namedBarrierSync(1, 96);"),
+              96);
   int wrong = 0;
   for (uint64_t seed = 1; seed <= 12; ++seed) {
     auto outcome = kernel.run(matrix, seed);

@@ -106,9 +106,9 @@ size_t TensorMap::boxBytes() const {
 
 void TensorMap::forEachOfRow(
     int first, const std::byte *row, std::byte *to,
-    const std::function<void(const Piece &)> &use) const {
-  constexpr size_t pieceBytes = 16;
-  size_t step = pieceBytes / elementBytes;
+    const std::function<void(const Vector &)> &use) const {
+  constexpr size_t vectorBytes = 16;
+  size_t step = vectorBytes / elementBytes;
   auto exists = [&](int64_t at) {
     return row && at >= 0 && uint64_t(at) < sizes[0];
   };
@@ -117,7 +117,7 @@ void TensorMap::forEachOfRow(
     if (swizzle == swizzle128)
       address ^= (address >> 7 & 7) << 4;
     auto *place = reinterpret_cast<std::byte *>(address);
-    // A tensor may end in the middle of a piece.
+    // A tensor may end in the middle of a vector.
     bool whole =
         exists(first + int64_t(k)) == exists(first + int64_t(k + step) - 1);
     size_t each = whole ? step : 1;
@@ -129,9 +129,9 @@ void TensorMap::forEachOfRow(
   }
 }
 
-void TensorMap::forEachPiece(
+void TensorMap::forEachVector(
     const int *place, std::byte *to,
-    const std::function<void(const Piece &)> &use) const {
+    const std::function<void(const Vector &)> &use) const {
   size_t inner = box[0] * elementBytes, rows = boxBytes() / inner;
   for (size_t row = 0; row < rows; ++row) {
     // Where the row is along the dimensions but the innermost.

@@ -49,19 +49,19 @@ public:
 
   /// Neighbouring bytes, 16 at most: where in global memory they are, or null
   /// for zeros, and where they go.
-  struct Piece {
+  struct Vector {
     const std::byte *from;
     std::byte *to;
     size_t bytes;
   };
-  /// Calls `use` for each piece of the box at `place`, which goes to `to`.
-  void forEachPiece(const int *place, std::byte *to,
-                    const std::function<void(const Piece &)> &use) const;
+  /// Calls `use` for each vector of the box at `place`, which goes to `to`.
+  void forEachVector(const int *place, std::byte *to,
+                     const std::function<void(const Vector &)> &use) const;
 
 private:
-  /// The same for the pieces of a row, all of it without if it is outside.
+  /// The same for the vectors of a row, all of it without if it is outside.
   void forEachOfRow(int first, const std::byte *row, std::byte *to,
-                    const std::function<void(const Piece &)> &use) const;
+                    const std::function<void(const Vector &)> &use) const;
   static constexpr uint32_t mark = 0x70616d74;
 
   uint32_t known; ///< mark

@@ -25,7 +25,7 @@ using namespace hocket::test;
 
 namespace {
 
-/// Products that are large beside their 32 tokens a microbatch.
+/// GEMMs that are large beside their 32 tokens a microbatch.
 const ModelRow wide = {"Wide",
                        "layers: 2 hidden: 64 heads: 4 ffn: 1024 vocab_size: 64 "
                        "activation: GELU_TANH bias: false "

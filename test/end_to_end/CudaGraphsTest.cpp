@@ -59,7 +59,7 @@ protected:
     options.saveDir = folder + "/run";
     std::atomic<unsigned> recorded = 0;
     options.finished = [&](Executor &executor) {
-      recorded += executor.isRecorded("train_step");
+      recorded += executor.isCaptured("train_step");
     };
     options.print = [&](const std::string &line) {
       result.lines += line + "\n";
@@ -127,7 +127,7 @@ TEST_F(CudaGraphs, HaveTheMessagesOfSeveralRanks) {
 TEST_F(CudaGraphs, NeedADeviceThatDoesAllOfIt) {
   EXPECT_THAT(run(compileSmall(gpt, {"One", "", 2}, "cpu"), GraphUse::On)
                   .status.message(),
-              HasSubstr("does not record work"));
+              HasSubstr("cannot capture a CUDA graph"));
   EXPECT_THAT(run(compileSmall(gpt), GraphUse::On, true).status.message(),
               HasSubstr("instructions are measured one by one"));
   Run profiled = run(compileSmall(gpt), GraphUse::Auto, true);

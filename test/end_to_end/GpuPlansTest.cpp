@@ -62,7 +62,7 @@ protected:
     options.saveDir = folder + "/gpu";
     std::atomic<unsigned> recorded = 0;
     options.finished = [&](Executor &executor) {
-      recorded += executor.isRecorded("train_step");
+      recorded += executor.isCaptured("train_step");
     };
     train(program, options);
     EXPECT_EQ(recorded, graphs == GraphUse::On ? rankCount(*program) : 0U);

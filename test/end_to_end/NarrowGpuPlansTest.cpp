@@ -6,9 +6,9 @@
 ///
 /// \file
 /// In bf16 GPUs multiply on tensor cores: attention by warps with heads of 16,
-/// by warp groups with heads of 64 (the emulated GPUs are Hopper's). Losses,
+/// by warpgroups with heads of 64 (the emulated GPUs are Hopper's). Losses,
 /// norms and state stay within the band of the cpu target (NarrowRuns.h) of
-/// what one rank of it does. So they do with factors of 8 bits, be it that
+/// what one rank of it does. So they do with operands of 8 bits, be it that
 /// cuBLASLt multiplies them or, where a size does not suit it, that they are
 /// widened.
 ///
@@ -33,12 +33,12 @@ struct Row {
   ModelRow model;
   std::vector<PlanRow> plans;
   const char *training;
-  /// Of its linear ops with factors of 8 bits, if there are any: which are
-  /// products of such on GPUs.
+  /// Of its linear ops with operands of 8 bits, if there are any: which are
+  /// GEMMs of such on GPUs.
   enum class F8 { None, Some, All } f8 = F8::None;
 };
 
-/// Whether products have factors of 8 bits, and whether such are widened.
+/// Whether GEMMs have operands of 8 bits, and whether such are widened.
 std::pair<bool, bool> f8Of(const program::Program &program) {
   bool multiplies = false, widens = false;
   for (const program::Role &role : program.roles())

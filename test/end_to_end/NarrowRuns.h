@@ -8,7 +8,7 @@
 /// In bf16 plans and targets round in other places, and what one rounding
 /// changes the next ones spread. So do they on one rank: weights that differ by
 /// less than the unit roundoff of bf16 (2^-9, of each) are the same weights to
-/// every product, but runs that begin with them end apart, by some ten times
+/// every GEMM, but runs that begin with them end apart, by some ten times
 /// that, and by nearly as much if the weights differ by a hundredth of it. A
 /// run in bf16 is repeatable to that and no better.
 ///

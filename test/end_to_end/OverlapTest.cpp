@@ -5,10 +5,10 @@
 //===----------------------------------------------------------------------===//
 ///
 /// \file
-/// Two ranks on the null device, with a clock: a step's products take A seconds
+/// Two ranks on the null device, with a clock: a step's GEMMs take A seconds
 /// and its gradients' way C. One after the other that is A + C. In buckets, of
 /// which each travels faster than the next is computed, only the last stands
-/// behind the last product, and some of the one before it if that is larger: at
+/// behind the last GEMM, and some of the one before it if that is larger: at
 /// least A + c, at most A + c + b. Time is played, so that holds exactly.
 ///
 //===----------------------------------------------------------------------===//
@@ -27,7 +27,7 @@ using namespace hocket::test;
 
 namespace {
 
-constexpr double productSeconds = 0.5, travelSeconds = 0.3;
+constexpr double gemmSeconds = 0.5, travelSeconds = 0.3;
 
 const char *const spec =
     "model { layers: 8 hidden: 64 heads: 4 vocab_size: 29 max_positions: 16 } "
@@ -60,8 +60,8 @@ Work workOf(const program::Program &program) {
           continue;
         double bytes =
             double(role.buffers(int(instruction.collective().to())).bytes());
-        for (const auto &piece : instruction.collective().others())
-          bytes += double(role.buffers(int(piece.to())).bytes());
+        for (const auto &part : instruction.collective().others())
+          bytes += double(role.buffers(int(part.to())).bytes());
         if (bytes > 64) { // Not the loss.
           work.gradientBytes += bytes;
           work.beforeBytes = work.lastBytes;
@@ -120,7 +120,7 @@ TEST_F(Overlap, GradientsTravelWhileBackwardComputes) {
   EXPECT_EQ(workOf(apart).gradientBytes, work.gradientBytes);
   EXPECT_GE(work.buckets, 8);
   ::setenv("HOCKET_NULL_GFLOPS",
-           std::to_string(work.flops / productSeconds * 1e-9).c_str(), 1);
+           std::to_string(work.flops / gemmSeconds * 1e-9).c_str(), 1);
   ::setenv("HOCKET_NULL_GBYTES",
            std::to_string(work.gradientBytes / travelSeconds * 1e-9).c_str(),
            1);
@@ -129,9 +129,9 @@ TEST_F(Overlap, GradientsTravelWhileBackwardComputes) {
   ::unsetenv("HOCKET_NULL_GFLOPS");
   ::unsetenv("HOCKET_NULL_GBYTES");
   double perByte = travelSeconds / work.gradientBytes;
-  double atLeast = productSeconds + perByte * work.lastBytes;
+  double atLeast = gemmSeconds + perByte * work.lastBytes;
   // A thousandth is for the loss's way.
-  EXPECT_NEAR(apartSeconds, productSeconds + travelSeconds, 1e-3);
+  EXPECT_NEAR(apartSeconds, gemmSeconds + travelSeconds, 1e-3);
   EXPECT_GE(besideSeconds, atLeast - 1e-6);
   EXPECT_LE(besideSeconds, atLeast + perByte * work.beforeBytes + 1e-3);
 }

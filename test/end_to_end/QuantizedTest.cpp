@@ -5,7 +5,7 @@
 //===----------------------------------------------------------------------===//
 ///
 /// \file
-/// The graphs that linear layers of 8-bit factors become, evaluated in f64 but
+/// The graphs that linear layers of 8-bit operands become, evaluated in f64 but
 /// for the codes themselves, against PyTorch that does the same: with nothing
 /// else rounded both draw the same codes, so that a factor with another scale,
 /// another format or from another place stands out. How compiled programs round

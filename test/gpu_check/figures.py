@@ -32,7 +32,7 @@ def measured(rows, kind):
 
 
 def linear(rows):
-    """(TFLOP/s, share of the plain product's speed) of all products."""
+    """(TFLOP/s, share of the plain GEMM's speed) of all GEMMs."""
     rows = measured(rows, "gemm")
     if not rows:
         return None
@@ -41,13 +41,13 @@ def linear(rows):
 
 
 def attention_flops(row):
-    """Two products forward and five backward, over the keys that are seen."""
+    """Two GEMMs forward and five backward, over the keys that are seen."""
     _, batch, sequence, heads, _, dim, causal, window = row["integers"][:8]
     seen = sequence * (sequence + 1) / 2 if causal else sequence * sequence
     if window and window < sequence:
         seen = window * sequence - window * (window - 1) / 2
-    products = 2 if row["op"] == "attention_forward" else 5
-    return products * 2 * batch * heads * dim * seen
+    gemms = 2 if row["op"] == "attention_forward" else 5
+    return gemms * 2 * batch * heads * dim * seen
 
 
 def attention(rows, op):

@@ -406,11 +406,11 @@ class Check:
     def figures_of(self, model, times):
         name, rows = model["name"], times["instructions"]
         found = []
-        products = figures.linear(rows)
-        if products:
-            found.append(figure(f"products, {name}", products[0], "TFLOP/s"))
-            what = f"products over cuBLASLt's best without epilogues, {name}"
-            found.append(figure(what, products[1], "", 0.95))
+        gemms = figures.linear(rows)
+        if gemms:
+            found.append(figure(f"GEMMs, {name}", gemms[0], "TFLOP/s"))
+            what = f"GEMMs over cuBLASLt's best without epilogues, {name}"
+            found.append(figure(what, gemms[1], "", 0.95))
         for op, goal in (("attention_forward", 500), ("attention_backward", 400)):
             for sequence, dim, causal, speed in figures.attention(rows, op):
                 what = f"{op} {'causal ' * causal}{sequence} x {dim}, {name}"

@@ -93,19 +93,19 @@ TEST(Attention, HalfPrecision) {
   }
 }
 
-/// The rows of dim 1 of [B, S, n, d] that a piece holds.
+/// The rows of dim 1 of [B, S, n, d] that a shard holds.
 Array rowsOf(const Array &whole, DType dtype, int64_t batch, int64_t width,
              const std::vector<int64_t> &rows) {
   int64_t sequence = whole.size() / (batch * width), at = 0;
-  Array piece(dtype, batch * int64_t(rows.size()) * width);
+  Array shard(dtype, batch * int64_t(rows.size()) * width);
   for (int64_t b = 0; b < batch; ++b)
     for (int64_t row : rows)
       for (int64_t c = 0; c < width; ++c)
-        piece.set(at++, whole[(b * sequence + row) * width + c]);
-  return piece;
+        shard.set(at++, whole[(b * sequence + row) * width + c]);
+  return shard;
 }
 
-/// Positions in the order of zigzag pieces, or as they come (part = 0).
+/// Positions in the order of zigzag shards, or as they come (part = 0).
 std::vector<int64_t> storedOrder(const AttentionShape &s) {
   std::vector<int64_t> order;
   int64_t part = s.place.part > 0 ? s.place.part : s.keys;
@@ -120,40 +120,40 @@ std::vector<int64_t> storedOrder(const AttentionShape &s) {
 /// Device `rank` of `ranks` has its share of the queries and all keys, in the
 /// order of ranks: results are rows of the whole's, and gradients by keys add
 /// up to the whole's.
-void checkPieces(AttentionShape s, int64_t ranks) {
+void checkShards(AttentionShape s, int64_t ranks) {
   Tensors whole(s, DType::F64);
   ASSERT_EQ(reference::attentionForward(whole.forward(s)), nullptr);
   ASSERT_EQ(reference::attentionBackward(whole.backward(s)), nullptr);
   TestWorkers workers(2);
-  AttentionShape piece = s;
-  piece.place.sequence = s.keys, piece.place.heads = s.heads + 1;
+  AttentionShape shard = s;
+  shard.place.sequence = s.keys, shard.place.heads = s.heads + 1;
   for (int64_t part : {int64_t(0), s.keys / (2 * ranks)}) {
-    s.place.part = piece.place.part = part;
+    s.place.part = shard.place.part = part;
     std::vector<int64_t> order = storedOrder(s);
-    piece.queries = s.keys / ranks;
+    shard.queries = s.keys / ranks;
     std::vector<double> dk(whole.dk.size()), dv(whole.dv.size());
     for (int64_t rank = 0; rank < ranks; ++rank) {
       SCOPED_TRACE("rank " + std::to_string(rank) + " part " +
                    std::to_string(part));
-      piece.place.firstQuery = rank * piece.queries;
-      std::vector<int64_t> rows(order.begin() + piece.place.firstQuery,
-                                order.begin() + piece.place.firstQuery +
-                                    piece.queries);
-      Tensors t(piece, DType::F32);
+      shard.place.firstQuery = rank * shard.queries;
+      std::vector<int64_t> rows(order.begin() + shard.place.firstQuery,
+                                order.begin() + shard.place.firstQuery +
+                                    shard.queries);
+      Tensors t(shard, DType::F32);
       int64_t q = s.heads * s.headDim, k = s.kvHeads * s.headDim;
       t.q = rowsOf(whole.q, DType::F32, s.batch, q, rows);
       t.dO = rowsOf(whole.dO, DType::F32, s.batch, q, rows);
       t.k = rowsOf(whole.k, DType::F32, s.batch, k, order);
       t.v = rowsOf(whole.v, DType::F32, s.batch, k, order);
-      ASSERT_EQ(attentionForward(t.forward(piece), workers), nullptr);
-      ASSERT_EQ(attentionBackward(t.backward(piece), workers), nullptr);
+      ASSERT_EQ(attentionForward(t.forward(shard), workers), nullptr);
+      ASSERT_EQ(attentionBackward(t.backward(shard), workers), nullptr);
       expectClose(t.o, rowsOf(whole.o, DType::F64, s.batch, q, rows), 5e-6,
                   "o");
       expectClose(t.dq, rowsOf(whole.dq, DType::F64, s.batch, q, rows), 5e-6,
                   "dq");
-      Tensors wide(piece, t);
-      ASSERT_EQ(reference::attentionForward(wide.forward(piece)), nullptr);
-      ASSERT_EQ(reference::attentionBackward(wide.backward(piece)), nullptr);
+      Tensors wide(shard, t);
+      ASSERT_EQ(reference::attentionForward(wide.forward(shard)), nullptr);
+      ASSERT_EQ(reference::attentionBackward(wide.backward(shard)), nullptr);
       expectClose(t.dk, wide.dk, 5e-6, "dk");
       for (int64_t b = 0, at = 0; b < s.batch; ++b)
         for (int64_t row : order)
@@ -169,10 +169,10 @@ void checkPieces(AttentionShape s, int64_t ranks) {
   }
 }
 
-TEST(Attention, PiecesOfTheQueriesSeeWhatTheirPositionsSee) {
-  checkPieces(shapeOf(2, 24, 4, 2, 8), 2);
-  checkPieces(shapeOf(1, 600, 2, 1, 16), 3);
-  checkPieces(shapeOf(1, 264, 2, 2, 8, true, 70), 2);
+TEST(Attention, ShardsOfTheQueriesSeeWhatTheirPositionsSee) {
+  checkShards(shapeOf(2, 24, 4, 2, 8), 2);
+  checkShards(shapeOf(1, 600, 2, 1, 16), 3);
+  checkShards(shapeOf(1, 264, 2, 2, 8, true, 70), 2);
 }
 
 /// All queries, and the keys from `first` on that fill `s.keys`.
@@ -240,14 +240,14 @@ TEST(Attention, PartsOfTheKeysAddUpToAll) {
 
 /// Dropout by global element: one head of one sequence, and half of its
 /// queries, have the masks that they have in the whole.
-TEST(Attention, PiecesHaveTheMasksOfTheWhole) {
+TEST(Attention, ShardsHaveTheMasksOfTheWhole) {
   AttentionShape s = shapeOf(2, 32, 4, 4, 8, true, 0, 0.4f);
   Tensors whole(s, DType::F64);
   ASSERT_EQ(reference::attentionForward(whole.forward(s)), nullptr);
-  AttentionShape piece = s;
-  piece.batch = 1, piece.heads = piece.kvHeads = 1, piece.queries = 16;
-  piece.place = {16, 0, 0, 32, 4, 1, 2};
-  Tensors t(piece, DType::F32);
+  AttentionShape shard = s;
+  shard.batch = 1, shard.heads = shard.kvHeads = 1, shard.queries = 16;
+  shard.place = {16, 0, 0, 32, 4, 1, 2};
+  Tensors t(shard, DType::F32);
   auto at = [&](int64_t row, int64_t c) {
     return ((32 + row) * 4 + 2) * 8 + c;
   };
@@ -259,7 +259,7 @@ TEST(Attention, PiecesHaveTheMasksOfTheWhole) {
         t.q.set((row - 16) * 8 + c, whole.q[at(row, c)]);
     }
   TestWorkers workers(1);
-  ASSERT_EQ(attentionForward(t.forward(piece), workers), nullptr);
+  ASSERT_EQ(attentionForward(t.forward(shard), workers), nullptr);
   for (int64_t row = 16; row < 32; ++row)
     for (int64_t c = 0; c < 8; ++c)
       ASSERT_NEAR(t.o[(row - 16) * 8 + c], whole.o[at(row, c)], 1e-5);
@@ -316,7 +316,7 @@ TEST(Attention, RefusesWhatItCannotDo) {
   s = shapeOf(1, 4, 2, 2, 8);
   s.place.firstKey = -1;
   EXPECT_STREQ(attentionForward(t.forward(s), workers),
-               "attention: a piece starts outside of the whole");
+               "attention: a shard starts outside of the whole");
   s.place.firstKey = 0, s.place.part = 3;
   EXPECT_STREQ(attentionForward(t.forward(s), workers),
                "attention: a sequence is no even number of parts");

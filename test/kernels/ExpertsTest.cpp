@@ -267,7 +267,7 @@ TEST(Experts, WrongSlotsAndRangesAreRefused) {
 }
 
 //===----------------------------------------------------------------------===//
-// Products
+// GEMMs
 //===----------------------------------------------------------------------===//
 
 /// Two runs with an empty expert and with rows of none, or null.

@@ -1,4 +1,4 @@
-//===- GemmTest.cpp - Matrix products against the reference ---------------===//
+//===- GemmTest.cpp - GEMMs against the reference -------------------------===//
 //
 // Part of Hocket, under the Apache License v2.0.
 //
@@ -146,7 +146,7 @@ TEST(Gemm, EveryElementType) {
                    .packed = packed});
 }
 
-TEST(Gemm, EightBitFactors) {
+TEST(Gemm, EightBitOperands) {
   constexpr std::pair<DType, DType> pairs[] = {{DType::F8E4M3, DType::F8E4M3},
                                                {DType::F8E5M2, DType::F8E4M3},
                                                {DType::F8E4M3, DType::F8E5M2}};
@@ -211,7 +211,7 @@ TEST(Gemm, RefusesOddPairsOfEightBits) {
     return std::string(error ? error : "");
   };
   EXPECT_EQ(refusal(DType::F8E5M2, DType::F8E5M2, false),
-            "both factors are f8e5m2, one of the two must be f8e4m3");
+            "both operands are f8e5m2, one of the two must be f8e4m3");
   EXPECT_EQ(refusal(DType::F8E4M3, DType::BF16, false),
             "one factor has 8-bit elements and the other has not");
   EXPECT_EQ(refusal(DType::F8E4M3, DType::F8E4M3, true),

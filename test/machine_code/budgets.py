@@ -26,7 +26,7 @@ FIGURE = re.compile(
 )
 COMMENTED = re.compile(r"((?:^///[^\n]*\n)+)([^(;{]*?)\b(\w+)\(", re.M)
 SENTENCE = re.compile(r"\b(Budget(?: of ([^:]*))?|Over): (.*?)(?=\. Budget|\. Over:|\.$)")
-UNIT = re.compile(r"a (turn|thread)(?: of (\d+) (bytes|elements))?:")
+UNIT = re.compile(r"an? (iteration|thread)(?: of (\d+) (bytes|elements))?:")
 
 
 class Wrong(ValueError):
@@ -39,8 +39,8 @@ class Budget:
 
     where: str
     facts: frozenset  # of kernels that it is for: types, a head's width, dropout
-    is_of_turn: bool
-    elements: float  # of a turn or a thread; 0: as many of its type as `bytes`
+    is_of_iteration: bool
+    elements: float  # of an iteration or a thread; 0: as many of its type as `bytes`
     bytes: int
     figures: dict
     over: dict  # {what: (how much, why)}
@@ -112,10 +112,10 @@ def budgets_in(header, name):
                 continue
             unit = UNIT.search(said)
             if not unit:
-                raise Wrong(f"{where}: a budget says 'a turn:' or 'a thread of 8 elements:'")
+                raise Wrong(f"{where}: a budget says 'an iteration:' or 'a thread of 8 elements:'")
             count, is_bytes = int(unit[2] or 1), unit[3] == "bytes"
             found.setdefault(function, []).append(Budget(
-                where, frozenset(facts.replace(",", " ").split()), unit[1] == "turn",
+                where, frozenset(facts.replace(",", " ").split()), unit[1] == "iteration",
                 0 if is_bytes else count, count if is_bytes else 0, figures_in(said), {},
             ))  # fmt: skip
     return found
@@ -149,7 +149,7 @@ def budget_of(kernel, budgets):
 
 def library_figures(kernel, machine, budget):
     """What is compared with a budget."""
-    code = sass.turn(machine.code, machine.arch) if budget.is_of_turn else machine.code
+    code = sass.iteration(machine.code, machine.arch) if budget.is_of_iteration else machine.code
     counts = sass.counts(code)
     figures = {
         f"of {granted} registers": used

@@ -125,7 +125,7 @@ def machine_code(text, arch):
 
 
 def complaints(notes, symbol):
-    """Codes C7500 and on: products of warp groups put in sequence ("serialized")
+    """Codes C7500 and on: warpgroup MMAs put in sequence ("serialized")
     or registers that could not change hands, each in the name of a function."""
     return tuple(
         line

@@ -11,7 +11,7 @@ from programs import ROOT, hocket
 FEW_LAYERS = ("--set", "model.layers=4")
 EXAMPLES = sorted(path.parent for path in ROOT.glob("examples/*/spec.textproto"))
 
-# Heads of 64, and rows of whole 16-byte pieces: what tensor cores take.
+# Heads of 64, and rows of whole 16-byte vectors: what tensor cores take.
 SIZES = "layers: 4 hidden: 128 heads: 2 vocab_size: 96 max_positions: 256"
 GPT = SIZES + " ffn: 256 activation: GELU_TANH"
 LLAMA = SIZES + (" ffn: 192 norm: RMS_NORM activation: SWIGLU position: ROTARY"

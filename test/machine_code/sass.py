@@ -17,7 +17,7 @@ OPERATIONS = {
     0x180: "loads",  # LD: an address that may be in any memory
     0x181: "loads",  # LDG
     0x1AE: "loads",  # LDGSTS, cp.async: from global to shared memory
-    0x1B4: "loads",  # UTMALDG: a box that the copy engine fetches
+    0x1B4: "loads",  # UTMALDG: a box that TMA fetches
     0x185: "stores",  # ST
     0x186: "stores",  # STG
     0x184: "shared",  # LDS
@@ -185,7 +185,7 @@ def counts(code):
     return found
 
 
-def turn(code, arch):
+def iteration(code, arch):
     """The longest loop."""
     return max(loops(code, arch), key=len, default=[])
 

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # Part of Hocket, under the Apache License v2.0.
 """Every kind of kernel of the examples and of a table of plans, for every kind of
-GPU: NVRTC takes it, no number is without a register, no product waits for another,
+GPU: NVRTC takes it, no number is without a register, no MMA waits for another,
 and it takes no more than the budget that is written beside it. docs/codegen.md says
 how to read and set one."""
 
@@ -127,7 +127,7 @@ class BudgetsTest(unittest.TestCase):
 HEADER = """
 /// Twice as much.
 ///
-/// Budget: 16 registers; a turn of 16 bytes: 4 instructions an element, 1
+/// Budget: 16 registers; an iteration of 16 bytes: 4 instructions an element, 1
 /// load, 2 stores.
 /// Over: 9.5 instructions, 8 loads: addresses are tested. Every time.
 /// Budget of float: 20 registers; a thread of 4 elements: 3 instructions.
@@ -167,19 +167,19 @@ class BudgetTextTest(unittest.TestCase):
     def test_what_is_refused(self):
         with self.assertRaisesRegex(budgets.Wrong, "thrice<bf16> has no budget: write"):
             budgets.budget_of(self.kernel("thrice", "bf16"), {})
-        with self.assertRaisesRegex(budgets.Wrong, "says 'a turn:'"):
-            budgets.budgets_in(HEADER.replace("a turn of", "turns of"), "Twice.cuh")
+        with self.assertRaisesRegex(budgets.Wrong, "says 'an iteration:'"):
+            budgets.budgets_in(HEADER.replace("an iteration of", "iterations of"), "Twice.cuh")
         with self.assertRaisesRegex(budgets.Wrong, "before any budget"):
             budgets.budgets_in(HEADER.replace("Budget", "Budgets"), "Twice.cuh")
 
     def test_content_of_a_fused_kernel(self):
-        """What is beside the 16-byte accesses of a piece of eight is counted apart."""
+        """What is beside the 16-byte accesses of a vector of eight is counted apart."""
         content = budgets.content_of("""
 f(const bf16 *in0, const float *in1, const float *in2, bf16 *out0, const Scalars<4> s) {
   Pack<bf16, 8> held0[3];
   for (int s = 0; s < 3; ++s) {
-    const auto piece0 = load<8>(in0 + column);
-    const auto piece1 = load<8>(in1 + column);
+    const auto vector0 = load<8>(in0 + column);
+    const auto vector1 = load<8>(in1 + column);
     const float a2 = *(in2 + row);
     Pack<bf16, 8> result0;
     for (int i = 0; i < 8; ++i) {
@@ -199,7 +199,7 @@ f(const bf16 *in0, const float *in1, const float *in2, bf16 *out0, const Scalars
 f(const bf16 *in0) {
   #pragma unroll 4
   for (Integer row = group; row < rows; row += 64) {
-    const auto piece0 = loadAligned<8>(in0 + row * cols + column);
+    const auto vector0 = loadAligned<8>(in0 + row * cols + column);
   }
 }""")
         self.assertEqual((content["loads"], content["narrow loads"]), (5, 0))

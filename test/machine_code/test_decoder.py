@@ -93,7 +93,7 @@ KERNEL(looping)(const float *x, float *y, int n) {
 }
 """
 
-# Products of a warp group, and between them nothing or what reads their sums
+# MMAs of a warpgroup, and between them nothing or what reads their sums
 # before they are waited for: the assembler then puts them in sequence.
 GROUP = """
 KERNEL(%s)(float *y, unsigned long long a, unsigned long long b) {
@@ -179,10 +179,10 @@ class DecoderTest(unittest.TestCase):
             code = kernels["looping"].code
             self.assertEqual(sass.counts(code)["loads"], 3)
             self.assertEqual(len(sass.loops(code, arch)), 1)
-            turn = sass.turn(code, arch)
-            self.expect(sass.counts(turn), {"loads": 1})
-            # A load, a product, an address, a count, a comparison, a branch.
-            self.assertIn(len(turn), range(5, 12))
+            iteration = sass.iteration(code, arch)
+            self.expect(sass.counts(iteration), {"loads": 1})
+            # A load, an MMA, an address, a count, a comparison, a branch.
+            self.assertIn(len(iteration), range(5, 12))
 
     def test_warp_groups(self):
         text = GROUP % ("together", PRODUCT) + BOX

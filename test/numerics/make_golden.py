@@ -4,7 +4,7 @@
 
 Hocket gives the initial weights and the samples; PyTorch, in fp64, gives the
 gradients of the first step and the losses of all. Of some models it also gives
-them with factors of 8 bits and all else in fp64 (MODEL:fp8 for these alone).
+them with operands of 8 bits and all else in fp64 (MODEL:fp8 for these alone).
 Needs PyTorch, which the tests that read golden/ do not. Run it again only where
 a model, the corpus or the initialisers change.
 
@@ -129,7 +129,7 @@ def bands_of(config, initial, samples, reference, fp8=False):
 
 
 def make_fp8(name):
-    """What make() does with factors of 8 bits, and what a test needs to repeat
+    """What make() does with operands of 8 bits, and what a test needs to repeat
     the first step."""
     with training.Run(name) as run:
         initial, samples = run.initial_weights(), run.samples()

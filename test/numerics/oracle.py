@@ -179,7 +179,7 @@ def quantized(x, kind):
 
 
 class Fp8Linear(torch.autograd.Function):
-    """A linear layer of 8-bit factors: e4m3, and e5m2 for gradients (Megatron's
+    """A linear layer of 8-bit operands: e4m3, and e5m2 for gradients (Megatron's
     hybrid format); sums are in the precision of x."""
 
     @staticmethod
@@ -198,7 +198,7 @@ class Fp8Linear(torch.autograd.Function):
 
 class Model:
     """loss(weights, tokens) for one spec; tokens [B, S + 1]. With fp8 the
-    layers' linear ops have 8-bit factors, but those of experts. `rounded` is
+    layers' linear ops have 8-bit operands, but those of experts. `rounded` is
     applied to what training in a narrower type keeps in that type: working
     copies of weights and what ops of a layer hand to each other."""
 

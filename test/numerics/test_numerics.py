@@ -9,9 +9,9 @@ beside all of them together (that of the keys' bias is zero in exact arithmetic
 where positions do not rotate) is measured against a share of the norm of all
 instead of its own.
 
-In bf16, and with factors of 8 bits, the bands are derived from the rounding that
+In bf16, and with operands of 8 bits, the bands are derived from the rounding that
 bf16 allows: make_golden.py says how, and writes them beside the reference. The
-reference has factors of 8 bits where Hocket has them.
+reference has operands of 8 bits where Hocket has them.
 """
 
 import hashlib

@@ -18,7 +18,7 @@ import safetensors
 
 HERE = pathlib.Path(__file__).resolve().parent
 FP8 = ("--set", "training.fp8_format=HYBRID")
-# Models that are compared with factors of 8 bits too.
+# Models that are compared with operands of 8 bits too.
 FP8_MODELS = ("gpt2", "llama")
 INSTRUCTION_SETS = ("avx2", "avx512", "amx")
 STEPS, GLOBAL_BATCH, SEQUENCE, RATE = 20, 4, 24, 4096.0

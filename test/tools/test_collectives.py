@@ -86,7 +86,7 @@ class CollectivesTest(unittest.TestCase):
     def test_zero_1_scatters_gradients_and_gathers_parameters(self):
         update = collectives("--mesh", "dp=2", "--zero", "1")["update"]
         self.assertEqual(update['reduce_scatter ["dp"]'], 3 * 9 + 3)
-        # And one gather of the norms of pieces.
+        # And one gather of the norms of shards.
         self.assertEqual(update['all_gather ["dp"]'], 3 * 9 + 3 + 1)
         self.assertEqual(update['all_reduce ["dp"]'], 0)
 

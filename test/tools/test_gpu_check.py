@@ -89,8 +89,8 @@ class GpuCheckTest(unittest.TestCase):
         self.assertEqual(sections["PyTorch"]["status"], "skipped")
         self.assertIn("Emulated GPU", text)
         figures = {f["what"]: f for s in sections.values() for f in s["figures"]}
-        for what in ("MFU, tiny", "MFU, tiny-fp8", "products, tiny",
-                     "products, tiny-fp8", "tokens/s over those in bf16, tiny-fp8",
+        for what in ("MFU, tiny", "MFU, tiny-fp8", "GEMMs, tiny",
+                     "GEMMs, tiny-fp8", "tokens/s over those in bf16, tiny-fp8",
                      "copy, tiny", "norms, tiny",
                      "cross-entropy, tiny", "Adam, tiny",
                      "attention_forward causal 32 x 64, tiny",

@@ -15,7 +15,7 @@ SPEC = """name: "tiny"
 model { layers: 1 hidden: 32 heads: 2 ffn: 64 vocab_size: 61 max_positions: 16 }
 training { micro_batch_size: 1 sequence_length: 16 steps: 1 precision: BF16 }
 """
-WORKSPACE = 32 << 20  # of products
+WORKSPACE = 32 << 20  # of GEMMs
 
 
 class GpuMemoryTest(unittest.TestCase):

@@ -27,7 +27,7 @@ class GpuProgramsTest(unittest.TestCase):
         return done
 
     def test_fp8(self):
-        """8-bit factors, for a GPU that takes some, one that takes all, and one
+        """8-bit operands, for a GPU that takes some, one that takes all, and one
         that takes none."""
         spec = ROOT / "examples/nano/spec.textproto"
         for arch in ("sm_90a", "sm_100a", "sm_80"):

@@ -81,7 +81,7 @@ class PredictionsTest(unittest.TestCase):
                     self.assertAlmostEqual(sum(terms.values()), total, 6)
                 # Terms have the names of a price's.
                 self.assertLessEqual(set(timeline["terms"]), set(price["terms"]))
-                # One model of products: what is computed again included.
+                # One model of GEMMs: what is computed again included.
                 again = price["terms"]["recompute"]
                 self.assertAlmostEqual(
                     timeline["terms"]["products"] / (price["terms"]["products"] + again),

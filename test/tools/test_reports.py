@@ -95,7 +95,7 @@ class ReportsTest(unittest.TestCase):
         for use in everything["collectives"]:
             # The norm of all gradients is put together without a second op.
             if use["why"] not in (
-                "a norm over pieces is wanted on all devices",
+                "a norm over shards is wanted on all devices",
                 "the gradient norm is that of all stages",
             ):
                 self.assertRegex(use["why"], r".+ gives .+, .+ wants .+", use)
@@ -353,7 +353,7 @@ class ReportsTest(unittest.TestCase):
                          if any(x["stream"] == 0 and not x["text"].startswith(("record", "wait"))
                                 for x in s["instructions"])}  # fmt: skip
                 runs = [r for r in full["entries"]["train_step"] if r["sequence"] in calls]
-                # Streams that meet cut a fragment into pieces.
+                # Streams that meet cut a fragment into parts.
                 merged, last = [], -1
                 for run in runs:
                     name = full["sequences"][run["sequence"]]["name"].split(".")[0]

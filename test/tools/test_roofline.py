@@ -144,7 +144,7 @@ class RooflineTest(unittest.TestCase):
                 self.assertIn(kernel["registers"], range(8, 256), kernel)
         attention = next(k for k in found["roles"][0]["kernels"]
                          if k["name"] == "attention_forward")  # fmt: skip
-        # Warp groups hand registers over: one block a multiprocessor.
+        # Warpgroups hand registers over: one block a multiprocessor.
         self.assertEqual(attention["registers"] * attention["threads"], 65536)
         self.assertEqual(attention["blocks_of_a_multiprocessor"], 1)
         self.assertFalse(self.roofline(program, "--system", "a100")["registers_known"])

@@ -1,4 +1,4 @@
-//===- ElementPlaces.cpp - Elements of a piece in the whole ---------------===//
+//===- ElementPlaces.cpp - Elements of a shard in the whole ---------------===//
 //
 // Part of Hocket, under the Apache License v2.0.
 //

@@ -1,4 +1,4 @@
-//===- ElementPlaces.h - Elements of a piece in the whole -------*- C++ -*-===//
+//===- ElementPlaces.h - Elements of a shard in the whole -------*- C++ -*-===//
 //
 // Part of Hocket, under the Apache License v2.0.
 //

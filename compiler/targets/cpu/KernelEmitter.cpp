@@ -27,17 +27,17 @@ public:
   void run(ModuleOp module);
 
 private:
-  using PieceBody =
-      llvm::function_ref<SmallVector<Value>(const Piece &, ValueRange)>;
+  using StripBody =
+      llvm::function_ref<SmallVector<Value>(const Strip &, ValueRange)>;
 
   void emitTask(Value task);
   void emitRow(Value low, Value high);
   void emitPass(unsigned stage, Value low, Value high);
   void emitColumnSums(Value low, Value high);
-  SmallVector<Value> emitRowsOfPiece(const Piece &piece);
+  SmallVector<Value> emitRowsOfStrip(const Strip &strip);
 
-  SmallVector<Value> forPieces(Value low, Value high, unsigned vectors,
-                               ArrayRef<unsigned> carried, PieceBody body);
+  SmallVector<Value> forStrips(Value low, Value high, unsigned vectors,
+                               ArrayRef<unsigned> carried, StripBody body);
   void forTail(Value low, Value high, llvm::function_ref<void(Mask)> body);
   unsigned vectorsAtATime(const PlanPass &pass) const;
 
@@ -114,10 +114,10 @@ void KernelEmitter::forTail(Value low, Value high,
 /// time, then the masked rest. `carried` are the reductions whose accumulators
 /// go along: each has one for each vector in the first loop, combined in order
 /// into one for what follows. Returns one vector a reduction.
-SmallVector<Value> KernelEmitter::forPieces(Value low, Value high,
+SmallVector<Value> KernelEmitter::forStrips(Value low, Value high,
                                             unsigned vectors,
                                             ArrayRef<unsigned> carried,
-                                            PieceBody body) {
+                                            StripBody body) {
   int64_t step = int64_t(vectors) * b.width;
   auto reduction = [&](size_t i) { return plan.nodes[carried[i]].reduction; };
   SmallVector<Value> state;
@@ -137,7 +137,7 @@ SmallVector<Value> KernelEmitter::forPieces(Value low, Value high,
     for (Value one : state)
       wide.append(vectors, one);
     wide = b.loop(at, end, step, wide, [&](Value column, ValueRange in) {
-      return body(Piece{column, vectors, {}}, in);
+      return body(Strip{column, vectors, {}}, in);
     });
     for (size_t i = 0; i < carried.size(); ++i) {
       auto mine = MutableArrayRef(wide).slice(i * vectors, vectors);
@@ -152,13 +152,13 @@ SmallVector<Value> KernelEmitter::forPieces(Value low, Value high,
   if (plan.cols >= b.width && (single || plan.cols % step >= b.width)) {
     Value end = endOf(b.width);
     state = b.loop(at, end, b.width, state, [&](Value column, ValueRange in) {
-      return body(Piece{column, 1, {}}, in);
+      return body(Strip{column, 1, {}}, in);
     });
     at = end;
   }
   if (plan.cols % b.width != 0)
     forTail(at, high,
-            [&](Mask mask) { state = body(Piece{at, 1, mask}, state); });
+            [&](Mask mask) { state = body(Strip{at, 1, mask}, state); });
   return state;
 }
 
@@ -188,30 +188,30 @@ void KernelEmitter::emitPass(unsigned stage, Value low, Value high) {
     for (const PlanResult &result : plan.results)
       used.push_back(result.node);
   values->spread(used);
-  auto body = [&](const Piece &piece, ValueRange in) {
-    values->emitVectors({}, piece);
-    values->readCache(pass.fromCache, piece);
-    values->addVectors(pass.nodes, piece);
-    values->writeCache(pass.toCache, piece);
+  auto body = [&](const Strip &strip, ValueRange in) {
+    values->emitVectors({}, strip);
+    values->readCache(pass.fromCache, strip);
+    values->addVectors(pass.nodes, strip);
+    values->writeCache(pass.toCache, strip);
     SmallVector<Value> next;
     for (auto [r, id] : llvm::enumerate(pass.reductions)) {
       const PlanNode &node = plan.nodes[id];
-      for (unsigned i = 0; i < piece.vectors; ++i) {
+      for (unsigned i = 0; i < strip.vectors; ++i) {
         Value value = values->vector(node.operands[0], i);
-        if (piece.mask.lanes)
+        if (strip.mask.lanes)
           value = b.create<arith::SelectOp>(
-              piece.mask.lanes, value,
+              strip.mask.lanes, value,
               neutral(node.reduction, value.getType()));
         next.push_back(
-            combine(node.reduction, in[r * piece.vectors + i], value));
+            combine(node.reduction, in[r * strip.vectors + i], value));
       }
     }
     if (stores)
-      values->storePiece(piece);
+      values->storeStrip(strip);
     return next;
   };
   SmallVector<Value> reduced =
-      forPieces(low, high, vectorsAtATime(pass), pass.reductions, body);
+      forStrips(low, high, vectorsAtATime(pass), pass.reductions, body);
   for (auto [id, vector] : llvm::zip_equal(pass.reductions, reduced))
     values->define(id, acrossLanes(plan.nodes[id].reduction, vector));
 }
@@ -228,8 +228,8 @@ void KernelEmitter::emitRow(Value low, Value high) {
 // Sums over rows
 //===----------------------------------------------------------------------===//
 
-/// Sums all results of the piece's columns over all rows, in row order.
-SmallVector<Value> KernelEmitter::emitRowsOfPiece(const Piece &piece) {
+/// Sums all results of the strip's columns over all rows, in row order.
+SmallVector<Value> KernelEmitter::emitRowsOfStrip(const Strip &strip) {
   SmallVector<unsigned> byColumn, byPoint;
   for (auto [id, node] : llvm::enumerate(plan.nodes)) {
     if (node.live && node.level == Level::Column)
@@ -238,21 +238,21 @@ SmallVector<Value> KernelEmitter::emitRowsOfPiece(const Piece &piece) {
       byPoint.push_back(id);
   }
   values->spread(byColumn);
-  values->emitVectors(byColumn, piece);
+  values->emitVectors(byColumn, strip);
   SmallVector<unsigned> used(byColumn);
   used.append(byPoint);
   for (const PlanResult &result : plan.results)
     used.push_back(result.node);
   Value zero = constantFloat(b, b.getLoc(), b.vectorOf(b.getF32Type()), 0);
-  SmallVector<Value> start(plan.results.size() * piece.vectors, zero);
+  SmallVector<Value> start(plan.results.size() * strip.vectors, zero);
   return b.loop(
       b.index(0), b.index(plan.rows), 1, start, [&](Value row, ValueRange in) {
         values->beginRow(row);
         values->spread(used);
-        values->addVectors(byPoint, piece);
+        values->addVectors(byPoint, strip);
         SmallVector<Value> next;
         for (const PlanResult &result : plan.results)
-          for (unsigned i = 0; i < piece.vectors; ++i)
+          for (unsigned i = 0; i < strip.vectors; ++i)
             next.push_back(combine(kern::Reduction::Add, in[next.size()],
                                    values->vector(result.node, i)));
         return next;
@@ -265,8 +265,8 @@ void KernelEmitter::emitColumnSums(Value low, Value high) {
   while (vectors > 1 && (vectors * plan.results.size() > registers ||
                          vectors * b.width > plan.chunk))
     vectors /= 2;
-  forPieces(low, high, vectors, {}, [&](const Piece &piece, ValueRange) {
-    values->storeColumns(emitRowsOfPiece(piece), piece);
+  forStrips(low, high, vectors, {}, [&](const Strip &strip, ValueRange) {
+    values->storeColumns(emitRowsOfStrip(strip), strip);
     return SmallVector<Value>();
   });
 }

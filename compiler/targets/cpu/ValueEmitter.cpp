@@ -113,12 +113,12 @@ void ValueEmitter::emitRowValues(unsigned stage) {
 // Vectors
 //===----------------------------------------------------------------------===//
 
-Value ValueEmitter::columnOf(const Piece &piece, unsigned i) {
-  return b.add(piece.column, b.index(int64_t(i) * b.width));
+Value ValueEmitter::columnOf(const Strip &strip, unsigned i) {
+  return b.add(strip.column, b.index(int64_t(i) * b.width));
 }
 
-Mask ValueEmitter::maskOf(const Piece &piece, unsigned i) {
-  return i + 1 == piece.vectors ? piece.mask : Mask();
+Mask ValueEmitter::maskOf(const Strip &strip, unsigned i) {
+  return i + 1 == strip.vectors ? strip.mask : Mask();
 }
 
 void ValueEmitter::spread(ArrayRef<unsigned> nodes) {
@@ -153,18 +153,18 @@ void ValueEmitter::prefetchRowsAhead(const PlanBuffer &buffer, Value address,
     b.prefetch(b.address(ahead, b.index(at), buffer.element));
 }
 
-void ValueEmitter::emitInput(unsigned id, const Piece &piece) {
+void ValueEmitter::emitInput(unsigned id, const Strip &strip) {
   unsigned index = plan.nodes[id].index;
   const PlanBuffer &buffer = plan.inputs[index];
   Value base = rowBase(buffer, inputs[index]);
   if (plan.form == KernelPlan::Form::Columns &&
       buffer.access == kern::Access::Full)
-    prefetchRowsAhead(buffer, b.address(base, piece.column, buffer.element),
-                      piece.vectors);
-  for (unsigned i = 0; i < piece.vectors; ++i) {
-    Value where = b.address(base, columnOf(piece, i), buffer.element);
+    prefetchRowsAhead(buffer, b.address(base, strip.column, buffer.element),
+                      strip.vectors);
+  for (unsigned i = 0; i < strip.vectors; ++i) {
+    Value where = b.address(base, columnOf(strip, i), buffer.element);
     vectors[id].push_back(
-        b.loadVector(where, buffer.element, maskOf(piece, i)));
+        b.loadVector(where, buffer.element, maskOf(strip, i)));
   }
 }
 
@@ -181,7 +181,7 @@ Value ValueEmitter::emitRandom(const PlanNode &node, Value words) {
                                    constantFloat(b, b.getLoc(), type, 0));
 }
 
-void ValueEmitter::emitKeepScale(unsigned id, const Piece &piece) {
+void ValueEmitter::emitKeepScale(unsigned id, const Strip &strip) {
   const PlanNode &node = plan.nodes[id];
   auto op = cast<kern::KeepScaleOp>(node.op);
   Value stream = constantInt(b, b.getLoc(), b.getI32Type(),
@@ -202,15 +202,15 @@ void ValueEmitter::emitKeepScale(unsigned id, const Piece &piece) {
   if (together)
     rowStart = b.add(base, placeInWhole(b, whole, starts, rowStart));
   auto &out = vectors[id];
-  if (together && piece.vectors == 4 && plan.cols % 4 == 0 &&
+  if (together && strip.vectors == 4 && plan.cols % 4 == 0 &&
       whole.keepsBlocks()) {
-    Value first = b.add(rowStart, piece.column);
+    Value first = b.add(rowStart, strip.column);
     for (Value words : randomWordsOfFour(b, key, first))
       out.push_back(emitRandom(node, words));
     return;
   }
-  for (unsigned i = 0; i < piece.vectors; ++i) {
-    Value elements = consecutive(b, b.add(rowStart, columnOf(piece, i)));
+  for (unsigned i = 0; i < strip.vectors; ++i) {
+    Value elements = consecutive(b, b.add(rowStart, columnOf(strip, i)));
     if (!together)
       elements = b.create<arith::AddIOp>(
           placeInWhole(b, whole, starts, elements), b.splat(base));
@@ -218,24 +218,24 @@ void ValueEmitter::emitKeepScale(unsigned id, const Piece &piece) {
   }
 }
 
-void ValueEmitter::emitVectors(ArrayRef<unsigned> nodes, const Piece &piece) {
+void ValueEmitter::emitVectors(ArrayRef<unsigned> nodes, const Strip &strip) {
   vectors.clear();
-  addVectors(nodes, piece);
+  addVectors(nodes, strip);
 }
 
-void ValueEmitter::addVectors(ArrayRef<unsigned> nodes, const Piece &piece) {
+void ValueEmitter::addVectors(ArrayRef<unsigned> nodes, const Strip &strip) {
   for (unsigned id : nodes) {
     const PlanNode &node = plan.nodes[id];
     if (node.kind == Kind::Input) {
-      emitInput(id, piece);
+      emitInput(id, strip);
       continue;
     }
     if (node.kind == Kind::KeepScale) {
-      emitKeepScale(id, piece);
+      emitKeepScale(id, strip);
       continue;
     }
     SmallVector<Value, 4> out;
-    for (unsigned i = 0; i < piece.vectors; ++i) {
+    for (unsigned i = 0; i < strip.vectors; ++i) {
       SmallVector<Value> operands;
       for (unsigned operand : node.operands)
         operands.push_back(vector(operand, i));
@@ -245,20 +245,20 @@ void ValueEmitter::addVectors(ArrayRef<unsigned> nodes, const Piece &piece) {
   }
 }
 
-void ValueEmitter::readCache(ArrayRef<unsigned> nodes, const Piece &piece) {
+void ValueEmitter::readCache(ArrayRef<unsigned> nodes, const Strip &strip) {
   for (unsigned id : nodes)
-    for (unsigned i = 0; i < piece.vectors; ++i)
+    for (unsigned i = 0; i < strip.vectors; ++i)
       vectors[id].push_back(
           b.loadVector(b.address(caches[plan.nodes[id].cache],
-                                 columnOf(piece, i), Element::F32),
+                                 columnOf(strip, i), Element::F32),
                        Element::F32, Mask()));
 }
 
-void ValueEmitter::writeCache(ArrayRef<unsigned> nodes, const Piece &piece) {
+void ValueEmitter::writeCache(ArrayRef<unsigned> nodes, const Strip &strip) {
   for (unsigned id : nodes)
-    for (unsigned i = 0; i < piece.vectors; ++i)
+    for (unsigned i = 0; i < strip.vectors; ++i)
       b.storeVector(vector(id, i),
-                    b.address(caches[plan.nodes[id].cache], columnOf(piece, i),
+                    b.address(caches[plan.nodes[id].cache], columnOf(strip, i),
                               Element::F32),
                     Element::F32, Mask());
 }
@@ -282,28 +282,28 @@ void ValueEmitter::storeRow() {
   }
 }
 
-void ValueEmitter::storePiece(const Piece &piece) {
+void ValueEmitter::storeStrip(const Strip &strip) {
   for (auto [r, result] : llvm::enumerate(plan.results)) {
     if (result.buffer.access != kern::Access::Full)
       continue;
     Value base = rowBase(result.buffer, results[r]);
-    for (unsigned i = 0; i < piece.vectors; ++i)
+    for (unsigned i = 0; i < strip.vectors; ++i)
       b.storeVector(vector(result.node, i),
-                    b.address(base, columnOf(piece, i), result.buffer.element),
-                    result.buffer.element, maskOf(piece, i));
+                    b.address(base, columnOf(strip, i), result.buffer.element),
+                    result.buffer.element, maskOf(strip, i));
   }
 }
 
-void ValueEmitter::storeColumns(ArrayRef<Value> sums, const Piece &piece) {
+void ValueEmitter::storeColumns(ArrayRef<Value> sums, const Strip &strip) {
   for (auto [r, result] : llvm::enumerate(plan.results))
-    for (unsigned i = 0; i < piece.vectors; ++i) {
+    for (unsigned i = 0; i < strip.vectors; ++i) {
       Element element = result.buffer.element;
-      Value where = b.address(results[r], columnOf(piece, i), element);
-      Value sum = sums[r * piece.vectors + i];
-      Value old = b.loadVector(where, element, maskOf(piece, i));
+      Value where = b.address(results[r], columnOf(strip, i), element);
+      Value sum = sums[r * strip.vectors + i];
+      Value old = b.loadVector(where, element, maskOf(strip, i));
       Value both = b.create<arith::AddFOp>(old, sum);
       Value kept = b.create<arith::SelectOp>(addsUp, both, sum);
-      b.storeVector(kept, where, element, maskOf(piece, i));
+      b.storeVector(kept, where, element, maskOf(strip, i));
     }
 }
 

@@ -20,7 +20,7 @@ namespace hocket::cpu {
 
 /// Consecutive columns that are computed together: `vectors` vectors beginning
 /// at `column`, the last of which may be cut by `mask`.
-struct Piece {
+struct Strip {
   mlir::Value column;
   unsigned vectors = 1;
   Mask mask;
@@ -42,38 +42,38 @@ public:
   /// the row, before the loop over columns.
   void spread(llvm::ArrayRef<unsigned> nodes);
   /// Forgets all vectors and computes those of `nodes`.
-  void emitVectors(llvm::ArrayRef<unsigned> nodes, const Piece &piece);
+  void emitVectors(llvm::ArrayRef<unsigned> nodes, const Strip &strip);
   /// As emitVectors, keeping what is there.
-  void addVectors(llvm::ArrayRef<unsigned> nodes, const Piece &piece);
+  void addVectors(llvm::ArrayRef<unsigned> nodes, const Strip &strip);
 
-  /// A node's value: a scalar, or vector `i` of the piece.
+  /// A node's value: a scalar, or vector `i` of the strip.
   mlir::Value scalar(unsigned node) { return scalars.lookup(node); }
   mlir::Value vector(unsigned node, unsigned i);
   /// Defines what a reduction gave.
   void define(unsigned node, mlir::Value value) { scalars[node] = value; }
 
   /// Vector `i` of a row buffer, and the keeping of a node's vectors there.
-  void readCache(llvm::ArrayRef<unsigned> nodes, const Piece &piece);
-  void writeCache(llvm::ArrayRef<unsigned> nodes, const Piece &piece);
+  void readCache(llvm::ArrayRef<unsigned> nodes, const Strip &strip);
+  void writeCache(llvm::ArrayRef<unsigned> nodes, const Strip &strip);
 
-  /// Stores results. storeRow: those of one element a row. storePiece: full
+  /// Stores results. storeRow: those of one element a row. storeStrip: full
   /// ones. storeColumns: sums, added to the buffer where scalars[3] says so.
   void storeRow();
-  void storePiece(const Piece &piece);
-  void storeColumns(llvm::ArrayRef<mlir::Value> sums, const Piece &piece);
+  void storeStrip(const Strip &strip);
+  void storeColumns(llvm::ArrayRef<mlir::Value> sums, const Strip &strip);
 
 private:
   mlir::Value emitOperation(const PlanNode &node,
                             llvm::ArrayRef<mlir::Value> operands, bool vector);
   mlir::Value emitScalar(const PlanNode &node);
   mlir::Value emitRandom(const PlanNode &node, mlir::Value words);
-  void emitKeepScale(unsigned id, const Piece &piece);
-  void emitInput(unsigned id, const Piece &piece);
+  void emitKeepScale(unsigned id, const Strip &strip);
+  void emitInput(unsigned id, const Strip &strip);
   void prefetchRowsAhead(const PlanBuffer &buffer, mlir::Value address,
                          unsigned vectors);
   mlir::Value rowBase(const PlanBuffer &buffer, mlir::Value base);
-  mlir::Value columnOf(const Piece &piece, unsigned i);
-  Mask maskOf(const Piece &piece, unsigned i);
+  mlir::Value columnOf(const Strip &strip, unsigned i);
+  Mask maskOf(const Strip &strip, unsigned i);
 
   LoopBuilder &b;
   const KernelPlan &plan;

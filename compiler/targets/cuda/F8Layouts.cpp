@@ -1,4 +1,4 @@
-//===- F8Layouts.cpp - 8-bit factors of a program's GPUs ------------------===//
+//===- F8Layouts.cpp - 8-bit operands of a program's GPUs -----------------===//
 //
 // Part of Hocket, under the Apache License v2.0.
 //
@@ -6,7 +6,7 @@
 
 #include "compiler/targets/cuda/F8Layouts.h"
 
-#include "kernels/cuda/F8Products.h"
+#include "kernels/cuda/F8Gemms.h"
 
 #include "llvm/ADT/StringRef.h"
 

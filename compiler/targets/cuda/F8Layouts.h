@@ -1,4 +1,4 @@
-//===- F8Layouts.h - 8-bit factors of a program's GPUs ----------*- C++ -*-===//
+//===- F8Layouts.h - 8-bit operands of a program's GPUs ---------*- C++ -*-===//
 //
 // Part of Hocket, under the Apache License v2.0.
 //
@@ -12,8 +12,8 @@
 
 namespace hocket::cuda {
 
-/// How factors of 8 bits are stored so that GPUs of all these architectures
-/// ("sm_90a") multiply them: the option `layouts` of kern-fit-f8-products. Of
+/// How operands of 8 bits are stored so that GPUs of all these architectures
+/// ("sm_90a") multiply them: the option `layouts` of kern-fit-f8-gemms. Of
 /// none, what most GPUs take that multiply such factors. A name that is none is
 /// taken for a GPU that does not; who makes code for it refuses it.
 std::string f8LayoutsOf(const std::vector<std::string> &architectures);

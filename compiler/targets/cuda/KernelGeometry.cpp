@@ -49,17 +49,18 @@ static bool isFlat(const KernelPlan &plan) {
 static void layFlat(const KernelPlan &plan, Geometry &geometry) {
   geometry.form = Geometry::Form::Flat;
   geometry.block = blockThreads;
-  int64_t pieces =
+  int64_t vectors =
       plan.rows * llvm::divideCeil(plan.cols, int64_t(geometry.width));
-  geometry.blocks = llvm::divideCeil(pieces, int64_t(blockThreads));
+  geometry.blocks = llvm::divideCeil(vectors, int64_t(blockThreads));
 }
 
 static void layRows(const KernelPlan &plan, Geometry &geometry) {
   geometry.form = Geometry::Form::Rows;
-  int64_t pieces = llvm::divideCeil(plan.cols, int64_t(geometry.width));
-  int64_t threads = llvm::PowerOf2Ceil(llvm::divideCeil(pieces, mostHeldSteps));
+  int64_t vectors = llvm::divideCeil(plan.cols, int64_t(geometry.width));
+  int64_t threads =
+      llvm::PowerOf2Ceil(llvm::divideCeil(vectors, mostHeldSteps));
   geometry.rowThreads = std::clamp<int64_t>(threads, 32, 1024);
-  geometry.steps = llvm::divideCeil(pieces, int64_t(geometry.rowThreads));
+  geometry.steps = llvm::divideCeil(vectors, int64_t(geometry.rowThreads));
   geometry.held = geometry.steps <= mostHeldSteps;
   geometry.block = geometry.rowThreads == 32 ? 128 : geometry.rowThreads;
   int64_t rowsOfBlock = geometry.block / geometry.rowThreads;
@@ -70,11 +71,11 @@ static void layRows(const KernelPlan &plan, Geometry &geometry) {
 
 /// Lays sums over many rows out in parts.
 static void layParts(const KernelPlan &plan, Geometry &geometry) {
-  int64_t pieces = llvm::divideCeil(plan.cols, int64_t(geometry.width));
+  int64_t vectors = llvm::divideCeil(plan.cols, int64_t(geometry.width));
   int64_t lanes = lineBytes / 16;
-  lanes = std::min<int64_t>(lanes, llvm::PowerOf2Ceil(pieces));
+  lanes = std::min<int64_t>(lanes, llvm::PowerOf2Ceil(vectors));
   int64_t groups = blockThreads / lanes;
-  int64_t blocks = llvm::divideCeil(pieces, lanes);
+  int64_t blocks = llvm::divideCeil(vectors, lanes);
   int64_t parts =
       std::min(splitBlocks / blocks, plan.rows / (groups * leastRows));
   if (parts < 2)
@@ -108,7 +109,7 @@ FailureOr<Geometry> chooseGeometry(const KernelPlan &plan) {
   geometry.width = widest(plan);
   bool columns = plan.form == KernelPlan::Form::Columns;
   bool flat = !columns && isFlat(plan);
-  // A tail is possible where pieces of one row need not begin like another's.
+  // A tail is possible where vectors of one row need not begin like another's.
   if (!(flat && plan.rows == 1) && !columns)
     while (plan.cols % geometry.width != 0)
       geometry.width /= 2;

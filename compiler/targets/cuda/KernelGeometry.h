@@ -9,11 +9,11 @@
 /// it is chosen at compile time. A thread computes `width` consecutive columns
 /// at a time, so that its accesses are of 16 bytes where the shape allows:
 ///
-///   flat     no reduction: a thread has one piece of a row and is done
+///   flat     no reduction: a thread has one vector of a row and is done
 ///   rows     a row belongs to a warp, or to a block; each thread walks over
-///            its pieces once for every pass of the plan. Where there are few
+///            its vectors once for every pass of the plan. Where there are few
 ///            steps, inputs are kept in registers from pass to pass
-///   columns  sums over rows: a block has `lanes` pieces of columns and
+///   columns  sums over rows: a block has `lanes` vectors of columns and
 ///            `groups` threads for each; group g sums rows g, g + groups, ...,
 ///            and the sums of the groups are added in a tree. Many rows are cut
 ///            into `parts`, each summed by a block of its own; the block that
@@ -35,15 +35,15 @@ using loops::KernelPlan;
 
 struct Geometry {
   enum class Form { Flat, Rows, Columns } form = Form::Flat;
-  int width = 1;   ///< Columns of a piece: 1, 2, 4, 8 or 16.
+  int width = 1;   ///< Columns of a vector: 1, 2, 4, 8 or 16.
   int block = 256; ///< Threads of a block.
   int64_t blocks = 1;
   int rowThreads = 32;      ///< Rows: threads of a row, 32 or the block.
-  int64_t steps = 1;        ///< Rows: pieces of a thread in a row.
+  int64_t steps = 1;        ///< Rows: vectors of a thread in a row.
   bool held = false;        ///< Rows: the steps' values fit into registers.
-  int lanes = 1;            ///< Columns: pieces of a block, side by side.
-  int groups = 1;           ///< Columns: threads that share a piece's rows.
-  int64_t parts = 1;        ///< Columns: blocks that share a piece's rows.
+  int lanes = 1;            ///< Columns: vectors of a block, side by side.
+  int groups = 1;           ///< Columns: threads that share a vector's rows.
+  int64_t parts = 1;        ///< Columns: blocks that share a vector's rows.
   int64_t partRows = 1;     ///< Columns: rows of a part, but for the last.
   int64_t sharedFloats = 0; ///< Dynamic shared memory.
 };

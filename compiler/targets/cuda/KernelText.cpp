@@ -18,7 +18,7 @@ static void describeBlocks(const Geometry &geometry,
                            loops::KernelSpace &space) {
   switch (geometry.form) {
   case Geometry::Form::Flat:
-    space.piece = geometry.width;
+    space.vector = geometry.width;
     break;
   case Geometry::Form::Rows:
     space.taskRows =

@@ -134,7 +134,7 @@ void KernelWriter::writeScalars() {
       writePlaces(id);
 }
 
-/// The form in text of kernels/reference/TensorPiece.h, where it is needed:
+/// The form in text of kernels/reference/TensorShard.h, where it is needed:
 /// from the place of an element in the kernel to that in the whole tensor.
 void KernelWriter::writePlaces(unsigned id) {
   const PlanNode &node = plan.nodes[id];
@@ -162,7 +162,7 @@ void KernelWriter::writePlaces(unsigned id) {
   out.close("};");
 }
 
-/// Draws the random words of a piece.
+/// Draws the random words of a vector.
 void KernelWriter::writeWords(unsigned id) {
   const PlanNode &node = plan.nodes[id];
   auto op = cast<kern::KeepScaleOp>(node.op);
@@ -214,7 +214,7 @@ std::string KernelWriter::rowOf(const PlanBuffer &buffer,
   llvm_unreachable("an access that the enumeration lacks");
 }
 
-/// A declaration of a value of its own: a scalar, or one element of a piece.
+/// A declaration of a value of its own: a scalar, or one element of a vector.
 void KernelWriter::writeNode(unsigned id) {
   const PlanNode &node = plan.nodes[id];
   if (node.kind == Kind::Same || (node.op && isa<arith::ConstantOp>(node.op)))
@@ -232,7 +232,7 @@ void KernelWriter::writeNode(unsigned id) {
   } else if (node.kind == Kind::Input) {
     const PlanBuffer &buffer = plan.inputs[node.index];
     std::string base = "in" + number(node.index);
-    value = plan.isVector(id) ? "piece" + number(node.index) + ".at[i]"
+    value = plan.isVector(id) ? "vector" + number(node.index) + ".at[i]"
                               : "*(" + rowOf(buffer, base) + ")";
     if (buffer.element != Element::I32)
       value = "toFloat(" + value + ")";
@@ -269,21 +269,21 @@ void KernelWriter::writeRowResults() {
 }
 
 //===----------------------------------------------------------------------===//
-// A piece of a row
+// A vector of a row
 //===----------------------------------------------------------------------===//
 
-/// Whether an input's pieces stay in registers from pass to pass.
+/// Whether an input's vectors stay in registers from pass to pass.
 bool KernelWriter::isHeld(unsigned id) const {
   return geometry.form == Geometry::Form::Rows && geometry.held &&
          uses[id] > 1 && plan.nodes[id].kind == Kind::Input;
 }
 
-/// The argument that cuts a piece at the end of the row, where that can be.
+/// The argument that cuts a vector at the end of the row, where that can be.
 std::string KernelWriter::count() {
   return plan.cols % geometry.width == 0 ? "" : ", cols - column";
 }
 
-/// The piece of a row of `buffer` from `column` on.
+/// The vector of a row of `buffer` from `column` on.
 std::string KernelWriter::loadOf(const PlanBuffer &buffer,
                                  const std::string &base) {
   std::string at = rowOf(buffer, base) + " + column";
@@ -298,7 +298,7 @@ std::string KernelWriter::kept(unsigned id) {
   return name + (geometry.held ? "[s][i]" : "[column + i]");
 }
 
-/// Loads the pieces of inputs and draws the random words of `nodes`: those
+/// Loads the vectors of inputs and draws the random words of `nodes`: those
 /// that follow the column alone, and the others.
 void KernelWriter::writeLoads(Nodes nodes, bool columnLevel, bool others) {
   for (unsigned id : nodes) {
@@ -316,11 +316,11 @@ void KernelWriter::writeLoads(Nodes nodes, bool columnLevel, bool others) {
     std::string index = number(node.index);
     std::string value =
         isHeld(id) ? "held" + index + "[s]" : loadOf(buffer, "in" + index);
-    out.line("const auto piece" + index + " = " + value + ";");
+    out.line("const auto vector" + index + " = " + value + ";");
   }
 }
 
-/// The values of each element of the piece, what they are reduced into, and
+/// The values of each element of the vector, what they are reduced into, and
 /// what becomes of them.
 void KernelWriter::writeElements(const PlanPass &pass, bool stores) {
   if (stores)
@@ -509,8 +509,8 @@ void KernelWriter::writePlaceOfColumns() {
   std::string blocks = number(geometry.blocks / geometry.parts);
   out.line("const int block = blockIdx.x % " + blocks +
            ", part = blockIdx.x / " + blocks + ";");
-  out.line("const int piece = block * " + lanes + " + lane;");
-  out.line("const Integer column = Integer(piece) * " + width + ";");
+  out.line("const int vector = block * " + lanes + " + lane;");
+  out.line("const Integer column = Integer(vector) * " + width + ";");
   std::string partRows = number(geometry.partRows);
   out.line("const Integer first = Integer(part) * " + partRows + ";");
   out.line("const Integer last = first + " + partRows + " < rows ? first + " +
@@ -536,10 +536,10 @@ void KernelWriter::writeRowLoop(Nodes nodes, int atOnce) {
   out.close();
 }
 
-/// This thread's rows, added in order. Where rows are whole pieces, the
+/// This thread's rows, added in order. Where rows are whole vectors, the
 /// alignment of all loads is that of the buffers. Tested once, it lets the
 /// loads of several rows be under way together.
-void KernelWriter::writeRowsOfPiece() {
+void KernelWriter::writeRowsOfVector() {
   SmallVector<unsigned> nodes;
   std::string buffers;
   for (auto [id, node] : llvm::enumerate(plan.nodes)) {
@@ -576,14 +576,14 @@ void KernelWriter::writeParts() {
   for (unsigned i = 0; i < plan.results.size(); ++i) {
     out.line("reduceGroups<" + shape + ">(sums" + Twine(i) + ", scratch);");
     out.line("if (group == 0)");
-    out.line("  partials[" + Twine(i) + "][part][piece] = packOf<" + width +
+    out.line("  partials[" + Twine(i) + "][part][vector] = packOf<" + width +
              ">(sums" + Twine(i) + ");");
   }
   out.line("if (!isLast(arrived[block], " + parts + "))");
   out.line("  return;");
   for (unsigned i = 0; i < plan.results.size(); ++i)
     out.line("addParts<" + groups + ">(partials[" + Twine(i) +
-             "], piece, group, sums" + Twine(i) + ");");
+             "], vector, group, sums" + Twine(i) + ");");
 }
 
 void KernelWriter::writeColumnResult(unsigned result) {
@@ -612,7 +612,7 @@ void KernelWriter::writeColumns() {
   writeScalars();
   for (unsigned i = 0; i < plan.results.size(); ++i)
     out.line("float sums" + Twine(i) + "[" + width + "] = {};");
-  writeRowsOfPiece();
+  writeRowsOfVector();
   if (geometry.parts > 1)
     writeParts();
   for (unsigned i = 0; i < plan.results.size(); ++i)

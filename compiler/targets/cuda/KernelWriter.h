@@ -43,7 +43,7 @@ private:
   void writePass(unsigned stage);
   void writeColumns();
   void writePlaceOfColumns();
-  void writeRowsOfPiece();
+  void writeRowsOfVector();
   void writeRowLoop(Nodes nodes, int atOnce);
   void writeParts();
   void writeColumnResult(unsigned result);
@@ -66,7 +66,7 @@ private:
   /// In how many passes each node is loaded.
   std::vector<unsigned> uses;
   std::string width;
-  /// Whether the addresses of pieces have been tested.
+  /// Whether the addresses of vectors have been tested.
   bool areAligned = false;
 };
 

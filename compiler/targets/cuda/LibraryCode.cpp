@@ -172,12 +172,12 @@ static uint64_t workspaceOf(exec::LibraryOp library) {
   return static_cast<uint64_t>(call.workspaceBytes);
 }
 
-/// Of products and library ops, which use it one after another.
+/// Of GEMMs and library ops, which use it one after another.
 static uint64_t scratchOf(exec::RoleOp role) {
   uint64_t scratch = 0;
   role.walk([&](Operation *op) {
     if (isa<exec::GemmOp>(op))
-      scratch = std::max(scratch, kernels::kProductWorkspaceBytes);
+      scratch = std::max(scratch, kernels::kGemmWorkspaceBytes);
     if (auto library = dyn_cast<exec::LibraryOp>(op))
       scratch = std::max(scratch, workspaceOf(library));
   });

@@ -12,12 +12,12 @@
 namespace hocket::loops {
 
 /// The iteration space and what of it a task computes: `taskRows` x `taskCols`
-/// elements or, where `piece` is not 0, as many pieces of so many columns as a
-/// block has threads.
+/// elements or, where `vector` is not 0, as many vectors of so many columns as
+/// a block has threads.
 struct KernelSpace {
   int64_t rows = 1, cols = 1;
   int64_t taskRows = 0, taskCols = 0;
-  int64_t piece = 0;
+  int64_t vector = 0;
 };
 
 /// A buffer of a kernel, of which it reads or writes all elements.

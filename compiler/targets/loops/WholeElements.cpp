@@ -1,4 +1,4 @@
-//===- WholeElements.cpp - Elements of a piece in the whole ---------------===//
+//===- WholeElements.cpp - Elements of a shard in the whole ---------------===//
 //
 // Part of Hocket, under the Apache License v2.0.
 //
@@ -13,16 +13,16 @@ using namespace mlir;
 namespace hocket::loops {
 
 WholeElements::WholeElements(kern::KeepScaleOp op) {
-  ArrayRef<int64_t> piece = op.getPiece(), whole = op.getWhole();
-  if (piece.empty())
+  ArrayRef<int64_t> shard = op.getShard(), whole = op.getWhole();
+  if (shard.empty())
     return;
   total = 1;
   int start = static_cast<int>(op.getDims().size()) - 1;
-  for (size_t i = piece.size(); i-- > 0;) {
-    Dim dim{piece[i], total, whole[i], 1};
+  for (size_t i = shard.size(); i-- > 0;) {
+    Dim dim{shard[i], total, whole[i], 1};
     if (!dims.empty() && dims.back().start < 0) {
       Dim joined = dims.pop_back_val();
-      dim = {piece[i] * joined.extent, joined.stride, whole[i] * joined.extent,
+      dim = {shard[i] * joined.extent, joined.stride, whole[i] * joined.extent,
              joined.extent};
     }
     if (start >= 0 && op.getDims()[start] == static_cast<int64_t>(i)) {

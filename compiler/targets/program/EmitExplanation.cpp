@@ -35,9 +35,9 @@ public:
     auto sharding = from.getAs<dist::ShardingAttr>("sharding");
     auto whole =
         type ? dyn_cast<RankedTensorType>(type.getValue()) : RankedTensorType();
-    auto piece = local ? dyn_cast<RankedTensorType>(local.getValue())
+    auto shard = local ? dyn_cast<RankedTensorType>(local.getValue())
                        : RankedTensorType();
-    if (!whole || !piece || !sharding)
+    if (!whole || !shard || !sharding)
       return; // Somebody else's attribute.
     auto *to = program.mutable_explanation()->add_tensors();
     to->set_name(text("name"));
@@ -48,7 +48,7 @@ public:
     to->set_dtype(dtypeOf(whole.getElementType()));
     for (int64_t size : whole.getShape())
       to->add_shape(static_cast<uint64_t>(size));
-    for (int64_t size : piece.getShape())
+    for (int64_t size : shard.getShape())
       to->add_local_shape(static_cast<uint64_t>(size));
     dist::Sharding split = dist::Sharding::of(sharding);
     for (const dist::Axes &axes : split.dims)

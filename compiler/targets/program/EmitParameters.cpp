@@ -11,7 +11,7 @@ using namespace hocket;
 
 namespace {
 
-/// The whole tensor's shape, of which a rank may hold a piece.
+/// The whole tensor's shape, of which a rank may hold a shard.
 void setShape(exec::ParameterOp op,
               google::protobuf::RepeatedField<uint64_t> &shape) {
   for (int64_t dim :
@@ -26,8 +26,8 @@ uint64_t elementsOf(const program::Parameter &parameter) {
   return product;
 }
 
-/// Where a rank's piece is, and which ranks hold the same one.
-void emitPiece(exec::ParameterOp op, GroupTable &groups,
+/// Where a rank's shard is, and which ranks hold the same one.
+void emitShard(exec::ParameterOp op, GroupTable &groups,
                program::ParameterSlice &slice) {
   auto axes = op.getInfo().getAs<ArrayAttr>("axes");
   auto shape = cast<MemRefType>(op.getBuffer().getType()).getShape();
@@ -132,7 +132,7 @@ LogicalResult hocket::emitParameters(exec::RoleOp role,
       slice->set_parameter(static_cast<uint32_t>(found->second));
       slice->set_state(op.getState().str());
       slice->set_buffer(numbers.lookup(op.getBuffer()));
-      emitPiece(op, groups, *slice);
+      emitShard(op, groups, *slice);
       auto stages = owners.find(op.getName());
       if (stages != owners.end() && stages->second.size() > 1)
         slice->add_replicas(groups.indexOf(

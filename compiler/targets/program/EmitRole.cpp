@@ -292,9 +292,9 @@ private:
         to.set_to(number(into));
         continue;
       }
-      auto *piece = to.add_others();
-      piece->set_from(number(from));
-      piece->set_to(number(into));
+      auto *part = to.add_others();
+      part->set_from(number(from));
+      part->set_to(number(into));
     }
   }
 
@@ -327,10 +327,10 @@ private:
     SmallVector<ArrayAttr> dims(host.getAxes()->getAsRange<ArrayAttr>());
     if (int64_t part = host.getPart())
       return addHostParts(dims, shape, part, to);
-    auto *piece = to.add_pieces();
+    auto *shard = to.add_shards();
     for (auto [axes, size] : llvm::zip(dims, shape)) {
-      groups.setPlace(axes, size, *piece->add_start());
-      piece->add_size(static_cast<uint64_t>(size));
+      groups.setPlace(axes, size, *shard->add_start());
+      shard->add_size(static_cast<uint64_t>(size));
     }
   }
 
@@ -339,15 +339,15 @@ private:
                     int64_t part, program::Host &to) {
     int64_t parts = 2 * static_cast<int64_t>(groups.sizeOf(dims.back()));
     for (bool mirrored : {false, true}) {
-      auto *piece = to.add_pieces();
+      auto *shard = to.add_shards();
       for (auto [axes, size] : llvm::drop_end(llvm::zip(dims, shape))) {
-        groups.setPlace(axes, size, *piece->add_start());
-        piece->add_size(static_cast<uint64_t>(size));
+        groups.setPlace(axes, size, *shard->add_start());
+        shard->add_size(static_cast<uint64_t>(size));
       }
-      auto *start = piece->add_start();
+      auto *start = shard->add_start();
       groups.setPlace(dims.back(), mirrored ? -part : part, *start);
       start->set_addend(mirrored ? (parts - 1) * part : 0);
-      piece->add_size(static_cast<uint64_t>(part));
+      shard->add_size(static_cast<uint64_t>(part));
     }
   }
 

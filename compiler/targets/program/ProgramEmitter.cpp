@@ -76,7 +76,7 @@ static void emitSpace(const loops::CompiledKernel &kernel,
   space->set_cols(static_cast<uint64_t>(kernel.space.cols));
   space->set_task_rows(static_cast<uint64_t>(kernel.space.taskRows));
   space->set_task_cols(static_cast<uint64_t>(kernel.space.taskCols));
-  space->set_piece(static_cast<uint32_t>(kernel.space.piece));
+  space->set_vector(static_cast<uint32_t>(kernel.space.vector));
   for (const loops::KernelOperand &operand : kernel.operands) {
     auto *to = out.add_operands();
     to->set_access(operand.written ? program::WRITE : program::READ);

@@ -33,7 +33,7 @@ struct Arguments {
 };
 
 constexpr const char *details =
-    R"(Measures a device of this machine: products by shapes, kernels that move data,
+    R"(Measures a device of this machine: GEMMs by shapes, kernels that move data,
 attention, launches, steps of small programs (of a processor) and, of several
 ranks, gathers. What comes of it is a
 description of a system for --cluster, with a spread that says how well it

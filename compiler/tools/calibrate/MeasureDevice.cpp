@@ -25,15 +25,15 @@ namespace {
 
 constexpr uint64_t alignment = 4096;
 
-/// Rows of a product, and columns with what is summed over.
-struct ProductShape {
+/// Rows of a GEMM, and columns with what is summed over.
+struct GemmShape {
   int64_t m, n, k;
 };
 
 /// A number of them that is odd for each m, so that neighbours of either half
 /// have all sizes.
-std::vector<ProductShape> productShapes(bool large, bool isShort) {
-  std::vector<ProductShape> shapes;
+std::vector<GemmShape> gemmShapes(bool large, bool isShort) {
+  std::vector<GemmShape> shapes;
   std::vector<int64_t> rows{128, 512, 2048};
   if (isShort)
     rows.resize(1);
@@ -72,7 +72,7 @@ constexpr int64_t attentionTokens = 2048, attentionHeads = 8;
 /// Programs say the most about steps: each as long as ten other measurements.
 constexpr double longer = 10;
 
-/// Bytes that all ranks' pieces have together.
+/// Bytes that all ranks' shards have together.
 constexpr int64_t gatherBytes[] = {1 << 14, 1 << 18, 1 << 20, 1 << 22, 1 << 24};
 
 /// One rank's measurements.
@@ -91,7 +91,7 @@ public:
 
 private:
   Status open();
-  Status measureProducts();
+  Status measureGemms();
   Status measureAdditions();
   Status measureAttention();
   Status measureGathers();
@@ -153,7 +153,7 @@ Status RankMeasurement::open() {
   result.driver = about.driver;
   result.memoryBytes = int64_t(about.memoryBytes / options.ranks);
   result.ranks = options.ranks;
-  all = 2 * productShapes(isLarge(), isShort()).size() +
+  all = 2 * gemmShapes(isLarge(), isShort()).size() +
         additionSizes(isLarge()).size() + attentionShapes().size() + 1 +
         programs.size() + (options.ranks > 1 ? std::size(gatherBytes) : 0);
   share =
@@ -162,9 +162,9 @@ Status RankMeasurement::open() {
   return okStatus();
 }
 
-Status RankMeasurement::measureProducts() {
+Status RankMeasurement::measureGemms() {
   for (DType dtype : {DType::F32, DType::BF16})
-    for (const ProductShape &shape : productShapes(isLarge(), isShort())) {
+    for (const GemmShape &shape : gemmShapes(isLarge(), isShort())) {
       note("products");
       next = 0;
       auto size = uint64_t(dtype == DType::F32 ? 4 : 2);
@@ -178,8 +178,8 @@ Status RankMeasurement::measureProducts() {
       HOCKET_ASSIGN_OR_RETURN(double seconds, timer->untilDone([&] {
         return device->gemm(0, call);
       }));
-      cluster::Product product{double(m), double(n), double(k), 1};
-      result.products.push_back({product, int64_t(8 * size), seconds});
+      cluster::Gemm gemm{double(m), double(n), double(k), 1};
+      result.gemms.push_back({gemm, int64_t(8 * size), seconds});
     }
   return okStatus();
 }
@@ -235,7 +235,7 @@ Status RankMeasurement::measureAttention() {
     HOCKET_ASSIGN_OR_RETURN(double seconds, timer->untilDone([&] {
       return device->library(0, call);
     }));
-    // Two products of half of the square, as LayerWork.h counts them.
+    // Two GEMMs of half of the square, as LayerWork.h counts them.
     double flops = 4 * double(rows) * double(headDim) * double(length) / 2;
     result.attentions.push_back(
         {flops, double(length), double(headDim), seconds});
@@ -288,7 +288,7 @@ Status RankMeasurement::measurePrograms() {
 
 Status RankMeasurement::measureAlone() {
   HOCKET_RETURN_IF_ERROR(open());
-  HOCKET_RETURN_IF_ERROR(measureProducts());
+  HOCKET_RETURN_IF_ERROR(measureGemms());
   HOCKET_RETURN_IF_ERROR(measureAdditions());
   HOCKET_RETURN_IF_ERROR(measureAttention());
   HOCKET_RETURN_IF_ERROR(measureLaunches());

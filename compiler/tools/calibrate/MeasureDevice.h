@@ -27,7 +27,7 @@ struct MeasureOptions {
   std::function<void(const std::string &what, size_t done, size_t all)> note;
 };
 
-/// Measures products by shapes in 32 and 16 bits, a kernel that moves data,
+/// Measures GEMMs by shapes in 32 and 16 bits, a kernel that moves data,
 /// attention and launches, by as many ranks at once as have cores of their own;
 /// and, of several ranks, gathers, by all of them. InvalidArgument for a
 /// device that computes nothing or, with several ranks, is not in the host's

@@ -138,7 +138,7 @@ void StepRuns::add(const program::Sequence &sequence,
     const program::Instruction &instruction = sequence.instructions(i);
     const std::string &op = instruction.library().op();
     double &kind = updates                      ? sample.update
-                   : instruction.has_gemm()     ? sample.products
+                   : instruction.has_gemm()     ? sample.gemms
                    : op == "attention_forward"  ? sample.attention
                    : op == "attention_backward" ? sample.attentionBackward
                                                 : sample.memory;

@@ -6,7 +6,7 @@
 ///
 /// \file
 /// Small trainings that the compiler makes and a device runs, each instruction
-/// measured: what products, attention and generated kernels take with the
+/// measured: what GEMMs, attention and generated kernels take with the
 /// layouts, the fusions and the caches of a step. They are of other sizes than
 /// the plans that predictions are tested on.
 ///

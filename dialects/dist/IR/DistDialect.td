@@ -1,4 +1,4 @@
-//===- DistDialect.td - The distribution dialect -------------------*- tablegen -*-===//
+//===- DistDialect.td - The distribution dialect -----------*- tablegen -*-===//
 //
 // Part of Hocket, under the Apache License v2.0.
 //
@@ -12,10 +12,10 @@ include "mlir/IR/OpBase.td"
 def Dist_Dialect : Dialect {
   let name = "dist";
   let cppNamespace = "::hocket::dist";
-  let summary = "Where each piece lives";
+  let summary = "Where each shard lives";
   let description = [{
     A device mesh with named axes, and shardings of tensors over them. At this
-    level tensors are local: each op of `xf` computes on the piece that one
+    level tensors are local: each op of `xf` computes on the shard that one
     device holds. A sharding stands as the attribute `dist.sharding` on an
     `xf.variable` and on the arguments of functions that face the host.
   }];

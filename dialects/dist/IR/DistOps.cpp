@@ -72,28 +72,28 @@ static FailureOr<int64_t> groupSize(Operation *op, ArrayAttr axes) {
   return size;
 }
 
-/// Checks that `piece` and `whole` differ in `dim` alone, of which each of the
+/// Checks that `shard` and `whole` differ in `dim` alone, of which each of the
 /// group's devices holds a block.
-static LogicalResult verifyPieces(Operation *op, ArrayAttr axes, int64_t dim,
-                                  Type pieceType, Type wholeType) {
-  auto piece = cast<RankedTensorType>(pieceType);
+static LogicalResult verifyShards(Operation *op, ArrayAttr axes, int64_t dim,
+                                  Type shardType, Type wholeType) {
+  auto shard = cast<RankedTensorType>(shardType);
   auto whole = cast<RankedTensorType>(wholeType);
   FailureOr<int64_t> devices = groupSize(op, axes);
   if (failed(devices))
     return failure();
-  if (piece.getRank() != whole.getRank() ||
-      piece.getElementType() != whole.getElementType())
-    return op->emitOpError("D14: ") << piece << " is no piece of " << whole;
+  if (shard.getRank() != whole.getRank() ||
+      shard.getElementType() != whole.getElementType())
+    return op->emitOpError("D14: ") << shard << " is no shard of " << whole;
   if (dim < 0 || dim >= whole.getRank())
     return op->emitOpError("D15: there is no dim ") << dim << " in " << whole;
   for (int64_t d = 0; d < whole.getRank(); ++d) {
     int64_t expected = whole.getDimSize(d);
     if (d == dim)
       expected = (expected + *devices - 1) / *devices;
-    if (piece.getDimSize(d) != expected)
+    if (shard.getDimSize(d) != expected)
       return op->emitOpError("D14: dim ")
-             << d << " of a piece of " << whole << " over " << *devices
-             << " devices is " << expected << ", not " << piece.getDimSize(d);
+             << d << " of a shard of " << whole << " over " << *devices
+             << " devices is " << expected << ", not " << shard.getDimSize(d);
   }
   return success();
 }
@@ -111,17 +111,17 @@ LogicalResult AllReduceOp::verify() { return groupSize(*this, getAxes()); }
 LogicalResult ShiftOp::verify() { return groupSize(*this, getAxes()); }
 
 LogicalResult AllGatherOp::verify() {
-  return verifyPieces(*this, getAxes(), getDim(), getInput().getType(),
+  return verifyShards(*this, getAxes(), getDim(), getInput().getType(),
                       getResult().getType());
 }
 
 LogicalResult ReduceScatterOp::verify() {
-  return verifyPieces(*this, getAxes(), getDim(), getResult().getType(),
+  return verifyShards(*this, getAxes(), getDim(), getResult().getType(),
                       getInput().getType());
 }
 
 LogicalResult SliceOp::verify() {
-  return verifyPieces(*this, getAxes(), getDim(), getResult().getType(),
+  return verifyShards(*this, getAxes(), getDim(), getResult().getType(),
                       getInput().getType());
 }
 
@@ -153,7 +153,7 @@ LogicalResult AllToAllOp::verify() {
 
 LogicalResult OffsetOp::verify() {
   if (getStep() < 1)
-    return emitOpError("D16: a piece has at least one element, not ")
+    return emitOpError("D16: a shard has at least one element, not ")
            << getStep();
   return groupSize(*this, getAxes());
 }

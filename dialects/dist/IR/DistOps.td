@@ -1,4 +1,4 @@
-//===- DistOps.td - Meshes and shardings ---------------------------*- tablegen -*-===//
+//===- DistOps.td - Meshes and shardings -------------------*- tablegen -*-===//
 //
 // Part of Hocket, under the Apache License v2.0.
 //
@@ -17,7 +17,7 @@ def Dist_ShardingAttr : AttrDef<Dist_Dialect, "Sharding"> {
   let summary = "How a tensor is split over a mesh";
   let description = [{
     For every dim the axes that split it, the major one first, then the axes
-    over which the pieces are partial sums.
+    over which the shards are partial sums.
 
     `#dist.sharding<@mesh, [["dp"], [], ["tp"]], partial = []>`
   }];
@@ -69,7 +69,7 @@ def Dist_ConstrainOp : Op<Dist_Dialect, "constrain",
 }
 
 //===----------------------------------------------------------------------===//
-// After partitioning: on the pieces that devices hold
+// After partitioning: on the shards that devices hold
 //===----------------------------------------------------------------------===//
 
 // Devices that differ only in their place along `axes` take part together; their
@@ -96,7 +96,7 @@ def Dist_AllReduceOp : Dist_Collective<"all_reduce",
 }
 
 def Dist_AllGatherOp : Dist_Collective<"all_gather"> {
-  let summary = "the pieces of a dim, put together on all devices";
+  let summary = "the shards of a dim, put together on all devices";
   let description = [{
     Padding behind the last element is dropped.
 
@@ -113,9 +113,9 @@ def Dist_AllGatherOp : Dist_Collective<"all_gather"> {
 }
 
 def Dist_ReduceScatterOp : Dist_Collective<"reduce_scatter"> {
-  let summary = "the sum over devices, a piece of a dim on each";
+  let summary = "the sum over devices, a shard of a dim on each";
   let description = [{
-    Pieces beyond the last element are padding and hold zeros.
+    Shards beyond the last element are padding and hold zeros.
 
     ```mlir
     %y = dist.reduce_scatter %x dim 1 over ["tp"] : tensor<4x16x16xf32> to tensor<4x8x16xf32>
@@ -132,7 +132,7 @@ def Dist_ReduceScatterOp : Dist_Collective<"reduce_scatter"> {
 def Dist_AllToAllOp : Dist_Collective<"all_to_all"> {
   let summary = "one dim becomes whole and another is split";
   let description = [{
-    Dim `split` is cut into a piece for each device and the pieces of dim
+    Dim `split` is cut into a shard for each device and the shards of dim
     `concat` that they hold are put together.
 
     ```mlir
@@ -166,9 +166,9 @@ def Dist_ShiftOp : Dist_Collective<"shift",
 }
 
 def Dist_SliceOp : Dist_Collective<"slice"> {
-  let summary = "this device's piece of a dim";
+  let summary = "this device's shard of a dim";
   let description = [{
-    No communication. Pieces beyond the last element are padding and hold
+    No communication. Shards beyond the last element are padding and hold
     zeros.
 
     ```mlir
@@ -184,9 +184,9 @@ def Dist_SliceOp : Dist_Collective<"slice"> {
 }
 
 def Dist_OffsetOp : Dist_Collective<"offset"> {
-  let summary = "where this device's piece of a dim starts";
+  let summary = "where this device's shard of a dim starts";
   let description = [{
-    The device's place along `axes` times `step`, the size of a piece.
+    The device's place along `axes` times `step`, the size of a shard.
 
     ```mlir
     %o = dist.offset over ["tp"] step 128

@@ -27,7 +27,7 @@ namespace hocket::dist {
 /// Names of mesh axes; they live as long as the MLIR context.
 using Axes = llvm::SmallVector<llvm::StringRef, 2>;
 
-/// Per dim the axes that split it, and the axes over which the pieces are
+/// Per dim the axes that split it, and the axes over which the shards are
 /// partial sums. No axis stands twice.
 struct Sharding {
   llvm::SmallVector<Axes, 4> dims;

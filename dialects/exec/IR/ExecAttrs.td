@@ -1,4 +1,4 @@
-//===- ExecAttrs.td - Attributes of the executable dialect ---------*- tablegen -*-===//
+//===- ExecAttrs.td - Attributes of the executable dialect -*- tablegen -*-===//
 //
 // Part of Hocket, under the Apache License v2.0.
 //
@@ -76,7 +76,7 @@ def Exec_HostDirection : Exec_Enum<"HostDirection",
   I32EnumAttrCase<"Output", 1, "output">]>;
 def Exec_HostDirectionAttr : Exec_WordAttr<Exec_HostDirection, "host_direction">;
 
-def Exec_Epilogue : Exec_Enum<"Epilogue", "what follows a matrix product", [
+def Exec_Epilogue : Exec_Enum<"Epilogue", "what follows a GEMM", [
   I32EnumAttrCase<"None", 0, "none">, I32EnumAttrCase<"Gelu", 1, "gelu">,
   I32EnumAttrCase<"GeluTanh", 2, "gelu_tanh">,
   I32EnumAttrCase<"Silu", 3, "silu">, I32EnumAttrCase<"Relu", 4, "relu">,

@@ -131,7 +131,7 @@ bool LaunchOp::writesOperand(unsigned index) {
   return index >= getInputs().size();
 }
 
-/// The product, and what is stored beside it.
+/// The GEMM, and what is stored beside it.
 bool GemmOp::writesOperand(unsigned index) {
   OpOperand *operand = &getOperation()->getOpOperand(index);
   auto is = [&](const MutableOperandRange &group) {

@@ -1,4 +1,4 @@
-//===- ExecOps.td - Buffers and instructions -----------------------*- tablegen -*-===//
+//===- ExecOps.td - Buffers and instructions ---------------*- tablegen -*-===//
 //
 // Part of Hocket, under the Apache License v2.0.
 //
@@ -216,7 +216,7 @@ def Exec_LaunchOp : Exec_Instruction<"launch", [AttrSizedOperandSegments]> {
 }
 
 def Exec_GemmOp : Exec_Instruction<"gemm", [AttrSizedOperandSegments]> {
-  let summary = "a matrix product";
+  let summary = "a GEMM";
   let description = commonDescription # [{
     As `kern.gemm`, into `d`; `bias_gradient` is a result of its own here.
 
@@ -319,7 +319,7 @@ def Exec_CollectiveOp
   let summary = "ranks that differ along some mesh axes exchange data";
   let description = [{
     As `kern.collective`, between buffers; sums where it reduces. Several go
-    together as a bucket: piece `i` of `from` becomes piece `i` of `to`. `layer`
+    together as a bucket: part `i` of `from` becomes part `i` of `to`. `layer`
     names the part of the model that it belongs to; a bucket ends where that
     does.
 
@@ -341,7 +341,7 @@ def Exec_CollectiveOp
 def Exec_HostOp : Exec_Instruction<"host"> {
   let summary = "data crosses between host and device";
   let description = [{
-    Comes from the host (`input`) or goes to it (`output`). Of an input that ranks hold pieces of,
+    Comes from the host (`input`) or goes to it (`output`). Of an input that ranks hold shards of,
     `axes` has for each dim the mesh axes that split it. With `part` > 0 the last
     dim is stored out of order: cut into an even number of parts of that many
     elements, of which part 0, the last, 1, the last but one, ... follow.

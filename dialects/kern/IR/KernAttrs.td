@@ -31,7 +31,7 @@ def Kern_ReductionAttr : EnumAttr<Kern_Dialect, Kern_Reduction, "reduction"> {
   let assemblyFormat = "$value";
 }
 
-def Kern_Epilogue : Kern_Enum<"Epilogue", "what follows a matrix product", [
+def Kern_Epilogue : Kern_Enum<"Epilogue", "what follows a GEMM", [
   I32EnumAttrCase<"None", 0, "none">, I32EnumAttrCase<"Gelu", 1, "gelu">,
   I32EnumAttrCase<"GeluTanh", 2, "gelu_tanh">,
   I32EnumAttrCase<"Silu", 3, "silu">, I32EnumAttrCase<"Relu", 4, "relu">,

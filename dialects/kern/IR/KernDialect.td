@@ -15,7 +15,7 @@ def Kern_Dialect : Dialect {
   let summary = "How one kernel computes";
   let description = [{
     A program of this level is functions over local tensors whose ops are fused
-    regions (`kern.rows`, `kern.columns`), matrix products (`kern.gemm`), calls
+    regions (`kern.rows`, `kern.columns`), GEMMs (`kern.gemm`), calls
     of hand-written kernels (`kern.library`) and reads and writes of variables.
 
     A fused region is scalar code over a two-dimensional iteration space of

@@ -11,7 +11,7 @@
 
 #include "dialects/kern/IR/Kern.h"
 
-#include "kernels/reference/TensorPiece.h"
+#include "kernels/reference/TensorShard.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
@@ -195,23 +195,23 @@ static std::optional<int64_t> pointsOf(Operation *region) {
       .Default([](Operation *) { return Points(); });
 }
 
-/// K19: a piece is one of as many elements as the region has.
-static LogicalResult verifyPiece(KeepScaleOp op) {
+/// K19: a shard is one of as many elements as the region has.
+static LogicalResult verifyShard(KeepScaleOp op) {
   if (op.getAt().size() != op.getDims().size())
     return op.emitOpError("K19: has ") << op.getAt().size() << " starts of "
                                        << op.getDims().size() << " dims";
-  if (const char *error = hocket::kernels::pieceError(
-          {op.getPiece(), op.getWhole(), op.getDims(), op.getParts()}))
-    return op.emitOpError("K19: piece: ") << error;
-  if (op.getPiece().empty())
+  if (const char *error = hocket::kernels::shardError(
+          {op.getShard(), op.getWhole(), op.getDims(), op.getParts()}))
+    return op.emitOpError("K19: shard: ") << error;
+  if (op.getShard().empty())
     return success();
   int64_t elements = 1;
   std::optional<int64_t> points = pointsOf(op->getParentOp());
-  for (int64_t size : op.getPiece())
+  for (int64_t size : op.getShard())
     elements *= size;
   if (!points || elements == *points)
     return success();
-  return op.emitOpError("K19: draws for a piece of ")
+  return op.emitOpError("K19: draws for a shard of ")
          << elements << " elements in a region of " << *points;
 }
 
@@ -219,7 +219,7 @@ LogicalResult KeepScaleOp::verify() {
   double p = getProbability().convertToDouble();
   if (!(p >= 0.0 && p < 1.0))
     return emitOpError("K7: probability must be in [0, 1)");
-  return verifyPiece(*this);
+  return verifyShard(*this);
 }
 
 LogicalResult YieldOp::verify() { return success(); }
@@ -287,10 +287,10 @@ LogicalResult LaunchOp::verifySymbolUses(SymbolTableCollection &symbols) {
 }
 
 //===----------------------------------------------------------------------===//
-// Matrix products, library, views
+// GEMMs, library, views
 //===----------------------------------------------------------------------===//
 
-/// K9: 8-bit factors come in pairs, and scales with them.
+/// K9: 8-bit operands come in pairs, and scales with them.
 static LogicalResult verifyFactors(GemmOp gemm) {
   auto elementOf = [](Value value) {
     return cast<RankedTensorType>(value.getType()).getElementType();
@@ -305,7 +305,7 @@ static LogicalResult verifyFactors(GemmOp gemm) {
         "not");
   if (isa<Float8E5M2Type>(a) && isa<Float8E5M2Type>(b))
     return gemm.emitOpError(
-        "K9: both factors are f8E5M2, one of the two must be "
+        "K9: both operands are f8E5M2, one of the two must be "
         "f8E4M3FN");
   for (Value scale : {gemm.getScaleA(), gemm.getScaleB()})
     if (scale && (!isF8(a) || !elementOf(scale).isF32()))
@@ -489,7 +489,7 @@ LogicalResult PlaceOp::verify() {
   if (getAxes().empty())
     return emitOpError("K31: names no axis");
   if (getStep() < 1)
-    return emitOpError("K33: a piece has at least one element, not ")
+    return emitOpError("K33: a shard has at least one element, not ")
            << getStep();
   return success();
 }

@@ -117,18 +117,18 @@ def Kern_KeepScaleOp : Kern_Op<"keep_scale", [Pure, AttrSizedOperandSegments]> {
     %k = kern.keep_scale %layer {probability = 0.1, stream = 3 : i32}
     ```
 
-    Where the region's elements, in row-major order, are those of a piece of a
-    larger tensor, that is what is counted over: `piece` and `whole` are the
-    shapes, `at` says where the piece starts in each of the dims `dims`, and
-    `parts` how each of them is stored (kernels/reference/TensorPiece.h).
+    Where the region's elements, in row-major order, are those of a shard of a
+    larger tensor, that is what is counted over: `shard` and `whole` are the
+    shapes, `at` says where the shard starts in each of the dims `dims`, and
+    `parts` how each of them is stored (kernels/reference/TensorShard.h).
 
     ```mlir
-    %k = kern.keep_scale %layer at(%o) {dims = array<i64: 0>, parts = array<i64: 0>, piece = array<i64: 4, 64>, probability = 0.1, stream = 3 : i32, whole = array<i64: 8, 64>}
+    %k = kern.keep_scale %layer at(%o) {dims = array<i64: 0>, parts = array<i64: 0>, probability = 0.1, shard = array<i64: 4, 64>, stream = 3 : i32, whole = array<i64: 8, 64>}
     ```
   }];
   let arguments = (ins Optional<I32>:$instance, Variadic<I32>:$at,
                        F64Attr:$probability, I32Attr:$stream,
-                       DefaultValuedAttr<DenseI64ArrayAttr, "{}">:$piece,
+                       DefaultValuedAttr<DenseI64ArrayAttr, "{}">:$shard,
                        DefaultValuedAttr<DenseI64ArrayAttr, "{}">:$whole,
                        DefaultValuedAttr<DenseI64ArrayAttr, "{}">:$dims,
                        DefaultValuedAttr<DenseI64ArrayAttr, "{}">:$parts);
@@ -223,23 +223,23 @@ def Kern_LaunchOp : Kern_Op<"launch", [Pure, AttrSizedOperandSegments,
 }
 
 //===----------------------------------------------------------------------===//
-// Matrix products and hand-written kernels
+// GEMMs and hand-written kernels
 //===----------------------------------------------------------------------===//
 
 def Kern_GemmOp : Kern_Op<"gemm", [Pure, AttrSizedOperandSegments]> {
-  let summary = "a matrix product and what follows it";
+  let summary = "a GEMM and what follows it";
   let description = [{
     `result[m, n] = epilogue(alpha * op(a)[m, k] op(b)[k, n] + bias[n]) +
     residual[m, n]`; `transpose_a` means that `a` is stored `[k, m]`,
-    `transpose_b` that `b` is stored `[n, k]`. Factors may both have 8-bit
+    `transpose_b` that `b` is stored `[n, k]`. Operands may both have 8-bit
     elements (`f8E4M3FN`, `f8E5M2`, not both the latter); `alpha` is then times
     `scale_a` and `scale_b`, an f32 each. Operands are two-dimensional or
     viewed so: leading dims count as rows. `auxiliary` keeps the epilogue's
-    input for its gradient. With that input as `preactivation` the product is
+    input for its gradient. With that input as `preactivation` the GEMM is
     times the epilogue's derivative there instead.
 
     With `bias_gradient`, `auxiliary[m]` is the sum of op(a) over k instead: the
-    gradient of a bias where the product is that of its weight.
+    gradient of a bias where the GEMM is that of its weight.
 
     ```mlir
     %y = kern.gemm %x, %w {k = 64 : i64, m = 8 : i64, n = 32 : i64, transpose_b} : (tensor<8x64xf32>, tensor<32x64xf32>) -> tensor<8x32xf32>
@@ -322,8 +322,8 @@ def Kern_CollectiveOp : Kern_Op<"collective", [Pure]> {
   let description = [{
     `all_reduce`, `reduce_scatter`, `all_gather`, `all_to_all` or `shift` (to the
     next device, from the last to the first) over the devices that differ only
-    in their place along `axes`, which are ordered row-major over the list. Pieces follow each other in memory: with n devices a gather's
-    result is the n pieces one after another, whatever the shapes say; sums are
+    in their place along `axes`, which are ordered row-major over the list. Shards follow each other in memory: with n devices a gather's
+    result is the n shards one after another, whatever the shapes say; sums are
     kept in f32 at least.
 
     ```mlir

@@ -37,7 +37,7 @@ LogicalResult AllGatherOp::verify() {
       from.getShape().drop_front() != to.getShape().drop_front() ||
       from.getDimSize(0) * static_cast<int64_t>(getRanks().size()) !=
           to.getDimSize(0))
-    return emitOpError("P9: dim 0 of the result has a piece of each rank");
+    return emitOpError("P9: dim 0 of the result has a shard of each rank");
   return verifyRanks(*this, getRanks());
 }
 

@@ -1,4 +1,4 @@
-//===- PipeOps.td - Fragments and schedules ------------------------*- tablegen -*-===//
+//===- PipeOps.td - Fragments and schedules ----------------*- tablegen -*-===//
 //
 // Part of Hocket, under the Apache License v2.0.
 //
@@ -118,7 +118,7 @@ def Pipe_AllReduceOp : Op<Pipe_Dialect, "all_reduce",
 def Pipe_AllGatherOp : Op<Pipe_Dialect, "all_gather", [Pure]> {
   let summary = "what some pipeline ranks have, one behind another";
   let description = [{
-    Dim 0 of the result has the pieces of all `ranks`, in their order.
+    Dim 0 of the result has the shards of all `ranks`, in their order.
 
     ```mlir
     %y = pipe.all_gather %x ranks [0, 1, 2] : tensor<1xf32> to tensor<3xf32>

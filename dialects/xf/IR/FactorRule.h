@@ -6,7 +6,7 @@
 ///
 /// \file
 /// A factor is a loop of an op: a range that dims of operands and results have
-/// in common. A matrix product `y[r, o] = sum_i x[r, i] w[o, i]` has the
+/// in common. A GEMM `y[r, o] = sum_i x[r, i] w[o, i]` has the
 /// factors r, o and i. What may be split over a mesh axis is a factor, not a
 /// dim; everything about sharding an op follows from its list of factors.
 ///

@@ -278,8 +278,8 @@ static LogicalResult verifyGroupedRows(Operation *op, StringRef what,
 }
 
 /// X31: `to` is `from`, ending in `last` where `from` ends in `expected`.
-static LogicalResult verifyProduct(Operation *op, Value from, int64_t expected,
-                                   Value to, int64_t last) {
+static LogicalResult verifyGemm(Operation *op, Value from, int64_t expected,
+                                Value to, int64_t last) {
   Shape shape = shapeOf(from);
   if (shape.back() != expected)
     return op->emitOpError("X31: rows of ")
@@ -298,7 +298,7 @@ LogicalResult GroupedLinearOp::verify() {
           checkElement(*this, 31, "weight", getWeight(), elementOf(getRows()))))
     return failure();
   Shape weight = shapeOf(getWeight());
-  return verifyProduct(*this, getRows(), weight[2], getResult(), weight[1]);
+  return verifyGemm(*this, getRows(), weight[2], getResult(), weight[1]);
 }
 
 LogicalResult GroupedLinearInputGradientOp::verify() {
@@ -308,7 +308,7 @@ LogicalResult GroupedLinearInputGradientOp::verify() {
           checkElement(*this, 31, "weight", getWeight(), elementOf(getGrad()))))
     return failure();
   Shape weight = shapeOf(getWeight());
-  return verifyProduct(*this, getGrad(), weight[1], getResult(), weight[2]);
+  return verifyGemm(*this, getGrad(), weight[1], getResult(), weight[2]);
 }
 
 LogicalResult GroupedLinearWeightGradientOp::verify() {

@@ -45,7 +45,7 @@ LogicalResult LinearInputGradientOp::verify() {
   SmallVector<int64_t> expected(grad);
   expected.back() = weight[1];
   if (failed(checkShape(*this, 22, "result", getResult(), expected)) ||
-      failed(checkFactors(*this, 22, "grad", "weight", getScales())))
+      failed(checkOperandTypes(*this, 22, "grad", "weight", getScales())))
     return failure();
   Type element = elementOf(getGrad());
   return isF8(element)
@@ -62,7 +62,7 @@ LogicalResult LinearWeightGradientOp::verify() {
            << grad << "] and input [" << input << "] have other rows";
   if (failed(checkShape(*this, 23, "result", getResult(),
                         {grad.back(), input.back()})) ||
-      failed(checkFactors(*this, 23, "grad", "input", getScales())))
+      failed(checkOperandTypes(*this, 23, "grad", "input", getScales())))
     return failure();
   Type element = elementOf(getGrad());
   return isF8(element)

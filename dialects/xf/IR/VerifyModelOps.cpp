@@ -58,7 +58,7 @@ LogicalResult LinearOp::verify() {
   if (failed(checkShape(*this, 3, "result", getResult(),
                         withLast(input, weight[0]))))
     return failure();
-  if (failed(checkFactors(*this, 3, "input", "weight", getScales())))
+  if (failed(checkOperandTypes(*this, 3, "input", "weight", getScales())))
     return failure();
   bool narrow = isF8(elementOf(getInput()));
   Type element = elementOf(narrow ? getResult() : getInput());
@@ -117,13 +117,13 @@ LogicalResult NormGradientOp::verify() {
   return checkSameType(*this, 4, "bias_grad", getBiasGrad(), getWeightGrad());
 }
 
-/// X36: rows in parts, perhaps a piece of more.
+/// X36: rows in parts, perhaps a shard of more.
 template <typename OpT> static LogicalResult verifyRows(OpT op) {
   int64_t rows = shapeOf(op.getResult())[0];
   int64_t part = op.getPart(), whole = op.getWhole();
   if (op.getFirst() ? whole < rows : whole != 0)
     return op.emitOpError("X36: ")
-           << rows << " rows are no piece of a sequence of " << whole;
+           << rows << " rows are no shard of a sequence of " << whole;
   int64_t all = whole > 0 ? whole : rows;
   if (part < 0 || part > all || (part > 0 && all % (2 * part)))
     return op.emitOpError("X36: ")
@@ -172,8 +172,8 @@ LogicalResult RopeOp::verify() {
   return success();
 }
 
-/// X19: a piece of attention lies within the whole.
-template <typename OpT> static LogicalResult verifyPiece(OpT op) {
+/// X19: a shard of attention lies within the whole.
+template <typename OpT> static LogicalResult verifyShard(OpT op) {
   Shape query = shapeOf(op.getQuery());
   int64_t part = op.getPart(), keys = shapeOf(op.getKey())[1];
   int64_t positions = query[1];
@@ -194,7 +194,7 @@ template <typename OpT> static LogicalResult verifyPiece(OpT op) {
   int64_t behind = op.getBehind();
   if (behind < 0 || (behind > 0 && (!op.getWhole() || behind >= positions)))
     return op.emitOpError("X19: keys cannot be ")
-           << behind << " rows before the piece";
+           << behind << " rows before the shard";
   if (part < 0 || part > positions || (part > 0 && positions % (2 * part)))
     return op.emitOpError("X19: ")
            << positions << " positions are no even number of parts of " << part;
@@ -210,7 +210,7 @@ template <typename OpT> static LogicalResult verifyAttention(OpT op) {
   Shape query = shapeOf(op.getQuery());
   int64_t keys = op.getWhole() ? shapeOf(op.getKey())[1] : query[1];
   int64_t groups = shapeOf(op.getKey())[2];
-  if (failed(verifyPiece(op)) ||
+  if (failed(verifyShard(op)) ||
       failed(checkShape(op, 9, "key", op.getKey(),
                         {query[0], keys, groups, query[3]})) ||
       failed(checkSameType(op, 9, "value", op.getValue(), op.getKey())) ||
@@ -268,7 +268,7 @@ LogicalResult GatedOp::verify() {
 LogicalResult DropoutOp::verify() {
   if (failed(checkStatic(*this)) ||
       failed(checkSameType(*this, 12, "result", getResult(), getInput())) ||
-      failed(checkPiece(*this, pieceOf(*this), getAt().size())))
+      failed(checkShard(*this, shardOf(*this), getAt().size())))
     return failure();
   return checkProbability(*this, getProbability().convertToDouble());
 }
@@ -322,9 +322,9 @@ LogicalResult CastOp::verify() {
 LogicalResult ConstantOp::verify() { return checkStatic(*this); }
 
 /// X17, shared by the cross-entropy and its gradient.
-/// `isPiece`: the logits are a piece of wider ones.
+/// `isShard`: the logits are a shard of wider ones.
 template <typename OpT>
-static LogicalResult verifyCrossEntropy(OpT op, bool isPiece) {
+static LogicalResult verifyCrossEntropy(OpT op, bool isShard) {
   if (failed(checkStatic(op)))
     return failure();
   Shape logits = shapeOf(op.getLogits());
@@ -337,7 +337,7 @@ static LogicalResult verifyCrossEntropy(OpT op, bool isPiece) {
                           widened(elementOf(op.getLogits())))))
     return failure();
   int64_t valid = op.getValidVocab();
-  if (valid < 1 || (valid > logits.back() && !isPiece))
+  if (valid < 1 || (valid > logits.back() && !isShard))
     return op.emitOpError("X17: a valid vocabulary of ")
            << valid << " is not in [1, " << logits.back() << "]";
   return success();

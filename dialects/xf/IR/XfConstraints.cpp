@@ -56,8 +56,9 @@ double hocket::xf::largestOf(Type element) {
       .convertToDouble();
 }
 
-LogicalResult hocket::xf::checkFactors(Operation *op, int number, StringRef a,
-                                       StringRef b, ValueRange scales) {
+LogicalResult hocket::xf::checkOperandTypes(Operation *op, int number,
+                                            StringRef a, StringRef b,
+                                            ValueRange scales) {
   Type first = elementOf(op->getOperand(0));
   if (!isF8(first)) {
     if (!scales.empty())
@@ -139,13 +140,13 @@ LogicalResult hocket::xf::checkProbability(Operation *op, double probability) {
                            << " is not in [0, 1)";
 }
 
-LogicalResult hocket::xf::checkPiece(Operation *op,
-                                     const kernels::PieceShape &piece,
+LogicalResult hocket::xf::checkShard(Operation *op,
+                                     const kernels::ShardShape &shard,
                                      size_t starts) {
-  if (piece.dims.size() != starts)
+  if (shard.dims.size() != starts)
     return violation(op, 38) << starts << " starts are in as many dims, not "
-                             << piece.dims.size();
-  if (const char *error = kernels::pieceError(piece))
+                             << shard.dims.size();
+  if (const char *error = kernels::shardError(shard))
     return violation(op, 38) << error;
   return success();
 }

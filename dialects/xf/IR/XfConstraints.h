@@ -15,7 +15,7 @@
 #define HOCKET_DIALECTS_XF_IR_XFCONSTRAINTS_H
 
 #include "dialects/xf/IR/XfOps.h"
-#include "kernels/reference/TensorPiece.h"
+#include "kernels/reference/TensorShard.h"
 
 #include "mlir/IR/TypeUtilities.h"
 
@@ -65,9 +65,9 @@ double largestOf(mlir::Type element);
 
 /// `a` and `b`, the op's first two operands, are of one type and have no
 /// `scales`, or of 8 bits each, not both f8E5M2, and have two.
-mlir::LogicalResult checkFactors(mlir::Operation *op, int number,
-                                 llvm::StringRef a, llvm::StringRef b,
-                                 mlir::ValueRange scales);
+mlir::LogicalResult checkOperandTypes(mlir::Operation *op, int number,
+                                      llvm::StringRef a, llvm::StringRef b,
+                                      mlir::ValueRange scales);
 
 mlir::LogicalResult checkRank(mlir::Operation *op, int number,
                               llvm::StringRef what, mlir::Value value,
@@ -84,15 +84,15 @@ mlir::LogicalResult checkStatic(mlir::Operation *op);
 /// X18: `0 <= probability < 1`.
 mlir::LogicalResult checkProbability(mlir::Operation *op, double probability);
 
-/// What an op that draws random numbers for its input is a piece of.
-inline kernels::PieceShape pieceOf(DropoutOp op) {
-  Shape piece = shapeOf(op.getInput());
-  return {piece, op.getWhole().value_or(piece), op.getDims(), op.getParts()};
+/// What an op that draws random numbers for its input is a shard of.
+inline kernels::ShardShape shardOf(DropoutOp op) {
+  Shape shard = shapeOf(op.getInput());
+  return {shard, op.getWhole().value_or(shard), op.getDims(), op.getParts()};
 }
 
-/// X38: a piece with `starts` starts is one of its whole.
-mlir::LogicalResult checkPiece(mlir::Operation *op,
-                               const kernels::PieceShape &piece, size_t starts);
+/// X38: a shard with `starts` starts is one of its whole.
+mlir::LogicalResult checkShard(mlir::Operation *op,
+                               const kernels::ShardShape &shard, size_t starts);
 
 } // namespace hocket::xf
 

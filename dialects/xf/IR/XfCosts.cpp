@@ -57,7 +57,7 @@ OpCost CastOp::getCost() { return costOf(*this, 0); }
 OpCost ConstantOp::getCost() { return costOf(*this, 0); }
 
 //===----------------------------------------------------------------------===//
-// Matrix products
+// GEMMs
 //===----------------------------------------------------------------------===//
 
 OpCost LinearOp::getCost() {
@@ -87,19 +87,19 @@ static double visiblePairs(double sequence, bool causal, double window) {
   return window * (window + 1) / 2 + (sequence - window) * window;
 }
 
-/// `products` matrix products of one multiply-add per pair and channel: two in
+/// `gemms` GEMMs of one multiply-add per pair and channel: two in
 /// the forward pass, five in the gradient (arXiv 2307.08691).
-template <typename OpT> static OpCost attentionCost(OpT op, double products) {
+template <typename OpT> static OpCost attentionCost(OpT op, double gemms) {
   Shape q = shapeOf(op.getQuery());
   double queries = static_cast<double>(q[1]);
   double keys = static_cast<double>(shapeOf(op.getKey())[1]);
   double all = op.getWhole() ? static_cast<double>((*op.getWhole())[2]) : keys;
-  // Of a piece its share of the whole's.
+  // Of a shard its share of the whole's.
   double pairs =
       visiblePairs(all, op.getCausal(), static_cast<double>(op.getWindow())) *
       (queries / all) * (keys / all);
   double channels = static_cast<double>(q[0] * q[2] * q[3]);
-  return costOf(op, 2 * products * pairs * channels);
+  return costOf(op, 2 * gemms * pairs * channels);
 }
 OpCost AttentionOp::getCost() { return attentionCost(*this, 2); }
 OpCost AttentionGradientOp::getCost() { return attentionCost(*this, 5); }

@@ -191,7 +191,7 @@ FactorRule CombineWeightGradientOp::getFactorRule() {
 //===----------------------------------------------------------------------===//
 
 namespace {
-/// The factors of a grouped product: the expert and its rows.
+/// The factors of a grouped GEMM: the expert and its rows.
 struct GroupFactors {
   int64_t expert = 0;
   TensorFactors rows; ///< Without the last dim.

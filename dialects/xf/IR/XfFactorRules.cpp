@@ -163,7 +163,7 @@ FactorRule ReshapeOp::getFactorRule() {
 }
 
 //===----------------------------------------------------------------------===//
-// Matrix products and rows
+// GEMMs and rows
 //===----------------------------------------------------------------------===//
 
 /// Partial sums lack the bias in all shards but one.
@@ -204,7 +204,7 @@ FactorRule QuantizeOp::getFactorRule() {
   return elementwiseRule(*this, getInput());
 }
 
-/// Of pieces each has its own; partitioning puts them together.
+/// Of shards each has its own; partitioning puts them together.
 FactorRule AmaxOp::getFactorRule() {
   RuleBuilder b;
   b.operand(b.fresh(shapeOf(getInput()), FactorKind::Reduced)).result({});
@@ -234,7 +234,7 @@ FactorRule NormGradientOp::getFactorRule() {
   return b.rule;
 }
 
-/// A piece has all frequencies: they are written in the op.
+/// A shard has all frequencies: they are written in the op.
 FactorRule RopeTableOp::getFactorRule() {
   RuleBuilder b;
   Shape table = shapeOf(getResult());

@@ -1,4 +1,4 @@
-//===- XfGradientOps.td - What gradients are built of ---------------*- tablegen -*-===//
+//===- XfGradientOps.td - What gradients are built of ------*- tablegen -*-===//
 //
 // Part of Hocket, under the Apache License v2.0.
 //
@@ -13,7 +13,7 @@ def Xf_EmbeddingGradientOp : Xf_Op<"embedding_gradient"> {
   let summary = "gradient of a table of embeddings";
   let description = [{
     `result[v, :] = sum over ids == v of grad[..., :]`, in a fixed order. With
-    `first_row` the result is a piece of a larger table that starts there.
+    `first_row` the result is a shard of a larger table that starts there.
 
     ```mlir
     %dw = xf.embedding_gradient %ids, %dy : (tensor<4x256xi32>, tensor<4x256x64xf32>) -> tensor<512x64xf32>
@@ -43,7 +43,7 @@ def Xf_LinearInputGradientOp : Xf_Op<"linear_input_gradient"> {
   let summary = "gradient of a linear layer by its input";
   let description = [{
     `result[..., i] = sum_o grad[..., o] * weight[o, i]`, times the two `scales`
-    of factors with 8-bit elements.
+    of operands with 8-bit elements.
 
     ```mlir
     %dx = xf.linear_input_gradient %dy, %w : (tensor<4x256x192xf32>, tensor<192x64xf32>) -> tensor<4x256x64xf32>
@@ -63,7 +63,7 @@ def Xf_LinearWeightGradientOp : Xf_Op<"linear_weight_gradient"> {
   let summary = "gradient of a linear layer by its weight";
   let description = [{
     `result[o, i] = sum over rows of grad[..., o] * input[..., i]`, times the two
-    `scales` of factors with 8-bit elements; the result may have a wider element
+    `scales` of operands with 8-bit elements; the result may have a wider element
     type than the operands, which saves a rounding.
 
     ```mlir
@@ -103,9 +103,9 @@ def Xf_AttentionGradientOp : Xf_Op<"attention_gradient",
   let summary = "gradients of attention";
   let description = [{
     Gradients by query, key and value from the forward pass's operands, its
-    result and log-sum-exp (arXiv 2307.08691). Of a piece (`part`, `whole`,
+    result and log-sum-exp (arXiv 2307.08691). Of a shard (`part`, `whole`,
     `place` and `behind` as in `xf.attention`) result and log-sum-exp are those of all keys,
-    and the gradients by key and value are those that the piece's queries give.
+    and the gradients by key and value are those that the shard's queries give.
 
     ```mlir
     %dq, %dk, %dv = xf.attention_gradient %do, %q, %k, %v, %o, %lse {causal, scale = 0.125} : (tensor<1x8x2x4xf32>, tensor<1x8x2x4xf32>, tensor<1x8x2x4xf32>, tensor<1x8x2x4xf32>, tensor<1x8x2x4xf32>, tensor<1x2x8xf32>) -> (tensor<1x8x2x4xf32>, tensor<1x8x2x4xf32>, tensor<1x8x2x4xf32>)
@@ -172,7 +172,7 @@ def Xf_CrossEntropyGradientOp : Xf_Op<"cross_entropy_gradient",
     `result = loss_grad / count * (softmax(logits) - onehot(label))`; 0 where
     the label is ignored and in padded columns. `count` is how many labels are
     not ignored, here unless it is given; with `first_column` the logits are a
-    piece of wider ones that starts there.
+    shard of wider ones that starts there.
 
     ```mlir
     %dl = xf.cross_entropy_gradient %d, %l, %y, %lse {valid_vocab = 257 : i64} : (tensor<f32>, tensor<8x288xf32>, tensor<8xi32>, tensor<8xf32>) -> tensor<8x288xf32>

@@ -26,7 +26,7 @@ static Value matching(OpBuilder &builder, Value grad, Value like) {
 }
 
 /// The type of the gradient of a parameter: in f32 at least, so that nothing
-/// is rounded between the product and the accumulator.
+/// is rounded between the GEMM and the accumulator.
 static Type parameterGradient(Value parameter) {
   return RankedTensorType::get(shapeOf(parameter),
                                widened(elementOf(parameter)));
@@ -68,7 +68,7 @@ static std::pair<Value, Value> quantizedGradient(OpBuilder &builder,
 }
 
 /// The result may be wider than what is multiplied. What is multiplied in 8
-/// bits has a gradient of two such products.
+/// bits has a gradient of two such GEMMs.
 SmallVector<Value> LinearOp::buildGradient(OpBuilder &builder,
                                            ValueRange grads) {
   bool narrow = !getScales().empty();

@@ -1,4 +1,4 @@
-//===- XfModelOps.td - The forward pass -----------------------------*- tablegen -*-===//
+//===- XfModelOps.td - The forward pass --------------------*- tablegen -*-===//
 //
 // Part of Hocket, under the Apache License v2.0.
 //
@@ -13,8 +13,8 @@ def Xf_EmbeddingOp : Xf_ModelOp<"embedding"> {
   let summary = "rows of a table, by token";
   let description = [{
     `result[..., :] = table[ids[...], :]`. Ids lie in `[0, V)`; the runtime
-    reports one that does not. With `first_row` the table is a piece of a larger
-    one that starts there: an id of another piece gives zeros.
+    reports one that does not. With `first_row` the table is a shard of a larger
+    one that starts there: an id of another shard gives zeros.
 
     ```mlir
     %x = xf.embedding %ids, %w : (tensor<4x256xi32>, tensor<512x64xf32>) -> tensor<4x256x64xf32>
@@ -45,7 +45,7 @@ def Xf_PositionsOp : Xf_ModelOp<"positions"> {
   let summary = "the position of every row of a sequence";
   let description = [{
     `result[s] = s`, or, with `part` > 0, the position of the row that is stored
-    at `s` (see `xf.attention`). With `first` the rows are a piece that starts
+    at `s` (see `xf.attention`). With `first` the rows are a shard that starts
     there of a sequence of `whole`.
 
     ```mlir
@@ -63,8 +63,8 @@ def Xf_LinearOp : Xf_ModelOp<"linear", [AttrSizedOperandSegments]> {
   let description = [{
     `result[..., o] = sum_i input[..., i] * weight[o, i] + bias[o]`, summed in
     f32 at least. Input and weight may both have 8-bit elements; the sum is then
-    times their two `scales` (`xf.quantize`), and the gradient's products have
-    8-bit factors too.
+    times their two `scales` (`xf.quantize`), and the gradient's GEMMs have
+    8-bit operands too.
 
     ```mlir
     %y = xf.linear %x, %w, %b : (tensor<4x256x64xf32>, tensor<192x64xf32>, tensor<192xf32>) -> tensor<4x256x192xf32>
@@ -154,9 +154,9 @@ def Xf_AttentionOp : Xf_ModelOp<"attention", [AttrSizedOperandSegments]> {
     even number of parts of that many, and stored as part 0, the last, 1, the
     last but one, ... Masks and random numbers go by position.
 
-    With `whole`, `[sequences, heads, positions]`, the tensors are a piece of
+    With `whole`, `[sequences, heads, positions]`, the tensors are a shard of
     such an attention: `key` and `value` may have other rows than `query`, and
-    `place` says where the piece starts: its first query, first key, first
+    `place` says where the shard starts: its first query, first key, first
     sequence and first query head, rows in the order that they are stored in.
     Keys are those `behind` rows before that, around the end of the sequence.
 
@@ -227,9 +227,9 @@ def Xf_DropoutOp : Xf_ModelOp<"dropout", [AttrSizedOperandSegments]> {
     %y = xf.dropout %x, %layer {probability = 0.1, stream = 2 : i32} : (tensor<4x64xf32>, i32) -> tensor<4x64xf32>
     ```
 
-    On a piece of a tensor of the shape `whole`, `at` says where in it the piece
+    On a shard of a tensor of the shape `whole`, `at` says where in it the shard
     starts, in each of the dims `dims`; `parts` says for each how it is stored
-    (kernels/reference/TensorPiece.h).
+    (kernels/reference/TensorShard.h).
 
     ```mlir
     %y = xf.dropout %x, %layer at(%o) {dims = array<i64: 0>, parts = array<i64: 0>, probability = 0.1, stream = 2 : i32, whole = array<i64: 8, 64>} : (tensor<4x64xf32>, i32, i32) -> tensor<4x64xf32>

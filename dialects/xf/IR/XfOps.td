@@ -10,7 +10,7 @@
 include "dialects/xf/IR/XfModelOps.td"
 include "dialects/xf/IR/XfExpertOps.td"
 include "dialects/xf/IR/XfGradientOps.td"
-include "dialects/xf/IR/XfPieceOps.td"
+include "dialects/xf/IR/XfShardOps.td"
 include "dialects/xf/IR/XfQuantizeOps.td"
 include "dialects/xf/IR/XfStepOps.td"
 

@@ -1,4 +1,4 @@
-//===- XfQuantizeOps.td - Numbers of 8 bits ----*- tablegen -*-===//
+//===- XfQuantizeOps.td - Numbers of 8 bits ----------------*- tablegen -*-===//
 //
 // Part of Hocket, under the Apache License v2.0.
 //
@@ -12,7 +12,7 @@ include "dialects/xf/IR/XfOpBase.td"
 def Xf_AmaxOp : Xf_Op<"amax"> {
   let summary = "the largest magnitude of a tensor";
   let description = [{
-    `result = max |input|`, of the whole tensor, wherever its pieces lie; not a
+    `result = max |input|`, of the whole tensor, wherever its shards lie; not a
     number if any element is none.
 
     ```mlir

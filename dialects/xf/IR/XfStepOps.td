@@ -1,4 +1,4 @@
-//===- XfStepOps.td - Variables, the optimizer and the step ---------*- tablegen -*-===//
+//===- XfStepOps.td - Variables, the optimizer and the step -*- tablegen -*-===//
 //
 // Part of Hocket, under the Apache License v2.0.
 //
@@ -26,8 +26,8 @@ def Xf_VariableOp : Xf_StateOp<"variable", [Symbol,
     `random_key` names the initialiser's random stream; `decay` says whether
     weight decay applies. The `role` of a parameter is what it does in the model;
     shardings follow it, and what belongs to a parameter is split as its role says.
-    Where each device holds a piece, `whole` is the type of
-    the tensor that the pieces make up.
+    Where each device holds a shard, `whole` is the type of
+    the tensor that the shards make up.
 
     ```mlir
     xf.variable @embedding.weight : tensor<512x64xf32> {decay, init = #xf.init<normal, 0.02>, kind = #xf.variable_kind<parameter>, role = #xf.parameter_role<embedding>}
@@ -46,7 +46,7 @@ def Xf_VariableOp : Xf_StateOp<"variable", [Symbol,
   let results = (outs );
   let assemblyFormat = [{ $sym_name `:` $type attr-dict }];
   let extraClassDeclaration = [{
-    /// The type of the tensor, of which a device may hold a piece.
+    /// The type of the tensor, of which a device may hold a shard.
     ::mlir::RankedTensorType getWholeType() {
       return ::llvm::cast<::mlir::RankedTensorType>(
           getWhole().value_or(getType()));

@@ -47,7 +47,7 @@ LogicalResult PadRowsOp::evaluate(EvaluationContext &, Tensors operands,
   return success();
 }
 
-/// What the sums of a product are times: its last operands are its scales.
+/// What the sums of a GEMM are times: its last operands are its scales.
 static double scaleOf(Tensors operands, size_t scales) {
   double scale = 1;
   for (const ReferenceTensor &one : operands.take_back(scales))

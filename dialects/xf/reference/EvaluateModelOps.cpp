@@ -87,7 +87,7 @@ LogicalResult NormOp::evaluate(EvaluationContext &, Tensors operands,
   return success();
 }
 
-/// The position of row `row` of what `op` makes, perhaps a piece.
+/// The position of row `row` of what `op` makes, perhaps a shard.
 template <typename OpT>
 static int64_t positionOf(OpT op, Tensors operands, int64_t row) {
   int64_t first = operands.empty() ? 0 : static_cast<int64_t>(operands[0][0]);
@@ -168,13 +168,13 @@ LogicalResult DropoutOp::evaluate(EvaluationContext &context, Tensors operands,
   SmallVector<int64_t> starts;
   for (const ReferenceTensor &start : operands.take_back(getAt().size()))
     starts.push_back(static_cast<int64_t>(start[0]));
-  kernels::PieceShape piece = pieceOf(*this);
+  kernels::ShardShape shard = shardOf(*this);
   int64_t elements = 1;
-  for (int64_t size : piece.whole)
+  for (int64_t size : shard.whole)
     elements *= size;
   for (int64_t i = 0; i < result.size(); ++i)
     result[i] *= context.keepScale(probability, stream, elements,
-                                   kernels::wholeElement(piece, starts, i));
+                                   kernels::wholeElement(shard, starts, i));
   results.push_back(std::move(result));
   return success();
 }

@@ -7,7 +7,7 @@
 /// \file
 /// Probabilities are recomputed from lse, tile by tile (Dao et al., 2022,
 /// algorithm 4), and every tile is used for all three gradients. Tiles are
-/// [query][key], which is what the products for dk and dv read; the one for dq
+/// [query][key], which is what the GEMMs for dk and dv read; the one for dq
 /// reads a transposed copy.
 ///
 //===----------------------------------------------------------------------===//
@@ -24,15 +24,15 @@ public:
       : args(args), s(args.shape), task(task), width(paddedDim(s)) {
     Scratch scratch{memory};
     int64_t keyRows = task.keyEnd - task.key + kBlock;
-    for (float **piece :
+    for (float **array :
          {&queryColumns, &queryRows, &outColumns, &outRows, &dq})
-      *piece = scratch.floats(task.chunk * width);
-    for (float **piece : {&dk, &dv})
-      *piece = scratch.floats(keyRows * width);
-    for (float **piece : {&keyColumns, &valueColumns, &keyRowsOfBlock})
-      *piece = scratch.floats(kBlock * width);
-    for (float **piece : {&p, &ds, &kept, &transposed})
-      *piece = scratch.floats(kBlock * kBlock);
+      *array = scratch.floats(task.chunk * width);
+    for (float **array : {&dk, &dv})
+      *array = scratch.floats(keyRows * width);
+    for (float **array : {&keyColumns, &valueColumns, &keyRowsOfBlock})
+      *array = scratch.floats(kBlock * width);
+    for (float **array : {&p, &ds, &kept, &transposed})
+      *array = scratch.floats(kBlock * kBlock);
     clear(dk, keyRows * width);
     clear(dv, keyRows * width);
   }

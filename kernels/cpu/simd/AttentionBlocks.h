@@ -27,14 +27,14 @@ constexpr int64_t kBlock = kAttentionBlock;
 
 constexpr float kInfinity = __builtin_inff();
 
-/// Hands out pieces of scratch, 64-byte aligned, with room for the vector
+/// Hands out parts of scratch, 64-byte aligned, with room for the vector
 /// that packPanel may write behind the last row.
 struct Scratch {
   std::byte *next;
   float *floats(int64_t n) {
-    auto *piece = reinterpret_cast<float *>(next);
+    auto *array = reinterpret_cast<float *>(next);
     next += attentionScratchBytes(n);
-    return piece;
+    return array;
   }
 };
 

@@ -9,7 +9,7 @@
 /// running maximum m and sum l per query, and the output is rescaled when the
 /// maximum rises. Scores are held transposed, [key][query], so that a query is
 /// a lane: maxima and sums need no horizontal step, and the tile is already
-/// what the product with V reads.
+/// what the GEMM with V reads.
 ///
 //===----------------------------------------------------------------------===//
 

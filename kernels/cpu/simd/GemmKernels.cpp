@@ -1,4 +1,4 @@
-//===- GemmKernels.cpp - One tile of a matrix product ---------------------===//
+//===- GemmKernels.cpp - One tile of a GEMM -------------------------------===//
 //
 // Part of Hocket, under the Apache License v2.0.
 //

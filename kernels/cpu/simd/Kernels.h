@@ -5,7 +5,7 @@
 //===----------------------------------------------------------------------===//
 ///
 /// \file
-/// The pieces of work that the sources of this folder do for one task, once
+/// The parts of the work that the sources of this folder do for one task, once
 /// per instruction set. The sources beside this folder cut an op into tasks
 /// and call the table of the instruction set they are asked for.
 ///

@@ -1,4 +1,4 @@
-//===- Microkernel.h - Products of small tiles ------------------*- C++ -*-===//
+//===- Microkernel.h - GEMMs of small tiles ---------------------*- C++ -*-===//
 //
 // Part of Hocket, under the Apache License v2.0.
 //
@@ -6,7 +6,7 @@
 ///
 /// \file
 /// C[rows, columns] (+)= A^T B for tiles that fit in registers: A is stored
-/// [k][lda] (a column of the product's left side is contiguous), B [k][ldb].
+/// [k][lda] (a column of the GEMM's left side is contiguous), B [k][ldb].
 /// One step of k loads kVectors vectors of B, broadcasts each row's element of
 /// A, and does rows * kVectors multiply-adds on as many accumulators: 14 x 32
 /// of the 32 registers of AVX-512, 6 x 16 of the 16 of AVX2.

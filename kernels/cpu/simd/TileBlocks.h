@@ -1,4 +1,4 @@
-//===- TileBlocks.h - Blocks of bf16 products on AMX ------------*- C++ -*-===//
+//===- TileBlocks.h - Blocks of bf16 GEMMs on AMX ---------------*- C++ -*-===//
 //
 // Part of Hocket, under the Apache License v2.0.
 //

@@ -5,7 +5,7 @@
 //===----------------------------------------------------------------------===//
 ///
 /// \file
-/// Communicators move pieces that follow each other in memory. A dim behind
+/// Communicators move shards that follow each other in memory. A dim behind
 /// others is brought into that order by a kernel, before or after.
 ///
 //===----------------------------------------------------------------------===//
@@ -45,11 +45,11 @@ public:
 
   int64_t deviceCount() const { return devices; }
 
-  /// [devices, shape of `piece`].
-  RankedTensorType stacked(RankedTensorType piece) const {
+  /// [devices, shape of `shard`].
+  RankedTensorType stacked(RankedTensorType shard) const {
     SmallVector<int64_t> shape{devices};
-    llvm::append_range(shape, piece.getShape());
-    return piece.clone(shape);
+    llvm::append_range(shape, shard.getShape());
+    return shard.clone(shape);
   }
 
   Value collective(StringRef kind, Value input, Type result) {
@@ -57,23 +57,23 @@ public:
         loc, result, builder.getStringAttr(kind), alone(input), axes, why);
   }
 
-  /// Pieces of dim `dim`, one a device, as one tensor.
-  Value gather(Value pieces, RankedTensorType piece, int64_t dim,
+  /// Shards of dim `dim`, one a device, as one tensor.
+  Value gather(Value shards, RankedTensorType shard, int64_t dim,
                RankedTensorType whole) {
-    Rows from(piece, dim), to(whole, dim);
-    // One row of pieces is in order already.
+    Rows from(shard, dim), to(whole, dim);
+    // One row of shards is in order already.
     if (from.outer == 1 && devices * from.width == to.width)
-      return builder.create<ViewOp>(loc, whole, pieces);
-    return move("gather_pieces", pieces, whole, from, to);
+      return builder.create<ViewOp>(loc, whole, shards);
+    return move("gather_shards", shards, whole, from, to);
   }
 
-  /// The reverse: a piece of dim `dim` for each device.
-  Value scatter(Value whole, int64_t dim, RankedTensorType piece) {
+  /// The reverse: a shard of dim `dim` for each device.
+  Value scatter(Value whole, int64_t dim, RankedTensorType shard) {
     auto type = cast<RankedTensorType>(whole.getType());
-    Rows from(type, dim), to(piece, dim);
+    Rows from(type, dim), to(shard, dim);
     if (from.outer == 1 && from.width == devices * to.width)
-      return builder.create<ViewOp>(loc, stacked(piece), whole);
-    return move("scatter_pieces", whole, stacked(piece), to, from);
+      return builder.create<ViewOp>(loc, stacked(shard), whole);
+    return move("scatter_shards", whole, stacked(shard), to, from);
   }
 
 private:
@@ -87,18 +87,18 @@ private:
     int64_t size = type.getNumElements();
     if (cast<RankedTensorType>(base.getType()).getNumElements() == size)
       return input;
-    Call call{"slice_piece", {input}, {type}, {dtypeOf(type), 1, size, size}};
+    Call call{"slice_shard", {input}, {type}, {dtypeOf(type), 1, size, size}};
     call.scalars = {builder.create<arith::ConstantIntOp>(loc, 0, 32)};
     return buildCall(builder, op, call).front();
   }
 
-  Value move(StringRef name, Value input, Type result, Rows piece, Rows whole) {
+  Value move(StringRef name, Value input, Type result, Rows shard, Rows whole) {
     return buildCall(builder, op,
                      {name,
                       {input},
                       {result},
-                      {dtypeOf(input.getType()), devices, piece.outer,
-                       piece.width, whole.width}})
+                      {dtypeOf(input.getType()), devices, shard.outer,
+                       shard.width, whole.width}})
         .front();
   }
 
@@ -129,18 +129,18 @@ Values lower(OpBuilder &builder, dist::ShiftOp op) {
 
 Values lower(OpBuilder &builder, dist::AllGatherOp op) {
   Exchange exchange(builder, op, op.getAxes(), op.getWhyAttr());
-  RankedTensorType piece = tensorOf(op.getInput());
-  Value pieces =
-      exchange.collective("all_gather", op.getInput(), exchange.stacked(piece));
+  RankedTensorType shard = tensorOf(op.getInput());
+  Value shards =
+      exchange.collective("all_gather", op.getInput(), exchange.stacked(shard));
   return {
-      exchange.gather(pieces, piece, op.getDim(), tensorOf(op.getResult()))};
+      exchange.gather(shards, shard, op.getDim(), tensorOf(op.getResult()))};
 }
 
 Values lower(OpBuilder &builder, dist::ReduceScatterOp op) {
   Exchange exchange(builder, op, op.getAxes(), op.getWhyAttr());
-  RankedTensorType piece = tensorOf(op.getResult());
-  Value pieces = exchange.scatter(op.getInput(), op.getDim(), piece);
-  return {exchange.collective("reduce_scatter", pieces, piece)};
+  RankedTensorType shard = tensorOf(op.getResult());
+  Value shards = exchange.scatter(op.getInput(), op.getDim(), shard);
+  return {exchange.collective("reduce_scatter", shards, shard)};
 }
 
 Values lower(OpBuilder &builder, dist::AllToAllOp op) {
@@ -150,23 +150,23 @@ Values lower(OpBuilder &builder, dist::AllToAllOp op) {
   SmallVector<int64_t> shape(tensorOf(op.getInput()).getShape());
   int64_t &split = shape[op.getSplit()];
   split = (split + exchange.deviceCount() - 1) / exchange.deviceCount();
-  RankedTensorType piece = tensorOf(op.getInput()).clone(shape);
-  Value pieces = exchange.scatter(op.getInput(), op.getSplit(), piece);
+  RankedTensorType shard = tensorOf(op.getInput()).clone(shape);
+  Value shards = exchange.scatter(op.getInput(), op.getSplit(), shard);
   Value received =
-      exchange.collective("all_to_all", pieces, exchange.stacked(piece));
-  return {exchange.gather(received, piece, op.getConcat(),
+      exchange.collective("all_to_all", shards, exchange.stacked(shard));
+  return {exchange.gather(received, shard, op.getConcat(),
                           tensorOf(op.getResult()))};
 }
 
 Values lower(OpBuilder &builder, dist::SliceOp op) {
   RankedTensorType whole = tensorOf(op.getInput());
-  RankedTensorType piece = tensorOf(op.getResult());
-  Rows from(whole, op.getDim()), to(piece, op.getDim());
+  RankedTensorType shard = tensorOf(op.getResult());
+  Rows from(whole, op.getDim()), to(shard, op.getDim());
   Value first = builder.create<PlaceOp>(op.getLoc(), builder.getI32Type(),
                                         op.getAxes(), to.width);
-  Call call{"slice_piece",
+  Call call{"slice_shard",
             {op.getInput()},
-            {piece},
+            {shard},
             {dtypeOf(whole), from.outer, to.width, from.width}};
   call.scalars = {first};
   return buildCall(builder, op, call);

@@ -87,9 +87,9 @@ Values lower(OpBuilder &builder, xf::GatedGradientOp op) {
 }
 
 Values lower(OpBuilder &builder, xf::DropoutOp op) {
-  ArrayRef<int64_t> whole = op.getWhole().value_or(ArrayRef<int64_t>()), piece;
+  ArrayRef<int64_t> whole = op.getWhole().value_or(ArrayRef<int64_t>()), shard;
   if (!whole.empty())
-    piece = cast<RankedTensorType>(op.getInput().getType()).getShape();
+    shard = cast<RankedTensorType>(op.getInput().getType()).getShape();
   return elementwise(
       builder, op, "dropout", op.getInput(),
       [&](ArrayRef<Scalar> in) -> SmallVector<Scalar> {
@@ -102,7 +102,7 @@ Values lower(OpBuilder &builder, xf::DropoutOp op) {
             b.getF32Type(), named ? numbers.front() : Value(),
             ArrayRef(numbers).drop_front(named ? 1 : 0),
             op.getProbabilityAttr(), op.getStreamAttr(),
-            b.getDenseI64ArrayAttr(piece), b.getDenseI64ArrayAttr(whole),
+            b.getDenseI64ArrayAttr(shard), b.getDenseI64ArrayAttr(whole),
             op.getDimsAttr(), op.getPartsAttr());
         return {in[0] * Scalar{&b, scale}};
       },

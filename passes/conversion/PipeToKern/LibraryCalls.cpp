@@ -82,7 +82,7 @@ Values lower(OpBuilder &builder, xf::EmbeddingOp op) {
             {dtypeOf(op.getTable().getType()), dtypeOf(result),
              elementsOf(op.getIds()), table.rows, table.cols}};
   if (op.getFirstRow()) {
-    call.op = "embedding_piece";
+    call.op = "embedding_shard";
     call.scalars = {op.getFirstRow()};
   }
   return buildCall(builder, op, call);
@@ -96,7 +96,7 @@ Values lower(OpBuilder &builder, xf::EmbeddingGradientOp op) {
             {dtypeOf(op.getGrad().getType()), elementsOf(op.getIds()),
              table.rows, table.cols}};
   if (op.getFirstRow()) {
-    call.op = "embedding_gradient_piece";
+    call.op = "embedding_gradient_shard";
     call.scalars = {op.getFirstRow()};
   }
   return buildCastCall(builder, op, call);
@@ -140,7 +140,7 @@ Values lower(OpBuilder &builder, xf::RopeTableOp op) {
             {type.getDimSize(0), 2 * static_cast<int64_t>(frequencies.size())},
             SmallVector<double>(frequencies)};
   if (op.getFirst() || op.getPart() > 0) {
-    call.op = "rope_table_piece";
+    call.op = "rope_table_shard";
     addRows(builder, op, call);
   }
   return buildCastCall(builder, op, call);
@@ -169,9 +169,9 @@ Values lower(OpBuilder &builder, xf::RopeOp op) {
 // Attention
 //===----------------------------------------------------------------------===//
 
-/// Makes a call of attention that of a piece; the stream stays last.
+/// Makes a call of attention that of a shard; the stream stays last.
 template <typename OpTy>
-static void makePiece(OpTy op, int64_t keys, Call &call) {
+static void makeShard(OpTy op, int64_t keys, Call &call) {
   call.scalars.assign(op.getPlace().begin(), op.getPlace().end());
   call.integers.insert(call.integers.end() - 1,
                        {keys, (*op.getWhole())[1], (*op.getWhole())[2],
@@ -182,7 +182,7 @@ static void makePiece(OpTy op, int64_t keys, Call &call) {
 /// What forward and backward share. Elements are drawn from `[B, n, S, S]`;
 /// the last integer is the stream without its instance.
 template <typename OpTy>
-static Call attentionCall(StringRef name, StringRef pieceName, OpTy op) {
+static Call attentionCall(StringRef name, StringRef shardName, OpTy op) {
   auto query = cast<RankedTensorType>(op.getQuery().getType());
   auto key = cast<RankedTensorType>(op.getKey().getType());
   int64_t batch = query.getDimSize(0), sequence = query.getDimSize(1),
@@ -204,8 +204,8 @@ static Call attentionCall(StringRef name, StringRef pieceName, OpTy op) {
   call.stream = op.getStream();
   call.randomElements = batch * heads * sequence * sequence;
   if (auto whole = op.getWhole()) {
-    call.op = pieceName;
-    makePiece(op, key.getDimSize(1), call);
+    call.op = shardName;
+    makeShard(op, key.getDimSize(1), call);
     call.randomElements = (*whole)[0] * (*whole)[1] * (*whole)[2] * (*whole)[2];
   }
   if (op.getDropout().isZero())
@@ -214,7 +214,7 @@ static Call attentionCall(StringRef name, StringRef pieceName, OpTy op) {
 }
 
 Values lower(OpBuilder &builder, xf::AttentionOp op) {
-  Call call = attentionCall("attention_forward", "attention_forward_piece", op);
+  Call call = attentionCall("attention_forward", "attention_forward_shard", op);
   call.operands = {op.getQuery(), op.getKey(), op.getValue()};
   call.results = {op.getResult().getType(), f32Of(op.getLse().getType())};
   return buildCastCall(builder, op, call);
@@ -222,7 +222,7 @@ Values lower(OpBuilder &builder, xf::AttentionOp op) {
 
 Values lower(OpBuilder &builder, xf::AttentionGradientOp op) {
   Call call =
-      attentionCall("attention_backward", "attention_backward_piece", op);
+      attentionCall("attention_backward", "attention_backward_shard", op);
   call.operands = {op.getQuery(),
                    op.getKey(),
                    op.getValue(),
@@ -249,8 +249,8 @@ Values lower(OpBuilder &builder, xf::MergeAttentionOp op) {
 // Loss and norm
 //===----------------------------------------------------------------------===//
 
-/// Makes the call of a gradient that of a piece of the logits.
-static void makePiece(OpBuilder &builder, xf::CrossEntropyGradientOp op,
+/// Makes the call of a gradient that of a shard of the logits.
+static void makeShard(OpBuilder &builder, xf::CrossEntropyGradientOp op,
                       Call &call) {
   Location loc = op.getLoc();
   Value count = op.getCount();
@@ -262,7 +262,7 @@ static void makePiece(OpBuilder &builder, xf::CrossEntropyGradientOp op,
                        {scalar},
                        {elementsOf(op.getLabels())}})[0];
   }
-  call.op = "cross_entropy_backward_piece";
+  call.op = "cross_entropy_backward_shard";
   call.operands.push_back(f32Value(builder, loc, count));
   call.scalars = {orZero(builder, loc, op.getFirstColumn())};
 }
@@ -290,7 +290,7 @@ Values lower(OpBuilder &builder, xf::CrossEntropyGradientOp op) {
              static_cast<int64_t>(op.getValidVocab())}};
   call.inPlace = {0};
   if (op.getCount() || op.getFirstColumn())
-    makePiece(builder, op, call);
+    makeShard(builder, op, call);
   return buildCastCall(builder, op, call);
 }
 

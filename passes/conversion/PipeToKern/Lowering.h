@@ -50,7 +50,7 @@ Values lower(mlir::OpBuilder &builder, xf::BiasCorrectionOp op);
 Values lower(mlir::OpBuilder &builder, xf::AdvanceStepOp op);
 Values lower(mlir::OpBuilder &builder, xf::LossScaleUpdateOp op);
 
-// Products.cpp: matrix products.
+// Gemms.cpp: GEMMs.
 Values lower(mlir::OpBuilder &builder, xf::LinearOp op);
 Values lower(mlir::OpBuilder &builder, xf::LinearInputGradientOp op);
 Values lower(mlir::OpBuilder &builder, xf::LinearWeightGradientOp op);

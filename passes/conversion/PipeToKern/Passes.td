@@ -13,7 +13,7 @@ def ConvertPipeToKern : Pass<"convert-pipe-to-kern", "::mlir::ModuleOp"> {
   let summary = "turns ops of the model into kernels";
   let description = [{
     Every op of the model becomes a fused region with that op's formula
-    (`kern.rows`, `kern.columns`), a matrix product (`kern.gemm`), a call of a
+    (`kern.rows`, `kern.columns`), a GEMM (`kern.gemm`), a call of a
     hand-written kernel (`kern.library`) or a view. Variables, reads and writes
     become their counterparts and `xf.training` the module's attribute
     `kern.training`. `pipe.fragment` becomes the attribute `kern.fragment` of

@@ -83,7 +83,7 @@ LogicalResult checkKernels(Operation *op) {
 
 struct ConvertPipeToKern
     : hocket::impl::ConvertPipeToKernBase<ConvertPipeToKern> {
-  /// `kern.mesh` of the module, and `kern.axes` of arguments in pieces: by dim
+  /// `kern.mesh` of the module, and `kern.axes` of arguments in shards: by dim
   /// the axes that split them. `kern.part` of the module: the rows of the parts
   /// that their last dim is stored in (`part` of xf.attention).
   void describeDevices() {

@@ -6,7 +6,7 @@
 ///
 /// \file
 /// The conversion of scheduled fragments of a model to fused regions, matrix
-/// products and library calls.
+/// GEMMs and library calls.
 ///
 //===----------------------------------------------------------------------===//
 

@@ -38,7 +38,7 @@ public:
   int64_t ranks(llvm::StringRef axis) const;
 
   /// Puts the sub-axes of `axis` in its place and returns them: it alone, by
-  /// its name, where it is in one piece. Reports a cut that is not even (D20).
+  /// its name, where it is whole. Reports a cut that is not even (D20).
   mlir::FailureOr<llvm::SmallVector<NamedSubAxis>> cut(llvm::StringRef axis,
                                                        const AxisCut &cut);
 

@@ -76,7 +76,7 @@ public:
   Sharding batch() const;
   Sharding stream() const;
 
-  /// Whether a gradient is kept in the pieces of the optimizer's state.
+  /// Whether a gradient is kept in the shards of the optimizer's state.
   bool scattersGradients() const { return plan.zeroStage >= 2; }
 
 private:

@@ -168,11 +168,11 @@ StatusOr<size_t> Exporter::leafNode(const std::string &name,
   std::vector<Ways> &results = gives.emplace_back(1);
   for (const OpSharding &strategy : strategies) {
     results[0].push_back(strategy.of(rule.results[0]));
-    int64_t pieces = 1;
+    int64_t shards = 1;
     for (const Axes &split : strategy.factors)
-      pieces *= mesh.product(split);
+      shards *= mesh.product(split);
     node.costs.push_back(0);
-    node.usages.push_back(bytes / pieces);
+    node.usages.push_back(bytes / shards);
     node.labels.push_back(splitText(results[0].back()));
   }
   return problem.nodes.size() - 1;

@@ -25,9 +25,9 @@ public:
   /// `mesh` and `system` outlive it.
   StrategyTimes(MeshOp op, const Mesh &mesh, const cluster::System &system);
 
-  /// Its share of the op's work at the speed of the system's products, or the
+  /// Its share of the op's work at the speed of the system's GEMMs, or the
   /// bytes of its operands and results at that of its memory, whichever takes
-  /// longer. Thin pieces are not slower than wide ones.
+  /// longer. Thin shards are not slower than wide ones.
   int64_t op(mlir::Operation *op, const xf::FactorRule &rule,
              const OpSharding &strategy) const;
 

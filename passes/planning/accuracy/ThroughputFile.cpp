@@ -294,7 +294,7 @@ Status readPublished(RowNumbers &cells, ThroughputRow row,
   if (row.skipped.empty() && !cells.has("gpus"))
     row.skipped = "the number of devices is not told";
   if (row.skipped.empty() && cells.text("precision").find('4') == 5)
-    row.skipped = "4-bit products are not priced";
+    row.skipped = "4-bit GEMMs are not priced";
   borrow(cells, row, rows);
   if (row.skipped.empty())
     readQuantity(cells, row);

@@ -23,10 +23,10 @@ ProgramSample planning::predictedStep(const cluster::System &system,
   Work forward = stages.chunks[0].forward * microbatches,
        backward = stages.chunks[0].backward * microbatches;
   ProgramSample result = program;
-  result.products = forward.products + backward.products;
+  result.gemms = forward.gemms + backward.gemms;
   result.attention = forward.attention;
   result.attentionBackward = backward.attention;
-  result.memory = forward.seconds() + backward.seconds() - result.products -
+  result.memory = forward.seconds() + backward.seconds() - result.gemms -
                   forward.attention - backward.attention;
   result.update = afterPasses(problem, program.plan, stages)[0].seconds();
   result.outside = system.software().step_seconds();
@@ -71,9 +71,9 @@ void planning::correctByPrograms(const std::vector<ProgramSample> &programs,
   software.set_kernel_seconds(software.kernel_seconds() * memory);
   software.set_update_bytes(software.update_bytes() *
                             share(&ProgramSample::update));
-  double products = share(&ProgramSample::products);
-  device.set_peak_32bit(device.peak_32bit() / products);
-  device.set_peak_16bit(device.peak_16bit() / products);
+  double gemms = share(&ProgramSample::gemms);
+  device.set_peak_32bit(device.peak_32bit() / gemms);
+  device.set_peak_16bit(device.peak_16bit() / gemms);
   constexpr double least = 1e-3;
   software.set_attention(std::clamp(
       software.attention() / share(&ProgramSample::attention), least, 1.0));

@@ -73,7 +73,7 @@ public:
 private:
   Status check() const;
   void fillConstants();
-  void fitProducts();
+  void fitGemms();
   void fitMemory();
   void fitAttention();
   void fitLink();
@@ -114,10 +114,10 @@ Status SystemFit::check() const {
                         [](const auto &sample) { return isTimed(sample); });
   };
   for (int64_t bits : {16, 32})
-    if (std::none_of(measured.products.begin(), measured.products.end(),
+    if (std::none_of(measured.gemms.begin(), measured.gemms.end(),
                      [&](const auto &sample) { return sample.bits == bits; }))
-      return wrong(bits == 16 ? "products of 16 bits" : "products of 32 bits");
-  if (bad(measured.products))
+      return wrong(bits == 16 ? "GEMMs of 16 bits" : "GEMMs of 32 bits");
+  if (bad(measured.gemms))
     return wrong("products");
   if (bad(measured.moves))
     return wrong("memory");
@@ -158,13 +158,12 @@ void SystemFit::fillConstants() {
   software.set_step_seconds(0);
 }
 
-void SystemFit::fitProducts() {
+void SystemFit::fitGemms() {
   RampFit fits[2];
-  for (size_t i = 0; i < measured.products.size(); ++i) {
-    const auto &[product, bits, seconds] = measured.products[i];
+  for (size_t i = 0; i < measured.gemms.size(); ++i) {
+    const auto &[gemm, bits, seconds] = measured.gemms[i];
     if (isFitted(i))
-      fits[bits == 16].add(product.flops(),
-                           1 / product.m + 1 / product.n + 1 / product.k,
+      fits[bits == 16].add(gemm.flops(), 1 / gemm.m + 1 / gemm.n + 1 / gemm.k,
                            seconds);
   }
   constexpr double most = 4096;
@@ -251,9 +250,9 @@ void SystemFit::judge(const char *kind, const Samples &samples,
 
 void SystemFit::judgeKernels() {
   cluster::OpTimes wide(system, 32), narrow(system, 16);
-  judge("products", measured.products, [&](const ProductSample &sample) {
+  judge("products", measured.gemms, [&](const GemmSample &sample) {
     const cluster::OpTimes &times = sample.bits == 16 ? narrow : wide;
-    return std::pair(times.product(sample.product), sample.seconds);
+    return std::pair(times.gemm(sample.gemm), sample.seconds);
   });
   judge("memory", measured.moves, [&](const MemorySample &sample) {
     return std::pair(wide.memory(sample.bytes), sample.seconds);
@@ -284,7 +283,7 @@ void SystemFit::setSpread() {
 Status SystemFit::run(FittedSystem &result) {
   HOCKET_RETURN_IF_ERROR(check());
   fillConstants();
-  fitProducts();
+  fitGemms();
   fitMemory();
   fitAttention();
   fitLink();

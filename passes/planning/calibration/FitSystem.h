@@ -9,7 +9,7 @@
 /// measured: the mean of |log(predicted / measured)| is least, over the 1st,
 /// 3rd, 5th, ... sample of each kind; the others tell how good that is.
 ///
-/// Peaks are those that products reach as they grow (so that `gemm` is 1), the
+/// Peaks are those that GEMMs reach as they grow (so that `gemm` is 1), the
 /// memory's bandwidth is what large kernels reach (`memory` is 1). What was not
 /// measured has a value that changes nothing: there is no network beside the
 /// node's link, and nothing is hidden.

@@ -16,8 +16,8 @@
 
 namespace hocket::planning {
 
-struct ProductSample {
-  cluster::Product product;
+struct GemmSample {
+  cluster::Gemm gemm;
   int64_t bits = 32; ///< Of its operands.
   double seconds = 0;
 };
@@ -47,7 +47,7 @@ struct ProgramSample {
   ModelShape model;
   StepShape step;
   ParallelPlan plan;
-  double products = 0;
+  double gemms = 0;
   double attention = 0; ///< Forward.
   double attentionBackward = 0;
   double memory = 0; ///< All other kernels of the passes.
@@ -55,10 +55,10 @@ struct ProgramSample {
   double outside = 0; ///< What is left of the step.
 
   double seconds() const {
-    return products + attention + attentionBackward + memory + update + outside;
+    return gemms + attention + attentionBackward + memory + update + outside;
   }
 };
-inline constexpr std::array kProgramKinds = {&ProgramSample::products,
+inline constexpr std::array kProgramKinds = {&ProgramSample::gemms,
                                              &ProgramSample::attention,
                                              &ProgramSample::attentionBackward,
                                              &ProgramSample::memory,
@@ -72,7 +72,7 @@ struct DeviceMeasurements {
   int64_t memoryBytes = 0;
   int64_t ranks = 1;  ///< Of the run that is described.
   int64_t atOnce = 1; ///< Of them, as many as have cores of their own.
-  std::vector<ProductSample> products;
+  std::vector<GemmSample> gemms;
   std::vector<MemorySample> moves;
   std::vector<AttentionSample> attentions;
   std::vector<GatherSample> gathers;   ///< None of one rank.

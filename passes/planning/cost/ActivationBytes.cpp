@@ -21,7 +21,7 @@ ActivationBytes::ActivationBytes(const ModelShape &model, const StepShape &step,
       tp(double(plan.tp)), whole(plan.sequenceParallel ? tokens / tp : tokens),
       element(step.elementBits == 32 ? 4 : 2) {}
 
-/// The norm's input, the products' input, query, key, value, the projection's
+/// The norm's input, the GEMMs' input, query, key, value, the projection's
 /// input and a mask of dropout; scores, their softmax and its mask.
 double ActivationBytes::attention(Recompute recompute) const {
   double q = double(model.heads * model.headDim) / tp;
@@ -36,7 +36,7 @@ double ActivationBytes::attention(Recompute recompute) const {
   return rows + heads + scores * (2 * element + 1);
 }
 
-/// The norm's and the first product's input, a mask; what the activation reads
+/// The norm's and the first GEMM's input, a mask; what the activation reads
 /// and writes.
 double ActivationBytes::mlp(double width) const {
   double rows = whole * double(model.hidden) * (2 * element + mask());
@@ -127,7 +127,7 @@ int64_t ActivationBytes::ofInputsAgain(int64_t dense, int64_t experts) const {
                                   : bytes);
 }
 
-/// The inputs of products: two norms, attention's result, the activation's.
+/// The inputs of GEMMs: two norms, attention's result, the activation's.
 int64_t ActivationBytes::weightInputs(int64_t dense, int64_t experts) const {
   double q = double(model.heads * model.headDim) / tp;
   double own = 2 * whole * double(model.hidden) + tokens * q;
@@ -139,7 +139,7 @@ int64_t ActivationBytes::weightInputs(int64_t dense, int64_t experts) const {
                                  double(experts) * (own + routed)));
 }
 
-/// Of what products make; of those that end on the stream, gathered.
+/// Of what GEMMs make; of those that end on the stream, gathered.
 int64_t ActivationBytes::ofWeightGradients(int64_t dense,
                                            int64_t experts) const {
   double q = double(model.heads * model.headDim) / tp;

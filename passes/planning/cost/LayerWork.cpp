@@ -12,7 +12,7 @@ using namespace hocket;
 using namespace hocket::planning;
 
 Work &Work::operator+=(const Work &other) {
-  products += other.products;
+  gemms += other.gemms;
   attention += other.attention;
   memory += other.memory;
   gaps += other.gaps;
@@ -24,8 +24,8 @@ Work &Work::operator+=(const Work &other) {
 }
 
 Work Work::operator*(double times) const {
-  return {products * times, attention * times, memory * times, gaps * times,
-          tensor * times,   context * times,   expert * times, host * times};
+  return {gemms * times,  attention * times, memory * times, gaps * times,
+          tensor * times, context * times,   expert * times, host * times};
 }
 
 double PassWork::backwardSeconds() const {
@@ -52,7 +52,7 @@ public:
   /// Norm, query/key/value, attention, projection, dropout and residual.
   void attentionBlock();
   void denseBlock(double ffn);
-  /// All of it but its last product, and what brings that one's sums together.
+  /// All of it but its last GEMM, and what brings that one's sums together.
   void denseInside(double ffn);
   void expertBlock();
   void embedding();
@@ -62,22 +62,22 @@ public:
   PassWork result() const { return work; }
 
 private:
-  void product(const cluster::Product &product);
+  void gemm(const cluster::Gemm &gemm);
   /// One that compiled programs never compute in 8 bits.
-  void wideProduct(const cluster::Product &product);
-  void addProduct(double seconds);
+  void wideGemm(const cluster::Gemm &gemm);
+  void addGemm(double seconds);
   /// Tensors that are quantized, and what they have together.
   struct Quantized {
     double elements, tensors;
   };
-  /// Where products have factors of 8 bits, what making these takes: forward
+  /// Where GEMMs have operands of 8 bits, what making these takes: forward
   /// `factors`, backward `gradients`.
   void quantize(Quantized factors, Quantized gradients);
   void moved(double forwardBytes, double backwardBytes, int ops);
   void unfusedAttention(double span);
   void fusedAttention(double span);
   void attention();
-  /// What brings a row-parallel product's sums together, forward, and the
+  /// What brings a row-parallel GEMM's sums together, forward, and the
   /// gradient of a column-parallel one's input, backward.
   void tensorCollective();
   void contextCollective();
@@ -103,16 +103,14 @@ private:
   PassWork work;
 };
 
-void LayerPricer::product(const cluster::Product &product) {
-  addProduct(times.product(product));
-}
+void LayerPricer::gemm(const cluster::Gemm &gemm) { addGemm(times.gemm(gemm)); }
 
-void LayerPricer::wideProduct(const cluster::Product &product) {
-  addProduct(compiled ? times.product16(product) : times.product(product));
+void LayerPricer::wideGemm(const cluster::Gemm &gemm) {
+  addGemm(compiled ? times.gemm16(gemm) : times.gemm(gemm));
 }
 
 /// Of each tensor the largest magnitude is found, beside what makes the tensor,
-/// brought together between all that hold pieces, and then the tensor is read
+/// brought together between all that hold shards, and then the tensor is read
 /// and written as bytes.
 void LayerPricer::quantize(Quantized factors, Quantized gradients) {
   if (!compiled || step.elementBits != 8)
@@ -131,9 +129,9 @@ void LayerPricer::quantize(Quantized factors, Quantized gradients) {
   }
 }
 
-void LayerPricer::addProduct(double seconds) {
-  work.forward.products += seconds;
-  work.backward.products += 2 * seconds;
+void LayerPricer::addGemm(double seconds) {
+  work.forward.gemms += seconds;
+  work.backward.gemms += 2 * seconds;
   launch(work.forward, 1);
   launch(work.backward, 2);
 }
@@ -170,13 +168,13 @@ void LayerPricer::contextCollective() {
   work.backward.host += 2 * times.software().host_collective_seconds();
 }
 
-/// Two products a head, and a softmax that reads and writes the scores.
+/// Two GEMMs a head, and a softmax that reads and writes the scores.
 void LayerPricer::unfusedAttention(double span) {
   double length = double(step.sequence), dim = double(model.headDim);
   double heads = double(plan.microBatch) * double(model.heads) / tp;
   double rows = length / double(plan.cp);
-  double seconds = times.product16({rows, span, dim, heads}) +
-                   times.product16({rows, dim, span, heads});
+  double seconds = times.gemm16({rows, span, dim, heads}) +
+                   times.gemm16({rows, dim, span, heads});
   double bytes = element * heads * rows * span;
   Work forward, backward;
   forward.attention = seconds + times.memory(4.5 * bytes);
@@ -187,7 +185,7 @@ void LayerPricer::unfusedAttention(double span) {
   work.backward += backward;
 }
 
-/// Forward two products of half of the square; backward five.
+/// Forward two GEMMs of half of the square; backward five.
 void LayerPricer::fusedAttention(double span) {
   double width = double(model.heads * model.headDim) / tp;
   double square = model.window ? span : span / 2;
@@ -213,10 +211,10 @@ void LayerPricer::attentionBlock() {
   double q = double(model.heads * model.headDim) / tp;
   double groups = std::max(1.0, double(model.kvHeads) / tp);
   double kv = groups * double(model.headDim);
-  product({tokens, q + 2 * kv, hidden});
+  gemm({tokens, q + 2 * kv, hidden});
   contextCollective();
   attention();
-  product({tokens, hidden, q});
+  gemm({tokens, hidden, q});
   quantize({tokens * (hidden + q), 2}, {tokens * (q + 2 * kv + hidden), 4});
   tensorCollective();
   // Norm: reads and writes. Bias, dropout and residual: two reads, one write
@@ -228,14 +226,14 @@ void LayerPricer::attentionBlock() {
 
 void LayerPricer::denseBlock(double ffn) {
   denseInside(ffn);
-  product({tokens, hidden, ffn / tp});
+  gemm({tokens, hidden, ffn / tp});
   quantize({tokens * ffn / tp, 1}, {tokens * hidden, 1});
   tensorCollective();
 }
 
 void LayerPricer::denseInside(double ffn) {
   double local = ffn / tp, up = model.gated ? 2 * local : local;
-  product({tokens, up, hidden});
+  gemm({tokens, up, hidden});
   quantize({tokens * hidden, 1}, {tokens * up, model.gated ? 2.0 : 1.0});
   double row = element * whole * hidden, wide = element * tokens * (up + local);
   moved(5.5 * row + wide, 8 * row + 2 * wide, 4);
@@ -244,7 +242,7 @@ void LayerPricer::denseInside(double ffn) {
 void LayerPricer::expertBlock() {
   double topK = double(model.topK), expertTp = double(plan.expertTp);
   double row = element * whole * hidden;
-  wideProduct({whole, double(model.experts), hidden});
+  wideGemm({whole, double(model.experts), hidden});
   moved(5.5 * row, 8 * row, 8);
   // Each rank's tokens go to topK experts; a rank has experts / ep of them.
   double routed = tokens * topK / tp;
@@ -252,8 +250,8 @@ void LayerPricer::expertBlock() {
   double each = routed * expertTp / local;
   double ffn = double(model.expertFfn) / expertTp;
   double up = model.gated ? 2 * ffn : ffn;
-  wideProduct({each, up, hidden, local});
-  wideProduct({each, hidden, ffn, local});
+  wideGemm({each, up, hidden, local});
+  wideGemm({each, hidden, ffn, local});
   double bytes = element * routed * hidden,
          wide = element * each * local * (up + ffn);
   moved(4 * bytes + wide, 6 * bytes + 2 * wide, 6);
@@ -296,7 +294,7 @@ void LayerPricer::modules(RecomputeModules modules, bool experts) {
       experts ? RecomputeModule::SharedExperts : RecomputeModule::Mlp;
   double ffn = double(experts ? model.sharedFfn : model.ffn) / tp;
   if (modules.has(dense) && ffn > 0)
-    product({tokens, up * ffn, hidden});
+    gemm({tokens, up * ffn, hidden});
   if (modules.intersects({RecomputeModule::Activation, dense})) {
     bytes += element * (up + 1) * ffn * tokens;
     ++ops;
@@ -305,8 +303,8 @@ void LayerPricer::modules(RecomputeModules modules, bool experts) {
   if (experts && modules.has(RecomputeModule::Moe)) {
     double local = double(model.experts) / double(plan.ep);
     double each = routed * double(plan.expertTp) / local;
-    wideProduct({each, up * double(model.expertFfn) / double(plan.expertTp),
-                 hidden, local});
+    wideGemm({each, up * double(model.expertFfn) / double(plan.expertTp),
+              hidden, local});
   }
   if (experts && modules.intersects({RecomputeModule::Activation,
                                      RecomputeModule::MoeActivation,
@@ -326,7 +324,7 @@ void LayerPricer::embedding() {
 void LayerPricer::head() {
   double vocab = double(model.vocab) / tp;
   double row = element * whole * hidden;
-  wideProduct({tokens, vocab, hidden});
+  wideGemm({tokens, vocab, hidden});
   // The loss works in 32 bits: the logits are widened, their largest, the sum
   // of exponentials and the label's are found, and the gradient written.
   double logits = 4 * tokens * vocab;

@@ -6,8 +6,8 @@
 ///
 /// \file
 /// What one rank spends on one microbatch of a layer, of the embedding, and of
-/// the head with the loss: every product with its local shape, and the rest as
-/// bytes moved. The backward pass of a product is two products of the same
+/// the head with the loss: every GEMM with its local shape, and the rest as
+/// bytes moved. The backward pass of a GEMM is two GEMMs of the same
 /// size.
 ///
 //===----------------------------------------------------------------------===//
@@ -23,7 +23,7 @@ namespace hocket::planning {
 /// Seconds of a pass, by what they are spent on. The device's parts follow one
 /// another; the host's time runs beside them, and the longer one counts.
 struct Work {
-  double products = 0;  ///< Matrix products.
+  double gemms = 0;     ///< Matrix multiplications.
   double attention = 0; ///< Scores, softmax and what they weigh.
   double memory = 0;    ///< Kernels that move data.
   double gaps = 0;      ///< Between kernels.
@@ -33,7 +33,7 @@ struct Work {
   double host = 0;      ///< To launch all of it.
 
   double device() const {
-    return products + attention + memory + gaps + tensor + context + expert;
+    return gemms + attention + memory + gaps + tensor + context + expert;
   }
   double seconds() const { return device() > host ? device() : host; }
 

@@ -53,16 +53,16 @@ static double flops(const ModelShape &model, const StepShape &step,
   double expertLayers = double(model.expertLayers());
   double dense = (double(model.layers) - expertLayers) * double(model.ffn);
   double routed = double(model.topK * model.expertFfn + model.sharedFfn);
-  double products = double(model.layers) * model.attentionParameters() +
-                    h * f * (dense + expertLayers * routed) +
-                    expertLayers * h * double(model.experts) +
-                    h * double(model.vocab);
+  double gemms = double(model.layers) * model.attentionParameters() +
+                 h * f * (dense + expertLayers * routed) +
+                 expertLayers * h * double(model.experts) +
+                 h * double(model.vocab);
   double span = model.window ? std::min<double>(double(model.window),
                                                 double(step.sequence))
                              : double(step.sequence);
   double scores = tokens * span * double(model.layers) *
                   double(model.heads * model.headDim);
-  return 6 * tokens * products + square * scores;
+  return 6 * tokens * gemms + square * scores;
 }
 
 double planning::modelFlops(const ModelShape &model, const StepShape &step) {

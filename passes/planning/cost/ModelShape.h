@@ -66,7 +66,7 @@ struct ModelShape {
 struct StepShape {
   int64_t sequence = 1;     ///< Tokens.
   int64_t globalBatch = 1;  ///< Sequences of a step.
-  int64_t elementBits = 16; ///< Of weights' products: 32, 16 or 8.
+  int64_t elementBits = 16; ///< Of weights' GEMMs: 32, 16 or 8.
 
   double tokens() const { return double(sequence) * double(globalBatch); }
 };

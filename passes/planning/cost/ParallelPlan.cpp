@@ -323,9 +323,9 @@ Status planning::checkPlan(const ParallelPlan &plan, const ModelShape &model,
   HOCKET_RETURN_IF_ERROR(checkStages(plan, model));
   HOCKET_RETURN_IF_ERROR(checkExperts(plan, model));
   HOCKET_RETURN_IF_ERROR(checkOffload(plan));
-  int64_t pieces = plan.cp * (plan.sequenceParallel ? plan.tp : 1);
+  int64_t shards = plan.cp * (plan.sequenceParallel ? plan.tp : 1);
   HOCKET_RETURN_IF_ERROR(divides(plan.sequenceParallel ? "cp * tp" : "cp",
-                                 pieces, "the sequence's tokens",
+                                 shards, "the sequence's tokens",
                                  step.sequence));
   return divides("dp * mbs", plan.dp * plan.microBatch, "the global batch",
                  step.globalBatch);

@@ -23,7 +23,7 @@ struct RankParameters {
   double all() const { return dense + experts; }
 };
 
-/// Bytes of a parameter's copies: read by products, gradient, and the rest.
+/// Bytes of a parameter's copies: read by GEMMs, gradient, and the rest.
 std::array<double, 3> bytesOfParameter(const StepShape &step);
 
 /// Of every pipeline rank; the ranks of one stage hold as many each.

@@ -40,7 +40,7 @@ static ChunkCost chunkCost(const PassWork &work, double blocked, double moved,
                            bool split) {
   double forward = std::max(work.forward.seconds(), moved) + blocked;
   double backward = std::max(work.backwardSeconds(), moved) + blocked;
-  double weight = split ? work.backward.products / 2 : 0;
+  double weight = split ? work.backward.gemms / 2 : 0;
   ChunkCost cost;
   cost.forward = std::round(forward * 1e9);
   cost.weight = std::round(weight * 1e9);
@@ -57,7 +57,7 @@ PartWork planning::partWork(const CostProblem &problem,
   const ModelShape &model = problem.model;
   cluster::System system = problem.system;
   // Programs that Hocket compiles have few of a layer's collectives beside its
-  // products.
+  // GEMMs.
   if (problem.compiled)
     system.mutable_software()->set_tensor_overlap(0);
   cluster::OpTimes times(system, problem.step.elementBits);

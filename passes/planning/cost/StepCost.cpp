@@ -61,7 +61,7 @@ static void addPasses(const PassWork &work, double times, StepCost &cost) {
   auto add = [&](TimeItem item, double seconds) {
     cost[item] += wholeNanoseconds(times * seconds);
   };
-  add(TimeItem::Products, both.products);
+  add(TimeItem::Gemms, both.gemms);
   add(TimeItem::Attention, both.attention);
   add(TimeItem::Memory, both.memory);
   add(TimeItem::Gaps, both.gaps);

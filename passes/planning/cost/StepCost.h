@@ -28,7 +28,7 @@ namespace hocket::planning {
 
 /// What a step's time goes into, on the pipeline rank that works the longest.
 enum class TimeItem : uint8_t {
-  Products,  ///< Matrix products.
+  Gemms,     ///< Matrix multiplications.
   Attention, ///< Scores, softmax and what they weigh.
   Memory,    ///< Kernels that move data.
   Gaps,      ///< Between kernels.
@@ -49,7 +49,7 @@ inline constexpr size_t kTimeItems = 16;
 
 /// What a rank's memory holds at the step's peak.
 enum class MemoryItem : uint8_t {
-  Parameters,  ///< As products read them.
+  Parameters,  ///< As GEMMs read them.
   Gradients,   ///< Accumulated.
   Optimizer,   ///< Master weights and moments.
   Activations, ///< Of the microbatches in flight.

@@ -91,11 +91,11 @@ public:
   /// Whether all communicators of groups are on a device (isOnDevice()), whose
   /// events order what they do.
   virtual bool isOnDevice() const { return false; }
-  /// Where the device records what is issued to its streams
-  /// (Device::beginRecording()), by all ranks alike: around that, with room for
-  /// so many collectives and exchanges; the recording's number here.
-  virtual StatusOr<unsigned> beginRecording(size_t) { return 0U; }
-  virtual void endRecording() {}
+  /// Where the device captures what is issued to its streams
+  /// (Device::beginCapture()), by all ranks alike: around that, with room for
+  /// so many collectives and exchanges; the graph's number here.
+  virtual StatusOr<unsigned> beginCapture(size_t) { return 0U; }
+  virtual void endCapture() {}
   /// It is about to be replayed, and nothing is under way.
   virtual void replaying(unsigned) {}
 

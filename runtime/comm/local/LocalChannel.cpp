@@ -56,7 +56,7 @@ Status LocalChannel::call(unsigned place, const CollectiveCall &call,
   }
   if (generation == mine) {
     work(lock);
-    // Others are at their last pieces, which nothing can stop.
+    // Others are at their last chunks, which nothing can stop.
     changed.wait(lock, [&] { return generation != mine; });
   }
   return outcome[mine % 2];
@@ -64,24 +64,24 @@ Status LocalChannel::call(unsigned place, const CollectiveCall &call,
 
 bool LocalChannel::isLarge() const {
   uint64_t elements = 0;
-  for (const CollectivePiece &piece : pieces)
-    elements += piece.end - piece.begin;
+  for (const CollectiveChunk &chunk : chunks)
+    elements += chunk.end - chunk.begin;
   uint64_t each =
       calls[0].op == Op::AllReduce || calls[0].op == Op::ReduceScatter
           ? members.size()
           : 1;
-  return pieces.size() > 1 && elements * each > uint64_t(1) << 16;
+  return chunks.size() > 1 && elements * each > uint64_t(1) << 16;
 }
 
 /// The last one to come does what is small by itself.
 Status LocalChannel::start(std::unique_lock<std::mutex> &lock) {
   uint64_t mine = generation;
   outcome[mine % 2] = mismatch();
-  pieces.clear();
+  chunks.clear();
   if (outcome[mine % 2].ok())
     divide();
   next = 0;
-  unfinished = pieces.size();
+  unfinished = chunks.size();
   phase = Phase::Running;
   if (isLarge())
     changed.notify_all();
@@ -133,14 +133,14 @@ static uint64_t elementsBetween(const CollectiveCall &source, unsigned target) {
                                     : source.count;
 }
 
-/// Cuts the collective into pieces of at most 128 KiB a rank.
+/// Cuts the collective into chunks of at most 128 KiB a rank.
 void LocalChannel::divide() {
   const CollectiveCall &first = calls[0];
   uint64_t step =
       (uint64_t(128) << 10) / uint64_t(kernels::bytesOf(first.dtype));
   auto cut = [&](unsigned source, unsigned target, uint64_t elements) {
     for (uint64_t begin = 0; begin < elements; begin += step)
-      pieces.push_back(
+      chunks.push_back(
           {source, target, begin, std::min(elements, begin + step)});
   };
   unsigned size = unsigned(members.size());
@@ -163,13 +163,13 @@ void LocalChannel::divide() {
   }
 }
 
-/// Does pieces until all are taken. Whoever finishes the last one ends the
+/// Does chunks until all are taken. Whoever finishes the last one ends the
 /// collective.
 void LocalChannel::work(std::unique_lock<std::mutex> &lock) {
-  while (next < pieces.size()) {
-    CollectivePiece piece = pieces[next++];
+  while (next < chunks.size()) {
+    CollectiveChunk chunk = chunks[next++];
     lock.unlock();
-    runPiece(piece);
+    runChunk(chunk);
     lock.lock();
     if (--unfinished > 0)
       continue;
@@ -182,22 +182,22 @@ void LocalChannel::work(std::unique_lock<std::mutex> &lock) {
   }
 }
 
-void LocalChannel::runPiece(const CollectivePiece &piece) {
-  const CollectiveCall &source = calls[piece.source];
-  const CollectiveCall &target = calls[piece.target];
+void LocalChannel::runChunk(const CollectiveChunk &chunk) {
+  const CollectiveCall &source = calls[chunk.source];
+  const CollectiveCall &target = calls[chunk.target];
   uint64_t bytes = uint64_t(kernels::bytesOf(source.dtype));
-  uint64_t elements = piece.end - piece.begin;
+  uint64_t elements = chunk.end - chunk.begin;
   auto from = [&](const CollectiveCall &call, uint64_t first) {
-    return static_cast<const char *>(call.from) + (first + piece.begin) * bytes;
+    return static_cast<const char *>(call.from) + (first + chunk.begin) * bytes;
   };
   auto to = [&](const CollectiveCall &call, uint64_t first) {
-    return static_cast<char *>(call.to) + (first + piece.begin) * bytes;
+    return static_cast<char *>(call.to) + (first + chunk.begin) * bytes;
   };
   switch (source.op) {
   case Op::AllReduce:
   case Op::ReduceScatter: {
     bool scatter = source.op == Op::ReduceScatter;
-    uint64_t first = scatter ? piece.target * source.count : 0;
+    uint64_t first = scatter ? chunk.target * source.count : 0;
     std::vector<const void *> parts;
     for (const CollectiveCall &call : calls)
       parts.push_back(from(call, first));
@@ -207,16 +207,16 @@ void LocalChannel::runPiece(const CollectivePiece &piece) {
     return;
   }
   case Op::AllGather:
-    std::memcpy(to(target, piece.source * source.count), from(source, 0),
+    std::memcpy(to(target, chunk.source * source.count), from(source, 0),
                 elements * bytes);
     return;
   case Op::AllToAll:
-    std::memcpy(to(target, piece.source * source.count),
-                from(source, piece.target * source.count), elements * bytes);
+    std::memcpy(to(target, chunk.source * source.count),
+                from(source, chunk.target * source.count), elements * bytes);
     return;
   case Op::AllToAllV:
-    std::memcpy(to(target, target.receives.offsets[piece.source]),
-                from(source, source.sends.offsets[piece.target]),
+    std::memcpy(to(target, target.receives.offsets[chunk.source]),
+                from(source, source.sends.offsets[chunk.target]),
                 elements * bytes);
     return;
   case Op::Broadcast:

@@ -14,7 +14,7 @@ namespace hocket::comm {
 
 /// A part of a collective that one thread does alone: bytes or elements
 /// [begin, end) of what `source` gives to `target`.
-struct CollectivePiece {
+struct CollectiveChunk {
   unsigned source = 0, target = 0;
   uint64_t begin = 0, end = 0;
 };
@@ -40,7 +40,7 @@ private:
   void divide();
   bool isLarge() const; ///< Worth waking the others for.
   void work(std::unique_lock<std::mutex> &lock);
-  void runPiece(const CollectivePiece &piece);
+  void runChunk(const CollectiveChunk &chunk);
   WaitSubject subject(const CollectiveCall &call) const;
 
   const std::string groupName;
@@ -56,7 +56,7 @@ private:
   Status outcome[2];                 ///< By parity of the generation.
 
   // While running.
-  std::vector<CollectivePiece> pieces;
+  std::vector<CollectiveChunk> chunks;
   size_t next = 0, unfinished = 0;
 };
 

@@ -39,8 +39,8 @@ NcclWatch::~NcclWatch() {
   (void)state.use();
   for (CUevent event : all)
     state.driver.cuEventDestroy(event);
-  for (const Recording &recording : recordings)
-    state.driver.cuMemFreeHost(recording.bytes.data());
+  for (const Capture &capture : captures)
+    state.driver.cuMemFreeHost(capture.bytes.data());
   if (one)
     state.driver.cuMemFree(one);
 }
@@ -64,15 +64,15 @@ StatusOr<CUevent> NcclWatch::takeEvent() {
 
 StatusOr<NcclWatch::Mark> NcclWatch::mark(CUstream stream) {
   Mark mark;
-  if (!records) {
+  if (!capturing) {
     HOCKET_ASSIGN_OR_RETURN(mark.event, takeEvent());
     HOCKET_CUDA_CALL(state.driver, cuEventRecord, mark.event, stream);
     return mark;
   }
-  Recording &recording = recordings.back();
-  if (recording.used == recording.bytes.size())
-    return internalError("there is no room for a message that is recorded");
-  mark.byte = &recording.bytes[recording.used++];
+  Capture &capture = captures.back();
+  if (capture.used == capture.bytes.size())
+    return internalError("there is no room for a message that is captured");
+  mark.byte = &capture.bytes[capture.used++];
   HOCKET_CUDA_CALL(state.driver, cuMemcpyDtoHAsync, mark.byte, one, 1, stream);
   return mark;
 }
@@ -92,15 +92,15 @@ Status NcclWatch::end(CUstream stream, const Operation &operation) {
               operation,
               state.host.activity().position(0),
               std::nullopt};
-  if (records)
-    recordings.back().issued[stream].push_back(last);
+  if (capturing)
+    captures.back().issued[stream].push_back(last);
   else
     issued[stream].push_back(last);
   return okStatus();
 }
 
 //===----------------------------------------------------------------------===//
-// Recordings
+// CUDA graphs
 //===----------------------------------------------------------------------===//
 
 Status NcclWatch::makeOne() {
@@ -113,27 +113,27 @@ Status NcclWatch::makeOne() {
   return okStatus();
 }
 
-StatusOr<unsigned> NcclWatch::beginRecording(size_t operations) {
+StatusOr<unsigned> NcclWatch::beginCapture(size_t operations) {
   std::lock_guard lock(mutex);
   HOCKET_RETURN_IF_ERROR(makeOne());
   void *memory = nullptr;
   size_t bytes = 2 * operations;
   HOCKET_CUDA_CALL(state.driver, cuMemAllocHost, &memory,
                    std::max<size_t>(bytes, 1));
-  recordings.push_back({{static_cast<uint8_t *>(memory), bytes}, 0, {}});
-  records = true;
-  return unsigned(recordings.size() - 1);
+  captures.push_back({{static_cast<uint8_t *>(memory), bytes}, 0, {}});
+  capturing = true;
+  return unsigned(captures.size() - 1);
 }
 
-void NcclWatch::endRecording() {
+void NcclWatch::endCapture() {
   std::lock_guard lock(mutex);
-  records = false;
+  capturing = false;
 }
 
-void NcclWatch::replaying(unsigned recording) {
+void NcclWatch::replaying(unsigned capture) {
   std::lock_guard lock(mutex);
   retire(); // Those of the last replay, too, whose bytes are used again.
-  Recording &again = recordings[recording];
+  Capture &again = captures[capture];
   std::ranges::fill(again.bytes, 0);
   for (const auto &[stream, operations] : again.issued)
     for (const Issued &operation : operations) {

@@ -48,10 +48,10 @@ public:
   Status begin(CUstream stream);
   Status end(CUstream stream, const Operation &operation);
 
-  /// What is issued until endRecording() is recorded; as CommunicatorSet's.
-  StatusOr<unsigned> beginRecording(size_t operations);
-  void endRecording();
-  void replaying(unsigned recording);
+  /// What is issued until endCapture() is captured; as CommunicatorSet's.
+  StatusOr<unsigned> beginCapture(size_t operations);
+  void endCapture();
+  void replaying(unsigned capture);
 
 private:
   using Clock = std::chrono::steady_clock;
@@ -89,13 +89,13 @@ private:
   uint64_t lastNumber = 0;
   uint64_t noted = 0; ///< The operation that is told; 0: none.
 
-  struct Recording {
+  struct Capture {
     std::span<uint8_t> bytes; ///< Pinned.
     size_t used = 0;
     std::map<CUstream, std::vector<Issued>> issued;
   };
-  std::vector<Recording> recordings;
-  bool records = false;           ///< The last of them.
+  std::vector<Capture> captures;
+  bool capturing = false;         ///< The last of them.
   hal::cuda::CUdeviceptr one = 0; ///< A byte of the GPU that is 1.
 
   std::condition_variable changed;

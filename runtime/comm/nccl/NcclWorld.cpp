@@ -38,12 +38,12 @@ public:
     return state->failed() ? state->failure() : host.check();
   }
   bool isOnDevice() const override { return true; }
-  StatusOr<unsigned> beginRecording(size_t operations) override {
+  StatusOr<unsigned> beginCapture(size_t operations) override {
     HOCKET_RETURN_IF_ERROR(state->enter());
-    return watch.beginRecording(operations);
+    return watch.beginCapture(operations);
   }
-  void endRecording() override { watch.endRecording(); }
-  void replaying(unsigned recording) override { watch.replaying(recording); }
+  void endCapture() override { watch.endCapture(); }
+  void replaying(unsigned capture) override { watch.replaying(capture); }
   void useStreams(const std::vector<void *> &streams) override {
     for (void *stream : streams)
       state->streams.push_back(static_cast<CUstream>(stream));

@@ -113,7 +113,7 @@ Status Device::checkOperand(const char *what, const Operand &operand,
                                     wide(operand.range.bytes), wide(needed)));
 }
 
-Status Device::checkFactors(const GemmCall &call) const {
+Status Device::checkOperandTypes(const GemmCall &call) const {
   HOCKET_RETURN_IF_ERROR(
       checkOperand("gemm a", call.a, call.m * call.k, /*factor=*/true));
   if (call.packedB) {
@@ -129,7 +129,7 @@ Status Device::checkFactors(const GemmCall &call) const {
         checkOperand("gemm b", call.b, call.k * call.n, /*factor=*/true));
   }
   if (kernels::KernelError error =
-          kernels::checkFactors(call.a.dtype, call.b.dtype))
+          kernels::checkOperandTypes(call.a.dtype, call.b.dtype))
     return invalidArgument(std::string("gemm: ") + error);
   for (const Operand *scale : {&call.scaleA, &call.scaleB}) {
     if (scale->range.bytes == 0)
@@ -146,7 +146,7 @@ Status Device::checkGemm(const GemmCall &call) const {
   for (uint64_t size : {call.m, call.n, call.k})
     if (size == 0 || size > limit)
       return invalidArgument("gemm: m, n and k must be from 1 to 2^31 - 1");
-  HOCKET_RETURN_IF_ERROR(checkFactors(call));
+  HOCKET_RETURN_IF_ERROR(checkOperandTypes(call));
   HOCKET_RETURN_IF_ERROR(checkOperand("gemm d", call.d, call.m * call.n));
   if (call.bias.range.bytes)
     HOCKET_RETURN_IF_ERROR(checkOperand("gemm bias", call.bias, call.n));
@@ -181,11 +181,11 @@ Status Device::launch(StreamId stream, const LaunchCall &call) {
   return doLaunch(stream, call);
 }
 
-Status Device::prepareProducts(std::span<const GemmCall> calls) {
+Status Device::prepareGemms(std::span<const GemmCall> calls) {
   HOCKET_RETURN_IF_ERROR(checkStream(0));
   for (const GemmCall &call : calls)
     HOCKET_RETURN_IF_ERROR(checkGemm(call));
-  return doPrepareProducts(calls);
+  return doPrepareGemms(calls);
 }
 
 Status Device::prepareLibrary(std::span<const LibraryCall> calls) {
@@ -279,55 +279,55 @@ Status Device::wait(StreamId stream, EventId event) {
 }
 
 //===----------------------------------------------------------------------===//
-// Recordings
+// CUDA graphs
 //===----------------------------------------------------------------------===//
 
-Status Device::cannotRecord() const {
-  return failedPrecondition(properties().name + " does not record work");
+Status Device::cannotCapture() const {
+  return failedPrecondition(properties().name + " cannot capture a CUDA graph");
 }
 
-Status Device::beginRecording() {
-  if (!canRecord())
-    return cannotRecord();
-  if (records)
-    return failedPrecondition("work is being recorded already");
+Status Device::beginCapture() {
+  if (!canCapture())
+    return cannotCapture();
+  if (capturing)
+    return failedPrecondition("work is being captured already");
   HOCKET_RETURN_IF_ERROR(checkStream(0));
-  HOCKET_RETURN_IF_ERROR(doBeginRecording());
-  records = true;
+  HOCKET_RETURN_IF_ERROR(doBeginCapture());
+  capturing = true;
   return okStatus();
 }
 
-StatusOr<RecordingId> Device::endRecording() {
-  if (!records)
-    return failedPrecondition("no work is being recorded");
-  records = false;
-  HOCKET_RETURN_IF_ERROR(doEndRecording());
-  return recordingCount++;
+StatusOr<GraphId> Device::endCapture() {
+  if (!capturing)
+    return failedPrecondition("no work is being captured");
+  capturing = false;
+  HOCKET_RETURN_IF_ERROR(doEndCapture());
+  return graphCount++;
 }
 
-Status Device::checkRecording(RecordingId recording) const {
-  if (recording >= recordingCount)
-    return invalidArgument(formatText("recording %u does not exist, there are "
+Status Device::checkGraph(GraphId graph) const {
+  if (graph >= graphCount)
+    return invalidArgument(formatText("graph %u does not exist, there are "
                                       "%u",
-                                      recording, recordingCount));
-  if (records)
-    return failedPrecondition("work is being recorded");
+                                      graph, graphCount));
+  if (capturing)
+    return failedPrecondition("work is being captured");
   return okStatus();
 }
 
-Status Device::beginUpdate(RecordingId recording) {
-  HOCKET_RETURN_IF_ERROR(checkRecording(recording));
-  return doBeginUpdate(recording);
+Status Device::beginUpdate(GraphId graph) {
+  HOCKET_RETURN_IF_ERROR(checkGraph(graph));
+  return doBeginUpdate(graph);
 }
 
-Status Device::replay(RecordingId recording) {
-  HOCKET_RETURN_IF_ERROR(checkRecording(recording));
-  return doReplay(recording);
+Status Device::replay(GraphId graph) {
+  HOCKET_RETURN_IF_ERROR(checkGraph(graph));
+  return doReplay(graph);
 }
 
 StatusOr<void *> Device::allocateHostMemory(uint64_t bytes) {
-  if (records)
-    return failedPrecondition("work is being recorded");
+  if (capturing)
+    return failedPrecondition("work is being captured");
   return doAllocateHostMemory(bytes);
 }
 
@@ -338,7 +338,7 @@ void Device::joinTimes() {
 
 Status Device::synchronize(StreamId stream) {
   HOCKET_RETURN_IF_ERROR(checkStream(stream));
-  if (records)
+  if (capturing)
     return failedPrecondition("nothing can be waited for while work is "
                               "recorded");
   return doSynchronize(stream);

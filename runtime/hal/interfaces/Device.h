@@ -20,14 +20,14 @@
 /// to copyFromHost() is free again on return; that of copyToHost() holds the
 /// data after synchronize() of the stream.
 ///
-/// **Recordings.** Where canRecord(), what is issued between beginRecording()
-/// and endRecording() is kept and not done; no stream waits for events from
+/// **CUDA graphs.** Where canCapture(), what is issued between beginCapture()
+/// and endCapture() is kept and not done; no stream waits for events from
 /// before. replay() does it as one operation of stream 0. Meanwhile nothing is
 /// synchronised, and host memory that is copied comes from
 /// allocateHostMemory(), called before: every replay reads or writes it anew.
 /// Launches and library ops whose scalars vary say so: between beginUpdate()
 /// and replay() they are called again, in the same order and with nothing else
-/// changed, which gives those recorded their new scalars and issues nothing.
+/// changed, which gives those captured their new scalars and issues nothing.
 ///
 /// **Played time.** A device that computes nothing may play that things take
 /// time. Then every stream has a clock, which stands until an operation of the
@@ -40,7 +40,7 @@
 /// arena, is InvalidArgument and nothing happens. A Device never aborts.
 ///
 /// **Threads.** One thread at a time sets a Device up, and uses a stream of it;
-/// streams may have a thread each. Launches, products and library ops of all
+/// streams may have a thread each. Launches, GEMMs and library ops of all
 /// streams are one thread's.
 ///
 /// A driver implements the `do...` functions and joins test/runtime/hal by one
@@ -51,7 +51,7 @@
 #ifndef HOCKET_RUNTIME_HAL_INTERFACES_DEVICE_H
 #define HOCKET_RUNTIME_HAL_INTERFACES_DEVICE_H
 
-#include "kernels/cuda/F8Products.h"
+#include "kernels/cuda/F8Gemms.h"
 #include "kernels/library/Library.h"
 #include "kernels/reference/Gemm.h"
 #include "runtime/base/Status.h"
@@ -73,7 +73,7 @@ using StreamId = uint32_t;
 using EventId = uint32_t;
 using ModuleId = uint32_t;
 using KernelId = uint32_t;
-using RecordingId = uint32_t;
+using GraphId = uint32_t;
 
 /// What a device is, for people and for choosing code.
 struct DeviceProperties {
@@ -83,8 +83,8 @@ struct DeviceProperties {
   unsigned workers = 1;     ///< threads, or multiprocessors
   uint64_t memoryBytes = 0; ///< of the whole device; 0 if not known
   bool computes = true;     ///< false: operations leave memory as it is
-  /// Which factors of 8 bits gemm() takes; of a GPU, with sizes of multiples of
-  /// 16 and bf16, f16 or f32 behind it.
+  /// Which operands of 8 bits gemm() takes; of a GPU, with sizes of multiples
+  /// of 16 and bf16, f16 or f32 behind it.
   kernels::F8Layouts f8Layouts = kernels::F8Layouts::Any;
   /// Whether the host reads and writes the arena as its own memory.
   bool hostMemory = true;
@@ -135,7 +135,7 @@ struct GemmCall {
   Operand a, b, d;
   Operand bias, auxiliary, residual;   ///< bytes == 0: absent
   Operand preactivation, biasGradient; ///< bytes == 0: absent; GPUs only
-  /// Of factors with 8-bit elements, an f32 each; bytes == 0: absent.
+  /// Of operands with 8-bit elements, an f32 each; bytes == 0: absent.
   Operand scaleA, scaleB;
 };
 
@@ -194,11 +194,11 @@ public:
   /// NotFound if the module has no such symbol.
   StatusOr<KernelId> findKernel(ModuleId module, const std::string &symbol);
 
-  /// Lets the device try how to compute products that gemm() will be asked for,
+  /// Lets the device try how to compute GEMMs that gemm() will be asked for,
   /// all of which it would take. Before there is anything in the arena, which
   /// is written, and zeros again on return; after createQueues() and
   /// reserveScratch().
-  Status prepareProducts(std::span<const GemmCall> calls);
+  Status prepareGemms(std::span<const GemmCall> calls);
 
   /// Lets the device look up what library() will be asked for, so that code is
   /// loaded while nothing runs: loading may wait for all that does. What
@@ -235,18 +235,18 @@ public:
   Status record(StreamId stream, EventId event);
   Status wait(StreamId stream, EventId event);
 
-  virtual bool canRecord() const { return false; }
-  /// FailedPrecondition unless canRecord(), and while something is recorded.
-  /// Everything that is to be recorded has run before.
-  Status beginRecording();
+  virtual bool canCapture() const { return false; }
+  /// FailedPrecondition unless canCapture(), and while something is captured.
+  /// Everything that is to be captured has run before.
+  Status beginCapture();
   /// Ends it, whatever came of it; an error if it cannot be replayed.
-  StatusOr<RecordingId> endRecording();
-  /// The next replay is to be of this recording.
-  Status beginUpdate(RecordingId recording);
+  StatusOr<GraphId> endCapture();
+  /// The next replay is to be of this graph.
+  Status beginUpdate(GraphId graph);
   /// An error if an update is not complete.
-  Status replay(RecordingId recording);
-  /// Host memory for copies that are recorded; lives as long as the device.
-  /// FailedPrecondition while something is recorded.
+  Status replay(GraphId graph);
+  /// Host memory for copies that are captured; lives as long as the device.
+  /// FailedPrecondition while something is captured.
   StatusOr<void *> allocateHostMemory(uint64_t bytes);
 
   /// Waits for everything issued to the stream, or to all streams.
@@ -261,7 +261,7 @@ protected:
   virtual Status doLoadModule(const std::string &name,
                               std::span<const ModuleVariant> variants) = 0;
   virtual Status doFindKernel(ModuleId module, const std::string &symbol) = 0;
-  virtual Status doPrepareProducts(std::span<const GemmCall>) {
+  virtual Status doPrepareGemms(std::span<const GemmCall>) {
     return okStatus();
   }
   virtual Status doPrepareLibrary(std::span<const LibraryCall>) {
@@ -279,16 +279,16 @@ protected:
   virtual Status doRecord(StreamId stream, EventId event) = 0;
   virtual Status doWait(StreamId stream, EventId event) = 0;
   virtual Status doSynchronize(StreamId stream) = 0;
-  virtual Status doBeginRecording() { return cannotRecord(); }
-  virtual Status doEndRecording() { return cannotRecord(); }
-  virtual Status doBeginUpdate(RecordingId) { return cannotRecord(); }
-  virtual Status doReplay(RecordingId) { return cannotRecord(); }
+  virtual Status doBeginCapture() { return cannotCapture(); }
+  virtual Status doEndCapture() { return cannotCapture(); }
+  virtual Status doBeginUpdate(GraphId) { return cannotCapture(); }
+  virtual Status doReplay(GraphId) { return cannotCapture(); }
   virtual StatusOr<void *> doAllocateHostMemory(uint64_t) {
-    return cannotRecord();
+    return cannotCapture();
   }
 
-  bool isRecording() const { return records; }
-  Status cannotRecord() const;
+  bool isCapturing() const { return capturing; }
+  Status cannotCapture() const;
 
   /// Moves a stream's clock on.
   void takeTime(StreamId stream, double seconds) { clocks[stream] += seconds; }
@@ -299,17 +299,17 @@ private:
   Status checkRange(const char *what, Range range) const;
   Status checkOperand(const char *what, const Operand &operand,
                       uint64_t elements, bool factor = false) const;
-  Status checkFactors(const GemmCall &call) const;
+  Status checkOperandTypes(const GemmCall &call) const;
   Status checkGemm(const GemmCall &call) const;
-  Status checkRecording(RecordingId recording) const;
+  Status checkGraph(GraphId graph) const;
 
   bool hasArena = false, hasQueues = false;
   uint64_t arenaSize = 0;
   mutable std::atomic<uint64_t> touched = 0;
   uint32_t streamCount = 0, eventCount = 0;
   std::vector<double> clocks; ///< Seconds by stream.
-  uint32_t moduleCount = 0, kernelCount = 0, recordingCount = 0;
-  bool records = false;
+  uint32_t moduleCount = 0, kernelCount = 0, graphCount = 0;
+  bool capturing = false;
 };
 
 } // namespace hocket::hal

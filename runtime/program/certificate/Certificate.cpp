@@ -58,8 +58,8 @@ static void addClass(const EntryView &view, uint32_t c, EntrySummary &summary,
         view.program.groups(int(collective.group())).name();
     calls[name] += ranks;
     uint64_t bytes = bytesGiven(role, collective.from());
-    for (const auto &piece : collective.others())
-      bytes += bytesGiven(role, piece.from());
+    for (const auto &part : collective.others())
+      bytes += bytesGiven(role, part.from());
     summary.collectives[name].bytes += ranks * bytes;
   }
 }

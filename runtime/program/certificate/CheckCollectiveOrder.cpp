@@ -68,16 +68,16 @@ private:
                          view.stepsOfRank(rank).steps[step])
         .collective();
   }
-  /// What a member gives, by piece.
+  /// What a member gives, by part.
   std::vector<const program::Buffer *> givenBy(uint32_t rank,
                                                uint32_t step) const {
     const program::Role &role = view.role(classes.roleOfRank(rank));
     const Collective &call = collectiveOf(rank, step);
-    std::vector<const program::Buffer *> pieces = {
+    std::vector<const program::Buffer *> parts = {
         &role.buffers(int(call.from()))};
-    for (const auto &piece : call.others())
-      pieces.push_back(&role.buffers(int(piece.from())));
-    return pieces;
+    for (const auto &part : call.others())
+      parts.push_back(&role.buffers(int(part.from())));
+    return parts;
   }
 
   static bool reduces(const Collective &call) {

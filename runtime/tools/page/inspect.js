@@ -267,7 +267,7 @@ function showMemory(data) {
 function showTables(data) {
   fillTable("parameters-table", [
     ["name", (r) => r.name, "code"], ["type", (r) => r.dtype],
-    ["shape / axes", (r) => r.split, "code"], ["a rank's piece", (r) => r.local, "code"],
+    ["shape / axes", (r) => r.split, "code"], ["a rank's shard", (r) => r.local, "code"],
     ["bytes", (r) => grouped(r.bytes), "number", (r) => r.bytes],
     ["bytes of a rank", (r) => grouped(r.localBytes), "number", (r) => r.localBytes],
     ["state", (r) => r.slots], ["why", (r) => r.why, "prose"],

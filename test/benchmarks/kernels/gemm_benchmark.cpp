@@ -1,11 +1,11 @@
-//===- gemm_benchmark.cpp - Matrix products against the peak --------------===//
+//===- gemm_benchmark.cpp - GEMMs against the peak ------------------------===//
 //
 // Part of Hocket, under the Apache License v2.0.
 //
 //===----------------------------------------------------------------------===//
 ///
 /// \file
-/// Times our matrix products, those of oneDNN where it was found, and the
+/// Times our GEMMs, those of oneDNN where it was found, and the
 /// processor's peak (a loop of multiply-adds on registers), in turns, and
 /// prints medians of the ratios: the speed of a shared machine varies too
 /// much for anything else. `gemm_benchmark [THREADS [ROUNDS [cpu]]]`; with
@@ -78,7 +78,7 @@ struct Shape {
 };
 
 #ifdef HOCKET_ONEDNN
-/// oneDNN's own product of the same operands, in its plain row-major form, or
+/// oneDNN's own GEMM of the same operands, in its plain row-major form, or
 /// with the weights in the form it likes best.
 class OneDnn {
 public:
@@ -94,7 +94,7 @@ public:
     Memory::desc result({s.m, s.n}, type, ab);
     dnnl::matmul::primitive_desc description(
         dnnl::matmul::desc(source, s.packed ? any : plain, result), engine);
-    product = dnnl::matmul(description);
+    gemm = dnnl::matmul(description);
     Memory weights(plain, engine, b),
         packed(description.weights_desc(), engine);
     dnnl::reorder(weights, packed).execute(stream, weights, packed);
@@ -104,14 +104,14 @@ public:
                  {DNNL_ARG_DST, Memory(result, engine, d)}};
   }
   void run() {
-    product.execute(stream, arguments);
+    gemm.execute(stream, arguments);
     stream.wait();
   }
 
 private:
   dnnl::engine engine;
   dnnl::stream stream;
-  dnnl::matmul product;
+  dnnl::matmul gemm;
   std::unordered_map<int, dnnl::memory> arguments;
 };
 #endif

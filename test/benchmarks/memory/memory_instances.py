@@ -21,7 +21,7 @@ CAPACITY = 1 << 20
 UNIT = 1024
 
 
-def pieces(rng, offset, size, time, count):
+def blocks(rng, offset, size, time, count):
     marks = sorted(rng.sample(range(1, size), min(count, size) - 1)) if size > 1 else []
     marks = [0, *marks, size]
     return [(offset + a, b - a, time) for a, b in zip(marks, marks[1:])]
@@ -30,7 +30,7 @@ def pieces(rng, offset, size, time, count):
 def allocator(rng, count, keep, most_live):
     """Frees a few neighbours at a time and fills the hole again, mostly."""
     top = CAPACITY // UNIT
-    live, rows, time = pieces(rng, 0, top, 0, rng.randint(6, most_live)), [], 0
+    live, rows, time = blocks(rng, 0, top, 0, rng.randint(6, most_live)), [], 0
     while len(rows) + len(live) < count:
         time += rng.randint(1, 2000)
         live.sort()
@@ -44,12 +44,12 @@ def allocator(rng, count, keep, most_live):
         size = end - begin
         used = size if rng.random() < keep else rng.randint(max(1, size // 3), size)
         parts = rng.choice([1, 1, 2, 2, 3, 4]) if len(live) < most_live else 1
-        live += pieces(rng, begin, used, time, parts)
+        live += blocks(rng, begin, used, time, parts)
     return rows + [(born, time + 1000, size) for _, size, born in live]
 
 
 def cuts(rng, count, dropped):
-    """Cuts a large piece again and again; leaves some out."""
+    """Cuts a large block again and again; leaves some out."""
     span, top = 1_000_000, CAPACITY // UNIT
     parts = [(0, span, 0, top)]
     while len(parts) < count:

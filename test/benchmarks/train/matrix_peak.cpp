@@ -55,7 +55,7 @@ struct alignas(64) TileShapes {
   uint8_t rows[16] = {16, 16, 16, 16, 16, 16, 16, 16};
 };
 
-[[gnu::target("amx-tile,amx-bf16")]] double tileProducts(int64_t rounds) {
+[[gnu::target("amx-tile,amx-bf16")]] double tileGemms(int64_t rounds) {
   TileShapes shapes;
   _tile_loadconfig(&shapes);
   alignas(64) static const uint16_t ones[16 * 32] = {0x3f80, 0x3a83};
@@ -114,7 +114,7 @@ int main() {
     instruction = "vdpbf16ps";
   }
   if (__builtin_cpu_supports("amx-bf16") && tilesPermitted()) {
-    bf16 = tileProducts;
+    bf16 = tileGemms;
     instruction = "tdpbf16ps";
   }
   double fp32 = measure(hocket::benchmarks::multiplyAdds, threads);

@@ -9,7 +9,7 @@
 // and prints JSON: how often it runs in a step, its seconds (the median of five
 // rounds of back-to-back calls, about SECONDS in all, 0.02 without it; of 0 one
 // call), the same with caches that hold something else, its FLOPs and the bytes
-// that it must move. Products are also timed without anything fused and into a
+// that it must move. GEMMs are also timed without anything fused and into a
 // result that is not added to, and copies of much memory last.
 //
 // Numbers are random, token ids small; results mean nothing.
@@ -116,8 +116,8 @@ Status ProgramTimes::fillArena() {
   for (uint16_t &word : words)
     word = uint16_t((random() & 0x83ff) | 0x3c00);
   uint64_t end = flush.offset, done = 0;
-  for (uint64_t piece = words.size() * 2; done < end; done += piece) {
-    hal::Range to{done, std::min(piece, end - done)};
+  for (uint64_t chunk = words.size() * 2; done < end; done += chunk) {
+    hal::Range to{done, std::min(chunk, end - done)};
     HOCKET_RETURN_IF_ERROR(device->copyFromHost(0, words.data(), to));
   }
   return device->synchronize();
@@ -248,7 +248,7 @@ StatusOr<double> ProgramTimes::timeOf(const Work &work, bool cold) {
   return times[rounds / 2];
 }
 
-/// The product alone, as no program could ask for less.
+/// The GEMM alone, as no program could ask for less.
 Status ProgramTimes::measurePlain(const program::Gemm &gemm, json &row) {
   hal::GemmCall call;
   call.m = gemm.m(), call.n = gemm.n(), call.k = gemm.k();

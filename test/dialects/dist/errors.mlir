@@ -81,7 +81,7 @@ func.func @f(%x: tensor<8xf32>) -> tensor<8xf32> {
 
 dist.mesh @mesh ["tp"] sizes [2]
 func.func @f(%x: tensor<5x8xf32>) -> tensor<2x8xf32> {
-  // expected-error @+1 {{D14: dim 0 of a piece of 'tensor<5x8xf32>' over 2 devices is 3, not 2}}
+  // expected-error @+1 {{D14: dim 0 of a shard of 'tensor<5x8xf32>' over 2 devices is 3, not 2}}
   %y = dist.slice %x dim 0 over ["tp"] : tensor<5x8xf32> to tensor<2x8xf32>
   return %y : tensor<2x8xf32>
 }
@@ -117,7 +117,7 @@ func.func @f(%x: tensor<4x8xf32>) -> tensor<4x8xf32> {
 
 dist.mesh @mesh ["tp"] sizes [2]
 func.func @f() -> i32 {
-  // expected-error @+1 {{D16: a piece has at least one element, not 0}}
+  // expected-error @+1 {{D16: a shard has at least one element, not 0}}
   %o = dist.offset over ["tp"] step 0
   return %o : i32
 }

@@ -135,8 +135,8 @@ func.func @elsewhere(%x: tensor<8x64xf32>, %i: i32) -> tensor<8x64xf32> {
 
 func.func @elsewhere(%x: tensor<8x64xf32>, %i: i32) -> tensor<8x64xf32> {
   %0 = kern.rows [8 x 64] (%a = %x as full : tensor<8x64xf32>) instances (%j = %i) -> (tensor<8x64xf32> as full) {
-    // expected-error @+1 {{K19: piece: a dim consists of whole parts}}
-    %1 = kern.keep_scale at(%j) {dims = array<i64: 0>, parts = array<i64: 5>, piece = array<i64: 8, 64>, probability = 0.5, stream = 0 : i32, whole = array<i64: 12, 64>}
+    // expected-error @+1 {{K19: shard: a dim consists of whole parts}}
+    %1 = kern.keep_scale at(%j) {dims = array<i64: 0>, parts = array<i64: 5>, probability = 0.5, shard = array<i64: 8, 64>, stream = 0 : i32, whole = array<i64: 12, 64>}
     kern.yield %1 : f32
   }
   return %0 : tensor<8x64xf32>
@@ -146,8 +146,8 @@ func.func @elsewhere(%x: tensor<8x64xf32>, %i: i32) -> tensor<8x64xf32> {
 
 func.func @elsewhere(%x: tensor<8x64xf32>, %i: i32) -> tensor<8x64xf32> {
   %0 = kern.rows [8 x 64] (%a = %x as full : tensor<8x64xf32>) instances (%j = %i) -> (tensor<8x64xf32> as full) {
-    // expected-error @+1 {{K19: draws for a piece of 256 elements in a region of 512}}
-    %1 = kern.keep_scale at(%j) {dims = array<i64: 0>, parts = array<i64: 0>, piece = array<i64: 4, 64>, probability = 0.5, stream = 0 : i32, whole = array<i64: 8, 64>}
+    // expected-error @+1 {{K19: draws for a shard of 256 elements in a region of 512}}
+    %1 = kern.keep_scale at(%j) {dims = array<i64: 0>, parts = array<i64: 0>, probability = 0.5, shard = array<i64: 4, 64>, stream = 0 : i32, whole = array<i64: 8, 64>}
     kern.yield %1 : f32
   }
   return %0 : tensor<8x64xf32>
@@ -245,7 +245,7 @@ func.func @factors(%x: tensor<8x8xf8E4M3FN>, %w: tensor<8x8xbf16>) -> tensor<8x8
 // -----
 
 func.func @formats(%x: tensor<8x8xf8E5M2>) -> tensor<8x8xbf16> {
-  // expected-error @+1 {{K9: both factors are f8E5M2, one of the two must be f8E4M3FN}}
+  // expected-error @+1 {{K9: both operands are f8E5M2, one of the two must be f8E4M3FN}}
   %0 = kern.gemm %x, %x {k = 8 : i64, m = 8 : i64, n = 8 : i64} : (tensor<8x8xf8E5M2>, tensor<8x8xf8E5M2>) -> tensor<8x8xbf16>
   return %0 : tensor<8x8xbf16>
 }
@@ -357,7 +357,7 @@ func.func @f(%x: tensor<8xf32>) -> tensor<12xf32> {
 // -----
 
 func.func @f() -> i32 {
-  // expected-error @+1 {{K33: a piece has at least one element, not 0}}
+  // expected-error @+1 {{K33: a shard has at least one element, not 0}}
   %o = kern.place over ["tp"] step 0
   return %o : i32
 }

@@ -31,7 +31,7 @@ func.func @f(%x: tensor<4xf32>) {
 // -----
 
 func.func @f(%x: tensor<4xf32>) {
-  // expected-error @+1 {{P9: dim 0 of the result has a piece of each rank}}
+  // expected-error @+1 {{P9: dim 0 of the result has a shard of each rank}}
   %0 = pipe.all_gather %x ranks [0, 1] : tensor<4xf32> to tensor<4xf32>
   return
 }

@@ -70,7 +70,7 @@ TEST_F(CostTest, CausalAttentionCountsVisiblePairs) {
            "tensor<2x5x2x3xf32>) -> (tensor<2x5x4x3xf32>, "
            "tensor<2x4x5xf32>) return }";
   };
-  // Per pair, head and sequence: two products of 3 channels.
+  // Per pair, head and sequence: two dot products of 3 channels.
   constexpr double perPair = 2 * 4 * 2 * 2 * 3;
   EXPECT_EQ(costOf(text("stream = 0 : i32")).flops, 25 * perPair);
   EXPECT_EQ(costOf(text("causal")).flops, (1 + 2 + 3 + 4 + 5) * perPair);

@@ -1,7 +1,7 @@
 // RUN: hocket-opt %s --split-input-file --verify-diagnostics
 
-// One case or more for every numbered constraint of docs/spec.md; those of pieces
-// and experts are in errors-pieces.mlir and errors-experts.mlir.
+// One case or more for every numbered constraint of docs/spec.md; those of shards
+// and experts are in errors-shards.mlir and errors-experts.mlir.
 
 func.func @f(%x: tensor<?x4xf32>) {
   // expected-error @+1 {{X0: 'tensor<?x4xf32>' has no static shape}}
@@ -570,7 +570,7 @@ func.func @f(%q: tensor<2x6x4x8xf32>) {
 // -----
 
 func.func @f(%q: tensor<2x6x4x8xf32>, %p: i32) {
-  // expected-error @+1 {{X19: keys cannot be 12 rows before the piece}}
+  // expected-error @+1 {{X19: keys cannot be 12 rows before the shard}}
   %o, %l = xf.attention %q, %q, %q from (%p, %p, %p, %p) {behind = 12 : i64, causal, scale = 1.0, whole = array<i64: 2, 4, 12>} : (tensor<2x6x4x8xf32>, tensor<2x6x4x8xf32>, tensor<2x6x4x8xf32>, i32, i32, i32, i32) -> (tensor<2x6x4x8xf32>, tensor<2x4x6xf32>)
   return
 }
@@ -578,7 +578,7 @@ func.func @f(%q: tensor<2x6x4x8xf32>, %p: i32) {
 // -----
 
 func.func @f(%p: i32) {
-  // expected-error @+1 {{X36: 8 rows are no piece of a sequence of 0}}
+  // expected-error @+1 {{X36: 8 rows are no shard of a sequence of 0}}
   %r = xf.positions %p : (i32) -> tensor<8xi32>
   return
 }

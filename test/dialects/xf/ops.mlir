@@ -431,10 +431,10 @@ func.func @positions(%first: i32) {
   return
 }
 
-// CHECK-LABEL: func @attention_piece(
+// CHECK-LABEL: func @attention_shard(
 // CHECK: xf.attention %{{.*}}, %{{.*}}, %{{.*}} from(%{{.*}}, %{{.*}}, %{{.*}}, %{{.*}}) {causal, scale = 5.000000e-01 : f64, whole = array<i64: 1, 2, 16>}
 // CHECK: xf.merge_attention
-func.func @attention_piece(%q: tensor<1x8x2x4xf32>, %k: tensor<1x16x2x4xf32>, %p: i32) {
+func.func @attention_shard(%q: tensor<1x8x2x4xf32>, %k: tensor<1x16x2x4xf32>, %p: i32) {
   %o, %lse = xf.attention %q, %k, %k from (%p, %p, %p, %p) {causal, scale = 0.5, whole = array<i64: 1, 2, 16>} : (tensor<1x8x2x4xf32>, tensor<1x16x2x4xf32>, tensor<1x16x2x4xf32>, i32, i32, i32, i32) -> (tensor<1x8x2x4xf32>, tensor<1x2x8xf32>)
   %y, %l = xf.merge_attention %o, %lse, %o, %lse : (tensor<1x8x2x4xf32>, tensor<1x2x8xf32>, tensor<1x8x2x4xf32>, tensor<1x2x8xf32>) -> (tensor<1x8x2x4xf32>, tensor<1x2x8xf32>)
   return

@@ -12,7 +12,7 @@
 /// library refuses is refused: types that it does not combine, rows of
 /// auxiliary matrices that are no multiple of 8, operands that are less aligned
 /// than the algorithm was chosen for (of a bias and a kept input: in another
-/// way), an algorithm that was chosen for another product. It proposes a few
+/// way), an algorithm that was chosen for another GEMM. It proposes a few
 /// algorithms, whose results are the same and whose times are not. The first
 /// use of one loads its code, which waits until the GPU does nothing.
 ///
@@ -52,7 +52,7 @@ constexpr size_t scratchBytes = 512;
 constexpr unsigned char scratchByte = 0xcd;
 /// Of each algorithm, in the order in which they are proposed.
 constexpr double algorithmMicros[] = {30, 40, 10, 20};
-std::atomic<uint64_t> productsBy[std::size(algorithmMicros)];
+std::atomic<uint64_t> gemmsBy[std::size(algorithmMicros)];
 std::atomic<unsigned> failing; ///< Algorithms that do not run, a bit each.
 
 struct Layout {
@@ -140,8 +140,8 @@ bool hasAuxiliary(const Description &desc) {
                                CUBLASLT_EPILOGUE_GELU_AUX);
 }
 
-/// A product of matrices by columns.
-struct Product {
+/// A GEMM of matrices by columns.
+struct Gemm {
   Description desc;
   Layout a, b, c, d;
   float alpha = 1, beta = 0;
@@ -254,7 +254,7 @@ double scaleAt(CUdeviceptr address) {
   return address ? *reinterpret_cast<const float *>(address) : 1;
 }
 
-void Product::compute() const {
+void Gemm::compute() const {
   uint64_t m = d.rows, n = d.columns, k = inner();
   std::vector<double> left = rowsOf(a, at[0], desc.transposeA == CUBLAS_OP_T);
   std::vector<double> right = rowsOf(b, at[1], desc.transposeB == CUBLAS_OP_T);
@@ -295,9 +295,9 @@ void Product::compute() const {
   std::memset(reinterpret_cast<void *>(workspace), scratchByte, scratchBytes);
 }
 
-Product productOf(cublasLtMatmulDesc_t desc, cublasLtMatrixLayout_t a,
-                  cublasLtMatrixLayout_t b, cublasLtMatrixLayout_t c,
-                  cublasLtMatrixLayout_t d) {
+Gemm gemmOf(cublasLtMatmulDesc_t desc, cublasLtMatrixLayout_t a,
+            cublasLtMatrixLayout_t b, cublasLtMatrixLayout_t c,
+            cublasLtMatrixLayout_t d) {
   return {*of(desc), *of(a), *of(b), *of(c), *of(d)};
 }
 
@@ -312,19 +312,19 @@ uint64_t alignmentsBeside(const Description &desc) {
 }
 
 /// What an algorithm is good for: shapes, types and alignments.
-cublasLtMatmulAlgo_t algorithmFor(const Product &product,
+cublasLtMatmulAlgo_t algorithmFor(const Gemm &gemm,
                                   const uint32_t (&alignments)[4]) {
   cublasLtMatmulAlgo_t algorithm = {};
-  algorithm.data[0] = product.d.rows << 32 | product.d.columns;
-  algorithm.data[1] = product.inner();
-  algorithm.data[2] = uint64_t(product.a.type) << 32 |
-                      uint64_t(product.b.type) << 16 | uint64_t(product.d.type);
-  algorithm.data[3] = uint64_t(product.desc.transposeA) << 32 |
-                      uint64_t(product.desc.transposeB);
-  algorithm.data[4] = product.desc.epilogue;
+  algorithm.data[0] = gemm.d.rows << 32 | gemm.d.columns;
+  algorithm.data[1] = gemm.inner();
+  algorithm.data[2] = uint64_t(gemm.a.type) << 32 |
+                      uint64_t(gemm.b.type) << 16 | uint64_t(gemm.d.type);
+  algorithm.data[3] =
+      uint64_t(gemm.desc.transposeA) << 32 | uint64_t(gemm.desc.transposeB);
+  algorithm.data[4] = gemm.desc.epilogue;
   for (int i = 0; i < 4; ++i)
     algorithm.data[5] |= uint64_t(alignments[i]) << 16 * i;
-  algorithm.data[7] = alignmentsBeside(product.desc);
+  algorithm.data[7] = alignmentsBeside(gemm.desc);
   return algorithm;
 }
 
@@ -338,13 +338,13 @@ cublasLtMatmulAlgo_t algorithmFor(const Product &product,
 
 HOCKET_EXPORT size_t cublasLtGetVersion() { return 1; }
 
-/// For tests: how many products an algorithm has been asked for.
-HOCKET_EXPORT uint64_t emulatedProductsBy(size_t algorithm) {
-  return productsBy[algorithm];
+/// For tests: how many GEMMs an algorithm has been asked for.
+HOCKET_EXPORT uint64_t emulatedGemmsBy(size_t algorithm) {
+  return gemmsBy[algorithm];
 }
 
 /// For tests: algorithms that are proposed and do not run, a bit each.
-HOCKET_EXPORT void emulatedFailingProducts(unsigned algorithms) {
+HOCKET_EXPORT void emulatedFailingGemms(unsigned algorithms) {
   failing = algorithms;
 }
 
@@ -460,16 +460,16 @@ HOCKET_EXPORT cublasStatus_t cublasLtMatmulAlgoGetHeuristic(
     cublasLtMatrixLayout_t b, cublasLtMatrixLayout_t c,
     cublasLtMatrixLayout_t d, cublasLtMatmulPreference_t preference, int wanted,
     cublasLtMatmulHeuristicResult_t *results, int *found) {
-  Product product = productOf(desc, a, b, c, d);
+  Gemm gemm = gemmOf(desc, a, b, c, d);
   *found = 0;
   if (wanted < 1)
     return CUBLAS_STATUS_INVALID_VALUE;
-  if (!product.isSupported(of(preference)->alignments) ||
+  if (!gemm.isSupported(of(preference)->alignments) ||
       of(preference)->workspaceBytes < scratchBytes)
     return CUBLAS_STATUS_NOT_SUPPORTED;
   *found = std::min(wanted, int(std::size(algorithmMicros)));
   for (int i = 0; i < *found; ++i) {
-    results[i] = {algorithmFor(product, of(preference)->alignments),
+    results[i] = {algorithmFor(gemm, of(preference)->alignments),
                   scratchBytes,
                   CUBLAS_STATUS_SUCCESS,
                   1,
@@ -486,26 +486,26 @@ HOCKET_EXPORT cublasStatus_t cublasLtMatmul(
     cublasLtMatrixLayout_t cLayout, void *d, cublasLtMatrixLayout_t dLayout,
     const cublasLtMatmulAlgo_t *algorithm, void *workspace,
     size_t workspaceBytes, CUstream stream) {
-  Product product = productOf(desc, aLayout, bLayout, cLayout, dLayout);
-  if (!product.hasF8() && (product.desc.scaleA || product.desc.scaleB))
+  Gemm gemm = gemmOf(desc, aLayout, bLayout, cLayout, dLayout);
+  if (!gemm.hasF8() && (gemm.desc.scaleA || gemm.desc.scaleB))
     return CUBLAS_STATUS_INVALID_VALUE;
   const void *operands[4] = {a, b, c, d};
   uint32_t alignments[4];
   for (int i = 0; i < 4; ++i) {
-    product.at[i] = reinterpret_cast<CUdeviceptr>(operands[i]);
+    gemm.at[i] = reinterpret_cast<CUdeviceptr>(operands[i]);
     alignments[i] = uint16_t(algorithm->data[5] >> 16 * i);
-    if (alignments[i] == 0 || product.at[i] % alignments[i] != 0)
+    if (alignments[i] == 0 || gemm.at[i] % alignments[i] != 0)
       return CUBLAS_STATUS_INVALID_VALUE;
   }
-  product.alpha = *static_cast<const float *>(alpha);
-  product.beta = *static_cast<const float *>(beta);
-  product.workspace = reinterpret_cast<CUdeviceptr>(workspace);
-  cublasLtMatmulAlgo_t expected = algorithmFor(product, alignments);
+  gemm.alpha = *static_cast<const float *>(alpha);
+  gemm.beta = *static_cast<const float *>(beta);
+  gemm.workspace = reinterpret_cast<CUdeviceptr>(workspace);
+  cublasLtMatmulAlgo_t expected = algorithmFor(gemm, alignments);
   expected.data[6] = algorithm->data[6];
   if (expected.data[6] >= std::size(algorithmMicros))
     return CUBLAS_STATUS_INVALID_VALUE;
   if (std::memcmp(algorithm, &expected, sizeof(expected)) != 0 ||
-      workspaceBytes < scratchBytes || product.workspace % 256 != 0)
+      workspaceBytes < scratchBytes || gemm.workspace % 256 != 0)
     return CUBLAS_STATUS_INVALID_VALUE;
   if (failing >> expected.data[6] & 1)
     return CUBLAS_STATUS_NOT_SUPPORTED;
@@ -513,9 +513,9 @@ HOCKET_EXPORT cublasStatus_t cublasLtMatmul(
       cuCtxSynchronize() != CUDA_SUCCESS)
     return CUBLAS_STATUS_EXECUTION_FAILED;
   CUresult result = enqueueOn(
-      stream, product.uses(), [product] { product.compute(); },
+      stream, gemm.uses(), [gemm] { gemm.compute(); },
       algorithmMicros[expected.data[6]]);
-  ++productsBy[expected.data[6]];
+  ++gemmsBy[expected.data[6]];
   return result == CUDA_SUCCESS ? CUBLAS_STATUS_SUCCESS
                                 : CUBLAS_STATUS_EXECUTION_FAILED;
 }

@@ -46,12 +46,12 @@ struct Subject {
 
   LibraryCase forward() const {
     return caseOf(s, dtype,
-                  s.place.sequence > 0 ? "attention_forward_piece"
+                  s.place.sequence > 0 ? "attention_forward_shard"
                                        : "attention_forward");
   }
   LibraryCase backward() const {
     return caseOf(s, dtype,
-                  s.place.sequence > 0 ? "attention_backward_piece"
+                  s.place.sequence > 0 ? "attention_backward_shard"
                                        : "attention_backward");
   }
 };
@@ -140,23 +140,23 @@ TEST(CudaAttention, GroupsMasksAndDropout) {
          {shapeOf(2, 70, 2, 1, 6, true, 0, 0.25f), DType::F32}});
 }
 
-/// Several tiles of warp groups, with every mask.
-TEST(CudaAttention, WarpGroups) {
-  AttentionShape piece = shapeOf(1, 512, 1, 1, 64, true, 0, 0.1f);
-  piece.queries = piece.keys = 256;
+/// Several tiles of warpgroups, with every mask.
+TEST(CudaAttention, Warpgroups) {
+  AttentionShape shard = shapeOf(1, 512, 1, 1, 64, true, 0, 0.1f);
+  shard.queries = shard.keys = 256;
   // The first of two devices has the first and the last quarter.
-  piece.place = {0, 0, 128, 512, 3, 1, 2};
-  piece.elementBase = 8; // rows of scores begin with a Philox block
+  shard.place = {0, 0, 128, 512, 3, 1, 2};
+  shard.elementBase = 8; // rows of scores begin with a Philox block
   check({{shapeOf(1, 300, 2, 1, 64), DType::BF16},
          {shapeOf(1, 170, 1, 1, 128), DType::F16},
          {shapeOf(1, 270, 1, 1, 64, false, 50), DType::F16},
-         {piece, DType::BF16}},
+         {shard, DType::BF16}},
         /*any=*/false);
 }
 
-/// More tiles than a block of warp groups has places for: of keys and values,
+/// More tiles than a block of warpgroups has stages for: of keys and values,
 /// and, with two heads for each of the keys, of queries.
-TEST(CudaAttention, WarpGroupsUseTheirPlacesAgain) {
+TEST(CudaAttention, WarpgroupsUseTheirStagesAgain) {
   std::vector<Subject> subjects;
   for (auto [queries, keys, dim] :
        {std::array<int64_t, 3>{60, 830, 64}, {90, 600, 128}}) {
@@ -172,7 +172,7 @@ TEST(CudaAttention, WarpGroupsUseTheirPlacesAgain) {
   check(subjects, /*any=*/false);
 }
 
-TEST(CudaAttention, PiecesAtTheirPositions) {
+TEST(CudaAttention, ShardsAtTheirPositions) {
   AttentionShape s = shapeOf(1, 128, 2, 2, 16, true, 0, 0.1f);
   s.queries = 64;
   s.place = {64, 0, 0, 128, 5, 1, 2};

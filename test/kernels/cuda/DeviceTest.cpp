@@ -43,7 +43,7 @@ public:
       Array values = memory.values(i);
       uint64_t bytes = values.size() * uint64_t(bytesOf(values.dtype()));
       ranges.push_back({end, bytes});
-      end += (bytes / alignment + 2) * alignment; // At least one free piece.
+      end += (bytes / alignment + 2) * alignment; // At least one free gap.
     }
   }
 

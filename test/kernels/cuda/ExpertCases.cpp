@@ -104,11 +104,11 @@ void addRows(Cases &cases) {
 }
 
 /// Two runs of 80 rows, three experts: one without rows, one with more than a
-/// tile of plain products, one with few in both, and rows that belong to none.
+/// tile of plain GEMMs, one with few in both, and rows that belong to none.
 const std::vector<int32_t> kRanges = {0,  70, 70, 0,  73, 5,
                                       10, 3,  13, 60, 75, 4};
 
-void addProducts(Cases &cases) {
+void addGemms(Cases &cases) {
   // Rows of 16 bytes and others.
   for (auto [dtype, out, in] :
        {std::array<int64_t, 3>{f32, 24, 41}, {bf16, 24, 40}, {f16, 13, 37}}) {
@@ -132,7 +132,7 @@ void addProducts(Cases &cases) {
   cases.push_back({"grouped_linear_input_gradient", n, {}, {}, {x, x, x}});
   cases.push_back(
       {"grouped_linear_weight_gradient", n, {}, {}, {of(f32), x, x}});
-  // More steps of each sum than there are places for on Hopper.
+  // More steps of each sum than there are stages for on Hopper.
   cases.push_back(
       {"grouped_linear", {bf16, 10, 8, 456, 2, 1}, {}, {}, {x, x, x}});
   cases.push_back({"grouped_linear_input_gradient",
@@ -154,7 +154,7 @@ Cases expertCases() {
   addRouters(cases);
   addOrders(cases);
   addRows(cases);
-  addProducts(cases);
+  addGemms(cases);
   return cases;
 }
 

@@ -49,10 +49,10 @@ std::vector<FaultCase> faultCases() {
     add(cuda::Fault::Place,
         {"positions", {8, 32, 4}, {}, {first}, {ids(0, 1)}});
     add(cuda::Fault::Place,
-        {"slice_piece", {bf16, 4, 3, 7}, {}, {first}, {x, x}});
+        {"slice_shard", {bf16, 4, 3, 7}, {}, {first}, {x, x}});
     add(cuda::Fault::Place,
-        {"rope_table_piece", {8, 4, 32, 4}, {1, 0.01}, {first}, {row}});
-    add(cuda::Fault::Place, {"attention_forward_piece",
+        {"rope_table_shard", {8, 4, 32, 4}, {1, 0.01}, {first}, {row}});
+    add(cuda::Fault::Place, {"attention_forward_shard",
                              {f32, 1, 4, 1, 1, 4, 1, 0, 4, 1, 8, 2, 0, 9},
                              {1, 0},
                              {1, 2, 3, first, 0, 0, 0},

@@ -21,7 +21,7 @@ void addEmbeddings(Cases &cases) {
                        {},
                        {},
                        {ids(0, 7), of(from), of(to)}});
-  cases.push_back({"embedding_piece",
+  cases.push_back({"embedding_shard",
                    {f16, f16, 9, 4, 24},
                    {},
                    {2},
@@ -40,7 +40,7 @@ void addEmbeddings(Cases &cases) {
                      {},
                      {ids(0, 3), of(bf16), of(f32)},
                      accumulate});
-    cases.push_back({"embedding_gradient_piece",
+    cases.push_back({"embedding_gradient_shard",
                      {f16, 40, 66, 16},
                      {},
                      {30},
@@ -53,7 +53,7 @@ void addPositions(Cases &cases) {
   cases.push_back(
       {"rope_table", {37, 10}, {1, 0.5, 0.1, 0.02, 1e-4}, {}, {of(f32)}});
   cases.push_back(
-      {"rope_table_piece", {8, 4, 32, 4}, {1, 0.01}, {24}, {of(f32)}});
+      {"rope_table_shard", {8, 4, 32, 4}, {1, 0.01}, {24}, {of(f32)}});
   cases.push_back({"positions", {8, 32, 4}, {}, {24}, {ids(0, 1)}});
   cases.push_back({"positions", {8, 32, 0}, {}, {3}, {ids(0, 1)}});
   for (int64_t dtype : {f32, bf16, f16})
@@ -72,13 +72,13 @@ void addAttention(Cases &cases) {
   auto add = [&](const std::vector<int64_t> &n, double dropout,
                  const std::vector<int64_t> &scalars) {
     Fill x = of(n[0]), row = of(f32), sums = workspace(row);
-    bool piece = n.size() > 9;
-    cases.push_back({piece ? "attention_forward_piece" : "attention_forward",
+    bool shard = n.size() > 9;
+    cases.push_back({shard ? "attention_forward_shard" : "attention_forward",
                      n,
                      {0.25, dropout},
                      scalars,
                      {x, x, x, x, row}});
-    cases.push_back({piece ? "attention_backward_piece" : "attention_backward",
+    cases.push_back({shard ? "attention_backward_shard" : "attention_backward",
                      n,
                      {0.25, dropout},
                      scalars,
@@ -134,7 +134,7 @@ void addLosses(Cases &cases) {
                        {},
                        {first},
                        {logits, more, one, one}});
-      cases.push_back({"cross_entropy_backward_piece",
+      cases.push_back({"cross_entropy_backward_shard",
                        {dtype, tokens, vocab, vocab + 9},
                        {},
                        {first},
@@ -165,17 +165,17 @@ void addLosses(Cases &cases) {
                      {of(f32), of(f32), ids(-1, 2), of(f32), of(f32)}});
 }
 
-void addPieces(Cases &cases) {
+void addShards(Cases &cases) {
   for (int64_t dtype : {f32, bf16, i32, f64, e4m3}) {
     Fill x = dtype == i32 ? ids(-9, 9) : of(dtype);
     for (int64_t width : {3, 16}) {
       int64_t whole = 3 * width - 2;
       std::vector<int64_t> n = {dtype, 3, 4, width, whole};
-      cases.push_back({"gather_pieces", n, {}, {}, {x, x}});
-      cases.push_back({"scatter_pieces", n, {}, {}, {x, x}});
+      cases.push_back({"gather_shards", n, {}, {}, {x, x}});
+      cases.push_back({"scatter_shards", n, {}, {}, {x, x}});
       for (int64_t first : {int64_t(0), width, whole - 1, whole + 5})
         cases.push_back(
-            {"slice_piece", {dtype, 4, width, whole}, {}, {first}, {x, x}});
+            {"slice_shard", {dtype, 4, width, whole}, {}, {first}, {x, x}});
     }
   }
   for (int64_t dtype : {f32, f16}) {
@@ -221,7 +221,7 @@ Cases denseCases() {
   addPositions(cases);
   addAttention(cases);
   addLosses(cases);
-  addPieces(cases);
+  addShards(cases);
   addTransposes(cases);
   addNorms(cases);
   return cases;

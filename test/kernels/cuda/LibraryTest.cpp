@@ -218,13 +218,13 @@ void expectInOrder(const std::string &text,
 }
 
 /// wgmma with `columns` columns, which are read transposed or not.
-std::string groupProduct(int columns) {
+std::string wgmmaText(int columns) {
   return "wgmma.mma_async.sync.aligned.m64n" + std::to_string(columns) +
          "k16.f32.bf16.bf16";
 }
 
-/// The most instructions of PTX between two products of a group.
-int mostBetweenProducts(const std::string &ptx) {
+/// The most instructions of PTX between two MMAs of a group.
+int mostBetweenWgmmas(const std::string &ptx) {
   std::istringstream lines(ptx);
   int most = 0, since = 0;
   bool inGroup = false;
@@ -244,38 +244,38 @@ int mostBetweenProducts(const std::string &ptx) {
 
 /// From one to the next only the sums change that say where operands are: each
 /// an addition, and that as a number of 64 bits, which costs nothing.
-TEST(CudaLibrary, ProductsFollowEachOther) {
+TEST(CudaLibrary, GemmsFollowEachOther) {
   if (!nvrtc::findLibrary().ok())
     GTEST_SKIP() << nvrtc::findLibrary().status().message();
   // Of a descriptor's upper word: a stride of 64 times 16 bytes from bit 32 on,
   // the 128-byte swizzle (1) from bit 62 on.
-  std::string places = std::to_string(64ull << 32 | 1ull << 62);
+  std::string descriptor = std::to_string(64ull << 32 | 1ull << 62);
   for (int dim : {64, 128})
     for (bool forward : {true, false}) {
       std::string ptx = ptxOfAttention(forward, dim, 9);
-      EXPECT_THAT(ptx, HasSubstr(", " + places + ";"));
-      int most = mostBetweenProducts(ptx);
+      EXPECT_THAT(ptx, HasSubstr(", " + descriptor + ";"));
+      int most = mostBetweenWgmmas(ptx);
       EXPECT_GT(most, 0);
       EXPECT_LE(most, 6) << dim << " " << forward;
     }
   for (const char *op : {"grouped_linear", "grouped_linear_input_gradient",
                          "grouped_linear_weight_gradient"}) {
     LibraryCase c = {op, {bf16, 256, 128, 192, 4, 1}, {}, {}, {}};
-    EXPECT_LE(mostBetweenProducts(ptxOf(c, 4, 9)), 6) << op;
+    EXPECT_LE(mostBetweenWgmmas(ptxOf(c, 4, 9)), 6) << op;
   }
 }
 
 TEST(CudaLibrary, AttentionUsesTensorCores) {
   if (!nvrtc::findLibrary().ok())
     GTEST_SKIP() << nvrtc::findLibrary().status().message();
-  // Warps: copies of 16 bytes, fragments, products.
+  // Warps: copies of 16 bytes, fragments, MMAs.
   expectInOrder(ptxOfAttention(true, 128, 8),
                 {"cp.async.cg.shared.global", "cp.async.wait_group 0",
                  "ldmatrix.sync.aligned.m8n8.x4.shared.b16",
                  "mma.sync.aligned.m16n8k16.row.col.f32.bf16.bf16.f32",
                  "ldmatrix.sync.aligned.m8n8.x4.trans.shared.b16"},
                 {"wgmma", ".local"});
-  // Warp groups: one fetches; the others take turns at having the next scores
+  // Warpgroups: one fetches; the others take turns at having the next scores
   // and the last sums under way while, behind them, probabilities are computed.
   for (int dim : {64, 128}) {
     std::string ptx = ptxOfAttention(true, dim, 9);
@@ -288,15 +288,15 @@ TEST(CudaLibrary, AttentionUsesTensorCores) {
                    "setmaxnreg.inc.sync.aligned",
                    "mbarrier.try_wait.parity",
                    "wgmma.fence.sync.aligned",
-                   groupProduct(128),
+                   wgmmaText(128),
                    "wgmma.wait_group.sync.aligned 0",
                    "ex2.approx.ftz.f32",
                    "mbarrier.try_wait.parity",
                    "bar.sync",
-                   groupProduct(128),
+                   wgmmaText(128),
                    "wgmma.commit_group.sync.aligned",
                    "mbarrier.try_wait.parity",
-                   groupProduct(dim),
+                   wgmmaText(dim),
                    "wgmma.commit_group.sync.aligned",
                    "bar.arrive",
                    "wgmma.wait_group.sync.aligned 1",
@@ -313,10 +313,10 @@ TEST(CudaLibrary, AttentionUsesTensorCores) {
   }
   for (int dim : {64, 128})
     expectInOrder(ptxOfAttention(false, dim, 9),
-                  {groupProduct(dim > 64 ? 64 : 128), groupProduct(dim),
+                  {wgmmaText(dim > 64 ? 64 : 128), wgmmaText(dim),
                    "wgmma.wait_group.sync.aligned 2", "ex2",
-                   "wgmma.wait_group.sync.aligned 1", groupProduct(64),
-                   "wgmma.wait_group.sync.aligned 1", "ex2", groupProduct(dim)},
+                   "wgmma.wait_group.sync.aligned 1", wgmmaText(64),
+                   "wgmma.wait_group.sync.aligned 1", "ex2", wgmmaText(dim)},
                   {"mma.sync.aligned", "atom.global.add", "red.global.add",
                    ".local", "ex2.approx.f32"});
 }
@@ -326,7 +326,7 @@ TEST(CudaLibrary, AttentionUsesTensorCores) {
 TEST(CudaLibrary, BlocksOfAttentionLieWithinParts) {
   auto threads = [](int64_t part) {
     CudaCall call =
-        callOf({"attention_forward_piece",
+        callOf({"attention_forward_shard",
                 {bf16, 1, 768, 4, 2, 64, 1, 0, 768, 4, 3072, part, 0, 9},
                 {0.125, 0},
                 {77, 3, 5, 0, 0, 0, 0},
@@ -352,8 +352,8 @@ std::vector<std::string> complaintsOf(const std::string &notes) {
   return complaints;
 }
 
-/// Products run beside other work, and all numbers have registers.
-TEST(CudaLibrary, WarpGroupsHaveTheirRegisters) {
+/// MMAs run beside other work, and all numbers have registers.
+TEST(CudaLibrary, WarpgroupsHaveTheirRegisters) {
   if (!nvrtc::findLibrary().ok())
     GTEST_SKIP() << nvrtc::findLibrary().status().message();
   std::vector<CudaLaunch> launches;
@@ -383,7 +383,7 @@ TEST(CudaLibrary, WarpGroupsHaveTheirRegisters) {
   EXPECT_THAT(complaintsOf(*notes), IsEmpty());
 }
 
-TEST(CudaLibrary, ProductsOfExpertsUseTensorCores) {
+TEST(CudaLibrary, GemmsOfExpertsUseTensorCores) {
   if (!nvrtc::findLibrary().ok())
     GTEST_SKIP() << nvrtc::findLibrary().status().message();
   for (const char *op : {"grouped_linear", "grouped_linear_input_gradient",
@@ -392,7 +392,7 @@ TEST(CudaLibrary, ProductsOfExpertsUseTensorCores) {
     expectInOrder(ptxOf(c, 4, 9),
                   {"mbarrier.init.shared::cta", "setmaxnreg.inc.sync.aligned",
                    "mbarrier.try_wait.parity", "wgmma.fence.sync.aligned",
-                   groupProduct(128), "wgmma.commit_group.sync.aligned",
+                   wgmmaText(128), "wgmma.commit_group.sync.aligned",
                    "wgmma.wait_group.sync.aligned 1", "mbarrier.arrive"},
                   {"mma.sync.aligned", "cp.async.cg", "atom.global.add",
                    "red.global.add", ".local"});
@@ -439,7 +439,7 @@ std::vector<std::string> kindsOf(const CudaLaunch &launch) {
   return kinds;
 }
 
-/// But those of warp groups, which tests above compile. To PTX, as its
+/// But those of warpgroups, which tests above compile. To PTX, as its
 /// assembler takes the longer half: what plans launch, test/machine_code
 /// assembles for all architectures.
 TEST(CudaLibrary, NvrtcTakesEveryKindOfKernel) {

@@ -13,22 +13,22 @@ KERNELS = ROOT / "kernels/cuda"
 
 # Which arguments of a function are a step's.
 ARGUMENTS = {
-    "showBarriers": [], "__syncthreads": [], "showToProducts": [],
-    "beginToFetch": [], "beginToMultiply": [], "meet": [0, 1], "signal": [0, 1],
+    "fenceBarrierInit": [], "__syncthreads": [], "fenceProxyAsync": [],
+    "beginToFetch": [], "beginToMultiply": [], "namedBarrierSync": [0, 1], "namedBarrierArrive": [0, 1],
     "fetchRows": [0, 2], "fetchStep": [0, 2], "beginDots": [2, 4], "beginSums": [3],
     "clearFrom": [], "multiplyStep": [],
 }  # fmt: skip
 # Methods, by what they belong to.
 METHODS = {
-    "Ring": {"begin": "beginRing", "awaitPlace": "awaitPlace",
-             "awaitTile": "awaitTile", "giveBack": "giveBack"},
+    "Ring": {"begin": "beginRing", "producerAcquire": "producerAcquire",
+             "consumerWait": "consumerWait", "consumerRelease": "consumerRelease"},
     "Barrier": {"begin": "beginBarrier", "expect": "expect", "wait": "wait",
                 "arrive": "arrive"},
 }  # fmt: skip
 # What is no step but looks like one must not be left out unseen.
 WATCHED = re.compile(
-    r"\w*[rR]ing\.|\w*[bB]arrier\w*\b|There\b|\bturns\b|\bmeet\b|\bsignal\b"
-    r"|\w*Registers\b|\bproducts\.(?:template )?wait|\bbegin(?:Dots|Sums)\b"
+    r"\w*[rR]ing\.|\w*[bB]arrier\w*\b|There\b|\border\b|\bnamedBarrier(?:Sync|Arrive)\b"
+    r"|setmaxnreg\w*|\bwgmma\.(?:template )?wait|\bbegin(?:Dots|Sums)\b"
 )
 
 
@@ -128,13 +128,13 @@ def extent(text, at):
 
 class Steps:
     """The steps of one function, and of each lambda expression in it, as text
-    that models have, too: "awaitTile(keyRing, tile - 1)"."""
+    that models have, too: "consumerWait(keyRing, tile - 1)"."""
 
     def __init__(self, text, name, rewrites=()):
         self.rewrites, self.aliases, self.lambdas = rewrites, {}, {}
         whole = collapse(text)
         self.kinds = {"ring": "Ring"}
-        for kind, names in re.findall(r"\b(TileRing|SharedBarrier)(?:<\w+>)? ([\w, ]+);", whole):
+        for kind, names in re.findall(r"\b(TileRing|Mbarrier)(?:<\w+>)? ([\w, ]+);", whole):
             kind = "Ring" if kind == "TileRing" else "Barrier"
             self.kinds |= dict.fromkeys(names.split(", "), kind)
         self.steps = self.of(statements(body(text, name)))
@@ -152,7 +152,7 @@ class Steps:
         return found
 
     def rewrite(self, text):
-        text = re.sub(r"\b(?:Product::)?(Roles::)", r"\1", text)
+        text = re.sub(r"\b(?:Gemm::)?(Roles::)", r"\1", text)
         return re.sub(r"\b(Tile|Own)::bytes", r"\1_bytes", text)
 
     def step(self, text):
@@ -163,7 +163,7 @@ class Steps:
             if re.fullmatch(pattern, text):
                 return list(steps)
         text = re.sub(r"(\w+)\.barrier\(([^()]*)\)", r"barrier(\1, \2)", text)
-        alias = re.fullmatch(r"SharedBarrier &(\w+) = (barrier\(.*\))", text)
+        alias = re.fullmatch(r"Mbarrier &(\w+) = (barrier\(.*\))", text)
         if alias:
             self.aliases[alias[1]] = alias[2]
             return []
@@ -181,18 +181,18 @@ class Steps:
             arguments = split(called[2])
             chosen = [arguments[i] for i in ARGUMENTS[called[1]]]
             return [f"{called[1]}({', '.join(chosen)})"]
-        declares = re.match(r"(__shared__ |Turns<)", text)
+        declares = re.match(r"(__shared__ |OrderedSequence<)", text)
         if WATCHED.search(text) and not declares:
             raise ValueError(f"no step of a model is known for: {text}")
         return []
 
     def method(self, of, name, number, arguments):
-        if of == "products":
-            return [f"waitProducts({number})"] if name == "wait" else []
-        if of == "product":
+        if of == "wgmma":
+            return [f"waitWgmma({number})"] if name == "wait" else []
+        if of == "gemm":
             return [f"{name}()"]
-        if of == "turns":
-            return [f"{name}Turn({arguments})"]
+        if of == "order":
+            return [f"{name}Ordered({arguments})"]
         kind = "Barrier" if of.startswith("barrier(") else self.kinds.get(of)
         if kind is None:
             return []
@@ -207,33 +207,33 @@ def matched(pattern, text):
 
 
 def protocol_parameters(text):
-    """What TileRing, Turns and the block's roles compute: of TensorCopies.cuh."""
+    """What TileRing, OrderedSequence and the block's roles compute: of TensorCopies.cuh."""
     ring = text[text.index("class TileRing") :]
-    place, place_phase = matched(r"free\[(.*?)\]\.wait\((.*?)\);", body(ring, "awaitPlace"))
-    tile, tile_phase = matched(r"there\[(.*?)\]\.wait\((.*?)\);", body(ring, "awaitTile"))
+    stage, stage_phase = matched(r"free\[(.*?)\]\.wait\((.*?)\);", body(ring, "producerAcquire"))
+    tile, tile_phase = matched(r"there\[(.*?)\]\.wait\((.*?)\);", body(ring, "consumerWait"))
     (there,) = matched(r"return there\[(.*?)\];", body(ring, "barrier"))
     (given,) = matched(
         r"__syncwarp\(\); if \(threadIdx\.x % 32 == 0\) free\[(.*?)\]\.arrive\(\);",
-        body(ring, "giveBack"),
+        body(ring, "consumerRelease"),
     )
     matched(r"there\[i\]\.begin\(producers\); free\[i\]\.begin\(consumers\);", body(ring, "begin"))
-    turns = text[text.index("class Turns") :]
-    waits, meets = matched(r"^if \((.*?)\) meet\((.*?)\); isFirst = false;$", body(turns, "begin"))
-    signals, signalled = matched(r"^if \((.*?)\) signal\((.*?)\);$", body(turns, "end"))
+    order = text[text.index("class OrderedSequence") :]
+    waits, meets = matched(r"^if \((.*?)\) namedBarrierSync\((.*?)\); isFirst = false;$", body(order, "begin"))
+    signals, signalled = matched(r"^if \((.*?)\) namedBarrierArrive\((.*?)\);$", body(order, "end"))
     ring_expressions = {
-        "PLACE_AWAITED": place, "PHASE_OF_PLACE": place_phase, "TILE_AWAITED": tile,
-        "PHASE_OF_TILE": tile_phase, "PLACE_THERE": there, "PLACE_GIVEN": given,
+        "STAGE_ACQUIRED": stage, "PHASE_OF_STAGE": stage_phase, "TILE_AWAITED": tile,
+        "PHASE_OF_TILE": tile_phase, "STAGE_FULL": there, "STAGE_RELEASED": given,
     }  # fmt: skip
-    found = {f"{name}(i, Places)": f"({of})" for name, of in ring_expressions.items()}
-    found |= {"TURN_WAITS": f"({waits})", "TURN_MEETS": meets}
-    found |= {"TURN_SIGNALS(isLast)": f"({signals})", "TURN_SIGNALLED": signalled}
+    found = {f"{name}(i, Stages)": f"({of})" for name, of in ring_expressions.items()}
+    found |= {"ORDER_WAITS": f"({waits})", "ORDER_SYNCS": meets}
+    found |= {"ORDER_ARRIVES(isLast)": f"({signals})", "ORDER_ARRIVED": signalled}
     return {name: re.sub(r"\bGroups\b", "GROUPS", of) for name, of in found.items()}
 
 
 def register_parameters(text, groups):
     """What WarpRoles gives and takes, and what a launch gives each thread."""
     roles = text[text.index("struct WarpRoles") :]
-    given, taken = matched(r"giveRegisters<(\d+)>.*takeRegisters<(\w+)>", roles)
+    given, taken = matched(r"setmaxnregDec<(\d+)>.*setmaxnregInc<(\w+)>", roles)
     number, few, many = matched(rf"int {taken} = Groups == (\d) \? (\d+) : (\d+);", roles)
     launched = 65536 // (128 * (groups + 1)) // 8 * 8
     return {
@@ -246,40 +246,40 @@ def kernel_parameters(text, name):
     """Where a kernel's rings, barriers and tiles lie."""
     inside = collapse(body(text, name))
     rings, barriers, found = [], [], {}
-    for places, names in re.findall(r"TileRing<(\w+)> ([\w, ]+);", inside):
-        rings += [(ring, places) for ring in names.split(", ")]
-    for names in re.findall(r"__shared__ SharedBarrier ([\w, ]+);", inside):
+    for stages, names in re.findall(r"TileRing<(\w+)> ([\w, ]+);", inside):
+        rings += [(ring, stages) for ring in names.split(", ")]
+    for names in re.findall(r"__shared__ Mbarrier ([\w, ]+);", inside):
         barriers += names.split(", ")
-    for lambda_, place in re.findall(
+    for lambda_, stage in re.findall(
         r"auto (\w+) = \[&\]\(int i\) \{ return Tile\{start \+ (.*?) \* Tile::bytes\}; \};", inside
     ):
-        place = re.sub(r"\bi\b", "at(i)", place)
-        found[f"{lambda_}(i)"] = f"({place}), at(i)"
+        stage = re.sub(r"\bi\b", "at(i)", stage)
+        found[f"{lambda_}(i)"] = f"({stage}), at(i)"
     for own in re.findall(r"\bOwn (\w+\{[^;]*);", inside):
         for i, tensor in enumerate(re.findall(r"(\w+)\{", own)):
-            found[tensor] = f"PLACES + {i}, 0"
+            found[tensor] = f"STAGES + {i}, 0"
     return found | barrier_parameters(rings, barriers)
 
 
 def barrier_parameters(rings, barriers):
     found, start = {}, "0"
-    for ring, places in rings:
-        found |= {f"{ring}_Start": f"({start})", f"{ring}_Places": places}
-        start += f" + 2 * {places}"
+    for ring, stages in rings:
+        found |= {f"{ring}_Start": f"({start})", f"{ring}_Stages": stages}
+        start += f" + 2 * {stages}"
     for i, barrier in enumerate(barriers):
         found[barrier] = f"({start} + {i})"
     return found | {"BARRIERS": f"({start} + {len(barriers)})"}
 
 
-def product_parameters(text):
-    """The same of GroupProduct."""
-    (places,) = matched(r"using Ring = TileRing<(\w+)>;", text)
-    (place,) = matched(r"return start \+ \((.*)\) \* TileOf<true>::bytes;", body(text, "place"))
-    found = barrier_parameters([("ring", places)], [])
+def gemm_parameters(text):
+    """The same of WarpgroupGemm."""
+    (stages,) = matched(r"using Ring = TileRing<(\w+)>;", text)
+    (stage,) = matched(r"return start \+ \((.*)\) \* TileOf<true>::bytes;", body(text, "stage"))
+    found = barrier_parameters([("ring", stages)], [])
     for name in ("left", "right"):
-        (operand,) = matched(r"return \{place\(i, (\d)\)\};", body(text, name))
+        (operand,) = matched(r"return \{stage\(i, (\d)\)\};", body(text, name))
         found[f"{name}(i)"] = (
-            "(" + re.sub(r"\boperand\b", operand, re.sub(r"\bi\b", "at(i)", place)) + "), at(i)"
+            "(" + re.sub(r"\boperand\b", operand, re.sub(r"\bi\b", "at(i)", stage)) + "), at(i)"
         )
     return found
 

@@ -24,17 +24,17 @@ ATTENTION = {
     "hopperAttentionQueryGradient": "attention_query_gradient",
     "hopperAttentionKeyGradient": "attention_key_gradient",
 }
-PRODUCTS = "grouped_products"
+GEMM = "grouped_gemm"
 # Statements of a kernel that are steps of its model alone.
 REWRITES = {
-    "attention_forward": [(r"turns\.end\(next >= Shape::keys\)", ["endTurn(!next)"])],
+    "attention_forward": [(r"order\.end\(next >= Shape::keys\)", ["endOrdered(!next)"])],
     "attention_key_gradient": [
-        (r"statistics\[tile % places\]\[.*\] = .*", ["storeStatistics(statistics(tile))"]),
+        (r"statistics\[tile % stages\]\[.*\] = .*", ["storeStatistics(statistics(tile))"]),
         (r"findProbabilities<.*>\(.*, lseOf\)", ["loadStatistics(statistics(tile))"]),
         (r"gradientOfScores\(.*, deltaOf\)", ["loadStatistics(statistics(tile))"]),
     ],
-    PRODUCTS: [
-        (r"Product product\(ring, shared\)", ["GroupProduct()"]),
+    GEMM: [
+        (r"Gemm gemm\(ring, shared\)", ["WarpgroupGemm()"]),
         (r"auto a = left\(step\)", ["multiplyTile(left(step))"]),
         (r"auto b = right\(step\)", ["multiplyTile(right(step))"]),
         (r"auto a = left\(step\), b = right\(step\)",
@@ -43,10 +43,10 @@ REWRITES = {
 }  # fmt: skip
 STEPS = re.compile(
     r"// *((?:if|for|while)\b.*|else|return)\n|\b("
-    r"showBarriers|__syncthreads|showToProducts|beginToFetch|beginToMultiply|meet|signal"
-    r"|fetchRows|fetchStep|beginDots|beginSums|waitProducts|clearFrom|multiplyStep|fetch|add"
-    r"|beginRing|awaitPlace|awaitTile|giveBack|beginBarrier|expect|wait|arrive"
-    r"|beginTurn|endTurn|fetchKeys|beginTile|clearTile|multiplyTile|GroupProduct"
+    r"fenceBarrierInit|__syncthreads|fenceProxyAsync|beginToFetch|beginToMultiply|namedBarrierSync|namedBarrierArrive"
+    r"|fetchRows|fetchStep|beginDots|beginSums|waitWgmma|clearFrom|multiplyStep|fetch|add"
+    r"|beginRing|producerAcquire|consumerWait|consumerRelease|beginBarrier|expect|wait|arrive"
+    r"|beginOrdered|endOrdered|fetchKeys|beginTile|clearTile|multiplyTile|WarpgroupGemm"
     r"|storeStatistics|loadStatistics)\("
 )
 # How many processes the four warps of a group are, where not one: as many as can
@@ -54,47 +54,47 @@ STEPS = re.compile(
 PROCESSES = {("hopperAttentionForward", 2, 2): 2, ("hopperAttentionQueryGradient", 2, None): 2}
 DEPTH = 3000000  # of a search; memory for it is taken at once
 MAY_BE_LATE = {
-    "expect", "arrive", "giveBack", "signal", "endTurn", "fetchRows", "fetchStep", "seen",
+    "expect", "arrive", "consumerRelease", "namedBarrierArrive", "endOrdered", "fetchRows", "fetchStep", "seen",
     "at", "barrier", "left", "right", "keys", "values", "queries", "gradients",
 }  # fmt: skip
 # (kernel, before, after, what is said): in a model, or in what a kernel says.
 BLOCKED, FAILED = "invalid end state", "assertion violated"
 FAULTS = [
     # An arrival is missing, or one too few or too many is counted.
-    ("hopperAttentionForward", "giveBack(keyRing, tile)", "skip", BLOCKED),
+    ("hopperAttentionForward", "consumerRelease(keyRing, tile)", "skip", BLOCKED),
     ("hopperAttentionForward", "1, 4 * groups", "1, 4 * groups - 1", FAILED),
     ("hopperAttentionQueryGradient", "1, own / 16", "1, own / 16 + 1", BLOCKED),
     ("hopperAttentionKeyGradient", "arrive(barrier(ring, tile))", "skip", BLOCKED),
     ("hopperAttentionKeyGradient", "ring, 32", "ring, 31", FAILED),
     # Parities are those of another phase.
-    ("hopperAttentionForward", "(i / Places - 1)", "(i / Places)", FAILED + "|" + BLOCKED),
-    ("hopperAttentionForward", "PHASE_OF_TILE(i, Places) (i / Places)",
-     "PHASE_OF_TILE(i, Places) (i / Places + 1)", FAILED),
+    ("hopperAttentionForward", "(i / Stages - 1)", "(i / Stages)", FAILED + "|" + BLOCKED),
+    ("hopperAttentionForward", "PHASE_OF_TILE(i, Stages) (i / Stages)",
+     "PHASE_OF_TILE(i, Stages) (i / Stages + 1)", FAILED),
     # The ring is deeper than its memory, or tiles share it.
-    ("hopperAttentionQueryGradient", "(at(i) % keyPlaces)", "(at(i) % (keyPlaces - 1))", FAILED),
-    ("hopperAttentionForward", "places + at(i) % places", "at(i) % places", FAILED),
-    ("GroupProduct", "% kGroupStages) + 1", "% kGroupStages) + 0", FAILED),
-    # Places are given back while products read them.
-    ("hopperAttentionQueryGradient", "giveBack(keyRing, tile - 1)", "giveBack(keyRing, tile)",
+    ("hopperAttentionQueryGradient", "(at(i) % keyStages)", "(at(i) % (keyStages - 1))", FAILED),
+    ("hopperAttentionForward", "stages + at(i) % stages", "at(i) % stages", FAILED),
+    ("WarpgroupGemm", "% kGroupStages) + 1", "% kGroupStages) + 0", FAILED),
+    # Stages are released while MMAs read them.
+    ("hopperAttentionQueryGradient", "consumerRelease(keyRing, tile - 1)", "consumerRelease(keyRing, tile)",
      FAILED + "|" + BLOCKED),
-    ("hopperAttentionForward", "waitProducts(1)", "waitProducts(2)", FAILED),
+    ("hopperAttentionForward", "waitWgmma(1)", "waitWgmma(2)", FAILED),
     # The end is missing: of a range, of a tile, of turns.
-    ("GroupProduct", "    giveBack(ring, step - 1);\n    seen", "    seen", BLOCKED),
-    ("hopperAttentionQueryGradient", "beginSums(keys(tile - 1));\n       waitProducts",
-     "waitProducts", FAILED),
+    ("WarpgroupGemm", "    consumerRelease(ring, step - 1);\n    seen", "    seen", BLOCKED),
+    ("hopperAttentionQueryGradient", "beginSums(keys(tile - 1));\n       waitWgmma",
+     "waitWgmma", FAILED),
     ("hopperAttentionForward", "|| !isLast)", "|| true)", FAILED),
     # Bytes that never come.
     ("hopperAttentionKeyGradient", "2 * Tile_bytes", "3 * Tile_bytes", BLOCKED),
     # Turns are taken in another order, or by too few threads.
     ("hopperAttentionForward, groups 3", "1 + (group + 1) % GROUPS", "1 + (group + 2) % GROUPS",
      FAILED + "|" + BLOCKED),
-    ("hopperAttentionForward, groups 2, places 2", "1 + group, 256", "1 + group, 128", FAILED),
+    ("hopperAttentionForward, groups 2, stages 2", "1 + group, 256", "1 + group, 128", FAILED),
     # Rows are read while others clear them.
-    ("GroupProduct", "meet(1, 128 * kProductGroups)", "skip", FAILED),
+    ("WarpgroupGemm", "namedBarrierSync(1, 128 * kGemmWarpgroups)", "skip", FAILED),
     # Registers that nobody gives.
     ("WarpRoles, groups 2", "GIVEN 24", "GIVEN 40", BLOCKED),
 ]  # fmt: skip
-ARRIVALS = re.compile(r"\b(?:expect|arrive|giveBack|signal|endTurn|beginTurn)\(")
+ARRIVALS = re.compile(r"\b(?:expect|arrive|consumerRelease|namedBarrierArrive|endOrdered|beginOrdered)\(")
 
 
 def model_steps(name):
@@ -126,7 +126,7 @@ def late_steps(text):
     found = []
     for match in re.finditer(r"atomic \{", text):
         end = kernel_steps.closing(text, match.end() - 1)
-        for block in text[match.end() : end].split("beginTurn();"):
+        for block in text[match.end() : end].split("beginOrdered();"):
             if arrival := ARRIVALS.search(block):
                 calls = re.findall(r"\b(\w+)\(", block[arrival.start() :])
                 found += [call for call in calls if call not in MAY_BE_LATE]
@@ -134,8 +134,8 @@ def late_steps(text):
 
 
 class Checked:
-    """A model with the parameters of a kernel, for a number of processes a warp
-    group; Spin makes a program of it, which looks at every state."""
+    """A model with the parameters of a kernel, for a number of processes a
+    warpgroup; Spin makes a program of it, which looks at every state."""
 
     def __init__(self, name, parameters):
         self.name, self.parameters = name, parameters
@@ -193,16 +193,16 @@ def attention_models(folder):
         (groups,) = kernel_steps.matched(r"using Roles = WarpRoles<([^;]*)>;", inside)
         numbers = {name: int(number) for name, number in own.items()}
         groups = eval(groups.replace("/", "//"), {}, numbers)
-        each = PROCESSES.get((function, groups, numbers.get("places")), 1)
+        each = PROCESSES.get((function, groups, numbers.get("stages")), 1)
         parameters = shared | own | kernel_steps.kernel_parameters(text, function)
         parameters |= {
             "Tile_bytes": bytes_of("side", "dim"), "Own_bytes": bytes_of("own", "dim"),
             "GROUPS": groups, "WARPS": each * groups,
             # Groups that take turns are not alike.
-            "ALIKE": each if "Turns<" in inside else each * groups,
+            "ALIKE": each if "OrderedSequence<" in inside else each * groups,
         }  # fmt: skip
-        places = [f"{name} {n}" for name, n in own.items() if "laces" in name]
-        title = f"{function}, groups {groups}, {', '.join(places)}"
+        stages = [f"{name} {n}" for name, n in own.items() if "tages" in name]
+        title = f"{function}, groups {groups}, {', '.join(stages)}"
         models.setdefault(title, Checked(ATTENTION[function], parameters))
         if each > 1:  # There is time for more states.
             parameters = parameters | {
@@ -213,19 +213,19 @@ def attention_models(folder):
     return shared, models
 
 
-def product_model(shared):
-    text = source("HopperProducts.cuh")
-    groups = int(shared["kProductGroups"])
-    return Checked(PRODUCTS, shared | kernel_steps.product_parameters(text) | {
+def gemm_model(shared):
+    text = source("HopperGemm.cuh")
+    groups = int(shared["kGemmWarpgroups"])
+    return Checked(GEMM, shared | kernel_steps.gemm_parameters(text) | {
         "GROUPS": groups, "WARPS": groups, "ALIKE": groups,
-        "Tile_bytes": bytes_of("kProductSide", "kGroupDepth"),
+        "Tile_bytes": bytes_of("kGemmSide", "kGroupDepth"),
     })  # fmt: skip
 
 
 def all_models():
     with tempfile.TemporaryDirectory() as folder:
         shared, models = attention_models(Path(folder))
-    models["GroupProduct"] = product_model(shared)
+    models["WarpgroupGemm"] = gemm_model(shared)
     copies = source("TensorCopies.cuh")
     for groups in sorted({int(model.parameters["GROUPS"]) for model in models.values()}):
         parameters = kernel_steps.register_parameters(copies, groups)
@@ -244,10 +244,10 @@ class StepsTest(unittest.TestCase):
             kernel = Steps(text, function, REWRITES.get(name, ()))
             self.assertEqual({"": kernel.steps} | kernel.lambdas, model_steps(name), name)
 
-    def test_products(self):
-        text, model = source("HopperProducts.cuh"), model_steps(PRODUCTS)
+    def test_gemms(self):
+        text, model = source("HopperGemm.cuh"), model_steps(GEMM)
         weights, linear = (
-            Steps(text, function, REWRITES[PRODUCTS]).steps
+            Steps(text, function, REWRITES[GEMM]).steps
             for function in ("hopperGroupedWeightGradient", "hopperGroupedLinear")
         )
         self.assertEqual(weights, model.pop(""))
@@ -256,26 +256,26 @@ class StepsTest(unittest.TestCase):
         self.assertEqual(linear[:2], ["if (Integer(blockIdx.x) >= tiles[0].count)", "return"])
         self.assertEqual(linear[2:], [step for step in weights if step != loop])
         for function, steps in model.items():
-            self.assertEqual(Steps(text, function, REWRITES[PRODUCTS]).steps, steps, function)
+            self.assertEqual(Steps(text, function, REWRITES[GEMM]).steps, steps, function)
 
     def test_a_changed_kernel_is_seen(self):
         text = source("HopperAttention.cuh")
         model = model_steps("attention_query_gradient")
-        for change in ("valueRing.giveBack(tile);", "keyRing.awaitPlace(tile);"):
+        for change in ("valueRing.consumerRelease(tile);", "keyRing.producerAcquire(tile);"):
             self.assertIn(change, text)
             kernel = Steps(text.replace(change, ""), "hopperAttentionQueryGradient")
             self.assertNotEqual(kernel.steps, model[""], change)
         with self.assertRaisesRegex(ValueError, "no step of a model is known"):
-            Steps(text.replace("keyRing.giveBack(0);", "keyRing.giveBack(0), 0;"),
+            Steps(text.replace("keyRing.consumerRelease(0);", "keyRing.consumerRelease(0), 0;"),
                   "hopperAttentionForward")  # fmt: skip
 
     def test_no_other_kernel_waits(self):
         modelled = {"HopperAttention.cuh": [*ATTENTION, "fetchRows"],
-                    "HopperProducts.cuh": ["GroupProduct", "fetch", "fetchStep", "add",
+                    "HopperGemm.cuh": ["WarpgroupGemm", "fetch", "fetchStep", "add",
                                            "clearFrom", "hopperGroupedLinear",
                                            "hopperGroupedWeightGradient"]}  # fmt: skip
         waits = re.compile(
-            r"SharedBarrier|TileRing|\bTurns\b|\b(?:meet|signal|(?:give|take)Registers)[(<]"
+            r"Mbarrier|TileRing|\bOrderedSequence\b|\b(?:namedBarrierSync|namedBarrierArrive|setmaxnreg(?:Dec|Inc))[(<]"
             r"|mbarrier\.|\bbar\.|setmaxnreg|atomicCAS|atomicExch|ld\.acquire|__nanosleep"
         )
         for path in sorted(kernel_steps.KERNELS.glob("*.cuh")):
@@ -290,13 +290,13 @@ class StepsTest(unittest.TestCase):
             self.assertIsNone(waits.search(text), f"{path.name} has no model for this")
 
     def test_behind_an_arrival_nothing_waits(self):
-        for name in [*ATTENTION.values(), PRODUCTS]:
+        for name in [*ATTENTION.values(), GEMM]:
             text = (MODELS / f"{name}.pml").read_text()
             self.assertEqual(late_steps(text), [], name)
-            early = text.replace("giveBack(", "waitProducts(0); giveBack(")
+            early = text.replace("consumerRelease(", "waitWgmma(0); consumerRelease(")
             self.assertEqual(late_steps(early), [], name)
-            late = re.sub(r"(giveBack\(.*\))", r"\1; waitProducts(0)", text)
-            self.assertEqual(set(late_steps(late)), {"waitProducts"}, name)
+            late = re.sub(r"(consumerRelease\(.*\))", r"\1; waitWgmma(0)", text)
+            self.assertEqual(set(late_steps(late)), {"waitWgmma"}, name)
 
 
 class ModelsTest(unittest.TestCase):

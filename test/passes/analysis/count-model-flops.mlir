@@ -9,7 +9,7 @@ module {
     return %y : tensor<2x4x8xf32>
   }
   func.func @forward(%t: tensor<2x4xi32>, %e: tensor<16x8xf32>, %w: tensor<8x8xf32>) -> tensor<2x4x16xf32> {
-    // What is no matrix product does not count.
+    // What is no GEMM does not count.
     %x = xf.embedding %t, %e : (tensor<2x4xi32>, tensor<16x8xf32>) -> tensor<2x4x8xf32>
     %0 = func.call @layer(%x, %w) : (tensor<2x4x8xf32>, tensor<8x8xf32>) -> tensor<2x4x8xf32>
     %1 = func.call @layer(%0, %w) : (tensor<2x4x8xf32>, tensor<8x8xf32>) -> tensor<2x4x8xf32>

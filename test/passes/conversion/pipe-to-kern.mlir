@@ -42,9 +42,9 @@ func.func @dropout(%x: tensor<4x8xf32>, %layer: i32, %o: i32) -> tensor<4x8xf32>
   // CHECK: kern.rows "dropout"
   // CHECK-NEXT: kern.keep_scale {probability
   %1 = xf.dropout %0 {probability = 0.1, stream = 0 : i32} : (tensor<4x8xf32>) -> tensor<4x8xf32>
-  // Of a piece: its start is a number as the layer's is.
+  // Of a shard: its start is a number as the layer's is.
   // CHECK: kern.rows "dropout" {{.*}} instances (%[[I:.*]] = %{{.*}}, %[[O:.*]] = %{{.*}}) ->
-  // CHECK-NEXT: kern.keep_scale %[[I]] at(%[[O]]) {dims = array<i64: 0>, parts = array<i64: 0>, piece = array<i64: 4, 8>, probability = 1.000000e-01 : f64, stream = 2 : i32, whole = array<i64: 12, 8>}
+  // CHECK-NEXT: kern.keep_scale %[[I]] at(%[[O]]) {dims = array<i64: 0>, parts = array<i64: 0>, probability = 1.000000e-01 : f64, shard = array<i64: 4, 8>, stream = 2 : i32, whole = array<i64: 12, 8>}
   %2 = xf.dropout %1, %layer at(%o) {dims = array<i64: 0>, parts = array<i64: 0>, probability = 0.1, stream = 2 : i32, whole = array<i64: 12, 8>} : (tensor<4x8xf32>, i32, i32) -> tensor<4x8xf32>
   return %2 : tensor<4x8xf32>
 }
@@ -193,15 +193,15 @@ func.func @attention(%q: tensor<2x4x4x8xf32>, %k: tensor<2x4x2x8xf32>, %v: tenso
   return %dq, %dk, %dv : tensor<2x4x4x8xf32>, tensor<2x4x2x8xf32>, tensor<2x4x2x8xf32>
 }
 
-// A piece says where it starts, and what it is a piece of.
-// CHECK-LABEL: func.func @attention_piece
-func.func @attention_piece(%q: tensor<2x4x4x8xf32>, %k: tensor<2x8x2x8xf32>, %zero: i32)
+// A shard says where it starts, and what it is a shard of.
+// CHECK-LABEL: func.func @attention_shard
+func.func @attention_shard(%q: tensor<2x4x4x8xf32>, %k: tensor<2x8x2x8xf32>, %zero: i32)
     -> tensor<2x4x4x8xf32> {
   %first = arith.constant 4 : i32
-  // CHECK: kern.library "attention_forward_piece"(%{{.*}}, %{{.*}}, %{{.*}}) scalars(%[[F:.*]], %[[Z:.*]], %[[Z]], %[[Z]]) {elements = 512 : i64, {{.*}} integers = array<i64: 1, 2, 4, 4, 2, 8, 1, 0, 8, 4, 8, 2, 0, 0>
+  // CHECK: kern.library "attention_forward_shard"(%{{.*}}, %{{.*}}, %{{.*}}) scalars(%[[F:.*]], %[[Z:.*]], %[[Z]], %[[Z]]) {elements = 512 : i64, {{.*}} integers = array<i64: 1, 2, 4, 4, 2, 8, 1, 0, 8, 4, 8, 2, 0, 0>
   %o, %lse = xf.attention %q, %k, %k from (%first, %zero, %zero, %zero) {causal, scale = 0.125, dropout = 0.1, part = 2 : i64, whole = array<i64: 2, 4, 8>} : (tensor<2x4x4x8xf32>, tensor<2x8x2x8xf32>, tensor<2x8x2x8xf32>, i32, i32, i32, i32) -> (tensor<2x4x4x8xf32>, tensor<2x4x4xf32>)
   // Without dropout the key is zeros.
-  // CHECK: kern.library "attention_backward_piece"(%{{.*}}) scalars(%[[F]], %[[Z]], %[[Z]], %[[Z]]) {floats{{.*}} integers = array<i64: 1, 2, 4, 4, 2, 8, 1, 0, 8, 4, 8, 2, 0, 0>
+  // CHECK: kern.library "attention_backward_shard"(%{{.*}}) scalars(%[[F]], %[[Z]], %[[Z]], %[[Z]]) {floats{{.*}} integers = array<i64: 1, 2, 4, 4, 2, 8, 1, 0, 8, 4, 8, 2, 0, 0>
   %dq, %dk, %dv = xf.attention_gradient %o, %q, %k, %k, %o, %lse from (%first, %zero, %zero, %zero) {causal, scale = 0.125, part = 2 : i64, whole = array<i64: 2, 4, 8>} : (tensor<2x4x4x8xf32>, tensor<2x4x4x8xf32>, tensor<2x8x2x8xf32>, tensor<2x8x2x8xf32>, tensor<2x4x4x8xf32>, tensor<2x4x4xf32>, i32, i32, i32, i32) -> (tensor<2x4x4x8xf32>, tensor<2x8x2x8xf32>, tensor<2x8x2x8xf32>)
   return %dq : tensor<2x4x4x8xf32>
 }

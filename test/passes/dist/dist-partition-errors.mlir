@@ -1,6 +1,6 @@
 // RUN: hocket-opt %s --dist-partition --split-input-file --verify-diagnostics
 
-// Pieces of a whole do not become partial sums of one.
+// Shards of a whole do not become partial sums of one.
 
 dist.mesh @mesh ["dp", "tp"] sizes [2, 2]
 func.func @f(%x: tensor<4x8xf32> {dist.sharding = #dist.sharding<@mesh, [["dp"], []], partial = []>}) -> tensor<4x8xf32> {

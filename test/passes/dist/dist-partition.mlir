@@ -4,7 +4,7 @@
 
 dist.mesh @mesh ["dp", "tp"] sizes [2, 2]
 
-// Devices hold pieces, and remember the whole.
+// Devices hold shards, and remember the whole.
 // CHECK: xf.variable @w : tensor<32x16xf32> {{.*}}whole = tensor<64x16xf32>
 xf.variable @w : tensor<64x16xf32> {dist.sharding = #dist.sharding<@mesh, [["tp"], []], partial = []>, kind = #xf.variable_kind<parameter>}
 // 9 rows over 2 devices: 5 each, one of them padding.
@@ -14,7 +14,7 @@ xf.variable @odd : tensor<9xf32> {dist.sharding = #dist.sharding<@mesh, [["dp"]]
 // CHECK-LABEL: func.func @sums(
 // CHECK-SAME: tensor<2x8x16xf32>
 func.func @sums(%x: tensor<4x8x16xf32> {dist.sharding = #dist.sharding<@mesh, [["dp"], [], []], partial = ["tp"]>}) -> (tensor<4x8x16xf32>, tensor<4x8x16xf32>, tensor<4x8x16xf32>) {
-  // Sums that are wanted in pieces are scattered; that are wanted whole, reduced.
+  // Sums that are wanted in shards are scattered; that are wanted whole, reduced.
   // CHECK: dist.reduce_scatter %{{.*}} dim 1 over ["tp"] {why = "an argument gives {{\[\[}}dp], [], []], partial = [tp], add wants {{\[\[}}dp], [tp], []], partial = []"} : tensor<2x8x16xf32> to tensor<2x4x16xf32>
   // CHECK: xf.add {{.*}} : (tensor<2x4x16xf32>, tensor<2x4x16xf32>) -> tensor<2x4x16xf32>
   %a = xf.add %x, %x {dist.operands = [#dist.sharding<@mesh, [["dp"], ["tp"], []], partial = []>, #dist.sharding<@mesh, [["dp"], ["tp"], []], partial = []>], dist.results = [#dist.sharding<@mesh, [["dp"], ["tp"], []], partial = []>]} : (tensor<4x8x16xf32>, tensor<4x8x16xf32>) -> tensor<4x8x16xf32>
@@ -65,7 +65,7 @@ func.func @padded_sums(%x: tensor<9x16xf32> {dist.sharding = #dist.sharding<@mes
   return %a, %b : tensor<9x16xf32>, tensor<8x16xf32>
 }
 
-// A split table is told where it starts; an id of another piece gives zeros.
+// A split table is told where it starts; an id of another shard gives zeros.
 // CHECK-LABEL: func.func @table(
 func.func @table(%ids: tensor<4x8xi32> {dist.sharding = #dist.sharding<@mesh, [["dp"], []], partial = []>}) -> tensor<4x8x16xf32> {
   %w = xf.read @w {dist.results = [#dist.sharding<@mesh, [["tp"], []], partial = []>]} : tensor<64x16xf32>
@@ -85,7 +85,7 @@ func.func @dropped(%x: tensor<4x8x16xf32> {dist.sharding = #dist.sharding<@mesh,
   return %y : tensor<4x8x16xf32>
 }
 
-// The norm over all gradients is formed of the norms of pieces.
+// The norm over all gradients is formed of the norms of shards.
 // CHECK-LABEL: func.func @norm(
 func.func @norm(%a: tensor<64x16xf32> {dist.sharding = #dist.sharding<@mesh, [["tp"], []], partial = []>}, %b: tensor<16xf32> {dist.sharding = #dist.sharding<@mesh, [[]], partial = []>}) -> tensor<f32> {
   // CHECK: %[[N:.*]], %{{.*}} = xf.global_norm %{{[a-z0-9]*}} : (tensor<32x16xf32>)
@@ -96,12 +96,12 @@ func.func @norm(%a: tensor<64x16xf32> {dist.sharding = #dist.sharding<@mesh, [["
   return %n : tensor<f32>
 }
 
-// The largest magnitude is that of all pieces; codes follow the tensor.
+// The largest magnitude is that of all shards; codes follow the tensor.
 // CHECK-LABEL: func.func @quantized(
 func.func @quantized(%x: tensor<4x8xbf16> {dist.sharding = #dist.sharding<@mesh, [["dp"], ["tp"]], partial = []>}) -> tensor<4x8xf8E4M3FN> {
   // CHECK: %[[OWN:.*]] = xf.amax %[[X:.*]] : (tensor<2x4xbf16>) -> tensor<f32>
   // CHECK: %[[ONE:.*]] = xf.reshape %[[OWN]] : (tensor<f32>) -> tensor<1xf32>
-  // CHECK: %[[ALL:.*]] = dist.all_gather %[[ONE]] dim 0 over ["dp", "tp"] {why = "the largest of a tensor in pieces is wanted"} : tensor<1xf32> to tensor<4xf32>
+  // CHECK: %[[ALL:.*]] = dist.all_gather %[[ONE]] dim 0 over ["dp", "tp"] {why = "the largest of a tensor in shards is wanted"} : tensor<1xf32> to tensor<4xf32>
   // CHECK: %[[A:.*]] = xf.amax %[[ALL]] : (tensor<4xf32>) -> tensor<f32>
   %a = xf.amax %x {dist.operands = [#dist.sharding<@mesh, [["dp"], ["tp"]], partial = []>], dist.results = [#dist.sharding<@mesh, [], partial = []>]} : (tensor<4x8xbf16>) -> tensor<f32>
   // CHECK: %[[Q:.*]] = xf.quantize %[[X]], %[[A]] : (tensor<2x4xbf16>, tensor<f32>) -> tensor<2x4xf8E4M3FN>

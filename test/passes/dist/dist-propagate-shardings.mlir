@@ -8,7 +8,7 @@ xf.variable @table : tensor<32x16xf32> {dist.sharding = #dist.sharding<@mesh, [[
 xf.variable @up : tensor<64x16xf32> {dist.sharding = #dist.sharding<@mesh, [["tp"], []], partial = []>, kind = #xf.variable_kind<parameter>}
 xf.variable @down : tensor<16x64xf32> {dist.sharding = #dist.sharding<@mesh, [[], ["tp"]], partial = []>, kind = #xf.variable_kind<parameter>}
 xf.variable @bias : tensor<16xf32> {dist.sharding = #dist.sharding<@mesh, [[]], partial = []>, kind = #xf.variable_kind<parameter>}
-// The gradient takes the sharding in which it is made: pieces along `tp`, sums
+// The gradient takes the sharding in which it is made: shards along `tp`, sums
 // along `dp`.
 // CHECK: xf.variable @up.grad {{.*}}dist.sharding = #dist.sharding<@mesh, {{\[\[}}"tp"], []], partial = ["dp"]>
 xf.variable @up.grad : tensor<64x16xf32> {dist.sharding = #dist.sharding<@mesh, [["tp"], []], partial = []>, kind = #xf.variable_kind<gradient>, of = @up}

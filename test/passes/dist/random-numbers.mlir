@@ -1,6 +1,6 @@
 // RUN: hocket-opt %s --dist-propagate-shardings --dist-partition | FileCheck %s
 
-// Masks are counted over the whole tensor, and a piece is told where it starts.
+// Masks are counted over the whole tensor, and a shard is told where it starts.
 
 module {
 dist.mesh @mesh ["dp"] sizes [2]

@@ -2,7 +2,7 @@
 
 // Two parts of the experts on four ranks along tp. Those along tp.0 have the same
 // experts and share their rows: to experts it is an axis of the data, though to
-// other layers it is one of the model. ZeRO keeps weights in pieces along it.
+// other layers it is one of the model. ZeRO keeps weights in shards along it.
 
 module attributes {dist.experts = ["tp.1"], dist.expert_rows = ["tp.0"], dist.stream_type = tensor<2x8x8xf32>, dist.stream = #dist.sharding<@mesh, [[], ["tp.0", "tp.1"], []], partial = []>} {
 dist.mesh @mesh ["tp.0", "tp.1"] sizes [2, 2]

@@ -1,7 +1,7 @@
 // RUN: hocket-opt %s --exec-bucket-gradients=bucket-bytes=512 | FileCheck %s
 // RUN: hocket-opt %s --exec-bucket-gradients | FileCheck %s --check-prefix=NONE
 
-// Three gradients in buckets of 512 bytes, of one kind each: the piece of %c is
+// Three gradients in buckets of 512 bytes, of one kind each: the shard of %c is
 // reduced once that is there; %b and %a go together, as soon as both are. Whole
 // sums are
 // the gradients' own buffers. Buckets run in the last microbatch only.

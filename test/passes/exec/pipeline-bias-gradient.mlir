@@ -1,7 +1,7 @@
 // RUN: hocket-opt %s --hocket-kern-to-exec | FileCheck %s
 // RUN: sed -e 's/, \[@backward, 1, 0\]//' %s | hocket-opt --hocket-kern-to-exec | FileCheck %s --check-prefix=ONE
 
-// A product adds to the weight's gradient, and overwrites the bias's: the first
+// A GEMM adds to the weight's gradient, and overwrites the bias's: the first
 // goes straight to its variable, the second only where one microbatch is all.
 
 kern.variable @x : tensor<4x8xf32> {kind = "state"}

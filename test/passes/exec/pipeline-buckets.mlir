@@ -4,7 +4,7 @@
 // Three gradients of 256 bytes, which the update sums over dp. In buckets of
 // 512 bytes @c and @b go together as soon as both are there; @a, which backward
 // computes last, is alone. The sums are the gradients' own buffers. In the
-// first microbatch the pieces of backward run one after another.
+// first microbatch the sections of backward run one after another.
 
 // CHECK: exec.sequence @forward{{.*}} {
 // CHECK: exec.sequence @backward.0{{.*}} {

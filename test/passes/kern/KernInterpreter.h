@@ -5,7 +5,7 @@
 //===----------------------------------------------------------------------===//
 ///
 /// \file
-/// Runs functions of the kernel level: fused regions and products in f64, one
+/// Runs functions of the kernel level: fused regions and GEMMs in f64, one
 /// point after the other, library calls by kernels/cpu in f32 with the buffers
 /// and numbers that the call states.
 ///

@@ -120,7 +120,7 @@ xf::Microbatch batchOf(int64_t from) {
 /// A step as the reference has it, and as kernels.
 class Steps {
 public:
-  /// `library` computes the products, where there is fusion.
+  /// `library` computes the GEMMs, where there is fusion.
   Steps(StringRef optimizer, bool fused, StringRef library = "") {
     context.loadDialect<dist::DistDialect, kern::KernDialect, pipe::PipeDialect,
                         math::MathDialect>();
@@ -162,9 +162,9 @@ private:
     passes.addPass(createConvertPipeToKern());
     if (fused) {
       passes.addPass(createKernFuseLoss());
-      KernFuseGemmEpilogueOptions products;
-      products.library = library.str();
-      passes.addPass(createKernFuseGemmEpilogue(products));
+      KernFuseGemmEpilogueOptions gemms;
+      gemms.library = library.str();
+      passes.addPass(createKernFuseGemmEpilogue(gemms));
       passes.addPass(createKernFuseRows());
       passes.addPass(createKernFuseColumns());
       passes.addPass(createCanonicalizerPass());

@@ -6,7 +6,7 @@
 func.func @bias_gelu_residual(%x: tensor<8x16xbf16>, %w: tensor<32x16xbf16>, %b: tensor<32xbf16>, %r: tensor<8x32xbf16>) -> tensor<8x32xf32> {
   // CHECK: %[[Y:.*]] = kern.gemm %[[X]], %[[W]] bias %[[B]] residual %[[R]] {epilogue = #kern.epilogue<gelu>, k = 16 : i64, label = "linear+bias+act+add+cast", m = 8 : i64, n = 32 : i64, transpose_b} : {{.*}} -> tensor<8x32xf32>
   // CHECK-NEXT: return %[[Y]]
-  // cuBLASLt has no erf; what follows is not the product's.
+  // cuBLASLt has no erf; what follows is not the GEMM's.
   // LT-LABEL: func.func @bias_gelu_residual
   // LT: kern.gemm {{.*}} bias {{.*}}label = "linear+bias"{{.*}} -> tensor<8x32xbf16>
   // LT-NEXT: kern.rows "act"
@@ -59,7 +59,7 @@ func.func @kept(%x: tensor<8x16xf32>, %w: tensor<16x32xf32>) -> (tensor<8x32xf32
 
 // -----
 
-// A residual is not added to a product that is read elsewhere, and other
+// A residual is not added to a GEMM that is read elsewhere, and other
 // arithmetic stays outside.
 // CHECK-LABEL: func.func @stays
 func.func @stays(%x: tensor<8x16xf32>, %w: tensor<16x32xf32>, %r: tensor<8x32xf32>) -> (tensor<8x32xf32>, tensor<8x32xf32>, tensor<8x32xf32>) {
@@ -82,7 +82,7 @@ func.func @stays(%x: tensor<8x16xf32>, %w: tensor<16x32xf32>, %r: tensor<8x32xf3
 
 // -----
 
-// A residual that is computed after the product.
+// A residual that is computed after the GEMM.
 // CHECK-LABEL: func.func @later_residual
 func.func @later_residual(%x: tensor<8x16xf32>, %w: tensor<16x32xf32>) -> tensor<2x4x32xf32> {
   // CHECK: %[[A:.*]] = kern.gemm
@@ -120,7 +120,7 @@ func.func @kept_and_added(%x: tensor<8x16xf32>, %w: tensor<16x32xf32>, %r: tenso
 
 // -----
 
-// What cuBLASLt computes in one product: a bias and a residual of the result's
+// What cuBLASLt computes in one GEMM: a bias and a residual of the result's
 // type.
 // LT-LABEL: func.func @bias_residual
 func.func @bias_residual(%x: tensor<8x16xbf16>, %w: tensor<16x32xbf16>, %b: tensor<32xbf16>, %r: tensor<8x32xbf16>, %f: tensor<8x32xf32>) -> (tensor<8x32xbf16>, tensor<8x32xbf16>) {
@@ -146,7 +146,7 @@ func.func @bias_residual(%x: tensor<8x16xbf16>, %w: tensor<16x32xbf16>, %b: tens
 
 // -----
 
-// Behind factors of 8 bits cuBLASLt adds a bias and a residual of the result's
+// Behind operands of 8 bits cuBLASLt adds a bias and a residual of the result's
 // type; no nonlinearity is sure to be there, and no bias of f32.
 // CHECK-LABEL: func.func @f8
 // CHECK: kern.gemm {{.*}} bias {{.*}} residual {{.*}} scale_a %{{.*}} {
@@ -196,7 +196,7 @@ func.func @f8(%x: tensor<16x16xf8E4M3FN>, %w: tensor<32x16xf8E4M3FN>, %s: tensor
 // -----
 
 // cuBLASLt multiplies by GELU's derivative where the forward pass kept its
-// input, and sums a bias gradient with the product of the weight's.
+// input, and sums a bias gradient with the GEMM of the weight's.
 // CHECK-LABEL: func.func @backward
 // CHECK: kern.gemm
 // CHECK-NEXT: kern.rows "gelu_tanh_gradient"
@@ -246,7 +246,7 @@ func.func @backward(%dy: tensor<8x16xbf16>, %w: tensor<16x32xbf16>, %h: tensor<8
 
 // -----
 
-// Not that of a product which is read elsewhere, nor a sum of another type.
+// Not that of a GEMM which is read elsewhere, nor a sum of another type.
 // LT-LABEL: func.func @backward_stays
 // LT: kern.gemm %{{[a-z0-9]+}}, %{{[a-z0-9]+}} {k
 // LT: kern.rows "gelu_tanh_gradient"

@@ -70,7 +70,7 @@ func.func @narrow(%x: tensor<8x64xf32>, %r: tensor<8xf32>, %s: tensor<f32>) -> t
 // -----
 
 // A value in between that needs the first and is needed by the second keeps
-// them apart; a product is such a value.
+// them apart; a GEMM is such a value.
 // CHECK-LABEL: func.func @cycle
 func.func @cycle(%x: tensor<8x8xf32>, %w: tensor<8x8xf32>) -> tensor<8x8xf32> {
   // CHECK: kern.rows "negate"

@@ -10,8 +10,8 @@
 // CHECK-NEXT: linear [8 x 8 x 8]
 // CHECK-NEXT: negate2 [8 x 8] from layer
 // CHECK-NEXT: sum [8 x 8]
-// CHECK-NEXT: not fused: negate+add -> linear (tensor<8x8xf32>): a product reads whole matrices
-// CHECK-NEXT: not fused: linear -> negate2 (tensor<8x8xf32>): the product has several uses
+// CHECK-NEXT: not fused: negate+add -> linear (tensor<8x8xf32>): a GEMM reads whole matrices
+// CHECK-NEXT: not fused: linear -> negate2 (tensor<8x8xf32>): the GEMM has several uses
 // CHECK-NEXT: not fused: negate2 -> sum (tensor<8x8xf32>): the producer has other uses
 
 // JSON: "function": "main"
@@ -19,7 +19,7 @@
 // JSON: "shape": "[8 x 8]"
 // JSON: "model:3:1",
 // JSON: "producer": "linear"
-// JSON: "reason": "the product has several uses"
+// JSON: "reason": "the GEMM has several uses"
 
 func.func @main(%x: tensor<8x8xf32>, %w: tensor<8x8xf32>) -> (tensor<8x8xf32>, tensor<8x8xf32>, tensor<8xf32>) {
   %0 = kern.rows "negate" [8 x 8] (%a = %x as full : tensor<8x8xf32>) -> (tensor<8x8xf32> as full) {

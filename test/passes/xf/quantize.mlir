@@ -42,7 +42,7 @@ xf.variable @route.working : tensor<3x8xbf16> {kind = #xf.variable_kind<working>
 // CHECK: xf.linear %{{.*}}, %[[MQ]] scales(
 
 // Backward gets the codes, not what they were made of, and quantizes the
-// gradient of each product once.
+// gradient of each GEMM once.
 // STEP-LABEL: func.func private @layer_forward(
 // STEP: return %{{.*}}, %{{.*}}, %{{.*}} : tensor<1x4x8xbf16>, tensor<8x12xbf16>
 // STEP-LABEL: func.func private @layer_backward(

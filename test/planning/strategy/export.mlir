@@ -1,4 +1,4 @@
-// Two products and their backward pass, as a problem of strategies.
+// Two GEMMs and their backward pass, as a problem of strategies.
 
 // RUN: hocket strategy export %s --axes model=4 --cluster h100:4 -o %t.json \
 // RUN:   | FileCheck %s --check-prefix=WROTE
@@ -13,7 +13,7 @@
 // A parameter uses 4 bytes for itself and 4 for its gradient, of 16384 x 4096.
 // NODES: "usages":
 // NODES-SAME: [536870912,134217728,134217728]
-// A product's result: whole, split by position, whole sums (channels are split)
+// A GEMM's result: whole, split by position, whole sums (channels are split)
 // and split by features. What it takes is split to match.
 // NODES-SAME: [33554432,8388608,33554432,8388608]
 // NODES-SAME: "labels":

@@ -84,7 +84,7 @@ TEST_F(FileTest, RefusesWithTheReason) {
   EXPECT_EQ(exitStatusOf(readFile(at("none"), 9).status()), 2);
 }
 
-TEST_F(FileTest, ReadsPieces) {
+TEST_F(FileTest, ReadsChunks) {
   ASSERT_TRUE(writeFileAtomically(at("x"), "0123456789").ok());
   auto opened = RandomAccessFile::open(at("x"));
   ASSERT_TRUE(opened.ok()) << opened.status().message();

@@ -43,14 +43,14 @@ TEST(Sha256, LengthsAroundABlock) {
         << c.length;
 }
 
-TEST(Sha256, PiecesGiveTheSameDigest) {
+TEST(Sha256, ChunksGiveTheSameDigest) {
   std::string text(1000, '\0');
   for (size_t i = 0; i < text.size(); ++i)
     text[i] = char(i * 7);
-  for (size_t piece : {1u, 3u, 63u, 64u, 65u, 200u}) {
+  for (size_t chunk : {1u, 3u, 63u, 64u, 65u, 200u}) {
     Sha256 hash;
-    for (size_t at = 0; at < text.size(); at += piece)
-      hash.update(text.data() + at, std::min(piece, text.size() - at));
-    EXPECT_EQ(toHex(hash.finish()), toHex(Sha256::of(text))) << piece;
+    for (size_t at = 0; at < text.size(); at += chunk)
+      hash.update(text.data() + at, std::min(chunk, text.size() - at));
+    EXPECT_EQ(toHex(hash.finish()), toHex(Sha256::of(text))) << chunk;
   }
 }

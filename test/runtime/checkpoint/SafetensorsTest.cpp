@@ -41,7 +41,7 @@ TEST(Safetensors, ReadsThePackagesFile) {
   EXPECT_EQ(file->find("none"), nullptr);
 }
 
-TEST(Safetensors, ReadsPiecesOfALongTensor) {
+TEST(Safetensors, ReadsChunksOfALongTensor) {
   ScratchFolder folder;
   std::vector<uint8_t> bytes((10 << 20) + 3);
   for (size_t i = 0; i < bytes.size(); ++i)
@@ -61,10 +61,10 @@ TEST(Safetensors, ReadsPiecesOfALongTensor) {
   EXPECT_TRUE(*file->read(info) == bytes);
   auto reader = file->reader(info);
   ASSERT_TRUE(reader.ok());
-  auto expectPiece = [&](uint64_t offset, uint64_t size) {
-    std::vector<uint8_t> piece(size);
-    ASSERT_TRUE(reader->read(offset, piece).ok()) << offset;
-    EXPECT_TRUE(std::equal(piece.begin(), piece.end(),
+  auto expectChunk = [&](uint64_t offset, uint64_t size) {
+    std::vector<uint8_t> chunk(size);
+    ASSERT_TRUE(reader->read(offset, chunk).ok()) << offset;
+    EXPECT_TRUE(std::equal(chunk.begin(), chunk.end(),
                            bytes.begin() + ptrdiff_t(offset)))
         << offset << ", " << size;
   };
@@ -77,7 +77,7 @@ TEST(Safetensors, ReadsPiecesOfALongTensor) {
                                                   {1, 9 << 20},
                                                   {(10 << 20) - 1, 4},
                                                   {(10 << 20) + 2, 1}})
-    expectPiece(offset, size);
+    expectChunk(offset, size);
   std::vector<uint8_t> beyond(2);
   EXPECT_FALSE(reader->read((10 << 20) + 2, beyond).ok());
 }

@@ -23,7 +23,7 @@ using Body = std::function<void(Communicator &)>;
 
 namespace {
 
-/// Memory of one call: pieces of the arena, one behind the other.
+/// Memory of one call: chunks of the arena, one behind the other.
 class Staging {
 public:
   Staging(hal::Device &device, uint32_t stream)
@@ -33,37 +33,37 @@ public:
   void *place(const void *host, uint64_t bytes) {
     if (!host)
       return nullptr;
-    for (const Piece &piece : pieces)
-      if (piece.host == host)
-        return at(piece);
-    pieces.push_back({const_cast<void *>(host), {used, bytes}});
+    for (const Chunk &chunk : chunks)
+      if (chunk.host == host)
+        return at(chunk);
+    chunks.push_back({const_cast<void *>(host), {used, bytes}});
     used += (bytes + 255) / 256 * 256;
-    EXPECT_TRUE(device.copyFromHost(stream, host, pieces.back().range).ok());
-    return at(pieces.back());
+    EXPECT_TRUE(device.copyFromHost(stream, host, chunks.back().range).ok());
+    return at(chunks.back());
   }
 
   /// Brings everything back, whatever the call has said.
   Status finish(Status status) {
-    for (const Piece &piece : pieces)
+    for (const Chunk &chunk : chunks)
       if (status.ok())
-        status = device.copyToHost(stream, piece.range, piece.host);
+        status = device.copyToHost(stream, chunk.range, chunk.host);
     Status end = device.synchronize(stream);
     return status.ok() ? end : status;
   }
 
 private:
-  struct Piece {
+  struct Chunk {
     void *host;
     hal::Range range;
   };
-  void *at(const Piece &piece) const {
-    return static_cast<char *>(device.arenaAddress()) + piece.range.offset;
+  void *at(const Chunk &chunk) const {
+    return static_cast<char *>(device.arenaAddress()) + chunk.range.offset;
   }
 
   hal::Device &device;
   uint32_t stream;
   uint64_t used = 0;
-  std::vector<Piece> pieces;
+  std::vector<Chunk> chunks;
 };
 
 class StagedCommunicator : public Communicator {

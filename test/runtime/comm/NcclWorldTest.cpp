@@ -134,21 +134,21 @@ TEST(NcclWorld, AnswersToARankThatFails) {
 }
 
 /// Has the device record a sum of one element, as instruction 40 + the rank.
-StatusOr<hal::RecordingId> recordSum(NcclRank &rank, unsigned &messages) {
+StatusOr<hal::GraphId> recordSum(NcclRank &rank, unsigned &messages) {
   Communicator &group = *rank.communicators->find(0, 1);
-  HOCKET_ASSIGN_OR_RETURN(messages, rank.communicators->beginRecording(1));
-  HOCKET_RETURN_IF_ERROR(rank.device->beginRecording());
+  HOCKET_ASSIGN_OR_RETURN(messages, rank.communicators->beginCapture(1));
+  HOCKET_RETURN_IF_ERROR(rank.device->beginCapture());
   unsigned own = rank.communicators->world().rank();
   rank.communicators->activity().run(0, 40 + own);
   Status status = group.allReduce(element(rank, 0), element(rank, 0), 1,
                                   DType::F32, Reduction::Sum);
-  rank.communicators->endRecording();
-  StatusOr<hal::RecordingId> id = rank.device->endRecording();
+  rank.communicators->endCapture();
+  StatusOr<hal::GraphId> id = rank.device->endCapture();
   HOCKET_RETURN_IF_ERROR(status);
   return id;
 }
 
-Status replay(NcclRank &rank, hal::RecordingId id, unsigned messages) {
+Status replay(NcclRank &rank, hal::GraphId id, unsigned messages) {
   rank.communicators->replaying(messages);
   HOCKET_RETURN_IF_ERROR(rank.device->replay(id));
   return rank.device->synchronize(0);
@@ -170,7 +170,7 @@ TEST(NcclWorld, WhatIsRecordedHappensAgain) {
 }
 
 // The second replay waits in vain, and says for whom, as what is not recorded.
-TEST(NcclWorld, AnswersToARankThatHangsInARecording) {
+TEST(NcclWorld, AnswersToARankThatHangsInAGraph) {
   NcclRanks ranks{.size = 3, .limits = {.hangSeconds = 1}};
   runNcclRanks(ranks, [](NcclRank &rank) {
     RankActivity &activity = rank.communicators->activity();
@@ -203,7 +203,7 @@ TEST(NcclWorld, AnswersToARankThatHangsInARecording) {
 
 // NCCL does not let go of a communicator before its graphs are gone, which they
 // are after this.
-TEST(NcclWorld, AnswersToARankThatFailsBesideARecording) {
+TEST(NcclWorld, AnswersToARankThatFailsBesideAGraph) {
   runNcclRanks({.size = 2}, [](NcclRank &rank) {
     unsigned own = rank.communicators->world().rank(), messages = 0;
     auto id = recordSum(rank, messages);

@@ -6,7 +6,7 @@
 ///
 /// \file
 /// Where NVIDIA's libraries are, which takes no GPU: they have every function
-/// of the tables under the name in its row, and descriptions of products take
+/// of the tables under the name in its row, and descriptions of GEMMs take
 /// what the emulated library takes, attribute by attribute. The toolkit brings
 /// the driver's names as a library without functions (stubs/libcuda.so).
 ///

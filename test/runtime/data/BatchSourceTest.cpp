@@ -24,8 +24,8 @@ struct Counting : SampleSource {
       tokens[t] = int32_t(10 * sample + t);
     return okStatus();
   }
-  StatusOr<std::vector<SamplePiece>> pieces(uint64_t) const override {
-    return std::vector<SamplePiece>();
+  StatusOr<std::vector<SampleSegment>> segments(uint64_t) const override {
+    return std::vector<SampleSegment>();
   }
   uint64_t count;
 };

@@ -82,9 +82,9 @@ TEST(BlendedDataset, TakesEachPartsSamplesInTurn) {
     ASSERT_TRUE((*blend)->read(i, got).ok());
     ASSERT_TRUE(parts[order[i]]->read(next[order[i]], want).ok());
     EXPECT_EQ(got, want);
-    auto pieces = (*blend)->pieces(i);
-    ASSERT_TRUE(pieces.ok());
-    EXPECT_EQ(pieces->front().prefix, folder / (order[i] ? "b" : "a"));
+    auto segments = (*blend)->segments(i);
+    ASSERT_TRUE(segments.ok());
+    EXPECT_EQ(segments->front().prefix, folder / (order[i] ? "b" : "a"));
     ++next[order[i]];
   }
   EXPECT_EQ((*blend)->read(20, got).message(),

@@ -290,11 +290,11 @@ TEST(GptDataset, SamplesAreWindowsOfTheShuffledText) {
     ASSERT_TRUE((*dataset)->read(i, tokens).ok());
     auto begin = text.begin() + index.shuffle[i] * 6;
     EXPECT_EQ(tokens, std::vector<int32_t>(begin, begin + 7)) << i;
-    auto pieces = (*dataset)->pieces(i);
-    ASSERT_TRUE(pieces.ok());
+    auto segments = (*dataset)->segments(i);
+    ASSERT_TRUE(segments.ok());
     uint64_t sum = 0;
-    for (const SamplePiece &piece : *pieces)
-      sum += piece.length;
+    for (const SampleSegment &segment : *segments)
+      sum += segment.length;
     EXPECT_EQ(sum, 7u);
   }
   EXPECT_EQ((*dataset)->read(1000, tokens).message(),

@@ -22,7 +22,7 @@ using program::Program;
 namespace {
 
 /// Feeds fixed tokens and keeps every output.
-class RecordingHost : public HostChannel {
+class FakeHost : public HostChannel {
 public:
   std::map<uint32_t, std::vector<int32_t>> tokens, labels; // by microbatch
   float rate = 0;
@@ -137,7 +137,7 @@ protected:
   std::unique_ptr<Executor> executor;
 };
 
-void fillTokens(RecordingHost &host) {
+void fillTokens(FakeHost &host) {
   for (uint32_t m = 0; m < 2; ++m) {
     host.tokens[m].resize(16);
     host.labels[m].resize(16);
@@ -154,7 +154,7 @@ TEST_F(ExecutorTest, TrainsAsTheReferenceDoes) {
   load(test::tinyModel());
   Reference reference(16, 8);
   fillParameters(reference);
-  RecordingHost host;
+  FakeHost host;
   fillTokens(host);
   host.rate = 0.5f;
   double first = 0, last = 0;
@@ -176,7 +176,7 @@ TEST_F(ExecutorTest, TrainsAsTheReferenceDoes) {
 
 TEST_F(ExecutorTest, HostCallsComeInProgramOrder) {
   load(test::tinyModel());
-  RecordingHost host;
+  FakeHost host;
   fillTokens(host);
   ASSERT_TRUE(executor->run("train_step", 0, host).ok());
   EXPECT_EQ(host.order, (std::vector<std::string>{
@@ -188,7 +188,7 @@ TEST_F(ExecutorTest, EvaluationChangesNothing) {
   load(test::tinyModel());
   Reference reference(16, 8);
   fillParameters(reference);
-  RecordingHost host;
+  FakeHost host;
   fillTokens(host);
   std::vector<float> before = read(0);
   ASSERT_TRUE(executor->run("eval_step", 0, host).ok());
@@ -202,7 +202,7 @@ TEST_F(ExecutorTest, ErrorsNameTheInstruction) {
   auto *sequence = program.mutable_roles(0)->mutable_sequences(0);
   sequence->mutable_instructions(2)->set_source("tiny.textproto:3:1 embed");
   load(program);
-  RecordingHost host;
+  FakeHost host;
   fillTokens(host);
   host.tokens[1][3] = 99; // Outside the vocabulary.
   Status status = executor->run("train_step", 0, host);
@@ -229,7 +229,7 @@ TEST_F(ExecutorTest, SlicesHaveTheirSize) {
 
 TEST_F(ExecutorTest, TheNullDeviceWalksThePrograms) {
   load(test::tinyModel(), "null");
-  RecordingHost host;
+  FakeHost host;
   fillTokens(host);
   ASSERT_TRUE(executor->run("train_step", 0, host).ok());
   EXPECT_EQ((host.outputs[{"loss", 1}]), 0);
@@ -238,7 +238,7 @@ TEST_F(ExecutorTest, TheNullDeviceWalksThePrograms) {
 
 TEST_F(ExecutorTest, ProfilesEveryInstruction) {
   load(test::tinyModel());
-  RecordingHost host;
+  FakeHost host;
   fillTokens(host);
   executor->startProfile();
   ASSERT_TRUE(executor->run("train_step", 0, host).ok());
@@ -274,7 +274,7 @@ TEST_F(ExecutorTest, SlotsAndScalarsFollowTheRun) {
   b.slots(out, 2);
   Program program = b.finish();
   load(program);
-  RecordingHost host;
+  FakeHost host;
   ASSERT_TRUE(executor->run("both", 17, host).ok());
   auto integer = [&](const char *name, uint32_t m) {
     return std::bit_cast<int32_t>(host.outputs[{name, m}]);

@@ -44,7 +44,7 @@ protected:
     std::filesystem::remove_all(folder);
   }
 
-  static GemmCall product() {
+  static GemmCall gemm() {
     GemmCall call;
     call.m = call.n = call.k = 16;
     call.a = {{0, 1024}};
@@ -53,7 +53,7 @@ protected:
     return call;
   }
 
-  /// What a new device asks of each algorithm for one product, which it may
+  /// What a new device asks of each algorithm for one GEMM, which it may
   /// prepare for.
   static Counts multiply(bool prepares) {
     auto device = *createCudaDevice();
@@ -61,9 +61,9 @@ protected:
     EXPECT_TRUE(device->allocateArena(1 << 16).ok());
     EXPECT_TRUE(device->createQueues(1, 0).ok());
     Counts before = counts();
-    GemmCall call = product();
+    GemmCall call = gemm();
     if (prepares) {
-      Status status = device->prepareProducts({&call, 1});
+      Status status = device->prepareGemms({&call, 1});
       EXPECT_TRUE(status.ok()) << status.message();
     }
     std::vector<uint8_t> bytes(1 << 16, 1);
@@ -90,12 +90,12 @@ protected:
 
   /// From now on these algorithms, a bit each, are proposed and do not run.
   static void fail(unsigned algorithms) {
-    if (auto *set = function<void(unsigned)>("emulatedFailingProducts"))
+    if (auto *set = function<void(unsigned)>("emulatedFailingGemms"))
       set(algorithms);
   }
 
   static Counts counts() {
-    auto *count = function<uint64_t(size_t)>("emulatedProductsBy");
+    auto *count = function<uint64_t(size_t)>("emulatedGemmsBy");
     Counts now = {};
     for (size_t i = 0; count && i < algorithms; ++i)
       now[i] = count(i);
@@ -133,7 +133,7 @@ TEST_F(AlgorithmChoice, IsMeasuredOnceAndFoundAgain) {
 
 TEST_F(AlgorithmChoice, OfWhatIsNotPreparedIsTheFirst) {
   EXPECT_EQ(multiply(false), onlyFirst);
-  EXPECT_FALSE(std::filesystem::exists(folder + "/products.lock"));
+  EXPECT_FALSE(std::filesystem::exists(folder + "/gemms.lock"));
 }
 
 TEST_F(AlgorithmChoice, CanBeSwitchedOff) {
@@ -193,8 +193,8 @@ TEST_F(AlgorithmChoice, IsAnErrorWhereNothingRuns) {
     ASSERT_TRUE(device->reserveScratch(1 << 20).ok());
     ASSERT_TRUE(device->allocateArena(1 << 16).ok());
     ASSERT_TRUE(device->createQueues(1, 0).ok());
-    GemmCall call = product();
-    Status status = device->prepareProducts({&call, 1});
+    GemmCall call = gemm();
+    Status status = device->prepareGemms({&call, 1});
     EXPECT_EQ(status.message(), "gemm 16 x 16 x 16: cublasLtMatmul: "
                                 "CUBLAS_STATUS_NOT_SUPPORTED");
   }

@@ -248,7 +248,7 @@ TEST(CudaDevice, ErrorsOfTheDataAreToldWhenItIsSynchronised) {
   EXPECT_TRUE(device->synchronize().ok());
 }
 
-/// The emulated driver loads no code in a recording: as loading waits for the
+/// The emulated driver loads no code in a capture: as loading waits for the
 /// GPU, what was prepared must need none any more.
 TEST(CudaDevice, LoadsTheCodeOfWhatIsPrepared) {
   kernels::CudaCall made;
@@ -257,25 +257,25 @@ TEST(CudaDevice, LoadsTheCodeOfWhatIsPrepared) {
   ASSERT_EQ(kernels::makeCudaCall(*op, {integers, {}, 3, 0}, made), nullptr);
   Range buffers[] = {{0, 12}, {64, 24}, {128, 24}};
   LibraryCall embedding{op, buffers, integers, {}, {}, false};
-  GemmCall product;
-  product.m = product.n = product.k = 16;
-  product.a = {{1024, 1024}};
-  product.b = {{2048, 1024}};
-  product.d = {{3072, 1024}};
+  GemmCall gemm;
+  gemm.m = gemm.n = gemm.k = 16;
+  gemm.a = {{1024, 1024}};
+  gemm.b = {{2048, 1024}};
+  gemm.d = {{3072, 1024}};
   for (bool prepares : {true, false}) {
     auto device = open({}, kernels::standaloneSource(
                                kernels::cudaSource(made.launches), "l.cu"));
     ASSERT_TRUE(device->reserveScratch(1 << 20).ok());
     if (prepares) {
       ASSERT_TRUE(device->prepareLibrary({&embedding, 1}).ok());
-      ASSERT_TRUE(device->prepareProducts({&product, 1}).ok());
+      ASSERT_TRUE(device->prepareGemms({&gemm, 1}).ok());
     }
     for (bool multiplies : {false, true}) {
-      ASSERT_TRUE(device->beginRecording().ok());
+      ASSERT_TRUE(device->beginCapture().ok());
       Status status =
-          multiplies ? device->gemm(0, product) : device->library(0, embedding);
+          multiplies ? device->gemm(0, gemm) : device->library(0, embedding);
       EXPECT_EQ(status.ok(), prepares) << status.message();
-      EXPECT_EQ(device->endRecording().ok(), prepares);
+      EXPECT_EQ(device->endCapture().ok(), prepares);
     }
   }
 }
@@ -296,7 +296,7 @@ TEST(CudaDevice, AProgramWithoutTheKernelOfAnOpIsRefused) {
 // Tensors
 //===----------------------------------------------------------------------===//
 
-/// Attention of 32 queries of 64 numbers, which the copy engine fetches.
+/// Attention of 32 queries of 64 numbers, which TMA fetches.
 class SmallAttention {
 public:
   SmallAttention() {
@@ -356,13 +356,13 @@ TEST(CudaDevice, FetchesTensorsWhereTheyAre) {
     EXPECT_EQ(attention.resultsAt(at), attention.ones) << "at " << at;
   }
   Device &device = *attention.device;
-  ASSERT_TRUE(device.beginRecording().ok());
+  ASSERT_TRUE(device.beginCapture().ok());
   ASSERT_TRUE(attention.run(32768).ok());
-  auto recording = device.endRecording();
-  ASSERT_TRUE(recording.ok()) << recording.status().message();
+  auto graph = device.endCapture();
+  ASSERT_TRUE(graph.ok()) << graph.status().message();
   ASSERT_TRUE(device.fill(0, attention.rangeOfResult(32768), 0).ok());
-  ASSERT_TRUE(device.replay(*recording).ok());
-  EXPECT_EQ(attention.resultsAt(32768), attention.ones) << "in a recording";
+  ASSERT_TRUE(device.replay(*graph).ok());
+  EXPECT_EQ(attention.resultsAt(32768), attention.ones) << "in a capture";
 }
 
 TEST(CudaDevice, SaysWhichTensorCannotBeFetched) {
@@ -435,13 +435,13 @@ TEST(CudaDevice, HostMemoryIsFreeOnReturn) {
 }
 
 //===----------------------------------------------------------------------===//
-// Recordings
+// CUDA graphs
 //===----------------------------------------------------------------------===//
 
 /// Has stream 1 copy what stream 0 has brought, between events, and one of them
 /// give it back.
 Status recordBranches(Device &device, const void *from, void *to, bool joins) {
-  HOCKET_RETURN_IF_ERROR(device.beginRecording());
+  HOCKET_RETURN_IF_ERROR(device.beginCapture());
   HOCKET_RETURN_IF_ERROR(device.copyFromHost(0, from, {0, 4}));
   HOCKET_RETURN_IF_ERROR(device.record(0, 0));
   HOCKET_RETURN_IF_ERROR(device.wait(1, 0));
@@ -455,18 +455,18 @@ Status recordBranches(Device &device, const void *from, void *to, bool joins) {
 TEST(CudaDevice, ReplaysWhatItHasRecorded) {
   for (uint64_t seed = 1; seed <= 8; ++seed) {
     auto device = open({.seed = seed});
-    ASSERT_TRUE(device->canRecord());
+    ASSERT_TRUE(device->canCapture());
     auto memory = device->allocateHostMemory(8);
     ASSERT_TRUE(memory.ok()) << memory.status().message();
     auto *words = static_cast<int32_t *>(*memory);
     words[1] = -1;
-    bool joins = seed % 2 == 0; // Else the end of the recording does.
+    bool joins = seed % 2 == 0; // Else the end of the capture does.
     Status recorded = recordBranches(*device, words, words + 1, joins);
     ASSERT_TRUE(recorded.ok()) << recorded.message();
-    auto id = device->endRecording();
+    auto id = device->endCapture();
     ASSERT_TRUE(id.ok()) << id.status().message();
     ASSERT_TRUE(device->synchronize().ok());
-    EXPECT_EQ(words[1], -1) << "recording does nothing";
+    EXPECT_EQ(words[1], -1) << "capture does nothing";
     for (int32_t value : {7, 9}) {
       words[0] = value;
       ASSERT_TRUE(device->replay(*id).ok());
@@ -492,15 +492,15 @@ Status append(Device &device, KernelId kernel, int64_t digit, bool varies) {
 }
 
 /// Records two digits that vary, and one between them that does not.
-StatusOr<RecordingId> recordDigits(Device &device, KernelId kernel) {
-  HOCKET_RETURN_IF_ERROR(device.beginRecording());
+StatusOr<GraphId> recordDigits(Device &device, KernelId kernel) {
+  HOCKET_RETURN_IF_ERROR(device.beginCapture());
   HOCKET_RETURN_IF_ERROR(append(device, kernel, 1, true));
   HOCKET_RETURN_IF_ERROR(append(device, kernel, 5, false));
   HOCKET_RETURN_IF_ERROR(append(device, kernel, 2, true));
-  return device.endRecording();
+  return device.endCapture();
 }
 
-TEST(CudaDevice, UpdatesWhatVariesInARecording) {
+TEST(CudaDevice, UpdatesWhatVariesInAGraph) {
   auto device = open({.seed = 3}, appendingKernel);
   auto kernel = device->findKernel(0, "append");
   ASSERT_TRUE(kernel.ok());
@@ -546,30 +546,30 @@ TEST(CudaDevice, RefusesAnUpdateThatDoesNotFit) {
 
 TEST(CudaDevice, RefusesWhatCannotBeRecorded) {
   auto device = open({});
-  EXPECT_EQ(device->endRecording().status().message(),
-            "no work is being recorded");
+  EXPECT_EQ(device->endCapture().status().message(),
+            "no work is being captured");
   EXPECT_EQ(device->replay(0).code(), StatusCode::InvalidArgument);
   auto memory = device->allocateHostMemory(8);
   ASSERT_TRUE(memory.ok());
   auto *words = static_cast<int32_t *>(*memory);
   ASSERT_TRUE(recordBranches(*device, words, words + 1, false).ok());
-  EXPECT_EQ(device->beginRecording().code(), StatusCode::FailedPrecondition);
+  EXPECT_EQ(device->beginCapture().code(), StatusCode::FailedPrecondition);
   EXPECT_EQ(device->synchronize(0).code(), StatusCode::FailedPrecondition);
   EXPECT_EQ(device->allocateHostMemory(8).status().code(),
             StatusCode::FailedPrecondition);
-  EXPECT_TRUE(device->endRecording().ok());
+  EXPECT_TRUE(device->endCapture().ok());
   // A thread that captures may not allocate, either.
-  ASSERT_TRUE(device->beginRecording().ok());
+  ASSERT_TRUE(device->beginCapture().ok());
   EXPECT_THAT(device->reserveScratch(1 << 10).message(),
               HasSubstr("CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED"));
-  EXPECT_THAT(device->endRecording().status().message(),
+  EXPECT_THAT(device->endCapture().status().message(),
               HasSubstr("CUDA_ERROR_STREAM_CAPTURE_INVALIDATED"));
   // An event from before is not part of what is recorded.
   ASSERT_TRUE(device->record(1, 1).ok());
-  ASSERT_TRUE(device->beginRecording().ok());
+  ASSERT_TRUE(device->beginCapture().ok());
   EXPECT_THAT(device->wait(0, 1).message(),
               HasSubstr("CUDA_ERROR_STREAM_CAPTURE_ISOLATION"));
-  (void)device->endRecording();
+  (void)device->endCapture();
   EXPECT_TRUE(device->fill(0, {0, 4}, 1).ok());
   EXPECT_TRUE(device->synchronize().ok());
 }

@@ -338,11 +338,11 @@ TEST_P(DeviceConformance, MultipliesMatrices) {
 }
 
 // d = scaleA scaleB op(a) op(b), with every pair of formats and transposition.
-TEST_P(DeviceConformance, MultipliesEightBitFactors) {
+TEST_P(DeviceConformance, MultipliesEightBitOperands) {
   using kernels::F8Layouts;
   F8Layouts layouts = device->properties().f8Layouts;
   if (layouts == F8Layouts::None)
-    GTEST_SKIP() << "multiplies no 8-bit factors";
+    GTEST_SKIP() << "multiplies no 8-bit operands";
   constexpr uint64_t m = 32, n = 48, k = 64;
   const float scales[] = {0.5f, 0.25f};
   upload(16384, std::vector<float>{scales[0]});
@@ -396,14 +396,15 @@ TEST_P(DeviceConformance, MultipliesEightBitFactors) {
     GTEST_SKIP() << "does not compute";
 }
 
-TEST_P(DeviceConformance, RefusesEightBitFactorsThatDoNotMatch) {
+TEST_P(DeviceConformance, RefusesEightBitOperandsThatDoNotMatch) {
   GemmCall call;
   call.m = call.n = call.k = 4;
   call.a = {{0, 16}, DType::F8E5M2};
   call.b = {{64, 16}, DType::F8E5M2};
   call.d = {{128, 64}};
-  EXPECT_REFUSED(device->gemm(0, call), "gemm: both factors are f8e5m2, one of "
-                                        "the two must be f8e4m3");
+  EXPECT_REFUSED(device->gemm(0, call),
+                 "gemm: both operands are f8e5m2, one of "
+                 "the two must be f8e4m3");
   call.b = {{64, 64}};
   EXPECT_REFUSED(device->gemm(0, call), "gemm: one factor has 8-bit elements "
                                         "and the other has not");

@@ -76,12 +76,12 @@ protected:
 
 } // namespace
 
-TEST_F(ClusterCost, ProductsHaveTheRateOfTheirOperands) {
+TEST_F(ClusterCost, GemmsHaveTheRateOfTheirOperands) {
   double gap = system.software().kernel_seconds(), sizes[] = {16, 32, 8};
   for (uint32_t operand : {0, 1, 2}) {
     cluster::OpTimes times(system, int64_t(sizes[operand]));
     EXPECT_DOUBLE_EQ(seconds(gemm(4096, operand)),
-                     gap + times.product({4096, 4096, 4096, 1}));
+                     gap + times.gemmTime({4096, 4096, 4096, 1}));
   }
 }
 
@@ -95,23 +95,23 @@ TEST_F(ClusterCost, CollectivesTakeTheLinksThatTheirGroupSpans) {
             seconds(collective("all_gather", 0)) / 4);
 }
 
-TEST_F(ClusterCost, AttentionOfAPieceCountsItsKeys) {
-  Instruction whole, piece;
+TEST_F(ClusterCost, AttentionOfAShardCountsItsKeys) {
+  Instruction whole, shard;
   auto *call = whole.mutable_library();
   call->set_op("attention_forward");
   for (int64_t integer : {2, 1, 4096, 16, 16, 128, 1, 0, 0})
     call->add_integers(integer);
-  *piece.mutable_library() = whole.library();
-  piece.mutable_library()->set_op("attention_forward_piece");
-  piece.mutable_library()->set_integers(8, 8192);
+  *shard.mutable_library() = whole.library();
+  shard.mutable_library()->set_op("attention_forward_shard");
+  shard.mutable_library()->set_integers(8, 8192);
   double gap = system.software().kernel_seconds();
   cluster::OpTimes times(system, 16);
   double flops = 4.0 * 16 * 4096 * 4096 * 128 / 2;
   EXPECT_DOUBLE_EQ(seconds(whole), gap + times.attention(flops, 4096, 128));
-  EXPECT_DOUBLE_EQ(seconds(piece), gap + times.attention(2 * flops, 8192, 128));
+  EXPECT_DOUBLE_EQ(seconds(shard), gap + times.attention(2 * flops, 8192, 128));
 }
 
-/// The terms of a step: a product, and a collective beside it on stream 1 that
+/// The terms of a step: a GEMM, and a collective beside it on stream 1 that
 /// takes longer, for which stream 0 waits.
 TEST_F(ClusterCost, TermsSayWhatStreamZeroWaitsFor) {
   system.mutable_software()->set_host_op_seconds(0);
@@ -143,9 +143,9 @@ TEST_F(ClusterCost, TermsSayWhatStreamZeroWaitsFor) {
   }
   EXPECT_NEAR(sum, step->seconds, 1e-12);
   double message = quick.seconds(collective("all_reduce", 1), *role, program);
-  double product = quick.seconds(gemm(64, 0), *role, program);
-  EXPECT_NEAR(terms["data"], message - product, 1e-12);
-  EXPECT_NEAR(terms["products"] + terms["gaps"], 2 * product, 1e-12);
+  double gemmTime = quick.seconds(gemm(64, 0), *role, program);
+  EXPECT_NEAR(terms["data"], message - gemmTime, 1e-12);
+  EXPECT_NEAR(terms["products"] + terms["gaps"], 2 * gemmTime, 1e-12);
   EXPECT_EQ(terms["outside"], system.software().step_seconds());
   // The host is what a small kernel waits for.
   auto slow = predictStep(program, "train_step", costs, nullptr);

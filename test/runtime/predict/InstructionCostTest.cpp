@@ -43,7 +43,7 @@ protected:
 } // namespace
 
 TEST_F(InstructionCost, CollectivesSendWhatTheirRingsSend) {
-  // Three of four pieces pass by each rank.
+  // Three of four shards pass by each rank.
   EXPECT_EQ(collective("all_gather", 0, 1).sentBytes, 3000);
   EXPECT_EQ(collective("all_gather", 0, 1).messages, 3);
   EXPECT_EQ(collective("reduce_scatter", 1, 0).sentBytes, 3000);
@@ -60,13 +60,13 @@ TEST_F(InstructionCost, GroupsThatSpanMachinesUseTheNetwork) {
   EXPECT_TRUE(collective("all_reduce", 1, 1, 2).farAway);
 }
 
-TEST_F(InstructionCost, ProductsAndAttentionAreCountedByTheirSizes) {
-  Instruction product;
-  product.mutable_gemm()->set_m(2);
-  product.mutable_gemm()->set_n(3);
-  product.mutable_gemm()->set_k(5);
-  product.mutable_gemm()->set_b(1);
-  InstructionWork work = workOf(product, program.roles(0), program);
+TEST_F(InstructionCost, GemmsAndAttentionAreCountedByTheirSizes) {
+  Instruction gemm;
+  gemm.mutable_gemm()->set_m(2);
+  gemm.mutable_gemm()->set_n(3);
+  gemm.mutable_gemm()->set_k(5);
+  gemm.mutable_gemm()->set_b(1);
+  InstructionWork work = workOf(gemm, program.roles(0), program);
   EXPECT_EQ(work.flops, 60);
   EXPECT_EQ(work.memoryBytes, 1000 + 4000 + 1000);
   Instruction attention;
@@ -75,22 +75,22 @@ TEST_F(InstructionCost, ProductsAndAttentionAreCountedByTheirSizes) {
   // f32, 2 sequences of 8, 4 heads on 2, of 16, not causal.
   for (int64_t integer : {1, 2, 8, 4, 2, 16, 0})
     call->add_integers(integer);
-  double products = 2 * (2.0 * 2 * 4 * 8 * 8 * 16);
-  EXPECT_EQ(workOf(attention, program.roles(0), program).flops, products);
+  double gemms = 2 * (2.0 * 2 * 4 * 8 * 8 * 16);
+  EXPECT_EQ(workOf(attention, program.roles(0), program).flops, gemms);
   call->set_integers(6, 1);
-  EXPECT_EQ(workOf(attention, program.roles(0), program).flops, products / 2);
+  EXPECT_EQ(workOf(attention, program.roles(0), program).flops, gemms / 2);
   call->set_op("attention_backward");
   EXPECT_EQ(workOf(attention, program.roles(0), program).flops,
-            2.5 * products / 2);
+            2.5 * gemms / 2);
 }
 
 TEST_F(InstructionCost, WhatIsAddedToIsReadToo) {
   program.mutable_training()->set_microbatches(4);
   auto bytes = [&](program::Accumulate accumulate) {
-    Instruction product;
-    product.mutable_gemm()->set_d(1);
-    product.mutable_gemm()->set_accumulate(accumulate);
-    return workOf(product, program.roles(0), program).memoryBytes;
+    Instruction gemm;
+    gemm.mutable_gemm()->set_d(1);
+    gemm.mutable_gemm()->set_accumulate(accumulate);
+    return workOf(gemm, program.roles(0), program).memoryBytes;
   };
   double factors = 1000 + 1000;
   EXPECT_EQ(bytes(program::OVERWRITE), factors + 4000);
@@ -107,13 +107,13 @@ TEST_F(InstructionCost, ADeviceTakesTheLongestOfArithmeticAndMemory) {
   device.networkBytesPerSecond = 10;
   device.messageSeconds = 1;
   device.launchSeconds = 0.5;
-  Instruction product;
-  product.mutable_gemm()->set_m(2);
-  product.mutable_gemm()->set_n(3);
-  product.mutable_gemm()->set_k(5);
-  EXPECT_EQ(device.seconds(product, program.roles(0), program), 0.5 + 6);
+  Instruction gemm;
+  gemm.mutable_gemm()->set_m(2);
+  gemm.mutable_gemm()->set_n(3);
+  gemm.mutable_gemm()->set_k(5);
+  EXPECT_EQ(device.seconds(gemm, program.roles(0), program), 0.5 + 6);
   device.flopsPerSecond = 60;
-  EXPECT_EQ(device.seconds(product, program.roles(0), program), 0.5 + 3);
+  EXPECT_EQ(device.seconds(gemm, program.roles(0), program), 0.5 + 3);
   Instruction gather;
   gather.mutable_collective()->set_op("all_gather");
   gather.mutable_collective()->set_to(1);

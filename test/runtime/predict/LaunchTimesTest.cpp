@@ -38,7 +38,7 @@ protected:
 
 TEST_F(LaunchTime200, ColumnSumsHaveTooFewBlocks) {
   // 65,536 x 768 of bf16: a block for each 32 bytes of columns, 512 threads,
-  // two pieces of 16 bytes of each under way.
+  // two vectors of 16 bytes of each under way.
   KernelLaunch sums = kernel(48, 512);
   sums.bytes = sums.readBytes = 65536.0 * 768 * 2;
   sums.threadBytes = 32;
@@ -125,7 +125,7 @@ TEST_F(LaunchTime200, AttentionIsPricedAsPlansAre) {
   sizes.heads = 12, sizes.headDim = 64;
   sizes.elementBytes = 2, sizes.causal = true;
   launch.attention = AttentionPart{sizes, 1};
-  // Two products of half a square: 103 GFLOP. At head dim 64 and 1,024 tokens
+  // Two GEMMs of half a square: 103 GFLOP. At head dim 64 and 1,024 tokens
   // 0.62 x 1024 / 2024 x sqrt(1/2) of the peak.
   double flops = 2 * 2.0 * 64 * 12 * 1024 * 1024 * 64 / 2;
   double rate = 989.4e12 * 0.62 * 1024 / 2024 * 0.70711;

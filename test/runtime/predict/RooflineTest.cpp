@@ -186,13 +186,13 @@ TEST_F(RooflineOfAStep, AttentionHasALaunchForEachPass) {
     call->add_scalars();
   Roofline found = roofline();
   ASSERT_EQ(found.roles[0].rows.size(), 3);
-  // One product of queries and keys, of which a mask hides half.
-  double product = 2.0 * 64 * 12 * 1024 * 1024 * 64 / 2, flops = 0;
+  // One GEMM of queries and keys, of which a mask hides half.
+  double gemmFlops = 2.0 * 64 * 12 * 1024 * 1024 * 64 / 2, flops = 0;
   for (const RooflineRow &row : found.roles[0].rows)
     flops += row.launch.flops;
-  EXPECT_EQ(flops, 7 * product);
-  EXPECT_EQ(found.roles[0].rows[0].launch.flops, 4 * product);
-  // By 128 keys of a head: warp groups of Hopper.
+  EXPECT_EQ(flops, 7 * gemmFlops);
+  EXPECT_EQ(found.roles[0].rows[0].launch.flops, 4 * gemmFlops);
+  // By 128 keys of a head: warpgroups of Hopper.
   EXPECT_EQ(found.roles[0].rows[0].time.blocks, 8 * 12 * 64);
   EXPECT_EQ(found.roles[0].rows[2].name, "attention_backward: attentionDelta");
 }

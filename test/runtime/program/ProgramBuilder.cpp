@@ -381,16 +381,16 @@ static void hostBatch(ProgramBuilder &b, const TinyModel &s,
   if (s.ranks == 1)
     return;
   auto *sequence = b.role().mutable_sequences(b.role().sequences_size() - 1);
-  auto *piece =
+  auto *shard =
       sequence->mutable_instructions(sequence->instructions_size() - 1)
           ->mutable_host()
-          ->add_pieces();
-  program::Scalar *row = piece->add_start();
+          ->add_shards();
+  program::Scalar *row = shard->add_start();
   row->set_index_in_group(0);
   row->set_multiplier(int64_t(s.microBatch));
-  piece->add_start()->set_constant(0);
-  piece->add_size(s.microBatch);
-  piece->add_size(s.sequence);
+  shard->add_start()->set_constant(0);
+  shard->add_size(s.microBatch);
+  shard->add_size(s.sequence);
 }
 
 /// Loss of a microbatch; with `backward`, the gradients too.

@@ -196,7 +196,7 @@ static const Mutation mutations[] = {
      [](Program &p, Role &r) {
        p.mutable_kernels(0)->mutable_space()->set_rows(~uint64_t(0));
      },
-     "V8: kernel 0 'momentumUpdate': its space of 18446744073709551615 x 128 cannot be cut into tasks of 1 x 1, or pieces of 0"},
+     "V8: kernel 0 'momentumUpdate': its space of 18446744073709551615 x 128 cannot be cut into tasks of 1 x 1, or vectors of 0"},
     {"kernel operand",
      [](Program &p, Role &r) {
        p.mutable_kernels(0)->mutable_operands(2)->set_access(program::UNKNOWN);
@@ -311,7 +311,7 @@ static const Mutation mutations[] = {
      [](Program &p, Role &r) {
        at(r, 0, 3).mutable_gemm()->set_has_scale_b(true);
      },
-     "V21: rank 0, role 0 'all', sequence 0 'microbatch', instruction 3: gemm has scales for factors that are not of 8 bits"},
+     "V21: rank 0, role 0 'all', sequence 0 'microbatch', instruction 3: gemm has scales for operands that are not of 8 bits"},
     {"gemm scale index",
      [](Program &p, Role &r) {
        at(r, 0, 3).mutable_gemm()->set_has_scale_a(true);
@@ -429,7 +429,7 @@ static const Mutation mutations[] = {
        collective->set_to(0);
      },
      "V22: rank 0, role 0 'all', sequence 0 'microbatch', instruction 5: all_gather of 1 elements into 128 among 1 ranks"},
-    {"pieces that meet",
+    {"parts that meet",
      [](Program &p, Role &r) {
        addGroup(p);
        auto *collective = at(r, 0, 5).mutable_collective();
@@ -437,11 +437,11 @@ static const Mutation mutations[] = {
        collective->set_reduction("sum");
        collective->set_from(4);
        collective->set_to(4);
-       auto *piece = collective->add_others();
-       piece->set_from(4);
-       piece->set_to(4);
+       auto *shard = collective->add_others();
+       shard->set_from(4);
+       shard->set_to(4);
      },
-     "V22: rank 0, role 0 'all', sequence 0 'microbatch', instruction 5: two pieces of a collective meet in buffer 4"},
+     "V22: rank 0, role 0 'all', sequence 0 'microbatch', instruction 5: two parts of a collective meet in buffer 4"},
     {"root",
      [](Program &p, Role &r) {
        addGroup(p);
@@ -456,15 +456,15 @@ static const Mutation mutations[] = {
        at(r, 0, 3).set_stream(1);
      },
      "V20: rank 0, role 0 'all', sequence 0 'microbatch', instruction 3: runs on stream 1; only stream 0 computes"},
-    {"pieces",
+    {"shards",
      [](Program &p, Role &r) {
-       auto *piece = at(r, 0, 0).mutable_host()->add_pieces();
+       auto *shard = at(r, 0, 0).mutable_host()->add_shards();
        for (uint64_t size : {2, 7}) {
-         piece->add_start()->set_constant(0);
-         piece->add_size(size);
+         shard->add_start()->set_constant(0);
+         shard->add_size(size);
        }
      },
-     "V24: rank 0, role 0 'all', sequence 0 'microbatch', instruction 0: pieces of 2 x 7 fill a buffer of 16 elements"},
+     "V24: rank 0, role 0 'all', sequence 0 'microbatch', instruction 0: shards of 2 x 7 fill a buffer of 16 elements"},
     {"read before write",
      [](Program &p, Role &r) { at(r, 0, 2).mutable_fill()->set_buffer(4); },
      "V31: rank 0, role 0 'all', sequence 0 'microbatch', instruction 3: reads buffer 9 'x', which nothing has written before in entry 'train_step'"},

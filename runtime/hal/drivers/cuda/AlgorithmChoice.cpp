@@ -22,7 +22,7 @@ namespace {
 class FolderLock {
 public:
   explicit FolderLock(const std::string &folder)
-      : file(::open((folder + "/products.lock").c_str(),
+      : file(::open((folder + "/gemms.lock").c_str(),
                     O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0600)) {
     isHeld = file >= 0 && ::flock(file, LOCK_EX) == 0;
   }

@@ -5,7 +5,7 @@
 //===----------------------------------------------------------------------===//
 ///
 /// \file
-/// cuBLASLt proposes algorithms for a product, best guess first. This tries the
+/// cuBLASLt proposes algorithms for a GEMM, best guess first. This tries the
 /// first few once and keeps which was the fastest in the folder of ResultCache,
 /// under the digest of all that the choice depends on. Whoever finds it there
 /// takes the same, so that the same machine gives the same bits; processes that
@@ -39,7 +39,7 @@ public:
   /// How many proposals are tried.
   static constexpr int mostCandidates = 8;
 
-  /// Issues the product with one of the candidates.
+  /// Issues the GEMM with one of the candidates.
   using Run = std::function<Status(size_t candidate)>;
 
   explicit AlgorithmChoice(const DriverApi &api);

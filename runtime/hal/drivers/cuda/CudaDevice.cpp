@@ -8,9 +8,9 @@
 
 #include "kernels/cuda/DeviceMemory.h"
 #include "runtime/base/Format.h"
+#include "runtime/hal/drivers/cuda/CublasLtGemms.h"
 #include "runtime/hal/drivers/cuda/Graphs.h"
 #include "runtime/hal/drivers/cuda/LibraryKernels.h"
-#include "runtime/hal/drivers/cuda/MatrixProducts.h"
 #include "runtime/hal/drivers/cuda/StagingRing.h"
 
 #include <cstdlib>
@@ -25,7 +25,7 @@ class CudaDevice : public Device {
 public:
   CudaDevice(const DriverApi &api, CUdevice device, Architecture architecture)
       : api(api), device(device), modules(api, architecture), graphs(api),
-        library(api, graphs, modules), products(api) {
+        library(api, graphs, modules), gemms(api) {
     const char *blocking = std::getenv("HOCKET_CUDA_BLOCKING");
     isBlocking = blocking && std::string_view(blocking) == "1";
   }
@@ -34,7 +34,7 @@ public:
   /// Takes the GPU into use.
   Status open(DeviceProperties properties) {
     about = std::move(properties);
-    products.setGpu(about.name + " " + about.isa, about.f8Layouts);
+    gemms.setGpu(about.name + " " + about.isa, about.f8Layouts);
     HOCKET_CUDA_CALL(api, cuDevicePrimaryCtxRetain, &context, device);
     return okStatus();
   }
@@ -45,7 +45,7 @@ public:
   }
   void *nativeStream(StreamId stream) const override { return at(stream); }
   /// Unless it is to wait for every operation.
-  bool canRecord() const override { return !isBlocking; }
+  bool canCapture() const override { return !isBlocking; }
   uint64_t allocatedBytes() const override {
     return arena ? kernels::gpuBytes(arenaBytes(), scratchBytes) : scratchBytes;
   }
@@ -67,7 +67,7 @@ protected:
     return okStatus();
   }
 
-  Status doPrepareProducts(std::span<const GemmCall> calls) override;
+  Status doPrepareGemms(std::span<const GemmCall> calls) override;
   Status doPrepareLibrary(std::span<const LibraryCall> calls) override {
     HOCKET_RETURN_IF_ERROR(enter());
     for (const LibraryCall &call : calls)
@@ -77,8 +77,7 @@ protected:
   Status doLaunch(StreamId stream, const LaunchCall &call) override;
   Status doGemm(StreamId stream, const GemmCall &call) override {
     HOCKET_RETURN_IF_ERROR(enter());
-    HOCKET_RETURN_IF_ERROR(
-        products.multiply(call, productMemory(), at(stream)));
+    HOCKET_RETURN_IF_ERROR(gemms.multiply(call, gemmMemory(), at(stream)));
     return settle(stream);
   }
   Status doLibrary(StreamId stream, const LibraryCall &call) override {
@@ -103,7 +102,7 @@ protected:
   }
   Status doCopyFromHost(StreamId stream, const void *from, Range to) override {
     HOCKET_RETURN_IF_ERROR(enter());
-    if (!isRecording())
+    if (!isCapturing())
       return queues[stream].staging->copyFromHost(from, at(to), to.bytes);
     HOCKET_CUDA_CALL(api, cuMemcpyHtoDAsync, at(to), from, to.bytes,
                      at(stream));
@@ -111,7 +110,7 @@ protected:
   }
   Status doCopyToHost(StreamId stream, Range from, void *to) override {
     HOCKET_RETURN_IF_ERROR(enter());
-    if (!isRecording())
+    if (!isCapturing())
       return queues[stream].staging->copyToHost(at(from), to, from.bytes);
     HOCKET_CUDA_CALL(api, cuMemcpyDtoHAsync, to, at(from), from.bytes,
                      at(stream));
@@ -130,15 +129,15 @@ protected:
   }
   Status doSynchronize(StreamId stream) override;
 
-  Status doBeginRecording() override;
-  Status doEndRecording() override;
-  Status doBeginUpdate(RecordingId recording) override {
-    return graphs.beginUpdate(recording);
+  Status doBeginCapture() override;
+  Status doEndCapture() override;
+  Status doBeginUpdate(GraphId graph) override {
+    return graphs.beginUpdate(graph);
   }
-  Status doReplay(RecordingId recording) override {
+  Status doReplay(GraphId graph) override {
     HOCKET_RETURN_IF_ERROR(enter());
     mayFault = true;
-    return graphs.launch(recording, at(0));
+    return graphs.launch(graph, at(0));
   }
   StatusOr<void *> doAllocateHostMemory(uint64_t bytes) override {
     HOCKET_RETURN_IF_ERROR(enter());
@@ -167,11 +166,11 @@ private:
   /// What the kernels of a synchronised stream have reported.
   Status checkFault(StreamId stream);
 
-  ProductMemory productMemory() const {
+  GemmMemory gemmMemory() const {
     return {arena, arenaBytes(), scratch, scratchBytes};
   }
   CUevent eventOf(EventId event) const {
-    return (isRecording() ? capturedEvents : events)[event];
+    return (isCapturing() ? capturedEvents : events)[event];
   }
   CUstream at(StreamId stream) const { return queues[stream].stream; }
   CUdeviceptr at(Range range) const { return arena + range.offset; }
@@ -187,14 +186,14 @@ private:
   bool mayFault = false; ///< Stream 0 has ops that may have raised the word.
   std::vector<Queue> queues;
   std::vector<CUevent> events;
-  /// What recordings use: an event that was captured is of no use elsewhere.
+  /// What captures use: an event that was captured is of no use elsewhere.
   std::vector<CUevent> capturedEvents;
-  std::vector<CUevent> joins; ///< Of streams, where recordings begin and end.
+  std::vector<CUevent> joins; ///< Of streams, where captures begin and end.
   std::vector<GpuFunction> functions;
   GpuModules modules;
   Graphs graphs;
   LibraryKernels library;
-  MatrixProducts products;
+  CublasLtGemms gemms;
 };
 
 } // namespace
@@ -215,7 +214,7 @@ CudaDevice::~CudaDevice() {
     if (memory)
       api.cuMemFree(memory);
   graphs.close();
-  products.close();
+  gemms.close();
   modules.close();
   api.cuDevicePrimaryCtxRelease(device);
 }
@@ -266,7 +265,7 @@ Status CudaDevice::doCreateQueues(uint32_t streamCount, uint32_t eventCount) {
   return okStatus();
 }
 
-/// Products and library ops of stream 0 use it one after another.
+/// GEMMs and library ops of stream 0 use it one after another.
 Status CudaDevice::doReserveScratch(uint64_t bytes) {
   if (bytes <= scratchBytes)
     return okStatus();
@@ -287,10 +286,10 @@ Status CudaDevice::doReserveScratch(uint64_t bytes) {
 // Operations
 //===----------------------------------------------------------------------===//
 
-Status CudaDevice::doPrepareProducts(std::span<const GemmCall> calls) {
+Status CudaDevice::doPrepareGemms(std::span<const GemmCall> calls) {
   HOCKET_RETURN_IF_ERROR(enter());
   HOCKET_ASSIGN_OR_RETURN(bool hasWritten,
-                          products.prepare(calls, productMemory(), at(0)));
+                          gemms.prepare(calls, gemmMemory(), at(0)));
   if (!hasWritten)
     return okStatus();
   HOCKET_CUDA_CALL(api, cuMemsetD8Async, arena, 0, arenaBytes(), at(0));
@@ -349,7 +348,7 @@ Status CudaDevice::doSynchronize(StreamId stream) {
 }
 
 //===----------------------------------------------------------------------===//
-// Recordings
+// CUDA graphs
 //===----------------------------------------------------------------------===//
 
 /// Streams are captured as they wait for stream 0, which waits for them again.
@@ -368,7 +367,7 @@ Status CudaDevice::join() {
   return okStatus();
 }
 
-Status CudaDevice::doBeginRecording() {
+Status CudaDevice::doBeginCapture() {
   HOCKET_RETURN_IF_ERROR(enter());
   HOCKET_RETURN_IF_ERROR(graphs.begin(at(0)));
   Status forked = fork();
@@ -377,7 +376,7 @@ Status CudaDevice::doBeginRecording() {
   return forked;
 }
 
-Status CudaDevice::doEndRecording() {
+Status CudaDevice::doEndCapture() {
   HOCKET_RETURN_IF_ERROR(enter());
   Status joined = join();
   Status ended = graphs.end(at(0));

@@ -8,7 +8,7 @@
 /// One GPU of this machine, through libcuda (README.md says which other
 /// libraries are loaded when they are needed). Operations are issued and
 /// proceed beside the host; streams and events are the GPU's own. Streams may
-/// have a thread each. Products, library ops and launches belong to one thread.
+/// have a thread each. GEMMs, library ops and launches belong to one thread.
 ///
 /// HOCKET_CUDA_BLOCKING=1 waits for each operation, so that an error is told
 /// at the one that made it.

@@ -6,7 +6,7 @@
 ///
 /// \file
 /// A GPU copies beside its work only from and to pinned memory. The copies of
-/// one stream go through a few pieces of it, used in turn: a piece is used
+/// one stream go through a few chunks of it, used in turn: a chunk is used
 /// again when what it last carried has arrived.
 ///
 //===----------------------------------------------------------------------===//
@@ -38,9 +38,9 @@ public:
   Status finish();
 
 private:
-  static constexpr uint64_t pieceBytes = 4 << 20;
+  static constexpr uint64_t chunkBytes = 4 << 20;
 
-  struct Piece {
+  struct Chunk {
     void *memory = nullptr;
     CUevent arrived = nullptr;
     bool busy = false;
@@ -48,13 +48,13 @@ private:
     uint64_t bytes = 0;
   };
 
-  /// A piece that carries nothing.
-  StatusOr<Piece *> next();
-  Status finish(Piece &piece);
+  /// A chunk that carries nothing.
+  StatusOr<Chunk *> next();
+  Status finish(Chunk &chunk);
 
   const DriverApi &api;
   CUstream stream;
-  std::array<Piece, 2> pieces;
+  std::array<Chunk, 2> chunks;
   size_t turn = 0;
 };
 

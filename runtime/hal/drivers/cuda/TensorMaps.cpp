@@ -1,4 +1,4 @@
-//===- TensorMaps.cpp - Tensors for a GPU's copy engine -------------------===//
+//===- TensorMaps.cpp - Tensor maps for TMA -------------------------------===//
 //
 // Part of Hocket, under the Apache License v2.0.
 //

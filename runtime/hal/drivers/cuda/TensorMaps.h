@@ -1,4 +1,4 @@
-//===- TensorMaps.h - Tensors for a GPU's copy engine -----------*- C++ -*-===//
+//===- TensorMaps.h - Tensor maps for TMA -----------------------*- C++ -*-===//
 //
 // Part of Hocket, under the Apache License v2.0.
 //

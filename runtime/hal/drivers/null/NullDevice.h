@@ -9,7 +9,7 @@
 /// nothing: it allocates no memory, so a program of any size can be walked.
 /// copyToHost() gives zeros. Start a new driver from a copy of this one.
 ///
-/// It can play time (Device.h): with HOCKET_NULL_GFLOPS a matrix product of
+/// It can play time (Device.h): with HOCKET_NULL_GFLOPS a GEMM of
 /// m x n x k takes 2 m n k / (GFLOPS 10^9) seconds, so that a schedule for more
 /// ranks than there are cores can be watched. With HOCKET_NULL_GBYTES each
 /// stream carries that many 10^9 bytes a second to and from other ranks: once

@@ -58,16 +58,17 @@ TEST(Dropout, BesideARowOperand) {
   }
 }
 
-/// A piece [3, 4, cols] of [6, 8, cols], split in its first two dims, of which
+/// A shard [3, 4, cols] of [6, 8, cols], split in its first two dims, of which
 /// the second is stored in parts of `part` rows (0: in order).
-KernelText pieceOf(int64_t cols, int64_t part) {
+KernelText shardOf(int64_t cols, int64_t part) {
   std::string width = std::to_string(cols);
   KernelText text{12, cols, {{"full"}}, {{"full"}}};
   text.instances = 3;
   text.body = "%k = kern.keep_scale %i0 at(%i1, %i2) {dims = array<i64: 0, 1>, "
               "parts = array<i64: 0, " +
-              std::to_string(part) + ">, piece = array<i64: 3, 4, " + width +
-              ">, probability = 0.3, stream = 5 : i32, whole = array<i64: 6, "
+              std::to_string(part) +
+              ">, probability = 0.3, shard = array<i64: 3, 4, " + width +
+              ">, stream = 5 : i32, whole = array<i64: 6, "
               "8, " +
               width + R"(>}
     %0 = arith.mulf %a0, %k : f32
@@ -76,25 +77,25 @@ KernelText pieceOf(int64_t cols, int64_t part) {
   return text;
 }
 
-/// The numbers of a piece are those of its elements in the whole, whether rows
+/// The numbers of a shard are those of its elements in the whole, whether rows
 /// follow each other there or not, and whatever their length.
-TEST(Dropout, OfAPiece) {
+TEST(Dropout, OfAShard) {
   for (int64_t cols : {1, 7, 16, 64, 130, 256})
     for (int64_t part : {0, 1, 2, 4}) {
       Check check = scalars(3, 11);
       check.tolerance = {2e-7, 0};
       check.scalars.instances = {11, 3, 4};
-      expectKernel(pieceOf(cols, part), check);
+      expectKernel(shardOf(cols, part), check);
     }
 }
 
 /// Columns of rows, in an iteration space of other rows than the tensor's.
-TEST(Dropout, OfAPieceOfColumns) {
+TEST(Dropout, OfAShardOfColumns) {
   for (auto [rows, cols] : {std::pair{8, 24}, {4, 48}, {64, 3}, {192, 1}}) {
     KernelText text{rows, cols, {{"full"}}, {{"full"}}};
     text.instances = 1;
     text.body = R"(
-      %k = kern.keep_scale at(%i0) {dims = array<i64: 1>, parts = array<i64: 0>, piece = array<i64: 8, 24>, probability = 0.5, stream = 1 : i32, whole = array<i64: 8, 72>}
+      %k = kern.keep_scale at(%i0) {dims = array<i64: 1>, parts = array<i64: 0>, probability = 0.5, shard = array<i64: 8, 24>, stream = 1 : i32, whole = array<i64: 8, 72>}
       %0 = arith.mulf %a0, %k : f32
       kern.yield %0 : f32
     )";

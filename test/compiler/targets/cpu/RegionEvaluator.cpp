@@ -7,7 +7,7 @@
 #include "test/compiler/targets/cpu/RegionEvaluator.h"
 
 #include "kernels/reference/Philox.h"
-#include "kernels/reference/TensorPiece.h"
+#include "kernels/reference/TensorShard.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Math/IR/Math.h"
@@ -125,7 +125,7 @@ private:
     for (Value start : op.getAt())
       starts.push_back(static_cast<int64_t>(at(start)[0]));
     return kernels::wholeElement(
-        {op.getPiece(), op.getWhole(), op.getDims(), op.getParts()}, starts,
+        {op.getShard(), op.getWhole(), op.getDims(), op.getParts()}, starts,
         element);
   }
 

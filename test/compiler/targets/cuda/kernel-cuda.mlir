@@ -2,14 +2,14 @@
 
 // CHECK: #include "kernels/cuda/Device.cuh"
 
-// No reduction: a thread has one piece of 16 bytes of the narrowest elements.
+// No reduction: a thread has one vector of 16 bytes of the narrowest elements.
 
 // CHECK-LABEL: // scale [8 x 64]
 // CHECK-NEXT: extern "C" __global__ void __launch_bounds__(256)
 // CHECK-NEXT: hocket_kernel_scale(const bf16 *in0, const float *in1,
 // CHECK: const Integer row = at / cols, column = at % cols;
-// CHECK: const auto piece0 = load<8>(in0 + row * cols + column);
-// CHECK-NEXT: const auto piece1 = load<8>(in1 + column);
+// CHECK: const auto vector0 = load<8>(in0 + row * cols + column);
+// CHECK-NEXT: const auto vector1 = load<8>(in1 + column);
 // CHECK: const float mulf2 = a0 * a1;
 // CHECK-NEXT: result0.at[i] = fromFloat<float>(mulf2);
 kern.kernel @scale [8 x 64] (%x: tensor<8x64xbf16> as full, %w: tensor<64xf32> as col) -> (tensor<8x64xf32> as full) {
@@ -36,7 +36,7 @@ kern.kernel @square [1 x 7000003] (%x: tensor<7000003xf32> as full) -> (tensor<7
 // CHECK-NEXT: extern "C" __global__ void __launch_bounds__(256)
 // CHECK-NEXT: hocket_kernel_quantize(const bf16 *in0, const float *in1, e4m3 *out0,
 // CHECK: threadIdx.x) * 16;
-// CHECK: const auto piece0 = load<16>(in0 + column);
+// CHECK: const auto vector0 = load<16>(in0 + column);
 // CHECK: float result0[16];
 // CHECK: result0[i] = minimumf
 // CHECK: store(out0 + column, narrowed<e4m3>(result0));
@@ -49,8 +49,8 @@ kern.kernel @quantize [8 x 64] (%x: tensor<8x64xbf16> as full, %s: tensor<f32> a
 
 // CHECK-LABEL: // widen
 // CHECK: hocket_kernel_widen(const e5m2 *in0, bf16 *out0,
-// CHECK: const auto piece0 = load<16>(in0 + column
-// CHECK: const float a0 = toFloat(piece0.at[i]);
+// CHECK: const auto vector0 = load<16>(in0 + column
+// CHECK: const float a0 = toFloat(vector0.at[i]);
 // CHECK: result0.at[i] = fromFloat<bf16>(a0);
 kern.kernel @widen [1 x 4100] (%x: tensor<4100xf8E5M2> as full) -> (tensor<4100xbf16> as full) {
   kern.yield %x : f32
@@ -90,7 +90,7 @@ kern.kernel @softmax [8 x 64] (%x: tensor<8x64xf32> as full) -> (tensor<8x64xf32
   kern.yield %p : f32
 }
 
-// A long row is a block's, four pieces of it a thread's; of one that is too
+// A long row is a block's, four vectors of it a thread's; of one that is too
 // long for registers the exponentials go to shared memory.
 
 // CHECK-LABEL: // long_rows
@@ -127,7 +127,7 @@ kern.kernel @sums by_columns [64 x 64] (%x: tensor<64x64xf32> as full) -> (tenso
 }
 
 // Of many rows each block has a part, and one line of columns. The last one adds
-// the parts. Rows of whole pieces are tested for their alignment once.
+// the parts. Rows of whole vectors are tested for their alignment once.
 
 // CHECK-LABEL: // many_rows [3000 x 768], summed over rows
 // CHECK-NEXT: __launch_bounds__(256, 2)
@@ -140,7 +140,7 @@ kern.kernel @sums by_columns [64 x 64] (%x: tensor<64x64xf32> as full) -> (tenso
 // CHECK: static __device__ Pack<float, 8> partials[1][23][96];
 // CHECK: if (!isLast(arrived[block], 23))
 // CHECK-NEXT: return;
-// CHECK-NEXT: addParts<32>(partials[0], piece, group, sums0);
+// CHECK-NEXT: addParts<32>(partials[0], vector, group, sums0);
 // CHECK-NEXT: reduceGroups<8, 32, 8>(sums0, scratch);
 kern.kernel @many_rows by_columns [3000 x 768] (%x: tensor<3000x768xbf16> as full) -> (tensor<768xf32> as col) {
   kern.yield %x : f32

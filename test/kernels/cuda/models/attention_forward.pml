@@ -4,9 +4,9 @@
  * say whether there is such a tile; behind // stands the kernel's line.
  */
 
-#define TILES (4 * places)
-#define PLACES (2 * places)
-#define OWN_PLACES 1
+#define TILES (4 * stages)
+#define STAGES (2 * stages)
+#define OWN_STAGES 1
 #define READS(p) 1
 #define READS_OF_GROUP 1
 #define LANES 1
@@ -18,7 +18,7 @@ inline fetchKeys(key_, i_) {
   :: !key_ -> skip // return
   :: else ->
      atomic {
-       awaitPlace(keyRing, i_);
+       producerAcquire(keyRing, i_);
        expect(barrier(keyRing, i_), Tile_bytes);
        fetchRows(keys(i_), barrier(keyRing, i_))
      }
@@ -32,7 +32,7 @@ init {
     beginBarrier(queriesThere, 1);
     beginRing(keyRing, 1, 4 * groups);
     beginRing(valueRing, 1, 4 * groups);
-    showBarriers();
+    fenceBarrierInit();
     __syncthreads();
     run Fetch();
     running++;
@@ -63,7 +63,7 @@ proctype Fetch() {
      seen(tile + 1, next);
      fetchKeys(next, tile + 1);
      atomic {
-       awaitPlace(valueRing, tile);
+       producerAcquire(valueRing, tile);
        expect(barrier(valueRing, tile), Tile_bytes);
        fetchRows(values(tile), barrier(valueRing, tile));
        key = next;
@@ -85,39 +85,39 @@ proctype Multiply(byte group, warp) {
   :: key ->
      wait(queriesThere, 0);
      atomic {
-       awaitTile(keyRing, 0);
+       consumerWait(keyRing, 0);
        beginDots(queries, keys(0));
-       waitProducts(0);
-       giveBack(keyRing, 0);
+       waitWgmma(0);
+       consumerRelease(keyRing, 0);
        seen(1, key)
      }
      do // for (key = seen(key + side); key < Shape::keys; ++tile)
      :: atomic {
           key ->
           seen(tile + 1, next);
-          awaitTile(keyRing, tile);
-          beginTurn();
+          consumerWait(keyRing, tile);
+          beginOrdered();
           beginDots(queries, keys(tile));
-          awaitTile(valueRing, tile - 1);
+          consumerWait(valueRing, tile - 1);
           beginSums(values(tile - 1));
-          endTurn(!next)
+          endOrdered(!next)
         }
         atomic {
-          waitProducts(1);
-          giveBack(keyRing, tile)
+          waitWgmma(1);
+          consumerRelease(keyRing, tile)
         }
         atomic {
-          waitProducts(0);
-          giveBack(valueRing, tile - 1);
+          waitWgmma(0);
+          consumerRelease(valueRing, tile - 1);
           key = next;
           tile = at(tile + 1)
         }
      :: else -> break
      od;
      atomic {
-       awaitTile(valueRing, tile - 1);
+       consumerWait(valueRing, tile - 1);
        beginSums(values(tile - 1));
-       waitProducts(0)
+       waitWgmma(0)
      }
   :: else
   fi;

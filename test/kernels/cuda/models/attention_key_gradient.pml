@@ -5,9 +5,9 @@
  * queries, and one begins copies. LANES of them are one process.
  */
 
-#define TILES (4 * places)
-#define PLACES (3 * places)
-#define OWN_PLACES 2
+#define TILES (4 * stages)
+#define STAGES (3 * stages)
+#define OWN_STAGES 2
 #define READS(p) 2
 #define READS_OF_GROUP 1
 #define MEETINGS 1
@@ -15,18 +15,18 @@
 #include "barriers.pml"
 
 /* Statistics lie behind what is copied; `stored` counts lanes. */
-#define statistics(i) (2 * places + at(i) % places), at(i)
-byte stored[places];
+#define statistics(i) (2 * stages + at(i) % stages), at(i)
+byte stored[stages];
 inline storeStatistics(p, i) {
   d_step {
     if
-    :: stored[p - 2 * places] == 0 -> overwrite(p, i)
+    :: stored[p - 2 * stages] == 0 -> overwrite(p, i)
     :: else -> assert(memory[p].tile == i)
     fi;
-    stored[p - 2 * places] = stored[p - 2 * places] + lanes;
+    stored[p - 2 * stages] = stored[p - 2 * stages] + lanes;
     if
-    :: stored[p - 2 * places] == 32 ->
-       stored[p - 2 * places] = 0;
+    :: stored[p - 2 * stages] == 32 ->
+       stored[p - 2 * stages] = 0;
        memory[p].there = true
     :: else
     fi
@@ -45,7 +45,7 @@ init {
     // if (threadIdx.x == 0)
     beginBarrier(ownThere, 1);
     beginRing(ring, 32, own / 16);
-    showBarriers();
+    fenceBarrierInit();
     __syncthreads();
     run Fetch(true, 1);
     run Fetch(false, 1);
@@ -76,7 +76,7 @@ proctype Fetch(bool isFetcher; byte lanes) {
   do // for (int tile = 0; query < group * each; ++tile, query = seeing(query + side))
   :: atomic {
        query ->
-       awaitPlace(ring, tile);
+       producerAcquire(ring, tile);
        // for (int i = lane; i < 2 * side; i += 32)
        storeStatistics(statistics(tile));
        if // if (Roles::isFetcher())
@@ -109,18 +109,18 @@ proctype Multiply(byte group, warp) {
   do // for (int tile = 0; query < group * each; ++tile, query = seeing(query + side))
   :: atomic {
        query ->
-       awaitTile(ring, tile);
+       consumerWait(ring, tile);
        beginDots(keys, queries(tile));
        beginDots(values, gradients(tile));
-       waitProducts(1);
+       waitWgmma(1);
        loadStatistics(statistics(tile));
        beginSums(gradients(tile));
-       waitProducts(1);
+       waitWgmma(1);
        loadStatistics(statistics(tile));
        beginSums(queries(tile));
-       waitProducts(0);
-       waitProducts(0);
-       giveBack(ring, tile);
+       waitWgmma(0);
+       waitWgmma(0);
+       consumerRelease(ring, tile);
        tile = at(tile + 1);
        seen(tile, query)
      }

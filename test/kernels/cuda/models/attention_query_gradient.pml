@@ -1,23 +1,23 @@
 /* Part of Hocket, under the Apache License v2.0.
  *
  * hopperAttentionQueryGradient of kernels/cuda/HopperAttention.cuh; see
- * attention_forward.pml. Keys are read for two products, the second one beside
+ * attention_forward.pml. Keys are read for two MMAs, the second one beside
  * the next tile's.
  */
 
-#define TILES (2 * keyPlaces * valuePlaces)
-#define PLACES kHopperGradientPlaces
-#define OWN_PLACES 2
-#define READS(p) ((p) < keyPlaces -> 2 : 1)
+#define TILES (2 * keyStages * valueStages)
+#define STAGES kHopperGradientStages
+#define OWN_STAGES 2
+#define READS(p) ((p) < keyStages -> 2 : 1)
 #define READS_OF_GROUP 1
 #define LANES 1
 #define MEETINGS 1
 #include "barriers.pml"
 
 inline beginTile(tile_) {
-  awaitTile(keyRing, tile_);
+  consumerWait(keyRing, tile_);
   beginDots(queries, keys(tile_));
-  awaitTile(valueRing, tile_);
+  consumerWait(valueRing, tile_);
   beginDots(gradients, values(tile_))
 }
 
@@ -28,7 +28,7 @@ init {
     beginBarrier(ownThere, 1);
     beginRing(keyRing, 1, own / 16);
     beginRing(valueRing, 1, own / 16);
-    showBarriers();
+    fenceBarrierInit();
     __syncthreads();
     run Fetch();
     running++;
@@ -57,12 +57,12 @@ proctype Fetch() {
   do // for (int tile = 0; key < Shape::keys; ++tile, key = seen(key + side))
   :: key ->
      atomic {
-       awaitPlace(keyRing, tile);
+       producerAcquire(keyRing, tile);
        expect(barrier(keyRing, tile), Tile_bytes);
        fetchRows(keys(tile), barrier(keyRing, tile))
      }
      atomic {
-       awaitPlace(valueRing, tile);
+       producerAcquire(valueRing, tile);
        expect(barrier(valueRing, tile), Tile_bytes);
        fetchRows(values(tile), barrier(valueRing, tile));
        tile = at(tile + 1);
@@ -85,9 +85,9 @@ proctype Multiply(byte group, warp) {
      atomic {
        wait(ownThere, 0);
        beginTile(0);
-       waitProducts(1);
-       waitProducts(0);
-       giveBack(valueRing, 0);
+       waitWgmma(1);
+       waitWgmma(0);
+       consumerRelease(valueRing, 0);
        seen(1, key)
      }
      do // for (key = seen(key + side); key < Shape::keys; key = seen(key + side), ++tile)
@@ -95,13 +95,13 @@ proctype Multiply(byte group, warp) {
           key ->
           beginTile(tile);
           beginSums(keys(tile - 1));
-          waitProducts(2);
-          waitProducts(1);
-          giveBack(valueRing, tile)
+          waitWgmma(2);
+          waitWgmma(1);
+          consumerRelease(valueRing, tile)
         }
         atomic {
-          waitProducts(0);
-          giveBack(keyRing, tile - 1);
+          waitWgmma(0);
+          consumerRelease(keyRing, tile - 1);
           tile = at(tile + 1);
           seen(tile, key)
         }
@@ -109,7 +109,7 @@ proctype Multiply(byte group, warp) {
      od;
      atomic {
        beginSums(keys(tile - 1));
-       waitProducts(0)
+       waitWgmma(0)
      }
   :: else
   fi;

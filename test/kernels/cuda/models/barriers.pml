@@ -2,22 +2,22 @@
  *
  * What kernels/cuda/TensorCopies.cuh does on hardware, for the models of the
  * kernels beside this file: barriers in shared memory (PTX ISA, "mbarrier"),
- * copies that end on them, products that read what was copied, rings of places,
- * barriers of some warps ("bar"), turns. How the memory's proxies are kept
+ * copies that end on them, MMAs that read what was copied, rings of stages,
+ * named barriers ("bar"), turns. How the memory's proxies are kept
  * apart is no part of it.
  *
  * A model names its steps as the kernel does, in the kernel's order. Names that
  * are defined nowhere are read out of the kernel by test_barrier_models.py: the
  * kernel's constants, where its rings and barriers lie (ring_Start,
- * ring_Places), the places of its tiles, and what TileRing and Turns compute.
- * READS(place) says how often a warp reads what is copied there.
+ * ring_Stages), the stages of its tiles, and what TileRing and OrderedSequence compute.
+ * READS(stage) says how often a warp reads what is copied there.
  *
  * A step that only waits may be one with those behind it, an arrival with those
  * before it (Lipton, "Reduction"): behind an arrival an atomic block has
  * nothing but arrivals and copies that begin. The test holds models to that.
  */
 
-/* Tiles are counted modulo TILES, several times what a ring has place for. How
+/* Tiles are counted modulo TILES, several times what a ring has room for. How
  * many there are is open until a thread asks: so a model is one of every number
  * of tiles, whatever a mask leaves out.
  */
@@ -95,16 +95,16 @@ inline arriveWith(b, times, more) {
 #define expect(b, bytes) arriveWith(b, 1, bytes)
 #define arrive(b) arriveWith(b, LANES, 0)
 
-/*---- Copies, and products that read them ------------------------------------*/
+/*---- Copies, and MMAs that read them ------------------------------------*/
 
-typedef Place {
+typedef StageBuffer {
   byte tile; /* that was copied here last, or is being so */
   bool there;
   byte left; /* reads of it that are still to end, by all processes */
   byte on    /* 1 + the barrier on which the copy under way ends */
 };
-Place memory[PLACES + OWN_PLACES];
-#define isOwn(p) ((p) >= PLACES)
+StageBuffer memory[STAGES + OWN_STAGES];
+#define isOwn(p) ((p) >= STAGES)
 #define bytesOf(p) (isOwn(p) -> (Own_bytes) / 1024 : (Tile_bytes) / 1024)
 
 inline overwrite(p, i) {
@@ -149,7 +149,7 @@ end:
 #define runCopies()                                                            \
   i = 0;                                                                       \
   do                                                                           \
-  :: i < PLACES + OWN_PLACES -> run Copies(i); i++                             \
+  :: i < STAGES + OWN_STAGES -> run Copies(i); i++                             \
   :: else -> break                                                             \
   od
 #else
@@ -170,8 +170,8 @@ inline wait(b, awaited) {
       :: (barriers[b].phase & 1) == ((awaited) & 1) ->
          at_ = 0;
          do
-         :: at_ == PLACES + OWN_PLACES -> break
-         :: at_ < PLACES + OWN_PLACES && memory[at_].on == 1 + b ->
+         :: at_ == STAGES + OWN_STAGES -> break
+         :: at_ < STAGES + OWN_STAGES && memory[at_].on == 1 + b ->
             land(at_, b);
             at_++
          :: else -> at_++
@@ -185,8 +185,8 @@ inline wait(b, awaited) {
   }
 }
 
-/* A product begins to read a tile, until it is waited for: `reading` has the
- * reads under way, the oldest first, so many for each group of products.
+/* An MMA begins to read a tile, until it is waited for: `reading` has the
+ * reads under way, the oldest first, so many for each group of MMAs.
  */
 inline read(p, i) {
   d_step {
@@ -206,7 +206,7 @@ inline endReads(most) {
 inline isThere(p, i) { assert(memory[p].there) }
 #define beginDots(own, tiles) isThere(own); read(tiles)
 #define beginSums(tiles) read(tiles)
-#define waitProducts(groups) endReads((groups) * READS_OF_GROUP)
+#define waitWgmma(groups) endReads((groups) * READS_OF_GROUP)
 
 /*---- Rings ------------------------------------------------------------------*/
 
@@ -223,19 +223,19 @@ inline beginRingAt(start, count, producers, consumers) {
   od
 }
 #define beginRing(ring, producers, consumers)                                  \
-  beginRingAt(ring##_Start, ring##_Places, producers, consumers)
-#define barrier(ring, i) (ring##_Start + PLACE_THERE(at(i), ring##_Places))
-#define free(ring, place) (ring##_Start + ring##_Places + place)
-#define awaitPlace(ring, i)                                                    \
-  wait(free(ring, PLACE_AWAITED(at(i), ring##_Places)),                        \
-       PHASE_OF_PLACE(at(i), ring##_Places))
-#define awaitTile(ring, i)                                                     \
-  wait((ring##_Start + TILE_AWAITED(at(i), ring##_Places)),                    \
-       PHASE_OF_TILE(at(i), ring##_Places))
-#define giveBack(ring, i)                                                      \
-  arriveWith(free(ring, PLACE_GIVEN(at(i), ring##_Places)), WEIGHT, 0)
+  beginRingAt(ring##_Start, ring##_Stages, producers, consumers)
+#define barrier(ring, i) (ring##_Start + STAGE_FULL(at(i), ring##_Stages))
+#define free(ring, stage) (ring##_Start + ring##_Stages + stage)
+#define producerAcquire(ring, i)                                               \
+  wait(free(ring, STAGE_ACQUIRED(at(i), ring##_Stages)),                       \
+       PHASE_OF_STAGE(at(i), ring##_Stages))
+#define consumerWait(ring, i)                                                  \
+  wait((ring##_Start + TILE_AWAITED(at(i), ring##_Stages)),                    \
+       PHASE_OF_TILE(at(i), ring##_Stages))
+#define consumerRelease(ring, i)                                               \
+  arriveWith(free(ring, STAGE_RELEASED(at(i), ring##_Stages)), WEIGHT, 0)
 
-/*---- Barriers of some warps -------------------------------------------------*/
+/*---- Named barriers -------------------------------------------------*/
 
 typedef Meeting {
   byte threads; /* that shall come, by 32 */
@@ -263,7 +263,7 @@ inline come(number, count) {
   :: else
   fi
 }
-inline signal(number, count) {
+inline namedBarrierArrive(number, count) {
   atomic {
     mayMove() ->
     come(number, count);
@@ -285,27 +285,27 @@ inline goOnFrom(number, count) {
     move()
   }
 }
-inline meet(number, count) {
+inline namedBarrierSync(number, count) {
   comeTo(number, count);
   goOnFrom(number, count)
 }
 
-/*---- Turns ------------------------------------------------------------------*/
+/*---- OrderedSequence ------------------------------------------------------------------*/
 
 #define PROCESSES_OF_GROUP (WARPS / GROUPS)
 byte holder = GROUPS - 1; /* the group whose turn it is, */
 byte began = PROCESSES_OF_GROUP, gaveOn = PROCESSES_OF_GROUP; /* of its own */
 
-inline comeToTurn() {
+inline comeToOrdered() {
   if
-  :: TURN_WAITS -> comeTo(TURN_MEETS)
+  :: ORDER_WAITS -> comeTo(ORDER_SYNCS)
   :: else
   fi
 }
 /* A group takes its turn when all of the one before it have ended theirs. */
-inline takeTurn() {
+inline takeOrdered() {
   if
-  :: TURN_WAITS -> goOnFrom(TURN_MEETS)
+  :: ORDER_WAITS -> goOnFrom(ORDER_SYNCS)
   :: else
   fi;
   d_step {
@@ -322,14 +322,14 @@ inline takeTurn() {
   }
 }
 /* It ends the atomic block in which it stands, and begins another. */
-#define beginTurn() comeToTurn() }; atomic { takeTurn()
-inline endTurn(isLast) {
+#define beginOrdered() comeToOrdered() }; atomic { takeOrdered()
+inline endOrdered(isLast) {
   d_step {
     assert(holder == group);
     gaveOn++
   }
   if
-  :: TURN_SIGNALS(isLast) -> signal(TURN_SIGNALLED)
+  :: ORDER_ARRIVES(isLast) -> namedBarrierArrive(ORDER_ARRIVED)
   :: else
   fi
 }
@@ -338,9 +338,9 @@ inline endTurn(isLast) {
 
 /* Processes that run; init begins them when barriers have been. */
 byte running;
-#define showBarriers() skip
+#define fenceBarrierInit() skip
 #define __syncthreads() skip
-#define showToProducts() skip
+#define fenceProxyAsync() skip
 #define beginToFetch() skip /* registers.pml */
 #define beginToMultiply() skip
 
@@ -358,7 +358,7 @@ inline endBlock() {
   d_step {
     i = 0;
     do
-    :: i < PLACES + OWN_PLACES ->
+    :: i < STAGES + OWN_STAGES ->
        assert(memory[i].on == 0 && memory[i].left == 0);
        i++
     :: else -> break

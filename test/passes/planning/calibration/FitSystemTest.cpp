@@ -50,9 +50,9 @@ DeviceMeasurements measuredOn(const cluster::System &system, double noise) {
   for (int64_t bits : {32, 16})
     for (double m : {128, 512, 2048})
       for (double n : {256, 1024, 4096}) {
-        cluster::Product product{m, n, 1024, 1};
-        double seconds = (bits == 16 ? narrow : wide).product(product);
-        measured.products.push_back({product, bits, noisy(seconds)});
+        cluster::Gemm gemm{m, n, 1024, 1};
+        double seconds = (bits == 16 ? narrow : wide).gemm(gemm);
+        measured.gemms.push_back({gemm, bits, noisy(seconds)});
       }
   for (double bytes = 1e6; bytes < 1e8; bytes *= 2)
     measured.moves.push_back({bytes, noisy(wide.memory(bytes))});
@@ -115,7 +115,7 @@ TEST(FitSystem, IsCorrectedByPrograms) {
                                        {384, 3, 2}}) {
     ProgramSample told =
         predictedStep(alone, smallProgram(hidden, layers, batch));
-    told.products *= 1.3;
+    told.gemms *= 1.3;
     told.attention *= 1.2;
     told.attentionBackward *= 0.5;
     told.memory *= 0.3;
@@ -179,8 +179,8 @@ TEST(FitSystem, RefusesWhatWasNotMeasured) {
     return fitSystem(less).status().message();
   };
   EXPECT_NE(messageWithout([](auto &m) {
-              m.products.resize(9);
-            }).find("products of 16 bits"),
+              m.gemms.resize(9);
+            }).find("GEMMs of 16 bits"),
             std::string::npos);
   EXPECT_NE(messageWithout([](auto &m) { m.moves.clear(); }).find("memory"),
             std::string::npos);

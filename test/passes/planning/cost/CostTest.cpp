@@ -56,11 +56,11 @@ TEST(ModelShape, FlopsAreSixPerParameterAndToken) {
   ModelShape model = gpt(96, 12288, 96);
   StepShape step{2048, 1536};
   double tokens = 2048.0 * 1536;
-  double products = 12.0 * 96 * 12288 * 12288 + 12288.0 * 51200;
+  double gemms = 12.0 * 96 * 12288 * 12288 + 12288.0 * 51200;
   double scores = 6 * tokens * 2048 * 96 * 12288;
-  EXPECT_DOUBLE_EQ(modelFlops(model, step), 6 * tokens * products + scores);
+  EXPECT_DOUBLE_EQ(modelFlops(model, step), 6 * tokens * gemms + scores);
   EXPECT_DOUBLE_EQ(modelFlopsFullSquare(model, step),
-                   6 * tokens * products + 2 * scores);
+                   6 * tokens * gemms + 2 * scores);
 }
 
 /// Korthikanti et al., table 2, with s, b, h, a, t of their 22B model.
@@ -121,10 +121,10 @@ TEST(PartWork, PricesModulesComputedAgain) {
     return partWork(problem, *parsePlan("dp=8," + text)).dense.again;
   };
   Work all = again("recompute=selective");
-  EXPECT_EQ(all.products, 0);
+  EXPECT_EQ(all.gemms, 0);
   EXPECT_EQ(all.attention, 0);
   EXPECT_GT(all.memory, again("recompute=selective,modules=layernorm").memory);
-  EXPECT_GT(again("recompute=selective,modules=mlp").products, 0);
+  EXPECT_GT(again("recompute=selective,modules=mlp").gemms, 0);
   EXPECT_GT(again("recompute=selective,modules=core_attn").attention, 0);
   EXPECT_EQ(again("recompute=none").seconds(), 0);
 }
@@ -148,14 +148,14 @@ TEST(OpTimes, CollectivesFollowTheirAlgorithms) {
   EXPECT_LT(times.transfer(bytes, {2, 1}), times.transfer(bytes, {2, 8}));
 }
 
-TEST(OpTimes, ProductsReachLessWhenThin) {
+TEST(OpTimes, GemmsReachLessWhenThin) {
   cluster::System system = *cluster::systemNamed("h100");
   cluster::OpTimes times(system, 16);
-  double wide = times.product({8192, 8192, 8192}) / 8192;
-  double thin = times.product({8192, 128, 8192}) / 128;
+  double wide = times.gemm({8192, 8192, 8192}) / 8192;
+  double thin = times.gemm({8192, 128, 8192}) / 128;
   EXPECT_GT(thin, 1.5 * wide);
   double peak = 2.0 * 8192 * 8192 * 8192 / system.device().peak_16bit();
-  EXPECT_GT(times.product({8192, 8192, 8192}), peak);
+  EXPECT_GT(times.gemm({8192, 8192, 8192}), peak);
 }
 
 /// 1F1B played directly is the generator's schedule, simulated.
@@ -243,8 +243,8 @@ TEST(StepCost, DevicesTakeTurns) {
   EXPECT_NEAR(double(shared[TimeItem::Shared]),
               double(alone.nanoseconds() - outside), kTimeItems);
   // The largest item takes what rounding would leave of a bubble below 0.
-  EXPECT_NEAR(double(shared[TimeItem::Products]),
-              double(alone[TimeItem::Products]), kTimeItems);
+  EXPECT_NEAR(double(shared[TimeItem::Gemms]), double(alone[TimeItem::Gemms]),
+              kTimeItems);
   EXPECT_EQ(alone[TimeItem::Shared], 0);
   problem.system.set_devices_at_once(4);
   EXPECT_EQ(priceOf(problem, "dp=4,mbs=1").items, alone.items);
@@ -300,7 +300,7 @@ TEST(StepCost, ExpertGroupsGatherAndScatter) {
   EXPECT_NEAR(exchanged(), 2 * times.dispatch(token, 2, {4, 1}), 1e-12);
 }
 
-/// A program does not make a layer's last product again, of three.
+/// A program does not make a layer's last GEMM again, of three.
 TEST(StepCost, ProgramsMakeAgainWhatIsNeeded) {
   CostProblem problem = problemOn("h100", 1, gpt(12, 4096, 32), 16);
   problem.system.mutable_software()->set_gemm_ramp(0);
@@ -308,12 +308,11 @@ TEST(StepCost, ProgramsMakeAgainWhatIsNeeded) {
   PassWork published = partWork(problem, plan).dense;
   problem.compiled = true;
   PassWork compiled = partWork(problem, plan).dense;
-  EXPECT_EQ(published.again.products, published.forward.products);
+  EXPECT_EQ(published.again.gemms, published.forward.gemms);
   // Of 12 h^2 parameters 4 h^2.
-  EXPECT_NEAR(compiled.again.products / published.again.products, 2.0 / 3,
-              1e-9);
+  EXPECT_NEAR(compiled.again.gemms / published.again.gemms, 2.0 / 3, 1e-9);
   EXPECT_EQ(compiled.again.attention, published.again.attention);
-  EXPECT_EQ(compiled.forward.products, published.forward.products);
+  EXPECT_EQ(compiled.forward.gemms, published.forward.gemms);
 }
 
 TEST(StepCost, ZeroShardsWhatItSays) {

@@ -1,4 +1,4 @@
-//===- EvaluatePieceOps.cpp - Reference evaluation over pieces ------------===//
+//===- EvaluateShardOps.cpp - Reference evaluation over shards ------------===//
 //
 // Part of Hocket, under the Apache License v2.0.
 //

@@ -1,10 +1,10 @@
-//===- EntryRecording.cpp - An entry that the device has recorded ---------===//
+//===- CapturedEntry.cpp - An entry that the device has captured ----------===//
 //
 // Part of Hocket, under the Apache License v2.0.
 //
 //===----------------------------------------------------------------------===//
 
-#include "runtime/executor/EntryRecording.h"
+#include "runtime/executor/CapturedEntry.h"
 
 #include "runtime/base/Format.h"
 #include "runtime/executor/PreparedCall.h"
@@ -18,9 +18,9 @@ using program::Instruction;
 /// Bytes of host memory between the beginnings of two copies.
 static uint64_t placeOf(uint64_t bytes) { return (bytes + 63) / 64 * 64; }
 
-StatusOr<EntryRecording> EntryRecording::create(hal::Device &device,
-                                                const program::Role &role,
-                                                const program::Entry &entry) {
+StatusOr<CapturedEntry> CapturedEntry::create(hal::Device &device,
+                                              const program::Role &role,
+                                              const program::Entry &entry) {
   uint64_t bytes = 0;
   for (const program::Entry::Run &run : entry.runs())
     for (const Instruction &instruction :
@@ -30,29 +30,29 @@ StatusOr<EntryRecording> EntryRecording::create(hal::Device &device,
         bytes +=
             placeOf(tensorBytes(buffer.shape(), buffer.dtype()).value_or(0));
       }
-  EntryRecording recording(device);
+  CapturedEntry capture(device);
   HOCKET_ASSIGN_OR_RETURN(
       void *memory, device.allocateHostMemory(std::max<uint64_t>(bytes, 1)));
-  recording.room = {static_cast<std::byte *>(memory), bytes};
-  return recording;
+  capture.room = {static_cast<std::byte *>(memory), bytes};
+  return capture;
 }
 
-StatusOr<void *> EntryRecording::add(bool isInput, const HostInput &what,
-                                     uint64_t bytes) {
+StatusOr<void *> CapturedEntry::add(bool isInput, const HostInput &what,
+                                    uint64_t bytes) {
   if (placeOf(bytes) > room.size())
-    return internalError("there is no room for a copy that is recorded");
+    return internalError("there is no room for a copy that is captured");
   (isInput ? inputs : outputs).push_back({what, room.first(bytes)});
   void *memory = room.data();
   room = room.subspan(placeOf(bytes));
   return memory;
 }
 
-void EntryRecording::addVarying(PreparedCall &call, const RunContext &context) {
+void CapturedEntry::addVarying(PreparedCall &call, const RunContext &context) {
   varying.push_back(
       {&call, context.microbatch, context.slot, context.isFirstRun});
 }
 
-Status EntryRecording::replay(const RunContext &first) {
+Status CapturedEntry::replay(const RunContext &first) {
   HostChannel &host = first.host;
   for (const Copy &input : inputs)
     HOCKET_RETURN_IF_ERROR(host.provide(input.what, input.memory));
@@ -95,8 +95,8 @@ static std::string obstacleOf(const Instruction &instruction) {
   return "";
 }
 
-std::string hocket::obstacleToRecording(const program::Role &role,
-                                        const program::Entry &entry) {
+std::string hocket::obstacleToCapture(const program::Role &role,
+                                      const program::Entry &entry) {
   for (const program::Entry::Run &run : entry.runs()) {
     const program::Sequence &sequence = role.sequences(int(run.sequence()));
     for (int i = 0; i < sequence.instructions_size(); ++i)

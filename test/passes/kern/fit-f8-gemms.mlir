@@ -1,16 +1,16 @@
-// RUN: hocket-opt %s --kern-fit-f8-products | FileCheck %s
-// RUN: hocket-opt %s --kern-fit-f8-products=layouts=any | FileCheck %s --check-prefix=ANY
-// RUN: hocket-opt %s --kern-fit-f8-products=layouts=none | FileCheck %s --check-prefix=NONE
-// RUN: not hocket-opt %s --kern-fit-f8-products=layouts=tn 2>&1 | FileCheck %s --check-prefix=WRONG
+// RUN: hocket-opt %s --kern-fit-f8-gemms | FileCheck %s
+// RUN: hocket-opt %s --kern-fit-f8-gemms=layouts=any | FileCheck %s --check-prefix=ANY
+// RUN: hocket-opt %s --kern-fit-f8-gemms=layouts=none | FileCheck %s --check-prefix=NONE
+// RUN: not hocket-opt %s --kern-fit-f8-gemms=layouts=tn 2>&1 | FileCheck %s --check-prefix=WRONG
 // WRONG: error: layouts must be `none`, `inner-fastest` or `any`, it is `tn`
 
-// A product whose factors lie as most GPUs want them stays as it is.
+// A GEMM whose operands lie as most GPUs want them stays as it is.
 // CHECK-LABEL: func.func @forward
 // CHECK-NEXT: kern.gemm %{{.*}}, %{{.*}} bias %{{.*}} scale_a %{{.*}} scale_b %{{.*}} {k = 32 : i64, label = "linear", m = 64 : i64, n = 16 : i64, transpose_b}
 // ANY-LABEL: func.func @forward
 // ANY-NEXT: kern.gemm
 
-// GPUs without 8-bit products multiply the same numbers in bf16, in f32, and
+// GPUs without 8-bit GEMMs multiply the same numbers in bf16, in f32, and
 // scale what comes of it.
 // NONE-LABEL: func.func @forward
 // NONE-SAME: (%[[X:.*]]: tensor<4x16x32xf8E4M3FN>, %[[W:.*]]: tensor<16x32xf8E4M3FN>, %[[B:.*]]: tensor<16xbf16>, %[[S:.*]]: tensor<f32>, %[[T:.*]]: tensor<1xf32>)
@@ -30,7 +30,7 @@ func.func @forward(%x: tensor<4x16x32xf8E4M3FN>, %w: tensor<16x32xf8E4M3FN>, %b:
 }
 
 // The gradients: of the weight, which wants both transposed, and of the input.
-// Products of one block share what was transposed.
+// GEMMs of one block share what was transposed.
 // CHECK-LABEL: func.func @backward
 // CHECK-SAME: (%[[G:.*]]: tensor<4x16x16xf8E5M2>, %[[X:.*]]: tensor<4x16x32xf8E4M3FN>, %[[W:.*]]: tensor<16x32xf8E4M3FN>)
 // CHECK-NEXT: %[[GT:.*]] = kern.library "transpose"(%[[G]]) {{.*}}integers = array<i64: 8, 64, 16>{{.*}} : (tensor<4x16x16xf8E5M2>) -> tensor<16x64xf8E5M2>
@@ -77,7 +77,7 @@ func.func @f32_bias(%x: tensor<16x32xf8E4M3FN>, %w: tensor<16x32xf8E4M3FN>, %b: 
   return %y : tensor<16x16xf32>
 }
 
-// Other products are none of this.
+// Other GEMMs are none of this.
 // CHECK-LABEL: func.func @bf16
 // CHECK-NEXT: kern.gemm
 // NONE-LABEL: func.func @bf16

@@ -1,4 +1,4 @@
-//===- Products.cuh - Matrix products of one block --------------*- C++ -*-===//
+//===- Gemm.cuh - GEMMs of one block ----------------------------*- C++ -*-===//
 //
 // Part of Hocket, under the Apache License v2.0.
 //
@@ -9,14 +9,14 @@
 /// threads, summed in f32 over several ranges of k if need be. An operand lies
 /// in memory row by row, either with rows m (n) of k, or with rows k of m (n):
 ///
-///   FragmentProduct   128 x 128, bf16 and f16, on tensor cores: eight warps of
+///   FragmentGemm   128 x 128, bf16 and f16, on tensor cores: eight warps of
 ///                     64 x 32, fed by asynchronous copies two steps ahead
-///   PlainProduct      64 x 64, f32: a thread has 4 x 4
+///   PlainGemm      64 x 64, f32: a thread has 4 x 4
 ///
 //===----------------------------------------------------------------------===//
 
-#ifndef HOCKET_KERNELS_CUDA_PRODUCTS_CUH
-#define HOCKET_KERNELS_CUDA_PRODUCTS_CUH
+#ifndef HOCKET_KERNELS_CUDA_GEMM_CUH
+#define HOCKET_KERNELS_CUDA_GEMM_CUH
 
 #include "kernels/cuda/Mma.cuh"
 #include "kernels/cuda/Tiles.cuh"
@@ -40,7 +40,7 @@ template <class T> struct Operand {
 template <class T, bool AIsDeep, bool BIsDeep, bool Aligned>
 class StagedOperands {
 public:
-  static constexpr int stages = kProductStages, depth = kProductDepth;
+  static constexpr int stages = kGemmStages, depth = kGemmDepth;
 
   HOCKET_MEMBER explicit StagedOperands(char *start) : start(start) {}
 
@@ -62,8 +62,8 @@ public:
 private:
   // An operand that is not deep has rows of k.
   template <bool Deep>
-  using TileOf = Tile<T, Deep ? kProductSide : depth,
-                      Deep ? depth : kProductSide, kProductThreads>;
+  using TileOf =
+      Tile<T, Deep ? kGemmSide : depth, Deep ? depth : kGemmSide, kGemmThreads>;
 
   template <bool Deep>
   HOCKET_MEMBER TileOf<Deep> tile(int stage, int operand) const {
@@ -89,25 +89,25 @@ private:
 //===----------------------------------------------------------------------===//
 
 template <class T, bool AIsDeep, bool BIsDeep, bool Aligned>
-class FragmentProduct {
+class FragmentGemm {
 public:
-  static constexpr int side = kProductSide;
+  static constexpr int side = kGemmSide;
 
-  HOCKET_MEMBER explicit FragmentProduct(float *shared)
+  HOCKET_MEMBER explicit FragmentGemm(float *shared)
       : operands(reinterpret_cast<char *>(shared)) {}
 
   /// Adds the products over k in [0, depth). Every thread must call it.
   HOCKET_MEMBER void add(const Operand<T> &a, const Operand<T> &b,
                          Integer depth) {
-    Integer steps = (depth + kProductDepth - 1) / kProductDepth;
+    Integer steps = (depth + kGemmDepth - 1) / kGemmDepth;
     __syncthreads(); // What was summed before has been read.
-    for (int step = 0; step < kProductStages - 1; ++step)
+    for (int step = 0; step < kGemmStages - 1; ++step)
       operands.copyStep(a, b, step, steps, depth);
     for (Integer step = 0; step < steps; ++step) {
-      waitForCopies<kProductStages - 2>();
+      waitForCopies<kGemmStages - 2>();
       __syncthreads(); // This step is there; the one before has been read.
-      operands.copyStep(a, b, step + kProductStages - 1, steps, depth);
-      multiplyStep(static_cast<int>(step % kProductStages));
+      operands.copyStep(a, b, step + kGemmStages - 1, steps, depth);
+      multiplyStep(static_cast<int>(step % kGemmStages));
     }
     waitForCopies<0>();
   }
@@ -132,7 +132,7 @@ private:
     auto a = operands.left(stage);
     auto b = operands.right(stage);
 #pragma unroll
-    for (int k = 0; k < kProductDepth; k += 16) {
+    for (int k = 0; k < kGemmDepth; k += 16) {
       unsigned left[4][4], right[2][4];
 #pragma unroll
       for (int i = 0; i < 4; ++i)
@@ -166,25 +166,25 @@ private:
 // Without
 //===----------------------------------------------------------------------===//
 
-template <bool AIsDeep, bool BIsDeep> class PlainProduct {
+template <bool AIsDeep, bool BIsDeep> class PlainGemm {
 public:
   static constexpr int side = kPlainSide;
 
   /// Shared memory is its own.
-  HOCKET_MEMBER explicit PlainProduct(float *) {}
+  HOCKET_MEMBER explicit PlainGemm(float *) {}
 
   HOCKET_MEMBER void add(const Operand<float> &a, const Operand<float> &b,
                          Integer depth) {
-    __shared__ float left[kPlainProductDepth][side + 1];
-    __shared__ float right[kPlainProductDepth][side + 1];
+    __shared__ float left[kPlainGemmDepth][side + 1];
+    __shared__ float right[kPlainGemmDepth][side + 1];
     int x = threadIdx.x % 16, y = threadIdx.x / 16;
-    for (Integer k = 0; k < depth; k += kPlainProductDepth) {
+    for (Integer k = 0; k < depth; k += kPlainGemmDepth) {
       __syncthreads(); // The last step has been read.
       fetch<AIsDeep>(left, a, k, depth);
       fetch<BIsDeep>(right, b, k, depth);
       __syncthreads();
 #pragma unroll
-      for (int step = 0; step < kPlainProductDepth; ++step)
+      for (int step = 0; step < kPlainGemmDepth; ++step)
 #pragma unroll
         for (int i = 0; i < 4; ++i)
 #pragma unroll
@@ -205,13 +205,12 @@ public:
 
 private:
   template <bool Deep>
-  HOCKET_MEMBER static void fetch(float (&to)[kPlainProductDepth][side + 1],
+  HOCKET_MEMBER static void fetch(float (&to)[kPlainGemmDepth][side + 1],
                                   const Operand<float> &x, Integer k,
                                   Integer depth) {
-    for (int i = threadIdx.x; i < side * kPlainProductDepth;
-         i += kProductThreads) {
-      int row = Deep ? i / kPlainProductDepth : i % side;
-      int step = Deep ? i % kPlainProductDepth : i / side;
+    for (int i = threadIdx.x; i < side * kPlainGemmDepth; i += kGemmThreads) {
+      int row = Deep ? i / kPlainGemmDepth : i % side;
+      int step = Deep ? i % kPlainGemmDepth : i / side;
       bool exists = x.first + row < x.rows && k + step < depth;
       Integer at = Deep ? (x.first + row) * x.pitch + k + step
                         : (k + step) * x.pitch + x.first + row;
@@ -222,15 +221,15 @@ private:
   float sums[4][4] = {};
 };
 
-/// The product for elements T, in pieces of 16 bytes if they are Aligned.
-template <class T, bool AIsDeep, bool BIsDeep, bool Aligned> struct ProductOf {
-  using type = FragmentProduct<T, AIsDeep, BIsDeep, Aligned>;
+/// The GEMM for elements T, in vectors of 16 bytes if they are Aligned.
+template <class T, bool AIsDeep, bool BIsDeep, bool Aligned> struct GemmOf {
+  using type = FragmentGemm<T, AIsDeep, BIsDeep, Aligned>;
 };
 template <bool AIsDeep, bool BIsDeep, bool Aligned>
-struct ProductOf<float, AIsDeep, BIsDeep, Aligned> {
-  using type = PlainProduct<AIsDeep, BIsDeep>;
+struct GemmOf<float, AIsDeep, BIsDeep, Aligned> {
+  using type = PlainGemm<AIsDeep, BIsDeep>;
 };
 
 } // namespace hocket::cuda
 
-#endif // HOCKET_KERNELS_CUDA_PRODUCTS_CUH
+#endif // HOCKET_KERNELS_CUDA_GEMM_CUH

@@ -1,12 +1,12 @@
-//===- FitF8Products.cpp - 8-bit factors as a GPU's library wants them ----===//
+//===- FitF8Gemms.cpp - 8-bit operands as a GPU's library wants them ------===//
 //
 // Part of Hocket, under the Apache License v2.0.
 //
 //===----------------------------------------------------------------------===//
 ///
 /// \file
-/// Stores 8-bit factors so that cuBLASLt multiplies them, or widens those that
-/// it does not: kernels/cuda/F8Products.h says which. What that takes are ops
+/// Stores 8-bit operands so that cuBLASLt multiplies them, or widens those that
+/// it does not: kernels/cuda/F8Gemms.h says which. What that takes are ops
 /// of this level, so that it is fused, planned and checked as all others are.
 ///
 //===----------------------------------------------------------------------===//
@@ -21,7 +21,7 @@
 #include "llvm/ADT/StringSwitch.h"
 
 namespace hocket {
-#define GEN_PASS_DEF_KERNFITF8PRODUCTS
+#define GEN_PASS_DEF_KERNFITF8GEMMS
 #include "passes/kern/Passes.h.inc"
 } // namespace hocket
 
@@ -31,7 +31,7 @@ using namespace hocket::kern;
 
 namespace {
 
-/// What the library asks of m, n and k (kernels/cuda/F8Products.h).
+/// What the library asks of m, n and k (kernels/cuda/F8Gemms.h).
 constexpr uint64_t fittingMultiple = 16;
 
 /// How it takes factors to be stored.
@@ -47,10 +47,10 @@ bool hasFittingSizes(GemmOp gemm) {
   return true;
 }
 
-/// The products of one block.
-class F8Products {
+/// The GEMMs of one block.
+class F8Gemms {
 public:
-  F8Products(Block &block, F8Layouts layouts)
+  F8Gemms(Block &block, F8Layouts layouts)
       : block(block), layouts(layouts), builder(block.getParent()) {}
 
   void run() {
@@ -85,7 +85,7 @@ private:
     }
   }
 
-  /// [columns, rows] of [rows, columns]; one for all products of the block.
+  /// [columns, rows] of [rows, columns]; one for all GEMMs of the block.
   Value transpose(Location loc, Value matrix, int64_t rows, int64_t columns) {
     matrix = sourceOf(matrix);
     Value &known = transposes[{matrix, rows}];
@@ -125,9 +125,9 @@ private:
   /// Multiplies in bf16, then by the scales: the products of numbers and their
   /// sums are those of 8 bits.
   void widen(GemmOp gemm) {
-    Value product = multiply(gemm, wide(gemm.getLoc(), gemm.getA()),
-                             wide(gemm.getLoc(), gemm.getB()));
-    Following following{gemm, product, {}, gemm.getBias()};
+    Value result = multiply(gemm, wide(gemm.getLoc(), gemm.getA()),
+                            wide(gemm.getLoc(), gemm.getB()));
+    Following following{gemm, result, {}, gemm.getBias()};
     for (Value scale : {gemm.getScaleA(), gemm.getScaleB()})
       if (scale)
         following.scales.push_back(scale);
@@ -137,38 +137,38 @@ private:
 
   /// The library has a bias of bf16 where the result is f32.
   void addBiasBehind(GemmOp gemm) {
-    auto product = cast<GemmOp>(builder.clone(*gemm));
-    product.getBiasMutable().clear();
-    replace({gemm, product.getResult(), {}, gemm.getBias()});
+    auto result = cast<GemmOp>(builder.clone(*gemm));
+    result.getBiasMutable().clear();
+    replace({gemm, result.getResult(), {}, gemm.getBias()});
   }
 
   /// `alpha op(a) op(b)` in f32.
   Value multiply(GemmOp gemm, Value a, Value b) {
     auto type = cast<RankedTensorType>(gemm.getResult().getType());
-    auto product = builder.create<GemmOp>(
+    auto result = builder.create<GemmOp>(
         gemm.getLoc(), type.clone(builder.getF32Type()), /*auxiliary=*/Type(),
         a, b, /*bias=*/Value(), /*residual=*/Value(), /*preactivation=*/Value(),
         /*scale_a=*/Value(), /*scale_b=*/Value(), gemm.getM(), gemm.getN(),
         gemm.getK(), gemm.getTransposeA(), gemm.getTransposeB(), Epilogue::None,
         /*bias_gradient=*/false, gemm.getAlpha(), gemm.getLabel());
-    return product.getResult();
+    return result.getResult();
   }
 
-  /// What becomes of a product that stood for `gemm`.
+  /// What becomes of a GEMM that stood for `gemm`.
   struct Following {
     GemmOp gemm;
-    Value product;
+    Value result;
     SmallVector<Value, 2> scales;
     Value bias;
   };
 
-  /// Puts `scales * product + bias` in the place of the product.
+  /// Puts `scales * result + bias` in the place of the product.
   void replace(const Following &following) {
     GemmOp gemm = following.gemm;
     RegionShape shape{
         "scale",
         {static_cast<int64_t>(gemm.getM()), static_cast<int64_t>(gemm.getN())},
-        {{following.product, Access::Full}},
+        {{following.result, Access::Full}},
         {{gemm.getResult().getType(), Access::Full}},
         {}};
     for (Value scale : following.scales)
@@ -194,9 +194,8 @@ private:
   DenseMap<Value, Value> wides;
 };
 
-struct KernFitF8Products
-    : hocket::impl::KernFitF8ProductsBase<KernFitF8Products> {
-  using KernFitF8ProductsBase::KernFitF8ProductsBase;
+struct KernFitF8Gemms : hocket::impl::KernFitF8GemmsBase<KernFitF8Gemms> {
+  using KernFitF8GemmsBase::KernFitF8GemmsBase;
 
   void runOnOperation() override {
     std::optional<F8Layouts> allowed =
@@ -213,10 +212,10 @@ struct KernFitF8Products
     }
     for (auto function : getOperation().getOps<FunctionOpInterface>())
       for (Block &block : function.getFunctionBody()) {
-        F8Products products(block, *allowed);
-        products.run();
-        transposed += products.transposed;
-        widened += products.widened;
+        F8Gemms results(block, *allowed);
+        results.run();
+        transposed += results.transposed;
+        widened += results.widened;
       }
   }
 };

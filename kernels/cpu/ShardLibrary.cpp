@@ -1,4 +1,4 @@
-//===- PieceLibrary.cpp - The library's ops on pieces of tensors ----------===//
+//===- ShardLibrary.cpp - The library's ops on shards of tensors ----------===//
 //
 // Part of Hocket, under the Apache License v2.0.
 //
@@ -61,7 +61,7 @@ KernelError runCountLabels(const LibraryCall &call, Workers &) {
 }
 
 //===----------------------------------------------------------------------===//
-// Pieces of a dim
+// Shards of a dim
 //===----------------------------------------------------------------------===//
 
 /// Copies `count` of `room` elements that are there, then zeros.
@@ -74,11 +74,11 @@ static void copyPadded(const char *from, char *to, int64_t count, int64_t room,
               static_cast<size_t>((room - count) * element));
 }
 
-KernelError runGatherPieces(const LibraryCall &call, Workers &workers) {
+KernelError runGatherShards(const LibraryCall &call, Workers &workers) {
   Integers n = call.integers;
-  int64_t element = bytesOf(typeOf(n[0])), pieces = n[1], width = n[3];
+  int64_t element = bytesOf(typeOf(n[0])), shards = n[1], width = n[3];
   auto task = [&](int64_t row, int) {
-    for (int64_t p = 0; p < pieces && p * width < n[4]; ++p)
+    for (int64_t p = 0; p < shards && p * width < n[4]; ++p)
       std::memcpy(
           static_cast<char *>(at(call, 1)) + (row * n[4] + p * width) * element,
           static_cast<char *>(at(call, 0)) + (p * n[2] + row) * width * element,
@@ -88,11 +88,11 @@ KernelError runGatherPieces(const LibraryCall &call, Workers &workers) {
   return nullptr;
 }
 
-KernelError runScatterPieces(const LibraryCall &call, Workers &workers) {
+KernelError runScatterShards(const LibraryCall &call, Workers &workers) {
   Integers n = call.integers;
-  int64_t element = bytesOf(typeOf(n[0])), pieces = n[1], width = n[3];
+  int64_t element = bytesOf(typeOf(n[0])), shards = n[1], width = n[3];
   auto task = [&](int64_t row, int) {
-    for (int64_t p = 0; p < pieces; ++p)
+    for (int64_t p = 0; p < shards; ++p)
       copyPadded(
           static_cast<char *>(at(call, 0)) + (row * n[4] + p * width) * element,
           static_cast<char *>(at(call, 1)) + (p * n[2] + row) * width * element,
@@ -102,11 +102,11 @@ KernelError runScatterPieces(const LibraryCall &call, Workers &workers) {
   return nullptr;
 }
 
-KernelError runSlicePiece(const LibraryCall &call, Workers &workers) {
+KernelError runSliceShard(const LibraryCall &call, Workers &workers) {
   Integers n = call.integers;
   int64_t element = bytesOf(typeOf(n[0])), first = call.scalars[0];
   if (first < 0 || first > INT32_MAX)
-    return "slice_piece: the first element is out of range";
+    return "slice_shard: the first element is out of range";
   auto task = [&](int64_t row, int) {
     copyPadded(static_cast<char *>(at(call, 0)) +
                    (row * n[3] + std::min(first, n[3])) * element,

@@ -1,11 +1,11 @@
-//===- XfPieceOps.td - What a loss over pieces is built of ----------*- tablegen -*-===//
+//===- XfShardOps.td - What a loss over shards is built of -*- tablegen -*-===//
 //
 // Part of Hocket, under the Apache License v2.0.
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef HOCKET_DIALECTS_XF_XFPIECEOPS
-#define HOCKET_DIALECTS_XF_XFPIECEOPS
+#ifndef HOCKET_DIALECTS_XF_XFSHARDOPS
+#define HOCKET_DIALECTS_XF_XFSHARDOPS
 
 include "dialects/xf/IR/XfOpBase.td"
 
@@ -79,7 +79,7 @@ def Xf_MeanLossOp : Xf_Op<"mean_loss"> {
   let summary = "mean negative log-likelihood, of rows";
   let description = [{
     `sum over labels >= 0 of (lse - picked) / count`; 0 where `count` is 0. On a
-    piece of the rows it is a partial sum.
+    shard of the rows it is a partial sum.
 
     ```mlir
     %loss = xf.mean_loss %lse, %picked, %y, %n : (tensor<8xf32>, tensor<8xf32>, tensor<8xi32>, tensor<f32>) -> tensor<f32>

@@ -1,19 +1,19 @@
-//===- EntryRecording.h - An entry that the device has recorded -*- C++ -*-===//
+//===- CapturedEntry.h - An entry that the device has captured --*- C++ -*-===//
 //
 // Part of Hocket, under the Apache License v2.0.
 //
 //===----------------------------------------------------------------------===//
 ///
 /// \file
-/// A recorded entry is one operation of the device (hal/interfaces/Device.h).
+/// A captured entry is one operation of the device (hal/interfaces/Device.h).
 /// What the host gives it is put into memory that the device reads before it
 /// begins; what it gives the host is there when it is over. Calls that are told
-/// the number of the step are run again before, to update what was recorded.
+/// the number of the step are run again before, to update what was captured.
 ///
 //===----------------------------------------------------------------------===//
 
-#ifndef HOCKET_RUNTIME_EXECUTOR_ENTRYRECORDING_H
-#define HOCKET_RUNTIME_EXECUTOR_ENTRYRECORDING_H
+#ifndef HOCKET_RUNTIME_EXECUTOR_CAPTUREDENTRY_H
+#define HOCKET_RUNTIME_EXECUTOR_CAPTUREDENTRY_H
 
 #include "runtime/executor/HostChannel.h"
 #include "runtime/hal/interfaces/Device.h"
@@ -27,39 +27,39 @@ namespace hocket {
 class PreparedCall;
 struct RunContext;
 
-class EntryRecording {
+class CapturedEntry {
 public:
   /// With room for the inputs and outputs of a run of the entry, before the
-  /// device records.
-  static StatusOr<EntryRecording> create(hal::Device &device,
-                                         const program::Role &role,
-                                         const program::Entry &entry);
+  /// device captures.
+  static StatusOr<CapturedEntry> create(hal::Device &device,
+                                        const program::Role &role,
+                                        const program::Entry &entry);
 
-  /// While the device records: notes an input or an output of `bytes`; the
-  /// memory that a copy is to use. `name` and `pieces` outlive this.
+  /// While the device captures: notes an input or an output of `bytes`; the
+  /// memory that a copy is to use. `name` and `shards` outlive this.
   StatusOr<void *> add(bool isInput, const HostInput &what, uint64_t bytes);
 
   /// The same: notes a call that is told the step.
   void addVarying(PreparedCall &call, const RunContext &context);
 
   /// The same: whether a stream waits for the last record of an event, which
-  /// has been recorded, too; what was before is over when this is replayed.
+  /// has been captured, too; what was before is over when this is replayed.
   void noteRecord(uint32_t event) { events.insert(event); }
   bool waitsFor(uint32_t event) const { return events.contains(event); }
 
-  /// The device has recorded everything, under `recording`, and communicators
+  /// The device has captured everything, as `graph`, and communicators
   /// have under `messages`.
-  void close(hal::RecordingId recording, unsigned messages) {
-    id = recording, communication = messages;
+  void close(hal::GraphId graph, unsigned messages) {
+    id = graph, communication = messages;
   }
   unsigned messages() const { return communication; }
 
-  /// Does what was recorded, from its inputs to its outputs, as the step and
+  /// Does what was captured, from its inputs to its outputs, as the step and
   /// the seed of `first` want it.
   Status replay(const RunContext &first);
 
 private:
-  explicit EntryRecording(hal::Device &device) : device(&device) {}
+  explicit CapturedEntry(hal::Device &device) : device(&device) {}
 
   struct Copy {
     HostInput what;
@@ -67,7 +67,7 @@ private:
   };
   hal::Device *device;
   std::span<std::byte> room; ///< Not given to copies yet.
-  hal::RecordingId id = 0;
+  hal::GraphId id = 0;
   unsigned communication = 0;
   std::set<uint32_t> events;
   std::vector<Copy> inputs, outputs; ///< In program order.
@@ -84,9 +84,9 @@ size_t countMessages(const program::Role &role, const program::Entry &entry);
 
 /// Why a run of the entry is not work that the device can do alone, where
 /// communicators are not the device's; empty if it is.
-std::string obstacleToRecording(const program::Role &role,
-                                const program::Entry &entry);
+std::string obstacleToCapture(const program::Role &role,
+                              const program::Entry &entry);
 
 } // namespace hocket
 
-#endif // HOCKET_RUNTIME_EXECUTOR_ENTRYRECORDING_H
+#endif // HOCKET_RUNTIME_EXECUTOR_CAPTUREDENTRY_H

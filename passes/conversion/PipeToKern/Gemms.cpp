@@ -1,11 +1,11 @@
-//===- Products.cpp - Matrix products -------------------------------------===//
+//===- Gemms.cpp - GEMMs --------------------------------------------------===//
 //
 // Part of Hocket, under the Apache License v2.0.
 //
 //===----------------------------------------------------------------------===//
 ///
 /// \file
-/// A linear layer and its two gradients as products of row-major matrices.
+/// A linear layer and its two gradients as GEMMs of row-major matrices.
 /// Leading dims count as rows, so that no view is needed.
 ///
 //===----------------------------------------------------------------------===//
@@ -19,7 +19,7 @@ namespace hocket::kern {
 
 namespace {
 /// `result[m, n] = op(a)[m, k] op(b)[k, n] (+ bias)`.
-struct Product {
+struct Gemm {
   StringRef label;
   Value a, b, bias;
   int64_t m, n, k;
@@ -28,17 +28,15 @@ struct Product {
 };
 } // namespace
 
-static Values buildGemm(OpBuilder &builder, Operation *op,
-                        const Product &product) {
+static Values buildGemm(OpBuilder &builder, Operation *op, const Gemm &gemm) {
   Value scaleA, scaleB;
-  if (!product.scales.empty())
-    scaleA = product.scales[0], scaleB = product.scales[1];
+  if (!gemm.scales.empty())
+    scaleA = gemm.scales[0], scaleB = gemm.scales[1];
   auto gemm = builder.create<GemmOp>(
-      op->getLoc(), op->getResult(0).getType(), /*auxiliary=*/Type(), product.a,
-      product.b, product.bias, /*residual=*/Value(), /*preactivation=*/Value(),
-      scaleA, scaleB, product.m, product.n, product.k, product.transposeA,
-      product.transposeB, Epilogue::None, /*bias_gradient=*/false,
-      llvm::APFloat(1.0f), product.label);
+      op->getLoc(), op->getResult(0).getType(), /*auxiliary=*/Type(), gemm.a,
+      gemm.b, gemm.bias, /*residual=*/Value(), /*preactivation=*/Value(),
+      scaleA, scaleB, gemm.m, gemm.n, gemm.k, gemm.transposeA, gemm.transposeB,
+      Epilogue::None, /*bias_gradient=*/false, llvm::APFloat(1.0f), gemm.label);
   return {gemm.getResult()};
 }
 

@@ -1,4 +1,4 @@
-//===- JsonPieces.h - A JSON text, member by member -------------*- C++ -*-===//
+//===- JsonMembers.h - A JSON text, member by member ------------*- C++ -*-===//
 //
 // Part of Hocket, under the Apache License v2.0.
 //
@@ -12,8 +12,8 @@
 ///
 //===----------------------------------------------------------------------===//
 
-#ifndef HOCKET_RUNTIME_BASE_JSONPIECES_H
-#define HOCKET_RUNTIME_BASE_JSONPIECES_H
+#ifndef HOCKET_RUNTIME_BASE_JSONMEMBERS_H
+#define HOCKET_RUNTIME_BASE_JSONMEMBERS_H
 
 #include <cstddef>
 #include <optional>
@@ -21,9 +21,9 @@
 
 namespace hocket {
 
-class JsonPieces {
+class JsonMembers {
 public:
-  struct Piece {
+  struct Entry {
     /// As it stands between the quotes, escapes included; empty in an array.
     std::string_view key;
     std::string_view value;  ///< Not checked: it may be no JSON.
@@ -31,14 +31,14 @@ public:
   };
 
   /// Begins at the first value of `text`, which outlives this object.
-  explicit JsonPieces(std::string_view text);
+  explicit JsonMembers(std::string_view text);
 
   bool isObject() const { return opening == '{'; }
   bool isArray() const { return opening == '['; }
 
   /// The next member or element, or nullopt at the end, or where the text is
   /// neither object nor array, or is not well formed between its values.
-  std::optional<Piece> next();
+  std::optional<Entry> next();
 
   /// After the last: whether that was the end of the text.
   bool isWhole() const { return whole; }
@@ -57,4 +57,4 @@ private:
 
 } // namespace hocket
 
-#endif // HOCKET_RUNTIME_BASE_JSONPIECES_H
+#endif // HOCKET_RUNTIME_BASE_JSONMEMBERS_H

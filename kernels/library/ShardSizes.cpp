@@ -1,4 +1,4 @@
-//===- PieceSizes.cpp - Checks of calls on pieces of tensors --------------===//
+//===- ShardSizes.cpp - Checks of calls on shards of tensors --------------===//
 //
 // Part of Hocket, under the Apache License v2.0.
 //
@@ -12,8 +12,8 @@ static bool isDType(int64_t code) {
   return code >= 1 && code <= 8 && bytesOf(typeOf(code)) > 0;
 }
 
-/// [p, o, n] and [o, N] in `pieces` and `whole`.
-static KernelError piecesSizes(Integers n, Floats floats, int64_t &pieces,
+/// [p, o, n] and [o, N] in `shards` and `whole`.
+static KernelError shardsSizes(Integers n, Floats floats, int64_t &shards,
                                int64_t &whole) {
   if (KernelError error = checkCounts(n, 5, floats, 0))
     return error;
@@ -21,19 +21,19 @@ static KernelError piecesSizes(Integers n, Floats floats, int64_t &pieces,
     return kDType;
   Size size;
   int64_t element = bytesOf(typeOf(n[0]));
-  pieces = size(element, {n[1], n[2], n[3]});
+  shards = size(element, {n[1], n[2], n[3]});
   whole = size(element, {n[2], n[4]});
   return size.bad || n[4] > n[1] * n[3] ? kDimension : nullptr;
 }
 
-KernelError gatherPiecesSizes(Integers n, Floats floats, Bytes bytes) {
-  return piecesSizes(n, floats, bytes[0], bytes[1]);
+KernelError gatherShardsSizes(Integers n, Floats floats, Bytes bytes) {
+  return shardsSizes(n, floats, bytes[0], bytes[1]);
 }
-KernelError scatterPiecesSizes(Integers n, Floats floats, Bytes bytes) {
-  return piecesSizes(n, floats, bytes[1], bytes[0]);
+KernelError scatterShardsSizes(Integers n, Floats floats, Bytes bytes) {
+  return shardsSizes(n, floats, bytes[1], bytes[0]);
 }
 
-KernelError slicePieceSizes(Integers n, Floats floats, Bytes bytes) {
+KernelError sliceShardSizes(Integers n, Floats floats, Bytes bytes) {
   if (KernelError error = checkCounts(n, 4, floats, 0))
     return error;
   if (!isDType(n[0]))

@@ -1,14 +1,14 @@
 /* Part of Hocket, under the Apache License v2.0.
  *
- * GroupProduct of kernels/cuda/HopperProducts.cuh, and what calls it; see
+ * WarpgroupGemm of kernels/cuda/HopperGemm.cuh, and what calls it; see
  * attention_forward.pml. Steps belong to ranges of k, any number of them, of
  * which empty ones do nothing. The last step of one may have rows that are to be
  * cleared. Threads that fetch do not care where a range ends.
  */
 
 #define TILES (4 * kGroupStages)
-#define PLACES (2 * kGroupStages)
-#define OWN_PLACES 0
+#define STAGES (2 * kGroupStages)
+#define OWN_STAGES 0
 #define Own_bytes 0
 #define READS(p) 1
 #define READS_OF_GROUP 2
@@ -16,13 +16,13 @@
 #define MEETINGS 2
 #include "barriers.pml"
 
-/* What is known of the step in a place: that others of its range follow, that
+/* What is known of the step in a stage: that others of its range follow, that
  * none does, or that rows of this last one are to be cleared.
  */
 #define GOES_ON 1
 #define ENDS 2
 #define IS_CUT 3
-byte kinds[kGroupStages], passed[kGroupStages], cleared[PLACES];
+byte kinds[kGroupStages], passed[kGroupStages], cleared[STAGES];
 #define kind kinds[step % kGroupStages]
 inline findKind() {
   atomic {
@@ -67,10 +67,10 @@ inline multiply(p, i) {
 #define multiplyTile(tiles) multiply(tiles)
 #define fetchStep(tiles, b) copy(tiles, b)
 
-inline GroupProduct() {
+inline WarpgroupGemm() {
   // if (threadIdx.x == 0)
-  beginRing(ring, 1, 4 * kProductGroups);
-  showBarriers();
+  beginRing(ring, 1, 4 * kGemmWarpgroups);
+  fenceBarrierInit();
   __syncthreads()
 }
 
@@ -78,7 +78,7 @@ inline fetch() {
   do // for (int k = firstK; k < firstK + count; k += depth, ++step)
   :: atomic {
        more ->
-       awaitPlace(ring, step);
+       producerAcquire(ring, step);
        expect(barrier(ring, step), kGroupBytes / kGroupStages);
        fetchStep(left(step), barrier(ring, step));
        fetchStep(right(step), barrier(ring, step));
@@ -93,9 +93,9 @@ inline clearFrom() {
   atomic {
     clearTile(left(step));
     clearTile(right(step));
-    showToProducts()
+    fenceProxyAsync()
   }
-  meet(1, 128 * kProductGroups)
+  namedBarrierSync(1, 128 * kGemmWarpgroups)
 }
 
 inline multiplyStep() {
@@ -108,7 +108,7 @@ inline add() {
   do // for (int k = 0; k < count; k += depth, ++step)
   :: atomic {
        more ->
-       awaitTile(ring, step);
+       consumerWait(ring, step);
        findKind()
      }
      if
@@ -119,10 +119,10 @@ inline add() {
      fi;
      atomic {
        multiplyStep();
-       waitProducts(1);
+       waitWgmma(1);
        passStep(left(step), right(step));
        if // if (k > 0)
-       :: !isFirst -> giveBack(ring, step - 1)
+       :: !isFirst -> consumerRelease(ring, step - 1)
        :: else
        fi;
        isFirst = false;
@@ -131,9 +131,9 @@ inline add() {
   :: else -> break
   od;
   atomic {
-    waitProducts(0);
+    waitWgmma(0);
     // if (count > 0)
-    giveBack(ring, step - 1);
+    consumerRelease(ring, step - 1);
     seen(step, more)
   }
 }
@@ -141,7 +141,7 @@ inline add() {
 init {
   byte i;
   atomic {
-    GroupProduct();
+    WarpgroupGemm();
     run Fetch();
     running++;
     runWarps()

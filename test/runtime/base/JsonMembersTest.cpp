@@ -1,10 +1,10 @@
-//===- JsonPiecesTest.cpp - A JSON text, member by member -----------------===//
+//===- JsonMembersTest.cpp - A JSON text, member by member ----------------===//
 //
 // Part of Hocket, under the Apache License v2.0.
 //
 //===----------------------------------------------------------------------===//
 
-#include "runtime/base/JsonPieces.h"
+#include "runtime/base/JsonMembers.h"
 
 #include <gtest/gtest.h>
 #include <string>
@@ -13,27 +13,28 @@
 using namespace hocket;
 
 /// "key=value;" of each, then "." if the text was whole.
-static std::string piecesOf(std::string_view text) {
-  JsonPieces pieces(text);
+static std::string entriesOf(std::string_view text) {
+  JsonMembers entries(text);
   std::string result;
-  while (auto piece = pieces.next())
-    result += std::string(piece->key) + "=" + std::string(piece->value) + ";";
-  return result + (pieces.isWhole() ? "." : "");
+  while (auto entry = entries.next())
+    result += std::string(entry->key) + "=" + std::string(entry->value) + ";";
+  return result + (entries.isWhole() ? "." : "");
 }
 
-TEST(JsonPieces, GivesMembersAndElements) {
-  EXPECT_EQ(piecesOf("{}"), ".");
-  EXPECT_EQ(piecesOf(" [ ] \n"), ".");
-  EXPECT_EQ(piecesOf(R"({"a":1,"b" : "x,}\"]" , "c":[1,{"d":"}"}],"e":true})"),
+TEST(JsonMembers, GivesMembersAndElements) {
+  EXPECT_EQ(entriesOf("{}"), ".");
+  EXPECT_EQ(entriesOf(" [ ] \n"), ".");
+  EXPECT_EQ(entriesOf(R"({"a":1,"b" : "x,}\"]" , "c":[1,{"d":"}"}],"e":true})"),
             R"(a=1;b="x,}\"]";c=[1,{"d":"}"}];e=true;.)");
-  EXPECT_EQ(piecesOf("[1, [2, 3], \"\\\\\",{}]"), "=1;=[2, 3];=\"\\\\\";={};.");
-  EXPECT_EQ(piecesOf(R"({"a\"b":0})"), R"(a\"b=0;.)");
-  JsonPieces pieces(R"( { "k" : [0] } )");
-  EXPECT_TRUE(pieces.isObject());
-  EXPECT_EQ(pieces.next()->member, R"("k" : [0])");
+  EXPECT_EQ(entriesOf("[1, [2, 3], \"\\\\\",{}]"),
+            "=1;=[2, 3];=\"\\\\\";={};.");
+  EXPECT_EQ(entriesOf(R"({"a\"b":0})"), R"(a\"b=0;.)");
+  JsonMembers entries(R"( { "k" : [0] } )");
+  EXPECT_TRUE(entries.isObject());
+  EXPECT_EQ(entries.next()->member, R"("k" : [0])");
 }
 
-TEST(JsonPieces, SaysThatATextIsNotWhole) {
+TEST(JsonMembers, SaysThatATextIsNotWhole) {
   for (const char *text : {"",
                            "x",
                            "1",
@@ -57,13 +58,13 @@ TEST(JsonPieces, SaysThatATextIsNotWhole) {
                            "[\"a\\",
                            "{\"a\":}",
                            "{\"a\":1]"}) {
-    std::string pieces = piecesOf(text);
-    EXPECT_FALSE(pieces.ends_with('.')) << text << " gives " << pieces;
+    std::string entries = entriesOf(text);
+    EXPECT_FALSE(entries.ends_with('.')) << text << " gives " << entries;
   }
 }
 
 // Whatever the bytes, the walk ends and stays inside the text.
-TEST(JsonPieces, EndsOnAnyText) {
+TEST(JsonMembers, EndsOnAnyText) {
   uint32_t random = 1;
   for (int i = 0; i < 200000; ++i) {
     std::string text;
@@ -71,11 +72,11 @@ TEST(JsonPieces, EndsOnAnyText) {
       random = random * 1664525 + 1013904223;
       text += "{}[]\",:\\1a \n"[random >> 24 & 0xff ? (random >> 24) % 12 : 0];
     }
-    JsonPieces pieces(text);
+    JsonMembers entries(text);
     const char *last = text.data();
-    while (auto piece = pieces.next()) {
-      ASSERT_GE(piece->member.data(), last) << text;
-      last = piece->member.data() + piece->member.size();
+    while (auto entry = entries.next()) {
+      ASSERT_GE(entry->member.data(), last) << text;
+      last = entry->member.data() + entry->member.size();
       ASSERT_LE(last, text.data() + text.size()) << text;
     }
   }

@@ -1,10 +1,10 @@
-//===- MatrixProducts.cpp - Products on a GPU, by cuBLASLt ----------------===//
+//===- CublasLtGemms.cpp - GEMMs on a GPU, by cuBLASLt --------------------===//
 //
 // Part of Hocket, under the Apache License v2.0.
 //
 //===----------------------------------------------------------------------===//
 
-#include "runtime/hal/drivers/cuda/MatrixProducts.h"
+#include "runtime/hal/drivers/cuda/CublasLtGemms.h"
 
 #include "runtime/base/Format.h"
 
@@ -37,24 +37,24 @@ static int dataTypeOf(DType dtype) {
 
 static bool has(const Operand &operand) { return operand.range.bytes > 0; }
 
-/// The same of factors of 8 bits.
+/// The same of operands of 8 bits.
 static const char *objectionToF8(const GemmCall &call, F8Layouts layouts) {
   if (layouts == F8Layouts::None)
-    return "8-bit factors on this GPU; compile the program for it (--arch)";
+    return "8-bit operands on this GPU; compile the program for it (--arch)";
   if (layouts == F8Layouts::InnerFastest &&
       (call.transposeA || !call.transposeB))
-    return "8-bit factors on this GPU whose inner dimension does not run "
+    return "8-bit operands on this GPU whose inner dimension does not run "
            "fastest; compile the program for it (--arch)";
   for (uint64_t size : {call.m, call.n, call.k})
     if (size % kernels::kF8Multiple != 0)
-      return "8-bit factors with a size of no multiple of 16";
+      return "8-bit operands with a size of no multiple of 16";
   if (call.epilogue != Epilogue::None)
-    return "a nonlinearity behind 8-bit factors";
+    return "a nonlinearity behind 8-bit operands";
   if (has(call.biasGradient))
-    return "a bias gradient of 8-bit factors";
+    return "a bias gradient of 8-bit operands";
   // It has a bias of bf16 there.
   if (has(call.bias) && call.d.dtype == DType::F32)
-    return "a bias beside 8-bit factors and a result of f32";
+    return "a bias beside 8-bit operands and a result of f32";
   return nullptr;
 }
 
@@ -118,20 +118,20 @@ static uint32_t alignmentOf(CUdeviceptr address) {
 // One shape
 //===----------------------------------------------------------------------===//
 
-/// What cuBLASLt knows of the products of one shape.
-class MatrixProducts::Product {
+/// What cuBLASLt knows of the GEMMs of one shape.
+class CublasLtGemms::Gemm {
 public:
-  explicit Product(const CublasLtApi *api) : api(api) {}
-  ~Product() {
+  explicit Gemm(const CublasLtApi *api) : api(api) {}
+  ~Gemm() {
     if (desc)
       api->cublasLtMatmulDescDestroy(desc);
     for (cublasLtMatrixLayout_t layout : {a, b, d})
       if (layout)
         api->cublasLtMatrixLayoutDestroy(layout);
   }
-  Product(const Product &) = delete;
+  Gemm(const Gemm &) = delete;
 
-  /// Describes the product; A' is `call`'s B and B' its A.
+  /// Describes the GEMM; A' is `call`'s B and B' its A.
   Status describe(const GemmCall &call) {
     HOCKET_LT_CALL(cublasLtMatmulDescCreate, &desc, CUBLAS_COMPUTE_32F,
                    CUDA_R_32F);
@@ -187,7 +187,7 @@ public:
   /// Runs what was taken, or, where the library refuses that, the first of its
   /// other proposals that runs, and takes that from now on.
   Status run(cublasLtHandle_t handle, const GemmCall &call,
-             const ProductMemory &memory, CUstream stream) {
+             const GemmMemory &memory, CUstream stream) {
     const cublasLtMatmulHeuristicResult_t before = taken;
     const cublasStatus_t first = issue(handle, call, memory, stream);
     cublasStatus_t status = first;
@@ -203,7 +203,7 @@ public:
 
   /// Runs what was taken, and nothing else.
   Status runTaken(cublasLtHandle_t handle, const GemmCall &call,
-                  const ProductMemory &memory, CUstream stream) {
+                  const GemmMemory &memory, CUstream stream) {
     return statusOf(*api, issue(handle, call, memory, stream),
                     "cublasLtMatmul");
   }
@@ -211,7 +211,7 @@ public:
 private:
   /// With the pointers of `call` set.
   cublasStatus_t issue(cublasLtHandle_t handle, const GemmCall &call,
-                       const ProductMemory &memory, CUstream stream) const {
+                       const GemmMemory &memory, CUstream stream) const {
     auto at = [&](const Operand &operand) {
       return reinterpret_cast<void *>(memory.arena + operand.range.offset);
     };
@@ -287,18 +287,18 @@ private:
 // All shapes
 //===----------------------------------------------------------------------===//
 
-MatrixProducts::MatrixProducts(const DriverApi &driver) : driver(driver) {}
+CublasLtGemms::CublasLtGemms(const DriverApi &driver) : driver(driver) {}
 
-MatrixProducts::~MatrixProducts() = default;
+CublasLtGemms::~CublasLtGemms() = default;
 
-void MatrixProducts::close() {
-  products.clear();
+void CublasLtGemms::close() {
+  gemms.clear();
   if (handle)
     api->cublasLtDestroy(handle);
   handle = nullptr;
 }
 
-Status MatrixProducts::start() {
+Status CublasLtGemms::start() {
   if (handle)
     return okStatus();
   HOCKET_ASSIGN_OR_RETURN(api, cublasLtApi());
@@ -322,8 +322,8 @@ static std::array<uint32_t, 4> alignmentsOf(const GemmCall &call,
           alignmentOf(arena + call.d.range.offset)};
 }
 
-StatusOr<MatrixProducts::Product *> MatrixProducts::find(const GemmCall &call,
-                                                         const Place &place) {
+StatusOr<CublasLtGemms::Gemm *> CublasLtGemms::find(const GemmCall &call,
+                                                    const Place &place) {
   if (const char *objection = objectionTo(call, layouts))
     return invalidArgument(nameOf(call) + ": cuBLASLt does not take " +
                            objection);
@@ -347,7 +347,7 @@ StatusOr<MatrixProducts::Product *> MatrixProducts::find(const GemmCall &call,
         key[5] << 16 |
         (has(*beside) ? alignmentOf(place.memory.arena + beside->range.offset)
                       : 0);
-  std::unique_ptr<Product> &known = products[key];
+  std::unique_ptr<Gemm> &known = gemms[key];
   if (!known) {
     auto made = make(call, key, place);
     if (!made.ok())
@@ -357,13 +357,13 @@ StatusOr<MatrixProducts::Product *> MatrixProducts::find(const GemmCall &call,
   return known.get();
 }
 
-StatusOr<std::unique_ptr<MatrixProducts::Product>>
-MatrixProducts::make(const GemmCall &call, const Key &key, const Place &place) {
-  auto product = std::make_unique<Product>(api);
-  HOCKET_RETURN_IF_ERROR(product->describe(call));
-  HOCKET_RETURN_IF_ERROR(product->setPointers(call, place.memory.arena));
-  Status proposed = product->propose(handle, place.memory.workspaceBytes,
-                                     alignmentsOf(call, place.memory.arena));
+StatusOr<std::unique_ptr<CublasLtGemms::Gemm>>
+CublasLtGemms::make(const GemmCall &call, const Key &key, const Place &place) {
+  auto gemm = std::make_unique<Gemm>(api);
+  HOCKET_RETURN_IF_ERROR(gemm->describe(call));
+  HOCKET_RETURN_IF_ERROR(gemm->setPointers(call, place.memory.arena));
+  Status proposed = gemm->propose(handle, place.memory.workspaceBytes,
+                                  alignmentsOf(call, place.memory.arena));
   if (proposed.code() == StatusCode::FailedPrecondition &&
       epilogueOf(call) != CUBLASLT_EPILOGUE_DEFAULT)
     return failedPrecondition(proposed.message() +
@@ -373,38 +373,37 @@ MatrixProducts::make(const GemmCall &call, const Key &key, const Place &place) {
   bool isLoaded = false;
   AlgorithmChoice::Run run = [&](size_t candidate) -> Status {
     HOCKET_RETURN_IF_ERROR(fill(place));
-    product->take(candidate);
+    gemm->take(candidate);
     isLoaded = true;
-    return product->runTaken(handle, call, place.memory, place.stream);
+    return gemm->runTaken(handle, call, place.memory, place.stream);
   };
   std::vector<std::string> parts = {"cuBLASLt algorithm", api->version, gpu};
   for (uint64_t number : key)
     parts.push_back(std::to_string(number));
   parts.push_back(std::to_string(place.memory.workspaceBytes));
-  HOCKET_ASSIGN_OR_RETURN(
-      size_t best, choice->choose(parts, product->proposals(), place.stream,
-                                  place.isEmpty ? run : nullptr));
-  product->take(best);
+  HOCKET_ASSIGN_OR_RETURN(size_t best,
+                          choice->choose(parts, gemm->proposals(), place.stream,
+                                         place.isEmpty ? run : nullptr));
+  gemm->take(best);
   if (!place.isEmpty || isLoaded)
-    return product;
+    return gemm;
   // The library loads code at the first call, which may wait for all that runs.
   hasWritten = true;
-  HOCKET_RETURN_IF_ERROR(
-      product->run(handle, call, place.memory, place.stream));
-  return product;
+  HOCKET_RETURN_IF_ERROR(gemm->run(handle, call, place.memory, place.stream));
+  return gemm;
 }
 
 /// Every 16 bits are a number of either sign from 2^-7 to 2 in bf16, from 1 to
 /// 2 in f16, the upper half of one in f32, and two of at most 2 in 8 bits:
 /// multiplying zeros is faster.
-Status MatrixProducts::fill(const Place &place) {
+Status CublasLtGemms::fill(const Place &place) {
   if (isFilled)
     return okStatus();
   std::vector<uint16_t> words(1 << 19);
   std::mt19937 random(1);
   for (uint16_t &word : words)
     word = uint16_t((random() & 0x83bf) | 0x3c00);
-  const ProductMemory &memory = place.memory;
+  const GemmMemory &memory = place.memory;
   uint64_t done = std::min<uint64_t>(words.size() * 2, memory.arenaBytes);
   HOCKET_CUDA_CALL(driver, cuMemcpyHtoDAsync, memory.arena, words.data(), done,
                    place.stream);
@@ -417,9 +416,9 @@ Status MatrixProducts::fill(const Place &place) {
   return okStatus();
 }
 
-StatusOr<bool> MatrixProducts::prepare(std::span<const GemmCall> calls,
-                                       const ProductMemory &memory,
-                                       CUstream stream) {
+StatusOr<bool> CublasLtGemms::prepare(std::span<const GemmCall> calls,
+                                      const GemmMemory &memory,
+                                      CUstream stream) {
   isFilled = hasWritten = false;
   for (const GemmCall &call : calls) {
     auto found = find(call, {memory, stream, true});
@@ -429,10 +428,9 @@ StatusOr<bool> MatrixProducts::prepare(std::span<const GemmCall> calls,
   return hasWritten;
 }
 
-Status MatrixProducts::multiply(const GemmCall &call,
-                                const ProductMemory &memory, CUstream stream) {
-  HOCKET_ASSIGN_OR_RETURN(Product * product,
-                          find(call, {memory, stream, false}));
-  HOCKET_RETURN_IF_ERROR(product->setPointers(call, memory.arena));
-  return product->run(handle, call, memory, stream);
+Status CublasLtGemms::multiply(const GemmCall &call, const GemmMemory &memory,
+                               CUstream stream) {
+  HOCKET_ASSIGN_OR_RETURN(Gemm * gemm, find(call, {memory, stream, false}));
+  HOCKET_RETURN_IF_ERROR(gemm->setPointers(call, memory.arena));
+  return gemm->run(handle, call, memory, stream);
 }

@@ -1,16 +1,16 @@
-//===- JsonPieces.cpp - A JSON text, member by member ---------------------===//
+//===- JsonMembers.cpp - A JSON text, member by member --------------------===//
 //
 // Part of Hocket, under the Apache License v2.0.
 //
 //===----------------------------------------------------------------------===//
 
-#include "runtime/base/JsonPieces.h"
+#include "runtime/base/JsonMembers.h"
 
 #include <algorithm>
 
 using namespace hocket;
 
-JsonPieces::JsonPieces(std::string_view text) : text(text) {
+JsonMembers::JsonMembers(std::string_view text) : text(text) {
   skipSpace();
   if (at < text.size() && (text[at] == '{' || text[at] == '['))
     opening = text[at++];
@@ -18,18 +18,18 @@ JsonPieces::JsonPieces(std::string_view text) : text(text) {
     ended = true;
 }
 
-void JsonPieces::skipSpace() {
+void JsonMembers::skipSpace() {
   at = std::min(text.find_first_not_of(" \t\r\n", at), text.size());
 }
 
-bool JsonPieces::take(char c) {
+bool JsonMembers::take(char c) {
   if (at == text.size() || text[at] != c)
     return false;
   ++at;
   return true;
 }
 
-bool JsonPieces::skipString() {
+bool JsonMembers::skipString() {
   if (!take('"'))
     return false;
   for (; at < text.size(); ++at) {
@@ -45,7 +45,7 @@ bool JsonPieces::skipString() {
 }
 
 /// To the end of a string, of a number or word, or of what the bracket closes.
-bool JsonPieces::skipValue() {
+bool JsonMembers::skipValue() {
   size_t begin = at, depth = 0;
   while (at < text.size()) {
     char c = text[at];
@@ -69,7 +69,7 @@ bool JsonPieces::skipValue() {
   return false;
 }
 
-std::optional<JsonPieces::Piece> JsonPieces::next() {
+std::optional<JsonMembers::Entry> JsonMembers::next() {
   if (ended)
     return std::nullopt;
   ended = true; // Unless another one is found.
@@ -82,13 +82,13 @@ std::optional<JsonPieces::Piece> JsonPieces::next() {
   if (!first && !take(','))
     return std::nullopt;
   first = false;
-  Piece piece;
+  Entry entry;
   skipSpace();
   size_t memberBegin = at, begin = at;
   if (isObject()) {
     if (!skipString())
       return std::nullopt;
-    piece.key = text.substr(begin + 1, at - begin - 2);
+    entry.key = text.substr(begin + 1, at - begin - 2);
     skipSpace();
     if (!take(':'))
       return std::nullopt;
@@ -97,8 +97,8 @@ std::optional<JsonPieces::Piece> JsonPieces::next() {
   }
   if (!skipValue())
     return std::nullopt;
-  piece.value = text.substr(begin, at - begin);
-  piece.member = text.substr(memberBegin, at - memberBegin);
+  entry.value = text.substr(begin, at - begin);
+  entry.member = text.substr(memberBegin, at - memberBegin);
   ended = false;
-  return piece;
+  return entry;
 }

@@ -1,4 +1,4 @@
-//===- Pieces.cuh - Copies between tensors and their pieces -----*- C++ -*-===//
+//===- Shards.cuh - Copies between tensors and their shards -----*- C++ -*-===//
 //
 // Part of Hocket, under the Apache License v2.0.
 //
@@ -6,41 +6,41 @@
 ///
 /// \file
 /// The ops of kernels/library/Library.h that move elements and hardly compute.
-/// 256 threads a block, a thread 16 bytes of a row of a piece. Elements that
+/// 256 threads a block, a thread 16 bytes of a row of a shard. Elements that
 /// are only moved go by their size: Word is `unsigned char`, `unsigned short`,
 /// `unsigned` or `Integer`.
 ///
 //===----------------------------------------------------------------------===//
 
-#ifndef HOCKET_KERNELS_CUDA_PIECES_CUH
-#define HOCKET_KERNELS_CUDA_PIECES_CUH
+#ifndef HOCKET_KERNELS_CUDA_SHARDS_CUH
+#define HOCKET_KERNELS_CUDA_SHARDS_CUH
 
 #include "kernels/cuda/Device.cuh"
 
 namespace hocket::cuda {
 
 /// The 16 bytes of a row that a thread has: rows of `width` elements, each cut
-/// into pieces of N.
+/// into vectors of N.
 template <int N> struct RowPlace {
   Integer row, column;
   HOCKET_MEMBER explicit RowPlace(Integer width) {
     Integer at = Integer(blockIdx.x) * 256 + threadIdx.x;
-    Integer pieces = (width + N - 1) / N;
-    row = quotient(at, pieces);
-    column = (at - row * pieces) * N;
+    Integer vectors = (width + N - 1) / N;
+    row = quotient(at, vectors);
+    column = (at - row * vectors) * N;
   }
 };
 
-/// The same of pieces of `rows` rows, each `width` elements of a whole row: the
-/// row of the whole, where in it the bytes stand, and what is left of the piece
+/// The same of shards of `rows` rows, each `width` elements of a whole row: the
+/// row of the whole, where in it the bytes stand, and what is left of the shard
 /// from there on.
-template <int N> struct PiecePlace {
+template <int N> struct ShardPlace {
   RowPlace<N> own;
   Integer row, column, count;
-  HOCKET_MEMBER PiecePlace(Integer rows, Integer width) : own(width) {
-    Integer piece = quotient(own.row, rows);
-    row = own.row - piece * rows;
-    column = piece * width + own.column;
+  HOCKET_MEMBER ShardPlace(Integer rows, Integer width) : own(width) {
+    Integer shard = quotient(own.row, rows);
+    row = own.row - shard * rows;
+    column = shard * width + own.column;
     count = width - own.column;
   }
 };
@@ -77,7 +77,7 @@ HOCKET_DEVICE void accumulate(const T *x, float *y, Integer count, int add) {
   store(y + at, sums, count - at);
 }
 
-/// x[pieces, rows, width] to y[rows, whole].
+/// x[shards, rows, width] to y[rows, whole].
 ///
 /// Budget: 32 registers; a thread of 16 bytes: 24 instructions an element, 1
 /// load, 1 store.
@@ -85,11 +85,11 @@ HOCKET_DEVICE void accumulate(const T *x, float *y, Integer count, int add) {
 /// of 16 bytes is tested as the kernel runs, and an access an element stands
 /// beside each; places are divided in 64 bits.
 template <class Word>
-HOCKET_DEVICE void gatherPieces(const Word *x, Word *y, Integer pieces,
+HOCKET_DEVICE void gatherShards(const Word *x, Word *y, Integer shards,
                                 Integer rows, Integer width, Integer whole) {
   constexpr int N = 16 / sizeof(Word);
-  PiecePlace<N> place(rows, width);
-  if (place.own.row >= pieces * rows || place.column >= whole)
+  ShardPlace<N> place(rows, width);
+  if (place.own.row >= shards * rows || place.column >= whole)
     return;
   Integer room = whole - place.column;
   store(y + place.row * whole + place.column,
@@ -97,7 +97,7 @@ HOCKET_DEVICE void gatherPieces(const Word *x, Word *y, Integer pieces,
         place.count < room ? place.count : room);
 }
 
-/// x[rows, whole] to y[pieces, rows, width].
+/// x[rows, whole] to y[shards, rows, width].
 ///
 /// Budget: 32 registers; a thread of 16 bytes: 24 instructions an element, 1
 /// load, 1 store.
@@ -105,11 +105,11 @@ HOCKET_DEVICE void gatherPieces(const Word *x, Word *y, Integer pieces,
 /// of 16 bytes is tested as the kernel runs, and an access an element stands
 /// beside each; places are divided in 64 bits.
 template <class Word>
-HOCKET_DEVICE void scatterPieces(const Word *x, Word *y, Integer pieces,
+HOCKET_DEVICE void scatterShards(const Word *x, Word *y, Integer shards,
                                  Integer rows, Integer width, Integer whole) {
   constexpr int N = 16 / sizeof(Word);
-  PiecePlace<N> place(rows, width);
-  if (place.own.row >= pieces * rows)
+  ShardPlace<N> place(rows, width);
+  if (place.own.row >= shards * rows)
     return;
   Integer there = whole - place.column;
   if (there > place.count)
@@ -127,7 +127,7 @@ HOCKET_DEVICE void scatterPieces(const Word *x, Word *y, Integer pieces,
 /// of 16 bytes is tested as the kernel runs, and an access an element stands
 /// beside each; places are divided in 64 bits.
 template <class Word>
-HOCKET_DEVICE void slicePiece(const Word *x, Word *y, Integer rows,
+HOCKET_DEVICE void sliceShard(const Word *x, Word *y, Integer rows,
                               Integer width, Integer whole, Integer first,
                               unsigned *fault) {
   constexpr int N = 16 / sizeof(Word);
@@ -147,11 +147,10 @@ HOCKET_DEVICE void slicePiece(const Word *x, Word *y, Integer rows,
 /// Puts together what a query has of two sets of keys, a warp a row of a head:
 /// 256 threads. The result may be the first operand.
 ///
-/// Budget: 32 registers; a turn of 4 elements: 16 instructions an element, 2
-/// loads, 1 store.
-/// Over: 26 instructions, 10 loads, 5 stores: whether an address is a multiple
-/// of 16 bytes is tested as the kernel runs, and an access an element stands
-/// beside each.
+/// Budget: 32 registers; an iteration of 4 elements: 16 instructions an
+/// element, 2 loads, 1 store. Over: 26 instructions, 10 loads, 5 stores:
+/// whether an address is a multiple of 16 bytes is tested as the kernel runs,
+/// and an access an element stands beside each.
 HOCKET_DEVICE void mergeAttention(const float *o, const float *lse,
                                   const float *otherO, const float *otherLse,
                                   float *resultO, float *resultLse,
@@ -186,4 +185,4 @@ HOCKET_DEVICE void mergeAttention(const float *o, const float *lse,
 
 } // namespace hocket::cuda
 
-#endif // HOCKET_KERNELS_CUDA_PIECES_CUH
+#endif // HOCKET_KERNELS_CUDA_SHARDS_CUH

@@ -1,4 +1,4 @@
-//===- VerifyPieceOps.cpp - Verifiers of ops over pieces ------------------===//
+//===- VerifyShardOps.cpp - Verifiers of ops over shards ------------------===//
 //
 // Part of Hocket, under the Apache License v2.0.
 //
@@ -23,7 +23,7 @@ LogicalResult CrossEntropyRowsOp::verify() {
     return emitOpError("X32: lse [")
            << lse << "] has other rows than logits [" << logits << "]";
   if (getFirstColumn() && lse.back() != 1)
-    return emitOpError("X32: a piece of the logits is one part, not ")
+    return emitOpError("X32: a shard of the logits is one part, not ")
            << lse.back();
   int64_t valid = getValidVocab();
   if (valid < 1 || (valid > logits.back() && !getFirstColumn()))

@@ -1,4 +1,4 @@
-//===- TensorPiece.h - Where a piece's elements stand -----------*- C++ -*-===//
+//===- TensorShard.h - Where a shard's elements stand -----------*- C++ -*-===//
 //
 // Part of Hocket, under the Apache License v2.0.
 //
@@ -6,22 +6,22 @@
 ///
 /// \file
 /// Random numbers are counted over whole tensors (Philox.h), so what draws them
-/// for a piece must know where in the whole each of its elements stands. A
-/// piece starts somewhere in some of its dims; the others are whole. Columns 4
+/// for a shard must know where in the whole each of its elements stands. A
+/// shard starts somewhere in some of its dims; the others are whole. Columns 4
 /// and 5 of a [3, 8]:
 ///
-///   piece = [3, 2], whole = [3, 8], dims = [1], parts = [0], starts = [4]
+///   shard = [3, 2], whole = [3, 8], dims = [1], parts = [0], starts = [4]
 ///
 /// A dim whose part p is not 0 is not stored in order but as the parts of p
 /// rows 0, the last, 1, the last but one, ... (as in Attention.h), and starts
 /// count in that order. Rows 2, 3, 4, 5 of 8, the second pair of parts of 2:
 ///
-///   piece = [4], whole = [8], dims = [0], parts = [2], starts = [4]
+///   shard = [4], whole = [8], dims = [0], parts = [2], starts = [4]
 ///
 //===----------------------------------------------------------------------===//
 
-#ifndef HOCKET_KERNELS_REFERENCE_TENSORPIECE_H
-#define HOCKET_KERNELS_REFERENCE_TENSORPIECE_H
+#ifndef HOCKET_KERNELS_REFERENCE_TENSORSHARD_H
+#define HOCKET_KERNELS_REFERENCE_TENSORSHARD_H
 
 #include <cstdint>
 #include <span>
@@ -30,25 +30,25 @@ namespace hocket::kernels {
 
 using Sizes = std::span<const int64_t>;
 
-/// What is known of a piece before it runs. `piece` and `whole` have a size
+/// What is known of a shard before it runs. `shard` and `whole` have a size
 /// for each dim; `dims` are those that it has a start in, in ascending order,
 /// with one of `parts` each.
-struct PieceShape {
-  Sizes piece, whole, dims, parts;
+struct ShardShape {
+  Sizes shard, whole, dims, parts;
 };
 
-/// What is wrong with a piece, or null.
-inline const char *pieceError(const PieceShape &p) {
-  if (p.whole.size() != p.piece.size())
-    return "the whole tensor has as many dims as its piece";
+/// What is wrong with a shard, or null.
+inline const char *shardError(const ShardShape &p) {
+  if (p.whole.size() != p.shard.size())
+    return "the whole tensor has as many dims as its shard";
   if (p.parts.size() != p.dims.size())
     return "there is a length of parts for each dim with a start";
   int64_t room = int64_t(1) << 48;
   size_t next = 0;
-  for (size_t dim = 0; dim < p.piece.size(); ++dim) {
-    int64_t size = p.piece[dim], whole = p.whole[dim];
+  for (size_t dim = 0; dim < p.shard.size(); ++dim) {
+    int64_t size = p.shard[dim], whole = p.whole[dim];
     if (size < 1 || size > whole)
-      return "a piece has at least one element in each dim, and at most all";
+      return "a shard has at least one element in each dim, and at most all";
     if ((room /= whole) < 1)
       return "the whole tensor has at most 2^48 elements";
     if (next == p.dims.size() || p.dims[next] != static_cast<int64_t>(dim)) {
@@ -74,15 +74,15 @@ inline int64_t unfold(int64_t row, int64_t rows, int64_t part) {
   return number * part + row % part;
 }
 
-/// The place in the whole tensor of element `element` of the piece, both
+/// The place in the whole tensor of element `element` of the shard, both
 /// row-major; one of `starts` for each of `dims`.
-inline int64_t wholeElement(const PieceShape &p, Sizes starts,
+inline int64_t wholeElement(const ShardShape &p, Sizes starts,
                             int64_t element) {
   int64_t result = 0, stride = 1;
   size_t next = p.dims.size();
-  for (size_t dim = p.piece.size(); dim-- > 0;) {
-    int64_t at = element % p.piece[dim];
-    element /= p.piece[dim];
+  for (size_t dim = p.shard.size(); dim-- > 0;) {
+    int64_t at = element % p.shard[dim];
+    element /= p.shard[dim];
     if (next > 0 && p.dims[next - 1] == static_cast<int64_t>(dim)) {
       --next;
       at = unfold(starts[next] + at, p.whole[dim], p.parts[next]);
@@ -95,4 +95,4 @@ inline int64_t wholeElement(const PieceShape &p, Sizes starts,
 
 } // namespace hocket::kernels
 
-#endif // HOCKET_KERNELS_REFERENCE_TENSORPIECE_H
+#endif // HOCKET_KERNELS_REFERENCE_TENSORSHARD_H

@@ -1,4 +1,4 @@
-//===- PieceLaunches.cpp - Launches of copies between pieces --------------===//
+//===- ShardLaunches.cpp - Launches of copies between shards --------------===//
 //
 // Part of Hocket, under the Apache License v2.0.
 //
@@ -19,7 +19,7 @@ static int64_t elementsOf(int64_t dtype) {
 KernelError launchPadRows(const CudaRequest &request, CudaCall &call) {
   Integers n = request.integers;
   std::string word = cudaWord(n[0]);
-  LaunchText text("Pieces.cuh", "padRows", {word});
+  LaunchText text("Shards.cuh", "padRows", {word});
   text.in("x", word, 0).out("y", word, 1);
   text.size("there", n[1]).size("room", n[2]);
   return addLaunch(call, text, blocksOf(n[2], 256 * elementsOf(n[0])), 256);
@@ -28,7 +28,7 @@ KernelError launchPadRows(const CudaRequest &request, CudaCall &call) {
 KernelError launchAccumulate(const CudaRequest &request, CudaCall &call) {
   Integers n = request.integers;
   std::string type = cudaType(n[0]);
-  LaunchText text("Pieces.cuh", "accumulate", {type});
+  LaunchText text("Shards.cuh", "accumulate", {type});
   text.in("x", type, 0).out("y", "float", 1).size("count", n[1]).accumulate();
   return addLaunch(call, text, blocksOf(n[1], 256 * 8), 256);
 }
@@ -39,22 +39,22 @@ static int64_t blocksOfRows(int64_t rows, int64_t width, int64_t dtype) {
   return each > 0 ? blocksOf(rows * blocksOf(width, each), 256) : 0;
 }
 
-static KernelError addPieces(const char *function, const CudaRequest &request,
+static KernelError addShards(const char *function, const CudaRequest &request,
                              CudaCall &call) {
   Integers n = request.integers;
   std::string word = cudaWord(n[0]);
-  LaunchText text("Pieces.cuh", function, {word});
-  text.in("x", word, 0).out("y", word, 1).size("pieces", n[1]);
+  LaunchText text("Shards.cuh", function, {word});
+  text.in("x", word, 0).out("y", word, 1).size("shards", n[1]);
   text.size("rows", n[2]).size("width", n[3]).size("whole", n[4]);
   return addLaunch(call, text, blocksOfRows(n[1] * n[2], n[3], n[0]), 256);
 }
 
-KernelError launchGatherPieces(const CudaRequest &request, CudaCall &call) {
-  return addPieces("gatherPieces", request, call);
+KernelError launchGatherShards(const CudaRequest &request, CudaCall &call) {
+  return addShards("gatherShards", request, call);
 }
 
-KernelError launchScatterPieces(const CudaRequest &request, CudaCall &call) {
-  return addPieces("scatterPieces", request, call);
+KernelError launchScatterShards(const CudaRequest &request, CudaCall &call) {
+  return addShards("scatterShards", request, call);
 }
 
 KernelError launchTranspose(const CudaRequest &request, CudaCall &call) {
@@ -68,10 +68,10 @@ KernelError launchTranspose(const CudaRequest &request, CudaCall &call) {
                    256);
 }
 
-KernelError launchSlicePiece(const CudaRequest &request, CudaCall &call) {
+KernelError launchSliceShard(const CudaRequest &request, CudaCall &call) {
   Integers n = request.integers;
   std::string word = cudaWord(n[0]);
-  LaunchText text("Pieces.cuh", "slicePiece", {word});
+  LaunchText text("Shards.cuh", "sliceShard", {word});
   text.in("x", word, 0).out("y", word, 1).size("rows", n[1]);
   text.size("width", n[2]).size("whole", n[3]).scalar("first", 0).fault();
   return addLaunch(call, text, blocksOfRows(n[1], n[2], n[0]), 256);
@@ -80,7 +80,7 @@ KernelError launchSlicePiece(const CudaRequest &request, CudaCall &call) {
 KernelError launchMergeAttention(const CudaRequest &request, CudaCall &call) {
   Integers n = request.integers;
   int64_t rows = n[0] * n[1] * n[2];
-  LaunchText text("Pieces.cuh", "mergeAttention");
+  LaunchText text("Shards.cuh", "mergeAttention");
   text.in("o", "float", 0).in("lse", "float", 1).in("otherO", "float", 2);
   text.in("otherLse", "float", 3).out("resultO", "float", 4);
   text.out("resultLse", "float", 5).size("rows", rows).size("positions", n[1]);

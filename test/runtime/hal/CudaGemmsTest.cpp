@@ -1,4 +1,4 @@
-//===- CudaProductsTest.cpp - Products through cuBLASLt -------------------===//
+//===- CudaGemmsTest.cpp - GEMMs through cuBLASLt -------------------------===//
 //
 // Part of Hocket, under the Apache License v2.0.
 //
@@ -20,7 +20,7 @@ namespace {
 constexpr DType f32 = DType::F32, bf16 = DType::BF16, f16 = DType::F16;
 constexpr DType e4m3 = DType::F8E4M3, e5m2 = DType::F8E5M2;
 
-/// A product by its types and by what it has beside A, B and D.
+/// A GEMM by its types and by what it has beside A, B and D.
 struct Case {
   DType in, out;
   bool transposeA = false, transposeB = false;
@@ -170,7 +170,7 @@ void expectReference(Device &device, const GemmCall &call) {
   }
 }
 
-TEST(CudaProducts, AreThoseOfTheReference) {
+TEST(CudaGemms, AreThoseOfTheReference) {
   const Case cases[] = {
       {f32, f32, false, false},
       {bf16, bf16, false, true},
@@ -191,7 +191,7 @@ TEST(CudaProducts, AreThoseOfTheReference) {
 }
 
 /// The library looks at these pointers when it chooses an algorithm.
-TEST(CudaProducts, OfABackwardPassAreThoseOfTheReference) {
+TEST(CudaGemms, OfABackwardPassAreThoseOfTheReference) {
   const Case cases[] = {
       {.in = bf16,
        .out = bf16,
@@ -204,7 +204,7 @@ TEST(CudaProducts, OfABackwardPassAreThoseOfTheReference) {
        .alpha = 2,
        .preactivation = true},
       {.in = bf16, .out = f32, .transposeA = true, .biasGradient = true},
-      // What is added to the product is not added to the sums, nor is alpha.
+      // What is added to the GEMM is not added to the sums, nor is alpha.
       {.in = f16,
        .out = f32,
        .transposeA = true,
@@ -218,12 +218,12 @@ TEST(CudaProducts, OfABackwardPassAreThoseOfTheReference) {
     SCOPED_TRACE("case " + std::to_string(i));
     GemmCall call = callOf(cases[i]);
     expectReference(*device, call);
-    EXPECT_TRUE(device->prepareProducts({&call, 1}).ok());
+    EXPECT_TRUE(device->prepareGemms({&call, 1}).ok());
     expectReference(*device, call);
   }
 }
 
-TEST(CudaProducts, HaveAnAlgorithmForEachAlignmentOfBiasAndKeptInput) {
+TEST(CudaGemms, HaveAnAlgorithmForEachAlignmentOfBiasAndKeptInput) {
   Case c{bf16, bf16, false, true, true, false, false, Epilogue::GeluTanh, true};
   auto device = open();
   for (auto [bias, kept] : {std::pair(0, 0), {2, 0}, {0, 16}, {64, 64}}) {
@@ -236,7 +236,7 @@ TEST(CudaProducts, HaveAnAlgorithmForEachAlignmentOfBiasAndKeptInput) {
 
 /// Both factors with their inner dimension fastest, as a Hopper GPU wants it;
 /// what the emulated library takes is what the real one's documentation says.
-TEST(CudaProducts, OfEightBitFactorsAreThoseOfTheReference) {
+TEST(CudaGemms, OfEightBitOperandsAreThoseOfTheReference) {
   const Case cases[] = {
       {.in = e4m3, .out = bf16, .inB = e4m3, .scaleA = true, .scaleB = true},
       {.in = e4m3, .out = f32, .inB = e4m3},
@@ -264,12 +264,12 @@ TEST(CudaProducts, OfEightBitFactorsAreThoseOfTheReference) {
     call.transposeB = true;
     expectReference(*device, call);
     // A choice of an algorithm reads what it finds, scales too.
-    EXPECT_TRUE(device->prepareProducts({&call, 1}).ok());
+    EXPECT_TRUE(device->prepareGemms({&call, 1}).ok());
     expectReference(*device, call);
   }
 }
 
-TEST(CudaProducts, RefusesWhatTheLibraryDoesNot) {
+TEST(CudaGemms, RefusesWhatTheLibraryDoesNot) {
   auto device = open();
   struct {
     Case c;
@@ -300,7 +300,7 @@ TEST(CudaProducts, RefusesWhatTheLibraryDoesNot) {
   }
 }
 
-TEST(CudaProducts, RefusesEightBitFactorsThatTheLibraryDoesNot) {
+TEST(CudaGemms, RefusesEightBitOperandsThatTheLibraryDoesNot) {
   auto device = open();
   auto expectRefused = [&](const GemmCall &call, const std::string &text) {
     Status status = device->gemm(0, call);
@@ -309,20 +309,20 @@ TEST(CudaProducts, RefusesEightBitFactorsThatTheLibraryDoesNot) {
   };
   Case c{.in = e4m3, .out = f32, .transposeB = true, .inB = e4m3};
   expectRefused(callOf(c), "gemm 12 x 16 x 20: cuBLASLt does not take 8-bit "
-                           "factors with a size of no multiple of 16");
+                           "operands with a size of no multiple of 16");
   std::string name = "gemm 32 x 48 x 64: cuBLASLt does not take ";
   c.bias = true;
   expectRefused(callOf(c, multiples),
-                name + "a bias beside 8-bit factors and a result of f32");
+                name + "a bias beside 8-bit operands and a result of f32");
   c.bias = false, c.epilogue = Epilogue::GeluTanh;
   expectRefused(callOf(c, multiples),
-                name + "a nonlinearity behind 8-bit factors");
+                name + "a nonlinearity behind 8-bit operands");
   c.epilogue = Epilogue::None, c.biasGradient = true;
   expectRefused(callOf(c, multiples),
-                name + "a bias gradient of 8-bit factors");
+                name + "a bias gradient of 8-bit operands");
   c.biasGradient = false, c.transposeB = false;
   expectRefused(callOf(c, multiples),
-                name + "8-bit factors on this GPU whose inner dimension does "
+                name + "8-bit operands on this GPU whose inner dimension does "
                        "not run fastest; compile the program for it (--arch)");
   // Of an address that is no multiple of 16 the library itself says so.
   c.transposeB = true;
@@ -334,7 +334,7 @@ TEST(CudaProducts, RefusesEightBitFactorsThatTheLibraryDoesNot) {
       << status.message();
 }
 
-TEST(CudaProducts, OfEightBitFactorsDependOnTheGpu) {
+TEST(CudaGemms, OfEightBitOperandsDependOnTheGpu) {
   if (test::usesPresentGpu())
     GTEST_SKIP() << "this machine's GPU is one";
   test::useEmulatedGpus();
@@ -344,7 +344,7 @@ TEST(CudaProducts, OfEightBitFactorsDependOnTheGpu) {
   Status status = openAsSet()->gemm(0, call);
   EXPECT_EQ(status.code(), StatusCode::InvalidArgument);
   EXPECT_EQ(status.message(),
-            "gemm 32 x 48 x 64: cuBLASLt does not take 8-bit factors on this "
+            "gemm 32 x 48 x 64: cuBLASLt does not take 8-bit operands on this "
             "GPU; compile the program for it (--arch)");
   ::setenv("HOCKET_EMULATED_ARCH", "100", 1);
   for (int flags = 0; flags < 4; ++flags) {

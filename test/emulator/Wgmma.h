@@ -1,4 +1,4 @@
-//===- GroupProducts.h - Emulated products of warp groups -------*- C++ -*-===//
+//===- Wgmma.h - Emulated warpgroup MMAs ------------------------*- C++ -*-===//
 //
 // Part of Hocket, under the Apache License v2.0.
 //
@@ -7,14 +7,14 @@
 /// \file
 /// wgmma of two-byte elements on the host, by the layouts of the PTX ISA:
 /// matrices in shared memory with the 128-byte swizzle, given by a start and
-/// two distances, and fragments in registers. Products are computed when they
+/// two distances, and fragments in registers. MMAs are computed when they
 /// are waited for, so that whoever reads sums, or overwrites operands, too
 /// early gets a wrong number. Included by the Prelude; stands alone.
 ///
 //===----------------------------------------------------------------------===//
 
-#ifndef HOCKET_TEST_EMULATOR_GROUPPRODUCTS_H
-#define HOCKET_TEST_EMULATOR_GROUPPRODUCTS_H
+#ifndef HOCKET_TEST_EMULATOR_WGMMA_H
+#define HOCKET_TEST_EMULATOR_WGMMA_H
 
 namespace hocket::cuda::emulator {
 
@@ -31,7 +31,7 @@ struct SwizzledMatrix {
     // The hardware swizzles addresses, not offsets.
     auto address = reinterpret_cast<unsigned long long>(start) + offset;
     address ^= (address >> 7 & 7) << 4;
-    // Products see what threads have written once it has been shown to them.
+    // MMAs see what threads have written once it has been shown to them.
     auto dynamic =
         reinterpret_cast<unsigned long long>(hocket_emulator.dynamicShared);
     if (address - dynamic < hocket_emulator.dynamicBytes)
@@ -43,59 +43,59 @@ struct SwizzledMatrix {
 };
 
 /// What a thread has under way.
-class ProductQueue {
+class WgmmaQueue {
 public:
   /// As wgmma.fence, without which registers that were used since the last
-  /// wait() are not there for products.
+  /// wait() are not there for MMAs.
   void begin() { hasBegun = true; }
 
   /// Of `a`, or of the fragments of it that lanes hold.
-  template <class T, int Pieces>
+  template <class T, int NTiles>
   void add(float *sums, const SwizzledMatrix &a, const unsigned *fragment,
            const SwizzledMatrix &b, bool adds) {
     if (!hasBegun)
-      hocket_emulator.fail("adds a product without begin() since it waited");
-    Product &product = products[last++ % most];
-    product = {&compute<T, Pieces>, sums, a,    b, {},
-               fragment != nullptr, adds, false};
+      hocket_emulator.fail("adds an MMA without begin() since it waited");
+    Mma &mma = mmas[last++ % most];
+    mma = {&compute<T, NTiles>, sums, a,    b, {},
+           fragment != nullptr, adds, false};
     for (int i = 0; fragment && i < 4; ++i)
-      product.fragment[i] = fragment[i];
+      mma.fragment[i] = fragment[i];
   }
 
   void commit() {
     if (last > first)
-      products[(last - 1) % most].endsGroup = true;
+      mmas[(last - 1) % most].endsGroup = true;
   }
 
   void wait(int left) {
     hasBegun = false;
     int groups = 0;
     for (int i = first; i < last; ++i)
-      groups += products[i % most].endsGroup;
+      groups += mmas[i % most].endsGroup;
     // They run beside other warps: tiles may be overwritten meanwhile. One lane
     // alone decides, or some lane would always let the others go first.
     if (groups > left && threadIdx.x % 32 == 0)
       hocket_emulator.hesitate();
     while (groups > left && first < last) {
-      Product &product = products[first++ % most];
-      product.compute(product);
-      groups -= product.endsGroup;
+      Mma &mma = mmas[first++ % most];
+      mma.compute(mma);
+      groups -= mma.endsGroup;
     }
-    // Lanes wait together: none goes on before the others' products.
+    // Lanes wait together: none goes on before the others' MMAs.
     __syncwarp();
   }
 
 private:
   static constexpr int most = 64;
-  struct Product {
-    void (*compute)(const Product &product);
+  struct Mma {
+    void (*compute)(const Mma &mma);
     float *sums;
     SwizzledMatrix a, b;
     unsigned fragment[4];
     bool inRegisters, adds, endsGroup;
   };
 
-  template <class T, int Pieces> static void compute(const Product &p) {
+  template <class T, int NTiles> static void compute(const Mma &p) {
     unsigned lane = threadIdx.x % 32, g = lane / 4, t = lane % 4;
     const auto *all = hocketGather(0xffffffffu, p.fragment);
     int firstRow = threadIdx.x % 128 / 32 * 16;
@@ -109,7 +109,7 @@ private:
       float row[16];
       for (int k = 0; k < 16; ++k)
         row[k] = left(static_cast<int>(g) + 8 * half, k);
-      for (int j = 0; j < Pieces; ++j)
+      for (int j = 0; j < NTiles; ++j)
         for (int i = 0; i < 2; ++i) {
           float &sum = p.sums[4 * j + 2 * half + i];
           sum = p.adds ? sum : 0;
@@ -120,11 +120,11 @@ private:
     }
   }
 
-  Product products[most];
+  Mma mmas[most];
   int first = 0, last = 0;
   bool hasBegun = false;
 };
 
 } // namespace hocket::cuda::emulator
 
-#endif // HOCKET_TEST_EMULATOR_GROUPPRODUCTS_H
+#endif // HOCKET_TEST_EMULATOR_WGMMA_H

@@ -1,10 +1,10 @@
-//===- PieceOps.cpp - What an op must know of its piece -------------------===//
+//===- ShardOps.cpp - What an op must know of its shard -------------------===//
 //
 // Part of Hocket, under the Apache License v2.0.
 //
 //===----------------------------------------------------------------------===//
 
-#include "passes/dist/PieceOps.h"
+#include "passes/dist/ShardOps.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/IR/BuiltinOps.h"
@@ -17,7 +17,7 @@ using namespace mlir;
 using namespace hocket;
 using namespace hocket::dist;
 
-/// Where the device's piece of a dim of `size` elements starts; null where it
+/// Where the device's shard of a dim of `size` elements starts; null where it
 /// holds all of them.
 static Value offsetOf(OpBuilder &builder, Location loc, const Mesh &mesh,
                       int64_t size, const Axes &axes) {
@@ -34,9 +34,9 @@ namespace {
 /// The norms of gradients that are split over the same axes.
 using NormGroups = std::map<std::string, std::pair<Axes, SmallVector<Value>>>;
 
-class PieceCompleter {
+class ShardCompleter {
 public:
-  PieceCompleter(Operation *op, const PieceContext &context)
+  ShardCompleter(Operation *op, const ShardContext &context)
       : op(op), context(context), builder(op) {}
 
   LogicalResult complete() {
@@ -200,7 +200,7 @@ private:
     return success();
   }
 
-  /// Of a tensor in pieces the greatest of all pieces' own: every device
+  /// Of a tensor in shards the greatest of all shards' own: every device
   /// gathers them. (A reduction would do, but of a collective one cannot say
   /// what it makes of a number that is none.)
   void splitAmax(xf::AmaxOp amax) {
@@ -213,7 +213,7 @@ private:
     auto scalar = cast<RankedTensorType>(amax.getResult().getType());
     Value own = builder.create<xf::AmaxOp>(loc, scalar, amax.getInput());
     amax.getInputMutable().assign(gatherScalars(
-        loc, own, axes, "the largest of a tensor in pieces is wanted"));
+        loc, own, axes, "the largest of a tensor in shards is wanted"));
   }
 
   /// The scalar `own` of all devices along `axes`, as one tensor.
@@ -233,17 +233,17 @@ private:
     auto scalar = cast<RankedTensorType>(norm.getNorm().getType());
     auto local = builder.create<xf::GlobalNormOp>(loc, scalar, scalar, grads);
     return gatherScalars(loc, local.getNorm(), axes,
-                         "a norm over pieces is wanted on all devices");
+                         "a norm over shards is wanted on all devices");
   }
 
   Operation *op;
-  const PieceContext &context;
+  const ShardContext &context;
   OpBuilder builder;
 };
 
 } // namespace
 
-LogicalResult hocket::dist::completePiece(Operation *op,
-                                          const PieceContext &context) {
-  return PieceCompleter(op, context).complete();
+LogicalResult hocket::dist::completeShard(Operation *op,
+                                          const ShardContext &context) {
+  return ShardCompleter(op, context).complete();
 }

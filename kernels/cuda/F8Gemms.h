@@ -1,11 +1,11 @@
-//===- F8Products.h - Which 8-bit factors a GPU multiplies ------*- C++ -*-===//
+//===- F8Gemms.h - Which 8-bit operands a GPU multiplies --------*- C++ -*-===//
 //
 // Part of Hocket, under the Apache License v2.0.
 //
 //===----------------------------------------------------------------------===//
 ///
 /// \file
-/// What cuBLASLt asks of factors with 8-bit elements ("To use FP8 kernels" in
+/// What cuBLASLt asks of operands with 8-bit elements ("To use FP8 kernels" in
 /// its documentation), for the compiler that lays them out and for the driver:
 /// m, n and k are multiples of 16, and on most GPUs both factors have their
 /// inner dimension running fastest (its "TN" format): A is stored [m, k] and B
@@ -13,8 +13,8 @@
 ///
 //===----------------------------------------------------------------------===//
 
-#ifndef HOCKET_KERNELS_CUDA_F8PRODUCTS_H
-#define HOCKET_KERNELS_CUDA_F8PRODUCTS_H
+#ifndef HOCKET_KERNELS_CUDA_F8GEMMS_H
+#define HOCKET_KERNELS_CUDA_F8GEMMS_H
 
 #include <cstdint>
 
@@ -36,4 +36,4 @@ inline constexpr uint64_t kF8Multiple = 16;
 
 } // namespace hocket::kernels
 
-#endif // HOCKET_KERNELS_CUDA_F8PRODUCTS_H
+#endif // HOCKET_KERNELS_CUDA_F8GEMMS_H

@@ -1,10 +1,10 @@
-//===- TensorPieceTest.cpp - Where a piece's elements stand ---------------===//
+//===- TensorShardTest.cpp - Where a shard's elements stand ---------------===//
 //
 // Part of Hocket, under the Apache License v2.0.
 //
 //===----------------------------------------------------------------------===//
 
-#include "kernels/reference/TensorPiece.h"
+#include "kernels/reference/TensorShard.h"
 
 #include <gtest/gtest.h>
 #include <vector>
@@ -14,41 +14,41 @@ namespace {
 
 using Numbers = std::vector<int64_t>;
 
-Numbers elementsOf(const PieceShape &piece, const Numbers &starts) {
+Numbers elementsOf(const ShardShape &shard, const Numbers &starts) {
   int64_t count = 1;
-  for (int64_t size : piece.piece)
+  for (int64_t size : shard.shard)
     count *= size;
   Numbers elements;
   for (int64_t i = 0; i < count; ++i)
-    elements.push_back(wholeElement(piece, starts, i));
+    elements.push_back(wholeElement(shard, starts, i));
   return elements;
 }
 
-TEST(TensorPiece, ColumnsOfAMatrix) {
-  Numbers piece{3, 2}, whole{3, 8}, dims{1}, parts{0};
-  EXPECT_EQ(elementsOf({piece, whole, dims, parts}, {4}),
+TEST(TensorShard, ColumnsOfAMatrix) {
+  Numbers shard{3, 2}, whole{3, 8}, dims{1}, parts{0};
+  EXPECT_EQ(elementsOf({shard, whole, dims, parts}, {4}),
             (Numbers{4, 5, 12, 13, 20, 21}));
 }
 
 /// Parts of two rows are stored as 0, 3, 1, 2.
-TEST(TensorPiece, RowsThatAreStoredInParts) {
-  Numbers piece{4}, whole{8}, dims{0}, parts{2};
-  EXPECT_EQ(elementsOf({piece, whole, dims, parts}, {0}),
+TEST(TensorShard, RowsThatAreStoredInParts) {
+  Numbers shard{4}, whole{8}, dims{0}, parts{2};
+  EXPECT_EQ(elementsOf({shard, whole, dims, parts}, {0}),
             (Numbers{0, 1, 6, 7}));
-  EXPECT_EQ(elementsOf({piece, whole, dims, parts}, {4}),
+  EXPECT_EQ(elementsOf({shard, whole, dims, parts}, {4}),
             (Numbers{2, 3, 4, 5}));
 }
 
 /// A batch that is split, and sequences that are split twice.
-TEST(TensorPiece, SeveralDims) {
-  Numbers piece{1, 1, 2}, whole{2, 4, 2}, dims{0, 1}, parts{0, 1};
-  EXPECT_EQ(elementsOf({piece, whole, dims, parts}, {1, 1}),
+TEST(TensorShard, SeveralDims) {
+  Numbers shard{1, 1, 2}, whole{2, 4, 2}, dims{0, 1}, parts{0, 1};
+  EXPECT_EQ(elementsOf({shard, whole, dims, parts}, {1, 1}),
             (Numbers{8 + 6, 8 + 7}));
 }
 
-TEST(TensorPiece, WhatIsWrong) {
-  auto error = [](Numbers piece, Numbers whole, Numbers dims, Numbers parts) {
-    const char *text = pieceError({piece, whole, dims, parts});
+TEST(TensorShard, WhatIsWrong) {
+  auto error = [](Numbers shard, Numbers whole, Numbers dims, Numbers parts) {
+    const char *text = shardError({shard, whole, dims, parts});
     return std::string(text == nullptr ? "" : text);
   };
   EXPECT_EQ(error({2, 3}, {4, 3}, {0}, {0}), "");

@@ -1,6 +1,6 @@
 // RUN: hocket-opt %s --split-input-file --verify-diagnostics
 
-// The constraints of ops that see pieces of a whole, which sharding leaves.
+// The constraints of ops that see shards of a whole, which sharding leaves.
 
 func.func @f(%l: tensor<8x288xf32>, %y: tensor<8xi32>) -> tensor<8xf32> {
   // expected-error @+1 {{X32: a valid vocabulary of 289 is not in [1, 288]}}
@@ -19,7 +19,7 @@ func.func @f(%l: tensor<8x288xf32>, %y: tensor<8xi32>) -> tensor<8xf32> {
 // -----
 
 func.func @f(%l: tensor<8x144xf32>, %y: tensor<8xi32>, %first: i32) -> tensor<8xf32> {
-  // expected-error @+1 {{X32: a piece of the logits is one part, not 2}}
+  // expected-error @+1 {{X32: a shard of the logits is one part, not 2}}
   %lse, %picked = xf.cross_entropy_rows %l, %y, %first {valid_vocab = 257 : i64} : (tensor<8x144xf32>, tensor<8xi32>, i32) -> (tensor<8x2xf32>, tensor<8xf32>)
   return %picked : tensor<8xf32>
 }

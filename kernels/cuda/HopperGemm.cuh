@@ -1,21 +1,21 @@
-//===- HopperProducts.cuh - Products of experts by warp groups --*- C++ -*-===//
+//===- HopperGemm.cuh - GEMMs of experts by warpgroups ----------*- C++ -*-===//
 //
 // Part of Hocket, under the Apache License v2.0.
 //
 //===----------------------------------------------------------------------===//
 ///
 /// \file
-/// GroupedLinear.cuh with wgmma. A block has 128 x 128 of a result: one warp
-/// group fetches steps of both operands through the copy engine, two multiply
-/// them, each with 64 rows. 384 threads a block; after cutGroups,
+/// GroupedLinear.cuh with wgmma. A block has 128 x 128 of a result: one
+/// warpgroup fetches steps of both operands through TMA, two multiply them,
+/// each with 64 rows. 384 threads a block; after cutGroups,
 ///
 ///   hopperGroupedLinear          tiles, blocks(columns)
 ///   hopperGroupedWeightGradient  experts * blocks(out), blocks(in)
 ///
 //===----------------------------------------------------------------------===//
 
-#ifndef HOCKET_KERNELS_CUDA_HOPPERPRODUCTS_CUH
-#define HOCKET_KERNELS_CUDA_HOPPERPRODUCTS_CUH
+#ifndef HOCKET_KERNELS_CUDA_HOPPERGEMM_CUH
+#define HOCKET_KERNELS_CUDA_HOPPERGEMM_CUH
 
 #include "kernels/cuda/GroupedLinear.cuh"
 #include "kernels/cuda/TensorCopies.cuh"
@@ -27,18 +27,18 @@ namespace hocket::cuda {
 /// c[m, n] = sum over k of a[m, k] b[n, k], a square of it a block, summed in
 /// f32 over several ranges of k if need be. A tensor has rows m (n) of k, or,
 /// where it is not deep, rows k of m (n); b's may be one of several.
-template <class T, bool AIsDeep, bool BIsDeep> class GroupProduct {
+template <class T, bool AIsDeep, bool BIsDeep> class WarpgroupGemm {
 public:
-  static constexpr int side = kProductSide, depth = kGroupDepth;
-  using Roles = WarpRoles<kProductGroups>;
+  static constexpr int side = kGemmSide, depth = kGroupDepth;
+  using Roles = WarpRoles<kGemmWarpgroups>;
   using Ring = TileRing<kGroupStages>;
 
   /// By every thread, with a ring in shared memory.
-  HOCKET_MEMBER GroupProduct(Ring &ring, float *shared)
-      : ring(ring), start(alignPanels(shared)) {
+  HOCKET_MEMBER WarpgroupGemm(Ring &ring, float *shared)
+      : ring(ring), start(alignTiles(shared)) {
     if (threadIdx.x == 0) {
-      ring.begin(1, 4 * kProductGroups);
-      showBarriers();
+      ring.begin(1, 4 * kGemmWarpgroups);
+      fenceBarrierInit();
     }
     __syncthreads();
   }
@@ -50,8 +50,8 @@ public:
                            int firstB, int firstK, int count,
                            WhichB... whichB) {
     for (int k = firstK; k < firstK + count; k += depth, ++step) {
-      ring.awaitPlace(step);
-      SharedBarrier &barrier = ring.barrier(step);
+      ring.producerAcquire(step);
+      Mbarrier &barrier = ring.barrier(step);
       barrier.expect(kGroupBytes / kGroupStages);
       fetchStep<AIsDeep>(left(step), a, barrier, firstA, k);
       fetchStep<BIsDeep>(right(step), b, barrier, firstB, k, whichB...);
@@ -62,19 +62,19 @@ public:
   /// have rows of k, those behind are not theirs.
   HOCKET_MEMBER void add(int count) {
     for (int k = 0; k < count; k += depth, ++step) {
-      ring.awaitTile(step);
+      ring.consumerWait(step);
       if constexpr (!AIsDeep)
         if (k + depth > count)
           clearFrom(count - k);
       multiplyStep();
-      // The products of this step may run on; those of the last have ended.
-      products.template wait<1>();
+      // The MMAs of this step may run on; those of the last have ended.
+      wgmma.template wait<1>();
       if (k > 0)
-        ring.giveBack(step - 1);
+        ring.consumerRelease(step - 1);
     }
-    products.template wait<0>(sums);
+    wgmma.template wait<0>(sums);
     if (count > 0)
-      ring.giveBack(step - 1);
+      ring.consumerRelease(step - 1);
   }
 
   /// Calls use(m, n, c of n, c of n + 1) for neighbouring numbers of the
@@ -91,59 +91,59 @@ public:
 
 private:
   template <bool Deep>
-  using TileOf = PanelTile<T, Deep ? side : depth, Deep ? depth : side>;
+  using TileOf = SwizzledTile<T, Deep ? side : depth, Deep ? depth : side>;
   static_assert(kGroupBytes == 2 * kGroupStages * TileOf<true>::bytes);
 
-  HOCKET_MEMBER char *place(int i, int operand) const {
+  HOCKET_MEMBER char *stage(int i, int operand) const {
     return start + (2 * (i % kGroupStages) + operand) * TileOf<true>::bytes;
   }
-  HOCKET_MEMBER TileOf<AIsDeep> left(int i) const { return {place(i, 0)}; }
-  HOCKET_MEMBER TileOf<BIsDeep> right(int i) const { return {place(i, 1)}; }
+  HOCKET_MEMBER TileOf<AIsDeep> left(int i) const { return {stage(i, 0)}; }
+  HOCKET_MEMBER TileOf<BIsDeep> right(int i) const { return {stage(i, 1)}; }
 
   template <bool Deep, class... Which>
-  HOCKET_MEMBER static void
-  fetchStep(const TileOf<Deep> &to, const TensorMap &from,
-            SharedBarrier &barrier, int first, int k, Which... which) {
+  HOCKET_MEMBER static void fetchStep(const TileOf<Deep> &to,
+                                      const TensorMap &from, Mbarrier &barrier,
+                                      int first, int k, Which... which) {
     if constexpr (Deep)
       copyBox(to.start, from, barrier, k, first, which...);
     else
 #pragma unroll
       for (int column = 0; column < side; column += 64)
-        copyBox(to.piece(0, column / 8), from, barrier, first + column, k,
+        copyBox(to.vector(0, column / 8), from, barrier, first + column, k,
                 which...);
   }
 
   /// Rows of k from `row` on become 0 in the present step.
   HOCKET_MEMBER void clearFrom(int row) {
-    constexpr int pieces = side / 8;
+    constexpr int vectors = side / 8;
     auto a = left(step), b = right(step);
-    for (int i = row * pieces + threadIdx.x; i < depth * pieces;
-         i += 128 * kProductGroups) {
-      using Piece = Pack<unsigned, 4>;
-      *static_cast<Piece *>(a.piece(i / pieces, i % pieces)) = Piece();
-      *static_cast<Piece *>(b.piece(i / pieces, i % pieces)) = Piece();
+    for (int i = row * vectors + threadIdx.x; i < depth * vectors;
+         i += 128 * kGemmWarpgroups) {
+      using Vector = Pack<unsigned, 4>;
+      *static_cast<Vector *>(a.vector(i / vectors, i % vectors)) = Vector();
+      *static_cast<Vector *>(b.vector(i / vectors, i % vectors)) = Vector();
     }
-    showToProducts();
-    meet(1, 128 * kProductGroups);
+    fenceProxyAsync();
+    namedBarrierSync(1, 128 * kGemmWarpgroups);
   }
 
   HOCKET_MEMBER void multiplyStep() {
     auto a = left(step);
     auto b = right(step);
-    int row = warpGroup() * 64;
-    products.begin();
+    int row = warpgroup() * 64;
+    wgmma.begin();
 #pragma unroll
     for (int k = 0; k < depth; k += 16)
-      products.template add<T, AIsDeep, BIsDeep, true>(
+      wgmma.template add<T, AIsDeep, BIsDeep, true>(
           sums, AIsDeep ? a.rows(row, k) : a.columns(k, row),
           BIsDeep ? b.rows(0, k) : b.columns(k, 0));
-    products.commit();
+    wgmma.commit();
   }
 
   Ring &ring;
   char *start;
   int step = 0; ///< Of all ranges.
-  GroupProducts products;
+  Wgmma wgmma;
   float sums[side / 8][4] = {};
 };
 
@@ -157,23 +157,23 @@ HOCKET_DEVICE void hopperGroupedLinear(const TensorMap &x,
                                        const TensorMap &weights, T *y,
                                        const GroupTile *tiles, Integer columns,
                                        Integer depth, float *shared) {
-  using Product = GroupProduct<T, true, !Gradient>;
-  __shared__ typename Product::Ring ring;
+  using Gemm = WarpgroupGemm<T, true, !Gradient>;
+  __shared__ typename Gemm::Ring ring;
   if (Integer(blockIdx.x) >= tiles[0].count)
     return;
   GroupTile tile = tiles[1 + blockIdx.x];
-  int column = blockIdx.y * Product::side;
+  int column = blockIdx.y * Gemm::side;
   int count = tile.expert >= 0 ? static_cast<int>(depth) : 0;
-  Product product(ring, shared);
-  if (Product::Roles::fetches()) {
-    Product::Roles::beginToFetch();
-    // Rows behind the tile are fetched, too; nobody asks for their products.
-    if (Product::Roles::isFetcher())
-      product.fetch(x, weights, tile.first, column, 0, count, tile.expert);
+  Gemm gemm(ring, shared);
+  if (Gemm::Roles::fetches()) {
+    Gemm::Roles::beginToFetch();
+    // Rows behind the tile are fetched, too; nobody asks for their results.
+    if (Gemm::Roles::isFetcher())
+      gemm.fetch(x, weights, tile.first, column, 0, count, tile.expert);
   } else {
-    Product::Roles::beginToMultiply();
-    product.add(count);
-    storeTile(product, y, tile, columns, column);
+    Gemm::Roles::beginToMultiply();
+    gemm.add(count);
+    storeTile(gemm, y, tile, columns, column);
   }
 }
 
@@ -187,29 +187,29 @@ HOCKET_DEVICE void
 hopperGroupedWeightGradient(const TensorMap &dy, const TensorMap &x, float *dw,
                             const GroupShape &shape, Integer out, Integer in,
                             int add, float *shared) {
-  using Product = GroupProduct<T, false, false>;
-  __shared__ typename Product::Ring ring;
-  Integer blocks = (out + Product::side - 1) / Product::side;
+  using Gemm = WarpgroupGemm<T, false, false>;
+  __shared__ typename Gemm::Ring ring;
+  Integer blocks = (out + Gemm::side - 1) / Gemm::side;
   Integer expert = quotient(blockIdx.x, blocks);
-  int row = static_cast<int>(blockIdx.x - expert * blocks) * Product::side;
-  int column = blockIdx.y * Product::side;
+  int row = static_cast<int>(blockIdx.x - expert * blocks) * Gemm::side;
+  int column = blockIdx.y * Gemm::side;
   // Ranges that are not good have been reported.
   auto countOf = [&](Integer run) {
     return shape.isGood(run, expert) ? shape.count(run, expert) : 0;
   };
-  Product product(ring, shared);
-  if (Product::Roles::fetches()) {
-    Product::Roles::beginToFetch();
-    if (Product::Roles::isFetcher())
+  Gemm gemm(ring, shared);
+  if (Gemm::Roles::fetches()) {
+    Gemm::Roles::beginToFetch();
+    if (Gemm::Roles::isFetcher())
       for (Integer run = 0; run < shape.runs; ++run)
-        product.fetch(dy, x, row, column,
-                      static_cast<int>(shape.first(run, expert)),
-                      static_cast<int>(countOf(run)));
+        gemm.fetch(dy, x, row, column,
+                   static_cast<int>(shape.first(run, expert)),
+                   static_cast<int>(countOf(run)));
   } else {
-    Product::Roles::beginToMultiply();
+    Gemm::Roles::beginToMultiply();
     for (Integer run = 0; run < shape.runs; ++run)
-      product.add(static_cast<int>(countOf(run)));
-    storeGradient(product, dw, {expert, out, in, row, column}, add);
+      gemm.add(static_cast<int>(countOf(run)));
+    storeGradient(gemm, dw, {expert, out, in, row, column}, add);
   }
 }
 
@@ -217,4 +217,4 @@ hopperGroupedWeightGradient(const TensorMap &dy, const TensorMap &x, float *dw,
 
 #endif // HOCKET_HOPPER
 
-#endif // HOCKET_KERNELS_CUDA_HOPPERPRODUCTS_CUH
+#endif // HOCKET_KERNELS_CUDA_HOPPERGEMM_CUH
