@@ -27,7 +27,7 @@ using namespace hocket::planning;
 
 namespace {
 
-struct Arguments {
+struct AccuracyArguments {
   std::vector<std::string> files;
   std::string system, fit, constants, groups, plot;
   bool json = false, swapHalves = false;
@@ -59,7 +59,8 @@ std::vector<std::string> splitAtCommas(const std::string &text) {
   return parts;
 }
 
-StatusOr<std::vector<ThroughputRow>> readFiles(const Arguments &arguments) {
+StatusOr<std::vector<ThroughputRow>>
+readFiles(const AccuracyArguments &arguments) {
   std::vector<ThroughputRow> rows;
   std::vector<std::string> groups = splitAtCommas(arguments.groups);
   for (const std::string &file : arguments.files) {
@@ -193,7 +194,8 @@ void printReport(const std::vector<RowPrediction> &rows) {
   printJson(report);
 }
 
-Status fit(const Arguments &arguments, const std::vector<ThroughputRow> &rows) {
+Status fit(const AccuracyArguments &arguments,
+           const std::vector<ThroughputRow> &rows) {
   HOCKET_ASSIGN_OR_RETURN(cluster::System start,
                           describedSystem(arguments.fit));
   FitOptions options;
@@ -211,7 +213,7 @@ Status fit(const Arguments &arguments, const std::vector<ThroughputRow> &rows) {
   return okStatus();
 }
 
-Status run(const Arguments &arguments) {
+Status run(const AccuracyArguments &arguments) {
   HOCKET_ASSIGN_OR_RETURN(std::vector<ThroughputRow> rows,
                           readFiles(arguments));
   if (!arguments.fit.empty())
@@ -238,7 +240,7 @@ Status run(const Arguments &arguments) {
 } // namespace
 
 void hocket::registerAccuracy(CLI::App &app, Status &result) {
-  auto arguments = std::make_shared<Arguments>();
+  auto arguments = std::make_shared<AccuracyArguments>();
   CLI::App *command = addCommand(
       app, "accuracy", "Predict runs whose times are known, and compare");
   command->footer(details);

@@ -21,7 +21,7 @@ using namespace hocket;
 
 namespace {
 
-struct Arguments {
+struct CheckpointArguments {
   std::string input, output, spec;
   std::string format = "huggingface";
   spec::LoadOptions options;
@@ -37,7 +37,7 @@ StatusOr<spec::LoadedSpec> specOf(const checkpoint::Checkpoint &checkpoint) {
                          checkpoint.path() + "/manifest.json");
 }
 
-Status runExport(const Arguments &arguments) {
+Status runExport(const CheckpointArguments &arguments) {
   HOCKET_ASSIGN_OR_RETURN(auto checkpoint,
                           checkpoint::Checkpoint::open(arguments.input));
   auto loaded = arguments.spec.empty()
@@ -57,7 +57,7 @@ Status runExport(const Arguments &arguments) {
   return okStatus();
 }
 
-Status runImport(const Arguments &arguments) {
+Status runImport(const CheckpointArguments &arguments) {
   const std::string &specPath =
       arguments.spec.empty() ? arguments.input : arguments.spec;
   HOCKET_ASSIGN_OR_RETURN(spec::LoadedSpec loaded,
@@ -78,7 +78,7 @@ Status runImport(const Arguments &arguments) {
   return okStatus();
 }
 
-void addArguments(CLI::App &command, Arguments &arguments,
+void addArguments(CLI::App &command, CheckpointArguments &arguments,
                   const char *inputText) {
   command.add_option("DIR", arguments.input, inputText)->required();
   wantPath(command.add_option("-o,--output", arguments.output,
@@ -99,8 +99,8 @@ void addArguments(CLI::App &command, Arguments &arguments,
 } // namespace
 
 void hocket::registerCheckpoint(CLI::App &app, Status &result) {
-  auto exporting = std::make_shared<Arguments>();
-  auto importing = std::make_shared<Arguments>();
+  auto exporting = std::make_shared<CheckpointArguments>();
+  auto importing = std::make_shared<CheckpointArguments>();
   CLI::App *command = addCommand(app, "checkpoint", "Convert checkpoints");
   command->require_subcommand(1);
   CLI::App *out =

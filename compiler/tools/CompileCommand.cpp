@@ -32,7 +32,7 @@ using namespace hocket;
 
 namespace {
 
-struct Arguments {
+struct CompileArguments {
   CompileRequest request;
   std::string output, from, to = "program", emit;
   bool noFusion = false, json = false;
@@ -60,7 +60,7 @@ Examples:
   hocket compile spec.textproto --target cuda --arch sm_90a -o model.hkx
   hocket compile spec.textproto --emit=cuda --arch sm_90a -o kernels/)";
 
-Status checkEmit(const Arguments &arguments) {
+Status checkEmit(const CompileArguments &arguments) {
   if (!arguments.request.architectures.empty() && arguments.emit.empty() &&
       arguments.to != "program")
     return invalidArgument("--arch is for executables and for --emit=cuda, not "
@@ -75,7 +75,7 @@ Status checkEmit(const Arguments &arguments) {
   return okStatus();
 }
 
-Status parseLevels(Arguments &arguments) {
+Status parseLevels(CompileArguments &arguments) {
   auto to = parseLevel(arguments.to);
   if (!to)
     return invalidArgument("--compile-to=" + arguments.to +
@@ -232,7 +232,7 @@ nlohmann::ordered_json summaryJson(const std::string &output,
   return summary;
 }
 
-void printSummary(const Arguments &arguments, const Outcome &outcome) {
+void printSummary(const CompileArguments &arguments, const Outcome &outcome) {
   const CompileResult &result = outcome.result;
   const program::Program &program = result.program;
   std::ostream &out = reportStream(arguments.output);
@@ -260,12 +260,12 @@ void printSummary(const Arguments &arguments, const Outcome &outcome) {
     printShardings(out, *result.shardings);
 }
 
-bool isAuto(const Arguments &arguments) {
+bool isAuto(const CompileArguments &arguments) {
   return arguments.request.spec.planPath == "auto";
 }
 
 /// What `--plan auto` and `--cluster` do not go with.
-Status checkSearch(const Arguments &arguments) {
+Status checkSearch(const CompileArguments &arguments) {
   const CompileRequest &request = arguments.request;
   if (!isAuto(arguments)) {
     if (!arguments.search.cluster.empty())
@@ -288,7 +288,7 @@ Status checkSearch(const Arguments &arguments) {
 }
 
 /// Chooses the plan where that was asked for.
-Status choose(Arguments &arguments, Outcome &outcome) {
+Status choose(CompileArguments &arguments, Outcome &outcome) {
   HOCKET_RETURN_IF_ERROR(checkSearch(arguments));
   if (!isAuto(arguments))
     return okStatus();
@@ -312,7 +312,7 @@ Status checkPeaks(const Outcome &outcome) {
                        unequal);
 }
 
-Status write(Arguments &arguments, Outcome &outcome) {
+Status write(CompileArguments &arguments, Outcome &outcome) {
   if (arguments.request.emitCuda)
     return emitCuda({outcome.result.text, outcome.result.libraryText},
                     arguments.request.architectures, arguments.output);
@@ -327,7 +327,7 @@ Status write(Arguments &arguments, Outcome &outcome) {
 }
 
 /// What `-o -` cannot be.
-Status checkDestination(const Arguments &arguments) {
+Status checkDestination(const CompileArguments &arguments) {
   if (!arguments.emit.empty() && isStandardOutput(arguments.output))
     return invalidArgument("--emit=cuda writes a folder, not standard output "
                            "(-o -)");
@@ -336,7 +336,7 @@ Status checkDestination(const Arguments &arguments) {
              : okStatus();
 }
 
-Status run(Arguments &arguments) {
+Status run(CompileArguments &arguments) {
   auto start = std::chrono::steady_clock::now();
   HOCKET_RETURN_IF_ERROR(parseLevels(arguments));
   HOCKET_RETURN_IF_ERROR(checkEmit(arguments));
@@ -380,7 +380,7 @@ Status run(Arguments &arguments) {
 constexpr const char *targetOptions = "Target options";
 constexpr const char *phaseOptions = "Options to look inside";
 
-void addTargetOptions(CLI::App &command, Arguments &arguments) {
+void addTargetOptions(CLI::App &command, CompileArguments &arguments) {
   CompileRequest &request = arguments.request;
   command
       .add_option("--target", request.target,
@@ -406,7 +406,7 @@ void addTargetOptions(CLI::App &command, Arguments &arguments) {
       ->group(targetOptions);
 }
 
-void addPhaseOptions(CLI::App &command, Arguments &arguments) {
+void addPhaseOptions(CLI::App &command, CompileArguments &arguments) {
   CompileRequest &request = arguments.request;
   command.add_option("--compile-to", arguments.to, "Stop at this level")
       ->type_name("LEVEL")
@@ -436,7 +436,7 @@ void addPhaseOptions(CLI::App &command, Arguments &arguments) {
 } // namespace
 
 void hocket::registerCompile(CLI::App &app, Status &result) {
-  auto arguments = std::make_shared<Arguments>();
+  auto arguments = std::make_shared<CompileArguments>();
   CLI::App *command =
       addCommand(app, "compile", "Compile a model into an executable");
   command->footer(details);

@@ -20,7 +20,7 @@ using namespace hocket;
 
 namespace {
 
-struct Arguments {
+struct DataShowArguments {
   std::vector<std::string> prefix;
   std::string tokenizer = "byte", spec, split = "train", samples = "0:1";
   spec::LoadOptions options;
@@ -29,7 +29,7 @@ struct Arguments {
 
 /// The samples of a split exactly as a run of `spec` sees them.
 StatusOr<std::unique_ptr<data::SampleSource>>
-openSplit(const Arguments &arguments, const spec::Spec &spec,
+openSplit(const DataShowArguments &arguments, const spec::Spec &spec,
           data::Split split) {
   const spec::Training &training = spec.training();
   data::GptDatasetOptions options;
@@ -47,7 +47,7 @@ openSplit(const Arguments &arguments, const spec::Spec &spec,
   return data::openSamples(parts, options, split, samples);
 }
 
-Status run(const Arguments &arguments) {
+Status run(const DataShowArguments &arguments) {
   HOCKET_ASSIGN_OR_RETURN(spec::LoadedSpec loaded,
                           loadSpecification(arguments.spec, arguments.options));
   HOCKET_ASSIGN_OR_RETURN(data::Split split, data::parseSplit(arguments.split));
@@ -70,7 +70,7 @@ Status run(const Arguments &arguments) {
 } // namespace
 
 void hocket::registerDataShow(CLI::App &data, Status &result) {
-  auto arguments = std::make_shared<Arguments>();
+  auto arguments = std::make_shared<DataShowArguments>();
   CLI::App *command = addCommand(
       data, "show", "Print samples exactly as a run of --spec sees them");
   command->footer("Example:\n  hocket data show data/books --spec "

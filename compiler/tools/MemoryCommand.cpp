@@ -24,10 +24,9 @@ using namespace hocket::planning;
 
 namespace {
 
-constexpr uint64_t kMostFileBytes = uint64_t{64} << 20;
-constexpr double kMostSeconds = 1e6;
+constexpr uint64_t kMostMemoryFileBytes = uint64_t{64} << 20;
 
-struct Arguments {
+struct MemoryArguments {
   std::string file, output;
   int64_t capacity = -1;
   double seconds = 10;
@@ -61,9 +60,9 @@ Status checkFit(const MemoryPlan &plan, int64_t capacity) {
   return okStatus();
 }
 
-Status run(const Arguments &arguments) {
+Status run(const MemoryArguments &arguments) {
   HOCKET_ASSIGN_OR_RETURN(std::string text,
-                          readFile(arguments.file, kMostFileBytes));
+                          readFile(arguments.file, kMostMemoryFileBytes));
   HOCKET_ASSIGN_OR_RETURN(MemoryTable table,
                           readMemoryCsv(arguments.file, text));
   MemoryOptions options;
@@ -86,7 +85,7 @@ Status run(const Arguments &arguments) {
 } // namespace
 
 void hocket::registerMemory(CLI::App &app, Status &result) {
-  auto arguments = std::make_shared<Arguments>();
+  auto arguments = std::make_shared<MemoryArguments>();
   CLI::App *memory = addCommand(app, "memory", "Plan memory");
   memory->require_subcommand(1);
   CLI::App *command =
@@ -105,7 +104,7 @@ void hocket::registerMemory(CLI::App &app, Status &result) {
   wantNumber(command->add_option("--seconds", arguments->seconds,
                                  "How long to search before giving the best "
                                  "plan so far"),
-             0, kMostSeconds)
+             0, kMostSearchSeconds)
       ->type_name("SECONDS")
       ->capture_default_str();
   addChoice<MemoryAlgorithm>(

@@ -26,7 +26,7 @@ using namespace hocket::planning;
 
 namespace {
 
-struct Arguments {
+struct PlanArguments {
   PlanRequest request;
   std::string margin = "5%", output, page, whyNot;
   bool offload = false;
@@ -123,7 +123,7 @@ nlohmann::json jsonOf(const CostProblem &problem, const SearchResult &result,
 
 constexpr int64_t frontSteps = 8;
 
-Status run(const Arguments &arguments) {
+Status run(const PlanArguments &arguments) {
   HOCKET_ASSIGN_OR_RETURN(double margin, parseMargin(arguments.margin));
   if (arguments.request.input.empty() || arguments.request.cluster.empty())
     return invalidArgument("write hocket plan SPEC --cluster h100:1024");
@@ -166,7 +166,7 @@ Status run(const Arguments &arguments) {
   return okStatus();
 }
 
-Status runDiff(const Arguments &arguments) {
+Status runDiff(const PlanArguments &arguments) {
   std::vector<std::vector<PriceItem>> items;
   for (const std::string &path : arguments.compared) {
     HOCKET_ASSIGN_OR_RETURN(std::vector<PriceItem> read, readPriceItems(path));
@@ -179,7 +179,7 @@ Status runDiff(const Arguments &arguments) {
 } // namespace
 
 void hocket::registerPlan(CLI::App &app, Status &result) {
-  auto arguments = std::make_shared<Arguments>();
+  auto arguments = std::make_shared<PlanArguments>();
   CLI::App *command =
       addCommand(app, "plan", "Find the fastest plan on a cluster");
   command->footer(details);

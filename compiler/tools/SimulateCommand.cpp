@@ -23,7 +23,7 @@ using namespace hocket::planning;
 
 namespace {
 
-struct Arguments {
+struct SimulateArguments {
   PlanRequest request;
   std::string plan, trace;
   bool json = false;
@@ -77,7 +77,7 @@ StatusOr<ParallelPlan> readPlan(const std::string &text) {
   return isShort ? parsePlan(text) : readPlanFile(text);
 }
 
-Status run(const Arguments &arguments) {
+Status run(const SimulateArguments &arguments) {
   HOCKET_ASSIGN_OR_RETURN(CostProblem problem, planProblem(arguments.request));
   HOCKET_ASSIGN_OR_RETURN(ParallelPlan plan, readPlan(arguments.plan));
   HOCKET_ASSIGN_OR_RETURN(StepCost cost, priceStep(problem, plan));
@@ -102,7 +102,7 @@ Status run(const Arguments &arguments) {
 } // namespace
 
 void hocket::registerSimulate(CLI::App &app, Status &result) {
-  auto arguments = std::make_shared<Arguments>();
+  auto arguments = std::make_shared<SimulateArguments>();
   CLI::App *command =
       addCommand(app, "simulate", "Predict a step under a plan");
   command->footer(details);

@@ -26,10 +26,9 @@ using namespace hocket::planning;
 
 namespace {
 
-constexpr uint64_t kMostFileBytes = uint64_t{256} << 20;
-constexpr double kMostSeconds = 1e6;
+constexpr uint64_t kMostStrategyFileBytes = uint64_t{256} << 20;
 
-struct Arguments {
+struct StrategyArguments {
   std::string file, choice, output, shardings;
   double seconds = 0;
   StrategyAlgorithm algorithm = StrategyAlgorithm::Exact;
@@ -37,7 +36,7 @@ struct Arguments {
 };
 
 StatusOr<StrategyProblem> readProblem(const std::string &file) {
-  return parseFile(file, kMostFileBytes, readStrategyProblem);
+  return parseFile(file, kMostStrategyFileBytes, readStrategyProblem);
 }
 
 void print(const StrategyPlan &plan, const StrategyVerdict &verdict,
@@ -58,7 +57,7 @@ void print(const StrategyPlan &plan, const StrategyVerdict &verdict,
 }
 
 /// For `hocket compile`, which reads the same text.
-Status writeShardings(const Arguments &arguments,
+Status writeShardings(const StrategyArguments &arguments,
                       const StrategyProblem &problem,
                       const StrategyChoice &choice) {
   if (arguments.shardings.empty())
@@ -72,7 +71,7 @@ Status writeShardings(const Arguments &arguments,
   return writeIfAsked(arguments.shardings, *text);
 }
 
-Status solve(const Arguments &arguments) {
+Status solve(const StrategyArguments &arguments) {
   HOCKET_ASSIGN_OR_RETURN(StrategyProblem problem, readProblem(arguments.file));
   StrategyOptions options;
   options.algorithm = arguments.algorithm;
@@ -110,11 +109,11 @@ void printNodes(const StrategyProblem &problem, const StrategyChoice &choice) {
   }
 }
 
-Status check(const Arguments &arguments) {
+Status check(const StrategyArguments &arguments) {
   HOCKET_ASSIGN_OR_RETURN(StrategyProblem problem, readProblem(arguments.file));
   HOCKET_ASSIGN_OR_RETURN(
       StrategyChoice choice,
-      parseFile(arguments.choice, kMostFileBytes, readStrategyChoice));
+      parseFile(arguments.choice, kMostStrategyFileBytes, readStrategyChoice));
   StatusOr<StrategyVerdict> verdict = validateStrategies(problem, choice);
   if (!verdict.ok())
     return verdict.status().withContext(arguments.choice);
@@ -126,7 +125,7 @@ Status check(const Arguments &arguments) {
 }
 
 void registerSolve(CLI::App &strategy, Status &result) {
-  auto arguments = std::make_shared<Arguments>();
+  auto arguments = std::make_shared<StrategyArguments>();
   CLI::App *command =
       addCommand(strategy, "solve", "Find the cheapest strategies that fit");
   command->footer("Example:\n  hocket strategy solve problem.json --seconds 10 "
@@ -139,7 +138,7 @@ void registerSolve(CLI::App &strategy, Status &result) {
                                  "Search until then, or until the choice is "
                                  "proved to be the cheapest; 0: a number of "
                                  "steps, the same everywhere"),
-             0, kMostSeconds)
+             0, kMostSearchSeconds)
       ->type_name("SECONDS")
       ->capture_default_str();
   addChoice<StrategyAlgorithm>(
@@ -161,7 +160,7 @@ void registerSolve(CLI::App &strategy, Status &result) {
 }
 
 void registerCheck(CLI::App &strategy, Status &result) {
-  auto arguments = std::make_shared<Arguments>();
+  auto arguments = std::make_shared<StrategyArguments>();
   CLI::App *command = addCommand(
       strategy, "check", "Say what a choice costs, and whether it fits");
   command->footer("Example:\n  hocket strategy check problem.json choice.json");

@@ -24,7 +24,7 @@ using namespace hocket;
 
 namespace {
 
-struct Arguments {
+struct StrategyExportArguments {
   CompileRequest request;
   std::string axes, cluster, output;
 };
@@ -71,7 +71,8 @@ StatusOr<planning::MeshSizes> parseAxes(const std::string &text) {
   return axes;
 }
 
-StatusOr<dist::StrategyExport> optionsOf(const Arguments &arguments) {
+StatusOr<dist::StrategyExport>
+optionsOf(const StrategyExportArguments &arguments) {
   dist::StrategyExport options;
   if (!arguments.axes.empty()) {
     HOCKET_ASSIGN_OR_RETURN(options.axes, parseAxes(arguments.axes));
@@ -81,7 +82,7 @@ StatusOr<dist::StrategyExport> optionsOf(const Arguments &arguments) {
   return options;
 }
 
-Status run(const Arguments &arguments) {
+Status run(const StrategyExportArguments &arguments) {
   HOCKET_ASSIGN_OR_RETURN(dist::StrategyExport options, optionsOf(arguments));
   HOCKET_ASSIGN_OR_RETURN(planning::StrategyProblem problem,
                           exportProblem(arguments.request, std::move(options)));
@@ -98,7 +99,7 @@ Status run(const Arguments &arguments) {
 } // namespace
 
 void hocket::registerStrategyExport(CLI::App &strategy, Status &result) {
-  auto arguments = std::make_shared<Arguments>();
+  auto arguments = std::make_shared<StrategyExportArguments>();
   CLI::App *command =
       addCommand(strategy, "export",
                  "Write the strategies of a program's ops as a problem");

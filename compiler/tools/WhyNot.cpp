@@ -13,7 +13,7 @@
 using namespace hocket;
 using namespace hocket::planning;
 
-static std::string gibibytes(int64_t bytes) {
+static std::string gibibyteText(int64_t bytes) {
   return formatText("%.2f GiB", double(bytes) / double(1 << 30));
 }
 
@@ -30,7 +30,7 @@ static std::string partsText(const std::array<int64_t, kMemoryItems> &items) {
   for (size_t item : order)
     text += (item == order[0] ? " " : ", ") +
             std::string(spelled(MemoryItem(item))) + " " +
-            gibibytes(items[item]);
+            gibibyteText(items[item]);
   return text;
 }
 
@@ -49,8 +49,9 @@ std::string hocket::overflowText(const CostProblem &problem,
   int64_t needed = isHost ? held.hostTotal() : held.total();
   int64_t limit = isHost ? problem.system.host_memory_bytes() : memory;
   return "pipeline rank " + std::to_string(rank) + " needs " +
-         gibibytes(needed) + (isHost ? " of the host's memory, " : ", ") +
-         gibibytes(needed - limit) + " more than the " + gibibytes(limit) +
+         gibibyteText(needed) + (isHost ? " of the host's memory, " : ", ") +
+         gibibyteText(needed - limit) + " more than the " +
+         gibibyteText(limit) +
          " that it may use:" + partsText(isHost ? held.host : held.items);
 }
 

@@ -22,8 +22,6 @@ constexpr int64_t kBackwardKeys = 512;
 /// The widest head; scratch is sized for it.
 constexpr int64_t kMostHeadDim = 512;
 
-constexpr int64_t divideUp(int64_t a, int64_t b) { return (a + b - 1) / b; }
-
 /// Queries held in scratch at a time by a backward task.
 constexpr int64_t backwardChunk(int64_t headDim) {
   return headDim > 256 ? 128 : 256;

@@ -16,7 +16,7 @@
 namespace hocket::kernels {
 namespace {
 
-constexpr int64_t kTokensPerTask = 16;
+constexpr int64_t kExpertTokensPerTask = 16;
 constexpr int64_t kBytesPerTask = int64_t(1) << 18;
 /// Channels that are worked on at a time: two such rows of f32 are scratch.
 constexpr int64_t kChunk = 1 << 16;
@@ -49,14 +49,15 @@ void forEachSlot(const SlotShape &shape, const int32_t *slots, int64_t width,
                  Workers &workers, Fn fn) {
   auto task = [&](int64_t index, int worker) {
     auto *scratch = reinterpret_cast<float *>(workers.scratch(worker).data());
-    int64_t end =
-        std::min(shape.tokens(), (index + 1) * kTokensPerTask) * shape.topK;
-    for (int64_t i = index * kTokensPerTask * shape.topK; i < end; ++i)
+    int64_t end = std::min(shape.tokens(), (index + 1) * kExpertTokensPerTask) *
+                  shape.topK;
+    for (int64_t i = index * kExpertTokensPerTask * shape.topK; i < end; ++i)
       for (int64_t h = 0; slots[i] >= 0 && h < width; h += kChunk)
         fn(i, rowOfSlot(shape, i, slots[i]), h, std::min(kChunk, width - h),
            scratch);
   };
-  workers.run((shape.tokens() + kTokensPerTask - 1) / kTokensPerTask, task);
+  workers.run(
+      (shape.tokens() + kExpertTokensPerTask - 1) / kExpertTokensPerTask, task);
 }
 
 /// The dot product, summed in 16 lanes.

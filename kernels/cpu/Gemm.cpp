@@ -13,8 +13,6 @@
 namespace hocket::kernels {
 namespace {
 
-int64_t divideUp(int64_t a, int64_t b) { return (a + b - 1) / b; }
-
 /// How D is cut into tiles: `rows` x `columns` of them.
 struct Tiling {
   int64_t rows, columns;

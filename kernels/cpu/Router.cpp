@@ -16,18 +16,19 @@ namespace {
 static_assert(routerScratch(kMostExperts) * sizeof(double) <=
               kScratchBytesPerWorker);
 
-constexpr int64_t kTokensPerTask = 16;
+constexpr int64_t kRouterTokensPerTask = 16;
 
 /// Calls fn(token, scratch) for every token.
 template <typename Fn>
 void forEachToken(const RouterShape &shape, Workers &workers, Fn fn) {
   auto task = [&](int64_t index, int worker) {
     auto *scratch = reinterpret_cast<double *>(workers.scratch(worker).data());
-    int64_t end = std::min(shape.tokens, (index + 1) * kTokensPerTask);
-    for (int64_t t = index * kTokensPerTask; t < end; ++t)
+    int64_t end = std::min(shape.tokens, (index + 1) * kRouterTokensPerTask);
+    for (int64_t t = index * kRouterTokensPerTask; t < end; ++t)
       fn(t, scratch);
   };
-  workers.run((shape.tokens + kTokensPerTask - 1) / kTokensPerTask, task);
+  workers.run((shape.tokens + kRouterTokensPerTask - 1) / kRouterTokensPerTask,
+              task);
 }
 
 /// Calls fn(part, token, scratch) for the tokens of each part, in order.

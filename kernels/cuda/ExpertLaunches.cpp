@@ -12,11 +12,11 @@ namespace hocket::kernels::library {
 
 using Integers = std::span<const int64_t>;
 
-static const char *const kHeader = "Experts.cuh";
+static const char *const kExpertsHeader = "Experts.cuh";
 
 KernelError launchExpertCounts(const CudaRequest &request, CudaCall &call) {
   Integers n = request.integers;
-  LaunchText text(kHeader, "expertCounts");
+  LaunchText text(kExpertsHeader, "expertCounts");
   text.in("chosen", "int", 1).out("counts", "float", 0);
   text.size("choices", n[0]).size("experts", n[1]).fault();
   return addLaunch(call, text, 1, 1024);
@@ -32,14 +32,14 @@ KernelError launchExpertOrder(const CudaRequest &request, CudaCall &call) {
   int64_t chunks = blocksOf(each, chunk);
   call.workspaceBytes = 4 * runs * chunks * experts;
 
-  LaunchText count(kHeader, "countChoices");
+  LaunchText count(kExpertsHeader, "countChoices");
   count.in("chosen", "int", 2).workspace("counts", "int").size("runs", runs);
   count.size("each", each).size("chunk", chunk).size("experts", experts);
   if (KernelError error =
           addLaunch(call, count.fault(), blocksOf(runs * chunks, 4), 128))
     return error;
 
-  LaunchText order(kHeader, "orderExperts");
+  LaunchText order(kExpertsHeader, "orderExperts");
   order.workspace("counts", "int");
   if (capacity > 0)
     order.pass("nullptr");
@@ -49,7 +49,7 @@ KernelError launchExpertOrder(const CudaRequest &request, CudaCall &call) {
   if (KernelError error = addLaunch(call, order, runs, 1024))
     return error;
 
-  LaunchText place(kHeader, "placeChoices");
+  LaunchText place(kExpertsHeader, "placeChoices");
   place.in("chosen", "int", 2)
       .workspace("counts", "int")
       .in("ranges", "int", 1);
@@ -90,17 +90,17 @@ KernelError launchDispatch(const CudaRequest &request, CudaCall &call) {
   if (slotsOf(n) > INT32_MAX)
     return "dispatch: more slots than fit in 32 bits";
   call.workspaceBytes = 4 * n[7];
-  LaunchText clear(kHeader, "clearSources");
+  LaunchText clear(kExpertsHeader, "clearSources");
   clear.workspace("sources", "int").size("rows", n[7]);
   if (KernelError error = addLaunch(call, clear, blocksOf(n[7], 256), 256))
     return error;
-  LaunchText find(kHeader, "findSources");
+  LaunchText find(kExpertsHeader, "findSources");
   find.in("slots", "int", 2).workspace("sources", "int");
   addShape(find, n);
   if (KernelError error =
           addLaunch(call, find.fault(), blocksOf(slotsOf(n), 256), 256))
     return error;
-  LaunchText text(kHeader, "dispatch", {type});
+  LaunchText text(kExpertsHeader, "dispatch", {type});
   text.in("tokens", type, 1).workspace("sources", "const int");
   addWeights(text, request);
   text.out("rows", type, 0).size("topK", n[3]).size("width", n[8]);
@@ -110,7 +110,7 @@ KernelError launchDispatch(const CudaRequest &request, CudaCall &call) {
 KernelError launchCombine(const CudaRequest &request, CudaCall &call) {
   Integers n = request.integers;
   std::string type = cudaType(n[0]);
-  LaunchText text(kHeader, "combine", {type});
+  LaunchText text(kExpertsHeader, "combine", {type});
   text.in("from", type, 1).in("slots", "int", 2);
   addWeights(text, request);
   text.out("tokens", type, 0);
@@ -122,7 +122,7 @@ KernelError launchCombineWeightGradient(const CudaRequest &request,
                                         CudaCall &call) {
   Integers n = request.integers;
   std::string type = cudaType(n[0]);
-  LaunchText text(kHeader, "combineWeightGradient", {type});
+  LaunchText text(kExpertsHeader, "combineWeightGradient", {type});
   text.in("tokens", type, 1).in("from", type, 2).in("slots", "int", 3);
   text.out("dweights", "float", 0);
   addShape(text, n);

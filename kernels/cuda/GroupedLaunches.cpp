@@ -13,7 +13,7 @@ namespace hocket::kernels::library {
 
 using Integers = std::span<const int64_t>;
 
-static const char *const kHeader = "GroupedLinear.cuh";
+static const char *const kGroupedHeader = "GroupedLinear.cuh";
 static const char *const kHopperHeader = "HopperGemm.cuh";
 constexpr int64_t kGroupShared = cuda::kGroupBytes + cuda::kTileAlignment;
 
@@ -81,7 +81,7 @@ static KernelError addTiles(const CudaRequest &request, int64_t &tiles,
   // that is not full.
   tiles = std::min(n[1], n[1] / side + n[5] * (2 * n[4] + 1));
   call.workspaceBytes = 16 * (tiles + 1);
-  LaunchText text(kHeader, "cutGroups");
+  LaunchText text(kGroupedHeader, "cutGroups");
   text.workspace("tiles", "GroupTile");
   addShape(text, request);
   return appendLaunch(launches, text.size("side", side).fault(), {1, 1, 1},
@@ -98,7 +98,7 @@ static KernelError addLinear(const CudaRequest &request, bool gradient,
   const char *isGradient = gradient ? "true" : "false";
   if (KernelError error = addTiles(request, tiles, call, call.launches))
     return error;
-  LaunchText any(kHeader, "groupedLinear",
+  LaunchText any(kGroupedHeader, "groupedLinear",
                  {type, isGradient, isAligned(n) ? "true" : "false"});
   any.onlyIf(elsewhere(n));
   any.out("y", type, 0).in("x", type, 1).in("weights", type, 2);
@@ -151,7 +151,7 @@ KernelError launchGroupedWeightGradient(const CudaRequest &request,
   };
   if (KernelError error = addTiles(request, tiles, call, call.launches))
     return error;
-  LaunchText any(kHeader, "groupedWeightGradient",
+  LaunchText any(kGroupedHeader, "groupedWeightGradient",
                  {type, isAligned(n) ? "true" : "false"});
   any.onlyIf(elsewhere(n));
   any.out("dw", "float", 0).in("dy", type, 1).in("x", type, 2);

@@ -12,7 +12,7 @@ namespace hocket::kernels::library {
 
 using Integers = std::span<const int64_t>;
 
-static const char *const kHeader = "CrossEntropy.cuh";
+static const char *const kLossHeader = "CrossEntropy.cuh";
 
 /// A sum over tokens, whose blocks do not depend on the GPU.
 static KernelError addSum(CudaCall &call, const LaunchText &text,
@@ -28,13 +28,13 @@ KernelError launchCrossEntropyForward(const CudaRequest &request,
                                       CudaCall &call) {
   Integers n = request.integers;
   std::string type = cudaType(n[0]);
-  LaunchText rows(kHeader, "crossEntropyRows", {type});
+  LaunchText rows(kLossHeader, "crossEntropyRows", {type});
   rows.in("logits", type, 0).in("labels", "int", 1).out("lse", "float", 3);
   rows.pass("nullptr").size("vocab", n[2]).size("valid", n[3]);
   rows.pass("1").pass("0").fault();
   if (KernelError error = addLaunch(call, rows, n[1], 256))
     return error;
-  LaunchText loss(kHeader, "meanLossOf", {type});
+  LaunchText loss(kLossHeader, "meanLossOf", {type});
   loss.in("logits", type, 0).in("labels", "int", 1).in("lse", "float", 3);
   loss.out("loss", "float", 2).size("tokens", n[1]).size("vocab", n[2]);
   return addSum(call, loss.size("valid", n[3]), n[1]);
@@ -45,7 +45,7 @@ static KernelError addBackward(const CudaRequest &request, bool shard,
                                CudaCall &call) {
   Integers n = request.integers;
   std::string type = cudaType(n[0]);
-  LaunchText text(kHeader, "crossEntropyBackward", {type});
+  LaunchText text(kLossHeader, "crossEntropyBackward", {type});
   text.in("logits", type, 0).in("labels", "int", 1).in("lse", "float", 2);
   text.in("dloss", "float", 3);
   if (shard)
@@ -63,7 +63,7 @@ static KernelError addBackward(const CudaRequest &request, bool shard,
 
 KernelError launchCrossEntropyBackward(const CudaRequest &request,
                                        CudaCall &call) {
-  LaunchText count(kHeader, "countLabels");
+  LaunchText count(kLossHeader, "countLabels");
   count.in("labels", "int", 1).workspace("count", "float");
   count.size("tokens", request.integers[1]);
   call.workspaceBytes = 4;
@@ -83,7 +83,7 @@ KernelError launchCrossEntropyJoint(const CudaRequest &request,
   std::string type = cudaType(n[0]);
   int64_t rowBytes = n[2] * bytesOf(static_cast<DType>(n[0]));
   int64_t kept = std::min<int64_t>(rowBytes, cuda::kLossRowBytes) / 16;
-  LaunchText text(kHeader, "crossEntropyJoint", {type});
+  LaunchText text(kLossHeader, "crossEntropyJoint", {type});
   text.in("logits", type, 0).in("labels", "int", 1).in("dloss", "float", 2);
   text.in("count", "float", 3).out("lse", "float", 4).out("picked", "float", 5);
   text.out("dlogits", type, 6).size("vocab", n[2]).size("valid", n[3]);
@@ -96,7 +96,7 @@ KernelError launchCrossEntropyJoint(const CudaRequest &request,
 KernelError launchCrossEntropyRows(const CudaRequest &request, CudaCall &call) {
   Integers n = request.integers;
   std::string type = cudaType(n[0]);
-  LaunchText text(kHeader, "crossEntropyRows", {type});
+  LaunchText text(kLossHeader, "crossEntropyRows", {type});
   text.in("logits", type, 0).in("labels", "int", 1).out("lse", "float", 2);
   text.out("picked", "float", 3).size("vocab", n[2]).size("valid", n[3]);
   text.size("parts", n[4]).scalar("first", 0).fault();
@@ -105,21 +105,21 @@ KernelError launchCrossEntropyRows(const CudaRequest &request, CudaCall &call) {
 
 KernelError launchLogSumExp(const CudaRequest &request, CudaCall &call) {
   Integers n = request.integers;
-  LaunchText text(kHeader, "logSumExp");
+  LaunchText text(kLossHeader, "logSumExp");
   text.in("x", "float", 0).out("y", "float", 1);
   text.size("rows", n[0]).size("width", n[1]);
   return addLaunch(call, text, blocksOf(n[0], 8), 256);
 }
 
 KernelError launchCountLabels(const CudaRequest &request, CudaCall &call) {
-  LaunchText text(kHeader, "countLabels");
+  LaunchText text(kLossHeader, "countLabels");
   text.in("labels", "int", 0).out("count", "float", 1);
   text.size("tokens", request.integers[0]);
   return addSum(call, text, request.integers[0]);
 }
 
 KernelError launchMeanLoss(const CudaRequest &request, CudaCall &call) {
-  LaunchText text(kHeader, "meanLoss");
+  LaunchText text(kLossHeader, "meanLoss");
   text.in("lse", "float", 0).in("picked", "float", 1).in("labels", "int", 2);
   text.in("count", "float", 3).out("loss", "float", 4);
   text.size("tokens", request.integers[0]);

@@ -12,7 +12,7 @@ namespace hocket::kernels::library {
 
 using Integers = std::span<const int64_t>;
 
-static const char *const kHeader = "Router.cuh";
+static const char *const kRouterHeader = "Router.cuh";
 /// Warps of a block, a token each.
 constexpr int64_t kWarps = 4;
 constexpr uint32_t kThreads = 32 * kWarps;
@@ -26,7 +26,7 @@ KernelError launchRouter(const CudaRequest &request, CudaCall &call) {
   Integers n = request.integers;
   int64_t bytes = kWarps * 8 * (n[1] + n[5]), blocks = blocksOf(n[0], kWarps);
   bool shared = bytes <= mostShared;
-  LaunchText text(kHeader, "router",
+  LaunchText text(kRouterHeader, "router",
                   {flag(n[3] != 0), flag(n[4] != 0), flag(shared)});
   text.in("logits", "float", 2);
   if (request.buffers > 3)
@@ -46,7 +46,7 @@ KernelError launchRouter(const CudaRequest &request, CudaCall &call) {
 
 KernelError launchRouterGradient(const CudaRequest &request, CudaCall &call) {
   Integers n = request.integers;
-  LaunchText text(kHeader, "routerGradient",
+  LaunchText text(kRouterHeader, "routerGradient",
                   {flag(n[3] != 0), flag(n[4] != 0)});
   text.in("dweights", "float", 1).in("logits", "float", 2);
   text.in("chosen", "int", 3).out("dlogits", "float", 0);
@@ -60,19 +60,19 @@ KernelError launchRouterProbabilities(const CudaRequest &request,
   Integers n = request.integers;
   std::string sigmoid = flag(n[2] != 0);
   call.workspaceBytes = 8 * n[0];
-  LaunchText shares(kHeader, "routerShares", {sigmoid});
+  LaunchText shares(kRouterHeader, "routerShares", {sigmoid});
   shares.in("logits", "float", 2).workspace("shares", "double");
   shares.size("tokens", n[0]).size("experts", n[1]);
   if (KernelError error =
           addLaunch(call, shares, blocksOf(n[0], kWarps), kThreads))
     return error;
-  LaunchText parts(kHeader, "routerParts", {sigmoid});
+  LaunchText parts(kRouterHeader, "routerParts", {sigmoid});
   parts.in("logits", "float", 2).workspace("shares", "const double");
   parts.out("parts", "double", 1).size("tokens", n[0]).size("experts", n[1]);
   if (KernelError error =
           addLaunch(call, parts, {kRouterParts, blocksOf(n[1], 32), 1}, 256))
     return error;
-  LaunchText sums(kHeader, "routerSums");
+  LaunchText sums(kRouterHeader, "routerSums");
   sums.in("parts", "double", 1).out("sums", "float", 0).size("experts", n[1]);
   return addLaunch(call, sums, blocksOf(n[1], 256), 256);
 }
@@ -80,7 +80,8 @@ KernelError launchRouterProbabilities(const CudaRequest &request,
 KernelError launchRouterProbabilitiesGradient(const CudaRequest &request,
                                               CudaCall &call) {
   Integers n = request.integers;
-  LaunchText text(kHeader, "routerProbabilitiesGradient", {flag(n[2] != 0)});
+  LaunchText text(kRouterHeader, "routerProbabilitiesGradient",
+                  {flag(n[2] != 0)});
   text.in("dsums", "float", 1).in("logits", "float", 2);
   text.out("dlogits", "float", 0).size("tokens", n[0]).size("experts", n[1]);
   return addLaunch(call, text, blocksOf(n[0], kWarps), kThreads);
@@ -88,12 +89,12 @@ KernelError launchRouterProbabilitiesGradient(const CudaRequest &request,
 
 KernelError launchRouterZLoss(const CudaRequest &request, CudaCall &call) {
   Integers n = request.integers;
-  LaunchText parts(kHeader, "routerZLossParts");
+  LaunchText parts(kRouterHeader, "routerZLossParts");
   parts.in("logits", "float", 2).out("parts", "double", 1);
   parts.size("tokens", n[0]).size("experts", n[1]);
   if (KernelError error = addLaunch(call, parts, kRouterParts, 256))
     return error;
-  LaunchText loss(kHeader, "routerZLoss");
+  LaunchText loss(kRouterHeader, "routerZLoss");
   return addLaunch(call, loss.in("parts", "double", 1).out("loss", "float", 0),
                    1, 1);
 }
@@ -101,14 +102,14 @@ KernelError launchRouterZLoss(const CudaRequest &request, CudaCall &call) {
 KernelError launchRouterZLossGradient(const CudaRequest &request,
                                       CudaCall &call) {
   Integers n = request.integers;
-  LaunchText text(kHeader, "routerZLossGradient");
+  LaunchText text(kRouterHeader, "routerZLossGradient");
   text.in("dloss", "float", 1).in("logits", "float", 2);
   text.out("dlogits", "float", 0).size("tokens", n[0]).size("experts", n[1]);
   return addLaunch(call, text, blocksOf(n[0], kWarps), kThreads);
 }
 
 KernelError launchBalanceBias(const CudaRequest &request, CudaCall &call) {
-  LaunchText text(kHeader, "balanceBias");
+  LaunchText text(kRouterHeader, "balanceBias");
   text.in("bias", "float", 1).in("counts", "float", 2).in("skip", "float", 3);
   text.out("result", "float", 0).size("experts", request.integers[0]);
   return addLaunch(call, text.real("rate", request.floats[0]), 1, 256);

@@ -36,9 +36,10 @@ using namespace hocket::exec;
 namespace {
 
 /// Collectives of one kind, axes and layer that go together.
-class Bucket {
+class CollectiveBucket {
 public:
-  explicit Bucket(CollectiveOp first) : parts({first}), bytes(bytesOf(first)) {}
+  explicit CollectiveBucket(CollectiveOp first)
+      : parts({first}), bytes(bytesOf(first)) {}
 
   CollectiveOp front() const { return parts.front(); }
   bool hasKindOf(CollectiveOp other) const {
@@ -104,9 +105,9 @@ private:
 
   // While stores go together:
   std::vector<Operation *> result;
-  std::vector<Bucket> open;      ///< one for each kind and axes
-  std::vector<Operation *> late; ///< what takes results of buckets
-  llvm::DenseSet<Value> pending; ///< results of all buckets
+  std::vector<CollectiveBucket> open; ///< one for each kind and axes
+  std::vector<Operation *> late;      ///< what takes results of buckets
+  llvm::DenseSet<Value> pending;      ///< results of all buckets
 };
 
 } // namespace
@@ -115,7 +116,7 @@ private:
 // Buckets
 //===----------------------------------------------------------------------===//
 
-int64_t Bucket::bytesOf(CollectiveOp collective) {
+int64_t CollectiveBucket::bytesOf(CollectiveOp collective) {
   int64_t bytes = 0;
   for (auto [from, to] : llvm::zip(collective.getFrom(), collective.getTo()))
     bytes +=
@@ -123,7 +124,7 @@ int64_t Bucket::bytesOf(CollectiveOp collective) {
   return bytes;
 }
 
-bool Bucket::join(CollectiveOp other, int64_t limit) {
+bool CollectiveBucket::join(CollectiveOp other, int64_t limit) {
   if (!hasKindOf(other) || other.getLayerAttr() != front().getLayerAttr() ||
       bytes >= limit)
     return false;
@@ -132,7 +133,7 @@ bool Bucket::join(CollectiveOp other, int64_t limit) {
   return true;
 }
 
-CollectiveOp Bucket::together() {
+CollectiveOp CollectiveBucket::together() {
   if (parts.size() == 1)
     return front();
   SmallVector<Value> from, to;
@@ -166,7 +167,7 @@ bool SequenceOrder::readsVariableOnly(Operation *op) const {
 }
 
 void SequenceOrder::gatherAhead() {
-  std::vector<Bucket> buckets;
+  std::vector<CollectiveBucket> buckets;
   std::vector<Operation *> rest;
   for (Operation *op : list)
     if (!readsVariableOnly(op))
@@ -177,7 +178,7 @@ void SequenceOrder::gatherAhead() {
   if (buckets.empty())
     return;
   std::vector<size_t> firstUses; // In what is left of the list.
-  for (Bucket &bucket : buckets)
+  for (CollectiveBucket &bucket : buckets)
     firstUses.push_back(
         llvm::find_if(rest, [&](Operation *op) { return bucket.meets(op); }) -
         rest.begin());
@@ -247,14 +248,15 @@ bool SequenceOrder::waits(Operation *op) const {
                       }) ||
          llvm::any_of(late,
                       [&](Operation *other) { return meet(other, op); }) ||
-         llvm::any_of(open,
-                      [&](const Bucket &bucket) { return bucket.meets(op); });
+         llvm::any_of(open, [&](const CollectiveBucket &bucket) {
+           return bucket.meets(op);
+         });
 }
 
 /// Issues a bucket, and behind it what waits for earlier ones alone.
 void SequenceOrder::close(size_t bucket) {
   llvm::DenseSet<Value> later;
-  for (const Bucket &each : open)
+  for (const CollectiveBucket &each : open)
     each.addOutputs(later);
   result.push_back(open[bucket].together());
   open.erase(open.begin() + static_cast<std::ptrdiff_t>(bucket));
@@ -283,8 +285,9 @@ void SequenceOrder::flush() {
 /// one.
 void SequenceOrder::collect(CollectiveOp collective) {
   pending.insert(collective.getTo().front());
-  auto bucket = llvm::find_if(
-      open, [&](const Bucket &each) { return each.hasKindOf(collective); });
+  auto bucket = llvm::find_if(open, [&](const CollectiveBucket &each) {
+    return each.hasKindOf(collective);
+  });
   if (bucket != open.end() && bucket->join(collective, limit))
     return;
   if (bucket != open.end())

@@ -18,9 +18,6 @@ using namespace hocket::planning;
 namespace {
 
 constexpr size_t kMostRanks = 65536, kMostResiduals = 65536;
-constexpr int64_t kMostCount = int64_t(1) << 22;
-constexpr int64_t kMostBytes = int64_t(1) << 60;
-constexpr double kMostSeconds = 1e15;
 /// Of branch and bound, per rank: a tenth of a second.
 constexpr int64_t kSearchSteps = 500'000;
 
@@ -30,7 +27,7 @@ std::string placeOf(size_t rank, const Residual &residual) {
 }
 
 Status checkRank(size_t index, const RecomputeRank &rank) {
-  if (rank.fixed < 0 || rank.fixed > kMostBytes || rank.budget < 0)
+  if (rank.fixed < 0 || rank.fixed > kMostResidualBytes || rank.budget < 0)
     return invalidArgument("Q50: rank " + std::to_string(index) +
                            ": its bytes are negative, or above 2^60");
   if (rank.residuals.size() > kMostResiduals)
@@ -44,14 +41,14 @@ Status checkRank(size_t index, const RecomputeRank &rank) {
                              ": expected one word as a residual's name, and "
                              "not 'rank'");
     bool sizes = residual.bytes >= 0 && residual.live >= 1 &&
-                 residual.live <= kMostCount &&
-                 residual.bytes <= (kMostBytes - sum) / residual.live;
+                 residual.live <= kMostResidualCount &&
+                 residual.bytes <= (kMostResidualBytes - sum) / residual.live;
     if (!sizes)
       return invalidArgument("Q50: " + placeOf(index, residual) +
                              ": there is no live copy, or the rank's bytes "
                              "are negative or above 2^60");
     if (!std::isfinite(residual.seconds) || residual.seconds < 0 ||
-        residual.seconds > kMostSeconds)
+        residual.seconds > kMostResidualSeconds)
       return invalidArgument("Q50: " + placeOf(index, residual) +
                              ": its seconds are not within 0 to 1e15");
     sum += residual.bytes * residual.live;
@@ -171,7 +168,7 @@ RankRecompute planAuto(const RecomputeProblem &problem,
 
 Status
 hocket::planning::checkRecomputeProblem(const RecomputeProblem &problem) {
-  if (problem.microbatches < 1 || problem.microbatches > kMostCount ||
+  if (problem.microbatches < 1 || problem.microbatches > kMostResidualCount ||
       problem.ranks.size() > kMostRanks)
     return invalidArgument("Q50: expected 1 to 4194304 microbatches and at "
                            "most 65536 ranks");

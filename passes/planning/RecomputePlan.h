@@ -36,6 +36,11 @@
 
 namespace hocket::planning {
 
+/// The most of each number that a problem may have.
+inline constexpr int64_t kMostResidualCount = int64_t(1) << 22;
+inline constexpr int64_t kMostResidualBytes = int64_t(1) << 60;
+inline constexpr double kMostResidualSeconds = 1e15;
+
 enum class ResidualGroup : uint8_t {
   Input,     ///< The input of its layer: what full recomputation starts from.
   Selective, ///< Cheap for its size: what selective recomputation gives up.

@@ -48,9 +48,9 @@ std::vector<size_t> kindsOf(const std::vector<RecomputeItem> &items,
 
 /// Items by rising seconds per byte, each taken or not up to `next`, and
 /// undecided from there on.
-class Search {
+class BranchAndBound {
 public:
-  Search(const std::vector<RecomputeItem> &items, int64_t need);
+  BranchAndBound(const std::vector<RecomputeItem> &items, int64_t need);
 
   bool fits() const { return gain - workspace() >= need; }
   /// Takes the cheapest items until it fits, none of which makes a layer
@@ -109,7 +109,8 @@ private:
   std::vector<size_t> best;
 };
 
-Search::Search(const std::vector<RecomputeItem> &items, int64_t need)
+BranchAndBound::BranchAndBound(const std::vector<RecomputeItem> &items,
+                               int64_t need)
     : items(items), need(need) {
   for (const RecomputeItem &item : items)
     layers.resize(std::max(layers.size(), static_cast<size_t>(item.layer) + 1),
@@ -133,7 +134,7 @@ Search::Search(const std::vector<RecomputeItem> &items, int64_t need)
   }
 }
 
-void Search::take(size_t place) {
+void BranchAndBound::take(size_t place) {
   taken.push_back(place);
   choices[item(place).layer].push_back(kinds[order[place]]);
   gain += item(place).gain;
@@ -144,7 +145,7 @@ void Search::take(size_t place) {
   worst.push_back(std::max(workspace(), layer));
 }
 
-void Search::untake() {
+void BranchAndBound::untake() {
   const RecomputeItem &last = item(taken.back());
   gain -= last.gain;
   bytes -= last.bytes;
@@ -155,7 +156,7 @@ void Search::untake() {
   worst.pop_back();
 }
 
-void Search::record() {
+void BranchAndBound::record() {
   // Summed anew: `cost` has gone up and down and carries rounding errors.
   double total = 0;
   for (size_t place : taken)
@@ -167,7 +168,7 @@ void Search::record() {
   best = taken;
 }
 
-double Search::bound(size_t next) const {
+double BranchAndBound::bound(size_t next) const {
   if (fits())
     return cost;
   // A little less than the rest, for what rounding may add to it.
@@ -187,7 +188,7 @@ double Search::bound(size_t next) const {
          part * item(last - 1).seconds;
 }
 
-void Search::takeGreedily(int64_t most) {
+void BranchAndBound::takeGreedily(int64_t most) {
   clear();
   for (size_t place = 0; place < order.size() && !fits(); ++place)
     if (layers[item(place).layer] + item(place).bytes <= most)
@@ -196,7 +197,7 @@ void Search::takeGreedily(int64_t most) {
     record();
 }
 
-void Search::prune() {
+void BranchAndBound::prune() {
   std::vector<size_t> kept = best;
   size_t tried = kept.size() - std::min<size_t>(kept.size(), kMostRemovals);
   for (size_t i = kept.size(); i-- > tried;) {
@@ -213,7 +214,7 @@ void Search::prune() {
 }
 
 /// Depth first, taking before leaving out.
-void Search::branch(int64_t steps) {
+void BranchAndBound::branch(int64_t steps) {
   clear();
   size_t next = 0;
   for (; steps > 0; --steps) {
@@ -237,7 +238,7 @@ void Search::branch(int64_t steps) {
   }
 }
 
-RecomputeSearch Search::result() const {
+RecomputeSearch BranchAndBound::result() const {
   RecomputeSearch result;
   result.fits = found;
   result.taken.assign(items.size(), !found);
@@ -254,7 +255,7 @@ RecomputeSearch Search::result() const {
 RecomputeSearch
 hocket::planning::searchRecompute(const std::vector<RecomputeItem> &items,
                                   int64_t need, int64_t steps) {
-  Search search(items, need);
+  BranchAndBound search(items, need);
   WorkspaceValues workspaces = workspaceValues(items);
   for (int64_t most : workspaces.values)
     search.takeGreedily(most);

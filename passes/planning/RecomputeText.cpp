@@ -15,9 +15,6 @@ using namespace hocket::planning;
 
 namespace {
 
-constexpr int64_t kMostCount = int64_t(1) << 22;
-constexpr int64_t kMostBytes = int64_t(1) << 60;
-constexpr double kMostSeconds = 1e15;
 constexpr std::string_view kGroups[] = {"input", "selective", "other"};
 constexpr std::string_view kUnlimited = "none";
 
@@ -29,7 +26,8 @@ Status readRank(const TextLines &lines, const TextLine &line,
   if (line[2].text != "fixed" || line[4].text != "budget")
     return lines.errorAt(line[2], "expected 'rank R fixed BYTES budget BYTES'");
   RecomputeRank rank;
-  HOCKET_ASSIGN_OR_RETURN(rank.fixed, lines.whole(line[3], 0, kMostBytes));
+  HOCKET_ASSIGN_OR_RETURN(rank.fixed,
+                          lines.whole(line[3], 0, kMostResidualBytes));
   if (line[5].text != kUnlimited) {
     HOCKET_ASSIGN_OR_RETURN(rank.budget,
                             lines.whole(line[5], 0, INT64_MAX - 1));
@@ -43,12 +41,16 @@ Status readResidual(const TextLines &lines, const TextLine &line,
   HOCKET_RETURN_IF_ERROR(lines.expectWords(line, 7, 7));
   Residual residual;
   residual.name = line[0].text;
-  HOCKET_ASSIGN_OR_RETURN(residual.chunk, lines.whole(line[1], 0, kMostCount));
-  HOCKET_ASSIGN_OR_RETURN(residual.layer, lines.whole(line[2], 0, kMostCount));
-  HOCKET_ASSIGN_OR_RETURN(residual.bytes, lines.whole(line[3], 0, kMostBytes));
+  HOCKET_ASSIGN_OR_RETURN(residual.chunk,
+                          lines.whole(line[1], 0, kMostResidualCount));
+  HOCKET_ASSIGN_OR_RETURN(residual.layer,
+                          lines.whole(line[2], 0, kMostResidualCount));
+  HOCKET_ASSIGN_OR_RETURN(residual.bytes,
+                          lines.whole(line[3], 0, kMostResidualBytes));
   HOCKET_ASSIGN_OR_RETURN(residual.seconds,
-                          lines.number(line[4], kMostSeconds));
-  HOCKET_ASSIGN_OR_RETURN(residual.live, lines.whole(line[5], 1, kMostCount));
+                          lines.number(line[4], kMostResidualSeconds));
+  HOCKET_ASSIGN_OR_RETURN(residual.live,
+                          lines.whole(line[5], 1, kMostResidualCount));
   const auto *group =
       std::find(std::begin(kGroups), std::end(kGroups), line[6].text);
   if (group == std::end(kGroups))
@@ -86,7 +88,7 @@ hocket::planning::readRecomputeProblem(std::string_view file,
     } else if (line[0].text == "microbatches") {
       HOCKET_RETURN_IF_ERROR(lines.expectWords(line, 2, 2));
       HOCKET_ASSIGN_OR_RETURN(problem.microbatches,
-                              lines.whole(line[1], 1, kMostCount));
+                              lines.whole(line[1], 1, kMostResidualCount));
     } else {
       return lines.errorAt(line[0], "expected microbatches or rank");
     }

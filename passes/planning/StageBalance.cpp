@@ -17,11 +17,10 @@ using namespace hocket::planning;
 namespace {
 
 constexpr int64_t kMostLayers = 65536;
-constexpr double kMostCost = 1e15;
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
 
 bool isCost(double value) {
-  return std::isfinite(value) && value >= 0 && value <= kMostCost;
+  return std::isfinite(value) && value >= 0 && value <= kMostLayerCost;
 }
 
 /// Costs of layers [first, last) as a stage.

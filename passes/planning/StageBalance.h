@@ -33,6 +33,9 @@
 
 namespace hocket::planning {
 
+/// The most that a layer may cost.
+inline constexpr double kMostLayerCost = 1e15;
+
 struct StageBalanceProblem {
   /// Cost of each layer, in the order of the forward pass.
   std::vector<double> layers;

@@ -12,31 +12,32 @@ using namespace hocket::planning;
 
 namespace {
 
-constexpr int64_t kMostCount = 65536;
-constexpr double kMostCost = 1e15;
+constexpr int64_t kMostLayerCount = 65536;
 
 Status readLine(const TextLines &lines, const TextLine &line,
                 StageBalanceProblem &problem) {
   std::string_view key = line[0].text;
   if (key == "layers") {
     for (size_t i = 1; i < line.size(); ++i) {
-      HOCKET_ASSIGN_OR_RETURN(double cost, lines.number(line[i], kMostCost));
+      HOCKET_ASSIGN_OR_RETURN(double cost,
+                              lines.number(line[i], kMostLayerCost));
       problem.layers.push_back(cost);
     }
     return okStatus();
   }
   HOCKET_ASSIGN_OR_RETURN(
       bool taken,
-      lines.takeWhole(line, {{"stages", 1, kMostCount, &problem.stages},
+      lines.takeWhole(line, {{"stages", 1, kMostLayerCount, &problem.stages},
                              {"least", 0, 1, &problem.least}}));
   if (taken)
     return okStatus();
   HOCKET_RETURN_IF_ERROR(lines.expectWords(line, 2, 2));
   if (key == "embedding") {
     HOCKET_ASSIGN_OR_RETURN(problem.embedding,
-                            lines.number(line[1], kMostCost));
+                            lines.number(line[1], kMostLayerCost));
   } else if (key == "head") {
-    HOCKET_ASSIGN_OR_RETURN(problem.head, lines.number(line[1], kMostCost));
+    HOCKET_ASSIGN_OR_RETURN(problem.head,
+                            lines.number(line[1], kMostLayerCost));
   } else {
     return lines.errorAt(line[0],
                          "expected stages, embedding, head, least or layers");

@@ -33,16 +33,15 @@ TextLine cutLine(std::string_view line, int64_t number) {
   return words;
 }
 
-/// A word as messages quote it, without what a terminal would interpret.
-std::string quoted(std::string_view text) {
+} // namespace
+
+std::string hocket::planning::quoted(std::string_view text) {
   constexpr size_t most = 40;
   std::string result = "'";
   for (char c : text.substr(0, most))
-    result += c > ' ' && c < 0x7f ? c : '?';
+    result += c >= ' ' && c < 0x7f ? c : '?';
   return result + (text.size() > most ? "...'" : "'");
 }
-
-} // namespace
 
 TextLines::TextLines(std::string_view file, std::string_view text)
     : file(file) {

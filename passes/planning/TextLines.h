@@ -24,6 +24,9 @@
 
 namespace hocket::planning {
 
+/// A word as messages quote it, without what a terminal would interpret.
+std::string quoted(std::string_view text);
+
 /// A word and its place, both counted from 1.
 struct TextWord {
   std::string_view text;

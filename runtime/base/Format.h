@@ -22,6 +22,9 @@ namespace hocket {
 /// printf into a string.
 [[gnu::format(printf, 1, 2)]] std::string formatText(const char *pattern, ...);
 
+/// What the format %llu takes.
+inline unsigned long long wide(uint64_t value) { return value; }
+
 /// 17 -> "17 B", 1536 -> "1.50 KiB", 3 * 2^30 -> "3.00 GiB".
 std::string formatBytes(uint64_t bytes);
 

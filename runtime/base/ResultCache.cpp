@@ -20,7 +20,7 @@ using namespace hocket;
 static constexpr std::string_view magic = "HOCKETKEPT1\n";
 static constexpr size_t digestBytes = std::tuple_size<Sha256::Digest>();
 /// Of a file; more is not what was written.
-static constexpr uint64_t mostBytes = uint64_t(1) << 30;
+static constexpr uint64_t mostCacheBytes = uint64_t(1) << 30;
 
 StatusOr<ResultCache> ResultCache::open() {
   HOCKET_ASSIGN_OR_RETURN(std::string folder, openCacheFolder());
@@ -51,7 +51,7 @@ std::optional<std::string> ResultCache::find(const std::string &key) const {
   if (::lstat(fileOf(key).c_str(), &info) != 0 || !S_ISREG(info.st_mode) ||
       info.st_uid != ::geteuid())
     return std::nullopt;
-  StatusOr<std::string> bytes = readFile(fileOf(key), mostBytes);
+  StatusOr<std::string> bytes = readFile(fileOf(key), mostCacheBytes);
   if (!bytes.ok() || !bytes->starts_with(magic) ||
       bytes->size() < magic.size() + digestBytes)
     return std::nullopt;

@@ -18,7 +18,7 @@
 using namespace hocket;
 
 /// Bytes of a file in which the line is looked for, and of a line shown.
-static constexpr size_t mostBytes = size_t(64) << 20;
+static constexpr size_t mostSourceBytes = size_t(64) << 20;
 static constexpr size_t mostShown = 72;
 static constexpr int mostExcerpts = 8;
 
@@ -66,7 +66,7 @@ static std::optional<std::string> lineOf(const Place &place) {
   std::ifstream file(place.file, std::ios::binary);
   std::string line;
   size_t read = 0;
-  for (size_t number = 1; read < mostBytes && std::getline(file, line);
+  for (size_t number = 1; read < mostSourceBytes && std::getline(file, line);
        ++number) {
     read += line.size() + 1;
     if (number < place.line)

@@ -13,6 +13,7 @@
 #include "runtime/program/DataType.h"
 #include "runtime/program/FirstRuns.h"
 #include "runtime/program/InstructionOperands.h"
+#include "runtime/program/RankPlace.h"
 
 #include <algorithm>
 #include <chrono>
@@ -39,7 +40,7 @@ Executor::create(std::shared_ptr<const program::Program> program,
   if (executor->roleIndex < 0)
     return invalidArgument(
         formatText("the program has no role for rank %u", rank));
-  if (unsigned ranks = rankCount(*program); ranks != size)
+  if (unsigned ranks = countRanks(*program); ranks != size)
     return invalidArgument(
         formatText("the program is for %u ranks, %u run", ranks, size));
   executor->ownRank = rank;

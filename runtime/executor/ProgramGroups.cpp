@@ -7,6 +7,7 @@
 #include "runtime/executor/ProgramGroups.h"
 
 #include "runtime/program/MessageTags.h"
+#include "runtime/program/RankPlace.h"
 #include "runtime/program/certificate/IssueOrder.h"
 
 #include <algorithm>
@@ -14,13 +15,6 @@
 #include <set>
 
 using namespace hocket;
-
-unsigned hocket::rankCount(const program::Program &program) {
-  int ranks = 0;
-  for (const program::Role &role : program.roles())
-    ranks += role.ranks_size();
-  return unsigned(ranks);
-}
 
 namespace {
 /// How instructions use a group.
@@ -82,7 +76,7 @@ static std::vector<GroupUse> usesOfGroups(const program::Program &program) {
 
 comm::GroupTable hocket::groupTableOf(const program::Program &program) {
   comm::GroupTable table;
-  table.ranks = rankCount(program);
+  table.ranks = countRanks(program);
   table.atOnce = std::max(1U, streamsThatCommunicate(program));
   std::vector<GroupUse> uses = usesOfGroups(program);
   auto shared = sharedTags(program);

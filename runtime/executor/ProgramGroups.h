@@ -16,9 +16,6 @@ namespace hocket {
 /// role uses it with. The same on every rank.
 comm::GroupTable groupTableOf(const program::Program &program);
 
-/// The number of ranks that a program is for.
-unsigned rankCount(const program::Program &program);
-
 } // namespace hocket
 
 #endif // HOCKET_RUNTIME_EXECUTOR_PROGRAMGROUPS_H

@@ -24,8 +24,6 @@ using namespace hocket;
 using program::Host;
 using program::Role;
 
-static unsigned long long wide(uint64_t value) { return value; }
-
 namespace {
 
 /// Rows [row, row + rows) and columns likewise.

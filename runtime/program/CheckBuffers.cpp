@@ -19,8 +19,6 @@ using namespace hocket;
 using program::Buffer;
 using program::Role;
 
-static unsigned long long wide(uint64_t value) { return value; }
-
 static std::string bufferPlace(const program::Program &program, int role,
                                int buffer) {
   return ProgramPlace{program, role}.text() +

@@ -23,8 +23,6 @@ using program::Buffer;
 using program::Instruction;
 using program::Role;
 
-static unsigned long long wide(uint64_t value) { return value; }
-
 namespace {
 /// Checks one role's communication.
 class CommunicationChecker {

@@ -20,8 +20,6 @@ using program::DType;
 using program::Instruction;
 using program::Role;
 
-static unsigned long long wide(uint64_t value) { return value; }
-
 namespace {
 /// Checks the instructions of one role, one after the other.
 class InstructionChecker {

@@ -22,8 +22,6 @@
 using namespace hocket;
 using program::Kernel;
 
-static unsigned long long wide(uint64_t value) { return value; }
-
 //===----------------------------------------------------------------------===//
 // Modules
 //===----------------------------------------------------------------------===//

@@ -18,8 +18,6 @@
 
 using namespace hocket;
 
-static unsigned long long wide(uint64_t value) { return value; }
-
 void hocket::checkMemoryPlan(const program::Program &program, int role,
                              FaultList &faults) {
   const program::MemoryPlan &plan = program.roles(role).memory();

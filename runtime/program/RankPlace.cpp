@@ -8,6 +8,13 @@
 
 using namespace hocket;
 
+uint32_t hocket::countRanks(const program::Program &program) {
+  uint32_t count = 0;
+  for (const program::Role &role : program.roles())
+    count += uint32_t(role.ranks_size());
+  return count;
+}
+
 const program::Group::Members *
 hocket::membersOf(const program::Program &program, uint32_t group,
                   uint32_t rank) {

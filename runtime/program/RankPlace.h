@@ -22,6 +22,9 @@
 
 namespace hocket {
 
+/// Of all roles.
+uint32_t countRanks(const program::Program &program);
+
 /// The list of a group that `rank` is in; null if it is in none, or if there is
 /// no such group.
 const program::Group::Members *membersOf(const program::Program &program,

@@ -33,10 +33,10 @@ struct Pair {
   std::vector<uint32_t> words; ///< Where it occurs or did; some twice.
 };
 
-struct Candidate {
+struct MergeCandidate {
   int64_t count;
   uint64_t pair;
-  bool operator<(const Candidate &other) const {
+  bool operator<(const MergeCandidate &other) const {
     return count != other.count ? count < other.count : pair > other.pair;
   }
 };
@@ -57,7 +57,7 @@ private:
   std::vector<Word> words;
   std::unordered_map<uint64_t, Pair> pairs;
   std::unordered_map<std::string, int32_t> known;
-  std::vector<Candidate> heap;
+  std::vector<MergeCandidate> heap;
   std::vector<uint64_t> risen; ///< Pairs that the current merge has made.
 };
 
@@ -136,7 +136,7 @@ void Trainer::mergeIn(uint32_t word, int32_t left, int32_t right,
 bool Trainer::mergeBest() {
   while (!heap.empty()) {
     std::pop_heap(heap.begin(), heap.end());
-    Candidate best = heap.back();
+    MergeCandidate best = heap.back();
     heap.pop_back();
     auto at = pairs.find(best.pair);
     if (at == pairs.end() || at->second.count <= 0)

@@ -8,6 +8,7 @@
 
 #include "runtime/base/Format.h"
 #include "runtime/base/Quantity.h"
+#include "runtime/program/RankPlace.h"
 #include "runtime/tools/OptionValues.h"
 
 #include <algorithm>
@@ -56,13 +57,6 @@ void hocket::addDeviceOptions(CLI::App &command, DeviceArguments &arguments) {
   wantNumber(add("--overhead", device.launchSeconds, "To start an instruction"),
              0, mostSeconds)
       ->type_name("SECONDS");
-}
-
-static int64_t countRanks(const program::Program &program) {
-  int64_t count = 0;
-  for (const auto &role : program.roles())
-    count += role.ranks_size();
-  return count;
 }
 
 /// The described devices that were asked for: one for each rank.

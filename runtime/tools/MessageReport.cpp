@@ -200,7 +200,7 @@ static std::string opText(const std::string &source) {
 }
 
 /// "'residual' at role0/forward_0.send:0, made by OP".
-static std::string endText(const ordered_json &end, const char *use) {
+static std::string messageEndText(const ordered_json &end, const char *use) {
   const ordered_json &places = end["places"];
   std::string op = end["op"];
   std::string text = "'" + end["buffer"].get<std::string>() + "'";
@@ -226,6 +226,6 @@ std::string hocket::messageText(const ordered_json &use) {
          use["dtype"].get<std::string>() + " " +
          shapeText(use["shape"].get<std::vector<uint64_t>>()) + ", " +
          formatBytes(use["bytes"]) + " each\n  sent from " +
-         endText(use["sent"], "made by") + "  received into " +
-         endText(use["received"], "read by");
+         messageEndText(use["sent"], "made by") + "  received into " +
+         messageEndText(use["received"], "read by");
 }

@@ -25,6 +25,9 @@
 
 namespace hocket {
 
+/// The longest that a search may be given.
+inline constexpr double kMostSearchSeconds = 1e6;
+
 /// Help lists the fields of a plan below this title.
 inline constexpr const char *planOptions = "Plan options";
 

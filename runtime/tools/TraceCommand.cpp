@@ -8,6 +8,7 @@
 
 #include "runtime/base/Format.h"
 #include "runtime/program/ProgramFile.h"
+#include "runtime/program/RankPlace.h"
 #include "runtime/telemetry/InstructionTrace.h"
 #include "runtime/telemetry/MemoryTrace.h"
 #include "runtime/tools/CommandLine.h"
@@ -90,13 +91,6 @@ StatusOr<std::vector<uint32_t>> chooseRanks(const program::Program &program,
     }
   std::sort(ranks.begin(), ranks.end());
   return ranks;
-}
-
-uint32_t countRanks(const program::Program &program) {
-  uint32_t count = 0;
-  for (const auto &role : program.roles())
-    count += uint32_t(role.ranks_size());
-  return count;
 }
 
 std::map<uint32_t, uint32_t> rolesByRank(const program::Program &program) {

@@ -27,7 +27,7 @@ struct VerifyArguments {
 } // namespace
 
 /// Soundness says nothing of machine code.
-static constexpr char nativeNote[] =
+static constexpr char nativeCaveat[] =
     "sound (the program; its native code can still do whatever you can, and "
     "is not checked)";
 
@@ -53,7 +53,7 @@ static void printResult(const VerifyArguments &arguments,
   for (const std::string &reason : reasons)
     std::cout << reason << "\n";
   if (reasons.empty())
-    std::cout << arguments.path << ": " << (native ? nativeNote : "sound")
+    std::cout << arguments.path << ": " << (native ? nativeCaveat : "sound")
               << "\n";
 }
 

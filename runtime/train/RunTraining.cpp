@@ -13,6 +13,7 @@
 #include "runtime/comm/process/SocketTransport.h"
 #include "runtime/executor/ProgramGroups.h"
 #include "runtime/hal/drivers/cpu/CpuFeatures.h"
+#include "runtime/program/RankPlace.h"
 #include "runtime/program/certificate/IssueOrder.h"
 #include "runtime/train/Interrupt.h"
 #include "runtime/train/LocalRanks.h"
@@ -61,7 +62,7 @@ static Status checkMemory(const program::Program &program) {
   return resourceExhausted(formatText(
       "%u ranks need %s of memory together, this machine has %s; start them on "
       "several machines (mpirun, srun), or compile for less",
-      rankCount(program),
+      countRanks(program),
       formatBytes(uint64_t(std::min(bytes, 0x1p63))).c_str(),
       formatBytes(machine).c_str()));
 }

@@ -12,6 +12,7 @@
 
 #include "runtime/executor/Executor.h"
 #include "runtime/executor/ProgramGroups.h"
+#include "runtime/program/RankPlace.h"
 #include "test/emulator/EmulatedGpus.h"
 #include "test/end_to_end/TrainedPlans.h"
 
@@ -119,7 +120,7 @@ TEST_F(CudaGraphs, HaveTheMessagesOfSeveralRanks) {
                                        "instruction: graphs of several GPUs"));
     Run graph = run(program, GraphUse::On);
     ASSERT_TRUE(graph.status.ok()) << graph.status.message();
-    EXPECT_EQ(graph.recorded, rankCount(*program)) << graph.lines;
+    EXPECT_EQ(graph.recorded, countRanks(*program)) << graph.lines;
     expectSameBits(graph, plain);
   }
 }

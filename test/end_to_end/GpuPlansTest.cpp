@@ -15,6 +15,7 @@
 
 #include "runtime/executor/Executor.h"
 #include "runtime/executor/ProgramGroups.h"
+#include "runtime/program/RankPlace.h"
 #include "test/emulator/EmulatedGpus.h"
 #include "test/end_to_end/TrainedPlans.h"
 
@@ -65,7 +66,7 @@ protected:
       recorded += executor.isCaptured("train_step");
     };
     train(program, options);
-    EXPECT_EQ(recorded, graphs == GraphUse::On ? rankCount(*program) : 0U);
+    EXPECT_EQ(recorded, graphs == GraphUse::On ? countRanks(*program) : 0U);
     return HasFatalFailure() ? Outcome() : outcomeOf("gpu", fewSteps);
   }
 

@@ -27,7 +27,7 @@ using namespace hocket::planning;
 
 namespace {
 
-struct Arguments {
+struct CalibrateArguments {
   MeasureOptions options;
   std::string output;
 };
@@ -84,7 +84,7 @@ std::string descriptionOf(const DeviceMeasurements &measured,
   return text + "\n" + body;
 }
 
-Status run(const Arguments &arguments) {
+Status run(const CalibrateArguments &arguments) {
   MeasureOptions options = arguments.options;
   options.note = [progress = Progress()](const std::string &what, size_t done,
                                          size_t all) mutable {
@@ -113,7 +113,7 @@ Status run(const Arguments &arguments) {
 
 void hocket::registerCalibrate(CLI::App &app, Status &result,
                                CompileProgram compile) {
-  auto arguments = std::make_shared<Arguments>();
+  auto arguments = std::make_shared<CalibrateArguments>();
   arguments->options.compile = std::move(compile);
   CLI::App *command = addCommand(
       app, "calibrate", "Measure this machine as a system to plan for");

@@ -19,7 +19,7 @@ using namespace mlir;
 using namespace hocket::xf;
 
 namespace {
-using Tensors = SmallVector<ReferenceTensor>;
+using TensorList = SmallVector<ReferenceTensor>;
 
 /// Runs one function; each call has its own.
 class FunctionRun {
@@ -27,8 +27,8 @@ public:
   FunctionRun(EvaluationContext &context, llvm::StringSet<> &accumulated)
       : context(context), accumulated(accumulated) {}
 
-  FailureOr<Tensors> run(func::FuncOp function,
-                         ArrayRef<ReferenceTensor> arguments);
+  FailureOr<TensorList> run(func::FuncOp function,
+                            ArrayRef<ReferenceTensor> arguments);
 
 private:
   LogicalResult runOp(Operation &op);
@@ -39,8 +39,8 @@ private:
   LogicalResult input(InputOp op);
 
   /// Keeps the results, rounded if the context says so.
-  void keep(Operation &op, Tensors results);
-  Tensors valuesOf(ValueRange values);
+  void keep(Operation &op, TensorList results);
+  TensorList valuesOf(ValueRange values);
 
   EvaluationContext &context;
   /// Variables that an `xf.accumulate` of this microbatch has added to.
@@ -49,14 +49,14 @@ private:
 };
 } // namespace
 
-Tensors FunctionRun::valuesOf(ValueRange range) {
-  Tensors result;
+TensorList FunctionRun::valuesOf(ValueRange range) {
+  TensorList result;
   for (Value value : range)
     result.push_back(values[value]);
   return result;
 }
 
-void FunctionRun::keep(Operation &op, Tensors results) {
+void FunctionRun::keep(Operation &op, TensorList results) {
   for (auto [value, tensor] : llvm::zip_equal(op.getResults(), results)) {
     Type type = getElementTypeOrSelf(value.getType());
     if (context.rounding == Rounding::All ||
@@ -73,7 +73,8 @@ LogicalResult FunctionRun::runCall(func::CallOp call) {
   if (!callee)
     return call.emitOpError("calls no function");
   FunctionRun inner(context, accumulated);
-  FailureOr<Tensors> results = inner.run(callee, valuesOf(call.getOperands()));
+  FailureOr<TensorList> results =
+      inner.run(callee, valuesOf(call.getOperands()));
   if (failed(results))
     return failure();
   keep(*call, std::move(*results));
@@ -81,7 +82,7 @@ LogicalResult FunctionRun::runCall(func::CallOp call) {
 }
 
 LogicalResult FunctionRun::runInterface(InterpretableOpInterface op) {
-  Tensors results;
+  TensorList results;
   if (failed(op.evaluate(context, valuesOf(op->getOperands()), results)))
     return failure();
   keep(*op, std::move(results));
@@ -148,8 +149,8 @@ LogicalResult FunctionRun::runOp(Operation &op) {
       });
 }
 
-FailureOr<Tensors> FunctionRun::run(func::FuncOp function,
-                                    ArrayRef<ReferenceTensor> arguments) {
+FailureOr<TensorList> FunctionRun::run(func::FuncOp function,
+                                       ArrayRef<ReferenceTensor> arguments) {
   if (function.isExternal())
     return function.emitOpError("has no body"), failure();
   if (arguments.size() != function.getNumArguments())

@@ -21,6 +21,8 @@
 
 namespace hocket::kernels {
 
+constexpr int64_t divideUp(int64_t a, int64_t b) { return (a + b - 1) / b; }
+
 /// A rectangle of D. Columns begin at a multiple of 32.
 struct GemmTile {
   int64_t row = 0, rows = 0;       ///< rows <= kMostTileRows

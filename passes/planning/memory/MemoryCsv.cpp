@@ -6,6 +6,8 @@
 
 #include "passes/planning/memory/MemoryCsv.h"
 
+#include "passes/planning/TextLines.h"
+
 #include <algorithm>
 #include <charconv>
 #include <unordered_map>
@@ -81,14 +83,6 @@ Row cellsOf(std::string_view line, int64_t number) {
     at = end + 1;
   }
   return cells;
-}
-
-std::string quoted(std::string_view text) {
-  constexpr size_t most = 40;
-  std::string result = "'";
-  for (char c : text.substr(0, most))
-    result += c >= ' ' && c < 0x7f ? c : '?';
-  return result + (text.size() > most ? "...'" : "'");
 }
 
 class Reader {

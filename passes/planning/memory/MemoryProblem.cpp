@@ -13,7 +13,7 @@
 using namespace hocket;
 using namespace hocket::planning;
 
-static Status refused(const std::string &message) {
+static Status problemError(const std::string &message) {
   return invalidArgument("Q60: " + message);
 }
 
@@ -25,9 +25,10 @@ static Status checkGaps(const MemoryBuffer &buffer) {
   int64_t end = buffer.lower;
   for (const MemoryGap &gap : buffer.gaps) {
     if (gap.lower < end || gap.lower >= gap.upper || gap.upper > buffer.upper)
-      return refused("expected gaps inside the lifetime, in order and apart");
+      return problemError(
+          "expected gaps inside the lifetime, in order and apart");
     if (gap.first < 0 || gap.first > gap.last || gap.last > buffer.size)
-      return refused("expected a gap's bytes inside the buffer");
+      return problemError("expected a gap's bytes inside the buffer");
     end = gap.upper;
   }
   return okStatus();
@@ -37,17 +38,17 @@ static Status checkHost(const MemoryProblem &problem, size_t index) {
   const MemoryBuffer &buffer = problem.buffers[index];
   if (!within(*buffer.host, static_cast<int64_t>(problem.buffers.size()) - 1) ||
       *buffer.host == static_cast<int64_t>(index))
-    return refused("expected another buffer as host");
+    return problemError("expected another buffer as host");
   const MemoryBuffer &host = problem.buffers[*buffer.host];
   if (host.host)
-    return refused("expected a host that has none itself");
+    return problemError("expected a host that has none itself");
   if (host.arena != buffer.arena)
-    return refused("expected a host of the same arena");
+    return problemError("expected a host of the same arena");
   if (buffer.offset)
-    return refused("expected no offset beside a host");
+    return problemError("expected no offset beside a host");
   if (buffer.within < 0 || buffer.within > host.size ||
       buffer.size > host.size - buffer.within)
-    return refused("expected a host that holds the buffer");
+    return problemError("expected a host that holds the buffer");
   return okStatus();
 }
 
@@ -56,15 +57,15 @@ Status hocket::planning::checkMemoryBuffer(const MemoryProblem &problem,
   const MemoryBuffer &buffer = problem.buffers[index];
   if (!within(buffer.lower, kMostUnits) || !within(buffer.upper, kMostUnits) ||
       !within(buffer.size, kMostUnits))
-    return refused("expected times and sizes from 0 to 2^60");
+    return problemError("expected times and sizes from 0 to 2^60");
   if (buffer.lower >= buffer.upper)
-    return refused("expected a lifetime that ends after it has begun");
+    return problemError("expected a lifetime that ends after it has begun");
   if (buffer.alignment < 1 || buffer.alignment > kMostAlignment)
-    return refused("expected an alignment from 1 to 2^40");
+    return problemError("expected an alignment from 1 to 2^40");
   if (buffer.offset && !within(*buffer.offset, kMostUnits))
-    return refused("expected an offset from 0 to 2^60");
+    return problemError("expected an offset from 0 to 2^60");
   if (buffer.offset && *buffer.offset % buffer.alignment != 0)
-    return refused("expected a fixed offset that is aligned");
+    return problemError("expected a fixed offset that is aligned");
   if (Status gaps = checkGaps(buffer); !gaps.ok())
     return gaps;
   return buffer.host ? checkHost(problem, index) : okStatus();
@@ -72,15 +73,15 @@ Status hocket::planning::checkMemoryBuffer(const MemoryProblem &problem,
 
 Status hocket::planning::checkMemoryProblem(const MemoryProblem &problem) {
   if (problem.buffers.size() > kMostBuffers)
-    return refused("expected at most " + std::to_string(kMostBuffers) +
-                   " buffers");
+    return problemError("expected at most " + std::to_string(kMostBuffers) +
+                        " buffers");
   int64_t sum = 0;
   for (size_t i = 0; i < problem.buffers.size(); ++i) {
     if (Status checked = checkMemoryBuffer(problem, i); !checked.ok())
       return checked.withContext("buffer " + std::to_string(i));
     sum += problem.buffers[i].size;
     if (sum > kMostUnits)
-      return refused("expected sizes whose sum is within 2^60");
+      return problemError("expected sizes whose sum is within 2^60");
   }
   return okStatus();
 }

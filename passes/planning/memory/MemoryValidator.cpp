@@ -45,7 +45,7 @@ bool meet(const std::vector<Occupied> &a, const std::vector<Occupied> &b) {
 
 std::string named(size_t index) { return "buffer " + std::to_string(index); }
 
-Status refused(const std::string &message) {
+Status planError(const std::string &message) {
   return internalError("Q61: " + message);
 }
 
@@ -55,18 +55,18 @@ Status hocket::planning::validateMemoryPlan(const MemoryProblem &problem,
                                             const MemoryOffsets &offsets) {
   const auto &buffers = problem.buffers;
   if (offsets.size() != buffers.size())
-    return refused("expected an offset for each buffer");
+    return planError("expected an offset for each buffer");
   std::vector<std::vector<Occupied>> occupied;
   for (size_t a = 0; a < buffers.size(); ++a) {
     const MemoryBuffer &buffer = buffers[a];
     if (offsets[a] < 0)
-      return refused(named(a) + " has an offset below 0");
+      return planError(named(a) + " has an offset below 0");
     if (!buffer.host && offsets[a] % buffer.alignment != 0)
-      return refused(named(a) + " is not aligned");
+      return planError(named(a) + " is not aligned");
     if (buffer.offset && offsets[a] != *buffer.offset)
-      return refused(named(a) + " is not where it is fixed");
+      return planError(named(a) + " is not where it is fixed");
     if (buffer.host && offsets[a] != offsets[*buffer.host] + buffer.within)
-      return refused(named(a) + " is not where its host says");
+      return planError(named(a) + " is not where its host says");
     occupied.push_back(occupiedBy(buffer, offsets[a]));
     auto hostOf = [&](size_t i) {
       return buffers[i].host.value_or(static_cast<int64_t>(i));
@@ -74,7 +74,7 @@ Status hocket::planning::validateMemoryPlan(const MemoryProblem &problem,
     for (size_t b = 0; b < a; ++b)
       if (buffers[b].arena == buffer.arena && hostOf(a) != hostOf(b) &&
           meet(occupied[a], occupied[b]))
-        return refused(named(b) + " and " + named(a) + " share bytes");
+        return planError(named(b) + " and " + named(a) + " share bytes");
   }
   return okStatus();
 }

@@ -17,8 +17,6 @@
 using namespace hocket;
 using namespace hocket::comm;
 
-static constexpr double secondsForAnswer = 10;
-
 namespace {
 class RankHost {
 public:
@@ -143,7 +141,7 @@ void RankHost::admit(Caller caller) {
   std::string refusal = whyNot(hello);
   Answer reply =
       answer(refusal.empty() ? Answer::Joined : Answer::Refused, refusal);
-  Status told = writeAll(caller.socket, bytesOf(reply), secondsForAnswer);
+  Status told = writeAll(caller.socket, bytesOf(reply), kSecondsForAnswer);
   if (!refusal.empty()) {
     if (!hello.hasToken || hello.token == token)
       sayOnce(formatText("rank 0 has turned away rank %u at %s: ", hello.rank,
@@ -238,9 +236,10 @@ Status RankHost::tellPlaces() {
   std::span<const char> bytes(reinterpret_cast<const char *>(places.data()),
                               places.size() * sizeof(Place));
   for (unsigned rank = 1; rank < launch.size; ++rank) {
-    Status told = writeAll(connections[rank], bytesOf(reply), secondsForAnswer);
+    Status told =
+        writeAll(connections[rank], bytesOf(reply), kSecondsForAnswer);
     if (told.ok())
-      told = writeAll(connections[rank], bytes, secondsForAnswer);
+      told = writeAll(connections[rank], bytes, kSecondsForAnswer);
     if (!told.ok())
       return told.withContext(formatText("rank %u", rank));
   }

@@ -23,6 +23,9 @@
 
 namespace hocket::comm {
 
+/// For what another process answers at once if it is there at all.
+inline constexpr double kSecondsForAnswer = 10;
+
 /// A file descriptor that is closed with its owner.
 class Socket {
 public:

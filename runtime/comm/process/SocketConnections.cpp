@@ -21,7 +21,6 @@ using namespace hocket::comm;
 
 /// One try to reach rank 0: a host that is gone does not answer at all.
 static constexpr double secondsForConnection = 3;
-static constexpr double secondsForAnswer = 10;
 
 std::vector<unsigned> comm::missingRanks(const std::vector<Socket> &connections,
                                          unsigned own, unsigned first) {
@@ -188,9 +187,9 @@ Status Guest::greet(const MeetingPoint &point) {
   acceptor.emplace(std::move(listeners));
   Hello own = hello();
   Answer answer;
-  Status status = writeAll(*socket, bytesOf(own), secondsForAnswer);
+  Status status = writeAll(*socket, bytesOf(own), kSecondsForAnswer);
   if (status.ok())
-    status = readAll(*socket, bytesOf(answer), secondsForAnswer);
+    status = readAll(*socket, bytesOf(answer), kSecondsForAnswer);
   if (!status.ok() ||
       std::memcmp(answer.magic, handshakeMagic, sizeof(answer.magic)) != 0)
     return unavailable("what listens there is no rank 0 of Hocket");
@@ -217,7 +216,7 @@ Status Guest::waitForOthers(const Deadline &deadline) {
   return readAll(
       connections[0],
       {reinterpret_cast<char *>(places.data()), places.size() * sizeof(Place)},
-      secondsForAnswer);
+      kSecondsForAnswer);
 }
 
 Status Guest::tryToJoin(const Deadline &deadline) {
@@ -264,7 +263,7 @@ Status Guest::callLower() {
     connections[rank] = *std::move(socket);
     Hello own = hello();
     HOCKET_RETURN_IF_ERROR(
-        writeAll(connections[rank], bytesOf(own), secondsForAnswer));
+        writeAll(connections[rank], bytesOf(own), kSecondsForAnswer));
   }
   return okStatus();
 }

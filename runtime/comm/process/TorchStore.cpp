@@ -13,7 +13,6 @@
 using namespace hocket;
 using namespace hocket::comm;
 
-static constexpr double secondsForAnswer = 10;
 static constexpr uint64_t valueLimit = 4096;
 
 namespace {
@@ -66,9 +65,9 @@ Status TorchStore::nonsense(const std::string &what) const {
 }
 
 Status TorchStore::ask(const std::string &query, std::span<char> answer) {
-  Status status = writeAll(socket, query, secondsForAnswer);
+  Status status = writeAll(socket, query, kSecondsForAnswer);
   if (status.ok())
-    status = readAll(socket, answer, secondsForAnswer);
+    status = readAll(socket, answer, kSecondsForAnswer);
   return status.ok() ? status : nonsense(status.message());
 }
 

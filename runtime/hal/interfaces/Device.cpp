@@ -14,8 +14,6 @@
 using namespace hocket;
 using namespace hocket::hal;
 
-static unsigned long long wide(uint64_t value) { return value; }
-
 //===----------------------------------------------------------------------===//
 // Set-up
 //===----------------------------------------------------------------------===//

@@ -6,16 +6,15 @@
 
 #include "runtime/program/certificate/RankClasses.h"
 
+#include "runtime/program/RankPlace.h"
+
 #include <algorithm>
 #include <map>
 
 using namespace hocket;
 
 RankClasses::RankClasses(const program::Program &program) : program(program) {
-  size_t ranks = 0;
-  for (const program::Role &role : program.roles())
-    ranks += size_t(role.ranks_size());
-  roles.resize(ranks);
+  roles.resize(countRanks(program));
   for (int role = 0; role < program.roles_size(); ++role)
     for (uint32_t rank : program.roles(role).ranks())
       roles[rank] = uint32_t(role);
