@@ -31,10 +31,10 @@ enum Term : uint8_t {
 };
 constexpr size_t termCount = 13;
 constexpr const char *termNames[termCount] = {
-    "products", "attention", "memory-bound kernels",
-    "gaps",     "host",      "tensor",
-    "context",  "expert",    "transfers",
-    "bubble",   "data",      "update",
+    "GEMMs",   "attention", "memory-bound kernels",
+    "gaps",    "host",      "tensor",
+    "context", "expert",    "transfers",
+    "bubble",  "data",      "update",
     "outside"};
 
 /// Sums of one role.

@@ -148,8 +148,8 @@ const char *hocket::differenceReason(const std::string &term,
                                      const DeviceCosts &device) {
   // What its kernels take: inspect --roofline shows them.
   static constexpr std::pair<const char *, const char *> ofKernels[] = {
-      {"products", "the price has what published steps reach, the program its "
-                   "GEMMs one by one"},
+      {"GEMMs", "the price has what published steps reach, the program its "
+                "GEMMs one by one"},
       {"attention", "the program has its own kernels"},
       {"memory-bound kernels", "the program has its own kernels, fused, each "
                                "with its blocks"},
@@ -172,7 +172,7 @@ const char *hocket::differenceReason(const std::string &term,
                "program waits for each start"},
       {"bubble", "follows from what passes take"},
       {"shared", "devices that share processors take turns in the price only"},
-      {"products", "with what the program computes again"},
+      {"GEMMs", "with what the program computes again"},
       {"attention", "with what the program computes again"},
       {"update", "the program has the kernels of its own optimizer"},
       {"transfers", "the program waits for messages as bubble"}};

@@ -165,7 +165,7 @@ Status RankMeasurement::open() {
 Status RankMeasurement::measureGemms() {
   for (DType dtype : {DType::F32, DType::BF16})
     for (const GemmShape &shape : gemmShapes(isLarge(), isShort())) {
-      note("products");
+      note("GEMMs");
       next = 0;
       auto size = uint64_t(dtype == DType::F32 ? 4 : 2);
       auto [m, n, k] = shape;

@@ -32,12 +32,12 @@ static Values buildGemm(OpBuilder &builder, Operation *op, const Gemm &gemm) {
   Value scaleA, scaleB;
   if (!gemm.scales.empty())
     scaleA = gemm.scales[0], scaleB = gemm.scales[1];
-  auto gemm = builder.create<GemmOp>(
+  auto created = builder.create<GemmOp>(
       op->getLoc(), op->getResult(0).getType(), /*auxiliary=*/Type(), gemm.a,
       gemm.b, gemm.bias, /*residual=*/Value(), /*preactivation=*/Value(),
       scaleA, scaleB, gemm.m, gemm.n, gemm.k, gemm.transposeA, gemm.transposeB,
       Epilogue::None, /*bias_gradient=*/false, llvm::APFloat(1.0f), gemm.label);
-  return {gemm.getResult()};
+  return {created.getResult()};
 }
 
 Values lower(OpBuilder &builder, xf::LinearOp op) {

@@ -118,7 +118,7 @@ Status SystemFit::check() const {
                      [&](const auto &sample) { return sample.bits == bits; }))
       return wrong(bits == 16 ? "GEMMs of 16 bits" : "GEMMs of 32 bits");
   if (bad(measured.gemms))
-    return wrong("products");
+    return wrong("GEMMs");
   if (bad(measured.moves))
     return wrong("memory");
   if (bad(measured.attentions))
@@ -250,7 +250,7 @@ void SystemFit::judge(const char *kind, const Samples &samples,
 
 void SystemFit::judgeKernels() {
   cluster::OpTimes wide(system, 32), narrow(system, 16);
-  judge("products", measured.gemms, [&](const GemmSample &sample) {
+  judge("GEMMs", measured.gemms, [&](const GemmSample &sample) {
     const cluster::OpTimes &times = sample.bits == 16 ? narrow : wide;
     return std::pair(times.gemm(sample.gemm), sample.seconds);
   });

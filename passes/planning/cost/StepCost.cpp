@@ -19,7 +19,7 @@ using namespace hocket::planning;
 
 std::string_view planning::spelled(TimeItem item) {
   constexpr std::string_view names[kTimeItems] = {
-      "products",  "attention", "memory-bound kernels",
+      "GEMMs",     "attention", "memory-bound kernels",
       "gaps",      "host",      "recompute",
       "tensor",    "context",   "expert",
       "transfers", "shared",    "bubble",

@@ -8,7 +8,7 @@
 // RUN:   | FileCheck %t/program.mlir --check-prefix=SPLIT
 // RUN: hocket-opt %t/program.mlir --dist-seed-shardings=file=%t/good.txt \
 // RUN:   --dist-propagate-shardings --dist-partition \
-// RUN:   | FileCheck %t/program.mlir --check-prefix=SPLIT
+// RUN:   | FileCheck %t/program.mlir --check-prefix=LOCAL
 
 // What is wrong is said once, with its place.
 // RUN: not hocket-opt %t/program.mlir --dist-seed-shardings=file=%t/title.txt 2>&1 | FileCheck %t/title.txt
@@ -68,13 +68,13 @@ func.func @forward(%tokens: tensor<4x8xi32> {dist.sharding = #dist.sharding<@mes
   %b = xf.read @bias : tensor<16xf32>
   // SEED: xf.linear {{.*}}dist.split = {{\[\[}}"dp"], [], ["tp"], []], dist.split_line = 6
   // SPLIT: xf.linear {{.*}}dist.results = [#dist.sharding<@mesh, {{\[\[}}"dp"], [], []], partial = ["tp"]>]
-  // SPLIT-LABEL: func.func @forward
-  // SPLIT: xf.linear {{.*}} : (tensor<2x8x8xf32>, tensor<64x8xf32>) -> tensor<2x8x64xf32>
+  // LOCAL-LABEL: func.func @forward
+  // LOCAL: xf.linear {{.*}} : (tensor<2x8x8xf32>, tensor<64x8xf32>) -> tensor<2x8x64xf32>
   %h = xf.linear %x, %up : (tensor<4x8x16xf32>, tensor<64x16xf32>) -> tensor<4x8x64xf32>
   // Sequences over dp become positions over both.
-  // SPLIT: dist.all_to_all
+  // LOCAL: dist.all_to_all
   // SPLIT: xf.linear {{.*}}dist.results = [#dist.sharding<@mesh, {{\[\[}}], ["dp", "tp"], []], partial = []>]
-  // SPLIT: xf.linear {{.*}} : (tensor<4x2x64xf32>, tensor<16x64xf32>, tensor<16xf32>) -> tensor<4x2x16xf32>
+  // LOCAL: xf.linear {{.*}} : (tensor<4x2x64xf32>, tensor<16x64xf32>, tensor<16xf32>) -> tensor<4x2x16xf32>
   %y = xf.linear %h, %down, %b : (tensor<4x8x64xf32>, tensor<16x64xf32>, tensor<16xf32>) -> tensor<4x8x16xf32>
   %loss = xf.constant {value = 1.0} : () -> tensor<f32>
   return %loss, %x : tensor<f32>, tensor<4x8x16xf32>
@@ -82,8 +82,8 @@ func.func @forward(%tokens: tensor<4x8xi32> {dist.sharding = #dist.sharding<@mes
 func.func @backward(%tokens: tensor<4x8xi32>, %labels: tensor<4x8xi32>, %again: tensor<4x8x16xf32>) {
   %up = xf.read @layers.0.up : tensor<64x16xf32>
   %h = xf.linear %again, %up : (tensor<4x8x16xf32>, tensor<64x16xf32>) -> tensor<4x8x64xf32>
-  // SPLIT: xf.linear_weight_gradient {{.*}} -> tensor<64x8xf32>
-  // SPLIT: dist.reduce_scatter {{.*}} dim 0 over ["dp"]
+  // LOCAL: xf.linear_weight_gradient {{.*}} -> tensor<64x8xf32>
+  // LOCAL: dist.reduce_scatter {{.*}} dim 0 over ["dp"]
   %g = xf.linear_weight_gradient %h, %again : (tensor<4x8x64xf32>, tensor<4x8x16xf32>) -> tensor<64x16xf32> loc("up.grad")
   xf.accumulate %g, @layers.0.up.grad : tensor<64x16xf32>
   return

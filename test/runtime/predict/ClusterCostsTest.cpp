@@ -81,7 +81,7 @@ TEST_F(ClusterCost, GemmsHaveTheRateOfTheirOperands) {
   for (uint32_t operand : {0, 1, 2}) {
     cluster::OpTimes times(system, int64_t(sizes[operand]));
     EXPECT_DOUBLE_EQ(seconds(gemm(4096, operand)),
-                     gap + times.gemmTime({4096, 4096, 4096, 1}));
+                     gap + times.gemm({4096, 4096, 4096, 1}));
   }
 }
 
@@ -145,7 +145,7 @@ TEST_F(ClusterCost, TermsSayWhatStreamZeroWaitsFor) {
   double message = quick.seconds(collective("all_reduce", 1), *role, program);
   double gemmTime = quick.seconds(gemm(64, 0), *role, program);
   EXPECT_NEAR(terms["data"], message - gemmTime, 1e-12);
-  EXPECT_NEAR(terms["products"] + terms["gaps"], 2 * gemmTime, 1e-12);
+  EXPECT_NEAR(terms["GEMMs"] + terms["gaps"], 2 * gemmTime, 1e-12);
   EXPECT_EQ(terms["outside"], system.software().step_seconds());
   // The host is what a small kernel waits for.
   auto slow = predictStep(program, "train_step", costs, nullptr);

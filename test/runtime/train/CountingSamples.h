@@ -25,8 +25,8 @@ public:
       tokens[t] = int32_t((sample * stride + 3 * t) % 16);
     return okStatus();
   }
-  StatusOr<std::vector<data::SampleShard>> shards(uint64_t) const override {
-    return std::vector<data::SampleShard>();
+  StatusOr<std::vector<data::SampleSegment>> segments(uint64_t) const override {
+    return std::vector<data::SampleSegment>();
   }
 
 private:

@@ -155,7 +155,7 @@ TEST(FitSystem, SaysHowFarOffItIs) {
   auto fitted = fitSystem(measuredOn(knownSystem(), 0.3));
   ASSERT_TRUE(fitted.ok());
   ASSERT_EQ(fitted->quality.size(), 4U);
-  EXPECT_EQ(fitted->quality[0].kind, "products");
+  EXPECT_EQ(fitted->quality[0].kind, "GEMMs");
   EXPECT_EQ(fitted->quality[0].samples, 18U);
   EXPECT_GT(fitted->quality[0].heldOut, 0.03);
   EXPECT_GT(fitted->system.spread().one_node(), 0.05);
