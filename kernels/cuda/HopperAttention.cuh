@@ -47,7 +47,7 @@ using PackedKeyScores = unsigned[hopperKeys(Shape::dim) / 16][4];
 
 /// Some rows of a head.
 template <class Shape, int Rows = kHopperRows>
-using HeadTile = SwizzledTile<typename Shape::T, Rows, Shape::dim>;
+using SwizzledHeadTile = SwizzledTile<typename Shape::T, Rows, Shape::dim>;
 
 template <class T, int NTiles>
 HOCKET_DEVICE void packScores(const float (&scores)[NTiles][4],
@@ -115,8 +115,8 @@ hopperAttentionForward(const TensorMap &q, const TensorMap &k,
   constexpr int own = 64 * groups;
   constexpr int side = kHopperKeys, stages = hopperStages(Shape::dim);
   using Roles = WarpRoles<groups>;
-  using Own = HeadTile<Shape, own>;
-  using Tile = HeadTile<Shape, side>;
+  using Own = SwizzledHeadTile<Shape, own>;
+  using Tile = SwizzledHeadTile<Shape, side>;
   __shared__ TileRing<stages> keyRing, valueRing;
   __shared__ Mbarrier queriesThere;
   char *start = alignTiles(shared);
@@ -247,8 +247,8 @@ HOCKET_DEVICE void hopperAttentionQueryGradient(
   using T = typename Shape::T;
   constexpr int own = kHopperRows, side = hopperKeys(Shape::dim);
   using Roles = WarpRoles<own / 64>;
-  using Own = HeadTile<Shape, own>;
-  using Tile = HeadTile<Shape, side>;
+  using Own = SwizzledHeadTile<Shape, own>;
+  using Tile = SwizzledHeadTile<Shape, side>;
   // A tile of keys is read until the next one has been.
   constexpr int keyStages = 3, valueStages = 2;
   static_assert(keyStages + valueStages == kHopperGradientStages);
@@ -380,8 +380,8 @@ hopperAttentionKeyGradient(const TensorMap &q, const TensorMap &k,
   constexpr int group = Shape::heads / Shape::kvHeads;
   constexpr int stages = kHopperQueryStages;
   using Roles = WarpRoles<own / 64>;
-  using Own = HeadTile<Shape, own>;
-  using Tile = HeadTile<Shape, side>;
+  using Own = SwizzledHeadTile<Shape, own>;
+  using Tile = SwizzledHeadTile<Shape, side>;
   __shared__ TileRing<stages> ring;
   __shared__ Mbarrier ownThere;
   __shared__ float statistics[stages][2][side]; ///< [tile][lse, delta]
