@@ -72,8 +72,8 @@ Status writeTrace(const CostProblem &problem, const ParallelPlan &plan,
 }
 
 StatusOr<ParallelPlan> readPlan(const std::string &text) {
-  bool isShort = text.find('=') != std::string::npos &&
-                 text.find('/') == std::string::npos;
+  // "modules=core_attn/mlp" is no path, "plans/dp=2.txt" is one.
+  bool isShort = text.find('=') < text.find('/');
   return isShort ? parsePlan(text) : readPlanFile(text);
 }
 

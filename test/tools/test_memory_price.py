@@ -115,3 +115,7 @@ class MemoryPriceTest(unittest.TestCase):
         for short, plan in MIXTURES:
             with self.subTest(plan=short):
                 self.check(EXPERTS, short, plan)
+
+
+if __name__ == "__main__":
+    unittest.main()
