@@ -9,7 +9,7 @@
 /// a Plan of spec.proto as textproto, under comments that say what was asked,
 /// what was predicted, and every item of the price,
 ///
-///   # price time products 5213000123
+///   # price time GEMMs 5213000123
 ///   # price bytes parameters 1290002432
 ///
 /// in nanoseconds and bytes, so that two plans can be compared later.

@@ -23,7 +23,7 @@
 namespace hocket {
 
 struct StepTerm {
-  std::string name; ///< "products", "tensor", "bubble", ...
+  std::string name; ///< "GEMMs", "tensor", "bubble", ...
   double seconds = 0;
 };
 

@@ -211,7 +211,7 @@ class PlanTest(unittest.TestCase):
         bad.write_text("pipeline_paralel: 2")
         self.assertIn("bad.textproto:1", refused(*simulate, bad))
         self.assertIn("no lines '# price", refused("plan", "diff", bad, bad))
-        bad.write_text("# price time products x")
+        bad.write_text("# price time GEMMs x")
         self.assertIn("bad.textproto:1", refused("plan", "diff", bad, bad))
         system = self.folder / "my.textproto"
         system.write_text("devices_per_node: 0")

@@ -84,7 +84,7 @@ class PredictionsTest(unittest.TestCase):
                 # One model of GEMMs: what is computed again included.
                 again = price["terms"]["recompute"]
                 self.assertAlmostEqual(
-                    timeline["terms"]["GEMMs"] / (price["terms"]["products"] + again),
+                    timeline["terms"]["GEMMs"] / (price["terms"]["GEMMs"] + again),
                     1, delta=0.05)  # fmt: skip
 
     def test_trace_says_what_inspect_says(self):

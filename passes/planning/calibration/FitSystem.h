@@ -28,7 +28,7 @@ namespace hocket::planning {
 
 /// How far predictions of a kind are off: means of |predicted / measured - 1|.
 struct FitQuality {
-  std::string kind; ///< "products", "memory", ...
+  std::string kind; ///< "GEMMs", "memory", ...
   size_t samples = 0;
   double fitted = 0;
   double heldOut = 0; ///< 0 where there are none.

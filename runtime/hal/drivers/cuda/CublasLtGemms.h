@@ -16,7 +16,7 @@
 ///
 /// Operands of 8 bits are multiplied as kernels/cuda/F8Gemms.h says, each
 /// times a scale in GPU memory; D has bf16, f16 or f32, there is no GELU, and
-/// no bias beside a D of f32. Sums go to f32 registers every few products
+/// no bias beside a D of f32. Sums go to f32 registers every few MMAs
 /// (CUBLASLT_MATMUL_DESC_FAST_ACCUM stays 0), as tensor cores alone keep fewer
 /// bits.
 ///
