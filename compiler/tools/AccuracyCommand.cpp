@@ -33,7 +33,7 @@ struct AccuracyArguments {
   bool json = false, swapHalves = false;
 };
 
-constexpr const char *details =
+constexpr const char *accuracyDetails =
     R"(FILE is a table of training runs with their times, comma-separated, of which
 docs/accuracy.md describes two layouts. Every row is predicted from its model,
 its plan and the description of its system, without any tuning to the row.
@@ -156,7 +156,7 @@ void printText(const std::vector<RowPrediction> &rows) {
       summary);
 }
 
-nlohmann::json jsonOf(const ErrorStatistics &statistics) {
+nlohmann::json accuracyJson(const ErrorStatistics &statistics) {
   return {{"rows", statistics.rows},
           {"mean", statistics.mean},
           {"median", statistics.median},
@@ -164,7 +164,7 @@ nlohmann::json jsonOf(const ErrorStatistics &statistics) {
           {"worst", statistics.worst}};
 }
 
-nlohmann::json jsonOf(const RowPrediction &row) {
+nlohmann::json accuracyJson(const RowPrediction &row) {
   nlohmann::json json = {
       {"line", row.row.line}, {"group", row.row.group}, {"run", row.row.label}};
   if (!row.skipped.empty()) {
@@ -184,11 +184,12 @@ nlohmann::json jsonOf(const RowPrediction &row) {
 void printReport(const std::vector<RowPrediction> &rows) {
   nlohmann::json all = nlohmann::json::array(), groups;
   for (const RowPrediction &row : rows)
-    all.push_back(jsonOf(row));
+    all.push_back(accuracyJson(row));
   for (const std::string &group : groupsOf(rows))
     for (const Half &half : halves)
-      groups[group][half.name] = jsonOf(statisticsOfHalf(rows, group, half));
-  nlohmann::json report = jsonOf(statisticsOfHalf(rows, "", halves[2]));
+      groups[group][half.name] =
+          accuracyJson(statisticsOfHalf(rows, group, half));
+  nlohmann::json report = accuracyJson(statisticsOfHalf(rows, "", halves[2]));
   report["groups"] = groups;
   report["predictions"] = all;
   printJson(report);
@@ -243,7 +244,7 @@ void hocket::registerAccuracy(CLI::App &app, Status &result) {
   auto arguments = std::make_shared<AccuracyArguments>();
   CLI::App *command = addCommand(
       app, "accuracy", "Predict runs whose times are known, and compare");
-  command->footer(details);
+  command->footer(accuracyDetails);
   command->add_option("FILE", arguments->files, "Tables of runs")->required();
   command->add_flag("--json", arguments->json, "Print JSON");
   wantPath(command->add_option("--svg", arguments->plot,

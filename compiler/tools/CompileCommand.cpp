@@ -40,7 +40,7 @@ struct CompileArguments {
   std::string margin = "5%";
 };
 
-constexpr const char *details =
+constexpr const char *compileDetails =
     R"(SPEC is a specification (textproto), a Hugging Face folder with config.json, or
 xf IR (.mlir). The result of -o is one file, the same bytes for the same input.
 
@@ -439,7 +439,7 @@ void hocket::registerCompile(CLI::App &app, Status &result) {
   auto arguments = std::make_shared<CompileArguments>();
   CLI::App *command =
       addCommand(app, "compile", "Compile a model into an executable");
-  command->footer(details);
+  command->footer(compileDetails);
   CompileRequest &request = arguments->request;
   command->add_option("SPEC", request.input, "What to compile")->required();
   command

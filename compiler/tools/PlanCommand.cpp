@@ -35,7 +35,7 @@ struct PlanArguments {
   std::vector<std::string> compared; ///< Of `plan diff`.
 };
 
-constexpr const char *details =
+constexpr const char *planDetails =
     R"(Finds the fastest plan of SPEC on a cluster that fits its memory, under the cost
 model (docs/accuracy.md says how far off that is), and proves that no plan of
 the space it searches (docs/planning.md) is faster. SPEC's own plan and cluster
@@ -101,11 +101,12 @@ void printText(const CostProblem &problem, const SearchResult &result) {
   std::cout << formatTable({">time", ">", ">memory", "plan"}, rows);
 }
 
-nlohmann::json jsonOf(const CostProblem &problem, const SearchResult &result,
-                      const std::vector<PricedPlan> &front) {
+nlohmann::json searchJson(const CostProblem &problem,
+                          const SearchResult &result,
+                          const std::vector<PricedPlan> &front) {
   nlohmann::json plans = nlohmann::json::array(), pareto = plans;
   for (const PricedPlan &plan : result.best)
-    plans.push_back(hocket::jsonOf(problem, plan));
+    plans.push_back(jsonOf(problem, plan));
   for (const PricedPlan &plan : front)
     pareto.push_back({{"plan", printPlan(plan.plan)},
                       {"nanoseconds", plan.cost.nanoseconds()},
@@ -160,7 +161,8 @@ Status run(const PlanArguments &arguments) {
     HOCKET_RETURN_IF_ERROR(writeFileAtomically(arguments.page, page));
   }
   if (arguments.json)
-    printJson(jsonOf(problem, result, search.paretoFront(options, frontSteps)));
+    printJson(
+        searchJson(problem, result, search.paretoFront(options, frontSteps)));
   else
     printText(problem, result);
   return okStatus();
@@ -182,7 +184,7 @@ void hocket::registerPlan(CLI::App &app, Status &result) {
   auto arguments = std::make_shared<PlanArguments>();
   CLI::App *command =
       addCommand(app, "plan", "Find the fastest plan on a cluster");
-  command->footer(details);
+  command->footer(planDetails);
   PlanRequest &request = arguments->request;
   command->add_option("SPEC", request.input,
                       "A specification, or a Hugging Face folder");

@@ -29,7 +29,7 @@ struct SimulateArguments {
   bool json = false;
 };
 
-constexpr const char *details =
+constexpr const char *simulateDetails =
     R"(Predicts what a step of SPEC takes under a plan on a cluster, and the memory of
 every pipeline rank. PLAN is a textproto (a plan of frontends/spec/spec.proto,
 as `hocket plan -o` writes it), or short: tp=8,pp=16,dp=8,mbs=1.
@@ -105,7 +105,7 @@ void hocket::registerSimulate(CLI::App &app, Status &result) {
   auto arguments = std::make_shared<SimulateArguments>();
   CLI::App *command =
       addCommand(app, "simulate", "Predict a step under a plan");
-  command->footer(details);
+  command->footer(simulateDetails);
   PlanRequest &request = arguments->request;
   command
       ->add_option("SPEC", request.input,

@@ -29,7 +29,7 @@ struct StrategyExportArguments {
   std::string axes, cluster, output;
 };
 
-constexpr const char *details =
+constexpr const char *exportDetails =
     R"(SPEC is a specification (textproto), a Hugging Face folder with config.json, or
 xf IR (.mlir). Its forward and backward pass over one microbatch become the ops
 whose strategies are chosen. The mesh is that of --mesh, of the axes dp and tp,
@@ -103,7 +103,7 @@ void hocket::registerStrategyExport(CLI::App &strategy, Status &result) {
   CLI::App *command =
       addCommand(strategy, "export",
                  "Write the strategies of a program's ops as a problem");
-  command->footer(details);
+  command->footer(exportDetails);
   command
       ->add_option("SPEC", arguments->request.input,
                    "A specification, a Hugging Face folder or .mlir")

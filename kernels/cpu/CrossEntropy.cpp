@@ -14,7 +14,7 @@
 namespace hocket::kernels {
 namespace {
 
-constexpr KernelError kTypes =
+constexpr KernelError kLossTypes =
     "cross_entropy: an element type it does not take";
 
 KernelError checkInputs(const int32_t *labels, int64_t tokens,
@@ -54,7 +54,7 @@ KernelError crossEntropyForward(const CrossEntropyForwardArguments &args,
     return error;
   if (!isFloating(args.logits.dtype) || args.lse.dtype != DType::F32 ||
       args.loss.dtype != DType::F32)
-    return kTypes;
+    return kLossTypes;
   auto *lse = static_cast<float *>(args.lse.data);
   const RowKernels &row = rowKernelsOf(workers);
   auto task = [&](int64_t t, int) {
@@ -78,7 +78,7 @@ KernelError crossEntropyBackward(const CrossEntropyBackwardArguments &args,
           checkInputs(args.labels, args.tokens, args.validVocab))
     return error;
   if (!takesTypes(args))
-    return kTypes;
+    return kLossTypes;
   const float mean = gradientOfEach(args);
   const RowKernels &row = rowKernelsOf(workers);
   auto task = [&](int64_t t, int) { row.softmaxGradient(args, t, mean); };
@@ -93,7 +93,7 @@ KernelError crossEntropyRows(const CrossEntropyRowsArguments &args,
     return error;
   if (!isFloating(args.logits.dtype) || args.lse.dtype != DType::F32 ||
       args.picked.dtype != DType::F32)
-    return kTypes;
+    return kLossTypes;
   int64_t valid =
       std::clamp<int64_t>(args.validVocab - args.firstColumn, 0, args.vocab);
   int64_t part = (args.vocab + args.parts - 1) / args.parts;
@@ -123,7 +123,7 @@ KernelError crossEntropyJoint(const CrossEntropyJointArguments &args,
     return error;
   const CrossEntropyBackwardArguments backward = args.backward();
   if (!takesTypes(backward) || args.picked.dtype != DType::F32)
-    return kTypes;
+    return kLossTypes;
   const float mean = gradientOfEach(backward);
   const RowKernels &row = rowKernelsOf(workers);
   auto task = [&](int64_t t, int) {

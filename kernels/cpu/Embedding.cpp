@@ -17,7 +17,7 @@ namespace {
 constexpr int64_t kTokensPerTask = 64;
 constexpr int64_t kVocabularyParts = 64;
 
-constexpr KernelError kTypes =
+constexpr KernelError kEmbeddingTypes =
     "embedding: an element type is not f32, bf16 or f16";
 
 void *rowOf(View view, int64_t row, int64_t width) {
@@ -45,7 +45,7 @@ KernelError embedding(const EmbeddingArguments &args, Workers &workers) {
   if (KernelError error = checkProcessor())
     return error;
   if (!isFloating(args.table.dtype) || !isFloating(args.out.dtype))
-    return kTypes;
+    return kEmbeddingTypes;
   if (!args.isShard)
     if (KernelError error = checkIds(args.ids, args.tokens, args.vocab))
       return error;
@@ -72,7 +72,7 @@ KernelError embeddingGradient(const EmbeddingGradientArguments &args,
   if (KernelError error = checkProcessor())
     return error;
   if (!isFloating(args.dy.dtype) || args.dtable.dtype != DType::F32)
-    return kTypes;
+    return kEmbeddingTypes;
   if (!args.isShard)
     if (KernelError error = checkIds(args.ids, args.tokens, args.vocab))
       return error;

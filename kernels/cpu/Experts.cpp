@@ -19,9 +19,9 @@ namespace {
 constexpr int64_t kExpertTokensPerTask = 16;
 constexpr int64_t kBytesPerTask = int64_t(1) << 18;
 /// Channels that are worked on at a time: two such rows of f32 are scratch.
-constexpr int64_t kChunk = 1 << 16;
+constexpr int64_t kExpertChunk = 1 << 16;
 
-constexpr KernelError kTypes = "experts: an element type it does not take";
+constexpr KernelError kExpertTypes = "experts: an element type it does not take";
 
 /// Bytes [begin, end) of `view` become 0.
 void zero(View view, int64_t begin, int64_t end, Workers &workers) {
@@ -38,7 +38,7 @@ KernelError check(const SlotShape &shape, const int32_t *slots, DType a,
   if (KernelError error = checkProcessor())
     return error;
   if (!isFloating(a) || a != b)
-    return kTypes;
+    return kExpertTypes;
   return checkSlots(shape, slots);
 }
 
@@ -52,8 +52,8 @@ void forEachSlot(const SlotShape &shape, const int32_t *slots, int64_t width,
     int64_t end = std::min(shape.tokens(), (index + 1) * kExpertTokensPerTask) *
                   shape.topK;
     for (int64_t i = index * kExpertTokensPerTask * shape.topK; i < end; ++i)
-      for (int64_t h = 0; slots[i] >= 0 && h < width; h += kChunk)
-        fn(i, rowOfSlot(shape, i, slots[i]), h, std::min(kChunk, width - h),
+      for (int64_t h = 0; slots[i] >= 0 && h < width; h += kExpertChunk)
+        fn(i, rowOfSlot(shape, i, slots[i]), h, std::min(kExpertChunk, width - h),
            scratch);
   };
   workers.run(
@@ -118,12 +118,12 @@ KernelError combine(const CombineArguments &args, Workers &workers) {
   };
   auto task = [&](int64_t token, int worker) {
     auto *sum = reinterpret_cast<float *>(workers.scratch(worker).data());
-    for (int64_t h = 0; h < width; h += kChunk) {
-      int64_t n = std::min(kChunk, width - h);
+    for (int64_t h = 0; h < width; h += kExpertChunk) {
+      int64_t n = std::min(kExpertChunk, width - h);
       std::fill_n(sum, n, 0.0f);
       for (int64_t i = token * topK; i < (token + 1) * topK; ++i)
         if (args.slots[i] >= 0)
-          addSlot(i, h, n, sum, sum + kChunk);
+          addSlot(i, h, n, sum, sum + kExpertChunk);
       row.copy(View{sum, DType::F32}, 0, args.tokens, token * width + h, n);
     }
   };
@@ -145,8 +145,8 @@ KernelError combineWeightGradient(const CombineWeightGradientArguments &args,
                 row.copy(args.tokens, i / shape.topK * width + h,
                          {scratch, DType::F32}, 0, n);
                 row.copy(args.rows, at * width + h,
-                         {scratch + kChunk, DType::F32}, 0, n);
-                args.dweights[i] += dot(scratch, scratch + kChunk, n);
+                         {scratch + kExpertChunk, DType::F32}, 0, n);
+                args.dweights[i] += dot(scratch, scratch + kExpertChunk, n);
               });
   return nullptr;
 }
@@ -171,7 +171,7 @@ KernelError check(const GroupShape &shape, DType a, DType b, DType d) {
   if (KernelError error = checkProcessor())
     return error;
   if (!isFloating(a) || a != b || !isFloating(d))
-    return kTypes;
+    return kExpertTypes;
   return checkRanges(shape);
 }
 

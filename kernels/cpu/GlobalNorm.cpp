@@ -14,13 +14,13 @@
 namespace hocket::kernels {
 namespace {
 
-constexpr int64_t kChunk = 16384;
+constexpr int64_t kNormChunk = 16384;
 /// Partial sums kept in the scratch of one worker.
 constexpr int64_t kMostPartials = 1 << 18;
 static_assert(kMostPartials * sizeof(double) <= kScratchBytesPerWorker);
 
 int64_t chunksOf(const GlobalNormArguments::Tensor &tensor) {
-  return (tensor.count + kChunk - 1) / kChunk;
+  return (tensor.count + kNormChunk - 1) / kNormChunk;
 }
 
 /// Sums chunks [begin, end) of one tensor, in order.
@@ -28,8 +28,8 @@ double sumChunks(const GlobalNormArguments::Tensor &tensor,
                  const RowKernels &row, int64_t begin, int64_t end) {
   double sum = 0;
   for (int64_t chunk = begin; chunk < end; ++chunk)
-    sum += row.sumOfSquares(tensor.values, chunk * kChunk,
-                            std::min(kChunk, tensor.count - chunk * kChunk));
+    sum += row.sumOfSquares(tensor.values, chunk * kNormChunk,
+                            std::min(kNormChunk, tensor.count - chunk * kNormChunk));
   return sum;
 }
 
@@ -62,7 +62,7 @@ KernelError globalNorm(const GlobalNormArguments &args, Workers &workers) {
   for (const GlobalNormArguments::Tensor &tensor : args.tensors) {
     if (!isFloating(tensor.values.dtype))
       return "global_norm: an element type is not f32, bf16 or f16";
-    sum += tensor.count <= 4 * kChunk
+    sum += tensor.count <= 4 * kNormChunk
                ? sumChunks(tensor, rowKernelsOf(workers), 0, chunksOf(tensor))
                : sumTensor(tensor, workers);
   }

@@ -22,12 +22,6 @@ static std::string rankText(uint32_t rank) {
   return "rank " + std::to_string(rank);
 }
 
-/// Of a role.
-static std::string roleText(const Program &program, int role) {
-  return "role " + std::to_string(role) + " '" + program.roles(role).name() +
-         "'";
-}
-
 //===----------------------------------------------------------------------===//
 // Transfers
 //===----------------------------------------------------------------------===//

@@ -50,6 +50,12 @@ std::span<const DamageKind> tableDamages();
 /// An index below `size`, which is positive.
 inline size_t draw(Random &random, size_t size) { return random() % size; }
 
+/// How messages name a role.
+inline std::string roleText(const program::Program &program, int role) {
+  return "role " + std::to_string(role) + " '" + program.roles(role).name() +
+         "'";
+}
+
 /// An instruction of a role.
 struct Spot {
   int role = 0, sequence = 0, instruction = 0;

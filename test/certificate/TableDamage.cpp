@@ -21,11 +21,6 @@ static int drawRole(const Program &program, Random &random) {
   return int(draw(random, size_t(program.roles_size())));
 }
 
-static std::string roleText(const Program &program, int role) {
-  return "role " + std::to_string(role) + " '" + program.roles(role).name() +
-         "'";
-}
-
 //===----------------------------------------------------------------------===//
 // Buffers
 //===----------------------------------------------------------------------===//

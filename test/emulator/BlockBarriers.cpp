@@ -17,7 +17,6 @@ using namespace hocket::emulator;
 
 namespace {
 
-constexpr size_t mapBytes = 128;
 constexpr unsigned registersOfBlock = 64 << 10;
 /// What begun barriers hold, so that it is seen where one is written over.
 constexpr uint64_t held = 0x72656972726162;
@@ -152,7 +151,7 @@ std::string BlockBarriers::copyBox(void *to, const void *map, const int *at,
   if (reinterpret_cast<uintptr_t>(to) % tensor->alignment() != 0)
     return "copies a box to an address that is not aligned";
   const auto *mapAt = static_cast<const std::byte *>(map);
-  Copy copy = {{mapAt, mapAt + mapBytes}, {}, nullptr, barrier};
+  Copy copy = {{mapAt, mapAt + TensorMap::bytes}, {}, nullptr, barrier};
   std::copy(at, at + rank, copy.at.begin());
   copy.to = static_cast<std::byte *>(to);
   std::fill_n(copy.to, bytes, garbage);
@@ -164,7 +163,7 @@ std::string BlockBarriers::copyBox(void *to, const void *map, const int *at,
 std::string BlockBarriers::land(size_t number, Access access) {
   Copy copy = std::move(underWay[number]);
   underWay.erase(underWay.begin() + int64_t(number));
-  alignas(64) std::byte map[mapBytes];
+  alignas(64) std::byte map[TensorMap::bytes];
   std::ranges::copy(copy.map, map);
   const TensorMap &tensor = *TensorMap::at(map);
   bool allowed = true;

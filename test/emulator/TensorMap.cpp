@@ -14,7 +14,7 @@ using namespace hocket::emulator;
 
 namespace {
 
-constexpr size_t mapBytes = 128, mapAlignment = 64;
+constexpr size_t mapAlignment = 64;
 constexpr unsigned swizzle128 = 3;
 
 /// Bytes of an element by CUtensorMapDataType; without packed types.
@@ -72,10 +72,10 @@ std::string check(const TensorMapRequest &r, const void *map) {
 } // namespace
 
 std::string TensorMap::encode(const TensorMapRequest &r, void *map) {
-  static_assert(sizeof(TensorMap) <= mapBytes);
+  static_assert(sizeof(TensorMap) <= TensorMap::bytes);
   if (std::string error = check(r, map); !error.empty())
     return error;
-  std::memset(map, 0, mapBytes);
+  std::memset(map, 0, TensorMap::bytes);
   auto *made = new (map) TensorMap();
   made->known = mark;
   made->dimensions = uint8_t(r.rank);

@@ -34,8 +34,9 @@ struct TensorMapRequest {
 class TensorMap {
 public:
   static constexpr unsigned mostDimensions = 5;
+  static constexpr size_t bytes = 128; ///< of a CUtensorMap
 
-  /// Writes the 128 bytes at `map`. Empty, or which rule of the documentation
+  /// Writes the `bytes` at `map`. Empty, or which rule of the documentation
   /// of cuTensorMapEncodeTiled() is broken.
   static std::string encode(const TensorMapRequest &request, void *map);
 

@@ -31,19 +31,19 @@ const ModelRow wide = {"Wide",
                        "activation: GELU_TANH bias: false "
                        "tied_embeddings: false position: ROTARY "};
 
-struct Case {
+struct ShardingsCase {
   const char *name;
   const ModelRow *model;
   const char *mesh;
   int64_t microbatches;
 };
 
-std::ostream &operator<<(std::ostream &out, const Case &choice) {
+std::ostream &operator<<(std::ostream &out, const ShardingsCase &choice) {
   return out << choice.name;
 }
 
 class ChosenShardings : public TrainedPlans,
-                        public testing::WithParamInterface<Case> {
+                        public testing::WithParamInterface<ShardingsCase> {
 protected:
   PlanRow row() const {
     return {GetParam().name, GetParam().mesh, GetParam().microbatches};
@@ -108,7 +108,7 @@ TEST_P(ChosenShardings, AnyTrainAsOneRank) {
   }
 }
 
-const Case cases[] = {
+const ShardingsCase shardingsCases[] = {
     {"GptDp2", &gpt, "dp=2", 3},
     {"GptTp2", &gpt, "tp=2", 2},
     {"GptDp2Tp2", &gpt, "dp=2,tp=2", 3},
@@ -122,8 +122,8 @@ const Case cases[] = {
     {"WideDp2Tp2", &wide, "dp=2,tp=2", 6},
 };
 
-INSTANTIATE_TEST_SUITE_P(Plans, ChosenShardings, testing::ValuesIn(cases),
-                         [](const testing::TestParamInfo<Case> &info) {
+INSTANTIATE_TEST_SUITE_P(Plans, ChosenShardings, testing::ValuesIn(shardingsCases),
+                         [](const testing::TestParamInfo<ShardingsCase> &info) {
                            return std::string(info.param.name);
                          });
 

@@ -29,18 +29,18 @@ struct Band {
   double loss = 1e-5, norm = 1e-5, moved = 1e-4;
 };
 
-struct Case {
+struct EquivalenceCase {
   const char *name;
   const char *model, *training; ///< Fields of the two messages.
   Band band = {};
   std::vector<std::string> overrides = {}; ///< As of `--set`.
 };
 
-std::ostream &operator<<(std::ostream &out, const Case &choice) {
+std::ostream &operator<<(std::ostream &out, const EquivalenceCase &choice) {
   return out << choice.name;
 }
 
-std::string specOf(const Case &choice) {
+std::string specOf(const EquivalenceCase &choice) {
   std::string text = "name: \"tiny\"\nmodel { layers: 2 hidden: 32 heads: 4 "
                      "vocab_size: 29 initializer { stddev: 0.2 } ";
   text += choice.model;
@@ -61,7 +61,7 @@ std::string specOf(const Case &choice) {
 const Band bf16 = {1e-2, 2e-2, 0.1};
 const Band fp16 = {1e-3, 3e-3, 2e-2};
 
-const Case cases[] = {
+const EquivalenceCase cases[] = {
     {"gpt2", "", ADAMW},
     {"dropout", "dropout { attention: 0.2 residual: 0.3 embedding: 0.1 }",
      ADAMW},
@@ -235,12 +235,12 @@ struct Feed {
   }
 };
 
-class Equivalence : public testing::TestWithParam<Case> {};
+class Equivalence : public testing::TestWithParam<EquivalenceCase> {};
 
 } // namespace
 
 TEST_P(Equivalence, TrainsAsTheReference) {
-  const Case &choice = GetParam();
+  const EquivalenceCase &choice = GetParam();
   std::string spec = specOf(choice);
   CompileChoice how{choice.overrides};
   program::Program program = compileProgram(spec, how);
@@ -267,6 +267,6 @@ TEST_P(Equivalence, TrainsAsTheReference) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Families, Equivalence, testing::ValuesIn(cases),
-                         [](const testing::TestParamInfo<Case> &info) {
+                         [](const testing::TestParamInfo<EquivalenceCase> &info) {
                            return std::string(info.param.name);
                          });

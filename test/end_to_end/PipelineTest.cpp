@@ -39,7 +39,7 @@ const char *const training =
     "interval: 5 batches: 2 } learning_rate { peak: 0.02 warmup_steps: 3 } ";
 
 /// What a run reports and leaves.
-struct Outcome {
+struct PipelineOutcome {
   std::vector<double> losses, norms;
   std::map<std::string, std::vector<float>> saved;
 };
@@ -56,8 +56,8 @@ std::ostream &operator<<(std::ostream &out, const Plan &plan) {
 class Pipeline : public TrainingFolder,
                  public testing::WithParamInterface<Plan> {
 protected:
-  Outcome train(const std::string &spec, const CompileChoice &choice) {
-    Outcome outcome;
+  PipelineOutcome train(const std::string &spec, const CompileChoice &choice) {
+    PipelineOutcome outcome;
     auto program =
         std::make_shared<const program::Program>(compileProgram(spec, choice));
     TrainingOptions options;
@@ -81,7 +81,7 @@ protected:
       numbers.push_back(std::strtod(log.c_str() + at + field.size(), nullptr));
   }
 
-  static void read(const TrainingOptions &options, Outcome &outcome) {
+  static void read(const TrainingOptions &options, PipelineOutcome &outcome) {
     std::string log = *readFile(options.logFile, 1 << 20);
     readNumbers(log, "loss", outcome.losses);
     readNumbers(log, "valid_loss", outcome.losses);
@@ -103,14 +103,14 @@ protected:
   }
 };
 
-void expectNear(const std::vector<double> &a, const std::vector<double> &b) {
+void expectAllNear(const std::vector<double> &a, const std::vector<double> &b) {
   ASSERT_EQ(a.size(), b.size());
   ASSERT_GE(b.size(), 10u);
   for (size_t i = 0; i < b.size(); ++i)
     EXPECT_NEAR(a[i], b[i], 1e-5 * b[i]) << "step " << i;
 }
 
-void expectSaved(const Outcome &a, const Outcome &b) {
+void expectSaved(const PipelineOutcome &a, const PipelineOutcome &b) {
   ASSERT_EQ(a.saved.size(), b.saved.size());
   for (const auto &[name, values] : b.saved) {
     auto found = a.saved.find(name);
@@ -133,13 +133,13 @@ TEST_P(Pipeline, TrainsTheModelOfOneRank) {
     SCOPED_TRACE(variant);
     std::string spec = std::string(model) + variant + training + "}\n";
     // Once for all plans.
-    static std::map<std::string, Outcome> whole;
+    static std::map<std::string, PipelineOutcome> whole;
     if (!whole.count(spec))
       whole[spec] = train(spec, {});
-    const Outcome &one = whole[spec];
-    Outcome many = train(spec, {GetParam().overrides});
-    expectNear(many.losses, one.losses);
-    expectNear(many.norms, one.norms);
+    const PipelineOutcome &one = whole[spec];
+    PipelineOutcome many = train(spec, {GetParam().overrides});
+    expectAllNear(many.losses, one.losses);
+    expectAllNear(many.norms, one.norms);
     expectSaved(many, one);
   }
 }

@@ -41,26 +41,26 @@ std::vector<data::Batch> batchesOf(uint64_t step) {
 }
 
 /// What three steps report and leave.
-struct Outcome {
+struct PlanOutcome {
   std::vector<StepNumbers> steps;
   ModelState state;
 };
 
-Outcome train(CompiledModel &model, uint64_t steps = 3) {
-  Outcome outcome;
+PlanOutcome train(CompiledModel &model, uint64_t steps = 3) {
+  PlanOutcome outcome;
   for (uint64_t step = 0; step < steps; ++step)
     outcome.steps.push_back(model.run(step, 0.02, batchesOf(step)));
   outcome.state = model.state();
   return outcome;
 }
 
-Outcome train(const std::string &spec, const CompileChoice &choice = {}) {
+PlanOutcome train(const std::string &spec, const CompileChoice &choice = {}) {
   CompiledModel model(compileProgram(spec, choice));
-  return model.valid ? train(model) : Outcome();
+  return model.valid ? train(model) : PlanOutcome();
 }
 
 /// Equal but for the rounding of `band`, relative; 0: every bit.
-void expectEqual(const Outcome &a, const Outcome &b, double band) {
+void expectEqual(const PlanOutcome &a, const PlanOutcome &b, double band) {
   ASSERT_EQ(a.steps.size(), b.steps.size());
   ASSERT_FALSE(a.steps.empty());
   for (size_t i = 0; i < a.steps.size(); ++i) {
@@ -96,7 +96,7 @@ TEST(Recompute, OfWholeLayersGivesTheSameBits) {
 /// store it, so the bits are others.
 TEST(Recompute, OfModulesChangesRoundingOnly) {
   std::string spec = specOf(llamaLike, "");
-  Outcome all = train(spec);
+  PlanOutcome all = train(spec);
   CompileChoice choice{{"plan.recompute=SELECTIVE"}};
   expectEqual(train(spec, choice), all, 1e-5);
   for (const char *modules : {"CORE_ATTN", "LAYERNORM", "MLP", "ACTIVATION"}) {

@@ -28,7 +28,7 @@ using namespace hocket::test;
 
 namespace {
 
-const char *const llamaLike =
+const char *const smallLlama =
     "model { layers: 4 hidden: 32 heads: 4 kv_heads: 2 ffn: 64 vocab_size: 61 "
     "max_positions: 16 norm: RMS_NORM activation: SWIGLU position: ROTARY "
     "bias: false } ";
@@ -168,17 +168,17 @@ TEST_P(AutoRecompute, SavesEverythingWhereThatFits) {
 INSTANTIATE_TEST_SUITE_P(
     All, AutoRecompute,
     testing::Values(
-        AutoCase{"One", llamaLike, 4, ""},
-        AutoCase{"Tp2Sequence", llamaLike, 4,
+        AutoCase{"One", smallLlama, 4, ""},
+        AutoCase{"Tp2Sequence", smallLlama, 4,
                  "tensor_parallel=2 sequence_parallel=true"},
-        AutoCase{"Dp2Zero3", llamaLike, 2, "data_parallel=2 zero_stage=3"},
-        AutoCase{"Pp4", llamaLike, 2, "pipeline_parallel=4"},
-        AutoCase{"Pp2Interleaved", llamaLike, 2,
+        AutoCase{"Dp2Zero3", smallLlama, 2, "data_parallel=2 zero_stage=3"},
+        AutoCase{"Pp4", smallLlama, 2, "pipeline_parallel=4"},
+        AutoCase{"Pp2Interleaved", smallLlama, 2,
                  "pipeline_parallel=2 virtual_stages=2"},
-        AutoCase{"Pp2ZbH1Tp2", llamaLike, 2,
+        AutoCase{"Pp2ZbH1Tp2", smallLlama, 2,
                  "pipeline_parallel=2 tensor_parallel=2 schedule=zb-h1 "
                  "layers_per_stage=3,1"},
-        AutoCase{"Pp2ZbV", llamaLike, 2,
+        AutoCase{"Pp2ZbV", smallLlama, 2,
                  "pipeline_parallel=2 virtual_stages=2 schedule=zb-v"},
         AutoCase{"ExpertsPp2", expertsLike, 2, "pipeline_parallel=2"},
         AutoCase{"ExpertsEp2Tp2", expertsLike, 2,

@@ -48,14 +48,22 @@ def flags(command):
     return tuple(word for word in options if not re.fullmatch(r"-O\w?", word))
 
 
+def united(path):
+    """The sources that CMake compiles as one (UNITY_BUILD), or the path alone."""
+    if path.parent.name != "Unity":
+        return [path]
+    return [pathlib.Path(name).resolve() for name in INCLUDE.findall(path.read_text())]
+
+
 def sources(context):
     """Every source of the tree with its flags."""
     text = (context.build / "compile_commands.json").read_text()
     for entry in json.loads(text):
-        path = (pathlib.Path(entry["directory"]) / entry["file"]).resolve()
-        inside = path.is_relative_to(context.root)
-        if inside and not path.is_relative_to(context.build):
-            yield path, flags(entry["command"])
+        file = (pathlib.Path(entry["directory"]) / entry["file"]).resolve()
+        for path in united(file):
+            inside = path.is_relative_to(context.root)
+            if inside and not path.is_relative_to(context.build):
+                yield path, flags(entry["command"])
 
 
 def pairs(options):

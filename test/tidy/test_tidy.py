@@ -118,6 +118,19 @@ class BatchesTest(unittest.TestCase):
         passed = {path.stem for path in marks if marks[path].exists()}
         self.assertEqual(passed, {"first", "second", "fourth"})
 
+    def test_sources_that_are_compiled_as_one_are_checked_each(self):
+        root, build = self.context.root, self.context.build
+        unity = build / "test/CMakeFiles/x.dir/Unity/unity_0_cxx.cxx"
+        unity.parent.mkdir(parents=True)
+        names = [root / "first.cpp", root / "third.cpp"]
+        unity.write_text("".join(f'#include "{name}"\n' for name in names))
+        entry = {"directory": str(build), "file": str(unity)}
+        entry["command"] = f"/usr/bin/clang++-19 -Dboth -o x -c {unity}"
+        (build / "compile_commands.json").write_text(json.dumps([entry]))
+        self.assertEqual(
+            dict(tidy.sources(self.context)), dict.fromkeys(names, ("-Dboth",))
+        )
+
     def test_a_name_stands_once_in_a_batch(self):
         second = self.context.root / "second.cpp"
         second.write_text(second.read_text().lstrip())

@@ -32,7 +32,7 @@ struct CalibrateArguments {
   std::string output;
 };
 
-constexpr const char *details =
+constexpr const char *calibrateDetails =
     R"(Measures a device of this machine: GEMMs by shapes, kernels that move data,
 attention, launches, steps of small programs (of a processor) and, of several
 ranks, gathers. What comes of it is a
@@ -117,7 +117,7 @@ void hocket::registerCalibrate(CLI::App &app, Status &result,
   arguments->options.compile = std::move(compile);
   CLI::App *command = addCommand(
       app, "calibrate", "Measure this machine as a system to plan for");
-  command->footer(details);
+  command->footer(calibrateDetails);
   command->add_option("--device", arguments->options.driver, "cpu or cuda")
       ->type_name("NAME")
       ->capture_default_str();

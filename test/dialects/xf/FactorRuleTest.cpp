@@ -13,11 +13,11 @@ using namespace hocket::xf;
 
 namespace {
 /// One op, and its rule in the form of toString(FactorRule).
-struct Case {
+struct RuleCase {
   const char *operands, *op, *rule;
 };
 
-class FactorRuleTest : public testing::TestWithParam<Case> {
+class FactorRuleTest : public testing::TestWithParam<RuleCase> {
 protected:
   ReferenceContext reference;
 };
@@ -44,7 +44,7 @@ static void checkSizes(Operation *op, const FactorRule &rule) {
 }
 
 TEST_P(FactorRuleTest, IsAsStated) {
-  const Case &c = GetParam();
+  const RuleCase &c = GetParam();
   std::string text =
       std::string("func.func @f(") + c.operands + ") {\n\"" +
       std::string(c.op).insert(std::string(c.op).find('('), "\"") +
@@ -58,7 +58,7 @@ TEST_P(FactorRuleTest, IsAsStated) {
   checkSizes(op, rule);
 }
 
-static const Case cases[] = {
+static const RuleCase ruleCases[] = {
     {"%x: tensor<2x3x4xf32>, %w: tensor<5x4xf32>, %b: tensor<5xf32>",
      "xf.linear(%x, %w, %b) {operandSegmentSizes = array<i32: 1, 1, 1, 0>} : "
      "(tensor<2x3x4xf32>, tensor<5x4xf32>, tensor<5xf32>) -> "
@@ -201,4 +201,4 @@ static const Case cases[] = {
      "whole, d=7, e=4, f=2 whole}"},
 };
 
-INSTANTIATE_TEST_SUITE_P(Ops, FactorRuleTest, testing::ValuesIn(cases));
+INSTANTIATE_TEST_SUITE_P(Ops, FactorRuleTest, testing::ValuesIn(ruleCases));

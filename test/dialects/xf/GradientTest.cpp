@@ -23,18 +23,18 @@ using namespace hocket::xf;
 namespace {
 /// One op with its attributes, in a function of its operands. Integers are ids
 /// below 5; with `ignored`, some are -1.
-struct Case {
+struct GradientCase {
   const char *name;
   const char *operands; ///< "%a: type, %b: type"
   const char *op;       ///< "xf.op %a, %b {...} : (...) -> ..."
   bool ignored = false;
 };
 
-std::ostream &operator<<(std::ostream &os, const Case &c) {
+std::ostream &operator<<(std::ostream &os, const GradientCase &c) {
   return os << c.name;
 }
 
-class GradientTest : public testing::TestWithParam<Case> {
+class GradientTest : public testing::TestWithParam<GradientCase> {
 protected:
   void SetUp() override;
 
@@ -55,7 +55,7 @@ protected:
 } // namespace
 
 void GradientTest::SetUp() {
-  const Case &c = GetParam();
+  const GradientCase &c = GetParam();
   std::string text =
       std::string("func.func @f(") + c.operands + ") {\n%r" +
       (std::string(c.op).find(") -> (") == std::string::npos ? "" : ":2") +
@@ -151,7 +151,7 @@ TEST_P(GradientTest, EqualsFiniteDifferences) {
   EXPECT_GT(compared, 0);
 }
 
-static const Case cases[] = {
+static const GradientCase gradientCases[] = {
     {"embedding", "%i: tensor<2x3xi32>, %t: tensor<5x4xf64>",
      "xf.embedding %i, %t : (tensor<2x3xi32>, tensor<5x4xf64>) -> "
      "tensor<2x3x4xf64>"},
@@ -315,7 +315,7 @@ static const Case cases[] = {
      "tensor<2x5x4xf64>, tensor<2x2x2xi32>) -> tensor<2x7x5xf64>"},
 };
 
-INSTANTIATE_TEST_SUITE_P(EveryOp, GradientTest, testing::ValuesIn(cases),
-                         [](const testing::TestParamInfo<Case> &info) {
+INSTANTIATE_TEST_SUITE_P(EveryOp, GradientTest, testing::ValuesIn(gradientCases),
+                         [](const testing::TestParamInfo<GradientCase> &info) {
                            return std::string(info.param.name);
                          });

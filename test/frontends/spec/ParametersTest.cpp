@@ -18,7 +18,7 @@ using namespace hocket::spec;
 
 namespace {
 
-Spec load(const std::string &more, std::vector<std::string> overrides = {}) {
+Spec loadModel(const std::string &more, std::vector<std::string> overrides = {}) {
   StatusOr<LoadedSpec> loaded =
       parseSpec("model { layers: 2 hidden: 8 heads: 4 ffn: 12 vocab_size: 5 "
                 "max_positions: 3 " +
@@ -52,7 +52,7 @@ std::string describe(const std::vector<Parameter> &list) {
 }
 
 TEST(Parameters, GptStyle) {
-  Spec spec = load("vocab_padding: 4 initializer { stddev: 0.5 depth_scaled: "
+  Spec spec = loadModel("vocab_padding: 4 initializer { stddev: 0.5 depth_scaled: "
                    "true }");
   EXPECT_EQ(describe(inputParameters(spec)),
             "embedding.weight 8x8x 0.5 decay\n"
@@ -79,7 +79,7 @@ TEST(Parameters, GptStyle) {
 }
 
 TEST(Parameters, LlamaStyle) {
-  Spec spec = load("kv_heads: 2 head_dim: 4 norm: RMS_NORM bias: false "
+  Spec spec = loadModel("kv_heads: 2 head_dim: 4 norm: RMS_NORM bias: false "
                    "activation: SWIGLU position: ROTARY qk_norm: true "
                    "tied_embeddings: false",
                    {"training.optimizer.decay_norms_and_biases=true"});

@@ -17,7 +17,7 @@ using ::testing::HasSubstr;
 
 namespace {
 
-ScheduleProblem problemOf(const PipelineShape &shape) {
+ScheduleProblem splitProblemOf(const PipelineShape &shape) {
   ScheduleProblem problem = uniformProblem(shape);
   problem.splitWeight = true;
   return problem;
@@ -33,7 +33,7 @@ TEST(ResidualSlots, AreWhatIsLiveAtOnce) {
       {"dualpipe-v", {3, 2, 8, Placement::VShaped}},
   };
   for (const auto &[name, shape] : cases) {
-    ScheduleProblem problem = problemOf(shape);
+    ScheduleProblem problem = splitProblemOf(shape);
     Schedule schedule = *generateSchedule(name, problem);
     Timeline timeline = *simulateSchedule(problem, schedule);
     SlotPlan plan =

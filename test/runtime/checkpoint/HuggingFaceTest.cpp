@@ -15,9 +15,6 @@ using namespace hocket;
 using namespace hocket::checkpoint;
 using namespace hocket::test;
 
-static const std::string goldenFolder =
-    HOCKET_SOURCE_DIR "/test/runtime/checkpoint/golden/";
-
 /// The models of golden/generate.py.
 static ModelDims dimsOf(const std::string &family) {
   ModelDims dims;

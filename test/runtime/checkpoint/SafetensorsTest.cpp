@@ -17,9 +17,6 @@ using namespace hocket;
 using namespace hocket::checkpoint;
 using namespace hocket::test;
 
-static const std::string goldenFolder =
-    HOCKET_SOURCE_DIR "/test/runtime/checkpoint/golden/";
-
 //===----------------------------------------------------------------------===//
 // Against the safetensors package
 //===----------------------------------------------------------------------===//

@@ -9,7 +9,12 @@
 
 #include "runtime/checkpoint/Safetensors.h"
 
+#include <string>
+
 namespace hocket::test {
+
+inline const std::string goldenFolder =
+    HOCKET_SOURCE_DIR "/test/runtime/checkpoint/golden/";
 
 /// Gives the bytes of a tensor of `file`, which are read now.
 inline checkpoint::ByteProducer bytesOf(const checkpoint::SafetensorsFile &file,

@@ -139,7 +139,7 @@ std::unique_ptr<Device> openAsSet() {
   return *std::move(device);
 }
 
-std::unique_ptr<Device> open() {
+std::unique_ptr<Device> openEmulated() {
   test::useEmulatedGpus();
   return openAsSet();
 }
@@ -183,7 +183,7 @@ TEST(CudaGemms, AreThoseOfTheReference) {
       {bf16, bf16, false, true, true, false, false, Epilogue::GeluTanh, true},
       {f16, f32, false, false, false, true, false, Epilogue::GeluTanh, true, 2},
   };
-  auto device = open();
+  auto device = openEmulated();
   for (size_t i = 0; i < std::size(cases); ++i) {
     SCOPED_TRACE("case " + std::to_string(i));
     expectReference(*device, callOf(cases[i]));
@@ -213,7 +213,7 @@ TEST(CudaGemms, OfABackwardPassAreThoseOfTheReference) {
        .biasGradient = true},
       {.in = f32, .out = f32, .biasGradient = true},
   };
-  auto device = open();
+  auto device = openEmulated();
   for (size_t i = 0; i < std::size(cases); ++i) {
     SCOPED_TRACE("case " + std::to_string(i));
     GemmCall call = callOf(cases[i]);
@@ -225,7 +225,7 @@ TEST(CudaGemms, OfABackwardPassAreThoseOfTheReference) {
 
 TEST(CudaGemms, HaveAnAlgorithmForEachAlignmentOfBiasAndKeptInput) {
   Case c{bf16, bf16, false, true, true, false, false, Epilogue::GeluTanh, true};
-  auto device = open();
+  auto device = openEmulated();
   for (auto [bias, kept] : {std::pair(0, 0), {2, 0}, {0, 16}, {64, 64}}) {
     GemmCall call = callOf(c);
     call.bias.range.offset += unsigned(bias);
@@ -257,7 +257,7 @@ TEST(CudaGemms, OfEightBitOperandsAreThoseOfTheReference) {
       {.in = e4m3, .out = f32, .residual = true, .inB = e4m3, .scaleA = true},
       {.in = e4m3, .out = bf16, .bias = true, .residual = true, .inB = e4m3},
   };
-  auto device = open();
+  auto device = openEmulated();
   for (size_t i = 0; i < std::size(cases); ++i) {
     SCOPED_TRACE("case " + std::to_string(i));
     GemmCall call = callOf(cases[i], multiples);
@@ -270,7 +270,7 @@ TEST(CudaGemms, OfEightBitOperandsAreThoseOfTheReference) {
 }
 
 TEST(CudaGemms, RefusesWhatTheLibraryDoesNot) {
-  auto device = open();
+  auto device = openEmulated();
   struct {
     Case c;
     const char *text;
@@ -301,7 +301,7 @@ TEST(CudaGemms, RefusesWhatTheLibraryDoesNot) {
 }
 
 TEST(CudaGemms, RefusesEightBitOperandsThatTheLibraryDoesNot) {
-  auto device = open();
+  auto device = openEmulated();
   auto expectRefused = [&](const GemmCall &call, const std::string &text) {
     Status status = device->gemm(0, call);
     EXPECT_EQ(status.code(), StatusCode::InvalidArgument);

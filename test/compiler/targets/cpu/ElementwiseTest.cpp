@@ -18,8 +18,6 @@
 namespace hocket::test {
 namespace {
 
-constexpr int64_t columnCounts[] = {1, 7, 16, 63, 64, 257, 1000};
-
 TEST(Elementwise, ChainsOfEveryWidth) {
   for (int64_t cols : columnCounts)
     for (const char *element : {"f32", "bf16", "f16"}) {

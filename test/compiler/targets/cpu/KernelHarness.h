@@ -26,6 +26,9 @@
 
 namespace hocket::test {
 
+/// Columns of tensors that vectors divide and do not.
+inline constexpr int64_t columnCounts[] = {1, 7, 16, 63, 64, 257, 1000};
+
 /// An operand or result: its access, with `tiled:3` for a tile of three rows,
 /// and its element type ("f32", "bf16", "f16", "f8E4M3FN", "f8E5M2").
 struct BufferText {

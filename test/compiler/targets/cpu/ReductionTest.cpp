@@ -14,8 +14,6 @@
 namespace hocket::test {
 namespace {
 
-constexpr int64_t columnCounts[] = {1, 7, 16, 63, 64, 257, 1000};
-
 std::string number(double value) { return std::to_string(value) + " : f32\n"; }
 
 /// LayerNorm with its statistics as results. Operands: x, weight, bias.
