@@ -1,5 +1,5 @@
 # A thin front to CMake and to the scripts that the targets name.
-#   make demo | test | lint | build | bench | docs | format
+#   make demo | test | lint | build | bench | fuzz | docs | format
 #        [PRESET=release|dev|asan]
 
 PRESET ?= release
@@ -13,7 +13,7 @@ ifeq ($(BUILD),)
 $(error PRESET is '$(PRESET)'; expected release, dev or asan)
 endif
 
-.PHONY: help packages configure build test lint demo bench docs format
+.PHONY: help packages configure build test lint demo bench fuzz docs format
 .DEFAULT_GOAL := help
 
 help:
@@ -22,6 +22,7 @@ help:
 	@echo 'make lint    check every source with clang-tidy'
 	@echo 'make build   build the programs into $(BUILD)'
 	@echo 'make bench   measure speed and memory against PyTorch'
+	@echo 'make fuzz    damage files for every parser, SECONDS=60 each, ONLY=name'
 	@echo 'make docs    write docs/generated from TableGen'
 	@echo 'make format  format the sources'
 	@echo 'PRESET=release (the default), dev or asan chooses how it is built'
@@ -50,6 +51,12 @@ demo: configure
 bench: configure
 	@cmake --build $(BUILD) -j $(JOBS) --target all benchmarks
 	@python3 test/benchmarks/run_benchmarks.py --build $(BUILD)
+
+fuzz: build
+	@test -f build-fuzz/build.ninja || cmake --preset fuzz
+	@cmake --build build-fuzz -j $(JOBS) --target fuzzer
+	@python3 test/fuzz/fuzz.py --build build-fuzz --hocket $(BUILD)/bin/hocket \
+	  --seconds $(or $(SECONDS),60) $(addprefix --only ,$(ONLY))
 
 docs: packages
 	@python3 docs/generate.py

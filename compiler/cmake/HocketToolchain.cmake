@@ -22,6 +22,11 @@ if(HOCKET_SANITIZE)
   add_link_options(-fsanitize=address,undefined)
 endif()
 
+option(HOCKET_FUZZ "Build the program that damages files for every parser" OFF)
+if(HOCKET_FUZZ)
+  add_compile_options(-fsanitize=fuzzer-no-link)
+endif()
+
 # A version request is refused by Debian's package, so none is made; the
 # dialects are written against 19.1.
 find_package(MLIR REQUIRED CONFIG HINTS /usr/lib/llvm-19/lib/cmake/mlir)

@@ -1,0 +1,124 @@
+//===- RuntimeTargets.cpp - Executables, weights, data, vocabularies ------===//
+//
+// Part of Hocket, under the Apache License v2.0.
+//
+//===----------------------------------------------------------------------===//
+
+#include "runtime/base/Sha256.h"
+#include "runtime/checkpoint/Checkpoint.h"
+#include "runtime/checkpoint/HuggingFace.h"
+#include "runtime/checkpoint/Safetensors.h"
+#include "runtime/data/IndexedDataset.h"
+#include "runtime/program/ProgramCheck.h"
+#include "runtime/program/ProgramFile.h"
+#include "runtime/tokenizer/Tokenizer.h"
+#include "test/fuzz/Target.h"
+
+#include <filesystem>
+
+using namespace hocket;
+using fuzz::asFile;
+using fuzz::require;
+
+static std::string parentOf(const std::string &path) {
+  return std::filesystem::path(path).parent_path().string();
+}
+
+/// The bytes are what follows the header, which is made to fit: damage that
+/// the digest finds is found at once.
+static void readPayload(std::string_view payload) {
+  static const std::string empty = *serializeProgram(program::Program());
+  std::string file = empty.substr(0, 8);
+  for (int i = 0; i < 8; ++i)
+    file += char(uint64_t(payload.size()) >> (8 * i));
+  Sha256::Digest digest = Sha256::of(payload);
+  file.append(reinterpret_cast<const char *>(digest.data()), digest.size());
+  file += payload;
+  StatusOr<program::Program> program = parseProgram(file, "fuzz.hkx");
+  if (program.ok())
+    (void)checkProgram(*program);
+}
+
+static void readSafetensors(std::string_view bytes) {
+  StatusOr<checkpoint::SafetensorsFile> file =
+      checkpoint::SafetensorsFile::open(asFile("fuzz.safetensors", bytes));
+  if (!file.ok())
+    return;
+  for (const checkpoint::TensorInfo &tensor : file->tensors())
+    require(file->read(tensor).ok(), "a tensor of a sound file can be read");
+}
+
+/// Version 1 of a manifest has no digest; the files that it names are beside.
+static void readManifest(std::string_view bytes) {
+  std::string path = asFile("manifest.json", bytes);
+  StatusOr<checkpoint::Checkpoint> opened =
+      checkpoint::Checkpoint::open(parentOf(path));
+  if (opened.ok())
+    (void)opened->tensors();
+}
+
+static void readTokenFile(std::string_view bytes) {
+  static const std::string tokens(4096, '\1');
+  asFile("fuzz.bin", tokens);
+  std::string path = asFile("fuzz.idx", bytes);
+  StatusOr<data::IndexedDataset> dataset =
+      data::IndexedDataset::open(path.substr(0, path.size() - 4));
+  if (!dataset.ok())
+    return;
+  for (uint64_t i = 0; i < std::min<uint64_t>(dataset->sequences(), 64); ++i)
+    (void)dataset->byteOffset(i);
+}
+
+/// What a tokenizer gives must be tokens of its vocabulary, and text that it
+/// can say again without harm.
+static void readTokenizer(const std::string &path) {
+  auto opened = tokenizer::openTokenizer(path);
+  if (!opened.ok())
+    return;
+  const tokenizer::Tokenizer &read = **opened;
+  std::vector<int32_t> tokens;
+  for (const char *text : {"", "Hello, world's  \n end",
+                           "\xc3\xa9\xe4\xb8\xad"
+                           "\xf0\x9f\x98\x80",
+                           "<|endoftext|>[UNK]</s>"}) {
+    read.encode(text, tokens);
+    read.encodePrompt(text, tokens);
+    require(read.splitPoint(text) <= std::string_view(text).size(),
+            "a text is cut within it");
+  }
+  for (int32_t token : tokens)
+    require(token >= 0 && uint64_t(token) < read.vocabularySize(),
+            "a token is one of the vocabulary");
+  (void)read.decode(tokens);
+  (void)read.decode(std::vector<int32_t>{-1, INT32_MAX, 0});
+}
+
+static fuzz::Target tokenizerNamed(const char *name) {
+  return [name](std::string_view bytes) { readTokenizer(asFile(name, bytes)); };
+}
+
+/// vocab.json up to a zero byte, merges.txt behind it.
+static void readMerges(std::string_view bytes) {
+  size_t end = std::min(bytes.find('\0'), bytes.size());
+  std::string path = asFile("vocab.json", bytes.substr(0, end));
+  asFile("merges.txt", bytes.substr(std::min(end + 1, bytes.size())));
+  readTokenizer(path);
+}
+
+void fuzz::addRuntimeTargets(std::map<std::string, Target> &targets) {
+  targets["hkx"] = readPayload;
+  targets["hkx-file"] = [](std::string_view bytes) {
+    (void)parseProgram(bytes, "fuzz.hkx");
+  };
+  targets["safetensors"] = readSafetensors;
+  targets["safetensors-index"] = [](std::string_view bytes) {
+    std::string path = asFile("model.safetensors.index.json", bytes);
+    (void)checkpoint::HuggingFaceFolder::open(parentOf(path));
+  };
+  targets["manifest"] = readManifest;
+  targets["idx"] = readTokenFile;
+  targets["tokenizer-json"] = tokenizerNamed("tokenizer.json");
+  targets["sentencepiece"] = tokenizerNamed("tokenizer.model");
+  targets["wordpiece"] = tokenizerNamed("vocab.txt");
+  targets["merges"] = readMerges;
+}

@@ -1,0 +1,148 @@
+# Part of Hocket, under the Apache License v2.0.
+"""Sound files for each target of Target.h, from the tree and from `hocket`."""
+
+import json
+import pathlib
+import re
+import subprocess
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+PLANNING = ROOT / "test/planning"
+WORDS = ROOT / "test/runtime/tokenizer/golden"
+WEIGHTS = ROOT / "test/runtime/checkpoint/golden"
+HKX_HEADER = 48  # bytes; the target makes its own
+CONFIG = {
+    "model_type": "llama",
+    "architectures": ["LlamaForCausalLM"],
+    "hidden_size": 64,
+    "intermediate_size": 128,
+    "num_hidden_layers": 2,
+    "num_attention_heads": 4,
+    "num_key_value_heads": 2,
+    "max_position_embeddings": 64,
+    "vocab_size": 257,
+    "rms_norm_eps": 1e-5,
+    "rope_theta": 10000.0,
+    "hidden_act": "silu",
+    "tie_word_embeddings": False,
+}
+SHARDINGS = """shardings
+version 1
+mesh dp=2 tp=2
+split layers.*.up [dp,tp] # of all layers
+split down [-,-]
+split forward/linear [dp,-,tp] [-,tp] -> [dp,-,-]
+"""
+PLANS = ("pp=2,dp=4,tp=2,mbs=1,schedule=interleaved-1f1b,vpp=2,recompute=selective",
+         "cp=2,ep=4,zero=2")  # fmt: skip
+
+
+def in_tree(*patterns):
+    return sorted(path for pattern in patterns for path in ROOT.glob(pattern))
+
+
+class Seeds:
+    """Writes the files of each target into folders of `folder`."""
+
+    def __init__(self, hocket, folder):
+        self.hocket, self.folder = hocket, pathlib.Path(folder)
+        self.beside = {}  # target: the folder of files that its input refers to
+
+    def must(self, *arguments):
+        command = [self.hocket, *map(str, arguments)]
+        done = subprocess.run(command, capture_output=True, text=True, check=False)
+        if done.returncode:
+            raise AssertionError(f"{command}: {done.stderr}")
+        return done.stdout
+
+    def add(self, target, contents):
+        """`contents`: paths, texts or bytes."""
+        folder = self.folder / "seeds" / target
+        folder.mkdir(parents=True)
+        for number, content in enumerate(contents):
+            if isinstance(content, pathlib.Path):
+                content = content.read_bytes()
+            elif isinstance(content, str):
+                content = content.encode()
+            (folder / str(number)).write_bytes(content)
+
+    def write(self):
+        self.texts()
+        self.tokenizers()
+        self.programs()
+        self.weights()
+        return {path.name: sorted(path.iterdir())
+                for path in sorted((self.folder / "seeds").iterdir())}  # fmt: skip
+
+    def texts(self):
+        self.add("spec", in_tree("examples/*/*.textproto", "test/numerics/models/*"))
+        self.add("config", [json.dumps(CONFIG, indent=1)])
+        self.add("schedule", in_tree("test/planning/schedules/*.schedule"))
+        self.add("schedule-problem", in_tree("test/planning/schedules/*.problem"))
+        self.add("recompute-problem", in_tree("test/planning/recompute/*.recompute"))
+        self.add("stage-balance", in_tree("test/planning/balance/*.balance"))
+        self.add("plan-problem", in_tree("test/planning/plans/*.problem"))
+        self.add("plan", PLANS)
+        self.add("memory-table", in_tree("test/planning/memory/*.csv"))
+        self.add("shardings", [SHARDINGS])
+        self.add("cluster", in_tree("runtime/cluster/systems/*.textproto"))
+        problems = in_tree("test/planning/strategy/*.json",
+                           "test/planning/strategy/two-*.textproto")  # fmt: skip
+        self.add("strategy-problem", problems)
+        choice = self.folder / "chosen.textproto"
+        self.must("strategy", "solve", PLANNING / "strategy/chain.json", "-o", choice)
+        self.add("strategy-choice", [choice])
+
+    def tokenizers(self):
+        poem = self.folder / "poem.txt"
+        poem.write_text("Tyger Tyger, burning bright,\nIn the forests of the night;\n" * 9)
+        trained = self.folder / "trained"
+        self.must("tokenizer", "train", poem, "--vocab-size", 290, "-o", trained)
+        self.add("tokenizer-json", [trained / "tokenizer.json", WORDS / "llama3.json",
+                                    WORDS / "qwen2.json"])  # fmt: skip
+        self.add("sentencepiece", [WORDS / "bpe.model", WORDS / "unigram.model"])
+        self.add("wordpiece", [WORDS / "bert-cased/vocab.txt"])
+        pair = [trained / "vocab.json", trained / "merges.txt"]
+        self.add("merges", [b"\0".join(path.read_bytes() for path in pair)])
+        data = self.folder / "poem"
+        self.must("data", "prepare", poem, "-o", data, "--tokenizer", trained)
+        self.add("idx", self.folder.glob("poem_*.idx"))
+
+    def programs(self):
+        files = []
+        for name, *options in (("llama",), ("deepseek_moe", "--mesh", "dp=2,pp=2")):
+            files.append(self.folder / f"{name}.hkx")
+            model = ROOT / f"test/numerics/models/{name}.textproto"
+            self.must("compile", model, "-o", files[-1], *options)
+        self.add("hkx-file", files)
+        self.add("hkx", [path.read_bytes()[HKX_HEADER:] for path in files])
+
+    def weights(self):
+        files = in_tree("test/runtime/checkpoint/golden/*/*.safetensors")
+        self.add("safetensors", files[:4])
+        folder = self.folder / "index"
+        folder.mkdir()
+        (folder / "model-00001-of-00001.safetensors").write_bytes(files[0].read_bytes())
+        header = files[0].read_bytes()
+        header = json.loads(header[8 : 8 + int.from_bytes(header[:8], "little")])
+        header.pop("__metadata__", None)
+        names = dict.fromkeys(header, "model-00001-of-00001.safetensors")
+        self.add("safetensors-index", [json.dumps({"metadata": {}, "weight_map": names})])
+        self.beside["safetensors-index"] = folder
+        self.checkpoint()
+
+    def checkpoint(self):
+        """One iteration, its manifest as version 1 had it: without a digest."""
+        run, data = self.folder / "run", self.folder / "bytes"
+        text = self.folder / "poem.txt"
+        self.must("data", "prepare", text, "-o", data, "--tokenizer", "byte")
+        model = ROOT / "test/numerics/models/llama.textproto"
+        program = self.folder / "step.hkx"
+        self.must("compile", model, "-o", program, "--set", "training.global_batch_size=2",
+                  "--set", "training.data.split=1")  # fmt: skip
+        self.must("train", program, "--data", data, "--steps", "1", "--save", run)
+        manifest = next(run.rglob("manifest.json"))
+        text = re.sub(r',\s*"sha256": "\w+"\s*}\s*$', "\n}\n", manifest.read_text())
+        self.add("manifest", [re.sub(r'"version": *2', '"version": 1', text)])
+        manifest.unlink()
+        self.beside["manifest"] = manifest.parent
