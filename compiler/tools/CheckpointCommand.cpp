@@ -11,6 +11,7 @@
 #include "frontends/FrontEnd.h"
 #include "frontends/huggingface/WriteConfig.h"
 #include "runtime/checkpoint/HuggingFace.h"
+#include "runtime/tools/CheckpointTools.h"
 #include "runtime/tools/CommandLine.h"
 #include "runtime/tools/OptionValues.h"
 
@@ -101,8 +102,10 @@ void addArguments(CLI::App &command, CheckpointArguments &arguments,
 void hocket::registerCheckpoint(CLI::App &app, Status &result) {
   auto exporting = std::make_shared<CheckpointArguments>();
   auto importing = std::make_shared<CheckpointArguments>();
-  CLI::App *command = addCommand(app, "checkpoint", "Convert checkpoints");
+  CLI::App *command = addCommand(
+      app, "checkpoint", "Look at checkpoints, compare and convert them");
   command->require_subcommand(1);
+  registerCheckpointTools(*command, result);
   CLI::App *out =
       addCommand(*command, "export",
                  "Write a checkpoint as a Hugging Face folder: config.json and "

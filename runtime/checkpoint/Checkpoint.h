@@ -103,6 +103,9 @@ public:
   const std::string &path() const { return folder; }
   const RunState &state() const { return run; }
 
+  /// Those that hold the tensors.
+  const std::vector<SafetensorsFile> &safetensors() const { return files; }
+
   /// Every tensor, sorted by key.
   std::vector<TensorSpec> tensors() const;
   bool contains(const TensorKey &key) const;

@@ -49,6 +49,42 @@ uint64_t checkpoint::elementsOf(const SliceBounds &slice) {
   return elements;
 }
 
+std::vector<SliceBounds> checkpoint::windowsOf(const SliceBounds &slice,
+                                               uint64_t elementBytes,
+                                               uint64_t bytes) {
+  std::vector<SliceBounds> windows;
+  if (elementsOf(slice) == 0)
+    return windows;
+  // The dims from `cut` on fit whole; of the one before them, `rows` at a time.
+  size_t cut = slice.size.size();
+  uint64_t inner = elementBytes;
+  while (cut > 0 && inner * slice.size[cut - 1] <= bytes)
+    inner *= slice.size[--cut];
+  if (cut == 0)
+    return {slice};
+  uint64_t rows = std::max<uint64_t>(1, bytes / inner);
+  SliceBounds window = slice;
+  for (size_t d = 0; d < cut; ++d)
+    window.size[d] = 1;
+  size_t along = cut - 1;
+  while (true) {
+    uint64_t end = slice.offset[along] + slice.size[along];
+    for (uint64_t at = slice.offset[along]; at < end; at += rows) {
+      window.offset[along] = at;
+      window.size[along] = std::min(rows, end - at);
+      windows.push_back(window);
+    }
+    size_t d = along; // The next index of the dims before.
+    while (d > 0 &&
+           ++window.offset[d - 1] == slice.offset[d - 1] + slice.size[d - 1]) {
+      window.offset[d - 1] = slice.offset[d - 1];
+      --d;
+    }
+    if (d == 0)
+      return windows;
+  }
+}
+
 std::string checkpoint::sliceText(const SliceBounds &slice) {
   std::string text;
   for (size_t d = 0; d < slice.size.size(); ++d)

@@ -45,6 +45,12 @@ std::optional<SliceBounds> intersect(const SliceBounds &a,
 /// Number of elements; the slice lies inside a tensor that fits in memory.
 uint64_t elementsOf(const SliceBounds &slice);
 
+/// Cuts a slice into slices of at most `bytes`, or of one element, each of
+/// which lies together in it, in the order of its bytes. None of an empty
+/// slice.
+std::vector<SliceBounds> windowsOf(const SliceBounds &slice,
+                                   uint64_t elementBytes, uint64_t bytes);
+
 /// "[0, 4) x [2, 6)", "scalar" for rank 0.
 std::string sliceText(const SliceBounds &slice);
 

@@ -9,6 +9,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "runtime/tools/CheckpointTools.h"
 #include "runtime/tools/CommandLine.h"
 #include "runtime/tools/DataCommand.h"
 #include "runtime/tools/DoctorCommand.h"
@@ -35,6 +36,10 @@ int main(int argc, char **argv) {
   data->require_subcommand(1);
   registerDataPrepare(*data, result);
   registerTokenizer(app, result);
+  CLI::App *checkpoint =
+      addCommand(app, "checkpoint", "Look at checkpoints and compare them");
+  checkpoint->require_subcommand(1);
+  registerCheckpointTools(*checkpoint, result);
   registerDoctor(app, result);
   addHelpAndVersion(app, result);
   return runCommandLine(app, argc, argv, result);

@@ -64,3 +64,21 @@ TEST(Slices, Inside) {
   EXPECT_FALSE(isInside({{~0ull, 0}, {2, 1}}, shape));
   EXPECT_EQ(sliceText({{3, 0}, {1, 2}}), "[3, 4) x [0, 2)");
 }
+
+// Windows are the slice's bytes, cut.
+TEST(Slices, AreReadInWindows) {
+  for (const SliceBounds &slice :
+       {wholeOf({3, 5, 7}), SliceBounds{{1, 1, 2}, {2, 3, 5}}})
+    for (uint64_t most : {1, 2, 5, 7, 14, 35, 70, 1000}) {
+      std::vector<uint8_t> joined;
+      for (const SliceBounds &window : windowsOf(slice, 1, most)) {
+        EXPECT_LE(elementsOf(window), most);
+        std::vector<uint8_t> bytes = numbered(window);
+        joined.insert(joined.end(), bytes.begin(), bytes.end());
+      }
+      EXPECT_EQ(joined, numbered(slice)) << most;
+    }
+  EXPECT_EQ(windowsOf(wholeOf({}), 4, 1).size(), 1u);
+  EXPECT_EQ(windowsOf(wholeOf({3}), 4, 1).size(), 3u);
+  EXPECT_TRUE(windowsOf(wholeOf({3, 0}), 4, 1).empty());
+}
