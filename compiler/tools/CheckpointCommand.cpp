@@ -10,12 +10,16 @@
 #include "compiler/tools/SpecOptions.h"
 #include "frontends/FrontEnd.h"
 #include "frontends/huggingface/WriteConfig.h"
+#include "runtime/base/File.h"
 #include "runtime/checkpoint/HuggingFace.h"
 #include "runtime/tools/CheckpointTools.h"
 #include "runtime/tools/CommandLine.h"
 #include "runtime/tools/OptionValues.h"
+#include "runtime/tools/ProgressLine.h"
 
+#include <filesystem>
 #include <iostream>
+#include <map>
 #include <memory>
 
 using namespace hocket;
@@ -24,8 +28,71 @@ namespace {
 
 struct CheckpointArguments {
   std::string input, output, spec;
-  std::string format = "huggingface";
+  std::string format = "huggingface", dtype = "float32", tokenizer;
+  double fileGigabytes = 5;
   spec::LoadOptions options;
+};
+
+/// What Hugging Face's folders hold beside config and weights.
+constexpr const char *kTokenizerFiles[] = {
+    "tokenizer.json",
+    "tokenizer.model",
+    "tokenizer_config.json",
+    "vocab.json",
+    "merges.txt",
+    "vocab.txt",
+    "special_tokens_map.json",
+    "added_tokens.json",
+    "chat_template.jinja",
+    "generation_config.json",
+};
+constexpr uint64_t kTokenizerFileBytes = uint64_t{256} << 20;
+
+/// Reads the tokenizer's files of a folder, or one file: by name, their text.
+/// InvalidArgument if there is none.
+StatusOr<std::map<std::string, std::string>>
+readTokenizerFiles(const std::string &path) {
+  namespace fs = std::filesystem;
+  std::map<std::string, std::string> files;
+  bool isFolder = fs::is_directory(path);
+  for (const char *name : kTokenizerFiles) {
+    std::string file = isFolder ? path + "/" + name : path;
+    if (isFolder ? !fs::exists(file) : fs::path(path).filename() != name)
+      continue;
+    HOCKET_ASSIGN_OR_RETURN(files[name], readFile(file, kTokenizerFileBytes));
+  }
+  if (files.empty())
+    return invalidArgument(path + ": holds no tokenizer: none of "
+                                  "tokenizer.json, tokenizer.model, "
+                                  "vocab.json, vocab.txt and others");
+  return files;
+}
+
+/// How far the reading of a checkpoint's weights is.
+class WeightsLine {
+public:
+  explicit WeightsLine(const checkpoint::Checkpoint &checkpoint) {
+    for (const checkpoint::TensorSpec &spec : checkpoint.tensors())
+      if (spec.key.slot.empty())
+        total += *checkpoint::tensorBytes(spec.shape, spec.type);
+  }
+  ~WeightsLine() { line.clear(); }
+  void add(uint64_t bytes) {
+    done += bytes;
+    line.show(
+        [this](double seconds) { return describeRate(done, total, seconds); });
+  }
+
+private:
+  uint64_t total = 0, done = 0;
+  ProgressLine line;
+};
+
+/// In PyTorch's words.
+const std::vector<std::pair<std::string, checkpoint::ElementType>> kDtypes = {
+    {"float32", checkpoint::ElementType::F32},
+    {"bfloat16", checkpoint::ElementType::BF16},
+    {"float16", checkpoint::ElementType::F16},
 };
 
 /// The model that a checkpoint was trained from, as it says itself.
@@ -50,9 +117,25 @@ Status runExport(const CheckpointArguments &arguments) {
   checkpoint::HuggingFaceExport to;
   to.dir = arguments.output;
   HOCKET_ASSIGN_OR_RETURN(to.family, huggingface::familyOf(model));
-  HOCKET_ASSIGN_OR_RETURN(to.configText, huggingface::writeConfig(model));
-  HOCKET_RETURN_IF_ERROR(
-      checkpoint::exportHuggingFace(checkpoint, dimsOf(model), to));
+  HOCKET_ASSIGN_OR_RETURN(to.configText,
+                          huggingface::writeConfig(model, arguments.dtype));
+  for (const auto &[name, type] : kDtypes)
+    if (name == arguments.dtype)
+      to.type = type;
+  to.mostFileBytes = uint64_t(arguments.fileGigabytes * 1e9);
+  std::map<std::string, std::string> beside;
+  if (!arguments.tokenizer.empty()) {
+    HOCKET_ASSIGN_OR_RETURN(beside, readTokenizerFiles(arguments.tokenizer));
+  }
+  {
+    WeightsLine line(checkpoint);
+    to.progress = [&](uint64_t bytes) { line.add(bytes); };
+    HOCKET_RETURN_IF_ERROR(
+        checkpoint::exportHuggingFace(checkpoint, dimsOf(model), to));
+  }
+  for (const auto &[name, text] : beside)
+    HOCKET_RETURN_IF_ERROR(
+        writeFileAtomically(arguments.output + "/" + name, text));
   std::cout << arguments.output << ": a " << to.family << " model of step "
             << checkpoint.state().step << "\n";
   return okStatus();
@@ -97,6 +180,24 @@ void addArguments(CLI::App &command, CheckpointArguments &arguments,
   addOverrides(command, arguments.options.overrides);
 }
 
+void addExportOptions(CLI::App &command, CheckpointArguments &arguments) {
+  wantOneOf(command.add_option("--dtype", arguments.dtype,
+                               "The type of the weights, rounded to nearest"),
+            {"float32", "bfloat16", "float16"})
+      ->capture_default_str();
+  wantPositive(command.add_option("--max-shard-size", arguments.fileGigabytes,
+                                  "The most that a file of weights holds; "
+                                  "more are written with an index"),
+               1e6)
+      ->type_name("GB")
+      ->capture_default_str();
+  wantPath(command.add_option("--tokenizer", arguments.tokenizer,
+                              "Carry these files along: a folder with a "
+                              "tokenizer and a generation_config.json, or "
+                              "one file"))
+      ->type_name("PATH");
+}
+
 } // namespace
 
 void hocket::registerCheckpoint(CLI::App &app, Status &result) {
@@ -110,8 +211,10 @@ void hocket::registerCheckpoint(CLI::App &app, Status &result) {
       addCommand(*command, "export",
                  "Write a checkpoint as a Hugging Face folder: config.json and "
                  "model.safetensors");
-  out->footer("Example:\n  hocket checkpoint export run -o run-hf");
+  out->footer("Example:\n  hocket checkpoint export run -o run-hf --dtype "
+              "bfloat16 --tokenizer Qwen3-0.6B");
   addArguments(*out, *exporting, "A checkpoint, or one iteration of it");
+  addExportOptions(*out, *exporting);
   out->callback([exporting, &result] { result = runExport(*exporting); });
   CLI::App *in = addCommand(*command, "import",
                             "Make a checkpoint of a Hugging Face folder");

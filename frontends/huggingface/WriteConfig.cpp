@@ -58,7 +58,8 @@ static void writeScaling(const Model &model, ordered_json &config) {
 }
 
 /// What `family` can say of `model`, right or not.
-static std::string draftConfig(const Family &family, const Model &model) {
+static std::string draftConfig(const Family &family, const Model &model,
+                               const std::string &dtype = "float32") {
   spec::Spec spec;
   *spec.mutable_model() = model;
   ordered_json config;
@@ -86,7 +87,7 @@ static std::string draftConfig(const Family &family, const Model &model) {
     for (int64_t i = 0; i < model.moe().first_dense_layers(); ++i)
       config["mlp_only_layers"].push_back(i);
   }
-  config["torch_dtype"] = "float32";
+  config["torch_dtype"] = dtype;
   return config.dump(2) + "\n";
 }
 
@@ -156,7 +157,8 @@ StatusOr<std::string> huggingface::familyOf(const Model &model) {
                          spec::joinAlternatives(fewest));
 }
 
-StatusOr<std::string> huggingface::writeConfig(const Model &model) {
+StatusOr<std::string> huggingface::writeConfig(const Model &model,
+                                               const std::string &dtype) {
   HOCKET_ASSIGN_OR_RETURN(std::string family, familyOf(model));
-  return draftConfig(*findFamily(family), model);
+  return draftConfig(*findFamily(family), model, dtype);
 }

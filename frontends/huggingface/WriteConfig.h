@@ -26,8 +26,10 @@ namespace hocket::huggingface {
 /// InvalidArgument names what the nearest family cannot express.
 StatusOr<std::string> familyOf(const spec::Model &model);
 
-/// The text of a config.json for `model`, of familyOf(model).
-StatusOr<std::string> writeConfig(const spec::Model &model);
+/// The text of a config.json for `model`, of familyOf(model), whose weights are
+/// stored as `dtype`, in PyTorch's words.
+StatusOr<std::string> writeConfig(const spec::Model &model,
+                                  const std::string &dtype = "float32");
 
 } // namespace hocket::huggingface
 

@@ -21,7 +21,8 @@ constexpr int64_t kBytesPerTask = int64_t(1) << 18;
 /// Channels that are worked on at a time: two such rows of f32 are scratch.
 constexpr int64_t kExpertChunk = 1 << 16;
 
-constexpr KernelError kExpertTypes = "experts: an element type it does not take";
+constexpr KernelError kExpertTypes =
+    "experts: an element type it does not take";
 
 /// Bytes [begin, end) of `view` become 0.
 void zero(View view, int64_t begin, int64_t end, Workers &workers) {
@@ -53,8 +54,8 @@ void forEachSlot(const SlotShape &shape, const int32_t *slots, int64_t width,
                   shape.topK;
     for (int64_t i = index * kExpertTokensPerTask * shape.topK; i < end; ++i)
       for (int64_t h = 0; slots[i] >= 0 && h < width; h += kExpertChunk)
-        fn(i, rowOfSlot(shape, i, slots[i]), h, std::min(kExpertChunk, width - h),
-           scratch);
+        fn(i, rowOfSlot(shape, i, slots[i]), h,
+           std::min(kExpertChunk, width - h), scratch);
   };
   workers.run(
       (shape.tokens() + kExpertTokensPerTask - 1) / kExpertTokensPerTask, task);

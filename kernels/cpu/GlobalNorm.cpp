@@ -28,8 +28,9 @@ double sumChunks(const GlobalNormArguments::Tensor &tensor,
                  const RowKernels &row, int64_t begin, int64_t end) {
   double sum = 0;
   for (int64_t chunk = begin; chunk < end; ++chunk)
-    sum += row.sumOfSquares(tensor.values, chunk * kNormChunk,
-                            std::min(kNormChunk, tensor.count - chunk * kNormChunk));
+    sum += row.sumOfSquares(
+        tensor.values, chunk * kNormChunk,
+        std::min(kNormChunk, tensor.count - chunk * kNormChunk));
   return sum;
 }
 

@@ -10,6 +10,7 @@
 
 #include <bit>
 #include <cctype>
+#include <cmath>
 #include <cstring>
 
 using namespace hocket;
@@ -110,4 +111,46 @@ checkpoint::toFloats(std::span<const uint8_t> bytes, ElementType type) {
   default:
     return std::nullopt;
   }
+}
+
+static uint16_t toBf16(float value) {
+  uint32_t bits = std::bit_cast<uint32_t>(value);
+  if (std::isnan(value))
+    return uint16_t(bits >> 16 | 0x40); // Also where the payload is cut off.
+  return uint16_t((bits + 0x7fff + (bits >> 16 & 1)) >> 16);
+}
+
+static uint16_t toF16(float value) {
+  uint32_t bits = std::bit_cast<uint32_t>(value);
+  auto sign = uint16_t(bits >> 16 & 0x8000);
+  float magnitude = std::abs(value);
+  if (std::isnan(value))
+    return uint16_t(sign | 0x7e00 | (bits >> 13 & 0x3ff));
+  if (magnitude >= 65520) // Half a step above the greatest.
+    return sign | 0x7c00;
+  if (magnitude < 0x1p-14f) // Multiples of 2^-24.
+    return uint16_t(sign | uint16_t(std::nearbyint(magnitude * 0x1p24f)));
+  bits &= 0x7fffffff;
+  bits += 0xfff + (bits >> 13 & 1);
+  return uint16_t(sign | uint16_t((bits >> 13) - (112 << 10)));
+}
+
+std::optional<std::vector<uint8_t>>
+checkpoint::fromFloats(std::span<const float> values, ElementType type) {
+  bool isBf16 = type == ElementType::BF16;
+  if (!isBf16 && type != ElementType::F16 && type != ElementType::F32)
+    return std::nullopt;
+  std::vector<uint8_t> bytes(values.size() * elementBytes(type));
+  if (type == ElementType::F32) {
+    std::memcpy(bytes.data(), values.data(), bytes.size());
+    return bytes;
+  }
+  uint16_t infinity = isBf16 ? 0x7f80 : 0x7c00;
+  for (size_t i = 0; i < values.size(); ++i) {
+    uint16_t element = isBf16 ? toBf16(values[i]) : toF16(values[i]);
+    if ((element & 0x7fff) == infinity && !std::isinf(values[i]))
+      return std::nullopt;
+    std::memcpy(&bytes[2 * i], &element, 2);
+  }
+  return bytes;
 }

@@ -62,6 +62,11 @@ std::optional<uint64_t> tensorBytes(std::span<const uint64_t> shape,
 std::optional<std::vector<float>> toFloats(std::span<const uint8_t> bytes,
                                            ElementType type);
 
+/// The floats as elements of F32, F16 or BF16, rounded to the nearest, ties to
+/// even; nullopt for other types, and where a finite number would be infinite.
+std::optional<std::vector<uint8_t>> fromFloats(std::span<const float> values,
+                                               ElementType type);
+
 } // namespace hocket::checkpoint
 
 #endif // HOCKET_RUNTIME_CHECKPOINT_ELEMENTTYPE_H

@@ -32,7 +32,10 @@
 #include "runtime/checkpoint/Checkpoint.h"
 
 #include <cstdint>
+#include <functional>
+#include <limits>
 #include <map>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -121,12 +124,20 @@ struct HuggingFaceExport {
   std::string dir;
   std::string family;
   std::string configText; ///< Becomes config.json.
+  /// F32, BF16 or F16, to which numbers are rounded; else as they are stored.
+  std::optional<ElementType> type = std::nullopt;
+  /// A file holds no more of tensors than this, or one tensor.
+  uint64_t mostFileBytes = std::numeric_limits<uint64_t>::max();
+  /// Called with the bytes that were read since the last call.
+  std::function<void(uint64_t bytes)> progress = [](uint64_t) {};
 };
 
-/// Writes model.safetensors and config.json, with the weights of `checkpoint`
-/// in the type that they are stored in. InvalidArgument if the checkpoint is
-/// not of `dims`, or the family has no place for one of its tensors; no file
-/// is written then.
+/// Writes config.json and model.safetensors, or, where that would be larger
+/// than a file may be, model-00001-of-00003.safetensors and so on with their
+/// index. A few MiB are in memory at once. InvalidArgument if the checkpoint is
+/// not of `dims`, the family has no place for one of its tensors, a number is
+/// too large for the type, or the folder holds weights already; no file is left
+/// then.
 Status exportHuggingFace(const Checkpoint &checkpoint, const ModelDims &dims,
                          const HuggingFaceExport &to);
 

@@ -122,7 +122,8 @@ const ShardingsCase shardingsCases[] = {
     {"WideDp2Tp2", &wide, "dp=2,tp=2", 6},
 };
 
-INSTANTIATE_TEST_SUITE_P(Plans, ChosenShardings, testing::ValuesIn(shardingsCases),
+INSTANTIATE_TEST_SUITE_P(Plans, ChosenShardings,
+                         testing::ValuesIn(shardingsCases),
                          [](const testing::TestParamInfo<ShardingsCase> &info) {
                            return std::string(info.param.name);
                          });

@@ -266,7 +266,8 @@ TEST_P(Equivalence, TrainsAsTheReference) {
              choice.band.loss, "evaluation");
 }
 
-INSTANTIATE_TEST_SUITE_P(Families, Equivalence, testing::ValuesIn(cases),
-                         [](const testing::TestParamInfo<EquivalenceCase> &info) {
-                           return std::string(info.param.name);
-                         });
+INSTANTIATE_TEST_SUITE_P(
+    Families, Equivalence, testing::ValuesIn(cases),
+    [](const testing::TestParamInfo<EquivalenceCase> &info) {
+      return std::string(info.param.name);
+    });

@@ -315,7 +315,8 @@ static const GradientCase gradientCases[] = {
      "tensor<2x5x4xf64>, tensor<2x2x2xi32>) -> tensor<2x7x5xf64>"},
 };
 
-INSTANTIATE_TEST_SUITE_P(EveryOp, GradientTest, testing::ValuesIn(gradientCases),
+INSTANTIATE_TEST_SUITE_P(EveryOp, GradientTest,
+                         testing::ValuesIn(gradientCases),
                          [](const testing::TestParamInfo<GradientCase> &info) {
                            return std::string(info.param.name);
                          });

@@ -18,7 +18,8 @@ using namespace hocket::spec;
 
 namespace {
 
-Spec loadModel(const std::string &more, std::vector<std::string> overrides = {}) {
+Spec loadModel(const std::string &more,
+               std::vector<std::string> overrides = {}) {
   StatusOr<LoadedSpec> loaded =
       parseSpec("model { layers: 2 hidden: 8 heads: 4 ffn: 12 vocab_size: 5 "
                 "max_positions: 3 " +
@@ -52,8 +53,9 @@ std::string describe(const std::vector<Parameter> &list) {
 }
 
 TEST(Parameters, GptStyle) {
-  Spec spec = loadModel("vocab_padding: 4 initializer { stddev: 0.5 depth_scaled: "
-                   "true }");
+  Spec spec =
+      loadModel("vocab_padding: 4 initializer { stddev: 0.5 depth_scaled: "
+                "true }");
   EXPECT_EQ(describe(inputParameters(spec)),
             "embedding.weight 8x8x 0.5 decay\n"
             "position_embedding.weight 3x8x 0.5 decay\n");
@@ -80,9 +82,9 @@ TEST(Parameters, GptStyle) {
 
 TEST(Parameters, LlamaStyle) {
   Spec spec = loadModel("kv_heads: 2 head_dim: 4 norm: RMS_NORM bias: false "
-                   "activation: SWIGLU position: ROTARY qk_norm: true "
-                   "tied_embeddings: false",
-                   {"training.optimizer.decay_norms_and_biases=true"});
+                        "activation: SWIGLU position: ROTARY qk_norm: true "
+                        "tied_embeddings: false",
+                        {"training.optimizer.decay_norms_and_biases=true"});
   EXPECT_EQ(describe(inputParameters(spec)),
             "embedding.weight 5x8x 0.02 decay\n");
   EXPECT_EQ(describe(layerParameters(spec)),

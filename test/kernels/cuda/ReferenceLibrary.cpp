@@ -20,7 +20,8 @@ template <auto function, auto read> KernelError runs(const LibraryCall &call) {
 
 KernelError runGlobalNorm(const LibraryCall &call) {
   std::vector<GlobalNormArguments::Tensor> tensors = globalNormTensors(call);
-  return reference::globalNorm({tensors, library::f32(call, 0), library::f32(call, 1)});
+  return reference::globalNorm(
+      {tensors, library::f32(call, 0), library::f32(call, 1)});
 }
 
 KernelError runTranspose(const LibraryCall &call) {

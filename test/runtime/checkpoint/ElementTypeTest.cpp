@@ -64,3 +64,47 @@ TEST(ElementType, ConvertsTheOthers) {
   EXPECT_EQ(toFloats(bytes, ElementType::F64)->front(), -0.1f);
   EXPECT_EQ(toFloats(bytes, ElementType::I64), std::nullopt);
 }
+
+namespace {
+uint16_t rounded(float value, ElementType type) {
+  auto bytes = fromFloats({&value, 1}, type);
+  EXPECT_TRUE(bytes) << value;
+  return bytes ? uint16_t((*bytes)[0] | (*bytes)[1] << 8) : uint16_t(0);
+}
+
+float widened(uint16_t bits, ElementType type) {
+  const uint8_t bytes[] = {uint8_t(bits), uint8_t(bits >> 8)};
+  return (*toFloats(bytes, type))[0];
+}
+} // namespace
+
+// Every number of the type stays; what lies between two goes to the nearer, and
+// to the even one from their middle.
+TEST(ElementType, RoundsToTheNearest) {
+  for (ElementType type : {ElementType::F16, ElementType::BF16}) {
+    uint16_t infinity = type == ElementType::F16 ? 0x7c00 : 0x7f80;
+    for (uint16_t sign : {0, 0x8000})
+      for (uint16_t bits = 0; bits < infinity; ++bits) {
+        float value = widened(sign | bits, type);
+        ASSERT_EQ(rounded(value, type), sign | bits);
+        if (bits + 1 == infinity)
+          continue;
+        float next = widened(uint16_t(sign | (bits + 1)), type);
+        float middle = value + (next - value) / 2;
+        if (middle == value || middle == next)
+          continue; // f32 has no number between the two.
+        uint16_t even = bits + (bits & 1);
+        ASSERT_EQ(rounded(middle, type), sign | even) << middle;
+        ASSERT_EQ(rounded(std::nextafter(middle, value), type), sign | bits);
+        ASSERT_EQ(rounded(std::nextafter(middle, next), type),
+                  sign | uint16_t(bits + 1));
+      }
+    EXPECT_EQ(rounded(std::numeric_limits<float>::infinity(), type), infinity);
+    EXPECT_TRUE(std::isnan(widened(rounded(std::nanf(""), type), type)));
+    float most = std::numeric_limits<float>::max();
+    EXPECT_FALSE(fromFloats({&most, 1}, type));
+  }
+  float small = 65519.996f, large = 65520;
+  EXPECT_EQ(rounded(small, ElementType::F16), 0x7bff);
+  EXPECT_FALSE(fromFloats({&large, 1}, ElementType::F16));
+}
