@@ -14,6 +14,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "dialects/kern/IR/Kern.h"
+#include "kernels/library/Library.h"
 #include "passes/exec/Instructions.h"
 #include "passes/exec/Lifetimes.h"
 #include "passes/exec/Passes.h"
@@ -30,10 +31,11 @@ using namespace mlir;
 using namespace hocket;
 using namespace hocket::exec;
 
-/// The library's ops that heed `accumulate`, as in kernels/library/Library.h.
+/// Whether the library's op heeds `accumulate`; of an op that the library does
+/// not have, no.
 static bool addsToResult(LibraryOp library) {
-  return library.getOp() == "embedding_gradient" ||
-         library.getOp() == "grouped_linear_weight_gradient";
+  const kernels::LibraryOp *op = kernels::findLibraryOp(library.getOp());
+  return op && op->accumulates;
 }
 
 /// Whether a value of the one has the bytes of the other.

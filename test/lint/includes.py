@@ -70,10 +70,12 @@ ALLOWED = {
         "passes/planning",
     ],
     "passes/kern": ["dialects/kern", "passes/analysis", "passes/planning"],
-    # A launch names a `kern.kernel`, whose accesses say what may be in place.
+    # A launch names a `kern.kernel`, whose accesses say what may be in place;
+    # the library's table says which ops can add to their result.
     "passes/exec": [
         "dialects/exec",
         "dialects/kern",
+        "kernels/library",
         "passes/analysis",
         "passes/planning",
     ],

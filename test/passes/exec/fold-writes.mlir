@@ -48,6 +48,31 @@ exec.role @kept ranks [0] {
 
 // -----
 
+// The library's table says which of its ops can add: the gradient of a shard of
+// the embedding can, and rows that are padded cannot.
+
+exec.role @library ranks [0] {
+  %w = exec.buffer "w.grad" kind gradients {persistent} : memref<8x8xf32>
+  %v = exec.buffer "v.grad" kind gradients {persistent} : memref<8x8xf32>
+  %i = exec.buffer "ids" kind inputs : memref<4xi32>
+  %x = exec.buffer "x" kind inputs : memref<4x8xf32>
+  // CHECK-NOT: exec.buffer "g"
+  // CHECK: exec.buffer "h"
+  %g = exec.buffer "g" kind activations : memref<8x8xf32>
+  %h = exec.buffer "h" kind activations : memref<8x8xf32>
+  // CHECK: exec.library "embedding_gradient_shard"(%ids, %x) to (%w.grad) {accumulate = #exec.accumulation<add_unless_first>
+  // CHECK-NEXT: exec.library "pad_rows"(%x) to (%h)
+  // CHECK-NEXT: exec.accumulate %h to %v.grad
+  exec.sequence @backward fragment B {
+    exec.library "embedding_gradient_shard"(%i, %x) to (%g) {floats = array<f64>, integers = array<i64: 1, 4, 8, 8>, scalars = [0]} : (memref<4xi32>, memref<4x8xf32>) -> memref<8x8xf32>
+    exec.accumulate %g to %w {accumulate = #exec.accumulation<add_unless_first>} : memref<8x8xf32>, memref<8x8xf32>
+    exec.library "pad_rows"(%x) to (%h) {floats = array<f64>, integers = array<i64: 1, 32, 64>} : (memref<4x8xf32>) -> memref<8x8xf32>
+    exec.accumulate %h to %v {accumulate = #exec.accumulation<add_unless_first>} : memref<8x8xf32>, memref<8x8xf32>
+  }
+}
+
+// -----
+
 // An update in place: the new value is written over the old one, element by
 // element. What still needs the old value keeps it from that.
 
