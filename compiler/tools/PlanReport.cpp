@@ -185,7 +185,7 @@ StatusOr<PlayedPlan> hocket::playPlan(const CostProblem &problem,
   StageCosts stages = stageCosts(problem, plan, partWork(problem, plan));
   HOCKET_ASSIGN_OR_RETURN(
       Schedule schedule,
-      generateSchedule(plan.scheduleName(), stages.schedule));
+      compiledSchedule(plan.scheduleName(), stages.schedule));
   HOCKET_ASSIGN_OR_RETURN(Timeline timeline,
                           simulateSchedule(stages.schedule, schedule));
   if (auto share = processorShare(problem.system, plan)) {

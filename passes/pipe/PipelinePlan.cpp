@@ -23,18 +23,9 @@ using namespace hocket::pipe;
 /// Most bytes of a schedule's file.
 static constexpr uint64_t maxScheduleBytes = uint64_t(1) << 28;
 
-/// Names that people write, and what the generators call them.
-static std::string generatorName(StringRef name) {
-  return name == "interleaved" ? "interleaved-1f1b" : name.str();
-}
-
-static bool isGenerated(StringRef name) {
-  return llvm::is_contained(planning::scheduleNames(), generatorName(name));
-}
-
-/// What else is not a name is a file.
+/// What is not the name of a generator and has a dot is a file.
 static bool isFile(StringRef name) {
-  return !isGenerated(name) && name.contains_insensitive(".");
+  return !planning::scheduleTraits(name) && name.contains_insensitive(".");
 }
 
 static StatusOr<planning::Schedule> readScheduleFile(const std::string &path) {
@@ -57,7 +48,7 @@ hocket::pipe::chooseSchedule(const PipelinePlan &plan, bool splitWeight) {
   StatusOr<planning::Schedule> schedule =
       isFile(plan.schedule)
           ? readScheduleFile(plan.schedule)
-          : planning::generateSchedule(generatorName(plan.schedule), problem);
+          : planning::compiledSchedule(plan.schedule, problem);
   if (schedule.ok())
     HOCKET_RETURN_IF_ERROR(planning::verifySchedule(problem, *schedule));
   return schedule;
@@ -66,12 +57,13 @@ hocket::pipe::chooseSchedule(const PipelinePlan &plan, bool splitWeight) {
 Status hocket::pipe::noteScheduleForm(PipelinePlan &plan) {
   StringRef name = plan.schedule;
   if (!isFile(name)) {
-    if (!name.empty()) // Where nothing is scheduled.
-      HOCKET_RETURN_IF_ERROR(planning::checkScheduleName(generatorName(name)));
-    bool folded = name == "zb-v" || name == "dualpipe-v";
-    if (folded)
-      plan.shape.placement = planning::Placement::VShaped;
-    plan.splitsWeights = folded || name.starts_with("zb-");
+    if (name.empty()) // Nothing is scheduled.
+      return okStatus();
+    HOCKET_RETURN_IF_ERROR(
+        planning::checkScheduleName(planning::fullScheduleName(name)));
+    const planning::ScheduleTraits *traits = planning::scheduleTraits(name);
+    plan.shape.placement = traits->placement;
+    plan.splitsWeights = traits->splitsWeights;
     return okStatus();
   }
   HOCKET_ASSIGN_OR_RETURN(planning::Schedule schedule,

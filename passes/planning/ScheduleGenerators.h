@@ -33,6 +33,22 @@
 
 namespace hocket::planning {
 
+/// What is known of a schedule by its name alone.
+struct ScheduleTraits {
+  std::string_view name;
+  Placement placement = Placement::RoundRobin;
+  /// Whether its backward is compiled as two fragments, B and W, and priced so.
+  bool splitsWeights = false;
+};
+
+/// The table's name for what people write: interleaved is short for
+/// interleaved-1f1b.
+std::string_view fullScheduleName(std::string_view name);
+
+/// The traits of the schedule called `name`, short or in full; null for a name
+/// that no generator has.
+const ScheduleTraits *scheduleTraits(std::string_view name);
+
 /// Every name that generateSchedule takes, in the order of the table above.
 const std::vector<std::string_view> &scheduleNames();
 
@@ -42,6 +58,13 @@ Status checkScheduleName(std::string_view name);
 /// The schedule called `name`, which checkScheduleName() is to take, for a
 /// problem that passes checkProblem.
 StatusOr<Schedule> generateSchedule(std::string_view name,
+                                    const ScheduleProblem &problem);
+
+/// The schedule called `name` that a program is compiled with. Programs are cut
+/// before anything of them is timed, so of the problem only the shape, the
+/// group and whether the backward is split count: all stages cost the same, and
+/// no rank has a cap. Prices use it too, so that they are of what is compiled.
+StatusOr<Schedule> compiledSchedule(std::string_view name,
                                     const ScheduleProblem &problem);
 
 /// All forwards, then all backwards (Huang et al., arXiv 1811.06965).

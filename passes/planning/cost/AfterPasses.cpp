@@ -6,6 +6,7 @@
 
 #include "passes/planning/cost/AfterPasses.h"
 
+#include "passes/planning/ScheduleGenerators.h"
 #include "passes/planning/cost/RankParameters.h"
 
 #include <algorithm>
@@ -14,9 +15,8 @@ using namespace hocket;
 using namespace hocket::planning;
 
 Placement planning::stagePlacement(const ParallelPlan &plan) {
-  std::string schedule = plan.scheduleName();
-  bool bent = schedule == "zb-v" || schedule == "dualpipe-v";
-  return bent ? Placement::VShaped : Placement::RoundRobin;
+  const ScheduleTraits *traits = scheduleTraits(plan.scheduleName());
+  return traits ? traits->placement : Placement::RoundRobin;
 }
 
 namespace {

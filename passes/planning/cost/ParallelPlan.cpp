@@ -17,7 +17,7 @@ using namespace hocket::planning;
 std::string ParallelPlan::scheduleName() const {
   if (schedule.empty())
     return chunks > 1 ? "interleaved-1f1b" : "1f1b";
-  return schedule == "interleaved" ? "interleaved-1f1b" : schedule;
+  return std::string(fullScheduleName(schedule));
 }
 
 RecomputeModules ParallelPlan::modulesAgain(bool compiled) const {
@@ -311,8 +311,8 @@ Status checkOffload(const ParallelPlan &plan) {
 } // namespace
 
 bool planning::splitsWeight(std::string_view schedule) {
-  return schedule.starts_with("zb-") || schedule == "dualpipe-v" ||
-         schedule == "list";
+  const ScheduleTraits *traits = scheduleTraits(schedule);
+  return traits && traits->splitsWeights;
 }
 
 Status planning::checkPlan(const ParallelPlan &plan, const ModelShape &model,

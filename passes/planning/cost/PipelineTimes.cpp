@@ -153,7 +153,7 @@ planning::pipelineTimes(const std::string &schedule,
       problem.shape.placement == Placement::RoundRobin)
     return OneForwardOneBackward(problem).play();
   HOCKET_ASSIGN_OR_RETURN(Schedule written,
-                          generateSchedule(schedule, problem));
+                          compiledSchedule(schedule, problem));
   HOCKET_ASSIGN_OR_RETURN(Timeline timeline,
                           simulateSchedule(problem, written));
   PipelineTimes times;

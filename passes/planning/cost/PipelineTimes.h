@@ -8,7 +8,7 @@
 /// What a price needs of a schedule: the end of each rank's last action and the
 /// most bytes of its live chunks. 1F1B and interleaved 1F1B are played
 /// directly, without writing the schedule down; the result is that of
-/// generateSchedule and simulateSchedule, which every other schedule goes
+/// compiledSchedule and simulateSchedule, which every other schedule goes
 /// through.
 ///
 //===----------------------------------------------------------------------===//

@@ -5,6 +5,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "passes/planning/cost/ActivationBytes.h"
+#include "passes/planning/cost/RankParameters.h"
 #include "passes/planning/cost/StepCost.h"
 
 #include <algorithm>
@@ -48,10 +49,6 @@ static ChunkCost chunkCost(const PassWork &work, double blocked, double moved,
   return cost;
 }
 
-static bool isVShaped(const std::string &schedule) {
-  return schedule == "zb-v" || schedule == "dualpipe-v";
-}
-
 PartWork planning::partWork(const CostProblem &problem,
                             const ParallelPlan &plan) {
   const ModelShape &model = problem.model;
@@ -91,7 +88,7 @@ StageCosts planning::stageCosts(const CostProblem &problem,
   StageCosts costs;
   PipelineShape &shape = costs.schedule.shape;
   shape = {plan.pp, plan.chunks, plan.microbatches(problem.step),
-           isVShaped(schedule) ? Placement::VShaped : Placement::RoundRobin};
+           stagePlacement(plan)};
   costs.schedule.splitWeight = splitsWeight(schedule);
   costs.schedule.caps.assign(size_t(plan.pp), kNoCap);
   costs.schedule.costs.resize(size_t(plan.stages()));

@@ -95,7 +95,7 @@ shareProcessors(const ParallelPlan &plan, const StageCosts &stages,
                 const std::vector<AfterPasses> &after, PipelineTimes &times) {
   if (!times.schedule) {
     HOCKET_ASSIGN_OR_RETURN(
-        times.schedule, generateSchedule(plan.scheduleName(), stages.schedule));
+        times.schedule, compiledSchedule(plan.scheduleName(), stages.schedule));
   }
   std::vector<double> tails, lost;
   for (const AfterPasses &one : after)

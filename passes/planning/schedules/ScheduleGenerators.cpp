@@ -12,28 +12,44 @@ using namespace hocket::planning;
 namespace {
 
 struct Generator {
-  std::string_view name;
+  ScheduleTraits traits;
   StatusOr<Schedule> (*make)(const ScheduleProblem &);
 };
 
+constexpr Placement kRoundRobin = Placement::RoundRobin;
+constexpr Placement kVShaped = Placement::VShaped;
+
+// The list scheduler could split the backward, but which passes it would split
+// is only known once it has run, and programs are cut before: so it does not.
 constexpr Generator kGenerators[] = {
-    {"gpipe", makeGPipe},
-    {"1f1b", makeOneForwardOneBackward},
-    {"interleaved-1f1b", makeInterleaved},
-    {"zb-h1", makeZeroBubbleH1},
-    {"zb-h2", makeZeroBubbleH2},
-    {"zb-v", makeZeroBubbleV},
-    {"dualpipe-v", makeDualPipeV},
-    {"list", makeListSchedule},
+    {{"gpipe", kRoundRobin, false}, makeGPipe},
+    {{"1f1b", kRoundRobin, false}, makeOneForwardOneBackward},
+    {{"interleaved-1f1b", kRoundRobin, false}, makeInterleaved},
+    {{"zb-h1", kRoundRobin, true}, makeZeroBubbleH1},
+    {{"zb-h2", kRoundRobin, true}, makeZeroBubbleH2},
+    {{"zb-v", kVShaped, true}, makeZeroBubbleV},
+    {{"dualpipe-v", kVShaped, true}, makeDualPipeV},
+    {{"list", kRoundRobin, false}, makeListSchedule},
 };
 
 } // namespace
+
+std::string_view hocket::planning::fullScheduleName(std::string_view name) {
+  return name == "interleaved" ? "interleaved-1f1b" : name;
+}
+
+const ScheduleTraits *hocket::planning::scheduleTraits(std::string_view name) {
+  for (const Generator &generator : kGenerators)
+    if (generator.traits.name == fullScheduleName(name))
+      return &generator.traits;
+  return nullptr;
+}
 
 const std::vector<std::string_view> &hocket::planning::scheduleNames() {
   static const std::vector<std::string_view> names = [] {
     std::vector<std::string_view> all;
     for (const Generator &generator : kGenerators)
-      all.push_back(generator.name);
+      all.push_back(generator.traits.name);
     return all;
   }();
   return names;
@@ -44,9 +60,19 @@ hocket::planning::generateSchedule(std::string_view name,
                                    const ScheduleProblem &problem) {
   HOCKET_RETURN_IF_ERROR(checkProblem(problem));
   for (const Generator &generator : kGenerators)
-    if (generator.name == name)
+    if (generator.traits.name == name)
       return generator.make(problem);
   return checkScheduleName(name);
+}
+
+StatusOr<Schedule>
+hocket::planning::compiledSchedule(std::string_view name,
+                                   const ScheduleProblem &problem) {
+  HOCKET_RETURN_IF_ERROR(checkProblem(problem));
+  ScheduleProblem uniform = uniformProblem(problem.shape);
+  uniform.group = problem.group;
+  uniform.splitWeight = problem.splitWeight;
+  return generateSchedule(fullScheduleName(name), uniform);
 }
 
 Status hocket::planning::checkScheduleName(std::string_view name) {

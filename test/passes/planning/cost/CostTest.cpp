@@ -14,6 +14,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
 #include <random>
 
@@ -185,6 +186,43 @@ TEST(PipelineTimes, AreTheSimulators) {
           EXPECT_EQ(times->live[rank], timeline->ranks[rank].peakMemory);
         }
       }
+}
+
+/// A program is cut before its stages are timed: `list` is priced as what is
+/// compiled then, not as the shorter one that it would be with these times.
+TEST(PipelineTimes, AreThoseOfTheCompiledSchedule) {
+  std::mt19937 random(11);
+  std::uniform_int_distribution<int> cost(1, 1000);
+  int shorter = 0;
+  for (int trial = 0; trial < 20; ++trial) {
+    ScheduleProblem problem = uniformProblem({3, 2, 5});
+    for (ChunkCost &chunk : problem.costs)
+      chunk = {double(cost(random)), double(cost(random)), 0, 1, 0};
+    auto endOf = [&](const ScheduleProblem &known) {
+      Schedule schedule = *generateSchedule("list", known);
+      return simulateSchedule(problem, schedule)->makespan;
+    };
+    StatusOr<PipelineTimes> times = pipelineTimes("list", problem);
+    ASSERT_TRUE(times.ok()) << times.status().message();
+    double end = *std::max_element(times->ends.begin(), times->ends.end());
+    EXPECT_EQ(end, endOf(uniformProblem(problem.shape)));
+    shorter += endOf(problem) < end;
+  }
+  EXPECT_GT(shorter, 10);
+  EXPECT_FALSE(scheduleTraits("list")->splitsWeights);
+}
+
+/// What is known by name is the same for prices and for passes, in short or
+/// not.
+TEST(ScheduleTraits, HaveOneTable) {
+  for (std::string_view name : scheduleNames()) {
+    ASSERT_TRUE(scheduleTraits(name)) << name;
+    EXPECT_EQ(scheduleTraits(name)->name, name);
+    EXPECT_EQ(splitsWeight(name), scheduleTraits(name)->splitsWeights) << name;
+  }
+  EXPECT_EQ(scheduleTraits("interleaved"), scheduleTraits("interleaved-1f1b"));
+  EXPECT_EQ(scheduleTraits("interleave"), nullptr);
+  EXPECT_EQ(scheduleTraits("zb-v")->placement, Placement::VShaped);
 }
 
 TEST(StepCost, ItemsSumToTheMakespan) {
