@@ -6,19 +6,17 @@
 
 #include "compiler/driver/RoleMemory.h"
 
+#include "passes/planning/memory/BufferAlignment.h"
 #include "runtime/base/Format.h"
 
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/StringMap.h"
-#include "llvm/Support/MathExtras.h"
 
 #include <map>
 
 using namespace mlir;
 using namespace hocket;
 
-/// Of every buffer; see passes/exec.
-static constexpr int64_t bufferAlignment = 256;
 /// Kinds that are named.
 static constexpr size_t mostOwners = 4;
 
@@ -29,9 +27,8 @@ static int64_t bytesOf(exec::BufferOp buffer) {
   auto type = cast<MemRefType>(buffer.getResult().getType());
   int64_t bytes =
       type.getNumElements() * ((type.getElementTypeBitWidth() + 7) / 8);
-  bytes = static_cast<int64_t>(
-      llvm::alignTo(static_cast<uint64_t>(bytes), bufferAlignment));
-  return bytes * static_cast<int64_t>(buffer.getSlots());
+  return planning::alignedBufferBytes(bytes) *
+         static_cast<int64_t>(buffer.getSlots());
 }
 
 namespace {

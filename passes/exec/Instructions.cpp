@@ -6,8 +6,9 @@
 
 #include "passes/exec/Instructions.h"
 
+#include "passes/planning/memory/BufferAlignment.h"
+
 #include "llvm/ADT/TypeSwitch.h"
-#include "llvm/Support/MathExtras.h"
 
 using namespace mlir;
 using namespace hocket;
@@ -23,8 +24,7 @@ int64_t exec::bytesOf(BufferOp buffer) {
 }
 
 int64_t exec::alignedBytesOf(BufferOp buffer) {
-  auto bytes = static_cast<uint64_t>(std::max<int64_t>(bytesOf(buffer), 0));
-  return static_cast<int64_t>(llvm::alignTo(bytes, bufferAlignment));
+  return planning::alignedBufferBytes(std::max<int64_t>(bytesOf(buffer), 0));
 }
 
 bool exec::isLink(Value buffer) {

@@ -13,9 +13,6 @@
 
 namespace hocket::exec {
 
-/// Of every buffer: enough for any vector load and for cache lines in pairs.
-inline constexpr int64_t bufferAlignment = 256;
-
 /// Bytes of one copy of a buffer; -1 if that overflows.
 int64_t bytesOf(BufferOp buffer);
 /// The same rounded up to the alignment; of what overflows, 0.

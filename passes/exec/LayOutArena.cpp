@@ -13,6 +13,7 @@
 #include "passes/exec/Lifetimes.h"
 #include "passes/exec/Passes.h"
 #include "passes/exec/StageCopies.h"
+#include "passes/planning/memory/BufferAlignment.h"
 #include "passes/planning/memory/MemoryPlan.h"
 
 #include "llvm/Support/MathExtras.h"
@@ -169,7 +170,8 @@ LogicalResult ArenaLayout::placeValues() {
              << buffer.getName() << " are larger than 2^63 bytes together";
     planned.push_back(buffer);
     problem.buffers.push_back(
-        {life.first, life.last + 1, bytes, bufferAlignment});
+        {life.first, life.last + 1, bytes,
+         static_cast<int64_t>(planning::kBufferAlignment)});
   }
   planning::MemoryOptions options;
   options.steps = searchSteps;

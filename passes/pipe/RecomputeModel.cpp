@@ -9,18 +9,15 @@
 #include "dialects/xf/IR/Xf.h"
 #include "passes/pipe/BodySplit.h"
 #include "passes/planning/ResidualSlots.h"
+#include "passes/planning/memory/BufferAlignment.h"
 
 #include "mlir/IR/IRMapping.h"
 #include "llvm/ADT/MapVector.h"
 #include "llvm/ADT/SetVector.h"
-#include "llvm/Support/MathExtras.h"
 
 using namespace mlir;
 using namespace hocket;
 using namespace hocket::pipe;
-
-/// What exec-lay-out-arena aligns every buffer to.
-static constexpr int64_t bufferAlignment = 256;
 
 int64_t hocket::pipe::arenaBytes(Type type) {
   auto tensor = dyn_cast<RankedTensorType>(type);
@@ -30,8 +27,7 @@ int64_t hocket::pipe::arenaBytes(Type type) {
   for (int64_t dim : tensor.getShape())
     if (__builtin_mul_overflow(bytes, dim, &bytes))
       return 0; // Too large to be planned: exec-lay-out-arena says so.
-  return static_cast<int64_t>(
-      llvm::alignTo(static_cast<uint64_t>(bytes), bufferAlignment));
+  return planning::alignedBufferBytes(bytes);
 }
 
 double WorkRates::secondsOf(Operation *op) const {

@@ -7,6 +7,7 @@
 #include "compiler/targets/program/ProgramEmitter.h"
 
 #include "kernels/cpu/Workers.h"
+#include "passes/planning/memory/BufferAlignment.h"
 
 #include "llvm/ADT/MapVector.h"
 #include "llvm/ADT/TypeSwitch.h"
@@ -130,7 +131,7 @@ private:
   void writeMemory() {
     auto *memory = role.mutable_memory();
     memory->set_arena_bytes(op.getArenaBytes().value_or(0));
-    memory->set_alignment(256);
+    memory->set_alignment(planning::kBufferAlignment);
     memory->set_lower_bound_bytes(op.getLowerBound().value_or(0));
     memory->set_scratch_bytes_per_worker(kernels::kScratchBytesPerWorker);
     uint64_t peak = peakPosition();
