@@ -174,15 +174,24 @@ double NeighbourSearch::estimate(const Choice &choice) const {
     return parts(here) / parts(choice);
   };
   double activations = activationsOf(choice) / activationsOf(here);
+  auto scaleOf = [&](exec::MemoryKind kind) {
+    switch (kind) {
+    case exec::MemoryKind::Optimizer:
+      return split(1);
+    case exec::MemoryKind::Gradients:
+      return split(2);
+    case exec::MemoryKind::Parameters:
+    case exec::MemoryKind::WorkingCopies:
+      return split(3);
+    case exec::MemoryKind::Activations:
+      return activations;
+    default:
+      return double(choice.micro) / double(here.micro);
+    }
+  };
   double bytes = 0;
   for (const auto &[kind, own] : worst.atPeak)
-    bytes +=
-        double(own) *
-        (kind == "optimizer"                                ? split(1)
-         : kind == "gradients"                              ? split(2)
-         : kind == "parameters" || kind == "working copies" ? split(3)
-         : kind == "activations"                            ? activations
-                                 : double(choice.micro) / double(here.micro));
+    bytes += double(own) * scaleOf(kind);
   return bytes;
 }
 

@@ -10,7 +10,6 @@
 #include "runtime/base/Format.h"
 
 #include "llvm/ADT/STLExtras.h"
-#include "llvm/ADT/StringMap.h"
 
 #include <map>
 
@@ -67,17 +66,17 @@ static std::map<int64_t, Moment> momentsOf(exec::RoleOp role) {
 }
 
 static void addOwners(exec::RoleOp role, int64_t position, RoleMemory &memory) {
-  llvm::StringMap<int64_t> kinds;
+  std::map<exec::MemoryKind, int64_t> kinds;
   for (auto buffer : role.getOps<exec::BufferOp>()) {
     auto first = static_cast<int64_t>(buffer.getFirst().value_or(0));
     auto last = static_cast<int64_t>(buffer.getLast().value_or(0));
     if (buffer.getPersistent() || (first <= position && position <= last))
-      kinds[exec::memoryKindName(buffer.getKind())] += bytesOf(buffer);
+      kinds[buffer.getKind()] += bytesOf(buffer);
   }
-  for (const auto &kind : kinds)
-    memory.atPeak.emplace_back(kind.getKey().str(), kind.getValue());
+  memory.atPeak.assign(kinds.begin(), kinds.end());
   llvm::sort(memory.atPeak, [](const auto &a, const auto &b) {
-    return std::pair(-a.second, a.first) < std::pair(-b.second, b.first);
+    return std::pair(-a.second, exec::memoryKindName(a.first)) <
+           std::pair(-b.second, exec::memoryKindName(b.first));
   });
 }
 
@@ -126,8 +125,8 @@ std::string hocket::ownersText(const RoleMemory &memory) {
   std::string text;
   size_t count = std::min(memory.atPeak.size(), mostOwners);
   for (size_t i = 0; i < count; ++i)
-    text += (i ? ", " : "") + memory.atPeak[i].first + " " +
-            formatBytes(static_cast<uint64_t>(memory.atPeak[i].second));
+    text += (i ? ", " : "") + exec::memoryKindName(memory.atPeak[i].first) +
+            " " + formatBytes(static_cast<uint64_t>(memory.atPeak[i].second));
   return text;
 }
 

@@ -25,9 +25,8 @@ struct RoleMemory {
   /// Bytes that the runtime allocates on the device beside it.
   int64_t beside = 0;
   int64_t needed() const { return arena + beside; }
-  /// Bytes by kind ("optimizer", "activations", ...) where most live at once,
-  /// the most first.
-  std::vector<std::pair<std::string, int64_t>> atPeak;
+  /// Bytes by kind where most live at once, the most first.
+  std::vector<std::pair<exec::MemoryKind, int64_t>> atPeak;
   /// The fewest bytes that live while all residuals do.
   int64_t withResiduals = 0;
 };

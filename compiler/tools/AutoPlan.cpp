@@ -168,17 +168,33 @@ KindBytes pricedKinds(const RankMemory &memory) {
   return bytes;
 }
 
+/// What a price counts an arena's kind of bytes among.
+Kind pricedKindOf(exec::MemoryKind kind) {
+  switch (kind) {
+  case exec::MemoryKind::Parameters:
+  case exec::MemoryKind::WorkingCopies:
+  case exec::MemoryKind::Optimizer:
+  case exec::MemoryKind::State:
+    return State;
+  case exec::MemoryKind::Gradients:
+    return Gradients;
+  case exec::MemoryKind::Activations:
+  case exec::MemoryKind::Transfers:
+    return Activations;
+  case exec::MemoryKind::Inputs:
+  case exec::MemoryKind::Temporaries:
+  case exec::MemoryKind::Workspace:
+    return Workspace;
+  }
+  return Workspace;
+}
+
 KindBytes plannedKinds(const RoleMemory &role) {
   KindBytes bytes = {};
   int64_t sum = 0;
-  for (const auto &[name, amount] : role.atPeak) {
+  for (const auto &[kind, amount] : role.atPeak) {
     sum += amount;
-    bool isState = name == "parameters" || name == "working copies" ||
-                   name == "optimizer" || name == "state";
-    bytes[isState                                        ? State
-          : name == "gradients"                          ? Gradients
-          : name == "activations" || name == "transfers" ? Activations
-                                                         : Workspace] += amount;
+    bytes[pricedKindOf(kind)] += amount;
   }
   bytes[Packing] = role.arena - sum;
   return bytes;
