@@ -11,6 +11,7 @@
 ///
 //===----------------------------------------------------------------------===//
 
+#include "dialects/kern/IR/ElementTypes.h"
 #include "passes/kern/Passes.h"
 #include "passes/kern/RegionFusion.h"
 
@@ -91,8 +92,7 @@ private:
     Value &known = transposes[{matrix, rows}];
     if (known)
       return known;
-    // The code of the element type in kernels/reference/Element.h.
-    int64_t dtype = isa<Float8E4M3FNType>(elementOf(matrix)) ? 7 : 8;
+    int64_t dtype = kernelTypeNumber(elementOf(matrix));
     auto copy = builder.create<LibraryOp>(
         loc, RankedTensorType::get({columns, rows}, elementOf(matrix)),
         "transpose", matrix, /*instance=*/Value(), /*scalars=*/ValueRange(),

@@ -6,6 +6,8 @@
 
 #include "compiler/targets/cpu/ScalarBuilders.h"
 
+#include "dialects/kern/IR/ElementTypes.h"
+
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/IR/BuiltinAttributes.h"
 #include "mlir/IR/BuiltinTypes.h"
@@ -152,11 +154,8 @@ Value f32ToF8(OpBuilder &builder, Location loc, Value value, DType format) {
 
 /// The 8-bit format that `type` is, if it is one.
 static std::optional<DType> f8FormatOf(Type type) {
-  if (isa<Float8E4M3FNType>(type))
-    return DType::F8E4M3;
-  if (isa<Float8E5M2Type>(type))
-    return DType::F8E5M2;
-  return std::nullopt;
+  std::optional<DType> known = kern::kernelTypeOf(type);
+  return known && kernels::isF8(*known) ? known : std::nullopt;
 }
 
 //===----------------------------------------------------------------------===//

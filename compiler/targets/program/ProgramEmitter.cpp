@@ -7,6 +7,7 @@
 #include "compiler/targets/program/ProgramEmitter.h"
 
 #include "dialects/dist/IR/Dist.h"
+#include "dialects/kern/IR/ElementTypes.h"
 #include "dialects/kern/IR/Kern.h"
 #include "runtime/program/ProgramFile.h"
 #include "runtime/program/ValueWriters.h"
@@ -14,24 +15,19 @@
 using namespace mlir;
 using namespace hocket;
 
+// Kernels and executables number element types alike.
+static_assert(static_cast<int>(kernels::DType::F32) == program::F32 &&
+              static_cast<int>(kernels::DType::BF16) == program::BF16 &&
+              static_cast<int>(kernels::DType::F16) == program::F16 &&
+              static_cast<int>(kernels::DType::I32) == program::I32 &&
+              static_cast<int>(kernels::DType::F64) == program::F64 &&
+              static_cast<int>(kernels::DType::F8E4M3) == program::F8_E4M3 &&
+              static_cast<int>(kernels::DType::F8E5M2) == program::F8_E5M2);
+
 program::DType hocket::dtypeOf(Type type) {
-  if (type.isF32())
-    return program::F32;
-  if (type.isBF16())
-    return program::BF16;
-  if (type.isF16())
-    return program::F16;
-  if (isa<Float8E4M3FNType>(type))
-    return program::F8_E4M3;
-  if (isa<Float8E5M2Type>(type))
-    return program::F8_E5M2;
-  if (type.isF64())
-    return program::F64;
-  if (type.isInteger(32))
-    return program::I32;
-  if (type.isInteger(8))
+  if (type.isInteger(8)) // Workspaces: no kernel calculates with it.
     return program::U8;
-  return program::DTYPE_UNSPECIFIED;
+  return static_cast<program::DType>(kern::kernelTypeNumber(type));
 }
 
 static program::DType dtypeOf(loops::Element element) {

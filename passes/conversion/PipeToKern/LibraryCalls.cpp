@@ -10,6 +10,7 @@
 ///
 //===----------------------------------------------------------------------===//
 
+#include "dialects/kern/IR/ElementTypes.h"
 #include "passes/conversion/PipeToKern/LibraryCall.h"
 #include "passes/conversion/PipeToKern/Lowering.h"
 #include "passes/kern/RegionBuilder.h"
@@ -21,18 +22,7 @@ using namespace mlir;
 namespace hocket::kern {
 
 int64_t dtypeOf(Type tensor) {
-  Type element = cast<RankedTensorType>(tensor).getElementType();
-  if (element.isF32())
-    return 1;
-  if (element.isBF16())
-    return 2;
-  if (element.isF16())
-    return 3;
-  if (isa<Float8E4M3FNType>(element))
-    return 7;
-  if (isa<Float8E5M2Type>(element))
-    return 8;
-  return element.isF64() ? 5 : 4;
+  return kernelTypeNumber(cast<RankedTensorType>(tensor).getElementType());
 }
 
 int64_t elementsOf(Value tensor) {
