@@ -5,7 +5,7 @@ A rule is a function of a `tree.Tree` that yields one line per violation; the
 first line of its doc is its name.
 """
 
-from lint import descriptions, documents, files, includes
+from lint import attributes, descriptions, documents, files, includes
 
 RULES = (
     files.banners,
@@ -18,6 +18,7 @@ RULES = (
     includes.runtime_free_of_mlir,
     includes.guards,
     includes.no_duplicates,
+    attributes.discardable_have_reasons,
     descriptions.dialects_have_a_rationale,
     descriptions.ops_are_described,
     descriptions.passes_are_described,

@@ -1,0 +1,80 @@
+# Part of Hocket, under the Apache License v2.0.
+"""The attributes that no op declares.
+
+What one pass tells the next belongs in an op's declared attributes, where its
+verifier sees it. These names are left, each with why it is still discardable.
+Who adds a name says here why no op can declare it; who removes the last use of
+one removes its row.
+"""
+
+import re
+
+SOURCES = ("compiler", "dialects", "frontends", "passes")
+PREFIXED = re.compile(r'"((?:xf|dist|pipe|kern|exec)\.[a-z_]+)"')
+BARE = re.compile(r'\bset(?:Discardable)?Attr\(\s*"([a-z_]+)"')
+
+LEFT = {
+    # Of arguments and results of functions, which are upstream's ops.
+    "dist.sharding": "a function's argument has no op of ours to declare it",
+    "pipe.saved": "as dist.sharding: which value of forward an argument is",
+    "pipe.send": "as dist.sharding: where a result goes",
+    "pipe.receive": "as dist.sharding: where an argument comes from",
+    "pipe.host": "as dist.sharding: which input of the host an argument is",
+    "kern.saved": "pipe.saved, for a level that cannot name pipe's attributes",
+    "kern.send": "pipe.send, for a level that cannot name pipe's attributes",
+    "kern.receive": "pipe.receive, likewise",
+    "kern.host": "pipe.host, likewise",
+    "kern.axes": "dist.sharding, likewise",
+    "kern.fragment": "a kind of function, until kern has a fragment op",
+    "kern.stage": "the stage of such a function",
+    # Of ops of xf, which must not know of shardings. Gone after partitioning.
+    "dist.operands": "what propagation wants of any op's operands",
+    "dist.results": "what propagation gives any op's results",
+    "dist.split": "the factors of any op that a person split by hand",
+    "dist.split_line": "where a person said so, for messages",
+    "dist.scattered": "a variable that ZeRO scatters",
+    # Of the module, which is upstream's op; read by one stretch of passes.
+    "dist.context": "the strategy of context parallelism, until partitioning",
+    "dist.experts": "the axes of expert parallelism, until partitioning",
+    "dist.expert_rows": "the axes along which experts are the same, likewise",
+    "dist.part": "the rows of each part of a sequence, on its way to exec.host",
+    "dist.splits": "whether a person split ops by hand",
+    "dist.stream": "the sharding of the residual stream, until propagation",
+    "dist.stream_type": "the type that tells the residual stream, likewise",
+    "kern.mesh": "dist.mesh, for a level that cannot name dist's ops",
+    "kern.part": "dist.part, for a level that cannot name dist's",
+    "kern.training": "xf.training, for a level that cannot name xf's ops",
+    # Reports, which change no program.
+    "dist.chosen": "how often propagation decided what; on dist.mesh",
+    "dist.explanation": "what `hocket explain` prints; on dist.mesh",
+    "pipe.recompute": "what was planned for each stage; on the module",
+    # On any op at all.
+    "part": "on the ops of xf that declare it, set for all of them at once",
+    "recomputed": "marks a copy of any op for whoever reads the IR",
+}
+
+
+def sources(tree):
+    return (
+        path
+        for path in tree.with_suffix(".cpp", ".h")
+        if path.parts[0] in SOURCES
+    )
+
+
+def discardable_have_reasons(tree):
+    """Every attribute that no op declares is listed with its reason."""
+    used = set()
+    for path in sources(tree):
+        text = tree.text(path)
+        for match in (*PREFIXED.finditer(text), *BARE.finditer(text)):
+            name = match.group(1)
+            used.add(name)
+            if name not in LEFT:
+                line = text.count("\n", 0, match.start()) + 1
+                yield (
+                    f"{path}:{line}: '{name}' is an attribute that no op declares: "
+                    "declare it, or say why not in test/lint/attributes.py"
+                )
+    for name in sorted(LEFT.keys() - used):
+        yield f"test/lint/attributes.py: nothing uses '{name}' any more: remove it"
