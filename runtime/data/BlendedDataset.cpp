@@ -42,6 +42,35 @@ data::parseBlend(const std::vector<std::string> &words) {
   return parts;
 }
 
+/// In NumPy's order: eight running sums over up to 128 numbers, of more the
+/// halves, each by itself.
+static double pairwiseSum(std::span<const double> values) {
+  if (values.size() > 128) {
+    size_t half = values.size() / 2 / 8 * 8;
+    return pairwiseSum(values.first(half)) + pairwiseSum(values.subspan(half));
+  }
+  double sum = 0;
+  size_t i = 0;
+  if (values.size() >= 8) {
+    double sums[8] = {};
+    for (; i + 8 <= values.size(); i += 8)
+      for (size_t k = 0; k < 8; ++k)
+        sums[k] += values[i + k];
+    sum = ((sums[0] + sums[1]) + (sums[2] + sums[3])) +
+          ((sums[4] + sums[5]) + (sums[6] + sums[7]));
+  }
+  for (; i < values.size(); ++i)
+    sum += values[i];
+  return sum;
+}
+
+std::vector<double> data::normalizeWeights(std::vector<double> weights) {
+  double sum = pairwiseSum(weights);
+  for (double &weight : weights)
+    weight /= sum;
+  return weights;
+}
+
 std::vector<uint16_t> data::blendOrder(const std::vector<double> &weights,
                                        uint64_t samples) {
   std::vector<uint16_t> order(samples);
@@ -137,16 +166,15 @@ data::openSamples(const std::vector<BlendPart> &parts,
   HOCKET_RETURN_IF_ERROR(checkBlend(parts, samples));
   if (parts.size() == 1)
     return openPart(parts.front(), options, split, samples);
-  double sum = 0;
-  for (const BlendPart &part : parts)
-    sum += part.weight;
   std::vector<double> weights;
+  for (const BlendPart &part : parts)
+    weights.push_back(part.weight);
+  weights = normalizeWeights(std::move(weights));
   std::vector<std::unique_ptr<SampleSource>> datasets;
-  for (const BlendPart &part : parts) {
-    weights.push_back(part.weight / sum);
+  for (size_t d = 0; d < parts.size(); ++d) {
     HOCKET_ASSIGN_OR_RETURN(std::unique_ptr<SampleSource> dataset,
-                            openPart(part, options, split,
-                                     samplesOfShare(weights.back(), samples)));
+                            openPart(parts[d], options, split,
+                                     samplesOfShare(weights[d], samples)));
     datasets.push_back(std::move(dataset));
   }
   HOCKET_ASSIGN_OR_RETURN(std::unique_ptr<BlendedDataset> blend,

@@ -35,6 +35,10 @@ struct BlendPart {
 StatusOr<std::vector<BlendPart>>
 parseBlend(const std::vector<std::string> &words);
 
+/// The weights as shares of their sum. The sum is rounded as NumPy's, which
+/// decides ties between datasets.
+std::vector<double> normalizeWeights(std::vector<double> weights);
+
 /// Dataset of each of `samples` samples; `weights` sum to 1 and are fewer than
 /// 65,536.
 std::vector<uint16_t> blendOrder(const std::vector<double> &weights,

@@ -35,6 +35,40 @@ TEST(BlendedDataset, HalfAPercentMoreThanTheShare) {
   EXPECT_EQ(samplesOfShare(1.0, 1), 2u);
 }
 
+// What Megatron's own helper made, its normalised weights included.
+TEST(BlendedDataset, OrderIsMegatrons) {
+  auto lines = readGolden(HOCKET_SOURCE_DIR
+                          "/test/runtime/data/golden/megatron_order.txt");
+  unsigned blends = 0;
+  for (size_t i = 0; i < lines.size(); ++i) {
+    if (lines[i].word != "weights")
+      continue;
+    SCOPED_TRACE("blend " + std::to_string(blends++));
+    std::vector<double> weights(lines[i].numbers.begin(),
+                                lines[i].numbers.end());
+    const std::vector<int64_t> &dataset = lines[i + 1].numbers;
+    auto order = blendOrder(normalizeWeights(weights), dataset.size());
+    EXPECT_EQ(std::vector<int64_t>(order.begin(), order.end()), dataset);
+    std::vector<int64_t> taken(weights.size()), samples;
+    for (uint16_t d : order)
+      samples.push_back(taken[d]++);
+    EXPECT_EQ(samples, lines[i + 2].numbers);
+  }
+  EXPECT_EQ(blends, 7u);
+}
+
+// NumPy's sums of so many tenths; one after the other they make others.
+TEST(BlendedDataset, WeightsAreAddedAsNumPyDoes) {
+  const std::pair<size_t, double> sums[] = {{7, 0x1.6666666666666p-1},
+                                            {8, 0x1.999999999999ap-1},
+                                            {12, 0x1.3333333333334p+0},
+                                            {150, 0x1.dfffffffffffep+3},
+                                            {300, 0x1.dffffffffffffp+4}};
+  for (auto [count, sum] : sums)
+    EXPECT_EQ(normalizeWeights(std::vector<double>(count, 0.1))[0], 0.1 / sum)
+        << count;
+}
+
 static std::string blendError(const std::vector<std::string> &words) {
   auto parts = parseBlend(words);
   return parts.ok() ? "fine" : parts.status().message();

@@ -54,6 +54,27 @@ TEST(SampleIndex, MatchesGolden) {
   }
 }
 
+// What Megatron's own helper made of documents in NumPy's order.
+TEST(SampleIndex, CutsAsMegatronDoes) {
+  auto lines = readGolden(HOCKET_SOURCE_DIR
+                          "/test/runtime/data/golden/megatron_order.txt");
+  unsigned cases = 0;
+  for (size_t i = 0; i < lines.size(); ++i) {
+    if (lines[i].word != "lengths")
+      continue;
+    SCOPED_TRACE("case " + std::to_string(cases++));
+    std::vector<int32_t> lengths(lines[i].numbers.begin(),
+                                 lines[i].numbers.end());
+    std::vector<int32_t> documents(lines[i + 2].numbers.begin(),
+                                   lines[i + 2].numbers.end());
+    const std::vector<int64_t> &starts = lines[i + 3].numbers;
+    EXPECT_EQ(flatten(cutSamples(lengths, documents, starts.size() / 2 - 1,
+                                 uint64_t(lines[i + 1].numbers[0]))),
+              starts);
+  }
+  EXPECT_EQ(cases, 6u);
+}
+
 TEST(SampleIndex, WorkedExample) {
   std::vector<int32_t> lengths = {5, 3, 7, 4}, order = {2, 0, 3, 1};
   std::vector<SampleStart> expected = {{0, 0}, {0, 4}, {1, 1}, {2, 0}, {3, 0}};
