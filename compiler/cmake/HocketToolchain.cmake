@@ -43,3 +43,19 @@ find_package(CLI11 REQUIRED)
 find_package(GTest REQUIRED)
 find_package(ICU REQUIRED COMPONENTS uc)
 find_package(Threads REQUIRED)
+
+# What compresses training data. LLVM's package may have found zstd already.
+find_package(ZLIB)
+find_package(LibLZMA)
+if(NOT TARGET zstd::libzstd_shared)
+  find_package(zstd QUIET CONFIG)
+endif()
+foreach(library ZLIB::ZLIB=zlib1g-dev LibLZMA::LibLZMA=liblzma-dev
+                zstd::libzstd_shared=libzstd-dev)
+  string(REPLACE "=" ";" library ${library})
+  list(POP_FRONT library target package)
+  if(NOT TARGET ${target})
+    message(FATAL_ERROR "${target} is missing; `make packages` installs "
+                        "${package}, which has it")
+  endif()
+endforeach()

@@ -112,7 +112,7 @@ void Counting::work() {
       note(chunk.status(), 0);
     if (!chunk.ok() || !*chunk)
       break;
-    note(encoder.encode(**chunk).status(), (**chunk).size);
+    note(encoder.encode(**chunk).status(), (**chunk).fileBytes);
   }
   std::lock_guard lock(mutex);
   if (counts.empty())

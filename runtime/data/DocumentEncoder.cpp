@@ -217,6 +217,7 @@ Status DocumentEncoder::encodeLines(const DocumentChunk &chunk,
 StatusOr<EncodedChunk> DocumentEncoder::encode(const DocumentChunk &chunk) {
   EncodedChunk out;
   out.textBytes = chunk.size;
+  out.fileBytes = chunk.fileBytes;
   out.bytes.reserve(chunk.size * tokenBytes(options.type));
   HOCKET_RETURN_IF_ERROR(chunk.jsonLines ? encodeLines(chunk, out)
                                          : encodeText(chunk, out));

@@ -28,7 +28,8 @@ struct EncodedChunk {
   /// Tokens of each document, or part of one at either end.
   std::vector<uint64_t> lengths;
   bool continuesDocument = false; ///< lengths[0] belongs to the last chunk's.
-  size_t textBytes = 0;           ///< Bytes of input.
+  uint64_t textBytes = 0;         ///< Bytes of input, decompressed,
+  uint64_t fileBytes = 0;         ///< and as they lie on disk.
 };
 
 struct EncoderOptions {

@@ -6,12 +6,10 @@
 
 #include "runtime/data/DocumentReader.h"
 
-#include "runtime/base/File.h"
 #include "runtime/base/Format.h"
 
 #include <algorithm>
 #include <cerrno>
-#include <cstdio>
 #include <filesystem>
 
 using namespace hocket;
@@ -27,14 +25,10 @@ TextPlace TextPlace::after(std::string_view text) const {
   return {line + lines, text.size() - last};
 }
 
-static bool isJsonLines(const std::string &path) {
+static bool isJsonLines(std::string_view path) {
+  path = withoutCompression(path);
   return path.ends_with(".jsonl") || path.ends_with(".ndjson") ||
          path.ends_with(".json");
-}
-
-static Status cannotRead(const std::string &path, int error) {
-  std::string message = path + ": cannot read: " + errnoMessage(error);
-  return error == ENOENT ? notFound(message) : invalidArgument(message);
 }
 
 /// Bytes of the input, which must be a regular file with some.
@@ -52,10 +46,7 @@ static StatusOr<uint64_t> inputBytes(const std::string &path) {
     return cannotRead(path, error.value());
   if (bytes == 0)
     return invalidArgument(path + ": is empty");
-  if (std::FILE *file = std::fopen(path.c_str(), "rb"))
-    std::fclose(file);
-  else
-    return cannotRead(path, errno);
+  HOCKET_RETURN_IF_ERROR(InputStream::open(path).status());
   return bytes;
 }
 
@@ -75,9 +66,8 @@ DocumentReader::open(std::vector<std::string> inputs,
 
 Status DocumentReader::openInput() {
   const std::string &path = inputs[current];
-  file.reset(std::fopen(path.c_str(), "rb"));
-  if (!file)
-    return cannotRead(path, errno);
+  HOCKET_ASSIGN_OR_RETURN(file, InputStream::open(path));
+  handedOut = 0;
   jsonLines = isJsonLines(path);
   ended = false;
   first = true;
@@ -92,12 +82,18 @@ Status DocumentReader::fill(std::string &bytes, size_t size) {
   if (ended || begin >= size)
     return okStatus();
   bytes.resize(size);
-  size_t got = std::fread(bytes.data() + begin, 1, size - begin, file.get());
+  HOCKET_ASSIGN_OR_RETURN(size_t got,
+                          file->read(bytes.data() + begin, size - begin));
   bytes.resize(begin + got);
-  if (std::ferror(file.get()))
-    return cannotRead(inputs[current], errno);
   ended = begin + got < size;
   return okStatus();
+}
+
+/// Of a plain file its own bytes; of a compressed one, what was read for it.
+uint64_t DocumentReader::fileBytesOf(const DocumentChunk &chunk) {
+  bool isPlain = withoutCompression(chunk.path) == chunk.path;
+  uint64_t until = isPlain ? handedOut + chunk.size : file->consumed();
+  return until - std::exchange(handedOut, until);
 }
 
 /// How much of `bytes` makes a chunk; reads on while there is no place to cut.
@@ -137,6 +133,9 @@ StatusOr<std::optional<DocumentChunk>> DocumentReader::next() {
   carried = chunk.bytes.substr(chunk.size);
   chunk.bytes.resize(chunk.size);
   chunk.bytes.append(DocumentChunk::padding, '\0');
+  if (chunk.beginsDocument && ended && chunk.size == 0)
+    return invalidArgument(chunk.path + ": is empty");
+  chunk.fileBytes = fileBytesOf(chunk);
   place = place.after(chunk.text());
   chunk.endsDocument = ended && carried.empty();
   if (chunk.endsDocument) {

@@ -11,7 +11,8 @@
 /// of JSON has at most 64 MiB.
 ///
 /// A file whose name ends in .jsonl, .ndjson or .json holds one JSON object a
-/// line, each a document; any other file is one document of plain text.
+/// line, each a document; any other file is one document of plain text. Behind
+/// that may stand how it is compressed (InputStream.h).
 ///
 //===----------------------------------------------------------------------===//
 
@@ -19,10 +20,10 @@
 #define HOCKET_RUNTIME_DATA_DOCUMENTREADER_H
 
 #include "runtime/base/Status.h"
+#include "runtime/data/InputStream.h"
 #include "runtime/tokenizer/Tokenizer.h"
 
 #include <cstdint>
-#include <cstdio>
 #include <memory>
 #include <optional>
 #include <string>
@@ -45,6 +46,7 @@ struct DocumentChunk {
   TextPlace begin;
   std::string bytes;          ///< The chunk, then `padding` zeros.
   size_t size = 0;            ///< Without the padding.
+  uint64_t fileBytes = 0;     ///< That it takes in its file.
   bool beginsDocument = true; ///< Plain text: the first part of its file.
   bool endsDocument = true;   ///< Plain text: the last part.
 
@@ -64,14 +66,10 @@ public:
   /// The next chunk, or nullopt at the end of the last input.
   StatusOr<std::optional<DocumentChunk>> next();
 
-  /// Bytes of all inputs.
+  /// Bytes of all inputs, as they lie on disk.
   uint64_t totalBytes() const { return total; }
 
 private:
-  struct Close {
-    void operator()(std::FILE *file) const { std::fclose(file); }
-  };
-
   DocumentReader(std::vector<std::string> inputs,
                  const tokenizer::Tokenizer &tokenizer, size_t chunkBytes)
       : inputs(std::move(inputs)), tokenizer(&tokenizer),
@@ -79,6 +77,7 @@ private:
 
   Status openInput();
   Status fill(std::string &bytes, size_t size);
+  uint64_t fileBytesOf(const DocumentChunk &chunk);
   StatusOr<size_t> cut(std::string &bytes);
 
   std::vector<std::string> inputs;
@@ -87,7 +86,8 @@ private:
   uint64_t total = 0;
 
   size_t current = 0; ///< Index into inputs.
-  std::unique_ptr<std::FILE, Close> file;
+  std::unique_ptr<InputStream> file;
+  uint64_t handedOut = 0; ///< Bytes of the file that chunks have told of.
   bool jsonLines = false, ended = false, first = true;
   std::string carried; ///< Read from the file, not yet handed out.
   TextPlace place;

@@ -92,7 +92,8 @@ Status Preparation::writeChunk(const EncodedChunk &chunk) {
     documentOpen = true;
     openTokens += chunk.lengths[i];
   }
-  done.bytes += chunk.textBytes;
+  done.bytes += chunk.fileBytes;
+  done.textBytes += chunk.textBytes;
   done.documents = writer.documents() + documentOpen;
   done.tokens = writer.tokens() + openTokens;
   if (report)
@@ -176,7 +177,7 @@ data::prepare(const PrepareOptions &options,
   WorkerPool pool(threads);
   pool.onEachWorker([&](unsigned) { preparation.work(); });
   HOCKET_RETURN_IF_ERROR(preparation.finish());
-  result.bytes = preparation.result().bytes;
+  result.bytes = preparation.result().textBytes;
   result.documents = writer.documents();
   result.tokens = writer.tokens();
   result.vocabularySize = tokenizer->vocabularySize();

@@ -35,15 +35,16 @@ struct PrepareOptions {
 };
 
 struct PrepareProgress {
-  uint64_t bytes = 0;      ///< Of input, done.
-  uint64_t totalBytes = 0; ///< Of all inputs.
+  uint64_t bytes = 0;      ///< Of the input files, done.
+  uint64_t totalBytes = 0; ///< Of all input files.
+  uint64_t textBytes = 0;  ///< Done, decompressed.
   uint64_t documents = 0;
   uint64_t tokens = 0;
 };
 
 struct PrepareResult {
   std::string prefix; ///< Of the files: with key and "_document".
-  uint64_t bytes = 0;
+  uint64_t bytes = 0; ///< Of text: of the inputs, decompressed.
   uint64_t documents = 0;
   uint64_t tokens = 0;
   uint64_t vocabularySize = 0; ///< What a model of these tokens needs.

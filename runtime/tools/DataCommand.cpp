@@ -81,7 +81,8 @@ void hocket::registerDataPrepare(CLI::App &data, Status &result) {
       addCommand(data, "prepare", "Turn text and JSON lines into token files");
   app->add_option("input", options.inputs,
                   "Text files, one document each; .jsonl, .ndjson and .json "
-                  "hold a JSON object a line, one document each")
+                  "hold a JSON object a line, one document each; .gz, .xz "
+                  "or .zst behind that say how they are compressed")
       ->required()
       ->type_name("INPUT");
   wantPath(app->add_option("-o,--output", options.prefix,
