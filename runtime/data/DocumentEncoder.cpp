@@ -28,10 +28,19 @@ DocumentEncoder::DocumentEncoder(const EncoderOptions &options)
     : options(options), json(std::make_unique<Json>()) {}
 DocumentEncoder::~DocumentEncoder() = default;
 
+/// Counts lines up to the one that begins at `offset`. Every line is counted
+/// once, however many of them are bad.
+void DocumentEncoder::reachLine(const DocumentChunk &chunk, size_t offset) {
+  reachedPlace =
+      reachedPlace.after(chunk.text().substr(reached, offset - reached));
+  reached = offset;
+}
+
 /// "file:line:column: message" for the byte `offset` of a chunk.
-static Status wrongAt(const DocumentChunk &chunk, size_t offset,
-                      const std::string &message) {
-  TextPlace place = chunk.begin.after(chunk.text().substr(0, offset));
+Status DocumentEncoder::wrongAt(const DocumentChunk &chunk, size_t offset,
+                                const std::string &message) const {
+  TextPlace place =
+      reachedPlace.after(chunk.text().substr(reached, offset - reached));
   return invalidArgument(chunk.path + ":" + std::to_string(place.line) + ":" +
                          std::to_string(place.column) + ": " + message);
 }
@@ -109,12 +118,13 @@ Status DocumentEncoder::encodeText(const DocumentChunk &chunk,
 //===----------------------------------------------------------------------===//
 
 /// Why simdjson refused `line`, which begins at byte `begin` of the chunk.
-static Status wrongJson(const DocumentChunk &chunk, size_t begin,
-                        std::string_view line, simdjson::error_code error) {
+Status DocumentEncoder::wrongJson(const DocumentChunk &chunk, size_t begin,
+                                  std::string_view line, int error) const {
   if (auto defect = findJsonDefect(line))
     return wrongAt(chunk, begin + defect->offset,
                    "expected " + defect->expected);
-  return wrongAt(chunk, begin, simdjson::error_message(error));
+  return wrongAt(chunk, begin,
+                 simdjson::error_message(simdjson::error_code(error)));
 }
 
 static const char *kindName(simdjson::dom::element_type type) {
@@ -161,6 +171,7 @@ static bool hasTooManyValues(std::string_view line) {
 StatusOr<std::string_view> DocumentEncoder::lineText(const DocumentChunk &chunk,
                                                      std::string_view line) {
   auto begin = size_t(line.data() - chunk.bytes.data());
+  reachLine(chunk, begin);
   auto memberAt = [&](unsigned occurrence) {
     return begin +
            findJsonMember(line, options.jsonKey, occurrence).value_or(0);
@@ -208,8 +219,16 @@ Status DocumentEncoder::encodeLines(const DocumentChunk &chunk,
     rest.remove_prefix(std::min(rest.size(), line.size() + 1));
     if (line.find_first_not_of(" \t\r") == std::string_view::npos)
       continue;
-    HOCKET_ASSIGN_OR_RETURN(std::string_view text, lineText(chunk, line));
-    emit(text, /*endsDocument=*/true, out);
+    auto text = lineText(chunk, line);
+    if (text.ok()) {
+      emit(*text, /*endsDocument=*/true, out);
+      continue;
+    }
+    if (!options.skipsBadLines)
+      return text.status();
+    ++out.badLines;
+    if (out.wrong.size() < EncodedChunk::mostWrong)
+      out.wrong.push_back(text.status().message());
   }
   return okStatus();
 }
@@ -218,6 +237,8 @@ StatusOr<EncodedChunk> DocumentEncoder::encode(const DocumentChunk &chunk) {
   EncodedChunk out;
   out.textBytes = chunk.size;
   out.fileBytes = chunk.fileBytes;
+  reached = 0;
+  reachedPlace = chunk.begin;
   out.bytes.reserve(chunk.size * tokenBytes(options.type));
   HOCKET_RETURN_IF_ERROR(chunk.jsonLines ? encodeLines(chunk, out)
                                          : encodeText(chunk, out));

@@ -30,6 +30,10 @@ struct EncodedChunk {
   bool continuesDocument = false; ///< lengths[0] belongs to the last chunk's.
   uint64_t textBytes = 0;         ///< Bytes of input, decompressed,
   uint64_t fileBytes = 0;         ///< and as they lie on disk.
+  uint64_t badLines = 0;          ///< That were skipped,
+  std::vector<std::string> wrong; ///< and what is wrong with the first few.
+
+  static constexpr size_t mostWrong = 10;
 };
 
 struct EncoderOptions {
@@ -37,6 +41,8 @@ struct EncoderOptions {
   const tokenizer::Tokenizer *tokenizer = nullptr;
   TokenType type = TokenType::U16;
   std::string jsonKey = "text";
+  /// Skips bad lines of JSON and counts them.
+  bool skipsBadLines = false;
   /// Ends each document with text, if there is one.
   std::optional<int32_t> endOfDocument;
 };
@@ -57,6 +63,11 @@ private:
 
   Status encodeText(const DocumentChunk &chunk, EncodedChunk &out);
   Status encodeLines(const DocumentChunk &chunk, EncodedChunk &out);
+  Status wrongAt(const DocumentChunk &chunk, size_t offset,
+                 const std::string &message) const;
+  Status wrongJson(const DocumentChunk &chunk, size_t begin,
+                   std::string_view line, int error) const;
+  void reachLine(const DocumentChunk &chunk, size_t offset);
   StatusOr<std::string_view> lineText(const DocumentChunk &chunk,
                                       std::string_view line);
   size_t partOf(std::string_view text) const;
@@ -66,6 +77,9 @@ private:
   EncoderOptions options;
   std::unique_ptr<Json> json;
   std::vector<int32_t> tokens;
+  /// A line of the chunk in work, and where it is; places are counted from it.
+  size_t reached = 0;
+  TextPlace reachedPlace;
 };
 
 } // namespace hocket::data

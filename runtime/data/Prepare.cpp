@@ -26,16 +26,17 @@ namespace {
 class Preparation {
 public:
   Preparation(DocumentReader &reader, TokenFileWriter &writer,
-              const EncoderOptions &options,
+              const EncoderOptions &options, uint64_t maxBadLines,
               const std::function<void(const PrepareProgress &)> &progress)
-      : reader(reader), writer(writer), options(options), report(progress) {
+      : reader(reader), writer(writer), options(options),
+        maxBadLines(maxBadLines), report(progress) {
     done.totalBytes = reader.totalBytes();
   }
 
   /// What each worker does.
   void work();
   Status finish();
-  const PrepareProgress &result() const { return done; }
+  void tell(PrepareResult &result);
 
 private:
   using Chunk = StatusOr<std::optional<DocumentChunk>>;
@@ -43,11 +44,13 @@ private:
   Chunk take(uint64_t &turn);
   bool write(uint64_t turn, const StatusOr<EncodedChunk> &encoded);
   Status writeChunk(const EncodedChunk &chunk);
+  Status countBadLines(const EncodedChunk &chunk);
   Status endDocument();
 
   DocumentReader &reader;
   TokenFileWriter &writer;
   const EncoderOptions &options;
+  const uint64_t maxBadLines;
   const std::function<void(const PrepareProgress &)> &report;
 
   std::mutex readMutex;
@@ -61,6 +64,8 @@ private:
   bool documentOpen = false;
   uint64_t openTokens = 0; ///< Of the document being written.
   PrepareProgress done;
+  uint64_t badLines = 0;
+  std::vector<std::string> firstBadLines;
 };
 
 } // namespace
@@ -84,7 +89,21 @@ Status Preparation::endDocument() {
   return okStatus();
 }
 
+Status Preparation::countBadLines(const EncodedChunk &chunk) {
+  badLines += chunk.badLines;
+  for (const std::string &wrong : chunk.wrong)
+    if (firstBadLines.size() < EncodedChunk::mostWrong)
+      firstBadLines.push_back(wrong);
+  if (badLines <= maxBadLines)
+    return okStatus();
+  return invalidArgument("more than " + std::to_string(maxBadLines) +
+                         " bad lines, which --max-bad-lines allows; the first "
+                         "is " +
+                         firstBadLines.front());
+}
+
 Status Preparation::writeChunk(const EncodedChunk &chunk) {
+  HOCKET_RETURN_IF_ERROR(countBadLines(chunk));
   HOCKET_RETURN_IF_ERROR(writer.append(chunk.bytes));
   for (size_t i = 0; i < chunk.lengths.size(); ++i) {
     if (i > 0 || !chunk.continuesDocument)
@@ -136,6 +155,14 @@ Status Preparation::finish() {
   return writer.finish();
 }
 
+void Preparation::tell(PrepareResult &result) {
+  result.bytes = done.textBytes;
+  result.documents = writer.documents();
+  result.tokens = writer.tokens();
+  result.badLines = badLines;
+  result.firstBadLines = std::move(firstBadLines);
+}
+
 static Status checkKey(const std::string &key) {
   if (key.empty() || key.find('/') != std::string::npos ||
       key.find('\0') != std::string::npos)
@@ -166,6 +193,7 @@ data::prepare(const PrepareOptions &options,
   encoding.tokenizer = tokenizer.get();
   encoding.type = tokenTypeFor(tokenizer->vocabularySize());
   encoding.jsonKey = options.jsonKey;
+  encoding.skipsBadLines = options.maxBadLines > 0;
   if (options.appendEndOfDocument)
     encoding.endOfDocument = tokenizer->endOfDocument();
   PrepareResult result;
@@ -173,13 +201,12 @@ data::prepare(const PrepareOptions &options,
   HOCKET_ASSIGN_OR_RETURN(
       TokenFileWriter writer,
       TokenFileWriter::create(result.prefix, encoding.type));
-  Preparation preparation(reader, writer, encoding, progress);
+  Preparation preparation(reader, writer, encoding, options.maxBadLines,
+                          progress);
   WorkerPool pool(threads);
   pool.onEachWorker([&](unsigned) { preparation.work(); });
   HOCKET_RETURN_IF_ERROR(preparation.finish());
-  result.bytes = preparation.result().textBytes;
-  result.documents = writer.documents();
-  result.tokens = writer.tokens();
+  preparation.tell(result);
   result.vocabularySize = tokenizer->vocabularySize();
   result.tokenizerDigest = tokenizer->digest();
   return result;

@@ -30,7 +30,9 @@ struct PrepareOptions {
   std::string tokenizer = "byte"; ///< As openTokenizer() takes it.
   std::string jsonKey = "text";
   bool appendEndOfDocument = false; ///< After each document with text.
-  unsigned threads = 0;             ///< 0: WorkerPool::defaultCount().
+  /// Bad lines of JSON are skipped up to so many.
+  uint64_t maxBadLines = 0;
+  unsigned threads = 0; ///< 0: WorkerPool::defaultCount().
   size_t chunkBytes = size_t(4) << 20;
 };
 
@@ -47,13 +49,16 @@ struct PrepareResult {
   uint64_t bytes = 0; ///< Of text: of the inputs, decompressed.
   uint64_t documents = 0;
   uint64_t tokens = 0;
+  uint64_t badLines = 0;                  ///< That were skipped,
+  std::vector<std::string> firstBadLines; ///< what is wrong with the first 10.
   uint64_t vocabularySize = 0; ///< What a model of these tokens needs.
   std::string tokenizerDigest; ///< Tokenizer::digest().
 };
 
 /// `progress`, if set, is called after each chunk, by one thread at a time.
-/// InvalidArgument, with file:line:column, for bad input, and where there is
-/// not one token in all inputs. On failure no file is changed.
+/// InvalidArgument, with file:line:column, for bad input, of lines that are bad
+/// for more than maxBadLines of them, and where there is not one token in all
+/// inputs. On failure no file is changed.
 StatusOr<PrepareResult>
 prepare(const PrepareOptions &options,
         const std::function<void(const PrepareProgress &)> &progress = {});

@@ -40,6 +40,7 @@ static void printResult(const PrepareResult &result, double seconds,
     object["documents"] = result.documents;
     object["tokens"] = result.tokens;
     object["bytes"] = result.bytes;
+    object["bad_lines"] = result.badLines;
     object["vocabulary_size"] = result.vocabularySize;
     object["tokenizer_sha256"] = result.tokenizerDigest;
     object["seconds"] = seconds;
@@ -52,6 +53,15 @@ static void printResult(const PrepareResult &result, double seconds,
                    formatText(", %.1f MB/s\n", double(result.bytes) /
                                                    std::max(seconds, 1e-9) /
                                                    1e6);
+}
+
+static void warnOfBadLines(const PrepareResult &result) {
+  for (const std::string &wrong : result.firstBadLines)
+    std::cerr << "warning: " << wrong << '\n';
+  if (result.badLines)
+    std::cerr << "warning: " << formatNoun(result.badLines, "bad line")
+              << (result.badLines == 1 ? " is" : " are")
+              << " left out of the token files\n";
 }
 
 static std::string describe(const PrepareProgress &progress, double seconds) {
@@ -70,6 +80,7 @@ static Status runPrepare(const PrepareCommand &command) {
   });
   line.clear();
   HOCKET_RETURN_IF_ERROR(result.status());
+  warnOfBadLines(*result);
   printResult(*result, line.seconds(), command.json);
   return okStatus();
 }
@@ -100,6 +111,10 @@ void hocket::registerDataPrepare(CLI::App &data, Status &result) {
       ->capture_default_str();
   app->add_flag("--append-eod", options.appendEndOfDocument,
                 "End each document with the end-of-document token");
+  wantWhole(app->add_option("--max-bad-lines", options.maxBadLines,
+                            "Leave out so many lines that are no JSON object "
+                            "with the key; one more is an error"))
+      ->capture_default_str();
   constexpr uint64_t mostThreads = 1024;
   wantWhole(app->add_option("--threads", options.threads,
                             "Threads; 0 uses all cores that are allowed"),

@@ -273,6 +273,59 @@ TEST_F(PrepareTest, SaysWhereTextIsNotUtf8) {
   EXPECT_EQ(folder.list(), std::vector<std::string>{"a.txt"});
 }
 
+// Bad lines up to a number are left out, whatever the threads and the chunks.
+TEST_F(PrepareTest, SkipsAndCountsBadLines) {
+  std::string lines;
+  std::vector<std::vector<int>> good;
+  for (int i = 0; i < 300; ++i)
+    if (i % 20 == 7) {
+      lines += i % 40 == 7 ? "{\"text\": 1}\n" : "{\"text\"\n";
+    } else {
+      lines += "{\"text\": \"abc\"}\n";
+      good.push_back(bytesOf("abc"));
+    }
+  writeBytes(folder / "a.jsonl", lines);
+  options.inputs = {folder / "a.jsonl"};
+  options.prefix = folder / "out";
+  options.maxBadLines = 15;
+  for (unsigned threads : {1u, 4u})
+    for (size_t chunk : {size_t(20), size_t(500), size_t(1) << 20}) {
+      options.threads = threads;
+      options.chunkBytes = chunk;
+      auto result = prepare(options);
+      ASSERT_TRUE(result.ok()) << result.status().message();
+      EXPECT_EQ(result->badLines, 15u);
+      EXPECT_EQ(result->documents, 285u);
+      ASSERT_EQ(result->firstBadLines.size(), 10u);
+      EXPECT_EQ(result->firstBadLines[0],
+                folder / "a.jsonl:8:10: expected a string under the key "
+                         "'text', found a number");
+      EXPECT_EQ(result->firstBadLines[9], folder / "a.jsonl:188:8: expected "
+                                                   "':'");
+      EXPECT_EQ(documents(), good);
+    }
+  options.maxBadLines = 14;
+  std::filesystem::remove(folder / "out_text_document.idx");
+  EXPECT_EQ(run(), "more than 14 bad lines, which --max-bad-lines allows; the "
+                   "first is " +
+                       folder.path +
+                       "/a.jsonl:8:10: expected a string under the key "
+                       "'text', found a number");
+  EXPECT_FALSE(std::filesystem::exists(folder / "out_text_document.idx"));
+}
+
+// Finding the place of each must not read all lines before it again.
+TEST_F(PrepareTest, ManyBadLinesTakeNoLonger) {
+  std::string lines = "{\"text\": \"abc\"}\n";
+  for (int i = 0; i < 200000; ++i)
+    lines += "{}\n";
+  options.maxBadLines = 200000;
+  options.threads = 1;
+  options.chunkBytes = size_t(1) << 20;
+  ASSERT_EQ(run("a.jsonl", lines), "");
+  EXPECT_EQ(documents(), (std::vector<std::vector<int>>{bytesOf("abc")}));
+}
+
 // The first error in the inputs is the one that is reported.
 TEST_F(PrepareTest, TheFirstErrorWins) {
   std::string lines;

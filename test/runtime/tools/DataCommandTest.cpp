@@ -64,6 +64,21 @@ TEST(DataCommand, HandsOnTheError) {
   EXPECT_EQ(outcome.out, "");
 }
 
+TEST(DataCommand, WarnsOfBadLines) {
+  ScratchFolder folder;
+  writeBytes(folder / "b.jsonl", "{\"text\": \"you\"}\n{}\n");
+  testing::internal::CaptureStderr();
+  Outcome outcome = run({"prepare", folder / "b.jsonl", "-o", folder / "p",
+                         "--max-bad-lines", "3", "--json"});
+  std::string errors = testing::internal::GetCapturedStderr();
+  ASSERT_TRUE(outcome.status.ok()) << outcome.status.message();
+  EXPECT_EQ(nlohmann::json::parse(outcome.out)["bad_lines"], 1);
+  EXPECT_EQ(errors, "warning: " + folder.path +
+                        "/b.jsonl:2:1: expected an object with the key "
+                        "'text'\nwarning: 1 bad line is left out of the token "
+                        "files\n");
+}
+
 TEST(DataCommand, NeedsInputAndOutput) {
   EXPECT_FALSE(run({"prepare", "a.txt"}).parsed);
   EXPECT_FALSE(run({"prepare", "-o", "p"}).parsed);
