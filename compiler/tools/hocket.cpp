@@ -92,6 +92,8 @@ int main(int argc, char **argv) {
   CLI::App *data = addCommand(app, "data", "Prepare and show token files");
   data->require_subcommand(1);
   registerDataPrepare(*data, result);
+  registerDataMerge(*data, result);
+  registerDataInspect(*data, result);
   registerDataShow(*data, result);
   registerTokenizer(app, result);
   registerCheckpoint(app, result);

@@ -205,6 +205,21 @@ StatusOr<uint64_t> IndexedDataset::documentStart(uint64_t document) const {
   return start;
 }
 
+Status IndexedDataset::eachDocumentEnd(
+    const std::function<Status(uint64_t)> &visit) const {
+  // The file may have changed since it was checked.
+  uint64_t previous = 0;
+  return eachNumber(documentsBegin + 8, documentCount,
+                    [&](uint64_t i, int64_t end) -> Status {
+                      if (uint64_t(end) < previous ||
+                          uint64_t(end) > sequences())
+                        return corrupt("document " + std::to_string(i) +
+                                       ": it has changed while it was read");
+                      previous = uint64_t(end);
+                      return visit(previous);
+                    });
+}
+
 /// Widens tokens to 32 bits; returns the position of the first that is not in
 /// [0, limit), or out.size().
 template <typename T>

@@ -33,6 +33,7 @@
 #include "runtime/base/Status.h"
 
 #include <cstdint>
+#include <functional>
 #include <span>
 #include <string>
 #include <vector>
@@ -88,6 +89,15 @@ public:
 
   /// The first sequence of `document`; sequences() for document = documents().
   StatusOr<uint64_t> documentStart(uint64_t document) const;
+
+  /// Calls visit(s) for each document with the sequence s that follows its
+  /// last, until one fails.
+  Status eachDocumentEnd(const std::function<Status(uint64_t)> &visit) const;
+
+  /// Copies bytes of the .bin as they are. Any thread.
+  Status readBytes(uint64_t begin, void *out, size_t size) const {
+    return bin.read(begin, out, size);
+  }
 
   /// Copies tokens [offset, offset + out.size()) of a sequence, which must lie
   /// inside it. A token that is not in [0, vocabularySize) is DataLoss and is

@@ -6,7 +6,6 @@
 
 #include "runtime/data/TokenFileWriter.h"
 
-#include <cstdio>
 #include <limits>
 
 using namespace hocket;
@@ -14,10 +13,8 @@ using namespace hocket::data;
 
 StatusOr<TokenFileWriter> TokenFileWriter::create(const std::string &prefix,
                                                   TokenType type) {
-  HOCKET_ASSIGN_OR_RETURN(AtomicFile bin, AtomicFile::create(prefix + ".bin"));
-  HOCKET_ASSIGN_OR_RETURN(AtomicFile index,
-                          AtomicFile::create(prefix + ".idx"));
-  return TokenFileWriter(prefix, type, std::move(bin), std::move(index));
+  HOCKET_ASSIGN_OR_RETURN(TokenFilePair files, TokenFilePair::create(prefix));
+  return TokenFileWriter(type, std::move(files));
 }
 
 Status TokenFileWriter::endSequence(uint64_t tokens) {
@@ -44,60 +41,28 @@ static int32_t tokensOf(int32_t entry) {
   return entry < 0 ? -1 - entry : entry;
 }
 
-namespace {
-/// Gathers numbers and writes them in large chunks.
-class NumberSink {
-public:
-  explicit NumberSink(AtomicFile &file) : file(file) {}
-  template <typename T> Status put(T value) {
-    pending.append(reinterpret_cast<const char *>(&value), sizeof(T));
-    return pending.size() < (1 << 20) ? okStatus() : flush();
-  }
-  Status flush() {
-    Status status = file.append(pending);
-    pending.clear();
-    return status;
-  }
-
-private:
-  AtomicFile &file;
-  std::string pending;
-};
-} // namespace
-
 Status TokenFileWriter::writeIndex() {
-  NumberSink sink(index);
-  HOCKET_RETURN_IF_ERROR(index.append(std::string_view("MMIDIDX\0\0", 9)));
-  HOCKET_RETURN_IF_ERROR(sink.put(uint64_t(1)));
-  HOCKET_RETURN_IF_ERROR(sink.put(uint8_t(type)));
-  HOCKET_RETURN_IF_ERROR(sink.put(sequenceCount));
-  HOCKET_RETURN_IF_ERROR(sink.put(documentCount + 1));
+  HOCKET_RETURN_IF_ERROR(files.putHeader(type, sequenceCount, documentCount));
   for (int32_t entry : entries)
     if (int32_t tokens = tokensOf(entry))
-      HOCKET_RETURN_IF_ERROR(sink.put(tokens));
+      HOCKET_RETURN_IF_ERROR(files.put(tokens));
   int64_t offset = 0;
   for (int32_t entry : entries) {
     if (tokensOf(entry))
-      HOCKET_RETURN_IF_ERROR(sink.put(offset));
+      HOCKET_RETURN_IF_ERROR(files.put(offset));
     offset += tokensOf(entry) * int64_t(tokenBytes(type));
   }
   int64_t sequence = 0;
-  HOCKET_RETURN_IF_ERROR(sink.put(sequence));
+  HOCKET_RETURN_IF_ERROR(files.put(sequence));
   for (int32_t entry : entries) {
     sequence += tokensOf(entry) > 0;
     if (entry < 0)
-      HOCKET_RETURN_IF_ERROR(sink.put(sequence));
+      HOCKET_RETURN_IF_ERROR(files.put(sequence));
   }
-  return sink.flush();
+  return okStatus();
 }
 
 Status TokenFileWriter::finish() {
   HOCKET_RETURN_IF_ERROR(writeIndex());
-  // An old index must never stand beside the new tokens.
-  std::remove((prefix + ".idx").c_str());
-  HOCKET_RETURN_IF_ERROR(bin.commit());
-  Status status = index.commit();
-  if (!status.ok())
-    std::remove((prefix + ".bin").c_str());
-  return status;
+  return files.finish();
 }

@@ -14,8 +14,7 @@
 #ifndef HOCKET_RUNTIME_DATA_TOKENFILEWRITER_H
 #define HOCKET_RUNTIME_DATA_TOKENFILEWRITER_H
 
-#include "runtime/base/File.h"
-#include "runtime/data/IndexedDataset.h"
+#include "runtime/data/TokenFilePair.h"
 
 #include <span>
 #include <string>
@@ -30,7 +29,7 @@ public:
                                           TokenType type);
 
   /// Appends tokens to the .bin.
-  Status append(std::string_view bytes) { return bin.append(bytes); }
+  Status append(std::string_view bytes) { return files.appendTokens(bytes); }
 
   /// Ends a sequence of `tokens` tokens, none if 0. InvalidArgument if they
   /// are more than 2^31 - 1, which the format cannot say.
@@ -46,15 +45,12 @@ public:
   Status finish();
 
 private:
-  TokenFileWriter(std::string prefix, TokenType type, AtomicFile bin,
-                  AtomicFile index)
-      : prefix(std::move(prefix)), type(type), bin(std::move(bin)),
-        index(std::move(index)) {}
+  TokenFileWriter(TokenType type, TokenFilePair files)
+      : type(type), files(std::move(files)) {}
   Status writeIndex();
 
-  std::string prefix;
   TokenType type;
-  AtomicFile bin, index;
+  TokenFilePair files;
   /// n: a sequence of n tokens. -1 - n: the same, and its document ends; n = 0
   /// is no sequence.
   std::vector<int32_t> entries;

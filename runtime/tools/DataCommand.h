@@ -1,4 +1,4 @@
-//===- DataCommand.h - `hocket data prepare` --------------------*- C++ -*-===//
+//===- DataCommand.h - Commands for token files -----------------*- C++ -*-===//
 //
 // Part of Hocket, under the Apache License v2.0.
 //
@@ -6,7 +6,8 @@
 ///
 /// \file
 /// The part of `hocket data` that needs no model: turning text into token
-/// files. Progress goes to standard error, the result to standard output.
+/// files, putting such files together, and saying what they hold. Progress goes
+/// to standard error, the result to standard output.
 ///
 //===----------------------------------------------------------------------===//
 
@@ -22,6 +23,10 @@ namespace hocket {
 /// Adds the command `prepare` to `data`. It runs while the command line is
 /// parsed and leaves its outcome in `result`, which must outlive `data`.
 void registerDataPrepare(CLI::App &data, Status &result);
+
+/// The same of `merge` and `inspect`.
+void registerDataMerge(CLI::App &data, Status &result);
+void registerDataInspect(CLI::App &data, Status &result);
 
 } // namespace hocket
 

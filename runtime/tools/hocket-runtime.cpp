@@ -35,6 +35,8 @@ int main(int argc, char **argv) {
   CLI::App *data = addCommand(app, "data", "Prepare token files");
   data->require_subcommand(1);
   registerDataPrepare(*data, result);
+  registerDataMerge(*data, result);
+  registerDataInspect(*data, result);
   registerTokenizer(app, result);
   CLI::App *checkpoint =
       addCommand(app, "checkpoint", "Look at checkpoints and compare them");

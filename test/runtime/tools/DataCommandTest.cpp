@@ -25,6 +25,8 @@ static Outcome run(std::vector<std::string> words) {
   Outcome outcome;
   CLI::App app("data");
   registerDataPrepare(app, outcome.status);
+  registerDataMerge(app, outcome.status);
+  registerDataInspect(app, outcome.status);
   std::reverse(words.begin(), words.end());
   testing::internal::CaptureStdout();
   try {
@@ -62,6 +64,42 @@ TEST(DataCommand, HandsOnTheError) {
   EXPECT_EQ(outcome.status.message(),
             folder / "b.jsonl:1:1: expected an object with the key 'body'");
   EXPECT_EQ(outcome.out, "");
+}
+
+TEST(DataCommand, MergesAndInspects) {
+  ScratchFolder folder;
+  writeTokenFile(folder / "a", makeTokenFile({5, 0}, 50));
+  writeTokenFile(folder / "b", makeTokenFile({3, 1000}, 50));
+  Outcome merged =
+      run({"merge", folder / "a", folder / "b", "-o", folder / "c"});
+  ASSERT_TRUE(merged.status.ok()) << merged.status.message();
+  EXPECT_EQ(merged.out, folder / "c.{bin,idx}: 4 documents, 1,008 tokens, "
+                                 "1.97 KiB\n");
+  EXPECT_EQ(run({"inspect", folder / "c"}).out,
+            folder.path +
+                "/c.{bin,idx}: 4 documents in 4 sequences, 1,008 tokens of "
+                "type u16\n"
+                "tokens of a document  shortest  median   mean   90 %   99 %  "
+                "longest\n"
+                "                             0       3  252.0  1,000  1,000  "
+                "  1,000\n"
+                "tokens of a document  documents   share  tokens   share\n"
+                "0                             1  25.0 %       0   0.0 %\n"
+                "2 to 3                        1  25.0 %       3   0.3 %\n"
+                "4 to 7                        1  25.0 %       5   0.5 %\n"
+                "512 to 1,023                  1  25.0 %   1,000  99.2 %\n");
+  Outcome json = run({"inspect", folder / "a", folder / "c", "--json"});
+  std::istringstream lines(json.out);
+  std::string line;
+  ASSERT_TRUE(std::getline(lines, line) && std::getline(lines, line));
+  auto object = nlohmann::json::parse(line);
+  EXPECT_EQ(object["prefix"], folder / "c");
+  EXPECT_EQ(object["empty_documents"], 1);
+  EXPECT_EQ(object["mean"], 252);
+  // Nothing is printed of the first where the second is missing.
+  Outcome missing = run({"inspect", folder / "a", folder / "none"});
+  EXPECT_EQ(missing.status.code(), StatusCode::NotFound);
+  EXPECT_EQ(missing.out, "");
 }
 
 TEST(DataCommand, WarnsOfBadLines) {

@@ -1,0 +1,141 @@
+//===- Merge.cpp - Several token files as one -----------------------------===//
+//
+// Part of Hocket, under the Apache License v2.0.
+//
+//===----------------------------------------------------------------------===//
+
+#include "runtime/data/Merge.h"
+
+#include "runtime/data/TokenFilePair.h"
+
+#include <algorithm>
+#include <span>
+
+using namespace hocket;
+using namespace hocket::data;
+
+static StatusOr<std::vector<IndexedDataset>>
+openAll(const std::vector<std::string> &prefixes) {
+  if (prefixes.size() < 2)
+    return invalidArgument("expected at least two datasets to merge, found " +
+                           std::to_string(prefixes.size()));
+  std::vector<IndexedDataset> parts;
+  for (const std::string &given : prefixes) {
+    HOCKET_ASSIGN_OR_RETURN(std::string prefix, resolvePrefix(given));
+    HOCKET_ASSIGN_OR_RETURN(IndexedDataset part, IndexedDataset::open(prefix));
+    parts.push_back(std::move(part));
+    const IndexedDataset &first = parts.front(), &last = parts.back();
+    if (first.tokenType() != last.tokenType())
+      return invalidArgument(last.prefix() + ": has tokens of type " +
+                             tokenTypeName(last.tokenType()) + ", " +
+                             first.prefix() + " of " +
+                             tokenTypeName(first.tokenType()) +
+                             "; prepare both with the same tokenizer");
+  }
+  return parts;
+}
+
+namespace {
+/// Copies the tokens of datasets, as few large ranges of bytes.
+class TokenCopy {
+public:
+  TokenCopy(TokenFilePair &out, uint64_t all,
+            const std::function<void(uint64_t, uint64_t)> &progress)
+      : out(out), all(all), report(progress), buffer(size_t(1) << 20, '\0') {}
+
+  Status copy(const IndexedDataset &part);
+  uint64_t copied() const { return done; }
+
+private:
+  Status copyRange(const IndexedDataset &part, uint64_t begin, uint64_t end);
+
+  TokenFilePair &out;
+  uint64_t all, done = 0;
+  const std::function<void(uint64_t, uint64_t)> &report;
+  std::string buffer;
+};
+} // namespace
+
+Status TokenCopy::copyRange(const IndexedDataset &part, uint64_t begin,
+                            uint64_t end) {
+  while (begin < end) {
+    size_t size = std::min<uint64_t>(end - begin, buffer.size());
+    HOCKET_RETURN_IF_ERROR(part.readBytes(begin, buffer.data(), size));
+    HOCKET_RETURN_IF_ERROR(out.appendTokens({buffer.data(), size}));
+    begin += size;
+    done += size;
+    if (report)
+      report(done, all);
+  }
+  return okStatus();
+}
+
+Status TokenCopy::copy(const IndexedDataset &part) {
+  // Sequences that touch each other are one range.
+  uint64_t begin = 0, end = 0, width = tokenBytes(part.tokenType());
+  std::vector<uint64_t> offsets(std::min<uint64_t>(part.sequences(), 1 << 16));
+  for (uint64_t first = 0; first < part.sequences();) {
+    uint64_t count =
+        std::min<uint64_t>(offsets.size(), part.sequences() - first);
+    HOCKET_RETURN_IF_ERROR(
+        part.byteOffsets(first, std::span(offsets).first(count)));
+    for (uint64_t i = 0; i < count; ++i) {
+      if (offsets[i] != end) {
+        HOCKET_RETURN_IF_ERROR(copyRange(part, begin, end));
+        begin = offsets[i];
+      }
+      end = offsets[i] + uint64_t(part.lengths()[first + i]) * width;
+    }
+    first += count;
+  }
+  return copyRange(part, begin, end);
+}
+
+static Status writeTables(const std::vector<IndexedDataset> &parts,
+                          uint64_t sequences, uint64_t documents,
+                          TokenFilePair &out) {
+  TokenType type = parts.front().tokenType();
+  HOCKET_RETURN_IF_ERROR(out.putHeader(type, sequences, documents));
+  for (const IndexedDataset &part : parts)
+    for (int32_t length : part.lengths())
+      HOCKET_RETURN_IF_ERROR(out.put(length));
+  int64_t offset = 0;
+  for (const IndexedDataset &part : parts)
+    for (int32_t length : part.lengths()) {
+      HOCKET_RETURN_IF_ERROR(out.put(offset));
+      offset += length * int64_t(tokenBytes(type));
+    }
+  int64_t before = 0;
+  HOCKET_RETURN_IF_ERROR(out.put(before));
+  for (const IndexedDataset &part : parts) {
+    HOCKET_RETURN_IF_ERROR(part.eachDocumentEnd([&](uint64_t sequence) {
+      return out.put(before + int64_t(sequence));
+    }));
+    before += int64_t(part.sequences());
+  }
+  return okStatus();
+}
+
+StatusOr<MergeResult>
+data::mergeDatasets(const std::vector<std::string> &prefixes,
+                    const std::string &output,
+                    const std::function<void(uint64_t, uint64_t)> &progress) {
+  HOCKET_ASSIGN_OR_RETURN(auto parts, openAll(prefixes));
+  HOCKET_ASSIGN_OR_RETURN(TokenFilePair out, TokenFilePair::create(output));
+  MergeResult result;
+  uint64_t sequences = 0;
+  for (const IndexedDataset &part : parts) {
+    sequences += part.sequences();
+    result.documents += part.documents();
+    result.tokens += part.tokens();
+  }
+  result.bytes = result.tokens * tokenBytes(parts.front().tokenType());
+  TokenCopy copy(out, result.bytes, progress);
+  for (const IndexedDataset &part : parts)
+    HOCKET_RETURN_IF_ERROR(copy.copy(part));
+  if (copy.copied() != result.bytes)
+    return dataLoss("the token files have changed while they were merged");
+  HOCKET_RETURN_IF_ERROR(writeTables(parts, sequences, result.documents, out));
+  HOCKET_RETURN_IF_ERROR(out.finish());
+  return result;
+}
