@@ -104,7 +104,7 @@ void Counting::work() {
   WordCounter counter(options.pattern, own);
   EncoderOptions encoding;
   encoding.tokenizer = &counter;
-  encoding.jsonKey = options.jsonKey;
+  encoding.jsonKeys = {options.jsonKey};
   DocumentEncoder encoder(encoding);
   while (true) {
     auto chunk = take();

@@ -68,7 +68,7 @@ size_t DocumentEncoder::partOf(std::string_view text) const {
 }
 
 /// Appends what `tokens` holds, and empties it; returns how many that were.
-uint64_t DocumentEncoder::flushTokens(EncodedChunk &out) {
+uint64_t DocumentEncoder::flushTokens(EncodedText &out) {
   if (options.type == TokenType::U16)
     appendAs<uint16_t>(tokens, out.bytes);
   else
@@ -78,12 +78,11 @@ uint64_t DocumentEncoder::flushTokens(EncodedChunk &out) {
   return count;
 }
 
-void DocumentEncoder::emit(std::string_view text, bool endsDocument,
-                           EncodedChunk &out) {
+void DocumentEncoder::emit(std::string_view text, bool continuesDocument,
+                           bool endsDocument, EncodedText &out) {
   uint64_t count = 0;
-  bool continues = out.continuesDocument && out.lengths.empty();
-  auto part =
-      continues ? tokenizer::TextPart::Later : tokenizer::TextPart::First;
+  auto part = continuesDocument ? tokenizer::TextPart::Later
+                                : tokenizer::TextPart::First;
   while (!text.empty()) {
     size_t size = partOf(text);
     options.tokenizer->encode(text.substr(0, size), tokens, part);
@@ -91,7 +90,7 @@ void DocumentEncoder::emit(std::string_view text, bool endsDocument,
     text.remove_prefix(size);
     count += flushTokens(out);
   }
-  bool hasText = count > 0 || out.continuesDocument;
+  bool hasText = count > 0 || continuesDocument;
   if (endsDocument && hasText && options.endOfDocument) {
     tokens.push_back(*options.endOfDocument);
     count += flushTokens(out);
@@ -109,7 +108,8 @@ Status DocumentEncoder::encodeText(const DocumentChunk &chunk,
     return wrongAt(chunk, findInvalidUtf8(chunk.text()),
                    "expected valid UTF-8");
   out.continuesDocument = !chunk.beginsDocument;
-  emit(chunk.text(), chunk.endsDocument, out);
+  emit(chunk.text(), out.continuesDocument, chunk.endsDocument,
+       out.texts.front());
   return okStatus();
 }
 
@@ -167,15 +167,11 @@ static bool hasTooManyValues(std::string_view line) {
   return values > valuesLimit;
 }
 
-/// The one string under the key.
-StatusOr<std::string_view> DocumentEncoder::lineText(const DocumentChunk &chunk,
-                                                     std::string_view line) {
+/// Finds the one string under each key.
+Status DocumentEncoder::parseLine(const DocumentChunk &chunk,
+                                  std::string_view line) {
   auto begin = size_t(line.data() - chunk.bytes.data());
   reachLine(chunk, begin);
-  auto memberAt = [&](unsigned occurrence) {
-    return begin +
-           findJsonMember(line, options.jsonKey, occurrence).value_or(0);
-  };
   if (hasTooManyValues(line))
     return wrongAt(chunk, begin,
                    "expected at most " + std::to_string(valuesLimit) +
@@ -189,26 +185,31 @@ StatusOr<std::string_view> DocumentEncoder::lineText(const DocumentChunk &chunk,
   if (parsed.get(object))
     return wrongAt(chunk, begin,
                    std::string("expected an object with the key '") +
-                       options.jsonKey + "', found " +
+                       options.jsonKeys.front() + "', found " +
                        kindName(parsed.value_unsafe().type()));
-  unsigned found = 0;
-  std::string_view text;
-  for (auto field : object) {
-    if (field.key != options.jsonKey)
-      continue;
-    if (found)
-      return wrongAt(chunk, memberAt(found),
-                     "the key '" + options.jsonKey + "' appears twice");
-    if (field.value.get(text))
-      return wrongAt(chunk, memberAt(0),
-                     "expected a string under the key '" + options.jsonKey +
-                         "', found " + kindName(field.value.type()));
-    ++found;
+  for (size_t k = 0; k < options.jsonKeys.size(); ++k) {
+    const std::string &key = options.jsonKeys[k];
+    auto memberAt = [&](unsigned occurrence) {
+      return begin + findJsonMember(line, key, occurrence).value_or(0);
+    };
+    bool found = false;
+    for (auto field : object) {
+      if (field.key != key)
+        continue;
+      if (found)
+        return wrongAt(chunk, memberAt(1),
+                       "the key '" + key + "' appears twice");
+      if (field.value.get(lineTexts[k]))
+        return wrongAt(chunk, memberAt(0),
+                       "expected a string under the key '" + key + "', found " +
+                           kindName(field.value.type()));
+      found = true;
+    }
+    if (!found)
+      return wrongAt(chunk, begin,
+                     "expected an object with the key '" + key + "'");
   }
-  if (!found)
-    return wrongAt(chunk, begin,
-                   "expected an object with the key '" + options.jsonKey + "'");
-  return text;
+  return okStatus();
 }
 
 Status DocumentEncoder::encodeLines(const DocumentChunk &chunk,
@@ -219,16 +220,18 @@ Status DocumentEncoder::encodeLines(const DocumentChunk &chunk,
     rest.remove_prefix(std::min(rest.size(), line.size() + 1));
     if (line.find_first_not_of(" \t\r") == std::string_view::npos)
       continue;
-    auto text = lineText(chunk, line);
-    if (text.ok()) {
-      emit(*text, /*endsDocument=*/true, out);
+    Status status = parseLine(chunk, line);
+    if (status.ok()) {
+      for (size_t k = 0; k < lineTexts.size(); ++k)
+        emit(lineTexts[k], /*continuesDocument=*/false, /*endsDocument=*/true,
+             out.texts[k]);
       continue;
     }
     if (!options.skipsBadLines)
-      return text.status();
+      return status;
     ++out.badLines;
     if (out.wrong.size() < EncodedChunk::mostWrong)
-      out.wrong.push_back(text.status().message());
+      out.wrong.push_back(status.message());
   }
   return okStatus();
 }
@@ -239,7 +242,11 @@ StatusOr<EncodedChunk> DocumentEncoder::encode(const DocumentChunk &chunk) {
   out.fileBytes = chunk.fileBytes;
   reached = 0;
   reachedPlace = chunk.begin;
-  out.bytes.reserve(chunk.size * tokenBytes(options.type));
+  out.texts.resize(options.jsonKeys.size());
+  lineTexts.resize(options.jsonKeys.size());
+  // Of several keys, none has the whole chunk.
+  if (out.texts.size() == 1)
+    out.texts.front().bytes.reserve(chunk.size * tokenBytes(options.type));
   HOCKET_RETURN_IF_ERROR(chunk.jsonLines ? encodeLines(chunk, out)
                                          : encodeText(chunk, out));
   return out;

@@ -23,10 +23,15 @@
 
 namespace hocket::data {
 
-struct EncodedChunk {
+/// What a chunk holds under one key.
+struct EncodedText {
   std::string bytes; ///< Tokens of the file's type.
   /// Tokens of each document, or part of one at either end.
   std::vector<uint64_t> lengths;
+};
+
+struct EncodedChunk {
+  std::vector<EncodedText> texts; ///< One a key, of the same documents.
   bool continuesDocument = false; ///< lengths[0] belongs to the last chunk's.
   uint64_t textBytes = 0;         ///< Bytes of input, decompressed,
   uint64_t fileBytes = 0;         ///< and as they lie on disk.
@@ -40,7 +45,8 @@ struct EncoderOptions {
   /// Outlives the encoder.
   const tokenizer::Tokenizer *tokenizer = nullptr;
   TokenType type = TokenType::U16;
-  std::string jsonKey = "text";
+  /// At least one. Plain text is what a single key has.
+  std::vector<std::string> jsonKeys = {"text"};
   /// Skips bad lines of JSON and counts them.
   bool skipsBadLines = false;
   /// Ends each document with text, if there is one.
@@ -53,7 +59,7 @@ public:
   ~DocumentEncoder();
 
   /// InvalidArgument, with file, line and column, for text that is not UTF-8
-  /// and lines that are no JSON object with one string under the key, or have
+  /// and lines that are no JSON object with one string under each key, or have
   /// more than 4 million values. Memory: the tokens, the longest line once
   /// more, and 32 bytes for each of its values.
   StatusOr<EncodedChunk> encode(const DocumentChunk &chunk);
@@ -68,15 +74,16 @@ private:
   Status wrongJson(const DocumentChunk &chunk, size_t begin,
                    std::string_view line, int error) const;
   void reachLine(const DocumentChunk &chunk, size_t offset);
-  StatusOr<std::string_view> lineText(const DocumentChunk &chunk,
-                                      std::string_view line);
+  Status parseLine(const DocumentChunk &chunk, std::string_view line);
   size_t partOf(std::string_view text) const;
-  uint64_t flushTokens(EncodedChunk &out);
-  void emit(std::string_view text, bool endsDocument, EncodedChunk &out);
+  uint64_t flushTokens(EncodedText &out);
+  void emit(std::string_view text, bool continuesDocument, bool endsDocument,
+            EncodedText &out);
 
   EncoderOptions options;
   std::unique_ptr<Json> json;
   std::vector<int32_t> tokens;
+  std::vector<std::string_view> lineTexts; ///< Of a line, one a key.
   /// A line of the chunk in work, and where it is; places are counted from it.
   size_t reached = 0;
   TextPlace reachedPlace;

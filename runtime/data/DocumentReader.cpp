@@ -25,7 +25,7 @@ TextPlace TextPlace::after(std::string_view text) const {
   return {line + lines, text.size() - last};
 }
 
-static bool isJsonLines(std::string_view path) {
+bool data::holdsJsonLines(std::string_view path) {
   path = withoutCompression(path);
   return path.ends_with(".jsonl") || path.ends_with(".ndjson") ||
          path.ends_with(".json");
@@ -68,7 +68,7 @@ Status DocumentReader::openInput() {
   const std::string &path = inputs[current];
   HOCKET_ASSIGN_OR_RETURN(file, InputStream::open(path));
   handedOut = 0;
-  jsonLines = isJsonLines(path);
+  jsonLines = holdsJsonLines(path);
   ended = false;
   first = true;
   carried.clear();

@@ -54,6 +54,9 @@ struct DocumentChunk {
   std::string_view text() const { return {bytes.data(), size}; }
 };
 
+/// Whether the file is one of JSON lines, by its name.
+bool holdsJsonLines(std::string_view path);
+
 class DocumentReader {
 public:
   /// Checks that every input is a readable regular file that is not empty.

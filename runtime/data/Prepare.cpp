@@ -12,6 +12,7 @@
 #include "runtime/data/TokenFileWriter.h"
 #include "runtime/tokenizer/EndOfDocument.h"
 
+#include <algorithm>
 #include <condition_variable>
 #include <mutex>
 
@@ -25,11 +26,11 @@ namespace {
 /// the order of the inputs wins, whatever the threads did.
 class Preparation {
 public:
-  Preparation(DocumentReader &reader, TokenFileWriter &writer,
+  Preparation(DocumentReader &reader, std::vector<TokenFileWriter> &writers,
               const EncoderOptions &options, uint64_t maxBadLines,
               const std::function<void(const PrepareProgress &)> &progress)
-      : reader(reader), writer(writer), options(options),
-        maxBadLines(maxBadLines), report(progress) {
+      : reader(reader), writers(writers), options(options),
+        maxBadLines(maxBadLines), report(progress), openTokens(writers.size()) {
     done.totalBytes = reader.totalBytes();
   }
 
@@ -48,7 +49,7 @@ private:
   Status endDocument();
 
   DocumentReader &reader;
-  TokenFileWriter &writer;
+  std::vector<TokenFileWriter> &writers; ///< One a key.
   const EncoderOptions &options;
   const uint64_t maxBadLines;
   const std::function<void(const PrepareProgress &)> &report;
@@ -62,7 +63,7 @@ private:
   uint64_t nextToWrite = 0;
   Status failure;
   bool documentOpen = false;
-  uint64_t openTokens = 0; ///< Of the document being written.
+  std::vector<uint64_t> openTokens; ///< Of the document being written.
   PrepareProgress done;
   uint64_t badLines = 0;
   std::vector<std::string> firstBadLines;
@@ -84,8 +85,11 @@ Status Preparation::endDocument() {
   if (!documentOpen)
     return okStatus();
   documentOpen = false;
-  HOCKET_RETURN_IF_ERROR(writer.endSequence(std::exchange(openTokens, 0)));
-  writer.endDocument();
+  for (size_t k = 0; k < writers.size(); ++k) {
+    HOCKET_RETURN_IF_ERROR(
+        writers[k].endSequence(std::exchange(openTokens[k], 0)));
+    writers[k].endDocument();
+  }
   return okStatus();
 }
 
@@ -104,17 +108,21 @@ Status Preparation::countBadLines(const EncodedChunk &chunk) {
 
 Status Preparation::writeChunk(const EncodedChunk &chunk) {
   HOCKET_RETURN_IF_ERROR(countBadLines(chunk));
-  HOCKET_RETURN_IF_ERROR(writer.append(chunk.bytes));
-  for (size_t i = 0; i < chunk.lengths.size(); ++i) {
+  for (size_t k = 0; k < writers.size(); ++k)
+    HOCKET_RETURN_IF_ERROR(writers[k].append(chunk.texts[k].bytes));
+  for (size_t i = 0; i < chunk.texts.front().lengths.size(); ++i) {
     if (i > 0 || !chunk.continuesDocument)
       HOCKET_RETURN_IF_ERROR(endDocument());
     documentOpen = true;
-    openTokens += chunk.lengths[i];
+    for (size_t k = 0; k < writers.size(); ++k)
+      openTokens[k] += chunk.texts[k].lengths[i];
   }
   done.bytes += chunk.fileBytes;
   done.textBytes += chunk.textBytes;
-  done.documents = writer.documents() + documentOpen;
-  done.tokens = writer.tokens() + openTokens;
+  done.documents = writers.front().documents() + documentOpen;
+  done.tokens = 0;
+  for (size_t k = 0; k < writers.size(); ++k)
+    done.tokens += writers[k].tokens() + openTokens[k];
   if (report)
     report(done);
   return okStatus();
@@ -148,17 +156,24 @@ void Preparation::work() {
 Status Preparation::finish() {
   HOCKET_RETURN_IF_ERROR(failure);
   HOCKET_RETURN_IF_ERROR(endDocument());
-  if (writer.tokens() == 0)
-    return invalidArgument(
-        "the inputs hold no text: " + std::to_string(writer.documents()) +
-        " documents, 0 tokens");
-  return writer.finish();
+  for (size_t k = 0; k < writers.size(); ++k)
+    if (writers[k].tokens() == 0)
+      return invalidArgument(
+          "the inputs hold no text" +
+          (writers.size() > 1 ? " under the key '" + options.jsonKeys[k] + "'"
+                              : "") +
+          ": " + std::to_string(writers[k].documents()) +
+          " documents, 0 tokens");
+  for (TokenFileWriter &writer : writers)
+    HOCKET_RETURN_IF_ERROR(writer.finish());
+  return okStatus();
 }
 
 void Preparation::tell(PrepareResult &result) {
   result.bytes = done.textBytes;
-  result.documents = writer.documents();
-  result.tokens = writer.tokens();
+  result.documents = writers.front().documents();
+  for (size_t k = 0; k < writers.size(); ++k)
+    result.files[k].tokens = writers[k].tokens();
   result.badLines = badLines;
   result.firstBadLines = std::move(firstBadLines);
 }
@@ -171,10 +186,26 @@ static Status checkKey(const std::string &key) {
   return okStatus();
 }
 
+static Status checkKeys(const PrepareOptions &options) {
+  const std::vector<std::string> &keys = options.jsonKeys;
+  if (keys.empty())
+    return invalidArgument("expected at least one JSON key");
+  for (size_t k = 0; k < keys.size(); ++k) {
+    HOCKET_RETURN_IF_ERROR(checkKey(keys[k]));
+    if (std::find(keys.begin(), keys.begin() + k, keys[k]) != keys.begin() + k)
+      return invalidArgument("the JSON key '" + keys[k] + "' is named twice");
+  }
+  for (const std::string &path : options.inputs)
+    if (keys.size() > 1 && !holdsJsonLines(path))
+      return invalidArgument(path + ": is plain text, which has no JSON keys; "
+                                    "prepare it by itself");
+  return okStatus();
+}
+
 StatusOr<PrepareResult>
 data::prepare(const PrepareOptions &options,
               const std::function<void(const PrepareProgress &)> &progress) {
-  HOCKET_RETURN_IF_ERROR(checkKey(options.jsonKey));
+  HOCKET_RETURN_IF_ERROR(checkKeys(options));
   HOCKET_ASSIGN_OR_RETURN(auto tokenizer,
                           tokenizer::openTokenizer(options.tokenizer));
   if (options.appendEndOfDocument && !tokenizer->endOfDocument())
@@ -192,16 +223,20 @@ data::prepare(const PrepareOptions &options,
   EncoderOptions encoding;
   encoding.tokenizer = tokenizer.get();
   encoding.type = tokenTypeFor(tokenizer->vocabularySize());
-  encoding.jsonKey = options.jsonKey;
+  encoding.jsonKeys = options.jsonKeys;
   encoding.skipsBadLines = options.maxBadLines > 0;
   if (options.appendEndOfDocument)
     encoding.endOfDocument = tokenizer->endOfDocument();
   PrepareResult result;
-  result.prefix = options.prefix + "_" + options.jsonKey + "_document";
-  HOCKET_ASSIGN_OR_RETURN(
-      TokenFileWriter writer,
-      TokenFileWriter::create(result.prefix, encoding.type));
-  Preparation preparation(reader, writer, encoding, options.maxBadLines,
+  std::vector<TokenFileWriter> writers;
+  for (const std::string &key : options.jsonKeys) {
+    result.files.push_back({options.prefix + "_" + key + "_document"});
+    HOCKET_ASSIGN_OR_RETURN(
+        TokenFileWriter writer,
+        TokenFileWriter::create(result.files.back().prefix, encoding.type));
+    writers.push_back(std::move(writer));
+  }
+  Preparation preparation(reader, writers, encoding, options.maxBadLines,
                           progress);
   WorkerPool pool(threads);
   pool.onEachWorker([&](unsigned) { preparation.work(); });

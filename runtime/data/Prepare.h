@@ -6,9 +6,9 @@
 ///
 /// \file
 /// `hocket data prepare`: reads documents, encodes them on all threads, and
-/// writes `<prefix>_<key>_document.{bin,idx}`. The files do not depend on the
-/// number of threads: chunks are written in the order of the inputs. Memory is
-/// a few chunks a thread, and 4 bytes a document.
+/// writes `<prefix>_<key>_document.{bin,idx}` for each key. The files do not
+/// depend on the number of threads: chunks are written in the order of the
+/// inputs. Memory is a few chunks a thread, and 4 bytes a document.
 ///
 //===----------------------------------------------------------------------===//
 
@@ -28,7 +28,7 @@ struct PrepareOptions {
   std::vector<std::string> inputs; ///< In this order; see DocumentReader.h.
   std::string prefix;
   std::string tokenizer = "byte"; ///< As openTokenizer() takes it.
-  std::string jsonKey = "text";
+  std::vector<std::string> jsonKeys = {"text"}; ///< Each its own files.
   bool appendEndOfDocument = false; ///< After each document with text.
   /// Bad lines of JSON are skipped up to so many.
   uint64_t maxBadLines = 0;
@@ -41,15 +41,20 @@ struct PrepareProgress {
   uint64_t totalBytes = 0; ///< Of all input files.
   uint64_t textBytes = 0;  ///< Done, decompressed.
   uint64_t documents = 0;
+  uint64_t tokens = 0; ///< Of all keys.
+};
+
+/// A pair of files, of one key.
+struct PreparedFiles {
+  std::string prefix; ///< With the key and "_document".
   uint64_t tokens = 0;
 };
 
 struct PrepareResult {
-  std::string prefix; ///< Of the files: with key and "_document".
-  uint64_t bytes = 0; ///< Of text: of the inputs, decompressed.
-  uint64_t documents = 0;
-  uint64_t tokens = 0;
-  uint64_t badLines = 0;                  ///< That were skipped,
+  std::vector<PreparedFiles> files; ///< In the order of the keys.
+  uint64_t bytes = 0;               ///< Of text: of the inputs, decompressed.
+  uint64_t documents = 0;           ///< Of each pair.
+  uint64_t badLines = 0;            ///< That were skipped,
   std::vector<std::string> firstBadLines; ///< what is wrong with the first 10.
   uint64_t vocabularySize = 0; ///< What a model of these tokens needs.
   std::string tokenizerDigest; ///< Tokenizer::digest().
@@ -57,8 +62,8 @@ struct PrepareResult {
 
 /// `progress`, if set, is called after each chunk, by one thread at a time.
 /// InvalidArgument, with file:line:column, for bad input, of lines that are bad
-/// for more than maxBadLines of them, and where there is not one token in all
-/// inputs. On failure no file is changed.
+/// for more than maxBadLines of them, and where there is not one token under a
+/// key. On failure no file is changed.
 StatusOr<PrepareResult>
 prepare(const PrepareOptions &options,
         const std::function<void(const PrepareProgress &)> &progress = {});

@@ -32,13 +32,14 @@ struct PrepareCommand {
 
 } // namespace
 
-static void printResult(const PrepareResult &result, double seconds,
-                        bool json) {
+/// One pair of files, in a line.
+static void printFiles(const PrepareResult &result, const PreparedFiles &files,
+                       double seconds, bool json) {
   if (json) {
     nlohmann::ordered_json object;
-    object["prefix"] = result.prefix;
+    object["prefix"] = files.prefix;
     object["documents"] = result.documents;
-    object["tokens"] = result.tokens;
+    object["tokens"] = files.tokens;
     object["bytes"] = result.bytes;
     object["bad_lines"] = result.badLines;
     object["vocabulary_size"] = result.vocabularySize;
@@ -47,9 +48,9 @@ static void printResult(const PrepareResult &result, double seconds,
     std::cout << toJsonText(object) << '\n';
     return;
   }
-  std::cout << result.prefix +
+  std::cout << files.prefix +
                    ".{bin,idx}: " + formatNoun(result.documents, "document") +
-                   ", " + formatNoun(result.tokens, "token") +
+                   ", " + formatNoun(files.tokens, "token") +
                    formatText(", %.1f MB/s\n", double(result.bytes) /
                                                    std::max(seconds, 1e-9) /
                                                    1e6);
@@ -81,7 +82,8 @@ static Status runPrepare(const PrepareCommand &command) {
   line.clear();
   HOCKET_RETURN_IF_ERROR(result.status());
   warnOfBadLines(*result);
-  printResult(*result, line.seconds(), command.json);
+  for (const PreparedFiles &files : result->files)
+    printFiles(*result, files, line.seconds(), command.json);
   return okStatus();
 }
 
@@ -105,10 +107,13 @@ void hocket::registerDataPrepare(CLI::App &data, Status &result) {
                   "tokenizer.model, vocab.json with merges.txt, vocab.txt")
       ->type_name("PATH")
       ->capture_default_str();
-  app->add_option("--json-key", options.jsonKey,
-                  "The key of a JSON line that holds the text")
+  app->add_option("--json-keys,--json-key", options.jsonKeys,
+                  "The keys of a JSON line that hold text, with commas "
+                  "between; each makes its own pair of files")
+      ->delimiter(',')
+      ->allow_extra_args(false)
       ->type_name("KEY")
-      ->capture_default_str();
+      ->default_str("text");
   app->add_flag("--append-eod", options.appendEndOfDocument,
                 "End each document with the end-of-document token");
   wantWhole(app->add_option("--max-bad-lines", options.maxBadLines,

@@ -208,19 +208,79 @@ TEST_F(PrepareTest, ReportsProgress) {
     seen.push_back(progress.bytes);
   });
   ASSERT_TRUE(result.ok());
-  EXPECT_EQ(result->tokens, 1000u);
-  EXPECT_EQ(result->prefix, folder / "out_text_document");
+  EXPECT_EQ(result->files[0].tokens, 1000u);
+  EXPECT_EQ(result->files[0].prefix, folder / "out_text_document");
   EXPECT_TRUE(std::is_sorted(seen.begin(), seen.end()));
   EXPECT_EQ(seen.back(), 1000u);
   EXPECT_GE(seen.size(), 10u);
 }
 
 TEST_F(PrepareTest, NamesTheKey) {
-  options.jsonKey = "body";
+  options.jsonKeys = {"body"};
   ASSERT_EQ(run("a.jsonl", "{\"text\": 1, \"body\": \"b\"}"), "");
   EXPECT_EQ(folder.list(),
             (std::vector<std::string>{"a.jsonl", "out_body_document.bin",
                                       "out_body_document.idx"}));
+}
+
+// Each key's files are those that it alone would make.
+TEST_F(PrepareTest, SeveralKeysHaveFilesOfTheirOwn) {
+  std::string lines;
+  for (int i = 0; i < 300; ++i)
+    lines += nlohmann::json({{"title", std::string(i % 5, 't')},
+                             {"id", i},
+                             {"text", "body " + std::to_string(i)}})
+                 .dump() +
+             (i % 50 == 9 ? "\n{\"text\": \"no title\"}\n" : "\n");
+  writeBytes(folder / "a.jsonl", lines);
+  options.inputs = {folder / "a.jsonl"};
+  options.appendEndOfDocument = true;
+  options.maxBadLines = 6;
+  options.threads = 3;
+  options.chunkBytes = 100;
+  options.jsonKeys = {"text", "title"};
+  options.prefix = folder / "both";
+  auto both = prepare(options);
+  ASSERT_TRUE(both.ok()) << both.status().message();
+  EXPECT_EQ(both->badLines, 6u);
+  EXPECT_EQ(both->documents, 300u);
+  ASSERT_EQ(both->files.size(), 2u);
+  EXPECT_EQ(both->files[1].prefix, folder / "both_title_document");
+  EXPECT_EQ(both->files[1].tokens, 60u * (1 + 2 + 3 + 4) + 240);
+  // Without the lines that lack one of the two.
+  std::string whole;
+  std::istringstream stream(lines);
+  for (std::string line; std::getline(stream, line);)
+    whole += line.find("\"title\"") != line.npos ? line + "\n" : "";
+  writeBytes(folder / "a.jsonl", whole);
+  options.prefix = folder / "one";
+  for (const char *key : {"text", "title"}) {
+    options.jsonKeys = {key};
+    ASSERT_TRUE(prepare(options).ok());
+    for (const char *ending : {"_document.bin", "_document.idx"})
+      EXPECT_TRUE(readBytes(folder / "both_" + key + ending) ==
+                  readBytes(folder / "one_" + key + ending))
+          << key << ending;
+  }
+}
+
+TEST_F(PrepareTest, SaysWhatIsWrongWithKeys) {
+  writeBytes(folder / "a.txt", "x");
+  options.inputs = {folder / "a.txt"};
+  options.jsonKeys = {"text", "title"};
+  EXPECT_EQ(run(), folder / "a.txt: is plain text, which has no JSON keys; "
+                            "prepare it by itself");
+  std::string line = "{\"title\": \"\", \"text\": \"x\"}\n";
+  EXPECT_EQ(run("a.jsonl", line), "the inputs hold no text under the key "
+                                  "'title': 1 documents, 0 tokens");
+  options.jsonKeys = {"text", "none"};
+  EXPECT_EQ(run("a.jsonl", line),
+            folder / "a.jsonl:1:1: expected an object with the key 'none'");
+  options.jsonKeys = {"text", "title", "text"};
+  EXPECT_EQ(run(), "the JSON key 'text' is named twice");
+  options.jsonKeys = {};
+  EXPECT_EQ(run(), "expected at least one JSON key");
+  EXPECT_EQ(folder.list(), (std::vector<std::string>{"a.jsonl", "a.txt"}));
 }
 
 TEST_F(PrepareTest, SaysWhereJsonLinesAreWrong) {
@@ -357,7 +417,7 @@ TEST_F(PrepareTest, RefusesEmptyAndStrangeInputs) {
                    "or a folder, tokenizer.json, tokenizer.model, vocab.json "
                    "or vocab.txt");
   options.tokenizer = "byte";
-  options.jsonKey = "a/b";
+  options.jsonKeys = {"a/b"};
   EXPECT_EQ(run(), "expected a JSON key without '/', found 'a/b'; it becomes "
                    "part of the file name");
 }

@@ -66,6 +66,21 @@ TEST(DataCommand, HandsOnTheError) {
   EXPECT_EQ(outcome.out, "");
 }
 
+TEST(DataCommand, TakesKeysWithCommasBetween) {
+  ScratchFolder folder;
+  writeBytes(folder / "b.jsonl", "{\"a\": \"you\", \"b\": \"x\"}\n");
+  Outcome outcome = run({"prepare", "--json-keys", "a,b", folder / "b.jsonl",
+                         "-o", folder / "p"});
+  ASSERT_TRUE(outcome.parsed);
+  ASSERT_TRUE(outcome.status.ok()) << outcome.status.message();
+  EXPECT_EQ(outcome.out.find(folder / "p_a_document.{bin,idx}: 1 document, 3 "
+                                      "tokens"),
+            0u)
+      << outcome.out;
+  EXPECT_NE(outcome.out.find("\n" + folder.path + "/p_b_document"),
+            std::string::npos);
+}
+
 TEST(DataCommand, MergesAndInspects) {
   ScratchFolder folder;
   writeTokenFile(folder / "a", makeTokenFile({5, 0}, 50));
