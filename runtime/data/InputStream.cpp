@@ -169,6 +169,8 @@ public:
       return "the file does not begin as xz files do";
     case LZMA_MEMLIMIT_ERROR:
       return "its dictionary needs more than 256 MiB of memory";
+    case LZMA_MEM_ERROR:
+      return "out of memory";
     case LZMA_OPTIONS_ERROR:
       return "it uses a filter or a version that is not known";
     default:

@@ -9,6 +9,7 @@
 #include "runtime/checkpoint/HuggingFace.h"
 #include "runtime/checkpoint/Safetensors.h"
 #include "runtime/data/IndexedDataset.h"
+#include "runtime/data/InputStream.h"
 #include "runtime/program/ProgramCheck.h"
 #include "runtime/program/ProgramFile.h"
 #include "runtime/tokenizer/Tokenizer.h"
@@ -69,6 +70,25 @@ static void readTokenFile(std::string_view bytes) {
     (void)dataset->byteOffset(i);
 }
 
+/// Text that is compressed as `name` says, up to 16 MiB of it: a short file can
+/// hold a long one.
+static fuzz::Target compressedNamed(const char *name) {
+  return [name](std::string_view bytes) {
+    std::string path = asFile(name, bytes);
+    auto stream = data::InputStream::open(path);
+    if (!stream.ok())
+      return;
+    std::string text(size_t(1) << 16, '\0');
+    for (int part = 0; part < 256; ++part) {
+      StatusOr<size_t> got = (*stream)->read(text.data(), text.size());
+      require((*stream)->consumed() <= bytes.size(),
+              "no more is used than the file has");
+      if (!got.ok() || *got < text.size())
+        return;
+    }
+  };
+}
+
 /// What a tokenizer gives must be tokens of its vocabulary, and text that it
 /// can say again without harm.
 static void readTokenizer(const std::string &path) {
@@ -117,6 +137,9 @@ void fuzz::addRuntimeTargets(std::map<std::string, Target> &targets) {
   };
   targets["manifest"] = readManifest;
   targets["idx"] = readTokenFile;
+  targets["gzip"] = compressedNamed("text.gz");
+  targets["xz"] = compressedNamed("text.xz");
+  targets["zstandard"] = compressedNamed("text.zst");
   targets["tokenizer-json"] = tokenizerNamed("tokenizer.json");
   targets["sentencepiece"] = tokenizerNamed("tokenizer.model");
   targets["wordpiece"] = tokenizerNamed("vocab.txt");

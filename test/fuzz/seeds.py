@@ -1,7 +1,9 @@
 # Part of Hocket, under the Apache License v2.0.
 """Sound files for each target of Target.h, from the tree and from `hocket`."""
 
+import gzip
 import json
+import lzma
 import pathlib
 import re
 import subprocess
@@ -33,6 +35,8 @@ split layers.*.up [dp,tp] # of all layers
 split down [-,-]
 split forward/linear [dp,-,tp] [-,tp] -> [dp,-,-]
 """
+# "hello" and a line feed, as the program zstd writes it.
+ZSTANDARD = bytes.fromhex("28b52ffd045831000068656c6c6f0a5388bd91")
 PLANS = ("pp=2,dp=4,tp=2,mbs=1,schedule=interleaved-1f1b,vpp=2,recompute=selective",
          "cp=2,ep=4,zero=2")  # fmt: skip
 
@@ -69,6 +73,7 @@ class Seeds:
     def write(self):
         self.texts()
         self.tokenizers()
+        self.compressed()
         self.programs()
         self.weights()
         return {path.name: sorted(path.iterdir())
@@ -107,6 +112,13 @@ class Seeds:
         data = self.folder / "poem"
         self.must("data", "prepare", poem, "-o", data, "--tokenizer", trained)
         self.add("idx", self.folder.glob("poem_*.idx"))
+
+    def compressed(self):
+        text = (self.folder / "poem.txt").read_bytes()
+        self.add("gzip", [gzip.compress(text), gzip.compress(text) + gzip.compress(b"x")])
+        # Without checksums too: damage reaches the decoder.
+        self.add("xz", [lzma.compress(text), lzma.compress(text, check=lzma.CHECK_NONE)])
+        self.add("zstandard", [ZSTANDARD, 2 * ZSTANDARD])
 
     def programs(self):
         files = []
