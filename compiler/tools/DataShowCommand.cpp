@@ -78,7 +78,8 @@ void hocket::registerDataShow(CLI::App &data, Status &result) {
   command
       ->add_option("PREFIX", arguments->prefix,
                    "Token files made by `hocket data prepare`, or a blend: "
-                   "WEIGHT PREFIX WEIGHT PREFIX ...")
+                   "WEIGHT PREFIX WEIGHT PREFIX ..., or @FILE that "
+                   "holds these words")
       ->required();
   command
       ->add_option("--spec", arguments->spec,

@@ -6,9 +6,13 @@
 
 #include "runtime/data/BlendedDataset.h"
 
+#include "runtime/base/File.h"
+
 #include <algorithm>
 #include <charconv>
 #include <cmath>
+#include <iterator>
+#include <sstream>
 
 using namespace hocket;
 using namespace hocket::data;
@@ -17,8 +21,8 @@ using namespace hocket::data;
 // Weights
 //===----------------------------------------------------------------------===//
 
-StatusOr<std::vector<BlendPart>>
-data::parseBlend(const std::vector<std::string> &words) {
+static StatusOr<std::vector<BlendPart>>
+parseWords(const std::vector<std::string> &words) {
   if (words.empty())
     return invalidArgument("expected a data prefix, found none");
   if (words.size() == 1)
@@ -39,6 +43,22 @@ data::parseBlend(const std::vector<std::string> &words) {
                              words[i + 1] + "', found '" + word + "'");
     parts.push_back({weight, words[i + 1]});
   }
+  return parts;
+}
+
+StatusOr<std::vector<BlendPart>>
+data::parseBlend(const std::vector<std::string> &words) {
+  if (words.size() != 1 || !words.front().starts_with('@'))
+    return parseWords(words);
+  std::string path = words.front().substr(1);
+  constexpr uint64_t mostBytes = uint64_t(16) << 20;
+  HOCKET_ASSIGN_OR_RETURN(std::string text, readFile(path, mostBytes));
+  std::istringstream stream(text);
+  std::vector<std::string> inside{std::istream_iterator<std::string>(stream),
+                                  {}};
+  auto parts = parseWords(inside);
+  if (!parts.ok())
+    return parts.status().withContext(path);
   return parts;
 }
 

@@ -31,7 +31,8 @@ struct BlendPart {
 };
 
 /// Reads ["data/a"] or ["0.7", "data/a", "0.3", "data/b"]: one prefix, or
-/// pairs of a positive weight and a prefix.
+/// pairs of a positive weight and a prefix. ["@FILE"] reads the same words from
+/// a file of at most 16 MiB, with white space between them.
 StatusOr<std::vector<BlendPart>>
 parseBlend(const std::vector<std::string> &words);
 

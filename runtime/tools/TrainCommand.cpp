@@ -161,7 +161,8 @@ void hocket::registerTrain(CLI::App &app, Status &result,
   command
       ->add_option("--data", options.data,
                    "Token files made by `hocket data prepare`, or a blend: "
-                   "WEIGHT PREFIX WEIGHT PREFIX ...")
+                   "WEIGHT PREFIX WEIGHT PREFIX ..., or @FILE that "
+                   "holds these words")
       ->type_name("PREFIX");
   wantWhole(command->add_option("--steps", options.steps,
                                 "Stop when so many steps are done in all; 0 "

@@ -89,6 +89,29 @@ TEST(BlendedDataset, ReadsWeightsAndPrefixes) {
             "expected a positive weight before 'a', found 'x'");
 }
 
+TEST(BlendedDataset, ReadsWeightsAndPrefixesFromAFile) {
+  ScratchFolder folder;
+  std::string path = folder / "blend", name = "@" + path;
+  writeBytes(path, "0.7 data/a\n\t0.3\n  data/b\n");
+  auto parts = parseBlend({name});
+  ASSERT_TRUE(parts.ok()) << parts.status().message();
+  ASSERT_EQ(parts->size(), 2u);
+  EXPECT_EQ((*parts)[0].weight, 0.7);
+  EXPECT_EQ((*parts)[1].prefix, "data/b");
+  writeBytes(path, " data/a ");
+  EXPECT_EQ((*parseBlend({name}))[0].prefix, "data/a");
+  writeBytes(path, "\n");
+  EXPECT_EQ(blendError({name}), path + ": expected a data prefix, found none");
+  writeBytes(path, "0.5 a x b");
+  EXPECT_EQ(blendError({name}),
+            path + ": expected a positive weight before 'b', found 'x'");
+  EXPECT_EQ(blendError({name + "s"}),
+            path + "s: cannot open: No such file or directory");
+  // A list within a list is a prefix, not a list.
+  writeBytes(path, name);
+  EXPECT_EQ((*parseBlend({name}))[0].prefix, name);
+}
+
 TEST(BlendedDataset, TakesEachPartsSamplesInTurn) {
   ScratchFolder folder;
   writeTokenFile(folder / "a", makeTokenFile({40, 25, 60}, 50));
