@@ -30,7 +30,7 @@ class CompletionTest(unittest.TestCase):
 
     def test_commands(self):
         self.assertEqual(self.completed("tr"), ["train", "trace"])
-        self.assertEqual(self.completed("data", ""), ["prepare", "show"])
+        self.assertEqual(self.completed("data", ""), ["prepare", "merge", "inspect", "show"])
 
     def test_options(self):
         found = self.completed("data", "prepare", "--tok")
