@@ -32,8 +32,8 @@ bool hocket::pipe::isOnlyAccumulated(Value value) {
 static bool isWeightGradient(Operation *op, const LateFunctions &functions) {
   if (auto call = dyn_cast<func::CallOp>(op))
     return functions.contains(call.getCalleeAttr().getAttr());
-  return isa<xf::EmbeddingGradientOp>(op) ||
-         op->getName().getStringRef().ends_with("weight_gradient");
+  return isa<xf::EmbeddingGradientOp, xf::LinearWeightGradientOp,
+             xf::GroupedLinearWeightGradientOp>(op);
 }
 
 /// What is never put off: the work of B, even where only W needs its result.
