@@ -115,9 +115,9 @@ public:
   }
 
 private:
-  /// A weight's gradient is whole before it is scattered, and the embedding's
-  /// before rows of other ranks are left out of it.
-  bool makesWhole() const { return plan.tp > 1 || plan.zero >= 2; }
+  /// A weight's gradient is whole before it is scattered. What is not scattered
+  /// is added where it is kept.
+  bool makesWhole() const { return plan.zero >= 2; }
 
   /// Beside that: gradients that are being scattered. Of a split backward it
   /// is W that makes it, when what B left is gone.
