@@ -120,7 +120,7 @@ class BatchesTest(unittest.TestCase):
 
     def test_sources_that_are_compiled_as_one_are_checked_each(self):
         root, build = self.context.root, self.context.build
-        unity = build / "test/CMakeFiles/x.dir/Unity/unity_0_cxx.cxx"
+        unity = build / "lib/CMakeFiles/x.dir/Unity/unity_0_cxx.cxx"
         unity.parent.mkdir(parents=True)
         names = [root / "first.cpp", root / "third.cpp"]
         unity.write_text("".join(f'#include "{name}"\n' for name in names))
