@@ -5,7 +5,7 @@ A rule is a function of a `tree.Tree` that yields one line per violation; the
 first line of its doc is its name.
 """
 
-from lint import attributes, descriptions, documents, files, includes
+from lint import attributes, descriptions, documents, files, includes, words
 
 RULES = (
     files.banners,
@@ -27,4 +27,5 @@ RULES = (
     documents.links_lead_somewhere,
     documents.constraints_are_tested,
     documents.constraints_are_documented,
+    words.glossary_is_kept,
 )
