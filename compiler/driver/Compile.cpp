@@ -18,6 +18,7 @@
 #include "compiler/targets/program/ProgramEmitter.h"
 #include "compiler/tools/Registration.h"
 #include "dialects/dist/IR/Dist.h"
+#include "dialects/plan/IR/Plan.h"
 #include "dialects/xf/IR/Xf.h"
 #include "frontends/FrontEnd.h"
 #include "frontends/mlir/ModuleText.h"
@@ -111,12 +112,18 @@ private:
     return llvm::sys::path::extension(request.input) == ".mlir";
   }
 
+  /// Empty: the plan names none.
+  std::string shardingsFile() const {
+    return module ? plan::planOf(*module).shardings : "";
+  }
+
   /// What a diagnostic of a pass means: a `.mlir` file may hold anything, and a
   /// file of shardings too; a spec that passed its checks must compile.
   Status failureOf(const DiagnosticText &diagnostics) const {
+    std::string shardings = shardingsFile();
     bool isOfShardings =
-        !options.shardings.empty() &&
-        llvm::StringRef(diagnostics.text()).starts_with(options.shardings);
+        !shardings.empty() &&
+        llvm::StringRef(diagnostics.text()).starts_with(shardings);
     return inputIsModule() || isOfShardings
                ? invalidArgument(diagnostics.text())
                : internalError(diagnostics.text());
@@ -130,7 +137,6 @@ private:
       module = spec::buildModel(loaded, context);
       budgetPlace = loaded.locations.find("cluster.memory_bytes").str();
       spec = loaded.spec;
-      takePlan(loaded.spec.plan());
       return module ? okStatus() : failureOf(diagnostics);
     }
     if (!request.spec.empty())
@@ -142,35 +148,33 @@ private:
     HOCKET_RETURN_IF_ERROR(checkModuleText(text, request.input));
     module = parseSourceString<ModuleOp>(text, ParserConfig(&context),
                                          llvm::StringRef(request.input));
-    return module ? takePlanOfModule() : invalidArgument(diagnostics.text());
+    return module ? checkTargetOfModule() : invalidArgument(diagnostics.text());
   }
 
-  /// What lowering needs of a plan that the IR does not hold itself.
-  void takePlan(const spec::Plan &plan) {
-    std::string axes = spec::planAxes(plan);
-    llvm::SmallVector<llvm::StringRef> parts;
-    llvm::StringRef(axes).split(parts, ',');
-    options.meshAxes.assign(parts.begin(), parts.end());
-    options.bucketBytes = plan.bucket_bytes();
-    options.shardings = plan.shardings();
-  }
-
-  /// The same of a `.mlir` file that a compilation wrote: its specification
-  /// stands in it.
-  Status takePlanOfModule() {
+  /// What the runtime needs for its loop, at whatever level the module is.
+  DictionaryAttr runtimeOfModule() {
     for (auto training : module->getOps<xf::TrainingOp>())
-      if (auto text = training.getRuntime().getAs<StringAttr>("spec")) {
-        HOCKET_ASSIGN_OR_RETURN(
-            spec::LoadedSpec loaded,
-            spec::parseSpec(text.getValue().str(),
-                            request.input + ": its specification"));
-        if (!isTargetAsked &&
-            loaded.spec.cluster().device() == spec::Cluster::CUDA)
-          return invalidArgument(request.input +
-                                 ": S19: its specification's cluster.device is "
-                                 "CUDA; write --target cuda, or cpu");
-        takePlan(loaded.spec.plan());
-      }
+      return training.getRuntime();
+    auto training = (*module)->getAttrOfType<DictionaryAttr>("kern.training");
+    auto runtime =
+        training ? training.getAs<DictionaryAttr>("runtime") : DictionaryAttr();
+    return runtime ? runtime : DictionaryAttr::get(&context);
+  }
+
+  /// S19 of a `.mlir` file that a compilation wrote: its specification stands
+  /// in it.
+  Status checkTargetOfModule() {
+    auto text = runtimeOfModule().getAs<StringAttr>("spec");
+    if (!text || isTargetAsked)
+      return okStatus();
+    HOCKET_ASSIGN_OR_RETURN(
+        spec::LoadedSpec loaded,
+        spec::parseSpec(text.getValue().str(),
+                        request.input + ": its specification"));
+    if (loaded.spec.cluster().device() == spec::Cluster::CUDA)
+      return invalidArgument(request.input +
+                             ": S19: its specification's cluster.device is "
+                             "CUDA; write --target cuda, or cpu");
     return okStatus();
   }
 
@@ -178,12 +182,10 @@ private:
   bool recomputesToFit() {
     if (budgetPlace.empty())
       budgetPlace = request.input;
-    for (auto training : module->getOps<xf::TrainingOp>()) {
-      if (auto bytes = training.getRuntime().getAs<IntegerAttr>("memory_bytes"))
-        budget = bytes.getInt();
-      return training.getRecompute() == xf::Recompute::Auto && budget > 0;
-    }
-    return false;
+    if (auto bytes = runtimeOfModule().getAs<IntegerAttr>("memory_bytes"))
+      budget = bytes.getInt();
+    return plan::planOf(*module).recompute == plan::Recompute::Auto &&
+           budget > 0;
   }
 
   /// From the level before pipe to `last`, as often as MemoryFit asks.
@@ -360,7 +362,7 @@ private:
     // What determines the program: the resolved spec, or the module's text,
     // which says what a file of shardings has chosen.
     std::string identity = provenance->spec_text();
-    if (identity.empty() || !options.shardings.empty())
+    if (identity.empty() || !shardingsFile().empty())
       print(identity);
     Sha256::Digest digest = Sha256::of(identity);
     provenance->set_fingerprint(std::string(digest.begin(), digest.end()));

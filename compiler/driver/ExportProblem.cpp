@@ -8,6 +8,7 @@
 
 #include "compiler/driver/DiagnosticText.h"
 #include "compiler/tools/Registration.h"
+#include "dialects/plan/IR/Plan.h"
 #include "dialects/xf/IR/Xf.h"
 #include "passes/conversion/Passes.h"
 
@@ -17,46 +18,34 @@
 using namespace mlir;
 using namespace hocket;
 
-/// `dp=2`, `tp=4`: what the plan that is in `module` splits; none on one
-/// device.
-static StatusOr<std::vector<std::string>> planAxes(ModuleOp module) {
-  std::vector<std::string> axes;
-  for (auto training : module.getOps<xf::TrainingOp>()) {
-    DictionaryAttr plan = training.getPlanAttr();
-    if (!plan)
-      continue;
-    for (const char *field :
-         {"pipeline_parallel", "context_parallel", "virtual_stages"})
-      if (plan.contains(field))
-        return invalidArgument("strategies are chosen for plans of the axes dp "
-                               "and tp, and plan." +
-                               std::string(field) +
-                               " is not 1; leave it out, or write --axes");
-    auto add = [&](const char *axis, const char *field) {
-      if (auto size = plan.getAs<IntegerAttr>(field))
-        axes.push_back(std::string(axis) + "=" + std::to_string(size.getInt()));
-    };
-    add("dp", "data_parallel");
-    add("tp", "tensor_parallel");
-  }
-  return axes;
+/// Strategies are chosen over dp and tp alone.
+static Status checkAxes(const plan::ParallelPlan &plan) {
+  const std::pair<const char *, int64_t> others[] = {
+      {"pipeline_parallel", plan.pp},
+      {"context_parallel", plan.cp},
+      {"virtual_stages", plan.chunks}};
+  for (auto [field, size] : others)
+    if (size > 1)
+      return invalidArgument("strategies are chosen for plans of the axes dp "
+                             "and tp, and plan." +
+                             std::string(field) +
+                             " is not 1; leave it out, or write --axes");
+  if (plan.ranks() == 1)
+    return invalidArgument("the plan is of one device; write its mesh, as in "
+                           "--mesh dp=2,tp=4, or --axes");
+  return okStatus();
 }
 
 /// Puts the plan's mesh and seeds into `module`.
 static Status placePlan(ModuleOp module) {
-  HOCKET_ASSIGN_OR_RETURN(std::vector<std::string> axes, planAxes(module));
-  if (axes.empty())
-    return invalidArgument("the plan is of one device; write its mesh, as in "
-                           "--mesh dp=2,tp=4, or --axes");
+  HOCKET_RETURN_IF_ERROR(checkAxes(plan::planOf(module)));
   auto routes =
       module.walk([](xf::RouterOp) { return WalkResult::interrupt(); });
   if (routes.wasInterrupted())
     return invalidArgument("strategies are chosen for plans of models without "
                            "experts; write --axes for a bound");
-  ConvertXfToDistOptions placement;
-  placement.axes = axes;
   PassManager manager(module.getContext());
-  manager.addPass(createConvertXfToDist(placement));
+  manager.addPass(createConvertXfToDist());
   DiagnosticText diagnostics(*module.getContext());
   return succeeded(manager.run(module)) ? okStatus()
                                         : internalError(diagnostics.text());

@@ -6,7 +6,8 @@
 
 #include "compiler/driver/NearestPlans.h"
 
-#include "frontends/spec/Check.h"
+#include "dialects/plan/PlanRules.h"
+#include "frontends/spec/PlanMessage.h"
 #include "runtime/base/Format.h"
 
 #include "llvm/ADT/STLExtras.h"
@@ -17,7 +18,8 @@
 #include <set>
 
 using namespace hocket;
-using spec::Plan;
+using plan::ParallelPlan;
+using plan::Recompute;
 
 /// Plans that are named.
 static constexpr int mostNamed = 3;
@@ -29,40 +31,31 @@ static constexpr double doubt = 1.25;
 
 namespace {
 
-/// What a neighbour may change.
-struct Choice {
-  int64_t pp, dp, tp, zero, micro, stages;
-  bool sequence;
-  Plan::Recompute recompute;
-  std::string schedule;
-};
-
 class NeighbourSearch {
 public:
   NeighbourSearch(const spec::Spec &spec, const spec::LoadOptions &options,
                   const RoleMemory &worst)
-      : spec(spec), plan(spec.plan()), options(options), worst(worst),
-        here(ownChoice()) {}
+      : spec(spec), options(options), worst(worst), here(spec::planOf(spec)),
+        sizes(spec::planSizes(spec)) {}
 
   std::vector<PlanChange> run(int64_t budget);
 
 private:
-  Choice ownChoice() const;
-  bool spreadsExperts(const Choice &choice) const;
-  bool isValid(const Choice &choice) const;
+  bool isValid(const ParallelPlan &choice) const;
+  void setRecompute(ParallelPlan &choice, Recompute mode) const;
   /// The other choices of one mesh.
-  void addMesh(Choice choice, int64_t budget);
-  void add(const Choice &choice, int64_t budget);
-  double distanceOf(const Choice &choice) const;
-  double estimate(const Choice &choice) const;
-  double activationsOf(const Choice &choice) const;
-  PlanChange changeTo(const Choice &choice) const;
+  void addMesh(ParallelPlan choice, int64_t budget);
+  void add(const ParallelPlan &choice, int64_t budget);
+  double distanceOf(const ParallelPlan &choice) const;
+  double estimate(const ParallelPlan &choice) const;
+  double activationsOf(const ParallelPlan &choice) const;
+  PlanChange changeTo(const ParallelPlan &choice) const;
 
   const spec::Spec &spec;
-  const Plan &plan;
   const spec::LoadOptions &options;
   const RoleMemory &worst;
-  Choice here;
+  ParallelPlan here;
+  plan::PlanSizes sizes;
   std::vector<PlanChange> found;
 };
 
@@ -79,49 +72,15 @@ static std::vector<int64_t> divisorsOf(int64_t n) {
   return divisors;
 }
 
-Choice NeighbourSearch::ownChoice() const {
-  return {plan.pipeline_parallel(),
-          plan.data_parallel(),
-          plan.tensor_parallel(),
-          plan.zero_stage(),
-          spec.training().micro_batch_size(),
-          plan.virtual_stages(),
-          plan.sequence_parallel(),
-          plan.recompute(),
-          plan.schedule()};
-}
-
-/// Whether the experts can be spread over that choice's ranks.
-bool NeighbourSearch::spreadsExperts(const Choice &choice) const {
-  Plan other = plan;
-  other.set_data_parallel(choice.dp);
-  other.set_tensor_parallel(choice.tp);
-  int64_t share = plan.has_expert_tensor_parallel()
-                      ? plan.expert_tensor_parallel()
-                      : choice.tp;
-  bool hasGrid =
-      share == choice.tp || (choice.tp % share == 0 && choice.sequence);
-  return hasGrid && spec::expertGrid(other);
-}
-
-bool NeighbourSearch::isValid(const Choice &choice) const {
-  int64_t batch = spec.training().global_batch_size();
-  int64_t layers = spec.model().layers();
-  bool sharesBatch = batch % (choice.micro * choice.dp) == 0;
-  bool sharesModel = spec.model().heads() % choice.tp == 0 &&
-                     spreadsExperts(choice) &&
-                     choice.pp * choice.stages <= layers;
-  bool isStaged = choice.pp > 1 || choice.stages == 1;
-  int64_t shards = plan.context_parallel() * (choice.sequence ? choice.tp : 1);
-  bool samePipeline = choice.pp == here.pp && choice.stages == here.stages;
-  bool isFree = plan.layers_per_stage_size() == 0;
-  return sharesBatch && sharesModel && isStaged && (isFree || samePipeline) &&
-         spec.training().sequence_length() % shards == 0 &&
+bool NeighbourSearch::isValid(const ParallelPlan &choice) const {
+  bool samePipeline = choice.pp == here.pp && choice.chunks == here.chunks;
+  return (here.layers.empty() || samePipeline) &&
          (choice.zero == 0 || choice.dp > 1) &&
-         (!choice.sequence || choice.tp > 1);
+         (!choice.sequenceParallel || choice.tp > 1) &&
+         plan::brokenRules(choice, sizes).empty();
 }
 
-double NeighbourSearch::distanceOf(const Choice &choice) const {
+double NeighbourSearch::distanceOf(const ParallelPlan &choice) const {
   auto steps = [](int64_t a, int64_t b) {
     return std::abs(std::log2(double(a) / double(b)));
   };
@@ -133,13 +92,15 @@ double NeighbourSearch::distanceOf(const Choice &choice) const {
                   : 0;
   // The least recomputation is nearer than all of it.
   if (choice.recompute != here.recompute)
-    distance += choice.recompute == Plan::AUTO        ? 1
-                : choice.recompute == Plan::SELECTIVE ? 1.05
-                                                      : 1.2;
-  distance += steps(choice.micro, here.micro);
-  distance += choice.sequence != here.sequence ? 0.5 : 0;
-  distance +=
-      choice.stages != here.stages || choice.schedule != here.schedule ? 1 : 0;
+    distance += choice.recompute == Recompute::Auto        ? 1
+                : choice.recompute == Recompute::Selective ? 1.05
+                                                           : 1.2;
+  distance += steps(choice.microBatch, here.microBatch);
+  distance += choice.sequenceParallel != here.sequenceParallel ? 0.5 : 0;
+  distance += choice.chunks != here.chunks ||
+                      choice.scheduleName() != here.scheduleName()
+                  ? 1
+                  : 0;
   return distance;
 }
 
@@ -148,27 +109,27 @@ double NeighbourSearch::distanceOf(const Choice &choice) const {
 //===----------------------------------------------------------------------===//
 
 /// In units that only ratios of are used: residuals of the fullest rank.
-double NeighbourSearch::activationsOf(const Choice &choice) const {
+double NeighbourSearch::activationsOf(const ParallelPlan &choice) const {
   double microbatches = double(spec.training().global_batch_size()) /
-                        double(choice.micro * choice.dp);
+                        double(choice.microBatch * choice.dp);
   double ranks = double(choice.pp);
-  double live = choice.schedule == "gpipe"   ? microbatches
-                : choice.schedule == "zb-h2" ? 2 * ranks
-                : choice.stages > 1
-                    ? ranks + (ranks - 1) / double(choice.stages)
+  double live = choice.scheduleName() == "gpipe"   ? microbatches
+                : choice.scheduleName() == "zb-h2" ? 2 * ranks
+                : choice.chunks > 1
+                    ? ranks + (ranks - 1) / double(choice.chunks)
                     : ranks;
   double tensor = double(choice.tp);
-  double shared = choice.sequence ? 34 / tensor : 10 + 24 / tensor;
-  double kept = choice.recompute == Plan::NONE        ? 1
-                : choice.recompute == Plan::SELECTIVE ? 0.7
-                                                      : 0.1;
+  double shared = choice.sequenceParallel ? 34 / tensor : 10 + 24 / tensor;
+  double kept = choice.recompute == Recompute::None        ? 1
+                : choice.recompute == Recompute::Selective ? 0.7
+                                                           : 0.1;
   return std::min(live, microbatches) / ranks * shared * kept *
-         double(choice.micro);
+         double(choice.microBatch);
 }
 
-double NeighbourSearch::estimate(const Choice &choice) const {
+double NeighbourSearch::estimate(const ParallelPlan &choice) const {
   auto split = [&](int64_t fromStage) {
-    auto parts = [&](const Choice &of) {
+    auto parts = [&](const ParallelPlan &of) {
       return double(of.tp * of.pp * (of.zero >= fromStage ? of.dp : 1));
     };
     return parts(here) / parts(choice);
@@ -186,7 +147,7 @@ double NeighbourSearch::estimate(const Choice &choice) const {
     case exec::MemoryKind::Activations:
       return activations;
     default:
-      return double(choice.micro) / double(here.micro);
+      return double(choice.microBatch) / double(here.microBatch);
     }
   };
   double bytes = 0;
@@ -199,7 +160,7 @@ double NeighbourSearch::estimate(const Choice &choice) const {
 // Neighbours
 //===----------------------------------------------------------------------===//
 
-PlanChange NeighbourSearch::changeTo(const Choice &choice) const {
+PlanChange NeighbourSearch::changeTo(const ParallelPlan &choice) const {
   PlanChange change{"", options, distanceOf(choice), estimate(choice)};
   // The global batch stays, whatever it was derived from.
   auto &flags = change.options.flags.given;
@@ -225,19 +186,19 @@ PlanChange NeighbourSearch::changeTo(const Choice &choice) const {
   };
   axis("pp", choice.pp, here.pp);
   axis("dp", choice.dp, here.dp);
-  axis("cp", plan.context_parallel(), 1);
+  axis("cp", here.cp, 1);
   axis("tp", choice.tp, here.tp);
-  axis("ep", plan.expert_parallel(), 1);
-  if (plan.has_expert_tensor_parallel())
-    axis("etp", plan.expert_tensor_parallel(), 2);
+  axis("ep", here.ep, 1);
+  if (here.expertTp != 0)
+    axis("etp", here.expertTp, 2);
   flag("--mesh", mesh,
        choice.pp != here.pp || choice.dp != here.dp || choice.tp != here.tp);
-  flag("--virtual-stages", std::to_string(choice.stages),
-       choice.stages != here.stages);
-  flag("--schedule", choice.schedule, choice.schedule != here.schedule);
+  flag("--virtual-stages", std::to_string(choice.chunks),
+       choice.chunks != here.chunks);
+  flag("--schedule", choice.scheduleName(),
+       choice.scheduleName() != here.scheduleName());
   flag("--zero", std::to_string(choice.zero), choice.zero != here.zero);
-  static constexpr const char *words[] = {"none", "selective", "full", "auto"};
-  flag("--recompute", words[choice.recompute],
+  flag("--recompute", std::string(spelled(choice.recompute)),
        choice.recompute != here.recompute);
   if (choice.recompute != here.recompute) {
     change.options.overrides.emplace_back("plan.recompute_method=UNIFORM");
@@ -246,51 +207,61 @@ PlanChange NeighbourSearch::changeTo(const Choice &choice) const {
       return llvm::StringRef(flag.option).starts_with("--recompute-");
     });
   }
-  flag("--sequence-parallel", "true", choice.sequence != here.sequence);
-  if (choice.micro != here.micro) {
+  flag("--sequence-parallel", "true",
+       choice.sequenceParallel != here.sequenceParallel);
+  if (choice.microBatch != here.microBatch) {
     std::string size =
-        "training.micro_batch_size=" + std::to_string(choice.micro);
+        "training.micro_batch_size=" + std::to_string(choice.microBatch);
     change.options.overrides.push_back(size);
     change.text += (change.text.empty() ? "--set " : " --set ") + size;
   }
-  if (choice.micro * choice.dp != here.micro * here.dp)
-    change.text +=
-        " --microbatches " + std::to_string(batch / (choice.micro * choice.dp));
+  if (choice.microBatch * choice.dp != here.microBatch * here.dp)
+    change.text += " --microbatches " +
+                   std::to_string(batch / (choice.microBatch * choice.dp));
   return change;
 }
 
-void NeighbourSearch::add(const Choice &choice, int64_t budget) {
+void NeighbourSearch::add(const ParallelPlan &choice, int64_t budget) {
   if (isValid(choice) && distanceOf(choice) > 0 &&
       estimate(choice) <= doubt * double(budget))
     found.push_back(changeTo(choice));
 }
 
-void NeighbourSearch::addMesh(Choice choice, int64_t budget) {
-  std::vector<Plan::Recompute> recompute = {here.recompute, Plan::AUTO,
-                                            Plan::FULL};
-  if (here.recompute == Plan::NONE)
-    recompute.push_back(Plan::SELECTIVE);
+/// Another way to recompute has none of what belongs to this one.
+void NeighbourSearch::setRecompute(ParallelPlan &choice, Recompute mode) const {
+  const ParallelPlan &from = mode == here.recompute ? here : ParallelPlan();
+  choice.recompute = mode;
+  choice.modules = from.modules;
+  choice.recomputeBlock = from.recomputeBlock;
+  choice.recomputeLayers = from.recomputeLayers;
+}
+
+void NeighbourSearch::addMesh(ParallelPlan choice, int64_t budget) {
+  std::vector<Recompute> recompute = {here.recompute, Recompute::Auto,
+                                      Recompute::Full};
+  if (here.recompute == Recompute::None)
+    recompute.push_back(Recompute::Selective);
   // A schedule that holds less, where the one at hand is known to hold more.
   std::vector<std::pair<std::string, int64_t>> schedules = {
-      {here.schedule, here.stages}};
+      {here.scheduleName(), here.chunks}};
   for (const char *name : {"gpipe", "interleaved-1f1b", "zb-h2"})
-    if (here.schedule == name)
+    if (here.scheduleName() == name)
       schedules.emplace_back("1f1b", 1);
   if (choice.pp == 1)
-    schedules = {{here.stages > 1 ? "1f1b" : here.schedule, 1}};
+    schedules = {{here.chunks > 1 ? "1f1b" : here.scheduleName(), 1}};
   for (const auto &[schedule, stages] : schedules)
     for (choice.zero = here.zero; choice.zero <= 3; ++choice.zero)
-      for (Plan::Recompute mode : recompute)
-        for (choice.micro = here.micro;; choice.micro /= 2) {
-          choice.recompute = mode;
+      for (Recompute mode : recompute)
+        for (choice.microBatch = here.microBatch;; choice.microBatch /= 2) {
+          setRecompute(choice, mode);
           choice.schedule = schedule;
-          choice.stages = stages;
-          for (bool sequence : {here.sequence, true}) {
-            choice.sequence = sequence && choice.tp > 1;
-            if (choice.sequence || !sequence || !here.sequence)
+          choice.chunks = stages;
+          for (bool sequence : {here.sequenceParallel, true}) {
+            choice.sequenceParallel = sequence && choice.tp > 1;
+            if (choice.sequenceParallel || !sequence || !here.sequenceParallel)
               add(choice, budget);
           }
-          if (choice.micro % 2 != 0)
+          if (choice.microBatch % 2 != 0)
             break;
         }
 }
@@ -299,7 +270,7 @@ std::vector<PlanChange> NeighbourSearch::run(int64_t budget) {
   int64_t ranks = here.pp * here.dp * here.tp;
   for (int64_t pp : divisorsOf(ranks))
     for (int64_t tp : divisorsOf(ranks / pp)) {
-      Choice choice = here;
+      ParallelPlan choice = here;
       choice.pp = pp;
       choice.tp = tp;
       choice.dp = ranks / pp / tp;

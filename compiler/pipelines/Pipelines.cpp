@@ -55,17 +55,10 @@ static void addXfPasses(OpPassManager &manager) {
 }
 
 /// Where each shard lives.
-static void addDistPasses(OpPassManager &manager,
-                          const PipelineOptions &options) {
-  ConvertXfToDistOptions placement;
-  placement.axes = options.meshAxes;
-  manager.addPass(createConvertXfToDist(placement));
-  if (!options.shardings.empty()) {
-    // In place of the plan's seeds.
-    dist::DistSeedShardingsOptions chosen;
-    chosen.file = options.shardings;
-    manager.addPass(dist::createDistSeedShardings(chosen));
-  }
+static void addDistPasses(OpPassManager &manager) {
+  manager.addPass(createConvertXfToDist());
+  // What a file says in place of the plan's seeds.
+  manager.addPass(dist::createDistSeedShardings());
   // What the seeds imply for every op, then the shards of one device.
   manager.addPass(dist::createDistPropagateShardings());
   // While operands still say where they are and where they are wanted.
@@ -137,21 +130,16 @@ static void addKernPasses(OpPassManager &manager,
 }
 
 /// In which bytes, on which stream.
-static void addExecPasses(OpPassManager &manager,
-                          const PipelineOptions &options) {
+static void addExecPasses(OpPassManager &manager) {
   manager.addPass(createConvertKernToExec());
   // While each value has a buffer of its own, so that no order is lost to bytes
   // that are shared.
-  exec::ExecOrderCollectivesOptions order;
-  order.bucketBytes = options.bucketBytes;
-  manager.addPass(exec::createExecOrderCollectives(order));
+  manager.addPass(exec::createExecOrderCollectives());
   // In that order, so that operands are known to die; fewer buffers and copies.
   manager.addPass(exec::createExecFoldWrites());
   // Instructions write gradients themselves now, so it is known which one
   // completes them.
-  exec::ExecBucketGradientsOptions buckets;
-  buckets.bucketBytes = options.bucketBytes;
-  manager.addPass(exec::createExecBucketGradients(buckets));
+  manager.addPass(exec::createExecBucketGradients());
   // Buckets reduce variables; what one microbatch makes is none any more.
   manager.addPass(exec::createExecFreeGradients());
   // All collectives stand where they will run.
@@ -177,13 +165,13 @@ void hocket::addLevelPasses(OpPassManager &manager, Level level,
   case Level::Xf:
     return addXfPasses(manager);
   case Level::Dist:
-    return addDistPasses(manager, options);
+    return addDistPasses(manager);
   case Level::Pipe:
     return addPipePasses(manager, options);
   case Level::Kern:
     return addKernPasses(manager, options);
   case Level::Exec:
-    return addExecPasses(manager, options);
+    return addExecPasses(manager);
   case Level::Program:
     return;
   }
@@ -194,17 +182,6 @@ static void addPassesTo(OpPassManager &manager, Level last) {
   for (int level = 0; level <= static_cast<int>(last); ++level)
     addLevelPasses(manager, static_cast<Level>(level), {});
 }
-
-namespace {
-/// Of the pipeline of the exec level alone.
-struct ExecOptions : PassPipelineOptions<ExecOptions> {
-  Option<int64_t> bucketBytes{
-      *this, "bucket-bytes",
-      llvm::cl::desc(
-          "Bytes of a full bucket of collectives; 0: each by itself"),
-      llvm::cl::init(0)};
-};
-} // namespace
 
 void hocket::registerPipelines() {
   PassPipelineRegistration<>(
@@ -222,11 +199,7 @@ void hocket::registerPipelines() {
   PassPipelineRegistration<>(
       "hocket-to-exec", "From a forward pass to a planned program",
       [](OpPassManager &manager) { addPassesTo(manager, Level::Exec); });
-  PassPipelineRegistration<ExecOptions>(
+  PassPipelineRegistration<>(
       "hocket-kern-to-exec", "From outlined kernels to a planned program",
-      [](OpPassManager &manager, const ExecOptions &chosen) {
-        PipelineOptions options;
-        options.bucketBytes = chosen.bucketBytes;
-        addExecPasses(manager, options);
-      });
+      [](OpPassManager &manager) { addExecPasses(manager); });
 }

@@ -29,16 +29,14 @@ enum class Level { Xf, Dist, Pipe, Kern, Exec, Program };
 std::optional<Level> parseLevel(llvm::StringRef name);
 llvm::StringRef levelName(Level level);
 
+/// What is asked for beside the module, which holds its plan itself.
 struct PipelineOptions {
-  std::vector<std::string> meshAxes; ///< "dp=1"; empty: one device
-  std::string shardings;             ///< file; empty: as the plan implies
-  std::string fusionReport;          ///< file; empty: none
-  std::string target = "cpu";        ///< or "cuda"
+  std::string fusionReport;   ///< file; empty: none
+  std::string target = "cpu"; ///< or "cuda"
   /// How the GPUs that the program is for take 8-bit operands: the option of
   /// kern-fit-f8-gemms.
   std::string f8Layouts = "inner-fastest";
-  bool fuse = true;               ///< off: every op is its own kernel
-  int64_t bucketBytes = 40 << 20; ///< plan.bucket_bytes
+  bool fuse = true; ///< off: every op is its own kernel
   /// Of pipe-recompute, by pipeline rank.
   std::vector<int64_t> recomputeFixed, recomputeLeast;
 };

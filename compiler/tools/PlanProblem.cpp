@@ -7,6 +7,7 @@
 #include "compiler/tools/PlanProblem.h"
 
 #include "frontends/FrontEnd.h"
+#include "frontends/spec/PlanMessage.h"
 #include "frontends/spec/Sizes.h"
 #include "frontends/spec/SpecText.h"
 #include "runtime/base/Format.h"
@@ -97,98 +98,23 @@ StatusOr<double> hocket::parseMargin(std::string text) {
   return value;
 }
 
-static Recompute recomputeOf(spec::Plan::Recompute recompute) {
-  switch (recompute) {
-  case spec::Plan::SELECTIVE:
-    return Recompute::Selective;
-  case spec::Plan::FULL:
-    return Recompute::Full;
-  case spec::Plan::NONE:
-  case spec::Plan::AUTO:
-    return Recompute::None;
-  }
-  return Recompute::None;
+spec::Plan hocket::messageOf(ParallelPlan plan, const ModelShape &model) {
+  if (model.layers % plan.stages() != 0)
+    plan.layers = layersOf(plan, model);
+  return spec::messageOf(plan);
 }
 
-// The two enums are one, which passes/planning may not read from the spec.
-static_assert(spec::Plan::RecomputeModule_ARRAYSIZE == kRecomputeModules);
-static_assert(int(spec::Plan::CORE_ATTN) ==
-              int(RecomputeModule::CoreAttention));
-static_assert(int(spec::Plan::LAYERNORM) == int(RecomputeModule::LayerNorm));
-static_assert(int(spec::Plan::MLP) == int(RecomputeModule::Mlp));
-static_assert(int(spec::Plan::SHARED_EXPERTS) ==
-              int(RecomputeModule::SharedExperts));
-static_assert(int(spec::Plan::MOE) == int(RecomputeModule::Moe));
-static_assert(int(spec::Plan::MOE_ACT) == int(RecomputeModule::MoeActivation));
-static_assert(int(spec::Plan::ACTIVATION) == int(RecomputeModule::Activation));
-static_assert(int(spec::Plan::POINTWISE) == int(RecomputeModule::Pointwise));
-
-StatusOr<ParallelPlan> hocket::planOf(const spec::Plan &plan,
-                                      const std::string &file) {
-  if (plan.recompute() == spec::Plan::AUTO)
-    return invalidArgument(file + ": recompute is AUTO, which has no price; "
-                                  "write NONE, SELECTIVE or FULL");
-  ParallelPlan result;
-  result.pp = plan.pipeline_parallel();
-  result.dp = plan.data_parallel();
-  result.cp = plan.context_parallel();
-  result.tp = plan.tensor_parallel();
-  result.ep = plan.expert_parallel();
-  if (result.ep > 1)
-    result.expertTp = plan.has_expert_tensor_parallel()
-                          ? plan.expert_tensor_parallel()
-                          : result.tp;
-  result.chunks = plan.virtual_stages();
-  result.microBatch = plan.has_micro_batch_size() ? plan.micro_batch_size() : 1;
-  result.sequenceParallel = plan.sequence_parallel();
-  result.zero = plan.zero_stage();
-  result.schedule = plan.schedule();
-  result.recompute = recomputeOf(plan.recompute());
-  for (int module : plan.recompute_modules())
-    result.modules.add(RecomputeModule(module));
-  result.offload = Offload(plan.offload());
-  result.layers.assign(plan.layers_per_stage().begin(),
-                       plan.layers_per_stage().end());
-  return result;
-}
-
-spec::Plan hocket::messageOf(const ParallelPlan &plan,
-                             const ModelShape &model) {
-  spec::Plan message;
-  message.set_pipeline_parallel(plan.pp);
-  message.set_data_parallel(plan.dp);
-  message.set_context_parallel(plan.cp);
-  message.set_tensor_parallel(plan.tp);
-  message.set_expert_parallel(plan.ep);
-  if (plan.ep > 1 && plan.expertTp != plan.tp)
-    message.set_expert_tensor_parallel(plan.expertTp);
-  message.set_sequence_parallel(plan.sequenceParallel);
-  message.set_zero_stage(plan.zero);
-  message.set_virtual_stages(plan.chunks);
-  message.set_schedule(plan.scheduleName());
-  if (!plan.layers.empty() || model.layers % plan.stages() != 0)
-    for (int64_t count : layersOf(plan, model))
-      message.add_layers_per_stage(count);
-  message.set_recompute(plan.recompute == Recompute::Full ? spec::Plan::FULL
-                        : plan.recompute == Recompute::Selective
-                            ? spec::Plan::SELECTIVE
-                            : spec::Plan::NONE);
-  for (int i = 0; i < kRecomputeModules; ++i)
-    if (plan.modules.has(RecomputeModule(i)))
-      message.add_recompute_modules(spec::Plan::RecomputeModule(i));
-  if (plan.offload != Offload::None)
-    message.set_offload(spec::Plan::Offload(plan.offload));
-  message.set_micro_batch_size(plan.microBatch);
-  return message;
-}
-
-StatusOr<ParallelPlan> hocket::readPlanFile(const std::string &path) {
+static StatusOr<ParallelPlan> readPlanFile(const std::string &path) {
   HOCKET_ASSIGN_OR_RETURN(std::string text, spec::readInput(path));
   spec::Plan plan;
   spec::FieldLocations locations(path);
   HOCKET_RETURN_IF_ERROR(
       spec::parseText({std::move(text), path, "plan"}, plan, locations));
-  return planOf(plan, path);
+  return spec::planOf(plan);
+}
+
+StatusOr<ParallelPlan> hocket::readPlan(const std::string &text) {
+  return isShortPlan(text) ? parsePlan(text) : readPlanFile(text);
 }
 
 std::vector<PriceItem> hocket::itemsOf(const StepCost &cost) {

@@ -48,13 +48,12 @@ planProblem(const spec::Spec &spec, const cluster::ClusterChoice &cluster);
 /// 90 %. Errors name --memory-margin.
 StatusOr<double> parseMargin(std::string text);
 
-/// A plan of the schema as one of the cost model, and back.
-StatusOr<planning::ParallelPlan> planOf(const spec::Plan &plan,
-                                        const std::string &file);
-spec::Plan messageOf(const planning::ParallelPlan &plan,
+/// A plan of the schema, its stages written out where they are uneven.
+spec::Plan messageOf(planning::ParallelPlan plan,
                      const planning::ModelShape &model);
 
-StatusOr<planning::ParallelPlan> readPlanFile(const std::string &path);
+/// The plan that an option names: in the short form, or a file of the schema.
+StatusOr<planning::ParallelPlan> readPlan(const std::string &text);
 
 /// One item of a price by name; time items in nanoseconds.
 struct PriceItem {

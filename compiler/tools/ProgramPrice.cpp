@@ -8,6 +8,7 @@
 
 #include "compiler/tools/PlanProblem.h"
 #include "frontends/spec/LoadSpec.h"
+#include "frontends/spec/PlanMessage.h"
 
 using namespace hocket;
 using namespace hocket::planning;
@@ -21,8 +22,7 @@ StatusOr<PlanPrice> hocket::priceProgram(const program::Program &program,
                           spec::parseSpec(text, "specification"));
   HOCKET_ASSIGN_OR_RETURN(CostProblem problem,
                           planProblem(loaded.spec, choice));
-  HOCKET_ASSIGN_OR_RETURN(ParallelPlan plan,
-                          planOf(loaded.spec.plan(), "its plan"));
+  ParallelPlan plan = spec::planOf(loaded.spec);
   plan.microBatch = int64_t(program.training().micro_batch_size());
   HOCKET_ASSIGN_OR_RETURN(StepCost cost, priceStep(problem, plan));
   PlanPrice price;

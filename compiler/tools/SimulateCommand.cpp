@@ -71,12 +71,6 @@ Status writeTrace(const CostProblem &problem, const ParallelPlan &plan,
   return writeFileAtomically(path, traceText(events));
 }
 
-StatusOr<ParallelPlan> readPlan(const std::string &text) {
-  // "modules=core_attn/mlp" is no path, "plans/dp=2.txt" is one.
-  bool isShort = text.find('=') < text.find('/');
-  return isShort ? parsePlan(text) : readPlanFile(text);
-}
-
 Status run(const SimulateArguments &arguments) {
   HOCKET_ASSIGN_OR_RETURN(CostProblem problem, planProblem(arguments.request));
   HOCKET_ASSIGN_OR_RETURN(ParallelPlan plan, readPlan(arguments.plan));

@@ -6,6 +6,7 @@
 
 #include "frontends/spec/Check.h"
 #include "frontends/spec/ModelBuilder.h"
+#include "frontends/spec/PlanMessage.h"
 #include "frontends/spec/Sizes.h"
 
 using namespace mlir;
@@ -87,7 +88,8 @@ Value ModelBuilder::runExperts(Value tokens, Value weights, Value choice) {
   SmallVector<int64_t> shape{experts, batch, capacity, hidden};
   if (capacity == 0) {
     // Ranks, or groups of them, that share each sequence and have all experts.
-    positions = spec.plan().context_parallel() * tensorGroups(spec.plan());
+    positions =
+        spec.plan().context_parallel() * plan::tensorGroups(planOf(spec));
     int64_t runs = spec.plan().data_parallel() * positions;
     ranges = RankedTensorType::get({runs, experts, 2}, builder.getI32Type());
     shape = {runs, batch * sequence / runs * moe.top_k(), hidden};

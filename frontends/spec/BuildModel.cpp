@@ -6,8 +6,10 @@
 
 #include "frontends/spec/BuildModel.h"
 
+#include "dialects/plan/IR/Plan.h"
 #include "frontends/spec/BuildTraining.h"
 #include "frontends/spec/ModelBuilder.h"
+#include "frontends/spec/PlanMessage.h"
 #include "frontends/spec/RopeFrequencies.h"
 #include "frontends/spec/Sizes.h"
 
@@ -420,6 +422,7 @@ OwningOpRef<ModuleOp> ModelBuilder::build() {
   auto module = ModuleOp::create(at(spec.name(), "name"), spec.name());
   OwningOpRef<ModuleOp> owner(module);
   builder.setInsertionPointToStart(module.getBody());
+  plan::setPlan(module, planOf(spec));
   buildTraining(spec, builder, at("training", "training"));
   declareVariables();
   if (expertLayers(model) < model.layers())
@@ -434,6 +437,7 @@ OwningOpRef<ModuleOp> ModelBuilder::build() {
 
 OwningOpRef<ModuleOp> spec::buildModel(const LoadedSpec &loaded,
                                        MLIRContext &context) {
-  context.loadDialect<xf::XfDialect, func::FuncDialect, arith::ArithDialect>();
+  context.loadDialect<plan::PlanDialect, xf::XfDialect, func::FuncDialect,
+                      arith::ArithDialect>();
   return ModelBuilder(loaded, context).build();
 }

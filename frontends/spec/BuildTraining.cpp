@@ -50,20 +50,6 @@ static xf::Precision precisionOf(Training::Precision precision) {
   llvm_unreachable("a parsed enum has one of its values");
 }
 
-static xf::Recompute recomputeOf(Plan::Recompute recompute) {
-  switch (recompute) {
-  case Plan::SELECTIVE:
-    return xf::Recompute::Selective;
-  case Plan::FULL:
-    return xf::Recompute::Full;
-  case Plan::AUTO:
-    return xf::Recompute::Auto;
-  case Plan::NONE:
-    return xf::Recompute::None;
-  }
-  llvm_unreachable("a parsed enum has one of its values");
-}
-
 static StringRef scheduleName(LearningRate::Schedule schedule) {
   switch (schedule) {
   case LearningRate::CONSTANT:
@@ -120,63 +106,6 @@ static DictionaryAttr runtimeAttr(const Spec &spec, Builder &builder) {
   return builder.getDictionaryAttr(entries);
 }
 
-/// The fields of the plan that differ from their defaults; null where none
-/// does, which is one rank.
-static DictionaryAttr planAttr(const Spec &spec, Builder &builder) {
-  const Plan &plan = spec.plan();
-  NamedAttrList entries;
-  auto size = [&](StringRef name, int64_t value, int64_t ordinary) {
-    if (value != ordinary)
-      entries.set(name, builder.getI64IntegerAttr(value));
-  };
-  size("pipeline_parallel", plan.pipeline_parallel(), 1);
-  size("data_parallel", plan.data_parallel(), 1);
-  size("context_parallel", plan.context_parallel(), 1);
-  size("tensor_parallel", plan.tensor_parallel(), 1);
-  // The rest of expert_parallel is the mesh's axis ep.
-  ExpertGrid grid = expertGrid(plan).value_or(ExpertGrid());
-  size("experts_over_context", grid.context, 1);
-  size("experts_over_tensor", grid.tensor, 1);
-  if (plan.has_expert_tensor_parallel())
-    size("expert_tensor_parallel", plan.expert_tensor_parallel(),
-         plan.tensor_parallel());
-  size("zero_stage", plan.zero_stage(), 0);
-  size("virtual_stages", plan.virtual_stages(), 1);
-  size("schedule_group", plan.schedule_group(), plan.pipeline_parallel());
-  size("recompute_layers", plan.recompute_layers(), 1);
-  auto flag = [&](StringRef name, bool value) {
-    if (value)
-      entries.set(name, builder.getUnitAttr());
-  };
-  flag("sequence_parallel", plan.sequence_parallel());
-  flag("count_embedding", plan.count_embedding());
-  flag("count_head", plan.count_head());
-  flag("balance_cost", plan.stage_split() == Plan::COST);
-  flag("recompute_block", plan.recompute_method() == Plan::BLOCK);
-  if (plan.context_strategy() != Plan::ALL_GATHER)
-    entries.set("context_strategy",
-                builder.getStringAttr(StringRef(Plan::ContextStrategy_Name(
-                                                    plan.context_strategy()))
-                                          .lower()));
-  if (plan.pipeline_parallel() > 1 || plan.virtual_stages() > 1)
-    entries.set("schedule", builder.getStringAttr(plan.schedule()));
-  if (plan.layers_per_stage_size() > 0)
-    entries.set(
-        "layers_per_stage",
-        builder.getDenseI64ArrayAttr(SmallVector<int64_t>(
-            plan.layers_per_stage().begin(), plan.layers_per_stage().end())));
-  if (plan.recompute_modules_size() > 0) {
-    SmallVector<Attribute> modules;
-    for (int module : plan.recompute_modules())
-      modules.push_back(builder.getStringAttr(
-          StringRef(Plan::RecomputeModule_Name(Plan::RecomputeModule(module)))
-              .lower()));
-    entries.set("recompute_modules", builder.getArrayAttr(modules));
-  }
-  return entries.empty() ? DictionaryAttr()
-                         : entries.getDictionary(builder.getContext());
-}
-
 void spec::buildTraining(const Spec &spec, OpBuilder &builder,
                          Location location) {
   const Training &training = spec.training();
@@ -191,9 +120,8 @@ void spec::buildTraining(const Spec &spec, OpBuilder &builder,
       optimizerAttr(training.optimizer(), builder),
       builder.getF64FloatAttr(training.clip_norm()),
       xf::PrecisionAttr::get(context, precisionOf(training.precision())),
-      xf::RecomputeAttr::get(context, recomputeOf(spec.plan().recompute())),
       lossScaleAttr(training, builder),
       training.fp8_format() == Training::HYBRID ? builder.getUnitAttr()
                                                 : UnitAttr(),
-      runtimeAttr(spec, builder), planAttr(spec, builder));
+      runtimeAttr(spec, builder));
 }

@@ -54,32 +54,6 @@ void checkModel(const Model &model, ConstraintErrors &errors);
 void checkTraining(const Spec &spec, ConstraintErrors &errors);
 void checkPlan(const Spec &spec, ConstraintErrors &errors);
 
-/// Most ranks of a plan (D10).
-inline constexpr int64_t maxRanks = int64_t(1) << 20;
-
-/// The axes of a plan's mesh that are larger than 1, as `--mesh` takes them and
-/// slowest first: "pp=2,dp=4"; "dp=1" where there are none.
-std::string planAxes(const Plan &plan);
-
-/// Groups of tensor ranks that each have experts for themselves:
-/// `tensor_parallel / expert_tensor_parallel`.
-int64_t tensorGroups(const Plan &plan);
-
-/// How many parts a layer's experts are in along each kind of ranks; they
-/// multiply to `expert_parallel`. The ranks of one kind may be more: then
-/// several of them hold the same experts.
-struct ExpertGrid {
-  int64_t tensor = 1;  ///< a divisor of the tensor groups
-  int64_t context = 1; ///< of `context_parallel`
-  int64_t data = 1;    ///< of `data_parallel`: the axis `ep`
-};
-
-/// The grid of a plan: the nearest ranks come first, since tensor and context
-/// ranks add up what their tokens send to experts in any case, and data ranks
-/// exchange it beside that. Nothing if `expert_parallel` does not divide the
-/// ranks that there are (S21).
-std::optional<ExpertGrid> expertGrid(const Plan &plan);
-
 /// The shortest text that reads back as `value`.
 std::string formatReal(double value);
 

@@ -83,24 +83,6 @@ static void checkSequence(const Spec &spec, ConstraintErrors &errors) {
   checkActivations(spec, errors);
 }
 
-/// S14.
-static void checkBatches(const Spec &spec, ConstraintErrors &errors) {
-  const Training &training = spec.training();
-  int64_t micro = training.micro_batch_size();
-  int64_t data = spec.plan().data_parallel();
-  int64_t atATime = micro * data; // both are in range
-  int64_t global = training.global_batch_size();
-  if (global % atATime == 0)
-    return;
-  std::string unit = "micro_batch_size (" + std::to_string(micro) + ")";
-  if (data > 1)
-    unit += " * plan.data_parallel (" + std::to_string(data) + ")";
-  errors.add(14, "training.global_batch_size",
-             "training.global_batch_size is " + std::to_string(global) +
-                 ", which is not a multiple of " + unit + "; write " +
-                 std::to_string((global / atATime + 1) * atATime));
-}
-
 /// S15.
 static void checkLearningRate(const LearningRate &rate,
                               ConstraintErrors &errors) {
@@ -186,7 +168,6 @@ static bool isSplit(std::string_view text) {
 void hocket::spec::checkTraining(const Spec &spec, ConstraintErrors &errors) {
   const Training &training = spec.training();
   checkSequence(spec, errors);
-  checkBatches(spec, errors);
   checkLearningRate(training.learning_rate(), errors);
   checkLossScale(training, errors);
   checkFp8(training, errors);

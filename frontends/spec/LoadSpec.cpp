@@ -9,8 +9,10 @@
 #include "frontends/spec/Check.h"
 #include "frontends/spec/Defaults.h"
 #include "frontends/spec/Overrides.h"
+#include "frontends/spec/PlanMessage.h"
 #include "frontends/spec/SpecText.h"
 
+#include <algorithm>
 #include <google/protobuf/text_format.h>
 
 using namespace hocket;
@@ -22,6 +24,23 @@ static Status replacePlan(std::string text, const std::string &file,
   loaded.locations.set("plan", {file, 0, 0});
   return parseText({std::move(text), file, "plan"}, *loaded.spec.mutable_plan(),
                    loaded.locations);
+}
+
+/// The message of a plan in the short form, which leaves the training's
+/// microbatch alone unless it names one.
+static Status replacePlan(const std::string &shortForm, LoadedSpec &loaded) {
+  StatusOr<plan::ParallelPlan> plan = plan::parsePlan(shortForm);
+  if (!plan.ok())
+    return plan.status().withContext("--plan " + elide(shortForm) + ": S1");
+  loaded.locations.set("plan", {"--plan " + elide(shortForm), 0, 0});
+  *loaded.spec.mutable_plan() = messageOf(*plan);
+  if (plan->schedule.empty()) // So that other options may choose it.
+    loaded.spec.mutable_plan()->clear_schedule();
+  HOCKET_ASSIGN_OR_RETURN(auto entries, plan::splitPlan(shortForm));
+  if (std::ranges::none_of(
+          entries, [](const auto &entry) { return entry.first == "mbs"; }))
+    loaded.spec.mutable_plan()->clear_micro_batch_size();
+  return okStatus();
 }
 
 /// A plan's microbatch takes the place of the training's.
@@ -41,7 +60,9 @@ StatusOr<LoadedSpec> spec::finishSpec(LoadedSpec partial,
     partial.spec.clear_plan();
     partial.spec.clear_cluster();
   }
-  if (!options.planPath.empty()) {
+  if (plan::isShortPlan(options.planPath)) {
+    HOCKET_RETURN_IF_ERROR(replacePlan(options.planPath, partial));
+  } else if (!options.planPath.empty()) {
     HOCKET_ASSIGN_OR_RETURN(std::string text, readInput(options.planPath));
     HOCKET_RETURN_IF_ERROR(
         replacePlan(std::move(text), options.planPath, partial));

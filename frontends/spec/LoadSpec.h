@@ -25,7 +25,9 @@ namespace hocket::spec {
 
 /// What the command line adds to a specification.
 struct LoadOptions {
-  std::string planPath;               ///< `--plan`: replaces the spec's plan.
+  /// `--plan`: a file, or a plan in the short form (dialects/plan); replaces
+  /// the spec's plan.
+  std::string planPath;
   std::vector<std::string> overrides; ///< `--set`, in order.
   PlanFlags flags = {};               ///< `--mesh` and the like, after those.
   /// Whether the specification's own plan and cluster count for nothing, as

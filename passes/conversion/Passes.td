@@ -27,9 +27,6 @@ def ConvertXfToDist : Pass<"convert-xf-to-dist", "::mlir::ModuleOp"> {
     xf.variable @w : tensor<8x8xf32> {dist.sharding = #dist.sharding<@mesh, [[], []], partial = []>, ...}
     ```
   }];
-  let options = [
-    ListOption<"axes", "axes", "std::string",
-               "The mesh as name=size, the slowest axis first">];
   let dependentDialects = ["::hocket::dist::DistDialect"];
 }
 

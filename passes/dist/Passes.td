@@ -10,10 +10,11 @@
 include "mlir/Pass/PassBase.td"
 
 def DistSeedShardings : Pass<"dist-seed-shardings", "::mlir::ModuleOp"> {
-  let summary = "takes the shardings of parameters and ops from a file";
+  let summary = "takes the shardings of parameters and ops from the plan's file";
   let description = [{
     The file (passes/planning/strategy/ChosenSplits.h) is what `hocket strategy
-    solve --shardings` or a person has written, for the mesh of the program. A
+    solve --shardings` or a person has written, for the mesh of the program; where
+    the plan names none, nothing changes. A
     parameter's line takes the place of the plan's seed, for its optimizer state,
     its gradient and its working copy too. An op's line becomes `dist.split`, the
     axes of each factor of its rule, which dist-propagate-shardings keeps to. What
@@ -26,7 +27,6 @@ def DistSeedShardings : Pass<"dist-seed-shardings", "::mlir::ModuleOp"> {
     %y = xf.linear %x, %w {dist.split = [[], ["tp"], []], dist.split_line = 4} : (tensor<8x16xf32>, tensor<32x16xf32>) -> tensor<8x32xf32>
     ```
   }];
-  let options = [Option<"file", "file", "std::string", "", "What to read">];
   let statistics = [
     Statistic<"numSeeds", "seeds", "parameters and ops that the file names">];
   let dependentDialects = ["::hocket::dist::DistDialect"];

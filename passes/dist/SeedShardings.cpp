@@ -9,6 +9,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "dialects/plan/IR/Plan.h"
 #include "passes/dist/OpNames.h"
 #include "passes/dist/OpStrategies.h"
 #include "passes/dist/Passes.h"
@@ -230,7 +231,10 @@ struct SeedShardings : dist::impl::DistSeedShardingsBase<SeedShardings> {
 
   void runOnOperation() override {
     // 1. The text.
-    StatusOr<ChosenSplits> chosen = planning::loadChosenSplits(file);
+    std::string path = plan::planOf(getOperation()).shardings;
+    if (path.empty())
+      return;
+    StatusOr<ChosenSplits> chosen = planning::loadChosenSplits(path);
     if (!chosen.ok()) {
       emitError(UnknownLoc::get(&getContext())) << chosen.status().message();
       return signalPassFailure();
@@ -239,7 +243,7 @@ struct SeedShardings : dist::impl::DistSeedShardingsBase<SeedShardings> {
     auto meshes = getOperation().getOps<MeshOp>();
     if (meshes.empty())
       return;
-    Seeding seeding(getOperation(), *meshes.begin(), file, *chosen);
+    Seeding seeding(getOperation(), *meshes.begin(), path, *chosen);
     if (failed(seeding.run()))
       return signalPassFailure();
     numSeeds += seeding.seeds();

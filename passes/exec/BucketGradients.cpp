@@ -22,6 +22,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "dialects/plan/IR/Plan.h"
 #include "passes/exec/Instructions.h"
 #include "passes/exec/Passes.h"
 #include "passes/exec/StageCopies.h"
@@ -369,10 +370,11 @@ struct BucketGradients : exec::impl::ExecBucketGradientsBase<BucketGradients> {
   using ExecBucketGradientsBase::ExecBucketGradientsBase;
 
   void runOnOperation() override {
-    if (bucketBytes == 0)
+    int64_t bytes = plan::planOf(getOperation()).bucketBytes;
+    if (bytes == 0)
       return;
     for (auto role : getOperation().getOps<RoleOp>()) {
-      GradientBuckets gradients(role, bucketBytes);
+      GradientBuckets gradients(role, bytes);
       gradients.run();
       buckets += gradients.count();
     }

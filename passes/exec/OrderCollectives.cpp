@@ -19,6 +19,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "dialects/plan/IR/Plan.h"
 #include "passes/exec/Instructions.h"
 #include "passes/exec/Passes.h"
 
@@ -348,9 +349,10 @@ struct OrderCollectives
   using ExecOrderCollectivesBase::ExecOrderCollectivesBase;
 
   void runOnOperation() override {
+    int64_t bytes = plan::planOf(getOperation()).bucketBytes;
     for (auto role : getOperation().getOps<RoleOp>())
       for (auto sequence : role.getOps<SequenceOp>())
-        SequenceOrder(sequence, bucketBytes).run();
+        SequenceOrder(sequence, bytes).run();
   }
 };
 

@@ -17,7 +17,7 @@ def ExecOrderCollectives : Exec_Pass<"exec-order-collectives"> {
   let summary = "starts collectives early, several as one";
   let description = [{
     Within each sequence a collective moves up to the instruction that it needs,
-    so that what does not need it can run beside it. With `bucket-bytes`, gathers
+    so that what does not need it can run beside it. With `bucket_bytes` in the plan, gathers
     of sharded parameters go together by layer and come ahead of their use, and
     gathers and reduce-scatters whose results are only stored go together; the
     stores come behind.
@@ -34,9 +34,6 @@ def ExecOrderCollectives : Exec_Pass<"exec-order-collectives"> {
     exec.gemm %x, %x into %g ...
     ```
   }];
-  let options = [
-    Option<"bucketBytes", "bucket-bytes", "int64_t", /*default=*/"0",
-           "Bytes of a full bucket of collectives; 0: each by itself">];
 }
 
 def ExecFoldWrites : Exec_Pass<"exec-fold-writes"> {
@@ -64,7 +61,7 @@ def ExecBucketGradients : Exec_Pass<"exec-bucket-gradients"> {
   let summary = "reduces gradients while the last backward runs";
   let description = [{
     Takes the sums of gradients between ranks out of the update: buckets of
-    `bucket-bytes` run as soon as their gradients are complete, in the step's last
+    the plan's `bucket_bytes` run as soon as their gradients are complete, in the step's last
     run of the fragment that completes them. That fragment is cut there.
 
     ```mlir
@@ -80,9 +77,6 @@ def ExecBucketGradients : Exec_Pass<"exec-bucket-gradients"> {
     exec.sequence @update fragment U { }
     ```
   }];
-  let options = [
-    Option<"bucketBytes", "bucket-bytes", "int64_t", /*default=*/"0",
-           "Bytes of a full bucket of gradients; 0: none">];
   let statistics = [Statistic<"buckets", "buckets", "Number of buckets">];
 }
 

@@ -6,6 +6,7 @@
 
 #include "passes/pipe/PipelinePlan.h"
 
+#include "dialects/plan/IR/Plan.h"
 #include "dialects/xf/IR/Xf.h"
 #include "passes/planning/ScheduleGenerators.h"
 #include "passes/planning/ScheduleText.h"
@@ -60,7 +61,7 @@ Status hocket::pipe::noteScheduleForm(PipelinePlan &plan) {
     if (name.empty()) // Nothing is scheduled.
       return okStatus();
     HOCKET_RETURN_IF_ERROR(
-        planning::checkScheduleName(planning::fullScheduleName(name)));
+        planning::checkScheduleName(plan::fullScheduleName(name)));
     const planning::ScheduleTraits *traits = planning::scheduleTraits(name);
     plan.shape.placement = traits->placement;
     plan.splitsWeights = traits->splitsWeights;
@@ -81,30 +82,18 @@ FailureOr<PipelinePlan> hocket::pipe::readPipelinePlan(ModuleOp module) {
   if (trainings.empty())
     return plan;
   xf::TrainingOp training = *trainings.begin();
+  plan::ParallelPlan step = plan::planOf(module);
   plan.shape.microbatches =
       training.getGlobalBatchSize() / training.getMicroBatchSize();
-  DictionaryAttr entries = training.getPlan().value_or(nullptr);
-  if (!entries)
-    return plan;
-  auto number = [&](StringRef name, int64_t ordinary) {
-    auto value = entries.getAs<IntegerAttr>(name);
-    return value ? value.getInt() : ordinary;
-  };
-  plan.shape.ranks = number("pipeline_parallel", 1);
-  plan.shape.chunks = number("virtual_stages", 1);
-  plan.group = number("schedule_group", 0);
-  if (auto name = entries.getAs<StringAttr>("schedule"))
-    plan.schedule = name.getValue().str();
-  if (auto list = entries.getAs<DenseI64ArrayAttr>("layers_per_stage"))
-    plan.layersPerStage.assign(list.asArrayRef().begin(),
-                               list.asArrayRef().end());
-  plan.countEmbedding = entries.contains("count_embedding");
-  plan.countHead = entries.contains("count_head");
-  plan.balanceCost = entries.contains("balance_cost");
-  if (plan.shape.ranks < 1 || plan.shape.chunks < 1 ||
-      plan.shape.ranks > 1 << 16 || plan.shape.chunks > 1 << 16)
-    return training.emitOpError("P7: a plan has at least one pipeline rank and "
-                                "one virtual stage, and at most 65536");
+  plan.shape.ranks = step.pp;
+  plan.shape.chunks = step.chunks;
+  plan.group = step.group;
+  if (plan.isCut())
+    plan.schedule = step.scheduleName();
+  plan.layersPerStage.assign(step.layers.begin(), step.layers.end());
+  plan.countEmbedding = step.countEmbedding;
+  plan.countHead = step.countHead;
+  plan.balanceCost = step.balanceCost;
   if (Status status = noteScheduleForm(plan); !status.ok())
     return training.emitOpError(status.message());
   return plan;

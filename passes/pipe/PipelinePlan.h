@@ -5,7 +5,7 @@
 //===----------------------------------------------------------------------===//
 ///
 /// \file
-/// The part of `xf.training`'s plan that concerns the pipe level.
+/// The part of a module's plan that concerns the pipe level.
 ///
 //===----------------------------------------------------------------------===//
 

@@ -9,6 +9,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "dialects/plan/IR/Plan.h"
 #include "dialects/xf/IR/Xf.h"
 #include "passes/pipe/Passes.h"
 #include "passes/pipe/RecomputeRewrite.h"
@@ -40,21 +41,17 @@ struct Wish {
 
 static Wish readWish(ModuleOp module) {
   Wish wish;
-  for (auto training : module.getOps<xf::TrainingOp>()) {
+  for (auto training : module.getOps<xf::TrainingOp>())
     if (auto bytes = training.getRuntime().getAs<IntegerAttr>("memory_bytes"))
       wish.budget = bytes.getInt();
-    DictionaryAttr plan = training.getPlan().value_or(nullptr);
-    auto layers =
-        plan ? plan.getAs<IntegerAttr>("recompute_layers") : IntegerAttr();
-    bool isBlock = plan && plan.contains("recompute_block");
-    wish.layers = layers ? std::max<int64_t>(1, layers.getInt()) : 1;
-    if (training.getRecompute() == xf::Recompute::Auto)
-      wish.mode = RecomputeMode::Auto;
-    else if (training.getRecompute() == xf::Recompute::Full)
-      wish.mode = isBlock           ? RecomputeMode::FullBlock
-                  : wish.layers > 1 ? RecomputeMode::FullUniform
+  plan::ParallelPlan plan = plan::planOf(module);
+  wish.layers = plan.recomputeLayers;
+  if (plan.recompute == plan::Recompute::Auto)
+    wish.mode = RecomputeMode::Auto;
+  else if (plan.recompute == plan::Recompute::Full)
+    wish.mode = plan.recomputeBlock ? RecomputeMode::FullBlock
+                : wish.layers > 1   ? RecomputeMode::FullUniform
                                     : RecomputeMode::None; // xf-autodiff's
-  }
   return wish;
 }
 

@@ -41,10 +41,6 @@ struct ScheduleTraits {
   bool splitsWeights = false;
 };
 
-/// The table's name for what people write: interleaved is short for
-/// interleaved-1f1b.
-std::string_view fullScheduleName(std::string_view name);
-
 /// The traits of the schedule called `name`, short or in full; null for a name
 /// that no generator has.
 const ScheduleTraits *scheduleTraits(std::string_view name);

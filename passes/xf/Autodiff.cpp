@@ -4,6 +4,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "dialects/plan/IR/Plan.h"
 #include "passes/xf/Differentiator.h"
 #include "passes/xf/Passes.h"
 
@@ -54,10 +55,8 @@ struct AutodiffPass : public hocket::xf::impl::XfAutodiffBase<AutodiffPass> {
       seed = addLossScale(module, *training->getLossScale());
 
     // 3. Both halves of every function.
-    FailureOr<RecomputePolicy> policy = RecomputePolicy::of(*training);
-    if (failed(policy))
-      return signalPassFailure();
-    Differentiator differentiator(module, *policy);
+    Differentiator differentiator(
+        module, RecomputePolicy::of(hocket::plan::planOf(module)));
     if (failed(differentiator.differentiateStep(*forward, seed)))
       return signalPassFailure();
     numFunctions += differentiator.numFunctions;

@@ -75,8 +75,8 @@ LogicalResult Differentiator::differentiateStep(func::FuncOp forward,
   advanceLossGradients(*joint);
   // A layer is recomputed from its inputs, but those inputs are kept.
   RecomputePolicy own = policy;
-  if (own.recompute == Recompute::Full)
-    own.recompute = Recompute::None;
+  if (own.recompute == plan::Recompute::Full)
+    own.recompute = plan::Recompute::None;
   CutCounts counts;
   FunctionHalves step = cutJointBody(*joint, {"backward", own, true}, counts);
   symbols.insert(step.backward, std::next(Block::iterator(forward)));

@@ -9,6 +9,24 @@
 
 include "mlir/Pass/PassBase.td"
 
+def XfSetPlan : Pass<"xf-set-plan", "::mlir::ModuleOp"> {
+  let summary = "gives a module its plan";
+  let description = [{
+    Puts a plan in the short form in the place of the module's own. The compiler
+    does without: a front end says the plan. It is for modules that are written by
+    hand, and for trying another plan on one that was dumped.
+
+    ```mlir
+    module {}
+    // becomes, with `plan=tp=2,zero=1`
+    module attributes {plan.step = #plan.step<"pp=1,dp=1,tp=2,mbs=1,zero=1">} {}
+    ```
+  }];
+  let options = [
+    Option<"plan", "plan", "std::string", "", "The plan, as in tp=2,zero=1">];
+  let dependentDialects = ["::hocket::plan::PlanDialect"];
+}
+
 def XfPrecision : Pass<"xf-precision", "::mlir::ModuleOp"> {
   let summary = "makes the forward pass compute in the training's precision";
   let description = [{

@@ -11,8 +11,9 @@
 using namespace mlir;
 using namespace hocket;
 using namespace hocket::xf;
-using planning::RecomputeModule;
-using planning::RecomputeModules;
+using plan::Recompute;
+using plan::RecomputeModule;
+using plan::RecomputeModules;
 
 //===----------------------------------------------------------------------===//
 // Modules
@@ -81,28 +82,12 @@ RecomputeModules hocket::xf::modulesOf(Operation *op) {
 // The policy
 //===----------------------------------------------------------------------===//
 
-FailureOr<RecomputePolicy> RecomputePolicy::of(TrainingOp training) {
-  DictionaryAttr plan = training.getPlan().value_or(nullptr);
-  bool byStage = plan && (plan.contains("recompute_block") ||
-                          plan.contains("recompute_layers"));
-  RecomputePolicy policy{training.getRecompute(), planning::kDefaultModules};
+RecomputePolicy RecomputePolicy::of(const plan::ParallelPlan &plan) {
+  bool byStage = plan.recomputeBlock || plan.recomputeLayers != 1;
+  RecomputePolicy policy{plan.recompute, plan.modulesAgain(/*compiled=*/true)};
   if (policy.recompute == Recompute::Auto ||
       (policy.recompute == Recompute::Full && byStage))
     policy.recompute = Recompute::None;
-  auto names = plan ? plan.getAs<ArrayAttr>("recompute_modules") : ArrayAttr();
-  if (!names)
-    return policy;
-  policy.modules = {};
-  for (Attribute name : names) {
-    auto word = dyn_cast<StringAttr>(name);
-    auto module = planning::recomputeModuleNamed(word ? word.strref() : "");
-    if (!module)
-      return training.emitOpError()
-             << "has no module " << name
-             << " to recompute; write one of core_attn, layernorm, mlp, "
-                "shared_experts, moe, moe_act, activation and pointwise";
-    policy.modules.add(*module);
-  }
   return policy;
 }
 

@@ -13,20 +13,19 @@
 #ifndef HOCKET_PASSES_XF_RECOMPUTEPOLICY_H
 #define HOCKET_PASSES_XF_RECOMPUTEPOLICY_H
 
+#include "dialects/plan/ParallelPlan.h"
 #include "dialects/xf/IR/Xf.h"
-#include "passes/planning/RecomputeModules.h"
 
 namespace hocket::xf {
 
 struct RecomputePolicy {
-  Recompute recompute = Recompute::None;
+  plan::Recompute recompute = plan::Recompute::None;
   /// With Recompute::Selective.
-  planning::RecomputeModules modules;
+  plan::RecomputeModules modules;
 
   /// What is computed again in all layers alike. What differs from stage to
-  /// stage is decided once these are known (pipe-recompute). Fails, with a
-  /// diagnostic, where a module's name is not known.
-  static mlir::FailureOr<RecomputePolicy> of(TrainingOp training);
+  /// stage is decided once these are known (pipe-recompute).
+  static RecomputePolicy of(const plan::ParallelPlan &plan);
 
   /// Whether a result of `op` that backward reads is computed again.
   bool computesAgain(mlir::Operation *op) const;
@@ -36,7 +35,7 @@ struct RecomputePolicy {
 /// activation: the GEMMs that make what this reads, through casts and views,
 /// are the module's first ones. The last GEMM is in none, as backward does not
 /// read its result.
-planning::RecomputeModules modulesOf(mlir::Operation *op);
+plan::RecomputeModules modulesOf(mlir::Operation *op);
 
 } // namespace hocket::xf
 

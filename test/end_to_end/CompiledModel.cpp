@@ -59,6 +59,28 @@ program::Program hocket::test::compileProgram(const std::string &spec,
   return compileTo(Level::Program, spec, choice).program;
 }
 
+program::Program hocket::test::compileByLevels(const std::string &spec,
+                                               const CompileChoice &choice) {
+  CompileRequest request = requestOf(spec, choice);
+  std::string file = testing::TempDir() + "/hocket-level-" +
+                     std::to_string(getpid()) + ".mlir";
+  program::Program program;
+  for (int level = 0; level <= static_cast<int>(Level::Program); ++level) {
+    request.to = static_cast<Level>(level);
+    StatusOr<CompileResult> result = compile(request);
+    unlink(request.input.c_str());
+    EXPECT_TRUE(result.ok()) << "to " << levelName(request.to).str() << ": "
+                             << result.status().message();
+    if (!result.ok() || request.to == Level::Program)
+      return result.ok() ? std::move(result->program) : program::Program();
+    std::ofstream(file) << result->text;
+    request.input = file;
+    request.spec = {};
+    request.from = request.to;
+  }
+  return program;
+}
+
 int64_t hocket::test::bytesNeeded(const std::string &spec,
                                   const CompileChoice &choice) {
   return mostNeeded(compileTo(Level::Exec, spec, choice).memory);

@@ -43,6 +43,10 @@ struct CompileChoice {
 program::Program compileProgram(const std::string &spec,
                                 const CompileChoice &choice = {});
 
+/// The same from level to level: what each writes as text, the next reads.
+program::Program compileByLevels(const std::string &spec,
+                                 const CompileChoice &choice);
+
 /// The bytes that the fullest rank of the same needs of its device, with what
 /// the target needs beside the arena.
 int64_t bytesNeeded(const std::string &spec, const CompileChoice &choice);

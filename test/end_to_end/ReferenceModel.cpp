@@ -6,6 +6,7 @@
 
 #include "test/end_to_end/ReferenceModel.h"
 
+#include "dialects/plan/IR/Plan.h"
 #include "dialects/xf/IR/Xf.h"
 #include "dialects/xf/reference/Interpreter.h"
 
@@ -21,7 +22,8 @@ using xf::ReferenceTensor;
 
 ReferenceModel::ReferenceModel(const std::string &text, uint64_t seed,
                                xf::Rounding rounding, const ModelState &state) {
-  context.loadDialect<xf::XfDialect, func::FuncDialect, arith::ArithDialect>();
+  context.loadDialect<plan::PlanDialect, xf::XfDialect, func::FuncDialect,
+                      arith::ArithDialect>();
   module = parseSourceString<ModuleOp>(text, &context);
   EXPECT_TRUE(bool(module));
   if (!module)

@@ -14,6 +14,7 @@
 #include <cmath>
 #include <cstdlib>
 #include <cstring>
+#include <google/protobuf/util/message_differencer.h>
 #include <mutex>
 #include <sstream>
 
@@ -90,8 +91,26 @@ SharedProgram TrainedPlans::compile(const ModelRow &model, const PlanRow &plan,
   if (std::string(plan.flags).find(automatic) != std::string::npos)
     choice.flags.emplace_back("--memory",
                               scarceMemory(model, plan, training, target));
-  return std::make_shared<const program::Program>(
-      compileProgram(specOf(model, plan, training), choice));
+  std::string spec = specOf(model, plan, training);
+  auto program =
+      std::make_shared<const program::Program>(compileProgram(spec, choice));
+  if (target == "cpu")
+    expectSameByLevels(*program, compileByLevels(spec, choice));
+  return program;
+}
+
+void TrainedPlans::expectSameByLevels(program::Program whole,
+                                      program::Program byLevels) {
+  whole.clear_provenance();
+  byLevels.clear_provenance();
+  if (whole.SerializeAsString() == byLevels.SerializeAsString())
+    return;
+  google::protobuf::util::MessageDifferencer differencer;
+  std::string differences;
+  differencer.ReportDifferencesToString(&differences);
+  differencer.Compare(whole, byLevels);
+  ADD_FAILURE() << "compiled level by level, the program differs: "
+                << differences.substr(0, 2000);
 }
 
 void TrainedPlans::train(const SharedProgram &program, uint64_t until,

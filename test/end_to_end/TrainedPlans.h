@@ -62,6 +62,10 @@ protected:
   static void expectSame(const Outcome &actual, const Outcome &expected);
 
 private:
+  /// Every level is an input: but for where they come from, both are the same,
+  /// byte for byte.
+  static void expectSameByLevels(program::Program whole,
+                                 program::Program byLevels);
   static std::string specOf(const ModelRow &model, const PlanRow &plan,
                             const std::string &training);
   static std::string scarceMemory(const ModelRow &model, const PlanRow &plan,

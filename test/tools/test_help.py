@@ -132,7 +132,28 @@ class HelpTest(unittest.TestCase):
                              ("--schedule", "interleaved-1f1b"))  # fmt: skip
         }
         self.assertEqual(len(texts), 1)
-        self.assertIn('schedule = "interleaved-1f1b"', texts.pop())
+        text = texts.pop()
+        self.assertTrue('schedule: \\22interleaved-1f1b\\22' in text, text[:500])
+        self.assertTrue('#plan.step<"pp=2,dp=1,tp=1,v=2,mbs=4">' in text, text[:500])
+
+    def test_a_plan_is_short_or_a_file(self):
+        def module(*options):
+            done = hocket("compile", NANO, "--compile-to", "xf", "-o", "-", *options)
+            self.assertEqual(done.returncode, 0, done.stderr)
+            return done.stdout
+
+        plan = self.folder / "plan.textproto"
+        plan.write_text("pipeline_parallel: 2 zero_stage: 1 data_parallel: 2\n")
+        same = ("--plan", "pp=2,dp=2,zero=1"), ("--plan", plan)
+        texts = {module(*options) for options in same}
+        texts.add(module("--mesh", "pp=2,dp=2", "--zero", "1"))
+        self.assertEqual(len(texts), 1)
+        # The microbatch is the specification's, unless the plan names one.
+        self.assertTrue("mbs=2,zero=1" in module("--plan", "dp=2,zero=1,mbs=2"))
+        self.says("--plan tp=2,zp=1: S1: plan: zp is no key; write pp, dp, cp",
+                  "compile", NANO, "--plan", "tp=2,zp=1", "-o", plan)  # fmt: skip
+        self.says("--plan tp=5: S22: plan.tensor_parallel is 5, which does not",
+                  "compile", NANO, "--plan", "tp=5", "-o", plan)  # fmt: skip
 
     def test_standard_output_is_a_file(self):
         program = self.folder / "nano.hkx"

@@ -6,6 +6,7 @@
 
 #include "compiler/targets/program/ProgramEmitter.h"
 
+#include "dialects/plan/IR/Plan.h"
 #include "dialects/xf/IR/Xf.h"
 
 using namespace mlir;
@@ -80,8 +81,7 @@ LogicalResult hocket::emitTraining(ModuleOp module, program::Program &program) {
     return module.emitError("the global batch of ")
            << global << " is no multiple of the micro batch of " << micro;
   // At this level a microbatch is what all data-parallel ranks compute.
-  Fields plan(fields.find<DictionaryAttr>("plan"));
-  uint64_t data = std::max<uint64_t>(1, plan.integer("data_parallel"));
+  auto data = static_cast<uint64_t>(plan::planOf(module).dp);
   if (micro % data != 0)
     return module.emitError("a microbatch of ")
            << micro << " sequences cannot be spread over " << data << " ranks";

@@ -81,15 +81,6 @@ def Xf_PrecisionAttr : EnumAttr<Xf_Dialect, Xf_Precision, "precision"> {
   let assemblyFormat = "`<` $value `>`";
 }
 
-def Xf_Recompute : Xf_Enum<"Recompute", "what the backward pass recomputes", [
-  I32EnumAttrCase<"None", 0, "none">,
-  I32EnumAttrCase<"Selective", 1, "selective">,
-  I32EnumAttrCase<"Full", 2, "full">,
-  I32EnumAttrCase<"Auto", 3, "auto">]>;
-def Xf_RecomputeAttr : EnumAttr<Xf_Dialect, Xf_Recompute, "recompute"> {
-  let assemblyFormat = "`<` $value `>`";
-}
-
 // A string that is written as a keyword.
 class Xf_KeywordParameter<string desc> : StringRefParameter<desc> {
   let parser = [{::hocket::xf::parseKeyword($_parser)}];

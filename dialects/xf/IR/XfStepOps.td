@@ -150,18 +150,11 @@ def Xf_TrainingOp : Xf_StateOp<"training"> {
 
     `fp8` says that layers multiply in 8 bits (`xf-quantize`).
 
-    `micro_batch_size` is what all data-parallel ranks compute at a time. `plan`
-    is how the work is spread, for the levels below; absent fields have the value
-    for one rank. Its keys are those of `Plan` in frontends/spec/spec.proto:
-    `pipeline_parallel`, `data_parallel`, `context_parallel`, `tensor_parallel`,
-    `expert_tensor_parallel`, `zero_stage`, `virtual_stages`, `schedule_group`,
-    `recompute_layers`, and for `expert_parallel` its `experts_over_context` and
-    `experts_over_tensor` (i64); `sequence_parallel`, `count_embedding`,
-    `count_head`, `balance_cost`, `recompute_block` (unit); `schedule` (name or
-    file), `context_strategy` (ring or all_to_all); `layers_per_stage` (list).
+    `micro_batch_size` is what all data-parallel ranks compute at a time. How the
+    work is spread is the module's plan (`plan.step`).
 
     ```mlir
-    xf.training {clip_norm = 1.0, global_batch_size = 8 : i64, micro_batch_size = 4 : i64, model_name = "nano", optimizer = #xf.adamw<beta1 = 0.9, beta2 = 0.95, epsilon = 1.0e-8, weight_decay = 0.1>, precision = #xf.precision<fp32>, recompute = #xf.recompute<none>, runtime = {}, sequence_length = 256 : i64}
+    xf.training {clip_norm = 1.0, global_batch_size = 8 : i64, micro_batch_size = 4 : i64, model_name = "nano", optimizer = #xf.adamw<beta1 = 0.9, beta2 = 0.95, epsilon = 1.0e-8, weight_decay = 0.1>, precision = #xf.precision<fp32>, runtime = {}, sequence_length = 256 : i64}
     ```
   }];
   let arguments = (ins StrAttr:$model_name,
@@ -171,11 +164,9 @@ def Xf_TrainingOp : Xf_StateOp<"training"> {
                        AnyAttr:$optimizer,
                        DefaultValuedAttr<F64Attr, "0.0">:$clip_norm,
                        Xf_PrecisionAttr:$precision,
-                       Xf_RecomputeAttr:$recompute,
                        OptionalAttr<Xf_LossScaleAttr>:$loss_scale,
                        UnitAttr:$fp8,
-                       DictionaryAttr:$runtime,
-                       OptionalAttr<DictionaryAttr>:$plan);
+                       DictionaryAttr:$runtime);
   let results = (outs );
   let assemblyFormat = [{ attr-dict }];
 }

@@ -7,54 +7,39 @@
 #include "passes/conversion/XfToDist/MeshAxes.h"
 
 #include "mlir/IR/BuiltinAttributes.h"
-#include "mlir/IR/Diagnostics.h"
 
 using namespace mlir;
+using namespace hocket;
 using namespace hocket::dist;
 
-LogicalResult MeshAxes::parse(ArrayRef<std::string> entries) {
-  for (StringRef entry : entries) {
-    auto [name, text] = entry.split('=');
-    int64_t size;
-    if (name.empty() || text.getAsInteger(10, size))
-      return emitError(loc)
-             << "a mesh axis is written name=size, not '" << entry << "'";
-    axisNames.push_back(name);
+MeshAxes::MeshAxes(MLIRContext *context,
+                   const std::vector<plan::MeshAxis> &axes)
+    : context(context) {
+  auto add = [&](StringRef name, int64_t size) {
+    axisNames.push_back(StringAttr::get(context, name).getValue());
     axisSizes.push_back(size);
-  }
-  if (axisNames.empty()) {
-    axisNames.push_back("dp");
-    axisSizes.push_back(1);
-  }
-  return success();
+  };
+  for (const auto &[name, size] : axes)
+    add(name, size);
+  if (axes.empty())
+    add("dp", 1);
 }
 
-int64_t MeshAxes::ranks(StringRef axis) const {
-  for (auto [name, size] : llvm::zip(axisNames, axisSizes))
-    if (name == axis)
-      return std::max<int64_t>(1, size); // sizes are verified later
-  return 1;
-}
-
-FailureOr<SmallVector<NamedSubAxis>> MeshAxes::cut(StringRef axis,
-                                                   const AxisCut &cut) {
-  if (!cut.isEven())
-    return emitError(loc) << "D20: " << cut.ranks << " ranks along " << axis
-                          << " cannot hold " << cut.different
-                          << " parts of the experts, each in " << cut.inside;
+SmallVector<NamedSubAxis> MeshAxes::cut(StringRef axis, const AxisCut &cut) {
+  assert(cut.isEven() && "a plan that keeps S21 and S38");
   SmallVector<NamedSubAxis> parts;
   auto *found = llvm::find(axisNames, axis);
-  if (found == axisNames.end() || cut.ranks == 1)
+  if (found == axisNames.end())
     return parts;
   for (const SubAxis &part : cutAxis(cut))
-    parts.emplace_back(axis, part);
+    parts.emplace_back(*found, part);
   auto *size = axisSizes.begin() + (found - axisNames.begin());
   found = axisNames.erase(found);
   size = axisSizes.erase(size);
   for (auto &&[i, part] : llvm::enumerate(parts)) {
     if (parts.size() > 1)
       part.first =
-          StringAttr::get(loc.getContext(), axis + "." + llvm::Twine(i));
+          StringAttr::get(context, axis + "." + llvm::Twine(i)).getValue();
     found = axisNames.insert(found, part.first) + 1;
     size = axisSizes.insert(size, part.second.size) + 1;
   }

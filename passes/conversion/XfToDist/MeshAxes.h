@@ -13,12 +13,13 @@
 #ifndef HOCKET_PASSES_CONVERSION_XFTODIST_MESHAXES_H
 #define HOCKET_PASSES_CONVERSION_XFTODIST_MESHAXES_H
 
+#include "dialects/plan/ParallelPlan.h"
 #include "passes/conversion/XfToDist/SubAxes.h"
 
-#include "mlir/IR/Location.h"
+#include "mlir/IR/MLIRContext.h"
 
-#include <string>
 #include <utility>
+#include <vector>
 
 namespace hocket::dist {
 
@@ -27,26 +28,19 @@ using NamedSubAxis = std::pair<llvm::StringRef, SubAxis>;
 
 class MeshAxes {
 public:
-  /// Errors are reported at `loc`.
-  explicit MeshAxes(mlir::Location loc) : loc(loc) {}
-
-  /// Reads entries like `dp=4`, the slowest axis first; without any there is
-  /// one device along `dp`. Names must outlive this.
-  mlir::LogicalResult parse(llvm::ArrayRef<std::string> entries);
-
-  /// Of an axis that is not there: 1.
-  int64_t ranks(llvm::StringRef axis) const;
+  /// The slowest axis first; without any there is one device along `dp`.
+  MeshAxes(mlir::MLIRContext *context, const std::vector<plan::MeshAxis> &axes);
 
   /// Puts the sub-axes of `axis` in its place and returns them: it alone, by
-  /// its name, where it is whole. Reports a cut that is not even (D20).
-  mlir::FailureOr<llvm::SmallVector<NamedSubAxis>> cut(llvm::StringRef axis,
-                                                       const AxisCut &cut);
+  /// its name, where it is whole; none where it is not there. The cut is even,
+  /// as that of a plan that keeps its rules is.
+  llvm::SmallVector<NamedSubAxis> cut(llvm::StringRef axis, const AxisCut &cut);
 
   llvm::ArrayRef<llvm::StringRef> names() const { return axisNames; }
   llvm::ArrayRef<int64_t> sizes() const { return axisSizes; }
 
 private:
-  mlir::Location loc;
+  mlir::MLIRContext *context;
   llvm::SmallVector<llvm::StringRef> axisNames;
   llvm::SmallVector<int64_t> axisSizes;
 };

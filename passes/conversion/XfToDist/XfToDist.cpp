@@ -9,6 +9,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "dialects/plan/IR/Plan.h"
 #include "dialects/xf/IR/Xf.h"
 #include "passes/conversion/Passes.h"
 #include "passes/conversion/XfToDist/MeshAxes.h"
@@ -26,6 +27,19 @@ using namespace mlir;
 using namespace hocket;
 using dist::Sharding;
 
+/// As `dist.context` has it.
+static StringRef attributeOf(plan::ContextStrategy strategy) {
+  switch (strategy) {
+  case plan::ContextStrategy::AllGather:
+    return "all_gather";
+  case plan::ContextStrategy::Ring:
+    return "ring";
+  case plan::ContextStrategy::AllToAll:
+    return "all_to_all";
+  }
+  llvm_unreachable("an enum has one of its values");
+}
+
 namespace {
 
 struct XfToDist : hocket::impl::ConvertXfToDistBase<XfToDist> {
@@ -33,6 +47,7 @@ struct XfToDist : hocket::impl::ConvertXfToDistBase<XfToDist> {
 
   void runOnOperation() override {
     // 1. The mesh.
+    plan = plan::planOf(getOperation());
     placement = {};
     dist::MeshOp meshOp = addMesh();
     if (!meshOp)
@@ -55,18 +70,6 @@ struct XfToDist : hocket::impl::ConvertXfToDistBase<XfToDist> {
   }
 
 private:
-  DictionaryAttr plan() {
-    for (auto training : getOperation().getOps<xf::TrainingOp>())
-      if (DictionaryAttr entries = training.getPlanAttr())
-        return entries;
-    return DictionaryAttr::get(&getContext());
-  }
-
-  int64_t entry(StringRef name, int64_t otherwise) {
-    auto number = plan().getAs<IntegerAttr>(name);
-    return number ? std::max<int64_t>(1, number.getInt()) : otherwise;
-  }
-
   /// What experts are split over, as `dist.experts` of the module, and the
   /// sub-axes of `tp` along which they are the same, as `dist.expert_rows`.
   void noteExperts(const dist::Seeds &seeds) {
@@ -85,11 +88,7 @@ private:
     int64_t ranks = mesh.product(mesh.parts("cp"));
     if (ranks == 1)
       return;
-    StringRef strategy = "all_gather";
-    for (auto training : getOperation().getOps<xf::TrainingOp>())
-      if (DictionaryAttr entries = training.getPlanAttr())
-        if (auto chosen = entries.getAs<StringAttr>("context_strategy"))
-          strategy = chosen.getValue();
+    StringRef strategy = attributeOf(plan.context);
     Builder builder(&getContext());
     getOperation()->setAttr("dist.context", builder.getStringAttr(strategy));
     if (strategy == "all_to_all" || dropsByOrder())
@@ -137,9 +136,9 @@ private:
   }
 
   dist::MeshOp addMesh() {
-    dist::MeshAxes list(getOperation().getLoc());
-    if (failed(list.parse(axes)) || failed(cutAxes(list)))
-      return {};
+    std::vector<plan::MeshAxis> axes = plan::meshAxes(plan);
+    dist::MeshAxes list(&getContext(), axes);
+    cutAxes(list);
     auto builder = OpBuilder::atBlockBegin(getOperation().getBody());
     auto mesh = builder.create<dist::MeshOp>(
         getOperation().getLoc(), builder.getStringAttr("mesh"),
@@ -147,40 +146,31 @@ private:
         builder.getDenseI64ArrayAttr(list.sizes()));
     if (failed(mesh.verify()))
       return {};
-    if (auto zero = plan().getAs<IntegerAttr>("zero_stage"))
-      placement.zeroStage = zero.getInt();
-    placement.sequenceParallel = plan().contains("sequence_parallel");
+    placement.zeroStage = plan.zero;
+    placement.sequenceParallel = plan.sequenceParallel;
     return mesh;
   }
 
   /// Puts the sub-axes of `cp` and `tp` in their place.
-  LogicalResult cutAxes(dist::MeshAxes &list) {
-    dist::AxisCut context{list.ranks("cp"), 1,
-                          entry("experts_over_context", 1)};
-    auto contextParts = list.cut("cp", context);
-    auto tensorParts = list.cut("tp", cutOfTensor(list.ranks("tp")));
-    if (failed(contextParts) || failed(tensorParts))
-      return failure();
-    for (const auto &[name, part] : *contextParts) {
+  void cutAxes(dist::MeshAxes &list) {
+    plan::ExpertGrid grid = plan::expertGrid(plan).value_or(plan::ExpertGrid());
+    dist::AxisCut context{plan.cp, 1, grid.context};
+    for (const auto &[name, part] : list.cut("cp", context)) {
       placement.context.positions.push_back(name);
       if (part.use == dist::ExpertUse::Different)
         placement.context.different.push_back(name);
     }
-    for (const auto &[name, part] : *tensorParts)
+    // Parts of an expert are there only where they are not those of other
+    // layers.
+    int64_t heads = keyHeads();
+    dist::AxisCut tensor{plan.tp, heads == 0 ? plan.tp : heads, grid.tensor,
+                         plan.expertTensor()};
+    for (const auto &[name, part] : list.cut("tp", tensor))
       placeTensorAxis(name, part);
     dist::TensorPlaces &places = placement.tensor;
     for (const dist::Axes &axes :
          {places.rows, places.different, places.inside})
       llvm::append_range(places.positions, axes);
-    return success();
-  }
-
-  /// How `tp`, of `ranks`, is cut.
-  dist::AxisCut cutOfTensor(int64_t ranks) {
-    int64_t heads = keyHeads();
-    return {ranks, heads == 0 ? ranks : heads, entry("experts_over_tensor", 1),
-            // It is there only where it is not that of other layers.
-            entry("expert_tensor_parallel", ranks)};
   }
 
   void placeTensorAxis(StringRef name, const dist::SubAxis &part) {
@@ -262,6 +252,7 @@ private:
       }
   }
 
+  plan::ParallelPlan plan;
   dist::PlacementPlan placement;
 };
 

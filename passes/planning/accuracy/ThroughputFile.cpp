@@ -148,7 +148,11 @@ void readPlan(RowNumbers &cells, ThroughputRow &row) {
   plan.microBatch = cells.wholeOr("mbs", 1);
   plan.dp =
       std::max<int64_t>(1, row.problem.devices / (plan.tp * plan.pp * plan.cp));
-  plan.expertTp = plan.ep > 1 ? cells.wholeOr("etp", 1) : 1;
+  // Published systems keep experts whole on every tensor rank by default.
+  if (row.problem.model.experts > 0)
+    plan.expertTp = plan.ep > 1 ? cells.wholeOr("etp", 1) : 1;
+  if (plan.expertTp == plan.tp)
+    plan.expertTp = 0;
   plan.recompute = recomputeOf(cells.text("recompute"), old);
   std::string recompute = cells.text("recompute");
   bool sharesSequence = recompute.find("SP") != std::string::npos || !old;

@@ -29,7 +29,8 @@ public:
         element(problem.step.elementBits == 32 ? 4 : 2),
         gradient(double(problem.system.software().gradient_bytes())) {
     dense = {plan.dp * plan.cp, plan.tp};
-    int64_t holders = plan.ep * plan.expertTp;
+    bool hasExperts = problem.model.experts > 0;
+    int64_t holders = hasExperts ? plan.ep * plan.expertTensor() : 1;
     expert = {std::max<int64_t>(1, plan.dp * plan.cp * plan.tp / holders),
               holders};
   }

@@ -240,7 +240,7 @@ void LayerPricer::denseInside(double ffn) {
 }
 
 void LayerPricer::expertBlock() {
-  double topK = double(model.topK), expertTp = double(plan.expertTp);
+  double topK = double(model.topK), expertTp = double(plan.expertTensor());
   double row = element * whole * hidden;
   wideGemm({whole, double(model.experts), hidden});
   moved(5.5 * row, 8 * row, 8);
@@ -266,11 +266,11 @@ void LayerPricer::expertBlock() {
   // programs, tokens, before they become rows that all of these ranks send.
   double shared = compiled ? bytes / topK : bytes;
   double sent = compiled ? bytes * expertTp : bytes;
-  expertCollective(2 *
-                   times.dispatch(sent / topK, topK, {plan.ep, plan.expertTp}));
-  if (plan.expertTp > 1)
-    expertCollective(2 *
-                     times.allGather(shared * expertTp, {plan.expertTp, 1}));
+  expertCollective(
+      2 * times.dispatch(sent / topK, topK, {plan.ep, plan.expertTensor()}));
+  if (plan.expertTensor() > 1)
+    expertCollective(
+        2 * times.allGather(shared * expertTp, {plan.expertTensor(), 1}));
 }
 
 /// Two collectives of experts, forward, and their gradients', backward.
@@ -302,8 +302,8 @@ void LayerPricer::modules(RecomputeModules modules, bool experts) {
   double routed = double(model.topK) * tokens / tp;
   if (experts && modules.has(RecomputeModule::Moe)) {
     double local = double(model.experts) / double(plan.ep);
-    double each = routed * double(plan.expertTp) / local;
-    wideGemm({each, up * double(model.expertFfn) / double(plan.expertTp),
+    double each = routed * double(plan.expertTensor()) / local;
+    wideGemm({each, up * double(model.expertFfn) / double(plan.expertTensor()),
               hidden, local});
   }
   if (experts && modules.intersects({RecomputeModule::Activation,

@@ -87,8 +87,9 @@ StageCosts planning::stageCosts(const CostProblem &problem,
 
   StageCosts costs;
   PipelineShape &shape = costs.schedule.shape;
-  shape = {plan.pp, plan.chunks, plan.microbatches(problem.step),
+  shape = {plan.pp, plan.chunks, microbatchesOf(plan, problem.step),
            stagePlacement(plan)};
+  costs.schedule.group = plan.group == plan.pp ? 0 : plan.group;
   costs.schedule.splitWeight = splitsWeight(schedule);
   costs.schedule.caps.assign(size_t(plan.pp), kNoCap);
   costs.schedule.costs.resize(size_t(plan.stages()));

@@ -43,7 +43,7 @@ std::vector<RankParameters> planning::rankParameters(const ModelShape &model,
   std::vector<double> ends(size_t(plan.pp));
   std::vector<int64_t> layers = layersOf(plan, model);
   double tp = double(plan.tp);
-  double expertShards = double(plan.ep * plan.expertTp);
+  double expertShards = double(plan.ep * plan.expertTensor());
   int64_t layer = 0, last = plan.stages() - 1;
   for (int64_t stage = 0; stage <= last; ++stage) {
     RankParameters &rank = ranks[size_t(shape.rankOf(stage))];
@@ -209,8 +209,8 @@ static void fillState(const CostProblem &problem, const ParallelPlan &plan,
                       const RankParameters &held, RankMemory &memory) {
   std::array<double, 3> each = bytesOfParameter(problem.step);
   double dense = double(plan.dp * plan.cp);
-  double expert =
-      double(plan.dp * plan.cp * plan.tp) / double(plan.ep * plan.expertTp);
+  double expert = double(plan.dp * plan.cp * plan.tp) /
+                  double(plan.ep * plan.expertTensor());
   double sharded = held.dense / dense + held.experts / expert;
   for (int part = 0; part < 3; ++part) {
     bool shards = plan.zero >= 3 - part;
@@ -241,7 +241,7 @@ std::vector<RankMemory> planning::rankMemory(const CostProblem &problem,
       plan.stages() - 1);
   // A split backward keeps the logits' gradient, in their place.
   bool keepsApart = problem.compiled && splitsWeight(plan.scheduleName());
-  bool isOnePass = plan.pp == 1 && plan.microbatches(problem.step) == 1;
+  bool isOnePass = plan.pp == 1 && microbatchesOf(plan, problem.step) == 1;
   std::vector<RankParameters> parameters =
       rankParameters(model, plan, placement);
   std::vector<RankMemory> ranks(size_t(plan.pp));

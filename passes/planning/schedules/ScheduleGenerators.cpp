@@ -6,6 +6,8 @@
 
 #include "passes/planning/ScheduleGenerators.h"
 
+#include "dialects/plan/ParallelPlan.h"
+
 using namespace hocket;
 using namespace hocket::planning;
 
@@ -34,13 +36,9 @@ constexpr Generator kGenerators[] = {
 
 } // namespace
 
-std::string_view hocket::planning::fullScheduleName(std::string_view name) {
-  return name == "interleaved" ? "interleaved-1f1b" : name;
-}
-
 const ScheduleTraits *hocket::planning::scheduleTraits(std::string_view name) {
   for (const Generator &generator : kGenerators)
-    if (generator.traits.name == fullScheduleName(name))
+    if (generator.traits.name == plan::fullScheduleName(name))
       return &generator.traits;
   return nullptr;
 }
@@ -72,7 +70,7 @@ hocket::planning::compiledSchedule(std::string_view name,
   ScheduleProblem uniform = uniformProblem(problem.shape);
   uniform.group = problem.group;
   uniform.splitWeight = problem.splitWeight;
-  return generateSchedule(fullScheduleName(name), uniform);
+  return generateSchedule(plan::fullScheduleName(name), uniform);
 }
 
 Status hocket::planning::checkScheduleName(std::string_view name) {

@@ -42,8 +42,8 @@ int64_t roughNanoseconds(const CostProblem &problem, const ParallelPlan &plan,
   add(parts.input, 1);
   add(parts.output, 1);
   double seconds = sum.forward.seconds() + sum.backwardSeconds();
-  double all =
-      seconds * double(plan.microbatches(problem.step)) / double(plan.pp) * 1e9;
+  double all = seconds * double(microbatchesOf(plan, problem.step)) /
+               double(plan.pp) * 1e9;
   return int64_t(all * (1 - 1e-6)) - 100;
 }
 
@@ -118,7 +118,7 @@ void BestFirst::expand(size_t index) {
 void BestFirst::price(size_t index, size_t fineIndex) {
   PlanSearch::Rough &rough = search.roughPlans()[index];
   PlanSearch::Fine &fine = (*rough.fine)[fineIndex];
-  passes += 2 * fine.plan.stages() * fine.plan.microbatches(problem.step);
+  passes += 2 * fine.plan.stages() * microbatchesOf(fine.plan, problem.step);
   ++result.priced;
   if (!fine.cost)
     fine.cost = priceStages(problem, fine.plan,

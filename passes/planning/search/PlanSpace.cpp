@@ -18,45 +18,6 @@ constexpr int64_t mostContext = 16, leastContextTokens = 2048;
 constexpr int64_t mostMicroBatch = 32, mostChunks = 12;
 constexpr int64_t mostSplitCells = 8192;
 
-/// The keys of a plan's text and their values.
-std::map<std::string, std::string, std::less<>>
-valuesOf(const std::string &text) {
-  std::map<std::string, std::string, std::less<>> values;
-  for (size_t at = 0; at < text.size();) {
-    size_t comma = std::min(text.find(',', at), text.size());
-    size_t equals = text.find('=', at);
-    if (equals < comma)
-      values[text.substr(at, equals - at)] =
-          text.substr(equals + 1, comma - equals - 1);
-    at = comma + 1;
-  }
-  return values;
-}
-
-/// The value that a plan has for a key, as the text form writes it.
-std::string valueOf(const ParallelPlan &plan, std::string_view key) {
-  if (key == "sp")
-    return plan.sequenceParallel ? "1" : "0";
-  if (key == "recompute")
-    return std::string(spelled(plan.recompute));
-  if (key == "modules")
-    return printModules(plan.modules);
-  if (key == "offload")
-    return std::string(spelled(plan.offload));
-  if (key == "schedule")
-    return plan.scheduleName();
-  constexpr std::pair<std::string_view, int64_t ParallelPlan::*> numbers[] = {
-      {"pp", &ParallelPlan::pp},    {"dp", &ParallelPlan::dp},
-      {"cp", &ParallelPlan::cp},    {"tp", &ParallelPlan::tp},
-      {"ep", &ParallelPlan::ep},    {"etp", &ParallelPlan::expertTp},
-      {"v", &ParallelPlan::chunks}, {"mbs", &ParallelPlan::microBatch},
-      {"zero", &ParallelPlan::zero}};
-  for (const auto &[name, field] : numbers)
-    if (name == key)
-      return std::to_string(plan.*field);
-  return "";
-}
-
 bool isFine(std::string_view key) {
   return key == "v" || key == "zero" || key == "schedule" || key == "offload" ||
          key == "layers";
@@ -67,12 +28,10 @@ bool isFine(std::string_view key) {
 StatusOr<PlanConstraints> PlanConstraints::parse(const std::string &text) {
   PlanConstraints constraints;
   HOCKET_ASSIGN_OR_RETURN(constraints.fixed, parsePlan(text));
-  constraints.values = valuesOf(text);
+  HOCKET_ASSIGN_OR_RETURN(auto entries, splitPlan(text));
+  for (const auto &[key, value] : entries)
+    constraints.values[key] = printValue(constraints.fixed, key);
   constraints.written = text;
-  if (constraints.values.contains("schedule"))
-    constraints.values["schedule"] = constraints.fixed.scheduleName();
-  if (constraints.values.contains("modules"))
-    constraints.values["modules"] = printModules(constraints.fixed.modules);
   return constraints;
 }
 
@@ -80,9 +39,7 @@ bool PlanConstraints::allow(const ParallelPlan &plan, bool rough) const {
   for (const auto &[key, value] : values) {
     if (rough && isFine(key))
       continue;
-    bool same = key == "layers" ? plan.layers == fixed.layers
-                                : valueOf(plan, key) == value;
-    if (!same)
+    if (printValue(plan, key) != value)
       return false;
   }
   return true;
@@ -142,8 +99,10 @@ void RoughPlans::addExperts(ParallelPlan plan) {
   for (int64_t ep : divisors(problem.model.experts, holders)) {
     plan.ep = ep;
     for (int64_t expertTp : divisors(plan.tp, plan.tp)) {
-      plan.expertTp = expertTp;
-      if (holders % (ep * expertTp) == 0)
+      plan.expertTp = expertTp == plan.tp ? 0 : expertTp;
+      // Tensor ranks that share no expert send tokens of their own (S37).
+      bool haveTokens = plan.expertTp == 0 || plan.sequenceParallel;
+      if (haveTokens && holders % (ep * expertTp) == 0)
         addPasses(plan);
     }
   }
@@ -205,7 +164,7 @@ std::vector<ScheduleChoice> schedulesOf(const CostProblem &problem,
   std::vector<ScheduleChoice> choices = {{"", 1}};
   if (rough.pp == 1)
     return choices;
-  int64_t microbatches = rough.microbatches(problem.step);
+  int64_t microbatches = microbatchesOf(rough, problem.step);
   int64_t most = std::min(mostChunks, problem.model.layers / rough.pp);
   for (int64_t chunks = 2; chunks <= most; ++chunks)
     if (microbatches % rough.pp == 0)

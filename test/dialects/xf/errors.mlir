@@ -375,7 +375,7 @@ func.func @f(%x: tensor<2xf32>) {
 // -----
 
 // expected-error @+1 {{X46: a global batch of 6 is no multiple of the micro batch 4}}
-xf.training {global_batch_size = 6 : i64, micro_batch_size = 4 : i64, model_name = "m", optimizer = #xf.sgd<momentum = 0.0, weight_decay = 0.0>, precision = #xf.precision<fp32>, recompute = #xf.recompute<none>, runtime = {}, sequence_length = 4 : i64}
+xf.training {global_batch_size = 6 : i64, micro_batch_size = 4 : i64, model_name = "m", optimizer = #xf.sgd<momentum = 0.0, weight_decay = 0.0>, precision = #xf.precision<fp32>, runtime = {}, sequence_length = 4 : i64}
 
 // -----
 
@@ -390,17 +390,17 @@ xf.variable @w : tensor<4x4xf32> {kind = #xf.variable_kind<parameter>, role = #x
 // -----
 
 // expected-error @+1 {{X46: the optimizer is #xf.adamw or #xf.sgd}}
-xf.training {global_batch_size = 8 : i64, micro_batch_size = 4 : i64, model_name = "m", optimizer = "adagrad", precision = #xf.precision<fp32>, recompute = #xf.recompute<none>, runtime = {}, sequence_length = 4 : i64}
+xf.training {global_batch_size = 8 : i64, micro_batch_size = 4 : i64, model_name = "m", optimizer = "adagrad", precision = #xf.precision<fp32>, runtime = {}, sequence_length = 4 : i64}
 
 // -----
 
 // expected-error @+1 {{X46: fp16, and nothing else, has a loss scale}}
-xf.training {global_batch_size = 8 : i64, micro_batch_size = 4 : i64, model_name = "m", optimizer = #xf.sgd<momentum = 0.0, weight_decay = 0.0>, precision = #xf.precision<fp16>, recompute = #xf.recompute<none>, runtime = {}, sequence_length = 4 : i64}
+xf.training {global_batch_size = 8 : i64, micro_batch_size = 4 : i64, model_name = "m", optimizer = #xf.sgd<momentum = 0.0, weight_decay = 0.0>, precision = #xf.precision<fp16>, runtime = {}, sequence_length = 4 : i64}
 
 // -----
 
 // expected-error @+1 {{X46: a clipping norm of -1.000000e+00 is negative}}
-xf.training {clip_norm = -1.0, global_batch_size = 8 : i64, micro_batch_size = 4 : i64, model_name = "m", optimizer = #xf.sgd<momentum = 0.0, weight_decay = 0.0>, precision = #xf.precision<fp32>, recompute = #xf.recompute<none>, runtime = {}, sequence_length = 4 : i64}
+xf.training {clip_norm = -1.0, global_batch_size = 8 : i64, micro_batch_size = 4 : i64, model_name = "m", optimizer = #xf.sgd<momentum = 0.0, weight_decay = 0.0>, precision = #xf.precision<fp32>, runtime = {}, sequence_length = 4 : i64}
 
 // -----
 

@@ -404,7 +404,7 @@ func.func @grouped_linear_weight_gradient(%dy: tensor<8x4x80x192xbf16>, %r: tens
 }
 
 // CHECK: xf.training {clip_norm = 1.000000e+00 : f64
-xf.training {clip_norm = 1.0, global_batch_size = 8 : i64, micro_batch_size = 4 : i64, model_name = "nano", optimizer = #xf.adamw<beta1 = 0.9, beta2 = 0.95, epsilon = 1.0e-8, weight_decay = 0.1>, precision = #xf.precision<fp32>, recompute = #xf.recompute<none>, runtime = {}, sequence_length = 256 : i64}
+xf.training {clip_norm = 1.0, global_batch_size = 8 : i64, micro_batch_size = 4 : i64, model_name = "nano", optimizer = #xf.adamw<beta1 = 0.9, beta2 = 0.95, epsilon = 1.0e-8, weight_decay = 0.1>, precision = #xf.precision<fp32>, runtime = {}, sequence_length = 256 : i64}
 
 // CHECK: xf.step microbatches(2) forward(@forward) backward(@backward) update(@update) evaluate(@evaluate) prepare(@prepare)
 xf.step microbatches(2) forward(@forward) backward(@backward) update(@update) evaluate(@evaluate) prepare(@prepare)

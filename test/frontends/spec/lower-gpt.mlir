@@ -11,7 +11,6 @@
 // CHECK-SAME: micro_batch_size = 2
 // CHECK-SAME: optimizer = #xf.adamw
 // CHECK-SAME: precision = #xf.precision<fp16>
-// CHECK-SAME: recompute = #xf.recompute<none>
 // CHECK-SAME: schedule = "cosine"
 // CHECK-SAME: vocab_size = 5
 // CHECK-SAME: sequence_length = 4

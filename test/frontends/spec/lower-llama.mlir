@@ -7,7 +7,6 @@
 // CHECK-NOT: loss_scale
 // CHECK-SAME: optimizer = #xf.sgd<momentum = 9.000000e-01 : f64, weight_decay = 0.000000e+00 : f64>
 // CHECK-SAME: precision = #xf.precision<bf16>
-// CHECK-SAME: recompute = #xf.recompute<full>
 // CHECK-SAME: memory_bytes = 1000000 : i64
 
 // CHECK: xf.variable @embedding.weight : tensor<5x8xf32>{{.*}}role = #xf.parameter_role<embedding>}

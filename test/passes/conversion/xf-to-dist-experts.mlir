@@ -1,31 +1,31 @@
-// RUN: sed 's/EXPERTS/experts_over_tensor = 2 : i64, expert_tensor_parallel = 2/' %s | hocket-opt --convert-xf-to-dist="axes=ep=2,tp=8" | FileCheck %s
-// RUN: sed 's/EXPERTS/experts_over_tensor = 2 : i64, expert_tensor_parallel = 2/' %s | hocket-opt --convert-xf-to-dist="axes=cp=2,tp=8" | FileCheck %s --check-prefix=SHARED
-// RUN: sed 's/EXPERTS/experts_over_context = 2 : i64, experts_over_tensor = 8 : i64, expert_tensor_parallel = 1/' %s | hocket-opt --convert-xf-to-dist="axes=cp=2,tp=8" | FileCheck %s --check-prefix=WHOLE
-// RUN: sed 's/EXPERTS/experts_over_context = 2/' %s | hocket-opt --convert-xf-to-dist="axes=dp=2,cp=4,tp=2" | FileCheck %s --check-prefix=HALF
-// RUN: sed 's/EXPERTS/experts_over_context = 2 : i64, experts_over_tensor = 2 : i64, expert_tensor_parallel = 2/' %s | hocket-opt --convert-xf-to-dist="axes=ep=2,cp=6,tp=8" | FileCheck %s --check-prefix=BOTH
-// RUN: sed 's/EXPERTS/experts_over_context = 3/' %s | not hocket-opt --convert-xf-to-dist="axes=cp=4" 2>&1 | FileCheck %s --check-prefix=UNEVEN
-// RUN: sed 's/EXPERTS/experts_over_tensor = 4 : i64, expert_tensor_parallel = 4/' %s | not hocket-opt --convert-xf-to-dist="axes=tp=8" 2>&1 | FileCheck %s --check-prefix=THIN
+// RUN: hocket-opt %s --xf-set-plan=plan=dp=3,tp=8,ep=6,etp=2,sp=1,zero=1 --convert-xf-to-dist | FileCheck %s
+// RUN: hocket-opt %s --xf-set-plan=plan=cp=2,tp=8,ep=2,etp=2,sp=1,zero=1 --convert-xf-to-dist | FileCheck %s --check-prefix=SHARED
+// RUN: hocket-opt %s --xf-set-plan=plan=cp=2,tp=4,ep=8,etp=1,sp=1,zero=1 --convert-xf-to-dist | FileCheck %s --check-prefix=WHOLE
+// RUN: hocket-opt %s --xf-set-plan=plan=dp=2,cp=4,tp=2,ep=2,sp=1,zero=1 --convert-xf-to-dist | FileCheck %s --check-prefix=HALF
+// RUN: hocket-opt %s --xf-set-plan=plan=dp=5,cp=12,tp=8,ep=30,etp=2,sp=1,zero=1 --convert-xf-to-dist | FileCheck %s --check-prefix=BOTH
+// RUN: not hocket-opt %s --xf-set-plan=plan=cp=4,ep=3 2>&1 | FileCheck %s --check-prefix=UNEVEN
+// RUN: not hocket-opt %s --xf-set-plan=plan=tp=8,etp=3 2>&1 | FileCheck %s --check-prefix=THIN
 
 // Experts have a grid of their own. Of 8 ranks along tp pairs hold halves of each
-// expert; of four parts of the experts two are along tp and two along ep, and two
+// expert; of six parts of the experts two are along tp and three along ep, and two
 // pairs each share rows.
 
-// CHECK: module attributes {dist.expert_rows = ["tp.0"], dist.experts = ["tp.1", "ep"]}
-// CHECK: dist.mesh @mesh ["ep", "tp.0", "tp.1", "tp.2"] sizes [2, 2, 2, 2]
+// CHECK: module attributes {{.*}}dist.expert_rows = ["tp.0"], dist.experts = ["tp.1", "ep"]
+// CHECK: dist.mesh @mesh ["ep", "tp.0", "tp.1", "tp.2"] sizes [3, 2, 2, 2]
 // Two parts, all along tp.
 // SHARED: module attributes {{.*}}dist.expert_rows = ["tp.0"], dist.experts = ["tp.1"]
 // SHARED: dist.mesh @mesh ["cp", "tp.0", "tp.1", "tp.2"] sizes [2, 2, 2, 2]
 // WHOLE: module attributes {{.*}}dist.experts = ["cp", "tp"]
-// WHOLE: dist.mesh @mesh ["cp", "tp"] sizes [2, 8]
+// WHOLE: dist.mesh @mesh ["cp", "tp"] sizes [2, 4]
 // Two parts along four ranks that share sequences, so that pairs share rows.
 // HALF: module attributes {{.*}}dist.experts = ["cp.1"]
 // HALF: dist.mesh @mesh ["dp", "cp.0", "cp.1", "tp"] sizes [2, 2, 2, 2]
 // BOTH: module attributes {{.*}}dist.expert_rows = ["tp.0"], dist.experts = ["cp.1", "tp.1", "ep"]
-// BOTH: dist.mesh @mesh ["ep", "cp.0", "cp.1", "tp.0", "tp.1", "tp.2"] sizes [2, 3, 2, 2, 2, 2]
-// UNEVEN: D20: 4 ranks along cp cannot hold 3 parts of the experts, each in 1
-// THIN: D20: 8 ranks along tp cannot hold 4 parts of the experts, each in 4
+// BOTH: dist.mesh @mesh ["ep", "cp.0", "cp.1", "tp.0", "tp.1", "tp.2"] sizes [5, 4, 3, 2, 2, 2]
+// UNEVEN: S21: plan.expert_parallel is 3, which does not divide data_parallel * context_parallel (4)
+// THIN: S38: plan.expert_tensor_parallel is 3, which does not divide plan.tensor_parallel (8)
 
-xf.training {clip_norm = 1.0, global_batch_size = 2 : i64, micro_batch_size = 2 : i64, model_name = "tiny", optimizer = #xf.sgd<momentum = 0.0, weight_decay = 0.0>, plan = {EXPERTS : i64, sequence_parallel, zero_stage = 1 : i64}, precision = #xf.precision<fp32>, recompute = #xf.recompute<none>, runtime = {}, sequence_length = 16 : i64}
+xf.training {clip_norm = 1.0, global_batch_size = 2 : i64, micro_batch_size = 2 : i64, model_name = "tiny", optimizer = #xf.sgd<momentum = 0.0, weight_decay = 0.0>, precision = #xf.precision<fp32>, runtime = {}, sequence_length = 16 : i64}
 
 // Other layers are split over all of tp.
 // CHECK: @layers.0.mlp.up.weight : tensor{{.*}}{{\[\[}}"tp.0", "tp.1", "tp.2"], []]
@@ -37,11 +37,11 @@ xf.variable @layers.0.mlp.up.weight : tensor<16x8xf32> {kind = #xf.variable_kind
 // WHOLE: @layers.0.mlp.experts.up.weight : tensor{{.*}}{{\[\[}}"cp", "tp"], [], []]
 // HALF: @layers.0.mlp.experts.up.weight : tensor{{.*}}{{\[\[}}"cp.1"], ["tp"], []]
 // BOTH: @layers.0.mlp.experts.up.weight : tensor{{.*}}{{\[\[}}"cp.1", "tp.1", "ep"], ["tp.2"], []]
-xf.variable @layers.0.mlp.experts.up.weight : tensor<16x8x8xf32> {kind = #xf.variable_kind<parameter>, role = #xf.parameter_role<expert_up>}
+xf.variable @layers.0.mlp.experts.up.weight : tensor<120x8x8xf32> {kind = #xf.variable_kind<parameter>, role = #xf.parameter_role<expert_up>}
 // ZeRO: all that hold the same part of an expert share its state.
 // CHECK: @layers.0.mlp.experts.up.weight.exp_avg : tensor{{.*}}{{\[\[}}"tp.1", "ep", "tp.0"], ["tp.2"], []]
 // SHARED: @layers.0.mlp.experts.up.weight.exp_avg : tensor{{.*}}{{\[\[}}"tp.1", "cp", "tp.0"], ["tp.2"], []]
 // WHOLE: @layers.0.mlp.experts.up.weight.exp_avg : tensor{{.*}}{{\[\[}}"cp", "tp"], [], []]
 // HALF: @layers.0.mlp.experts.up.weight.exp_avg : tensor{{.*}}{{\[\[}}"cp.1", "dp", "cp.0"], ["tp"], []]
 // BOTH: @layers.0.mlp.experts.up.weight.exp_avg : tensor{{.*}}{{\[\[}}"cp.1", "tp.1", "ep"], ["tp.2"], ["cp.0", "tp.0"]]
-xf.variable @layers.0.mlp.experts.up.weight.exp_avg : tensor<16x8x8xf32> {kind = #xf.variable_kind<optimizer_state>, of = @layers.0.mlp.experts.up.weight, slot = "exp_avg"}
+xf.variable @layers.0.mlp.experts.up.weight.exp_avg : tensor<120x8x8xf32> {kind = #xf.variable_kind<optimizer_state>, of = @layers.0.mlp.experts.up.weight, slot = "exp_avg"}

@@ -1,6 +1,6 @@
-// RUN: hocket-opt %s --convert-xf-to-dist="axes=dp=2,tp=4" 2>&1 | FileCheck %s
-// RUN: hocket-opt %s --convert-xf-to-dist="axes=ep=2" 2>&1 | FileCheck %s --check-prefix=EXPERTS
-// RUN: hocket-opt %s --convert-xf-to-dist="axes=dp=8" 2>&1 | FileCheck %s --check-prefix=DATA
+// RUN: hocket-opt %s --xf-set-plan=plan=dp=2,tp=4 --convert-xf-to-dist 2>&1 | FileCheck %s
+// RUN: hocket-opt %s --xf-set-plan=plan=dp=2,ep=2 --convert-xf-to-dist 2>&1 | FileCheck %s --check-prefix=EXPERTS
+// RUN: hocket-opt %s --xf-set-plan=plan=dp=8 --convert-xf-to-dist 2>&1 | FileCheck %s --check-prefix=DATA
 
 // What a parameter does says what splits it; its name says nothing. Two key heads
 // are split over the first of two sub-axes.

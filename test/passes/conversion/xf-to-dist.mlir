@@ -1,18 +1,16 @@
-// RUN: hocket-opt %s --convert-xf-to-dist="axes=dp=1,tp=1" | FileCheck %s
-// RUN: hocket-opt %s --convert-xf-to-dist | FileCheck %s --check-prefix=ONE
-// RUN: hocket-opt %s --convert-xf-to-dist="axes=dp=2" | FileCheck %s --check-prefix=TWO
-// RUN: not hocket-opt %s --convert-xf-to-dist="axes=dp" 2>&1 | FileCheck %s --check-prefix=SIZE
+// RUN: hocket-opt %s --convert-xf-to-dist | FileCheck %s
+// RUN: hocket-opt %s --xf-set-plan=plan=dp=2 --convert-xf-to-dist | FileCheck %s --check-prefix=TWO
+// RUN: not hocket-opt %s --xf-set-plan=plan=dp 2>&1 | FileCheck %s --check-prefix=SIZE
 
 // A mesh of one device: every tensor is whole, on every axis.
 
-// CHECK: dist.mesh @mesh ["dp", "tp"] sizes [1, 1]
-// ONE: dist.mesh @mesh ["dp"] sizes [1]
+// CHECK: dist.mesh @mesh ["dp"] sizes [1]
 // On two devices sequences are split, and parameters are not.
 // TWO: dist.mesh @mesh ["dp"] sizes [2]
 // TWO: xf.variable @w : tensor<8x8xf32> {dist.sharding = #dist.sharding<@mesh, {{\[\[}}], []], partial = []>
 // TWO: func.func @forward(%{{.*}}: tensor<2x4xi32> {dist.sharding = #dist.sharding<@mesh, {{\[\[}}"dp"], []], partial = []>}
 
-// SIZE: error: a mesh axis is written name=size, not 'dp'
+// SIZE: error: plan: dp has no value; write dp=...
 
 // CHECK: xf.variable @w : tensor<8x8xf32> {dist.sharding = #dist.sharding<@mesh, {{\[\[}}], []], partial = []>
 xf.variable @w : tensor<8x8xf32> {kind = #xf.variable_kind<parameter>}

@@ -1,30 +1,30 @@
 // Shardings from a file, which propagation then keeps to.
 
 // RUN: split-file %s %t
-// RUN: hocket-opt %t/program.mlir --dist-seed-shardings=file=%t/good.txt \
+// RUN: hocket-opt %t/program.mlir --xf-set-plan=plan=dp=2,tp=2,shardings=%t/good.txt --dist-seed-shardings \
 // RUN:   | FileCheck %t/program.mlir --check-prefix=SEED
-// RUN: hocket-opt %t/program.mlir --dist-seed-shardings=file=%t/good.txt \
+// RUN: hocket-opt %t/program.mlir --xf-set-plan=plan=dp=2,tp=2,shardings=%t/good.txt --dist-seed-shardings \
 // RUN:   --dist-propagate-shardings --dist-explain-shardings \
 // RUN:   | FileCheck %t/program.mlir --check-prefix=SPLIT
-// RUN: hocket-opt %t/program.mlir --dist-seed-shardings=file=%t/good.txt \
+// RUN: hocket-opt %t/program.mlir --xf-set-plan=plan=dp=2,tp=2,shardings=%t/good.txt --dist-seed-shardings \
 // RUN:   --dist-propagate-shardings --dist-partition \
 // RUN:   | FileCheck %t/program.mlir --check-prefix=LOCAL
 
 // What is wrong is said once, with its place.
-// RUN: not hocket-opt %t/program.mlir --dist-seed-shardings=file=%t/title.txt 2>&1 | FileCheck %t/title.txt
-// RUN: not hocket-opt %t/program.mlir --dist-seed-shardings=file=%t/version.txt 2>&1 | FileCheck %t/version.txt
-// RUN: not hocket-opt %t/program.mlir --dist-seed-shardings=file=%t/mesh.txt 2>&1 | FileCheck %t/mesh.txt
-// RUN: not hocket-opt %t/program.mlir --dist-seed-shardings=file=%t/axis.txt 2>&1 | FileCheck %t/axis.txt
-// RUN: not hocket-opt %t/program.mlir --dist-seed-shardings=file=%t/twice.txt 2>&1 | FileCheck %t/twice.txt
-// RUN: not hocket-opt %t/program.mlir --dist-seed-shardings=file=%t/name.txt 2>&1 | FileCheck %t/name.txt
-// RUN: not hocket-opt %t/program.mlir --dist-seed-shardings=file=%t/parameter.txt 2>&1 | FileCheck %t/parameter.txt
-// RUN: not hocket-opt %t/program.mlir --dist-seed-shardings=file=%t/op.txt 2>&1 | FileCheck %t/op.txt
-// RUN: not hocket-opt %t/program.mlir --dist-seed-shardings=file=%t/dims.txt 2>&1 | FileCheck %t/dims.txt
-// RUN: not hocket-opt %t/program.mlir --dist-seed-shardings=file=%t/uneven.txt 2>&1 | FileCheck %t/uneven.txt
-// RUN: not hocket-opt %t/program.mlir --dist-seed-shardings=file=%t/result.txt 2>&1 | FileCheck %t/result.txt
-// RUN: not hocket-opt %t/program.mlir --dist-seed-shardings=file=%t/tensors.txt 2>&1 | FileCheck %t/tensors.txt
-// RUN: not hocket-opt %t/program.mlir --dist-seed-shardings=file=%t/loops.txt 2>&1 | FileCheck %t/loops.txt
-// RUN: not hocket-opt %t/program.mlir --dist-seed-shardings=file=%t/none.txt 2>&1 | FileCheck %s --check-prefix=NONE
+// RUN: not hocket-opt %t/program.mlir --xf-set-plan=plan=dp=2,tp=2,shardings=%t/title.txt --dist-seed-shardings 2>&1 | FileCheck %t/title.txt
+// RUN: not hocket-opt %t/program.mlir --xf-set-plan=plan=dp=2,tp=2,shardings=%t/version.txt --dist-seed-shardings 2>&1 | FileCheck %t/version.txt
+// RUN: not hocket-opt %t/program.mlir --xf-set-plan=plan=dp=2,tp=2,shardings=%t/mesh.txt --dist-seed-shardings 2>&1 | FileCheck %t/mesh.txt
+// RUN: not hocket-opt %t/program.mlir --xf-set-plan=plan=dp=2,tp=2,shardings=%t/axis.txt --dist-seed-shardings 2>&1 | FileCheck %t/axis.txt
+// RUN: not hocket-opt %t/program.mlir --xf-set-plan=plan=dp=2,tp=2,shardings=%t/twice.txt --dist-seed-shardings 2>&1 | FileCheck %t/twice.txt
+// RUN: not hocket-opt %t/program.mlir --xf-set-plan=plan=dp=2,tp=2,shardings=%t/name.txt --dist-seed-shardings 2>&1 | FileCheck %t/name.txt
+// RUN: not hocket-opt %t/program.mlir --xf-set-plan=plan=dp=2,tp=2,shardings=%t/parameter.txt --dist-seed-shardings 2>&1 | FileCheck %t/parameter.txt
+// RUN: not hocket-opt %t/program.mlir --xf-set-plan=plan=dp=2,tp=2,shardings=%t/op.txt --dist-seed-shardings 2>&1 | FileCheck %t/op.txt
+// RUN: not hocket-opt %t/program.mlir --xf-set-plan=plan=dp=2,tp=2,shardings=%t/dims.txt --dist-seed-shardings 2>&1 | FileCheck %t/dims.txt
+// RUN: not hocket-opt %t/program.mlir --xf-set-plan=plan=dp=2,tp=2,shardings=%t/uneven.txt --dist-seed-shardings 2>&1 | FileCheck %t/uneven.txt
+// RUN: not hocket-opt %t/program.mlir --xf-set-plan=plan=dp=2,tp=2,shardings=%t/result.txt --dist-seed-shardings 2>&1 | FileCheck %t/result.txt
+// RUN: not hocket-opt %t/program.mlir --xf-set-plan=plan=dp=2,tp=2,shardings=%t/tensors.txt --dist-seed-shardings 2>&1 | FileCheck %t/tensors.txt
+// RUN: not hocket-opt %t/program.mlir --xf-set-plan=plan=dp=2,tp=2,shardings=%t/loops.txt --dist-seed-shardings 2>&1 | FileCheck %t/loops.txt
+// RUN: not hocket-opt %t/program.mlir --xf-set-plan=plan=dp=2,tp=2,shardings=%t/none.txt --dist-seed-shardings 2>&1 | FileCheck %s --check-prefix=NONE
 
 // NONE: none.txt
 

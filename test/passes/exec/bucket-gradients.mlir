@@ -1,4 +1,4 @@
-// RUN: hocket-opt %s --exec-bucket-gradients=bucket-bytes=512 | FileCheck %s
+// RUN: hocket-opt %s --xf-set-plan=plan=bucket_bytes=512 --exec-bucket-gradients | FileCheck %s
 // RUN: hocket-opt %s --exec-bucket-gradients | FileCheck %s --check-prefix=NONE
 
 // Three gradients in buckets of 512 bytes, of one kind each: the shard of %c is

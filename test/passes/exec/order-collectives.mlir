@@ -1,4 +1,4 @@
-// RUN: hocket-opt %s --split-input-file --exec-order-collectives=bucket-bytes=600 | FileCheck %s
+// RUN: hocket-opt %s --split-input-file --xf-set-plan=plan=bucket_bytes=600 --exec-order-collectives | FileCheck %s
 // RUN: hocket-opt %s --split-input-file --exec-order-collectives | FileCheck %s --check-prefix=APART
 
 // The sum of the input's gradient needs nothing of the weight's gradient.

@@ -1,4 +1,4 @@
-// RUN: hocket-opt %s --hocket-kern-to-exec=bucket-bytes=512 | FileCheck %s
+// RUN: hocket-opt %s --xf-set-plan=plan=bucket_bytes=512 --hocket-kern-to-exec | FileCheck %s
 // RUN: hocket-opt %s --hocket-kern-to-exec | FileCheck %s --check-prefix=APART
 
 // Three gradients of 256 bytes, which the update sums over dp. In buckets of

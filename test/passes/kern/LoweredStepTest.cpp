@@ -38,7 +38,7 @@ namespace {
 /// with and without an instance, a tied table, positions longer than the
 /// sequence.
 constexpr const char *model = R"(
-xf.training {clip_norm = 0.05, global_batch_size = 4 : i64, micro_batch_size = 2 : i64, model_name = "tiny", optimizer = OPTIMIZER, precision = #xf.precision<fp32>, recompute = #xf.recompute<none>, runtime = {}, sequence_length = 4 : i64}
+xf.training {clip_norm = 0.05, global_batch_size = 4 : i64, micro_batch_size = 2 : i64, model_name = "tiny", optimizer = OPTIMIZER, precision = #xf.precision<fp32>, runtime = {}, sequence_length = 4 : i64}
 xf.variable @table : tensor<12x16xf32> {decay, kind = #xf.variable_kind<parameter>}
 xf.variable @positions : tensor<7x16xf32> {kind = #xf.variable_kind<parameter>}
 xf.variable @n0 : tensor<16xf32> {kind = #xf.variable_kind<parameter>}

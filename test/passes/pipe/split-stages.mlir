@@ -1,13 +1,13 @@
-// RUN: sed 's/PLAN/pipeline_parallel = 2 : i64, schedule = "1f1b"/' %S/Inputs/step.mlir | hocket-opt --pipe-split-stages | FileCheck %s
-// RUN: sed 's/PLAN/pipeline_parallel = 3 : i64, schedule = "1f1b", layers_per_stage = array<i64: 0, 2, 0>/' %S/Inputs/step.mlir | hocket-opt --pipe-split-stages | FileCheck %s --check-prefix=UNEVEN
-// RUN: sed 's/PLAN/pipeline_parallel = 2 : i64, schedule = "1f1b", balance_cost/' %S/Inputs/step.mlir | hocket-opt --pipe-split-stages | FileCheck %s --check-prefix=COST
-// RUN: sed 's/PLAN/pipeline_parallel = 1 : i64/' %S/Inputs/step.mlir | hocket-opt --pipe-split-stages | FileCheck %s --check-prefix=WHOLE
-// RUN: sed 's/PLAN/pipeline_parallel = 3 : i64, schedule = "1f1b"/' %S/Inputs/step.mlir | not hocket-opt --pipe-split-stages 2>&1 | FileCheck %s --check-prefix=FEW
-// RUN: sed 's/PLAN/pipeline_parallel = 2 : i64, schedule = "1f1b", layers_per_stage = array<i64: 1, 2>/' %S/Inputs/step.mlir | not hocket-opt --pipe-split-stages 2>&1 | FileCheck %s --check-prefix=LIST
-// RUN: sed 's/PLAN/pipeline_parallel = 0 : i64/' %S/Inputs/step.mlir | not hocket-opt --pipe-split-stages 2>&1 | FileCheck %s --check-prefix=NONE
-// RUN: sed -e 's/PLAN/pipeline_parallel = 2 : i64, schedule = "1f1b", layers_per_stage = array<i64: 2, 0>/' -e '1a xf.variable @sum : tensor<2x4x8xf32> {init = #xf.init<zeros>, kind = #xf.variable_kind<state>}' -e 's/^ *%y = xf.linear %x2/  xf.accumulate %x2, @sum : tensor<2x4x8xf32>\n&/' %S/Inputs/step.mlir | hocket-opt --pipe-split-stages | FileCheck %s --check-prefix=SUM
-// RUN: sed -e 's/PLAN/pipeline_parallel = 2 : i64, schedule = "1f1b"/' -e 's/xf.write %b1, @w1/xf.write %a1, @w1/' %S/Inputs/step.mlir | not hocket-opt --pipe-split-stages 2>&1 | FileCheck %s --check-prefix=FOREIGN
-// RUN: sed -e 's/PLAN/pipeline_parallel = 2 : i64, schedule = "1f1b"/' -e '/@evaluate(/,$ {/%x2 = call/d; s/%x2/%x1/}' %S/Inputs/step.mlir | not hocket-opt --pipe-split-stages 2>&1 | FileCheck %s --check-prefix=SHORT
+// RUN: hocket-opt %S/Inputs/step.mlir --xf-set-plan=plan=pp=2 --pipe-split-stages | FileCheck %s
+// RUN: hocket-opt %S/Inputs/step.mlir --xf-set-plan=plan=pp=3,layers=0/2/0 --pipe-split-stages | FileCheck %s --check-prefix=UNEVEN
+// RUN: hocket-opt %S/Inputs/step.mlir --xf-set-plan=plan=pp=2,balance_cost=1 --pipe-split-stages | FileCheck %s --check-prefix=COST
+// RUN: hocket-opt %S/Inputs/step.mlir --xf-set-plan=plan=pp=1 --pipe-split-stages | FileCheck %s --check-prefix=WHOLE
+// RUN: not hocket-opt %S/Inputs/step.mlir --xf-set-plan=plan=pp=3 --pipe-split-stages 2>&1 | FileCheck %s --check-prefix=FEW
+// RUN: not hocket-opt %S/Inputs/step.mlir --xf-set-plan=plan=pp=2,layers=1/2 --pipe-split-stages 2>&1 | FileCheck %s --check-prefix=LIST
+// RUN: not hocket-opt %S/Inputs/step.mlir --xf-set-plan=plan=pp=0 --pipe-split-stages 2>&1 | FileCheck %s --check-prefix=NONE
+// RUN: sed -e '1a xf.variable @sum : tensor<2x4x8xf32> {init = #xf.init<zeros>, kind = #xf.variable_kind<state>}' -e 's/^ *%y = xf.linear %x2/  xf.accumulate %x2, @sum : tensor<2x4x8xf32>\n&/' %S/Inputs/step.mlir | hocket-opt --xf-set-plan=plan=pp=2,layers=2/0 --pipe-split-stages | FileCheck %s --check-prefix=SUM
+// RUN: sed -e 's/xf.write %b1, @w1/xf.write %a1, @w1/' %S/Inputs/step.mlir | not hocket-opt --xf-set-plan=plan=pp=2 --pipe-split-stages 2>&1 | FileCheck %s --check-prefix=FOREIGN
+// RUN: sed -e '/@evaluate(/,$ {/%x2 = call/d; s/%x2/%x1/}' %S/Inputs/step.mlir | not hocket-opt --xf-set-plan=plan=pp=2 --pipe-split-stages 2>&1 | FileCheck %s --check-prefix=SHORT
 
 // Each rank updates what its stages use. The table is on both: its gradient is
 // summed, and counts once, on rank 0, in the norm of all ranks.
@@ -94,7 +94,7 @@
 
 // FEW: P7: 2 layers are too few for 3 stages
 // LIST: P7: layers_per_stage shares out 3 layers over 2 stages; the model has 2 and the plan 2
-// NONE: P7: a plan has at least one pipeline rank and one virtual stage
+// NONE: S4: plan.pipeline_parallel is 0; write at least 1
 
 // Balanced by work, the head counts: here it is two layers' worth.
 

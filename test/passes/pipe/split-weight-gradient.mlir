@@ -1,5 +1,5 @@
-// RUN: sed 's/PLAN/pipeline_parallel = 2 : i64, schedule = "zb-h1"/' %S/Inputs/step.mlir | hocket-opt --pipe-split-stages --pipe-split-weight-gradient | FileCheck %s
-// RUN: sed 's/PLAN/pipeline_parallel = 2 : i64, schedule = "1f1b"/' %S/Inputs/step.mlir | hocket-opt --pipe-split-stages --pipe-split-weight-gradient | FileCheck %s --check-prefix=JOINED
+// RUN: hocket-opt %S/Inputs/step.mlir --xf-set-plan=plan=pp=2,schedule=zb-h1 --pipe-split-stages --pipe-split-weight-gradient | FileCheck %s
+// RUN: hocket-opt %S/Inputs/step.mlir --xf-set-plan=plan=pp=2 --pipe-split-stages --pipe-split-weight-gradient | FileCheck %s --check-prefix=JOINED
 
 // What the weight gradient alone needs goes with it: %x times %c.
 

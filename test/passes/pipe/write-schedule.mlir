@@ -1,7 +1,7 @@
-// RUN: sed 's/PLAN/pipeline_parallel = 2 : i64, schedule = "1f1b"/' %S/Inputs/step.mlir | hocket-opt --pipe-split-stages --pipe-write-schedule | FileCheck %s
-// RUN: sed 's/PLAN/pipeline_parallel = 2 : i64, schedule = "zb-h1"/' %S/Inputs/step.mlir | hocket-opt --pipe-split-stages --pipe-split-weight-gradient --pipe-write-schedule | FileCheck %s --check-prefix=SPLIT
-// RUN: sed 's/PLAN/pipeline_parallel = 2 : i64, schedule = "dvorak"/' %S/Inputs/step.mlir | not hocket-opt --pipe-split-stages --pipe-write-schedule 2>&1 | FileCheck %s --check-prefix=NAME
-// RUN: sed 's/PLAN/pipeline_parallel = 2 : i64, schedule = "no-such.file"/' %S/Inputs/step.mlir | not hocket-opt --pipe-split-stages 2>&1 | FileCheck %s --check-prefix=FILE
+// RUN: hocket-opt %S/Inputs/step.mlir --xf-set-plan=plan=pp=2 --pipe-split-stages --pipe-write-schedule | FileCheck %s
+// RUN: hocket-opt %S/Inputs/step.mlir --xf-set-plan=plan=pp=2,schedule=zb-h1 --pipe-split-stages --pipe-split-weight-gradient --pipe-write-schedule | FileCheck %s --check-prefix=SPLIT
+// RUN: not hocket-opt %S/Inputs/step.mlir --xf-set-plan=plan=pp=2,schedule=dvorak --pipe-split-stages --pipe-write-schedule 2>&1 | FileCheck %s --check-prefix=NAME
+// RUN: not hocket-opt %S/Inputs/step.mlir --xf-set-plan=plan=pp=2,schedule=no-such.file --pipe-split-stages 2>&1 | FileCheck %s --check-prefix=FILE
 
 // Two microbatches are in flight on rank 0, one on rank 1.
 

@@ -25,7 +25,7 @@
 namespace hocket::xf {
 
 inline constexpr const char *tinyModel = R"(
-xf.training {clip_norm = 0.05, global_batch_size = 4 : i64, micro_batch_size = 2 : i64, model_name = "tiny", optimizer = OPTIMIZER, LOSS_SCALEMODULESprecision = #xf.precision<PRECISION>, recompute = #xf.recompute<RECOMPUTE>, runtime = {}, sequence_length = 3 : i64}
+xf.training {clip_norm = 0.05, global_batch_size = 4 : i64, micro_batch_size = 2 : i64, model_name = "tiny", optimizer = OPTIMIZER, LOSS_SCALEprecision = #xf.precision<PRECISION>, runtime = {}, sequence_length = 3 : i64}
 xf.variable @table : tensor<7x8xf64> {decay, kind = #xf.variable_kind<parameter>}
 xf.variable @positions : tensor<5x8xf64> {kind = #xf.variable_kind<parameter>}
 xf.variable @n0 : tensor<8xf64> {kind = #xf.variable_kind<parameter>}
@@ -98,7 +98,7 @@ func.func @forward(%tokens: tensor<2x3xi32>, %labels: tensor<2x3xi32>) -> tensor
 /// What differs between tests.
 struct TinyOptions {
   std::string recompute = "none";
-  std::string modules = ""; ///< with selective, as `"mlp", "layernorm"`
+  std::string modules = ""; ///< with selective, as "mlp/layernorm"
   std::string optimizer = "#xf.adamw<beta1 = 0.9, beta2 = 0.95, epsilon = "
                           "1.0e-8, weight_decay = 0.1>";
   std::string precision = "fp32";
@@ -113,6 +113,10 @@ public:
   explicit TinyTraining(const TinyOptions &options = {}) {
     module = reference.parse(textOf(options));
     mlir::PassManager passes(&reference.context);
+    XfSetPlanOptions plan;
+    plan.plan = "recompute=" + options.recompute +
+                (options.modules.empty() ? "" : ",modules=" + options.modules);
+    passes.addPass(createXfSetPlan(plan));
     passes.addPass(createXfPrecision());
     passes.addPass(createXfBuildEvaluate());
     passes.addPass(createXfAutodiff());
@@ -162,11 +166,6 @@ private:
   static std::string textOf(const TinyOptions &options) {
     std::string text = tinyModel;
     replace(text, "OPTIMIZER", options.optimizer);
-    replace(text, "RECOMPUTE", options.recompute);
-    replace(text, "MODULES",
-            options.modules.empty()
-                ? ""
-                : "plan = {recompute_modules = [" + options.modules + "]}, ");
     replace(text, "PRECISION", options.precision);
     replace(text, "xf64>", "x" + options.element + ">");
     replace(text, "tensor<f64>", "tensor<" + options.element + ">");

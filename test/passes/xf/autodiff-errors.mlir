@@ -12,12 +12,12 @@ module {
 
 // expected-error @+1 {{needs a function @forward with a body}}
 module {
-  xf.training {global_batch_size = 1 : i64, micro_batch_size = 1 : i64, model_name = "tiny", optimizer = #xf.sgd<momentum = 0.0, weight_decay = 0.0>, precision = #xf.precision<fp32>, recompute = #xf.recompute<none>, runtime = {}, sequence_length = 4 : i64}
+  xf.training {global_batch_size = 1 : i64, micro_batch_size = 1 : i64, model_name = "tiny", optimizer = #xf.sgd<momentum = 0.0, weight_decay = 0.0>, precision = #xf.precision<fp32>, runtime = {}, sequence_length = 4 : i64}
 }
 
 // -----
 
-xf.training {global_batch_size = 1 : i64, micro_batch_size = 1 : i64, model_name = "tiny", optimizer = #xf.sgd<momentum = 0.0, weight_decay = 0.0>, precision = #xf.precision<fp32>, recompute = #xf.recompute<none>, runtime = {}, sequence_length = 4 : i64}
+xf.training {global_batch_size = 1 : i64, micro_batch_size = 1 : i64, model_name = "tiny", optimizer = #xf.sgd<momentum = 0.0, weight_decay = 0.0>, precision = #xf.precision<fp32>, runtime = {}, sequence_length = 4 : i64}
 func.func private @layer(%x: tensor<f32>) -> tensor<f32> {
   // expected-error @+1 {{is recursive}}
   %y = call @layer(%x) : (tensor<f32>) -> tensor<f32>
@@ -31,7 +31,7 @@ func.func @forward(%t: tensor<1x4xi32>, %l: tensor<1x4xi32>) -> tensor<f32> {
 
 // -----
 
-xf.training {global_batch_size = 1 : i64, micro_batch_size = 1 : i64, model_name = "tiny", optimizer = #xf.sgd<momentum = 0.0, weight_decay = 0.0>, precision = #xf.precision<fp32>, recompute = #xf.recompute<none>, runtime = {}, sequence_length = 4 : i64}
+xf.training {global_batch_size = 1 : i64, micro_batch_size = 1 : i64, model_name = "tiny", optimizer = #xf.sgd<momentum = 0.0, weight_decay = 0.0>, precision = #xf.precision<fp32>, runtime = {}, sequence_length = 4 : i64}
 func.func @forward(%t: tensor<1x4xi32>, %l: tensor<1x4xi32>) -> tensor<f32> {
   %x = xf.constant {value = 1.0} : () -> tensor<f32>
   // expected-error @+1 {{has no gradient}}
@@ -41,7 +41,7 @@ func.func @forward(%t: tensor<1x4xi32>, %l: tensor<1x4xi32>) -> tensor<f32> {
 
 // -----
 
-xf.training {global_batch_size = 1 : i64, micro_batch_size = 1 : i64, model_name = "tiny", optimizer = #xf.sgd<momentum = 0.0, weight_decay = 0.0>, precision = #xf.precision<fp32>, recompute = #xf.recompute<none>, runtime = {}, sequence_length = 4 : i64}
+xf.training {global_batch_size = 1 : i64, micro_batch_size = 1 : i64, model_name = "tiny", optimizer = #xf.sgd<momentum = 0.0, weight_decay = 0.0>, precision = #xf.precision<fp32>, runtime = {}, sequence_length = 4 : i64}
 func.func @forward(%t: tensor<1x4xi32>, %l: tensor<1x4xi32>) -> tensor<f32> {
   %x = xf.constant {value = 1.0} : () -> tensor<1x4x8xf32>
   // expected-error @+1 {{has a gradient by its first result only}}

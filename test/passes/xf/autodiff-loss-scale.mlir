@@ -3,7 +3,7 @@
 // With fp16 gradients start from the loss scale, which is known with the loss.
 
 // CHECK: xf.variable @state.loss_scale : tensor<f32> {init = #xf.init<constant, 5.120000e+02 : f64>, kind = #xf.variable_kind<state>}
-xf.training {global_batch_size = 1 : i64, loss_scale = #xf.loss_scale<initial = 512.0, growth_factor = 2.0, backoff_factor = 0.5, growth_interval = 100, minimum = 1.0>, micro_batch_size = 1 : i64, model_name = "tiny", optimizer = #xf.sgd<momentum = 0.0, weight_decay = 0.0>, precision = #xf.precision<fp16>, recompute = #xf.recompute<none>, runtime = {}, sequence_length = 4 : i64}
+xf.training {global_batch_size = 1 : i64, loss_scale = #xf.loss_scale<initial = 512.0, growth_factor = 2.0, backoff_factor = 0.5, growth_interval = 100, minimum = 1.0>, micro_batch_size = 1 : i64, model_name = "tiny", optimizer = #xf.sgd<momentum = 0.0, weight_decay = 0.0>, precision = #xf.precision<fp16>, runtime = {}, sequence_length = 4 : i64}
 xf.variable @w : tensor<16x8xf32> {kind = #xf.variable_kind<parameter>}
 
 // CHECK-LABEL: func.func @forward(

@@ -1,13 +1,13 @@
 // RUN: hocket-opt %s --xf-autodiff | FileCheck %s
-// RUN: sed -e 's/recompute<none>/recompute<selective>/' %s | hocket-opt --xf-autodiff | FileCheck %s --check-prefix=SELECTIVE
-// RUN: sed -e 's/plan = {}/plan = {recompute_modules = ["mlp"]}/; s/recompute<none>/recompute<selective>/' %s | hocket-opt --xf-autodiff | FileCheck %s --check-prefix=MLP
-// RUN: sed -e 's/plan = {}/plan = {recompute_modules = ["mlps"]}/' %s | not hocket-opt --xf-autodiff 2>&1 | FileCheck %s --check-prefix=UNKNOWN
-// RUN: sed -e 's/recompute<none>/recompute<full>/' %s | hocket-opt --xf-autodiff | FileCheck %s --check-prefix=FULL
+// RUN: hocket-opt %s --xf-set-plan=plan=recompute=selective --xf-autodiff | FileCheck %s --check-prefix=SELECTIVE
+// RUN: hocket-opt %s --xf-set-plan=plan=recompute=selective,modules=mlp --xf-autodiff | FileCheck %s --check-prefix=MLP
+// RUN: not hocket-opt %s --xf-set-plan=plan=recompute=selective,modules=mlps 2>&1 | FileCheck %s --check-prefix=UNKNOWN
+// RUN: hocket-opt %s --xf-set-plan=plan=recompute=full --xf-autodiff | FileCheck %s --check-prefix=FULL
 
 // A layer that is called twice is differentiated once. Residuals are what the
 // gradient reads; arguments and variables are not among them.
 
-xf.training {global_batch_size = 2 : i64, micro_batch_size = 1 : i64, model_name = "tiny", optimizer = #xf.sgd<momentum = 0.0, weight_decay = 0.0>, plan = {}, precision = #xf.precision<fp32>, recompute = #xf.recompute<none>, runtime = {}, sequence_length = 4 : i64}
+xf.training {global_batch_size = 2 : i64, micro_batch_size = 1 : i64, model_name = "tiny", optimizer = #xf.sgd<momentum = 0.0, weight_decay = 0.0>, precision = #xf.precision<fp32>, runtime = {}, sequence_length = 4 : i64}
 
 // CHECK: xf.variable @w0 :
 // CHECK-NEXT: xf.variable @w0.grad : tensor<8x8xf32> {kind = #xf.variable_kind<gradient>, of = @w0}
@@ -40,7 +40,7 @@ xf.variable @table : tensor<16x8xf32> {kind = #xf.variable_kind<parameter>}
 // MLP: %[[H:.*]] = xf.linear %{{.*}}, %{{.*}} {recomputed}
 // MLP: xf.activation_gradient %{{.*}}, %[[H]]
 
-// UNKNOWN: 'xf.training' op has no module "mlps" to recompute; write one of core_attn, layernorm, mlp,
+// UNKNOWN: plan: modules=mlps is no module; write some of core_attn, layernorm, mlp,
 
 // A layer keeps its inputs alone.
 // FULL-LABEL: func.func private @layer_forward(

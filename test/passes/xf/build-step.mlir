@@ -3,7 +3,7 @@
 
 // fp16: the whole of it, with loss scaling and a working copy.
 
-xf.training {clip_norm = 1.0, global_batch_size = 8 : i64, loss_scale = #xf.loss_scale<initial = 1024.0, growth_factor = 2.0, backoff_factor = 0.5, growth_interval = 100, minimum = 1.0>, micro_batch_size = 2 : i64, model_name = "tiny", optimizer = #xf.adamw<beta1 = 0.9, beta2 = 0.95, epsilon = 1.0e-8, weight_decay = 0.1>, precision = #xf.precision<fp16>, recompute = #xf.recompute<none>, runtime = {}, sequence_length = 4 : i64}
+xf.training {clip_norm = 1.0, global_batch_size = 8 : i64, loss_scale = #xf.loss_scale<initial = 1024.0, growth_factor = 2.0, backoff_factor = 0.5, growth_interval = 100, minimum = 1.0>, micro_batch_size = 2 : i64, model_name = "tiny", optimizer = #xf.adamw<beta1 = 0.9, beta2 = 0.95, epsilon = 1.0e-8, weight_decay = 0.1>, precision = #xf.precision<fp16>, runtime = {}, sequence_length = 4 : i64}
 
 // CHECK-DAG: xf.variable @state.optimizer_step : tensor<f32> {{.*}}<state>
 // CHECK-DAG: xf.variable @state.loss_scale : tensor<f32> {init = #xf.init<constant, 1.024000e+03 : f64>

@@ -6,7 +6,7 @@
 // the rotary table, statistics and the loss stay in f32.
 
 // FP32-NOT: bf16
-xf.training {global_batch_size = 1 : i64, micro_batch_size = 1 : i64, model_name = "tiny", optimizer = #xf.sgd<momentum = 0.0, weight_decay = 0.0>, precision = #xf.precision<bf16>, recompute = #xf.recompute<none>, runtime = {}, sequence_length = 4 : i64}
+xf.training {global_batch_size = 1 : i64, micro_batch_size = 1 : i64, model_name = "tiny", optimizer = #xf.sgd<momentum = 0.0, weight_decay = 0.0>, precision = #xf.precision<bf16>, runtime = {}, sequence_length = 4 : i64}
 
 // CHECK: xf.variable @table : tensor<16x8xf32> {kind = #xf.variable_kind<parameter>}
 // CHECK-NEXT: xf.variable @table.working : tensor<16x8xbf16> {kind = #xf.variable_kind<working>, of = @table}

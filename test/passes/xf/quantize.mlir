@@ -9,7 +9,7 @@
 
 // PLAIN-NOT: f8
 // WIDE: fp8 goes with precision bf16 only
-xf.training {clip_norm = 0.0, fp8, global_batch_size = 1 : i64, micro_batch_size = 1 : i64, model_name = "tiny", optimizer = #xf.sgd<momentum = 0.0, weight_decay = 0.0>, precision = #xf.precision<bf16>, recompute = #xf.recompute<none>, runtime = {}, sequence_length = 4 : i64}
+xf.training {clip_norm = 0.0, fp8, global_batch_size = 1 : i64, micro_batch_size = 1 : i64, model_name = "tiny", optimizer = #xf.sgd<momentum = 0.0, weight_decay = 0.0>, precision = #xf.precision<bf16>, runtime = {}, sequence_length = 4 : i64}
 
 xf.variable @table : tensor<16x8xf32> {kind = #xf.variable_kind<parameter>}
 // CHECK: xf.variable @table.working : tensor<16x8xbf16>

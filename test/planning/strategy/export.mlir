@@ -55,7 +55,7 @@
 // TWICE: --axes a=2,a=2: write different names with sizes
 // MANY: ways over these axes; at most 256 are exported
 
-xf.training {global_batch_size = 1 : i64, micro_batch_size = 1 : i64, model_name = "tiny", optimizer = #xf.sgd<momentum = 0.0, weight_decay = 0.0>, precision = #xf.precision<fp32>, recompute = #xf.recompute<none>, runtime = {}, sequence_length = 512 : i64}
+xf.training {global_batch_size = 1 : i64, micro_batch_size = 1 : i64, model_name = "tiny", optimizer = #xf.sgd<momentum = 0.0, weight_decay = 0.0>, precision = #xf.precision<fp32>, runtime = {}, sequence_length = 512 : i64}
 xf.variable @table : tensor<64x4096xf32> {kind = #xf.variable_kind<parameter>}
 xf.variable @up.weight : tensor<16384x4096xf32> {kind = #xf.variable_kind<parameter>}
 xf.variable @down.weight : tensor<4096x16384xf32> {kind = #xf.variable_kind<parameter>}

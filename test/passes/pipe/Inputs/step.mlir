@@ -1,4 +1,4 @@
-xf.training {clip_norm = 1.0, global_batch_size = 8 : i64, micro_batch_size = 2 : i64, model_name = "tiny", optimizer = #xf.sgd<momentum = 0.0, weight_decay = 0.0>, plan = {PLAN}, precision = #xf.precision<fp32>, recompute = #xf.recompute<none>, runtime = {}, sequence_length = 4 : i64}
+xf.training {clip_norm = 1.0, global_batch_size = 8 : i64, micro_batch_size = 2 : i64, model_name = "tiny", optimizer = #xf.sgd<momentum = 0.0, weight_decay = 0.0>, precision = #xf.precision<fp32>, runtime = {}, sequence_length = 4 : i64}
 xf.variable @table : tensor<16x8xf32> {init = #xf.init<normal, 0.02>, kind = #xf.variable_kind<parameter>, random_key = 1 : i32}
 xf.variable @w0 : tensor<8x8xf32> {init = #xf.init<normal, 0.02>, kind = #xf.variable_kind<parameter>, random_key = 2 : i32}
 xf.variable @w1 : tensor<8x8xf32> {init = #xf.init<normal, 0.02>, kind = #xf.variable_kind<parameter>, random_key = 3 : i32}

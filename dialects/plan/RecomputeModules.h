@@ -13,8 +13,8 @@
 ///
 //===----------------------------------------------------------------------===//
 
-#ifndef HOCKET_PASSES_PLANNING_RECOMPUTEMODULES_H
-#define HOCKET_PASSES_PLANNING_RECOMPUTEMODULES_H
+#ifndef HOCKET_DIALECTS_PLAN_RECOMPUTEMODULES_H
+#define HOCKET_DIALECTS_PLAN_RECOMPUTEMODULES_H
 
 #include <cstdint>
 #include <initializer_list>
@@ -22,7 +22,7 @@
 #include <string>
 #include <string_view>
 
-namespace hocket::planning {
+namespace hocket::plan {
 
 /// In the order of spec.proto's enum of the same name.
 enum class RecomputeModule : uint8_t {
@@ -81,6 +81,6 @@ inline constexpr RecomputeModules kMegatronModules = {
 /// "core_attn/mlp".
 std::string printModules(RecomputeModules modules);
 
-} // namespace hocket::planning
+} // namespace hocket::plan
 
-#endif // HOCKET_PASSES_PLANNING_RECOMPUTEMODULES_H
+#endif // HOCKET_DIALECTS_PLAN_RECOMPUTEMODULES_H

@@ -4,21 +4,21 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "frontends/spec/Check.h"
+#include "dialects/plan/ParallelPlan.h"
 
 #include <gtest/gtest.h>
 #include <numeric>
 
-using namespace hocket::spec;
+using namespace hocket::plan;
 
 namespace {
 
-Plan planOf(int64_t data, int64_t context, int64_t tensor, int64_t share) {
-  Plan plan;
-  plan.set_data_parallel(data);
-  plan.set_context_parallel(context);
-  plan.set_tensor_parallel(tensor);
-  plan.set_expert_tensor_parallel(share);
+ParallelPlan planOf(int64_t dp, int64_t cp, int64_t tp, int64_t share) {
+  ParallelPlan plan;
+  plan.dp = dp;
+  plan.cp = cp;
+  plan.tp = tp;
+  plan.expertTp = share;
   return plan;
 }
 
@@ -28,12 +28,12 @@ TEST(ExpertGrid, SpreadsWhatDividesTheRanks) {
     for (int64_t context : {1, 2, 4, 6, 9})
       for (int64_t groups : {1, 2, 3, 8})
         for (int64_t share : {1, 2}) {
-          Plan plan = planOf(data, context, groups * share, share);
+          ParallelPlan plan = planOf(data, context, groups * share, share);
           for (int64_t experts = 1; experts <= 72; ++experts) {
-            plan.set_expert_parallel(experts);
+            plan.ep = experts;
             std::optional<ExpertGrid> grid = expertGrid(plan);
             ASSERT_EQ(grid.has_value(), data * context * groups % experts == 0)
-                << plan.ShortDebugString();
+                << printPlan(plan);
             if (!grid)
               continue;
             ASSERT_EQ(grid->tensor * grid->context * grid->data, experts);
@@ -48,11 +48,11 @@ TEST(ExpertGrid, SpreadsWhatDividesTheRanks) {
 }
 
 TEST(ExpertGrid, IsTheAxisOfTheMesh) {
-  Plan plan = planOf(6, 4, 4, 2);
-  plan.set_expert_parallel(12);
-  EXPECT_EQ(planAxes(plan), "dp=2,ep=3,cp=4,tp=4");
-  plan.set_expert_parallel(4);
-  EXPECT_EQ(planAxes(plan), "dp=6,cp=4,tp=4");
+  ParallelPlan plan = planOf(6, 4, 4, 2);
+  plan.ep = 12;
+  EXPECT_EQ(printAxes(plan), "dp=2,ep=3,cp=4,tp=4");
+  plan.ep = 4;
+  EXPECT_EQ(printAxes(plan), "dp=6,cp=4,tp=4");
 }
 
 } // namespace

@@ -1,0 +1,76 @@
+//===- ParallelPlan.cpp - How a training is spread over ranks -------------===//
+//
+// Part of Hocket, under the Apache License v2.0.
+//
+//===----------------------------------------------------------------------===//
+
+#include "dialects/plan/ParallelPlan.h"
+
+#include <numeric>
+
+using namespace hocket;
+using namespace hocket::plan;
+
+std::string_view plan::fullScheduleName(std::string_view name) {
+  return name == "interleaved" ? "interleaved-1f1b" : name;
+}
+
+std::string ParallelPlan::scheduleName() const {
+  if (schedule.empty())
+    return chunks > 1 ? "interleaved-1f1b" : "1f1b";
+  return std::string(fullScheduleName(schedule));
+}
+
+RecomputeModules ParallelPlan::modulesAgain(bool compiled) const {
+  if (recompute != Recompute::Selective)
+    return {};
+  if (!modules.empty())
+    return modules;
+  return compiled ? kDefaultModules : kMegatronModules;
+}
+
+int64_t plan::tensorGroups(const ParallelPlan &plan) {
+  int64_t share = plan.expertTensor();
+  return share > 0 && plan.tp % share == 0 ? plan.tp / share : 1;
+}
+
+std::optional<ExpertGrid> plan::expertGrid(const ParallelPlan &plan) {
+  ExpertGrid grid;
+  int64_t left = plan.ep;
+  auto take = [&](int64_t ranks) {
+    int64_t parts = std::gcd(left, ranks);
+    left /= parts;
+    return parts;
+  };
+  grid.tensor = take(tensorGroups(plan));
+  grid.context = take(plan.cp);
+  grid.data = take(plan.dp);
+  // What the first cannot take no other order would spread either: of each
+  // prime they have taken as many factors as there are.
+  if (left != 1)
+    return std::nullopt;
+  return grid;
+}
+
+std::vector<MeshAxis> plan::meshAxes(const ParallelPlan &plan) {
+  int64_t experts = expertGrid(plan).value_or(ExpertGrid()).data;
+  std::vector<MeshAxis> axes;
+  auto add = [&](const char *name, int64_t size) {
+    if (size > 1)
+      axes.emplace_back(name, size);
+  };
+  add("pp", plan.pp);
+  add("dp", plan.dp / experts);
+  add("ep", experts);
+  add("cp", plan.cp);
+  add("tp", plan.tp);
+  return axes;
+}
+
+std::string plan::printAxes(const ParallelPlan &plan) {
+  std::string text;
+  for (const auto &[name, size] : meshAxes(plan))
+    text += (text.empty() ? "" : ",") + std::string(name) + "=" +
+            std::to_string(size);
+  return text.empty() ? "dp=1" : text;
+}

@@ -1,0 +1,272 @@
+//===- PlanRules.cpp - Whether a plan is one ------------------------------===//
+//
+// Part of Hocket, under the Apache License v2.0.
+//
+//===----------------------------------------------------------------------===//
+
+#include "dialects/plan/PlanRules.h"
+
+#include <algorithm>
+
+using namespace hocket;
+using namespace hocket::plan;
+
+static std::string text(int64_t number) { return std::to_string(number); }
+
+namespace {
+
+/// Sizes are at most 2^24 where S4 holds, so that two of them multiply; more
+/// are multiplied with care.
+class Judge {
+public:
+  Judge(const ParallelPlan &plan, const PlanSizes &sizes)
+      : plan(plan), sizes(sizes) {}
+
+  std::vector<BrokenRule> run() {
+    checkNumbers();
+    if (!broken.empty())
+      return std::move(broken);
+    checkBatch();
+    if (!checkRanks())
+      return std::move(broken);
+    checkExperts();
+    checkSharedExperts();
+    checkStages();
+    checkHeads();
+    checkPositions();
+    checkContext();
+    checkShardings();
+    checkRecompute();
+    return std::move(broken);
+  }
+
+private:
+  void add(int number, const std::string &field, const std::string &text) {
+    broken.push_back({number, field, text});
+  }
+
+  /// S4.
+  void checkNumbers() {
+    constexpr std::pair<const char *, int64_t ParallelPlan::*> numbers[] = {
+        {"plan.pipeline_parallel", &ParallelPlan::pp},
+        {"plan.data_parallel", &ParallelPlan::dp},
+        {"plan.context_parallel", &ParallelPlan::cp},
+        {"plan.tensor_parallel", &ParallelPlan::tp},
+        {"plan.expert_parallel", &ParallelPlan::ep},
+        {"plan.virtual_stages", &ParallelPlan::chunks},
+        {"plan.recompute_layers", &ParallelPlan::recomputeLayers},
+        {"training.micro_batch_size", &ParallelPlan::microBatch}};
+    for (auto [field, member] : numbers)
+      if (plan.*member < 1 || plan.*member > maxRanks)
+        add(4, field,
+            std::string(field) + " is " + text(plan.*member) +
+                "; write at least 1 and at most " + text(maxRanks));
+    if (plan.zero < 0 || plan.zero > 3)
+      add(4, "plan.zero_stage",
+          "plan.zero_stage is " + text(plan.zero) + "; write one from 0 to 3");
+  }
+
+  /// S14.
+  void checkBatch() {
+    int64_t atATime = plan.microBatch * plan.dp;
+    if (sizes.globalBatch % atATime == 0)
+      return;
+    std::string unit = "micro_batch_size (" + text(plan.microBatch) + ")";
+    if (plan.dp > 1)
+      unit += " * plan.data_parallel (" + text(plan.dp) + ")";
+    add(14, "training.global_batch_size",
+        "training.global_batch_size is " + text(sizes.globalBatch) +
+            ", which is not a multiple of " + unit + "; write " +
+            text((sizes.globalBatch / atATime + 1) * atATime));
+  }
+
+  /// S20. Whether the axes multiply to a number of ranks.
+  bool checkRanks() {
+    int64_t ranks = 1;
+    for (int64_t size : {plan.pp, plan.dp, plan.cp, plan.tp})
+      ranks = ranks > maxRanks ? ranks : ranks * size;
+    if (ranks > maxRanks) {
+      add(20, "plan",
+          "the plan's axes ask for more than " + text(maxRanks) +
+              " ranks; write smaller ones");
+      return false;
+    }
+    if (sizes.devices != 0 && sizes.devices != ranks)
+      add(20, "cluster.devices",
+          "cluster.devices is " + text(sizes.devices) +
+              ", but the plan's axes multiply to " + text(ranks) + " ranks (" +
+              printAxes(plan) + "); write " + text(ranks) +
+              ", or leave it out");
+    return true;
+  }
+
+  /// S21, S35: ranks that hold different experts.
+  void checkExperts() {
+    const std::string field = "plan.expert_parallel";
+    std::string is = field + " is " + text(plan.ep);
+    if (plan.ep > 1 && (sizes.experts == 0 || sizes.experts % plan.ep != 0))
+      add(35, field,
+          is + ", which does not divide the model's " + text(sizes.experts) +
+              " experts");
+    if (plan.tp % plan.expertTensor() != 0 || expertGrid(plan)) // S38
+      return;
+    int64_t groups = tensorGroups(plan), copies = plan.dp * plan.cp * groups;
+    std::string ranks = "data_parallel * context_parallel";
+    if (groups > 1)
+      ranks += plan.expertTensor() == 1
+                   ? " * tensor_parallel"
+                   : " * tensor_parallel / expert_tensor_parallel";
+    add(21, field,
+        is + ", which does not divide " + ranks + " (" + text(copies) + ")");
+  }
+
+  /// S37, S38: ranks that share experts.
+  void checkSharedExperts() {
+    const std::string field = "plan.expert_tensor_parallel";
+    int64_t share = plan.expertTensor();
+    if (share == plan.tp)
+      return;
+    std::string is = field + " is " + text(share);
+    if (plan.tp % share != 0)
+      add(38, field,
+          is + ", which does not divide plan.tensor_parallel (" +
+              text(plan.tp) + "); write one of its divisors");
+    else if (sizes.experts == 0)
+      add(37, field, is + ", which has no use without experts; leave it out");
+    else if (!plan.sequenceParallel)
+      add(37, field,
+          is + ", so that " +
+              (share == 1 ? "each tensor rank sends"
+                          : "groups of as many tensor ranks send") +
+              " tokens of " + (share == 1 ? "its" : "their") +
+              " own to the experts; write sequence_parallel: true "
+              "(--sequence-parallel), or leave it out");
+  }
+
+  /// S18: every layer has a stage, and every stage something to compute.
+  void checkStages() {
+    int64_t stages = plan.stages();
+    if (plan.chunks > 1 && plan.pp == 1)
+      add(18, "plan.virtual_stages",
+          "plan.virtual_stages is " + text(plan.chunks) +
+              ", which has no use on one pipeline rank; write 1, or a larger "
+              "pipeline_parallel");
+    if (sizes.layers == 0)
+      return;
+    if (!plan.layers.empty())
+      return checkLayerList();
+    int64_t parts = sizes.layers + plan.countEmbedding + plan.countHead;
+    if (stages > parts)
+      add(18, "plan.virtual_stages",
+          "there are " + text(stages) +
+              " stages (pipeline_parallel * virtual_stages) for " +
+              text(parts) + " layers; write fewer stages, or layers_per_stage");
+  }
+
+  /// S18 for stages that are written out.
+  void checkLayerList() {
+    const std::string field = "plan.layers_per_stage";
+    if (static_cast<int64_t>(plan.layers.size()) != plan.stages())
+      return add(
+          18, field,
+          field + " has " + text(static_cast<int64_t>(plan.layers.size())) +
+              " entries; write one for each of the " + text(plan.stages()) +
+              " stages (pipeline_parallel * virtual_stages)");
+    int64_t sum = 0;
+    for (int64_t count : plan.layers) {
+      if (count < 0 || count > sizes.layers)
+        return add(18, field,
+                   field + " has an entry of " + text(count) +
+                       "; write numbers from 0 to model.layers (" +
+                       text(sizes.layers) + ")");
+      sum += count;
+    }
+    if (sum != sizes.layers)
+      add(18, field,
+          "the entries of " + field + " add up to " + text(sum) +
+              "; write as many as model.layers (" + text(sizes.layers) + ")");
+  }
+
+  /// S22: heads go to tensor ranks whole.
+  void checkHeads() {
+    if (sizes.heads % plan.tp != 0)
+      add(22, "plan.tensor_parallel",
+          "plan.tensor_parallel is " + text(plan.tp) +
+              ", which does not divide model.heads (" + text(sizes.heads) +
+              "); write one of its divisors");
+  }
+
+  /// S23: positions go to ranks in shards of one size.
+  void checkPositions() {
+    int64_t shards = plan.cp * (plan.sequenceParallel ? plan.tp : 1);
+    if (sizes.sequence % shards != 0)
+      add(23, "training.sequence_length",
+          "training.sequence_length is " + text(sizes.sequence) + ", which " +
+              text(shards) +
+              " ranks do not share evenly (context_parallel, and "
+              "tensor_parallel with sequence_parallel); write a multiple");
+  }
+
+  /// S36: with all-to-all, key heads go to context ranks too.
+  void checkContext() {
+    if (plan.cp == 1 || plan.context != ContextStrategy::AllToAll)
+      return;
+    if (sizes.kvHeads % (plan.cp * plan.tp) != 0)
+      add(36, "plan.context_strategy",
+          "plan.context_strategy is ALL_TO_ALL, which deals out key heads, but "
+          "model.kv_heads (" +
+              text(sizes.kvHeads) +
+              ") is no multiple of context_parallel * tensor_parallel (" +
+              text(plan.cp * plan.tp) +
+              "); write ALL_GATHER or RING, or fewer ranks");
+  }
+
+  /// S43: what shardings that are written out can be of.
+  void checkShardings() {
+    if (plan.shardings.empty())
+      return;
+    std::string what;
+    if (plan.pp > 1 || plan.chunks > 1)
+      what = "is of programs in one stage; leave pipeline_parallel and "
+             "virtual_stages out";
+    else if (plan.cp > 1)
+      what = "splits over the data and the tensor axis; leave "
+             "context_parallel out";
+    else if (sizes.experts > 0)
+      what = "is of models without experts";
+    else if (plan.dp * plan.tp == 1)
+      what = "has no use on one rank; leave it out";
+    if (!what.empty())
+      add(43, "plan.shardings", "plan.shardings " + what);
+  }
+
+  /// S40: what belongs to one way of recomputing has no meaning in another.
+  void checkRecompute() {
+    std::string mode(spelled(plan.recompute));
+    std::ranges::transform(mode, mode.begin(), [](unsigned char c) {
+      return static_cast<char>(std::toupper(c));
+    });
+    if (plan.recompute != Recompute::Full &&
+        (plan.recomputeBlock || plan.recomputeLayers != 1))
+      add(40, "plan.recompute",
+          "plan.recompute is " + mode +
+              ", with which recompute_method and recompute_layers have no "
+              "meaning; leave them out, or write FULL");
+    if (plan.recompute != Recompute::Selective && !plan.modules.empty())
+      add(40, "plan.recompute_modules",
+          "plan.recompute is " + mode +
+              ", with which recompute_modules has no meaning; leave it out, or "
+              "write SELECTIVE");
+  }
+
+  const ParallelPlan &plan;
+  const PlanSizes &sizes;
+  std::vector<BrokenRule> broken;
+};
+
+} // namespace
+
+std::vector<BrokenRule> plan::brokenRules(const ParallelPlan &plan,
+                                          const PlanSizes &sizes) {
+  return Judge(plan, sizes).run();
+}

@@ -1,0 +1,48 @@
+//===- PlanRules.h - Whether a plan is one ----------------------*- C++ -*-===//
+//
+// Part of Hocket, under the Apache License v2.0.
+//
+//===----------------------------------------------------------------------===//
+///
+/// \file
+/// The one judge of plans: specifications, plan search, `simulate`, and what
+/// `compile` proposes where memory runs out all ask it. Its numbers are those
+/// of docs/spec.md.
+///
+//===----------------------------------------------------------------------===//
+
+#ifndef HOCKET_DIALECTS_PLAN_PLANRULES_H
+#define HOCKET_DIALECTS_PLAN_PLANRULES_H
+
+#include "dialects/plan/ParallelPlan.h"
+
+namespace hocket::plan {
+
+/// What a plan has to divide. A size of 0 is unknown, and what depends on it is
+/// not looked at; `experts` of 0 are none.
+struct PlanSizes {
+  int64_t layers = 0;
+  int64_t heads = 0;
+  int64_t kvHeads = 0;
+  int64_t experts = 0;
+  int64_t sequence = 0;    ///< Tokens.
+  int64_t globalBatch = 0; ///< Sequences of a step.
+  int64_t devices = 0;
+};
+
+/// "S22", at the field "plan.tensor_parallel" of a specification, and what to
+/// write instead.
+struct BrokenRule {
+  int number = 0;
+  std::string field;
+  std::string text;
+};
+
+/// The rules that a plan breaks, in their order: S4, S14, S18, S20 to S23, S35
+/// to S38, S40 and S43. The schedule's name is not looked at (S25, Q10).
+std::vector<BrokenRule> brokenRules(const ParallelPlan &plan,
+                                    const PlanSizes &sizes);
+
+} // namespace hocket::plan
+
+#endif // HOCKET_DIALECTS_PLAN_PLANRULES_H
