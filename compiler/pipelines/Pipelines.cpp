@@ -52,6 +52,8 @@ static void addXfPasses(OpPassManager &manager) {
   // Casts that met, reshapes of reshapes, and values computed twice.
   manager.addPass(createCanonicalizerPass());
   manager.addPass(createCSEPass());
+  // The level ends in its verifier.
+  manager.addPass(xf::createVerifyXf());
 }
 
 /// Where each shard lives.
@@ -66,6 +68,8 @@ static void addDistPasses(OpPassManager &manager) {
   manager.addPass(dist::createDistPartition());
   // Shards have their types now, so a ring's steps can be written out.
   manager.addPass(dist::createDistRingAttention());
+  // The level ends in its verifier.
+  manager.addPass(dist::createVerifyDist());
 }
 
 void hocket::addStagePasses(OpPassManager &manager) {
@@ -85,6 +89,8 @@ void hocket::addFragmentPasses(OpPassManager &manager,
   manager.addPass(pipe::createPipeSplitWeightGradient());
   // Fragments are what they will be, so that what each keeps is known.
   manager.addPass(pipe::createPipeWriteSchedule());
+  // The level ends in its verifier.
+  manager.addPass(pipe::createVerifyPipe());
 }
 
 /// When each fragment runs.

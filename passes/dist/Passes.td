@@ -124,4 +124,19 @@ def DistRingAttention : Pass<"dist-ring-attention", "::mlir::ModuleOp"> {
                            "::hocket::xf::XfDialect"];
 }
 
+def VerifyDist : Pass<"verify-dist", "::mlir::ModuleOp"> {
+  let summary = "checks that every tensor is what one device holds";
+  let description = [{
+    Beyond what each op checks: the mesh is that of the module's plan (D20), every
+    variable has the type that its sharding leaves on a device (D22), nothing is
+    left that partitioning takes away (D23), and no collective crosses between
+    stages (D24).
+
+    ```mlir
+    dist.mesh @mesh ["dp"] sizes [2]
+    xf.variable @w : tensor<8xf32> {dist.sharding = #dist.sharding<@mesh, [["dp"]], partial = []>, ...} // error: D22
+    ```
+  }];
+}
+
 #endif

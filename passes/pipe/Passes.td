@@ -132,4 +132,18 @@ def PipeWriteSchedule : Pass<"pipe-write-schedule", "::mlir::ModuleOp"> {
   let dependentDialects = ["::hocket::pipe::PipeDialect"];
 }
 
+def VerifyPipe : Pass<"verify-pipe", "::mlir::ModuleOp"> {
+  let summary = "checks that stages fit together";
+  let description = [{
+    Beyond what each op checks: a rank has one fragment of a kind and chunk (P10),
+    what one stage sends another takes in (P11), residuals are results of the
+    fragment that is named (P12), and schedules run every fragment as often as
+    they should (P13).
+
+    ```mlir
+    pipe.fragment F @forward_0 stage 0 chunk 0 cut // error: P11: sends ... to rank 1, which that end knows nothing of
+    ```
+  }];
+}
+
 #endif

@@ -1,0 +1,185 @@
+//===- VerifyPipe.cpp - Whether a module is complete at this level --------===//
+//
+// Part of Hocket, under the Apache License v2.0.
+//
+//===----------------------------------------------------------------------===//
+///
+/// \file
+/// Checks what no single op can: P10 to P13 of docs/spec.md.
+///
+//===----------------------------------------------------------------------===//
+
+#include "dialects/pipe/IR/Pipe.h"
+#include "dialects/xf/IR/Xf.h"
+#include "passes/pipe/Passes.h"
+
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+
+#include <map>
+#include <set>
+#include <tuple>
+
+namespace hocket::pipe {
+#define GEN_PASS_DEF_VERIFYPIPE
+#include "passes/pipe/Passes.h.inc"
+} // namespace hocket::pipe
+
+using namespace mlir;
+using namespace hocket;
+using namespace hocket::pipe;
+
+namespace {
+
+class PipelineCheck {
+public:
+  explicit PipelineCheck(ModuleOp module) : module(module), symbols(module) {}
+
+  LogicalResult run() {
+    if (failed(noteFragments()) || failed(checkLinks()) || failed(checkSaved()))
+      return failure();
+    return checkSchedules();
+  }
+
+private:
+  /// Rank, kind, chunk.
+  using Place = std::tuple<int64_t, FragmentKind, int64_t>;
+  /// From, to, tag.
+  using Message = std::tuple<int64_t, int64_t, int64_t>;
+
+  func::FuncOp functionOf(FragmentOp fragment) {
+    return symbols.lookup<func::FuncOp>(fragment.getFunction());
+  }
+
+  /// P10: the step has been cut, and a rank has one fragment of a kind and
+  /// chunk.
+  LogicalResult noteFragments() {
+    for (auto step : module.getOps<xf::StepOp>())
+      return step.emitOpError("P10: is left from an earlier level");
+    for (auto fragment : module.getOps<FragmentOp>()) {
+      Place place(fragment.getRank(), fragment.getKind(), fragment.getChunk());
+      if (!fragments.try_emplace(place, fragment).second)
+        return fragment.emitOpError("P10: rank ")
+               << fragment.getRank() << " has another fragment "
+               << stringifyFragmentKind(fragment.getKind()) << " of chunk "
+               << fragment.getChunk();
+    }
+    return success();
+  }
+
+  /// P11: what a stage sends, the other takes in, and the other way round.
+  LogicalResult checkLinks() {
+    std::map<Message, std::pair<FragmentOp, Type>> sent, received;
+    for (auto &[place, fragment] : fragments) {
+      func::FuncOp function = functionOf(fragment);
+      int64_t rank = fragment.getRank();
+      auto note = [&](auto &messages, Message message, Type type) {
+        bool isNew =
+            messages.try_emplace(message, std::pair(fragment, type)).second;
+        return isNew ? success()
+                     : LogicalResult(fragment.emitOpError("P11: two values of "
+                                                          "rank ")
+                                     << rank << " have the tag "
+                                     << std::get<2>(message));
+      };
+      for (unsigned i = 0; i < function.getNumResults(); ++i)
+        if (auto link = function.getResultAttrOfType<LinkAttr>(i, "pipe.send"))
+          if (failed(note(sent, {rank, link.getRank(), link.getTag()},
+                          function.getResultTypes()[i])))
+            return failure();
+      for (unsigned i = 0; i < function.getNumArguments(); ++i)
+        if (auto link = function.getArgAttrOfType<LinkAttr>(i, "pipe.receive"))
+          if (failed(note(received, {link.getRank(), rank, link.getTag()},
+                          function.getArgumentTypes()[i])))
+            return failure();
+    }
+    if (failed(checkEnds(sent, received, "sends")))
+      return failure();
+    return checkEnds(received, sent, "waits for");
+  }
+
+  LogicalResult
+  checkEnds(const std::map<Message, std::pair<FragmentOp, Type>> &own,
+            const std::map<Message, std::pair<FragmentOp, Type>> &others,
+            StringRef does) {
+    for (const auto &[message, end] : own) {
+      auto [from, to, tag] = message;
+      auto [fragment, type] = end;
+      auto other = others.find(message);
+      if (other == others.end() || other->second.second != type)
+        return fragment.emitOpError("P11: ")
+               << does << " " << type << " with the tag " << tag
+               << " from rank " << from << " to rank " << to
+               << ", which that end knows nothing of";
+    }
+    return success();
+  }
+
+  /// P12: what a fragment takes as saved is a result of the named fragment of
+  /// its rank and chunk, and of that type.
+  LogicalResult checkSaved() {
+    for (auto &[place, fragment] : fragments) {
+      func::FuncOp function = functionOf(fragment);
+      for (unsigned i = 0; i < function.getNumArguments(); ++i) {
+        auto saved = function.getArgAttrOfType<SavedAttr>(i, "pipe.saved");
+        if (!saved)
+          continue;
+        auto maker = fragments.find(
+            {fragment.getRank(), saved.getKind(), fragment.getChunk()});
+        func::FuncOp from = maker == fragments.end()
+                                ? func::FuncOp()
+                                : functionOf(maker->second);
+        int64_t result = saved.getResult();
+        if (!from || result < 0 ||
+            result >= static_cast<int64_t>(from.getNumResults()) ||
+            from.getResultTypes()[result] != function.getArgumentTypes()[i])
+          return function.emitOpError("P12: takes ")
+                 << saved << " as argument " << i
+                 << ", which no fragment of its stage returns";
+      }
+    }
+    return success();
+  }
+
+  /// P13: every fragment runs once, or once for each microbatch.
+  LogicalResult checkSchedules() {
+    std::map<Place, std::multiset<int64_t>> runs;
+    std::map<Place, int64_t> wanted;
+    for (auto schedule : module.getOps<ScheduleOp>())
+      for (auto action : schedule.getActions().getAsRange<ActionAttr>()) {
+        Place place(schedule.getRank(), action.getKind(), action.getChunk());
+        if (!fragments.contains(place))
+          return schedule.emitOpError("P13: runs ")
+                 << action << ", of which rank " << schedule.getRank()
+                 << " has no fragment";
+        bool isOnce = action.getKind() == FragmentKind::Update ||
+                      action.getKind() == FragmentKind::Prepare;
+        wanted[place] = isOnce ? 1 : schedule.getMicrobatches();
+        runs[place].insert(action.getMicrobatch());
+      }
+    for (auto &[place, fragment] : fragments) {
+      const std::multiset<int64_t> &each = runs[place];
+      std::set<int64_t> distinct(each.begin(), each.end());
+      bool isRight = distinct.size() == each.size() && !each.empty() &&
+                     static_cast<int64_t>(each.size()) == wanted[place];
+      if (!isRight)
+        return fragment.emitOpError("P13: runs ")
+               << each.size() << " times, of " << distinct.size()
+               << " microbatches, and should for each of " << wanted[place];
+    }
+    return success();
+  }
+
+  ModuleOp module;
+  SymbolTable symbols;
+  std::map<Place, FragmentOp> fragments;
+};
+
+struct VerifyPipe : pipe::impl::VerifyPipeBase<VerifyPipe> {
+  void runOnOperation() override {
+    if (failed(PipelineCheck(getOperation()).run()))
+      signalPassFailure();
+    markAllAnalysesPreserved();
+  }
+};
+
+} // namespace

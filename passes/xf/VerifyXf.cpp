@@ -1,0 +1,99 @@
+//===- VerifyXf.cpp - Whether a module is complete at this level ----------===//
+//
+// Part of Hocket, under the Apache License v2.0.
+//
+//===----------------------------------------------------------------------===//
+///
+/// \file
+/// Checks what no single op can: X61 to X64 of docs/spec.md.
+///
+//===----------------------------------------------------------------------===//
+
+#include "dialects/xf/IR/Xf.h"
+#include "passes/xf/Passes.h"
+
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+
+namespace hocket::xf {
+#define GEN_PASS_DEF_VERIFYXF
+#include "passes/xf/Passes.h.inc"
+} // namespace hocket::xf
+
+using namespace mlir;
+using namespace hocket;
+using namespace hocket::xf;
+
+namespace {
+
+/// X61: there is one training, and one step.
+FailureOr<StepOp> verifyWhole(ModuleOp module) {
+  auto steps = module.getOps<StepOp>();
+  auto trainings = module.getOps<TrainingOp>();
+  if (llvm::hasSingleElement(steps) && llvm::hasSingleElement(trainings))
+    return *steps.begin();
+  return emitError(module.getLoc())
+         << "X61: a whole step has one `xf.training` and one `xf.step`, not "
+         << std::distance(trainings.begin(), trainings.end()) << " and "
+         << std::distance(steps.begin(), steps.end());
+}
+
+/// X62: functions hold calls, constants and ops of this level.
+LogicalResult verifyLevel(ModuleOp module) {
+  for (auto function : module.getOps<func::FuncOp>())
+    for (Block &block : function.getBody())
+      for (Operation &op : block)
+        if (!isa<XfDialect, func::FuncDialect>(op.getDialect()) &&
+            !isa<arith::ConstantOp>(op))
+          return op.emitOpError("X62: cannot stand in a function here");
+  return success();
+}
+
+/// X63: every parameter has one gradient.
+LogicalResult verifyGradients(ModuleOp module) {
+  llvm::StringMap<int> gradients;
+  for (auto variable : module.getOps<VariableOp>())
+    if (variable.getKind() == VariableKind::Gradient)
+      ++gradients[*variable.getOf()];
+  for (auto variable : module.getOps<VariableOp>())
+    if (variable.getKind() == VariableKind::Parameter &&
+        gradients.lookup(variable.getSymName()) != 1)
+      return variable.emitOpError("X63: has ")
+             << gradients.lookup(variable.getSymName())
+             << " gradients; a parameter has one";
+  return success();
+}
+
+/// X64: what a step must do with every variable of `kind`, by which kind of op.
+template <typename OpT>
+LogicalResult verifyUse(ModuleOp module, VariableKind kind, StringRef what) {
+  llvm::DenseSet<StringRef> used;
+  module.walk([&](OpT op) { used.insert(op.getVariable()); });
+  for (auto variable : module.getOps<VariableOp>())
+    if (variable.getKind() == kind && !used.contains(variable.getSymName()))
+      return variable.emitOpError("X64: no function of the step ")
+             << what << " it";
+  return success();
+}
+
+struct VerifyXf : xf::impl::VerifyXfBase<VerifyXf> {
+  void runOnOperation() override {
+    if (failed(verify()))
+      signalPassFailure();
+    markAllAnalysesPreserved();
+  }
+
+private:
+  LogicalResult verify() {
+    ModuleOp module = getOperation();
+    if (failed(verifyWhole(module)) || failed(verifyLevel(module)) ||
+        failed(verifyGradients(module)) ||
+        failed(verifyUse<AccumulateOp>(module, VariableKind::Gradient,
+                                       "adds to")) ||
+        failed(verifyUse<WriteOp>(module, VariableKind::Parameter, "writes")))
+      return failure();
+    return verifyUse<WriteOp>(module, VariableKind::OptimizerState, "writes");
+  }
+};
+
+} // namespace
