@@ -37,6 +37,9 @@ openSplit(const DataShowArguments &arguments, const spec::Spec &spec,
   options.vocabularySize = static_cast<uint64_t>(spec.model().vocab_size());
   options.seed = training.seed();
   options.splitWeights = training.data().split();
+  options.cache.note = [](const std::string &line) {
+    std::cerr << line + "\n";
+  };
   data::RunLength run;
   run.steps = static_cast<uint64_t>(training.steps());
   run.globalBatchSize = static_cast<uint64_t>(training.global_batch_size());

@@ -62,90 +62,34 @@ data::parseBlend(const std::vector<std::string> &words) {
   return parts;
 }
 
-/// In NumPy's order: eight running sums over up to 128 numbers, of more the
-/// halves, each by itself.
-static double pairwiseSum(std::span<const double> values) {
-  if (values.size() > 128) {
-    size_t half = values.size() / 2 / 8 * 8;
-    return pairwiseSum(values.first(half)) + pairwiseSum(values.subspan(half));
-  }
-  double sum = 0;
-  size_t i = 0;
-  if (values.size() >= 8) {
-    double sums[8] = {};
-    for (; i + 8 <= values.size(); i += 8)
-      for (size_t k = 0; k < 8; ++k)
-        sums[k] += values[i + k];
-    sum = ((sums[0] + sums[1]) + (sums[2] + sums[3])) +
-          ((sums[4] + sums[5]) + (sums[6] + sums[7]));
-  }
-  for (; i < values.size(); ++i)
-    sum += values[i];
-  return sum;
-}
-
-std::vector<double> data::normalizeWeights(std::vector<double> weights) {
-  double sum = pairwiseSum(weights);
-  for (double &weight : weights)
-    weight /= sum;
-  return weights;
-}
-
-std::vector<uint16_t> data::blendOrder(const std::vector<double> &weights,
-                                       uint64_t samples) {
-  std::vector<uint16_t> order(samples);
-  std::vector<double> taken(weights.size());
-  for (uint64_t i = 0; i < samples; ++i) {
-    double share = std::max(double(i), 1.0), most = 0;
-    size_t best = 0;
-    for (size_t d = 0; d < weights.size(); ++d) {
-      double lag = weights[d] * share - taken[d];
-      if (d == 0 || lag > most) {
-        most = lag;
-        best = d;
-      }
-    }
-    order[i] = uint16_t(best);
-    taken[best] += 1;
-  }
-  return order;
-}
-
-uint64_t data::samplesOfShare(double weight, uint64_t samples) {
-  return uint64_t(std::ceil(std::ceil(double(samples) * weight) * 1.005));
-}
-
 //===----------------------------------------------------------------------===//
 // The dataset
 //===----------------------------------------------------------------------===//
 
 StatusOr<std::unique_ptr<BlendedDataset>>
 BlendedDataset::create(std::vector<std::unique_ptr<SampleSource>> parts,
-                       std::vector<uint16_t> order) {
-  auto blend = std::make_unique<BlendedDataset>();
-  std::vector<uint32_t> taken(parts.size());
-  blend->sampleOfPart.resize(order.size());
-  for (size_t i = 0; i < order.size(); ++i)
-    blend->sampleOfPart[i] = taken[order[i]]++;
+                       BlendOrder order) {
   for (size_t d = 0; d < parts.size(); ++d)
-    if (taken[d] > parts[d]->size())
-      return invalidArgument("the blend needs " + std::to_string(taken[d]) +
+    if (order.taken()[d] > parts[d]->size())
+      return invalidArgument("the blend needs " +
+                             std::to_string(order.taken()[d]) +
                              " samples of dataset " + std::to_string(d) +
                              ", which has " + std::to_string(parts[d]->size()));
-  blend->parts = std::move(parts);
-  blend->order = std::move(order);
-  return blend;
+  return std::unique_ptr<BlendedDataset>(
+      new BlendedDataset(std::move(parts), std::move(order)));
 }
 
 Status BlendedDataset::read(uint64_t sample, std::span<int32_t> tokens) const {
   HOCKET_RETURN_IF_ERROR(checkSample(sample));
-  return parts[order[sample]]->read(sampleOfPart[sample], tokens);
+  HOCKET_ASSIGN_OR_RETURN(BlendChoice choice, order.choiceOf(sample));
+  return parts[choice.part]->read(choice.number, tokens);
 }
 
 StatusOr<std::vector<SampleSegment>>
 BlendedDataset::segments(uint64_t sample) const {
   HOCKET_RETURN_IF_ERROR(checkSample(sample));
-  return parts[order[sample]]->segments(sampleOfPart[sample]);
+  HOCKET_ASSIGN_OR_RETURN(BlendChoice choice, order.choiceOf(sample));
+  return parts[choice.part]->segments(choice.number);
 }
 
 //===----------------------------------------------------------------------===//
@@ -156,7 +100,9 @@ static StatusOr<std::unique_ptr<SampleSource>>
 openPart(const BlendPart &part, const GptDatasetOptions &options, Split split,
          uint64_t samples) {
   HOCKET_ASSIGN_OR_RETURN(std::string prefix, resolvePrefix(part.prefix));
-  HOCKET_ASSIGN_OR_RETURN(IndexedDataset file, IndexedDataset::open(prefix));
+  HOCKET_ASSIGN_OR_RETURN(
+      IndexedDataset file,
+      IndexedDataset::open(prefix, options.cache.inMemoryBytes / 4));
   HOCKET_ASSIGN_OR_RETURN(
       std::unique_ptr<GptDataset> dataset,
       GptDataset::create(
@@ -197,8 +143,13 @@ data::openSamples(const std::vector<BlendPart> &parts,
                                      samplesOfShare(weights[d], samples)));
     datasets.push_back(std::move(dataset));
   }
-  HOCKET_ASSIGN_OR_RETURN(std::unique_ptr<BlendedDataset> blend,
-                          BlendedDataset::create(std::move(datasets),
-                                                 blendOrder(weights, samples)));
+  HOCKET_ASSIGN_OR_RETURN(std::string first,
+                          resolvePrefix(parts.front().prefix));
+  HOCKET_ASSIGN_OR_RETURN(
+      BlendOrder order,
+      BlendOrder::open(first, weights, samples, options.cache));
+  HOCKET_ASSIGN_OR_RETURN(
+      std::unique_ptr<BlendedDataset> blend,
+      BlendedDataset::create(std::move(datasets), std::move(order)));
   return std::unique_ptr<SampleSource>(std::move(blend));
 }

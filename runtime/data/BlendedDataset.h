@@ -5,18 +5,14 @@
 //===----------------------------------------------------------------------===//
 ///
 /// \file
-/// Samples of several datasets, mixed by weight in Megatron's order: sample i
-/// comes from the dataset that lags its share most,
-///
-///   argmax_d  weight_d * max(i, 1) - taken_d,
-///
-/// the first of equals. Weights .5 .3 .2 give 0 1 2 0 1 0 2 0 1 0.
+/// Samples of several datasets, mixed as BlendOrder.h says.
 ///
 //===----------------------------------------------------------------------===//
 
 #ifndef HOCKET_RUNTIME_DATA_BLENDEDDATASET_H
 #define HOCKET_RUNTIME_DATA_BLENDEDDATASET_H
 
+#include "runtime/data/BlendOrder.h"
 #include "runtime/data/GptDataset.h"
 
 #include <memory>
@@ -36,26 +32,11 @@ struct BlendPart {
 StatusOr<std::vector<BlendPart>>
 parseBlend(const std::vector<std::string> &words);
 
-/// The weights as shares of their sum. The sum is rounded as NumPy's, which
-/// decides ties between datasets.
-std::vector<double> normalizeWeights(std::vector<double> weights);
-
-/// Dataset of each of `samples` samples; `weights` sum to 1 and are fewer than
-/// 65,536.
-std::vector<uint16_t> blendOrder(const std::vector<double> &weights,
-                                 uint64_t samples);
-
-/// Samples to ask of a dataset with this share of `samples`: half a percent
-/// more than its share, because the blend is not exactly proportional.
-uint64_t samplesOfShare(double weight, uint64_t samples);
-
 class BlendedDataset : public SampleSource {
 public:
-  /// Samples 0 .. order.size()-1, where sample i is the next unused one of
-  /// parts[order[i]]. InvalidArgument if a part has too few.
+  /// Samples 0 .. order.size()-1. InvalidArgument if a part has too few.
   static StatusOr<std::unique_ptr<BlendedDataset>>
-  create(std::vector<std::unique_ptr<SampleSource>> parts,
-         std::vector<uint16_t> order);
+  create(std::vector<std::unique_ptr<SampleSource>> parts, BlendOrder order);
 
   uint64_t size() const override { return order.size(); }
   uint64_t sequenceLength() const override {
@@ -65,9 +46,12 @@ public:
   StatusOr<std::vector<SampleSegment>> segments(uint64_t sample) const override;
 
 private:
+  BlendedDataset(std::vector<std::unique_ptr<SampleSource>> parts,
+                 BlendOrder order)
+      : parts(std::move(parts)), order(std::move(order)) {}
+
   std::vector<std::unique_ptr<SampleSource>> parts;
-  std::vector<uint16_t> order;
-  std::vector<uint32_t> sampleOfPart; ///< Sample i's number within its part.
+  BlendOrder order;
 };
 
 /// Opens the token files and gives the samples of a split: a GptDataset for

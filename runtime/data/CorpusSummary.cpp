@@ -20,10 +20,14 @@ documentLengths(const IndexedDataset &file) {
   uint64_t sequence = 0;
   HOCKET_RETURN_IF_ERROR(file.eachDocumentEnd([&](uint64_t end) {
     uint64_t tokens = 0;
-    for (; sequence < end; ++sequence)
-      tokens += uint64_t(file.lengths()[sequence]);
+    Status status =
+        file.eachLength(sequence, end, [&](uint64_t, uint64_t length) {
+          tokens += length;
+          return okStatus();
+        });
+    sequence = end;
     lengths.push_back(tokens);
-    return okStatus();
+    return status;
   }));
   return lengths;
 }

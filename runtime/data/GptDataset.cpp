@@ -7,6 +7,7 @@
 #include "runtime/data/GptDataset.h"
 
 #include <algorithm>
+#include <array>
 
 using namespace hocket;
 using namespace hocket::data;
@@ -39,36 +40,53 @@ GptDataset::create(std::shared_ptr<const IndexedDataset> file,
       SplitBounds bounds,
       parseSplitBounds(options.splitWeights, file->sequences()));
   SampleIndexRequest request;
-  request.lengths = file->lengths();
   request.begin = bounds[size_t(split)];
   request.end = bounds[size_t(split) + 1];
   request.samples = samples;
   request.sequenceLength = options.sequenceLength;
   request.seed = uint32_t(options.seed);
-  auto index = buildSampleIndex(request);
-  if (!index.ok())
-    return index.status().withContext(
+  auto order = SampleOrder::open(*file, request, options.cache);
+  if (!order.ok())
+    return order.status().withContext(
         file->prefix() + ": split " + std::string(splitName(split)) + " (" +
         std::to_string(request.end - request.begin) + " of " +
         std::to_string(file->sequences()) + " sequences)");
   return std::unique_ptr<GptDataset>(
-      new GptDataset(std::move(file), options, *std::move(index)));
+      new GptDataset(std::move(file), options, *std::move(order)));
 }
 
 template <typename Visit>
 Status GptDataset::visitSegments(uint64_t sample, Visit visit) const {
   HOCKET_RETURN_IF_ERROR(checkSample(sample));
-  SampleStart start = index.starts[index.shuffle[sample]];
+  HOCKET_ASSIGN_OR_RETURN(SampleStart start, order.startOf(sample));
   uint64_t position = start.position, offset = start.offset;
+  std::array<int32_t, 16> sequences;
+  size_t known = 0, next = 0;
   for (uint64_t missing = options.sequenceLength + 1; missing;) {
-    auto sequence = uint64_t(index.documents[position]);
-    uint64_t rest = uint64_t(file->lengths()[sequence]) - offset;
-    uint64_t length = std::min(missing, rest);
+    if (next == known) {
+      HOCKET_ASSIGN_OR_RETURN(known, order.documentsAt(position, sequences));
+      next = 0;
+    }
+    auto sequence = uint64_t(sequences[next]);
+    // What stands in files may be anything.
+    uint64_t size = 0;
+    if (sequence < file->sequences()) {
+      HOCKET_ASSIGN_OR_RETURN(size, file->length(sequence));
+    }
+    if (sequence >= file->sequences() || offset > size)
+      return dataLoss(file->prefix() +
+                      ": the sample index is not of this "
+                      "data: sample " +
+                      std::to_string(sample) + " begins at token " +
+                      std::to_string(offset) + " of sequence " +
+                      std::to_string(sequence));
+    uint64_t length = std::min(missing, size - offset);
     if (length)
       HOCKET_RETURN_IF_ERROR(visit(sequence, offset, length));
     missing -= length;
     offset = 0;
     ++position;
+    ++next;
   }
   return okStatus();
 }

@@ -5,8 +5,8 @@
 //===----------------------------------------------------------------------===//
 ///
 /// \file
-/// A split of a token file, cut and ordered as SampleIndex.h says. Memory: 4
-/// bytes a document and epoch, and 12 bytes a sample.
+/// A split of a token file, cut and ordered as SampleIndex.h says. A large
+/// order is in a file (SampleOrder.h).
 ///
 //===----------------------------------------------------------------------===//
 
@@ -14,7 +14,7 @@
 #define HOCKET_RUNTIME_DATA_GPTDATASET_H
 
 #include "runtime/data/IndexedDataset.h"
-#include "runtime/data/SampleIndex.h"
+#include "runtime/data/SampleOrder.h"
 #include "runtime/data/SampleSource.h"
 
 #include <memory>
@@ -27,6 +27,7 @@ struct GptDatasetOptions {
   uint64_t vocabularySize = 0; ///< At most 2^31.
   uint64_t seed = 0;           ///< Below 2^32, as NumPy demands.
   std::string splitWeights = "969,30,1";
+  OrderCache cache = {};
 };
 
 class GptDataset : public SampleSource {
@@ -37,17 +38,17 @@ public:
   create(std::shared_ptr<const IndexedDataset> file,
          const GptDatasetOptions &options, Split split, uint64_t samples);
 
-  uint64_t size() const override { return index.plan.samples; }
+  uint64_t size() const override { return order.plan().samples; }
   uint64_t sequenceLength() const override { return options.sequenceLength; }
   Status read(uint64_t sample, std::span<int32_t> tokens) const override;
   StatusOr<std::vector<SampleSegment>> segments(uint64_t sample) const override;
 
-  const SampleIndex &sampleIndex() const { return index; }
+  const SampleOrder &sampleOrder() const { return order; }
 
 private:
   GptDataset(std::shared_ptr<const IndexedDataset> file,
-             const GptDatasetOptions &options, SampleIndex index)
-      : file(std::move(file)), options(options), index(std::move(index)) {}
+             const GptDatasetOptions &options, SampleOrder order)
+      : file(std::move(file)), options(options), order(std::move(order)) {}
 
   /// Calls visit(sequence, offset, length) for each segment until one fails.
   template <typename Visit>
@@ -55,7 +56,7 @@ private:
 
   std::shared_ptr<const IndexedDataset> file;
   GptDatasetOptions options;
-  SampleIndex index;
+  SampleOrder order;
 };
 
 } // namespace hocket::data

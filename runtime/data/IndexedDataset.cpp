@@ -15,6 +15,8 @@ using namespace hocket;
 using namespace hocket::data;
 
 static constexpr uint64_t headerBytes = 34;
+/// Numbers of a table that are read at a time.
+static constexpr uint64_t chunkNumbers = 1 << 16;
 
 /// Reads a little-endian value that need not be aligned.
 template <typename T> static T load(const uint8_t *at) {
@@ -82,7 +84,7 @@ Status IndexedDataset::parseHeader() {
   return okStatus();
 }
 
-/// Where the tables are, and the lengths.
+/// Where the tables are.
 Status IndexedDataset::parseTables() {
   uint64_t counts[2];
   HOCKET_RETURN_IF_ERROR(index.read(18, counts, sizeof(counts)));
@@ -102,8 +104,8 @@ Status IndexedDataset::parseTables() {
   documentCount = bounds - 1;
   offsetsBegin = headerBytes + 4 * sequences;
   documentsBegin = offsetsBegin + 8 * sequences;
-  sequenceLengths.resize(sequences);
-  return index.read(headerBytes, sequenceLengths.data(), 4 * sequences);
+  sequenceCount = sequences;
+  return okStatus();
 }
 
 /// Calls visit(i, number) for `count` 64-bit numbers from byte `begin` of the
@@ -111,7 +113,7 @@ Status IndexedDataset::parseTables() {
 template <typename Visit>
 Status IndexedDataset::eachNumber(uint64_t begin, uint64_t count,
                                   Visit visit) const {
-  std::vector<int64_t> numbers(std::min<uint64_t>(count, 1 << 16));
+  std::vector<int64_t> numbers(std::min<uint64_t>(count, chunkNumbers));
   for (uint64_t i = 0; i < count;) {
     size_t got = std::min<uint64_t>(count - i, numbers.size());
     HOCKET_RETURN_IF_ERROR(index.read(begin + 8 * i, numbers.data(), 8 * got));
@@ -121,29 +123,38 @@ Status IndexedDataset::eachNumber(uint64_t begin, uint64_t count,
   return okStatus();
 }
 
-Status IndexedDataset::checkSequences() {
+Status IndexedDataset::checkSequences(uint64_t mostKept) {
   int64_t previous = 0;
-  return eachNumber(
+  std::vector<int32_t> some(std::min<uint64_t>(sequences(), chunkNumbers));
+  HOCKET_RETURN_IF_ERROR(eachNumber(
       offsetsBegin, sequences(), [&](uint64_t i, int64_t offset) -> Status {
         auto place = [&] { return "sequence " + std::to_string(i) + ": "; };
-        if (sequenceLengths[i] < 0)
-          return corrupt(place() + "its length is negative, " +
-                         std::to_string(sequenceLengths[i]));
+        if (i % some.size() == 0)
+          HOCKET_RETURN_IF_ERROR(
+              lengths(i, std::span(some).first(std::min<uint64_t>(
+                             some.size(), sequences() - i))));
+        auto length = uint64_t(some[i % some.size()]);
         if (offset < previous)
           return corrupt(place() + "it begins at byte " +
                          std::to_string(offset) + ", before byte " +
                          std::to_string(previous) +
                          " where the last one begins");
-        uint64_t bytes = uint64_t(sequenceLengths[i]) * tokenBytes(type);
+        uint64_t bytes = length * tokenBytes(type);
         if (!rangeInside(uint64_t(offset), bytes, bin.size()))
           return corrupt(place() + std::to_string(bytes) + " bytes at byte " +
                          std::to_string(offset) + " pass the end of " +
                          filePrefix + ".bin, which has " +
                          std::to_string(bin.size()));
         previous = offset;
-        tokenCount += uint64_t(sequenceLengths[i]);
+        tokenCount += length;
         return okStatus();
-      });
+      }));
+  if (sequences() > mostKept)
+    return okStatus();
+  std::vector<int32_t> all(sequences());
+  HOCKET_RETURN_IF_ERROR(lengths(0, all));
+  keptLengths = std::move(all);
+  return okStatus();
 }
 
 Status IndexedDataset::checkDocuments() const {
@@ -173,7 +184,8 @@ Status IndexedDataset::checkDocuments() const {
 // Access
 //===----------------------------------------------------------------------===//
 
-StatusOr<IndexedDataset> IndexedDataset::open(const std::string &prefix) {
+StatusOr<IndexedDataset> IndexedDataset::open(const std::string &prefix,
+                                              uint64_t mostKept) {
   IndexedDataset dataset;
   dataset.filePrefix = prefix;
   HOCKET_ASSIGN_OR_RETURN(dataset.index,
@@ -181,9 +193,43 @@ StatusOr<IndexedDataset> IndexedDataset::open(const std::string &prefix) {
   HOCKET_ASSIGN_OR_RETURN(dataset.bin, RandomAccessFile::open(prefix + ".bin"));
   HOCKET_RETURN_IF_ERROR(dataset.parseHeader());
   HOCKET_RETURN_IF_ERROR(dataset.parseTables());
-  HOCKET_RETURN_IF_ERROR(dataset.checkSequences());
+  HOCKET_RETURN_IF_ERROR(dataset.checkSequences(mostKept));
   HOCKET_RETURN_IF_ERROR(dataset.checkDocuments());
   return dataset;
+}
+
+StatusOr<uint64_t> IndexedDataset::length(uint64_t sequence) const {
+  int32_t length = 0;
+  HOCKET_RETURN_IF_ERROR(lengths(sequence, std::span(&length, 1)));
+  return uint64_t(length);
+}
+
+Status IndexedDataset::lengths(uint64_t first, std::span<int32_t> out) const {
+  if (!keptLengths.empty()) {
+    std::copy_n(keptLengths.begin() + long(first), out.size(), out.begin());
+    return okStatus();
+  }
+  HOCKET_RETURN_IF_ERROR(
+      index.read(headerBytes + 4 * first, out.data(), out.size_bytes()));
+  // Checked each time, as the file may have changed since it was opened.
+  for (size_t i = 0; i < out.size(); ++i)
+    if (out[i] < 0)
+      return corrupt("sequence " + std::to_string(first + i) +
+                     ": its length is negative, " + std::to_string(out[i]));
+  return okStatus();
+}
+
+Status IndexedDataset::eachLength(
+    uint64_t begin, uint64_t end,
+    const std::function<Status(uint64_t, uint64_t)> &visit) const {
+  std::vector<int32_t> some(std::min<uint64_t>(end - begin, chunkNumbers));
+  for (uint64_t first = begin; first < end; first += some.size()) {
+    some.resize(std::min<uint64_t>(some.size(), end - first));
+    HOCKET_RETURN_IF_ERROR(lengths(first, some));
+    for (size_t i = 0; i < some.size(); ++i)
+      HOCKET_RETURN_IF_ERROR(visit(first + i, uint64_t(some[i])));
+  }
+  return okStatus();
 }
 
 StatusOr<uint64_t> IndexedDataset::byteOffset(uint64_t sequence) const {
@@ -275,8 +321,11 @@ static int64_t tokenAt(TokenType type, const uint8_t *from) {
 Status IndexedDataset::read(uint64_t sequence, uint64_t offset,
                             uint64_t vocabularySize,
                             std::span<int32_t> out) const {
-  if (sequence >= sequences() ||
-      !rangeInside(offset, out.size(), uint64_t(sequenceLengths[sequence])))
+  uint64_t size = 0;
+  if (sequence < sequences()) {
+    HOCKET_ASSIGN_OR_RETURN(size, length(sequence));
+  }
+  if (sequence >= sequences() || !rangeInside(offset, out.size(), size))
     return internalError("tokens outside sequence " + std::to_string(sequence) +
                          " of " + filePrefix);
   HOCKET_ASSIGN_OR_RETURN(uint64_t begin, byteOffset(sequence));

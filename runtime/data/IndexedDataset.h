@@ -22,7 +22,7 @@
 /// The files are checked when opened, so that no later access can leave them.
 /// Tokens are read from the .bin when they are asked for, not mapped: a file
 /// that is cut short while a run uses it is an error that the run can answer.
-/// Memory: 4 bytes a sequence.
+/// Memory: 4 bytes a sequence, of files with few.
 ///
 //===----------------------------------------------------------------------===//
 
@@ -69,17 +69,27 @@ StatusOr<std::string> resolvePrefix(const std::string &given);
 class IndexedDataset {
 public:
   /// Opens PREFIX.bin and PREFIX.idx. NotFound if one is missing, DataLoss for
-  /// whatever else is wrong with them.
-  static StatusOr<IndexedDataset> open(const std::string &prefix);
+  /// whatever else is wrong with them. The lengths of at most `mostKept`
+  /// sequences are kept in memory; of more they are read when asked for.
+  static StatusOr<IndexedDataset> open(const std::string &prefix,
+                                       uint64_t mostKept = 1 << 22);
 
   const std::string &prefix() const { return filePrefix; }
   TokenType tokenType() const { return type; }
-  uint64_t sequences() const { return sequenceLengths.size(); }
+  uint64_t sequences() const { return sequenceCount; }
   uint64_t documents() const { return documentCount; }
   uint64_t tokens() const { return tokenCount; }
 
-  /// Tokens of each sequence, none negative.
-  std::span<const int32_t> lengths() const { return sequenceLengths; }
+  /// Tokens of one sequence. Any thread.
+  StatusOr<uint64_t> length(uint64_t sequence) const;
+
+  /// The same of out.size() sequences from `first` on. None is negative.
+  Status lengths(uint64_t first, std::span<int32_t> out) const;
+
+  /// Calls visit(s, tokens) for sequences [begin, end), until one fails.
+  Status
+  eachLength(uint64_t begin, uint64_t end,
+             const std::function<Status(uint64_t, uint64_t)> &visit) const;
 
   /// Where sequence `sequence` begins in the .bin, in bytes.
   StatusOr<uint64_t> byteOffset(uint64_t sequence) const;
@@ -111,16 +121,16 @@ private:
   template <typename Visit>
   Status eachNumber(uint64_t begin, uint64_t count, Visit visit) const;
   Status parseTables();
-  Status checkSequences();
+  Status checkSequences(uint64_t mostKept);
   Status checkDocuments() const;
   Status corrupt(const std::string &what) const;
 
   std::string filePrefix;
   RandomAccessFile index, bin;
   TokenType type = TokenType::U16;
-  uint64_t documentCount = 0, tokenCount = 0;
+  uint64_t sequenceCount = 0, documentCount = 0, tokenCount = 0;
   uint64_t offsetsBegin = 0, documentsBegin = 0; ///< Bytes of the .idx.
-  std::vector<int32_t> sequenceLengths;
+  std::vector<int32_t> keptLengths; ///< Of all sequences, or empty.
 };
 
 } // namespace hocket::data

@@ -74,17 +74,20 @@ Status TokenCopy::copy(const IndexedDataset &part) {
   // Sequences that touch each other are one range.
   uint64_t begin = 0, end = 0, width = tokenBytes(part.tokenType());
   std::vector<uint64_t> offsets(std::min<uint64_t>(part.sequences(), 1 << 16));
+  std::vector<int32_t> lengths(offsets.size());
   for (uint64_t first = 0; first < part.sequences();) {
     uint64_t count =
         std::min<uint64_t>(offsets.size(), part.sequences() - first);
     HOCKET_RETURN_IF_ERROR(
         part.byteOffsets(first, std::span(offsets).first(count)));
+    HOCKET_RETURN_IF_ERROR(
+        part.lengths(first, std::span(lengths).first(count)));
     for (uint64_t i = 0; i < count; ++i) {
       if (offsets[i] != end) {
         HOCKET_RETURN_IF_ERROR(copyRange(part, begin, end));
         begin = offsets[i];
       }
-      end = offsets[i] + uint64_t(part.lengths()[first + i]) * width;
+      end = offsets[i] + uint64_t(lengths[i]) * width;
     }
     first += count;
   }
@@ -97,14 +100,18 @@ static Status writeTables(const std::vector<IndexedDataset> &parts,
   TokenType type = parts.front().tokenType();
   HOCKET_RETURN_IF_ERROR(out.putHeader(type, sequences, documents));
   for (const IndexedDataset &part : parts)
-    for (int32_t length : part.lengths())
-      HOCKET_RETURN_IF_ERROR(out.put(length));
+    HOCKET_RETURN_IF_ERROR(
+        part.eachLength(0, part.sequences(), [&](uint64_t, uint64_t length) {
+          return out.put(int32_t(length));
+        }));
   int64_t offset = 0;
   for (const IndexedDataset &part : parts)
-    for (int32_t length : part.lengths()) {
-      HOCKET_RETURN_IF_ERROR(out.put(offset));
-      offset += length * int64_t(tokenBytes(type));
-    }
+    HOCKET_RETURN_IF_ERROR(
+        part.eachLength(0, part.sequences(), [&](uint64_t, uint64_t length) {
+          int64_t begin = offset;
+          offset += int64_t(length * tokenBytes(type));
+          return out.put(begin);
+        }));
   int64_t before = 0;
   HOCKET_RETURN_IF_ERROR(out.put(before));
   for (const IndexedDataset &part : parts) {

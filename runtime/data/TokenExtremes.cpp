@@ -41,14 +41,16 @@ template <typename Visit>
 static Status eachSequence(const IndexedDataset &file, Visit visit) {
   uint64_t width = tokenBytes(file.tokenType());
   std::vector<uint64_t> offsets(std::min<uint64_t>(file.sequences(), 1 << 16));
+  std::vector<int32_t> lengths(offsets.size());
   for (uint64_t first = 0; first < file.sequences();) {
     size_t count = std::min<uint64_t>(file.sequences() - first, offsets.size());
     HOCKET_RETURN_IF_ERROR(
         file.byteOffsets(first, std::span(offsets).first(count)));
+    HOCKET_RETURN_IF_ERROR(
+        file.lengths(first, std::span(lengths).first(count)));
     for (size_t i = 0; i < count; ++i, ++first)
       visit(first,
-            ByteRange{offsets[i],
-                      offsets[i] + uint64_t(file.lengths()[first]) * width});
+            ByteRange{offsets[i], offsets[i] + uint64_t(lengths[i]) * width});
   }
   return okStatus();
 }

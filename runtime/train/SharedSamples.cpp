@@ -6,6 +6,8 @@
 
 #include "runtime/train/RankRun.h"
 
+#include <iostream>
+
 using namespace hocket;
 
 Status hocket::missingData() {
@@ -25,7 +27,11 @@ SharedSamples::open(const data::GptDatasetOptions &dataset,
     if (!parts.ok())
       return parts.status().withContext("--data");
     HOCKET_ASSIGN_OR_RETURN(uint64_t samples, data::samplesOfRun(run, split));
-    auto source = data::openSamples(*parts, dataset, split, samples);
+    data::GptDatasetOptions options = dataset;
+    options.cache.note = [](const std::string &line) {
+      std::cerr << line + "\n";
+    };
+    auto source = data::openSamples(*parts, options, split, samples);
     if (!source.ok())
       return source.status();
     return std::shared_ptr<const data::SampleSource>(*std::move(source));

@@ -14,6 +14,21 @@ using namespace hocket;
 using namespace hocket::data;
 using namespace hocket::test;
 
+/// The dataset of each sample, and that numbers count up in each.
+static std::vector<uint16_t> blendOrder(const std::vector<double> &weights,
+                                        uint64_t samples) {
+  auto order = BlendOrder::open("none", weights, samples, {});
+  EXPECT_TRUE(order.ok()) << order.status().message();
+  std::vector<uint16_t> parts;
+  std::vector<uint32_t> next(weights.size());
+  for (uint64_t i = 0; order.ok() && i < samples; ++i) {
+    BlendChoice choice = *order->choiceOf(i);
+    EXPECT_EQ(choice.number, next[choice.part]++);
+    parts.push_back(choice.part);
+  }
+  return parts;
+}
+
 TEST(BlendedDataset, OrderOfTheExample) {
   EXPECT_EQ(blendOrder({.5, .3, .2}, 10),
             (std::vector<uint16_t>{0, 1, 2, 0, 1, 0, 2, 0, 1, 0}));

@@ -216,7 +216,7 @@ TEST(IndexedDataset, SurvivesEveryFlippedBit) {
     if (!opened.ok())
       continue;
     for (uint64_t s = 0; s < opened->sequences(); ++s) {
-      std::vector<int32_t> tokens(size_t(opened->lengths()[s]));
+      std::vector<int32_t> tokens(*opened->length(s));
       (void)opened->read(s, 0, 1ull << 31, tokens).ok();
     }
   }
@@ -279,7 +279,7 @@ TEST(GptDataset, SamplesAreWindowsOfTheShuffledText) {
   options.splitWeights = "1";
   auto dataset = openGpt(folder / "w", options, Split::Train, 25);
   ASSERT_TRUE(dataset.ok()) << dataset.status().message();
-  const SampleIndex &index = (*dataset)->sampleIndex();
+  const SampleIndex &index = *(*dataset)->sampleOrder().inMemory();
   std::vector<int32_t> text;
   for (int32_t document : index.documents)
     for (int32_t t = 0; t < lengths[size_t(document)]; ++t)

@@ -1,0 +1,145 @@
+//===- KeptFile.cpp - Large tables that are made once ---------------------===//
+//
+// Part of Hocket, under the Apache License v2.0.
+//
+//===----------------------------------------------------------------------===//
+
+#include "runtime/data/KeptFile.h"
+
+#include "runtime/base/CacheFolder.h"
+#include "runtime/base/Format.h"
+#include "runtime/base/Sha256.h"
+
+#include <chrono>
+#include <fcntl.h>
+#include <filesystem>
+#include <optional>
+#include <sys/file.h>
+#include <unistd.h>
+#include <vector>
+
+using namespace hocket;
+using namespace hocket::data;
+
+namespace {
+
+/// A folder that nobody else writes tables to, until this is destroyed. None
+/// where the file system has no locks: then two processes may make one file,
+/// each whole.
+class FolderTurn {
+public:
+  explicit FolderTurn(const std::string &path) {
+    std::string folder = std::filesystem::path(path).parent_path().string();
+    descriptor = ::open(folder.empty() ? "." : folder.c_str(),
+                        O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+  }
+  FolderTurn(const FolderTurn &) = delete;
+  FolderTurn &operator=(const FolderTurn &) = delete;
+  ~FolderTurn() {
+    if (descriptor >= 0)
+      ::close(descriptor);
+  }
+
+  /// Whether it is this process's turn at once.
+  bool isFree() const {
+    return descriptor < 0 || ::flock(descriptor, LOCK_EX | LOCK_NB) == 0 ||
+           errno != EWOULDBLOCK;
+  }
+  void wait() const {
+    while (::flock(descriptor, LOCK_EX) != 0 && errno == EINTR)
+      ;
+  }
+
+private:
+  int descriptor;
+};
+
+} // namespace
+
+/// Where the file may be, the best place first.
+static std::vector<std::string> placesOf(const KeptTable &table) {
+  auto name = [&](const std::string &before, const std::string &text) {
+    return before + "." + toHex(Sha256::of(text)).substr(0, 12) + "." +
+           table.kind;
+  };
+  std::vector<std::string> places = {name(table.prefix, table.request)};
+  std::error_code error;
+  std::filesystem::path whole = std::filesystem::absolute(table.prefix, error);
+  if (auto folder = openCacheFolder(); folder.ok() && !error)
+    places.push_back(name(*folder + "/" + whole.filename().string(),
+                          whole.string() + "\n" + table.request));
+  return places;
+}
+
+static Sha256::Digest identityOf(const KeptTable &table) {
+  return Sha256::of("hocket " + table.kind + " 1\n" + table.request +
+                    table.contents);
+}
+
+static StatusOr<PagedFile>
+openPlace(const KeptTable &table, const std::string &path,
+          const std::function<Status(const PagedFile &)> &check) {
+  HOCKET_ASSIGN_OR_RETURN(PagedFile file, PagedFile::open(path));
+  Sha256::Digest digest = {};
+  HOCKET_RETURN_IF_ERROR(file.read(0, digest.data(), digest.size()));
+  if (digest != identityOf(table))
+    return dataLoss(path + ": it is of other data");
+  HOCKET_RETURN_IF_ERROR(check(file));
+  return file;
+}
+
+static Status
+writePlace(const KeptTable &table, const std::string &path,
+           const std::function<Status(PagedFileWriter &)> &write) {
+  HOCKET_ASSIGN_OR_RETURN(PagedFileWriter file, PagedFileWriter::create(path));
+  Sha256::Digest digest = identityOf(table);
+  HOCKET_RETURN_IF_ERROR(file.append(digest.data(), digest.size()));
+  HOCKET_RETURN_IF_ERROR(write(file));
+  return file.commit();
+}
+
+StatusOr<PagedFile>
+data::openKept(const KeptTable &table, const OrderCache &cache,
+               const std::function<Status(const PagedFile &)> &check,
+               const std::function<Status(PagedFileWriter &)> &write) {
+  static_assert(keptHeaderBytes == sizeof(Sha256::Digest));
+  auto note = [&](const std::string &line) {
+    if (cache.note)
+      cache.note(line);
+  };
+  // 1. One that was made.
+  std::vector<std::string> places = placesOf(table);
+  auto find = [&]() -> std::optional<PagedFile> {
+    for (const std::string &path : places)
+      if (auto file = openPlace(table, path, check); file.ok())
+        return *std::move(file);
+    return std::nullopt;
+  };
+  if (auto file = find())
+    return *std::move(file);
+  // 2. One that another process is making.
+  FolderTurn turn(places.front());
+  if (!turn.isFree()) {
+    note("waiting for the process that makes the " + table.what + " of " +
+         table.prefix);
+    turn.wait();
+    if (auto file = find())
+      return *std::move(file);
+  }
+  // 3. A new one.
+  note("making the " + table.what + " of " + table.prefix + ", " +
+       formatBytes(table.bytes) + ", once for all runs");
+  auto start = std::chrono::steady_clock::now();
+  Status written = okStatus();
+  for (const std::string &path : places) {
+    written = writePlace(table, path, write);
+    if (!written.ok())
+      continue;
+    std::chrono::duration<double> seconds =
+        std::chrono::steady_clock::now() - start;
+    note("made " + path + formatText(" in %.1f s", seconds.count()));
+    return openPlace(table, path, check);
+  }
+  note("the " + table.what + " stays in memory: " + written.message());
+  return written;
+}
