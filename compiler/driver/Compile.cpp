@@ -24,6 +24,7 @@
 #include "frontends/mlir/ModuleText.h"
 #include "frontends/spec/BuildModel.h"
 #include "frontends/spec/Check.h"
+#include "frontends/spec/PlanMessage.h"
 #include "runtime/base/File.h"
 #include "runtime/base/Format.h"
 #include "runtime/base/Sha256.h"
@@ -148,33 +149,71 @@ private:
     HOCKET_RETURN_IF_ERROR(checkModuleText(text, request.input));
     module = parseSourceString<ModuleOp>(text, ParserConfig(&context),
                                          llvm::StringRef(request.input));
-    return module ? checkTargetOfModule() : invalidArgument(diagnostics.text());
+    if (!module)
+      return invalidArgument(diagnostics.text());
+    HOCKET_RETURN_IF_ERROR(takeSpecOfModule());
+    // What a compilation wrote may have been edited since.
+    if (!request.from)
+      return okStatus();
+    return runPasses(
+        [&](PassManager &manager) { addLevelVerifier(manager, *request.from); },
+        diagnostics);
   }
 
   /// What the runtime needs for its loop, at whatever level the module is.
   DictionaryAttr runtimeOfModule() {
     for (auto training : module->getOps<xf::TrainingOp>())
       return training.getRuntime();
-    auto training = (*module)->getAttrOfType<DictionaryAttr>("kern.training");
+    auto training = trainingOfKernels();
     auto runtime =
         training ? training.getAs<DictionaryAttr>("runtime") : DictionaryAttr();
     return runtime ? runtime : DictionaryAttr::get(&context);
   }
 
-  /// S19 of a `.mlir` file that a compilation wrote: its specification stands
-  /// in it.
-  Status checkTargetOfModule() {
+  DictionaryAttr trainingOfKernels() {
+    return (*module)->getAttrOfType<DictionaryAttr>("kern.training");
+  }
+
+  void setSpecOfModule(const std::string &text) {
+    auto with = [](DictionaryAttr in, StringRef name, Attribute value) {
+      NamedAttrList entries(in);
+      entries.set(name, value);
+      return entries.getDictionary(in.getContext());
+    };
+    DictionaryAttr runtime =
+        with(runtimeOfModule(), "spec", StringAttr::get(&context, text));
+    for (auto training : module->getOps<xf::TrainingOp>())
+      return training.setRuntimeAttr(runtime);
+    (*module)->setAttr("kern.training",
+                       with(trainingOfKernels(), "runtime", runtime));
+  }
+
+  /// The specification of a `.mlir` file that a compilation wrote. Its target
+  /// must be asked for (S19); and where somebody has given the module another
+  /// plan, that is judged and takes the place of the specification's.
+  Status takeSpecOfModule() {
     auto text = runtimeOfModule().getAs<StringAttr>("spec");
-    if (!text || isTargetAsked)
+    if (!text)
       return okStatus();
     HOCKET_ASSIGN_OR_RETURN(
         spec::LoadedSpec loaded,
         spec::parseSpec(text.getValue().str(),
                         request.input + ": its specification"));
-    if (loaded.spec.cluster().device() == spec::Cluster::CUDA)
+    if (!isTargetAsked && loaded.spec.cluster().device() == spec::Cluster::CUDA)
       return invalidArgument(request.input +
                              ": S19: its specification's cluster.device is "
                              "CUDA; write --target cuda, or cpu");
+    plan::ParallelPlan plan = plan::planOf(*module);
+    if (plan == spec::planOf(loaded.spec))
+      return okStatus();
+    spec::LoadOptions options;
+    options.planPath = plan::printPlan(plan);
+    loaded.spec.mutable_cluster()->clear_devices();
+    auto changed = spec::parseSpec(spec::printSpec(loaded.spec),
+                                   "its specification", options);
+    if (!changed.ok())
+      return changed.status().withContext(request.input + ": plan.step");
+    setSpecOfModule(spec::printSpec(changed->spec));
     return okStatus();
   }
 

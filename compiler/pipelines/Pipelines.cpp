@@ -36,6 +36,23 @@ StringRef hocket::levelName(Level level) {
   return names[static_cast<size_t>(level)];
 }
 
+void hocket::addLevelVerifier(OpPassManager &manager, Level level) {
+  switch (level) {
+  case Level::Xf:
+    return manager.addPass(xf::createVerifyXf());
+  case Level::Dist:
+    return manager.addPass(dist::createVerifyDist());
+  case Level::Pipe:
+    return manager.addPass(pipe::createVerifyPipe());
+  case Level::Kern:
+    return manager.addPass(createVerifyKern());
+  case Level::Exec:
+    return manager.addPass(exec::createVerifyExec());
+  case Level::Program:
+    return;
+  }
+}
+
 /// What is computed: from a forward pass to the whole training step.
 static void addXfPasses(OpPassManager &manager) {
   // The model's FLOPs are those of the forward pass as it was written.
@@ -53,7 +70,7 @@ static void addXfPasses(OpPassManager &manager) {
   manager.addPass(createCanonicalizerPass());
   manager.addPass(createCSEPass());
   // The level ends in its verifier.
-  manager.addPass(xf::createVerifyXf());
+  addLevelVerifier(manager, Level::Xf);
 }
 
 /// Where each shard lives.
@@ -69,7 +86,7 @@ static void addDistPasses(OpPassManager &manager) {
   // Shards have their types now, so a ring's steps can be written out.
   manager.addPass(dist::createDistRingAttention());
   // The level ends in its verifier.
-  manager.addPass(dist::createVerifyDist());
+  addLevelVerifier(manager, Level::Dist);
 }
 
 void hocket::addStagePasses(OpPassManager &manager) {
@@ -90,7 +107,7 @@ void hocket::addFragmentPasses(OpPassManager &manager,
   // Fragments are what they will be, so that what each keeps is known.
   manager.addPass(pipe::createPipeWriteSchedule());
   // The level ends in its verifier.
-  manager.addPass(pipe::createVerifyPipe());
+  addLevelVerifier(manager, Level::Pipe);
 }
 
 /// When each fragment runs.
@@ -132,7 +149,7 @@ static void addKernPasses(OpPassManager &manager,
   }
   manager.addPass(createKernOutlineKernels());
   // The level ends in its verifier.
-  manager.addPass(createVerifyKern());
+  addLevelVerifier(manager, Level::Kern);
 }
 
 /// In which bytes, on which stream.
@@ -162,7 +179,7 @@ static void addExecPasses(OpPassManager &manager) {
   // Events between sequences are numbered behind those within.
   manager.addPass(exec::createExecScheduleTransfers());
   // The level ends in its verifier.
-  manager.addPass(exec::createVerifyExec());
+  addLevelVerifier(manager, Level::Exec);
 }
 
 void hocket::addLevelPasses(OpPassManager &manager, Level level,

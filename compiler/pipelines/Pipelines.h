@@ -46,6 +46,9 @@ struct PipelineOptions {
 void addLevelPasses(mlir::OpPassManager &manager, Level level,
                     const PipelineOptions &options);
 
+/// Adds the verifier that `level` ends in; none for `program`.
+void addLevelVerifier(mlir::OpPassManager &manager, Level level);
+
 /// Those of the pipe level in two halves: up to where each pipeline rank has
 /// fragments of its own, and from what they keep and compute again.
 void addStagePasses(mlir::OpPassManager &manager);

@@ -104,7 +104,9 @@ private:
   void checkExperts() {
     const std::string field = "plan.expert_parallel";
     std::string is = field + " is " + text(plan.ep);
-    if (plan.ep > 1 && (sizes.experts == 0 || sizes.experts % plan.ep != 0))
+    if (plan.ep > 1 && sizes.experts == 0)
+      add(35, field, is + ", but the model has no experts; leave it out");
+    else if (sizes.experts % plan.ep != 0)
       add(35, field,
           is + ", which does not divide the model's " + text(sizes.experts) +
               " experts");

@@ -188,7 +188,8 @@ def VerifyXf : Pass<"verify-xf", "::mlir::ModuleOp"> {
     Beyond what each op checks: there is one training and one step (X61), functions
     hold ops of this level (X62), every parameter has one gradient (X63), and the
     step adds to every gradient and writes every parameter and all of the
-    optimizer's state (X64).
+    optimizer's state (X64), and a microbatch is what the plan's data ranks compute
+    (X65).
 
     ```mlir
     xf.variable @w : tensor<8xf32> {kind = #xf.variable_kind<parameter>} // error: X63: has 0 gradients

@@ -5,10 +5,11 @@
 //===----------------------------------------------------------------------===//
 ///
 /// \file
-/// Checks what no single op can: X61 to X64 of docs/spec.md.
+/// Checks what no single op can: X61 to X65 of docs/spec.md.
 ///
 //===----------------------------------------------------------------------===//
 
+#include "dialects/plan/IR/Plan.h"
 #include "dialects/xf/IR/Xf.h"
 #include "passes/xf/Passes.h"
 
@@ -76,6 +77,19 @@ LogicalResult verifyUse(ModuleOp module, VariableKind kind, StringRef what) {
   return success();
 }
 
+/// X65: a microbatch is what all data ranks of the plan compute at a time.
+LogicalResult verifyBatch(ModuleOp module) {
+  if (!module->hasAttr(plan::stepAttrName))
+    return success();
+  plan::ParallelPlan plan = plan::planOf(module);
+  for (auto training : module.getOps<TrainingOp>())
+    if (int64_t(training.getMicroBatchSize()) != plan.microBatch * plan.dp)
+      return training.emitOpError("X65: a microbatch has ")
+             << training.getMicroBatchSize() << " sequences, but the plan's "
+             << plan.dp << " data ranks compute " << plan.microBatch << " each";
+  return success();
+}
+
 struct VerifyXf : xf::impl::VerifyXfBase<VerifyXf> {
   void runOnOperation() override {
     if (failed(verify()))
@@ -86,8 +100,8 @@ struct VerifyXf : xf::impl::VerifyXfBase<VerifyXf> {
 private:
   LogicalResult verify() {
     ModuleOp module = getOperation();
-    if (failed(verifyWhole(module)) || failed(verifyLevel(module)) ||
-        failed(verifyGradients(module)) ||
+    if (failed(verifyWhole(module)) || failed(verifyBatch(module)) ||
+        failed(verifyLevel(module)) || failed(verifyGradients(module)) ||
         failed(verifyUse<AccumulateOp>(module, VariableKind::Gradient,
                                        "adds to")) ||
         failed(verifyUse<WriteOp>(module, VariableKind::Parameter, "writes")))

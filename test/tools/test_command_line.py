@@ -7,6 +7,7 @@
 import hashlib
 import json
 import pathlib
+import re
 import shutil
 import tempfile
 import unittest
@@ -182,6 +183,32 @@ class CommandLineTest(unittest.TestCase):
                 self.must("compile", self.spec, f"--compile-to={level}", "-o", text)
                 self.must("compile", text, f"--compile-from={level}", "-o", program)
                 self.must("verify", program)
+
+    def test_a_module_may_get_another_plan(self):
+        text, program = self.folder / "plan.mlir", self.folder / "plan.hkx"
+
+        def dump(level):
+            self.must("compile", self.spec, f"--compile-to={level}", "-o", text)
+            found = re.search(r'#plan.step<"([^"]*)">', text.read_text())
+            return text.read_text(), found[1]
+
+        module, plan = dump("xf")
+        self.assertTrue("tp=1" in plan, plan)
+        text.write_text(module.replace(plan, plan.replace("tp=1", "tp=2")))
+        self.must("compile", text, "--compile-from=xf", "-o", program)
+        self.must("verify", program)
+        # The specification in the executable says it too.
+        self.assertIn(b"tensor_parallel: 2", program.read_bytes())
+        self.assertIn(b"devices: 2", program.read_bytes())
+        for wrong, message in (("tp=5", "S22: plan.tensor_parallel is 5, which does not"),
+                               ("mbs=1", "X65: a microbatch has")):  # fmt: skip
+            text.write_text(module.replace(plan, wrong))
+            self.refuses(2, message, "compile", text, "--compile-from=xf", "-o", program)
+        # Later levels have been made for their plan.
+        module, plan = dump("dist")
+        text.write_text(module.replace(plan, plan.replace("tp=1", "tp=2")))
+        self.refuses(2, "D20: is not the mesh of the module's plan, tp=2",
+                     "compile", text, "--compile-from=dist", "-o", program)  # fmt: skip
 
     def test_a_module_that_would_break_the_parser_is_refused(self):
         # The parser makes room for as many results as the number says.

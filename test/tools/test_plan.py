@@ -125,7 +125,7 @@ class PlanTest(unittest.TestCase):
             return self.plan("--why-not", text)
 
         self.assertIn("slower than the best", answer("tp=8,pp=4"))
-        self.assertIn("does not divide the model's heads", answer("tp=3"))
+        self.assertIn("does not divide model.heads (16)", answer("tp=3"))
         self.assertIn("outside of the space", answer("tp=16"))
         self.assertIn("no experts", answer("ep=2"))
         self.spec.write_text(SPEC.replace("2048", "8192").replace("16 v", "64 v"))
@@ -206,7 +206,8 @@ class PlanTest(unittest.TestCase):
         self.assertIn("global_batch_size", refused("plan", spec, "--cluster", "h100:1021"))
         simulate = ["simulate", spec, *cluster, "--plan"]
         self.assertIn("has 64 devices", refused(*simulate, "tp=2"))
-        self.assertIn("does not divide", refused(*simulate, "tp=3,dp=7"))
+        self.assertIn("S14: training.global_batch_size is 128, which is not a multiple",
+                      refused(*simulate, "tp=3,dp=7"))  # fmt: skip
         bad = self.folder / "bad.textproto"
         bad.write_text("pipeline_paralel: 2")
         self.assertIn("bad.textproto:1", refused(*simulate, bad))

@@ -16,8 +16,9 @@
 
 namespace hocket::plan {
 
-/// Equal plans have one text.
-inline llvm::hash_code hash_value(const ParallelPlan &plan) {
+/// Equal plans have one text. LLVM looks for this name.
+inline llvm::hash_code
+hash_value(const ParallelPlan &plan) { // NOLINT(readability-identifier-naming)
   return llvm::hash_value(printPlan(plan));
 }
 

@@ -47,8 +47,9 @@ void StepAttr::print(AsmPrinter &printer) const {
 }
 
 /// What is wrong with a plan whatever the model.
-LogicalResult StepAttr::verify(function_ref<InFlightDiagnostic()> emitError,
-                               ParallelPlan plan) {
+LogicalResult StepAttr::verify(
+    function_ref<InFlightDiagnostic()> emitError,
+    ParallelPlan plan) { // NOLINT(performance-unnecessary-value-param)
   // A model that has experts has as many as suit.
   PlanSizes sizes;
   bool hasExperts = plan.ep > 1 || plan.expertTp != 0;

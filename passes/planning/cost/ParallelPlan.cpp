@@ -75,7 +75,7 @@ static Status checkPriced(const ParallelPlan &plan) {
     what = "shardings", instead = "a plan without it";
   if (what.empty())
     return okStatus();
-  return invalidArgument("plan: " + what + " has no price; write " + instead);
+  return invalidArgument("plan: " + what + " is not priced; write " + instead);
 }
 
 Status planning::checkPlan(const ParallelPlan &plan, const ModelShape &model,

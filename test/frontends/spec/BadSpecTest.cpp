@@ -250,8 +250,8 @@ const BadOverride badOverrides[] = {
      "S34: the experts' rows of a microbatch do not fit 32-bit numbers; write "
      "a smaller micro_batch_size or sequence_length"},
     {"plan={data_parallel: 2 expert_parallel: 2}",
-     "S35: plan.expert_parallel is 2, which does not divide the model's 0 "
-     "experts"},
+     "S35: plan.expert_parallel is 2, but the model has no experts; leave it "
+     "out"},
     {"model.moe.experts=0",
      "S4: model.moe.experts is 0; write a number from 1 to 65536"},
     {"model.moe={experts: 4 capacity_factor: 0}",

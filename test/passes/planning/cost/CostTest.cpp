@@ -466,11 +466,11 @@ TEST(ParallelPlan, ChecksSayWhatDoesNotDivide) {
   EXPECT_THAT(message("dp=3"), HasSubstr("S14: training.global_batch_size"));
   EXPECT_THAT(message("schedule=best"), HasSubstr("Q10: there is no schedule"));
   // What programs can have and prices do not know.
-  EXPECT_THAT(message("recompute=auto"), HasSubstr("has no price"));
+  EXPECT_THAT(message("recompute=auto"), HasSubstr("is not priced"));
   EXPECT_THAT(message("recompute=full,recompute_block=1"),
-              HasSubstr("has no price"));
+              HasSubstr("is not priced"));
   EXPECT_THAT(message("pp=2,balance_cost=1"), HasSubstr("write layers="));
-  EXPECT_THAT(message("dp=2,shardings=s.txt"), HasSubstr("has no price"));
+  EXPECT_THAT(message("dp=2,shardings=s.txt"), HasSubstr("is not priced"));
 }
 
 TEST(Systems, AllShippedAreSound) {
