@@ -8,7 +8,7 @@
 
 #include "compiler/tools/SpecOptions.h"
 #include "frontends/FrontEnd.h"
-#include "runtime/data/BlendedDataset.h"
+#include "runtime/data/RunSamples.h"
 #include "runtime/data/ShowSamples.h"
 #include "runtime/tools/CommandLine.h"
 #include "runtime/tools/OptionValues.h"
@@ -21,7 +21,7 @@ using namespace hocket;
 namespace {
 
 struct DataShowArguments {
-  std::vector<std::string> prefix;
+  std::vector<std::string> prefix, validData;
   std::string tokenizer = "byte", spec, split = "train", samples = "0:1";
   spec::LoadOptions options;
   bool json = false;
@@ -45,9 +45,8 @@ openSplit(const DataShowArguments &arguments, const spec::Spec &spec,
   run.globalBatchSize = static_cast<uint64_t>(training.global_batch_size());
   run.validInterval = static_cast<uint64_t>(training.validation().interval());
   run.validBatches = static_cast<uint64_t>(training.validation().batches());
-  HOCKET_ASSIGN_OR_RETURN(uint64_t samples, data::samplesOfRun(run, split));
-  HOCKET_ASSIGN_OR_RETURN(auto parts, data::parseBlend(arguments.prefix));
-  return data::openSamples(parts, options, split, samples);
+  return data::openRunSamples({arguments.prefix, arguments.validData, "PREFIX"},
+                              options, run, split);
 }
 
 Status run(const DataShowArguments &arguments) {
@@ -84,6 +83,11 @@ void hocket::registerDataShow(CLI::App &data, Status &result) {
                    "WEIGHT PREFIX WEIGHT PREFIX ..., or @FILE that "
                    "holds these words")
       ->required();
+  command
+      ->add_option("--valid-data", arguments->validData,
+                   "As train has it: what --split valid shows, and all of "
+                   "PREFIX is for training")
+      ->type_name("PREFIX");
   command
       ->add_option("--spec", arguments->spec,
                    "The specification: sequence length, steps, seed, split")

@@ -164,6 +164,12 @@ void hocket::registerTrain(CLI::App &app, Status &result,
                    "WEIGHT PREFIX WEIGHT PREFIX ..., or @FILE that "
                    "holds these words")
       ->type_name("PREFIX");
+  command
+      ->add_option("--valid-data", options.validData,
+                   "The same to validate on; then --data and this are used "
+                   "whole. Default: the share of --data that the "
+                   "specification says")
+      ->type_name("PREFIX");
   wantWhole(command->add_option("--steps", options.steps,
                                 "Stop when so many steps are done in all; 0 "
                                 "with --save writes the initial weights"));

@@ -8,7 +8,7 @@
 #define HOCKET_RUNTIME_TRAIN_RANKRUN_H
 
 #include "runtime/comm/interfaces/CommunicatorSet.h"
-#include "runtime/data/BlendedDataset.h"
+#include "runtime/data/RunSamples.h"
 #include "runtime/train/TrainingRun.h"
 
 #include <map>
@@ -20,15 +20,14 @@ namespace hocket {
 /// every call for a split asks for the same.
 class SharedSamples {
 public:
-  explicit SharedSamples(std::vector<std::string> prefixes)
-      : prefixes(std::move(prefixes)) {}
+  explicit SharedSamples(data::RunData from) : from(std::move(from)) {}
 
   StatusOr<std::shared_ptr<const data::SampleSource>>
   open(const data::GptDatasetOptions &dataset, const data::RunLength &run,
        data::Split split);
 
 private:
-  const std::vector<std::string> prefixes;
+  const data::RunData from;
   std::mutex mutex;
   std::map<data::Split,
            std::optional<StatusOr<std::shared_ptr<const data::SampleSource>>>>

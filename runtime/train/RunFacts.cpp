@@ -173,6 +173,8 @@ std::vector<comm::RunFact> hocket::factsOfRun(const program::Program &program,
       {"trains another number of steps",
        number(options.steps.value_or(training.steps()))},
       {"has other data", dataDigest(options.data), joined(options.data)},
+      {"validates on other data", dataDigest(options.validData),
+       joined(options.validData)},
       {"has other options", optionsText(options)},
   };
 }

@@ -43,6 +43,15 @@ static Status checkRequest(const program::Program &program,
   if (options.resume && options.overwrite)
     return invalidArgument("--resume goes on from what is saved, --overwrite "
                            "starts over; give one of them");
+  if (!options.validData.empty() && options.data.empty())
+    return invalidArgument("--valid-data is what training with --data "
+                           "validates on, and --data is missing");
+  const program::TrainingInfo &training = program.training();
+  if (!options.validData.empty() &&
+      (training.valid_interval() == 0 || training.valid_batches() == 0))
+    return invalidArgument("--valid-data has no use: the executable never "
+                           "validates; compile it with "
+                           "training.validation.interval above 0");
   uint64_t steps = options.steps.value_or(program.training().steps());
   if (options.data.empty() && steps > 0 && options.loadDir.empty() &&
       !options.resume)
@@ -156,7 +165,8 @@ Status hocket::runTraining(std::shared_ptr<const program::Program> program,
   RankRun place;
   place.program = std::move(program);
   place.options = std::make_shared<const TrainingOptions>(inTurn(options));
-  place.samples = std::make_shared<SharedSamples>(options.data);
+  place.samples = std::make_shared<SharedSamples>(
+      data::RunData{options.data, options.validData});
   HOCKET_ASSIGN_OR_RETURN(std::optional<comm::Launch> launch,
                           comm::detectLaunch());
   if (launch)

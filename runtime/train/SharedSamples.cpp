@@ -23,15 +23,11 @@ SharedSamples::open(const data::GptDatasetOptions &dataset,
   if (known)
     return *known;
   auto open = [&]() -> StatusOr<std::shared_ptr<const data::SampleSource>> {
-    auto parts = data::parseBlend(prefixes);
-    if (!parts.ok())
-      return parts.status().withContext("--data");
-    HOCKET_ASSIGN_OR_RETURN(uint64_t samples, data::samplesOfRun(run, split));
     data::GptDatasetOptions options = dataset;
     options.cache.note = [](const std::string &line) {
       std::cerr << line + "\n";
     };
-    auto source = data::openSamples(*parts, options, split, samples);
+    auto source = data::openRunSamples(from, options, run, split);
     if (!source.ok())
       return source.status();
     return std::shared_ptr<const data::SampleSource>(*std::move(source));

@@ -365,15 +365,18 @@ private:
           place.samples->open(datasetOptions(), run, data::Split::Valid);
       if (opened.ok())
         valid = *std::move(opened);
+      else if (!options.validData.empty())
+        return opened.status();
       else
         print("no validation: " + opened.status().message());
     }
     notice.reset();
     // The first rank reads them for all.
     Status status;
-    if (isFirst())
-      status = checkTokens(options.data, source->model().vocab_size(), output(),
-                           InterruptGuard::requested);
+    for (const auto *words : {&options.data, &options.validData})
+      if (isFirst() && status.ok() && !words->empty())
+        status = checkTokens(*words, source->model().vocab_size(), output(),
+                             InterruptGuard::requested);
     return agree(communicators.world(), status);
   }
 

@@ -34,6 +34,8 @@ struct TrainingOptions {
   /// A prefix of token files, or weights and prefixes; may be empty only if
   /// no step is left to do.
   std::vector<std::string> data;
+  /// The same for validation; empty: a share of `data`.
+  std::vector<std::string> validData;
   std::optional<uint64_t> steps; ///< In all; default: the program's.
   std::optional<uint64_t> seed;  ///< Default: the checkpoint's or program's.
   std::string saveDir, loadDir, logFile, traceFile;

@@ -232,6 +232,32 @@ class CommandLineTest(unittest.TestCase):
         self.assertGreater(len(names), 5)
         self.assertTrue(all(name[0].isdigit() for name in names), names)
 
+    def test_validation_may_have_data_of_its_own(self):
+        program = self.folder / "valid.hkx"
+        self.must("compile", self.spec, "-o", program,
+                  "--set", "training.validation.interval=2")  # fmt: skip
+
+        def losses(*options):
+            log = self.folder / "valid.jsonl"
+            self.must("train", program, "--data", self.data, "--log", log, "--overwrite",
+                      *options)  # fmt: skip
+            lines = [json.loads(line) for line in log.read_text().splitlines()]
+            return [line["loss"] for line in lines if "loss" in line], lines
+
+        whole, lines = losses("--valid-data", self.data)
+        self.assertTrue(any("valid" in key for line in lines for key in line), lines[-1])
+        again, _ = losses("--valid-data", "0.5", self.data, "0.5", self.data)
+        self.assertEqual(whole, again)
+        never = self.folder / "never.hkx"
+        self.must("compile", self.spec, "-o", never,
+                  "--set", "training.validation.interval=0")  # fmt: skip
+        self.refuses(2, "--valid-data has no use: the executable never validates",
+                     "train", never, "--data", self.data,
+                     "--valid-data", self.data)  # fmt: skip
+        none = self.folder / "none"
+        self.refuses(2, f"{none}", "train", program, "--data", self.data,
+                     "--valid-data", none)  # fmt: skip
+
     def test_resuming_is_bitwise_equal(self):
         whole, losses = self.train("whole")
         self.assertEqual(len(losses), 6)

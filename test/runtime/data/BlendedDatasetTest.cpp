@@ -4,7 +4,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "runtime/data/BlendedDataset.h"
+#include "runtime/data/RunSamples.h"
 #include "test/runtime/data/TokenFiles.h"
 
 #include <gtest/gtest.h>
@@ -179,4 +179,54 @@ TEST(BlendedDataset, PrefixesAreFoundByWhatWasPrepared) {
             "/nonexistent/x.idx: there is no such file, and no "
             "/nonexistent/x_<key>_document.idx; `hocket data prepare INPUT -o "
             "/nonexistent/x` writes one");
+}
+
+/// Both are used whole, in the order of any data that is.
+TEST(RunSamples, ValidationMayHaveDataOfItsOwn) {
+  ScratchFolder folder;
+  writeTokenFile(folder / "a", makeTokenFile({40, 25, 60, 9, 31}, 50));
+  writeTokenFile(folder / "b", makeTokenFile({70, 33, 12}, 90));
+  GptDatasetOptions options;
+  options.sequenceLength = 8;
+  options.vocabularySize = 100;
+  options.splitWeights = "60,40";
+  RunLength run{
+      .steps = 4, .globalBatchSize = 2, .validInterval = 2, .validBatches = 3};
+  auto tokensOf = [&](const StatusOr<std::unique_ptr<SampleSource>> &source) {
+    std::vector<int32_t> all, tokens(9);
+    EXPECT_TRUE(source.ok()) << source.status().message();
+    for (uint64_t i = 0; source.ok() && i < (*source)->size(); ++i) {
+      EXPECT_TRUE((*source)->read(i, tokens).ok());
+      all.insert(all.end(), tokens.begin(), tokens.end());
+    }
+    return all;
+  };
+  GptDatasetOptions whole = options;
+  whole.splitWeights = "1";
+  RunData apart{{folder / "a"}, {"0.5", folder / "a", "0.5", folder / "b"}};
+  EXPECT_EQ(tokensOf(openRunSamples(apart, options, run, Split::Train)),
+            tokensOf(openSamples({{1, folder / "a"}}, whole, Split::Train, 8)));
+  // (4 / 2 + 1) validations of 3 batches of 2.
+  EXPECT_EQ(tokensOf(openRunSamples(apart, options, run, Split::Valid)),
+            tokensOf(openSamples({{0.5, folder / "a"}, {0.5, folder / "b"}},
+                                 whole, Split::Train, 18)));
+  // Without, both are shares of one.
+  RunData shared{{folder / "a"}, {}};
+  for (Split split : {Split::Train, Split::Valid})
+    EXPECT_EQ(tokensOf(openRunSamples(shared, options, run, split)),
+              tokensOf(openSamples({{1, folder / "a"}}, options, split,
+                                   *samplesOfRun(run, split))));
+  EXPECT_EQ(
+      openRunSamples(apart, options, run, Split::Test).status().message(),
+      "--valid-data: training and validation use their data whole, and nothing "
+      "is left for test");
+  RunData wrong{{"x", "y", "z"}, {"1", "b", "c"}};
+  EXPECT_TRUE(openRunSamples(wrong, options, run, Split::Train)
+                  .status()
+                  .message()
+                  .starts_with("--data: expected one data prefix"));
+  EXPECT_TRUE(openRunSamples(wrong, options, run, Split::Valid)
+                  .status()
+                  .message()
+                  .starts_with("--valid-data: expected one data prefix"));
 }
