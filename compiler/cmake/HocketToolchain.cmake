@@ -13,6 +13,10 @@ add_compile_options(-Wall -Wextra -Wno-unused-parameter -Werror=return-type
                     -Werror=switch -fno-omit-frame-pointer
                     -ffp-contract=off)
 add_link_options(-fuse-ld=lld -Wl,--gc-sections)
+# What asserts, checks and debug information say of a source is its path from the
+# root: nothing that is installed knows where it was built.
+add_compile_options("-ffile-prefix-map=${CMAKE_BINARY_DIR}/=build/"
+                    "-ffile-prefix-map=${CMAKE_SOURCE_DIR}/=")
 include_directories(${CMAKE_SOURCE_DIR} ${CMAKE_BINARY_DIR})
 
 option(HOCKET_SANITIZE "Build with AddressSanitizer and UBSan" OFF)

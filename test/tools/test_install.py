@@ -46,6 +46,15 @@ class InstallTest(unittest.TestCase):
                   "--steps", 1)  # fmt: skip
         self.assertIn("iteration        1/", out)
 
+    def test_nothing_knows_where_it_was_built(self):
+        places = [os.fsencode(path) + b"/" for path in (BUILD, BUILD.parent)]
+        told = [
+            path.relative_to(self.prefix)
+            for path in self.prefix.rglob("*")
+            if path.is_file() and any(place in path.read_bytes() for place in places)
+        ]
+        self.assertEqual(told, [])
+
     def test_pages_and_completion_are_there(self):
         self.assertTrue((self.prefix / "share/man/man1/hocket-train.1").exists())
         script = self.prefix / "share/bash-completion/completions/hocket"
