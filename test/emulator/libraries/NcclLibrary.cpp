@@ -51,8 +51,7 @@ std::atomic<unsigned> Resources::count{0};
 struct Member {
   std::shared_ptr<Club> club;
   unsigned rank = 0;
-  std::shared_ptr<std::atomic<bool>> aborted =
-      std::make_shared<std::atomic<bool>>(false);
+  AbortFlag aborted = std::make_shared<std::atomic<bool>>(false);
   std::shared_ptr<LaunchOrder> order;
   /// What NCCL has of the device's memory, of one or of several.
   std::shared_ptr<Resources> resources = std::make_shared<Resources>();
@@ -363,7 +362,7 @@ HOCKET_EXPORT ncclResult_t ncclCommFinalize(ncclComm_t comm) {
 
 HOCKET_EXPORT ncclResult_t ncclCommAbort(ncclComm_t comm) {
   Member *member = memberOf(comm);
-  member->aborted->store(true);
+  abortMember(member->aborted);
   // NCCL waits for the last graph, too.
   while (member->captures.use_count() > 1)
     std::this_thread::sleep_for(std::chrono::microseconds(200));

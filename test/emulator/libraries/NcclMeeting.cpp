@@ -10,6 +10,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <shared_mutex>
 
 using namespace hocket;
 using namespace hocket::emulator;
@@ -85,12 +86,27 @@ void emulator::spoilResult(const CollectiveCall &call, unsigned ranks) {
     std::memset(to, 0xFF, written);
 }
 
-std::string SharedWork::arrive(unsigned side, const CollectiveCall &call) {
+/// Held by all that reads and writes the memory of ranks, and by who aborts one
+/// alone.
+static std::shared_mutex performing;
+
+void emulator::abortMember(const AbortFlag &flag) {
+  std::unique_lock lock(performing);
+  flag->store(true);
+}
+
+std::string SharedWork::arrive(unsigned side, const CollectiveCall &call,
+                               const AbortFlag &aborted) {
   std::lock_guard lock(mutex);
   calls[side] = call;
+  ends[side] = aborted;
   spoilResult(call, unsigned(calls.size()));
   if (++arrived < calls.size())
     return "";
+  std::shared_lock alive(performing);
+  if (std::ranges::any_of(
+          ends, [](const AbortFlag &end) { return end && end->load(); }))
+    return ""; // It never ends; who waits for it is aborted, too.
   std::string error = mismatch();
   if (error.empty())
     perform();
@@ -135,7 +151,8 @@ std::string NcclMeeting::arrive() {
   std::string error;
   for (const Part &part : parts)
     if (!part.aborted->load())
-      if (std::string one = part.work->arrive(part.side, part.call);
+      if (std::string one =
+              part.work->arrive(part.side, part.call, part.aborted);
           error.empty())
         error = one;
   return error;

@@ -24,6 +24,13 @@
 
 namespace hocket::emulator {
 
+/// Whether a rank's communicator has been aborted. What others do together with
+/// it then never happens, as its memory may be gone.
+using AbortFlag = std::shared_ptr<std::atomic<bool>>;
+
+/// Sets it, once nothing that the rank has a part in is happening.
+void abortMember(const AbortFlag &flag);
+
 /// One collective or message of a communicator. Its sides are, of a collective,
 /// all ranks by their numbers; of a message the sender and the receiver. Any
 /// thread.
@@ -31,8 +38,8 @@ class JointWork {
 public:
   virtual ~JointWork() = default;
   /// A side's stream has come. Empty, or what does not fit the others.
-  virtual std::string arrive(unsigned side,
-                             const comm::CollectiveCall &call) = 0;
+  virtual std::string arrive(unsigned side, const comm::CollectiveCall &call,
+                             const AbortFlag &aborted) = 0;
   virtual bool isOver() = 0;
   /// The work of one launch of the graphs that this was captured by, which each
   /// side takes once.
@@ -43,9 +50,10 @@ public:
 class SharedWork : public JointWork {
 public:
   SharedWork(bool isMessage, unsigned sides)
-      : isMessage(isMessage), calls(sides) {}
+      : isMessage(isMessage), calls(sides), ends(sides) {}
 
-  std::string arrive(unsigned side, const comm::CollectiveCall &call) override;
+  std::string arrive(unsigned side, const comm::CollectiveCall &call,
+                     const AbortFlag &aborted) override;
   bool isOver() override { return over.load(); }
   std::shared_ptr<JointWork> again(uint64_t launch) override;
 
@@ -61,6 +69,7 @@ private:
   std::mutex mutex;
   unsigned arrived = 0;
   std::vector<std::optional<comm::CollectiveCall>> calls;
+  std::vector<AbortFlag> ends; ///< Of each side; null: it cannot be aborted.
   std::atomic<bool> over{false};
   std::map<uint64_t, Launched> launched; ///< By launch.
 };
@@ -90,7 +99,7 @@ public:
     std::shared_ptr<JointWork> work;
     unsigned side = 0;
     comm::CollectiveCall call;
-    std::shared_ptr<std::atomic<bool>> aborted;
+    AbortFlag aborted;
     /// The communicator's, held by whatever graph has this.
     std::weak_ptr<void> captures = {};
     std::shared_ptr<LaunchOrder> order = nullptr; ///< The communicator's.

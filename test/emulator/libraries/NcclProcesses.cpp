@@ -181,7 +181,7 @@ private:
         entry.result.empty() ? nullptr : entry.result.data(), request.count,
         comm::DType(request.dtype), comm::Reduction(request.reduction));
     call.root = request.root;
-    return entry.work->arrive(request.a, call);
+    return entry.work->arrive(request.a, call, nullptr);
   }
 
   Socket connection;
@@ -245,7 +245,8 @@ public:
   DistantWork(std::shared_ptr<Line> line, uint64_t number, unsigned ranks)
       : line(std::move(line)), number(number), ranks(ranks) {}
 
-  std::string arrive(unsigned side, const CollectiveCall &call) override {
+  std::string arrive(unsigned side, const CollectiveCall &call,
+                     const AbortFlag &) override {
     spoilResult(call, ranks);
     Request request{Question::Arrive};
     request.number = number;
