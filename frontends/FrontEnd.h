@@ -16,8 +16,9 @@
 
 namespace hocket {
 
-/// Reads `path`: a folder is Hugging Face's, with a config.json; a file is
-/// textproto. Errors are the input's fault and say where and what.
+/// Reads `path`: a folder is that of a run (its checkpoints say what it was
+/// trained from) or Hugging Face's, with a config.json; a file is textproto.
+/// Errors are the input's fault and say where and what.
 StatusOr<spec::LoadedSpec>
 loadSpecification(const std::string &path,
                   const spec::LoadOptions &options = {});

@@ -382,8 +382,9 @@ Value ModelBuilder::buildLoss(Value input, Value labels) {
   Location location = at("loss", "model.vocab_size");
   Value loss = builder
                    .create<xf::CrossEntropyOp>(
-                       location, tensor({}), tensor({batch, sequence}), logits,
-                       labels, builder.getI64IntegerAttr(model.vocab_size()))
+                       location, tensor({}), tensor({batch, sequence}),
+                       /*picked=*/Type(), logits, labels,
+                       builder.getI64IntegerAttr(model.vocab_size()))
                    .getLoss();
   if (!routerLoss)
     return loss;

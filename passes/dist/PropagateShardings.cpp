@@ -116,6 +116,17 @@ LogicalResult Propagation::visitCall(func::CallOp call) {
   return success();
 }
 
+Sharding Propagation::outputSharding(xf::OutputOp output) const {
+  auto type = cast<RankedTensorType>(output.getValue().getType());
+  auto function = output->getParentOfType<func::FuncOp>();
+  // Labels are the last argument.
+  if (type.getRank() > 0 && function && function.getNumArguments() > 0)
+    if (BlockArgument labels = function.getArguments().back();
+        tensorOf(labels) && tensorOf(labels).getShape() == type.getShape())
+      return shardings.lookup(labels);
+  return Sharding::whole(type.getRank());
+}
+
 Sharding Propagation::settled(Value value) const {
   Sharding sharding = shardings.lookup(value);
   if (isStream(value) && !sharding.partial.empty())
@@ -169,11 +180,7 @@ LogicalResult Propagation::visit(Operation *op) {
       })
       .Case([&](xf::AccumulateOp op) { return visitAccumulate(op); })
       .Case([&](xf::OutputOp output) {
-        Value value = output.getValue();
-        annotate(
-            output,
-            {Sharding::whole(tensorOf(value).getRank()).toAttr(mesh.symbol())},
-            {});
+        annotate(output, {outputSharding(output).toAttr(mesh.symbol())}, {});
         return success();
       })
       .Case([&](dist::ConstrainOp constrain) {

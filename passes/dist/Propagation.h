@@ -71,6 +71,9 @@ private:
   /// does.
   Sharding handedOn(mlir::Value value, mlir::BlockArgument argument) const;
   Sharding returnSharding(mlir::Value value) const;
+  /// What the host is given: a number of each label lies as the labels do, all
+  /// else is whole.
+  Sharding outputSharding(xf::OutputOp output) const;
 
   //===--------------------------------------------------------------------===//
   // Ops

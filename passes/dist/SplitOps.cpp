@@ -47,6 +47,8 @@ SmallVector<Operation *> hocket::dist::splitCrossEntropy(xf::CrossEntropyOp op,
                                              op.getLabels(), count.getResult());
   op.getLoss().replaceAllUsesWith(loss.getResult());
   op.getLse().replaceAllUsesWith(lse.getResult());
+  if (op.getPicked())
+    op.getPicked().replaceAllUsesWith(each.getPicked());
   op.erase();
   return {each, lse, count, loss};
 }

@@ -92,6 +92,24 @@ static void returnLoss(func::FuncOp function) {
       function.front().getTerminator()->setOperand(0, output.getValue());
 }
 
+/// Has the host see of each label what its log-probability is made of.
+static void outputLabels(func::FuncOp function) {
+  auto losses = llvm::to_vector(function.getOps<CrossEntropyOp>());
+  if (losses.size() != 1 ||
+      losses.front().getLabels() != function.getArgument(1))
+    return;
+  CrossEntropyOp op = losses.front();
+  OpBuilder builder(op);
+  Type row = op.getLse().getType();
+  auto loss = builder.create<CrossEntropyOp>(
+      op.getLoc(), op.getLoss().getType(), row, row, op.getLogits(),
+      op.getLabels(), op.getValidVocabAttr());
+  builder.create<OutputOp>(op.getLoc(), loss.getLse(), "lse");
+  builder.create<OutputOp>(op.getLoc(), loss.getPicked(), "picked");
+  op.replaceAllUsesWith(loss.getResults().take_front(2));
+  op.erase();
+}
+
 namespace {
 struct BuildEvaluatePass
     : public hocket::xf::impl::XfBuildEvaluateBase<BuildEvaluatePass> {
@@ -103,6 +121,7 @@ struct BuildEvaluatePass
         EvaluateBuilder(getOperation()).copy(*forward, "evaluate");
     outputLoss(evaluate);
     returnLoss(evaluate);
+    outputLabels(evaluate);
   }
 };
 } // namespace

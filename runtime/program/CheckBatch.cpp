@@ -14,6 +14,7 @@
 #include "runtime/base/CheckedMath.h"
 #include "runtime/base/Format.h"
 #include "runtime/program/FaultList.h"
+#include "runtime/program/HostOutputs.h"
 #include "runtime/program/RankPlace.h"
 
 #include <map>
@@ -32,6 +33,10 @@ struct BatchBox {
   uint64_t rows, columns;
   auto operator<=>(const BatchBox &) const = default;
 };
+
+uint64_t elementsOf(const Role &role, const Host &host) {
+  return checkedProduct(role.buffers(int(host.buffer())).shape()).value_or(0);
+}
 
 bool isBatch(const program::Instruction &instruction) {
   const Host &host = instruction.host();
@@ -65,6 +70,7 @@ private:
     for (const program::Entry::Run &run : entry.runs())
       microbatches[run.sequence()].push_back(run.microbatch());
     for (const auto &[index, runs] : microbatches) {
+      checkOfEachLabel({program, role, int(index)});
       bool takesIn = false;
       for (const program::Instruction &instruction :
            r.sequences(int(index)).instructions())
@@ -74,6 +80,25 @@ private:
         }
       if (takesIn && entry.name() == "train_step")
         checkMicrobatches({program, role, int(index)}, runs);
+    }
+  }
+
+  /// A number for each label that the same run has taken in.
+  void checkOfEachLabel(const ProgramPlace &place) {
+    const Role &r = program.roles(place.role);
+    uint64_t labels = 0;
+    for (const program::Instruction &instruction :
+         r.sequences(place.sequence).instructions()) {
+      if (isBatch(instruction) && instruction.host().name() == "labels")
+        labels = elementsOf(r, instruction.host());
+      if (!instruction.has_host() || !isOfEachLabel(instruction.host().name()))
+        continue;
+      uint64_t has = elementsOf(r, instruction.host());
+      if (has != labels)
+        faults.add(ProgramRule::Batch, place.text(),
+                   formatText("gives %llu numbers '%s' of %llu labels",
+                              wide(has), instruction.host().name().c_str(),
+                              wide(labels)));
     }
   }
 

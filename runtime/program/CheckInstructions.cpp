@@ -10,6 +10,7 @@
 #include "runtime/base/Format.h"
 #include "runtime/program/DataType.h"
 #include "runtime/program/FaultList.h"
+#include "runtime/program/HostOutputs.h"
 #include "runtime/program/InstructionOperands.h"
 
 #include <set>
@@ -307,6 +308,9 @@ private:
                      int(host.direction())));
     if (numbers.count(host.name()))
       checkOperand(host.name().c_str(), host.buffer(), 1, {program::F32});
+    if (isOfEachLabel(host.name()))
+      checkOperand(host.name().c_str(), host.buffer(),
+                   elementsOf(host.buffer()), {program::F32});
   }
 
   void checkCopy(const program::Copy &copy) {

@@ -7,6 +7,7 @@
 #include "runtime/train/RankAgreement.h"
 
 #include "runtime/base/Format.h"
+#include "runtime/program/HostOutputs.h"
 
 #include <algorithm>
 #include <bit>
@@ -16,13 +17,14 @@
 using namespace hocket;
 using comm::DType;
 
-/// The names that a role reports.
+/// The names of the numbers that a role reports.
 static std::vector<std::string> outputsOf(const program::Role &role) {
   std::vector<std::string> names;
   for (const program::Sequence &sequence : role.sequences())
     for (const program::Instruction &instruction : sequence.instructions())
       if (instruction.has_host() &&
-          instruction.host().direction() == program::Host::OUTPUT)
+          instruction.host().direction() == program::Host::OUTPUT &&
+          !isOfEachLabel(instruction.host().name()))
         names.push_back(instruction.host().name());
   return names;
 }

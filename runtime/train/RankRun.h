@@ -7,8 +7,8 @@
 #ifndef HOCKET_RUNTIME_TRAIN_RANKRUN_H
 #define HOCKET_RUNTIME_TRAIN_RANKRUN_H
 
-#include "runtime/comm/interfaces/CommunicatorSet.h"
 #include "runtime/data/RunSamples.h"
+#include "runtime/train/RankLaunch.h"
 #include "runtime/train/TrainingRun.h"
 
 #include <map>
@@ -36,13 +36,9 @@ private:
 
 /// What the ranks of a process share, and how a rank is to run.
 struct RankRun {
-  std::shared_ptr<const program::Program> program;
+  RankSeat seat;
   std::shared_ptr<const TrainingOptions> options;
   std::shared_ptr<SharedSamples> samples;
-  unsigned threads = 0; ///< To compute with; 0: all cores.
-  std::string launcher; ///< "threads of this process"
-  /// Which of the machine's GPUs is its; absent: that of its rank.
-  std::optional<unsigned> gpu;
 };
 
 /// Trains as the rank that `communicators` belong to. On an error the other

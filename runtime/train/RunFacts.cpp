@@ -162,13 +162,17 @@ static std::string optionsText(const TrainingOptions &options) {
          graphText(options.graphs);
 }
 
+comm::RunFact hocket::factOfExecutable(const program::Program &program) {
+  return {"runs another executable", executableText(program)};
+}
+
 std::vector<comm::RunFact> hocket::factsOfRun(const program::Program &program,
                                               const TrainingOptions &options,
                                               const std::string &runId) {
   const program::TrainingInfo &training = program.training();
   return {
       {"belongs to another run", runId.empty() ? "none" : runId},
-      {"runs another executable", executableText(program)},
+      factOfExecutable(program),
       {"has another seed", number(options.seed.value_or(training.seed()))},
       {"trains another number of steps",
        number(options.steps.value_or(training.steps()))},

@@ -28,6 +28,9 @@ std::vector<comm::RunFact> factsOfRun(const program::Program &program,
                                       const TrainingOptions &options,
                                       const std::string &runId);
 
+/// The executable alone.
+comm::RunFact factOfExecutable(const program::Program &program);
+
 /// Where a run begins: nowhere (step 0), or at what was loaded from `loadDir`.
 struct RunStart {
   uint64_t step = 0, consumedSamples = 0, seed = 0;

@@ -8,20 +8,13 @@
 
 #include "runtime/base/CheckedMath.h"
 #include "runtime/base/Format.h"
-#include "runtime/comm/nccl/NcclApi.h"
-#include "runtime/comm/nccl/NcclWorld.h"
 #include "runtime/executor/ProfileReport.h"
-#include "runtime/executor/ProgramGroups.h"
-#include "runtime/hal/drivers/Drivers.h"
-#include "runtime/hal/drivers/cuda/CudaDevice.h"
-#include "runtime/program/NcclMemory.h"
-#include "runtime/telemetry/StatusLine.h"
-#include "runtime/train/Initialize.h"
 #include "runtime/train/Interrupt.h"
 #include "runtime/train/LearningRate.h"
 #include "runtime/train/LogFile.h"
 #include "runtime/train/RankAgreement.h"
 #include "runtime/train/RankRun.h"
+#include "runtime/train/RankSession.h"
 #include "runtime/train/RunCheckpoint.h"
 #include "runtime/train/RunFacts.h"
 #include "runtime/train/SaveFolder.h"
@@ -37,16 +30,16 @@ namespace {
 class TrainingRun {
 public:
   TrainingRun(const RankRun &place, comm::CommunicatorSet &communicators)
-      : place(place), source(place.program), options(*place.options),
+      : place(place), source(place.seat.program), options(*place.options),
         communicators(communicators),
+        session(place.seat, communicators, {options.print, options.show}),
         steps(options.steps.value_or(source->training().steps())),
         loadDir(options.loadDir) {}
 
   Status run() {
     Status status = runSteps();
-    // While what waits for the GPU can still be aborted.
-    if (!status.ok() && betweenGpus)
-      betweenGpus->fail(status);
+    if (!status.ok())
+      session.fail(status);
     return status;
   }
 
@@ -54,19 +47,14 @@ private:
   Status runSteps() {
     HOCKET_RETURN_IF_ERROR(claimFolder());
     HOCKET_RETURN_IF_ERROR(load());
-    print(banner());
+    print(session.banner());
     HOCKET_RETURN_IF_ERROR(restoreOrInitialize());
     HOCKET_RETURN_IF_ERROR(compareStart());
     if (!options.logFile.empty() && isFirst())
       HOCKET_RETURN_IF_ERROR(checkLogFile(options.logFile, logUse()));
     printNotices();
     options.started(*executor);
-    if (executor->hasEntry("prepare")) {
-      StepHost nothing([](data::Batch &) {
-        return invalidArgument("the entry 'prepare' wants tokens");
-      });
-      HOCKET_RETURN_IF_ERROR(executor->run("prepare", start.step, nothing));
-    }
+    HOCKET_RETURN_IF_ERROR(session.prepare());
     HOCKET_RETURN_IF_ERROR(openData());
     if (!options.logFile.empty() && isFirst()) {
       HOCKET_ASSIGN_OR_RETURN(
@@ -98,20 +86,10 @@ private:
     return status;
   }
 
-  bool isFirst() const { return communicators.world().rank() == 0; }
-  void print(const std::string &line) const {
-    if (isFirst())
-      options.print(line);
-  }
+  bool isFirst() const { return session.isFirst(); }
+  void print(const std::string &line) const { session.print(line); }
 
   RunOutput output() const { return {options.print, options.show}; }
-
-  /// While it lives, rank 0 says what takes its time.
-  std::unique_ptr<PhaseNotice> phase(const std::string &text) const {
-    if (!isFirst())
-      return nullptr;
-    return std::make_unique<PhaseNotice>(output(), text);
-  }
 
   /// Before anything is computed.
   Status claimFolder() {
@@ -153,18 +131,8 @@ private:
   }
 
   Status load() {
-    comm::PatientScope patient(communicators.activity(), "loading kernels");
-    auto notice = phase("loading kernels");
-    unsigned gpu = place.gpu.value_or(communicators.world().rank());
-    HOCKET_ASSIGN_OR_RETURN(
-        std::unique_ptr<hal::Device> device,
-        hal::createDevice(source->provenance().target(), {place.threads, gpu}));
-    if (device->properties().driver == "cuda" &&
-        communicators.world().size() > 1)
-      HOCKET_RETURN_IF_ERROR(connectGpus(gpu));
-    HOCKET_ASSIGN_OR_RETURN(
-        executor, Executor::create(source, std::move(device),
-                                   betweenGpus ? *betweenGpus : communicators));
+    HOCKET_RETURN_IF_ERROR(session.load());
+    executor = &session.executor();
     if (!executor->hasEntry("train_step"))
       return invalidArgument("the program has no entry 'train_step'");
     return options.graphs == GraphUse::On ? insisted(checkGraph()) : okStatus();
@@ -177,7 +145,7 @@ private:
     // NVIDIA's documentation of NCCL ("Using NCCL with CUDA Graphs") expects
     // that graphs of several GPUs of one process may keep each other from being
     // launched: only where somebody insists.
-    bool areThreads = betweenGpus && !place.gpu;
+    bool areThreads = !place.seat.gpu && session.connectsGpus();
     return areThreads && options.graphs == GraphUse::Auto
                ? failedPrecondition(
                      "graphs of several GPUs of one process may wait for each "
@@ -215,82 +183,14 @@ private:
     return okStatus();
   }
 
-  /// What comes on top of the memory that was planned, before it is taken.
-  void sayWhatNcclTakes(unsigned gpu, const comm::nccl::NcclRoom &room) const {
-    auto gpus = hal::listGpus();
-    auto api = comm::nccl::ncclApi();
-    if (!api.ok() || !gpus.ok() || gpu >= gpus->size())
-      return;
-    unsigned limit = room.blockLimitWith(**api);
-    unsigned channels = limit > 0 ? limit : ncclChannels;
-    uint64_t taken = 0, planned = 0; // Of the fullest rank.
-    for (const program::Role &role : source->roles()) {
-      uint64_t nccl = estimateNcclBytes(*source, role, channels);
-      uint64_t arena = role.memory().arena_bytes();
-      if (nccl + arena >= taken + planned)
-        taken = nccl, planned = arena;
-    }
-    uint64_t has = (*gpus)[gpu].memoryBytes;
-    std::string text = "NCCL takes about " + formatBytes(taken) +
-                       " of a GPU's memory beside the program's " +
-                       formatBytes(planned);
-    if (taken + planned > has)
-      text += ", more than the " + formatBytes(has) +
-              " that it has: compile with a smaller --memory";
-    print(text);
-  }
-
-  /// Where a rank has no NCCL, messages go through host memory.
-  Status connectGpus(unsigned gpu) {
-    comm::GroupTable table = groupTableOf(*source);
-    HOCKET_ASSIGN_OR_RETURN(auto room,
-                            comm::nccl::NcclRoom::of(gpu, table.atOnce));
-    sayWhatNcclTakes(gpu, room);
-    auto world = comm::createNcclWorld(communicators, table, gpu);
-    if (world.ok()) {
-      betweenGpus = *std::move(world);
-      print("messages between GPUs go through NCCL, " +
-            issueOrderText(**comm::nccl::ncclApi(), room));
-      return okStatus();
-    }
-    if (world.status().code() != StatusCode::FailedPrecondition)
-      return world.status();
-    print("messages between GPUs go through host memory: " +
-          world.status().message());
-    return okStatus();
-  }
-
-  std::string banner() const {
-    const hal::DeviceProperties &about = executor->device().properties();
-    unsigned ranks = communicators.world().size();
-    std::string text = formatText(
-        "%s: %s parameters, %s, %s of memory on %u thread%s of %s%s",
-        source->model().name().c_str(),
-        formatCount(double(source->model().parameter_count())).c_str(),
-        source->training().precision().c_str(),
-        formatBytes(executor->device().allocatedBytes()).c_str(), about.workers,
-        about.workers == 1 ? "" : "s", about.name.c_str(),
-        about.isa.empty() ? "" : (" (" + about.isa + ")").c_str());
-    return ranks == 1 ? text
-                      : text + formatText("; rank 0 of %u, %s", ranks,
-                                          place.launcher.c_str());
-  }
-
   Status restoreOrInitialize() {
     if (options.seed)
       executor->setSeed(*options.seed);
-    {
-      comm::PatientScope patient(communicators.activity(),
-                                 "making first values");
-      auto notice = phase("making first values");
-      HOCKET_RETURN_IF_ERROR(initializeParameters(*executor, place.threads));
-    }
+    HOCKET_RETURN_IF_ERROR(session.initialize());
     if (loadDir.empty())
       return okStatus();
-    auto notice = phase("loading " + loadDir);
     HOCKET_ASSIGN_OR_RETURN(checkpoint::RunState state,
-                            loadRun(*executor, loadDir));
-    notice.reset();
+                            session.restore(loadDir));
     if (options.seed && *options.seed != state.seed && state.step > 0)
       return invalidArgument(formatText(
           "%s was trained with seed %llu, --seed says %llu; a run keeps its "
@@ -355,7 +255,7 @@ private:
     if (options.data.empty())
       return missingData();
     comm::PatientScope patient(communicators.activity(), "opening the data");
-    auto notice = phase("indexing the data");
+    auto notice = session.phase("indexing the data");
     data::RunLength run = runLength();
     HOCKET_ASSIGN_OR_RETURN(
         train, place.samples->open(datasetOptions(), run, data::Split::Train));
@@ -384,11 +284,11 @@ private:
   std::shared_ptr<const program::Program> source;
   const TrainingOptions &options;
   comm::CommunicatorSet &communicators;
+  RankSession session;
   uint64_t steps;
   std::string loadDir;                ///< What this run goes on from.
   std::unique_ptr<SaveFolder> folder; ///< Of rank 0, if the run saves.
-  std::unique_ptr<comm::CommunicatorSet> betweenGpus; ///< If NCCL is there.
-  std::unique_ptr<Executor> executor;
+  Executor *executor = nullptr;       ///< The session's, once it is loaded.
   TrainerPosition start;
   std::shared_ptr<const data::SampleSource> train, valid;
   MetricsLog log;

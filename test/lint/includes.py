@@ -45,6 +45,7 @@ ALLOWED = {
         "runtime/telemetry",
     ],
     "runtime/train": ["runtime", "!runtime/tools", "kernels"],
+    "runtime/evaluate": ["runtime", "!runtime/tools"],
     "runtime/tools": ["runtime"],
     "dialects/plan": ["runtime/base"],
     "dialects/xf": ["kernels/reference"],
@@ -89,7 +90,7 @@ ALLOWED = {
         "passes/analysis",
         "passes/planning",
     ],
-    "frontends": ["dialects", "runtime/base"],
+    "frontends": ["dialects", "runtime/base", "runtime/checkpoint"],
     "compiler": [
         "frontends",
         "passes",

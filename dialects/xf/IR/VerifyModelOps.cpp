@@ -346,6 +346,9 @@ static LogicalResult verifyCrossEntropy(OpT op, bool isShard) {
 LogicalResult CrossEntropyOp::verify() {
   if (failed(verifyCrossEntropy(*this, false)))
     return failure();
+  if (getPicked() &&
+      failed(checkSameType(*this, 17, "picked", getPicked(), getLse())))
+    return failure();
   return checkScalar(*this, 17, "loss", getLoss());
 }
 

@@ -314,11 +314,10 @@ FactorRule CrossEntropyOp::getFactorRule() {
   RuleBuilder b;
   TensorFactors rows = b.fresh(shapeOf(getLabels()), FactorKind::Reduced);
   int64_t vocab = b.whole(shapeOf(getLogits()).back());
-  return b.operand(with(rows, vocab))
-      .operand(rows)
-      .result({})
-      .result(rows)
-      .rule;
+  b.operand(with(rows, vocab)).operand(rows).result({}).result(rows);
+  if (getPicked())
+    b.result(rows);
+  return b.rule;
 }
 
 FactorRule CrossEntropyGradientOp::getFactorRule() {

@@ -346,7 +346,8 @@ def Xf_CrossEntropyOp : Xf_ModelOp<"cross_entropy"> {
     `loss = mean over labels >= 0 of (lse - logits[label])`, where `lse` is the
     log-sum-exp of the first `valid_vocab` logits (a padded vocabulary's other
     columns count as minus infinity). A label of -1 is ignored. `lse` is kept
-    for the gradient.
+    for the gradient. `picked`, where somebody wants it, is the label's logit, 0
+    where the label is -1: `picked - lse` is the label's log-probability.
 
     ```mlir
     %loss, %lse = xf.cross_entropy %l, %y {valid_vocab = 257 : i64} : (tensor<4x256x288xf32>, tensor<4x256xi32>) -> (tensor<f32>, tensor<4x256xf32>)
@@ -355,7 +356,8 @@ def Xf_CrossEntropyOp : Xf_ModelOp<"cross_entropy"> {
   let arguments = (ins Xf_Tensor:$logits,
                        Xf_Ids:$labels,
                        I64Attr:$valid_vocab);
-  let results = (outs Xf_Tensor:$loss, Xf_Tensor:$lse);
+  let results = (outs Xf_Tensor:$loss, Xf_Tensor:$lse,
+                      Optional<Xf_Tensor>:$picked);
 }
 
 #endif

@@ -233,7 +233,7 @@ LogicalResult CrossEntropyOp::evaluate(EvaluationContext &, Tensors operands,
   const ReferenceTensor &logits = operands[0], &labels = operands[1];
   int64_t vocab = logits.dim(-1), valid = getValidVocab(), count = 0;
   double loss = 0;
-  ReferenceTensor lse = zerosOf(getLse().getType());
+  ReferenceTensor lse = zerosOf(getLse().getType()), picked = lse;
   for (int64_t row = 0; row < labels.size(); ++row) {
     double greatest = -HUGE_VAL, sum = 0;
     for (int64_t c = 0; c < valid; ++c)
@@ -246,12 +246,15 @@ LogicalResult CrossEntropyOp::evaluate(EvaluationContext &, Tensors operands,
       return emitOpError("is given the label ")
              << label << " of a vocabulary of " << valid;
     if (label >= 0) {
-      loss += lse[row] - logits[row * vocab + label];
+      picked[row] = logits[row * vocab + label];
+      loss += lse[row] - picked[row];
       ++count;
     }
   }
   results.push_back(
       ReferenceTensor(ArrayRef<int64_t>{}, count ? loss / count : 0));
   results.push_back(std::move(lse));
+  if (getPicked())
+    results.push_back(std::move(picked));
   return success();
 }

@@ -257,7 +257,36 @@ static void makeShard(OpBuilder &builder, xf::CrossEntropyGradientOp op,
   call.scalars = {orZero(builder, loc, op.getFirstColumn())};
 }
 
+/// By rows, where somebody wants to know of each.
+static Values lossByRows(OpBuilder &builder, xf::CrossEntropyOp op) {
+  Space logits = spaceOf(op.getLogits().getType());
+  Type row = f32Of(op.getLse().getType());
+  Type scalar = f32Of(op.getLoss().getType());
+  int64_t labels = elementsOf(op.getLabels());
+  Call call{"cross_entropy_rows",
+            {op.getLogits(), op.getLabels()},
+            {row, row},
+            {dtypeOf(op.getLogits().getType()), logits.rows, logits.cols,
+             static_cast<int64_t>(op.getValidVocab()), /*parts=*/1}};
+  call.scalars = {orZero(builder, op.getLoc(), Value())};
+  Values rows = buildCall(builder, op, call);
+  Value count = buildCall(
+      builder, op, {"count_labels", {op.getLabels()}, {scalar}, {labels}})[0];
+  Value loss = buildCall(builder, op,
+                         {"mean_loss",
+                          {rows[0], rows[1], op.getLabels(), count},
+                          {scalar},
+                          {labels}})[0];
+  Values results{loss, rows[0], rows[1]};
+  for (auto [value, result] : llvm::zip_equal(results, op.getResults()))
+    value = castTo(builder, op.getLoc(), value,
+                   getElementTypeOrSelf(result.getType()));
+  return results;
+}
+
 Values lower(OpBuilder &builder, xf::CrossEntropyOp op) {
+  if (op.getPicked())
+    return lossByRows(builder, op);
   Space logits = spaceOf(op.getLogits().getType());
   return buildCastCall(
       builder, op,

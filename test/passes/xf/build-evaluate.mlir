@@ -1,6 +1,7 @@
 // RUN: hocket-opt %s --xf-build-evaluate | FileCheck %s
 
 // What drops or accumulates is copied without that; what does not is shared.
+// The host sees of each label what its log-probability is made of.
 
 // CHECK-LABEL: func.func private @plain(
 func.func private @plain(%x: tensor<1x4x8xf32>) -> tensor<1x4x8xf32> {
@@ -42,7 +43,9 @@ xf.variable @state.counts : tensor<8xf32> {kind = #xf.variable_kind<state>}
 // CHECK-LABEL: func.func @evaluate(
 // CHECK: %[[X:.*]] = xf.embedding
 // CHECK: call @layer_evaluate(%[[X]]
-// CHECK: %[[LOSS:.*]], %{{.*}} = xf.cross_entropy
+// CHECK: %[[LOSS:.*]], %[[LSE:.*]], %[[PICKED:.*]] = xf.cross_entropy
+// CHECK: xf.output %[[LSE]], "lse"
+// CHECK: xf.output %[[PICKED]], "picked"
 // CHECK-NOT: xf.accumulate
 // CHECK: xf.output %[[LOSS]], "loss"
 // CHECK: return %[[LOSS]] : tensor<f32>

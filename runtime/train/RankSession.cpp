@@ -1,0 +1,142 @@
+//===- RankSession.cpp - A program on one rank's device -------------------===//
+//
+// Part of Hocket, under the Apache License v2.0.
+//
+//===----------------------------------------------------------------------===//
+
+#include "runtime/train/RankSession.h"
+
+#include "runtime/base/Format.h"
+#include "runtime/comm/nccl/NcclApi.h"
+#include "runtime/comm/nccl/NcclWorld.h"
+#include "runtime/executor/ProgramGroups.h"
+#include "runtime/hal/drivers/Drivers.h"
+#include "runtime/hal/drivers/cuda/CudaDevice.h"
+#include "runtime/program/NcclMemory.h"
+#include "runtime/train/Initialize.h"
+#include "runtime/train/RunCheckpoint.h"
+#include "runtime/train/StepHost.h"
+
+using namespace hocket;
+
+void RankSession::print(const std::string &line) const {
+  if (isFirst() && output.print)
+    output.print(line);
+}
+
+std::unique_ptr<PhaseNotice> RankSession::phase(const std::string &text) const {
+  if (!isFirst() || !output.print)
+    return nullptr;
+  return std::make_unique<PhaseNotice>(output, text);
+}
+
+std::string RankSession::banner() const {
+  const hal::DeviceProperties &about = loaded->device().properties();
+  unsigned ranks = world().size();
+  std::string text = formatText(
+      "%s: %s parameters, %s, %s of memory on %u thread%s of %s%s",
+      seat.program->model().name().c_str(),
+      formatCount(double(seat.program->model().parameter_count())).c_str(),
+      seat.program->training().precision().c_str(),
+      formatBytes(loaded->device().allocatedBytes()).c_str(), about.workers,
+      about.workers == 1 ? "" : "s", about.name.c_str(),
+      about.isa.empty() ? "" : (" (" + about.isa + ")").c_str());
+  return ranks == 1 ? text
+                    : text + formatText("; rank 0 of %u, %s", ranks,
+                                        seat.launcher.c_str());
+}
+
+//===----------------------------------------------------------------------===//
+// The device
+//===----------------------------------------------------------------------===//
+
+Status RankSession::load() {
+  comm::PatientScope patient(communicators.activity(), "loading kernels");
+  auto notice = phase("loading kernels");
+  unsigned gpu = seat.gpu.value_or(world().rank());
+  HOCKET_ASSIGN_OR_RETURN(std::unique_ptr<hal::Device> device,
+                          hal::createDevice(seat.program->provenance().target(),
+                                            {seat.threads, gpu}));
+  if (device->properties().driver == "cuda" && world().size() > 1)
+    HOCKET_RETURN_IF_ERROR(connectGpus(gpu));
+  HOCKET_ASSIGN_OR_RETURN(
+      loaded, Executor::create(seat.program, std::move(device),
+                               betweenGpus ? *betweenGpus : communicators));
+  return okStatus();
+}
+
+/// What comes on top of the memory that was planned, before it is taken.
+void RankSession::sayWhatNcclTakes(unsigned gpu,
+                                   const comm::nccl::NcclRoom &room) const {
+  auto gpus = hal::listGpus();
+  auto api = comm::nccl::ncclApi();
+  if (!api.ok() || !gpus.ok() || gpu >= gpus->size())
+    return;
+  unsigned limit = room.blockLimitWith(**api);
+  unsigned channels = limit > 0 ? limit : ncclChannels;
+  uint64_t taken = 0, planned = 0; // Of the fullest rank.
+  for (const program::Role &role : seat.program->roles()) {
+    uint64_t nccl = estimateNcclBytes(*seat.program, role, channels);
+    uint64_t arena = role.memory().arena_bytes();
+    if (nccl + arena >= taken + planned)
+      taken = nccl, planned = arena;
+  }
+  uint64_t has = (*gpus)[gpu].memoryBytes;
+  std::string text = "NCCL takes about " + formatBytes(taken) +
+                     " of a GPU's memory beside the program's " +
+                     formatBytes(planned);
+  if (taken + planned > has)
+    text += ", more than the " + formatBytes(has) +
+            " that it has: compile with a smaller --memory";
+  print(text);
+}
+
+/// Where a rank has no NCCL, messages go through host memory.
+Status RankSession::connectGpus(unsigned gpu) {
+  comm::GroupTable table = groupTableOf(*seat.program);
+  HOCKET_ASSIGN_OR_RETURN(auto room,
+                          comm::nccl::NcclRoom::of(gpu, table.atOnce));
+  sayWhatNcclTakes(gpu, room);
+  auto world = comm::createNcclWorld(communicators, table, gpu);
+  if (world.ok()) {
+    betweenGpus = *std::move(world);
+    print("messages between GPUs go through NCCL, " +
+          issueOrderText(**comm::nccl::ncclApi(), room));
+    return okStatus();
+  }
+  if (world.status().code() != StatusCode::FailedPrecondition)
+    return world.status();
+  print("messages between GPUs go through host memory: " +
+        world.status().message());
+  return okStatus();
+}
+
+void RankSession::fail(const Status &status) {
+  // While what waits for the GPU can still be aborted.
+  if (betweenGpus)
+    betweenGpus->fail(status);
+}
+
+//===----------------------------------------------------------------------===//
+// The weights
+//===----------------------------------------------------------------------===//
+
+Status RankSession::initialize() {
+  comm::PatientScope patient(communicators.activity(), "making first values");
+  auto notice = phase("making first values");
+  return initializeParameters(*loaded, seat.threads);
+}
+
+StatusOr<checkpoint::RunState> RankSession::restore(const std::string &dir) {
+  auto notice = phase("loading " + dir);
+  return loadRun(*loaded, dir);
+}
+
+Status RankSession::prepare() {
+  if (!loaded->hasEntry("prepare"))
+    return okStatus();
+  StepHost nothing([](data::Batch &) {
+    return invalidArgument("the entry 'prepare' wants tokens");
+  });
+  return loaded->run("prepare", 0, nothing);
+}

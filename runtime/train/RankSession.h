@@ -1,0 +1,77 @@
+//===- RankSession.h - A program on one rank's device -----------*- C++ -*-===//
+//
+// Part of Hocket, under the Apache License v2.0.
+//
+//===----------------------------------------------------------------------===//
+///
+/// \file
+/// What training and evaluation have in common: the device, the program on it,
+/// what connects it to other GPUs, and the weights.
+///
+//===----------------------------------------------------------------------===//
+
+#ifndef HOCKET_RUNTIME_TRAIN_RANKSESSION_H
+#define HOCKET_RUNTIME_TRAIN_RANKSESSION_H
+
+#include "runtime/checkpoint/Checkpoint.h"
+#include "runtime/executor/Executor.h"
+#include "runtime/train/RankLaunch.h"
+
+namespace hocket {
+
+namespace comm::nccl {
+struct NcclRoom;
+}
+
+class RankSession {
+public:
+  /// `communicators` outlive the session. Rank 0 speaks.
+  RankSession(RankSeat seat, comm::CommunicatorSet &communicators,
+              RunOutput output)
+      : seat(std::move(seat)), communicators(communicators),
+        output(std::move(output)) {}
+
+  /// Puts the program on the device.
+  Status load();
+
+  /// Gives every parameter its first value, and its slots theirs, under the
+  /// executor's seed.
+  Status initialize();
+
+  /// Takes weights and state from the run or the checkpoint in `dir`.
+  StatusOr<checkpoint::RunState> restore(const std::string &dir);
+
+  /// Derives what is computed from parameters alone; before any other entry.
+  Status prepare();
+
+  /// Tells who waits for this rank's GPU that it will not come.
+  void fail(const Status &status);
+
+  Executor &executor() { return *loaded; }
+  const Executor &executor() const { return *loaded; }
+  comm::Communicator &world() const { return communicators.world(); }
+  bool isFirst() const { return world().rank() == 0; }
+
+  /// Whether messages between GPUs go through NCCL.
+  bool connectsGpus() const { return betweenGpus != nullptr; }
+
+  /// Model, memory and device, in one line.
+  std::string banner() const;
+  void print(const std::string &line) const;
+  /// While it lives, rank 0 says what takes its time.
+  std::unique_ptr<PhaseNotice> phase(const std::string &text) const;
+
+private:
+  Status connectGpus(unsigned gpu);
+  void sayWhatNcclTakes(unsigned gpu, const comm::nccl::NcclRoom &room) const;
+
+  const RankSeat seat;
+  comm::CommunicatorSet &communicators;
+  const RunOutput output;
+  std::unique_ptr<comm::CommunicatorSet> betweenGpus; ///< If NCCL is there.
+  std::unique_ptr<Executor> loaded;
+};
+
+} // namespace hocket
+
+#endif // HOCKET_RUNTIME_TRAIN_RANKSESSION_H
