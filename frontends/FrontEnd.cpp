@@ -30,8 +30,10 @@ loadRunSpec(const std::string &dir, const spec::LoadOptions &options) {
     return invalidArgument(run.path() +
                            ": the checkpoint does not say which model it is "
                            "of; give a specification");
-  return spec::parseSpec(run.state().specText, run.path() + "/manifest.json",
-                         options);
+  spec::LoadOptions ownOptions = options;
+  ownOptions.anyDevices = true;
+  return spec::parseSpec(run.state().specText,
+                         run.path() + ": its specification", ownOptions);
 }
 
 StatusOr<spec::LoadedSpec>

@@ -26,6 +26,7 @@
 #include "runtime/tools/CommandLine.h"
 #include "runtime/tools/DataCommand.h"
 #include "runtime/tools/DoctorCommand.h"
+#include "runtime/tools/EvalCommand.h"
 #include "runtime/tools/ExplainCommand.h"
 #include "runtime/tools/InspectCommand.h"
 #include "runtime/tools/TokenizerCommand.h"
@@ -39,12 +40,14 @@
 
 using namespace hocket;
 
-/// `train` takes a specification too, which it compiles first.
-static ProgramResolver compilingResolver() {
+/// `train` and `eval` take a specification too, which they compile first.
+static ProgramResolver compilingResolver(bool trains) {
   auto options = std::make_shared<spec::LoadOptions>();
+  options->anyBatch = !trains;
   ProgramResolver resolver;
   resolver.inputDescription =
       "An executable (.hkx), a specification, a Hugging Face folder or .mlir";
+  resolver.takesRuns = true;
   resolver.addOptions = [options](CLI::App &command) {
     addSpecOptions(command, *options);
   };
@@ -84,7 +87,8 @@ int main(int argc, char **argv) {
   app.require_subcommand(1);
   Status result;
   registerCompile(app, result);
-  registerTrain(app, result, compilingResolver());
+  registerTrain(app, result, compilingResolver(/*trains=*/true));
+  registerEval(app, result, [] { return compilingResolver(/*trains=*/false); });
   registerInspect(app, result, priceProgram);
   registerExplain(app, result);
   registerTrace(app, result, priceProgram);

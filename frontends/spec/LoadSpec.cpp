@@ -60,6 +60,10 @@ StatusOr<LoadedSpec> spec::finishSpec(LoadedSpec partial,
     partial.spec.clear_plan();
     partial.spec.clear_cluster();
   }
+  if (options.anyDevices && partial.spec.has_cluster())
+    partial.spec.mutable_cluster()->clear_devices();
+  if (options.anyBatch && partial.spec.has_training())
+    partial.spec.mutable_training()->clear_global_batch_size();
   if (plan::isShortPlan(options.planPath)) {
     HOCKET_RETURN_IF_ERROR(replacePlan(options.planPath, partial));
   } else if (!options.planPath.empty()) {

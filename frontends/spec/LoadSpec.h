@@ -33,6 +33,11 @@ struct LoadOptions {
   /// Whether the specification's own plan and cluster count for nothing, as
   /// where a plan is searched; one that is given here does count.
   bool withoutPlan = false;
+  /// Whether cluster.devices counts for nothing, as where a model moves to
+  /// another machine.
+  bool anyDevices = false;
+  /// Whether training.global_batch_size does, as where nothing is trained.
+  bool anyBatch = false;
   std::string planText = {}; ///< As planPath, of a plan that was searched.
 
   /// Whether anything is to be changed.

@@ -10,10 +10,10 @@
 #include "runtime/base/Quantity.h"
 #include "runtime/base/Sha256.h"
 #include "runtime/evaluate/ScoreHost.h"
-#include "runtime/program/NativeOrigin.h"
 #include "runtime/train/Interrupt.h"
 #include "runtime/train/RankAgreement.h"
 #include "runtime/train/RankSession.h"
+#include "runtime/train/RunFacts.h"
 
 #include <chrono>
 #include <mutex>
@@ -79,6 +79,9 @@ private:
     if (!run.options.loadDir.empty()) {
       HOCKET_ASSIGN_OR_RETURN(checkpoint::RunState state,
                               session.restore(run.options.loadDir));
+      HOCKET_RETURN_IF_ERROR(comm::compareRanks(
+          world, factsOfStart({state.step, state.consumedSamples, state.seed,
+                               run.options.loadDir})));
       session.print(
           formatText("loaded step %llu from ", (unsigned long long)state.step) +
           run.options.loadDir);
@@ -182,11 +185,9 @@ static std::vector<comm::RunFact> factsOf(const program::Program &program,
     digest.update(&size, sizeof(size));
     digest.update(request.tokens.data(), size * sizeof(int32_t));
   }
-  return {
-      {"is of another run", runId},
-      {"runs another executable", toHex(program.provenance().fingerprint())},
-      {"evaluates other text", toHex(digest.finish())},
-      {"loads other weights", run.options.loadDir}};
+  return {{"belongs to another run", runId.empty() ? "none" : runId},
+          factOfExecutable(program),
+          {"evaluates other text", toHex(digest.finish())}};
 }
 
 StatusOr<std::vector<Scores>>

@@ -15,6 +15,7 @@
 #ifndef HOCKET_RUNTIME_EVALUATE_SCORE_H
 #define HOCKET_RUNTIME_EVALUATE_SCORE_H
 
+#include "runtime/base/Status.h"
 #include "runtime/program/program.pb.h"
 #include "runtime/telemetry/StatusLine.h"
 

@@ -6,10 +6,6 @@
 
 #include "runtime/tools/TrainCommand.h"
 
-#include "runtime/comm/process/Launch.h"
-#include "runtime/program/NativeOrigin.h"
-#include "runtime/program/ProgramFile.h"
-#include "runtime/telemetry/StatusLine.h"
 #include "runtime/tools/CommandLine.h"
 #include "runtime/tools/OptionValues.h"
 #include "runtime/train/TrainingRun.h"
@@ -25,46 +21,14 @@ using namespace hocket;
 
 namespace {
 struct TrainArguments {
-  std::string input, traceSteps;
+  explicit TrainArguments(ProgramResolver resolver)
+      : program(std::move(resolver)) {}
+
+  ProgramInput program;
+  std::string traceSteps;
   TrainingOptions options;
-  ProgramResolver resolver;
-  bool noForeignCode = false;
 };
 } // namespace
-
-/// What is to be known before native code from elsewhere runs, or "".
-static std::string nativeNote(const TrainArguments &arguments,
-                              const program::Program &program) {
-  std::vector<std::string> foreign = foreignNativeCode(program);
-  if (foreign.empty())
-    return "";
-  return "native code of " + arguments.input +
-         " was not compiled by you on this machine (SHA-256 " +
-         foreign.front().substr(0, 16) +
-         (foreign.size() == 1
-              ? ")"
-              : ", and " + std::to_string(foreign.size() - 1) + " more)") +
-         "; it can do whatever you can";
-}
-
-/// Of several processes the first alone speaks. What MPI's launchers start
-/// believes that it writes to a terminal even where they write to a file.
-static TerminalWidth terminalOf(const std::optional<comm::Launch> &launch) {
-  bool mayShow = !launch || (launch->rank == 0 && !launch->usesMpi);
-  return mayShow ? terminalWidth(STDOUT_FILENO) : nullptr;
-}
-
-/// The program, and meanwhile a sign of life.
-static StatusOr<program::Program> resolve(const TrainArguments &arguments,
-                                          RunOutput output, bool isFirst) {
-  std::string action =
-      arguments.input.ends_with(".hkx") ? "loading " : "compiling ";
-  std::unique_ptr<PhaseNotice> notice;
-  if (isFirst)
-    notice = std::make_unique<PhaseNotice>(std::move(output),
-                                           action + arguments.input);
-  return arguments.resolver.resolve(arguments.input);
-}
 
 /// What somebody should know who gives a folder with weights for the model
 /// alone; empty for any other input.
@@ -96,24 +60,17 @@ static Status run(TrainArguments &arguments) {
   }
   HOCKET_ASSIGN_OR_RETURN(std::optional<comm::Launch> launch,
                           comm::detectLaunch());
-  StatusLine line(std::cout, terminalOf(launch));
+  StatusLine line(std::cout, terminalOf(launch, STDOUT_FILENO));
   options.print = [&line](const std::string &text) { line.print(text); };
   if (line.isTerminal())
     options.show = [&line](const std::string &text) { line.show(text); };
-  options.newRunNotice = unusedWeights(arguments.input);
-  HOCKET_ASSIGN_OR_RETURN(program::Program program,
-                          resolve(arguments, {options.print, options.show},
-                                  !launch || launch->rank == 0));
-  if (std::string note = nativeNote(arguments, program); !note.empty()) {
-    if (arguments.noForeignCode)
-      return invalidArgument(note + "; --no-native refuses it: compile the "
-                                    "model here, from the specification that "
-                                    "it was made of");
-    if (!launch || launch->rank == 0)
-      options.startNotice = std::move(note);
-  }
-  return runTraining(
-      std::make_shared<const program::Program>(std::move(program)), options);
+  options.newRunNotice = unusedWeights(arguments.program.input);
+  HOCKET_ASSIGN_OR_RETURN(
+      OpenedProgram opened,
+      openProgram(arguments.program, {options.print, options.show}, launch));
+  if (!launch || launch->rank == 0)
+    options.startNotice = std::move(opened.nativeNote);
+  return runTraining(std::move(opened.program), options);
 }
 
 static void addSaving(CLI::App &command, TrainingOptions &options) {
@@ -148,15 +105,12 @@ static void addSaving(CLI::App &command, TrainingOptions &options) {
 
 void hocket::registerTrain(CLI::App &app, Status &result,
                            ProgramResolver resolver) {
-  auto arguments = std::make_shared<TrainArguments>();
-  arguments->resolver = std::move(resolver);
-  if (!arguments->resolver.resolve)
-    arguments->resolver.resolve = readProgram;
+  auto arguments = std::make_shared<TrainArguments>(std::move(resolver));
   TrainingOptions &options = arguments->options;
   CLI::App *command = addCommand(app, "train", "Train a model");
   command
-      ->add_option("INPUT", arguments->input,
-                   arguments->resolver.inputDescription)
+      ->add_option("INPUT", arguments->program.input,
+                   arguments->program.resolver.inputDescription)
       ->required();
   command
       ->add_option("--data", options.data,
@@ -201,9 +155,6 @@ void hocket::registerTrain(CLI::App &app, Status &result,
                                  "(default: 7)"),
              0, mostSeconds)
       ->type_name("SECONDS");
-  command->add_flag("--no-native", arguments->noForeignCode,
-                    "Refuse an executable whose native code was not compiled "
-                    "by this user on this machine");
   command->add_flag("--profile", options.profile,
                     "Measure every instruction and print where the time goes "
                     "(slower)");
@@ -214,8 +165,7 @@ void hocket::registerTrain(CLI::App &app, Status &result,
       "or fail; off. Not with --profile or --trace, nor with ranks whose "
       "messages go through host memory; with several GPUs of one process only "
       "if on");
-  if (arguments->resolver.addOptions)
-    arguments->resolver.addOptions(*command);
+  addProgramOptions(*command, arguments->program);
   command->footer(
       "The ranks of a program are threads of this process. Started by mpirun, "
       "srun or torchrun, this process is one rank.\n\nCtrl-C ends the step, "

@@ -13,6 +13,7 @@
 #include "runtime/tools/CommandLine.h"
 #include "runtime/tools/DataCommand.h"
 #include "runtime/tools/DoctorCommand.h"
+#include "runtime/tools/EvalCommand.h"
 #include "runtime/tools/ExplainCommand.h"
 #include "runtime/tools/InspectCommand.h"
 #include "runtime/tools/TokenizerCommand.h"
@@ -28,6 +29,7 @@ int main(int argc, char **argv) {
   app.require_subcommand(1);
   Status result;
   registerTrain(app, result);
+  registerEval(app, result, [] { return ProgramResolver(); });
   registerInspect(app, result);
   registerExplain(app, result);
   registerTrace(app, result);

@@ -21,6 +21,7 @@
 #include "runtime/train/StepTrace.h"
 #include "runtime/train/TokenCheck.h"
 #include "runtime/train/Trainer.h"
+#include "runtime/train/TrainingData.h"
 
 using namespace hocket;
 
@@ -229,24 +230,7 @@ private:
   }
 
   data::GptDatasetOptions datasetOptions() const {
-    data::GptDatasetOptions dataset;
-    dataset.sequenceLength = source->model().sequence_length();
-    dataset.vocabularySize = source->model().vocab_size();
-    dataset.seed = executor->currentSeed();
-    if (!source->training().data_split().empty())
-      dataset.splitWeights = source->training().data_split();
-    return dataset;
-  }
-
-  /// The whole run that the program describes, of which --steps may ask only
-  /// the beginning: the order of samples depends on it.
-  data::RunLength runLength() const {
-    data::RunLength run;
-    run.steps = std::max(steps, source->training().steps());
-    run.globalBatchSize = source->training().global_batch_size();
-    run.validInterval = source->training().valid_interval();
-    run.validBatches = source->training().valid_batches();
-    return run;
+    return datasetOptionsOf(*source, executor->currentSeed());
   }
 
   Status openData() {
@@ -256,7 +240,7 @@ private:
       return missingData();
     comm::PatientScope patient(communicators.activity(), "opening the data");
     auto notice = session.phase("indexing the data");
-    data::RunLength run = runLength();
+    data::RunLength run = runLengthOf(*source, steps);
     HOCKET_ASSIGN_OR_RETURN(
         train, place.samples->open(datasetOptions(), run, data::Split::Train));
     if (run.validInterval > 0 && run.validBatches > 0 &&

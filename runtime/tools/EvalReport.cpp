@@ -1,0 +1,119 @@
+//===- EvalReport.cpp - What `hocket eval` prints -------------------------===//
+//
+// Part of Hocket, under the Apache License v2.0.
+//
+//===----------------------------------------------------------------------===//
+
+#include "runtime/tools/EvalReport.h"
+
+#include "runtime/base/Format.h"
+#include "runtime/base/Quantity.h"
+
+#include <nlohmann/json.hpp>
+
+using namespace hocket;
+using nlohmann::ordered_json;
+
+using Rows = std::vector<std::vector<std::string>>;
+
+static std::string rowsText(const std::string &title, const Rows &rows) {
+  return title + "\n" + formatTable({"", "", ""}, rows);
+}
+
+static std::vector<std::string> lossRow(const evaluate::Likelihood &sum) {
+  return {"  loss", formatRounded(sum.loss(), 4),
+          "nats for each of " + formatNoun(sum.tokens, "token")};
+}
+
+std::string hocket::textOf(const PerplexityReport &report) {
+  Rows rows;
+  rows.push_back({"  word perplexity",
+                  formatRounded(report.sum.wordPerplexity(report.words), 3),
+                  "of " + formatNoun(report.words, "word") +
+                      (report.wikiText ? " of WikiText, put together again"
+                                       : ", as spaces divide them")});
+  rows.push_back(
+      {"  token perplexity", formatRounded(report.sum.perplexity(), 3), ""});
+  rows.push_back(lossRow(report.sum));
+  rows.push_back(
+      {"  window", std::to_string(report.window),
+       formatText("tokens, the next begins %zu later", report.stride)});
+  return rowsText(report.file + ", by " + report.tokenizer, rows);
+}
+
+ordered_json hocket::jsonOf(const PerplexityReport &report) {
+  return {{"task", "perplexity"},
+          {"file", report.file},
+          {"tokenizer", report.tokenizer},
+          {"wikitext", report.wikiText},
+          {"tokens", report.sum.tokens},
+          {"words", report.words},
+          {"log_probability", report.sum.logProbability},
+          {"loss", report.sum.loss()},
+          {"perplexity", report.sum.perplexity()},
+          {"word_perplexity", report.sum.wordPerplexity(report.words)},
+          {"window", report.window},
+          {"stride", report.stride}};
+}
+
+std::string hocket::textOf(const LossReport &report) {
+  Rows rows{lossRow(report.sum)};
+  rows.push_back(
+      {"  perplexity", formatRounded(report.sum.perplexity(), 3), ""});
+  return rowsText(report.data + ", " + formatNoun(report.samples, "sample") +
+                      " of split " + report.split,
+                  rows);
+}
+
+ordered_json hocket::jsonOf(const LossReport &report) {
+  return {{"task", "loss"},
+          {"data", report.data},
+          {"split", report.split},
+          {"samples", report.samples},
+          {"tokens", report.sum.tokens},
+          {"log_probability", report.sum.logProbability},
+          {"loss", report.sum.loss()},
+          {"perplexity", report.sum.perplexity()}};
+}
+
+static std::vector<std::string> accuracyRow(const char *name, double accuracy,
+                                            uint64_t items,
+                                            const std::string &what) {
+  return {name,
+          formatRounded(100 * accuracy, 2) + " % +- " +
+              formatRounded(100 * evaluate::standardError(accuracy, items), 2),
+          what};
+}
+
+std::string hocket::textOf(const ChoiceReport &report) {
+  const evaluate::ChoiceFigures &figures = report.figures;
+  Rows rows;
+  rows.push_back(accuracyRow("  accuracy", figures.accuracy(), figures.items,
+                             "the likeliest choice is right"));
+  rows.push_back(accuracyRow("  normalized", figures.accuracyNormalized(),
+                             figures.items,
+                             "the likeliest by byte of its text is"));
+  if (report.shortened)
+    rows.push_back({"  shortened", formatGrouped(report.shortened),
+                    "choices with a context too long, whose beginning was cut "
+                    "off"});
+  return rowsText(report.file + ", " + formatNoun(figures.items, "question") +
+                      ", by " + report.tokenizer,
+                  rows);
+}
+
+ordered_json hocket::jsonOf(const ChoiceReport &report) {
+  const evaluate::ChoiceFigures &figures = report.figures;
+  return {
+      {"task", "choice"},
+      {"file", report.file},
+      {"tokenizer", report.tokenizer},
+      {"questions", figures.items},
+      {"accuracy", figures.accuracy()},
+      {"accuracy_error",
+       evaluate::standardError(figures.accuracy(), figures.items)},
+      {"accuracy_normalized", figures.accuracyNormalized()},
+      {"accuracy_normalized_error",
+       evaluate::standardError(figures.accuracyNormalized(), figures.items)},
+      {"shortened", report.shortened}};
+}

@@ -1,0 +1,50 @@
+//===- EvalReport.h - What `hocket eval` prints -----------------*- C++ -*-===//
+//
+// Part of Hocket, under the Apache License v2.0.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef HOCKET_RUNTIME_TOOLS_EVALREPORT_H
+#define HOCKET_RUNTIME_TOOLS_EVALREPORT_H
+
+#include "runtime/evaluate/Choice.h"
+#include "runtime/evaluate/Perplexity.h"
+
+#include <nlohmann/json_fwd.hpp>
+#include <string>
+
+namespace hocket {
+
+struct PerplexityReport {
+  std::string file, tokenizer;
+  evaluate::Likelihood sum;
+  uint64_t words = 0;
+  bool wikiText = false;
+  size_t window = 0, stride = 0;
+};
+
+struct LossReport {
+  std::string data, split;
+  evaluate::Likelihood sum;
+  uint64_t samples = 0;
+};
+
+struct ChoiceReport {
+  std::string file, tokenizer;
+  evaluate::ChoiceFigures figures;
+  uint64_t shortened = 0;
+};
+
+/// For people: lines of names and values.
+std::string textOf(const PerplexityReport &report);
+std::string textOf(const LossReport &report);
+std::string textOf(const ChoiceReport &report);
+
+/// For programs: one object.
+nlohmann::ordered_json jsonOf(const PerplexityReport &report);
+nlohmann::ordered_json jsonOf(const LossReport &report);
+nlohmann::ordered_json jsonOf(const ChoiceReport &report);
+
+} // namespace hocket
+
+#endif // HOCKET_RUNTIME_TOOLS_EVALREPORT_H

@@ -1,0 +1,25 @@
+//===- TrainingData.h - The samples that a program is trained on *- C++ -*-===//
+//
+// Part of Hocket, under the Apache License v2.0.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef HOCKET_RUNTIME_TRAIN_TRAININGDATA_H
+#define HOCKET_RUNTIME_TRAIN_TRAININGDATA_H
+
+#include "runtime/data/RunSamples.h"
+#include "runtime/program/program.pb.h"
+
+namespace hocket {
+
+/// How a program's samples are cut and shuffled under `seed`.
+data::GptDatasetOptions datasetOptionsOf(const program::Program &program,
+                                         uint64_t seed);
+
+/// The whole run that the program describes, of which `steps` may be only the
+/// beginning: the order of samples depends on it.
+data::RunLength runLengthOf(const program::Program &program, uint64_t steps);
+
+} // namespace hocket
+
+#endif // HOCKET_RUNTIME_TRAIN_TRAININGDATA_H
