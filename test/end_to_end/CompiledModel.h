@@ -72,6 +72,8 @@ public:
                   const std::vector<data::Batch> &batches);
   /// The loss of the entry eval_step.
   double evaluate(const data::Batch &batch);
+  /// The log-probability of each label, of the same entry.
+  std::vector<float> labels(const data::Batch &batch);
 
   /// Everything the executor keeps.
   ModelState state();

@@ -214,6 +214,18 @@ void compareStates(const ModelState &actual, const ModelState &expected,
   }
 }
 
+/// A single label has no other errors to cancel its own: a few times the band
+/// of their mean.
+void compareLabels(const std::vector<float> &actual,
+                   const std::vector<double> &expected,
+                   const data::Batch &batch, double band) {
+  ASSERT_EQ(actual.size(), expected.size());
+  for (size_t i = 0; i < expected.size(); ++i)
+    if (batch.labels[i] >= 0)
+      expectNear(actual[i], expected[i], 4 * band,
+                 "label " + std::to_string(i));
+}
+
 /// The batches that a program wants.
 struct Feed {
   uint64_t rows, length, vocabulary, microbatches;
@@ -264,6 +276,8 @@ TEST_P(Equivalence, TrainsAsTheReference) {
   data::Batch unseen = feed.batch(1000);
   expectNear(compiled.evaluate(unseen), reference.evaluate(unseen),
              choice.band.loss, "evaluation");
+  compareLabels(compiled.labels(unseen), reference.labels(), unseen,
+                choice.band.loss);
 }
 
 INSTANTIATE_TEST_SUITE_P(

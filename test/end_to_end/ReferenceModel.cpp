@@ -86,9 +86,19 @@ StepNumbers ReferenceModel::run(uint64_t step, double learningRate,
 double ReferenceModel::evaluate(const data::Batch &batch) {
   auto function = module->lookupSymbol<func::FuncOp>("evaluate");
   xf::Microbatch data = microbatchOf(batch, function);
+  evaluation.outputs.clear();
   auto results =
       xf::interpret(function, {data.tokens, data.labels}, evaluation);
   return succeeded(results) ? results->front()[0] : std::nan("");
+}
+
+std::vector<double> ReferenceModel::labels() const {
+  std::vector<double> result;
+  ReferenceTensor lse = evaluation.outputs.lookup("lse").front();
+  ReferenceTensor picked = evaluation.outputs.lookup("picked").front();
+  for (int64_t i = 0; i < lse.size(); ++i)
+    result.push_back(picked[i] - lse[i]);
+  return result;
 }
 
 ModelState ReferenceModel::state() {

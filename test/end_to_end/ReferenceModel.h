@@ -32,6 +32,9 @@ public:
   StepNumbers run(uint64_t step, double learningRate,
                   const std::vector<data::Batch> &batches);
   double evaluate(const data::Batch &batch);
+  /// The log-probability of each label, as the last evaluate() has found it; of
+  /// a label of -1 it means nothing.
+  std::vector<double> labels() const;
 
   /// The variables that a compiled model keeps too.
   ModelState state();
