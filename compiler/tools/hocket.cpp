@@ -28,6 +28,7 @@
 #include "runtime/tools/DoctorCommand.h"
 #include "runtime/tools/EvalCommand.h"
 #include "runtime/tools/ExplainCommand.h"
+#include "runtime/tools/GenerateCommand.h"
 #include "runtime/tools/InspectCommand.h"
 #include "runtime/tools/TokenizerCommand.h"
 #include "runtime/tools/TraceCommand.h"
@@ -89,6 +90,7 @@ int main(int argc, char **argv) {
   registerCompile(app, result);
   registerTrain(app, result, compilingResolver(/*trains=*/true));
   registerEval(app, result, [] { return compilingResolver(/*trains=*/false); });
+  registerGenerate(app, result, compilingResolver(/*trains=*/false));
   registerInspect(app, result, priceProgram);
   registerExplain(app, result);
   registerTrace(app, result, priceProgram);

@@ -124,6 +124,11 @@ Sharding Propagation::outputSharding(xf::OutputOp output) const {
     if (BlockArgument labels = function.getArguments().back();
         tensorOf(labels) && tensorOf(labels).getShape() == type.getShape())
       return shardings.lookup(labels);
+  if (output.getName() == "logits") {
+    Sharding sharding = shardings.lookup(output.getValue());
+    sharding.partial.clear();
+    return sharding;
+  }
   return Sharding::whole(type.getRank());
 }
 
@@ -180,7 +185,11 @@ LogicalResult Propagation::visit(Operation *op) {
       })
       .Case([&](xf::AccumulateOp op) { return visitAccumulate(op); })
       .Case([&](xf::OutputOp output) {
-        annotate(output, {outputSharding(output).toAttr(mesh.symbol())}, {});
+        ShardingAttr sharding = outputSharding(output).toAttr(mesh.symbol());
+        annotate(output, {sharding}, {});
+        // The host puts the shards together.
+        if (tensorOf(output.getValue()).getRank() > 0)
+          output->setAttr("dist.sharding", sharding);
         return success();
       })
       .Case([&](dist::ConstrainOp constrain) {

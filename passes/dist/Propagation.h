@@ -71,8 +71,8 @@ private:
   /// does.
   Sharding handedOn(mlir::Value value, mlir::BlockArgument argument) const;
   Sharding returnSharding(mlir::Value value) const;
-  /// What the host is given: a number of each label lies as the labels do, all
-  /// else is whole.
+  /// What the host is given: a number of each label lies as the labels do, and
+  /// logits as they come; all else is whole.
   Sharding outputSharding(xf::OutputOp output) const;
 
   //===--------------------------------------------------------------------===//

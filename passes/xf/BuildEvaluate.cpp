@@ -92,7 +92,8 @@ static void returnLoss(func::FuncOp function) {
       function.front().getTerminator()->setOperand(0, output.getValue());
 }
 
-/// Has the host see of each label what its log-probability is made of.
+/// Has the host see of each label what its log-probability is made of, and,
+/// where it asks for them, the logits of a position.
 static void outputLabels(func::FuncOp function) {
   auto losses = llvm::to_vector(function.getOps<CrossEntropyOp>());
   if (losses.size() != 1 ||
@@ -104,6 +105,7 @@ static void outputLabels(func::FuncOp function) {
   auto loss = builder.create<CrossEntropyOp>(
       op.getLoc(), op.getLoss().getType(), row, row, op.getLogits(),
       op.getLabels(), op.getValidVocabAttr());
+  builder.create<OutputOp>(op.getLoc(), op.getLogits(), "logits");
   builder.create<OutputOp>(op.getLoc(), loss.getLse(), "lse");
   builder.create<OutputOp>(op.getLoc(), loss.getPicked(), "picked");
   op.replaceAllUsesWith(loss.getResults().take_front(2));

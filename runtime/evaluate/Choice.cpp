@@ -77,7 +77,7 @@ ChoiceFigures evaluate::judgeChoices(const std::vector<ChoiceItem> &items,
     std::vector<double> whole, byByte;
     for (const std::string &choice : item.choices) {
       double sum = 0;
-      for (float score : *next++)
+      for (float score : next++->logProbabilities)
         sum += double(score);
       whole.push_back(sum);
       byByte.push_back(sum / double(std::max<size_t>(choice.size(), 1)));

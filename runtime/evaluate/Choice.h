@@ -7,12 +7,15 @@
 #ifndef HOCKET_RUNTIME_EVALUATE_CHOICE_H
 #define HOCKET_RUNTIME_EVALUATE_CHOICE_H
 
-#include "runtime/evaluate/Score.h"
+#include "runtime/inference/Score.h"
 #include "runtime/tokenizer/Tokenizer.h"
 
 #include <string>
 
 namespace hocket::evaluate {
+
+using inference::ScoreRequest;
+using inference::Scores;
 
 /// Which of the continuations of a context is the right one.
 struct ChoiceItem {

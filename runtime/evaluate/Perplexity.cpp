@@ -29,8 +29,8 @@ evaluate::slidingWindows(std::span<const int32_t> tokens, size_t window,
 }
 
 void Likelihood::add(const Scores &scores) {
-  tokens += scores.size();
-  for (float score : scores)
+  tokens += scores.logProbabilities.size();
+  for (float score : scores.logProbabilities)
     logProbability += double(score);
 }
 

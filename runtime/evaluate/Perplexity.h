@@ -7,11 +7,14 @@
 #ifndef HOCKET_RUNTIME_EVALUATE_PERPLEXITY_H
 #define HOCKET_RUNTIME_EVALUATE_PERPLEXITY_H
 
-#include "runtime/evaluate/Score.h"
+#include "runtime/inference/Score.h"
 
 #include <span>
 
 namespace hocket::evaluate {
+
+using inference::ScoreRequest;
+using inference::Scores;
 
 /// Every token of a text but the first, once. A window of `window` tokens sees
 /// no further back than its own beginning; the next one begins `stride` tokens

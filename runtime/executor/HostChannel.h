@@ -8,6 +8,7 @@
 #define HOCKET_RUNTIME_EXECUTOR_HOSTCHANNEL_H
 
 #include "runtime/base/Status.h"
+#include "runtime/program/program.pb.h"
 
 #include <cstddef>
 #include <cstdint>
@@ -32,6 +33,20 @@ struct HostInput {
   std::span<const HostShard> shards;
 };
 
+/// What a program tells.
+struct HostOutput {
+  const std::string &name;
+  uint32_t microbatch = 0;
+  program::DType type = program::DTYPE_UNSPECIFIED; ///< Of its elements.
+  uint64_t bytes = 0;
+  /// Which parts of the global output these are, as of an input.
+  std::span<const HostShard> shards;
+};
+
+struct ByteRange {
+  uint64_t offset = 0, bytes = 0;
+};
+
 /// The other end of a program's host instructions, called by the thread that
 /// runs the entry, in program order. program.proto lists the names.
 class HostChannel {
@@ -41,7 +56,14 @@ public:
   /// Fills all of `data` with the input.
   virtual Status provide(const HostInput &input, std::span<std::byte> data) = 0;
 
-  /// Takes the output `name` of `microbatch`; `data` is valid for the call.
+  /// Which bytes of an output receive() is to be given, inside of it: all of
+  /// them, if nobody says otherwise; none: it is not called.
+  virtual std::vector<ByteRange> wanted(const HostOutput &output) {
+    return {{0, output.bytes}};
+  }
+
+  /// Takes what was wanted of the output `name` of `microbatch`, one range
+  /// behind the other; `data` is valid for the call.
   virtual Status receive(const std::string &name, uint32_t microbatch,
                          std::span<const std::byte> data) = 0;
 };

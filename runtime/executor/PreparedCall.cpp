@@ -296,7 +296,8 @@ public:
     const program::Buffer &buffer =
         scope.role.buffers(int(instruction.host().buffer()));
     // The padding behind the last element is nobody's business.
-    bytes = tensorBytes(buffer.shape(), buffer.dtype()).value_or(0);
+    type = buffer.dtype();
+    bytes = tensorBytes(buffer.shape(), type).value_or(0);
     for (const auto &shard : instruction.host().shards()) {
       shards.emplace_back();
       for (const program::Scalar &start : shard.start())
@@ -310,19 +311,36 @@ public:
     hal::Range range{place.at(context).offset, bytes};
     if (context.capture)
       return capture(context, range);
-    staging.resize(bytes);
     if (input) {
+      staging.resize(bytes);
       HOCKET_RETURN_IF_ERROR(
           context.host.provide({name, context.microbatch, shards}, staging));
       return context.device.copyFromHost(stream, staging.data(), range);
     }
-    HOCKET_RETURN_IF_ERROR(
-        context.device.copyToHost(stream, range, staging.data()));
+    return tell(context, range.offset);
+  }
+
+private:
+  /// What somebody wants to know.
+  Status tell(const RunContext &context, uint64_t offset) {
+    std::vector<ByteRange> wanted =
+        context.host.wanted({name, context.microbatch, type, bytes, shards});
+    uint64_t total = 0;
+    for (const ByteRange &part : wanted)
+      total += part.bytes;
+    if (total == 0)
+      return okStatus();
+    staging.resize(total);
+    std::byte *to = staging.data();
+    for (const ByteRange &part : wanted) {
+      HOCKET_RETURN_IF_ERROR(context.device.copyToHost(
+          stream, {offset + part.offset, part.bytes}, to));
+      to += part.bytes;
+    }
     HOCKET_RETURN_IF_ERROR(context.device.synchronize(stream));
     return context.host.receive(name, context.microbatch, staging);
   }
 
-private:
   Status capture(const RunContext &context, hal::Range range) {
     HOCKET_ASSIGN_OR_RETURN(
         void *memory,
@@ -335,6 +353,7 @@ private:
   bool input;
   std::string name;
   BufferPlace place;
+  program::DType type;
   uint64_t bytes;
   std::vector<HostShard> shards;
   std::vector<std::byte> staging;

@@ -93,12 +93,15 @@ private:
         labels = elementsOf(r, instruction.host());
       if (!instruction.has_host() || !isOfEachLabel(instruction.host().name()))
         continue;
+      const std::string &name = instruction.host().name();
       uint64_t has = elementsOf(r, instruction.host());
-      if (has != labels)
+      bool fits = isNumberOfEachLabel(name)
+                      ? has == labels
+                      : labels > 0 && has > 0 && has % labels == 0;
+      if (!fits)
         faults.add(ProgramRule::Batch, place.text(),
                    formatText("gives %llu numbers '%s' of %llu labels",
-                              wide(has), instruction.host().name().c_str(),
-                              wide(labels)));
+                              wide(has), name.c_str(), wide(labels)));
     }
   }
 

@@ -14,6 +14,7 @@
 #include "runtime/base/Format.h"
 #include "runtime/program/DataType.h"
 #include "runtime/program/FaultList.h"
+#include "runtime/program/HostOutputs.h"
 
 #include <map>
 #include <set>
@@ -237,14 +238,20 @@ private:
   void checkHost(const program::Host &host) {
     if (host.shards().empty())
       return;
-    bool batch = host.name() == "tokens" || host.name() == "labels";
-    if (host.direction() != program::Host::INPUT || !batch)
+    bool isInput = host.direction() == program::Host::INPUT;
+    bool isBatch = host.name() == "tokens" || host.name() == "labels";
+    if (isInput ? !isBatch : !isOfEachLabel(host.name()))
       return add(ProgramRule::Inputs,
-                 "only the inputs 'tokens' and 'labels' come in shards");
-    uint64_t rows = 0, width = 0;
+                 "only the inputs 'tokens' and 'labels', and what there is of "
+                 "each label, come in shards");
+    int dims = !isInput && !isNumberOfEachLabel(host.name()) ? 3 : 2;
+    const auto &first = host.shards(0);
+    uint64_t width = 0;
     for (const auto &shard : host.shards()) {
-      if (shard.start_size() != 2 || shard.size_size() != 2 ||
-          shard.size(0) == 0 || shard.size(1) == 0)
+      bool isWhole = shard.start_size() == dims && shard.size_size() == dims;
+      for (uint64_t size : shard.size())
+        isWhole &= size > 0;
+      if (!isWhole)
         return add(ProgramRule::Inputs,
                    "a shard wants a start and a positive size for sequences "
                    "and for positions");
@@ -254,16 +261,21 @@ private:
         else if (!start.has_constant())
           add(ProgramRule::Inputs,
               "a shard starts where no rank can know before it runs");
-      rows = shard.size(0);
       width = checkedAdd(width, shard.size(1)).value_or(~uint64_t(0));
-      if (rows != host.shards(0).size(0))
+      if (shard.size(0) != first.size(0))
         return add(ProgramRule::Inputs,
                    "shards have different numbers of sequences");
+      if (dims == 3 && shard.size(2) != first.size(2))
+        return add(ProgramRule::Inputs,
+                   "shards have different numbers of columns");
     }
-    if (checkedMultiply(rows, width) != elements(host.buffer()))
+    uint64_t columns = dims == 3 ? first.size(2) : 1;
+    auto has = checkedMultiply(first.size(0), width);
+    if (!has || checkedMultiply(*has, columns) != elements(host.buffer()))
       add(ProgramRule::Inputs,
           formatText("shards of %llu x %llu fill a buffer of %llu elements",
-                     wide(rows), wide(width), wide(elements(host.buffer()))));
+                     wide(first.size(0)), wide(width),
+                     wide(elements(host.buffer()) / columns)));
   }
 
   const program::Program &program;

@@ -12,9 +12,15 @@
 namespace hocket {
 
 /// Whether the output `name` has a number for each label of the microbatch, of
-/// which a rank gives those that it took in; any other is one number.
-inline bool isOfEachLabel(std::string_view name) {
+/// which a rank gives those that it took in.
+inline bool isNumberOfEachLabel(std::string_view name) {
   return name == "lse" || name == "picked";
+}
+
+/// The same, or it has a row of logits for each; any other output is one
+/// number.
+inline bool isOfEachLabel(std::string_view name) {
+  return isNumberOfEachLabel(name) || name == "logits";
 }
 
 } // namespace hocket

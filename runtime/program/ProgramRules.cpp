@@ -88,8 +88,8 @@ static constexpr ProgramRuleText rules[] = {
      "relative.",
      "give every part a peer of the group and a buffer of its own"},
     {ProgramRule::Inputs,
-     "Shards of a host input have one number of sequences and fill the "
-     "buffer.",
+     "Shards of what the host gives or takes have one number of sequences "
+     "and fill the buffer.",
      "give shards that fill the buffer together"},
     {ProgramRule::Batch,
      "In every entry the ranks together take in each token and each label of "

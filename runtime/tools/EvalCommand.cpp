@@ -10,32 +10,29 @@
 #include "runtime/base/JsonLines.h"
 #include "runtime/checkpoint/Checkpoint.h"
 #include "runtime/evaluate/ChoiceFiles.h"
+#include "runtime/evaluate/Lambada.h"
 #include "runtime/evaluate/WikiText.h"
 #include "runtime/tokenizer/SourceText.h"
 #include "runtime/tools/CommandLine.h"
 #include "runtime/tools/EvalReport.h"
+#include "runtime/tools/ModelInput.h"
 #include "runtime/tools/OptionValues.h"
 #include "runtime/train/TrainingData.h"
 
 #include <iostream>
 #include <nlohmann/json.hpp>
-#include <unistd.h>
 
 using namespace hocket;
 using namespace hocket::evaluate;
+using namespace hocket::inference;
 using tokenizer::SourceText;
 using tokenizer::Tokenizer;
 
 namespace {
 
 /// What all of its commands take.
-struct EvalArguments {
-  explicit EvalArguments(ProgramResolver resolver)
-      : program(std::move(resolver)) {}
-
-  ProgramInput program;
-  std::string loadDir;
-  std::optional<double> hangSeconds;
+struct EvalArguments : ModelInput {
+  using ModelInput::ModelInput;
   bool json = false;
 };
 
@@ -58,93 +55,22 @@ struct ChoiceArguments : EvalArguments {
   std::string file, tokenizer;
 };
 
-/// A program that is about to be asked, and where its words go: standard
-/// error, since what was measured goes to standard output.
-class Evaluation {
-public:
-  static StatusOr<std::unique_ptr<Evaluation>> open(EvalArguments &arguments) {
-    HOCKET_ASSIGN_OR_RETURN(std::optional<comm::Launch> launch,
-                            comm::detectLaunch());
-    auto result =
-        std::unique_ptr<Evaluation>(new Evaluation(arguments, launch));
-    HOCKET_RETURN_IF_ERROR(result->load());
-    return result;
-  }
-
-  const program::Program &program() const { return *opened.program; }
-  size_t window() const { return size_t(program().model().sequence_length()); }
-
-  StatusOr<std::vector<Scores>> ask(std::vector<ScoreRequest> requests) {
-    ScoreOptions options;
-    options.loadDir = arguments.loadDir;
-    options.hangSeconds = arguments.hangSeconds;
-    options.output = output;
-    auto answers = score(
-        opened.program,
-        std::make_shared<const std::vector<ScoreRequest>>(std::move(requests)),
-        options);
-    line.show("");
-    return answers;
-  }
-
-  template <typename Report> Status print(const Report &report) const {
-    if (launch && launch->rank != 0)
-      return okStatus();
-    std::cout << (arguments.json ? toJsonText(jsonOf(report)) + "\n"
-                                 : textOf(report));
-    return okStatus();
-  }
-
-private:
-  Evaluation(EvalArguments &arguments, std::optional<comm::Launch> launch)
-      : arguments(arguments), launch(std::move(launch)),
-        line(std::cerr, terminalOf(this->launch, STDERR_FILENO)) {
-    output.print = [this](const std::string &text) { line.print(text); };
-    if (line.isTerminal())
-      output.show = [this](const std::string &text) { line.show(text); };
-  }
-
-  Status load() {
-    ProgramInput &input = arguments.program;
-    if (input.input.empty() && !input.resolver.takesRuns)
-      return invalidArgument("which program is to evaluate? Name an executable "
-                             "(.hkx) that has the model of " +
-                             arguments.loadDir);
-    if (input.input.empty())
-      input.input = arguments.loadDir;
-    HOCKET_ASSIGN_OR_RETURN(opened, openProgram(input, output, launch));
-    if (!opened.nativeNote.empty() && (!launch || launch->rank == 0))
-      line.print(opened.nativeNote);
-    return okStatus();
-  }
-
-  EvalArguments &arguments;
-  const std::optional<comm::Launch> launch;
-  StatusLine line;
-  RunOutput output;
-  OpenedProgram opened;
+struct LambadaArguments : EvalArguments {
+  using EvalArguments::EvalArguments;
+  std::string file, tokenizer;
+  bool strict = false;
 };
 
 } // namespace
 
 //===----------------------------------------------------------------------===//
-// Options
+// What all of them do
 //===----------------------------------------------------------------------===//
 
 static CLI::App *addEval(CLI::App &eval, const char *name, const char *summary,
                          EvalArguments &arguments) {
   CLI::App *command = addCommand(eval, name, summary);
-  const ProgramResolver &resolver = arguments.program.resolver;
-  CLI::Option *input = command->add_option(
-      "INPUT", arguments.program.input,
-      resolver.inputDescription +
-          (resolver.takesRuns ? "; default: what RUN was trained from" : ""));
-  if (!resolver.takesRuns)
-    input->required();
-  wantPath(command->add_option("--load", arguments.loadDir,
-                               "The run, or the checkpoint, to measure"))
-      ->required()
-      ->type_name("RUN");
+  addModelInput(*command, arguments);
   return command;
 }
 
@@ -152,14 +78,26 @@ static CLI::App *addEval(CLI::App &eval, const char *name, const char *summary,
 static void addCommonOptions(CLI::App &command, EvalArguments &arguments) {
   command.add_flag("--json", arguments.json,
                    "Print one JSON object instead of lines");
-  constexpr double mostSeconds = 1e9;
-  wantNumber(command.add_option("--hang-timeout", arguments.hangSeconds,
-                                "Seconds without progress after which a rank "
-                                "counts as hanging and ends the run; 0: never "
-                                "(default: 7)"),
-             0, mostSeconds)
-      ->type_name("SECONDS");
-  addProgramOptions(command, arguments.program);
+  addModelOptions(command, arguments);
+}
+
+static StatusOr<std::vector<Scores>> ask(OpenedModel &model,
+                                         std::vector<ScoreRequest> requests) {
+  auto answers = score(
+      model.shared(),
+      std::make_shared<const std::vector<ScoreRequest>>(std::move(requests)),
+      model.options());
+  model.clearLine();
+  return answers;
+}
+
+template <typename Report>
+static Status print(const OpenedModel &model, const EvalArguments &arguments,
+                    const Report &report) {
+  if (model.isFirst())
+    std::cout << (arguments.json ? toJsonText(jsonOf(report)) + "\n"
+                                 : textOf(report));
+  return okStatus();
 }
 
 static void addFile(CLI::App &command, std::string &file,
@@ -167,15 +105,6 @@ static void addFile(CLI::App &command, std::string &file,
   wantPath(command.add_option("--data", file, help))
       ->required()
       ->type_name("FILE");
-}
-
-static void addTokenizer(CLI::App &command, std::string &tokenizer) {
-  command
-      .add_option("--tokenizer", tokenizer,
-                  "The one that the model was trained with: byte, or a file or "
-                  "folder as for `hocket tokenizer`")
-      ->required()
-      ->type_name("PATH");
 }
 
 //===----------------------------------------------------------------------===//
@@ -187,13 +116,13 @@ static Status runPerplexity(PerplexityArguments &arguments) {
                           tokenizer::openTokenizer(arguments.tokenizer));
   HOCKET_ASSIGN_OR_RETURN(SourceText file, SourceText::read(arguments.file));
   HOCKET_RETURN_IF_ERROR(file.checkUtf8());
-  HOCKET_ASSIGN_OR_RETURN(auto evaluation, Evaluation::open(arguments));
+  HOCKET_ASSIGN_OR_RETURN(auto model, OpenedModel::open(arguments));
   PerplexityReport report;
   report.file = arguments.file;
   report.tokenizer = tokenizer->name();
   report.wikiText = arguments.wikiText;
   report.words = countSpacedWords(file.text);
-  report.window = evaluation->window();
+  report.window = size_t(lengthOf(model->program()));
   report.stride =
       arguments.stride.value_or(std::max<size_t>(report.window / 2, 1));
   if (report.stride > report.window)
@@ -208,9 +137,9 @@ static Status runPerplexity(PerplexityArguments &arguments) {
     return invalidArgument(arguments.file +
                            ": there are fewer than two tokens in it");
   HOCKET_ASSIGN_OR_RETURN(std::vector<Scores> answers,
-                          evaluation->ask(std::move(requests)));
+                          ask(*model, std::move(requests)));
   report.sum = sumOf(answers);
-  return evaluation->print(report);
+  return print(*model, arguments, report);
 }
 
 static void registerPerplexity(CLI::App &eval, Status &result,
@@ -219,7 +148,7 @@ static void registerPerplexity(CLI::App &eval, Status &result,
   CLI::App *command = addEval(eval, "perplexity",
                               "How well a model predicts a text", *arguments);
   addFile(*command, arguments->file, "The text, UTF-8");
-  addTokenizer(*command, arguments->tokenizer);
+  addModelTokenizer(*command, arguments->tokenizer);
   wantWhole(command->add_option(
                 "--stride", arguments->stride,
                 "Tokens from the beginning of one window to that of the next; "
@@ -276,18 +205,18 @@ samplesOf(const LossArguments &arguments, const program::Program &program) {
 }
 
 static Status runLoss(LossArguments &arguments) {
-  HOCKET_ASSIGN_OR_RETURN(auto evaluation, Evaluation::open(arguments));
+  HOCKET_ASSIGN_OR_RETURN(auto model, OpenedModel::open(arguments));
   HOCKET_ASSIGN_OR_RETURN(auto requests,
-                          samplesOf(arguments, evaluation->program()));
+                          samplesOf(arguments, model->program()));
   LossReport report;
   for (const std::string &word : arguments.data)
     report.data += (report.data.empty() ? "" : " ") + word;
   report.split = arguments.split;
   report.samples = requests.size();
   HOCKET_ASSIGN_OR_RETURN(std::vector<Scores> answers,
-                          evaluation->ask(std::move(requests)));
+                          ask(*model, std::move(requests)));
   report.sum = sumOf(answers);
-  return evaluation->print(report);
+  return print(*model, arguments, report);
 }
 
 static void registerLoss(CLI::App &eval, Status &result,
@@ -325,18 +254,18 @@ static Status runChoice(ChoiceArguments &arguments) {
   HOCKET_ASSIGN_OR_RETURN(auto tokenizer,
                           tokenizer::openTokenizer(arguments.tokenizer));
   HOCKET_ASSIGN_OR_RETURN(auto items, readChoices(arguments.file));
-  HOCKET_ASSIGN_OR_RETURN(auto evaluation, Evaluation::open(arguments));
+  HOCKET_ASSIGN_OR_RETURN(auto model, OpenedModel::open(arguments));
   ChoiceReport report;
   report.file = arguments.file;
   report.tokenizer = tokenizer->name();
   HOCKET_ASSIGN_OR_RETURN(auto requests,
                           choiceRequests(items, *tokenizer,
-                                         longestRequest(evaluation->program()),
+                                         longestRequest(model->program()),
                                          report.shortened));
   HOCKET_ASSIGN_OR_RETURN(std::vector<Scores> answers,
-                          evaluation->ask(std::move(requests)));
+                          ask(*model, std::move(requests)));
   report.figures = judgeChoices(items, answers);
-  return evaluation->print(report);
+  return print(*model, arguments, report);
 }
 
 static void registerChoice(CLI::App &eval, Status &result,
@@ -347,7 +276,7 @@ static void registerChoice(CLI::App &eval, Status &result,
   addFile(*command, arguments->file,
           "Questions: JSON lines with context, choices and label, or those of "
           "HellaSwag, ARC or PIQA; MNLI's .tsv; a folder of RACE's passages");
-  addTokenizer(*command, arguments->tokenizer);
+  addModelTokenizer(*command, arguments->tokenizer);
   addCommonOptions(*command, *arguments);
   command->footer(
       "A line of questions of one's own:\n  {\"context\": \"The sky "
@@ -355,6 +284,48 @@ static void registerChoice(CLI::App &eval, Status &result,
       "Example:\n  hocket eval choice --load run --data "
       "hellaswag_val.jsonl --tokenizer gpt2");
   command->callback([arguments, &result] { result = runChoice(*arguments); });
+}
+
+//===----------------------------------------------------------------------===//
+// lambada
+//===----------------------------------------------------------------------===//
+
+static Status runLambada(LambadaArguments &arguments) {
+  HOCKET_ASSIGN_OR_RETURN(auto tokenizer,
+                          tokenizer::openTokenizer(arguments.tokenizer));
+  HOCKET_ASSIGN_OR_RETURN(auto passages, readPassages(arguments.file));
+  HOCKET_ASSIGN_OR_RETURN(auto model, OpenedModel::open(arguments));
+  LambadaReport report;
+  report.file = arguments.file;
+  report.tokenizer = tokenizer->name();
+  report.strict = arguments.strict;
+  auto requests = lambadaRequests(
+      passages, arguments.strict ? LastWord::Whole : LastWord::Token,
+      *tokenizer, longestRequest(model->program()), report.shortened);
+  if (!requests.ok())
+    return requests.status().withContext(arguments.file);
+  HOCKET_ASSIGN_OR_RETURN(std::vector<Scores> answers,
+                          ask(*model, *std::move(requests)));
+  report.figures = judgeLambada(answers);
+  return print(*model, arguments, report);
+}
+
+static void registerLambada(CLI::App &eval, Status &result,
+                            ProgramResolver resolver) {
+  auto arguments = std::make_shared<LambadaArguments>(std::move(resolver));
+  CLI::App *command =
+      addEval(eval, "lambada", "Whether the last word of a passage is guessed",
+              *arguments);
+  addFile(*command, arguments->file,
+          "JSON lines, each with a passage as its \"text\"");
+  addModelTokenizer(*command, arguments->tokenizer);
+  command->add_flag("--strict", arguments->strict,
+                    "Guess the whole last word; without this, the last token, "
+                    "whatever it is part of, as Megatron-LM does");
+  addCommonOptions(*command, *arguments);
+  command->footer("Example:\n  hocket eval lambada --load run --data "
+                  "lambada_test.jsonl --strict --tokenizer gpt2");
+  command->callback([arguments, &result] { result = runLambada(*arguments); });
 }
 
 void hocket::registerEval(
@@ -365,4 +336,5 @@ void hocket::registerEval(
   registerPerplexity(*eval, result, makeResolver());
   registerLoss(*eval, result, makeResolver());
   registerChoice(*eval, result, makeResolver());
+  registerLambada(*eval, result, makeResolver());
 }

@@ -117,3 +117,36 @@ ordered_json hocket::jsonOf(const ChoiceReport &report) {
        evaluate::standardError(figures.accuracyNormalized(), figures.items)},
       {"shortened", report.shortened}};
 }
+
+std::string hocket::textOf(const LambadaReport &report) {
+  const evaluate::LambadaFigures &figures = report.figures;
+  Rows rows;
+  rows.push_back(accuracyRow("  accuracy", figures.accuracy(), figures.passages,
+                             report.strict
+                                 ? "every token of the last word is guessed"
+                                 : "the last token is guessed"));
+  rows.push_back({"  perplexity", formatRounded(figures.perplexity(), 3),
+                  report.strict ? "by last word" : "by last token"});
+  if (report.shortened)
+    rows.push_back({"  shortened", formatGrouped(report.shortened),
+                    "passages too long, whose beginning was cut off"});
+  return rowsText(report.file + ", " + formatNoun(figures.passages, "passage") +
+                      ", by " + report.tokenizer,
+                  rows);
+}
+
+ordered_json hocket::jsonOf(const LambadaReport &report) {
+  const evaluate::LambadaFigures &figures = report.figures;
+  return {{"task", "lambada"},
+          {"file", report.file},
+          {"tokenizer", report.tokenizer},
+          {"strict", report.strict},
+          {"passages", figures.passages},
+          {"accuracy", figures.accuracy()},
+          {"accuracy_error",
+           evaluate::standardError(figures.accuracy(), figures.passages)},
+          {"perplexity", figures.perplexity()},
+          {"log_probability", figures.logProbability},
+          {"tokens", figures.tokens},
+          {"shortened", report.shortened}};
+}

@@ -8,6 +8,7 @@
 #define HOCKET_RUNTIME_TOOLS_EVALREPORT_H
 
 #include "runtime/evaluate/Choice.h"
+#include "runtime/evaluate/Lambada.h"
 #include "runtime/evaluate/Perplexity.h"
 
 #include <nlohmann/json_fwd.hpp>
@@ -35,15 +36,24 @@ struct ChoiceReport {
   uint64_t shortened = 0;
 };
 
+struct LambadaReport {
+  std::string file, tokenizer;
+  evaluate::LambadaFigures figures;
+  bool strict = false;
+  uint64_t shortened = 0;
+};
+
 /// For people: lines of names and values.
 std::string textOf(const PerplexityReport &report);
 std::string textOf(const LossReport &report);
 std::string textOf(const ChoiceReport &report);
+std::string textOf(const LambadaReport &report);
 
 /// For programs: one object.
 nlohmann::ordered_json jsonOf(const PerplexityReport &report);
 nlohmann::ordered_json jsonOf(const LossReport &report);
 nlohmann::ordered_json jsonOf(const ChoiceReport &report);
+nlohmann::ordered_json jsonOf(const LambadaReport &report);
 
 } // namespace hocket
 

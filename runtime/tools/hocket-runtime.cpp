@@ -15,6 +15,7 @@
 #include "runtime/tools/DoctorCommand.h"
 #include "runtime/tools/EvalCommand.h"
 #include "runtime/tools/ExplainCommand.h"
+#include "runtime/tools/GenerateCommand.h"
 #include "runtime/tools/InspectCommand.h"
 #include "runtime/tools/TokenizerCommand.h"
 #include "runtime/tools/TraceCommand.h"
@@ -30,6 +31,7 @@ int main(int argc, char **argv) {
   Status result;
   registerTrain(app, result);
   registerEval(app, result, [] { return ProgramResolver(); });
+  registerGenerate(app, result, {});
   registerInspect(app, result);
   registerExplain(app, result);
   registerTrace(app, result);

@@ -54,6 +54,7 @@ public:
 
   /// Tokens and labels of positions behind the last one are 0.
   Status provide(const HostInput &input, std::span<std::byte> data) override;
+  std::vector<ByteRange> wanted(const HostOutput &output) override;
   Status receive(const std::string &name, uint32_t microbatch,
                  std::span<const std::byte> data) override;
 

@@ -9,7 +9,7 @@
 #include "compiler/driver/ExportProblem.h"
 #include "compiler/targets/cpu/KernelObjects.h"
 #include "runtime/comm/local/LocalWorld.h"
-#include "runtime/evaluate/ScoreHost.h"
+#include "runtime/inference/ScoreHost.h"
 #include "runtime/hal/drivers/Drivers.h"
 #include "runtime/hal/drivers/cpu/CpuFeatures.h"
 #include "runtime/train/Initialize.h"
@@ -160,14 +160,14 @@ double CompiledModel::evaluate(const data::Batch &batch) {
 }
 
 std::vector<float> CompiledModel::labels(const data::Batch &batch) {
-  evaluate::ScoreHost host(executor->program(), 0, [&](data::Batch &to) {
+  inference::ScoreHost host(executor->program(), 0, [&](data::Batch &to) {
     to = batch;
     return okStatus();
   });
   host.begin(0, 0);
   Status status = executor->run("eval_step", 0, host);
   EXPECT_TRUE(status.ok()) << status.message();
-  auto shared = host.share(group->world());
+  auto shared = host.shareLabels(group->world());
   EXPECT_TRUE(shared.ok()) << shared.status().message();
   return shared.ok() ? *shared : std::vector<float>();
 }

@@ -10,7 +10,7 @@
 ///
 //===----------------------------------------------------------------------===//
 
-#include "runtime/evaluate/Score.h"
+#include "runtime/inference/Score.h"
 #include "test/end_to_end/TrainedPlans.h"
 
 #include <cmath>
@@ -18,7 +18,7 @@
 #include <gtest/gtest.h>
 
 using namespace hocket;
-using namespace hocket::evaluate;
+using namespace hocket::inference;
 using namespace hocket::test;
 
 namespace {
@@ -37,6 +37,7 @@ std::vector<ScoreRequest> raggedRequests() {
       request.tokens.push_back(int32_t((state >> 8) % vocabulary));
     }
     request.first = 1 + (length * 7) % (length - 1);
+    request.asksLikeliest = length % 3 == 0;
   }
   return requests;
 }
@@ -53,18 +54,22 @@ void expectNear(const std::vector<Scores> &actual,
                 const std::vector<Scores> &expected, const char *what) {
   ASSERT_EQ(actual.size(), expected.size()) << what;
   for (size_t i = 0; i < expected.size(); ++i) {
-    ASSERT_EQ(actual[i].size(), expected[i].size()) << what;
-    for (size_t j = 0; j < expected[i].size(); ++j)
-      EXPECT_NEAR(actual[i][j], expected[i][j], 1e-5 * std::abs(expected[i][j]))
+    const std::vector<float> &from = actual[i].logProbabilities;
+    const std::vector<float> &to = expected[i].logProbabilities;
+    ASSERT_EQ(from.size(), to.size()) << what;
+    EXPECT_EQ(actual[i].likeliest, expected[i].likeliest) << what;
+    for (size_t j = 0; j < to.size(); ++j)
+      EXPECT_NEAR(from[j], to[j], 1e-5 * std::abs(to[j]))
           << what << ", request " << i << ", token " << j;
   }
 }
 
 void expectSameBits(const Scores &actual, const Scores &expected) {
-  ASSERT_EQ(actual.size(), expected.size());
-  EXPECT_EQ(std::memcmp(actual.data(), expected.data(),
-                        expected.size() * sizeof(float)),
-            0);
+  const std::vector<float> &a = actual.logProbabilities;
+  const std::vector<float> &b = expected.logProbabilities;
+  ASSERT_EQ(a.size(), b.size());
+  EXPECT_EQ(std::memcmp(a.data(), b.data(), b.size() * sizeof(float)), 0);
+  EXPECT_EQ(actual.likeliest, expected.likeliest);
 }
 
 class ScoredPlans : public TrainedPlans {

@@ -335,20 +335,21 @@ private:
     }
   }
 
-  /// Two parts of the last dim: as far from its beginning as from its end.
+  /// Two parts of the positions, dim 1: as far from the beginning as from the
+  /// end.
   void addHostParts(ArrayRef<ArrayAttr> dims, ArrayRef<int64_t> shape,
                     int64_t part, program::Host &to) {
-    int64_t parts = 2 * static_cast<int64_t>(groups.sizeOf(dims.back()));
+    int64_t parts = 2 * static_cast<int64_t>(groups.sizeOf(dims[1]));
     for (bool mirrored : {false, true}) {
       auto *shard = to.add_shards();
-      for (auto [axes, size] : llvm::drop_end(llvm::zip(dims, shape))) {
-        groups.setPlace(axes, size, *shard->add_start());
+      for (auto [d, axes] : llvm::enumerate(dims)) {
+        auto *start = shard->add_start();
+        int64_t size = d == 1 ? part : shape[d];
+        groups.setPlace(axes, d == 1 && mirrored ? -part : size, *start);
+        if (d == 1)
+          start->set_addend(mirrored ? (parts - 1) * part : 0);
         shard->add_size(static_cast<uint64_t>(size));
       }
-      auto *start = shard->add_start();
-      groups.setPlace(dims.back(), mirrored ? -part : part, *start);
-      start->set_addend(mirrored ? (parts - 1) * part : 0);
-      shard->add_size(static_cast<uint64_t>(part));
     }
   }
 

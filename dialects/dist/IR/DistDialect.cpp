@@ -5,6 +5,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "dialects/dist/IR/Dist.h"
+#include "dialects/xf/IR/XfOps.h"
 
 #include "mlir/IR/DialectImplementation.h"
 #include "llvm/ADT/TypeSwitch.h"
@@ -93,10 +94,13 @@ LogicalResult DistDialect::verifyOperationAttribute(Operation *op,
                                                     NamedAttribute attribute) {
   if (attribute.getName() != "dist.sharding")
     return success();
+  if (auto output = dyn_cast<xf::OutputOp>(op))
+    return verifySharding(op, attribute.getValue(),
+                          output.getValue().getType());
   auto type = op->getAttrOfType<TypeAttr>("type");
   if (!type)
-    return op->emitOpError("D3: `dist.sharding` stands on variables and "
-                           "function arguments only");
+    return op->emitOpError("D3: `dist.sharding` stands on variables, outputs "
+                           "and function arguments only");
   return verifySharding(op, attribute.getValue(), type.getValue());
 }
 

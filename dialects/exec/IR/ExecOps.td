@@ -341,9 +341,9 @@ def Exec_CollectiveOp
 def Exec_HostOp : Exec_Instruction<"host"> {
   let summary = "data crosses between host and device";
   let description = [{
-    Comes from the host (`input`) or goes to it (`output`). Of an input that ranks hold shards of,
-    `axes` has for each dim the mesh axes that split it. With `part` > 0 the last
-    dim is stored out of order: cut into an even number of parts of that many
+    Comes from the host (`input`) or goes to it (`output`). Of what ranks hold shards of,
+    `axes` has for each dim the mesh axes that split it. With `part` > 0 dim 1, of
+    positions, is stored out of order: cut into an even number of parts of that many
     elements, of which part 0, the last, 1, the last but one, ... follow.
 
     ```mlir

@@ -458,13 +458,15 @@ def Kern_InputOp : Kern_Op<"input", [MemoryEffects<[MemRead]>]> {
 def Kern_OutputOp : Kern_Op<"output", [MemoryEffects<[MemWrite]>]> {
   let summary = "a value for the host";
   let description = [{
-    The runtime finds it under `name` when the function has run.
+    The runtime finds it under `name` when the function has run. Of a value
+    that devices hold in shards, `axes` has for each dim the axes that split it.
 
     ```mlir
     kern.output %loss, "loss" : tensor<f32>
     ```
   }];
-  let arguments = (ins AnyRankedTensor:$value, StrAttr:$name);
+  let arguments = (ins AnyRankedTensor:$value, StrAttr:$name,
+                       OptionalAttr<ArrayAttr>:$axes);
   let assemblyFormat = "$value `,` $name attr-dict `:` type($value)";
 }
 

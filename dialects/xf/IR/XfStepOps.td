@@ -124,7 +124,8 @@ def Xf_OutputOp : Xf_StateOp<"output", [MemoryEffects<[MemWrite]>]> {
   let description = [{
     `loss` after each microbatch; `grad_norm`, `loss_scale` and `skipped` after
     the update. Of an evaluation also `lse` and `picked`, one number for each
-    label, which devices hold as they hold the labels (`xf.cross_entropy`).
+    label, which devices hold as they hold the labels, and the `logits`, which
+    they hold as they come (`xf.cross_entropy`).
 
     ```mlir
     xf.output %loss, "loss" : tensor<f32>

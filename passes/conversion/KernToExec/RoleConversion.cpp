@@ -424,7 +424,8 @@ private:
         })
         .Case<kern::OutputOp>([&](auto output) {
           addHost(placed(op, place), exec::HostDirection::Output,
-                  output.getName(), bindings.lookup(output.getValue()).buffer);
+                  output.getName(), bindings.lookup(output.getValue()).buffer,
+                  output.getAxesAttr());
           return success();
         })
         .Case<arith::ConstantOp>([&](auto constant) -> LogicalResult {

@@ -102,7 +102,11 @@ Values lower(OpBuilder &builder, xf::InputOp op) {
 }
 
 Values lower(OpBuilder &builder, xf::OutputOp op) {
-  builder.create<OutputOp>(op.getLoc(), op.getValue(), op.getNameAttr());
+  ArrayAttr axes;
+  if (auto sharding = op->getAttrOfType<dist::ShardingAttr>("dist.sharding"))
+    if (!dist::Sharding::of(sharding).isWhole())
+      axes = sharding.getDims();
+  builder.create<OutputOp>(op.getLoc(), op.getValue(), op.getNameAttr(), axes);
   return {};
 }
 

@@ -43,7 +43,8 @@ xf.variable @state.counts : tensor<8xf32> {kind = #xf.variable_kind<state>}
 // CHECK-LABEL: func.func @evaluate(
 // CHECK: %[[X:.*]] = xf.embedding
 // CHECK: call @layer_evaluate(%[[X]]
-// CHECK: %[[LOSS:.*]], %[[LSE:.*]], %[[PICKED:.*]] = xf.cross_entropy
+// CHECK: %[[LOSS:.*]], %[[LSE:.*]], %[[PICKED:.*]] = xf.cross_entropy %[[LOGITS:.*]], %
+// CHECK: xf.output %[[LOGITS]], "logits"
 // CHECK: xf.output %[[LSE]], "lse"
 // CHECK: xf.output %[[PICKED]], "picked"
 // CHECK-NOT: xf.accumulate

@@ -197,8 +197,8 @@ TEST(ChoiceRequests, AskAboutTheChoiceAlone) {
 TEST(Choices, AreJudgedByWholeAndByByte) {
   std::vector<ChoiceItem> items{{"", {"a", "bbbb"}, 1, ""},
                                 {"", {"a", "b"}, 0, ""}};
-  ChoiceFigures figures =
-      judgeChoices(items, {{-1}, {-1, -1}, {-0.5}, {-0.25}});
+  ChoiceFigures figures = judgeChoices(
+      items, {{{-1}, {}}, {{-1, -1}, {}}, {{-0.5}, {}}, {{-0.25}, {}}});
   EXPECT_EQ(figures.items, 2u);
   EXPECT_EQ(figures.right, 0u);
   EXPECT_EQ(figures.rightNormalized, 1u);

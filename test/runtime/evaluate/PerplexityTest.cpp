@@ -47,7 +47,7 @@ TEST(SlidingWindows, OfTextsTooShortAreNone) {
 }
 
 TEST(Likelihood, IsToldByTokenAndByWord) {
-  Likelihood sum = sumOf({{-1, -2}, {-3}});
+  Likelihood sum = sumOf({{{-1, -2}, {}}, {{-3}, {}}});
   EXPECT_EQ(sum.tokens, 3u);
   EXPECT_EQ(sum.logProbability, -6);
   EXPECT_EQ(sum.loss(), 2);

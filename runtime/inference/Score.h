@@ -12,35 +12,27 @@
 ///
 //===----------------------------------------------------------------------===//
 
-#ifndef HOCKET_RUNTIME_EVALUATE_SCORE_H
-#define HOCKET_RUNTIME_EVALUATE_SCORE_H
+#ifndef HOCKET_RUNTIME_INFERENCE_SCORE_H
+#define HOCKET_RUNTIME_INFERENCE_SCORE_H
 
-#include "runtime/base/Status.h"
-#include "runtime/program/program.pb.h"
-#include "runtime/telemetry/StatusLine.h"
+#include "runtime/inference/ModelRun.h"
 
-#include <memory>
-#include <optional>
-#include <vector>
-
-namespace hocket::evaluate {
+namespace hocket::inference {
 
 /// How likely tokens [first, end) are, each given all before it; first >= 1.
 struct ScoreRequest {
   std::vector<int32_t> tokens;
   size_t first = 1;
+  /// Whether to say, too, which of them are likelier than any other token.
+  bool asksLikeliest = false;
 
   size_t wanted() const { return tokens.size() - first; }
 };
 
-/// Natural logarithms of probabilities, one for each token asked about.
-using Scores = std::vector<float>;
-
-struct ScoreOptions {
-  std::string loadDir; ///< A run or a checkpoint; empty: first values.
-  /// Seconds without progress after which a rank counts as hanging; 0: never.
-  std::optional<double> hangSeconds;
-  RunOutput output;
+/// Of each token that was asked about.
+struct Scores {
+  std::vector<float> logProbabilities; ///< Natural.
+  std::vector<bool> likeliest; ///< Of as likely ones the lowest token is.
 };
 
 /// The longest request that `program` takes, in tokens: one more than its
@@ -52,14 +44,18 @@ size_t longestRequest(const program::Program &program);
 Status checkRequests(const program::Program &program,
                      const std::vector<ScoreRequest> &requests);
 
-/// Answers `requests`, in their order, on the ranks of a program that passed
-/// checkProgram(). Of several processes each gives the same requests, and each
-/// has the answers. Interrupted: Cancelled.
+/// Answers `requests`, in their order. Of several processes each gives the
+/// same requests, and each has the answers.
 StatusOr<std::vector<Scores>>
 score(std::shared_ptr<const program::Program> program,
       std::shared_ptr<const std::vector<ScoreRequest>> requests,
-      const ScoreOptions &options);
+      const ModelOptions &options);
 
-} // namespace hocket::evaluate
+/// The same on one rank of a model; a collective of the world. The requests
+/// have been checked.
+StatusOr<std::vector<Scores>>
+scoreOn(LoadedModel &model, const std::vector<ScoreRequest> &requests);
 
-#endif // HOCKET_RUNTIME_EVALUATE_SCORE_H
+} // namespace hocket::inference
+
+#endif // HOCKET_RUNTIME_INFERENCE_SCORE_H

@@ -1,0 +1,221 @@
+//===- Generate.cpp - Text that a model writes ----------------------------===//
+//
+// Part of Hocket, under the Apache License v2.0.
+//
+//===----------------------------------------------------------------------===//
+
+#include "runtime/inference/Generate.h"
+
+#include "runtime/base/Format.h"
+#include "runtime/base/Sha256.h"
+
+#include <algorithm>
+#include <chrono>
+#include <mutex>
+
+using namespace hocket;
+using namespace hocket::inference;
+
+const char *inference::finishName(Finish finish) {
+  switch (finish) {
+  case Finish::Ended:
+    return "stop";
+  case Finish::Length:
+    return "length";
+  case Finish::Full:
+    return "context";
+  }
+  return "?";
+}
+
+Status inference::checkRequest(const program::Program &program,
+                               const GenerateRequest &request) {
+  HOCKET_RETURN_IF_ERROR(checkSampling(request.sampling));
+  if (request.prompt.empty())
+    return invalidArgument("the prompt has no token");
+  if (request.prompt.size() > lengthOf(program))
+    return invalidArgument(formatText(
+        "the prompt has %zu tokens, the model sees %llu: compile it with a "
+        "longer training.sequence_length",
+        request.prompt.size(), wide(lengthOf(program))));
+  return checkTokensOf(program, request.prompt, "the prompt");
+}
+
+//===----------------------------------------------------------------------===//
+// The generator
+//===----------------------------------------------------------------------===//
+
+Generator::Generator(LoadedModel &model)
+    : model(model), rows(rowsOf(model.program())),
+      length(lengthOf(model.program())),
+      vocabulary(model.program().model().vocab_size()),
+      host(model.program(), model.world().rank(),
+           [this](data::Batch &batch) {
+             fill(batch);
+             return okStatus();
+           }),
+      taken(rows) {}
+
+void Generator::add(uint64_t id, GenerateRequest request) {
+  Job job{id, std::move(request), 0, {}, {}};
+  job.tokens = job.request.prompt;
+  waiting.push_back(std::move(job));
+}
+
+void Generator::takeRows() {
+  for (uint64_t row = 0; row < rows && !waiting.empty(); ++row) {
+    if (taken[row])
+      continue;
+    taken[row] = true;
+    waiting.front().row = row;
+    running.splice(running.end(), waiting, waiting.begin());
+  }
+}
+
+/// Without labels: `picked` is 0 then, and `picked - lse` the negative lse.
+void Generator::fill(data::Batch &batch) const {
+  batch.sequenceLength = length;
+  batch.tokens.assign(rows * length, 0);
+  batch.labels.assign(rows * length, -1);
+  for (const Job &job : running)
+    std::copy(job.tokens.begin(), job.tokens.end(),
+              batch.tokens.begin() + ptrdiff_t(job.row * length));
+}
+
+/// Writes one token; whether that was the last one.
+StatusOr<bool> Generator::append(Job &job, std::span<const float> logits,
+                                 float minusLse) {
+  GeneratedText &text = job.text;
+  HOCKET_ASSIGN_OR_RETURN(int32_t token,
+                          sampleToken(logits, job.tokens, job.request.sampling,
+                                      randomAt(job.request.sampling.seed,
+                                               job.id, text.tokens.size())));
+  job.tokens.push_back(token);
+  text.tokens.push_back(token);
+  text.logProbabilities.push_back(logits[size_t(token)] + minusLse);
+  if (listener)
+    listener(job.id, token);
+  if (job.request.ends && job.request.ends(text.tokens))
+    text.finish = Finish::Ended;
+  else if (text.tokens.size() >= job.request.tokens)
+    text.finish = Finish::Length;
+  else if (job.tokens.size() > length)
+    text.finish = Finish::Full;
+  else
+    return false;
+  return true;
+}
+
+StatusOr<std::vector<Generator::Finished>> Generator::step() {
+  std::vector<Finished> finished;
+  // Who asks for nothing needs no row.
+  for (auto job = waiting.begin(); job != waiting.end();) {
+    auto next = std::next(job);
+    if (job->request.tokens == 0) {
+      finished.push_back({job->id, std::move(job->text)});
+      waiting.erase(job);
+    }
+    job = next;
+  }
+  takeRows();
+  if (running.empty())
+    return finished;
+  std::vector<LabelPlace> places;
+  for (const Job &job : running)
+    places.push_back({job.row, job.tokens.size() - 1});
+  host.ask(/*labels=*/true, places);
+  HOCKET_RETURN_IF_ERROR(model.forward(host));
+  HOCKET_ASSIGN_OR_RETURN(std::vector<float> labels,
+                          host.shareLabels(model.world()));
+  HOCKET_ASSIGN_OR_RETURN(std::vector<float> logits,
+                          host.shareLogits(model.world()));
+  size_t place = 0;
+  for (auto job = running.begin(); job != running.end(); ++place) {
+    const LabelPlace &at = places[place];
+    auto next = std::next(job);
+    HOCKET_ASSIGN_OR_RETURN(
+        bool isLast,
+        append(*job, std::span(logits).subspan(place * vocabulary, vocabulary),
+               labels[at.row * length + at.position]));
+    if (isLast) {
+      taken[at.row] = false;
+      finished.push_back({job->id, std::move(job->text)});
+      running.erase(job);
+    }
+    job = next;
+  }
+  return finished;
+}
+
+//===----------------------------------------------------------------------===//
+// A list of requests
+//===----------------------------------------------------------------------===//
+
+static StatusOr<std::vector<GeneratedText>>
+generateOn(LoadedModel &model, const std::vector<GenerateRequest> &requests,
+           const Generator::Listener &listener) {
+  using Clock = std::chrono::steady_clock;
+  Generator generator(model);
+  if (model.isFirst())
+    generator.setListener(listener);
+  for (size_t i = 0; i < requests.size(); ++i)
+    generator.add(i, requests[i]);
+  std::vector<GeneratedText> texts(requests.size());
+  Clock::time_point begin = Clock::now(), shown;
+  uint64_t done = 0, tokens = 0;
+  while (!generator.isIdle()) {
+    HOCKET_ASSIGN_OR_RETURN(auto finished, generator.step());
+    for (Generator::Finished &each : finished) {
+      tokens += each.text.tokens.size();
+      texts[each.id] = std::move(each.text);
+    }
+    done += finished.size();
+    if (listener || Clock::now() - shown < std::chrono::milliseconds(100))
+      continue;
+    shown = Clock::now();
+    double seconds = std::chrono::duration<double>(shown - begin).count();
+    model.show(
+        formatText("%llu of %zu prompts  ", wide(done), requests.size()) +
+        formatCount(double(tokens) / seconds) + " tokens/s" +
+        (done ? "  " +
+                    formatDuration(seconds * double(requests.size() - done) /
+                                   double(done)) +
+                    " left"
+              : ""));
+  }
+  double seconds = std::chrono::duration<double>(Clock::now() - begin).count();
+  model.print(formatGrouped(tokens) + " tokens in " + formatDuration(seconds) +
+              ", " + formatCount(double(tokens) / std::max(seconds, 1e-9)) +
+              " tokens/s");
+  return texts;
+}
+
+StatusOr<std::vector<GeneratedText>> inference::generate(
+    std::shared_ptr<const program::Program> program,
+    std::shared_ptr<const std::vector<GenerateRequest>> requests,
+    const ModelOptions &options, Generator::Listener listener) {
+  Sha256 digest;
+  for (const GenerateRequest &request : *requests) {
+    HOCKET_RETURN_IF_ERROR(checkRequest(*program, request));
+    uint64_t size = request.prompt.size();
+    digest.update(&size, sizeof(size));
+    digest.update(request.prompt.data(), size * sizeof(int32_t));
+  }
+  struct Answers {
+    std::mutex mutex;
+    std::vector<GeneratedText> texts; ///< The same from every rank.
+  };
+  auto answers = std::make_shared<Answers>();
+  HOCKET_RETURN_IF_ERROR(
+      runModel(std::move(program), options,
+               {{"has other prompts", toHex(digest.finish())}},
+               [requests, answers, listener](LoadedModel &model) -> Status {
+                 HOCKET_ASSIGN_OR_RETURN(
+                     auto own, generateOn(model, *requests, listener));
+                 std::lock_guard lock(answers->mutex);
+                 answers->texts = std::move(own);
+                 return okStatus();
+               }));
+  std::lock_guard lock(answers->mutex);
+  return std::move(answers->texts);
+}

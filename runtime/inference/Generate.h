@@ -1,0 +1,112 @@
+//===- Generate.h - Text that a model writes --------------------*- C++ -*-===//
+//
+// Part of Hocket, under the Apache License v2.0.
+//
+//===----------------------------------------------------------------------===//
+///
+/// \file
+/// Requests wait for a row of the microbatch, are written in it token by token,
+/// and leave it to the next one. What is written for a request depends on
+/// nothing but the request: not on the rows, the plan or what else is asked.
+///
+/// Every token is a forward pass over whole sequences: nothing is kept between
+/// two tokens.
+///
+//===----------------------------------------------------------------------===//
+
+#ifndef HOCKET_RUNTIME_INFERENCE_GENERATE_H
+#define HOCKET_RUNTIME_INFERENCE_GENERATE_H
+
+#include "runtime/inference/ModelRun.h"
+#include "runtime/inference/Sampling.h"
+
+#include <list>
+
+namespace hocket::inference {
+
+struct GenerateRequest {
+  std::vector<int32_t> prompt; ///< At least one token.
+  uint64_t tokens = 0;         ///< At most so many are written.
+  SamplingOptions sampling;
+  /// Whether what has been written ends here; asked behind each token, on every
+  /// rank, and answered by the tokens alone.
+  std::function<bool(std::span<const int32_t> written)> ends;
+};
+
+enum class Finish {
+  Ended,  ///< `ends` said so.
+  Length, ///< As many tokens as were asked for.
+  Full,   ///< The sequence has no position left.
+};
+
+/// "stop", "length" or "context".
+const char *finishName(Finish finish);
+
+struct GeneratedText {
+  std::vector<int32_t> tokens;
+  /// Natural, under the model itself (temperature 1, nothing cut off): what
+  /// score() says of the same tokens, bit for bit.
+  std::vector<float> logProbabilities;
+  Finish finish = Finish::Length;
+};
+
+/// InvalidArgument for what the program cannot take.
+Status checkRequest(const program::Program &program,
+                    const GenerateRequest &request);
+
+/// Writes on one rank; what is not said to be local is a collective of the
+/// world, in which all ranks have the same requests.
+class Generator {
+public:
+  /// Hears of each token as it is written.
+  using Listener = std::function<void(uint64_t id, int32_t token)>;
+  struct Finished {
+    uint64_t id;
+    GeneratedText text;
+  };
+
+  explicit Generator(LoadedModel &model);
+
+  /// Local: puts a checked request behind those that wait. `id` is given back
+  /// with what is written.
+  void add(uint64_t id, GenerateRequest request);
+  bool isIdle() const { return running.empty() && waiting.empty(); }
+
+  /// One more token of each request that has a row. Those that are done leave.
+  StatusOr<std::vector<Finished>> step();
+
+  void setListener(Listener next) { listener = std::move(next); }
+
+private:
+  struct Job {
+    uint64_t id;
+    GenerateRequest request;
+    uint64_t row = 0;
+    std::vector<int32_t> tokens; ///< The prompt and what is written.
+    GeneratedText text;
+  };
+
+  void takeRows();
+  void fill(data::Batch &batch) const;
+  StatusOr<bool> append(Job &job, std::span<const float> logits,
+                        float minusLse);
+
+  LoadedModel &model;
+  const uint64_t rows, length, vocabulary;
+  ScoreHost host;
+  std::list<Job> waiting, running;
+  std::vector<bool> taken; ///< By row.
+  Listener listener;
+};
+
+/// Writes for all requests, in their order; each has its index as `stream` of
+/// its random numbers. Of several processes each gives the same requests, and
+/// each has the texts.
+StatusOr<std::vector<GeneratedText>>
+generate(std::shared_ptr<const program::Program> program,
+         std::shared_ptr<const std::vector<GenerateRequest>> requests,
+         const ModelOptions &options, Generator::Listener listener = {});
+
+} // namespace hocket::inference
+
+#endif // HOCKET_RUNTIME_INFERENCE_GENERATE_H

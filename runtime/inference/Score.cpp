@@ -1,0 +1,179 @@
+//===- Score.cpp - Log-probabilities under a trained model ----------------===//
+//
+// Part of Hocket, under the Apache License v2.0.
+//
+//===----------------------------------------------------------------------===//
+
+#include "runtime/inference/Score.h"
+
+#include "runtime/base/Format.h"
+#include "runtime/base/Sha256.h"
+
+#include <algorithm>
+#include <chrono>
+#include <mutex>
+
+using namespace hocket;
+using namespace hocket::inference;
+
+namespace {
+
+/// Answers requests on one rank, as many at a time as there are rows.
+class Scoring {
+public:
+  Scoring(LoadedModel &model, const std::vector<ScoreRequest> &requests)
+      : model(model), requests(requests), rows(rowsOf(model.program())),
+        length(lengthOf(model.program())) {}
+
+  StatusOr<std::vector<Scores>> run() {
+    ScoreHost host(model.program(), model.world().rank(),
+                   [&](data::Batch &batch) {
+                     fill(batch);
+                     return okStatus();
+                   });
+    while (done < requests.size()) {
+      host.ask(/*labels=*/true, placesOfLogits());
+      HOCKET_RETURN_IF_ERROR(model.forward(host));
+      HOCKET_ASSIGN_OR_RETURN(std::vector<float> labels,
+                              host.shareLabels(model.world()));
+      HOCKET_ASSIGN_OR_RETURN(std::vector<float> logits,
+                              host.shareLogits(model.world()));
+      collect(labels, logits);
+      showProgress();
+    }
+    return std::move(answers);
+  }
+
+private:
+  /// A request a row, from the first that is not done; what is left of a row,
+  /// and rows behind the last request, have no labels.
+  void fill(data::Batch &batch) const {
+    batch.sequenceLength = length;
+    batch.tokens.assign(rows * length, 0);
+    batch.labels.assign(rows * length, -1);
+    forEachRow([&](uint64_t r, const ScoreRequest &request) {
+      for (size_t i = 0; i + 1 < request.tokens.size(); ++i) {
+        batch.tokens[r * length + i] = request.tokens[i];
+        if (i + 1 >= request.first)
+          batch.labels[r * length + i] = request.tokens[i + 1];
+      }
+    });
+  }
+
+  std::vector<LabelPlace> placesOfLogits() const {
+    std::vector<LabelPlace> places;
+    forEachRow([&](uint64_t r, const ScoreRequest &request) {
+      if (request.asksLikeliest)
+        for (size_t i = request.first; i < request.tokens.size(); ++i)
+          places.push_back({r, i - 1});
+    });
+    return places;
+  }
+
+  void collect(const std::vector<float> &labels,
+               const std::vector<float> &logits) {
+    auto next = logits.begin();
+    auto vocabulary = ptrdiff_t(model.program().model().vocab_size());
+    uint64_t answered = 0;
+    forEachRow([&](uint64_t r, const ScoreRequest &request) {
+      Scores &scores = answers.emplace_back();
+      auto row = labels.begin() + ptrdiff_t(r * length) - 1;
+      scores.logProbabilities.assign(row + ptrdiff_t(request.first),
+                                     row + ptrdiff_t(request.tokens.size()));
+      for (size_t i = request.first;
+           request.asksLikeliest && i < request.tokens.size(); ++i) {
+        auto best = std::max_element(next, next + vocabulary);
+        scores.likeliest.push_back(best - next == request.tokens[i]);
+        next += vocabulary;
+      }
+      tokens += request.tokens.size();
+      ++answered;
+    });
+    done += answered;
+  }
+
+  template <typename Visit> void forEachRow(Visit &&visit) const {
+    for (uint64_t r = 0; r < rows && done + r < requests.size(); ++r)
+      visit(r, requests[done + r]);
+  }
+
+  void showProgress() {
+    auto now = Clock::now();
+    if (now - shown < std::chrono::milliseconds(100))
+      return;
+    shown = now;
+    double seconds = std::chrono::duration<double>(now - begin).count();
+    double share = double(done) / double(requests.size());
+    model.show(formatText("evaluating %5.1f %%  ", 100 * share) +
+               formatCount(double(tokens) / seconds) + " tokens/s  " +
+               formatDuration(seconds * (1 - share) / share) + " left");
+  }
+
+  using Clock = std::chrono::steady_clock;
+
+  LoadedModel &model;
+  const std::vector<ScoreRequest> &requests;
+  const uint64_t rows, length;
+  std::vector<Scores> answers;
+  size_t done = 0;     ///< Requests.
+  uint64_t tokens = 0; ///< Of those.
+  Clock::time_point begin = Clock::now(), shown;
+};
+
+} // namespace
+
+size_t inference::longestRequest(const program::Program &program) {
+  return size_t(lengthOf(program)) + 1;
+}
+
+Status inference::checkRequests(const program::Program &program,
+                                const std::vector<ScoreRequest> &requests) {
+  for (size_t i = 0; i < requests.size(); ++i) {
+    const ScoreRequest &request = requests[i];
+    std::string name = formatText("request %zu", i + 1);
+    if (request.first < 1 || request.first >= request.tokens.size())
+      return invalidArgument(name +
+                             " asks about no token that has one before it");
+    if (request.tokens.size() > longestRequest(program))
+      return invalidArgument(
+          name + formatText(" has %zu tokens, the program takes %zu",
+                            request.tokens.size(), longestRequest(program)));
+    HOCKET_RETURN_IF_ERROR(checkTokensOf(program, request.tokens, name));
+  }
+  return okStatus();
+}
+
+StatusOr<std::vector<Scores>>
+inference::scoreOn(LoadedModel &model,
+                   const std::vector<ScoreRequest> &requests) {
+  return Scoring(model, requests).run();
+}
+
+StatusOr<std::vector<Scores>>
+inference::score(std::shared_ptr<const program::Program> program,
+                 std::shared_ptr<const std::vector<ScoreRequest>> requests,
+                 const ModelOptions &options) {
+  HOCKET_RETURN_IF_ERROR(checkRequests(*program, *requests));
+  Sha256 digest;
+  for (const ScoreRequest &request : *requests) {
+    uint64_t size = request.tokens.size();
+    digest.update(&size, sizeof(size));
+    digest.update(request.tokens.data(), size * sizeof(int32_t));
+  }
+  struct Answers {
+    std::mutex mutex;
+    std::vector<Scores> scores; ///< The same from every rank.
+  };
+  auto answers = std::make_shared<Answers>();
+  HOCKET_RETURN_IF_ERROR(
+      runModel(std::move(program), options,
+               {{"evaluates other text", toHex(digest.finish())}},
+               [requests, answers](LoadedModel &model) -> Status {
+                 HOCKET_ASSIGN_OR_RETURN(auto own, scoreOn(model, *requests));
+                 std::lock_guard lock(answers->mutex);
+                 answers->scores = std::move(own);
+                 return okStatus();
+               }));
+  std::lock_guard lock(answers->mutex);
+  return std::move(answers->scores);
+}

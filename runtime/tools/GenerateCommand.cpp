@@ -1,0 +1,350 @@
+//===- GenerateCommand.cpp - `hocket generate` ----------------------------===//
+//
+// Part of Hocket, under the Apache License v2.0.
+//
+//===----------------------------------------------------------------------===//
+
+#include "runtime/tools/GenerateCommand.h"
+
+#include "runtime/base/Format.h"
+#include "runtime/base/JsonLines.h"
+#include "runtime/inference/Generate.h"
+#include "runtime/tokenizer/SourceText.h"
+#include "runtime/tokenizer/Tokenizer.h"
+#include "runtime/tools/CommandLine.h"
+#include "runtime/tools/ModelInput.h"
+#include "runtime/tools/OptionValues.h"
+#include "runtime/tools/OutputFile.h"
+
+#include <iostream>
+#include <iterator>
+#include <nlohmann/json.hpp>
+
+using namespace hocket;
+using namespace hocket::inference;
+using nlohmann::json;
+using nlohmann::ordered_json;
+using tokenizer::Tokenizer;
+
+namespace {
+
+struct GenerateArguments : ModelInput {
+  using ModelInput::ModelInput;
+  std::string tokenizer, promptFile, output = "-";
+  std::optional<std::string> prompt;
+  std::vector<std::string> stops;
+  uint64_t tokens = 128;
+  SamplingOptions sampling;
+  bool greedy = false, json = false, ignoreEnd = false;
+};
+
+/// Prompts, and what is known of them.
+struct Prompts {
+  std::vector<std::string> texts;
+  std::vector<std::string> places; ///< "prompts.jsonl:3", or "--prompt".
+};
+
+} // namespace
+
+//===----------------------------------------------------------------------===//
+// Prompts
+//===----------------------------------------------------------------------===//
+
+/// A line of JSON has a "prompt" or a "text"; a line of any other file is one.
+static StatusOr<std::string> promptOf(std::string_view line, bool isJson,
+                                      const std::string &place) {
+  if (!isJson)
+    return std::string(line);
+  json object = json::parse(line, nullptr, /*allow_exceptions=*/false);
+  for (const char *name : {"prompt", "text"})
+    if (object.is_object() && object.contains(name) && object[name].is_string())
+      return object[name].get<std::string>();
+  return invalidArgument(place + ": no JSON object with a \"prompt\"");
+}
+
+static StatusOr<Prompts> readPrompts(const GenerateArguments &arguments) {
+  if (arguments.prompt)
+    return Prompts{{*arguments.prompt}, {"--prompt"}};
+  tokenizer::SourceText file;
+  if (arguments.promptFile == "-") {
+    file.path = "standard input";
+    file.text.assign(std::istreambuf_iterator<char>(std::cin), {});
+  } else {
+    HOCKET_ASSIGN_OR_RETURN(file,
+                            tokenizer::SourceText::read(arguments.promptFile));
+  }
+  HOCKET_RETURN_IF_ERROR(file.checkUtf8());
+  Prompts prompts;
+  bool isJson = file.path.ends_with(".jsonl") || file.path.ends_with(".json");
+  std::string_view rest = file.text;
+  for (uint64_t number = 1; !rest.empty(); ++number) {
+    std::string_view line = rest.substr(0, rest.find('\n'));
+    rest.remove_prefix(std::min(rest.size(), line.size() + 1));
+    if (line.find_first_not_of(" \t\r") == line.npos)
+      continue;
+    std::string place = file.path + formatText(":%llu", wide(number));
+    HOCKET_ASSIGN_OR_RETURN(std::string prompt, promptOf(line, isJson, place));
+    prompts.texts.push_back(std::move(prompt));
+    prompts.places.push_back(std::move(place));
+  }
+  if (prompts.texts.empty())
+    return invalidArgument(file.path + ": there is no prompt in it");
+  return prompts;
+}
+
+/// Where the first of the stop strings is in `text`; npos: nowhere.
+static size_t findStop(const std::string &text,
+                       const std::vector<std::string> &stops) {
+  size_t first = text.npos;
+  for (const std::string &stop : stops)
+    first = std::min(first, text.find(stop));
+  return first;
+}
+
+static StatusOr<std::vector<GenerateRequest>>
+requestsOf(const GenerateArguments &arguments, const Prompts &prompts,
+           std::shared_ptr<const Tokenizer> tokenizer,
+           const program::Program &program) {
+  std::vector<GenerateRequest> requests;
+  std::optional<int32_t> end = tokenizer->endOfDocument();
+  for (size_t i = 0; i < prompts.texts.size(); ++i) {
+    GenerateRequest &request = requests.emplace_back();
+    tokenizer->encodePrompt(prompts.texts[i], request.prompt);
+    // Nothing stands before a document but the end of another.
+    if (request.prompt.empty() && end)
+      request.prompt.push_back(*end);
+    request.tokens = arguments.tokens;
+    request.sampling = arguments.sampling;
+    request.ends = [tokenizer, stops = arguments.stops,
+                    end = arguments.ignoreEnd ? std::nullopt : end](
+                       std::span<const int32_t> written) {
+      if (end && written.back() == *end)
+        return true;
+      return !stops.empty() &&
+             findStop(tokenizer->decode(written), stops) != std::string::npos;
+    };
+    if (Status status = checkRequest(program, request); !status.ok())
+      return status.withContext(prompts.places[i]);
+  }
+  return requests;
+}
+
+//===----------------------------------------------------------------------===//
+// Texts
+//===----------------------------------------------------------------------===//
+
+/// What was written, up to a stop string.
+static std::string textOf(const GeneratedText &text, const Tokenizer &tokenizer,
+                          const std::vector<std::string> &stops) {
+  std::string result = tokenizer.decode(text.tokens);
+  return result.substr(0, findStop(result, stops));
+}
+
+static ordered_json jsonOf(const std::string &prompt, const GeneratedText &text,
+                           const std::string &written) {
+  return {{"prompt", prompt},
+          {"text", written},
+          {"tokens", text.tokens},
+          {"log_probabilities", text.logProbabilities},
+          {"finish", finishName(text.finish)}};
+}
+
+/// Writes to a terminal or a pipe as it comes, whole characters at a time.
+class LiveText {
+public:
+  LiveText(const GenerateArguments &arguments, const Tokenizer &tokenizer)
+      : arguments(arguments), tokenizer(tokenizer) {}
+
+  bool hasBegun() const { return begun; }
+  void begin(const std::string &prompt) {
+    begun = true;
+    std::cout << prompt << std::flush;
+  }
+
+  void add(int32_t token) {
+    tokens.push_back(token);
+    std::string text = tokenizer.decode(tokens);
+    // What may be the beginning of a stop string, or of a character, waits.
+    size_t end = std::min(text.size(), findStop(text, arguments.stops));
+    for (const std::string &stop : arguments.stops)
+      for (size_t part = std::min(stop.size() - 1, end); part > 0; --part)
+        if (std::string_view(text).substr(0, end).ends_with(
+                stop.substr(0, part))) {
+          end -= part;
+          break;
+        }
+    if (text.ends_with("\xef\xbf\xbd"))
+      end = std::min(end, text.size() - 3);
+    while (end > shown && end < text.size() &&
+           (uint8_t(text[end]) & 0xc0) == 0x80)
+      --end;
+    if (end <= shown)
+      return;
+    std::cout << text.substr(shown, end - shown) << std::flush;
+    shown = end;
+  }
+
+  /// What waited, and a line feed.
+  void finish(const std::string &text) {
+    if (text.size() > shown)
+      std::cout << text.substr(shown);
+    std::cout << std::endl;
+  }
+
+private:
+  const GenerateArguments &arguments;
+  const Tokenizer &tokenizer;
+  std::vector<int32_t> tokens;
+  bool begun = false;
+  size_t shown = 0;
+};
+
+static Status run(GenerateArguments &arguments) {
+  if (arguments.greedy)
+    arguments.sampling.temperature = 0;
+  HOCKET_RETURN_IF_ERROR(checkOutput(arguments.output, OutputKind::Text));
+  HOCKET_ASSIGN_OR_RETURN(auto opened,
+                          tokenizer::openTokenizer(arguments.tokenizer));
+  std::shared_ptr<const Tokenizer> tokenizer = std::move(opened);
+  HOCKET_ASSIGN_OR_RETURN(Prompts prompts, readPrompts(arguments));
+  HOCKET_ASSIGN_OR_RETURN(auto model, OpenedModel::open(arguments));
+  HOCKET_ASSIGN_OR_RETURN(
+      auto requests,
+      requestsOf(arguments, prompts, tokenizer, model->program()));
+  bool isLive = arguments.prompt && !arguments.json &&
+                isStandardOutput(arguments.output) && model->isFirst();
+  LiveText live(arguments, *tokenizer);
+  Generator::Listener listener;
+  if (isLive)
+    listener = [&](uint64_t, int32_t token) {
+      if (!live.hasBegun())
+        live.begin(prompts.texts.front());
+      live.add(token);
+    };
+  auto texts = generate(
+      model->shared(),
+      std::make_shared<const std::vector<GenerateRequest>>(std::move(requests)),
+      model->options(), listener);
+  model->clearLine();
+  HOCKET_RETURN_IF_ERROR(texts.status());
+  if (!model->isFirst())
+    return okStatus();
+  if (isLive) {
+    if (!live.hasBegun())
+      live.begin(prompts.texts.front());
+    live.finish(textOf(texts->front(), *tokenizer, arguments.stops));
+    return okStatus();
+  }
+  std::string lines;
+  for (size_t i = 0; i < texts->size(); ++i) {
+    std::string written = textOf((*texts)[i], *tokenizer, arguments.stops);
+    lines += toJsonText(jsonOf(prompts.texts[i], (*texts)[i], written)) + "\n";
+  }
+  return writeOutput(arguments.output, lines);
+}
+
+//===----------------------------------------------------------------------===//
+// The command line
+//===----------------------------------------------------------------------===//
+
+static void addSampling(CLI::App &command, GenerateArguments &arguments) {
+  SamplingOptions &sampling = arguments.sampling;
+  constexpr double most = 1e6;
+  CLI::Option *temperature = wantNumber(
+      command.add_option("--temperature", sampling.temperature,
+                         "Divides logits: below 1 likely tokens become "
+                         "likelier; 0: the likeliest is taken"),
+      0, most);
+  temperature->capture_default_str();
+  command
+      .add_flag("--greedy", arguments.greedy,
+                "Take the likeliest token, as --temperature 0")
+      ->excludes(temperature);
+  wantWhole(command.add_option("--top-k", sampling.topK,
+                               "Draw from the K likeliest tokens; 0: from all"))
+      ->type_name("K")
+      ->capture_default_str();
+  wantPositive(command.add_option("--top-p", sampling.topP,
+                                  "Draw from the fewest likeliest tokens whose "
+                                  "probabilities reach P; 1: from all"),
+               1)
+      ->type_name("P")
+      ->capture_default_str();
+  wantNumber(command.add_option("--min-p", sampling.minP,
+                                "Draw from tokens at least P times as likely "
+                                "as the likeliest; 0: from all"),
+             0, 1)
+      ->type_name("P")
+      ->capture_default_str();
+  wantPositive(command.add_option("--repetition-penalty",
+                                  sampling.repetitionPenalty,
+                                  "Divides the logits of tokens that have "
+                                  "occurred, multiplies negative ones; 1: not"),
+               most)
+      ->capture_default_str();
+  wantWhole(command.add_option("--seed", sampling.seed,
+                               "Of what is drawn; a prompt's text depends on "
+                               "this, on its place among the prompts, and on "
+                               "nothing else that is asked"),
+            0, std::numeric_limits<uint64_t>::max())
+      ->type_name("N")
+      ->capture_default_str();
+}
+
+void hocket::registerGenerate(CLI::App &app, Status &result,
+                              ProgramResolver resolver) {
+  auto arguments = std::make_shared<GenerateArguments>(std::move(resolver));
+  CLI::App *command = addCommand(app, "generate", "Have a trained model write");
+  addModelInput(*command, *arguments);
+  addModelTokenizer(*command, arguments->tokenizer);
+  CLI::Option *prompt = command->add_option(
+      "--prompt", arguments->prompt,
+      "The text to go on from; it is printed with what follows, as it comes");
+  prompt->type_name("TEXT");
+  CLI::Option *prompts =
+      command->add_option("--prompts", arguments->promptFile,
+                          "Prompts, one a line: JSON objects with a \"prompt\" "
+                          "(.jsonl), or plain text; -: standard input");
+  prompts->type_name("FILE")->excludes(prompt);
+  command
+      ->add_option(
+          "-o,--output", arguments->output,
+          "Where a JSON object for each of --prompts goes: prompt, "
+          "text, tokens, log_probabilities, finish; -: standard output")
+      ->type_name("FILE")
+      ->capture_default_str();
+  wantWhole(command->add_option("--tokens", arguments->tokens,
+                                "The most tokens to write for a prompt"))
+      ->type_name("N")
+      ->capture_default_str();
+  addSampling(*command, *arguments);
+  command
+      ->add_option("--stop", arguments->stops,
+                   "End where this text is written, and leave it out; may be "
+                   "given several times")
+      ->type_name("TEXT")
+      ->allow_extra_args(false)
+      ->check([](const std::string &text) {
+        return text.empty() ? "a stop string has at least one character"
+                            : std::string();
+      });
+  command->add_flag("--ignore-eod", arguments->ignoreEnd,
+                    "Go on behind the token that ends a document");
+  command->add_flag("--json", arguments->json,
+                    "Print a JSON object of --prompt, too, at the end");
+  addModelOptions(*command, *arguments);
+  command->footer(
+      "What is written for a prompt is the same under every plan of one "
+      "precision, up to rounding, and bit for bit the same whatever else is "
+      "asked.\n\nExample:\n  hocket generate --load run --tokenizer gpt2 "
+      "--prompt \"Once upon a time\" --tokens 100 --top-p 0.9\n  hocket "
+      "generate --load run --tokenizer gpt2 --prompts prompts.jsonl -o "
+      "texts.jsonl --greedy");
+  command->callback([arguments, &result, prompt, prompts] {
+    if (prompt->count() + prompts->count() == 0)
+      result = invalidArgument("nothing to go on from: give --prompt TEXT, or "
+                               "--prompts FILE");
+    else
+      result = run(*arguments);
+  });
+}
