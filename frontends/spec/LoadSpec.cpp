@@ -54,6 +54,17 @@ static void moveMicroBatch(LoadedSpec &loaded) {
   plan.clear_micro_batch_size();
 }
 
+/// Leaves the batch of a step to the plan if the plan cannot have it.
+static void dropUnfitBatch(Spec &spec) {
+  Spec whole = spec;
+  whole.mutable_training()->clear_global_batch_size();
+  fillDefaults(whole);
+  // What a microbatch of all data-parallel ranks has.
+  int64_t least = whole.training().global_batch_size();
+  if (least > 0 && spec.training().global_batch_size() % least != 0)
+    spec.mutable_training()->clear_global_batch_size();
+}
+
 StatusOr<LoadedSpec> spec::finishSpec(LoadedSpec partial,
                                       const LoadOptions &options) {
   if (options.withoutPlan) {
@@ -62,8 +73,6 @@ StatusOr<LoadedSpec> spec::finishSpec(LoadedSpec partial,
   }
   if (options.anyDevices && partial.spec.has_cluster())
     partial.spec.mutable_cluster()->clear_devices();
-  if (options.anyBatch && partial.spec.has_training())
-    partial.spec.mutable_training()->clear_global_batch_size();
   if (plan::isShortPlan(options.planPath)) {
     HOCKET_RETURN_IF_ERROR(replacePlan(options.planPath, partial));
   } else if (!options.planPath.empty()) {
@@ -79,6 +88,8 @@ StatusOr<LoadedSpec> spec::finishSpec(LoadedSpec partial,
         applyOverride(assignment, partial.spec, partial.locations));
   HOCKET_RETURN_IF_ERROR(
       applyFlags(options.flags, partial.spec, partial.locations));
+  if (options.anyBatch)
+    dropUnfitBatch(partial.spec);
   fillDefaults(partial.spec);
   HOCKET_RETURN_IF_ERROR(checkSpec(partial.spec, partial.locations));
   return partial;

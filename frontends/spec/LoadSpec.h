@@ -36,7 +36,8 @@ struct LoadOptions {
   /// Whether cluster.devices counts for nothing, as where a model moves to
   /// another machine.
   bool anyDevices = false;
-  /// Whether training.global_batch_size does, as where nothing is trained.
+  /// Whether training.global_batch_size does where the plan cannot have it, as
+  /// where nothing is trained.
   bool anyBatch = false;
   std::string planText = {}; ///< As planPath, of a plan that was searched.
 

@@ -300,7 +300,7 @@ void hocket::registerGenerate(CLI::App &app, Status &result,
   CLI::Option *prompt = command->add_option(
       "--prompt", arguments->prompt,
       "The text to go on from; it is printed with what follows, as it comes");
-  prompt->type_name("TEXT");
+  prompt->type_name("PROMPT");
   CLI::Option *prompts =
       command->add_option("--prompts", arguments->promptFile,
                           "Prompts, one a line: JSON objects with a \"prompt\" "
@@ -322,7 +322,7 @@ void hocket::registerGenerate(CLI::App &app, Status &result,
       ->add_option("--stop", arguments->stops,
                    "End where this text is written, and leave it out; may be "
                    "given several times")
-      ->type_name("TEXT")
+      ->type_name("STRING")
       ->allow_extra_args(false)
       ->check([](const std::string &text) {
         return text.empty() ? "a stop string has at least one character"
@@ -342,8 +342,9 @@ void hocket::registerGenerate(CLI::App &app, Status &result,
       "texts.jsonl --greedy");
   command->callback([arguments, &result, prompt, prompts] {
     if (prompt->count() + prompts->count() == 0)
-      result = invalidArgument("nothing to go on from: give --prompt TEXT, or "
-                               "--prompts FILE");
+      result =
+          invalidArgument("nothing to go on from: give --prompt PROMPT, or "
+                          "--prompts FILE");
     else
       result = run(*arguments);
   });

@@ -1,0 +1,169 @@
+//===- GenerateTest.cpp - What a model writes, under every plan -----------===//
+//
+// Part of Hocket, under the Apache License v2.0.
+//
+//===----------------------------------------------------------------------===//
+///
+/// \file
+/// A text is the same whatever the plan and whatever else is asked, and each of
+/// its tokens has the log-probability, bit for bit, that scoring gives it.
+///
+//===----------------------------------------------------------------------===//
+
+#include "runtime/inference/Generate.h"
+#include "runtime/inference/Score.h"
+#include "test/end_to_end/TrainedPlans.h"
+
+#include <algorithm>
+#include <cmath>
+#include <gtest/gtest.h>
+
+using namespace hocket;
+using namespace hocket::inference;
+using namespace hocket::test;
+
+namespace {
+
+/// Of the table's models: vocabulary 61, sequences of 16.
+constexpr size_t vocabulary = 61, length = 16;
+
+/// Prompts of several lengths, more than there are rows.
+std::vector<GenerateRequest> raggedRequests(double temperature) {
+  std::vector<GenerateRequest> requests;
+  for (size_t i = 0; i < 15; ++i) {
+    GenerateRequest &request = requests.emplace_back();
+    for (size_t j = 0; j <= (i * 5) % 13; ++j)
+      request.prompt.push_back(int32_t((i * 31 + j * 17) % vocabulary));
+    request.tokens = i % 4;
+    request.sampling.temperature = temperature;
+  }
+  return requests;
+}
+
+std::vector<GeneratedText>
+textsOf(const SharedProgram &program,
+        const std::vector<GenerateRequest> &requests) {
+  auto texts = generate(
+      program, std::make_shared<const std::vector<GenerateRequest>>(requests),
+      {});
+  EXPECT_TRUE(texts.ok()) << texts.status().message();
+  return texts.ok() ? *texts : std::vector<GeneratedText>(requests.size());
+}
+
+using GeneratedPlans = TrainedPlans;
+
+TEST_F(GeneratedPlans, WriteTheSameText) {
+  std::vector<GenerateRequest> requests = raggedRequests(0.8);
+  for (const ModelRow *model : {&gpt, &llama, &experts}) {
+    auto one = textsOf(compile(*model, {"One", "", 2}), requests);
+    std::vector<PlanRow> plans = {{"Tensor", "tp=2,dp=2", 2},
+                                  {"Pipeline", "pp=2,tp=2", 2},
+                                  {"Context", "cp=2,dp=2", 2}};
+    for (const PlanRow &plan : plans) {
+      auto texts = textsOf(compile(*model, plan), requests);
+      for (size_t i = 0; i < requests.size(); ++i) {
+        EXPECT_EQ(texts[i].tokens, one[i].tokens) << model->name << plan.name;
+        EXPECT_EQ(texts[i].finish, one[i].finish);
+        ASSERT_EQ(texts[i].logProbabilities.size(),
+                  one[i].logProbabilities.size());
+        for (size_t j = 0; j < one[i].logProbabilities.size(); ++j)
+          EXPECT_NEAR(texts[i].logProbabilities[j], one[i].logProbabilities[j],
+                      1e-5 * std::abs(one[i].logProbabilities[j]));
+      }
+    }
+  }
+}
+
+/// Also under a plan, and where a sequence is full.
+TEST_F(GeneratedPlans, GiveEachTokenItsScore) {
+  for (const char *mesh : {"", "tp=2,pp=2"})
+    for (const char *precision : {"precision: FP32", "precision: BF16"}) {
+      SCOPED_TRACE(std::string(mesh) + precision);
+      SharedProgram program = compile(llama, {"One", mesh, 2}, precision);
+      std::vector<GenerateRequest> requests = raggedRequests(1);
+      for (GenerateRequest &request : requests)
+        request.tokens = 5;
+      auto texts = textsOf(program, requests);
+      auto scored = std::make_shared<std::vector<ScoreRequest>>();
+      for (size_t i = 0; i < requests.size(); ++i) {
+        ScoreRequest &request = scored->emplace_back();
+        request.tokens = requests[i].prompt;
+        request.first = request.tokens.size();
+        request.tokens.insert(request.tokens.end(), texts[i].tokens.begin(),
+                              texts[i].tokens.end());
+        bool isFull = request.tokens.size() == length + 1;
+        EXPECT_EQ(texts[i].finish, isFull && texts[i].tokens.size() < 5
+                                       ? Finish::Full
+                                       : Finish::Length);
+        EXPECT_TRUE(isFull || texts[i].tokens.size() == 5);
+      }
+      auto scores = score(program, scored, {});
+      ASSERT_TRUE(scores.ok()) << scores.status().message();
+      for (size_t i = 0; i < requests.size(); ++i)
+        EXPECT_EQ(texts[i].logProbabilities, (*scores)[i].logProbabilities);
+    }
+}
+
+TEST_F(GeneratedPlans, TakeTheLikeliestIfTheyAreTold) {
+  SharedProgram program = compile(gpt, {"One", "", 2});
+  std::vector<GenerateRequest> requests = raggedRequests(0);
+  auto texts = textsOf(program, requests);
+  auto scored = std::make_shared<std::vector<ScoreRequest>>();
+  for (size_t i = 0; i < requests.size(); ++i) {
+    if (texts[i].tokens.empty())
+      continue;
+    ScoreRequest &request = scored->emplace_back();
+    request.tokens = requests[i].prompt;
+    request.first = request.tokens.size();
+    request.asksLikeliest = true;
+    request.tokens.insert(request.tokens.end(), texts[i].tokens.begin(),
+                          texts[i].tokens.end());
+  }
+  auto scores = score(program, scored, {});
+  ASSERT_TRUE(scores.ok()) << scores.status().message();
+  for (const Scores &each : *scores)
+    EXPECT_EQ(std::count(each.likeliest.begin(), each.likeliest.end(), false),
+              0);
+}
+
+TEST_F(GeneratedPlans, EndWhereTheyAreTold) {
+  SharedProgram program = compile(gpt, {"One", "", 2});
+  GenerateRequest request;
+  request.prompt = {1, 2, 3};
+  request.tokens = 9;
+  GeneratedText whole = textsOf(program, {request}).at(0);
+  ASSERT_EQ(whole.tokens.size(), 9u);
+  EXPECT_EQ(whole.finish, Finish::Length);
+  request.ends = [](std::span<const int32_t> written) {
+    return written.size() == 4;
+  };
+  GeneratedText ended = textsOf(program, {request}).at(0);
+  EXPECT_EQ(ended.finish, Finish::Ended);
+  whole.tokens.resize(4);
+  EXPECT_EQ(ended.tokens, whole.tokens);
+  // Another seed, another text.
+  request.sampling.seed = 99;
+  EXPECT_NE(textsOf(program, {request}).at(0).tokens, whole.tokens);
+}
+
+TEST(GenerateRequests, AreChecked) {
+  program::Program program;
+  program.mutable_model()->set_vocab_size(10);
+  program.mutable_model()->set_sequence_length(4);
+  auto fault = [&](std::vector<int32_t> prompt, SamplingOptions sampling = {}) {
+    return checkRequest(program, {std::move(prompt), 1, sampling, {}})
+        .message();
+  };
+  EXPECT_EQ(fault({1, 2, 3, 4}), "");
+  EXPECT_EQ(fault({}), "the prompt has no token");
+  EXPECT_EQ(fault({1, 2, 3, 4, 5}),
+            "the prompt has 5 tokens, the model sees 4: compile it with a "
+            "longer training.sequence_length");
+  EXPECT_EQ(fault({10}),
+            "the prompt has the token 10, the model has a vocabulary of 10: is "
+            "this the tokenizer that it was trained with?");
+  EXPECT_EQ(fault({1}, {.topP = 2}),
+            "top_p is 2, expected a number above 0 and up to 1");
+}
+
+} // namespace
