@@ -86,10 +86,11 @@ void Generator::fill(data::Batch &batch) const {
 StatusOr<bool> Generator::append(Job &job, std::span<const float> logits,
                                  float minusLse) {
   GeneratedText &text = job.text;
-  HOCKET_ASSIGN_OR_RETURN(int32_t token,
-                          sampleToken(logits, job.tokens, job.request.sampling,
-                                      randomAt(job.request.sampling.seed,
-                                               job.id, text.tokens.size())));
+  HOCKET_ASSIGN_OR_RETURN(
+      int32_t token,
+      sampleToken(logits, job.tokens, job.request.sampling,
+                  randomAt(job.request.sampling.seed, job.request.stream,
+                           text.tokens.size())));
   job.tokens.push_back(token);
   text.tokens.push_back(token);
   text.logProbabilities.push_back(logits[size_t(token)] + minusLse);
@@ -151,7 +152,7 @@ StatusOr<std::vector<Generator::Finished>> Generator::step() {
 // A list of requests
 //===----------------------------------------------------------------------===//
 
-static StatusOr<std::vector<GeneratedText>>
+static StatusOr<GeneratedTexts>
 generateOn(LoadedModel &model, const std::vector<GenerateRequest> &requests,
            const Generator::Listener &listener) {
   using Clock = std::chrono::steady_clock;
@@ -160,14 +161,15 @@ generateOn(LoadedModel &model, const std::vector<GenerateRequest> &requests,
     generator.setListener(listener);
   for (size_t i = 0; i < requests.size(); ++i)
     generator.add(i, requests[i]);
-  std::vector<GeneratedText> texts(requests.size());
+  GeneratedTexts result;
+  result.texts.resize(requests.size());
   Clock::time_point begin = Clock::now(), shown;
   uint64_t done = 0, tokens = 0;
   while (!generator.isIdle()) {
     HOCKET_ASSIGN_OR_RETURN(auto finished, generator.step());
     for (Generator::Finished &each : finished) {
       tokens += each.text.tokens.size();
-      texts[each.id] = std::move(each.text);
+      result.texts[each.id] = std::move(each.text);
     }
     done += finished.size();
     if (listener || Clock::now() - shown < std::chrono::milliseconds(100))
@@ -183,14 +185,11 @@ generateOn(LoadedModel &model, const std::vector<GenerateRequest> &requests,
                     " left"
               : ""));
   }
-  double seconds = std::chrono::duration<double>(Clock::now() - begin).count();
-  model.print(formatGrouped(tokens) + " tokens in " + formatDuration(seconds) +
-              ", " + formatCount(double(tokens) / std::max(seconds, 1e-9)) +
-              " tokens/s");
-  return texts;
+  result.seconds = std::chrono::duration<double>(Clock::now() - begin).count();
+  return result;
 }
 
-StatusOr<std::vector<GeneratedText>> inference::generate(
+StatusOr<GeneratedTexts> inference::generate(
     std::shared_ptr<const program::Program> program,
     std::shared_ptr<const std::vector<GenerateRequest>> requests,
     const ModelOptions &options, Generator::Listener listener) {
@@ -203,7 +202,7 @@ StatusOr<std::vector<GeneratedText>> inference::generate(
   }
   struct Answers {
     std::mutex mutex;
-    std::vector<GeneratedText> texts; ///< The same from every rank.
+    GeneratedTexts texts; ///< The same from every rank.
   };
   auto answers = std::make_shared<Answers>();
   HOCKET_RETURN_IF_ERROR(

@@ -27,6 +27,7 @@ namespace hocket::inference {
 struct GenerateRequest {
   std::vector<int32_t> prompt; ///< At least one token.
   uint64_t tokens = 0;         ///< At most so many are written.
+  uint64_t stream = 0;         ///< Of the seed's random numbers.
   SamplingOptions sampling;
   /// Whether what has been written ends here; asked behind each token, on every
   /// rank, and answered by the tokens alone.
@@ -99,10 +100,14 @@ private:
   Listener listener;
 };
 
-/// Writes for all requests, in their order; each has its index as `stream` of
-/// its random numbers. Of several processes each gives the same requests, and
-/// each has the texts.
-StatusOr<std::vector<GeneratedText>>
+struct GeneratedTexts {
+  std::vector<GeneratedText> texts;
+  double seconds = 0; ///< That writing took.
+};
+
+/// Writes for all requests, in their order. Of several processes each gives the
+/// same requests, and each has the texts.
+StatusOr<GeneratedTexts>
 generate(std::shared_ptr<const program::Program> program,
          std::shared_ptr<const std::vector<GenerateRequest>> requests,
          const ModelOptions &options, Generator::Listener listener = {});

@@ -5,7 +5,7 @@
 //===----------------------------------------------------------------------===//
 ///
 /// \file
-/// Measures a trained model. docs/evaluation.md says what each figure is.
+/// Measures a trained model. docs/inference.md says what each figure is.
 ///
 //===----------------------------------------------------------------------===//
 

@@ -8,7 +8,10 @@
 
 #include "runtime/base/Format.h"
 #include "runtime/base/JsonLines.h"
+#include "runtime/base/Quantity.h"
 #include "runtime/inference/Generate.h"
+#include "runtime/inference/Stops.h"
+#include "runtime/inference/TextStream.h"
 #include "runtime/tokenizer/SourceText.h"
 #include "runtime/tokenizer/Tokenizer.h"
 #include "runtime/tools/CommandLine.h"
@@ -16,9 +19,11 @@
 #include "runtime/tools/OptionValues.h"
 #include "runtime/tools/OutputFile.h"
 
+#include <algorithm>
 #include <iostream>
 #include <iterator>
 #include <nlohmann/json.hpp>
+#include <utility>
 
 using namespace hocket;
 using namespace hocket::inference;
@@ -92,15 +97,6 @@ static StatusOr<Prompts> readPrompts(const GenerateArguments &arguments) {
   return prompts;
 }
 
-/// Where the first of the stop strings is in `text`; npos: nowhere.
-static size_t findStop(const std::string &text,
-                       const std::vector<std::string> &stops) {
-  size_t first = text.npos;
-  for (const std::string &stop : stops)
-    first = std::min(first, text.find(stop));
-  return first;
-}
-
 static StatusOr<std::vector<GenerateRequest>>
 requestsOf(const GenerateArguments &arguments, const Prompts &prompts,
            std::shared_ptr<const Tokenizer> tokenizer,
@@ -114,15 +110,9 @@ requestsOf(const GenerateArguments &arguments, const Prompts &prompts,
     if (request.prompt.empty() && end)
       request.prompt.push_back(*end);
     request.tokens = arguments.tokens;
+    request.stream = i;
     request.sampling = arguments.sampling;
-    request.ends = [tokenizer, stops = arguments.stops,
-                    end = arguments.ignoreEnd ? std::nullopt : end](
-                       std::span<const int32_t> written) {
-      if (end && written.back() == *end)
-        return true;
-      return !stops.empty() &&
-             findStop(tokenizer->decode(written), stops) != std::string::npos;
-    };
+    request.ends = endsAt(tokenizer, arguments.stops, !arguments.ignoreEnd);
     if (Status status = checkRequest(program, request); !status.ok())
       return status.withContext(prompts.places[i]);
   }
@@ -149,55 +139,15 @@ static ordered_json jsonOf(const std::string &prompt, const GeneratedText &text,
           {"finish", finishName(text.finish)}};
 }
 
-/// Writes to a terminal or a pipe as it comes, whole characters at a time.
-class LiveText {
-public:
-  LiveText(const GenerateArguments &arguments, const Tokenizer &tokenizer)
-      : arguments(arguments), tokenizer(tokenizer) {}
-
-  bool hasBegun() const { return begun; }
-  void begin(const std::string &prompt) {
-    begun = true;
-    std::cout << prompt << std::flush;
-  }
-
-  void add(int32_t token) {
-    tokens.push_back(token);
-    std::string text = tokenizer.decode(tokens);
-    // What may be the beginning of a stop string, or of a character, waits.
-    size_t end = std::min(text.size(), findStop(text, arguments.stops));
-    for (const std::string &stop : arguments.stops)
-      for (size_t part = std::min(stop.size() - 1, end); part > 0; --part)
-        if (std::string_view(text).substr(0, end).ends_with(
-                stop.substr(0, part))) {
-          end -= part;
-          break;
-        }
-    if (text.ends_with("\xef\xbf\xbd"))
-      end = std::min(end, text.size() - 3);
-    while (end > shown && end < text.size() &&
-           (uint8_t(text[end]) & 0xc0) == 0x80)
-      --end;
-    if (end <= shown)
-      return;
-    std::cout << text.substr(shown, end - shown) << std::flush;
-    shown = end;
-  }
-
-  /// What waited, and a line feed.
-  void finish(const std::string &text) {
-    if (text.size() > shown)
-      std::cout << text.substr(shown);
-    std::cout << std::endl;
-  }
-
-private:
-  const GenerateArguments &arguments;
-  const Tokenizer &tokenizer;
-  std::vector<int32_t> tokens;
-  bool begun = false;
-  size_t shown = 0;
-};
+/// "120 tokens in 8.2s, 14.7 tokens/s"
+static std::string rateText(const GeneratedTexts &texts) {
+  uint64_t tokens = 0;
+  for (const GeneratedText &text : texts.texts)
+    tokens += text.tokens.size();
+  return formatNoun(tokens, "token") + " in " + formatDuration(texts.seconds) +
+         ", " + formatCount(double(tokens) / std::max(texts.seconds, 1e-9)) +
+         " tokens/s";
+}
 
 static Status run(GenerateArguments &arguments) {
   if (arguments.greedy)
@@ -213,13 +163,13 @@ static Status run(GenerateArguments &arguments) {
       requestsOf(arguments, prompts, tokenizer, model->program()));
   bool isLive = arguments.prompt && !arguments.json &&
                 isStandardOutput(arguments.output) && model->isFirst();
-  LiveText live(arguments, *tokenizer);
+  TextStream live(*tokenizer, arguments.stops);
   Generator::Listener listener;
   if (isLive)
-    listener = [&](uint64_t, int32_t token) {
-      if (!live.hasBegun())
-        live.begin(prompts.texts.front());
-      live.add(token);
+    listener = [&, begun = false](uint64_t, int32_t token) mutable {
+      if (!std::exchange(begun, true))
+        std::cout << prompts.texts.front();
+      std::cout << live.add(token) << std::flush;
     };
   auto texts = generate(
       model->shared(),
@@ -230,16 +180,20 @@ static Status run(GenerateArguments &arguments) {
   if (!model->isFirst())
     return okStatus();
   if (isLive) {
-    if (!live.hasBegun())
-      live.begin(prompts.texts.front());
-    live.finish(textOf(texts->front(), *tokenizer, arguments.stops));
+    if (texts->texts.front().tokens.empty())
+      std::cout << prompts.texts.front();
+    std::cout << live.finish() << std::endl;
+    model->print(rateText(*texts));
     return okStatus();
   }
   std::string lines;
-  for (size_t i = 0; i < texts->size(); ++i) {
-    std::string written = textOf((*texts)[i], *tokenizer, arguments.stops);
-    lines += toJsonText(jsonOf(prompts.texts[i], (*texts)[i], written)) + "\n";
+  for (size_t i = 0; i < texts->texts.size(); ++i) {
+    const GeneratedText &text = texts->texts[i];
+    lines += toJsonText(jsonOf(prompts.texts[i], text,
+                               textOf(text, *tokenizer, arguments.stops))) +
+             "\n";
   }
+  model->print(rateText(*texts));
   return writeOutput(arguments.output, lines);
 }
 

@@ -46,6 +46,8 @@ public:
   /// Whether this process is the one that speaks.
   bool isFirst() const { return !launch || launch->rank == 0; }
   void clearLine() { line.show(""); }
+  /// A line for people.
+  void print(const std::string &text) { line.print(text); }
 
 private:
   OpenedModel(ModelInput &input, std::optional<comm::Launch> launch);

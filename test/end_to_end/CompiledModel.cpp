@@ -9,9 +9,9 @@
 #include "compiler/driver/ExportProblem.h"
 #include "compiler/targets/cpu/KernelObjects.h"
 #include "runtime/comm/local/LocalWorld.h"
-#include "runtime/inference/ScoreHost.h"
 #include "runtime/hal/drivers/Drivers.h"
 #include "runtime/hal/drivers/cpu/CpuFeatures.h"
+#include "runtime/inference/ScoreHost.h"
 #include "runtime/train/Initialize.h"
 #include "runtime/train/StepHost.h"
 

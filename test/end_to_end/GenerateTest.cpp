@@ -47,7 +47,8 @@ textsOf(const SharedProgram &program,
       program, std::make_shared<const std::vector<GenerateRequest>>(requests),
       {});
   EXPECT_TRUE(texts.ok()) << texts.status().message();
-  return texts.ok() ? *texts : std::vector<GeneratedText>(requests.size());
+  return texts.ok() ? texts->texts
+                    : std::vector<GeneratedText>(requests.size());
 }
 
 using GeneratedPlans = TrainedPlans;
@@ -151,7 +152,7 @@ TEST(GenerateRequests, AreChecked) {
   program.mutable_model()->set_vocab_size(10);
   program.mutable_model()->set_sequence_length(4);
   auto fault = [&](std::vector<int32_t> prompt, SamplingOptions sampling = {}) {
-    return checkRequest(program, {std::move(prompt), 1, sampling, {}})
+    return checkRequest(program, {std::move(prompt), 1, 0, sampling, {}})
         .message();
   };
   EXPECT_EQ(fault({1, 2, 3, 4}), "");

@@ -1,0 +1,40 @@
+//===- TextStream.h - Text as it is written ---------------------*- C++ -*-===//
+//
+// Part of Hocket, under the Apache License v2.0.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef HOCKET_RUNTIME_INFERENCE_TEXTSTREAM_H
+#define HOCKET_RUNTIME_INFERENCE_TEXTSTREAM_H
+
+#include "runtime/tokenizer/Tokenizer.h"
+
+namespace hocket::inference {
+
+/// Says what each token adds to a text, whole characters at a time and nothing
+/// that may turn out to be the beginning of a stop string. All that it says,
+/// put together, is the text up to the first stop string.
+class TextStream {
+public:
+  /// `tokenizer` outlives the stream.
+  TextStream(const tokenizer::Tokenizer &tokenizer,
+             std::vector<std::string> stops)
+      : tokenizer(tokenizer), stops(std::move(stops)) {}
+
+  std::string add(int32_t token);
+
+  /// What is left, once there is no more token.
+  std::string finish();
+
+private:
+  std::string sayUpTo(const std::string &text, size_t end);
+
+  const tokenizer::Tokenizer &tokenizer;
+  const std::vector<std::string> stops;
+  std::vector<int32_t> tokens;
+  size_t said = 0;
+};
+
+} // namespace hocket::inference
+
+#endif // HOCKET_RUNTIME_INFERENCE_TEXTSTREAM_H
