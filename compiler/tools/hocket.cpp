@@ -41,13 +41,15 @@
 
 using namespace hocket;
 
-/// `train` and `eval` take a specification too, which they compile first.
+/// Commands that run a program take a specification too, which they compile
+/// first.
 static ProgramResolver compilingResolver(bool trains) {
   auto options = std::make_shared<spec::LoadOptions>();
   options->anyBatch = !trains;
   ProgramResolver resolver;
   resolver.inputDescription =
-      "An executable (.hkx), a specification, a Hugging Face folder or .mlir";
+      "An executable (.hkx), a specification, a Hugging Face folder, a run's "
+      "folder or .mlir";
   resolver.takesRuns = true;
   resolver.addOptions = [options](CLI::App &command) {
     addSpecOptions(command, *options);

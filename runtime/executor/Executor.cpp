@@ -294,7 +294,7 @@ Status Executor::runCall(PreparedCall &call, InstructionPlace place,
   if (status.ok() && (measures || listener)) {
     auto end = now(stream);
     if (measures) {
-      InstructionTime &time = times[place.sequence][place.instruction];
+      MeasuredTime &time = times[place.sequence][place.instruction];
       time.seconds += std::chrono::duration<double>(end - begin).count();
       ++time.runs;
     }

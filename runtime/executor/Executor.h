@@ -29,7 +29,7 @@ namespace hocket {
 
 /// Time spent in one instruction over all runs, measured with a
 /// synchronization behind each.
-struct InstructionTime {
+struct MeasuredTime {
   uint64_t runs = 0;
   double seconds = 0;
 };
@@ -108,7 +108,7 @@ public:
   /// From now on measures every instruction; slows the program down.
   void startProfile();
   /// By sequence and instruction; empty before startProfile().
-  const std::vector<std::vector<InstructionTime>> &profile() const {
+  const std::vector<std::vector<MeasuredTime>> &profile() const {
     return times;
   }
 
@@ -157,7 +157,7 @@ private:
   std::vector<std::vector<Step>> sequences;
   std::map<std::string, int> entries;
   std::map<std::string, CapturedEntry> graphs; ///< By entry.
-  std::vector<std::vector<InstructionTime>> times;
+  std::vector<std::vector<MeasuredTime>> times;
   ExecutionListener *listener = nullptr;
   /// Ends before what its threads use. Null: the device orders its streams.
   std::unique_ptr<StreamQueues> queues;

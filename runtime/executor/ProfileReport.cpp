@@ -93,7 +93,7 @@ std::vector<ProfileGroup> hocket::profileGroups(const Executor &executor) {
   const program::Role &role = executor.role();
   for (size_t s = 0; s < executor.profile().size(); ++s)
     for (size_t i = 0; i < executor.profile()[s].size(); ++i) {
-      const InstructionTime &time = executor.profile()[s][i];
+      const MeasuredTime &time = executor.profile()[s][i];
       const Instruction &instruction =
           role.sequences(int(s)).instructions(int(i));
       std::string name = groupName(instruction, role, executor.program());

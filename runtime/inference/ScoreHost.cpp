@@ -175,6 +175,11 @@ ScoreHost::shareLabels(comm::Communicator &world) const {
     return internalError(formatText(
         "the program says %zu and %zu numbers of %llu labels",
         lse.values.size(), picked.values.size(), wide(rows * width)));
+  for (const HostShard &shard : lse.shards)
+    if (shard.start[0] < 0 || shard.start[1] < 0 ||
+        uint64_t(shard.start[0]) + rows > batch ||
+        uint64_t(shard.start[1]) + shard.size[1] > sequence)
+      return dataLoss("the program tells of labels outside the microbatch");
   for (const HostShard &shard : lse.shards) {
     if (lse.own.count(shard.start))
       for (uint64_t r = 0; r < rows; ++r)

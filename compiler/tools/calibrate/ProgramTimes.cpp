@@ -104,8 +104,7 @@ public:
 private:
   Status fill(data::Batch &batch) const;
   void add(const program::Sequence &sequence,
-           const std::vector<InstructionTime> &times,
-           ProgramSample &sample) const;
+           const std::vector<MeasuredTime> &times, ProgramSample &sample) const;
 
   const SmallProgram &small;
   comm::Communicator &world;
@@ -131,7 +130,7 @@ Status StepRuns::fill(data::Batch &batch) const {
 
 /// Whatever updates parameters is an update.
 void StepRuns::add(const program::Sequence &sequence,
-                   const std::vector<InstructionTime> &times,
+                   const std::vector<MeasuredTime> &times,
                    ProgramSample &sample) const {
   bool updates = sequence.name() == "update";
   for (int i = 0; i < sequence.instructions_size(); ++i) {

@@ -465,6 +465,36 @@ static const Mutation mutations[] = {
        }
      },
      "V24: rank 0, role 0 'all', sequence 0 'microbatch', instruction 0: shards of 2 x 7 fill a buffer of 16 elements"},
+    {"shards of an output that has none",
+     [](Program &p, Role &r) {
+       auto *host = at(r, 0, 0).mutable_host();
+       host->set_direction(program::Host::OUTPUT);
+       auto *shard = host->add_shards();
+       for (uint64_t size : {2, 8}) {
+         shard->add_start()->set_constant(0);
+         shard->add_size(size);
+       }
+     },
+     "V24: rank 0, role 0 'all', sequence 0 'microbatch', instruction 0: only the inputs 'tokens' and 'labels', and what there is of each label, come in shards"},
+    {"shards of logits without columns",
+     [](Program &p, Role &r) {
+       auto *host = at(r, 0, 0).mutable_host();
+       host->set_direction(program::Host::OUTPUT);
+       host->set_name("logits");
+       auto *shard = host->add_shards();
+       for (uint64_t size : {2, 8}) {
+         shard->add_start()->set_constant(0);
+         shard->add_size(size);
+       }
+     },
+     "V24: rank 0, role 0 'all', sequence 0 'microbatch', instruction 0: a shard wants a start and a positive size for sequences and for positions"},
+    {"a number of each label where there are no labels",
+     [](Program &p, Role &r) {
+       auto *host = at(r, 0, 0).mutable_host();
+       host->set_direction(program::Host::OUTPUT);
+       host->set_name("picked");
+     },
+     "V25: rank 0, role 0 'all', sequence 0 'microbatch': gives 16 numbers 'picked' of 0 labels"},
     {"read before write",
      [](Program &p, Role &r) { at(r, 0, 2).mutable_fill()->set_buffer(4); },
      "V31: rank 0, role 0 'all', sequence 0 'microbatch', instruction 3: reads buffer 9 'x', which nothing has written before in entry 'train_step'"},
