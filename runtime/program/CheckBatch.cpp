@@ -7,7 +7,8 @@
 /// \file
 /// The global microbatch is [global batch size / microbatches, sequence]. Ranks
 /// hold boxes of it; different ones do not overlap, and together they are all
-/// of it. So a batch size that nothing computes with is found.
+/// of it. So a batch size that nothing computes with is found. What they tell
+/// of each label is of such boxes too, not always of those that they took in.
 ///
 //===----------------------------------------------------------------------===//
 
@@ -19,7 +20,7 @@
 
 #include <map>
 #include <set>
-#include <tuple>
+#include <utility>
 
 using namespace hocket;
 using program::Host;
@@ -27,11 +28,23 @@ using program::Role;
 
 namespace {
 
-/// Rows [row, row + rows) and columns likewise.
+/// Sequences [row, row + rows) of the microbatch, and positions likewise.
 struct BatchBox {
   int64_t row, column;
   uint64_t rows, columns;
   auto operator<=>(const BatchBox &) const = default;
+};
+
+/// What an entry takes in or gives under one name.
+struct BatchPart {
+  std::string entry, name;
+  bool isInput;
+  /// Of rows of logits: those from here on, so many. One of anything else.
+  int64_t firstColumn = 0;
+  uint64_t columns = 1;
+
+  auto operator<=>(const BatchPart &) const = default;
+  const char *verb() const { return isInput ? "take in" : "give"; }
 };
 
 uint64_t elementsOf(const Role &role, const Host &host) {
@@ -56,11 +69,18 @@ public:
     for (int role = 0; role < program.roles_size() && !faults.full(); ++role)
       for (const program::Entry &entry : program.roles(role).entries())
         collect(role, entry);
-    for (const auto &[of, found] : boxes)
-      if (std::string fault = coverFault(found); !fault.empty())
+    uint64_t column = 0; // Of the logits, where parts of them are in order.
+    for (auto part = boxes.begin(); part != boxes.end(); ++part) {
+      const BatchPart &of = part->first;
+      std::string fault = coverFault(of, part->second);
+      if (fault.empty() && of.name == "logits")
+        fault = columnFault(part, column);
+      if (!fault.empty())
         faults.add(ProgramRule::Batch,
-                   "entry '" + of.first + "', input '" + of.second + "'",
+                   "entry '" + of.entry + "', " +
+                       (of.isInput ? "input '" : "output '") + of.name + "'",
                    fault);
+    }
   }
 
 private:
@@ -70,39 +90,34 @@ private:
     for (const program::Entry::Run &run : entry.runs())
       microbatches[run.sequence()].push_back(run.microbatch());
     for (const auto &[index, runs] : microbatches) {
-      checkOfEachLabel({program, role, int(index)});
       bool takesIn = false;
+      std::vector<std::string> ofLabels;
       for (const program::Instruction &instruction :
-           r.sequences(int(index)).instructions())
+           r.sequences(int(index)).instructions()) {
+        const Host &host = instruction.host();
         if (isBatch(instruction)) {
           takesIn = true;
-          addBoxes(role, entry.name(), instruction.host());
+          addBoxes(role, entry.name(), host);
+        } else if (instruction.has_host() && isOfEachLabel(host.name())) {
+          addBoxes(role, entry.name(), host);
+          if (isNumberOfEachLabel(host.name()))
+            ofLabels.push_back(placesOf(host));
         }
+      }
+      ProgramPlace place{program, role, int(index)};
       if (takesIn && entry.name() == "train_step")
-        checkMicrobatches({program, role, int(index)}, runs);
+        checkMicrobatches(place, runs);
+      if (std::set(ofLabels.begin(), ofLabels.end()).size() > 1)
+        faults.add(ProgramRule::Batch, place.text(),
+                   "gives 'lse' of other labels than 'picked'");
     }
   }
 
-  /// A number for each label that the same run has taken in.
-  void checkOfEachLabel(const ProgramPlace &place) {
-    const Role &r = program.roles(place.role);
-    uint64_t labels = 0;
-    for (const program::Instruction &instruction :
-         r.sequences(place.sequence).instructions()) {
-      if (isBatch(instruction) && instruction.host().name() == "labels")
-        labels = elementsOf(r, instruction.host());
-      if (!instruction.has_host() || !isOfEachLabel(instruction.host().name()))
-        continue;
-      const std::string &name = instruction.host().name();
-      uint64_t has = elementsOf(r, instruction.host());
-      bool fits = isNumberOfEachLabel(name)
-                      ? has == labels
-                      : labels > 0 && has > 0 && has % labels == 0;
-      if (!fits)
-        faults.add(ProgramRule::Batch, place.text(),
-                   formatText("gives %llu numbers '%s' of %llu labels",
-                              wide(has), name.c_str(), wide(labels)));
-    }
+  /// Comparable with that of another output.
+  static std::string placesOf(const Host &host) {
+    Host places;
+    *places.mutable_shards() = host.shards();
+    return places.SerializeAsString();
   }
 
   /// Each once.
@@ -119,29 +134,39 @@ private:
   }
 
   void addBoxes(int role, const std::string &entry, const Host &host) {
-    auto &found = boxes[{entry, host.name()}];
+    bool isLogits = host.name() == "logits";
+    BatchPart part{entry, host.name(), host.direction() == Host::INPUT};
     if (host.shards().empty()) {
-      checkWhole(role, host);
-      found.insert({0, 0, batch, sequence});
+      uint64_t elements = elementsOf(program.roles(role), host);
+      if (isLogits && batch * sequence > 0)
+        part.columns = elements / (batch * sequence);
+      if (checkedMultiply(batch * sequence, part.columns) == elements)
+        boxes[part].insert({0, 0, batch, sequence});
+      else
+        addNotWhole(role, host, part);
       return;
     }
     for (uint32_t rank : program.roles(role).ranks())
-      for (const Host::Shard &shard : host.shards())
-        found.insert({placeOf(shard.start(0), rank),
-                      placeOf(shard.start(1), rank), shard.size(0),
-                      shard.size(1)});
+      for (const Host::Shard &shard : host.shards()) {
+        if (isLogits) {
+          part.firstColumn = placeOf(shard.start(2), rank);
+          part.columns = shard.size(2);
+        }
+        boxes[part].insert({placeOf(shard.start(0), rank),
+                            placeOf(shard.start(1), rank), shard.size(0),
+                            shard.size(1)});
+      }
   }
 
   /// Without shards a rank has the whole microbatch.
-  void checkWhole(int role, const Host &host) {
-    const auto &shape = program.roles(role).buffers(int(host.buffer())).shape();
-    if (checkedProduct(shape) != checkedMultiply(batch, sequence))
-      faults.add(ProgramRule::Batch, ProgramPlace{program, role}.text(),
-                 formatText("takes in '%s' whole, of %llu elements; the global "
-                            "microbatch is %llu x %llu",
-                            host.name().c_str(),
-                            wide(checkedProduct(shape).value_or(0)),
-                            wide(batch), wide(sequence)));
+  void addNotWhole(int role, const Host &host, const BatchPart &part) {
+    faults.add(
+        ProgramRule::Batch, ProgramPlace{program, role}.text(),
+        formatText("%s '%s' whole, of %llu elements; the global microbatch is "
+                   "%llu x %llu",
+                   part.isInput ? "takes in" : "gives", host.name().c_str(),
+                   wide(elementsOf(program.roles(role), host)), wide(batch),
+                   wide(sequence)));
   }
 
   /// Sound scalars (V24) of a rank; -1, which is in no batch, for overflow.
@@ -151,46 +176,72 @@ private:
 
   /// The boxes stand in rows of boxes, each of which fills the sequence; the
   /// rows of boxes fill the batch.
-  std::string coverFault(const std::set<BatchBox> &found) const {
+  std::string coverFault(const BatchPart &part,
+                         const std::set<BatchBox> &found) const {
+    const char *verb = part.verb();
     std::map<std::pair<int64_t, uint64_t>, std::map<int64_t, uint64_t>> bands;
     for (const BatchBox &box : found) {
-      if (box.rows != program.training().micro_batch_size())
+      if (part.isInput && box.rows != program.training().micro_batch_size())
         return formatText("a rank takes in %llu sequences, its micro batch "
                           "size is %llu",
                           wide(box.rows),
                           wide(program.training().micro_batch_size()));
       if (!bands[{box.row, box.rows}].emplace(box.column, box.columns).second)
-        return "two ranks take in parts of different sizes from one place on";
+        return formatText("two ranks %s parts of different sizes from one "
+                          "place on",
+                          verb);
     }
     uint64_t row = 0;
     for (const auto &[band, columns] : bands) {
       if (band.first < 0 || uint64_t(band.first) != row)
-        return formatText("no rank takes in sequence %llu, or two do",
-                          wide(row));
+        return formatText("no rank %ss%s sequence %llu, or two do",
+                          part.isInput ? "take" : "give",
+                          part.isInput ? " in" : "", wide(row));
       row += band.second;
       uint64_t column = 0;
       for (auto [at, size] : columns) {
         if (at < 0 || uint64_t(at) != column)
-          return formatText("no rank takes in position %llu, or two do",
-                            wide(column));
+          return formatText("no rank %ss%s position %llu, or two do",
+                            part.isInput ? "take" : "give",
+                            part.isInput ? " in" : "", wide(column));
         column += size;
       }
       if (column != sequence)
-        return formatText("ranks take in %llu positions of a sequence of %llu",
+        return formatText("ranks %s %llu positions of a sequence of %llu", verb,
                           wide(column), wide(sequence));
     }
     return row == batch ? ""
-                        : formatText("ranks take in %llu sequences of a global "
+                        : formatText("ranks %s %llu sequences of a global "
                                      "microbatch of %llu",
-                                     wide(row), wide(batch));
+                                     verb, wide(row), wide(batch));
+  }
+
+  using Boxes = std::map<BatchPart, std::set<BatchBox>>;
+
+  /// That shards of the logits, which come in the order of their columns, have
+  /// each column of the vocabulary once. Behind it there may be padding.
+  std::string columnFault(Boxes::const_iterator part, uint64_t &column) const {
+    const BatchPart &of = part->first;
+    if (of.firstColumn < 0 || uint64_t(of.firstColumn) != column)
+      return formatText("no rank gives column %llu, or two do", wide(column));
+    column += of.columns;
+    auto next = std::next(part);
+    if (next != boxes.end() && next->first.name == of.name &&
+        next->first.entry == of.entry)
+      return "";
+    uint64_t all = std::exchange(column, 0);
+    uint64_t vocabulary = program.model().vocab_size();
+    return all >= vocabulary
+               ? ""
+               : formatText("ranks give %llu columns of a vocabulary of %llu",
+                            wide(all), wide(vocabulary));
   }
 
   const program::Program &program;
   FaultList &faults;
   RankPlaces places;
   uint64_t batch, sequence;
-  /// By entry and input.
-  std::map<std::pair<std::string, std::string>, std::set<BatchBox>> boxes;
+  Boxes boxes;
 };
 
 //===----------------------------------------------------------------------===//

@@ -93,7 +93,8 @@ static constexpr ProgramRuleText rules[] = {
      "give shards that fill the buffer together"},
     {ProgramRule::Batch,
      "In every entry the ranks together take in each token and each label of "
-     "the global microbatch, and a step takes in every microbatch once.",
+     "the global microbatch, tell of each label what they tell of any, and a "
+     "step takes in every microbatch once.",
      "correct the batch sizes, or the shards that ranks take in"},
     {ProgramRule::Vocabulary, "Losses count the vocabulary's columns.",
      "state one vocabulary in the model and in what uses it"},

@@ -324,7 +324,7 @@ private:
     to.set_buffer(number(host.getBuffer()));
     if (!host.getAxes())
       return;
-    auto shape = cast<MemRefType>(host.getBuffer().getType()).getShape();
+    ArrayRef<int64_t> shape = host.dims();
     SmallVector<ArrayAttr> dims(host.getAxes()->getAsRange<ArrayAttr>());
     if (int64_t part = host.getPart())
       return addHostParts(dims, shape, part, to);

@@ -342,9 +342,11 @@ def Exec_HostOp : Exec_Instruction<"host"> {
   let summary = "data crosses between host and device";
   let description = [{
     Comes from the host (`input`) or goes to it (`output`). Of what ranks hold shards of,
-    `axes` has for each dim the mesh axes that split it. With `part` > 0 dim 1, of
-    positions, is stored out of order: cut into an even number of parts of that many
-    elements, of which part 0, the last, 1, the last but one, ... follow.
+    `axes` has for each dim the mesh axes that split it; `shape` has the shard's dims
+    where the buffer, which another view of its elements has made, has others. With
+    `part` > 0 dim 1, of positions, is stored out of order: cut into an even number of
+    parts of that many elements, of which part 0, the last, 1, the last but one, ...
+    follow.
 
     ```mlir
     exec.host input "tokens" %t : memref<4x256xi32>
@@ -352,9 +354,16 @@ def Exec_HostOp : Exec_Instruction<"host"> {
   }];
   let arguments = (ins Exec_HostDirectionAttr:$direction, StrAttr:$name, AnyMemRef:$buffer,
                        OptionalAttr<ArrayAttr>:$axes,
+                       OptionalAttr<DenseI64ArrayAttr>:$shape,
                        DefaultValuedAttr<I64Attr, "0">:$part,
                        DefaultValuedAttr<I64Attr, "0">:$stream);
   let assemblyFormat = "`` $direction $name $buffer attr-dict `:` type($buffer)";
+  let extraClassDeclaration = [{
+    /// Of what the host gives or takes.
+    ::llvm::ArrayRef<int64_t> dims() {
+      return getShape() ? *getShape() : getBuffer().getType().getShape();
+    }
+  }];
 }
 
 //===----------------------------------------------------------------------===//

@@ -350,10 +350,15 @@ private:
   }
 
   void addHost(Location loc, exec::HostDirection direction, StringRef name,
-               Value buffer, ArrayAttr axes = {}) {
+               Value buffer, ArrayAttr axes = {},
+               ArrayRef<int64_t> shape = {}) {
     // The rows of the parts that tokens and labels are stored in.
     auto part = module->getAttrOfType<IntegerAttr>("kern.part");
+    bool isOther = axes && !shape.empty() &&
+                   shape != cast<MemRefType>(buffer.getType()).getShape();
     builder.create<exec::HostOp>(loc, direction, name, buffer, axes,
+                                 isOther ? builder.getDenseI64ArrayAttr(shape)
+                                         : DenseI64ArrayAttr(),
                                  axes && part ? part.getInt() : 0);
   }
 
@@ -423,9 +428,10 @@ private:
           return success();
         })
         .Case<kern::OutputOp>([&](auto output) {
-          addHost(placed(op, place), exec::HostDirection::Output,
-                  output.getName(), bindings.lookup(output.getValue()).buffer,
-                  output.getAxesAttr());
+          addHost(
+              placed(op, place), exec::HostDirection::Output, output.getName(),
+              bindings.lookup(output.getValue()).buffer, output.getAxesAttr(),
+              cast<RankedTensorType>(output.getValue().getType()).getShape());
           return success();
         })
         .Case<arith::ConstantOp>([&](auto constant) -> LogicalResult {

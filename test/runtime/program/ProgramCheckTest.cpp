@@ -481,6 +481,7 @@ static const Mutation mutations[] = {
        auto *host = at(r, 0, 0).mutable_host();
        host->set_direction(program::Host::OUTPUT);
        host->set_name("logits");
+       host->set_buffer(10);
        auto *shard = host->add_shards();
        for (uint64_t size : {2, 8}) {
          shard->add_start()->set_constant(0);
@@ -488,13 +489,43 @@ static const Mutation mutations[] = {
        }
      },
      "V24: rank 0, role 0 'all', sequence 0 'microbatch', instruction 0: a shard wants a start and a positive size for sequences and for positions"},
-    {"a number of each label where there are no labels",
+    {"numbers of labels that are in no microbatch",
      [](Program &p, Role &r) {
-       auto *host = at(r, 0, 0).mutable_host();
-       host->set_direction(program::Host::OUTPUT);
+       auto *host = at(r, 0, 5).mutable_host();
        host->set_name("picked");
+       host->set_buffer(12);
+       auto *shard = host->add_shards();
+       for (uint64_t size : {1, 16}) {
+         shard->add_start()->set_constant(0);
+         shard->add_size(size);
+       }
      },
-     "V25: rank 0, role 0 'all', sequence 0 'microbatch': gives 16 numbers 'picked' of 0 labels"},
+     "V25: entry 'train_step', output 'picked': ranks give 16 positions of a sequence of 8"},
+    {"logits of one token of the vocabulary",
+     [](Program &p, Role &r) {
+       auto *host = at(r, 0, 5).mutable_host();
+       host->set_name("logits");
+       host->set_buffer(12);
+       auto *shard = host->add_shards();
+       for (uint64_t size : {2, 8, 1}) {
+         shard->add_start()->set_constant(0);
+         shard->add_size(size);
+       }
+     },
+     "V25: entry 'train_step', output 'logits': ranks give 1 columns of a vocabulary of 16"},
+    {"logits that begin behind the vocabulary's first token",
+     [](Program &p, Role &r) {
+       auto *host = at(r, 0, 5).mutable_host();
+       host->set_name("logits");
+       host->set_buffer(12);
+       auto *shard = host->add_shards();
+       for (uint64_t size : {2, 8, 1}) {
+         shard->add_start()->set_constant(0);
+         shard->add_size(size);
+       }
+       shard->mutable_start(2)->set_constant(1);
+     },
+     "V25: entry 'train_step', output 'logits': no rank gives column 0, or two do"},
     {"read before write",
      [](Program &p, Role &r) { at(r, 0, 2).mutable_fill()->set_buffer(4); },
      "V31: rank 0, role 0 'all', sequence 0 'microbatch', instruction 3: reads buffer 9 'x', which nothing has written before in entry 'train_step'"},
