@@ -30,6 +30,7 @@
 #include "runtime/tools/ExplainCommand.h"
 #include "runtime/tools/GenerateCommand.h"
 #include "runtime/tools/InspectCommand.h"
+#include "runtime/tools/ServeCommand.h"
 #include "runtime/tools/TokenizerCommand.h"
 #include "runtime/tools/TraceCommand.h"
 #include "runtime/tools/TrainCommand.h"
@@ -93,6 +94,7 @@ int main(int argc, char **argv) {
   registerTrain(app, result, compilingResolver(/*trains=*/true));
   registerEval(app, result, [] { return compilingResolver(/*trains=*/false); });
   registerGenerate(app, result, compilingResolver(/*trains=*/false));
+  registerServe(app, result, compilingResolver(/*trains=*/false));
   registerInspect(app, result, priceProgram);
   registerExplain(app, result);
   registerTrace(app, result, priceProgram);

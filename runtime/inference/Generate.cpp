@@ -12,6 +12,7 @@
 #include <algorithm>
 #include <chrono>
 #include <mutex>
+#include <numeric>
 
 using namespace hocket;
 using namespace hocket::inference;
@@ -57,9 +58,20 @@ Generator::Generator(LoadedModel &model)
       taken(rows) {}
 
 void Generator::add(uint64_t id, GenerateRequest request) {
-  Job job{id, std::move(request), 0, {}, {}};
+  Job job{id, std::move(request), 0, {}, {}, 0};
   job.tokens = job.request.prompt;
+  if (job.request.tellsOfPrompt)
+    job.untold = job.tokens.size() - 1;
   waiting.push_back(std::move(job));
+}
+
+void Generator::remove(uint64_t id) {
+  waiting.remove_if([id](const Job &job) { return job.id == id; });
+  running.remove_if([&](const Job &job) {
+    if (job.id == id)
+      taken[job.row] = false;
+    return job.id == id;
+  });
 }
 
 void Generator::takeRows() {
@@ -83,19 +95,58 @@ void Generator::fill(data::Batch &batch) const {
 }
 
 /// Writes one token; whether that was the last one.
-StatusOr<bool> Generator::append(Job &job, std::span<const float> logits,
-                                 float minusLse) {
+/// Logits of the prompts that a step brings, at most: a place of a large
+/// vocabulary takes hundreds of kilobytes.
+static constexpr uint64_t mostLogits = uint64_t(1) << 26;
+
+/// Adds the places of its prompt that this step tells of; how many.
+uint64_t Generator::untoldPlaces(const Job &job,
+                                 std::vector<LabelPlace> &places) const {
+  uint64_t most = std::max<uint64_t>(mostLogits / vocabulary, rows + 1);
+  uint64_t room = most - std::min<uint64_t>(most, places.size());
+  uint64_t count = std::min(job.untold, room);
+  uint64_t first = job.request.prompt.size() - 1 - job.untold;
+  for (uint64_t i = 0; i < count; ++i)
+    places.push_back({job.row, first + i});
+  return count;
+}
+
+PlacedToken Generator::placed(const Job &job, int32_t token,
+                              const Said &said) const {
+  auto choice = [&](int32_t of) {
+    return TokenChoice{of, said.logits[size_t(of)] + said.minusLse};
+  };
+  PlacedToken result{choice(token), {}};
+  std::vector<int32_t> order(job.request.likeliest > 0 ? size_t(vocabulary)
+                                                       : 0);
+  std::iota(order.begin(), order.end(), 0);
+  auto end = order.begin() +
+             ptrdiff_t(std::min<uint64_t>(job.request.likeliest, order.size()));
+  std::partial_sort(order.begin(), end, order.end(), [&](int32_t a, int32_t b) {
+    float left = said.logits[size_t(a)], right = said.logits[size_t(b)];
+    return left > right || (left == right && a < b);
+  });
+  for (auto next = order.begin(); next != end; ++next)
+    result.likeliest.push_back(choice(*next));
+  return result;
+}
+
+/// Whether that was the last.
+StatusOr<bool> Generator::append(Job &job, const Said &said) {
   GeneratedText &text = job.text;
   HOCKET_ASSIGN_OR_RETURN(
       int32_t token,
-      sampleToken(logits, job.tokens, job.request.sampling,
+      sampleToken(said.logits, job.tokens, job.request.sampling,
                   randomAt(job.request.sampling.seed, job.request.stream,
                            text.tokens.size())));
+  PlacedToken written = placed(job, token, said);
   job.tokens.push_back(token);
   text.tokens.push_back(token);
-  text.logProbabilities.push_back(logits[size_t(token)] + minusLse);
+  text.logProbabilities.push_back(written.logProbability);
   if (listener)
-    listener(job.id, token);
+    listener(job.id, written);
+  if (job.request.likeliest > 0)
+    text.likeliest.push_back(std::move(written.likeliest));
   if (job.request.ends && job.request.ends(text.tokens))
     text.finish = Finish::Ended;
   else if (text.tokens.size() >= job.request.tokens)
@@ -107,39 +158,59 @@ StatusOr<bool> Generator::append(Job &job, std::span<const float> logits,
   return true;
 }
 
-StatusOr<std::vector<Generator::Finished>> Generator::step() {
+/// Who asks for nothing needs no row.
+std::vector<Generator::Finished> Generator::takeFinishedBeforeTheyBegin() {
   std::vector<Finished> finished;
-  // Who asks for nothing needs no row.
   for (auto job = waiting.begin(); job != waiting.end();) {
     auto next = std::next(job);
-    if (job->request.tokens == 0) {
+    if (job->request.tokens == 0 && job->untold == 0) {
       finished.push_back({job->id, std::move(job->text)});
       waiting.erase(job);
     }
     job = next;
   }
+  return finished;
+}
+
+StatusOr<std::vector<Generator::Finished>> Generator::step() {
+  std::vector<Finished> finished = takeFinishedBeforeTheyBegin();
   takeRows();
   if (running.empty())
     return finished;
+  // Of each job places of its prompt, then, once it has told of all, its last.
   std::vector<LabelPlace> places;
-  for (const Job &job : running)
-    places.push_back({job.row, job.tokens.size() - 1});
+  std::vector<uint64_t> told;
+  for (const Job &job : running) {
+    told.push_back(untoldPlaces(job, places));
+    if (told.back() == job.untold && job.request.tokens > 0)
+      places.push_back({job.row, job.tokens.size() - 1});
+  }
   host.ask(/*labels=*/true, places);
   HOCKET_RETURN_IF_ERROR(model.forward(host));
   HOCKET_ASSIGN_OR_RETURN(std::vector<float> labels,
                           host.shareLabels(model.world()));
   HOCKET_ASSIGN_OR_RETURN(std::vector<float> logits,
                           host.shareLogits(model.world()));
-  size_t place = 0;
-  for (auto job = running.begin(); job != running.end(); ++place) {
+  size_t place = 0, index = 0;
+  auto nextSaid = [&] {
     const LabelPlace &at = places[place];
+    // No label stands there: it tells of 0 - lse.
+    return Said{std::span(logits).subspan(place++ * vocabulary, vocabulary),
+                labels[at.row * length + at.position]};
+  };
+  for (auto job = running.begin(); job != running.end(); ++index) {
     auto next = std::next(job);
-    HOCKET_ASSIGN_OR_RETURN(
-        bool isLast,
-        append(*job, std::span(logits).subspan(place * vocabulary, vocabulary),
-               labels[at.row * length + at.position]));
+    for (uint64_t i = 0; i < told[index]; ++i, --job->untold) {
+      size_t of = job->request.prompt.size() - job->untold;
+      job->text.prompt.push_back(
+          placed(*job, job->request.prompt[of], nextSaid()));
+    }
+    bool isLast = job->untold == 0 && job->request.tokens == 0;
+    if (job->untold == 0 && job->request.tokens > 0) {
+      HOCKET_ASSIGN_OR_RETURN(isLast, append(*job, nextSaid()));
+    }
     if (isLast) {
-      taken[at.row] = false;
+      taken[job->row] = false;
       finished.push_back({job->id, std::move(job->text)});
       running.erase(job);
     }
@@ -166,6 +237,7 @@ generateOn(LoadedModel &model, const std::vector<GenerateRequest> &requests,
   Clock::time_point begin = Clock::now(), shown;
   uint64_t done = 0, tokens = 0;
   while (!generator.isIdle()) {
+    HOCKET_RETURN_IF_ERROR(LoadedModel::checkInterrupted());
     HOCKET_ASSIGN_OR_RETURN(auto finished, generator.step());
     for (Generator::Finished &each : finished) {
       tokens += each.text.tokens.size();

@@ -29,6 +29,10 @@ struct GenerateRequest {
   uint64_t tokens = 0;         ///< At most so many are written.
   uint64_t stream = 0;         ///< Of the seed's random numbers.
   SamplingOptions sampling;
+  /// Of how many of the likeliest tokens to tell at each place.
+  uint64_t likeliest = 0;
+  /// Whether to tell of the prompt's own tokens, too.
+  bool tellsOfPrompt = false;
   /// Whether what has been written ends here; asked behind each token, on every
   /// rank, and answered by the tokens alone.
   std::function<bool(std::span<const int32_t> written)> ends;
@@ -43,11 +47,24 @@ enum class Finish {
 /// "stop", "length" or "context".
 const char *finishName(Finish finish);
 
-struct GeneratedText {
-  std::vector<int32_t> tokens;
+struct TokenChoice {
+  int32_t token = 0;
   /// Natural, under the model itself (temperature 1, nothing cut off): what
-  /// score() says of the same tokens, bit for bit.
-  std::vector<float> logProbabilities;
+  /// score() says of the same token, bit for bit.
+  float logProbability = 0;
+};
+
+/// A token that stands at a place, and those that are likeliest there: of as
+/// likely ones the lowest first.
+struct PlacedToken : TokenChoice {
+  std::vector<TokenChoice> likeliest;
+};
+
+struct GeneratedText {
+  std::vector<PlacedToken> prompt; ///< From its second token on, if asked for.
+  std::vector<int32_t> tokens;
+  std::vector<float> logProbabilities;             ///< As a TokenChoice's.
+  std::vector<std::vector<TokenChoice>> likeliest; ///< If asked for.
   Finish finish = Finish::Length;
 };
 
@@ -60,7 +77,7 @@ Status checkRequest(const program::Program &program,
 class Generator {
 public:
   /// Hears of each token as it is written.
-  using Listener = std::function<void(uint64_t id, int32_t token)>;
+  using Listener = std::function<void(uint64_t id, const PlacedToken &)>;
   struct Finished {
     uint64_t id;
     GeneratedText text;
@@ -71,6 +88,8 @@ public:
   /// Local: puts a checked request behind those that wait. `id` is given back
   /// with what is written.
   void add(uint64_t id, GenerateRequest request);
+  /// Local: nobody waits for `id` any more, which may be done.
+  void remove(uint64_t id);
   bool isIdle() const { return running.empty() && waiting.empty(); }
 
   /// One more token of each request that has a row. Those that are done leave.
@@ -85,12 +104,20 @@ private:
     uint64_t row = 0;
     std::vector<int32_t> tokens; ///< The prompt and what is written.
     GeneratedText text;
+    uint64_t untold = 0; ///< Places of the prompt to tell of.
+  };
+  /// What the model says of the token behind a place.
+  struct Said {
+    std::span<const float> logits;
+    float minusLse; ///< -log(sum(exp(logits)))
   };
 
+  std::vector<Finished> takeFinishedBeforeTheyBegin();
   void takeRows();
   void fill(data::Batch &batch) const;
-  StatusOr<bool> append(Job &job, std::span<const float> logits,
-                        float minusLse);
+  uint64_t untoldPlaces(const Job &job, std::vector<LabelPlace> &places) const;
+  PlacedToken placed(const Job &job, int32_t token, const Said &said) const;
+  StatusOr<bool> append(Job &job, const Said &said);
 
   LoadedModel &model;
   const uint64_t rows, length, vocabulary;

@@ -18,9 +18,12 @@ void LoadedModel::show(const std::string &text) const {
     output.show(text);
 }
 
+Status LoadedModel::checkInterrupted() {
+  return InterruptGuard::requested() ? failedPrecondition("interrupted")
+                                     : okStatus();
+}
+
 Status LoadedModel::forward(ScoreHost &host) const {
-  if (InterruptGuard::requested())
-    return failedPrecondition("interrupted");
   host.begin(0, 0);
   return session.executor().run("eval_step", 0, host);
 }

@@ -49,8 +49,10 @@ public:
   void print(const std::string &line) const { session.print(line); }
   void show(const std::string &text) const;
 
-  /// The forward pass of one microbatch. FailedPrecondition once a signal has
-  /// asked this process to end.
+  /// FailedPrecondition once a signal has asked this process to end.
+  static Status checkInterrupted();
+
+  /// The forward pass of one microbatch.
   Status forward(ScoreHost &host) const;
 
 private:

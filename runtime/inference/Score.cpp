@@ -32,6 +32,7 @@ public:
                      return okStatus();
                    });
     while (done < requests.size()) {
+      HOCKET_RETURN_IF_ERROR(LoadedModel::checkInterrupted());
       host.ask(/*labels=*/true, placesOfLogits());
       HOCKET_RETURN_IF_ERROR(model.forward(host));
       HOCKET_ASSIGN_OR_RETURN(std::vector<float> labels,

@@ -19,17 +19,29 @@ size_t inference::findStop(const std::string &text,
   return first;
 }
 
+std::string inference::textBehind(const tokenizer::Tokenizer &tokenizer,
+                                  int32_t before,
+                                  std::span<const int32_t> written) {
+  std::vector<int32_t> tokens{before};
+  tokens.insert(tokens.end(), written.begin(), written.end());
+  std::string prefix = tokenizer.decode({&before, 1});
+  std::string text = tokenizer.decode(tokens);
+  // Half a character may become a whole one.
+  return text.starts_with(prefix) ? text.substr(prefix.size())
+                                  : tokenizer.decode(written);
+}
+
 std::function<bool(std::span<const int32_t>)>
 inference::endsAt(std::shared_ptr<const tokenizer::Tokenizer> tokenizer,
-                  std::vector<std::string> stops, bool atEnd) {
+                  int32_t before, std::vector<std::string> stops, bool atEnd) {
   std::optional<int32_t> end;
   if (atEnd)
     end = tokenizer->endOfDocument();
-  return [tokenizer, stops = std::move(stops),
+  return [tokenizer, before, stops = std::move(stops),
           end](std::span<const int32_t> written) {
     if (end && written.back() == *end)
       return true;
-    return !stops.empty() &&
-           findStop(tokenizer->decode(written), stops) != std::string::npos;
+    return !stops.empty() && findStop(textBehind(*tokenizer, before, written),
+                                      stops) != std::string::npos;
   };
 }

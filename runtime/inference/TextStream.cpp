@@ -37,7 +37,7 @@ std::string TextStream::sayUpTo(const std::string &text, size_t end) {
 
 std::string TextStream::add(int32_t token) {
   tokens.push_back(token);
-  std::string text = tokenizer.decode(tokens);
+  std::string text = textBehind(tokenizer, before, tokens);
   size_t end = std::min(text.size(), findStop(text, stops));
   end = beforeBegunStop(text, end, stops);
   // Half a character is shown as U+FFFD, or as its first bytes.
@@ -56,6 +56,6 @@ std::string TextStream::add(int32_t token) {
 }
 
 std::string TextStream::finish() {
-  std::string text = tokenizer.decode(tokens);
+  std::string text = textBehind(tokenizer, before, tokens);
   return sayUpTo(text, std::min(text.size(), findStop(text, stops)));
 }

@@ -16,10 +16,10 @@ namespace hocket::inference {
 /// put together, is the text up to the first stop string.
 class TextStream {
 public:
-  /// `tokenizer` outlives the stream.
-  TextStream(const tokenizer::Tokenizer &tokenizer,
+  /// `tokenizer` outlives the stream; `before` is the prompt's last token.
+  TextStream(const tokenizer::Tokenizer &tokenizer, int32_t before,
              std::vector<std::string> stops)
-      : tokenizer(tokenizer), stops(std::move(stops)) {}
+      : tokenizer(tokenizer), before(before), stops(std::move(stops)) {}
 
   std::string add(int32_t token);
 
@@ -30,6 +30,7 @@ private:
   std::string sayUpTo(const std::string &text, size_t end);
 
   const tokenizer::Tokenizer &tokenizer;
+  const int32_t before;
   const std::vector<std::string> stops;
   std::vector<int32_t> tokens;
   size_t said = 0;

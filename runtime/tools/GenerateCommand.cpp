@@ -112,7 +112,9 @@ requestsOf(const GenerateArguments &arguments, const Prompts &prompts,
     request.tokens = arguments.tokens;
     request.stream = i;
     request.sampling = arguments.sampling;
-    request.ends = endsAt(tokenizer, arguments.stops, !arguments.ignoreEnd);
+    request.ends =
+        endsAt(tokenizer, request.prompt.empty() ? 0 : request.prompt.back(),
+               arguments.stops, !arguments.ignoreEnd);
     if (Status status = checkRequest(program, request); !status.ok())
       return status.withContext(prompts.places[i]);
   }
@@ -124,9 +126,10 @@ requestsOf(const GenerateArguments &arguments, const Prompts &prompts,
 //===----------------------------------------------------------------------===//
 
 /// What was written, up to a stop string.
-static std::string textOf(const GeneratedText &text, const Tokenizer &tokenizer,
+static std::string textOf(const GeneratedText &text, int32_t before,
+                          const Tokenizer &tokenizer,
                           const std::vector<std::string> &stops) {
-  std::string result = tokenizer.decode(text.tokens);
+  std::string result = textBehind(tokenizer, before, text.tokens);
   return result.substr(0, findStop(result, stops));
 }
 
@@ -163,18 +166,17 @@ static Status run(GenerateArguments &arguments) {
       requestsOf(arguments, prompts, tokenizer, model->program()));
   bool isLive = arguments.prompt && !arguments.json &&
                 isStandardOutput(arguments.output) && model->isFirst();
-  TextStream live(*tokenizer, arguments.stops);
+  TextStream live(*tokenizer, requests.front().prompt.back(), arguments.stops);
   Generator::Listener listener;
   if (isLive)
-    listener = [&, begun = false](uint64_t, int32_t token) mutable {
+    listener = [&, begun = false](uint64_t, const PlacedToken &token) mutable {
       if (!std::exchange(begun, true))
         std::cout << prompts.texts.front();
-      std::cout << live.add(token) << std::flush;
+      std::cout << live.add(token.token) << std::flush;
     };
-  auto texts = generate(
-      model->shared(),
-      std::make_shared<const std::vector<GenerateRequest>>(std::move(requests)),
-      model->options(), listener);
+  auto shared =
+      std::make_shared<const std::vector<GenerateRequest>>(std::move(requests));
+  auto texts = generate(model->shared(), shared, model->options(), listener);
   model->clearLine();
   HOCKET_RETURN_IF_ERROR(texts.status());
   if (!model->isFirst())
@@ -190,7 +192,8 @@ static Status run(GenerateArguments &arguments) {
   for (size_t i = 0; i < texts->texts.size(); ++i) {
     const GeneratedText &text = texts->texts[i];
     lines += toJsonText(jsonOf(prompts.texts[i], text,
-                               textOf(text, *tokenizer, arguments.stops))) +
+                               textOf(text, (*shared)[i].prompt.back(),
+                                      *tokenizer, arguments.stops))) +
              "\n";
   }
   model->print(rateText(*texts));

@@ -17,6 +17,7 @@
 #include "runtime/tools/ExplainCommand.h"
 #include "runtime/tools/GenerateCommand.h"
 #include "runtime/tools/InspectCommand.h"
+#include "runtime/tools/ServeCommand.h"
 #include "runtime/tools/TokenizerCommand.h"
 #include "runtime/tools/TraceCommand.h"
 #include "runtime/tools/TrainCommand.h"
@@ -32,6 +33,7 @@ int main(int argc, char **argv) {
   registerTrain(app, result);
   registerEval(app, result, [] { return ProgramResolver(); });
   registerGenerate(app, result, {});
+  registerServe(app, result, {});
   registerInspect(app, result);
   registerExplain(app, result);
   registerTrace(app, result);

@@ -12,6 +12,7 @@
 #include "runtime/data/InputStream.h"
 #include "runtime/program/ProgramCheck.h"
 #include "runtime/program/ProgramFile.h"
+#include "runtime/serve/Completion.h"
 #include "runtime/tokenizer/Tokenizer.h"
 #include "test/fuzz/Target.h"
 
@@ -125,6 +126,41 @@ static void readMerges(std::string_view bytes) {
   readTokenizer(path);
 }
 
+/// A request that a server gets, as each of its parsers reads it; and the answer
+/// of a model that writes what the prompt begins with.
+static void readRequest(std::string_view bytes) {
+  static const serve::ServedModel model = [] {
+    auto tokenizer = tokenizer::openTokenizer("byte");
+    auto program = std::make_shared<program::Program>();
+    program->mutable_model()->set_vocab_size((*tokenizer)->vocabularySize());
+    program->mutable_model()->set_sequence_length(64);
+    return serve::ServedModel{"fuzz", program, *std::move(tokenizer), 0};
+  }();
+  (void)serve::tokenizeJson(bytes, model);
+  (void)serve::detokenizeJson(bytes, model);
+  auto completion = serve::parseCompletion(bytes, model);
+  auto megatron = serve::parseMegatron(bytes, model);
+  for (const auto *parsed : {&completion, &megatron}) {
+    if (!parsed->ok())
+      continue;
+    std::vector<inference::GeneratedText> texts;
+    for (const serve::Question &question : (*parsed)->questions) {
+      const inference::GenerateRequest &request = question.request;
+      require(request.prompt.size() + request.tokens <= 65,
+              "what is asked for fits into the model");
+      inference::GeneratedText &text = texts.emplace_back();
+      text.tokens.assign(request.tokens, request.prompt.front());
+      text.logProbabilities.assign(request.tokens, -1);
+      text.likeliest.resize(request.tokens);
+      if (request.tellsOfPrompt)
+        for (size_t i = 1; i < request.prompt.size(); ++i)
+          text.prompt.push_back({{request.prompt[i], -1}, {}});
+    }
+    (void)serve::completionJson(**parsed, texts, model, 1);
+    (void)serve::megatronJson(**parsed, texts, model);
+  }
+}
+
 void fuzz::addRuntimeTargets(std::map<std::string, Target> &targets) {
   targets["hkx"] = readPayload;
   targets["hkx-file"] = [](std::string_view bytes) {
@@ -144,4 +180,5 @@ void fuzz::addRuntimeTargets(std::map<std::string, Target> &targets) {
   targets["sentencepiece"] = tokenizerNamed("tokenizer.model");
   targets["wordpiece"] = tokenizerNamed("vocab.txt");
   targets["merges"] = readMerges;
+  targets["request"] = readRequest;
 }

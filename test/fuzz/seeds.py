@@ -37,6 +37,12 @@ split forward/linear [dp,-,tp] [-,tp] -> [dp,-,-]
 """
 # "hello" and a line feed, as the program zstd writes it.
 ZSTANDARD = bytes.fromhex("28b52ffd045831000068656c6c6f0a5388bd91")
+REQUESTS = (
+    {"prompt": ["to be", "or"], "max_tokens": 3, "logprobs": 2, "echo": True, "n": 2},
+    {"prompt": [116, 111], "stop": ["be", "x"], "seed": 7, "top_p": 0.9, "model": "fuzz"},
+    {"prompts": ["to be"], "tokens_to_generate": 2, "logprobs": True, "top_k": 3},
+    {"tokens": [116, 111]},
+)
 PLANS = ("pp=2,dp=4,tp=2,mbs=1,schedule=interleaved-1f1b,vpp=2,recompute=selective",
          "cp=2,ep=4,zero=2")  # fmt: skip
 
@@ -90,6 +96,7 @@ class Seeds:
         self.add("plan", PLANS)
         self.add("memory-table", in_tree("test/planning/memory/*.csv"))
         self.add("shardings", [SHARDINGS])
+        self.add("request", map(json.dumps, REQUESTS))
         self.add("cluster", in_tree("runtime/cluster/systems/*.textproto"))
         problems = in_tree("test/planning/strategy/*.json",
                            "test/planning/strategy/two-*.textproto")  # fmt: skip

@@ -1,0 +1,369 @@
+//===- HttpServer.cpp - Requests over HTTP, within limits -----------------===//
+//
+// Part of Hocket, under the Apache License v2.0.
+//
+//===----------------------------------------------------------------------===//
+
+#include "runtime/serve/HttpServer.h"
+
+#include "runtime/base/Format.h"
+
+#include <atomic>
+#include <boost/asio/ip/tcp.hpp>
+#include <boost/asio/steady_timer.hpp>
+#include <boost/beast/core.hpp>
+#include <boost/beast/http.hpp>
+#include <list>
+#include <mutex>
+#include <optional>
+#include <sys/socket.h>
+#include <thread>
+
+using namespace hocket;
+using namespace hocket::serve;
+namespace asio = boost::asio;
+namespace beast = boost::beast;
+namespace http = beast::http;
+using asio::ip::tcp;
+using boost::system::error_code;
+
+//===----------------------------------------------------------------------===//
+// A connection
+//===----------------------------------------------------------------------===//
+
+namespace {
+
+/// One client, on a thread of its own. Only what is asynchronous can be given
+/// up when its time is over: each operation is started, and run to its end.
+/// (Beast's own timeouts close the socket, so that nobody could be told.)
+class Connection final : public HttpReply {
+public:
+  Connection(std::unique_ptr<asio::io_context> context, tcp::socket client,
+             const HttpLimits &limits, bool isOnce, const HttpHandler &handler,
+             const HttpRefusal &refusal)
+      : context(std::move(context)), socket(std::move(client)),
+        timer(*this->context), limits(limits), isOnce(isOnce), handler(handler),
+        refusal(refusal) {}
+
+  void run() {
+    socket.set_option(tcp::no_delay(true), ignored);
+    while (serveOne() && !closing) {
+    }
+    socket.shutdown(tcp::socket::shutdown_both, ignored);
+  }
+
+  /// Of another thread: lets every operation fail.
+  void close() {
+    closing = true;
+    ::shutdown(socket.native_handle(), SHUT_RDWR);
+  }
+
+  void reply(unsigned status, std::string_view contentType,
+             std::string body) override {
+    http::response<http::string_body> response(http::status(status), 11);
+    response.set(http::field::content_type,
+                 beast::string_view(contentType.data(), contentType.size()));
+    if (status == 401)
+      response.set(http::field::www_authenticate, "Bearer");
+    response.body() = std::move(body);
+    response.keep_alive(keepsAlive);
+    response.prepare_payload();
+    finish(in(limits.sendSeconds),
+           [&](auto done) { http::async_write(socket, response, done); });
+    replied = true;
+  }
+
+  bool send(std::string_view contentType, std::string_view part) override {
+    if (!std::exchange(streams, true)) {
+      replied = true;
+      http::response<http::empty_body> response(http::status::ok, 11);
+      response.set(http::field::content_type,
+                   beast::string_view(contentType.data(), contentType.size()));
+      response.set(http::field::cache_control, "no-cache");
+      response.keep_alive(keepsAlive);
+      response.chunked(true);
+      http::response_serializer<http::empty_body> serializer(response);
+      finish(in(limits.sendSeconds), [&](auto done) {
+        http::async_write_header(socket, serializer, done);
+      });
+    }
+    if (!failure)
+      finish(in(limits.sendSeconds), [&](auto done) {
+        asio::async_write(
+            socket, http::make_chunk(asio::buffer(part.data(), part.size())),
+            done);
+      });
+    return !failure;
+  }
+
+  bool isGone() override {
+    char next = 0;
+    ssize_t got =
+        ::recv(socket.native_handle(), &next, 1, MSG_PEEK | MSG_DONTWAIT);
+    // Another request may have come already.
+    return closing || failure || got == 0 ||
+           (got < 0 && errno != EAGAIN && errno != EWOULDBLOCK &&
+            errno != EINTR);
+  }
+
+private:
+  using Clock = std::chrono::steady_clock;
+
+  static Clock::time_point in(double seconds) {
+    return Clock::now() + std::chrono::duration_cast<Clock::duration>(
+                              std::chrono::duration<double>(seconds));
+  }
+
+  /// Runs `start(handler)` to its end, which is in `failure`: `timed_out` if it
+  /// was not over at `until`.
+  template <typename Start>
+  void finish(Clock::time_point until, Start &&start) {
+    bool isOver = false, isLate = false;
+    timer.expires_at(until);
+    timer.async_wait([&](error_code) {
+      if (isOver)
+        return;
+      isLate = true;
+      socket.cancel(ignored);
+    });
+    start([&](error_code error, size_t) {
+      isOver = true;
+      failure = error;
+      timer.cancel();
+    });
+    context->restart();
+    context->run();
+    if (isLate && failure)
+      failure = asio::error::timed_out;
+  }
+
+  void refuse(unsigned status, const std::string &message) {
+    keepsAlive = false;
+    reply(status, "application/json", refusal(status, message));
+  }
+
+  /// Whether the client may ask again.
+  bool serveOne() {
+    http::request_parser<http::string_body> parser;
+    parser.header_limit(uint32_t(limits.headerBytes));
+    parser.body_limit(limits.bodyBytes);
+    keepsAlive = replied = streams = false;
+    Clock::time_point until = in(limits.receiveSeconds);
+    finish(until, [&](auto done) {
+      http::async_read_header(socket, buffer, parser, done);
+    });
+    // So does curl, and waits.
+    if (!failure && parser.get()[http::field::expect] == "100-continue") {
+      http::response<http::empty_body> go(http::status::continue_, 11);
+      finish(until, [&](auto done) { http::async_write(socket, go, done); });
+    }
+    if (!failure && !parser.is_done())
+      finish(until, [&](auto done) {
+        http::async_read(socket, buffer, parser, done);
+      });
+    if (failure) {
+      refuseHalf(parser.got_some());
+      return false;
+    }
+    const auto &message = parser.get();
+    keepsAlive = message.keep_alive() && !isOnce;
+    handle(message);
+    if (streams && !failure)
+      finish(in(limits.sendSeconds), [&](auto done) {
+        asio::async_write(socket, http::make_chunk_last(), done);
+      });
+    return keepsAlive && !failure;
+  }
+
+  /// Says why a request that is not whole is not taken, to who still listens.
+  void refuseHalf(bool hasBegun) {
+    error_code why = failure;
+    failure = {};
+    if (why == http::error::body_limit)
+      refuse(413, formatText("the body has more than %llu bytes",
+                             wide(limits.bodyBytes)));
+    else if (why == http::error::header_limit)
+      refuse(431, formatText("the headers have more than %llu bytes",
+                             wide(limits.headerBytes)));
+    else if (why == asio::error::timed_out && hasBegun)
+      refuse(408, formatText("the request was not whole within %g seconds",
+                             limits.receiveSeconds));
+    else if (why.category() ==
+                 http::make_error_code(http::error::bad_method).category() &&
+             why != http::error::end_of_stream &&
+             why != http::error::partial_message)
+      refuse(400, "this is no HTTP request: " + why.message());
+  }
+
+  void handle(const http::request<http::string_body> &message) {
+    HttpRequest request;
+    request.method = std::string(message.method_string());
+    request.path = std::string(message.target());
+    request.path.resize(std::min(request.path.find('?'), request.path.size()));
+    request.body = message.body();
+    request.authorization = std::string(message[http::field::authorization]);
+    handler(request, *this);
+    if (!replied)
+      refuse(500, "the request has no answer");
+  }
+
+  const std::unique_ptr<asio::io_context> context;
+  tcp::socket socket;
+  asio::steady_timer timer;
+  beast::flat_buffer buffer;
+  const HttpLimits &limits;
+  const bool isOnce; ///< One request, then the connection ends.
+  const HttpHandler &handler;
+  const HttpRefusal &refusal;
+  std::atomic<bool> closing{false};
+  bool keepsAlive = false, replied = false, streams = false;
+  error_code failure, ignored;
+};
+
+} // namespace
+
+//===----------------------------------------------------------------------===//
+// All of them
+//===----------------------------------------------------------------------===//
+
+class HttpServer::Acceptor {
+public:
+  Acceptor(const HttpLimits &limits, HttpHandler handler, HttpRefusal refusal)
+      : limits(limits), handler(std::move(handler)),
+        refusal(std::move(refusal)), listener(context) {}
+
+  Status open(const std::string &host, uint16_t port) {
+    std::string place = host + formatText(":%u", unsigned(port));
+    error_code error;
+    tcp::resolver resolver(context);
+    auto found = resolver.resolve(host, std::to_string(port),
+                                  tcp::resolver::passive, error);
+    if (error || found.empty())
+      return invalidArgument(place + ": " + error.message());
+    tcp::endpoint endpoint = *found.begin();
+    listener.open(endpoint.protocol(), error);
+    if (!error)
+      listener.set_option(asio::socket_base::reuse_address(true), error);
+    if (!error)
+      listener.bind(endpoint, error);
+    if (!error)
+      listener.listen(asio::socket_base::max_listen_connections, error);
+    if (error)
+      return failedPrecondition("cannot listen on " + place + ": " +
+                                error.message());
+    chosen = listener.local_endpoint(error).port();
+    thread = std::thread([this] { accept(); });
+    return okStatus();
+  }
+
+  ~Acceptor() {
+    stopping = true;
+    if (thread.joinable())
+      thread.join();
+    {
+      std::lock_guard lock(mutex);
+      for (Client &client : clients)
+        client.connection->close();
+    }
+    for (Client &client : clients)
+      client.thread.join();
+  }
+
+  uint16_t port() const { return chosen; }
+
+private:
+  struct Client {
+    std::unique_ptr<Connection> connection;
+    std::thread thread;
+    std::atomic<bool> isDone{false};
+  };
+
+  void accept() {
+    while (!stopping) {
+      auto own = std::make_unique<asio::io_context>(1);
+      std::optional<tcp::socket> taken;
+      tcp::socket socket(*own);
+      listener.async_accept(socket, [&](error_code error) {
+        if (!error)
+          taken = std::move(socket);
+      });
+      while (!taken && !stopping) {
+        context.restart();
+        context.run_one_for(std::chrono::milliseconds(200));
+        removeDone();
+        if (context.stopped() && !taken)
+          break; // The client has left before it was seen.
+      }
+      if (taken)
+        begin(std::move(own), std::move(*taken));
+      else if (stopping) {
+        error_code ignored;
+        listener.cancel(ignored);
+        context.restart();
+        context.run();
+      }
+    }
+  }
+
+  void begin(std::unique_ptr<asio::io_context> own, tcp::socket socket) {
+    std::lock_guard lock(mutex);
+    // A few more are told why they are not served.
+    bool isFull = clients.size() >= limits.connections;
+    if (clients.size() >= limits.connections + mostRefused)
+      return;
+    Client &client = clients.emplace_back();
+    client.connection = std::make_unique<Connection>(
+        std::move(own), std::move(socket), limits, isFull,
+        isFull ? tooMany : handler, refusal);
+    client.thread = std::thread([&client] {
+      client.connection->run();
+      client.isDone = true;
+    });
+  }
+
+  static constexpr uint64_t mostRefused = 16;
+
+  void removeDone() {
+    std::lock_guard lock(mutex);
+    clients.remove_if([](Client &client) {
+      if (client.isDone)
+        client.thread.join();
+      return client.isDone.load();
+    });
+  }
+
+  const HttpLimits limits;
+  const HttpHandler handler;
+  const HttpRefusal refusal;
+  const HttpHandler tooMany = [this](const HttpRequest &, HttpReply &reply) {
+    reply.reply(
+        503, "application/json",
+        refusal(503, formatText("%llu connections are open, the most that this "
+                                "server takes: try again later",
+                                wide(limits.connections))));
+  };
+  asio::io_context context{1};
+  tcp::acceptor listener;
+  uint16_t chosen = 0;
+  std::atomic<bool> stopping{false};
+  std::mutex mutex;
+  std::list<Client> clients;
+  std::thread thread;
+};
+
+HttpServer::HttpServer(std::unique_ptr<Acceptor> acceptor)
+    : acceptor(std::move(acceptor)) {}
+
+HttpServer::~HttpServer() = default;
+
+StatusOr<std::unique_ptr<HttpServer>>
+HttpServer::listen(const std::string &host, uint16_t port,
+                   const HttpLimits &limits, HttpHandler handler,
+                   HttpRefusal refusal) {
+  auto acceptor = std::make_unique<Acceptor>(limits, std::move(handler),
+                                             std::move(refusal));
+  HOCKET_RETURN_IF_ERROR(acceptor->open(host, port));
+  return std::unique_ptr<HttpServer>(new HttpServer(std::move(acceptor)));
+}
+
+uint16_t HttpServer::port() const { return acceptor->port(); }

@@ -1,0 +1,90 @@
+//===- HttpServer.h - Requests over HTTP, within limits ------- -*- C++ -*-===//
+//
+// Part of Hocket, under the Apache License v2.0.
+//
+//===----------------------------------------------------------------------===//
+///
+/// \file
+/// HTTP/1.1 by Boost.Beast, for handlers that know nothing of sockets. Whoever
+/// connects is hostile until its request is whole: headers, bodies, connections
+/// and the time that each part may take are limited.
+///
+//===----------------------------------------------------------------------===//
+
+#ifndef HOCKET_RUNTIME_SERVE_HTTPSERVER_H
+#define HOCKET_RUNTIME_SERVE_HTTPSERVER_H
+
+#include "runtime/base/Status.h"
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <string>
+#include <string_view>
+
+namespace hocket::serve {
+
+struct HttpLimits {
+  uint64_t headerBytes = 16 << 10;
+  uint64_t bodyBytes = 4 << 20;
+  uint64_t connections = 64;
+  double receiveSeconds = 30; ///< For a whole request, and between two.
+  double sendSeconds = 30;    ///< For a reply, or for a part of a stream.
+};
+
+struct HttpRequest {
+  std::string method; ///< "GET"
+  std::string path;   ///< "/v1/models", without what follows a '?'.
+  std::string body;
+  std::string authorization; ///< The header's value, or "".
+};
+
+/// How a request is answered: by one reply(), or by parts of a stream.
+class HttpReply {
+public:
+  virtual ~HttpReply() = default;
+
+  /// `contentType` as in the header, `body` whole.
+  virtual void reply(unsigned status, std::string_view contentType,
+                     std::string body) = 0;
+
+  /// Begins a stream (chunked) or goes on with it; it ends with the handler.
+  /// Whether the client still listens.
+  virtual bool send(std::string_view contentType, std::string_view part) = 0;
+
+  /// Whether the client has closed its connection.
+  virtual bool isGone() = 0;
+};
+
+/// Called on a thread of the connection. What it throws is a defect.
+using HttpHandler = std::function<void(const HttpRequest &, HttpReply &)>;
+
+/// What is wrong with a request before a handler sees it: as the handler would
+/// say it.
+using HttpRefusal =
+    std::function<std::string(unsigned status, const std::string &message)>;
+
+class HttpServer {
+public:
+  /// Listens on `host`, an address or a name, and `port`; 0: one that is free.
+  /// `refusal` makes the bodies, JSON, of what is refused.
+  static StatusOr<std::unique_ptr<HttpServer>>
+  listen(const std::string &host, uint16_t port, const HttpLimits &limits,
+         HttpHandler handler, HttpRefusal refusal);
+
+  /// Closes all connections, and waits for the handlers.
+  ~HttpServer();
+  HttpServer(const HttpServer &) = delete;
+  HttpServer &operator=(const HttpServer &) = delete;
+
+  uint16_t port() const;
+
+private:
+  class Acceptor;
+  explicit HttpServer(std::unique_ptr<Acceptor> acceptor);
+  std::unique_ptr<Acceptor> acceptor;
+};
+
+} // namespace hocket::serve
+
+#endif // HOCKET_RUNTIME_SERVE_HTTPSERVER_H

@@ -1,0 +1,128 @@
+//===- RequestFields.cpp - The fields of a JSON request -------------------===//
+//
+// Part of Hocket, under the Apache License v2.0.
+//
+//===----------------------------------------------------------------------===//
+
+#include "runtime/serve/RequestFields.h"
+
+#include "runtime/base/Format.h"
+#include "runtime/base/JsonDefect.h"
+#include "runtime/base/NearestNames.h"
+
+#include <algorithm>
+#include <cmath>
+
+using namespace hocket;
+using namespace hocket::serve;
+using nlohmann::json;
+
+StatusOr<RequestFields> RequestFields::parse(std::string_view body) {
+  if (size_t at = findInvalidUtf8(body); at < body.size())
+    return invalidArgument(
+        formatText("the body is not UTF-8 from byte %zu on", at + 1));
+  json object = json::parse(body, nullptr, /*allow_exceptions=*/false);
+  if (object.is_object())
+    return RequestFields(std::move(object));
+  if (!object.is_discarded())
+    return invalidArgument("the body is no JSON object");
+  auto defect = findJsonDefect(body);
+  if (!defect)
+    return invalidArgument("the body is no JSON");
+  std::string_view before = body.substr(0, defect->offset);
+  auto lines = std::count(before.begin(), before.end(), '\n');
+  size_t column = before.size() - (before.rfind('\n') + 1);
+  return invalidArgument(formatText("the body is no JSON: line %zu, column "
+                                    "%zu: expected %s",
+                                    size_t(lines) + 1, column + 1,
+                                    defect->expected.c_str()));
+}
+
+const json *RequestFields::find(const std::string &name) {
+  known.insert(name);
+  auto found = object.find(name);
+  return found == object.end() || found->is_null() ? nullptr : &*found;
+}
+
+Status RequestFields::read(const std::string &name, bool &value) {
+  const json *found = find(name);
+  if (!found)
+    return okStatus();
+  if (!found->is_boolean())
+    return invalidArgument("'" + name + "' is true or false");
+  value = found->get<bool>();
+  return okStatus();
+}
+
+Status RequestFields::read(const std::string &name, std::string &value) {
+  const json *found = find(name);
+  if (!found)
+    return okStatus();
+  if (!found->is_string())
+    return invalidArgument("'" + name + "' is a string");
+  value = found->get<std::string>();
+  return okStatus();
+}
+
+Status RequestFields::read(const std::string &name, double &value, double least,
+                           double most) {
+  const json *found = find(name);
+  if (!found)
+    return okStatus();
+  double number = found->is_number() ? found->get<double>() : NAN;
+  // Not a number is in no range.
+  if (!(number >= least && number <= most))
+    return invalidArgument(
+        "'" + name + formatText("' is a number from %g to %g", least, most));
+  value = number;
+  return okStatus();
+}
+
+Status RequestFields::read(const std::string &name, uint64_t &value,
+                           uint64_t least, uint64_t most) {
+  const json *found = find(name);
+  if (!found)
+    return okStatus();
+  // As 16 and as 16.0.
+  double number = found->is_number() ? found->get<double>() : NAN;
+  if (!(number >= double(least) && number <= double(most)) ||
+      number != std::floor(number))
+    return invalidArgument("'" + name +
+                           formatText("' is a whole number from %llu to %llu",
+                                      wide(least), wide(most)));
+  value = found->is_number_float() ? uint64_t(number) : found->get<uint64_t>();
+  value = std::clamp(value, least, most);
+  return okStatus();
+}
+
+Status RequestFields::read(const std::string &name,
+                           std::vector<std::string> &value, size_t most) {
+  const json *found = find(name);
+  if (!found)
+    return okStatus();
+  json list = found->is_array() ? *found : json::array({*found});
+  bool fits = list.size() <= most;
+  for (const json &each : list)
+    fits &= each.is_string() && !each.get_ref<const std::string &>().empty();
+  if (!fits)
+    return invalidArgument(
+        "'" + name +
+        formatText("' is a string or a list of at most %zu, none empty", most));
+  value = list.get<std::vector<std::string>>();
+  return okStatus();
+}
+
+Status RequestFields::expect(const std::string &name, const json &only) {
+  const json *found = find(name);
+  if (!found || *found == only)
+    return okStatus();
+  return invalidArgument("'" + name + "' can only be " + only.dump() + " here");
+}
+
+Status RequestFields::checkNoneLeft() const {
+  for (const auto &[name, value] : object.items())
+    if (!known.count(name))
+      return invalidArgument("there is no field '" + name + "'" +
+                             didYouMean(name, {known.begin(), known.end()}));
+  return okStatus();
+}

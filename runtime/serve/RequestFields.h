@@ -1,0 +1,62 @@
+//===- RequestFields.h - The fields of a JSON request --------- -*- C++ -*-===//
+//
+// Part of Hocket, under the Apache License v2.0.
+//
+//===----------------------------------------------------------------------===//
+///
+/// \file
+/// Somebody's JSON object, field by field: each has its type and its bounds,
+/// and what nobody has asked for is an error, not ignored.
+///
+//===----------------------------------------------------------------------===//
+
+#ifndef HOCKET_RUNTIME_SERVE_REQUESTFIELDS_H
+#define HOCKET_RUNTIME_SERVE_REQUESTFIELDS_H
+
+#include "runtime/base/Status.h"
+
+#include <cstdint>
+#include <limits>
+#include <nlohmann/json.hpp>
+#include <set>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace hocket::serve {
+
+class RequestFields {
+public:
+  /// InvalidArgument, with line and column, if `body` is no JSON object.
+  static StatusOr<RequestFields> parse(std::string_view body);
+
+  /// The value of a field that is not absent, or null there: else null. Each
+  /// leaves `value` as it is where the field is absent or null.
+  const nlohmann::json *find(const std::string &name);
+  Status read(const std::string &name, bool &value);
+  Status read(const std::string &name, std::string &value);
+  /// A number in [least, most].
+  Status read(const std::string &name, double &value, double least,
+              double most);
+  /// A whole number in [least, most].
+  Status read(const std::string &name, uint64_t &value, uint64_t least,
+              uint64_t most);
+  /// A string, or a list of at most `most` of them; none is empty.
+  Status read(const std::string &name, std::vector<std::string> &value,
+              size_t most);
+  /// What this server has in one way only: absent, null, or `only`.
+  Status expect(const std::string &name, const nlohmann::json &only);
+
+  /// InvalidArgument if there is a field that was not looked for.
+  Status checkNoneLeft() const;
+
+private:
+  explicit RequestFields(nlohmann::json object) : object(std::move(object)) {}
+
+  nlohmann::json object;
+  std::set<std::string> known;
+};
+
+} // namespace hocket::serve
+
+#endif // HOCKET_RUNTIME_SERVE_REQUESTFIELDS_H

@@ -1,0 +1,285 @@
+//===- Serve.cpp - A model that answers over HTTP -------------------------===//
+//
+// Part of Hocket, under the Apache License v2.0.
+//
+//===----------------------------------------------------------------------===//
+
+#include "runtime/serve/Serve.h"
+
+#include "runtime/base/Format.h"
+#include "runtime/base/JsonLines.h"
+#include "runtime/base/Sha256.h"
+#include "runtime/train/Interrupt.h"
+
+#include <atomic>
+#include <nlohmann/json.hpp>
+
+using namespace hocket;
+using namespace hocket::serve;
+using nlohmann::ordered_json;
+using Clock = std::chrono::steady_clock;
+
+static constexpr const char *jsonType = "application/json";
+
+static unsigned httpStatusOf(const Status &status) {
+  switch (status.code()) {
+  case StatusCode::InvalidArgument:
+  case StatusCode::DataLoss:
+    return 400;
+  case StatusCode::NotFound:
+    return 404;
+  case StatusCode::ResourceExhausted:
+    return 429;
+  case StatusCode::Unavailable:
+    return 503;
+  default:
+    return 500;
+  }
+}
+
+/// As OpenAI says what is wrong.
+static std::string errorBody(unsigned status, const std::string &message) {
+  const char *type = status == 401   ? "authentication_error"
+                     : status == 429 ? "rate_limit_error"
+                     : status >= 500 ? "server_error"
+                                     : "invalid_request_error";
+  ordered_json error = {{"message", message},
+                        {"type", type},
+                        {"param", nullptr},
+                        {"code", status}};
+  return toJsonText({{"error", std::move(error)}}) + "\n";
+}
+
+/// In a time that does not say how much of the key was right.
+static bool isSame(std::string_view given, std::string_view key) {
+  return Sha256::of(given) == Sha256::of(key);
+}
+
+namespace {
+
+class Api {
+public:
+  Api(Engine &engine, const ServedModel &model, const ServeOptions &options)
+      : engine(engine), model(model), options(options) {}
+
+  void handle(const HttpRequest &request, HttpReply &reply) {
+    Clock::time_point begin = Clock::now();
+    unsigned status = answer(request, reply);
+    if (options.log)
+      options.log(
+          request.method + " " + request.path + formatText(" %u ", status) +
+          formatDuration(
+              std::chrono::duration<double>(Clock::now() - begin).count()));
+  }
+
+private:
+  struct Route {
+    const char *method, *path;
+    unsigned (Api::*answer)(const HttpRequest &, HttpReply &);
+    bool isOpen; ///< Without a key.
+  };
+  static std::span<const Route> routes();
+
+  unsigned refuse(HttpReply &reply, unsigned status,
+                  const std::string &message) const {
+    reply.reply(status, jsonType, errorBody(status, message));
+    return status;
+  }
+
+  unsigned refuse(HttpReply &reply, const Status &status) const {
+    return refuse(reply, httpStatusOf(status), status.message());
+  }
+
+  unsigned say(HttpReply &reply, const ordered_json &value) const {
+    reply.reply(200, jsonType, toJsonText(value) + "\n");
+    return 200;
+  }
+
+  unsigned answer(const HttpRequest &request, HttpReply &reply) {
+    std::string paths;
+    for (const Route &route : routes()) {
+      if (request.path != route.path) {
+        paths += std::string(paths.empty() ? "" : ", ") + route.method + " " +
+                 route.path;
+        continue;
+      }
+      if (request.method != route.method)
+        return refuse(reply, 405,
+                      request.path + " takes " + route.method + ", not " +
+                          request.method);
+      if (!route.isOpen && !options.key.empty() &&
+          !isSame(request.authorization, "Bearer " + options.key))
+        return refuse(reply, 401,
+                      "the key is missing or wrong: send the header "
+                      "'Authorization: Bearer KEY'");
+      return (this->*route.answer)(request, reply);
+    }
+    return refuse(reply, 404,
+                  "there is no " + request.path + "; there is " + paths);
+  }
+
+  unsigned health(const HttpRequest &, HttpReply &reply) {
+    Engine::Load load = engine.load();
+    return say(reply, {{"status", "ok"},
+                       {"open", load.open},
+                       {"written_tokens", load.written}});
+  }
+
+  unsigned models(const HttpRequest &, HttpReply &reply) {
+    ordered_json own = {{"id", model.name},
+                        {"object", "model"},
+                        {"created", model.created},
+                        {"owned_by", "hocket"},
+                        {"max_model_len", inference::lengthOf(*model.program)}};
+    return say(reply, {{"object", "list"}, {"data", {std::move(own)}}});
+  }
+
+  unsigned tokenize(const HttpRequest &request, HttpReply &reply) {
+    auto result = tokenizeJson(request.body, model);
+    return result.ok() ? say(reply, *result) : refuse(reply, result.status());
+  }
+
+  unsigned detokenize(const HttpRequest &request, HttpReply &reply) {
+    auto result = detokenizeJson(request.body, model);
+    return result.ok() ? say(reply, *result) : refuse(reply, result.status());
+  }
+
+  unsigned complete(const HttpRequest &request, HttpReply &reply) {
+    auto completion = parseCompletion(request.body, model);
+    if (!completion.ok())
+      return refuse(reply, completion.status());
+    uint64_t number = ++requests;
+    if (completion->streams)
+      return stream(*completion, number, reply);
+    auto texts = textsOf(*completion, reply);
+    return texts.ok()
+               ? say(reply, completionJson(*completion, *texts, model, number))
+               : refuse(reply, texts.status());
+  }
+
+  unsigned megatron(const HttpRequest &request, HttpReply &reply) {
+    auto completion = parseMegatron(request.body, model);
+    if (!completion.ok())
+      return refuse(reply, completion.status());
+    auto texts = textsOf(*completion, reply);
+    return texts.ok() ? say(reply, megatronJson(*completion, *texts, model))
+                      : refuse(reply, texts.status());
+  }
+
+  /// Visits each event until all questions are done.
+  template <typename Visit>
+  Status forEachEvent(const Completion &completion, HttpReply &reply,
+                      Visit &&visit) {
+    auto until =
+        Clock::now() + std::chrono::duration<double>(options.answerSeconds);
+    HOCKET_ASSIGN_OR_RETURN(auto ticket, engine.ask(completion.questions));
+    constexpr std::chrono::milliseconds patience(100);
+    Clock::time_point looked = Clock::now();
+    for (size_t open = completion.questions.size(); open > 0;) {
+      HOCKET_ASSIGN_OR_RETURN(auto event, ticket->next(patience));
+      if (event) {
+        open -= event->text.has_value();
+        if (!visit(*event))
+          return unavailable("the client has left");
+      }
+      if (Clock::now() - looked > patience) {
+        looked = Clock::now();
+        if (reply.isGone())
+          return unavailable("the client has left");
+      }
+      if (open > 0 && Clock::now() > until)
+        return unavailable(
+            formatText("the answer was not written within %g seconds",
+                       options.answerSeconds));
+    }
+    return okStatus();
+  }
+
+  StatusOr<std::vector<inference::GeneratedText>>
+  textsOf(const Completion &completion, HttpReply &reply) {
+    std::vector<inference::GeneratedText> texts(completion.questions.size());
+    HOCKET_RETURN_IF_ERROR(forEachEvent(completion, reply, [&](Event &event) {
+      if (event.text)
+        texts[event.index] = *std::move(event.text);
+      return true;
+    }));
+    return texts;
+  }
+
+  unsigned stream(const Completion &completion, uint64_t number,
+                  HttpReply &reply) {
+    constexpr const char *type = "text/event-stream";
+    CompletionStream parts(completion, model, number);
+    bool begun = false;
+    Status status = forEachEvent(completion, reply, [&](const Event &event) {
+      std::string part = parts.add(event);
+      begun |= !part.empty();
+      return part.empty() || reply.send(type, part);
+    });
+    if (!status.ok() && !begun)
+      return refuse(reply, status);
+    // What has begun well can end badly, and says so.
+    reply.send(type, status.ok() ? CompletionStream::end()
+                                 : "data: " +
+                                       errorBody(httpStatusOf(status),
+                                                 status.message()) +
+                                       "\n");
+    return 200;
+  }
+
+  Engine &engine;
+  const ServedModel &model;
+  const ServeOptions &options;
+  std::atomic<uint64_t> requests{0};
+};
+
+} // namespace
+
+std::span<const Api::Route> Api::routes() {
+  static const Route all[] = {
+      {"POST", "/v1/completions", &Api::complete, false},
+      {"GET", "/v1/models", &Api::models, false},
+      {"PUT", "/api", &Api::megatron, false},
+      {"POST", "/tokenize", &Api::tokenize, false},
+      {"POST", "/detokenize", &Api::detokenize, false},
+      {"GET", "/health", &Api::health, true},
+  };
+  return all;
+}
+
+Status serve::serve(const ServedModel &model,
+                    const inference::ModelOptions &options,
+                    const ServeOptions &serving) {
+  // From the beginning: who stops a server that loads has it stop.
+  InterruptGuard guard;
+  struct Shared {
+    Shared(const ServedModel &model, const ServeOptions &serving)
+        : model(model), serving(serving),
+          engine(model.tokenizer, serving.mostOpen) {}
+    const ServedModel model;
+    const ServeOptions serving;
+    Engine engine;
+  };
+  auto shared = std::make_shared<Shared>(model, serving);
+  auto body = [shared](inference::LoadedModel &loaded) -> Status {
+    Engine &engine = shared->engine;
+    if (!loaded.isFirst())
+      return engine.run(loaded);
+    const ServeOptions &serving = shared->serving;
+    Api api(engine, shared->model, serving);
+    HOCKET_ASSIGN_OR_RETURN(
+        auto server, HttpServer::listen(
+                         serving.host, serving.port, serving.limits,
+                         [&](const HttpRequest &request, HttpReply &reply) {
+                           api.handle(request, reply);
+                         },
+                         errorBody));
+    if (serving.begun)
+      serving.begun(formatText(serving.host.find(':') == std::string::npos
+                                   ? "http://%s:%u"
+                                   : "http://[%s]:%u",
+                               serving.host.c_str(), unsigned(server->port())));
+    return engine.run(loaded);
+  };
+  return inference::runModel(model.program, options, {}, body);
+}

@@ -1,0 +1,162 @@
+//===- ServeCommand.cpp - hocket serve ------------------------------------===//
+//
+// Part of Hocket, under the Apache License v2.0.
+//
+//===----------------------------------------------------------------------===//
+
+#include "runtime/tools/ServeCommand.h"
+
+#include "runtime/base/File.h"
+#include "runtime/serve/Serve.h"
+#include "runtime/tools/CommandLine.h"
+#include "runtime/tools/ModelInput.h"
+#include "runtime/tools/OptionValues.h"
+
+#include <ctime>
+#include <filesystem>
+
+using namespace hocket;
+using namespace hocket::serve;
+
+namespace {
+
+struct ServeArguments : ModelInput {
+  using ModelInput::ModelInput;
+  std::string tokenizer, keyFile, name;
+  bool quiet = false;
+  ServeOptions serving;
+};
+
+} // namespace
+
+/// The first line of the file, which no one else may read or write.
+static StatusOr<std::string> readKey(const std::string &path) {
+  std::error_code error;
+  auto status = std::filesystem::status(path, error);
+  if (!error && (status.permissions() & (std::filesystem::perms::group_all |
+                                         std::filesystem::perms::others_all)) !=
+                    std::filesystem::perms::none)
+    return invalidArgument(path + ": others may read or write this key: "
+                                  "chmod 600 it");
+  HOCKET_ASSIGN_OR_RETURN(std::string text, readFile(path, 1 << 16));
+  std::string key = text.substr(0, text.find_first_of("\r\n"));
+  constexpr size_t leastBytes = 16;
+  if (key.size() < leastBytes || key.size() > 4096)
+    return invalidArgument(
+        path + ": its first line is the key, of at least 16 characters: "
+               "`openssl rand -hex 32` makes one");
+  for (char c : key)
+    if (c <= ' ' || c > '~')
+      return invalidArgument(path + ": a key has no spaces, and no characters "
+                                    "but those of ASCII");
+  return key;
+}
+
+/// "run" of "checkpoints/run/".
+static std::string nameOf(const std::string &run) {
+  std::filesystem::path path =
+      std::filesystem::absolute(run).lexically_normal();
+  return path.has_filename() ? path.filename().string()
+                             : path.parent_path().filename().string();
+}
+
+static Status run(ServeArguments &arguments) {
+  ServedModel served;
+  served.name =
+      arguments.name.empty() ? nameOf(arguments.loadDir) : arguments.name;
+  served.created = std::time(nullptr);
+  if (!arguments.keyFile.empty()) {
+    HOCKET_ASSIGN_OR_RETURN(arguments.serving.key, readKey(arguments.keyFile));
+  }
+  HOCKET_ASSIGN_OR_RETURN(auto opened,
+                          tokenizer::openTokenizer(arguments.tokenizer));
+  served.tokenizer = std::move(opened);
+  HOCKET_ASSIGN_OR_RETURN(auto model, OpenedModel::open(arguments));
+  served.program = model->shared();
+  RunOutput output = model->options().output;
+  arguments.serving.begun = [&, output](const std::string &url) {
+    output.print("serving '" + served.name + "' on " + url +
+                 "; Ctrl-C ends it");
+  };
+  if (!arguments.quiet)
+    arguments.serving.log = output.print;
+  Status status = serve::serve(served, model->options(), arguments.serving);
+  model->clearLine();
+  return status;
+}
+
+static void addLimits(CLI::App &command, ServeOptions &serving) {
+  constexpr uint64_t mostBytes = uint64_t(1) << 30, mostCount = 1 << 16;
+  constexpr double mostSeconds = 1e6;
+  HttpLimits &limits = serving.limits;
+  wantWhole(command.add_option("--max-body-bytes", limits.bodyBytes,
+                               "The longest request"),
+            1, mostBytes)
+      ->type_name("N")
+      ->capture_default_str();
+  wantWhole(command.add_option("--max-connections", limits.connections,
+                               "The most clients at a time"),
+            1, mostCount)
+      ->type_name("N")
+      ->capture_default_str();
+  wantWhole(command.add_option("--max-texts", serving.mostOpen,
+                               "The most texts that are written or wait; a "
+                               "request for more gets status 429"),
+            1, mostCount)
+      ->type_name("N")
+      ->capture_default_str();
+  wantPositive(command.add_option("--receive-timeout", limits.receiveSeconds,
+                                  "Within which a request must have come"),
+               mostSeconds)
+      ->type_name("SECONDS")
+      ->capture_default_str();
+  wantPositive(command.add_option("--answer-timeout", serving.answerSeconds,
+                                  "After which a request is given up"),
+               mostSeconds)
+      ->type_name("SECONDS")
+      ->capture_default_str();
+}
+
+void hocket::registerServe(CLI::App &app, Status &result,
+                           ProgramResolver resolver) {
+  auto arguments = std::make_shared<ServeArguments>(std::move(resolver));
+  CLI::App *command = addCommand(
+      app, "serve", "Answer over HTTP what a trained model is asked");
+  addModelInput(*command, *arguments);
+  addModelTokenizer(*command, arguments->tokenizer);
+  ServeOptions &serving = arguments->serving;
+  command
+      ->add_option("--host", serving.host,
+                   "The address, or its name, to listen on; 0.0.0.0: all of "
+                   "this machine's")
+      ->type_name("HOST")
+      ->capture_default_str();
+  wantWhole(command->add_option("--port", serving.port,
+                                "0: one that is free, which is printed"),
+            0, 65535)
+      ->type_name("PORT")
+      ->capture_default_str();
+  wantPath(
+      command->add_option("--key-file", arguments->keyFile,
+                          "Answer only who sends the first line of this file: "
+                          "'Authorization: Bearer KEY'"))
+      ->type_name("FILE");
+  command
+      ->add_option("--model-name", arguments->name,
+                   "What requests call the model (default: the name of RUN)")
+      ->type_name("NAME");
+  addLimits(*command, serving);
+  command->add_flag("--quiet", arguments->quiet,
+                    "Do not print a line for each request");
+  addModelOptions(*command, *arguments);
+  command->footer(
+      "POST /v1/completions and GET /v1/models are OpenAI's (prompt, "
+      "max_tokens, temperature, top_p,\ntop_k, min_p, repetition_penalty, n, "
+      "stop, seed, echo, logprobs, stream), PUT /api is Megatron-LM's;\nthere "
+      "are POST /tokenize and /detokenize, and GET /health. Texts are written "
+      "together, as many\nas the microbatch has rows.\n\nExample:\n  hocket "
+      "serve --load run --tokenizer gpt2 --port 8000\n  curl "
+      "localhost:8000/v1/completions -d '{\"prompt\": \"Once upon\", "
+      "\"max_tokens\": 40}'");
+  command->callback([arguments, &result] { result = run(*arguments); });
+}
