@@ -57,6 +57,18 @@ size_t hocket::findInvalidUtf8(std::string_view text) {
   return at;
 }
 
+std::string hocket::toValidUtf8(std::string_view text) {
+  std::string result;
+  while (true) {
+    size_t valid = findInvalidUtf8(text);
+    result += text.substr(0, valid);
+    if (valid == text.size())
+      return result;
+    result += "\xef\xbf\xbd";
+    text.remove_prefix(valid + 1);
+  }
+}
+
 //===----------------------------------------------------------------------===//
 // Scanning
 //===----------------------------------------------------------------------===//

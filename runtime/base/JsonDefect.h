@@ -39,6 +39,10 @@ std::optional<size_t> findJsonMember(std::string_view text,
 /// The first byte that does not belong to valid UTF-8, or text.size().
 size_t findInvalidUtf8(std::string_view text);
 
+/// `text` with U+FFFD in place of each byte that does not belong to valid
+/// UTF-8: parts of a text that no character crosses give those of the whole.
+std::string toValidUtf8(std::string_view text);
+
 } // namespace hocket
 
 #endif // HOCKET_RUNTIME_BASE_JSONDEFECT_H

@@ -6,6 +6,8 @@
 
 #include "runtime/inference/Stops.h"
 
+#include "runtime/base/JsonDefect.h"
+
 #include <algorithm>
 
 using namespace hocket;
@@ -29,6 +31,14 @@ std::string inference::textBehind(const tokenizer::Tokenizer &tokenizer,
   // Half a character may become a whole one.
   return text.starts_with(prefix) ? text.substr(prefix.size())
                                   : tokenizer.decode(written);
+}
+
+std::string inference::textBeforeStop(const tokenizer::Tokenizer &tokenizer,
+                                      int32_t before,
+                                      std::span<const int32_t> written,
+                                      const std::vector<std::string> &stops) {
+  std::string text = textBehind(tokenizer, before, written);
+  return toValidUtf8(text.substr(0, findStop(text, stops)));
 }
 
 std::function<bool(std::span<const int32_t>)>

@@ -16,10 +16,15 @@ namespace hocket::inference {
 /// Where the first of the stop strings is in `text`; npos: nowhere.
 size_t findStop(const std::string &text, const std::vector<std::string> &stops);
 
-/// The text that `written` adds behind the token `before`, which decides
-/// whether a word that begins it stands behind a space.
+/// The bytes that `written` adds behind the token `before`, which decides
+/// whether a word that begins them stands behind a space.
 std::string textBehind(const tokenizer::Tokenizer &tokenizer, int32_t before,
                        std::span<const int32_t> written);
+
+/// Of textBehind() what stands before the first stop string, as valid UTF-8.
+std::string textBeforeStop(const tokenizer::Tokenizer &tokenizer,
+                           int32_t before, std::span<const int32_t> written,
+                           const std::vector<std::string> &stops);
 
 /// For GenerateRequest::ends of a prompt that ends with `before`: at a stop
 /// string or, with `atEnd`, at the token that ends a document.

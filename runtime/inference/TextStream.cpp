@@ -6,6 +6,7 @@
 
 #include "runtime/inference/TextStream.h"
 
+#include "runtime/base/JsonDefect.h"
 #include "runtime/inference/Stops.h"
 
 #include <algorithm>
@@ -30,7 +31,8 @@ static size_t beforeBegunStop(std::string_view text, size_t end,
 std::string TextStream::sayUpTo(const std::string &text, size_t end) {
   if (end <= said)
     return "";
-  std::string result = text.substr(said, end - said);
+  std::string result =
+      toValidUtf8(std::string_view(text).substr(said, end - said));
   said = end;
   return result;
 }

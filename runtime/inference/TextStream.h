@@ -11,7 +11,8 @@
 
 namespace hocket::inference {
 
-/// Says what each token adds to a text, whole characters at a time and nothing
+/// Says what each token adds to a text, whole characters at a time (U+FFFD for
+/// bytes that are part of none: toValidUtf8) and nothing
 /// that may turn out to be the beginning of a stop string. All that it says,
 /// put together, is the text up to the first stop string.
 class TextStream {

@@ -8,6 +8,7 @@
 
 #include "runtime/base/Format.h"
 #include "runtime/base/JsonDefect.h"
+#include "runtime/base/JsonLines.h"
 #include "runtime/inference/Stops.h"
 #include "runtime/inference/TextStream.h"
 #include "runtime/serve/RequestFields.h"
@@ -338,14 +339,13 @@ private:
 static std::string writtenText(const Question &question,
                                const GeneratedText &text,
                                const tokenizer::Tokenizer &tokenizer) {
-  std::string written =
-      textBehind(tokenizer, question.request.prompt.back(), text.tokens);
-  return written.substr(0, findStop(written, question.stops));
+  return textBeforeStop(tokenizer, question.request.prompt.back(), text.tokens,
+                        question.stops);
 }
 
 static std::string promptText(const Question &question,
                               const tokenizer::Tokenizer &tokenizer) {
-  return tokenizer.decode(question.request.prompt);
+  return toValidUtf8(tokenizer.decode(question.request.prompt));
 }
 
 static const char *reasonOf(Finish finish) {
@@ -431,8 +431,7 @@ std::string CompletionStream::part(size_t index, const std::string &text,
                                             : ordered_json(nullptr)},
         {"finish_reason",
          finish ? ordered_json(finish) : ordered_json(nullptr)}}});
-  return "data: " +
-         result.dump(-1, ' ', false, json::error_handler_t::replace) + "\n\n";
+  return "data: " + toJsonText(result) + "\n\n";
 }
 
 std::string CompletionStream::add(const Event &event) {
@@ -461,8 +460,9 @@ ordered_json serve::megatronJson(const Completion &completion,
     const Question &question = completion.questions[i];
     // Megatron's text has what ended it.
     all.push_back(promptText(question, *model.tokenizer) +
-                  textBehind(*model.tokenizer, question.request.prompt.back(),
-                             texts[i].tokens));
+                  textBeforeStop(*model.tokenizer,
+                                 question.request.prompt.back(),
+                                 texts[i].tokens, {}));
     ordered_json pieces = ordered_json::array(), values = pieces;
     for (int32_t token : question.request.prompt)
       pieces.push_back(pieceOf(*model.tokenizer, token));

@@ -126,13 +126,6 @@ requestsOf(const GenerateArguments &arguments, const Prompts &prompts,
 //===----------------------------------------------------------------------===//
 
 /// What was written, up to a stop string.
-static std::string textOf(const GeneratedText &text, int32_t before,
-                          const Tokenizer &tokenizer,
-                          const std::vector<std::string> &stops) {
-  std::string result = textBehind(tokenizer, before, text.tokens);
-  return result.substr(0, findStop(result, stops));
-}
-
 static ordered_json jsonOf(const std::string &prompt, const GeneratedText &text,
                            const std::string &written) {
   return {{"prompt", prompt},
@@ -191,10 +184,11 @@ static Status run(GenerateArguments &arguments) {
   std::string lines;
   for (size_t i = 0; i < texts->texts.size(); ++i) {
     const GeneratedText &text = texts->texts[i];
-    lines += toJsonText(jsonOf(prompts.texts[i], text,
-                               textOf(text, (*shared)[i].prompt.back(),
-                                      *tokenizer, arguments.stops))) +
-             "\n";
+    lines +=
+        toJsonText(jsonOf(prompts.texts[i], text,
+                          textBeforeStop(*tokenizer, (*shared)[i].prompt.back(),
+                                         text.tokens, arguments.stops))) +
+        "\n";
   }
   model->print(rateText(*texts));
   return writeOutput(arguments.output, lines);

@@ -77,4 +77,8 @@ TEST(JsonDefect, FindsInvalidUtf8) {
   EXPECT_EQ(findInvalidUtf8("abc\xe2\x82"), 3u);
   EXPECT_EQ(findInvalidUtf8("\xf4\x90\x80\x80"), 0u);
   EXPECT_EQ(findInvalidUtf8("a\xc0\xaf"), 1u);
+  EXPECT_EQ(toValidUtf8(""), "");
+  EXPECT_EQ(toValidUtf8("\xe2\x82\xac a"), "\xe2\x82\xac a");
+  EXPECT_EQ(toValidUtf8("\xe2\x82x\xff"),
+            "\xef\xbf\xbd\xef\xbf\xbdx\xef\xbf\xbd");
 }
