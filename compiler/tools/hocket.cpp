@@ -23,6 +23,7 @@
 #include "compiler/tools/calibrate/CalibrateCommand.h"
 #include "runtime/program/NativeOrigin.h"
 #include "runtime/program/ProgramFile.h"
+#include "runtime/tools/AskCommand.h"
 #include "runtime/tools/CommandLine.h"
 #include "runtime/tools/DataCommand.h"
 #include "runtime/tools/DoctorCommand.h"
@@ -95,6 +96,7 @@ int main(int argc, char **argv) {
   registerEval(app, result, [] { return compilingResolver(/*trains=*/false); });
   registerGenerate(app, result, compilingResolver(/*trains=*/false));
   registerServe(app, result, compilingResolver(/*trains=*/false));
+  registerAsk(app, result);
   registerInspect(app, result, priceProgram);
   registerExplain(app, result);
   registerTrace(app, result, priceProgram);

@@ -263,8 +263,8 @@ generateOn(LoadedModel &model, const std::vector<GenerateRequest> &requests,
 
 StatusOr<GeneratedTexts> inference::generate(
     std::shared_ptr<const program::Program> program,
-    std::shared_ptr<const std::vector<GenerateRequest>> requests,
-    const ModelOptions &options, Generator::Listener listener) {
+    const std::shared_ptr<const std::vector<GenerateRequest>> &requests,
+    const ModelOptions &options, const Generator::Listener &listener) {
   Sha256 digest;
   for (const GenerateRequest &request : *requests) {
     HOCKET_RETURN_IF_ERROR(checkRequest(*program, request));

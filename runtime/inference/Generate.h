@@ -29,13 +29,13 @@ struct GenerateRequest {
   uint64_t tokens = 0;         ///< At most so many are written.
   uint64_t stream = 0;         ///< Of the seed's random numbers.
   SamplingOptions sampling;
+  /// Whether what has been written ends here; asked behind each token, on every
+  /// rank, and answered by the tokens alone.
+  std::function<bool(std::span<const int32_t> written)> ends;
   /// Of how many of the likeliest tokens to tell at each place.
   uint64_t likeliest = 0;
   /// Whether to tell of the prompt's own tokens, too.
   bool tellsOfPrompt = false;
-  /// Whether what has been written ends here; asked behind each token, on every
-  /// rank, and answered by the tokens alone.
-  std::function<bool(std::span<const int32_t> written)> ends;
 };
 
 enum class Finish {
@@ -136,8 +136,8 @@ struct GeneratedTexts {
 /// same requests, and each has the texts.
 StatusOr<GeneratedTexts>
 generate(std::shared_ptr<const program::Program> program,
-         std::shared_ptr<const std::vector<GenerateRequest>> requests,
-         const ModelOptions &options, Generator::Listener listener = {});
+         const std::shared_ptr<const std::vector<GenerateRequest>> &requests,
+         const ModelOptions &options, const Generator::Listener &listener = {});
 
 } // namespace hocket::inference
 

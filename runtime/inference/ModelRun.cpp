@@ -46,7 +46,7 @@ static Status load(RankSession &session, const std::string &dir) {
 
 Status inference::runModel(std::shared_ptr<const program::Program> program,
                            const ModelOptions &options,
-                           std::vector<comm::RunFact> facts,
+                           const std::vector<comm::RunFact> &facts,
                            std::function<Status(LoadedModel &)> body) {
   struct Shared {
     ModelOptions options;

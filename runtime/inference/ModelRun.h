@@ -65,7 +65,8 @@ private:
 /// error if there is any. `facts` are what processes must have alike beside
 /// the executable and the weights. `body` is called by several threads.
 Status runModel(std::shared_ptr<const program::Program> program,
-                const ModelOptions &options, std::vector<comm::RunFact> facts,
+                const ModelOptions &options,
+                const std::vector<comm::RunFact> &facts,
                 std::function<Status(LoadedModel &)> body);
 
 /// Sequences of the global microbatch, and positions of each.

@@ -150,10 +150,10 @@ inference::scoreOn(LoadedModel &model,
   return Scoring(model, requests).run();
 }
 
-StatusOr<std::vector<Scores>>
-inference::score(std::shared_ptr<const program::Program> program,
-                 std::shared_ptr<const std::vector<ScoreRequest>> requests,
-                 const ModelOptions &options) {
+StatusOr<std::vector<Scores>> inference::score(
+    std::shared_ptr<const program::Program> program,
+    const std::shared_ptr<const std::vector<ScoreRequest>> &requests,
+    const ModelOptions &options) {
   HOCKET_RETURN_IF_ERROR(checkRequests(*program, *requests));
   Sha256 digest;
   for (const ScoreRequest &request : *requests) {

@@ -48,7 +48,7 @@ Status checkRequests(const program::Program &program,
 /// same requests, and each has the answers.
 StatusOr<std::vector<Scores>>
 score(std::shared_ptr<const program::Program> program,
-      std::shared_ptr<const std::vector<ScoreRequest>> requests,
+      const std::shared_ptr<const std::vector<ScoreRequest>> &requests,
       const ModelOptions &options);
 
 /// The same on one rank of a model; a collective of the world. The requests

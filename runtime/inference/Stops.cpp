@@ -42,7 +42,7 @@ std::string inference::textBeforeStop(const tokenizer::Tokenizer &tokenizer,
 }
 
 std::function<bool(std::span<const int32_t>)>
-inference::endsAt(std::shared_ptr<const tokenizer::Tokenizer> tokenizer,
+inference::endsAt(const std::shared_ptr<const tokenizer::Tokenizer> &tokenizer,
                   int32_t before, std::vector<std::string> stops, bool atEnd) {
   std::optional<int32_t> end;
   if (atEnd)

@@ -29,8 +29,8 @@ std::string textBeforeStop(const tokenizer::Tokenizer &tokenizer,
 /// For GenerateRequest::ends of a prompt that ends with `before`: at a stop
 /// string or, with `atEnd`, at the token that ends a document.
 std::function<bool(std::span<const int32_t>)>
-endsAt(std::shared_ptr<const tokenizer::Tokenizer> tokenizer, int32_t before,
-       std::vector<std::string> stops, bool atEnd);
+endsAt(const std::shared_ptr<const tokenizer::Tokenizer> &tokenizer,
+       int32_t before, std::vector<std::string> stops, bool atEnd);
 
 } // namespace hocket::inference
 

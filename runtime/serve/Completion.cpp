@@ -104,14 +104,14 @@ static Status checkFits(const ServedModel &model, const Question &question,
 }
 
 static Status addQuestions(Completion &completion, const Question &question,
-                           std::vector<std::vector<int32_t>> prompts,
+                           const std::vector<std::vector<int32_t>> &prompts,
                            const ServedModel &model,
                            const std::string &countName) {
   if (prompts.size() * completion.choices > mostQuestions)
     return invalidArgument(formatText(
         "the request asks for %zu x %llu texts, %llu are the most",
         prompts.size(), wide(completion.choices), wide(mostQuestions)));
-  for (std::vector<int32_t> &prompt : prompts)
+  for (const std::vector<int32_t> &prompt : prompts)
     for (uint64_t i = 0; i < completion.choices; ++i) {
       Question &each = completion.questions.emplace_back(question);
       each.request.prompt = prompt;
@@ -182,8 +182,8 @@ StatusOr<Completion> serve::parseCompletion(std::string_view body,
   HOCKET_ASSIGN_OR_RETURN(auto prompts,
                           readPrompts(fields.find("prompt"), model, "prompt"));
   HOCKET_RETURN_IF_ERROR(fields.checkNoneLeft());
-  HOCKET_RETURN_IF_ERROR(addQuestions(completion, question, std::move(prompts),
-                                      model, "max_tokens"));
+  HOCKET_RETURN_IF_ERROR(
+      addQuestions(completion, question, prompts, model, "max_tokens"));
   return completion;
 }
 
@@ -251,8 +251,8 @@ StatusOr<Completion> serve::parseMegatron(std::string_view body,
       if (prompt.front() != *end)
         prompt.insert(prompt.begin(), *end);
   }
-  HOCKET_RETURN_IF_ERROR(addQuestions(completion, question, std::move(tokens),
-                                      model, "tokens_to_generate"));
+  HOCKET_RETURN_IF_ERROR(
+      addQuestions(completion, question, tokens, model, "tokens_to_generate"));
   return completion;
 }
 
@@ -463,7 +463,8 @@ ordered_json serve::megatronJson(const Completion &completion,
                   textBeforeStop(*model.tokenizer,
                                  question.request.prompt.back(),
                                  texts[i].tokens, {}));
-    ordered_json pieces = ordered_json::array(), values = pieces;
+    ordered_json pieces = ordered_json::array();
+    ordered_json values = ordered_json::array();
     for (int32_t token : question.request.prompt)
       pieces.push_back(pieceOf(*model.tokenizer, token));
     for (int32_t token : texts[i].tokens)

@@ -46,10 +46,10 @@ public:
         refusal(refusal) {}
 
   void run() {
-    socket.set_option(tcp::no_delay(true), ignored);
+    ignored = socket.set_option(tcp::no_delay(true), ignored);
     while (serveOne() && !closing) {
     }
-    socket.shutdown(tcp::socket::shutdown_both, ignored);
+    ignored = socket.shutdown(tcp::socket::shutdown_both, ignored);
   }
 
   /// Of another thread: lets every operation fail.
@@ -124,7 +124,7 @@ private:
       if (isOver)
         return;
       isLate = true;
-      socket.cancel(ignored);
+      ignored = socket.cancel(ignored);
     });
     start([&](error_code error, size_t) {
       isOver = true;
@@ -241,13 +241,14 @@ public:
     if (error || found.empty())
       return invalidArgument(place + ": " + error.message());
     tcp::endpoint endpoint = *found.begin();
-    listener.open(endpoint.protocol(), error);
+    error = listener.open(endpoint.protocol(), error);
     if (!error)
-      listener.set_option(asio::socket_base::reuse_address(true), error);
+      error =
+          listener.set_option(asio::socket_base::reuse_address(true), error);
     if (!error)
-      listener.bind(endpoint, error);
+      error = listener.bind(endpoint, error);
     if (!error)
-      listener.listen(asio::socket_base::max_listen_connections, error);
+      error = listener.listen(asio::socket_base::max_listen_connections, error);
     if (error)
       return failedPrecondition("cannot listen on " + place + ": " +
                                 error.message());
@@ -298,7 +299,7 @@ private:
         begin(std::move(own), std::move(*taken));
       else if (stopping) {
         error_code ignored;
-        listener.cancel(ignored);
+        ignored = listener.cancel(ignored);
         context.restart();
         context.run();
       }
@@ -306,6 +307,7 @@ private:
   }
 
   void begin(std::unique_ptr<asio::io_context> own, tcp::socket socket) {
+    removeDone();
     std::lock_guard lock(mutex);
     // A few more are told why they are not served.
     bool isFull = clients.size() >= limits.connections;

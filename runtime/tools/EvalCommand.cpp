@@ -26,7 +26,6 @@ using namespace hocket;
 using namespace hocket::evaluate;
 using namespace hocket::inference;
 using tokenizer::SourceText;
-using tokenizer::Tokenizer;
 
 namespace {
 

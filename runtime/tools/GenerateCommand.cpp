@@ -12,17 +12,22 @@
 #include "runtime/inference/Generate.h"
 #include "runtime/inference/Stops.h"
 #include "runtime/inference/TextStream.h"
+#include "runtime/serve/Completion.h"
 #include "runtime/tokenizer/SourceText.h"
 #include "runtime/tokenizer/Tokenizer.h"
 #include "runtime/tools/CommandLine.h"
+#include "runtime/tools/LineEditor.h"
 #include "runtime/tools/ModelInput.h"
 #include "runtime/tools/OptionValues.h"
 #include "runtime/tools/OutputFile.h"
+#include "runtime/tools/WritingOptions.h"
+#include "runtime/train/Interrupt.h"
 
 #include <algorithm>
 #include <iostream>
 #include <iterator>
 #include <nlohmann/json.hpp>
+#include <thread>
 #include <utility>
 
 using namespace hocket;
@@ -33,14 +38,11 @@ using tokenizer::Tokenizer;
 
 namespace {
 
-struct GenerateArguments : ModelInput {
+struct GenerateArguments : ModelInput, WritingOptions {
   using ModelInput::ModelInput;
   std::string tokenizer, promptFile, output = "-";
   std::optional<std::string> prompt;
-  std::vector<std::string> stops;
-  uint64_t tokens = 128;
-  SamplingOptions sampling;
-  bool greedy = false, json = false, ignoreEnd = false;
+  bool json = false;
 };
 
 /// Prompts, and what is known of them.
@@ -99,7 +101,7 @@ static StatusOr<Prompts> readPrompts(const GenerateArguments &arguments) {
 
 static StatusOr<std::vector<GenerateRequest>>
 requestsOf(const GenerateArguments &arguments, const Prompts &prompts,
-           std::shared_ptr<const Tokenizer> tokenizer,
+           const std::shared_ptr<const Tokenizer> &tokenizer,
            const program::Program &program) {
   std::vector<GenerateRequest> requests;
   std::optional<int32_t> end = tokenizer->endOfDocument();
@@ -111,7 +113,7 @@ requestsOf(const GenerateArguments &arguments, const Prompts &prompts,
       request.prompt.push_back(*end);
     request.tokens = arguments.tokens;
     request.stream = i;
-    request.sampling = arguments.sampling;
+    request.sampling = arguments.chosenSampling();
     request.ends =
         endsAt(tokenizer, request.prompt.empty() ? 0 : request.prompt.back(),
                arguments.stops, !arguments.ignoreEnd);
@@ -146,8 +148,6 @@ static std::string rateText(const GeneratedTexts &texts) {
 }
 
 static Status run(GenerateArguments &arguments) {
-  if (arguments.greedy)
-    arguments.sampling.temperature = 0;
   HOCKET_RETURN_IF_ERROR(checkOutput(arguments.output, OutputKind::Text));
   HOCKET_ASSIGN_OR_RETURN(auto opened,
                           tokenizer::openTokenizer(arguments.tokenizer));
@@ -195,52 +195,76 @@ static Status run(GenerateArguments &arguments) {
 }
 
 //===----------------------------------------------------------------------===//
-// The command line
+// At a terminal
 //===----------------------------------------------------------------------===//
 
-static void addSampling(CLI::App &command, GenerateArguments &arguments) {
-  SamplingOptions &sampling = arguments.sampling;
-  constexpr double most = 1e6;
-  CLI::Option *temperature = wantNumber(
-      command.add_option("--temperature", sampling.temperature,
-                         "Divides logits: below 1 likely tokens become "
-                         "likelier; 0: the likeliest is taken"),
-      0, most);
-  temperature->capture_default_str();
-  command
-      .add_flag("--greedy", arguments.greedy,
-                "Take the likeliest token, as --temperature 0")
-      ->excludes(temperature);
-  wantWhole(command.add_option("--top-k", sampling.topK,
-                               "Draw from the K likeliest tokens; 0: from all"))
-      ->type_name("K")
-      ->capture_default_str();
-  wantPositive(command.add_option("--top-p", sampling.topP,
-                                  "Draw from the fewest likeliest tokens whose "
-                                  "probabilities reach P; 1: from all"),
-               1)
-      ->type_name("P")
-      ->capture_default_str();
-  wantNumber(command.add_option("--min-p", sampling.minP,
-                                "Draw from tokens at least P times as likely "
-                                "as the likeliest; 0: from all"),
-             0, 1)
-      ->type_name("P")
-      ->capture_default_str();
-  wantPositive(command.add_option("--repetition-penalty",
-                                  sampling.repetitionPenalty,
-                                  "Divides the logits of tokens that have "
-                                  "occurred, multiplies negative ones; 1: not"),
-               most)
-      ->capture_default_str();
-  wantWhole(command.add_option("--seed", sampling.seed,
-                               "Of what is drawn; a prompt's text depends on "
-                               "this, on its place among the prompts, and on "
-                               "nothing else that is asked"),
-            0, std::numeric_limits<uint64_t>::max())
-      ->type_name("N")
-      ->capture_default_str();
+/// What the model adds to `prompt`, printed as it comes.
+static Status writeBehind(const std::string &prompt,
+                          const GenerateArguments &arguments,
+                          const serve::ServedModel &model,
+                          serve::Engine &engine) {
+  serve::Question question;
+  GenerateRequest &request = question.request;
+  HOCKET_ASSIGN_OR_RETURN(request.prompt, model.tokensOf(prompt));
+  request.tokens = arguments.tokens;
+  request.sampling = arguments.chosenSampling();
+  question.stops = arguments.stops;
+  question.endsWithDocument = !arguments.ignoreEnd;
+  HOCKET_RETURN_IF_ERROR(checkRequest(*model.program, request));
+  TextStream text(*model.tokenizer, request.prompt.back(), arguments.stops);
+  HOCKET_ASSIGN_OR_RETURN(auto ticket, engine.ask({std::move(question)}));
+  constexpr std::chrono::milliseconds patience(200);
+  while (true) {
+    HOCKET_ASSIGN_OR_RETURN(auto event, ticket->next(patience));
+    if (!event)
+      continue;
+    std::cout << (event->text ? text.finish() : text.add(event->token.token))
+              << std::flush;
+    if (event->text)
+      return okStatus();
+  }
 }
+
+/// Each line that is typed is a prompt, until Ctrl-D or a signal.
+static Status converse(GenerateArguments &arguments) {
+  InterruptGuard guard;
+  HOCKET_RETURN_IF_ERROR(checkSampling(arguments.chosenSampling()));
+  serve::ServedModel served;
+  HOCKET_ASSIGN_OR_RETURN(auto opened,
+                          tokenizer::openTokenizer(arguments.tokenizer));
+  served.tokenizer = std::move(opened);
+  HOCKET_ASSIGN_OR_RETURN(auto model, OpenedModel::open(arguments));
+  served.program = model->shared();
+  auto engine = std::make_shared<serve::Engine>(served.tokenizer, 1);
+  auto talk = [&arguments, served, engine] {
+    while (auto line = readLine("> ", InterruptGuard::requested)) {
+      if (line->empty())
+        continue;
+      Status status = writeBehind(*line, arguments, served, *engine);
+      std::cout << std::endl;
+      if (!status.ok() && !InterruptGuard::requested())
+        std::cerr << status.message() << std::endl;
+    }
+    std::cout << std::endl;
+    engine->stop();
+  };
+  Status status = runModel(served.program, model->options(), {},
+                           [engine, talk](LoadedModel &loaded) {
+                             std::thread talking;
+                             if (loaded.isFirst())
+                               talking = std::thread(talk);
+                             Status ended = engine->run(loaded);
+                             if (talking.joinable())
+                               talking.join();
+                             return ended;
+                           });
+  model->clearLine();
+  return status;
+}
+
+//===----------------------------------------------------------------------===//
+// The command line
+//===----------------------------------------------------------------------===//
 
 void hocket::registerGenerate(CLI::App &app, Status &result,
                               ProgramResolver resolver) {
@@ -250,7 +274,8 @@ void hocket::registerGenerate(CLI::App &app, Status &result,
   addModelTokenizer(*command, arguments->tokenizer);
   CLI::Option *prompt = command->add_option(
       "--prompt", arguments->prompt,
-      "The text to go on from; it is printed with what follows, as it comes");
+      "The text to go on from; it is printed with what follows, as it comes. "
+      "Without it, at a terminal, each line that is typed");
   prompt->type_name("PROMPT");
   CLI::Option *prompts =
       command->add_option("--prompts", arguments->promptFile,
@@ -264,23 +289,7 @@ void hocket::registerGenerate(CLI::App &app, Status &result,
           "text, tokens, log_probabilities, finish; -: standard output")
       ->type_name("FILE")
       ->capture_default_str();
-  wantWhole(command->add_option("--tokens", arguments->tokens,
-                                "The most tokens to write for a prompt"))
-      ->type_name("N")
-      ->capture_default_str();
-  addSampling(*command, *arguments);
-  command
-      ->add_option("--stop", arguments->stops,
-                   "End where this text is written, and leave it out; may be "
-                   "given several times")
-      ->type_name("STRING")
-      ->allow_extra_args(false)
-      ->check([](const std::string &text) {
-        return text.empty() ? "a stop string has at least one character"
-                            : std::string();
-      });
-  command->add_flag("--ignore-eod", arguments->ignoreEnd,
-                    "Go on behind the token that ends a document");
+  addWritingOptions(*command, *arguments);
   command->add_flag("--json", arguments->json,
                     "Print a JSON object of --prompt, too, at the end");
   addModelOptions(*command, *arguments);
@@ -292,11 +301,12 @@ void hocket::registerGenerate(CLI::App &app, Status &result,
       "generate --load run --tokenizer gpt2 --prompts prompts.jsonl -o "
       "texts.jsonl --greedy");
   command->callback([arguments, &result, prompt, prompts] {
-    if (prompt->count() + prompts->count() == 0)
-      result =
-          invalidArgument("nothing to go on from: give --prompt PROMPT, or "
-                          "--prompts FILE");
-    else
+    if (prompt->count() + prompts->count() > 0)
       result = run(*arguments);
+    else if (isConversation())
+      result = converse(*arguments);
+    else
+      result = invalidArgument("nothing to go on from: give --prompt PROMPT or "
+                               "--prompts FILE, or ask from a terminal");
   });
 }

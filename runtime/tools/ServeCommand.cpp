@@ -6,9 +6,9 @@
 
 #include "runtime/tools/ServeCommand.h"
 
-#include "runtime/base/File.h"
 #include "runtime/serve/Serve.h"
 #include "runtime/tools/CommandLine.h"
+#include "runtime/tools/KeyFile.h"
 #include "runtime/tools/ModelInput.h"
 #include "runtime/tools/OptionValues.h"
 
@@ -28,29 +28,6 @@ struct ServeArguments : ModelInput {
 };
 
 } // namespace
-
-/// The first line of the file, which no one else may read or write.
-static StatusOr<std::string> readKey(const std::string &path) {
-  std::error_code error;
-  auto status = std::filesystem::status(path, error);
-  if (!error && (status.permissions() & (std::filesystem::perms::group_all |
-                                         std::filesystem::perms::others_all)) !=
-                    std::filesystem::perms::none)
-    return invalidArgument(path + ": others may read or write this key: "
-                                  "chmod 600 it");
-  HOCKET_ASSIGN_OR_RETURN(std::string text, readFile(path, 1 << 16));
-  std::string key = text.substr(0, text.find_first_of("\r\n"));
-  constexpr size_t leastBytes = 16;
-  if (key.size() < leastBytes || key.size() > 4096)
-    return invalidArgument(
-        path + ": its first line is the key, of at least 16 characters: "
-               "`openssl rand -hex 32` makes one");
-  for (char c : key)
-    if (c <= ' ' || c > '~')
-      return invalidArgument(path + ": a key has no spaces, and no characters "
-                                    "but those of ASCII");
-  return key;
-}
 
 /// "run" of "checkpoints/run/".
 static std::string nameOf(const std::string &run) {

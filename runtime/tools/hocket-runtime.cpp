@@ -9,6 +9,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "runtime/tools/AskCommand.h"
 #include "runtime/tools/CheckpointTools.h"
 #include "runtime/tools/CommandLine.h"
 #include "runtime/tools/DataCommand.h"
@@ -34,6 +35,7 @@ int main(int argc, char **argv) {
   registerEval(app, result, [] { return ProgramResolver(); });
   registerGenerate(app, result, {});
   registerServe(app, result, {});
+  registerAsk(app, result);
   registerInspect(app, result);
   registerExplain(app, result);
   registerTrace(app, result);

@@ -126,8 +126,8 @@ static void readMerges(std::string_view bytes) {
   readTokenizer(path);
 }
 
-/// A request that a server gets, as each of its parsers reads it; and the answer
-/// of a model that writes what the prompt begins with.
+/// A request that a server gets, as each of its parsers reads it; and the
+/// answer of a model that writes what the prompt begins with.
 static void readRequest(std::string_view bytes) {
   static const serve::ServedModel model = [] {
     auto tokenizer = tokenizer::openTokenizer("byte");

@@ -6,12 +6,16 @@ import contextlib
 import http.client
 import json
 import math
+import os
 import pathlib
+import pty
 import re
+import select
 import signal
 import socket
 import subprocess
 import tempfile
+import threading
 import time
 import unittest
 
@@ -351,7 +355,7 @@ class ServeTest(unittest.TestCase):
         key.chmod(0o600)
         server = Server("--load", self.run_, "--mesh", "tp=2", "--key-file", key,
                         "--model-name", "hamlet", "--max-texts", "3", "--max-body-bytes", "200",
-                        "--max-connections", "2", "--receive-timeout", "0.5")  # fmt: skip
+                        "--max-connections", "8", "--receive-timeout", "0.5")  # fmt: skip
         try:
             self.assertEqual(server.ask("GET", "/health")[0], 200)
             for wrong in (None, "", KEY[:-1], KEY + "x"):
@@ -371,13 +375,88 @@ class ServeTest(unittest.TestCase):
             late = server.raw(b"PUT /api HTTP/1.1\r\nContent-Le")
             self.assertIn(b"408", late)
             with contextlib.ExitStack() as held:
-                for _ in range(2):
+                for _ in range(8):
                     held.enter_context(socket.create_connection(("127.0.0.1", server.port)))
                 status, text = server.ask("GET", "/health")
-                self.assertEqual((status, "2 connections" in text), (503, True))
+                self.assertEqual((status, "8 connections" in text), (503, True))
         finally:
             status = server.end()
         self.assertEqual(status, 0, server.lines)
+
+    def test_ask_prints_what_the_server_writes(self):
+        url = f"http://127.0.0.1:{self.server.port}"
+        own = self.generated("to be", "--tokens", 14, "--seed", 3, "--top-k", 4)
+        done = hocket("ask", url, "--prompt", "to be", "--tokens", 14, "--seed", 3, "--top-k", 4)
+        self.assertEqual((done.returncode, done.stdout), (0, f"to be{own['text']}\n"))
+        for arguments, status, message in (
+            ((url, "--prompt", "a" * 40), 2, "the server refuses: the prompt has 40 tokens"),
+            (("https://localhost", "--prompt", "a"), 2, "no address of a server"),
+            (("127.0.0.1:x", "--prompt", "a"), 2, "no address of a server"),
+            (("127.0.0.1:1", "--prompt", "a"), 1, "is the server running"),
+            ((url,), 2, "give --prompt PROMPT"),
+            ((url, "--prompt", "a", "--top-p", "0"), 2, "--top-p"),
+        ):
+            done = hocket("ask", *arguments)
+            self.assertEqual(done.returncode, status, done.stderr)
+            self.assertIn(message, done.stderr)
+        # Who is no server.
+        with socket.create_server(("127.0.0.1", 0)) as other:
+            port = other.getsockname()[1]
+
+            def answer():
+                connection, _ = other.accept()
+                connection.recv(1000)
+                connection.sendall(b"220 smtp ready\r\n")
+                connection.close()
+
+            thread = threading.Thread(target=answer)
+            thread.start()
+            done = hocket("ask", f"127.0.0.1:{port}", "--prompt", "a")
+            thread.join()
+        self.assertEqual(done.returncode, 2, done.stderr)
+        self.assertIn("does not answer as a server does", done.stderr)
+
+    def converse(self, *arguments, lines, ends):
+        """What a terminal shows of a command whose person types `lines`."""
+        process, terminal = pty.fork()
+        if process == 0:
+            os.environ["TERM"] = "dumb"
+            os.execv(BUILD / "bin/hocket", ["hocket", *map(str, arguments)])
+        shown = b""
+        until = time.monotonic() + SECONDS
+
+        def wait_for(prompts):
+            nonlocal shown
+            while shown.count(b"> ") < prompts:
+                self.assertTrue(select.select([terminal], [], [], until - time.monotonic())[0])
+                shown += os.read(terminal, 4096)
+
+        for number, line in enumerate(lines):
+            wait_for(number + 1)
+            os.write(terminal, line.encode() + b"\n")
+        wait_for(len(lines) + 1)
+        os.write(terminal, ends)
+        with contextlib.suppress(OSError):  # The other end is closed.
+            while part := os.read(terminal, 4096):
+                shown += part
+        os.close(terminal)
+        return os.waitstatus_to_exitcode(os.waitpid(process, 0)[1]), shown.decode(errors="replace")
+
+    def test_a_person_at_a_terminal(self):
+        own = self.generated("to be", "--tokens", 6, "--greedy")["text"]
+        line = own.splitlines()[0]
+        writing = ("--tokens", 6, "--greedy")
+        model = ("generate", "--load", self.run_, "--tokenizer", "byte", *writing)
+        server = ("ask", f"127.0.0.1:{self.server.port}", *writing)
+        for command in (model, server):
+            with self.subTest(command=command[0]):
+                status, shown = self.converse(*command, lines=["to be", "", "a" * 40, "to be"],
+                                              ends=b"\x04")  # fmt: skip
+                self.assertEqual(status, 0, shown)
+                self.assertEqual(shown.count(line), 2, shown)
+                self.assertIn("the prompt has 40 tokens", shown)
+        # A signal ends it as well.
+        self.assertEqual(self.converse(*model, lines=["to be"], ends=b"\x03")[0], 0)
 
     def test_what_it_cannot_serve_is_said_at_once(self):
         public = self.folder / "public"

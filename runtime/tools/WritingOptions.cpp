@@ -1,0 +1,83 @@
+//===- WritingOptions.cpp - How a model is to write -----------------------===//
+//
+// Part of Hocket, under the Apache License v2.0.
+//
+//===----------------------------------------------------------------------===//
+
+#include "runtime/tools/WritingOptions.h"
+
+#include "runtime/tools/OptionValues.h"
+
+using namespace hocket;
+using inference::SamplingOptions;
+
+SamplingOptions WritingOptions::chosenSampling() const {
+  SamplingOptions chosen = sampling;
+  if (greedy)
+    chosen.temperature = 0;
+  return chosen;
+}
+
+static void addSampling(CLI::App &command, WritingOptions &options) {
+  SamplingOptions &sampling = options.sampling;
+  constexpr double most = 1e6;
+  CLI::Option *temperature = wantNumber(
+      command.add_option("--temperature", sampling.temperature,
+                         "Divides logits: below 1 likely tokens become "
+                         "likelier; 0: the likeliest is taken"),
+      0, most);
+  temperature->capture_default_str();
+  command
+      .add_flag("--greedy", options.greedy,
+                "Take the likeliest token, as --temperature 0")
+      ->excludes(temperature);
+  wantWhole(command.add_option("--top-k", sampling.topK,
+                               "Draw from the K likeliest tokens; 0: from all"))
+      ->type_name("K")
+      ->capture_default_str();
+  wantPositive(command.add_option("--top-p", sampling.topP,
+                                  "Draw from the fewest likeliest tokens whose "
+                                  "probabilities reach P; 1: from all"),
+               1)
+      ->type_name("P")
+      ->capture_default_str();
+  wantNumber(command.add_option("--min-p", sampling.minP,
+                                "Draw from tokens at least P times as likely "
+                                "as the likeliest; 0: from all"),
+             0, 1)
+      ->type_name("P")
+      ->capture_default_str();
+  wantPositive(command.add_option("--repetition-penalty",
+                                  sampling.repetitionPenalty,
+                                  "Divides the logits of tokens that have "
+                                  "occurred, multiplies negative ones; 1: not"),
+               most)
+      ->capture_default_str();
+  wantWhole(command.add_option("--seed", sampling.seed,
+                               "Of what is drawn; a prompt's text depends on "
+                               "this, on its place among the prompts, and on "
+                               "nothing else that is asked"),
+            0, std::numeric_limits<uint64_t>::max())
+      ->type_name("N")
+      ->capture_default_str();
+}
+
+void hocket::addWritingOptions(CLI::App &command, WritingOptions &options) {
+  wantWhole(command.add_option("--tokens", options.tokens,
+                               "The most tokens to write for a prompt"))
+      ->type_name("N")
+      ->capture_default_str();
+  addSampling(command, options);
+  command
+      .add_option("--stop", options.stops,
+                  "End where this text is written, and leave it out; may be "
+                  "given several times")
+      ->type_name("STRING")
+      ->allow_extra_args(false)
+      ->check([](const std::string &text) {
+        return text.empty() ? "a stop string has at least one character"
+                            : std::string();
+      });
+  command.add_flag("--ignore-eod", options.ignoreEnd,
+                   "Go on behind the token that ends a document");
+}
