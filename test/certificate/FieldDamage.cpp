@@ -249,6 +249,8 @@ const char *hocket::test::harmlessReason(const std::string &field) {
         "TrainingInfo.steps",
         "TrainingInfo.valid_batches",
         "TrainingInfo.valid_interval"}},
+      {"another order, taken by every rank of the role alike",
+       {"Collective.others"}},
       {"another model of the same sizes, computed soundly",
        {"Collective.group",
         "Collective.Part.from",
