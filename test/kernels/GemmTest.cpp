@@ -240,6 +240,35 @@ TEST(Gemm, SeveralTiles) {
   check({.m = 3, .n = 2100, .k = 600, .packed = true});
 }
 
+/// A row of D has the same bits beside any number of others.
+TEST(Gemm, RowsDoNotDependOnEachOther) {
+  constexpr int64_t most = 40, n = 75;
+  for (Isa isa : machineIsas())
+    for (bool transposeB : {true, false})
+      for (auto [a, b] : {std::pair(DType::F32, DType::F32),
+                          {DType::F32, DType::BF16},
+                          {DType::BF16, DType::BF16},
+                          {DType::F16, DType::F16}})
+        for (int64_t k : {1, 31, 192, 200, 1100}) {
+          Case all{most, n, k, false, transposeB, a, b, a, false, false, true};
+          all.epilogue = Epilogue::Gelu;
+          all.residual = true;
+          Operands whole(all);
+          TestWorkers workers(2, isa);
+          ASSERT_EQ(gemm(whole.arguments(all), workers), nullptr);
+          for (int64_t m : {1, 2, 3, 4, 5, 7, 8, 9, 17}) {
+            Case some = all;
+            some.m = m;
+            Operands part(some); // The first rows of the same numbers.
+            ASSERT_EQ(gemm(part.arguments(some), workers), nullptr);
+            for (int64_t i = 0; i < m * n; ++i)
+              ASSERT_EQ(part.d[i], whole.d[i])
+                  << describe(some) << " on " << nameOf(isa) << ", element "
+                  << i;
+          }
+        }
+}
+
 TEST(Gemm, EmptySumStillWritesItsResult) {
   check({.m = 20, .n = 40, .k = 0, .bias = true});
 }

@@ -4,6 +4,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "kernels/cpu/simd/FewRows.h"
 #include "kernels/cpu/simd/Kernels.h"
 #include "kernels/cpu/simd/Microkernel.h"
 #include "kernels/cpu/simd/Panels.h"
@@ -65,19 +66,8 @@ void expandPairs(const uint16_t *pairs, int64_t k, float *to) {
   for (int64_t p = 0; p < k; p += 2, pairs += 2 * kPanel)
     for (int64_t j = 0; j < kPanel; j += kWidth) {
       Vec both = load(reinterpret_cast<const float *>(pairs + 2 * j));
-#ifdef __AVX512F__
-      IntVec bits = _mm512_castps_si512(both);
-      Vec even = _mm512_castsi512_ps(_mm512_slli_epi32(bits, 16));
-      Vec odd = _mm512_castsi512_ps(
-          _mm512_and_si512(bits, _mm512_set1_epi32(int(0xffff0000))));
-#else
-      IntVec bits = _mm256_castps_si256(both);
-      Vec even = _mm256_castsi256_ps(_mm256_slli_epi32(bits, 16));
-      Vec odd = _mm256_castsi256_ps(
-          _mm256_and_si256(bits, _mm256_set1_epi32(int(0xffff0000))));
-#endif
-      store(to + p * kPanel + j, even);
-      store(to + (p + 1) * kPanel + j, odd);
+      store(to + p * kPanel + j, firstOfPairs(both));
+      store(to + (p + 1) * kPanel + j, secondOfPairs(both));
     }
 }
 
@@ -242,8 +232,48 @@ void gemmBlock(const GemmArguments &args, const GemmTile &tile,
   }
 }
 
+/// Whether a tile is one for FewRows.h, and A fits beside the sums.
+bool hasFewRows(const GemmArguments &args, const GemmTile &tile) {
+  auto bytes = static_cast<size_t>(tile.rows * (args.k + kPanel) + kWidth) *
+               sizeof(float);
+  return tile.rows <= kFewRows && args.transposeB && !args.packedB &&
+         !args.transposeA && !isF8(args.a.dtype) && args.k > 0 &&
+         bytes <= kScratchBytesPerWorker;
+}
+
+void gemmFewRows(const GemmArguments &args, const GemmTile &tile,
+                 std::byte *scratch) {
+  float *sums = reinterpret_cast<float *>(scratch);
+  float *a = sums + tile.rows * kPanel;
+  for (int64_t i = 0; i < tile.rows; ++i)
+    for (int64_t p = 0; p < args.k; p += kWidth) {
+      int64_t n = std::min(kWidth, args.k - p);
+      storeFirst(a + i * args.k + p,
+                 loadFirst(args.a, (tile.row + i) * args.k + p, n), n);
+    }
+  FewRowsFunction multiply = fewRowsFunction(args.b.dtype, tile.rows);
+  int64_t end = std::min(tile.column + tile.columns, args.n);
+  int64_t element = bytesOf(args.b.dtype);
+  for (int64_t column = tile.column; column < end; column += kPanel) {
+    for (int64_t j = 0; j < kPanel && column + j < end; j += kWidth) {
+      const auto *b = static_cast<const std::byte *>(args.b.data) +
+                      (column + j) * args.k * element;
+      multiply({args.k,
+                kDepth,
+                a,
+                {b, args.b.dtype},
+                std::min(kWidth, end - column - j),
+                sums + j,
+                kPanel});
+    }
+    finishStrip(args, tile, column, sums);
+  }
+}
+
 void gemmVectors(const GemmArguments &args, const GemmTile &tile,
                  std::byte *scratch) {
+  if (hasFewRows(args, tile))
+    return gemmFewRows(args, tile, scratch);
   Buffers buffers(scratch);
   // At least one round, so that an empty sum still reaches D.
   for (int64_t begin = 0; begin < std::max<int64_t>(args.k, 1);

@@ -333,6 +333,26 @@ HOCKET_INLINE void transpose(Vec (&r)[8]) {
 
 #endif
 
+/// Of lanes that hold two bf16, the one in the lower 16 bits.
+HOCKET_INLINE Vec firstOfPairs(Vec pairs) {
+#ifdef __AVX512F__
+  return _mm512_castsi512_ps(_mm512_slli_epi32(_mm512_castps_si512(pairs), 16));
+#else
+  return _mm256_castsi256_ps(_mm256_slli_epi32(_mm256_castps_si256(pairs), 16));
+#endif
+}
+/// The other one.
+HOCKET_INLINE Vec secondOfPairs(Vec pairs) {
+  constexpr int upper = int(0xffff0000);
+#ifdef __AVX512F__
+  return _mm512_castsi512_ps(
+      _mm512_and_si512(_mm512_castps_si512(pairs), _mm512_set1_epi32(upper)));
+#else
+  return _mm256_castsi256_ps(
+      _mm256_and_si256(_mm256_castps_si256(pairs), _mm256_set1_epi32(upper)));
+#endif
+}
+
 //===----------------------------------------------------------------------===//
 // Typed memory
 //===----------------------------------------------------------------------===//

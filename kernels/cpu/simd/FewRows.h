@@ -1,0 +1,153 @@
+//===- FewRows.h - GEMMs of one or a few rows -------------------*- C++ -*-===//
+//
+// Part of Hocket, under the Apache License v2.0.
+//
+//===----------------------------------------------------------------------===//
+///
+/// \file
+/// What one or a few tokens are multiplied by is read once and used at once, so
+/// that reading it is all that it costs: kWidth columns of op(B), which are
+/// stored as rows, are turned in registers, a block of kWidth x kWidth at a
+/// time, and nothing is packed. Sums are formed over k in the order of all
+/// other tiles, so that a token's result is the same beside any number of
+/// others.
+///
+//===----------------------------------------------------------------------===//
+
+#ifndef HOCKET_KERNELS_CPU_SIMD_FEWROWS_H
+#define HOCKET_KERNELS_CPU_SIMD_FEWROWS_H
+
+#include "kernels/cpu/simd/Vector.h"
+
+#include <algorithm>
+
+namespace hocket::kernels::HOCKET_ISA {
+namespace {
+
+/// Rows whose sums stay in registers, beside a block of B.
+constexpr int kFewRows = kWidth == 16 ? 8 : 4;
+
+/// Up to kWidth columns of op(B), and A as f32.
+struct FewRowsOperands {
+  int64_t k, depth; ///< depth: of a block of sums, a multiple of kWidth
+  const float *a;   ///< [rows][k]
+  ConstView b;      ///< from the first column on, [columns][k]
+  int64_t columns;
+  float *sums; ///< [rows][stride]; lanes behind `columns` are unspecified
+  int64_t stride;
+};
+
+/// Vectors of k by which memory is asked for ahead of its use.
+constexpr int64_t kAhead = 4;
+
+/// Of the same columns or, at their end, of those that follow.
+HOCKET_INLINE void prefetchBlock(const FewRowsOperands &t, int64_t p,
+                                 int64_t element) {
+  int64_t at = p + kAhead * kWidth;
+  if (at >= t.k)
+    at += (kWidth - 1) * t.k;
+  const char *start = static_cast<const char *>(t.b.data) + at * element;
+#pragma unroll
+  for (int64_t i = 0; i < kWidth; ++i)
+    __builtin_prefetch(start + i * t.k * element, 0, 3);
+}
+
+/// Elements [p, p + n) of all columns, k-major.
+template <DType Type>
+HOCKET_INLINE void loadBlock(const FewRowsOperands &t, int64_t p, int64_t n,
+                             Vec (&block)[kWidth]) {
+#pragma unroll
+  for (int64_t i = 0; i < kWidth; ++i)
+    block[i] = loadFirst(ConstView{t.b.data, Type},
+                         std::min(i, t.columns - 1) * t.k + p, n);
+  transpose(block);
+}
+
+/// sum += A's elements at `p` of each row, times one vector of B.
+template <int Rows>
+HOCKET_INLINE void addProducts(const FewRowsOperands &t, int64_t p, Vec b,
+                               Vec (&sum)[Rows]) {
+#pragma unroll
+  for (int i = 0; i < Rows; ++i)
+    sum[i] = fma(broadcast(t.a[i * t.k + p]), b, sum[i]);
+}
+
+/// Of bf16, as many pairs are turned at once; from `p` while they are whole.
+template <int Rows>
+HOCKET_INLINE int64_t addPairs(const FewRowsOperands &t, int64_t p, int64_t end,
+                               Vec (&sum)[Rows]) {
+  const auto *b = static_cast<const uint16_t *>(t.b.data);
+  for (; p + 2 * kWidth <= end; p += 2 * kWidth) {
+    prefetchBlock(t, p, 2);
+    Vec block[kWidth];
+#pragma unroll
+    for (int64_t i = 0; i < kWidth; ++i)
+      block[i] = load(reinterpret_cast<const float *>(
+          b + std::min(i, t.columns - 1) * t.k + p));
+    transpose(block);
+#pragma unroll
+    for (int64_t j = 0; j < kWidth; ++j) {
+      addProducts<Rows>(t, p + 2 * j, firstOfPairs(block[j]), sum);
+      addProducts<Rows>(t, p + 2 * j + 1, secondOfPairs(block[j]), sum);
+    }
+  }
+  return p;
+}
+
+template <int Rows, DType Type> void multiplyFewRows(const FewRowsOperands &t) {
+  constexpr int64_t element = Type == DType::F32 ? 4 : 2;
+  for (int64_t begin = 0; begin < t.k; begin += t.depth) {
+    Vec sum[Rows];
+#pragma unroll
+    for (int i = 0; i < Rows; ++i)
+      sum[i] = zero();
+    int64_t end = std::min(begin + t.depth, t.k), p = begin;
+    if constexpr (Type == DType::BF16)
+      p = addPairs<Rows>(t, p, end, sum);
+    for (; p + kWidth <= end; p += kWidth) {
+      prefetchBlock(t, p, element);
+      Vec block[kWidth];
+      loadBlock<Type>(t, p, kWidth, block);
+#pragma unroll
+      for (int64_t j = 0; j < kWidth; ++j)
+        addProducts<Rows>(t, p + j, block[j], sum);
+    }
+    if (p < end) {
+      Vec block[kWidth];
+      loadBlock<Type>(t, p, end - p, block);
+      for (int64_t j = 0; j < end - p; ++j)
+        addProducts<Rows>(t, p + j, block[j], sum);
+    }
+#pragma unroll
+    for (int i = 0; i < Rows; ++i) {
+      float *to = t.sums + i * t.stride;
+      store(to, begin > 0 ? add(load(to), sum[i]) : sum[i]);
+    }
+  }
+}
+
+using FewRowsFunction = void (*)(const FewRowsOperands &);
+
+template <DType Type> FewRowsFunction fewRowsFunction(int64_t rows) {
+#define HOCKET_ROWS(n) multiplyFewRows<n, Type>
+  static constexpr FewRowsFunction functions[] = {
+      HOCKET_ROWS(1), HOCKET_ROWS(2), HOCKET_ROWS(3), HOCKET_ROWS(4),
+#ifdef __AVX512F__
+      HOCKET_ROWS(5), HOCKET_ROWS(6), HOCKET_ROWS(7), HOCKET_ROWS(8),
+#endif
+  };
+#undef HOCKET_ROWS
+  return functions[rows - 1];
+}
+
+/// For B of f32, bf16 or f16, and up to kFewRows rows.
+HOCKET_INLINE FewRowsFunction fewRowsFunction(DType type, int64_t rows) {
+  return type == DType::F32    ? fewRowsFunction<DType::F32>(rows)
+         : type == DType::BF16 ? fewRowsFunction<DType::BF16>(rows)
+                               : fewRowsFunction<DType::F16>(rows);
+}
+
+} // namespace
+} // namespace hocket::kernels::HOCKET_ISA
+
+#endif // HOCKET_KERNELS_CPU_SIMD_FEWROWS_H
