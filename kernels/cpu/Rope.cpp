@@ -7,7 +7,6 @@
 #include "kernels/cpu/Rope.h"
 
 #include "kernels/cpu/simd/Kernels.h"
-#include "kernels/reference/Positions.h"
 
 #include <algorithm>
 #include <cmath>
@@ -20,8 +19,7 @@ KernelError ropeTable(const RopeTableArguments &args, Workers &workers) {
   int64_t half = args.headDim / 2;
   auto task = [&](int64_t at, int) {
     auto *row = static_cast<float *>(args.table.data) + at * args.headDim;
-    auto position = static_cast<double>(
-        storedPosition(args.first + at, args.part, args.whole));
+    auto position = static_cast<double>(tablePosition(args, at));
     for (int64_t i = 0; i < half; ++i) {
       double angle = position * args.frequencies[i];
       row[2 * i] = static_cast<float>(std::cos(angle));

@@ -4,11 +4,13 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "kernels/cpu/CachedAttention.h"
 #include "kernels/cpu/LibraryCalls.h"
 #include "kernels/cpu/Rope.h"
 #include "kernels/reference/Positions.h"
 
 #include <cmath>
+#include <cstring>
 
 namespace hocket::kernels::library {
 
@@ -29,6 +31,16 @@ KernelError runRopeTableShard(const LibraryCall &call, Workers &workers) {
   if (!isPlace(call.scalars[0]))
     return "rope_table: the first row is out of range";
   return ropeTable(ropeTableArguments(call), workers);
+}
+
+KernelError runCachedAttention(const LibraryCall &call, Workers &workers) {
+  CachedAttentionArguments args = cachedAttentionArguments(call);
+  auto bytes = size_t(args.pages * kCachePage * args.kvHeads * args.headDim *
+                      bytesOf(args.keys.dtype));
+  for (size_t i : {6, 7})
+    if (at(call, i) != at(call, i + 3))
+      std::memcpy(at(call, i + 3), at(call, i), bytes);
+  return cachedAttention(args, workers);
 }
 
 /// One token of one sequence, all heads. Results may be the first operands.

@@ -97,6 +97,28 @@ KernelError attentionBackwardShardBytes(Integers n, Floats floats,
                                                                bytes);
 }
 
+KernelError cachedAttentionSizes(Integers n, Floats floats, Bytes bytes) {
+  if (KernelError error = checkCounts(n, 9, floats, 1))
+    return error;
+  if (!isFloating(n[0]))
+    return kDType;
+  int64_t element = bytesOf(typeOf(n[0]));
+  Size size;
+  bytes[0] = bytes[8] = size(element, {n[1], n[2], n[4]});
+  bytes[1] = bytes[2] = size(element, {n[1], n[3], n[4]});
+  bytes[3] = bytes[4] = size(4, {n[1]});
+  bytes[5] = size(4, {n[6], n[7]});
+  int64_t cache = size(element, {n[8], kCachePage, n[3], n[4]});
+  for (size_t i : {6, 7, 9, 10})
+    bytes[i] = cache;
+  // Positions are counted in 32 bits.
+  size(kCachePage, {n[7]});
+  bool fits = n[2] >= 1 && n[3] >= 1 && n[2] % n[3] == 0 && n[4] >= 1 &&
+              n[4] <= 512 && n[5] >= 0 && n[5] <= INT32_MAX &&
+              n[7] <= INT32_MAX / kCachePage;
+  return size.bad || !fits ? kDimension : nullptr;
+}
+
 KernelError mergeAttentionSizes(Integers n, Floats floats, Bytes bytes) {
   if (KernelError error = checkCounts(n, 4, floats, 0))
     return error;

@@ -39,7 +39,10 @@ EmbeddingGradientArguments embeddingGradientArguments(const LibraryCall &call) {
 
 RopeTableArguments ropeTableArguments(const LibraryCall &call) {
   Integers n = call.integers;
-  RopeTableArguments args{n[0], n[1], call.floats.data(), f32(call, 0)};
+  RopeTableArguments args{n[0], n[1], call.floats.data(),
+                          f32(call, call.buffers.size() - 1)};
+  if (call.buffers.size() == 2)
+    args.positions = ids(call, 0);
   if (n.size() > 2)
     args.first = call.scalars[0], args.part = n[3], args.whole = n[2];
   return args;
@@ -94,6 +97,29 @@ AttentionBackwardArguments attentionBackwardArguments(const LibraryCall &call) {
           view(call, 2, t),     view(call, 3, t), f32(call, 4),
           view(call, 5, t),     view(call, 6, t), view(call, 7, t),
           view(call, 8, t),     f32(call, 9)};
+}
+
+CachedAttentionArguments cachedAttentionArguments(const LibraryCall &call) {
+  Integers n = call.integers;
+  DType t = typeOf(n[0]);
+  return {n[1],
+          n[2],
+          n[3],
+          n[4],
+          n[5],
+          static_cast<float>(call.floats[0]),
+          n[6],
+          n[7],
+          n[8],
+          view(call, 0, t),
+          view(call, 1, t),
+          view(call, 2, t),
+          ids(call, 3),
+          ids(call, 4),
+          ids(call, 5),
+          view(call, 8, t),
+          view(call, 9, t),
+          view(call, 10, t)};
 }
 
 //===----------------------------------------------------------------------===//

@@ -26,6 +26,8 @@
 /// rope_table_shard    buffers: table f32[S, d/2, 2] (out), of a shard
 ///                     integers: S, d, whole sequence, part; floats: d/2
 ///                     radians per position; scalars: first row
+/// rope_table_at       buffers: positions i32[T], table f32[T, d/2, 2] (out)
+///                     integers: T, d; floats: d/2 radians per position
 /// positions           buffers: result i32[S] (out) (kernels/reference/
 ///                     Positions.h)
 ///                     integers: S, whole sequence, part; scalars: first row
@@ -51,6 +53,12 @@
 ///                     first key, first sequence, first head (AttentionPlace
 ///                     in kernels/reference/Attention.h; the keys are those
 ///                     `behind` rows before, around the end of the sequence)
+/// cached_attention    buffers: q[T, n, d], k[T, g, d], v[T, g, d],
+///                     positions i32[T], rows i32[T], table i32[R, P],
+///                     keys[N, kCachePage, g, d], values (as keys),
+///                     o[T, n, d] (out), keys, values (out: the same buffers)
+///                     integers: dtype, T, n, g, d, window (0: none), R, P, N
+///                     floats: scale (kernels/reference/CachedAttention.h)
 /// merge_attention     buffers: o f32[B, S, n, d], lse f32[B, n, S], the same
 ///                     over other keys, both together (out; may be the first)
 ///                     integers: B, S, n, d

@@ -15,6 +15,7 @@
 #define HOCKET_KERNELS_LIBRARY_LIBRARYCALL_H
 
 #include "kernels/reference/Attention.h"
+#include "kernels/reference/CachedAttention.h"
 #include "kernels/reference/CrossEntropy.h"
 #include "kernels/reference/Embedding.h"
 #include "kernels/reference/Experts.h"
@@ -63,6 +64,7 @@ RopeTableArguments ropeTableArguments(const LibraryCall &call);
 RopeArguments ropeArguments(const LibraryCall &call);
 AttentionForwardArguments attentionForwardArguments(const LibraryCall &call);
 AttentionBackwardArguments attentionBackwardArguments(const LibraryCall &call);
+CachedAttentionArguments cachedAttentionArguments(const LibraryCall &call);
 CrossEntropyForwardArguments
 crossEntropyForwardArguments(const LibraryCall &call);
 CrossEntropyBackwardArguments

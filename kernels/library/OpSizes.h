@@ -74,6 +74,7 @@ KernelError padRowsSizes(Integers n, Floats floats, Bytes bytes);
 KernelError accumulateSizes(Integers n, Floats floats, Bytes bytes);
 KernelError ropeTableSizes(Integers n, Floats floats, Bytes bytes);
 KernelError ropeTableShardSizes(Integers n, Floats floats, Bytes bytes);
+KernelError ropeTableAtSizes(Integers n, Floats floats, Bytes bytes);
 KernelError positionsSizes(Integers n, Floats floats, Bytes bytes);
 KernelError ropeSizes(Integers n, Floats floats, Bytes bytes);
 KernelError globalNormSizes(Integers n, Floats floats, Bytes bytes);
@@ -84,6 +85,7 @@ KernelError attentionForwardBytes(Integers n, Floats floats, Bytes bytes);
 KernelError attentionBackwardBytes(Integers n, Floats floats, Bytes bytes);
 KernelError attentionForwardShardBytes(Integers n, Floats floats, Bytes bytes);
 KernelError attentionBackwardShardBytes(Integers n, Floats floats, Bytes bytes);
+KernelError cachedAttentionSizes(Integers n, Floats floats, Bytes bytes);
 KernelError mergeAttentionSizes(Integers n, Floats floats, Bytes bytes);
 
 // LossSizes.cpp

@@ -89,6 +89,17 @@ KernelError ropeTableShardSizes(Integers n, Floats floats, Bytes bytes) {
   return static_cast<int64_t>(floats.size()) == n[1] / 2 ? nullptr : kFloats;
 }
 
+KernelError ropeTableAtSizes(Integers n, Floats floats, Bytes bytes) {
+  if (n.size() != 2)
+    return kCount;
+  Size size;
+  bytes[0] = size(4, {n[0]});
+  bytes[1] = size(4, {n[0], n[1]});
+  if (size.bad || n[1] % 2)
+    return kDimension;
+  return static_cast<int64_t>(floats.size()) == n[1] / 2 ? nullptr : kFloats;
+}
+
 KernelError positionsSizes(Integers n, Floats floats, Bytes bytes) {
   if (KernelError error = checkCounts(n, 3, floats, 0))
     return error;

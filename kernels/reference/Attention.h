@@ -71,6 +71,10 @@ struct AttentionForwardArguments {
   ConstView k, v; ///< [batch, keys, kvHeads, headDim]
   View o;         ///< as q
   View lse;       ///< [batch, heads, queries]; cpu: f32
+  /// Not null: k and v are [pages, kCachePage, kvHeads, headDim], the keys
+  /// from i * kCachePage on stand in page pages[i], batch is 1, and lse is not
+  /// written (CachedAttention.h); cpu alone.
+  const int32_t *pages = nullptr;
 };
 
 struct AttentionBackwardArguments {

@@ -6,8 +6,6 @@
 
 #include "kernels/reference/Rope.h"
 
-#include "kernels/reference/Positions.h"
-
 #include <cmath>
 
 namespace hocket::kernels {
@@ -16,8 +14,7 @@ KernelError reference::ropeTable(const RopeTableArguments &args) {
   int64_t half = args.headDim / 2;
   for (int64_t s = 0; s < args.sequence; ++s)
     for (int64_t i = 0; i < half; ++i) {
-      auto position = static_cast<double>(
-          storedPosition(args.first + s, args.part, args.whole));
+      auto position = static_cast<double>(tablePosition(args, s));
       double angle = position * args.frequencies[i];
       store(args.table, (s * half + i) * 2, std::cos(angle));
       store(args.table, (s * half + i) * 2 + 1, std::sin(angle));

@@ -19,6 +19,7 @@
 #define HOCKET_KERNELS_REFERENCE_ROPE_H
 
 #include "kernels/reference/Element.h"
+#include "kernels/reference/Positions.h"
 
 namespace hocket::kernels {
 
@@ -29,7 +30,16 @@ struct RopeTableArguments {
   /// Row r has the position that is stored at first + r of `whole` in parts of
   /// `part` (Positions.h).
   int64_t first = 0, part = 0, whole = 0;
+  const int32_t *positions = nullptr; ///< [sequence]; not null: the rows'
 };
+
+/// The position of row `row`.
+[[gnu::always_inline]] inline int64_t
+tablePosition(const RopeTableArguments &args, int64_t row) {
+  return args.positions
+             ? args.positions[row]
+             : storedPosition(args.first + row, args.part, args.whole);
+}
 
 struct RopeArguments {
   int64_t batch = 0, sequence = 0, heads = 0, headDim = 0;

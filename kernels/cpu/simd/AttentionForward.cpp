@@ -59,12 +59,19 @@ public:
   }
 
 private:
+  /// Rows of a sequence, or of the page that holds them.
+  HeadRows keyRows(ConstView tensor, int64_t key, int64_t count) const {
+    int64_t g = task.h / (s.heads / s.kvHeads);
+    if (args.pages)
+      return {tensor, kBlock, s.kvHeads, args.pages[key / kBlock], g, 0, count};
+    return {tensor, s.keys, s.kvHeads, task.b, g, key, count};
+  }
+
   void visitKeys(int64_t key, int64_t count) {
     if (!Tile(s, task.query, task.queries, key, count).visible(s))
       return;
-    int64_t g = task.h / (s.heads / s.kvHeads);
-    loadColumns(s, {args.k, s.keys, s.kvHeads, task.b, g, key, count}, keys);
-    loadRows(s, {args.v, s.keys, s.kvHeads, task.b, g, key, count}, values);
+    loadColumns(s, keyRows(args.k, key, count), keys);
+    loadRows(s, keyRows(args.v, key, count), values);
     for (int64_t i = 0; i < task.queries; i += kBlock) {
       Tile tile(s, task.query + i, std::min(kBlock, task.queries - i), key,
                 count);
@@ -73,8 +80,13 @@ private:
     }
   }
 
+  /// Lanes of the tile's queries, whole vectors.
+  static int64_t lanesOf(const Tile &tile) {
+    return (tile.queries + kWidth - 1) / kWidth * kWidth;
+  }
+
   void visitTile(const Tile &tile, int64_t at) {
-    multiply(tile.keys, kBlock,
+    multiply(tile.keys, lanesOf(tile),
              {s.headDim, keys, kBlock, queries + at * s.headDim, kBlock, scores,
               kBlock, false});
     if (!tile.whole(s))
@@ -94,7 +106,7 @@ private:
   void mask(const Tile &tile) {
     Vec hidden = broadcast(-kInfinity);
     for (int64_t j = 0; j < tile.keys; ++j)
-      for (int64_t i = 0; i < kBlock; i += kWidth) {
+      for (int64_t i = 0; i < lanesOf(tile); i += kWidth) {
         float *score = scores + j * kBlock + i;
         Vec lane = lanesFrom(tile.queryAt + i - (tile.keyAt + j));
         Vec x = load(score);
@@ -110,7 +122,7 @@ private:
   /// Scores to probabilities relative to the new maximum; `factors` is what
   /// earlier results are to be multiplied by.
   void softmax(const Tile &tile, int64_t at) {
-    for (int64_t i = 0; i < kBlock; i += kWidth) {
+    for (int64_t i = 0; i < lanesOf(tile); i += kWidth) {
       Vec before = load(largest + at + i), top = before;
       for (int64_t j = 0; j < tile.keys; ++j)
         top = max(top, load(scores + j * kBlock + i));
@@ -137,11 +149,13 @@ private:
   }
 
   void finish() {
-    auto *lse = static_cast<float *>(args.lse.data) +
-                (task.b * s.heads + task.h) * s.queries + task.query;
+    auto *lse = static_cast<float *>(args.lse.data);
+    if (lse)
+      lse += (task.b * s.heads + task.h) * s.queries + task.query;
     for (int64_t i = 0; i < task.queries; ++i) {
       bool none = sums[i] == 0;
-      lse[i] = none ? -kInfinity : largest[i] + __builtin_logf(sums[i]);
+      if (lse)
+        lse[i] = none ? -kInfinity : largest[i] + __builtin_logf(sums[i]);
       if (!none)
         scaleBy(1 / sums[i], output + i * width, width);
     }
