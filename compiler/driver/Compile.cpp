@@ -130,12 +130,29 @@ private:
                : internalError(diagnostics.text());
   }
 
+  /// Those that were asked for, as far as the specification can have them.
+  StatusOr<spec::Entries> entriesOf(const spec::LoadedSpec &loaded) const {
+    spec::Entries entries = request.entries;
+    if (!entries.generate)
+      return entries;
+    std::string reason = request.target == "cuda"
+                             ? "no kernel of GPUs keeps a cache yet"
+                             : spec::whyNotServed(loaded.spec);
+    if (reason.empty())
+      return entries;
+    if (!request.anyEntries)
+      return invalidArgument(request.input + ": --entries generate: " + reason);
+    entries.generate = false;
+    return entries;
+  }
+
   Status openInput(DiagnosticText &diagnostics) {
     if (!inputIsModule()) {
       HOCKET_ASSIGN_OR_RETURN(auto loaded,
                               loadSpecification(request.input, request.spec));
       HOCKET_RETURN_IF_ERROR(checkSchedule(loaded));
-      module = spec::buildModel(loaded, context);
+      HOCKET_ASSIGN_OR_RETURN(spec::Entries entries, entriesOf(loaded));
+      module = spec::buildModel(loaded, context, entries);
       budgetPlace = loaded.locations.find("cluster.memory_bytes").str();
       spec = loaded.spec;
       return module ? okStatus() : failureOf(diagnostics);
@@ -401,7 +418,8 @@ private:
     // What determines the program: the resolved spec, or the module's text,
     // which says what a file of shardings has chosen.
     std::string identity = provenance->spec_text();
-    if (identity.empty() || !shardingsFile().empty())
+    if (identity.empty() || !shardingsFile().empty() ||
+        request.entries != spec::Entries())
       print(identity);
     Sha256::Digest digest = Sha256::of(identity);
     provenance->set_fingerprint(std::string(digest.begin(), digest.end()));

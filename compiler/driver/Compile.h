@@ -15,6 +15,7 @@
 
 #include "compiler/driver/MemoryFit.h"
 #include "compiler/pipelines/Pipelines.h"
+#include "frontends/spec/BuildModel.h"
 #include "frontends/spec/LoadSpec.h"
 #include "runtime/base/Status.h"
 #include "runtime/program/program.pb.h"
@@ -35,6 +36,11 @@ struct CompileRequest {
   std::string input;
   /// `--plan` and `--set`; not for `.mlir`.
   spec::LoadOptions spec;
+  /// What the program is to do; of a `.mlir` file its functions say.
+  spec::Entries entries;
+  /// Whether a specification that has no entries to write by is compiled
+  /// without them, instead of refused.
+  bool anyEntries = false;
   /// The level of which `input` (a `.mlir` file) is the result; absent: it is
   /// what a front end builds, a forward pass.
   std::optional<Level> from;

@@ -175,6 +175,7 @@ Kind pricedKindOf(exec::MemoryKind kind) {
   case exec::MemoryKind::WorkingCopies:
   case exec::MemoryKind::Optimizer:
   case exec::MemoryKind::State:
+  case exec::MemoryKind::Cache:
     return State;
   case exec::MemoryKind::Gradients:
     return Gradients;

@@ -35,6 +35,7 @@ namespace {
 struct CompileArguments {
   CompileRequest request;
   std::string output, from, to = "program", emit;
+  std::vector<std::string> entries; ///< Empty: to train.
   bool noFusion = false, json = false;
   AutoPlanOptions search; ///< With `--plan auto`.
   std::string margin = "5%";
@@ -88,6 +89,25 @@ Status parseLevels(CompileArguments &arguments) {
   if (!arguments.request.from)
     return invalidArgument("--compile-from=" + arguments.from +
                            ": the levels are xf, dist, pipe, kern and exec");
+  return okStatus();
+}
+
+/// train, generate, or both.
+Status parseEntries(CompileArguments &arguments) {
+  if (arguments.entries.empty())
+    return okStatus();
+  spec::Entries entries{.train = false};
+  for (const std::string &name : arguments.entries) {
+    if (name != "train" && name != "generate")
+      return invalidArgument("--entries " + name +
+                             ": write train, generate, or train,generate");
+    (name == "train" ? entries.train : entries.generate) = true;
+  }
+  if (llvm::StringRef(arguments.request.input).ends_with(".mlir"))
+    return invalidArgument("--entries: what a .mlir file holds is what its "
+                           "program does; compile the specification again");
+  entries.prefillTokens = arguments.request.entries.prefillTokens;
+  arguments.request.entries = entries;
   return okStatus();
 }
 
@@ -339,6 +359,7 @@ Status checkDestination(const CompileArguments &arguments) {
 Status run(CompileArguments &arguments) {
   auto start = std::chrono::steady_clock::now();
   HOCKET_RETURN_IF_ERROR(parseLevels(arguments));
+  HOCKET_RETURN_IF_ERROR(parseEntries(arguments));
   HOCKET_RETURN_IF_ERROR(checkEmit(arguments));
   HOCKET_RETURN_IF_ERROR(checkDestination(arguments));
   CompileRequest &request = arguments.request;
@@ -406,6 +427,25 @@ void addTargetOptions(CLI::App &command, CompileArguments &arguments) {
       ->group(targetOptions);
 }
 
+constexpr int64_t mostPrefillTokens = int64_t(1) << 20;
+
+void addEntryOptions(CLI::App &command, CompileArguments &arguments) {
+  command
+      .add_option("--entries", arguments.entries,
+                  "What the program does: train, generate (write by a cache of "
+                  "keys and values; evaluate), or both. Default: train")
+      ->type_name("NAMES")
+      ->delimiter(',')
+      ->group(targetOptions);
+  command
+      .add_option("--prefill-tokens", arguments.request.entries.prefillTokens,
+                  "Tokens of prompts that a rank takes in at a time. Default: "
+                  "128, or the sequence length if that is less")
+      ->type_name("N")
+      ->check(CLI::Range(int64_t(1), mostPrefillTokens))
+      ->group(targetOptions);
+}
+
 void addPhaseOptions(CLI::App &command, CompileArguments &arguments) {
   CompileRequest &request = arguments.request;
   command.add_option("--compile-to", arguments.to, "Stop at this level")
@@ -461,6 +501,7 @@ void hocket::registerCompile(CLI::App &app, Status &result) {
       ->type_name("SHARE")
       ->capture_default_str()
       ->group(planOptions);
+  addEntryOptions(*command, *arguments);
   addTargetOptions(*command, *arguments);
   addPhaseOptions(*command, *arguments);
   command->callback([arguments, &result] { result = run(*arguments); });

@@ -82,7 +82,7 @@ Value ModelBuilder::runExperts(Value tokens, Value weights, Value choice) {
   const Moe &moe = model.moe();
   Location location = at("mlp.experts", "model.moe");
   int64_t experts = moe.experts(), hidden = model.hidden();
-  int64_t capacity = expertCapacity(spec);
+  int64_t capacity = std::min(expertCapacity(spec), sequence);
   int64_t positions = 1;
   Type ranges;
   SmallVector<int64_t> shape{experts, batch, capacity, hidden};
@@ -137,12 +137,12 @@ Value ModelBuilder::buildExperts(Value input) {
       moe.renormalise() ? builder.getUnitAttr() : UnitAttr(),
       builder.getI64IntegerAttr(moe.groups()),
       builder.getI64IntegerAttr(moe.topk_groups()), real(moe.scale()));
-  if (moe.aux_loss() > 0 || balances())
+  if (countsChoices() || (addsLoss() && moe.aux_loss() > 0))
     expertCounts = builder.create<xf::ExpertCountsOp>(
         location, tensor({moe.experts()}), router.getExperts());
   if (addsLoss())
     routerLoss = buildRouterLoss(logits, expertCounts);
-  if (!balances())
+  if (!countsChoices())
     expertCounts = Value();
   Value result = runExperts(input, router.getWeights(), router.getExperts());
   if (moe.shared_experts() > 0)
@@ -162,7 +162,7 @@ void ModelBuilder::collectExpertResults(func::CallOp call, int64_t index) {
                            loss.getType(), routerLoss, loss)
                      : loss;
   }
-  if (balances())
+  if (countsChoices())
     builder.create<xf::AccumulateOp>(
         at(layerName(index, "mlp.router"), "model.moe"), call.getResult(next++),
         routerState(index, "counts"));

@@ -122,7 +122,7 @@ Value ModelBuilder::norm(Value input, const std::string &name) {
 
 Value ModelBuilder::dropout(Value input, double probability,
                             DropoutStream stream, StringRef name) {
-  if (probability == 0)
+  if (probability == 0 || serving.isOn)
     return input;
   return builder.create<xf::DropoutOp>(at(name, "model.dropout"), input,
                                        instance, real(probability),
@@ -158,7 +158,7 @@ Value ModelBuilder::rotate(Value heads, StringRef name) {
       heads, ropeTable, UnitAttr());
 }
 
-Value ModelBuilder::buildAttention(Value input) {
+Value ModelBuilder::buildAttentionBranch(Value input) {
   auto project = [&](StringRef name, int64_t heads) -> Value {
     std::string full = ("attention." + name).str();
     Value flat = linear(input, full, heads * model.head_dim());
@@ -170,24 +170,30 @@ Value ModelBuilder::buildAttention(Value input) {
   Value key = rotate(headNorm(project("k", model.kv_heads()), "k"), "k");
   Value value = project("v", model.kv_heads());
 
+  Value merged = builder.create<xf::ReshapeOp>(
+      at("attention", "model.heads"),
+      tensor({batch, sequence, model.heads() * model.head_dim()}),
+      serving.isOn ? buildCachedAttention(query, key, value)
+                   : buildAttention(query, key, value));
+  return linear(merged, "attention.o", model.hidden());
+}
+
+Value ModelBuilder::buildAttention(Value query, Value key, Value value) {
   // A window that holds the whole sequence is none.
   bool windowed =
       model.has_sliding_window() && model.sliding_window() < sequence;
   double drop = model.dropout().attention();
-  auto attention = builder.create<xf::AttentionOp>(
-      at("attention", "model.heads"), query.getType(),
-      tensor({batch, model.heads(), sequence}), query, key, value,
-      drop > 0 ? instance : Value(), ValueRange(), builder.getUnitAttr(),
-      builder.getI64IntegerAttr(windowed ? model.sliding_window() : 0),
-      real(model.attention_scale()), real(drop),
-      builder.getI32IntegerAttr(drop > 0 ? AttentionStream : 0),
-      builder.getI64IntegerAttr(0), DenseI64ArrayAttr(),
-      builder.getI64IntegerAttr(0));
-  Value merged = builder.create<xf::ReshapeOp>(
-      at("attention", "model.heads"),
-      tensor({batch, sequence, model.heads() * model.head_dim()}),
-      attention.getResult());
-  return linear(merged, "attention.o", model.hidden());
+  return builder
+      .create<xf::AttentionOp>(
+          at("attention", "model.heads"), query.getType(),
+          tensor({batch, model.heads(), sequence}), query, key, value,
+          drop > 0 ? instance : Value(), ValueRange(), builder.getUnitAttr(),
+          builder.getI64IntegerAttr(windowed ? model.sliding_window() : 0),
+          real(model.attention_scale()), real(drop),
+          builder.getI32IntegerAttr(drop > 0 ? AttentionStream : 0),
+          builder.getI64IntegerAttr(0), DenseI64ArrayAttr(),
+          builder.getI64IntegerAttr(0))
+      .getResult();
 }
 
 static xf::ActivationKind activationOf(Model::Activation activation) {
@@ -236,7 +242,7 @@ Value ModelBuilder::buildBranches(Value input, bool experts) {
   bool pre = model.norm_position() == Model::PRE;
   double drop = model.dropout().residual();
   Value x = input;
-  Value branch = buildAttention(pre ? norm(x, "attention_norm") : x);
+  Value branch = buildAttentionBranch(pre ? norm(x, "attention_norm") : x);
   branch = dropout(branch, drop, AttentionBranchStream, "attention.dropout");
   x = residual(x, branch, "attention.residual");
   if (!pre)
@@ -246,6 +252,19 @@ Value ModelBuilder::buildBranches(Value input, bool experts) {
   branch = dropout(branch, drop, MlpBranchStream, "mlp.dropout");
   x = residual(x, branch, "mlp.residual");
   return pre ? x : norm(x, "mlp_norm");
+}
+
+/// The arguments of a layer that writes.
+void ModelBuilder::takeCache(
+    llvm::function_ref<void(Type, StringRef, std::string_view)> take) {
+  auto ids = RankedTensorType::get({batch, 1}, builder.getI32Type());
+  take(ids, "positions", "training.sequence_length");
+  take(ids, "rows", "training.sequence_length");
+  take(RankedTensorType::get({serving.rows, serving.tablePages},
+                             builder.getI32Type()),
+       "table", "training.sequence_length");
+  for (StringRef name : {"keys", "values"})
+    take(cacheType(), name, "model.kv_heads");
 }
 
 func::FuncOp ModelBuilder::buildLayer(bool experts) {
@@ -259,18 +278,22 @@ func::FuncOp ModelBuilder::buildLayer(bool experts) {
   bool biased = experts && balances();
   if (usesInstance())
     take(builder.getI32Type(), "instance", "model.dropout");
+  SmallVector<int64_t> angles{sequence, model.head_dim() / 2, 2};
+  if (serving.isOn)
+    angles.insert(angles.begin(), batch);
   if (rotary)
-    take(tensor({sequence, model.head_dim() / 2, 2}), "rope_table",
-         "model.rope");
+    take(tensor(angles), "rope_table", "model.rope");
   if (biased)
     take(tensor({model.moe().experts()}), "mlp.router.bias", "model.moe");
+  if (serving.isOn)
+    takeCache(take);
   const std::vector<Parameter> list = layerParameters(spec, experts);
   for (const Parameter &parameter : list)
     take(tensor(parameter.shape), parameter.name, parameter.field);
 
   Location location = at("layer", "model.layers");
   auto layer = builder.create<func::FuncOp>(
-      location, experts ? "expert_layer" : "layer",
+      location, layerPrefix + (experts ? "expert_layer" : "layer"),
       builder.getFunctionType(types, types.front()));
   layer.setPrivate();
   OpBuilder::InsertionGuard guard(builder);
@@ -279,6 +302,10 @@ func::FuncOp ModelBuilder::buildLayer(bool experts) {
   instance = usesInstance() ? body->getArgument(next++) : Value();
   ropeTable = rotary ? body->getArgument(next++) : Value();
   routerBias = biased ? body->getArgument(next++) : Value();
+  if (serving.isOn)
+    for (Value *value : {&serving.positions, &serving.places, &serving.table,
+                         &serving.keys, &serving.values})
+      *value = body->getArgument(next++);
   parameters.clear();
   for (const Parameter &parameter : list)
     parameters[parameter.name] = body->getArgument(next++);
@@ -286,6 +313,8 @@ func::FuncOp ModelBuilder::buildLayer(bool experts) {
   for (Value extra : {routerLoss, expertCounts})
     if (extra)
       results.push_back(extra);
+  if (serving.isOn)
+    results.append({serving.keys, serving.values});
   builder.create<func::ReturnOp>(location, results);
   layer.setFunctionType(
       builder.getFunctionType(types, ValueRange(results).getTypes()));
@@ -318,7 +347,8 @@ static void warnOfLength(const Model &model, int64_t sequence,
 }
 
 Value ModelBuilder::embed(Value tokens) {
-  warnOfLength(model, sequence, at("embedding", "training.sequence_length"));
+  if (!serving.isOn)
+    warnOfLength(model, sequence, at("embedding", "training.sequence_length"));
   RankedTensorType type = tensor({batch, sequence, model.hidden()});
   Value x =
       builder.create<xf::EmbeddingOp>(at("embedding", "model.vocab_size"), type,
@@ -327,6 +357,9 @@ Value ModelBuilder::embed(Value tokens) {
   if (model.position() == Model::LEARNED) {
     Location location = at("position_embedding", "model.max_positions");
     Value positions = parameters["position_embedding.weight"];
+    if (serving.isOn)
+      return builder.create<xf::AddOp>(
+          location, type, x, positionsOfTokens(location, type, positions));
     auto rows = tensor({sequence, model.hidden()});
     // Ranks that share a sequence look up the positions of their own rows.
     if (spec.plan().context_parallel() > 1)
@@ -361,24 +394,37 @@ Value ModelBuilder::callLayer(int64_t index, Value input) {
   };
   if (experts && balances())
     read(routerState(index, "bias"), model.moe().experts(), "model.moe");
+  if (serving.isOn) {
+    operands.append({serving.positions, serving.places, serving.table});
+    for (StringRef name : {"keys", "values"})
+      read(cacheName(index, name), cacheType().getShape(), "model.kv_heads");
+  }
   for (const Parameter &parameter : layerParameters(spec, experts))
     read(layerName(index, parameter.name), parameter.shape, parameter.field);
   auto call = builder.create<func::CallOp>(
       location, experts ? expertLayer : denseLayer, operands);
   if (experts)
     collectExpertResults(call, index);
+  if (serving.isOn)
+    for (unsigned i : {0, 1})
+      builder.create<xf::WriteOp>(location, call.getResult(1 + i),
+                                  cacheName(index, i ? "values" : "keys"));
   return call.getResult(0);
 }
 
-Value ModelBuilder::buildLoss(Value input, Value labels) {
+Value ModelBuilder::buildLogits(Value input) {
   Value x = norm(input, "final_norm");
   Value head = parameters.lookup("head.weight");
   if (!head)
     head = parameters["embedding.weight"];
   int64_t rows = cast<RankedTensorType>(head.getType()).getDimSize(0);
-  Value logits = builder.create<xf::LinearOp>(at("head", "model.vocab_size"),
-                                              tensor({batch, sequence, rows}),
-                                              x, head, Value(), ValueRange());
+  return builder.create<xf::LinearOp>(at("head", "model.vocab_size"),
+                                      tensor({batch, sequence, rows}), x, head,
+                                      Value(), ValueRange());
+}
+
+Value ModelBuilder::buildLoss(Value input, Value labels) {
+  Value logits = buildLogits(input);
   Location location = at("loss", "model.vocab_size");
   Value loss = builder
                    .create<xf::CrossEntropyOp>(
@@ -431,14 +477,17 @@ OwningOpRef<ModuleOp> ModelBuilder::build() {
   if (expertLayers(model) > 0)
     expertLayer = buildLayer(true);
   buildForward();
+  if (entries.generate || !entries.train)
+    buildServing();
   if (failed(verify(module)))
     return nullptr;
   return owner;
 }
 
 OwningOpRef<ModuleOp> spec::buildModel(const LoadedSpec &loaded,
-                                       MLIRContext &context) {
+                                       MLIRContext &context,
+                                       const Entries &entries) {
   context.loadDialect<plan::PlanDialect, xf::XfDialect, func::FuncDialect,
                       arith::ArithDialect>();
-  return ModelBuilder(loaded, context).build();
+  return ModelBuilder(loaded, context, entries).build();
 }

@@ -28,6 +28,11 @@
 ///   state.layers.{i}.mlp.router.{bias,counts}        [experts]
 /// counts are accumulated over a step, and an `xf.balance` names the pair.
 ///
+/// With Entries::generate there are two functions more, named by an `xf.serve`,
+/// with layers of their own,
+///   func.func @{prefill,decode}(tokens, labels, positions, rows, table)
+/// and the caches of each layer, `cache.layers.{i}.{keys,values}`.
+///
 /// Random streams of dropout: 1 embedding, 2 attention probabilities, 3 the
 /// attention branch, 4 the MLP branch; `instance` is the layer. The random key
 /// of a parameter's initial values is its position in the module, from 1.
@@ -47,10 +52,28 @@
 
 namespace hocket::spec {
 
+/// What a program is compiled to do; with neither, to evaluate.
+struct Entries {
+  bool train = true;
+  /// To write: `prefill` and `decode`, by which tokens are added to sequences
+  /// whose keys and values a cache keeps. Evaluation belongs to both.
+  bool generate = false;
+  /// Tokens of prompts that a rank takes in at a time; 0: the lesser of 128 and
+  /// the sequence length.
+  int64_t prefillTokens = 0;
+
+  bool operator==(const Entries &) const = default;
+};
+
+/// Why a spec has no entries to write by; empty if it has.
+std::string whyNotServed(const Spec &spec);
+
 /// The module of `loaded`, verified; null, with a diagnostic, if it does not
 /// verify. Loads the dialects that it uses into `context`.
+/// `entries.generate` only where whyNotServed() says nothing.
 mlir::OwningOpRef<mlir::ModuleOp> buildModel(const LoadedSpec &loaded,
-                                             mlir::MLIRContext &context);
+                                             mlir::MLIRContext &context,
+                                             const Entries &entries = {});
 
 /// Registers `--spec-to-xf` with mlir-translate's driver: textproto in, module
 /// out.

@@ -5,8 +5,9 @@
 //===----------------------------------------------------------------------===//
 ///
 /// \file
-/// The class behind BuildModel.h, in two sources: BuildModel.cpp, and
-/// BuildExperts.cpp for layers with experts.
+/// The class behind BuildModel.h, in three sources: BuildModel.cpp,
+/// BuildExperts.cpp for layers with experts, and BuildServing.cpp for the
+/// functions that write.
 ///
 //===----------------------------------------------------------------------===//
 
@@ -32,9 +33,10 @@ enum DropoutStream : int32_t {
 
 class ModelBuilder {
 public:
-  ModelBuilder(const LoadedSpec &loaded, mlir::MLIRContext &context)
+  ModelBuilder(const LoadedSpec &loaded, mlir::MLIRContext &context,
+               const Entries &entries)
       : spec(loaded.spec), model(loaded.spec.model()),
-        locations(loaded.locations), builder(&context),
+        locations(loaded.locations), entries(entries), builder(&context),
         f32(builder.getF32Type()),
         batch(loaded.spec.training().micro_batch_size() *
               loaded.spec.plan().data_parallel()),
@@ -52,7 +54,9 @@ private:
   /// and how many tokens chose each expert, where the spec asks for them.
   mlir::func::FuncOp buildLayer(bool experts);
   mlir::Value buildBranches(mlir::Value input, bool experts);
-  mlir::Value buildAttention(mlir::Value input);
+  mlir::Value buildAttentionBranch(mlir::Value input);
+  mlir::Value buildAttention(mlir::Value query, mlir::Value key,
+                             mlir::Value value);
   /// `linear` is the linear layer `gate`, `up` or `down` on its operand.
   using LinearFn =
       llvm::function_ref<mlir::Value(mlir::Value input, llvm::StringRef name)>;
@@ -63,9 +67,11 @@ private:
 
   //===--- Experts (BuildExperts.cpp) -------------------------------------===//
   bool addsLoss() const {
-    return model.moe().aux_loss() > 0 || model.moe().z_loss() > 0;
+    return !serving.isOn &&
+           (model.moe().aux_loss() > 0 || model.moe().z_loss() > 0);
   }
   bool balances() const { return model.moe().bias_rate() > 0; }
+  bool countsChoices() const { return !serving.isOn && balances(); }
   /// The name of a router's state, `bias` or `counts`.
   static std::string routerState(int64_t layer, const std::string &name) {
     return "state." + layerName(layer, "mlp.router." + name);
@@ -88,6 +94,26 @@ private:
   void readVariables(const std::vector<Parameter> &list);
   mlir::Value buildLoss(mlir::Value input, mlir::Value labels);
 
+  mlir::Value buildLogits(mlir::Value input);
+
+  //===--- Writing (BuildServing.cpp) ------------------------------------===//
+  /// "cache.layers.3.keys".
+  static std::string cacheName(int64_t layer, llvm::StringRef name) {
+    return "cache." + layerName(layer, name.str());
+  }
+  mlir::RankedTensorType cacheType() const;
+  void declareCaches();
+  void takeCache(
+      llvm::function_ref<void(mlir::Type, llvm::StringRef, std::string_view)>
+          take);
+  mlir::Value buildCachedAttention(mlir::Value query, mlir::Value key,
+                                   mlir::Value value);
+  mlir::Value positionsOfTokens(mlir::Location location, mlir::Type type,
+                                mlir::Value table);
+  void outputLabels(mlir::Value input, mlir::Value labels);
+  void buildServingFunction(llvm::StringRef name, int64_t tokens);
+  void buildServing();
+
   //===--- Parts of both -------------------------------------------------===//
   mlir::Value linear(mlir::Value input, const std::string &name, int64_t out);
   mlir::Value norm(mlir::Value input, const std::string &name);
@@ -101,7 +127,8 @@ private:
   }
   mlir::FloatAttr real(double value) { return builder.getF64FloatAttr(value); }
   bool usesInstance() const {
-    return model.dropout().attention() > 0 || model.dropout().residual() > 0;
+    return !serving.isOn &&
+           (model.dropout().attention() > 0 || model.dropout().residual() > 0);
   }
 
   /// The part `name` of the model, asked for by `field`.
@@ -118,6 +145,7 @@ private:
   const Spec &spec;
   const Model &model;
   const FieldLocations &locations;
+  const Entries entries;
   mlir::OpBuilder builder;
   mlir::Type f32;
   int64_t batch, sequence;
@@ -130,6 +158,14 @@ private:
   // what layers get besides.
   llvm::StringMap<mlir::Value> parameters;
   mlir::Value ropeTable, instance, routerBias;
+  /// Of functions that write: what `xf.cached_attention` takes, and keys and
+  /// values as the last op has left them.
+  struct Serving {
+    bool isOn = false;
+    int64_t rows = 0, length = 0, tablePages = 0;
+    mlir::Value positions, places, table, keys, values;
+  } serving;
+  std::string layerPrefix; ///< Of the names of layer functions.
   /// What the routers add to the loss (of a layer, then of all so far), and how
   /// many tokens chose each expert of the layer.
   mlir::Value routerLoss, expertCounts;

@@ -58,8 +58,8 @@ public:
     module->removeAttr("dist.experts");
     module->removeAttr("dist.expert_rows");
     module->removeAttr("dist.splits");
-    module->removeAttr("dist.stream");
-    module->removeAttr("dist.stream_type");
+    module->removeAttr("dist.streams");
+    module->removeAttr("dist.stream_types");
     return success();
   }
 

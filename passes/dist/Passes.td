@@ -37,7 +37,7 @@ def DistPropagateShardings
   let summary = "decides how every op and every value is split over the mesh";
   let description = [{
     From the seeds (`dist.sharding` on variables and on the arguments of the
-    functions that face the host, `dist.stream` of the module) through every op
+    functions that face the host, `dist.streams` of the module) through every op
     in program order, by its factor rule: each op gets `dist.operands`, what it
     wants, and `dist.results`, what it gives. passes/dist/OpSharding.h states
     the priorities. Values of the shape of the residual stream that are partial

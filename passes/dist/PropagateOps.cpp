@@ -135,8 +135,9 @@ LogicalResult Propagation::visitRows(Operation *op,
                                      const xf::FactorRule &rule) {
   SmallVector<Proposal, 4> proposals = proposalsOf(op, rule);
   proposeStream(op, rule, proposals);
-  if (isa<xf::CombineOp>(op) && isStream(op->getResult(0)))
-    proposals.push_back({&rule.results[0], stream, false});
+  if (isa<xf::CombineOp>(op))
+    if (const Sharding *stream = findStream(op->getResult(0)))
+      proposals.push_back({&rule.results[0], *stream, false});
   RowsSharding choice =
       chooseRows(op, rule, std::move(proposals), mesh, splitsExperts);
   SmallVector<Attribute> wants;
@@ -237,8 +238,9 @@ Propagation::proposalsOf(Operation *op, const xf::FactorRule &rule) const {
 void Propagation::proposeStream(Operation *op, const xf::FactorRule &rule,
                                 SmallVectorImpl<Proposal> &proposals) const {
   for (auto [operand, factors] : llvm::zip(op->getOperands(), rule.operands))
-    if (isStream(operand) && !shardings.lookup(operand).partial.empty())
-      proposals.push_back({&factors, stream, false});
+    if (const Sharding *stream = findStream(operand);
+        stream && !shardings.lookup(operand).partial.empty())
+      proposals.push_back({&factors, *stream, false});
 }
 
 std::optional<Sharding> Propagation::goalOf(Value value) const {

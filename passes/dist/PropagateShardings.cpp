@@ -22,10 +22,13 @@ using namespace hocket::dist;
 Propagation::Propagation(ModuleOp module, MeshOp meshOp)
     : module(module), symbols(module), mesh(meshOp), splitsExperts(module),
       isSeeded(module->hasAttr("dist.splits")) {
-  if (auto type = module->getAttrOfType<TypeAttr>("dist.stream_type"))
-    streamType = cast<RankedTensorType>(type.getValue());
-  if (auto to = module->getAttrOfType<ShardingAttr>("dist.stream"))
-    stream = Sharding::of(to);
+  auto types = module->getAttrOfType<ArrayAttr>("dist.stream_types");
+  auto places = module->getAttrOfType<ArrayAttr>("dist.streams");
+  if (types && places)
+    for (auto [type, place] : llvm::zip(types, places))
+      streams.push_back(
+          {cast<RankedTensorType>(cast<TypeAttr>(type).getValue()),
+           Sharding::of(cast<ShardingAttr>(place))});
   if (auto strategy = module->getAttrOfType<StringAttr>("dist.context"))
     context = strategy.getValue();
   for (auto state : module.getOps<xf::VariableOp>())
@@ -37,6 +40,13 @@ LogicalResult Propagation::run() {
   for (auto step : module.getOps<xf::StepOp>())
     if (failed(visitStep(step)))
       return failure();
+  for (auto serve : module.getOps<xf::ServeOp>())
+    for (FlatSymbolRefAttr name :
+         {serve.getEvaluateAttr(), serve.getPrefillAttr(),
+          serve.getDecodeAttr(), serve.getPrepareAttr()})
+      if (name &&
+          failed(visitFunction(symbols.lookup<func::FuncOp>(name.getValue()))))
+        return failure();
   // Gradients keep what the backward pass has decided.
   for (auto variable : module.getOps<xf::VariableOp>())
     variable->setAttr("dist.sharding",
@@ -119,9 +129,9 @@ LogicalResult Propagation::visitCall(func::CallOp call) {
 Sharding Propagation::outputSharding(xf::OutputOp output) const {
   auto type = cast<RankedTensorType>(output.getValue().getType());
   auto function = output->getParentOfType<func::FuncOp>();
-  // Labels are the last argument.
-  if (type.getRank() > 0 && function && function.getNumArguments() > 0)
-    if (BlockArgument labels = function.getArguments().back();
+  // Labels are the second argument.
+  if (type.getRank() > 0 && function && function.getNumArguments() > 1)
+    if (BlockArgument labels = function.getArgument(1);
         tensorOf(labels) && tensorOf(labels).getShape() == type.getShape())
       return shardings.lookup(labels);
   if (output.getName() == "logits") {
@@ -134,8 +144,9 @@ Sharding Propagation::outputSharding(xf::OutputOp output) const {
 
 Sharding Propagation::settled(Value value) const {
   Sharding sharding = shardings.lookup(value);
-  if (isStream(value) && !sharding.partial.empty())
-    return stream;
+  if (const Sharding *stream = findStream(value);
+      stream && !sharding.partial.empty())
+    return *stream;
   return sharding;
 }
 
@@ -282,9 +293,12 @@ LogicalResult Propagation::visitNorm(xf::GlobalNormOp norm) {
 // Values and variables
 //===----------------------------------------------------------------------===//
 
-bool Propagation::isStream(Value value) const {
-  auto type = tensorOf(value);
-  return streamType && type && type.getShape() == streamType.getShape();
+const Sharding *Propagation::findStream(Value value) const {
+  RankedTensorType type = tensorOf(value);
+  for (const Stream &stream : streams)
+    if (type && type.getShape() == stream.type.getShape())
+      return &stream.sharding;
+  return nullptr;
 }
 
 xf::VariableOp Propagation::variableOf(StringRef name) const {

@@ -203,7 +203,8 @@ private:
   // Values and variables
   //===--------------------------------------------------------------------===//
 
-  bool isStream(mlir::Value value) const;
+  /// Where `value` lives if it has the shape of hidden states; null if not.
+  const Sharding *findStream(mlir::Value value) const;
 
   xf::VariableOp variableOf(llvm::StringRef name) const;
 
@@ -224,8 +225,13 @@ private:
   mutable mlir::ModuleOp module; // MLIR has no const ops
   mlir::SymbolTable symbols;
   Mesh mesh;
-  mlir::RankedTensorType streamType;
-  Sharding stream;
+  /// The residual streams, of training and evaluation, and of functions that
+  /// write.
+  struct Stream {
+    mlir::RankedTensorType type;
+    Sharding sharding;
+  };
+  std::vector<Stream> streams;
   llvm::StringRef context; ///< how `cp` shares attention; empty: not at all
   ExpertAxes splitsExperts;
   bool isSeeded; ///< a file says of ops how they are split

@@ -250,8 +250,8 @@ struct SeedShardings : dist::impl::DistSeedShardingsBase<SeedShardings> {
     // 3. Hidden states lie as ops want them.
     if (llvm::any_of(chosen->splits,
                      [](const ChosenSplit &split) { return split.isOp; })) {
-      getOperation()->removeAttr("dist.stream");
-      getOperation()->removeAttr("dist.stream_type");
+      getOperation()->removeAttr("dist.streams");
+      getOperation()->removeAttr("dist.stream_types");
       getOperation()->setAttr("dist.splits", UnitAttr::get(&getContext()));
     }
   }

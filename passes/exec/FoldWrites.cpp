@@ -64,6 +64,17 @@ static SmallVector<Value> addedResults(Operation *producer) {
   return results;
 }
 
+/// Whether the library's op may write output `value` over input `variable`,
+/// which it reads nowhere else.
+static bool writesInPlace(LibraryOp library, Value value, Value variable) {
+  auto inPlace = library.getInPlace();
+  auto outputs = library.getOutputs(), inputs = library.getInputs();
+  size_t r = llvm::find(outputs, value) - outputs.begin();
+  return inPlace && r < inPlace->size() && (*inPlace)[r] >= 0 &&
+         inputs[(*inPlace)[r]] == variable &&
+         llvm::count(inputs, variable) == 1;
+}
+
 static bool isAlways(AccumulateOp store) {
   return store.getAccumulate() == Accumulation::Add;
 }
@@ -298,6 +309,8 @@ bool Folder::mayOverwrite(Operation *producer, Value value,
                           Value variable) const {
   if (!reads(producer, variable))
     return true;
+  if (auto library = dyn_cast<LibraryOp>(producer))
+    return writesInPlace(library, value, variable);
   auto kernel = kernelOf(producer);
   if (!kernel || kernel.getByColumns())
     return false;

@@ -57,8 +57,9 @@ private:
   RoleOp role;
   Lifetimes lifetimes;
   std::map<int64_t, StageCopies> stages;
-  Span flight, evaluation, update, backward, weight;
-  bool overlap = false; ///< microbatches do, on several stages
+  Span flight, update, backward, weight;
+  SmallVector<Span> forwardOnly; ///< Evaluation, prefill, decode.
+  bool overlap = false;          ///< microbatches do, on several stages
   int64_t variableBytes = 0;
 };
 
@@ -112,14 +113,19 @@ void ArenaLayout::widen(BufferOp buffer) {
   if (!isLink(buffer) &&
       !(buffer.getResidual() && (overlaps || isInterrupted(life))))
     return;
-  bool evaluates = life.first >= evaluation.first && !evaluation.isEmpty();
-  life = evaluates ? evaluation : flight;
+  for (Span alone : forwardOnly)
+    if (!alone.isEmpty() && life.first >= alone.first &&
+        life.first <= alone.last) {
+      life = alone;
+      return;
+    }
+  life = flight;
 }
 
 void ArenaLayout::widenLifetimes() {
   using enum FragmentKind;
   flight = spanOf({Forward, Backward, Weight});
-  evaluation = spanOf({Evaluate});
+  forwardOnly = {spanOf({Evaluate}), spanOf({Prefill}), spanOf({Decode})};
   update = spanOf({Update});
   backward = spanOf({Backward});
   weight = spanOf({Weight});

@@ -42,15 +42,18 @@ private:
 
   func::FuncOp functionOf(FragmentKind kind);
   LogicalResult dealLayers(func::FuncOp forward);
-  LogicalResult cutForward(FlowCut &cut);
+  /// Cuts a function that has the embedding, the layers and the head in order.
+  LogicalResult cutForward(FlowCut &cut, func::FuncOp function);
   LogicalResult cutBackward(FlowCut &cut, const FlowCut &forward);
   /// Has forward keep what backward takes.
   LogicalResult requireResiduals(FlowCut &forward, const FlowCut &backward);
   /// Forward's value that is argument `index` of backward.
   Value residualOf(unsigned index);
 
+  LogicalResult cutTraining();
   void buildTraining(FlowCut &forward, FlowCut &backward);
-  void buildEvaluation(FlowCut &evaluate);
+  /// The fragments of what has no backward; nothing where the step has none.
+  LogicalResult buildForwardOnly(FragmentKind kind);
   /// Adds `cut` to the module as the fragment of `kind` of `stage`.
   void addFragment(FragmentKind kind, unsigned stage, CutFunction &cut);
   void markHostArguments(CutFunction &cut);
@@ -73,9 +76,18 @@ private:
 } // namespace
 
 static StringRef nameOfKind(FragmentKind kind) {
-  return kind == FragmentKind::Forward    ? "forward"
-         : kind == FragmentKind::Backward ? "backward"
-                                          : "evaluate";
+  switch (kind) {
+  case FragmentKind::Forward:
+    return "forward";
+  case FragmentKind::Backward:
+    return "backward";
+  case FragmentKind::Prefill:
+    return "prefill";
+  case FragmentKind::Decode:
+    return "decode";
+  default:
+    return "evaluate";
+  }
 }
 
 func::FuncOp StageSplitter::functionOf(FragmentKind kind) {
@@ -122,9 +134,10 @@ LogicalResult StageSplitter::dealLayers(func::FuncOp function) {
   return success();
 }
 
-LogicalResult StageSplitter::cutForward(FlowCut &cut) {
+LogicalResult StageSplitter::cutForward(FlowCut &cut, func::FuncOp function) {
   cut.setHostArgument(0, 0); // The embedding is in the first stage,
-  cut.setHostArgument(1, -1);
+  for (unsigned i = 1; i < function.getNumArguments(); ++i)
+    cut.setHostArgument(i, -1);
   cut.endAtLastStep(); // the head in the last.
   SmallVector<unsigned> steps(stageOfLayer.begin(), stageOfLayer.end());
   cut.setCallSteps(steps);
@@ -204,7 +217,8 @@ void StageSplitter::addFragment(FragmentKind kind, unsigned stage,
 }
 
 void StageSplitter::markHostArguments(CutFunction &cut) {
-  static constexpr StringLiteral names[] = {"tokens", "labels"};
+  static constexpr StringLiteral names[] = {"tokens", "labels", "positions",
+                                            "rows", "table"};
   unsigned own = cut.arguments.size() - cut.received;
   for (unsigned i = 0; i < own; ++i) {
     auto argument = cast<BlockArgument>(cut.arguments[i]);
@@ -214,7 +228,7 @@ void StageSplitter::markHostArguments(CutFunction &cut) {
     if (DictionaryAttr attributes = whole.getArgAttrDict(index))
       cut.function.setArgAttrs(i, attributes);
     cut.function.setArgAttr(i, "pipe.host",
-                            builder.getStringAttr(names[std::min(index, 1u)]));
+                            builder.getStringAttr(names[std::min(index, 4u)]));
   }
 }
 
@@ -266,15 +280,22 @@ void StageSplitter::buildTraining(FlowCut &forwardCut, FlowCut &backwardCut) {
   }
 }
 
-void StageSplitter::buildEvaluation(FlowCut &evaluateCut) {
-  for (unsigned stage = 0, firstTag = 0; stage < stages(); ++stage) {
-    CutFunction cut = evaluateCut.build(stage, "evaluate", {});
+LogicalResult StageSplitter::buildForwardOnly(FragmentKind kind) {
+  func::FuncOp function = functionOf(kind);
+  if (!function)
+    return success();
+  FlowCut whole(function, stages());
+  if (failed(cutForward(whole, function)))
+    return failure();
+  for (unsigned stage = 0, firstTag = nextTag; stage < stages(); ++stage) {
+    CutFunction cut = whole.build(stage, nameOfKind(kind), {});
     markHostArguments(cut);
     unsigned tag = nextTag;
     markLinks(cut, stage, +1, firstTag);
     firstTag = tag;
-    addFragment(FragmentKind::Evaluate, stage, cut);
+    addFragment(kind, stage, cut);
   }
+  return success();
 }
 
 /// What has been cut up, and the schedules that run it.
@@ -288,28 +309,35 @@ void StageSplitter::eraseWhole() {
   }
 }
 
+LogicalResult StageSplitter::cutTraining() {
+  FlowCut forwardCut(forward, stages()), backwardCut(backward, stages());
+  if (failed(cutForward(forwardCut, forward)) ||
+      failed(cutBackward(backwardCut, forwardCut)) ||
+      failed(requireResiduals(forwardCut, backwardCut)))
+    return failure();
+  buildTraining(forwardCut, backwardCut);
+  return success();
+}
+
 LogicalResult StageSplitter::run() {
   // 1. The layers.
   whole = llvm::to_vector(module.getOps<FragmentOp>());
   forward = functionOf(FragmentKind::Forward);
   backward = functionOf(FragmentKind::Backward);
   func::FuncOp evaluate = functionOf(FragmentKind::Evaluate);
-  if (!forward || !backward || !evaluate)
+  if (!evaluate || !forward != !backward)
     return module.emitError("P7: a step has fragments F, B and E to cut");
-  if (failed(dealLayers(forward)))
+  if (failed(dealLayers(forward ? forward : evaluate)))
     return failure();
-  // 2. Where everything goes.
-  FlowCut forwardCut(forward, stages()), backwardCut(backward, stages());
-  FlowCut evaluateCut(evaluate, stages());
-  if (failed(cutForward(forwardCut)) ||
-      failed(cutBackward(backwardCut, forwardCut)) ||
-      failed(requireResiduals(forwardCut, backwardCut)) ||
-      failed(cutForward(evaluateCut)))
-    return failure();
-  // 3. The functions of the stages.
+  // 2. The functions of the stages, once it is known where everything goes.
   builder.setInsertionPointAfter(whole.back());
-  buildTraining(forwardCut, backwardCut);
-  buildEvaluation(evaluateCut);
+  if (forward && failed(cutTraining()))
+    return failure();
+  // 3. The same of what has no backward.
+  for (FragmentKind kind :
+       {FragmentKind::Evaluate, FragmentKind::Prefill, FragmentKind::Decode})
+    if (failed(buildForwardOnly(kind)))
+      return failure();
   // 4. Each rank's part of what is done once a step.
   for (FragmentKind kind : {FragmentKind::Update, FragmentKind::Prepare})
     if (func::FuncOp function = functionOf(kind))

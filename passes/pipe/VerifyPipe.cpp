@@ -55,6 +55,8 @@ private:
   LogicalResult noteFragments() {
     for (auto step : module.getOps<xf::StepOp>())
       return step.emitOpError("P10: is left from an earlier level");
+    for (auto serve : module.getOps<xf::ServeOp>())
+      return serve.emitOpError("P10: is left from an earlier level");
     for (auto fragment : module.getOps<FragmentOp>()) {
       Place place(fragment.getRank(), fragment.getKind(), fragment.getChunk());
       if (!fragments.try_emplace(place, fragment).second)

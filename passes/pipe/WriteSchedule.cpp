@@ -36,6 +36,8 @@ private:
   bool hasFragment(FragmentKind kind);
   void writeRank(const planning::Schedule &schedule,
                  const planning::SlotPlan &slots, int64_t rank);
+  /// One microbatch through the rank's stages, where there are such fragments.
+  void writeForwardOnly(FragmentKind kind, StringRef entry, int64_t rank);
   void addSchedule(StringRef entry, int64_t rank, int64_t microbatches,
                    int64_t slots, ArrayRef<Attribute> list);
   ActionAttr action(FragmentKind kind, int64_t chunk, int64_t microbatch = 0,
@@ -68,7 +70,7 @@ void ScheduleWriter::addSchedule(StringRef entry, int64_t rank,
 
 void ScheduleWriter::writeRank(const planning::Schedule &schedule,
                                const planning::SlotPlan &slots, int64_t rank) {
-  SmallVector<Attribute> train, evaluate;
+  SmallVector<Attribute> train;
   bool splits = hasFragment(FragmentKind::Weight);
   int64_t most = 1;
   for (const planning::Action &next : schedule.ranks[rank]) {
@@ -85,14 +87,19 @@ void ScheduleWriter::writeRank(const planning::Schedule &schedule,
       add(FragmentKind::Weight);
   }
   train.push_back(action(FragmentKind::Update, 0));
-  for (int64_t chunk = 0; chunk < plan.shape.chunks; ++chunk) {
+  for (int64_t chunk = 0; chunk < plan.shape.chunks; ++chunk)
     most = std::max(most, slots.count(rank, chunk));
-    evaluate.push_back(action(FragmentKind::Evaluate, chunk));
-  }
   addSchedule("train_step", rank, plan.shape.microbatches, most, train);
-  addSchedule("eval_step", rank, 1, 1, evaluate);
-  if (hasFragment(FragmentKind::Prepare))
-    addSchedule("prepare", rank, 1, 1, {action(FragmentKind::Prepare, 0)});
+}
+
+void ScheduleWriter::writeForwardOnly(FragmentKind kind, StringRef entry,
+                                      int64_t rank) {
+  if (!hasFragment(kind))
+    return;
+  SmallVector<Attribute> actions;
+  for (int64_t chunk = 0; chunk < plan.shape.chunks; ++chunk)
+    actions.push_back(action(kind, chunk));
+  addSchedule(entry, rank, 1, 1, actions);
 }
 
 LogicalResult ScheduleWriter::run() {
@@ -108,8 +115,15 @@ LogicalResult ScheduleWriter::run() {
                             planning::SlotScope::Rank);
   // 3. As ops.
   builder.setInsertionPointToEnd(module.getBody());
-  for (int64_t rank = 0; rank < plan.shape.ranks; ++rank)
-    writeRank(*schedule, slots, rank);
+  for (int64_t rank = 0; rank < plan.shape.ranks; ++rank) {
+    if (hasFragment(FragmentKind::Forward))
+      writeRank(*schedule, slots, rank);
+    writeForwardOnly(FragmentKind::Evaluate, "eval_step", rank);
+    writeForwardOnly(FragmentKind::Prefill, "prefill", rank);
+    writeForwardOnly(FragmentKind::Decode, "decode", rank);
+    if (hasFragment(FragmentKind::Prepare))
+      addSchedule("prepare", rank, 1, 1, {action(FragmentKind::Prepare, 0)});
+  }
   return success();
 }
 

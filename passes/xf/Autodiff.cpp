@@ -41,6 +41,8 @@ struct AutodiffPass : public hocket::xf::impl::XfAutodiffBase<AutodiffPass> {
     FailureOr<func::FuncOp> forward = findForward(module);
     if (failed(training) || failed(forward))
       return signalPassFailure();
+    if (servesAlone(module))
+      return;
     if (module.lookupSymbol("backward")) {
       forward->emitOpError("has a @backward already");
       return signalPassFailure();

@@ -5,6 +5,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "passes/xf/Passes.h"
+#include "passes/xf/TrainingModule.h"
 #include "passes/xf/UpdateBuilder.h"
 
 namespace hocket::xf {
@@ -17,11 +18,33 @@ using namespace hocket::xf;
 
 namespace {
 struct BuildStepPass : public hocket::xf::impl::XfBuildStepBase<BuildStepPass> {
+  /// Who trains nothing evaluates and prepares all the same.
+  void finishServing(ModuleOp module) {
+    bool prepares = buildPrepare(module);
+    for (auto serve : module.getOps<ServeOp>()) {
+      serve.setEvaluate("evaluate");
+      if (prepares)
+        serve.setPrepare("prepare");
+    }
+    for (auto balance : llvm::make_early_inc_range(module.getOps<BalanceOp>()))
+      balance.erase();
+    SymbolTable symbols(module);
+    symbols.erase(symbols.lookup("forward"));
+    // Its layers are evaluation's too, but for those that drop.
+    auto functions = llvm::to_vector(module.getOps<func::FuncOp>());
+    for (func::FuncOp function : functions)
+      if (function.isPrivate() &&
+          SymbolTable::symbolKnownUseEmpty(function, module))
+        symbols.erase(function);
+  }
+
   void runOnOperation() override {
     ModuleOp module = getOperation();
     FailureOr<TrainingOp> training = findTraining(module);
     if (failed(training))
       return signalPassFailure();
+    if (servesAlone(module))
+      return finishServing(module);
     for (StringRef name : {"forward", "backward", "evaluate"})
       if (!module.lookupSymbol<func::FuncOp>(name)) {
         module.emitError("needs a function @") << name;

@@ -37,6 +37,7 @@ private:
   /// Makes reads of parameters read their working copies.
   void redirectReads();
   VariableOp workingCopy(VariableOp parameter);
+  void narrowCaches();
 
   void convert(func::FuncOp function);
   void convertResults(Operation *op);
@@ -80,8 +81,8 @@ void Narrowing::findWide() {
       markWide(norm.getBias());
     } else if (auto rope = dyn_cast<RopeOp>(op)) {
       markWide(rope.getTable());
-    } else if (auto table = dyn_cast<RopeTableOp>(op)) {
-      markWide(table.getResult());
+    } else if (isa<RopeTableOp, RopeTableAtOp>(op)) {
+      markWide(op->getResult(0));
     } else if (auto router = dyn_cast<RouterOp>(op)) {
       wide.insert(router.getLogits()); // A GEMM's result, not its operands.
       markWide(router.getBias());
@@ -159,9 +160,23 @@ void Narrowing::convert(func::FuncOp function) {
                         body.getTerminator()->getOperandTypes()));
 }
 
+/// A cache keeps keys and values as they are computed.
+void Narrowing::narrowCaches() {
+  for (auto variable : module.getOps<VariableOp>())
+    if (variable.getKind() == VariableKind::Cache)
+      variable.setType(
+          cast<RankedTensorType>(variable.getType()).clone(compute));
+  module.walk([&](ReadOp read) {
+    auto variable = symbols.lookup<VariableOp>(read.getVariable());
+    if (variable.getKind() == VariableKind::Cache)
+      read.getResult().setType(cast<RankedTensorType>(variable.getType()));
+  });
+}
+
 void Narrowing::run() {
   findWide();
   redirectReads();
+  narrowCaches();
   for (auto function : module.getOps<func::FuncOp>())
     convert(function);
 }

@@ -27,6 +27,11 @@ FailureOr<func::FuncOp> hocket::xf::findForward(ModuleOp module) {
   return forward;
 }
 
+bool hocket::xf::servesAlone(ModuleOp module) {
+  return llvm::any_of(module.getOps<ServeOp>(),
+                      [](ServeOp serve) { return serve.getAlone(); });
+}
+
 void hocket::xf::outputLoss(func::FuncOp function) {
   for (OutputOp output : function.getOps<OutputOp>())
     if (output.getName() == "loss")

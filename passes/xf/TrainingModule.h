@@ -26,6 +26,9 @@ mlir::FailureOr<TrainingOp> findTraining(mlir::ModuleOp module);
 /// the loss, or a diagnostic.
 mlir::FailureOr<mlir::func::FuncOp> findForward(mlir::ModuleOp module);
 
+/// Whether the module has an `xf.serve` that is alone: it trains nothing.
+bool servesAlone(mlir::ModuleOp module);
+
 /// Makes `function` give its first result to the host as `loss`, if it does
 /// not yet.
 void outputLoss(mlir::func::FuncOp function);

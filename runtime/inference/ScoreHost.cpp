@@ -9,7 +9,7 @@
 #include "runtime/base/Format.h"
 #include "runtime/checkpoint/ElementType.h"
 #include "runtime/program/DataType.h"
-#include "runtime/program/HostOutputs.h"
+#include "runtime/program/HostNames.h"
 #include "runtime/program/RankPlace.h"
 
 #include <algorithm>
@@ -20,11 +20,12 @@ using namespace hocket;
 using namespace hocket::inference;
 using program::Host;
 
-/// What a role tells of `name` where it evaluates; null if nothing.
+/// What a role tells of `name` in an entry; null if nothing.
 static const Host *findOutput(const program::Role &role,
+                              const std::string &entryName,
                               const std::string &name) {
   for (const program::Entry &entry : role.entries()) {
-    if (entry.name() != "eval_step")
+    if (entry.name() != entryName)
       continue;
     for (const program::Entry::Run &run : entry.runs())
       for (const program::Instruction &instruction :
@@ -43,7 +44,17 @@ ScoreHost::ScoreHost(const program::Program &program, unsigned rank,
       sequence(program.model().sequence_length()),
       vocabulary(program.model().vocab_size()) {
   for (const char *name : {"lse", "picked", "logits"})
-    findOwn(program, rank, name);
+    findOwn(program, rank, "eval_step", name);
+}
+
+ScoreHost::ScoreHost(const program::Program &program, unsigned rank,
+                     const std::string &entry, uint64_t tokens)
+    : StepHost([](data::Batch &) {
+        return internalError("is asked for a batch of sequences");
+      }),
+      batch(tokens), sequence(1), vocabulary(program.model().vocab_size()) {
+  for (const char *name : {"lse", "picked", "logits"})
+    findOwn(program, rank, entry, name);
 }
 
 ScoreHost::Held &ScoreHost::heldOf(const std::string &name) {
@@ -51,7 +62,7 @@ ScoreHost::Held &ScoreHost::heldOf(const std::string &name) {
 }
 
 void ScoreHost::findOwn(const program::Program &program, unsigned rank,
-                        const std::string &name) {
+                        const std::string &entry, const std::string &name) {
   std::map<Corner, uint32_t> owners;
   auto add = [&](Corner corner, uint32_t holder) {
     auto [found, added] = owners.try_emplace(std::move(corner), holder);
@@ -59,7 +70,7 @@ void ScoreHost::findOwn(const program::Program &program, unsigned rank,
   };
   RankPlaces at(program);
   for (const program::Role &role : program.roles())
-    if (const Host *output = findOutput(role, name))
+    if (const Host *output = findOutput(role, entry, name))
       for (uint32_t holder : role.ranks()) {
         if (output->shards().empty())
           add(Corner(name == "logits" ? 3 : 2, 0), holder);
@@ -153,7 +164,7 @@ Status ScoreHost::receive(const std::string &name, uint32_t microbatch,
 StatusOr<std::vector<float>>
 ScoreHost::sumOfBits(comm::Communicator &world,
                      std::vector<int32_t> words) const {
-  if (world.size() > 1)
+  if (world.size() > 1 && !words.empty())
     HOCKET_RETURN_IF_ERROR(world.allReduce(words.data(), words.data(),
                                            words.size(), comm::DType::I32,
                                            comm::Reduction::Sum));

@@ -28,6 +28,10 @@ public:
   /// A checked program; `next` gives global microbatches.
   ScoreHost(const program::Program &program, unsigned rank, NextBatch next);
 
+  /// Of another entry, with `tokens` sequences of one position each.
+  ScoreHost(const program::Program &program, unsigned rank,
+            const std::string &entry, uint64_t tokens);
+
   /// Rows and labels of a row.
   uint64_t rows() const { return batch; }
   uint64_t length() const { return sequence; }
@@ -67,7 +71,7 @@ private:
 
   Held &heldOf(const std::string &name);
   void findOwn(const program::Program &program, unsigned rank,
-               const std::string &name);
+               const std::string &entry, const std::string &name);
   std::vector<ByteRange> wantedLogits(const HostOutput &output);
   StatusOr<std::vector<float>> sumOfBits(comm::Communicator &world,
                                          std::vector<int32_t> words) const;

@@ -9,13 +9,16 @@
 /// hold boxes of it; different ones do not overlap, and together they are all
 /// of it. So a batch size that nothing computes with is found. What they tell
 /// of each label is of such boxes too, not always of those that they took in.
+/// Entries that write have batches of their own: [tokens, 1], and the table of
+/// pages, whatever their sizes.
 ///
 //===----------------------------------------------------------------------===//
 
 #include "runtime/base/CheckedMath.h"
 #include "runtime/base/Format.h"
+#include "runtime/program/Entries.h"
 #include "runtime/program/FaultList.h"
-#include "runtime/program/HostOutputs.h"
+#include "runtime/program/HostNames.h"
 #include "runtime/program/RankPlace.h"
 
 #include <map>
@@ -54,7 +57,7 @@ uint64_t elementsOf(const Role &role, const Host &host) {
 bool isBatch(const program::Instruction &instruction) {
   const Host &host = instruction.host();
   return instruction.has_host() && host.direction() == Host::INPUT &&
-         (host.name() == "tokens" || host.name() == "labels");
+         isBatchInput(host.name());
 }
 
 class BatchChecker {
@@ -70,6 +73,7 @@ public:
       for (const program::Entry &entry : program.roles(role).entries())
         collect(role, entry);
     uint64_t column = 0; // Of the logits, where parts of them are in order.
+    checkTokens();
     for (auto part = boxes.begin(); part != boxes.end(); ++part) {
       const BatchPart &of = part->first;
       std::string fault = coverFault(of, part->second);
@@ -84,6 +88,23 @@ public:
   }
 
 private:
+  /// What is of each token of an entry that writes is of as many.
+  void checkTokens() {
+    std::map<std::string, uint64_t> tokens;
+    for (const auto &[part, found] : boxes) {
+      if (!isServingEntry(part.entry) || !part.isInput || part.name == "table")
+        continue;
+      auto [rows, columns] = extentOf(part);
+      if (tokens.try_emplace(part.entry, rows).first->second != rows ||
+          columns != 1)
+        faults.add(ProgramRule::Batch, "entry '" + part.entry + "'",
+                   formatText("takes in %llu x %llu of '%s', and %llu of "
+                              "another input of each token",
+                              wide(rows), wide(columns), part.name.c_str(),
+                              wide(tokens.at(part.entry))));
+    }
+  }
+
   void collect(int role, const program::Entry &entry) {
     const Role &r = program.roles(role);
     std::map<uint32_t, std::vector<uint32_t>> microbatches; // by sequence
@@ -133,15 +154,56 @@ private:
                             wide(program.training().microbatches())));
   }
 
+  /// Sequences and positions of what an entry takes in or gives.
+  struct Extent {
+    uint64_t rows, columns;
+  };
+
+  /// Of entries that write, those of the host instruction of this name that
+  /// reaches farthest.
+  Extent extentOf(const BatchPart &part) const {
+    if (!isServingEntry(part.entry))
+      return {batch, sequence};
+    Extent extent{0, 0};
+    std::string name = part.isInput ? part.name : "tokens";
+    for (const Role &role : program.roles())
+      for (const program::Entry &entry : role.entries())
+        for (const program::Entry::Run &run : entry.runs())
+          for (const program::Instruction &instruction :
+               role.sequences(int(run.sequence())).instructions())
+            if (entry.name() == part.entry && isBatch(instruction) &&
+                instruction.host().name() == name)
+              include(role, instruction.host(), extent);
+    return extent;
+  }
+
+  void include(const Role &role, const Host &host, Extent &extent) const {
+    const auto &shape = role.buffers(int(host.buffer())).shape();
+    if (host.shards().empty() && shape.size() == 2)
+      extent = {std::max(extent.rows, shape[0]),
+                std::max(extent.columns, shape[1])};
+    for (uint32_t rank : role.ranks())
+      for (const Host::Shard &shard : host.shards())
+        extent = {std::max(extent.rows, endOf(shard, 0, rank)),
+                  std::max(extent.columns, endOf(shard, 1, rank))};
+  }
+
+  uint64_t endOf(const Host::Shard &shard, int dim, uint32_t rank) const {
+    int64_t start = std::max<int64_t>(placeOf(shard.start(dim), rank), 0);
+    return checkedAdd(uint64_t(start), shard.size(dim)).value_or(0);
+  }
+
   void addBoxes(int role, const std::string &entry, const Host &host) {
     bool isLogits = host.name() == "logits";
     BatchPart part{entry, host.name(), host.direction() == Host::INPUT};
     if (host.shards().empty()) {
       uint64_t elements = elementsOf(program.roles(role), host);
-      if (isLogits && batch * sequence > 0)
-        part.columns = elements / (batch * sequence);
-      if (checkedMultiply(batch * sequence, part.columns) == elements)
-        boxes[part].insert({0, 0, batch, sequence});
+      auto [rows, columns] = extentOf(part);
+      uint64_t places = checkedMultiply(rows, columns).value_or(0);
+      if (isLogits && places > 0)
+        part.columns = elements / places;
+      if (checkedMultiply(places, part.columns) == elements)
+        boxes[part].insert({0, 0, rows, columns});
       else
         addNotWhole(role, host, part);
       return;
@@ -179,9 +241,12 @@ private:
   std::string coverFault(const BatchPart &part,
                          const std::set<BatchBox> &found) const {
     const char *verb = part.verb();
+    bool serves = isServingEntry(part.entry);
+    auto [batch, sequence] = extentOf(part);
     std::map<std::pair<int64_t, uint64_t>, std::map<int64_t, uint64_t>> bands;
     for (const BatchBox &box : found) {
-      if (part.isInput && box.rows != program.training().micro_batch_size())
+      if (part.isInput && !serves &&
+          box.rows != program.training().micro_batch_size())
         return formatText("a rank takes in %llu sequences, its micro batch "
                           "size is %llu",
                           wide(box.rows),

@@ -14,7 +14,7 @@
 #include "runtime/base/Format.h"
 #include "runtime/program/DataType.h"
 #include "runtime/program/FaultList.h"
-#include "runtime/program/HostOutputs.h"
+#include "runtime/program/HostNames.h"
 
 #include <map>
 #include <set>
@@ -239,11 +239,10 @@ private:
     if (host.shards().empty())
       return;
     bool isInput = host.direction() == program::Host::INPUT;
-    bool isBatch = host.name() == "tokens" || host.name() == "labels";
-    if (isInput ? !isBatch : !isOfEachLabel(host.name()))
+    if (isInput ? !isBatchInput(host.name()) : !isOfEachLabel(host.name()))
       return add(ProgramRule::Inputs,
-                 "only the inputs 'tokens' and 'labels', and what there is of "
-                 "each label, come in shards");
+                 "only the inputs of a batch ('tokens', 'labels', ...), and "
+                 "what there is of each label, come in shards");
     int dims = !isInput && !isNumberOfEachLabel(host.name()) ? 3 : 2;
     const auto &first = host.shards(0);
     uint64_t width = 0;

@@ -10,7 +10,7 @@
 #include "runtime/base/Format.h"
 #include "runtime/program/DataType.h"
 #include "runtime/program/FaultList.h"
-#include "runtime/program/HostOutputs.h"
+#include "runtime/program/HostNames.h"
 #include "runtime/program/InstructionOperands.h"
 
 #include <set>

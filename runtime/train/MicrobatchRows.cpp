@@ -6,6 +6,8 @@
 
 #include "runtime/train/MicrobatchRows.h"
 
+#include "runtime/program/Entries.h"
+#include "runtime/program/HostNames.h"
 #include "runtime/program/RankPlace.h"
 
 #include <algorithm>
@@ -43,11 +45,15 @@ MicrobatchRows MicrobatchRows::of(const program::Program &program,
   for (const program::Role &role : program.roles()) {
     if (!std::count(role.ranks().begin(), role.ranks().end(), rank))
       continue;
-    for (const program::Sequence &sequence : role.sequences())
-      for (const program::Instruction &instruction : sequence.instructions())
-        if (instruction.has_host() && (instruction.host().name() == "tokens" ||
-                                       instruction.host().name() == "labels"))
-          include(program, instruction.host(), rank, rows.global, first, last);
+    for (const program::Entry &entry : role.entries())
+      if (!isServingEntry(entry.name()))
+        for (const program::Entry::Run &run : entry.runs())
+          for (const program::Instruction &instruction :
+               role.sequences(int(run.sequence())).instructions())
+            if (instruction.has_host() &&
+                isBatchInput(instruction.host().name()))
+              include(program, instruction.host(), rank, rows.global, first,
+                      last);
   }
   if (first < last) {
     rows.first = first;

@@ -7,7 +7,7 @@
 #include "runtime/train/RankAgreement.h"
 
 #include "runtime/base/Format.h"
-#include "runtime/program/HostOutputs.h"
+#include "runtime/program/HostNames.h"
 
 #include <algorithm>
 #include <bit>

@@ -7,7 +7,7 @@
 #include "runtime/train/StepHost.h"
 
 #include "runtime/base/Format.h"
-#include "runtime/program/HostOutputs.h"
+#include "runtime/program/HostNames.h"
 
 #include <algorithm>
 #include <cmath>
@@ -75,10 +75,16 @@ Status StepHost::provideBatch(const HostInput &input,
                               std::span<std::byte> data) {
   HOCKET_RETURN_IF_ERROR(readUpTo(size_t(input.microbatch) + 1));
   const data::Batch &batch = batches[input.microbatch];
+  return provideRows(input,
+                     input.name == "tokens" ? batch.tokens : batch.labels,
+                     batch.sequenceLength, data);
+}
+
+Status StepHost::provideRows(const HostInput &input,
+                             std::span<const int32_t> from, uint64_t length,
+                             std::span<std::byte> data) const {
   if (!input.shards.empty())
-    return gather(input, batch, data);
-  const std::vector<int32_t> &from =
-      input.name == "tokens" ? batch.tokens : batch.labels;
+    return gather(input, from, length, data);
   if (data.size() != from.size() * sizeof(int32_t))
     return invalidArgument(
         formatText("input '%s' has %zu bytes, a microbatch has %zu tokens of 4",
@@ -88,11 +94,8 @@ Status StepHost::provideBatch(const HostInput &input,
 }
 
 /// Row by row, shard behind shard.
-Status StepHost::gather(const HostInput &input, const data::Batch &batch,
-                        std::span<std::byte> data) const {
-  const std::vector<int32_t> &from =
-      input.name == "tokens" ? batch.tokens : batch.labels;
-  uint64_t length = batch.sequenceLength;
+Status StepHost::gather(const HostInput &input, std::span<const int32_t> from,
+                        uint64_t length, std::span<std::byte> data) const {
   if (length == 0)
     return internalError("a batch does not say how long its sequences are");
   uint64_t have = from.size() / length;

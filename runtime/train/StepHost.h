@@ -58,11 +58,16 @@ public:
   Status receive(const std::string &name, uint32_t microbatch,
                  std::span<const std::byte> data) override;
 
+protected:
+  /// Gives an input of the batch its part of `from`, [rows, length].
+  Status provideRows(const HostInput &input, std::span<const int32_t> from,
+                     uint64_t length, std::span<std::byte> data) const;
+
 private:
   Status readUpTo(size_t count);
   Status provideBatch(const HostInput &input, std::span<std::byte> data);
-  Status gather(const HostInput &input, const data::Batch &batch,
-                std::span<std::byte> data) const;
+  Status gather(const HostInput &input, std::span<const int32_t> from,
+                uint64_t length, std::span<std::byte> data) const;
 
   NextBatch next;
   uint64_t firstRow;

@@ -42,7 +42,8 @@ def Exec_MemoryKind : Exec_Enum<"MemoryKind", "what a buffer's bytes are for", [
   I32EnumAttrCase<"Activations", 6, "activations">,
   I32EnumAttrCase<"Temporaries", 7, "temporaries">,
   I32EnumAttrCase<"Transfers", 8, "transfers">,
-  I32EnumAttrCase<"Workspace", 9, "workspace">]>;
+  I32EnumAttrCase<"Workspace", 9, "workspace">,
+  I32EnumAttrCase<"Cache", 10, "cache">]>;
 def Exec_MemoryKindAttr : Exec_WordAttr<Exec_MemoryKind, "memory_kind">;
 
 // The numbers are those of Accumulate in runtime/program/program.proto.
@@ -57,7 +58,8 @@ def Exec_FragmentKind : Exec_Enum<"FragmentKind",
     "which part of a step a sequence is", [
   I32EnumAttrCase<"Forward", 0, "F">, I32EnumAttrCase<"Backward", 1, "B">,
   I32EnumAttrCase<"Weight", 2, "W">, I32EnumAttrCase<"Update", 3, "U">,
-  I32EnumAttrCase<"Evaluate", 4, "E">, I32EnumAttrCase<"Prepare", 5, "P">]>;
+  I32EnumAttrCase<"Evaluate", 4, "E">, I32EnumAttrCase<"Prepare", 5, "P">,
+  I32EnumAttrCase<"Prefill", 6, "L">, I32EnumAttrCase<"Decode", 7, "D">]>;
 def Exec_FragmentKindAttr : Exec_WordAttr<Exec_FragmentKind, "fragment_kind">;
 
 def Exec_CollectiveKind : Exec_Enum<"CollectiveKind",

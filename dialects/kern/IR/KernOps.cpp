@@ -419,13 +419,13 @@ LogicalResult VariableOp::verify() {
   auto type = dyn_cast<RankedTensorType>(getType());
   if (!type || !type.hasStaticShape())
     return emitOpError("K12: must be a tensor of static shape");
-  static constexpr StringRef kinds[] = {"parameter", "gradient",
-                                        "optimizer_state", "state", "working"};
+  static constexpr StringRef kinds[] = {
+      "parameter", "gradient", "optimizer_state", "state", "working", "cache"};
   if (llvm::is_contained(kinds, getKind()))
     return success();
   return emitOpError("K12: kind '") << getKind()
                                     << "' is not one of parameter, gradient, "
-                                       "optimizer_state, state, working";
+                                       "optimizer_state, state, working, cache";
 }
 
 LogicalResult ReadOp::verify() { return success(); }

@@ -17,7 +17,8 @@ include "mlir/Interfaces/SideEffectInterfaces.td"
 def Pipe_FragmentKind : I32EnumAttr<"FragmentKind", "what a fragment does", [
     I32EnumAttrCase<"Forward", 0, "F">, I32EnumAttrCase<"Backward", 1, "B">,
     I32EnumAttrCase<"Update", 2, "U">, I32EnumAttrCase<"Evaluate", 3, "E">,
-    I32EnumAttrCase<"Prepare", 4, "P">, I32EnumAttrCase<"Weight", 5, "W">]> {
+    I32EnumAttrCase<"Prepare", 4, "P">, I32EnumAttrCase<"Weight", 5, "W">,
+    I32EnumAttrCase<"Prefill", 6, "L">, I32EnumAttrCase<"Decode", 7, "D">]> {
   let cppNamespace = "::hocket::pipe";
   let genSpecializedAttr = 0;
 }

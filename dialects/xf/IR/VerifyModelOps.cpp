@@ -164,8 +164,10 @@ LogicalResult RopeOp::verify() {
   Shape input = shapeOf(getInput());
   if (input[3] % 2 != 0)
     return emitOpError("X8: a head dim of ") << input[3] << " is not even";
-  if (failed(checkShape(*this, 8, "table", getTable(),
-                        {input[1], input[3] / 2, 2})))
+  SmallVector<int64_t> table{input[1], input[3] / 2, 2};
+  if (shapeOf(getTable()).size() == 4)
+    table.insert(table.begin(), input[0]);
+  if (failed(checkShape(*this, 8, "table", getTable(), table)))
     return failure();
   if (!isWide(elementOf(getTable())))
     return emitOpError("X8: a table is of f32 or f64");

@@ -47,7 +47,8 @@ def Xf_VariableKind : Xf_Enum<"VariableKind", "what a variable holds", [
   I32EnumAttrCase<"Gradient", 1, "gradient">,
   I32EnumAttrCase<"OptimizerState", 2, "optimizer_state">,
   I32EnumAttrCase<"State", 3, "state">,
-  I32EnumAttrCase<"Working", 4, "working">]>;
+  I32EnumAttrCase<"Working", 4, "working">,
+  I32EnumAttrCase<"Cache", 5, "cache">]>;
 def Xf_VariableKindAttr : EnumAttr<Xf_Dialect, Xf_VariableKind, "variable_kind"> {
   let assemblyFormat = "`<` $value `>`";
 }

@@ -104,6 +104,15 @@ template <typename OpT> static OpCost attentionCost(OpT op, double gemms) {
 OpCost AttentionOp::getCost() { return attentionCost(*this, 2); }
 OpCost AttentionGradientOp::getCost() { return attentionCost(*this, 5); }
 
+/// Every token as if it were the last of a row.
+OpCost CachedAttentionOp::getCost() {
+  Shape q = shapeOf(getQuery());
+  double positions =
+      static_cast<double>(shapeOf(getTable())[1] * shapeOf(getKeys())[1]);
+  double channels = static_cast<double>(q[0] * q[2] * q[3]);
+  return costOf(*this, 2 * 2 * positions * channels);
+}
+
 //===----------------------------------------------------------------------===//
 // Elementwise and row by row: operations per element, as the formulas of the
 // ops' descriptions count them; a transcendental function is one.
@@ -117,6 +126,7 @@ OpCost NormGradientOp::getCost() {
 }
 OpCost MergeAttentionOp::getCost() { return elementwise(*this, getInput(), 3); }
 OpCost RopeTableOp::getCost() { return elementwise(*this, getResult(), 1.5); }
+OpCost RopeTableAtOp::getCost() { return elementwise(*this, getResult(), 1.5); }
 OpCost RopeOp::getCost() { return elementwise(*this, getInput(), 3); }
 
 static double activationFlops(ActivationKind kind) {

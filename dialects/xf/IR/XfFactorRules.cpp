@@ -253,12 +253,21 @@ FactorRule RopeOp::getFactorRule() {
   RuleBuilder b;
   Shape table = shapeOf(getTable());
   TensorFactors input = b.fresh(shapeOf(getInput()).drop_back());
-  DimFactors position = input[1];
+  TensorFactors angles(input.begin() + (table.size() == 4 ? 0 : 1),
+                       input.begin() + 2);
   input.push_back({b.whole(shapeOf(getInput()).back())});
-  return b.operand(input)
-      .operand({position, {b.whole(table[1])}, {b.whole(table[2])}})
-      .result(input)
-      .rule;
+  for (int64_t dim : table.take_back(2))
+    angles.push_back({b.whole(dim)});
+  return b.operand(input).operand(angles).result(input).rule;
+}
+
+FactorRule RopeTableAtOp::getFactorRule() {
+  RuleBuilder b;
+  TensorFactors positions = b.fresh(shapeOf(getPositions()));
+  b.operand(positions);
+  for (int64_t dim : shapeOf(getResult()).take_back(2))
+    positions.push_back({b.whole(dim)});
+  return b.result(positions).rule;
 }
 
 //===----------------------------------------------------------------------===//
@@ -294,6 +303,25 @@ FactorRule AttentionOp::getFactorRule() {
   b.operand(f.query).operand(f.key).operand(f.key);
   b.rule.operands.resize(getNumOperands()); // numbers have no dims
   return b.result(f.query).result(f.lse).rule;
+}
+
+/// Devices that share tokens share the rows and the pages of their sequences
+/// likewise, each for itself: one factor has all three dims.
+FactorRule CachedAttentionOp::getFactorRule() {
+  RuleBuilder b;
+  Shape q = shapeOf(getQuery()), pages = shapeOf(getKeys());
+  int64_t groups = shapeOf(getKey())[2];
+  int64_t tokens = b.rule.add(q[0]), one = b.whole(1);
+  int64_t group = b.rule.add(groups), head = b.rule.add(q[2] / groups);
+  int64_t channel = b.whole(q[3]);
+  TensorFactors query{{tokens}, {one}, {group, head}, {channel}};
+  TensorFactors key{{tokens}, {one}, {group}, {channel}};
+  TensorFactors cache{{tokens}, {b.whole(pages[1])}, {group}, {channel}};
+  TensorFactors place{{tokens}, {one}};
+  TensorFactors table{{tokens}, {b.whole(shapeOf(getTable())[1])}};
+  b.operand(query).operand(key).operand(key).operand(place).operand(place);
+  b.operand(table).operand(cache).operand(cache);
+  return b.result(query).result(cache).result(cache).rule;
 }
 
 FactorRule AttentionGradientOp::getFactorRule() {

@@ -126,7 +126,7 @@ def Xf_RopeOp : Xf_ModelOp<"rope"> {
   let summary = "rotary position embedding";
   let description = [{
     Rotates the halves of the last dim of `input[B, S, n, d]` by the angles of
-    `table[S, d/2, 2]`: `y1 = x1 cos - x2 sin`, `y2 = x2 cos + x1 sin`.
+    `table[S, d/2, 2]`, or `[B, S, d/2, 2]` where each sequence has its own: `y1 = x1 cos - x2 sin`, `y2 = x2 cos + x1 sin`.
     `inverse` rotates back, which is the gradient.
 
     ```mlir

@@ -13,5 +13,6 @@ include "dialects/xf/IR/XfGradientOps.td"
 include "dialects/xf/IR/XfShardOps.td"
 include "dialects/xf/IR/XfQuantizeOps.td"
 include "dialects/xf/IR/XfStepOps.td"
+include "dialects/xf/IR/XfInferenceOps.td"
 
 #endif

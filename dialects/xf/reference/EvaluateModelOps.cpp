@@ -126,7 +126,9 @@ LogicalResult RopeOp::evaluate(EvaluationContext &, Tensors operands,
   ReferenceTensor result = zerosOf(getResult().getType());
   int64_t heads = input.dim(2), half = input.dim(3) / 2;
   for (int64_t head = 0; head < input.size() / (2 * half); ++head) {
-    int64_t position = head / heads % input.dim(1);
+    int64_t position = head / heads;
+    if (table.shape.size() == 3)
+      position %= input.dim(1);
     for (int64_t i = 0; i < half; ++i) {
       double c = table[(position * half + i) * 2];
       double s = table[(position * half + i) * 2 + 1] * (getInverse() ? -1 : 1);

@@ -26,9 +26,26 @@ namespace {
 /// Writes the fragments and schedules of one step.
 class StepSchedule {
 public:
-  StepSchedule(xf::StepOp op) : step(op), builder(op) {}
+  explicit StepSchedule(xf::StepOp op) : step(op), builder(op) {}
 
-  void write() {
+  explicit StepSchedule(xf::ServeOp op) : step(op), builder(op) {}
+
+  /// What writes, and what evaluates where nothing is trained.
+  void writeServing(xf::ServeOp serve) {
+    auto add = [&](FragmentKind kind, FlatSymbolRefAttr function,
+                   StringRef entry) {
+      if (!function)
+        return;
+      addFragment(kind, function);
+      addSchedule(entry, 1, {action(kind, 0)});
+    };
+    add(FragmentKind::Evaluate, serve.getEvaluateAttr(), "eval_step");
+    add(FragmentKind::Prefill, serve.getPrefillAttr(), "prefill");
+    add(FragmentKind::Decode, serve.getDecodeAttr(), "decode");
+    add(FragmentKind::Prepare, serve.getPrepareAttr(), "prepare");
+  }
+
+  void write(xf::StepOp step) {
     addFragment(FragmentKind::Forward, step.getForwardAttr());
     addFragment(FragmentKind::Backward, step.getBackwardAttr());
     addFragment(FragmentKind::Update, step.getUpdateAttr());
@@ -50,24 +67,24 @@ public:
 
 private:
   pipe::ActionAttr action(FragmentKind kind, int64_t microbatch) {
-    return pipe::ActionAttr::get(step.getContext(), kind, /*chunk=*/0,
+    return pipe::ActionAttr::get(step->getContext(), kind, /*chunk=*/0,
                                  microbatch, /*slot=*/0);
   }
   void addFragment(FragmentKind kind, FlatSymbolRefAttr function) {
     builder.create<pipe::FragmentOp>(
-        step.getLoc(), pipe::FragmentKindAttr::get(step.getContext(), kind),
+        step->getLoc(), pipe::FragmentKindAttr::get(step->getContext(), kind),
         function, builder.getI64IntegerAttr(0), builder.getI64IntegerAttr(0),
         builder.getI64IntegerAttr(0), UnitAttr());
   }
   void addSchedule(StringRef entry, int64_t microbatches,
                    ArrayRef<Attribute> actions) {
     builder.create<pipe::ScheduleOp>(
-        step.getLoc(), builder.getStringAttr(entry),
+        step->getLoc(), builder.getStringAttr(entry),
         builder.getI64IntegerAttr(0), builder.getI64IntegerAttr(microbatches),
         builder.getI64IntegerAttr(1), builder.getArrayAttr(actions));
   }
 
-  xf::StepOp step;
+  Operation *step;
   OpBuilder builder;
 };
 
@@ -77,8 +94,13 @@ struct DistToPipe : hocket::impl::ConvertDistToPipeBase<DistToPipe> {
   void runOnOperation() override {
     auto steps = llvm::to_vector(getOperation().getOps<xf::StepOp>());
     for (xf::StepOp step : steps) {
-      StepSchedule(step).write();
+      StepSchedule(step).write(step);
       step.erase();
+    }
+    auto serves = llvm::to_vector(getOperation().getOps<xf::ServeOp>());
+    for (xf::ServeOp serve : serves) {
+      StepSchedule(serve).writeServing(serve);
+      serve.erase();
     }
   }
 };

@@ -167,6 +167,7 @@ private:
                     .Case("gradient", MemoryKind::Gradients)
                     .Case("optimizer_state", MemoryKind::Optimizer)
                     .Case("working", MemoryKind::WorkingCopies)
+                    .Case("cache", MemoryKind::Cache)
                     .Default(MemoryKind::State);
     exec::BufferOp buffer = addBuffer(type, variable.getSymName(), kind);
     buffer.setPersistent(true);
@@ -330,12 +331,13 @@ private:
     return success();
   }
 
-  /// Tokens and labels.
+  /// Tokens and labels, and what else functions take that write.
   LogicalResult addInputByPlace(func::FuncOp function, unsigned i,
                                 Bindings &bindings) {
-    static constexpr StringLiteral names[] = {"tokens", "labels"};
+    static constexpr StringLiteral names[] = {"tokens", "labels", "positions",
+                                              "rows", "table"};
     if (i >= std::size(names))
-      return function.emitOpError("takes more than tokens and labels");
+      return function.emitOpError("takes more than a host gives");
     return addInput(function, i, names[i], bindings);
   }
 

@@ -31,7 +31,7 @@ static int64_t rankOf(kern::ScheduleOp schedule) {
 static void addWholeFragments(ModuleOp module, RoleFragments &role) {
   // Forward and backward stand side by side: what is saved by one for the other
   // must not overlap with anything between.
-  for (StringRef kind : {"P", "F", "B", "U", "E"})
+  for (StringRef kind : {"P", "F", "B", "U", "E", "L", "D"})
     for (auto function : module.getOps<func::FuncOp>())
       if (kindOf(function) == kind)
         role.functions.push_back(function);
@@ -48,9 +48,9 @@ static void addScheduledFragments(SymbolTable &symbols, RoleFragments &role) {
       if (!function || !seen.insert(function).second)
         continue;
       StringRef kind = kindOf(function);
-      (kind == "P"   ? prepare
-       : kind == "E" ? evaluate
-                     : train)
+      (kind == "P"                                 ? prepare
+       : llvm::is_contained({"E", "L", "D"}, kind) ? evaluate
+                                                   : train)
           .push_back(function);
     }
   for (auto *list : {&prepare, &train, &evaluate})

@@ -17,6 +17,8 @@
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 
+#include <utility>
+
 using namespace mlir;
 
 namespace hocket::kern {
@@ -136,6 +138,17 @@ Values lower(OpBuilder &builder, xf::RopeTableOp op) {
   return buildCastCall(builder, op, call);
 }
 
+Values lower(OpBuilder &builder, xf::RopeTableAtOp op) {
+  ArrayRef<double> frequencies = op.getInverseFrequencies();
+  return buildCastCall(builder, op,
+                       {"rope_table_at",
+                        {op.getPositions()},
+                        {f32Of(op.getResult().getType())},
+                        {elementsOf(op.getPositions()),
+                         2 * static_cast<int64_t>(frequencies.size())},
+                        SmallVector<double>(frequencies)});
+}
+
 Values lower(OpBuilder &builder, xf::PositionsOp op) {
   auto type = cast<RankedTensorType>(op.getResult().getType());
   Call call{"positions", {}, {type}, {type.getDimSize(0)}};
@@ -146,10 +159,14 @@ Values lower(OpBuilder &builder, xf::PositionsOp op) {
 Values lower(OpBuilder &builder, xf::RopeOp op) {
   auto type = cast<RankedTensorType>(op.getInput().getType());
   ArrayRef<int64_t> dims = type.getShape();
+  int64_t batch = dims[0], sequence = dims[1];
+  // Where each sequence has its own angles, all positions are one sequence's.
+  if (cast<RankedTensorType>(op.getTable().getType()).getRank() == 4)
+    sequence *= std::exchange(batch, 1);
   Call call{"rope",
             {op.getInput(), f32Value(builder, op.getLoc(), op.getTable())},
             {type},
-            {dtypeOf(type), dims[0], dims[1], dims[2], dims[3],
+            {dtypeOf(type), batch, sequence, dims[2], dims[3],
              op.getInverse() ? 1 : 0}};
   call.inPlace = {0};
   return buildCall(builder, op, call);
@@ -222,6 +239,22 @@ Values lower(OpBuilder &builder, xf::AttentionGradientOp op) {
   call.results.assign(op->result_type_begin(), op->result_type_end());
   call.results.push_back(f32Of(op.getLse().getType()));
   call.workspaces = 1;
+  return buildCall(builder, op, call);
+}
+
+Values lower(OpBuilder &builder, xf::CachedAttentionOp op) {
+  auto query = cast<RankedTensorType>(op.getQuery().getType());
+  auto keys = cast<RankedTensorType>(op.getKeys().getType());
+  auto table = cast<RankedTensorType>(op.getTable().getType());
+  Call call{"cached_attention",
+            Values(op.getOperands()),
+            SmallVector<Type>(op->getResultTypes()),
+            {dtypeOf(query), query.getDimSize(0), query.getDimSize(2),
+             keys.getDimSize(2), query.getDimSize(3),
+             static_cast<int64_t>(op.getWindow()), table.getDimSize(0),
+             table.getDimSize(1), keys.getDimSize(0)},
+            {op.getScale().convertToDouble()}};
+  call.inPlace = {-1, 6, 7};
   return buildCall(builder, op, call);
 }
 

@@ -120,6 +120,11 @@ Sharding Seeds::variable(xf::VariableOp variable, Role role,
   Sharding sharding = weight(role, type);
   int stage = 0; // of ZeRO, from which on it is split
   switch (variable.getKind()) {
+  case xf::VariableKind::Cache:
+    // Pages as sequences are shared out, and heads as those of keys.
+    sharding.dims[0] = present({"dp", "ep"});
+    sharding.dims[2] = plan.tensor.keyHeads;
+    return sharding;
   case xf::VariableKind::Parameter:
     stage = hasWorkingCopy ? 1 : 3;
     break;

@@ -65,8 +65,10 @@ struct XfToDist : hocket::impl::ConvertXfToDistBase<XfToDist> {
            {step.getForwardAttr(), step.getEvaluateAttr()})
         placeArguments(name, seeds, mesh);
       if (meshOp.getDeviceCount() > 1)
-        placeStream(step, seeds, mesh);
+        placeStream(step.getForwardAttr(), seeds.stream(), mesh);
     }
+    for (auto serve : getOperation().getOps<xf::ServeOp>())
+      placeServing(serve, meshOp.getDeviceCount() > 1, seeds, mesh);
   }
 
 private:
@@ -236,20 +238,47 @@ private:
                                 .toAttr(mesh.symbol()));
   }
 
-  /// Notes the type of hidden states, what layers take first, and where they
-  /// live.
-  void placeStream(xf::StepOp step, const dist::Seeds &seeds,
+  /// Notes the type of hidden states, what the layers of `name` take first,
+  /// and where they live.
+  void placeStream(FlatSymbolRefAttr name, const Sharding &stream,
                    const dist::Mesh &mesh) {
-    auto forward =
-        getOperation().lookupSymbol<func::FuncOp>(step.getForwardAttr());
-    for (auto call : forward.getOps<func::CallOp>())
+    auto function = getOperation().lookupSymbol<func::FuncOp>(name);
+    for (auto call : function.getOps<func::CallOp>())
       if (auto type = dyn_cast<RankedTensorType>(call.getOperand(0).getType());
           type && type.getRank() == 3) {
-        getOperation()->setAttr("dist.stream_type", TypeAttr::get(type));
-        getOperation()->setAttr("dist.stream",
-                                seeds.stream().toAttr(mesh.symbol()));
+        addToList("dist.stream_types", TypeAttr::get(type));
+        addToList("dist.streams", stream.toAttr(mesh.symbol()));
         return;
       }
+  }
+
+  /// Appends to an array that is an attribute of the module.
+  void addToList(StringRef name, Attribute entry) {
+    SmallVector<Attribute> list;
+    if (auto known = getOperation()->getAttrOfType<ArrayAttr>(name))
+      llvm::append_range(list, known);
+    list.push_back(entry);
+    getOperation()->setAttr(name, ArrayAttr::get(&getContext(), list));
+  }
+
+  /// A token is a row of its own there, so positions are not shared.
+  void placeServing(xf::ServeOp serve, bool placesStreams,
+                    const dist::Seeds &seeds, const dist::Mesh &mesh) {
+    if (FlatSymbolRefAttr evaluate = serve.getEvaluateAttr()) {
+      placeArguments(evaluate, seeds, mesh);
+      if (placesStreams)
+        placeStream(evaluate, seeds.stream(), mesh);
+    }
+    Sharding tokens = Sharding::whole(3);
+    tokens.dims[0] = seeds.batch().dims[0];
+    for (FlatSymbolRefAttr name :
+         {serve.getPrefillAttr(), serve.getDecodeAttr()}) {
+      if (!name)
+        continue;
+      placeArguments(name, seeds, mesh);
+      if (placesStreams)
+        placeStream(name, tokens, mesh);
+    }
   }
 
   plan::ParallelPlan plan;

@@ -284,7 +284,7 @@ func.func @view(%x: tensor<8xf32>) -> tensor<16xf32> {
 
 // -----
 
-// expected-error @+1 {{K12: kind 'weights' is not one of parameter, gradient, optimizer_state, state, working}}
+// expected-error @+1 {{K12: kind 'weights' is not one of parameter, gradient, optimizer_state, state, working, cache}}
 kern.variable @w : tensor<8xf32> {kind = "weights"}
 
 // -----

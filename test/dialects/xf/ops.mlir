@@ -440,6 +440,22 @@ func.func @attention_shard(%q: tensor<1x8x2x4xf32>, %k: tensor<1x16x2x4xf32>, %p
   return
 }
 
+// CHECK-LABEL: func @write_tokens(
+// CHECK: xf.rope_table_at %{{.*}} {inverse_frequencies = array<f64: 1.000000e+00, 1.000000e-02>}
+// CHECK: xf.rope %{{.*}}, %{{.*}} : (tensor<8x1x4x4xf32>, tensor<8x1x2x2xf32>) -> tensor<8x1x4x4xf32>
+// CHECK: xf.cached_attention {{.*}} {scale = 5.000000e-01 : f64, window = 9 : i64}
+// CHECK: xf.serve prefill(@write_tokens) decode(@write_tokens) evaluate(@quantize) {alone}
+func.func @write_tokens(%tokens: tensor<8x1xi32>, %l: tensor<8x1xi32>, %p: tensor<8x1xi32>, %r: tensor<8x1xi32>, %table: tensor<4x2xi32>) {
+  %q = xf.constant {value = 1.0} : () -> tensor<8x1x4x4xf32>
+  %k = xf.constant {value = 1.0} : () -> tensor<8x1x2x4xf32>
+  %c = xf.constant {value = 0.0} : () -> tensor<8x64x2x4xf32>
+  %t = xf.rope_table_at %p {inverse_frequencies = array<f64: 1.0, 0.01>} : (tensor<8x1xi32>) -> tensor<8x1x2x2xf32>
+  %q1 = xf.rope %q, %t : (tensor<8x1x4x4xf32>, tensor<8x1x2x2xf32>) -> tensor<8x1x4x4xf32>
+  %o, %k1, %v1 = xf.cached_attention %q1, %k, %k, %p, %r, %table, %c, %c {scale = 0.5, window = 9 : i64} : (tensor<8x1x4x4xf32>, tensor<8x1x2x4xf32>, tensor<8x1x2x4xf32>, tensor<8x1xi32>, tensor<8x1xi32>, tensor<4x2xi32>, tensor<8x64x2x4xf32>, tensor<8x64x2x4xf32>) -> (tensor<8x1x4x4xf32>, tensor<8x64x2x4xf32>, tensor<8x64x2x4xf32>)
+  return
+}
+xf.serve prefill(@write_tokens) decode(@write_tokens) evaluate(@quantize) {alone}
+
 // CHECK-LABEL: func @quantize(
 // CHECK: %[[A:.*]] = xf.amax %{{.*}} : (tensor<8x64xbf16>) -> tensor<f32>
 // CHECK: %[[S:.*]] = xf.quantize_scale %[[A]] {format = f8E4M3FN} : (tensor<f32>) -> tensor<f32>

@@ -18,6 +18,11 @@ func.func @p() { return }
 // CHECK-NOT: xf.step
 xf.step microbatches(2) forward(@f) backward(@b) update(@u) evaluate(@e) prepare(@p)
 
+func.func @w(%t: tensor<2x1xi32>, %l: tensor<2x1xi32>, %q: tensor<2x1xi32>, %r: tensor<2x1xi32>, %table: tensor<2x1xi32>) { return }
+
+// CHECK-NOT: xf.serve
+xf.serve prefill(@w) decode(@w)
+
 // CHECK-DAG: pipe.fragment F @f stage 0 chunk 0
 // CHECK-DAG: pipe.fragment B @b stage 0 chunk 0
 // CHECK-DAG: pipe.fragment U @u stage 0 chunk 0
@@ -34,3 +39,7 @@ xf.step microbatches(2) forward(@f) backward(@b) update(@u) evaluate(@e) prepare
 // CHECK: pipe.fragment P @p stage 0 chunk 0
 // CHECK: pipe.schedule "prepare"
 // CHECK-SAME: <P chunk 0
+// CHECK: pipe.fragment L @w stage 0 chunk 0
+// CHECK: pipe.schedule "prefill" rank 0 microbatches 1 slots 1 {{.*}}<L chunk 0
+// CHECK: pipe.fragment D @w stage 0 chunk 0
+// CHECK: pipe.schedule "decode" rank 0 microbatches 1 slots 1 {{.*}}<D chunk 0

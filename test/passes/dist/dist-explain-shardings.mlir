@@ -2,7 +2,7 @@
 
 // A column-parallel and a row-parallel layer over `tp`, sequences over `dp`.
 
-module attributes {dist.stream = #dist.sharding<@mesh, [["dp"], [], []], partial = []>, dist.stream_type = tensor<4x8x16xf32>} {
+module attributes {dist.streams = [#dist.sharding<@mesh, [["dp"], [], []], partial = []>], dist.stream_types = [tensor<4x8x16xf32>]} {
 // CHECK: dist.mesh @mesh
 dist.mesh @mesh ["dp", "tp"] sizes [2, 2]
 // A table that no axis splits, and a parameter that lies as the plan says.

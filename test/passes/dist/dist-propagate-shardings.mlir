@@ -2,7 +2,7 @@
 
 // A column-parallel and a row-parallel layer over `tp`, sequences over `dp`.
 
-module attributes {dist.stream = #dist.sharding<@mesh, [["dp"], [], []], partial = []>, dist.stream_type = tensor<4x8x16xf32>} {
+module attributes {dist.streams = [#dist.sharding<@mesh, [["dp"], [], []], partial = []>], dist.stream_types = [tensor<4x8x16xf32>]} {
 dist.mesh @mesh ["dp", "tp"] sizes [2, 2]
 xf.variable @table : tensor<32x16xf32> {dist.sharding = #dist.sharding<@mesh, [["tp"], []], partial = []>, kind = #xf.variable_kind<parameter>}
 xf.variable @up : tensor<64x16xf32> {dist.sharding = #dist.sharding<@mesh, [["tp"], []], partial = []>, kind = #xf.variable_kind<parameter>}

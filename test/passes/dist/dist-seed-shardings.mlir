@@ -39,7 +39,7 @@ split forward/linear@2 [-,dp+tp,-] [-,-] [-] -> [-,dp+tp,-]
 split backward/up.grad/linear_weight_gradient [dp,-,-] [dp,-,tp] -> [-,tp]
 
 //--- program.mlir
-module attributes {dist.stream = #dist.sharding<@mesh, [["dp"], [], []], partial = []>, dist.stream_type = tensor<4x8x16xf32>} {
+module attributes {dist.streams = [#dist.sharding<@mesh, [["dp"], [], []], partial = []>], dist.stream_types = [tensor<4x8x16xf32>]} {
 // SEED: dist.mesh @mesh {{.*}}dist.chosen = {ops = 3 : i64, parameters = 2 : i64}
 // SPLIT: dist.mesh @mesh {{.*}}dist.chosen = {kept = 3 : i64, ops = 3 : i64, parameters = 2 : i64}
 // SPLIT-SAME: name = "layers.*.up"{{.*}}why = "as line 4 of the plan's shardings says"

@@ -4,7 +4,7 @@
 // experts and share their rows: to experts it is an axis of the data, though to
 // other layers it is one of the model. ZeRO keeps weights in shards along it.
 
-module attributes {dist.experts = ["tp.1"], dist.expert_rows = ["tp.0"], dist.stream_type = tensor<2x8x8xf32>, dist.stream = #dist.sharding<@mesh, [[], ["tp.0", "tp.1"], []], partial = []>} {
+module attributes {dist.experts = ["tp.1"], dist.expert_rows = ["tp.0"], dist.stream_types = [tensor<2x8x8xf32>], dist.streams = [#dist.sharding<@mesh, [[], ["tp.0", "tp.1"], []], partial = []>]} {
 dist.mesh @mesh ["tp.0", "tp.1"] sizes [2, 2]
 xf.variable @table : tensor<32x8xf32> {dist.sharding = #dist.sharding<@mesh, [["tp.0", "tp.1"], []], partial = []>, kind = #xf.variable_kind<parameter>}
 xf.variable @router : tensor<4x8xf32> {dist.sharding = #dist.sharding<@mesh, [[], []], partial = []>, kind = #xf.variable_kind<parameter>}

@@ -7,7 +7,7 @@
 // rest is exchanged. Results are sums over the pair, which go back as they are:
 // the sums are formed of tokens, not of rows, each rank's of its own.
 
-module attributes {dist.experts = ["tp.0", "ep"], dist.stream_type = tensor<2x8x8xf32>, dist.stream = #dist.sharding<@mesh, [["ep"], ["tp.0", "tp.1"], []], partial = []>} {
+module attributes {dist.experts = ["tp.0", "ep"], dist.stream_types = [tensor<2x8x8xf32>], dist.streams = [#dist.sharding<@mesh, [["ep"], ["tp.0", "tp.1"], []], partial = []>]} {
 dist.mesh @mesh ["ep", "tp.0", "tp.1"] sizes [2, 2, 2]
 xf.variable @table : tensor<32x8xf32> {dist.sharding = #dist.sharding<@mesh, [["tp.0", "tp.1"], []], partial = []>, kind = #xf.variable_kind<parameter>}
 xf.variable @router : tensor<4x8xf32> {dist.sharding = #dist.sharding<@mesh, [[], []], partial = []>, kind = #xf.variable_kind<parameter>}

@@ -5,7 +5,7 @@
 // are; along ep the rest is exchanged. No row is computed twice, and no weight of
 // an expert is split.
 
-module attributes {dist.experts = ["tp", "ep"], dist.stream_type = tensor<2x6x8xf32>, dist.stream = #dist.sharding<@mesh, [["ep"], ["tp"], []], partial = []>} {
+module attributes {dist.experts = ["tp", "ep"], dist.stream_types = [tensor<2x6x8xf32>], dist.streams = [#dist.sharding<@mesh, [["ep"], ["tp"], []], partial = []>]} {
 dist.mesh @mesh ["ep", "tp"] sizes [2, 2]
 xf.variable @table : tensor<32x8xf32> {dist.sharding = #dist.sharding<@mesh, [["tp"], []], partial = []>, kind = #xf.variable_kind<parameter>}
 xf.variable @router : tensor<4x8xf32> {dist.sharding = #dist.sharding<@mesh, [[], []], partial = []>, kind = #xf.variable_kind<parameter>}

@@ -129,3 +129,30 @@ exec.role @place ranks [0, 1] {
     exec.host output "s" %s : memref<4x8xf32>
   }
 }
+
+// -----
+
+// A library's op that may write over an operand writes the variable itself, if
+// that is the operand; one that it also reads otherwise it may not.
+
+exec.role @cache ranks [0] {
+  %keys = exec.buffer "keys" kind cache {persistent} : memref<8xf32>
+  %values = exec.buffer "values" kind cache {persistent} : memref<8xf32>
+  %x = exec.buffer "x" kind inputs : memref<8xf32>
+  %o = exec.buffer "o" kind activations : memref<8xf32>
+  %n = exec.buffer "n" kind activations : memref<8xf32>
+  %m = exec.buffer "m" kind activations : memref<8xf32>
+  // CHECK-LABEL: exec.role @cache
+  // CHECK: exec.library "keep"(%x, %keys) to (%o, %keys)
+  // CHECK-NEXT: exec.host output "lse" %o
+  // CHECK-NEXT: exec.library "keep"(%values, %values) to (%o, %m)
+  // CHECK-NEXT: exec.copy %m to %values
+  exec.sequence @decode fragment D {
+    exec.host input "tokens" %x : memref<8xf32>
+    exec.library "keep"(%x, %keys) to (%o, %n) {floats = array<f64>, in_place = array<i64: -1, 1>, integers = array<i64>} : (memref<8xf32>, memref<8xf32>) -> (memref<8xf32>, memref<8xf32>)
+    exec.copy %n to %keys : memref<8xf32>, memref<8xf32>
+    exec.host output "lse" %o : memref<8xf32>
+    exec.library "keep"(%values, %values) to (%o, %m) {floats = array<f64>, in_place = array<i64: -1, 1>, integers = array<i64>} : (memref<8xf32>, memref<8xf32>) -> (memref<8xf32>, memref<8xf32>)
+    exec.copy %m to %values : memref<8xf32>, memref<8xf32>
+  }
+}

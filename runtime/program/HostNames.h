@@ -1,15 +1,21 @@
-//===- HostOutputs.h - What a program tells the host ------------*- C++ -*-===//
+//===- HostNames.h - What a program and its host say ------------*- C++ -*-===//
 //
 // Part of Hocket, under the Apache License v2.0.
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef HOCKET_RUNTIME_PROGRAM_HOSTOUTPUTS_H
-#define HOCKET_RUNTIME_PROGRAM_HOSTOUTPUTS_H
+#ifndef HOCKET_RUNTIME_PROGRAM_HOSTNAMES_H
+#define HOCKET_RUNTIME_PROGRAM_HOSTNAMES_H
 
 #include <string_view>
 
 namespace hocket {
+
+/// Whether the input `name` is part of the batch, which ranks may share.
+inline bool isBatchInput(std::string_view name) {
+  return name == "tokens" || name == "labels" || name == "positions" ||
+         name == "rows" || name == "table";
+}
 
 /// Whether the output `name` has a number for each label of the microbatch, of
 /// which a rank gives those that it took in.
@@ -25,4 +31,4 @@ inline bool isOfEachLabel(std::string_view name) {
 
 } // namespace hocket
 
-#endif // HOCKET_RUNTIME_PROGRAM_HOSTOUTPUTS_H
+#endif // HOCKET_RUNTIME_PROGRAM_HOSTNAMES_H

@@ -1,0 +1,89 @@
+//===- XfInferenceOps.td - What a trained model writes with -*- tablegen -*-===//
+//
+// Part of Hocket, under the Apache License v2.0.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef HOCKET_DIALECTS_XF_XFINFERENCEOPS
+#define HOCKET_DIALECTS_XF_XFINFERENCEOPS
+
+include "dialects/xf/IR/XfOpBase.td"
+
+def Xf_RopeTableAtOp : Xf_Op<"rope_table_at"> {
+  let summary = "cosines and sines of the rotary embedding at given positions";
+  let description = [{
+    `xf.rope_table` of the positions that `positions` holds:
+    `result[..., i] = (cos(p * f_i), sin(p * f_i))` for `p = positions[...]`.
+
+    ```mlir
+    %t = xf.rope_table_at %p {inverse_frequencies = array<f64: 1.0, 0.01>} : (tensor<8x1xi32>) -> tensor<8x1x2x2xf32>
+    ```
+  }];
+  let arguments = (ins Xf_Ids:$positions,
+                       DenseF64ArrayAttr:$inverse_frequencies);
+  let results = (outs Xf_Tensor:$result);
+}
+
+def Xf_CachedAttentionOp : Xf_Op<"cached_attention"> {
+  let summary = "attention over the keys and values that a cache keeps";
+  let description = [{
+    Attention of `T` tokens of several sequences, each alone in its row:
+    `query[T, 1, n, d]`, `key`, `value` `[T, 1, g, d]`. Token `t` is at
+    `positions[t, 0]` of the sequence in row `rows[t, 0]`, or is padding where
+    that is -1. `table[r, i]` is the page of the caches `keys`, `values`
+    `[N, page, g, d]` that keeps the positions from `i * page` on of row `r`
+    (arXiv 2309.06180). The results `new_keys`, `new_values` are the caches with
+    the tokens' own keys and values; each token sees all of its sequence up to
+    itself, or the last `window` of that, and padding gives 0. What a table or a
+    row says of pages is about the shard that a device holds.
+
+    ```mlir
+    %o, %k1, %v1 = xf.cached_attention %q, %k, %v, %p, %r, %t, %kc, %vc {scale = 0.125} : (tensor<8x1x8x64xf32>, tensor<8x1x2x64xf32>, tensor<8x1x2x64xf32>, tensor<8x1xi32>, tensor<8x1xi32>, tensor<4x2xi32>, tensor<8x64x2x64xf32>, tensor<8x64x2x64xf32>) -> (tensor<8x1x8x64xf32>, tensor<8x64x2x64xf32>, tensor<8x64x2x64xf32>)
+    ```
+  }];
+  let arguments = (ins Xf_Tensor:$query,
+                       Xf_Tensor:$key,
+                       Xf_Tensor:$value,
+                       Xf_Ids:$positions,
+                       Xf_Ids:$rows,
+                       Xf_Ids:$table,
+                       Xf_Tensor:$keys,
+                       Xf_Tensor:$values,
+                       DefaultValuedAttr<I64Attr, "0">:$window,
+                       F64Attr:$scale);
+  let results = (outs Xf_Tensor:$result,
+                      Xf_Tensor:$new_keys,
+                      Xf_Tensor:$new_values);
+}
+
+def Xf_ServeOp : Op<Xf_Dialect, "serve",
+    [DeclareOpInterfaceMethods<SymbolUserOpInterface>]> {
+  let summary = "what a model that is asked runs";
+  let description = [{
+    Functions `(tokens, labels, positions, rows, table)` that go on with the
+    sequences of a cache, without a result: `prefill`, of many tokens of few
+    sequences, and `decode`, of one token of each. The first four are `[T, 1]`,
+    a token in each row; `xf.cached_attention` says what the others mean. What
+    they tell of the labels is what `evaluate` tells (`xf.output`).
+
+    A module may have neither, where nothing is written. `alone` says that it
+    trains nothing: it has no `xf.step`, and what would be the step's,
+    `evaluate` and `prepare`, is named here.
+
+    ```mlir
+    xf.serve prefill(@prefill) decode(@decode) {alone}
+    ```
+  }];
+  let arguments = (ins OptionalAttr<FlatSymbolRefAttr>:$prefill,
+                       OptionalAttr<FlatSymbolRefAttr>:$decode,
+                       UnitAttr:$alone,
+                       OptionalAttr<FlatSymbolRefAttr>:$evaluate,
+                       OptionalAttr<FlatSymbolRefAttr>:$prepare);
+  let results = (outs );
+  let assemblyFormat = [{
+    (`prefill` `(` $prefill^ `)`)? (`decode` `(` $decode^ `)`)?
+    (`evaluate` `(` $evaluate^ `)`)? (`prepare` `(` $prepare^ `)`)? attr-dict
+  }];
+}
+
+#endif

@@ -1,0 +1,153 @@
+//===- BuildServing.cpp - The functions of a model that writes ------------===//
+//
+// Part of Hocket, under the Apache License v2.0.
+//
+//===----------------------------------------------------------------------===//
+
+#include "frontends/spec/ModelBuilder.h"
+#include "frontends/spec/PlanMessage.h"
+#include "frontends/spec/RopeFrequencies.h"
+#include "frontends/spec/Sizes.h"
+
+#include "dialects/plan/ParallelPlan.h"
+
+using namespace mlir;
+using namespace hocket;
+using namespace hocket::spec;
+
+/// Positions of a page: what kernels sum over at a time
+/// (kernels/reference/CachedAttention.h).
+static constexpr int64_t pagePositions = 64;
+
+/// Tokens of a prompt that a rank takes in at a time, where nobody says.
+static constexpr int64_t defaultPrefillTokens = 128;
+
+std::string spec::whyNotServed(const Spec &spec) {
+  const plan::ParallelPlan plan = planOf(spec);
+  if (plan.cp > 1)
+    return "ranks that share sequences (cp) keep no cache";
+  if (spec.model().moe().has_capacity_factor())
+    return "with moe.capacity_factor experts drop tokens by their sequence";
+  if (spec.model().moe().experts() > 0 && plan::tensorGroups(plan) > 1)
+    return "experts in other tensor groups (etp) order whole sequences";
+  if (spec.training().fp8_format() != Training::NONE)
+    return "scales of fp8 are those of a microbatch";
+  return "";
+}
+
+RankedTensorType ModelBuilder::cacheType() const {
+  return tensor({serving.rows * serving.tablePages, pagePositions,
+                 model.kv_heads(), model.head_dim()});
+}
+
+void ModelBuilder::declareCaches() {
+  for (int64_t i = 0; i < model.layers(); ++i)
+    for (StringRef name : {"keys", "values"}) {
+      std::string full = cacheName(i, name);
+      builder.create<xf::VariableOp>(at(full, "model.kv_heads"), full,
+                                     cacheType(), xf::VariableKind::Cache,
+                                     xf::InitAttr(), 0, false,
+                                     FlatSymbolRefAttr(), StringAttr(),
+                                     TypeAttr(), xf::ParameterRoleAttr());
+    }
+}
+
+Value ModelBuilder::buildCachedAttention(Value query, Value key, Value value) {
+  bool windowed =
+      model.has_sliding_window() && model.sliding_window() < serving.length;
+  auto attention = builder.create<xf::CachedAttentionOp>(
+      at("attention", "model.heads"), query.getType(), serving.keys.getType(),
+      serving.values.getType(), query, key, value, serving.positions,
+      serving.places, serving.table, serving.keys, serving.values,
+      builder.getI64IntegerAttr(windowed ? model.sliding_window() : 0),
+      real(model.attention_scale()));
+  serving.keys = attention.getNewKeys();
+  serving.values = attention.getNewValues();
+  return attention.getResult();
+}
+
+/// A row of the table of positions for each token.
+Value ModelBuilder::positionsOfTokens(Location location, Type type,
+                                      Value table) {
+  return builder.create<xf::EmbeddingOp>(location, type, serving.positions,
+                                         table, Value());
+}
+
+/// `name` and its layers, of `tokens` tokens.
+void ModelBuilder::buildServingFunction(StringRef name, int64_t tokens) {
+  batch = tokens;
+  sequence = 1;
+  routerLoss = Value(); // that of @forward
+  layerPrefix = (name + "_").str();
+  if (expertLayers(model) < model.layers())
+    denseLayer = buildLayer(false);
+  if (expertLayers(model) > 0)
+    expertLayer = buildLayer(true);
+
+  Location location = at(name, "model");
+  auto ids = RankedTensorType::get({tokens, 1}, builder.getI32Type());
+  auto table = RankedTensorType::get({serving.rows, serving.tablePages},
+                                     builder.getI32Type());
+  SmallVector<Type> types{ids, ids, ids, ids, table};
+  auto function = builder.create<func::FuncOp>(
+      location, name, builder.getFunctionType(types, {}));
+  OpBuilder::InsertionGuard guard(builder);
+  SmallVector<Location> places;
+  for (StringRef argument : {"tokens", "labels", "positions", "rows", "table"})
+    places.push_back(at(argument, "training.sequence_length"));
+  Block *body = builder.createBlock(&function.getBody(), {}, types, places);
+  serving.positions = body->getArgument(2);
+  serving.places = body->getArgument(3);
+  serving.table = body->getArgument(4);
+  parameters.clear();
+  readVariables(inputParameters(spec));
+  Value x = embed(body->getArgument(0));
+  if (model.position() == Model::ROTARY)
+    ropeTable = builder.create<xf::RopeTableAtOp>(
+        at("rope_table", "model.rope"),
+        tensor({tokens, 1, model.head_dim() / 2, 2}), serving.positions,
+        builder.getDenseF64ArrayAttr(
+            inverseFrequencies(model.rope(), model.head_dim())));
+  for (int64_t i = 0; i < model.layers(); ++i)
+    x = callLayer(i, x);
+  readVariables(outputParameters(spec));
+  outputLabels(x, body->getArgument(1));
+  builder.create<func::ReturnOp>(location);
+  ropeTable = Value();
+}
+
+/// What evaluation tells of each label (xf-build-evaluate).
+void ModelBuilder::outputLabels(Value input, Value labels) {
+  Location location = at("loss", "model.vocab_size");
+  Value logits = buildLogits(input);
+  auto row = tensor({batch, sequence});
+  auto loss = builder.create<xf::CrossEntropyOp>(
+      location, tensor({}), row, row, logits, labels,
+      builder.getI64IntegerAttr(model.vocab_size()));
+  builder.create<xf::OutputOp>(location, logits, "logits");
+  builder.create<xf::OutputOp>(location, loss.getLse(), "lse");
+  builder.create<xf::OutputOp>(location, loss.getPicked(), "picked");
+}
+
+void ModelBuilder::buildServing() {
+  FlatSymbolRefAttr functions[2];
+  if (entries.generate) {
+    int64_t ranks = spec.plan().data_parallel();
+    int64_t chunk = entries.prefillTokens > 0
+                        ? entries.prefillTokens
+                        : std::min(defaultPrefillTokens, sequence);
+    serving.isOn = true;
+    serving.rows = batch;
+    serving.length = sequence;
+    serving.tablePages = (sequence + pagePositions - 1) / pagePositions;
+    declareCaches();
+    buildServingFunction("prefill", chunk * ranks);
+    buildServingFunction("decode", serving.rows);
+    for (auto [i, name] : {std::pair{0, "prefill"}, {1, "decode"}})
+      functions[i] = FlatSymbolRefAttr::get(builder.getContext(), name);
+  }
+  builder.create<xf::ServeOp>(at("serve", "model"), functions[0], functions[1],
+                              entries.train ? UnitAttr()
+                                            : builder.getUnitAttr(),
+                              FlatSymbolRefAttr(), FlatSymbolRefAttr());
+}

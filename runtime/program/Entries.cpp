@@ -1,0 +1,40 @@
+//===- Entries.cpp - What a program can be asked to do --------------------===//
+//
+// Part of Hocket, under the Apache License v2.0.
+//
+//===----------------------------------------------------------------------===//
+
+#include "runtime/program/Entries.h"
+
+#include <algorithm>
+
+using namespace hocket;
+
+std::vector<std::string> hocket::entriesOf(const program::Program &program) {
+  std::vector<std::string> names;
+  for (const program::Role &role : program.roles())
+    for (const program::Entry &entry : role.entries())
+      if (std::find(names.begin(), names.end(), entry.name()) == names.end())
+        names.push_back(entry.name());
+  return names;
+}
+
+std::string hocket::mainEntryOf(const program::Program &program) {
+  std::vector<std::string> names = entriesOf(program);
+  for (const char *name : {"train_step", "decode"})
+    if (std::find(names.begin(), names.end(), name) != names.end())
+      return name;
+  return "eval_step";
+}
+
+std::string hocket::missingEntryText(const program::Program &program,
+                                     const std::string &entry) {
+  std::string text = "the program has no entry '" + entry + "'";
+  std::vector<std::string> names = entriesOf(program);
+  for (size_t i = 0; i < names.size(); ++i)
+    text += (i == 0                  ? ": it has "
+             : i + 1 == names.size() ? " and "
+                                     : ", ") +
+            names[i];
+  return text;
+}

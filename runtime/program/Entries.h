@@ -1,0 +1,37 @@
+//===- Entries.h - What a program can be asked to do ------------*- C++ -*-===//
+//
+// Part of Hocket, under the Apache License v2.0.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef HOCKET_RUNTIME_PROGRAM_ENTRIES_H
+#define HOCKET_RUNTIME_PROGRAM_ENTRIES_H
+
+#include "runtime/program/program.pb.h"
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace hocket {
+
+/// Whether an entry goes on with the sequences of a cache: the batch that it
+/// takes in is of single tokens.
+inline bool isServingEntry(std::string_view entry) {
+  return entry == "prefill" || entry == "decode";
+}
+
+/// The names of all entries, each once, in the order of the roles.
+std::vector<std::string> entriesOf(const program::Program &program);
+
+/// What is shown of a program if nobody says: its training step, or else a step
+/// of writing, or the evaluation of a microbatch.
+std::string mainEntryOf(const program::Program &program);
+
+/// "the program has no entry 'train_step': it has eval_step and decode".
+std::string missingEntryText(const program::Program &program,
+                             const std::string &entry);
+
+} // namespace hocket
+
+#endif // HOCKET_RUNTIME_PROGRAM_ENTRIES_H

@@ -1,0 +1,75 @@
+// RUN: hocket-opt %s --split-input-file --verify-diagnostics
+
+func.func @f(%p: tensor<8x1xi32>) {
+  // expected-error @+1 {{X66: result has shape [8, 2, 2], expected [8, 1, 2, 2]}}
+  %t = xf.rope_table_at %p {inverse_frequencies = array<f64: 1.0, 0.01>} : (tensor<8x1xi32>) -> tensor<8x2x2xf32>
+  return
+}
+
+// -----
+
+func.func @f(%p: tensor<8x1xi32>) {
+  // expected-error @+1 {{X66: a table is of f32 or f64}}
+  %t = xf.rope_table_at %p {inverse_frequencies = array<f64: 1.0, 0.01>} : (tensor<8x1xi32>) -> tensor<8x1x2x2xbf16>
+  return
+}
+
+// -----
+
+func.func @f(%p: tensor<8x1xi32>) {
+  // expected-error @+1 {{X66: frequency INF is not finite}}
+  %t = xf.rope_table_at %p {inverse_frequencies = array<f64: 0x7FF0000000000000, 0.01>} : (tensor<8x1xi32>) -> tensor<8x1x2x2xf32>
+  return
+}
+
+// -----
+
+func.func @f(%q: tensor<8x2x4x4xf32>, %k: tensor<8x1x2x4xf32>, %p: tensor<8x1xi32>, %t: tensor<4x2xi32>, %c: tensor<8x64x2x4xf32>) {
+  // expected-error @+1 {{X67: a row has 2 tokens of 4 heads over 2}}
+  %o, %a, %b = xf.cached_attention %q, %k, %k, %p, %p, %t, %c, %c {scale = 0.5} : (tensor<8x2x4x4xf32>, tensor<8x1x2x4xf32>, tensor<8x1x2x4xf32>, tensor<8x1xi32>, tensor<8x1xi32>, tensor<4x2xi32>, tensor<8x64x2x4xf32>, tensor<8x64x2x4xf32>) -> (tensor<8x2x4x4xf32>, tensor<8x64x2x4xf32>, tensor<8x64x2x4xf32>)
+  return
+}
+
+// -----
+
+func.func @f(%q: tensor<8x1x4x4xf32>, %k: tensor<8x1x2x4xf32>, %p: tensor<8x1xi32>, %t: tensor<4x2xi32>, %c: tensor<8x64x4x4xf32>) {
+  // expected-error @+1 {{X67: keys has shape [8, 64, 4, 4], expected [8, 64, 2, 4]}}
+  %o, %a, %b = xf.cached_attention %q, %k, %k, %p, %p, %t, %c, %c {scale = 0.5} : (tensor<8x1x4x4xf32>, tensor<8x1x2x4xf32>, tensor<8x1x2x4xf32>, tensor<8x1xi32>, tensor<8x1xi32>, tensor<4x2xi32>, tensor<8x64x4x4xf32>, tensor<8x64x4x4xf32>) -> (tensor<8x1x4x4xf32>, tensor<8x64x4x4xf32>, tensor<8x64x4x4xf32>)
+  return
+}
+
+// -----
+
+func.func @f(%q: tensor<8x1x4x4xf32>, %k: tensor<8x1x2x4xf32>, %p: tensor<8x1xi32>, %t: tensor<4x2xi32>, %c: tensor<8x64x2x4xf32>) {
+  // expected-error @+1 {{X67: a scale of 5.000000e-01, a window of -1}}
+  %o, %a, %b = xf.cached_attention %q, %k, %k, %p, %p, %t, %c, %c {scale = 0.5, window = -1 : i64} : (tensor<8x1x4x4xf32>, tensor<8x1x2x4xf32>, tensor<8x1x2x4xf32>, tensor<8x1xi32>, tensor<8x1xi32>, tensor<4x2xi32>, tensor<8x64x2x4xf32>, tensor<8x64x2x4xf32>) -> (tensor<8x1x4x4xf32>, tensor<8x64x2x4xf32>, tensor<8x64x2x4xf32>)
+  return
+}
+
+// -----
+
+func.func @write(%t: tensor<8x1xi32>, %l: tensor<8x1xi32>, %p: tensor<8x1xi32>, %r: tensor<4x1xi32>, %table: tensor<4x2xi32>) {
+  return
+}
+// expected-error @+1 {{X68: @write is not (tokens, labels, positions, rows, table) -> (), a token a row}}
+xf.serve prefill(@write) decode(@write) {alone}
+
+// -----
+
+// expected-error @+1 {{X68: names no function: @write}}
+xf.serve prefill(@write) decode(@write) {alone}
+
+// -----
+
+// expected-error @+1 {{X68: has prefill and decode, or neither and is alone}}
+xf.serve prefill(@write) {alone}
+
+// -----
+
+// expected-error @+1 {{X68: has prefill and decode, or neither and is alone}}
+"xf.serve"() : () -> ()
+
+// -----
+
+// expected-error @+1 {{X68: evaluate and prepare are the step's}}
+xf.serve prefill(@write) decode(@write) prepare(@p)
