@@ -43,11 +43,14 @@
 
 using namespace hocket;
 
+/// What a command does with a program.
+enum class Asks { Training, Evaluation, Writing };
+
 /// Commands that run a program take a specification too, which they compile
-/// first.
-static ProgramResolver compilingResolver(bool trains) {
+/// first, to do what they ask for.
+static ProgramResolver compilingResolver(Asks asks) {
   auto options = std::make_shared<spec::LoadOptions>();
-  options->anyBatch = !trains;
+  options->anyBatch = asks != Asks::Training;
   ProgramResolver resolver;
   resolver.inputDescription =
       "An executable (.hkx), a specification, a Hugging Face folder, a run's "
@@ -57,7 +60,7 @@ static ProgramResolver compilingResolver(bool trains) {
     addSpecOptions(command, *options);
   };
   resolver.resolve =
-      [options](const std::string &input) -> StatusOr<program::Program> {
+      [options, asks](const std::string &input) -> StatusOr<program::Program> {
     if (input.ends_with(".hkx")) {
       if (!options->empty())
         return invalidArgument(input + ": --set, --plan and --mesh change a "
@@ -67,6 +70,8 @@ static ProgramResolver compilingResolver(bool trains) {
     CompileRequest request;
     request.input = input;
     request.spec = *options;
+    request.entries.train = asks == Asks::Training;
+    request.entries.generate = request.anyEntries = asks == Asks::Writing;
     HOCKET_ASSIGN_OR_RETURN(CompileResult result, compile(request));
     (void)noteNativeCode(result.program);
     return std::move(result.program);
@@ -92,10 +97,10 @@ int main(int argc, char **argv) {
   app.require_subcommand(1);
   Status result;
   registerCompile(app, result);
-  registerTrain(app, result, compilingResolver(/*trains=*/true));
-  registerEval(app, result, [] { return compilingResolver(/*trains=*/false); });
-  registerGenerate(app, result, compilingResolver(/*trains=*/false));
-  registerServe(app, result, compilingResolver(/*trains=*/false));
+  registerTrain(app, result, compilingResolver(Asks::Training));
+  registerEval(app, result, [] { return compilingResolver(Asks::Evaluation); });
+  registerGenerate(app, result, compilingResolver(Asks::Writing));
+  registerServe(app, result, compilingResolver(Asks::Writing));
   registerAsk(app, result);
   registerInspect(app, result, priceProgram);
   registerExplain(app, result);

@@ -47,7 +47,7 @@ StatusOr<Checkpoint> Checkpoint::open(const std::string &dir,
     HOCKET_ASSIGN_OR_RETURN(uint64_t step, latestIteration(dir));
     result.folder = iterationFolder(dir, step);
   }
-  HOCKET_RETURN_IF_ERROR(ManifestReader(result, options.verifyDigests).read());
+  HOCKET_RETURN_IF_ERROR(ManifestReader(result, options).read());
   return result;
 }
 
@@ -93,7 +93,7 @@ Status Checkpoint::mismatch(const TensorSpec &expected) const {
 }
 
 Status Checkpoint::expectTensors(const std::vector<TensorSpec> &expected,
-                                 bool slotsOptional) const {
+                                 Completeness completeness) const {
   bool hasSlots =
       std::any_of(stored.begin(), stored.end(), [](const StoredTensor &t) {
         return !t.spec.key.slot.empty();
@@ -101,12 +101,18 @@ Status Checkpoint::expectTensors(const std::vector<TensorSpec> &expected,
   std::set<TensorKey> known;
   for (const TensorSpec &spec : expected) {
     known.insert(spec.key);
-    if (slotsOptional && !hasSlots && !spec.key.slot.empty())
+    if (completeness != Completeness::Whole && !hasSlots &&
+        !spec.key.slot.empty())
       continue;
     HOCKET_RETURN_IF_ERROR(mismatch(spec));
   }
+  auto isOfTraining = [](const TensorKey &key) {
+    return !key.slot.empty() || key.name.starts_with("state.");
+  };
   for (const StoredTensor &tensor : stored)
-    if (!known.count(tensor.spec.key))
+    if (!known.count(tensor.spec.key) &&
+        !(completeness == Completeness::WeightsAlone &&
+          isOfTraining(tensor.spec.key)))
       return invalidArgument(folder + ": tensor '" + tensor.spec.key.text() +
                              "' is not part of this model");
   return okStatus();

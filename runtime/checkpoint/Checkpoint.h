@@ -83,6 +83,17 @@ CheckpointTensor wholeTensor(TensorSpec spec, std::span<const uint8_t> bytes);
 Status saveCheckpoint(const std::string &dir, const RunState &state,
                       const std::vector<CheckpointTensor> &tensors);
 
+/// What must be the same in a checkpoint and who loads it.
+enum class Completeness {
+  Whole,
+  /// A checkpoint may have no optimizer state at all, as one that was imported
+  /// has none.
+  SlotsOptional,
+  /// Who trains nothing leaves optimizer state, and what counts steps, where it
+  /// is.
+  WeightsAlone,
+};
+
 /// An iteration that was saved, mapped; tensors are read when asked for.
 class Checkpoint {
 public:
@@ -90,6 +101,8 @@ public:
     /// Reads every byte once to compare SHA-256 digests; sizes and headers
     /// are checked always.
     bool verifyDigests = true;
+    /// But not those of files that hold optimizer state.
+    bool skipOptimizer = false;
   };
 
   /// `dir` is a checkpoint folder (its latest iteration is taken) or one
@@ -112,10 +125,9 @@ public:
 
   /// One error, which names it, for the first tensor of `expected` that is
   /// missing or has another shape or type, then for the first stored tensor
-  /// that is not in `expected`. With `slotsOptional`, a checkpoint without any
-  /// optimizer state passes too, as one that was imported is.
+  /// that is not in `expected`, as far as `completeness` asks for it.
   Status expectTensors(const std::vector<TensorSpec> &expected,
-                       bool slotsOptional = false) const;
+                       Completeness completeness = Completeness::Whole) const;
 
   /// Fills `out` with the elements of `slice` of the tensor, converted to
   /// nothing: type and global shape must be `spec`'s.

@@ -31,8 +31,8 @@ bool isPlainFileName(std::string_view name);
 
 class ManifestReader {
 public:
-  ManifestReader(Checkpoint &checkpoint, bool verifyDigests)
-      : checkpoint(checkpoint), verifyDigests(verifyDigests),
+  ManifestReader(Checkpoint &checkpoint, const Checkpoint::OpenOptions &options)
+      : checkpoint(checkpoint), options(options),
         path(checkpoint.folder + "/manifest.json") {}
 
   /// Fills the checkpoint, whose folder is set.
@@ -65,7 +65,7 @@ private:
   Status checkCoverage(const Checkpoint::StoredTensor &tensor) const;
 
   Checkpoint &checkpoint;
-  bool verifyDigests;
+  Checkpoint::OpenOptions options;
   std::string path, text;
   uint64_t version = 0;
   std::map<std::string, size_t> fileNumbers; ///< Indices of checkpoint.files.

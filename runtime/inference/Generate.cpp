@@ -57,8 +57,24 @@ Generator::Generator(LoadedModel &model)
            }),
       taken(rows) {}
 
+StatusOr<std::unique_ptr<Generator>> Generator::create(LoadedModel &model) {
+  std::unique_ptr<Generator> generator(new Generator(model));
+  HOCKET_ASSIGN_OR_RETURN(std::optional<CacheShape> shape,
+                          CacheShape::of(model.program()));
+  if (!shape)
+    return generator;
+  if (shape->rows != generator->rows)
+    return invalidArgument("the program writes other sequences at a time than "
+                           "it evaluates");
+  for (auto [host, entry] : {std::pair{&generator->prefill, "prefill"},
+                             {&generator->decode, "decode"}})
+    *host = std::make_unique<CacheHost>(model.program(), model.world().rank(),
+                                        entry, *shape);
+  return generator;
+}
+
 void Generator::add(uint64_t id, GenerateRequest request) {
-  Job job{id, std::move(request), 0, {}, {}, 0};
+  Job job{id, std::move(request), 0, {}, 0, {}, 0};
   job.tokens = job.request.prompt;
   if (job.request.tellsOfPrompt)
     job.untold = job.tokens.size() - 1;
@@ -94,21 +110,66 @@ void Generator::fill(data::Batch &batch) const {
               batch.tokens.begin() + ptrdiff_t(job.row * length));
 }
 
-/// Writes one token; whether that was the last one.
 /// Logits of the prompts that a step brings, at most: a place of a large
 /// vocabulary takes hundreds of kilobytes.
 static constexpr uint64_t mostLogits = uint64_t(1) << 26;
 
-/// Adds the places of its prompt that this step tells of; how many.
-uint64_t Generator::untoldPlaces(const Job &job,
-                                 std::vector<LabelPlace> &places) const {
+uint64_t Generator::roomFor(const Pass &pass) const {
   uint64_t most = std::max<uint64_t>(mostLogits / vocabulary, rows + 1);
-  uint64_t room = most - std::min<uint64_t>(most, places.size());
-  uint64_t count = std::min(job.untold, room);
-  uint64_t first = job.request.prompt.size() - 1 - job.untold;
-  for (uint64_t i = 0; i < count; ++i)
-    places.push_back({job.row, first + i});
-  return count;
+  return most - std::min<uint64_t>(most, pass.places.size());
+}
+
+/// Of each job places of its prompt, then, once it has told of all, its last.
+Generator::Pass Generator::passOverSequences() {
+  Pass pass{&host, "eval_step", {}, {}};
+  for (const Job &job : running) {
+    uint64_t count = std::min(job.untold, roomFor(pass));
+    uint64_t first = job.request.prompt.size() - 1 - job.untold;
+    for (uint64_t i = 0; i < count; ++i)
+      pass.places.push_back({job.row, first + i});
+    bool writes = count == job.untold && job.request.tokens > 0;
+    if (writes)
+      pass.places.push_back({job.row, job.tokens.size() - 1});
+    pass.parts.push_back({count, writes});
+  }
+  return pass;
+}
+
+/// Where this many tokens of a prompt are left, one at a time is no slower.
+static constexpr uint64_t fewTokens = 4;
+
+Generator::Pass Generator::passOverNewTokens() {
+  uint64_t most = 0;
+  for (const Job &job : running)
+    most = std::max<uint64_t>(most, job.tokens.size() - job.kept);
+  CacheHost &to = most > fewTokens ? *prefill : *decode;
+  Pass pass{&to, to.entry(), {}, {}};
+  to.clear();
+  for (Job &job : running)
+    addNewTokens(job, to, pass);
+  return pass;
+}
+
+/// As many as there is room for in a run, and, of a prompt that is told of, for
+/// what is said.
+void Generator::addNewTokens(Job &job, CacheHost &to, Pass &pass) const {
+  uint64_t pending = job.tokens.size() - job.kept;
+  uint64_t count = std::min(pending, to.room(job.row));
+  if (job.untold > 0)
+    count = std::min(count, roomFor(pass));
+  if (to.entry() == "decode")
+    count = std::min<uint64_t>(count, 1);
+  Pass::Part part;
+  for (uint64_t i = 0; i < count; ++i, ++job.kept) {
+    LabelPlace place = to.add(job.row, job.kept, job.tokens[job.kept]);
+    bool isLast = job.kept + 1 == job.tokens.size();
+    part.writes = isLast && job.request.tokens > 0;
+    bool isTold = part.told < job.untold && !isLast;
+    part.told += isTold ? 1 : 0;
+    if (isTold || part.writes)
+      pass.places.push_back(place);
+  }
+  pass.parts.push_back(part);
 }
 
 PlacedToken Generator::placed(const Job &job, int32_t token,
@@ -177,36 +238,30 @@ StatusOr<std::vector<Generator::Finished>> Generator::step() {
   takeRows();
   if (running.empty())
     return finished;
-  // Of each job places of its prompt, then, once it has told of all, its last.
-  std::vector<LabelPlace> places;
-  std::vector<uint64_t> told;
-  for (const Job &job : running) {
-    told.push_back(untoldPlaces(job, places));
-    if (told.back() == job.untold && job.request.tokens > 0)
-      places.push_back({job.row, job.tokens.size() - 1});
-  }
-  host.ask(/*labels=*/true, places);
-  HOCKET_RETURN_IF_ERROR(model.forward(host));
+  Pass pass = decode ? passOverNewTokens() : passOverSequences();
+  pass.host->ask(/*labels=*/true, pass.places);
+  HOCKET_RETURN_IF_ERROR(model.forward(*pass.host, pass.entry));
   HOCKET_ASSIGN_OR_RETURN(std::vector<float> labels,
-                          host.shareLabels(model.world()));
+                          pass.host->shareLabels(model.world()));
   HOCKET_ASSIGN_OR_RETURN(std::vector<float> logits,
-                          host.shareLogits(model.world()));
+                          pass.host->shareLogits(model.world()));
   size_t place = 0, index = 0;
   auto nextSaid = [&] {
-    const LabelPlace &at = places[place];
+    const LabelPlace &at = pass.places[place];
     // No label stands there: it tells of 0 - lse.
     return Said{std::span(logits).subspan(place++ * vocabulary, vocabulary),
-                labels[at.row * length + at.position]};
+                labels[at.row * pass.host->length() + at.position]};
   };
   for (auto job = running.begin(); job != running.end(); ++index) {
     auto next = std::next(job);
-    for (uint64_t i = 0; i < told[index]; ++i, --job->untold) {
+    auto [told, writes] = pass.parts[index];
+    for (uint64_t i = 0; i < told; ++i, --job->untold) {
       size_t of = job->request.prompt.size() - job->untold;
       job->text.prompt.push_back(
           placed(*job, job->request.prompt[of], nextSaid()));
     }
     bool isLast = job->untold == 0 && job->request.tokens == 0;
-    if (job->untold == 0 && job->request.tokens > 0) {
+    if (writes) {
       HOCKET_ASSIGN_OR_RETURN(isLast, append(*job, nextSaid()));
     }
     if (isLast) {
@@ -227,7 +282,8 @@ static StatusOr<GeneratedTexts>
 generateOn(LoadedModel &model, const std::vector<GenerateRequest> &requests,
            const Generator::Listener &listener) {
   using Clock = std::chrono::steady_clock;
-  Generator generator(model);
+  HOCKET_ASSIGN_OR_RETURN(auto created, Generator::create(model));
+  Generator &generator = *created;
   if (model.isFirst())
     generator.setListener(listener);
   for (size_t i = 0; i < requests.size(); ++i)

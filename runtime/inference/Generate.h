@@ -9,14 +9,16 @@
 /// and leave it to the next one. What is written for a request depends on
 /// nothing but the request: not on the rows, the plan or what else is asked.
 ///
-/// Every token is a forward pass over whole sequences: nothing is kept between
-/// two tokens.
+/// A program with entries that write keeps the keys and values of each row, and
+/// computes every token once. One without computes whole sequences for each
+/// token; what is written is the same, to the bit.
 ///
 //===----------------------------------------------------------------------===//
 
 #ifndef HOCKET_RUNTIME_INFERENCE_GENERATE_H
 #define HOCKET_RUNTIME_INFERENCE_GENERATE_H
 
+#include "runtime/inference/CacheHost.h"
 #include "runtime/inference/ModelRun.h"
 #include "runtime/inference/Sampling.h"
 
@@ -83,7 +85,8 @@ public:
     GeneratedText text;
   };
 
-  explicit Generator(LoadedModel &model);
+  /// InvalidArgument for a program that it cannot use.
+  static StatusOr<std::unique_ptr<Generator>> create(LoadedModel &model);
 
   /// Local: puts a checked request behind those that wait. `id` is given back
   /// with what is written.
@@ -103,6 +106,7 @@ private:
     GenerateRequest request;
     uint64_t row = 0;
     std::vector<int32_t> tokens; ///< The prompt and what is written.
+    uint64_t kept = 0;           ///< Of these, those that the cache has.
     GeneratedText text;
     uint64_t untold = 0; ///< Places of the prompt to tell of.
   };
@@ -112,16 +116,37 @@ private:
     float minusLse; ///< -log(sum(exp(logits)))
   };
 
+  /// What one forward pass is to tell of.
+  struct Pass {
+    ScoreHost *host;
+    std::string entry;
+    std::vector<LabelPlace> places;
+    /// Of each job that runs: places of its prompt, and whether its last token
+    /// is among them, behind these.
+    struct Part {
+      uint64_t told = 0;
+      bool writes = false;
+    };
+    std::vector<Part> parts;
+  };
+
+  explicit Generator(LoadedModel &model);
   std::vector<Finished> takeFinishedBeforeTheyBegin();
   void takeRows();
   void fill(data::Batch &batch) const;
-  uint64_t untoldPlaces(const Job &job, std::vector<LabelPlace> &places) const;
+  /// How many places more can be told of.
+  uint64_t roomFor(const Pass &pass) const;
+  Pass passOverSequences();
+  Pass passOverNewTokens();
+  void addNewTokens(Job &job, CacheHost &to, Pass &pass) const;
   PlacedToken placed(const Job &job, int32_t token, const Said &said) const;
   StatusOr<bool> append(Job &job, const Said &said);
 
   LoadedModel &model;
   const uint64_t rows, length, vocabulary;
   ScoreHost host;
+  /// Of a program that keeps a cache.
+  std::unique_ptr<CacheHost> prefill, decode;
   std::list<Job> waiting, running;
   std::vector<bool> taken; ///< By row.
   Listener listener;

@@ -7,6 +7,7 @@
 #include "runtime/inference/ModelRun.h"
 
 #include "runtime/base/Format.h"
+#include "runtime/program/Entries.h"
 #include "runtime/train/Interrupt.h"
 #include "runtime/train/RunFacts.h"
 
@@ -23,15 +24,16 @@ Status LoadedModel::checkInterrupted() {
                                      : okStatus();
 }
 
-Status LoadedModel::forward(ScoreHost &host) const {
+Status LoadedModel::forward(ScoreHost &host, const std::string &entry) const {
   host.begin(0, 0);
-  return session.executor().run("eval_step", 0, host);
+  return session.executor().run(entry, 0, host);
 }
 
 static Status load(RankSession &session, const std::string &dir) {
   HOCKET_RETURN_IF_ERROR(session.load());
   if (!session.executor().hasEntry("eval_step"))
-    return invalidArgument("the program has no entry 'eval_step'");
+    return invalidArgument(
+        missingEntryText(session.executor().program(), "eval_step"));
   session.print(session.banner());
   HOCKET_RETURN_IF_ERROR(session.initialize());
   if (!dir.empty()) {

@@ -52,8 +52,9 @@ public:
   /// FailedPrecondition once a signal has asked this process to end.
   static Status checkInterrupted();
 
-  /// The forward pass of one microbatch.
-  Status forward(ScoreHost &host) const;
+  /// The forward pass of one microbatch, or of an entry that goes on with
+  /// sequences.
+  Status forward(ScoreHost &host, const std::string &entry = "eval_step") const;
 
 private:
   RankSession &session;

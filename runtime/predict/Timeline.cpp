@@ -8,6 +8,7 @@
 
 #include "runtime/base/Format.h"
 #include "runtime/predict/Meetings.h"
+#include "runtime/program/Entries.h"
 #include "runtime/program/InstructionOperands.h"
 
 #include <algorithm>
@@ -227,7 +228,7 @@ StatusOr<double> hocket::predictTimeline(const program::Program &program,
       if (known.name() == entry)
         roles.emplace_back(world, uint32_t(r), known);
   if (roles.empty())
-    return notFound("the program has no entry '" + entry + "'");
+    return notFound(missingEntryText(program, entry));
   for (bool more = true; more;) {
     more = false;
     for (RoleRun &role : roles)

@@ -128,7 +128,8 @@ Status Engine::follow(inference::Generator &generator,
 //===----------------------------------------------------------------------===//
 
 Status Engine::answer(inference::LoadedModel &model) {
-  inference::Generator generator(model);
+  HOCKET_ASSIGN_OR_RETURN(auto created, inference::Generator::create(model));
+  inference::Generator &generator = *created;
   bool isFirst = model.isFirst(), stops = false;
   if (isFirst)
     generator.setListener(

@@ -9,6 +9,7 @@
 #include "runtime/base/Format.h"
 #include "runtime/predict/MemoryUse.h"
 #include "runtime/predict/Timeline.h"
+#include "runtime/program/Entries.h"
 #include "runtime/telemetry/SpanNames.h"
 #include "runtime/tools/ProgramReport.h"
 #include "runtime/tools/RooflineReport.h"
@@ -23,7 +24,6 @@ using nlohmann::ordered_json;
 using program::Instruction;
 using program::Program;
 
-static constexpr const char *entryName = "train_step";
 /// Moments at which memory is shown; a screen has no more columns.
 static constexpr size_t memoryPoints = 1200;
 /// More instructions of a role than anybody looks at one by one.
@@ -176,7 +176,7 @@ private:
 
   ordered_json memoryJson(double tick) const {
     for (const auto &entry : role.entries()) {
-      if (entry.name() != entryName)
+      if (entry.name() != mainEntryOf(program))
         continue;
       MemoryUse use = predictMemory(program, index, entry, spans, memoryPoints);
       ordered_json times = ordered_json::array(), bytes = ordered_json::array();
@@ -229,11 +229,12 @@ static StatusOr<ordered_json> timelineJson(const Program &program,
   };
   PredictedStep step;
   if (device.described) {
-    HOCKET_ASSIGN_OR_RETURN(
-        step, predictStep(program, entryName, *device.described, keep));
+    HOCKET_ASSIGN_OR_RETURN(step, predictStep(program, mainEntryOf(program),
+                                              *device.described, keep));
   } else {
-    HOCKET_ASSIGN_OR_RETURN(step.seconds,
-                            predictTimeline(program, entryName, costs, keep));
+    HOCKET_ASSIGN_OR_RETURN(
+        step.seconds,
+        predictTimeline(program, mainEntryOf(program), costs, keep));
   }
   double seconds = step.seconds;
   double tick = seconds > 0 ? seconds / ticksOfStep : 1;
@@ -242,9 +243,12 @@ static StatusOr<ordered_json> timelineJson(const Program &program,
     list.push_back(role.json(tick));
     role.spans = {};
   }
-  ordered_json json{{"entry", entryName},  {"device", costs.description()},
-                    {"seconds", seconds},  {"tick", tick},
-                    {"texts", texts.list}, {"roles", list}};
+  ordered_json json{{"entry", mainEntryOf(program)},
+                    {"device", costs.description()},
+                    {"seconds", seconds},
+                    {"tick", tick},
+                    {"texts", texts.list},
+                    {"roles", list}};
   if (device.described)
     json["terms"] = termsJson(step.terms);
   for (const StepTerm &term : step.terms)

@@ -7,6 +7,7 @@
 #include "runtime/tools/TraceCommand.h"
 
 #include "runtime/base/Format.h"
+#include "runtime/program/Entries.h"
 #include "runtime/program/ProgramFile.h"
 #include "runtime/program/RankPlace.h"
 #include "runtime/telemetry/InstructionTrace.h"
@@ -24,7 +25,7 @@ using namespace hocket;
 namespace {
 
 struct TraceArguments {
-  std::string path, output, entry = "train_step", ranks, detail = "auto";
+  std::string path, output, entry, ranks, detail = "auto";
   DeviceArguments device;
   PlanPricer pricer;
 };
@@ -132,9 +133,11 @@ StatusOr<PredictedStep> predict(const program::Program &program,
   return step;
 }
 
-Status run(const TraceArguments &arguments) {
+Status run(TraceArguments &arguments) {
   HOCKET_ASSIGN_OR_RETURN(program::Program program,
                           readProgram(arguments.path));
+  if (arguments.entry.empty())
+    arguments.entry = mainEntryOf(program);
   uint32_t count = countRanks(program);
   HOCKET_ASSIGN_OR_RETURN(std::vector<uint32_t> ranks,
                           chooseRanks(program, arguments.ranks, count));
@@ -207,9 +210,11 @@ void hocket::registerTrace(CLI::App &app, Status &result, PlanPricer pricer) {
                    "Write the timeline here, for ui.perfetto.dev")
       ->type_name("FILE")
       ->required();
-  command->add_option("--entry", arguments->entry, "What to run")
-      ->type_name("NAME")
-      ->capture_default_str();
+  command
+      ->add_option("--entry", arguments->entry,
+                   "What to run (default: train_step, or decode of a program "
+                   "that only writes)")
+      ->type_name("NAME");
   command
       ->add_option("--ranks", arguments->ranks,
                    "Ranks to show: 0,8-15, or all (default: all of up to 16, "

@@ -226,12 +226,17 @@ static bool isOptional(const TensorSpec &spec) {
   return spec.key.name == "state";
 }
 
-/// The first rank reads every byte to compare digests, for all.
+/// The first rank reads every byte to compare digests, for all; of a checkpoint
+/// whose weights alone are asked for, every byte of these.
 static StatusOr<Checkpoint> openTogether(comm::Communicator &world,
-                                         const std::string &dir) {
+                                         const std::string &dir,
+                                         Completeness completeness) {
   Checkpoint::OpenOptions quick{.verifyDigests = false};
-  StatusOr<Checkpoint> opened =
-      world.rank() == 0 ? Checkpoint::open(dir) : unavailable("not opened yet");
+  Checkpoint::OpenOptions whole{.skipOptimizer =
+                                    completeness == Completeness::WeightsAlone};
+  StatusOr<Checkpoint> opened = world.rank() == 0
+                                    ? Checkpoint::open(dir, whole)
+                                    : unavailable("not opened yet");
   Status first = world.rank() == 0 ? opened.status() : okStatus();
   HOCKET_RETURN_IF_ERROR(agree(world, first));
   if (world.rank() > 0)
@@ -272,11 +277,15 @@ static Status loadSlice(Executor &executor, const Checkpoint &stored,
 StatusOr<RunState> hocket::loadRun(Executor &executor, const std::string &dir) {
   comm::PatientScope patient(executor.communicators().activity(),
                              "loading a checkpoint");
-  HOCKET_ASSIGN_OR_RETURN(Checkpoint stored,
-                          openTogether(executor.communicators().world(), dir));
+  Completeness completeness = executor.hasEntry("train_step")
+                                  ? Completeness::SlotsOptional
+                                  : Completeness::WeightsAlone;
+  HOCKET_ASSIGN_OR_RETURN(
+      Checkpoint stored,
+      openTogether(executor.communicators().world(), dir, completeness));
   HOCKET_ASSIGN_OR_RETURN(std::vector<TensorSpec> expected,
                           expectedTensors(executor.program(), stored));
-  HOCKET_RETURN_IF_ERROR(stored.expectTensors(expected, true));
+  HOCKET_RETURN_IF_ERROR(stored.expectTensors(expected, completeness));
   for (const ParameterSlice &slice : executor.role().slices())
     HOCKET_RETURN_IF_ERROR(loadSlice(executor, stored, slice));
   return stored.state();

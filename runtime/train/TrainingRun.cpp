@@ -9,6 +9,7 @@
 #include "runtime/base/CheckedMath.h"
 #include "runtime/base/Format.h"
 #include "runtime/executor/ProfileReport.h"
+#include "runtime/program/Entries.h"
 #include "runtime/train/Interrupt.h"
 #include "runtime/train/LearningRate.h"
 #include "runtime/train/LogFile.h"
@@ -135,7 +136,9 @@ private:
     HOCKET_RETURN_IF_ERROR(session.load());
     executor = &session.executor();
     if (!executor->hasEntry("train_step"))
-      return invalidArgument("the program has no entry 'train_step'");
+      return invalidArgument(
+          missingEntryText(executor->program(), "train_step") +
+          "; compile it with --entries train");
     return options.graphs == GraphUse::On ? insisted(checkGraph()) : okStatus();
   }
 

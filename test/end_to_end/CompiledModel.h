@@ -36,6 +36,7 @@ struct CompileChoice {
   /// Options that stand for fields, and their values.
   std::vector<std::pair<std::string, std::string>> flags = {};
   std::string target = "cpu";
+  bool trains = true, writes = false; ///< `--entries`
 };
 
 /// The program of the textproto `spec`. Failures fail the test; the program is

@@ -12,10 +12,12 @@
 
 #include "runtime/inference/Generate.h"
 #include "runtime/inference/Score.h"
+#include "runtime/program/ProgramCheck.h"
 #include "test/end_to_end/TrainedPlans.h"
 
 #include <algorithm>
 #include <cmath>
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 using namespace hocket;
@@ -73,6 +75,77 @@ TEST_F(GeneratedPlans, WriteTheSameText) {
       }
     }
   }
+}
+
+/// What a text and what is told of it are made of.
+void expectSameText(const GeneratedText &text, const GeneratedText &whole) {
+  EXPECT_EQ(text.tokens, whole.tokens);
+  EXPECT_EQ(text.logProbabilities, whole.logProbabilities);
+  EXPECT_EQ(text.finish, whole.finish);
+  ASSERT_EQ(text.prompt.size(), whole.prompt.size());
+  for (size_t i = 0; i < text.prompt.size(); ++i) {
+    EXPECT_EQ(text.prompt[i].token, whole.prompt[i].token);
+    EXPECT_EQ(text.prompt[i].logProbability, whole.prompt[i].logProbability);
+    ASSERT_EQ(text.prompt[i].likeliest.size(),
+              whole.prompt[i].likeliest.size());
+    for (size_t j = 0; j < text.prompt[i].likeliest.size(); ++j)
+      EXPECT_EQ(text.prompt[i].likeliest[j].token,
+                whole.prompt[i].likeliest[j].token);
+  }
+}
+
+/// A cache changes no bit of what the forward pass of whole sequences gives:
+/// for every kind of layer, precision and plan, over the ends of pages, with
+/// prompts in parts.
+TEST_F(GeneratedPlans, KeepKeysAndValuesToTheBit) {
+  std::vector<GenerateRequest> requests = raggedRequests(0.8);
+  for (size_t i = 0; i < requests.size(); ++i) {
+    requests[i].tokens = (i * 7) % 12;
+    requests[i].tellsOfPrompt = i % 3 == 0;
+    requests[i].likeliest = i % 2;
+  }
+  for (int i = 0; i < 60; ++i)
+    requests[4].prompt.push_back(i);
+  struct Row {
+    const ModelRow &model;
+    const char *mesh, *flags, *precision;
+  };
+  std::string shape = " training.sequence_length=80 model.max_positions=80";
+  for (const Row &row : std::initializer_list<Row>{
+           {gpt, "", "", "precision: FP32"},
+           {gpt, "tp=2,dp=2", "--sequence-parallel", "precision: BF16"},
+           {llama, "tp=2", "", "precision: FP16"},
+           {llama, "pp=2,tp=2", "", "precision: FP32"},
+           {llama, "dp=2", "model.sliding_window=21", "precision: BF16"},
+           {experts, "", "", "precision: FP32"},
+           {experts, "dp=2,tp=2", "plan.expert_parallel=2",
+            "precision: BF16"}}) {
+    SCOPED_TRACE(std::string(row.model.name) + row.mesh + row.flags);
+    std::string whole = row.flags + shape;
+    std::string cached = whole + " --entries generate";
+    auto expected =
+        textsOf(compile(row.model, {"Whole", row.mesh, 2, whole.c_str()},
+                        row.precision),
+                requests);
+    auto texts =
+        textsOf(compile(row.model, {"Cached", row.mesh, 2, cached.c_str()},
+                        row.precision),
+                requests);
+    for (size_t i = 0; i < requests.size(); ++i)
+      expectSameText(texts[i], expected[i]);
+  }
+}
+
+/// Both in one executable, which trains as ever.
+TEST_F(GeneratedPlans, WriteBesideTraining) {
+  std::vector<GenerateRequest> requests = raggedRequests(0.8);
+  PlanRow plan{"Pipeline", "pp=2,dp=2", 2};
+  auto expected = textsOf(compile(llama, plan), requests);
+  plan.flags = "--entries train,generate";
+  SharedProgram both = compile(llama, plan);
+  auto texts = textsOf(both, requests);
+  for (size_t i = 0; i < requests.size(); ++i)
+    expectSameText(texts[i], expected[i]);
 }
 
 /// Also under a plan, and where a sequence is full.
@@ -145,6 +218,45 @@ TEST_F(GeneratedPlans, EndWhereTheyAreTold) {
   // Another seed, another text.
   request.sampling.seed = 99;
   EXPECT_NE(textsOf(program, {request}).at(0).tokens, whole.tokens);
+}
+
+/// The input `name` of the first role's decode.
+program::Host &decodeInput(program::Program &program, const char *name) {
+  program::Role &role = *program.mutable_roles(0);
+  for (const program::Entry &entry : role.entries())
+    if (entry.name() == "decode")
+      for (const program::Entry::Run &run : entry.runs())
+        for (auto &instruction : *role.mutable_sequences(int(run.sequence()))
+                                      ->mutable_instructions())
+          if (instruction.has_host() && instruction.host().name() == name)
+            return *instruction.mutable_host();
+  ADD_FAILURE() << "takes in no '" << name << "'";
+  static program::Host none;
+  return none;
+}
+
+/// What entries that write take in is the whole of a batch of their own.
+TEST_F(GeneratedPlans, TakeInEachTokenOnce) {
+  SharedProgram sound =
+      compile(llama, {"Writer", "dp=2", 2, "--entries generate"});
+  auto fault = [&](const char *name, auto damage) {
+    program::Program program = *sound;
+    damage(decodeInput(program, name));
+    return checkProgram(program).message();
+  };
+  auto moveOn = [](program::Host &host) {
+    host.mutable_shards(0)->mutable_start(0)->set_addend(1);
+  };
+  EXPECT_EQ(fault("tokens", [](program::Host &) {}), "");
+  for (const char *name : {"tokens", "labels", "positions", "rows", "table"})
+    EXPECT_THAT(fault(name, moveOn), testing::HasSubstr("V25: entry 'decode'"))
+        << name;
+  EXPECT_THAT(fault("rows",
+                    [](program::Host &host) {
+                      for (auto *size : {host.mutable_shards(0)})
+                        size->set_size(0, 2 * size->size(0));
+                    }),
+              testing::HasSubstr("fill a buffer of"));
 }
 
 TEST(GenerateRequests, AreChecked) {

@@ -34,6 +34,11 @@ void test::addWords(const std::string &text, CompileChoice &choice) {
     std::string value = "true";
     if (word != "--sequence-parallel")
       words >> value;
+    if (word == "--entries") {
+      choice.trains = value.find("train") != value.npos;
+      choice.writes = value.find("generate") != value.npos;
+      continue;
+    }
     choice.flags.emplace_back(word, value);
   }
 }

@@ -205,5 +205,45 @@ class InferenceTest(unittest.TestCase):
                 self.assertEqual(done.stdout, "")
 
 
+    def test_entries_that_write(self):
+        spec, writer, both = (self.folder / n for n in ("spec.textproto", "w.hkx", "b.hkx"))
+        self.must("compile", spec, "--entries", "generate", "--prefill-tokens", 5, "-o", writer)
+        self.must("compile", spec, "--entries", "train,generate", "-o", both)
+        written = [
+            self.must("generate", program, "--load", self.run_, "--tokenizer", "byte",
+                      "--prompt", "to be or not to be", "--tokens", 9, "--json")
+            for program in (self.program, writer, both)
+        ]  # fmt: skip
+        self.assertEqual(written[0], written[1])
+        self.assertEqual(written[0], written[2])
+        self.must("verify", writer)
+        self.assertIn("decode takes", self.must("trace", writer, "-o", self.folder / "t.json"))
+        self.must("inspect", writer, "--html", self.folder / "writer.html")
+        for arguments, message in (
+            (("train", writer, "--data", f"{self.data}_text_document", "--save", self.folder / "n"),
+             "no entry 'train_step': it has eval_step, prefill and decode; compile it with "
+             "--entries train"),
+            (("compile", spec, "--entries", "train,write", "-o", writer),
+             "--entries write: write train, generate, or train,generate"),
+            (("compile", spec, "--entries", "generate", "--mesh", "cp=2", "-o", writer),
+             "--entries generate: ranks that share sequences (cp) keep no cache"),
+            (("compile", spec, "--entries", "generate", "--target", "cuda", "-o", writer),
+             "--entries generate: no kernel of GPUs keeps a cache yet"),
+            (("compile", spec, "--prefill-tokens", 0, "-o", writer), "--prefill-tokens"),
+            (("compile", self.folder / "x.mlir", "--entries", "generate", "-o", writer),
+             "--entries: what a .mlir file holds is what its program does"),
+        ):  # fmt: skip
+            done = hocket(*arguments)
+            self.assertEqual(done.returncode, 2, done.stderr)
+            self.assertIn(message, done.stderr)
+        # What has no such entries writes by whole sequences.
+        self.assertEqual(
+            self.must("generate", spec, "--mesh", "cp=2", "--load", self.run_, "--tokenizer", "byte",
+                      "--prompt", "to", "--tokens", 3, "--greedy"),
+            self.must("generate", spec, "--load", self.run_, "--tokenizer", "byte", "--prompt",
+                      "to", "--tokens", 3, "--greedy"),
+        )  # fmt: skip
+
+
 if __name__ == "__main__":
     unittest.main()

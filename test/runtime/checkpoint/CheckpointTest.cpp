@@ -12,6 +12,7 @@
 
 #include <csignal>
 #include <cstring>
+#include <fstream>
 #include <gtest/gtest.h>
 #include <sys/resource.h>
 
@@ -222,8 +223,36 @@ TEST_F(CheckpointTest, SlotsMayBeMissingAltogether) {
   auto opened = Checkpoint::open(folder / "c");
   ASSERT_TRUE(opened.ok());
   EXPECT_EQ(opened->state().lossScale, std::nullopt);
-  EXPECT_TRUE(opened->expectTensors({weight, average}, true).ok());
+  EXPECT_TRUE(
+      opened->expectTensors({weight, average}, Completeness::SlotsOptional)
+          .ok());
   EXPECT_FALSE(opened->expectTensors({weight, average}).ok());
+}
+
+/// Who trains nothing wants no optimizer state, nor its digest, and every
+/// weight.
+TEST_F(CheckpointTest, WeightsAreEnoughForWhoDoesNotTrain) {
+  ASSERT_EQ(save(7), "");
+  auto opened = Checkpoint::open(folder / "c");
+  ASSERT_TRUE(opened.ok());
+  constexpr auto alone = Completeness::WeightsAlone;
+  EXPECT_TRUE(opened->expectTensors({weight, scalar}, alone).ok());
+  EXPECT_FALSE(opened->expectTensors({weight, scalar}).ok());
+  EXPECT_EQ(opened->expectTensors({weight}, alone).message(),
+            folder / "c/iter_0000007: tensor 's' is not part of this model");
+  EXPECT_FALSE(opened->expectTensors({scalar}, alone).ok());
+  // One byte of the optimizer's file, then one of the weights'.
+  for (auto [file, harms] : {std::pair("optimizer.safetensors", false),
+                             {"model.safetensors", true}}) {
+    std::fstream damaged(folder / "c/iter_0000007/" + file,
+                         std::ios::in | std::ios::out | std::ios::binary);
+    damaged.seekp(-1, std::ios::end);
+    damaged.put('!');
+    damaged.close();
+    EXPECT_FALSE(Checkpoint::open(folder / "c").ok());
+    EXPECT_NE(Checkpoint::open(folder / "c", {.skipOptimizer = true}).ok(),
+              harms);
+  }
 }
 
 TEST_F(CheckpointTest, SaysThatThereIsNone) {

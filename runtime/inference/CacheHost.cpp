@@ -1,0 +1,117 @@
+//===- CacheHost.cpp - Tokens for sequences that a cache keeps ------------===//
+//
+// Part of Hocket, under the Apache License v2.0.
+//
+//===----------------------------------------------------------------------===//
+
+#include "runtime/inference/CacheHost.h"
+
+#include "runtime/program/RankPlace.h"
+
+#include <algorithm>
+
+using namespace hocket;
+using namespace hocket::inference;
+using program::Host;
+
+namespace {
+
+/// The first dim of an input, of all ranks and of each; the second.
+struct InputShape {
+  uint64_t whole = 0, own = 0, columns = 0;
+};
+
+void include(const program::Program &program, const program::Role &role,
+             const Host &host, InputShape &shape) {
+  const auto &dims = role.buffers(int(host.buffer())).shape();
+  shape.own = dims[0];
+  shape.columns = dims[1];
+  shape.whole = std::max(shape.whole, dims[0]);
+  RankPlaces at(program);
+  for (uint32_t rank : role.ranks())
+    for (const Host::Shard &shard : host.shards())
+      shape.whole = std::max(
+          shape.whole, uint64_t(at.scalar(shard.start(0), rank).value_or(0)) +
+                           shard.size(0));
+}
+
+InputShape shapeOf(const program::Program &program, const std::string &entry,
+                   const std::string &input) {
+  InputShape shape;
+  for (const program::Role &role : program.roles())
+    for (const program::Entry &each : role.entries())
+      for (const program::Entry::Run &run : each.runs())
+        for (const program::Instruction &instruction :
+             role.sequences(int(run.sequence())).instructions())
+          if (each.name() == entry && instruction.has_host() &&
+              instruction.host().direction() == Host::INPUT &&
+              instruction.host().name() == input)
+            include(program, role, instruction.host(), shape);
+  return shape;
+}
+
+} // namespace
+
+StatusOr<std::optional<CacheShape>>
+CacheShape::of(const program::Program &program) {
+  InputShape table = shapeOf(program, "decode", "table");
+  InputShape tokens = shapeOf(program, "decode", "tokens");
+  InputShape prompt = shapeOf(program, "prefill", "tokens");
+  if (table.own == 0 || prompt.own == 0)
+    return std::optional<CacheShape>();
+  CacheShape shape{table.whole, table.whole / table.own, table.columns};
+  if (tokens.whole != table.whole || tokens.own != table.own ||
+      prompt.own * shape.groups != prompt.whole ||
+      table.own * shape.groups != table.whole)
+    return invalidArgument("the program's ranks share out the tokens of "
+                           "'decode' and 'prefill' otherwise than its rows");
+  return std::optional(shape);
+}
+
+uint64_t inference::tokensOf(const program::Program &program,
+                             const std::string &entry) {
+  return shapeOf(program, entry, "tokens").whole;
+}
+
+CacheHost::CacheHost(const program::Program &program, unsigned rank,
+                     std::string entry, const CacheShape &shape)
+    : ScoreHost(program, rank, entry, tokensOf(program, entry)),
+      name(std::move(entry)), shape(shape), labels(rows(), -1) {
+  uint64_t ownRows = shape.rows / shape.groups;
+  table.resize(shape.rows * shape.tablePages);
+  for (uint64_t i = 0; i < table.size(); ++i)
+    table[i] = int32_t(i % (ownRows * shape.tablePages));
+  clear();
+}
+
+void CacheHost::clear() {
+  tokens.assign(rows(), 0);
+  positions.assign(rows(), 0);
+  tokenRows.assign(rows(), -1);
+  used.assign(shape.groups, 0);
+}
+
+uint64_t CacheHost::room(uint64_t row) const {
+  return rows() / shape.groups - used[shape.groupOf(row)];
+}
+
+LabelPlace CacheHost::add(uint64_t row, uint64_t position, int32_t token) {
+  uint64_t group = shape.groupOf(row);
+  uint64_t at = group * (rows() / shape.groups) + used[group]++;
+  tokens[at] = token;
+  positions[at] = int32_t(position);
+  tokenRows[at] = int32_t(row % (shape.rows / shape.groups));
+  return {at, 0};
+}
+
+Status CacheHost::provide(const HostInput &input, std::span<std::byte> data) {
+  if (input.name == "table")
+    return provideRows(input, table, shape.tablePages, data);
+  const std::vector<int32_t> *from = input.name == "tokens"      ? &tokens
+                                     : input.name == "labels"    ? &labels
+                                     : input.name == "positions" ? &positions
+                                     : input.name == "rows"      ? &tokenRows
+                                                                 : nullptr;
+  return from ? provideRows(input, *from, 1, data)
+              : StepHost::provide(input, data);
+}

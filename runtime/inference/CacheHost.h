@@ -1,0 +1,65 @@
+//===- CacheHost.h - Tokens for sequences that a cache keeps ----*- C++ -*-===//
+//
+// Part of Hocket, under the Apache License v2.0.
+//
+//===----------------------------------------------------------------------===//
+///
+/// \file
+/// The host of an entry that goes on with sequences whose keys and values the
+/// program keeps (`prefill`, `decode`). Rows of sequences are shared out over
+/// groups of ranks, as many to each; so are the tokens of a run, and a group
+/// computes only those of its own rows. A row has the same pages at all times.
+///
+//===----------------------------------------------------------------------===//
+
+#ifndef HOCKET_RUNTIME_INFERENCE_CACHEHOST_H
+#define HOCKET_RUNTIME_INFERENCE_CACHEHOST_H
+
+#include "runtime/inference/ScoreHost.h"
+
+namespace hocket::inference {
+
+/// What a checked program's entries that write take in.
+struct CacheShape {
+  uint64_t rows = 0;       ///< Sequences that are written at a time.
+  uint64_t groups = 0;     ///< Of ranks; they divide rows and tokens.
+  uint64_t tablePages = 0; ///< Of a row.
+
+  /// Nothing if the program has none. A program whose groups share out rows
+  /// and tokens differently is InvalidArgument.
+  static StatusOr<std::optional<CacheShape>>
+  of(const program::Program &program);
+
+  uint64_t groupOf(uint64_t row) const { return row / (rows / groups); }
+};
+
+/// Tokens of one run of an entry: `prefill` has many, `decode` one a row.
+uint64_t tokensOf(const program::Program &program, const std::string &entry);
+
+class CacheHost : public ScoreHost {
+public:
+  /// An entry that `shape` is of.
+  CacheHost(const program::Program &program, unsigned rank, std::string entry,
+            const CacheShape &shape);
+
+  const std::string &entry() const { return name; }
+
+  /// Forgets the tokens of the last run.
+  void clear();
+  /// How many tokens of `row` the next run can still take.
+  uint64_t room(uint64_t row) const;
+  /// Adds one, if there is room: the place that tells of it.
+  LabelPlace add(uint64_t row, uint64_t position, int32_t token);
+
+  Status provide(const HostInput &input, std::span<std::byte> data) override;
+
+private:
+  std::string name;
+  CacheShape shape;
+  std::vector<int32_t> tokens, labels, positions, tokenRows, table;
+  std::vector<uint64_t> used; ///< Tokens of each group.
+};
+
+} // namespace hocket::inference
+
+#endif // HOCKET_RUNTIME_INFERENCE_CACHEHOST_H
