@@ -19,6 +19,7 @@
 #include "frontends/spec/spec.pb.h"
 #include "runtime/base/Status.h"
 
+#include <cstdint>
 #include <optional>
 #include <string>
 #include <vector>
@@ -53,6 +54,18 @@ void checkRanges(const Spec &spec, ConstraintErrors &errors);
 void checkModel(const Model &model, ConstraintErrors &errors);
 void checkTraining(const Spec &spec, ConstraintErrors &errors);
 void checkPlan(const Spec &spec, ConstraintErrors &errors);
+
+/// S15, of the lengths of a learning-rate schedule in `unit` ("steps", or
+/// "samples"). `wsdDecay` is nothing where it was left out.
+struct ScheduleLengths {
+  std::string unit;
+  int64_t warmup = 0;
+  int64_t decay = 0;
+  std::optional<int64_t> wsdDecay;
+};
+void checkScheduleLengths(LearningRate::Schedule schedule,
+                          const ScheduleLengths &lengths,
+                          ConstraintErrors &errors);
 
 /// The shortest text that reads back as `value`.
 std::string formatReal(double value);

@@ -83,35 +83,42 @@ static void checkSequence(const Spec &spec, ConstraintErrors &errors) {
   checkActivations(spec, errors);
 }
 
+void hocket::spec::checkScheduleLengths(LearningRate::Schedule schedule,
+                                        const ScheduleLengths &lengths,
+                                        ConstraintErrors &errors) {
+  auto add = [&](const std::string &field, const std::string &text) {
+    errors.add(15, "training.learning_rate." + field, field + text);
+  };
+  const std::string warmup = "warmup_" + lengths.unit,
+                    decay = "decay_" + lengths.unit, wsdDecay = "wsd_" + decay;
+  if (lengths.warmup > lengths.decay)
+    add(warmup, " is " + std::to_string(lengths.warmup) + "; write at most " +
+                    decay + " (" + std::to_string(lengths.decay) + ")");
+  if (!lengths.wsdDecay)
+    return;
+  int64_t rest = lengths.decay - lengths.warmup;
+  if (schedule != LearningRate::WSD)
+    add(wsdDecay,
+        " has no use with schedule: " + LearningRate::Schedule_Name(schedule) +
+            "; write schedule: WSD, or leave it out");
+  else if (rest >= 0 && *lengths.wsdDecay > rest)
+    add(wsdDecay, " is " + std::to_string(*lengths.wsdDecay) +
+                      "; write at most " + decay + " - " + warmup + " (" +
+                      std::to_string(rest) + ")");
+}
+
 /// S15.
 static void checkLearningRate(const LearningRate &rate,
                               ConstraintErrors &errors) {
-  const std::string path = "training.learning_rate.";
   if (rate.minimum() > rate.peak())
-    errors.add(15, path + "minimum",
+    errors.add(15, "training.learning_rate.minimum",
                "the minimum learning rate is " + formatReal(rate.minimum()) +
                    "; write at most the peak (" + formatReal(rate.peak()) +
                    ")");
-  if (rate.warmup_steps() > rate.decay_steps())
-    errors.add(15, path + "warmup_steps",
-               "warmup_steps is " + std::to_string(rate.warmup_steps()) +
-                   "; write at most decay_steps (" +
-                   std::to_string(rate.decay_steps()) + ")");
-  if (rate.schedule() != LearningRate::WSD) {
-    if (rate.has_wsd_decay_steps())
-      errors.add(15, path + "wsd_decay_steps",
-                 "wsd_decay_steps has no use with schedule: " +
-                     LearningRate::Schedule_Name(rate.schedule()) +
-                     "; write schedule: WSD, or leave it out");
-  } else if (rate.warmup_steps() <= rate.decay_steps() &&
-             rate.wsd_decay_steps() >
-                 rate.decay_steps() - rate.warmup_steps()) {
-    errors.add(15, path + "wsd_decay_steps",
-               "wsd_decay_steps is " + std::to_string(rate.wsd_decay_steps()) +
-                   "; write at most decay_steps - warmup_steps (" +
-                   std::to_string(rate.decay_steps() - rate.warmup_steps()) +
-                   ")");
-  }
+  ScheduleLengths lengths{"steps", rate.warmup_steps(), rate.decay_steps(), {}};
+  if (rate.has_wsd_decay_steps())
+    lengths.wsdDecay = rate.wsd_decay_steps();
+  checkScheduleLengths(rate.schedule(), lengths, errors);
 }
 
 /// S16.

@@ -10,6 +10,7 @@
 #include "frontends/spec/Defaults.h"
 #include "frontends/spec/Overrides.h"
 #include "frontends/spec/PlanMessage.h"
+#include "frontends/spec/RunLengths.h"
 #include "frontends/spec/SpecText.h"
 
 #include <algorithm>
@@ -90,6 +91,7 @@ StatusOr<LoadedSpec> spec::finishSpec(LoadedSpec partial,
       applyFlags(options.flags, partial.spec, partial.locations));
   if (options.anyBatch)
     dropUnfitBatch(partial.spec);
+  HOCKET_RETURN_IF_ERROR(turnLengthsIntoSteps(partial.spec, partial.locations));
   fillDefaults(partial.spec);
   HOCKET_RETURN_IF_ERROR(checkSpec(partial.spec, partial.locations));
   return partial;

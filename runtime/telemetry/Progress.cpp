@@ -44,10 +44,11 @@ std::optional<std::string> Progress::add(const StepRecord &record) {
 std::string Progress::line(const StepRecord &last) const {
   double perStep = seconds / double(steps);
   std::string text = formatText(
-      "iteration %8llu/%8llu | elapsed time per iteration (ms): %.1f | "
-      "learning rate: %.6E",
+      "iteration %8llu/%8llu | consumed samples: %12llu | elapsed time per "
+      "iteration (ms): %.1f | learning rate: %.6E",
       (unsigned long long)last.step, (unsigned long long)totalSteps,
-      perStep * 1e3, last.learningRate);
+      (unsigned long long)last.consumedSamples, perStep * 1e3,
+      last.learningRate);
   // A mean over no finite loss is no number either.
   text += formatText(" | lm loss: %.6E",
                      steps > nanSteps ? lossSum / double(steps - nanSteps)

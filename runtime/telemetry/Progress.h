@@ -8,9 +8,9 @@
 /// A line now and then, with the field names of Megatron-LM's log line, so
 /// that what reads the one mostly reads the other:
 ///
-///   iteration      100/    2000 | elapsed time per iteration (ms): 91.2 |
-///   learning rate: 6.000000E-04 | lm loss: 2.713281E+00 | grad norm: 0.913 |
-///   tokens/s: 11,230 | time left: 2m 53s
+///   iteration      100/    2000 | consumed samples:          800 | elapsed
+///   time per iteration (ms): 91.2 | learning rate: 6.000000E-04 | lm loss:
+///   2.713281E+00 | grad norm: 0.913 | tokens/s: 11,230 | time left: 2m 53s
 ///
 /// The loss is the mean since the last line; everything else is of the last
 /// step, the times are means. The first step has a line of its own, so that a

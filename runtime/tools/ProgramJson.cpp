@@ -34,6 +34,7 @@ static ordered_json trainingJson(const Program &program) {
           {"microbatches", training.microbatches()},
           {"sequence_length", program.model().sequence_length()},
           {"steps", training.steps()},
+          {"samples", training.steps() * training.global_batch_size()},
           {"seed", training.seed()},
           {"clip_norm", training.clip_norm()},
           {"learning_rate",

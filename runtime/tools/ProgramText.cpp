@@ -90,9 +90,10 @@ static std::string headText(const Program &program) {
            formatNoun(model.sequence_length(), "token") + " a step: " +
            formatNoun(training.microbatches(), "microbatch", "microbatches") +
            " of " + formatGrouped(training.micro_batch_size())},
-      {"steps",
-       formatText("%llu, seed %llu", (unsigned long long)training.steps(),
-                  (unsigned long long)training.seed())},
+      {"steps", formatGrouped(training.steps()) + " (" +
+                    formatNoun(training.steps() * training.global_batch_size(),
+                               "sample") +
+                    "), seed " + std::to_string(training.seed())},
       {"learning rate",
        formatText("%s, peak %g, minimum %g, %s of warm-up",
                   training.learning_rate().schedule().c_str(),

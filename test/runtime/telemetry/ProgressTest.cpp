@@ -27,12 +27,14 @@ static StepRecord record(uint64_t step, double loss) {
 TEST(Progress, ALineEveryIntervalWithTheMeanLoss) {
   Progress progress(2, 5);
   EXPECT_EQ(progress.add(record(1, 3)),
-            "iteration        1/       5 | elapsed time per iteration (ms): "
-            "500.0 | learning rate: 6.000000E-04 | lm loss: 3.000000E+00 | "
+            "iteration        1/       5 | consumed samples:            4 | "
+            "elapsed time per iteration (ms): 500.0 | learning rate: "
+            "6.000000E-04 | lm loss: 3.000000E+00 | "
             "tokens/s: 2,048 | time left: 2.0s");
   EXPECT_EQ(progress.add(record(2, 2)),
-            "iteration        2/       5 | elapsed time per iteration (ms): "
-            "500.0 | learning rate: 6.000000E-04 | lm loss: 2.000000E+00 | "
+            "iteration        2/       5 | consumed samples:            8 | "
+            "elapsed time per iteration (ms): 500.0 | learning rate: "
+            "6.000000E-04 | lm loss: 2.000000E+00 | "
             "tokens/s: 2,048 | time left: 1.5s");
   EXPECT_EQ(progress.add(record(3, 9)), std::nullopt);
   StepRecord last = record(4, 1);
@@ -40,8 +42,9 @@ TEST(Progress, ALineEveryIntervalWithTheMeanLoss) {
   last.lossScale = 65536;
   last.skipped = true;
   EXPECT_EQ(progress.add(last),
-            "iteration        4/       5 | elapsed time per iteration (ms): "
-            "500.0 | learning rate: 6.000000E-04 | lm loss: 5.000000E+00 | "
+            "iteration        4/       5 | consumed samples:           16 | "
+            "elapsed time per iteration (ms): 500.0 | learning rate: "
+            "6.000000E-04 | lm loss: 5.000000E+00 | "
             "loss scale: 65536.0 | grad norm: 0.250 | tokens/s: 2,048 | number "
             "of skipped iterations: 1 | time left: 500 ms");
 }

@@ -128,10 +128,11 @@ TEST_F(TrainerTest, LearnsAndLogs) {
   EXPECT_LT(all[40]["loss"].get<double>(), all[0]["loss"].get<double>() / 2);
 
   ASSERT_EQ(run.printed.size(), 7u); // 5 lines and 2 validations.
-  EXPECT_EQ(run.printed[0].rfind("iteration        1/      40 | elapsed time "
-                                 "per iteration (ms): ",
-                                 0),
-            0u)
+  EXPECT_EQ(
+      run.printed[0].rfind("iteration        1/      40 | consumed samples: "
+                           "           4 | elapsed time per iteration (ms): ",
+                           0),
+      0u)
       << run.printed[0];
   for (const char *field :
        {" | learning rate: 5.000000E-01 | lm loss: ", " | grad norm: ",

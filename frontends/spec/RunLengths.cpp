@@ -1,0 +1,156 @@
+//===- RunLengths.cpp - How long a run is, in steps -----------------------===//
+//
+// Part of Hocket, under the Apache License v2.0.
+//
+//===----------------------------------------------------------------------===//
+
+#include "frontends/spec/RunLengths.h"
+
+#include "frontends/spec/Check.h"
+#include "frontends/spec/Defaults.h"
+#include "frontends/spec/FieldPath.h"
+
+#include <algorithm>
+#include <cmath>
+
+using namespace hocket;
+using namespace hocket::spec;
+
+static std::string rateField(const std::string &name) {
+  return "training.learning_rate." + name;
+}
+
+static bool isWritten(const Spec &spec, const std::string &field) {
+  return findWritten(spec, field).message != nullptr;
+}
+
+//===----------------------------------------------------------------------===//
+// Checks
+//===----------------------------------------------------------------------===//
+
+/// S44: what is said twice.
+static void checkSaidOnce(const Spec &spec, ConstraintErrors &errors) {
+  auto exclude = [&](const std::string &field, const std::string &other,
+                     const std::string &what) {
+    if (isWritten(spec, field) && isWritten(spec, other))
+      errors.add(44, field,
+                 field + " and " + other + " both say how long the " + what +
+                     " is; leave one out");
+  };
+  exclude("training.train_samples", "training.steps", "run");
+  exclude(rateField("warmup_fraction"), rateField("warmup_steps"), "warm-up");
+  exclude(rateField("warmup_fraction"), rateField("warmup_samples"), "warm-up");
+}
+
+/// S44: one unit for the run and its schedule.
+static void checkUnits(const Spec &spec, ConstraintErrors &errors) {
+  bool isBySamples = spec.training().has_train_samples();
+  std::string wrong = isBySamples ? "steps" : "samples",
+              right = isBySamples ? "samples" : "steps";
+  for (std::string name : {"warmup_", "decay_", "wsd_decay_"})
+    if (isWritten(spec, rateField(name + wrong)))
+      errors.add(44, rateField(name + wrong),
+                 name + wrong + " is in " + wrong + ", but the run is in " +
+                     right + (isBySamples ? " (train_samples)" : "") +
+                     "; write " + name + right +
+                     (isBySamples ? "" : ", or train_samples for the run"));
+}
+
+/// S44 and S15, of fields that are in range. `batch`: samples of a step.
+static void checkSamples(const Training &training, int64_t batch,
+                         ConstraintErrors &errors) {
+  const LearningRate &rate = training.learning_rate();
+  int64_t run = training.train_samples();
+  if (run < batch)
+    errors.add(44, "training.train_samples",
+               "training.train_samples is " + std::to_string(run) +
+                   ", less than a step takes; write at least "
+                   "global_batch_size (" +
+                   std::to_string(batch) + ")");
+  ScheduleLengths lengths{"samples",
+                          rate.warmup_samples(),
+                          rate.has_decay_samples() ? rate.decay_samples() : run,
+                          {}};
+  if (rate.has_wsd_decay_samples())
+    lengths.wsdDecay = rate.wsd_decay_samples();
+  checkScheduleLengths(rate.schedule(), lengths, errors);
+}
+
+//===----------------------------------------------------------------------===//
+// Steps
+//===----------------------------------------------------------------------===//
+
+/// `fraction` of `whole`, rounded up but for what binary fractions add.
+static int64_t shareOf(double fraction, double whole) {
+  return static_cast<int64_t>(std::ceil(fraction * whole * (1 - 1e-12)));
+}
+
+static void countSamples(Training &training, int64_t batch) {
+  LearningRate &rate = *training.mutable_learning_rate();
+  int64_t run = training.train_samples();
+  int64_t decay = rate.has_decay_samples() ? rate.decay_samples() : run;
+  int64_t decaySteps = decay / batch;
+  training.set_steps(run / batch);
+  rate.set_decay_steps(decaySteps);
+  if (rate.has_warmup_fraction())
+    rate.set_warmup_steps(
+        std::min(shareOf(rate.warmup_fraction(), double(decay) / double(batch)),
+                 decaySteps));
+  else
+    rate.set_warmup_steps(
+        std::min((rate.warmup_samples() + batch - 1) / batch, decaySteps));
+  if (rate.has_wsd_decay_samples())
+    rate.set_wsd_decay_steps(
+        std::min(decaySteps - (decay - rate.wsd_decay_samples()) / batch,
+                 decaySteps - rate.warmup_steps()));
+}
+
+static void clearSamples(Training &training) {
+  LearningRate &rate = *training.mutable_learning_rate();
+  training.clear_train_samples();
+  rate.clear_warmup_samples();
+  rate.clear_decay_samples();
+  rate.clear_wsd_decay_samples();
+  rate.clear_warmup_fraction();
+}
+
+/// What is found wrong with a field in steps is wrong where its samples stand.
+static void moveLocations(const Spec &written, FieldLocations &locations) {
+  auto move = [&](const std::string &from, const std::string &to) {
+    if (isWritten(written, from))
+      locations.set(to, locations.find(from));
+  };
+  move("training.train_samples", "training.steps");
+  for (std::string name : {"warmup_", "decay_", "wsd_decay_"})
+    move(rateField(name + "samples"), rateField(name + "steps"));
+  move(rateField("warmup_fraction"), rateField("warmup_steps"));
+}
+
+Status spec::turnLengthsIntoSteps(Spec &spec, FieldLocations &locations) {
+  const LearningRate &rate = spec.training().learning_rate();
+  bool isBySamples = spec.training().has_train_samples();
+  if (!isBySamples && !rate.has_warmup_samples() && !rate.has_decay_samples() &&
+      !rate.has_wsd_decay_samples() && !rate.has_warmup_fraction())
+    return okStatus();
+  Spec whole = spec;
+  fillDefaults(whole);
+  ConstraintErrors errors(locations);
+  checkRanges(whole, errors);
+  HOCKET_RETURN_IF_ERROR(errors.status());
+  checkSaidOnce(spec, errors);
+  checkUnits(spec, errors);
+  int64_t batch = whole.training().global_batch_size();
+  if (isBySamples && errors.empty())
+    checkSamples(whole.training(), batch, errors);
+  HOCKET_RETURN_IF_ERROR(errors.status());
+  moveLocations(spec, locations);
+  Training &training = *spec.mutable_training();
+  if (isBySamples)
+    countSamples(training, batch);
+  else
+    training.mutable_learning_rate()->set_warmup_steps(
+        shareOf(rate.warmup_fraction(),
+                double(whole.training().learning_rate().decay_steps())));
+  clearSamples(training);
+  return okStatus();
+}
