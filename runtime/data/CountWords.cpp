@@ -133,7 +133,10 @@ data::countWords(const CountOptions &options,
   WordCounter cuts(options.pattern, none);
   HOCKET_ASSIGN_OR_RETURN(
       DocumentReader reader,
-      DocumentReader::open(options.inputs, cuts, options.chunkBytes));
+      DocumentReader::open(
+          options.inputs,
+          [&](std::string_view text) { return cuts.splitPoint(text); },
+          options.chunkBytes));
   Counting counting(reader, options, progress);
   WorkerPool pool(threads);
   pool.onEachWorker([&](unsigned) { counting.work(); });

@@ -78,11 +78,13 @@ uint64_t DocumentEncoder::flushTokens(EncodedText &out) {
   return count;
 }
 
-void DocumentEncoder::emit(std::string_view text, bool continuesDocument,
-                           bool endsDocument, EncodedText &out) {
+/// Appends the tokens of `text`, which goes on where `continues`; returns how
+/// many they are.
+uint64_t DocumentEncoder::encodeSequence(std::string_view text, bool continues,
+                                         EncodedText &out) {
   uint64_t count = 0;
-  auto part = continuesDocument ? tokenizer::TextPart::Later
-                                : tokenizer::TextPart::First;
+  auto part =
+      continues ? tokenizer::TextPart::Later : tokenizer::TextPart::First;
   while (!text.empty()) {
     size_t size = partOf(text);
     options.tokenizer->encode(text.substr(0, size), tokens, part);
@@ -90,12 +92,28 @@ void DocumentEncoder::emit(std::string_view text, bool continuesDocument,
     text.remove_prefix(size);
     count += flushTokens(out);
   }
-  bool hasText = count > 0 || continuesDocument;
+  return count;
+}
+
+void DocumentEncoder::emit(std::string_view text, bool continuesDocument,
+                           bool endsDocument, EncodedText &out) {
+  size_t first = out.lengths.size();
+  if (options.sentences == SentenceSplit::None)
+    out.lengths.push_back(encodeSequence(text, continuesDocument, out));
+  else
+    for (std::string_view sentence :
+         splitSentences(text, options.sentences == SentenceSplit::WithSpace))
+      if (uint64_t count = encodeSequence(sentence, /*continues=*/false, out))
+        out.lengths.push_back(count);
+  bool hasText = continuesDocument ||
+                 (out.lengths.size() > first && out.lengths.back() > 0);
   if (endsDocument && hasText && options.endOfDocument) {
     tokens.push_back(*options.endOfDocument);
-    count += flushTokens(out);
+    if (out.lengths.size() == first)
+      out.lengths.push_back(0);
+    out.lengths.back() += flushTokens(out);
   }
-  out.lengths.push_back(count);
+  out.sequences.push_back(out.lengths.size() - first);
 }
 
 //===----------------------------------------------------------------------===//
@@ -108,6 +126,9 @@ Status DocumentEncoder::encodeText(const DocumentChunk &chunk,
     return wrongAt(chunk, findInvalidUtf8(chunk.text()),
                    "expected valid UTF-8");
   out.continuesDocument = !chunk.beginsDocument;
+  // Chunks are cut between sentences.
+  out.continuesSequence =
+      out.continuesDocument && options.sentences == SentenceSplit::None;
   emit(chunk.text(), out.continuesDocument, chunk.endsDocument,
        out.texts.front());
   return okStatus();

@@ -15,6 +15,8 @@
 
 #include "runtime/data/DocumentReader.h"
 #include "runtime/data/IndexedDataset.h"
+#include "runtime/data/Sentences.h"
+#include "runtime/tokenizer/Tokenizer.h"
 
 #include <memory>
 #include <optional>
@@ -26,13 +28,17 @@ namespace hocket::data {
 /// What a chunk holds under one key.
 struct EncodedText {
   std::string bytes; ///< Tokens of the file's type.
-  /// Tokens of each document, or part of one at either end.
+  /// Tokens of each sequence: each document or, at either end, part of one; or
+  /// each sentence, whole.
   std::vector<uint64_t> lengths;
+  /// How many of them each document has, or part of one at either end.
+  std::vector<uint64_t> sequences;
 };
 
 struct EncodedChunk {
   std::vector<EncodedText> texts; ///< One a key, of the same documents.
-  bool continuesDocument = false; ///< lengths[0] belongs to the last chunk's.
+  bool continuesDocument = false; ///< sequences[0] is of the last chunk's,
+  bool continuesSequence = false; ///< and lengths[0] of its last sequence.
   uint64_t textBytes = 0;         ///< Bytes of input, decompressed,
   uint64_t fileBytes = 0;         ///< and as they lie on disk.
   uint64_t badLines = 0;          ///< That were skipped,
@@ -49,6 +55,7 @@ struct EncoderOptions {
   std::vector<std::string> jsonKeys = {"text"};
   /// Skips bad lines of JSON and counts them.
   bool skipsBadLines = false;
+  SentenceSplit sentences = SentenceSplit::None;
   /// Ends each document with text, if there is one.
   std::optional<int32_t> endOfDocument;
 };
@@ -77,6 +84,8 @@ private:
   Status parseLine(const DocumentChunk &chunk, std::string_view line);
   size_t partOf(std::string_view text) const;
   uint64_t flushTokens(EncodedText &out);
+  uint64_t encodeSequence(std::string_view text, bool continues,
+                          EncodedText &out);
   void emit(std::string_view text, bool continuesDocument, bool endsDocument,
             EncodedText &out);
 

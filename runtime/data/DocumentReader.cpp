@@ -50,12 +50,12 @@ static StatusOr<uint64_t> inputBytes(const std::string &path) {
   return bytes;
 }
 
-StatusOr<DocumentReader>
-DocumentReader::open(std::vector<std::string> inputs,
-                     const tokenizer::Tokenizer &tokenizer, size_t chunkBytes) {
+StatusOr<DocumentReader> DocumentReader::open(std::vector<std::string> inputs,
+                                              SplitPoint splitPoint,
+                                              size_t chunkBytes) {
   if (inputs.empty())
     return invalidArgument("expected at least one input file");
-  DocumentReader reader(std::move(inputs), tokenizer,
+  DocumentReader reader(std::move(inputs), std::move(splitPoint),
                         std::max<size_t>(chunkBytes, 4));
   for (const std::string &path : reader.inputs) {
     HOCKET_ASSIGN_OR_RETURN(uint64_t bytes, inputBytes(path));
@@ -105,12 +105,13 @@ StatusOr<size_t> DocumentReader::cut(std::string &bytes) {
     HOCKET_RETURN_IF_ERROR(fill(bytes, size));
     size_t at = ended       ? bytes.size()
                 : jsonLines ? bytes.rfind('\n') + 1
-                            : tokenizer->splitPoint(bytes);
+                            : splitPoint(bytes);
     bool isOneLine = jsonLines && bytes.find('\n') == std::string::npos;
     if (bytes.size() >= most && (at == 0 || isOneLine))
       return invalidArgument(
-          inputs[current] + ":" + std::to_string(place.line) +
-          ":1: expected lines of at most " + formatBytes(longestPart) +
+          inputs[current] + ":" + std::to_string(place.line) + ":1: expected " +
+          (jsonLines ? "lines" : "sentences") + " of at most " +
+          formatBytes(longestPart) +
           ", found a longer one; cut it into several documents");
     if (ended || at > 0)
       return at;

@@ -7,8 +7,8 @@
 /// \file
 /// Reads text and JSON-lines files in chunks that can be encoded one by one:
 /// a chunk of JSON lines holds whole lines, a chunk of text is cut where the
-/// tokenizer allows it. Memory is one chunk, however long the files are; a line
-/// of JSON has at most 64 MiB.
+/// tokenizer allows it, or between sentences. Memory is one chunk, however long
+/// the files are; a line of JSON, or a sentence of text, has at most 64 MiB.
 ///
 /// A file whose name ends in .jsonl, .ndjson or .json holds one JSON object a
 /// line, each a document; any other file is one document of plain text. Behind
@@ -21,9 +21,9 @@
 
 #include "runtime/base/Status.h"
 #include "runtime/data/InputStream.h"
-#include "runtime/tokenizer/Tokenizer.h"
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
@@ -59,11 +59,14 @@ bool holdsJsonLines(std::string_view path);
 
 class DocumentReader {
 public:
+  using SplitPoint = std::function<size_t(std::string_view)>;
+
   /// Checks that every input is a readable regular file that is not empty.
-  /// `tokenizer` must outlive the reader. `chunkBytes` is a target: a longer
-  /// line is read whole, up to 64 MiB.
+  /// `splitPoint` says where text that goes on can be cut, or 0, as
+  /// Tokenizer::splitPoint() and lastSentenceEnd() do. `chunkBytes` is a
+  /// target: a longer line is read whole, up to 64 MiB.
   static StatusOr<DocumentReader> open(std::vector<std::string> inputs,
-                                       const tokenizer::Tokenizer &tokenizer,
+                                       SplitPoint splitPoint,
                                        size_t chunkBytes);
 
   /// The next chunk, or nullopt at the end of the last input.
@@ -73,9 +76,9 @@ public:
   uint64_t totalBytes() const { return total; }
 
 private:
-  DocumentReader(std::vector<std::string> inputs,
-                 const tokenizer::Tokenizer &tokenizer, size_t chunkBytes)
-      : inputs(std::move(inputs)), tokenizer(&tokenizer),
+  DocumentReader(std::vector<std::string> inputs, SplitPoint splitPoint,
+                 size_t chunkBytes)
+      : inputs(std::move(inputs)), splitPoint(std::move(splitPoint)),
         chunkBytes(chunkBytes) {}
 
   Status openInput();
@@ -84,7 +87,7 @@ private:
   StatusOr<size_t> cut(std::string &bytes);
 
   std::vector<std::string> inputs;
-  const tokenizer::Tokenizer *tokenizer;
+  SplitPoint splitPoint;
   size_t chunkBytes;
   uint64_t total = 0;
 

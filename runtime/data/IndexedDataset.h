@@ -62,8 +62,8 @@ TokenType tokenTypeFor(uint64_t vocabularySize);
 
 /// The `PREFIX` whose .bin and .idx exist for what a person typed: `given`
 /// itself, or the one file that `hocket data prepare -o given` wrote beside it
-/// (`given_<key>_document`). NotFound, naming what was looked for, if neither;
-/// InvalidArgument if several keys were prepared.
+/// (`given_<key>_document`, `given_<key>_sentence`). NotFound, naming what was
+/// looked for, if neither; InvalidArgument if there are several.
 StatusOr<std::string> resolvePrefix(const std::string &given);
 
 class IndexedDataset {

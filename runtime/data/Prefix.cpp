@@ -21,19 +21,27 @@ static std::string withoutExtension(const std::string &given) {
   return given;
 }
 
-/// The prefixes `<prefix>_<key>_document` whose index exists, sorted.
+/// Whether `name` is `<key>_document.idx` or `<key>_sentence.idx`.
+static bool isPreparedIndex(std::string_view name) {
+  for (std::string_view end : {"_document.idx", "_sentence.idx"})
+    if (name.ends_with(end) && name.size() > end.size())
+      return true;
+  return false;
+}
+
+/// The prefixes `<prefix>_<key>_document` and `<prefix>_<key>_sentence` whose
+/// index exists, sorted.
 static std::vector<std::string> preparedPrefixes(const std::string &prefix) {
   fs::path path(prefix);
   std::string start = path.filename().string() + "_";
-  std::string_view end = "_document.idx";
   std::vector<std::string> found;
   std::error_code error;
   fs::path folder = path.has_parent_path() ? path.parent_path() : fs::path(".");
   for (fs::directory_iterator it(folder, error), last; !error && it != last;
        it.increment(error)) {
     std::string name = it->path().filename().string();
-    if (name.starts_with(start) && name.ends_with(end) &&
-        name.size() > start.size() + end.size())
+    if (name.starts_with(start) &&
+        isPreparedIndex(std::string_view(name).substr(start.size())))
       found.push_back((path.parent_path() / name.substr(0, name.size() - 4)));
   }
   std::sort(found.begin(), found.end());
@@ -52,7 +60,7 @@ StatusOr<std::string> data::resolvePrefix(const std::string &given) {
     return notFound(prefix + ".idx: there is no such file, and no " + prefix +
                     "_<key>_document.idx; `hocket data prepare INPUT -o " +
                     prefix + "` writes one");
-  std::string message = prefix + ": several keys were prepared, name one:";
+  std::string message = prefix + ": several files were prepared, name one:";
   for (const std::string &name : found)
     message += " " + name;
   return invalidArgument(message);

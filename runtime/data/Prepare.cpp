@@ -46,6 +46,7 @@ private:
   bool write(uint64_t turn, const StatusOr<EncodedChunk> &encoded);
   Status writeChunk(const EncodedChunk &chunk);
   Status countBadLines(const EncodedChunk &chunk);
+  Status endSequence(size_t key);
   Status endDocument();
 
   DocumentReader &reader;
@@ -63,7 +64,7 @@ private:
   uint64_t nextToWrite = 0;
   Status failure;
   bool documentOpen = false;
-  std::vector<uint64_t> openTokens; ///< Of the document being written.
+  std::vector<uint64_t> openTokens; ///< Of the sequence being written.
   PrepareProgress done;
   uint64_t badLines = 0;
   std::vector<std::string> firstBadLines;
@@ -81,13 +82,16 @@ Preparation::Chunk Preparation::take(uint64_t &turn) {
   return chunk;
 }
 
+Status Preparation::endSequence(size_t key) {
+  return writers[key].endSequence(std::exchange(openTokens[key], 0));
+}
+
 Status Preparation::endDocument() {
   if (!documentOpen)
     return okStatus();
   documentOpen = false;
   for (size_t k = 0; k < writers.size(); ++k) {
-    HOCKET_RETURN_IF_ERROR(
-        writers[k].endSequence(std::exchange(openTokens[k], 0)));
+    HOCKET_RETURN_IF_ERROR(endSequence(k));
     writers[k].endDocument();
   }
   return okStatus();
@@ -110,12 +114,17 @@ Status Preparation::writeChunk(const EncodedChunk &chunk) {
   HOCKET_RETURN_IF_ERROR(countBadLines(chunk));
   for (size_t k = 0; k < writers.size(); ++k)
     HOCKET_RETURN_IF_ERROR(writers[k].append(chunk.texts[k].bytes));
-  for (size_t i = 0; i < chunk.texts.front().lengths.size(); ++i) {
+  std::vector<size_t> next(writers.size()); // In lengths, of each key.
+  for (size_t i = 0; i < chunk.texts.front().sequences.size(); ++i) {
     if (i > 0 || !chunk.continuesDocument)
       HOCKET_RETURN_IF_ERROR(endDocument());
     documentOpen = true;
     for (size_t k = 0; k < writers.size(); ++k)
-      openTokens[k] += chunk.texts[k].lengths[i];
+      for (size_t n = chunk.texts[k].sequences[i]; n > 0; --n, ++next[k]) {
+        if (next[k] > 0 || !chunk.continuesSequence)
+          HOCKET_RETURN_IF_ERROR(endSequence(k));
+        openTokens[k] += chunk.texts[k].lengths[next[k]];
+      }
   }
   done.bytes += chunk.fileBytes;
   done.textBytes += chunk.textBytes;
@@ -172,8 +181,10 @@ Status Preparation::finish() {
 void Preparation::tell(PrepareResult &result) {
   result.bytes = done.textBytes;
   result.documents = writers.front().documents();
-  for (size_t k = 0; k < writers.size(); ++k)
+  for (size_t k = 0; k < writers.size(); ++k) {
+    result.files[k].sequences = writers[k].sequences();
     result.files[k].tokens = writers[k].tokens();
+  }
   result.badLines = badLines;
   result.firstBadLines = std::move(firstBadLines);
 }
@@ -202,6 +213,14 @@ static Status checkKeys(const PrepareOptions &options) {
   return okStatus();
 }
 
+/// Where a chunk of plain text may end.
+static DocumentReader::SplitPoint
+splitPointOf(SentenceSplit sentences, const tokenizer::Tokenizer &tokenizer) {
+  if (sentences != SentenceSplit::None)
+    return lastSentenceEnd;
+  return [&](std::string_view text) { return tokenizer.splitPoint(text); };
+}
+
 StatusOr<PrepareResult>
 data::prepare(const PrepareOptions &options,
               const std::function<void(const PrepareProgress &)> &progress) {
@@ -219,18 +238,23 @@ data::prepare(const PrepareOptions &options,
   }
   HOCKET_ASSIGN_OR_RETURN(
       DocumentReader reader,
-      DocumentReader::open(options.inputs, *tokenizer, options.chunkBytes));
+      DocumentReader::open(options.inputs,
+                           splitPointOf(options.sentences, *tokenizer),
+                           options.chunkBytes));
   EncoderOptions encoding;
   encoding.tokenizer = tokenizer.get();
   encoding.type = tokenTypeFor(tokenizer->vocabularySize());
   encoding.jsonKeys = options.jsonKeys;
   encoding.skipsBadLines = options.maxBadLines > 0;
+  encoding.sentences = options.sentences;
   if (options.appendEndOfDocument)
     encoding.endOfDocument = tokenizer->endOfDocument();
   PrepareResult result;
   std::vector<TokenFileWriter> writers;
+  const char *level =
+      options.sentences == SentenceSplit::None ? "_document" : "_sentence";
   for (const std::string &key : options.jsonKeys) {
-    result.files.push_back({options.prefix + "_" + key + "_document"});
+    result.files.push_back({options.prefix + "_" + key + level});
     HOCKET_ASSIGN_OR_RETURN(
         TokenFileWriter writer,
         TokenFileWriter::create(result.files.back().prefix, encoding.type));

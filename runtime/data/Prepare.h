@@ -6,9 +6,10 @@
 ///
 /// \file
 /// `hocket data prepare`: reads documents, encodes them on all threads, and
-/// writes `<prefix>_<key>_document.{bin,idx}` for each key. The files do not
-/// depend on the number of threads: chunks are written in the order of the
-/// inputs. Memory is a few chunks a thread, and 4 bytes a document.
+/// writes `<prefix>_<key>_document.{bin,idx}` for each key, or with sentences
+/// as sequences `<prefix>_<key>_sentence.{bin,idx}`. The files do not depend on
+/// the number of threads: chunks are written in the order of the inputs. Memory
+/// is a few chunks a thread, and 4 bytes a document.
 ///
 //===----------------------------------------------------------------------===//
 
@@ -16,6 +17,7 @@
 #define HOCKET_RUNTIME_DATA_PREPARE_H
 
 #include "runtime/base/Status.h"
+#include "runtime/data/Sentences.h"
 
 #include <cstdint>
 #include <functional>
@@ -30,6 +32,7 @@ struct PrepareOptions {
   std::string tokenizer = "byte"; ///< As openTokenizer() takes it.
   std::vector<std::string> jsonKeys = {"text"}; ///< Each its own files.
   bool appendEndOfDocument = false; ///< After each document with text.
+  SentenceSplit sentences = SentenceSplit::None;
   /// Bad lines of JSON are skipped up to so many.
   uint64_t maxBadLines = 0;
   unsigned threads = 0; ///< 0: WorkerPool::defaultCount().
@@ -46,7 +49,8 @@ struct PrepareProgress {
 
 /// A pair of files, of one key.
 struct PreparedFiles {
-  std::string prefix; ///< With the key and "_document".
+  std::string prefix; ///< With the key and "_document" or "_sentence".
+  uint64_t sequences = 0;
   uint64_t tokens = 0;
 };
 

@@ -39,6 +39,7 @@ public:
   void endDocument();
 
   uint64_t documents() const { return documentCount; }
+  uint64_t sequences() const { return sequenceCount; }
   uint64_t tokens() const { return tokenCount; }
 
   /// Replaces whatever had these names.

@@ -134,3 +134,7 @@ void hocket::tokenizer::appendLowerCase(uint32_t code, std::string &text) {
   if (code == 0x130)
     text += "\xcc\x87";
 }
+
+bool hocket::tokenizer::isLowerCase(uint32_t code) {
+  return u_charType(UChar32(code)) == U_LOWERCASE_LETTER;
+}

@@ -88,6 +88,9 @@ std::string normalize(std::string_view text, NormalForm form);
 /// As Unicode's toLowercase, character by character and of no language.
 void appendLowerCase(uint32_t code, std::string &text);
 
+/// \p{Ll}.
+bool isLowerCase(uint32_t code);
+
 } // namespace hocket::tokenizer
 
 #endif // HOCKET_RUNTIME_TOKENIZER_UNICODE_H

@@ -28,17 +28,20 @@ namespace {
 struct PrepareCommand {
   PrepareOptions options;
   bool json = false;
+  bool splitsSentences = false;
+  bool keepsNewlines = false;
 };
 
 } // namespace
 
 /// One pair of files, in a line.
 static void printFiles(const PrepareResult &result, const PreparedFiles &files,
-                       double seconds, bool json) {
-  if (json) {
+                       double seconds, const PrepareCommand &command) {
+  if (command.json) {
     nlohmann::ordered_json object;
     object["prefix"] = files.prefix;
     object["documents"] = result.documents;
+    object["sequences"] = files.sequences;
     object["tokens"] = files.tokens;
     object["bytes"] = result.bytes;
     object["bad_lines"] = result.badLines;
@@ -50,6 +53,9 @@ static void printFiles(const PrepareResult &result, const PreparedFiles &files,
   }
   std::cout << files.prefix +
                    ".{bin,idx}: " + formatNoun(result.documents, "document") +
+                   (command.splitsSentences
+                        ? " in " + formatNoun(files.sequences, "sentence")
+                        : "") +
                    ", " + formatNoun(files.tokens, "token") +
                    formatText(", %.1f MB/s\n", double(result.bytes) /
                                                    std::max(seconds, 1e-9) /
@@ -74,7 +80,10 @@ static std::string describe(const PrepareProgress &progress, double seconds) {
                  formatCount(double(progress.tokens)).c_str()));
 }
 
-static Status runPrepare(const PrepareCommand &command) {
+static Status runPrepare(PrepareCommand &command) {
+  if (command.splitsSentences)
+    command.options.sentences = command.keepsNewlines ? SentenceSplit::WithSpace
+                                                      : SentenceSplit::Trimmed;
   ProgressLine line;
   auto result = prepare(command.options, [&](const PrepareProgress &progress) {
     line.show([&](double seconds) { return describe(progress, seconds); });
@@ -83,7 +92,7 @@ static Status runPrepare(const PrepareCommand &command) {
   HOCKET_RETURN_IF_ERROR(result.status());
   warnOfBadLines(*result);
   for (const PreparedFiles &files : result->files)
-    printFiles(*result, files, line.seconds(), command.json);
+    printFiles(*result, files, line.seconds(), command);
   return okStatus();
 }
 
@@ -99,7 +108,8 @@ void hocket::registerDataPrepare(CLI::App &data, Status &result) {
       ->required()
       ->type_name("INPUT");
   wantPath(app->add_option("-o,--output", options.prefix,
-                           "Writes PREFIX_<key>_document.bin and .idx"))
+                           "Writes PREFIX_<key>_document.bin and .idx, or "
+                           "_sentence with --split-sentences"))
       ->required()
       ->type_name("PREFIX");
   app->add_option("--tokenizer", options.tokenizer,
@@ -116,6 +126,12 @@ void hocket::registerDataPrepare(CLI::App &data, Status &result) {
       ->default_str("text");
   app->add_flag("--append-eod", options.appendEndOfDocument,
                 "End each document with the end-of-document token");
+  app->add_flag("--split-sentences", command->splitsSentences,
+                "Make each sentence a sequence of its document, by rules for "
+                "abbreviations, numbers, quotes and full stops of any script");
+  app->add_flag("--keep-newlines", command->keepsNewlines,
+                "Keep the line feeds and spaces behind a sentence with it")
+      ->needs("--split-sentences");
   wantWhole(app->add_option("--max-bad-lines", options.maxBadLines,
                             "Leave out so many lines that are no JSON object "
                             "with the key; one more is an error"))

@@ -172,9 +172,10 @@ TEST(BlendedDataset, PrefixesAreFoundByWhatWasPrepared) {
   EXPECT_EQ(*resolvePrefix(folder / "plain.bin"), folder / "plain");
   EXPECT_EQ(*resolvePrefix(folder / "c"), folder / "c_text_document");
   writeTokenFile(folder / "c_body_document", file);
-  EXPECT_EQ(resolvePrefix(folder / "c").status().message(),
-            folder / "c: several keys were prepared, name one: " + folder.path +
-                "/c_body_document " + folder.path + "/c_text_document");
+  EXPECT_EQ(
+      resolvePrefix(folder / "c").status().message(),
+      folder / "c: several files were prepared, name one: " + folder.path +
+          "/c_body_document " + folder.path + "/c_text_document");
   EXPECT_EQ(resolvePrefix("/nonexistent/x").status().message(),
             "/nonexistent/x.idx: there is no such file, and no "
             "/nonexistent/x_<key>_document.idx; `hocket data prepare INPUT -o "

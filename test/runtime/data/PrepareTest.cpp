@@ -29,10 +29,13 @@ protected:
     auto result = prepare(options);
     return result.ok() ? "" : result.status().message();
   }
-  /// The documents in out_text_document, read without the code under test.
-  std::vector<std::vector<int>> documents() {
-    std::string index = readBytes(folder / "out_text_document.idx");
-    std::string bin = readBytes(folder / "out_text_document.bin");
+  using Documents = std::vector<std::vector<std::vector<int>>>;
+
+  /// The sequences of each document in out_text_LEVEL, read without the code
+  /// under test.
+  Documents sequences(const std::string &level) {
+    std::string index = readBytes(folder / ("out_text_" + level + ".idx"));
+    std::string bin = readBytes(folder / ("out_text_" + level + ".bin"));
     auto at = [&](size_t byte, size_t bytes) {
       uint64_t value = 0;
       for (size_t i = bytes; i-- > 0;)
@@ -41,14 +44,26 @@ protected:
     };
     size_t s = at(18, 8), d = at(26, 8);
     EXPECT_EQ(index.size(), 34 + 12 * s + 8 * d);
-    std::vector<std::vector<int>> result(d - 1);
+    Documents result(d - 1);
     for (size_t i = 0; i + 1 < d; ++i)
       for (size_t k = at(34 + 12 * s + 8 * i, 8);
-           k < at(42 + 12 * s + 8 * i, 8); ++k)
+           k < at(42 + 12 * s + 8 * i, 8); ++k) {
+        std::vector<int> &tokens = result[i].emplace_back();
         for (size_t t = 0; t < at(34 + 4 * k, 4); ++t) {
           size_t byte = at(34 + 4 * s + 8 * k, 8) + 2 * t;
-          result[i].push_back(uint8_t(bin[byte]) | uint8_t(bin[byte + 1]) << 8);
+          tokens.push_back(uint8_t(bin[byte]) | uint8_t(bin[byte + 1]) << 8);
         }
+      }
+    return result;
+  }
+  /// The documents in out_text_document.
+  std::vector<std::vector<int>> documents() {
+    std::vector<std::vector<int>> result;
+    for (const auto &sequences : sequences("document")) {
+      EXPECT_LE(sequences.size(), 1u);
+      result.push_back(sequences.empty() ? std::vector<int>()
+                                         : sequences.front());
+    }
     return result;
   }
   static std::vector<int> bytesOf(const std::string &text, bool eod = false) {
@@ -135,6 +150,59 @@ TEST_F(PrepareTest, DoesNotDependOnThreadsAndChunks) {
       EXPECT_EQ(readBytes(folder / "out_text_document.bin"), bin);
       EXPECT_EQ(readBytes(folder / "out_text_document.idx"), index);
     }
+}
+
+// One document is several sequences; the last one ends it.
+TEST_F(PrepareTest, SentencesAreSequences) {
+  options.sentences = SentenceSplit::Trimmed;
+  options.appendEndOfDocument = true;
+  ASSERT_EQ(run("a.jsonl", "{\"text\": \"One. Two!  \"}\n{\"text\": \" \"}\n"
+                           "{\"text\": \"Dr. No\"}\n"),
+            "");
+  EXPECT_EQ(sequences("sentence"),
+            (Documents{{bytesOf("One."), bytesOf("Two!", true)},
+                       {},
+                       {bytesOf("Dr. No", true)}}));
+  options.sentences = SentenceSplit::WithSpace;
+  ASSERT_EQ(run("a.jsonl", "{\"text\": \" One.\\nTwo! \"}\n"), "");
+  EXPECT_EQ(sequences("sentence"),
+            (Documents{{bytesOf(" One.\n"), bytesOf("Two! ", true)}}));
+}
+
+TEST_F(PrepareTest, SentencesDoNotDependOnThreadsAndChunks) {
+  std::string text, lines;
+  for (int i = 0; i < 400; ++i) {
+    text += "Dr. No paid " + std::to_string(i) + ".5 marks";
+    text += i % 3 ? ". " : i % 5 ? "!\n\n" : " etc. ";
+    if (i % 7 == 0)
+      lines += nlohmann::json({{"text", text.substr(i)}}).dump() + "\n";
+  }
+  writeBytes(folder / "a.txt", text);
+  writeBytes(folder / "b.jsonl", lines);
+  options.inputs = {folder / "a.txt", folder / "b.jsonl", folder / "a.txt"};
+  options.appendEndOfDocument = true;
+  for (auto split : {SentenceSplit::Trimmed, SentenceSplit::WithSpace}) {
+    options.sentences = split;
+    Documents expected;
+    for (unsigned threads : {1u, 3u})
+      for (size_t chunk : {size_t(1) << 20, size_t(5), size_t(100)}) {
+        options.threads = threads;
+        options.chunkBytes = chunk;
+        ASSERT_EQ(run(), "");
+        Documents found = sequences("sentence");
+        if (expected.empty())
+          expected = found;
+        EXPECT_TRUE(found == expected) << threads << ' ' << chunk;
+      }
+    EXPECT_EQ(expected.size(), 60u);
+    EXPECT_GT(expected.front().size(), 300u);
+    EXPECT_EQ(expected.front(), expected.back());
+    std::vector<int> whole;
+    for (const std::vector<int> &sequence : expected.front())
+      whole.insert(whole.end(), sequence.begin(), sequence.end());
+    if (split == SentenceSplit::WithSpace)
+      EXPECT_EQ(whole, bytesOf(text, true));
+  }
 }
 
 // In a container both are process 1.

@@ -66,6 +66,27 @@ TEST(DataCommand, HandsOnTheError) {
   EXPECT_EQ(outcome.out, "");
 }
 
+TEST(DataCommand, SplitsSentences) {
+  ScratchFolder folder;
+  writeBytes(folder / "a.txt", "Dr. No came. \"Why?\" he asked.\n");
+  std::vector<std::string> words = {"prepare", folder / "a.txt", "-o",
+                                    folder / "p"};
+  auto with = [&](std::vector<std::string> more) {
+    more.insert(more.begin(), words.begin(), words.end());
+    return run(more);
+  };
+  Outcome trimmed = with({"--split-sentences"});
+  EXPECT_EQ(trimmed.out.find(folder / "p_text_sentence.{bin,idx}: 1 document "
+                                      "in 2 sentences, 28 tokens"),
+            0u)
+      << trimmed.out;
+  Outcome kept = with({"--split-sentences", "--keep-newlines", "--json"});
+  auto object = nlohmann::json::parse(kept.out);
+  EXPECT_EQ(object["sequences"], 2);
+  EXPECT_EQ(object["tokens"], 30);
+  EXPECT_FALSE(with({"--keep-newlines"}).parsed);
+}
+
 TEST(DataCommand, TakesKeysWithCommasBetween) {
   ScratchFolder folder;
   writeBytes(folder / "b.jsonl", "{\"a\": \"you\", \"b\": \"x\"}\n");
