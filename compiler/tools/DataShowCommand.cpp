@@ -8,6 +8,7 @@
 
 #include "compiler/tools/SpecOptions.h"
 #include "frontends/FrontEnd.h"
+#include "frontends/spec/DataSources.h"
 #include "runtime/data/RunSamples.h"
 #include "runtime/data/ShowSamples.h"
 #include "runtime/tools/CommandLine.h"
@@ -45,8 +46,19 @@ openSplit(const DataShowArguments &arguments, const spec::Spec &spec,
   run.globalBatchSize = static_cast<uint64_t>(training.global_batch_size());
   run.validInterval = static_cast<uint64_t>(training.validation().interval());
   run.validBatches = static_cast<uint64_t>(training.validation().batches());
-  return data::openRunSamples({arguments.prefix, arguments.validData, "PREFIX"},
-                              options, run, split);
+  data::RunData from;
+  from.data = arguments.prefix;
+  from.validData = arguments.validData;
+  from.testData = spec::blendWords(training.data().test());
+  from.dataName = "PREFIX";
+  if (from.data.empty())
+    from.data = spec::blendWords(training.data().train());
+  if (from.validData.empty())
+    from.validData = spec::blendWords(training.data().valid());
+  if (from.data.empty())
+    return invalidArgument("PREFIX is missing, and the specification names no "
+                           "data (training.data.train)");
+  return data::openRunSamples(from, options, run, split);
 }
 
 Status run(const DataShowArguments &arguments) {
@@ -77,16 +89,16 @@ void hocket::registerDataShow(CLI::App &data, Status &result) {
       data, "show", "Print samples exactly as a run of --spec sees them");
   command->footer("Example:\n  hocket data show data/books --spec "
                   "nano.textproto --split train --samples 0:4 --json");
-  command
-      ->add_option("PREFIX", arguments->prefix,
-                   "Token files made by `hocket data prepare`, or a blend: "
-                   "WEIGHT PREFIX WEIGHT PREFIX ..., or @FILE that "
-                   "holds these words")
-      ->required();
+  command->add_option("PREFIX", arguments->prefix,
+                      "Token files made by `hocket data prepare`, or a blend: "
+                      "WEIGHT PREFIX WEIGHT PREFIX ..., or @FILE that "
+                      "holds these words. Default: training.data.train of the "
+                      "specification");
   command
       ->add_option("--valid-data", arguments->validData,
                    "As train has it: what --split valid shows, and all of "
-                   "PREFIX is for training")
+                   "PREFIX is for training. Default: training.data.valid of "
+                   "the specification")
       ->type_name("PREFIX");
   command
       ->add_option("--spec", arguments->spec,

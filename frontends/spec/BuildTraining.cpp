@@ -7,7 +7,7 @@
 #include "frontends/spec/BuildTraining.h"
 
 #include "dialects/xf/IR/Xf.h"
-#include "frontends/spec/Check.h"
+#include "frontends/spec/DataSources.h"
 #include "frontends/spec/LoadSpec.h"
 
 using namespace mlir;
@@ -92,6 +92,15 @@ static DictionaryAttr runtimeAttr(const Spec &spec, Builder &builder) {
     add(name, builder.getI64IntegerAttr(value));
   };
   add("data_split", builder.getStringAttr(training.data().split()));
+  auto blend = [&](StringRef name, const DataSources &sources) {
+    std::vector<std::string> words = blendWords(sources);
+    SmallVector<StringRef> texts(words.begin(), words.end());
+    if (!words.empty())
+      add(name, builder.getStrArrayAttr(texts));
+  };
+  blend("train_data", training.data().train());
+  blend("valid_data", training.data().valid());
+  blend("test_data", training.data().test());
   add("learning_rate", learningRateAttr(training.learning_rate(), builder));
   whole("log_interval", training.log_interval());
   whole("save_interval", training.save_interval());

@@ -5,6 +5,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "frontends/spec/Check.h"
+#include "frontends/spec/DataSources.h"
 #include "frontends/spec/Sizes.h"
 
 #include <algorithm>
@@ -178,6 +179,7 @@ void hocket::spec::checkTraining(const Spec &spec, ConstraintErrors &errors) {
   checkLearningRate(training.learning_rate(), errors);
   checkLossScale(training, errors);
   checkFp8(training, errors);
+  checkDataSources(training.data(), errors);
   if (!isSplit(training.data().split()))
     errors.add(17, "training.data.split",
                "training.data.split is not three shares; write for example "

@@ -71,10 +71,15 @@ static Status enterPart(Message &message, const FieldDescriptor &field,
     return invalidArgument("S1: " + part.name + " has " + std::to_string(size) +
                            " entries; write " + part.name + "[" +
                            std::to_string(size) + "] to add one");
-  if (part.index == size && isList)
-    reflection.AddInt64(&message, &field, 0); // the only list is of numbers
-  else if (part.index == size)
+  if (part.index < size)
+    return okStatus();
+  // Lists are of numbers, words and messages.
+  if (field.message_type())
     reflection.AddMessage(&message, &field);
+  else if (field.enum_type())
+    reflection.AddEnumValue(&message, &field, 0);
+  else
+    reflection.AddInt64(&message, &field, 0);
   return okStatus();
 }
 

@@ -9,20 +9,34 @@
 using namespace hocket;
 using namespace hocket::data;
 
+const std::vector<std::string> &RunData::wordsOf(Split split) const {
+  if (!isApart() || split == Split::Train)
+    return data;
+  return split == Split::Valid ? validData : testData;
+}
+
+const std::string &RunData::nameOf(Split split) const {
+  if (!isApart() || split == Split::Train)
+    return dataName;
+  return split == Split::Valid ? validName : testName;
+}
+
 StatusOr<std::unique_ptr<SampleSource>>
 data::openRunSamples(const RunData &from, GptDatasetOptions options,
                      const RunLength &run, Split split) {
-  bool isApart = !from.validData.empty();
-  if (isApart && split == Split::Test)
-    return invalidArgument("--valid-data: training and validation use their "
-                           "data whole, and nothing is left for test");
-  bool isValid = isApart && split == Split::Valid;
-  auto parts = parseBlend(isValid ? from.validData : from.data);
+  const std::vector<std::string> &words = from.wordsOf(split);
+  if (words.empty() && split != Split::Train) {
+    Split other = split == Split::Valid ? Split::Test : Split::Valid;
+    return invalidArgument(
+        from.nameOf(other) +
+        ": all data is used whole, and nothing is left for " +
+        (split == Split::Valid ? "validation" : "test"));
+  }
+  auto parts = parseBlend(words);
   if (!parts.ok())
-    return parts.status().withContext(isValid ? "--valid-data"
-                                              : from.dataOption);
+    return parts.status().withContext(from.nameOf(split));
   HOCKET_ASSIGN_OR_RETURN(uint64_t samples, samplesOfRun(run, split));
-  if (isApart) {
+  if (from.isApart()) {
     options.splitWeights = "1";
     split = Split::Train; // All there is.
   }

@@ -171,6 +171,26 @@ static void registerPerplexity(CLI::App &eval, Status &result,
 // loss
 //===----------------------------------------------------------------------===//
 
+static data::Split splitOf(const LossArguments &arguments) {
+  return arguments.split == "test"    ? data::Split::Test
+         : arguments.split == "valid" ? data::Split::Valid
+                                      : data::Split::Train;
+}
+
+/// What is said takes the place of all data of the specification.
+static data::RunData dataOf(const LossArguments &arguments,
+                            const program::Program &program) {
+  data::RunData from;
+  from.data = arguments.data;
+  if (arguments.data.empty())
+    from = runDataOf(program, {}, {});
+  if (arguments.split == "all") {
+    from.validData.clear();
+    from.testData.clear();
+  }
+  return from;
+}
+
 /// The samples of a split, in the order of training.
 static StatusOr<std::vector<ScoreRequest>>
 samplesOf(const LossArguments &arguments, const program::Program &program) {
@@ -179,9 +199,7 @@ samplesOf(const LossArguments &arguments, const program::Program &program) {
                                                     {.verifyDigests = false}));
   data::GptDatasetOptions options =
       datasetOptionsOf(program, checkpoint.state().seed);
-  data::Split split = arguments.split == "test"    ? data::Split::Test
-                      : arguments.split == "valid" ? data::Split::Valid
-                                                   : data::Split::Train;
+  data::Split split = splitOf(arguments);
   if (arguments.split == "all")
     options.splitWeights = "1,0,0";
   options.cache.note = [](const std::string &line) {
@@ -190,7 +208,7 @@ samplesOf(const LossArguments &arguments, const program::Program &program) {
   data::RunLength run = runLengthOf(program, program.training().steps());
   HOCKET_ASSIGN_OR_RETURN(
       auto source,
-      data::openRunSamples({arguments.data, {}}, options, run, split));
+      data::openRunSamples(dataOf(arguments, program), options, run, split));
   uint64_t wanted =
       arguments.samples.value_or(program.training().valid_batches() *
                                  program.training().global_batch_size());
@@ -205,10 +223,15 @@ samplesOf(const LossArguments &arguments, const program::Program &program) {
 
 static Status runLoss(LossArguments &arguments) {
   HOCKET_ASSIGN_OR_RETURN(auto model, OpenedModel::open(arguments));
+  if (arguments.data.empty() &&
+      model->program().training().train_data().empty())
+    return invalidArgument("--data is missing, and the specification names "
+                           "none (training.data.train)");
   HOCKET_ASSIGN_OR_RETURN(auto requests,
                           samplesOf(arguments, model->program()));
   LossReport report;
-  for (const std::string &word : arguments.data)
+  data::RunData data = dataOf(arguments, model->program());
+  for (const std::string &word : data.wordsOf(splitOf(arguments)))
     report.data += (report.data.empty() ? "" : " ") + word;
   report.split = arguments.split;
   report.samples = requests.size();
@@ -226,8 +249,8 @@ static void registerLoss(CLI::App &eval, Status &result,
   command
       ->add_option("--data", arguments->data,
                    "Token files made by `hocket data prepare`, or a blend of "
-                   "them, as for `hocket train`")
-      ->required()
+                   "them, as for `hocket train`. Default: the data of the "
+                   "specification, each split its own")
       ->type_name("PREFIX");
   wantOneOf(command->add_option("--split", arguments->split,
                                 "Which share of the data, as training divides "

@@ -25,6 +25,18 @@ template <typename Range> static ordered_json listOf(const Range &values) {
   return list;
 }
 
+/// The words of --data, for each split that has data of its own.
+static ordered_json dataJson(const program::TrainingInfo &training) {
+  ordered_json data{{"split", training.data_split()}};
+  if (!training.train_data().empty())
+    data["train"] = listOf(training.train_data());
+  if (!training.valid_data().empty())
+    data["valid"] = listOf(training.valid_data());
+  if (!training.test_data().empty())
+    data["test"] = listOf(training.test_data());
+  return data;
+}
+
 static ordered_json trainingJson(const Program &program) {
   const auto &training = program.training();
   const auto &rate = training.learning_rate();
@@ -36,6 +48,7 @@ static ordered_json trainingJson(const Program &program) {
           {"steps", training.steps()},
           {"samples", training.steps() * training.global_batch_size()},
           {"seed", training.seed()},
+          {"data", dataJson(training)},
           {"clip_norm", training.clip_norm()},
           {"learning_rate",
            {{"schedule", rate.schedule()},

@@ -72,6 +72,28 @@ static std::string codeText(const Program &program) {
   return text.empty() ? "none" : text;
 }
 
+/// "split 969,30,1 of 0.7 books 0.3 news"; with data of their own for others,
+/// "books, valid held-out".
+static std::string dataText(const program::TrainingInfo &training) {
+  auto words = [](const auto &list) {
+    std::string text;
+    for (const std::string &word : list)
+      text += " " + word;
+    return text;
+  };
+  if (training.train_data().empty())
+    return "split " + training.data_split();
+  if (training.valid_data().empty() && training.test_data().empty())
+    return "split " + training.data_split() + " of" +
+           words(training.train_data());
+  std::string text = words(training.train_data()).substr(1);
+  if (!training.valid_data().empty())
+    text += ", valid" + words(training.valid_data());
+  if (!training.test_data().empty())
+    text += ", test" + words(training.test_data());
+  return text;
+}
+
 static std::string headText(const Program &program) {
   const auto &from = program.provenance();
   const auto &model = program.model();
@@ -94,6 +116,7 @@ static std::string headText(const Program &program) {
                     formatNoun(training.steps() * training.global_batch_size(),
                                "sample") +
                     "), seed " + std::to_string(training.seed())},
+      {"data", dataText(training)},
       {"learning rate",
        formatText("%s, peak %g, minimum %g, %s of warm-up",
                   training.learning_rate().schedule().c_str(),

@@ -116,13 +116,14 @@ void hocket::registerTrain(CLI::App &app, Status &result,
       ->add_option("--data", options.data,
                    "Token files made by `hocket data prepare`, or a blend: "
                    "WEIGHT PREFIX WEIGHT PREFIX ..., or @FILE that "
-                   "holds these words")
+                   "holds these words. Default: training.data.train of the "
+                   "specification")
       ->type_name("PREFIX");
   command
       ->add_option("--valid-data", options.validData,
                    "The same to validate on; then --data and this are used "
-                   "whole. Default: the share of --data that the "
-                   "specification says")
+                   "whole. Default: training.data.valid of the "
+                   "specification, or the share of --data that it says")
       ->type_name("PREFIX");
   wantWhole(command->add_option("--steps", options.steps,
                                 "Stop when so many steps are done in all; 0 "

@@ -6,11 +6,13 @@
 
 #include "runtime/train/RankRun.h"
 #include "runtime/train/RunFacts.h"
+#include "runtime/train/TrainingData.h"
 
 using namespace hocket;
 
 static Status checkRequest(const program::Program &program,
-                           const TrainingOptions &options) {
+                           const TrainingOptions &options,
+                           const data::RunData &data) {
   if (program.training().seed() > UINT32_MAX ||
       options.seed.value_or(0) > UINT32_MAX)
     return invalidArgument("the seed must be below 2^32");
@@ -24,7 +26,7 @@ static Status checkRequest(const program::Program &program,
   if (options.resume && options.overwrite)
     return invalidArgument("--resume goes on from what is saved, --overwrite "
                            "starts over; give one of them");
-  if (!options.validData.empty() && options.data.empty())
+  if (!options.validData.empty() && data.data.empty())
     return invalidArgument("--valid-data is what training with --data "
                            "validates on, and --data is missing");
   const program::TrainingInfo &training = program.training();
@@ -34,7 +36,7 @@ static Status checkRequest(const program::Program &program,
                            "validates; compile it with "
                            "training.validation.interval above 0");
   uint64_t steps = options.steps.value_or(program.training().steps());
-  if (options.data.empty() && steps > 0 && options.loadDir.empty() &&
+  if (data.data.empty() && steps > 0 && options.loadDir.empty() &&
       !options.resume)
     return missingData();
   return okStatus();
@@ -50,14 +52,17 @@ speakingInTurn(TrainingOptions options) {
 }
 
 Status hocket::runTraining(std::shared_ptr<const program::Program> program,
-                           const TrainingOptions &options) {
-  HOCKET_RETURN_IF_ERROR(checkRequest(*program, options));
+                           const TrainingOptions &given) {
+  data::RunData data = runDataOf(*program, given.data, given.validData);
+  HOCKET_RETURN_IF_ERROR(checkRequest(*program, given, data));
+  TrainingOptions options = given;
+  options.data = data.data;
+  options.validData = data.validData;
   if (!options.startNotice.empty() && options.print)
     options.print(options.startNotice);
   RankRun run;
   run.options = speakingInTurn(options);
-  run.samples = std::make_shared<SharedSamples>(
-      data::RunData{options.data, options.validData});
+  run.samples = std::make_shared<SharedSamples>(std::move(data));
   RankLaunch launch;
   launch.hangSeconds = options.hangSeconds;
   launch.print = run.options->print;

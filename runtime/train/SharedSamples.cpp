@@ -12,7 +12,8 @@ using namespace hocket;
 
 Status hocket::missingData() {
   return invalidArgument("training wants --data PREFIX (made by `hocket data "
-                         "prepare`)");
+                         "prepare`), or training.data.train in its "
+                         "specification");
 }
 
 StatusOr<std::shared_ptr<const data::SampleSource>>

@@ -21,6 +21,26 @@ hocket::datasetOptionsOf(const program::Program &program, uint64_t seed) {
   return dataset;
 }
 
+data::RunData hocket::runDataOf(const program::Program &program,
+                                const std::vector<std::string> &data,
+                                const std::vector<std::string> &validData) {
+  const program::TrainingInfo &training = program.training();
+  data::RunData run;
+  run.data = data;
+  run.validData = validData;
+  run.testData = {training.test_data().begin(), training.test_data().end()};
+  if (data.empty() && !training.train_data().empty()) {
+    run.data = {training.train_data().begin(), training.train_data().end()};
+    run.dataName = "training.data.train";
+  }
+  if (validData.empty() && !training.valid_data().empty()) {
+    run.validData = {training.valid_data().begin(),
+                     training.valid_data().end()};
+    run.validName = "training.data.valid";
+  }
+  return run;
+}
+
 data::RunLength hocket::runLengthOf(const program::Program &program,
                                     uint64_t steps) {
   const program::TrainingInfo &training = program.training();

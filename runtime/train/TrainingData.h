@@ -10,11 +10,20 @@
 #include "runtime/data/RunSamples.h"
 #include "runtime/program/program.pb.h"
 
+#include <string>
+#include <vector>
+
 namespace hocket {
 
 /// How a program's samples are cut and shuffled under `seed`.
 data::GptDatasetOptions datasetOptionsOf(const program::Program &program,
                                          uint64_t seed);
+
+/// What a run reads: `data` and `validData` of its command line, and where they
+/// are empty, what the program says.
+data::RunData runDataOf(const program::Program &program,
+                        const std::vector<std::string> &data,
+                        const std::vector<std::string> &validData);
 
 /// The whole run that the program describes, of which `steps` may be only the
 /// beginning: the order of samples depends on it.

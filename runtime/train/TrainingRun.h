@@ -31,10 +31,11 @@ class Executor;
 enum class GraphUse { Auto, On, Off };
 
 struct TrainingOptions {
-  /// A prefix of token files, or weights and prefixes; may be empty only if
-  /// no step is left to do.
+  /// A prefix of token files, or weights and prefixes; empty: what the program
+  /// says, which may be nothing only if no step is left to do.
   std::vector<std::string> data;
-  /// The same for validation; empty: a share of `data`.
+  /// The same for validation; empty: what the program says, or a share of
+  /// `data`.
   std::vector<std::string> validData;
   std::optional<uint64_t> steps; ///< In all; default: the program's.
   std::optional<uint64_t> seed;  ///< Default: the checkpoint's or program's.

@@ -31,6 +31,12 @@ public:
     auto value = find<StringAttr>(name);
     return value ? value.getValue().str() : std::string();
   }
+  void addTexts(StringRef name,
+                google::protobuf::RepeatedPtrField<std::string> &to) const {
+    if (auto list = find<ArrayAttr>(name))
+      for (auto value : list.getAsRange<StringAttr>())
+        to.Add(value.str());
+  }
   template <typename Attr> Attr find(StringRef name) const {
     return dictionary ? dictionary.getAs<Attr>(name) : Attr();
   }
@@ -102,6 +108,9 @@ LogicalResult hocket::emitTraining(ModuleOp module, program::Program &program) {
   training->set_valid_interval(runtime.integer("valid_interval"));
   training->set_valid_batches(runtime.integer("valid_batches"));
   training->set_data_split(runtime.text("data_split"));
+  runtime.addTexts("train_data", *training->mutable_train_data());
+  runtime.addTexts("valid_data", *training->mutable_valid_data());
+  runtime.addTexts("test_data", *training->mutable_test_data());
   training->set_log_interval(runtime.integer("log_interval"));
   training->set_save_interval(runtime.integer("save_interval"));
   program.mutable_provenance()->set_spec_text(runtime.text("spec"));

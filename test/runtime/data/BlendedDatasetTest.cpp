@@ -219,8 +219,15 @@ TEST(RunSamples, ValidationMayHaveDataOfItsOwn) {
                                    *samplesOfRun(run, split))));
   EXPECT_EQ(
       openRunSamples(apart, options, run, Split::Test).status().message(),
-      "--valid-data: training and validation use their data whole, and nothing "
-      "is left for test");
+      "--valid-data: all data is used whole, and nothing is left for test");
+  apart.testData = {folder / "b"};
+  EXPECT_EQ(tokensOf(openRunSamples(apart, options, run, Split::Test)),
+            tokensOf(openSamples({{1, folder / "b"}}, whole, Split::Train, 6)));
+  apart.validData.clear();
+  EXPECT_EQ(
+      openRunSamples(apart, options, run, Split::Valid).status().message(),
+      "training.data.test: all data is used whole, and nothing is left "
+      "for validation");
   RunData wrong{{"x", "y", "z"}, {"1", "b", "c"}};
   EXPECT_TRUE(openRunSamples(wrong, options, run, Split::Train)
                   .status()

@@ -1,0 +1,28 @@
+//===- DataSources.h - The token files that a spec names --------*- C++ -*-===//
+//
+// Part of Hocket, under the Apache License v2.0.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef HOCKET_FRONTENDS_SPEC_DATASOURCES_H
+#define HOCKET_FRONTENDS_SPEC_DATASOURCES_H
+
+#include "frontends/spec/Check.h"
+
+#include <string>
+#include <vector>
+
+namespace hocket::spec {
+
+using DataSources = google::protobuf::RepeatedPtrField<Data::Source>;
+
+/// The words that `hocket train --data` takes for `sources`: none; a path; or a
+/// weight and a path for each, from which the same weights are read.
+std::vector<std::string> blendWords(const DataSources &sources);
+
+/// S45, and S10 of the weights.
+void checkDataSources(const Data &data, ConstraintErrors &errors);
+
+} // namespace hocket::spec
+
+#endif // HOCKET_FRONTENDS_SPEC_DATASOURCES_H
