@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # Part of Hocket, under the Apache License v2.0.
-"""The pages of inspect and plan in a real browser: a phone, a tablet and a
-desk, light and dark."""
+"""The pages of inspect, plan and data inspect in a real browser: a phone, a
+tablet and a desk, light and dark."""
 
 import os
 import pathlib
@@ -130,6 +130,31 @@ class PagesTest(unittest.TestCase):
         self.must("plan", self.spec, "--cluster", "h100:4", "--html", page)
         words = self.check(page, {"pareto-chart", "ranks-chart", "gantt-chart"}, 1500)
         self.assertNotIn("0.000", words)
+
+    def test_data(self):
+        """Of one pair of files, and of a blend."""
+        prefixes = []
+        for name, most in (("books", 3000), ("a-long-name-of-news", 400)):
+            lines = [f'{{"text": "{"x" * (i * i % most)}"}}\n' for i in range(200)]
+            text = self.folder / f"{name}.jsonl"
+            text.write_text("".join(lines))
+            self.must("data", "prepare", text, "-o", self.folder / name)
+            prefixes.append(self.folder / f"{name}_text_document")
+        page = self.folder / "data.html"
+        said = self.must("data", "inspect", prefixes[0], "--html", page)
+        self.assertIn("200 documents in", said)
+        self.assertIn(f"{page}: ", said)
+        words = self.check(page, {"lengths-chart"}, 700)
+        self.assertIn("tokens in 200 documents", words)
+        self.assertNotIn("weight", words)
+        page = self.folder / "blend.html"
+        blend = ("0.75", prefixes[0], "0.25", prefixes[1])
+        said = self.must("data", "inspect", *blend, "--page", page)
+        words = self.check(page, {"lengths-chart"}, 700)
+        self.assertIn("tokens in 400 documents", words)
+        for word in ("75.0 %", "25.0 %", "passes", "2,048 to 4,095"):
+            self.assertIn(word, words)
+            self.assertIn(word, said)
 
     def test_a_kind_of_memory_has_one_colour(self):
         """Every kind that a page shows is in the one table of colours."""

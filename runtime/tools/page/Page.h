@@ -24,8 +24,8 @@ struct PageParts {
   const char *html, *script;
 };
 
-/// Of an executable, and of a plan that was searched.
-extern const PageParts inspectPage, planPageParts;
+/// Of an executable, of a plan that was searched, and of token files.
+extern const PageParts inspectPage, planPageParts, dataPage;
 
 /// The page that shows `data`, which stands in its element #data.
 std::string pageText(const PageParts &parts,

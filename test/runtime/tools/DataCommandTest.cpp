@@ -138,6 +138,57 @@ TEST(DataCommand, MergesAndInspects) {
   EXPECT_EQ(missing.out, "");
 }
 
+TEST(DataCommand, InspectsABlend) {
+  ScratchFolder folder;
+  writeTokenFile(folder / "a", makeTokenFile({30, 60}, 50));
+  writeTokenFile(folder / "b", makeTokenFile({10}, 50));
+  std::string shares = run({"inspect", folder / "a", folder / "b"}).out;
+  EXPECT_EQ(shares.find("weight"), std::string::npos) << shares;
+  writeBytes(folder / "blend",
+             "3 " + folder.path + "/a 1 " + folder.path + "/b\n");
+  Outcome blend = run({"inspect", "3", folder / "a", "1", folder / "b"});
+  ASSERT_TRUE(blend.status.ok()) << blend.status.message();
+  EXPECT_EQ(blend.out, run({"inspect", "@" + folder.path + "/blend"}).out);
+  std::istringstream lines(blend.out.substr(blend.out.find("files ")));
+  std::vector<std::vector<std::string>> rows;
+  for (std::string line; std::getline(lines, line);) {
+    std::istringstream words(line);
+    rows.push_back({std::istream_iterator<std::string>(words), {}});
+  }
+  const std::vector<std::vector<std::string>> expected = {
+      {"files", "documents", "tokens", "share", "weight", "passes"},
+      {folder / "a", "2", "90", "90.0", "%", "75.0", "%", "0.83"},
+      {folder / "b", "1", "10", "10.0", "%", "25.0", "%", "2.50"},
+      {"all", "3", "100", "100.0", "%", "100.0", "%", "1.00"}};
+  EXPECT_EQ(rows, expected);
+  EXPECT_EQ(run({"inspect", "3", folder / "a", "1"}).status.message(),
+            "expected one data prefix, or pairs WEIGHT PREFIX; found 3 words");
+  EXPECT_EQ(
+      run({"inspect", "0", folder / "a", "1", folder / "b"}).status.code(),
+      StatusCode::InvalidArgument);
+}
+
+TEST(DataCommand, WritesAPage) {
+  ScratchFolder folder;
+  writeTokenFile(folder / "a", makeTokenFile({30, 0}, 50));
+  std::string text = run({"inspect", folder / "a"}).out;
+  Outcome both = run({"inspect", folder / "a", "--html", folder / "p.html"});
+  ASSERT_TRUE(both.status.ok()) << both.status.message();
+  EXPECT_EQ(both.out.find(text + folder.path + "/p.html: "), 0u) << both.out;
+  std::string page = readBytes(folder / "p.html");
+  EXPECT_NE(page.find("\"documents\":2"), std::string::npos);
+  EXPECT_EQ(page.find("http"), std::string::npos); // It loads nothing.
+  EXPECT_EQ(run({"inspect", folder / "a", "--page", "-"}).out, page);
+  EXPECT_FALSE(
+      run({"inspect", folder / "a", "--json", "--html", "p.html"}).parsed);
+  EXPECT_EQ(run({"inspect", folder / "none", "--html", folder / "q.html"})
+                .status.code(),
+            StatusCode::NotFound);
+  EXPECT_FALSE(std::filesystem::exists(folder / "q.html"));
+  EXPECT_FALSE(run({"inspect", folder / "a", "--html", folder / "no/p.html"})
+                   .status.ok());
+}
+
 TEST(DataCommand, WarnsOfBadLines) {
   ScratchFolder folder;
   writeBytes(folder / "b.jsonl", "{\"text\": \"you\"}\n{}\n");
