@@ -17,7 +17,7 @@ struct RunData {
   /// Where validation or test has data of its own, as Megatron's
   /// --valid-data-path has it: then all of them are used whole, and no document
   /// is shared out.
-  std::vector<std::string> validData, testData;
+  std::vector<std::string> validData, testData = {};
   /// What errors call them.
   std::string dataName = "--data", validName = "--valid-data",
               testName = "training.data.test";

@@ -27,9 +27,10 @@ struct Lengths {
   bool operator==(const Lengths &) const = default;
 };
 
-void PrintTo(const Lengths &lengths, std::ostream *out) {
-  *out << lengths.steps << " steps, " << lengths.warmup << " of warm-up, decay "
-       << lengths.decay << ", of WSD " << lengths.wsdDecay;
+std::ostream &operator<<(std::ostream &out, const Lengths &lengths) {
+  return out << lengths.steps << " steps, " << lengths.warmup
+             << " of warm-up, decay " << lengths.decay << ", of WSD "
+             << lengths.wsdDecay;
 }
 
 Lengths lengthsOf(const std::string &training,

@@ -46,12 +46,12 @@ const char *const english[] = {
     "He said \"Stop.\" |Then he left. |(He was late.) |She was not.",
     "Well... |She left, well... she stayed… |Then she slept.",
     "What?! |Really!!! |Yes.",
-    "He lives in the U.S. |The U.S. Army came at 5 p.m. |It left at 6 p.m. "
-    "sharp.",
+    "He lives in the U.S. |The U.S. Army came at 5 p.m. |It left.",
+    "It left at 6 p.m. sharp. |At 7 a.m. it was back.",
     "Pens, paper, etc. are here. |Bring ink, etc. |They need it.",
     "Apple Inc. reported No. 5 and Fig. 2. |No. |I disagree. |See Vol. 3.",
-    "Use tools, e.g. Hammers, i.e. Iron ones, vs. Wood. |Cf. Smith et al. "
-    "2019.",
+    "Use tools, e.g. Hammers, i.e. Iron ones, vs. Wood. |Cf. No. 3.",
+    "Smith et al. 2019 said it. |Smith et al. |They said it.",
     "1. First of all. |2. Then this. |A. An item.",
     "A fact.[3] |Another one.[12][13] |In 1990. |20 people came.",
     "Vitamin C. |The body needs it. |J. Smith agrees.",
