@@ -8,6 +8,7 @@
 #include "runtime/base/Quantity.h"
 #include "runtime/base/Sha256.h"
 #include "runtime/program/DataType.h"
+#include "runtime/program/Entries.h"
 #include "runtime/program/InstructionOperands.h"
 #include "runtime/tools/ProgramReport.h"
 
@@ -94,6 +95,14 @@ static std::string dataText(const program::TrainingInfo &training) {
   return text;
 }
 
+/// "train_step, eval_step"
+static std::string joinedEntries(const Program &program) {
+  std::string text;
+  for (const std::string &entry : entriesOf(program))
+    text += (text.empty() ? "" : ", ") + entry;
+  return text;
+}
+
 static std::string headText(const Program &program) {
   const auto &from = program.provenance();
   const auto &model = program.model();
@@ -106,6 +115,7 @@ static std::string headText(const Program &program) {
       {"fingerprint", toHex(from.fingerprint()).substr(0, 16)},
       {"mesh", meshText(program.mesh())},
       {"groups", groupsText(program)},
+      {"entries", joinedEntries(program)},
       {"precision", training.precision()},
       {"batch",
        formatNoun(training.global_batch_size(), "sequence") + " of " +

@@ -148,7 +148,8 @@ def Xf_TrainingOp : Xf_StateOp<"training"> {
     resolved specification as textproto); `learning_rate`, a dictionary of
     `schedule` (constant, linear, cosine, inverse_sqrt or wsd), `peak`,
     `minimum` (f64), `warmup_steps`, `decay_steps` and `wsd_decay_steps`
-    (i64). All may be absent.
+    (i64); `train_data`, `valid_data` and `test_data`, arrays of strings, the
+    words of a blend. All may be absent.
 
     `fp8` says that layers multiply in 8 bits (`xf-quantize`).
 
