@@ -10,8 +10,10 @@
 #include "compiler/tools/SpecOptions.h"
 #include "frontends/FrontEnd.h"
 #include "frontends/huggingface/WriteConfig.h"
+#include "frontends/megatron/ReadSettings.h"
 #include "runtime/base/File.h"
 #include "runtime/checkpoint/HuggingFace.h"
+#include "runtime/megatron/Import.h"
 #include "runtime/tools/CheckpointTools.h"
 #include "runtime/tools/CommandLine.h"
 #include "runtime/tools/OptionValues.h"
@@ -141,7 +143,34 @@ Status runExport(const CheckpointArguments &arguments) {
   return okStatus();
 }
 
-Status runImport(const CheckpointArguments &arguments) {
+/// Writes the first checkpoint of a run with these weights.
+Status saveImported(const CheckpointArguments &arguments,
+                    const spec::LoadedSpec &loaded,
+                    const std::vector<checkpoint::CheckpointTensor> &tensors) {
+  checkpoint::RunState state;
+  state.seed = loaded.spec.training().seed();
+  state.specText = spec::printSpec(loaded.spec);
+  return checkpoint::saveCheckpoint(arguments.output, state, tensors);
+}
+
+Status importMegatron(const CheckpointArguments &arguments) {
+  HOCKET_ASSIGN_OR_RETURN(megatron::Model model,
+                          megatron::openModel(arguments.input));
+  auto loaded = arguments.spec.empty()
+                    ? megatron::readSpec(model, arguments.options)
+                    : loadSpecification(arguments.spec, arguments.options);
+  if (!loaded.ok())
+    return loaded.status();
+  HOCKET_ASSIGN_OR_RETURN(
+      auto tensors, megatron::importModel(model, dimsOf(loaded->spec.model())));
+  HOCKET_RETURN_IF_ERROR(saveImported(arguments, *loaded, tensors));
+  std::cout << arguments.output << ": " << tensors.size()
+            << " tensors of Megatron-LM's iteration " << model.iteration
+            << "\n";
+  return okStatus();
+}
+
+Status importHuggingFace(const CheckpointArguments &arguments) {
   const std::string &specPath =
       arguments.spec.empty() ? arguments.input : arguments.spec;
   HOCKET_ASSIGN_OR_RETURN(spec::LoadedSpec loaded,
@@ -152,14 +181,17 @@ Status runImport(const CheckpointArguments &arguments) {
                           checkpoint::HuggingFaceFolder::open(arguments.input));
   HOCKET_ASSIGN_OR_RETURN(auto tensors, checkpoint::importHuggingFace(
                                             folder, family, dimsOf(model)));
-  checkpoint::RunState state;
-  state.seed = loaded.spec.training().seed();
-  state.specText = spec::printSpec(loaded.spec);
-  HOCKET_RETURN_IF_ERROR(
-      checkpoint::saveCheckpoint(arguments.output, state, tensors));
+  HOCKET_RETURN_IF_ERROR(saveImported(arguments, loaded, tensors));
   std::cout << arguments.output << ": " << tensors.size() << " tensors of a "
             << family << " model\n";
   return okStatus();
+}
+
+Status runImport(const CheckpointArguments &arguments) {
+  bool isMegatron = arguments.format == "auto"
+                        ? megatron::holdsMegatron(arguments.input)
+                        : arguments.format == "megatron";
+  return isMegatron ? importMegatron(arguments) : importHuggingFace(arguments);
 }
 
 void addArguments(CLI::App &command, CheckpointArguments &arguments,
@@ -169,10 +201,6 @@ void addArguments(CLI::App &command, CheckpointArguments &arguments,
                               "The folder to write"))
       ->type_name("DIR")
       ->required();
-  wantOneOf(
-      command.add_option("--format", arguments.format, "What the folder is"),
-      {"huggingface"})
-      ->capture_default_str();
   command
       .add_option("--spec", arguments.spec,
                   "The model's specification; default: what DIR says")
@@ -181,6 +209,10 @@ void addArguments(CLI::App &command, CheckpointArguments &arguments,
 }
 
 void addExportOptions(CLI::App &command, CheckpointArguments &arguments) {
+  wantOneOf(
+      command.add_option("--format", arguments.format, "What the folder is"),
+      {"huggingface"})
+      ->capture_default_str();
   wantOneOf(command.add_option("--dtype", arguments.dtype,
                                "The type of the weights, rounded to nearest"),
             {"float32", "bfloat16", "float16"})
@@ -217,10 +249,18 @@ void hocket::registerCheckpoint(CLI::App &app, Status &result) {
   addExportOptions(*out, *exporting);
   out->callback([exporting, &result] { result = runExport(*exporting); });
   CLI::App *in = addCommand(*command, "import",
-                            "Make a checkpoint of a Hugging Face folder");
+                            "Make a checkpoint of a Hugging Face folder or of "
+                            "one of Megatron-LM's checkpoints");
   in->footer("Example:\n  hocket checkpoint import Qwen3-0.6B -o start\n  "
              "hocket train Qwen3-0.6B --data data/books --load start --save "
-             "run");
-  addArguments(*in, *importing, "A Hugging Face folder");
+             "run\n  hocket checkpoint import megatron-run -o start");
+  addArguments(*in, *importing,
+               "A Hugging Face folder; or one that Megatron-LM saved to, or an "
+               "iteration of it, legacy or torch_dist");
+  importing->format = "auto";
+  wantOneOf(in->add_option("--format", importing->format,
+                           "What the folder is; auto: what its files say"),
+            {"auto", "huggingface", "megatron"})
+      ->capture_default_str();
   in->callback([importing, &result] { result = runImport(*importing); });
 }

@@ -37,6 +37,7 @@ ALLOWED = {
     "runtime/tokenizer": ["runtime/base"],
     "runtime/data": ["runtime/base", "runtime/tokenizer"],
     "runtime/checkpoint": ["runtime/base"],
+    "runtime/megatron": ["runtime/base", "runtime/checkpoint"],
     "runtime/executor": [
         "runtime/base",
         "runtime/program",
@@ -93,7 +94,7 @@ ALLOWED = {
         "passes/analysis",
         "passes/planning",
     ],
-    "frontends": ["dialects", "runtime/base", "runtime/checkpoint"],
+    "frontends": ["dialects", "runtime/base", "runtime/checkpoint", "runtime/megatron"],
     "compiler": [
         "frontends",
         "passes",

@@ -1,0 +1,92 @@
+//===- Experts.cpp - Settings of layers with experts ----------------------===//
+//
+// Part of Hocket, under the Apache License v2.0.
+//
+//===----------------------------------------------------------------------===//
+
+#include "frontends/megatron/SettingsReader.h"
+
+#include <algorithm>
+
+using namespace hocket;
+using namespace hocket::megatron;
+
+/// Megatron-LM takes the softmax of the chosen experts' logits, which is that
+/// of all, divided by the chosen ones' sum; or, before the choice, of all.
+Status SettingsReader::readRouter() {
+  std::string scores = text("moe_router_score_function", "softmax");
+  if (scores != "softmax" && scores != "sigmoid")
+    return error("moe_router_score_function",
+                 "is '" + scores + "'; supported are softmax and sigmoid");
+  bool isSigmoid = scores == "sigmoid";
+  moe().set_scores(isSigmoid ? spec::Moe::SIGMOID : spec::Moe::SOFTMAX);
+  moe().set_renormalise(isSigmoid ? moe().top_k() > 1
+                                  : !flag("moe_router_pre_softmax"));
+  if (isSet("moe_router_topk_scaling_factor"))
+    HOCKET_RETURN_IF_ERROR(
+        assignReal("moe_router_topk_scaling_factor", "model.moe.scale"));
+  if (isSet("moe_router_num_groups")) {
+    HOCKET_RETURN_IF_ERROR(
+        assignSize("moe_router_num_groups", "model.moe.groups"));
+    if (isSet("moe_router_group_topk"))
+      HOCKET_RETURN_IF_ERROR(
+          assignSize("moe_router_group_topk", "model.moe.topk_groups"));
+  }
+  if (isSet("moe_aux_loss_coeff") &&
+      text("moe_router_load_balancing_type", "") == "aux_loss")
+    HOCKET_RETURN_IF_ERROR(
+        assignReal("moe_aux_loss_coeff", "model.moe.aux_loss"));
+  if (isSet("moe_z_loss_coeff"))
+    return assignReal("moe_z_loss_coeff", "model.moe.z_loss");
+  return okStatus();
+}
+
+/// A number n: layers 0, n, 2n, ... have experts. A list: those with a 1.
+Status SettingsReader::readExpertLayers() {
+  const std::string name = "moe_layer_freq";
+  const Setting *setting = find(name);
+  const auto *every = setting ? std::get_if<int64_t>(setting) : nullptr;
+  const auto *list = setting ? std::get_if<SettingList>(setting) : nullptr;
+  if (!setting || (every && *every == 1))
+    return okStatus();
+  int64_t layers = model().layers();
+  if (!list || static_cast<int64_t>(list->size()) != layers)
+    return error(name, "is neither 1 nor a list with a number for each layer");
+  int64_t first = std::find(list->begin(), list->end(), 1) - list->begin();
+  for (int64_t interval = 1; interval <= first + 1; ++interval) {
+    int64_t dense = first + 1 - interval, layer = 0;
+    while (layer < layers &&
+           ((*list)[size_t(layer)] == 1) ==
+               (layer >= dense && (layer - dense + 1) % interval == 0))
+      ++layer;
+    if (layer < layers)
+      continue;
+    moe().set_first_dense_layers(dense);
+    moe().set_interval(interval);
+    return okStatus();
+  }
+  return error(name, "is a list that Hocket has no words for: after the first "
+                     "layers, every layer or every n-th may have experts");
+}
+
+Status SettingsReader::readExperts() {
+  HOCKET_RETURN_IF_ERROR(assignSize("num_experts", "model.moe.experts"));
+  if (isSet("moe_router_topk"))
+    HOCKET_RETURN_IF_ERROR(assignSize("moe_router_topk", "model.moe.top_k"));
+  if (isSet("moe_ffn_hidden_size"))
+    HOCKET_RETURN_IF_ERROR(assignSize("moe_ffn_hidden_size", "model.moe.ffn"));
+  if (flag("add_bias_linear"))
+    return error("add_bias_linear", "is set, and experts have no biases here");
+  if (isSet("moe_shared_expert_intermediate_size")) {
+    const char *name = "moe_shared_expert_intermediate_size";
+    HOCKET_RETURN_IF_ERROR(assignSize(name, "model.moe.shared_experts"));
+    int64_t all = moe().shared_experts();
+    int64_t each = moe().has_ffn() ? moe().ffn() : model().ffn();
+    if (each <= 0 || all % each)
+      return error(name, "is no multiple of an expert's size, " +
+                             std::to_string(each));
+    moe().set_shared_experts(all / each);
+  }
+  HOCKET_RETURN_IF_ERROR(readRouter());
+  return readExpertLayers();
+}

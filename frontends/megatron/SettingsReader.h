@@ -1,0 +1,62 @@
+//===- SettingsReader.h - Settings into fields of a spec --------*- C++ -*-===//
+//
+// Part of Hocket, under the Apache License v2.0.
+//
+//===----------------------------------------------------------------------===//
+///
+/// \file
+/// What ReadSettings.cpp and Experts.cpp share.
+///
+//===----------------------------------------------------------------------===//
+
+#ifndef HOCKET_FRONTENDS_MEGATRON_SETTINGSREADER_H
+#define HOCKET_FRONTENDS_MEGATRON_SETTINGSREADER_H
+
+#include "frontends/spec/LoadSpec.h"
+#include "runtime/megatron/Model.h"
+
+#include <string>
+#include <vector>
+
+namespace hocket::megatron {
+
+class SettingsReader {
+public:
+  explicit SettingsReader(const Model &from)
+      : from(from), loaded{spec::Spec(), spec::FieldLocations(from.path)} {}
+
+  StatusOr<spec::LoadedSpec> read();
+
+private:
+  Status refuseUnsupported() const;
+  Status readSizes();
+  Status readReals();
+  Status readLayers();
+  Status readWindow();
+  Status readPositions();
+  Status readExperts();
+  Status readRouter();
+  Status readExpertLayers();
+
+  spec::Model &model() { return *loaded.spec.mutable_model(); }
+  spec::Moe &moe() { return *model().mutable_moe(); }
+
+  Status error(const std::string &name, const std::string &what) const;
+  /// nullptr where it is None or not there.
+  const Setting *find(const std::string &name) const;
+  /// Whether it is other than None, False, 0, empty and not there.
+  bool isSet(const std::string &name) const;
+  bool flag(const std::string &name) const;
+  std::string text(const std::string &name, const std::string &absent) const;
+  StatusOr<double> real(const std::string &name, double absent) const;
+  /// Sets the field `path`, and where it came from.
+  Status assignSize(const std::string &name, const std::string &path);
+  Status assignReal(const std::string &name, const std::string &path);
+
+  const Model &from;
+  spec::LoadedSpec loaded;
+};
+
+} // namespace hocket::megatron
+
+#endif // HOCKET_FRONTENDS_MEGATRON_SETTINGSREADER_H

@@ -1,0 +1,361 @@
+//===- Legacy.cpp - Checkpoints with a file for each rank -----------------===//
+//
+// Part of Hocket, under the Apache License v2.0.
+//
+//===----------------------------------------------------------------------===//
+///
+/// \file
+/// A rank of tensor parallelism has a shard of most weights, a rank of pipeline
+/// parallelism has some layers, numbered from 0, in one chunk ("model") or in
+/// several ("model0", "model1", ...), and a rank of expert parallelism has some
+/// experts, numbered from 0, and a copy of the rest.
+///
+//===----------------------------------------------------------------------===//
+
+#include "runtime/base/CheckedMath.h"
+#include "runtime/base/Format.h"
+#include "runtime/megatron/Formats.h"
+#include "runtime/megatron/Names.h"
+
+#include <algorithm>
+#include <filesystem>
+#include <utility>
+
+using namespace hocket;
+using namespace hocket::megatron;
+using checkpoint::SliceBounds;
+namespace fs = std::filesystem;
+
+namespace {
+
+/// What one rank has of one chunk: its tensors by pattern and local numbers.
+struct Local {
+  WeightName name;
+  TorchTensor tensor;
+};
+using Chunk = std::map<std::string, Local>;
+
+class LegacyReader {
+public:
+  explicit LegacyReader(std::string dir) : dir(std::move(dir)) {}
+  StatusOr<Model> read();
+
+private:
+  struct Rank {
+    std::string path;
+    std::vector<Chunk> chunks;
+  };
+
+  StatusOr<TorchFile> openFirst() const;
+  Status readSizes();
+  Status checkFolders() const;
+  std::string folderOf(uint64_t tensor, uint64_t stage, uint64_t expert) const;
+  Status readRank(const std::string &folder, Rank &rank) const;
+  Rank &rankAt(uint64_t tensor, uint64_t stage, uint64_t expert) {
+    return ranks[(stage * expertRanks + expert) * tensorRanks + tensor];
+  }
+  Status joinChunk(uint64_t chunk, uint64_t stage, uint64_t firstLayer);
+  Status joinExperts(uint64_t chunk, uint64_t stage, uint64_t expert,
+                     uint64_t firstLayer);
+  StatusOr<ModelTensor> join(const std::string &key, uint64_t chunk,
+                             uint64_t stage, uint64_t expert);
+
+  std::string dir;
+  Model model;
+  uint64_t tensorRanks = 1, stages = 1, expertRanks = 1;
+  uint64_t expertsOfRank = 0;
+  std::vector<Rank> ranks;
+};
+
+} // namespace
+
+//===----------------------------------------------------------------------===//
+// One rank
+//===----------------------------------------------------------------------===//
+
+/// The file of a rank; older versions kept the optimizer's state beside it.
+static StatusOr<std::string> fileIn(const std::string &folder) {
+  std::error_code error;
+  for (const char *name : {"model_optim_rng.pt", "model_rng.pt"})
+    if (fs::exists(folder + "/" + name, error))
+      return folder + "/" + name;
+  return notFound(folder + "/model_optim_rng.pt: is missing; every rank's file "
+                           "is needed, copy them all");
+}
+
+static StatusOr<TorchFile> openTorchFile(const std::string &path) {
+  HOCKET_ASSIGN_OR_RETURN(FileRange range, FileRange::open(path));
+  return TorchFile::open(range);
+}
+
+/// Adds the tensors of `map` and of the maps in it, whose names are joined by
+/// dots.
+static Status addTensors(const TorchFile &file, const PickleValue &map,
+                         const std::string &prefix, Chunk &chunk,
+                         uint64_t &visited) {
+  constexpr uint64_t most = uint64_t{1} << 20;
+  for (size_t i = 0; i + 1 < map.items.size(); i += 2) {
+    if (++visited > most)
+      return dataLoss(file.path() + ": more than " + std::to_string(most) +
+                      " tensors");
+    const PickleValue &value = *map.items[i + 1];
+    std::string name = prefix + map.items[i]->text;
+    if (value.isMap()) {
+      HOCKET_RETURN_IF_ERROR(
+          addTensors(file, value, name + ".", chunk, visited));
+      continue;
+    }
+    auto parsed = parseWeightName(name);
+    if (!parsed || !TorchFile::isTensor(value))
+      continue;
+    if (parsed->stacksLayers() || parsed->stacksExperts())
+      return invalidArgument(file.path() + ": tensor '" + name +
+                             "' has no number of a layer or of an expert; "
+                             "save with --moe-grouped-gemm off, or as "
+                             "torch_dist");
+    HOCKET_ASSIGN_OR_RETURN(TorchTensor tensor, file.tensor(value, name));
+    if (!toFloats({}, tensor.type))
+      return invalidArgument(file.path() + ": tensor '" + name + "' has type " +
+                             std::string(elementName(tensor.type)) +
+                             ", expected F32, F16, BF16 or F64");
+    std::string key =
+        parsed->text(parsed->layer.value_or(0), parsed->expert.value_or(0));
+    if (!chunk.emplace(key, Local{*parsed, std::move(tensor)}).second)
+      return dataLoss(file.path() + ": holds '" + key + "' twice");
+  }
+  return okStatus();
+}
+
+Status LegacyReader::readRank(const std::string &folder, Rank &rank) const {
+  HOCKET_ASSIGN_OR_RETURN(rank.path, fileIn(folder));
+  HOCKET_ASSIGN_OR_RETURN(TorchFile file, openTorchFile(rank.path));
+  uint64_t visited = 0;
+  const PickleValue *only = file.root().find("model");
+  for (uint64_t i = 0;; ++i) {
+    const PickleValue *part =
+        only ? (i == 0 ? only : nullptr)
+             : file.root().find("model" + std::to_string(i));
+    if (!part)
+      break;
+    if (!part->isMap())
+      return dataLoss(rank.path + ": 'model' is " + describe(*part) +
+                      ", expected weights by name");
+    HOCKET_RETURN_IF_ERROR(
+        addTensors(file, *part, "", rank.chunks.emplace_back(), visited));
+  }
+  if (rank.chunks.empty())
+    return invalidArgument(rank.path + ": holds no 'model', the weights that "
+                                       "Megatron-LM saves");
+  return okStatus();
+}
+
+//===----------------------------------------------------------------------===//
+// All ranks
+//===----------------------------------------------------------------------===//
+
+StatusOr<TorchFile> LegacyReader::openFirst() const {
+  std::error_code error;
+  for (const char *name :
+       {"mp_rank_00", "mp_rank_00_000", "mp_rank_00_000_000"})
+    if (fs::exists(dir + "/" + name, error)) {
+      HOCKET_ASSIGN_OR_RETURN(std::string path, fileIn(dir + "/" + name));
+      return openTorchFile(path);
+    }
+  return notFound(dir + "/mp_rank_00: is missing, the folder of the first "
+                        "rank; every rank's folder is needed");
+}
+
+Status LegacyReader::readSizes() {
+  struct {
+    const char *name;
+    uint64_t *value;
+  } sizes[] = {{"tensor_model_parallel_size", &tensorRanks},
+               {"pipeline_model_parallel_size", &stages},
+               {"expert_model_parallel_size", &expertRanks}};
+  for (auto &[name, value] : sizes) {
+    constexpr uint64_t most = 4096;
+    HOCKET_ASSIGN_OR_RETURN(*value, sizeSetting(model, name, 1));
+    if (*value == 0 || *value > most)
+      return invalidArgument(model.path + ": args." + name + " is " +
+                             std::to_string(*value) + ", expected 1 to 4096");
+  }
+  HOCKET_ASSIGN_OR_RETURN(uint64_t experts,
+                          sizeSetting(model, "num_experts", 0));
+  HOCKET_ASSIGN_OR_RETURN(
+      uint64_t expertTensor,
+      sizeSetting(model, "expert_tensor_parallel_size", tensorRanks));
+  if (experts && expertTensor != tensorRanks)
+    return invalidArgument(
+        model.path + ": args.expert_tensor_parallel_size is " +
+        std::to_string(expertTensor) + ", and tensor_model_parallel_size " +
+        std::to_string(tensorRanks) + "; save it as torch_dist");
+  if (experts % expertRanks != 0)
+    return invalidArgument(model.path + ": " + std::to_string(experts) +
+                           " experts on " + std::to_string(expertRanks) +
+                           " ranks");
+  expertsOfRank = experts / expertRanks;
+  return okStatus();
+}
+
+std::string LegacyReader::folderOf(uint64_t tensor, uint64_t stage,
+                                   uint64_t expert) const {
+  std::string name =
+      formatText("%s/mp_rank_%02llu", dir.c_str(), (unsigned long long)tensor);
+  if (stages > 1)
+    name += formatText("_%03llu", (unsigned long long)stage);
+  if (expertRanks > 1)
+    name += formatText("_%03llu", (unsigned long long)expert);
+  // With one stage, some versions number it all the same.
+  std::error_code error;
+  if (stages == 1 && expertRanks == 1 && !fs::exists(name, error))
+    name += "_000";
+  return name;
+}
+
+/// That the settings and the folders tell of as many ranks.
+Status LegacyReader::checkFolders() const {
+  uint64_t found = 0, wanted = tensorRanks * stages * expertRanks;
+  std::error_code error;
+  for (fs::directory_iterator at(dir, error), end; !error && at != end;
+       at.increment(error))
+    found += at->path().filename().string().starts_with("mp_rank_");
+  for (uint64_t stage = 0; stage < stages; ++stage)
+    for (uint64_t expert = 0; expert < expertRanks; ++expert)
+      for (uint64_t tensor = 0; tensor < tensorRanks; ++tensor)
+        HOCKET_RETURN_IF_ERROR(
+            fileIn(folderOf(tensor, stage, expert)).status());
+  if (found == wanted)
+    return okStatus();
+  return invalidArgument(dir + ": holds " + std::to_string(found) +
+                         " folders mp_rank_*, but its settings say " +
+                         std::to_string(wanted) +
+                         "; remove those of other checkpoints");
+}
+
+StatusOr<Model> LegacyReader::read() {
+  {
+    HOCKET_ASSIGN_OR_RETURN(TorchFile first, openFirst());
+    HOCKET_RETURN_IF_ERROR(readSettings(first, model));
+  }
+  HOCKET_RETURN_IF_ERROR(readSizes());
+  HOCKET_RETURN_IF_ERROR(checkFolders());
+  ranks.resize(tensorRanks * stages * expertRanks);
+  for (uint64_t stage = 0; stage < stages; ++stage)
+    for (uint64_t expert = 0; expert < expertRanks; ++expert)
+      for (uint64_t tensor = 0; tensor < tensorRanks; ++tensor) {
+        Rank &rank = rankAt(tensor, stage, expert);
+        HOCKET_RETURN_IF_ERROR(readRank(folderOf(tensor, stage, expert), rank));
+        if (rank.chunks.size() != rankAt(0, 0, 0).chunks.size())
+          return dataLoss(rank.path + ": has another number of chunks of the "
+                                      "model than the first rank");
+      }
+  // Data goes through the first chunks of all stages, then the second ones.
+  uint64_t firstLayer = 0;
+  for (uint64_t chunk = 0; chunk < rankAt(0, 0, 0).chunks.size(); ++chunk)
+    for (uint64_t stage = 0; stage < stages; ++stage) {
+      HOCKET_RETURN_IF_ERROR(joinChunk(chunk, stage, firstLayer));
+      uint64_t layers = 0;
+      for (const auto &[key, local] : rankAt(0, stage, 0).chunks[chunk])
+        if (local.name.layer)
+          layers = std::max(layers, *local.name.layer + 1);
+      firstLayer += layers;
+    }
+  return std::move(model);
+}
+
+//===----------------------------------------------------------------------===//
+// From shards to tensors
+//===----------------------------------------------------------------------===//
+
+Status LegacyReader::joinChunk(uint64_t chunk, uint64_t stage,
+                               uint64_t firstLayer) {
+  for (uint64_t expert = 0; expert < expertRanks; ++expert)
+    HOCKET_RETURN_IF_ERROR(joinExperts(chunk, stage, expert, firstLayer));
+  return okStatus();
+}
+
+Status LegacyReader::joinExperts(uint64_t chunk, uint64_t stage,
+                                 uint64_t expert, uint64_t firstLayer) {
+  for (const auto &[key, local] : rankAt(0, stage, expert).chunks[chunk]) {
+    const WeightName &name = local.name;
+    if (expert > 0 && !name.expert)
+      continue; // A copy.
+    std::string whole =
+        name.text(name.layer.value_or(0) + firstLayer,
+                  name.expert.value_or(0) + expert * expertsOfRank);
+    // The last stage may have a copy of a tied embedding.
+    if (model.tensors.count(whole))
+      continue;
+    HOCKET_ASSIGN_OR_RETURN(ModelTensor tensor,
+                            join(key, chunk, stage, expert));
+    model.tensors.emplace(std::move(whole), std::move(tensor));
+  }
+  return okStatus();
+}
+
+/// `tensor` as a matrix, from row `first` of it on.
+static StatusOr<Shard> shardOf(const TorchTensor &tensor, uint64_t first,
+                               uint64_t rows, SliceBounds bounds) {
+  uint64_t rowBytes = elementBytes(tensor.type) *
+                      (tensor.shape.size() == 2 ? tensor.shape[1] : 1);
+  HOCKET_ASSIGN_OR_RETURN(FileRange bytes,
+                          tensor.bytes.part(first * rowBytes, rows * rowBytes));
+  return Shard{std::move(bounds), std::move(bytes)};
+}
+
+StatusOr<ModelTensor> LegacyReader::join(const std::string &key, uint64_t chunk,
+                                         uint64_t stage, uint64_t expert) {
+  const Rank &first = rankAt(0, stage, expert);
+  const Local &model0 = first.chunks[chunk].at(key);
+  const TorchTensor &like = model0.tensor;
+  std::string place = ": tensor '" + key + "' ";
+  if (like.shape.empty() || like.shape.size() > 2)
+    return invalidArgument(first.path + place + "has shape " +
+                           checkpoint::shapeText(like.shape) +
+                           ", expected one or two dims");
+  uint64_t rows = like.shape[0];
+  uint64_t columns = like.shape.size() == 2 ? like.shape[1] : 1;
+  Split split = splitOf(model0.name.pattern);
+  // A gated MLP's first GEMM is the gate, then the rest, on every rank.
+  uint64_t halves = key.find(".linear_fc1.") != std::string::npos &&
+                            flagSetting(model, "swiglu")
+                        ? 2
+                        : 1;
+  if (rows % halves)
+    return dataLoss(first.path + place + "has " + std::to_string(rows) +
+                    " rows, expected a gate and as much again");
+  ModelTensor whole{like.type, like.shape, {}};
+  uint64_t parts = split == Split::None ? 1 : tensorRanks;
+  auto grown = checkedMultiply(split == Split::Columns ? columns : rows, parts);
+  if (!grown)
+    return dataLoss(first.path + place + "is too large");
+  whole.shape[split == Split::Columns ? 1 : 0] = *grown;
+  for (uint64_t part = 0; part < parts; ++part) {
+    const Rank &rank = rankAt(part, stage, expert);
+    auto found = rank.chunks[chunk].find(key);
+    if (found == rank.chunks[chunk].end())
+      return dataLoss(rank.path + place +
+                      "is missing, which the first rank "
+                      "has");
+    const TorchTensor &tensor = found->second.tensor;
+    if (tensor.shape != like.shape || tensor.type != like.type)
+      return dataLoss(rank.path + place + "has shape " +
+                      checkpoint::shapeText(tensor.shape) +
+                      ", expected that of the first rank, " +
+                      checkpoint::shapeText(like.shape));
+    uint64_t each = rows / halves;
+    for (uint64_t half = 0; half < halves; ++half) {
+      SliceBounds bounds{{(half * parts + part) * each, 0}, {each, columns}};
+      if (split == Split::Columns)
+        bounds = {{0, part * columns}, {rows, columns}};
+      HOCKET_ASSIGN_OR_RETURN(
+          Shard shard, shardOf(tensor, half * each, each, std::move(bounds)));
+      whole.shards.push_back(std::move(shard));
+    }
+  }
+  return whole;
+}
+
+StatusOr<Model> megatron::openLegacy(const std::string &dir) {
+  return LegacyReader(dir).read();
+}
