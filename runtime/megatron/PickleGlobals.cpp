@@ -15,7 +15,10 @@ using namespace hocket::megatron;
 /// states, paths. None is called; they are what a sound file may mention.
 static constexpr std::string_view kGlobals[] = {
     "__builtin__ bytearray",
+    "__builtin__ bytes",
+    "__builtin__ complex",
     "__builtin__ dict",
+    "__builtin__ frozenset",
     "__builtin__ getattr", // How Python 3.11 says a value of an enum.
     "__builtin__ list",
     "__builtin__ object",
@@ -24,7 +27,10 @@ static constexpr std::string_view kGlobals[] = {
     "_io BytesIO",
     "argparse Namespace",
     "builtins bytearray",
+    "builtins bytes",
+    "builtins complex",
     "builtins dict",
+    "builtins frozenset",
     "builtins getattr",
     "builtins list",
     "builtins object",
@@ -55,6 +61,7 @@ static constexpr std::string_view kGlobals[] = {
     "torch LongStorage",
     "torch ShortStorage",
     "torch Size",
+    "torch Tensor",
     "torch bfloat16",
     "torch bool",
     "torch device",
@@ -68,7 +75,9 @@ static constexpr std::string_view kGlobals[] = {
     "torch int64",
     "torch int8",
     "torch uint8",
+    "torch._tensor _rebuild_from_type_v2",
     "torch._utils _rebuild_parameter",
+    "torch._utils _rebuild_parameter_with_state",
     "torch._utils _rebuild_tensor_v2",
     "torch.distributed.checkpoint.filesystem _StorageInfo",
     "torch.distributed.checkpoint.metadata BytesStorageMetadata",
@@ -79,6 +88,7 @@ static constexpr std::string_view kGlobals[] = {
     "torch.distributed.checkpoint.metadata TensorProperties",
     "torch.distributed.checkpoint.metadata TensorStorageMetadata",
     "torch.distributed.checkpoint.metadata _MEM_FORMAT_ENCODING",
+    "torch.nn.parameter Parameter",
     "torch.serialization _get_layout",
     "torch.storage UntypedStorage",
 };

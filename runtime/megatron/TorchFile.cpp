@@ -99,7 +99,8 @@ static std::optional<ElementType> typeOfStorage(std::string_view global) {
 /// A parameter is a call with the tensor.
 static const PickleValue *tensorIn(const PickleValue &value) {
   const PickleValue *tensor = &value;
-  if (value.calls("torch._utils _rebuild_parameter") &&
+  if ((value.calls("torch._utils _rebuild_parameter") ||
+       value.calls("torch._utils _rebuild_parameter_with_state")) &&
       !value.arguments->items.empty())
     tensor = value.arguments->items.front();
   return tensor->calls("torch._utils _rebuild_tensor_v2") ? tensor : nullptr;

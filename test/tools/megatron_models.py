@@ -1,0 +1,292 @@
+# Part of Hocket, under the Apache License v2.0.
+"""Small models by Hocket's names, and the same models as ranks of Megatron-LM
+hold them. Numbers are exact in bfloat16, so that imports can be compared bit
+for bit."""
+
+import argparse
+import dataclasses
+import math
+import zlib
+
+
+@dataclasses.dataclass
+class Config:
+    layers: int = 4
+    hidden: int = 8
+    heads: int = 4
+    groups: int = 2
+    head_dim: int = 2
+    ffn: int = 6
+    vocabulary: int = 13
+    padded: int = 16
+    positions: int = 8
+    learned: bool = False
+    swiglu: bool = True
+    bias: bool = False
+    layer_norm: bool = False
+    tied: bool = False
+    qk_norm: bool = False
+    experts: int = 0
+    shared: int = 0
+
+    def settings(self, **more):
+        """The options of Megatron-LM that give the model."""
+        said = {
+            "num_layers": self.layers,
+            "hidden_size": self.hidden,
+            "num_attention_heads": self.heads,
+            "group_query_attention": self.groups != self.heads,
+            "num_query_groups": self.groups,
+            "kv_channels": self.head_dim,
+            "ffn_hidden_size": self.ffn,
+            "vocab_size": self.vocabulary,
+            "padded_vocab_size": self.padded,
+            "max_position_embeddings": self.positions,
+            "seq_length": self.positions,
+            "position_embedding_type": "learned_absolute" if self.learned else "rope",
+            "rotary_base": 500000,
+            "rotary_percent": 1.0,
+            "normalization": "LayerNorm" if self.layer_norm else "RMSNorm",
+            "norm_epsilon": 1e-6,
+            "swiglu": self.swiglu,
+            "add_bias_linear": self.bias,
+            "bias_gelu_fusion": self.bias,
+            "qk_layernorm": self.qk_norm,
+            "untie_embeddings_and_output_weights": not self.tied,
+            "hidden_dropout": 0.0,
+            "attention_dropout": 0.0,
+            "window_size": None,
+        }
+        if self.experts:
+            said |= {"num_experts": self.experts, "moe_router_topk": 2,
+                     "moe_ffn_hidden_size": self.ffn, "moe_layer_freq": 1,
+                     "moe_shared_expert_intermediate_size": self.shared or None}  # fmt: skip
+        return argparse.Namespace(**said, **more)
+
+
+LLAMA = Config()
+GPT2 = Config(groups=4, learned=True, swiglu=False, bias=True, layer_norm=True, tied=True)
+MOE = Config(layers=2, qk_norm=True, experts=4, shared=6)
+
+
+class Matrix:
+    """Rows of floats; a vector has `vector` and one column."""
+
+    def __init__(self, rows, vector=False):
+        self.rows, self.vector = rows, vector
+
+    @property
+    def shape(self):
+        return (len(self.rows),) if self.vector else (len(self.rows), len(self.rows[0]))
+
+    @property
+    def values(self):
+        return [value for row in self.rows for value in row]
+
+    def part(self, first, count):
+        return Matrix(self.rows[first : first + count], self.vector)
+
+    def columns(self, first, count):
+        return Matrix([row[first : first + count] for row in self.rows])
+
+
+def join(*parts):
+    return Matrix([row for part in parts for row in part.rows], parts[0].vector)
+
+
+def numbers(name, *shape):
+    """Of bfloat16's 8 bits, other ones for each name."""
+    seed, columns = zlib.crc32(name.encode()), math.prod(shape[1:])
+    value = [((seed + 37 * i) % 251 - 125) / 64 for i in range(shape[0] * columns)]
+    rows = [value[row * columns : (row + 1) * columns] for row in range(shape[0])]
+    return Matrix(rows, len(shape) == 1)
+
+
+def ours(config):
+    """Hocket's weights; of experts, a matrix each: "...experts.{e}.up"."""
+    shapes, c = {}, config
+    if c.learned:
+        shapes["position_embedding.weight"] = c.positions, c.hidden
+    if not c.tied:
+        shapes["head.weight"] = c.vocabulary, c.hidden
+    shapes["embedding.weight"] = c.vocabulary, c.hidden
+
+    def norm(name, size=c.hidden, bias=c.layer_norm):
+        shapes[name + ".weight"] = (size,)
+        if bias:
+            shapes[name + ".bias"] = (size,)
+
+    def linear(name, out, width, bias=c.bias):
+        shapes[name + ".weight"] = out, width
+        if bias:
+            shapes[name + ".bias"] = (out,)
+
+    def mlp(name):
+        for part in ("gate", "up") if c.swiglu else ("up",):
+            linear(f"{name}.{part}", c.ffn, c.hidden)
+        linear(f"{name}.down", c.hidden, c.ffn)
+
+    norm("final_norm")
+    for i in range(c.layers):
+        layer = f"layers.{i}."
+        norm(layer + "attention_norm")
+        norm(layer + "mlp_norm")
+        linear(layer + "attention.q", c.heads * c.head_dim, c.hidden)
+        linear(layer + "attention.k", c.groups * c.head_dim, c.hidden)
+        linear(layer + "attention.v", c.groups * c.head_dim, c.hidden)
+        linear(layer + "attention.o", c.hidden, c.heads * c.head_dim)
+        if c.qk_norm:
+            norm(layer + "attention.q_norm", c.head_dim)
+            norm(layer + "attention.k_norm", c.head_dim)
+        if not c.experts:
+            mlp(layer + "mlp")
+            continue
+        linear(layer + "mlp.router", c.experts, c.hidden)
+        for e in range(c.experts):
+            mlp(f"{layer}mlp.experts.{e}")
+        if c.shared:
+            mlp(layer + "mlp.shared")
+    return {name: numbers(name, *shape) for name, shape in shapes.items()}
+
+
+def theirs(config):
+    """The same in Megatron Core's names, each whole; rows of padding are 9."""
+    weights, result = ours(config), {}
+
+    def move(name, source, *ends):
+        for end in ends or (".weight", ".bias"):
+            if source + end in weights:
+                result[name + end] = weights[source + end]
+
+    def fc1(name, source):
+        for end in (".weight", ".bias"):
+            parts = [weights[source + part + end] for part in (".gate", ".up")
+                     if source + part + end in weights]  # fmt: skip
+            if parts:
+                result[name + end] = join(*parts)
+
+    def mlp(name, source):
+        fc1(name + ".linear_fc1", source)
+        move(name + ".linear_fc2", source + ".down")
+
+    padding = Matrix([[9.0] * config.hidden] * (config.padded - config.vocabulary))
+    for name, source in (("embedding.word_embeddings.weight", "embedding.weight"),
+                         ("output_layer.weight", "head.weight")):  # fmt: skip
+        if source in weights:
+            result[name] = join(weights[source], padding)
+    move("embedding.position_embeddings", "position_embedding")
+    move("decoder.final_layernorm", "final_norm")
+    for i in range(config.layers):
+        layer, source = f"decoder.layers.{i}.", f"layers.{i}."
+        move(layer + "input_layernorm", source + "attention_norm")
+        move(layer + "pre_mlp_layernorm", source + "mlp_norm")
+        move(layer + "self_attention.linear_proj", source + "attention.o")
+        move(layer + "self_attention.q_layernorm", source + "attention.q_norm")
+        move(layer + "self_attention.k_layernorm", source + "attention.k_norm")
+        for end in (".weight", ".bias"):
+            if source + "attention.q" + end in weights:
+                fused = qkv(config, *(weights[f"{source}attention.{x}{end}"] for x in "qkv"))
+                result[layer + "self_attention.linear_qkv" + end] = fused
+        move(layer + "mlp.router", source + "mlp.router")
+        for e in range(config.experts):
+            mlp(f"{layer}mlp.experts.{e}", f"{source}mlp.experts.{e}")
+        if config.shared:
+            mlp(layer + "mlp.shared_experts", source + "mlp.shared")
+        if not config.experts:
+            mlp(layer + "mlp", source + "mlp")
+    return result
+
+
+def qkv(config, q, k, v):
+    """For each group: its queries, its key, its value."""
+    d, queries = config.head_dim, config.heads // config.groups * config.head_dim
+    return join(*(part for g in range(config.groups) for part in (
+        q.part(g * queries, queries), k.part(g * d, d), v.part(g * d, d))))  # fmt: skip
+
+
+def shard(config, name, whole, rank, ranks):
+    """What a rank of tensor parallelism has of a weight."""
+    if any(part in name for part in ("linear_fc1.",)) and config.swiglu:
+        each = len(whole.rows) // 2 // ranks
+        return join(whole.part(rank * each, each), whole.part((ranks + rank) * each, each))
+    if any(part in name for part in ("word_embeddings", "output_layer", "linear_qkv", "linear_fc1")):
+        each = len(whole.rows) // ranks
+        return whole.part(rank * each, each)
+    if name.endswith(("linear_proj.weight", "linear_fc2.weight")):
+        each = len(whole.rows[0]) // ranks
+        return whole.columns(rank * each, each)
+    return whole
+
+
+def rank_chunks(config, rank, ranks, chunks=1):
+    """rank: (tensor, stage, expert) of `ranks`. A dict of local names for each
+    chunk of the stage."""
+    (tensor, stage, expert), (tensors, stages, experts) = rank, ranks
+    each = config.layers // stages // chunks
+    held = config.experts // experts
+    result = []
+    for chunk in range(chunks):
+        first, local = (chunk * stages + stage) * each, {}
+        is_first = stage == chunk == 0
+        is_last = stage == stages - 1 and chunk == chunks - 1
+        for name, whole in theirs(config).items():
+            words = name.split(".")
+            if words[1] == "layers":
+                if not first <= int(words[2]) < first + each:
+                    continue
+                words[2] = str(int(words[2]) - first)
+                if words[3:5] == ["mlp", "experts"]:
+                    if int(words[5]) // held != expert:
+                        continue
+                    # Grouped ones, as Transformer Engine has them.
+                    words[5:] = [words[6], words[7] + str(int(words[5]) % held)]
+            elif not (is_first if words[0] == "embedding" else is_last):
+                continue
+            local[".".join(words)] = shard(config, name, whole, tensor, tensors)
+        if is_last and not is_first and config.tied:
+            whole = theirs(config)["embedding.word_embeddings.weight"]
+            local["output_layer.weight"] = shard(config, "output_layer", whole, tensor, tensors)
+        result.append(local)
+    return result
+
+
+def folder_of(rank, ranks):
+    name = f"mp_rank_{rank[0]:02}"
+    name += f"_{rank[1]:03}" if ranks[1] > 1 else ""
+    return name + (f"_{rank[2]:03}" if ranks[2] > 1 else "")
+
+
+def all_ranks(ranks):
+    return [(t, p, e) for p in range(ranks[1]) for e in range(ranks[2]) for t in range(ranks[0])]
+
+
+def stacked(config, rows=2, columns=2):
+    """As torch_dist has them: layers and experts in leading dims, cut into
+    `rows` or `columns` where Megatron-LM would. name -> (shape, [(offsets,
+    shape, values)])."""
+    result, count = {}, (config.layers, config.experts)
+    for name, whole in theirs(config).items():
+        words, lead = name.split("."), []
+        if words[1] == "layers":
+            lead.append((int(words[2]), count[0]))
+            del words[2]
+            if words[2:4] == ["mlp", "experts"]:
+                lead.append((int(words[4]), count[1]))
+                words[4] = "experts"
+        shape = tuple(of for _, of in lead) + whole.shape
+        shards = result.setdefault(".".join(words), (shape, []))[1]
+        offset, ones = tuple(at for at, _ in lead), (1,) * len(lead)
+        for at, part in cuts(name, whole, rows, columns):
+            shards.append((offset + at, ones + part.shape, part.values))
+    return result
+
+
+def cuts(name, whole, rows, columns):
+    if name.endswith(("linear_proj.weight", "linear_fc2.weight")):
+        each = len(whole.rows[0]) // columns
+        return [((0, i * each), whole.columns(i * each, each)) for i in range(columns)]
+    if not any(part in name for part in ("word_embeddings", "output_layer", "linear_qkv", "linear_fc1")):
+        rows = 1
+    each = len(whole.rows) // rows
+    return [((i * each,) + (0,) * (len(whole.shape) - 1), whole.part(i * each, each))
+            for i in range(rows)]  # fmt: skip

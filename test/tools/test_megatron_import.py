@@ -1,0 +1,182 @@
+# Part of Hocket, under the Apache License v2.0.
+"""`hocket checkpoint import` of what Megatron-LM saves: every way to share a
+model among ranks gives the same weights, bit for bit."""
+
+import json
+import pathlib
+import sys
+import tempfile
+import unittest
+
+import megatron_models as models
+import torch_files
+from programs import ROOT, hocket
+
+sys.path.insert(0, str(ROOT / "test/numerics"))
+
+import safetensors  # noqa: E402
+
+GOLDEN = ROOT / "test/runtime/megatron/golden"
+
+
+def tensor(part, dtype="bfloat16"):
+    return torch_files.Tensor(part.shape, part.values, dtype)
+
+
+def state_of(config, rank, ranks, chunks=1, rename=lambda name: name, prefix="", **settings):
+    """What a rank saves."""
+    sizes = {"tensor_model_parallel_size": ranks[0], "pipeline_model_parallel_size": ranks[1],
+             "expert_model_parallel_size": ranks[2]}  # fmt: skip
+    state = {"args": config.settings(**sizes | settings), "checkpoint_version": 3.0,
+             "iteration": 7}  # fmt: skip
+    for i, chunk in enumerate(models.rank_chunks(config, rank, ranks, chunks)):
+        weights = {prefix + rename(name): tensor(part) for name, part in chunk.items()}
+        state["model" if chunks == 1 else f"model{i}"] = weights
+    return state
+
+
+def write_legacy(folder, config, ranks=(1, 1, 1), chunks=1, **how):
+    """A folder of Megatron-LM's, of iteration 7."""
+    folder.mkdir()
+    (folder / "latest_checkpointed_iteration.txt").write_text("7\n")
+    for rank in models.all_ranks(ranks):
+        to = folder / "iter_0000007" / models.folder_of(rank, ranks)
+        to.mkdir(parents=True)
+        raw = torch_files.save(state_of(config, rank, ranks, chunks, **how))
+        (to / "model_optim_rng.pt").write_bytes(raw)
+    return folder
+
+
+def write_distributed(folder, config, rows=2, columns=2):
+    to = folder / "iter_0000007"
+    to.mkdir(parents=True)
+    (folder / "latest_checkpointed_iteration.txt").write_text("7")
+    common = {"args": config.settings(), "checkpoint_version": 3.0, "iteration": 7}
+    (to / "common.pt").write_bytes(torch_files.save(common))
+    tensors = {
+        name: (shape, [(at, torch_files.Tensor(of, values, "bfloat16")) for at, of, values in parts])
+        for name, (shape, parts) in models.stacked(config, rows, columns).items()
+    }
+    torch_files.save_distributed(to, tensors, files=3)
+    return folder
+
+
+def old_names(name):
+    """Of the classes before Megatron Core."""
+    for new, old in (("decoder.", "encoder."), ("linear_qkv", "query_key_value"),
+                     ("linear_proj", "dense"), ("linear_fc1", "dense_h_to_4h"),
+                     ("linear_fc2", "dense_4h_to_h"), ("pre_mlp_layernorm", "post_attention_norm"),
+                     ("input_layernorm", "input_norm"), ("final_layernorm", "final_norm")):  # fmt: skip
+        name = name.replace(new, old)
+    return name
+
+
+def engine_names(name):
+    """Of Transformer Engine's modules, which hold the norm before them."""
+    return name.replace("input_layernorm.", "self_attention.linear_qkv.layer_norm_").replace(
+        "pre_mlp_layernorm.", "mlp.linear_fc1.layer_norm_"
+    )
+
+
+def expected(config):
+    """Hocket's tensors: name -> (shape, values)."""
+    result, experts = {}, {}
+    for name, weight in models.ours(config).items():
+        words = name.split(".")
+        if words[2:4] == ["mlp", "experts"]:
+            experts.setdefault(".".join(words[:4] + words[5:]), []).append(weight)
+        else:
+            result[name] = list(weight.shape), weight.values
+    for name, each in experts.items():
+        values = [value for weight in each for value in weight.values]
+        result[name] = [len(each), *each[0].shape], values
+    return result
+
+
+class MegatronImportTest(unittest.TestCase):
+    def setUp(self):
+        scratch = tempfile.TemporaryDirectory()
+        self.addCleanup(scratch.cleanup)
+        self.folder = pathlib.Path(scratch.name)
+
+    def imported(self, source, *options):
+        """The bytes of the weights."""
+        to = self.folder / f"out-{len(list(self.folder.iterdir()))}"
+        done = hocket("checkpoint", "import", source, "-o", to, *options)
+        self.assertEqual((done.returncode, done.stderr), (0, ""))
+        merged = to.with_name(to.name + "-merged")
+        done = hocket("checkpoint", "merge", to, "-o", merged, "--weights-only")
+        self.assertEqual(done.returncode, 0, done.stderr)
+        return next(merged.rglob("model.safetensors"))
+
+    def check(self, source, config, *options):
+        path = self.imported(source, *options)
+        found = {name: (shape, list(values)) for name, (shape, values) in
+                 safetensors.read(path).items()}  # fmt: skip
+        self.assertEqual(found, expected(config))
+        return path.read_bytes()
+
+    def test_pytorchs_own_files(self):
+        one = write_legacy(self.folder / "one", models.LLAMA)
+        wanted = self.check(one, models.LLAMA)
+        for name in ("legacy", "torch_dist", "legacy/iter_0000100", "torch_dist/iter_0000100"):
+            with self.subTest(name):
+                self.assertEqual(self.check(GOLDEN / name, models.LLAMA), wanted)
+
+    def test_ranks_of_the_legacy_format(self):
+        for name, config, ranks, how in (
+            ("one rank", models.GPT2, (1, 1, 1), {}),
+            ("tensor", models.GPT2, (2, 1, 1), {}),
+            ("pipeline, tied", models.GPT2, (1, 4, 1), {}),
+            ("both", models.GPT2, (2, 2, 1), {}),
+            ("chunks", models.LLAMA, (2, 2, 1), {"chunks": 2}),
+            ("engine", models.LLAMA, (2, 1, 1), {"rename": engine_names}),
+            ("old", models.GPT2, (2, 1, 1), {"rename": old_names, "prefix": "language_model."}),
+            ("module", models.LLAMA, (1, 1, 1), {"prefix": "module."}),
+            ("experts", models.MOE, (1, 1, 2), {}),
+            ("experts of stages", models.MOE, (2, 2, 4), {}),
+        ):
+            with self.subTest(name):
+                self.check(write_legacy(self.folder / name, config, ranks, **how), config)
+
+    def test_shards_of_torch_dist(self):
+        for name, config, rows, columns in (
+            ("whole", models.GPT2, 1, 1),
+            ("gpt2", models.GPT2, 4, 2),
+            ("llama", models.LLAMA, 4, 2),
+            ("moe", models.MOE, 2, 2),
+        ):
+            with self.subTest(name):
+                self.check(write_distributed(self.folder / name, config, rows, columns), config)
+
+    def test_padding_of_the_vocabulary(self):
+        source = write_legacy(self.folder / "padded", models.LLAMA)
+        path = self.imported(source, "--set", "model.vocab_padding=8")
+        shape, values = safetensors.read(path)["embedding.weight"]
+        self.assertEqual(shape, [16, 8])
+        self.assertEqual(list(values[:104]), models.ours(models.LLAMA)["embedding.weight"].values)
+        self.assertEqual(list(values[104:]), [0] * 24)
+
+    def test_what_is_imported_trains_and_generates(self):
+        text, start = self.folder / "text.txt", self.folder / "start"
+        text.write_text("Tyger Tyger, burning bright,\n" * 20)
+        config = models.Config(vocabulary=257, padded=264, layers=2)
+        source = write_distributed(self.folder / "from", config)
+        for arguments in (
+            ("checkpoint", "import", source, "-o", start),
+            ("data", "prepare", text, "-o", self.folder / "text", "--tokenizer", "byte"),
+            ("train", start, "--load", start, "--data", self.folder / "text",
+             "--steps", 1, "--set", "training.data.split=1", "--save", self.folder / "run"),
+            ("eval", "perplexity", "--load", start, "--tokenizer", "byte", "--data", text),
+            ("generate", "--load", self.folder / "run", "--tokenizer", "byte", "--prompt", "Ty",
+             "--tokens", 3),
+            ("checkpoint", "export", start, "-o", self.folder / "exported"),
+        ):  # fmt: skip
+            done = hocket(*arguments)
+            self.assertEqual(done.returncode, 0, f"{arguments}: {done.stderr}")
+        said = json.loads((self.folder / "exported/config.json").read_text())
+        self.assertEqual((said["model_type"], said["rope_theta"]), ("llama", 500000))
+
+
+if __name__ == "__main__":
+    unittest.main()
