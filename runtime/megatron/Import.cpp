@@ -186,7 +186,7 @@ static Status produce(const ModelTensor &tensor, const Source &source,
 static StatusOr<const ModelTensor *>
 findTheirs(const Model &model, const TensorSpec &ours, const Source &source) {
   auto found = model.tensors.find(source.theirs);
-  std::string place = model.path + ": tensor '" + source.theirs + "' ";
+  std::string place = model.folder + ": tensor '" + source.theirs + "' ";
   if (found == model.tensors.end())
     return invalidArgument(place + "is missing, of which '" + ours.key.name +
                            "' is made");
@@ -234,7 +234,7 @@ megatron::importModel(const Model &model, const ModelDims &dims) {
   }
   for (const auto &[name, tensor] : model.tensors)
     if (!used.count(name) && !(dims.tied && name == "output_layer.weight"))
-      return invalidArgument(model.path + ": tensor '" + name +
+      return invalidArgument(model.folder + ": tensor '" + name +
                              "' is not part of the model that the settings "
                              "describe");
   return tensors;

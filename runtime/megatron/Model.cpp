@@ -80,6 +80,7 @@ StatusOr<Model> megatron::openModel(const std::string &dir) {
                                          : openLegacy(*iteration);
   if (!model.ok())
     return model.status();
+  model->folder = *iteration;
   for (const auto &[name, tensor] : model->tensors)
     HOCKET_RETURN_IF_ERROR(
         checkShards(tensor, *iteration + ": tensor '" + name + "'"));

@@ -66,7 +66,8 @@ using Setting = std::variant<std::monostate, bool, int64_t, double, std::string,
 using Settings = std::map<std::string, Setting>;
 
 struct Model {
-  std::string path; ///< Of the file that has the settings.
+  std::string folder; ///< Of the iteration.
+  std::string path;   ///< Of the file that has the settings.
   uint64_t iteration = 0;
   Settings settings;
   std::map<std::string, ModelTensor> tensors;

@@ -10,6 +10,7 @@
 #include "runtime/checkpoint/Safetensors.h"
 #include "runtime/data/IndexedDataset.h"
 #include "runtime/data/InputStream.h"
+#include "runtime/megatron/Model.h"
 #include "runtime/program/ProgramCheck.h"
 #include "runtime/program/ProgramFile.h"
 #include "runtime/serve/Completion.h"
@@ -57,6 +58,48 @@ static void readManifest(std::string_view bytes) {
       checkpoint::Checkpoint::open(parentOf(path));
   if (opened.ok())
     (void)opened->tensors();
+}
+
+/// Of a tree that shares its nodes, a few are enough.
+static void readTensors(const megatron::TorchFile &file,
+                        const megatron::PickleValue &value, int &left) {
+  if (--left < 0)
+    return;
+  if (megatron::TorchFile::isTensor(value)) {
+    auto tensor = file.tensor(value, "fuzz");
+    if (!tensor.ok())
+      return;
+    require(tensor->bytes.bytes ==
+                *checkpoint::tensorBytes(tensor->shape, tensor->type),
+            "a tensor has the bytes of its shape");
+    require(tensor->bytes.readAll(UINT64_MAX).ok(), "a tensor can be read");
+  }
+  for (const megatron::PickleValue *item : value.items)
+    readTensors(file, *item, left);
+}
+
+static void readTorchFile(std::string_view bytes) {
+  auto range = megatron::FileRange::open(asFile("fuzz.pt", bytes));
+  if (!range.ok())
+    return;
+  auto file = megatron::TorchFile::open(*range);
+  int most = 4096;
+  if (file.ok())
+    readTensors(*file, file->root(), most);
+}
+
+/// The shards are beside.
+static void readMetadata(std::string_view bytes) {
+  std::string path = asFile(".metadata", bytes);
+  auto model = megatron::openModel(parentOf(path));
+  if (!model.ok())
+    return;
+  for (const auto &[name, tensor] : model->tensors) {
+    std::vector<uint8_t> row(tensor.columns() *
+                             checkpoint::elementBytes(tensor.type));
+    if (tensor.shape[0])
+      require(tensor.readRows(0, 1, row).ok(), "a row can be read");
+  }
 }
 
 static void readTokenFile(std::string_view bytes) {
@@ -172,6 +215,11 @@ void fuzz::addRuntimeTargets(std::map<std::string, Target> &targets) {
     (void)checkpoint::HuggingFaceFolder::open(parentOf(path));
   };
   targets["manifest"] = readManifest;
+  targets["pickle"] = [](std::string_view bytes) {
+    (void)megatron::Pickle::parse(bytes);
+  };
+  targets["torch-save"] = readTorchFile;
+  targets["torch-metadata"] = readMetadata;
   targets["idx"] = readTokenFile;
   targets["gzip"] = compressedNamed("text.gz");
   targets["xz"] = compressedNamed("text.xz");

@@ -6,11 +6,14 @@ import json
 import lzma
 import pathlib
 import re
+import shutil
 import subprocess
+import zipfile
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 PLANNING = ROOT / "test/planning"
 WORDS = ROOT / "test/runtime/tokenizer/golden"
+MEGATRON = ROOT / "test/runtime/megatron/golden"
 WEIGHTS = ROOT / "test/runtime/checkpoint/golden"
 HKX_HEADER = 48  # bytes; the target makes its own
 CONFIG = {
@@ -82,6 +85,7 @@ class Seeds:
         self.compressed()
         self.programs()
         self.weights()
+        self.megatron()
         return {path.name: sorted(path.iterdir())
                 for path in sorted((self.folder / "seeds").iterdir())}  # fmt: skip
 
@@ -149,6 +153,20 @@ class Seeds:
         self.add("safetensors-index", [json.dumps({"metadata": {}, "weight_map": names})])
         self.beside["safetensors-index"] = folder
         self.checkpoint()
+
+    def megatron(self):
+        files = in_tree("test/runtime/megatron/golden/legacy/*/*_000/*.pt")
+        common = next(MEGATRON.rglob("common.pt"))
+        self.add("torch-save", [*files, common])
+        with zipfile.ZipFile(files[0]) as file:
+            (name,) = (name for name in file.namelist() if name.endswith("/data.pkl"))
+            program = file.read(name)
+        metadata = next(MEGATRON.rglob(".metadata"))
+        self.add("pickle", [program, metadata])
+        self.add("torch-metadata", [metadata])
+        beside = self.folder / "shards"
+        shutil.copytree(metadata.parent, beside, ignore=lambda *_: [".metadata"])
+        self.beside["torch-metadata"] = beside
 
     def checkpoint(self):
         """One iteration, its manifest as version 1 had it: without a digest."""

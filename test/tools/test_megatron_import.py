@@ -142,7 +142,7 @@ class MegatronImportTest(unittest.TestCase):
     def test_shards_of_torch_dist(self):
         for name, config, rows, columns in (
             ("whole", models.GPT2, 1, 1),
-            ("gpt2", models.GPT2, 4, 2),
+            ("gpt2", models.GPT2, 2, 2),
             ("llama", models.LLAMA, 4, 2),
             ("moe", models.MOE, 2, 2),
         ):
