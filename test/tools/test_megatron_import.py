@@ -3,14 +3,17 @@
 model among ranks gives the same weights, bit for bit."""
 
 import json
+import os
 import pathlib
+import subprocess
 import sys
 import tempfile
 import unittest
 
 import megatron_models as models
 import torch_files
-from programs import ROOT, hocket
+from programs import BUILD, ROOT, hocket
+from test_guides import blocks
 
 sys.path.insert(0, str(ROOT / "test/numerics"))
 
@@ -158,16 +161,17 @@ class MegatronImportTest(unittest.TestCase):
         self.assertEqual(list(values[104:]), [0] * 24)
 
     def test_what_is_imported_trains_and_generates(self):
-        text, start = self.folder / "text.txt", self.folder / "start"
-        text.write_text("Tyger Tyger, burning bright,\n" * 20)
-        config = models.Config(vocabulary=257, padded=264, layers=2)
-        source = write_distributed(self.folder / "from", config)
+        config, start = models.Config(vocabulary=257, padded=264, layers=2), self.folder / "start"
+        write_distributed(self.folder / "megatron-run", config)
+        (self.folder / "text.txt").write_text("Tyger Tyger, burning bright,\n" * 2000)
+        environment = {**os.environ, "PATH": f"{BUILD / 'bin'}:{os.environ['PATH']}"}
+        (block,) = blocks("guide-megatron.md")
+        done = subprocess.run(["bash", "-ec", block], cwd=self.folder, env=environment,
+                              capture_output=True, encoding="utf-8", check=False)  # fmt: skip
+        self.assertEqual(done.returncode, 0, f"{done.stdout}\n{done.stderr}")
         for arguments in (
-            ("checkpoint", "import", source, "-o", start),
-            ("data", "prepare", text, "-o", self.folder / "text", "--tokenizer", "byte"),
-            ("train", start, "--load", start, "--data", self.folder / "text",
-             "--steps", 1, "--set", "training.data.split=1", "--save", self.folder / "run"),
-            ("eval", "perplexity", "--load", start, "--tokenizer", "byte", "--data", text),
+            ("eval", "perplexity", "--load", start, "--tokenizer", "byte", "--data",
+             self.folder / "text.txt"),
             ("generate", "--load", self.folder / "run", "--tokenizer", "byte", "--prompt", "Ty",
              "--tokens", 3),
             ("checkpoint", "export", start, "-o", self.folder / "exported"),
