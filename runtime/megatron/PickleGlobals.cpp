@@ -45,8 +45,10 @@ static constexpr std::string_view kGlobals[] = {
     "numpy ndarray",
     "numpy._core.multiarray _reconstruct",
     "numpy._core.multiarray scalar",
+    "numpy._core.numeric _frombuffer",
     "numpy.core.multiarray _reconstruct",
     "numpy.core.multiarray scalar",
+    "numpy.core.numeric _frombuffer",
     "pathlib Path",
     "pathlib PosixPath",
     "signal Signals",
@@ -91,6 +93,7 @@ static constexpr std::string_view kGlobals[] = {
     "torch.nn.parameter Parameter",
     "torch.serialization _get_layout",
     "torch.storage UntypedStorage",
+    "torch.torch_version TorchVersion",
 };
 
 /// Settings of type enum, of these packages.
