@@ -15,7 +15,7 @@
 #include "runtime/base/CheckedMath.h"
 #include "runtime/base/Format.h"
 #include "runtime/megatron/Formats.h"
-#include "runtime/megatron/Names.h"
+#include "runtime/megatron/LegacyRank.h"
 
 #include <algorithm>
 #include <filesystem>
@@ -28,29 +28,16 @@ namespace fs = std::filesystem;
 
 namespace {
 
-/// What one rank has of one chunk: its tensors by pattern and local numbers.
-struct Local {
-  WeightName name;
-  TorchTensor tensor;
-};
-using Chunk = std::map<std::string, Local>;
-
 class LegacyReader {
 public:
   explicit LegacyReader(std::string dir) : dir(std::move(dir)) {}
   StatusOr<Model> read();
 
 private:
-  struct Rank {
-    std::string path;
-    std::vector<Chunk> chunks;
-  };
-
   StatusOr<TorchFile> openFirst() const;
   Status readSizes();
   Status checkFolders() const;
   std::string folderOf(uint64_t tensor, uint64_t stage, uint64_t expert) const;
-  Status readRank(const std::string &folder, Rank &rank) const;
   Rank &rankAt(uint64_t tensor, uint64_t stage, uint64_t expert) {
     return ranks[(stage * expertRanks + expert) * tensorRanks + tensor];
   }
@@ -70,86 +57,6 @@ private:
 } // namespace
 
 //===----------------------------------------------------------------------===//
-// One rank
-//===----------------------------------------------------------------------===//
-
-/// The file of a rank; older versions kept the optimizer's state beside it.
-static StatusOr<std::string> fileIn(const std::string &folder) {
-  std::error_code error;
-  for (const char *name : {"model_optim_rng.pt", "model_rng.pt"})
-    if (fs::exists(folder + "/" + name, error))
-      return folder + "/" + name;
-  return notFound(folder + "/model_optim_rng.pt: is missing; every rank's file "
-                           "is needed, copy them all");
-}
-
-static StatusOr<TorchFile> openTorchFile(const std::string &path) {
-  HOCKET_ASSIGN_OR_RETURN(FileRange range, FileRange::open(path));
-  return TorchFile::open(range);
-}
-
-/// Adds the tensors of `map` and of the maps in it, whose names are joined by
-/// dots.
-static Status addTensors(const TorchFile &file, const PickleValue &map,
-                         const std::string &prefix, Chunk &chunk,
-                         uint64_t &visited) {
-  constexpr uint64_t most = uint64_t{1} << 20;
-  for (size_t i = 0; i + 1 < map.items.size(); i += 2) {
-    if (++visited > most)
-      return dataLoss(file.path() + ": more than " + std::to_string(most) +
-                      " tensors");
-    const PickleValue &value = *map.items[i + 1];
-    std::string name = prefix + map.items[i]->text;
-    if (value.isMap()) {
-      HOCKET_RETURN_IF_ERROR(
-          addTensors(file, value, name + ".", chunk, visited));
-      continue;
-    }
-    auto parsed = parseWeightName(name);
-    if (!parsed || !TorchFile::isTensor(value))
-      continue;
-    if (parsed->stacksLayers() || parsed->stacksExperts())
-      return invalidArgument(file.path() + ": tensor '" + name +
-                             "' has no number of a layer or of an expert; "
-                             "save with --moe-grouped-gemm off, or as "
-                             "torch_dist");
-    HOCKET_ASSIGN_OR_RETURN(TorchTensor tensor, file.tensor(value, name));
-    if (!toFloats({}, tensor.type))
-      return invalidArgument(file.path() + ": tensor '" + name + "' has type " +
-                             std::string(elementName(tensor.type)) +
-                             ", expected F32, F16, BF16 or F64");
-    std::string key =
-        parsed->text(parsed->layer.value_or(0), parsed->expert.value_or(0));
-    if (!chunk.emplace(key, Local{*parsed, std::move(tensor)}).second)
-      return dataLoss(file.path() + ": holds '" + key + "' twice");
-  }
-  return okStatus();
-}
-
-Status LegacyReader::readRank(const std::string &folder, Rank &rank) const {
-  HOCKET_ASSIGN_OR_RETURN(rank.path, fileIn(folder));
-  HOCKET_ASSIGN_OR_RETURN(TorchFile file, openTorchFile(rank.path));
-  uint64_t visited = 0;
-  const PickleValue *only = file.root().find("model");
-  for (uint64_t i = 0;; ++i) {
-    const PickleValue *part =
-        only ? (i == 0 ? only : nullptr)
-             : file.root().find("model" + std::to_string(i));
-    if (!part)
-      break;
-    if (!part->isMap())
-      return dataLoss(rank.path + ": 'model' is " + describe(*part) +
-                      ", expected weights by name");
-    HOCKET_RETURN_IF_ERROR(
-        addTensors(file, *part, "", rank.chunks.emplace_back(), visited));
-  }
-  if (rank.chunks.empty())
-    return invalidArgument(rank.path + ": holds no 'model', the weights that "
-                                       "Megatron-LM saves");
-  return okStatus();
-}
-
-//===----------------------------------------------------------------------===//
 // All ranks
 //===----------------------------------------------------------------------===//
 
@@ -158,7 +65,7 @@ StatusOr<TorchFile> LegacyReader::openFirst() const {
   for (const char *name :
        {"mp_rank_00", "mp_rank_00_000", "mp_rank_00_000_000"})
     if (fs::exists(dir + "/" + name, error)) {
-      HOCKET_ASSIGN_OR_RETURN(std::string path, fileIn(dir + "/" + name));
+      HOCKET_ASSIGN_OR_RETURN(std::string path, rankFile(dir + "/" + name));
       return openTorchFile(path);
     }
   return notFound(dir + "/mp_rank_00: is missing, the folder of the first "
@@ -223,7 +130,7 @@ Status LegacyReader::checkFolders() const {
     for (uint64_t expert = 0; expert < expertRanks; ++expert)
       for (uint64_t tensor = 0; tensor < tensorRanks; ++tensor)
         HOCKET_RETURN_IF_ERROR(
-            fileIn(folderOf(tensor, stage, expert)).status());
+            rankFile(folderOf(tensor, stage, expert)).status());
   if (found == wanted)
     return okStatus();
   return invalidArgument(dir + ": holds " + std::to_string(found) +
@@ -244,7 +151,8 @@ StatusOr<Model> LegacyReader::read() {
     for (uint64_t expert = 0; expert < expertRanks; ++expert)
       for (uint64_t tensor = 0; tensor < tensorRanks; ++tensor) {
         Rank &rank = rankAt(tensor, stage, expert);
-        HOCKET_RETURN_IF_ERROR(readRank(folderOf(tensor, stage, expert), rank));
+        HOCKET_ASSIGN_OR_RETURN(rank,
+                                readRank(folderOf(tensor, stage, expert)));
         if (rank.chunks.size() != rankAt(0, 0, 0).chunks.size())
           return dataLoss(rank.path + ": has another number of chunks of the "
                                       "model than the first rank");
@@ -303,53 +211,58 @@ static StatusOr<Shard> shardOf(const TorchTensor &tensor, uint64_t first,
   return Shard{std::move(bounds), std::move(bytes)};
 }
 
+/// What a rank has of a weight, alike to what the first has.
+static StatusOr<const TorchTensor *> find(const Rank &rank, uint64_t chunk,
+                                          const std::string &key,
+                                          const TorchTensor &like) {
+  std::string place = rank.path + ": tensor '" + key + "' ";
+  auto found = rank.chunks[chunk].find(key);
+  if (found == rank.chunks[chunk].end())
+    return dataLoss(place + "is missing, which the first rank has");
+  const TorchTensor &tensor = found->second.tensor;
+  if (tensor.shape != like.shape || tensor.type != like.type)
+    return dataLoss(place + "has shape " + checkpoint::shapeText(tensor.shape) +
+                    ", expected that of the first rank, " +
+                    checkpoint::shapeText(like.shape));
+  return &tensor;
+}
+
+/// A gated MLP's first GEMM is the gate, then the rest, on every rank.
+static bool isGated(const std::string &key, const Model &model) {
+  return key.find(".linear_fc1.") != std::string::npos &&
+         flagSetting(model, "swiglu");
+}
+
 StatusOr<ModelTensor> LegacyReader::join(const std::string &key, uint64_t chunk,
                                          uint64_t stage, uint64_t expert) {
   const Rank &first = rankAt(0, stage, expert);
-  const Local &model0 = first.chunks[chunk].at(key);
-  const TorchTensor &like = model0.tensor;
-  std::string place = ": tensor '" + key + "' ";
-  if (like.shape.empty() || like.shape.size() > 2)
-    return invalidArgument(first.path + place + "has shape " +
-                           checkpoint::shapeText(like.shape) +
-                           ", expected one or two dims");
-  uint64_t rows = like.shape[0];
-  uint64_t columns = like.shape.size() == 2 ? like.shape[1] : 1;
-  Split split = splitOf(model0.name.pattern);
-  // A gated MLP's first GEMM is the gate, then the rest, on every rank.
-  uint64_t halves = key.find(".linear_fc1.") != std::string::npos &&
-                            flagSetting(model, "swiglu")
-                        ? 2
-                        : 1;
-  if (rows % halves)
-    return dataLoss(first.path + place + "has " + std::to_string(rows) +
-                    " rows, expected a gate and as much again");
-  ModelTensor whole{like.type, like.shape, {}};
+  const LocalTensor &local = first.chunks[chunk].at(key);
+  const TorchTensor &like = local.tensor;
+  Split split = splitOf(local.name.pattern);
   uint64_t parts = split == Split::None ? 1 : tensorRanks;
-  auto grown = checkedMultiply(split == Split::Columns ? columns : rows, parts);
-  if (!grown)
-    return dataLoss(first.path + place + "is too large");
-  whole.shape[split == Split::Columns ? 1 : 0] = *grown;
+  ModelTensor whole{like.type, like.shape, {}};
+  uint64_t halves = isGated(key, model) ? 2 : 1;
+  size_t dim = split == Split::Columns ? 1 : 0;
+  auto grown = dim < like.shape.size() ? checkedMultiply(like.shape[dim], parts)
+                                       : std::nullopt;
+  if (!grown || like.shape.size() > 2 || like.shape[0] % halves)
+    return invalidArgument(
+        first.path + ": tensor '" + key + "' has shape " +
+        checkpoint::shapeText(like.shape) + ", expected one or two dims" +
+        (halves == 2 ? ", as many rows of a gate as of the rest" : ""));
+  whole.shape[dim] = *grown;
   for (uint64_t part = 0; part < parts; ++part) {
-    const Rank &rank = rankAt(part, stage, expert);
-    auto found = rank.chunks[chunk].find(key);
-    if (found == rank.chunks[chunk].end())
-      return dataLoss(rank.path + place +
-                      "is missing, which the first rank "
-                      "has");
-    const TorchTensor &tensor = found->second.tensor;
-    if (tensor.shape != like.shape || tensor.type != like.type)
-      return dataLoss(rank.path + place + "has shape " +
-                      checkpoint::shapeText(tensor.shape) +
-                      ", expected that of the first rank, " +
-                      checkpoint::shapeText(like.shape));
-    uint64_t each = rows / halves;
+    HOCKET_ASSIGN_OR_RETURN(
+        const TorchTensor *tensor,
+        find(rankAt(part, stage, expert), chunk, key, like));
+    uint64_t rows = like.shape[0] / halves;
+    uint64_t columns = like.shape.size() == 2 ? like.shape[1] : 1;
     for (uint64_t half = 0; half < halves; ++half) {
-      SliceBounds bounds{{(half * parts + part) * each, 0}, {each, columns}};
+      SliceBounds bounds{{(half * parts + part) * rows, 0}, {rows, columns}};
       if (split == Split::Columns)
-        bounds = {{0, part * columns}, {rows, columns}};
+        bounds.offset = {0, part * columns};
       HOCKET_ASSIGN_OR_RETURN(
-          Shard shard, shardOf(tensor, half * each, each, std::move(bounds)));
+          Shard shard, shardOf(*tensor, half * rows, rows, std::move(bounds)));
       whole.shards.push_back(std::move(shard));
     }
   }

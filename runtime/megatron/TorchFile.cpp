@@ -132,19 +132,28 @@ static bool isStorage(const PickleValue &value) {
          said[1]->is(Kind::Global) && said[2]->is(Kind::String);
 }
 
-StatusOr<TorchTensor> TorchFile::tensor(const PickleValue &value,
-                                        const std::string &name) const {
-  std::string place = path() + ": tensor '" + name + "': ";
+namespace {
+/// What a tensor says of itself: where in which storage it is.
+struct Layout {
+  ElementType type = ElementType::F32;
+  std::vector<uint64_t> shape, strides;
+  uint64_t offset = 0, bytes = 0;
+  std::string storage; ///< "0"
+};
+} // namespace
+
+/// A message begins with `place`.
+static StatusOr<Layout> layoutOf(const PickleValue &value,
+                                 const std::string &place) {
   const PickleValue *call = tensorIn(value);
   if (!call || call->arguments->items.size() < 4 ||
-      !isStorage(*call->arguments->items[0]) ||
-      !call->arguments->items[1]->is(Kind::Int))
+      !isStorage(*call->arguments->items[0]))
     return dataLoss(place + "expected a tensor, found " + describe(value));
   const auto &said = call->arguments->items;
   const auto &storage = said[0]->arguments->items;
   auto shape = sizesOf(*said[2]), strides = sizesOf(*said[3]);
   if (!shape || !strides || shape->size() != strides->size() ||
-      said[1]->integer < 0)
+      !said[1]->is(Kind::Int) || said[1]->integer < 0)
     return dataLoss(place + "its shape, strides and offset are damaged");
   auto type = typeOfStorage(storage[1]->text);
   if (!type)
@@ -157,24 +166,31 @@ StatusOr<TorchTensor> TorchFile::tensor(const PickleValue &value,
   if (!bytes || !offset)
     return dataLoss(place + "shape " + checkpoint::shapeText(*shape) +
                     " is too large");
-  auto found = zip.members().find(prefix + "data/" + storage[2]->text);
+  return Layout{*type,  *std::move(shape), *std::move(strides), *offset,
+                *bytes, storage[2]->text};
+}
+
+StatusOr<TorchTensor> TorchFile::tensor(const PickleValue &value,
+                                        const std::string &name) const {
+  std::string place = path() + ": tensor '" + name + "': ";
+  HOCKET_ASSIGN_OR_RETURN(Layout layout, layoutOf(value, place));
+  auto found = zip.members().find(prefix + "data/" + layout.storage);
   if (found == zip.members().end())
-    return dataLoss(place + "its storage " + describe(*storage[2]) +
-                    " is missing");
-  auto end = checkedAdd(*offset, *bytes);
+    return dataLoss(place + "its storage '" + layout.storage + "' is missing");
+  std::string shape = checkpoint::shapeText(layout.shape);
+  auto end = checkedAdd(layout.offset, layout.bytes);
   if (!end || *end > found->second.bytes)
-    return dataLoss(place + "shape " + checkpoint::shapeText(*shape) +
-                    " at byte " + std::to_string(*offset) +
-                    " needs more than "
-                    "the " +
+    return dataLoss(place + "shape " + shape + " at byte " +
+                    std::to_string(layout.offset) + " needs more than the " +
                     std::to_string(found->second.bytes) +
                     " bytes of its storage; the file is damaged");
-  if (!isDense(*shape, *strides))
+  if (!isDense(layout.shape, layout.strides))
     return invalidArgument(place + "strides " +
-                           checkpoint::shapeText(*strides) + " of shape " +
-                           checkpoint::shapeText(*shape) +
+                           checkpoint::shapeText(layout.strides) +
+                           " of shape " + shape +
                            " are not those of rows in their order; save it "
                            "after .contiguous()");
-  HOCKET_ASSIGN_OR_RETURN(FileRange range, found->second.part(*offset, *bytes));
-  return TorchTensor{*type, *std::move(shape), std::move(range)};
+  HOCKET_ASSIGN_OR_RETURN(FileRange range,
+                          found->second.part(layout.offset, layout.bytes));
+  return TorchTensor{layout.type, std::move(layout.shape), std::move(range)};
 }
