@@ -187,11 +187,21 @@ Status importHuggingFace(const CheckpointArguments &arguments) {
   return okStatus();
 }
 
+/// Names in a file of others may hold what a terminal obeys.
+Status withoutControls(const Status &status) {
+  std::string message = status.message();
+  for (char &c : message)
+    if (static_cast<unsigned char>(c) < 0x20 || c == 0x7f)
+      c = '?';
+  return Status(status.code(), message);
+}
+
 Status runImport(const CheckpointArguments &arguments) {
   bool isMegatron = arguments.format == "auto"
                         ? megatron::holdsMegatron(arguments.input)
                         : arguments.format == "megatron";
-  return isMegatron ? importMegatron(arguments) : importHuggingFace(arguments);
+  return isMegatron ? withoutControls(importMegatron(arguments))
+                    : importHuggingFace(arguments);
 }
 
 void addArguments(CLI::App &command, CheckpointArguments &arguments,

@@ -168,6 +168,9 @@ class MegatronErrorsTest(unittest.TestCase):
         self.refuse(self.with_file(torch_files.save(state)), "'decoder.layers.0.mlp.linear_fc1.weight'"
                     " is missing, of which 'layers.0.mlp.gate.weight' is made")  # fmt: skip
         state = self.first_state()
+        state["model"]["x" * 5000] = state["model"][EMBEDDING]
+        self.refuse(self.with_file(torch_files.save(state)), "a name of more than 4096 bytes")
+        state = self.first_state()
         state["model"]["decoder.layers.0.cross_attention.weight"] = state["model"][EMBEDDING]
         self.refuse(self.with_file(torch_files.save(state)), "cross_attention.weight' is not part")
         state = self.first_state()
@@ -182,6 +185,7 @@ class MegatronErrorsTest(unittest.TestCase):
             ("args.apply_layernorm_1p is set", {"apply_layernorm_1p": True}),
             ("args.mtp_num_layers is set", {"mtp_num_layers": 1}),
             ("args.position_embedding_type is 'relative'", {"position_embedding_type": "relative"}),
+            ("is 'a?b?[2Jc'", {"position_embedding_type": "a\nb\x1b[2Jc"}),
             ("args.rotary_percent is not 1", {"rotary_percent": 0.5}),
             ("args.normalization is 'WeirdNorm'", {"normalization": "WeirdNorm"}),
             ("args.hidden_size is no whole number", {"hidden_size": 8.5}),
