@@ -187,11 +187,12 @@ Status importHuggingFace(const CheckpointArguments &arguments) {
   return okStatus();
 }
 
-/// Names in a file of others may hold what a terminal obeys.
+/// Names in a file of others may hold what a terminal obeys. Several errors of
+/// a specification have a line each.
 Status withoutControls(const Status &status) {
   std::string message = status.message();
   for (char &c : message)
-    if (static_cast<unsigned char>(c) < 0x20 || c == 0x7f)
+    if ((static_cast<unsigned char>(c) < 0x20 && c != '\n') || c == 0x7f)
       c = '?';
   return Status(status.code(), message);
 }

@@ -185,7 +185,7 @@ class MegatronErrorsTest(unittest.TestCase):
             ("args.apply_layernorm_1p is set", {"apply_layernorm_1p": True}),
             ("args.mtp_num_layers is set", {"mtp_num_layers": 1}),
             ("args.position_embedding_type is 'relative'", {"position_embedding_type": "relative"}),
-            ("is 'a?b?[2Jc'", {"position_embedding_type": "a\nb\x1b[2Jc"}),
+            ("is 'a?b?[2Jc'", {"position_embedding_type": "a\rb\x1b[2Jc"}),
             ("args.rotary_percent is not 1", {"rotary_percent": 0.5}),
             ("args.normalization is 'WeirdNorm'", {"normalization": "WeirdNorm"}),
             ("args.hidden_size is no whole number", {"hidden_size": 8.5}),
