@@ -87,6 +87,9 @@ Status SettingsReader::readExperts() {
                              std::to_string(each));
     moe().set_shared_experts(all / each);
   }
+  if (isSet("moe_expert_capacity_factor"))
+    HOCKET_RETURN_IF_ERROR(
+        assignReal("moe_expert_capacity_factor", "model.moe.capacity_factor"));
   HOCKET_RETURN_IF_ERROR(readRouter());
   return readExpertLayers();
 }

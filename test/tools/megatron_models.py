@@ -28,6 +28,7 @@ class Config:
     qk_norm: bool = False
     experts: int = 0
     shared: int = 0
+    capacity: float = 0
 
     def settings(self, **more):
         """The options of Megatron-LM that give the model."""
@@ -60,6 +61,7 @@ class Config:
         if self.experts:
             said |= {"num_experts": self.experts, "moe_router_topk": 2,
                      "moe_ffn_hidden_size": self.ffn, "moe_layer_freq": 1,
+                     "moe_expert_capacity_factor": self.capacity or None,
                      "moe_shared_expert_intermediate_size": self.shared or None}  # fmt: skip
         return argparse.Namespace(**said, **more)
 

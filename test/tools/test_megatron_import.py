@@ -152,6 +152,12 @@ class MegatronImportTest(unittest.TestCase):
             with self.subTest(name):
                 self.check(write_distributed(self.folder / name, config, rows, columns), config)
 
+    def test_capacity_of_experts(self):
+        config = models.Config(layers=2, experts=4, capacity=1.25)
+        path = self.imported(write_legacy(self.folder / "capacity", config))
+        said = (path.parent / "manifest.json").read_text()
+        self.assertIn("capacity_factor: 1.25", said)
+
     def test_padding_of_the_vocabulary(self):
         source = write_legacy(self.folder / "padded", models.LLAMA)
         path = self.imported(source, "--set", "model.vocab_padding=8")
