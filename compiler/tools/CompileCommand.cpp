@@ -427,7 +427,7 @@ void addTargetOptions(CLI::App &command, CompileArguments &arguments) {
       ->group(targetOptions);
 }
 
-constexpr int64_t mostPrefillTokens = int64_t(1) << 20;
+constexpr uint64_t mostPrefillTokens = uint64_t(1) << 20;
 
 void addEntryOptions(CLI::App &command, CompileArguments &arguments) {
   command
@@ -437,12 +437,13 @@ void addEntryOptions(CLI::App &command, CompileArguments &arguments) {
       ->type_name("NAMES")
       ->delimiter(',')
       ->group(targetOptions);
-  command
-      .add_option("--prefill-tokens", arguments.request.entries.prefillTokens,
-                  "Tokens of prompts that a rank takes in at a time. Default: "
-                  "128, or the sequence length if that is less")
+  wantWhole(command.add_option("--prefill-tokens",
+                               arguments.request.entries.prefillTokens,
+                               "Tokens of prompts that a rank takes in at a "
+                               "time. Default: 128, or the sequence length if "
+                               "that is less"),
+            1, mostPrefillTokens)
       ->type_name("N")
-      ->check(CLI::Range(int64_t(1), mostPrefillTokens))
       ->group(targetOptions);
 }
 

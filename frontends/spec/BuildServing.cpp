@@ -24,6 +24,8 @@ static constexpr int64_t defaultPrefillTokens = 128;
 
 std::string spec::whyNotServed(const Spec &spec) {
   const plan::ParallelPlan plan = planOf(spec);
+  if (!plan.shardings.empty())
+    return "plan.shardings chooses for the ops of training alone";
   if (plan.cp > 1)
     return "ranks that share sequences (cp) keep no cache";
   if (spec.model().moe().has_capacity_factor())

@@ -236,6 +236,19 @@ class InferenceTest(unittest.TestCase):
             done = hocket(*arguments)
             self.assertEqual(done.returncode, 2, done.stderr)
             self.assertIn(message, done.stderr)
+        # A plan that chooses for training's ops trains too, and is asked all the same.
+        problem, chosen, shardings = (self.folder / n for n in ("problem", "chosen", "shardings"))
+        self.must("strategy", "export", spec, "--mesh", "tp=2", "--cluster", "h100:2", "-o", problem)
+        self.must("strategy", "solve", problem, "-o", chosen, "--shardings", shardings)
+        plan = ("--mesh", "tp=2", "--shardings", shardings)
+        done = hocket("compile", spec, *plan, "--entries", "generate", "-o", writer)
+        self.assertEqual(done.returncode, 2)
+        self.assertIn("plan.shardings chooses for the ops of training alone", done.stderr)
+        for command in (
+            ("generate", spec, "--prompt", "to", "--tokens", 3),
+            ("eval", "perplexity", spec, "--data", self.text),
+        ):
+            self.must(*command, *plan, "--load", self.run_, "--tokenizer", "byte")
         # What has no such entries writes by whole sequences.
         self.assertEqual(
             self.must("generate", spec, "--mesh", "cp=2", "--load", self.run_, "--tokenizer", "byte",
