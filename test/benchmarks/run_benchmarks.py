@@ -34,6 +34,7 @@ PRECISIONS = ("fp32", "bf16")
 WARM_UP = 2  # steps that are not counted
 KERNELS = (  # one core, processor time
     ("gemm_benchmark", "1", "5", "cpu"),
+    ("few_rows_benchmark", "1", "5"),
     ("codegen_benchmark",),
 )
 
