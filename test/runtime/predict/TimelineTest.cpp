@@ -237,5 +237,6 @@ TEST(Timeline, AnEntryMustExist) {
   Ring ring(1);
   auto end = predictTimeline(ring.program, "dance", NamedCosts(), {});
   EXPECT_EQ(end.status().code(), StatusCode::NotFound);
-  EXPECT_EQ(end.status().message(), "the program has no entry 'dance'");
+  EXPECT_EQ(end.status().message(),
+            "the program has no entry 'dance': it has train_step");
 }

@@ -475,7 +475,7 @@ static const Mutation mutations[] = {
          shard->add_size(size);
        }
      },
-     "V24: rank 0, role 0 'all', sequence 0 'microbatch', instruction 0: only the inputs 'tokens' and 'labels', and what there is of each label, come in shards"},
+     "V24: rank 0, role 0 'all', sequence 0 'microbatch', instruction 0: only the inputs of a batch ('tokens', 'labels', ...), and what there is of each label, come in shards"},
     {"shards of logits without columns",
      [](Program &p, Role &r) {
        auto *host = at(r, 0, 0).mutable_host();
