@@ -136,7 +136,7 @@ TEST(ScoreRequests, AreChecked) {
   program::Program program;
   program.mutable_model()->set_vocab_size(10);
   program.mutable_model()->set_sequence_length(4);
-  auto fault = [&](ScoreRequest request) {
+  auto fault = [&](const ScoreRequest &request) {
     return checkRequests(program, {request}).message();
   };
   EXPECT_EQ(fault({{1, 2, 3, 4, 5}, 1}), "");

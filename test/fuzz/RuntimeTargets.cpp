@@ -18,6 +18,7 @@
 #include "test/fuzz/Target.h"
 
 #include <filesystem>
+#include <nlohmann/json.hpp>
 
 using namespace hocket;
 using fuzz::asFile;

@@ -168,7 +168,7 @@ TEST(CachedAttention, ChecksWhatTheHostSays) {
   AttentionShape s = shapeOf(2, 70, 2, 1, 8);
   TestWorkers workers(1);
   Cache cache(s, DType::F32);
-  auto fault = [&](Chunk chunk) -> std::string {
+  auto fault = [&](const Chunk &chunk) -> std::string {
     auto tokens = int64_t(chunk.rows.size());
     Array q(DType::F32, tokens * 16), k(DType::F32, tokens * 8);
     Array v(DType::F32, tokens * 8), o(DType::F32, tokens * 16);
