@@ -28,6 +28,7 @@
 #include "runtime/base/File.h"
 #include "runtime/base/Format.h"
 #include "runtime/base/Sha256.h"
+#include "runtime/program/Entries.h"
 #include "runtime/program/ProgramCheck.h"
 
 #include "mlir/IR/MLIRContext.h"
@@ -131,7 +132,7 @@ private:
   }
 
   /// Those that were asked for, as far as the specification can have them.
-  StatusOr<spec::Entries> entriesOf(const spec::LoadedSpec &loaded) const {
+  StatusOr<spec::Entries> chooseEntries(const spec::LoadedSpec &loaded) const {
     spec::Entries entries = request.entries;
     std::string reason = entries.generate ? whyNotServed(loaded.spec) : "";
     if (!reason.empty() && !request.anyEntries)
@@ -152,7 +153,7 @@ private:
       HOCKET_ASSIGN_OR_RETURN(auto loaded,
                               loadSpecification(request.input, request.spec));
       HOCKET_RETURN_IF_ERROR(checkSchedule(loaded));
-      HOCKET_ASSIGN_OR_RETURN(spec::Entries entries, entriesOf(loaded));
+      HOCKET_ASSIGN_OR_RETURN(spec::Entries entries, chooseEntries(loaded));
       module = spec::buildModel(loaded, context, entries);
       budgetPlace = loaded.locations.find("cluster.memory_bytes").str();
       spec = loaded.spec;
@@ -417,10 +418,13 @@ private:
     provenance->set_target(request.target);
     provenance->add_sources(llvm::sys::path::filename(request.input).str());
     // What determines the program: the resolved spec, or the module's text,
-    // which says what a file of shardings has chosen.
+    // which says what a file of shardings has chosen, and what else than
+    // training the program does.
     std::string identity = provenance->spec_text();
+    std::vector<std::string> entries = entriesOf(program);
     if (identity.empty() || !shardingsFile().empty() ||
-        request.entries != spec::Entries())
+        !llvm::is_contained(entries, "train_step") ||
+        llvm::is_contained(entries, "decode"))
       print(identity);
     Sha256::Digest digest = Sha256::of(identity);
     provenance->set_fingerprint(std::string(digest.begin(), digest.end()));
