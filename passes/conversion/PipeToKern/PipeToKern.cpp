@@ -11,6 +11,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "passes/conversion/PipeToKern/PipeToKern.h"
+#include "kernels/reference/CachedAttention.h"
 
 #include "dialects/dist/IR/Sharding.h"
 #include "passes/conversion/PipeToKern/Lowering.h"
@@ -66,13 +67,19 @@ FailureOr<kern::Values> lowerOp(OpBuilder &builder, Operation *op) {
       });
 }
 
-/// An op's element types must be ones that kernels have, and its runs of
-/// positions as many as devices share sequences.
+/// An op's element types and pages must be ones that kernels have, and its runs
+/// of positions as many as devices share sequences.
 LogicalResult checkKernels(Operation *op) {
   if (auto runs = op->getAttrOfType<IntegerAttr>("position_runs");
       runs && runs.getInt() != 1)
     return op->emitError("a device has one run of positions, not ")
            << runs.getInt();
+  if (auto attention = dyn_cast<xf::CachedAttentionOp>(op)) {
+    auto keys = cast<RankedTensorType>(attention.getKeys().getType());
+    if (keys.getDimSize(1) != kernels::kCachePage)
+      return op->emitError("a page of the kernels has ")
+             << kernels::kCachePage << " positions, not " << keys.getDimSize(1);
+  }
   for (Type type : op->getResultTypes()) {
     auto tensor = dyn_cast<RankedTensorType>(type);
     if (tensor && tensor.getElementType().isF64())

@@ -26,3 +26,11 @@ func.func @nothing() {
 }
 // expected-error @+1 {{no kernel computes this op}}
 xf.step microbatches(2) forward(@forward) backward(@backward) update(@nothing) evaluate(@forward)
+
+// -----
+
+func.func @page(%q: tensor<8x1x4x4xf32>, %k: tensor<8x1x2x4xf32>, %p: tensor<8x1xi32>, %t: tensor<4x2xi32>, %c: tensor<8x32x2x4xf32>) {
+  // expected-error @+1 {{a page of the kernels has 64 positions, not 32}}
+  %o, %a, %b = xf.cached_attention %q, %k, %k, %p, %p, %t, %c, %c {scale = 0.5} : (tensor<8x1x4x4xf32>, tensor<8x1x2x4xf32>, tensor<8x1x2x4xf32>, tensor<8x1xi32>, tensor<8x1xi32>, tensor<4x2xi32>, tensor<8x32x2x4xf32>, tensor<8x32x2x4xf32>) -> (tensor<8x1x4x4xf32>, tensor<8x32x2x4xf32>, tensor<8x32x2x4xf32>)
+  return
+}
