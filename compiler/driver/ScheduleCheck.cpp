@@ -6,6 +6,7 @@
 
 #include "compiler/driver/ScheduleCheck.h"
 
+#include "frontends/spec/PlanMessage.h"
 #include "passes/pipe/PipelinePlan.h"
 
 using namespace hocket;
@@ -16,14 +17,22 @@ Status hocket::checkSchedule(const spec::LoadedSpec &loaded) {
   pipe::PipelinePlan plan;
   plan.shape.ranks = from.pipeline_parallel();
   plan.shape.chunks = from.virtual_stages();
-  plan.shape.microbatches =
-      training.global_batch_size() /
-      (training.micro_batch_size() * from.data_parallel());
   plan.schedule = from.schedule();
   plan.group = from.schedule_group();
   Status status = pipe::noteScheduleForm(plan);
-  if (status.ok() && plan.isCut())
-    status = pipe::chooseSchedule(plan, plan.splitsWeights).status();
+  std::vector<int64_t> batches = spec::planSizes(loaded.spec).smallerBatches;
+  batches.push_back(training.global_batch_size());
+  for (int64_t batch : batches) {
+    plan.shape.microbatches =
+        batch / (training.micro_batch_size() * from.data_parallel());
+    if (status.ok() && plan.isCut())
+      status = pipe::chooseSchedule(plan, plan.splitsWeights).status();
+    if (!status.ok() && batches.size() > 1)
+      status = status.withContext("the step of " + std::to_string(batch) +
+                                  " sequences");
+    if (!status.ok())
+      break;
+  }
   if (status.ok())
     return okStatus();
   return status.withContext(loaded.locations.find("plan.schedule").str() +

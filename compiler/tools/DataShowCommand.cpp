@@ -8,6 +8,7 @@
 
 #include "compiler/tools/SpecOptions.h"
 #include "frontends/FrontEnd.h"
+#include "frontends/spec/BatchGrowth.h"
 #include "frontends/spec/DataSources.h"
 #include "runtime/data/RunSamples.h"
 #include "runtime/data/ShowSamples.h"
@@ -44,6 +45,8 @@ openSplit(const DataShowArguments &arguments, const spec::Spec &spec,
   data::RunLength run;
   run.steps = static_cast<uint64_t>(training.steps());
   run.globalBatchSize = static_cast<uint64_t>(training.global_batch_size());
+  if (spec::batchGrows(training))
+    run.trainSamples = spec::batchSizesOf(training).samplesIn(run.steps);
   run.validInterval = static_cast<uint64_t>(training.validation().interval());
   run.validBatches = static_cast<uint64_t>(training.validation().batches());
   data::RunData from;

@@ -66,8 +66,12 @@ Status nothingFits(const CostProblem &problem, PlanSearch &search,
     return invalidArgument(
         "no plan spreads this over " + where + ": no axes both multiply to " +
         std::to_string(problem.devices) + " and divide the global batch of " +
-        std::to_string(problem.step.globalBatch) +
-        " sequences; change training.global_batch_size or the devices");
+        std::to_string(problem.step.globalBatch) + " sequences" +
+        (problem.step.smallerBatches.empty()
+             ? "; change training.global_batch_size or the devices"
+             : " and those through which it grows; change "
+               "training.global_batch_size, how the batch grows, or the "
+               "devices"));
   int64_t least = INT64_MAX;
   for (const PricedPlan &plan : search.paretoFront({}, 24))
     least = std::min(least, plan.cost.bytes());

@@ -57,6 +57,7 @@ hocket::planProblem(const spec::Spec &spec,
   const spec::Training &training = spec.training();
   problem.step.sequence = training.sequence_length();
   problem.step.globalBatch = training.global_batch_size();
+  problem.step.smallerBatches = spec::planSizes(spec).smallerBatches;
   problem.step.elementBits = training.precision() == spec::Training::FP32 ? 32
                              : training.fp8_format() == spec::Training::NONE
                                  ? 16

@@ -68,16 +68,26 @@ private:
 
   /// S14.
   void checkBatch() {
+    checkBatchOf("training.global_batch_size", "training.global_batch_size is ",
+                 sizes.globalBatch);
+    for (int64_t batch : sizes.smallerBatches)
+      if (checkBatchOf("training.batch_size_steps", "the batch grows through ",
+                       batch))
+        return; // One of them shows how.
+  }
+
+  bool checkBatchOf(const std::string &field, const std::string &is,
+                    int64_t batch) {
     int64_t atATime = plan.microBatch * plan.dp;
-    if (sizes.globalBatch % atATime == 0)
-      return;
+    if (batch % atATime == 0)
+      return false;
     std::string unit = "micro_batch_size (" + text(plan.microBatch) + ")";
     if (plan.dp > 1)
       unit += " * plan.data_parallel (" + text(plan.dp) + ")";
-    add(14, "training.global_batch_size",
-        "training.global_batch_size is " + text(sizes.globalBatch) +
-            ", which is not a multiple of " + unit + "; write " +
-            text((sizes.globalBatch / atATime + 1) * atATime));
+    add(14, field,
+        is + text(batch) + ", which is not a multiple of " + unit + "; write " +
+            text((batch / atATime + 1) * atATime));
+    return true;
   }
 
   /// S20. Whether the axes multiply to a number of ranks.

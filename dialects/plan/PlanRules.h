@@ -27,6 +27,8 @@ struct PlanSizes {
   int64_t experts = 0;
   int64_t sequence = 0;    ///< Tokens.
   int64_t globalBatch = 0; ///< Sequences of a step.
+  /// Sequences of earlier steps, where the batch grows.
+  std::vector<int64_t> smallerBatches = {};
   int64_t devices = 0;
 };
 

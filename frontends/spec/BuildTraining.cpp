@@ -7,6 +7,7 @@
 #include "frontends/spec/BuildTraining.h"
 
 #include "dialects/xf/IR/Xf.h"
+#include "frontends/spec/BatchGrowth.h"
 #include "frontends/spec/DataSources.h"
 #include "frontends/spec/LoadSpec.h"
 
@@ -68,18 +69,34 @@ static StringRef scheduleName(LearningRate::Schedule schedule) {
 
 static DictionaryAttr learningRateAttr(const LearningRate &rate,
                                        Builder &builder) {
+  bool isInSamples = rate.has_decay_samples();
+  auto length = [&](const std::string &name, int64_t steps, int64_t samples) {
+    return builder.getNamedAttr(
+        name + (isInSamples ? "_samples" : "_steps"),
+        builder.getI64IntegerAttr(isInSamples ? samples : steps));
+  };
   return builder.getDictionaryAttr({
       builder.getNamedAttr(
           "schedule", builder.getStringAttr(scheduleName(rate.schedule()))),
       builder.getNamedAttr("peak", builder.getF64FloatAttr(rate.peak())),
       builder.getNamedAttr("minimum", builder.getF64FloatAttr(rate.minimum())),
-      builder.getNamedAttr("warmup_steps",
-                           builder.getI64IntegerAttr(rate.warmup_steps())),
-      builder.getNamedAttr("decay_steps",
-                           builder.getI64IntegerAttr(rate.decay_steps())),
-      builder.getNamedAttr("wsd_decay_steps",
-                           builder.getI64IntegerAttr(rate.wsd_decay_steps())),
+      length("warmup", rate.warmup_steps(), rate.warmup_samples()),
+      length("decay", rate.decay_steps(), rate.decay_samples()),
+      length("wsd_decay", rate.wsd_decay_steps(), rate.wsd_decay_samples()),
   });
+}
+
+/// Nothing where the batch has one size.
+static ArrayAttr batchSizesAttr(const Training &training, Builder &builder) {
+  if (!batchGrows(training))
+    return {};
+  SmallVector<Attribute> rows;
+  BatchSizes sizes = batchSizesOf(training);
+  for (const BatchSize &row : sizes.sizes())
+    rows.push_back(xf::BatchSizeAttr::get(builder.getContext(),
+                                          static_cast<int64_t>(row.size),
+                                          static_cast<int64_t>(row.from)));
+  return builder.getArrayAttr(rows);
 }
 
 static DictionaryAttr runtimeAttr(const Spec &spec, Builder &builder) {
@@ -132,5 +149,5 @@ void spec::buildTraining(const Spec &spec, OpBuilder &builder,
       lossScaleAttr(training, builder),
       training.fp8_format() == Training::HYBRID ? builder.getUnitAttr()
                                                 : UnitAttr(),
-      runtimeAttr(spec, builder));
+      batchSizesAttr(training, builder), runtimeAttr(spec, builder));
 }

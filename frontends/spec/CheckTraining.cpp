@@ -119,6 +119,11 @@ static void checkLearningRate(const LearningRate &rate,
   ScheduleLengths lengths{"steps", rate.warmup_steps(), rate.decay_steps(), {}};
   if (rate.has_wsd_decay_steps())
     lengths.wsdDecay = rate.wsd_decay_steps();
+  if (rate.has_decay_samples()) { // The batch grows.
+    lengths = {"samples", rate.warmup_samples(), rate.decay_samples(), {}};
+    if (rate.has_wsd_decay_samples())
+      lengths.wsdDecay = rate.wsd_decay_samples();
+  }
   checkScheduleLengths(rate.schedule(), lengths, errors);
 }
 

@@ -135,6 +135,10 @@ static void deriveTraining(Training &training, const Plan &plan) {
     training.set_global_batch_size(
         productOr(training.micro_batch_size(), plan.data_parallel()));
   LearningRate &rate = *training.mutable_learning_rate();
+  if (rate.has_decay_samples()) { // What is in samples has no use for steps.
+    rate.clear_warmup_steps();
+    return;
+  }
   if (!rate.has_decay_steps())
     rate.set_decay_steps(std::max(training.steps(), rate.warmup_steps()));
   if (rate.schedule() == LearningRate::WSD && !rate.has_wsd_decay_steps())

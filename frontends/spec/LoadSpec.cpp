@@ -6,6 +6,7 @@
 
 #include "frontends/spec/LoadSpec.h"
 
+#include "frontends/spec/BatchGrowth.h"
 #include "frontends/spec/Check.h"
 #include "frontends/spec/Defaults.h"
 #include "frontends/spec/Overrides.h"
@@ -55,8 +56,22 @@ static void moveMicroBatch(LoadedSpec &loaded) {
   plan.clear_micro_batch_size();
 }
 
+/// A batch of one size, and a schedule without samples, which nothing that does
+/// not train looks at.
+static void dropGrowth(Training &training) {
+  training.clear_rampup_batch_size();
+  training.clear_batch_size_steps();
+  if (training.has_train_samples())
+    return;
+  training.mutable_learning_rate()->clear_warmup_samples();
+  training.mutable_learning_rate()->clear_decay_samples();
+  training.mutable_learning_rate()->clear_wsd_decay_samples();
+}
+
 /// Leaves the batch of a step to the plan if the plan cannot have it.
 static void dropUnfitBatch(Spec &spec) {
+  if (batchGrows(spec.training()))
+    dropGrowth(*spec.mutable_training());
   Spec whole = spec;
   whole.mutable_training()->clear_global_batch_size();
   fillDefaults(whole);

@@ -37,7 +37,7 @@ struct LoadOptions {
   /// another machine.
   bool anyDevices = false;
   /// Whether training.global_batch_size does where the plan cannot have it, as
-  /// where nothing is trained.
+  /// where nothing is trained. A batch that grows counts for nothing then.
   bool anyBatch = false;
   std::string planText = {}; ///< As planPath, of a plan that was searched.
 

@@ -97,6 +97,8 @@ plan::PlanSizes spec::planSizes(const Spec &spec) {
   sizes.experts = spec.model().moe().experts();
   sizes.sequence = spec.training().sequence_length();
   sizes.globalBatch = spec.training().global_batch_size();
+  for (const BatchSizeStep &step : spec.training().batch_size_steps())
+    sizes.smallerBatches.push_back(step.batch_size());
   sizes.devices = spec.cluster().devices();
   return sizes;
 }

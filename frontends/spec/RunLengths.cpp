@@ -6,6 +6,7 @@
 
 #include "frontends/spec/RunLengths.h"
 
+#include "frontends/spec/BatchGrowth.h"
 #include "frontends/spec/Check.h"
 #include "frontends/spec/Defaults.h"
 #include "frontends/spec/FieldPath.h"
@@ -42,9 +43,28 @@ static void checkSaidOnce(const Spec &spec, ConstraintErrors &errors) {
   exclude(rateField("warmup_fraction"), rateField("warmup_samples"), "warm-up");
 }
 
-/// S44: one unit for the run and its schedule.
+/// Whether the schedule's lengths are written in samples.
+static bool schedulesSamples(const LearningRate &rate) {
+  return rate.has_warmup_samples() || rate.has_decay_samples() ||
+         rate.has_wsd_decay_samples();
+}
+
+/// S44: one unit for the schedule, and for the run and its schedule, unless the
+/// batch grows and the run is in steps: then both units are clear.
 static void checkUnits(const Spec &spec, ConstraintErrors &errors) {
-  bool isBySamples = spec.training().has_train_samples();
+  const Training &training = spec.training();
+  bool isBySamples = training.has_train_samples();
+  if (!isBySamples && batchGrows(training) &&
+      schedulesSamples(training.learning_rate())) {
+    for (std::string name : {"warmup_", "decay_", "wsd_decay_"})
+      if (isWritten(spec, rateField(name + "steps")))
+        errors.add(44, rateField(name + "steps"),
+                   name +
+                       "steps is in steps, but the rest of the schedule is "
+                       "in samples; write " +
+                       name + "samples");
+    return;
+  }
   std::string wrong = isBySamples ? "steps" : "samples",
               right = isBySamples ? "samples" : "steps";
   for (std::string name : {"warmup_", "decay_", "wsd_decay_"})
@@ -56,17 +76,23 @@ static void checkUnits(const Spec &spec, ConstraintErrors &errors) {
                      (isBySamples ? "" : ", or train_samples for the run"));
 }
 
+/// S44: a step of `batch` samples, which is called `name`, fits into the run.
+static void checkRunSamples(const Training &training, int64_t batch,
+                            const std::string &name, ConstraintErrors &errors) {
+  if (training.train_samples() < batch)
+    errors.add(44, "training.train_samples",
+               "training.train_samples is " +
+                   std::to_string(training.train_samples()) +
+                   ", less than a step takes; write at least " + name + " (" +
+                   std::to_string(batch) + ")");
+}
+
 /// S44 and S15, of fields that are in range. `batch`: samples of a step.
 static void checkSamples(const Training &training, int64_t batch,
                          ConstraintErrors &errors) {
   const LearningRate &rate = training.learning_rate();
   int64_t run = training.train_samples();
-  if (run < batch)
-    errors.add(44, "training.train_samples",
-               "training.train_samples is " + std::to_string(run) +
-                   ", less than a step takes; write at least "
-                   "global_batch_size (" +
-                   std::to_string(batch) + ")");
+  checkRunSamples(training, batch, "global_batch_size", errors);
   ScheduleLengths lengths{"samples",
                           rate.warmup_samples(),
                           rate.has_decay_samples() ? rate.decay_samples() : run,
@@ -126,11 +152,65 @@ static void moveLocations(const Spec &written, FieldLocations &locations) {
   move(rateField("warmup_fraction"), rateField("warmup_steps"));
 }
 
+//===----------------------------------------------------------------------===//
+// Batches that grow
+//===----------------------------------------------------------------------===//
+
+/// The schedule with all its lengths in samples. `run`: those of the run.
+static void writeScheduleInSamples(LearningRate &rate, int64_t run) {
+  if (!rate.has_decay_samples())
+    rate.set_decay_samples(run);
+  int64_t decay = rate.decay_samples();
+  if (rate.has_warmup_fraction())
+    rate.set_warmup_samples(
+        shareOf(rate.warmup_fraction(), static_cast<double>(decay)));
+  rate.clear_warmup_fraction();
+  rate.set_warmup_samples(rate.warmup_samples());
+  if (rate.schedule() == LearningRate::WSD && !rate.has_wsd_decay_samples())
+    rate.set_wsd_decay_samples(std::min(
+        decay / 10, std::max<int64_t>(0, decay - rate.warmup_samples())));
+}
+
+/// `spec`, whose batch grows, with its steps, its sizes in whole steps and, of
+/// a run in samples, its schedule in samples. `whole` has the defaults too.
+static Status turnGrowthIntoSteps(Spec &spec, const Training &whole,
+                                  ConstraintErrors &errors) {
+  checkBatchGrowth(whole, errors);
+  HOCKET_RETURN_IF_ERROR(errors.status());
+  BatchSizes sizes = batchSizesOf(whole);
+  Training &training = *spec.mutable_training();
+  LearningRate &rate = *training.mutable_learning_rate();
+  bool isBySamples = training.has_train_samples();
+  if (isBySamples)
+    checkRunSamples(training, static_cast<int64_t>(sizes.sizes().front().size),
+                    "the first batch", errors);
+  HOCKET_RETURN_IF_ERROR(errors.status());
+  setBatchSizes(sizes, training);
+  training.set_global_batch_size(whole.global_batch_size());
+  if (isBySamples || schedulesSamples(rate)) {
+    auto run = static_cast<uint64_t>(training.train_samples());
+    if (!isBySamples)
+      run = sizes.samplesIn(static_cast<uint64_t>(whole.steps())).value_or(0);
+    writeScheduleInSamples(rate, static_cast<int64_t>(run));
+  } else if (rate.has_warmup_fraction()) {
+    rate.set_warmup_steps(
+        shareOf(rate.warmup_fraction(),
+                static_cast<double>(whole.learning_rate().decay_steps())));
+    rate.clear_warmup_fraction();
+  }
+  if (isBySamples)
+    training.set_steps(static_cast<int64_t>(
+        sizes.stepsIn(static_cast<uint64_t>(training.train_samples()))));
+  training.clear_train_samples();
+  return okStatus();
+}
+
 Status spec::turnLengthsIntoSteps(Spec &spec, FieldLocations &locations) {
   const LearningRate &rate = spec.training().learning_rate();
-  bool isBySamples = spec.training().has_train_samples();
-  if (!isBySamples && !rate.has_warmup_samples() && !rate.has_decay_samples() &&
-      !rate.has_wsd_decay_samples() && !rate.has_warmup_fraction())
+  bool isBySamples = spec.training().has_train_samples(),
+       grows = batchGrows(spec.training());
+  if (!grows && !isBySamples && !schedulesSamples(rate) &&
+      !rate.has_warmup_fraction())
     return okStatus();
   Spec whole = spec;
   fillDefaults(whole);
@@ -139,8 +219,15 @@ Status spec::turnLengthsIntoSteps(Spec &spec, FieldLocations &locations) {
   HOCKET_RETURN_IF_ERROR(errors.status());
   checkSaidOnce(spec, errors);
   checkUnits(spec, errors);
+  HOCKET_RETURN_IF_ERROR(errors.status());
+  if (grows) {
+    if (spec.training().has_rampup_batch_size())
+      locations.set("training.batch_size_steps",
+                    locations.find("training.rampup_batch_size"));
+    return turnGrowthIntoSteps(spec, whole.training(), errors);
+  }
   int64_t batch = whole.training().global_batch_size();
-  if (isBySamples && errors.empty())
+  if (isBySamples)
     checkSamples(whole.training(), batch, errors);
   HOCKET_RETURN_IF_ERROR(errors.status());
   moveLocations(spec, locations);

@@ -10,6 +10,10 @@
 /// takes training.global_batch_size samples, so these become steps before
 /// anything else looks at them.
 ///
+/// Where the batch grows (BatchGrowth.h) the run becomes steps as well, but the
+/// schedule of a run in samples stays in samples: steps of different sizes
+/// would bend it.
+///
 /// Megatron counts its schedule in samples. It changes from one part to the
 /// next at the same steps as here; the rates between them differ by less than
 /// they change in a step, and not at all where lengths are whole steps.

@@ -25,7 +25,7 @@
 #include "dialects/plan/IR/Plan.h"
 #include "passes/exec/Instructions.h"
 #include "passes/exec/Passes.h"
-#include "passes/exec/StageCopies.h"
+#include "passes/exec/StepMoments.h"
 
 #include <map>
 
@@ -39,18 +39,6 @@ using namespace hocket;
 using namespace hocket::exec;
 
 namespace {
-
-/// A moment of a step's schedule: behind an instruction of a run.
-struct Moment {
-  size_t run = 0, instruction = 0;
-  size_t order = 0; ///< of those of one instruction
-  SequenceOp sequence;
-
-  bool operator<(const Moment &other) const {
-    return std::tie(run, instruction, order) <
-           std::tie(other.run, other.instruction, other.order);
-  }
-};
 
 /// A reduction that can leave the update.
 struct Reduction {
@@ -76,15 +64,13 @@ struct Section {
 class GradientBuckets {
 public:
   GradientBuckets(RoleOp role, int64_t limit)
-      : role(role), limit(limit), builder(role.getContext()) {}
+      : role(role), limit(limit), builder(role.getContext()), moments(role) {}
 
   void run();
   size_t count() const { return buckets.size(); }
 
 private:
   SequenceOp findUpdate();
-  void noteRuns();
-  bool findReady(Value gradient, Moment &moment) const;
   /// Finds what of the update only works on gradients.
   void findReductions(SequenceOp update);
   void deal();
@@ -101,7 +87,7 @@ private:
   RoleOp role;
   int64_t limit;
   OpBuilder builder;
-  std::vector<EntryRun> runs; ///< of a step
+  StepMoments moments;
   std::vector<Reduction> reductions;
   std::vector<Bucket> buckets;
   std::map<std::string, std::vector<Section>> cuts; ///< by sequence before
@@ -124,34 +110,6 @@ SequenceOp GradientBuckets::findUpdate() {
 static bool isGradient(Value buffer) {
   BufferOp root = bufferOf(buffer);
   return root.getPersistent() && root.getKind() == MemoryKind::Gradients;
-}
-
-void GradientBuckets::noteRuns() {
-  for (auto entry : role.getOps<EntryOp>())
-    if (entry.getName() == "train_step")
-      llvm::append_range(runs, runsOf(entry));
-}
-
-/// The last instruction of a step's backwards that writes `gradient`.
-bool GradientBuckets::findReady(Value gradient, Moment &moment) const {
-  llvm::DenseMap<Operation *, Operation *> writers; // the last, by sequence
-  for (Operation *user : gradient.getUsers())
-    if (isa<InstructionOpInterface>(user) && writes(user, gradient)) {
-      Operation *&last = writers[user->getParentOp()];
-      last = last && user->isBeforeInBlock(last) ? last : user;
-    }
-  for (size_t run = runs.size(); run-- > 0;) {
-    SequenceOp sequence = runs[run].sequence;
-    Operation *writer = writers.lookup(sequence);
-    if (!writer || (!sequence.isFragment(FragmentKind::Backward) &&
-                    !sequence.isFragment(FragmentKind::Weight)))
-      continue;
-    Block &block = sequence.getBody().front();
-    auto index = std::distance(block.begin(), writer->getIterator());
-    moment = {run, static_cast<size_t>(index), reductions.size(), sequence};
-    return true;
-  }
-  return false;
 }
 
 /// Pipeline ranks do not complete a gradient at one place of their schedules.
@@ -200,9 +158,13 @@ void GradientBuckets::findReductions(SequenceOp update) {
       gradient = cast<InstructionOpInterface>(pack).getReads().front();
     }
     // Nothing else of the update may use the gradient as it was.
-    if (!isGradient(gradient) || uses[gradient] != 1 ||
-        !findReady(gradient, reduction.ready))
+    if (!isGradient(gradient) || uses[gradient] != 1)
       continue;
+    std::optional<Moment> ready = moments.lastWrite(gradient);
+    if (!ready)
+      continue;
+    reduction.ready = *ready;
+    reduction.ready.order = reductions.size();
     if (!reduction.pack)
       reduceInPlace(collective);
     reductions.push_back(reduction);
@@ -223,7 +185,9 @@ void GradientBuckets::deal() {
     CollectiveOp op = reduction.collective;
     auto [at, isNew] = open.try_emplace(
         {op.getKind(), op.getAxes().getAsOpaquePointer()}, buckets.size());
-    if (!isNew && buckets[at->second].bytes >= limit) {
+    if (!isNew && (buckets[at->second].bytes >= limit ||
+                   !moments.endsLast(reduction.ready.sequence,
+                                     buckets[at->second].ready.sequence))) {
       at->second = buckets.size();
       isNew = true;
     }
@@ -353,7 +317,6 @@ void GradientBuckets::run() {
   SequenceOp update = findUpdate();
   if (!update)
     return;
-  noteRuns();
   findReductions(update);
   deal();
   if (buckets.empty())

@@ -59,6 +59,8 @@ struct RankSteps {
   int64_t number = 0;       ///< along the pipeline
   int64_t microbatches = 1; ///< of a step
   std::vector<TransferStep> steps;
+  /// Of the role's other entries, which keep theirs in the same rings.
+  std::vector<std::vector<TransferStep>> others;
   // How far it has come.
   std::vector<bool> begun, done;
   int issued = 0;
@@ -90,8 +92,10 @@ private:
   std::vector<int> buffersBetween(const RankSteps &rank, int step,
                                   int other) const;
   LogicalResult addCopy();
-  std::vector<Stay> staysOf(const RankSteps &rank, int buffer,
-                            ArrayRef<TransferStep> steps) const;
+  static std::vector<Stay> staysOf(const RankSteps &rank, int buffer,
+                                   ArrayRef<TransferStep> steps);
+  static bool fits(const RankSteps &rank, int buffer,
+                   ArrayRef<TransferStep> steps, int64_t ring);
   bool grow(RankSteps &rank, int buffer, ArrayRef<TransferStep> steps);
 
   std::vector<RankSteps> ranks;
@@ -112,6 +116,9 @@ void EntryProgress::add(RoleOp role, TransferRuns &runs, EntryOp entry) {
   rank.entry = entry;
   rank.number = static_cast<int64_t>(role.getPipelineRank().value_or(0));
   rank.microbatches = microbatchesOf(role);
+  for (auto other : role.getOps<EntryOp>())
+    if (other != entry)
+      rank.others.push_back(runs.stepsOf(other));
   fitOwnSends(rank);
   plan(rank);
   ranks.push_back(std::move(rank));
@@ -122,7 +129,7 @@ void EntryProgress::plan(RankSteps &rank) {
 }
 
 std::vector<Stay> EntryProgress::staysOf(const RankSteps &rank, int buffer,
-                                         ArrayRef<TransferStep> steps) const {
+                                         ArrayRef<TransferStep> steps) {
   std::vector<Stay> stays(static_cast<size_t>(rank.microbatches));
   for (auto [i, step] : llvm::enumerate(steps)) {
     if (!llvm::is_contained(step.part->reads, buffer) &&
@@ -135,6 +142,15 @@ std::vector<Stay> EntryProgress::staysOf(const RankSteps &rank, int buffer,
   return stays;
 }
 
+/// Whether a ring holds what `steps`, and the other entries, keep in a buffer.
+bool EntryProgress::fits(const RankSteps &rank, int buffer,
+                         ArrayRef<TransferStep> steps, int64_t ring) {
+  std::vector<std::vector<Stay>> entries{staysOf(rank, buffer, steps)};
+  for (const std::vector<TransferStep> &other : rank.others)
+    entries.push_back(staysOf(rank, buffer, other));
+  return fitsRing(entries, ring);
+}
+
 /// The next larger ring of a buffer that holds what `steps` keep in it. False
 /// if there is a copy for each microbatch.
 bool EntryProgress::grow(RankSteps &rank, int index,
@@ -143,10 +159,9 @@ bool EntryProgress::grow(RankSteps &rank, int index,
   auto copies = static_cast<int64_t>(buffer.getSlots());
   if (copies >= rank.microbatches)
     return false;
-  std::vector<Stay> stays = staysOf(rank, index, steps);
   do
     ++copies;
-  while (copies < rank.microbatches && !fitsRing(stays, copies));
+  while (copies < rank.microbatches && !fits(rank, index, steps, copies));
   added += copies - static_cast<int64_t>(buffer.getSlots());
   buffer.setSlots(copies);
   buffer.setByMicrobatch(true);
@@ -166,7 +181,7 @@ void EntryProgress::fitOwnSends(RankSteps &rank) {
     auto copies = static_cast<int64_t>(buffer.getSlots());
     // The slot of a transfer is that of the stage that takes it.
     buffer.setByMicrobatch(copies > 1);
-    if (!fitsRing(staysOf(rank, index, steps), copies))
+    if (!fits(rank, index, steps, copies))
       grow(rank, index, steps);
   }
 }
@@ -343,6 +358,9 @@ LogicalResult EntryProgress::addCopy() {
 }
 
 LogicalResult EntryProgress::settle() {
+  // Another entry may have added copies meanwhile.
+  for (RankSteps &rank : ranks)
+    plan(rank);
   while (!run())
     if (failed(addCopy()))
       return failure();
@@ -361,11 +379,18 @@ struct SettleTransfers : exec::impl::ExecSettleTransfersBase<SettleTransfers> {
     for (auto &[role, runs] : roles)
       for (auto entry : role.getOps<EntryOp>())
         entries[entry.getName().str()].add(role, runs, entry);
-    for (auto &[name, entry] : entries) {
-      if (failed(entry.settle()))
-        return signalPassFailure();
-      copies += entry.copies();
-    }
+    // A copy that one entry needs moves what the others keep in the ring.
+    int64_t added = -1, before;
+    do {
+      before = added;
+      added = 0;
+      for (auto &[name, entry] : entries) {
+        if (failed(entry.settle()))
+          return signalPassFailure();
+        added += entry.copies();
+      }
+    } while (added != before);
+    copies += added;
   }
 };
 

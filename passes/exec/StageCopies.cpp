@@ -72,9 +72,15 @@ bool exec::fitsRing(const std::vector<Stay> &stays, int64_t ring) {
   return true;
 }
 
-/// The smallest ring in which none meet: as many as stay at once, where they
-/// leave in the order in which they came.
-static int64_t ringOf(const std::vector<Stay> &stays) {
+bool exec::fitsRing(const std::vector<std::vector<Stay>> &entries,
+                    int64_t ring) {
+  return llvm::all_of(entries, [&](const std::vector<Stay> &stays) {
+    return fitsRing(stays, ring);
+  });
+}
+
+/// How many stay at once.
+static int64_t mostAtOnce(const std::vector<Stay> &stays) {
   std::map<int64_t, int64_t> changes;
   for (const Stay &stay : stays)
     if (stay.begin >= 0) {
@@ -84,21 +90,32 @@ static int64_t ringOf(const std::vector<Stay> &stays) {
   int64_t now = 0, most = 1;
   for (auto [place, change] : changes)
     most = std::max(most, now += change);
-  while (most < static_cast<int64_t>(stays.size()) && !fitsRing(stays, most))
-    ++most;
   return most;
 }
 
+/// The smallest ring in which none meet, in any entry: as many as stay at once,
+/// where they leave in the order in which they came.
+static int64_t ringOf(const std::vector<std::vector<Stay>> &entries) {
+  int64_t ring = 1, microbatches = 1;
+  for (const std::vector<Stay> &stays : entries) {
+    ring = std::max(ring, mostAtOnce(stays));
+    microbatches = std::max(microbatches, static_cast<int64_t>(stays.size()));
+  }
+  while (ring < microbatches && !fitsRing(entries, ring))
+    ++ring;
+  return ring;
+}
+
 namespace {
-/// Follows the runs of one stage's fragments.
+/// Follows the runs of one stage's fragments in one entry.
 class StageWalk {
 public:
   void run(FragmentKind fragment, int64_t microbatch);
-  StageCopies copies() const;
 
-private:
   std::vector<Stay> toBackward, toWeight, afterBackward;
   StageCopies between;
+
+private:
   int64_t place = 0;
   int64_t beforeBackward = 0, beforeWeight = 0; ///< microbatches there
 };
@@ -128,8 +145,17 @@ void StageWalk::run(FragmentKind fragment, int64_t microbatch) {
   ++place;
 }
 
-StageCopies StageWalk::copies() const {
-  StageCopies copies = between;
+/// What all entries together ask of a stage: its bytes are the same in each.
+static StageCopies copiesOf(ArrayRef<StageWalk> walks) {
+  StageCopies copies;
+  std::vector<std::vector<Stay>> toBackward, toWeight, afterBackward;
+  for (const StageWalk &walk : walks) {
+    copies.weightsBetween |= walk.between.weightsBetween;
+    copies.forwardsBetween |= walk.between.forwardsBetween;
+    toBackward.push_back(walk.toBackward);
+    toWeight.push_back(walk.toWeight);
+    afterBackward.push_back(walk.afterBackward);
+  }
   copies.forwardToBackward = ringOf(toBackward);
   copies.forwardToWeight = ringOf(toWeight);
   copies.backwardToWeight = ringOf(afterBackward);
@@ -137,15 +163,19 @@ StageCopies StageWalk::copies() const {
 }
 
 std::map<int64_t, StageCopies> exec::stageCopiesOf(RoleOp role) {
-  std::map<int64_t, StageWalk> stages;
-  for (auto entry : role.getOps<EntryOp>())
+  std::map<int64_t, std::vector<StageWalk>> stages;
+  for (auto entry : role.getOps<EntryOp>()) {
+    std::map<int64_t, StageWalk> walks;
     for (const EntryRun &run : runsOf(entry))
       if (SequenceOp sequence = run.sequence;
           run.beginsAction && sequence.getStage() && sequence.getFragment())
-        stages[static_cast<int64_t>(*sequence.getStage())].run(
+        walks[static_cast<int64_t>(*sequence.getStage())].run(
             *sequence.getFragment(), run.microbatch);
+    for (auto &[stage, walk] : walks)
+      stages[stage].push_back(std::move(walk));
+  }
   std::map<int64_t, StageCopies> copies;
-  for (const auto &[stage, walk] : stages)
-    copies[stage] = walk.copies();
+  for (const auto &[stage, walks] : stages)
+    copies[stage] = copiesOf(walks);
   return copies;
 }

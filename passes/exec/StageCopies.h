@@ -32,7 +32,7 @@ struct EntryRun {
 };
 std::vector<EntryRun> runsOf(EntryOp entry);
 
-/// Microbatches of a step.
+/// Microbatches of a step; where the batch grows, of the largest one.
 int64_t microbatchesOf(RoleOp role);
 /// Copies of what one stage's fragments keep that the entries number.
 int64_t slotsOf(RoleOp role);
@@ -43,10 +43,12 @@ struct Stay {
 };
 /// Whether no two microbatches with one copy of `ring` stay at one time.
 bool fitsRing(const std::vector<Stay> &stays, int64_t ring);
+/// The same of several entries, which run one after another.
+bool fitsRing(const std::vector<std::vector<Stay>> &entries, int64_t ring);
 
-/// How many microbatches of a stage hold a value at once, by the fragments that
-/// make it and use it last. They are rings: microbatch m has copy m modulo the
-/// number.
+/// How many microbatches of a stage hold a value at once, in any entry, by the
+/// fragments that make it and use it last. They are rings: microbatch m has
+/// copy m modulo the number.
 struct StageCopies {
   int64_t forwardToBackward = 1, forwardToWeight = 1, backwardToWeight = 1;
   /// Whether a W runs between F and B of another microbatch, and whether an F

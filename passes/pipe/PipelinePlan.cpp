@@ -83,8 +83,8 @@ FailureOr<PipelinePlan> hocket::pipe::readPipelinePlan(ModuleOp module) {
     return plan;
   xf::TrainingOp training = *trainings.begin();
   plan::ParallelPlan step = plan::planOf(module);
-  plan.shape.microbatches =
-      training.getGlobalBatchSize() / training.getMicroBatchSize();
+  plan.shape.microbatches = training.getMostMicrobatches();
+  plan.rampup = training.getRampup();
   plan.shape.ranks = step.pp;
   plan.shape.chunks = step.chunks;
   plan.group = step.group;

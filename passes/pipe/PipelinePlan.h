@@ -23,6 +23,8 @@ namespace hocket::pipe {
 struct PipelinePlan {
   /// Ranks, chunks, placement and microbatches.
   planning::PipelineShape shape;
+  /// Microbatches of other steps, where the batch grows: all fewer.
+  llvm::SmallVector<int64_t> rampup;
   /// A generator's name, or a file; empty for one rank.
   std::string schedule;
   /// Microbatches of a group, interleaved; 0: one per rank.
@@ -45,8 +47,8 @@ mlir::FailureOr<PipelinePlan> readPipelinePlan(mlir::ModuleOp module);
 /// has them.
 Status noteScheduleForm(PipelinePlan &plan);
 
-/// The plan's schedule, generated or read and verified. `splitWeight`: whether
-/// there are fragments W.
+/// The plan's schedule of a step of shape.microbatches, generated or read and
+/// verified. `splitWeight`: whether there are fragments W.
 StatusOr<planning::Schedule> chooseSchedule(const PipelinePlan &plan,
                                             bool splitWeight);
 

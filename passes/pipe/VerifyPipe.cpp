@@ -12,6 +12,7 @@
 #include "dialects/pipe/IR/Pipe.h"
 #include "dialects/xf/IR/Xf.h"
 #include "passes/pipe/Passes.h"
+#include "runtime/base/BatchSizes.h"
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 
@@ -142,33 +143,54 @@ private:
     return success();
   }
 
-  /// P13: every fragment runs once, or once for each microbatch.
+  /// P13: every fragment runs in some entry, in every training step if in one,
+  /// and there once, or once for each microbatch.
   LogicalResult checkSchedules() {
-    std::map<Place, std::multiset<int64_t>> runs;
-    std::map<Place, int64_t> wanted;
-    for (auto schedule : module.getOps<ScheduleOp>())
+    std::map<Place, int64_t> schedules;    // that run it
+    std::map<int64_t, int64_t> trainSteps; // by rank
+    for (auto schedule : module.getOps<ScheduleOp>()) {
+      trainSteps[schedule.getRank()] += isTrainEntry(schedule.getEntry());
+      std::map<Place, std::multiset<int64_t>> runs;
       for (auto action : schedule.getActions().getAsRange<ActionAttr>()) {
         Place place(schedule.getRank(), action.getKind(), action.getChunk());
         if (!fragments.contains(place))
           return schedule.emitOpError("P13: runs ")
                  << action << ", of which rank " << schedule.getRank()
                  << " has no fragment";
-        bool isOnce = action.getKind() == FragmentKind::Update ||
-                      action.getKind() == FragmentKind::Prepare;
-        wanted[place] = isOnce ? 1 : schedule.getMicrobatches();
         runs[place].insert(action.getMicrobatch());
       }
+      for (auto &[place, each] : runs) {
+        ++schedules[place];
+        if (failed(checkRuns(schedule, fragments.at(place), each)))
+          return failure();
+      }
+    }
     for (auto &[place, fragment] : fragments) {
-      const std::multiset<int64_t> &each = runs[place];
-      std::set<int64_t> distinct(each.begin(), each.end());
-      bool isRight = distinct.size() == each.size() && !each.empty() &&
-                     static_cast<int64_t>(each.size()) == wanted[place];
-      if (!isRight)
-        return fragment.emitOpError("P13: runs ")
-               << each.size() << " times, of " << distinct.size()
-               << " microbatches, and should for each of " << wanted[place];
+      using enum FragmentKind;
+      bool trains = llvm::is_contained({Forward, Backward, Weight, Update},
+                                       fragment.getKind());
+      int64_t found = schedules[place];
+      int64_t wanted =
+          trains ? std::max<int64_t>(1, trainSteps[fragment.getRank()]) : 1;
+      if (found != wanted)
+        return fragment.emitOpError("P13: is part of ")
+               << found << " schedules, and should be of " << wanted;
     }
     return success();
+  }
+
+  static LogicalResult checkRuns(ScheduleOp schedule, FragmentOp fragment,
+                                 const std::multiset<int64_t> &each) {
+    bool isOnce = fragment.getKind() == FragmentKind::Update ||
+                  fragment.getKind() == FragmentKind::Prepare;
+    auto wanted = isOnce ? 1 : static_cast<int64_t>(schedule.getMicrobatches());
+    std::set<int64_t> distinct(each.begin(), each.end());
+    if (distinct.size() == each.size() &&
+        static_cast<int64_t>(each.size()) == wanted)
+      return success();
+    return fragment.emitOpError("P13: runs ")
+           << each.size() << " times, of " << distinct.size()
+           << " microbatches, and should for each of " << wanted;
   }
 
   ModuleOp module;

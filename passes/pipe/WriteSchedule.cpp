@@ -12,6 +12,7 @@
 #include "passes/pipe/Passes.h"
 #include "passes/pipe/PipelinePlan.h"
 #include "passes/planning/ResidualSlots.h"
+#include "runtime/base/BatchSizes.h"
 
 namespace hocket::pipe {
 #define GEN_PASS_DEF_PIPEWRITESCHEDULE
@@ -34,8 +35,13 @@ public:
 
 private:
   bool hasFragment(FragmentKind kind);
-  void writeRank(const planning::Schedule &schedule,
-                 const planning::SlotPlan &slots, int64_t rank);
+  /// A training step of all ranks.
+  struct Step {
+    planning::Schedule schedule;
+    planning::SlotPlan slots;
+  };
+  LogicalResult choose(int64_t microbatches);
+  void writeRank(const Step &step, int64_t rank);
   /// One microbatch through the rank's stages, where there are such fragments.
   void writeForwardOnly(FragmentKind kind, StringRef entry, int64_t rank);
   void addSchedule(StringRef entry, int64_t rank, int64_t microbatches,
@@ -48,6 +54,7 @@ private:
   ModuleOp module;
   const PipelinePlan &plan;
   OpBuilder builder;
+  std::vector<Step> steps; ///< one for each number of microbatches
 };
 
 } // namespace
@@ -68,8 +75,8 @@ void ScheduleWriter::addSchedule(StringRef entry, int64_t rank,
   actions += static_cast<int64_t>(list.size());
 }
 
-void ScheduleWriter::writeRank(const planning::Schedule &schedule,
-                               const planning::SlotPlan &slots, int64_t rank) {
+void ScheduleWriter::writeRank(const Step &step, int64_t rank) {
+  const auto &[schedule, slots] = step;
   SmallVector<Attribute> train;
   bool splits = hasFragment(FragmentKind::Weight);
   int64_t most = 1;
@@ -89,7 +96,10 @@ void ScheduleWriter::writeRank(const planning::Schedule &schedule,
   train.push_back(action(FragmentKind::Update, 0));
   for (int64_t chunk = 0; chunk < plan.shape.chunks; ++chunk)
     most = std::max(most, slots.count(rank, chunk));
-  addSchedule("train_step", rank, plan.shape.microbatches, most, train);
+  int64_t microbatches = schedule.shape.microbatches;
+  addSchedule(trainEntryName(static_cast<uint64_t>(microbatches),
+                             static_cast<uint64_t>(plan.shape.microbatches)),
+              rank, microbatches, most, train);
 }
 
 void ScheduleWriter::writeForwardOnly(FragmentKind kind, StringRef entry,
@@ -102,10 +112,12 @@ void ScheduleWriter::writeForwardOnly(FragmentKind kind, StringRef entry,
   addSchedule(entry, rank, 1, 1, actions);
 }
 
-LogicalResult ScheduleWriter::run() {
+LogicalResult ScheduleWriter::choose(int64_t microbatches) {
   // 1. The schedule.
+  PipelinePlan step = plan;
+  step.shape.microbatches = microbatches;
   StatusOr<planning::Schedule> schedule =
-      chooseSchedule(plan, hasFragment(FragmentKind::Weight));
+      chooseSchedule(step, hasFragment(FragmentKind::Weight));
   if (!schedule.ok())
     return module.emitError(schedule.status().message());
   // 2. Slots for residuals, which the rank's chunks share, each kept until
@@ -113,11 +125,22 @@ LogicalResult ScheduleWriter::run() {
   planning::SlotPlan slots =
       planning::assignSlots(*schedule, planning::ResidualLife::ForwardToWeight,
                             planning::SlotScope::Rank);
-  // 3. As ops.
+  steps.push_back({*std::move(schedule), std::move(slots)});
+  return success();
+}
+
+LogicalResult ScheduleWriter::run() {
+  if (hasFragment(FragmentKind::Forward)) {
+    SmallVector<int64_t> each{plan.shape.microbatches};
+    llvm::append_range(each, plan.rampup);
+    for (int64_t microbatches : each)
+      if (failed(choose(microbatches)))
+        return failure();
+  }
   builder.setInsertionPointToEnd(module.getBody());
   for (int64_t rank = 0; rank < plan.shape.ranks; ++rank) {
-    if (hasFragment(FragmentKind::Forward))
-      writeRank(*schedule, slots, rank);
+    for (const Step &step : steps)
+      writeRank(step, rank);
     writeForwardOnly(FragmentKind::Evaluate, "eval_step", rank);
     writeForwardOnly(FragmentKind::Prefill, "prefill", rank);
     writeForwardOnly(FragmentKind::Decode, "decode", rank);

@@ -65,12 +65,12 @@ struct BuildStepPass : public hocket::xf::impl::XfBuildStepBase<BuildStepPass> {
     auto symbol = [&](StringRef name) {
       return FlatSymbolRefAttr::get(&getContext(), name);
     };
-    int64_t microbatches =
-        training->getGlobalBatchSize() / training->getMicroBatchSize();
+    int64_t microbatches = training->getMostMicrobatches();
     builder.create<StepOp>(
         module.getLoc(), builder.getI64IntegerAttr(microbatches),
-        symbol("forward"), symbol("backward"), symbol("update"),
-        symbol("evaluate"), prepares ? symbol("prepare") : FlatSymbolRefAttr());
+        builder.getDenseI64ArrayAttr(training->getRampup()), symbol("forward"),
+        symbol("backward"), symbol("update"), symbol("evaluate"),
+        prepares ? symbol("prepare") : FlatSymbolRefAttr());
   }
 };
 } // namespace

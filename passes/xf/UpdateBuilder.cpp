@@ -100,11 +100,15 @@ UpdateBuilder::Scalars UpdateBuilder::buildScalars(ValueRange gradients) {
     lossScale =
         read(state("state.loss_scale",
                    training.getLossScale()->getInitial().getValueAsDouble()));
-  int64_t microbatches =
-      training.getGlobalBatchSize() / training.getMicroBatchSize();
+  Value microbatchCount;
+  IntegerAttr microbatches;
+  if (training.getBatchSizes())
+    microbatchCount = builder.create<InputOp>(loc, scalar, "microbatches");
+  else
+    microbatches = builder.getI64IntegerAttr(training.getMostMicrobatches());
   auto scale = builder.create<GradientScaleOp>(
-      loc, scalar, scalar, norm.getNorm(), lossScale,
-      training.getClipNormAttr(), builder.getI64IntegerAttr(microbatches));
+      loc, scalar, scalar, norm.getNorm(), lossScale, microbatchCount,
+      training.getClipNormAttr(), microbatches);
   s.scale = scale.getScale();
   output(scale.getUnscaledNorm(), "grad_norm");
   output(s.skip, "skipped");

@@ -33,6 +33,7 @@
 
 #include <array>
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -109,10 +110,13 @@ using SplitBounds = std::array<uint64_t, 4>;
 StatusOr<SplitBounds> parseSplitBounds(const std::string &text,
                                        uint64_t sequences);
 
-/// How long a run is, in steps of `globalBatchSize` samples.
+/// How long a run is. Validation takes global batches of `globalBatchSize`, as
+/// training does, in the end if its batch grows.
 struct RunLength {
   uint64_t steps = 0;
   uint64_t globalBatchSize = 0;
+  /// Of all steps, where the batch grows.
+  std::optional<uint64_t> trainSamples = std::nullopt;
   uint64_t validInterval =
       0;                     ///< Steps between validations; 0: only at the end.
   uint64_t validBatches = 0; ///< Global batches of one validation.
@@ -121,7 +125,7 @@ struct RunLength {
 /// The samples that Megatron asks of each split, on which the number of epochs
 /// and with it the order depends:
 ///
-///   train  steps * batch
+///   train  steps * batch, or trainSamples
 ///   valid  (steps / validInterval + 1) * validBatches * batch
 ///   test   validBatches * batch
 ///

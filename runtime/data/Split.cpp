@@ -73,6 +73,8 @@ StatusOr<SplitBounds> data::parseSplitBounds(const std::string &text,
 StatusOr<uint64_t> data::samplesOfRun(const RunLength &run, Split split) {
   uint64_t validations =
       run.validInterval ? run.steps / run.validInterval + 1 : 1;
+  if (split == Split::Train && run.trainSamples)
+    return *run.trainSamples;
   std::optional<uint64_t> batches = run.steps;
   if (split == Split::Valid)
     batches = checkedMultiply(validations, run.validBatches);

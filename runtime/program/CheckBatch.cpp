@@ -21,6 +21,8 @@
 #include "runtime/program/HostNames.h"
 #include "runtime/program/RankPlace.h"
 
+#include <algorithm>
+#include <iterator>
 #include <map>
 #include <set>
 #include <utility>
@@ -74,6 +76,7 @@ public:
         collect(role, entry);
     uint64_t column = 0; // Of the logits, where parts of them are in order.
     checkTokens();
+    checkSteps();
     for (auto part = boxes.begin(); part != boxes.end(); ++part) {
       const BatchPart &of = part->first;
       std::string fault = coverFault(of, part->second);
@@ -88,6 +91,33 @@ public:
   }
 
 private:
+  /// Who trains has a step for each size of the batch, and no other.
+  void checkSteps() {
+    uint64_t most = program.training().microbatches();
+    std::set<std::string> wanted;
+    BatchSizes sizes = batchSizesOf(program.training());
+    for (const BatchSize &size : sizes.sizes())
+      wanted.insert(
+          trainEntryName(size.size / std::max<uint64_t>(1, batch), most));
+    for (int role = 0; role < program.roles_size(); ++role) {
+      std::set<std::string> found;
+      for (const program::Entry &entry : program.roles(role).entries())
+        if (isTrainEntry(entry.name()))
+          found.insert(entry.name());
+      if (found.empty() || found == wanted)
+        continue;
+      std::vector<std::string> odd;
+      std::ranges::set_symmetric_difference(found, wanted,
+                                            std::back_inserter(odd));
+      faults.add(ProgramRule::Batch, ProgramPlace{program, role}.text(),
+                 found.contains(odd.front())
+                     ? "has an entry '" + odd.front() +
+                           "', which is a step of none of the batch's sizes"
+                     : "has no entry '" + odd.front() +
+                           "', a step that the batch grows through");
+    }
+  }
+
   /// What is of each token of an entry that writes is of as many.
   void checkTokens() {
     std::map<std::string, uint64_t> tokens;
@@ -126,8 +156,8 @@ private:
         }
       }
       ProgramPlace place{program, role, int(index)};
-      if (takesIn && entry.name() == "train_step")
-        checkMicrobatches(place, runs);
+      if (takesIn && isTrainEntry(entry.name()))
+        checkMicrobatches(place, entry.name(), runs);
       if (std::set(ofLabels.begin(), ofLabels.end()).size() > 1)
         faults.add(ProgramRule::Batch, place.text(),
                    "gives 'lse' of other labels than 'picked'");
@@ -141,17 +171,20 @@ private:
     return places.SerializeAsString();
   }
 
-  /// Each once.
-  void checkMicrobatches(const ProgramPlace &place,
+  /// Each once, the first ones.
+  void checkMicrobatches(const ProgramPlace &place, const std::string &entry,
                          const std::vector<uint32_t> &runs) {
     std::set<uint32_t> distinct(runs.begin(), runs.end());
-    if (distinct.size() != runs.size() ||
-        runs.size() != program.training().microbatches())
+    uint64_t wanted =
+        microbatchesOfEntry(entry, program.training().microbatches())
+            .value_or(0);
+    if (distinct.size() != runs.size() || runs.size() != wanted ||
+        *distinct.rbegin() >= wanted)
       faults.add(ProgramRule::Batch, place.text(),
                  formatText("takes in %zu microbatches in %zu runs of a step "
-                            "of %llu",
-                            distinct.size(), runs.size(),
-                            wide(program.training().microbatches())));
+                            "of %llu (entry '%s')",
+                            distinct.size(), runs.size(), wide(wanted),
+                            entry.c_str()));
   }
 
   /// Sequences and positions of what an entry takes in or gives.

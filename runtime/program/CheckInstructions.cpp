@@ -300,7 +300,8 @@ private:
   /// What the training loop knows by name as a number is one.
   void checkHost(const program::Host &host) {
     static const std::set<std::string> numbers = {
-        "learning_rate", "loss", "grad_norm", "loss_scale", "skipped"};
+        "learning_rate", "microbatches", "loss",
+        "grad_norm",     "loss_scale",   "skipped"};
     if (host.name().empty())
       add("moves host data without a name");
     if (!program::Host::Direction_IsValid(host.direction()))

@@ -4,6 +4,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "runtime/base/BatchSizes.h"
 #include "runtime/base/CheckedMath.h"
 #include "runtime/base/Format.h"
 #include "runtime/program/DataType.h"
@@ -58,6 +59,33 @@ static void checkLossScale(const program::LossScale &scale, FaultList &faults) {
                "factor in (0, 1] and minimum >= 0");
 }
 
+/// They grow to the global batch, in whole global microbatches.
+static void checkBatchSizes(const program::TrainingInfo &training,
+                            FaultList &faults) {
+  if (training.batch_sizes().empty())
+    return;
+  uint64_t microbatch = training.global_batch_size() / training.microbatches();
+  std::vector<BatchSize> rows;
+  std::string fault;
+  for (const auto &row : training.batch_sizes()) {
+    rows.push_back({row.from(), row.size()});
+    if (microbatch == 0 || row.size() % microbatch != 0)
+      fault = formatText("batch size %llu is no multiple of a global "
+                         "microbatch of %llu",
+                         (unsigned long long)row.size(),
+                         (unsigned long long)microbatch);
+  }
+  if (rows.back().size != training.global_batch_size())
+    fault = formatText("the batch grows to %llu, the global batch is %llu",
+                       (unsigned long long)rows.back().size,
+                       (unsigned long long)training.global_batch_size());
+  if (Status status = BatchSizes::create(std::move(rows)).status();
+      !status.ok())
+    fault = status.message();
+  if (!fault.empty())
+    faults.add(ProgramRule::Training, "training", fault);
+}
+
 static void checkTraining(const program::Program &program, FaultList &faults) {
   const program::TrainingInfo &training = program.training();
   const program::ModelInfo &model = program.model();
@@ -78,6 +106,7 @@ static void checkTraining(const program::Program &program, FaultList &faults) {
                           (unsigned long long)training.global_batch_size(),
                           (unsigned long long)training.micro_batch_size(),
                           (unsigned long long)training.microbatches()));
+  checkBatchSizes(training, faults);
   if (!std::isfinite(training.clip_norm()) || training.clip_norm() < 0)
     faults.add(ProgramRule::Training, "training",
                "clip norm must be finite and not negative");

@@ -10,6 +10,15 @@
 
 using namespace hocket;
 
+BatchSizes hocket::batchSizesOf(const program::TrainingInfo &training) {
+  std::vector<BatchSize> rows;
+  for (const auto &row : training.batch_sizes())
+    rows.push_back({row.from(), row.size()});
+  StatusOr<BatchSizes> sizes = BatchSizes::create(std::move(rows));
+  return sizes.ok() ? *std::move(sizes)
+                    : BatchSizes(training.global_batch_size());
+}
+
 std::vector<std::string> hocket::entriesOf(const program::Program &program) {
   std::vector<std::string> names;
   for (const program::Role &role : program.roles())

@@ -7,6 +7,7 @@
 #ifndef HOCKET_RUNTIME_PROGRAM_ENTRIES_H
 #define HOCKET_RUNTIME_PROGRAM_ENTRIES_H
 
+#include "runtime/base/BatchSizes.h"
 #include "runtime/program/program.pb.h"
 
 #include <string>
@@ -20,6 +21,9 @@ namespace hocket {
 inline bool isServingEntry(std::string_view entry) {
   return entry == "prefill" || entry == "decode";
 }
+
+/// The sizes of the global batch of a checked program.
+BatchSizes batchSizesOf(const program::TrainingInfo &training);
 
 /// The names of all entries, each once, in the order of the roles.
 std::vector<std::string> entriesOf(const program::Program &program);

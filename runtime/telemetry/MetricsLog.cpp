@@ -28,6 +28,7 @@ Status MetricsLog::write(const StepRecord &record) {
   line["lr"] = record.learningRate;
   line["tokens_per_second"] = record.tokensPerSecond;
   line["consumed_samples"] = record.consumedSamples;
+  line["global_batch_size"] = record.batchSize;
   line["seconds"] = record.seconds;
   if (record.lossScale)
     line["loss_scale"] = *record.lossScale;

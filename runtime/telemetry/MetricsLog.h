@@ -35,6 +35,7 @@ struct StepRecord {
   double learningRate = 0;
   double tokensPerSecond = 0;
   uint64_t consumedSamples = 0; ///< This step's included.
+  uint64_t batchSize = 0;       ///< This step's samples.
   double seconds = 0;
   std::optional<double> lossScale; ///< Used in this step.
   std::optional<bool> skipped;     ///< The update overflowed and was left out.

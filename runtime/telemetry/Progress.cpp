@@ -17,8 +17,18 @@ static double shown(double value) {
   return std::isnan(value) ? std::nan("") : value;
 }
 
-Progress::Progress(uint64_t interval, uint64_t totalSteps)
-    : interval(interval ? interval : 10), totalSteps(totalSteps) {}
+Progress::Progress(uint64_t interval, uint64_t totalSteps, BatchSizes sizes)
+    : interval(interval ? interval : 10), totalSteps(totalSteps),
+      sizes(std::move(sizes)) {}
+
+double Progress::secondsLeft(double perStep) const {
+  if (totalSteps <= latest.step)
+    return 0;
+  uint64_t all = sizes.samplesIn(totalSteps).value_or(UINT64_MAX),
+           done = sizes.samplesIn(latest.step).value_or(0),
+           before = sizes.samplesIn(latest.step - 1).value_or(0);
+  return double(all - done) / double(done - before) * perStep;
+}
 
 std::optional<std::string> Progress::add(const StepRecord &record) {
   ++added;
@@ -49,6 +59,9 @@ std::string Progress::line(const StepRecord &last) const {
       (unsigned long long)last.step, (unsigned long long)totalSteps,
       (unsigned long long)last.consumedSamples, perStep * 1e3,
       last.learningRate);
+  if (sizes.sizes().size() > 1)
+    text += formatText(" | global batch size: %5llu",
+                       (unsigned long long)last.batchSize);
   // A mean over no finite loss is no number either.
   text += formatText(" | lm loss: %.6E",
                      steps > nanSteps ? lossSum / double(steps - nanSteps)
@@ -65,12 +78,10 @@ std::string Progress::line(const StepRecord &last) const {
   if (nanSteps)
     text += formatText(" | number of nan iterations: %llu",
                        (unsigned long long)nanSteps);
-  uint64_t left = totalSteps > last.step ? totalSteps - last.step : 0;
-  return text + " | time left: " + formatDuration(double(left) * perStep);
+  return text + " | time left: " + formatDuration(secondsLeft(perStep));
 }
 
 std::string Progress::brief() const {
-  uint64_t left = totalSteps > latest.step ? totalSteps - latest.step : 0;
   double tokens = latest.tokensPerSecond * latest.seconds;
   double rate = recentSeconds > 0 ? tokens / recentSeconds : 0;
   return "step " + formatGrouped(latest.step) + " of " +
@@ -79,8 +90,7 @@ std::string Progress::brief() const {
                     100 * double(latest.step) / double(totalSteps),
                     shown(latest.loss)) +
          formatGrouped(uint64_t(std::llround(rate))) +
-         " tokens/s | time left: " +
-         formatDuration(double(left) * recentSeconds);
+         " tokens/s | time left: " + formatDuration(secondsLeft(recentSeconds));
 }
 
 std::string Progress::line(const ValidationRecord &record) {

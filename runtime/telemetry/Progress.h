@@ -22,6 +22,7 @@
 #ifndef HOCKET_RUNTIME_TELEMETRY_PROGRESS_H
 #define HOCKET_RUNTIME_TELEMETRY_PROGRESS_H
 
+#include "runtime/base/BatchSizes.h"
 #include "runtime/telemetry/MetricsLog.h"
 
 #include <string>
@@ -31,8 +32,10 @@ namespace hocket {
 class Progress {
 public:
   /// A line after the first step, every `interval` steps (0: every 10), and
-  /// after the last one, `totalSteps`.
-  Progress(uint64_t interval, uint64_t totalSteps);
+  /// after the last one, `totalSteps`. `sizes`: of each step, as it takes time;
+  /// where they grow the line has "global batch size: 32" as well.
+  Progress(uint64_t interval, uint64_t totalSteps,
+           BatchSizes sizes = BatchSizes(1));
 
   /// The line that is due after this step, or nothing.
   std::optional<std::string> add(const StepRecord &record);
@@ -47,7 +50,11 @@ public:
 private:
   std::string line(const StepRecord &last) const;
 
+  /// Of the steps that are left, at so many seconds for the latest one's batch.
+  double secondsLeft(double perStep) const;
+
   uint64_t interval, totalSteps;
+  BatchSizes sizes;
   StepRecord latest;
   uint64_t added = 0; ///< Steps, in all.
   /// Of recent steps, a mean that forgets; the first, which loads and tunes, is

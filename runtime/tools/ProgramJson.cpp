@@ -6,10 +6,12 @@
 
 #include "runtime/base/Sha256.h"
 #include "runtime/program/DataType.h"
+#include "runtime/program/Entries.h"
 #include "runtime/program/InstructionOperands.h"
 #include "runtime/tools/CollectiveReport.h"
 #include "runtime/tools/ExplainReport.h"
 #include "runtime/tools/ProgramReport.h"
+#include "runtime/train/LearningRate.h"
 
 #include <nlohmann/json.hpp>
 
@@ -37,25 +39,38 @@ static ordered_json dataJson(const program::TrainingInfo &training) {
   return data;
 }
 
+static ordered_json rateJson(const program::LearningRate &rate) {
+  ordered_json json{{"schedule", rate.schedule()},
+                    {"peak", rate.peak()},
+                    {"minimum", rate.minimum()}};
+  if (isInSamples(rate)) {
+    json["warmup_samples"] = rate.warmup_samples();
+    json["decay_samples"] = rate.decay_samples();
+  } else {
+    json["warmup_steps"] = rate.warmup_steps();
+    json["decay_steps"] = rate.decay_steps();
+  }
+  return json;
+}
+
 static ordered_json trainingJson(const Program &program) {
   const auto &training = program.training();
-  const auto &rate = training.learning_rate();
+  BatchSizes sizes = batchSizesOf(training);
+  ordered_json batches = ordered_json::array();
+  for (const BatchSize &size : sizes.sizes())
+    batches.push_back({{"from_sample", size.from}, {"batch_size", size.size}});
   return {{"precision", training.precision()},
           {"micro_batch_size", training.micro_batch_size()},
           {"global_batch_size", training.global_batch_size()},
           {"microbatches", training.microbatches()},
           {"sequence_length", program.model().sequence_length()},
           {"steps", training.steps()},
-          {"samples", training.steps() * training.global_batch_size()},
+          {"samples", sizes.samplesIn(training.steps()).value_or(UINT64_MAX)},
+          {"batch_sizes", batches},
           {"seed", training.seed()},
           {"data", dataJson(training)},
           {"clip_norm", training.clip_norm()},
-          {"learning_rate",
-           {{"schedule", rate.schedule()},
-            {"peak", rate.peak()},
-            {"minimum", rate.minimum()},
-            {"warmup_steps", rate.warmup_steps()},
-            {"decay_steps", rate.decay_steps()}}}};
+          {"learning_rate", rateJson(training.learning_rate())}};
 }
 
 static ordered_json parametersJson(const Program &program) {

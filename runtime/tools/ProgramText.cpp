@@ -11,6 +11,7 @@
 #include "runtime/program/Entries.h"
 #include "runtime/program/InstructionOperands.h"
 #include "runtime/tools/ProgramReport.h"
+#include "runtime/train/LearningRate.h"
 
 #include <algorithm>
 #include <cmath>
@@ -103,6 +104,25 @@ static std::string joinedEntries(const Program &program) {
   return text;
 }
 
+/// "2 (1 microbatch), 4 from sample 16 (2), 8 from sample 48 (4)"
+static std::string growthText(const program::TrainingInfo &training) {
+  std::string text;
+  uint64_t each = training.global_batch_size() / training.microbatches();
+  BatchSizes sizes = batchSizesOf(training);
+  for (const BatchSize &size : sizes.sizes()) {
+    bool isFirst = text.empty();
+    text += (isFirst ? "" : ", ") + formatGrouped(size.size);
+    if (!isFirst)
+      text += " from sample " + formatGrouped(size.from);
+    text +=
+        " (" +
+        (isFirst ? formatNoun(size.size / each, "microbatch", "microbatches")
+                 : formatGrouped(size.size / each)) +
+        ")";
+  }
+  return text;
+}
+
 static std::string headText(const Program &program) {
   const auto &from = program.provenance();
   const auto &model = program.model();
@@ -123,17 +143,24 @@ static std::string headText(const Program &program) {
            formatNoun(training.microbatches(), "microbatch", "microbatches") +
            " of " + formatGrouped(training.micro_batch_size())},
       {"steps", formatGrouped(training.steps()) + " (" +
-                    formatNoun(training.steps() * training.global_batch_size(),
+                    formatNoun(batchSizesOf(training)
+                                   .samplesIn(training.steps())
+                                   .value_or(UINT64_MAX),
                                "sample") +
                     "), seed " + std::to_string(training.seed())},
       {"data", dataText(training)},
       {"learning rate",
-       formatText("%s, peak %g, minimum %g, %s of warm-up",
-                  training.learning_rate().schedule().c_str(),
-                  training.learning_rate().peak(),
-                  training.learning_rate().minimum(),
-                  formatNoun(training.learning_rate().warmup_steps(), "step")
-                      .c_str())}};
+       formatText(
+           "%s, peak %g, minimum %g, %s of warm-up",
+           training.learning_rate().schedule().c_str(),
+           training.learning_rate().peak(), training.learning_rate().minimum(),
+           (isInSamples(training.learning_rate())
+                ? formatNoun(training.learning_rate().warmup_samples(),
+                             "sample")
+                : formatNoun(training.learning_rate().warmup_steps(), "step"))
+               .c_str())}};
+  if (!training.batch_sizes().empty())
+    rows.insert(rows.begin() + 10, {"batch grows", growthText(training)});
   return "Executable\n" + indented(formatTable({"", ""}, rows));
 }
 

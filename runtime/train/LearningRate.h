@@ -18,7 +18,9 @@
 ///   wsd              p until D - C, then over the last C steps, with
 ///                    s = (t - (D - C)) / C, m + (p - m) (2 * 0.5^s - 1)
 ///
-/// The first step has t = 0, so a warm-up starts with rate 0, as there.
+/// The first step has t = 0, so a warm-up starts with rate 0, as there. Where
+/// the batch grows, t, W, D and C may be samples in place of steps, as they
+/// always are there.
 ///
 //===----------------------------------------------------------------------===//
 
@@ -32,19 +34,22 @@
 
 namespace hocket {
 
-/// The rate of the step before which `stepsDone` steps were done. An unknown
-/// schedule is constant; checkProgram() lets none through.
-double learningRateAt(const program::LearningRate &schedule,
-                      uint64_t stepsDone);
+/// Whether a schedule's lengths are samples.
+bool isInSamples(const program::LearningRate &schedule);
+
+/// The rate of the step before which t = `done` steps were done, or samples
+/// consumed where the schedule is in these. An unknown schedule is constant;
+/// checkProgram() lets none through.
+double learningRateAt(const program::LearningRate &schedule, uint64_t done);
 
 /// The first step, counted from 1, that has the minimum because the decay is
 /// over. Nothing where the rate stays above it, or is never above it.
 std::optional<uint64_t>
-firstStepAfterDecay(const program::LearningRate &schedule);
+firstStepAfterDecay(const program::TrainingInfo &training);
 
 /// "steps 61 to 5,000 train at learning rate 0: ...", for a person who runs
 /// steps `first` to `last`; nothing if none comes after the decay.
-std::optional<std::string> decayNotice(const program::LearningRate &schedule,
+std::optional<std::string> decayNotice(const program::TrainingInfo &training,
                                        uint64_t first, uint64_t last);
 
 } // namespace hocket

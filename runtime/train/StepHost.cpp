@@ -29,8 +29,9 @@ std::optional<double> StepOutputs::number(const std::string &name) const {
                                 : std::optional<double>(found->second);
 }
 
-void StepHost::begin(uint64_t stepsDone, double learningRate) {
+void StepHost::begin(uint64_t stepsDone, double learningRate, uint64_t count) {
   step = stepsDone;
+  microbatches = count;
   rate = float(learningRate);
   if (!std::exchange(isFetched, false))
     fetched = 0;
@@ -61,6 +62,8 @@ Status StepHost::provide(const HostInput &input, std::span<std::byte> data) {
     number = rate;
   else if (input.name == "step")
     number = float(step + 1);
+  else if (input.name == "microbatches")
+    number = float(microbatches);
   else
     return invalidArgument("the program asks for an input '" + input.name +
                            "', which training does not know");

@@ -46,9 +46,10 @@ public:
   /// steps: what cannot be read is known before the step has begun.
   Status fetch(size_t microbatches);
 
-  /// Starts a step (`step` steps done before it): forgets the outputs of the
-  /// last one, and its batches unless fetch() has replaced them.
-  void begin(uint64_t step, double learningRate);
+  /// Starts a step (`step` steps done before it, `microbatches` in it): forgets
+  /// the outputs of the last one, and its batches unless fetch() has replaced
+  /// them.
+  void begin(uint64_t step, double learningRate, uint64_t microbatches = 1);
 
   const StepOutputs &outputs() const { return collected; }
 
@@ -73,6 +74,7 @@ private:
   uint64_t firstRow;
   uint64_t step = 0;
   float rate = 0;
+  uint64_t microbatches = 1;
   std::vector<data::Batch> batches; ///< Of the microbatches so far.
   size_t fetched = 0;
   bool isFetched = false; ///< fetch() came after the last step.

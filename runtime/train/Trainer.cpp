@@ -8,6 +8,7 @@
 
 #include "runtime/base/Format.h"
 #include "runtime/comm/interfaces/FailureText.h"
+#include "runtime/program/Entries.h"
 #include "runtime/train/Interrupt.h"
 #include "runtime/train/LearningRate.h"
 #include "runtime/train/RunCheckpoint.h"
@@ -15,6 +16,7 @@
 #include <algorithm>
 #include <chrono>
 #include <cmath>
+#include <set>
 
 using namespace hocket;
 
@@ -30,7 +32,8 @@ Trainer::Trainer(Executor &executor,
                  MetricsLog &log, TrainerOptions options)
     : executor(executor), train(std::move(train)), valid(std::move(valid)),
       log(log), options(std::move(options)),
-      sharing(executor.program(), executor.communicators()) {}
+      sharing(executor.program(), executor.communicators()),
+      sizes(batchSizesOf(executor.program().training())) {}
 
 Status Trainer::run(TrainerPosition start) {
   Status status = trainFrom(start);
@@ -63,10 +66,16 @@ Status Trainer::trainFrom(TrainerPosition start) {
                          : internalError("this rank has no samples");
         },
         rows.first);
-    Progress progress(training().log_interval(), options.steps);
+    Progress progress(training().log_interval(), options.steps, sizes);
     HOCKET_RETURN_IF_ERROR(runSteps(host, progress));
   }
   return save();
+}
+
+/// Of the step that comes next.
+uint64_t Trainer::microbatchesNow() const {
+  uint64_t each = training().global_batch_size() / training().microbatches();
+  return sizes.sizeAfter(now.consumedSamples) / each;
 }
 
 /// Reads the batches of the step that comes next, if this rank takes any.
@@ -75,7 +84,7 @@ Status Trainer::fetch(StepHost &host) const {
       MicrobatchRows::of(executor.program(), executor.rank()).count > 0;
   if (!takesAny || now.step >= options.steps)
     return okStatus();
-  return host.fetch(training().microbatches())
+  return host.fetch(microbatchesNow())
       .withContext(formatText("step %llu", (unsigned long long)now.step + 1));
 }
 
@@ -85,10 +94,13 @@ Status Trainer::runSteps(StepHost &host, Progress &progress) {
                   (unsigned long long)options.steps));
   comm::Communicator &world = executor.communicators().world();
   HOCKET_RETURN_IF_ERROR(agree(world, fetch(host)));
-  for (bool isFirst = true; now.step < options.steps; isFirst = false) {
-    HOCKET_ASSIGN_OR_RETURN(StepRecord record, trainStep(host));
-    if (isFirst)
-      HOCKET_RETURN_IF_ERROR(options.begun());
+  std::set<std::string> ran; // entries
+  while (now.step < options.steps) {
+    std::string entry =
+        trainEntryName(microbatchesNow(), training().microbatches());
+    HOCKET_ASSIGN_OR_RETURN(StepRecord record, trainStep(host, entry));
+    if (ran.insert(entry).second)
+      HOCKET_RETURN_IF_ERROR(options.begun(entry));
     writeLog(record);
     if (auto line = progress.add(record)) {
       print(*line);
@@ -172,17 +184,21 @@ template <typename Record> void Trainer::writeLog(const Record &record) {
   print("warning: " + status.message() + "; training goes on");
 }
 
-StatusOr<StepRecord> Trainer::trainStep(StepHost &host) {
+StatusOr<StepRecord> Trainer::trainStep(StepHost &host,
+                                        const std::string &entry) {
   auto start = std::chrono::steady_clock::now();
   StepRecord record;
   record.step = now.step + 1;
-  record.learningRate = learningRateAt(training().learning_rate(), now.step);
-  host.begin(now.step, record.learningRate);
-  if (Status status = executor.run("train_step", now.step, host); !status.ok())
+  const program::LearningRate &schedule = training().learning_rate();
+  record.learningRate = learningRateAt(
+      schedule, isInSamples(schedule) ? now.consumedSamples : now.step);
+  record.batchSize = sizes.sizeAfter(now.consumedSamples);
+  host.begin(now.step, record.learningRate, microbatchesNow());
+  if (Status status = executor.run(entry, now.step, host); !status.ok())
     return comm::atPlace(
         status, formatText("step %llu", (unsigned long long)record.step));
   ++now.step;
-  now.consumedSamples += training().global_batch_size();
+  now.consumedSamples += record.batchSize;
   nextData = fetch(host);
   auto shared = sharing.share(host.outputs(),
                               {InterruptGuard::requested(), !nextData.ok()});
@@ -201,7 +217,7 @@ StatusOr<StepRecord> Trainer::trainStep(StepHost &host) {
     record.skipped = *skipped != 0;
   record.seconds = secondsSince(start);
   record.tokensPerSecond =
-      double(training().global_batch_size()) *
+      double(record.batchSize) *
       double(executor.program().model().sequence_length()) / record.seconds;
   return record;
 }

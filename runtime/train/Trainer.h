@@ -50,8 +50,10 @@ struct TrainerOptions {
   std::string saveDir; ///< Checkpoints; empty: none.
   /// Takes lines for a person, without line feed.
   std::function<void(const std::string &)> print = [](const std::string &) {};
-  /// Called after the first step, which has made everything ready.
-  std::function<Status()> begun = [] { return okStatus(); };
+  /// Called after the first step that ran an entry, which has made everything
+  /// ready for more of them.
+  std::function<Status(const std::string &entry)> begun =
+      [](const std::string &) { return okStatus(); };
   /// Takes what a terminal shows until the next line; empty: there is none.
   std::function<void(const std::string &)> show = nullptr;
   /// Called by rank 0 when the checkpoint of a step is complete and the latest.
@@ -85,9 +87,10 @@ public:
 
 private:
   Status trainFrom(TrainerPosition start);
-  StatusOr<StepRecord> trainStep(StepHost &host);
+  StatusOr<StepRecord> trainStep(StepHost &host, const std::string &entry);
   Status runSteps(StepHost &host, Progress &progress);
   Status fetch(StepHost &host) const;
+  uint64_t microbatchesNow() const;
   Status checkNumbers(const StepRecord &record);
   Status saveAndEnd(const Status &cause);
   bool shouldStop() const;
@@ -115,6 +118,7 @@ private:
   MetricsLog &log;
   TrainerOptions options;
   OutputSharing sharing;
+  BatchSizes sizes;
   TrainerPosition now;
   StepSignals signals;               ///< Of any rank, after the last step.
   Status nextData;                   ///< Whether this rank has the next step's.

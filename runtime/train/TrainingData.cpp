@@ -6,6 +6,8 @@
 
 #include "runtime/train/TrainingData.h"
 
+#include "runtime/program/Entries.h"
+
 #include <algorithm>
 
 using namespace hocket;
@@ -47,6 +49,8 @@ data::RunLength hocket::runLengthOf(const program::Program &program,
   data::RunLength run;
   run.steps = std::max(steps, training.steps());
   run.globalBatchSize = training.global_batch_size();
+  if (!training.batch_sizes().empty())
+    run.trainSamples = batchSizesOf(training).samplesIn(run.steps);
   run.validInterval = training.valid_interval();
   run.validBatches = training.valid_batches();
   return run;

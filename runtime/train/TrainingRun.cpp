@@ -62,8 +62,10 @@ private:
       HOCKET_ASSIGN_OR_RETURN(
           log, MetricsLog::open(options.logFile, logUse() == LogUse::Continue));
     }
-    TrainerOptions trainerOptions{steps, options.saveDir, options.print,
-                                  [this] { return useGraph(); }, options.show};
+    TrainerOptions trainerOptions{
+        steps, options.saveDir, options.print,
+        [this](const std::string &entry) { return useGraph(entry); },
+        options.show};
     if (folder)
       trainerOptions.saved = [this](uint64_t step) {
         return folder->saved(step);
@@ -127,8 +129,7 @@ private:
       return;
     if (options.saveDir.empty())
       print("nothing of this run will be kept: there is no --save");
-    if (auto notice = decayNotice(source->training().learning_rate(),
-                                  start.step + 1, steps))
+    if (auto notice = decayNotice(source->training(), start.step + 1, steps))
       print(*notice);
   }
 
@@ -171,13 +172,13 @@ private:
   }
 
   /// Everything has run once and is ready: code, algorithms, memory.
-  Status useGraph() {
+  Status useGraph(const std::string &entry) {
     bool isGpu = executor->device().properties().driver == "cuda";
     if (options.graphs == GraphUse::Off || !isGpu)
       return okStatus();
     Status status = agreed(checkGraph());
     if (status.ok())
-      status = agreed(executor->capture("train_step"));
+      status = agreed(executor->capture(entry));
     if (!status.ok())
       executor->forgetGraphs();
     if (options.graphs == GraphUse::On)
@@ -216,14 +217,18 @@ private:
         formatText("nothing to train: %llu steps in all were asked for; ",
                    (unsigned long long)steps);
     const program::LearningRate &rate = source->training().learning_rate();
-    if (start.step + 1 < firstStepAfterDecay(rate).value_or(UINT64_MAX))
+    if (start.step + 1 <
+        firstStepAfterDecay(source->training()).value_or(UINT64_MAX))
       return text + formatText("--steps %llu goes on for one more",
                                (unsigned long long)start.step + 1);
     return text +
            formatText("further ones would train at learning rate %g, the end "
                       "of its decay. To go on to step N, compile with --set "
-                      "training.learning_rate.decay_steps=N and say --steps N",
-                      rate.minimum());
+                      "training.learning_rate.decay_%s and say --steps N",
+                      rate.minimum(),
+                      isInSamples(rate)
+                          ? "samples=S, for the samples of N steps,"
+                          : "steps=N");
   }
 
   Status compareStart() const {

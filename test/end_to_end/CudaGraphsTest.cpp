@@ -12,6 +12,7 @@
 
 #include "runtime/executor/Executor.h"
 #include "runtime/executor/ProgramGroups.h"
+#include "runtime/program/Entries.h"
 #include "runtime/program/RankPlace.h"
 #include "test/emulator/EmulatedGpus.h"
 #include "test/end_to_end/TrainedPlans.h"
@@ -45,8 +46,9 @@ protected:
 
   static SharedProgram compileSmall(const ModelRow &model,
                                     const PlanRow &plan = {"One", "", 2},
-                                    const std::string &target = "cuda") {
-    return compile(model, plan, "precision: FP32", target);
+                                    const std::string &target = "cuda",
+                                    const std::string &growth = "") {
+    return compile(model, plan, "precision: FP32 " + growth, target);
   }
 
   Run run(const SharedProgram &program, GraphUse graphs, bool profile = false) {
@@ -60,7 +62,10 @@ protected:
     options.saveDir = folder + "/run";
     std::atomic<unsigned> recorded = 0;
     options.finished = [&](Executor &executor) {
-      recorded += executor.isCaptured("train_step");
+      bool all = true;
+      for (const std::string &entry : entriesOf(executor.program()))
+        all &= !isTrainEntry(entry) || executor.isCaptured(entry);
+      recorded += all;
     };
     options.print = [&](const std::string &line) {
       result.lines += line + "\n";
@@ -100,6 +105,22 @@ TEST_F(CudaGraphs, DrawOtherNumbersInEveryStep) {
   SharedProgram program = compileSmall(gptWithDropout);
   Run plain = run(program, GraphUse::Off);
   ASSERT_TRUE(plain.status.ok()) << plain.status.message();
+  Run graph = run(program, GraphUse::On);
+  ASSERT_TRUE(graph.status.ok()) << graph.status.message();
+  EXPECT_EQ(graph.recorded, 1U);
+  expectSameBits(graph, plain);
+}
+
+/// Each size of the batch is a graph of its own, recorded once it has run.
+TEST_F(CudaGraphs, FollowABatchThatGrows) {
+  SharedProgram program =
+      compileSmall(gptWithDropout, {"One", "", 4}, "cuda",
+                   "batch_size_steps { batch_size: 3 samples: 3 } "
+                   "batch_size_steps { batch_size: 6 samples: 6 }");
+  ASSERT_EQ(program->training().batch_sizes_size(), 3);
+  Run plain = run(program, GraphUse::Off);
+  ASSERT_TRUE(plain.status.ok()) << plain.status.message();
+  EXPECT_EQ(plain.recorded, 0U);
   Run graph = run(program, GraphUse::On);
   ASSERT_TRUE(graph.status.ok()) << graph.status.message();
   EXPECT_EQ(graph.recorded, 1U);

@@ -52,7 +52,9 @@ ALLOWED = {
                       "runtime/train"],
     "runtime/tools": ["runtime"],
     "dialects/plan": ["runtime/base"],
-    "dialects/xf": ["kernels/reference"],
+    # How many microbatches a step has, and what the entries are called, is one
+    # matter from the specification to the trainer.
+    "dialects/xf": ["kernels/reference", "runtime/base/BatchSizes"],
     "dialects/dist": ["dialects/xf"],
     "dialects/pipe": ["dialects/dist", "dialects/xf"],
     "dialects/kern": ["kernels/reference"],
@@ -82,6 +84,7 @@ ALLOWED = {
         "dialects/plan",
         "passes/analysis",
         "passes/planning",
+        "runtime/base/BatchSizes",
     ],
     "passes/kern": ["dialects/kern", "passes/analysis", "passes/planning"],
     # A launch names a `kern.kernel`, whose accesses say what may be in place;
@@ -93,6 +96,7 @@ ALLOWED = {
         "kernels/library",
         "passes/analysis",
         "passes/planning",
+        "runtime/base/BatchSizes",
     ],
     "frontends": ["dialects", "runtime/base", "runtime/checkpoint", "runtime/megatron"],
     "compiler": [
@@ -126,7 +130,7 @@ def rule_of(path):
     """(folder of the rule, folders that it may include)."""
     if conversion := CONVERSION.match(path):
         allowed = ["passes/conversion/Passes", "passes/analysis", "passes/planning"]
-        allowed += ["dialects/plan"]
+        allowed += ["dialects/plan", "runtime/base/BatchSizes"]
         for level in map(str.lower, conversion.groups()):
             allowed += [f"dialects/{level}", f"passes/{level}"]
             allowed += ALLOWED[f"dialects/{level}"]

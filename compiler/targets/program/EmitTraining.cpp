@@ -53,6 +53,9 @@ void emitLearningRate(Fields from, program::LearningRate &to) {
   to.set_warmup_steps(from.integer("warmup_steps"));
   to.set_decay_steps(from.integer("decay_steps"));
   to.set_wsd_decay_steps(from.integer("wsd_decay_steps"));
+  to.set_warmup_samples(from.integer("warmup_samples"));
+  to.set_decay_samples(from.integer("decay_samples"));
+  to.set_wsd_decay_samples(from.integer("wsd_decay_samples"));
 }
 
 void emitLossScale(xf::LossScaleAttr from, program::LossScale &to) {
@@ -94,6 +97,12 @@ LogicalResult hocket::emitTraining(ModuleOp module, program::Program &program) {
   training->set_micro_batch_size(micro / data);
   training->set_global_batch_size(global);
   training->set_microbatches(global / micro);
+  if (auto sizes = fields.find<ArrayAttr>("batch_sizes"))
+    for (auto row : sizes.getAsRange<xf::BatchSizeAttr>()) {
+      auto *size = training->add_batch_sizes();
+      size->set_from(static_cast<uint64_t>(row.getFrom()));
+      size->set_size(static_cast<uint64_t>(row.getSize()));
+    }
   training->set_steps(runtime.integer("steps"));
   training->set_seed(runtime.integer("seed"));
   if (auto precision = fields.find<xf::PrecisionAttr>("precision"))

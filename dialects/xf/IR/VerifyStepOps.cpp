@@ -5,6 +5,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "dialects/xf/IR/XfConstraints.h"
+#include "runtime/base/BatchSizes.h"
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/IR/Builders.h"
@@ -12,6 +13,7 @@
 #include <cmath>
 
 using namespace mlir;
+using namespace hocket;
 using namespace hocket::xf;
 
 //===----------------------------------------------------------------------===//
@@ -119,8 +121,9 @@ LogicalResult AccumulateOp::verifySymbolUses(SymbolTableCollection &tables) {
 }
 
 LogicalResult InputOp::verify() {
-  if (getName() != "learning_rate")
-    return emitOpError("X44: the host gives `learning_rate`, not `")
+  if (getName() != "learning_rate" && getName() != "microbatches")
+    return emitOpError("X44: the host gives `learning_rate` and "
+                       "`microbatches`, not `")
            << getName() << "`";
   return checkScalar(*this, 44, "result", getResult());
 }
@@ -142,6 +145,41 @@ LogicalResult OutputOp::verify() {
 // Training and the step
 //===----------------------------------------------------------------------===//
 
+/// X46: the batch grows, in whole microbatches, to the global batch.
+static LogicalResult verifyBatchSizes(TrainingOp op) {
+  if (!op.getBatchSizes())
+    return success();
+  std::vector<BatchSize> rows;
+  for (auto row : op.getBatchSizes()->getAsRange<BatchSizeAttr>()) {
+    if (row.getSize() < 1 || row.getFrom() < 0 ||
+        row.getSize() % static_cast<int64_t>(op.getMicroBatchSize()) != 0)
+      return op.emitOpError("X46: ")
+             << row << " is no multiple of the micro batch "
+             << static_cast<int64_t>(op.getMicroBatchSize());
+    rows.push_back({static_cast<uint64_t>(row.getFrom()),
+                    static_cast<uint64_t>(row.getSize())});
+  }
+  if (rows.empty() || rows.back().size != op.getGlobalBatchSize())
+    return op.emitOpError("X46: the last of the batch sizes is not the global "
+                          "batch ")
+           << static_cast<int64_t>(op.getGlobalBatchSize());
+  if (Status status = BatchSizes::create(std::move(rows)).status();
+      !status.ok())
+    return op.emitOpError("X46: ") << status.message();
+  return success();
+}
+
+SmallVector<int64_t> TrainingOp::getRampup() {
+  SmallVector<int64_t> microbatches;
+  if (!getBatchSizes())
+    return microbatches;
+  for (auto row : getBatchSizes()->getAsRange<BatchSizeAttr>())
+    microbatches.push_back(row.getSize() /
+                           static_cast<int64_t>(getMicroBatchSize()));
+  microbatches.pop_back();
+  return microbatches;
+}
+
 LogicalResult TrainingOp::verify() {
   int64_t micro = getMicroBatchSize(), global = getGlobalBatchSize();
   if (micro < 1 || static_cast<int64_t>(getSequenceLength()) < 1)
@@ -149,6 +187,8 @@ LogicalResult TrainingOp::verify() {
   if (global < micro || global % micro != 0)
     return emitOpError("X46: a global batch of ")
            << global << " is no multiple of the micro batch " << micro;
+  if (failed(verifyBatchSizes(*this)))
+    return failure();
   if (!isa<AdamWAttr, SgdAttr>(getOptimizer()))
     return emitOpError("X46: the optimizer is #xf.adamw or #xf.sgd");
   double clip = getClipNorm().convertToDouble();
@@ -189,6 +229,14 @@ LogicalResult StepOp::verify() {
   if (static_cast<int64_t>(getMicrobatches()) < 1)
     return emitOpError("X47: has ")
            << static_cast<int64_t>(getMicrobatches()) << " microbatches";
+  int64_t before = 0;
+  for (int64_t fewer : getRampup()) {
+    if (fewer <= before || fewer >= static_cast<int64_t>(getMicrobatches()))
+      return emitOpError("X47: rampup lists ")
+             << fewer << ", and should list ever more microbatches, all less "
+             << "than " << static_cast<int64_t>(getMicrobatches());
+    before = fewer;
+  }
   return success();
 }
 
@@ -264,12 +312,15 @@ LogicalResult GradientScaleOp::verify() {
   double maximum = getMaxNorm().convertToDouble();
   if (!(maximum >= 0) || !std::isfinite(maximum))
     return emitOpError("X51: max_norm ") << maximum << " is negative";
-  if (static_cast<int64_t>(getMicrobatches()) < 1)
+  if (getMicrobatches().has_value() == bool(getCount()))
+    return emitOpError("X51: has either `microbatches` or their count");
+  if (getMicrobatches() && static_cast<int64_t>(*getMicrobatches()) < 1)
     return emitOpError("X51: has ")
-           << static_cast<int64_t>(getMicrobatches()) << " microbatches";
+           << static_cast<int64_t>(*getMicrobatches()) << " microbatches";
   return checkScalars(*this, 51,
                       {{"norm", getNorm()},
                        {"loss_scale", getLossScale()},
+                       {"count", getCount()},
                        {"scale", getScale()},
                        {"unscaled_norm", getUnscaledNorm()}});
 }

@@ -129,4 +129,14 @@ def Xf_LossScaleAttr : Xf_Attr<"LossScale", "loss_scale"> {
   let assemblyFormat = "`<` struct(params) `>`";
 }
 
+def Xf_BatchSizeAttr : Xf_Attr<"BatchSize", "batch_size"> {
+  let summary = "The global batch, once some samples were consumed";
+  let description = [{
+    `#xf.batch_size<4 from 16>`: steps before which at least 16 samples were
+    consumed take 4.
+  }];
+  let parameters = (ins "int64_t":$size, "int64_t":$from);
+  let assemblyFormat = "`<` $size `from` $from `>`";
+}
+
 #endif

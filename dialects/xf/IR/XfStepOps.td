@@ -108,7 +108,8 @@ def Xf_AccumulateOp : Xf_StateOp<"accumulate", [MemoryEffects<[MemRead, MemWrite
 def Xf_InputOp : Xf_StateOp<"input", [MemoryEffects<[MemRead]>]> {
   let summary = "a value from the host";
   let description = [{
-    `learning_rate` (f32), set before each step.
+    `learning_rate` (f32), set before each step; `microbatches` (f32), how many
+    the step has, where that varies.
 
     ```mlir
     %lr = xf.input "learning_rate" : tensor<f32>
@@ -148,10 +149,13 @@ def Xf_TrainingOp : Xf_StateOp<"training"> {
     resolved specification as textproto); `learning_rate`, a dictionary of
     `schedule` (constant, linear, cosine, inverse_sqrt or wsd), `peak`,
     `minimum` (f64), `warmup_steps`, `decay_steps` and `wsd_decay_steps`
-    (i64); `train_data`, `valid_data` and `test_data`, arrays of strings, the
+    (i64), or the same in samples (`warmup_samples` and so on); `train_data`, `valid_data` and `test_data`, arrays of strings, the
     words of a blend. All may be absent.
 
     `fp8` says that layers multiply in 8 bits (`xf-quantize`).
+
+    `batch_sizes`, where the global batch grows, are all its sizes, the last of
+    them `global_batch_size`; each is a multiple of `micro_batch_size`.
 
     `micro_batch_size` is what all data-parallel ranks compute at a time. How the
     work is spread is the module's plan (`plan.step`).
@@ -169,9 +173,19 @@ def Xf_TrainingOp : Xf_StateOp<"training"> {
                        Xf_PrecisionAttr:$precision,
                        OptionalAttr<Xf_LossScaleAttr>:$loss_scale,
                        UnitAttr:$fp8,
+                       OptionalAttr<TypedArrayAttrBase<Xf_BatchSizeAttr, "batch sizes">>:$batch_sizes,
                        DictionaryAttr:$runtime);
   let results = (outs );
   let assemblyFormat = [{ attr-dict }];
+  let extraClassDeclaration = [{
+    /// Microbatches of a step that takes the whole global batch.
+    int64_t getMostMicrobatches() {
+      return static_cast<int64_t>(getGlobalBatchSize() / getMicroBatchSize());
+    }
+    /// Microbatches of the steps before the batch has grown to that, from
+    /// fewest to most.
+    ::llvm::SmallVector<int64_t> getRampup();
+  }];
 }
 
 def Xf_BalanceOp : Xf_StateOp<"balance", [DeclareOpInterfaceMethods<SymbolUserOpInterface>]> {
@@ -197,7 +211,9 @@ def Xf_StepOp : Xf_StateOp<"step", [DeclareOpInterfaceMethods<SymbolUserOpInterf
   let description = [{
     Runs `forward(tokens, labels) -> (loss, residuals...)` and then
     `backward(tokens, labels, residuals...)` once for each microbatch, then
-    `update()`. `evaluate(tokens, labels) -> loss` is the forward pass without
+    `update()`. Where the batch grows, there are steps of fewer microbatches
+    too, as many as `rampup` lists, from fewest to most.
+     `evaluate(tokens, labels) -> loss` is the forward pass without
     dropout and residuals.
     `prepare` makes working copies of the parameters; it runs once after these
     are initialised or loaded.
@@ -207,6 +223,7 @@ def Xf_StepOp : Xf_StateOp<"step", [DeclareOpInterfaceMethods<SymbolUserOpInterf
     ```
   }];
   let arguments = (ins I64Attr:$microbatches,
+                       DefaultValuedAttr<DenseI64ArrayAttr, "{}">:$rampup,
                        FlatSymbolRefAttr:$forward,
                        FlatSymbolRefAttr:$backward,
                        FlatSymbolRefAttr:$update,
@@ -214,7 +231,8 @@ def Xf_StepOp : Xf_StateOp<"step", [DeclareOpInterfaceMethods<SymbolUserOpInterf
                        OptionalAttr<FlatSymbolRefAttr>:$prepare);
   let results = (outs );
   let assemblyFormat = [{
-    `microbatches` `(` $microbatches `)` `forward` `(` $forward `)`
+    `microbatches` `(` $microbatches `)` (`rampup` $rampup^)?
+    `forward` `(` $forward `)`
     `backward` `(` $backward `)` `update` `(` $update `)`
     `evaluate` `(` $evaluate `)` (`prepare` `(` $prepare^ `)`)? attr-dict
   }];
@@ -234,21 +252,28 @@ def Xf_GlobalNormOp : Xf_Op<"global_norm"> {
   let results = (outs Xf_Tensor:$norm, Xf_Tensor:$nonfinite);
 }
 
-def Xf_GradientScaleOp : Xf_Op<"gradient_scale"> {
+def Xf_GradientScaleOp : Xf_Op<"gradient_scale", [AttrSizedOperandSegments]> {
   let summary = "by what gradients are multiplied before the update";
   let description = [{
     `1 / (loss_scale * microbatches)`, times `min(1, max_norm / (n + 1e-6))`
     where `max_norm` > 0, with `n` the norm after unscaling. The second result
-    is that unscaled norm.
+    is that unscaled norm. Where steps differ in their `microbatches` (the batch
+    grows), `count` says how many this one has, in place of the attribute.
 
     ```mlir
     %s, %n1 = xf.gradient_scale %n {max_norm = 1.0, microbatches = 2 : i64} : (tensor<f32>) -> (tensor<f32>, tensor<f32>)
+    %t, %n2 = xf.gradient_scale %n count %m {max_norm = 1.0} : (tensor<f32>, tensor<f32>) -> (tensor<f32>, tensor<f32>)
     ```
+  }];
+  let assemblyFormat = [{
+    $norm (`,` $loss_scale^)? (`count` $count^)? attr-dict `:`
+    functional-type(operands, results)
   }];
   let arguments = (ins Xf_Tensor:$norm,
                        Optional<Xf_Tensor>:$loss_scale,
+                       Optional<Xf_Tensor>:$count,
                        F64Attr:$max_norm,
-                       I64Attr:$microbatches);
+                       OptionalAttr<I64Attr>:$microbatches);
   let results = (outs Xf_Tensor:$scale, Xf_Tensor:$unscaled_norm);
 }
 

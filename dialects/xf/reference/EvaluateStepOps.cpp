@@ -36,7 +36,9 @@ LogicalResult GlobalNormOp::evaluate(EvaluationContext &, Tensors operands,
 LogicalResult GradientScaleOp::evaluate(EvaluationContext &, Tensors operands,
                                         Results &results) {
   double lossScale = getLossScale() ? operands[1][0] : 1;
-  double scale = 1 / (lossScale * getMicrobatches());
+  double microbatches =
+      getCount() ? operands.back()[0] : static_cast<double>(*getMicrobatches());
+  double scale = 1 / (lossScale * microbatches);
   double norm = operands[0][0] * scale;
   double maximum = getMaxNorm().convertToDouble();
   if (maximum > 0)

@@ -11,6 +11,7 @@
 
 #include "dialects/xf/IR/Xf.h"
 #include "passes/conversion/Passes.h"
+#include "runtime/base/BatchSizes.h"
 
 namespace hocket {
 #define GEN_PASS_DEF_CONVERTDISTTOPIPE
@@ -50,14 +51,9 @@ public:
     addFragment(FragmentKind::Backward, step.getBackwardAttr());
     addFragment(FragmentKind::Update, step.getUpdateAttr());
     addFragment(FragmentKind::Evaluate, step.getEvaluateAttr());
-    SmallVector<Attribute> train;
-    int64_t microbatches = step.getMicrobatches();
-    for (int64_t m = 0; m < microbatches; ++m) {
-      train.push_back(action(FragmentKind::Forward, m));
-      train.push_back(action(FragmentKind::Backward, m));
-    }
-    train.push_back(action(FragmentKind::Update, 0));
-    addSchedule("train_step", microbatches, train);
+    addTrainStep(step.getMicrobatches(), step.getMicrobatches());
+    for (int64_t fewer : step.getRampup())
+      addTrainStep(static_cast<uint64_t>(fewer), step.getMicrobatches());
     addSchedule("eval_step", 1, {action(FragmentKind::Evaluate, 0)});
     if (auto prepare = step->getAttrOfType<FlatSymbolRefAttr>("prepare")) {
       addFragment(FragmentKind::Prepare, prepare);
@@ -66,6 +62,18 @@ public:
   }
 
 private:
+  /// One stage has nothing to wait for: each microbatch forward and backward.
+  void addTrainStep(uint64_t microbatches, uint64_t most) {
+    SmallVector<Attribute> train;
+    for (int64_t m = 0; m < static_cast<int64_t>(microbatches); ++m) {
+      train.push_back(action(FragmentKind::Forward, m));
+      train.push_back(action(FragmentKind::Backward, m));
+    }
+    train.push_back(action(FragmentKind::Update, 0));
+    addSchedule(trainEntryName(microbatches, most),
+                static_cast<int64_t>(microbatches), train);
+  }
+
   pipe::ActionAttr action(FragmentKind kind, int64_t microbatch) {
     return pipe::ActionAttr::get(step->getContext(), kind, /*chunk=*/0,
                                  microbatch, /*slot=*/0);

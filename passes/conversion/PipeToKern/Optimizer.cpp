@@ -77,12 +77,18 @@ Values lower(OpBuilder &builder, xf::SgdOp op) {
 
 Values lower(OpBuilder &builder, xf::GradientScaleOp op) {
   double maxNorm = op.getMaxNorm().convertToDouble();
-  double each = 1.0 / static_cast<double>(op.getMicrobatches());
   Values operands{op.getNorm()};
   if (op.getLossScale())
     operands.push_back(op.getLossScale());
+  if (op.getCount())
+    operands.push_back(op.getCount());
   auto code = [&](ArrayRef<Scalar> in) -> SmallVector<Scalar> {
-    Scalar scale = op.getLossScale() ? each / in[1] : in[0].constant(each);
+    Scalar scale =
+        op.getCount()
+            ? 1.0 / in.back()
+            : in[0].constant(1.0 / static_cast<double>(*op.getMicrobatches()));
+    if (op.getLossScale())
+      scale = scale / in[1];
     Scalar norm = in[0] * scale;
     if (maxNorm > 0.0)
       scale = scale * minimum(maxNorm / (norm + 1e-6), 1.0);

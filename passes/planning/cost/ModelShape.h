@@ -67,6 +67,9 @@ struct StepShape {
   int64_t sequence = 1;     ///< Tokens.
   int64_t globalBatch = 1;  ///< Sequences of a step.
   int64_t elementBits = 16; ///< Of weights' GEMMs: 32, 16 or 8.
+  /// Sequences of earlier steps, where the batch grows: a plan must have them,
+  /// but it is priced by `globalBatch`, in which all but a little is trained.
+  std::vector<int64_t> smallerBatches = {};
 
   double tokens() const { return double(sequence) * double(globalBatch); }
 };

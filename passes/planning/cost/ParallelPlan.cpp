@@ -10,6 +10,7 @@
 #include "passes/planning/ScheduleGenerators.h"
 
 #include <algorithm>
+#include <numeric>
 
 using namespace hocket;
 using namespace hocket::planning;
@@ -17,6 +18,13 @@ using namespace hocket::planning;
 int64_t planning::microbatchesOf(const ParallelPlan &plan,
                                  const StepShape &step) {
   return step.globalBatch / (plan.dp * plan.microBatch);
+}
+
+int64_t planning::batchUnit(const StepShape &step) {
+  int64_t unit = step.globalBatch;
+  for (int64_t batch : step.smallerBatches)
+    unit = std::gcd(unit, batch);
+  return unit;
 }
 
 std::vector<int64_t> planning::divisors(int64_t number, int64_t most) {
@@ -87,6 +95,7 @@ Status planning::checkPlan(const ParallelPlan &plan, const ModelShape &model,
   sizes.experts = model.experts;
   sizes.sequence = step.sequence;
   sizes.globalBatch = step.globalBatch;
+  sizes.smallerBatches = step.smallerBatches;
   std::vector<BrokenRule> broken = brokenRules(plan, sizes);
   if (!broken.empty())
     return invalidArgument("S" + std::to_string(broken.front().number) + ": " +

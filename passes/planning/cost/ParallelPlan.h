@@ -27,6 +27,10 @@ using namespace plan; // NOLINT(google-global-names-in-headers)
 /// Microbatches of a step on each data rank.
 int64_t microbatchesOf(const ParallelPlan &plan, const StepShape &step);
 
+/// Sequences of which every batch has a multiple: where the batch grows, what
+/// divides all its sizes.
+int64_t batchUnit(const StepShape &step);
+
 /// The divisors of `number` up to `most`, ascending.
 std::vector<int64_t> divisors(int64_t number, int64_t most);
 

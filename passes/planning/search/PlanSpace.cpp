@@ -83,10 +83,10 @@ void RoughPlans::addAxes(int64_t pp, int64_t tp, int64_t cp) {
   plan.dp = problem.devices / (pp * tp * cp);
   bool shares = step.sequence % cp == 0 &&
                 (cp == 1 || step.sequence / cp >= leastContextTokens);
-  if (!shares || step.globalBatch % plan.dp != 0)
+  if (!shares || batchUnit(step) % plan.dp != 0)
     return;
   plan.sequenceParallel = tp > 1 && step.sequence % (cp * tp) == 0;
-  for (int64_t size : divisors(step.globalBatch / plan.dp, mostMicroBatch)) {
+  for (int64_t size : divisors(batchUnit(step) / plan.dp, mostMicroBatch)) {
     plan.microBatch = size;
     addExperts(plan);
   }
@@ -167,7 +167,8 @@ std::vector<ScheduleChoice> schedulesOf(const CostProblem &problem,
   int64_t microbatches = microbatchesOf(rough, problem.step);
   int64_t most = std::min(mostChunks, problem.model.layers / rough.pp);
   for (int64_t chunks = 2; chunks <= most; ++chunks)
-    if (microbatches % rough.pp == 0)
+    // Those of every batch, where it grows.
+    if (batchUnit(problem.step) / (rough.dp * rough.microBatch) % rough.pp == 0)
       choices.push_back({"", chunks});
   if (rough.pp * microbatches <= mostSplitCells)
     choices.push_back({"zb-h1", 1});

@@ -115,6 +115,10 @@ function showSummary(data) {
       `of ${counted(training.micro_batch_size, "sequence")} on each rank`],
     [training.precision, "precision"],
   ];
+  const sizes = training.batch_sizes;
+  if (sizes.length > 1)
+    facts.splice(6, 0, [grouped(sizes[0].batch_size),
+      `sequences a step at first, all from sample ${grouped(sizes.at(-1).from_sample)} on`]);
   showFacts(facts);
 }
 

@@ -239,6 +239,10 @@ func.func @global_norm(%a: tensor<4x4xf32>, %b: tensor<4xf32>) {
 // CHECK: xf.gradient_scale {{.*}}: (tensor<f32>) -> (tensor<f32>, tensor<f32>)
 func.func @gradient_scale(%n: tensor<f32>) {
   %s, %n1 = xf.gradient_scale %n {max_norm = 1.0, microbatches = 2 : i64} : (tensor<f32>) -> (tensor<f32>, tensor<f32>)
+  // CHECK: xf.gradient_scale %{{.*}} count %{{.*}} {max_norm
+  %t, %n2 = xf.gradient_scale %n count %s {max_norm = 1.0} : (tensor<f32>, tensor<f32>) -> (tensor<f32>, tensor<f32>)
+  // CHECK: xf.gradient_scale %{{.*}}, %{{.*}} count %{{.*}} {max_norm
+  %u, %n3 = xf.gradient_scale %n, %t count %s {max_norm = 1.0} : (tensor<f32>, tensor<f32>, tensor<f32>) -> (tensor<f32>, tensor<f32>)
   return
 }
 
@@ -405,6 +409,12 @@ func.func @grouped_linear_weight_gradient(%dy: tensor<8x4x80x192xbf16>, %r: tens
 
 // CHECK: xf.training {clip_norm = 1.000000e+00 : f64
 xf.training {clip_norm = 1.0, global_batch_size = 8 : i64, micro_batch_size = 4 : i64, model_name = "nano", optimizer = #xf.adamw<beta1 = 0.9, beta2 = 0.95, epsilon = 1.0e-8, weight_decay = 0.1>, precision = #xf.precision<fp32>, runtime = {}, sequence_length = 256 : i64}
+
+// CHECK: xf.training {batch_sizes = [#xf.batch_size<2 from 0>, #xf.batch_size<8 from 6>]
+xf.training {batch_sizes = [#xf.batch_size<2 from 0>, #xf.batch_size<8 from 6>], global_batch_size = 8 : i64, micro_batch_size = 2 : i64, model_name = "m", optimizer = #xf.sgd<momentum = 0.0, weight_decay = 0.0>, precision = #xf.precision<fp32>, runtime = {}, sequence_length = 4 : i64}
+
+// CHECK: xf.step microbatches(4) rampup [1, 3] forward(@forward)
+xf.step microbatches(4) rampup [1, 3] forward(@forward) backward(@backward) update(@update) evaluate(@evaluate)
 
 // CHECK: xf.step microbatches(2) forward(@forward) backward(@backward) update(@update) evaluate(@evaluate) prepare(@prepare)
 xf.step microbatches(2) forward(@forward) backward(@backward) update(@update) evaluate(@evaluate) prepare(@prepare)

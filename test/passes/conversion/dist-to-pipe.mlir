@@ -1,4 +1,5 @@
 // RUN: hocket-opt %s --convert-dist-to-pipe | FileCheck %s
+// RUN: sed 's/microbatches(2)/microbatches(3) rampup [1, 2]/' %s | hocket-opt --convert-dist-to-pipe | FileCheck %s --check-prefix=GROWS
 
 // One stage: forward and backward in turn, then the update. A backward follows
 // its forward at once, so one copy of the residuals is enough.
@@ -14,6 +15,13 @@ func.func @e(%t: tensor<2x4xi32>, %l: tensor<2x4xi32>) -> tensor<f32> {
   return %loss : tensor<f32>
 }
 func.func @p() { return }
+
+// A step of each size, of the same fragments.
+
+// GROWS: pipe.schedule "train_step" rank 0 microbatches 3 slots 1
+// GROWS: pipe.schedule "train_step.1" rank 0 microbatches 1 slots 1
+// GROWS-SAME: [#pipe.action<F chunk 0 microbatch 0 slot 0>, #pipe.action<B chunk 0 microbatch 0 slot 0>, #pipe.action<U chunk 0 microbatch 0 slot 0>]
+// GROWS: pipe.schedule "train_step.2" rank 0 microbatches 2 slots 1
 
 // CHECK-NOT: xf.step
 xf.step microbatches(2) forward(@f) backward(@b) update(@u) evaluate(@e) prepare(@p)

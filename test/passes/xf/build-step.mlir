@@ -1,5 +1,6 @@
 // RUN: hocket-opt %s --xf-build-step | FileCheck %s
 // RUN: sed -e 's/#xf.adamw<.*0.1>/#xf.sgd<momentum = 0.9, weight_decay = 0.1>/' %s | hocket-opt --xf-build-step | FileCheck %s --check-prefix=SGD
+// RUN: sed -e 's/runtime = {}/batch_sizes = [#xf.batch_size<2 from 0>, #xf.batch_size<6 from 4>, #xf.batch_size<8 from 10>], &/' %s | hocket-opt --xf-build-step | FileCheck %s --check-prefix=GROWS
 
 // fp16: the whole of it, with loss scaling and a working copy.
 
@@ -51,6 +52,11 @@ func.func private @evaluate(tensor<2x4xi32>, tensor<2x4xi32>) -> tensor<f32>
 // CHECK: %[[NOW:.*]] = xf.read @state.loss_scale
 // CHECK: xf.loss_scale_update %[[NOW]]
 // CHECK: xf.output %[[NOW]], "loss_scale"
+
+// The host says how many microbatches a step has, where that varies.
+// GROWS: %[[COUNT:.*]] = xf.input "microbatches"
+// GROWS: xf.gradient_scale %{{.*}}, %{{.*}} count %[[COUNT]] {max_norm = 1.0{{[0e+]*}} : f64}
+// GROWS: xf.step microbatches(4) rampup [1, 3] forward(@forward)
 
 // SGD: xf.sgd {{.*}}weight_decay = 1.0{{0*}}e-01
 // SGD: xf.sgd {{.*}}weight_decay = 0.0

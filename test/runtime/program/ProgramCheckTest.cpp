@@ -222,7 +222,7 @@ static const Mutation mutations[] = {
      [](Program &p, Role &r) {
        r.mutable_entries(0)->mutable_runs(1)->set_microbatch(0);
      },
-     "V25: rank 0, role 0 'all', sequence 0 'microbatch': takes in 1 microbatches in 2 runs of a step of 2"},
+     "V25: rank 0, role 0 'all', sequence 0 'microbatch': takes in 1 microbatches in 2 runs of a step of 2 (entry 'train_step')"},
     {"vocabulary of the loss",
      [](Program &p, Role &r) {
        at(r, 0, 4).mutable_library()->set_integers(3, 15);
