@@ -8,6 +8,7 @@
 
 #include "frontends/spec/PlanMessage.h"
 #include "passes/pipe/PipelinePlan.h"
+#include "runtime/base/Format.h"
 
 using namespace hocket;
 
@@ -28,8 +29,9 @@ Status hocket::checkSchedule(const spec::LoadedSpec &loaded) {
     if (status.ok() && plan.isCut())
       status = pipe::chooseSchedule(plan, plan.splitsWeights).status();
     if (!status.ok() && batches.size() > 1)
-      status = status.withContext("the step of " + std::to_string(batch) +
-                                  " sequences");
+      status = status.withContext(
+          "the step of " +
+          formatNoun(static_cast<uint64_t>(batch), "sequence"));
     if (!status.ok())
       break;
   }

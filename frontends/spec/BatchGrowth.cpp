@@ -45,10 +45,10 @@ static void checkRampup(const Training &training, ConstraintErrors &errors) {
                           std::to_string(rampup.increment()) +
                           "; write a divisor of global_batch_size - start (" +
                           std::to_string(rise) + ")");
-  if (rise / rampup.increment() >= mostSizes)
+  if (rise / rampup.increment() > mostSizes)
     errors.add(46, field + ".increment",
                "the batch grows " + std::to_string(rise / rampup.increment()) +
-                   " times; write a larger increment, for less than " +
+                   " times; write a larger increment, for at most " +
                    std::to_string(mostSizes));
 }
 

@@ -44,6 +44,20 @@ TEST(PlanRules, AreKeptByOrdinaryPlans) {
   EXPECT_THAT(broken("dp=4,tp=4,ep=8,etp=2,sp=1", 64), IsEmpty());
 }
 
+TEST(PlanRules, HoldForEveryBatchOfOneThatGrows) {
+  PlanSizes sizes;
+  sizes.globalBatch = 64;
+  sizes.smallerBatches = {8, 24, 40};
+  EXPECT_THAT(brokenRules(*parsePlan("dp=4,mbs=2"), sizes), IsEmpty());
+  std::vector<BrokenRule> rules = brokenRules(*parsePlan("dp=16"), sizes);
+  ASSERT_EQ(rules.size(), 1u);
+  EXPECT_EQ(rules[0].number, 14);
+  EXPECT_EQ(rules[0].field, "training.batch_size_steps");
+  EXPECT_EQ(rules[0].text, "the batch grows through 8, which is not a multiple "
+                           "of micro_batch_size (1) * plan.data_parallel (16); "
+                           "write 16");
+}
+
 TEST(PlanRules, AreBrokenOneByOne) {
   EXPECT_THAT(broken("pp=0"), ElementsAre(4));
   EXPECT_THAT(broken("zero=4"), ElementsAre(4));

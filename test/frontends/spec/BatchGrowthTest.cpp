@@ -177,8 +177,8 @@ TEST(BatchGrowth, ErrorsNameThePlace) {
        "S46: training.rampup_batch_size.increment is 4; write a divisor of "
        "global_batch_size - start (6)"},
       {"global_batch_size: 2000" + rampup(1, 1, 30000),
-       "S46: the batch grows 1999 times; write a larger increment, for less "
-       "than 1024"},
+       "S46: the batch grows 1999 times; write a larger increment, for at "
+       "most 1024"},
       {eight + rampup(0, 2, 30), "S4: training.rampup_batch_size.start is 0"},
       {eight + rampup(2, 2, 0), "S4: training.rampup_batch_size.samples is 0"},
       {eight + rampup(2, -2, 9),

@@ -76,6 +76,22 @@ TEST(PlanSearch, FindsItForExpertsToo) {
   expectOptimal(withExperts(smallProblem("a100", 4, 5, 1024, 8)));
 }
 
+/// A plan must have every batch through which one grows.
+TEST(PlanSearch, FindsItForBatchesThatGrow) {
+  CostProblem problem = smallProblem("h100", 8, 8, 2048, 48);
+  problem.step.smallerBatches = {12, 30};
+  expectOptimal(problem);
+  PlanSearch search(problem, {});
+  SearchResult result = search.run({});
+  ASSERT_FALSE(result.best.empty());
+  for (const PricedPlan &priced : result.best) {
+    Status status = checkPlan(priced.plan, problem.model, problem.step);
+    EXPECT_TRUE(status.ok()) << status.message();
+    EXPECT_EQ(6 % (priced.plan.dp * priced.plan.microBatch), 0)
+        << printPlan(priced.plan);
+  }
+}
+
 CostProblem withOffload(CostProblem problem) {
   problem.mayOffload = true;
   return problem;
