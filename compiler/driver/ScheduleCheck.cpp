@@ -8,7 +8,7 @@
 
 #include "frontends/spec/PlanMessage.h"
 #include "passes/pipe/PipelinePlan.h"
-#include "runtime/base/Format.h"
+#include "runtime/base/Quantity.h"
 
 using namespace hocket;
 
