@@ -1,0 +1,235 @@
+# Part of Hocket, under the Apache License v2.0.
+"""Models beside the transformers library, where it is installed.
+
+    pip install torch transformers
+    python3 test/tools/test_live_models.py
+
+Each family's random model is imported and asked, trained for a step, exported, and
+loaded again by transformers. The vocabulary is small enough for the server to tell
+the log-probability of every token at every position.
+"""
+
+import http.client
+import importlib.util
+import json
+import math
+import os
+import pathlib
+import re
+import signal
+import subprocess
+import tempfile
+import unittest
+
+from programs import BUILD, hocket
+
+MISSING = [n for n in ("torch", "transformers") if not importlib.util.find_spec(n)]
+NEAR = 1e-5  # of a log-probability
+LENGTH = 24
+# WordPiece: no token is another's text, so that an answer names each of them.
+WORDS = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]", *(f"word{i}" for i in range(15))]
+PROMPTS = [[(7 * i * i + 3 * i + k) % len(WORDS) for i in range(LENGTH)] for k in range(3)]
+TEXT = "".join(f"word{i * i % 15} word{i % 7} word{3 * i % 11}\n" for i in range(400))
+
+SIZES = {
+    "vocab_size": len(WORDS),
+    "hidden_size": 32,
+    "intermediate_size": 48,
+    "num_hidden_layers": 2,
+    "num_attention_heads": 4,
+    "num_key_value_heads": 2,
+    "max_position_embeddings": 32,
+    "bos_token_id": None,
+    "eos_token_id": None,
+    "pad_token_id": None,
+}
+LLAMA3 = {
+    "rope_type": "llama3",
+    "rope_theta": 500.0,
+    "factor": 4.0,
+    "low_freq_factor": 1.0,
+    "high_freq_factor": 4.0,
+    "original_max_position_embeddings": 16,
+}
+# What of each family's config is not its default. Two of a family differ in what the
+# file has a key for.
+MODELS = {
+    "gpt2": ("gpt2", {"vocab_size": len(WORDS), "n_positions": 32, "n_embd": 32, "n_layer": 2,
+                      "n_head": 4, "bos_token_id": None, "eos_token_id": None}),
+    "llama": ("llama", {**SIZES, "tie_word_embeddings": False}),
+    "llama 3": ("llama", {**SIZES, "tie_word_embeddings": True, "attention_bias": True,
+                          "rope_parameters": LLAMA3}),
+    "mistral": ("mistral", {**SIZES, "head_dim": 16, "sliding_window": 7}),
+    "mixtral": ("mixtral", {**SIZES, "num_local_experts": 4, "num_experts_per_tok": 2}),
+    "qwen2": ("qwen2", {**SIZES, "tie_word_embeddings": True}),
+    "qwen3": ("qwen3", {**SIZES, "head_dim": 16, "rope_parameters":
+                        {"rope_type": "default", "rope_theta": 2000.0}}),
+    "qwen3_moe": ("qwen3_moe", {**SIZES, "head_dim": 16, "moe_intermediate_size": 24,
+                                "num_experts": 4, "num_experts_per_tok": 2,
+                                "norm_topk_prob": True, "mlp_only_layers": [0]}),
+}  # fmt: skip
+TRAINING = {
+    "training.sequence_length": LENGTH,
+    "training.micro_batch_size": 1,
+    "training.global_batch_size": 2,
+    "training.learning_rate.peak": 1e-2,
+    "training.precision": "FP32",
+    "training.steps": 2,
+}
+# Models that no folder was there for.
+SPECS = {
+    "gpt2": "activation: GELU_TANH",
+    "llama": "norm: RMS_NORM activation: SWIGLU position: ROTARY bias: false kv_heads: 2 "
+    "tied_embeddings: false",
+    "qwen3": "norm: RMS_NORM activation: SWIGLU position: ROTARY bias: false kv_heads: 2 "
+    "head_dim: 16 qk_norm: true vocab_padding: 16",
+    "mixtral": "norm: RMS_NORM activation: SWIGLU position: ROTARY bias: false kv_heads: 2 "
+    "tied_embeddings: false moe { experts: 4 top_k: 2 }",
+}
+
+
+def must(*arguments):
+    done = hocket(*arguments)
+    if done.returncode:
+        raise AssertionError(f"{arguments}: {done.stderr}")
+    return done.stdout
+
+
+def served(words, prompts, *arguments):
+    """By prompt, by position but the first: the log-probability of each token, in
+    the vocabulary's order, as `hocket serve` tells them."""
+    command = [BUILD / "bin/hocket", "serve", *arguments, "--tokenizer", words, "--port", "0"]
+    with subprocess.Popen(command, stderr=subprocess.PIPE, text=True) as process:
+        try:
+            lines = []
+            for line in process.stderr:
+                lines.append(line)
+                if found := re.search(r"http://127\.0\.0\.1:(\d+)", line):
+                    break
+            else:
+                raise AssertionError("".join(lines))
+            connection = http.client.HTTPConnection("127.0.0.1", int(found[1]), timeout=60)
+            body = {"prompt": prompts, "max_tokens": 0, "echo": True, "logprobs": len(WORDS)}
+            connection.request("POST", "/v1/completions", json.dumps(body))
+            answer = json.loads(connection.getresponse().read())
+            connection.close()
+        finally:
+            process.send_signal(signal.SIGINT)
+    tops = [choice["logprobs"]["top_logprobs"][1:] for choice in answer["choices"]]
+    return [[[top[word] for word in WORDS] for top in row] for row in tops]
+
+
+@unittest.skipIf(MISSING, f"{' and '.join(MISSING)} of Python are not here")
+class LiveModelsTest(unittest.TestCase):
+    @classmethod
+    def setUpClass(cls):
+        os.environ["HF_HUB_OFFLINE"] = "1"  # Nothing is fetched.
+        import torch
+        import transformers
+
+        transformers.utils.logging.set_verbosity_error()
+        transformers.utils.logging.disable_progress_bar()
+        cls.torch, cls.transformers = torch, transformers
+        scratch = tempfile.TemporaryDirectory()
+        cls.addClassCleanup(scratch.cleanup)
+        cls.folder = pathlib.Path(scratch.name)
+        cls.words = cls.folder / "words"
+        cls.words.mkdir()
+        (cls.words / "vocab.txt").write_text("\n".join(WORDS) + "\n")
+        (cls.folder / "text.txt").write_text(TEXT)
+        cls.data = cls.folder / "text"
+        must("data", "prepare", cls.folder / "text.txt", "-o", cls.data, "--tokenizer", cls.words)
+
+    def publish(self, family, config, folder):
+        """A random model whose norms and biases are not constant, and whose logits are
+        as large as those of models that have learned."""
+        torch = self.torch
+        torch.manual_seed(1)
+        model = self.transformers.AutoModelForCausalLM.from_config(
+            self.transformers.AutoConfig.for_model(family, **config)
+        )
+        with torch.no_grad():
+            for name, each in model.named_parameters():
+                norm = "norm" in name or ".ln_" in name
+                around = 1.0 if norm and name.endswith("weight") else 0.0
+                each.normal_(around, 0.3 if "embed" in name or "wte" in name else 0.2)
+        model.save_pretrained(folder)
+
+    def computed(self, folder):
+        """What transformers computes of a folder, as served() tells it."""
+        model, told = self.transformers.AutoModelForCausalLM.from_pretrained(
+            folder, dtype=self.torch.float32, output_loading_info=True
+        )
+        self.assertFalse(any(told.values()), told)  # Nothing is missing or left over.
+        with self.torch.no_grad():
+            logits = model(self.torch.tensor(PROMPTS)).logits.double()
+        return self.torch.log_softmax(logits, -1)[:, :-1].tolist()
+
+    def compare(self, folder, run, *arguments):
+        """The largest difference at any position, of any token."""
+        ours = served(self.words, PROMPTS, "--load", run, *arguments)
+        theirs = self.computed(folder)
+        pairs = [
+            (a, b)
+            for row, other in zip(ours, theirs, strict=True)
+            for top, probabilities in zip(row, other, strict=True)
+            for a, b in zip(top, probabilities, strict=True)
+        ]
+        self.assertEqual(len(pairs), len(PROMPTS) * (LENGTH - 1) * len(WORDS))
+        # They say something: the likeliest tokens are not those of chance.
+        self.assertGreater(max(b for _, b in pairs), math.log(2 / len(WORDS)))
+        return max(abs(a - b) for a, b in pairs)
+
+    def train(self, model, run, *arguments):
+        program = run.with_suffix(".hkx")
+        settings = [word for item in TRAINING.items() for word in ("--set", "%s=%s" % item)]
+        must("compile", model, "-o", program, *settings)
+        must("train", program, "--data", f"{self.data}_text_document", "--save", run, *arguments)
+
+    def report(self, name, differences):
+        for what, difference in differences.items():
+            with self.subTest(name, what=what):
+                self.assertLess(difference, NEAR)
+        if __name__ == "__main__":
+            print(name, *(f"{what} {d:.1e}" for what, d in differences.items()), sep=", ")
+
+    def test_every_family_goes_in_and_out(self):
+        short = ("--set", f"training.sequence_length={LENGTH}")
+        for number, (name, (family, config)) in enumerate(MODELS.items()):
+            with self.subTest(name):
+                theirs, start, again, run, mine = (
+                    self.folder / f"{number}-{part}"
+                    for part in ("theirs", "start", "again", "run", "mine")
+                )
+                self.publish(family, config, theirs)
+                must("checkpoint", "import", theirs, "-o", start)
+                must("checkpoint", "export", start, "-o", again)
+                self.train(theirs, run, "--load", start)
+                must("checkpoint", "export", run, "-o", mine)
+                self.report(name, {
+                    "imported": self.compare(theirs, start, *short),
+                    "exported": self.compare(again, start, *short),
+                    "trained": self.compare(mine, run),
+                })  # fmt: skip
+                self.assertEqual(self.computed(theirs), self.computed(again))
+                self.assertNotEqual(self.computed(theirs), self.computed(mine))
+
+    def test_models_of_ones_own_go_out(self):
+        for family, says in SPECS.items():
+            with self.subTest(family):
+                spec, run, out = (self.folder / f"own-{family}{end}"
+                                  for end in (".textproto", "", "-out"))  # fmt: skip
+                spec.write_text(
+                    f"model {{ layers: 2 hidden: 32 heads: 4 ffn: 48 vocab_size: {len(WORDS)} "
+                    f"max_positions: 32 initializer {{ stddev: 0.2 }} {says} }}"
+                    "training { data { split: \"1\" } }\n"
+                )
+                self.train(spec, run)
+                must("checkpoint", "export", run, "-o", out)
+                config = json.loads((out / "config.json").read_text())
+                self.assertEqual(config["model_type"], family)
+                self.report(f"own {family}", {"trained": self.compare(out, run)})
+
+
+if __name__ == "__main__":
+    unittest.main()
