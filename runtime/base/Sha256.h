@@ -13,6 +13,8 @@
 #ifndef HOCKET_RUNTIME_BASE_SHA256_H
 #define HOCKET_RUNTIME_BASE_SHA256_H
 
+#include "runtime/base/Sha256Blocks.h"
+
 #include <array>
 #include <cstddef>
 #include <cstdint>
@@ -36,11 +38,8 @@ public:
   static Digest of(std::string_view bytes);
 
 private:
-  void consume(const uint8_t *block);
-
-  std::array<uint32_t, 8> state = {0x6a09e667, 0xbb67ae85, 0x3c6ef372,
-                                   0xa54ff53a, 0x510e527f, 0x9b05688c,
-                                   0x1f83d9ab, 0x5be0cd19};
+  Sha256State state = {0x6a09e667, 0xbb67ae85, 0x3c6ef372, 0xa54ff53a,
+                       0x510e527f, 0x9b05688c, 0x1f83d9ab, 0x5be0cd19};
   std::array<uint8_t, 64> pending = {};
   size_t pendingSize = 0;
   uint64_t totalSize = 0;

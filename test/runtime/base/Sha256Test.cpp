@@ -7,6 +7,7 @@
 #include "runtime/base/Sha256.h"
 
 #include <gtest/gtest.h>
+#include <vector>
 
 using namespace hocket;
 
@@ -52,5 +53,23 @@ TEST(Sha256, ChunksGiveTheSameDigest) {
     for (size_t at = 0; at < text.size(); at += chunk)
       hash.update(text.data() + at, std::min(chunk, text.size() - at));
     EXPECT_EQ(toHex(hash.finish()), toHex(Sha256::of(text))) << chunk;
+  }
+}
+
+// The rounds of FIPS 180-4 as they are written there, and as the processor
+// does them, one block or several at a time.
+TEST(Sha256, InstructionsDoTheSameRounds) {
+  Sha256Rounds *native = nativeSha256Rounds();
+  if (!native)
+    GTEST_SKIP() << "this processor has no SHA instructions";
+  std::vector<uint8_t> blocks(64 * 300);
+  uint32_t word = 1;
+  for (uint8_t &byte : blocks)
+    byte = uint8_t((word = word * 1664525 + 1013904223) >> 24);
+  Sha256State one = {1, 2, 3, 4, 5, 6, 7, 0xffffffff}, other = one;
+  for (size_t at = 0, count = 1; at + count <= 300; at += count, ++count) {
+    portableSha256Rounds(one, &blocks[64 * at], count);
+    native(other, &blocks[64 * at], count);
+    ASSERT_EQ(one, other) << count;
   }
 }
