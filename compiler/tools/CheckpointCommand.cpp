@@ -70,13 +70,12 @@ readTokenizerFiles(const std::string &path) {
   return files;
 }
 
-/// How far the reading of a checkpoint's weights is.
+/// How far the conversion of weights is.
 class WeightsLine {
 public:
-  explicit WeightsLine(const checkpoint::Checkpoint &checkpoint) {
-    for (const checkpoint::TensorSpec &spec : checkpoint.tensors())
-      if (spec.key.slot.empty())
-        total += *checkpoint::tensorBytes(spec.shape, spec.type);
+  void expect(const checkpoint::TensorSpec &spec) {
+    if (spec.key.slot.empty())
+      total += *checkpoint::tensorBytes(spec.shape, spec.type);
   }
   ~WeightsLine() { line.clear(); }
   void add(uint64_t bytes) {
@@ -125,31 +124,48 @@ Status runExport(const CheckpointArguments &arguments) {
     if (name == arguments.dtype)
       to.type = type;
   to.mostFileBytes = uint64_t(arguments.fileGigabytes * 1e9);
-  std::map<std::string, std::string> beside;
   if (!arguments.tokenizer.empty()) {
-    HOCKET_ASSIGN_OR_RETURN(beside, readTokenizerFiles(arguments.tokenizer));
+    HOCKET_ASSIGN_OR_RETURN(to.otherFiles,
+                            readTokenizerFiles(arguments.tokenizer));
   }
   {
-    WeightsLine line(checkpoint);
+    WeightsLine line;
+    for (const checkpoint::TensorSpec &spec : checkpoint.tensors())
+      line.expect(spec);
     to.progress = [&](uint64_t bytes) { line.add(bytes); };
     HOCKET_RETURN_IF_ERROR(
         checkpoint::exportHuggingFace(checkpoint, dimsOf(model), to));
   }
-  for (const auto &[name, text] : beside)
-    HOCKET_RETURN_IF_ERROR(
-        writeFileAtomically(arguments.output + "/" + name, text));
   std::cout << arguments.output << ": a " << to.family << " model of step "
             << checkpoint.state().step << "\n";
   return okStatus();
 }
 
+/// Has `line` count what becomes of the tensors.
+void countOn(WeightsLine &line,
+             std::vector<checkpoint::CheckpointTensor> &tensors) {
+  using checkpoint::ByteSink;
+  for (checkpoint::CheckpointTensor &tensor : tensors) {
+    line.expect(tensor.spec);
+    for (checkpoint::TensorSlice &slice : tensor.slices)
+      slice.bytes = [&line, produce = slice.bytes](const ByteSink &sink) {
+        return produce([&](std::span<const uint8_t> bytes) {
+          line.add(bytes.size());
+          return sink(bytes);
+        });
+      };
+  }
+}
+
 /// Writes the first checkpoint of a run with these weights.
 Status saveImported(const CheckpointArguments &arguments,
                     const spec::LoadedSpec &loaded,
-                    const std::vector<checkpoint::CheckpointTensor> &tensors) {
+                    std::vector<checkpoint::CheckpointTensor> tensors) {
   checkpoint::RunState state;
   state.seed = loaded.spec.training().seed();
   state.specText = spec::printSpec(loaded.spec);
+  WeightsLine line;
+  countOn(line, tensors);
   return checkpoint::saveCheckpoint(arguments.output, state, tensors);
 }
 

@@ -124,6 +124,8 @@ struct HuggingFaceExport {
   std::string dir;
   std::string family;
   std::string configText; ///< Becomes config.json.
+  /// What lies beside it, such as a tokenizer's files: by name, their text.
+  std::map<std::string, std::string> otherFiles = {};
   /// F32, BF16 or F16, to which numbers are rounded; else as they are stored.
   std::optional<ElementType> type = std::nullopt;
   /// A file holds no more of tensors than this, or one tensor.
@@ -136,8 +138,8 @@ struct HuggingFaceExport {
 /// than a file may be, model-00001-of-00003.safetensors and so on with their
 /// index. A few MiB are in memory at once. InvalidArgument if the checkpoint is
 /// not of `dims`, the family has no place for one of its tensors, a number is
-/// too large for the type, or the folder holds weights already; no file is left
-/// then.
+/// too large for the type, or the folder holds weights already. After an error
+/// there is no more than before.
 Status exportHuggingFace(const Checkpoint &checkpoint, const ModelDims &dims,
                          const HuggingFaceExport &to);
 

@@ -152,15 +152,19 @@ tensorsOf(const Checkpoint &checkpoint, const HuggingFaceExport &to,
 //===----------------------------------------------------------------------===//
 
 namespace {
-/// Removes the files it was told of, unless they are to stay.
+/// Removes what was not there when it was told of it, unless it is to stay.
 class NewFiles {
 public:
   ~NewFiles() {
-    std::error_code ignored;
-    for (const std::string &path : paths)
-      fs::remove(path, ignored);
+    std::error_code ignored; // A folder that holds something stays.
+    for (; !paths.empty(); paths.pop_back())
+      fs::remove(paths.back(), ignored);
   }
-  void add(const std::string &path) { paths.push_back(path); }
+  void add(const std::string &path) {
+    std::error_code error;
+    if (!fs::exists(path, error))
+      paths.push_back(path);
+  }
   void keep() { paths.clear(); }
 
 private:
@@ -242,11 +246,16 @@ Status checkpoint::exportHuggingFace(const Checkpoint &checkpoint,
                           huggingFaceEntries(*table, dims, weights));
   HOCKET_ASSIGN_OR_RETURN(auto tensors, tensorsOf(checkpoint, to, entries));
   HOCKET_RETURN_IF_ERROR(refuseOtherWeights(to.dir));
-  HOCKET_RETURN_IF_ERROR(makeDirectories(to.dir));
   NewFiles written;
+  written.add(to.dir);
+  HOCKET_RETURN_IF_ERROR(makeDirectories(to.dir));
   HOCKET_RETURN_IF_ERROR(writeWeights(to, std::move(tensors), written));
-  HOCKET_RETURN_IF_ERROR(
-      writeFileAtomically(to.dir + "/config.json", to.configText));
+  auto texts = to.otherFiles;
+  texts["config.json"] = to.configText;
+  for (const auto &[name, text] : texts) {
+    written.add(to.dir + "/" + name);
+    HOCKET_RETURN_IF_ERROR(writeFileAtomically(to.dir + "/" + name, text));
+  }
   written.keep();
   return okStatus();
 }

@@ -155,7 +155,14 @@ class HuggingFaceFoldersTest(unittest.TestCase):
                       "--dtype", "float16", "--max-shard-size", "0.001")  # fmt: skip
         self.assertEqual(done.returncode, 2)
         self.assertIn("'transformer.wpe.weight' holds a number that F16 cannot", done.stderr)
-        self.assertEqual(list(out.iterdir()), [])
+        self.assertFalse(out.exists())
+        beside = self.folder / "beside"
+        beside.mkdir()
+        (beside / "notes.txt").write_text("kept")
+        done = hocket("checkpoint", "export", self.folder / "large-run", "-o", beside,
+                      "--dtype", "float16")  # fmt: skip
+        self.assertEqual(done.returncode, 2)
+        self.assertEqual([each.name for each in beside.iterdir()], ["notes.txt"])
 
     def test_refuses_in_one_line_and_writes_nothing(self):
         before = sorted(self.folder.rglob("*"))
