@@ -35,7 +35,7 @@ static Status load(RankSession &session, const std::string &dir) {
     return invalidArgument(
         missingEntryText(session.executor().program(), "eval_step"));
   session.print(session.banner());
-  HOCKET_RETURN_IF_ERROR(session.initialize());
+  HOCKET_RETURN_IF_ERROR(session.initialize(!dir.empty()));
   if (!dir.empty()) {
     HOCKET_ASSIGN_OR_RETURN(checkpoint::RunState state, session.restore(dir));
     HOCKET_RETURN_IF_ERROR(comm::compareRanks(

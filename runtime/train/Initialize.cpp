@@ -10,6 +10,7 @@
 #include "runtime/base/WorkerPool.h"
 #include "runtime/program/DataType.h"
 #include "runtime/train/RankSlice.h"
+#include "runtime/train/RunCheckpoint.h"
 
 #include <algorithm>
 #include <cmath>
@@ -108,8 +109,8 @@ private:
 /// Writes slices in chunks, so that no tensor is held twice.
 class Initializer {
 public:
-  Initializer(Executor &executor, WorkerPool &pool)
-      : executor(executor), pool(pool),
+  Initializer(Executor &executor, WorkerPool &pool, FirstValues which)
+      : executor(executor), pool(pool), which(which),
         isNew(executor.device().touchedBytes() == 0) {}
 
   Status initialize(const program::ParameterSlice &slice) {
@@ -118,7 +119,10 @@ public:
         program.parameters(int(slice.parameter()));
     bool isZero =
         slice.state() != "value" || parameter.initializer().kind() == "zeros";
-    if (isZero && isNew)
+    RankSlice place = RankSlice::of(program, slice, executor.rank());
+    bool isLoaded = which == FirstValues::BesideWeights &&
+                    isWeight(program, slice) && !place.isEmpty();
+    if (isLoaded || (isZero && isNew))
       return okStatus();
     auto type = kernels::DType(
         int(executor.role().buffers(int(slice.buffer())).dtype()));
@@ -126,7 +130,7 @@ public:
     if (size == 0)
       return writeZeros(slice);
     uint64_t elements = executor.sliceBytes(slice) / size;
-    GlobalIndex index(RankSlice::of(program, slice, executor.rank()));
+    GlobalIndex index(std::move(place));
     for (uint64_t begin = 0; begin < elements; begin += chunk) {
       uint64_t count = std::min(chunk, elements - begin);
       bytes.assign(count * size, std::byte{0});
@@ -175,20 +179,22 @@ private:
 
   Executor &executor;
   WorkerPool &pool;
+  FirstValues which;
   bool isNew; ///< Nothing was written yet: the arena is zero.
   std::vector<std::byte> bytes;
 };
 
 } // namespace
 
-Status hocket::initializeParameters(Executor &executor, unsigned threads) {
+Status hocket::initializeParameters(Executor &executor, unsigned threads,
+                                    FirstValues which) {
   if (threads == 0) {
     const hal::DeviceProperties &about = executor.device().properties();
     HOCKET_ASSIGN_OR_RETURN(unsigned cores, WorkerPool::defaultCount());
     threads = about.hostMemory ? about.workers : cores;
   }
   WorkerPool pool(threads);
-  Initializer initializer(executor, pool);
+  Initializer initializer(executor, pool, which);
   for (const program::ParameterSlice &slice : executor.role().slices())
     HOCKET_RETURN_IF_ERROR(initializer.initialize(slice));
   return okStatus();

@@ -30,11 +30,17 @@ namespace hocket {
 void initialValues(const program::Parameter &parameter, uint64_t seed,
                    uint64_t first, std::span<double> values);
 
-/// Gives all of this rank's slices their first values: parameters from their
+enum class FirstValues {
+  All,
+  BesideWeights, ///< Of what loadRun() may leave as it was.
+};
+
+/// Gives this rank's slices their first values: parameters from their
 /// initializers, slots and padding zeros, which are not written where nothing
 /// else was yet. The seed is the executor's. On `threads` threads of the host;
 /// 0: those of a device that is the host, else as many as it has cores.
-Status initializeParameters(Executor &executor, unsigned threads = 0);
+Status initializeParameters(Executor &executor, unsigned threads = 0,
+                            FirstValues which = FirstValues::All);
 
 } // namespace hocket
 

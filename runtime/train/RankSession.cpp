@@ -121,10 +121,12 @@ void RankSession::fail(const Status &status) {
 // The weights
 //===----------------------------------------------------------------------===//
 
-Status RankSession::initialize() {
+Status RankSession::initialize(bool restoreFollows) {
   comm::PatientScope patient(communicators.activity(), "making first values");
   auto notice = phase("making first values");
-  return initializeParameters(*loaded, seat.threads);
+  return initializeParameters(*loaded, seat.threads,
+                              restoreFollows ? FirstValues::BesideWeights
+                                             : FirstValues::All);
 }
 
 StatusOr<checkpoint::RunState> RankSession::restore(const std::string &dir) {

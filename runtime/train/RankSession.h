@@ -35,8 +35,8 @@ public:
   Status load();
 
   /// Gives every parameter its first value, and its slots theirs, under the
-  /// executor's seed.
-  Status initialize();
+  /// executor's seed; where restore() follows, not those that it sets.
+  Status initialize(bool restoreFollows);
 
   /// Takes weights and state from the run or the checkpoint in `dir`.
   StatusOr<checkpoint::RunState> restore(const std::string &dir);

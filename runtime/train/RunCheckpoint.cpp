@@ -42,6 +42,16 @@ static std::optional<ElementType> elementType(program::DType dtype) {
 /// Of what is kept from step to step but is no parameter.
 static constexpr std::string_view statePrefix = "state.";
 
+static bool isState(const program::Parameter &parameter) {
+  return parameter.name().starts_with(statePrefix);
+}
+
+bool hocket::isWeight(const program::Program &program,
+                      const ParameterSlice &slice) {
+  return slice.state() == "value" &&
+         !isState(program.parameters(int(slice.parameter())));
+}
+
 /// The global tensor that a slice is part of.
 static StatusOr<TensorSpec> tensorOf(const program::Program &program,
                                      const ParameterSlice &slice) {
@@ -49,7 +59,7 @@ static StatusOr<TensorSpec> tensorOf(const program::Program &program,
       program.parameters(int(slice.parameter()));
   TensorSpec spec;
   spec.key.name = parameter.name();
-  if (parameter.name().starts_with(statePrefix)) // no weight of the model
+  if (isState(parameter))
     spec.key = {"state", parameter.name().substr(statePrefix.size())};
   program::DType dtype = parameter.dtype();
   spec.shape.assign(parameter.shape().begin(), parameter.shape().end());

@@ -24,6 +24,11 @@
 
 namespace hocket {
 
+/// Whether a slice is of a weight: no slot and no "state.". Every checkpoint of
+/// the model has it.
+bool isWeight(const program::Program &program,
+              const program::ParameterSlice &slice);
+
 /// Writes dir/iter_<state.step> and makes it the latest.
 Status saveRun(Executor &executor, const checkpoint::RunState &state,
                const std::string &dir);

@@ -191,7 +191,7 @@ private:
   Status restoreOrInitialize() {
     if (options.seed)
       executor->setSeed(*options.seed);
-    HOCKET_RETURN_IF_ERROR(session.initialize());
+    HOCKET_RETURN_IF_ERROR(session.initialize(!loadDir.empty()));
     if (loadDir.empty())
       return okStatus();
     HOCKET_ASSIGN_OR_RETURN(checkpoint::RunState state,

@@ -40,13 +40,14 @@ struct TinyRun {
   std::shared_ptr<data::SampleSource> validSamples =
       std::make_shared<CountingSamples>(8);
 
-  explicit TinyRun(program::Program program) {
+  explicit TinyRun(program::Program program,
+                   FirstValues which = FirstValues::All) {
     auto created = Executor::create(
         std::make_shared<const program::Program>(std::move(program)),
         *hal::createDevice("cpu"), *group);
     EXPECT_TRUE(created.ok()) << created.status().message();
     executor = *std::move(created);
-    EXPECT_TRUE(initializeParameters(*executor).ok());
+    EXPECT_TRUE(initializeParameters(*executor, 0, which).ok());
   }
 
   Status train(uint64_t steps, const std::string &saveDir = "",
@@ -234,6 +235,23 @@ TEST_F(TrainerTest, ZeroStepsSaveTheInitialWeights) {
   other.executor->setSeed(99);
   ASSERT_TRUE(initializeParameters(*other.executor).ok());
   EXPECT_NE(other.state(), run.state());
+  ASSERT_TRUE(loadRun(*other.executor, folder + "/save").ok());
+  EXPECT_EQ(other.state(), run.state());
+}
+
+// What a checkpoint may lack has its first values all the same.
+TEST_F(TrainerTest, WeightsThatAreLoadedAreNotDrawn) {
+  program::Program program = test::tinyModel();
+  TinyRun run(program);
+  std::vector<float> drawn = run.state();
+  ASSERT_TRUE(run.train(2, folder + "/save").ok());
+  TinyRun other(program, FirstValues::BesideWeights);
+  std::vector<float> begun = other.state();
+  size_t at = 0;
+  for (const auto &slice : other.executor->role().slices())
+    for (size_t end = at + other.executor->sliceBytes(slice) / 4; at < end;
+         ++at)
+      EXPECT_EQ(begun[at], isWeight(program, slice) ? 0 : drawn[at]);
   ASSERT_TRUE(loadRun(*other.executor, folder + "/save").ok());
   EXPECT_EQ(other.state(), run.state());
 }
