@@ -7,6 +7,7 @@
 #include "runtime/evaluate/ChoiceFiles.h"
 
 #include "runtime/base/Format.h"
+#include "runtime/base/JsonObject.h"
 #include "runtime/tokenizer/SourceText.h"
 
 #include <algorithm>
@@ -64,6 +65,8 @@ public:
 
   /// A number, or one that is written as a string.
   StatusOr<size_t> index(const char *name, size_t count) const {
+    if (count < 2)
+      return wrong("there are fewer than two choices");
     auto found = object.find(name);
     std::string text = found == object.end() ? "nothing"
                        : found->is_string()  ? found->get<std::string>()
@@ -196,14 +199,6 @@ static StatusOr<ChoiceItem> jsonItem(const Fields &fields) {
       "choices and answerKey (ARC); goal, sol1, sol2 and label (PIQA)");
 }
 
-static StatusOr<json> parseObject(std::string_view text,
-                                  const std::string &place) {
-  json object = json::parse(text, nullptr, /*allow_exceptions=*/false);
-  if (!object.is_object())
-    return invalidArgument(place + ": no JSON object");
-  return object;
-}
-
 static Status readJsonLines(const SourceText &file,
                             std::vector<ChoiceItem> &items) {
   std::string_view rest = file.text;
@@ -213,7 +208,8 @@ static Status readJsonLines(const SourceText &file,
     if (line.find_first_not_of(" \t\r") == line.npos)
       continue;
     std::string place = file.path + ":" + std::to_string(number);
-    HOCKET_ASSIGN_OR_RETURN(json object, parseObject(line, place));
+    HOCKET_ASSIGN_OR_RETURN(json object,
+                            parseJsonObject(line, file.path, number));
     HOCKET_ASSIGN_OR_RETURN(ChoiceItem item, jsonItem({object, place}));
     items.push_back(std::move(item));
   }
@@ -289,7 +285,8 @@ static Status readMnli(const SourceText &file, std::vector<ChoiceItem> &items) {
 
 static Status readRacePassage(const SourceText &file,
                               std::vector<ChoiceItem> &items) {
-  HOCKET_ASSIGN_OR_RETURN(json object, parseObject(file.text, file.path));
+  HOCKET_ASSIGN_OR_RETURN(json object,
+                          parseJsonObject(file.text, file.path, 1));
   Fields fields(object, file.path);
   HOCKET_ASSIGN_OR_RETURN(std::string article, fields.text("article"));
   HOCKET_ASSIGN_OR_RETURN(auto questions, fields.texts("questions"));

@@ -7,6 +7,7 @@
 #include "runtime/evaluate/Lambada.h"
 
 #include "runtime/base/Format.h"
+#include "runtime/base/JsonObject.h"
 #include "runtime/tokenizer/SourceText.h"
 
 #include <algorithm>
@@ -32,9 +33,8 @@ evaluate::readPassages(const std::string &path) {
     rest.remove_prefix(std::min(rest.size(), line.size() + 1));
     if (line.find_first_not_of(white) == line.npos)
       continue;
-    json object = json::parse(line, nullptr, /*allow_exceptions=*/false);
-    if (!object.is_object() || !object.contains("text") ||
-        !object["text"].is_string())
+    HOCKET_ASSIGN_OR_RETURN(json object, parseJsonObject(line, path, number));
+    if (!object.contains("text") || !object["text"].is_string())
       return invalidArgument(path + formatText(":%llu: no JSON object with a "
                                                "\"text\"",
                                                wide(number)));

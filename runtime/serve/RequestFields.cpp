@@ -7,7 +7,7 @@
 #include "runtime/serve/RequestFields.h"
 
 #include "runtime/base/Format.h"
-#include "runtime/base/JsonDefect.h"
+#include "runtime/base/JsonObject.h"
 #include "runtime/base/NearestNames.h"
 
 #include <algorithm>
@@ -21,21 +21,17 @@ StatusOr<RequestFields> RequestFields::parse(std::string_view body) {
   if (size_t at = findInvalidUtf8(body); at < body.size())
     return invalidArgument(
         formatText("the body is not UTF-8 from byte %zu on", at + 1));
-  json object = json::parse(body, nullptr, /*allow_exceptions=*/false);
-  if (object.is_object())
-    return RequestFields(std::move(object));
-  if (!object.is_discarded())
-    return invalidArgument("the body is no JSON object");
-  auto defect = findJsonDefect(body);
+  json object;
+  auto defect = readJsonObject(body, object);
   if (!defect)
-    return invalidArgument("the body is no JSON");
+    return RequestFields(std::move(object));
   std::string_view before = body.substr(0, defect->offset);
   auto lines = std::count(before.begin(), before.end(), '\n');
   size_t column = before.size() - (before.rfind('\n') + 1);
-  return invalidArgument(formatText("the body is no JSON: line %zu, column "
-                                    "%zu: expected %s",
-                                    size_t(lines) + 1, column + 1,
-                                    defect->expected.c_str()));
+  return invalidArgument(
+      formatText("the body is no JSON object: line %zu, column "
+                 "%zu: expected %s",
+                 size_t(lines) + 1, column + 1, defect->expected.c_str()));
 }
 
 const json *RequestFields::find(const std::string &name) {

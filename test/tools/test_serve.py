@@ -33,6 +33,7 @@ training {
 LINE = "to be or not to be that is the question\n"
 KEY = "0123456789abcdef-a-key"
 SECONDS = 60
+DEEP = "[" * 200_000 + "]" * 200_000
 
 
 class Server:
@@ -254,6 +255,11 @@ class ServeTest(unittest.TestCase):
         ('{"prompt": "a",\n "n": }', "line 2, column 7"),
         (b'{"prompt": "\xff"}', "not UTF-8 from byte 13"),
         ('{"prompt": "\\ud800"}', "no JSON"),
+        ('{"prompt": "a", "prompt": "b"}', "expected each key once, found 'prompt' again"),
+        # What copies or prints a value would call itself as often.
+        ('{"prompt": %s}' % DEEP, "expected at most 1024 levels"),
+        ('{"prompt": "a", "stop": %s}' % DEEP, "expected at most 1024 levels"),
+        ('{"prompt": "a", "suffix": %s}' % DEEP, "expected at most 1024 levels"),
         ({}, "there is no field 'prompt'"),
         ({"prompt": 3}, "is a text, or a list of tokens"),
         ({"prompt": []}, "has 1 to 1024 prompts"),

@@ -117,9 +117,11 @@ TEST_F(ChoiceFiles, HoldRace) {
 }
 
 TEST_F(ChoiceFiles, SayWhatIsWrongWhere) {
-  EXPECT_EQ(fault("\n{\"context\": "), "q.jsonl:2: no JSON object");
-  EXPECT_EQ(fault("[1]"), "q.jsonl:1: no JSON object");
+  EXPECT_EQ(fault("\n{\"context\": "), "q.jsonl:2:13: expected a value");
+  EXPECT_EQ(fault("[1]"), "q.jsonl:1:1: expected an object");
   EXPECT_EQ(fault(""), "q.jsonl: there is no question in it");
+  EXPECT_EQ(fault(R"({"context": "", "choices": [], "label": 0})"),
+            "q.jsonl:1: there are fewer than two choices");
   EXPECT_EQ(fault("{\"context\": 1, \"choices\": []}"),
             "q.jsonl:1: \"context\" is no string");
   EXPECT_EQ(fault("{\"context\": \"\", \"choices\": 3}"),
