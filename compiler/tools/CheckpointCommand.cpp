@@ -13,6 +13,7 @@
 #include "frontends/megatron/ReadSettings.h"
 #include "runtime/base/File.h"
 #include "runtime/checkpoint/HuggingFace.h"
+#include "runtime/checkpoint/IterationFiles.h"
 #include "runtime/megatron/Import.h"
 #include "runtime/tools/CheckpointTools.h"
 #include "runtime/tools/CommandLine.h"
@@ -56,10 +57,11 @@ StatusOr<std::map<std::string, std::string>>
 readTokenizerFiles(const std::string &path) {
   namespace fs = std::filesystem;
   std::map<std::string, std::string> files;
-  bool isFolder = fs::is_directory(path);
+  std::error_code error;
+  bool isFolder = fs::is_directory(path, error);
   for (const char *name : kTokenizerFiles) {
     std::string file = isFolder ? path + "/" + name : path;
-    if (isFolder ? !fs::exists(file) : fs::path(path).filename() != name)
+    if (isFolder ? !fs::exists(file, error) : fs::path(path).filename() != name)
       continue;
     HOCKET_ASSIGN_OR_RETURN(files[name], readFile(file, kTokenizerFileBytes));
   }
@@ -214,6 +216,7 @@ Status withoutControls(const Status &status) {
 }
 
 Status runImport(const CheckpointArguments &arguments) {
+  HOCKET_RETURN_IF_ERROR(checkpoint::expectNoIterations(arguments.output));
   bool isMegatron = arguments.format == "auto"
                         ? megatron::holdsMegatron(arguments.input)
                         : arguments.format == "megatron";

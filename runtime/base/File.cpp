@@ -40,6 +40,7 @@ static Status fileError(const std::string &path, const char *action,
   case EISDIR:
   case ENOTDIR:
   case ENAMETOOLONG:
+  case ELOOP:
   case EINVAL:
     return invalidArgument(text);
   default:

@@ -23,10 +23,17 @@ using namespace hocket::checkpoint;
 StatusOr<uint64_t> checkpoint::latestIteration(const std::string &dir) {
   std::string path = dir + "/latest_checkpointed_iteration.txt";
   std::error_code error;
-  if (!std::filesystem::exists(path, error))
-    return notFound(dir + ": holds no checkpoint: it has neither "
-                          "manifest.json nor "
-                          "latest_checkpointed_iteration.txt");
+  if (!std::filesystem::exists(path, error)) {
+    bool isOthers = std::filesystem::exists(dir + "/config.json", error);
+    return notFound(dir +
+                    ": holds no checkpoint: it has neither "
+                    "manifest.json nor "
+                    "latest_checkpointed_iteration.txt" +
+                    (isOthers ? "; `hocket checkpoint import " + dir +
+                                    " -o RUN` makes one of a Hugging Face "
+                                    "folder"
+                              : ""));
+  }
   HOCKET_ASSIGN_OR_RETURN(std::string text, readFile(path, 64));
   uint64_t step = 0;
   auto [end, failed] =

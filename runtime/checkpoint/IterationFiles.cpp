@@ -71,6 +71,14 @@ std::vector<uint64_t> checkpoint::iterationsIn(const std::string &dir) {
   return steps;
 }
 
+Status checkpoint::expectNoIterations(const std::string &dir) {
+  std::vector<uint64_t> held = iterationsIn(dir);
+  return held.empty() ? okStatus()
+                      : invalidArgument(dir + ": holds iteration " +
+                                        std::to_string(held.back()) +
+                                        " already; name a folder without any");
+}
+
 Status checkpoint::removeIteration(const std::string &dir, uint64_t step) {
   fs::path folder = iterationFolder(dir, step);
   std::vector<fs::path> ours;

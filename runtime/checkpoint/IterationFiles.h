@@ -34,6 +34,9 @@ std::optional<uint64_t> stepOfFolder(std::string_view name);
 /// hold a manifest. None if there is no such folder.
 std::vector<uint64_t> iterationsIn(const std::string &dir);
 
+/// InvalidArgument if there is one already.
+Status expectNoIterations(const std::string &dir);
+
 /// Deletes the checkpoint's files in DIR/iter_<step>, the manifest last, and
 /// the folder if nothing else is in it.
 Status removeIteration(const std::string &dir, uint64_t step);

@@ -106,10 +106,7 @@ Status Resharding::writeShards(const std::string &dir) const {
 Status checkpoint::reshard(const Checkpoint &from, const std::string &dir,
                            const ReshardOptions &options,
                            const ReadProgress &progress) {
-  if (std::vector<uint64_t> held = iterationsIn(dir); !held.empty())
-    return invalidArgument(dir + ": holds iteration " +
-                           std::to_string(held.back()) +
-                           " already; name a folder without any");
+  HOCKET_RETURN_IF_ERROR(expectNoIterations(dir));
   Resharding resharding(from, options, progress);
   return options.shards == 1 ? resharding.writeWhole(dir)
                              : resharding.writeShards(dir);

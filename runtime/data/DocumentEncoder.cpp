@@ -144,6 +144,8 @@ Status DocumentEncoder::wrongJson(const DocumentChunk &chunk, size_t begin,
   if (auto defect = findJsonDefect(line))
     return wrongAt(chunk, begin + defect->offset,
                    "expected " + defect->expected);
+  if (error == simdjson::NUMBER_ERROR || error == simdjson::NUMBER_OUT_OF_RANGE)
+    return wrongAt(chunk, begin, "expected numbers that 64 bits can hold");
   return wrongAt(chunk, begin,
                  simdjson::error_message(simdjson::error_code(error)));
 }

@@ -9,13 +9,15 @@
 #include "runtime/data/TokenFilePair.h"
 
 #include <algorithm>
+#include <filesystem>
 #include <span>
 
 using namespace hocket;
 using namespace hocket::data;
 
 static StatusOr<std::vector<IndexedDataset>>
-openAll(const std::vector<std::string> &prefixes) {
+openAll(const std::vector<std::string> &prefixes, const std::string &output) {
+  std::error_code notThere;
   if (prefixes.size() < 2)
     return invalidArgument("expected at least two datasets to merge, found " +
                            std::to_string(prefixes.size()));
@@ -23,6 +25,9 @@ openAll(const std::vector<std::string> &prefixes) {
   for (const std::string &given : prefixes) {
     HOCKET_ASSIGN_OR_RETURN(std::string prefix, resolvePrefix(given));
     HOCKET_ASSIGN_OR_RETURN(IndexedDataset part, IndexedDataset::open(prefix));
+    if (std::filesystem::equivalent(prefix + ".idx", output + ".idx", notThere))
+      return invalidArgument(output + ": is one of the datasets to merge; "
+                                      "name another for the whole");
     parts.push_back(std::move(part));
     const IndexedDataset &first = parts.front(), &last = parts.back();
     if (first.tokenType() != last.tokenType())
@@ -127,7 +132,7 @@ StatusOr<MergeResult>
 data::mergeDatasets(const std::vector<std::string> &prefixes,
                     const std::string &output,
                     const std::function<void(uint64_t, uint64_t)> &progress) {
-  HOCKET_ASSIGN_OR_RETURN(auto parts, openAll(prefixes));
+  HOCKET_ASSIGN_OR_RETURN(auto parts, openAll(prefixes, output));
   HOCKET_ASSIGN_OR_RETURN(TokenFilePair out, TokenFilePair::create(output));
   MergeResult result;
   uint64_t sequences = 0;

@@ -10,6 +10,7 @@
 #include <boost/asio/ip/tcp.hpp>
 #include <boost/beast/core.hpp>
 #include <boost/beast/http.hpp>
+#include <charconv>
 
 using namespace hocket;
 using namespace hocket::serve;
@@ -34,9 +35,11 @@ StatusOr<HttpAddress> HttpAddress::parse(const std::string &url) {
   }
   if (address.host.starts_with('[') && address.host.ends_with(']'))
     address.host = address.host.substr(1, address.host.size() - 2);
-  if (address.host.empty() || address.host.find('/') != rest.npos ||
-      address.port.empty() ||
-      address.port.find_first_not_of("0123456789") != rest.npos)
+  uint16_t port = 0;
+  const char *end = address.port.data() + address.port.size();
+  auto [stop, failed] = std::from_chars(address.port.data(), end, port);
+  bool isPort = failed == std::errc() && stop == end && port > 0;
+  if (address.host.empty() || address.host.find('/') != rest.npos || !isPort)
     return invalidArgument("'" + url +
                            "' is no address of a server: give "
                            "http://HOST:PORT");

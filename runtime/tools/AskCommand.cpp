@@ -7,6 +7,7 @@
 #include "runtime/tools/AskCommand.h"
 
 #include "runtime/base/JsonLines.h"
+#include "runtime/base/JsonObject.h"
 #include "runtime/serve/HttpClient.h"
 #include "runtime/tools/KeyFile.h"
 #include "runtime/tools/LineEditor.h"
@@ -15,6 +16,7 @@
 
 #include <iostream>
 #include <nlohmann/json.hpp>
+#include <utility>
 
 using namespace hocket;
 using namespace hocket::serve;
@@ -28,9 +30,12 @@ struct AskArguments : WritingOptions {
   std::optional<std::string> prompt;
 };
 
-/// Prints the text of an event stream as it comes, whatever its pieces are.
+/// Prints a prompt and, behind it, the text of an event stream as it comes,
+/// whatever its pieces are.
 class StreamPrinter {
 public:
+  explicit StreamPrinter(std::string prompt) : prompt(std::move(prompt)) {}
+
   void add(std::string_view piece) {
     pending += piece;
     for (size_t end; (end = pending.find('\n')) != pending.npos;) {
@@ -55,9 +60,10 @@ private:
       isWhole = true;
       return;
     }
-    json part = json::parse(line, nullptr, /*allow_exceptions=*/false);
-    if (!part.is_object())
+    json part;
+    if (readJsonObject(line, part))
       return;
+    std::cout << std::exchange(prompt, "");
     if (part.contains("error")) {
       error = part["error"].dump();
       return;
@@ -68,7 +74,7 @@ private:
         std::cout << choice["text"].get<std::string>() << std::flush;
   }
 
-  std::string pending, error;
+  std::string prompt, pending, error;
   bool isWhole = false;
 };
 
@@ -94,9 +100,10 @@ static std::string requestOf(const AskArguments &arguments,
 
 /// What is wrong, as the server says it.
 static Status refusalOf(const HttpAnswer &answer) {
-  json body = json::parse(answer.body, nullptr, /*allow_exceptions=*/false);
+  json body;
+  bool isObject = !readJsonObject(answer.body, body);
   std::string message = "status " + std::to_string(answer.status);
-  if (body.is_object() && body.contains("error") && body["error"].is_object() &&
+  if (isObject && body.contains("error") && body["error"].is_object() &&
       body["error"].contains("message") && body["error"]["message"].is_string())
     message = body["error"]["message"].get<std::string>();
   message = "the server refuses: " + message;
@@ -106,8 +113,9 @@ static Status refusalOf(const HttpAnswer &answer) {
 }
 
 static Status ask(const HttpAddress &address, const AskArguments &arguments,
-                  const std::string &key, const std::string &prompt) {
-  StreamPrinter printer;
+                  const std::string &key, const std::string &prompt,
+                  const std::string &shown = "") {
+  StreamPrinter printer(shown);
   HOCKET_ASSIGN_OR_RETURN(
       HttpAnswer answer,
       post(address, "/v1/completions", requestOf(arguments, prompt), key,
@@ -125,10 +133,10 @@ static Status run(const AskArguments &arguments) {
     HOCKET_ASSIGN_OR_RETURN(key, readKey(arguments.keyFile));
   }
   if (arguments.prompt) {
-    std::cout << *arguments.prompt << std::flush;
-    Status status = ask(address, arguments, key, *arguments.prompt);
+    HOCKET_RETURN_IF_ERROR(
+        ask(address, arguments, key, *arguments.prompt, *arguments.prompt));
     std::cout << std::endl;
-    return status;
+    return okStatus();
   }
   if (!isConversation())
     return invalidArgument(
@@ -155,10 +163,9 @@ void hocket::registerAsk(CLI::App &app, Status &result) {
                    "Where `hocket serve`, or another server with OpenAI's "
                    "/v1/completions, listens: http://HOST:PORT")
       ->required();
-  command
-      ->add_option("--prompt", arguments->prompt,
-                   "The text to go on from; without it, at a terminal, each "
-                   "line that is typed")
+  wantText(command->add_option("--prompt", arguments->prompt,
+                               "The text to go on from; without it, at a "
+                               "terminal, each line that is typed"))
       ->type_name("PROMPT");
   wantPath(command->add_option("--key-file", arguments->keyFile,
                                "The server's key is the first line of this"))

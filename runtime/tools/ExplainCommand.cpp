@@ -52,8 +52,9 @@ static Status explainRule(const ExplainArguments &arguments) {
 }
 
 static Status run(const ExplainArguments &arguments) {
+  std::error_code error;
   if (isRuleNumber(arguments.path) && arguments.name.empty() &&
-      !std::filesystem::exists(arguments.path))
+      !std::filesystem::exists(arguments.path, error))
     return explainRule(arguments);
   HOCKET_ASSIGN_OR_RETURN(program::Program program,
                           readProgram(arguments.path));

@@ -8,6 +8,7 @@
 
 #include "runtime/base/Format.h"
 #include "runtime/base/JsonLines.h"
+#include "runtime/base/JsonObject.h"
 #include "runtime/base/Quantity.h"
 #include "runtime/inference/Generate.h"
 #include "runtime/inference/Stops.h"
@@ -24,6 +25,7 @@
 #include "runtime/train/Interrupt.h"
 
 #include <algorithm>
+#include <filesystem>
 #include <iostream>
 #include <iterator>
 #include <nlohmann/json.hpp>
@@ -59,14 +61,16 @@ struct Prompts {
 
 /// A line of JSON has a "prompt" or a "text"; a line of any other file is one.
 static StatusOr<std::string> promptOf(std::string_view line, bool isJson,
-                                      const std::string &place) {
+                                      const std::string &path,
+                                      uint64_t number) {
   if (!isJson)
     return std::string(line);
-  json object = json::parse(line, nullptr, /*allow_exceptions=*/false);
+  HOCKET_ASSIGN_OR_RETURN(json object, parseJsonObject(line, path, number));
   for (const char *name : {"prompt", "text"})
-    if (object.is_object() && object.contains(name) && object[name].is_string())
+    if (object.contains(name) && object[name].is_string())
       return object[name].get<std::string>();
-  return invalidArgument(place + ": no JSON object with a \"prompt\"");
+  return invalidArgument(path + formatText(":%llu", wide(number)) +
+                         ": no JSON object with a \"prompt\"");
 }
 
 static StatusOr<Prompts> readPrompts(const GenerateArguments &arguments) {
@@ -89,10 +93,10 @@ static StatusOr<Prompts> readPrompts(const GenerateArguments &arguments) {
     rest.remove_prefix(std::min(rest.size(), line.size() + 1));
     if (line.find_first_not_of(" \t\r") == line.npos)
       continue;
-    std::string place = file.path + formatText(":%llu", wide(number));
-    HOCKET_ASSIGN_OR_RETURN(std::string prompt, promptOf(line, isJson, place));
+    HOCKET_ASSIGN_OR_RETURN(std::string prompt,
+                            promptOf(line, isJson, file.path, number));
     prompts.texts.push_back(std::move(prompt));
-    prompts.places.push_back(std::move(place));
+    prompts.places.push_back(file.path + formatText(":%llu", wide(number)));
   }
   if (prompts.texts.empty())
     return invalidArgument(file.path + ": there is no prompt in it");
@@ -147,13 +151,25 @@ static std::string rateText(const GeneratedTexts &texts) {
          " tokens/s";
 }
 
+/// Before anything is written; by the process that will.
+static Status checkFiles(const GenerateArguments &arguments) {
+  std::error_code notThere;
+  if (std::filesystem::equivalent(arguments.promptFile, arguments.output,
+                                  notThere))
+    return invalidArgument(arguments.output +
+                           ": holds the prompts; name another file for what "
+                           "is written");
+  return checkOutput(arguments.output, OutputKind::Text);
+}
+
 static Status run(GenerateArguments &arguments) {
-  HOCKET_RETURN_IF_ERROR(checkOutput(arguments.output, OutputKind::Text));
   HOCKET_ASSIGN_OR_RETURN(auto opened,
                           tokenizer::openTokenizer(arguments.tokenizer));
   std::shared_ptr<const Tokenizer> tokenizer = std::move(opened);
   HOCKET_ASSIGN_OR_RETURN(Prompts prompts, readPrompts(arguments));
   HOCKET_ASSIGN_OR_RETURN(auto model, OpenedModel::open(arguments));
+  if (model->isFirst())
+    HOCKET_RETURN_IF_ERROR(checkFiles(arguments));
   HOCKET_ASSIGN_OR_RETURN(
       auto requests,
       requestsOf(arguments, prompts, tokenizer, model->program()));
@@ -272,10 +288,10 @@ void hocket::registerGenerate(CLI::App &app, Status &result,
   CLI::App *command = addCommand(app, "generate", "Have a trained model write");
   addModelInput(*command, *arguments);
   addModelTokenizer(*command, arguments->tokenizer);
-  CLI::Option *prompt = command->add_option(
+  CLI::Option *prompt = wantText(command->add_option(
       "--prompt", arguments->prompt,
       "The text to go on from; it is printed with what follows, as it comes. "
-      "Without it, at a terminal, each line that is typed");
+      "Without it, at a terminal, each line that is typed"));
   prompt->type_name("PROMPT");
   CLI::Option *prompts =
       command->add_option("--prompts", arguments->promptFile,

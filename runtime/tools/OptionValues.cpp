@@ -7,6 +7,7 @@
 #include "runtime/tools/OptionValues.h"
 
 #include "runtime/base/Format.h"
+#include "runtime/base/JsonDefect.h"
 
 #include <algorithm>
 #include <charconv>
@@ -88,9 +89,26 @@ CLI::Option *hocket::wantOneOf(CLI::Option *option,
 }
 
 CLI::Option *hocket::wantPath(CLI::Option *option) {
+  return want(option, [](std::string &value) -> std::string {
+    if (value.empty())
+      return "wants a path, not ''";
+    return value == "-" ? "wants a path; it cannot be written to standard "
+                          "output (-)"
+                        : "";
+  });
+}
+
+CLI::Option *hocket::wantText(CLI::Option *option) {
   return want(option, [](std::string &value) {
-    return value == "-" ? std::string("wants a path; it cannot be written to "
-                                      "standard output (-)")
-                        : std::string();
+    size_t at = findInvalidUtf8(value);
+    return at == value.size()
+               ? std::string()
+               : formatText("wants UTF-8; byte %zu of it is none", at + 1);
+  });
+}
+
+CLI::Option *hocket::wantSomeText(CLI::Option *option) {
+  return want(wantText(option), [](std::string &value) -> std::string {
+    return value.empty() ? "wants at least one character" : "";
   });
 }

@@ -48,6 +48,12 @@ CLI::Option *wantOneOf(CLI::Option *option,
 /// The option names a file or folder, not `-` for standard output.
 CLI::Option *wantPath(CLI::Option *option);
 
+/// The option takes text, which is UTF-8.
+CLI::Option *wantText(CLI::Option *option);
+
+/// The option takes text of at least one character.
+CLI::Option *wantSomeText(CLI::Option *option);
+
 /// An option that sets `to` to what one of a few words stands for.
 template <typename T>
 CLI::Option *addChoice(CLI::App &command, const std::string &name, T &to,

@@ -31,8 +31,9 @@ struct ServeArguments : ModelInput {
 
 /// "run" of "checkpoints/run/".
 static std::string nameOf(const std::string &run) {
+  std::error_code error; // As where the folder that this runs in is gone.
   std::filesystem::path path =
-      std::filesystem::absolute(run).lexically_normal();
+      std::filesystem::absolute(run, error).lexically_normal();
   return path.has_filename() ? path.filename().string()
                              : path.parent_path().filename().string();
 }
@@ -102,10 +103,9 @@ void hocket::registerServe(CLI::App &app, Status &result,
   addModelInput(*command, *arguments);
   addModelTokenizer(*command, arguments->tokenizer);
   ServeOptions &serving = arguments->serving;
-  command
-      ->add_option("--host", serving.host,
-                   "The address, or its name, to listen on; 0.0.0.0: all of "
-                   "this machine's")
+  wantSomeText(command->add_option("--host", serving.host,
+                                   "The address, or its name, to listen on; "
+                                   "0.0.0.0: all of this machine's"))
       ->type_name("HOST")
       ->capture_default_str();
   wantWhole(command->add_option("--port", serving.port,
@@ -118,9 +118,9 @@ void hocket::registerServe(CLI::App &app, Status &result,
                           "Answer only who sends the first line of this file: "
                           "'Authorization: Bearer KEY'"))
       ->type_name("FILE");
-  command
-      ->add_option("--model-name", arguments->name,
-                   "What requests call the model (default: the name of RUN)")
+  wantSomeText(command->add_option(
+                   "--model-name", arguments->name,
+                   "What requests call the model (default: the name of RUN)"))
       ->type_name("NAME");
   addLimits(*command, serving);
   command->add_flag("--quiet", arguments->quiet,

@@ -68,16 +68,11 @@ void hocket::addWritingOptions(CLI::App &command, WritingOptions &options) {
       ->type_name("N")
       ->capture_default_str();
   addSampling(command, options);
-  command
-      .add_option("--stop", options.stops,
-                  "End where this text is written, and leave it out; may be "
-                  "given several times")
+  wantSomeText(command.add_option("--stop", options.stops,
+                                  "End where this text is written, and leave "
+                                  "it out; may be given several times"))
       ->type_name("STRING")
-      ->allow_extra_args(false)
-      ->check([](const std::string &text) {
-        return text.empty() ? "a stop string has at least one character"
-                            : std::string();
-      });
+      ->allow_extra_args(false);
   command.add_flag("--ignore-eod", options.ignoreEnd,
                    "Go on behind the token that ends a document");
 }
