@@ -348,12 +348,16 @@ Status write(CompileArguments &arguments, Outcome &outcome) {
 
 /// What `-o -` cannot be.
 Status checkDestination(const CompileArguments &arguments) {
-  if (!arguments.emit.empty() && isStandardOutput(arguments.output))
-    return invalidArgument("--emit=cuda writes a folder, not standard output "
-                           "(-o -)");
-  return arguments.to == "program"
-             ? checkOutput(arguments.output, OutputKind::Binary)
-             : okStatus();
+  if (!arguments.emit.empty())
+    return isStandardOutput(arguments.output)
+               ? invalidArgument("--emit=cuda writes a folder, not standard "
+                                 "output (-o -)")
+               : okStatus();
+  return arguments.output.empty()
+             ? okStatus()
+             : checkOutput(arguments.output, arguments.to == "program"
+                                                 ? OutputKind::Binary
+                                                 : OutputKind::Text);
 }
 
 Status run(CompileArguments &arguments) {
