@@ -37,6 +37,80 @@ namespace hocket::cuda {
 // Forward
 //===----------------------------------------------------------------------===//
 
+/// The tiles of keys of one sequence that a tile of queries sees, in order.
+template <class Shape> struct SequenceWalk {
+  using T = typename Shape::T;
+  using Place = int; ///< The first key of a tile.
+  const T *k, *v;
+  const AttentionCall &call;
+  const Head<Shape> &head;
+  int firstQuery;
+
+  HOCKET_MEMBER Place begin() const { return seen(0); }
+  HOCKET_MEMBER Place next(Place key) const { return seen(key + kTileRows); }
+  HOCKET_MEMBER bool has(Place key) const { return key < Shape::keys; }
+  template <class Rows>
+  HOCKET_MEMBER void copyKeys(const Rows &to, Place key) const {
+    copyRows(to, k + head.key(), head.keyPitch, key, Shape::keys);
+  }
+  template <class Rows>
+  HOCKET_MEMBER void copyValues(const Rows &to, Place key) const {
+    copyRows(to, v + head.key(), head.keyPitch, key, Shape::keys);
+  }
+  /// Of a warp's rows of queries from `row` on.
+  HOCKET_MEMBER void hide(Scores &scores, Place key, int row) const {
+    if (!tilesSeeAll<Shape>(call, firstQuery, key))
+      hideScores<Shape>(scores, call, WarpPlace(row, key));
+  }
+  HOCKET_MEMBER void drop(Scores &scores, Place key, int row) const {
+    KeptScores<Shape, true, 8>(call, WarpPlace(row, key), head).apply(scores);
+  }
+
+private:
+  HOCKET_MEMBER Place seen(int key) const {
+    while (key < Shape::keys && !tilesMeet<Shape>(call, firstQuery, key))
+      key += kTileRows;
+    return key;
+  }
+};
+
+/// Attention of a tile of queries, whose copy has begun, to the tiles of keys
+/// that `walk` has: a warp's sums, of its rows of queries from `row` on, and
+/// their softmax. A tile that a row sees nothing of changes no bit of it.
+template <class Shape, class Walk, class Rows>
+HOCKET_DEVICE void attendToTiles(const Walk &walk, const Rows &queries,
+                                 const Rows &keys, const Rows &values, int row,
+                                 float (&sums)[Shape::dim / 8][4],
+                                 SoftmaxRows &rows) {
+  using T = typename Shape::T;
+  using Place = typename Walk::Place;
+  auto fetchKeys = [&](Place at) {
+    if (walk.has(at))
+      walk.copyKeys(keys, at);
+    commitCopies();
+    return at;
+  };
+  Place next;
+  for (Place at = fetchKeys(walk.begin()); walk.has(at); at = next) {
+    waitForCopies<0>();
+    __syncthreads(); // The keys are there; the last values have been read.
+    walk.copyValues(values, at);
+    commitCopies();
+    Scores scores;
+    multiplyRows<T, Shape::dim>(scores, queries, threadIdx.x / 32 * 16, keys);
+    __syncthreads(); // The keys have been read.
+    next = fetchKeys(walk.next(at));
+    walk.hide(scores, at, row);
+    softmaxStep<Shape>(scores, rows);
+    scaleRows(sums, rows.before);
+    walk.drop(scores, at, row);
+    waitForCopies<1>();
+    __syncthreads(); // The values are there.
+    addGemm<T, Shape::dim>(sums, scores, values);
+  }
+  waitForCopies<0>(); // Of the queries, where no key was met.
+}
+
 /// Budget of 128: 176 registers; a thread: 1900 instructions, 32 loads, 34
 /// stores, 72 shared.
 /// Budget of 64: 136 registers; a thread: 2200 instructions, 16 loads, 18
@@ -54,47 +128,17 @@ attentionForward(const typename Shape::T *q, const typename Shape::T *k,
   auto values = tileOf<T, Shape::dim>(shared, 2);
   Head<Shape> head{static_cast<int>(blockIdx.z), static_cast<int>(blockIdx.y)};
   int firstRow = queryTile<Shape>() * kTileRows;
-  int warpRow = threadIdx.x / 32 * 16;
+  int warpRow = firstRow + threadIdx.x / 32 * 16;
   float sums[Shape::dim / 8][4] = {};
   SoftmaxRows rows;
-
-  // The first tile of keys from `key` on that any query sees, on its way.
-  auto fetchKeys = [&](int key) {
-    while (key < Shape::keys && !tilesMeet<Shape>(call, firstRow, key))
-      key += kTileRows;
-    if (key < Shape::keys)
-      copyRows(keys, k + head.key(), head.keyPitch, key, Shape::keys);
-    commitCopies();
-    return key;
-  };
   copyRows(queries, q + head.query(), head.queryPitch, firstRow,
            Shape::queries);
-  for (int key = fetchKeys(0), next; key < Shape::keys; key = next) {
-    waitForCopies<0>();
-    __syncthreads(); // The keys are there; the last values have been read.
-    copyRows(values, v + head.key(), head.keyPitch, key, Shape::keys);
-    commitCopies();
-    Scores scores;
-    multiplyRows<T, Shape::dim>(scores, queries, warpRow, keys);
-    __syncthreads(); // The keys have been read.
-    next = fetchKeys(key + kTileRows);
-    WarpPlace place(firstRow + warpRow, key);
-    if (!tilesSeeAll<Shape>(call, firstRow, key))
-      hideScores<Shape>(scores, call, place);
-    softmaxStep<Shape>(scores, rows);
-    scaleRows(sums, rows.before);
-    KeptScores<Shape, true, 8>(call, place, head).apply(scores);
-    waitForCopies<1>();
-    __syncthreads(); // The values are there.
-    addGemm<T, Shape::dim>(sums, scores, values);
-  }
-  waitForCopies<0>(); // Of the queries, where no key was met.
-
+  attendToTiles<Shape>(SequenceWalk<Shape>{k, v, call, head, firstRow}, queries,
+                       keys, values, warpRow, sums, rows);
   float factors[2];
-  finishSoftmax<Shape>(rows, factors, lse, head, firstRow + warpRow);
-  storeRows<T, Shape::dim>(o + head.query(), head.queryPitch,
-                           firstRow + warpRow, Shape::queries, sums, factors[0],
-                           factors[1]);
+  finishSoftmax<Shape>(rows, factors, lse, head, warpRow);
+  storeRows<T, Shape::dim>(o + head.query(), head.queryPitch, warpRow,
+                           Shape::queries, sums, factors[0], factors[1]);
 }
 
 //===----------------------------------------------------------------------===//

@@ -8,7 +8,6 @@
 #include "kernels/reference/Philox.h"
 
 #include <cmath>
-#include <cstdio>
 
 namespace hocket::kernels::library {
 namespace {
@@ -34,40 +33,27 @@ private:
   }
 };
 
-/// A float as text that has its bits.
-std::string literal(float x) {
-  char text[40];
-  std::snprintf(text, sizeof(text), "%af", static_cast<double>(x));
-  return text;
-}
-
 /// The `Shape` of Attention.cuh.
 std::string shapeText(const CudaRequest &request) {
   Sizes s(request);
   auto dropout = static_cast<float>(request.floats[1]);
-  std::string text =
-      "struct $_shape {\n  using T = " + cudaType(s.dtype) + ";\n";
-  auto constant = [&](const char *type, const char *name,
-                      const std::string &value) {
-    text += std::string("  static constexpr ") + type + " " + name + " = " +
-            value + ";\n";
-  };
-  auto number = [&](const char *name, int64_t value) {
-    constant("int", name, std::to_string(value));
-  };
-  number("batch", s.batch), number("queries", s.queries);
-  number("keys", s.keys), number("heads", s.heads);
-  number("kvHeads", s.kvHeads), number("dim", s.dim);
-  constant("Integer", "window", std::to_string(s.window));
-  constant("bool", "causal", s.causal != 0 ? "true" : "false");
-  constant("Integer", "part", std::to_string(s.part));
-  constant("Integer", "sequence", std::to_string(s.sequence));
-  constant("Integer", "wholeHeads", std::to_string(s.wholeHeads));
-  constant("float", "scale", literal(static_cast<float>(request.floats[0])));
-  constant("float", "dropoutScale", literal(1 / (1 - dropout)));
-  constant("unsigned", "dropoutThreshold",
-           std::to_string(dropoutThreshold(dropout)) + "u");
-  return text + "};\n";
+  return ShapeText(s.dtype)
+      .number("int", "batch", s.batch)
+      .number("int", "queries", s.queries)
+      .number("int", "keys", s.keys)
+      .number("int", "heads", s.heads)
+      .number("int", "kvHeads", s.kvHeads)
+      .number("int", "dim", s.dim)
+      .number("Integer", "window", s.window)
+      .constant("bool", "causal", s.causal != 0 ? "true" : "false")
+      .number("Integer", "part", s.part)
+      .number("Integer", "sequence", s.sequence)
+      .number("Integer", "wholeHeads", s.wholeHeads)
+      .real("scale", static_cast<float>(request.floats[0]))
+      .real("dropoutScale", 1 / (1 - dropout))
+      .constant("unsigned", "dropoutThreshold",
+                std::to_string(dropoutThreshold(dropout)) + "u")
+      .text();
 }
 
 //===----------------------------------------------------------------------===//
@@ -86,8 +72,7 @@ bool hasTensors(const Sizes &s) {
 }
 
 bool fits(const Sizes &s, Way way) {
-  bool fragments = s.dtype != static_cast<int64_t>(DType::F32) &&
-                   s.dim % 16 == 0 && s.dim <= 128;
+  bool fragments = fitsFragments(s.dtype, s.dim);
   switch (way) {
   case Way::Plain:
     return true;
@@ -292,6 +277,11 @@ KernelError writeAttention(const CudaRequest &request, CudaCall &call,
 }
 
 } // namespace
+
+bool fitsFragments(int64_t dtype, int64_t dim) {
+  return dtype != static_cast<int64_t>(DType::F32) && dim % 16 == 0 &&
+         dim <= 128;
+}
 
 KernelError launchAttentionForward(const CudaRequest &request, CudaCall &call) {
   return writeAttention(

@@ -58,9 +58,9 @@ HOCKET_DEVICE void softmaxStep(float (&scores)[NTiles][4], SoftmaxRows &rows) {
     bool empty = greatest == neutral<Max>();
     float shift = empty ? 0.0f : greatest * (Shape::scale * kLog2e);
     rows.before[half] =
-        empty ? 1.0f
-              : powerOfTwo(rows.greatest[half] * (Shape::scale * kLog2e) -
-                           shift);
+        empty
+            ? 1.0f
+            : powerOfTwo(rows.greatest[half] * (Shape::scale * kLog2e) - shift);
     float sum = 0;
 #pragma unroll
     for (int j = 0; j < NTiles; ++j)
@@ -86,17 +86,29 @@ HOCKET_DEVICE void scaleRows(float (&numbers)[NTiles][4],
       numbers[j][i] *= factors[i / 2];
 }
 
-/// Ends the softmax of the two rows from `row` on: writes lse, and gives what o
-/// is still to be multiplied by.
-template <class Shape>
-HOCKET_DEVICE void finishSoftmax(const SoftmaxRows &rows, float (&factors)[2],
-                                 float *lse, const Head<Shape> &head, int row) {
+/// Ends the softmax of the two rows: the sum of each, and what o is still to be
+/// multiplied by.
+HOCKET_DEVICE void finishSoftmax(const SoftmaxRows &rows, float (&sums)[2],
+                                 float (&factors)[2]) {
 #pragma unroll
   for (int half = 0; half < 2; ++half) {
     float sum = rows.sum[half];
     sum += __shfl_xor_sync(0xffffffffu, sum, 1);
     sum += __shfl_xor_sync(0xffffffffu, sum, 2);
+    sums[half] = sum;
     factors[half] = sum > 0 ? 1 / sum : 0.0f;
+  }
+}
+
+/// The same of the two rows from `row` on, whose lse it writes.
+template <class Shape>
+HOCKET_DEVICE void finishSoftmax(const SoftmaxRows &rows, float (&factors)[2],
+                                 float *lse, const Head<Shape> &head, int row) {
+  float sums[2];
+  finishSoftmax(rows, sums, factors);
+#pragma unroll
+  for (int half = 0; half < 2; ++half) {
+    float sum = sums[half];
     int at = row + static_cast<int>(threadIdx.x % 32 / 4) + 8 * half;
     if (threadIdx.x % 4 == 0 && at < Shape::queries)
       lse[head.statistic() + at] =
@@ -267,8 +279,8 @@ findProbabilities(float (&p)[NTiles][4], const AttentionCall &call,
   for (int j = 0; j < NTiles; ++j)
 #pragma unroll
     for (int i = 0; i < 4; ++i)
-      p[j][i] = powerOfTwo(p[j][i] * (Shape::scale * kLog2e) -
-                           lseOf(j, i) * kLog2e);
+      p[j][i] =
+          powerOfTwo(p[j][i] * (Shape::scale * kLog2e) - lseOf(j, i) * kLog2e);
   if (all)
     return;
 #pragma unroll

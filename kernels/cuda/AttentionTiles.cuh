@@ -69,33 +69,43 @@ HOCKET_DEVICE HeadTile<T, Dim> tileOf(float *shared, int number) {
 /// 8 j .. 8 j + 7.
 using Scores = float[8][4];
 
-/// scores = rows row .. row + 15 of `a` times all rows of `b`, transposed.
-template <class T, int Dim>
-HOCKET_DEVICE void multiplyRows(Scores &scores, const HeadTile<T, Dim> &a,
-                                int row, const HeadTile<T, Dim> &b) {
+/// scores = 16 rows, whose fragment of columns k .. k + 15 is leftOf(k, ..),
+/// times the 8 NTiles rows of `b` from `row` on, transposed.
+template <class T, int Dim, int NTiles, class Left>
+HOCKET_DEVICE void multiplyRows(float (&scores)[NTiles][4], Left leftOf,
+                                const HeadTile<T, Dim> &b, int row) {
 #pragma unroll
-  for (int j = 0; j < 8; ++j)
+  for (int j = 0; j < NTiles; ++j)
 #pragma unroll
     for (int i = 0; i < 4; ++i)
       scores[j][i] = 0;
 #pragma unroll
   for (int k = 0; k < Dim; k += 16) {
     unsigned left[4];
-    a.fragment(left, row, k);
+    leftOf(k, left);
 #pragma unroll
-    for (int j = 0; j < 8; j += 2) {
+    for (int j = 0; j < NTiles; j += 2) {
       unsigned right[4];
-      b.rowsAsColumns(right, 8 * j, k);
+      b.rowsAsColumns(right, row + 8 * j, k);
       multiplyAdd<T>(scores[j], left, right[0], right[1]);
       multiplyAdd<T>(scores[j + 1], left, right[2], right[3]);
     }
   }
 }
 
-/// sums += scores times the 64 rows of `b`; sums[j] has columns 8 j .. 8 j + 7.
+/// scores = rows row .. row + 15 of `a` times all rows of `b`, transposed.
 template <class T, int Dim>
+HOCKET_DEVICE void multiplyRows(Scores &scores, const HeadTile<T, Dim> &a,
+                                int row, const HeadTile<T, Dim> &b) {
+  auto leftOf = [&](int k, unsigned(&left)[4]) { a.fragment(left, row, k); };
+  multiplyRows<T, Dim>(scores, leftOf, b, 0);
+}
+
+/// sums += scores times the 64 rows of `b`, a tile of Dim columns; sums[j] has
+/// columns 8 j .. 8 j + 7.
+template <class T, int Dim, class Rows>
 HOCKET_DEVICE void addGemm(float (&sums)[Dim / 8][4], const Scores &scores,
-                           const HeadTile<T, Dim> &b) {
+                           const Rows &b) {
 #pragma unroll
   for (int k = 0; k < 4; ++k) {
     const float *low = scores[2 * k], *high = scores[2 * k + 1];

@@ -19,12 +19,14 @@ namespace hocket::cuda {
 
 enum class Fault : unsigned {
   None,
-  TokenId, ///< outside the vocabulary
-  Label,   ///< outside the vocabulary
-  Place,   ///< a shard starts outside of the whole
-  Expert,  ///< does not exist
-  Slot,    ///< outside the experts' rows
-  Ranges,  ///< of experts overlap or leave the rows
+  TokenId,    ///< outside the vocabulary
+  Label,      ///< outside the vocabulary
+  Place,      ///< a shard starts outside of the whole
+  Expert,     ///< does not exist
+  Slot,       ///< outside the experts' rows
+  Ranges,     ///< of experts overlap or leave the rows
+  CachePlace, ///< a token's row, position or page does not exist
+  CacheCopy,  ///< a cache is not written where it is read
   End
 };
 

@@ -77,6 +77,16 @@ HOCKET_BOTH constexpr int plainFloats(int rows, int dim, int scores) {
   return plainStageFloats(rows, dim) + scores * rows * (kPlainOthers + 1);
 }
 
+/// Attention over a cache: threads of a block that keeps a token. With few
+/// tokens, the rows that a block has, the columns of values that a warp has,
+/// and the floats of a row of scores in shared memory, in which rows are apart
+/// so that their pairs lie in different banks; and how many tiles of both there
+/// is room for, and bytes of each.
+constexpr int kKeepThreads = 128, kFewRows = 16, kFewColumns = 16;
+constexpr int kCachedScorePitch = kTileRows + 8, kCacheStages = 8;
+constexpr int kCacheStageBytes = kFewRows * kCachedScorePitch * 4 +
+                                 kTileRows * (kFewColumns * 2 + kTilePadding);
+
 /// GEMMs of experts: a block has a square of the result, and a depth of the
 /// operands at a time, several times over in shared memory. With fragments:
 constexpr int kGemmSide = 128, kGemmDepth = 32, kGemmStages = 3;

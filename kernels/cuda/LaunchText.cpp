@@ -7,6 +7,7 @@
 #include "kernels/cuda/LaunchText.h"
 
 #include <cctype>
+#include <cstdio>
 
 namespace hocket::kernels::library {
 
@@ -124,6 +125,27 @@ LaunchText &LaunchText::declare(const std::string &text) {
 LaunchText &LaunchText::onlyIf(const std::string &holds) {
   condition = holds;
   return *this;
+}
+
+ShapeText::ShapeText(int64_t dtype)
+    : members("struct $_shape {\n  using T = " + cudaType(dtype) + ";\n") {}
+
+ShapeText &ShapeText::constant(const char *type, const char *name,
+                               const std::string &value) {
+  members += std::string("  static constexpr ") + type + " " + name + " = " +
+             value + ";\n";
+  return *this;
+}
+
+ShapeText &ShapeText::number(const char *type, const char *name,
+                             int64_t value) {
+  return constant(type, name, std::to_string(value));
+}
+
+ShapeText &ShapeText::real(const char *name, float value) {
+  char text[40];
+  std::snprintf(text, sizeof(text), "%af", static_cast<double>(value));
+  return constant("float", name, text);
 }
 
 /// FNV-1a, 64 bits, in hexadecimal.

@@ -80,6 +80,24 @@ private:
   std::vector<CudaTensor> tensors;
 };
 
+/// The text of `$_shape`, a struct of what a kernel is compiled for:
+///
+///   text.declare(ShapeText(dtype).number("int", "dim", dim).text());
+class ShapeText {
+public:
+  /// With the type T of `dtype`.
+  explicit ShapeText(int64_t dtype);
+  ShapeText &constant(const char *type, const char *name,
+                      const std::string &value);
+  ShapeText &number(const char *type, const char *name, int64_t value);
+  /// A float, to the bit.
+  ShapeText &real(const char *name, float value);
+  std::string text() const { return members + "};\n"; }
+
+private:
+  std::string members;
+};
+
 /// Blocks of `each` that cover `count`.
 constexpr int64_t blocksOf(int64_t count, int64_t each) {
   return (count + each - 1) / each;

@@ -60,12 +60,14 @@ constexpr Row rows[] = {
     {"accumulate", launchAccumulate},
     {"rope_table", launchRopeTable},
     {"rope_table_shard", launchRopeTable},
+    {"rope_table_at", launchRopeTableAt},
     {"positions", launchPositions},
     {"rope", launchRope},
     {"attention_forward", launchAttentionForward},
     {"attention_backward", launchAttentionBackward},
     {"attention_forward_shard", launchAttentionForward},
     {"attention_backward_shard", launchAttentionBackward},
+    {"cached_attention", launchCachedAttention},
     {"merge_attention", launchMergeAttention},
     {"cross_entropy_forward", launchCrossEntropyForward},
     {"cross_entropy_backward", launchCrossEntropyBackward},
@@ -142,6 +144,11 @@ KernelError faultText(uint32_t word) {
     return "experts: a slot is outside the experts' rows";
   case cuda::Fault::Ranges:
     return "experts: ranges overlap or leave the rows";
+  case cuda::Fault::CachePlace:
+    return "cached_attention: a token's row, position or page is not in the "
+           "cache";
+  case cuda::Fault::CacheCopy:
+    return "cached_attention: the cache is not written in place";
   case cuda::Fault::End:
     break;
   }

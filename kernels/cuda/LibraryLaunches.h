@@ -36,6 +36,7 @@ KernelError appendLaunch(std::vector<CudaLaunch> &launches,
 KernelError launchEmbedding(const CudaRequest &request, CudaCall &call);
 KernelError launchEmbeddingGradient(const CudaRequest &request, CudaCall &call);
 KernelError launchRopeTable(const CudaRequest &request, CudaCall &call);
+KernelError launchRopeTableAt(const CudaRequest &request, CudaCall &call);
 KernelError launchPositions(const CudaRequest &request, CudaCall &call);
 KernelError launchRope(const CudaRequest &request, CudaCall &call);
 KernelError launchGlobalNorm(const CudaRequest &request, CudaCall &call);
@@ -62,8 +63,13 @@ KernelError launchTranspose(const CudaRequest &request, CudaCall &call);
 KernelError launchMergeAttention(const CudaRequest &request, CudaCall &call);
 
 // AttentionLaunches.cpp
+/// Whether the MMAs of warps take heads of `dim` elements.
+bool fitsFragments(int64_t dtype, int64_t dim);
 KernelError launchAttentionForward(const CudaRequest &request, CudaCall &call);
 KernelError launchAttentionBackward(const CudaRequest &request, CudaCall &call);
+
+// CachedLaunches.cpp
+KernelError launchCachedAttention(const CudaRequest &request, CudaCall &call);
 
 // RouterLaunches.cpp
 KernelError launchRouter(const CudaRequest &request, CudaCall &call);

@@ -108,6 +108,15 @@ template <int Rows, int Dim> struct RowSums {
     }
   }
 
+  /// Brings them to another maximum: row r times factors[r].
+  HOCKET_MEMBER void scale(const float *factors) {
+#pragma unroll
+    for (int i = 0; i < Rows / 16; ++i)
+#pragma unroll
+      for (int j = 0; j < columns; ++j)
+        at[i][j] *= factors[threadIdx.x / 16 + 16 * i];
+  }
+
   /// Stores them, row r times factors[r * step], as rows first .. of a head.
   template <class T>
   HOCKET_MEMBER void store(T *to, Integer pitch, int first, int count,
@@ -133,26 +142,38 @@ template <int Rows, int Dim> struct RowSums {
 /// to the new maximum.
 template <int Rows> struct PlainSoftmax {
   float greatest[Rows], sum[Rows], before[Rows];
+
+  HOCKET_MEMBER void begin() {
+    if (threadIdx.x < Rows) {
+      greatest[threadIdx.x] = neutral<Max>();
+      sum[threadIdx.x] = 0;
+    }
+  }
+  /// What sums are still to be multiplied by comes to `before`, in the thread
+  /// of the row.
+  HOCKET_MEMBER void end() {
+    if (threadIdx.x < Rows)
+      before[threadIdx.x] = sum[threadIdx.x] > 0 ? 1 / sum[threadIdx.x] : 0.0f;
+  }
 };
 
 /// Turns scores into probabilities times exp(lse - greatest), with dropout.
-/// The 256 / Rows neighbouring threads of a row have its columns in turns.
-template <class Shape, int Rows>
+/// The neighbouring threads of a row, as many as a whole block of rows has for
+/// each, have its columns in turns.
+template <class Shape, int Rows, class Walk>
 HOCKET_DEVICE void plainSoftmaxStep(float *scores, PlainSoftmax<Rows> &softmax,
-                                    const AttentionCall &call,
-                                    const Head<Shape> &head, int firstQuery,
-                                    int firstKey) {
-  constexpr int lanes = kPlainThreads / Rows, each = kPlainOthers / lanes;
+                                    const Walk &walk,
+                                    const typename Walk::Place &place) {
+  constexpr int lanes = kPlainThreads / plainRows(Shape::dim);
+  constexpr int each = kPlainOthers / lanes;
   int row = threadIdx.x / lanes, lane = threadIdx.x % lanes;
-  int query = positionOf<Shape>(call.firstQuery, firstQuery + row);
+  if (row >= Rows) // Whole warps.
+    return;
   float *mine = scores + row * kScorePitch;
   float last = softmax.greatest[row], greatest = last, sum = 0;
   for (int i = 0; i < each; ++i) {
     int key = lane + i * lanes;
-    bool seen =
-        firstKey + key < Shape::keys &&
-        sees<Shape>(query, positionOf<Shape>(call.firstKey, firstKey + key));
-    if (!seen)
+    if (!walk.sees(place, row, key))
       mine[key] = neutral<Max>();
     greatest = maximum(greatest, mine[key]);
   }
@@ -167,10 +188,7 @@ HOCKET_DEVICE void plainSoftmaxStep(float *scores, PlainSoftmax<Rows> &softmax,
     float p = expf((mine[key] - shift) * Shape::scale);
     sum += p;
     if constexpr (Shape::dropoutThreshold > 0)
-      p *= isKept<Shape>(call, head.b, head.h, query,
-                         positionOf<Shape>(call.firstKey, firstKey + key))
-               ? Shape::dropoutScale
-               : 0.0f;
+      p *= walk.isKept(place, row, key) ? Shape::dropoutScale : 0.0f;
     mine[key] = p;
   }
 #pragma unroll
@@ -184,6 +202,70 @@ HOCKET_DEVICE void plainSoftmaxStep(float *scores, PlainSoftmax<Rows> &softmax,
   }
 }
 
+/// The tiles of keys of one sequence that a block's queries see, in order.
+template <class Shape> struct PlainSequenceWalk {
+  using T = typename Shape::T;
+  using Place = int; ///< The first key of a tile.
+  static constexpr int rows = plainRows(Shape::dim);
+  const T *k, *v;
+  const AttentionCall &call;
+  const Head<Shape> &head;
+  int firstQuery;
+
+  HOCKET_MEMBER Place begin() const { return seen(0); }
+  HOCKET_MEMBER Place next(Place key) const { return seen(key + kPlainOthers); }
+  HOCKET_MEMBER bool has(Place key) const { return key < Shape::keys; }
+  HOCKET_MEMBER HeadRows<T> keys(Place key) const {
+    return {k + head.key(), head.keyPitch, Shape::keys, key};
+  }
+  HOCKET_MEMBER HeadRows<T> values(Place key) const {
+    return {v + head.key(), head.keyPitch, Shape::keys, key};
+  }
+  HOCKET_MEMBER bool sees(Place first, int row, int key) const {
+    return first + key < Shape::keys &&
+           cuda::sees<Shape>(queryAt(row), keyAt(first + key));
+  }
+  HOCKET_MEMBER bool isKept(Place first, int row, int key) const {
+    return cuda::isKept<Shape>(call, head.b, head.h, queryAt(row),
+                               keyAt(first + key));
+  }
+
+private:
+  HOCKET_MEMBER int queryAt(int row) const {
+    return positionOf<Shape>(call.firstQuery, firstQuery + row);
+  }
+  HOCKET_MEMBER int keyAt(int key) const {
+    return positionOf<Shape>(call.firstKey, key);
+  }
+  HOCKET_MEMBER Place seen(int key) const {
+    while (key < Shape::keys &&
+           !tilesMeet<Shape, rows, kPlainOthers>(call, firstQuery, key))
+      key += kPlainOthers;
+    return key;
+  }
+};
+
+/// Attention of a block's queries to the tiles of keys that `walk` has: its
+/// sums, and their softmax. A tile that a row sees nothing of changes no bit of
+/// it.
+template <class Shape, int Rows, class Walk>
+HOCKET_DEVICE void
+plainAttendToTiles(const Walk &walk, const HeadRows<typename Shape::T> &queries,
+                   RowSums<Rows, Shape::dim> &sums, PlainSoftmax<Rows> &softmax,
+                   float *shared) {
+  float *scores = shared, *stage = shared + Rows * kScorePitch;
+  softmax.begin();
+  for (auto at = walk.begin(); walk.has(at); at = walk.next(at)) {
+    dotRows<Rows, Shape::dim>(scores, queries, walk.keys(at), stage);
+    __syncthreads();
+    plainSoftmaxStep<Shape, Rows>(scores, softmax, walk, at);
+    __syncthreads();
+    sums.scale(softmax.before);
+    sums.add(scores, walk.values(at), stage);
+  }
+  __syncthreads();
+}
+
 /// Budget: 80 registers; a thread: 1700 instructions, 21 loads, 17 stores, 215
 /// shared.
 template <class Shape>
@@ -193,42 +275,19 @@ plainAttentionForward(const typename Shape::T *q, const typename Shape::T *k,
                       float *lse, const AttentionCall &call, float *shared) {
   constexpr int rows = plainRows(Shape::dim), dim = Shape::dim;
   __shared__ PlainSoftmax<rows> softmax;
-  float *scores = shared, *stage = shared + rows * kScorePitch;
   Head<Shape> head{static_cast<int>(blockIdx.z), static_cast<int>(blockIdx.y)};
   int first = blockIdx.x * rows, thread = threadIdx.x;
   HeadRows<typename Shape::T> queries{q + head.query(), head.queryPitch,
                                       Shape::queries, first};
-  HeadRows<typename Shape::T> keys{k + head.key(), head.keyPitch, Shape::keys};
-  auto values = keys;
-  values.from = v + head.key();
   RowSums<rows, dim> sums;
-  if (thread < rows) {
-    softmax.greatest[thread] = neutral<Max>();
-    softmax.sum[thread] = 0;
-  }
-  for (int key = 0; key < Shape::keys; key += kPlainOthers) {
-    if (!tilesMeet<Shape, rows, kPlainOthers>(call, first, key))
-      continue;
-    keys.first = values.first = key;
-    dotRows<rows, dim>(scores, queries, keys, stage);
-    __syncthreads();
-    plainSoftmaxStep<Shape, rows>(scores, softmax, call, head, first, key);
-    __syncthreads();
-#pragma unroll
-    for (int i = 0; i < rows / 16; ++i)
-#pragma unroll
-      for (int j = 0; j < sums.columns; ++j)
-        sums.at[i][j] *= softmax.before[thread / 16 + 16 * i];
-    sums.add(scores, values, stage);
-  }
-  __syncthreads();
-  if (thread < rows) {
+  PlainSequenceWalk<Shape> walk{k, v, call, head, first};
+  plainAttendToTiles<Shape, rows>(walk, queries, sums, softmax, shared);
+  softmax.end();
+  if (thread < rows && first + thread < Shape::queries) {
     float sum = softmax.sum[thread];
-    softmax.before[thread] = sum > 0 ? 1 / sum : 0.0f;
-    if (first + thread < Shape::queries)
-      lse[head.statistic() + first + thread] =
-          sum > 0 ? softmax.greatest[thread] * Shape::scale + logf(sum)
-                  : neutral<Max>();
+    lse[head.statistic() + first + thread] =
+        sum > 0 ? softmax.greatest[thread] * Shape::scale + logf(sum)
+                : neutral<Max>();
   }
   __syncthreads();
   sums.store(o + head.query(), head.queryPitch, first, Shape::queries,

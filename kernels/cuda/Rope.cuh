@@ -38,6 +38,14 @@ HOCKET_DEVICE void positions(int *result, Integer rows, Integer whole,
     result[row] = static_cast<int>(storedPosition(first + row, part, whole));
 }
 
+/// Entry `at` of a table, of a position and a frequency.
+HOCKET_DEVICE void storeTurn(float *table, Integer at, double position,
+                             double frequency) {
+  double angle = position * frequency;
+  table[2 * at] = static_cast<float>(cos(angle));
+  table[2 * at + 1] = static_cast<float>(sin(angle));
+}
+
 /// Of (cos, sin) of each row and frequency; `half` frequencies.
 ///
 /// Budget: 32 registers; a thread: 750 instructions, 8 loads, 2 stores.
@@ -51,9 +59,21 @@ HOCKET_DEVICE void ropeTable(const double *frequencies, float *table,
     return;
   Integer row = quotient(at, half);
   auto position = static_cast<double>(storedPosition(first + row, part, whole));
-  double angle = position * frequencies[at - row * half];
-  table[2 * at] = static_cast<float>(cos(angle));
-  table[2 * at + 1] = static_cast<float>(sin(angle));
+  storeTurn(table, at, position, frequencies[at - row * half]);
+}
+
+/// The same of rows at any positions.
+///
+/// Budget: 32 registers; a thread: 750 instructions, 8 loads, 2 stores.
+/// Over: 40 bytes of stack: sines of great angles have their bits of 2/pi
+/// there.
+HOCKET_DEVICE void ropeTableAt(const double *frequencies, const int *positions,
+                               float *table, Integer rows, Integer half) {
+  Integer at = Integer(blockIdx.x) * 256 + threadIdx.x;
+  if (at >= rows * half)
+    return;
+  Integer row = quotient(at, half);
+  storeTurn(table, at, positions[row], frequencies[at - row * half]);
 }
 
 /// x and y are [.., sequence, heads, 2 * half]; y may be x.

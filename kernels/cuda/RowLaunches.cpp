@@ -48,10 +48,9 @@ KernelError launchEmbeddingGradient(const CudaRequest &request,
                    blocksOf(n[2], cuda::kGradientRows), cuda::kGradientThreads);
 }
 
-KernelError launchRopeTable(const CudaRequest &request, CudaCall &call) {
-  Integers n = request.integers;
-  bool shard = n.size() > 2;
-  LaunchText text("Rope.cuh", "ropeTable");
+/// Passes a kernel the frequencies of a call.
+static KernelError passFrequencies(LaunchText &text,
+                                   const CudaRequest &request) {
   std::string numbers;
   for (double frequency : request.floats) {
     if (!std::isfinite(frequency))
@@ -62,11 +61,31 @@ KernelError launchRopeTable(const CudaRequest &request, CudaCall &call) {
   }
   text.declare("static __device__ const double $_frequencies[] = {\n    " +
                numbers + "};\n");
-  text.pass("$_frequencies").out("table", "float", 0);
+  text.pass("$_frequencies");
+  return nullptr;
+}
+
+KernelError launchRopeTable(const CudaRequest &request, CudaCall &call) {
+  Integers n = request.integers;
+  bool shard = n.size() > 2;
+  LaunchText text("Rope.cuh", "ropeTable");
+  if (KernelError error = passFrequencies(text, request))
+    return error;
+  text.out("table", "float", 0);
   text.size("rows", n[0]).size("half", n[1] / 2);
   text.size("whole", shard ? n[2] : n[0]).size("part", shard ? n[3] : 0);
   addFirst(text, request);
   return addLaunch(call, text.fault(), blocksOf(n[0] * (n[1] / 2), 256), 256);
+}
+
+KernelError launchRopeTableAt(const CudaRequest &request, CudaCall &call) {
+  Integers n = request.integers;
+  LaunchText text("Rope.cuh", "ropeTableAt");
+  if (KernelError error = passFrequencies(text, request))
+    return error;
+  text.in("positions", "int", 0).out("table", "float", 1);
+  text.size("rows", n[0]).size("half", n[1] / 2);
+  return addLaunch(call, text, blocksOf(n[0] * (n[1] / 2), 256), 256);
 }
 
 KernelError launchPositions(const CudaRequest &request, CudaCall &call) {

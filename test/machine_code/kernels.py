@@ -17,7 +17,8 @@ FUSED, LIBRARY = "kernels.cu", "library.cu"
 START = "using namespace hocket::cuda;"
 HEAD = re.compile(r'extern "C" __global__ void __launch_bounds__\((\d+)[^)]*\)\s*(\w+)\(')
 SHAPE = re.compile(r"_shape \{\n(.*?)\n\};", re.S)
-SIZES = {"batch", "queries", "keys", "heads", "kvHeads", "sequence", "wholeHeads"}
+SIZES = {"batch", "queries", "keys", "heads", "kvHeads", "sequence", "wholeHeads",
+         "tokens", "rows", "tablePages", "pages"}  # fmt: skip
 GPUS_BUT_HOPPER = "#if !defined(__CUDA_ARCH_FEAT_SM90_ALL)"
 HOPPER = "#if defined(HOCKET_HOPPER)"
 
@@ -74,7 +75,7 @@ class Kernel:
         if not shape:
             return self.text
         known = {name: value for name, value in shape.items() if name not in SIZES}
-        known["window"], known["part"] = shape["window"] != "0", shape["part"] != "0"
+        known["window"], known["part"] = shape["window"] != "0", shape.get("part", "0") != "0"
         known["grouped"] = shape["heads"] != shape["kvHeads"]
         return f"{self.function} {self.threads} {sorted(known.items())}"
 

@@ -9,6 +9,35 @@
 
 namespace hocket::kernels::test {
 
+/// Of calls of few tokens and of many: rows, positions and pages that do not
+/// exist, and a cache that is not written where it is read.
+static void addCachePlaces(std::vector<FaultCase> &cases) {
+  auto add = [&](cuda::Fault fault, int32_t row, int32_t position, int32_t page,
+                 std::vector<size_t> inPlace = {6, 7}) {
+    for (auto [dtype, rows] : {std::pair{bf16, 1}, {bf16, 2}, {f32, 1}}) {
+      std::vector<int32_t> table = {2, page};
+      table.resize(size_t(2 * rows), 0);
+      Fill x = of(dtype);
+      cases.push_back({{"cached_attention",
+                        {dtype, 2, 2, 1, 16, 0, rows, 2, 3},
+                        {1},
+                        {},
+                        {x, x, x, list({4, position}), list({0, row}),
+                         list(table), x, x, x, x, x},
+                        0,
+                        inPlace},
+                       static_cast<uint32_t>(fault)});
+    }
+  };
+  for (int32_t row : {-2, 2, INT32_MAX, INT32_MIN})
+    add(cuda::Fault::CachePlace, row, 5, 1);
+  for (int32_t position : {-1, 128, INT32_MAX})
+    add(cuda::Fault::CachePlace, 0, position, 1);
+  for (int32_t page : {-1, 3, INT32_MAX})
+    add(cuda::Fault::CachePlace, 0, 70, page);
+  add(cuda::Fault::CacheCopy, 0, 5, 1, {});
+}
+
 std::vector<FaultCase> faultCases() {
   std::vector<FaultCase> cases;
   auto add = [&](cuda::Fault fault, LibraryCase call) {
@@ -58,6 +87,7 @@ std::vector<FaultCase> faultCases() {
                              {1, 2, 3, first, 0, 0, 0},
                              {row, row, row, row, row}});
   }
+  addCachePlaces(cases);
   for (int32_t expert : {-1, 6, INT32_MAX}) {
     Fill some = list({3, expert, 5, 0});
     add(cuda::Fault::Expert, {"expert_counts", {4, 6}, {}, {}, {row, some}});

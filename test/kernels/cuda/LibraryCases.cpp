@@ -54,6 +54,11 @@ void addPositions(Cases &cases) {
       {"rope_table", {37, 10}, {1, 0.5, 0.1, 0.02, 1e-4}, {}, {of(f32)}});
   cases.push_back(
       {"rope_table_shard", {8, 4, 32, 4}, {1, 0.01}, {24}, {of(f32)}});
+  cases.push_back({"rope_table_at",
+                   {37, 6},
+                   {1, 0.5, 0.02},
+                   {},
+                   {ids(0, 100000), of(f32)}});
   cases.push_back({"positions", {8, 32, 4}, {}, {24}, {ids(0, 1)}});
   cases.push_back({"positions", {8, 32, 0}, {}, {3}, {ids(0, 1)}});
   for (int64_t dtype : {f32, bf16, f16})
@@ -98,6 +103,24 @@ void addAttention(Cases &cases) {
     if (d == 150)
       cases.back().inPlace = {0, 1};
   }
+}
+
+/// Two rows of two pages and one of padding; few tokens and many.
+void addCachedAttention(Cases &cases) {
+  for (auto [dtype, d] : {std::pair{bf16, int64_t(64)}, {f16, 16}, {f32, 20}})
+    for (int64_t rows : {2, 5}) {
+      Fill x = of(dtype);
+      std::vector<int32_t> table = {4, 1, 0, 3};
+      table.resize(size_t(2 * rows), -1);
+      cases.push_back({"cached_attention",
+                       {dtype, 4, 6, 2, d, d == 16 ? 50 : 0, rows, 2, 5},
+                       {0.25},
+                       {},
+                       {x, x, x, list({3, 100, 0, 101}), list({1, 0, -1, 0}),
+                        list(table), x, x, x, x, x},
+                       0,
+                       {6, 7}});
+    }
 }
 
 void addLosses(Cases &cases) {
@@ -220,6 +243,7 @@ Cases denseCases() {
   addEmbeddings(cases);
   addPositions(cases);
   addAttention(cases);
+  addCachedAttention(cases);
   addLosses(cases);
   addShards(cases);
   addTransposes(cases);

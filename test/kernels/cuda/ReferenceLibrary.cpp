@@ -55,6 +55,8 @@ constexpr Row table[] = {
      runs<reference::attentionBackward, attentionBackwardArguments>},
     {"attention_backward_shard",
      runs<reference::attentionBackward, attentionBackwardArguments>},
+    {"cached_attention",
+     runs<reference::cachedAttention, cachedAttentionArguments>},
     {"cross_entropy_forward",
      runs<reference::crossEntropyForward, crossEntropyForwardArguments>},
     {"cross_entropy_backward",
