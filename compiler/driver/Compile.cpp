@@ -134,18 +134,14 @@ private:
   /// Those that were asked for, as far as the specification can have them.
   StatusOr<spec::Entries> chooseEntries(const spec::LoadedSpec &loaded) const {
     spec::Entries entries = request.entries;
-    std::string reason = entries.generate ? whyNotServed(loaded.spec) : "";
+    std::string reason =
+        entries.generate ? spec::whyNotServed(loaded.spec) : "";
     if (!reason.empty() && !request.anyEntries)
       return invalidArgument(request.input + ": --entries generate: " + reason);
     entries.generate &= reason.empty();
     // What a file of shardings names is of training's forward pass.
     entries.train |= !loaded.spec.plan().shardings().empty();
     return entries;
-  }
-
-  std::string whyNotServed(const spec::Spec &spec) const {
-    return request.target == "cuda" ? "no kernel of GPUs keeps a cache yet"
-                                    : spec::whyNotServed(spec);
   }
 
   Status openInput(DiagnosticText &diagnostics) {

@@ -78,18 +78,65 @@ template <class T> HOCKET_DEVICE auto floatsOf(const T *aligned) {
   return floatsOf(loadAligned<RowVectors<T>::width>(aligned));
 }
 
-/// Of `count` elements from `row` on, by 256 threads; in each of them.
+/// 16 bytes from `past` elements into the first of two neighbouring packs on.
+template <class T, int N>
+HOCKET_DEVICE Pack<T, N> shifted(const Pack<T, N> &first,
+                                 const Pack<T, N> &second, int past) {
+  unsigned words[8], bytes = past * sizeof(T);
+#pragma unroll
+  for (int i = 0; i < 4; ++i) {
+    words[i] = reinterpret_cast<const unsigned *>(&first)[i];
+    words[4 + i] = reinterpret_cast<const unsigned *>(&second)[i];
+  }
+#pragma unroll
+  for (int i = 0; i < 6; ++i)
+    words[i] = bytes & 8 ? words[i + 2] : words[i];
+#pragma unroll
+  for (int i = 0; i < 5; ++i)
+    words[i] = bytes & 4 ? words[i + 1] : words[i];
+  if constexpr (sizeof(T) == 2)
+#pragma unroll
+    for (int i = 0; i < 4; ++i)
+      words[i] = bytes & 2 ? words[i] >> 16 | words[i + 1] << 16
+                              : words[i];
+  Pack<T, N> result;
+#pragma unroll
+  for (int i = 0; i < 4; ++i)
+    reinterpret_cast<unsigned *>(&result)[i] = words[i];
+  return result;
+}
+
+/// Of `count` elements from `row` on, by 256 threads; in each of them. Packs
+/// count from the row's first element, so that its address changes no bit.
 template <class T>
 HOCKET_DEVICE float logSumExpOfRow(const T *row, Integer count,
                                    float *scratch) {
-  RowVectors<T> vectors(row, count);
+  constexpr int N = RowVectors<T>::width;
+  Integer past = reinterpret_cast<unsigned long long>(row) % 16 / sizeof(T);
+  Integer pack = threadIdx.x;
   ExpSum mine;
+  if (past == 0) {
 #pragma unroll 2
-  for (Integer pack = threadIdx.x; pack < vectors.packs; pack += 256)
-    mine.add(floatsOf(row + vectors.column(pack)).at);
-  if (threadIdx.x < static_cast<unsigned>(vectors.singles())) {
-    float one[1] = {toFloat(row[vectors.single(threadIdx.x)])};
-    mine.add(one);
+    for (; pack < count / N; pack += 256)
+      mine.add(floatsOf(row + pack * N).at);
+  } else {
+    // The first pack and the last two begin or end in what is not the row's.
+    for (; pack < count / N - 1; pack += 256) {
+      const T *from = row - past + pack * N;
+      auto whole = pack == 0
+                       ? load<N>(row)
+                       : shifted(loadAligned<N>(from), loadAligned<N>(from + N),
+                                 static_cast<int>(past));
+      mine.add(floatsOf(whole).at);
+    }
+  }
+  for (; pack * N < count; pack += 256) {
+    float some[N];
+#pragma unroll
+    for (int i = 0; i < N; ++i)
+      some[i] = pack * N + i < count ? toFloat(row[pack * N + i])
+                                     : neutral<Max>();
+    mine.add(some);
   }
   return mine.logOfAll(
       [&](float x) { return reduceRow<Max, 256>(x, scratch); },

@@ -38,7 +38,7 @@ static CompileRequest requestOf(const std::string &spec,
   request.spec.overrides = choice.overrides;
   request.fuse = choice.fuse;
   request.target = choice.target;
-  request.entries = {choice.trains, choice.writes, /*prefillTokens=*/3};
+  request.entries = {choice.trains, choice.writes, choice.prefillTokens};
   if (choice.target != "cuda")
     shareKernels(request);
   for (const auto &[option, value] : choice.flags)

@@ -37,6 +37,7 @@ struct CompileChoice {
   std::vector<std::pair<std::string, std::string>> flags = {};
   std::string target = "cpu";
   bool trains = true, writes = false; ///< `--entries`
+  int64_t prefillTokens = 3;          ///< `--prefill-tokens`
 };
 
 /// The program of the textproto `spec`. Failures fail the test; the program is

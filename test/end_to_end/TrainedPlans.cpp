@@ -39,6 +39,10 @@ void test::addWords(const std::string &text, CompileChoice &choice) {
       choice.writes = value.find("generate") != value.npos;
       continue;
     }
+    if (word == "--prefill-tokens") {
+      choice.prefillTokens = std::stoll(value);
+      continue;
+    }
     choice.flags.emplace_back(word, value);
   }
 }

@@ -50,6 +50,9 @@ PLANS = (
     ("experts", "--mesh dp=2,ep=2 --microbatches 2"),
     ("experts", "--mesh dp=2,cp=2,ep=4 --cp-strategy ring --zero 1"),
     ("experts", "--mesh cp=4,ep=2 --cp-strategy ring"),
+    ("gpt", "--entries generate --set training.precision=FP32"),
+    ("sliding", "--entries generate --set model.heads=1"),
+    ("llama", "--entries train,generate --mesh tp=2"),
     ("dropping", "--mesh dp=4,ep=4,tp=2 --sequence-parallel --zero 1"),
     ("dropping", "--mesh pp=2,dp=2,ep=2,tp=2 --sequence-parallel --microbatches 2"),
 )  # fmt: skip

@@ -227,8 +227,6 @@ class InferenceTest(unittest.TestCase):
              "--entries write: write train, generate, or train,generate"),
             (("compile", spec, "--entries", "generate", "--mesh", "cp=2", "-o", writer),
              "--entries generate: ranks that share sequences (cp) keep no cache"),
-            (("compile", spec, "--entries", "generate", "--target", "cuda", "-o", writer),
-             "--entries generate: no kernel of GPUs keeps a cache yet"),
             (("compile", spec, "--prefill-tokens", 0, "-o", writer), "--prefill-tokens"),
             (("compile", self.folder / "x.mlir", "--entries", "generate", "-o", writer),
              "--entries: what a .mlir file holds is what its program does"),

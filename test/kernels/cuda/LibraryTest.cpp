@@ -115,6 +115,35 @@ TEST(CudaLibrary, LossesOfWhatIsNotFinite) {
   EXPECT_EQ(sums[3], least);
 }
 
+/// The same row at addresses of every alignment.
+TEST(CudaLibrary, LossesDoNotDependOnAddresses) {
+  constexpr size_t tokens = 9;
+  std::vector<LibraryCase> cases;
+  for (int64_t dtype : {f32, bf16})
+    for (int64_t vocab : {5, 17, 2083, 4099})
+      cases.push_back({"cross_entropy_rows",
+                       {dtype, tokens, vocab, vocab, 1},
+                       {},
+                       {0},
+                       {of(dtype, 8), list(std::vector<int32_t>(tokens, 1)),
+                        of(f32), of(f32)}});
+  std::vector<CudaCall> calls = callsOf(cases);
+  EmulatedLibrary library(calls);
+  for (size_t i = 0; i < cases.size() && library.isGood(); ++i) {
+    SCOPED_TRACE(nameOf(cases[i]));
+    CaseMemory memory(cases[i]);
+    auto *logits = static_cast<char *>(memory.buffers()[0]);
+    auto bytes = size_t(cases[i].integers[2] *
+                        bytesOf(static_cast<DType>(cases[i].integers[0])));
+    for (size_t t = 1; t < tokens; ++t)
+      std::memcpy(logits + t * bytes, logits, bytes);
+    EXPECT_EQ(library.run(cases[i], calls[i], memory.buffers(), i), 0u);
+    auto *lse = static_cast<const float *>(memory.buffers()[2]);
+    for (size_t t = 1; t < tokens; ++t)
+      EXPECT_EQ(lse[t], lse[0]) << t;
+  }
+}
+
 TEST(CudaLibrary, WrongDataIsAFault) {
   std::vector<LibraryCase> cases;
   for (const FaultCase &c : faultCases())

@@ -1,0 +1,120 @@
+//===- GpuGenerateTest.cpp - What a model writes on emulated GPUs ---------===//
+//
+// Part of Hocket, under the Apache License v2.0.
+//
+//===----------------------------------------------------------------------===//
+///
+/// \file
+/// A text has the tokens that the cpu target writes, and each of them, bit for
+/// bit, the log-probability that the forward pass of whole sequences gives it
+/// on the same GPU, whichever way a prompt is cut and whatever else is asked.
+/// Emulated GEMMs sum over k in one order, whatever the number of rows.
+///
+//===----------------------------------------------------------------------===//
+
+#include "runtime/inference/Generate.h"
+#include "test/emulator/EmulatedGpus.h"
+#include "test/end_to_end/TrainedPlans.h"
+
+#include <cmath>
+#include <gtest/gtest.h>
+
+using namespace hocket;
+using namespace hocket::inference;
+using namespace hocket::test;
+
+namespace {
+
+constexpr size_t writtenVocabulary = 61;
+
+/// One more than there are rows, of which one is longer than a page.
+std::vector<GenerateRequest> someRequests() {
+  std::vector<GenerateRequest> requests;
+  for (size_t length : {1, 9, 66, 4, 2, 7, 3}) {
+    GenerateRequest &request = requests.emplace_back();
+    for (size_t i = 0; i < length; ++i)
+      request.prompt.push_back(
+          int32_t((length * 31 + i * 17) % writtenVocabulary));
+    request.tokens = length % 3;
+    request.tellsOfPrompt = length == 9;
+  }
+  return requests;
+}
+
+#define SMALL_GPT                                                              \
+  "layers: 2 hidden: 32 heads: 2 ffn: 72 vocab_size: 61 max_positions: 80 "    \
+  "activation: GELU_TANH "
+#define SMALL_LLAMA                                                            \
+  "layers: 2 hidden: 64 heads: 4 kv_heads: 2 ffn: 50 vocab_size: 61 "          \
+  "max_positions: 80 norm: RMS_NORM activation: SWIGLU position: ROTARY "      \
+  "bias: false tied_embeddings: false "
+
+struct WriterRow {
+  ModelRow model;
+  const char *mesh, *flags, *training;
+};
+
+class GpuGenerate : public TrainedPlans,
+                    public testing::WithParamInterface<WriterRow> {
+protected:
+  void SetUp() override {
+    TrainedPlans::SetUp();
+    useEmulatedGpus({.count = 4});
+  }
+
+  std::vector<GeneratedText> textsOf(const std::string &target,
+                                     const std::string &flags) {
+    const WriterRow &row = GetParam();
+    std::string all =
+        std::string(row.flags) + " training.sequence_length=80 " + flags;
+    auto requests =
+        std::make_shared<const std::vector<GenerateRequest>>(someRequests());
+    PlanRow plan{"Plan", target == "cpu" ? "" : row.mesh, 2, all.c_str()};
+    auto texts =
+        generate(compile(row.model, plan, row.training, target), requests, {});
+    EXPECT_TRUE(texts.ok()) << texts.status().message();
+    return texts.ok() ? texts->texts
+                      : std::vector<GeneratedText>(requests->size());
+  }
+};
+
+TEST_P(GpuGenerate, WritesWhatWholeSequencesGive) {
+  auto cpu = textsOf("cpu", "--entries generate");
+  auto whole = textsOf("cuda", "");
+  // Prompts in parts of many tokens, and of few.
+  for (const char *entries :
+       {"--entries generate --prefill-tokens 20", "--entries train,generate"}) {
+    SCOPED_TRACE(entries);
+    auto texts = textsOf("cuda", entries);
+    for (size_t i = 0; i < texts.size(); ++i) {
+      EXPECT_EQ(texts[i].tokens, cpu[i].tokens);
+      EXPECT_EQ(texts[i].tokens, whole[i].tokens);
+      EXPECT_EQ(texts[i].logProbabilities, whole[i].logProbabilities);
+      ASSERT_EQ(texts[i].prompt.size(), whole[i].prompt.size());
+      for (size_t j = 0; j < texts[i].prompt.size(); ++j)
+        EXPECT_EQ(texts[i].prompt[j].logProbability,
+                  whole[i].prompt[j].logProbability);
+      for (size_t j = 0; j < texts[i].tokens.size(); ++j)
+        EXPECT_NEAR(texts[i].logProbabilities[j], cpu[i].logProbabilities[j],
+                    2e-2 * std::abs(cpu[i].logProbabilities[j]));
+    }
+  }
+}
+
+// clang-format off
+const WriterRow writers[] = {
+    {{"Gpt", SMALL_GPT}, "", "", "precision: FP16"},
+    {{"GptTensor", SMALL_GPT}, "tp=2,dp=2", "--sequence-parallel", "precision: BF16"},
+    {{"Llama", SMALL_LLAMA}, "pp=2,dp=2", "", "precision: FP32"},
+    {{"Window", SMALL_LLAMA "sliding_window: 21 "}, "tp=2", "", "precision: BF16"},
+    {{"Experts", SMALL_LLAMA "moe { experts: 4 top_k: 2 ffn: 24 } "},
+     "dp=2,ep=2", "", "precision: BF16"},
+};
+// clang-format on
+
+INSTANTIATE_TEST_SUITE_P(Emulated, GpuGenerate, testing::ValuesIn(writers),
+                         [](const auto &info) {
+                           return std::string(info.param.model.name);
+                         });
+
+} // namespace
