@@ -43,7 +43,7 @@ template <class Shape> struct SequenceWalk {
   using Place = int; ///< The first key of a tile.
   const T *k, *v;
   const AttentionCall &call;
-  const Head<Shape> &head;
+  Head<Shape> head;
   int firstQuery;
 
   HOCKET_MEMBER Place begin() const { return seen(0); }
@@ -57,16 +57,18 @@ template <class Shape> struct SequenceWalk {
   HOCKET_MEMBER void copyValues(const Rows &to, Place key) const {
     copyRows(to, v + head.key(), head.keyPitch, key, Shape::keys);
   }
-  /// Of a warp's rows of queries from `row` on.
-  HOCKET_MEMBER void hide(Scores &scores, Place key, int row) const {
+  HOCKET_MEMBER void hide(Scores &scores, Place key) const {
     if (!tilesSeeAll<Shape>(call, firstQuery, key))
-      hideScores<Shape>(scores, call, WarpPlace(row, key));
+      hideScores<Shape>(scores, call, placeOf(key));
   }
-  HOCKET_MEMBER void drop(Scores &scores, Place key, int row) const {
-    KeptScores<Shape, true, 8>(call, WarpPlace(row, key), head).apply(scores);
+  HOCKET_MEMBER void drop(Scores &scores, Place key) const {
+    KeptScores<Shape, true, 8>(call, placeOf(key), head).apply(scores);
   }
 
 private:
+  HOCKET_MEMBER WarpPlace placeOf(int key) const {
+    return {firstQuery + static_cast<int>(threadIdx.x) / 32 * 16, key};
+  }
   HOCKET_MEMBER Place seen(int key) const {
     while (key < Shape::keys && !tilesMeet<Shape>(call, firstQuery, key))
       key += kTileRows;
@@ -75,11 +77,11 @@ private:
 };
 
 /// Attention of a tile of queries, whose copy has begun, to the tiles of keys
-/// that `walk` has: a warp's sums, of its rows of queries from `row` on, and
-/// their softmax. A tile that a row sees nothing of changes no bit of it.
+/// that `walk` has: the sums of a warp's 16 rows, and their softmax. A tile
+/// that a row sees nothing of changes no bit of it.
 template <class Shape, class Walk, class Rows>
 HOCKET_DEVICE void attendToTiles(const Walk &walk, const Rows &queries,
-                                 const Rows &keys, const Rows &values, int row,
+                                 const Rows &keys, const Rows &values,
                                  float (&sums)[Shape::dim / 8][4],
                                  SoftmaxRows &rows) {
   using T = typename Shape::T;
@@ -100,10 +102,10 @@ HOCKET_DEVICE void attendToTiles(const Walk &walk, const Rows &queries,
     multiplyRows<T, Shape::dim>(scores, queries, threadIdx.x / 32 * 16, keys);
     __syncthreads(); // The keys have been read.
     next = fetchKeys(walk.next(at));
-    walk.hide(scores, at, row);
+    walk.hide(scores, at);
     softmaxStep<Shape>(scores, rows);
     scaleRows(sums, rows.before);
-    walk.drop(scores, at, row);
+    walk.drop(scores, at);
     waitForCopies<1>();
     __syncthreads(); // The values are there.
     addGemm<T, Shape::dim>(sums, scores, values);
@@ -128,13 +130,13 @@ attentionForward(const typename Shape::T *q, const typename Shape::T *k,
   auto values = tileOf<T, Shape::dim>(shared, 2);
   Head<Shape> head{static_cast<int>(blockIdx.z), static_cast<int>(blockIdx.y)};
   int firstRow = queryTile<Shape>() * kTileRows;
-  int warpRow = firstRow + threadIdx.x / 32 * 16;
   float sums[Shape::dim / 8][4] = {};
   SoftmaxRows rows;
   copyRows(queries, q + head.query(), head.queryPitch, firstRow,
            Shape::queries);
   attendToTiles<Shape>(SequenceWalk<Shape>{k, v, call, head, firstRow}, queries,
-                       keys, values, warpRow, sums, rows);
+                       keys, values, sums, rows);
+  int warpRow = firstRow + threadIdx.x / 32 * 16;
   float factors[2];
   finishSoftmax<Shape>(rows, factors, lse, head, warpRow);
   storeRows<T, Shape::dim>(o + head.query(), head.queryPitch, warpRow,

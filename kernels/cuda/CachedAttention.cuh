@@ -87,8 +87,9 @@ template <class Shape> struct CachePlaces {
 
 /// Puts a token's key and value into their place.
 ///
-/// Budget: 40 registers; an iteration of 16 bytes: 24 instructions an element,
-/// 5 loads, 2 stores.
+/// Budget: 32 registers; an iteration of 16 bytes: 12 instructions an element,
+/// 4 loads. Budget of float: 32 registers; an iteration of 16 bytes: 24
+/// instructions an element, 4 loads.
 template <class Shape>
 HOCKET_DEVICE void
 keepTokens(const typename Shape::T *k, const typename Shape::T *v,
@@ -207,13 +208,12 @@ template <class Shape, int Tokens, bool OneToken = false> struct PageWalk {
     return token >= at.run.first && token < at.run.end &&
            cuda::sees<Shape>(tokens.position[token], at.key + key);
   }
-  /// Of a warp's rows, which are tokens from `row` on.
-  HOCKET_MEMBER void hide(Scores &scores, const Place &at, int row) const {
+  HOCKET_MEMBER void hide(Scores &scores, const Place &at) const {
     if (at.run.first == 0 && at.run.end == Tokens &&
         at.key + kTileRows - 1 <= at.run.least &&
         (Shape::window == 0 || at.key > at.run.last - Shape::window))
       return;
-    WarpPlace place(row, 0);
+    WarpPlace place(threadIdx.x / 32 * 16, 0);
 #pragma unroll
     for (int j = 0; j < 8; ++j)
 #pragma unroll
@@ -221,7 +221,7 @@ template <class Shape, int Tokens, bool OneToken = false> struct PageWalk {
         if (!sees(at, place.row(i), place.column(j, i)))
           scores[j][i] = neutral<Max>();
   }
-  HOCKET_MEMBER void drop(Scores &, const Place &, int) const {}
+  HOCKET_MEMBER void drop(Scores &, const Place &) const {}
 
 private:
   HOCKET_MEMBER Place startOf(const TokenRun &run) const {
@@ -233,10 +233,10 @@ private:
   }
 };
 
-/// Budget of 64: 168 registers; a thread: 2600 instructions, 24 loads, 18
-/// stores, 60 shared.
-/// Budget of 128: 208 registers; a thread: 2400 instructions, 40 loads, 34
-/// stores, 90 shared.
+/// Budget of 64: 136 registers; a thread: 1650 instructions, 34 loads, 16
+/// stores, 100 shared.
+/// Budget of 128: 192 registers; a thread: 2250 instructions, 50 loads, 32
+/// stores, 136 shared.
 template <class Shape>
 HOCKET_DEVICE void
 cachedAttention(const typename Shape::T *q, const typename Shape::T *keys,
@@ -249,7 +249,6 @@ cachedAttention(const typename Shape::T *q, const typename Shape::T *keys,
   CachePlaces<Shape> places{positions, rows, table};
   int first = blockIdx.x * kTileRows, head = blockIdx.y;
   int count = static_cast<int>(tokenCount);
-  int warpRow = threadIdx.x / 32 * 16;
   auto queries = tileOf<T, Shape::dim>(shared, 0);
   Integer start = Integer(head) * Shape::dim;
   float sums[Shape::dim / 8][4] = {};
@@ -261,14 +260,14 @@ cachedAttention(const typename Shape::T *q, const typename Shape::T *keys,
       PageWalk<Shape, kTileRows>{keys, values, places, tokens,
                                  head / (Shape::heads / Shape::kvHeads)},
       queries, tileOf<T, Shape::dim>(shared, 1),
-      tileOf<T, Shape::dim>(shared, 2), warpRow, sums, softmax);
+      tileOf<T, Shape::dim>(shared, 2), sums, softmax);
   float totals[2], factors[2];
   finishSoftmax(softmax, totals, factors);
-  storeRows<T, Shape::dim>(o + start, pitch, first + warpRow, count, sums,
-                           factors[0], factors[1]);
+  storeRows<T, Shape::dim>(o + start, pitch, first + threadIdx.x / 32 * 16,
+                           count, sums, factors[0], factors[1]);
 }
 
-/// Budget: 96 registers; a thread: 2000 instructions, 40 loads, 17 stores, 240
+/// Budget: 80 registers; a thread: 2000 instructions, 26 loads, 16 stores, 260
 /// shared.
 template <class Shape, bool OneToken>
 HOCKET_DEVICE void
@@ -333,10 +332,10 @@ template <class Shape> struct FewHeads {
 /// scores[tokens, heads, positions] of the positions of pages that a token
 /// sees, -infinity of those that it does not.
 ///
-/// Budget of 64: 80 registers; a thread: 500 instructions, 20 loads, 4 stores,
-/// 9 shared.
-/// Budget of 128: 96 registers; a thread: 700 instructions, 36 loads, 4 stores,
-/// 18 shared.
+/// Budget of 64: 32 registers; a thread: 360 instructions, 12 loads, 4 stores,
+/// 8 shared.
+/// Budget of 128: 32 registers; a thread: 470 instructions, 16 loads, 4 stores,
+/// 16 shared.
 template <class Shape>
 HOCKET_DEVICE void
 cachedScores(const typename Shape::T *q, const typename Shape::T *keys,
@@ -350,34 +349,26 @@ cachedScores(const typename Shape::T *q, const typename Shape::T *keys,
   if (row < 0 || key > position || key < firstPage<Shape>(position))
     return;
   auto tile = tileOf<T, Shape::dim>(shared, 0);
+  auto queries = tileOf<T, Shape::dim>(shared, 1); // Its first 16 rows.
   auto from = places.rowsOf(keys, row, key, position, heads.keyHead);
   copyRows(tile, from.from, from.pitch, 0, from.count);
-  commitCopies();
-
-  WarpPlace place(0, key + static_cast<int>(threadIdx.x) / 32 * 16);
-  int pair = threadIdx.x % 4 * 2;
-  auto pairAt = [&](int i, int column) {
-    int of = place.row(i);
-    return of < heads.count ? *reinterpret_cast<const unsigned *>(
-                                  q + heads.at(of) * Shape::dim + column + pair)
-                            : 0u;
-  };
-  unsigned queries[Shape::dim / 16][4];
-#pragma unroll
-  for (int k = 0; k < Shape::dim; k += 16) {
-    queries[k / 16][0] = pairAt(0, k), queries[k / 16][1] = pairAt(2, k);
-    queries[k / 16][2] = pairAt(0, k + 8);
-    queries[k / 16][3] = pairAt(2, k + 8);
+  constexpr int vectors = Shape::dim / 8;
+  for (int i = threadIdx.x; i < kFewRows * vectors; i += kAttentionThreads) {
+    int of = i / vectors, column = i % vectors * 8;
+    bool exists = of < heads.count;
+    copyLater(queries.at(of, column),
+              q + heads.at(exists ? of : 0) * Shape::dim + column, exists);
   }
+  commitCopies();
   waitForCopies<0>();
   __syncthreads();
+  int firstKey = threadIdx.x / 32 * 16;
   float sums[2][4];
   auto leftOf = [&](int k, unsigned(&left)[4]) {
-#pragma unroll
-    for (int i = 0; i < 4; ++i)
-      left[i] = queries[k / 16][i];
+    queries.fragment(left, 0, k);
   };
-  multiplyRows<T, Shape::dim>(sums, leftOf, tile, threadIdx.x / 32 * 16);
+  multiplyRows<T, Shape::dim>(sums, leftOf, tile, firstKey);
+  WarpPlace place(0, key + firstKey);
 #pragma unroll
   for (int j = 0; j < 2; ++j)
 #pragma unroll
@@ -398,7 +389,7 @@ cachedScores(const typename Shape::T *q, const typename Shape::T *keys,
 
 /// Attention by such scores: a warp has 16 columns of a block's heads.
 ///
-/// Budget: 96 registers; a thread: 1200 instructions, 24 loads, 8 stores, 60
+/// Budget: 112 registers; a thread: 1000 instructions, 41 loads, 2 stores, 20
 /// shared.
 template <class Shape>
 HOCKET_DEVICE void

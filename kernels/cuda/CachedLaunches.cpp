@@ -74,9 +74,9 @@ public:
     LaunchText scores = text("cachedScores");
     scores.in("q", type, 0).in("keys", type, 9);
     places(scores).workspace("scores", "float");
-    if (KernelError error =
-            addLaunch(call, scores, {s.tablePages, s.headBlocks(), s.tokens},
-                      cuda::kAttentionThreads, tileBytes()))
+    if (KernelError error = addLaunch(
+            call, scores, {s.tablePages, s.headBlocks(), s.tokens},
+            cuda::kAttentionThreads, tileBytes() + cuda::kFewRows * rowBytes()))
       return error;
     LaunchText sums = text("cachedSums");
     sums.workspace("scores", "const float").in("values", type, 10);
@@ -110,9 +110,8 @@ private:
         .in("table", "int", 5);
   }
 
-  int64_t tileBytes() const {
-    return cuda::kTileRows * (s.dim * 2 + cuda::kTilePadding);
-  }
+  int64_t rowBytes() const { return s.dim * 2 + cuda::kTilePadding; }
+  int64_t tileBytes() const { return cuda::kTileRows * rowBytes(); }
 
   /// Blocks of so many tokens each, and of one of `heads` heads.
   KernelError attend(LaunchText kernel, int tokens, int64_t heads,

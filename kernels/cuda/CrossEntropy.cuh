@@ -112,25 +112,23 @@ template <class T>
 HOCKET_DEVICE float logSumExpOfRow(const T *row, Integer count,
                                    float *scratch) {
   constexpr int N = RowVectors<T>::width;
-  Integer past = reinterpret_cast<unsigned long long>(row) % 16 / sizeof(T);
-  Integer pack = threadIdx.x;
+  int past = reinterpret_cast<unsigned long long>(row) % 16 / sizeof(T);
+  Integer packs = count / N, pack = threadIdx.x;
   ExpSum mine;
   if (past == 0) {
 #pragma unroll 2
-    for (; pack < count / N; pack += 256)
+    for (; pack < packs; pack += 256)
       mine.add(floatsOf(row + pack * N).at);
   } else {
-    // The first pack and the last two begin or end in what is not the row's.
-    for (; pack < count / N - 1; pack += 256) {
+    // The first and the last 16 bytes have elements of other rows, too.
+#pragma unroll 1
+    for (; pack < packs; pack += 256) {
       const T *from = row - past + pack * N;
-      auto whole = pack == 0
-                       ? load<N>(row)
-                       : shifted(loadAligned<N>(from), loadAligned<N>(from + N),
-                                 static_cast<int>(past));
+      auto whole = shifted(loadAligned<N>(from), loadAligned<N>(from + N), past);
       mine.add(floatsOf(whole).at);
     }
   }
-  for (; pack * N < count; pack += 256) {
+  if (pack * N < count) {
     float some[N];
 #pragma unroll
     for (int i = 0; i < N; ++i)

@@ -51,7 +51,7 @@ class Budget:
         return self.where != RULE
 
     def elements_of(self, kernel):
-        return self.elements or self.bytes / BYTES[kernel.types[0]]
+        return self.elements or self.bytes / BYTES[kernel.shape.get("T", kernel.types[0])]
 
 
 @dataclass(frozen=True)
