@@ -37,14 +37,24 @@ StatusOr<CapturedEntry> CapturedEntry::create(hal::Device &device,
   return capture;
 }
 
-StatusOr<void *> CapturedEntry::add(bool isInput, const HostInput &what,
-                                    uint64_t bytes) {
-  if (placeOf(bytes) > room.size())
+StatusOr<void *> CapturedEntry::add(bool isInput, const HostOutput &what) {
+  if (placeOf(what.bytes) > room.size())
     return internalError("there is no room for a copy that is captured");
-  (isInput ? inputs : outputs).push_back({what, room.first(bytes)});
+  (isInput ? inputs : outputs).push_back({what, room.first(what.bytes)});
   void *memory = room.data();
-  room = room.subspan(placeOf(bytes));
+  room = room.subspan(placeOf(what.bytes));
   return memory;
+}
+
+Status CapturedEntry::tell(HostChannel &host, const Copy &output) {
+  std::vector<std::byte> wanted;
+  for (const ByteRange &part : host.wanted(output.what)) {
+    auto bytes = output.memory.subspan(part.offset, part.bytes);
+    wanted.insert(wanted.end(), bytes.begin(), bytes.end());
+  }
+  return wanted.empty()
+             ? okStatus()
+             : host.receive(output.what.name, output.what.microbatch, wanted);
 }
 
 void CapturedEntry::addVarying(PreparedCall &call, const RunContext &context) {
@@ -55,7 +65,9 @@ void CapturedEntry::addVarying(PreparedCall &call, const RunContext &context) {
 Status CapturedEntry::replay(const RunContext &first) {
   HostChannel &host = first.host;
   for (const Copy &input : inputs)
-    HOCKET_RETURN_IF_ERROR(host.provide(input.what, input.memory));
+    HOCKET_RETURN_IF_ERROR(host.provide(
+        {input.what.name, input.what.microbatch, input.what.shards},
+        input.memory));
   if (!varying.empty())
     HOCKET_RETURN_IF_ERROR(device->beginUpdate(id));
   RunContext context = first;
@@ -68,8 +80,7 @@ Status CapturedEntry::replay(const RunContext &first) {
   HOCKET_RETURN_IF_ERROR(device->replay(id));
   HOCKET_RETURN_IF_ERROR(device->synchronize(0));
   for (const Copy &output : outputs)
-    HOCKET_RETURN_IF_ERROR(
-        host.receive(output.what.name, output.what.microbatch, output.memory));
+    HOCKET_RETURN_IF_ERROR(tell(host, output));
   return okStatus();
 }
 

@@ -35,9 +35,9 @@ public:
                                         const program::Role &role,
                                         const program::Entry &entry);
 
-  /// While the device captures: notes an input or an output of `bytes`; the
-  /// memory that a copy is to use. `name` and `shards` outlive this.
-  StatusOr<void *> add(bool isInput, const HostInput &what, uint64_t bytes);
+  /// While the device captures: notes an input or an output; the memory that
+  /// a copy is to use. `name` and `shards` outlive this.
+  StatusOr<void *> add(bool isInput, const HostOutput &what);
 
   /// The same: notes a call that is told the step.
   void addVarying(PreparedCall &call, const RunContext &context);
@@ -62,9 +62,12 @@ private:
   explicit CapturedEntry(hal::Device &device) : device(&device) {}
 
   struct Copy {
-    HostInput what;
+    HostOutput what;
     std::span<std::byte> memory;
   };
+  /// All of an output is on the host: gives the host what it wants of it.
+  static Status tell(HostChannel &host, const Copy &output);
+
   hal::Device *device;
   std::span<std::byte> room; ///< Not given to copies yet.
   hal::GraphId id = 0;

@@ -343,8 +343,8 @@ private:
 
   Status capture(const RunContext &context, hal::Range range) {
     HOCKET_ASSIGN_OR_RETURN(
-        void *memory,
-        context.capture->add(input, {name, context.microbatch, shards}, bytes));
+        void *memory, context.capture->add(input, {name, context.microbatch,
+                                                   type, bytes, shards}));
     return input ? context.device.copyFromHost(stream, memory, range)
                  : context.device.copyToHost(stream, range, memory);
   }

@@ -11,6 +11,8 @@
 #include "runtime/train/Interrupt.h"
 #include "runtime/train/RunFacts.h"
 
+#include <utility>
+
 using namespace hocket;
 using namespace hocket::inference;
 
@@ -24,9 +26,23 @@ Status LoadedModel::checkInterrupted() {
                                      : okStatus();
 }
 
-Status LoadedModel::forward(ScoreHost &host, const std::string &entry) const {
+Status LoadedModel::forward(ScoreHost &host, const std::string &entry) {
   host.begin(0, 0);
-  return session.executor().run(entry, 0, host);
+  HOCKET_RETURN_IF_ERROR(session.executor().run(entry, 0, host));
+  bool isFirstDecode = entry == "decode" && !std::exchange(hasDecoded, true);
+  return isFirstDecode ? useGraph(entry) : okStatus();
+}
+
+Status LoadedModel::useGraph(const std::string &entry) {
+  if (graphs == GraphUse::Off || (graphs == GraphUse::Auto && !session.isGpu()))
+    return okStatus();
+  Status status = session.capture(entry, session.checkGraph(entry, graphs));
+  if (graphs == GraphUse::On)
+    return status.withContext("--cuda-graphs on: '" + entry +
+                              "' cannot be a graph");
+  if (!status.ok())
+    print("tokens are written instruction by instruction: " + status.message());
+  return okStatus();
 }
 
 static Status load(RankSession &session, const std::string &dir) {
@@ -71,7 +87,7 @@ Status inference::runModel(std::shared_ptr<const program::Program> program,
     RankSession session(seat, communicators, shared->options.output);
     Status status = load(session, shared->options.loadDir);
     if (status.ok()) {
-      LoadedModel model(session, shared->options.output);
+      LoadedModel model(session, shared->options);
       status = shared->body(model);
     }
     if (!status.ok()) {

@@ -29,14 +29,15 @@ struct ModelOptions {
   /// Seconds without progress after which a rank counts as hanging; 0: never.
   std::optional<double> hangSeconds;
   RunOutput output;
+  GraphUse graphs = GraphUse::Auto; ///< For `decode`.
 };
 
 /// The model on the device of one rank, with its weights. What it is asked is
 /// a collective of the world.
 class LoadedModel {
 public:
-  LoadedModel(RankSession &session, const RunOutput &output)
-      : session(session), output(output) {}
+  LoadedModel(RankSession &session, const ModelOptions &options)
+      : session(session), output(options.output), graphs(options.graphs) {}
 
   const program::Program &program() const {
     return session.executor().program();
@@ -53,12 +54,17 @@ public:
   static Status checkInterrupted();
 
   /// The forward pass of one microbatch, or of an entry that goes on with
-  /// sequences.
-  Status forward(ScoreHost &host, const std::string &entry = "eval_step") const;
+  /// sequences. From its second run on, `decode` may be a CUDA graph: then it
+  /// is one launch, and the host has nothing to do between kernels.
+  Status forward(ScoreHost &host, const std::string &entry = "eval_step");
 
 private:
+  Status useGraph(const std::string &entry);
+
   RankSession &session;
   const RunOutput &output;
+  const GraphUse graphs;
+  bool hasDecoded = false;
 };
 
 /// Calls `body` as every rank of a program that passed checkProgram(), each of

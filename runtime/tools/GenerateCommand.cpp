@@ -308,6 +308,7 @@ void hocket::registerGenerate(CLI::App &app, Status &result,
   addWritingOptions(*command, *arguments);
   command->add_flag("--json", arguments->json,
                     "Print a JSON object of --prompt, too, at the end");
+  addGraphUse(*command, *arguments);
   addModelOptions(*command, *arguments);
   command->footer(
       "What is written for a prompt is the same under every plan of one "

@@ -39,6 +39,15 @@ void hocket::addModelOptions(CLI::App &command, ModelInput &input) {
   addProgramOptions(command, input.program);
 }
 
+void hocket::addGraphUse(CLI::App &command, ModelInput &input) {
+  addChoice<GraphUse>(
+      command, "--cuda-graphs", input.graphs,
+      {{"auto", GraphUse::Auto}, {"on", GraphUse::On}, {"off", GraphUse::Off}},
+      "Have a GPU write a token as one CUDA graph: auto, where it can be done; "
+      "on, or fail; off. Not with ranks whose messages go through host memory; "
+      "with several GPUs of one process only if on");
+}
+
 void hocket::addModelTokenizer(CLI::App &command, std::string &tokenizer) {
   command
       .add_option("--tokenizer", tokenizer,
@@ -76,5 +85,5 @@ Status OpenedModel::load() {
 }
 
 inference::ModelOptions OpenedModel::options() const {
-  return {input.loadDir, input.hangSeconds, output};
+  return {input.loadDir, input.hangSeconds, output, input.graphs};
 }

@@ -20,6 +20,7 @@ struct ModelInput {
   ProgramInput program;
   std::string loadDir;
   std::optional<double> hangSeconds;
+  GraphUse graphs = GraphUse::Auto;
 };
 
 /// Adds INPUT and `--load`.
@@ -27,6 +28,9 @@ void addModelInput(CLI::App &command, ModelInput &input);
 
 /// Adds what stands behind the command's own options.
 void addModelOptions(CLI::App &command, ModelInput &input);
+
+/// Adds `--cuda-graphs`, for commands that write.
+void addGraphUse(CLI::App &command, ModelInput &input);
 
 /// Adds `--tokenizer`, required.
 void addModelTokenizer(CLI::App &command, std::string &tokenizer);

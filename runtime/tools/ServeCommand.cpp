@@ -125,6 +125,7 @@ void hocket::registerServe(CLI::App &app, Status &result,
   addLimits(*command, serving);
   command->add_flag("--quiet", arguments->quiet,
                     "Do not print a line for each request");
+  addGraphUse(*command, *arguments);
   addModelOptions(*command, *arguments);
   command->footer(
       "POST /v1/completions and GET /v1/models are OpenAI's (prompt, "

@@ -142,3 +142,38 @@ Status RankSession::prepare() {
   });
   return loaded->run("prepare", 0, nothing);
 }
+
+//===----------------------------------------------------------------------===//
+// CUDA graphs
+//===----------------------------------------------------------------------===//
+
+Status RankSession::checkGraph(const std::string &entry, GraphUse use) const {
+  HOCKET_RETURN_IF_ERROR(loaded->checkCapturable(entry));
+  // NVIDIA's documentation of NCCL ("Using NCCL with CUDA Graphs") expects
+  // that graphs of several GPUs of one process may keep each other from being
+  // launched: only where somebody insists.
+  bool areThreads = !seat.gpu && connectsGpus();
+  return areThreads && use == GraphUse::Auto
+             ? failedPrecondition(
+                   "graphs of several GPUs of one process may wait for each "
+                   "other; start a process for each (mpirun, torchrun), or "
+                   "insist (--cuda-graphs on)")
+             : okStatus();
+}
+
+/// The same where it is ok on all ranks.
+Status RankSession::agreed(const Status &own) const {
+  int32_t fails = !own.ok(), anyFails = fails;
+  HOCKET_RETURN_IF_ERROR(world().allReduce(
+      &fails, &anyFails, 1, comm::DType::I32, comm::Reduction::Max));
+  return own.ok() && anyFails ? failedPrecondition("another rank cannot") : own;
+}
+
+Status RankSession::capture(const std::string &entry, const Status &own) {
+  Status status = agreed(own);
+  if (status.ok())
+    status = agreed(loaded->capture(entry));
+  if (!status.ok())
+    loaded->forgetGraphs();
+  return status;
+}

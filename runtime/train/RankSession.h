@@ -15,6 +15,7 @@
 
 #include "runtime/checkpoint/Checkpoint.h"
 #include "runtime/executor/Executor.h"
+#include "runtime/train/GraphUse.h"
 #include "runtime/train/RankLaunch.h"
 
 namespace hocket {
@@ -44,6 +45,15 @@ public:
   /// Derives what is computed from parameters alone; before any other entry.
   Status prepare();
 
+  /// Whether this rank's device is a GPU.
+  bool isGpu() const { return loaded->device().properties().driver == "cuda"; }
+  /// Why `entry` cannot be a CUDA graph on this rank; ok if it can.
+  Status checkGraph(const std::string &entry, GraphUse use) const;
+  /// Has the devices of all ranks capture `entry`, which has run once, or those
+  /// of none: where one cannot, of which `own` tells for this rank, that is the
+  /// error, and no entry is a graph any more.
+  Status capture(const std::string &entry, const Status &own);
+
   /// Tells who waits for this rank's GPU that it will not come.
   void fail(const Status &status);
 
@@ -62,6 +72,7 @@ public:
   std::unique_ptr<PhaseNotice> phase(const std::string &text) const;
 
 private:
+  Status agreed(const Status &own) const;
   Status connectGpus(unsigned gpu);
   void sayWhatNcclTakes(unsigned gpu, const comm::nccl::NcclRoom &room) const;
 

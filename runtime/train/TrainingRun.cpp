@@ -140,50 +140,27 @@ private:
       return invalidArgument(
           missingEntryText(executor->program(), "train_step") +
           "; compile it with --entries train");
-    return options.graphs == GraphUse::On ? insisted(checkGraph()) : okStatus();
+    return options.graphs == GraphUse::On ? insisted(checkGraph("train_step"))
+                                          : okStatus();
   }
 
-  Status checkGraph() const {
+  Status checkGraph(const std::string &entry) const {
     if (options.profile || !options.traceFile.empty())
       return failedPrecondition("instructions are measured one by one");
-    HOCKET_RETURN_IF_ERROR(executor->checkCapturable("train_step"));
-    // NVIDIA's documentation of NCCL ("Using NCCL with CUDA Graphs") expects
-    // that graphs of several GPUs of one process may keep each other from being
-    // launched: only where somebody insists.
-    bool areThreads = !place.seat.gpu && session.connectsGpus();
-    return areThreads && options.graphs == GraphUse::Auto
-               ? failedPrecondition(
-                     "graphs of several GPUs of one process may wait for each "
-                     "other; start a process for each (mpirun, torchrun), or "
-                     "insist (--cuda-graphs on)")
-               : okStatus();
+    return session.checkGraph(entry, options.graphs);
   }
   static Status insisted(const Status &status) {
     return status.withContext("--cuda-graphs on: a step cannot be a graph");
   }
 
-  /// The same where it is ok on all ranks, which record together or not at all.
-  Status agreed(const Status &own) const {
-    int32_t fails = !own.ok(), anyFails = fails;
-    HOCKET_RETURN_IF_ERROR(communicators.world().allReduce(
-        &fails, &anyFails, 1, comm::DType::I32, comm::Reduction::Max));
-    return own.ok() && anyFails ? failedPrecondition("another rank cannot")
-                                : own;
-  }
-
   /// Everything has run once and is ready: code, algorithms, memory.
   Status useGraph(const std::string &entry) {
-    bool isGpu = executor->device().properties().driver == "cuda";
-    if (options.graphs == GraphUse::Off || !isGpu)
+    if (options.graphs == GraphUse::Off || !session.isGpu())
       return okStatus();
-    Status status = agreed(checkGraph());
-    if (status.ok())
-      status = agreed(executor->capture(entry));
-    if (!status.ok())
-      executor->forgetGraphs();
+    Status status = session.capture(entry, checkGraph(entry));
     if (options.graphs == GraphUse::On)
       return insisted(status);
-    if (!status.ok())
+    if (!status.ok() && !std::exchange(isIssued, true))
       print("steps are issued instruction by instruction: " + status.message());
     return okStatus();
   }

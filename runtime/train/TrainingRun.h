@@ -15,6 +15,7 @@
 
 #include "runtime/base/Status.h"
 #include "runtime/program/program.pb.h"
+#include "runtime/train/GraphUse.h"
 #include "runtime/train/StepWindow.h"
 
 #include <functional>
@@ -26,9 +27,6 @@
 namespace hocket {
 
 class Executor;
-
-/// Whether a GPU does a step as one graph: where it can, surely, or never.
-enum class GraphUse { Auto, On, Off };
 
 struct TrainingOptions {
   /// A prefix of token files, or weights and prefixes; empty: what the program

@@ -7,7 +7,8 @@
 /// \file
 /// A text has the tokens that the cpu target writes, and each of them, bit for
 /// bit, the log-probability that the forward pass of whole sequences gives it
-/// on the same GPU, whichever way a prompt is cut and whatever else is asked.
+/// on the same GPU, whichever way a prompt is cut, whatever else is asked, and
+/// whether or not a token is written by a CUDA graph.
 /// Emulated GEMMs sum over k in one order, whatever the number of rows.
 ///
 //===----------------------------------------------------------------------===//
@@ -63,15 +64,18 @@ protected:
   }
 
   std::vector<GeneratedText> textsOf(const std::string &target,
-                                     const std::string &flags) {
+                                     const std::string &flags,
+                                     GraphUse graphs = GraphUse::Off) {
     const WriterRow &row = GetParam();
     std::string all =
         std::string(row.flags) + " training.sequence_length=80 " + flags;
     auto requests =
         std::make_shared<const std::vector<GenerateRequest>>(someRequests());
     PlanRow plan{"Plan", target == "cpu" ? "" : row.mesh, 2, all.c_str()};
-    auto texts =
-        generate(compile(row.model, plan, row.training, target), requests, {});
+    ModelOptions options;
+    options.graphs = graphs;
+    auto texts = generate(compile(row.model, plan, row.training, target),
+                          requests, options);
     EXPECT_TRUE(texts.ok()) << texts.status().message();
     return texts.ok() ? texts->texts
                       : std::vector<GeneratedText>(requests->size());
@@ -82,10 +86,11 @@ TEST_P(GpuGenerate, WritesWhatWholeSequencesGive) {
   auto cpu = textsOf("cpu", "--entries generate");
   auto whole = textsOf("cuda", "");
   // Prompts in parts of many tokens, and of few.
-  for (const char *entries :
-       {"--entries generate --prefill-tokens 20", "--entries train,generate"}) {
+  for (auto [entries, graphs] :
+       {std::pair{"--entries generate --prefill-tokens 20", GraphUse::Off},
+        {"--entries train,generate", GraphUse::On}}) {
     SCOPED_TRACE(entries);
-    auto texts = textsOf("cuda", entries);
+    auto texts = textsOf("cuda", entries, graphs);
     for (size_t i = 0; i < texts.size(); ++i) {
       EXPECT_EQ(texts[i].tokens, cpu[i].tokens);
       EXPECT_EQ(texts[i].tokens, whole[i].tokens);
