@@ -321,6 +321,7 @@ private:
     options.fusionReport = isTrial ? "" : request.fusionReport;
     options.fuse = request.fuse;
     options.target = request.target;
+    options.invariantGemms = request.invariantGemms;
     if (request.target == "cuda")
       options.f8Layouts = cuda::f8LayoutsOf(request.architectures);
     return runPasses(

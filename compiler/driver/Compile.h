@@ -55,6 +55,8 @@ struct CompileRequest {
   std::string dumpPhases;   ///< folder for numbered files; empty: none
   std::string fusionReport; ///< file for the fusion report; empty: none
   bool fuse = true;
+  /// cuda: forward GEMMs whose bits do not depend on their number of rows.
+  bool invariantGemms = false;
   /// For who compiles many programs: kernels for CPUs that they share.
   std::shared_ptr<cpu::KernelObjects> kernelObjects;
   /// A program that needs more than its devices have is none the less one.

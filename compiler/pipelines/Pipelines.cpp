@@ -129,6 +129,9 @@ static void addKernPasses(OpPassManager &manager,
     KernFitF8GemmsOptions layouts;
     layouts.layouts = options.f8Layouts;
     manager.addPass(createKernFitF8Gemms(layouts));
+    // As early: what it writes for a bias is fused, too.
+    if (options.invariantGemms)
+      manager.addPass(createKernInvariantGemms());
   }
   if (options.fuse) {
     // Before anything stands between the two.

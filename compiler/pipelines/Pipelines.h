@@ -36,7 +36,8 @@ struct PipelineOptions {
   /// How the GPUs that the program is for take 8-bit operands: the option of
   /// kern-fit-f8-gemms.
   std::string f8Layouts = "inner-fastest";
-  bool fuse = true; ///< off: every op is its own kernel
+  bool invariantGemms = false; ///< kern-invariant-gemms, of cuda
+  bool fuse = true;            ///< off: every op is its own kernel
   /// Of pipe-recompute, by pipeline rank.
   std::vector<int64_t> recomputeFixed, recomputeLeast;
 };

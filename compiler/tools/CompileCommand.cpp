@@ -372,6 +372,9 @@ Status run(CompileArguments &arguments) {
   if (request.emitCuda)
     request.target = "cuda";
   HOCKET_ASSIGN_OR_RETURN(std::string target, targetOf(request));
+  if (request.invariantGemms && target != "cuda")
+    return invalidArgument("--invariant-gemms is for --target cuda: on CPUs no "
+                           "GEMM depends on its number of rows");
   HOCKET_RETURN_IF_ERROR(target == "cuda"
                              ? checkArchitectures(request.architectures)
                              : chooseInstructionSets(request.architectures));
@@ -422,6 +425,12 @@ void addTargetOptions(CLI::App &command, CompileArguments &arguments) {
                   "is loaded")
       ->type_name("NAMES")
       ->delimiter(',')
+      ->group(targetOptions);
+  command
+      .add_flag("--invariant-gemms", request.invariantGemms,
+                "cuda: compute the GEMMs of forward passes by a kernel of one "
+                "tile, so that no bit depends on the number of rows, as on "
+                "CPUs. Slower than cuBLASLt (docs/gpus.md)")
       ->group(targetOptions);
   command
       .add_option("--emit", arguments.emit,

@@ -46,6 +46,29 @@ def KernFitF8Gemms : Kern_Pass<"kern-fit-f8-gemms"> {
     Statistic<"widened", "widened", "Number of GEMMs in bf16">];
 }
 
+def KernInvariantGemms : Kern_Pass<"kern-invariant-gemms"> {
+  let summary = "gives GEMMs of linear layers to a kernel of one tile";
+  let description = [{
+    A GPU's library chooses the algorithm of a GEMM by its sizes, so that a row of
+    the result may have other bits where there are more rows. Hocket's own
+    kernel for experts has one tile and one order of sums over k. This pass
+    makes each GEMM of a forward pass (`transpose_b` alone) the linear layer of
+    one expert, and adds its bias by a region, which is fused as others are:
+
+    ```mlir
+    %y = kern.gemm %x, %w {k = 32, m = 16, n = 64, transpose_b} : (tensor<16x32xbf16>, tensor<64x32xbf16>) -> tensor<16x64xbf16>
+    ```
+    becomes
+    ```mlir
+    %y = kern.library "grouped_linear"(%x, %w) {integers = array<i64: 2, 16, 64, 32, 1, 1>, results_first} : (tensor<16x32xbf16>, tensor<64x32xbf16>) -> tensor<16x64xbf16>
+    ```
+
+    A GEMM that has scales or several element types is an error.
+  }];
+  let statistics = [
+    Statistic<"replaced", "replaced", "Number of GEMMs replaced">];
+}
+
 def KernFuseGemmEpilogue : Kern_Pass<"kern-fuse-gemm-epilogue"> {
   let summary = "gives what follows a GEMM to the GEMM";
   let description = [{

@@ -65,5 +65,6 @@ void test::useEmulatedGpus(const EmulatedGpus &gpus) {
   set("HOCKET_EMULATED_NCCL_VERSION", std::to_string(gpus.nccl));
   set("HOCKET_EMULATED_DRIVER", std::to_string(gpus.driver));
   set("HOCKET_EMULATED_MEMORY", std::to_string(gpus.memoryBytes));
+  set("HOCKET_EMULATED_GEMMS_BY_ROWS", gpus.gemmsByRows ? "1" : "0");
   set("HOCKET_EMULATED_WATCH", gpus.watch ? "1" : "0");
 }

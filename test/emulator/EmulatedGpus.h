@@ -21,6 +21,9 @@ struct EmulatedGpus {
   unsigned ncclBlocks = 0;
   int nccl = 22700;   ///< The version of NCCL.
   int driver = 13000; ///< The CUDA version that the driver is of.
+  /// Whether cuBLASLt sums in other orders where there are other numbers of
+  /// rows.
+  bool gemmsByRows = false;
   bool watch = false; ///< Kernels that are compiled from now on tell of every
                       ///< access to memory.
 };

@@ -39,6 +39,7 @@ static CompileRequest requestOf(const std::string &spec,
   request.fuse = choice.fuse;
   request.target = choice.target;
   request.entries = {choice.trains, choice.writes, choice.prefillTokens};
+  request.invariantGemms = choice.invariantGemms;
   if (choice.target != "cuda")
     shareKernels(request);
   for (const auto &[option, value] : choice.flags)

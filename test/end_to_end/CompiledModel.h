@@ -38,6 +38,7 @@ struct CompileChoice {
   std::string target = "cpu";
   bool trains = true, writes = false; ///< `--entries`
   int64_t prefillTokens = 3;          ///< `--prefill-tokens`
+  bool invariantGemms = false;        ///< `--invariant-gemms`
 };
 
 /// The program of the textproto `spec`. Failures fail the test; the program is

@@ -31,6 +31,10 @@ void test::addWords(const std::string &text, CompileChoice &choice) {
       choice.overrides.push_back(word);
       continue;
     }
+    if (word == "--invariant-gemms") {
+      choice.invariantGemms = true;
+      continue;
+    }
     std::string value = "true";
     if (word != "--sequence-parallel")
       words >> value;

@@ -32,8 +32,10 @@
 #include <array>
 #include <atomic>
 #include <cmath>
+#include <cstdlib>
 #include <cstring>
 #include <set>
+#include <string_view>
 
 using namespace hocket;
 using namespace hocket::emulator;
@@ -254,15 +256,27 @@ double scaleAt(CUdeviceptr address) {
   return address ? *reinterpret_cast<const float *>(address) : 1;
 }
 
+/// Whether sums are in f32, in an order that depends on the number of rows (of
+/// columns here), as a library may choose.
+bool sumsByRows() {
+  const char *value = std::getenv("HOCKET_EMULATED_GEMMS_BY_ROWS");
+  return value && std::string_view(value) == "1";
+}
+
 void Gemm::compute() const {
   uint64_t m = d.rows, n = d.columns, k = inner();
+  bool byRows = sumsByRows();
   std::vector<double> left = rowsOf(a, at[0], desc.transposeA == CUBLAS_OP_T);
   std::vector<double> right = rowsOf(b, at[1], desc.transposeB == CUBLAS_OP_T);
   std::vector<double> sums(m * n);
   for (uint64_t i = 0; i < m; ++i)
     for (uint64_t p = 0; p < k; ++p)
-      for (uint64_t j = 0; j < n; ++j)
-        sums[i * n + j] += left[i * k + p] * right[p * n + j];
+      for (uint64_t j = 0; j < n; ++j) {
+        uint64_t at = byRows ? (p + n) % k : p;
+        double &sum = sums[i * n + j];
+        sum += left[i * k + at] * right[at * n + j];
+        sum = byRows ? double(float(sum)) : sum;
+      }
   auto view = [&](CUdeviceptr address) {
     return kernels::View{reinterpret_cast<void *>(address), dtypeOf(d.type)};
   };
