@@ -228,6 +228,8 @@ class InferenceTest(unittest.TestCase):
             (("compile", spec, "--entries", "generate", "--mesh", "cp=2", "-o", writer),
              "--entries generate: ranks that share sequences (cp) keep no cache"),
             (("compile", spec, "--prefill-tokens", 0, "-o", writer), "--prefill-tokens"),
+            (("compile", spec, "--invariant-gemms", "--target", "cpu", "-o", writer),
+             "--invariant-gemms is for --target cuda: on CPUs no GEMM depends on its number"),
             (("compile", self.folder / "x.mlir", "--entries", "generate", "-o", writer),
              "--entries: what a .mlir file holds is what its program does"),
         ):  # fmt: skip
