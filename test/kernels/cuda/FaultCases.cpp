@@ -16,7 +16,7 @@ static void addCachePlaces(std::vector<FaultCase> &cases) {
                  std::vector<size_t> inPlace = {6, 7}) {
     for (auto [dtype, rows] : {std::pair{bf16, 1}, {bf16, 2}, {f32, 1}}) {
       std::vector<int32_t> table = {2, page};
-      table.resize(size_t(2 * rows), 0);
+      table.resize(2 * size_t(rows), 0);
       Fill x = of(dtype);
       cases.push_back({{"cached_attention",
                         {dtype, 2, 2, 1, 16, 0, rows, 2, 3},

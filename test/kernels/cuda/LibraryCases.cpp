@@ -111,7 +111,7 @@ void addCachedAttention(Cases &cases) {
     for (int64_t rows : {2, 5}) {
       Fill x = of(dtype);
       std::vector<int32_t> table = {4, 1, 0, 3};
-      table.resize(size_t(2 * rows), -1);
+      table.resize(2 * size_t(rows), -1);
       cases.push_back({"cached_attention",
                        {dtype, 4, 6, 2, d, d == 16 ? 50 : 0, rows, 2, 5},
                        {0.25},
