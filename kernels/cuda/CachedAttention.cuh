@@ -10,22 +10,19 @@
 /// attentionForward and plainAttentionForward give for its whole sequence,
 /// whichever tokens stand beside it:
 ///
-///   keepTokens            a block a token: 128 threads. It also reports what
-///   is
-///                         wrong with a token's place; others pass over such
-///                         tokens
-///   cachedAttention       many tokens: a block has some of them and a head,
-///                         and walks over the pages of each row that they are
-///                         of
-///   cachedScores          few tokens: a block has a page, a token and its
-///                         query heads of one key head, up to 16 of them
-///   cachedSums            then, from their scores: a warp has 16 columns of
-///   the
-///                         values of all pages, of which several are on their
-///                         way at any time. Only the sums over keys are in
-///                         order: a long row has many warps
-///   plainCachedAttention  in f32, and for heads that fragments do not fit; of
-///                         many tokens, or of one and up to 16 of its heads
+///   keepTokens      a block a token: 128 threads. It also reports what is
+///                   wrong with a token's place; others pass over such tokens
+///   cachedAttention many tokens: a block has some of them and a head, and
+///                   walks over the pages of each row that they are of
+///   cachedScores    a token of each row: a block has a page, a token and its
+///                   query heads of one key head, up to 16 of them
+///   cachedSums      then, from their scores: a warp has 16 columns of the
+///                   values of all pages, of which several are on their way at
+///                   any time. Only the sums over keys are in order: a long row
+///                   has many warps
+///   plainCachedAttention
+///                   in f32, and for heads that fragments do not fit: of many
+///                   tokens, or of one and up to 16 of its heads
 ///
 /// `Shape` says what is known at compile time, as in Attention.cuh:
 ///   T; int heads, kvHeads, dim; Integer window, rows, tablePages,
@@ -88,8 +85,9 @@ template <class Shape> struct CachePlaces {
 /// Puts a token's key and value into their place.
 ///
 /// Budget: 32 registers; an iteration of 16 bytes: 12 instructions an element,
-/// 4 loads. Budget of float: 32 registers; an iteration of 16 bytes: 24
-/// instructions an element, 4 loads.
+/// 4 loads.
+/// Budget of float: 32 registers; an iteration of 16 bytes: 24 instructions an
+/// element, 4 loads.
 template <class Shape>
 HOCKET_DEVICE void
 keepTokens(const typename Shape::T *k, const typename Shape::T *v,
@@ -307,7 +305,7 @@ plainCachedAttention(const typename Shape::T *q, const typename Shape::T *keys,
 }
 
 //===----------------------------------------------------------------------===//
-// Few tokens
+// A token of each row
 //===----------------------------------------------------------------------===//
 
 /// The query heads of a token, up to 16, of which a block has a row each.

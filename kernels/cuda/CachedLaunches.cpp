@@ -24,9 +24,9 @@ struct CachedSizes {
       : dtype(n[0]), tokens(n[1]), heads(n[2]), kvHeads(n[3]), dim(n[4]),
         window(n[5]), rows(n[6]), tablePages(n[7]), pages(n[8]) {}
 
-  /// One of each row, or fewer: the rows have little in common. Else many are
-  /// of one.
-  bool isFewTokens() const { return tokens <= rows; }
+  /// As many as there are rows are taken to be one of each, which have no keys
+  /// in common; of others many may be of one row.
+  bool isOneOfEach() const { return tokens == rows; }
   /// Blocks that share the query heads of a token.
   int64_t headBlocks() const {
     return kvHeads * blocksOf(heads / kvHeads, cuda::kFewRows);
@@ -87,7 +87,7 @@ public:
   }
 
   KernelError plain() {
-    bool few = s.isFewTokens();
+    bool few = s.isOneOfEach();
     auto dim = static_cast<int>(s.dim);
     int rows = few ? cuda::kFewRows : cuda::plainRows(dim);
     return attend(text("plainCachedAttention", few ? "true" : "false"),
@@ -140,7 +140,7 @@ KernelError launchCachedAttention(const CudaRequest &request, CudaCall &call) {
     return error;
   if (!fitsFragments(s.dtype, s.dim))
     return writer.plain();
-  return s.isFewTokens() ? writer.fewTokens() : writer.manyTokens();
+  return s.isOneOfEach() ? writer.fewTokens() : writer.manyTokens();
 }
 
 } // namespace hocket::kernels::library

@@ -124,7 +124,8 @@ HOCKET_DEVICE float logSumExpOfRow(const T *row, Integer count,
 #pragma unroll 1
     for (; pack < packs; pack += 256) {
       const T *from = row - past + pack * N;
-      auto whole = shifted(loadAligned<N>(from), loadAligned<N>(from + N), past);
+      auto whole =
+          shifted(loadAligned<N>(from), loadAligned<N>(from + N), past);
       mine.add(floatsOf(whole).at);
     }
   }

@@ -77,11 +77,11 @@ HOCKET_BOTH constexpr int plainFloats(int rows, int dim, int scores) {
   return plainStageFloats(rows, dim) + scores * rows * (kPlainOthers + 1);
 }
 
-/// Attention over a cache: threads of a block that keeps a token. With few
-/// tokens, the rows that a block has, the columns of values that a warp has,
-/// and the floats of a row of scores in shared memory, in which rows are apart
-/// so that their pairs lie in different banks; and how many tiles of both there
-/// is room for, and bytes of each.
+/// Attention over a cache: threads of a block that keeps a token. For one token
+/// of each row, the heads that a block has, the columns of values that a warp
+/// has, and the floats of a row of scores in shared memory, in which rows are
+/// apart so that their pairs lie in different banks; and how many tiles of both
+/// there is room for, and bytes of each.
 constexpr int kKeepThreads = 128, kFewRows = 16, kFewColumns = 16;
 constexpr int kCachedScorePitch = kTileRows + 8, kCacheStages = 8;
 constexpr int kCacheStageBytes = kFewRows * kCachedScorePitch * 4 +
