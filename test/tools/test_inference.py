@@ -219,6 +219,9 @@ class InferenceTest(unittest.TestCase):
         self.must("verify", writer)
         self.assertIn("decode takes", self.must("trace", writer, "-o", self.folder / "t.json"))
         self.must("inspect", writer, "--html", self.folder / "writer.html")
+        gpu = self.folder / "gpu.hkx"
+        self.must("compile", spec, "--entries", "generate", "--target", "cuda", "-o", gpu)
+        self.must("verify", gpu)
         for arguments, message in (
             (("train", writer, "--data", f"{self.data}_text_document", "--save", self.folder / "n"),
              "no entry 'train_step': it has eval_step, prefill and decode; compile it with "
