@@ -24,6 +24,8 @@
 #include "runtime/train/Trainer.h"
 #include "runtime/train/TrainingData.h"
 
+#include <utility>
+
 using namespace hocket;
 
 namespace {
@@ -261,6 +263,7 @@ private:
   TrainerPosition start;
   std::shared_ptr<const data::SampleSource> train, valid;
   MetricsLog log;
+  bool isIssued = false; ///< Some step is, for it cannot be a graph.
 };
 
 } // namespace
