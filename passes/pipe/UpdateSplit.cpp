@@ -9,6 +9,7 @@
 #include "dialects/xf/IR/Xf.h"
 
 #include "mlir/Interfaces/SideEffectInterfaces.h"
+#include "llvm/ADT/StringSet.h"
 
 #include <set>
 
@@ -21,20 +22,25 @@ namespace {
 /// Copies one function for one rank after another.
 class UpdateSplitter {
 public:
-  UpdateSplitter(ModuleOp module, const PipelinePlan &plan)
-      : module(module), plan(plan), symbols(module), builder(module) {
+  UpdateSplitter(ModuleOp module, const PipelinePlan &plan,
+                 func::FuncOp function)
+      : module(module), plan(plan), symbols(module), builder(module),
+        function(function) {
     findOwners();
+    findShared();
   }
 
-  LogicalResult split(FragmentKind kind, func::FuncOp function);
+  LogicalResult split(FragmentKind kind);
 
 private:
   void findOwners();
+  void findShared();
+  bool followsFromShared(Value value, const llvm::StringSet<> &shared);
   void noteUses(func::FuncOp function, int64_t rank);
   /// The parameter of a variable, or itself where it is a parameter or state.
   StringRef parameterOf(StringRef variable);
   /// The ranks of what `variable` belongs to; empty: of all, as is state that
-  /// no stage uses.
+  /// no stage uses, or that every rank can keep.
   const std::set<int64_t> &ownersOf(StringRef variable);
 
   void eraseForeignStores(func::FuncOp function, int64_t rank);
@@ -50,6 +56,7 @@ private:
   const PipelinePlan &plan;
   SymbolTable symbols;
   OpBuilder builder;
+  func::FuncOp function; ///< the whole update
   llvm::StringMap<std::set<int64_t>> owners;
 };
 
@@ -100,6 +107,47 @@ void UpdateSplitter::findOwners() {
     if (variable.getKind() == xf::VariableKind::Parameter)
       if (std::set<int64_t> &at = owners[variable.getSymName()]; at.empty())
         at.insert(0);
+}
+
+/// Whether `value` of the update comes of shared state, of what the host gives
+/// and of norms, which all ranks get to know.
+bool UpdateSplitter::followsFromShared(Value value,
+                                       const llvm::StringSet<> &shared) {
+  Operation *op = value.getDefiningOp();
+  if (!op || isa<xf::GlobalNormOp>(op))
+    return true;
+  if (auto read = dyn_cast<xf::ReadOp>(op))
+    return shared.contains(read.getVariable());
+  return llvm::all_of(op->getOperands(), [&](Value operand) {
+    return followsFromShared(operand, shared);
+  });
+}
+
+/// State that stages only read, and whose next value every rank can compute, is
+/// of all ranks: the loss scale, which the last stage multiplies its loss by
+/// and every rank's update divides its gradients by.
+void UpdateSplitter::findShared() {
+  llvm::StringSet<> shared, stored;
+  module.walk([&](xf::AccumulateOp op) { stored.insert(op.getVariable()); });
+  module.walk([&](xf::WriteOp op) {
+    if (op->getParentOfType<func::FuncOp>() != function)
+      stored.insert(op.getVariable());
+  });
+  for (auto variable : module.getOps<xf::VariableOp>())
+    if (variable.getKind() == xf::VariableKind::State &&
+        !stored.contains(variable.getSymName()))
+      shared.insert(variable.getSymName());
+  for (bool changed = true; changed;) {
+    changed = false;
+    for (auto write : function.front().getOps<xf::WriteOp>())
+      if (shared.contains(write.getVariable()) &&
+          !followsFromShared(write.getValue(), shared)) {
+        shared.erase(write.getVariable());
+        changed = true;
+      }
+  }
+  for (const auto &variable : shared)
+    owners[variable.getKey()].clear();
 }
 
 //===----------------------------------------------------------------------===//
@@ -205,7 +253,7 @@ LogicalResult UpdateSplitter::checkReads(func::FuncOp function, int64_t rank) {
   return success();
 }
 
-LogicalResult UpdateSplitter::split(FragmentKind kind, func::FuncOp function) {
+LogicalResult UpdateSplitter::split(FragmentKind kind) {
   builder.setInsertionPointAfter(function);
   OpBuilder::InsertPoint at = builder.saveInsertionPoint();
   for (int64_t rank = 0; rank < plan.shape.ranks; ++rank) {
@@ -235,5 +283,5 @@ LogicalResult hocket::pipe::splitUpdate(ModuleOp module,
                                         const PipelinePlan &plan,
                                         FragmentKind kind,
                                         func::FuncOp function) {
-  return UpdateSplitter(module, plan).split(kind, function);
+  return UpdateSplitter(module, plan, function).split(kind);
 }

@@ -223,7 +223,7 @@ INSTANTIATE_TEST_SUITE_P(
         GrowthCase{"Recompute",
                    {"plan.pipeline_parallel=2", "plan.recompute=FULL"}},
         GrowthCase{"Fp16",
-                   {"plan.data_parallel=2"},
+                   {"plan.data_parallel=2", "plan.pipeline_parallel=2"},
                    {{2, 4}, {4, 8}, {8, 16}},
                    "precision: FP16 loss_scale { growth_interval: 3 }"},
         GrowthCase{"Experts",
