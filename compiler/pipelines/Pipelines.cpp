@@ -156,13 +156,17 @@ static void addKernPasses(OpPassManager &manager,
 }
 
 /// In which bytes, on which stream.
-static void addExecPasses(OpPassManager &manager) {
+static void addExecPasses(OpPassManager &manager,
+                          const PipelineOptions &options) {
   manager.addPass(createConvertKernToExec());
   // While each value has a buffer of its own, so that no order is lost to bytes
   // that are shared.
   manager.addPass(exec::createExecOrderCollectives());
   // In that order, so that operands are known to die; fewer buffers and copies.
   manager.addPass(exec::createExecFoldWrites());
+  // GEMMs of GPUs take no packed operand.
+  if (options.target == "cpu")
+    manager.addPass(exec::createExecPackWeights());
   // Instructions write gradients themselves now, so it is known which one
   // completes them.
   manager.addPass(exec::createExecBucketGradients());
@@ -197,7 +201,7 @@ void hocket::addLevelPasses(OpPassManager &manager, Level level,
   case Level::Kern:
     return addKernPasses(manager, options);
   case Level::Exec:
-    return addExecPasses(manager);
+    return addExecPasses(manager, options);
   case Level::Program:
     return;
   }
@@ -227,5 +231,5 @@ void hocket::registerPipelines() {
       [](OpPassManager &manager) { addPassesTo(manager, Level::Exec); });
   PassPipelineRegistration<>(
       "hocket-kern-to-exec", "From outlined kernels to a planned program",
-      [](OpPassManager &manager) { addExecPasses(manager); });
+      [](OpPassManager &manager) { addExecPasses(manager, {}); });
 }

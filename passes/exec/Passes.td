@@ -57,6 +57,25 @@ def ExecFoldWrites : Exec_Pass<"exec-fold-writes"> {
     Statistic<"direct", "direct", "Number of results written straight to variables">];
 }
 
+def ExecPackWeights : Exec_Pass<"exec-pack-weights"> {
+  let summary = "packs the weights of a program that trains nothing";
+  let description = [{
+    Working copies of bf16 that GEMMs multiply by are packed once, in `prepare`,
+    as the CPUs' library reads them. What nothing else reads is a temporary of
+    `prepare` then. A program with a training step stays as it is.
+
+    ```mlir
+    exec.gemm %x, %w into %y {..., transpose_b} : memref<1x64xbf16>, memref<128x64xbf16>, memref<1x128xbf16>
+    ```
+    becomes
+    ```mlir
+    exec.library "gemm_pack"(%w) to (%w.packed) {...} : (memref<128x64xbf16>) -> memref<16384xi8>
+    exec.gemm %x, %w.packed into %y {b_packed, ..., transpose_b} : memref<1x64xbf16>, memref<16384xi8>, memref<1x128xbf16>
+    ```
+  }];
+  let statistics = [Statistic<"packed", "packed", "Number of weights packed">];
+}
+
 def ExecBucketGradients : Exec_Pass<"exec-bucket-gradients"> {
   let summary = "reduces gradients while the last backward runs";
   let description = [{

@@ -240,7 +240,7 @@ TEST(Gemm, SeveralTiles) {
   check({.m = 3, .n = 2100, .k = 600, .packed = true});
 }
 
-/// A row of D has the same bits beside any number of others.
+/// A row of D has the same bits beside any number of others, and of a packed B.
 TEST(Gemm, RowsDoNotDependOnEachOther) {
   constexpr int64_t most = 40, n = 75;
   for (Isa isa : machineIsas())
@@ -256,16 +256,18 @@ TEST(Gemm, RowsDoNotDependOnEachOther) {
           Operands whole(all);
           TestWorkers workers(2, isa);
           ASSERT_EQ(gemm(whole.arguments(all), workers), nullptr);
-          for (int64_t m : {1, 2, 3, 4, 5, 7, 8, 9, 17}) {
-            Case some = all;
-            some.m = m;
-            Operands part(some); // The first rows of the same numbers.
-            ASSERT_EQ(gemm(part.arguments(some), workers), nullptr);
-            for (int64_t i = 0; i < m * n; ++i)
-              ASSERT_EQ(part.d[i], whole.d[i])
-                  << describe(some) << " on " << nameOf(isa) << ", element "
-                  << i;
-          }
+          for (int64_t m : {1, 2, 3, 4, 5, 7, 8, 9, 17})
+            for (bool packs : {false, true}) {
+              Case some = all;
+              some.m = m;
+              some.packed = packs;
+              // The first rows of the same numbers.
+              Operands part = runOnCpu(some, workers);
+              for (int64_t i = 0; i < m * n; ++i)
+                ASSERT_EQ(part.d[i], whole.d[i])
+                    << describe(some) << " on " << nameOf(isa) << ", element "
+                    << i;
+            }
         }
 }
 

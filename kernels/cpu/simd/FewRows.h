@@ -6,11 +6,11 @@
 ///
 /// \file
 /// What one or a few tokens are multiplied by is read once and used at once, so
-/// that reading it is all that it costs: kWidth columns of op(B), which are
-/// stored as rows, are turned in registers, a block of kWidth x kWidth at a
-/// time, and nothing is packed. Sums are formed over k in the order of all
-/// other tiles, so that a token's result is the same beside any number of
-/// others.
+/// that reading it is all that it costs. Of a packed B that is all; of a plain
+/// one, kWidth columns of op(B), which are stored as rows, are turned in
+/// registers, a block of kWidth x kWidth at a time. Sums are formed over k in
+/// the order of all other tiles, so that a token's result is the same beside
+/// any number of others.
 ///
 //===----------------------------------------------------------------------===//
 
@@ -23,6 +23,9 @@
 
 namespace hocket::kernels::HOCKET_ISA {
 namespace {
+
+/// Columns of a panel of B, as in the packed form.
+constexpr int64_t kPanelColumns = 32;
 
 /// Rows whose sums stay in registers, beside a block of B.
 constexpr int kFewRows = kWidth == 16 ? 8 : 4;
@@ -126,7 +129,87 @@ template <int Rows, DType Type> void multiplyFewRows(const FewRowsOperands &t) {
   }
 }
 
+/// Vectors of a packed panel at a time: as many sums of a row do not wait for
+/// each other.
+constexpr int64_t kAtOnce = 2;
+
+/// sum += A's elements at `p` of each row, times kAtOnce vectors of B.
+template <int Rows>
+HOCKET_INLINE void addPanelProducts(const FewRowsOperands &t, int64_t p,
+                                    const Vec (&b)[kAtOnce],
+                                    Vec (&sum)[Rows][kAtOnce]) {
+#pragma unroll
+  for (int i = 0; i < Rows; ++i) {
+    Vec a = broadcast(t.a[i * t.k + p]);
+#pragma unroll
+    for (int v = 0; v < kAtOnce; ++v)
+      sum[i][v] = fma(a, b[v], sum[i][v]);
+  }
+}
+
+/// Elements [p, p + 2) of kAtOnce * kWidth columns of a packed panel
+/// (kernels/cpu/Gemm.h) times those of A; only the first if `isOdd`.
+template <int Rows, DType Type>
+HOCKET_INLINE void addPackedPair(const FewRowsOperands &t, int64_t p,
+                                 bool isOdd, Vec (&sum)[Rows][kAtOnce]) {
+  Vec first[kAtOnce], second[kAtOnce];
+#pragma unroll
+  for (int v = 0; v < kAtOnce; ++v) {
+    if constexpr (Type == DType::BF16) {
+      // A pair of bf16 is as wide as a float.
+      Vec pairs = load(static_cast<const float *>(t.b.data) +
+                       p / 2 * kPanelColumns + v * kWidth);
+      first[v] = firstOfPairs(pairs);
+      second[v] = secondOfPairs(pairs);
+    } else {
+      const float *at =
+          static_cast<const float *>(t.b.data) + p * kPanelColumns + v * kWidth;
+      first[v] = load(at);
+      second[v] = load(at + kPanelColumns);
+    }
+  }
+  addPanelProducts<Rows>(t, p, first, sum);
+  if (!isOdd)
+    addPanelProducts<Rows>(t, p + 1, second, sum);
+}
+
+/// kAtOnce * kWidth columns of a packed panel; `b` begins there.
+template <int Rows, DType Type> void multiplyPacked(const FewRowsOperands &t) {
+  for (int64_t begin = 0; begin < t.k; begin += t.depth) {
+    Vec sum[Rows][kAtOnce];
+#pragma unroll
+    for (int i = 0; i < Rows; ++i)
+#pragma unroll
+      for (int v = 0; v < kAtOnce; ++v)
+        sum[i][v] = zero();
+    int64_t end = std::min(begin + t.depth, t.k), p = begin;
+    for (; p + 2 <= end; p += 2)
+      addPackedPair<Rows, Type>(t, p, false, sum);
+    if (p < end)
+      addPackedPair<Rows, Type>(t, p, true, sum);
+#pragma unroll
+    for (int i = 0; i < Rows; ++i)
+#pragma unroll
+      for (int v = 0; v < kAtOnce; ++v) {
+        float *to = t.sums + i * t.stride + v * kWidth;
+        store(to, begin > 0 ? add(load(to), sum[i][v]) : sum[i][v]);
+      }
+  }
+}
+
 using FewRowsFunction = void (*)(const FewRowsOperands &);
+
+template <DType Type> FewRowsFunction packedRowsFunction(int64_t rows) {
+#define HOCKET_ROWS(n) multiplyPacked<n, Type>
+  static constexpr FewRowsFunction functions[] = {
+      HOCKET_ROWS(1), HOCKET_ROWS(2), HOCKET_ROWS(3), HOCKET_ROWS(4),
+#ifdef __AVX512F__
+      HOCKET_ROWS(5), HOCKET_ROWS(6), HOCKET_ROWS(7), HOCKET_ROWS(8),
+#endif
+  };
+#undef HOCKET_ROWS
+  return functions[rows - 1];
+}
 
 template <DType Type> FewRowsFunction fewRowsFunction(int64_t rows) {
 #define HOCKET_ROWS(n) multiplyFewRows<n, Type>
@@ -138,6 +221,12 @@ template <DType Type> FewRowsFunction fewRowsFunction(int64_t rows) {
   };
 #undef HOCKET_ROWS
   return functions[rows - 1];
+}
+
+/// Of a packed B, which holds f32 unless it was of bf16.
+HOCKET_INLINE FewRowsFunction packedRowsFunction(DType type, int64_t rows) {
+  return type == DType::BF16 ? packedRowsFunction<DType::BF16>(rows)
+                             : packedRowsFunction<DType::F32>(rows);
 }
 
 /// For B of f32, bf16 or f16, and up to kFewRows rows.

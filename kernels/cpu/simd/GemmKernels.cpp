@@ -16,8 +16,7 @@
 namespace hocket::kernels::HOCKET_ISA {
 namespace {
 
-/// Columns of a panel of B, as in the packed form.
-constexpr int64_t kPanel = 32;
+constexpr int64_t kPanel = kPanelColumns;
 /// Elements of k that are multiplied before the next panel: a panel of B of
 /// this depth stays in the first-level cache. Sums are formed block by block,
 /// so this number is part of the result's bits.
@@ -236,9 +235,39 @@ void gemmBlock(const GemmArguments &args, const GemmTile &tile,
 bool hasFewRows(const GemmArguments &args, const GemmTile &tile) {
   auto bytes = static_cast<size_t>(tile.rows * (args.k + kPanel) + kWidth) *
                sizeof(float);
-  return tile.rows <= kFewRows && args.transposeB && !args.packedB &&
+  return tile.rows <= kFewRows && (args.transposeB || args.packedB) &&
          !args.transposeA && !isF8(args.a.dtype) && args.k > 0 &&
          bytes <= kScratchBytesPerWorker;
+}
+
+/// The sums of a panel's columns below `end`.
+void multiplyPlainPanel(const GemmArguments &args, int64_t rows, int64_t column,
+                        int64_t end, FewRowsOperands operands) {
+  FewRowsFunction multiply = fewRowsFunction(args.b.dtype, rows);
+  const auto *start = static_cast<const std::byte *>(args.b.data);
+  float *sums = operands.sums;
+  for (int64_t j = 0; j < kPanel && column + j < end; j += kWidth) {
+    operands.b.data = start + (column + j) * args.k * bytesOf(args.b.dtype);
+    operands.columns = std::min(kWidth, end - column - j);
+    operands.sums = sums + j;
+    multiply(operands);
+  }
+}
+
+void multiplyPackedPanel(const GemmArguments &args, int64_t rows,
+                         int64_t column, FewRowsOperands operands) {
+  FewRowsFunction multiply = packedRowsFunction(args.b.dtype, rows);
+  // A pair of bf16 is as wide as a float.
+  int64_t words = args.k + args.k % 2;
+  if (args.b.dtype == DType::BF16)
+    words /= 2;
+  const float *start = static_cast<const float *>(args.b.data) + column * words;
+  float *sums = operands.sums;
+  for (int64_t j = 0; j < kPanel; j += kAtOnce * kWidth) {
+    operands.b.data = start + j;
+    operands.sums = sums + j;
+    multiply(operands);
+  }
 }
 
 void gemmFewRows(const GemmArguments &args, const GemmTile &tile,
@@ -251,21 +280,13 @@ void gemmFewRows(const GemmArguments &args, const GemmTile &tile,
       storeFirst(a + i * args.k + p,
                  loadFirst(args.a, (tile.row + i) * args.k + p, n), n);
     }
-  FewRowsFunction multiply = fewRowsFunction(args.b.dtype, tile.rows);
   int64_t end = std::min(tile.column + tile.columns, args.n);
-  int64_t element = bytesOf(args.b.dtype);
+  FewRowsOperands operands{args.k, kDepth, a, args.b, 0, sums, kPanel};
   for (int64_t column = tile.column; column < end; column += kPanel) {
-    for (int64_t j = 0; j < kPanel && column + j < end; j += kWidth) {
-      const auto *b = static_cast<const std::byte *>(args.b.data) +
-                      (column + j) * args.k * element;
-      multiply({args.k,
-                kDepth,
-                a,
-                {b, args.b.dtype},
-                std::min(kWidth, end - column - j),
-                sums + j,
-                kPanel});
-    }
+    if (args.packedB)
+      multiplyPackedPanel(args, tile.rows, column, operands);
+    else
+      multiplyPlainPanel(args, tile.rows, column, end, operands);
     finishStrip(args, tile, column, sums);
   }
 }

@@ -67,13 +67,15 @@ void readAll(const Array &matrices, Workers &workers) {
     std::puts("(all zero)");
 }
 
-/// `rows` tokens through every matrix in turn.
+/// `rows` tokens through every matrix in turn. Packed matrices without padding
+/// are as large as they were, and any bytes are some.
 void multiplyAll(const Shape &shape, int64_t rows, const Array &matrices,
-                 Workers &workers) {
+                 bool packed, Workers &workers) {
   static Array a = randomArray(DType::F32, 8 * 3072, 1);
   static Array d(DType::F32, 8 * 50304);
   GemmArguments args;
   args.m = rows, args.n = shape.n, args.k = shape.k, args.transposeB = true;
+  args.packedB = packed;
   args.a = a.view(), args.d = d.view();
   int64_t elements = shape.n * shape.k;
   const auto *start = static_cast<const std::byte *>(matrices.view().data);
@@ -84,7 +86,8 @@ void multiplyAll(const Shape &shape, int64_t rows, const Array &matrices,
   }
 }
 
-void measure(const Shape &shape, DType dtype, Workers &workers, int rounds) {
+void measure(const Shape &shape, DType dtype, bool packed, Workers &workers,
+             int rounds) {
   int64_t elements = shape.n * shape.k, element = bytesOf(dtype);
   int64_t copies = leastBytes / (elements * element) + 1;
   Array matrices(dtype, copies * elements);
@@ -95,14 +98,15 @@ void measure(const Shape &shape, DType dtype, Workers &workers, int rounds) {
     std::vector<double> multiplied, read, share;
     for (int round = 0; round < rounds; ++round) {
       multiplied.push_back(bytes / secondsOf([&] {
-                             multiplyAll(shape, rows, matrices, workers);
+                             multiplyAll(shape, rows, matrices, packed,
+                                         workers);
                            }));
       read.push_back(bytes / secondsOf([&] { readAll(matrices, workers); }));
       share.push_back(multiplied.back() / read.back());
     }
     std::printf(
-        "%-9s  %-4s  %ld rows  %5.1f GB/s  reading %5.1f GB/s  %3.0f%%\n",
-        shape.name, nameOf(dtype).c_str(), long(rows),
+        "%-9s  %-4s  %-6s  %ld rows  %5.1f GB/s  reading %5.1f GB/s  %3.0f%%\n",
+        shape.name, nameOf(dtype).c_str(), packed ? "packed" : "", long(rows),
         medianOf(multiplied) / 1e9, medianOf(read) / 1e9,
         100 * medianOf(share));
   }
@@ -120,5 +124,6 @@ int main(int argc, char **argv) {
   TestWorkers workers(threads);
   for (DType dtype : {DType::F32, DType::BF16})
     for (const Shape &shape : shapes)
-      measure(shape, dtype, workers, rounds);
+      for (bool packed : {false, true})
+        measure(shape, dtype, packed, workers, rounds);
 }
