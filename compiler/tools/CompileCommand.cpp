@@ -353,11 +353,9 @@ Status checkDestination(const CompileArguments &arguments) {
                ? invalidArgument("--emit=cuda writes a folder, not standard "
                                  "output (-o -)")
                : okStatus();
-  return arguments.output.empty()
-             ? okStatus()
-             : checkOutput(arguments.output, arguments.to == "program"
-                                                 ? OutputKind::Binary
-                                                 : OutputKind::Text);
+  return checkOutput(arguments.output, arguments.to == "program"
+                                           ? OutputKind::Binary
+                                           : OutputKind::Text);
 }
 
 Status run(CompileArguments &arguments) {

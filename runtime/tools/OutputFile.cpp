@@ -20,8 +20,10 @@ std::ostream &hocket::reportStream(const std::string &path) {
 }
 
 Status hocket::checkOutput(const std::string &path, OutputKind kind) {
-  if (!isStandardOutput(path)) // Where it is removed again.
-    return AtomicFile::create(path).status();
+  if (path.empty())
+    return okStatus();
+  if (!isStandardOutput(path))
+    return AtomicFile::create(path).status(); // It is removed again.
   if (kind == OutputKind::Binary && ::isatty(STDOUT_FILENO) == 1)
     return invalidArgument("-: standard output is a terminal, and this is no "
                            "text; name a file, or redirect it");

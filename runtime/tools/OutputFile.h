@@ -32,9 +32,9 @@ bool isStandardOutput(const std::string &path);
 /// standard error where that is taken.
 std::ostream &reportStream(const std::string &path);
 
-/// Whether a file can be written there; of standard output, InvalidArgument
-/// where that is a terminal and what is to be written is no text. To be asked
-/// before long work.
+/// Whether a file can be written there, if `path` is not empty; of standard
+/// output, InvalidArgument where that is a terminal and what is to be written
+/// is no text. To be asked before long work.
 Status checkOutput(const std::string &path, OutputKind kind);
 
 /// Writes the whole of a file, or nothing; or to standard output, whose
