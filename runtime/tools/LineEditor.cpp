@@ -34,8 +34,12 @@ static int nextByte(FILE *) {
       continue;
     unsigned char byte = 0;
     ssize_t got = ::read(STDIN_FILENO, &byte, 1);
+    // What was typed before libedit took over the terminal has been through its
+    // line discipline, where Ctrl-D leaves a zero byte (n_tty.c of Linux).
+    // libedit would take that for the key that quotes the next one.
+    constexpr unsigned char endOfFile = 4;
     if (got == 1)
-      return byte;
+      return byte == 0 ? endOfFile : byte;
     if (got == 0 || errno != EINTR)
       break;
   }

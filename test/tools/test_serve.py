@@ -422,8 +422,9 @@ class ServeTest(unittest.TestCase):
         self.assertEqual(done.returncode, 2, done.stderr)
         self.assertIn("does not answer as a server does", done.stderr)
 
-    def converse(self, *arguments, lines, ends):
-        """What a terminal shows of a command whose person types `lines`."""
+    def converse(self, *arguments, lines, ends, waits=True):
+        """What a terminal shows of a command whose person types `lines`, each when
+        it is asked for, or all at once."""
         process, terminal = pty.fork()
         if process == 0:
             os.environ["TERM"] = "dumb"
@@ -433,7 +434,7 @@ class ServeTest(unittest.TestCase):
 
         def wait_for(prompts):
             nonlocal shown
-            while shown.count(b"> ") < prompts:
+            while waits and shown.count(b"> ") < prompts:
                 self.assertTrue(select.select([terminal], [], [], until - time.monotonic())[0])
                 shown += os.read(terminal, 4096)
 
@@ -461,6 +462,8 @@ class ServeTest(unittest.TestCase):
                 self.assertEqual(status, 0, shown)
                 self.assertEqual(shown.count(line), 2, shown)
                 self.assertIn("the prompt has 40 tokens", shown)
+        # Typed ahead, before the terminal is the editor's.
+        self.assertEqual(self.converse(*model, lines=["to be"], ends=b"\x04", waits=False)[0], 0)
         # A signal ends it as well.
         self.assertEqual(self.converse(*model, lines=["to be"], ends=b"\x03")[0], 0)
 
