@@ -206,26 +206,45 @@ std::string publishedGroup(const ThroughputRow &row) {
   return group;
 }
 
+/// A model of arXiv 2205.05198, table 3, which its figures call by name alone.
+struct FigureModel {
+  std::string_view name;
+  int64_t layers, hidden, heads, batch, pp, chunks, microBatch;
+};
+constexpr FigureModel figureModels[] = {
+    {"megatron-22B", 48, 6144, 64, 4, 1, 1, 4},
+    {"gpt3-175B", 96, 12288, 96, 64, 8, 3, 1},
+    {"turing-530B", 105, 20480, 128, 280, 35, 3, 1},
+    {"megatron-1T", 128, 25600, 160, 512, 64, 1, 1},
+};
+
 /// The two tables of the 2205.05198 paper's figures: parts of memory by name.
 bool readMemoryRow(const RowNumbers &cells, ThroughputRow row,
                    std::vector<ThroughputRow> &rows) {
-  std::string set = cells.text("set");
+  std::string set = cells.text("set"), name = cells.text("model");
   bool bytes = set == "SeqSel-Fig1-mem";
   if (!bytes && set != "SeqSel-Fig7-mem")
     return false;
-  bool small = cells.text("model") == "megatron-22B";
-  row.problem.step = {2048, small ? 4 : 280};
-  row.problem.model =
-      small ? gpt(48, 6144, 64, 2048) : gpt(105, 20480, 128, 2048);
-  row.problem.model.name = cells.text("model");
-  row.problem.devices = small ? 8 : 280;
-  row.plan.tp = 8;
-  row.plan.pp = small ? 1 : 35;
-  row.plan.chunks = small ? 1 : 3;
-  row.plan.microBatch = small ? 4 : 1;
   row.systemName = "a100";
   row.group = "published memory";
   row.quantity = bytes ? Quantity::Gibibytes : Quantity::Percent;
+  row.problem.model.name = name;
+  const auto *known = std::find_if(
+      std::begin(figureModels), std::end(figureModels),
+      [&](const FigureModel &model) { return model.name == name; });
+  if (known == std::end(figureModels)) {
+    row.skipped = "the sizes of " + name + " are not known";
+    rows.push_back(std::move(row));
+    return true;
+  }
+  row.problem.step = {2048, known->batch};
+  row.problem.model = gpt(known->layers, known->hidden, known->heads, 2048);
+  row.problem.model.name = name;
+  row.problem.devices = 8 * known->pp;
+  row.plan.tp = 8;
+  row.plan.pp = known->pp;
+  row.plan.chunks = known->chunks;
+  row.plan.microBatch = known->microBatch;
   std::string notes = cells.text("notes");
   size_t at = notes.find(':') + 1;
   while (at < notes.size()) {

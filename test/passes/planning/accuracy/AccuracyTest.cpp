@@ -74,6 +74,35 @@ TEST(ThroughputFile, ReadsPublishedRows) {
   EXPECT_THAT((*rows)[1].skipped, HasSubstr("state-space"));
 }
 
+/// Whatever stands above a row: its sizes are those of the model it names, or
+/// none. (Figures of 2205.05198 give names alone.)
+TEST(ThroughputFile, ARowNeverHasTheSizesOfAnotherModel) {
+  auto rows = readThroughput(
+      "t.csv",
+      "set,model,system,gpus,precision,heads,hidden,layers,seq,gbs,mbs,tp,pp,"
+      "vp,iter_time_s,tflops_per_gpu,notes\n"
+      "a,GPT 530B,A100,280,fp16,128,20480,105,2048,280,1,8,35,3,49.05,,\n"
+      "SeqSel-Fig1-mem,turing-530B,A100,,,,,,,,,,,,,,first: a=31.6\n"
+      "SeqSel-Fig1-mem,gpt3-175B,A100,,,,,,,,,,,,,,first: a=30\n"
+      "SeqSel-Fig7-mem,megatron-1T,A100,,,,,,,,,,,,,,first: a=30\n"
+      "SeqSel-Fig7-mem,gpt3-13B,A100,,,,,,,,,,,,,,first: a=30\n"
+      "b,gpt3-175B,A100,64,fp16,,,,2048,64,1,8,8,3,18.13,,\n");
+  ASSERT_TRUE(rows.ok()) << rows.status().message();
+  ASSERT_EQ(rows->size(), 6u);
+  std::vector<std::pair<int64_t, int64_t>> sizes;
+  for (int row : {1, 2, 3}) {
+    sizes.emplace_back((*rows)[row].problem.model.layers,
+                       (*rows)[row].problem.model.hidden);
+    EXPECT_EQ((*rows)[row].skipped, "");
+  }
+  EXPECT_THAT(sizes,
+              testing::ElementsAre(std::pair(105, 20480), std::pair(96, 12288),
+                                   std::pair(128, 25600)));
+  EXPECT_EQ(printPlan((*rows)[3].plan), "pp=64,dp=1,tp=8,mbs=1");
+  for (int row : {4, 5})
+    EXPECT_THAT((*rows)[row].skipped, HasSubstr("the sizes of gpt3-1"));
+}
+
 TEST(ThroughputFile, BadTablesAreRefused) {
   auto message = [](const std::string &text) {
     return readThroughput("t.csv", text).status().message();
