@@ -37,6 +37,17 @@ static std::string valueName(const std::string &option) {
   return name == names.end() ? "N" : name->second;
 }
 
+void hocket::addRows(CLI::App &command, spec::LoadOptions &options) {
+  CLI::Option *rows = command.add_option_function<std::string>(
+      "--rows",
+      [&options](const std::string &rows) {
+        options.overrides.push_back("training.micro_batch_size=" + rows);
+      },
+      "How many texts are computed at once, on each data-parallel rank "
+      "(default: training.micro_batch_size)");
+  wantWhole(rows, 1, 1 << 20)->type_name("N");
+}
+
 void hocket::addSpecOptions(CLI::App &command, spec::LoadOptions &options) {
   addOverrides(command, options.overrides);
   command

@@ -20,6 +20,10 @@ namespace hocket {
 /// `command`.
 void addOverrides(CLI::App &command, std::vector<std::string> &overrides);
 
+/// Adds `--rows` to a command that asks a model: training.micro_batch_size by
+/// the name that says what it is good for there.
+void addRows(CLI::App &command, spec::LoadOptions &options);
+
 /// Adds `--set`, `--plan` and the options that stand for fields of a plan
 /// (`--mesh`, ...) to a command that takes a SPEC. `options` must outlive it.
 void addSpecOptions(CLI::App &command, spec::LoadOptions &options);

@@ -56,15 +56,18 @@ static ProgramResolver compilingResolver(Asks asks) {
       "An executable (.hkx), a specification, a Hugging Face folder, a run's "
       "folder or .mlir";
   resolver.takesRuns = true;
-  resolver.addOptions = [options](CLI::App &command) {
+  resolver.addOptions = [options, asks](CLI::App &command) {
+    if (asks != Asks::Training)
+      addRows(command, *options);
     addSpecOptions(command, *options);
   };
   resolver.resolve =
       [options, asks](const std::string &input) -> StatusOr<program::Program> {
     if (input.ends_with(".hkx")) {
       if (!options->empty())
-        return invalidArgument(input + ": --set, --plan and --mesh change a "
-                                       "specification; compile it again");
+        return invalidArgument(
+            input + (asks == Asks::Training ? ": --set" : ": --rows, --set") +
+            ", --plan and --mesh change a specification; compile it again");
       return readProgram(input);
     }
     CompileRequest request;

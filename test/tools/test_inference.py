@@ -139,7 +139,7 @@ class InferenceTest(unittest.TestCase):
         self.assertEqual([line["prompt"] for line in lines], [LINE[: 1 + i] for i in range(11)])
         # A text is its own: not its neighbours', nor the plan's.
         again = self.ask(("generate",), "--prompts", prompts, "--tokens", 6, "--top-k", 5,
-                         "--set", "training.micro_batch_size=3", "--mesh", "tp=2")  # fmt: skip
+                         "--rows", 3, "--mesh", "tp=2")  # fmt: skip
         texts = [json.loads(line)["text"] for line in again.splitlines()]
         self.assertEqual(texts, [line["text"] for line in lines])
         plain = self.write("p.txt", "to be\n\nor not\n")
@@ -168,6 +168,8 @@ class InferenceTest(unittest.TestCase):
             ("repetition-penalty", *generate, *byte, "--prompt", "a", "--repetition-penalty", 0),
             ("stop", *generate, *byte, "--prompt", "a", "--stop", ""),
             ("tokens", *generate, *byte, "--prompt", "a", "--tokens", "many"),
+            ("--rows", *generate, *byte, "--prompt", "a", "--rows", 0),
+            ("--rows", "generate", self.program, *load, *byte, "--prompt", "a", "--rows", 2),
             ("--prompt does not go with --prompts", *generate, *byte, "--prompt", "a", "--prompts", long),
             ("long.txt:1: the prompt has 33 tokens, the model sees 32", *generate, *byte,
              "--prompts", long),
