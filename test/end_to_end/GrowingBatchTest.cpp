@@ -38,7 +38,9 @@ struct GrowthCase {
   const char *model = "";
 };
 
-void PrintTo(const GrowthCase &one, std::ostream *out) { *out << one.name; }
+std::ostream &operator<<(std::ostream &out, const GrowthCase &one) {
+  return out << one.name;
+}
 
 class GrowingBatch : public TrainingFolder,
                      public testing::WithParamInterface<GrowthCase> {

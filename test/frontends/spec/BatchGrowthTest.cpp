@@ -17,8 +17,8 @@ using namespace hocket::spec;
 using testing::HasSubstr;
 
 namespace hocket {
-static void PrintTo(const BatchSize &row, std::ostream *out) {
-  *out << row.size << " from " << row.from;
+static std::ostream &operator<<(std::ostream &out, const BatchSize &row) {
+  return out << row.size << " from " << row.from;
 }
 } // namespace hocket
 
