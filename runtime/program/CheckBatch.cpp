@@ -241,6 +241,8 @@ private:
         addNotWhole(role, host, part);
       return;
     }
+    if (part.isInput)
+      checkOrder(role, host);
     for (uint32_t rank : program.roles(role).ranks())
       for (const Host::Shard &shard : host.shards()) {
         if (isLogits) {
@@ -251,6 +253,21 @@ private:
                             placeOf(shard.start(1), rank), shard.size(0),
                             shard.size(1)});
       }
+  }
+
+  /// A rank takes in its shards from the first place to the last: tokens and
+  /// labels then stand side by side whatever the shards.
+  void checkOrder(int role, const Host &host) {
+    for (uint32_t rank : program.roles(role).ranks()) {
+      std::vector<std::pair<int64_t, int64_t>> starts;
+      for (const Host::Shard &shard : host.shards())
+        starts.emplace_back(placeOf(shard.start(0), rank),
+                            placeOf(shard.start(1), rank));
+      if (!std::ranges::is_sorted(starts))
+        return faults.add(
+            ProgramRule::Batch, ProgramPlace{program, role}.text(),
+            "takes in shards of '" + host.name() + "' out of order");
+    }
   }
 
   /// Without shards a rank has the whole microbatch.

@@ -94,8 +94,8 @@ static constexpr ProgramRuleText rules[] = {
     {ProgramRule::Batch,
      "In every entry the ranks together take in each token and each label of "
      "the global microbatch, tell of each label what they tell of any, and a "
-     "step takes in every microbatch once. Who trains has a step for each size "
-     "of the batch, and no other.",
+     "step takes in every microbatch once. A rank takes in its shards in their "
+     "order. Who trains has a step for each size of the batch, and no other.",
      "correct the batch sizes, or the shards that ranks take in"},
     {ProgramRule::Vocabulary, "Losses count the vocabulary's columns.",
      "state one vocabulary in the model and in what uses it"},

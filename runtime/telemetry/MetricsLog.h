@@ -9,7 +9,8 @@
 /// line, numbers with all their digits; NaN and infinities are null.
 ///
 ///   {"step":1,"loss":5.5,"grad_norm":2.1,"lr":0.001,"tokens_per_second":9000,
-///    "consumed_samples":32,"seconds":0.91,"loss_scale":65536,"skipped":false}
+///    "consumed_samples":32,"global_batch_size":32,"seconds":0.91,
+///    "loss_scale":65536,"skipped":false}
 ///   {"step":100,"valid_loss":2.3,"valid_samples":320,"seconds":1.4}
 ///
 /// `step` counts finished steps. Fields that a program does not report

@@ -476,6 +476,16 @@ static const Mutation mutations[] = {
        }
      },
      "V24: rank 0, role 0 'all', sequence 0 'microbatch', instruction 0: only the inputs of a batch ('tokens', 'labels', ...), and what there is of each label, come in shards"},
+    {"shards out of order",
+     [](Program &p, Role &r) {
+       for (int64_t column : {4, 0}) {
+         auto *shard = at(r, 0, 0).mutable_host()->add_shards();
+         shard->add_start()->set_constant(0);
+         shard->add_start()->set_constant(column);
+         shard->add_size(2), shard->add_size(4);
+       }
+     },
+     "V25: rank 0, role 0 'all': takes in shards of 'tokens' out of order"},
     {"shards of logits without columns",
      [](Program &p, Role &r) {
        auto *host = at(r, 0, 0).mutable_host();

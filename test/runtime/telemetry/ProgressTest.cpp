@@ -21,6 +21,7 @@ static StepRecord record(uint64_t step, double loss) {
   r.seconds = 0.5;
   r.tokensPerSecond = 2048;
   r.consumedSamples = step * 4;
+  r.batchSize = 4;
   return r;
 }
 
@@ -88,6 +89,21 @@ TEST(Progress, BetweenLinesItSaysHowFarItIs) {
                               "2,048 tokens/s | time left: 14m 17s");
 }
 
+/// Steps of 2, 2, 4 and 4: after the first, five times as much is left.
+TEST(Progress, StepsOfABatchThatGrowsTakeTheirTime) {
+  StatusOr<BatchSizes> sizes = BatchSizes::create({{0, 2}, {4, 4}});
+  ASSERT_TRUE(sizes.ok());
+  Progress progress(1, 4, *sizes);
+  StepRecord first = record(1, 3);
+  first.batchSize = 2;
+  std::string line = progress.add(first).value_or("");
+  EXPECT_NE(line.find(" | global batch size:     2 | "), std::string::npos)
+      << line;
+  EXPECT_TRUE(line.ends_with(" | time left: 2.5s")) << line;
+  EXPECT_TRUE(progress.brief().ends_with(" | time left: 2.5s"));
+  EXPECT_TRUE(progress.add(record(4, 3))->ends_with(" | time left: 0s"));
+}
+
 TEST(Progress, ValidationHasItsPerplexity) {
   EXPECT_EQ(Progress::line(ValidationRecord{7, std::log(8.0), 32, 1.25}),
             "validation loss at iteration 7: 2.079442E+00 | perplexity: 8.000 "
@@ -110,10 +126,11 @@ TEST(MetricsLog, WritesEveryFieldThatThereIs) {
   EXPECT_EQ(*readFile(path, 1 << 20),
             "{\"step\":1,\"loss\":0.1,\"grad_norm\":2.0,\"lr\":0.0006,"
             "\"tokens_per_second\":2048.0,\"consumed_samples\":4,"
-            "\"seconds\":0.5,\"loss_scale\":4.0,\"skipped\":false}\n"
+            "\"global_batch_size\":4,\"seconds\":0.5,\"loss_scale\":4.0,"
+            "\"skipped\":false}\n"
             "{\"step\":2,\"loss\":0.3333333333333333,\"lr\":0.0006,"
             "\"tokens_per_second\":2048.0,\"consumed_samples\":8,"
-            "\"seconds\":0.5}\n"
+            "\"global_batch_size\":4,\"seconds\":0.5}\n"
             "{\"step\":2,\"valid_loss\":0.5,\"valid_samples\":8,"
             "\"seconds\":2.0}\n");
   std::remove(path.c_str());
