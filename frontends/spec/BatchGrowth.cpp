@@ -13,8 +13,6 @@ using namespace hocket::spec;
 
 /// Of different batches: each has a step of its own in the program.
 static constexpr int64_t mostSizes = 1024;
-static constexpr int64_t largestBatch = 1 << 24;
-static constexpr int64_t mostSamples = int64_t(1) << 48;
 
 bool spec::batchGrows(const Training &training) {
   return training.has_rampup_batch_size() ||
@@ -68,7 +66,7 @@ static void checkRow(const Training &training, int row,
                      "; write a number from 1 to " + std::to_string(most));
   };
   checkRange("batch_size", step.batch_size(), largestBatch);
-  checkRange("samples", step.samples(), mostSamples);
+  checkRange("samples", step.samples(), manySteps);
   bool isLast = row + 1 == training.batch_size_steps_size();
   int64_t next = isLast ? training.global_batch_size()
                         : training.batch_size_steps(row + 1).batch_size();

@@ -44,6 +44,11 @@ private:
   std::vector<std::string> lines;
 };
 
+/// The most sequences of a step, and more steps or samples than any run has,
+/// low enough that sums of a few stay in range (S4).
+inline constexpr int64_t largestBatch = 1 << 24;
+inline constexpr int64_t manySteps = int64_t(1) << 48;
+
 /// Checks `spec`, to which fillDefaults was applied, against all constraints.
 /// Relations between fields are looked at once each field is in its range.
 Status checkSpec(const Spec &spec, const FieldLocations &locations);

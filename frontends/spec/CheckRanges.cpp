@@ -32,7 +32,6 @@ struct RealRange {
 } // namespace
 
 /// Beyond any model or run, and low enough that sums of a few stay in range.
-static constexpr int64_t manySteps = int64_t(1) << 48;
 static constexpr int64_t manyTokens = int64_t(1) << 31;
 
 static constexpr IntegerRange integerRanges[] = {
@@ -56,12 +55,12 @@ static constexpr IntegerRange integerRanges[] = {
     {"model.moe.interval", 1, 1 << 16},
     {"model.rope.scaling.llama3.original_max_positions", 1, manyTokens - 1},
     {"training.micro_batch_size", 1, 1 << 20},
-    {"training.global_batch_size", 1, 1 << 24},
+    {"training.global_batch_size", 1, largestBatch},
     {"training.sequence_length", 1, manyTokens - 1},
     {"training.steps", 0, manySteps},
     {"training.train_samples", 1, manySteps},
-    {"training.rampup_batch_size.start", 1, 1 << 24},
-    {"training.rampup_batch_size.increment", 1, 1 << 24},
+    {"training.rampup_batch_size.start", 1, largestBatch},
+    {"training.rampup_batch_size.increment", 1, largestBatch},
     {"training.rampup_batch_size.samples", 1, manySteps},
     {"training.learning_rate.warmup_steps", 0, manySteps},
     {"training.learning_rate.decay_steps", 0, manySteps},

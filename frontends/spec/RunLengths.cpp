@@ -111,6 +111,13 @@ static int64_t shareOf(double fraction, double whole) {
   return static_cast<int64_t>(std::ceil(fraction * whole * (1 - 1e-12)));
 }
 
+/// A warm-up that is a share of the decay, in steps.
+static void setWarmupSteps(LearningRate &rate, int64_t decay) {
+  rate.set_warmup_steps(
+      shareOf(rate.warmup_fraction(), static_cast<double>(decay)));
+  rate.clear_warmup_fraction();
+}
+
 static void countSamples(Training &training, int64_t batch) {
   LearningRate &rate = *training.mutable_learning_rate();
   int64_t run = training.train_samples();
@@ -193,10 +200,7 @@ static Status turnGrowthIntoSteps(Spec &spec, const Training &whole,
       run = sizes.samplesIn(static_cast<uint64_t>(whole.steps())).value_or(0);
     writeScheduleInSamples(rate, static_cast<int64_t>(run));
   } else if (rate.has_warmup_fraction()) {
-    rate.set_warmup_steps(
-        shareOf(rate.warmup_fraction(),
-                static_cast<double>(whole.learning_rate().decay_steps())));
-    rate.clear_warmup_fraction();
+    setWarmupSteps(rate, whole.learning_rate().decay_steps());
   }
   if (isBySamples)
     training.set_steps(static_cast<int64_t>(
@@ -235,9 +239,8 @@ Status spec::turnLengthsIntoSteps(Spec &spec, FieldLocations &locations) {
   if (isBySamples)
     countSamples(training, batch);
   else
-    training.mutable_learning_rate()->set_warmup_steps(
-        shareOf(rate.warmup_fraction(),
-                double(whole.training().learning_rate().decay_steps())));
+    setWarmupSteps(*training.mutable_learning_rate(),
+                   whole.training().learning_rate().decay_steps());
   clearSamples(training);
   return okStatus();
 }

@@ -100,8 +100,7 @@ Status inference::runModel(std::shared_ptr<const program::Program> program,
 }
 
 uint64_t inference::rowsOf(const program::Program &program) {
-  return program.training().global_batch_size() /
-         program.training().microbatches();
+  return globalMicrobatchOf(program.training());
 }
 
 uint64_t inference::lengthOf(const program::Program &program) {

@@ -9,6 +9,7 @@
 #include "runtime/base/Format.h"
 #include "runtime/checkpoint/ElementType.h"
 #include "runtime/program/DataType.h"
+#include "runtime/program/Entries.h"
 #include "runtime/program/HostNames.h"
 #include "runtime/program/RankPlace.h"
 
@@ -39,8 +40,7 @@ static const Host *findOutput(const program::Role &role,
 
 ScoreHost::ScoreHost(const program::Program &program, unsigned rank,
                      NextBatch next)
-    : StepHost(std::move(next)), batch(program.training().global_batch_size() /
-                                       program.training().microbatches()),
+    : StepHost(std::move(next)), batch(globalMicrobatchOf(program.training())),
       sequence(program.model().sequence_length()),
       vocabulary(program.model().vocab_size()) {
   for (const char *name : {"lse", "picked", "logits"})

@@ -66,8 +66,7 @@ class BatchChecker {
 public:
   BatchChecker(const program::Program &program, FaultList &faults)
       : program(program), faults(faults), places(program),
-        batch(program.training().global_batch_size() /
-              program.training().microbatches()),
+        batch(globalMicrobatchOf(program.training())),
         sequence(program.model().sequence_length()) {}
 
   void run() {

@@ -4,10 +4,10 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "runtime/base/BatchSizes.h"
 #include "runtime/base/CheckedMath.h"
 #include "runtime/base/Format.h"
 #include "runtime/program/DataType.h"
+#include "runtime/program/Entries.h"
 #include "runtime/program/FaultList.h"
 #include "runtime/program/ProgramFile.h"
 
@@ -64,7 +64,7 @@ static void checkBatchSizes(const program::TrainingInfo &training,
                             FaultList &faults) {
   if (training.batch_sizes().empty())
     return;
-  uint64_t microbatch = training.global_batch_size() / training.microbatches();
+  uint64_t microbatch = globalMicrobatchOf(training);
   std::vector<BatchSize> rows;
   std::string fault;
   for (const auto &row : training.batch_sizes()) {

@@ -22,6 +22,11 @@ inline bool isServingEntry(std::string_view entry) {
   return entry == "prefill" || entry == "decode";
 }
 
+/// Sequences of a microbatch over all ranks, in a checked program.
+inline uint64_t globalMicrobatchOf(const program::TrainingInfo &training) {
+  return training.global_batch_size() / training.microbatches();
+}
+
 /// The sizes of the global batch of a checked program.
 BatchSizes batchSizesOf(const program::TrainingInfo &training);
 

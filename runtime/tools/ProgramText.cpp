@@ -107,7 +107,7 @@ static std::string joinedEntries(const Program &program) {
 /// "2 (1 microbatch), 4 from sample 16 (2), 8 from sample 48 (4)"
 static std::string growthText(const program::TrainingInfo &training) {
   std::string text;
-  uint64_t each = training.global_batch_size() / training.microbatches();
+  uint64_t each = globalMicrobatchOf(training);
   BatchSizes sizes = batchSizesOf(training);
   for (const BatchSize &size : sizes.sizes()) {
     bool isFirst = text.empty();

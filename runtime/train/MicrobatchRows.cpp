@@ -39,8 +39,7 @@ static void include(const program::Program &program, const program::Host &host,
 MicrobatchRows MicrobatchRows::of(const program::Program &program,
                                   unsigned rank) {
   MicrobatchRows rows;
-  rows.global = program.training().global_batch_size() /
-                program.training().microbatches();
+  rows.global = globalMicrobatchOf(program.training());
   uint64_t first = rows.global, last = 0;
   for (const program::Role &role : program.roles()) {
     if (!std::count(role.ranks().begin(), role.ranks().end(), rank))

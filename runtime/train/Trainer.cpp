@@ -74,8 +74,7 @@ Status Trainer::trainFrom(TrainerPosition start) {
 
 /// Of the step that comes next.
 uint64_t Trainer::microbatchesNow() const {
-  uint64_t each = training().global_batch_size() / training().microbatches();
-  return sizes.sizeAfter(now.consumedSamples) / each;
+  return sizes.sizeAfter(now.consumedSamples) / globalMicrobatchOf(training());
 }
 
 /// Reads the batches of the step that comes next, if this rank takes any.

@@ -25,7 +25,7 @@ namespace hocket::kernels::HOCKET_ISA {
 namespace {
 
 /// Columns of a panel of B, as in the packed form.
-constexpr int64_t kPanelColumns = 32;
+constexpr int64_t kPanel = 32;
 
 /// Rows whose sums stay in registers, beside a block of B.
 constexpr int kFewRows = kWidth == 16 ? 8 : 4;
@@ -157,15 +157,15 @@ HOCKET_INLINE void addPackedPair(const FewRowsOperands &t, int64_t p,
   for (int v = 0; v < kAtOnce; ++v) {
     if constexpr (Type == DType::BF16) {
       // A pair of bf16 is as wide as a float.
-      Vec pairs = load(static_cast<const float *>(t.b.data) +
-                       p / 2 * kPanelColumns + v * kWidth);
+      Vec pairs = load(static_cast<const float *>(t.b.data) + p / 2 * kPanel +
+                       v * kWidth);
       first[v] = firstOfPairs(pairs);
       second[v] = secondOfPairs(pairs);
     } else {
       const float *at =
-          static_cast<const float *>(t.b.data) + p * kPanelColumns + v * kWidth;
+          static_cast<const float *>(t.b.data) + p * kPanel + v * kWidth;
       first[v] = load(at);
-      second[v] = load(at + kPanelColumns);
+      second[v] = load(at + kPanel);
     }
   }
   addPanelProducts<Rows>(t, p, first, sum);
@@ -199,20 +199,17 @@ template <int Rows, DType Type> void multiplyPacked(const FewRowsOperands &t) {
 
 using FewRowsFunction = void (*)(const FewRowsOperands &);
 
-template <DType Type> FewRowsFunction packedRowsFunction(int64_t rows) {
-#define HOCKET_ROWS(n) multiplyPacked<n, Type>
-  static constexpr FewRowsFunction functions[] = {
-      HOCKET_ROWS(1), HOCKET_ROWS(2), HOCKET_ROWS(3), HOCKET_ROWS(4),
-#ifdef __AVX512F__
-      HOCKET_ROWS(5), HOCKET_ROWS(6), HOCKET_ROWS(7), HOCKET_ROWS(8),
-#endif
-  };
-#undef HOCKET_ROWS
-  return functions[rows - 1];
+template <int Rows, DType Type, bool Packed>
+void multiplyRows(const FewRowsOperands &t) {
+  if constexpr (Packed)
+    multiplyPacked<Rows, Type>(t);
+  else
+    multiplyFewRows<Rows, Type>(t);
 }
 
-template <DType Type> FewRowsFunction fewRowsFunction(int64_t rows) {
-#define HOCKET_ROWS(n) multiplyFewRows<n, Type>
+template <DType Type, bool Packed>
+FewRowsFunction fewRowsFunction(int64_t rows) {
+#define HOCKET_ROWS(n) multiplyRows<n, Type, Packed>
   static constexpr FewRowsFunction functions[] = {
       HOCKET_ROWS(1), HOCKET_ROWS(2), HOCKET_ROWS(3), HOCKET_ROWS(4),
 #ifdef __AVX512F__
@@ -225,15 +222,15 @@ template <DType Type> FewRowsFunction fewRowsFunction(int64_t rows) {
 
 /// Of a packed B, which holds f32 unless it was of bf16.
 HOCKET_INLINE FewRowsFunction packedRowsFunction(DType type, int64_t rows) {
-  return type == DType::BF16 ? packedRowsFunction<DType::BF16>(rows)
-                             : packedRowsFunction<DType::F32>(rows);
+  return type == DType::BF16 ? fewRowsFunction<DType::BF16, true>(rows)
+                             : fewRowsFunction<DType::F32, true>(rows);
 }
 
 /// For B of f32, bf16 or f16, and up to kFewRows rows.
 HOCKET_INLINE FewRowsFunction fewRowsFunction(DType type, int64_t rows) {
-  return type == DType::F32    ? fewRowsFunction<DType::F32>(rows)
-         : type == DType::BF16 ? fewRowsFunction<DType::BF16>(rows)
-                               : fewRowsFunction<DType::F16>(rows);
+  return type == DType::F32    ? fewRowsFunction<DType::F32, false>(rows)
+         : type == DType::BF16 ? fewRowsFunction<DType::BF16, false>(rows)
+                               : fewRowsFunction<DType::F16, false>(rows);
 }
 
 } // namespace

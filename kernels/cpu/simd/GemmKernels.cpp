@@ -16,7 +16,6 @@
 namespace hocket::kernels::HOCKET_ISA {
 namespace {
 
-constexpr int64_t kPanel = kPanelColumns;
 /// Elements of k that are multiplied before the next panel: a panel of B of
 /// this depth stays in the first-level cache. Sums are formed block by block,
 /// so this number is part of the result's bits.
