@@ -16,6 +16,7 @@
 #include <chrono>
 #include <cmath>
 #include <set>
+#include <tuple>
 
 using namespace hocket;
 using plan::ParallelPlan;

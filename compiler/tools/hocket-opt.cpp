@@ -21,6 +21,8 @@
 #include "llvm/Support/ToolOutputFile.h"
 #include "llvm/Support/raw_ostream.h"
 
+#include <memory>
+
 using namespace mlir;
 using namespace hocket;
 

@@ -17,6 +17,7 @@
 #include "llvm/ADT/StringExtras.h"
 
 #include <map>
+#include <utility>
 
 namespace hocket::dist {
 #define GEN_PASS_DEF_DISTEXPLAINSHARDINGS

@@ -16,6 +16,8 @@
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 
+#include <utility>
+
 namespace hocket::dist {
 #define GEN_PASS_DEF_DISTPARTITION
 #include "passes/dist/Passes.h.inc"

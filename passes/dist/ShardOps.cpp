@@ -12,6 +12,7 @@
 #include "llvm/ADT/TypeSwitch.h"
 
 #include <map>
+#include <utility>
 
 using namespace mlir;
 using namespace hocket;

@@ -16,6 +16,7 @@
 #include "passes/exec/Passes.h"
 
 #include <set>
+#include <utility>
 
 namespace hocket::exec {
 #define GEN_PASS_DEF_EXECOVERLAPCOLLECTIVES

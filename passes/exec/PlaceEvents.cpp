@@ -17,6 +17,7 @@
 #include "passes/exec/Passes.h"
 
 #include <map>
+#include <utility>
 
 namespace hocket::exec {
 #define GEN_PASS_DEF_EXECPLACEEVENTS

@@ -32,6 +32,7 @@
 #include "passes/exec/TransferRuns.h"
 
 #include <set>
+#include <utility>
 
 namespace hocket::exec {
 #define GEN_PASS_DEF_EXECSETTLETRANSFERS

@@ -9,6 +9,7 @@
 #include "passes/exec/Instructions.h"
 
 #include <set>
+#include <utility>
 
 using namespace mlir;
 using namespace hocket;

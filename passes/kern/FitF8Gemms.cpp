@@ -21,6 +21,8 @@
 #include "mlir/Interfaces/FunctionInterfaces.h"
 #include "llvm/ADT/StringSwitch.h"
 
+#include <utility>
+
 namespace hocket {
 #define GEN_PASS_DEF_KERNFITF8GEMMS
 #include "passes/kern/Passes.h.inc"

@@ -21,6 +21,8 @@
 #include "mlir/Dialect/Math/IR/Math.h"
 #include "mlir/Interfaces/FunctionInterfaces.h"
 
+#include <optional>
+
 namespace hocket {
 #define GEN_PASS_DEF_KERNFUSEGEMMEPILOGUE
 #include "passes/kern/Passes.h.inc"

@@ -20,6 +20,8 @@
 #include "mlir/Interfaces/FunctionInterfaces.h"
 #include "mlir/Interfaces/SideEffectInterfaces.h"
 
+#include <optional>
+
 namespace hocket {
 #define GEN_PASS_DEF_KERNFUSELOSS
 #include "passes/kern/Passes.h.inc"

@@ -14,6 +14,9 @@
 #include "mlir/IR/TypeUtilities.h"
 #include "llvm/ADT/SetVector.h"
 
+#include <optional>
+#include <utility>
+
 using namespace mlir;
 
 namespace hocket::kern {

@@ -20,6 +20,8 @@
 #include "llvm/Support/JSON.h"
 #include "llvm/Support/ToolOutputFile.h"
 
+#include <vector>
+
 namespace hocket {
 #define GEN_PASS_DEF_KERNREPORTFUSION
 #include "passes/kern/Passes.h.inc"

@@ -8,6 +8,8 @@
 
 #include "llvm/ADT/DenseMap.h"
 
+#include <utility>
+
 using namespace mlir;
 
 namespace hocket::kern {

@@ -16,6 +16,8 @@
 #include "mlir/Dialect/Math/IR/Math.h"
 
 #include <map>
+#include <string>
+#include <utility>
 
 namespace hocket {
 #define GEN_PASS_DEF_VERIFYKERN

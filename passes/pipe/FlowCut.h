@@ -32,6 +32,7 @@
 #include "llvm/ADT/MapVector.h"
 #include "llvm/ADT/SetVector.h"
 
+#include <optional>
 #include <set>
 
 namespace hocket::pipe {

@@ -17,6 +17,8 @@
 #include "mlir/IR/TypeUtilities.h"
 #include "llvm/ADT/DenseSet.h"
 
+#include <optional>
+
 namespace hocket::xf {
 #define GEN_PASS_DEF_XFQUANTIZE
 #include "passes/xf/Passes.h.inc"

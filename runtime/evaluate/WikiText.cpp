@@ -8,6 +8,7 @@
 
 #include <algorithm>
 #include <optional>
+#include <utility>
 
 using namespace hocket;
 using namespace hocket::evaluate;

@@ -12,6 +12,7 @@
 #include <algorithm>
 #include <charconv>
 #include <optional>
+#include <string_view>
 
 using namespace hocket;
 using namespace hocket::nvrtc;

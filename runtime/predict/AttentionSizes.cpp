@@ -7,6 +7,7 @@
 #include "runtime/predict/AttentionSizes.h"
 
 #include <algorithm>
+#include <string>
 
 using namespace hocket;
 

@@ -11,6 +11,7 @@
 #include "runtime/program/program.pb.h"
 
 #include <optional>
+#include <string>
 
 namespace hocket {
 

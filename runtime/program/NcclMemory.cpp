@@ -12,6 +12,7 @@
 #include <array>
 #include <map>
 #include <set>
+#include <utility>
 
 using namespace hocket;
 

@@ -11,6 +11,7 @@
 #include <unicode/bytestream.h>
 #include <unicode/normalizer2.h>
 #include <unicode/uchar.h>
+#include <utility>
 
 using namespace hocket::tokenizer;
 

@@ -13,6 +13,7 @@
 #include <algorithm>
 #include <map>
 #include <nlohmann/json.hpp>
+#include <tuple>
 
 using namespace hocket;
 using nlohmann::ordered_json;

@@ -18,6 +18,7 @@
 #include <cmath>
 #include <map>
 #include <nlohmann/json.hpp>
+#include <tuple>
 
 using namespace hocket;
 using nlohmann::ordered_json;

@@ -9,6 +9,7 @@
 #include "runtime/program/DataType.h"
 
 #include <algorithm>
+#include <vector>
 
 using namespace hocket;
 using namespace hocket::test;

@@ -10,6 +10,8 @@
 
 #include <gtest/gtest.h>
 
+#include <utility>
+
 namespace hocket::kernels::emulated {
 extern const GemmKernels gemmKernels;
 } // namespace hocket::kernels::emulated

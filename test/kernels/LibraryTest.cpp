@@ -11,6 +11,7 @@
 #include <gtest/gtest.h>
 
 #include <set>
+#include <utility>
 
 namespace hocket::kernels::test {
 namespace {

@@ -7,6 +7,7 @@
 #include "kernels/reference/TensorShard.h"
 
 #include <gtest/gtest.h>
+#include <string>
 #include <vector>
 
 namespace hocket::kernels {

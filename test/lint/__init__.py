@@ -18,6 +18,7 @@ RULES = (
     includes.runtime_free_of_mlir,
     includes.guards,
     includes.no_duplicates,
+    includes.standard_headers,
     attributes.discardable_have_reasons,
     descriptions.dialects_have_a_rationale,
     descriptions.ops_are_described,

@@ -191,3 +191,59 @@ def no_duplicates(tree):
             if included in seen and not included.endswith(".inc"):
                 yield f"{path}:{line}: {included} is included already"
             seen.add(included)
+
+
+# What declares a name of the standard library. Names that every other header
+# brings along, such as size_t, are left out.
+STANDARD = {
+    "array": "array",
+    "atomic": "atomic",
+    "chrono": "chrono",
+    "deque": "deque",
+    "filesystem": "filesystem",
+    "function": "functional",
+    "map": "map",
+    "mutex": "mutex",
+    "optional": "optional",
+    "pair": "utility",
+    "set": "set",
+    "shared_ptr": "memory",
+    "span": "span",
+    "string": "string",
+    "string_view": "string_view",
+    "thread": "thread",
+    "tuple": "tuple",
+    "unique_ptr": "memory",
+    "unordered_map": "unordered_map",
+    "variant": "variant",
+    "vector": "vector",
+}
+STANDARD_NAME = re.compile(rf"\bstd::({'|'.join(STANDARD)})\b")
+
+
+def reached(tree, path):
+    """Everything that a file includes, by way of files of ours."""
+    seen, pending = set(), [str(path)]
+    while pending:
+        for _, included in includes_of(tree, pending.pop()):
+            if included not in seen:
+                seen.add(included)
+                if (tree.root / included).is_file():
+                    pending.append(included)
+    return seen
+
+
+def standard_headers(tree):
+    """What a file names of the standard library, it or a file of ours includes.
+
+    Precompiled headers and unity builds hide what is missing from the compiler.
+    """
+    for path in tree.with_suffix(".h", ".cpp"):
+        code = re.sub(r"//.*", "", tree.text(path))
+        headers, missing = reached(tree, path), {}
+        for match in STANDARD_NAME.finditer(code):
+            if STANDARD[match.group(1)] not in headers:
+                missing.setdefault(match.group(1), match.start())
+        for name, start in missing.items():
+            line = code.count("\n", 0, start) + 1
+            yield f"{path}:{line}: std::{name} without #include <{STANDARD[name]}>"

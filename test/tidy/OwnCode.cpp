@@ -17,6 +17,9 @@
 #include "llvm/ADT/DenseMap.h"
 #include "llvm/Support/Regex.h"
 
+#include <string>
+#include <vector>
+
 namespace {
 
 using clang::ast_matchers::MatchFinder;

@@ -14,6 +14,8 @@
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
 #include "mlir/IR/Matchers.h"
 
+#include <optional>
+
 using namespace mlir;
 
 namespace hocket::cpu {

@@ -15,6 +15,7 @@
 #include "llvm/Support/MemoryBuffer.h"
 
 #include <mutex>
+#include <vector>
 
 LLD_HAS_DRIVER(elf)
 

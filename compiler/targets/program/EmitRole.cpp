@@ -13,6 +13,8 @@
 #include "llvm/ADT/TypeSwitch.h"
 #include "llvm/Support/Path.h"
 
+#include <map>
+
 using namespace mlir;
 using namespace hocket;
 

@@ -8,6 +8,7 @@
 
 #include <map>
 #include <set>
+#include <utility>
 
 using namespace mlir;
 using namespace hocket;

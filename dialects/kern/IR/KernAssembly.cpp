@@ -13,6 +13,9 @@
 
 #include "dialects/kern/IR/Kern.h"
 
+#include <optional>
+#include <string>
+
 using namespace hocket::kern;
 using namespace mlir;
 

@@ -18,6 +18,8 @@
 #include "mlir/Dialect/Math/IR/Math.h"
 #include "llvm/ADT/TypeSwitch.h"
 
+#include <optional>
+
 using namespace hocket::kern;
 using namespace mlir;
 

@@ -9,6 +9,7 @@
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 
 #include <cmath>
+#include <utility>
 
 using namespace mlir;
 using namespace hocket::xf;

@@ -13,6 +13,8 @@
 
 #include "dialects/xf/IR/XfConstraints.h"
 
+#include <utility>
+
 using namespace mlir;
 using namespace hocket::xf;
 

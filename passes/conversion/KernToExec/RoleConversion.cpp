@@ -11,6 +11,7 @@
 #include "llvm/ADT/TypeSwitch.h"
 
 #include <map>
+#include <utility>
 
 using namespace mlir;
 using namespace hocket;

@@ -12,6 +12,7 @@
 #include "mlir/IR/BuiltinOps.h"
 
 #include <map>
+#include <utility>
 
 using namespace mlir;
 

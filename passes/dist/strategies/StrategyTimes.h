@@ -12,6 +12,8 @@
 
 #include "llvm/ADT/DenseMap.h"
 
+#include <tuple>
+
 namespace hocket::dist {
 
 /// What one device holds of a tensor, in bytes.

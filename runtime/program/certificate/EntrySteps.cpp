@@ -8,6 +8,7 @@
 
 #include <algorithm>
 #include <set>
+#include <utility>
 
 using namespace hocket;
 using Kind = EntryStep::Kind;

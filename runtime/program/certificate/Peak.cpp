@@ -9,6 +9,7 @@
 #include "runtime/program/BufferCopies.h"
 
 #include <algorithm>
+#include <utility>
 
 using namespace hocket;
 

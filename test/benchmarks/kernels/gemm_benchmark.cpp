@@ -21,6 +21,7 @@
 #include <cstdio>
 #include <ctime>
 #include <functional>
+#include <unordered_map>
 
 #ifdef HOCKET_ONEDNN
 #include <dnnl.hpp>

@@ -10,6 +10,7 @@
 #include <chrono>
 #include <set>
 #include <thread>
+#include <utility>
 
 using namespace hocket::emulator;
 

@@ -41,6 +41,7 @@
 #include <memory>
 #include <mutex>
 #include <random>
+#include <utility>
 
 namespace hocket::emulator {
 

@@ -21,12 +21,14 @@
 #include "test/emulator/libraries/NcclClub.h"
 
 #include <algorithm>
+#include <chrono>
 #include <cstddef>
 #include <cstdlib>
 #include <cstring>
 #include <map>
 #include <optional>
 #include <set>
+#include <string_view>
 #include <thread>
 
 using namespace hocket;

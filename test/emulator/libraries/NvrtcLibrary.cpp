@@ -16,6 +16,7 @@
 #include <cstdlib>
 #include <cstring>
 #include <regex>
+#include <string_view>
 
 using namespace hocket::emulator;
 

@@ -14,6 +14,7 @@
 #include <algorithm>
 #include <map>
 #include <random>
+#include <tuple>
 
 namespace hocket::planning {
 namespace {

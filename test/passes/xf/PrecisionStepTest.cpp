@@ -14,6 +14,8 @@
 
 #include <gtest/gtest.h>
 
+#include <memory>
+
 using namespace mlir;
 using namespace hocket::xf;
 

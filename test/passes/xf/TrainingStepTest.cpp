@@ -15,6 +15,8 @@
 
 #include <gtest/gtest.h>
 
+#include <utility>
+
 using namespace mlir;
 using namespace hocket::xf;
 

@@ -13,6 +13,7 @@
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
 #include <sys/resource.h>
+#include <vector>
 
 using namespace hocket;
 namespace fs = std::filesystem;

@@ -9,6 +9,9 @@
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
 
+#include <utility>
+#include <vector>
+
 using namespace hocket;
 
 static std::string describe(std::string_view text) {

@@ -6,6 +6,7 @@
 
 #include "runtime/checkpoint/ElementType.h"
 
+#include <array>
 #include <bit>
 #include <cmath>
 #include <gtest/gtest.h>

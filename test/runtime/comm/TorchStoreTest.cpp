@@ -14,6 +14,7 @@
 #include "runtime/comm/process/SocketConnections.h"
 #include "test/runtime/comm/FreePort.h"
 
+#include <atomic>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <poll.h>

@@ -10,6 +10,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <sstream>
+#include <vector>
 
 using namespace hocket;
 using testing::ElementsAre;
