@@ -7,6 +7,7 @@
 #include "frontends/spec/BuildModel.h"
 
 #include "dialects/plan/IR/Plan.h"
+#include "dialects/xf/IR/HostInputs.h"
 #include "frontends/spec/BuildTraining.h"
 #include "frontends/spec/ModelBuilder.h"
 #include "frontends/spec/PlanMessage.h"
@@ -187,6 +188,7 @@ Value ModelBuilder::buildAttention(Value query, Value key, Value value) {
       .create<xf::AttentionOp>(
           at("attention", "model.heads"), query.getType(),
           tensor({batch, model.heads(), sequence}), query, key, value,
+          resetsAttention() ? positions : Value(),
           drop > 0 ? instance : Value(), ValueRange(), builder.getUnitAttr(),
           builder.getI64IntegerAttr(windowed ? model.sliding_window() : 0),
           real(model.attention_scale()), real(drop),
@@ -279,12 +281,16 @@ func::FuncOp ModelBuilder::buildLayer(bool experts) {
   if (usesInstance())
     take(builder.getI32Type(), "instance", "model.dropout");
   SmallVector<int64_t> angles{sequence, model.head_dim() / 2, 2};
-  if (serving.isOn)
+  if (takesPositions())
     angles.insert(angles.begin(), batch);
   if (rotary)
     take(tensor(angles), "rope_table", "model.rope");
   if (biased)
     take(tensor({model.moe().experts()}), "mlp.router.bias", "model.moe");
+  bool documents = resetsAttention();
+  if (documents)
+    take(RankedTensorType::get({batch, sequence}, builder.getI32Type()),
+         "positions", "training.data.reset_attention_mask");
   if (serving.isOn)
     takeCache(take);
   const std::vector<Parameter> list = layerParameters(spec, experts);
@@ -302,8 +308,10 @@ func::FuncOp ModelBuilder::buildLayer(bool experts) {
   instance = usesInstance() ? body->getArgument(next++) : Value();
   ropeTable = rotary ? body->getArgument(next++) : Value();
   routerBias = biased ? body->getArgument(next++) : Value();
+  if (documents)
+    positions = body->getArgument(next++);
   if (serving.isOn)
-    for (Value *value : {&serving.positions, &serving.places, &serving.table,
+    for (Value *value : {&positions, &serving.places, &serving.table,
                          &serving.keys, &serving.values})
       *value = body->getArgument(next++);
   parameters.clear();
@@ -318,7 +326,8 @@ func::FuncOp ModelBuilder::buildLayer(bool experts) {
   builder.create<func::ReturnOp>(location, results);
   layer.setFunctionType(
       builder.getFunctionType(types, ValueRange(results).getTypes()));
-  instance = ropeTable = routerBias = routerLoss = expertCounts = Value();
+  instance = ropeTable = positions = Value();
+  routerBias = routerLoss = expertCounts = Value();
   return layer;
 }
 
@@ -346,6 +355,44 @@ static void warnOfLength(const Model &model, int64_t sequence,
       << sequence;
 }
 
+/// What is added to the embeddings of tokens, which are of `type`.
+Value ModelBuilder::learnedPositions(RankedTensorType type) {
+  Location location = at("position_embedding", "model.max_positions");
+  Value table = parameters["position_embedding.weight"];
+  if (takesPositions())
+    return builder.create<xf::EmbeddingOp>(location, type, positions, table,
+                                           Value());
+  auto rows = tensor({sequence, model.hidden()});
+  // Ranks that share a sequence look up the positions of their own rows.
+  if (spec.plan().context_parallel() > 1)
+    return builder.create<xf::EmbeddingOp>(
+        location, rows,
+        builder.create<xf::PositionsOp>(
+            location, RankedTensorType::get({sequence}, builder.getI32Type()),
+            Value(), builder.getI64IntegerAttr(0),
+            builder.getI64IntegerAttr(0)),
+        table, Value());
+  if (sequence < model.max_positions())
+    return builder.create<xf::PrefixOp>(location, rows, table);
+  return table;
+}
+
+/// The angles of the rotary embedding; null without one.
+Value ModelBuilder::buildRopeTable() {
+  if (model.position() != Model::ROTARY)
+    return {};
+  Location location = at("rope_table", "model.rope");
+  int64_t half = model.head_dim() / 2;
+  DenseF64ArrayAttr frequencies = builder.getDenseF64ArrayAttr(
+      inverseFrequencies(model.rope(), model.head_dim()));
+  if (takesPositions())
+    return builder.create<xf::RopeTableAtOp>(
+        location, tensor({batch, sequence, half, 2}), positions, frequencies);
+  return builder.create<xf::RopeTableOp>(
+      location, tensor({sequence, half, 2}), Value(), frequencies,
+      builder.getI64IntegerAttr(0), builder.getI64IntegerAttr(0));
+}
+
 Value ModelBuilder::embed(Value tokens) {
   if (!serving.isOn)
     warnOfLength(model, sequence, at("embedding", "training.sequence_length"));
@@ -354,26 +401,10 @@ Value ModelBuilder::embed(Value tokens) {
       builder.create<xf::EmbeddingOp>(at("embedding", "model.vocab_size"), type,
                                       tokens, parameters["embedding.weight"],
                                       /*first_row=*/Value());
-  if (model.position() == Model::LEARNED) {
-    Location location = at("position_embedding", "model.max_positions");
-    Value positions = parameters["position_embedding.weight"];
-    if (serving.isOn)
-      return builder.create<xf::AddOp>(
-          location, type, x, positionsOfTokens(location, type, positions));
-    auto rows = tensor({sequence, model.hidden()});
-    // Ranks that share a sequence look up the positions of their own rows.
-    if (spec.plan().context_parallel() > 1)
-      positions = builder.create<xf::EmbeddingOp>(
-          location, rows,
-          builder.create<xf::PositionsOp>(
-              location, RankedTensorType::get({sequence}, builder.getI32Type()),
-              Value(), builder.getI64IntegerAttr(0),
-              builder.getI64IntegerAttr(0)),
-          positions, Value());
-    else if (sequence < model.max_positions())
-      positions = builder.create<xf::PrefixOp>(location, rows, positions);
-    x = builder.create<xf::AddOp>(location, type, x, positions);
-  }
+  if (model.position() == Model::LEARNED)
+    x = builder.create<xf::AddOp>(
+        at("position_embedding", "model.max_positions"), type, x,
+        learnedPositions(type));
   return dropout(x, model.dropout().embedding(), EmbeddingStream,
                  "embedding.dropout");
 }
@@ -394,8 +425,10 @@ Value ModelBuilder::callLayer(int64_t index, Value input) {
   };
   if (experts && balances())
     read(routerState(index, "bias"), model.moe().experts(), "model.moe");
+  if (resetsAttention())
+    operands.push_back(positions);
   if (serving.isOn) {
-    operands.append({serving.positions, serving.places, serving.table});
+    operands.append({positions, serving.places, serving.table});
     for (StringRef name : {"keys", "values"})
       read(cacheName(index, name), cacheType().getShape(), "model.kv_heads");
   }
@@ -429,7 +462,7 @@ Value ModelBuilder::buildLoss(Value input, Value labels) {
   Value loss = builder
                    .create<xf::CrossEntropyOp>(
                        location, tensor({}), tensor({batch, sequence}),
-                       /*picked=*/Type(), logits, labels,
+                       /*picked=*/Type(), logits, labels, labelCount,
                        builder.getI64IntegerAttr(model.vocab_size()))
                    .getLoss();
   if (!routerLoss)
@@ -439,30 +472,44 @@ Value ModelBuilder::buildLoss(Value input, Value labels) {
   return builder.create<xf::AddOp>(location, loss.getType(), loss, routerLoss);
 }
 
+/// (tokens, labels, what documents that share a sequence need) -> loss.
 void ModelBuilder::buildForward() {
   Location location = at("forward", "model");
   auto ids = RankedTensorType::get({batch, sequence}, builder.getI32Type());
+  SmallVector<Type> types{ids, ids};
+  SmallVector<Location> places{at("tokens", "training.sequence_length"),
+                               at("labels", "training.sequence_length")};
+  SmallVector<xf::HostInput> inputs{xf::HostInput::Tokens,
+                                    xf::HostInput::Labels};
+  auto take = [&](xf::HostInput input, Type type, std::string_view field) {
+    types.push_back(type);
+    places.push_back(at(xf::stringifyHostInput(input), field));
+    inputs.push_back(input);
+  };
+  if (masksLabels())
+    take(xf::HostInput::LabelCount, tensor({}), "training.data.eod_mask_loss");
+  if (takesPositions() || resetsAttention())
+    take(xf::HostInput::Positions, ids,
+         takesPositions() ? "training.data.reset_position_ids"
+                          : "training.data.reset_attention_mask");
   auto forward = builder.create<func::FuncOp>(
-      location, "forward", builder.getFunctionType({ids, ids}, {tensor({})}));
+      location, "forward", builder.getFunctionType(types, {tensor({})}));
+  for (auto [i, input] : llvm::enumerate(inputs))
+    xf::setHostInput(forward, i, input);
   OpBuilder::InsertionGuard guard(builder);
-  Block *body = builder.createBlock(&forward.getBody(), {}, {ids, ids},
-                                    {at("tokens", "training.sequence_length"),
-                                     at("labels", "training.sequence_length")});
+  Block *body = builder.createBlock(&forward.getBody(), {}, types, places);
+  labelCount = xf::findHostInput(forward, xf::HostInput::LabelCount);
+  positions = xf::findHostInput(forward, xf::HostInput::Positions);
   parameters.clear();
   readVariables(inputParameters(spec));
   Value x = embed(body->getArgument(0));
-  if (model.position() == Model::ROTARY)
-    ropeTable = builder.create<xf::RopeTableOp>(
-        at("rope_table", "model.rope"),
-        tensor({sequence, model.head_dim() / 2, 2}), Value(),
-        builder.getDenseF64ArrayAttr(
-            inverseFrequencies(model.rope(), model.head_dim())),
-        builder.getI64IntegerAttr(0), builder.getI64IntegerAttr(0));
+  ropeTable = buildRopeTable();
   for (int64_t i = 0; i < model.layers(); ++i)
     x = callLayer(i, x);
   readVariables(outputParameters(spec));
   Value loss = buildLoss(x, body->getArgument(1));
   builder.create<func::ReturnOp>(location, loss);
+  positions = labelCount = Value();
 }
 
 OwningOpRef<ModuleOp> ModelBuilder::build() {

@@ -10,6 +10,7 @@
 #include "frontends/spec/Sizes.h"
 
 #include "dialects/plan/ParallelPlan.h"
+#include "dialects/xf/IR/HostInputs.h"
 
 using namespace mlir;
 using namespace hocket;
@@ -59,20 +60,13 @@ Value ModelBuilder::buildCachedAttention(Value query, Value key, Value value) {
       model.has_sliding_window() && model.sliding_window() < serving.length;
   auto attention = builder.create<xf::CachedAttentionOp>(
       at("attention", "model.heads"), query.getType(), serving.keys.getType(),
-      serving.values.getType(), query, key, value, serving.positions,
-      serving.places, serving.table, serving.keys, serving.values,
+      serving.values.getType(), query, key, value, positions, serving.places,
+      serving.table, serving.keys, serving.values,
       builder.getI64IntegerAttr(windowed ? model.sliding_window() : 0),
       real(model.attention_scale()));
   serving.keys = attention.getNewKeys();
   serving.values = attention.getNewValues();
   return attention.getResult();
-}
-
-/// A row of the table of positions for each token.
-Value ModelBuilder::positionsOfTokens(Location location, Type type,
-                                      Value table) {
-  return builder.create<xf::EmbeddingOp>(location, type, serving.positions,
-                                         table, Value());
 }
 
 /// `name` and its layers, of `tokens` tokens.
@@ -94,28 +88,29 @@ void ModelBuilder::buildServingFunction(StringRef name, int64_t tokens) {
   auto function = builder.create<func::FuncOp>(
       location, name, builder.getFunctionType(types, {}));
   OpBuilder::InsertionGuard guard(builder);
+  static constexpr xf::HostInput inputs[] = {
+      xf::HostInput::Tokens, xf::HostInput::Labels, xf::HostInput::Positions,
+      xf::HostInput::Rows, xf::HostInput::Table};
   SmallVector<Location> places;
-  for (StringRef argument : {"tokens", "labels", "positions", "rows", "table"})
-    places.push_back(at(argument, "training.sequence_length"));
+  for (auto [i, input] : llvm::enumerate(inputs)) {
+    places.push_back(
+        at(xf::stringifyHostInput(input), "training.sequence_length"));
+    xf::setHostInput(function, i, input);
+  }
   Block *body = builder.createBlock(&function.getBody(), {}, types, places);
-  serving.positions = body->getArgument(2);
+  positions = body->getArgument(2);
   serving.places = body->getArgument(3);
   serving.table = body->getArgument(4);
   parameters.clear();
   readVariables(inputParameters(spec));
   Value x = embed(body->getArgument(0));
-  if (model.position() == Model::ROTARY)
-    ropeTable = builder.create<xf::RopeTableAtOp>(
-        at("rope_table", "model.rope"),
-        tensor({tokens, 1, model.head_dim() / 2, 2}), serving.positions,
-        builder.getDenseF64ArrayAttr(
-            inverseFrequencies(model.rope(), model.head_dim())));
+  ropeTable = buildRopeTable();
   for (int64_t i = 0; i < model.layers(); ++i)
     x = callLayer(i, x);
   readVariables(outputParameters(spec));
   outputLabels(x, body->getArgument(1));
   builder.create<func::ReturnOp>(location);
-  ropeTable = Value();
+  ropeTable = positions = Value();
 }
 
 /// What evaluation tells of each label (xf-build-evaluate).
@@ -124,7 +119,7 @@ void ModelBuilder::outputLabels(Value input, Value labels) {
   Value logits = buildLogits(input);
   auto row = tensor({batch, sequence});
   auto loss = builder.create<xf::CrossEntropyOp>(
-      location, tensor({}), row, row, logits, labels,
+      location, tensor({}), row, row, logits, labels, /*count=*/Value(),
       builder.getI64IntegerAttr(model.vocab_size()));
   builder.create<xf::OutputOp>(location, logits, "logits");
   builder.create<xf::OutputOp>(location, loss.getLse(), "lse");

@@ -118,6 +118,10 @@ static DictionaryAttr runtimeAttr(const Spec &spec, Builder &builder) {
   blend("train_data", training.data().train());
   blend("valid_data", training.data().valid());
   blend("test_data", training.data().test());
+  if (training.data().has_eod_token())
+    whole("eod_token", training.data().eod_token());
+  if (training.data().eod_mask_loss())
+    add("eod_mask_loss", builder.getUnitAttr());
   add("learning_rate", learningRateAttr(training.learning_rate(), builder));
   whole("log_interval", training.log_interval());
   whole("save_interval", training.save_interval());

@@ -68,6 +68,7 @@ static constexpr IntegerRange integerRanges[] = {
     {"training.learning_rate.warmup_samples", 0, manySteps},
     {"training.learning_rate.decay_samples", 1, manySteps},
     {"training.learning_rate.wsd_decay_samples", 0, manySteps},
+    {"training.data.eod_token", 0, manyTokens - 2},
     {"training.loss_scale.growth_interval", 1, manySteps},
     {"training.validation.interval", 0, manySteps},
     {"training.validation.batches", 1, manySteps},

@@ -185,6 +185,7 @@ void hocket::spec::checkTraining(const Spec &spec, ConstraintErrors &errors) {
   checkLossScale(training, errors);
   checkFp8(training, errors);
   checkDataSources(training.data(), errors);
+  checkDocuments(spec, errors);
   if (!isSplit(training.data().split()))
     errors.add(17, "training.data.split",
                "training.data.split is not three shares; write for example "

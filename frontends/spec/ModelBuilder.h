@@ -92,6 +92,8 @@ private:
   /// Keeps what a call of a layer with experts returns besides x.
   void collectExpertResults(mlir::func::CallOp call, int64_t index);
   void readVariables(const std::vector<Parameter> &list);
+  mlir::Value learnedPositions(mlir::RankedTensorType type);
+  mlir::Value buildRopeTable();
   mlir::Value buildLoss(mlir::Value input, mlir::Value labels);
 
   mlir::Value buildLogits(mlir::Value input);
@@ -108,11 +110,20 @@ private:
           take);
   mlir::Value buildCachedAttention(mlir::Value query, mlir::Value key,
                                    mlir::Value value);
-  mlir::Value positionsOfTokens(mlir::Location location, mlir::Type type,
-                                mlir::Value table);
   void outputLabels(mlir::Value input, mlir::Value labels);
   void buildServingFunction(llvm::StringRef name, int64_t tokens);
   void buildServing();
+
+  //===--- Documents that share a sequence --------------------------------===//
+  bool masksLabels() const { return data().eod_mask_loss(); }
+  bool resetsAttention() const {
+    return !serving.isOn && data().reset_attention_mask();
+  }
+  /// Whether positions are an input of the function, for embedding or rope.
+  bool takesPositions() const {
+    return serving.isOn || data().reset_position_ids();
+  }
+  const Data &data() const { return spec.training().data(); }
 
   //===--- Parts of both -------------------------------------------------===//
   mlir::Value linear(mlir::Value input, const std::string &name, int64_t out);
@@ -158,12 +169,16 @@ private:
   // what layers get besides.
   llvm::StringMap<mlir::Value> parameters;
   mlir::Value ropeTable, instance, routerBias;
+  /// What the host gives: of each token its position in its document or, of
+  /// functions that write, in its text; and of how many labels the loss is a
+  /// mean. Null where they are not asked for.
+  mlir::Value positions, labelCount;
   /// Of functions that write: what `xf.cached_attention` takes, and keys and
   /// values as the last op has left them.
   struct Serving {
     bool isOn = false;
     int64_t rows = 0, length = 0, tablePages = 0;
-    mlir::Value positions, places, table, keys, values;
+    mlir::Value places, table, keys, values;
   } serving;
   std::string layerPrefix; ///< Of the names of layer functions.
   /// What the routers add to the loss (of a layer, then of all so far), and how

@@ -20,7 +20,8 @@
 ///                                          blocks(keys), kvHeads, batch
 ///
 /// `Shape` says what is known at compile time:
-///   T; int batch, queries, keys, heads, kvHeads, dim, window; bool causal;
+///   T; int batch, queries, keys, heads, kvHeads, dim, window; bool causal,
+///   documents (that share sequences, of which the call has the positions);
 ///   Integer part, sequence, wholeHeads; float scale, dropoutScale;
 ///   unsigned dropoutThreshold (0: no dropout)
 ///
@@ -58,8 +59,8 @@ template <class Shape> struct SequenceWalk {
     copyRows(to, v + head.key(), head.keyPitch, key, Shape::keys);
   }
   HOCKET_MEMBER void hide(Scores &scores, Place key) const {
-    if (!tilesSeeAll<Shape>(call, firstQuery, key))
-      hideScores<Shape>(scores, call, placeOf(key));
+    if (!tilesSeeAll<Shape>(call, head.b, firstQuery, key))
+      hideScores<Shape>(scores, call, head.b, placeOf(key));
   }
   HOCKET_MEMBER void drop(Scores &scores, Place key) const {
     KeptScores<Shape, true, 8>(call, placeOf(key), head).apply(scores);
@@ -70,7 +71,8 @@ private:
     return {firstQuery + static_cast<int>(threadIdx.x) / 32 * 16, key};
   }
   HOCKET_MEMBER Place seen(int key) const {
-    while (key < Shape::keys && !tilesMeet<Shape>(call, firstQuery, key))
+    while (key < Shape::keys &&
+           !tilesMeet<Shape>(call, head.b, firstQuery, key))
       key += kTileRows;
     return key;
   }
@@ -162,7 +164,7 @@ HOCKET_DEVICE void gradientOfTiles(Scores &p, Scores &ds,
     return queriesInRows ? place.row(i) : place.column(j, i);
   };
   bool all = query + kTileRows <= Shape::queries &&
-             tilesSeeAll<Shape>(call, query, key);
+             tilesSeeAll<Shape>(call, head.b, query, key);
   // What does not exist has probability 0, whatever is read for it.
   auto of = [&](const float *statistic) {
     return [=](int j, int i) {
@@ -171,7 +173,7 @@ HOCKET_DEVICE void gradientOfTiles(Scores &p, Scores &ds,
                  : 0.0f;
     };
   };
-  findProbabilities<Shape, queriesInRows>(p, call, place, all, of(lse));
+  findProbabilities<Shape, queriesInRows>(p, call, head.b, place, all, of(lse));
   KeptScores<Shape, queriesInRows, 8> kept(call, place, head);
   gradientOfScores(p, ds, kept, of(delta));
   kept.apply(p);
@@ -207,7 +209,7 @@ attentionQueryGradient(const typename Shape::T *q, const typename Shape::T *k,
   copyRows(gradients, dO + head.query(), head.queryPitch, firstRow,
            Shape::queries);
   for (int key = 0; key < Shape::keys; key += kTileRows) {
-    if (!tilesMeet<Shape>(call, firstRow, key))
+    if (!tilesMeet<Shape>(call, head.b, firstRow, key))
       continue;
     __syncthreads(); // The tiles of the last round have been read.
     copyRows(keys, k + head.key(), head.keyPitch, key, Shape::keys);
@@ -259,7 +261,7 @@ attentionKeyGradient(const typename Shape::T *q, const typename Shape::T *k,
   copyRows(values, v + start, head.keyPitch, firstRow, Shape::keys);
   for (int member = 0; member < group; ++member, ++head.h)
     for (int query = 0; query < Shape::queries; query += kTileRows) {
-      if (!tilesMeet<Shape>(call, query, firstRow))
+      if (!tilesMeet<Shape>(call, head.b, query, firstRow))
         continue;
       __syncthreads(); // The tiles of the last round have been read.
       copyRows(queries, q + head.query(), head.queryPitch, query,

@@ -17,16 +17,19 @@ struct Sizes {
   int64_t dtype, batch, queries, heads, kvHeads, dim, causal, window;
   int64_t keys, wholeHeads, sequence, part, behind, stream;
   bool drops;
+  bool documents; ///< Share sequences: their positions are read.
 
   explicit Sizes(const CudaRequest &request) : Sizes(request.integers) {
     drops = dropoutThreshold(static_cast<float>(request.floats[1])) > 0;
+    documents = request.buffers == 6 || request.buffers == 11;
   }
 
 private:
   explicit Sizes(std::span<const int64_t> n)
       : dtype(n[0]), batch(n[1]), queries(n[2]), heads(n[3]), kvHeads(n[4]),
         dim(n[5]), causal(n[6]), window(n[7]), keys(n[2]), wholeHeads(n[3]),
-        sequence(n[2]), part(0), behind(0), stream(n.back()), drops(false) {
+        sequence(n[2]), part(0), behind(0), stream(n.back()), drops(false),
+        documents(false) {
     if (n.size() > 9)
       keys = n[8], wholeHeads = n[9], sequence = n[10], part = n[11],
       behind = n[12];
@@ -46,6 +49,7 @@ std::string shapeText(const CudaRequest &request) {
       .number("int", "dim", s.dim)
       .number("Integer", "window", s.window)
       .constant("bool", "causal", s.causal != 0 ? "true" : "false")
+      .constant("bool", "documents", s.documents ? "true" : "false")
       .number("Integer", "part", s.part)
       .number("Integer", "sequence", s.sequence)
       .number("Integer", "wholeHeads", s.wholeHeads)
@@ -155,14 +159,14 @@ public:
     } else {
       kernel.in("q", type, 0).in("k", type, 1).in("v", type, 2);
     }
-    kernel.out("o", type, 3).out("lse", "float", 4);
-    return append(kernel, g, s.queries, s.heads);
+    kernel.out("o", type, behind(3)).out("lse", "float", behind(4));
+    return append(kernel, g, s.queries, s.heads, 3);
   }
 
   KernelError delta() {
     LaunchText kernel("AttentionTiles.cuh", "attentionDelta", {"$_shape"});
     kernel.declare(shapeText(request)); // The same everywhere.
-    kernel.in("o", type, 3).in("dO", type, 5).out("delta", "float", 9);
+    kernel.in("o", type, 3).in("dO", type, 5).out("delta", "float", behind(9));
     auto bytes = static_cast<int>(bytesOf(static_cast<DType>(s.dtype)));
     int rows = cuda::kAttentionThreads / cuda::deltaLanes(dimension(), bytes);
     return appendLaunch(launches, kernel,
@@ -173,14 +177,14 @@ public:
   KernelError queryGradient() {
     Geometry g = geometryOf(s, way, Kernel::QueryGradient);
     LaunchText kernel = gradient(g, g.rows, cuda::hopperKeys(dimension()));
-    return append(kernel.out("dq", type, 6), g, s.queries, s.heads);
+    return append(kernel.out("dq", type, behind(6)), g, s.queries, s.heads, 6);
   }
 
   KernelError keyGradient() {
     Geometry g = geometryOf(s, way, Kernel::KeyGradient);
     LaunchText kernel = gradient(g, cuda::kHopperQueries, g.rows);
-    kernel.out("dk", type, 7).out("dv", type, 8);
-    return append(kernel, g, s.keys, s.kvHeads);
+    kernel.out("dk", type, behind(7)).out("dv", type, behind(8));
+    return append(kernel, g, s.keys, s.kvHeads, 6);
   }
 
 private:
@@ -192,6 +196,9 @@ private:
     return text.onlyIf(condition);
   }
 
+  /// Buffer `i` of a call without positions, which stand before the results.
+  uint32_t behind(uint32_t i) const { return i + s.documents; }
+
   int dimension() const { return static_cast<int>(s.dim); }
 
   /// TMA fetches so many queries and keys at a time.
@@ -202,10 +209,12 @@ private:
       kernel.tensor("q", queries(0, queriesOfTile));
       kernel.tensor("k", keys(1, keysOfTile)).tensor("v", keys(2, keysOfTile));
       kernel.tensor("dO", queries(5, queriesOfTile)).oneBlock();
-      return kernel.in("lse", "float", 4).in("delta", "float", 9);
+      return kernel.in("lse", "float", 4).in("delta", "float", behind(9));
     }
     kernel.in("q", type, 0).in("k", type, 1).in("v", type, 2);
-    kernel.in("lse", "float", 4).in("dO", type, 5).in("delta", "float", 9);
+    kernel.in("lse", "float", 4)
+        .in("dO", type, 5)
+        .in("delta", "float", behind(9));
     return kernel;
   }
 
@@ -228,9 +237,10 @@ private:
   }
 
   /// `rows` rows of `heads` heads are the blocks' own; the last argument is
-  /// made of the call's scalars and its place.
+  /// made of the call's scalars, its place and, where documents share
+  /// sequences, buffer `positions`.
   KernelError append(LaunchText &kernel, const Geometry &g, int64_t rows,
-                     int64_t heads) {
+                     int64_t heads, uint32_t positions) {
     static const char *const names[] = {"seed", "step",     "base", "query",
                                         "key",  "sequence", "head"};
     std::string list;
@@ -241,10 +251,13 @@ private:
     // No constant: layers differ by it, and would have a kernel each.
     kernel.parameter("Integer", "stream",
                      {CudaArgument::Kind::I64, 0, s.stream});
+    if (s.documents)
+      kernel.parameter("const int *", "positions",
+                       {CudaArgument::Kind::Buffer, positions});
     kernel.parameter("unsigned *", "fault", {CudaArgument::Kind::Fault});
     kernel.pass("placeCall({" + list + "}, stream, " +
                 std::to_string(s.behind) + ", " + std::to_string(s.sequence) +
-                ", fault)");
+                (s.documents ? ", positions, fault)" : ", nullptr, fault)"));
     return appendLaunch(launches, kernel,
                         {blocksOf(rows, g.rows), heads, s.batch}, g.threads,
                         g.sharedBytes);

@@ -125,17 +125,17 @@ HOCKET_DEVICE void finishSoftmax(const SoftmaxRows &rows, float (&factors)[2],
 /// -infinity.
 template <class Shape, int NTiles>
 HOCKET_DEVICE void hideScores(float (&scores)[NTiles][4],
-                              const AttentionCall &call,
+                              const AttentionCall &call, int b,
                               const WarpPlace &place) {
 #pragma unroll
   for (int j = 0; j < NTiles; ++j)
 #pragma unroll
     for (int i = 0; i < 4; ++i) {
       int query = place.row(i), key = place.column(j, i);
-      bool seen = key < Shape::keys &&
-                  sees<Shape>(positionOf<Shape>(call.firstQuery, query),
-                              positionOf<Shape>(call.firstKey, key));
-      if (!seen)
+      bool seen = key < Shape::keys;
+      if constexpr (Shape::documents) // Of what does not exist nothing is read.
+        seen = seen && query < Shape::queries;
+      if (!seen || !sees<Shape>(call, b, query, key))
         scores[j][i] = neutral<Max>();
     }
 }
@@ -273,7 +273,7 @@ private:
 /// become 0; `all`: there are none.
 template <class Shape, bool queriesInRows, int NTiles, class Lse>
 HOCKET_DEVICE void
-findProbabilities(float (&p)[NTiles][4], const AttentionCall &call,
+findProbabilities(float (&p)[NTiles][4], const AttentionCall &call, int b,
                   const WarpPlace &place, bool all, Lse lseOf) {
 #pragma unroll
   for (int j = 0; j < NTiles; ++j)
@@ -291,8 +291,7 @@ findProbabilities(float (&p)[NTiles][4], const AttentionCall &call,
       int query = queriesInRows ? row : column;
       int key = queriesInRows ? column : row;
       if (query >= Shape::queries || key >= Shape::keys ||
-          !sees<Shape>(positionOf<Shape>(call.firstQuery, query),
-                       positionOf<Shape>(call.firstKey, key)))
+          !sees<Shape>(call, b, query, key))
         p[j][i] = 0;
     }
 }

@@ -25,6 +25,9 @@ struct AttentionCall {
   Integer seed, step, elementBase;
   Integer firstQuery, firstKey, firstSequence, firstHead;
   unsigned stream; ///< of random numbers
+  /// Where documents share sequences, [batch, queries]: how far each query is
+  /// behind the beginning of its own.
+  const int *positions;
 };
 
 /// Whether a shard may start there.
@@ -36,8 +39,9 @@ HOCKET_DEVICE bool isPlace(Integer first) {
 /// around the end of the sequence. A fault where a shard starts nowhere.
 HOCKET_DEVICE AttentionCall placeCall(AttentionCall call, Integer stream,
                                       Integer behind, Integer sequence,
-                                      unsigned *fault) {
+                                      const int *positions, unsigned *fault) {
   call.stream = static_cast<unsigned>(stream);
+  call.positions = positions;
   if (!isPlace(call.firstQuery) || !isPlace(call.firstKey) ||
       !isPlace(call.firstSequence) || !isPlace(call.firstHead))
     report(fault, Fault::Place);
@@ -190,16 +194,35 @@ template <class Shape> HOCKET_DEVICE bool sees(int query, int key) {
   return seen;
 }
 
+/// The first position that query `query` of sequence `b` sees in its document.
+template <class Shape>
+HOCKET_DEVICE int documentOf(const AttentionCall &call, int b, int query) {
+  return positionOf<Shape>(call.firstQuery, query) -
+         call.positions[Integer(b) * Shape::queries + query];
+}
+
+/// Whether a query of sequence `b` sees a key, both of which exist.
+template <class Shape>
+HOCKET_DEVICE bool sees(const AttentionCall &call, int b, int query, int key) {
+  int keyAt = positionOf<Shape>(call.firstKey, key);
+  bool seen = sees<Shape>(positionOf<Shape>(call.firstQuery, query), keyAt);
+  if constexpr (Shape::documents)
+    seen = seen && keyAt >= documentOf<Shape>(call, b, query);
+  return seen;
+}
+
 /// Whether tiles of as many rows lie within one part each.
 template <class Shape, int Queries, int Keys>
 HOCKET_DEVICE constexpr bool areWithinParts() {
   return Shape::part % Queries == 0 && Shape::part % Keys == 0;
 }
 
-/// Whether any of `Queries` queries from `query` on may see any of `Keys` keys.
-/// Tiles that cross a border between parts are taken to.
+/// Whether any of `Queries` queries of sequence `b` from `query` on, which
+/// exists, may see any of `Keys` keys. Tiles that cross a border between parts
+/// are taken to.
 template <class Shape, int Queries = kTileRows, int Keys = kTileRows>
-HOCKET_DEVICE bool tilesMeet(const AttentionCall &call, int query, int key) {
+HOCKET_DEVICE bool tilesMeet(const AttentionCall &call, int b, int query,
+                             int key) {
   if constexpr (!Shape::causal && Shape::window == 0)
     return true;
   if constexpr (!areWithinParts<Shape, Queries, Keys>())
@@ -211,13 +234,16 @@ HOCKET_DEVICE bool tilesMeet(const AttentionCall &call, int query, int key) {
     meet = firstKey <= firstQuery + Queries - 1;
   if constexpr (Shape::window > 0)
     meet = meet && firstKey + Keys - 1 > firstQuery - Shape::window;
+  if constexpr (Shape::documents) // The first query's begins first.
+    meet = meet && firstKey + Keys - 1 >= documentOf<Shape>(call, b, query);
   return meet;
 }
 
 /// Whether all of `Queries` queries see all of `Keys` keys, which all exist; it
 /// may be false where they do.
 template <class Shape, int Queries = kTileRows, int Keys = kTileRows>
-HOCKET_DEVICE bool tilesSeeAll(const AttentionCall &call, int query, int key) {
+HOCKET_DEVICE bool tilesSeeAll(const AttentionCall &call, int b, int query,
+                               int key) {
   if (key + Keys > Shape::keys)
     return false;
   if constexpr (!Shape::causal && Shape::window == 0)
@@ -231,6 +257,11 @@ HOCKET_DEVICE bool tilesSeeAll(const AttentionCall &call, int query, int key) {
     all = firstKey + Keys - 1 <= firstQuery;
   if constexpr (Shape::window > 0)
     all = all && firstKey > firstQuery + Queries - 1 - Shape::window;
+  if constexpr (Shape::documents) {
+    int last = query + Queries < Shape::queries ? query + Queries - 1
+                                                : Shape::queries - 1;
+    all = all && firstKey >= documentOf<Shape>(call, b, last);
+  }
   return all;
 }
 

@@ -40,8 +40,7 @@ template <class Shape> using GroupSums = float[Shape::dim / 8][4];
 template <int Others> using PackedScores = unsigned[Others / 16][4];
 /// Both, with the keys that the gradient of queries has at a time. Of Shape, as
 /// NVRTC 12 crashes over GroupScores<side> where `side` depends on it.
-template <class Shape>
-using KeyScores = float[hopperKeys(Shape::dim) / 8][4];
+template <class Shape> using KeyScores = float[hopperKeys(Shape::dim) / 8][4];
 template <class Shape>
 using PackedKeyScores = unsigned[hopperKeys(Shape::dim) / 16][4];
 
@@ -131,7 +130,7 @@ hopperAttentionForward(const TensorMap &q, const TensorMap &k,
   // The first tile of keys from `key` on that any query sees.
   auto seen = [&](int key) {
     while (key < Shape::keys &&
-           !tilesMeet<Shape, own, side>(call, firstRow, key))
+           !tilesMeet<Shape, own, side>(call, head.b, firstRow, key))
       key += side;
     return key;
   };
@@ -177,8 +176,8 @@ hopperAttentionForward(const TensorMap &q, const TensorMap &k,
     Wgmma wgmma;
     auto soften = [&](GroupScores<side> &scores, int key) {
       WarpPlace place(warpRow, key);
-      if (!tilesSeeAll<Shape, own, side>(call, firstRow, key))
-        hideScores<Shape>(scores, call, place);
+      if (!tilesSeeAll<Shape, own, side>(call, head.b, firstRow, key))
+        hideScores<Shape>(scores, call, head.b, place);
       softmaxStep<Shape>(scores, rows);
       KeptScores<Shape, true, side / 8>(call, place, head).apply(scores);
     };
@@ -267,7 +266,7 @@ HOCKET_DEVICE void hopperAttentionQueryGradient(
   // The first tile of keys from `key` on that any query sees.
   auto seen = [&](int key) {
     while (key < Shape::keys &&
-           !tilesMeet<Shape, own, side>(call, firstRow, key))
+           !tilesMeet<Shape, own, side>(call, head.b, firstRow, key))
       key += side;
     return key;
   };
@@ -317,8 +316,8 @@ HOCKET_DEVICE void hopperAttentionQueryGradient(
     auto find = [&](KeyScores<Shape> &p, int key) {
       WarpPlace place(warpRow, key);
       bool all = firstRow + own <= Shape::queries &&
-                 tilesSeeAll<Shape, own, side>(call, firstRow, key);
-      findProbabilities<Shape, true>(p, call, place, all, lseOf);
+                 tilesSeeAll<Shape, own, side>(call, head.b, firstRow, key);
+      findProbabilities<Shape, true>(p, call, head.b, place, all, lseOf);
       return KeptScores<Shape, true, side / 8>(call, place, head);
     };
     if (int key = seen(0); key < Shape::keys) {
@@ -400,7 +399,7 @@ hopperAttentionKeyGradient(const TensorMap &q, const TensorMap &k,
   constexpr int each = (Shape::queries + side - 1) / side * side;
   auto seeing = [&](int query) {
     while (query < group * each &&
-           !tilesMeet<Shape, side, own>(call, query % each, firstRow))
+           !tilesMeet<Shape, side, own>(call, head.b, query % each, firstRow))
       query += side;
     return query;
   };
@@ -465,14 +464,14 @@ hopperAttentionKeyGradient(const TensorMap &q, const TensorMap &k,
         return statistic[1][lane + 8 * j + i % 2];
       };
       bool all = row + side <= Shape::queries &&
-                 tilesSeeAll<Shape, side, own>(call, row, firstRow);
+                 tilesSeeAll<Shape, side, own>(call, head.b, row, firstRow);
       WarpPlace place(warpRow, row);
       ring.consumerWait(tile);
       wgmma.begin();
       beginDots(wgmma, p, keys, groupRow, queries(tile));
       beginDots(wgmma, ds, values, groupRow, gradients(tile));
       wgmma.wait<1>(p);
-      findProbabilities<Shape, false>(p, call, place, all, lseOf);
+      findProbabilities<Shape, false>(p, call, head.b, place, all, lseOf);
       KeptScores<Shape, false, side / 8> kept(call, place, headOf(query));
       GroupScores<side> dropped;
 #pragma unroll

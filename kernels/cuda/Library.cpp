@@ -67,6 +67,8 @@ constexpr Row rows[] = {
     {"attention_backward", launchAttentionBackward},
     {"attention_forward_shard", launchAttentionForward},
     {"attention_backward_shard", launchAttentionBackward},
+    {"attention_forward_documents", launchAttentionForward},
+    {"attention_backward_documents", launchAttentionBackward},
     {"cached_attention", launchCachedAttention},
     {"merge_attention", launchMergeAttention},
     {"cross_entropy_forward", launchCrossEntropyForward},

@@ -224,8 +224,11 @@ template <class Shape> struct PlainSequenceWalk {
     return {v + head.key(), head.keyPitch, Shape::keys, key};
   }
   HOCKET_MEMBER bool sees(Place first, int row, int key) const {
-    return first + key < Shape::keys &&
-           cuda::sees<Shape>(queryAt(row), keyAt(first + key));
+    bool exist = first + key < Shape::keys;
+    if constexpr (Shape::documents) // Of what does not exist nothing is read.
+      exist = exist && firstQuery + row < Shape::queries;
+    return exist &&
+           cuda::sees<Shape>(call, head.b, firstQuery + row, first + key);
   }
   HOCKET_MEMBER bool isKept(Place first, int row, int key) const {
     return cuda::isKept<Shape>(call, head.b, head.h, queryAt(row),
@@ -241,7 +244,7 @@ private:
   }
   HOCKET_MEMBER Place seen(int key) const {
     while (key < Shape::keys &&
-           !tilesMeet<Shape, rows, kPlainOthers>(call, firstQuery, key))
+           !tilesMeet<Shape, rows, kPlainOthers>(call, head.b, firstQuery, key))
       key += kPlainOthers;
     return key;
   }
@@ -316,7 +319,7 @@ plainGradientOfScores(float *p, float *ds, const AttentionCall &call,
     if (query < Shape::queries && key < Shape::keys) {
       int queryAt = positionOf<Shape>(call.firstQuery, query);
       int keyAt = positionOf<Shape>(call.firstKey, key);
-      if (sees<Shape>(queryAt, keyAt)) {
+      if (sees<Shape>(call, head.b, query, key)) {
         float mask = 1;
         if constexpr (Shape::dropoutThreshold > 0)
           mask = isKept<Shape>(call, head.b, head.h, queryAt, keyAt)
@@ -354,7 +357,7 @@ HOCKET_DEVICE void plainAttentionQueryGradient(
   gradients.from = dO + head.query(), values.from = v + head.key();
   RowSums<rows, dim> sums;
   for (int key = 0; key < Shape::keys; key += kPlainOthers) {
-    if (!tilesMeet<Shape, rows, kPlainOthers>(call, first, key))
+    if (!tilesMeet<Shape, rows, kPlainOthers>(call, head.b, first, key))
       continue;
     keys.first = values.first = key;
     dotRows<rows, dim>(p, queries, keys, stage);
@@ -392,7 +395,7 @@ HOCKET_DEVICE void plainAttentionKeyGradient(
   RowSums<rows, dim> keySums, valueSums;
   for (int member = 0; member < group; ++member, ++head.h)
     for (int query = 0; query < Shape::queries; query += kPlainOthers) {
-      if (!tilesMeet<Shape, kPlainOthers, rows>(call, query, first))
+      if (!tilesMeet<Shape, kPlainOthers, rows>(call, head.b, query, first))
         continue;
       HeadRows<T> queries{q + head.query(), head.queryPitch, Shape::queries,
                           query};

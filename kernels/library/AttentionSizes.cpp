@@ -70,6 +70,22 @@ void setBackwardBytes(const std::array<int64_t, 3> &size, Bytes bytes) {
   bytes[4] = bytes[9] = size[2];
 }
 
+/// As they are without positions, which stand behind the first `inputs`.
+template <size_t inputs, size_t count,
+          void (*set)(const std::array<int64_t, 3> &, Bytes)>
+KernelError documentsBytes(Integers n, Floats floats, Bytes bytes) {
+  std::array<int64_t, 3> size;
+  if (KernelError error = attentionShardSizes(n, floats, size))
+    return error;
+  if (n[6] == 0)
+    return "attention within documents is causal";
+  set(size, bytes.first(count));
+  std::copy_backward(bytes.begin() + inputs, bytes.begin() + count,
+                     bytes.begin() + count + 1);
+  bytes[inputs] = n[1] * n[2] * 4;
+  return nullptr;
+}
+
 /// `read` finds the sizes among the integers, `set` gives them to the buffers.
 template <auto read, auto set>
 KernelError attentionBytes(Integers n, Floats floats, Bytes bytes) {
@@ -95,6 +111,15 @@ KernelError attentionBackwardShardBytes(Integers n, Floats floats,
                                         Bytes bytes) {
   return attentionBytes<attentionShardSizes, setBackwardBytes>(n, floats,
                                                                bytes);
+}
+
+KernelError attentionForwardDocumentsBytes(Integers n, Floats floats,
+                                           Bytes bytes) {
+  return documentsBytes<3, 5, setForwardBytes>(n, floats, bytes);
+}
+KernelError attentionBackwardDocumentsBytes(Integers n, Floats floats,
+                                            Bytes bytes) {
+  return documentsBytes<6, 10, setBackwardBytes>(n, floats, bytes);
 }
 
 KernelError cachedAttentionSizes(Integers n, Floats floats, Bytes bytes) {

@@ -85,18 +85,46 @@ static AttentionShape attentionShape(const LibraryCall &call) {
   return shape;
 }
 
-AttentionForwardArguments attentionForwardArguments(const LibraryCall &call) {
+/// With `skipped` buffers of another kind behind those that are read.
+static AttentionForwardArguments forwardArguments(const LibraryCall &call,
+                                                  size_t skipped) {
   DType t = typeOf(call.integers[0]);
-  return {attentionShape(call), view(call, 0, t), view(call, 1, t),
-          view(call, 2, t),     view(call, 3, t), f32(call, 4)};
+  return {attentionShape(call),       view(call, 0, t),
+          view(call, 1, t),           view(call, 2, t),
+          view(call, 3 + skipped, t), f32(call, 4 + skipped)};
+}
+
+static AttentionBackwardArguments backwardArguments(const LibraryCall &call,
+                                                    size_t skipped) {
+  DType t = typeOf(call.integers[0]);
+  return {attentionShape(call),       view(call, 0, t),
+          view(call, 1, t),           view(call, 2, t),
+          view(call, 3, t),           f32(call, 4),
+          view(call, 5, t),           view(call, 6 + skipped, t),
+          view(call, 7 + skipped, t), view(call, 8 + skipped, t),
+          f32(call, 9 + skipped)};
+}
+
+AttentionForwardArguments attentionForwardArguments(const LibraryCall &call) {
+  return forwardArguments(call, 0);
 }
 
 AttentionBackwardArguments attentionBackwardArguments(const LibraryCall &call) {
-  DType t = typeOf(call.integers[0]);
-  return {attentionShape(call), view(call, 0, t), view(call, 1, t),
-          view(call, 2, t),     view(call, 3, t), f32(call, 4),
-          view(call, 5, t),     view(call, 6, t), view(call, 7, t),
-          view(call, 8, t),     f32(call, 9)};
+  return backwardArguments(call, 0);
+}
+
+AttentionForwardArguments
+attentionForwardDocumentsArguments(const LibraryCall &call) {
+  AttentionForwardArguments args = forwardArguments(call, 1);
+  args.shape.positions = static_cast<const int32_t *>(at(call, 3));
+  return args;
+}
+
+AttentionBackwardArguments
+attentionBackwardDocumentsArguments(const LibraryCall &call) {
+  AttentionBackwardArguments args = backwardArguments(call, 1);
+  args.shape.positions = static_cast<const int32_t *>(at(call, 6));
+  return args;
 }
 
 CachedAttentionArguments cachedAttentionArguments(const LibraryCall &call) {

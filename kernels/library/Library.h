@@ -53,6 +53,10 @@
 ///                     first key, first sequence, first head (AttentionPlace
 ///                     in kernels/reference/Attention.h; the keys are those
 ///                     `behind` rows before, around the end of the sequence)
+/// attention_forward_documents, attention_backward_documents
+///                     as the two of a shard, of sequences that documents
+///                     share: another buffer behind the last one that is read,
+///                     positions i32[B, S] of the queries (AttentionShape)
 /// cached_attention    buffers: q[T, n, d], k[T, g, d], v[T, g, d],
 ///                     positions i32[T], rows i32[T], table i32[R, P],
 ///                     keys[N, kCachePage, g, d], values (as keys),

@@ -64,6 +64,10 @@ RopeTableArguments ropeTableArguments(const LibraryCall &call);
 RopeArguments ropeArguments(const LibraryCall &call);
 AttentionForwardArguments attentionForwardArguments(const LibraryCall &call);
 AttentionBackwardArguments attentionBackwardArguments(const LibraryCall &call);
+AttentionForwardArguments
+attentionForwardDocumentsArguments(const LibraryCall &call);
+AttentionBackwardArguments
+attentionBackwardDocumentsArguments(const LibraryCall &call);
 CachedAttentionArguments cachedAttentionArguments(const LibraryCall &call);
 CrossEntropyForwardArguments
 crossEntropyForwardArguments(const LibraryCall &call);

@@ -85,6 +85,10 @@ KernelError attentionForwardBytes(Integers n, Floats floats, Bytes bytes);
 KernelError attentionBackwardBytes(Integers n, Floats floats, Bytes bytes);
 KernelError attentionForwardShardBytes(Integers n, Floats floats, Bytes bytes);
 KernelError attentionBackwardShardBytes(Integers n, Floats floats, Bytes bytes);
+KernelError attentionForwardDocumentsBytes(Integers n, Floats floats,
+                                           Bytes bytes);
+KernelError attentionBackwardDocumentsBytes(Integers n, Floats floats,
+                                            Bytes bytes);
 KernelError cachedAttentionSizes(Integers n, Floats floats, Bytes bytes);
 KernelError mergeAttentionSizes(Integers n, Floats floats, Bytes bytes);
 

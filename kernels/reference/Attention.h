@@ -11,7 +11,9 @@
 ///   p[i, j] = exp(s[i, j] - lse[i]),  lse[i] = log sum_j exp(s[i, j])
 ///   o[i]    = sum_j mask[i, j] * p[i, j] * v[j]
 /// Query i sees keys j <= i where `causal`, and only i - window < j where
-/// window > 0. A query that sees no key gives o = 0 and lse = -infinity.
+/// window > 0. Where documents share a sequence (AttentionShape::positions) a
+/// query sees no key before its own. A query that sees no key gives o = 0 and
+/// lse = -infinity.
 /// mask is 1 without dropout; else 0 or 1 / (1 - p), by Philox (Philox.h) at
 /// element elementBase + ((b * heads + h) * S + i) * S + j.
 ///
@@ -63,6 +65,10 @@ struct AttentionShape {
   RandomStream random;
   int64_t elementBase = 0;
   AttentionPlace place;
+  /// [batch, queries], not negative: how far each query is behind the first
+  /// position of its document. Later queries begin no earlier. Null: nothing
+  /// but the sequence bounds what a query sees.
+  const int32_t *positions = nullptr;
 };
 
 struct AttentionForwardArguments {
@@ -94,12 +100,17 @@ struct AttentionBackwardArguments {
   return storedPosition(first + row, s.place.part, wholeSequence(s));
 }
 
-/// The first position that the query at position `i` sees, and one past the
-/// last.
-[[gnu::always_inline]] inline int64_t firstKey(const AttentionShape &s,
-                                               int64_t i) {
-  return s.window > 0 && i - s.window + 1 > 0 ? i - s.window + 1 : 0;
+/// The first position that query `row` of sequence `b`, at position `i`, sees.
+[[gnu::always_inline]] inline int64_t
+firstKey(const AttentionShape &s, int64_t b, int64_t row, int64_t i) {
+  int64_t first = 0;
+  if (s.window > 0 && i - s.window + 1 > 0)
+    first = i - s.window + 1;
+  if (s.positions && i - s.positions[b * s.queries + row] > first)
+    first = i - s.positions[b * s.queries + row];
+  return first;
 }
+/// One past the last that the query at position `i` sees.
 [[gnu::always_inline]] inline int64_t lastKey(const AttentionShape &s,
                                               int64_t i) {
   return s.causal ? i + 1 : wholeSequence(s);

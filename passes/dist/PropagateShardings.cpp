@@ -8,6 +8,8 @@
 #include "passes/dist/Passes.h"
 #include "passes/dist/Propagation.h"
 
+#include "dialects/xf/IR/HostInputs.h"
+
 #include "llvm/ADT/TypeSwitch.h"
 
 namespace hocket::dist {
@@ -129,10 +131,11 @@ LogicalResult Propagation::visitCall(func::CallOp call) {
 Sharding Propagation::outputSharding(xf::OutputOp output) const {
   auto type = cast<RankedTensorType>(output.getValue().getType());
   auto function = output->getParentOfType<func::FuncOp>();
-  // Labels are the second argument.
-  if (type.getRank() > 0 && function && function.getNumArguments() > 1)
-    if (BlockArgument labels = function.getArgument(1);
-        tensorOf(labels) && tensorOf(labels).getShape() == type.getShape())
+  if (type.getRank() > 0 && function)
+    if (BlockArgument labels =
+            xf::findHostInput(function, xf::HostInput::Labels);
+        labels && tensorOf(labels) &&
+        tensorOf(labels).getShape() == type.getShape())
       return shardings.lookup(labels);
   if (output.getName() == "logits") {
     Sharding sharding = shardings.lookup(output.getValue());

@@ -40,17 +40,23 @@ SmallVector<Operation *> hocket::dist::splitCrossEntropy(xf::CrossEntropyOp op,
       op.getLabels(), Value(), op.getValidVocabAttr());
   auto lse =
       builder.create<xf::LogSumExpOp>(loc, f32(context, rows), each.getLse());
-  auto count =
-      builder.create<xf::CountLabelsOp>(loc, f32(context, {}), op.getLabels());
+  SmallVector<Operation *> ops{each, lse};
+  Value count = op.getCount();
+  if (!count) {
+    ops.push_back(builder.create<xf::CountLabelsOp>(loc, f32(context, {}),
+                                                    op.getLabels()));
+    count = ops.back()->getResult(0);
+  }
   auto loss = builder.create<xf::MeanLossOp>(loc, op.getLoss().getType(),
                                              lse.getResult(), each.getPicked(),
-                                             op.getLabels(), count.getResult());
+                                             op.getLabels(), count);
   op.getLoss().replaceAllUsesWith(loss.getResult());
   op.getLse().replaceAllUsesWith(lse.getResult());
   if (op.getPicked())
     op.getPicked().replaceAllUsesWith(each.getPicked());
   op.erase();
-  return {each, lse, count, loss};
+  ops.push_back(loss);
+  return ops;
 }
 
 SmallVector<Operation *>

@@ -9,6 +9,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "dialects/xf/IR/HostInputs.h"
 #include "dialects/xf/IR/Xf.h"
 #include "passes/pipe/FlowCut.h"
 #include "passes/pipe/Passes.h"
@@ -217,18 +218,16 @@ void StageSplitter::addFragment(FragmentKind kind, unsigned stage,
 }
 
 void StageSplitter::markHostArguments(CutFunction &cut) {
-  static constexpr StringLiteral names[] = {"tokens", "labels", "positions",
-                                            "rows", "table"};
   unsigned own = cut.arguments.size() - cut.received;
   for (unsigned i = 0; i < own; ++i) {
     auto argument = cast<BlockArgument>(cut.arguments[i]);
     unsigned index = argument.getArgNumber();
-    // How ranks hold it stays as it is.
+    // What it is and how ranks hold it stays as it is.
     auto whole = cast<func::FuncOp>(argument.getOwner()->getParentOp());
     if (DictionaryAttr attributes = whole.getArgAttrDict(index))
       cut.function.setArgAttrs(i, attributes);
-    cut.function.setArgAttr(i, "pipe.host",
-                            builder.getStringAttr(names[std::min(index, 4u)]));
+    if (std::optional<xf::HostInput> input = xf::hostInputOf(whole, index))
+      xf::setHostInput(cut.function, i, *input);
   }
 }
 

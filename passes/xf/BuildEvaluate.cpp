@@ -4,6 +4,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "dialects/xf/IR/HostInputs.h"
 #include "passes/xf/Passes.h"
 #include "passes/xf/TrainingModule.h"
 
@@ -97,14 +98,14 @@ static void returnLoss(func::FuncOp function) {
 static void outputLabels(func::FuncOp function) {
   auto losses = llvm::to_vector(function.getOps<CrossEntropyOp>());
   if (losses.size() != 1 ||
-      losses.front().getLabels() != function.getArgument(1))
+      losses.front().getLabels() != findHostInput(function, HostInput::Labels))
     return;
   CrossEntropyOp op = losses.front();
   OpBuilder builder(op);
   Type row = op.getLse().getType();
   auto loss = builder.create<CrossEntropyOp>(
       op.getLoc(), op.getLoss().getType(), row, row, op.getLogits(),
-      op.getLabels(), op.getValidVocabAttr());
+      op.getLabels(), op.getCount(), op.getValidVocabAttr());
   builder.create<OutputOp>(op.getLoc(), op.getLogits(), "logits");
   builder.create<OutputOp>(op.getLoc(), loss.getLse(), "lse");
   builder.create<OutputOp>(op.getLoc(), loss.getPicked(), "picked");

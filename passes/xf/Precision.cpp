@@ -29,8 +29,8 @@ public:
   int64_t numWorking = 0;
 
 private:
-  /// Finds what stays in f32: norm weights, rotary tables, and the logits and
-  /// biases of routers, through views and calls.
+  /// Finds what stays in f32: norm weights, rotary tables, the logits and
+  /// biases of routers, and counts of labels, through views and calls.
   void findWide();
   void markWide(Value value);
 
@@ -86,6 +86,8 @@ void Narrowing::findWide() {
     } else if (auto router = dyn_cast<RouterOp>(op)) {
       wide.insert(router.getLogits()); // A GEMM's result, not its operands.
       markWide(router.getBias());
+    } else if (auto loss = dyn_cast<CrossEntropyOp>(op)) {
+      markWide(loss.getCount());
     }
   });
 }

@@ -6,6 +6,8 @@
 
 #include "passes/xf/TrainingModule.h"
 
+#include "dialects/xf/IR/HostInputs.h"
+
 #include "mlir/IR/Builders.h"
 
 using namespace mlir;
@@ -22,8 +24,9 @@ FailureOr<func::FuncOp> hocket::xf::findForward(ModuleOp module) {
   auto forward = module.lookupSymbol<func::FuncOp>("forward");
   if (!forward || forward.isExternal())
     return module.emitError("needs a function @forward with a body");
-  if (forward.getNumArguments() != 2 || forward.getNumResults() != 1)
-    return forward.emitOpError("is not (tokens, labels) -> loss");
+  if (!takesMicrobatch(forward) || forward.getNumResults() != 1)
+    return forward.emitOpError(
+        "is not (tokens, labels and what else the host gives) -> loss");
   return forward;
 }
 

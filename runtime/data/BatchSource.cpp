@@ -13,24 +13,55 @@
 #include <condition_variable>
 #include <deque>
 #include <mutex>
+#include <span>
 #include <thread>
 
 using namespace hocket;
 using namespace hocket::data;
 
+uint64_t Batch::countLabels(uint64_t first, uint64_t count) const {
+  auto begin = labels.begin() + ptrdiff_t(first * sequenceLength);
+  auto end = begin + ptrdiff_t(count * sequenceLength);
+  return uint64_t(
+      std::count_if(begin, end, [](int32_t label) { return label >= 0; }));
+}
+
+/// Of one sequence.
+static void markDocuments(const DocumentMarks &documents,
+                          std::span<const int32_t> tokens,
+                          std::span<int32_t> labels,
+                          std::span<int32_t> positions) {
+  int32_t position = 0;
+  for (size_t i = 0; i < tokens.size(); ++i) {
+    positions[i] = position++;
+    if (tokens[i] != documents.end)
+      continue;
+    position = 0;
+    if (documents.masksLabels)
+      labels[i] = -1;
+  }
+}
+
 Status data::readBatch(const SampleSource &source, uint64_t first,
-                       uint64_t rows, Batch &batch) {
+                       uint64_t rows, Batch &batch,
+                       const DocumentMarks &documents) {
   uint64_t length = source.sequenceLength();
   batch.firstSample = first;
   batch.sequenceLength = length;
   batch.tokens.resize(rows * length);
   batch.labels.resize(rows * length);
+  batch.positions.resize(rows * length);
   std::vector<int32_t> sample(length + 1);
   for (uint64_t row = 0; row < rows; ++row) {
     HOCKET_RETURN_IF_ERROR(source.read(first + row, sample));
     std::copy_n(sample.begin(), length, batch.tokens.begin() + row * length);
     std::copy_n(sample.begin() + 1, length,
                 batch.labels.begin() + row * length);
+    auto rowOf = [&](std::vector<int32_t> &all) {
+      return std::span(all).subspan(row * length, length);
+    };
+    markDocuments(documents, rowOf(batch.tokens), rowOf(batch.labels),
+                  rowOf(batch.positions));
   }
   return okStatus();
 }
@@ -43,6 +74,7 @@ Status data::readBatch(const SampleSource &source, uint64_t first,
 struct BatchSource::Queue {
   std::shared_ptr<const SampleSource> source;
   BatchGeometry geometry;
+  DocumentMarks documents;
   uint64_t start = 0;     ///< Samples consumed at the beginning.
   uint64_t handedOut = 0; ///< Microbatches given to the caller.
   size_t ahead = 4;
@@ -78,8 +110,8 @@ void BatchSource::Queue::readAhead() {
       spare.pop_back();
     }
     lock.unlock();
-    Status status =
-        readBatch(*source, firstSample(count), geometry.microBatchSize, batch);
+    Status status = readBatch(*source, firstSample(count),
+                              geometry.microBatchSize, batch, documents);
     lock.lock();
     if (status.ok())
       ready.push_back(std::move(batch));
@@ -116,11 +148,12 @@ static Status checkGeometry(const BatchGeometry &geometry,
 StatusOr<std::unique_ptr<BatchSource>>
 BatchSource::create(std::shared_ptr<const SampleSource> source,
                     const BatchGeometry &geometry, uint64_t consumed,
-                    unsigned ahead) {
+                    unsigned ahead, const DocumentMarks &documents) {
   HOCKET_RETURN_IF_ERROR(checkGeometry(geometry, source->sequenceLength()));
   auto queue = std::make_unique<Queue>();
   queue->source = std::move(source);
   queue->geometry = geometry;
+  queue->documents = documents;
   queue->start = consumed;
   queue->ahead = std::max(ahead, 1u);
   return std::unique_ptr<BatchSource>(new BatchSource(std::move(queue)));

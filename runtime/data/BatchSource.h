@@ -23,6 +23,7 @@
 #include "runtime/data/SampleSource.h"
 
 #include <memory>
+#include <optional>
 #include <vector>
 
 namespace hocket::data {
@@ -43,18 +44,30 @@ struct BatchGeometry {
   }
 };
 
-/// One microbatch: `tokens` and `labels` are [microBatchSize, sequenceLength],
-/// row-major; labels are the tokens that follow.
+/// How the documents that share a sequence are told apart.
+struct DocumentMarks {
+  std::optional<int32_t> end; ///< The last token of each; none: one document.
+  bool masksLabels = false;   ///< What follows it is no label.
+};
+
+/// One microbatch: all are [microBatchSize, sequenceLength], row-major. Labels
+/// are the tokens that follow, -1 where nothing is to be learned; positions
+/// count from the beginning of each document. Who gives no positions has one
+/// document a sequence.
 struct Batch {
   uint64_t firstSample = 0;
   uint64_t sequenceLength = 0;
   std::vector<int32_t> tokens;
   std::vector<int32_t> labels;
+  std::vector<int32_t> positions;
+
+  /// Labels that are not -1, of `count` rows from row `first` on.
+  uint64_t countLabels(uint64_t first, uint64_t count) const;
 };
 
 /// Fills `batch` with the samples [first, first + rows) of `source`.
 Status readBatch(const SampleSource &source, uint64_t first, uint64_t rows,
-                 Batch &batch);
+                 Batch &batch, const DocumentMarks &documents = {});
 
 /// Microbatches in the order of training, read ahead by one thread.
 class BatchSource {
@@ -64,7 +77,8 @@ public:
   /// asked for.
   static StatusOr<std::unique_ptr<BatchSource>>
   create(std::shared_ptr<const SampleSource> source,
-         const BatchGeometry &geometry, uint64_t consumed, unsigned ahead = 4);
+         const BatchGeometry &geometry, uint64_t consumed, unsigned ahead = 4,
+         const DocumentMarks &documents = {});
   ~BatchSource();
 
   /// The next microbatch; the old storage of `batch` is used again. Fails

@@ -76,6 +76,8 @@ public:
     uint64_t column = 0; // Of the logits, where parts of them are in order.
     checkTokens();
     checkSteps();
+    if (!faults.full()) // Else nobody has looked at all that it walks over.
+      checkDocuments();
     for (auto part = boxes.begin(); part != boxes.end(); ++part) {
       const BatchPart &of = part->first;
       std::string fault = coverFault(of, part->second);
@@ -115,6 +117,38 @@ private:
                      : "has no entry '" + odd.front() +
                            "', a step that the batch grows through");
     }
+  }
+
+  /// Positions are of documents, whose end is a token, and the host counts
+  /// labels where, and only where, some are masked.
+  void checkDocuments() {
+    const program::TrainingInfo &training = program.training();
+    const auto &documents = training.documents();
+    auto add = [&](const std::string &text) {
+      faults.add(ProgramRule::Batch, "training.documents", text);
+    };
+    if (training.has_documents() &&
+        documents.eod_token() >= program.model().vocab_size())
+      add(formatText("token %llu ends a document, of a vocabulary of %llu",
+                     wide(documents.eod_token()),
+                     wide(program.model().vocab_size())));
+    std::set<std::string> named;
+    for (const program::Role &role : program.roles())
+      for (const program::Entry &entry : role.entries())
+        if (!isServingEntry(entry.name()))
+          for (const program::Entry::Run &run : entry.runs())
+            for (const program::Instruction &instruction :
+                 role.sequences(int(run.sequence())).instructions())
+              if (instruction.has_host() &&
+                  instruction.host().direction() == Host::INPUT)
+                named.insert(instruction.host().name());
+    if (named.contains("positions") && !training.has_documents())
+      add("is not there, and says no end of the documents that 'positions' are "
+          "of");
+    if (named.contains("label_count") != documents.mask_loss())
+      add(documents.mask_loss()
+              ? "masks labels, of which no entry takes in how many are left"
+              : "masks no labels, and an entry takes in how many are left");
   }
 
   /// What is of each token of an entry that writes is of as many.

@@ -95,7 +95,9 @@ static constexpr ProgramRuleText rules[] = {
      "In every entry the ranks together take in each token and each label of "
      "the global microbatch, tell of each label what they tell of any, and a "
      "step takes in every microbatch once. A rank takes in its shards in their "
-     "order. Who trains has a step for each size of the batch, and no other.",
+     "order. Who trains has a step for each size of the batch, and no other. "
+     "Who takes in positions knows a token that ends documents; who masks "
+     "labels, and nobody else, takes in how many are left.",
      "correct the batch sizes, or the shards that ranks take in"},
     {ProgramRule::Vocabulary, "Losses count the vocabulary's columns.",
      "state one vocabulary in the model and in what uses it"},

@@ -61,6 +61,14 @@ MicrobatchRows MicrobatchRows::of(const program::Program &program,
   return rows;
 }
 
+bool MicrobatchRows::isFirst(const program::Program &program, unsigned rank) {
+  MicrobatchRows own = of(program, rank);
+  for (unsigned other = 0; other < rank; ++other)
+    if (of(program, other) == own)
+      return false;
+  return own.count > 0;
+}
+
 data::BatchGeometry MicrobatchRows::geometry(uint64_t microbatches) {
   if (count == 0 || global % count != 0 || first % count != 0) {
     first = 0;

@@ -28,6 +28,12 @@ struct MicrobatchRows {
   /// program.
   static MicrobatchRows of(const program::Program &program, unsigned rank);
 
+  /// Whether no lower rank has the same rows: of several, one counts what they
+  /// hold.
+  static bool isFirst(const program::Program &program, unsigned rank);
+
+  bool operator==(const MicrobatchRows &) const = default;
+
   /// The same rows for a BatchSource. It cuts microbatches evenly; where the
   /// rows are no such part it reads all of them, and `first` becomes 0.
   data::BatchGeometry geometry(uint64_t microbatches);

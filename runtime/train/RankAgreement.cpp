@@ -63,12 +63,14 @@ StatusOr<SharedOutputs> OutputSharing::share(const StepOutputs &own,
     shared.signals = signals;
     return shared;
   }
-  // The two signals, the loss in two, and of each number whether it is there
-  // and its bits.
-  constexpr size_t lossAt = 2, numbersAt = 4;
+  // The two signals, the loss in two, 15 bits of labels each in three, so that
+  // 2^16 ranks' sums fit, and of each number whether it is there and its bits.
+  constexpr size_t lossAt = 2, labelsAt = 4, numbersAt = 7;
   std::vector<int32_t> words(numbersAt + 2 * names.size());
   words[0] = signals.interrupted;
   words[1] = signals.noData;
+  for (size_t i = 0; i < numbersAt - labelsAt; ++i)
+    words[labelsAt + i] = int32_t(signals.labels >> (15 * i) & 0x7fff);
   if (lossOwner == world.rank()) {
     double loss = own.meanLoss();
     std::memcpy(&words[lossAt], &loss, sizeof(loss));
@@ -84,6 +86,8 @@ StatusOr<SharedOutputs> OutputSharing::share(const StepOutputs &own,
                                          words.size(), DType::I32,
                                          comm::Reduction::Sum));
   shared.signals = {words[0] != 0, words[1] != 0};
+  for (size_t i = 0; i < numbersAt - labelsAt; ++i)
+    shared.signals.labels += uint64_t(words[labelsAt + i]) << (15 * i);
   std::memcpy(&shared.loss, &words[lossAt], sizeof(shared.loss));
   if (!lossOwner)
     shared.loss = std::nan("");

@@ -24,13 +24,14 @@ namespace hocket {
 struct StepSignals {
   bool interrupted = false; ///< A signal has come.
   bool noData = false;      ///< The next step's data cannot be read.
+  uint64_t labels = 0; ///< Of the next step's data, below 2^45; all ranks' sum.
 };
 
 /// Numbers of a step, the same on every rank.
 struct SharedOutputs {
   double loss = 0; ///< Mean over the microbatches; NaN if no rank has one.
   std::map<std::string, double> numbers;
-  StepSignals signals; ///< Of any rank.
+  StepSignals signals; ///< Of any rank; labels are of all.
 
   std::optional<double> number(const std::string &name) const {
     auto found = numbers.find(name);

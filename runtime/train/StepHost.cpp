@@ -29,9 +29,18 @@ std::optional<double> StepOutputs::number(const std::string &name) const {
                                 : std::optional<double>(found->second);
 }
 
-void StepHost::begin(uint64_t stepsDone, double learningRate, uint64_t count) {
+uint64_t StepHost::countLabels(const MicrobatchRows &rows) const {
+  uint64_t count = 0;
+  for (size_t i = 0; i < fetched; ++i)
+    count += batches[i].countLabels(rows.first - firstRow, rows.count);
+  return count;
+}
+
+void StepHost::begin(uint64_t stepsDone, double learningRate, uint64_t count,
+                     uint64_t ofLabels) {
   step = stepsDone;
   microbatches = count;
+  labels = ofLabels;
   rate = float(learningRate);
   if (!std::exchange(isFetched, false))
     fetched = 0;
@@ -55,7 +64,8 @@ Status StepHost::fetch(size_t microbatches) {
 }
 
 Status StepHost::provide(const HostInput &input, std::span<std::byte> data) {
-  if (input.name == "tokens" || input.name == "labels")
+  if (input.name == "tokens" || input.name == "labels" ||
+      input.name == "positions")
     return provideBatch(input, data);
   float number = 0;
   if (input.name == "learning_rate")
@@ -64,6 +74,8 @@ Status StepHost::provide(const HostInput &input, std::span<std::byte> data) {
     number = float(step + 1);
   else if (input.name == "microbatches")
     number = float(microbatches);
+  else if (input.name == "label_count")
+    number = float(double(labels) / double(microbatches));
   else
     return invalidArgument("the program asks for an input '" + input.name +
                            "', which training does not know");
@@ -74,13 +86,24 @@ Status StepHost::provide(const HostInput &input, std::span<std::byte> data) {
   return okStatus();
 }
 
+/// Of sequences that are one document each.
+static std::vector<int32_t> positionsOf(const data::Batch &batch) {
+  std::vector<int32_t> positions(batch.tokens.size());
+  for (size_t i = 0; i < positions.size(); ++i)
+    positions[i] = int32_t(i % batch.sequenceLength);
+  return positions;
+}
+
 Status StepHost::provideBatch(const HostInput &input,
                               std::span<std::byte> data) {
   HOCKET_RETURN_IF_ERROR(readUpTo(size_t(input.microbatch) + 1));
   const data::Batch &batch = batches[input.microbatch];
-  return provideRows(input,
-                     input.name == "tokens" ? batch.tokens : batch.labels,
-                     batch.sequenceLength, data);
+  if (input.name == "positions" && batch.positions.empty())
+    return provideRows(input, positionsOf(batch), batch.sequenceLength, data);
+  const std::vector<int32_t> &from = input.name == "tokens"   ? batch.tokens
+                                     : input.name == "labels" ? batch.labels
+                                                              : batch.positions;
+  return provideRows(input, from, batch.sequenceLength, data);
 }
 
 Status StepHost::provideRows(const HostInput &input,

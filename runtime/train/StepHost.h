@@ -15,6 +15,7 @@
 
 #include "runtime/data/BatchSource.h"
 #include "runtime/executor/HostChannel.h"
+#include "runtime/train/MicrobatchRows.h"
 
 #include <functional>
 #include <map>
@@ -46,14 +47,19 @@ public:
   /// steps: what cannot be read is known before the step has begun.
   Status fetch(size_t microbatches);
 
-  /// Starts a step (`step` steps done before it, `microbatches` in it): forgets
-  /// the outputs of the last one, and its batches unless fetch() has replaced
-  /// them.
-  void begin(uint64_t step, double learningRate, uint64_t microbatches = 1);
+  /// Of `rows` in each of the batches that were read, the labels that are not
+  /// -1.
+  uint64_t countLabels(const MicrobatchRows &rows) const;
+
+  /// Starts a step (`step` steps done before it, `microbatches` in it, which
+  /// have `labels` over all ranks): forgets the outputs of the last one, and
+  /// its batches unless fetch() has replaced them.
+  void begin(uint64_t step, double learningRate, uint64_t microbatches = 1,
+             uint64_t labels = 1);
 
   const StepOutputs &outputs() const { return collected; }
 
-  /// Tokens and labels of positions behind the last one are 0.
+  /// What is of positions behind the last one is 0.
   Status provide(const HostInput &input, std::span<std::byte> data) override;
   std::vector<ByteRange> wanted(const HostOutput &output) override;
   Status receive(const std::string &name, uint32_t microbatch,
@@ -74,7 +80,7 @@ private:
   uint64_t firstRow;
   uint64_t step = 0;
   float rate = 0;
-  uint64_t microbatches = 1;
+  uint64_t microbatches = 1, labels = 1;
   std::vector<data::Batch> batches; ///< Of the microbatches so far.
   size_t fetched = 0;
   bool isFetched = false; ///< fetch() came after the last step.

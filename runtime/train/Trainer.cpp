@@ -12,6 +12,7 @@
 #include "runtime/train/Interrupt.h"
 #include "runtime/train/LearningRate.h"
 #include "runtime/train/RunCheckpoint.h"
+#include "runtime/train/TrainingData.h"
 
 #include <algorithm>
 #include <chrono>
@@ -33,7 +34,12 @@ Trainer::Trainer(Executor &executor,
     : executor(executor), train(std::move(train)), valid(std::move(valid)),
       log(log), options(std::move(options)),
       sharing(executor.program(), executor.communicators()),
-      sizes(batchSizesOf(executor.program().training())) {}
+      sizes(batchSizesOf(executor.program().training())),
+      rows(MicrobatchRows::of(executor.program(), executor.rank())),
+      countsItsLabels(
+          training().documents().mask_loss() &&
+          MicrobatchRows::isFirst(executor.program(), executor.rank())),
+      documents(documentMarksOf(executor.program())) {}
 
 Status Trainer::run(TrainerPosition start) {
   Status status = trainFrom(start);
@@ -50,22 +56,22 @@ Status Trainer::run(TrainerPosition start) {
 Status Trainer::trainFrom(TrainerPosition start) {
   now = start;
   if (now.step < options.steps) {
-    MicrobatchRows rows =
-        MicrobatchRows::of(executor.program(), executor.rank());
+    MicrobatchRows read = rows;
     std::unique_ptr<data::BatchSource> batches;
     if (rows.count > 0) {
-      data::BatchGeometry geometry = rows.geometry(training().microbatches());
-      HOCKET_ASSIGN_OR_RETURN(
-          batches, data::BatchSource::create(
-                       train, geometry, now.consumedSamples,
-                       std::max(4u, unsigned(geometry.microbatches))));
+      data::BatchGeometry geometry = read.geometry(training().microbatches());
+      HOCKET_ASSIGN_OR_RETURN(batches,
+                              data::BatchSource::create(
+                                  train, geometry, now.consumedSamples,
+                                  std::max(4u, unsigned(geometry.microbatches)),
+                                  documents));
     }
     StepHost host(
         [&](data::Batch &batch) {
           return batches ? batches->next(batch)
                          : internalError("this rank has no samples");
         },
-        rows.first);
+        read.first);
     Progress progress(training().log_interval(), options.steps, sizes);
     HOCKET_RETURN_IF_ERROR(runSteps(host, progress));
   }
@@ -79,12 +85,15 @@ uint64_t Trainer::microbatchesNow() const {
 
 /// Reads the batches of the step that comes next, if this rank takes any.
 Status Trainer::fetch(StepHost &host) const {
-  bool takesAny =
-      MicrobatchRows::of(executor.program(), executor.rank()).count > 0;
-  if (!takesAny || now.step >= options.steps)
+  if (rows.count == 0 || now.step >= options.steps)
     return okStatus();
   return host.fetch(microbatchesNow())
       .withContext(formatText("step %llu", (unsigned long long)now.step + 1));
+}
+
+/// Of the batches that were fetched, those that no other rank counts.
+uint64_t Trainer::countLabels(const StepHost &host) const {
+  return countsItsLabels ? host.countLabels(rows) : 0;
 }
 
 Status Trainer::runSteps(StepHost &host, Progress &progress) {
@@ -93,6 +102,11 @@ Status Trainer::runSteps(StepHost &host, Progress &progress) {
                   (unsigned long long)options.steps));
   comm::Communicator &world = executor.communicators().world();
   HOCKET_RETURN_IF_ERROR(agree(world, fetch(host)));
+  if (documents.masksLabels) {
+    HOCKET_ASSIGN_OR_RETURN(SharedOutputs first,
+                            sharing.share({}, {.labels = countLabels(host)}));
+    signals.labels = first.signals.labels;
+  }
   std::set<std::string> ran; // entries
   while (now.step < options.steps) {
     std::string entry =
@@ -192,15 +206,16 @@ StatusOr<StepRecord> Trainer::trainStep(StepHost &host,
   record.learningRate = learningRateAt(
       schedule, isInSamples(schedule) ? now.consumedSamples : now.step);
   record.batchSize = sizes.sizeAfter(now.consumedSamples);
-  host.begin(now.step, record.learningRate, microbatchesNow());
+  host.begin(now.step, record.learningRate, microbatchesNow(), signals.labels);
   if (Status status = executor.run(entry, now.step, host); !status.ok())
     return comm::atPlace(
         status, formatText("step %llu", (unsigned long long)record.step));
   ++now.step;
   now.consumedSamples += record.batchSize;
   nextData = fetch(host);
-  auto shared = sharing.share(host.outputs(),
-                              {InterruptGuard::requested(), !nextData.ok()});
+  StepSignals own{InterruptGuard::requested(), !nextData.ok(),
+                  nextData.ok() ? countLabels(host) : 0};
+  auto shared = sharing.share(host.outputs(), own);
   if (!shared.ok())
     return comm::atPlace(
         shared.status(),
@@ -225,13 +240,13 @@ StatusOr<ValidationRecord> Trainer::validate(uint64_t step) {
   auto start = std::chrono::steady_clock::now();
   ValidationRecord record;
   record.step = step;
-  MicrobatchRows rows = MicrobatchRows::of(executor.program(), executor.rank());
   uint64_t wanted =
       training().valid_batches() * training().global_batch_size() / rows.global;
   uint64_t first = 0, done = 0;
   StepHost host(
       [&](data::Batch &batch) {
-        return data::readBatch(*valid, first + rows.first, rows.count, batch);
+        return data::readBatch(*valid, first + rows.first, rows.count, batch,
+                               documents);
       },
       rows.first);
   auto hasMore = [&] {
@@ -240,22 +255,34 @@ StatusOr<ValidationRecord> Trainer::validate(uint64_t step) {
   auto fetchNext = [&] { return hasMore() ? host.fetch(1) : okStatus(); };
   comm::Communicator &world = executor.communicators().world();
   validData = agree(world, fetchNext());
+  // The labels of a batch: as many in each, or as they are counted.
+  uint64_t labels = 1, all = 0;
+  if (documents.masksLabels && validData.ok()) {
+    HOCKET_ASSIGN_OR_RETURN(SharedOutputs counted,
+                            sharing.share({}, {.labels = countLabels(host)}));
+    labels = counted.signals.labels;
+  }
   double sum = 0;
   while (hasMore()) {
     HOCKET_RETURN_IF_ERROR(validData);
-    host.begin(step, 0);
+    host.begin(step, 0, 1, labels);
     HOCKET_RETURN_IF_ERROR(executor.run("eval_step", step, host));
     first += rows.global;
     ++done;
     Status next = fetchNext();
     HOCKET_ASSIGN_OR_RETURN(
         SharedOutputs outputs,
-        sharing.share(host.outputs(), {.noData = !next.ok()}));
-    sum += outputs.loss;
+        sharing.share(host.outputs(),
+                      {.noData = !next.ok(),
+                       .labels = next.ok() ? countLabels(host) : 0}));
+    sum += outputs.loss * double(labels);
+    all += labels;
+    if (documents.masksLabels)
+      labels = outputs.signals.labels;
     if (outputs.signals.noData)
       validData = agree(world, next);
   }
-  record.loss = done ? sum / double(done) : std::nan("");
+  record.loss = all ? sum / double(all) : std::nan("");
   record.samples = first;
   record.seconds = secondsSince(start);
   return record;

@@ -90,6 +90,7 @@ private:
   StatusOr<StepRecord> trainStep(StepHost &host, const std::string &entry);
   Status runSteps(StepHost &host, Progress &progress);
   Status fetch(StepHost &host) const;
+  uint64_t countLabels(const StepHost &host) const;
   uint64_t microbatchesNow() const;
   Status checkNumbers(const StepRecord &record);
   Status saveAndEnd(const Status &cause);
@@ -119,6 +120,9 @@ private:
   TrainerOptions options;
   OutputSharing sharing;
   BatchSizes sizes;
+  MicrobatchRows rows;  ///< Of this rank.
+  bool countsItsLabels; ///< Where they are counted: for all with these rows.
+  data::DocumentMarks documents;
   TrainerPosition now;
   StepSignals signals;               ///< Of any rank, after the last step.
   Status nextData;                   ///< Whether this rank has the next step's.

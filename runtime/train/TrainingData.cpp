@@ -23,6 +23,13 @@ hocket::datasetOptionsOf(const program::Program &program, uint64_t seed) {
   return dataset;
 }
 
+data::DocumentMarks hocket::documentMarksOf(const program::Program &program) {
+  if (!program.training().has_documents())
+    return {};
+  const auto &documents = program.training().documents();
+  return {int32_t(documents.eod_token()), documents.mask_loss()};
+}
+
 data::RunData hocket::runDataOf(const program::Program &program,
                                 const std::vector<std::string> &data,
                                 const std::vector<std::string> &validData) {

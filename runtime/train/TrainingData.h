@@ -7,6 +7,7 @@
 #ifndef HOCKET_RUNTIME_TRAIN_TRAININGDATA_H
 #define HOCKET_RUNTIME_TRAIN_TRAININGDATA_H
 
+#include "runtime/data/BatchSource.h"
 #include "runtime/data/RunSamples.h"
 #include "runtime/program/program.pb.h"
 
@@ -18,6 +19,9 @@ namespace hocket {
 /// How a program's samples are cut and shuffled under `seed`.
 data::GptDatasetOptions datasetOptionsOf(const program::Program &program,
                                          uint64_t seed);
+
+/// How a program's documents are told apart where they share a sequence.
+data::DocumentMarks documentMarksOf(const program::Program &program);
 
 /// What a run reads: `data` and `validData` of its command line, and where they
 /// are empty, what the program says.

@@ -141,7 +141,10 @@ StepNumbers CompiledModel::run(uint64_t step, double learningRate,
     batch = batches.at(next++);
     return okStatus();
   });
-  host.begin(step, learningRate);
+  uint64_t labels = 0;
+  for (const data::Batch &batch : batches)
+    labels += batch.countLabels(0, batch.labels.size() / batch.sequenceLength);
+  host.begin(step, learningRate, batches.size(), labels);
   Status status = executor->run("train_step", step, host);
   EXPECT_TRUE(status.ok()) << status.message();
   EXPECT_EQ(next, batches.size());
@@ -155,7 +158,8 @@ double CompiledModel::evaluate(const data::Batch &batch) {
     to = batch;
     return okStatus();
   });
-  host.begin(0, 0);
+  host.begin(0, 0, 1,
+             batch.countLabels(0, batch.labels.size() / batch.sequenceLength));
   Status status = executor->run("eval_step", 0, host);
   EXPECT_TRUE(status.ok()) << status.message();
   return host.outputs().meanLoss();

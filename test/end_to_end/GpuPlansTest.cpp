@@ -44,7 +44,8 @@ protected:
   /// What one rank of the cpu target does; found out once.
   const Outcome &onCpu(const ModelRow &model, int64_t microbatches) {
     static std::map<std::pair<std::string, int64_t>, Outcome> known;
-    auto [entry, isNew] = known.try_emplace({model.fields, microbatches});
+    auto [entry, isNew] = known.try_emplace(
+        {std::string(model.fields) + model.data, microbatches});
     if (isNew) {
       train(compile(model, {"One", "", microbatches}, precision), fewSteps,
             "cpu");
@@ -110,6 +111,10 @@ std::vector<Kind> kinds() {
        {"Pp2Ep2", "Cp2Ep2", "Tp2Ep2Etp1", "Tp4Etp2Zero1"}},
       {&droppingExperts, expertPlans(), {"Ep2"}},
       {&gptWithDropout, dropoutPlans(), {"Pp2", "Dp2Tp2Full", "Cp2AllToAll"}},
+      {&llamaOnDocuments,
+       contextPlans(),
+       {"Dp2Cp2Zero3", "Cp2AllToAll", "Pp2Cp2Ring"}},
+      {&dropoutOnDocuments, dropoutPlans(), {"Dp2Tp2Full"}},
   };
   all.push_back({&gpt, {&one, 1}, {}});
   // Among these four, every way to keep the load of experts even.

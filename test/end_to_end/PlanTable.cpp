@@ -25,6 +25,18 @@ const ModelRow test::gptWithDropout = {
 const ModelRow test::llama = {"Llama", LLAMA "kv_heads: 2 ffn: 50 "};
 const ModelRow test::sliding = {"Sliding",
                                 LLAMA "kv_heads: 2 ffn: 50 sliding_window: 5 "};
+
+#define DOCUMENTS                                                              \
+  "eod_token: 20 eod_mask_loss: true reset_attention_mask: true "              \
+  "reset_position_ids: true "
+
+const ModelRow test::gptOnDocuments = {"GptDocuments", GPT, DOCUMENTS};
+const ModelRow test::dropoutOnDocuments = {
+    "DropoutDocuments", GPT "dropout { attention: 0.1 residual: 0.2 } ",
+    DOCUMENTS};
+const ModelRow test::llamaOnDocuments = {
+    "LlamaDocuments", LLAMA "kv_heads: 2 ffn: 50 ", DOCUMENTS};
+
 #define EXPERTS                                                                \
   LLAMA "kv_heads: 2 ffn: 64 moe { experts: 4 top_k: 2 ffn: 24 "               \
         "aux_loss: 0.01 z_loss: 0.001 } "

@@ -24,12 +24,17 @@ namespace hocket::test {
 /// Tiny models of vocabulary 61 in four layers.
 struct ModelRow {
   const char *name;
-  const char *fields; ///< of the message `model`
+  const char *fields;    ///< of the message `model`
+  const char *data = ""; ///< fields of the message `training.data`
 };
 
 /// A GPT, the same with dropout, a Llama of which no size divides well, and one
 /// with a window.
 extern const ModelRow gpt, gptWithDropout, llama, sliding;
+/// A GPT, the same with dropout, and a Llama, on documents that share
+/// sequences: several in most, none of which sees, or learns to follow,
+/// another.
+extern const ModelRow gptOnDocuments, dropoutOnDocuments, llamaOnDocuments;
 /// A mixture of experts with a loss of its own, and one that drops tokens,
 /// draws its choice into balance and has a shared expert; the first of them
 /// with dropout.

@@ -7,6 +7,7 @@
 #include "test/end_to_end/ReferenceModel.h"
 
 #include "dialects/plan/IR/Plan.h"
+#include "dialects/xf/IR/HostInputs.h"
 #include "dialects/xf/IR/Xf.h"
 #include "dialects/xf/reference/Interpreter.h"
 
@@ -14,6 +15,8 @@
 #include "mlir/Parser/Parser.h"
 
 #include <gtest/gtest.h>
+
+#include <algorithm>
 
 using namespace mlir;
 using namespace hocket;
@@ -53,12 +56,30 @@ void ReferenceModel::fill(const ModelState &state) {
   }
 }
 
-static xf::Microbatch microbatchOf(const data::Batch &batch, func::FuncOp of) {
-  xf::Microbatch result{xf::zerosOf(of.getArgumentTypes()[0]),
-                        xf::zerosOf(of.getArgumentTypes()[1])};
-  result.tokens.values.assign(batch.tokens.begin(), batch.tokens.end());
-  result.labels.values.assign(batch.labels.begin(), batch.labels.end());
+/// `labels`: of the step over its microbatches.
+static xf::Microbatch microbatchOf(const data::Batch &batch, double labels,
+                                   func::FuncOp of) {
+  auto tensorOf = [&](unsigned i, const std::vector<int32_t> &values) {
+    ReferenceTensor tensor = xf::zerosOf(of.getArgumentTypes()[i]);
+    tensor.values.assign(values.begin(), values.end());
+    return tensor;
+  };
+  xf::Microbatch result{tensorOf(0, batch.tokens), tensorOf(1, batch.labels)};
+  for (unsigned i = 2; i < of.getNumArguments(); ++i) {
+    bool isCount = xf::hostInputOf(of, i) == xf::HostInput::LabelCount;
+    result.others.push_back(isCount
+                                ? ReferenceTensor(ArrayRef<int64_t>{}, labels)
+                                : tensorOf(i, batch.positions));
+  }
   return result;
+}
+
+static double labelsOf(const std::vector<data::Batch> &batches) {
+  double labels = 0;
+  for (const data::Batch &batch : batches)
+    labels += double(std::ranges::count_if(
+        batch.labels, [](int32_t label) { return label >= 0; }));
+  return labels;
 }
 
 StepNumbers ReferenceModel::run(uint64_t step, double learningRate,
@@ -66,7 +87,8 @@ StepNumbers ReferenceModel::run(uint64_t step, double learningRate,
   auto forward = module->lookupSymbol<func::FuncOp>("forward");
   std::vector<xf::Microbatch> microbatches;
   for (const data::Batch &batch : batches)
-    microbatches.push_back(microbatchOf(batch, forward));
+    microbatches.push_back(microbatchOf(
+        batch, labelsOf(batches) / double(batches.size()), forward));
   evaluation.step = static_cast<uint32_t>(step);
   evaluation.outputs.clear();
   evaluation.inputs["learning_rate"] =
@@ -85,10 +107,9 @@ StepNumbers ReferenceModel::run(uint64_t step, double learningRate,
 
 double ReferenceModel::evaluate(const data::Batch &batch) {
   auto function = module->lookupSymbol<func::FuncOp>("evaluate");
-  xf::Microbatch data = microbatchOf(batch, function);
+  xf::Microbatch data = microbatchOf(batch, labelsOf({batch}), function);
   evaluation.outputs.clear();
-  auto results =
-      xf::interpret(function, {data.tokens, data.labels}, evaluation);
+  auto results = xf::interpret(function, data.arguments(), evaluation);
   return succeeded(results) ? results->front()[0] : std::nan("");
 }
 

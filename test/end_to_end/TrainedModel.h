@@ -33,7 +33,9 @@ struct StepNumbers {
 };
 
 /// A fixed batch of `rows` x `length` tokens below `vocabulary`, another one
-/// for each `index`. One label is -1: that position counts for no loss.
+/// for each `index`. One label is -1: that position counts for no loss. A
+/// sequence has documents of three tokens and one of the rest, which some begin
+/// in the midst of.
 inline data::Batch fixedBatch(uint64_t index, uint64_t rows, uint64_t length,
                               uint64_t vocabulary) {
   data::Batch batch;
@@ -47,6 +49,10 @@ inline data::Batch fixedBatch(uint64_t index, uint64_t rows, uint64_t length,
     batch.labels.push_back(next());
   }
   batch.labels[index % (rows * length)] = -1;
+  batch.sequenceLength = length;
+  for (uint64_t row = 0; row < rows; ++row)
+    for (uint64_t i = 0; i < length; ++i)
+      batch.positions.push_back(int32_t(i < 6 ? (i + row) % 3 : i - 6));
   return batch;
 }
 

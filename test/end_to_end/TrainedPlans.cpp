@@ -85,8 +85,9 @@ std::string TrainedPlans::specOf(const ModelRow &model, const PlanRow &plan,
   return std::string("model { ") + model.fields +
          "} training { sequence_length: 16 global_batch_size: 12 "
          "steps: 6 learning_rate { peak: 1e-3 warmup_steps: 2 } "
-         "data { split: \"1,0,0\" } micro_batch_size: " +
-         std::to_string(size) + " " + training + " }";
+         "data { split: \"1,0,0\" " +
+         model.data + "} micro_batch_size: " + std::to_string(size) + " " +
+         training + " }";
 }
 
 planning::StrategyProblem TrainedPlans::strategiesOf(const ModelRow &model,
@@ -221,7 +222,8 @@ Outcome TrainedPlans::outcomeOf(const std::string &name, uint64_t until) {
 const Outcome &TrainedPlans::oneRank(const ModelRow &model,
                                      int64_t microbatches) {
   static std::map<std::pair<std::string, int64_t>, Outcome> known;
-  auto [entry, isNew] = known.try_emplace({model.fields, microbatches});
+  auto [entry, isNew] =
+      known.try_emplace({std::string(model.fields) + model.data, microbatches});
   if (isNew) {
     train(compile(model, {"One", "", microbatches}, "precision: FP32"), steps,
           "one");

@@ -12,6 +12,9 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <vector>
+
 namespace hocket::kernels::test {
 
 /// Inputs and results of one call, forward and backward.
@@ -67,6 +70,36 @@ inline AttentionShape shapeOf(int64_t b, int64_t sequence, int64_t n, int64_t g,
   s.random = {0xfeedface12345678, 5, 9};
   s.elementBase = 3; // rows of scores begin in the midst of a Philox block
   return s;
+}
+
+/// Where each document of sequence `b` begins: 0 first, lengths from 1 to
+/// `longest`.
+inline std::vector<int64_t> documentStarts(int64_t b, int64_t sequence,
+                                           int64_t longest) {
+  std::vector<int64_t> starts;
+  auto seed = uint64_t(b) * 2654435761u + 12345;
+  for (int64_t at = 0; at < sequence;) {
+    starts.push_back(at);
+    seed = seed * 6364136223846793005u + 1442695040888963407u;
+    at += 1 + int64_t((seed >> 33) % uint64_t(longest));
+  }
+  return starts;
+}
+
+/// What AttentionShape::positions says of the queries of `s`, whose sequences
+/// hold these documents.
+inline std::vector<int32_t> documentPositions(const AttentionShape &s,
+                                              int64_t longest) {
+  std::vector<int32_t> positions;
+  for (int64_t b = 0; b < s.batch; ++b) {
+    std::vector<int64_t> starts = documentStarts(b, wholeSequence(s), longest);
+    for (int64_t row = 0; row < s.queries; ++row) {
+      int64_t at = positionOf(s, s.place.firstQuery, row);
+      auto next = std::upper_bound(starts.begin(), starts.end(), at);
+      positions.push_back(int32_t(at - *std::prev(next)));
+    }
+  }
+  return positions;
 }
 
 inline void expectClose(const Array &got, const Array &expected, double bound,

@@ -93,6 +93,23 @@ TEST(Attention, HalfPrecision) {
   }
 }
 
+/// As `check`, with documents of up to `longest` positions.
+void checkDocuments(AttentionShape s, int64_t longest, DType dtype) {
+  SCOPED_TRACE("documents of up to " + std::to_string(longest));
+  std::vector<int32_t> positions = documentPositions(s, longest);
+  s.positions = positions.data();
+  check(s, dtype);
+}
+
+TEST(Attention, DocumentsThatShareASequence) {
+  for (int64_t longest : {3, 10, 64, 100, 1000})
+    checkDocuments(shapeOf(2, 200, 4, 2, 16), longest, DType::F32);
+  checkDocuments(shapeOf(1, 600, 2, 1, 8), 300, DType::F32);
+  checkDocuments(shapeOf(2, 150, 2, 1, 24, true, 30, 0.2f), 70, DType::F32);
+  for (DType dtype : {DType::BF16, DType::F16})
+    checkDocuments(shapeOf(2, 130, 2, 2, 64), 90, dtype);
+}
+
 /// The rows of dim 1 of [B, S, n, d] that a shard holds.
 Array rowsOf(const Array &whole, DType dtype, int64_t batch, int64_t width,
              const std::vector<int64_t> &rows) {
@@ -120,7 +137,12 @@ std::vector<int64_t> storedOrder(const AttentionShape &s) {
 /// Device `rank` of `ranks` has its share of the queries and all keys, in the
 /// order of ranks: results are rows of the whole's, and gradients by keys add
 /// up to the whole's.
-void checkShards(AttentionShape s, int64_t ranks) {
+void checkShards(AttentionShape s, int64_t ranks, int64_t longest = 0) {
+  std::vector<int32_t> positions, own;
+  if (longest > 0) {
+    positions = documentPositions(s, longest);
+    s.positions = positions.data();
+  }
   Tensors whole(s, DType::F64);
   ASSERT_EQ(reference::attentionForward(whole.forward(s)), nullptr);
   ASSERT_EQ(reference::attentionBackward(whole.backward(s)), nullptr);
@@ -139,6 +161,10 @@ void checkShards(AttentionShape s, int64_t ranks) {
       std::vector<int64_t> rows(order.begin() + shard.place.firstQuery,
                                 order.begin() + shard.place.firstQuery +
                                     shard.queries);
+      if (longest > 0) {
+        own = documentPositions(shard, longest);
+        shard.positions = own.data();
+      }
       Tensors t(shard, DType::F32);
       int64_t q = s.heads * s.headDim, k = s.kvHeads * s.headDim;
       t.q = rowsOf(whole.q, DType::F32, s.batch, q, rows);
@@ -173,6 +199,44 @@ TEST(Attention, ShardsOfTheQueriesSeeWhatTheirPositionsSee) {
   checkShards(shapeOf(2, 24, 4, 2, 8), 2);
   checkShards(shapeOf(1, 600, 2, 1, 16), 3);
   checkShards(shapeOf(1, 264, 2, 2, 8, true, 70), 2);
+}
+
+TEST(Attention, ShardsOfDocuments) {
+  checkShards(shapeOf(2, 24, 4, 2, 8), 2, 9);
+  checkShards(shapeOf(1, 600, 2, 1, 16), 3, 250);
+}
+
+/// Each document by itself, with the reference, against all at once.
+TEST(Attention, DocumentsSeeThemselvesAlone) {
+  AttentionShape s = shapeOf(2, 150, 4, 2, 8);
+  constexpr int64_t longest = 60;
+  std::vector<int32_t> positions = documentPositions(s, longest);
+  s.positions = positions.data();
+  Tensors all(s, DType::F64);
+  ASSERT_EQ(reference::attentionForward(all.forward(s)), nullptr);
+  ASSERT_EQ(reference::attentionBackward(all.backward(s)), nullptr);
+  int64_t q = s.heads * s.headDim, k = s.kvHeads * s.headDim;
+  std::vector<int64_t> starts = documentStarts(1, s.keys, longest);
+  starts.push_back(s.keys);
+  ASSERT_GT(starts.size(), 3u);
+  for (size_t i = 0; i + 1 < starts.size(); ++i) {
+    AttentionShape one = shapeOf(1, starts[i + 1] - starts[i], 4, 2, 8);
+    auto cut = [&](const Array &whole, int64_t width) {
+      std::vector<int64_t> rows; // of the second sequence
+      for (int64_t row = starts[i]; row < starts[i + 1]; ++row)
+        rows.push_back(s.keys + row);
+      return rowsOf(whole, DType::F64, 1, width, rows);
+    };
+    Tensors t(one, DType::F64);
+    t.q = cut(all.q, q), t.dO = cut(all.dO, q);
+    t.k = cut(all.k, k), t.v = cut(all.v, k);
+    ASSERT_EQ(reference::attentionForward(t.forward(one)), nullptr);
+    ASSERT_EQ(reference::attentionBackward(t.backward(one)), nullptr);
+    expectClose(cut(all.o, q), t.o, 1e-12, "o");
+    expectClose(cut(all.dq, q), t.dq, 1e-12, "dq");
+    expectClose(cut(all.dk, k), t.dk, 1e-12, "dk");
+    expectClose(cut(all.dv, k), t.dv, 1e-12, "dv");
+  }
 }
 
 /// All queries, and the keys from `first` on that fill `s.keys`.

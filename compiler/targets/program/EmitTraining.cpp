@@ -120,6 +120,11 @@ LogicalResult hocket::emitTraining(ModuleOp module, program::Program &program) {
   runtime.addTexts("train_data", *training->mutable_train_data());
   runtime.addTexts("valid_data", *training->mutable_valid_data());
   runtime.addTexts("test_data", *training->mutable_test_data());
+  if (runtime.find<IntegerAttr>("eod_token")) {
+    auto *documents = training->mutable_documents();
+    documents->set_eod_token(uint32_t(runtime.integer("eod_token")));
+    documents->set_mask_loss(bool(runtime.find<UnitAttr>("eod_mask_loss")));
+  }
   training->set_log_interval(runtime.integer("log_interval"));
   training->set_save_interval(runtime.integer("save_interval"));
   program.mutable_provenance()->set_spec_text(runtime.text("spec"));

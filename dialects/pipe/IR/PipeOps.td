@@ -79,7 +79,7 @@ def Pipe_FragmentOp : Op<Pipe_Dialect, "fragment",
 
     | attribute | on | the value |
     |---|---|---|
-    | `pipe.host = "tokens"` | an argument | comes from the host |
+    | `xf.host = #xf.host_input<tokens>` | an argument | comes from the host |
     | `pipe.receive = #pipe.link<...>` | an argument | comes from another stage |
     | `pipe.saved = #pipe.saved<...>` | an argument | was returned by F or B of this stage |
     | `pipe.send = #pipe.link<...>` | a result | goes to another stage |

@@ -226,6 +226,12 @@ template <typename OpT> static LogicalResult verifyAttention(OpT op) {
       failed(checkElement(op, 9, "lse", op.getLse(),
                           widened(elementOf(op.getQuery())))))
     return failure();
+  if (op.getPositions() &&
+      failed(checkShape(op, 9, "positions", op.getPositions(),
+                        {query[0], query[1]})))
+    return failure();
+  if (op.getPositions() && !op.getCausal())
+    return op.emitOpError("X11: positions in documents need causal attention");
   double scale = op.getScale().convertToDouble();
   if (!(scale > 0) || !std::isfinite(scale))
     return op.emitOpError("X11: scale ") << scale << " is not positive";
@@ -350,6 +356,8 @@ LogicalResult CrossEntropyOp::verify() {
     return failure();
   if (getPicked() &&
       failed(checkSameType(*this, 17, "picked", getPicked(), getLse())))
+    return failure();
+  if (getCount() && failed(checkScalar(*this, 17, "count", getCount())))
     return failure();
   return checkScalar(*this, 17, "loss", getLoss());
 }

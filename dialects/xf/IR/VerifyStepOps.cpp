@@ -4,6 +4,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "dialects/xf/IR/HostInputs.h"
 #include "dialects/xf/IR/XfConstraints.h"
 #include "runtime/base/BatchSizes.h"
 
@@ -240,15 +241,13 @@ LogicalResult StepOp::verify() {
   return success();
 }
 
-/// X48: backward takes what forward takes (tokens, labels) and then what it
-/// returns after the loss; evaluate returns a loss; the others have no
-/// argument and no result.
+/// X48: backward takes what forward takes and then what it returns after the
+/// loss; evaluate returns a loss; the others have no argument and no result.
 static LogicalResult verifySignatures(StepOp op, FunctionType forward,
                                       FunctionType backward,
                                       FunctionType evaluate) {
-  if (forward.getNumInputs() != 2 || forward.getNumResults() < 1)
-    return op.emitOpError("X48: forward is not (tokens, labels) -> (loss, "
-                          "residuals...)");
+  if (forward.getNumResults() < 1)
+    return op.emitOpError("X48: forward returns no loss");
   SmallVector<Type> expected(forward.getInputs());
   llvm::append_range(expected, forward.getResults().drop_front());
   if (backward.getInputs() != ArrayRef(expected) ||
@@ -256,7 +255,8 @@ static LogicalResult verifySignatures(StepOp op, FunctionType forward,
     return op.emitOpError("X48: backward does not take what forward returns");
   if (evaluate.getInputs() != forward.getInputs() ||
       evaluate.getResults() != forward.getResults().take_front())
-    return op.emitOpError("X48: evaluate is not (tokens, labels) -> loss");
+    return op.emitOpError("X48: evaluate does not take what forward takes "
+                          "and return a loss");
   return success();
 }
 
@@ -272,6 +272,12 @@ LogicalResult StepOp::verifySymbolUses(SymbolTableCollection &tables) {
   auto update = lookup(getUpdateAttr()), evaluate = lookup(getEvaluateAttr());
   if (failed(forward) || failed(backward) || failed(update) || failed(evaluate))
     return failure();
+  for (FlatSymbolRefAttr name : {getForwardAttr(), getEvaluateAttr()})
+    if (!takesMicrobatch(tables.lookupNearestSymbolFrom<func::FuncOp>(
+            *this, name.getAttr())))
+      return emitOpError("X48: ")
+             << name << " does not take tokens and labels, and beside them "
+             << "only what `xf.host` says of";
   auto none = FunctionType::get(getContext(), {}, {});
   if (*update != none)
     return emitOpError("X48: update has no argument and no result");

@@ -75,6 +75,18 @@ def Xf_ParameterRoleAttr
   let assemblyFormat = "`<` $value `>`";
 }
 
+// The attribute `xf.host` of an entry function's argument.
+def Xf_HostInput : Xf_Enum<"HostInput", "what the host gives a microbatch", [
+  I32EnumAttrCase<"Tokens", 0, "tokens">,
+  I32EnumAttrCase<"Labels", 1, "labels">,
+  I32EnumAttrCase<"LabelCount", 2, "label_count">,
+  I32EnumAttrCase<"Positions", 3, "positions">,
+  I32EnumAttrCase<"Rows", 4, "rows">,
+  I32EnumAttrCase<"Table", 5, "table">]>;
+def Xf_HostInputAttr : EnumAttr<Xf_Dialect, Xf_HostInput, "host_input"> {
+  let assemblyFormat = "`<` $value `>`";
+}
+
 def Xf_Precision : Xf_Enum<"Precision", "in what the model computes", [
   I32EnumAttrCase<"Fp32", 0, "fp32">, I32EnumAttrCase<"Bf16", 1, "bf16">,
   I32EnumAttrCase<"Fp16", 2, "fp16">]>;

@@ -301,6 +301,8 @@ FactorRule AttentionOp::getFactorRule() {
   RuleBuilder b;
   AttentionFactors f = attentionFactors(b, *this, FactorKind::Parallel);
   b.operand(f.query).operand(f.key).operand(f.key);
+  if (getPositions())
+    b.operand({f.query[0], f.query[1]});
   b.rule.operands.resize(getNumOperands()); // numbers have no dims
   return b.result(f.query).result(f.lse).rule;
 }
@@ -329,6 +331,8 @@ FactorRule AttentionGradientOp::getFactorRule() {
   AttentionFactors f = attentionFactors(b, *this, FactorKind::Reduced);
   b.operand(f.query).operand(f.query).operand(f.key).operand(f.key);
   b.operand(f.query).operand(f.lse);
+  if (getPositions())
+    b.operand({f.query[0], f.query[1]});
   b.rule.operands.resize(getNumOperands());
   return b.result(f.query).result(f.key).result(f.key).rule;
 }
@@ -342,7 +346,10 @@ FactorRule CrossEntropyOp::getFactorRule() {
   RuleBuilder b;
   TensorFactors rows = b.fresh(shapeOf(getLabels()), FactorKind::Reduced);
   int64_t vocab = b.whole(shapeOf(getLogits()).back());
-  b.operand(with(rows, vocab)).operand(rows).result({}).result(rows);
+  b.operand(with(rows, vocab)).operand(rows);
+  if (getCount())
+    b.operand({});
+  b.result({}).result(rows);
   if (getPicked())
     b.result(rows);
   return b.rule;

@@ -103,7 +103,7 @@ def Xf_AttentionGradientOp : Xf_Op<"attention_gradient",
   let summary = "gradients of attention";
   let description = [{
     Gradients by query, key and value from the forward pass's operands, its
-    result and log-sum-exp (arXiv 2307.08691). Of a shard (`part`, `whole`,
+    result and log-sum-exp (arXiv 2307.08691); `positions` as there. Of a shard (`part`, `whole`,
     `place` and `behind` as in `xf.attention`) result and log-sum-exp are those of all keys,
     and the gradients by key and value are those that the shard's queries give.
 
@@ -117,6 +117,7 @@ def Xf_AttentionGradientOp : Xf_Op<"attention_gradient",
                        Xf_Tensor:$value,
                        Xf_Tensor:$output,
                        Xf_Tensor:$lse,
+                       Optional<Xf_Ids>:$positions,
                        Optional<I32>:$instance,
                        Variadic<I32>:$place,
                        UnitAttr:$causal,
@@ -129,8 +130,9 @@ def Xf_AttentionGradientOp : Xf_Op<"attention_gradient",
                        DefaultValuedAttr<I64Attr, "0">:$behind);
   let results = (outs Xf_Tensor:$query_grad, Xf_Tensor:$key_grad, Xf_Tensor:$value_grad);
   let assemblyFormat = [{
-    $grad `,` $query `,` $key `,` $value `,` $output `,` $lse (`,` $instance^)?
-    (`from` `(` $place^ `)`)? attr-dict `:` functional-type(operands, results)
+    $grad `,` $query `,` $key `,` $value `,` $output `,` $lse
+    (`positions` $positions^)? (`,` $instance^)? (`from` `(` $place^ `)`)? attr-dict `:`
+    functional-type(operands, results)
   }];
 }
 

@@ -136,11 +136,11 @@ SmallVector<Value> AttentionOp::buildGradient(OpBuilder &builder,
   auto gradient = builder.create<AttentionGradientOp>(
       getLoc(), getQuery().getType(), getKey().getType(), getValue().getType(),
       grad, getQuery(), getKey(), getValue(), getResult(), getLse(),
-      getInstance(), getPlace(), getCausalAttr(), getWindowAttr(),
-      getScaleAttr(), getDropoutAttr(), getStreamAttr(), getPartAttr(),
-      getWholeAttr(), getBehindAttr());
+      getPositions(), getInstance(), getPlace(), getCausalAttr(),
+      getWindowAttr(), getScaleAttr(), getDropoutAttr(), getStreamAttr(),
+      getPartAttr(), getWholeAttr(), getBehindAttr());
   SmallVector<Value> result(gradient.getResults());
-  result.resize(getNumOperands()); // numbers have none
+  result.resize(getNumOperands()); // positions and numbers have none
   return result;
 }
 
@@ -213,10 +213,11 @@ SmallVector<Value> ConstantOp::buildGradient(OpBuilder &, ValueRange) {
 SmallVector<Value> CrossEntropyOp::buildGradient(OpBuilder &builder,
                                                  ValueRange grads) {
   Value grad = matching(builder, grads[0], getLoss());
-  return {builder.create<CrossEntropyGradientOp>(
-              getLoc(), getLogits().getType(), grad, getLogits(), getLabels(),
-              getLse(), Value(), Value(), getValidVocabAttr()),
-          Value()};
+  SmallVector<Value> result{builder.create<CrossEntropyGradientOp>(
+      getLoc(), getLogits().getType(), grad, getLogits(), getLabels(), getLse(),
+      getCount(), Value(), getValidVocabAttr())};
+  result.resize(getNumOperands());
+  return result;
 }
 
 //===----------------------------------------------------------------------===//

@@ -150,6 +150,12 @@ def Xf_AttentionOp : Xf_ModelOp<"attention", [AttrSizedOperandSegments]> {
     stream (`stream`, `instance`). The second result is the log-sum-exp of the
     masked scores, `[B, n, S]`, for the gradient.
 
+    Where several documents share a sequence, `positions[B, S]` says of each
+    query at which position of its own document it is, and it sees no key before
+    that: a query at place `i` of the sequence sees keys from
+    `i - positions[b, i]` on. A shard has the positions of its queries, in the
+    order that they are stored in.
+
     With `part` > 0 positions are stored out of order: sequences are cut into an
     even number of parts of that many, and stored as part 0, the last, 1, the
     last but one, ... Masks and random numbers go by position.
@@ -167,6 +173,7 @@ def Xf_AttentionOp : Xf_ModelOp<"attention", [AttrSizedOperandSegments]> {
   let arguments = (ins Xf_Tensor:$query,
                        Xf_Tensor:$key,
                        Xf_Tensor:$value,
+                       Optional<Xf_Ids>:$positions,
                        Optional<I32>:$instance,
                        Variadic<I32>:$place,
                        UnitAttr:$causal,
@@ -179,8 +186,8 @@ def Xf_AttentionOp : Xf_ModelOp<"attention", [AttrSizedOperandSegments]> {
                        DefaultValuedAttr<I64Attr, "0">:$behind);
   let results = (outs Xf_Tensor:$result, Xf_Tensor:$lse);
   let assemblyFormat = [{
-    $query `,` $key `,` $value (`,` $instance^)? (`from` `(` $place^ `)`)?
-    attr-dict `:` functional-type(operands, results)
+    $query `,` $key `,` $value (`positions` $positions^)? (`,` $instance^)?
+    (`from` `(` $place^ `)`)? attr-dict `:` functional-type(operands, results)
   }];
 }
 
@@ -349,15 +356,24 @@ def Xf_CrossEntropyOp : Xf_ModelOp<"cross_entropy"> {
     for the gradient. `picked`, where somebody wants it, is the label's logit, 0
     where the label is -1: `picked - lse` is the label's log-probability.
 
+    With `count` the sum is divided by that instead: the labels of a whole step,
+    over its microbatches. The mean of the losses of the microbatches is then
+    the mean over all labels of the step, wherever the ignored ones stand.
+
     ```mlir
     %loss, %lse = xf.cross_entropy %l, %y {valid_vocab = 257 : i64} : (tensor<4x256x288xf32>, tensor<4x256xi32>) -> (tensor<f32>, tensor<4x256xf32>)
     ```
   }];
   let arguments = (ins Xf_Tensor:$logits,
                        Xf_Ids:$labels,
+                       Optional<Xf_Tensor>:$count,
                        I64Attr:$valid_vocab);
   let results = (outs Xf_Tensor:$loss, Xf_Tensor:$lse,
                       Optional<Xf_Tensor>:$picked);
+  let assemblyFormat = [{
+    $logits `,` $labels (`count` $count^)? attr-dict `:`
+    functional-type(operands, results)
+  }];
 }
 
 #endif

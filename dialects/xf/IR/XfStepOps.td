@@ -150,7 +150,9 @@ def Xf_TrainingOp : Xf_StateOp<"training"> {
     `schedule` (constant, linear, cosine, inverse_sqrt or wsd), `peak`,
     `minimum` (f64), `warmup_steps`, `decay_steps` and `wsd_decay_steps`
     (i64), or the same in samples (`warmup_samples` and so on); `train_data`, `valid_data` and `test_data`, arrays of strings, the
-    words of a blend. All may be absent.
+    words of a blend; `eod_token` (i64), which ends each of the documents that
+    share a sequence, and `eod_mask_loss` (unit): what follows it is no label.
+    All may be absent.
 
     `fp8` says that layers multiply in 8 bits (`xf-quantize`).
 

@@ -26,6 +26,7 @@ struct Attention {
   SmallVector<int64_t, 3> whole; ///< sequences, heads, positions
   SmallVector<int64_t, 4> place; ///< first query, key, sequence, head
   int64_t part;
+  const ReferenceTensor *positions; ///< In documents; null: one a sequence.
   const EvaluationContext &context;
 
   int64_t query(int64_t b, int64_t s, int64_t h) const {
@@ -40,8 +41,10 @@ struct Attention {
   int64_t keyPosition(int64_t j) const {
     return storedPosition(place[1] + j, part, whole[2]);
   }
-  bool sees(int64_t query, int64_t key) const {
+  bool sees(int64_t b, int64_t query, int64_t key) const {
     int64_t i = queryPosition(query), j = keyPosition(key);
+    if (positions && double(j) < double(i) - (*positions)[b * queries + query])
+      return false;
     return !(causal && j > i) && !(window > 0 && j <= i - window);
   }
   double score(const ReferenceTensor &q, const ReferenceTensor &k, int64_t qAt,
@@ -63,13 +66,14 @@ struct Attention {
 } // namespace
 
 template <typename OpT>
-static Attention attentionOf(OpT op, Tensors operands, unsigned instanceAt,
+static Attention attentionOf(OpT op, Tensors operands, unsigned tensors,
                              const EvaluationContext &context) {
   auto q = cast<ShapedType>(op.getQuery().getType()).getShape();
   auto k = cast<ShapedType>(op.getKey().getType()).getShape();
   uint32_t stream = static_cast<uint32_t>(op.getStream()) * 65536;
   if (op.getInstance())
-    stream += static_cast<uint32_t>(operands[instanceAt][0]);
+    stream +=
+        static_cast<uint32_t>(operands[tensors + bool(op.getPositions())][0]);
   SmallVector<int64_t, 3> whole{q[0], q[2], q[1]};
   SmallVector<int64_t, 4> place(4, 0);
   if (op.getWhole()) {
@@ -93,6 +97,7 @@ static Attention attentionOf(OpT op, Tensors operands, unsigned instanceAt,
           whole,
           place,
           static_cast<int64_t>(op.getPart()),
+          op.getPositions() ? &operands[tensors] : nullptr,
           context};
 }
 
@@ -103,16 +108,16 @@ static double attend(const Attention &a, Tensors operands, int64_t b, int64_t h,
   std::vector<double> scores(a.keys, -HUGE_VAL);
   double greatest = -HUGE_VAL, sum = 0;
   for (int64_t j = 0; j < a.keys; ++j)
-    if (a.sees(i, j)) {
+    if (a.sees(b, i, j)) {
       scores[j] = a.score(q, k, a.query(b, i, h), a.key(b, j, h));
       greatest = std::max(greatest, scores[j]);
     }
   for (int64_t j = 0; j < a.keys; ++j)
-    if (a.sees(i, j))
+    if (a.sees(b, i, j))
       sum += std::exp(scores[j] - greatest);
   double lse = greatest + std::log(sum);
   for (int64_t j = 0; j < a.keys; ++j) {
-    if (!a.sees(i, j))
+    if (!a.sees(b, i, j))
       continue;
     double p = std::exp(scores[j] - lse) * a.keep(b, h, i, j);
     for (int64_t d = 0; d < a.width; ++d)
@@ -148,7 +153,7 @@ static void attendGradient(const Attention &a, Tensors operands, int64_t b,
   for (int64_t d = 0; d < a.width; ++d)
     delta += grad[row + d] * output[row + d];
   for (int64_t j = 0; j < a.keys; ++j) {
-    if (!a.sees(i, j))
+    if (!a.sees(b, i, j))
       continue;
     int64_t column = a.key(b, j, h);
     double p = std::exp(a.score(q, k, row, column) -

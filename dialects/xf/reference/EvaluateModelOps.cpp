@@ -253,8 +253,9 @@ LogicalResult CrossEntropyOp::evaluate(EvaluationContext &, Tensors operands,
       ++count;
     }
   }
+  double of = getCount() ? operands[2][0] : static_cast<double>(count);
   results.push_back(
-      ReferenceTensor(ArrayRef<int64_t>{}, count ? loss / count : 0));
+      ReferenceTensor(ArrayRef<int64_t>{}, of > 0 ? loss / of : 0));
   results.push_back(std::move(lse));
   if (getPicked())
     results.push_back(std::move(picked));

@@ -191,11 +191,10 @@ LogicalResult hocket::xf::interpretStep(StepOp step,
            << step.getMicrobatches() << " microbatches, not " << batches.size();
   for (auto [index, batch] : llvm::enumerate(batches)) {
     context.microbatch = static_cast<int64_t>(index);
-    auto residuals = interpret(lookup(step.getForward()),
-                               {batch.tokens, batch.labels}, context);
+    SmallVector<ReferenceTensor> arguments = batch.arguments();
+    auto residuals = interpret(lookup(step.getForward()), arguments, context);
     if (failed(residuals))
       return failure();
-    SmallVector<ReferenceTensor> arguments{batch.tokens, batch.labels};
     llvm::append_range(arguments, llvm::drop_begin(*residuals));
     if (failed(interpret(lookup(step.getBackward()), arguments, context)))
       return failure();

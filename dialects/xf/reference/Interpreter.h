@@ -34,6 +34,14 @@ interpret(mlir::func::FuncOp function,
 /// One microbatch's data.
 struct Microbatch {
   ReferenceTensor tokens, labels;
+  /// What else the functions take, in order.
+  llvm::SmallVector<ReferenceTensor, 2> others = {};
+
+  llvm::SmallVector<ReferenceTensor> arguments() const {
+    llvm::SmallVector<ReferenceTensor> all{tokens, labels};
+    llvm::append_range(all, others);
+    return all;
+  }
 };
 
 /// Runs one training step: forward and backward once a microbatch, then the

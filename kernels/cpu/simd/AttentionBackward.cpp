@@ -71,7 +71,7 @@ private:
     bool any = false;
     for (int64_t key = task.key, keys; key < task.keyEnd; key += keys) {
       keys = rowsFrom(s, key, task.keyEnd, kBlock);
-      if (!Tile(s, query, count, key, keys).visible(s))
+      if (!Tile(s, task.b, query, count, key, keys).visible(s))
         continue;
       if (!any)
         loadChunk(query, count);
@@ -108,7 +108,7 @@ private:
     if (task.wantQuery)
       loadRows(s, k, keyRowsOfBlock);
     for (int64_t i = 0; i < count; i += kBlock) {
-      Tile tile(s, query + i, std::min(kBlock, count - i), key, keys);
+      Tile tile(s, task.b, query + i, std::min(kBlock, count - i), key, keys);
       if (tile.visible(s))
         visitTile(tile, i);
     }
@@ -151,8 +151,8 @@ private:
     Vec delta =
         broadcast(static_cast<const float *>(args.delta.data)[statistic]);
     // Keys from `first` and before `last` are seen, counted from the tile's.
-    Vec first = broadcast(
-        static_cast<float>(firstKey(s, tile.queryAt + i) - tile.keyAt));
+    Vec first =
+        broadcast(static_cast<float>(tile.firstKeyOf(s, i) - tile.keyAt));
     Vec last = broadcast(
         static_cast<float>(lastKey(s, tile.queryAt + i) - tile.keyAt));
     for (int64_t j = 0; j < kBlock; j += kWidth) {

@@ -115,24 +115,28 @@ HOCKET_INLINE int64_t rowsFrom(const AttentionShape &s, int64_t row,
 /// The queries [query, query + queries) and keys [key, key + keys) of a tile;
 /// each are rows of one part, so that their positions follow each other.
 struct Tile {
-  int64_t query, queries, key, keys;
+  int64_t b, query, queries, key, keys;
   int64_t queryAt, keyAt; ///< positions of the first ones
 
-  Tile(const AttentionShape &s, int64_t query, int64_t queries, int64_t key,
-       int64_t keys)
-      : query(query), queries(queries), key(key), keys(keys),
+  Tile(const AttentionShape &s, int64_t b, int64_t query, int64_t queries,
+       int64_t key, int64_t keys)
+      : b(b), query(query), queries(queries), key(key), keys(keys),
         queryAt(positionOf(s, s.place.firstQuery, query)),
         keyAt(positionOf(s, s.place.firstKey, key)) {}
 
   /// Whether any query sees any key.
   bool visible(const AttentionShape &s) const {
     return keyAt < lastKey(s, queryAt + queries - 1) &&
-           keyAt + keys > firstKey(s, queryAt);
+           keyAt + keys > firstKeyOf(s, 0);
   }
   /// Whether every query sees every key.
   bool whole(const AttentionShape &s) const {
     return keyAt + keys <= lastKey(s, queryAt) &&
-           keyAt >= firstKey(s, queryAt + queries - 1);
+           keyAt >= firstKeyOf(s, queries - 1);
+  }
+  /// The first position that query `i` of the tile sees.
+  int64_t firstKeyOf(const AttentionShape &s, int64_t i) const {
+    return firstKey(s, b, query + i, queryAt + i);
   }
 };
 

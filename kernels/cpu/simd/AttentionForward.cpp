@@ -68,13 +68,13 @@ private:
   }
 
   void visitKeys(int64_t key, int64_t count) {
-    if (!Tile(s, task.query, task.queries, key, count).visible(s))
+    if (!Tile(s, task.b, task.query, task.queries, key, count).visible(s))
       return;
     loadColumns(s, keyRows(args.k, key, count), keys);
     loadRows(s, keyRows(args.v, key, count), values);
     for (int64_t i = 0; i < task.queries; i += kBlock) {
-      Tile tile(s, task.query + i, std::min(kBlock, task.queries - i), key,
-                count);
+      Tile tile(s, task.b, task.query + i, std::min(kBlock, task.queries - i),
+                key, count);
       if (tile.visible(s))
         visitTile(tile, i);
     }
@@ -89,8 +89,11 @@ private:
     multiply(tile.keys, lanesOf(tile),
              {s.headDim, keys, kBlock, queries + at * s.headDim, kBlock, scores,
               kBlock, false});
-    if (!tile.whole(s))
+    if (!tile.whole(s)) {
       mask(tile);
+      if (s.positions)
+        maskDocuments(tile);
+    }
     softmax(tile, at);
     if (s.dropout > 0)
       drop(tile);
@@ -116,6 +119,20 @@ private:
           x = selectLess(lane, broadcast(static_cast<float>(s.window)), x,
                          hidden);
         store(score, x);
+      }
+  }
+
+  /// Hides key j from the lanes whose documents begin behind it.
+  void maskDocuments(const Tile &tile) {
+    alignas(64) float first[kBlock] = {};
+    for (int64_t i = 0; i < tile.queries; ++i)
+      first[i] = static_cast<float>(tile.firstKeyOf(s, i) - tile.keyAt);
+    Vec hidden = broadcast(-kInfinity);
+    for (int64_t j = 0; j < tile.keys; ++j)
+      for (int64_t i = 0; i < lanesOf(tile); i += kWidth) {
+        float *score = scores + j * kBlock + i;
+        store(score, selectLess(broadcast(static_cast<float>(j)),
+                                load(first + i), hidden, load(score)));
       }
   }
 

@@ -228,8 +228,8 @@ private:
 
   LogicalResult bindArgument(func::FuncOp function, unsigned i, int64_t stage,
                              Bindings &bindings) {
-    if (auto name = function.getArgAttrOfType<StringAttr>(i, "kern.host"))
-      return addInput(function, i, name.getValue(), bindings);
+    if (function.getArgAttr(i, "kern.host"))
+      return addHostInput(function, i, bindings);
     auto saved = function.getArgAttrOfType<ArrayAttr>(i, "kern.saved");
     if (!saved)
       return success();
@@ -312,8 +312,8 @@ private:
            llvm::zip(function.getArguments(), residuals))
         bindings[argument] = residual;
     } else {
-      for (auto [i, argument] : llvm::enumerate(function.getArguments()))
-        if (failed(addInputByPlace(function, i, bindings)))
+      for (unsigned i = 0; i < function.getNumArguments(); ++i)
+        if (failed(addHostInput(function, i, bindings)))
           return failure();
     }
     SmallVector<Binding> results;
@@ -332,14 +332,12 @@ private:
     return success();
   }
 
-  /// Tokens and labels, and what else functions take that write.
-  LogicalResult addInputByPlace(func::FuncOp function, unsigned i,
-                                Bindings &bindings) {
-    static constexpr StringLiteral names[] = {"tokens", "labels", "positions",
-                                              "rows", "table"};
-    if (i >= std::size(names))
-      return function.emitOpError("takes more than a host gives");
-    return addInput(function, i, names[i], bindings);
+  LogicalResult addHostInput(func::FuncOp function, unsigned i,
+                             Bindings &bindings) {
+    if (auto name = function.getArgAttrOfType<StringAttr>(i, "kern.host"))
+      return addInput(function, i, name.getValue(), bindings);
+    return function.emitOpError("takes argument ")
+           << i << ", of which nothing says what the host gives for it";
   }
 
   LogicalResult addInput(func::FuncOp function, unsigned i, StringRef name,

@@ -176,20 +176,29 @@ Values lower(OpBuilder &builder, xf::RopeOp op) {
 // Attention
 //===----------------------------------------------------------------------===//
 
-/// Makes a call of attention that of a shard; the stream stays last.
+/// Makes a call of attention that of a shard, which may be the whole; the
+/// stream stays last.
 template <typename OpTy>
-static void makeShard(OpTy op, int64_t keys, Call &call) {
+static void makeShard(OpBuilder &builder, OpTy op, Call &call) {
   call.scalars.assign(op.getPlace().begin(), op.getPlace().end());
+  for (unsigned i = call.scalars.size(); i < 4; ++i)
+    call.scalars.push_back(orZero(builder, op.getLoc(), Value()));
+  auto query = cast<RankedTensorType>(op.getQuery().getType());
+  auto key = cast<RankedTensorType>(op.getKey().getType());
+  int64_t heads = query.getDimSize(2), positions = query.getDimSize(1);
+  if (auto whole = op.getWhole())
+    heads = (*whole)[1], positions = (*whole)[2];
   call.integers.insert(call.integers.end() - 1,
-                       {keys, (*op.getWhole())[1], (*op.getWhole())[2],
+                       {key.getDimSize(1), heads, positions,
                         static_cast<int64_t>(op.getPart()),
                         static_cast<int64_t>(op.getBehind())});
 }
 
-/// What forward and backward share. Elements are drawn from `[B, n, S, S]`;
-/// the last integer is the stream without its instance.
+/// What forward and backward share: a call of `name`, or with a suffix.
+/// Elements are drawn from `[B, n, S, S]`; the last integer is the stream
+/// without its instance.
 template <typename OpTy>
-static Call attentionCall(StringRef name, StringRef shardName, OpTy op) {
+static Call attentionCall(OpBuilder &builder, StringRef name, OpTy op) {
   auto query = cast<RankedTensorType>(op.getQuery().getType());
   auto key = cast<RankedTensorType>(op.getKey().getType());
   int64_t batch = query.getDimSize(0), sequence = query.getDimSize(1),
@@ -210,32 +219,37 @@ static Call attentionCall(StringRef name, StringRef shardName, OpTy op) {
   call.instance = op.getInstance();
   call.stream = op.getStream();
   call.randomElements = batch * heads * sequence * sequence;
-  if (auto whole = op.getWhole()) {
-    call.op = shardName;
-    makeShard(op, key.getDimSize(1), call);
+  if (auto whole = op.getWhole())
     call.randomElements = (*whole)[0] * (*whole)[1] * (*whole)[2] * (*whole)[2];
-  }
   if (op.getDropout().isZero())
     call.randomElements = 0;
+  if (op.getWhole() || op.getPositions()) {
+    makeShard(builder, op, call);
+    call.op = builder.getStringAttr(
+        name + (op.getPositions() ? "_documents" : "_shard"));
+  }
   return call;
 }
 
 Values lower(OpBuilder &builder, xf::AttentionOp op) {
-  Call call = attentionCall("attention_forward", "attention_forward_shard", op);
+  Call call = attentionCall(builder, "attention_forward", op);
   call.operands = {op.getQuery(), op.getKey(), op.getValue()};
+  if (op.getPositions())
+    call.operands.push_back(op.getPositions());
   call.results = {op.getResult().getType(), f32Of(op.getLse().getType())};
   return buildCastCall(builder, op, call);
 }
 
 Values lower(OpBuilder &builder, xf::AttentionGradientOp op) {
-  Call call =
-      attentionCall("attention_backward", "attention_backward_shard", op);
+  Call call = attentionCall(builder, "attention_backward", op);
   call.operands = {op.getQuery(),
                    op.getKey(),
                    op.getValue(),
                    op.getOutput(),
                    f32Value(builder, op.getLoc(), op.getLse()),
                    op.getGrad()};
+  if (op.getPositions())
+    call.operands.push_back(op.getPositions());
   call.results.assign(op->result_type_begin(), op->result_type_end());
   call.results.push_back(f32Of(op.getLse().getType()));
   call.workspaces = 1;
@@ -290,7 +304,8 @@ static void makeShard(OpBuilder &builder, xf::CrossEntropyGradientOp op,
   call.scalars = {orZero(builder, loc, op.getFirstColumn())};
 }
 
-/// By rows, where somebody wants to know of each.
+/// By rows, where somebody wants to know of each, or says of how many labels
+/// the mean is.
 static Values lossByRows(OpBuilder &builder, xf::CrossEntropyOp op) {
   Space logits = spaceOf(op.getLogits().getType());
   Type row = f32Of(op.getLse().getType());
@@ -303,14 +318,19 @@ static Values lossByRows(OpBuilder &builder, xf::CrossEntropyOp op) {
              static_cast<int64_t>(op.getValidVocab()), /*parts=*/1}};
   call.scalars = {orZero(builder, op.getLoc(), Value())};
   Values rows = buildCall(builder, op, call);
-  Value count = buildCall(
-      builder, op, {"count_labels", {op.getLabels()}, {scalar}, {labels}})[0];
+  Value count =
+      op.getCount()
+          ? f32Value(builder, op.getLoc(), op.getCount())
+          : buildCall(
+                builder, op,
+                {"count_labels", {op.getLabels()}, {scalar}, {labels}})[0];
   Value loss = buildCall(builder, op,
                          {"mean_loss",
                           {rows[0], rows[1], op.getLabels(), count},
                           {scalar},
                           {labels}})[0];
   Values results{loss, rows[0], rows[1]};
+  results.resize(op->getNumResults());
   for (auto [value, result] : llvm::zip_equal(results, op.getResults()))
     value = castTo(builder, op.getLoc(), value,
                    getElementTypeOrSelf(result.getType()));
@@ -318,7 +338,7 @@ static Values lossByRows(OpBuilder &builder, xf::CrossEntropyOp op) {
 }
 
 Values lower(OpBuilder &builder, xf::CrossEntropyOp op) {
-  if (op.getPicked())
+  if (op.getPicked() || op.getCount())
     return lossByRows(builder, op);
   Space logits = spaceOf(op.getLogits().getType());
   return buildCastCall(

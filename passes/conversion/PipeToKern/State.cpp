@@ -7,6 +7,7 @@
 #include "passes/conversion/PipeToKern/Lowering.h"
 
 #include "dialects/dist/IR/Sharding.h"
+#include "dialects/xf/IR/HostInputs.h"
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/IR/BuiltinOps.h"
@@ -121,6 +122,15 @@ Values lower(OpBuilder &, xf::TrainingOp op) {
   return {};
 }
 
+/// Which input of the host argument `i` is.
+static void lowerInput(OpBuilder &builder, func::FuncOp function, unsigned i) {
+  std::optional<xf::HostInput> input = xf::hostInputOf(function, i);
+  function.removeArgAttr(i, xf::kHostInputAttr);
+  if (input)
+    function.setArgAttr(i, "kern.host",
+                        builder.getStringAttr(xf::stringifyHostInput(*input)));
+}
+
 /// Where the arguments of a stage's function come from and where its results
 /// go, in builtin attributes.
 static void lowerEnds(OpBuilder &builder, func::FuncOp function) {
@@ -128,8 +138,8 @@ static void lowerEnds(OpBuilder &builder, func::FuncOp function) {
     return builder.getDenseI64ArrayAttr({attr.getRank(), attr.getTag()});
   };
   for (unsigned i = 0; i < function.getNumArguments(); ++i) {
-    if (auto name = function.removeArgAttr(i, "pipe.host"))
-      function.setArgAttr(i, "kern.host", name);
+    if (function.getArgAttr(i, xf::kHostInputAttr))
+      lowerInput(builder, function, i);
     if (auto from = function.removeArgAttr(i, "pipe.receive"))
       function.setArgAttr(i, "kern.receive", link(cast<pipe::LinkAttr>(from)));
     if (auto saved = dyn_cast_or_null<pipe::SavedAttr>(
@@ -157,6 +167,9 @@ Values lower(OpBuilder &builder, pipe::FragmentOp op) {
   if (op.getCut()) {
     function->setAttr("kern.stage", op.getStageAttr());
     lowerEnds(builder, function);
+  } else if (op.getKind() != pipe::FragmentKind::Backward) {
+    for (unsigned i = 0; i < function.getNumArguments(); ++i)
+      lowerInput(builder, function, i);
   }
   return {};
 }

@@ -74,11 +74,18 @@ static const RuleCase ruleCases[] = {
      "([a, b], [c, d]) -> ([a, b, d]) {a=2, b=3, c=7 reduced, d=4}"},
     {"%q: tensor<2x5x4x3xf32>, %k: tensor<2x5x2x3xf32>",
      "xf.attention(%q, %k, %k) {causal, scale = 1.0, operandSegmentSizes = "
-     "array<i32: 1, 1, 1, 0, 0>} : (tensor<2x5x4x3xf32>, "
+     "array<i32: 1, 1, 1, 0, 0, 0>} : (tensor<2x5x4x3xf32>, "
      "tensor<2x5x2x3xf32>, tensor<2x5x2x3xf32>) -> (tensor<2x5x4x3xf32>, "
      "tensor<2x4x5xf32>)",
      "([a, b, cd, f], [a, e, c, f], [a, e, c, f]) -> ([a, b, cd, f], "
      "[a, cd, b]) {a=2, b=5, c=2, d=2, e=5 whole, f=3 whole}"},
+    {"%q: tensor<2x5x4x3xf32>, %p: tensor<2x5xi32>",
+     "xf.attention(%q, %q, %q, %p) {causal, scale = 1.0, operandSegmentSizes = "
+     "array<i32: 1, 1, 1, 1, 0, 0>} : (tensor<2x5x4x3xf32>, "
+     "tensor<2x5x4x3xf32>, tensor<2x5x4x3xf32>, tensor<2x5xi32>) -> "
+     "(tensor<2x5x4x3xf32>, tensor<2x4x5xf32>)",
+     "([a, b, cd, f], [a, e, c, f], [a, e, c, f], [a, b]) -> ([a, b, cd, f], "
+     "[a, cd, b]) {a=2, b=5, c=4, d=1, e=5 whole, f=3 whole}"},
     {"%x: tensor<2x3x12xf32>",
      "xf.reshape(%x) : (tensor<2x3x12xf32>) -> tensor<2x3x4x3xf32>",
      "([a, b, cd]) -> ([a, b, c, d]) {a=2, b=3, c=4, d=3}"},

@@ -155,6 +155,24 @@ xf.step microbatches(1) forward(@forward) backward(@backward) update(@missing) e
 
 // -----
 
+func.func private @forward(tensor<4xi32>, tensor<4xi32>, tensor<f32>) -> tensor<f32>
+func.func private @backward(tensor<4xi32>, tensor<4xi32>, tensor<f32>)
+func.func private @update()
+func.func private @evaluate(tensor<4xi32>, tensor<4xi32>, tensor<f32>) -> tensor<f32>
+// expected-error @+1 {{X48: @forward does not take tokens and labels, and beside them only what `xf.host` says of}}
+xf.step microbatches(1) forward(@forward) backward(@backward) update(@update) evaluate(@evaluate)
+
+// -----
+
+func.func private @forward(tensor<4xi32>, tensor<4xi32> {xf.host = #xf.host_input<tokens>}) -> tensor<f32>
+func.func private @backward(tensor<4xi32>, tensor<4xi32>)
+func.func private @update()
+func.func private @evaluate(tensor<4xi32>, tensor<4xi32>) -> tensor<f32>
+// expected-error @+1 {{X48: @forward does not take tokens and labels}}
+xf.step microbatches(1) forward(@forward) backward(@backward) update(@update) evaluate(@evaluate)
+
+// -----
+
 func.func private @forward(tensor<4xi32>, tensor<4xi32>) -> (tensor<f32>, tensor<8xf32>)
 func.func private @backward(tensor<4xi32>, tensor<4xi32>)
 func.func private @update()
@@ -168,7 +186,7 @@ func.func private @forward(tensor<4xi32>, tensor<4xi32>) -> (tensor<f32>, tensor
 func.func private @backward(tensor<4xi32>, tensor<4xi32>, tensor<8xf32>)
 func.func private @update()
 func.func private @evaluate(tensor<4xi32>, tensor<4xi32>) -> tensor<8xf32>
-// expected-error @+1 {{X48: evaluate is not (tokens, labels) -> loss}}
+// expected-error @+1 {{X48: evaluate does not take what forward takes and return a loss}}
 xf.step microbatches(1) forward(@forward) backward(@backward) update(@update) evaluate(@evaluate)
 
 // -----

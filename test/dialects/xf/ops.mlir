@@ -482,3 +482,12 @@ func.func @quantize(%x: tensor<8x64xbf16>, %w: tensor<32x64xf8E4M3FN>, %b: tenso
   %dw = xf.linear_weight_gradient %dy, %q, %s, %s : (tensor<8x32xf8E5M2>, tensor<8x64xf8E4M3FN>, tensor<f32>, tensor<f32>) -> tensor<32x64xf32>
   return
 }
+
+// CHECK-LABEL: func @documents(
+// CHECK: xf.attention %{{.*}}, %{{.*}}, %{{.*}} positions %{{.*}} {causal
+// CHECK: xf.cross_entropy %{{.*}}, %{{.*}} count %{{.*}} {valid_vocab
+func.func @documents(%q: tensor<1x8x2x4xf32>, %p: tensor<1x8xi32>, %l: tensor<8x4xf32>, %y: tensor<8xi32>, %n: tensor<f32>) {
+  %o, %lse = xf.attention %q, %q, %q positions %p {causal, scale = 0.5} : (tensor<1x8x2x4xf32>, tensor<1x8x2x4xf32>, tensor<1x8x2x4xf32>, tensor<1x8xi32>) -> (tensor<1x8x2x4xf32>, tensor<1x2x8xf32>)
+  %loss, %sums = xf.cross_entropy %l, %y count %n {valid_vocab = 4 : i64} : (tensor<8x4xf32>, tensor<8xi32>, tensor<f32>) -> (tensor<f32>, tensor<8xf32>)
+  return
+}

@@ -39,7 +39,8 @@
 // CHECK: %[[Y:.+]] = xf.add %[[R]], %[[D2]]
 // CHECK: return %[[Y]]
 
-// CHECK: func.func @forward(%[[T:[a-z0-9]+]]: tensor<2x4xi32>, %[[L:[a-z0-9]+]]: tensor<2x4xi32>) -> tensor<f32>
+// CHECK: func.func @forward(%[[T:[a-z0-9]+]]: tensor<2x4xi32> {xf.host = #xf.host_input<tokens>},
+// CHECK-SAME: %[[L:[a-z0-9]+]]: tensor<2x4xi32> {xf.host = #xf.host_input<labels>}) -> tensor<f32>
 // CHECK: %[[W:.+]] = xf.read @embedding.weight
 // CHECK: %[[P:.+]] = xf.read @position_embedding.weight
 // CHECK: %[[E:.+]] = xf.embedding %[[T]], %[[W]]

@@ -22,11 +22,12 @@ LibraryCase caseOf(const AttentionShape &s, DType dtype, const char *op) {
                 {s.scale, s.dropout},
                 {int64_t(s.random.seed), s.random.step, s.elementBase},
                 {}};
-  if (at.sequence == 0)
+  if (at.sequence == 0 && !s.positions)
     return c;
   c.integers.back() = s.keys;
-  c.integers.insert(c.integers.end(), {at.heads, at.sequence, at.part,
-                                       int64_t(0), int64_t(s.random.stream)});
+  c.integers.insert(c.integers.end(),
+                    {at.heads > 0 ? at.heads : s.heads, wholeSequence(s),
+                     at.part, int64_t(0), int64_t(s.random.stream)});
   c.scalars.insert(c.scalars.end(), {at.firstQuery, at.firstKey,
                                      at.firstSequence, at.firstHead});
   return c;
@@ -43,18 +44,31 @@ void spoil(Tensors &t) {
 struct Subject {
   AttentionShape s;
   DType dtype;
+  /// Where documents share its sequences; without the shape's pointer.
+  std::vector<int32_t> positions = {};
 
+  AttentionShape shape() const {
+    AttentionShape shape = s;
+    shape.positions = positions.empty() ? nullptr : positions.data();
+    return shape;
+  }
   LibraryCase forward() const {
-    return caseOf(s, dtype,
-                  s.place.sequence > 0 ? "attention_forward_shard"
-                                       : "attention_forward");
+    return caseOf(shape(), dtype,
+                  !positions.empty()     ? "attention_forward_documents"
+                  : s.place.sequence > 0 ? "attention_forward_shard"
+                                         : "attention_forward");
   }
   LibraryCase backward() const {
-    return caseOf(s, dtype,
-                  s.place.sequence > 0 ? "attention_backward_shard"
-                                       : "attention_backward");
+    return caseOf(shape(), dtype,
+                  !positions.empty()     ? "attention_backward_documents"
+                  : s.place.sequence > 0 ? "attention_backward_shard"
+                                         : "attention_backward");
   }
 };
+
+Subject documentsOf(const AttentionShape &s, DType dtype, int64_t longest) {
+  return {s, dtype, documentPositions(s, longest)};
+}
 
 void run(const Subject &subject, std::span<const CudaCall, 2> calls,
          EmulatedLibrary &library, Tensors &t, uint64_t seed, int major) {
@@ -63,17 +77,22 @@ void run(const Subject &subject, std::span<const CudaCall, 2> calls,
   void *q = data(t.q), *k = data(t.k), *v = data(t.v), *o = data(t.o);
   void *lse = data(t.lse), *dO = data(t.dO), *dq = data(t.dq);
   void *dk = data(t.dk), *dv = data(t.dv), *delta = data(t.delta);
-  EXPECT_EQ(
-      library.run(subject.forward(), calls[0], {q, k, v, o, lse}, seed, major),
-      0u);
-  EXPECT_EQ(library.run(subject.backward(), calls[1],
-                        {q, k, v, o, lse, dO, dq, dk, dv, delta}, seed, major),
+  std::vector<void *> forward = {q, k, v, o, lse};
+  std::vector<void *> backward = {q, k, v, o, lse, dO, dq, dk, dv, delta};
+  std::vector<int32_t> positions = subject.positions;
+  if (!positions.empty()) {
+    forward.insert(forward.begin() + 3, positions.data());
+    backward.insert(backward.begin() + 6, positions.data());
+  }
+  EXPECT_EQ(library.run(subject.forward(), calls[0], forward, seed, major), 0u);
+  EXPECT_EQ(library.run(subject.backward(), calls[1], backward, seed, major),
             0u);
 }
 
 void check(const Subject &subject, std::span<const CudaCall, 2> calls,
            EmulatedLibrary &library, int major) {
-  const auto &[s, dtype] = subject;
+  AttentionShape s = subject.shape();
+  DType dtype = subject.dtype;
   SCOPED_TRACE(nameOf(subject.forward()));
   Tensors wide(s, Tensors(s, dtype)), got(s, dtype), again(s, dtype);
   ASSERT_EQ(reference::attentionForward(wide.forward(s)), nullptr);
@@ -99,8 +118,9 @@ void check(const Subject &subject, std::span<const CudaCall, 2> calls,
 void check(const std::vector<Subject> &subjects, bool any = true) {
   std::vector<CudaCall> calls;
   for (const Subject &subject : subjects) {
-    calls.push_back(callOf(subject.forward(), 5));
-    calls.push_back(callOf(subject.backward(), 10));
+    size_t more = subject.positions.empty() ? 0 : 1;
+    calls.push_back(callOf(subject.forward(), 5 + more));
+    calls.push_back(callOf(subject.backward(), 10 + more));
   }
   EmulatedLibrary library(calls);
   for (size_t i = 0; i < subjects.size() && library.isGood(); ++i) {
@@ -182,6 +202,20 @@ TEST(CudaAttention, ShardsAtTheirPositions) {
   subjects.push_back({s, DType::F16});
   subjects.push_back({s, DType::F32});
   check(subjects);
+}
+
+TEST(CudaAttention, DocumentsThatShareASequence) {
+  AttentionShape shard = shapeOf(2, 256, 1, 1, 64, true, 0, 0.1f);
+  shard.queries = 128;
+  // The first of two devices has the first and the last quarter.
+  shard.place = {0, 0, 64, 256, 3, 1, 2};
+  check(
+      {documentsOf(shapeOf(2, 150, 2, 1, 16), DType::F16, 70),
+       documentsOf(shapeOf(1, 130, 1, 1, 32, true, 40, 0.2f), DType::BF16, 60),
+       documentsOf(shapeOf(2, 70, 2, 1, 20), DType::F32, 30),
+       documentsOf(shapeOf(2, 300, 2, 1, 64), DType::BF16, 200),
+       documentsOf(shapeOf(1, 270, 1, 1, 128), DType::F16, 100),
+       documentsOf(shard, DType::BF16, 90)});
 }
 
 } // namespace

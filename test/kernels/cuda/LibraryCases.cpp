@@ -93,6 +93,20 @@ void addAttention(Cases &cases) {
   for (auto [dtype, d] : {std::pair{f16, int64_t(16)}, {f32, 20}})
     add({dtype, 1, 32, 2, 1, d, 1, 40, 64, 4, 128, 32, 64, 9}, 0.1,
         {77, 3, 5, 32, 64, 1, 2});
+  // Every position is a document of its own; AttentionTest.cpp has longer ones.
+  Fill x = of(f32), sums = workspace(x);
+  std::vector<int64_t> n = {f32, 1, 33, 2, 1, 20, 1, 0, 33, 2, 33, 0, 0, 9};
+  std::vector<int64_t> scalars = {77, 3, 5, 0, 0, 0, 0};
+  cases.push_back({"attention_forward_documents",
+                   n,
+                   {0.25, 0},
+                   scalars,
+                   {x, x, x, ids(0, 1), x, x}});
+  cases.push_back({"attention_backward_documents",
+                   n,
+                   {0.25, 0},
+                   scalars,
+                   {x, x, x, x, x, x, ids(0, 1), x, x, x, sums}});
   for (int64_t d : {4, 150}) {
     cases.push_back(
         {"merge_attention",

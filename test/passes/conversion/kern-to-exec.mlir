@@ -45,7 +45,7 @@ func.func private @layer(%x: tensor<4x8xf32>) -> tensor<4x8xf32> {
 // CHECK-NEXT: exec.accumulate %[[D]] to %[[G]] {accumulate = #exec.accumulation<add_unless_first>}
 // CHECK-NEXT: {{^    }$}}
 // CHECK-NEXT: exec.entry "train_step" [@forward, @backward, @forward, @backward] microbatches [0, 0, 1, 1] slots [0, 0, 0, 0]
-func.func @forward(%t: tensor<4x8xi32>) -> (tensor<4x8xf32>, tensor<4x8xf32>) attributes {kern.fragment = "F"} {
+func.func @forward(%t: tensor<4x8xi32> {kern.host = "tokens"}) -> (tensor<4x8xf32>, tensor<4x8xf32>) attributes {kern.fragment = "F"} {
   %x = kern.launch @cast(%t) : (tensor<4x8xi32>) -> tensor<4x8xf32>
   %y = func.call @layer(%x) : (tensor<4x8xf32>) -> tensor<4x8xf32> loc("layers.0")
   %h = func.call @layer(%y) : (tensor<4x8xf32>) -> tensor<4x8xf32> loc("layers.1")

@@ -59,7 +59,7 @@ kern.kernel @descend [8 x 8] (%p: tensor<8x8xf32> as full, %g: tensor<8x8xf32> a
   kern.yield %0 : f32
 }
 
-func.func @forward(%t: tensor<8x8xi32>) -> (tensor<8x8xf32>, tensor<8x8xf32>) attributes {kern.fragment = "F"} {
+func.func @forward(%t: tensor<8x8xi32> {kern.host = "tokens"}) -> (tensor<8x8xf32>, tensor<8x8xf32>) attributes {kern.fragment = "F"} {
   %x = kern.launch @cast(%t) : (tensor<8x8xi32>) -> tensor<8x8xf32>
   %w = kern.read @a : tensor<8x8xf32>
   %o = kern.gemm %x, %w {k = 8 : i64, m = 8 : i64, n = 8 : i64} : (tensor<8x8xf32>, tensor<8x8xf32>) -> tensor<8x8xf32>

@@ -22,7 +22,7 @@ kern.kernel @double [4 x 8] (%a: tensor<4x8xf32> as full) -> (tensor<4x8xf32> as
 // CHECK-NEXT: exec.collective all_reduce %[[Y]] to %[[O:[^ ]*]] over ["tp"]
 // CHECK-NOT: stream
 // CHECK: exec.host output "loss" %[[O]]
-func.func @forward(%t: tensor<4x8xi32>) -> (tensor<4x8xf32>, tensor<4x8xf32>) attributes {kern.fragment = "F"} {
+func.func @forward(%t: tensor<4x8xi32> {kern.host = "tokens"}) -> (tensor<4x8xf32>, tensor<4x8xf32>) attributes {kern.fragment = "F"} {
   %x = kern.launch @cast(%t) : (tensor<4x8xi32>) -> tensor<4x8xf32>
   %w = kern.read @w : tensor<8x8xf32>
   %y = kern.gemm %x, %w {k = 8 : i64, m = 4 : i64, n = 8 : i64} : (tensor<4x8xf32>, tensor<8x8xf32>) -> tensor<4x8xf32>

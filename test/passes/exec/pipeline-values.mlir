@@ -38,7 +38,7 @@ func.func private @layer(%x: tensor<4x8xf32>) -> tensor<4x8xf32> {
 // CHECK: exec.sequence @backward{{.*}} {
 // CHECK-NEXT: exec.gemm %[[A]], %[[A]] into %[[G]] {accumulate = #exec.accumulation<add_unless_first>
 // CHECK: exec.entry "train_step" [@forward, @backward, @forward, @backward] microbatches [0, 0, 1, 1] slots [0, 0, 0, 0]
-func.func @forward(%t: tensor<4x8xi32>) -> (tensor<4x8xf32>, tensor<4x8xf32>) attributes {kern.fragment = "F"} {
+func.func @forward(%t: tensor<4x8xi32> {kern.host = "tokens"}) -> (tensor<4x8xf32>, tensor<4x8xf32>) attributes {kern.fragment = "F"} {
   %x = kern.launch @cast(%t) : (tensor<4x8xi32>) -> tensor<4x8xf32>
   %h = func.call @layer(%x) : (tensor<4x8xf32>) -> tensor<4x8xf32>
   %w = kern.read @w : tensor<8x8xf32>
@@ -96,7 +96,7 @@ func.func private @layer(%x: tensor<8x64xf32>) -> tensor<8x64xf32> {
   %y = kern.launch @double(%x) : (tensor<8x64xf32>) -> tensor<8x64xf32>
   return %y : tensor<8x64xf32>
 }
-func.func @forward(%tokens: tensor<2x4xi32>, %labels: tensor<2x4xi32>) -> (tensor<8x64xf32>) attributes {kern.fragment = "F"} {
+func.func @forward(%tokens: tensor<2x4xi32> {kern.host = "tokens"}, %labels: tensor<2x4xi32> {kern.host = "labels"}) -> (tensor<8x64xf32>) attributes {kern.fragment = "F"} {
   %w = kern.read @w : tensor<8x64xf32>
   %a = func.call @layer(%w) : (tensor<8x64xf32>) -> tensor<8x64xf32>
   %b = func.call @layer(%a) : (tensor<8x64xf32>) -> tensor<8x64xf32>

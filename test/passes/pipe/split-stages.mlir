@@ -37,7 +37,7 @@
 // The constant is in both stages; the first keeps what its backward takes.
 
 // CHECK-LABEL: func.func @forward_0(
-// CHECK-SAME: %[[TOKENS:.*]]: tensor<2x4xi32> {pipe.host = "tokens"}) -> (tensor<2x4x8xf32> {pipe.send = #pipe.link<rank 1 tag 0>}, tensor<2x4xi32>, tensor<2x4x8xf32>)
+// CHECK-SAME: %[[TOKENS:.*]]: tensor<2x4xi32> {xf.host = #xf.host_input<tokens>}) -> (tensor<2x4x8xf32> {pipe.send = #pipe.link<rank 1 tag 0>}, tensor<2x4xi32>, tensor<2x4x8xf32>)
 // CHECK: %[[X:.*]] = xf.embedding %[[TOKENS]]
 // CHECK: %[[C:.*]] = xf.constant
 // CHECK: %[[Y:.*]] = call @layer(%[[X]], %[[C]]
@@ -45,7 +45,7 @@
 // CHECK: pipe.fragment F @forward_0 stage 0 chunk 0 cut
 
 // CHECK-LABEL: func.func @forward_1(
-// CHECK-SAME: %[[LABELS:.*]]: tensor<2x4xi32> {pipe.host = "labels"}, %[[X:[^:]*]]: tensor<2x4x8xf32> {pipe.receive = #pipe.link<rank 0 tag 0>})
+// CHECK-SAME: %[[LABELS:.*]]: tensor<2x4xi32> {xf.host = #xf.host_input<labels>}, %[[X:[^:]*]]: tensor<2x4x8xf32> {pipe.receive = #pipe.link<rank 0 tag 0>})
 // CHECK: %[[C:.*]] = xf.constant
 // CHECK: call @layer(%[[X]], %[[C]]
 // CHECK: xf.output %{{.*}}, "loss"

@@ -48,6 +48,32 @@ TEST(BatchSource, TokensAndTheTokensThatFollow) {
   EXPECT_EQ(batch.firstSample, 4u);
 }
 
+/// An end at the end of a sequence, in its midst and at its beginning.
+TEST(BatchSource, DocumentsThatShareASequence) {
+  Counting source(1000);
+  Batch batch;
+  for (bool masks : {false, true})
+    for (int32_t end : {42, 51, 60}) {
+      SCOPED_TRACE(std::to_string(end) + (masks ? " masks" : ""));
+      ASSERT_TRUE(readBatch(source, 4, 3, batch, {end, masks}).ok());
+      std::vector<int32_t> positions = {0, 1, 2, 0, 1, 2, 0, 1, 2};
+      std::vector<int32_t> labels = {41, 42, 43, 51, 52, 53, 61, 62, 63};
+      for (size_t i = 0; i < 9; ++i) {
+        if (batch.tokens[i] != end)
+          continue;
+        if (masks)
+          labels[i] = -1;
+        int32_t position = 0; // Of what follows in its sequence.
+        for (size_t j = i + 1; j % 3 != 0; ++j)
+          positions[j] = position++;
+      }
+      EXPECT_EQ(batch.positions, positions);
+      EXPECT_EQ(batch.labels, labels);
+      EXPECT_EQ(batch.countLabels(0, 3), masks ? 8u : 9u);
+      EXPECT_EQ(batch.countLabels(1, 1), masks && end == 51 ? 2u : 3u);
+    }
+}
+
 // All ranks together use each sample once, in the order of one rank that has
 // the whole batch.
 TEST(BatchSource, RanksShareAStepWithoutGapOrOverlap) {

@@ -1,0 +1,45 @@
+//===- HostInputs.cpp - What entry functions are given --------------------===//
+//
+// Part of Hocket, under the Apache License v2.0.
+//
+//===----------------------------------------------------------------------===//
+
+#include "dialects/xf/IR/HostInputs.h"
+
+#include "llvm/ADT/SmallSet.h"
+
+using namespace hocket::xf;
+using namespace mlir;
+
+std::optional<HostInput> hocket::xf::hostInputOf(func::FuncOp function,
+                                                 unsigned i) {
+  if (auto input = function.getArgAttrOfType<HostInputAttr>(i, kHostInputAttr))
+    return input.getValue();
+  if (i < 2)
+    return i == 0 ? HostInput::Tokens : HostInput::Labels;
+  return std::nullopt;
+}
+
+void hocket::xf::setHostInput(func::FuncOp function, unsigned i,
+                              HostInput input) {
+  function.setArgAttr(i, kHostInputAttr,
+                      HostInputAttr::get(function.getContext(), input));
+}
+
+BlockArgument hocket::xf::findHostInput(func::FuncOp function,
+                                        HostInput input) {
+  for (BlockArgument argument : function.getArguments())
+    if (hostInputOf(function, argument.getArgNumber()) == input)
+      return argument;
+  return {};
+}
+
+bool hocket::xf::takesMicrobatch(func::FuncOp function) {
+  llvm::SmallSet<HostInput, 4> found;
+  for (unsigned i = 0; i < function.getNumArguments(); ++i) {
+    std::optional<HostInput> input = hostInputOf(function, i);
+    if (!input || !found.insert(*input).second)
+      return false;
+  }
+  return found.contains(HostInput::Tokens) && found.contains(HostInput::Labels);
+}
