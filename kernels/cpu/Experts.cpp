@@ -189,9 +189,10 @@ struct RowsGemm {
 KernelError multiplyRows(const RowsGemm &call, Workers &workers) {
   const GroupShape &shape = call.shape;
   int64_t rowBytes = call.n * bytesOf(call.d.dtype), done = 0;
-  for (int64_t i = 0; i < shape.runs * shape.experts; ++i) {
-    int64_t run = i / shape.experts, e = i % shape.experts;
-    int64_t first = shape.first(run, e), count = shape.count(run, e);
+  for (int64_t i = 0; i < shape.runs * shape.segments; ++i) {
+    int64_t run = i / shape.segments, segment = i % shape.segments;
+    int64_t first = shape.first(run, segment);
+    int64_t count = shape.count(run, segment);
     zero(call.d, done * rowBytes, first * rowBytes, workers);
     done = first + count;
     GemmArguments gemmOfExpert;
@@ -200,7 +201,8 @@ KernelError multiplyRows(const RowsGemm &call, Workers &workers) {
     gemmOfExpert.k = call.k;
     gemmOfExpert.transposeB = call.transposed;
     gemmOfExpert.a = from(call.a, first * call.k);
-    gemmOfExpert.b = from(call.weight, e * call.n * call.k);
+    gemmOfExpert.b =
+        from(call.weight, segment % shape.experts * call.n * call.k);
     gemmOfExpert.d = from(call.d, first * call.n);
     if (KernelError error = gemm(gemmOfExpert, workers))
       return error;
@@ -243,18 +245,18 @@ groupedLinearWeightGradient(const GroupedWeightGradientArguments &args,
   if (!args.accumulate)
     zero(args.dweight, 0, s.experts * each * bytesOf(args.dweight.dtype),
          workers);
-  for (int64_t i = 0; i < s.runs * s.experts; ++i) {
-    int64_t run = i / s.experts, e = i % s.experts;
-    int64_t first = s.first(run, e);
+  for (int64_t i = 0; i < s.runs * s.segments; ++i) {
+    int64_t run = i / s.segments, segment = i % s.segments;
+    int64_t first = s.first(run, segment);
     GemmArguments call;
     call.m = s.out;
     call.n = s.in;
-    call.k = s.count(run, e);
+    call.k = s.count(run, segment);
     call.transposeA = true;
     call.accumulate = true;
     call.a = from(args.dy, first * s.out);
     call.b = from(args.x, first * s.in);
-    call.d = from(args.dweight, e * each);
+    call.d = from(args.dweight, segment % s.experts * each);
     if (call.k == 0)
       continue;
     if (KernelError error = gemm(call, workers))

@@ -129,6 +129,8 @@ constexpr Row table[] = {
     {"expert_counts",
      runsAlone<reference::expertCounts, expertCountsArguments>},
     {"expert_order", runsAlone<reference::expertOrder, expertOrderArguments>},
+    {"pack_segments",
+     runsAlone<reference::packSegments, packSegmentsArguments>},
     {"dispatch", runs<dispatch, dispatchArguments>},
     {"combine", runs<combine, combineArguments>},
     {"combine_weight_gradient",

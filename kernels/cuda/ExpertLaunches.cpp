@@ -59,6 +59,13 @@ KernelError launchExpertOrder(const CudaRequest &request, CudaCall &call) {
                    blocksOf(runs * chunks, 4), 128);
 }
 
+KernelError launchPackSegments(const CudaRequest &request, CudaCall &call) {
+  LaunchText text(kExpertsHeader, "packSegments");
+  text.in("ranges", "int", 1).out("packed", "int", 0);
+  text.size("segments", request.integers[0]).fault();
+  return addLaunch(call, text, 1, 1024);
+}
+
 //===----------------------------------------------------------------------===//
 // Rows
 //===----------------------------------------------------------------------===//

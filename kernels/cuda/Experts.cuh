@@ -166,6 +166,31 @@ HOCKET_DEVICE void placeChoices(const int *chosen, int *counts,
   }
 }
 
+/// packed[s] = (sum of the counts before s, count of s): a block of 1024
+/// threads.
+///
+/// Budget: 32 registers; an iteration: 230 instructions, 1 load, 2 stores, 33
+/// shared.
+HOCKET_DEVICE void packSegments(const int *ranges, int *packed,
+                                Integer segments, unsigned *fault) {
+  __shared__ int scratch[1024];
+  int before = 0;
+  for (Integer first = 0; first < segments; first += 1024) {
+    Integer s = first + threadIdx.x;
+    int count = s < segments ? ranges[2 * s + 1] : 0;
+    if (count < 0) {
+      report(fault, Fault::Ranges);
+      count = 0;
+    }
+    int upTo = prefixSum<1024>(count, scratch);
+    if (s < segments) {
+      packed[2 * s] = before + upTo - count;
+      packed[2 * s + 1] = count;
+    }
+    before += scratch[1023];
+  }
+}
+
 //===----------------------------------------------------------------------===//
 // Rows
 //===----------------------------------------------------------------------===//

@@ -68,7 +68,8 @@ static void addShape(LaunchText &text, const CudaRequest &request) {
   text.parameter("Integer", "rows", {CudaArgument::Kind::I64, 0, n[1]});
   text.parameter("Integer", "experts", {CudaArgument::Kind::I64, 0, n[4]});
   text.parameter("Integer", "runs", {CudaArgument::Kind::I64, 0, n[5]});
-  text.pass("GroupShape{" + ranges + ", rows, experts, runs}");
+  text.parameter("Integer", "segments", {CudaArgument::Kind::I64, 0, n[6]});
+  text.pass("GroupShape{" + ranges + ", rows, experts, runs, segments}");
 }
 
 /// Cuts the rows into tiles, which lie in the workspace; how many there can be
@@ -77,9 +78,9 @@ static KernelError addTiles(const CudaRequest &request, int64_t &tiles,
                             CudaCall &call, std::vector<CudaLaunch> &launches) {
   Integers n = request.integers;
   int64_t side = sideOf(n);
-  // Each expert's rows, and those before and after them, may end in a tile
-  // that is not full.
-  tiles = std::min(n[1], n[1] / side + n[5] * (2 * n[4] + 1));
+  // Each segment, and the rows before and after it, may end in a tile that is
+  // not full.
+  tiles = std::min(n[1], n[1] / side + n[5] * (2 * n[6] + 1));
   call.workspaceBytes = 16 * (tiles + 1);
   LaunchText text(kGroupedHeader, "cutGroups");
   text.workspace("tiles", "GroupTile");

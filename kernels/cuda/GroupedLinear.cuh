@@ -26,25 +26,33 @@ namespace hocket::cuda {
 /// kernels/reference/Experts.h's GroupShape; `ranges` may be null.
 struct GroupShape {
   const int *ranges;
-  Integer rows, experts, runs;
+  Integer rows, experts, runs, segments;
 
-  HOCKET_MEMBER Integer first(Integer run, Integer expert) const {
-    return ranges ? rows / runs * run + ranges[2 * (run * experts + expert)]
-                  : rows / experts * expert;
+  HOCKET_MEMBER Integer first(Integer run, Integer segment) const {
+    return ranges ? rows / runs * run + ranges[2 * (run * segments + segment)]
+                  : rows / experts * segment;
   }
-  HOCKET_MEMBER Integer count(Integer run, Integer expert) const {
-    return ranges ? ranges[2 * (run * experts + expert) + 1] : rows / experts;
+  HOCKET_MEMBER Integer count(Integer run, Integer segment) const {
+    return ranges ? ranges[2 * (run * segments + segment) + 1] : rows / experts;
   }
-  /// The end of what lies before an expert's rows.
-  HOCKET_MEMBER Integer before(Integer run, Integer expert) const {
-    return expert == 0 ? run * (rows / runs)
-                       : first(run, expert - 1) + count(run, expert - 1);
+  /// The end of what lies before a segment.
+  HOCKET_MEMBER Integer before(Integer run, Integer segment) const {
+    return segment == 0 ? run * (rows / runs)
+                        : first(run, segment - 1) + count(run, segment - 1);
   }
-  /// Whether an expert's rows are within its run and behind those before.
-  HOCKET_MEMBER bool isGood(Integer run, Integer expert) const {
-    Integer begin = first(run, expert), length = count(run, expert);
-    return begin >= run * (rows / runs) && begin >= before(run, expert) &&
+  /// Whether a segment is within its run and behind those before.
+  HOCKET_MEMBER bool isGood(Integer run, Integer segment) const {
+    Integer begin = first(run, segment), length = count(run, segment);
+    return begin >= run * (rows / runs) && begin >= before(run, segment) &&
            length >= 0 && begin + length <= (run + 1) * (rows / runs);
+  }
+  /// Calls fn(first row, rows) for the segments of an expert, in order; those
+  /// that are not good, which has been reported, have no rows.
+  template <class Fn>
+  HOCKET_MEMBER void forEachSegment(Integer expert, Fn fn) const {
+    for (Integer run = 0; run < runs; ++run)
+      for (Integer s = expert; s < segments; s += experts)
+        fn(first(run, s), isGood(run, s) ? count(run, s) : 0);
   }
 };
 
@@ -72,28 +80,28 @@ HOCKET_DEVICE void cutGroups(GroupTile *tiles, const GroupShape &shape,
                              Integer side, unsigned *fault) {
   __shared__ int scratch[1024];
   int thread = threadIdx.x;
-  Integer groups = shape.runs * shape.experts, each = shape.rows / shape.runs;
+  Integer groups = shape.runs * shape.segments, each = shape.rows / shape.runs;
   int bad = 0;
   for (Integer i = thread; i < groups; i += 1024)
-    bad |= !shape.isGood(i / shape.experts, i % shape.experts);
+    bad |= !shape.isGood(i / shape.segments, i % shape.segments);
   bad = sumBlock<1024>(bad, scratch);
   if (bad && thread == 0)
     report(fault, Fault::Ranges);
   Integer total = 0;
   for (Integer start = 0; start < groups && !bad; start += 1024) {
-    Integer i = start + thread, run = i / shape.experts;
-    Integer expert = i % shape.experts, gap = 0, first = 0, end = 0, last = 0;
+    Integer i = start + thread, run = i / shape.segments;
+    Integer segment = i % shape.segments, gap = 0, first = 0, end = 0, last = 0;
     if (i < groups) {
-      gap = shape.before(run, expert), first = shape.first(run, expert);
-      end = first + shape.count(run, expert);
-      last = expert + 1 == shape.experts ? (run + 1) * each : end;
+      gap = shape.before(run, segment), first = shape.first(run, segment);
+      end = first + shape.count(run, segment);
+      last = segment + 1 == shape.segments ? (run + 1) * each : end;
     }
     auto tilesOf = [&](Integer count) { return (count + side - 1) / side; };
     int mine = static_cast<int>(tilesOf(first - gap) + tilesOf(end - first) +
                                 tilesOf(last - end));
     Integer at = 1 + total + prefixSum<1024>(mine, scratch) - mine;
     at = writeTiles(tiles, at, -1, gap, first, side);
-    at = writeTiles(tiles, at, expert, first, end, side);
+    at = writeTiles(tiles, at, segment % shape.experts, first, end, side);
     writeTiles(tiles, at, -1, end, last, side);
     total += scratch[1023];
   }
@@ -176,12 +184,10 @@ HOCKET_DEVICE void groupedWeightGradient(float *dw, const T *dy, const T *x,
   Integer row = (blockIdx.x - expert * blocks) * Gemm::side;
   Integer column = Integer(blockIdx.y) * Gemm::side;
   Gemm gemm(shared);
-  for (Integer run = 0; run < shape.runs; ++run) {
-    Integer first = shape.first(run, expert);
-    if (shape.isGood(run, expert)) // Else it has been reported.
-      gemm.add({dy + first * out, out, out, row},
-               {x + first * in, in, in, column}, shape.count(run, expert));
-  }
+  shape.forEachSegment(expert, [&](Integer first, Integer count) {
+    gemm.add({dy + first * out, out, out, row},
+             {x + first * in, in, in, column}, count);
+  });
   storeGradient(gemm, dw, {expert, out, in, row, column}, add);
 }
 

@@ -193,22 +193,19 @@ hopperGroupedWeightGradient(const TensorMap &dy, const TensorMap &x, float *dw,
   Integer expert = quotient(blockIdx.x, blocks);
   int row = static_cast<int>(blockIdx.x - expert * blocks) * Gemm::side;
   int column = blockIdx.y * Gemm::side;
-  // Ranges that are not good have been reported.
-  auto countOf = [&](Integer run) {
-    return shape.isGood(run, expert) ? shape.count(run, expert) : 0;
-  };
   Gemm gemm(ring, shared);
   if (Gemm::Roles::fetches()) {
     Gemm::Roles::beginToFetch();
     if (Gemm::Roles::isFetcher())
-      for (Integer run = 0; run < shape.runs; ++run)
-        gemm.fetch(dy, x, row, column,
-                   static_cast<int>(shape.first(run, expert)),
-                   static_cast<int>(countOf(run)));
+      shape.forEachSegment(expert, [&](Integer first, Integer count) {
+        gemm.fetch(dy, x, row, column, static_cast<int>(first),
+                   static_cast<int>(count));
+      });
   } else {
     Gemm::Roles::beginToMultiply();
-    for (Integer run = 0; run < shape.runs; ++run)
-      gemm.add(static_cast<int>(countOf(run)));
+    shape.forEachSegment(expert, [&](Integer, Integer count) {
+      gemm.add(static_cast<int>(count));
+    });
     storeGradient(gemm, dw, {expert, out, in, row, column}, add);
   }
 }

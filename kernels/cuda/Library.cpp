@@ -93,6 +93,7 @@ constexpr Row rows[] = {
     {"balance_bias", launchBalanceBias},
     {"expert_counts", launchExpertCounts},
     {"expert_order", launchExpertOrder},
+    {"pack_segments", launchPackSegments},
     {"dispatch", launchDispatch},
     {"combine", launchCombine},
     {"combine_weight_gradient", launchCombineWeightGradient},

@@ -86,6 +86,7 @@ KernelError launchBalanceBias(const CudaRequest &request, CudaCall &call);
 // ExpertLaunches.cpp
 KernelError launchExpertCounts(const CudaRequest &request, CudaCall &call);
 KernelError launchExpertOrder(const CudaRequest &request, CudaCall &call);
+KernelError launchPackSegments(const CudaRequest &request, CudaCall &call);
 KernelError launchDispatch(const CudaRequest &request, CudaCall &call);
 KernelError launchCombine(const CudaRequest &request, CudaCall &call);
 KernelError launchCombineWeightGradient(const CudaRequest &request,

@@ -46,8 +46,13 @@ SlotShape slotShape(Integers n) {
 
 GroupShape groupShape(const LibraryCall &call) {
   Integers n = call.integers;
-  return {n[1], n[2], n[3],
-          n[4], n[5], static_cast<const int32_t *>(lastOf(call))};
+  return {n[1],
+          n[2],
+          n[3],
+          n[4],
+          n[5],
+          n[6],
+          static_cast<const int32_t *>(lastOf(call))};
 }
 
 } // namespace
@@ -103,6 +108,10 @@ ExpertOrderArguments expertOrderArguments(const LibraryCall &call) {
           ids(call, 2),
           idsOut(call, 0),
           idsOut(call, 1)};
+}
+
+PackSegmentsArguments packSegmentsArguments(const LibraryCall &call) {
+  return {call.integers[0], ids(call, 1), idsOut(call, 0)};
 }
 
 /// Of an op that moves rows from one order to the other.

@@ -141,6 +141,14 @@ KernelError expertOrderSizes(Integers n, Floats floats, Bytes bytes) {
   return bad ? kDimension : nullptr;
 }
 
+KernelError packSegmentsSizes(Integers n, Floats floats, Bytes bytes) {
+  if (KernelError error = checkCounts(n, 1, floats, 0))
+    return error;
+  Size size;
+  bytes[0] = bytes[1] = size(4, {n[0], 2});
+  return size.bad || n[0] < 1 ? kDimension : nullptr;
+}
+
 namespace {
 
 /// What one of the calls between tokens and rows takes, in bytes.
@@ -212,7 +220,7 @@ struct GroupSizes {
 
 KernelError groupSizes(Integers n, Floats floats, Bytes bytes,
                        GroupSizes &sizes) {
-  if (KernelError error = checkCounts(n, 6, floats, 0))
+  if (KernelError error = checkCounts(n, 8, floats, 0))
     return error;
   if (!isFloating(n[0]))
     return kDType;
@@ -222,9 +230,11 @@ KernelError groupSizes(Integers n, Floats floats, Bytes bytes,
            size(element, {n[4], n[2], n[3]}), size(4, {n[4], n[2], n[3]})};
   bool ranged = bytes.size() > 3;
   if (ranged)
-    bytes[3] = size(4, {n[5], n[4], 2});
+    bytes[3] = size(4, {n[5], n[6], 2});
   bool bad = size.bad || n[2] < 1 || n[3] < 1 || !isExperts(n[4]) || n[5] < 1 ||
-             n[1] % n[5] || (!ranged && (n[5] != 1 || n[1] % n[4]));
+             n[1] % n[5] || n[6] < n[4] || n[6] % n[4] || n[7] < 0 ||
+             n[7] > n[1] ||
+             (!ranged && (n[5] != 1 || n[6] != n[4] || n[1] % n[4]));
   return bad ? kDimension : nullptr;
 }
 

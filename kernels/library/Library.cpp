@@ -64,6 +64,7 @@ static constexpr LibraryOp table[] = {
     {"balance_bias", 4, 4, 0, 0b1, false, balanceBiasSizes},
     {"expert_counts", 2, 2, 0, 0b1, false, expertCountsSizes},
     {"expert_order", 3, 3, 0, 0b11, false, expertOrderSizes},
+    {"pack_segments", 2, 2, 0, 0b1, false, packSegmentsSizes},
     {"dispatch", 3, 4, 0, 0b1, false, dispatchSizes},
     {"combine", 3, 4, 0, 0b1, false, combineSizes},
     {"combine_weight_gradient", 4, 4, 0, 0b1, false,

@@ -148,15 +148,19 @@
 ///                     out); integers: as dispatch
 /// combine_weight_gradient buffers: dweights f32[B, S, k] (out), tokens[T, h],
 ///                     rows[R, h], slots i32[B, S, k]; integers: as dispatch
+/// pack_segments       buffers: packed i32[N, 2] (out), ranges i32[N, 2]
+///                     integers: N
 /// grouped_linear      buffers: y[R, o] (out), x[R, i], w[E, o, i],
-///                     ranges i32[G, E, 2] (left out: R / E rows each)
-///                     integers: dtype, R, o, i, E, G
+///                     ranges i32[G, S, 2] (left out: R / E rows each)
+///                     integers: dtype, R, o, i, E, G, S (segments of a run, a
+///                     multiple of E), rows that are expected to be in ranges
+///                     (at most R; for prices alone)
 /// grouped_linear_input_gradient   buffers: dx[R, i] (out), dy[R, o],
-///                     w[E, o, i], ranges i32[G, E, 2] (as above)
-///                     integers: dtype, R, o, i, E, G
+///                     w[E, o, i], ranges i32[G, S, 2] (as above)
+///                     integers: as grouped_linear
 /// grouped_linear_weight_gradient  buffers: dw f32[E, o, i] (out), dy[R, o],
-///                     x[R, i], ranges i32[G, E, 2] (as above)
-///                     integers: dtype, R, o, i, E, G; accumulates
+///                     x[R, i], ranges i32[G, S, 2] (as above)
+///                     integers: as grouped_linear; accumulates
 ///
 //===----------------------------------------------------------------------===//
 

@@ -91,6 +91,7 @@ routerZLossGradientArguments(const LibraryCall &call);
 BalanceBiasArguments balanceBiasArguments(const LibraryCall &call);
 ExpertCountsArguments expertCountsArguments(const LibraryCall &call);
 ExpertOrderArguments expertOrderArguments(const LibraryCall &call);
+PackSegmentsArguments packSegmentsArguments(const LibraryCall &call);
 DispatchArguments dispatchArguments(const LibraryCall &call);
 CombineArguments combineArguments(const LibraryCall &call);
 CombineWeightGradientArguments

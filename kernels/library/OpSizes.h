@@ -119,6 +119,7 @@ KernelError routerZLossGradientSizes(Integers n, Floats floats, Bytes bytes);
 KernelError balanceBiasSizes(Integers n, Floats floats, Bytes bytes);
 KernelError expertCountsSizes(Integers n, Floats floats, Bytes bytes);
 KernelError expertOrderSizes(Integers n, Floats floats, Bytes bytes);
+KernelError packSegmentsSizes(Integers n, Floats floats, Bytes bytes);
 KernelError dispatchSizes(Integers n, Floats floats, Bytes bytes);
 KernelError combineSizes(Integers n, Floats floats, Bytes bytes);
 KernelError combineWeightGradientSizes(Integers n, Floats floats, Bytes bytes);

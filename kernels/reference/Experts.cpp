@@ -31,8 +31,8 @@ KernelError checkRanges(const GroupShape &shape) {
   int64_t each = shape.rows / shape.runs;
   for (int64_t run = 0; run < shape.runs; ++run) {
     int64_t end = run * each;
-    for (int64_t e = 0; e < shape.experts; ++e) {
-      int64_t first = shape.first(run, e), count = shape.count(run, e);
+    for (int64_t s = 0; s < shape.segments; ++s) {
+      int64_t first = shape.first(run, s), count = shape.count(run, s);
       if (first < end || count < 0 || first + count > (run + 1) * each)
         return "experts: ranges overlap or leave the rows";
       end = first + count;
@@ -100,6 +100,19 @@ KernelError reference::expertCounts(const ExpertCountsArguments &args) {
   return nullptr;
 }
 
+KernelError reference::packSegments(const PackSegmentsArguments &args) {
+  int64_t first = 0;
+  for (int64_t s = 0; s < args.segments; ++s) {
+    int32_t count = args.ranges[2 * s + 1];
+    if (count < 0 || first + count > INT32_MAX)
+      return "experts: ranges have no such numbers of rows";
+    args.packed[2 * s] = int32_t(first);
+    args.packed[2 * s + 1] = count;
+    first += count;
+  }
+  return nullptr;
+}
+
 //===----------------------------------------------------------------------===//
 // Rows
 //===----------------------------------------------------------------------===//
@@ -162,9 +175,9 @@ reference::combineWeightGradient(const CombineWeightGradientArguments &args) {
 /// Calls fn(expert, row) for the rows of every expert.
 template <typename Fn> static void forEachRow(const GroupShape &shape, Fn fn) {
   for (int64_t run = 0; run < shape.runs; ++run)
-    for (int64_t e = 0; e < shape.experts; ++e)
-      for (int64_t i = 0; i < shape.count(run, e); ++i)
-        fn(e, shape.first(run, e) + i);
+    for (int64_t s = 0; s < shape.segments; ++s)
+      for (int64_t i = 0; i < shape.count(run, s); ++i)
+        fn(s % shape.experts, shape.first(run, s) + i);
 }
 
 KernelError reference::groupedLinear(const GroupedLinearArguments &args) {

@@ -20,6 +20,11 @@
 ///                    of no expert 0. Input gradient: dx[r, i] = sum_o dy[r, o]
 ///                    w[e, o, i]. Weight gradient: dw[e, o, i] (+)= sum over
 ///                    e's rows of dy[r, o] x[r, i].
+/// A run's rows may also lie in several segments for each expert: those that
+/// one rank has sent after those of another, each ordered by expert. Segment s
+/// of a run is of expert s % experts, and `ranges` is by segment.
+///   pack segments    where each segment lies, from the ranges that it has
+///                    where it came from: one after the other, in order
 ///
 //===----------------------------------------------------------------------===//
 
@@ -95,19 +100,27 @@ struct CombineWeightGradientArguments {
 
 struct GroupShape {
   int64_t rows = 0, out = 0, in = 0, experts = 1;
-  int64_t runs = 1; ///< divides rows
-  /// [runs, experts, 2], in a run ascending and without overlap; null: rows /
-  /// experts each, in one run.
+  int64_t runs = 1;     ///< divides rows
+  int64_t segments = 1; ///< of a run; a multiple of experts
+  /// [runs, segments, 2], in a run ascending and without overlap; null: rows /
+  /// experts each, in one run of as many segments.
   const int32_t *ranges = nullptr;
 
-  /// Of expert `expert` of run `run`, in the whole buffer.
-  int64_t first(int64_t run, int64_t expert) const {
-    return ranges ? rows / runs * run + ranges[2 * (run * experts + expert)]
-                  : rows / experts * expert;
+  /// Of segment `segment` of run `run`, in the whole buffer.
+  int64_t first(int64_t run, int64_t segment) const {
+    return ranges ? rows / runs * run + ranges[2 * (run * segments + segment)]
+                  : rows / experts * segment;
   }
-  int64_t count(int64_t run, int64_t expert) const {
-    return ranges ? ranges[2 * (run * experts + expert) + 1] : rows / experts;
+  int64_t count(int64_t run, int64_t segment) const {
+    return ranges ? ranges[2 * (run * segments + segment) + 1] : rows / experts;
   }
+};
+
+/// packed[s] = (sum of the counts before s, count of s).
+struct PackSegmentsArguments {
+  int64_t segments = 0;
+  const int32_t *ranges = nullptr; ///< [segments, 2]
+  int32_t *packed = nullptr;       ///< [segments, 2]
 };
 
 struct GroupedLinearArguments {
@@ -144,6 +157,8 @@ struct GroupedWeightGradientArguments {
 namespace reference {
 [[nodiscard]] KernelError expertOrder(const ExpertOrderArguments &args);
 [[nodiscard]] KernelError expertCounts(const ExpertCountsArguments &args);
+/// An error where a count is negative, or their sum is no 32-bit number.
+[[nodiscard]] KernelError packSegments(const PackSegmentsArguments &args);
 [[nodiscard]] KernelError dispatch(const DispatchArguments &args);
 [[nodiscard]] KernelError combine(const CombineArguments &args);
 [[nodiscard]] KernelError

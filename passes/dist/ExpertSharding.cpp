@@ -38,6 +38,10 @@ bool hocket::dist::isGrouped(Operation *op) {
              xf::GroupedLinearWeightGradientOp>(op);
 }
 
+bool hocket::dist::exchangesRows(Operation *op) {
+  return isa<xf::ExpertSegmentsOp, xf::ExchangeRowsOp, xf::ReturnRowsOp>(op);
+}
+
 bool hocket::dist::movesRows(Operation *op) {
   return isa<xf::DispatchOp, xf::CombineOp, xf::CombineWeightGradientOp>(op);
 }

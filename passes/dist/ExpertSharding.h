@@ -36,6 +36,8 @@ public:
   bool operator()(llvm::StringRef axis) const;
   /// Whether it splits each of them.
   bool splitsEach(llvm::StringRef axis) const;
+  /// Those that split them one from another, the coarsest first.
+  const Axes &splitting() const { return different; }
 
 private:
   Axes different, rows;
@@ -43,6 +45,9 @@ private:
 
 /// Whether `op` applies experts' matrices to their rows.
 bool isGrouped(mlir::Operation *op);
+/// Whether `op` brings rows to the runs that hold their experts, or back, or
+/// says where they lie there.
+bool exchangesRows(mlir::Operation *op);
 /// Whether `op` makes rows of tokens, or tokens or weights of rows.
 bool movesRows(mlir::Operation *op);
 

@@ -9,8 +9,10 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "passes/dist/ExpertSharding.h"
 #include "passes/dist/Passes.h"
 #include "passes/dist/Reshard.h"
+#include "passes/dist/RowExchange.h"
 #include "passes/dist/ShardOps.h"
 #include "passes/dist/ValueNames.h"
 
@@ -42,7 +44,8 @@ namespace {
 
 class Partitioner {
 public:
-  Partitioner(ModuleOp module, MeshOp mesh) : module(module), mesh(mesh) {
+  Partitioner(ModuleOp module, MeshOp mesh)
+      : module(module), mesh(mesh), experts(module) {
     ValueNames names(module);
     for (auto function : module.getOps<func::FuncOp>())
       for (BlockArgument argument : function.getArguments())
@@ -142,7 +145,25 @@ private:
       constrain.erase();
       return success();
     }
+    if (exchangesRows(op)) {
+      exchangeRows(op);
+      return success();
+    }
     return completeShard(op, context);
+  }
+
+  /// What takes the place of a value is where that is.
+  void exchangeRows(Operation *op) {
+    ++collectives;
+    Value exchanged = exchangeShard(op, experts.splitting());
+    if (!exchanged)
+      return;
+    Value result = op->getResult(0);
+    Placed placed = values.lookup(result);
+    values.erase(result);
+    values.insert({exchanged, placed});
+    result.replaceAllUsesWith(exchanged);
+    op->erase();
   }
 
   /// The whole types of an op's operands and results.
@@ -206,6 +227,7 @@ private:
 
   ModuleOp module;
   Mesh mesh;
+  ExpertAxes experts;
   DenseMap<Value, std::string> arguments; ///< their names
   DenseMap<Value, Placed> values;
   DenseMap<std::pair<Value, Attribute>, Value> moved;

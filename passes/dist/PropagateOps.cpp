@@ -14,6 +14,8 @@ using namespace hocket::dist;
 
 LogicalResult Propagation::visitShardable(xf::ShardableOpInterface shardable) {
   Operation *op = shardable;
+  if (exchangesRows(op))
+    return visitExchange(op);
   xf::FactorRule rule = shardable.getFactorRule();
   if (auto chosen = chosenSplit(op))
     return visitChosen(shardable, *chosen);
@@ -160,6 +162,61 @@ LogicalResult Propagation::visitGrouped(Operation *op,
         shardings.lookup(operand) != choice.of(factors))
       settleRows(operand, choice.of(factors));
   split(op, rule, choice);
+  return success();
+}
+
+LogicalResult Propagation::visitExchange(Operation *op) {
+  // 1. The runs, as they are dispatched: `ranges` are the second operand, or
+  // the only one.
+  Value ranges = op->getOperand(op->getNumOperands() == 1 ? 0 : 1);
+  Axes runs = shardings.lookup(ranges).dims[0];
+  const Axes &experts = splitsExperts.splitting();
+  bool returns = isa<xf::ReturnRowsOp>(op);
+  Value segments =
+      op->getNumOperands() == 1 ? op->getResult(0) : op->getOperand(2);
+  int64_t groups = tensorOf(segments).getDimSize(1);
+  if (mesh.product(runs) != tensorOf(ranges).getDimSize(0) ||
+      mesh.product(experts) != groups ||
+      !llvm::all_of(experts, [&](StringRef axis) {
+        return llvm::is_contained(runs, axis);
+      }))
+    return op->emitError("D26: ")
+           << tensorOf(ranges).getDimSize(0) << " runs are exchanged in groups "
+           << "of " << groups << ", but the mesh has " << mesh.product(runs)
+           << " devices with runs of their own and splits experts over "
+           << mesh.product(experts);
+  // 2. The same, the place among those that share experts out last.
+  Axes places = runs;
+  llvm::erase_if(places, [&](StringRef axis) {
+    return llvm::is_contained(experts, axis);
+  });
+  llvm::append_range(places, experts);
+  auto along = [&](Value value, const Axes &axes) {
+    Sharding sharding = Sharding::whole(tensorOf(value).getRank());
+    sharding.dims[0] = axes;
+    return sharding;
+  };
+  if (op->getNumOperands() == 1) {
+    set(op->getResult(0), along(op->getResult(0), places));
+    annotate(op, {along(ranges, runs).toAttr(mesh.symbol())},
+             {attrOf(op->getResult(0))});
+    return success();
+  }
+  // 3. Sums of each row may be moved as such.
+  Value rows = op->getOperand(0);
+  Sharding from = along(rows, returns ? places : runs);
+  Sharding to = along(op->getResult(0), returns ? runs : places);
+  from.partial = shardings.lookup(rows).partial;
+  llvm::erase_if(from.partial, [&](StringRef axis) {
+    return !splitsExperts.splitsEach(axis);
+  });
+  to.partial = from.partial;
+  set(op->getResult(0), to);
+  annotate(op,
+           {from.toAttr(mesh.symbol()),
+            along(ranges, runs).toAttr(mesh.symbol()),
+            along(segments, places).toAttr(mesh.symbol())},
+           {attrOf(op->getResult(0))});
   return success();
 }
 

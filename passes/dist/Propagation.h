@@ -160,6 +160,11 @@ private:
   mlir::LogicalResult visitGrouped(mlir::Operation *op,
                                    const xf::FactorRule &rule);
 
+  /// One run a device, which exchanges its rows with those that hold the other
+  /// experts. Runs are numbered anew then: those that share experts follow each
+  /// other by what they hold.
+  mlir::LogicalResult visitExchange(mlir::Operation *op);
+
   /// Moves `rows` to where experts work on them, once for all that use them.
   void settleRows(mlir::Value rows, const Sharding &to);
 

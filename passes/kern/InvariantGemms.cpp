@@ -67,7 +67,8 @@ void replace(GemmOp gemm) {
       ValueRange{gemm.getA(), gemm.getB()}, /*instance=*/Value(),
       /*scalars=*/ValueRange(),
       ArrayRef<int64_t>{dtype, integer(gemm.getM()), integer(gemm.getN()),
-                        integer(gemm.getK()), /*experts=*/1, /*runs=*/1},
+                        integer(gemm.getK()), /*experts=*/1, /*runs=*/1,
+                        /*segments=*/1, integer(gemm.getM())},
       ArrayRef<double>(), /*random=*/false, /*results_first=*/true,
       /*stream=*/0, /*elements=*/0, /*workspaces=*/0,
       /*in_place=*/DenseI64ArrayAttr(), gemm.getLabel());

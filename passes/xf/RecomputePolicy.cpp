@@ -72,8 +72,9 @@ RecomputeModules hocket::xf::modulesOf(Operation *op) {
   if (isa<LinearOp, GroupedLinearOp>(op))
     return activationOf(op) ? RecomputeModules{mlpOf(op)} : RecomputeModules{};
   // A largest magnitude is one number, and may take devices to tell.
-  if (isa<AmaxOp, RouterOp, ExpertOrderOp, EmbeddingOp, CrossEntropyOp,
-          CrossEntropyGradientOp, RopeTableOp, func::CallOp>(op))
+  if (isa<AmaxOp, RouterOp, ExpertOrderOp, ExpertSegmentsOp, EmbeddingOp,
+          CrossEntropyOp, CrossEntropyGradientOp, RopeTableOp, func::CallOp>(
+          op))
     return {};
   return {RecomputeModule::Pointwise};
 }

@@ -6,6 +6,8 @@
 
 #include "runtime/executor/CapturedEntry.h"
 
+#include "runtime/executor/HostCopy.h"
+
 #include "runtime/base/Format.h"
 #include "runtime/executor/PreparedCall.h"
 #include "runtime/program/DataType.h"
@@ -106,8 +108,10 @@ static std::string obstacleOf(const Instruction &instruction) {
   return "";
 }
 
-std::string hocket::obstacleToCapture(const program::Role &role,
-                                      const program::Entry &entry) {
+/// What `obstacleOf` says of the first instruction that it says something of.
+template <typename Fn>
+static std::string firstObstacle(const program::Role &role,
+                                 const program::Entry &entry, Fn obstacleOf) {
   for (const program::Entry::Run &run : entry.runs()) {
     const program::Sequence &sequence = role.sequences(int(run.sequence()));
     for (int i = 0; i < sequence.instructions_size(); ++i)
@@ -116,4 +120,20 @@ std::string hocket::obstacleToCapture(const program::Role &role,
                           sequence.name().c_str(), i, why.c_str());
   }
   return "";
+}
+
+std::string hocket::obstacleToCapture(const program::Role &role,
+                                      const program::Entry &entry) {
+  return firstObstacle(role, entry, obstacleOf);
+}
+
+std::string hocket::obstacleOfCounts(const program::Role &role,
+                                     const program::Entry &entry) {
+  return firstObstacle(
+      role, entry, [](const Instruction &instruction) -> std::string {
+        return countsOnHost(instruction)
+                   ? "sends as many rows as tokens have chosen, which the host "
+                     "has to know"
+                   : "";
+      });
 }

@@ -90,6 +90,11 @@ size_t countMessages(const program::Role &role, const program::Entry &entry);
 std::string obstacleToCapture(const program::Role &role,
                               const program::Entry &entry);
 
+/// The same where they are: the first instruction before which the host must
+/// read how much is sent.
+std::string obstacleOfCounts(const program::Role &role,
+                             const program::Entry &entry);
+
 } // namespace hocket
 
 #endif // HOCKET_RUNTIME_EXECUTOR_CAPTUREDENTRY_H

@@ -238,8 +238,11 @@ Status Executor::checkCapturable(const std::string &entry) const {
         target->properties().name +
         " cannot capture a CUDA graph, or is to wait for every "
         "instruction");
-  if (group->isOnDevice())
-    return okStatus();
+  if (group->isOnDevice()) {
+    std::string counted =
+        obstacleOfCounts(role(), role().entries(found->second));
+    return counted.empty() ? okStatus() : failedPrecondition(counted);
+  }
   if (group->world().size() > 1)
     return failedPrecondition("messages between ranks go through host memory");
   std::string obstacle =

@@ -12,7 +12,7 @@
 ///
 //===----------------------------------------------------------------------===//
 
-#include "runtime/executor/PreparedCall.h"
+#include "runtime/executor/HostCopy.h"
 
 #include "runtime/base/Format.h"
 
@@ -28,20 +28,6 @@ namespace {
 /// A played time as messages carry it.
 using TimeStamp = std::array<int32_t, 2>;
 static_assert(sizeof(TimeStamp) == sizeof(double));
-
-/// Brings a stream to the time of the last member that has come.
-Status meetAll(comm::Communicator &group, hal::Device &device,
-               hal::StreamId stream) {
-  if (!device.playsTime())
-    return okStatus();
-  auto own = std::bit_cast<TimeStamp>(device.time(stream));
-  std::vector<TimeStamp> all(group.size());
-  HOCKET_RETURN_IF_ERROR(
-      group.allGather(own.data(), all.data(), own.size(), hal::DType::I32));
-  for (const TimeStamp &other : all)
-    device.reachTime(stream, std::bit_cast<double>(other));
-  return okStatus();
-}
 
 /// Brings a stream to the time of the last peer that has come. Both ends tell
 /// each other: with twice the tag whoever sends, one more who receives.
@@ -65,38 +51,6 @@ Status meetPeers(comm::Communicator &group, hal::Device &device,
     device.reachTime(stream, std::bit_cast<double>(other));
   return okStatus();
 }
-
-/// The tensor at `place` as it travels.
-uint64_t bytesOf(const BufferPlace &place) {
-  return place.elements * uint64_t(kernels::bytesOf(place.dtype));
-}
-
-/// A tensor's copy in host memory, on a device whose memory is its own.
-class HostCopy {
-public:
-  Status fetch(const BufferPlace &place, const RunContext &context,
-               hal::StreamId stream) {
-    return context.device.copyToHost(stream, rangeOf(place, context),
-                                     room(place));
-  }
-  Status put(const BufferPlace &place, const RunContext &context,
-             hal::StreamId stream) {
-    return context.device.copyFromHost(stream, room(place),
-                                       rangeOf(place, context));
-  }
-  void *room(const BufferPlace &place) {
-    bytes.resize(bytesOf(place));
-    return bytes.data();
-  }
-
-private:
-  static hal::Range rangeOf(const BufferPlace &place,
-                            const RunContext &context) {
-    return {place.at(context).offset, bytesOf(place)};
-  }
-
-  std::vector<std::byte> bytes;
-};
 
 using Perform = Status (*)(comm::Communicator &, const void *from, void *to,
                            uint64_t elements, hal::DType,
@@ -293,6 +247,19 @@ private:
 
 } // namespace
 
+Status hocket::meetAll(comm::Communicator &group, hal::Device &device,
+                       hal::StreamId stream) {
+  if (!device.playsTime())
+    return okStatus();
+  auto own = std::bit_cast<TimeStamp>(device.time(stream));
+  std::vector<TimeStamp> all(group.size());
+  HOCKET_RETURN_IF_ERROR(
+      group.allGather(own.data(), all.data(), own.size(), hal::DType::I32));
+  for (const TimeStamp &other : all)
+    device.reachTime(stream, std::bit_cast<double>(other));
+  return okStatus();
+}
+
 StatusOr<std::unique_ptr<PreparedCall>>
 hocket::prepareCommunication(const Instruction &instruction,
                              const PreparationScope &scope) {
@@ -306,7 +273,9 @@ hocket::prepareCommunication(const Instruction &instruction,
                                     "on stream %u",
                                     scope.rank, index, instruction.stream()));
   std::unique_ptr<PreparedCall> call;
-  if (instruction.has_collective())
+  if (countsOnHost(instruction))
+    call = prepareExchange(instruction, scope, *group);
+  else if (instruction.has_collective())
     call = std::make_unique<PreparedCollective>(instruction, scope, *group);
   else
     call = std::make_unique<PreparedTransfer>(instruction, scope, *group);

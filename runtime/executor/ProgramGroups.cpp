@@ -6,6 +6,7 @@
 
 #include "runtime/executor/ProgramGroups.h"
 
+#include "runtime/program/InstructionOperands.h"
 #include "runtime/program/MessageTags.h"
 #include "runtime/program/RankPlace.h"
 #include "runtime/program/certificate/IssueOrder.h"
@@ -52,7 +53,7 @@ static std::vector<GroupUse> usesOfGroups(const program::Program &program) {
           GroupUse &use = uses[instruction.collective().group()];
           use.streams.insert(instruction.stream());
           use.collectiveStreams.insert(instruction.stream());
-          if (instruction.collective().op() == "all_to_all")
+          if (sendsToAll(instruction.collective()))
             use.allToAllStreams.insert(instruction.stream());
         }
         if (instruction.has_transfer()) {

@@ -70,12 +70,12 @@ InstructionTime ClusterCosts::library(const program::Library &call,
   InstructionTime time = attention(call);
   if (time.attention > 0)
     return time;
-  if (call.op().starts_with("grouped_linear") && call.integers_size() >= 5) {
-    // Rows, outputs and inputs of all experts; the rows are shared evenly.
+  if (call.op().starts_with("grouped_linear") && call.integers_size() >= 8) {
+    // The rows that are expected are shared evenly.
     double experts = std::max(1.0, double(call.integers(4)));
     const cluster::OpTimes &times = timesOf(program::DType(call.integers(0)));
     time.gemms = times.gemm16(
-        {std::max(1.0, double(call.integers(1)) / experts),
+        {std::max(1.0, double(call.integers(7)) / experts),
          double(call.integers(2)), double(call.integers(3)), experts});
     return time;
   }
@@ -106,6 +106,11 @@ double ClusterCosts::collective(const program::Collective &call,
   auto larger = [&](uint32_t from, uint32_t to) {
     return double(std::max(bufferBytes(role, from), bufferBytes(role, to)));
   };
+  // What is chosen evenly: as much as the smaller end holds.
+  if (call.has_rows())
+    return narrow.dispatch(double(std::min(bufferBytes(role, call.from()),
+                                           bufferBytes(role, call.to()))),
+                           1, group);
   double bytes = larger(call.from(), call.to());
   for (const auto &part : call.others())
     bytes += larger(part.from(), part.to());

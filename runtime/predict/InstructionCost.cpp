@@ -39,11 +39,11 @@ static double attentionFlops(const program::Library &call) {
   return sizes ? sizes->forwardFlops() * (sizes->backward ? 2.5 : 1) : 0;
 }
 
-/// A GEMM for every row of every expert.
+/// A GEMM for every row that is expected.
 static double expertFlops(const program::Library &call) {
-  if (!call.op().starts_with("grouped_linear") || call.integers_size() < 4)
+  if (!call.op().starts_with("grouped_linear") || call.integers_size() < 8)
     return 0;
-  return 2 * double(call.integers(1)) * double(call.integers(2)) *
+  return 2 * double(call.integers(7)) * double(call.integers(2)) *
          double(call.integers(3));
 }
 
@@ -67,7 +67,11 @@ static void countCollective(const program::Collective &call,
   auto larger = [&](uint32_t from, uint32_t to) {
     return double(std::max(bufferBytes(role, from), bufferBytes(role, to)));
   };
-  double bytes = larger(call.from(), call.to());
+  // Of rows those that are chosen evenly: as many as the smaller end holds.
+  double bytes = call.has_rows()
+                     ? double(std::min(bufferBytes(role, call.from()),
+                                       bufferBytes(role, call.to())))
+                     : larger(call.from(), call.to());
   for (const auto &part : call.others())
     bytes += larger(part.from(), part.to());
   double rounds = call.op() == "all_reduce" ? 2 : 1;

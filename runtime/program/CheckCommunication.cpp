@@ -129,6 +129,8 @@ private:
                                               "reduce_scatter", "all_to_all",
                                               "broadcast"};
     const std::string &op = collective.op();
+    if (isRowExchange(op) || collective.has_rows())
+      return checkRowExchange(collective);
     if (!ops.count(op))
       return add(ProgramRule::CollectiveSizes,
                  "unknown collective '" + op + "'");
@@ -151,6 +153,52 @@ private:
     checkPart(op, first, size, seen);
     for (const auto &part : collective.others())
       checkPart(op, part, size, seen);
+  }
+
+  static bool isRowExchange(const std::string &op) {
+    return op == "exchange_rows" || op == "return_rows";
+  }
+
+  /// Rows of one width, and a pair of numbers for each expert of each member.
+  void checkRowExchange(const program::Collective &collective) {
+    const std::string &op = collective.op();
+    if (!isRowExchange(op) || !collective.has_rows())
+      return add(ProgramRule::CollectiveSizes,
+                 op + (collective.has_rows() ? " has ranges of rows"
+                                             : " lacks ranges of rows"));
+    if (!collective.others().empty())
+      return add(ProgramRule::CollectiveSizes, op + " in several parts");
+    if (!knowsGroup(collective.group()))
+      return;
+    const program::Collective::Rows &rows = collective.rows();
+    uint32_t from = collective.from(), to = collective.to();
+    checkType(from);
+    if (from == to || to == rows.ranges() || to == rows.segments())
+      add(ProgramRule::CollectiveSizes, op + " onto what it reads");
+    if (buffer(from).dtype() != buffer(to).dtype())
+      add(ProgramRule::CollectiveSizes,
+          "a collective between buffers of different element types");
+    if (rows.width() == 0 || elements(from) % rows.width() != 0 ||
+        elements(to) % rows.width() != 0)
+      add(ProgramRule::CollectiveSizes,
+          formatText("%s of rows of %llu elements between %llu and %llu",
+                     op.c_str(), wide(rows.width()), wide(elements(from)),
+                     wide(elements(to))));
+    uint64_t pairs = elements(rows.ranges());
+    uint64_t size = sizes[collective.group()];
+    for (uint32_t index : {rows.ranges(), rows.segments()})
+      if (buffer(index).dtype() != program::I32 || elements(index) != pairs ||
+          pairs == 0 || pairs % (2 * size) != 0)
+        add(ProgramRule::CollectiveSizes,
+            formatText("%s by buffer %u of %llu %s, which is no pair of i32 "
+                       "for each expert of %llu ranks",
+                       op.c_str(), index, wide(elements(index)),
+                       dataTypeName(buffer(index).dtype()), wide(size)));
+    bool fits = op == "exchange_rows" ? elements(from) <= elements(to)
+                                      : elements(to) <= elements(from);
+    if (!fits)
+      add(ProgramRule::CollectiveSizes,
+          op + " has less room for chosen rows than the even share");
   }
 
   /// Parts proceed in any order: what one writes no other may touch.

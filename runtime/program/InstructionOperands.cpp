@@ -132,6 +132,11 @@ Operands hocket::operandsOf(const Instruction &instruction,
       operands.push_back({part.from(), OperandAccess::Read});
       operands.push_back({part.to(), OperandAccess::Write});
     }
+    if (instruction.collective().has_rows()) {
+      const program::Collective::Rows &rows = instruction.collective().rows();
+      operands.push_back({rows.ranges(), OperandAccess::Read});
+      operands.push_back({rows.segments(), OperandAccess::Read});
+    }
     return operands;
   case Instruction::kTransfer:
     for (const auto &part : instruction.transfer().parts())
@@ -201,6 +206,9 @@ static std::string collectiveText(const program::Collective &collective) {
       collective.op() + " " + partText(collective.to(), collective.from());
   for (const auto &part : collective.others())
     text += ", " + partText(part.to(), part.from());
+  if (collective.has_rows())
+    text += formatText(" by %%%u, %%%u", collective.rows().ranges(),
+                       collective.rows().segments());
   return text + formatText(" group %u", collective.group());
 }
 
@@ -243,6 +251,10 @@ std::string hocket::instructionText(const Instruction &instruction,
     return "nothing";
   }
   return "nothing";
+}
+
+bool hocket::sendsToAll(const program::Collective &collective) {
+  return collective.op() == "all_to_all" || collective.has_rows();
 }
 
 double hocket::instructionFlops(const Instruction &instruction,

@@ -43,6 +43,9 @@ std::string instructionText(const program::Instruction &instruction,
 double instructionFlops(const program::Instruction &instruction,
                         const program::Program &program);
 
+/// Whether every member of a collective sends to every other.
+bool sendsToAll(const program::Collective &collective);
+
 } // namespace hocket
 
 #endif // HOCKET_RUNTIME_PROGRAM_INSTRUCTIONOPERANDS_H

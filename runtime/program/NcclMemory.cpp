@@ -6,6 +6,7 @@
 
 #include "runtime/program/NcclMemory.h"
 
+#include "runtime/program/InstructionOperands.h"
 #include "runtime/program/MessageTags.h"
 
 #include <algorithm>
@@ -37,7 +38,7 @@ static Uses usesOf(const program::Program &program, const program::Role &role) {
       if (instruction.has_collective()) {
         const program::Collective &call = instruction.collective();
         uses.collectives[{call.group(), instruction.stream()}] |=
-            call.op() == "all_to_all";
+            sendsToAll(call);
       }
       for (const auto &part : instruction.transfer().parts())
         uses.messages.insert(

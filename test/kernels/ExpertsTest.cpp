@@ -258,28 +258,89 @@ TEST(Experts, WrongSlotsAndRangesAreRefused) {
   EXPECT_NE(checkExperts(chosen, 2, 5), nullptr);
   int32_t overlap[] = {0, 4, 3, 2}, beyond[] = {0, 4, 4, 7},
           negative[] = {0, 4, 4, -1}, good[] = {0, 4, 5, 5};
-  EXPECT_NE(checkRanges({10, 1, 1, 2, 1, overlap}), nullptr);
-  EXPECT_NE(checkRanges({10, 1, 1, 2, 1, beyond}), nullptr);
-  EXPECT_NE(checkRanges({10, 1, 1, 2, 1, negative}), nullptr);
-  EXPECT_EQ(checkRanges({10, 1, 1, 2, 1, good}), nullptr);
+  EXPECT_NE(checkRanges({10, 1, 1, 2, 1, 2, overlap}), nullptr);
+  EXPECT_NE(checkRanges({10, 1, 1, 2, 1, 2, beyond}), nullptr);
+  EXPECT_NE(checkRanges({10, 1, 1, 2, 1, 2, negative}), nullptr);
+  EXPECT_EQ(checkRanges({10, 1, 1, 2, 1, 2, good}), nullptr);
   // In two runs of five rows the second one's would leave it.
-  EXPECT_NE(checkRanges({10, 1, 1, 1, 2, good}), nullptr);
+  EXPECT_NE(checkRanges({10, 1, 1, 1, 2, 1, good}), nullptr);
 }
 
 //===----------------------------------------------------------------------===//
 // GEMMs
 //===----------------------------------------------------------------------===//
 
-/// Two runs with an empty expert and with rows of none, or null.
-GroupShape groupOf(bool ranged) {
-  static const int32_t ranges[] = {2, 17, 19, 0, 21, 40, 0, 0, 0, 33, 33, 20};
-  return {132, 45, 38, 3, ranged ? 2 : 1, ranged ? ranges : nullptr};
+/// Where rows of experts lie.
+enum class Rows { Even, Runs, Segments };
+constexpr Rows kRows[] = {Rows::Even, Rows::Runs, Rows::Segments};
+
+/// As many of each, two runs with an empty expert and with rows of none, or the
+/// segments of two sources in one run, with rows behind the last.
+GroupShape groupOf(Rows rows) {
+  static const int32_t runs[] = {2, 17, 19, 0, 21, 40, 0, 0, 0, 33, 33, 20};
+  static const int32_t segments[] = {0,  17, 17, 0,  17, 40,
+                                     57, 0,  57, 33, 90, 20};
+  switch (rows) {
+  case Rows::Even:
+    return {132, 45, 38, 3, 1, 3, nullptr};
+  case Rows::Runs:
+    return {132, 45, 38, 3, 2, 3, runs};
+  case Rows::Segments:
+    return {132, 45, 38, 3, 1, 6, segments};
+  }
+  return {};
+}
+
+/// The rows that each expert has, in its order.
+std::vector<std::vector<int64_t>> rowsOfExperts(const GroupShape &shape) {
+  std::vector<std::vector<int64_t>> rows(shape.experts);
+  for (int64_t run = 0; run < shape.runs; ++run)
+    for (int64_t s = 0; s < shape.segments; ++s)
+      for (int64_t i = 0; i < shape.count(run, s); ++i)
+        rows[s % shape.experts].push_back(shape.first(run, s) + i);
+  return rows;
+}
+
+/// Segments hold what runs do, so each row's result is that of its row there.
+TEST(Experts, SegmentsAreWhatRunsAre) {
+  GroupShape runs = groupOf(Rows::Runs), segments = groupOf(Rows::Segments);
+  auto from = rowsOfExperts(runs), to = rowsOfExperts(segments);
+  Array x = randomArray(DType::F32, runs.rows * runs.in, 1);
+  Array w = randomArray(DType::F32, runs.experts * runs.out * runs.in, 2);
+  Array moved(DType::F32, x.size());
+  for (size_t e = 0; e < from.size(); ++e) {
+    ASSERT_EQ(from[e].size(), to[e].size());
+    for (size_t i = 0; i < from[e].size(); ++i)
+      for (int64_t c = 0; c < runs.in; ++c)
+        moved.set(to[e][i] * runs.in + c, x[from[e][i] * runs.in + c]);
+  }
+  Array y(DType::F32, runs.rows * runs.out), z(DType::F32, y.size());
+  ASSERT_EQ(reference::groupedLinear({runs, x.view(), w.view(), y.view()}),
+            nullptr);
+  ASSERT_EQ(
+      reference::groupedLinear({segments, moved.view(), w.view(), z.view()}),
+      nullptr);
+  for (size_t e = 0; e < from.size(); ++e)
+    for (size_t i = 0; i < from[e].size(); ++i)
+      for (int64_t c = 0; c < runs.out; ++c)
+        EXPECT_EQ(y[from[e][i] * runs.out + c], z[to[e][i] * runs.out + c]);
+}
+
+TEST(Experts, SegmentsArePackedInTheirOrder) {
+  const int32_t ranges[] = {5, 3, 8, 0, 8, 4, 0, 2};
+  int32_t packed[8];
+  ASSERT_EQ(reference::packSegments({4, ranges, packed}), nullptr);
+  const int32_t expected[] = {0, 3, 3, 0, 3, 4, 7, 2};
+  EXPECT_TRUE(std::equal(packed, packed + 8, expected));
+  const int32_t negative[] = {0, -1}, many[] = {0, INT32_MAX, 0, 1};
+  EXPECT_NE(reference::packSegments({1, negative, packed}), nullptr);
+  EXPECT_NE(reference::packSegments({2, many, packed}), nullptr);
 }
 
 TEST(Experts, EveryExpertMultipliesItsRows) {
-  for (bool ranged : {false, true})
+  for (Rows rows : kRows)
     for (DType dtype : kTypes) {
-      GroupShape shape = groupOf(ranged);
+      GroupShape shape = groupOf(rows);
       Array x = randomArray(dtype, shape.rows * shape.in, 1);
       Array w = randomArray(dtype, shape.experts * shape.out * shape.in, 2);
       Array dy = randomArray(dtype, shape.rows * shape.out, 3);
@@ -307,10 +368,10 @@ TEST(Experts, EveryExpertMultipliesItsRows) {
 }
 
 TEST(Experts, WeightGradientsSumTheirRows) {
-  for (bool ranged : {false, true})
+  for (Rows rows : kRows)
     for (bool accumulate : {false, true})
       for (DType dtype : kTypes) {
-        GroupShape shape = groupOf(ranged);
+        GroupShape shape = groupOf(rows);
         int64_t weights = shape.experts * shape.out * shape.in;
         Array x = randomArray(dtype, shape.rows * shape.in, 1);
         Array dy = randomArray(dtype, shape.rows * shape.out, 3);

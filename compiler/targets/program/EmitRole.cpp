@@ -203,6 +203,11 @@ private:
           to.set_why(texts.indexOf(collective.getWhy().value_or("")));
           return success();
         })
+        .Case<exec::ExchangeOp>([&](auto exchange) {
+          addExchange(exchange, *to.mutable_collective());
+          to.set_why(texts.indexOf(exchange.getWhy().value_or("")));
+          return success();
+        })
         .Case<exec::TransferOp>([&](auto transfer) {
           addTransfer(transfer, *to.mutable_transfer());
           return success();
@@ -299,6 +304,16 @@ private:
       part->set_from(number(from));
       part->set_to(number(into));
     }
+  }
+
+  void addExchange(exec::ExchangeOp exchange, program::Collective &to) {
+    to.set_op(exchange.getReturns() ? "return_rows" : "exchange_rows");
+    to.set_group(groups.indexOf(exchange.getAxes()));
+    to.set_from(number(exchange.getFrom()));
+    to.set_to(number(exchange.getTo()));
+    to.mutable_rows()->set_ranges(number(exchange.getRanges()));
+    to.mutable_rows()->set_segments(number(exchange.getSegments()));
+    to.mutable_rows()->set_width(exchange.getWidth());
   }
 
   /// Around the ring: to the next rank, from the one before. On one stream

@@ -151,6 +151,43 @@ LogicalResult AllToAllOp::verify() {
   return success();
 }
 
+/// D25: one run, whose experts are shared out among the devices.
+static LogicalResult verifyRowExchange(Operation *op, ArrayAttr axes) {
+  FailureOr<int64_t> devices = groupSize(op, axes);
+  if (failed(devices))
+    return failure();
+  auto typeOf = [&](unsigned operand) {
+    return cast<RankedTensorType>(op->getOperand(operand).getType());
+  };
+  RankedTensorType from = typeOf(0), ranges = typeOf(1), segments = typeOf(2);
+  auto to = cast<RankedTensorType>(op->getResult(0).getType());
+  auto isRun = [](RankedTensorType type) {
+    return type.getRank() == 3 && type.getDimSize(0) == 1;
+  };
+  if (!isRun(from) || !isRun(to) || from.getDimSize(2) != to.getDimSize(2) ||
+      from.getElementType() != to.getElementType())
+    return op->emitOpError("D25: ")
+           << to << " does not hold the rows of " << from;
+  if (!isRun(ranges) || !ranges.getElementType().isInteger(32) ||
+      ranges.getDimSize(2) != 2)
+    return op->emitOpError("D25: ") << ranges << " are no ranges of a run";
+  int64_t experts = ranges.getDimSize(1);
+  if (experts % *devices != 0 ||
+      segments != ranges.clone({1, *devices, experts / *devices, 2}))
+    return op->emitOpError("D25: ")
+           << segments << " are no segments of " << ranges << " over "
+           << *devices << " devices";
+  return success();
+}
+
+LogicalResult ExchangeRowsOp::verify() {
+  return verifyRowExchange(*this, getAxes());
+}
+
+LogicalResult ReturnRowsOp::verify() {
+  return verifyRowExchange(*this, getAxes());
+}
+
 LogicalResult OffsetOp::verify() {
   if (getStep() < 1)
     return emitOpError("D16: a shard has at least one element, not ")

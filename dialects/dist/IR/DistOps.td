@@ -165,6 +165,43 @@ def Dist_ShiftOp : Dist_Collective<"shift",
   let assemblyFormat = "$input `over` $axes attr-dict `:` type($result)";
 }
 
+// What devices send each other follows from data.
+class Dist_RowExchange<string mnemonic> : Dist_Collective<mnemonic> {
+  let arguments = (ins AnyRankedTensor:$rows, AnyRankedTensor:$ranges,
+                       AnyRankedTensor:$segments, StrArrayAttr:$axes,
+                       OptionalAttr<StrAttr>:$why);
+  let results = (outs AnyRankedTensor:$result);
+  let assemblyFormat = [{
+    $rows `,` $ranges `,` $segments `over` $axes attr-dict
+    `:` functional-type(operands, $result)
+  }];
+}
+
+def Dist_ExchangeRowsOp : Dist_RowExchange<"exchange_rows"> {
+  let summary = "rows to the devices that hold their experts";
+  let description = [{
+    `xf.exchange_rows` on one run a device: rows `[1, R, h]` in the order of the
+    experts of all devices, whose ranges `[1, E, 2]` are, become `[1, bound, h]`,
+    where those of this device's experts lie as `segments` `[1, n, E/n, 2]` say,
+    by device that sent them, then by expert; others are 0.
+
+    ```mlir
+    %y = dist.exchange_rows %x, %r, %s over ["ep"] : (tensor<1x128x64xf32>, tensor<1x8x2xi32>, tensor<1x2x4x2xi32>) -> tensor<1x200x64xf32>
+    ```
+  }];
+}
+
+def Dist_ReturnRowsOp : Dist_RowExchange<"return_rows"> {
+  let summary = "rows back to the devices that they came from";
+  let description = [{
+    The reverse of `exchange_rows`, with the same ranges and segments.
+
+    ```mlir
+    %y = dist.return_rows %x, %r, %s over ["ep"] : (tensor<1x200x64xf32>, tensor<1x8x2xi32>, tensor<1x2x4x2xi32>) -> tensor<1x128x64xf32>
+    ```
+  }];
+}
+
 def Dist_SliceOp : Dist_Collective<"slice"> {
   let summary = "this device's shard of a dim";
   let description = [{

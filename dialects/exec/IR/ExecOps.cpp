@@ -171,6 +171,27 @@ bool CollectiveOp::writesOperand(unsigned index) {
   return index >= getFrom().size();
 }
 
+bool ExchangeOp::writesOperand(unsigned index) { return index == 1; }
+
+LogicalResult ExchangeOp::verify() {
+  auto typeOf = [&](unsigned operand) {
+    return cast<MemRefType>(getOperand(operand).getType());
+  };
+  MemRefType from = typeOf(0), to = typeOf(1);
+  auto width = static_cast<int64_t>(getWidth());
+  if (from.getElementType() != to.getElementType() || width < 1 ||
+      from.getNumElements() % width != 0 || to.getNumElements() % width != 0)
+    return emitOpError("E15: exchanges rows of ")
+           << width << " elements between " << from << " and " << to;
+  for (unsigned i : {2, 3})
+    if (!typeOf(i).getElementType().isInteger(32) ||
+        typeOf(i).getNumElements() != typeOf(2).getNumElements() ||
+        typeOf(i).getNumElements() % 2 != 0)
+      return emitOpError("E15: ") << typeOf(i) << " holds no pairs of 32-bit "
+                                  << "numbers, one for each of " << typeOf(2);
+  return success();
+}
+
 bool HostOp::writesOperand(unsigned) {
   return getDirection() == HostDirection::Input;
 }

@@ -338,6 +338,27 @@ def Exec_CollectiveOp
   }];
 }
 
+def Exec_ExchangeOp : Exec_Instruction<"exchange"> {
+  let summary = "ranks exchange as many rows as data says";
+  let description = [{
+    As `kern.exchange`, between buffers of rows of `width` elements.
+
+    ```mlir
+    exec.exchange %x to %y by %r, %s over ["ep"] width 64 : memref<1x128x64xf32>, memref<1x200x64xf32>, memref<1x8x2xi32>, memref<1x2x4x2xi32>
+    ```
+  }];
+  let arguments = (ins AnyMemRef:$from, AnyMemRef:$to, AnyMemRef:$ranges,
+                       AnyMemRef:$segments, StrArrayAttr:$axes,
+                       I64Attr:$width, OptionalAttr<StrAttr>:$why,
+                       UnitAttr:$returns,
+                       DefaultValuedAttr<I64Attr, "0">:$stream);
+  let assemblyFormat = [{
+    $from `to` $to `by` $ranges `,` $segments `over` $axes `width` $width
+    attr-dict `:` type(operands)
+  }];
+  let hasVerifier = 1;
+}
+
 def Exec_HostOp : Exec_Instruction<"host"> {
   let summary = "data crosses between host and device";
   let description = [{

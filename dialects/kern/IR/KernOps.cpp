@@ -487,6 +487,25 @@ LogicalResult CollectiveOp::verify() {
   return success();
 }
 
+LogicalResult ExchangeOp::verify() {
+  if (getAxes().empty())
+    return emitOpError("K31: names no axis");
+  auto from = cast<RankedTensorType>(getRows().getType());
+  auto to = cast<RankedTensorType>(getResult().getType());
+  if (from.getElementType() != to.getElementType() || from.getRank() == 0 ||
+      to.getRank() == 0 || from.getShape().back() != to.getShape().back())
+    return emitOpError("K34: makes ") << to << " of " << from;
+  auto ranges = cast<RankedTensorType>(getRanges().getType());
+  auto segments = cast<RankedTensorType>(getSegments().getType());
+  if (!ranges.getElementType().isInteger(32) ||
+      !segments.getElementType().isInteger(32) ||
+      ranges.getNumElements() != segments.getNumElements() ||
+      ranges.getNumElements() % 2 != 0)
+    return emitOpError("K34: ") << ranges << " and " << segments
+                                << " are not as many pairs of 32-bit numbers";
+  return success();
+}
+
 LogicalResult PlaceOp::verify() {
   if (getAxes().empty())
     return emitOpError("K31: names no axis");

@@ -338,6 +338,29 @@ def Kern_CollectiveOp : Kern_Op<"collective", [Pure]> {
   }];
 }
 
+def Kern_ExchangeOp : Kern_Op<"exchange", [Pure]> {
+  let summary = "devices exchange as many rows as data says";
+  let description = [{
+    Rows in the order of the experts that they are for, as `ranges` has them (the
+    first of each expert's, and how many they are), go to the devices along
+    `axes`, each of which holds as many experts. There they lie in the order of
+    the device that sent them, then of the expert, as `segments` has them; the
+    rest of the result is 0. With `returns` the same rows go the other way.
+
+    ```mlir
+    %y = kern.exchange %x, %r, %s over ["ep"] : (tensor<1x128x64xf32>, tensor<1x8x2xi32>, tensor<1x2x4x2xi32>) -> tensor<1x200x64xf32>
+    ```
+  }];
+  let arguments = (ins AnyRankedTensor:$rows, AnyRankedTensor:$ranges,
+                       AnyRankedTensor:$segments, StrArrayAttr:$axes,
+                       OptionalAttr<StrAttr>:$why, UnitAttr:$returns);
+  let results = (outs AnyRankedTensor:$result);
+  let assemblyFormat = [{
+    $rows `,` $ranges `,` $segments `over` $axes attr-dict
+    `:` functional-type(operands, $result)
+  }];
+}
+
 def Kern_PlaceOp : Kern_Op<"place", [Pure]> {
   let summary = "a number that follows from the device's place in the mesh";
   let description = [{

@@ -257,11 +257,75 @@ LogicalResult CombineWeightGradientOp::verify() {
 }
 
 //===----------------------------------------------------------------------===//
+// Rows between runs
+//===----------------------------------------------------------------------===//
+
+LogicalResult ExpertSegmentsOp::verify() {
+  if (failed(checkStatic(*this)) ||
+      failed(checkRank(*this, 69, "ranges", getRanges(), 3)) ||
+      failed(checkRank(*this, 69, "result", getResult(), 4)))
+    return failure();
+  Shape s = shapeOf(getResult());
+  // What one group has sent is its own already.
+  if (s[0] == 1 && shapeOf(getRanges()) == Shape{s[1], s[2], 2})
+    return checkShape(*this, 69, "result", getResult(), {1, s[1], s[2], 2});
+  if (s[0] % s[1] != 0)
+    return emitOpError("X69: ")
+           << s[0] << " runs do not form groups of " << s[1];
+  if (failed(
+          checkShape(*this, 69, "ranges", getRanges(), {s[0], s[1] * s[2], 2})))
+    return failure();
+  return checkShape(*this, 69, "result", getResult(), {s[0], s[1], s[2], 2});
+}
+
+/// X70: `[G, x, h]` becomes `[G, y, h]` by `ranges[G, E, 2]` and
+/// `segments[G, n, E/n, 2]`.
+static LogicalResult verifyExchange(Operation *op, Value from, Value ranges,
+                                    Value segments, Value to) {
+  if (failed(checkStatic(op)) || failed(checkRank(op, 70, "rows", from, 3)) ||
+      failed(checkRank(op, 70, "segments", segments, 4)) ||
+      failed(checkRank(op, 70, "result", to, 3)))
+    return failure();
+  Shape s = shapeOf(segments), f = shapeOf(from);
+  if (s[0] % s[1] != 0)
+    return op->emitOpError("X70: ")
+           << s[0] << " runs do not form groups of " << s[1];
+  if (failed(checkShape(op, 70, "segments", segments, {f[0], s[1], s[2], 2})) ||
+      failed(checkShape(op, 70, "ranges", ranges, {f[0], s[1] * s[2], 2})) ||
+      failed(checkShape(op, 70, "result", to, {f[0], shapeOf(to)[1], f[2]})))
+    return failure();
+  return checkElement(op, 70, "result", to, elementOf(from));
+}
+
+LogicalResult ExchangeRowsOp::verify() {
+  return verifyExchange(*this, getRows(), getRanges(), getSegments(),
+                        getResult());
+}
+
+LogicalResult ReturnRowsOp::verify() {
+  return verifyExchange(*this, getRows(), getRanges(), getSegments(),
+                        getResult());
+}
+
+//===----------------------------------------------------------------------===//
 // Experts
 //===----------------------------------------------------------------------===//
 
-/// X31: `[E, B, C, x]` or, with `ranges[G, E, 2]`, `[G, R, x]`, for
-/// `weight[E, ..]`.
+/// X31: of exchanged rows, where the runs' places share out the experts.
+static LogicalResult verifySegments(Operation *op, Value rows, int64_t experts,
+                                    Value segments) {
+  Shape s = shapeOf(segments);
+  if (failed(checkShape(op, 31, "ranges", segments,
+                        {shapeOf(rows)[0], s[1], s[2], 2})))
+    return failure();
+  if (experts % s[2] == 0 && s[0] % (experts / s[2]) == 0)
+    return success();
+  return op->emitOpError("X31: ") << s[0] << " runs of " << s[2]
+                                  << " experts do not share out " << experts;
+}
+
+/// X31: `[E, B, C, x]` or, with `ranges[G, E, 2]` or `[G, n, e, 2]`,
+/// `[G, R, x]`, for `weight[E, ..]`.
 static LogicalResult verifyGroupedRows(Operation *op, StringRef what,
                                        Value rows, Value weight, Value ranges) {
   if (failed(checkStatic(op)) ||
@@ -269,6 +333,13 @@ static LogicalResult verifyGroupedRows(Operation *op, StringRef what,
       failed(checkRank(op, 31, what, rows, ranges ? 3 : 4)))
     return failure();
   int64_t experts = shapeOf(weight)[0];
+  auto expected = op->getAttrOfType<IntegerAttr>("expected_rows");
+  int64_t most = ranges ? shapeOf(rows)[1] : 0;
+  if (expected && (expected.getInt() < 0 || expected.getInt() > most))
+    return op->emitOpError("X31: expects ")
+           << expected.getInt() << " rows of a run in ranges, of " << most;
+  if (ranges && shapeOf(ranges).size() == 4)
+    return verifySegments(op, rows, experts, ranges);
   if (ranges)
     return checkShape(op, 31, "ranges", ranges, {shapeOf(rows)[0], experts, 2});
   if (shapeOf(rows)[0] == experts)

@@ -208,17 +208,29 @@ OpCost CombineWeightGradientOp::getCost() {
   return slotCost(*this, getSlots(), getRows());
 }
 
+OpCost ExpertSegmentsOp::getCost() {
+  return elementwise(*this, getRanges(), 1);
+}
+OpCost ExchangeRowsOp::getCost() { return costOf(*this, 0); }
+OpCost ReturnRowsOp::getCost() { return costOf(*this, 0); }
+
+/// One multiply-add for each element of the expected `rows` and channel of the
+/// other operand.
+template <typename OpT>
+static OpCost groupedCost(OpT op, Value rows, int64_t channels) {
+  double elements = elementsOf(rows);
+  if (auto expected = static_cast<double>(op.getExpectedRows()); expected > 0)
+    elements *= expected / static_cast<double>(shapeOf(rows)[1]);
+  return costOf(op, 2 * elements * static_cast<double>(channels));
+}
 OpCost GroupedLinearOp::getCost() {
-  double outs = static_cast<double>(shapeOf(getWeight())[1]);
-  return costOf(*this, 2 * elementsOf(getRows()) * outs);
+  return groupedCost(*this, getRows(), shapeOf(getWeight())[1]);
 }
 OpCost GroupedLinearInputGradientOp::getCost() {
-  double ins = static_cast<double>(shapeOf(getWeight())[2]);
-  return costOf(*this, 2 * elementsOf(getGrad()) * ins);
+  return groupedCost(*this, getGrad(), shapeOf(getWeight())[2]);
 }
 OpCost GroupedLinearWeightGradientOp::getCost() {
-  double ins = static_cast<double>(shapeOf(getRows()).back());
-  return costOf(*this, 2 * elementsOf(getGrad()) * ins);
+  return groupedCost(*this, getGrad(), shapeOf(getRows()).back());
 }
 
 //===----------------------------------------------------------------------===//

@@ -187,72 +187,130 @@ FactorRule CombineWeightGradientOp::getFactorRule() {
 }
 
 //===----------------------------------------------------------------------===//
+// Rows between runs
+//===----------------------------------------------------------------------===//
+
+/// Runs in groups of `places`, of which shards have all or none.
+static DimFactors groupsOfRuns(RuleBuilder &b, int64_t runs, int64_t places) {
+  return {b.rule.add(runs / places), b.whole(places)};
+}
+
+FactorRule ExpertSegmentsOp::getFactorRule() {
+  RuleBuilder b;
+  Shape ranges = shapeOf(getRanges()), segments = shapeOf(getResult());
+  DimFactors run = segments[0] == ranges[0]
+                       ? groupsOfRuns(b, segments[0], segments[1])
+                       : DimFactors{b.whole(ranges[0])};
+  int64_t expert = b.whole(ranges[1]), pair = b.whole(2);
+  b.operand({run, {expert}, {pair}});
+  if (segments[0] != ranges[0])
+    return b.result({{b.whole(1)}, run, {expert}, {pair}}).rule;
+  return b.result({run, {b.whole(segments[1])}, {b.whole(segments[2])}, {pair}})
+      .rule;
+}
+
+/// From rows of one kind to those of the other.
+static FactorRule exchangeRule(Value from, Value ranges, Value segments,
+                               Value to) {
+  RuleBuilder b;
+  Shape f = shapeOf(from), s = shapeOf(segments), t = shapeOf(to);
+  DimFactors run = groupsOfRuns(b, s[0], s[1]);
+  int64_t width = b.rule.add(f[2]), pair = b.whole(2);
+  return b.operand({run, {b.whole(f[1])}, {width}})
+      .operand({run, {b.whole(shapeOf(ranges)[1])}, {pair}})
+      .operand({run, {b.whole(s[1])}, {b.whole(s[2])}, {pair}})
+      .result({run, {b.whole(t[1])}, {width}})
+      .rule;
+}
+
+FactorRule ExchangeRowsOp::getFactorRule() {
+  return exchangeRule(getRows(), getRanges(), getSegments(), getResult());
+}
+
+FactorRule ReturnRowsOp::getFactorRule() {
+  return exchangeRule(getRows(), getRanges(), getSegments(), getResult());
+}
+
+//===----------------------------------------------------------------------===//
 // Experts
 //===----------------------------------------------------------------------===//
 
 namespace {
-/// The factors of a grouped GEMM: the expert and its rows.
+/// The factors of a grouped GEMM: the experts and their rows.
 struct GroupFactors {
-  int64_t expert = 0;
-  TensorFactors rows; ///< Without the last dim.
+  DimFactors expert;
+  TensorFactors rows;   ///< Without the last dim.
+  TensorFactors ranges; ///< The same; empty with a capacity.
 };
 } // namespace
 
 /// Dropless, an expert's rows are where the data says: all shards of the
 /// experts hold all rows of a run and sum what their experts gave. `summed` is
 /// the kind of what a weight's gradient sums over.
-static GroupFactors groupFactors(RuleBuilder &b, Value rows, int64_t experts,
-                                 FactorKind summed, bool perExpert) {
+/// Exchanged, a run has the rows of the experts at its place in a group.
+static GroupFactors groupFactors(RuleBuilder &b, Value rows, Value ranges,
+                                 int64_t experts, FactorKind summed,
+                                 bool perExpert) {
   Shape shape = shapeOf(rows);
   GroupFactors f;
-  if (shape.size() == 3) {
-    f.expert = b.rule.add(experts, perExpert ? FactorKind::Parallel
-                                             : FactorKind::Reduced);
-    f.rows = {{b.rule.add(shape[0], summed)}, {b.whole(shape[1])}};
+  if (!ranges) {
+    f.expert = {b.rule.add(experts)};
+    f.rows = {f.expert,
+              {b.rule.add(shape[1], summed)},
+              {b.rule.add(shape[2], summed)}};
     return f;
   }
-  f.expert = b.rule.add(experts);
-  f.rows = {{f.expert},
-            {b.rule.add(shape[1], summed)},
-            {b.rule.add(shape[2], summed)}};
+  Shape r = shapeOf(ranges);
+  if (r.size() == 3) {
+    f.expert = {b.rule.add(experts, perExpert ? FactorKind::Parallel
+                                              : FactorKind::Reduced)};
+    f.rows = {{b.rule.add(shape[0], summed)}, {b.whole(shape[1])}};
+    f.ranges = {f.rows[0], f.expert};
+    return f;
+  }
+  int64_t places = experts / r[2], place = b.rule.add(places);
+  f.expert = {place, b.whole(r[2])};
+  f.rows = {{b.rule.add(shape[0] / places, summed), place},
+            {b.whole(shape[1])}};
+  f.ranges = {f.rows[0], {b.whole(r[1])}, {f.expert[1]}};
   return f;
 }
 
 /// The optional last operand.
-static void addRanges(RuleBuilder &b, Value ranges, const GroupFactors &f) {
-  if (ranges)
-    b.operand({f.rows[0], {f.expert}, {b.whole(2)}});
+static void addRanges(RuleBuilder &b, const GroupFactors &f) {
+  if (!f.ranges.empty())
+    b.operand(with(f.ranges, b.whole(2)));
 }
 
 FactorRule GroupedLinearOp::getFactorRule() {
   RuleBuilder b;
   Shape weight = shapeOf(getWeight());
-  GroupFactors f =
-      groupFactors(b, getRows(), weight[0], FactorKind::Parallel, false);
+  GroupFactors f = groupFactors(b, getRows(), getRanges(), weight[0],
+                                FactorKind::Parallel, false);
   int64_t out = b.rule.add(weight[1]), in = b.reduced(weight[2]);
-  b.operand(with(f.rows, in)).operand({{f.expert}, {out}, {in}});
-  addRanges(b, getRanges(), f);
+  b.operand(with(f.rows, in)).operand({f.expert, {out}, {in}});
+  addRanges(b, f);
   return b.result(with(f.rows, out)).rule;
 }
 
 FactorRule GroupedLinearInputGradientOp::getFactorRule() {
   RuleBuilder b;
   Shape weight = shapeOf(getWeight());
-  GroupFactors f =
-      groupFactors(b, getGrad(), weight[0], FactorKind::Parallel, false);
+  GroupFactors f = groupFactors(b, getGrad(), getRanges(), weight[0],
+                                FactorKind::Parallel, false);
   int64_t out = b.reduced(weight[1]), in = b.rule.add(weight[2]);
-  b.operand(with(f.rows, out)).operand({{f.expert}, {out}, {in}});
-  addRanges(b, getRanges(), f);
+  b.operand(with(f.rows, out)).operand({f.expert, {out}, {in}});
+  addRanges(b, f);
   return b.result(with(f.rows, in)).rule;
 }
 
 FactorRule GroupedLinearWeightGradientOp::getFactorRule() {
   RuleBuilder b;
   Shape weight = shapeOf(getResult());
-  GroupFactors f =
-      groupFactors(b, getGrad(), weight[0], FactorKind::Reduced, true);
+  GroupFactors f = groupFactors(b, getGrad(), getRanges(), weight[0],
+                                FactorKind::Reduced, true);
   int64_t out = b.rule.add(weight[1]), in = b.rule.add(weight[2]);
   b.operand(with(f.rows, out)).operand(with(f.rows, in));
-  addRanges(b, getRanges(), f);
-  return b.result({{f.expert}, {out}, {in}}).rule;
+  addRanges(b, f);
+  return b.result({f.expert, {out}, {in}}).rule;
 }

@@ -18,15 +18,21 @@
 //                           each expert's begin and how many they are. Nothing
 //                           is dropped or left over.
 //
+// In the dropless form runs may share their experts out: `exchange_rows` brings
+// each chosen row to the run that holds its expert, into a buffer with a bound
+// of rows, and `return_rows` brings it back. Only what was chosen travels.
+//
 // Sharding. In the form with a capacity, tokens are split along B and experts
 // along E, and the two only meet in the buffer: `dispatch` fills [E, B/n, C, h],
 // the experts want [E/n, B, C, h], and going from one to the other is an
 // all-to-all. A sequence has a capacity of its own so that no token's fate
 // depends on how B is split. In the dropless form a run of sequences is ordered
-// by itself, so that tokens are split along G without a word between shards. E
-// is a factor there over which `grouped_linear` sums: a shard of the experts
-// computes the rows in its part of `ranges` and leaves the others 0, which costs
-// more than the all-to-all. A capacity of a whole sequence drops nothing either.
+// by itself, so that tokens are split along G without a word between shards.
+// Where experts are split, a device has one run, `exchange_rows` is an exchange
+// between devices whose counts are known only when it runs, and E meets G: the
+// experts that a run holds are those of its device. (Without an exchange E is a
+// factor over which `grouped_linear` sums: a shard of the experts computes the
+// rows in its part of `ranges` and leaves the others 0.)
 //
 //===----------------------------------------------------------------------===//
 
@@ -273,6 +279,62 @@ def Xf_CombineWeightGradientOp : Xf_Op<"combine_weight_gradient"> {
 }
 
 //===----------------------------------------------------------------------===//
+// Rows between runs
+//===----------------------------------------------------------------------===//
+
+def Xf_ExpertSegmentsOp : Xf_ModelOp<"expert_segments"> {
+  let summary = "where rows lie that runs have exchanged";
+  let description = [{
+    Runs form groups of n, the second dim of the result `[G, n, E/n, 2]`, of
+    which the p-th holds experts [p E/n, (p + 1) E/n). Each run of a group gets
+    from every run of it, in their order, the rows of the experts that it holds,
+    in theirs; `result[g, s, e]` is the first of the rows that run g has from the
+    s-th run of its group for its expert e, and how many they are. They follow
+    one another without gaps. Which runs form a group is the mesh's to say; it
+    changes nothing but the order in which a weight's gradient is summed. Where
+    there is none, groups are consecutive runs.
+
+    Of the ranges `[n, E/n, 2]` that the runs of one group have sent, the result
+    is `[1, n, E/n, 2]`: all that is left on a device.
+
+    ```mlir
+    %s = xf.expert_segments %r : (tensor<4x8x2xi32>) -> tensor<4x2x4x2xi32>
+    ```
+  }];
+  let arguments = (ins Xf_Ids:$ranges);
+  let results = (outs Xf_Ids:$result);
+}
+
+def Xf_ExchangeRowsOp : Xf_ModelOp<"exchange_rows"> {
+  let summary = "rows to the runs that hold their experts";
+  let description = [{
+    From `[G, R, h]`, as `ranges` has them, to `[G, bound, h]`, as `segments`
+    (`expert_segments`) has them; the other rows are 0. It is an error if a run
+    is sent more rows than `bound`: none is dropped.
+
+    ```mlir
+    %y = xf.exchange_rows %x, %r, %s : (tensor<4x128x64xf32>, tensor<4x8x2xi32>, tensor<4x2x4x2xi32>) -> tensor<4x200x64xf32>
+    ```
+  }];
+  let arguments = (ins Xf_Tensor:$rows, Xf_Ids:$ranges, Xf_Ids:$segments);
+  let results = (outs Xf_Tensor:$result);
+}
+
+def Xf_ReturnRowsOp : Xf_ModelOp<"return_rows"> {
+  let summary = "rows back to the runs that they came from";
+  let description = [{
+    From `[G, bound, h]`, as `segments` has them, to `[G, R, h]`, as `ranges` has
+    them; the other rows are 0. The reverse and the adjoint of `exchange_rows`.
+
+    ```mlir
+    %y = xf.return_rows %x, %r, %s : (tensor<4x200x64xf32>, tensor<4x8x2xi32>, tensor<4x2x4x2xi32>) -> tensor<4x128x64xf32>
+    ```
+  }];
+  let arguments = (ins Xf_Tensor:$rows, Xf_Ids:$ranges, Xf_Ids:$segments);
+  let results = (outs Xf_Tensor:$result);
+}
+
+//===----------------------------------------------------------------------===//
 // Experts
 //===----------------------------------------------------------------------===//
 
@@ -284,6 +346,12 @@ def Xf_GroupedLinearOp : Xf_ModelOp<"grouped_linear"> {
     `ranges`; rows in no expert's range become 0. With a capacity E is a
     parallel factor of rows, weights and result.
 
+    `ranges` are `[G, E, 2]`, or, of rows that were exchanged, the segments
+    `[G, n, e, 2]`: run g has n segments of each of its e experts, which are
+    those from `g % (E / e) * e` on. `expected_rows` is how many rows of a run are
+    in ranges where tokens choose experts evenly, 0 for all of them; only what
+    an op costs follows from it.
+
     ```mlir
     %y = xf.grouped_linear %r, %w : (tensor<8x4x80x64xf32>, tensor<8x192x64xf32>) -> tensor<8x4x80x192xf32>
     ```
@@ -294,7 +362,8 @@ def Xf_GroupedLinearOp : Xf_ModelOp<"grouped_linear"> {
   }];
   let arguments = (ins Xf_Tensor:$rows,
                        Xf_Tensor:$weight,
-                       Optional<Xf_Ids>:$ranges);
+                       Optional<Xf_Ids>:$ranges,
+                       DefaultValuedAttr<I64Attr, "0">:$expected_rows);
   let results = (outs Xf_Tensor:$result);
 }
 
@@ -310,7 +379,8 @@ def Xf_GroupedLinearInputGradientOp : Xf_Op<"grouped_linear_input_gradient"> {
   }];
   let arguments = (ins Xf_Tensor:$grad,
                        Xf_Tensor:$weight,
-                       Optional<Xf_Ids>:$ranges);
+                       Optional<Xf_Ids>:$ranges,
+                       DefaultValuedAttr<I64Attr, "0">:$expected_rows);
   let results = (outs Xf_Tensor:$result);
 }
 
@@ -326,7 +396,8 @@ def Xf_GroupedLinearWeightGradientOp : Xf_Op<"grouped_linear_weight_gradient"> {
   }];
   let arguments = (ins Xf_Tensor:$grad,
                        Xf_Tensor:$rows,
-                       Optional<Xf_Ids>:$ranges);
+                       Optional<Xf_Ids>:$ranges,
+                       DefaultValuedAttr<I64Attr, "0">:$expected_rows);
   let results = (outs Xf_Tensor:$result);
 }
 

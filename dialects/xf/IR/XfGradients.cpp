@@ -258,6 +258,26 @@ SmallVector<Value> ExpertOrderOp::buildGradient(OpBuilder &, ValueRange) {
   return {Value()};
 }
 
+SmallVector<Value> ExpertSegmentsOp::buildGradient(OpBuilder &, ValueRange) {
+  return {Value()};
+}
+
+SmallVector<Value> ExchangeRowsOp::buildGradient(OpBuilder &builder,
+                                                 ValueRange grads) {
+  Value grad = matching(builder, grads[0], getResult());
+  return {builder.create<ReturnRowsOp>(getLoc(), getRows().getType(), grad,
+                                       getRanges(), getSegments()),
+          Value(), Value()};
+}
+
+SmallVector<Value> ReturnRowsOp::buildGradient(OpBuilder &builder,
+                                               ValueRange grads) {
+  Value grad = matching(builder, grads[0], getResult());
+  return {builder.create<ExchangeRowsOp>(getLoc(), getRows().getType(), grad,
+                                         getRanges(), getSegments()),
+          Value(), Value()};
+}
+
 /// Rows go back the way that tokens came.
 SmallVector<Value> DispatchOp::buildGradient(OpBuilder &builder,
                                              ValueRange grads) {
@@ -290,12 +310,12 @@ SmallVector<Value> CombineOp::buildGradient(OpBuilder &builder,
 SmallVector<Value> GroupedLinearOp::buildGradient(OpBuilder &builder,
                                                   ValueRange grads) {
   Value grad = matching(builder, grads[0], getResult());
-  SmallVector<Value> result{
-      builder.create<GroupedLinearInputGradientOp>(
-          getLoc(), getRows().getType(), grad, getWeight(), getRanges()),
-      builder.create<GroupedLinearWeightGradientOp>(
-          getLoc(), parameterGradient(getWeight()), grad, getRows(),
-          getRanges())};
+  SmallVector<Value> result{builder.create<GroupedLinearInputGradientOp>(
+                                getLoc(), getRows().getType(), grad,
+                                getWeight(), getRanges(), getExpectedRows()),
+                            builder.create<GroupedLinearWeightGradientOp>(
+                                getLoc(), parameterGradient(getWeight()), grad,
+                                getRows(), getRanges(), getExpectedRows())};
   if (getRanges())
     result.push_back(Value());
   return result;

@@ -148,27 +148,125 @@ LogicalResult CombineWeightGradientOp::evaluate(EvaluationContext &,
 }
 
 //===----------------------------------------------------------------------===//
+// Rows between runs
+//===----------------------------------------------------------------------===//
+
+namespace {
+/// Expert `expert` of those at the place of a run, in the ranges of run
+/// `source` of its group.
+struct Segment {
+  int64_t run, source, expert;
+
+  /// Calls `fn(number of the segment, source run, its range)` for each.
+  template <typename Fn> static void forEach(ArrayRef<int64_t> segments, Fn fn);
+};
+} // namespace
+
+template <typename Fn>
+void Segment::forEach(ArrayRef<int64_t> segments, Fn fn) {
+  int64_t places = segments[1], experts = segments[2], number = 0;
+  for (int64_t run = 0; run < segments[0]; ++run)
+    for (int64_t source = 0; source < places; ++source)
+      for (int64_t e = 0; e < experts; ++e)
+        fn(number++, Segment{run, run / places * places + source,
+                             run % places * experts + e});
+}
+
+LogicalResult ExpertSegmentsOp::evaluate(EvaluationContext &, Tensors operands,
+                                         Results &results) {
+  const ReferenceTensor &ranges = operands[0];
+  ReferenceTensor result = zerosOf(getResult().getType());
+  ArrayRef<int64_t> shape = result.shape;
+  double first = 0;
+  Segment::forEach(shape, [&](int64_t i, const Segment &s) {
+    if (s.source % shape[1] == 0 && s.expert % shape[2] == 0)
+      first = 0;
+    // Of ranges that were exchanged there is no choice.
+    bool exchanged = shape[0] == 1;
+    double count = exchanged
+                       ? ranges[2 * i + 1]
+                       : ranges[2 * (s.source * ranges.dim(1) + s.expert) + 1];
+    result[2 * i] = first;
+    result[2 * i + 1] = count;
+    first += count;
+  });
+  results.push_back(std::move(result));
+  return success();
+}
+
+/// Calls `fn(row where it is, row where its expert is)` for every row.
+template <typename Fn>
+static LogicalResult forEachExchanged(Operation *op, Tensors operands,
+                                      int64_t rows, int64_t bound, Fn fn) {
+  const ReferenceTensor &ranges = operands[1], &segments = operands[2];
+  int64_t most = 0;
+  Segment::forEach(segments.shape, [&](int64_t i, const Segment &s) {
+    auto to = static_cast<int64_t>(segments[2 * i]);
+    auto count = static_cast<int64_t>(segments[2 * i + 1]);
+    auto from =
+        static_cast<int64_t>(ranges[2 * (s.source * ranges.dim(1) + s.expert)]);
+    most = std::max(most, to + count);
+    for (int64_t row = 0; row < count && to + count <= bound; ++row)
+      fn(s.source * rows + from + row, s.run * bound + to + row);
+  });
+  if (most > bound)
+    return op->emitOpError("is to bring ")
+           << most << " rows to a run that has room for " << bound;
+  return success();
+}
+
+LogicalResult ExchangeRowsOp::evaluate(EvaluationContext &, Tensors operands,
+                                       Results &results) {
+  const ReferenceTensor &rows = operands[0];
+  ReferenceTensor result = zerosOf(getResult().getType());
+  int64_t width = rows.dim(2);
+  LogicalResult status = forEachExchanged(
+      *this, operands, rows.dim(1), result.dim(1), [&](int64_t at, int64_t to) {
+        for (int64_t h = 0; h < width; ++h)
+          result[to * width + h] = rows[at * width + h];
+      });
+  results.push_back(std::move(result));
+  return status;
+}
+
+LogicalResult ReturnRowsOp::evaluate(EvaluationContext &, Tensors operands,
+                                     Results &results) {
+  const ReferenceTensor &rows = operands[0];
+  ReferenceTensor result = zerosOf(getResult().getType());
+  int64_t width = rows.dim(2);
+  LogicalResult status = forEachExchanged(
+      *this, operands, result.dim(1), rows.dim(1), [&](int64_t at, int64_t to) {
+        for (int64_t h = 0; h < width; ++h)
+          result[at * width + h] = rows[to * width + h];
+      });
+  results.push_back(std::move(result));
+  return status;
+}
+
+//===----------------------------------------------------------------------===//
 // Experts
 //===----------------------------------------------------------------------===//
 
 /// Calls `fn(expert, row)` for each row of each expert. `rows` is
-/// `[E, B, C, x]`, or `[G, R, x]` with the ranges `ranges`.
+/// `[E, B, C, x]`, or `[G, R, x]` with the ranges or segments `ranges`, of
+/// `weights` experts.
 template <typename Fn>
 static void forEachRow(const ReferenceTensor &rows,
-                       const ReferenceTensor *ranges, Fn fn) {
+                       const ReferenceTensor *ranges, int64_t weights, Fn fn) {
   if (!ranges) {
     int64_t each = rows.dim(1) * rows.dim(2);
     for (int64_t row = 0; row < rows.dim(0) * each; ++row)
       fn(row / each, row);
     return;
   }
-  int64_t experts = ranges->dim(1);
-  for (int64_t i = 0; i < ranges->dim(0) * experts; ++i) {
-    int64_t first =
-        i / experts * rows.dim(1) + static_cast<int64_t>((*ranges)[2 * i]);
+  int64_t experts = ranges->dim(-2);
+  int64_t segments = ranges->size() / (2 * ranges->dim(0));
+  for (int64_t i = 0; i < ranges->dim(0) * segments; ++i) {
+    int64_t run = i / segments, place = run % (weights / experts);
+    int64_t first = run * rows.dim(1) + static_cast<int64_t>((*ranges)[2 * i]);
     for (int64_t row = 0; row < static_cast<int64_t>((*ranges)[2 * i + 1]);
          ++row)
-      fn(i % experts, first + row);
+      fn(place * experts + i % experts, first + row);
   }
 }
 
@@ -177,7 +275,7 @@ LogicalResult GroupedLinearOp::evaluate(EvaluationContext &, Tensors operands,
   const ReferenceTensor &rows = operands[0], &weight = operands[1];
   ReferenceTensor result = zerosOf(getResult().getType());
   int64_t outs = weight.dim(1), ins = weight.dim(2);
-  forEachRow(rows, getRanges() ? &operands[2] : nullptr,
+  forEachRow(rows, getRanges() ? &operands[2] : nullptr, weight.dim(0),
              [&](int64_t e, int64_t row) {
                for (int64_t o = 0; o < outs; ++o)
                  for (int64_t i = 0; i < ins; ++i)
@@ -194,7 +292,7 @@ LogicalResult GroupedLinearInputGradientOp::evaluate(EvaluationContext &,
   const ReferenceTensor &grad = operands[0], &weight = operands[1];
   ReferenceTensor result = zerosOf(getResult().getType());
   int64_t outs = weight.dim(1), ins = weight.dim(2);
-  forEachRow(grad, getRanges() ? &operands[2] : nullptr,
+  forEachRow(grad, getRanges() ? &operands[2] : nullptr, weight.dim(0),
              [&](int64_t e, int64_t row) {
                for (int64_t o = 0; o < outs; ++o)
                  for (int64_t i = 0; i < ins; ++i)
@@ -211,7 +309,7 @@ LogicalResult GroupedLinearWeightGradientOp::evaluate(EvaluationContext &,
   const ReferenceTensor &grad = operands[0], &rows = operands[1];
   ReferenceTensor result = zerosOf(getResult().getType());
   int64_t outs = result.dim(1), ins = result.dim(2);
-  forEachRow(grad, getRanges() ? &operands[2] : nullptr,
+  forEachRow(grad, getRanges() ? &operands[2] : nullptr, result.dim(0),
              [&](int64_t e, int64_t row) {
                for (int64_t o = 0; o < outs; ++o)
                  for (int64_t i = 0; i < ins; ++i)

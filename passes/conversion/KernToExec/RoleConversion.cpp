@@ -383,8 +383,8 @@ private:
                       const std::string &place,
                       SmallVectorImpl<Binding> &results) {
     return llvm::TypeSwitch<Operation *, LogicalResult>(op)
-        .Case<kern::LaunchOp, kern::GemmOp, kern::LibraryOp,
-              kern::CollectiveOp>([&](auto compute) {
+        .Case<kern::LaunchOp, kern::GemmOp, kern::LibraryOp, kern::CollectiveOp,
+              kern::ExchangeOp>([&](auto compute) {
           addCompute(compute, bindings, place);
           return success();
         })
@@ -600,6 +600,18 @@ private:
         builder.getI64IntegerAttr(0));
   }
 
+  void addInstruction(kern::ExchangeOp exchange, const std::string &place,
+                      BufferOf of, ArrayRef<Value> outputs, Bindings &) {
+    auto rows = cast<RankedTensorType>(exchange.getResult().getType());
+    builder.create<exec::ExchangeOp>(
+        placed(exchange, place), of(exchange.getRows()), outputs.front(),
+        of(exchange.getRanges()), of(exchange.getSegments()),
+        exchange.getAxesAttr(),
+        builder.getI64IntegerAttr(rows.getShape().back()),
+        exchange.getWhyAttr(), exchange.getReturnsAttr(),
+        builder.getI64IntegerAttr(0));
+  }
+
   static std::string bufferName(Operation *op, const std::string &place) {
     std::string what;
     if (StringRef name = nameOf(op->getLoc()); !name.empty())
@@ -610,6 +622,8 @@ private:
       what = library.getOp().str();
     else if (auto collective = dyn_cast<kern::CollectiveOp>(op))
       what = collective.getKind().str();
+    else if (isa<kern::ExchangeOp>(op))
+      what = "exchange";
     else
       what = "gemm";
     return place.empty() ? what : place + "." + what;

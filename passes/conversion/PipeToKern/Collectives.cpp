@@ -52,6 +52,12 @@ public:
     return shard.clone(shape);
   }
 
+  template <typename RowsOp> Value exchangeRows(RowsOp rows, bool returns) {
+    return builder.create<ExchangeOp>(
+        loc, rows.getResult().getType(), alone(rows.getRows()),
+        alone(rows.getRanges()), alone(rows.getSegments()), axes, why, returns);
+  }
+
   Value collective(StringRef kind, Value input, Type result) {
     return builder.create<CollectiveOp>(
         loc, result, builder.getStringAttr(kind), alone(input), axes, why);
@@ -125,6 +131,16 @@ Values lower(OpBuilder &builder, dist::ShiftOp op) {
   Exchange exchange(builder, op, op.getAxes(), op.getWhyAttr());
   return {
       exchange.collective("shift", op.getInput(), op.getResult().getType())};
+}
+
+Values lower(OpBuilder &builder, dist::ExchangeRowsOp op) {
+  Exchange exchange(builder, op, op.getAxes(), op.getWhyAttr());
+  return {exchange.exchangeRows(op, /*returns=*/false)};
+}
+
+Values lower(OpBuilder &builder, dist::ReturnRowsOp op) {
+  Exchange exchange(builder, op, op.getAxes(), op.getWhyAttr());
+  return {exchange.exchangeRows(op, /*returns=*/true)};
 }
 
 Values lower(OpBuilder &builder, dist::AllGatherOp op) {

@@ -151,6 +151,13 @@ Values lower(OpBuilder &builder, xf::ExpertOrderOp op) {
   return buildCall(builder, op, call);
 }
 
+/// Of ranges that devices have exchanged.
+Values lower(OpBuilder &builder, xf::ExpertSegmentsOp op) {
+  return buildCall(builder, op,
+                   callOf("pack_segments", op, {op.getRanges()},
+                          {elementsOf(op.getResult()) / 2}));
+}
+
 /// The integers of `dispatch` and its kind; without a capacity the number of
 /// experts does not matter.
 static SmallVector<int64_t> slotIntegers(Value slots, Value rows) {
@@ -200,17 +207,29 @@ Values lower(OpBuilder &builder, xf::CombineWeightGradientOp op) {
 // Experts
 //===----------------------------------------------------------------------===//
 
-/// `weight` is [experts, out, in].
-static SmallVector<int64_t> groupIntegers(Value rows, Value weight) {
-  ArrayRef<int64_t> w = shapeOf(weight), r = shapeOf(rows);
-  return {
-      dtypeOf(rows.getType()), spaceOf(rows.getType()).rows, w[1], w[2], w[0],
-      r.size() == 4 ? 1 : r[0]};
+/// `weight` is [experts, out, in]; `expected` are rows of a run.
+static SmallVector<int64_t> groupIntegers(Value rows, Value weight,
+                                          Value ranges, uint64_t expected) {
+  ArrayRef<int64_t> w = shapeOf(weight);
+  int64_t all = spaceOf(rows.getType()).rows;
+  int64_t runs = ranges ? shapeOf(ranges)[0] : 1;
+  int64_t segments = ranges ? elementsOf(ranges) / (2 * runs) : w[0];
+  int64_t multiplied =
+      expected > 0 ? runs * static_cast<int64_t>(expected) : all;
+  return {dtypeOf(rows.getType()),
+          all,
+          w[1],
+          w[2],
+          w[0],
+          runs,
+          segments,
+          multiplied};
 }
 
 Values lower(OpBuilder &builder, xf::GroupedLinearOp op) {
   Call call = callOf("grouped_linear", op, {op.getRows(), op.getWeight()},
-                     groupIntegers(op.getRows(), op.getWeight()));
+                     groupIntegers(op.getRows(), op.getWeight(), op.getRanges(),
+                                   op.getExpectedRows()));
   addIfThere(call, op.getRanges());
   return buildCall(builder, op, call);
 }
@@ -218,7 +237,8 @@ Values lower(OpBuilder &builder, xf::GroupedLinearOp op) {
 Values lower(OpBuilder &builder, xf::GroupedLinearInputGradientOp op) {
   Call call = callOf("grouped_linear_input_gradient", op,
                      {op.getGrad(), op.getWeight()},
-                     groupIntegers(op.getGrad(), op.getWeight()));
+                     groupIntegers(op.getGrad(), op.getWeight(), op.getRanges(),
+                                   op.getExpectedRows()));
   addIfThere(call, op.getRanges());
   return buildCall(builder, op, call);
 }
@@ -226,7 +246,8 @@ Values lower(OpBuilder &builder, xf::GroupedLinearInputGradientOp op) {
 Values lower(OpBuilder &builder, xf::GroupedLinearWeightGradientOp op) {
   Call call =
       callOf("grouped_linear_weight_gradient", op, {op.getGrad(), op.getRows()},
-             groupIntegers(op.getGrad(), op.getResult()));
+             groupIntegers(op.getGrad(), op.getResult(), op.getRanges(),
+                           op.getExpectedRows()));
   addIfThere(call, op.getRanges());
   call.results = {f32Of(op.getResult().getType())};
   return buildCastCall(builder, op, call);

@@ -85,6 +85,7 @@ Values lower(mlir::OpBuilder &builder, xf::RouterZLossGradientOp op);
 Values lower(mlir::OpBuilder &builder, xf::ExpertCountsOp op);
 Values lower(mlir::OpBuilder &builder, xf::BalanceBiasOp op);
 Values lower(mlir::OpBuilder &builder, xf::ExpertOrderOp op);
+Values lower(mlir::OpBuilder &builder, xf::ExpertSegmentsOp op);
 Values lower(mlir::OpBuilder &builder, xf::DispatchOp op);
 Values lower(mlir::OpBuilder &builder, xf::CombineOp op);
 Values lower(mlir::OpBuilder &builder, xf::CombineWeightGradientOp op);
@@ -97,6 +98,8 @@ Values lower(mlir::OpBuilder &builder, dist::AllGatherOp op);
 Values lower(mlir::OpBuilder &builder, dist::ReduceScatterOp op);
 Values lower(mlir::OpBuilder &builder, dist::AllToAllOp op);
 Values lower(mlir::OpBuilder &builder, dist::ShiftOp op);
+Values lower(mlir::OpBuilder &builder, dist::ExchangeRowsOp op);
+Values lower(mlir::OpBuilder &builder, dist::ReturnRowsOp op);
 Values lower(mlir::OpBuilder &builder, dist::SliceOp op);
 Values lower(mlir::OpBuilder &builder, dist::OffsetOp op);
 

@@ -50,12 +50,13 @@ FailureOr<kern::Values> lowerOp(OpBuilder &builder, Operation *op) {
             xf::CrossEntropyGradientOp, xf::CrossEntropyRowsOp, xf::LogSumExpOp,
             xf::CountLabelsOp, xf::MeanLossOp, dist::AllReduceOp,
             dist::AllGatherOp, dist::ReduceScatterOp, dist::AllToAllOp,
-            dist::ShiftOp, dist::SliceOp, dist::OffsetOp, xf::GlobalNormOp,
-            xf::PadRowsOp, xf::RouterOp, xf::RouterGradientOp,
-            xf::RouterProbabilitiesOp, xf::RouterProbabilitiesGradientOp,
-            xf::RouterZLossOp, xf::RouterZLossGradientOp, xf::ExpertCountsOp,
-            xf::BalanceBiasOp, xf::ExpertOrderOp, xf::DispatchOp, xf::CombineOp,
-            xf::CombineWeightGradientOp, xf::GroupedLinearOp,
+            dist::ShiftOp, dist::ExchangeRowsOp, dist::ReturnRowsOp,
+            dist::SliceOp, dist::OffsetOp, xf::GlobalNormOp, xf::PadRowsOp,
+            xf::RouterOp, xf::RouterGradientOp, xf::RouterProbabilitiesOp,
+            xf::RouterProbabilitiesGradientOp, xf::RouterZLossOp,
+            xf::RouterZLossGradientOp, xf::ExpertCountsOp, xf::BalanceBiasOp,
+            xf::ExpertOrderOp, xf::ExpertSegmentsOp, xf::DispatchOp,
+            xf::CombineOp, xf::CombineWeightGradientOp, xf::GroupedLinearOp,
             xf::GroupedLinearInputGradientOp, xf::GroupedLinearWeightGradientOp,
             xf::ReshapeOp, xf::PrefixOp, xf::VariableOp, xf::ReadOp,
             xf::WriteOp, xf::AccumulateOp, xf::InputOp, xf::OutputOp,
@@ -74,6 +75,10 @@ LogicalResult checkKernels(Operation *op) {
       runs && runs.getInt() != 1)
     return op->emitError("a device has one run of positions, not ")
            << runs.getInt();
+  if (auto segments = dyn_cast<xf::ExpertSegmentsOp>(op);
+      segments && segments.getResult().getType().getDimSize(0) != 1)
+    return op->emitError("a device has one run of rows, not ")
+           << segments.getResult().getType().getDimSize(0);
   if (auto attention = dyn_cast<xf::CachedAttentionOp>(op)) {
     auto keys = cast<RankedTensorType>(attention.getKeys().getType());
     if (keys.getDimSize(1) != kernels::kCachePage)

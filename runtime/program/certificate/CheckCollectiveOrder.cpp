@@ -98,6 +98,9 @@ private:
           dataTypeName(buffer->dtype()));
       before = ", ";
     }
+    if (call.has_rows())
+      text += formatText(" in rows of %llu",
+                         (unsigned long long)call.rows().width());
     if (call.op() == "broadcast")
       text += formatText(" from place %u", call.root());
     return text;
@@ -114,9 +117,24 @@ private:
           return x->dtype() == y->dtype() &&
                  checkedProduct(x->shape()) == checkedProduct(y->shape());
         });
-    return sizes && a.op() == b.op() &&
+    return sizes && a.op() == b.op() && agreeOnRows(rank, a, other, b) &&
            (!reduces(a) || a.reduction() == b.reduction()) &&
            (a.op() != "broadcast" || a.root() == b.root());
+  }
+
+  /// Rows of one width, with room for as many, for as many experts each.
+  bool agreeOnRows(uint32_t rank, const Collective &a, uint32_t other,
+                   const Collective &b) const {
+    if (!a.has_rows() && !b.has_rows())
+      return true;
+    auto elements = [&](uint32_t of, uint32_t buffer) {
+      const program::Role &role = view.role(classes.roleOfRank(of));
+      return checkedProduct(role.buffers(int(buffer)).shape());
+    };
+    return a.rows().width() == b.rows().width() &&
+           elements(rank, a.to()) == elements(other, b.to()) &&
+           elements(rank, a.rows().ranges()) ==
+               elements(other, b.rows().ranges());
   }
 
   void compare(GroupStream communicator, uint32_t rank, uint32_t other) {

@@ -121,3 +121,39 @@ func.func @f() -> i32 {
   %o = dist.offset over ["tp"] step 0
   return %o : i32
 }
+
+// -----
+
+dist.mesh @mesh ["ep"] sizes [2]
+func.func @f(%x: tensor<1x6x5xf32>, %r: tensor<1x8x2xi32>, %s: tensor<1x2x4x2xi32>) {
+  // expected-error @+1 {{D25: 'tensor<1x9x4xf32>' does not hold the rows of 'tensor<1x6x5xf32>'}}
+  %y = dist.exchange_rows %x, %r, %s over ["ep"] : (tensor<1x6x5xf32>, tensor<1x8x2xi32>, tensor<1x2x4x2xi32>) -> tensor<1x9x4xf32>
+  return
+}
+
+// -----
+
+dist.mesh @mesh ["ep"] sizes [2]
+func.func @f(%x: tensor<2x9x5xf32>, %r: tensor<1x8x2xi32>, %s: tensor<1x2x4x2xi32>) {
+  // expected-error @+1 {{D25: 'tensor<2x6x5xf32>' does not hold the rows of 'tensor<2x9x5xf32>'}}
+  %y = dist.return_rows %x, %r, %s over ["ep"] : (tensor<2x9x5xf32>, tensor<1x8x2xi32>, tensor<1x2x4x2xi32>) -> tensor<2x6x5xf32>
+  return
+}
+
+// -----
+
+dist.mesh @mesh ["ep"] sizes [2]
+func.func @f(%x: tensor<1x9x5xf32>, %r: tensor<1x8x2xf32>, %s: tensor<1x2x4x2xi32>) {
+  // expected-error @+1 {{D25: 'tensor<1x8x2xf32>' are no ranges of a run}}
+  %y = dist.return_rows %x, %r, %s over ["ep"] : (tensor<1x9x5xf32>, tensor<1x8x2xf32>, tensor<1x2x4x2xi32>) -> tensor<1x6x5xf32>
+  return
+}
+
+// -----
+
+dist.mesh @mesh ["ep"] sizes [2]
+func.func @f(%x: tensor<1x6x5xf32>, %r: tensor<1x8x2xi32>, %s: tensor<1x4x2x2xi32>) {
+  // expected-error @+1 {{D25: 'tensor<1x4x2x2xi32>' are no segments of 'tensor<1x8x2xi32>' over 2 devices}}
+  %y = dist.exchange_rows %x, %r, %s over ["ep"] : (tensor<1x6x5xf32>, tensor<1x8x2xi32>, tensor<1x4x2x2xi32>) -> tensor<1x9x5xf32>
+  return
+}

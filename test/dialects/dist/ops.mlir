@@ -17,3 +17,12 @@ func.func @shift(%x: tensor<2x4xf32>) -> tensor<2x4xf32> {
   %y = dist.shift %x over ["tp"] : tensor<2x4xf32>
   return %y : tensor<2x4xf32>
 }
+
+// CHECK-LABEL: func.func @exchange(
+// CHECK: %[[Y:.*]] = dist.exchange_rows %{{.*}}, %{{.*}}, %{{.*}} over ["tp"] : (tensor<1x6x5xf32>, tensor<1x8x2xi32>, tensor<1x4x2x2xi32>) -> tensor<1x9x5xf32>
+// CHECK: dist.return_rows %[[Y]], %{{.*}}, %{{.*}} over ["tp"] {why = "back"} : (tensor<1x9x5xf32>, tensor<1x8x2xi32>, tensor<1x4x2x2xi32>) -> tensor<1x6x5xf32>
+func.func @exchange(%x: tensor<1x6x5xf32>, %r: tensor<1x8x2xi32>, %s: tensor<1x4x2x2xi32>) -> tensor<1x6x5xf32> {
+  %y = dist.exchange_rows %x, %r, %s over ["tp"] : (tensor<1x6x5xf32>, tensor<1x8x2xi32>, tensor<1x4x2x2xi32>) -> tensor<1x9x5xf32>
+  %z = dist.return_rows %y, %r, %s over ["tp"] {why = "back"} : (tensor<1x9x5xf32>, tensor<1x8x2xi32>, tensor<1x4x2x2xi32>) -> tensor<1x6x5xf32>
+  return %z : tensor<1x6x5xf32>
+}

@@ -135,3 +135,28 @@ exec.role @all ranks [0] {
     exec.accumulate %x to %y : memref<64xf32>, memref<64xbf16>
   }
 }
+
+// -----
+
+exec.role @all ranks [0, 1] {
+  %x = exec.buffer "x" kind inputs : memref<1x6x5xf32>
+  %y = exec.buffer "y" kind inputs : memref<1x9x5xf32>
+  %r = exec.buffer "r" kind inputs : memref<1x4x2xi32>
+  exec.sequence @s {
+    // expected-error @+1 {{E15: exchanges rows of 4 elements between 'memref<1x6x5xf32>' and 'memref<1x9x5xf32>'}}
+    exec.exchange %x to %y by %r, %r over ["ep"] width 4 : memref<1x6x5xf32>, memref<1x9x5xf32>, memref<1x4x2xi32>, memref<1x4x2xi32>
+  }
+}
+
+// -----
+
+exec.role @all ranks [0, 1] {
+  %x = exec.buffer "x" kind inputs : memref<1x6x5xf32>
+  %y = exec.buffer "y" kind inputs : memref<1x9x5xf32>
+  %r = exec.buffer "r" kind inputs : memref<1x4x2xi32>
+  %s = exec.buffer "s" kind inputs : memref<1x2x3x2xi32>
+  exec.sequence @s {
+    // expected-error @+1 {{E15: 'memref<1x2x3x2xi32>' holds no pairs of 32-bit numbers, one for each of 'memref<1x4x2xi32>'}}
+    exec.exchange %x to %y by %r, %s over ["ep"] width 5 : memref<1x6x5xf32>, memref<1x9x5xf32>, memref<1x4x2xi32>, memref<1x2x3x2xi32>
+  }
+}

@@ -57,6 +57,14 @@ exec.role @one ranks [2, 3] pipeline_rank 1 streams ["tp", "gradients"] {
     // CHECK: exec.collective all_reduce %g to %g over ["dp"] {layer = "layers.0", stream = 2 : i64, why = "summed"} : memref<8xf32>, memref<8xf32>
     exec.collective all_reduce %g to %g over ["dp"] {layer = "layers.0", stream = 2 : i64, why = "summed"} : memref<8xf32>, memref<8xf32>
   }
+  // CHECK: exec.buffer "rows" kind activations : memref<4x4xf32>
+  %x = exec.buffer "rows" kind activations : memref<4x4xf32>
+  %r = exec.buffer "ranges" kind activations : memref<4x2xi32>
+  // CHECK: exec.sequence @forward.0 {
+  exec.sequence @forward.0 {
+    // CHECK: exec.exchange %rows to %h by %ranges, %ranges over ["ep"] width 4 {returns} : memref<4x4xf32>, memref<8xf32>, memref<4x2xi32>, memref<4x2xi32>
+    exec.exchange %x to %h by %r, %r over ["ep"] width 4 {returns} : memref<4x4xf32>, memref<8xf32>, memref<4x2xi32>, memref<4x2xi32>
+  }
   // CHECK: exec.entry "train_step" [@backward.0, @gradients0] microbatches [0, 0] slots [0, 0]
   exec.entry "train_step" [@backward.0, @gradients0] microbatches [0, 0] slots [0, 0]
 }

@@ -361,3 +361,27 @@ func.func @f() -> i32 {
   %o = kern.place over ["tp"] step 0
   return %o : i32
 }
+
+// -----
+
+func.func @f(%x: tensor<1x6x5xf32>, %r: tensor<1x8x2xi32>, %s: tensor<1x2x4x2xi32>) {
+  // expected-error @+1 {{K34: makes 'tensor<1x9x4xf32>' of 'tensor<1x6x5xf32>'}}
+  %y = kern.exchange %x, %r, %s over ["ep"] : (tensor<1x6x5xf32>, tensor<1x8x2xi32>, tensor<1x2x4x2xi32>) -> tensor<1x9x4xf32>
+  return
+}
+
+// -----
+
+func.func @f(%x: tensor<1x6x5xf32>, %r: tensor<1x8x2xi32>, %s: tensor<1x2x2x2xi32>) {
+  // expected-error @+1 {{K34: 'tensor<1x8x2xi32>' and 'tensor<1x2x2x2xi32>' are not as many pairs of 32-bit numbers}}
+  %y = kern.exchange %x, %r, %s over ["ep"] : (tensor<1x6x5xf32>, tensor<1x8x2xi32>, tensor<1x2x2x2xi32>) -> tensor<1x9x5xf32>
+  return
+}
+
+// -----
+
+func.func @f(%x: tensor<1x6x5xf32>, %r: tensor<1x8x2xi32>, %s: tensor<1x2x4x2xi32>) {
+  // expected-error @+1 {{K31: names no axis}}
+  %y = kern.exchange %x, %r, %s over [] : (tensor<1x6x5xf32>, tensor<1x8x2xi32>, tensor<1x2x4x2xi32>) -> tensor<1x9x5xf32>
+  return
+}

@@ -72,3 +72,12 @@ func.func @others(%x: tensor<4x2x64xf32>, %b: tensor<8xf32>) {
 
 // CHECK: kern.schedule "train_step" {actions = {{\[\[}}@others, 0, 0]], program = {}, slots = 1 : i64}
 kern.schedule "train_step" {actions = [[@others, 0, 0]], program = {}, slots = 1 : i64}
+
+// CHECK-LABEL: func.func @exchange(
+// CHECK: %[[Y:.*]] = kern.exchange %{{.*}}, %{{.*}}, %{{.*}} over ["ep"] : (tensor<1x6x5xf32>, tensor<1x8x2xi32>, tensor<1x4x2x2xi32>) -> tensor<1x9x5xf32>
+// CHECK: kern.exchange %[[Y]], %{{.*}}, %{{.*}} over ["ep"] {returns} : (tensor<1x9x5xf32>, tensor<1x8x2xi32>, tensor<1x4x2x2xi32>) -> tensor<1x6x5xf32>
+func.func @exchange(%x: tensor<1x6x5xf32>, %r: tensor<1x8x2xi32>, %s: tensor<1x4x2x2xi32>) -> tensor<1x6x5xf32> {
+  %y = kern.exchange %x, %r, %s over ["ep"] : (tensor<1x6x5xf32>, tensor<1x8x2xi32>, tensor<1x4x2x2xi32>) -> tensor<1x9x5xf32>
+  %z = kern.exchange %y, %r, %s over ["ep"] {returns} : (tensor<1x9x5xf32>, tensor<1x8x2xi32>, tensor<1x4x2x2xi32>) -> tensor<1x6x5xf32>
+  return %z : tensor<1x6x5xf32>
+}

@@ -61,6 +61,16 @@ TEST_F(CostTest, ExpertsCostTheRowsOfTheirBuffer) {
   EXPECT_EQ(cost.bytesWritten, 4 * 3 * 2 * 4 * 7);
 }
 
+/// What a buffer has room for is not what is multiplied.
+TEST_F(CostTest, ExchangedRowsCostWhatIsExpected) {
+  OpCost cost = costOf(R"(
+    func.func @f(%r: tensor<4x9x5xf32>, %w: tensor<6x7x5xf32>, %s: tensor<4x2x3x2xi32>) {
+      %y = xf.grouped_linear %r, %w, %s {expected_rows = 4 : i64} : (tensor<4x9x5xf32>, tensor<6x7x5xf32>, tensor<4x2x3x2xi32>) -> tensor<4x9x7xf32>
+      return
+    })");
+  EXPECT_EQ(cost.flops, 2 * (4 * 4) * 5 * 7);
+}
+
 TEST_F(CostTest, CausalAttentionCountsVisiblePairs) {
   auto text = [](const std::string &attributes) {
     return "func.func @f(%q: tensor<2x5x4x3xf32>, %k: tensor<2x5x2x3xf32>) {"

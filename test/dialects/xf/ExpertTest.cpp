@@ -23,7 +23,8 @@ protected:
   /// The results of the one op of a function, by its arguments.
   SmallVector<ReferenceTensor>
   evaluate(const std::string &arguments, const std::string &op,
-           const std::vector<std::vector<double>> &values) {
+           const std::vector<std::vector<double>> &values,
+           bool succeeds = true) {
     module = reference.parse("func.func @f(" + arguments + ") {\n" + op +
                              "\nreturn }");
     EXPECT_TRUE(module);
@@ -37,7 +38,8 @@ protected:
     EvaluationContext context;
     SmallVector<ReferenceTensor> results;
     auto evaluated = cast<InterpretableOpInterface>(function.front().front());
-    EXPECT_TRUE(succeeded(evaluated.evaluate(context, operands, results)));
+    EXPECT_EQ(succeeded(evaluated.evaluate(context, operands, results)),
+              succeeds);
     return results;
   }
 
@@ -130,6 +132,74 @@ TEST_F(ExpertTest, WithoutACapacityRowsAreOrderedByExpert) {
                           {{2, 0, 2, 3, 2, 0}});
   EXPECT_EQ(results[0].values, (Numbers{2, 0, 3, 5, 4, 1}));
   EXPECT_EQ(results[1].values, (Numbers{0, 2, 2, 0, 2, 3, 5, 1}));
+}
+
+namespace {
+/// Four runs in two groups of two, of four experts, three rows a run.
+const Numbers exchangedRanges = {0, 2, 2, 0, 2, 1, 3, 0,  // run 0
+                                 0, 0, 0, 1, 1, 0, 1, 2,  // run 1
+                                 0, 1, 1, 1, 2, 1, 3, 0,  // run 2
+                                 0, 0, 0, 0, 0, 0, 0, 3}; // run 3
+/// By run, run of its group, and expert of its place.
+const Numbers exchangedSegments = {0, 2, 2, 0, 2, 0, 2, 1,  // experts 0, 1
+                                   0, 1, 1, 0, 1, 0, 1, 2,  // experts 2, 3
+                                   0, 1, 1, 1, 2, 0, 2, 0,  // experts 0, 1
+                                   0, 1, 1, 0, 1, 0, 1, 3}; // experts 2, 3
+const Numbers rowsOfRuns = {1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12};
+const Numbers rowsOfExperts = {1, 2, 4, 0, 3, 5,  6,  0,
+                               7, 8, 0, 0, 9, 10, 11, 12};
+const char *const exchanged = "%x: tensor<4x3x1xf64>, %r: tensor<4x4x2xi32>, "
+                              "%s: tensor<4x2x2x2xi32>";
+
+std::string exchange(int room) {
+  return "%y = xf.exchange_rows %x, %r, %s : (tensor<4x3x1xf64>, "
+         "tensor<4x4x2xi32>, tensor<4x2x2x2xi32>) -> tensor<4x" +
+         std::to_string(room) + "x1xf64>";
+}
+} // namespace
+
+TEST_F(ExpertTest, SegmentsFollowEachOtherByRunThenByExpert) {
+  auto whole = evaluate("%r: tensor<4x4x2xi32>",
+                        "%s = xf.expert_segments %r : (tensor<4x4x2xi32>) -> "
+                        "tensor<4x2x2x2xi32>",
+                        {exchangedRanges});
+  EXPECT_EQ(whole[0].values, exchangedSegments);
+  // Of what its group has sent, a device has the same by itself.
+  auto own = evaluate("%r: tensor<2x2x2xi32>",
+                      "%s = xf.expert_segments %r : (tensor<2x2x2xi32>) -> "
+                      "tensor<1x2x2x2xi32>",
+                      {{2, 1, 3, 0, 1, 0, 1, 2}});
+  EXPECT_EQ(own[0].values, (Numbers{0, 1, 1, 0, 1, 0, 1, 2}));
+}
+
+TEST_F(ExpertTest, RowsGoWhereTheirExpertsAreAndComeBack) {
+  auto there = evaluate(exchanged, exchange(4),
+                        {rowsOfRuns, exchangedRanges, exchangedSegments});
+  EXPECT_EQ(there[0].values, rowsOfExperts);
+  auto back = evaluate("%x: tensor<4x4x1xf64>, %r: tensor<4x4x2xi32>, "
+                       "%s: tensor<4x2x2x2xi32>",
+                       "%y = xf.return_rows %x, %r, %s : (tensor<4x4x1xf64>, "
+                       "tensor<4x4x2xi32>, tensor<4x2x2x2xi32>) -> "
+                       "tensor<4x3x1xf64>",
+                       {rowsOfExperts, exchangedRanges, exchangedSegments});
+  EXPECT_EQ(back[0].values, rowsOfRuns);
+}
+
+TEST_F(ExpertTest, RowsBeyondTheRoomAreAnError) {
+  evaluate(exchanged, exchange(3),
+           {rowsOfRuns, exchangedRanges, exchangedSegments},
+           /*succeeds=*/false);
+}
+
+// Experts 0 and 1 double and triple; 2 and 3 are those of the other place.
+TEST_F(ExpertTest, ExchangedRowsMeetTheExpertsOfTheirPlace) {
+  auto results = evaluate(
+      "%x: tensor<4x4x1xf64>, %w: tensor<4x1x1xf64>, %s: tensor<4x2x2x2xi32>",
+      "%y = xf.grouped_linear %x, %w, %s : (tensor<4x4x1xf64>, "
+      "tensor<4x1x1xf64>, tensor<4x2x2x2xi32>) -> tensor<4x4x1xf64>",
+      {rowsOfExperts, {2, 3, 5, 7}, exchangedSegments});
+  EXPECT_EQ(results[0].values, (Numbers{2, 4, 12, 0, 15, 35, 42, 0, //
+                                        14, 24, 0, 0, 45, 70, 77, 84}));
 }
 
 TEST_F(ExpertTest, CountsEveryChoice) {

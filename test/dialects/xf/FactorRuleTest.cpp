@@ -206,6 +206,31 @@ static const RuleCase ruleCases[] = {
      "tensor<2x6x4xf32>, tensor<2x8x2xi32>) -> tensor<8x7x4xf32>",
      "([b, c, d], [b, c, e], [b, a, f]) -> ([a, d, e]) {a=8, b=2 reduced, c=6 "
      "whole, d=7, e=4, f=2 whole}"},
+    // Exchanged, the experts of a run are those of its place in a group.
+    {"%r: tensor<4x6x4xf32>, %w: tensor<8x7x4xf32>, %n: tensor<4x2x4x2xi32>",
+     "xf.grouped_linear(%r, %w, %n) : (tensor<4x6x4xf32>, tensor<8x7x4xf32>, "
+     "tensor<4x2x4x2xi32>) -> tensor<4x6x7xf32>",
+     "([ca, d, g], [ab, f, g], [ca, e, b, h]) -> ([ca, d, f]) {a=2, b=4 whole, "
+     "c=2, d=6 whole, e=2 whole, f=7, g=4 reduced, h=2 whole}"},
+    {"%g: tensor<4x6x7xf32>, %r: tensor<4x6x4xf32>, %n: tensor<4x2x4x2xi32>",
+     "xf.grouped_linear_weight_gradient(%g, %r, %n) : (tensor<4x6x7xf32>, "
+     "tensor<4x6x4xf32>, tensor<4x2x4x2xi32>) -> tensor<8x7x4xf32>",
+     "([ca, d, f], [ca, d, g], [ca, e, b, h]) -> ([ab, f, g]) {a=2, b=4 whole, "
+     "c=2 reduced, d=6 whole, e=2 whole, f=7, g=4, h=2 whole}"},
+    {"%n: tensor<4x8x2xi32>",
+     "xf.expert_segments(%n) : (tensor<4x8x2xi32>) -> tensor<4x2x4x2xi32>",
+     "([ab, c, d]) -> ([ab, e, f, d]) {a=2, b=2 whole, c=8 whole, d=2 whole, "
+     "e=2 whole, f=4 whole}"},
+    {"%r: tensor<4x6x5xf32>, %n: tensor<4x8x2xi32>, %s: tensor<4x2x4x2xi32>",
+     "xf.exchange_rows(%r, %n, %s) : (tensor<4x6x5xf32>, tensor<4x8x2xi32>, "
+     "tensor<4x2x4x2xi32>) -> tensor<4x9x5xf32>",
+     "([ab, e, c], [ab, f, d], [ab, g, h, d]) -> ([ab, i, c]) {a=2, b=2 whole, "
+     "c=5, d=2 whole, e=6 whole, f=8 whole, g=2 whole, h=4 whole, i=9 whole}"},
+    {"%r: tensor<4x9x5xf32>, %n: tensor<4x8x2xi32>, %s: tensor<4x2x4x2xi32>",
+     "xf.return_rows(%r, %n, %s) : (tensor<4x9x5xf32>, tensor<4x8x2xi32>, "
+     "tensor<4x2x4x2xi32>) -> tensor<4x6x5xf32>",
+     "([ab, e, c], [ab, f, d], [ab, g, h, d]) -> ([ab, i, c]) {a=2, b=2 whole, "
+     "c=5, d=2 whole, e=9 whole, f=8 whole, g=2 whole, h=4 whole, i=6 whole}"},
 };
 
 INSTANTIATE_TEST_SUITE_P(Ops, FactorRuleTest, testing::ValuesIn(ruleCases));

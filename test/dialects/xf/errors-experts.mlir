@@ -1,6 +1,6 @@
 // RUN: hocket-opt %s --split-input-file --verify-diagnostics
 
-// X24 to X31 and X49 of docs/spec.md: mixtures of experts.
+// X24 to X31, X49, X69 and X70 of docs/spec.md: mixtures of experts.
 
 func.func @f(%l: tensor<4x6xbf16>) {
   // expected-error @+1 {{X24: logits have type 'tensor<4x6xbf16>', expected [.., E] of f32 or f64}}
@@ -278,5 +278,69 @@ func.func @f(%x: tensor<2x4x8xf32>, %s: tensor<2x4x2xi32>) {
 func.func @f(%x: tensor<2x4x8xf32>, %s: tensor<2x4x2xi32>) {
   // expected-error @+1 {{X30: with a capacity there are no runs of positions}}
   %r = xf.dispatch %x, %s {position_runs = 2 : i64} : (tensor<2x4x8xf32>, tensor<2x4x2xi32>) -> tensor<6x2x3x8xf32>
+  return
+}
+
+// -----
+
+func.func @f(%r: tensor<3x8x2xi32>) {
+  // expected-error @+1 {{X69: 3 runs do not form groups of 2}}
+  %s = xf.expert_segments %r : (tensor<3x8x2xi32>) -> tensor<3x2x4x2xi32>
+  return
+}
+
+// -----
+
+func.func @f(%r: tensor<4x8x2xi32>) {
+  // expected-error @+1 {{X69: ranges has shape [4, 8, 2], expected [4, 6, 2]}}
+  %s = xf.expert_segments %r : (tensor<4x8x2xi32>) -> tensor<4x2x3x2xi32>
+  return
+}
+
+// -----
+
+func.func @f(%x: tensor<3x6x5xf32>, %r: tensor<3x8x2xi32>, %s: tensor<3x2x4x2xi32>) {
+  // expected-error @+1 {{X70: 3 runs do not form groups of 2}}
+  %y = xf.exchange_rows %x, %r, %s : (tensor<3x6x5xf32>, tensor<3x8x2xi32>, tensor<3x2x4x2xi32>) -> tensor<3x9x5xf32>
+  return
+}
+
+// -----
+
+func.func @f(%x: tensor<4x6x5xf32>, %r: tensor<4x6x2xi32>, %s: tensor<4x2x4x2xi32>) {
+  // expected-error @+1 {{X70: ranges has shape [4, 6, 2], expected [4, 8, 2]}}
+  %y = xf.exchange_rows %x, %r, %s : (tensor<4x6x5xf32>, tensor<4x6x2xi32>, tensor<4x2x4x2xi32>) -> tensor<4x9x5xf32>
+  return
+}
+
+// -----
+
+func.func @f(%x: tensor<4x9x5xf32>, %r: tensor<4x8x2xi32>, %s: tensor<4x2x4x2xi32>) {
+  // expected-error @+1 {{X70: result has shape [4, 6, 4], expected [4, 6, 5]}}
+  %y = xf.return_rows %x, %r, %s : (tensor<4x9x5xf32>, tensor<4x8x2xi32>, tensor<4x2x4x2xi32>) -> tensor<4x6x4xf32>
+  return
+}
+
+// -----
+
+func.func @f(%x: tensor<2x9x5xf32>, %r: tensor<4x8x2xi32>, %s: tensor<4x2x4x2xi32>) {
+  // expected-error @+1 {{X70: segments has shape [4, 2, 4, 2], expected [2, 2, 4, 2]}}
+  %y = xf.return_rows %x, %r, %s : (tensor<2x9x5xf32>, tensor<4x8x2xi32>, tensor<4x2x4x2xi32>) -> tensor<4x6x5xf32>
+  return
+}
+
+// -----
+
+func.func @f(%x: tensor<4x6x5xf32>, %r: tensor<7x3x5xf32>, %s: tensor<4x2x4x2xi32>) {
+  // expected-error @+1 {{X31: 4 runs of 4 experts do not share out 7}}
+  %y = xf.grouped_linear %x, %r, %s : (tensor<4x6x5xf32>, tensor<7x3x5xf32>, tensor<4x2x4x2xi32>) -> tensor<4x6x3xf32>
+  return
+}
+
+// -----
+
+func.func @f(%x: tensor<1x6x5xf32>, %w: tensor<8x3x5xf32>, %r: tensor<1x8x2xi32>) {
+  // expected-error @+1 {{X31: expects 7 rows of a run in ranges, of 6}}
+  %y = xf.grouped_linear %x, %w, %r {expected_rows = 7 : i64} : (tensor<1x6x5xf32>, tensor<8x3x5xf32>, tensor<1x8x2xi32>) -> tensor<1x6x3xf32>
   return
 }

@@ -393,6 +393,19 @@ func.func @grouped_linear_dropless(%r: tensor<1x2048x64xf32>, %w: tensor<8x192x6
   return
 }
 
+// CHECK-LABEL: func @grouped_linear_exchanged(
+// CHECK: xf.expert_segments {{.*}}: (tensor<4x8x2xi32>) -> tensor<4x2x4x2xi32>
+// CHECK: xf.exchange_rows {{.*}} -> tensor<4x200x64xf32>
+// CHECK: xf.grouped_linear {{.*}} {expected_rows = 128 : i64} : (tensor<4x200x64xf32>, tensor<8x64x64xf32>, tensor<4x2x4x2xi32>) -> tensor<4x200x64xf32>
+// CHECK: xf.return_rows {{.*}} -> tensor<4x128x64xf32>
+func.func @grouped_linear_exchanged(%x: tensor<4x128x64xf32>, %w: tensor<8x64x64xf32>, %r: tensor<4x8x2xi32>) {
+  %s = xf.expert_segments %r : (tensor<4x8x2xi32>) -> tensor<4x2x4x2xi32>
+  %e = xf.exchange_rows %x, %r, %s : (tensor<4x128x64xf32>, tensor<4x8x2xi32>, tensor<4x2x4x2xi32>) -> tensor<4x200x64xf32>
+  %y = xf.grouped_linear %e, %w, %s {expected_rows = 128 : i64} : (tensor<4x200x64xf32>, tensor<8x64x64xf32>, tensor<4x2x4x2xi32>) -> tensor<4x200x64xf32>
+  %b = xf.return_rows %y, %r, %s : (tensor<4x200x64xf32>, tensor<4x8x2xi32>, tensor<4x2x4x2xi32>) -> tensor<4x128x64xf32>
+  return
+}
+
 // CHECK-LABEL: func @grouped_linear_input_gradient(
 // CHECK: xf.grouped_linear_input_gradient {{.*}}: (tensor<8x4x80x192xf32>, tensor<8x192x64xf32>) -> tensor<8x4x80x64xf32>
 func.func @grouped_linear_input_gradient(%dy: tensor<8x4x80x192xf32>, %w: tensor<8x192x64xf32>) {

@@ -83,6 +83,8 @@ void addOrders(Cases &cases) {
                    {},
                    {},
                    {ids(0, 1), ids(0, 1), ids(0, 1100)}});
+  // More segments than a block has threads.
+  cases.push_back({"pack_segments", {1500}, {}, {}, {ids(0, 1), ids(0, 400)}});
 }
 
 void addRows(Cases &cases) {
@@ -108,40 +110,48 @@ void addRows(Cases &cases) {
 const std::vector<int32_t> kRanges = {0,  70, 70, 0,  73, 5,
                                       10, 3,  13, 60, 75, 4};
 
+/// The same rows of experts as segments of one run, and some behind the last.
+const std::vector<int32_t> kSegments = {0,  70, 70, 0,  73,  5,
+                                        80, 3,  83, 60, 145, 4};
+
 void addGemms(Cases &cases) {
   // Rows of 16 bytes and others.
   for (auto [dtype, out, in] :
        {std::array<int64_t, 3>{f32, 24, 41}, {bf16, 24, 40}, {f16, 13, 37}}) {
-    std::vector<int64_t> n = {dtype, 160, out, in, 3, 2};
-    Fill x = of(dtype), ranges = list(kRanges);
-    cases.push_back({"grouped_linear", n, {}, {}, {x, x, x, ranges}});
-    cases.push_back(
-        {"grouped_linear_input_gradient", n, {}, {}, {x, x, x, ranges}});
-    for (int accumulate : {0, 1})
-      cases.push_back({"grouped_linear_weight_gradient",
-                       n,
-                       {},
-                       {},
-                       {of(f32), x, x, ranges},
-                       accumulate});
+    // By run, as the rows of all experts, and in two segments of each.
+    for (const std::vector<int64_t> &n :
+         {std::vector<int64_t>{dtype, 160, out, in, 3, 2, 3, 160},
+          {dtype, 160, out, in, 3, 1, 6, 150}}) {
+      Fill x = of(dtype), ranges = list(n[5] == 2 ? kRanges : kSegments);
+      cases.push_back({"grouped_linear", n, {}, {}, {x, x, x, ranges}});
+      cases.push_back(
+          {"grouped_linear_input_gradient", n, {}, {}, {x, x, x, ranges}});
+      for (int accumulate : {0, 1})
+        cases.push_back({"grouped_linear_weight_gradient",
+                         n,
+                         {},
+                         {},
+                         {of(f32), x, x, ranges},
+                         accumulate});
+    }
   }
   // As many rows for each, and more of the result than one block has.
   Fill x = of(bf16);
-  std::vector<int64_t> n = {bf16, 15, 136, 72, 3, 1};
+  std::vector<int64_t> n = {bf16, 15, 136, 72, 3, 1, 3, 15};
   cases.push_back({"grouped_linear", n, {}, {}, {x, x, x}});
   cases.push_back({"grouped_linear_input_gradient", n, {}, {}, {x, x, x}});
   cases.push_back(
       {"grouped_linear_weight_gradient", n, {}, {}, {of(f32), x, x}});
   // More steps of each sum than there are stages for on Hopper.
   cases.push_back(
-      {"grouped_linear", {bf16, 10, 8, 456, 2, 1}, {}, {}, {x, x, x}});
+      {"grouped_linear", {bf16, 10, 8, 456, 2, 1, 2, 10}, {}, {}, {x, x, x}});
   cases.push_back({"grouped_linear_input_gradient",
-                   {bf16, 10, 456, 8, 2, 1},
+                   {bf16, 10, 456, 8, 2, 1, 2, 10},
                    {},
                    {},
                    {x, x, x}});
   cases.push_back({"grouped_linear_weight_gradient",
-                   {bf16, 920, 8, 16, 2, 1},
+                   {bf16, 920, 8, 16, 2, 1, 2, 920},
                    {},
                    {},
                    {of(f32), x, x}});

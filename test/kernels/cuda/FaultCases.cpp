@@ -112,11 +112,13 @@ std::vector<FaultCase> faultCases() {
                                              {-1, 3, 3, 4},
                                              {0, 3, 3, INT32_MAX}}) {
     Fill some = list(ranges);
-    std::vector<int64_t> n = {bf16, 8, 8, 8, 2, 1};
+    std::vector<int64_t> n = {bf16, 8, 8, 8, 2, 1, 2, 8};
     add(cuda::Fault::Ranges, {"grouped_linear", n, {}, {}, {x, x, x, some}});
     add(cuda::Fault::Ranges,
         {"grouped_linear_weight_gradient", n, {}, {}, {row, x, x, some}});
   }
+  add(cuda::Fault::Ranges,
+      {"pack_segments", {2}, {}, {}, {ids(0, 1), list({0, 3, 3, -1})}});
   return cases;
 }
 

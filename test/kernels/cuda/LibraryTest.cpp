@@ -289,7 +289,7 @@ TEST(CudaLibrary, GemmsFollowEachOther) {
     }
   for (const char *op : {"grouped_linear", "grouped_linear_input_gradient",
                          "grouped_linear_weight_gradient"}) {
-    LibraryCase c = {op, {bf16, 256, 128, 192, 4, 1}, {}, {}, {}};
+    LibraryCase c = {op, {bf16, 256, 128, 192, 4, 1, 4, 256}, {}, {}, {}};
     EXPECT_LE(mostBetweenWgmmas(ptxOf(c, 4, 9)), 6) << op;
   }
 }
@@ -403,7 +403,8 @@ TEST(CudaLibrary, WarpgroupsHaveTheirRegisters) {
       }
   for (const char *op : {"grouped_linear", "grouped_linear_input_gradient",
                          "grouped_linear_weight_gradient"}) {
-    CudaCall call = callOf({op, {bf16, 256, 128, 192, 4, 1}, {}, {}, {}}, 4);
+    CudaCall call =
+        callOf({op, {bf16, 256, 128, 192, 4, 1, 4, 256}, {}, {}, {}}, 4);
     launches.insert(launches.end(), call.hopper.begin(), call.hopper.end());
   }
   auto notes = nvrtc::assemblerNotes(sourceOf(launches), "sm_90a");
@@ -417,7 +418,7 @@ TEST(CudaLibrary, GemmsOfExpertsUseTensorCores) {
     GTEST_SKIP() << nvrtc::findLibrary().status().message();
   for (const char *op : {"grouped_linear", "grouped_linear_input_gradient",
                          "grouped_linear_weight_gradient"}) {
-    LibraryCase c = {op, {bf16, 256, 128, 192, 4, 1}, {}, {}, {}};
+    LibraryCase c = {op, {bf16, 256, 128, 192, 4, 1, 4, 256}, {}, {}, {}};
     expectInOrder(ptxOf(c, 4, 9),
                   {"mbarrier.init.shared::cta", "setmaxnreg.inc.sync.aligned",
                    "mbarrier.try_wait.parity", "wgmma.fence.sync.aligned",

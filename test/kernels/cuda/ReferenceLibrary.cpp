@@ -87,6 +87,7 @@ constexpr Row table[] = {
     {"balance_bias", runs<reference::balanceBias, balanceBiasArguments>},
     {"expert_counts", runs<reference::expertCounts, expertCountsArguments>},
     {"expert_order", runs<reference::expertOrder, expertOrderArguments>},
+    {"pack_segments", runs<reference::packSegments, packSegmentsArguments>},
     {"dispatch", runs<reference::dispatch, dispatchArguments>},
     {"combine", runs<reference::combine, combineArguments>},
     {"combine_weight_gradient",

@@ -2,7 +2,7 @@
 
 // The gradients keep the library's GEMMs.
 // CHECK-LABEL: @layer
-// CHECK: %[[Y:.*]] = kern.library "grouped_linear"(%{{.*}}, %{{.*}}) {{{.*}}integers = array<i64: 2, 16, 64, 32, 1, 1>{{.*}}results_first
+// CHECK: %[[Y:.*]] = kern.library "grouped_linear"(%{{.*}}, %{{.*}}) {{{.*}}integers = array<i64: 2, 16, 64, 32, 1, 1, 1, 16>{{.*}}results_first
 // CHECK: kern.rows "add_bias" [16 x 64] (%{{.*}} = %[[Y]] as full {{.*}} as col
 // CHECK: kern.gemm {{.*}}k = 64
 // CHECK: kern.gemm {{.*}}transpose_a
