@@ -6,6 +6,8 @@
 
 #include "dialects/plan/ParallelPlan.h"
 
+#include <algorithm>
+#include <cmath>
 #include <numeric>
 
 using namespace hocket;
@@ -50,6 +52,19 @@ std::optional<ExpertGrid> plan::expertGrid(const ParallelPlan &plan) {
   if (left != 1)
     return std::nullopt;
   return grid;
+}
+
+int64_t plan::expertRowsBound(const DroplessExperts &experts, int64_t ep,
+                              int64_t tokens) {
+  auto own = static_cast<double>(std::max<int64_t>(1, experts.experts / ep));
+  auto all = static_cast<double>(tokens), topK = double(experts.topK);
+  // A token chooses an expert once.
+  double most = static_cast<double>(ep) * all * std::min(topK, own);
+  double factor = experts.bound > 0 ? experts.bound : 1 + 3 / std::sqrt(own);
+  // A product like 1.1 * 10 must not be rounded up for its last bit.
+  double wish = std::ceil(factor * all * topK * (1 - 1e-12));
+  // What is far beyond 32-bit numbers need not be exact.
+  return static_cast<int64_t>(std::min({wish, most, 0x1p52}));
 }
 
 std::vector<MeshAxis> plan::meshAxes(const ParallelPlan &plan) {

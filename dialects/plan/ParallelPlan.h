@@ -136,6 +136,20 @@ struct ExpertGrid {
   int64_t data = 1;    ///< Of dp: the mesh's axis `ep`.
 };
 
+/// Of a mixture that drops no token.
+struct DroplessExperts {
+  int64_t experts = 1, topK = 1;
+  /// Room for rows as a multiple of the even share; 0: the default, 1 + 3 /
+  /// sqrt(experts of a rank).
+  double bound = 0;
+};
+
+/// How many rows of experts a rank has room for where `ep` ranks, each with
+/// `tokens` tokens, share the experts out: the bound times the even share,
+/// rounded up, but no more than the tokens of all can choose.
+int64_t expertRowsBound(const DroplessExperts &experts, int64_t ep,
+                        int64_t tokens);
+
 /// The grid of a plan: the nearest ranks come first, since tensor and context
 /// ranks add up what their tokens send to experts in any case, and data ranks
 /// exchange it beside that. Nothing if `ep` does not divide the ranks that

@@ -77,37 +77,59 @@ Value ModelBuilder::buildRouterLoss(Value logits, Value counts) {
 //===----------------------------------------------------------------------===//
 
 /// The chosen experts' results, by weight. Without a capacity the tokens of
-/// each rank are ordered by themselves.
+/// each rank are ordered by themselves, and rows go to the ranks that hold
+/// their experts, and back.
 Value ModelBuilder::runExperts(Value tokens, Value weights, Value choice) {
   const Moe &moe = model.moe();
   Location location = at("mlp.experts", "model.moe");
   int64_t experts = moe.experts(), hidden = model.hidden();
   int64_t capacity = std::min(expertCapacity(spec), sequence);
-  int64_t positions = 1;
-  Type ranges;
+  int64_t positions = 1, expected = 0;
+  Type ranges, segments;
   SmallVector<int64_t> shape{experts, batch, capacity, hidden};
   if (capacity == 0) {
-    // Ranks, or groups of them, that share each sequence and have all experts.
-    positions =
-        spec.plan().context_parallel() * plan::tensorGroups(planOf(spec));
+    positions = positionRuns(spec);
     int64_t runs = spec.plan().data_parallel() * positions;
+    int64_t tokens = batch * sequence / runs;
     ranges = RankedTensorType::get({runs, experts, 2}, builder.getI32Type());
-    shape = {runs, batch * sequence / runs * moe.top_k(), hidden};
+    shape = {runs, tokens * moe.top_k(), hidden};
+    if (int64_t places = spec.plan().expert_parallel(); places > 1) {
+      segments = RankedTensorType::get({runs, places, experts / places, 2},
+                                       builder.getI32Type());
+      expected = shape[1];
+      // Few tokens at a time may well choose the same experts.
+      shape[1] = serving.isOn
+                     ? places * tokens * std::min(moe.top_k(), experts / places)
+                     : expertRowsBound(spec, tokens);
+    }
   }
   auto order = builder.create<xf::ExpertOrderOp>(
       location, choice.getType(), ranges, choice,
       builder.getI64IntegerAttr(experts), builder.getI64IntegerAttr(capacity),
       builder.getI64IntegerAttr(positions));
-  Value rows = builder.create<xf::DispatchOp>(
-      location, tensor(shape), tokens, order.getSlots(), Value(), positions);
+  SmallVector<int64_t> dispatched(shape);
+  if (segments)
+    dispatched[1] = expected;
+  Value where = order.getRanges();
+  Value rows =
+      builder.create<xf::DispatchOp>(location, tensor(dispatched), tokens,
+                                     order.getSlots(), Value(), positions);
+  if (segments) {
+    where = builder.create<xf::ExpertSegmentsOp>(location, segments, where);
+    rows = builder.create<xf::ExchangeRowsOp>(location, tensor(shape), rows,
+                                              order.getRanges(), where);
+  }
   rows = buildMlp(rows, [&](Value x, StringRef name) -> Value {
     std::string full = ("mlp.experts." + name).str();
     SmallVector<int64_t> result(shape);
     result.back() = name == "down" ? hidden : moe.ffn();
     return builder.create<xf::GroupedLinearOp>(
         at(full, "model.moe"), tensor(result), x,
-        parameters.lookup(full + ".weight"), order.getRanges());
+        parameters.lookup(full + ".weight"), where, expected);
   });
+  if (segments)
+    rows = builder.create<xf::ReturnRowsOp>(location, tensor(dispatched), rows,
+                                            order.getRanges(), where);
   return builder.create<xf::CombineOp>(location, tokens.getType(), rows,
                                        order.getSlots(), weights, positions);
 }

@@ -107,7 +107,7 @@ static void checkExpertGroups(const Moe &moe, ConstraintErrors &errors) {
                    std::to_string(moe.top_k()) + "); write more topk_groups");
 }
 
-/// S30 to S33.
+/// S30 to S33, S47.
 static void checkExperts(const Model &model, ConstraintErrors &errors) {
   const Moe &moe = model.moe();
   if (!moe.has_experts()) {
@@ -121,6 +121,11 @@ static void checkExperts(const Model &model, ConstraintErrors &errors) {
                    std::to_string(moe.experts()) + ")");
   else
     checkExpertGroups(moe, errors);
+  if (moe.has_expert_capacity_bound() && moe.has_capacity_factor())
+    errors.add(47, "model.moe.expert_capacity_bound",
+               "model.moe.expert_capacity_bound bounds the rows of ranks that "
+               "drop none, and capacity_factor has tokens dropped; write one "
+               "of them");
   if (model.mlp_bias())
     errors.add(32, "model.mlp_bias",
                "experts have no biases; write mlp_bias: false");

@@ -32,8 +32,11 @@ static bool expertRowsFit(const Spec &spec) {
   CheckedSize rows = CheckedSize(spec.training().micro_batch_size()) *
                      spec.plan().data_parallel() *
                      spec.training().sequence_length() * moe.top_k();
-  return rows.get().value_or(INT64_MAX) <= INT32_MAX &&
-         moe.experts() * expertCapacity(spec) <= INT32_MAX;
+  if (rows.get().value_or(INT64_MAX) > INT32_MAX ||
+      moe.experts() * expertCapacity(spec) > INT32_MAX)
+    return false;
+  return expertCapacity(spec) > 0 || spec.plan().expert_parallel() == 1 ||
+         expertRowsBound(spec, tokensOfRank(spec)) <= INT32_MAX;
 }
 
 /// S12: no tensor of a microbatch outgrows 64-bit sizes.

@@ -70,12 +70,12 @@ void hocket::spec::checkDocuments(const Spec &spec, ConstraintErrors &errors) {
         std::pair{"reset_attention_mask", data.reset_attention_mask()},
         std::pair{"reset_position_ids", data.reset_position_ids()}})
     if (isOn && !data.has_eod_token())
-      return errors.add(47, std::string("training.data.") + option,
+      return errors.add(48, std::string("training.data.") + option,
                         std::string("training.data.") + option +
                             " wants to know where documents end; write " +
                             field + ", the last token of each");
   if (data.has_eod_token() && data.eod_token() >= spec.model().vocab_size())
-    errors.add(47, field,
+    errors.add(48, field,
                field + " is " + std::to_string(data.eod_token()) +
                    "; write a token of the vocabulary, below " +
                    std::to_string(spec.model().vocab_size()));

@@ -23,7 +23,7 @@ std::vector<std::string> blendWords(const DataSources &sources);
 /// S45, and S10 of the weights.
 void checkDataSources(const Data &data, ConstraintErrors &errors);
 
-/// S47: documents that share a sequence can be told apart.
+/// S48: documents that share a sequence can be told apart.
 void checkDocuments(const Spec &spec, ConstraintErrors &errors);
 
 } // namespace hocket::spec

@@ -6,6 +6,8 @@
 
 #include "frontends/spec/Sizes.h"
 
+#include "frontends/spec/PlanMessage.h"
+
 #include <algorithm>
 #include <cmath>
 
@@ -51,7 +53,7 @@ int64_t hocket::spec::expertCapacity(const Spec &spec) {
   const Moe &moe = spec.model().moe();
   int64_t sequence = spec.training().sequence_length();
   if (!moe.has_capacity_factor())
-    return spec.plan().expert_parallel() > 1 ? sequence : 0;
+    return 0;
   double wish = moe.capacity_factor() * static_cast<double>(sequence) *
                 static_cast<double>(moe.top_k()) /
                 static_cast<double>(moe.experts());
@@ -59,6 +61,22 @@ int64_t hocket::spec::expertCapacity(const Spec &spec) {
   wish = std::ceil(wish * (1 - 1e-12));
   return static_cast<int64_t>(
       std::clamp(wish, 1.0, static_cast<double>(sequence)));
+}
+
+int64_t hocket::spec::positionRuns(const Spec &spec) {
+  return spec.plan().context_parallel() * plan::tensorGroups(planOf(spec));
+}
+
+int64_t hocket::spec::tokensOfRank(const Spec &spec) {
+  return spec.training().micro_batch_size() *
+         spec.training().sequence_length() / positionRuns(spec);
+}
+
+int64_t hocket::spec::expertRowsBound(const Spec &spec, int64_t tokens) {
+  const Moe &moe = spec.model().moe();
+  return plan::expertRowsBound(
+      {moe.experts(), moe.top_k(), moe.expert_capacity_bound()},
+      spec.plan().expert_parallel(), tokens);
 }
 
 CheckedSize hocket::spec::paddedVocabSize(const Model &model) {

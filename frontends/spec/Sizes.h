@@ -47,10 +47,20 @@ int64_t expertLayers(const Model &model);
 
 /// The most tokens of a sequence that one expert takes: capacity_factor *
 /// sequence * top_k / experts, rounded up, but no more than there are and at
-/// least 1. 0 without a capacity factor; but where experts are split, an
-/// all-to-all brings them their tokens, which asks for a capacity: the whole
-/// sequence, so that none is dropped. For a resolved spec with experts.
+/// least 1. 0 without a capacity factor. For a resolved spec with experts.
 int64_t expertCapacity(const Spec &spec);
+
+/// Ranks, or groups of them, that share each sequence and have all experts.
+int64_t positionRuns(const Spec &spec);
+
+/// The tokens of a microbatch that a rank orders by its experts alone.
+int64_t tokensOfRank(const Spec &spec);
+
+/// How many rows of experts a rank has room for that shares them out with
+/// others and has `tokens` tokens of its own: `expert_capacity_bound` times the
+/// even share, rounded up, but no more than the ranks' tokens can choose. For a
+/// resolved spec whose plan keeps S35.
+int64_t expertRowsBound(const Spec &spec, int64_t tokens);
 
 /// vocab_size rounded up to a multiple of vocab_padding: the rows stored.
 CheckedSize paddedVocabSize(const Model &model);

@@ -79,13 +79,13 @@ TEST(DataSources, ErrorsNameThePlace) {
        "19: S1: training.data.train has no field \"wieght\"; did you mean "
        "weight?"},
       {"eod_mask_loss: true",
-       "1: S47: training.data.eod_mask_loss wants to know where documents end; "
+       "1: S48: training.data.eod_mask_loss wants to know where documents end; "
        "write training.data.eod_token, the last token of each"},
       {"reset_position_ids: true",
-       "1: S47: training.data.reset_position_ids wants to know where documents "
+       "1: S48: training.data.reset_position_ids wants to know where documents "
        "end; write training.data.eod_token, the last token of each"},
       {"reset_attention_mask: true eod_token: 1000000000",
-       "28: S47: training.data.eod_token is 1000000000; write a token of the "
+       "28: S48: training.data.eod_token is 1000000000; write a token of the "
        "vocabulary, below 257"},
       {"eod_token: -1",
        "1: S4: training.data.eod_token is -1; write a number from 0 to "
