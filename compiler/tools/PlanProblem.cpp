@@ -40,6 +40,7 @@ static ModelShape shapeOf(const spec::Spec &spec) {
   if (!from.has_moe())
     return model;
   model.capacity = from.moe().capacity_factor();
+  model.rowsBound = from.moe().expert_capacity_bound();
   model.experts = from.moe().experts();
   model.topK = from.moe().top_k();
   model.expertFfn = from.moe().ffn();

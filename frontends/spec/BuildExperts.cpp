@@ -76,62 +76,67 @@ Value ModelBuilder::buildRouterLoss(Value logits, Value counts) {
 // The layer
 //===----------------------------------------------------------------------===//
 
+ModelBuilder::ExpertRows ModelBuilder::rowsOfExperts() {
+  const Moe &moe = model.moe();
+  int64_t experts = moe.experts(), hidden = model.hidden();
+  int64_t places = spec.plan().expert_parallel();
+  ExpertRows rows;
+  // Where each token is a sequence of its own, there is room for it with every
+  // expert: few rows more, and a device knows beforehand how many travel.
+  bool alone = serving.isOn && places > 1;
+  rows.capacity = alone ? 1 : std::min(expertCapacity(spec), sequence);
+  rows.sent = rows.held = {experts, batch, rows.capacity, hidden};
+  if (rows.capacity > 0)
+    return rows;
+  rows.positions = positionRuns(spec);
+  int64_t runs = spec.plan().data_parallel() * rows.positions;
+  int64_t tokens = batch * sequence / runs;
+  rows.ranges = RankedTensorType::get({runs, experts, 2}, builder.getI32Type());
+  rows.sent = rows.held = {runs, tokens * moe.top_k(), hidden};
+  if (places == 1)
+    return rows;
+  rows.segments = RankedTensorType::get({runs, places, experts / places, 2},
+                                        builder.getI32Type());
+  rows.expected = rows.sent[1];
+  rows.held[1] = expertRowsBound(spec, tokens);
+  return rows;
+}
+
 /// The chosen experts' results, by weight. Without a capacity the tokens of
 /// each rank are ordered by themselves, and rows go to the ranks that hold
 /// their experts, and back.
 Value ModelBuilder::runExperts(Value tokens, Value weights, Value choice) {
-  const Moe &moe = model.moe();
   Location location = at("mlp.experts", "model.moe");
-  int64_t experts = moe.experts(), hidden = model.hidden();
-  int64_t capacity = std::min(expertCapacity(spec), sequence);
-  int64_t positions = 1, expected = 0;
-  Type ranges, segments;
-  SmallVector<int64_t> shape{experts, batch, capacity, hidden};
-  if (capacity == 0) {
-    positions = positionRuns(spec);
-    int64_t runs = spec.plan().data_parallel() * positions;
-    int64_t tokens = batch * sequence / runs;
-    ranges = RankedTensorType::get({runs, experts, 2}, builder.getI32Type());
-    shape = {runs, tokens * moe.top_k(), hidden};
-    if (int64_t places = spec.plan().expert_parallel(); places > 1) {
-      segments = RankedTensorType::get({runs, places, experts / places, 2},
-                                       builder.getI32Type());
-      expected = shape[1];
-      // Few tokens at a time may well choose the same experts.
-      shape[1] = serving.isOn
-                     ? places * tokens * std::min(moe.top_k(), experts / places)
-                     : expertRowsBound(spec, tokens);
-    }
-  }
+  ExpertRows form = rowsOfExperts();
   auto order = builder.create<xf::ExpertOrderOp>(
-      location, choice.getType(), ranges, choice,
-      builder.getI64IntegerAttr(experts), builder.getI64IntegerAttr(capacity),
-      builder.getI64IntegerAttr(positions));
-  SmallVector<int64_t> dispatched(shape);
-  if (segments)
-    dispatched[1] = expected;
-  Value where = order.getRanges();
+      location, choice.getType(), form.ranges, choice,
+      builder.getI64IntegerAttr(model.moe().experts()),
+      builder.getI64IntegerAttr(form.capacity),
+      builder.getI64IntegerAttr(form.positions));
+  Value ranges = order.getRanges(), where = ranges;
   Value rows =
-      builder.create<xf::DispatchOp>(location, tensor(dispatched), tokens,
-                                     order.getSlots(), Value(), positions);
-  if (segments) {
-    where = builder.create<xf::ExpertSegmentsOp>(location, segments, where);
-    rows = builder.create<xf::ExchangeRowsOp>(location, tensor(shape), rows,
-                                              order.getRanges(), where);
+      builder.create<xf::DispatchOp>(location, tensor(form.sent), tokens,
+                                     order.getSlots(), Value(), form.positions);
+  if (form.segments) {
+    where =
+        builder.create<xf::ExpertSegmentsOp>(location, form.segments, ranges);
+    rows = builder.create<xf::ExchangeRowsOp>(location, tensor(form.held), rows,
+                                              ranges, where);
   }
   rows = buildMlp(rows, [&](Value x, StringRef name) -> Value {
     std::string full = ("mlp.experts." + name).str();
-    SmallVector<int64_t> result(shape);
-    result.back() = name == "down" ? hidden : moe.ffn();
+    SmallVector<int64_t> result(form.held);
+    result.back() = name == "down" ? model.hidden() : model.moe().ffn();
     return builder.create<xf::GroupedLinearOp>(
         at(full, "model.moe"), tensor(result), x,
-        parameters.lookup(full + ".weight"), where, expected);
+        parameters.lookup(full + ".weight"), where, form.expected);
   });
-  if (segments)
-    rows = builder.create<xf::ReturnRowsOp>(location, tensor(dispatched), rows,
-                                            order.getRanges(), where);
+  if (form.segments)
+    rows = builder.create<xf::ReturnRowsOp>(location, tensor(form.sent), rows,
+                                            ranges, where);
   return builder.create<xf::CombineOp>(location, tokens.getType(), rows,
-                                       order.getSlots(), weights, positions);
+                                       order.getSlots(), weights,
+                                       form.positions);
 }
 
 /// The experts of every token: one MLP, as wide as all of them.

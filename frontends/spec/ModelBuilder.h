@@ -79,6 +79,16 @@ private:
   void declareBalance(int64_t layer);
   mlir::Value buildExperts(mlir::Value input);
   mlir::Value buildSharedExperts(mlir::Value input);
+  /// The form that rows of experts have (XfExpertOps.td): as their tokens send
+  /// them, and where the experts are.
+  struct ExpertRows {
+    int64_t capacity = 0, positions = 1;
+    llvm::SmallVector<int64_t> sent, held; ///< Shapes.
+    mlir::Type ranges;                     ///< Null with a capacity.
+    mlir::Type segments;                   ///< Null where both shapes are one.
+    int64_t expected = 0; ///< Rows of a run where experts are chosen evenly.
+  };
+  ExpertRows rowsOfExperts();
   mlir::Value runExperts(mlir::Value tokens, mlir::Value weights,
                          mlir::Value choice);
   /// What the router of a layer adds to the loss, of f32.

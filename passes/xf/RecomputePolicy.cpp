@@ -71,10 +71,11 @@ RecomputeModules hocket::xf::modulesOf(Operation *op) {
     return modulesOfActivation(op);
   if (isa<LinearOp, GroupedLinearOp>(op))
     return activationOf(op) ? RecomputeModules{mlpOf(op)} : RecomputeModules{};
-  // A largest magnitude is one number, and may take devices to tell.
-  if (isa<AmaxOp, RouterOp, ExpertOrderOp, ExpertSegmentsOp, EmbeddingOp,
-          CrossEntropyOp, CrossEntropyGradientOp, RopeTableOp, func::CallOp>(
-          op))
+  // A largest magnitude is one number, and may take devices to tell; rows that
+  // were exchanged have taken them.
+  if (isa<AmaxOp, RouterOp, ExpertOrderOp, ExpertSegmentsOp, ExchangeRowsOp,
+          ReturnRowsOp, EmbeddingOp, CrossEntropyOp, CrossEntropyGradientOp,
+          RopeTableOp, func::CallOp>(op))
     return {};
   return {RecomputeModule::Pointwise};
 }

@@ -14,8 +14,17 @@ training {{ sequence_length: 1024 global_batch_size: 64 precision: BF16 }}
 plan {{ {plan} }}
 """
 EXPERTS = "mlp_bias: false moe { experts: 8 top_k: 2 ffn: 2048 }"
-# What a price may be off by, of the fullest rank and of any.
-FULLEST, ANY = 0.05, 0.06
+CHOSEN = "mlp_bias: false moe {{ experts: {} top_k: {} ffn: 512 }}"
+# Experts, those that a token goes to, and the ranks that share them out.
+SHARED_OUT = [
+    (experts, top_k, ranks)
+    for experts, top_k in ((8, 2), (64, 6), (128, 8), (256, 8))
+    for ranks in (2, 4, 8, 16, 32, 64)
+    if ranks <= experts
+]
+# What a price may be off by, of the fullest rank and of any; of the fullest
+# where ranks exchange the rows of experts.
+FULLEST, ANY, EXCHANGING = 0.05, 0.06, 0.03
 
 # The plan as `simulate` and as a specification has it.
 DENSE = [
@@ -76,6 +85,23 @@ MIXTURES = [
         "pp=2,dp=4,ep=4,mbs=2",
         "pipeline_parallel: 2 data_parallel: 4 expert_parallel: 4 micro_batch_size: 2",
     ),
+    (
+        "dp=4,cp=2,ep=8,mbs=2",
+        "data_parallel: 4 context_parallel: 2 expert_parallel: 8 micro_batch_size: 2",
+    ),
+    (
+        "dp=2,tp=4,ep=4,etp=2,sp=1,mbs=2",
+        "data_parallel: 2 tensor_parallel: 4 expert_parallel: 4 "
+        "expert_tensor_parallel: 2 sequence_parallel: true micro_batch_size: 2",
+    ),
+    (
+        "dp=8,ep=8,mbs=2,recompute=full",
+        "data_parallel: 8 expert_parallel: 8 micro_batch_size: 2 recompute: FULL",
+    ),
+    (
+        "dp=8,ep=8,mbs=2,recompute=selective",
+        "data_parallel: 8 expert_parallel: 8 micro_batch_size: 2 recompute: SELECTIVE",
+    ),
 ]
 
 
@@ -90,10 +116,10 @@ class MemoryPriceTest(unittest.TestCase):
         self.assertEqual(done.returncode, 0, done.stderr)
         return json.loads(done.stdout)["memory"]
 
-    def check(self, more, short, plan):
+    def check(self, more, short, plan, fullest=FULLEST, devices=8):
         spec = self.folder / "spec.textproto"
         spec.write_text(SPEC.format(more=more, plan=plan))
-        cluster = ("--cluster", "h100:8")
+        cluster = ("--cluster", f"h100:{devices}")
         ranks = self.report("simulate", spec, "--plan", short, *cluster)
         priced = [rank["total"] for rank in ranks]
         program = self.folder / "program.hkx"
@@ -104,7 +130,7 @@ class MemoryPriceTest(unittest.TestCase):
             message = f"{short}: rank {rank} is priced {price}, compiled {arena}"
             self.assertLess(abs(price / arena - 1), ANY, message)
         off = max(priced) / max(compiled) - 1
-        self.assertLess(abs(off), FULLEST, f"{short}: {off:+.1%}")
+        self.assertLess(abs(off), fullest, f"{short}: {off:+.1%}")
 
     def test_dense(self):
         for short, plan in DENSE:
@@ -114,7 +140,15 @@ class MemoryPriceTest(unittest.TestCase):
     def test_experts(self):
         for short, plan in MIXTURES:
             with self.subTest(plan=short):
-                self.check(EXPERTS, short, plan)
+                self.check(EXPERTS, short, plan, EXCHANGING)
+
+    def test_exchanged_rows(self):
+        for experts, top_k, ranks in SHARED_OUT:
+            short = f"dp={ranks},ep={ranks},mbs=1"
+            with self.subTest(experts=experts, top_k=top_k, plan=short):
+                plan = f"data_parallel: {ranks} expert_parallel: {ranks}"
+                more = CHOSEN.format(experts, top_k)
+                self.check(more, short, plan, EXCHANGING, devices=ranks)
 
 
 if __name__ == "__main__":

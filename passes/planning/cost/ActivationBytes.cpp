@@ -19,7 +19,20 @@ ActivationBytes::ActivationBytes(const ModelShape &model, const StepShape &step,
       again(plan.modulesAgain(compiled)),
       tokens(double(plan.microBatch) * double(step.sequence) / double(plan.cp)),
       tp(double(plan.tp)), whole(plan.sequenceParallel ? tokens / tp : tokens),
-      element(step.elementBits == 32 ? 4 : 2) {}
+      element(step.elementBits == 32 ? 4 : 2) {
+  sent = held = tokens * double(model.topK) / tp;
+  if (!compiled || model.experts == 0)
+    return;
+  // Ranks that share an expert have the rows of all their tokens.
+  expertTp = double(plan.expertTensor());
+  double own = tokens * expertTp / tp;
+  sent = held =
+      own * double(model.topK) * (model.capacity > 0 ? model.capacity : 1);
+  if (plan.ep > 1 && model.capacity == 0)
+    held = double(
+        plan::expertRowsBound({model.experts, model.topK, model.rowsBound},
+                              plan.ep, std::llround(own)));
+}
 
 /// The norm's input, the GEMMs' input, query, key, value, the projection's
 /// input and a mask of dropout; scores, their softmax and its mask.
@@ -44,24 +57,21 @@ double ActivationBytes::mlp(double width) const {
   return rows + tokens * element * wide * width / tp;
 }
 
-/// Of a rank's experts for each of its tokens.
-double ActivationBytes::rowsOfToken() const {
-  auto topK = double(model.topK);
-  if (!compiled)
-    return topK;
-  if (model.capacity > 0)
-    return topK * model.capacity;
-  // All ranks' tokens may choose the experts of one.
-  auto here = double(model.experts) / double(plan.ep);
-  return double(plan.ep) * std::min(topK, here);
+/// Of rows that go to experts: where their tokens are, and what has been
+/// computed of them where the experts are.
+double ActivationBytes::routed() const {
+  double wide = model.gated ? 3 : 2;
+  return element * (sent * double(model.hidden) +
+                    held * (double(model.hidden) +
+                            wide * double(model.expertFfn) / expertTp)) +
+         choice();
 }
 
-/// Of tokens that go to experts: once permuted, once computed.
-double ActivationBytes::routed() const {
-  double tokensHere = tokens * rowsOfToken() / tp;
-  double wide = model.gated ? 3 : 2;
-  return tokensHere * element *
-         (2 * double(model.hidden) + wide * double(model.expertFfn));
+/// The router's scores; of each choice the expert, the weight and the row.
+double ActivationBytes::choice() const {
+  if (!compiled)
+    return 0;
+  return whole * (4 * double(model.experts) + 12 * double(model.topK));
 }
 
 double ActivationBytes::kept(bool experts, Recompute recompute) const {
@@ -92,7 +102,7 @@ double ActivationBytes::inputsAgain(bool experts) const {
   if (experts &&
       again.intersects({RecomputeModule::Activation,
                         RecomputeModule::MoeActivation, RecomputeModule::Moe}))
-    elements += tokens * rowsOfToken() / tp * double(model.expertFfn);
+    elements += held * double(model.expertFfn) / expertTp;
   return element * elements;
 }
 
@@ -104,7 +114,7 @@ double ActivationBytes::firstGemmsAgain(bool experts) const {
   if (again.has(dense))
     elements += tokens * double(experts ? model.sharedFfn : model.ffn) / tp;
   if (experts && again.has(RecomputeModule::Moe))
-    elements += tokens * rowsOfToken() / tp * double(model.expertFfn);
+    elements += held * double(model.expertFfn) / expertTp;
   return element * (model.gated ? 2 : 1) * elements;
 }
 
@@ -132,9 +142,9 @@ int64_t ActivationBytes::weightInputs(int64_t dense, int64_t experts) const {
   double q = double(model.heads * model.headDim) / tp;
   double own = 2 * whole * double(model.hidden) + tokens * q;
   double ffn = tokens * double(model.ffn) / tp;
-  double rows = tokens * rowsOfToken() / tp;
-  double routed = rows * double(model.hidden + model.expertFfn) +
-                  tokens * double(model.sharedFfn) / tp;
+  double routed =
+      held * (double(model.hidden) + double(model.expertFfn) / expertTp) +
+      tokens * double(model.sharedFfn) / tp;
   return std::llround(element * (double(dense) * (own + ffn) +
                                  double(experts) * (own + routed)));
 }
@@ -147,9 +157,8 @@ int64_t ActivationBytes::ofWeightGradients(int64_t dense,
   double wide = model.gated ? 2 : 1;
   double own = tokens * (q + 2 * kv + double(model.hidden));
   double ffn = tokens * (double(model.hidden) + wide * double(model.ffn) / tp);
-  double rows = tokens * rowsOfToken() / tp;
   double routed =
-      rows * (double(model.hidden) + wide * double(model.expertFfn));
+      held * (double(model.hidden) + wide * double(model.expertFfn) / expertTp);
   double sum = element *
                (double(dense) * (own + ffn) + double(experts) * (own + routed));
   // What the backward pass made again lives as long.

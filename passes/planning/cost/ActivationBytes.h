@@ -19,8 +19,8 @@
 /// Of a program that Hocket compiles (`compiled`) it is the same but for what
 /// that program does not keep, or cannot know before it runs: masks only where
 /// there is dropout; logits once; with core_attn recomputed not attention's
-/// result either; and room for the most rows that may come to a rank's experts,
-/// unless they have a capacity.
+/// result either; and room for the rows that may come to a rank's experts,
+/// beside those that its tokens have sent.
 ///
 //===----------------------------------------------------------------------===//
 
@@ -61,7 +61,7 @@ private:
   double inputsAgain(bool experts) const;
   double firstGemmsAgain(bool experts) const;
   int64_t ofInputsAgain(int64_t dense, int64_t experts) const;
-  double rowsOfToken() const;
+  double choice() const;
   int64_t weightInputs(int64_t dense, int64_t experts) const;
   double mask() const { return compiled && !model.dropout ? 0 : 1; }
 
@@ -72,6 +72,9 @@ private:
   /// What plan.recompute computes again, unless it is everything.
   RecomputeModules again;
   double tokens, tp, whole, element;
+  /// Of experts: what a row of them is split over, the rows of a rank's tokens,
+  /// and those that it has room for where its experts are.
+  double expertTp = 1, sent = 0, held = 0;
 };
 
 } // namespace hocket::planning

@@ -82,6 +82,7 @@ private:
   void tensorCollective();
   void contextCollective();
   void expertCollective(double seconds);
+  double heldRows() const;
   double exposed(double seconds) const {
     bool beside = plan.sequenceParallel;
     return seconds * (beside ? 1 - times.software().tensor_overlap() : 1);
@@ -253,7 +254,7 @@ void LayerPricer::expertBlock() {
   wideGemm({each, up, hidden, local});
   wideGemm({each, hidden, ffn, local});
   double bytes = element * routed * hidden,
-         wide = element * each * local * (up + ffn);
+         wide = element * heldRows() * (up + ffn);
   moved(4 * bytes + wide, 6 * bytes + 2 * wide, 6);
   work.forward.host += times.software().expert_host_seconds();
   work.backward.host += times.software().expert_host_seconds();
@@ -264,13 +265,25 @@ void LayerPricer::expertBlock() {
   // The ranks that share an expert gather its input and scatter the sums of
   // what each has made of it: the rows that have come to them, or, in compiled
   // programs, tokens, before they become rows that all of these ranks send.
+  // Published systems send a token once to each machine; programs, each row.
   double shared = compiled ? bytes / topK : bytes;
-  double sent = compiled ? bytes * expertTp : bytes;
-  expertCollective(
-      2 * times.dispatch(sent / topK, topK, {plan.ep, plan.expertTensor()}));
+  double sent = compiled ? bytes * expertTp : bytes / topK;
+  expertCollective(2 * times.dispatch(sent, compiled ? 1 : topK,
+                                      {plan.ep, plan.expertTensor()}));
   if (plan.expertTensor() > 1)
     expertCollective(
         2 * times.allGather(shared * expertTp, {plan.expertTensor(), 1}));
+}
+
+/// What comes evenly to a rank's experts; of programs that exchange rows all
+/// that there is room for, since kernels between GEMMs pass over it.
+double LayerPricer::heldRows() const {
+  double own = tokens * double(plan.expertTensor()) / tp;
+  if (!compiled || plan.ep == 1 || model.capacity > 0)
+    return own * double(model.topK);
+  return double(plan::expertRowsBound(
+      {model.experts, model.topK, model.rowsBound}, plan.ep,
+      std::llround(own)));
 }
 
 /// Two collectives of experts, forward, and their gradients', backward.
@@ -309,7 +322,8 @@ void LayerPricer::modules(RecomputeModules modules, bool experts) {
   if (experts && modules.intersects({RecomputeModule::Activation,
                                      RecomputeModule::MoeActivation,
                                      RecomputeModule::Moe})) {
-    bytes += element * (up + 1) * routed * double(model.expertFfn);
+    bytes += element * (up + 1) * heldRows() * double(model.expertFfn) /
+             double(plan.expertTensor());
     ++ops;
   }
   moved(bytes, 0, ops);

@@ -44,6 +44,9 @@ struct ModelShape {
   int64_t denseLayers = 0;
   /// What an expert takes at most, times an even share; 0: all that come.
   double capacity = 0;
+  /// Without that, where ranks share experts out: the rows that one has room
+  /// for, times an even share; 0: the default (plan::expertRowsBound()).
+  double rowsBound = 0;
   bool dropout = true; ///< Of what blocks add to the stream.
 
   int64_t expertLayers() const { return experts ? layers - denseLayers : 0; }

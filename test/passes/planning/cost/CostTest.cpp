@@ -331,11 +331,11 @@ TEST(StepCost, ExpertGroupsGatherAndScatter) {
               1e-12);
   problem.compiled = true;
   EXPECT_NEAR(exchanged(),
-              2 * times.dispatch(2 * token, 2, {4, 2}) +
+              2 * times.dispatch(2 * rows, 1, {4, 2}) +
                   2 * times.allGather(2 * token, {2, 1}),
               1e-12);
   plan.expertTp = 1;
-  EXPECT_NEAR(exchanged(), 2 * times.dispatch(token, 2, {4, 1}), 1e-12);
+  EXPECT_NEAR(exchanged(), 2 * times.dispatch(rows, 1, {4, 1}), 1e-12);
 }
 
 /// A program does not make a layer's last GEMM again, of three.
