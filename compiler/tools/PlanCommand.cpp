@@ -57,11 +57,26 @@ std::string megabytes(int64_t bytes) {
   return formatText("%.2f GiB", double(bytes) / double(1 << 30));
 }
 
+/// What a plan may not change, or "".
+std::string keptText(const CostProblem &problem) {
+  if (problem.step.microbatch == 0)
+    return "";
+  return "micro_batch_size * data_parallel stays " +
+         std::to_string(problem.step.microbatch) +
+         ": the loss depends on which sequences are computed together "
+         "(moe.aux_loss_scope: MICROBATCH)";
+}
+
 Status nothingFits(const CostProblem &problem, PlanSearch &search,
                    int64_t memory) {
   SearchResult any = search.run({});
   std::string where =
       std::to_string(problem.devices) + " devices of " + problem.system.name();
+  if (any.best.empty() && problem.step.microbatch > 0)
+    return invalidArgument("no plan spreads this over " + where + ", and " +
+                           keptText(problem) +
+                           "; write aux_loss_scope: SEQUENCE, another "
+                           "training.micro_batch_size, or other devices");
   if (any.best.empty())
     return invalidArgument(
         "no plan spreads this over " + where + ": no axes both multiply to " +
@@ -87,7 +102,14 @@ void printText(const CostProblem &problem, const SearchResult &result) {
             << formatCount(problem.model.parameters()) << " parameters) on "
             << problem.devices << " devices of " << problem.system.name()
             << ", steps of " << problem.step.globalBatch << " x "
-            << problem.step.sequence << " tokens\n\n"
+            << problem.step.sequence << " tokens\n";
+  if (std::string kept = keptText(problem); !kept.empty())
+    std::cout << kept << "\n";
+  if (problem.step.elementBits == 8)
+    std::cout << "plans that differ in micro_batch_size * data_parallel round "
+                 "8-bit operands otherwise: a scale is of all sequences that "
+                 "are computed together\n";
+  std::cout << "\n"
             << printPlan(best.plan) << "\n"
             << summaryText(problem, best.cost) << "\n"
             << formatText("gap %.2f%%: %lld plans bounded, %lld priced\n\n",
@@ -119,6 +141,7 @@ nlohmann::json searchJson(const CostProblem &problem,
           {"system", problem.system.name()},
           {"devices", problem.devices},
           {"capacity", problem.system.device().memory_bytes()},
+          {"kept_microbatch", problem.step.microbatch},
           {"gap", result.gap()},
           {"plans_bounded", result.fine},
           {"plans_priced", result.priced},

@@ -81,6 +81,9 @@ StatusOr<CostProblem> hocket::planProblem(const PlanRequest &request) {
   StatusOr<CostProblem> problem = planProblem(loaded.spec, cluster);
   if (!problem.ok())
     return problem.status().withContext(request.input);
+  const spec::Moe &moe = loaded.spec.model().moe();
+  if (moe.aux_loss() > 0 && moe.aux_loss_scope() == spec::Moe::MICROBATCH)
+    problem->step.microbatch = loaded.sequencesTogether;
   return problem;
 }
 

@@ -36,8 +36,9 @@ struct PlanRequest {
   std::string cluster;
 };
 
-/// The specification's own plan and cluster count for nothing. Errors are the
-/// input's fault.
+/// The specification's own plan and cluster count for nothing, but for how many
+/// sequences that computes at a time where the loss depends on it. Errors are
+/// the input's fault.
 StatusOr<planning::CostProblem> planProblem(const PlanRequest &request);
 
 /// The same of a specification that was read already.

@@ -32,10 +32,14 @@ Status SettingsReader::readRouter() {
       HOCKET_RETURN_IF_ERROR(
           assignSize("moe_router_group_topk", "model.moe.topk_groups"));
   }
+  std::string balancing = text("moe_router_load_balancing_type", "");
   if (isSet("moe_aux_loss_coeff") &&
-      text("moe_router_load_balancing_type", "") == "aux_loss")
+      (balancing == "aux_loss" || balancing == "seq_aux_loss")) {
     HOCKET_RETURN_IF_ERROR(
         assignReal("moe_aux_loss_coeff", "model.moe.aux_loss"));
+    if (balancing == "aux_loss")
+      moe().set_aux_loss_scope(spec::Moe::MICROBATCH);
+  }
   if (isSet("moe_z_loss_coeff"))
     return assignReal("moe_z_loss_coeff", "model.moe.z_loss");
   return okStatus();

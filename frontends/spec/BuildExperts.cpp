@@ -42,6 +42,15 @@ Value ModelBuilder::scaled(Value number, double factor, StringRef name) {
   return builder.create<xf::MultiplyOp>(location, tensor({}), number, constant);
 }
 
+/// Of the loss that balances the load, sums are [E], or [B, E] by sequence.
+RankedTensorType ModelBuilder::loadType() const {
+  int64_t experts = model.moe().experts();
+  if (addsLoss() && model.moe().aux_loss() > 0 &&
+      model.moe().aux_loss_scope() == Moe::SEQUENCE)
+    return tensor({batch, experts});
+  return tensor({experts});
+}
+
 Value ModelBuilder::buildRouterLoss(Value logits, Value counts) {
   const Moe &moe = model.moe();
   auto tokens = static_cast<double>(batch) * static_cast<double>(sequence);
@@ -58,7 +67,11 @@ Value ModelBuilder::buildRouterLoss(Value logits, Value counts) {
     Value terms =
         builder.create<xf::MultiplyOp>(location, sums.getType(), sums, counts);
     Value sum = builder.create<xf::SumLeadingOp>(location, tensor({}), terms);
-    double choices = tokens * static_cast<double>(moe.top_k());
+    // Shares of the tokens that are summed over, and of their choices; the mean
+    // over as many such sums as there are.
+    double summed =
+        loadType().getRank() > 1 ? static_cast<double>(sequence) : tokens;
+    double choices = summed * static_cast<double>(moe.top_k());
     loss = scaled(sum, moe.aux_loss() * experts / (choices * tokens),
                   "mlp.router.aux_loss");
   }
@@ -165,12 +178,15 @@ Value ModelBuilder::buildExperts(Value input) {
       builder.getI64IntegerAttr(moe.groups()),
       builder.getI64IntegerAttr(moe.topk_groups()), real(moe.scale()));
   if (countsChoices() || (addsLoss() && moe.aux_loss() > 0))
-    expertCounts = builder.create<xf::ExpertCountsOp>(
-        location, tensor({moe.experts()}), router.getExperts());
+    expertCounts = builder.create<xf::ExpertCountsOp>(location, loadType(),
+                                                      router.getExperts());
   if (addsLoss())
     routerLoss = buildRouterLoss(logits, expertCounts);
   if (!countsChoices())
     expertCounts = Value();
+  else if (loadType().getRank() > 1)
+    expertCounts = builder.create<xf::SumLeadingOp>(
+        location, tensor({moe.experts()}), expertCounts);
   Value result = runExperts(input, router.getWeights(), router.getExperts());
   if (moe.shared_experts() > 0)
     result = builder.create<xf::AddOp>(at("mlp.shared", "model.moe"),

@@ -83,6 +83,8 @@ static void dropUnfitBatch(Spec &spec) {
 
 StatusOr<LoadedSpec> spec::finishSpec(LoadedSpec partial,
                                       const LoadOptions &options) {
+  moveMicroBatch(partial);
+  int64_t dataRanks = partial.spec.plan().data_parallel();
   if (options.withoutPlan) {
     partial.spec.clear_plan();
     partial.spec.clear_cluster();
@@ -104,6 +106,10 @@ StatusOr<LoadedSpec> spec::finishSpec(LoadedSpec partial,
         applyOverride(assignment, partial.spec, partial.locations));
   HOCKET_RETURN_IF_ERROR(
       applyFlags(options.flags, partial.spec, partial.locations));
+  if (partial.spec.training().has_micro_batch_size())
+    partial.sequencesTogether =
+        partial.spec.training().micro_batch_size() *
+        (options.withoutPlan ? dataRanks : partial.spec.plan().data_parallel());
   if (options.anyBatch)
     dropUnfitBatch(partial.spec);
   HOCKET_RETURN_IF_ERROR(turnLengthsIntoSteps(partial.spec, partial.locations));

@@ -51,6 +51,9 @@ struct LoadOptions {
 struct LoadedSpec {
   Spec spec;                ///< Every default filled in, every check passed.
   FieldLocations locations; ///< Where each field was written.
+  /// Sequences that the specification's own plan computes at a time, also where
+  /// it counts for nothing; 0 where no micro_batch_size is written.
+  int64_t sequencesTogether = 0;
 };
 
 /// Reads the textproto `path`. An error is the input's fault

@@ -77,6 +77,7 @@ private:
     return "state." + layerName(layer, "mlp.router." + name);
   }
   void declareBalance(int64_t layer);
+  mlir::RankedTensorType loadType() const;
   mlir::Value buildExperts(mlir::Value input);
   mlir::Value buildSharedExperts(mlir::Value input);
   /// The form that rows of experts have (XfExpertOps.td): as their tokens send

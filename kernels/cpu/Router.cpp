@@ -31,16 +31,19 @@ void forEachToken(const RouterShape &shape, Workers &workers, Fn fn) {
               task);
 }
 
-/// Calls fn(part, token, scratch) for the tokens of each part, in order.
+/// Calls fn(part, token, scratch) for the tokens of each part, in order. Every
+/// sequence has kRouterParts of them.
 template <typename Fn>
 void forEachPart(const RouterShape &shape, Workers &workers, Fn fn) {
+  int64_t each = shape.tokens / shape.sequences;
   auto task = [&](int64_t part, int worker) {
     auto *scratch = reinterpret_cast<double *>(workers.scratch(worker).data());
-    int64_t end = shape.tokens * (part + 1) / kRouterParts;
-    for (int64_t t = shape.tokens * part / kRouterParts; t < end; ++t)
+    int64_t first = part / kRouterParts * each, own = part % kRouterParts;
+    int64_t end = first + each * (own + 1) / kRouterParts;
+    for (int64_t t = first + each * own / kRouterParts; t < end; ++t)
       fn(part, t, scratch);
   };
-  workers.run(kRouterParts, task);
+  workers.run(shape.sequences * kRouterParts, task);
 }
 
 } // namespace
@@ -66,19 +69,20 @@ KernelError routerGradient(const RouterGradientArguments &args,
 
 KernelError routerProbabilities(const RouterProbabilitiesArguments &args,
                                 double *parts, Workers &workers) {
-  int64_t experts = args.shape.experts;
-  std::fill_n(parts, kRouterParts * experts, 0.0);
+  int64_t experts = args.shape.experts, sequences = args.shape.sequences;
+  std::fill_n(parts, sequences * kRouterParts * experts, 0.0);
   forEachPart(args.shape, workers,
               [&](int64_t part, int64_t token, double *scratch) {
                 addProbabilities(args.shape, args.logits + token * experts,
                                  parts + part * experts, scratch);
               });
-  for (int64_t e = 0; e < experts; ++e) {
-    double sum = 0;
-    for (int64_t part = 0; part < kRouterParts; ++part)
-      sum += parts[part * experts + e];
-    args.sums[e] = float(sum);
-  }
+  for (int64_t s = 0; s < sequences; ++s)
+    for (int64_t e = 0; e < experts; ++e) {
+      double sum = 0;
+      for (int64_t part = 0; part < kRouterParts; ++part)
+        sum += parts[(s * kRouterParts + part) * experts + e];
+      args.sums[s * experts + e] = float(sum);
+    }
   return nullptr;
 }
 

@@ -18,8 +18,8 @@ KernelError launchExpertCounts(const CudaRequest &request, CudaCall &call) {
   Integers n = request.integers;
   LaunchText text(kExpertsHeader, "expertCounts");
   text.in("chosen", "int", 1).out("counts", "float", 0);
-  text.size("choices", n[0]).size("experts", n[1]).fault();
-  return addLaunch(call, text, 1, 1024);
+  text.size("choices", n[0] / n[2]).size("experts", n[1]).fault();
+  return addLaunch(call, text, n[2], 1024);
 }
 
 KernelError launchExpertOrder(const CudaRequest &request, CudaCall &call) {

@@ -236,21 +236,24 @@ HOCKET_DEVICE void routerShares(const float *logits, double *shares,
     shares[token] = share;
 }
 
-/// parts[part, e]: the sum of q over the part's tokens, 32 experts a block.
+/// parts[s, part, e]: the sum of q over the part's tokens of sequence s, which
+/// has `each`; 32 experts a block.
 ///
 /// Budget: 48 registers; an iteration: 150 instructions, 4 loads.
 /// Over: 16 bytes spilled, 8 bytes of stack: constants of exponentials in
 /// double want more registers than the assembler gives.
 template <bool Sigmoid>
 HOCKET_DEVICE void routerParts(const float *logits, const double *shares,
-                               double *parts, Integer tokens, Integer experts) {
+                               double *parts, Integer each, Integer experts) {
   __shared__ double scratch[8][32];
   int lane = threadIdx.x % 32, group = threadIdx.x / 32;
   Integer part = blockIdx.x, e = Integer(blockIdx.y) * 32 + lane;
-  Integer end = tokens * (part + 1) / kRouterParts;
+  Integer first = blockIdx.z * each;
+  Integer end = first + each * (part + 1) / kRouterParts;
   double sum = 0;
   if (e < experts)
-    for (Integer t = tokens * part / kRouterParts + group; t < end; t += 8) {
+    for (Integer t = first + each * part / kRouterParts + group; t < end;
+         t += 8) {
       double x = logits[t * experts + e];
       sum += Sigmoid ? shares[t] / (1 + exp(-x)) : exp(x - shares[t]);
     }
@@ -260,7 +263,7 @@ HOCKET_DEVICE void routerParts(const float *logits, const double *shares,
     return;
   for (int other = 1; other < 8; ++other)
     sum += scratch[other][lane];
-  parts[part * experts + e] = sum;
+  parts[(blockIdx.z * Integer(kRouterParts) + part) * experts + e] = sum;
 }
 
 /// Budget: 32 registers; a thread: 165 instructions, 32 loads, 1 store.
@@ -269,20 +272,23 @@ HOCKET_DEVICE void routerSums(const double *parts, float *sums,
   Integer e = Integer(blockIdx.x) * 256 + threadIdx.x;
   if (e >= experts)
     return;
+  const double *own = parts + blockIdx.y * Integer(kRouterParts) * experts + e;
   double sum = 0;
   for (Integer part = 0; part < kRouterParts; ++part)
-    sum += parts[part * experts + e];
-  sums[e] = static_cast<float>(sum);
+    sum += own[part * experts];
+  sums[blockIdx.y * experts + e] = static_cast<float>(sum);
 }
 
 /// Budget: 48 registers; an iteration: 145 instructions, 4 loads, 2 stores.
 template <bool Sigmoid>
 HOCKET_DEVICE void
 routerProbabilitiesGradient(const float *dsums, const float *logits,
-                            float *dlogits, Integer tokens, Integer experts) {
+                            float *dlogits, Integer tokens, Integer each,
+                            Integer experts) {
   Integer token = tokenOfWarp();
   if (token >= tokens)
     return;
+  dsums += token / each * experts;
   RouterScores<Sigmoid> scores(logits, token, experts);
   double factor = scores.shareFactor(), mean = 0;
   for (Integer e = threadIdx.x % 32; e < experts; e += 32)

@@ -68,13 +68,14 @@ KernelError launchRouterProbabilities(const CudaRequest &request,
     return error;
   LaunchText parts(kRouterHeader, "routerParts", {sigmoid});
   parts.in("logits", "float", 2).workspace("shares", "const double");
-  parts.out("parts", "double", 1).size("tokens", n[0]).size("experts", n[1]);
+  parts.out("parts", "double", 1).size("each", n[0] / n[3]);
+  parts.size("experts", n[1]);
   if (KernelError error =
-          addLaunch(call, parts, {kRouterParts, blocksOf(n[1], 32), 1}, 256))
+          addLaunch(call, parts, {kRouterParts, blocksOf(n[1], 32), n[3]}, 256))
     return error;
   LaunchText sums(kRouterHeader, "routerSums");
   sums.in("parts", "double", 1).out("sums", "float", 0).size("experts", n[1]);
-  return addLaunch(call, sums, blocksOf(n[1], 256), 256);
+  return addLaunch(call, sums, {blocksOf(n[1], 256), n[3], 1}, 256);
 }
 
 KernelError launchRouterProbabilitiesGradient(const CudaRequest &request,
@@ -83,7 +84,8 @@ KernelError launchRouterProbabilitiesGradient(const CudaRequest &request,
   LaunchText text(kRouterHeader, "routerProbabilitiesGradient",
                   {flag(n[2] != 0)});
   text.in("dsums", "float", 1).in("logits", "float", 2);
-  text.out("dlogits", "float", 0).size("tokens", n[0]).size("experts", n[1]);
+  text.out("dlogits", "float", 0).size("tokens", n[0]);
+  text.size("each", n[0] / n[3]).size("experts", n[1]);
   return addLaunch(call, text, blocksOf(n[0], kWarps), kThreads);
 }
 

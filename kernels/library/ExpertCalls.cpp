@@ -33,10 +33,10 @@ RouterShape choiceShape(const LibraryCall &call) {
   return shape;
 }
 
-/// Of T, E, sigmoid.
+/// Of T, E, sigmoid, sequences.
 RouterShape probabilitiesShape(Integers n) {
   RouterShape shape = routerShape(n);
-  shape.sigmoid = n[2] != 0;
+  shape.sigmoid = n[2] != 0, shape.sequences = n[3];
   return shape;
 }
 
@@ -99,7 +99,8 @@ BalanceBiasArguments balanceBiasArguments(const LibraryCall &call) {
 }
 
 ExpertCountsArguments expertCountsArguments(const LibraryCall &call) {
-  return {call.integers[0], call.integers[1], ids(call, 1), floatsAt(call, 0)};
+  Integers n = call.integers;
+  return {n[0], n[1], n[2], ids(call, 1), floatsAt(call, 0)};
 }
 
 ExpertOrderArguments expertOrderArguments(const LibraryCall &call) {

@@ -62,25 +62,34 @@ KernelError routerGradientSizes(Integers n, Floats floats, Bytes bytes) {
   return error;
 }
 
+/// Whether so many sequences cut `rows`.
+static bool areSequences(int64_t sequences, int64_t rows) {
+  return sequences >= 1 && rows % sequences == 0;
+}
+
 KernelError routerProbabilitiesSizes(Integers n, Floats floats, Bytes bytes) {
-  if (KernelError error = checkCounts(n, 3, floats, 0))
+  if (KernelError error = checkCounts(n, 4, floats, 0))
     return error;
   if (KernelError error = logitsSize(n, bytes[2]))
     return error;
-  bytes[0] = 4 * n[1];
-  bytes[1] = 8 * kRouterParts * n[1];
-  return isFlag(n[2]) ? nullptr : kDimension;
+  Size size;
+  bytes[0] = size(4, {n[3], n[1]});
+  bytes[1] = size(8, {n[3], kRouterParts, n[1]});
+  return !size.bad && isFlag(n[2]) && areSequences(n[3], n[0]) ? nullptr
+                                                               : kDimension;
 }
 
 KernelError routerProbabilitiesGradientSizes(Integers n, Floats floats,
                                              Bytes bytes) {
-  if (KernelError error = checkCounts(n, 3, floats, 0))
+  if (KernelError error = checkCounts(n, 4, floats, 0))
     return error;
   if (KernelError error = logitsSize(n, bytes[0]))
     return error;
-  bytes[1] = 4 * n[1];
+  Size size;
+  bytes[1] = size(4, {n[3], n[1]});
   bytes[2] = bytes[0];
-  return isFlag(n[2]) ? nullptr : kDimension;
+  return !size.bad && isFlag(n[2]) && areSequences(n[3], n[0]) ? nullptr
+                                                               : kDimension;
 }
 
 KernelError routerZLossSizes(Integers n, Floats floats, Bytes bytes) {
@@ -115,12 +124,13 @@ KernelError balanceBiasSizes(Integers n, Floats floats, Bytes bytes) {
 //===----------------------------------------------------------------------===//
 
 KernelError expertCountsSizes(Integers n, Floats floats, Bytes bytes) {
-  if (KernelError error = checkCounts(n, 2, floats, 0))
+  if (KernelError error = checkCounts(n, 3, floats, 0))
     return error;
   Size size;
-  bytes[0] = size(4, {n[1]});
+  bytes[0] = size(4, {n[2], n[1]});
   bytes[1] = size(4, {n[0]});
-  return size.bad || !isExperts(n[1]) ? kDimension : nullptr;
+  return size.bad || !isExperts(n[1]) || !areSequences(n[2], n[0]) ? kDimension
+                                                                   : nullptr;
 }
 
 /// Whether `runs` runs cut a batch: one with a capacity.

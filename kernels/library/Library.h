@@ -123,20 +123,20 @@
 /// router_gradient     buffers: dlogits f32[T, E] (out), dweights f32[T, k],
 ///                     logits f32[T, E], chosen i32[T, k]
 ///                     integers: T, E, k, sigmoid, renormalise; floats: scale
-/// router_probabilities    buffers: sums f32[E] (out), parts f64[32, E] (out:
-///                     workspace), logits f32[T, E]
-///                     integers: T, E, sigmoid
+/// router_probabilities    buffers: sums f32[Q, E] (out), parts f64[Q, 32, E]
+///                     (out: workspace), logits f32[T, E]
+///                     integers: T, E, sigmoid, Q (sequences; 1: all as one)
 /// router_probabilities_gradient   buffers: dlogits f32[T, E] (out),
-///                     dsums f32[E], logits f32[T, E]
-///                     integers: T, E, sigmoid
+///                     dsums f32[Q, E], logits f32[T, E]
+///                     integers: T, E, sigmoid, Q
 /// router_z_loss       buffers: loss f32[1] (out), parts f64[32] (out:
 ///                     workspace), logits f32[T, E]; integers: T, E
 /// router_z_loss_gradient  buffers: dlogits f32[T, E] (out), dloss f32[1],
 ///                     logits f32[T, E]; integers: T, E
 /// balance_bias        buffers: result f32[E] (out), bias f32[E],
 ///                     counts f32[E], skip f32[1]; integers: E; floats: rate
-/// expert_counts       buffers: counts f32[E] (out), chosen i32[n]
-///                     integers: n, E
+/// expert_counts       buffers: counts f32[Q, E] (out), chosen i32[n]
+///                     integers: n, E, Q (sequences; 1: all as one)
 /// expert_order        buffers: slots i32[B, S, k] (out), ranges i32[G, E, 2]
 ///                     (out; workspace with a capacity), chosen i32[B, S, k]
 ///                     integers: B, S, k, E, C, G

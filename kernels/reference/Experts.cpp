@@ -94,9 +94,10 @@ KernelError reference::expertOrder(const ExpertOrderArguments &args) {
 KernelError reference::expertCounts(const ExpertCountsArguments &args) {
   if (KernelError error = checkExperts(args.chosen, args.choices, args.experts))
     return error;
-  std::fill_n(args.counts, args.experts, 0.0f);
+  std::fill_n(args.counts, args.sequences * args.experts, 0.0f);
+  int64_t each = args.choices / args.sequences;
   for (int64_t i = 0; i < args.choices; ++i)
-    args.counts[args.chosen[i]] += 1;
+    args.counts[i / each * args.experts + args.chosen[i]] += 1;
   return nullptr;
 }
 

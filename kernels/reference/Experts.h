@@ -64,11 +64,12 @@ struct ExpertOrderArguments {
   int32_t *ranges = nullptr; ///< [runs, experts, 2]; scratch with a capacity
 };
 
-/// counts[e] = how often e was chosen.
+/// counts[s, e] = how often e was chosen in sequence s, or in all as one.
 struct ExpertCountsArguments {
   int64_t choices = 0, experts = 0;
+  int64_t sequences = 1;           ///< divides choices
   const int32_t *chosen = nullptr; ///< [choices]
-  float *counts = nullptr;         ///< [experts]
+  float *counts = nullptr;         ///< [sequences, experts]
 };
 
 struct DispatchArguments {

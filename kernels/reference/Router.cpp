@@ -145,11 +145,13 @@ void probabilitiesGradient(const RouterProbabilitiesGradientArguments &args,
   const RouterShape &shape = args.shape;
   computeScores(shape, args.logits + token * shape.experts, scratch);
   double factor = shareFactor(shape, scratch), mean = 0;
+  const float *dsums =
+      args.dsums + token / (shape.tokens / shape.sequences) * shape.experts;
   for (int64_t e = 0; e < shape.experts; ++e)
-    mean += args.dsums[e] * scratch[e] * factor;
+    mean += dsums[e] * scratch[e] * factor;
   for (int64_t e = 0; e < shape.experts; ++e)
     args.dlogits[token * shape.experts + e] =
-        float(scratch[e] * factor * (args.dsums[e] - mean) *
+        float(scratch[e] * factor * (dsums[e] - mean) *
               (shape.sigmoid ? 1 - scratch[e] : 1));
 }
 
@@ -186,12 +188,16 @@ KernelError reference::routerGradient(const RouterGradientArguments &args) {
 
 KernelError
 reference::routerProbabilities(const RouterProbabilitiesArguments &args) {
-  int64_t experts = args.shape.experts;
-  std::vector<double> sums(experts), scratch(routerScratch(experts));
-  for (int64_t t = 0; t < args.shape.tokens; ++t)
-    addProbabilities(args.shape, args.logits + t * experts, sums.data(),
-                     scratch.data());
-  std::copy(sums.begin(), sums.end(), args.sums);
+  const RouterShape &shape = args.shape;
+  int64_t experts = shape.experts, each = shape.tokens / shape.sequences;
+  std::vector<double> scratch(routerScratch(experts));
+  for (int64_t s = 0; s < shape.sequences; ++s) {
+    std::vector<double> sums(experts);
+    for (int64_t t = s * each; t < (s + 1) * each; ++t)
+      addProbabilities(shape, args.logits + t * experts, sums.data(),
+                       scratch.data());
+    std::copy(sums.begin(), sums.end(), args.sums + s * experts);
+  }
   return nullptr;
 }
 

@@ -16,7 +16,9 @@
 ///                         (arXiv 2412.19437). A score that is no number
 ///                         counts as the least.
 ///   router gradient       dlogits from dweights
-///   router probabilities  sums[e] = sum over tokens of q[t, e]
+///   router probabilities  sums[s, e] = sum over the tokens of sequence s, or
+///   of
+///                         all as one, of q[t, e]
 ///   router z-loss         sum over tokens of logsumexp^2 (arXiv 2202.08906)
 /// The per-token functions are shared with kernels/cpu, which runs them on
 /// several tokens at a time.
@@ -36,9 +38,10 @@ inline constexpr int64_t kMostExperts = 65536;
 
 struct RouterShape {
   int64_t tokens = 0;
-  int64_t experts = 1; ///< in [1, kMostExperts]
-  int64_t topK = 1;    ///< in [1, experts]
-  int64_t groups = 1;  ///< divides experts
+  int64_t sequences = 1; ///< divides tokens; of what is summed by sequence
+  int64_t experts = 1;   ///< in [1, kMostExperts]
+  int64_t topK = 1;      ///< in [1, experts]
+  int64_t groups = 1;    ///< divides experts
   int64_t topkGroups = 1;
   bool sigmoid = false;
   bool renormalise = false;
@@ -64,12 +67,12 @@ struct RouterGradientArguments {
 struct RouterProbabilitiesArguments {
   RouterShape shape;
   const float *logits = nullptr; ///< [tokens, experts]
-  float *sums = nullptr;         ///< [experts]
+  float *sums = nullptr;         ///< [sequences, experts]
 };
 
 struct RouterProbabilitiesGradientArguments {
   RouterShape shape;
-  const float *dsums = nullptr;  ///< [experts]
+  const float *dsums = nullptr;  ///< [sequences, experts]
   const float *logits = nullptr; ///< [tokens, experts]
   float *dlogits = nullptr;      ///< [tokens, experts]
 };

@@ -168,6 +168,10 @@ const EquivalenceCase cases[] = {
     // Mixtures of experts.
     {"moe", MIXTRAL "moe { experts: 4 ffn: 24 aux_loss: 0.05 z_loss: 0.01 }",
      ADAMW},
+    {"moe_microbatch_loss",
+     MIXTRAL "moe { experts: 4 ffn: 24 aux_loss: 0.05 aux_loss_scope: "
+             "MICROBATCH }",
+     ADAMW},
     {"moe_capacity",
      MIXTRAL "moe { experts: 4 capacity_factor: 0.7 z_loss: 0.01 } "
              "dropout { attention: 0.2 residual: 0.3 embedding: 0.1 }",

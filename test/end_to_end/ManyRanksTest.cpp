@@ -42,7 +42,18 @@ int64_t keyHeads(const ModelRow &model) {
   return areFew ? 2 : 4;
 }
 
-/// Plans that nobody thought of; HOCKET_PLAN_SEED repeats them.
+/// Into how many microbatches a data rank's sequences can be cut: one a stage
+/// at least.
+std::vector<int64_t> microbatchesOf(int64_t sequences, int64_t stages) {
+  std::vector<int64_t> all;
+  for (int64_t count = stages; count <= sequences; ++count)
+    if (sequences % count == 0)
+      all.push_back(count);
+  return all;
+}
+
+/// Plans that nobody thought of, the number of microbatches included, against
+/// one rank with one microbatch; HOCKET_PLAN_SEED repeats them.
 TEST_F(RandomPlans, TrainTheSameModel) {
   const char *given = std::getenv("HOCKET_PLAN_SEED");
   uint64_t seed = given ? std::stoull(given) : std::random_device()();
@@ -50,9 +61,15 @@ TEST_F(RandomPlans, TrainTheSameModel) {
   auto oneOf = [&](std::vector<const char *> values) -> std::string {
     return values[random() % values.size()];
   };
-  const ModelRow *models[] = {&gpt,     &gptWithDropout,  &llama,
-                              &experts, &droppingExperts, &expertsWithDropout};
-  for (int i = 0; i < 6; ++i) {
+  const ModelRow *models[] = {&gpt,
+                              &gptWithDropout,
+                              &llama,
+                              &experts,
+                              &droppingExperts,
+                              &expertsWithDropout,
+                              &llamaOnDocuments,
+                              &dropoutOnDocuments};
+  for (int i = 0; i < 8; ++i) {
     const ModelRow &model = *models[random() % std::size(models)];
     bool hasExperts = std::string(model.fields).find("moe") < std::string::npos;
     std::string context = oneOf({"1", "1", "2", "4"});
@@ -74,13 +91,20 @@ TEST_F(RandomPlans, TrainTheSameModel) {
     std::string flags =
         "--zero " + oneOf({"0", "1", "2", "3"}) + sequence + " --cp-strategy " +
         oneOf({"allgather", "ring", dealsHeads ? "alltoall" : "allgather"}) +
-        " --recompute " + oneOf({"none", "selective", "full"}) +
+        " --recompute " +
+        oneOf({"none", "selective", "full",
+               "selective --recompute-modules core_attn,layernorm",
+               "full plan.recompute_method=BLOCK plan.recompute_layers=1"}) +
         " --schedule " + oneOf({"1f1b", "gpipe", "zb-h1"});
     PlanRow plan{"Random", mesh.c_str(), 2, flags.c_str()};
+    std::vector<int64_t> counts =
+        microbatchesOf(12 / sizeOf(plan, "dp"), sizeOf(plan, "pp"));
+    plan.microbatches = counts[random() % counts.size()];
     SCOPED_TRACE("HOCKET_PLAN_SEED=" + std::to_string(seed) + ", plan " +
                  std::to_string(i) + ": " + model.name + " " + mesh + " " +
-                 flags);
-    const Outcome &one = oneRank(model, plan.microbatches);
+                 flags + ", " + std::to_string(plan.microbatches) +
+                 " microbatches");
+    const Outcome &one = oneRank(model, 1);
     train(compile(model, plan, "precision: FP32"), steps, "many");
     ASSERT_FALSE(HasFatalFailure());
     expectSame(outcomeOf("many", steps), one);

@@ -64,6 +64,8 @@ static const ModelRow balanced[] = {
     {"BiasAndCapacity", BALANCED("capacity_factor: 1 bias_rate: 0.01 "
                                  "scores: SIGMOID shared_experts: 1")},
     {"Bias", BALANCED("bias_rate: 0.05")},
+    {"AuxLossOfMicrobatch",
+     BALANCED("aux_loss: 0.01 aux_loss_scope: MICROBATCH")},
 };
 
 #define SP "--sequence-parallel "

@@ -41,7 +41,7 @@ extern const ModelRow gptOnDocuments, dropoutOnDocuments, llamaOnDocuments;
 extern const ModelRow experts, droppingExperts, expertsWithDropout;
 
 /// Mixtures of experts with every way to keep their load even, and with none;
-/// the last of them by the bias alone.
+/// the last of them by a loss over what is computed together.
 std::span<const ModelRow> balancedExperts();
 
 struct PlanRow {

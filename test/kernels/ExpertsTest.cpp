@@ -95,6 +95,43 @@ TEST(Router, SumsOverTokensInAFixedOrder) {
   });
 }
 
+/// Of each sequence, as if it were all there is.
+TEST(Router, SumsOverEachSequence) {
+  for (bool sigmoid : {false, true}) {
+    RouterShape one = someRouter(sigmoid), all = one;
+    all.sequences = 3, all.tokens = 3 * one.tokens;
+    Array logits = randomArray(DType::F32, all.tokens * all.experts, 1, 3);
+    Array grad = randomArray(DType::F32, 3 * all.experts, 2);
+    Array sums(DType::F32, 3 * all.experts), dlogits(DType::F32, logits.size());
+    Array parts(DType::F64, 3 * kRouterParts * all.experts);
+    TestWorkers workers(2);
+    ASSERT_EQ(routerProbabilities({all, logits.as<float>(), sums.as<float>()},
+                                  parts.as<double>(), workers),
+              nullptr);
+    ASSERT_EQ(
+        routerProbabilitiesGradient(
+            {all, grad.as<float>(), logits.as<float>(), dlogits.as<float>()},
+            workers),
+        nullptr);
+    for (int64_t s = 0; s < 3; ++s) {
+      int64_t from = s * one.tokens * one.experts;
+      Array own(DType::F32, one.experts);
+      Array ownGradient(DType::F32, one.tokens * one.experts);
+      ASSERT_EQ(reference::routerProbabilities(
+                    {one, logits.as<float>() + from, own.as<float>()}),
+                nullptr);
+      ASSERT_EQ(reference::routerProbabilitiesGradient(
+                    {one, grad.as<float>() + s * one.experts,
+                     logits.as<float>() + from, ownGradient.as<float>()}),
+                nullptr);
+      for (int64_t e = 0; e < one.experts; ++e)
+        EXPECT_NEAR(sums[s * one.experts + e], own[e], 1e-6 * one.tokens);
+      for (int64_t i = 0; i < ownGradient.size(); ++i)
+        EXPECT_NEAR(dlogits[from + i], ownGradient[i], 1e-6);
+    }
+  }
+}
+
 /// Compares a gradient by logits with central differences of `objective`.
 void checkGradient(const RouterShape &shape, Array &logits,
                    const Array &gradient,

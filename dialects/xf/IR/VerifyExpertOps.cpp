@@ -95,11 +95,22 @@ LogicalResult RouterGradientOp::verify() {
   return checkSameType(*this, 24, "result", getResult(), getLogits());
 }
 
-/// X26: one number an expert, in the logits' type.
+/// [E], or of each sequence of the tokens, [B, E].
+static SmallVector<int64_t>
+perExpertShape(Value value, ArrayRef<int64_t> tokens, int64_t experts) {
+  SmallVector<int64_t> shape{experts};
+  if (shapeOf(value).size() == 2 && tokens.size() > 1)
+    shape.insert(shape.begin(), tokens.front());
+  return shape;
+}
+
+/// X26: one number an expert, of all or of each sequence, in the logits' type.
 static LogicalResult verifyPerExpert(Operation *op, Value logits,
                                      StringRef what, Value value) {
   if (failed(checkStatic(op)) || failed(checkLogits(op, 26, logits)) ||
-      failed(checkShape(op, 26, what, value, shapeOf(logits).take_back())))
+      failed(checkShape(op, 26, what, value,
+                        perExpertShape(value, shapeOf(logits).drop_back(),
+                                       shapeOf(logits).back()))))
     return failure();
   return checkElement(op, 26, what, value, elementOf(logits));
 }
@@ -129,8 +140,13 @@ LogicalResult RouterZLossGradientOp::verify() {
 }
 
 LogicalResult ExpertCountsOp::verify() {
-  if (failed(checkStatic(*this)) ||
-      failed(checkRank(*this, 28, "result", getResult(), 1)))
+  if (failed(checkStatic(*this)))
+    return failure();
+  if (shapeOf(getResult()).empty())
+    return emitOpError("X28: counts are a scalar");
+  if (failed(checkShape(*this, 28, "result", getResult(),
+                        perExpertShape(getResult(), shapeOf(getExperts()),
+                                       shapeOf(getResult()).back()))))
     return failure();
   if (isWide(elementOf(getResult())))
     return success();

@@ -37,19 +37,39 @@ FactorRule RouterGradientOp::getFactorRule() {
       .rule;
 }
 
+/// The factors of tokens that `value`, [E] or of each sequence [B, E], is
+/// summed over, or of which it keeps the first.
+static TensorFactors summedTokens(RuleBuilder &b, Shape tokens, Value value) {
+  if (shapeOf(value).size() == 1)
+    return b.fresh(tokens, FactorKind::Reduced);
+  TensorFactors factors = b.fresh(tokens.take_front(1));
+  llvm::append_range(factors,
+                     b.fresh(tokens.drop_front(), FactorKind::Reduced));
+  return factors;
+}
+
+static TensorFactors perExpert(const TensorFactors &tokens, int64_t expert,
+                               Value value) {
+  if (shapeOf(value).size() == 1)
+    return {{expert}};
+  return {tokens.front(), {expert}};
+}
+
 FactorRule RouterProbabilitiesOp::getFactorRule() {
   RuleBuilder b;
   TensorFactors tokens =
-      b.fresh(shapeOf(getLogits()).drop_back(), FactorKind::Reduced);
+      summedTokens(b, shapeOf(getLogits()).drop_back(), getResult());
   int64_t expert = b.whole(shapeOf(getLogits()).back());
-  return b.operand(with(tokens, expert)).result({{expert}}).rule;
+  return b.operand(with(tokens, expert))
+      .result(perExpert(tokens, expert, getResult()))
+      .rule;
 }
 
 FactorRule RouterProbabilitiesGradientOp::getFactorRule() {
   RuleBuilder b;
   TensorFactors tokens = b.fresh(shapeOf(getLogits()).drop_back());
   int64_t expert = b.whole(shapeOf(getLogits()).back());
-  return b.operand({{expert}})
+  return b.operand(perExpert(tokens, expert, getGrad()))
       .operand(with(tokens, expert))
       .result(with(tokens, expert))
       .rule;
@@ -75,9 +95,9 @@ FactorRule RouterZLossGradientOp::getFactorRule() {
 
 FactorRule ExpertCountsOp::getFactorRule() {
   RuleBuilder b;
-  TensorFactors choice = b.fresh(shapeOf(getExperts()), FactorKind::Reduced);
-  int64_t expert = b.whole(shapeOf(getResult())[0]);
-  return b.operand(choice).result({{expert}}).rule;
+  TensorFactors choice = summedTokens(b, shapeOf(getExperts()), getResult());
+  int64_t expert = b.whole(shapeOf(getResult()).back());
+  return b.operand(choice).result(perExpert(choice, expert, getResult())).rule;
 }
 
 FactorRule BalanceBiasOp::getFactorRule() {

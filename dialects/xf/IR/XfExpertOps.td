@@ -96,12 +96,16 @@ def Xf_RouterGradientOp : Xf_Op<"router_gradient"> {
 }
 
 def Xf_RouterProbabilitiesOp : Xf_ModelOp<"router_probabilities"> {
-  let summary = "how probable each expert is, over all tokens";
+  let summary = "how probable each expert is, over all tokens or a sequence's";
   let description = [{
     `result[e] = sum over tokens of q[token, e]`, where `q` is the softmax of
     the logits, or their sigmoids divided by their sum. Times `expert_counts`
     it is the load-balancing loss (arXiv 2101.03961, equation 4). A sum, not a
     mean, so that shards of the tokens are put together by adding.
+
+    With a result of `[B, E]` there is a sum for each sequence, the leading dim
+    of the logits: a loss of these (arXiv 2412.19437, equation 17) does not
+    depend on which sequences are computed together.
 
     ```mlir
     %p = xf.router_probabilities %l {scores = #xf.router_scores<softmax>} : (tensor<4x256x8xf32>) -> tensor<8xf32>
@@ -116,7 +120,7 @@ def Xf_RouterProbabilitiesGradientOp : Xf_Op<"router_probabilities_gradient"> {
   let summary = "gradient of the experts' probabilities by the logits";
   let description = [{
     `q[t, e] (grad[e] - sum_f grad[f] q[t, f])` for softmax; for sigmoids with
-    another `1 - sigmoid(logits[t, e])`.
+    another `1 - sigmoid(logits[t, e])`. A gradient of `[B, E]` is by sequence.
 
     ```mlir
     %dl = xf.router_probabilities_gradient %dp, %l {scores = #xf.router_scores<softmax>} : (tensor<8xf32>, tensor<4x256x8xf32>) -> tensor<4x256x8xf32>
@@ -159,8 +163,8 @@ def Xf_RouterZLossGradientOp : Xf_Op<"router_z_loss_gradient"> {
 def Xf_ExpertCountsOp : Xf_ModelOp<"expert_counts"> {
   let summary = "how many tokens chose each expert";
   let description = [{
-    As numbers that can be added up over microbatches and shards. It has no
-    gradient.
+    As numbers that can be added up over microbatches and shards; of each
+    sequence where the result is `[B, E]`. It has no gradient.
 
     ```mlir
     %n = xf.expert_counts %e : (tensor<4x256x2xi32>) -> tensor<8xf32>

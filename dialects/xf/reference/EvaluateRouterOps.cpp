@@ -155,11 +155,12 @@ LogicalResult RouterProbabilitiesOp::evaluate(EvaluationContext &,
                                               Tensors operands,
                                               Results &results) {
   ReferenceTensor result = zerosOf(getResult().getType());
-  int64_t experts = result.size();
-  for (int64_t t = 0; t < operands[0].size() / experts; ++t) {
+  int64_t experts = result.dim(-1), tokens = operands[0].size() / experts;
+  int64_t each = tokens / (result.size() / experts);
+  for (int64_t t = 0; t < tokens; ++t) {
     Row row = normalised(scoresOf(logitsOf(operands[0], t), getScores()));
     for (int64_t e = 0; e < experts; ++e)
-      result[e] += row[e];
+      result[t / each * experts + e] += row[e];
   }
   results.push_back(std::move(result));
   return success();
@@ -169,16 +170,18 @@ LogicalResult RouterProbabilitiesGradientOp::evaluate(EvaluationContext &,
                                                       Tensors operands,
                                                       Results &results) {
   ReferenceTensor result = zerosOf(getResult().getType());
-  int64_t experts = result.dim(-1);
-  for (int64_t t = 0; t < result.size() / experts; ++t) {
+  int64_t experts = result.dim(-1), tokens = result.size() / experts;
+  int64_t each = tokens / (operands[0].size() / experts);
+  for (int64_t t = 0; t < tokens; ++t) {
     Row scores = scoresOf(logitsOf(operands[1], t), getScores());
     Row share = normalised(scores);
+    int64_t own = t / each * experts; // the gradients by its sequence's sums
     double mean = 0;
     for (int64_t e = 0; e < experts; ++e)
-      mean += operands[0][e] * share[e];
+      mean += operands[0][own + e] * share[e];
     for (int64_t e = 0; e < experts; ++e)
       result[t * experts + e] =
-          share[e] * (operands[0][e] - mean) *
+          share[e] * (operands[0][own + e] - mean) *
           (getScores() == RouterScores::Sigmoid ? 1 - scores[e] : 1);
   }
   results.push_back(std::move(result));
@@ -213,11 +216,13 @@ LogicalResult RouterZLossGradientOp::evaluate(EvaluationContext &,
 LogicalResult ExpertCountsOp::evaluate(EvaluationContext &, Tensors operands,
                                        Results &results) {
   ReferenceTensor result = zerosOf(getResult().getType());
-  for (double expert : operands[0].values) {
-    if (expert < 0 || expert >= static_cast<double>(result.size()))
-      return emitOpError("is given the expert ")
-             << expert << " of " << result.size();
-    result[static_cast<int64_t>(expert)] += 1;
+  int64_t experts = result.dim(-1);
+  int64_t each = operands[0].size() / (result.size() / experts);
+  for (int64_t i = 0; i < operands[0].size(); ++i) {
+    double expert = operands[0][i];
+    if (expert < 0 || expert >= static_cast<double>(experts))
+      return emitOpError("is given the expert ") << expert << " of " << experts;
+    result[i / each * experts + static_cast<int64_t>(expert)] += 1;
   }
   results.push_back(std::move(result));
   return success();

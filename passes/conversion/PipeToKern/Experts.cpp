@@ -86,11 +86,19 @@ Values lower(OpBuilder &builder, xf::RouterGradientOp op) {
   return buildCall(builder, op, call);
 }
 
+/// In how many sequences tokens are, of sums over each, or 1 of all.
+static int64_t sequencesOf(Value sums) {
+  ArrayRef<int64_t> shape = shapeOf(sums);
+  return shape.size() > 1 ? shape.front() : 1;
+}
+
 Values lower(OpBuilder &builder, xf::RouterProbabilitiesOp op) {
   Call call = callOf("router_probabilities", op, {op.getLogits()},
                      logitsShape(op.getLogits()));
-  call.integers.push_back(isSigmoid(op.getScores()));
-  addWorkspace(builder, call, {routerParts, call.integers[1]});
+  int64_t sequences = sequencesOf(op.getResult());
+  llvm::append_range(call.integers,
+                     ArrayRef<int64_t>{isSigmoid(op.getScores()), sequences});
+  addWorkspace(builder, call, {sequences, routerParts, call.integers[1]});
   return buildCall(builder, op, call);
 }
 
@@ -98,7 +106,9 @@ Values lower(OpBuilder &builder, xf::RouterProbabilitiesGradientOp op) {
   Call call =
       callOf("router_probabilities_gradient", op,
              {op.getGrad(), op.getLogits()}, logitsShape(op.getLogits()));
-  call.integers.push_back(isSigmoid(op.getScores()));
+  llvm::append_range(
+      call.integers,
+      ArrayRef<int64_t>{isSigmoid(op.getScores()), sequencesOf(op.getGrad())});
   return buildCall(builder, op, call);
 }
 
@@ -120,7 +130,8 @@ Values lower(OpBuilder &builder, xf::ExpertCountsOp op) {
   return buildCall(
       builder, op,
       callOf("expert_counts", op, {op.getExperts()},
-             {elementsOf(op.getExperts()), elementsOf(op.getResult())}));
+             {elementsOf(op.getExperts()), shapeOf(op.getResult()).back(),
+              sequencesOf(op.getResult())}));
 }
 
 Values lower(OpBuilder &builder, xf::BalanceBiasOp op) {

@@ -74,6 +74,9 @@ struct StepShape {
   /// Sequences of earlier steps, where the batch grows: a plan must have them,
   /// but it is priced by `globalBatch`, in which all but a little is trained.
   std::vector<int64_t> smallerBatches = {};
+  /// Sequences that all data-parallel ranks compute at a time, where the loss
+  /// depends on which these are: a plan must keep it. 0: nothing depends on it.
+  int64_t microbatch = 0;
 
   double tokens() const { return double(sequence) * double(globalBatch); }
 };

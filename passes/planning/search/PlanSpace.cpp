@@ -87,6 +87,8 @@ void RoughPlans::addAxes(int64_t pp, int64_t tp, int64_t cp) {
     return;
   plan.sequenceParallel = tp > 1 && step.sequence % (cp * tp) == 0;
   for (int64_t size : divisors(batchUnit(step) / plan.dp, mostMicroBatch)) {
+    if (step.microbatch > 0 && size * plan.dp != step.microbatch)
+      continue;
     plan.microBatch = size;
     addExperts(plan);
   }

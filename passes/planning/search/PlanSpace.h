@@ -13,7 +13,8 @@
 ///   tp         divisors of the heads that stay in a node
 ///   cp         powers of two, at most 16, of at least 2,048 tokens each
 ///   ep         divisors of the experts; experts' matrices whole, or over tp
-///   mbs        divisors of a data-parallel rank's sequences, at most 32
+///   mbs        divisors of a data-parallel rank's sequences, at most 32; one
+///              alone where the loss depends on it (StepShape::microbatch)
 ///   sp         with tp, wherever the sequence divides: it moves as many bytes
 ///              and keeps fewer, so that it is never worse here
 ///   recompute  none, full; selective in compiled programs, elsewhere where

@@ -133,6 +133,18 @@ static const RuleCase ruleCases[] = {
      "(tensor<2x3x8xf32>) -> tensor<8xf32>",
      "([a, b, c]) -> ([c]) {a=2 reduced, b=3 reduced, c=8 whole}"},
     {"%l: tensor<2x3x8xf32>",
+     "xf.router_probabilities(%l) {scores = #xf.router_scores<softmax>} : "
+     "(tensor<2x3x8xf32>) -> tensor<2x8xf32>",
+     "([a, b, c]) -> ([a, c]) {a=2, b=3 reduced, c=8 whole}"},
+    {"%g: tensor<2x8xf32>, %l: tensor<2x3x8xf32>",
+     "xf.router_probabilities_gradient(%g, %l) {scores = "
+     "#xf.router_scores<softmax>} : (tensor<2x8xf32>, tensor<2x3x8xf32>) -> "
+     "tensor<2x3x8xf32>",
+     "([a, c], [a, b, c]) -> ([a, b, c]) {a=2, b=3, c=8 whole}"},
+    {"%e: tensor<2x3x2xi32>",
+     "xf.expert_counts(%e) : (tensor<2x3x2xi32>) -> tensor<2x8xf32>",
+     "([a, b, c]) -> ([a, d]) {a=2, b=3 reduced, c=2 reduced, d=8 whole}"},
+    {"%l: tensor<2x3x8xf32>",
      "xf.router_z_loss(%l) : (tensor<2x3x8xf32>) -> tensor<f32>",
      "([a, b, c]) -> ([]) {a=2 reduced, b=3 reduced, c=8 whole}"},
     {"%e: tensor<2x3x2xi32>",

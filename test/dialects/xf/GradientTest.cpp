@@ -268,6 +268,9 @@ static const GradientCase gradientCases[] = {
     {"router_probabilities", "%l: tensor<2x3x6xf64>",
      "xf.router_probabilities %l {" SOFTMAX
      "} : (tensor<2x3x6xf64>) -> tensor<6xf64>"},
+    {"router_probabilities_by_sequence", "%l: tensor<2x3x6xf64>",
+     "xf.router_probabilities %l {" SIGMOID
+     "} : (tensor<2x3x6xf64>) -> tensor<2x6xf64>"},
     {"router_probabilities_sigmoid", "%l: tensor<2x3x6xf64>",
      "xf.router_probabilities %l {" SIGMOID
      "} : (tensor<2x3x6xf64>) -> tensor<6xf64>"},

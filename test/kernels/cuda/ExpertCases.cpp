@@ -32,16 +32,19 @@ void addRouters(Cases &cases) {
                        {2.5},
                        {},
                        {row, row, logits, ids(0, 40)}});
-    cases.push_back({"router_probabilities",
-                     {70, 37, sigmoid},
-                     {},
-                     {},
-                     {row, workspace(of(f64)), logits}});
-    cases.push_back({"router_probabilities_gradient",
-                     {5, 37, sigmoid},
-                     {},
-                     {},
-                     {row, row, logits}});
+    for (auto [tokens, sequences] :
+         {std::pair<int64_t, int64_t>{70, 1}, {135, 3}}) {
+      cases.push_back({"router_probabilities",
+                       {tokens, 37, sigmoid, sequences},
+                       {},
+                       {},
+                       {row, workspace(of(f64)), logits}});
+      cases.push_back({"router_probabilities_gradient",
+                       {tokens, 37, sigmoid, sequences},
+                       {},
+                       {},
+                       {row, row, logits}});
+    }
   }
   // Equal scores go to the lower expert, and to the lower group.
   cases.push_back({"router",
@@ -64,9 +67,11 @@ void addRouters(Cases &cases) {
 }
 
 void addOrders(Cases &cases) {
-  cases.push_back({"expert_counts", {3000, 6}, {}, {}, {of(f32), ids(0, 6)}});
+  for (int64_t sequences : {1, 4})
+    cases.push_back(
+        {"expert_counts", {3000, 6, sequences}, {}, {}, {of(f32), ids(0, 6)}});
   cases.push_back(
-      {"expert_counts", {50, 9000}, {}, {}, {of(f32), ids(0, 9000)}});
+      {"expert_counts", {50, 9000, 2}, {}, {}, {of(f32), ids(0, 9000)}});
   for (int64_t runs : {1, 2})
     cases.push_back({"expert_order",
                      {2, 301, 2, 6, 0, runs},

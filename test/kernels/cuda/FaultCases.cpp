@@ -90,7 +90,7 @@ std::vector<FaultCase> faultCases() {
   addCachePlaces(cases);
   for (int32_t expert : {-1, 6, INT32_MAX}) {
     Fill some = list({3, expert, 5, 0});
-    add(cuda::Fault::Expert, {"expert_counts", {4, 6}, {}, {}, {row, some}});
+    add(cuda::Fault::Expert, {"expert_counts", {4, 6, 1}, {}, {}, {row, some}});
     add(cuda::Fault::Expert, {"expert_order",
                               {1, 2, 2, 6, 0, 1},
                               {},

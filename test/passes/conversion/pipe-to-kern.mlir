@@ -248,15 +248,15 @@ func.func @router(%l: tensor<2x4x8xf32>, %b: tensor<8xf32>, %n: tensor<8xf32>, %
   %w, %e = xf.router %l, %b {groups = 4 : i64, renormalise, scale = 2.5, scores = #xf.router_scores<sigmoid>, top_k = 2 : i64, topk_groups = 2 : i64} : (tensor<2x4x8xf32>, tensor<8xf32>) -> (tensor<2x4x2xf32>, tensor<2x4x2xi32>)
   // CHECK: kern.library "router_gradient"(%[[R]]#0, %{{.*}}, %[[R]]#1) {floats = array<f64: 2.500000e+00>, integers = array<i64: 8, 8, 2, 1, 1>
   %0 = xf.router_gradient %w, %l, %e {renormalise, scale = 2.5, scores = #xf.router_scores<sigmoid>} : (tensor<2x4x2xf32>, tensor<2x4x8xf32>, tensor<2x4x2xi32>) -> tensor<2x4x8xf32>
-  // CHECK: %[[P:.*]]:2 = kern.library "router_probabilities"({{.*}}integers = array<i64: 8, 8, 0>{{.*}}workspaces = 1 : i64{{.*}} -> (tensor<8xf32>, tensor<32x8xf64>)
+  // CHECK: %[[P:.*]]:2 = kern.library "router_probabilities"({{.*}}integers = array<i64: 8, 8, 0, 1>{{.*}}workspaces = 1 : i64{{.*}} -> (tensor<8xf32>, tensor<32x8xf64>)
   %p = xf.router_probabilities %l {scores = #xf.router_scores<softmax>} : (tensor<2x4x8xf32>) -> tensor<8xf32>
-  // CHECK: kern.library "router_probabilities_gradient"(%[[P]]#0, %{{.*}}) {{.*}}integers = array<i64: 8, 8, 0>
+  // CHECK: kern.library "router_probabilities_gradient"(%[[P]]#0, %{{.*}}) {{.*}}integers = array<i64: 8, 8, 0, 1>
   %1 = xf.router_probabilities_gradient %p, %l {scores = #xf.router_scores<softmax>} : (tensor<8xf32>, tensor<2x4x8xf32>) -> tensor<2x4x8xf32>
   // CHECK: kern.library "router_z_loss"({{.*}}integers = array<i64: 8, 8>{{.*}} -> (tensor<f32>, tensor<32xf64>)
   %z = xf.router_z_loss %l : (tensor<2x4x8xf32>) -> tensor<f32>
   // CHECK: kern.library "router_z_loss_gradient"({{.*}}integers = array<i64: 8, 8>
   %2 = xf.router_z_loss_gradient %z, %l : (tensor<f32>, tensor<2x4x8xf32>) -> tensor<2x4x8xf32>
-  // CHECK: kern.library "expert_counts"(%[[R]]#1) {{.*}}integers = array<i64: 16, 8>
+  // CHECK: kern.library "expert_counts"(%[[R]]#1) {{.*}}integers = array<i64: 16, 8, 1>
   %c = xf.expert_counts %e : (tensor<2x4x2xi32>) -> tensor<8xf32>
   // CHECK: kern.library "balance_bias"({{.*}}floats = array<f64: 1.000000e-01>, integers = array<i64: 8>
   %b1 = xf.balance_bias %b, %c, %d {rate = 0.1} : (tensor<8xf32>, tensor<8xf32>, tensor<f32>) -> tensor<8xf32>

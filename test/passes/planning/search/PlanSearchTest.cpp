@@ -92,6 +92,31 @@ TEST(PlanSearch, FindsItForBatchesThatGrow) {
   }
 }
 
+/// Where the loss depends on which sequences are computed together, that stays.
+TEST(PlanSearch, KeepsAMicrobatchThatTheLossDependsOn) {
+  CostProblem free = withExperts(smallProblem("h100", 8, 4, 2048, 16));
+  CostProblem kept = free;
+  kept.step.microbatch = 8;
+  expectOptimal(kept);
+  SearchOptions options;
+  options.top = 20;
+  SearchResult found = PlanSearch(kept, {}).run(options);
+  ASSERT_GT(found.best.size(), 3u);
+  for (const PricedPlan &priced : found.best)
+    EXPECT_EQ(priced.plan.dp * priced.plan.microBatch, 8)
+        << printPlan(priced.plan);
+  // As fast as the best of those among all.
+  SearchOptions all;
+  all.top = 100000;
+  for (const PricedPlan &priced : PlanSearch(free, {}).run(all).best)
+    if (priced.plan.dp * priced.plan.microBatch == 8) {
+      EXPECT_EQ(priced.cost.nanoseconds(), found.best[0].cost.nanoseconds());
+      break;
+    }
+  kept.step.microbatch = 5;
+  EXPECT_TRUE(PlanSearch(kept, {}).run({}).best.empty());
+}
+
 CostProblem withOffload(CostProblem problem) {
   problem.mayOffload = true;
   return problem;
