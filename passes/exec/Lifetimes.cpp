@@ -26,8 +26,17 @@ static Operation *joinOf(CollectiveOp collective) {
   return next;
 }
 
+/// Whether it tells ranks how many rows they exchange next: so few numbers that
+/// a communicator of their own would cost more than waiting for them.
+static bool countsRows(CollectiveOp collective) {
+  auto type = cast<MemRefType>(collective.getFrom().front().getType());
+  return collective.getKind() == CollectiveKind::AllToAll &&
+         type.getElementType().isInteger(32);
+}
+
 StringRef exec::streamBeside(CollectiveOp collective) {
-  if (collective.getAxes().empty() || isBetweenStages(collective))
+  if (collective.getAxes().empty() || isBetweenStages(collective) ||
+      countsRows(collective))
     return {};
   bool passes = collective.getKind() == CollectiveKind::Shift;
   Operation *join = passes ? nullptr : joinOf(collective);

@@ -63,7 +63,7 @@ class PreparedExchange : public PreparedCall {
 public:
   PreparedExchange(const Instruction &instruction,
                    const PreparationScope &scope, comm::Communicator &group)
-      : stream(instruction.stream()), source(instruction.source()),
+      : stream(instruction.stream()),
         returns(instruction.collective().op() == "return_rows"),
         width(instruction.collective().rows().width()), group(group),
         from(BufferPlace::of(scope, instruction.collective().from())),
@@ -136,11 +136,11 @@ private:
   Status beyondBound(uint64_t needed, uint64_t room, uint64_t even) const {
     double share = std::ceil(double(needed) / double(even) * 100) / 100;
     return resourceExhausted(formatText(
-        "%s: tokens have chosen the experts of one rank for %llu rows, and "
+        "tokens have chosen the experts of one rank for %llu rows, and "
         "there is room for %llu (%.2f times the even share of %llu); no token "
         "was dropped and nothing was updated; write "
         "moe.expert_capacity_bound: %.2f, or more (docs/guide-many-ranks.md)",
-        source.c_str(), (unsigned long long)needed, (unsigned long long)room,
+        (unsigned long long)needed, (unsigned long long)room,
         double(room) / double(even), (unsigned long long)even, share));
   }
 
@@ -190,7 +190,6 @@ private:
   }
 
   hal::StreamId stream;
-  std::string source;
   bool returns;
   uint64_t width;
   comm::Communicator &group;

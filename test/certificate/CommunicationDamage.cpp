@@ -407,6 +407,50 @@ static std::optional<Damage> changeCollectiveSize(Program &program,
                 rankText(at->rank)};
 }
 
+/// One rank exchanges rows as no other does: another way, rows of another
+/// width, or with room for others.
+static std::optional<Damage> changeRowExchange(Program &program,
+                                               Random &random) {
+  auto at = drawCollective(program, random);
+  if (!at || !at->spot.in(program).collective().has_rows())
+    return std::nullopt;
+  auto *call = at->spot.in(program).mutable_collective();
+  const auto &to = program.roles(at->spot.role).buffers(int(call->to()));
+  uint64_t elements = *checkedProduct(to.shape());
+  switch (draw(random, 3)) {
+  case 0:
+    call->set_op(call->op() == "exchange_rows" ? "return_rows"
+                                               : "exchange_rows");
+    break;
+  case 1:
+    call->mutable_rows()->set_width(1 + draw(random, 2) * elements);
+    break;
+  default:
+    call->set_to(addBuffer(program, at->spot.role, to.dtype(),
+                           elements + call->rows().width()));
+  }
+  // What reads the result finds none, where it went elsewhere.
+  return Damage{"one rank exchanges other rows",
+                {Rule::CollectiveOrder, Rule::CollectiveSizes},
+                rankText(at->rank)};
+}
+
+/// The numbers of rows are not those that say how many.
+static std::optional<Damage> changeRowCounts(Program &program, Random &random) {
+  auto at = drawCollective(program, random);
+  if (!at || !at->spot.in(program).collective().has_rows())
+    return std::nullopt;
+  auto *call = at->spot.in(program).mutable_collective();
+  if (draw(random, 2))
+    call->mutable_rows()->set_ranges(call->from());
+  else
+    call->mutable_rows()->set_segments(addBuffer(
+        program, at->spot.role, program::I32, 2 + 2 * draw(random, 3)));
+  return Damage{"rows are counted by another buffer",
+                {Rule::CollectiveSizes},
+                rankText(at->rank)};
+}
+
 /// What members see of a collective.
 static std::string signatureOf(const Program &program, const Spot &spot,
                                const program::Collective &call) {
@@ -606,6 +650,8 @@ std::span<const DamageKind> hocket::test::communicationDamages() {
       {"group changed", changeGroup},
       {"reduction changed", changeReduction},
       {"collective size changed", changeCollectiveSize},
+      {"rows exchanged otherwise", changeRowExchange},
+      {"rows counted by another", changeRowCounts},
       {"collectives swapped", swapCollectives},
       {"groups crossed", crossGroups},
       {"wait dropped", dropWait},

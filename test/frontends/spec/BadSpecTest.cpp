@@ -257,6 +257,13 @@ const BadOverride badOverrides[] = {
     {"model.moe={experts: 4 capacity_factor: 0}",
      "S10: model.moe.capacity_factor is 0; write a number above 0 and at most "
      "1e+06"},
+    {"model.moe={experts: 4 expert_capacity_bound: 0.5}",
+     "S10: model.moe.expert_capacity_bound is 0.5; write a number of at least "
+     "1 and at most 1e+06"},
+    {"model={layers: 2 hidden: 8 heads: 2 vocab_size: 9 max_positions: 4 bias: "
+     "false moe { experts: 4 capacity_factor: 1 expert_capacity_bound: 2 } }",
+     "S47: model.moe.expert_capacity_bound bounds the rows of ranks that drop "
+     "none, and capacity_factor has tokens dropped; write one of them"},
     {"model.moe={experts: 4 bias_rate: 2}",
      "S10: model.moe.bias_rate is 2; write a number of at least 0 and at most "
      "1"},

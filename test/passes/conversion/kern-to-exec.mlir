@@ -101,3 +101,20 @@ func.func @backward_1(%x: tensor<8x8xf32> {kern.saved = ["F", 0]}) attributes {k
 kern.schedule "train_step" {actions = [[@forward_0, 0, 0]], program = {rank = 0 : i64}, slots = 1 : i64}
 kern.schedule "train_step" {actions = [[@forward_1, 0, 0], [@backward_1, 0, 0]], program = {rank = 1 : i64}, slots = 1 : i64}
 }
+
+// -----
+
+// Rows that ranks exchange, of four elements each.
+
+// CHECK: exec.role @role0
+// CHECK: %[[HERE:.*]] = exec.buffer "exchange" kind activations : memref<1x9x4xf32>
+// CHECK: %[[BACK:.*]] = exec.buffer "exchange" kind activations : memref<1x6x4xf32>
+// CHECK: exec.exchange %x to %[[HERE]] by %n, %s over ["ep"] width 4 : memref<1x6x4xf32>, memref<1x9x4xf32>, memref<1x8x2xi32>, memref<1x2x4x2xi32>
+// CHECK-NEXT: exec.exchange %[[HERE]] to %[[BACK]] by %n, %s over ["ep"] width 4 {returns} : memref<1x9x4xf32>, memref<1x6x4xf32>, memref<1x8x2xi32>, memref<1x2x4x2xi32>
+func.func @forward(%x: tensor<1x6x4xf32> {kern.host = "x"}, %n: tensor<1x8x2xi32> {kern.host = "n"}, %s: tensor<1x2x4x2xi32> {kern.host = "s"}) attributes {kern.fragment = "F", kern.stage = 0 : i64} {
+  %here = kern.exchange %x, %n, %s over ["ep"] : (tensor<1x6x4xf32>, tensor<1x8x2xi32>, tensor<1x2x4x2xi32>) -> tensor<1x9x4xf32>
+  %back = kern.exchange %here, %n, %s over ["ep"] {returns} : (tensor<1x9x4xf32>, tensor<1x8x2xi32>, tensor<1x2x4x2xi32>) -> tensor<1x6x4xf32>
+  kern.output %back, "loss" : tensor<1x6x4xf32>
+  return
+}
+kern.schedule "train_step" {actions = [[@forward, 0, 0]], program = {}, slots = 1 : i64}

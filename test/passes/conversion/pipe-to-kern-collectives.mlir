@@ -22,3 +22,20 @@ func.func @reshaped(%x: tensor<8x16xf32>) -> tensor<4x2x16xf32> {
   %sum = dist.all_reduce %y over ["dp", "tp"] : tensor<4x2x16xf32>
   return %sum : tensor<4x2x16xf32>
 }
+
+// Rows go where their experts are, in segments by device and expert, and back.
+// GEMMs are of all that there is room for, and priced by what is expected.
+// CHECK-LABEL: func.func @exchanged
+func.func @exchanged(%x: tensor<1x6x4xbf16>, %n: tensor<1x8x2xi32>, %w: tensor<4x4x4xbf16>) -> tensor<1x6x4xbf16> {
+  // CHECK: %[[SENT:.*]] = kern.collective "all_to_all" %{{.*}} over ["dp"]
+  %sent = dist.all_to_all %n split 1 concat 0 over ["dp"] : tensor<1x8x2xi32> to tensor<2x4x2xi32>
+  // CHECK: %[[S:.*]] = kern.library "pack_segments"(%{{.*}}) {{{.*}}integers = array<i64: 8>
+  %s = xf.expert_segments %sent : (tensor<2x4x2xi32>) -> tensor<1x2x4x2xi32>
+  // CHECK: %[[HERE:.*]] = kern.exchange %{{.*}}, %{{.*}}, %[[S]] over ["dp"] : (tensor<1x6x4xbf16>, tensor<1x8x2xi32>, tensor<1x2x4x2xi32>) -> tensor<1x9x4xbf16>
+  %here = dist.exchange_rows %x, %n, %s over ["dp"] : (tensor<1x6x4xbf16>, tensor<1x8x2xi32>, tensor<1x2x4x2xi32>) -> tensor<1x9x4xbf16>
+  // CHECK: %[[Y:.*]] = kern.library "grouped_linear"(%[[HERE]], %{{.*}}, %[[S]]) {{.*}}integers = array<i64: 2, 9, 4, 4, 4, 1, 8, 6>
+  %y = xf.grouped_linear %here, %w, %s {expected_rows = 6 : i64} : (tensor<1x9x4xbf16>, tensor<4x4x4xbf16>, tensor<1x2x4x2xi32>) -> tensor<1x9x4xbf16>
+  // CHECK: kern.exchange %[[Y]], %{{.*}}, %[[S]] over ["dp"] {returns}
+  %back = dist.return_rows %y, %n, %s over ["dp"] : (tensor<1x9x4xbf16>, tensor<1x8x2xi32>, tensor<1x2x4x2xi32>) -> tensor<1x6x4xbf16>
+  return %back : tensor<1x6x4xbf16>
+}

@@ -271,9 +271,9 @@ func.func @experts(%x: tensor<2x4x16xbf16>, %e: tensor<2x4x2xi32>, %w: tensor<2x
   %s = xf.expert_order %e {capacity = 3 : i64, experts = 8 : i64} : (tensor<2x4x2xi32>) -> tensor<2x4x2xi32>
   // CHECK: %[[ROWS:.*]] = kern.library "dispatch"(%{{.*}}, %[[S]]#0) {{.*}}integers = array<i64: 2, 2, 4, 2, 8, 3, 1, 48, 16>
   %r = xf.dispatch %x, %s : (tensor<2x4x16xbf16>, tensor<2x4x2xi32>) -> tensor<8x2x3x16xbf16>
-  // CHECK: %[[Y:.*]] = kern.library "grouped_linear"(%[[ROWS]], %{{.*}}) {{.*}}integers = array<i64: 2, 48, 24, 16, 8, 1>
+  // CHECK: %[[Y:.*]] = kern.library "grouped_linear"(%[[ROWS]], %{{.*}}) {{.*}}integers = array<i64: 2, 48, 24, 16, 8, 1, 8, 48>
   %y = xf.grouped_linear %r, %m : (tensor<8x2x3x16xbf16>, tensor<8x24x16xbf16>) -> tensor<8x2x3x24xbf16>
-  // CHECK: kern.library "grouped_linear_weight_gradient"(%[[Y]], %[[ROWS]]) {{.*}}integers = array<i64: 2, 48, 24, 16, 8, 1>{{.*}} -> tensor<8x24x16xf32>
+  // CHECK: kern.library "grouped_linear_weight_gradient"(%[[Y]], %[[ROWS]]) {{.*}}integers = array<i64: 2, 48, 24, 16, 8, 1, 8, 48>{{.*}} -> tensor<8x24x16xf32>
   %dm = xf.grouped_linear_weight_gradient %y, %r : (tensor<8x2x3x24xbf16>, tensor<8x2x3x16xbf16>) -> tensor<8x24x16xf32>
   // CHECK: %[[W:.*]] = kern.rows "cast"
   // CHECK: kern.library "combine"(%[[ROWS]], %[[S]]#0, %[[W]]) {{.*}}integers = array<i64: 2, 2, 4, 2, 8, 3, 1, 48, 16>
@@ -289,9 +289,9 @@ func.func @dropless(%x: tensor<2x4x16xf32>, %e: tensor<2x4x2xi32>, %m: tensor<8x
   %s, %n = xf.expert_order %e {experts = 8 : i64} : (tensor<2x4x2xi32>) -> (tensor<2x4x2xi32>, tensor<2x8x2xi32>)
   // CHECK: %[[ROWS:.*]] = kern.library "dispatch"(%{{.*}}, %[[S]]#0) {{.*}}integers = array<i64: 1, 2, 4, 2, 1, 0, 2, 16, 16>
   %r = xf.dispatch %x, %s : (tensor<2x4x16xf32>, tensor<2x4x2xi32>) -> tensor<2x8x16xf32>
-  // CHECK: %[[Y:.*]] = kern.library "grouped_linear"(%[[ROWS]], %{{.*}}, %[[S]]#1) {{.*}}integers = array<i64: 1, 16, 24, 16, 8, 2>
+  // CHECK: %[[Y:.*]] = kern.library "grouped_linear"(%[[ROWS]], %{{.*}}, %[[S]]#1) {{.*}}integers = array<i64: 1, 16, 24, 16, 8, 2, 8, 16>
   %y = xf.grouped_linear %r, %m, %n : (tensor<2x8x16xf32>, tensor<8x24x16xf32>, tensor<2x8x2xi32>) -> tensor<2x8x24xf32>
-  // CHECK: kern.library "grouped_linear_input_gradient"(%[[Y]], %{{.*}}, %[[S]]#1) {{.*}}integers = array<i64: 1, 16, 24, 16, 8, 2>
+  // CHECK: kern.library "grouped_linear_input_gradient"(%[[Y]], %{{.*}}, %[[S]]#1) {{.*}}integers = array<i64: 1, 16, 24, 16, 8, 2, 8, 16>
   %d = xf.grouped_linear_input_gradient %y, %m, %n : (tensor<2x8x24xf32>, tensor<8x24x16xf32>, tensor<2x8x2xi32>) -> tensor<2x8x16xf32>
   return %d : tensor<2x8x16xf32>
 }

@@ -1,0 +1,21 @@
+// A spec whose experts drop nothing and are shared out among four ranks, each with
+// two sequences of four tokens, of two choices: they have room for 1.5 times as many
+// rows.
+// RUN: hocket-translate --spec-to-xf %S/Inputs/shared-out.textproto | FileCheck %s
+
+// CHECK: func.func private @expert_layer(
+// CHECK: %[[S:.+]], %[[N:.+]] = xf.expert_order %{{.*}} {experts = 8 : i64, position_runs = 2 : i64} : (tensor<4x8x2xi32>) -> (tensor<4x8x2xi32>, tensor<4x8x2xi32>)
+// CHECK: %[[ROWS:.+]] = xf.dispatch %{{.*}}, %[[S]] {position_runs = 2 : i64} {{.*}} -> tensor<4x16x8xf32>
+// CHECK: %[[WHERE:.+]] = xf.expert_segments %[[N]] : (tensor<4x8x2xi32>) -> tensor<4x4x2x2xi32>
+// CHECK: %[[HERE:.+]] = xf.exchange_rows %[[ROWS]], %[[N]], %[[WHERE]] : {{.*}} -> tensor<4x24x8xf32>
+// CHECK: xf.grouped_linear %[[HERE]], %{{.*}}, %[[WHERE]] {expected_rows = 16 : i64} : {{.*}} -> tensor<4x24x6xf32>
+// CHECK: %[[Y:.+]] = xf.grouped_linear {{.*}} -> tensor<4x24x8xf32>
+// CHECK: %[[BACK:.+]] = xf.return_rows %[[Y]], %[[N]], %[[WHERE]] : {{.*}} -> tensor<4x16x8xf32>
+// CHECK: xf.combine %[[BACK]], %[[S]]
+
+// Without a bound it is 1 + 3 / sqrt(2), of two experts a rank; and never more than
+// the tokens of all four can choose.
+// RUN: sed 's/expert_capacity_bound: 1.5//' %S/Inputs/shared-out.textproto | hocket-translate --spec-to-xf | FileCheck %s --check-prefix=USUAL
+// USUAL: xf.exchange_rows {{.*}} -> tensor<4x50x8xf32>
+// RUN: sed 's/expert_capacity_bound: 1.5/expert_capacity_bound: 9/' %S/Inputs/shared-out.textproto | hocket-translate --spec-to-xf | FileCheck %s --check-prefix=MOST
+// MOST: xf.exchange_rows {{.*}} -> tensor<4x64x8xf32>
