@@ -66,6 +66,10 @@ public:
   /// behind the other; `data` is valid for the call.
   virtual Status receive(const std::string &name, uint32_t microbatch,
                          std::span<const std::byte> data) = 0;
+
+  /// Where ranks exchange the rows of experts: for how many times the even
+  /// share of rows this rank's experts have been chosen.
+  virtual void noteExpertLoad(double) {}
 };
 
 /// Where nobody is to be asked: an Internal error if somebody is.

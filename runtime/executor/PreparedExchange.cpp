@@ -122,6 +122,8 @@ private:
           formatText("%llu rows of experts are to be sent, where there are "
                      "%llu",
                      (unsigned long long)own.total, (unsigned long long)even));
+    if (!returns)
+      context.host.noteExpertLoad(double(others.total) / double(even));
     if (others.total > room)
       return beyondBound(others.total, room, even);
     sends = returns ? std::move(others) : std::move(own);

@@ -34,6 +34,8 @@ Status MetricsLog::write(const StepRecord &record) {
     line["loss_scale"] = *record.lossScale;
   if (record.skipped)
     line["skipped"] = *record.skipped;
+  if (record.expertLoad)
+    line["expert_load"] = *record.expertLoad;
   return lines->write(line);
 }
 

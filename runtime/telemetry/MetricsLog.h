@@ -40,6 +40,9 @@ struct StepRecord {
   double seconds = 0;
   std::optional<double> lossScale; ///< Used in this step.
   std::optional<bool> skipped;     ///< The update overflowed and was left out.
+  /// Where ranks exchange the rows of experts: the most that one rank's were
+  /// chosen for, as a multiple of the even share.
+  std::optional<double> expertLoad;
 };
 
 /// One finished validation.

@@ -29,9 +29,18 @@ static std::vector<std::string> outputsOf(const program::Role &role) {
   return names;
 }
 
+static bool exchangesRowsOf(const program::Role &role) {
+  for (const program::Sequence &sequence : role.sequences())
+    for (const program::Instruction &instruction : sequence.instructions())
+      if (instruction.collective().has_rows())
+        return true;
+  return false;
+}
+
 OutputSharing::OutputSharing(const program::Program &program,
                              comm::CommunicatorSet &communicators)
-    : world(communicators.world()) {
+    : world(communicators.world()),
+      exchangesRows(std::ranges::any_of(program.roles(), exchangesRowsOf)) {
   std::map<std::string, unsigned> lowest;
   for (const program::Role &role : program.roles()) {
     if (role.ranks().empty())
@@ -95,7 +104,18 @@ StatusOr<SharedOutputs> OutputSharing::share(const StepOutputs &own,
     if (words[numbersAt + 2 * i])
       shared.numbers[names[i]] =
           std::bit_cast<float>(words[numbersAt + 2 * i + 1]);
+  HOCKET_RETURN_IF_ERROR(shareLoad(own, shared));
   return shared;
+}
+
+Status OutputSharing::shareLoad(const StepOutputs &own, SharedOutputs &shared) {
+  if (!exchangesRows)
+    return okStatus();
+  auto load = float(own.expertLoad);
+  HOCKET_RETURN_IF_ERROR(
+      world.allReduce(&load, &load, 1, DType::F32, comm::Reduction::Max));
+  shared.expertLoad = load;
+  return okStatus();
 }
 
 Status hocket::agree(comm::Communicator &world, const Status &own) {

@@ -31,6 +31,8 @@ struct StepSignals {
 struct SharedOutputs {
   double loss = 0; ///< Mean over the microbatches; NaN if no rank has one.
   std::map<std::string, double> numbers;
+  /// The greatest of any rank, where ranks exchange the rows of experts.
+  std::optional<double> expertLoad;
   StepSignals signals; ///< Of any rank; labels are of all.
 
   std::optional<double> number(const std::string &name) const {
@@ -51,7 +53,10 @@ public:
   StatusOr<SharedOutputs> share(const StepOutputs &own, StepSignals signals);
 
 private:
+  Status shareLoad(const StepOutputs &own, SharedOutputs &shared);
+
   comm::Communicator &world;
+  bool exchangesRows = false;     ///< Of experts.
   std::vector<std::string> names; ///< All but "loss".
   std::vector<unsigned> owners;   ///< By name.
   std::optional<unsigned> lossOwner;

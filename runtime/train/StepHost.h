@@ -17,6 +17,7 @@
 #include "runtime/executor/HostChannel.h"
 #include "runtime/train/MicrobatchRows.h"
 
+#include <algorithm>
 #include <functional>
 #include <map>
 #include <optional>
@@ -28,6 +29,7 @@ namespace hocket {
 struct StepOutputs {
   std::vector<float> losses; ///< Of each microbatch, whatever ran first.
   std::map<std::string, float> numbers; ///< "grad_norm", "loss_scale", ...
+  double expertLoad = 0; ///< The greatest (HostChannel::noteExpertLoad()).
 
   /// Mean of the losses; NaN if there is none.
   double meanLoss() const;
@@ -62,6 +64,9 @@ public:
   /// What is of positions behind the last one is 0.
   Status provide(const HostInput &input, std::span<std::byte> data) override;
   std::vector<ByteRange> wanted(const HostOutput &output) override;
+  void noteExpertLoad(double load) override {
+    collected.expertLoad = std::max(collected.expertLoad, load);
+  }
   Status receive(const std::string &name, uint32_t microbatch,
                  std::span<const std::byte> data) override;
 

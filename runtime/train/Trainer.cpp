@@ -226,6 +226,7 @@ StatusOr<StepRecord> Trainer::trainStep(StepHost &host,
   record.loss = outputs.loss;
   record.gradNorm = outputs.number("grad_norm");
   record.consumedSamples = now.consumedSamples;
+  record.expertLoad = outputs.expertLoad;
   record.lossScale = outputs.number("loss_scale");
   if (auto skipped = outputs.number("skipped"))
     record.skipped = *skipped != 0;

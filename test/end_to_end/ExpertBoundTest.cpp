@@ -11,11 +11,13 @@
 ///
 //===----------------------------------------------------------------------===//
 
+#include "runtime/base/File.h"
 #include "runtime/train/TrainingRun.h"
 #include "test/end_to_end/TrainedPlans.h"
 
 #include <filesystem>
 #include <gmock/gmock.h>
+#include <sstream>
 
 using namespace hocket;
 using namespace hocket::test;
@@ -49,6 +51,16 @@ protected:
                : std::stod(message.substr(at + text.size()));
   }
 
+  /// What the log of the run `name` says of each step's load.
+  std::vector<double> loadsOf(const std::string &name) const {
+    std::istringstream log(*readFile(folder + "/" + name + ".jsonl", 1 << 20));
+    std::vector<double> loads;
+    for (std::string line; std::getline(log, line);)
+      if (line.find("\"grad_norm\":") != std::string::npos)
+        loads.push_back(numberBehind(line, "\"expert_load\":"));
+    return loads;
+  }
+
   Status tryTraining(const SharedProgram &program) {
     TrainingOptions options;
     options.data = {tokens()};
@@ -71,6 +83,12 @@ TEST_F(ExpertBound, RoomChangesNoBit) {
   EXPECT_EQ(actual.losses, expected.losses);
   EXPECT_EQ(actual.norms, expected.norms);
   EXPECT_EQ(actual.state, expected.state);
+  // The log says how much of the room was used, by the fullest rank.
+  std::vector<double> loads = loadsOf("less");
+  EXPECT_EQ(loads, loadsOf("most"));
+  EXPECT_EQ(loads.size(), steps);
+  for (double load : loads)
+    EXPECT_TRUE(load >= 1 && load <= 1.9) << load;
 }
 
 /// The message says what would have been enough, for this layer.

@@ -281,9 +281,9 @@ double LayerPricer::heldRows() const {
   double own = tokens * double(plan.expertTensor()) / tp;
   if (!compiled || plan.ep == 1 || model.capacity > 0)
     return own * double(model.topK);
-  return double(plan::expertRowsBound(
-      {model.experts, model.topK, model.rowsBound}, plan.ep,
-      std::llround(own)));
+  return double(
+      plan::expertRowsBound({model.experts, model.topK, model.rowsBound},
+                            plan.ep, std::llround(own)));
 }
 
 /// Two collectives of experts, forward, and their gradients', backward.

@@ -52,8 +52,8 @@ struct PassWork {
 };
 
 /// One layer. `experts`: whether it has any; `compiled`: those of programs that
-/// Hocket compiles gather tokens where published systems exchange rows, and send
-/// each row where those send a token once to a machine.
+/// Hocket compiles gather tokens where published systems exchange rows, and
+/// send each row where those send a token once to a machine.
 PassWork layerWork(const ModelShape &model, const StepShape &step,
                    const ParallelPlan &plan, bool experts,
                    const cluster::OpTimes &times, bool compiled = false);
