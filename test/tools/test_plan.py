@@ -133,6 +133,41 @@ class PlanTest(unittest.TestCase):
         self.assertIn("No plan with tp=1,pp=1,zero=0 fits", text)
         self.assertRegex(text, r"pipeline rank 0 needs [\d.]+ GiB, [\d.]+ GiB more")
 
+    def test_a_loss_of_the_microbatch_keeps_it(self):
+        """What is computed together stays where it makes another model; a loss
+        by sequence leaves it free."""
+        moe = "moe { experts: 4 aux_loss: 0.01 aux_loss_scope: %s } bias: false }"
+        text = SPEC.replace("max_positions: 2048\n}", "max_positions: 2048 " + moe)
+        text = text.replace("training {", "training { micro_batch_size: 4")
+        text += "plan { data_parallel: 8 }"
+
+        def plans(scope):
+            self.spec.write_text(text % scope)
+            return json.loads(self.plan("--json", "--top", "200"))
+
+        free, kept = plans("SEQUENCE"), plans("MICROBATCH")
+        self.assertEqual((free["kept_microbatch"], kept["kept_microbatch"]), (0, 32))
+
+        def together(report):
+            found = set()
+            for plan in report["plans"]:
+                values = dict(word.split("=") for word in plan["plan"].split(","))
+                dp, mbs = (int(values.get(key, 1)) for key in ("dp", "mbs"))
+                found.add(dp * mbs)
+            return found
+
+        self.assertEqual(together(kept), {32})
+        self.assertGreater(len(together(free)), 1)
+        self.assertIn("stays 32: the loss depends on", self.plan())
+        # 49 devices can only be data-parallel ranks.
+        text = text.replace("size: 4", "size: 1").replace("size: 128", "size: 98")
+        text = text.replace("data_parallel: 8", "data_parallel: 1")
+        self.spec.write_text(text % "MICROBATCH")
+        message = self.refused("plan", self.spec, "--cluster", "h100:49")
+        self.assertIn("write aux_loss_scope: SEQUENCE", message)
+        self.spec.write_text(text % "SEQUENCE")
+        self.assertIn("dp=49", self.plan(devices=49))
+
     def test_offloads_on_request(self):
         self.spec.write_text(SPEC.replace("2048", "12288").replace("16 v", "96 v"))
         cluster = ("--cluster", "h100:8")

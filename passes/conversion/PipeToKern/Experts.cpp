@@ -98,7 +98,7 @@ Values lower(OpBuilder &builder, xf::RouterProbabilitiesOp op) {
   int64_t sequences = sequencesOf(op.getResult());
   llvm::append_range(call.integers,
                      ArrayRef<int64_t>{isSigmoid(op.getScores()), sequences});
-  addWorkspace(builder, call, {sequences, routerParts, call.integers[1]});
+  addWorkspace(builder, call, {sequences * routerParts, call.integers[1]});
   return buildCall(builder, op, call);
 }
 

@@ -22,17 +22,18 @@
 // CHECK: %[[X:.+]] = xf.norm
 // CHECK: %[[L:.+]] = xf.linear %[[X]], %{{.*}} -> tensor<2x4x4xf32>
 // CHECK: %[[W:.+]], %[[E:.+]] = xf.router %[[L]], %[[BIAS]] {groups = 2 : i64, renormalise, scale = 1.000000e+00 : f64, scores = #xf.router_scores<sigmoid>, top_k = 2 : i64, topk_groups = 2 : i64}
-// CHECK: %[[N:.+]] = xf.expert_counts %[[E]]
-// CHECK: %[[P:.+]] = xf.router_probabilities %[[L]] {scores = #xf.router_scores<sigmoid>}
+// CHECK: %[[N:.+]] = xf.expert_counts %[[E]] : (tensor<2x4x2xi32>) -> tensor<2x4xf32>
+// CHECK: %[[P:.+]] = xf.router_probabilities %[[L]] {scores = #xf.router_scores<sigmoid>} : (tensor<2x4x4xf32>) -> tensor<2x4xf32>
 // CHECK: %[[PN:.+]] = xf.multiply %[[P]], %[[N]]
 // CHECK: %[[SUM:.+]] = xf.sum_leading %[[PN]]
 
-// 0.5 * 4 experts / (8 tokens * 2 choices * 8 tokens).
-// CHECK: %[[A:.+]] = xf.constant {value = 1.562500e-02 : f64}
+// 0.5 * 4 experts / (4 tokens of a sequence * 2 choices * 8 tokens).
+// CHECK: %[[A:.+]] = xf.constant {value = 3.125000e-02 : f64}
 // CHECK: %[[AUX:.+]] = xf.multiply %[[SUM]], %[[A]]
 // CHECK: %[[Z:.+]] = xf.router_z_loss %[[L]]
 // CHECK: xf.constant {value = 3.125000e-02 : f64}
 // CHECK: %[[LOSS:.+]] = xf.add %[[AUX]]
+// CHECK: %[[CHOSEN:.+]] = xf.sum_leading %[[N]] : (tensor<2x4xf32>) -> tensor<4xf32>
 
 // ceil(1.25 * 4 tokens * 2 choices / 4 experts).
 // CHECK: %[[S:.+]] = xf.expert_order %[[E]] {capacity = 3 : i64, experts = 4 : i64}
@@ -45,7 +46,7 @@
 // CHECK: xf.linear %[[X]], %{{.*}} -> tensor<2x4x12xf32>
 // CHECK: %[[SHARED:.+]] = xf.linear {{.*}} -> tensor<2x4x8xf32>
 // CHECK: xf.add %[[C]], %[[SHARED]]
-// CHECK: return %{{.*}}, %[[LOSS]], %[[N]]
+// CHECK: return %{{.*}}, %[[LOSS]], %[[CHOSEN]]
 
 // The host sees the loss without what the routers add.
 // CHECK: func.func @forward(

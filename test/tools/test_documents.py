@@ -1,0 +1,87 @@
+# Part of Hocket, under the Apache License v2.0.
+"""Documents that share sequences, from outside: however a step is spread, and in
+however many microbatches, a run prints the same losses."""
+
+import json
+import pathlib
+import random
+import tempfile
+import unittest
+
+from programs import hocket
+
+SPEC = """name: "documents"
+model { layers: 2 hidden: 32 heads: 4 ffn: 64 vocab_size: 257 max_positions: 32 }
+training {
+  global_batch_size: 8 sequence_length: 32 steps: 4 precision: FP32
+  learning_rate { schedule: CONSTANT peak: 1e-2 }
+  data { split: "80,20,0" eod_token: 256 %s }
+  validation { interval: 2 batches: 1 } log_interval: 1
+}
+"""
+ALL = "eod_mask_loss: true reset_attention_mask: true reset_position_ids: true"
+
+
+class DocumentsTest(unittest.TestCase):
+    @classmethod
+    def setUpClass(cls):
+        scratch = tempfile.TemporaryDirectory()
+        cls.addClassCleanup(scratch.cleanup)
+        cls.folder = pathlib.Path(scratch.name)
+        draw = random.Random(5)
+        with open(cls.folder / "text.jsonl", "w") as lines:
+            for _ in range(300):
+                words = draw.choice([1, 2, 9, 25, 60])
+                text = "".join(draw.choice("abcde ") for _ in range(words))
+                lines.write(json.dumps({"text": text}) + "\n")
+        cls.must("data", "prepare", cls.folder / "text.jsonl",
+                 "-o", cls.folder / "text", "--append-eod")  # fmt: skip
+        cls.data = cls.folder / "text_text_document"
+
+    @classmethod
+    def must(cls, *arguments):
+        done = hocket(*arguments)
+        assert done.returncode == 0, done.stdout + done.stderr
+        return done.stdout
+
+    def losses(self, fields, *options):
+        """Of every step and every validation."""
+        spec, program = self.folder / "spec.textproto", self.folder / "a.hkx"
+        spec.write_text(SPEC % fields)
+        self.must("compile", spec, "-o", program, *options)
+        log = self.folder / "log.jsonl"
+        self.must("train", program, "--data", self.data, "--log", log, "--overwrite")
+        lines = [json.loads(line) for line in log.read_text().splitlines()]
+        kinds = ("loss", "grad_norm", "valid_loss")
+        return [line[kind] for line in lines for kind in kinds if kind in line]
+
+    def test_no_plan_changes_a_loss(self):
+        one = self.losses(ALL, "--set", "training.micro_batch_size=8")
+        self.assertGreaterEqual(len(one), 8)
+        for options in (
+            ["--set", "training.micro_batch_size=1"],
+            ["--mesh", "dp=4", "--set", "training.micro_batch_size=2"],
+            ["--mesh", "pp=2,cp=2", "--cp-strategy", "ring"],
+            ["--mesh", "tp=2,cp=2", "--cp-strategy", "alltoall"],
+        ):
+            for found, wanted in zip(self.losses(ALL, *options), one, strict=True):
+                self.assertAlmostEqual(found, wanted, delta=2e-5 * wanted, msg=options)
+
+    def test_each_option_makes_another_model(self):
+        losses = [
+            self.losses(fields)[0]
+            for fields in ("", *(word + ": true" for word in ALL.split(": true")[:3]))
+        ]
+        self.assertEqual(len(set(losses)), 4, losses)
+
+    def test_an_end_must_be_known(self):
+        spec = self.folder / "bad.textproto"
+        spec.write_text((SPEC % ALL).replace("eod_token: 256", ""))
+        done = hocket("compile", spec, "-o", self.folder / "bad.hkx")
+        self.assertEqual(done.returncode, 2)
+        self.assertIn("S48: training.data.eod_mask_loss wants to know", done.stderr)
+        self.assertRegex(done.stderr, r"bad\.textproto:6:\d+: ")
+
+
+if __name__ == "__main__":
+    unittest.main()
