@@ -60,7 +60,7 @@ int64_t plan::expertRowsBound(const DroplessExperts &experts, int64_t ep,
   auto all = static_cast<double>(tokens), topK = double(experts.topK);
   // A token chooses an expert once.
   double most = static_cast<double>(ep) * all * std::min(topK, own);
-  double factor = experts.bound > 0 ? experts.bound : 1 + 3 / std::sqrt(own);
+  double factor = experts.bound > 0 ? experts.bound : 1 + 12 / std::sqrt(own);
   // A product like 1.1 * 10 must not be rounded up for its last bit.
   double wish = std::ceil(factor * all * topK * (1 - 1e-12));
   // What is far beyond 32-bit numbers need not be exact.

@@ -139,7 +139,7 @@ struct ExpertGrid {
 /// Of a mixture that drops no token.
 struct DroplessExperts {
   int64_t experts = 1, topK = 1;
-  /// Room for rows as a multiple of the even share; 0: the default, 1 + 3 /
+  /// Room for rows as a multiple of the even share; 0: the default, 1 + 12 /
   /// sqrt(experts of a rank).
   double bound = 0;
 };

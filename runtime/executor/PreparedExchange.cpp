@@ -18,6 +18,7 @@
 
 #include <cmath>
 #include <cstring>
+#include <utility>
 
 using namespace hocket;
 using program::Instruction;
@@ -126,8 +127,10 @@ private:
       context.host.noteExpertLoad(double(others.total) / double(even));
     if (others.total > room)
       return beyondBound(others.total, room, even);
-    sends = returns ? std::move(others) : std::move(own);
-    receives = returns ? std::move(own) : std::move(others);
+    if (returns)
+      std::swap(own, others);
+    sends = std::move(own);
+    receives = std::move(others);
     received = receives.total * width;
     sends.widen(width);
     receives.widen(width);

@@ -208,7 +208,8 @@ private:
                   function.ends_with("roupedWeightGradient");
     if (!isGemm)
       return;
-    launch.flops = 2 * double(call.integers(1)) * double(call.integers(2)) *
+    // Of the rows that are expected; a tile of rows of no expert is cleared.
+    launch.flops = 2 * double(call.integers(7)) * double(call.integers(2)) *
                    double(call.integers(3));
     launch.tensorCores = call.integers(0) != program::F32;
     launch.threadBytes = 0;

@@ -175,6 +175,17 @@ int64_t ActivationBytes::ofOneLayerAgain() const {
                       kept(experts, plan.recompute));
 }
 
+double ActivationBytes::ofRoutedBackward() const {
+  if (model.experts == 0)
+    return 0;
+  double row = double(model.hidden),
+         inside = double(model.expertFfn) / expertTp;
+  double most = row + inside;
+  if (model.gated)
+    most = std::max(most, 2 * (row - inside));
+  return element * (held * most - sent * row);
+}
+
 int64_t ActivationBytes::ofLoss() const {
   double rows = whole * double(model.hidden) * 2 * element;
   double logits = tokens * double(model.vocab) / tp;

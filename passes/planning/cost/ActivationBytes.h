@@ -50,6 +50,11 @@ public:
   /// Beside those, of the layer whose backward runs: all that it computes
   /// again. 0 where nothing is.
   int64_t ofOneLayerAgain() const;
+  /// Beside its residuals, of a layer with experts whose backward runs: the
+  /// gradients of rows and of what the activation made, where the rows that
+  /// came back are gone; or, with a gate, both gradients of the rows, when what
+  /// it was made of is. 0 without experts.
+  double ofRoutedBackward() const;
   /// The logits, once in 16 and once in 32 bits, and their gradient.
   int64_t ofLoss() const;
 

@@ -143,7 +143,9 @@ private:
   double layer(const RankParameters &held) const {
     double rows = splits ? 2 : plan.tp > 1 ? 4 : 5;
     double again = splits ? 0 : double(activations.ofOneLayerAgain());
-    return rows * stream + again + waiting(held) +
+    double routed = activations.ofRoutedBackward();
+    double inside = std::max(rows * stream, 1.5 * stream + routed);
+    return inside + again + waiting(held) +
            (plan.zero == 3 ? 2 * bytes[0] * held.layers * double(plan.pp) /
                                  double(model.layers)
                            : 0);

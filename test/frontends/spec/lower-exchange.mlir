@@ -13,9 +13,9 @@
 // CHECK: %[[BACK:.+]] = xf.return_rows %[[Y]], %[[N]], %[[WHERE]] : {{.*}} -> tensor<4x16x8xf32>
 // CHECK: xf.combine %[[BACK]], %[[S]]
 
-// Without a bound it is 1 + 3 / sqrt(2), of two experts a rank; and never more than
+// Without a bound it is 1 + 12 / sqrt(64), of 64 experts a rank; and never more than
 // the tokens of all four can choose.
-// RUN: sed 's/expert_capacity_bound: 1.5//' %S/Inputs/shared-out.textproto | hocket-translate --spec-to-xf | FileCheck %s --check-prefix=USUAL
-// USUAL: xf.exchange_rows {{.*}} -> tensor<4x50x8xf32>
+// RUN: sed 's/experts: 8/experts: 256/; s/expert_capacity_bound: 1.5//' %S/Inputs/shared-out.textproto | hocket-translate --spec-to-xf | FileCheck %s --check-prefix=USUAL
+// USUAL: xf.exchange_rows {{.*}} -> tensor<4x40x8xf32>
 // RUN: sed 's/expert_capacity_bound: 1.5/expert_capacity_bound: 9/' %S/Inputs/shared-out.textproto | hocket-translate --spec-to-xf | FileCheck %s --check-prefix=MOST
 // MOST: xf.exchange_rows {{.*}} -> tensor<4x64x8xf32>
