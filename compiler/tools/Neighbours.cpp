@@ -102,7 +102,7 @@ std::vector<Neighbour> hocket::neighboursOf(const CostProblem &problem,
       const PricedPlan &plan = found.best[0];
       int64_t more = plan.cost.nanoseconds() - best.cost.nanoseconds();
       std::string reason;
-      if (!fits(problem, plan.cost, memory))
+      if (!fits(problem, plan.cost.memory, memory))
         reason = overflowText(problem, plan.cost, memory);
       else
         reason =

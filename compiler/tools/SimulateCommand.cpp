@@ -87,7 +87,7 @@ Status run(const SimulateArguments &arguments) {
             << priceText(priced.cost) << "\n"
             << memoryText(problem, priced.cost);
   int64_t capacity = problem.system.device().memory_bytes();
-  if (!fits(problem, priced.cost, capacity))
+  if (!fits(problem, priced.cost.memory, capacity))
     std::cout << "\nIt does not fit: "
               << overflowText(problem, priced.cost, capacity) << ".\n";
   return okStatus();

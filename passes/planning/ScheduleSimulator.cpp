@@ -75,28 +75,9 @@ bool Simulation::runNext(int64_t rank) {
 
 void Simulation::measure(int64_t rank) {
   RankTimeline &line = timeline.ranks[rank];
-  int64_t live = 0, memory = 0;
-  for (const Action &action : schedule.ranks[rank]) {
-    const ChunkCost &cost = problem.cost(rank, action.chunk);
-    switch (action.kind) {
-    case ActionKind::F:
-      line.peakLive = std::max(line.peakLive, ++live);
-      memory += cost.memory;
-      break;
-    case ActionKind::B:
-      memory += cost.kept - cost.memory;
-      break;
-    case ActionKind::W:
-      --live;
-      memory -= cost.kept;
-      break;
-    case ActionKind::BW:
-      --live;
-      memory -= cost.memory;
-      break;
-    }
-    line.peakMemory = std::max(line.peakMemory, memory);
-  }
+  OrderPeaks peaks = peaksOfOrder(problem, schedule, rank);
+  line.peakLive = peaks.live;
+  line.peakMemory = peaks.memory;
   double span = line.times.back().end - line.times.front().start;
   line.gaps = std::max(0.0, span - line.busy);
   line.bubble = std::max(0.0, timeline.makespan - line.busy);
@@ -127,11 +108,46 @@ StatusOr<Timeline> Simulation::run() {
 
 } // namespace
 
+OrderPeaks hocket::planning::peaksOfOrder(const ScheduleProblem &problem,
+                                          const Schedule &schedule,
+                                          int64_t rank) {
+  OrderPeaks peaks;
+  int64_t live = 0, memory = 0;
+  for (const Action &action : schedule.ranks[rank]) {
+    const ChunkCost &cost = problem.cost(rank, action.chunk);
+    switch (action.kind) {
+    case ActionKind::F:
+      peaks.live = std::max(peaks.live, ++live);
+      memory += cost.memory;
+      break;
+    case ActionKind::B:
+      memory += cost.kept - cost.memory;
+      break;
+    case ActionKind::W:
+      --live;
+      memory -= cost.kept;
+      break;
+    case ActionKind::BW:
+      --live;
+      memory -= cost.memory;
+      break;
+    }
+    peaks.memory = std::max(peaks.memory, memory);
+  }
+  return peaks;
+}
+
+StatusOr<Timeline>
+hocket::planning::simulateVerified(const ScheduleProblem &problem,
+                                   const Schedule &schedule) {
+  return Simulation(problem, schedule).run();
+}
+
 StatusOr<Timeline>
 hocket::planning::simulateSchedule(const ScheduleProblem &problem,
                                    const Schedule &schedule) {
   ScheduleProblem uncapped = problem;
   uncapped.caps.assign(uncapped.caps.size(), kNoCap);
   HOCKET_RETURN_IF_ERROR(verifySchedule(uncapped, schedule));
-  return Simulation(uncapped, schedule).run();
+  return simulateVerified(uncapped, schedule);
 }

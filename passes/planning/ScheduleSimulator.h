@@ -53,6 +53,19 @@ struct Timeline {
 StatusOr<Timeline> simulateSchedule(const ScheduleProblem &problem,
                                     const Schedule &schedule);
 
+/// The same of a schedule that verifySchedule has accepted, for any problem of
+/// its shape, group and splitting: nothing else of a problem counts there.
+StatusOr<Timeline> simulateVerified(const ScheduleProblem &problem,
+                                    const Schedule &schedule);
+
+/// What a rank's order alone says, whatever the times are.
+struct OrderPeaks {
+  int64_t live = 0;   ///< As RankTimeline::peakLive.
+  int64_t memory = 0; ///< As RankTimeline::peakMemory.
+};
+OrderPeaks peaksOfOrder(const ScheduleProblem &problem,
+                        const Schedule &schedule, int64_t rank);
+
 } // namespace hocket::planning
 
 #endif // HOCKET_PASSES_PLANNING_SCHEDULESIMULATOR_H

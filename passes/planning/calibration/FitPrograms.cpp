@@ -28,7 +28,9 @@ ProgramSample planning::predictedStep(const cluster::System &system,
   result.attentionBackward = backward.attention;
   result.memory = forward.seconds() + backward.seconds() - result.gemms -
                   forward.attention - backward.attention;
-  result.update = afterPasses(problem, program.plan, stages)[0].seconds();
+  std::vector<RankParameters> held =
+      rankParameters(problem.model, program.plan, stagePlacement(program.plan));
+  result.update = afterPasses(problem, program.plan, stages, held)[0].seconds();
   result.outside = system.software().step_seconds();
   return result;
 }

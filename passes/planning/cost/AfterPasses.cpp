@@ -7,7 +7,6 @@
 #include "passes/planning/cost/AfterPasses.h"
 
 #include "passes/planning/ScheduleGenerators.h"
-#include "passes/planning/cost/RankParameters.h"
 
 #include <algorithm>
 
@@ -120,12 +119,11 @@ RankPass passOf(const StageCosts &stages, int64_t rank) {
 
 } // namespace
 
-std::vector<AfterPasses> planning::afterPasses(const CostProblem &problem,
-                                               const ParallelPlan &plan,
-                                               const StageCosts &stages) {
+std::vector<AfterPasses>
+planning::afterPasses(const CostProblem &problem, const ParallelPlan &plan,
+                      const StageCosts &stages,
+                      const std::vector<RankParameters> &held) {
   DataCollectives collectives(problem, plan);
-  std::vector<RankParameters> held =
-      rankParameters(problem.model, plan, stagePlacement(plan));
   double state = bytesOfParameter(problem.step)[2];
   double microbatches = double(stages.schedule.shape.microbatches);
   std::vector<AfterPasses> after(held.size());

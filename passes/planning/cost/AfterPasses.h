@@ -16,6 +16,7 @@
 #ifndef HOCKET_PASSES_PLANNING_COST_AFTERPASSES_H
 #define HOCKET_PASSES_PLANNING_COST_AFTERPASSES_H
 
+#include "passes/planning/cost/RankParameters.h"
 #include "passes/planning/cost/StepCost.h"
 
 namespace hocket::planning {
@@ -29,9 +30,11 @@ struct AfterPasses {
   double seconds() const { return data + update + offload; }
 };
 
+/// `held`: the plan's rankParameters.
 std::vector<AfterPasses> afterPasses(const CostProblem &problem,
                                      const ParallelPlan &plan,
-                                     const StageCosts &stages);
+                                     const StageCosts &stages,
+                                     const std::vector<RankParameters> &held);
 
 } // namespace hocket::planning
 

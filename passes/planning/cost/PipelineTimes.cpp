@@ -27,7 +27,7 @@ public:
         forwardEnd(size_t(shape.cells()), -1),
         backwardEnd(size_t(shape.cells()), -1), ranks(size_t(shape.ranks)) {}
 
-  PipelineTimes play();
+  PipelineEnds play();
 
 private:
   struct Cell {
@@ -37,7 +37,6 @@ private:
   struct Place {
     int64_t forwards = 0, backwards = 0;
     double time = 0;
-    int64_t live = 0, peak = 0;
   };
 
   /// The index-th pass of a rank in the order of forwards; backwards take the
@@ -80,8 +79,6 @@ bool OneForwardOneBackward::forward(int64_t rank, Place &place) {
   const ChunkCost &cost = problem.cost(rank, next.chunk);
   place.time = std::max(place.time, ready) + cost.forward;
   forwardEnd[at(stage, next.microbatch)] = place.time;
-  place.live += cost.memory;
-  place.peak = std::max(place.peak, place.live);
   ++place.forwards;
   return true;
 }
@@ -102,7 +99,6 @@ bool OneForwardOneBackward::backward(int64_t rank, Place &place) {
   const ChunkCost &cost = problem.cost(rank, next.chunk);
   place.time = std::max(place.time, ready) + cost.backward + cost.weight;
   backwardEnd[at(stage, next.microbatch)] = place.time;
-  place.live -= cost.memory;
   ++place.backwards;
   return true;
 }
@@ -118,7 +114,7 @@ bool OneForwardOneBackward::step(int64_t rank) {
   return isForward ? forward(rank, place) : backward(rank, place);
 }
 
-PipelineTimes OneForwardOneBackward::play() {
+PipelineEnds OneForwardOneBackward::play() {
   for (bool moved = true; moved;) {
     moved = false;
     for (int64_t rank = 0; rank < shape.ranks; ++rank)
@@ -128,39 +124,25 @@ PipelineTimes OneForwardOneBackward::play() {
       while (step(rank))
         moved = true;
   }
-  PipelineTimes times;
-  for (const Place &place : ranks) {
-    times.ends.push_back(place.time);
-    times.live.push_back(place.peak);
-  }
-  return times;
-}
-
-/// Where the interleaved generator takes the problem.
-bool interleaves(const PipelineShape &shape) {
-  return shape.microbatches % shape.ranks == 0;
+  PipelineEnds ends;
+  for (const Place &place : ranks)
+    ends.push_back(place.time);
+  return ends;
 }
 
 } // namespace
 
-StatusOr<PipelineTimes>
-planning::pipelineTimes(const std::string &schedule,
-                        const ScheduleProblem &problem) {
-  bool direct = (schedule == "1f1b" && problem.shape.chunks == 1) ||
-                (schedule == "interleaved-1f1b" && interleaves(problem.shape));
-  bool small = problem.shape.cells() <= kMostCells;
-  if (direct && small && problem.group == 0 &&
-      problem.shape.placement == Placement::RoundRobin)
+StatusOr<PipelineEnds> planning::pipelineEnds(const std::string &schedule,
+                                              const ScheduleProblem &problem,
+                                              ScheduleOrders &orders) {
+  if (isPlayedDirectly(schedule, problem))
     return OneForwardOneBackward(problem).play();
-  HOCKET_ASSIGN_OR_RETURN(Schedule written,
-                          compiledSchedule(schedule, problem));
+  HOCKET_ASSIGN_OR_RETURN(const ScheduleOrder *order,
+                          orders.find(schedule, problem));
   HOCKET_ASSIGN_OR_RETURN(Timeline timeline,
-                          simulateSchedule(problem, written));
-  PipelineTimes times;
-  for (const RankTimeline &rank : timeline.ranks) {
-    times.ends.push_back(rank.times.empty() ? 0 : rank.times.back().end);
-    times.live.push_back(rank.peakMemory);
-  }
-  times.schedule = std::move(written);
-  return times;
+                          simulateVerified(problem, order->schedule));
+  PipelineEnds ends;
+  for (const RankTimeline &rank : timeline.ranks)
+    ends.push_back(rank.times.empty() ? 0 : rank.times.back().end);
+  return std::move(ends);
 }

@@ -98,9 +98,13 @@ struct CostProblem {
   bool mayOffload = false;
 };
 
-/// Whether a rank has room for a plan of this price: `memory` bytes of its
-/// device's memory, and its share of the host's.
-bool fits(const CostProblem &problem, const StepCost &cost, int64_t memory);
+/// The rank with the most bytes of its device's memory.
+const RankMemory &fullestOf(const std::vector<RankMemory> &ranks);
+
+/// Whether each rank has room for what it holds: `memory` bytes of its device's
+/// memory, and its share of the host's.
+bool fits(const CostProblem &problem, const std::vector<RankMemory> &ranks,
+          int64_t memory);
 
 /// What stages take, before a schedule.
 struct StageCosts {
@@ -142,13 +146,8 @@ StageCosts stageCosts(const CostProblem &problem, const ParallelPlan &plan,
 StatusOr<StepCost> priceStep(const CostProblem &problem,
                              const ParallelPlan &plan);
 
-/// The same of a plan that has passed the checks.
-StatusOr<StepCost> priceStages(const CostProblem &problem,
-                               const ParallelPlan &plan,
-                               const StageCosts &stages);
-
-/// Everything of a price but its schedule's exact times and bytes: at most what
-/// priceStages says.
+/// Everything of a price but its schedule's exact times, and its bytes: at most
+/// what priceStep says.
 struct PriceBound {
   int64_t nanoseconds = 0;
   int64_t bytes = 0;
@@ -156,8 +155,8 @@ struct PriceBound {
 
 /// Time: the longest rank's work, with the way in and out of the pipeline, and
 /// what comes after; where ranks share processors, all their work on these.
-/// Bytes: the first rank's parameters, and the activations that every schedule
-/// of this kind holds there.
+/// Bytes: all of them, which do not depend on times (ScheduleOrders.h). `plan`
+/// has passed checkPlan, and `stages` are its.
 PriceBound priceBound(const CostProblem &problem, const ParallelPlan &plan,
                       const StageCosts &stages);
 

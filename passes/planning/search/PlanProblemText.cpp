@@ -141,7 +141,7 @@ Status planning::validatePlans(const PlanProblem &problem,
       return wrong("is not what was to be kept");
     if (cost->items != found.cost.items || cost->bytes() != found.cost.bytes())
       return wrong("has another price");
-    if (!fits(problem.cost, *cost, problem.options.memory))
+    if (!fits(problem.cost, cost->memory, problem.options.memory))
       return wrong("does not fit");
     if (cost->nanoseconds() < before)
       return wrong("is faster than the one before it");

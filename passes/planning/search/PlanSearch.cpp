@@ -67,9 +67,9 @@ int64_t roughBytes(const CostProblem &problem, const ParallelPlan &plan,
 /// prices first.
 struct Node {
   int64_t nanoseconds;
-  enum Kind : uint8_t { Price, Fine, Rough } kind;
+  enum Kind : uint8_t { Price, Fine, Stages, Rough } kind;
   int64_t order;
-  size_t rough, fine; ///< Which one.
+  uint32_t rough, stages, fine; ///< Which one.
 
   bool operator>(const Node &other) const {
     return std::tie(nanoseconds, kind, order) >
@@ -86,13 +86,24 @@ public:
   SearchResult run();
 
 private:
-  void push(int64_t nanoseconds, Node::Kind kind, size_t rough,
-            size_t fine = 0) {
-    queue.push({nanoseconds, kind, order++, rough, fine});
+  /// `node` with another time and kind, once more.
+  void push(Node node, int64_t nanoseconds, Node::Kind kind) {
+    node.nanoseconds = nanoseconds;
+    node.kind = kind;
+    node.order = order++;
+    queue.push(node);
   }
-  void expand(size_t rough);
-  void price(size_t rough, size_t fine);
+  void expandRough(Node node);
+  void expandStages(Node node);
+  void price(Node node);
   void take(const Node &node);
+
+  PlanSearch::Rough &roughOf(const Node &node) {
+    return search.roughPlans()[node.rough];
+  }
+  PlanSearch::Stages &stagesOf(const Node &node) {
+    return (*roughOf(node).stages)[node.stages];
+  }
 
   PlanSearch &search;
   const CostProblem &problem;
@@ -102,36 +113,41 @@ private:
   SearchResult result;
 };
 
-void BestFirst::expand(size_t index) {
-  PlanSearch::Rough &rough = search.roughPlans()[index];
-  if (!rough.fine)
-    search.expand(rough);
-  for (size_t i = 0; i < rough.fine->size(); ++i) {
-    const PriceBound &bound = (*rough.fine)[i].bound;
-    ++result.fine;
-    if (bound.bytes <= options.memory)
-      push(std::max(bound.nanoseconds, rough.bound.nanoseconds), Node::Fine,
-           index, i);
+void BestFirst::expandRough(Node node) {
+  PlanSearch::Rough &rough = roughOf(node);
+  node.stages = 0;
+  for (const PlanSearch::Stages &stages : search.stagesOf(rough)) {
+    result.fine += stages.plans;
+    push(node, std::max(stages.nanoseconds, rough.bound.nanoseconds),
+         Node::Stages);
+    ++node.stages;
   }
 }
 
-void BestFirst::price(size_t index, size_t fineIndex) {
-  PlanSearch::Rough &rough = search.roughPlans()[index];
-  PlanSearch::Fine &fine = (*rough.fine)[fineIndex];
+void BestFirst::expandStages(Node node) {
+  int64_t least = node.nanoseconds;
+  node.fine = 0;
+  for (const PlanSearch::Fine &fine :
+       search.fineOf(roughOf(node), stagesOf(node))) {
+    if (fits(problem, fine.memory, options.memory))
+      push(node, std::max(fine.nanoseconds, least), Node::Fine);
+    ++node.fine;
+  }
+}
+
+void BestFirst::price(Node node) {
+  PlanSearch::Stages &stages = stagesOf(node);
+  PlanSearch::Fine &fine = (*stages.fine)[node.fine];
   passes += 2 * fine.plan.stages() * microbatchesOf(fine.plan, problem.step);
   ++result.priced;
-  if (!fine.cost)
-    fine.cost = priceStages(problem, fine.plan,
-                            stageCosts(problem, fine.plan, *rough.parts));
-  const StatusOr<StepCost> &cost = *fine.cost;
-  if (cost.ok() && fits(problem, *cost, options.memory))
-    push(cost->nanoseconds(), Node::Price, index, fineIndex);
+  const StatusOr<StepCost> &cost = search.priceOf(roughOf(node), stages, fine);
+  if (cost.ok())
+    push(node, cost->nanoseconds(), Node::Price);
 }
 
 /// Adds a price that came out.
 void BestFirst::take(const Node &node) {
-  const PlanSearch::Fine &fine =
-      (*search.roughPlans()[node.rough].fine)[node.fine];
+  const PlanSearch::Fine &fine = (*stagesOf(node).fine)[node.fine];
   result.best.push_back({fine.plan, **fine.cost});
 }
 
@@ -139,7 +155,7 @@ SearchResult BestFirst::run() {
   for (size_t i = 0; i < search.roughPlans().size(); ++i)
     if (const PriceBound &bound = search.roughPlans()[i].bound;
         bound.bytes <= options.memory)
-      push(bound.nanoseconds, Node::Rough, i);
+      push({.rough = uint32_t(i)}, bound.nanoseconds, Node::Rough);
   result.rough = int64_t(queue.size());
   while (!queue.empty() && int64_t(result.best.size()) < options.top &&
          passes < options.mostPasses) {
@@ -148,9 +164,11 @@ SearchResult BestFirst::run() {
     if (node.kind == Node::Price)
       take(node);
     else if (node.kind == Node::Fine)
-      price(node.rough, node.fine);
+      price(node);
+    else if (node.kind == Node::Stages)
+      expandStages(node);
     else
-      expand(node.rough);
+      expandRough(node);
   }
   result.bound = queue.empty() ? INT64_MAX : queue.top().nanoseconds;
   // Stopped early: the best that is known.
@@ -181,21 +199,53 @@ PlanSearch::PlanSearch(CostProblem problem, PlanConstraints constraints)
   }
 }
 
-void PlanSearch::expand(Rough &rough) const {
-  rough.fine.emplace();
-  const ParallelPlan *before = nullptr;
-  StageCosts stages;
-  for (ParallelPlan &plan : finePlans(priced, rough.plan, constraints)) {
-    // Plans that differ in ZeRO and the optimizer's place have the same stages.
-    bool same = before && before->schedule == plan.schedule &&
-                before->offloadsActivations() == plan.offloadsActivations() &&
-                before->chunks == plan.chunks && before->layers == plan.layers;
-    if (!same)
-      stages = stageCosts(priced, plan, *rough.parts);
-    PriceBound bound = priceBound(priced, plan, stages);
-    rough.fine->push_back({std::move(plan), bound, std::nullopt});
-    before = &rough.fine->back().plan;
+std::vector<PlanSearch::Stages> &PlanSearch::stagesOf(Rough &rough) {
+  if (rough.stages)
+    return *rough.stages;
+  rough.stages.emplace();
+  for (ParallelPlan &plan : stagePlans(priced, rough.plan, constraints)) {
+    std::vector<ParallelPlan> states = statePlans(priced, plan, constraints);
+    if (states.empty())
+      continue;
+    StagePricer pricer(priced, plan, stageCosts(priced, plan, *rough.parts),
+                       orders);
+    int64_t least = INT64_MAX;
+    for (const ParallelPlan &state : states)
+      least = std::min(least, pricer.leastNanoseconds(state));
+    rough.stages->push_back(
+        {std::move(plan), least, int64_t(states.size()), std::nullopt, {}});
   }
+  return *rough.stages;
+}
+
+std::vector<PlanSearch::Fine> &PlanSearch::fineOf(const Rough &rough,
+                                                  Stages &stages) {
+  if (stages.fine)
+    return *stages.fine;
+  stages.fine.emplace();
+  StagePricer pricer(priced, stages.plan,
+                     stageCosts(priced, stages.plan, *rough.parts), orders);
+  for (ParallelPlan &plan : statePlans(priced, stages.plan, constraints)) {
+    StatusOr<std::vector<RankMemory>> memory = pricer.memory(plan);
+    if (!memory.ok()) // No schedule.
+      continue;
+    int64_t least = pricer.leastNanoseconds(plan);
+    stages.fine->push_back(
+        {std::move(plan), least, std::move(*memory), std::nullopt});
+  }
+  return *stages.fine;
+}
+
+const StatusOr<StepCost> &PlanSearch::priceOf(const Rough &rough,
+                                              Stages &stages, Fine &fine) {
+  if (fine.cost)
+    return *fine.cost;
+  if (!stages.pricer)
+    stages.pricer = std::make_unique<StagePricer>(
+        priced, stages.plan, stageCosts(priced, stages.plan, *rough.parts),
+        orders);
+  fine.cost = stages.pricer->price(fine.plan);
+  return *fine.cost;
 }
 
 SearchResult PlanSearch::run(const SearchOptions &options) {
@@ -227,7 +277,7 @@ SearchResult planning::searchExhaustively(const CostProblem &problem,
     for (ParallelPlan &plan : finePlans(problem, rough, constraints)) {
       ++result.fine;
       StatusOr<StepCost> cost = priceStep(problem, plan);
-      if (cost.ok() && fits(problem, *cost, options.memory))
+      if (cost.ok() && fits(problem, cost->memory, options.memory))
         result.best.push_back({std::move(plan), std::move(*cost)});
     }
   }

@@ -6,23 +6,32 @@
 ///
 /// \file
 /// Best-first branch and bound over PlanSpace.h. Every node carries a time that
-/// no plan below it is faster than: of a rough plan, its layers' work shared
-/// out evenly; of a fine one, priceBound. The node with the least is taken out:
-/// a rough plan is replaced by its fine ones, a fine plan by its price, and a
-/// price that comes out is the best of all that are left. So the first price is
-/// the optimum, and the gap is 0 unless the search was stopped.
+/// no plan below it is faster than:
+///
+///   rough    its layers' work, shared out evenly
+///   stages   of plans that have the same stages (StagePricer.h): the longest
+///            rank's work, with the way in and out, and what comes after
+///   fine     the same of one plan; it fits the memory
+///   price    the time itself
+///
+/// The node with the least is taken out and replaced by those below it; plans
+/// that do not fit are dropped before their schedules are played. A price that
+/// comes out is the best of all that are left. So the first price is the
+/// optimum, and the gap is 0 unless the search was stopped.
 ///
 /// Example: three nodes with bounds 5 (rough), 7 (fine), 9 (fine). The rough
-/// one is replaced by fine ones of 6 and 8; 6 is priced at 7.5; 7 is priced at
-/// 7.2; 7.2 comes out: nothing left is below.
+/// one is replaced by stages of 6 and 8, and 6 by a fine plan of 6; that is
+/// priced at 7.5; 7 is priced at 7.2; 7.2 comes out: nothing left is below.
 ///
 //===----------------------------------------------------------------------===//
 
 #ifndef HOCKET_PASSES_PLANNING_SEARCH_PLANSEARCH_H
 #define HOCKET_PASSES_PLANNING_SEARCH_PLANSEARCH_H
 
+#include "passes/planning/cost/StagePricer.h"
 #include "passes/planning/search/PlanSpace.h"
 
+#include <memory>
 #include <optional>
 #include <tuple>
 
@@ -44,7 +53,9 @@ struct SearchResult {
   std::vector<PricedPlan> best; ///< Fastest first.
   /// No plan that fits and is not in `best` is faster than this.
   int64_t bound = 0;
-  int64_t rough = 0, fine = 0, priced = 0; ///< Nodes that were looked at.
+  /// Nodes that were looked at; `fine`: plans, by themselves or with others of
+  /// the same stages.
+  int64_t rough = 0, fine = 0, priced = 0;
 
   /// (best - bound) / best, at least 0; 0: the optimum under the cost model.
   double gap() const;
@@ -66,22 +77,34 @@ public:
 
   const CostProblem &problem() const { return priced; }
 
-  /// A fine plan, its bound, and its price once it was asked for.
+  /// A plan, what it holds, and its price once it was asked for.
   struct Fine {
     ParallelPlan plan;
-    PriceBound bound;
+    int64_t nanoseconds = 0; ///< That its price is not below.
+    std::vector<RankMemory> memory;
     std::optional<StatusOr<StepCost>> cost;
+  };
+  /// Plans with the same stages, and the least time of them.
+  struct Stages {
+    ParallelPlan plan;
+    int64_t nanoseconds = 0, plans = 0;
+    std::optional<std::vector<Fine>> fine;
+    std::unique_ptr<StagePricer> pricer; ///< Once a price was asked for.
   };
   /// A rough plan, what is known of all its fine ones, and those.
   struct Rough {
     ParallelPlan plan;
     const PartWork *parts = nullptr;
     PriceBound bound;
-    std::optional<std::vector<Fine>> fine;
+    std::optional<std::vector<Stages>> stages;
   };
   std::vector<Rough> &roughPlans() { return roughs; }
-  /// Makes `rough.fine`.
-  void expand(Rough &rough) const;
+  /// The stages of `rough`, the plans of `stages`, and the price of one of
+  /// these: made when they are first asked for.
+  std::vector<Stages> &stagesOf(Rough &rough);
+  std::vector<Fine> &fineOf(const Rough &rough, Stages &stages);
+  const StatusOr<StepCost> &priceOf(const Rough &rough, Stages &stages,
+                                    Fine &fine);
 
 private:
   /// What work depends on: collectives of layers are over the fastest axes, so
@@ -93,6 +116,7 @@ private:
   PlanConstraints constraints;
   std::map<PartKey, PartWork> works;
   std::vector<Rough> roughs;
+  ScheduleOrders orders;
 };
 
 /// Prices every plan of the space: slow, and obviously right.

@@ -179,23 +179,17 @@ std::vector<ScheduleChoice> schedulesOf(const CostProblem &problem,
   return choices;
 }
 
-/// Adds what ZeRO and offloading may be of a plan that has all the rest.
-void addState(const CostProblem &problem, ParallelPlan plan,
-              const PlanConstraints &constraints,
-              std::vector<ParallelPlan> &plans) {
-  int64_t mostZero = plan.dp * plan.cp > 1 ? 3 : 0;
-  bool may = mayOffload(problem, constraints);
-  for (Offload offload : {Offload::None, Offload::Optimizer,
-                          Offload::Activations, Offload::All}) {
-    plan.offload = offload;
-    bool splits = splitsWeight(plan.scheduleName());
-    if ((offload != Offload::None && !may) ||
-        (plan.offloadsActivations() && splits))
-      continue;
-    for (plan.zero = 0; plan.zero <= mostZero; ++plan.zero)
-      if (constraints.allow(plan, false))
-        plans.push_back(plan);
-  }
+/// The plan with its activations on the device and, if they may go to the host,
+/// there.
+void addPlaces(const CostProblem &problem, ParallelPlan plan,
+               const PlanConstraints &constraints,
+               std::vector<ParallelPlan> &plans) {
+  plan.offload = Offload::None;
+  plans.push_back(plan);
+  if (!mayOffload(problem, constraints) || splitsWeight(plan.scheduleName()))
+    return;
+  plan.offload = Offload::Activations;
+  plans.push_back(std::move(plan));
 }
 
 } // namespace
@@ -213,28 +207,52 @@ planning::roughPlans(const CostProblem &problem,
 }
 
 std::vector<ParallelPlan>
+planning::stagePlans(const CostProblem &problem, const ParallelPlan &rough,
+                     const PlanConstraints &constraints) {
+  std::vector<ParallelPlan> plans;
+  // Splits that are written out are looked at, and no other is.
+  const std::vector<int64_t> &written = constraints.plan().layers;
+  for (const ScheduleChoice &choice : schedulesOf(problem, rough)) {
+    ParallelPlan plan = rough;
+    plan.schedule = choice.name;
+    plan.chunks = choice.chunks;
+    auto splits = written.empty()
+                      ? splitsOf(problem.model.layers, plan.stages())
+                      : std::vector<std::vector<int64_t>>{written};
+    for (auto &split : splits) {
+      plan.layers = std::move(split);
+      if (written.empty() || checkPlan(plan, problem.model, problem.step).ok())
+        addPlaces(problem, plan, constraints, plans);
+    }
+  }
+  return plans;
+}
+
+std::vector<ParallelPlan>
+planning::statePlans(const CostProblem &problem, const ParallelPlan &plan,
+                     const PlanConstraints &constraints) {
+  std::vector<ParallelPlan> plans;
+  int64_t mostZero = plan.dp * plan.cp > 1 ? 3 : 0;
+  ParallelPlan variant = plan;
+  for (bool moves : {false, true}) {
+    if (moves && !mayOffload(problem, constraints))
+      continue;
+    if (moves)
+      variant.offload =
+          plan.offloadsActivations() ? Offload::All : Offload::Optimizer;
+    for (variant.zero = 0; variant.zero <= mostZero; ++variant.zero)
+      if (constraints.allow(variant, false))
+        plans.push_back(variant);
+  }
+  return plans;
+}
+
+std::vector<ParallelPlan>
 planning::finePlans(const CostProblem &problem, const ParallelPlan &rough,
                     const PlanConstraints &constraints) {
   std::vector<ParallelPlan> plans;
-  for (const ScheduleChoice &choice : schedulesOf(problem, rough)) {
-    ParallelPlan plan = rough;
-    plan.schedule = choice.name;
-    plan.chunks = choice.chunks;
-    for (auto &split : splitsOf(problem.model.layers, plan.stages())) {
-      plan.layers = split;
-      addState(problem, plan, constraints, plans);
-    }
-  }
-  // Splits that are written out are looked at too.
-  const ParallelPlan &written = constraints.plan();
-  bool further = !written.layers.empty() && plans.empty();
-  for (const ScheduleChoice &choice : schedulesOf(problem, rough)) {
-    ParallelPlan plan = rough;
-    plan.schedule = choice.name;
-    plan.chunks = choice.chunks;
-    plan.layers = written.layers;
-    if (further && checkPlan(plan, problem.model, problem.step).ok())
-      addState(problem, plan, constraints, plans);
-  }
+  for (const ParallelPlan &stages : stagePlans(problem, rough, constraints))
+    for (ParallelPlan &plan : statePlans(problem, stages, constraints))
+      plans.push_back(std::move(plan));
   return plans;
 }

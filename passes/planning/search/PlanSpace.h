@@ -69,7 +69,20 @@ bool mayOffload(const CostProblem &problem, const PlanConstraints &constraints);
 std::vector<ParallelPlan> roughPlans(const CostProblem &problem,
                                      const PlanConstraints &constraints);
 
-/// All fine plans of a rough one, in a fixed order. They pass checkPlan.
+/// Of the fine plans of a rough one, those that differ in more than ZeRO and
+/// the optimizer's place, in a fixed order: one for each schedule, split of the
+/// layers and place of activations. That plan itself need not be in the space.
+std::vector<ParallelPlan> stagePlans(const CostProblem &problem,
+                                     const ParallelPlan &rough,
+                                     const PlanConstraints &constraints);
+
+/// The plans of the space with the stages of `plan`, one of stagePlans, in a
+/// fixed order. They pass checkPlan.
+std::vector<ParallelPlan> statePlans(const CostProblem &problem,
+                                     const ParallelPlan &plan,
+                                     const PlanConstraints &constraints);
+
+/// All fine plans of a rough one: the statePlans of its stagePlans.
 std::vector<ParallelPlan> finePlans(const CostProblem &problem,
                                     const ParallelPlan &rough,
                                     const PlanConstraints &constraints);

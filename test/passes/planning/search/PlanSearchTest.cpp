@@ -141,7 +141,7 @@ TEST(PlanSearch, OffloadsOnRequestAlone) {
   SearchResult found = PlanSearch(asked, {}).run(options);
   ASSERT_EQ(found.best.size(), 1u);
   EXPECT_NE(found.best[0].plan.offload, Offload::None);
-  EXPECT_TRUE(fits(asked, found.best[0].cost, options.memory));
+  EXPECT_TRUE(fits(asked, found.best[0].cost.memory, options.memory));
   // A constraint that names it is a request.
   auto named = PlanConstraints::parse("offload=all");
   ASSERT_TRUE(named.ok());

@@ -1,0 +1,66 @@
+//===- StagePricer.h - Prices of plans with the same stages -----*- C++ -*-===//
+//
+// Part of Hocket, under the Apache License v2.0.
+//
+//===----------------------------------------------------------------------===//
+///
+/// \file
+/// Plans that differ in ZeRO and in the optimizer's place alone have the same
+/// stages, and their schedule takes the same time: it is played once for all of
+/// them. A search asks for what is cheap first: a time that the price is not
+/// below, then the bytes, then the price.
+///
+//===----------------------------------------------------------------------===//
+
+#ifndef HOCKET_PASSES_PLANNING_COST_STAGEPRICER_H
+#define HOCKET_PASSES_PLANNING_COST_STAGEPRICER_H
+
+#include "passes/planning/cost/PipelineTimes.h"
+#include "passes/planning/cost/RankParameters.h"
+#include "passes/planning/cost/StepCost.h"
+
+namespace hocket::planning {
+
+class StagePricer {
+public:
+  /// `plan` has passed checkPlan, and `stages` are its. All plans that are
+  /// asked for are `plan` but for `zero` and whether the optimizer's state is
+  /// offloaded. `problem` and `orders` outlive this.
+  StagePricer(const CostProblem &problem, const ParallelPlan &plan,
+              StageCosts stages, ScheduleOrders &orders);
+
+  /// Nanoseconds that the plan's price is not below.
+  int64_t leastNanoseconds(const ParallelPlan &plan) const;
+  /// Bytes of every pipeline rank. Refuses what the schedule's generator
+  /// refuses, as price() does.
+  StatusOr<std::vector<RankMemory>> memory(const ParallelPlan &plan);
+  StatusOr<StepCost> price(const ParallelPlan &plan);
+
+  /// Whether price() has to play the schedule first.
+  bool isPlayed() const { return ends.has_value(); }
+  const StageCosts &stages() const { return costs; }
+
+private:
+  /// Nanoseconds of a rank, before what comes after its passes.
+  struct RankBound {
+    double own = 0;  ///< The way in, and its passes.
+    double back = 0; ///< The same, and the way back to the first rank.
+    double work = 0; ///< Its passes.
+  };
+
+  StatusOr<std::vector<int64_t>> liveBytes();
+
+  const CostProblem &problem;
+  StageCosts costs;
+  ScheduleOrders &orders;
+  std::string schedule;
+  std::vector<RankParameters> held;
+  std::vector<RankBound> bounds;
+  std::optional<ProcessorShare> share;
+  std::optional<std::vector<int64_t>> live;
+  std::optional<PipelineEnds> ends;
+};
+
+} // namespace hocket::planning
+
+#endif // HOCKET_PASSES_PLANNING_COST_STAGEPRICER_H
