@@ -49,6 +49,30 @@ static ChunkCost chunkCost(const PassWork &work, double blocked, double moved,
   return cost;
 }
 
+namespace {
+
+/// What a stage's microbatch keeps. Most stages are alike: those of the one
+/// before are found once.
+struct StageBytes {
+  int64_t dense = -1, experts = -1; ///< Layers.
+  int64_t kept = 0;
+  StageCosts::SplitBytes split;
+
+  void find(const ActivationBytes &bytes, int64_t denseLayers,
+            int64_t expertLayers, bool splitWeight) {
+    if (dense == denseLayers && experts == expertLayers)
+      return;
+    dense = denseLayers;
+    experts = expertLayers;
+    kept = bytes.ofLayers(dense, experts);
+    if (splitWeight)
+      split = {bytes.ofWeightInputs(dense, experts),
+               bytes.ofWeightGradients(dense, experts)};
+  }
+};
+
+} // namespace
+
 PartWork planning::partWork(const CostProblem &problem,
                             const ParallelPlan &plan) {
   const ModelShape &model = problem.model;
@@ -104,6 +128,7 @@ StageCosts planning::stageCosts(const CostProblem &problem,
   bool fused = times.software().attention() > 0;
   ActivationBytes bytes(model, problem.step, plan, fused, problem.compiled);
   std::vector<int64_t> layers = layersOf(plan, model);
+  StageBytes held;
   int64_t layer = 0;
   for (int64_t stage = 0; stage < plan.stages(); ++stage) {
     size_t index =
@@ -121,17 +146,17 @@ StageCosts planning::stageCosts(const CostProblem &problem,
     if (stage == plan.stages() - 1)
       add(work, parts.output);
     ChunkCost &cost = costs.schedule.costs[index];
-    int64_t kept = bytes.ofLayers(count - withExperts, withExperts);
-    double moved = plan.offloadsActivations() ? times.toHost(double(kept)) : 0;
+    held.find(bytes, count - withExperts, withExperts,
+              costs.schedule.splitWeight);
+    double moved =
+        plan.offloadsActivations() ? times.toHost(double(held.kept)) : 0;
     costs.offload[index] = std::max(0.0, moved - work.forward.seconds()) +
                            std::max(0.0, moved - work.backwardSeconds());
     cost = chunkCost(work, costs.transferSeconds, moved,
                      costs.schedule.splitWeight);
-    cost.memory = kept;
+    cost.memory = held.kept;
     cost.kept = cost.memory / 2;
-    costs.split[index] = {
-        bytes.ofWeightInputs(count - withExperts, withExperts),
-        bytes.ofWeightGradients(count - withExperts, withExperts)};
+    costs.split[index] = held.split;
     // The gradient of the logits, which the head's weight needs.
     if (stage == plan.stages() - 1)
       costs.split[index].afterBackward += bytes.ofLoss();

@@ -147,7 +147,7 @@ static std::vector<int64_t> copiesOf(const StageCosts &stages,
 
 StagePricer::StagePricer(const CostProblem &problem, const ParallelPlan &plan,
                          StageCosts stages, ScheduleOrders &orders)
-    : problem(problem), costs(std::move(stages)), orders(orders),
+    : problem(problem), costs(std::move(stages)), orders(orders), plan(plan),
       schedule(plan.scheduleName()),
       held(rankParameters(problem.model, plan, stagePlacement(plan))),
       share(processorShare(problem.system, plan)) {
@@ -168,8 +168,8 @@ StagePricer::StagePricer(const CostProblem &problem, const ParallelPlan &plan,
   }
 }
 
-int64_t StagePricer::leastNanoseconds(const ParallelPlan &plan) const {
-  std::vector<AfterPasses> after = afterPasses(problem, plan, costs, held);
+int64_t StagePricer::leastNanoseconds(const ParallelPlan &asked) const {
+  std::vector<AfterPasses> after = afterPasses(problem, asked, costs, held);
   double longest = 0, first = after[0].seconds() * 1e9, ofNode = 0;
   for (size_t rank = 0; rank < bounds.size(); ++rank) {
     const RankBound &bound = bounds[rank];
@@ -204,20 +204,44 @@ StatusOr<std::vector<int64_t>> StagePricer::liveBytes() {
   return std::move(bytes);
 }
 
-StatusOr<std::vector<RankMemory>>
-StagePricer::memory(const ParallelPlan &plan) {
+Status StagePricer::findLive() {
   if (!live) {
     HOCKET_ASSIGN_OR_RETURN(live, liveBytes());
   }
-  return rankMemory(problem, plan, *live);
+  return okStatus();
 }
 
-StatusOr<StepCost> StagePricer::price(const ParallelPlan &plan) {
+int64_t StagePricer::leastBytes(bool offloads) {
+  if (!findLive().ok())
+    return INT64_MAX;
+  std::array<double, 3> each = bytesOfParameter(problem.step);
+  // One microbatch alone makes gradients in the place of its residuals.
+  bool onePass = costs.schedule.shape.cells() == 1;
+  double bytes = each[0] + (onePass ? 0 : each[1]) + (offloads ? 0 : each[2]);
+  double dense = double(plan.dp * plan.cp),
+         expert =
+             dense * double(plan.tp) / double(plan.ep * plan.expertTensor());
+  double most = 0;
+  for (size_t rank = 0; rank < held.size(); ++rank) {
+    double kept = plan.offloadsActivations() ? 0 : double((*live)[rank]);
+    double state = held[rank].dense / dense + held[rank].experts / expert;
+    most = std::max(most, kept + bytes * state);
+  }
+  return int64_t(most) - int64_t(kMemoryItems); // Each of which is rounded.
+}
+
+StatusOr<std::vector<RankMemory>>
+StagePricer::memory(const ParallelPlan &asked) {
+  HOCKET_RETURN_IF_ERROR(findLive());
+  return rankMemory(problem, asked, *live);
+}
+
+StatusOr<StepCost> StagePricer::price(const ParallelPlan &asked) {
   if (!ends) {
     HOCKET_ASSIGN_OR_RETURN(ends,
                             pipelineEnds(schedule, costs.schedule, orders));
   }
-  std::vector<AfterPasses> after = afterPasses(problem, plan, costs, held);
+  std::vector<AfterPasses> after = afterPasses(problem, asked, costs, held);
   std::vector<double> lost(after.size(), 0);
   PipelineEnds own = *ends;
   if (share) {
@@ -229,7 +253,7 @@ StatusOr<StepCost> StagePricer::price(const ParallelPlan &plan) {
   StepCost cost;
   cost.busiest = lastRank(own, after);
   fillItems(problem, costs, own, after, lost, cost);
-  HOCKET_ASSIGN_OR_RETURN(cost.memory, memory(plan));
+  HOCKET_ASSIGN_OR_RETURN(cost.memory, memory(asked));
   cost.fullest = &fullestOf(cost.memory) - cost.memory.data();
   return cost;
 }

@@ -30,11 +30,15 @@ public:
               StageCosts stages, ScheduleOrders &orders);
 
   /// Nanoseconds that the plan's price is not below.
-  int64_t leastNanoseconds(const ParallelPlan &plan) const;
+  int64_t leastNanoseconds(const ParallelPlan &asked) const;
+  /// Bytes that some rank's device holds under each plan that may be asked for:
+  /// of live chunks, and of state that ZeRO-3 shards; `offloads`: the optimizer
+  /// may be on the host. INT64_MAX if the schedule's generator refuses.
+  int64_t leastBytes(bool offloads);
   /// Bytes of every pipeline rank. Refuses what the schedule's generator
   /// refuses, as price() does.
-  StatusOr<std::vector<RankMemory>> memory(const ParallelPlan &plan);
-  StatusOr<StepCost> price(const ParallelPlan &plan);
+  StatusOr<std::vector<RankMemory>> memory(const ParallelPlan &asked);
+  StatusOr<StepCost> price(const ParallelPlan &asked);
 
   /// Whether price() has to play the schedule first.
   bool isPlayed() const { return ends.has_value(); }
@@ -49,10 +53,12 @@ private:
   };
 
   StatusOr<std::vector<int64_t>> liveBytes();
+  Status findLive();
 
   const CostProblem &problem;
   StageCosts costs;
   ScheduleOrders &orders;
+  ParallelPlan plan;
   std::string schedule;
   std::vector<RankParameters> held;
   std::vector<RankBound> bounds;

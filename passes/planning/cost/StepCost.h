@@ -111,7 +111,8 @@ struct StageCosts {
   /// In nanoseconds and bytes; no caps.
   ScheduleProblem schedule;
   std::vector<PassWork> chunks; ///< Of one microbatch; as schedule.costs.
-  /// What a split backward keeps of one microbatch; as schedule.costs.
+  /// What a split backward keeps of one microbatch; as schedule.costs, and 0
+  /// where the schedule does not split it.
   struct SplitBytes {
     int64_t toWeight = 0;      ///< Of `memory`, what W needs too.
     int64_t afterBackward = 0; ///< What B leaves to W.

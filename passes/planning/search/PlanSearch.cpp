@@ -116,10 +116,12 @@ private:
 void BestFirst::expandRough(Node node) {
   PlanSearch::Rough &rough = roughOf(node);
   node.stages = 0;
-  for (const PlanSearch::Stages &stages : search.stagesOf(rough)) {
+  for (const PlanSearch::Stages &stages :
+       search.stagesOf(rough, options.memory)) {
     result.fine += stages.plans;
-    push(node, std::max(stages.nanoseconds, rough.bound.nanoseconds),
-         Node::Stages);
+    if (stages.plans > 0 && stages.bytes <= options.memory)
+      push(node, std::max(*stages.nanoseconds, rough.bound.nanoseconds),
+           Node::Stages);
     ++node.stages;
   }
 }
@@ -155,7 +157,8 @@ SearchResult BestFirst::run() {
   for (size_t i = 0; i < search.roughPlans().size(); ++i)
     if (const PriceBound &bound = search.roughPlans()[i].bound;
         bound.bytes <= options.memory)
-      push({.rough = uint32_t(i)}, bound.nanoseconds, Node::Rough);
+      push({0, Node::Rough, 0, uint32_t(i), 0, 0}, bound.nanoseconds,
+           Node::Rough);
   result.rough = int64_t(queue.size());
   while (!queue.empty() && int64_t(result.best.size()) < options.top &&
          passes < options.mostPasses) {
@@ -199,21 +202,34 @@ PlanSearch::PlanSearch(CostProblem problem, PlanConstraints constraints)
   }
 }
 
-std::vector<PlanSearch::Stages> &PlanSearch::stagesOf(Rough &rough) {
-  if (rough.stages)
-    return *rough.stages;
-  rough.stages.emplace();
-  for (ParallelPlan &plan : stagePlans(priced, rough.plan, constraints)) {
-    std::vector<ParallelPlan> states = statePlans(priced, plan, constraints);
-    if (states.empty())
+/// Of the plans with the stages of `pricer`, those of `plan`, the least time.
+static int64_t leastTime(const StagePricer &pricer,
+                         const std::vector<ParallelPlan> &states) {
+  int64_t least = INT64_MAX;
+  for (const ParallelPlan &state : states)
+    least = std::min(least, pricer.leastNanoseconds(state));
+  return least;
+}
+
+std::vector<PlanSearch::Stages> &PlanSearch::stagesOf(Rough &rough,
+                                                      int64_t memory) {
+  if (!rough.stages) {
+    rough.stages.emplace();
+    for (ParallelPlan &plan : stagePlans(priced, rough.plan, constraints))
+      rough.stages->emplace_back().plan = std::move(plan);
+  }
+  bool offloads = mayOffload(priced, constraints);
+  for (Stages &stages : *rough.stages) {
+    if (stages.nanoseconds || stages.bytes > memory)
       continue;
-    StagePricer pricer(priced, plan, stageCosts(priced, plan, *rough.parts),
-                       orders);
-    int64_t least = INT64_MAX;
-    for (const ParallelPlan &state : states)
-      least = std::min(least, pricer.leastNanoseconds(state));
-    rough.stages->push_back(
-        {std::move(plan), least, int64_t(states.size()), std::nullopt, {}});
+    StagePricer pricer(priced, stages.plan,
+                       stageCosts(priced, stages.plan, *rough.parts), orders);
+    stages.bytes = pricer.leastBytes(offloads);
+    std::vector<ParallelPlan> states =
+        statePlans(priced, stages.plan, constraints);
+    stages.plans = int64_t(states.size());
+    if (stages.bytes <= memory)
+      stages.nanoseconds = leastTime(pricer, states);
   }
   return *rough.stages;
 }

@@ -84,10 +84,13 @@ public:
     std::vector<RankMemory> memory;
     std::optional<StatusOr<StepCost>> cost;
   };
-  /// Plans with the same stages, and the least time of them.
+  /// Plans with the same stages.
   struct Stages {
     ParallelPlan plan;
-    int64_t nanoseconds = 0, plans = 0;
+    int64_t bytes = 0; ///< That no plan is below.
+    int64_t plans = 0;
+    /// That no price is below; of those that may fit.
+    std::optional<int64_t> nanoseconds;
     std::optional<std::vector<Fine>> fine;
     std::unique_ptr<StagePricer> pricer; ///< Once a price was asked for.
   };
@@ -99,9 +102,10 @@ public:
     std::optional<std::vector<Stages>> stages;
   };
   std::vector<Rough> &roughPlans() { return roughs; }
-  /// The stages of `rough`, the plans of `stages`, and the price of one of
-  /// these: made when they are first asked for.
-  std::vector<Stages> &stagesOf(Rough &rough);
+  /// The stages of `rough`, with times of those that `memory` bytes may be
+  /// enough for; the plans of `stages`; the price of one of these. All are made
+  /// when they are first asked for.
+  std::vector<Stages> &stagesOf(Rough &rough, int64_t memory);
   std::vector<Fine> &fineOf(const Rough &rough, Stages &stages);
   const StatusOr<StepCost> &priceOf(const Rough &rough, Stages &stages,
                                     Fine &fine);

@@ -76,6 +76,20 @@ TEST(PlanSearch, FindsItForExpertsToo) {
   expectOptimal(withExperts(smallProblem("a100", 4, 5, 1024, 8)));
 }
 
+/// Memory of programs, in which experts and split backwards hold other bytes.
+TEST(PlanSearch, FindsItForProgramsToo) {
+  auto compiled = [](CostProblem problem) {
+    problem.compiled = true;
+    return problem;
+  };
+  expectOptimal(compiled(smallProblem("h100", 8, 8, 2048, 16)));
+  expectOptimal(compiled(withExperts(smallProblem("h100", 8, 6, 2048, 16))));
+  CostProblem many = withExperts(smallProblem("b200", 4, 6, 1024, 8));
+  many.model.experts = 32;
+  many.model.topK = 4;
+  expectOptimal(compiled(many));
+}
+
 /// A plan must have every batch through which one grows.
 TEST(PlanSearch, FindsItForBatchesThatGrow) {
   CostProblem problem = smallProblem("h100", 8, 8, 2048, 48);
