@@ -178,6 +178,12 @@ nlohmann::json accuracyJson(const RowPrediction &row) {
   json["spread"] = row.spread;
   json["error"] = row.error();
   json["held_out"] = row.heldOut;
+  json["release"] = row.row.release;
+  json["devices"] = row.row.problem.devices;
+  for (size_t item = 0; item < kTimeItems; ++item)
+    if (row.items[item] != 0)
+      json["seconds"][std::string(spelled(TimeItem(item)))] =
+          double(row.items[item]) * 1e-9;
   return json;
 }
 

@@ -99,10 +99,27 @@ Status checkSystem(const std::string &file, const cluster::System &system) {
        {soft.expert_overlap(), 0, 1, "software.expert_overlap"},
        {soft.update_bytes(), 0, 1e4, "software.update_bytes"},
        {double(soft.gradient_bytes()), 1, 8, "software.gradient_bytes"},
+       {soft.quantize_bytes(), 0, 64, "software.quantize_bytes"},
        {soft.step_seconds(), 0, 100, "software.step_seconds"},
        {system.spread().one_node(), tiny, 10, "spread.one_node"},
        {system.spread().many_nodes(), tiny, 10, "spread.many_nodes"},
        {system.spread().experts(), tiny, 10, "spread.experts"}});
+}
+
+/// Every earlier software is a whole one, and they are in order.
+Status checkEarlier(const std::string &file, const cluster::System &system) {
+  std::string before;
+  for (const cluster::EarlierSoftware &earlier : system.earlier()) {
+    if (earlier.before() <= before)
+      return invalidArgument(file + ": earlier.before is '" + earlier.before() +
+                             "'; write releases in ascending order");
+    cluster::System then = system;
+    then.mutable_software()->MergeFrom(earlier.software());
+    HOCKET_RETURN_IF_ERROR(
+        checkSystem(file + ": earlier, before " + earlier.before(), then));
+    before = earlier.before();
+  }
+  return okStatus();
 }
 
 /// A system that has a host to offload to says how large and how far it is.
@@ -170,6 +187,17 @@ StatusOr<cluster::System> cluster::systemNamed(const std::string &name) {
                          all + ", or write the path of a description");
 }
 
+cluster::System cluster::systemAtRelease(cluster::System system,
+                                         const std::string &release) {
+  for (const cluster::EarlierSoftware &earlier : system.earlier())
+    if (!release.empty() && release < earlier.before()) {
+      cluster::Software then = earlier.software();
+      system.mutable_software()->MergeFrom(then);
+      break;
+    }
+  return system;
+}
+
 StatusOr<cluster::System> cluster::parseSystem(const std::string &file,
                                                const std::string &text) {
   google::protobuf::TextFormat::Parser parser;
@@ -180,6 +208,7 @@ StatusOr<cluster::System> cluster::parseSystem(const std::string &file,
   if (!parser.ParseFromString(text, &system))
     return invalidArgument(errors.message);
   HOCKET_RETURN_IF_ERROR(checkSystem(file, system));
+  HOCKET_RETURN_IF_ERROR(checkEarlier(file, system));
   HOCKET_RETURN_IF_ERROR(checkHost(file, system));
   HOCKET_RETURN_IF_ERROR(checkKernels(file, system));
   return system;

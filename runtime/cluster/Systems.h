@@ -37,6 +37,12 @@ StatusOr<cluster::System> parseSystem(const std::string &file,
 /// '/' or a '.').
 StatusOr<cluster::System> readSystem(const std::string &name);
 
+/// The system with the software that it had at `release`, as "26.04.01": of
+/// `system.earlier` the first that is of a later release, over
+/// `system.software`; releases are compared as text. With "" the same.
+cluster::System systemAtRelease(cluster::System system,
+                                const std::string &release);
+
 struct ClusterChoice {
   cluster::System system;
   int64_t devices = 1;

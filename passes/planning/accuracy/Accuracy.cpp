@@ -8,6 +8,7 @@
 
 #include "passes/planning/cost/ActivationBytes.h"
 #include "passes/planning/cost/RankParameters.h"
+#include "runtime/cluster/Systems.h"
 
 #include <algorithm>
 #include <cmath>
@@ -29,7 +30,24 @@ std::vector<int64_t> chunkCounts(const ThroughputRow &row,
                                  const ParallelPlan &plan) {
   if (!row.anyChunks || plan.pp == 1)
     return {row.anyChunks ? 1 : plan.chunks};
-  return divisors(row.problem.model.layers / plan.pp, 8);
+  const ModelShape &model = row.problem.model;
+  int64_t all = model.layers + 2 * model.predicted;
+  return divisors((all + plan.pp - 1) / plan.pp, 8);
+}
+
+/// The split of authors' layouts where further tokens are predicted; else
+/// empty, which is even.
+std::vector<int64_t> splitOf(const ModelShape &model, int64_t stages) {
+  if (model.predicted == 0 || stages == 1)
+    return {};
+  int64_t all = model.layers + 2 * model.predicted;
+  int64_t share = (all + stages - 1) / stages;
+  int64_t last = model.layers - share * (stages - 1);
+  if (last < 1 || last >= share)
+    return {};
+  std::vector<int64_t> layers(size_t(stages), share);
+  layers.back() = last;
+  return layers;
 }
 
 /// Keeps the fastest plan that was tried and fits.
@@ -55,6 +73,7 @@ void considerSizes(const ThroughputRow &row, ParallelPlan plan,
     for (int64_t chunks : chunkCounts(row, plan)) {
       plan.microBatch = microBatch;
       plan.chunks = chunks;
+      plan.layers = splitOf(row.problem.model, plan.stages());
       fastest.consider(plan);
     }
 }
@@ -62,6 +81,7 @@ void considerSizes(const ThroughputRow &row, ParallelPlan plan,
 } // namespace
 
 void planning::completePlan(ThroughputRow &row) {
+  row.plan.layers = splitOf(row.problem.model, row.plan.stages());
   if (!row.anyMicroBatch && !row.anyChunks && !row.anyAxes)
     return;
   FastestPlan fastest{row.problem, row.plan};
@@ -148,13 +168,17 @@ planning::predictRows(const std::vector<ThroughputRow> &rows,
       continue;
     }
     prediction.heldOut = seen[row.group]++ % 2 == 1;
-    prediction.row.problem.system = *system;
+    prediction.row.problem.system =
+        cluster::systemAtRelease(*system, row.release);
     completePlan(prediction.row);
     StatusOr<double> value = predictRow(prediction.row);
     if (value.ok())
       prediction.predicted = *value;
     else
       prediction.skipped = value.status().message();
+    if (value.ok() && row.quantity == Quantity::Seconds)
+      prediction.items =
+          priceStep(prediction.row.problem, prediction.row.plan)->items;
     prediction.spread = row.quantity == Quantity::Seconds
                             ? spreadOf(prediction.row.problem)
                             : 0;

@@ -31,6 +31,8 @@ struct RowPrediction {
   std::string skipped; ///< Why there is no prediction; else empty.
   double predicted = 0;
   double spread = 0; ///< Of the prediction, as a share of it.
+  /// Of Quantity::Seconds, what they go into: nanoseconds, by TimeItem.
+  std::array<int64_t, kTimeItems> items = {};
 
   /// predicted / measured - 1.
   double error() const { return predicted / row.measured - 1; }
@@ -45,7 +47,10 @@ struct ErrorStatistics {
 };
 
 /// Fills in what `row` leaves open (ThroughputRow::any...): the fastest choice
-/// that fits the device's memory. `row.problem.system` is set.
+/// that fits the device's memory. `row.problem.system` is set. Layers of a model
+/// that predicts further tokens, where the row leaves them open, are shared out
+/// as its authors' layouts do: the further layers and heads stand on the last
+/// stage, which has so many others fewer.
 void completePlan(ThroughputRow &row);
 
 /// The prediction of a row that is complete; in `row.quantity`'s unit.

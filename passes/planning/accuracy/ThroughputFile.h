@@ -51,6 +51,7 @@ struct ThroughputRow {
   /// Without the cluster's description: `systemName` names it.
   CostProblem problem;
   std::string systemName;
+  std::string release; ///< Of the software, as "26.04.01"; empty: the newest.
   ParallelPlan plan;
   /// Choices that the row does not tell; the fastest that fits is taken.
   bool anyMicroBatch = false;
@@ -67,8 +68,11 @@ struct ThroughputRow {
 StatusOr<std::vector<ThroughputRow>> readThroughput(const std::string &file,
                                                     const std::string &text);
 
-/// Sizes of a published model by its name in tables; nothing for one that is
-/// not known. `why` then says what is missing.
+/// Sizes of a published model by its name in tables, however that is written:
+/// case, what separates words, makers, "Instruct" and the like, remarks in
+/// brackets, and the model's own size do not count ("DeepSeek-V3 671B",
+/// "deepseek-ai/DeepSeek-V3", "DeepSeekV3 (w/ MTP)"). A name with anything else
+/// in it is another model's: nothing is returned, and `why` says so.
 std::optional<ModelShape> publishedModel(const std::string &name,
                                          std::string &why);
 

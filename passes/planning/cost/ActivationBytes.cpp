@@ -34,13 +34,33 @@ ActivationBytes::ActivationBytes(const ModelShape &model, const StepShape &step,
                               plan.ep, std::llround(own)));
 }
 
+/// Elements of queries, keys, values and what is made of them; with latent
+/// attention the small vectors too.
+double ActivationBytes::headsOfToken() const {
+  const LatentAttention &latent = model.latent;
+  if (latent.keyValueRank > 0)
+    return 2 * double(model.heads) / tp *
+               double(latent.plainDim + latent.rotaryDim + latent.valueDim) +
+           double(latent.queryRank + latent.keyValueRank);
+  double q = double(model.heads * model.headDim) / tp;
+  double kv = std::max(1.0, double(model.kvHeads) / tp) * double(model.headDim);
+  return 2 * q + 2 * kv;
+}
+
+/// Of a Mamba-2 block: the norm's input and the GEMM's; what that makes, and
+/// the same of it convolved; y, and y with its norm.
+double ActivationBytes::stateSpace() const {
+  const StateSpace &shape = model.stateSpace;
+  double rows = whole * double(model.hidden) * 2 * element;
+  double made = double(2 * shape.channels() + shape.heads);
+  return rows + tokens * element / tp * (made + 3 * double(shape.inner()));
+}
+
 /// The norm's input, the GEMMs' input, query, key, value, the projection's
 /// input and a mask of dropout; scores, their softmax and its mask.
 double ActivationBytes::attention(Recompute recompute) const {
-  double q = double(model.heads * model.headDim) / tp;
-  double kv = std::max(1.0, double(model.kvHeads) / tp) * double(model.headDim);
   double rows = whole * double(model.hidden) * (2 * element + mask());
-  double heads = tokens * element * (2 * q + 2 * kv);
+  double heads = tokens * element * headsOfToken();
   bool scoresAgain = recompute == Recompute::Selective &&
                      again.has(RecomputeModule::CoreAttention);
   if (fused || scoresAgain)
@@ -61,9 +81,10 @@ double ActivationBytes::mlp(double width) const {
 /// computed of them where the experts are.
 double ActivationBytes::routed() const {
   double wide = model.gated ? 3 : 2;
-  return element * (sent * double(model.hidden) +
-                    held * (double(model.hidden) +
-                            wide * double(model.expertFfn) / expertTp)) +
+  auto width = double(model.expertWidth());
+  return element *
+             (sent * width +
+              held * (width + wide * double(model.expertFfn) / expertTp)) +
          choice();
 }
 
@@ -77,7 +98,9 @@ double ActivationBytes::choice() const {
 double ActivationBytes::kept(bool experts, Recompute recompute) const {
   if (recompute == Recompute::Full)
     return whole * double(model.hidden) * element;
-  double bytes = attention(recompute);
+  double bytes = model.attentionPerLayer() * attention(recompute);
+  if (model.stateSpace.blocks > 0)
+    bytes += model.stateSpacePerLayer() * stateSpace();
   if (!experts)
     bytes += mlp(double(model.ffn));
   else

@@ -14,7 +14,8 @@
 ///   s b h 34 / t                        core_attn recomputed, or fused
 ///   s b h 2                             every layer recomputed
 ///
-/// generalised to grouped heads, gated MLPs, experts and context parallelism.
+/// generalised to grouped heads, latent attention, Mamba-2 blocks, gated MLPs,
+/// experts and context parallelism.
 ///
 /// Of a program that Hocket compiles (`compiled`) it is the same but for what
 /// that program does not keep, or cannot know before it runs: masks only where
@@ -61,6 +62,8 @@ public:
 private:
   double kept(bool experts, Recompute recompute) const;
   double attention(Recompute recompute) const;
+  double headsOfToken() const;
+  double stateSpace() const;
   double mlp(double width) const;
   double routed() const;
   double inputsAgain(bool experts) const;

@@ -4,7 +4,8 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "passes/planning/cost/LayerWork.h"
+#include "passes/planning/cost/BlockWork.h"
+#include "passes/planning/cost/MixerWork.h"
 
 #include <algorithm>
 
@@ -28,6 +29,17 @@ Work Work::operator*(double times) const {
           tensor * times, context * times,   expert * times, host * times};
 }
 
+PassWork &PassWork::operator+=(const PassWork &other) {
+  forward += other.forward;
+  backward += other.backward;
+  again += other.again;
+  return *this;
+}
+
+PassWork PassWork::operator*(double times) const {
+  return {forward * times, backward * times, again * times};
+}
+
 double PassWork::backwardSeconds() const {
   Work both = backward;
   both += again;
@@ -37,17 +49,9 @@ double PassWork::backwardSeconds() const {
 namespace {
 
 /// Gathers a layer's forward and backward passes, op by op.
-class LayerPricer {
+class LayerPricer : public BlockWork {
 public:
-  LayerPricer(const ModelShape &model, const StepShape &step,
-              const ParallelPlan &plan, const cluster::OpTimes &times,
-              bool compiled = false)
-      : model(model), step(step), plan(plan), times(times), compiled(compiled),
-        tokens(double(plan.microBatch) * double(step.sequence) /
-               double(plan.cp)),
-        tp(double(plan.tp)), hidden(double(model.hidden)),
-        whole(plan.sequenceParallel ? tokens / tp : tokens),
-        element(step.elementBits == 32 ? 4 : 2) {}
+  using BlockWork::BlockWork;
 
   /// Norm, query/key/value, attention, projection, dropout and residual.
   void attentionBlock();
@@ -57,15 +61,12 @@ public:
   void expertBlock();
   void embedding();
   void head();
+  void prediction();
   void modules(RecomputeModules modules, bool experts);
 
-  PassWork result() const { return work; }
-
 private:
-  void gemm(const cluster::Gemm &gemm);
   /// One that compiled programs never compute in 8 bits.
   void wideGemm(const cluster::Gemm &gemm);
-  void addGemm(double seconds);
   /// Tensors that are quantized, and what they have together.
   struct Quantized {
     double elements, tensors;
@@ -73,39 +74,13 @@ private:
   /// Where GEMMs have operands of 8 bits, what making these takes: forward
   /// `factors`, backward `gradients`.
   void quantize(Quantized factors, Quantized gradients);
-  void moved(double forwardBytes, double backwardBytes, int ops);
   void unfusedAttention(double span);
-  void fusedAttention(double span);
+  void fusedAttention(double span, double share);
   void attention();
-  /// What brings a row-parallel GEMM's sums together, forward, and the
-  /// gradient of a column-parallel one's input, backward.
-  void tensorCollective();
   void contextCollective();
   void expertCollective(double seconds);
   double heldRows() const;
-  double exposed(double seconds) const {
-    bool beside = plan.sequenceParallel;
-    return seconds * (beside ? 1 - times.software().tensor_overlap() : 1);
-  }
-  /// `ops` kernels of a pass: what their launches take, here and there.
-  void launch(Work &pass, double ops) const {
-    pass.gaps += ops * times.software().kernel_seconds();
-    pass.host += ops * times.software().host_op_seconds();
-  }
-
-  const ModelShape &model;
-  const StepShape &step;
-  const ParallelPlan &plan;
-  const cluster::OpTimes &times;
-  bool compiled;
-  double tokens, tp, hidden;
-  double whole;   ///< Tokens of a rank where the hidden dim is whole.
-  double element; ///< Bytes of an activation's.
-  PassWork work;
 };
-
-void LayerPricer::gemm(const cluster::Gemm &gemm) { addGemm(times.gemm(gemm)); }
-
 void LayerPricer::wideGemm(const cluster::Gemm &gemm) {
   addGemm(compiled ? times.gemm16(gemm) : times.gemm(gemm));
 }
@@ -127,31 +102,6 @@ void LayerPricer::quantize(Quantized factors, Quantized gradients) {
         quantized.tensors * times.allGather(4 * double(ranks.size), ranks);
     pass->host +=
         quantized.tensors * times.software().host_collective_seconds();
-  }
-}
-
-void LayerPricer::addGemm(double seconds) {
-  work.forward.gemms += seconds;
-  work.backward.gemms += 2 * seconds;
-  launch(work.forward, 1);
-  launch(work.backward, 2);
-}
-
-void LayerPricer::moved(double forwardBytes, double backwardBytes, int ops) {
-  work.forward.memory += times.memory(forwardBytes);
-  work.backward.memory += times.memory(backwardBytes);
-  launch(work.forward, ops);
-  launch(work.backward, 2 * ops);
-}
-
-void LayerPricer::tensorCollective() {
-  if (plan.tp == 1)
-    return;
-  double seconds =
-      exposed(times.allReduce(element * tokens * hidden, {plan.tp, 1}));
-  for (Work *pass : {&work.forward, &work.backward}) {
-    pass->tensor += seconds;
-    pass->host += times.software().host_collective_seconds();
   }
 }
 
@@ -186,26 +136,28 @@ void LayerPricer::unfusedAttention(double span) {
   work.backward += backward;
 }
 
-/// Forward two GEMMs of half of the square; backward five.
-void LayerPricer::fusedAttention(double span) {
+/// Forward two GEMMs of half of the square; backward five. Of a `share` of the
+/// attention blocks.
+void LayerPricer::fusedAttention(double span, double share) {
   double width = double(model.heads * model.headDim) / tp;
-  double square = model.window ? span : span / 2;
-  double flops = 4 * tokens * square * width;
+  double square = span < double(step.sequence) ? span : span / 2;
+  double flops = 4 * share * tokens * square * width;
   double seconds = times.attention(flops, span, double(model.headDim));
   work.forward.attention += seconds;
   work.backward.attention += times.software().attention_backward() * seconds;
-  launch(work.forward, 1);
-  launch(work.backward, 2);
+  launch(work.forward, share);
+  launch(work.backward, 2 * share);
 }
 
 void LayerPricer::attention() {
-  double span = double(step.sequence);
-  if (model.window)
-    span = std::min(span, double(model.window));
-  if (times.software().attention() > 0)
-    fusedAttention(span);
-  else
-    unfusedAttention(span);
+  double all = double(step.sequence), share = model.windowShare();
+  double span = std::min(all, double(model.window));
+  if (times.software().attention() == 0)
+    return unfusedAttention(model.window ? span : all);
+  if (share > 0)
+    fusedAttention(span, share);
+  if (share < 1)
+    fusedAttention(all, 1 - share);
 }
 
 void LayerPricer::attentionBlock() {
@@ -242,18 +194,23 @@ void LayerPricer::denseInside(double ffn) {
 
 void LayerPricer::expertBlock() {
   double topK = double(model.topK), expertTp = double(plan.expertTensor());
+  double width = double(model.expertWidth()); // Of what experts work on.
   double row = element * whole * hidden;
   wideGemm({whole, double(model.experts), hidden});
   moved(5.5 * row, 8 * row, 8);
+  if (model.expertLatent > 0) {
+    gemm({whole, width, hidden});
+    gemm({whole, hidden, width});
+  }
   // Each rank's tokens go to topK experts; a rank has experts / ep of them.
   double routed = tokens * topK / tp;
   double local = double(model.experts) / double(plan.ep);
   double each = routed * expertTp / local;
   double ffn = double(model.expertFfn) / expertTp;
   double up = model.gated ? 2 * ffn : ffn;
-  wideGemm({each, up, hidden, local});
-  wideGemm({each, hidden, ffn, local});
-  double bytes = element * routed * hidden,
+  wideGemm({each, up, width, local});
+  wideGemm({each, width, ffn, local});
+  double bytes = element * routed * width,
          wide = element * heldRows() * (up + ffn);
   moved(4 * bytes + wide, 6 * bytes + 2 * wide, 6);
   work.forward.host += times.software().expert_host_seconds();
@@ -346,18 +303,44 @@ void LayerPricer::head() {
   tensorCollective();
 }
 
+void LayerPricer::prediction() {
+  double row = element * whole * hidden;
+  gemm({tokens, hidden / tp, 2 * hidden});
+  tensorCollective();
+  moved(6 * row, 9 * row, 4);
+}
+
 } // namespace
+
+/// Of a layer, what mixes tokens: in the mean of layers where they differ.
+static PassWork mixers(const ModelShape &model, const StepShape &step,
+                       const ParallelPlan &plan, const cluster::OpTimes &times,
+                       bool compiled) {
+  PassWork work;
+  if (model.latent.keyValueRank > 0) {
+    work = latentAttentionWork(model, step, plan, times);
+  } else {
+    LayerPricer pricer(model, step, plan, times, compiled);
+    pricer.attentionBlock();
+    work = pricer.result();
+  }
+  work = work * model.attentionPerLayer();
+  if (model.stateSpace.blocks > 0)
+    work +=
+        stateSpaceWork(model, step, plan, times) * model.stateSpacePerLayer();
+  return work;
+}
 
 PassWork planning::layerWork(const ModelShape &model, const StepShape &step,
                              const ParallelPlan &plan, bool experts,
                              const cluster::OpTimes &times, bool compiled) {
   LayerPricer pricer(model, step, plan, times, compiled);
-  pricer.attentionBlock();
   if (experts)
     pricer.expertBlock();
   else
     pricer.denseBlock(double(model.ffn));
-  PassWork work = pricer.result();
+  PassWork work = mixers(model, step, plan, times, compiled);
+  work += pricer.result();
   if (plan.recompute == Recompute::Full)
     work.again = work.forward;
   return work;
@@ -366,7 +349,7 @@ PassWork planning::layerWork(const ModelShape &model, const StepShape &step,
 Work planning::neededAgainWork(const ModelShape &model, const StepShape &step,
                                const ParallelPlan &plan,
                                const cluster::OpTimes &times) {
-  LayerPricer pricer(model, step, plan, times);
+  LayerPricer pricer(model, step, plan, times, false);
   pricer.attentionBlock();
   pricer.denseInside(double(model.ffn));
   return pricer.result().forward;
@@ -376,7 +359,7 @@ Work planning::modulesWork(const ModelShape &model, const StepShape &step,
                            const ParallelPlan &plan, bool experts,
                            const cluster::OpTimes &times,
                            RecomputeModules modules) {
-  LayerPricer pricer(model, step, plan, times);
+  LayerPricer pricer(model, step, plan, times, false);
   pricer.modules(modules, experts);
   return pricer.result().forward;
 }
@@ -384,7 +367,7 @@ Work planning::modulesWork(const ModelShape &model, const StepShape &step,
 PassWork planning::inputWork(const ModelShape &model, const StepShape &step,
                              const ParallelPlan &plan,
                              const cluster::OpTimes &times) {
-  LayerPricer pricer(model, step, plan, times);
+  LayerPricer pricer(model, step, plan, times, false);
   pricer.embedding();
   return pricer.result();
 }
@@ -392,7 +375,16 @@ PassWork planning::inputWork(const ModelShape &model, const StepShape &step,
 PassWork planning::outputWork(const ModelShape &model, const StepShape &step,
                               const ParallelPlan &plan,
                               const cluster::OpTimes &times) {
-  LayerPricer pricer(model, step, plan, times);
+  LayerPricer pricer(model, step, plan, times, false);
   pricer.head();
+  return pricer.result();
+}
+
+PassWork planning::predictionWork(const ModelShape &model,
+                                  const StepShape &step,
+                                  const ParallelPlan &plan,
+                                  const cluster::OpTimes &times) {
+  LayerPricer pricer(model, step, plan, times, false);
+  pricer.prediction();
   return pricer.result();
 }

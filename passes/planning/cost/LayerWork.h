@@ -47,6 +47,8 @@ struct PassWork {
   /// What the backward pass computes again before it starts.
   Work again;
 
+  PassWork &operator+=(const PassWork &other);
+  PassWork operator*(double times) const;
   /// Of the backward pass with what it computes again.
   double backwardSeconds() const;
 };
@@ -77,6 +79,12 @@ PassWork inputWork(const ModelShape &model, const StepShape &step,
 /// The final norm, the head and the loss.
 PassWork outputWork(const ModelShape &model, const StepShape &step,
                     const ParallelPlan &plan, const cluster::OpTimes &times);
+
+/// What a further token that is predicted takes besides a layer and the head:
+/// norms, and the matrix that brings a token's embedding into the stream.
+PassWork predictionWork(const ModelShape &model, const StepShape &step,
+                        const ParallelPlan &plan,
+                        const cluster::OpTimes &times);
 
 } // namespace hocket::planning
 

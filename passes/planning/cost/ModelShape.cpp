@@ -11,22 +11,67 @@
 using namespace hocket;
 using namespace hocket::planning;
 
+double StateSpace::parameters(int64_t hidden) const {
+  double in = double(2 * inner() + 2 * groups * state + heads);
+  // The convolution with its bias, three numbers a head, the gated norm.
+  double small = double((convolution + 1) * channels() + 3 * heads + inner());
+  return double(hidden) * (in + double(inner())) + small;
+}
+
+double StateSpace::scanFlops() const {
+  double square = double(chunk) * double(groups * state + inner());
+  return 2 * square + 4 * double(inner() * state);
+}
+
+double ModelShape::windowShare() const {
+  if (window == 0)
+    return 0;
+  int64_t blocks = attentionBlocks ? attentionBlocks : layers;
+  return windowBlocks ? double(windowBlocks) / double(blocks) : 1;
+}
+
+double ModelShape::scoreWidth() const {
+  if (latent.keyValueRank == 0)
+    return double(heads * headDim);
+  return double(heads *
+                (latent.plainDim + latent.rotaryDim + latent.valueDim)) /
+         2;
+}
+
 double ModelShape::attentionParameters() const {
-  double h = double(hidden), q = double(heads * headDim);
-  double kv = double(kvHeads * headDim);
+  double h = double(hidden), n = double(heads);
+  if (latent.keyValueRank > 0) {
+    double q = double(latent.queryRank), kv = double(latent.keyValueRank);
+    double plain = double(latent.plainDim), rotary = double(latent.rotaryDim),
+           value = double(latent.valueDim);
+    return h * q + q * n * (plain + rotary) + h * (kv + rotary) +
+           kv * n * (plain + value) + n * value * h;
+  }
+  double q = double(heads * headDim), kv = double(kvHeads * headDim);
   return h * (q + 2 * kv) + q * h;
 }
 
+double ModelShape::mixerParameters() const {
+  return attentionPerLayer() * attentionParameters() +
+         stateSpacePerLayer() * stateSpace.parameters(hidden);
+}
+
+/// Matrices to and from the width that experts work on.
+static double latentParameters(const ModelShape &model) {
+  return 2 * double(model.hidden) * double(model.expertLatent);
+}
+
 double ModelShape::sharedParameters(bool expertLayer) const {
-  double h = double(hidden), norms = 2 * h;
+  double h = double(hidden);
+  double norms = h * (1 + attentionPerLayer() + stateSpacePerLayer());
   double mlp = expertLayer ? h * double(sharedFfn) * double(matrices()) +
-                                 h * double(experts)
+                                 h * double(experts) + latentParameters(*this)
                            : h * double(ffn) * double(matrices());
-  return attentionParameters() + mlp + norms;
+  return mixerParameters() + mlp + norms;
 }
 
 double ModelShape::expertParameters() const {
-  return double(experts) * double(hidden) * double(expertFfn) *
+  return double(experts) * double(expertWidth()) * double(expertFfn) *
          double(matrices());
 }
 
@@ -41,28 +86,50 @@ double ModelShape::headParameters() const {
 double ModelShape::parameters() const {
   double experts = double(expertLayers());
   double dense = double(layers) - experts;
+  if (experts > 0)
+    experts += double(predicted);
+  else
+    dense += double(predicted);
   return dense * sharedParameters(false) +
+         double(predicted * 2 * hidden * hidden) +
          experts * (sharedParameters(true) + expertParameters()) +
          embeddingParameters() + headParameters();
+}
+
+/// The mean over attention blocks of the tokens that one sees, before the half
+/// that is not causal is left out.
+static double meanSpan(const ModelShape &model, const StepShape &step) {
+  double all = double(step.sequence), share = model.windowShare();
+  return (1 - share) * all + share * std::min(double(model.window), all);
 }
 
 static double flops(const ModelShape &model, const StepShape &step,
                     double square) {
   double h = double(model.hidden), tokens = step.tokens();
-  double f = double(model.matrices());
+  double f = double(model.matrices()), predicted = double(model.predicted);
+  double layers = double(model.layers) + predicted;
   double expertLayers = double(model.expertLayers());
-  double dense = (double(model.layers) - expertLayers) * double(model.ffn);
-  double routed = double(model.topK * model.expertFfn + model.sharedFfn);
-  double gemms = double(model.layers) * model.attentionParameters() +
-                 h * f * (dense + expertLayers * routed) +
-                 expertLayers * h * double(model.experts) +
-                 h * double(model.vocab);
-  double span = model.window ? std::min<double>(double(model.window),
-                                                double(step.sequence))
-                             : double(step.sequence);
-  double scores = tokens * span * double(model.layers) *
-                  double(model.heads * model.headDim);
-  return 6 * tokens * gemms + square * scores;
+  if (expertLayers > 0)
+    expertLayers += predicted;
+  double dense = layers - expertLayers;
+  double each = double(model.expertWidth() * model.topK * model.expertFfn) +
+                h * double(model.sharedFfn);
+  double experts =
+      f * each + h * double(model.experts) + latentParameters(model);
+  const StateSpace &scans = model.stateSpace;
+  double attentions = layers * model.attentionPerLayer();
+  double blocks = layers * model.stateSpacePerLayer();
+  double gemms = attentions * model.attentionParameters() +
+                 blocks * h *
+                     double(3 * scans.inner() + 2 * scans.groups * scans.state +
+                            scans.heads) +
+                 dense * f * h * double(model.ffn) + expertLayers * experts +
+                 predicted * 2 * h * h +
+                 (1 + predicted) * h * double(model.vocab);
+  double scores =
+      tokens * meanSpan(model, step) * attentions * model.scoreWidth();
+  double scan = 21 * tokens * blocks * double(scans.inner() * scans.state);
+  return 6 * tokens * gemms + square * scores + scan;
 }
 
 double planning::modelFlops(const ModelShape &model, const StepShape &step) {
@@ -90,5 +157,11 @@ Status planning::checkShapes(const ModelShape &model, const StepShape &step) {
                            "most all of them");
   if (model.heads % model.kvHeads != 0)
     return invalidArgument("key/value heads divide the query heads");
+  const StateSpace &scans = model.stateSpace;
+  if (scans.blocks > 0 && (std::min({scans.heads, scans.headDim, scans.state,
+                                     scans.groups, scans.chunk}) < 1 ||
+                           scans.heads % scans.groups != 0))
+    return invalidArgument("a state-space block has heads, a state and groups "
+                           "that divide the heads");
   return okStatus();
 }

@@ -22,6 +22,40 @@
 
 namespace hocket::planning {
 
+/// Attention whose keys and values come from a vector of few numbers a token,
+/// and its queries from another (DeepSeek-V2, arXiv 2405.04434, section 2.1):
+/// matrices of [hidden, queryRank], [queryRank, heads (plainDim + rotaryDim)],
+/// [hidden, keyValueRank + rotaryDim], [keyValueRank, heads (plainDim +
+/// valueDim)] and [heads valueDim, hidden].
+struct LatentAttention {
+  int64_t queryRank = 0, keyValueRank = 0; ///< 0: attention is plain.
+  int64_t plainDim = 0, rotaryDim = 0;     ///< Of a head's queries and keys.
+  int64_t valueDim = 0;                    ///< Of its values.
+};
+
+/// Mamba-2 (Dao and Gu, arXiv 2405.21060, sections 6 and 7): one matrix of
+/// [hidden, 2 inner + 2 groups state + heads] makes the gate, x, B, C and a
+/// step a head; x, B and C are convolved along the sequence, channel by
+/// channel; then the state-space recurrence in chunks; then a gated norm and
+/// [inner, hidden].
+struct StateSpace {
+  int64_t blocks = 0; ///< In the whole model; 0: none.
+  int64_t heads = 0, headDim = 0;
+  int64_t state = 0;  ///< Of each channel: N.
+  int64_t groups = 0; ///< Of heads that share B and C.
+  int64_t convolution = 4;
+  int64_t chunk = 128; ///< Tokens; of Megatron-Core's mixer.
+
+  int64_t inner() const { return heads * headDim; }
+  /// What is convolved: x, B and C.
+  int64_t channels() const { return inner() + 2 * groups * state; }
+  double parameters(int64_t hidden) const;
+  /// FLOPs of the recurrence, of one token and forward, as the chunked
+  /// algorithm takes: B by C and their square by x in a chunk, its state, and
+  /// what the state before it adds. Of the square of a chunk all is computed.
+  double scanFlops() const;
+};
+
 struct ModelShape {
   std::string name;
   int64_t layers = 1;
@@ -35,6 +69,14 @@ struct ModelShape {
   int64_t positions = 0; ///< Of a learned position embedding; else 0.
   bool tied = true;      ///< The head is the embedding.
   int64_t window = 0;    ///< Of sliding attention; 0: none.
+  /// Attention blocks that have the window; 0: all.
+  int64_t windowBlocks = 0;
+  LatentAttention latent;
+  /// Of a hybrid model, whose `layers` are its MLPs: attention blocks in all,
+  /// and Mamba-2 blocks, as if spread evenly over layers. 0: one attention a
+  /// layer.
+  int64_t attentionBlocks = 0;
+  StateSpace stateSpace;
 
   /// 0: every layer is dense. Else layers from `denseLayers` on have experts.
   int64_t experts = 0;
@@ -48,6 +90,13 @@ struct ModelShape {
   /// for, times an even share; 0: the default (plan::expertRowsBound()).
   double rowsBound = 0;
   bool dropout = true; ///< Of what blocks add to the stream.
+  /// Experts work on vectors of this width, to which tokens are brought by one
+  /// matrix before they are sent and from which by another; 0: of `hidden`.
+  int64_t expertLatent = 0;
+  /// Further tokens that are predicted (DeepSeek-V3, arXiv 2412.19437, section
+  /// 2.2): each has a matrix [2 hidden, hidden], a last layer and the head
+  /// again, on the last stage.
+  int64_t predicted = 0;
 
   int64_t expertLayers() const { return experts ? layers - denseLayers : 0; }
   bool hasExperts(int64_t layer) const {
@@ -56,7 +105,25 @@ struct ModelShape {
   /// Matrices of an MLP: 3 with a gate, else 2.
   int64_t matrices() const { return gated ? 3 : 2; }
 
+  /// The width that experts work on.
+  int64_t expertWidth() const { return expertLatent ? expertLatent : hidden; }
+  /// Attention blocks, and Mamba-2 blocks, for each layer.
+  double attentionPerLayer() const {
+    return attentionBlocks ? double(attentionBlocks) / double(layers) : 1;
+  }
+  double stateSpacePerLayer() const {
+    return double(stateSpace.blocks) / double(layers);
+  }
+  /// The share of attention blocks that have the window.
+  double windowShare() const;
+  /// Width of scores and what they weigh, in the mean, of all heads: a token's
+  /// attention to another takes 4 FLOPs of each number.
+  double scoreWidth() const;
+
+  /// Of one block.
   double attentionParameters() const;
+  /// Of what mixes tokens, in the mean of layers.
+  double mixerParameters() const;
   /// Of a layer, outside of its routed experts.
   double sharedParameters(bool expertLayer) const;
   /// Of the routed experts of one layer, all of them.
@@ -84,6 +151,8 @@ struct StepShape {
 /// FLOPs that the mathematics asks for, forward and backward, causal attention
 /// counted once (half of the square):
 ///   6 T (L (h ffn f + h (n d + 2 g d) + n d h) + h V) + 6 Q L n d.
+/// Of a Mamba-2 block, what Megatron-LM counts: its matrices, and 21 inner
+/// state a token for the recurrence.
 double modelFlops(const ModelShape &model, const StepShape &step);
 
 /// The same with the whole square of attention, as Megatron-Core counted before

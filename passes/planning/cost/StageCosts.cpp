@@ -14,16 +14,6 @@
 using namespace hocket;
 using namespace hocket::planning;
 
-static PassWork operator*(const PassWork &work, double times) {
-  return {work.forward * times, work.backward * times, work.again * times};
-}
-
-static void add(PassWork &sum, const PassWork &work) {
-  sum.forward += work.forward;
-  sum.backward += work.backward;
-  sum.again += work.again;
-}
-
 /// Seconds that a microbatch's activations take from a stage to the next. Each
 /// rank of a tensor group sends its share.
 static double transferSeconds(const CostProblem &problem,
@@ -99,6 +89,10 @@ PartWork planning::partWork(const CostProblem &problem,
     parts.dense.again = neededAgainWork(model, problem.step, plan, times);
   parts.input = inputWork(model, problem.step, plan, times);
   parts.output = outputWork(model, problem.step, plan, times);
+  PassWork further = predictionWork(model, problem.step, plan, times);
+  further += parts.output;
+  further += model.experts > 0 ? parts.expert : parts.dense;
+  parts.output += further * double(model.predicted);
   return parts;
 }
 
@@ -140,11 +134,11 @@ StageCosts planning::stageCosts(const CostProblem &problem,
             ? std::max<int64_t>(0, end - std::max(layer, model.denseLayers))
             : 0;
     work = parts.dense * double(count - withExperts);
-    add(work, parts.expert * double(withExperts));
+    work += parts.expert * double(withExperts);
     if (stage == 0)
-      add(work, parts.input);
+      work += parts.input;
     if (stage == plan.stages() - 1)
-      add(work, parts.output);
+      work += parts.output;
     ChunkCost &cost = costs.schedule.costs[index];
     held.find(bytes, count - withExperts, withExperts,
               costs.schedule.splitWeight);

@@ -1,0 +1,56 @@
+//===- BlockWork.cpp - Summing up what a block's ops take -----------------===//
+//
+// Part of Hocket, under the Apache License v2.0.
+//
+//===----------------------------------------------------------------------===//
+
+#include "passes/planning/cost/BlockWork.h"
+
+using namespace hocket;
+using namespace hocket::planning;
+
+BlockWork::BlockWork(const ModelShape &model, const StepShape &step,
+                     const ParallelPlan &plan, const cluster::OpTimes &times,
+                     bool compiled)
+    : model(model), step(step), plan(plan), times(times), compiled(compiled),
+      tokens(double(plan.microBatch) * double(step.sequence) / double(plan.cp)),
+      tp(double(plan.tp)), hidden(double(model.hidden)),
+      whole(plan.sequenceParallel ? tokens / tp : tokens),
+      element(step.elementBits == 32 ? 4 : 2) {}
+
+void BlockWork::gemm(const cluster::Gemm &gemm) {
+  addGemm(times.gemm(gemm));
+  if (compiled || step.elementBits != 8)
+    return;
+  // Published systems quantize a GEMM's input forward and its output's gradient
+  // backward, in kernels of their own; weights once a step.
+  double each = times.software().quantize_bytes() * gemm.count * gemm.m;
+  work.forward.memory += times.memory(each * gemm.k);
+  work.backward.memory += times.memory(each * gemm.n);
+}
+
+void BlockWork::addGemm(double seconds) {
+  work.forward.gemms += seconds;
+  work.backward.gemms += 2 * seconds;
+  launch(work.forward, 1);
+  launch(work.backward, 2);
+}
+
+void BlockWork::moved(double forwardBytes, double backwardBytes, int ops) {
+  work.forward.memory += times.memory(forwardBytes);
+  work.backward.memory += times.memory(backwardBytes);
+  launch(work.forward, ops);
+  launch(work.backward, 2 * ops);
+}
+
+void BlockWork::tensorCollective() {
+  if (plan.tp == 1)
+    return;
+  double beside = plan.sequenceParallel ? times.software().tensor_overlap() : 0;
+  double seconds =
+      (1 - beside) * times.allReduce(element * tokens * hidden, {plan.tp, 1});
+  for (Work *pass : {&work.forward, &work.backward}) {
+    pass->tensor += seconds;
+    pass->host += times.software().host_collective_seconds();
+  }
+}

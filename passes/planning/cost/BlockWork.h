@@ -1,0 +1,59 @@
+//===- BlockWork.h - Summing up what a block's ops take ---------*- C++ -*-===//
+//
+// Part of Hocket, under the Apache License v2.0.
+//
+//===----------------------------------------------------------------------===//
+///
+/// \file
+/// What all blocks of a layer are made of: GEMMs, kernels that move data, and
+/// the collectives of the tensor axis, each with its launches, forward and
+/// backward.
+///
+//===----------------------------------------------------------------------===//
+
+#ifndef HOCKET_PASSES_PLANNING_COST_BLOCKWORK_H
+#define HOCKET_PASSES_PLANNING_COST_BLOCKWORK_H
+
+#include "passes/planning/cost/LayerWork.h"
+
+namespace hocket::planning {
+
+/// Of one microbatch on one rank. The arguments outlive it.
+class BlockWork {
+public:
+  BlockWork(const ModelShape &model, const StepShape &step,
+            const ParallelPlan &plan, const cluster::OpTimes &times,
+            bool compiled);
+
+  PassWork result() const { return work; }
+
+protected:
+  /// A weight's GEMM, of which the backward pass has two; in 8 bits where the
+  /// step has them.
+  void gemm(const cluster::Gemm &gemm);
+  void addGemm(double seconds);
+  /// `ops` kernels forward and twice as many backward, which move bytes.
+  void moved(double forwardBytes, double backwardBytes, int ops);
+  /// What brings a row-parallel GEMM's sums together, forward, and the gradient
+  /// of a column-parallel one's input, backward.
+  void tensorCollective();
+  /// `ops` kernels of a pass: what their launches take, here and there.
+  void launch(Work &pass, double ops) const {
+    pass.gaps += ops * times.software().kernel_seconds();
+    pass.host += ops * times.software().host_op_seconds();
+  }
+
+  const ModelShape &model;
+  const StepShape &step;
+  const ParallelPlan &plan;
+  const cluster::OpTimes &times;
+  bool compiled;
+  double tokens, tp, hidden;
+  double whole;   ///< Tokens of a rank where the hidden dim is whole.
+  double element; ///< Bytes of an activation's.
+  PassWork work;
+};
+
+} // namespace hocket::planning
+
+#endif // HOCKET_PASSES_PLANNING_COST_BLOCKWORK_H

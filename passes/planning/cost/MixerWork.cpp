@@ -1,0 +1,140 @@
+//===- MixerWork.cpp - Blocks that mix tokens, but plain attention --------===//
+//
+// Part of Hocket, under the Apache License v2.0.
+//
+//===----------------------------------------------------------------------===//
+
+#include "passes/planning/cost/MixerWork.h"
+
+#include "passes/planning/cost/BlockWork.h"
+
+#include <algorithm>
+
+using namespace hocket;
+using namespace hocket::planning;
+
+namespace {
+
+class MixerPricer : public BlockWork {
+public:
+  using BlockWork::BlockWork;
+
+  void stateSpace();
+  void latentAttention();
+
+private:
+  void scan(double inner, double both);
+  void attend();
+  /// Rows of the stream: the norm, and what is added to it, as of attention in
+  /// LayerWork.cpp.
+  void stream() {
+    double row = element * whole * hidden;
+    moved(5.5 * row, 8 * row, 3);
+  }
+};
+
+void MixerPricer::stateSpace() {
+  const StateSpace &shape = model.stateSpace;
+  double inner = double(shape.inner()) / tp;
+  double groups = std::max(1.0, double(shape.groups) / tp);
+  double both = 2 * groups * double(shape.state); // B and C.
+  gemm({tokens, 2 * inner + both + double(shape.heads) / tp, hidden});
+  scan(inner, both);
+  gemm({tokens, hidden, inner});
+  tensorCollective();
+  stream();
+}
+
+/// The kernels between the two GEMMs: the convolution, the recurrence in
+/// chunks, and the gated norm. Matrix products in a chunk are in 16 bits, at
+/// what fused attention reaches over as many tokens as a chunk has.
+void MixerPricer::scan(double inner, double both) {
+  const StateSpace &shape = model.stateSpace;
+  double flops = tokens * shape.scanFlops() / tp;
+  double seconds =
+      times.attention(flops, double(shape.chunk), double(shape.headDim));
+  // A state of [headDim, state] in 32 bits is written for every head and chunk,
+  // passed on from chunk to chunk, and read.
+  double states =
+      4 * 4 * tokens / double(shape.chunk) * inner * double(shape.state);
+  double row = element * tokens;
+  // Convolution: x, B, C read and written. Recurrence: x read twice, B and C by
+  // three kernels, y written. Gated norm: y and the gate read, one written.
+  double bytes = row * (2 * (inner + both) + 3 * inner + 3 * both + 3 * inner);
+  double again = times.memory(states);
+  for (auto [pass, share] :
+       {std::pair(&work.forward, 1.0), {&work.backward, 2.0}}) {
+    pass->attention += share * (seconds + again);
+  }
+  moved(bytes, 2 * bytes, 7);
+  if (plan.cp == 1)
+    return;
+  double exchanged = row * (3 * inner + both); // In, and y out.
+  double link = times.dispatch(exchanged, 1, {plan.cp, plan.tp});
+  for (Work *pass : {&work.forward, &work.backward}) {
+    pass->context += link;
+    pass->host += 2 * times.software().host_collective_seconds();
+  }
+}
+
+void MixerPricer::latentAttention() {
+  const LatentAttention &shape = model.latent;
+  double heads = double(model.heads) / tp;
+  double q = double(shape.queryRank), kv = double(shape.keyValueRank);
+  double key = double(shape.plainDim + shape.rotaryDim);
+  double value = double(shape.valueDim);
+  gemm({whole, q + kv + double(shape.rotaryDim), hidden});
+  gemm({tokens, heads * key, q});
+  gemm({tokens, heads * (double(shape.plainDim) + value), kv});
+  attend();
+  gemm({tokens, hidden, heads * value});
+  tensorCollective();
+  stream();
+  // Two norms of the small vectors; queries are rotated, keys are put together
+  // from their parts, values taken out: each read and written.
+  double row = element * tokens;
+  double small = 2 * element * whole * (q + kv);
+  double wide = row * heads * (2 * key + 2 * key + 2 * value);
+  moved(small + wide, 2 * small + wide, 5);
+}
+
+void MixerPricer::attend() {
+  double length = double(step.sequence);
+  double flops = 4 * tokens * length / 2 * model.scoreWidth() / tp;
+  double seconds =
+      times.attention(flops, length, double(model.latent.valueDim));
+  work.forward.attention += seconds;
+  work.backward.attention += times.software().attention_backward() * seconds;
+  launch(work.forward, 1);
+  launch(work.backward, 2);
+  if (plan.cp == 1)
+    return;
+  // Keys and values of all heads are gathered over the context axis.
+  double width = double(model.heads) / tp *
+                 double(model.latent.plainDim + model.latent.rotaryDim +
+                        model.latent.valueDim);
+  double link = times.allGather(element * tokens * double(plan.cp) * width,
+                                {plan.cp, plan.tp});
+  work.forward.context += link;
+  work.backward.context += 2 * link;
+}
+
+} // namespace
+
+PassWork planning::stateSpaceWork(const ModelShape &model,
+                                  const StepShape &step,
+                                  const ParallelPlan &plan,
+                                  const cluster::OpTimes &times) {
+  MixerPricer pricer(model, step, plan, times, false);
+  pricer.stateSpace();
+  return pricer.result();
+}
+
+PassWork planning::latentAttentionWork(const ModelShape &model,
+                                       const StepShape &step,
+                                       const ParallelPlan &plan,
+                                       const cluster::OpTimes &times) {
+  MixerPricer pricer(model, step, plan, times, false);
+  pricer.latentAttention();
+  return pricer.result();
+}
