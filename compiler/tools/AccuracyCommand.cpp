@@ -31,6 +31,7 @@ struct AccuracyArguments {
   std::vector<std::string> files;
   std::string system, fit, constants, groups, plot;
   bool json = false, swapHalves = false;
+  int64_t folds = 0; ///< 0: no cross-validation.
 };
 
 constexpr const char *accuracyDetails =
@@ -39,15 +40,19 @@ docs/accuracy.md describes two layouts. Every row is predicted from its model,
 its plan and the description of its system, without any tuning to the row.
 
 Rows of a group take turns: the first, third, ... are those that constants may
-be fitted to, the others are held out. With --fit, the constants of a system
-are fitted to the former, and its description is printed.
+be fitted to, the others are held out; rows that differ in batch or release
+alone are one. With --fit, the constants of systems are fitted to the former,
+and their descriptions are printed. A constant of some systems is
+SYSTEM+SYSTEM:NAME, of software before a release RELEASE@NAME.
 
 Examples:
   hocket accuracy published.csv
   hocket accuracy measured.csv --svg measured.svg
   hocket accuracy runs.csv --fit h100 \
       --constants software.gemm,software.memory > my-h100.textproto
-  hocket accuracy runs.csv --system my-h100.textproto)";
+  hocket accuracy runs.csv --system my-h100.textproto
+  hocket accuracy runs.csv --fit gb200,gb300 --cross-validate 5 \
+      --constants software.memory,gb200:software.gemm)";
 
 std::vector<std::string> splitAtCommas(const std::string &text) {
   std::vector<std::string> parts;
@@ -201,22 +206,43 @@ void printReport(const std::vector<RowPrediction> &rows) {
   printJson(report);
 }
 
+void printPredictions(const AccuracyArguments &arguments,
+                      const std::vector<RowPrediction> &predictions) {
+  if (arguments.json)
+    printReport(predictions);
+  else
+    printText(predictions);
+}
+
 Status fit(const AccuracyArguments &arguments,
            const std::vector<ThroughputRow> &rows) {
-  HOCKET_ASSIGN_OR_RETURN(cluster::System start,
-                          describedSystem(arguments.fit));
+  std::vector<cluster::System> starts;
+  for (const std::string &name : splitAtCommas(arguments.fit)) {
+    HOCKET_ASSIGN_OR_RETURN(cluster::System start, describedSystem(name));
+    starts.push_back(std::move(start));
+  }
   FitOptions options;
   options.constants = arguments.constants.empty()
                           ? fittedConstants()
                           : splitAtCommas(arguments.constants);
-  options.swapHalves = arguments.swapHalves;
-  HOCKET_ASSIGN_OR_RETURN(FitResult result, fitConstants(start, rows, options));
-  std::string text;
-  google::protobuf::TextFormat::PrintToString(result.system, &text);
+  options.heldOut = arguments.swapHalves ? 0 : 1;
+  if (arguments.folds > 0) {
+    options.folds = arguments.folds;
+    HOCKET_ASSIGN_OR_RETURN(std::vector<RowPrediction> predictions,
+                            crossValidate(starts, rows, options));
+    printPredictions(arguments, predictions);
+    return okStatus();
+  }
+  HOCKET_ASSIGN_OR_RETURN(FitResult result,
+                          fitConstants(starts, rows, options));
   std::cout << "# Mean |log(predicted / measured)| of groups: fitted "
             << formatText("%.4f, held out %.4f\n", result.fitted,
-                          result.heldOut)
-            << text;
+                          result.heldOut);
+  for (const cluster::System &system : result.systems) {
+    std::string text;
+    google::protobuf::TextFormat::PrintToString(system, &text);
+    std::cout << text;
+  }
   return okStatus();
 }
 
@@ -237,10 +263,7 @@ Status run(const AccuracyArguments &arguments) {
   if (!arguments.plot.empty())
     HOCKET_RETURN_IF_ERROR(
         writeFileAtomically(arguments.plot, plotAccuracy(predictions)));
-  if (arguments.json)
-    printReport(predictions);
-  else
-    printText(predictions);
+  printPredictions(arguments, predictions);
   return okStatus();
 }
 
@@ -268,9 +291,9 @@ void hocket::registerAccuracy(CLI::App &app, Status &result) {
   constexpr const char *fitOptions = "Options to fit constants";
   command
       ->add_option("--fit", arguments->fit,
-                   "Fit constants of this system to the first half of rows and "
-                   "print its description")
-      ->type_name("SYSTEM")
+                   "Fit constants of these systems to the first half of rows "
+                   "and print their descriptions")
+      ->type_name("SYSTEMS")
       ->group(fitOptions);
   command
       ->add_option("--constants", arguments->constants,
@@ -280,6 +303,13 @@ void hocket::registerAccuracy(CLI::App &app, Status &result) {
   command
       ->add_flag("--swap-halves", arguments->swapHalves,
                  "With --fit: fit to the half that is held out")
+      ->group(fitOptions);
+  command
+      ->add_option("--cross-validate", arguments->folds,
+                   "With --fit: fit without each of so many parts of the rows, "
+                   "and predict that")
+      ->type_name("PARTS")
+      ->check(CLI::Range(2, 100))
       ->group(fitOptions);
   command->callback([arguments, &result] { result = run(*arguments); });
 }

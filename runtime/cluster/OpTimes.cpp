@@ -93,7 +93,10 @@ double OpTimes::dispatch(double bytes, double copies,
   Path path = pathOf(group);
   double n = double(group.size), local = path.members;
   const cluster::Link &inside = described.node_link();
-  double within = bytes * copies * (local - 1) / n /
+  double reached = software().dispatch_once()
+                       ? 1 - std::pow(1 - 1 / n, copies) // Of another rank.
+                       : copies / n;
+  double within = bytes * (local - 1) * reached /
                   (inside.bandwidth() * inside.efficiency());
   if (local >= n)
     return within + path.latency;

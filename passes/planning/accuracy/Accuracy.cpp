@@ -12,6 +12,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <tuple>
 
 using namespace hocket;
 using namespace hocket::planning;
@@ -31,24 +32,32 @@ std::vector<int64_t> chunkCounts(const ThroughputRow &row,
   if (!row.anyChunks || plan.pp == 1)
     return {row.anyChunks ? 1 : plan.chunks};
   const ModelShape &model = row.problem.model;
-  int64_t all = model.layers + 2 * model.predicted;
+  int64_t all = model.layers + model.predicted;
   return divisors((all + plan.pp - 1) / plan.pp, 8);
 }
 
 /// The split of authors' layouts where further tokens are predicted; else
 /// empty, which is even.
 std::vector<int64_t> splitOf(const ModelShape &model, int64_t stages) {
-  if (model.predicted == 0 || stages == 1)
-    return {};
-  int64_t all = model.layers + 2 * model.predicted;
+  int64_t all = model.layers + model.predicted; // A head counts as a layer.
   int64_t share = (all + stages - 1) / stages;
   int64_t last = model.layers - share * (stages - 1);
-  if (last < 1 || last >= share)
+  if (model.predicted == 0 || stages == 1 || last < 1 || last >= share)
     return {};
   std::vector<int64_t> layers(size_t(stages), share);
   layers.back() = last;
   return layers;
 }
+
+/// What published runs compute again where memory is tight, before they compute
+/// whole layers again: what takes no GEMM; and MLPs with it.
+constexpr RecomputeModules cheapModules = {RecomputeModule::LayerNorm,
+                                           RecomputeModule::Activation,
+                                           RecomputeModule::MoeActivation};
+constexpr RecomputeModules mostModules = {
+    RecomputeModule::LayerNorm, RecomputeModule::Mlp,
+    RecomputeModule::SharedExperts, RecomputeModule::Moe,
+    RecomputeModule::MoeActivation};
 
 /// Keeps the fastest plan that was tried and fits.
 struct FastestPlan {
@@ -86,10 +95,16 @@ void planning::completePlan(ThroughputRow &row) {
     return;
   FastestPlan fastest{row.problem, row.plan};
   // Where memory is tight, what the backward pass computes again is open too.
-  for (Recompute recompute :
-       {row.plan.recompute, Recompute::Selective, Recompute::Full}) {
-    ParallelPlan plan = row.plan;
-    plan.recompute = recompute;
+  std::vector<ParallelPlan> recomputed = {row.plan};
+  for (RecomputeModules modules :
+       {cheapModules, RecomputeModules(kMegatronModules), mostModules}) {
+    recomputed.push_back(row.plan);
+    recomputed.back().recompute = Recompute::Selective;
+    recomputed.back().modules = modules;
+  }
+  recomputed.push_back(row.plan);
+  recomputed.back().recompute = Recompute::Full;
+  for (ParallelPlan plan : recomputed) {
     if (!row.anyAxes)
       considerSizes(row, plan, fastest);
     for (int64_t tp : {1, 2, 4, 8})
@@ -151,11 +166,34 @@ StatusOr<double> planning::predictRow(const ThroughputRow &row) {
   return cost.seconds();
 }
 
+std::vector<int64_t> planning::turnsOf(const std::vector<ThroughputRow> &rows) {
+  using Configuration =
+      std::tuple<int64_t, int64_t, int64_t, int64_t, std::string, std::string>;
+  std::map<std::string, std::map<Configuration, int64_t>> seen;
+  std::vector<int64_t> turns;
+  for (const ThroughputRow &row : rows) {
+    turns.push_back(-1);
+    if (!row.skipped.empty())
+      continue;
+    const ModelShape &model = row.problem.model;
+    ParallelPlan plan = row.plan;
+    plan.dp = 1; // Which follows from the number of devices.
+    auto &group = seen[row.group];
+    turns.back() =
+        group
+            .try_emplace({model.layers, model.hidden, model.experts,
+                          row.problem.devices, row.part, printPlan(plan)},
+                         int64_t(group.size()))
+            .first->second;
+  }
+  return turns;
+}
+
 std::vector<RowPrediction>
 planning::predictRows(const std::vector<ThroughputRow> &rows,
                       const SystemSource &systems) {
   std::vector<RowPrediction> predictions;
-  std::map<std::string, int64_t> seen;
+  std::vector<int64_t> turns = turnsOf(rows);
   for (const ThroughputRow &row : rows) {
     RowPrediction &prediction = predictions.emplace_back();
     prediction.row = row;
@@ -167,7 +205,7 @@ planning::predictRows(const std::vector<ThroughputRow> &rows,
       prediction.skipped = "no description of the system " + row.systemName;
       continue;
     }
-    prediction.heldOut = seen[row.group]++ % 2 == 1;
+    prediction.heldOut = turns[predictions.size() - 1] % 2 == 1;
     prediction.row.problem.system =
         cluster::systemAtRelease(*system, row.release);
     completePlan(prediction.row);

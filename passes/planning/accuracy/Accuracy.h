@@ -6,9 +6,11 @@
 ///
 /// \file
 /// Prices the rows of a throughput table and says how far off they are. The
-/// rows of each group take turns: the first, the third, ... are *fitted*, the
-/// second, the fourth, ... are *held out*; constants come from the former
-/// alone, and the latter tell what they are worth.
+/// *configurations* of each group take turns: the rows of the first, the third,
+/// ... are *fitted*, those of the second, the fourth, ... are *held out*;
+/// constants come from the former alone, and the latter tell what they are
+/// worth. Rows that differ in the release of their software or in the batch
+/// alone are of one configuration: the one would give the other away.
 ///
 //===----------------------------------------------------------------------===//
 
@@ -38,6 +40,10 @@ struct RowPrediction {
   double error() const { return predicted / row.measured - 1; }
 };
 
+/// The turn of each row among the configurations of its group, from 0; of rows
+/// that are skipped, -1.
+std::vector<int64_t> turnsOf(const std::vector<ThroughputRow> &rows);
+
 struct ErrorStatistics {
   int64_t rows = 0;
   double mean = 0;   ///< Of |error|.
@@ -47,10 +53,10 @@ struct ErrorStatistics {
 };
 
 /// Fills in what `row` leaves open (ThroughputRow::any...): the fastest choice
-/// that fits the device's memory. `row.problem.system` is set. Layers of a model
-/// that predicts further tokens, where the row leaves them open, are shared out
-/// as its authors' layouts do: the further layers and heads stand on the last
-/// stage, which has so many others fewer.
+/// that fits the device's memory. `row.problem.system` is set. Layers of a
+/// model that predicts further tokens, where the row leaves them open, are
+/// shared out as its authors' layouts do: the further layers and heads stand on
+/// the last stage, which has so many others fewer.
 void completePlan(ThroughputRow &row);
 
 /// The prediction of a row that is complete; in `row.quantity`'s unit.

@@ -6,6 +6,8 @@
 
 #include "passes/planning/accuracy/FitConstants.h"
 
+#include "runtime/cluster/Systems.h"
+
 #include <algorithm>
 #include <cmath>
 
@@ -24,7 +26,7 @@ constexpr Constant constants[] = {
     {"software.gemm", 0.3, 1},
     {"software.gemm_ramp", 1, 2000},
     {"software.gemm_8bit", 0.2, 1},
-    {"software.memory", 0.2, 0.95},
+    {"software.memory", 0.5, 0.95},
     {"software.attention", 0.1, 1},
     {"software.attention_ramp", 1, 4000},
     {"software.kernel_seconds", 1e-6, 50e-6},
@@ -35,6 +37,10 @@ constexpr Constant constants[] = {
     {"software.data_overlap", 0.01, 0.95},
     {"software.expert_overlap", 0.01, 0.95},
     {"software.update_bytes", 28, 200},
+    {"software.quantize_bytes", 0.01, 12},
+    {"software.expert_gemm", 0.1, 1},
+    {"software.expert_moves", 2, 24},
+    {"software.expert_launches", 0.01, 8},
     {"software.step_seconds", 1e-5, 0.1},
     {"node_link.efficiency", 0.1, 0.95},
     {"node_link.latency", 1e-6, 1e-4},
@@ -42,57 +48,146 @@ constexpr Constant constants[] = {
     {"network.latency", 1e-6, 1e-4},
 };
 
-/// The field of a constant inside a description.
-struct FieldPlace {
-  google::protobuf::Message *message;
-  const google::protobuf::FieldDescriptor *field;
+using Systems = std::vector<cluster::System>;
 
-  FieldPlace(cluster::System &system, std::string_view path) {
-    size_t dot = path.find('.');
-    const auto *part = system.GetDescriptor()->FindFieldByName(
-        std::string(path.substr(0, dot)));
-    message = system.GetReflection()->MutableMessage(&system, part);
-    field = message->GetDescriptor()->FindFieldByName(
-        std::string(path.substr(dot + 1)));
-  }
-  double value() const {
+/// A constant that may change, and where: its values are the same in all
+/// places.
+class ChosenConstant {
+public:
+  /// Refuses a name that stands for nothing in `systems`, which it makes to
+  /// have the fields that the name says.
+  static StatusOr<ChosenConstant> find(const std::string &name,
+                                       Systems &systems);
+
+  const Constant &constant() const { return *range; }
+  double value(Systems &systems) const {
+    auto [message, field] = placeIn(systems[*which.begin()]);
     return message->GetReflection()->GetDouble(*message, field);
   }
-  void set(double value) const {
-    message->GetReflection()->SetDouble(message, field, value);
+  void set(Systems &systems, double value) const {
+    for (size_t system : which) {
+      auto [message, field] = placeIn(systems[system]);
+      message->GetReflection()->SetDouble(message, field, value);
+    }
   }
+
+private:
+  struct Place {
+    google::protobuf::Message *message;
+    const google::protobuf::FieldDescriptor *field;
+  };
+  Place placeIn(cluster::System &system) const;
+
+  const Constant *range = nullptr;
+  std::vector<size_t> which; ///< Systems.
+  std::string before;        ///< The release of an earlier software, or empty.
 };
 
-/// Rows of one system, and their loss under a description.
+ChosenConstant::Place ChosenConstant::placeIn(cluster::System &system) const {
+  size_t dot = range->path.find('.');
+  std::string part(range->path.substr(0, dot)),
+      name(range->path.substr(dot + 1));
+  google::protobuf::Message *message = nullptr;
+  for (cluster::EarlierSoftware &earlier : *system.mutable_earlier())
+    if (!before.empty() && earlier.before() == before)
+      message = earlier.mutable_software();
+  if (before.empty())
+    message = system.GetReflection()->MutableMessage(
+        &system, system.GetDescriptor()->FindFieldByName(part));
+  if (!message)
+    return {nullptr, nullptr};
+  return {message, message->GetDescriptor()->FindFieldByName(name)};
+}
+
+StatusOr<ChosenConstant> ChosenConstant::find(const std::string &name,
+                                              Systems &systems) {
+  ChosenConstant chosen;
+  std::string path = name, only;
+  if (size_t colon = path.find(':'); colon != std::string::npos) {
+    only = path.substr(0, colon);
+    path.erase(0, colon + 1);
+  }
+  if (size_t at = path.find('@'); at != std::string::npos) {
+    chosen.before = path.substr(0, at);
+    path.erase(0, at + 1);
+  }
+  chosen.range =
+      std::find_if(std::begin(constants), std::end(constants),
+                   [&](const Constant &c) { return c.path == path; });
+  if (chosen.range == std::end(constants) ||
+      (!chosen.before.empty() && !path.starts_with("software.")))
+    return invalidArgument(name + " is no constant that can be fitted");
+  for (size_t i = 0; i < systems.size(); ++i) {
+    std::string listed = "+" + only + "+", own = "+" + systems[i].name() + "+";
+    if (!only.empty() && listed.find(own) == std::string::npos)
+      continue;
+    auto [message, field] = chosen.placeIn(systems[i]);
+    if (!message)
+      return invalidArgument(name + ": " + systems[i].name() +
+                             " has no software before " + chosen.before);
+    const cluster::Software &newest = systems[i].software();
+    if (!chosen.before.empty() &&
+        !message->GetReflection()->HasField(*message, field))
+      message->GetReflection()->SetDouble(
+          message, field, newest.GetReflection()->GetDouble(newest, field));
+    chosen.which.push_back(i);
+  }
+  if (chosen.which.empty())
+    return invalidArgument(name + ": there is no system " + only);
+  return chosen;
+}
+
+/// Rows of some systems, and their loss under descriptions of these.
 class FitRows {
 public:
-  FitRows(const cluster::System &system,
-          const std::vector<ThroughputRow> &rows) {
-    std::map<std::string, int64_t> seen;
-    for (const ThroughputRow &row : rows) {
-      if (!row.skipped.empty() || row.systemName != system.name() ||
+  FitRows(const Systems &systems, const std::vector<ThroughputRow> &rows,
+          const FitOptions &options) {
+    std::vector<int64_t> turns = turnsOf(rows);
+    for (size_t i = 0; i < rows.size(); ++i) {
+      const ThroughputRow &row = rows[i];
+      auto system =
+          std::find_if(systems.begin(), systems.end(), [&](const auto &each) {
+            return each.name() == row.systemName;
+          });
+      if (!row.skipped.empty() || system == systems.end() ||
           row.quantity != Quantity::Seconds)
         continue;
-      Entry entry{row, seen[row.group]++ % 2 == 1};
-      entry.row.problem.system = system;
+      Entry entry{row, i, size_t(system - systems.begin()),
+                  turns[i] % options.folds == options.heldOut};
+      entry.describe(systems);
       completePlan(entry.row);
       if (predictRow(entry.row).ok())
         entries.push_back(std::move(entry));
     }
   }
 
+  struct Entry {
+    ThroughputRow row;
+    size_t index; ///< In the table.
+    size_t system;
+    bool heldOut = false;
+
+    void describe(const Systems &systems) {
+      row.problem.system =
+          cluster::systemAtRelease(systems[system], row.release);
+    }
+    double seconds(const Systems &systems) {
+      describe(systems);
+      return *predictRow(row);
+    }
+  };
+
   bool empty() const { return entries.empty(); }
+  std::vector<Entry> &all() { return entries; }
 
   /// The mean over groups of their rows' mean |log(predicted / measured)|.
-  double loss(const cluster::System &system, bool heldOut) {
+  double loss(const Systems &systems, bool heldOut) {
     std::map<std::string, std::pair<double, int64_t>> groups;
     for (Entry &entry : entries) {
       if (entry.heldOut != heldOut)
         continue;
-      entry.row.problem.system = system;
-      double seconds = *predictRow(entry.row);
       auto &[sum, count] = groups[entry.row.group];
-      sum += std::abs(std::log(seconds / entry.row.measured));
+      sum += std::abs(std::log(entry.seconds(systems) / entry.row.measured));
       ++count;
     }
     double sum = 0;
@@ -101,72 +196,87 @@ public:
     return groups.empty() ? 0 : sum / double(groups.size());
   }
 
-  /// The |error| that two thirds of the rows of one half that `wanted` accepts
-  /// do not exceed; 0 without any.
-  double spread(const cluster::System &system, bool heldOut,
+  /// The |error| that two thirds of the held-out rows of a system that `wanted`
+  /// accepts do not exceed; 0 without any.
+  double spread(const Systems &systems, size_t system,
                 const std::function<bool(const CostProblem &)> &wanted) {
     std::vector<double> errors;
-    for (Entry &entry : entries) {
-      if (entry.heldOut != heldOut || !wanted(entry.row.problem))
-        continue;
-      entry.row.problem.system = system;
-      errors.push_back(
-          std::abs(*predictRow(entry.row) / entry.row.measured - 1));
-    }
+    for (Entry &entry : entries)
+      if (entry.heldOut && entry.system == system && wanted(entry.row.problem))
+        errors.push_back(
+            std::abs(entry.seconds(systems) / entry.row.measured - 1));
     std::sort(errors.begin(), errors.end());
-    return errors.empty() ? 0 : errors[(errors.size() - 1) * 2 / 3];
+    double found = errors.empty() ? 0 : errors[(errors.size() - 1) * 2 / 3];
+    return std::round(found * 1000) / 1000;
   }
 
 private:
-  struct Entry {
-    ThroughputRow row;
-    bool heldOut = false;
-  };
   std::vector<Entry> entries;
 };
 
-/// Coordinate descent from a description.
+/// Coordinate descent from descriptions.
 class Descent {
 public:
-  Descent(const cluster::System &start, FitRows &rows, bool half)
-      : system(start), rows(rows), half(half), best(rows.loss(system, half)) {}
+  Descent(Systems start, FitRows &rows)
+      : systems(std::move(start)), rows(rows), best(rows.loss(systems, false)) {
+  }
 
   /// Tries the constant a step up and down; whether that was better.
-  bool improve(const Constant &constant, double step) {
+  bool improve(const ChosenConstant &chosen, double step) {
+    const Constant &constant = chosen.constant();
     for (double factor : {1 + step, 1 / (1 + step)}) {
-      cluster::System changed = system;
-      FieldPlace place(changed, constant.path);
-      double before = place.value();
+      Systems changed = systems;
+      double before = chosen.value(changed);
       double value = std::clamp(before * factor, constant.least, constant.most);
       if (value == before)
         continue;
-      place.set(value);
-      double loss = rows.loss(changed, half);
+      chosen.set(changed, value);
+      double loss = rows.loss(changed, false);
       if (loss >= best - 1e-6)
         continue;
       best = loss;
-      system = std::move(changed);
+      systems = std::move(changed);
       return true;
     }
     return false;
   }
 
-  cluster::System system;
+  Systems systems;
 
 private:
   FitRows &rows;
-  bool half;
   double best;
 };
 
 /// Three figures are what a fit can tell.
-void roundConstants(cluster::System &system,
-                    const std::vector<const Constant *> &chosen) {
-  for (const Constant *constant : chosen) {
-    FieldPlace place(system, constant->path);
-    double unit = std::pow(10, std::floor(std::log10(place.value())) - 2);
-    double value = std::round(place.value() / unit) * unit;
-    place.set(std::clamp(value, constant->least, constant->most));
+void roundConstants(Systems &systems,
+                    const std::vector<ChosenConstant> &chosen) {
+  for (const ChosenConstant &one : chosen) {
+    double exact = one.value(systems);
+    double unit = std::pow(10, std::floor(std::log10(exact)) - 2);
+    one.set(systems, std::clamp(std::round(exact / unit) * unit,
+                                one.constant().least, one.constant().most));
+  }
+}
+
+void setSpreads(Systems &systems, FitRows &rows) {
+  for (size_t i = 0; i < systems.size(); ++i) {
+    int64_t node = systems[i].devices_per_node();
+    double one = rows.spread(systems, i, [&](const CostProblem &problem) {
+      return problem.model.experts == 0 && problem.devices <= node;
+    });
+    double many = rows.spread(systems, i, [&](const CostProblem &problem) {
+      return problem.model.experts == 0 && problem.devices > node;
+    });
+    double experts = rows.spread(systems, i, [](const CostProblem &problem) {
+      return problem.model.experts > 0;
+    });
+    if (one > 0)
+      systems[i].mutable_spread()->set_one_node(one);
+    if (many > 0)
+      systems[i].mutable_spread()->set_many_nodes(many);
+    if (experts > 0)
+      systems[i].mutable_spread()->set_experts(experts);
   }
 }
 
@@ -180,53 +290,63 @@ std::vector<std::string> planning::fittedConstants() {
 }
 
 StatusOr<FitResult>
-planning::fitConstants(const cluster::System &start,
+planning::fitConstants(const std::vector<cluster::System> &starts,
                        const std::vector<ThroughputRow> &rows,
                        const FitOptions &options) {
-  std::vector<const Constant *> chosen;
+  Systems start = starts;
+  std::vector<ChosenConstant> chosen;
   for (const std::string &name : options.constants) {
-    const auto *found =
-        std::find_if(std::begin(constants), std::end(constants),
-                     [&](const Constant &c) { return c.path == name; });
-    if (found == std::end(constants))
-      return invalidArgument(name + " is no constant that can be fitted");
-    chosen.push_back(found);
+    HOCKET_ASSIGN_OR_RETURN(ChosenConstant found,
+                            ChosenConstant::find(name, start));
+    chosen.push_back(std::move(found));
   }
-  FitRows fitRows(start, rows);
-  if (fitRows.empty())
-    return invalidArgument("no row is of the system " + start.name());
-  Descent descent(start, fitRows, options.swapHalves);
+  FitRows fitRows(start, rows, options);
+  if (fitRows.empty()) {
+    std::string names;
+    for (const cluster::System &system : starts)
+      names += " " + system.name();
+    return invalidArgument("no row is of the system" + names);
+  }
+  Descent descent(start, fitRows);
   double step = 0.3;
   for (int64_t round = 0; round < options.rounds && step > 0.004; ++round) {
     bool better = false;
-    for (const Constant *constant : chosen)
-      better |= descent.improve(*constant, step);
+    for (const ChosenConstant &constant : chosen)
+      better |= descent.improve(constant, step);
     if (!better)
       step /= 2;
   }
   FitResult result;
-  result.system = descent.system;
-  roundConstants(result.system, chosen);
-  result.fitted = fitRows.loss(result.system, options.swapHalves);
-  result.heldOut = fitRows.loss(result.system, !options.swapHalves);
-  int64_t node = start.devices_per_node();
-  auto spread = [&](auto wanted) {
-    double found = fitRows.spread(result.system, !options.swapHalves, wanted);
-    return std::round(found * 1000) / 1000;
-  };
-  double one = spread([&](const CostProblem &problem) {
-    return problem.model.experts == 0 && problem.devices <= node;
-  });
-  double many = spread([&](const CostProblem &problem) {
-    return problem.model.experts == 0 && problem.devices > node;
-  });
-  double experts = spread(
-      [](const CostProblem &problem) { return problem.model.experts > 0; });
-  if (one > 0)
-    result.system.mutable_spread()->set_one_node(one);
-  if (many > 0)
-    result.system.mutable_spread()->set_many_nodes(many);
-  if (experts > 0)
-    result.system.mutable_spread()->set_experts(experts);
+  result.systems = descent.systems;
+  roundConstants(result.systems, chosen);
+  result.fitted = fitRows.loss(result.systems, false);
+  result.heldOut = fitRows.loss(result.systems, true);
+  setSpreads(result.systems, fitRows);
   return result;
+}
+
+StatusOr<std::vector<RowPrediction>>
+planning::crossValidate(const std::vector<cluster::System> &starts,
+                        const std::vector<ThroughputRow> &rows,
+                        const FitOptions &options) {
+  std::map<size_t, RowPrediction> found; // By their places in the table.
+  FitOptions fold = options;
+  for (fold.heldOut = 0; fold.heldOut < options.folds; ++fold.heldOut) {
+    HOCKET_ASSIGN_OR_RETURN(FitResult fit, fitConstants(starts, rows, fold));
+    FitRows fitRows(starts, rows, fold);
+    for (FitRows::Entry &entry : fitRows.all()) {
+      if (!entry.heldOut)
+        continue;
+      RowPrediction &prediction = found[entry.index];
+      prediction.predicted = entry.seconds(fit.systems);
+      prediction.row = entry.row;
+      prediction.heldOut = true;
+      prediction.spread = spreadOf(entry.row.problem);
+      prediction.items = priceStep(entry.row.problem, entry.row.plan)->items;
+    }
+  }
+  std::vector<RowPrediction> predictions;
+  for (auto &[index, prediction] : found)
+    predictions.push_back(std::move(prediction));
+  return std::move(predictions);
 }

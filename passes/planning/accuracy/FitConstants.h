@@ -5,8 +5,8 @@
 //===----------------------------------------------------------------------===//
 ///
 /// \file
-/// Finds the constants of a system's description with which the fitted half of
-/// the rows (Accuracy.h) comes out nearest: the mean over groups of the mean
+/// Finds the constants of systems' descriptions with which the fitted rows
+/// (Accuracy.h) come out nearest: the mean over groups of the mean
 /// |log(predicted / measured)|, by coordinate descent in steps that halve.
 /// Deterministic. Every constant stays in its physical range. The spread is
 /// what the held-out rows say.
@@ -21,27 +21,38 @@
 namespace hocket::planning {
 
 struct FitResult {
-  cluster::System system;
-  double fitted = 0;  ///< The loss of the rows it was fitted to.
+  std::vector<cluster::System> systems; ///< As they were given.
+  double fitted = 0;  ///< The loss of the rows they were fitted to.
   double heldOut = 0; ///< Of the others.
 };
 
 struct FitOptions {
-  /// "software.gemm", "network.efficiency", ...: what may change.
+  /// What may change: "software.gemm" of all systems, which then have the same;
+  /// "gb300+b300:software.gemm" of some; "26.05@software.gemm" of what all had
+  /// before that release (cluster.proto, EarlierSoftware).
   std::vector<std::string> constants;
-  /// Fit to the half that is held out, and report the other.
-  bool swapHalves = false;
+  /// Configurations whose turn leaves `heldOut` when it is divided by `folds`
+  /// are held out.
+  int64_t folds = 2, heldOut = 1;
   int64_t rounds = 60;
 };
 
 /// Every constant that can be fitted.
 std::vector<std::string> fittedConstants();
 
-/// Rows of other systems than `start` are left out. Refuses a constant that is
-/// not known, and a table without rows of this system.
-StatusOr<FitResult> fitConstants(const cluster::System &start,
+/// Rows of other systems than `starts` are left out. Refuses a constant that is
+/// not known, of a system or a release that there is not, and a table without
+/// rows of these systems.
+StatusOr<FitResult> fitConstants(const std::vector<cluster::System> &starts,
                                  const std::vector<ThroughputRow> &rows,
                                  const FitOptions &options);
+
+/// Each fold held out in its turn: every row of `starts` is predicted with
+/// constants that were fitted without its configuration.
+StatusOr<std::vector<RowPrediction>>
+crossValidate(const std::vector<cluster::System> &starts,
+              const std::vector<ThroughputRow> &rows,
+              const FitOptions &options);
 
 } // namespace hocket::planning
 

@@ -28,11 +28,12 @@ struct Spelling {
 
 struct KnownModel {
   Spelling spelling;
+  /// Layers without those that predict further tokens.
   int64_t layers, hidden, heads, kvHeads, headDim, ffn, vocab;
   int64_t experts = 0, topK = 0, expertFfn = 0, sharedFfn = 0, denseLayers = 0;
   int64_t window = 0, windowBlocks = 0;
   int64_t predicted = 0, expertLatent = 0, attentionBlocks = 0;
-  bool gated = true, tied = false;
+  bool gated = true, tied = false, expertBias = false;
   LatentAttention latent = {};
   StateSpace stateSpace = {};
 };
@@ -77,7 +78,8 @@ constexpr KnownModel models[] = {
      .topK = 4,
      .expertFfn = 2880,
      .window = 128,
-     .windowBlocks = 12},
+     .windowBlocks = 12,
+     .expertBias = true},
     {.spelling = {"GPTOSS120B", ""},
      .layers = 36,
      .hidden = 2880,
@@ -90,7 +92,8 @@ constexpr KnownModel models[] = {
      .topK = 4,
      .expertFfn = 2880,
      .window = 128,
-     .windowBlocks = 18},
+     .windowBlocks = 18,
+     .expertBias = true},
     {.spelling = {"DEEPSEEKV3", "671B"},
      .layers = 61,
      .hidden = 7168,
@@ -228,7 +231,7 @@ std::optional<ModelShape> planning::publishedModel(const std::string &name,
   }
   ModelShape model;
   model.name = name;
-  model.layers = known->layers;
+  model.layers = known->layers + known->predicted;
   model.hidden = known->hidden;
   model.heads = known->heads;
   model.kvHeads = known->kvHeads;
@@ -237,6 +240,7 @@ std::optional<ModelShape> planning::publishedModel(const std::string &name,
   model.gated = known->gated;
   model.vocab = known->vocab;
   model.tied = known->tied;
+  model.dropout = false;
   model.window = known->window;
   model.windowBlocks = known->windowBlocks;
   model.latent = known->latent;
@@ -249,5 +253,6 @@ std::optional<ModelShape> planning::publishedModel(const std::string &name,
   model.denseLayers = known->denseLayers;
   model.predicted = known->predicted;
   model.expertLatent = known->expertLatent;
+  model.expertBias = known->expertBias;
   return model;
 }

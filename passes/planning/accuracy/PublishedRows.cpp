@@ -35,7 +35,7 @@ std::string contradiction(RowNumbers &cells, const ModelShape &model) {
   bool hybrid = model.stateSpace.blocks > 0; // Whose blocks are all layers.
   for (const Told &told :
        {Told{"hidden", model.hidden}, Told{"heads", model.heads},
-        Told{"layers", hybrid ? 0 : model.layers}})
+        Told{"layers", hybrid ? 0 : model.layers - model.predicted}})
     if (told.known > 0 && cells.has(told.column) &&
         cells.whole(told.column) != told.known)
       return std::string(told.column) + " " + cells.text(told.column) +
@@ -151,18 +151,21 @@ std::string publishedGroup(const ThroughputRow &row) {
 }
 
 /// The release of the software that made the row: behind a set's name, as
-/// "Bridge-26.04.01". Development versions tell by their notes whether whole
-/// steps were CUDA graphs, which they are from 26.05 on.
-std::string releaseOf(const RowNumbers &cells) {
-  std::string set = cells.text("set"), notes = cells.text("notes");
-  constexpr std::string_view bridge = "Bridge-";
+/// "Bridge-26.04.01". Whole steps are CUDA graphs from 26.05 on where notes of
+/// development versions say so, and never those of hybrid models, whose recipes
+/// have graphs of parts of layers (Megatron-Bridge, scripts/performance).
+std::string releaseOf(const RowNumbers &cells, const ModelShape &model) {
+  constexpr std::string_view bridge = "Bridge-", parts = "26.04";
+  std::string set = cells.text("set"), notes = cells.text("notes"), release;
   if (set.starts_with(bridge))
-    return set.substr(bridge.size());
+    release = set.substr(bridge.size());
   if (set == "moe_recipes-dev" && notes.find("full CG") == std::string::npos)
-    return "26.04";
+    release = parts;
   if (set == "modelzoo-qwen3" || set.starts_with("DSv3-GB200"))
-    return "26.02";
-  return "";
+    release = parts;
+  if (model.stateSpace.blocks > 0 && release > parts)
+    release = parts;
+  return release;
 }
 
 /// What the row's notes say that has no price; else empty.
@@ -214,7 +217,6 @@ Status planning::readPublished(RowNumbers &cells, ThroughputRow row,
                                std::vector<ThroughputRow> &rows) {
   if (readMemoryRow(cells, row, rows))
     return okStatus();
-  row.release = releaseOf(cells);
   row.systemName = systemOf(cells.text("system"));
   row.problem.devices = cells.wholeOr("gpus", 1);
   // The runs of 2020 had 1,024 tokens (arXiv 1909.08053).
@@ -223,6 +225,7 @@ Status planning::readPublished(RowNumbers &cells, ThroughputRow row,
   row.problem.step.globalBatch = cells.wholeOr("gbs", 1);
   HOCKET_RETURN_IF_ERROR(cells.status());
   HOCKET_RETURN_IF_ERROR(readModel(cells, row));
+  row.release = releaseOf(cells, row.problem.model);
   readPlan(cells, row);
   HOCKET_RETURN_IF_ERROR(cells.status());
   row.group = publishedGroup(row);

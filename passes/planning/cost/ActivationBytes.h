@@ -18,10 +18,9 @@
 /// experts and context parallelism.
 ///
 /// Of a program that Hocket compiles (`compiled`) it is the same but for what
-/// that program does not keep, or cannot know before it runs: masks only where
-/// there is dropout; logits once; with core_attn recomputed not attention's
-/// result either; and room for the rows that may come to a rank's experts,
-/// beside those that its tokens have sent.
+/// that program does not keep, or cannot know before it runs: logits once; with
+/// core_attn recomputed not attention's result either; and room for the rows
+/// that may come to a rank's experts, beside those that its tokens have sent.
 ///
 //===----------------------------------------------------------------------===//
 
@@ -70,8 +69,9 @@ private:
   double firstGemmsAgain(bool experts) const;
   int64_t ofInputsAgain(int64_t dense, int64_t experts) const;
   double choice() const;
+  double narrowInputs(bool experts) const;
   int64_t weightInputs(int64_t dense, int64_t experts) const;
-  double mask() const { return compiled && !model.dropout ? 0 : 1; }
+  double mask() const { return model.dropout ? 1 : 0; }
 
   const ModelShape &model;
   const StepShape &step;

@@ -27,6 +27,10 @@ public:
       : times(problem.system, problem.step.elementBits), plan(plan),
         element(problem.step.elementBits == 32 ? 4 : 2),
         gradient(double(problem.system.software().gradient_bytes())) {
+    // Published systems scatter the gradients of sharded parameters as they are
+    // made, in the width of activations.
+    if (plan.zero == 3 && !problem.compiled)
+      gradient = element;
     dense = {plan.dp * plan.cp, plan.tp};
     bool hasExperts = problem.model.experts > 0;
     int64_t holders = hasExperts ? plan.ep * plan.expertTensor() : 1;

@@ -18,8 +18,8 @@ BlockWork::BlockWork(const ModelShape &model, const StepShape &step,
       whole(plan.sequenceParallel ? tokens / tp : tokens),
       element(step.elementBits == 32 ? 4 : 2) {}
 
-void BlockWork::gemm(const cluster::Gemm &gemm) {
-  addGemm(times.gemm(gemm));
+void BlockWork::gemm(const cluster::Gemm &gemm, double share) {
+  addGemm(times.gemm(gemm) / share);
   if (compiled || step.elementBits != 8)
     return;
   // Published systems quantize a GEMM's input forward and its output's gradient

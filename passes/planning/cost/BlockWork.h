@@ -29,8 +29,8 @@ public:
 
 protected:
   /// A weight's GEMM, of which the backward pass has two; in 8 bits where the
-  /// step has them.
-  void gemm(const cluster::Gemm &gemm);
+  /// step has them. It reaches `share` of what others of its shape do.
+  void gemm(const cluster::Gemm &gemm, double share = 1);
   void addGemm(double seconds);
   /// `ops` kernels forward and twice as many backward, which move bytes.
   void moved(double forwardBytes, double backwardBytes, int ops);

@@ -67,6 +67,8 @@ public:
 private:
   /// One that compiled programs never compute in 8 bits.
   void wideGemm(const cluster::Gemm &gemm);
+  /// One of all experts that the rank has.
+  void expertGemm(const cluster::Gemm &shape);
   /// Tensors that are quantized, and what they have together.
   struct Quantized {
     double elements, tensors;
@@ -83,6 +85,18 @@ private:
 };
 void LayerPricer::wideGemm(const cluster::Gemm &gemm) {
   addGemm(compiled ? times.gemm16(gemm) : times.gemm(gemm));
+}
+
+void LayerPricer::expertGemm(const cluster::Gemm &shape) {
+  if (compiled)
+    return wideGemm(shape);
+  gemm(shape, step.elementBits == 8 ? times.software().expert_gemm() : 1);
+  double each = times.software().expert_launches() * shape.count;
+  launch(work.forward, each);
+  launch(work.backward, 2 * each);
+  // A bias is added, and its gradient summed, by kernels of their own.
+  if (double made = element * shape.count * shape.m * shape.n; model.expertBias)
+    moved(2 * made, made, 1);
 }
 
 /// Of each tensor the largest magnitude is found, beside what makes the tensor,
@@ -208,11 +222,12 @@ void LayerPricer::expertBlock() {
   double each = routed * expertTp / local;
   double ffn = double(model.expertFfn) / expertTp;
   double up = model.gated ? 2 * ffn : ffn;
-  wideGemm({each, up, width, local});
-  wideGemm({each, width, ffn, local});
+  expertGemm({each, up, width, local});
+  expertGemm({each, width, ffn, local});
   double bytes = element * routed * width,
          wide = element * heldRows() * (up + ffn);
-  moved(4 * bytes + wide, 6 * bytes + 2 * wide, 6);
+  double moves = compiled ? 4 : times.software().expert_moves();
+  moved(moves * bytes + wide, 1.5 * moves * bytes + 2 * wide, 6);
   work.forward.host += times.software().expert_host_seconds();
   work.backward.host += times.software().expert_host_seconds();
   if (model.sharedFfn > 0)

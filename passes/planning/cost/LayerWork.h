@@ -80,7 +80,7 @@ PassWork inputWork(const ModelShape &model, const StepShape &step,
 PassWork outputWork(const ModelShape &model, const StepShape &step,
                     const ParallelPlan &plan, const cluster::OpTimes &times);
 
-/// What a further token that is predicted takes besides a layer and the head:
+/// What a further token that is predicted takes besides its layer and the head:
 /// norms, and the matrix that brings a token's embedding into the stream.
 PassWork predictionWork(const ModelShape &model, const StepShape &step,
                         const ParallelPlan &plan,

@@ -86,10 +86,6 @@ double ModelShape::headParameters() const {
 double ModelShape::parameters() const {
   double experts = double(expertLayers());
   double dense = double(layers) - experts;
-  if (experts > 0)
-    experts += double(predicted);
-  else
-    dense += double(predicted);
   return dense * sharedParameters(false) +
          double(predicted * 2 * hidden * hidden) +
          experts * (sharedParameters(true) + expertParameters()) +
@@ -107,10 +103,8 @@ static double flops(const ModelShape &model, const StepShape &step,
                     double square) {
   double h = double(model.hidden), tokens = step.tokens();
   double f = double(model.matrices()), predicted = double(model.predicted);
-  double layers = double(model.layers) + predicted;
+  double layers = double(model.layers);
   double expertLayers = double(model.expertLayers());
-  if (expertLayers > 0)
-    expertLayers += predicted;
   double dense = layers - expertLayers;
   double each = double(model.expertWidth() * model.topK * model.expertFfn) +
                 h * double(model.sharedFfn);

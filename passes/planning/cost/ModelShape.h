@@ -93,9 +93,10 @@ struct ModelShape {
   /// Experts work on vectors of this width, to which tokens are brought by one
   /// matrix before they are sent and from which by another; 0: of `hidden`.
   int64_t expertLatent = 0;
+  bool expertBias = false; ///< Experts' matrices have one.
   /// Further tokens that are predicted (DeepSeek-V3, arXiv 2412.19437, section
-  /// 2.2): each has a matrix [2 hidden, hidden], a last layer and the head
-  /// again, on the last stage.
+  /// 2.2): each has the last of `layers` for itself, and on the last stage a
+  /// matrix [2 hidden, hidden] and the head again.
   int64_t predicted = 0;
 
   int64_t expertLayers() const { return experts ? layers - denseLayers : 0; }

@@ -91,7 +91,6 @@ PartWork planning::partWork(const CostProblem &problem,
   parts.output = outputWork(model, problem.step, plan, times);
   PassWork further = predictionWork(model, problem.step, plan, times);
   further += parts.output;
-  further += model.experts > 0 ? parts.expert : parts.dense;
   parts.output += further * double(model.predicted);
   return parts;
 }

@@ -59,14 +59,9 @@ std::vector<RankParameters> planning::rankParameters(const ModelShape &model,
       ends[size_t(shape.rankOf(0))] +=
           rows / tp + (model.embeddingParameters() - rows);
     if (stage == last) {
-      // Further tokens that are predicted: a layer and a matrix each.
-      bool experts = model.experts > 0;
-      double hidden = double(model.hidden), further = double(model.predicted);
+      double hidden = double(model.hidden); // Of further predictions.
       ends[size_t(shape.rankOf(last))] +=
-          further * (model.sharedParameters(experts) + 2 * hidden * hidden) /
-          tp;
-      if (experts)
-        rank.experts += further * model.expertParameters() / expertShards;
+          2 * hidden * hidden * double(model.predicted) / tp;
       // A tied head on another rank than the embedding is a copy of its rows.
       bool copy = model.tied && shape.rankOf(0) != shape.rankOf(last);
       ends[size_t(shape.rankOf(last))] +=
