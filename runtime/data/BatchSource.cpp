@@ -26,20 +26,16 @@ uint64_t Batch::countLabels(uint64_t first, uint64_t count) const {
       std::count_if(begin, end, [](int32_t label) { return label >= 0; }));
 }
 
-/// Of one sequence.
-static void markDocuments(const DocumentMarks &documents,
-                          std::span<const int32_t> tokens,
-                          std::span<int32_t> labels,
-                          std::span<int32_t> positions) {
-  int32_t position = 0;
-  for (size_t i = 0; i < tokens.size(); ++i) {
-    positions[i] = position++;
-    if (tokens[i] != documents.end)
-      continue;
-    position = 0;
-    if (documents.masksLabels)
-      labels[i] = -1;
+std::vector<int32_t> data::positionsOf(const DocumentMarks &documents,
+                                       std::span<const int32_t> sequence) {
+  std::vector<int32_t> positions;
+  int32_t next = 0;
+  for (int32_t token : sequence) {
+    positions.push_back(next++);
+    if (token == documents.end)
+      next = 0;
   }
+  return positions;
 }
 
 Status data::readBatch(const SampleSource &source, uint64_t first,
@@ -50,18 +46,20 @@ Status data::readBatch(const SampleSource &source, uint64_t first,
   batch.sequenceLength = length;
   batch.tokens.resize(rows * length);
   batch.labels.resize(rows * length);
-  batch.positions.resize(rows * length);
+  batch.positions.clear();
   std::vector<int32_t> sample(length + 1);
   for (uint64_t row = 0; row < rows; ++row) {
     HOCKET_RETURN_IF_ERROR(source.read(first + row, sample));
     std::copy_n(sample.begin(), length, batch.tokens.begin() + row * length);
     std::copy_n(sample.begin() + 1, length,
                 batch.labels.begin() + row * length);
-    auto rowOf = [&](std::vector<int32_t> &all) {
-      return std::span(all).subspan(row * length, length);
-    };
-    markDocuments(documents, rowOf(batch.tokens), rowOf(batch.labels),
-                  rowOf(batch.positions));
+    std::span tokens = std::span(batch.tokens).subspan(row * length, length);
+    std::vector<int32_t> positions = positionsOf(documents, tokens);
+    batch.positions.insert(batch.positions.end(), positions.begin(),
+                           positions.end());
+    for (uint64_t i = 0; documents.masksLabels && i < length; ++i)
+      if (tokens[i] == documents.end)
+        batch.labels[row * length + i] = -1;
   }
   return okStatus();
 }

@@ -24,6 +24,7 @@
 
 #include <memory>
 #include <optional>
+#include <span>
 #include <vector>
 
 namespace hocket::data {
@@ -64,6 +65,10 @@ struct Batch {
   /// Labels that are not -1, of `count` rows from row `first` on.
   uint64_t countLabels(uint64_t first, uint64_t count) const;
 };
+
+/// The position of each token of a sequence in its document.
+std::vector<int32_t> positionsOf(const DocumentMarks &documents,
+                                 std::span<const int32_t> sequence);
 
 /// Fills `batch` with the samples [first, first + rows) of `source`.
 Status readBatch(const SampleSource &source, uint64_t first, uint64_t rows,

@@ -8,10 +8,12 @@
 
 #include "runtime/base/Format.h"
 #include "runtime/base/Sha256.h"
+#include "runtime/train/TrainingData.h"
 
 #include <algorithm>
 #include <chrono>
 #include <mutex>
+#include <span>
 
 using namespace hocket;
 using namespace hocket::inference;
@@ -23,7 +25,8 @@ class Scoring {
 public:
   Scoring(LoadedModel &model, const std::vector<ScoreRequest> &requests)
       : model(model), requests(requests), rows(rowsOf(model.program())),
-        length(lengthOf(model.program())) {}
+        length(lengthOf(model.program())),
+        documents(documentMarksOf(model.program())) {}
 
   StatusOr<std::vector<Scores>> run() {
     ScoreHost host(model.program(), model.world().rank(),
@@ -52,6 +55,7 @@ private:
     batch.sequenceLength = length;
     batch.tokens.assign(rows * length, 0);
     batch.labels.assign(rows * length, -1);
+    batch.positions.clear();
     forEachRow([&](uint64_t r, const ScoreRequest &request) {
       for (size_t i = 0; i + 1 < request.tokens.size(); ++i) {
         batch.tokens[r * length + i] = request.tokens[i];
@@ -59,6 +63,12 @@ private:
           batch.labels[r * length + i] = request.tokens[i + 1];
       }
     });
+    std::span<const int32_t> tokens = batch.tokens;
+    for (uint64_t r = 0; r < rows; ++r) {
+      std::vector<int32_t> row =
+          data::positionsOf(documents, tokens.subspan(r * length, length));
+      batch.positions.insert(batch.positions.end(), row.begin(), row.end());
+    }
   }
 
   std::vector<LabelPlace> placesOfLogits() const {
@@ -115,6 +125,7 @@ private:
   LoadedModel &model;
   const std::vector<ScoreRequest> &requests;
   const uint64_t rows, length;
+  const data::DocumentMarks documents;
   std::vector<Scores> answers;
   size_t done = 0;     ///< Requests.
   uint64_t tokens = 0; ///< Of those.

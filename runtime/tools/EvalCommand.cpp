@@ -221,6 +221,21 @@ samplesOf(const LossArguments &arguments, const program::Program &program) {
   return requests;
 }
 
+/// Leaves out what training masks: what follows the end of a document.
+static void leaveOutMasked(const data::DocumentMarks &documents,
+                           const std::vector<ScoreRequest> &requests,
+                           std::vector<Scores> &answers) {
+  if (!documents.masksLabels)
+    return;
+  for (size_t r = 0; r < requests.size(); ++r) {
+    std::vector<float> kept;
+    for (size_t i = 0; i < answers[r].logProbabilities.size(); ++i)
+      if (requests[r].tokens[i] != documents.end)
+        kept.push_back(answers[r].logProbabilities[i]);
+    answers[r].logProbabilities = std::move(kept);
+  }
+}
+
 static Status runLoss(LossArguments &arguments) {
   HOCKET_ASSIGN_OR_RETURN(auto model, OpenedModel::open(arguments));
   if (arguments.data.empty() &&
@@ -235,8 +250,8 @@ static Status runLoss(LossArguments &arguments) {
     report.data += (report.data.empty() ? "" : " ") + word;
   report.split = arguments.split;
   report.samples = requests.size();
-  HOCKET_ASSIGN_OR_RETURN(std::vector<Scores> answers,
-                          ask(*model, std::move(requests)));
+  HOCKET_ASSIGN_OR_RETURN(std::vector<Scores> answers, ask(*model, requests));
+  leaveOutMasked(documentMarksOf(model->program()), requests, answers);
   report.sum = sumOf(answers);
   return print(*model, arguments, report);
 }

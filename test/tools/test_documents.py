@@ -74,6 +74,19 @@ class DocumentsTest(unittest.TestCase):
         ]
         self.assertEqual(len(set(losses)), 4, losses)
 
+    def test_an_evaluation_is_the_validation(self):
+        spec, program = self.folder / "spec.textproto", self.folder / "a.hkx"
+        spec.write_text(SPEC % ALL)
+        self.must("compile", spec, "-o", program)
+        run, log = self.folder / "run", self.folder / "log.jsonl"
+        self.must("train", program, "--data", self.data, "--save", run,
+                  "--log", log, "--overwrite")  # fmt: skip
+        last = json.loads(log.read_text().splitlines()[-1])
+        words = ("eval", "loss", "--load", run, "--data", self.data, "--json")
+        for options in ([], ["--mesh", "dp=2,cp=2"]):
+            found = json.loads(self.must(*words, *options))
+            self.assertAlmostEqual(found["loss"], last["valid_loss"], delta=1e-5)
+
     def test_an_end_must_be_known(self):
         spec = self.folder / "bad.textproto"
         spec.write_text((SPEC % ALL).replace("eod_token: 256", ""))
