@@ -25,7 +25,7 @@ void hocket::addDeviceOptions(CLI::App &command, DeviceArguments &arguments) {
   CLI::Option *cluster =
       command
           .add_option("--cluster", arguments.cluster,
-                      "A system that is shipped (a100, b200, h100, h200) or a "
+                      "A system that is shipped (a100, b200, h100, ...) or a "
                       "file that describes one, as in h100:1024; prices "
                       "instructions as `hocket plan` prices plans. Not with "
                       "the numbers of a device")

@@ -152,7 +152,7 @@ class RooflineTest(unittest.TestCase):
     def test_wrong_questions_have_one_answer(self):
         unknown = self.refused("inspect", self.gpt2, "--roofline", "--system", "h900")
         self.assertEqual(unknown, "hocket: --system h900: no system is called 'h900'; there "
-                         "are a100, b200, h100, h200, or write the path of a description\n")  # fmt: skip
+                         "are a100, b200, b300, gb200, gb300, h100, h200, v100, or write the path of a description\n")  # fmt: skip
         self.assertIn("cannot open",
                       self.refused("inspect", self.gpt2, "--roofline", "--system", "./no"))  # fmt: skip
         cpu = self.compile("cpu", "nano", target="cpu")

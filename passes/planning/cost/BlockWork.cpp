@@ -9,6 +9,40 @@
 using namespace hocket;
 using namespace hocket::planning;
 
+Work &Work::operator+=(const Work &other) {
+  gemms += other.gemms;
+  attention += other.attention;
+  memory += other.memory;
+  gaps += other.gaps;
+  tensor += other.tensor;
+  context += other.context;
+  expert += other.expert;
+  host += other.host;
+  return *this;
+}
+
+Work Work::operator*(double times) const {
+  return {gemms * times,  attention * times, memory * times, gaps * times,
+          tensor * times, context * times,   expert * times, host * times};
+}
+
+PassWork &PassWork::operator+=(const PassWork &other) {
+  forward += other.forward;
+  backward += other.backward;
+  again += other.again;
+  return *this;
+}
+
+PassWork PassWork::operator*(double times) const {
+  return {forward * times, backward * times, again * times};
+}
+
+double PassWork::backwardSeconds() const {
+  Work both = backward;
+  both += again;
+  return both.seconds();
+}
+
 BlockWork::BlockWork(const ModelShape &model, const StepShape &step,
                      const ParallelPlan &plan, const cluster::OpTimes &times,
                      bool compiled)

@@ -8,43 +8,10 @@
 #include "passes/planning/cost/MixerWork.h"
 
 #include <algorithm>
+#include <cmath>
 
 using namespace hocket;
 using namespace hocket::planning;
-
-Work &Work::operator+=(const Work &other) {
-  gemms += other.gemms;
-  attention += other.attention;
-  memory += other.memory;
-  gaps += other.gaps;
-  tensor += other.tensor;
-  context += other.context;
-  expert += other.expert;
-  host += other.host;
-  return *this;
-}
-
-Work Work::operator*(double times) const {
-  return {gemms * times,  attention * times, memory * times, gaps * times,
-          tensor * times, context * times,   expert * times, host * times};
-}
-
-PassWork &PassWork::operator+=(const PassWork &other) {
-  forward += other.forward;
-  backward += other.backward;
-  again += other.again;
-  return *this;
-}
-
-PassWork PassWork::operator*(double times) const {
-  return {forward * times, backward * times, again * times};
-}
-
-double PassWork::backwardSeconds() const {
-  Work both = backward;
-  both += again;
-  return both.seconds();
-}
 
 namespace {
 
@@ -146,6 +113,15 @@ void LayerPricer::unfusedAttention(double span) {
   backward.attention = 2 * seconds + times.memory(6.5 * bytes);
   launch(forward, 5);
   launch(backward, 9);
+  // Megatron's fused softmax takes heads in fours; of other numbers it widens,
+  // scales, masks, sums and narrows in kernels of their own
+  // (megatron/fused_kernels, FusedScaleMaskSoftmax.is_kernel_available).
+  if (!compiled && std::fmod(heads, 4) != 0) {
+    forward.attention += times.memory(11 * bytes);
+    backward.attention += times.memory(11 * bytes);
+    launch(forward, 6);
+    launch(backward, 6);
+  }
   work.forward += forward;
   work.backward += backward;
 }

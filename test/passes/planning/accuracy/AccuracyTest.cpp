@@ -63,15 +63,125 @@ TEST(ThroughputFile, ReadsPublishedRows) {
       "vp,tokens_per_s_per_gpu,tflops_per_gpu,notes\n"
       "x,LLAMA3_70B,DGX-H100,64,FP8,,,,8192,128,1,4,8,5,1619,727,\"a, "
       "\"\"b\"\"\"\n"
-      "x,Nemotron_3_Nano,DGX-H100,16,FP8,,,,8192,128,1,1,1,,1,1,\n");
+      "Bridge-26.02,DeepSeekV3,DGX-B200,256,MXFP8,,,,4096,4096,1,1,16,,2790,"
+      "725,\n"
+      "x,Qwen3-30B-A3B,DGX-B200,8,MXFP8,16,2048,48,4096,64,1,1,1,,1,1,\n"
+      "x,LLAMA3_70B,DGX-B200,8,FP8,,,,4096,32,1,1,1,,1,1,LoRA Performance\n");
   ASSERT_TRUE(rows.ok()) << rows.status().message();
-  ASSERT_EQ(rows->size(), 2u);
+  ASSERT_EQ(rows->size(), 4u);
   const ThroughputRow &row = (*rows)[0];
   EXPECT_EQ(row.group, "published H100 dense fp8");
   EXPECT_EQ(row.problem.model.kvHeads, 8);
   EXPECT_EQ(row.plan.dp, 2);
   EXPECT_NEAR(row.measured, 128.0 * 8192 / (64 * 1619), 1e-9);
-  EXPECT_THAT((*rows)[1].skipped, HasSubstr("state-space"));
+  const ThroughputRow &deep = (*rows)[1];
+  EXPECT_EQ(deep.group, "published B200 experts fp8");
+  EXPECT_EQ(deep.release, "26.02");
+  EXPECT_EQ(deep.skipped, "");
+  EXPECT_THAT((*rows)[2].skipped, HasSubstr("heads 16 is not that of Qwen3"));
+  EXPECT_THAT((*rows)[3].skipped, HasSubstr("low-rank"));
+}
+
+/// Steps of a log of tuning have one plan and software that nobody describes:
+/// the last one is predicted, and those of another log stay.
+TEST(ThroughputFile, OfATuningLogTheLastStepIsLeft) {
+  std::string text = "set,model,system,gpus,precision,seq,gbs,mbs,tp,pp,ep,"
+                     "tokens_per_s_per_gpu,tflops_per_gpu,notes\n";
+  for (const char *row :
+       {"a,DeepSeek-V3 671B,GB200,256,MXFP8,4096,2048,1,1,8,32,2000,,step 0: x",
+        "a,DeepSeek-V3 671B,GB200,256,MXFP8,4096,2048,1,1,8,32,3000,,step 1: y",
+        "b,DeepSeek-V3,GB200,256,MXFP8,4096,2048,1,1,8,32,3000,,step 7: z",
+        "b,DeepSeek-V3,GB200,256,MXFP8,4096,2048,1,1,8,32,3000,,steps"})
+    text += std::string(row) + "\n";
+  auto rows = readThroughput("t.csv", text);
+  ASSERT_TRUE(rows.ok()) << rows.status().message();
+  ASSERT_EQ(rows->size(), 4u);
+  EXPECT_THAT((*rows)[0].skipped, HasSubstr("tuning log"));
+  for (int row : {1, 2, 3})
+    EXPECT_EQ((*rows)[row].skipped, "") << row;
+}
+
+/// However tables write a name, it is this model's; a part of a name, or more
+/// than a name, is another's.
+TEST(PublishedModels, AreFoundByWholeNamesAlone) {
+  struct Written {
+    const char *name;
+    int64_t layers, hidden;
+  };
+  for (const Written &written : std::initializer_list<Written>{
+           {"DeepSeek-V3 671B", 62, 7168},
+           {"deepseek-ai/DeepSeek-V3-Base", 62, 7168},
+           {"DeepSeekV3 (w/ MTP)", 62, 7168},
+           {"Qwen3-30B-A3B", 48, 2048},
+           {"Qwen3_30B_a3B (tokendrop)", 48, 2048},
+           {"Qwen/Qwen3-235B-A22B", 94, 4096},
+           {"Llama 3.1 405B", 126, 16384},
+           {"meta-llama/Llama-3.1-405B-Instruct", 126, 16384},
+           {"LLAMA3_8B", 32, 4096},
+           {"Meta Llama 3.3 70B", 80, 8192},
+           {"GPT OSS 120B", 36, 2880},
+           {"Kimi_K2", 61, 7168},
+           {"Mixtral 8x7B", 32, 4096},
+           {"NVIDIA-Nemotron-3-Nano-30B-A3B", 23, 2688},
+           {"Nemotron_3_Super", 42, 4096},
+           {"Nemotron-H-8B", 24, 4096}}) {
+    std::string why;
+    auto model = publishedModel(written.name, why);
+    ASSERT_TRUE(model) << why;
+    EXPECT_EQ(model->layers, written.layers) << written.name;
+    EXPECT_EQ(model->hidden, written.hidden) << written.name;
+    EXPECT_TRUE(checkShapes(*model, {4096, 8}).ok()) << written.name;
+  }
+  for (const char *name :
+       {"", "Llama", "Llama 3", "Qwen3-30B", "Qwen3-235B-A22B-Thinking",
+        "Qwen3.5-VL 35B-A3B", "DeepSeek-V3.2", "DeepSeek-V3 16B",
+        "DeepSeekV4 Flash", "DeepSeek", "Llama 3.1 405B v2", "8x7B",
+        "Nemotron_3_5_Lightning", "Nemotron 3", "GPT OSS", "xGPT OSS 120B"}) {
+    std::string why;
+    EXPECT_FALSE(publishedModel(name, why)) << name;
+    EXPECT_EQ(why, "the sizes of " + std::string(name) + " are not known");
+  }
+}
+
+/// Sizes against what others publish of the same models: billions of
+/// parameters in their reports or model cards, and GFLOP a token as the
+/// performance summary of Megatron-Bridge has them (TFLOP/s over tokens/s, each
+/// of three or four figures), with its lengths of sequences.
+TEST(PublishedModels, HaveTheirReportedParametersAndFlops) {
+  struct Reported {
+    const char *name;
+    double billions; ///< 0: not compared.
+    int64_t sequence;
+    double teraflops, tokens; ///< Of a device and second; 0: not compared.
+  };
+  for (const Reported &reported : std::initializer_list<Reported>{
+           {"Llama 3.1 405B", 405.9, 8192, 2646, 1048},
+           {"Llama 3 70B", 70.6, 8192, 2348, 5248},
+           {"Llama 3 8B", 8.03, 8192, 744, 14451},
+           {"Mixtral 8x7B", 46.7, 0, 0, 0},
+           {"Qwen3-30B-A3B", 30.5, 4096, 1041, 45275},
+           {"Qwen3-235B-A22B", 235.1, 4096, 1335, 9015},
+           {"GPT OSS 120B", 116.8, 4096, 1081, 33166},
+           {"DeepSeek-V3", 685, 4096, 1648, 6338}, // 671 and 14 of MTP.
+           {"Kimi K2", 1026, 4096, 1090, 5332},
+           // Whose count has one expert more a token than its configuration.
+           {"Nemotron 3 Nano", 31.6, 0, 0, 0},
+           {"Nemotron 3 Super", 0, 8192, 827, 9728},
+           {"Nemotron-H 8B", 8.1, 0, 0, 0},
+           {"Nemotron-H 56B", 56.3, 0, 0, 0}}) {
+    std::string why;
+    auto model = publishedModel(reported.name, why);
+    ASSERT_TRUE(model) << why;
+    if (reported.billions > 0)
+      EXPECT_NEAR(model->parameters() / (reported.billions * 1e9), 1, 0.012)
+          << reported.name;
+    if (reported.sequence == 0)
+      continue;
+    StepShape step{reported.sequence, 1};
+    double each = modelFlops(*model, step) / double(reported.sequence);
+    double theirs = reported.teraflops * 1e12 / reported.tokens;
+    EXPECT_NEAR(each / theirs, 1, 0.02) << reported.name;
+  }
 }
 
 /// Whatever stands above a row: its sizes are those of the model it names, or
@@ -155,27 +265,124 @@ TEST(FitConstants, FindsTheConstantsOfATable) {
   start.mutable_software()->set_host_op_seconds(80e-6);
   FitOptions options;
   options.constants = {"software.gemm", "software.host_op_seconds"};
-  auto fit = fitConstants(start, *rows, options);
+  auto fit = fitConstants({start}, *rows, options);
   ASSERT_TRUE(fit.ok()) << fit.status().message();
-  EXPECT_NEAR(fit->system.software().gemm() / truth.software().gemm(), 1, 0.03);
-  EXPECT_NEAR(fit->system.software().host_op_seconds() /
-                  truth.software().host_op_seconds(),
-              1, 0.03);
+  const cluster::Software &found = fit->systems[0].software();
+  EXPECT_NEAR(found.gemm() / truth.software().gemm(), 1, 0.03);
+  EXPECT_NEAR(found.host_op_seconds() / truth.software().host_op_seconds(), 1,
+              0.03);
   EXPECT_LT(fit->heldOut, 0.02);
-  auto again = fitConstants(start, *rows, options);
-  EXPECT_EQ(again->system.SerializeAsString(), fit->system.SerializeAsString());
+  auto again = fitConstants({start}, *rows, options);
+  EXPECT_EQ(again->systems[0].SerializeAsString(),
+            fit->systems[0].SerializeAsString());
+  auto validated = crossValidate({start}, *rows, options);
+  ASSERT_TRUE(validated.ok()) << validated.status().message();
+  ASSERT_EQ(validated->size(), rows->size());
+  for (const RowPrediction &row : *validated) {
+    EXPECT_TRUE(row.heldOut);
+    EXPECT_LT(std::abs(row.error()), 0.03) << row.row.label;
+  }
+}
+
+/// A table of the published layout whose times are what `systems` predict.
+std::vector<ThroughputRow>
+invertedRows(const std::vector<cluster::System> &systems) {
+  std::string text = "set,model,system,gpus,precision,seq,gbs,mbs,tp,pp,ep,"
+                     "iter_time_s,tflops_per_gpu,notes\n";
+  for (const char *system : {"GB200", "GB300"})
+    for (const char *release : {"25.11", "26.04", "26.08"})
+      for (const char *plan : {"1,1,1,8", "2,1,1,8", "4,1,1,16", "1,1,2,8"})
+        text += std::string("Bridge-") + release + ",Qwen3-30B-A3B," + system +
+                ",16,MXFP8,4096,128," + plan + ",1,,\n";
+  std::vector<ThroughputRow> rows = *readThroughput("t.csv", text);
+  for (ThroughputRow &row : rows)
+    for (const cluster::System &system : systems)
+      if (system.name() == row.systemName) {
+        ThroughputRow complete = row;
+        complete.problem.system = cluster::systemAtRelease(system, row.release);
+        completePlan(complete);
+        row.measured = *predictRow(complete);
+      }
+  return rows;
+}
+
+/// Constants of both systems, of one, and of software before a release.
+TEST(FitConstants, FindsThoseOfSystemsAndReleases) {
+  std::vector<cluster::System> truth = {*cluster::systemNamed("gb200"),
+                                        *cluster::systemNamed("gb300")};
+  for (cluster::System &system : truth) {
+    system.mutable_software()->set_memory(0.7);
+    ASSERT_EQ(system.earlier(1).before(), "26.05");
+    system.mutable_earlier(1)->mutable_software()->set_expert_launches(3);
+  }
+  truth[0].mutable_software()->set_gemm_8bit(0.4);
+  truth[1].mutable_software()->set_gemm_8bit(0.7);
+  std::vector<ThroughputRow> rows = invertedRows(truth);
+  std::vector<cluster::System> start = truth;
+  for (cluster::System &system : start) {
+    system.mutable_software()->set_memory(0.9);
+    system.mutable_software()->set_gemm_8bit(0.55);
+    system.mutable_earlier(1)->mutable_software()->set_expert_launches(1);
+  }
+  FitOptions options;
+  options.constants = {"software.memory", "gb200:software.gemm_8bit",
+                       "gb300:software.gemm_8bit",
+                       "26.05@software.expert_launches"};
+  auto fit = fitConstants(start, rows, options);
+  ASSERT_TRUE(fit.ok()) << fit.status().message();
+  for (size_t i : {0, 1}) {
+    const cluster::Software &found = fit->systems[i].software(),
+                            &true_ = truth[i].software();
+    EXPECT_NEAR(found.memory() / true_.memory(), 1, 0.05);
+    EXPECT_NEAR(found.gemm_8bit() / true_.gemm_8bit(), 1, 0.05);
+    EXPECT_NEAR(fit->systems[i].earlier(1).software().expert_launches(), 3,
+                0.3);
+    EXPECT_EQ(found.expert_launches(), true_.expert_launches());
+  }
+  // What is held out has no say: with other times the fit is the same.
+  std::vector<ThroughputRow> others = rows;
+  std::vector<int64_t> turns = turnsOf(rows);
+  for (size_t i = 0; i < others.size(); ++i)
+    if (turns[i] % 2 == 1)
+      others[i].measured *= 3;
+  auto same = fitConstants(start, others, options);
+  EXPECT_GT(same->heldOut, 1);
+  for (size_t i : {0, 1})
+    EXPECT_EQ(same->systems[i].software().SerializeAsString(),
+              fit->systems[i].software().SerializeAsString());
+}
+
+/// Rows that differ in release or batch alone take one turn.
+TEST(Accuracy, ConfigurationsTakeTurns) {
+  std::vector<ThroughputRow> rows =
+      invertedRows({*cluster::systemNamed("gb200")});
+  std::vector<int64_t> turns = turnsOf(rows);
+  // Four plans in each of three releases, of each of two systems' groups.
+  for (size_t i = 0; i < turns.size(); ++i)
+    EXPECT_EQ(turns[i], int64_t(i % 4)) << i;
+  ThroughputRow larger = rows[1], skipped = rows[2], wider = rows[3];
+  larger.problem.step.globalBatch *= 2;
+  skipped.skipped = "why";
+  wider.problem.devices *= 2;
+  EXPECT_THAT(turnsOf({rows[0], rows[1], larger, skipped, wider}),
+              testing::ElementsAre(0, 1, 1, -1, 2));
 }
 
 TEST(FitConstants, RefusesWhatItCannotFit) {
-  auto rows =
-      readThroughput("t.csv", invertedTable(*cluster::systemNamed("a100")));
-  FitOptions options;
-  options.constants = {"software.luck"};
-  EXPECT_FALSE(
-      fitConstants(*cluster::systemNamed("a100"), *rows, options).ok());
-  options.constants = {"software.gemm"};
-  EXPECT_FALSE(
-      fitConstants(*cluster::systemNamed("h100"), *rows, options).ok());
+  cluster::System a100 = *cluster::systemNamed("a100");
+  auto rows = readThroughput("t.csv", invertedTable(a100));
+  auto why = [&](const cluster::System &system, const char *constant) {
+    FitOptions options;
+    options.constants = {constant};
+    return fitConstants({system}, *rows, options).status().message();
+  };
+  EXPECT_THAT(why(a100, "software.luck"), HasSubstr("software.luck is no"));
+  EXPECT_THAT(why(a100, "26@network.latency"), HasSubstr("is no constant"));
+  EXPECT_THAT(why(a100, "h100:software.gemm"), HasSubstr("no system h100"));
+  EXPECT_THAT(why(a100, "26@software.gemm"),
+              HasSubstr("a100 has no software before 26"));
+  EXPECT_THAT(why(*cluster::systemNamed("h100"), "software.gemm"),
+              HasSubstr("no row is of the system h100"));
 }
 
 TEST(AccuracyPlot, HasAPointForEachRow) {
@@ -203,7 +410,8 @@ struct Target {
 
 class ReferenceTest : public testing::TestWithParam<Target> {};
 
-/// Rows that were held out from the fit of the shipped constants.
+/// Rows that were held out from the fit of the shipped constants: what
+/// docs/accuracy.md reports of them, and a fifth more.
 TEST_P(ReferenceTest, HeldOutRowsAreWithinTheTarget) {
   std::string path = referenceFile(GetParam().file);
   auto text = readFile(path, 64 << 20);
@@ -222,12 +430,18 @@ TEST_P(ReferenceTest, HeldOutRowsAreWithinTheTarget) {
 INSTANTIATE_TEST_SUITE_P(
     Tables, ReferenceTest,
     testing::Values(
-        Target{"measured-a100-multi-node.csv", "measured many nodes", 0.08},
-        Target{"measured-a100-single-node.csv", "measured one node", 0.10},
-        Target{"published.csv", "published A100", 0.06},
-        Target{"published.csv", "published H100 dense", 0.10},
-        Target{"published.csv", "published H100 dense fp8", 0.10},
-        Target{"published.csv", "published memory", 0.05}));
+        Target{"measured-a100-multi-node.csv", "measured many nodes", 0.05},
+        Target{"measured-a100-single-node.csv", "measured one node", 0.076},
+        Target{"published.csv", "published A100", 0.058},
+        Target{"published.csv", "published H100 dense", 0.034},
+        Target{"published.csv", "published H100 dense fp8", 0.097},
+        Target{"published.csv", "published GB200 dense fp8", 0.101},
+        Target{"published.csv", "published GB300 dense fp8", 0.066},
+        Target{"published.csv", "published GB200 experts fp8", 0.193},
+        Target{"published.csv", "published GB300 experts fp8", 0.134},
+        Target{"published.csv", "published B200 experts fp8", 0.119},
+        Target{"published.csv", "published B300 experts fp8", 0.126},
+        Target{"published.csv", "published memory", 0.03}));
 
 } // namespace
 } // namespace hocket::planning

@@ -8,7 +8,7 @@
 #include "passes/planning/ScheduleSimulator.h"
 #include "passes/planning/cost/ActivationBytes.h"
 #include "passes/planning/cost/StagePricer.h"
-#include "runtime/cluster/Systems.h"
+#include "test/passes/planning/cost/CostProblems.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -21,28 +21,6 @@ namespace hocket::planning {
 namespace {
 
 using testing::HasSubstr;
-
-ModelShape gpt(int64_t layers, int64_t hidden, int64_t heads) {
-  ModelShape model;
-  model.layers = layers;
-  model.hidden = hidden;
-  model.heads = model.kvHeads = heads;
-  model.headDim = hidden / heads;
-  model.ffn = 4 * hidden;
-  model.vocab = 51200;
-  model.positions = 2048;
-  return model;
-}
-
-CostProblem problemOn(const std::string &system, int64_t devices,
-                      ModelShape model, int64_t batch) {
-  CostProblem problem;
-  problem.model = std::move(model);
-  problem.step = {2048, batch};
-  problem.system = *cluster::systemNamed(system);
-  problem.devices = devices;
-  return problem;
-}
 
 TEST(ModelShape, CountsGpt3) {
   ModelShape model = gpt(96, 12288, 96);
@@ -184,75 +162,6 @@ TEST(PipelineTimes, AreTheSimulators) {
         for (size_t rank = 0; rank < size_t(ranks); ++rank) {
           EXPECT_EQ((*ends)[rank], timeline->ranks[rank].times.back().end);
         }
-      }
-}
-
-/// Bytes found from the order of passes alone are those of a simulation, step
-/// by step; an order that was kept is asked for twice.
-TEST(ScheduleOrders, PeaksAreTheSimulators) {
-  std::mt19937 random(5);
-  std::uniform_int_distribution<int> cost(1, 1000);
-  ScheduleOrders orders;
-  for (const std::string name :
-       {"gpipe", "1f1b", "interleaved-1f1b", "zb-h1", "zb-v", "zb-v"})
-    for (int64_t ranks : {1, 2, 3, 5, 8})
-      for (int64_t chunks : {1, 2, 3, 4})
-        for (int64_t microbatches : {1, 2, 3, 5, 8, 10, 16, 24, 40}) {
-          const ScheduleTraits *traits = scheduleTraits(name);
-          ScheduleProblem problem =
-              uniformProblem({ranks, chunks, microbatches, traits->placement});
-          problem.splitWeight = traits->splitsWeights;
-          for (ChunkCost &chunk : problem.costs) {
-            chunk.memory = cost(random);
-            chunk.kept = chunk.memory / 2;
-          }
-          StatusOr<Schedule> schedule = generateSchedule(name, problem);
-          auto peaks = peakBytes(name, problem, orders);
-          bool direct = isPlayedDirectly(name, problem);
-          if (!schedule.ok()) {
-            EXPECT_FALSE(direct || peaks.ok());
-            continue;
-          }
-          ASSERT_TRUE(peaks.ok()) << peaks.status().message();
-          Timeline timeline = *simulateSchedule(problem, *schedule);
-          for (size_t rank = 0; rank < size_t(ranks); ++rank)
-            EXPECT_EQ((*peaks)[rank], timeline.ranks[rank].peakMemory)
-                << name << " " << ranks << " " << chunks << " " << microbatches
-                << " rank " << rank;
-        }
-}
-
-/// What a search drops by leastBytes could not have fit.
-TEST(StagePricer, LeastBytesAreAdmissible) {
-  CostProblem problem = problemOn("h100", 64, gpt(24, 4096, 32), 64);
-  ScheduleOrders orders;
-  for (bool compiled : {false, true})
-    for (bool experts : {false, true})
-      for (const char *text :
-           {"pp=1,dp=64,mbs=1", "pp=1,dp=8,tp=8,mbs=8", "pp=8,dp=8,mbs=1",
-            "pp=4,dp=8,tp=2,v=3,mbs=1", "pp=4,dp=8,tp=2,schedule=zb-h1",
-            "pp=4,dp=8,tp=2,v=2,mbs=2,schedule=zb-v",
-            "pp=4,dp=16,v=2,offload=activations"}) {
-        problem.compiled = compiled;
-        problem.model.experts = experts ? 8 : 0;
-        problem.model.topK = 2;
-        problem.model.expertFfn = 4096;
-        ParallelPlan plan = *parsePlan(text);
-        StageCosts stages = stageCosts(problem, plan, partWork(problem, plan));
-        StagePricer pricer(problem, plan, stages, orders);
-        for (plan.zero = 0; plan.zero <= 3; ++plan.zero) {
-          int64_t bytes = priceStep(problem, plan)->bytes();
-          EXPECT_LE(pricer.leastBytes(false), bytes) << printPlan(plan);
-          EXPECT_EQ(fullestOf(*pricer.memory(plan)).total(), bytes);
-          EXPECT_LE(pricer.leastNanoseconds(plan),
-                    priceStep(problem, plan)->nanoseconds());
-          EXPECT_EQ(pricer.price(plan)->items, priceStep(problem, plan)->items);
-          bool moves = plan.offloadsActivations();
-          ParallelPlan away = plan;
-          away.offload = moves ? Offload::All : Offload::Optimizer;
-          EXPECT_LE(pricer.leastBytes(true), priceStep(problem, away)->bytes());
-        }
-        EXPECT_GT(pricer.leastBytes(false), 0);
       }
 }
 
@@ -545,12 +454,47 @@ TEST(ParallelPlan, ChecksSayWhatDoesNotDivide) {
 
 TEST(Systems, AllShippedAreSound) {
   EXPECT_THAT(cluster::systemNames(),
-              testing::IsSupersetOf({"a100", "h100", "h200", "b200"}));
+              testing::IsSupersetOf({"a100", "b200", "b300", "gb200", "gb300",
+                                     "h100", "h200", "v100"}));
   for (const std::string &name : cluster::systemNames()) {
     StatusOr<cluster::System> system = cluster::systemNamed(name);
     ASSERT_TRUE(system.ok()) << system.status().message();
     EXPECT_EQ(system->name(), name);
   }
+}
+
+/// Older software is what it says over the newest, up to its release.
+TEST(Systems, HaveTheSoftwareOfARelease) {
+  cluster::System system = *cluster::systemNamed("gb200");
+  ASSERT_EQ(system.earlier_size(), 2);
+  EXPECT_EQ(system.earlier(0).before(), "26");
+  EXPECT_EQ(system.earlier(1).before(), "26.05");
+  auto launches = [&](const char *release) {
+    return cluster::systemAtRelease(system, release)
+        .software()
+        .expert_launches();
+  };
+  double oldest = system.earlier(0).software().expert_launches(),
+         older = system.earlier(1).software().expert_launches(),
+         newest = system.software().expert_launches();
+  EXPECT_EQ(launches("25.11"), oldest);
+  EXPECT_EQ(launches("26.02"), older);
+  EXPECT_EQ(launches("26.04.01"), older);
+  EXPECT_EQ(launches("26.05"), newest);
+  EXPECT_EQ(launches(""), newest);
+  // What an older one does not say is the newest's.
+  EXPECT_EQ(cluster::systemAtRelease(system, "25.11").software().memory(),
+            system.software().memory());
+  cluster::EarlierSoftware *last = system.add_earlier();
+  last->set_before("26");
+  EXPECT_THAT(
+      cluster::parseSystem("s", system.DebugString()).status().message(),
+      HasSubstr("ascending order"));
+  last->set_before("27");
+  last->mutable_software()->set_gemm(2);
+  EXPECT_THAT(
+      cluster::parseSystem("s", system.DebugString()).status().message(),
+      HasSubstr("before 27: software.gemm is 2"));
 }
 
 TEST(Systems, BadOnesAreRefused) {

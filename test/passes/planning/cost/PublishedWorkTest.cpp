@@ -1,0 +1,195 @@
+//===- PublishedWorkTest.cpp - What published models and systems do -------===//
+//
+// Part of Hocket, under the Apache License v2.0.
+//
+//===----------------------------------------------------------------------===//
+
+#include "test/passes/planning/cost/CostProblems.h"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+
+namespace hocket::planning {
+namespace {
+
+/// A Mamba-2 block's numbers, term by term, of Nemotron-H 8B's sizes (arXiv
+/// 2504.03624) with its 128 heads of 64, states of 128 and 8 groups.
+TEST(StateSpace, CountsMatricesAndScan) {
+  StateSpace block{1, 128, 64, 128, 8};
+  double h = 4096, inner = 8192, both = 2 * 8 * 128;
+  double in = h * (2 * inner + both + 128), out = inner * h;
+  double convolution = (4 + 1) * (inner + both), heads = 3 * 128;
+  EXPECT_DOUBLE_EQ(block.parameters(4096),
+                   in + out + convolution + heads + inner);
+  // In a chunk of 128: scores of 8 groups, and these times x; the state made of
+  // B and x, and read by C.
+  double scores = 2.0 * 128 * 8 * 128, values = 2.0 * 128 * inner,
+         states = 2 * inner * 128, read = 2 * inner * 128;
+  EXPECT_DOUBLE_EQ(block.scanFlops(), scores + values + states + read);
+  // A model of nothing else: six FLOPs a number of its matrices, and 21 inner
+  // state, as Megatron-LM counts.
+  ModelShape model = gpt(4, 4096, 32);
+  StepShape step{2048, 2};
+  double without = modelFlops(model, step);
+  model.stateSpace = block;
+  model.stateSpace.blocks = 4;
+  EXPECT_NEAR(modelFlops(model, step) - without,
+              step.tokens() * 4 * (6 * (in + out) + 21 * inner * 128),
+              1e-9 * without);
+}
+
+/// A hybrid layer's time is its blocks', in the mean: one attention block in
+/// two layers, and a Mamba-2 block in each.
+TEST(StateSpace, LayersArePricedByTheirBlocks) {
+  CostProblem problem = problemOn("gb200", 8, gpt(4, 4096, 32), 64);
+  ParallelPlan plan = *parsePlan("dp=4,tp=2,mbs=2,sp=1");
+  auto layer = [&] { return partWork(problem, plan).dense; };
+  PassWork attention = layer();
+  problem.model.attentionBlocks = 2;
+  PassWork half = layer();
+  problem.model.stateSpace = {4, 128, 64, 128, 8};
+  PassWork hybrid = layer();
+  cluster::OpTimes times(problem.system, 16);
+  // Per rank 4096 tokens, 64 heads and four groups.
+  double in = times.gemm({4096, 2 * 4096 + 1024 + 64, 4096}),
+         out = times.gemm({4096, 4096, 4096});
+  EXPECT_NEAR(hybrid.forward.gemms - half.forward.gemms, in + out, 1e-12);
+  EXPECT_NEAR(hybrid.backward.gemms - half.backward.gemms, 2 * (in + out),
+              1e-12);
+  // Attention's two GEMMs, of which half of the layers have none.
+  double qkv = times.gemm({4096, 3 * 2048, 4096}),
+         projection = times.gemm({4096, 4096, 2048});
+  EXPECT_NEAR(attention.forward.gemms - half.forward.gemms,
+              (qkv + projection) / 2, 1e-12);
+  EXPECT_NEAR(half.forward.attention * 2, attention.forward.attention, 1e-12);
+  // Bytes of a microbatch's states alone: of 64 heads and 32 chunks, 64 x 128
+  // numbers of 32 bits, written, passed on and read.
+  double states = 4.0 * 4 * 32 * 64 * 64 * 128;
+  EXPECT_GT(hybrid.forward.attention - half.forward.attention,
+            times.memory(states));
+}
+
+/// Latent attention has the parameters of DeepSeek-V3's report: 187 million a
+/// layer, where plain attention with its heads would have 4 h n d.
+TEST(LatentAttention, HasItsMatricesAndTime) {
+  ModelShape model = gpt(4, 7168, 128);
+  model.headDim = 128;
+  double plain = model.attentionParameters();
+  EXPECT_DOUBLE_EQ(plain, 4.0 * 7168 * 128 * 128);
+  model.latent = {1536, 512, 128, 64, 128};
+  double h = 7168;
+  EXPECT_DOUBLE_EQ(model.attentionParameters(),
+                   h * 1536 + 1536.0 * 128 * 192 + h * (512 + 64) +
+                       512.0 * 128 * 256 + 128 * 128 * h);
+  EXPECT_NEAR(model.attentionParameters(), 187.1e6, 0.1e6);
+  // Queries and keys of 192 numbers, values of 128: 160 in the mean.
+  EXPECT_DOUBLE_EQ(model.scoreWidth(), 128.0 * 160);
+  CostProblem problem = problemOn("gb200", 8, model, 64);
+  ParallelPlan plan = *parsePlan("dp=8,mbs=2");
+  PassWork latent = partWork(problem, plan).dense;
+  problem.model.latent = {};
+  PassWork whole = partWork(problem, plan).dense;
+  EXPECT_LT(latent.forward.gemms, whole.forward.gemms);
+  EXPECT_NEAR(latent.forward.attention / whole.forward.attention, 160.0 / 128,
+              1e-9);
+}
+
+/// Half of the layers see a window: their scores are of that.
+TEST(ModelShape, WindowsOfSomeLayers) {
+  ModelShape model = gpt(4, 4096, 32);
+  StepShape step{2048, 2};
+  double all = modelFlops(model, step);
+  model.window = 128;
+  double windows = modelFlops(model, step);
+  model.windowBlocks = 2;
+  EXPECT_NEAR(modelFlops(model, step), (all + windows) / 2, 1e-9 * all);
+  CostProblem problem = problemOn("h100", 8, model, 64);
+  ParallelPlan plan = *parsePlan("dp=8,mbs=1");
+  auto forward = [&](int64_t window, int64_t blocks) {
+    problem.model.window = window;
+    problem.model.windowBlocks = blocks;
+    return partWork(problem, plan).dense.forward.attention;
+  };
+  EXPECT_NEAR(forward(128, 2), (forward(0, 0) + forward(128, 0)) / 2, 1e-12);
+}
+
+/// A token goes once to a rank that several of its experts are on: of 8 ranks
+/// and 8 choices to 8 (1 - (7/8)^8) = 5.25 in the mean, of which 7/8 are
+/// others.
+TEST(OpTimes, DispatchesOnceToEachRank) {
+  cluster::System system = *cluster::systemNamed("gb200");
+  cluster::RankGroup group{8, 1};
+  const cluster::Link &link = system.node_link();
+  auto seconds = [&](bool once) {
+    system.mutable_software()->set_dispatch_once(once);
+    return cluster::OpTimes(system, 16).dispatch(1e9, 8, group) -
+           link.latency();
+  };
+  double speed = link.bandwidth() * link.efficiency();
+  EXPECT_NEAR(seconds(false), 1e9 * 8 * 7 / 8 / speed, 1e-12);
+  EXPECT_NEAR(seconds(true), 1e9 * 7 * (1 - std::pow(7.0 / 8, 8)) / speed,
+              1e-12);
+  // Of two choices and 64 ranks hardly any meet.
+  group.size = 64;
+  system.mutable_software()->set_dispatch_once(true);
+  EXPECT_NEAR(cluster::OpTimes(system, 16).dispatch(1e9, 2, group) /
+                  (1e9 * 63 * 2 / 64 / speed + link.latency()),
+              1, 0.01);
+}
+
+/// What published systems do beside the GEMMs of 8 bits and of experts, each by
+/// its own figure; compiled programs do none of it.
+TEST(StepCost, PublishedExpertsCostWhatIsSaid) {
+  CostProblem problem = problemOn("gb200", 8, gpt(4, 2048, 16), 64);
+  ModelShape &model = problem.model;
+  model.experts = 16;
+  model.topK = 2;
+  model.expertFfn = 1024;
+  problem.step.elementBits = 8;
+  cluster::Software &soft = *problem.system.mutable_software();
+  soft.set_quantize_bytes(0);
+  soft.set_expert_moves(0);
+  soft.set_expert_launches(0);
+  soft.set_expert_gemm(1);
+  ParallelPlan plan = *parsePlan("dp=8,ep=4,mbs=1");
+  auto work = [&] { return partWork(problem, plan).expert; };
+  PassWork none = work();
+  cluster::OpTimes times(problem.system, 8);
+  double rows = 2048 * 2; // Of a rank, to four experts of its own.
+  soft.set_expert_moves(4);
+  PassWork moves = work();
+  EXPECT_NEAR(moves.forward.memory - none.forward.memory,
+              times.memory(4 * rows * 2048 * 2), 1e-12);
+  EXPECT_NEAR(moves.backward.memory - none.backward.memory,
+              times.memory(6 * rows * 2048 * 2), 1e-12);
+  soft.set_expert_moves(0);
+  soft.set_expert_launches(3);
+  PassWork launched = work();
+  // Three for each of four experts, of two matrices; twice that backward.
+  double each = soft.kernel_seconds();
+  EXPECT_NEAR(launched.forward.gaps - none.forward.gaps, 24 * each, 1e-12);
+  EXPECT_NEAR(launched.backward.gaps - none.backward.gaps, 48 * each, 1e-12);
+  soft.set_expert_launches(0);
+  soft.set_expert_gemm(0.5);
+  double experts = times.gemm({rows / 4, 1024, 2048, 4}) +
+                   times.gemm({rows / 4, 2048, 1024, 4});
+  EXPECT_NEAR(work().forward.gemms - none.forward.gemms, experts, 1e-12);
+  soft.set_expert_gemm(1);
+  soft.set_quantize_bytes(4);
+  // The inputs of attention's two GEMMs and of experts' two; the router is
+  // wide.
+  double inputs = 2048 * (2048.0 + 2048) + rows * (2048 + 1024);
+  EXPECT_NEAR(work().forward.memory - none.forward.memory,
+              times.memory(4 * inputs), 1e-12);
+  problem.compiled = true;
+  Work compiled = work().forward;
+  soft.set_expert_moves(9);
+  soft.set_expert_launches(9);
+  soft.set_expert_gemm(0.1);
+  soft.set_quantize_bytes(9);
+  EXPECT_EQ(work().forward.device(), compiled.device());
+}
+
+} // namespace
+} // namespace hocket::planning
