@@ -46,13 +46,20 @@ struct GroupShape {
     return begin >= run * (rows / runs) && begin >= before(run, segment) &&
            length >= 0 && begin + length <= (run + 1) * (rows / runs);
   }
-  /// Calls fn(first row, rows) for the segments of an expert, in order; those
-  /// that are not good, which has been reported, have no rows.
-  template <class Fn>
-  HOCKET_MEMBER void forEachSegment(Integer expert, Fn fn) const {
-    for (Integer run = 0; run < runs; ++run)
-      for (Integer s = expert; s < segments; s += experts)
-        fn(first(run, s), isGood(run, s) ? count(run, s) : 0);
+  /// How many segments of all runs are of one expert.
+  HOCKET_MEMBER Integer stretches() const {
+    return runs * (segments / experts);
+  }
+  struct Stretch {
+    Integer first, count;
+  };
+  /// The i-th of them, in order; one that is not good, which has been reported,
+  /// has no rows.
+  HOCKET_MEMBER Stretch stretch(Integer expert, Integer i) const {
+    Integer each = segments / experts, run = quotient(i, each);
+    Integer segment = (i - run * each) * experts + expert;
+    return {first(run, segment),
+            isGood(run, segment) ? count(run, segment) : 0};
   }
 };
 
@@ -184,10 +191,11 @@ HOCKET_DEVICE void groupedWeightGradient(float *dw, const T *dy, const T *x,
   Integer row = (blockIdx.x - expert * blocks) * Gemm::side;
   Integer column = Integer(blockIdx.y) * Gemm::side;
   Gemm gemm(shared);
-  shape.forEachSegment(expert, [&](Integer first, Integer count) {
-    gemm.add({dy + first * out, out, out, row},
-             {x + first * in, in, in, column}, count);
-  });
+  for (Integer i = 0; i < shape.stretches(); ++i) {
+    GroupShape::Stretch rows = shape.stretch(expert, i);
+    gemm.add({dy + rows.first * out, out, out, row},
+             {x + rows.first * in, in, in, column}, rows.count);
+  }
   storeGradient(gemm, dw, {expert, out, in, row, column}, add);
 }
 

@@ -197,15 +197,14 @@ hopperGroupedWeightGradient(const TensorMap &dy, const TensorMap &x, float *dw,
   if (Gemm::Roles::fetches()) {
     Gemm::Roles::beginToFetch();
     if (Gemm::Roles::isFetcher())
-      shape.forEachSegment(expert, [&](Integer first, Integer count) {
-        gemm.fetch(dy, x, row, column, static_cast<int>(first),
-                   static_cast<int>(count));
-      });
+      for (Integer i = 0; i < shape.stretches(); ++i)
+        gemm.fetch(dy, x, row, column,
+                   static_cast<int>(shape.stretch(expert, i).first),
+                   static_cast<int>(shape.stretch(expert, i).count));
   } else {
     Gemm::Roles::beginToMultiply();
-    shape.forEachSegment(expert, [&](Integer, Integer count) {
-      gemm.add(static_cast<int>(count));
-    });
+    for (Integer i = 0; i < shape.stretches(); ++i)
+      gemm.add(static_cast<int>(shape.stretch(expert, i).count));
     storeGradient(gemm, dw, {expert, out, in, row, column}, add);
   }
 }

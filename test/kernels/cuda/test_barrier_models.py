@@ -252,7 +252,7 @@ class StepsTest(unittest.TestCase):
         )
         self.assertEqual(weights, model.pop(""))
         # It has one range, or nothing to do for the whole block.
-        loop = "for (Integer run = 0; run < shape.runs; ++run)"
+        loop = "for (Integer i = 0; i < shape.stretches(); ++i)"
         self.assertEqual(linear[:2], ["if (Integer(blockIdx.x) >= tiles[0].count)", "return"])
         self.assertEqual(linear[2:], [step for step in weights if step != loop])
         for function, steps in model.items():

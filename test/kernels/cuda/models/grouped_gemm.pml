@@ -156,7 +156,7 @@ proctype Fetch() {
   beginToFetch();
   // if (Roles::isFetcher())
   seen(0, more);
-  // for (Integer run = 0; run < shape.runs; ++run)
+  // for (Integer i = 0; i < shape.stretches(); ++i)
   fetch();
   running--
 }
@@ -168,7 +168,7 @@ proctype Multiply(byte group, warp) {
   bool more, isFirst, round;
   beginToMultiply();
   seen(0, more);
-  do // for (Integer run = 0; run < shape.runs; ++run)
+  do // for (Integer i = 0; i < shape.stretches(); ++i)
   :: more -> add()
   :: else -> break
   od;
