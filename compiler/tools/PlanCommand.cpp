@@ -41,9 +41,9 @@ model (docs/accuracy.md says how far off that is), and proves that no plan of
 the space it searches (docs/planning.md) is faster. SPEC's own plan and cluster
 count for nothing; training.global_batch_size is what a step is made of.
 
-The cluster is a system that is shipped (a100, b200, b300, gb200,
-gb300, h100, h200, v100) or a file that
-describes one (runtime/cluster/cluster.proto), and a number of devices.
+The cluster is a system that is shipped (a100, b200, b300, gb200, gb300, h100,
+h200, v100) or a file that describes one (runtime/cluster/cluster.proto), and a
+number of devices.
 
 Examples:
   hocket plan spec.textproto --cluster h100:1024

@@ -325,6 +325,20 @@ planning::fitConstants(const std::vector<cluster::System> &starts,
   return result;
 }
 
+/// `systems` with every chosen constant at a `share` of the way, in orders of
+/// magnitude, through what physics allows.
+static StatusOr<Systems> startAt(Systems systems, const FitOptions &options,
+                                 double share) {
+  for (const std::string &name : options.constants) {
+    HOCKET_ASSIGN_OR_RETURN(ChosenConstant chosen,
+                            ChosenConstant::find(name, systems));
+    const Constant &range = chosen.constant();
+    chosen.set(systems,
+               range.least * std::pow(range.most / range.least, share));
+  }
+  return std::move(systems);
+}
+
 StatusOr<std::vector<RowPrediction>>
 planning::crossValidate(const std::vector<cluster::System> &starts,
                         const std::vector<ThroughputRow> &rows,
@@ -332,13 +346,20 @@ planning::crossValidate(const std::vector<cluster::System> &starts,
   std::map<size_t, RowPrediction> found; // By their places in the table.
   FitOptions fold = options;
   for (fold.heldOut = 0; fold.heldOut < options.folds; ++fold.heldOut) {
-    HOCKET_ASSIGN_OR_RETURN(FitResult fit, fitConstants(starts, rows, fold));
-    FitRows fitRows(starts, rows, fold);
+    FitResult best;
+    best.fitted = INFINITY;
+    for (double share : {0.25, 0.5, 0.75}) {
+      HOCKET_ASSIGN_OR_RETURN(Systems start, startAt(starts, options, share));
+      HOCKET_ASSIGN_OR_RETURN(FitResult fit, fitConstants(start, rows, fold));
+      if (fit.fitted < best.fitted)
+        best = std::move(fit);
+    }
+    FitRows fitRows(best.systems, rows, fold);
     for (FitRows::Entry &entry : fitRows.all()) {
       if (!entry.heldOut)
         continue;
       RowPrediction &prediction = found[entry.index];
-      prediction.predicted = entry.seconds(fit.systems);
+      prediction.predicted = entry.seconds(best.systems);
       prediction.row = entry.row;
       prediction.heldOut = true;
       prediction.spread = spreadOf(entry.row.problem);

@@ -40,10 +40,6 @@ public:
   StatusOr<std::vector<RankMemory>> memory(const ParallelPlan &asked);
   StatusOr<StepCost> price(const ParallelPlan &asked);
 
-  /// Whether price() has to play the schedule first.
-  bool isPlayed() const { return ends.has_value(); }
-  const StageCosts &stages() const { return costs; }
-
 private:
   /// Nanoseconds of a rank, before what comes after its passes.
   struct RankBound {
