@@ -304,12 +304,11 @@ void hocket::registerAccuracy(CLI::App &app, Status &result) {
       ->add_flag("--swap-halves", arguments->swapHalves,
                  "With --fit: fit to the half that is held out")
       ->group(fitOptions);
-  command
-      ->add_option("--cross-validate", arguments->folds,
-                   "With --fit: fit without each of so many parts of the rows, "
-                   "and predict that")
+  wantWhole(command->add_option("--cross-validate", arguments->folds,
+                                "With --fit: fit without each of so many parts "
+                                "of the rows, and predict that"),
+            2, 100)
       ->type_name("PARTS")
-      ->check(CLI::Range(2, 100))
       ->group(fitOptions);
   command->callback([arguments, &result] { result = run(*arguments); });
 }
