@@ -141,10 +141,7 @@ StepNumbers CompiledModel::run(uint64_t step, double learningRate,
     batch = batches.at(next++);
     return okStatus();
   });
-  uint64_t labels = 0;
-  for (const data::Batch &batch : batches)
-    labels += batch.countLabels(0, batch.labels.size() / batch.sequenceLength);
-  host.begin(step, learningRate, batches.size(), labels);
+  host.begin(step, learningRate, batches.size(), labelsOf(batches));
   Status status = executor->run("train_step", step, host);
   EXPECT_TRUE(status.ok()) << status.message();
   EXPECT_EQ(next, batches.size());
@@ -158,8 +155,7 @@ double CompiledModel::evaluate(const data::Batch &batch) {
     to = batch;
     return okStatus();
   });
-  host.begin(0, 0, 1,
-             batch.countLabels(0, batch.labels.size() / batch.sequenceLength));
+  host.begin(0, 0, 1, labelsOf({batch}));
   Status status = executor->run("eval_step", 0, host);
   EXPECT_TRUE(status.ok()) << status.message();
   return host.outputs().meanLoss();

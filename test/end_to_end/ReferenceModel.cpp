@@ -74,21 +74,13 @@ static xf::Microbatch microbatchOf(const data::Batch &batch, double labels,
   return result;
 }
 
-static double labelsOf(const std::vector<data::Batch> &batches) {
-  double labels = 0;
-  for (const data::Batch &batch : batches)
-    labels += double(std::ranges::count_if(
-        batch.labels, [](int32_t label) { return label >= 0; }));
-  return labels;
-}
-
 StepNumbers ReferenceModel::run(uint64_t step, double learningRate,
                                 const std::vector<data::Batch> &batches) {
   auto forward = module->lookupSymbol<func::FuncOp>("forward");
   std::vector<xf::Microbatch> microbatches;
   for (const data::Batch &batch : batches)
     microbatches.push_back(microbatchOf(
-        batch, labelsOf(batches) / double(batches.size()), forward));
+        batch, double(labelsOf(batches)) / double(batches.size()), forward));
   evaluation.step = static_cast<uint32_t>(step);
   evaluation.outputs.clear();
   evaluation.inputs["learning_rate"] =
@@ -107,7 +99,8 @@ StepNumbers ReferenceModel::run(uint64_t step, double learningRate,
 
 double ReferenceModel::evaluate(const data::Batch &batch) {
   auto function = module->lookupSymbol<func::FuncOp>("evaluate");
-  xf::Microbatch data = microbatchOf(batch, labelsOf({batch}), function);
+  xf::Microbatch data =
+      microbatchOf(batch, double(labelsOf({batch})), function);
   evaluation.outputs.clear();
   auto results = xf::interpret(function, data.arguments(), evaluation);
   return succeeded(results) ? results->front()[0] : std::nan("");

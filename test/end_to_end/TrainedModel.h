@@ -15,6 +15,7 @@
 
 #include "runtime/data/BatchSource.h"
 
+#include <algorithm>
 #include <cmath>
 #include <map>
 #include <string>
@@ -54,6 +55,15 @@ inline data::Batch fixedBatch(uint64_t index, uint64_t rows, uint64_t length,
     for (uint64_t i = 0; i < length; ++i)
       batch.positions.push_back(int32_t(i < 6 ? (i + row) % 3 : i - 6));
   return batch;
+}
+
+/// The labels of a step that count.
+inline uint64_t labelsOf(const std::vector<data::Batch> &batches) {
+  uint64_t labels = 0;
+  for (const data::Batch &batch : batches)
+    labels += uint64_t(std::ranges::count_if(
+        batch.labels, [](int32_t label) { return label >= 0; }));
+  return labels;
 }
 
 /// The Euclidean norm of `a - b`.
