@@ -194,7 +194,7 @@ cluster::System cluster::systemAtRelease(cluster::System system,
                                          const std::string &release) {
   for (const cluster::EarlierSoftware &earlier : system.earlier())
     if (!release.empty() && release < earlier.before()) {
-      cluster::Software then = earlier.software();
+      const cluster::Software &then = earlier.software();
       system.mutable_software()->MergeFrom(then);
       break;
     }

@@ -69,8 +69,10 @@ TEST_F(TrainedPlans, DocumentsOfTheseTestsDiffer) {
   data::GptDatasetOptions options;
   options.sequenceLength = 16;
   options.vocabularySize = 61;
-  auto source = data::openRunSamples({.data = {tokens()}}, options,
-                                     {.trainSamples = 72}, data::Split::Train);
+  data::RunData from;
+  from.data = {tokens()};
+  auto source = data::openRunSamples(from, options, {.trainSamples = 72},
+                                     data::Split::Train);
   ASSERT_TRUE(source.ok()) << source.status().message();
   std::vector<uint64_t> labels;
   for (uint64_t first = 0; first < 72; first += 4) {
