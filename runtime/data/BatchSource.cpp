@@ -27,13 +27,14 @@ uint64_t Batch::countLabels(uint64_t first, uint64_t count) const {
 }
 
 std::vector<int32_t> data::positionsOf(const DocumentMarks &documents,
-                                       std::span<const int32_t> sequence) {
-  std::vector<int32_t> positions;
+                                       std::span<const int32_t> tokens,
+                                       uint64_t length) {
+  std::vector<int32_t> positions(tokens.size());
   int32_t next = 0;
-  for (int32_t token : sequence) {
-    positions.push_back(next++);
-    if (token == documents.end)
+  for (size_t i = 0; i < tokens.size(); ++i) {
+    if (i % length == 0 || tokens[i - 1] == documents.end)
       next = 0;
+    positions[i] = next++;
   }
   return positions;
 }
@@ -53,14 +54,12 @@ Status data::readBatch(const SampleSource &source, uint64_t first,
     std::copy_n(sample.begin(), length, batch.tokens.begin() + row * length);
     std::copy_n(sample.begin() + 1, length,
                 batch.labels.begin() + row * length);
-    std::span tokens = std::span(batch.tokens).subspan(row * length, length);
-    std::vector<int32_t> positions = positionsOf(documents, tokens);
-    batch.positions.insert(batch.positions.end(), positions.begin(),
-                           positions.end());
-    for (uint64_t i = 0; documents.masksLabels && i < length; ++i)
-      if (tokens[i] == documents.end)
-        batch.labels[row * length + i] = -1;
   }
+  if (documents.end)
+    batch.positions = positionsOf(documents, batch.tokens, length);
+  for (size_t i = 0; documents.masksLabels && i < batch.tokens.size(); ++i)
+    if (batch.tokens[i] == documents.end)
+      batch.labels[i] = -1;
   return okStatus();
 }
 

@@ -53,8 +53,8 @@ struct DocumentMarks {
 
 /// One microbatch: all are [microBatchSize, sequenceLength], row-major. Labels
 /// are the tokens that follow, -1 where nothing is to be learned; positions
-/// count from the beginning of each document. Who gives no positions has one
-/// document a sequence.
+/// count from the beginning of each document, and are left out where a sequence
+/// is one.
 struct Batch {
   uint64_t firstSample = 0;
   uint64_t sequenceLength = 0;
@@ -66,9 +66,10 @@ struct Batch {
   uint64_t countLabels(uint64_t first, uint64_t count) const;
 };
 
-/// The position of each token of a sequence in its document.
+/// The position in its document of each token of sequences of `length`.
 std::vector<int32_t> positionsOf(const DocumentMarks &documents,
-                                 std::span<const int32_t> sequence);
+                                 std::span<const int32_t> tokens,
+                                 uint64_t length);
 
 /// Fills `batch` with the samples [first, first + rows) of `source`.
 Status readBatch(const SampleSource &source, uint64_t first, uint64_t rows,

@@ -13,7 +13,6 @@
 #include <algorithm>
 #include <chrono>
 #include <mutex>
-#include <span>
 
 using namespace hocket;
 using namespace hocket::inference;
@@ -55,7 +54,6 @@ private:
     batch.sequenceLength = length;
     batch.tokens.assign(rows * length, 0);
     batch.labels.assign(rows * length, -1);
-    batch.positions.clear();
     forEachRow([&](uint64_t r, const ScoreRequest &request) {
       for (size_t i = 0; i + 1 < request.tokens.size(); ++i) {
         batch.tokens[r * length + i] = request.tokens[i];
@@ -63,12 +61,8 @@ private:
           batch.labels[r * length + i] = request.tokens[i + 1];
       }
     });
-    std::span<const int32_t> tokens = batch.tokens;
-    for (uint64_t r = 0; r < rows; ++r) {
-      std::vector<int32_t> row =
-          data::positionsOf(documents, tokens.subspan(r * length, length));
-      batch.positions.insert(batch.positions.end(), row.begin(), row.end());
-    }
+    if (documents.end)
+      batch.positions = data::positionsOf(documents, batch.tokens, length);
   }
 
   std::vector<LabelPlace> placesOfLogits() const {

@@ -86,21 +86,14 @@ Status StepHost::provide(const HostInput &input, std::span<std::byte> data) {
   return okStatus();
 }
 
-/// Of sequences that are one document each.
-static std::vector<int32_t> countedPositions(const data::Batch &batch) {
-  std::vector<int32_t> positions(batch.tokens.size());
-  for (size_t i = 0; i < positions.size(); ++i)
-    positions[i] = int32_t(i % batch.sequenceLength);
-  return positions;
-}
-
 Status StepHost::provideBatch(const HostInput &input,
                               std::span<std::byte> data) {
   HOCKET_RETURN_IF_ERROR(readUpTo(size_t(input.microbatch) + 1));
   const data::Batch &batch = batches[input.microbatch];
   if (input.name == "positions" && batch.positions.empty())
-    return provideRows(input, countedPositions(batch), batch.sequenceLength,
-                       data);
+    return provideRows(
+        input, data::positionsOf({}, batch.tokens, batch.sequenceLength),
+        batch.sequenceLength, data);
   const std::vector<int32_t> &from = input.name == "tokens"   ? batch.tokens
                                      : input.name == "labels" ? batch.labels
                                                               : batch.positions;

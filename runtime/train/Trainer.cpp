@@ -96,6 +96,13 @@ uint64_t Trainer::countLabels(const StepHost &host) const {
   return countsItsLabels ? host.countLabels(rows) : 0;
 }
 
+/// The same of all ranks, where nothing else is to be shared.
+StatusOr<uint64_t> Trainer::sumLabels(const StepHost &host) {
+  HOCKET_ASSIGN_OR_RETURN(SharedOutputs shared,
+                          sharing.share({}, {.labels = countLabels(host)}));
+  return shared.signals.labels;
+}
+
 Status Trainer::runSteps(StepHost &host, Progress &progress) {
   InterruptGuard guard;
   show(formatText("step %llu of %llu", (unsigned long long)now.step + 1,
@@ -103,9 +110,7 @@ Status Trainer::runSteps(StepHost &host, Progress &progress) {
   comm::Communicator &world = executor.communicators().world();
   HOCKET_RETURN_IF_ERROR(agree(world, fetch(host)));
   if (documents.masksLabels) {
-    HOCKET_ASSIGN_OR_RETURN(SharedOutputs first,
-                            sharing.share({}, {.labels = countLabels(host)}));
-    signals.labels = first.signals.labels;
+    HOCKET_ASSIGN_OR_RETURN(signals.labels, sumLabels(host));
   }
   std::set<std::string> ran; // entries
   while (now.step < options.steps) {
@@ -259,9 +264,7 @@ StatusOr<ValidationRecord> Trainer::validate(uint64_t step) {
   // The labels of a batch: as many in each, or as they are counted.
   uint64_t labels = 1, all = 0;
   if (documents.masksLabels && validData.ok()) {
-    HOCKET_ASSIGN_OR_RETURN(SharedOutputs counted,
-                            sharing.share({}, {.labels = countLabels(host)}));
-    labels = counted.signals.labels;
+    HOCKET_ASSIGN_OR_RETURN(labels, sumLabels(host));
   }
   double sum = 0;
   while (hasMore()) {

@@ -91,6 +91,7 @@ private:
   Status runSteps(StepHost &host, Progress &progress);
   Status fetch(StepHost &host) const;
   uint64_t countLabels(const StepHost &host) const;
+  StatusOr<uint64_t> sumLabels(const StepHost &host);
   uint64_t microbatchesNow() const;
   Status checkNumbers(const StepRecord &record);
   Status saveAndEnd(const Status &cause);
