@@ -33,7 +33,7 @@ KernelError ropeTable(const RopeTableArguments &args, Workers &workers) {
 KernelError rope(const RopeArguments &args, Workers &workers) {
   if (KernelError error = checkProcessor())
     return error;
-  if (args.headDim % 2 || args.table.dtype != DType::F32 ||
+  if (args.rotated % 2 || args.table.dtype != DType::F32 ||
       !isFloating(args.x.dtype) || args.x.dtype != args.y.dtype)
     return "rope: an odd head, or an element type it does not take";
   constexpr int64_t tokensPerTask = 32;

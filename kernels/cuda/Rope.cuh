@@ -76,7 +76,8 @@ HOCKET_DEVICE void ropeTableAt(const double *frequencies, const int *positions,
   storeTurn(table, at, positions[row], frequencies[at - row * half]);
 }
 
-/// x and y are [.., sequence, heads, 2 * half]; y may be x.
+/// x and y are [.., sequence, heads, dim]; y may be x. Threads behind those that
+/// turn pairs keep the elements behind the pairs.
 ///
 /// Budget: 48 registers; a thread of 16 elements: 16 instructions an element, 6
 /// loads, 2 stores.
@@ -85,19 +86,28 @@ HOCKET_DEVICE void ropeTableAt(const double *frequencies, const int *positions,
 /// beside each.
 template <class T, bool Inverse>
 HOCKET_DEVICE void rope(const T *x, const float *table, T *y, Integer rows,
-                        Integer sequence, Integer heads, Integer half) {
+                        Integer sequence, Integer heads, Integer half,
+                        Integer dim) {
   constexpr int N = 16 / sizeof(T);
-  Integer vectors = (half + N - 1) / N;
+  Integer turns = (half + N - 1) / N;
+  Integer vectors = turns + (dim - 2 * half + N - 1) / N;
   Integer at = Integer(blockIdx.x) * 256 + threadIdx.x;
-  Integer row = quotient(at, vectors), column = (at - row * vectors) * N;
+  Integer row = quotient(at, vectors), vector = at - row * vectors;
   if (row >= rows)
     return;
+  if (vector >= turns) {
+    Integer column = 2 * half + (vector - turns) * N;
+    store(y + row * dim + column, load<N>(x + row * dim + column, dim - column),
+          dim - column);
+    return;
+  }
+  Integer column = vector * N;
   Integer token = quotient(row, heads);
   Integer position = token - quotient(token, sequence) * sequence;
   auto turn =
       load<2 * N>(table + (position * half + column) * 2, (half - column) * 2);
-  auto left = load<N>(x + row * 2 * half + column, half - column);
-  auto right = load<N>(x + row * 2 * half + half + column, half - column);
+  auto left = load<N>(x + row * dim + column, half - column);
+  auto right = load<N>(x + row * dim + half + column, half - column);
 #pragma unroll
   for (int i = 0; i < N; ++i) {
     float c = turn.at[2 * i],
@@ -106,8 +116,8 @@ HOCKET_DEVICE void rope(const T *x, const float *table, T *y, Integer rows,
     left.at[i] = fromFloat<T>(a * c - b * s);
     right.at[i] = fromFloat<T>(b * c + a * s);
   }
-  store(y + row * 2 * half + column, left, half - column);
-  store(y + row * 2 * half + half + column, right, half - column);
+  store(y + row * dim + column, left, half - column);
+  store(y + row * dim + half + column, right, half - column);
 }
 
 } // namespace hocket::cuda

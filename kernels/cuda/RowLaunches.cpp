@@ -99,13 +99,14 @@ KernelError launchPositions(const CudaRequest &request, CudaCall &call) {
 KernelError launchRope(const CudaRequest &request, CudaCall &call) {
   Integers n = request.integers;
   std::string type = cudaType(n[0]);
-  int64_t rows = n[1] * n[2] * n[3], half = n[4] / 2;
-  int64_t vectors = blocksOf(half, 16 / bytesOf(static_cast<DType>(n[0])));
+  int64_t rows = n[1] * n[2] * n[3], half = n[6] / 2;
+  int64_t width = 16 / bytesOf(static_cast<DType>(n[0]));
+  int64_t vectors = blocksOf(half, width) + blocksOf(n[4] - n[6], width);
   LaunchText text("Rope.cuh", "rope", {type, n[5] != 0 ? "true" : "false"});
   text.in("x", type, 0).in("table", "float", 1).out("y", type, 2);
   text.size("rows", rows).size("sequence", n[2]).size("heads", n[3]);
-  return addLaunch(call, text.size("half", half), blocksOf(rows * vectors, 256),
-                   256);
+  text.size("half", half).size("dim", n[4]);
+  return addLaunch(call, text, blocksOf(rows * vectors, 256), 256);
 }
 
 //===----------------------------------------------------------------------===//

@@ -50,10 +50,16 @@ RopeTableArguments ropeTableArguments(const LibraryCall &call) {
 
 RopeArguments ropeArguments(const LibraryCall &call) {
   Integers n = call.integers;
-  return {n[1],         n[2],
-          n[3],         n[4],
-          n[5] != 0,    view(call, 0, typeOf(n[0])),
-          f32(call, 1), view(call, 2, typeOf(n[0]))};
+  DType type = typeOf(n[0]);
+  return {n[1],
+          n[2],
+          n[3],
+          n[4],
+          n[6],
+          n[5] != 0,
+          view(call, 0, type),
+          f32(call, 1),
+          view(call, 2, type)};
 }
 
 //===----------------------------------------------------------------------===//

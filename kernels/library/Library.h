@@ -31,9 +31,9 @@
 /// positions           buffers: result i32[S] (out) (kernels/reference/
 ///                     Positions.h)
 ///                     integers: S, whole sequence, part; scalars: first row
-/// rope                buffers: x[B, S, n, d], table f32[S, d/2, 2],
+/// rope                buffers: x[B, S, n, d], table f32[S, r/2, 2],
 ///                     y[B, S, n, d] (out; may be x)
-///                     integers: dtype, B, S, n, d, inverse (0 or 1)
+///                     integers: dtype, B, S, n, d, inverse (0 or 1), r <= d
 /// attention_forward   buffers: q[B, S, n, d], k[B, S, g, d], v[B, S, g, d],
 ///                     o[B, S, n, d] (out), lse f32[B, n, S] (out)
 ///                     integers: dtype, B, S, n, g, d, causal (0 or 1),

@@ -110,14 +110,15 @@ KernelError positionsSizes(Integers n, Floats floats, Bytes bytes) {
 }
 
 KernelError ropeSizes(Integers n, Floats floats, Bytes bytes) {
-  if (KernelError error = checkCounts(n, 6, floats, 0))
+  if (KernelError error = checkCounts(n, 7, floats, 0))
     return error;
   if (!isFloating(n[0]))
     return kDType;
   Size size;
   bytes[0] = bytes[2] = size(bytesOf(typeOf(n[0])), {n[1], n[2], n[3], n[4]});
-  bytes[1] = size(4, {n[2], n[4]});
-  bool bad = size.bad || n[4] % 2 || n[3] < 1 || !isFlag(n[5]);
+  bytes[1] = size(4, {n[2], n[6]});
+  bool bad = size.bad || n[6] % 2 || n[6] < 1 || n[6] > n[4] || n[3] < 1 ||
+             !isFlag(n[5]);
   return bad ? kDimension : nullptr;
 }
 

@@ -23,8 +23,8 @@ KernelError reference::ropeTable(const RopeTableArguments &args) {
 }
 
 KernelError reference::rope(const RopeArguments &args) {
-  int64_t half = args.headDim / 2;
-  for (int64_t r = 0; r < args.batch * args.sequence * args.heads; ++r)
+  int64_t half = args.rotated / 2;
+  for (int64_t r = 0; r < args.batch * args.sequence * args.heads; ++r) {
     for (int64_t i = 0; i < half; ++i) {
       int64_t angle = (r / args.heads % args.sequence * half + i) * 2;
       double c = load(args.table, angle), s = load(args.table, angle + 1);
@@ -34,6 +34,9 @@ KernelError reference::rope(const RopeArguments &args) {
       store(args.y, at, x0 * c - x1 * s);
       store(args.y, at + half, x1 * c + x0 * s);
     }
+    for (int64_t i = args.rotated; i < args.headDim; ++i)
+      store(args.y, r * args.headDim + i, load(args.x, r * args.headDim + i));
+  }
   return nullptr;
 }
 

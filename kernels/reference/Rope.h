@@ -9,9 +9,11 @@
 /// convention of Hugging Face's Llama: element i of the first half of a head
 /// is paired with element i of its second half, and the pair is turned by
 /// angle s * frequency[i] at position s:
-///   y[i]       = x[i] cos - x[i + d/2] sin
-///   y[i + d/2] = x[i + d/2] cos + x[i] sin
-/// The gradient turns the other way (`inverse`).
+///   y[i]       = x[i] cos - x[i + r/2] sin
+///   y[i + r/2] = x[i + r/2] cos + x[i] sin
+/// where r of a head's d elements are turned, the first ones (GPT-NeoX, arXiv
+/// 2204.06745, section 2.1.1); the others stay as they are. The gradient turns
+/// the other way (`inverse`).
 ///
 //===----------------------------------------------------------------------===//
 
@@ -43,9 +45,10 @@ tablePosition(const RopeTableArguments &args, int64_t row) {
 
 struct RopeArguments {
   int64_t batch = 0, sequence = 0, heads = 0, headDim = 0;
+  int64_t rotated = 0; ///< Of headDim, even.
   bool inverse = false;
   ConstView x;     ///< [batch, sequence, heads, headDim]
-  ConstView table; ///< [sequence, headDim / 2, 2]; cpu: f32
+  ConstView table; ///< [sequence, rotated / 2, 2]; cpu: f32
   View y;          ///< as x; may be x itself
 };
 

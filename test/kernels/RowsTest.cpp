@@ -13,6 +13,7 @@
 #include <gtest/gtest.h>
 
 #include <limits>
+#include <utility>
 
 namespace hocket::kernels::test {
 namespace {
@@ -98,13 +99,18 @@ TEST(Rope, TableIsRoundedFromDouble) {
 TEST(Rope, TurnsAndTurnsBack) {
   constexpr int64_t batch = 2, sequence = 37, heads = 3;
   for (DType dtype : kTypes)
-    for (int64_t d : {2, 8, 26, 64}) {
-      Array table = makeRopeTable(sequence, d, DType::F32);
-      forAllWorkers([&](Workers &workers) {
+    for (auto [d, rotated] : {std::pair<int64_t, int64_t>{2, 2},
+                              {8, 8},
+                              {26, 26},
+                              {64, 64},
+                              {64, 16},
+                              {29, 10}}) {
+      Array table = makeRopeTable(sequence, rotated, DType::F32);
+      forAllWorkers([&, d = d, rotated = rotated](Workers &workers) {
         int64_t count = batch * sequence * heads * d;
         Array x = randomArray(dtype, count, 1), y(dtype, count);
         Array wide = x.wide(), expected(DType::F64, count);
-        RopeArguments args{batch, sequence, heads,        d,
+        RopeArguments args{batch, sequence, heads,        d,       rotated,
                            false, x.view(), table.view(), y.view()};
         EXPECT_EQ(rope(args, workers), nullptr);
         RopeArguments exact = args;

@@ -162,10 +162,13 @@ LogicalResult RopeOp::verify() {
       failed(checkSameType(*this, 8, "result", getResult(), getInput())))
     return failure();
   Shape input = shapeOf(getInput());
-  if (input[3] % 2 != 0)
-    return emitOpError("X8: a head dim of ") << input[3] << " is not even";
-  SmallVector<int64_t> table{input[1], input[3] / 2, 2};
-  if (shapeOf(getTable()).size() == 4)
+  Shape angles = shapeOf(getTable());
+  int64_t pairs = angles.size() >= 3 ? angles[angles.size() - 2] : 0;
+  if (pairs > input[3] / 2)
+    return emitOpError("X8: a head dim of ")
+           << input[3] << " has fewer pairs than " << pairs;
+  SmallVector<int64_t> table{input[1], pairs, 2};
+  if (angles.size() == 4)
     table.insert(table.begin(), input[0]);
   if (failed(checkShape(*this, 8, "table", getTable(), table)))
     return failure();
@@ -283,9 +286,13 @@ LogicalResult DropoutOp::verify() {
 
 /// X13, shared by add and multiply.
 template <typename OpT> static LogicalResult verifyElementwise(OpT op) {
+  Type element = elementOf(op.getLhs());
   if (failed(checkStatic(op)) ||
-      failed(checkSameType(op, 13, "result", op.getResult(), op.getLhs())) ||
-      failed(checkElement(op, 13, "rhs", op.getRhs(), elementOf(op.getLhs()))))
+      failed(checkSameType(op, 13, "result", op.getResult(), op.getLhs())))
+    return failure();
+  if (failed(shapeOf(op.getRhs()).empty()
+                 ? checkElementOrWider(op, 13, "rhs", op.getRhs(), element)
+                 : checkElement(op, 13, "rhs", op.getRhs(), element)))
     return failure();
   if (isSuffix(shapeOf(op.getRhs()), shapeOf(op.getLhs())))
     return success();

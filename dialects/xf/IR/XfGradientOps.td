@@ -84,7 +84,7 @@ def Xf_NormGradientOp : Xf_Op<"norm_gradient"> {
   let summary = "gradients of a normalisation";
   let description = [{
     Gradients by the input, the weight and, where the norm had one, the bias.
-    Statistics are computed again from the input.
+    Statistics are computed again from the input; `zero_centered` as in `xf.norm`.
 
     ```mlir
     %dx, %dw = xf.norm_gradient %dy, %x, %w {kind = #xf.norm_kind<rms>, epsilon = 1.0e-5} : (tensor<8x64xf32>, tensor<8x64xf32>, tensor<64xf32>) -> (tensor<8x64xf32>, tensor<64xf32>)
@@ -94,7 +94,8 @@ def Xf_NormGradientOp : Xf_Op<"norm_gradient"> {
                        Xf_Tensor:$input,
                        Xf_Tensor:$weight,
                        Xf_NormKindAttr:$kind,
-                       F64Attr:$epsilon);
+                       F64Attr:$epsilon,
+                       UnitAttr:$zero_centered);
   let results = (outs Xf_Tensor:$input_grad, Xf_Tensor:$weight_grad, Optional<Xf_Tensor>:$bias_grad);
 }
 

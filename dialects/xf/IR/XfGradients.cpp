@@ -112,6 +112,7 @@ SmallVector<Value> NormOp::buildGradient(OpBuilder &builder, ValueRange grads) {
       getLoc(), types, ValueRange{grad, getInput(), getWeight()});
   gradient.setKind(getKind());
   gradient.setEpsilonAttr(getEpsilonAttr());
+  gradient.setZeroCentered(getZeroCentered());
   return SmallVector<Value>(gradient.getResults());
 }
 

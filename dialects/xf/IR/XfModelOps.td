@@ -90,7 +90,8 @@ def Xf_NormOp : Xf_ModelOp<"norm"> {
   let description = [{
     `layer` (arXiv 1607.06450): `(x - mean) / sqrt(var + epsilon) * weight + bias`.
     `rms` (arXiv 1910.07467): `x / sqrt(mean(x^2) + epsilon) * weight`.
-    Statistics are kept in f32 at least.
+    Statistics are kept in f32 at least. With `zero_centered`, `1 + weight` stands
+    in place of `weight`, so that a weight of 0 scales by 1.
 
     ```mlir
     %y = xf.norm %x, %w {kind = #xf.norm_kind<rms>, epsilon = 1.0e-5} : (tensor<4x256x64xf32>, tensor<64xf32>) -> tensor<4x256x64xf32>
@@ -100,7 +101,8 @@ def Xf_NormOp : Xf_ModelOp<"norm"> {
                        Xf_Tensor:$weight,
                        Optional<Xf_Tensor>:$bias,
                        Xf_NormKindAttr:$kind,
-                       F64Attr:$epsilon);
+                       F64Attr:$epsilon,
+                       UnitAttr:$zero_centered);
   let results = (outs Xf_Tensor:$result);
 }
 
@@ -125,9 +127,10 @@ def Xf_RopeTableOp : Xf_ModelOp<"rope_table"> {
 def Xf_RopeOp : Xf_ModelOp<"rope"> {
   let summary = "rotary position embedding";
   let description = [{
-    Rotates the halves of the last dim of `input[B, S, n, d]` by the angles of
-    `table[S, d/2, 2]`, or `[B, S, d/2, 2]` where each sequence has its own: `y1 = x1 cos - x2 sin`, `y2 = x2 cos + x1 sin`.
-    `inverse` rotates back, which is the gradient.
+    Rotates the halves of the first `r` of the last dim of `input[B, S, n, d]`
+    by the angles of `table[S, r/2, 2]`, or `[B, S, r/2, 2]` where each sequence
+    has its own: `y1 = x1 cos - x2 sin`, `y2 = x2 cos + x1 sin`. What is behind
+    them stays as it is. `inverse` rotates back, which is the gradient.
 
     ```mlir
     %y = xf.rope %x, %t : (tensor<4x256x8x64xf32>, tensor<256x32x2xf32>) -> tensor<4x256x8x64xf32>
@@ -280,7 +283,8 @@ def Xf_AddOp : Xf_ModelOp<"add"> {
 def Xf_MultiplyOp : Xf_ModelOp<"multiply"> {
   let summary = "elementwise product";
   let description = [{
-    `rhs` may lack leading dims of `lhs`, down to a scalar.
+    `rhs` may lack leading dims of `lhs`, down to a scalar, which may have a
+    wider type.
 
     ```mlir
     %y = xf.multiply %x, %s : (tensor<4x64xf32>, tensor<f32>) -> tensor<4x64xf32>

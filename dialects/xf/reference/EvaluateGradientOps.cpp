@@ -121,8 +121,9 @@ LogicalResult QuantizeOp::evaluate(EvaluationContext &context, Tensors operands,
   return success();
 }
 
-/// With `h` the normalised row and `g = grad * weight`, both kinds give
-/// `dx = (g - mean(g) [layer only] - h mean(g h)) / sqrt(var + epsilon)`.
+/// With `h` the normalised row and `g` the gradient times what scales it, both
+/// kinds give `dx = (g - mean(g) [layer only] - h mean(g h)) / sqrt(var +
+/// epsilon)`.
 LogicalResult NormGradientOp::evaluate(EvaluationContext &, Tensors operands,
                                        Results &results) {
   const ReferenceTensor &grad = operands[0], &input = operands[1],
@@ -132,6 +133,7 @@ LogicalResult NormGradientOp::evaluate(EvaluationContext &, Tensors operands,
     results.push_back(zerosOf(result.getType()));
   int64_t width = input.dim(-1);
   std::vector<double> h(width);
+  double offset = getZeroCentered() ? 1 : 0;
   for (int64_t base = 0; base < input.size(); base += width) {
     double mean = 0, square = 0, meanG = 0, meanGH = 0;
     for (int64_t i = 0; layer && i < width; ++i)
@@ -141,7 +143,7 @@ LogicalResult NormGradientOp::evaluate(EvaluationContext &, Tensors operands,
     double inverse = 1 / std::sqrt(square + getEpsilon().convertToDouble());
     for (int64_t i = 0; i < width; ++i) {
       h[i] = (input[base + i] - mean) * inverse;
-      double g = grad[base + i] * weight[i];
+      double g = grad[base + i] * (weight[i] + offset);
       meanG += layer ? g / width : 0;
       meanGH += g * h[i] / width;
       results[1][i] += grad[base + i] * h[i];
@@ -150,7 +152,8 @@ LogicalResult NormGradientOp::evaluate(EvaluationContext &, Tensors operands,
     }
     for (int64_t i = 0; i < width; ++i)
       results[0][base + i] =
-          (grad[base + i] * weight[i] - meanG - h[i] * meanGH) * inverse;
+          (grad[base + i] * (weight[i] + offset) - meanG - h[i] * meanGH) *
+          inverse;
   }
   return success();
 }

@@ -71,6 +71,7 @@ LogicalResult NormOp::evaluate(EvaluationContext &, Tensors operands,
   ReferenceTensor result = zerosOf(getResult().getType());
   int64_t width = input.dim(-1);
   double epsilon = getEpsilon().convertToDouble();
+  double offset = getZeroCentered() ? 1 : 0;
   for (int64_t base = 0; base < input.size(); base += width) {
     double mean = 0, square = 0;
     if (getKind() == NormKind::Layer)
@@ -79,9 +80,10 @@ LogicalResult NormOp::evaluate(EvaluationContext &, Tensors operands,
     for (int64_t i = 0; i < width; ++i)
       square += (input[base + i] - mean) * (input[base + i] - mean) / width;
     for (int64_t i = 0; i < width; ++i)
-      result[base + i] =
-          (input[base + i] - mean) / std::sqrt(square + epsilon) * weight[i] +
-          (getBias() ? operands[2][i] : 0);
+      result[base + i] = (input[base + i] - mean) /
+                             std::sqrt(square + epsilon) *
+                             (weight[i] + offset) +
+                         (getBias() ? operands[2][i] : 0);
   }
   results.push_back(std::move(result));
   return success();
@@ -123,19 +125,19 @@ LogicalResult RopeTableOp::evaluate(EvaluationContext &, Tensors operands,
 LogicalResult RopeOp::evaluate(EvaluationContext &, Tensors operands,
                                Results &results) {
   const ReferenceTensor &input = operands[0], &table = operands[1];
-  ReferenceTensor result = zerosOf(getResult().getType());
-  int64_t heads = input.dim(2), half = input.dim(3) / 2;
-  for (int64_t head = 0; head < input.size() / (2 * half); ++head) {
+  ReferenceTensor result = input;
+  int64_t heads = input.dim(2), width = input.dim(3), half = table.dim(-2);
+  for (int64_t head = 0; head < input.size() / width; ++head) {
     int64_t position = head / heads;
     if (table.shape.size() == 3)
       position %= input.dim(1);
     for (int64_t i = 0; i < half; ++i) {
       double c = table[(position * half + i) * 2];
       double s = table[(position * half + i) * 2 + 1] * (getInverse() ? -1 : 1);
-      double x1 = input[head * 2 * half + i];
-      double x2 = input[head * 2 * half + half + i];
-      result[head * 2 * half + i] = x1 * c - x2 * s;
-      result[head * 2 * half + half + i] = x2 * c + x1 * s;
+      double x1 = input[head * width + i];
+      double x2 = input[head * width + half + i];
+      result[head * width + i] = x1 * c - x2 * s;
+      result[head * width + half + i] = x2 * c + x1 * s;
     }
   }
   results.push_back(std::move(result));

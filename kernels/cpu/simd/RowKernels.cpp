@@ -23,9 +23,9 @@ void addRow(ConstView from, int64_t start, float *to, int64_t n) {
 }
 
 void ropeToken(const RopeArguments &args, int64_t token) {
-  int64_t half = args.headDim / 2;
+  int64_t half = args.rotated / 2;
   auto *table = static_cast<const float *>(args.table.data) +
-                token % args.sequence * args.headDim;
+                token % args.sequence * args.rotated;
   for (int64_t i = 0; i < half; i += kWidth) {
     int64_t n = half - i < kWidth ? half - i : kWidth;
     alignas(64) float c[kWidth] = {}, s[kWidth] = {};
@@ -42,6 +42,14 @@ void ropeToken(const RopeArguments &args, int64_t token) {
       storeFirst(args.y, at + half, fma(x0, sine, mul(x1, cosine)), n);
     }
   }
+  if (args.y.data == args.x.data)
+    return;
+  for (int64_t h = 0; h < args.heads; ++h)
+    for (int64_t i = args.rotated; i < args.headDim; i += kWidth) {
+      int64_t n = args.headDim - i < kWidth ? args.headDim - i : kWidth;
+      int64_t at = (token * args.heads + h) * args.headDim + i;
+      storeFirst(args.y, at, loadFirst(args.x, at, n), n);
+    }
 }
 
 /// Lanes from n on are -infinity.

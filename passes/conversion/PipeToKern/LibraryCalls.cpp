@@ -159,15 +159,16 @@ Values lower(OpBuilder &builder, xf::PositionsOp op) {
 Values lower(OpBuilder &builder, xf::RopeOp op) {
   auto type = cast<RankedTensorType>(op.getInput().getType());
   ArrayRef<int64_t> dims = type.getShape();
+  auto table = cast<RankedTensorType>(op.getTable().getType());
   int64_t batch = dims[0], sequence = dims[1];
   // Where each sequence has its own angles, all positions are one sequence's.
-  if (cast<RankedTensorType>(op.getTable().getType()).getRank() == 4)
+  if (table.getRank() == 4)
     sequence *= std::exchange(batch, 1);
   Call call{"rope",
             {op.getInput(), f32Value(builder, op.getLoc(), op.getTable())},
             {type},
             {dtypeOf(type), batch, sequence, dims[2], dims[3],
-             op.getInverse() ? 1 : 0}};
+             op.getInverse() ? 1 : 0, 2 * table.getShape().take_back(2)[0]}};
   call.inPlace = {0};
   return buildCall(builder, op, call);
 }

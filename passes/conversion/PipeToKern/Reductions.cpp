@@ -40,6 +40,11 @@ static std::string labelOf(xf::NormKind kind, StringRef end = "") {
   return (xf::stringifyNormKind(kind) + "_norm" + end).str();
 }
 
+/// What a norm scales by.
+template <typename OpT> static Scalar scaleOf(OpT op, Scalar weight) {
+  return op.getZeroCentered() ? 1.0 + weight : weight;
+}
+
 Values lower(OpBuilder &builder, xf::NormOp op) {
   Space space = spaceOf(op.getInput().getType());
   std::string label = labelOf(op.getKind());
@@ -56,14 +61,14 @@ Values lower(OpBuilder &builder, xf::NormOp op) {
                         [&](ArrayRef<Scalar> in) -> SmallVector<Scalar> {
                           auto row = statisticsOf(in[0], op.getKind(), epsilon,
                                                   space.cols);
-                          Scalar y = row.normalised(in[0]) * in[1];
+                          Scalar y = row.normalised(in[0]) * scaleOf(op, in[1]);
                           return {op.getBias() ? y + in[2] : y};
                         });
   return Values(rows.getOutputs());
 }
 
 /// The gradient by the input, and the row's statistics for the columns: with
-/// `n` the normalised input, `g = grad * weight` and means over the row,
+/// `n` the normalised input, `g = grad * scale` and means over the row,
 /// `dx = (g - mean(g) - n mean(g n)) / deviation`, where RMS lacks `mean(g)`.
 static RowsOp buildInputGradient(OpBuilder &builder, xf::NormGradientOp op,
                                  Space space, StringRef label) {
@@ -84,7 +89,7 @@ static RowsOp buildInputGradient(OpBuilder &builder, xf::NormGradientOp op,
       builder, op.getLoc(), shape,
       [&](ArrayRef<Scalar> in) -> SmallVector<Scalar> {
         auto row = statisticsOf(in[1], op.getKind(), epsilon, space.cols);
-        Scalar n = row.normalised(in[1]), g = in[0] * in[2];
+        Scalar n = row.normalised(in[1]), g = in[0] * scaleOf(op, in[2]);
         Scalar d = g - n * (each * rowSum(g * n));
         if (!row.centred)
           return {row.inverseDeviation * d, row.inverseDeviation};

@@ -174,9 +174,17 @@ static const GradientCase gradientCases[] = {
     {"norm_rms", "%x: tensor<2x2x3x6xf64>, %w: tensor<6xf64>",
      "xf.norm %x, %w {kind = #xf.norm_kind<rms>, epsilon = 1.0e-5} : "
      "(tensor<2x2x3x6xf64>, tensor<6xf64>) -> tensor<2x2x3x6xf64>"},
+    {"norm_zero_centered",
+     "%x: tensor<3x6xf64>, %w: tensor<6xf64>, %b: tensor<6xf64>",
+     "xf.norm %x, %w, %b {kind = #xf.norm_kind<layer>, epsilon = 1.0e-3, "
+     "zero_centered} : (tensor<3x6xf64>, tensor<6xf64>, tensor<6xf64>) -> "
+     "tensor<3x6xf64>"},
     {"rope", "%x: tensor<2x3x2x4xf64>, %t: tensor<3x2x2xf64>",
      "xf.rope %x, %t : (tensor<2x3x2x4xf64>, tensor<3x2x2xf64>) -> "
      "tensor<2x3x2x4xf64>"},
+    {"rope_of_a_part", "%x: tensor<2x3x2x7xf64>, %t: tensor<3x2x2xf64>",
+     "xf.rope %x, %t : (tensor<2x3x2x7xf64>, tensor<3x2x2xf64>) -> "
+     "tensor<2x3x2x7xf64>"},
     {"rope_inverse", "%x: tensor<1x3x2x6xf64>, %t: tensor<3x3x2xf64>",
      "xf.rope %x, %t {inverse} : (tensor<1x3x2x6xf64>, tensor<3x3x2xf64>) -> "
      "tensor<1x3x2x6xf64>"},

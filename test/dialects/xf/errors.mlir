@@ -123,9 +123,9 @@ func.func @f(%x: tensor<2x3x2x4xf32>, %t: tensor<5x2x2xf32>) {
 
 // -----
 
-func.func @f(%x: tensor<2x3x2x5xf32>, %t: tensor<3x2x2xf32>) {
-  // expected-error @+1 {{X8: a head dim of 5 is not even}}
-  %y = xf.rope %x, %t : (tensor<2x3x2x5xf32>, tensor<3x2x2xf32>) -> tensor<2x3x2x5xf32>
+func.func @f(%x: tensor<2x3x2x5xf32>, %t: tensor<3x3x2xf32>) {
+  // expected-error @+1 {{X8: a head dim of 5 has fewer pairs than 3}}
+  %y = xf.rope %x, %t : (tensor<2x3x2x5xf32>, tensor<3x3x2xf32>) -> tensor<2x3x2x5xf32>
   return
 }
 

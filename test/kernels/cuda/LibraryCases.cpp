@@ -62,9 +62,10 @@ void addPositions(Cases &cases) {
   cases.push_back({"positions", {8, 32, 4}, {}, {24}, {ids(0, 1)}});
   cases.push_back({"positions", {8, 32, 0}, {}, {3}, {ids(0, 1)}});
   for (int64_t dtype : {f32, bf16, f16})
-    for (int64_t d : {2, 16, 26})
+    for (auto [d, rotated] :
+         {std::pair{2, 2}, {16, 16}, {26, 26}, {32, 16}, {27, 10}})
       cases.push_back({"rope",
-                       {dtype, 2, 5, 3, d, d == 16},
+                       {dtype, 2, 5, 3, d, d == 16, rotated},
                        {},
                        {},
                        {of(dtype), of(f32), of(dtype)},

@@ -176,9 +176,9 @@ func.func @tables(%ids: tensor<2x4xi32>, %t: tensor<32x8xbf16>) -> (tensor<2x4x8
 func.func @rope(%x: tensor<2x4x2x8xbf16>) -> tensor<2x4x2x8xbf16> {
   // CHECK: %[[T:.*]] = kern.library "rope_table"() {floats = array<f64: 1.000000e+00, 1.000000e-01, 1.000000e-02, 1.000000e-03>, integers = array<i64: 4, 8>
   %t = xf.rope_table {inverse_frequencies = array<f64: 1.0, 0.1, 0.01, 0.001>} : () -> tensor<4x4x2xf32>
-  // CHECK: kern.library "rope"(%{{.*}}, %[[T]]) {{.*}}in_place = array<i64: 0>, integers = array<i64: 2, 2, 4, 2, 8, 0>
+  // CHECK: kern.library "rope"(%{{.*}}, %[[T]]) {{.*}}in_place = array<i64: 0>, integers = array<i64: 2, 2, 4, 2, 8, 0, 8>
   %0 = xf.rope %x, %t : (tensor<2x4x2x8xbf16>, tensor<4x4x2xf32>) -> tensor<2x4x2x8xbf16>
-  // CHECK: kern.library "rope"{{.*}}integers = array<i64: 2, 2, 4, 2, 8, 1>
+  // CHECK: kern.library "rope"{{.*}}integers = array<i64: 2, 2, 4, 2, 8, 1, 8>
   %1 = xf.rope %0, %t {inverse} : (tensor<2x4x2x8xbf16>, tensor<4x4x2xf32>) -> tensor<2x4x2x8xbf16>
   return %1 : tensor<2x4x2x8xbf16>
 }
