@@ -7,6 +7,7 @@
 #include "compiler/tools/PlanProblem.h"
 
 #include "frontends/FrontEnd.h"
+#include "frontends/spec/LayerPattern.h"
 #include "frontends/spec/PlanMessage.h"
 #include "frontends/spec/Sizes.h"
 #include "frontends/spec/SpecText.h"
@@ -14,11 +15,39 @@
 
 #include <google/protobuf/text_format.h>
 
+#include <algorithm>
 #include <charconv>
 #include <sstream>
 
 using namespace hocket;
 using namespace hocket::planning;
+
+/// What layers of several kinds have in the mean: a price knows one kind with
+/// experts and one without, windows in some attention blocks, and attention
+/// blocks that are fewer than layers.
+static void setLayers(const spec::LayerPattern &pattern, ModelShape &model) {
+  int64_t attention = 0, windowed = 0, windows = 0, experts = 0, ffn = 0;
+  for (const spec::ResolvedKind &kind : pattern.kinds()) {
+    attention += kind.attention ? kind.layers : 0;
+    experts += kind.hasExperts() ? kind.layers : 0;
+    ffn += kind.isDense() ? kind.layers * kind.model.ffn() : 0;
+    if (!kind.attention || kind.window() == 0)
+      continue;
+    windowed += kind.layers;
+    windows += kind.layers * kind.window();
+  }
+  if (attention < model.layers)
+    model.attentionBlocks = attention;
+  model.window = windowed ? windows / windowed : 0;
+  if (windowed < attention)
+    model.windowBlocks = windowed;
+  int64_t dense = model.layers - experts;
+  if (dense > 0)
+    model.ffn = std::max<int64_t>(1, ffn / dense);
+  // Dense layers between those with experts are priced as if in front.
+  if (model.experts > 0)
+    model.denseLayers = dense;
+}
 
 static ModelShape shapeOf(const spec::Spec &spec) {
   const spec::Model &from = spec.model();
@@ -35,18 +64,16 @@ static ModelShape shapeOf(const spec::Spec &spec) {
   if (from.position() == spec::Model::LEARNED)
     model.positions = from.max_positions();
   model.tied = from.tied_embeddings();
-  model.window = from.has_sliding_window() ? from.sliding_window() : 0;
   model.dropout = from.dropout().residual() > 0;
-  if (!from.has_moe())
-    return model;
-  model.capacity = from.moe().capacity_factor();
-  model.rowsBound = from.moe().expert_capacity_bound();
-  model.experts = from.moe().experts();
-  model.topK = from.moe().top_k();
-  model.expertFfn = from.moe().ffn();
-  model.sharedFfn = from.moe().shared_experts() * from.moe().ffn();
-  // Dense layers between those with experts are priced as if in front.
-  model.denseLayers = from.layers() - expertLayers(from);
+  if (from.has_moe()) {
+    model.capacity = from.moe().capacity_factor();
+    model.rowsBound = from.moe().expert_capacity_bound();
+    model.experts = from.moe().experts();
+    model.topK = from.moe().top_k();
+    model.expertFfn = from.moe().ffn();
+    model.sharedFfn = from.moe().shared_experts() * from.moe().ffn();
+  }
+  setLayers(spec::LayerPattern(from), model);
   return model;
 }
 

@@ -35,13 +35,6 @@ void ModelBuilder::declareBalance(int64_t layer) {
 // What routers add to the loss
 //===----------------------------------------------------------------------===//
 
-Value ModelBuilder::scaled(Value number, double factor, StringRef name) {
-  Location location = at(name, "model.moe");
-  Value constant =
-      builder.create<xf::ConstantOp>(location, tensor({}), real(factor));
-  return builder.create<xf::MultiplyOp>(location, tensor({}), number, constant);
-}
-
 /// Of the loss that balances the load, sums are [E], or [B, E] by sequence.
 RankedTensorType ModelBuilder::loadType() const {
   int64_t experts = model.moe().experts();
@@ -73,12 +66,13 @@ Value ModelBuilder::buildRouterLoss(Value logits, Value counts) {
         loadType().getRank() > 1 ? static_cast<double>(sequence) : tokens;
     double choices = summed * static_cast<double>(moe.top_k());
     loss = scaled(sum, moe.aux_loss() * experts / (choices * tokens),
-                  "mlp.router.aux_loss");
+                  "mlp.router.aux_loss", "model.moe.aux_loss");
   }
   if (moe.z_loss() > 0) {
     Location location = at("mlp.router.z_loss", "model.moe.z_loss");
     Value sum = builder.create<xf::RouterZLossOp>(location, tensor({}), logits);
-    sum = scaled(sum, moe.z_loss() / tokens, "mlp.router.z_loss");
+    sum = scaled(sum, moe.z_loss() / tokens, "mlp.router.z_loss",
+                 "model.moe.z_loss");
     loss =
         loss ? builder.create<xf::AddOp>(location, tensor({}), loss, sum) : sum;
   }

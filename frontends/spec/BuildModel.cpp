@@ -17,6 +17,9 @@
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/IR/Verifier.h"
 
+#include <map>
+#include <vector>
+
 using namespace mlir;
 using namespace hocket;
 using namespace hocket::spec;
@@ -86,10 +89,9 @@ void ModelBuilder::declareVariables() {
   for (const Parameter &parameter : inputParameters(spec))
     declare(parameter, parameter.name);
   for (int64_t i = 0; i < model.layers(); ++i) {
-    for (const Parameter &parameter :
-         layerParameters(spec, hasExperts(model, i)))
+    for (const Parameter &parameter : layerParameters(spec, layers[i]))
       declare(parameter, layerName(i, parameter.name));
-    if (hasExperts(model, i) && balances())
+    if (layers[i].hasExperts() && balances())
       declareBalance(i);
   }
   for (const Parameter &parameter : outputParameters(spec))
@@ -111,14 +113,31 @@ Value ModelBuilder::linear(Value input, const std::string &name, int64_t out) {
                                       /*scales=*/ValueRange());
 }
 
-Value ModelBuilder::norm(Value input, const std::string &name) {
-  xf::NormKind kind =
-      model.norm() == Model::RMS_NORM ? xf::NormKind::Rms : xf::NormKind::Layer;
+Value ModelBuilder::norm(Value input, const std::string &name,
+                         xf::NormKind kind, std::string_view field) {
   return builder.create<xf::NormOp>(
-      at(name, "model.norm"), input.getType(), input,
+      at(name, field), input.getType(), input,
       parameters.lookup(name + ".weight"), parameters.lookup(name + ".bias"),
-      xf::NormKindAttr::get(builder.getContext(), kind),
-      real(model.norm_eps()));
+      xf::NormKindAttr::get(builder.getContext(), kind), real(model.norm_eps()),
+      model.norm_zero_centered() ? builder.getUnitAttr() : UnitAttr());
+}
+
+Value ModelBuilder::norm(Value input, const std::string &name) {
+  return norm(input, name,
+              model.norm() == Model::RMS_NORM ? xf::NormKind::Rms
+                                              : xf::NormKind::Layer,
+              "model.norm");
+}
+
+Value ModelBuilder::scaled(Value input, double factor, StringRef name,
+                           std::string_view field) {
+  if (factor == 1)
+    return input;
+  Location location = at(name, field);
+  Value constant =
+      builder.create<xf::ConstantOp>(location, tensor({}), real(factor));
+  return builder.create<xf::MultiplyOp>(location, input.getType(), input,
+                                        constant);
 }
 
 Value ModelBuilder::dropout(Value input, double probability,
@@ -141,14 +160,10 @@ Value ModelBuilder::residual(Value input, Value branch, StringRef name) {
 
 /// An RMS norm of each head over its own dim.
 Value ModelBuilder::headNorm(Value heads, StringRef name) {
-  if (!model.qk_norm())
+  if (!own().qk_norm())
     return heads;
-  std::string full = ("attention." + name + "_norm").str();
-  return builder.create<xf::NormOp>(
-      at(full, "model.qk_norm"), heads.getType(), heads,
-      parameters.lookup(full + ".weight"), Value(),
-      xf::NormKindAttr::get(builder.getContext(), xf::NormKind::Rms),
-      real(model.norm_eps()));
+  return norm(heads, ("attention." + name + "_norm").str(), xf::NormKind::Rms,
+              "model.qk_norm");
 }
 
 Value ModelBuilder::rotate(Value heads, StringRef name) {
@@ -162,36 +177,39 @@ Value ModelBuilder::rotate(Value heads, StringRef name) {
 Value ModelBuilder::buildAttentionBranch(Value input) {
   auto project = [&](StringRef name, int64_t heads) -> Value {
     std::string full = ("attention." + name).str();
-    Value flat = linear(input, full, heads * model.head_dim());
+    Value flat = linear(input, full, heads * own().head_dim());
     return builder.create<xf::ReshapeOp>(
         at(full, "model.head_dim"),
-        tensor({batch, sequence, heads, model.head_dim()}), flat);
+        tensor({batch, sequence, heads, own().head_dim()}), flat);
   };
-  Value query = rotate(headNorm(project("q", model.heads()), "q"), "q");
-  Value key = rotate(headNorm(project("k", model.kv_heads()), "k"), "k");
-  Value value = project("v", model.kv_heads());
+  Value query = rotate(headNorm(project("q", own().heads()), "q"), "q");
+  Value key = rotate(headNorm(project("k", own().kv_heads()), "k"), "k");
+  Value value = project("v", own().kv_heads());
 
   Value merged = builder.create<xf::ReshapeOp>(
       at("attention", "model.heads"),
-      tensor({batch, sequence, model.heads() * model.head_dim()}),
+      tensor({batch, sequence, own().heads() * own().head_dim()}),
       serving.isOn ? buildCachedAttention(query, key, value)
                    : buildAttention(query, key, value));
-  return linear(merged, "attention.o", model.hidden());
+  return linear(merged, "attention.o", own().hidden());
+}
+
+double ModelBuilder::scoreScale() const {
+  return own().attention_scale() *
+         (kind->isRotary() ? ropeScoreFactor(own().rope()) : 1);
 }
 
 Value ModelBuilder::buildAttention(Value query, Value key, Value value) {
   // A window that holds the whole sequence is none.
-  bool windowed =
-      model.has_sliding_window() && model.sliding_window() < sequence;
-  double drop = model.dropout().attention();
+  int64_t window = kind->window() < sequence ? kind->window() : 0;
+  double drop = own().dropout().attention();
   return builder
       .create<xf::AttentionOp>(
           at("attention", "model.heads"), query.getType(),
-          tensor({batch, model.heads(), sequence}), query, key, value,
+          tensor({batch, own().heads(), sequence}), query, key, value,
           resetsAttention() ? positions : Value(),
           drop > 0 ? instance : Value(), ValueRange(), builder.getUnitAttr(),
-          builder.getI64IntegerAttr(windowed ? model.sliding_window() : 0),
-          real(model.attention_scale()), real(drop),
+          builder.getI64IntegerAttr(window), real(scoreScale()), real(drop),
           builder.getI32IntegerAttr(drop > 0 ? AttentionStream : 0),
           builder.getI64IntegerAttr(0), DenseI64ArrayAttr(),
           builder.getI64IntegerAttr(0))
@@ -206,6 +224,7 @@ static xf::ActivationKind activationOf(Model::Activation activation) {
   case Model::GEGLU:
   case Model::GELU:
     return xf::ActivationKind::Gelu;
+  case Model::GEGLU_TANH:
   case Model::GELU_TANH:
     return xf::ActivationKind::GeluTanh;
   case Model::RELU_SQUARED:
@@ -218,8 +237,8 @@ static xf::ActivationKind activationOf(Model::Activation activation) {
 Value ModelBuilder::buildMlp(Value input, LinearFn linear) {
   Location location = at("mlp.activation", "model.activation");
   auto kind = xf::ActivationKindAttr::get(builder.getContext(),
-                                          activationOf(model.activation()));
-  if (!isGated(model.activation())) {
+                                          activationOf(own().activation()));
+  if (!isGated(own().activation())) {
     Value up = linear(input, "up");
     return linear(
         builder.create<xf::ActivationOp>(location, up.getType(), up, kind),
@@ -234,26 +253,38 @@ Value ModelBuilder::buildMlp(Value input, LinearFn linear) {
 
 Value ModelBuilder::buildDenseMlp(Value input) {
   return buildMlp(input, [&](Value x, StringRef name) {
-    int64_t out = name == "down" ? model.hidden() : model.ffn();
+    int64_t out = name == "down" ? own().hidden() : own().ffn();
     return linear(x, ("mlp." + name).str(), out);
   });
 }
 
-/// Pre-norm: x + f(norm(x)). Post-norm: norm(x + f(x)).
-Value ModelBuilder::buildBranches(Value input, bool experts) {
-  bool pre = model.norm_position() == Model::PRE;
-  double drop = model.dropout().residual();
+Value ModelBuilder::addBranch(Value input, StringRef name, DropoutStream stream,
+                              BranchFn branch) {
+  bool pre = own().norm_position() != Model::POST;
+  const std::string normName = (name + "_norm").str();
+  Value result = branch(pre ? norm(input, normName) : input);
+  if (own().norm_position() == Model::BOTH)
+    result = norm(result, (name + "_post_norm").str());
+  result = scaled(result, own().residual_scale(), (name + ".scale").str(),
+                  "model.residual_scale");
+  result = dropout(result, own().dropout().residual(), stream,
+                   (name + ".dropout").str());
+  result = residual(input, result, (name + ".residual").str());
+  return pre ? result : norm(result, normName);
+}
+
+Value ModelBuilder::buildBranches(Value input) {
   Value x = input;
-  Value branch = buildAttentionBranch(pre ? norm(x, "attention_norm") : x);
-  branch = dropout(branch, drop, AttentionBranchStream, "attention.dropout");
-  x = residual(x, branch, "attention.residual");
-  if (!pre)
-    x = norm(x, "attention_norm");
-  Value mlpInput = pre ? norm(x, "mlp_norm") : x;
-  branch = experts ? buildExperts(mlpInput) : buildDenseMlp(mlpInput);
-  branch = dropout(branch, drop, MlpBranchStream, "mlp.dropout");
-  x = residual(x, branch, "mlp.residual");
-  return pre ? x : norm(x, "mlp_norm");
+  if (kind->attention)
+    x = addBranch(x, "attention", AttentionBranchStream,
+                  [&](Value in) { return buildAttentionBranch(in); });
+  if (kind->hasExperts())
+    x = addBranch(x, "mlp", MlpBranchStream,
+                  [&](Value in) { return buildExperts(in); });
+  else if (kind->isDense())
+    x = addBranch(x, "mlp", MlpBranchStream,
+                  [&](Value in) { return buildDenseMlp(in); });
+  return x;
 }
 
 /// The arguments of a layer that writes.
@@ -269,37 +300,39 @@ void ModelBuilder::takeCache(
     take(cacheType(), name, "model.kv_heads");
 }
 
-func::FuncOp ModelBuilder::buildLayer(bool experts) {
+func::FuncOp ModelBuilder::buildLayer() {
   SmallVector<Type> types{tensor({batch, sequence, model.hidden()})};
   SmallVector<Location> places{at("input", "model.hidden")};
   auto take = [&](Type type, StringRef name, std::string_view field) {
     types.push_back(type);
     places.push_back(at(name, field));
   };
-  bool rotary = model.position() == Model::ROTARY;
-  bool biased = experts && balances();
+  bool rotary = kind->isRotary();
+  bool biased = kind->hasExperts() && balances();
   if (usesInstance())
     take(builder.getI32Type(), "instance", "model.dropout");
-  SmallVector<int64_t> angles{sequence, model.head_dim() / 2, 2};
+  SmallVector<int64_t> angles{
+      sequence, rotatedDim(own().rope(), own().head_dim()) / 2, 2};
   if (takesPositions())
     angles.insert(angles.begin(), batch);
   if (rotary)
     take(tensor(angles), "rope_table", "model.rope");
   if (biased)
     take(tensor({model.moe().experts()}), "mlp.router.bias", "model.moe");
-  bool documents = resetsAttention();
+  bool documents = kind->attention && resetsAttention();
   if (documents)
     take(RankedTensorType::get({batch, sequence}, builder.getI32Type()),
          "positions", "training.data.reset_attention_mask");
-  if (serving.isOn)
+  bool cached = kind->attention && serving.isOn;
+  if (cached)
     takeCache(take);
-  const std::vector<Parameter> list = layerParameters(spec, experts);
+  const std::vector<Parameter> list = layerParameters(spec, *kind);
   for (const Parameter &parameter : list)
     take(tensor(parameter.shape), parameter.name, parameter.field);
 
   Location location = at("layer", "model.layers");
   auto layer = builder.create<func::FuncOp>(
-      location, layerPrefix + (experts ? "expert_layer" : "layer"),
+      location, layerPrefix + kind->function,
       builder.getFunctionType(types, types.front()));
   layer.setPrivate();
   OpBuilder::InsertionGuard guard(builder);
@@ -310,18 +343,18 @@ func::FuncOp ModelBuilder::buildLayer(bool experts) {
   routerBias = biased ? body->getArgument(next++) : Value();
   if (documents)
     positions = body->getArgument(next++);
-  if (serving.isOn)
+  if (cached)
     for (Value *value : {&positions, &serving.places, &serving.table,
                          &serving.keys, &serving.values})
       *value = body->getArgument(next++);
   parameters.clear();
   for (const Parameter &parameter : list)
     parameters[parameter.name] = body->getArgument(next++);
-  SmallVector<Value> results{buildBranches(body->getArgument(0), experts)};
+  SmallVector<Value> results{buildBranches(body->getArgument(0))};
   for (Value extra : {routerLoss, expertCounts})
     if (extra)
       results.push_back(extra);
-  if (serving.isOn)
+  if (cached)
     results.append({serving.keys, serving.values});
   builder.create<func::ReturnOp>(location, results);
   layer.setFunctionType(
@@ -329,6 +362,15 @@ func::FuncOp ModelBuilder::buildLayer(bool experts) {
   instance = ropeTable = positions = Value();
   routerBias = routerLoss = expertCounts = Value();
   return layer;
+}
+
+void ModelBuilder::buildLayers() {
+  for (const ResolvedKind &each : layers.kinds()) {
+    kind = &each;
+    if (each.layers > 0)
+      layerFunctions[kind] = buildLayer();
+  }
+  kind = nullptr;
 }
 
 //===----------------------------------------------------------------------===//
@@ -377,20 +419,32 @@ Value ModelBuilder::learnedPositions(RankedTensorType type) {
   return table;
 }
 
-/// The angles of the rotary embedding; null without one.
-Value ModelBuilder::buildRopeTable() {
-  if (model.position() != Model::ROTARY)
-    return {};
+Value ModelBuilder::buildRopeTable(const Model &rotary) {
   Location location = at("rope_table", "model.rope");
-  int64_t half = model.head_dim() / 2;
-  DenseF64ArrayAttr frequencies = builder.getDenseF64ArrayAttr(
-      inverseFrequencies(model.rope(), model.head_dim()));
+  std::vector<double> values =
+      inverseFrequencies(rotary.rope(), rotary.head_dim());
+  DenseF64ArrayAttr frequencies = builder.getDenseF64ArrayAttr(values);
+  auto half = static_cast<int64_t>(values.size());
   if (takesPositions())
     return builder.create<xf::RopeTableAtOp>(
         location, tensor({batch, sequence, half, 2}), positions, frequencies);
   return builder.create<xf::RopeTableOp>(
       location, tensor({sequence, half, 2}), Value(), frequencies,
       builder.getI64IntegerAttr(0), builder.getI64IntegerAttr(0));
+}
+
+void ModelBuilder::buildRopeTables() {
+  std::map<std::vector<double>, Value> tables;
+  ropeTables.clear();
+  for (const ResolvedKind &each : layers.kinds()) {
+    if (each.layers == 0 || !each.isRotary())
+      continue;
+    Value &table =
+        tables[inverseFrequencies(each.model.rope(), each.model.head_dim())];
+    if (!table)
+      table = buildRopeTable(each.model);
+    ropeTables[&each] = table;
+  }
 }
 
 Value ModelBuilder::embed(Value tokens) {
@@ -401,6 +455,8 @@ Value ModelBuilder::embed(Value tokens) {
       builder.create<xf::EmbeddingOp>(at("embedding", "model.vocab_size"), type,
                                       tokens, parameters["embedding.weight"],
                                       /*first_row=*/Value());
+  x = scaled(x, model.embedding_scale(), "embedding.scale",
+             "model.embedding_scale");
   if (model.position() == Model::LEARNED)
     x = builder.create<xf::AddOp>(
         at("position_embedding", "model.max_positions"), type, x,
@@ -411,34 +467,35 @@ Value ModelBuilder::embed(Value tokens) {
 
 Value ModelBuilder::callLayer(int64_t index, Value input) {
   Location location = at(layerName(index, "layer"), "model.layers");
-  bool experts = hasExperts(model, index);
+  const ResolvedKind &called = layers[index];
   SmallVector<Value> operands{input};
   if (usesInstance())
     operands.push_back(builder.create<arith::ConstantOp>(
         location, builder.getI32IntegerAttr(static_cast<int32_t>(index))));
-  if (ropeTable)
-    operands.push_back(ropeTable);
+  if (Value table = ropeTables.lookup(&called))
+    operands.push_back(table);
   auto read = [&](const std::string &name, ArrayRef<int64_t> shape,
                   const char *field) {
     operands.push_back(
         builder.create<xf::ReadOp>(at(name, field), tensor(shape), name));
   };
-  if (experts && balances())
+  if (called.hasExperts() && balances())
     read(routerState(index, "bias"), model.moe().experts(), "model.moe");
-  if (resetsAttention())
+  if (called.attention && resetsAttention())
     operands.push_back(positions);
-  if (serving.isOn) {
+  bool cached = called.attention && serving.isOn;
+  if (cached) {
     operands.append({positions, serving.places, serving.table});
     for (StringRef name : {"keys", "values"})
       read(cacheName(index, name), cacheType().getShape(), "model.kv_heads");
   }
-  for (const Parameter &parameter : layerParameters(spec, experts))
+  for (const Parameter &parameter : layerParameters(spec, called))
     read(layerName(index, parameter.name), parameter.shape, parameter.field);
   auto call = builder.create<func::CallOp>(
-      location, experts ? expertLayer : denseLayer, operands);
-  if (experts)
+      location, layerFunctions.lookup(&called), operands);
+  if (called.hasExperts())
     collectExpertResults(call, index);
-  if (serving.isOn)
+  if (cached)
     for (unsigned i : {0, 1})
       builder.create<xf::WriteOp>(location, call.getResult(1 + i),
                                   cacheName(index, i ? "values" : "keys"));
@@ -446,7 +503,9 @@ Value ModelBuilder::callLayer(int64_t index, Value input) {
 }
 
 Value ModelBuilder::buildLogits(Value input) {
-  Value x = norm(input, "final_norm");
+  // Of the head's operand, which is smaller than its result.
+  Value x = scaled(norm(input, "final_norm"), model.logit_scale(), "head.scale",
+                   "model.logit_scale");
   Value head = parameters.lookup("head.weight");
   if (!head)
     head = parameters["embedding.weight"];
@@ -503,7 +562,7 @@ void ModelBuilder::buildForward() {
   parameters.clear();
   readVariables(inputParameters(spec));
   Value x = embed(body->getArgument(0));
-  ropeTable = buildRopeTable();
+  buildRopeTables();
   for (int64_t i = 0; i < model.layers(); ++i)
     x = callLayer(i, x);
   readVariables(outputParameters(spec));
@@ -519,10 +578,7 @@ OwningOpRef<ModuleOp> ModelBuilder::build() {
   plan::setPlan(module, planOf(spec));
   buildTraining(spec, builder, at("training", "training"));
   declareVariables();
-  if (expertLayers(model) < model.layers())
-    denseLayer = buildLayer(false);
-  if (expertLayers(model) > 0)
-    expertLayer = buildLayer(true);
+  buildLayers();
   buildForward();
   if (entries.generate || !entries.train)
     buildServing();

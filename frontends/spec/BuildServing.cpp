@@ -46,6 +46,8 @@ RankedTensorType ModelBuilder::cacheType() const {
 void ModelBuilder::declareCaches() {
   for (int64_t i = 0; i < model.layers(); ++i)
     for (StringRef name : {"keys", "values"}) {
+      if (!layers[i].attention)
+        continue;
       std::string full = cacheName(i, name);
       builder.create<xf::VariableOp>(at(full, "model.kv_heads"), full,
                                      cacheType(), xf::VariableKind::Cache,
@@ -56,14 +58,12 @@ void ModelBuilder::declareCaches() {
 }
 
 Value ModelBuilder::buildCachedAttention(Value query, Value key, Value value) {
-  bool windowed =
-      model.has_sliding_window() && model.sliding_window() < serving.length;
+  int64_t window = kind->window() < serving.length ? kind->window() : 0;
   auto attention = builder.create<xf::CachedAttentionOp>(
       at("attention", "model.heads"), query.getType(), serving.keys.getType(),
       serving.values.getType(), query, key, value, positions, serving.places,
       serving.table, serving.keys, serving.values,
-      builder.getI64IntegerAttr(windowed ? model.sliding_window() : 0),
-      real(model.attention_scale()));
+      builder.getI64IntegerAttr(window), real(scoreScale()));
   serving.keys = attention.getNewKeys();
   serving.values = attention.getNewValues();
   return attention.getResult();
@@ -75,10 +75,7 @@ void ModelBuilder::buildServingFunction(StringRef name, int64_t tokens) {
   sequence = 1;
   routerLoss = Value(); // that of @forward
   layerPrefix = (name + "_").str();
-  if (expertLayers(model) < model.layers())
-    denseLayer = buildLayer(false);
-  if (expertLayers(model) > 0)
-    expertLayer = buildLayer(true);
+  buildLayers();
 
   Location location = at(name, "model");
   auto ids = RankedTensorType::get({tokens, 1}, builder.getI32Type());
@@ -104,13 +101,13 @@ void ModelBuilder::buildServingFunction(StringRef name, int64_t tokens) {
   parameters.clear();
   readVariables(inputParameters(spec));
   Value x = embed(body->getArgument(0));
-  ropeTable = buildRopeTable();
+  buildRopeTables();
   for (int64_t i = 0; i < model.layers(); ++i)
     x = callLayer(i, x);
   readVariables(outputParameters(spec));
   outputLabels(x, body->getArgument(1));
   builder.create<func::ReturnOp>(location);
-  ropeTable = positions = Value();
+  positions = Value();
 }
 
 /// What evaluation tells of each label (xf-build-evaluate).

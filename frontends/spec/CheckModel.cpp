@@ -5,9 +5,37 @@
 //===----------------------------------------------------------------------===//
 
 #include "frontends/spec/Check.h"
+#include "frontends/spec/LayerPattern.h"
+#include "frontends/spec/RopeFrequencies.h"
 #include "frontends/spec/Sizes.h"
 
+#include <algorithm>
+
 using namespace hocket::spec;
+
+/// S9, of YaRN.
+static void checkYarn(const Rope &rope, const std::string &field,
+                      ConstraintErrors &errors) {
+  const Rope::Yarn &yarn = rope.scaling().yarn();
+  if (!yarn.has_original_max_positions())
+    errors.add(9, field + ".scaling.yarn",
+               field + ".scaling.yarn.original_max_positions is required; "
+                       "write the context that the model was trained with");
+  if (rope.theta() == 1)
+    errors.add(9, field + ".theta",
+               "YaRN asks how often a pair turns, and with a theta of 1 all "
+               "turn alike; write a greater one");
+  if (yarn.beta_fast() <= yarn.beta_slow())
+    errors.add(9, field + ".scaling.yarn.beta_fast",
+               "beta_fast is " + formatReal(yarn.beta_fast()) +
+                   "; write more than beta_slow (" +
+                   formatReal(yarn.beta_slow()) + ")");
+  if (rope.rotary_percent() != 1 && ropeScoreFactor(rope) != 1)
+    errors.add(9, field + ".rotary_percent",
+               "with YaRN's attention_factor, which scales whole heads, all of "
+               "a head turns; leave rotary_percent out, or write "
+               "attention_factor: 1");
+}
 
 /// The divisor of `whole` nearest to `wish`; both are at least 1.
 static int64_t nearestDivisor(int64_t whole, int64_t wish) {
@@ -37,31 +65,44 @@ static void checkHeads(const Model &model, ConstraintErrors &errors) {
             std::to_string(nearestDivisor(model.heads(), model.kv_heads())));
 }
 
-/// S7, S8, S9.
-static void checkRope(const Model &model, ConstraintErrors &errors) {
+/// S7, S8, S9, of the model or, where `within` is "model.layer_kinds[0]", of
+/// that kind of layer.
+static void checkRope(const Model &model, const std::string &within,
+                      ConstraintErrors &errors) {
+  const std::string rope = within + ".rope";
   if (model.position() != Model::ROTARY) {
     if (model.has_rope())
-      errors.add(8, "model.rope",
-                 "model.rope has no use with position: " +
+      errors.add(8, rope,
+                 rope + " has no use with position: " +
                      Model::Position_Name(model.position()) +
                      "; write position: ROTARY, or leave rope out");
     return;
   }
-  if (model.head_dim() % 2 != 0)
-    errors.add(7, model.has_head_dim() ? "model.head_dim" : "model.heads",
-               "the rotary embedding turns pairs, and model.head_dim is " +
-                   std::to_string(model.head_dim()) +
+  int64_t rotated = rotatedDim(model.rope(), model.head_dim());
+  if (rotated % 2 != 0 || rotated == 0) {
+    bool whole = model.rope().rotary_percent() == 1;
+    errors.add(7,
+               !whole                 ? rope + ".rotary_percent"
+               : model.has_head_dim() ? "model.head_dim"
+                                      : "model.heads",
+               std::string("the rotary embedding turns pairs, and ") +
+                   (whole ? "model.head_dim is "
+                          : "the share of model.head_dim that turns is ") +
+                   std::to_string(rotated) +
                    "; write an even number, or another position");
+  }
   if (!model.rope().has_scaling())
     return;
   const Rope::Scaling &scaling = model.rope().scaling();
+  if (scaling.has_yarn())
+    checkYarn(model.rope(), rope, errors);
   if (scaling.kind_case() == Rope::Scaling::KIND_NOT_SET)
-    errors.add(9, "model.rope.scaling",
-               "model.rope.scaling names no kind; write linear { } or "
-               "llama3 { } in it");
+    errors.add(9, rope + ".scaling",
+               rope + ".scaling names no kind; write linear { }, llama3 { } "
+                      "or yarn { } in it");
   if (scaling.has_llama3() &&
       scaling.llama3().high_freq_factor() <= scaling.llama3().low_freq_factor())
-    errors.add(9, "model.rope.scaling.llama3.high_freq_factor",
+    errors.add(9, rope + ".scaling.llama3.high_freq_factor",
                "high_freq_factor is " +
                    formatReal(scaling.llama3().high_freq_factor()) +
                    "; write more than low_freq_factor (" +
@@ -129,7 +170,8 @@ static void checkExperts(const Model &model, ConstraintErrors &errors) {
   if (model.mlp_bias())
     errors.add(32, "model.mlp_bias",
                "experts have no biases; write mlp_bias: false");
-  if (moe.interval() > model.layers() - moe.first_dense_layers())
+  if (model.layer_kinds().empty() &&
+      moe.interval() > model.layers() - moe.first_dense_layers())
     errors.add(33, "model.moe",
                "no layer has experts: of " + std::to_string(model.layers()) +
                    " layers " + std::to_string(moe.first_dense_layers()) +
@@ -139,15 +181,106 @@ static void checkExperts(const Model &model, ConstraintErrors &errors) {
                    "interval");
 }
 
+//===----------------------------------------------------------------------===//
+// Kinds of layers
+//===----------------------------------------------------------------------===//
+
+/// S49: a kind by itself.
+static void checkKind(const Model &model, int index, ConstraintErrors &errors) {
+  const LayerKind &kind = model.layer_kinds(index);
+  const std::string field = "model.layer_kinds[" + std::to_string(index) + "]";
+  bool isWord =
+      !kind.name().empty() && kind.name().size() <= 64 &&
+      kind.name()[0] >= 'a' && kind.name()[0] <= 'z' &&
+      std::all_of(kind.name().begin(), kind.name().end(), [](char c) {
+        return (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') || c == '_';
+      });
+  if (!isWord)
+    errors.add(49, field + ".name",
+               "the name of a kind of layer has 1 to 64 small letters, digits "
+               "and \"_\", a letter first; write one in " +
+                   field);
+  for (int other = 0; other < index; ++other)
+    if (isWord && model.layer_kinds(other).name() == kind.name())
+      errors.add(49, field + ".name",
+                 "model.layer_kinds has two of the name \"" + kind.name() +
+                     "\"; write another");
+  if (kind.position() == Model::LEARNED && kind.has_position())
+    errors.add(49, field + ".position",
+               "learned positions are added once, before all layers; write "
+               "model.position: LEARNED, and in a kind ROTARY or NONE");
+  if (kind.mixer() == LayerKind::NO_MIXER &&
+      kind.feed_forward() == LayerKind::NO_FEED_FORWARD)
+    errors.add(49, field,
+               field + " has neither a mixer nor a feed-forward branch; write "
+                       "one of them");
+  if (kind.feed_forward() == LayerKind::EXPERTS && !model.has_moe())
+    errors.add(49, field + ".feed_forward",
+               field + " has experts, and the model has no moe; write "
+                       "model.moe, or feed_forward: DENSE");
+  checkRope(modelOfKind(model, kind), field, errors);
+}
+
+/// S49 of all kinds, S50. Whether they are fine.
+static bool checkKinds(const Model &model, ConstraintErrors &errors) {
+  if (model.layer_kinds().empty() && !model.has_pattern())
+    return true;
+  if (model.layer_kinds().empty() || !model.has_pattern()) {
+    bool lacksKinds = model.layer_kinds().empty();
+    errors.add(50, lacksKinds ? "model.pattern" : "model.layer_kinds[0]",
+               lacksKinds ? "model.pattern has no kinds to name; write "
+                            "model.layer_kinds"
+                          : "model.layer_kinds has no use without a pattern; "
+                            "write model.pattern");
+    return false;
+  }
+  for (int i = 0; i < model.layer_kinds_size(); ++i)
+    checkKind(model, i, errors);
+  if (model.has_moe() &&
+      (model.moe().first_dense_layers() != 0 || model.moe().interval() != 1))
+    errors.add(49, "model.moe",
+               "model.layer_kinds say which layers have experts; leave "
+               "first_dense_layers and interval out");
+  if (!errors.empty())
+    return false;
+  StatusOr<std::vector<size_t>> kinds = readPattern(model);
+  if (!kinds.ok()) {
+    errors.add(50, "model.pattern",
+               "model.pattern " + kinds.status().message());
+    return false;
+  }
+  bool hasExperts = false, mixes = false;
+  for (int i = 0; i < model.layer_kinds_size(); ++i) {
+    const LayerKind &kind = model.layer_kinds(i);
+    bool isUsed = std::count(kinds->begin(), kinds->end(), size_t(i)) > 0;
+    mixes |= isUsed && kind.mixer() != LayerKind::NO_MIXER;
+    hasExperts |= isUsed && kind.feed_forward() == LayerKind::EXPERTS;
+    if (!isUsed)
+      errors.add(50, "model.pattern",
+                 "no layer is of the kind \"" + kind.name() +
+                     "\"; name it in model.pattern, or leave it out of "
+                     "model.layer_kinds");
+  }
+  if (!mixes)
+    errors.add(50, "model.pattern",
+               "no layer mixes tokens; name a kind with a mixer");
+  if (model.has_moe() && !hasExperts)
+    errors.add(49, "model.moe",
+               "no layer has experts; write feed_forward: EXPERTS in one of "
+               "model.layer_kinds");
+  return errors.empty();
+}
+
 void hocket::spec::checkModel(const Model &model, ConstraintErrors &errors) {
+  bool layersAreFine = checkKinds(model, errors);
   checkHeads(model, errors);
-  checkRope(model, errors);
+  checkRope(model, "model", errors);
   if (model.norm() == Model::RMS_NORM && model.norm_bias())
     errors.add(11, "model.norm_bias",
                "an RMS norm has no bias; write norm_bias: false, or norm: "
                "LAYER_NORM");
   if (model.has_moe())
     checkExperts(model, errors);
-  if (model.has_head_dim())
+  if (model.has_head_dim() && layersAreFine)
     checkTotal(model, errors);
 }

@@ -17,7 +17,7 @@ using namespace hocket::spec;
 namespace {
 /// S4: a whole number from `least` to `most`.
 struct IntegerRange {
-  const char *path;
+  const char *path; ///< Of a table, or within a message that there are more of.
   int64_t least;
   int64_t most;
 };
@@ -53,7 +53,6 @@ static constexpr IntegerRange integerRanges[] = {
     {"model.moe.topk_groups", 1, 1 << 16},
     {"model.moe.first_dense_layers", 0, 1 << 16},
     {"model.moe.interval", 1, 1 << 16},
-    {"model.rope.scaling.llama3.original_max_positions", 1, manyTokens - 1},
     {"training.micro_batch_size", 1, 1 << 20},
     {"training.global_batch_size", 1, largestBatch},
     {"training.sequence_length", 1, manyTokens - 1},
@@ -95,13 +94,9 @@ static constexpr double largest = 1e30;
 static constexpr RealRange realRanges[] = {
     {"model.norm_eps", 0, 1, RealRange::ABOVE_LEAST},
     {"model.attention_scale", 0, 1e6, RealRange::ABOVE_LEAST},
-    {"model.rope.theta", 1, 1e12},
-    {"model.rope.scaling.linear.factor", 1, 1e6},
-    {"model.rope.scaling.llama3.factor", 1, 1e6},
-    {"model.rope.scaling.llama3.low_freq_factor", 0, 1e6,
-     RealRange::ABOVE_LEAST},
-    {"model.rope.scaling.llama3.high_freq_factor", 0, 1e6,
-     RealRange::ABOVE_LEAST},
+    {"model.embedding_scale", 0, 1e6, RealRange::ABOVE_LEAST},
+    {"model.residual_scale", 0, 1e6, RealRange::ABOVE_LEAST},
+    {"model.logit_scale", 0, 1e6, RealRange::ABOVE_LEAST},
     {"model.dropout.attention", 0, 1, RealRange::BELOW_MOST},
     {"model.dropout.residual", 0, 1, RealRange::BELOW_MOST},
     {"model.dropout.embedding", 0, 1, RealRange::BELOW_MOST},
@@ -128,6 +123,30 @@ static constexpr RealRange realRanges[] = {
     {"training.loss_scale.minimum", 0, largest, RealRange::ABOVE_LEAST},
 };
 
+/// Of model.rope, and of each kind of layer that has one.
+static constexpr IntegerRange ropeIntegers[] = {
+    {"scaling.llama3.original_max_positions", 1, manyTokens - 1},
+    {"scaling.yarn.original_max_positions", 1, manyTokens - 1},
+};
+static constexpr RealRange ropeReals[] = {
+    {"theta", 1, 1e12},
+    {"scaling.linear.factor", 1, 1e6},
+    {"scaling.llama3.factor", 1, 1e6},
+    {"scaling.llama3.low_freq_factor", 0, 1e6, RealRange::ABOVE_LEAST},
+    {"scaling.llama3.high_freq_factor", 0, 1e6, RealRange::ABOVE_LEAST},
+    {"scaling.yarn.factor", 1, 1e6},
+    {"scaling.yarn.beta_fast", 0, 1e6, RealRange::ABOVE_LEAST},
+    {"scaling.yarn.beta_slow", 0, 1e6, RealRange::ABOVE_LEAST},
+    {"scaling.yarn.attention_factor", 0, 1e6, RealRange::ABOVE_LEAST},
+    {"rotary_percent", 0, 1, RealRange::ABOVE_LEAST},
+};
+
+/// Of a kind of layer.
+static constexpr IntegerRange kindIntegers[] = {
+    {"ffn", 1, 1 << 26},
+    {"sliding_window", 0, manyTokens - 1},
+};
+
 static constexpr const char *required[] = {"model.layers", "model.hidden",
                                            "model.heads", "model.vocab_size"};
 
@@ -136,22 +155,25 @@ std::string hocket::spec::formatReal(double value) {
   return {text, std::to_chars(text, text + sizeof(text), value).ptr};
 }
 
-static void checkInteger(const Spec &spec, const IntegerRange &range,
-                         ConstraintErrors &errors) {
-  ConstFieldReference at = findWritten(spec, range.path);
+/// `within` is the message around the field: "" or "model.rope.".
+static void checkInteger(const Spec &spec, const std::string &within,
+                         const IntegerRange &range, ConstraintErrors &errors) {
+  const std::string path = within + range.path;
+  ConstFieldReference at = findWritten(spec, path);
   if (!at.message)
     return;
   int64_t value = at.message->GetReflection()->GetInt64(*at.message, at.field);
   if (value < range.least || value > range.most)
-    errors.add(4, range.path,
-               std::string(range.path) + " is " + std::to_string(value) +
+    errors.add(4, path,
+               path + " is " + std::to_string(value) +
                    "; write a number from " + std::to_string(range.least) +
                    " to " + std::to_string(range.most));
 }
 
-static void checkReal(const Spec &spec, const RealRange &range,
-                      ConstraintErrors &errors) {
-  ConstFieldReference at = findWritten(spec, range.path);
+static void checkReal(const Spec &spec, const std::string &within,
+                      const RealRange &range, ConstraintErrors &errors) {
+  const std::string path = within + range.path;
+  ConstFieldReference at = findWritten(spec, path);
   if (!at.message)
     return;
   double value = at.message->GetReflection()->GetDouble(*at.message, at.field);
@@ -162,14 +184,21 @@ static void checkReal(const Spec &spec, const RealRange &range,
   if (above && below) // False for NaN.
     return;
   errors.add(
-      10, range.path,
-      std::string(range.path) + " is " + formatReal(value) +
-          "; write a number " +
+      10, path,
+      path + " is " + formatReal(value) + "; write a number " +
           (range.ends == RealRange::ABOVE_LEAST ? "above " : "of at least ") +
           formatReal(range.least) +
           (range.ends == RealRange::BELOW_MOST ? " and below "
                                                : " and at most ") +
           formatReal(range.most));
+}
+
+static void checkRope(const Spec &spec, const std::string &within,
+                      ConstraintErrors &errors) {
+  for (const IntegerRange &range : ropeIntegers)
+    checkInteger(spec, within, range, errors);
+  for (const RealRange &range : ropeReals)
+    checkReal(spec, within, range, errors);
 }
 
 /// S2: the name goes into file names and logs.
@@ -190,7 +219,14 @@ void hocket::spec::checkRanges(const Spec &spec, ConstraintErrors &errors) {
     if (!findWritten(spec, path).message)
       errors.add(3, path, std::string(path) + " is required; write it");
   for (const IntegerRange &range : integerRanges)
-    checkInteger(spec, range, errors);
+    checkInteger(spec, "", range, errors);
   for (const RealRange &range : realRanges)
-    checkReal(spec, range, errors);
+    checkReal(spec, "", range, errors);
+  checkRope(spec, "model.rope.", errors);
+  for (int i = 0; i < spec.model().layer_kinds_size(); ++i) {
+    const std::string kind = "model.layer_kinds[" + std::to_string(i) + "].";
+    for (const IntegerRange &range : kindIntegers)
+      checkInteger(spec, kind, range, errors);
+    checkRope(spec, kind + "rope.", errors);
+  }
 }

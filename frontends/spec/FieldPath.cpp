@@ -107,20 +107,40 @@ StatusOr<FieldReference> spec::findForWriting(Spec &spec,
   }
 }
 
+/// The message that `part` of `message` is, or null.
+static const Message *innerMessage(const Message &message,
+                                   const FieldDescriptor &field, int index) {
+  const Reflection &reflection = *message.GetReflection();
+  if (!field.message_type())
+    return nullptr;
+  if (!field.is_repeated())
+    return reflection.HasField(message, &field)
+               ? &reflection.GetMessage(message, &field)
+               : nullptr;
+  return index >= 0 && index < reflection.FieldSize(message, &field)
+             ? &reflection.GetRepeatedMessage(message, &field, index)
+             : nullptr;
+}
+
 ConstFieldReference spec::findWritten(const Spec &spec, std::string_view path) {
   const Message *message = &spec;
-  while (true) {
+  while (message) {
     size_t dot = path.find('.');
-    const FieldDescriptor *field = message->GetDescriptor()->FindFieldByName(
-        std::string(path.substr(0, dot)));
-    if (!field || field->is_repeated() ||
-        !message->GetReflection()->HasField(*message, field))
+    StatusOr<PathPart> part = parsePart(path.substr(0, dot));
+    if (!part.ok())
       return {};
-    if (dot == std::string_view::npos)
+    const FieldDescriptor *field =
+        message->GetDescriptor()->FindFieldByName(part->name);
+    if (!field)
+      return {};
+    if (dot == std::string_view::npos) {
+      if (field->is_repeated() ||
+          !message->GetReflection()->HasField(*message, field))
+        return {};
       return {message, field};
-    if (!field->message_type())
-      return {};
-    message = &message->GetReflection()->GetMessage(*message, field);
+    }
+    message = innerMessage(*message, *field, part->index);
     path = path.substr(dot + 1);
   }
+  return {};
 }

@@ -36,8 +36,8 @@ struct FieldReference {
 StatusOr<FieldReference> findForWriting(Spec &spec, std::string_view path);
 
 /// A field as it was written, or nothing (`message` is null) where it or a
-/// message around it was left out. `path` must exist in the schema and name no
-/// repeated field.
+/// message around it was left out. `path` must exist in the schema and end in
+/// no repeated field.
 struct ConstFieldReference {
   const google::protobuf::Message *message = nullptr;
   const google::protobuf::FieldDescriptor *field = nullptr;

@@ -20,6 +20,7 @@
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/IR/Builders.h"
+#include "llvm/ADT/DenseMap.h"
 
 namespace hocket::spec {
 
@@ -35,7 +36,7 @@ class ModelBuilder {
 public:
   ModelBuilder(const LoadedSpec &loaded, mlir::MLIRContext &context,
                const Entries &entries)
-      : spec(loaded.spec), model(loaded.spec.model()),
+      : spec(loaded.spec), model(loaded.spec.model()), layers(model),
         locations(loaded.locations), entries(entries), builder(&context),
         f32(builder.getF32Type()),
         batch(loaded.spec.training().micro_batch_size() *
@@ -50,13 +51,21 @@ private:
   void declare(const Parameter &parameter, const std::string &name);
 
   //===--- The layer function ---------------------------------------------===//
-  /// A layer with experts returns x, then what its router adds to the loss
-  /// and how many tokens chose each expert, where the spec asks for them.
-  mlir::func::FuncOp buildLayer(bool experts);
-  mlir::Value buildBranches(mlir::Value input, bool experts);
+  /// One for each kind of layer. A layer with experts returns x, then what its
+  /// router adds to the loss and how many tokens chose each expert, where the
+  /// spec asks for them.
+  void buildLayers();
+  mlir::func::FuncOp buildLayer();
+  mlir::Value buildBranches(mlir::Value input);
+  /// Pre-norm: x + f(norm(x)). Post-norm: norm(x + f(x)). Both: x +
+  /// post_norm(f(norm(x))). What `f` makes goes through dropout.
+  using BranchFn = llvm::function_ref<mlir::Value(mlir::Value input)>;
+  mlir::Value addBranch(mlir::Value input, llvm::StringRef name,
+                        DropoutStream stream, BranchFn branch);
   mlir::Value buildAttentionBranch(mlir::Value input);
   mlir::Value buildAttention(mlir::Value query, mlir::Value key,
                              mlir::Value value);
+  double scoreScale() const; ///< Of attention.
   /// `linear` is the linear layer `gate`, `up` or `down` on its operand.
   using LinearFn =
       llvm::function_ref<mlir::Value(mlir::Value input, llvm::StringRef name)>;
@@ -94,7 +103,6 @@ private:
                          mlir::Value choice);
   /// What the router of a layer adds to the loss, of f32.
   mlir::Value buildRouterLoss(mlir::Value logits, mlir::Value counts);
-  mlir::Value scaled(mlir::Value number, double factor, llvm::StringRef name);
 
   //===--- The forward function -------------------------------------------===//
   void buildForward();
@@ -104,7 +112,10 @@ private:
   void collectExpertResults(mlir::func::CallOp call, int64_t index);
   void readVariables(const std::vector<Parameter> &list);
   mlir::Value learnedPositions(mlir::RankedTensorType type);
-  mlir::Value buildRopeTable();
+  /// The angles that layers of each kind rotate by; kinds that rotate alike
+  /// share a table. Null for one that does not.
+  void buildRopeTables();
+  mlir::Value buildRopeTable(const Model &rotary);
   mlir::Value buildLoss(mlir::Value input, mlir::Value labels);
 
   mlir::Value buildLogits(mlir::Value input);
@@ -139,6 +150,11 @@ private:
   //===--- Parts of both -------------------------------------------------===//
   mlir::Value linear(mlir::Value input, const std::string &name, int64_t out);
   mlir::Value norm(mlir::Value input, const std::string &name);
+  mlir::Value norm(mlir::Value input, const std::string &name,
+                   xf::NormKind kind, std::string_view field);
+  /// `input` times `factor`; `input` itself where that is 1.
+  mlir::Value scaled(mlir::Value input, double factor, llvm::StringRef name,
+                     std::string_view field);
   mlir::Value residual(mlir::Value input, mlir::Value branch,
                        llvm::StringRef name);
   mlir::Value dropout(mlir::Value input, double probability,
@@ -166,6 +182,7 @@ private:
 
   const Spec &spec;
   const Model &model;
+  const LayerPattern layers;
   const FieldLocations &locations;
   const Entries entries;
   mlir::OpBuilder builder;
@@ -173,8 +190,12 @@ private:
   int64_t batch, sequence;
   int32_t nextRandomKey = 1;
 
-  /// The layer without experts and the one with, as far as the model has them.
-  mlir::func::FuncOp denseLayer, expertLayer;
+  /// The kind of the layer function being built, and the model as it sees it.
+  const ResolvedKind *kind = nullptr;
+  const Model &own() const { return kind->model; }
+  /// Of the function with layers being built, by kind.
+  llvm::DenseMap<const ResolvedKind *, mlir::func::FuncOp> layerFunctions;
+  llvm::DenseMap<const ResolvedKind *, mlir::Value> ropeTables;
 
   // Of the function being built: parameters by name within their scope, and
   // what layers get besides.

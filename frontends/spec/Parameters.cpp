@@ -9,6 +9,7 @@
 #include "frontends/spec/Sizes.h"
 
 #include <cmath>
+#include <utility>
 
 using namespace hocket::spec;
 using Role = Parameter::Role;
@@ -19,7 +20,10 @@ namespace {
 class ParameterList {
 public:
   explicit ParameterList(const Spec &spec)
-      : stddev(spec.model().initializer().stddev()),
+      : normWeight(spec.model().norm_zero_centered()
+                       ? Parameter::Initial::Zeros
+                       : Parameter::Initial::Ones),
+        stddev(spec.model().initializer().stddev()),
         normBias(spec.model().norm_bias()),
         decayVectors(spec.training().optimizer().decay_norms_and_biases()) {}
 
@@ -48,14 +52,14 @@ public:
   }
 
   void norm(const std::string &name, int64_t size) {
-    vector(name + ".weight", Role::Norm, size, Parameter::Initial::Ones,
-           "model.norm");
+    vector(name + ".weight", Role::Norm, size, normWeight, "model.norm");
     if (normBias)
       vector(name + ".bias", Role::Norm, size, Parameter::Initial::Zeros,
              "model.norm_bias");
   }
 
   std::vector<Parameter> list;
+  Parameter::Initial normWeight; ///< Of the weights of norms.
 
 private:
   double stddev;
@@ -83,15 +87,16 @@ static void addLinear(ParameterList &list, const Linear &linear,
                 Parameter::Initial::Zeros, linear.biasField);
 }
 
-/// GPT-2 (Radford et al., 2019, section 2.3): 1/sqrt(N) for N residual layers,
-/// two to a transformer layer.
-static double residualScale(const Model &model) {
-  if (!model.initializer().depth_scaled())
+/// GPT-2 (Radford et al., 2019, section 2.3): 1/sqrt(N) for N residual
+/// branches.
+static double residualScale(const ResolvedKind &kind) {
+  if (!kind.model.initializer().depth_scaled())
     return 1;
-  return 1 / std::sqrt(2.0 * static_cast<double>(model.layers()));
+  return 1 / std::sqrt(static_cast<double>(kind.branches));
 }
 
-static void addAttention(ParameterList &list, const Model &model) {
+static void addAttention(ParameterList &list, const ResolvedKind &kind) {
+  const Model &model = kind.model;
   int64_t hidden = model.hidden();
   int64_t queries = model.heads() * model.head_dim();
   int64_t keys = model.kv_heads() * model.head_dim();
@@ -107,14 +112,15 @@ static void addAttention(ParameterList &list, const Model &model) {
   if (model.qk_norm())
     for (const char *name : {"attention.q_norm", "attention.k_norm"})
       list.vector(std::string(name) + ".weight", Role::Norm, model.head_dim(),
-                  Parameter::Initial::Ones, "model.qk_norm");
+                  list.normWeight, "model.qk_norm");
   addLinear(list,
             {"attention.o", Role::AttentionOutput, hidden, queries,
              model.attention_out_bias(), "model.attention_out_bias"},
-            "model.heads", residualScale(model));
+            "model.heads", residualScale(kind));
 }
 
-static void addMlp(ParameterList &list, const Model &model) {
+static void addMlp(ParameterList &list, const ResolvedKind &kind) {
+  const Model &model = kind.model;
   int64_t hidden = model.hidden(), ffn = model.ffn();
   bool bias = model.mlp_bias();
   const char *biasField = "model.mlp_bias";
@@ -124,10 +130,11 @@ static void addMlp(ParameterList &list, const Model &model) {
   addLinear(list, {"mlp.up", Role::Up, ffn, hidden, bias, biasField},
             "model.ffn");
   addLinear(list, {"mlp.down", Role::Down, hidden, ffn, bias, biasField},
-            "model.ffn", residualScale(model));
+            "model.ffn", residualScale(kind));
 }
 
-static void addExperts(ParameterList &list, const Model &model) {
+static void addExperts(ParameterList &list, const ResolvedKind &kind) {
+  const Model &model = kind.model;
   const Moe &moe = model.moe();
   int64_t hidden = model.hidden(), ffn = moe.ffn(), experts = moe.experts();
   int64_t shared = moe.shared_experts() * ffn;
@@ -139,7 +146,7 @@ static void addExperts(ParameterList &list, const Model &model) {
   list.matrices("mlp.experts.up.weight", Role::ExpertUp,
                 {experts, ffn, hidden});
   list.matrices("mlp.experts.down.weight", Role::ExpertDown,
-                {experts, hidden, ffn}, residualScale(model));
+                {experts, hidden, ffn}, residualScale(kind));
   if (shared == 0)
     return;
   if (gated)
@@ -147,19 +154,27 @@ static void addExperts(ParameterList &list, const Model &model) {
                 "model.moe");
   list.matrix("mlp.shared.up.weight", Role::Up, shared, hidden, "model.moe");
   list.matrix("mlp.shared.down.weight", Role::Down, hidden, shared, "model.moe",
-              residualScale(model));
+              residualScale(kind));
 }
 
 std::vector<Parameter> hocket::spec::layerParameters(const Spec &spec,
-                                                     bool experts) {
+                                                     const ResolvedKind &kind) {
   ParameterList list(spec);
-  list.norm("attention_norm", spec.model().hidden());
-  addAttention(list, spec.model());
-  list.norm("mlp_norm", spec.model().hidden());
-  if (experts)
-    addExperts(list, spec.model());
-  else
-    addMlp(list, spec.model());
+  auto norms = [&](const std::string &branch) {
+    list.norm(branch + "_norm", kind.model.hidden());
+    if (kind.model.norm_position() == Model::BOTH)
+      list.norm(branch + "_post_norm", kind.model.hidden());
+  };
+  if (kind.attention) {
+    norms("attention");
+    addAttention(list, kind);
+  }
+  if (kind.feedForward != LayerKind::NO_FEED_FORWARD)
+    norms("mlp");
+  if (kind.hasExperts())
+    addExperts(list, kind);
+  else if (kind.isDense())
+    addMlp(list, kind);
   return std::move(list.list);
 }
 
@@ -187,6 +202,19 @@ std::vector<Parameter> hocket::spec::outputParameters(const Spec &spec) {
     list.matrix("head.weight", Role::Head, vocabRows(model), model.hidden(),
                 "model.tied_embeddings");
   return std::move(list.list);
+}
+
+std::vector<Parameter> hocket::spec::modelParameters(const Spec &spec) {
+  std::vector<Parameter> all = inputParameters(spec);
+  LayerPattern layers(spec.model());
+  for (int64_t i = 0; i < spec.model().layers(); ++i)
+    for (Parameter &parameter : layerParameters(spec, layers[i])) {
+      parameter.name = layerName(i, parameter.name);
+      all.push_back(std::move(parameter));
+    }
+  for (Parameter &parameter : outputParameters(spec))
+    all.push_back(std::move(parameter));
+  return all;
 }
 
 std::string hocket::spec::layerName(int64_t layer, const std::string &name) {

@@ -11,9 +11,11 @@
 ///   embedding.weight                      [padded vocab, hidden]
 ///   position_embedding.weight             [max_positions, hidden]
 ///   layers.{i}.attention_norm.{weight,bias}          [hidden]
+///   layers.{i}.attention_post_norm.{weight,bias}     [hidden], with BOTH
 ///   layers.{i}.attention.{q,k,v,o}.{weight,bias}     [out, in], [out]
 ///   layers.{i}.attention.{q_norm,k_norm}.weight      [head_dim]
 ///   layers.{i}.mlp_norm.{weight,bias}                [hidden]
+///   layers.{i}.mlp_post_norm.{weight,bias}           [hidden], with BOTH
 ///   layers.{i}.mlp.{gate,up,down}.{weight,bias}      [out, in], [out]
 /// or, in a layer with experts,
 ///   layers.{i}.mlp.router.weight                     [experts, hidden]
@@ -27,6 +29,7 @@
 #ifndef HOCKET_FRONTENDS_SPEC_PARAMETERS_H
 #define HOCKET_FRONTENDS_SPEC_PARAMETERS_H
 
+#include "frontends/spec/LayerPattern.h"
 #include "frontends/spec/spec.pb.h"
 
 #include <cstdint>
@@ -66,15 +69,18 @@ struct Parameter {
   const char *field;  ///< The field of the spec that it comes from.
 };
 
-/// The parameters of one layer, with experts or without; the same for every
-/// such layer.
-std::vector<Parameter> layerParameters(const Spec &spec, bool experts = false);
+/// The parameters of a layer of `kind`, without "layers.{i}.".
+std::vector<Parameter> layerParameters(const Spec &spec,
+                                       const ResolvedKind &kind);
 
 /// Those before the first layer: the embeddings.
 std::vector<Parameter> inputParameters(const Spec &spec);
 
 /// Those after the last layer: the final norm and an untied head.
 std::vector<Parameter> outputParameters(const Spec &spec);
+
+/// All of them by their full names, in the order of the forward pass.
+std::vector<Parameter> modelParameters(const Spec &spec);
 
 /// "layers.<layer>." before `name`.
 std::string layerName(int64_t layer, const std::string &name);

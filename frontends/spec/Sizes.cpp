@@ -6,6 +6,7 @@
 
 #include "frontends/spec/Sizes.h"
 
+#include "frontends/spec/LayerPattern.h"
 #include "frontends/spec/PlanMessage.h"
 
 #include <algorithm>
@@ -32,21 +33,8 @@ CheckedSize CheckedSize::operator*(const CheckedSize &other) const {
 }
 
 bool hocket::spec::isGated(Model::Activation activation) {
-  return activation == Model::SWIGLU || activation == Model::GEGLU;
-}
-
-bool hocket::spec::hasExperts(const Model &model, int64_t layer) {
-  if (!model.has_moe() || layer < model.moe().first_dense_layers())
-    return false;
-  int64_t interval = model.moe().interval();
-  return (layer - model.moe().first_dense_layers()) % interval == interval - 1;
-}
-
-int64_t hocket::spec::expertLayers(const Model &model) {
-  if (!model.has_moe())
-    return 0;
-  int64_t from = model.moe().first_dense_layers();
-  return std::max<int64_t>(0, model.layers() - from) / model.moe().interval();
+  return activation == Model::SWIGLU || activation == Model::GEGLU ||
+         activation == Model::GEGLU_TANH;
 }
 
 int64_t hocket::spec::expertCapacity(const Spec &spec) {
@@ -89,28 +77,55 @@ static CheckedSize linear(CheckedSize in, CheckedSize out, bool bias) {
   return in * out + (bias ? out : CheckedSize(0));
 }
 
-CheckedSize hocket::spec::parameterCount(const Model &model) {
-  CheckedSize hidden = model.hidden(), ffn = model.ffn();
-  CheckedSize norm = hidden * (model.norm_bias() ? 2 : 1);
+static CheckedSize normSize(const Model &model) {
+  return CheckedSize(model.hidden()) * (model.norm_bias() ? 2 : 1);
+}
+
+/// Norms of a residual branch.
+static CheckedSize branchNorms(const Model &model) {
+  return normSize(model) * (model.norm_position() == Model::BOTH ? 2 : 1);
+}
+
+/// The mixer of a layer, with its norms.
+static CheckedSize mixerSize(const ResolvedKind &kind) {
+  if (!kind.attention)
+    return 0;
+  const Model &model = kind.model;
+  CheckedSize hidden = model.hidden();
   CheckedSize q = CheckedSize(model.heads()) * model.head_dim();
   CheckedSize kv = CheckedSize(model.kv_heads()) * model.head_dim();
-  CheckedSize layer = norm * 2 + linear(hidden, q, model.attention_qkv_bias()) +
-                      linear(hidden, kv, model.attention_qkv_bias()) * 2 +
-                      linear(q, hidden, model.attention_out_bias());
+  CheckedSize size = branchNorms(model) +
+                     linear(hidden, q, model.attention_qkv_bias()) +
+                     linear(hidden, kv, model.attention_qkv_bias()) * 2 +
+                     linear(q, hidden, model.attention_out_bias());
+  return model.qk_norm() ? size + CheckedSize(model.head_dim()) * 2 : size;
+}
+
+/// The feed-forward branch of a layer, with its norms.
+static CheckedSize feedForwardSize(const ResolvedKind &kind) {
+  const Model &model = kind.model;
+  CheckedSize hidden = model.hidden(), ffn = model.ffn();
   int64_t inward = isGated(model.activation()) ? 2 : 1;
-  CheckedSize mlp = linear(hidden, ffn, model.mlp_bias()) * inward +
-                    linear(ffn, hidden, model.mlp_bias());
-  if (model.qk_norm())
-    layer = layer + CheckedSize(model.head_dim()) * 2;
-  CheckedSize total = layer * model.layers() + norm +
-                      mlp * (model.layers() - expertLayers(model));
-  if (model.has_moe()) {
-    CheckedSize one = hidden * model.moe().ffn() * (inward + 1);
-    CheckedSize experts = one * (CheckedSize(model.moe().experts()) +
-                                 model.moe().shared_experts()) +
-                          hidden * model.moe().experts();
-    total = total + experts * expertLayers(model);
+  switch (kind.feedForward) {
+  case LayerKind::DENSE:
+    return branchNorms(model) + linear(hidden, ffn, model.mlp_bias()) * inward +
+           linear(ffn, hidden, model.mlp_bias());
+  case LayerKind::EXPERTS:
+    return branchNorms(model) +
+           hidden * model.moe().ffn() * (inward + 1) *
+               (CheckedSize(model.moe().experts()) +
+                model.moe().shared_experts()) +
+           hidden * model.moe().experts();
+  case LayerKind::NO_FEED_FORWARD:
+    return 0;
   }
+}
+
+CheckedSize hocket::spec::parameterCount(const Model &model) {
+  CheckedSize hidden = model.hidden();
+  CheckedSize total = normSize(model);
+  for (const ResolvedKind &kind : LayerPattern(model).kinds())
+    total = total + (mixerSize(kind) + feedForwardSize(kind)) * kind.layers;
   CheckedSize table = paddedVocabSize(model) * hidden;
   total = total + table * (model.tied_embeddings() ? 1 : 2);
   if (model.position() == Model::LEARNED)

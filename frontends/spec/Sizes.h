@@ -36,14 +36,8 @@ private:
   std::optional<int64_t> value;
 };
 
-/// Whether the MLP has a gate: SWIGLU and GEGLU.
+/// Whether the MLP has a gate: SWIGLU, GEGLU and GEGLU_TANH.
 bool isGated(Model::Activation activation);
-
-/// Whether layer `layer` has experts.
-bool hasExperts(const Model &model, int64_t layer);
-
-/// How many layers have.
-int64_t expertLayers(const Model &model);
 
 /// The most tokens of a sequence that one expert takes: capacity_factor *
 /// sequence * top_k / experts, rounded up, but no more than there are and at

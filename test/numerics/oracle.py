@@ -8,6 +8,7 @@ may use PyTorch's own kernel when asked to.
 """
 
 import math
+import re
 from dataclasses import dataclass
 from types import SimpleNamespace
 
@@ -36,7 +37,11 @@ class Config:
         self.positions = get("max_positions", self.sequence)
         self.norm = get("norm", "LAYER_NORM")
         self.eps = get("norm_eps", 1e-5)
-        self.post_norm = get("norm_position", "PRE") == "POST"
+        self.norm_position = get("norm_position", "PRE")
+        self.zero_centered = get("norm_zero_centered", False)
+        self.embedding_scale = get("embedding_scale", 1.0)
+        self.residual_scale = get("residual_scale", 1.0)
+        self.logit_scale = get("logit_scale", 1.0)
         self.activation = get("activation", "GELU")
         self.position = get("position", "LEARNED")
         self.rope = get("rope", {})
@@ -53,16 +58,45 @@ class Config:
         rms = self.norm == "RMS_NORM"
         self.norm_bias = get("norm_bias", bias and not rms)
 
+        self.kinds = [self.kind_of(i) for i in range(self.layers)]
+
     @property
     def gated(self):
-        return self.activation in ("SWIGLU", "GEGLU")
+        return self.activation in ("SWIGLU", "GEGLU", "GEGLU_TANH")
+
+    def kind_of(self, layer):
+        """What differs between layers, of one of them."""
+        kind, model = {}, self.spec["model"]
+        if "pattern" in model:
+            kinds = model["layer_kinds"]
+            kinds = kinds if isinstance(kinds, list) else [kinds]
+            names = names_of(model["pattern"])
+            name = names[layer % len(names)]
+            kind = next(k for k in kinds if k["name"] == name)
+            feed_forward = kind.get("feed_forward", "DENSE")
+        else:
+            feed_forward = "EXPERTS" if self.has_experts(layer) else "DENSE"
+        rotary = kind.get("position", self.position) == "ROTARY"
+        return SimpleNamespace(
+            attention=kind.get("mixer", "ATTENTION") == "ATTENTION",
+            feed_forward=feed_forward,
+            ffn=kind.get("ffn", self.ffn),
+            window=kind.get("sliding_window", self.window) or None,
+            rope=kind.get("rope", self.rope) if rotary else None,
+        )
 
     def has_experts(self, layer):
+        """Of a model whose layers have no kinds."""
         if self.moe is None:
             return False
         after = layer - self.moe.get("first_dense_layers", 0)
         interval = self.moe.get("interval", 1)
         return after >= 0 and after % interval == interval - 1
+
+    @property
+    def branches(self):
+        """Residual branches of the whole model."""
+        return sum(k.attention + (k.feed_forward != "NO_FEED_FORWARD") for k in self.kinds)
 
     @property
     def capacity(self):
@@ -72,6 +106,28 @@ class Config:
             return None
         even = self.sequence * self.moe.get("top_k", 2) / self.moe["experts"]
         return min(max(math.ceil(factor * even), 1), self.sequence)
+
+
+def names_of(pattern):
+    """The kinds that a pattern names, "a*2 (b c)*3", one behind the other."""
+
+    def items():
+        names = []
+        while tokens and tokens[0] != ")":
+            token = tokens.pop(0)
+            once = [token]
+            if token == "(":
+                once = items()
+                tokens.pop(0)
+            count = 1
+            if tokens and tokens[0] == "*":
+                tokens.pop(0)
+                count = int(tokens.pop(0))
+            names += once * count
+        return names
+
+    tokens = re.findall(r"[()*]|[^\s()*]+", pattern)
+    return items()
 
 
 def parameter_shapes(config):
@@ -86,26 +142,39 @@ def parameter_shapes(config):
     add("embedding", (c.rows, c.hidden))
     if c.position == "LEARNED":
         add("position_embedding", (c.positions, c.hidden))
-    for i in range(c.layers):
+    for i, kind in enumerate(c.kinds):
         layer = f"layers.{i}."
-        query, key = c.heads * c.head_dim, c.kv_heads * c.head_dim
-        add(layer + "attention_norm", (c.hidden,), c.norm_bias)
-        add(layer + "attention.q", (query, c.hidden), c.qkv_bias)
-        add(layer + "attention.k", (key, c.hidden), c.qkv_bias)
-        add(layer + "attention.v", (key, c.hidden), c.qkv_bias)
-        if c.qk_norm:
-            add(layer + "attention.q_norm", (c.head_dim,))
-            add(layer + "attention.k_norm", (c.head_dim,))
-        add(layer + "attention.o", (c.hidden, query), c.out_bias)
-        add(layer + "mlp_norm", (c.hidden,), c.norm_bias)
-        if c.has_experts(i):
+        if kind.attention:
+            add_norms(c, add, layer + "attention")
+            add_attention(c, add, layer + "attention.")
+        if kind.feed_forward != "NO_FEED_FORWARD":
+            add_norms(c, add, layer + "mlp")
+        if kind.feed_forward == "EXPERTS":
             add_experts(c, add, layer + "mlp.")
-        else:
-            add_mlp(c, add, layer + "mlp.", c.ffn)
+        elif kind.feed_forward == "DENSE":
+            add_mlp(c, add, layer + "mlp.", kind.ffn)
     add("final_norm", (c.hidden,), c.norm_bias)
     if not c.tied:
         add("head", (c.rows, c.hidden))
     return shapes
+
+
+def add_norms(config, add, branch):
+    add(branch + "_norm", (config.hidden,), config.norm_bias)
+    if config.norm_position == "BOTH":
+        add(branch + "_post_norm", (config.hidden,), config.norm_bias)
+
+
+def add_attention(config, add, name):
+    c = config
+    query, key = c.heads * c.head_dim, c.kv_heads * c.head_dim
+    add(name + "q", (query, c.hidden), c.qkv_bias)
+    add(name + "k", (key, c.hidden), c.qkv_bias)
+    add(name + "v", (key, c.hidden), c.qkv_bias)
+    if c.qk_norm:
+        add(name + "q_norm", (c.head_dim,))
+        add(name + "k_norm", (c.head_dim,))
+    add(name + "o", (c.hidden, query), c.out_bias)
 
 
 def add_mlp(config, add, name, ffn, experts=()):
@@ -126,7 +195,7 @@ def add_experts(config, add, name):
 
 
 def initial_weights(config, generator, dtype=torch.float32):
-    """Normal weights, biases 0, norm weights 1."""
+    """Normal weights, biases 0, norms that scale by 1."""
     stddev = config.initializer.get("stddev", 0.02)
     depth = config.initializer.get("depth_scaled", False)
     weights = {}
@@ -134,23 +203,27 @@ def initial_weights(config, generator, dtype=torch.float32):
         if name.endswith(".bias"):
             weights[name] = torch.zeros(shape, dtype=dtype)
         elif "norm" in name:
-            weights[name] = torch.ones(shape, dtype=dtype)
+            one = 0.0 if config.zero_centered else 1.0
+            weights[name] = torch.full(shape, one, dtype=dtype)
         else:
             scaled = depth and (".o." in name or ".down." in name)
-            s = stddev / math.sqrt(2 * config.layers) if scaled else stddev
+            s = stddev / math.sqrt(config.branches) if scaled else stddev
             normal = torch.randn(shape, generator=generator, dtype=torch.float32)
             weights[name] = (normal * s).to(dtype)
     return weights
 
 
-def inverse_frequencies(config):
+def inverse_frequencies(rope, head_dim):
     """Of each pair of the rotated part (arXiv 2104.09864), in fp64."""
-    rotated = config.head_dim
+    rotated = int(head_dim * rope.get("rotary_percent", 1.0))
     exponent = torch.arange(0, rotated, 2, dtype=torch.float64) / rotated
-    frequencies = config.rope.get("theta", 10000) ** -exponent
-    scaling = config.rope.get("scaling", {})
+    theta = rope.get("theta", 10000)
+    frequencies = theta**-exponent
+    scaling = rope.get("scaling", {})
     if "linear" in scaling:
         return frequencies / scaling["linear"].get("factor", 1)
+    if "yarn" in scaling:
+        return yarn_frequencies(frequencies, scaling["yarn"], theta, rotated)
     if "llama3" not in scaling:
         return frequencies
     s = scaling["llama3"]
@@ -159,6 +232,28 @@ def inverse_frequencies(config):
     wavelength = 2 * math.pi / frequencies
     smooth = ((old / wavelength - low) / (high - low)).clamp(0, 1)
     return (1 - smooth) * frequencies / factor + smooth * frequencies
+
+
+def yarn_frequencies(frequencies, yarn, theta, dim):
+    """arXiv 2309.00071, with the rounded bounds of its authors' code."""
+
+    def pair(turns):
+        length = yarn["original_max_positions"] / (turns * 2 * math.pi)
+        return dim * math.log(length) / (2 * math.log(theta))
+
+    low = max(math.floor(pair(yarn.get("beta_fast", 32))), 0)
+    high = min(math.ceil(pair(yarn.get("beta_slow", 1))), dim - 1)
+    at = torch.arange(dim // 2, dtype=torch.float64)
+    ramp = ((at - low) / ((high - low) or 0.001)).clamp(0, 1)
+    return frequencies * (1 - ramp + ramp / yarn.get("factor", 1))
+
+
+def rope_factor(rope):
+    """What YaRN multiplies queries and keys by."""
+    yarn = rope.get("scaling", {}).get("yarn")
+    if yarn is None:
+        return 1.0
+    return yarn.get("attention_factor", 0.1 * math.log(yarn.get("factor", 1)) + 1)
 
 
 def rotate(x, table):
@@ -206,32 +301,33 @@ class Model:
         self.config, self.fused, self.fp8 = config, fused_attention, fp8
         self.rounded = rounded or (lambda x: x)
         s = config.sequence
-        angles = torch.outer(
-            torch.arange(s, dtype=torch.float64), inverse_frequencies(config)
-        )
-        self.angles = angles
-        distance = torch.arange(s)[:, None] - torch.arange(s)[None, :]
-        self.visible = distance >= 0
-        if config.window:
-            self.visible &= distance < config.window
-        self.tables = SimpleNamespace(dtype=None)
+        self.distance = torch.arange(s)[:, None] - torch.arange(s)[None, :]
         # Of each layer with experts: the bias of its choice, and what has been
         # chosen since it was last moved. `router_loss` is of the last call.
         self.balance, self.router_loss = {}, 0.0
 
-    def table(self, dtype):
-        if self.tables.dtype != dtype:
-            pair = (self.angles.cos().to(dtype), self.angles.sin().to(dtype))
-            self.tables = SimpleNamespace(dtype=dtype, pair=pair)
-        return self.tables.pair
+    def table(self, rope, dtype):
+        positions = torch.arange(self.config.sequence, dtype=torch.float64)
+        frequencies = inverse_frequencies(rope, self.config.head_dim)
+        angles = torch.outer(positions, frequencies)
+        factor = rope_factor(rope)
+        return (angles.cos() * factor).to(dtype), (angles.sin() * factor).to(dtype)
+
+    def visible(self, window):
+        seen = self.distance >= 0
+        return seen & (self.distance < window) if window else seen
 
     def norm(self, x, weights, name):
         weight, bias = weights[name + ".weight"], weights.get(name + ".bias")
+        weight = self.centered(weight)
         if self.config.norm == "LAYER_NORM":
             y = F.layer_norm(x, x.shape[-1:], weight, bias, self.config.eps)
             return self.rounded(y)
         y = self.rms(x, weight)
         return y if bias is None else self.rounded(y + bias)
+
+    def centered(self, weight):
+        return 1 + weight if self.config.zero_centered else weight
 
     def rms(self, x, weight):
         return self.rounded(F.rms_norm(x, x.shape[-1:], weight, self.config.eps))
@@ -244,17 +340,18 @@ class Model:
         weight = self.rounded(weights[name + ".weight"])
         return self.rounded(F.linear(x, weight, weights.get(name + ".bias")))
 
-    def attention(self, x, weights, name):
+    def attention(self, x, weights, name, kind):
         c = self.config
         batch, sequence, _ = x.shape
+        table = self.table(kind.rope, x.dtype) if kind.rope is not None else None
 
         def heads(which):
             y = self.linear(x, weights, name + which)
             y = y.view(batch, sequence, -1, c.head_dim).transpose(1, 2)
             norm = weights.get(f"{name}{which}_norm.weight")
-            y = y if norm is None else self.rms(y, norm)
-            rotated = c.position == "ROTARY" and which != "v"
-            return self.rounded(rotate(y, self.table(x.dtype))) if rotated else y
+            y = y if norm is None else self.rms(y, self.centered(norm))
+            rotated = table is not None and which != "v"
+            return self.rounded(rotate(y, table)) if rotated else y
 
         q, k, v = heads("q"), heads("k"), heads("v")
         if self.fused:
@@ -265,13 +362,13 @@ class Model:
             group = c.heads // c.kv_heads
             k, v = (t.repeat_interleave(group, 1) for t in (k, v))
             scores = (q @ k.transpose(-1, -2)) * c.scale
-            scores = scores.masked_fill(~self.visible, -math.inf)
+            scores = scores.masked_fill(~self.visible(kind.window), -math.inf)
             y = scores.softmax(-1) @ v
         y = self.rounded(y.transpose(1, 2).reshape(batch, sequence, -1))
         return self.linear(y, weights, name + "o")
 
-    def mlp(self, x, weights, name):
-        if self.config.moe and name + "router.weight" in weights:
+    def mlp(self, x, weights, name, kind):
+        if kind.feed_forward == "EXPERTS":
             return self.experts(x, weights, name)
         return self.dense(x, weights, name)
 
@@ -352,7 +449,8 @@ class Model:
         up = self.linear(x, weights, name + "up")
         if self.config.gated:
             gate = self.linear(x, weights, name + "gate")
-            act = F.silu(gate) if kind == "SWIGLU" else F.gelu(gate)
+            approximate = "tanh" if kind == "GEGLU_TANH" else "none"
+            act = F.silu(gate) if kind == "SWIGLU" else F.gelu(gate, approximate=approximate)
             y = act * up
         else:
             y = {
@@ -365,25 +463,32 @@ class Model:
         y = self.rounded(y)
         return self.linear(y, weights, name + "down")
 
+    def add_branch(self, x, weights, layer, kind, name):
+        """x + f(norm(x)), norm(x + f(x)) or x + norm(f(norm(x)))."""
+        c, branch = self.config, self.attention if name == "attention" else self.mlp
+        norm, post = f"{layer}{name}_norm", f"{layer}{name}_post_norm"
+        y = x if c.norm_position == "POST" else self.norm(x, weights, norm)
+        y = branch(y, weights, f"{layer}{name}.", kind)
+        if c.norm_position == "BOTH":
+            y = self.norm(y, weights, post)
+        x = self.rounded(x + self.scaled(y, c.residual_scale))
+        return self.norm(x, weights, norm) if c.norm_position == "POST" else x
+
+    def scaled(self, x, factor):
+        return x if factor == 1 else self.rounded(x * factor)
+
     def hidden_states(self, weights, ids):
         c, self.router_loss = self.config, 0.0
-        x = weights["embedding.weight"][ids]
+        x = self.scaled(weights["embedding.weight"][ids], c.embedding_scale)
         if c.position == "LEARNED":
             x = x + weights["position_embedding.weight"][: ids.shape[1]]
         x = self.rounded(x)
-        for i in range(c.layers):
-            layer = f"layers.{i}."
-            for norm, branch, part in (
-                ("attention_norm", self.attention, "attention."),
-                ("mlp_norm", self.mlp, "mlp."),
-            ):
-                if c.post_norm:
-                    x = self.rounded(x + branch(x, weights, layer + part))
-                    x = self.norm(x, weights, layer + norm)
-                else:
-                    y = self.norm(x, weights, layer + norm)
-                    x = self.rounded(x + branch(y, weights, layer + part))
-        return self.norm(x, weights, "final_norm")
+        for i, kind in enumerate(c.kinds):
+            if kind.attention:
+                x = self.add_branch(x, weights, f"layers.{i}.", kind, "attention")
+            if kind.feed_forward != "NO_FEED_FORWARD":
+                x = self.add_branch(x, weights, f"layers.{i}.", kind, "mlp")
+        return self.scaled(self.norm(x, weights, "final_norm"), c.logit_scale)
 
     def loss(self, weights, tokens):
         x = self.hidden_states(weights, tokens[:, :-1])

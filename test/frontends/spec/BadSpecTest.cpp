@@ -66,10 +66,11 @@ const BadText badTexts[] = {
     {"model { xyzzyqqq: 1 }",
      "a.textproto:1:9: S1: model has no field \"xyzzyqqq\"; it has layers, "
      "hidden, heads, kv_heads, head_dim, ffn, vocab_size, max_positions, norm, "
-     "norm_eps, norm_position, activation, position, rope, bias, "
-     "attention_qkv_bias, attention_out_bias, mlp_bias, norm_bias, qk_norm, "
-     "sliding_window, attention_scale, tied_embeddings, vocab_padding, "
-     "dropout, initializer or moe"},
+     "norm_eps, norm_position, norm_zero_centered, activation, position, rope, "
+     "bias, attention_qkv_bias, attention_out_bias, mlp_bias, norm_bias, "
+     "embedding_scale, residual_scale, logit_scale, qk_norm, sliding_window, "
+     "attention_scale, tied_embeddings, vocab_padding, dropout, initializer, "
+     "moe, layer_kinds or pattern"},
     {"training { optimizer { adamw {} sgd {} } }",
      "a.textproto:1:37: S1: Field \"sgd\" is specified along with field "
      "\"adamw\", another member of oneof \"kind\"."},
@@ -106,8 +107,8 @@ const BadText badTexts[] = {
      "at least 0 and below 1"},
     {"model { layers: 1 hidden: 2 heads: 1 vocab_size: 3 max_positions: 4 rope "
      "{ scaling { } } position: ROTARY }",
-     "a.textproto:1:76: S9: model.rope.scaling names no kind; write linear { } "
-     "or llama3 { } in it"},
+     "a.textproto:1:76: S9: model.rope.scaling names no kind; write linear { "
+     "}, llama3 { } or yarn { } in it"},
     {"model { layers: 4 hidden: 2 heads: 1 vocab_size: 3 max_positions: 4 }\n"
      "plan { layers_per_stage: [ 1, 2 ] }",
      "a.textproto:2:1: S18: plan.layers_per_stage has 2 entries; write one for "
@@ -135,8 +136,8 @@ TEST_P(BadOverrides, AreExplained) {
 
 const BadOverride badOverrides[] = {
     {"model.layer=3",
-     "S1: there is no field \"model.layer\"; did you mean model.layers or "
-     "plan.layers_per_stage?"},
+     "S1: there is no field \"model.layer\"; did you mean model.layers, "
+     "model.layer_kinds or plan.layers_per_stage?"},
     {"layers=4",
      "S1: there is no field \"layers\"; did you mean model.layers or "
      "plan.layers_per_stage?"},
@@ -359,6 +360,31 @@ const BadOverride badOverrides[] = {
     {"model={layers: 2 hidden: 8 heads: 2 vocab_size: 9 max_positions: 4 "
      "position: ROTARY rope { scaling { llama3 { low_freq_factor: 4 } } } }",
      "S9: high_freq_factor is 4; write more than low_freq_factor (4)"},
+#define ROTARY(rope)                                                           \
+  "model={layers: 2 hidden: 12 heads: 2 vocab_size: 9 max_positions: 4 "       \
+  "position: ROTARY rope { " rope " } }"
+    {ROTARY("scaling { }"),
+     "S9: model.rope.scaling names no kind; write linear { }, llama3 { } or "
+     "yarn { } in it"},
+    {ROTARY("scaling { yarn { factor: 4 } }"),
+     "S9: model.rope.scaling.yarn.original_max_positions is required; write "
+     "the context that the model was trained with"},
+    {ROTARY("scaling { yarn { beta_fast: 1 original_max_positions: 4 } }"),
+     "S9: beta_fast is 1; write more than beta_slow (1)"},
+    {ROTARY("theta: 1 scaling { yarn { original_max_positions: 4 } }"),
+     "S9: YaRN asks how often a pair turns, and with a theta of 1 all turn "
+     "alike; write a greater one"},
+    {ROTARY("rotary_percent: 0.7 scaling { yarn { factor: 2 "
+            "original_max_positions: 4 } }"),
+     "S9: with YaRN's attention_factor, which scales whole heads, all of a "
+     "head turns; leave rotary_percent out, or write attention_factor: 1"},
+    {ROTARY("rotary_percent: 0.5"),
+     "S7: the rotary embedding turns pairs, and the share of model.head_dim "
+     "that turns is 3; write an even number, or another position"},
+    {ROTARY("rotary_percent: 1.5"),
+     "S10: model.rope.rotary_percent is 1.5; write a number above 0 and at "
+     "most 1"},
+#undef ROTARY
 };
 INSTANTIATE_TEST_SUITE_P(All, BadOverrides, testing::ValuesIn(badOverrides));
 
@@ -405,7 +431,8 @@ TEST(BadSpec, VeryLongNames) {
   std::string name(500000, 'x');
   EXPECT_EQ(messageOf("model { rope { " + name + ": 1 } }"),
             "a.textproto:1:16: S1: model.rope has no field \"" +
-                std::string(64, 'x') + "...\"; it has theta or scaling");
+                std::string(64, 'x') +
+                "...\"; it has theta, scaling or rotary_percent");
   EXPECT_EQ(messageOf(sound, {"model." + name + "=1"}),
             "--set model." + std::string(58, 'x') +
                 "...: S1: there is no "

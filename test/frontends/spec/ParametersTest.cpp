@@ -59,7 +59,7 @@ TEST(Parameters, GptStyle) {
   EXPECT_EQ(describe(inputParameters(spec)),
             "embedding.weight 8x8x 0.5 decay\n"
             "position_embedding.weight 3x8x 0.5 decay\n");
-  EXPECT_EQ(describe(layerParameters(spec)),
+  EXPECT_EQ(describe(layerParameters(spec, LayerPattern(spec.model())[0])),
             "attention_norm.weight 8x ones\n"
             "attention_norm.bias 8x zeros\n"
             "attention.q.weight 8x8x 0.5 decay\n"
@@ -87,7 +87,7 @@ TEST(Parameters, LlamaStyle) {
                         {"training.optimizer.decay_norms_and_biases=true"});
   EXPECT_EQ(describe(inputParameters(spec)),
             "embedding.weight 5x8x 0.02 decay\n");
-  EXPECT_EQ(describe(layerParameters(spec)),
+  EXPECT_EQ(describe(layerParameters(spec, LayerPattern(spec.model())[0])),
             "attention_norm.weight 8x ones decay\n"
             "attention.q.weight 16x8x 0.02 decay\n"
             "attention.k.weight 8x8x 0.02 decay\n"
@@ -120,6 +120,43 @@ TEST(RopeFrequencies, PlainAndLinear) {
   got = inverseFrequencies(rope, 8);
   for (int i = 0; i < 4; ++i)
     EXPECT_NEAR(got[i] / plain[i], 0.25, 1e-14);
+}
+
+TEST(RopeFrequencies, OfAPartOfAHead) {
+  Rope rope;
+  rope.set_theta(10000);
+  rope.set_rotary_percent(0.26);
+  EXPECT_EQ(rotatedDim(rope, 16), 4);
+  std::vector<double> got = inverseFrequencies(rope, 16);
+  ASSERT_EQ(got.size(), 2u);
+  EXPECT_NEAR(got[1], 0.01, 1e-15);
+}
+
+/// transformers 5.24, _compute_yarn_parameters, in float32.
+TEST(RopeFrequencies, Yarn) {
+  Rope rope;
+  rope.set_theta(1000000);
+  Rope::Yarn &scaling = *rope.mutable_scaling()->mutable_yarn();
+  scaling.set_factor(4);
+  scaling.set_original_max_positions(32768);
+  const std::pair<size_t, double> expected[] = {{0, 1},
+                                                {20, 0.0133352149},
+                                                {22, 0.00865964312},
+                                                {23, 0.00697830599},
+                                                {24, 0.00537532149},
+                                                {30, 0.00106436096},
+                                                {35, 0.000246258394},
+                                                {39, 6.4903943e-05},
+                                                {40, 4.44569851e-05},
+                                                {63, 3.10234441e-07}};
+  std::vector<double> got = inverseFrequencies(rope, 128);
+  ASSERT_EQ(got.size(), 64u);
+  for (auto [index, value] : expected)
+    EXPECT_NEAR(got[index] / value, 1, 1e-6) << index;
+  EXPECT_NEAR(ropeScoreFactor(rope), 1.138629436111989 * 1.138629436111989,
+              1e-12);
+  scaling.set_attention_factor(1.5);
+  EXPECT_EQ(ropeScoreFactor(rope), 2.25);
 }
 
 /// Computed in float64 from the wavelengths, as the model's authors state it.
