@@ -6,7 +6,7 @@
 
 #include "compiler/tools/CheckpointCommand.h"
 
-#include "compiler/tools/ModelDims.h"
+#include "compiler/tools/ModelWeights.h"
 #include "compiler/tools/SpecOptions.h"
 #include "frontends/FrontEnd.h"
 #include "frontends/huggingface/WriteConfig.h"
@@ -136,7 +136,7 @@ Status runExport(const CheckpointArguments &arguments) {
       line.expect(spec);
     to.progress = [&](uint64_t bytes) { line.add(bytes); };
     HOCKET_RETURN_IF_ERROR(
-        checkpoint::exportHuggingFace(checkpoint, dimsOf(model), to));
+        checkpoint::exportHuggingFace(checkpoint, weightsOf(loaded->spec), to));
   }
   std::cout << arguments.output << ": a " << to.family << " model of step "
             << checkpoint.state().step << "\n";
@@ -180,7 +180,7 @@ Status importMegatron(const CheckpointArguments &arguments) {
   if (!loaded.ok())
     return loaded.status();
   HOCKET_ASSIGN_OR_RETURN(
-      auto tensors, megatron::importModel(model, dimsOf(loaded->spec.model())));
+      auto tensors, megatron::importModel(model, weightsOf(loaded->spec)));
   HOCKET_RETURN_IF_ERROR(saveImported(arguments, *loaded, tensors));
   std::cout << arguments.output << ": " << tensors.size()
             << " tensors of Megatron-LM's iteration " << model.iteration
@@ -197,8 +197,9 @@ Status importHuggingFace(const CheckpointArguments &arguments) {
   HOCKET_ASSIGN_OR_RETURN(std::string family, huggingface::familyOf(model));
   HOCKET_ASSIGN_OR_RETURN(auto folder,
                           checkpoint::HuggingFaceFolder::open(arguments.input));
-  HOCKET_ASSIGN_OR_RETURN(auto tensors, checkpoint::importHuggingFace(
-                                            folder, family, dimsOf(model)));
+  HOCKET_ASSIGN_OR_RETURN(
+      auto tensors,
+      checkpoint::importHuggingFace(folder, family, weightsOf(loaded.spec)));
   HOCKET_RETURN_IF_ERROR(saveImported(arguments, loaded, tensors));
   std::cout << arguments.output << ": " << tensors.size() << " tensors of a "
             << family << " model\n";

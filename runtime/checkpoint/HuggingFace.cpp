@@ -97,8 +97,8 @@ static Status produceRows(const HuggingFaceEntry &entry, uint64_t first,
 
 /// Whether a tensor of the folder that no entry uses may be passed over.
 static bool isPassedOver(const std::string &name, const NameTable &table,
-                         const ModelDims &dims) {
-  if (dims.tied && name == "lm_head.weight")
+                         const ModelWeights &weights) {
+  if (weights.tied && name == "lm_head.weight")
     return true;
   return std::any_of(
       table.ignored.begin(), table.ignored.end(),
@@ -108,11 +108,9 @@ static bool isPassedOver(const std::string &name, const NameTable &table,
 StatusOr<std::vector<CheckpointTensor>>
 checkpoint::importHuggingFace(const HuggingFaceFolder &folder,
                               const std::string &family,
-                              const ModelDims &dims) {
+                              const ModelWeights &weights) {
   HOCKET_ASSIGN_OR_RETURN(const NameTable *table, findNameTable(family));
-  HOCKET_ASSIGN_OR_RETURN(auto weights, weightsOf(dims));
-  HOCKET_ASSIGN_OR_RETURN(auto entries,
-                          huggingFaceEntries(*table, dims, weights));
+  HOCKET_ASSIGN_OR_RETURN(auto entries, huggingFaceEntries(*table, weights));
   std::vector<CheckpointTensor> tensors;
   std::set<std::string> used;
   for (const HuggingFaceEntry &entry : entries) {
@@ -132,7 +130,7 @@ checkpoint::importHuggingFace(const HuggingFaceFolder &folder,
     }
   }
   for (const std::string &name : folder.names())
-    if (!used.count(name) && !isPassedOver(name, *table, dims))
+    if (!used.count(name) && !isPassedOver(name, *table, weights))
       return invalidArgument(folder.path() + ": tensor '" + name +
                              "' is not part of this model");
   return tensors;

@@ -10,19 +10,8 @@
 ///
 ///   Hugging Face's tensor  <-  Hocket's tensors, layout
 ///
-/// that is read in both directions. Hocket's names, with weights [out, in]:
-///
-///   embedding.weight [V, H]            position_embedding.weight [P, H]
-///   layers.{i}.attention_norm.{weight,bias}       [H]
-///   layers.{i}.attention.{q,k,v,o}.{weight,bias}
-///   layers.{i}.attention.{q_norm,k_norm}.weight   [head_dim]
-///   layers.{i}.mlp_norm.{weight,bias}             [H]
-///   layers.{i}.mlp.{gate,up,down}.{weight,bias}
-/// or, with E experts,
-///   layers.{i}.mlp.router.weight [E, H]
-///   layers.{i}.mlp.experts.{gate,up,down}.weight [E, out, in]
-///   layers.{i}.mlp.shared.{gate,up,down}.weight
-///   final_norm.{weight,bias} [H]       head.weight [V, H]
+/// that is read in both directions. frontends/spec/Parameters.h lists Hocket's
+/// names; its weights are [out, in].
 ///
 //===----------------------------------------------------------------------===//
 
@@ -41,41 +30,19 @@
 
 namespace hocket::checkpoint {
 
-/// What decides which tensors a model has, and their shapes.
-struct ModelDims {
+/// What a model stores, and what of it is not seen in its tensors' shapes. The
+/// front end that knows the model makes it.
+struct ModelWeights {
+  /// As f32, in the order of the forward pass.
+  std::vector<TensorSpec> tensors;
   uint64_t layers = 0;
-  uint64_t hidden = 0;
-  uint64_t heads = 0;
-  uint64_t kvHeads = 0;
-  uint64_t headDim = 0;
-  uint64_t ffn = 0;
-  uint64_t vocabulary = 0;
-  uint64_t paddedVocabulary = 0; ///< Rows stored here; 0: vocabulary.
-  uint64_t positions = 0;        ///< Learned ones; 0: none.
-  bool tied = false;             ///< No head.weight.
-  bool gated = false;            ///< mlp.gate exists.
-  bool qkNorm = false;
-  bool qkvBias = false;
-  bool outputBias = false; ///< Of attention.o.
-  bool mlpBias = false;
-  bool normBias = false;
-
-  uint64_t experts = 0; ///< 0: every layer is dense.
-  uint64_t expertFfn = 0;
-  uint64_t sharedFfn = 0;      ///< Of all shared experts together; 0: none.
-  uint64_t denseLayers = 0;    ///< Before the first layer with experts.
-  uint64_t expertInterval = 1; ///< Of the layers from there, every one has.
-  bool hasExperts(uint64_t layer) const {
-    return experts && layer >= denseLayers &&
-           (layer - denseLayers + 1) % expertInterval == 0;
-  }
+  uint64_t vocabulary = 0; ///< The rows of a vocabulary that are no padding.
+  bool tied = false;       ///< The head is the embedding.
+  bool gated = false;      ///< MLPs have a gate.
+  uint64_t heads = 0, kvHeads = 0, headDim = 0;
 };
 
-/// The weights that a model has, as f32, by Hocket's names. InvalidArgument if
-/// a size is 0 or their product overflows.
-StatusOr<std::vector<TensorSpec>> weightsOf(const ModelDims &dims);
-
-/// gpt2, llama, mistral, mixtral, qwen2, qwen3, qwen3_moe.
+/// Those that have a table of names.
 std::vector<std::string> huggingFaceFamilies();
 
 //===----------------------------------------------------------------------===//
@@ -113,7 +80,7 @@ private:
 /// the model.
 StatusOr<std::vector<CheckpointTensor>>
 importHuggingFace(const HuggingFaceFolder &folder, const std::string &family,
-                  const ModelDims &dims);
+                  const ModelWeights &weights);
 
 //===----------------------------------------------------------------------===//
 // Export
@@ -136,11 +103,12 @@ struct HuggingFaceExport {
 
 /// Writes config.json and model.safetensors, or, where that would be larger
 /// than a file may be, model-00001-of-00003.safetensors and so on with their
-/// index. A few MiB are in memory at once. InvalidArgument if the checkpoint is
-/// not of `dims`, the family has no place for one of its tensors, a number is
-/// too large for the type, or the folder holds weights already. After an error
-/// there is no more than before.
-Status exportHuggingFace(const Checkpoint &checkpoint, const ModelDims &dims,
+/// index. A few MiB are in memory at once. InvalidArgument if the checkpoint
+/// has other weights, the family has no place for one of its tensors, a number
+/// is too large for the type, or the folder holds weights already. After an
+/// error there is no more than before.
+Status exportHuggingFace(const Checkpoint &checkpoint,
+                         const ModelWeights &weights,
                          const HuggingFaceExport &to);
 
 } // namespace hocket::checkpoint

@@ -14,7 +14,7 @@ using namespace hocket::checkpoint;
 
 /// The row for one layer; nullopt if the model has none of its tensors.
 static std::optional<HuggingFaceEntry>
-entryOf(const NameRow &row, uint64_t layer, const ModelDims &dims,
+entryOf(const NameRow &row, uint64_t layer, uint64_t vocabulary,
         const std::map<std::string, TensorSpec> &weights) {
   HuggingFaceEntry entry;
   entry.theirs = nameOfLayer(row.theirs, layer);
@@ -30,10 +30,10 @@ entryOf(const NameRow &row, uint64_t layer, const ModelDims &dims,
       entry.columns = spec.shape[2];
       continue;
     }
-    bool vocabulary =
+    bool isTable =
         spec.key.name == "embedding.weight" || spec.key.name == "head.weight";
     entry.parts.push_back(spec);
-    entry.rows += vocabulary ? dims.vocabulary : spec.shape[0];
+    entry.rows += isTable ? vocabulary : spec.shape[0];
     entry.vector = spec.shape.size() == 1;
     entry.columns = entry.vector ? 1 : spec.shape[1];
   }
@@ -55,17 +55,17 @@ static void addEntries(HuggingFaceEntry entry,
 }
 
 StatusOr<std::vector<HuggingFaceEntry>>
-checkpoint::huggingFaceEntries(const NameTable &table, const ModelDims &dims,
-                               const std::vector<TensorSpec> &weights) {
+checkpoint::huggingFaceEntries(const NameTable &table,
+                               const ModelWeights &weights) {
   std::map<std::string, TensorSpec> byName;
-  for (const TensorSpec &weight : weights)
+  for (const TensorSpec &weight : weights.tensors)
     byName.emplace(weight.key.name, weight);
   std::vector<HuggingFaceEntry> entries;
   std::set<std::string> placed;
   for (const NameRow &row : table.rows) {
     bool perLayer = std::strstr(row.theirs, "{i}") != nullptr;
-    for (uint64_t layer = 0; layer < (perLayer ? dims.layers : 1); ++layer) {
-      auto entry = entryOf(row, layer, dims, byName);
+    for (uint64_t layer = 0; layer < (perLayer ? weights.layers : 1); ++layer) {
+      auto entry = entryOf(row, layer, weights.vocabulary, byName);
       if (!entry)
         continue;
       for (const TensorSpec &part : entry->parts)
@@ -73,7 +73,7 @@ checkpoint::huggingFaceEntries(const NameTable &table, const ModelDims &dims,
       addEntries(*std::move(entry), entries);
     }
   }
-  for (const TensorSpec &weight : weights)
+  for (const TensorSpec &weight : weights.tensors)
     if (!placed.count(weight.key.name))
       return invalidArgument("the family " + std::string(table.family) +
                              " has no place for tensor '" + weight.key.name +

@@ -48,11 +48,10 @@ struct HuggingFaceEntry {
   }
 };
 
-/// Every tensor of a model, in `table`'s names. `weights` is all of it.
-/// InvalidArgument for one that the family has no place for.
+/// Every tensor of a model, in `table`'s names. InvalidArgument for one that
+/// the family has no place for.
 StatusOr<std::vector<HuggingFaceEntry>>
-huggingFaceEntries(const NameTable &table, const ModelDims &dims,
-                   const std::vector<TensorSpec> &weights);
+huggingFaceEntries(const NameTable &table, const ModelWeights &weights);
 
 } // namespace hocket::checkpoint
 

@@ -21,11 +21,10 @@ namespace fs = std::filesystem;
 /// Of a tensor, in memory at once.
 static constexpr uint64_t kExportBytes = uint64_t{4} << 20;
 
-/// The weights of `dims` in the types that the checkpoint stores; fails if it
-/// holds other weights. Optimizer state does not matter.
-static StatusOr<std::vector<TensorSpec>>
-storedWeights(const Checkpoint &checkpoint, const ModelDims &dims) {
-  HOCKET_ASSIGN_OR_RETURN(auto weights, weightsOf(dims));
+/// `weights` in the types that the checkpoint stores; fails if it holds others.
+/// Optimizer state does not matter.
+static StatusOr<ModelWeights> storedWeights(const Checkpoint &checkpoint,
+                                            ModelWeights weights) {
   std::map<TensorKey, ElementType> types;
   std::vector<TensorSpec> expected;
   for (const TensorSpec &spec : checkpoint.tensors()) {
@@ -33,10 +32,11 @@ storedWeights(const Checkpoint &checkpoint, const ModelDims &dims) {
     if (!spec.key.slot.empty())
       expected.push_back(spec);
   }
-  for (TensorSpec &weight : weights)
+  for (TensorSpec &weight : weights.tensors)
     if (auto stored = types.find(weight.key); stored != types.end())
       weight.type = stored->second;
-  expected.insert(expected.begin(), weights.begin(), weights.end());
+  expected.insert(expected.begin(), weights.tensors.begin(),
+                  weights.tensors.end());
   HOCKET_RETURN_IF_ERROR(checkpoint.expectTensors(expected));
   return weights;
 }
@@ -238,12 +238,11 @@ static Status writeWeights(const HuggingFaceExport &to,
 }
 
 Status checkpoint::exportHuggingFace(const Checkpoint &checkpoint,
-                                     const ModelDims &dims,
+                                     const ModelWeights &weights,
                                      const HuggingFaceExport &to) {
   HOCKET_ASSIGN_OR_RETURN(const NameTable *table, findNameTable(to.family));
-  HOCKET_ASSIGN_OR_RETURN(auto weights, storedWeights(checkpoint, dims));
-  HOCKET_ASSIGN_OR_RETURN(auto entries,
-                          huggingFaceEntries(*table, dims, weights));
+  HOCKET_ASSIGN_OR_RETURN(auto stored, storedWeights(checkpoint, weights));
+  HOCKET_ASSIGN_OR_RETURN(auto entries, huggingFaceEntries(*table, stored));
   HOCKET_ASSIGN_OR_RETURN(auto tensors, tensorsOf(checkpoint, to, entries));
   HOCKET_RETURN_IF_ERROR(refuseOtherWeights(to.dir));
   NewFiles written;

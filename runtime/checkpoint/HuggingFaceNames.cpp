@@ -6,6 +6,12 @@
 
 #include "runtime/checkpoint/HuggingFaceNames.h"
 
+#include <iterator>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
 using namespace hocket;
 using namespace hocket::checkpoint;
 
@@ -110,6 +116,54 @@ static std::vector<NameRow> qkNormRows() {
   };
 }
 
+/// Biases of layer norms, in Llama's places.
+static std::vector<NameRow> normBiasRows() {
+  return {
+      {"model.layers.{i}.input_layernorm.bias",
+       {"layers.{i}.attention_norm.bias"}},
+      {"model.layers.{i}.post_attention_layernorm.bias",
+       {"layers.{i}.mlp_norm.bias"}},
+      {"model.norm.bias", {"final_norm.bias"}},
+  };
+}
+
+/// Gemma 3's norms before and after each branch. What is Llama's norm between
+/// the branches is here the one behind attention.
+static std::vector<NameRow> gemma3Rows() {
+  std::vector<NameRow> rows = llamaRows();
+  std::erase_if(rows, [](const NameRow &row) {
+    return row.parts.front() == std::string("layers.{i}.mlp_norm.weight");
+  });
+  const NameRow norms[] = {
+      {"model.layers.{i}.post_attention_layernorm.weight",
+       {"layers.{i}.attention_post_norm.weight"}},
+      {"model.layers.{i}.pre_feedforward_layernorm.weight",
+       {"layers.{i}.mlp_norm.weight"}},
+      {"model.layers.{i}.post_feedforward_layernorm.weight",
+       {"layers.{i}.mlp_post_norm.weight"}},
+  };
+  rows.insert(rows.end(), std::begin(norms), std::end(norms));
+  return rows;
+}
+
+/// StarCoder 2's MLP has GPT-2's names.
+static std::vector<NameRow> plainMlpRows() {
+  return {
+      {"model.layers.{i}.mlp.c_fc.weight", {"layers.{i}.mlp.up.weight"}},
+      {"model.layers.{i}.mlp.c_fc.bias", {"layers.{i}.mlp.up.bias"}},
+      {"model.layers.{i}.mlp.c_proj.weight", {"layers.{i}.mlp.down.weight"}},
+      {"model.layers.{i}.mlp.c_proj.bias", {"layers.{i}.mlp.down.bias"}},
+  };
+}
+
+static std::vector<NameRow> starcoder2Rows() {
+  std::vector<NameRow> rows = llamaRows();
+  std::erase_if(rows, [](const NameRow &row) {
+    return std::string_view(row.theirs).find(".mlp.") != std::string::npos;
+  });
+  return with(std::move(rows), plainMlpRows());
+}
+
 static std::vector<NameRow> mixtralRows() {
 #define HOCKET_EXPERT(NAME)                                                    \
   "model.layers.{i}.block_sparse_moe.experts.{e}." NAME ".weight"
@@ -138,30 +192,30 @@ static std::vector<NameRow> qwenExpertRows() {
 std::span<const NameTable> checkpoint::nameTables() {
   // Llama's attention_bias and mlp_bias add biases everywhere, Qwen 3's
   // attention_bias to all four projections, Qwen 2 has three.
+  const std::vector<NameRow> attentionBias =
+      with(qkvBiasRows(), outputBiasRows());
+  const std::vector<NameRow> allBiases = with(attentionBias, mlpBiasRows());
+  const std::vector<NameRow> qwen3 =
+      with(with(llamaRows(), attentionBias), qkNormRows());
+  static const std::vector<const char *> buffers = {".rotary_emb.inv_freq"};
   static const std::vector<NameTable> tables = {
       {"gpt2", "transformer.", gpt2Rows(), {".attn.bias", ".attn.masked_bias"}},
-      {"llama",
-       "",
-       with(with(with(llamaRows(), qkvBiasRows()), outputBiasRows()),
-            mlpBiasRows()),
-       {".rotary_emb.inv_freq"}},
-      {"mistral", "", llamaRows(), {".rotary_emb.inv_freq"}},
-      {"mixtral",
-       "",
-       with(llamaRows(), mixtralRows()),
-       {".rotary_emb.inv_freq"}},
-      {"qwen2", "", with(llamaRows(), qkvBiasRows()), {".rotary_emb.inv_freq"}},
-      {"qwen3",
-       "",
-       with(with(with(llamaRows(), qkvBiasRows()), outputBiasRows()),
-            qkNormRows()),
-       {".rotary_emb.inv_freq"}},
-      {"qwen3_moe",
-       "",
-       with(with(with(with(llamaRows(), qkvBiasRows()), outputBiasRows()),
-                 qkNormRows()),
-            qwenExpertRows()),
-       {".rotary_emb.inv_freq"}},
+      {"llama", "", with(llamaRows(), allBiases), buffers},
+      {"mistral", "", llamaRows(), buffers},
+      {"mixtral", "", with(llamaRows(), mixtralRows()), buffers},
+      {"qwen2", "", with(llamaRows(), qkvBiasRows()), buffers},
+      {"qwen3", "", qwen3, buffers},
+      {"qwen3_moe", "", with(qwen3, qwenExpertRows()), buffers},
+      {"smollm3", "", with(llamaRows(), allBiases), buffers},
+      {"gemma3_text", "", with(with(gemma3Rows(), attentionBias), qkNormRows()),
+       buffers},
+      {"granite", "", with(llamaRows(), allBiases), buffers},
+      {"nemotron", "", with(with(llamaRows(), allBiases), normBiasRows()),
+       buffers},
+      {"stablelm", "", with(with(llamaRows(), qkvBiasRows()), normBiasRows()),
+       buffers},
+      {"starcoder2", "",
+       with(with(starcoder2Rows(), attentionBias), normBiasRows()), buffers},
   };
   return tables;
 }

@@ -15,7 +15,7 @@ using namespace hocket;
 using namespace hocket::megatron;
 using checkpoint::ByteSink;
 using checkpoint::CheckpointTensor;
-using checkpoint::ModelDims;
+using checkpoint::ModelWeights;
 using checkpoint::TensorSpec;
 
 namespace {
@@ -84,26 +84,27 @@ static const NameRow *find(std::span<const NameRow> rows,
 }
 
 /// The rows of linear_qkv that are the queries, the keys or the values.
-static void takeProjection(char which, const ModelDims &dims, Source &source) {
-  uint64_t queries = dims.heads / dims.kvHeads;
-  uint64_t group = (queries + 2) * dims.headDim;
-  Rows rows{0, queries * dims.headDim};
+static void takeProjection(char which, const ModelWeights &weights,
+                           Source &source) {
+  uint64_t queries = weights.heads / weights.kvHeads;
+  uint64_t group = (queries + 2) * weights.headDim;
+  Rows rows{0, queries * weights.headDim};
   if (which != 'q')
-    rows = {(queries + (which == 'v')) * dims.headDim, dims.headDim};
-  source.rows = dims.kvHeads * group;
+    rows = {(queries + (which == 'v')) * weights.headDim, weights.headDim};
+  source.rows = weights.kvHeads * group;
   source.taken.clear();
-  for (uint64_t i = 0; i < dims.kvHeads; ++i)
+  for (uint64_t i = 0; i < weights.kvHeads; ++i)
     source.taken.push_back({i * group + rows.first, rows.count});
 }
 
-static void takeWithinLayer(std::string_view module, const ModelDims &dims,
-                            Source &source) {
+static void takeWithinLayer(std::string_view module,
+                            const ModelWeights &weights, Source &source) {
   uint64_t rows = source.rows;
   if (module == "attention.q" || module == "attention.k" ||
       module == "attention.v")
-    takeProjection(module.back(), dims, source);
+    takeProjection(module.back(), weights, source);
   bool isGate = module.ends_with(".gate"), isUp = module.ends_with(".up");
-  if (dims.gated && (isGate || isUp)) {
+  if (weights.gated && (isGate || isUp)) {
     source.rows = 2 * rows;
     source.taken = {{isUp ? rows : 0, rows}};
   }
@@ -111,7 +112,7 @@ static void takeWithinLayer(std::string_view module, const ModelDims &dims,
 
 /// A weight of ours; of experts, the matrix of one.
 static StatusOr<Source> sourceOf(const TensorSpec &ours, uint64_t expert,
-                                 const ModelDims &dims) {
+                                 const ModelWeights &weights) {
   std::string_view name = ours.key.name;
   uint64_t rows = ours.shape.size() == 3 ? ours.shape[1] : ours.shape[0];
   Source source{"", rows, false, {{0, rows}}, 0};
@@ -119,10 +120,10 @@ static StatusOr<Source> sourceOf(const TensorSpec &ours, uint64_t expert,
     source.theirs = row->theirs;
     if (name != "embedding.weight" && name != "head.weight")
       return source;
-    source.rows = dims.vocabulary;
+    source.rows = weights.vocabulary;
     source.mayHaveMore = true;
-    source.taken = {{0, dims.vocabulary}};
-    source.zeros = rows - dims.vocabulary;
+    source.taken = {{0, weights.vocabulary}};
+    source.zeros = rows - weights.vocabulary;
     return source;
   }
   // "layers.{i}.module.weight"
@@ -138,7 +139,7 @@ static StatusOr<Source> sourceOf(const TensorSpec &ours, uint64_t expert,
                   std::string(row->theirs) + std::string(name.substr(end));
   if (size_t at = source.theirs.find("{e}"); at != std::string::npos)
     source.theirs.replace(at, 3, std::to_string(expert));
-  takeWithinLayer(module, dims, source);
+  takeWithinLayer(module, weights, source);
   return source;
 }
 
@@ -206,19 +207,18 @@ findTheirs(const Model &model, const TensorSpec &ours, const Source &source) {
 }
 
 StatusOr<std::vector<CheckpointTensor>>
-megatron::importModel(const Model &model, const ModelDims &dims) {
-  HOCKET_ASSIGN_OR_RETURN(auto weights, checkpoint::weightsOf(dims));
-  if (dims.heads % dims.kvHeads)
-    return invalidArgument(model.path + ": " + std::to_string(dims.heads) +
-                           " heads in " + std::to_string(dims.kvHeads) +
+megatron::importModel(const Model &model, const ModelWeights &weights) {
+  if (weights.heads % weights.kvHeads)
+    return invalidArgument(model.path + ": " + std::to_string(weights.heads) +
+                           " heads in " + std::to_string(weights.kvHeads) +
                            " groups");
   std::vector<CheckpointTensor> tensors;
   std::set<std::string> used;
-  for (const TensorSpec &ours : weights) {
+  for (const TensorSpec &ours : weights.tensors) {
     bool hasExperts = ours.shape.size() == 3;
     CheckpointTensor &made = tensors.emplace_back(CheckpointTensor{ours, {}});
     for (uint64_t e = 0; e < (hasExperts ? ours.shape[0] : 1); ++e) {
-      HOCKET_ASSIGN_OR_RETURN(Source source, sourceOf(ours, e, dims));
+      HOCKET_ASSIGN_OR_RETURN(Source source, sourceOf(ours, e, weights));
       HOCKET_ASSIGN_OR_RETURN(const ModelTensor *theirs,
                               findTheirs(model, ours, source));
       used.insert(source.theirs);
@@ -233,7 +233,7 @@ megatron::importModel(const Model &model, const ModelDims &dims) {
     }
   }
   for (const auto &[name, tensor] : model.tensors)
-    if (!used.count(name) && !(dims.tied && name == "output_layer.weight"))
+    if (!used.count(name) && !(weights.tied && name == "output_layer.weight"))
       return invalidArgument(model.folder + ": tensor '" + name +
                              "' is not part of the model that the settings "
                              "describe");

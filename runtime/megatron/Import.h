@@ -6,7 +6,7 @@
 ///
 /// \file
 /// The weights of Megatron-LM's checkpoints by Hocket's names
-/// (runtime/checkpoint/HuggingFace.h). They are the same numbers but for two
+/// (frontends/spec/Parameters.h). They are the same numbers but for two
 /// things. The query, key and value projections are one tensor there, which
 /// has for each key-value head the query heads that use it, then its key, then
 /// its value. And the gate of a gated MLP is the first half of linear_fc1.
@@ -26,9 +26,9 @@ namespace hocket::megatron {
 /// The weights of `model` as tensors to save: F32, converted when they are
 /// written, a few MiB at a time, rows of a padded vocabulary zero. `model` must
 /// outlive the save. InvalidArgument for the first tensor that is missing, has
-/// another shape, or is not part of a model of `dims`.
+/// another shape, or is not one of `weights`.
 StatusOr<std::vector<checkpoint::CheckpointTensor>>
-importModel(const Model &model, const checkpoint::ModelDims &dims);
+importModel(const Model &model, const checkpoint::ModelWeights &weights);
 
 } // namespace hocket::megatron
 
