@@ -42,10 +42,14 @@ static Status notJson(const std::string &file, const std::string &text,
   return invalidArgument(place.str() + ": H1: is not JSON: " + reason);
 }
 
-/// The place of each key of `object` in order, by offset into `text`.
+/// Levels of objects whose keys are in the table.
+static constexpr int mostLevels = 3;
+
+/// The place of each key of `object`, which stands `level` deep, in order, by
+/// offset into `text`.
 static simdjson::error_code
 collectOffsets(simdjson::ondemand::object object, const char *text,
-               const std::string &prefix,
+               const std::string &prefix, int level,
                std::vector<std::pair<std::string, size_t>> &offsets) {
   for (auto entry : object) {
     simdjson::ondemand::field field;
@@ -61,12 +65,13 @@ collectOffsets(simdjson::ondemand::object object, const char *text,
     simdjson::ondemand::json_type type;
     if (auto error = field.value().type().get(type))
       return error;
-    if (!prefix.empty() || type != simdjson::ondemand::json_type::object)
+    if (level == mostLevels || type != simdjson::ondemand::json_type::object)
       continue;
     simdjson::ondemand::object nested;
     if (auto error = field.value().get_object().get(nested))
       return error;
-    if (auto error = collectOffsets(nested, text, full + ".", offsets))
+    if (auto error =
+            collectOffsets(nested, text, full + ".", level + 1, offsets))
       return error;
   }
   return simdjson::SUCCESS;
@@ -125,12 +130,13 @@ static ConfigValue toValue(simdjson::dom::element element) {
 }
 
 namespace {
-/// Moves a document's values into a table, one level of objects deep.
+/// Moves a document's values into a table.
 struct Flattener {
   const std::map<std::string, SourcePlace> &places;
   std::map<std::string, ConfigValue> &values;
 
-  void flatten(simdjson::dom::object object, const std::string &prefix) {
+  void flatten(simdjson::dom::object object, const std::string &prefix,
+               int level) {
     for (auto [key, element] : object) {
       std::string full = prefix + std::string(key);
       ConfigValue value = toValue(element);
@@ -138,8 +144,8 @@ struct Flattener {
         value.place = found->second;
       values[full] = std::move(value);
       simdjson::dom::object nested;
-      if (prefix.empty() && !element.get(nested))
-        flatten(nested, full + ".");
+      if (level < mostLevels && !element.get(nested))
+        flatten(nested, full + ".", level + 1);
     }
   }
 };
@@ -165,7 +171,7 @@ StatusOr<ConfigJson> ConfigJson::parse(const std::string &text,
     return notJson(file, text, error);
   if (auto error = document.get_object().get(top))
     return notJson(file, text, error);
-  if (auto error = collectOffsets(top, padded.data(), "", offsets))
+  if (auto error = collectOffsets(top, padded.data(), "", 1, offsets))
     return notJson(file, text, error);
 
   std::map<std::string, SourcePlace> places;
@@ -177,7 +183,7 @@ StatusOr<ConfigJson> ConfigJson::parse(const std::string &text,
   }
   ConfigJson config;
   config.file = file;
-  Flattener{places, config.values}.flatten(object, "");
+  Flattener{places, config.values}.flatten(object, "", 1);
   return config;
 }
 

@@ -46,8 +46,8 @@ public:
   static StatusOr<ConfigJson> parse(const std::string &text,
                                     const std::string &file);
 
-  /// The value of `key` or, one level down, of "outer.inner"; null where it
-  /// is absent or JSON's null.
+  /// The value of `key` or, one or two levels down, of "outer.inner"; null
+  /// where it is absent or JSON's null.
   const ConfigValue *find(const std::string &key) const;
 
   /// Whether `key` is there and JSON's null.

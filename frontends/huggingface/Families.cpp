@@ -74,7 +74,60 @@ static constexpr Row qwen3MoeRows[] = {
     {"norm_topk_prob", "model.moe.renormalise"},
     {"decoder_sparse_step", "model.moe.interval"},
 };
+static constexpr Row gemma3Rows[] = {
+    HOCKET_LLAMA_ROWS,
+    {"attention_bias", "model.attention_qkv_bias"},
+    {"attention_bias", "model.attention_out_bias"},
+};
+static constexpr Row graniteRows[] = {
+    HOCKET_LLAMA_ROWS,
+    {"attention_bias", "model.attention_qkv_bias"},
+    {"attention_bias", "model.attention_out_bias"},
+    {"mlp_bias", "model.mlp_bias"},
+    {"embedding_multiplier", "model.embedding_scale"},
+    {"residual_multiplier", "model.residual_scale"},
+    {"attention_multiplier", "model.attention_scale"},
+};
 #undef HOCKET_LLAMA_ROWS
+
+// What those have in common that took a layer norm to Llama's layer.
+#define HOCKET_LAYER_NORM_ROWS(EPSILON)                                        \
+  {"vocab_size", "model.vocab_size", true},                                    \
+      {"max_position_embeddings", "model.max_positions", true},                \
+      {"hidden_size", "model.hidden", true},                                   \
+      {"num_hidden_layers", "model.layers", true},                             \
+      {"num_attention_heads", "model.heads", true},                            \
+      {"num_key_value_heads", "model.kv_heads"},                               \
+      {"intermediate_size", "model.ffn", true}, {EPSILON, "model.norm_eps"},   \
+      {"rope_theta", "model.rope.theta"},                                      \
+      {"attention_dropout", "model.dropout.attention"},                        \
+      {"initializer_range", "model.initializer.stddev"},                       \
+      {"tie_word_embeddings", "model.tied_embeddings"}
+
+static constexpr Row nemotronRows[] = {
+    HOCKET_LAYER_NORM_ROWS("norm_eps"),
+    {"head_dim", "model.head_dim"},
+    {"partial_rotary_factor", "model.rope.rotary_percent"},
+    {"attention_bias", "model.attention_qkv_bias"},
+    {"attention_bias", "model.attention_out_bias"},
+    {"mlp_bias", "model.mlp_bias"},
+};
+static constexpr Row stablelmRows[] = {
+    HOCKET_LAYER_NORM_ROWS("layer_norm_eps"),
+    {"partial_rotary_factor", "model.rope.rotary_percent"},
+    {"hidden_dropout", "model.dropout.residual"},
+    {"use_qkv_bias", "model.attention_qkv_bias"},
+};
+static constexpr Row starcoder2Rows[] = {
+    HOCKET_LAYER_NORM_ROWS("norm_epsilon"),
+    {"sliding_window", "model.sliding_window"},
+    {"residual_dropout", "model.dropout.residual"},
+    {"embedding_dropout", "model.dropout.embedding"},
+    {"use_bias", "model.attention_qkv_bias"},
+    {"use_bias", "model.attention_out_bias"},
+    {"use_bias", "model.mlp_bias"},
+};
+#undef HOCKET_LAYER_NORM_ROWS
 
 // The first name of each value is the one written.
 static constexpr ActivationName plainActivations[] = {
@@ -83,8 +136,20 @@ static constexpr ActivationName plainActivations[] = {
     {"relu2", "RELU_SQUARED"}, {"silu", "SILU"},
     {"swish", "SILU"},
 };
+static constexpr ActivationName starcoderActivations[] = {
+    {"gelu_pytorch_tanh", "GELU_TANH"},
+    {"gelu_new", "GELU_TANH"},
+    {"gelu", "GELU"},
+    {"relu", "RELU"},
+    {"relu2", "RELU_SQUARED"},
+    {"silu", "SILU"},
+    {"swish", "SILU"},
+};
 static constexpr ActivationName gatedActivations[] = {
-    {"silu", "SWIGLU"}, {"swish", "SWIGLU"}, {"gelu", "GEGLU"}};
+    {"silu", "SWIGLU"},         {"swish", "SWIGLU"},
+    {"gelu", "GEGLU"},          {"gelu_pytorch_tanh", "GEGLU_TANH"},
+    {"gelu_new", "GEGLU_TANH"},
+};
 
 static constexpr char gpt2Base[] =
     "norm: LAYER_NORM norm_eps: 1e-5 activation: GELU_TANH position: LEARNED "
@@ -119,21 +184,87 @@ static constexpr char qwen3MoeBase[] =
     "rope { theta: 10000 } bias: false qk_norm: true tied_embeddings: false "
     "moe { top_k: 8 renormalise: false }";
 
+static constexpr char smollm3Base[] =
+    "kv_heads: 4 norm: RMS_NORM norm_eps: 1e-6 activation: SWIGLU position: "
+    "ROTARY "
+    "rope { theta: 2000000 } bias: false tied_embeddings: true";
+static constexpr char gemma3Base[] =
+    "kv_heads: 4 head_dim: 256 norm: RMS_NORM norm_eps: 1e-6 norm_position: "
+    "BOTH norm_zero_centered: true activation: GEGLU_TANH position: ROTARY "
+    "rope { theta: 1000000 } bias: false qk_norm: true tied_embeddings: true";
+static constexpr char graniteBase[] =
+    "norm: RMS_NORM norm_eps: 1e-6 activation: SWIGLU position: ROTARY "
+    "rope { theta: 10000 } bias: false tied_embeddings: false "
+    "attention_scale: 1";
+static constexpr char nemotronBase[] =
+    "norm: LAYER_NORM norm_eps: 1e-5 norm_zero_centered: true activation: "
+    "RELU_SQUARED position: ROTARY rope { theta: 10000 rotary_percent: 0.5 } "
+    "bias: false norm_bias: true tied_embeddings: false";
+static constexpr char stablelmBase[] =
+    "kv_heads: 32 norm: LAYER_NORM norm_eps: 1e-5 activation: SWIGLU position: "
+    "ROTARY rope { theta: 10000 rotary_percent: 0.25 } bias: false norm_bias: "
+    "true tied_embeddings: false";
+static constexpr char starcoder2Base[] =
+    "kv_heads: 2 norm: LAYER_NORM norm_eps: 1e-5 activation: GELU_TANH "
+    "position: ROTARY rope { theta: 10000 } bias: true tied_embeddings: true";
+
+static constexpr Trait gpt2Traits[] = {Trait::ScaleSwitch};
+static constexpr Trait mixtralTraits[] = {Trait::Experts};
+static constexpr Trait qwenTraits[] = {Trait::MixedWindows,
+                                       Trait::WindowSwitch};
+static constexpr Trait qwen3MoeTraits[] = {Trait::MixedWindows,
+                                           Trait::WindowSwitch, Trait::Experts,
+                                           Trait::DenseLayers};
+static constexpr Trait smollm3Traits[] = {
+    Trait::MixedWindows, Trait::WindowSwitch, Trait::MixedRope};
+static constexpr Trait gemma3Traits[] = {Trait::MixedWindows,
+                                         Trait::WindowPattern, Trait::LocalRope,
+                                         Trait::HeadScalar};
+static constexpr Trait graniteTraits[] = {Trait::LogitsScaling};
+static constexpr Trait partialTraits[] = {Trait::PartialRotary};
+
 static constexpr Family allFamilies[] = {
     {"gpt2", "GPT2LMHeadModel", gpt2Base, "activation_function", gpt2Rows,
-     plainActivations, false, false},
-    {"llama", "LlamaForCausalLM", llamaBase, "hidden_act", llamaRows,
-     gatedActivations, false, false},
-    {"mistral", "MistralForCausalLM", mistralBase, "hidden_act", mistralRows,
-     gatedActivations, false, false},
+     plainActivations, gpt2Traits},
+    {"llama",
+     "LlamaForCausalLM",
+     llamaBase,
+     "hidden_act",
+     llamaRows,
+     gatedActivations,
+     {}},
+    {"mistral",
+     "MistralForCausalLM",
+     mistralBase,
+     "hidden_act",
+     mistralRows,
+     gatedActivations,
+     {}},
     {"mixtral", "MixtralForCausalLM", mixtralBase, "hidden_act", mixtralRows,
-     gatedActivations, false, true},
+     gatedActivations, mixtralTraits},
     {"qwen2", "Qwen2ForCausalLM", qwen2Base, "hidden_act", qwen2Rows,
-     gatedActivations, true, false},
+     gatedActivations, qwenTraits},
     {"qwen3", "Qwen3ForCausalLM", qwen3Base, "hidden_act", qwen3Rows,
-     gatedActivations, true, false},
+     gatedActivations, qwenTraits},
     {"qwen3_moe", "Qwen3MoeForCausalLM", qwen3MoeBase, "hidden_act",
-     qwen3MoeRows, gatedActivations, true, true},
+     qwen3MoeRows, gatedActivations, qwen3MoeTraits},
+    {"smollm3", "SmolLM3ForCausalLM", smollm3Base, "hidden_act", llamaRows,
+     gatedActivations, smollm3Traits},
+    {"gemma3_text", "Gemma3ForCausalLM", gemma3Base, "hidden_activation",
+     gemma3Rows, gatedActivations, gemma3Traits},
+    {"granite", "GraniteForCausalLM", graniteBase, "hidden_act", graniteRows,
+     gatedActivations, graniteTraits},
+    {"nemotron", "NemotronForCausalLM", nemotronBase, "hidden_act",
+     nemotronRows, plainActivations, partialTraits},
+    {"stablelm", "StableLmForCausalLM", stablelmBase, "hidden_act",
+     stablelmRows, gatedActivations, partialTraits},
+    {"starcoder2",
+     "Starcoder2ForCausalLM",
+     starcoder2Base,
+     "hidden_act",
+     starcoder2Rows,
+     starcoderActivations,
+     {}},
 };
 
 std::span<const Family> hocket::huggingface::families() { return allFamilies; }

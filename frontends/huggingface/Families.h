@@ -14,6 +14,7 @@
 #ifndef HOCKET_FRONTENDS_HUGGINGFACE_FAMILIES_H
 #define HOCKET_FRONTENDS_HUGGINGFACE_FAMILIES_H
 
+#include <algorithm>
 #include <span>
 #include <string>
 #include <string_view>
@@ -34,6 +35,22 @@ struct ActivationName {
   const char *value;
 };
 
+/// What a family says in keys that set no field by themselves.
+enum class Trait {
+  MixedWindows,  ///< Layers may differ in their sliding window,
+  WindowSwitch,  ///< which `use_sliding_window` turns on.
+  WindowPattern, ///< Without `layer_types` every sixth layer has none.
+  LocalRope,     ///< Layers with a window have a rope of their own.
+  MixedRope,     ///< Some layers do not rotate (`no_rope_layers`).
+  PartialRotary, ///< `partial_rotary_factor` may be below 1.
+  Experts,       ///< Layers have a mixture of experts,
+  DenseLayers,   ///< but those in `mlp_only_layers`.
+  HeadScalar,    ///< Scores are scaled by query_pre_attn_scalar^-0.5,
+                 ///< embeddings by the root of their size.
+  LogitsScaling, ///< Logits are divided by `logits_scaling`.
+  ScaleSwitch,   ///< `scale_attn_weights` may turn the scale of scores off.
+};
+
 struct Family {
   const char *modelType;     ///< "llama"
   const char *architecture;  ///< "LlamaForCausalLM"
@@ -41,11 +58,14 @@ struct Family {
   const char *activationKey; ///< "hidden_act"
   std::span<const Row> rows;
   std::span<const ActivationName> activations;
-  bool mixedWindows; ///< Layers may differ in their sliding window.
-  bool experts;      ///< Layers have a mixture of experts.
+  std::span<const Trait> traits;
+
+  bool has(Trait trait) const {
+    return std::find(traits.begin(), traits.end(), trait) != traits.end();
+  }
 };
 
-/// gpt2, llama, mistral, mixtral, qwen2, qwen3, qwen3_moe.
+/// In the order in which a model's family is looked for.
 std::span<const Family> families();
 
 /// The family of `modelType`, or null.

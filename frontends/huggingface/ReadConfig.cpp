@@ -7,6 +7,7 @@
 #include "frontends/huggingface/ReadConfig.h"
 
 #include "frontends/huggingface/ConfigJson.h"
+#include "frontends/huggingface/ConfigLayers.h"
 #include "frontends/huggingface/Families.h"
 #include "frontends/spec/FieldNames.h"
 #include "frontends/spec/FieldPath.h"
@@ -15,7 +16,10 @@
 #include <google/protobuf/text_format.h>
 
 #include <algorithm>
+#include <cmath>
 #include <filesystem>
+#include <utility>
+#include <vector>
 
 using namespace hocket;
 using namespace hocket::huggingface;
@@ -37,13 +41,24 @@ public:
 private:
   Status readRow(const Row &row);
   Status readActivation();
-  Status readRope(const std::string &key);
-  Status readScaling(const std::string &key, const std::string &type);
-  Status readWindow();
+  Status readRopes();
+  Status readLocalRope();
+  /// `within` is the rope that is set, in `loaded`: "model.rope.".
+  Status readRope(const std::string &key, const std::string &within);
+  Status readScaling(const std::string &key, const std::string &type,
+                     const std::string &within);
+  Status readLayers();
+  Status readWindows();
   Status readLayerTypes();
-  Status readDenseLayers();
-  Status readAttentionScale();
+  Status readMixedRope();
+  Status readExpertLayers();
+  Status readScales();
   Status refuseUnsupported();
+  Status refusePartialRotary();
+  /// The whole numbers of the list `key`, or nothing where it is absent.
+  StatusOr<const IntegerList *> integers(const std::string &key) const;
+  /// Refuses a list of another length than the model has layers.
+  Status checkLength(const std::string &key, size_t length) const;
 
   /// Sets the field `path` to the value of `key`, which is there.
   Status assign(const std::string &key, const std::string &path);
@@ -61,9 +76,21 @@ private:
   /// Whether `key` is `true`; an error where it is no boolean.
   StatusOr<bool> flag(const std::string &key, bool absent) const;
 
+  /// Of a family that has a fixed number of layers to say it of: as many.
+  bool countsLayers() const {
+    return loaded.spec.model().layers() >= 1 &&
+           loaded.spec.model().layers() <= mostLayers;
+  }
+
+  static constexpr int64_t mostLayers = 1 << 16; ///< S4.
+
   const ConfigJson &config;
   const Family &family;
   LoadedSpec loaded;
+  std::vector<ConfigLayer> layers;
+  int64_t window = 0;    ///< Of layers that have one; 0: there is none.
+  spec::Rope localRope;  ///< Of the same, with LocalRope.
+  std::string differing; ///< The key that says how layers differ.
 };
 } // namespace
 
@@ -149,7 +176,8 @@ Status ConfigReader::readActivation() {
 }
 
 Status ConfigReader::readScaling(const std::string &key,
-                                 const std::string &type) {
+                                 const std::string &type,
+                                 const std::string &within) {
   if (type == "default")
     return okStatus();
   auto require = [&](const char *inner, const std::string &path) -> Status {
@@ -159,8 +187,12 @@ Status ConfigReader::readScaling(const std::string &key,
     return error(4, key,
                  key + " of type " + type + " needs the key \"" + inner + "\"");
   };
-  const std::string scaling = "model.rope.scaling.";
-  loaded.locations.set("model.rope.scaling", config.place(key));
+  auto accept = [&](const char *inner, const std::string &path) {
+    std::string full = key + "." + inner;
+    return config.find(full) ? assign(full, path) : okStatus();
+  };
+  const std::string scaling = within + "scaling.";
+  loaded.locations.set(within + "scaling", config.place(key));
   if (type == "linear")
     return require("factor", scaling + "linear.factor");
   if (type == "llama3") {
@@ -173,111 +205,334 @@ Status ConfigReader::readScaling(const std::string &key,
     return require("original_max_position_embeddings",
                    llama3 + "original_max_positions");
   }
+  if (type == "yarn") {
+    const std::string yarn = scaling + "yarn.";
+    // DeepSeek's ways to say attention_factor, and bounds that are not rounded.
+    for (const char *other : {"mscale", "mscale_all_dim", "truncate"})
+      if (config.find(key + "." + other))
+        return error(5, key,
+                     key + "." + other +
+                         " is not supported; write "
+                         "attention_factor, or leave it out");
+    HOCKET_RETURN_IF_ERROR(require("factor", yarn + "factor"));
+    HOCKET_RETURN_IF_ERROR(accept("beta_fast", yarn + "beta_fast"));
+    HOCKET_RETURN_IF_ERROR(accept("beta_slow", yarn + "beta_slow"));
+    HOCKET_RETURN_IF_ERROR(
+        accept("attention_factor", yarn + "attention_factor"));
+    const char *original = "original_max_position_embeddings";
+    if (config.find(key + "." + original))
+      return assign(key + "." + original, yarn + "original_max_positions");
+    return assign("max_position_embeddings", yarn + "original_max_positions");
+  }
   return error(5, key,
                key + " is of type \"" + spec::elide(type) +
-                   "\"; supported are default, linear or llama3");
+                   "\"; supported are default, linear, llama3 or yarn");
 }
 
 /// `rope_scaling`, or `rope_parameters` as newer versions write it.
-Status ConfigReader::readRope(const std::string &key) {
+Status ConfigReader::readRope(const std::string &key,
+                              const std::string &within) {
   const ConfigValue *found = config.find(key);
   if (!found || loaded.spec.model().position() != Model::ROTARY)
     return okStatus();
   if (!std::holds_alternative<Other>(found->value))
     return wrongType(key, "an object");
   if (config.find(key + ".rope_theta"))
-    HOCKET_RETURN_IF_ERROR(assign(key + ".rope_theta", "model.rope.theta"));
+    HOCKET_RETURN_IF_ERROR(assign(key + ".rope_theta", within + "theta"));
+  if (config.find(key + ".partial_rotary_factor") &&
+      family.has(Trait::PartialRotary))
+    HOCKET_RETURN_IF_ERROR(
+        assign(key + ".partial_rotary_factor", within + "rotary_percent"));
   for (const char *inner : {".rope_type", ".type"}) {
     const ConfigValue *type = config.find(key + inner);
     if (!type)
       continue;
     if (!std::holds_alternative<std::string>(type->value))
       return wrongType(key + inner, "a name");
-    return readScaling(key, std::get<std::string>(type->value));
+    return readScaling(key, std::get<std::string>(type->value), within);
   }
   if (key == "rope_scaling")
     return error(4, key, "rope_scaling needs the key \"rope_type\"");
   return okStatus();
 }
 
-/// Qwen's windows: on or off, and on from a layer onwards.
-Status ConfigReader::readWindow() {
-  if (!family.mixedWindows)
+/// Of layers with a window: a theta of their own, and never a scaling. Newer
+/// configs have both ropes in one object.
+Status ConfigReader::readLocalRope() {
+  spec::LoadedSpec whole = std::move(loaded);
+  loaded = {spec::Spec(), spec::FieldLocations(config.fileName())};
+  loaded.spec.mutable_model()->set_position(Model::ROTARY);
+  spec::Rope &rope = *loaded.spec.mutable_model()->mutable_rope();
+  rope.set_theta(10000);
+  Status status =
+      config.find("rope_local_base_freq")
+          ? assign("rope_local_base_freq", "model.rope.theta")
+          : readRope("rope_parameters.sliding_attention", "model.rope.");
+  localRope = rope;
+  loaded = std::move(whole);
+  return status;
+}
+
+Status ConfigReader::readRopes() {
+  if (family.has(Trait::LocalRope)) {
+    HOCKET_RETURN_IF_ERROR(readLocalRope());
+    if (config.find("rope_parameters.full_attention"))
+      return readRope("rope_parameters.full_attention", "model.rope.");
+  }
+  HOCKET_RETURN_IF_ERROR(readRope("rope_scaling", "model.rope."));
+  return readRope("rope_parameters", "model.rope.");
+}
+
+//===----------------------------------------------------------------------===//
+// Layers that differ
+//===----------------------------------------------------------------------===//
+
+StatusOr<const IntegerList *>
+ConfigReader::integers(const std::string &key) const {
+  static const IntegerList none;
+  const ConfigValue *found = config.find(key);
+  if (!found)
+    return nullptr;
+  if (const auto *names = std::get_if<StringList>(&found->value))
+    if (names->empty())
+      return &none;
+  if (const auto *numbers = std::get_if<IntegerList>(&found->value))
+    return numbers;
+  return wrongType(key, "a list of whole numbers");
+}
+
+Status ConfigReader::checkLength(const std::string &key, size_t length) const {
+  if (length == layers.size())
     return okStatus();
-  HOCKET_ASSIGN_OR_RETURN(bool used, flag("use_sliding_window", false));
-  if (!used || !config.find("sliding_window"))
+  return error(5, key,
+               key + " has " + std::to_string(length) + " entries for " +
+                   std::to_string(layers.size()) +
+                   " layers; write one for each");
+}
+
+/// Qwen's windows: on or off, and on from a layer onwards. Gemma's: in five
+/// layers, and not in the sixth.
+Status ConfigReader::readWindows() {
+  if (!family.has(Trait::MixedWindows)) { // By a field, in every layer.
+    window = loaded.spec.model().sliding_window();
+    for (ConfigLayer &layer : layers)
+      layer.windowed = loaded.spec.model().has_sliding_window();
     return okStatus();
-  const ConfigValue *first = config.find("max_window_layers");
-  const int64_t *layer = first ? std::get_if<int64_t>(&first->value) : nullptr;
-  if (!layer)
+  }
+  bool used = true;
+  if (family.has(Trait::WindowSwitch)) {
+    HOCKET_ASSIGN_OR_RETURN(used, flag("use_sliding_window", false));
+  }
+  const ConfigValue *found = config.find("sliding_window");
+  if (!used || !found)
+    return okStatus();
+  if (!std::holds_alternative<int64_t>(found->value))
+    return wrongType("sliding_window", "a whole number");
+  window = std::get<int64_t>(found->value);
+  if (config.find("layer_types"))
+    return okStatus();
+  bool everySo = family.has(Trait::WindowPattern);
+  const char *key = everySo ? "sliding_window_pattern" : "max_window_layers";
+  const ConfigValue *number = config.find(key);
+  int64_t value = 6;
+  if (number) {
+    if (!std::holds_alternative<int64_t>(number->value))
+      return wrongType(key, "a whole number");
+    value = std::get<int64_t>(number->value);
+  } else if (!everySo) {
     return error(4, "use_sliding_window",
                  "use_sliding_window needs the key \"max_window_layers\", a "
                  "whole number");
-  if (*layer >= loaded.spec.model().layers())
-    return okStatus();
-  if (*layer > 0)
-    return error(5, "max_window_layers",
-                 "max_window_layers is " + std::to_string(*layer) +
-                     ", so that layers differ in their window; write 0 for a "
-                     "window in every layer, or use_sliding_window: false");
-  return assign("sliding_window", "model.sliding_window");
+  }
+  if (value < 0 || (everySo && value == 0))
+    return wrongType(key, everySo ? "a number of layers above 0"
+                                  : "a number of layers");
+  differing = key;
+  for (size_t i = 0; i < layers.size(); ++i) {
+    auto layer = static_cast<int64_t>(i);
+    layers[i].windowed = everySo ? (layer + 1) % value != 0 : layer >= value;
+  }
+  return okStatus();
 }
 
 /// Newer configs name each layer's kind of attention.
 Status ConfigReader::readLayerTypes() {
-  const ConfigValue *found = config.find("layer_types");
+  const std::string key = "layer_types";
+  const ConfigValue *found = config.find(key);
   if (!found)
     return okStatus();
   const auto *types = std::get_if<StringList>(&found->value);
   if (!types)
-    return wrongType("layer_types", "a list of names");
-  bool windowed = loaded.spec.model().has_sliding_window();
-  const char *wanted = windowed ? "sliding_attention" : "full_attention";
-  for (const std::string &type : *types)
-    if (type != wanted)
-      return error(5, "layer_types",
-                   "layer_types has \"" + spec::elide(type) +
+    return wrongType(key, "a list of names");
+  HOCKET_RETURN_IF_ERROR(checkLength(key, types->size()));
+  differing = key;
+  for (size_t i = 0; i < layers.size(); ++i) {
+    const std::string &type = (*types)[i];
+    bool windowed = type == "sliding_attention";
+    if (!windowed && type != "full_attention")
+      return error(5, key,
+                   key + " has \"" + spec::elide(type) +
+                       "\"; supported are full_attention or "
+                       "sliding_attention");
+    if (family.has(Trait::MixedWindows)) {
+      if (windowed && window == 0)
+        return error(4, key,
+                     key +
+                         " has \"sliding_attention\", and the config no "
+                         "window that is used; write sliding_window" +
+                         (family.has(Trait::WindowSwitch)
+                              ? " and use_sliding_window: true"
+                              : ""));
+      layers[i].windowed = windowed;
+    } else if (windowed != layers[i].windowed) {
+      return error(5, key,
+                   key + " has \"" + type +
                        "\", but every layer of this config must be \"" +
-                       wanted + "\"");
+                       (windowed ? "full_attention" : "sliding_attention") +
+                       "\"");
+    }
+  }
   return okStatus();
 }
 
-/// Layers without experts, by number: only the first few may be.
-Status ConfigReader::readDenseLayers() {
-  const ConfigValue *found = config.find("mlp_only_layers");
-  if (!family.experts || !found)
+/// SmolLM3: 1 where a layer rotates; without the list, every fourth does not.
+Status ConfigReader::readMixedRope() {
+  if (!family.has(Trait::MixedRope))
     return okStatus();
-  if (const auto *names = std::get_if<StringList>(&found->value))
-    if (names->empty())
-      return okStatus();
-  const auto *layers = std::get_if<IntegerList>(&found->value);
-  if (!layers)
-    return wrongType("mlp_only_layers", "a list of whole numbers");
-  for (size_t i = 0; i < layers->size(); ++i)
-    if ((*layers)[i] != static_cast<int64_t>(i))
-      return error(5, "mlp_only_layers",
-                   "mlp_only_layers has " + std::to_string((*layers)[i]) +
-                       "; only the first layers can be without experts: 0, "
-                       "1, ...");
-  spec::Moe &moe = *loaded.spec.mutable_model()->mutable_moe();
-  if (moe.interval() != 1)
-    return error(5, "mlp_only_layers",
-                 "mlp_only_layers and a decoder_sparse_step of " +
-                     std::to_string(moe.interval()) +
-                     " are not supported together");
-  moe.set_first_dense_layers(static_cast<int64_t>(layers->size()));
-  loaded.locations.set("model.moe.first_dense_layers",
-                       config.place("mlp_only_layers"));
+  HOCKET_ASSIGN_OR_RETURN(const IntegerList *rotates,
+                          integers("no_rope_layers"));
+  differing = "no_rope_layers";
+  if (rotates) {
+    HOCKET_RETURN_IF_ERROR(checkLength(differing, rotates->size()));
+    for (size_t i = 0; i < layers.size(); ++i)
+      layers[i].rotary = (*rotates)[i] != 0;
+    return okStatus();
+  }
+  int64_t interval = 4;
+  const std::string key = "no_rope_layer_interval";
+  if (const ConfigValue *found = config.find(key)) {
+    const auto *number = std::get_if<int64_t>(&found->value);
+    if (!number || *number < 1)
+      return wrongType(key, "a number of layers above 0");
+    interval = *number;
+    differing = key;
+  }
+  for (size_t i = 0; i < layers.size(); ++i)
+    layers[i].rotary = (static_cast<int64_t>(i) + 1) % interval != 0;
   return okStatus();
 }
 
-Status ConfigReader::readAttentionScale() {
-  HOCKET_ASSIGN_OR_RETURN(bool scaled, flag("scale_attn_weights", true));
-  if (scaled)
+/// Every decoder_sparse_step-th layer, but those in mlp_only_layers.
+Status ConfigReader::readExpertLayers() {
+  if (!family.has(Trait::Experts))
     return okStatus();
-  loaded.spec.mutable_model()->set_attention_scale(1);
-  loaded.locations.set("model.attention_scale",
-                       config.place("scale_attn_weights"));
+  int64_t step = loaded.spec.model().moe().interval();
+  for (size_t i = 0; i < layers.size(); ++i)
+    layers[i].experts = step >= 1 && (static_cast<int64_t>(i) + 1) % step == 0;
+  if (!family.has(Trait::DenseLayers))
+    return okStatus();
+  const std::string key = "mlp_only_layers";
+  HOCKET_ASSIGN_OR_RETURN(const IntegerList *dense, integers(key));
+  if (!dense || dense->empty())
+    return okStatus();
+  differing = key;
+  for (int64_t layer : *dense)
+    if (layer >= 0 && layer < static_cast<int64_t>(layers.size()))
+      layers[static_cast<size_t>(layer)].experts = false;
+  loaded.locations.set("model.moe.first_dense_layers", config.place(key));
+  return okStatus();
+}
+
+Status ConfigReader::readLayers() {
+  if (!countsLayers())
+    return okStatus(); // What is wrong is said by S3 and S4.
+  Model &model = *loaded.spec.mutable_model();
+  layers.resize(static_cast<size_t>(model.layers()));
+  HOCKET_RETURN_IF_ERROR(readWindows());
+  HOCKET_RETURN_IF_ERROR(readLayerTypes());
+  HOCKET_RETURN_IF_ERROR(readMixedRope());
+  HOCKET_RETURN_IF_ERROR(readExpertLayers());
+  bool hasExperts = std::any_of(layers.begin(), layers.end(),
+                                [](const ConfigLayer &l) { return l.experts; });
+  if (!family.has(Trait::Experts) || hasExperts)
+    setLayers(model, layers, window,
+              family.has(Trait::LocalRope) ? &localRope : nullptr);
+  if (config.find("sliding_window"))
+    loaded.locations.set("model.sliding_window",
+                         config.place("sliding_window"));
+  for (int i = 0; i < model.layer_kinds_size(); ++i) {
+    const std::string kind = "model.layer_kinds[" + std::to_string(i) + "]";
+    loaded.locations.set(kind, config.place(differing));
+    loaded.locations.set(kind + ".sliding_window",
+                         config.place("sliding_window"));
+  }
+  return okStatus();
+}
+
+//===----------------------------------------------------------------------===//
+// Scales
+//===----------------------------------------------------------------------===//
+
+Status ConfigReader::readScales() {
+  Model &model = *loaded.spec.mutable_model();
+  auto number = [&](const std::string &key, double absent) -> StatusOr<double> {
+    const ConfigValue *found = config.find(key);
+    if (!found)
+      return absent;
+    double value = 0;
+    if (const auto *whole = std::get_if<int64_t>(&found->value))
+      value = static_cast<double>(*whole);
+    else if (const auto *real = std::get_if<double>(&found->value))
+      value = *real;
+    if (!(value > 0))
+      return wrongType(key, "a number above 0");
+    return value;
+  };
+  if (family.has(Trait::ScaleSwitch)) {
+    const std::string key = "scale_attn_weights";
+    HOCKET_ASSIGN_OR_RETURN(bool scaled, flag(key, true));
+    if (!scaled) {
+      model.set_attention_scale(1);
+      loaded.locations.set("model.attention_scale", config.place(key));
+    }
+  }
+  if (family.has(Trait::HeadScalar)) {
+    const std::string key = "query_pre_attn_scalar";
+    HOCKET_ASSIGN_OR_RETURN(double scalar, number(key, 256));
+    model.set_attention_scale(1 / std::sqrt(scalar));
+    loaded.locations.set("model.attention_scale", config.place(key));
+    if (model.hidden() > 0)
+      model.set_embedding_scale(std::sqrt(static_cast<double>(model.hidden())));
+  }
+  if (family.has(Trait::LogitsScaling)) {
+    const std::string key = "logits_scaling";
+    HOCKET_ASSIGN_OR_RETURN(double scaling, number(key, 1));
+    model.set_logit_scale(1 / scaling);
+    loaded.locations.set("model.logit_scale", config.place(key));
+  }
+  return okStatus();
+}
+
+//===----------------------------------------------------------------------===//
+// What is not supported
+//===----------------------------------------------------------------------===//
+
+/// Where the family rotates whole heads.
+Status ConfigReader::refusePartialRotary() {
+  if (family.has(Trait::PartialRotary))
+    return okStatus();
+  for (const char *key :
+       {"partial_rotary_factor", "rope_parameters.partial_rotary_factor"}) {
+    const ConfigValue *part = config.find(key);
+    if (!part)
+      continue;
+    const auto *whole = std::get_if<int64_t>(&part->value);
+    const auto *real = std::get_if<double>(&part->value);
+    if (!(whole && *whole == 1) && !(real && *real == 1.0))
+      return error(5, key,
+                   std::string(key) + " is " + describe(*part) +
+                       "; only 1 is supported");
+  }
   return okStatus();
 }
 
@@ -286,14 +541,7 @@ Status ConfigReader::refuseUnsupported() {
     return error(5, "quantization_config",
                  "a quantized model cannot be trained; use the config of the "
                  "model it was made from");
-  if (const ConfigValue *part = config.find("partial_rotary_factor")) {
-    const auto *whole = std::get_if<int64_t>(&part->value);
-    const auto *real = std::get_if<double>(&part->value);
-    if (!(whole && *whole == 1) && !(real && *real == 1.0))
-      return error(5, "partial_rotary_factor",
-                   "partial_rotary_factor is " + describe(*part) +
-                       "; only 1 is supported");
-  }
+  HOCKET_RETURN_IF_ERROR(refusePartialRotary());
   if (const ConfigValue *jitter = config.find("router_jitter_noise")) {
     const auto *real = std::get_if<double>(&jitter->value);
     const auto *whole = std::get_if<int64_t>(&jitter->value);
@@ -302,8 +550,14 @@ Status ConfigReader::refuseUnsupported() {
                    "router_jitter_noise is " + describe(*jitter) +
                        "; only 0 is supported");
   }
-  for (const char *key :
-       {"scale_attn_by_inverse_layer_idx", "add_cross_attention"}) {
+  for (const char *key : {"attn_logit_softcapping", "final_logit_softcapping"})
+    if (const ConfigValue *cap = config.find(key))
+      return error(5, key,
+                   std::string(key) + " is " + describe(*cap) +
+                       "; only null is supported");
+  for (const char *key : {"scale_attn_by_inverse_layer_idx",
+                          "add_cross_attention", "use_bidirectional_attention",
+                          "use_parallel_residual", "qk_layernorm"}) {
     HOCKET_ASSIGN_OR_RETURN(bool set, flag(key, false));
     if (set)
       return error(5, key,
@@ -322,12 +576,9 @@ StatusOr<LoadedSpec> ConfigReader::read() {
   for (const Row &row : family.rows)
     HOCKET_RETURN_IF_ERROR(readRow(row));
   HOCKET_RETURN_IF_ERROR(readActivation());
-  HOCKET_RETURN_IF_ERROR(readRope("rope_scaling"));
-  HOCKET_RETURN_IF_ERROR(readRope("rope_parameters"));
-  HOCKET_RETURN_IF_ERROR(readWindow());
-  HOCKET_RETURN_IF_ERROR(readLayerTypes());
-  HOCKET_RETURN_IF_ERROR(readDenseLayers());
-  HOCKET_RETURN_IF_ERROR(readAttentionScale());
+  HOCKET_RETURN_IF_ERROR(readRopes());
+  HOCKET_RETURN_IF_ERROR(readLayers());
+  HOCKET_RETURN_IF_ERROR(readScales());
   return std::move(loaded);
 }
 

@@ -6,13 +6,19 @@
 
 #include "frontends/huggingface/WriteConfig.h"
 
+#include "frontends/huggingface/ConfigLayers.h"
 #include "frontends/huggingface/Families.h"
 #include "frontends/huggingface/ReadConfig.h"
 #include "frontends/spec/FieldNames.h"
 #include "frontends/spec/FieldPath.h"
+#include "frontends/spec/LayerPattern.h"
 
 #include <google/protobuf/text_format.h>
 #include <nlohmann/json.hpp>
+
+#include <algorithm>
+#include <cmath>
+#include <vector>
 
 using namespace hocket;
 using namespace hocket::huggingface;
@@ -39,9 +45,23 @@ static ordered_json fieldValue(const spec::Spec &spec, const char *path) {
   }
 }
 
+static void writeYarn(const spec::Rope::Yarn &yarn, ordered_json &config) {
+  ordered_json &scaling = config["rope_scaling"];
+  scaling = {
+      {"rope_type", "yarn"},
+      {"factor", yarn.factor()},
+      {"beta_fast", yarn.beta_fast()},
+      {"beta_slow", yarn.beta_slow()},
+      {"original_max_position_embeddings", yarn.original_max_positions()}};
+  if (yarn.has_attention_factor())
+    scaling["attention_factor"] = yarn.attention_factor();
+}
+
 static void writeScaling(const Model &model, ordered_json &config) {
   if (!model.rope().has_scaling())
     return;
+  if (model.rope().scaling().has_yarn())
+    return writeYarn(model.rope().scaling().yarn(), config);
   const spec::Rope::Scaling &scaling = model.rope().scaling();
   if (scaling.has_linear()) {
     config["rope_scaling"] = {{"rope_type", "linear"},
@@ -55,6 +75,55 @@ static void writeScaling(const Model &model, ordered_json &config) {
       {"low_freq_factor", llama3.low_freq_factor()},
       {"high_freq_factor", llama3.high_freq_factor()},
       {"original_max_position_embeddings", llama3.original_max_positions()}};
+}
+
+/// 1 / scale^2, whole where rounding alone keeps it from being so.
+static ordered_json headScalar(double scale) {
+  double scalar = 1 / (scale * scale), whole = std::round(scalar);
+  if (std::abs(scalar - whole) < 1e-9 * scalar)
+    return static_cast<int64_t>(whole);
+  return scalar;
+}
+
+/// In what layers differ, where the family has words for it.
+static void writeLayers(const Family &family, const Model &model,
+                        ordered_json &config) {
+  std::vector<ConfigLayer> layers = layersOf(model);
+  ordered_json types = ordered_json::array(), rotates = ordered_json::array(),
+               dense = ordered_json::array();
+  int64_t window = 0;
+  spec::LayerPattern pattern(model);
+  for (size_t i = 0; i < layers.size(); ++i) {
+    const spec::ResolvedKind &kind = pattern[static_cast<int64_t>(i)];
+    types.push_back(layers[i].windowed ? "sliding_attention"
+                                       : "full_attention");
+    rotates.push_back(layers[i].rotary ? 1 : 0);
+    if (!layers[i].experts)
+      dense.push_back(i);
+    if (!layers[i].windowed)
+      continue;
+    window = kind.window();
+    if (family.has(Trait::LocalRope))
+      config["rope_local_base_freq"] = kind.model.rope().theta();
+  }
+  if (family.has(Trait::WindowSwitch))
+    config["use_sliding_window"] = window > 0;
+  if (family.has(Trait::MixedWindows) && window > 0) {
+    config["sliding_window"] = window;
+    if (family.has(Trait::WindowSwitch))
+      config["max_window_layers"] =
+          std::find_if(layers.begin(), layers.end(),
+                       [](const ConfigLayer &l) { return l.windowed; }) -
+          layers.begin();
+  }
+  if (family.has(Trait::MixedWindows))
+    config["layer_types"] = types;
+  if (family.has(Trait::MixedRope))
+    config["no_rope_layers"] = rotates;
+  if (!family.has(Trait::DenseLayers))
+    return;
+  bool everySo = model.moe().interval() > 1;
+  config["mlp_only_layers"] = everySo ? ordered_json::array() : dense;
 }
 
 /// What `family` can say of `model`, right or not.
@@ -73,20 +142,14 @@ static std::string draftConfig(const Family &family, const Model &model,
       config[family.activationKey] = activation.name;
   if (model.position() == Model::ROTARY)
     writeScaling(model, config);
-  if (std::string_view(family.modelType) == "gpt2")
+  if (family.has(Trait::ScaleSwitch))
     config["scale_attn_weights"] = model.attention_scale() != 1;
-  if (family.mixedWindows) {
-    config["use_sliding_window"] = model.has_sliding_window();
-    if (model.has_sliding_window()) {
-      config["sliding_window"] = model.sliding_window();
-      config["max_window_layers"] = 0;
-    }
-  }
-  if (std::string_view(family.modelType) == "qwen3_moe") {
-    config["mlp_only_layers"] = ordered_json::array();
-    for (int64_t i = 0; i < model.moe().first_dense_layers(); ++i)
-      config["mlp_only_layers"].push_back(i);
-  }
+  if (family.has(Trait::HeadScalar))
+    config["query_pre_attn_scalar"] = headScalar(model.attention_scale());
+  if (family.has(Trait::LogitsScaling))
+    config["logits_scaling"] = 1 / model.logit_scale();
+  writeLayers(family, model, config);
+  config["pad_token_id"] = nullptr; // No row of the embedding is padding.
   config["torch_dtype"] = dtype;
   return config.dump(2) + "\n";
 }
@@ -109,10 +172,19 @@ static Model essence(Model model, bool learnedPositions) {
 /// The text of `field` in `model`, "" where it is absent.
 static std::string printField(const Model &model,
                               const FieldDescriptor &field) {
+  using google::protobuf::TextFormat;
+  const Reflection &reflection = *model.GetReflection();
   std::string text;
-  if (model.GetReflection()->HasField(model, &field))
-    google::protobuf::TextFormat::PrintFieldValueToString(model, &field, -1,
-                                                          &text);
+  if (!field.is_repeated()) {
+    if (reflection.HasField(model, &field))
+      TextFormat::PrintFieldValueToString(model, &field, -1, &text);
+    return text;
+  }
+  for (int i = 0; i < reflection.FieldSize(model, &field); ++i) {
+    std::string entry;
+    TextFormat::PrintFieldValueToString(model, &field, i, &entry);
+    text += entry + "\n";
+  }
   return text;
 }
 
@@ -126,6 +198,10 @@ static std::vector<std::string> differences(const Model &model,
   bool learned = model.position() == Model::LEARNED;
   Model wanted = essence(model, learned);
   Model got = essence(loaded->spec.model(), learned);
+  if (wanted.layer_kinds_size() > 0 || got.layer_kinds_size() > 0) {
+    wanted = spelledOut(wanted);
+    got = spelledOut(got);
+  }
   std::vector<std::string> names;
   for (int i = 0; i < Model::descriptor()->field_count(); ++i) {
     const FieldDescriptor *field = Model::descriptor()->field(i);
@@ -139,7 +215,7 @@ StatusOr<std::string> huggingface::familyOf(const Model &model) {
   std::vector<std::string> fewest;
   const Family *nearest = nullptr;
   for (const Family &family : families()) {
-    if (family.experts != model.has_moe())
+    if (family.has(Trait::Experts) != model.has_moe())
       continue;
     std::vector<std::string> names =
         differences(model, draftConfig(family, model));

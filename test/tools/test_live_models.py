@@ -51,6 +51,18 @@ LLAMA3 = {
     "high_freq_factor": 4.0,
     "original_max_position_embeddings": 16,
 }
+YARN = {
+    "rope_type": "yarn",
+    "rope_theta": 500.0,
+    "factor": 4.0,
+    "beta_fast": 2.0,
+    "beta_slow": 0.25,
+    "original_max_position_embeddings": 8,
+}
+GEMMA = {
+    "sliding_attention": {"rope_type": "default", "rope_theta": 100.0},
+    "full_attention": {"rope_type": "linear", "rope_theta": 1000.0, "factor": 8.0},
+}
 # What of each family's config is not its default. Two of a family differ in what the
 # file has a key for.
 MODELS = {
@@ -67,6 +79,21 @@ MODELS = {
     "qwen3_moe": ("qwen3_moe", {**SIZES, "head_dim": 16, "moe_intermediate_size": 24,
                                 "num_experts": 4, "num_experts_per_tok": 2,
                                 "norm_topk_prob": True, "mlp_only_layers": [0]}),
+    "qwen2 with windows": ("qwen2", {**SIZES, "use_sliding_window": True,
+                                     "sliding_window": 5, "max_window_layers": 1}),
+    "qwen3_moe, dense between": ("qwen3_moe", {
+        **SIZES, "num_hidden_layers": 3, "head_dim": 16, "moe_intermediate_size": 24,
+        "num_experts": 4, "num_experts_per_tok": 2, "mlp_only_layers": [1]}),
+    "llama with yarn": ("llama", {**SIZES, "rope_parameters": YARN}),
+    "smollm3": ("smollm3", {**SIZES, "num_hidden_layers": 5}),
+    "gemma3": ("gemma3_text", {**SIZES, "num_hidden_layers": 4, "head_dim": 16,
+                               "sliding_window": 5, "query_pre_attn_scalar": 24,
+                               "sliding_window_pattern": 3, "rope_parameters": GEMMA}),
+    "granite": ("granite", {**SIZES, "embedding_multiplier": 12.0, "logits_scaling": 1.5,
+                            "residual_multiplier": 0.22, "attention_multiplier": 0.3}),
+    "nemotron": ("nemotron", {**SIZES, "head_dim": 12}),
+    "stablelm": ("stablelm", {**SIZES, "use_qkv_bias": True}),
+    "starcoder2": ("starcoder2", {**SIZES, "sliding_window": 6}),
 }  # fmt: skip
 TRAINING = {
     "training.sequence_length": LENGTH,
@@ -151,7 +178,8 @@ class LiveModelsTest(unittest.TestCase):
         with torch.no_grad():
             for name, each in model.named_parameters():
                 norm = "norm" in name or ".ln_" in name
-                around = 1.0 if norm and name.endswith("weight") else 0.0
+                centered = family in ("gemma3_text", "nemotron")
+                around = 1.0 if norm and name.endswith("weight") and not centered else 0.0
                 each.normal_(around, 0.3 if "embed" in name or "wte" in name else 0.2)
         model.save_pretrained(folder)
 

@@ -44,16 +44,20 @@ const BadConfig badConfigs[] = {
     {"{\"model_type\": \"llama\"} x",
      "config.json:1:25: H1: is not JSON: expected the end of the text"},
     {"{}", "config.json: H2: there is no \"model_type\"; supported are gpt2, "
-           "llama, mistral, mixtral, qwen2, qwen3 or qwen3_moe"},
+           "llama, mistral, mixtral, qwen2, qwen3, qwen3_moe, smollm3, "
+           "gemma3_text, granite, nemotron, stablelm or starcoder2"},
     {"{\"model_type\": null}",
      "config.json: H2: there is no \"model_type\"; supported are gpt2, llama, "
-     "mistral, mixtral, qwen2, qwen3 or qwen3_moe"},
+     "mistral, mixtral, qwen2, qwen3, qwen3_moe, smollm3, gemma3_text, "
+     "granite, nemotron, stablelm or starcoder2"},
     {"{\"model_type\": 3}",
      "config.json:1:2: H2: model_type is 3; supported "
-     "are gpt2, llama, mistral, mixtral, qwen2, qwen3 or qwen3_moe"},
+     "are gpt2, llama, mistral, mixtral, qwen2, qwen3, qwen3_moe, smollm3, "
+     "gemma3_text, granite, nemotron, stablelm or starcoder2"},
     {"{\"model_type\": \"bert\"}",
      "config.json:1:2: H2: model_type is \"bert\"; supported are gpt2, llama, "
-     "mistral, mixtral, qwen2, qwen3 or qwen3_moe"},
+     "mistral, mixtral, qwen2, qwen3, qwen3_moe, smollm3, gemma3_text, "
+     "granite, nemotron, stablelm or starcoder2"},
     {"{\n \"model_type\": \"llama\",\n \"a\": 1, \"model_type\": \"gpt2\"\n}",
      "config.json:3:10: H1: the key \"model_type\" is there twice"},
     {"{\"model_type\": \"llama\", \"a\": {\"b\": 1, \"b\": 2}}",
@@ -126,13 +130,17 @@ const BadKey badKeys[] = {
     {"llama", "\"attention_bias\": 1",
      "H3: attention_bias is 1; write true or false"},
     {"llama", "\"hidden_act\": \"swiglu\"",
-     "H5: hidden_act is \"swiglu\"; supported for llama are silu, swish or "
-     "gelu"},
+     "H5: hidden_act is \"swiglu\"; supported for llama are silu, swish, "
+     "gelu, gelu_pytorch_tanh or gelu_new"},
     {"llama", "\"hidden_act\": [\"silu\"]",
      "H3: hidden_act is a list; write a name"},
-    {"llama", "\"rope_scaling\": {\"type\": \"yarn\", \"factor\": 4.0}",
-     "H5: rope_scaling is of type \"yarn\"; supported are default, linear or "
-     "llama3"},
+    {"llama", "\"rope_scaling\": {\"type\": \"longrope\", \"factor\": 4.0}",
+     "H5: rope_scaling is of type \"longrope\"; supported are default, linear, "
+     "llama3 or yarn"},
+    {"llama",
+     "\"rope_scaling\": {\"type\": \"yarn\", \"factor\": 4, \"mscale\": 1}",
+     "H5: rope_scaling.mscale is not supported; write attention_factor, or "
+     "leave it out"},
     {"llama", "\"rope_scaling\": \"linear\"",
      "H3: rope_scaling is \"linear\"; write an object"},
     {"llama", "\"rope_scaling\": {\"factor\": 2}",
@@ -151,18 +159,29 @@ const BadKey badKeys[] = {
      "H4: use_sliding_window needs the key \"max_window_layers\", a whole "
      "number"},
     {"qwen3", "\"layer_types\": [\"full_attention\", \"sliding_attention\"]",
+     "H4: layer_types has \"sliding_attention\", and the config no window that "
+     "is used; write sliding_window and use_sliding_window: true"},
+    {"qwen3", "\"layer_types\": [\"full_attention\"]",
+     "H5: layer_types has 1 entries for 2 layers; write one for each"},
+    {"qwen3", "\"layer_types\": [\"full_attention\", \"chunked_attention\"]",
+     "H5: layer_types has \"chunked_attention\"; supported are full_attention "
+     "or sliding_attention"},
+    {"llama", "\"layer_types\": [\"full_attention\", \"sliding_attention\"]",
      "H5: layer_types has \"sliding_attention\", but every layer of this "
      "config must be \"full_attention\""},
-    {"qwen3_moe",
-     "\"mlp_only_layers\": [1], \"num_experts\": 4, "
-     "\"moe_intermediate_size\": 3",
-     "H5: mlp_only_layers has 1; only the first layers can be without experts: "
-     "0, 1, ..."},
-    {"qwen3_moe",
-     "\"mlp_only_layers\": [0], \"decoder_sparse_step\": 2, "
-     "\"num_experts\": 4, \"moe_intermediate_size\": 3",
-     "H5: mlp_only_layers and a decoder_sparse_step of 2 are not supported "
-     "together"},
+    {"smollm3", "\"no_rope_layers\": [1, 0, 1]",
+     "H5: no_rope_layers has 3 entries for 2 layers; write one for each"},
+    {"smollm3", "\"no_rope_layer_interval\": 0",
+     "H3: no_rope_layer_interval is 0; write a number of layers above 0"},
+    {"gemma3_text", "\"attn_logit_softcapping\": 50.0",
+     "H5: attn_logit_softcapping is 50; only null is supported"},
+    {"gemma3_text", "\"query_pre_attn_scalar\": -4",
+     "H3: query_pre_attn_scalar is -4; write a number above 0"},
+    {"stablelm", "\"use_parallel_residual\": true",
+     "H5: use_parallel_residual is true; only false is supported"},
+    {"nemotron", "\"partial_rotary_factor\": 1.5",
+     "S10: model.rope.rotary_percent is 1.5; write a number above 0 and at "
+     "most 1"},
     {"qwen3_moe",
      "\"mlp_only_layers\": [0.5], \"num_experts\": 4, "
      "\"moe_intermediate_size\": 3",

@@ -150,6 +150,49 @@ const Published published[] = {
         bias: false qk_norm: true tied_embeddings: false
         moe { experts: 128 top_k: 8 ffn: 768 })",
      30532122624},
+    {R"({
+  "architectures": ["SmolLM3ForCausalLM"], "attention_bias": false,
+  "attention_dropout": 0.0, "hidden_act": "silu", "hidden_size": 2048,
+  "initializer_range": 0.02, "intermediate_size": 11008,
+  "max_position_embeddings": 65536, "mlp_bias": false,
+  "model_type": "smollm3", "no_rope_layer_interval": 4,
+  "no_rope_layers": [1, 1, 1, 0, 1, 1, 1, 0, 1, 1, 1, 0, 1, 1, 1, 0, 1, 1,
+    1, 0, 1, 1, 1, 0, 1, 1, 1, 0, 1, 1, 1, 0, 1, 1, 1, 0],
+  "num_attention_heads": 16, "num_hidden_layers": 36,
+  "num_key_value_heads": 4, "pad_token_id": 128004, "rms_norm_eps": 1e-06,
+  "rope_scaling": null, "rope_theta": 5000000.0, "sliding_window": null,
+  "tie_word_embeddings": true, "use_sliding_window": false,
+  "vocab_size": 128256
+})",
+     R"(layers: 36 hidden: 2048 heads: 16 kv_heads: 4 ffn: 11008
+        vocab_size: 128256 max_positions: 65536 norm: RMS_NORM norm_eps: 1e-6
+        activation: SWIGLU position: ROTARY rope { theta: 5000000 }
+        bias: false layer_kinds { name: "full_attention" }
+        layer_kinds { name: "full_attention_nope" position: NONE }
+        pattern: "full_attention*3 full_attention_nope")",
+     3075098624},
+    {R"({
+  "architectures": ["Gemma3ForCausalLM"], "attention_bias": false,
+  "attention_dropout": 0.0, "attn_logit_softcapping": null,
+  "final_logit_softcapping": null, "head_dim": 256,
+  "hidden_activation": "gelu_pytorch_tanh", "hidden_size": 1152,
+  "initializer_range": 0.02, "intermediate_size": 6912,
+  "max_position_embeddings": 32768, "model_type": "gemma3_text",
+  "num_attention_heads": 4, "num_hidden_layers": 26,
+  "num_key_value_heads": 1, "query_pre_attn_scalar": 256,
+  "rms_norm_eps": 1e-06, "rope_local_base_freq": 10000,
+  "rope_scaling": null, "rope_theta": 1000000, "sliding_window": 512,
+  "sliding_window_pattern": 6, "vocab_size": 262144
+})",
+     R"(layers: 26 hidden: 1152 heads: 4 kv_heads: 1 head_dim: 256 ffn: 6912
+        vocab_size: 262144 max_positions: 32768 norm: RMS_NORM norm_eps: 1e-6
+        norm_position: BOTH norm_zero_centered: true activation: GEGLU_TANH
+        position: ROTARY rope { theta: 1000000 } bias: false qk_norm: true
+        attention_scale: 0.0625 embedding_scale: 33.941125496954278
+        layer_kinds { name: "sliding_attention" sliding_window: 512
+        rope { theta: 10000 } } layer_kinds { name: "full_attention" }
+        pattern: "sliding_attention*5 full_attention")",
+     999885952},
 };
 
 LoadedSpec read(const std::string &config) {
@@ -266,11 +309,11 @@ TEST(Config, WhatBalancesOnlyInTrainingDoesNotMatter) {
   ASSERT_TRUE(family.ok()) << family.status().message();
   EXPECT_EQ(*family, "mixtral");
   model.mutable_moe()->set_capacity_factor(1);
-  EXPECT_EQ(
-      familyOf(model).status().message(),
-      "H6: no family of Hugging Face that is supported (gpt2, llama, "
-      "mistral, mixtral, qwen2, qwen3 or qwen3_moe) expresses this model; "
-      "the nearest, mixtral, cannot express model.moe");
+  EXPECT_EQ(familyOf(model).status().message(),
+            "H6: no family of Hugging Face that is supported (gpt2, llama, "
+            "mistral, mixtral, qwen2, qwen3, qwen3_moe, smollm3, gemma3_text, "
+            "granite, nemotron, stablelm or starcoder2) expresses this model; "
+            "the nearest, mixtral, cannot express model.moe");
 }
 
 TEST(Config, LocationsPointIntoTheConfig) {
@@ -309,7 +352,8 @@ TEST(Config, WhatNoFamilyExpressesIsRefused) {
   };
   const std::string prefix =
       "H6: no family of Hugging Face that is supported (gpt2, llama, mistral, "
-      "mixtral, qwen2, qwen3 or qwen3_moe) expresses this model; the nearest, ";
+      "mixtral, qwen2, qwen3, qwen3_moe, smollm3, gemma3_text, granite, "
+      "nemotron, stablelm or starcoder2) expresses this model; the nearest, ";
   const Case cases[] = {
       {"norm_position: POST", "gpt2, cannot express model.norm_position"},
       {"position: NONE", "gpt2, cannot express model.position"},

@@ -8,42 +8,108 @@
 #include "test/runtime/checkpoint/TensorBytes.h"
 #include "test/runtime/data/TokenFiles.h"
 
+#include <algorithm>
 #include <cstring>
 #include <gtest/gtest.h>
+#include <initializer_list>
+#include <string>
+#include <utility>
+#include <vector>
 
 using namespace hocket;
 using namespace hocket::checkpoint;
 using namespace hocket::test;
 
-/// The models of golden/generate.py.
-static ModelDims dimsOf(const std::string &family) {
-  ModelDims dims;
-  dims.layers = 2;
-  dims.hidden = 4;
-  dims.heads = 2;
-  dims.kvHeads = family == "gpt2" ? 2 : 1;
-  dims.headDim = family.starts_with("qwen3") ? 4 : 2;
-  dims.ffn = 6;
-  dims.vocabulary = 5;
-  dims.positions = family == "gpt2" ? 3 : 0;
-  dims.tied = family == "gpt2" || family.starts_with("qwen");
-  dims.gated = family != "gpt2";
-  dims.qkNorm = family.starts_with("qwen3");
-  dims.qkvBias = family == "gpt2" || family == "qwen2";
-  dims.outputBias = dims.mlpBias = dims.normBias = family == "gpt2";
-  if (family == "mixtral" || family == "qwen3_moe") {
-    dims.experts = 3;
-    dims.expertFfn = family == "mixtral" ? 6 : 3;
-    dims.denseLayers = family == "mixtral" ? 0 : 1;
+namespace {
+/// Lists the weights of the models of golden/generate.py.
+class GoldenWeights {
+public:
+  explicit GoldenWeights(std::string family) : family(std::move(family)) {}
+
+  ModelWeights build(uint64_t layers) {
+    weights.layers = layers;
+    weights.vocabulary = 5;
+    weights.tied = isOneOf({"gpt2", "qwen2", "qwen3", "qwen3_moe", "smollm3",
+                            "gemma3_text", "starcoder2"});
+    add("embedding.weight", {5, 4});
+    if (family == "gpt2")
+      add("position_embedding.weight", {3, 4});
+    for (uint64_t layer = 0; layer < layers; ++layer)
+      addLayer("layers." + std::to_string(layer) + ".", layer);
+    addNorm("final_norm");
+    if (!weights.tied)
+      add("head.weight", {5, 4});
+    return std::move(weights);
   }
-  return dims;
+
+private:
+  bool isOneOf(std::initializer_list<const char *> families) const {
+    return std::find(families.begin(), families.end(), family) !=
+           families.end();
+  }
+  void add(const std::string &name, std::vector<uint64_t> shape) {
+    weights.tensors.push_back({{name, ""}, ElementType::F32, std::move(shape)});
+  }
+  void addNorm(const std::string &name) {
+    add(name + ".weight", {4});
+    if (isOneOf({"gpt2", "nemotron", "stablelm", "starcoder2"}))
+      add(name + ".bias", {4});
+  }
+  void addLinear(const std::string &name, uint64_t out, uint64_t in,
+                 bool bias) {
+    add(name + ".weight", {out, in});
+    if (bias)
+      add(name + ".bias", {out});
+  }
+  void addAttention(const std::string &attention) {
+    bool hasNorms = isOneOf({"qwen3", "qwen3_moe", "gemma3_text"});
+    uint64_t headDim = hasNorms || family == "nemotron" ? 4 : 2;
+    uint64_t keys = (family == "gpt2" ? 2 : 1) * headDim;
+    bool bias = isOneOf({"gpt2", "qwen2", "stablelm", "starcoder2"});
+    addLinear(attention + "q", 2 * headDim, 4, bias);
+    addLinear(attention + "k", keys, 4, bias);
+    addLinear(attention + "v", keys, 4, bias);
+    addLinear(attention + "o", 4, 2 * headDim, biasEverywhere);
+    for (const char *name : {"q_norm", "k_norm"})
+      if (hasNorms)
+        add(attention + name + ".weight", {headDim});
+  }
+  void addLayer(const std::string &layer, uint64_t index) {
+    addNorm(layer + "attention_norm");
+    addAttention(layer + "attention.");
+    addNorm(layer + "mlp_norm");
+    for (const char *name : {"attention_post_norm", "mlp_post_norm"})
+      if (family == "gemma3_text")
+        addNorm(layer + name);
+    if (family == "mixtral" || (family == "qwen3_moe" && index > 0))
+      return addExperts(layer + "mlp.", family == "mixtral" ? 6 : 3);
+    if (!isOneOf({"gpt2", "nemotron", "starcoder2"}))
+      addLinear(layer + "mlp.gate", 6, 4, false);
+    addLinear(layer + "mlp.up", 6, 4, biasEverywhere);
+    addLinear(layer + "mlp.down", 4, 6, biasEverywhere);
+  }
+  void addExperts(const std::string &mlp, uint64_t ffn) {
+    add(mlp + "router.weight", {3, 4});
+    add(mlp + "experts.gate.weight", {3, ffn, 4});
+    add(mlp + "experts.up.weight", {3, ffn, 4});
+    add(mlp + "experts.down.weight", {3, 4, ffn});
+  }
+
+  std::string family;
+  bool biasEverywhere = isOneOf({"gpt2", "starcoder2"});
+  ModelWeights weights;
+};
+} // namespace
+
+static ModelWeights weightsOf(const std::string &family, uint64_t layers = 2) {
+  return GoldenWeights(family).build(layers);
 }
 
 namespace {
 class HuggingFaceTest : public ::testing::TestWithParam<std::string> {
 protected:
   std::string family = GetParam();
-  ModelDims dims = dimsOf(family);
+  ModelWeights weights = weightsOf(family);
   ScratchFolder folder;
 
   /// Imports a folder into a checkpoint; "" or the error.
@@ -51,7 +117,7 @@ protected:
     auto from = HuggingFaceFolder::open(dir);
     if (!from.ok())
       return from.status().message();
-    auto tensors = importHuggingFace(*from, family, dims);
+    auto tensors = importHuggingFace(*from, family, weights);
     if (!tensors.ok())
       return tensors.status().message();
     return saveCheckpoint(folder / "c", RunState(), *tensors).message();
@@ -85,7 +151,7 @@ TEST_P(HuggingFaceTest, ExportsTheSameFileAgain) {
   auto checkpoint = Checkpoint::open(folder / "c");
   ASSERT_TRUE(checkpoint.ok());
   HuggingFaceExport to{folder / "out/model", family, "{\"a\": 1}\n"};
-  Status status = exportHuggingFace(*checkpoint, dims, to);
+  Status status = exportHuggingFace(*checkpoint, weights, to);
   ASSERT_TRUE(status.ok()) << status.message();
   EXPECT_EQ(readBytes(folder / "out/model/model.safetensors"),
             readBytes(goldenFolder + family + "/model.safetensors"));
@@ -93,7 +159,9 @@ TEST_P(HuggingFaceTest, ExportsTheSameFileAgain) {
 }
 
 TEST_P(HuggingFaceTest, PaddedRowsAreZeroAndDoNotLeave) {
-  dims.paddedVocabulary = 8;
+  for (TensorSpec &spec : weights.tensors)
+    if (spec.key.name == "embedding.weight" || spec.key.name == "head.weight")
+      spec.shape = {8, 4};
   ASSERT_EQ(import(goldenFolder + family), "");
   auto checkpoint = Checkpoint::open(folder / "c");
   ASSERT_TRUE(checkpoint.ok());
@@ -102,7 +170,7 @@ TEST_P(HuggingFaceTest, PaddedRowsAreZeroAndDoNotLeave) {
   EXPECT_EQ(std::count(rows.begin() + 5 * 16, rows.end(), 0), 3 * 16);
   EXPECT_NE(std::count(rows.begin(), rows.begin() + 5 * 16, 0), 5 * 16);
   HuggingFaceExport to{folder / "out", family, "{}"};
-  ASSERT_TRUE(exportHuggingFace(*checkpoint, dims, to).ok());
+  ASSERT_TRUE(exportHuggingFace(*checkpoint, weights, to).ok());
   EXPECT_EQ(readBytes(folder / "out/model.safetensors"),
             readBytes(goldenFolder + family + "/model.safetensors"));
 }
@@ -134,7 +202,7 @@ TEST_P(HuggingFaceTest, ImportsSeveralFiles) {
   auto checkpoint = Checkpoint::open(folder / "c");
   ASSERT_TRUE(checkpoint.ok());
   HuggingFaceExport to{folder / "out", family, "{}"};
-  ASSERT_TRUE(exportHuggingFace(*checkpoint, dims, to).ok());
+  ASSERT_TRUE(exportHuggingFace(*checkpoint, weights, to).ok());
   EXPECT_EQ(readBytes(folder / "out/model.safetensors"),
             readBytes(goldenFolder + family + "/model.safetensors"));
 }
@@ -152,7 +220,7 @@ namespace {
 class EditedModel {
 public:
   explicit EditedModel(const std::string &family)
-      : family(family), dims(dimsOf(family)),
+      : family(family), weights(weightsOf(family)),
         whole(*SafetensorsFile::open(goldenFolder + family +
                                      "/model.safetensors")) {
     for (const TensorInfo &info : whole.tensors())
@@ -170,7 +238,7 @@ public:
     EXPECT_TRUE(writeSafetensors(folder / "model.safetensors", tensors).ok());
     auto from = HuggingFaceFolder::open(folder.path);
     EXPECT_TRUE(from.ok());
-    auto imported = importHuggingFace(*from, family, dims);
+    auto imported = importHuggingFace(*from, family, weights);
     if (!imported.ok())
       return imported.status().message();
     Status saved = saveCheckpoint(folder / "c", RunState(), *imported);
@@ -178,7 +246,7 @@ public:
   }
 
   std::string family;
-  ModelDims dims;
+  ModelWeights weights;
   SafetensorsFile whole;
   std::vector<TensorToWrite> tensors;
   std::vector<uint8_t> four = {1, 2, 3, 4};
@@ -237,22 +305,25 @@ TEST(HuggingFace, NamesTheTensorThatDoesNotFit) {
             "'model.norm.weight' has type I32, expected F32, F16, BF16 or F64");
   EXPECT_EQ(message([](EditedModel &m) { m.add("model.extra"); }),
             "'model.extra' is not part of this model");
-  EXPECT_EQ(message([](EditedModel &m) { m.dims.tied = true; }), "fine");
-  EXPECT_EQ(message([](EditedModel &m) { m.dims.layers = 1; }),
+  EXPECT_EQ(message([](EditedModel &m) {
+              m.weights.tied = true;
+              m.weights.tensors.pop_back(); // head.weight
+            }),
+            "fine");
+  EXPECT_EQ(message([](EditedModel &m) { m.weights = weightsOf("llama", 1); }),
             "'model.layers.1.input_layernorm.weight' is not part of this "
             "model");
-  EXPECT_EQ(message([](EditedModel &m) { m.dims.qkNorm = true; }),
-            "the family llama has no place for tensor "
-            "'layers.0.attention.q_norm.weight'");
+  EXPECT_EQ(
+      message([](EditedModel &m) {
+        m.weights.tensors.push_back(
+            {{"layers.0.attention.q_norm.weight", ""}, ElementType::F32, {2}});
+      }),
+      "the family llama has no place for tensor "
+      "'layers.0.attention.q_norm.weight'");
   EXPECT_EQ(message([](EditedModel &m) { m.family = "bert"; }),
             "expected a model family of gpt2, llama, mistral, mixtral, qwen2, "
-            "qwen3, qwen3_moe; found 'bert'");
-  EXPECT_EQ(message([](EditedModel &m) { m.dims.hidden = 0; }),
-            "expected sizes of a model from 1 to 2147483648, found 0");
-  EXPECT_EQ(message([](EditedModel &m) { m.dims.layers = 1 << 20; }),
-            "expected at most 100000 layers, found 1048576");
-  EXPECT_EQ(message([](EditedModel &m) { m.dims.paddedVocabulary = 4; }),
-            "a vocabulary of 5 does not fit in 4 rows");
+            "qwen3, qwen3_moe, smollm3, gemma3_text, granite, nemotron, "
+            "stablelm, starcoder2; found 'bert'");
 }
 
 TEST(HuggingFace, NamesTheExpertThatDoesNotFit) {
@@ -267,14 +338,16 @@ TEST(HuggingFace, NamesTheExpertThatDoesNotFit) {
   EXPECT_EQ(turned.import(), turned.folder.path + ": tensor '" + name +
                                  "' has shape [4, 6], expected [6, 4]");
   EditedModel fewer("mixtral");
-  fewer.dims.experts = 2;
+  for (TensorSpec &spec : fewer.weights.tensors)
+    if (spec.shape[0] == 3)
+      spec.shape[0] = 2;
   EXPECT_EQ(fewer.import(), fewer.folder.path +
                                 ": tensor 'model.layers.0.block_sparse_moe."
                                 "gate.weight' has shape [3, 4], expected [2, "
                                 "4]");
   EditedModel dense("llama");
-  dense.dims.experts = 2;
-  dense.dims.expertFfn = 3;
+  dense.weights.tensors.push_back(
+      {{"layers.0.mlp.router.weight", ""}, ElementType::F32, {2, 4}});
   EXPECT_EQ(dense.import(), "the family llama has no place for tensor "
                             "'layers.0.mlp.router.weight'");
 }
@@ -314,19 +387,18 @@ TEST(HuggingFace, RefusesAHostileIndex) {
                           "model.safetensors.index.json");
 }
 
-TEST(HuggingFace, ExportsOnlyWhatTheDimsSay) {
+TEST(HuggingFace, ExportsOnlyTheWeightsOfTheModel) {
   EditedModel model("gpt2");
   ASSERT_EQ(model.import(), "fine");
   auto checkpoint = Checkpoint::open(model.folder / "c");
   ASSERT_TRUE(checkpoint.ok());
-  ModelDims dims = model.dims;
-  dims.layers = 3;
+  ModelWeights deeper = weightsOf("gpt2", 3);
   HuggingFaceExport to{model.folder / "out", "gpt2", "{}"};
-  EXPECT_EQ(exportHuggingFace(*checkpoint, dims, to).message(),
+  EXPECT_EQ(exportHuggingFace(*checkpoint, deeper, to).message(),
             model.folder / "c/iter_0000000: tensor "
                            "'layers.2.attention_norm.weight' is missing");
   to.family = "llama";
-  EXPECT_EQ(exportHuggingFace(*checkpoint, model.dims, to).message(),
+  EXPECT_EQ(exportHuggingFace(*checkpoint, model.weights, to).message(),
             "the family llama has no place for tensor "
             "'position_embedding.weight'");
   EXPECT_FALSE(std::filesystem::exists(model.folder / "out"));

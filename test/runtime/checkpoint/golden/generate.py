@@ -75,6 +75,38 @@ FAMILIES = {
         num_experts=3, num_experts_per_tok=2, mlp_only_layers=[0],
         tie_word_embeddings=True,
     ),
+    "smollm3": transformers.SmolLM3Config(
+        vocab_size=5, hidden_size=4, intermediate_size=6, num_hidden_layers=2,
+        num_attention_heads=2, num_key_value_heads=1, max_position_embeddings=8,
+        tie_word_embeddings=True, pad_token_id=None,
+    ),
+    "gemma3_text": transformers.Gemma3TextConfig(
+        vocab_size=5, hidden_size=4, intermediate_size=6, num_hidden_layers=2,
+        num_attention_heads=2, num_key_value_heads=1, head_dim=4,
+        max_position_embeddings=8, tie_word_embeddings=True,
+    ),
+    "granite": transformers.GraniteConfig(
+        vocab_size=5, hidden_size=4, intermediate_size=6, num_hidden_layers=2,
+        num_attention_heads=2, num_key_value_heads=1, max_position_embeddings=8,
+        tie_word_embeddings=False,
+    ),
+    "nemotron": transformers.NemotronConfig(
+        vocab_size=5, hidden_size=4, intermediate_size=6, num_hidden_layers=2,
+        num_attention_heads=2, num_key_value_heads=1, head_dim=4,
+        max_position_embeddings=8, tie_word_embeddings=False,
+    ),
+    "stablelm": transformers.StableLmConfig(
+        vocab_size=5, hidden_size=4, intermediate_size=6, num_hidden_layers=2,
+        num_attention_heads=2, num_key_value_heads=1, max_position_embeddings=8,
+        use_qkv_bias=True, tie_word_embeddings=False,
+        rope_parameters={"rope_type": "default", "rope_theta": 10000.0,
+                         "partial_rotary_factor": 1.0},
+    ),
+    "starcoder2": transformers.Starcoder2Config(
+        vocab_size=5, hidden_size=4, intermediate_size=6, num_hidden_layers=2,
+        num_attention_heads=2, num_key_value_heads=1, max_position_embeddings=8,
+        tie_word_embeddings=True,
+    ),
 }
 
 
@@ -103,13 +135,20 @@ def canonical_gpt2(w, config):
 
 
 def canonical_llama(w, config):
+    norms = [("post_attention_layernorm", "mlp_norm")]
+    if config.model_type == "gemma3_text":
+        norms = [
+            ("post_attention_layernorm", "attention_post_norm"),
+            ("pre_feedforward_layernorm", "mlp_norm"),
+            ("post_feedforward_layernorm", "mlp_post_norm"),
+        ]
     names = [
         ("model.embed_tokens", "embedding"), ("model.norm", "final_norm"),
         ("model.layers.", "layers."), ("lm_head", "head"),
-        ("input_layernorm", "attention_norm"),
-        ("post_attention_layernorm", "mlp_norm"),
+        ("input_layernorm", "attention_norm"), *norms,
         ("self_attn.q_norm", "attention.q_norm"),
         ("self_attn.k_norm", "attention.k_norm"),
+        ("c_fc", "up"), ("c_proj", "down"),
         ("self_attn.", "attention."), ("_proj.", "."),
         ("block_sparse_moe.", "mlp."), (".w1.", ".gate."), (".w3.", ".up."),
         (".w2.", ".down."), ("mlp.gate.weight", "mlp.router.weight"),
