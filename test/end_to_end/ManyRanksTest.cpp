@@ -17,6 +17,8 @@
 #include <filesystem>
 #include <gtest/gtest.h>
 #include <random>
+#include <string>
+#include <vector>
 
 using namespace hocket;
 using namespace hocket::test;
@@ -26,7 +28,10 @@ namespace {
 
 class ManyRanks : public TrainedPlans,
                   public testing::WithParamInterface<PlanCase> {};
-class RandomPlans : public TrainedPlans {};
+class RandomPlans : public TrainedPlans {
+protected:
+  void trainTheSame(const std::vector<const ModelRow *> &models, int plans);
+};
 
 TEST_P(ManyRanks, TrainTheSameModel) {
   auto [model, plan] = GetParam();
@@ -54,23 +59,16 @@ std::vector<int64_t> microbatchesOf(int64_t sequences, int64_t stages) {
 
 /// Plans that nobody thought of, the number of microbatches included, against
 /// one rank with one microbatch; HOCKET_PLAN_SEED repeats them.
-TEST_F(RandomPlans, TrainTheSameModel) {
+void RandomPlans::trainTheSame(const std::vector<const ModelRow *> &models,
+                               int plans) {
   const char *given = std::getenv("HOCKET_PLAN_SEED");
   uint64_t seed = given ? std::stoull(given) : std::random_device()();
   std::mt19937_64 random(seed);
   auto oneOf = [&](std::vector<const char *> values) -> std::string {
     return values[random() % values.size()];
   };
-  const ModelRow *models[] = {&gpt,
-                              &gptWithDropout,
-                              &llama,
-                              &experts,
-                              &droppingExperts,
-                              &expertsWithDropout,
-                              &llamaOnDocuments,
-                              &dropoutOnDocuments};
-  for (int i = 0; i < 8; ++i) {
-    const ModelRow &model = *models[random() % std::size(models)];
+  for (int i = 0; i < plans; ++i) {
+    const ModelRow &model = *models[random() % models.size()];
     bool hasExperts = std::string(model.fields).find("moe") < std::string::npos;
     std::string context = oneOf({"1", "1", "2", "4"});
     std::string sequence = oneOf({"", " --sequence-parallel"});
@@ -113,6 +111,16 @@ TEST_F(RandomPlans, TrainTheSameModel) {
   }
 }
 
+TEST_F(RandomPlans, TrainTheSameModel) {
+  trainTheSame({&gpt, &gptWithDropout, &llama, &experts, &droppingExperts,
+                &expertsWithDropout, &llamaOnDocuments, &dropoutOnDocuments},
+               8);
+}
+
+TEST_F(RandomPlans, TrainTheSameLayersByPattern) {
+  trainTheSame({&patterned, &hybrid}, 10);
+}
+
 class Buckets : public TrainedPlans, public testing::WithParamInterface<int> {};
 
 /// Whatever goes together, every element is the same sum.
@@ -149,7 +157,7 @@ std::vector<PlanCase> cases() {
   add(droppingExperts, moreExpertPlans());
   add(gpt, contextPlans());
   add(llama, contextPlans());
-  add(sliding, contextPlans());
+  add(patterned, contextPlans());
   add(gptWithDropout, dropoutPlans());
   return all;
 }

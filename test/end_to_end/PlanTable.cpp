@@ -50,6 +50,28 @@ const ModelRow test::droppingExperts = {
           "scores: SIGMOID groups: 4 topk_groups: 2 bias_rate: "
           "0.01 shared_experts: 1 } "};
 
+const ModelRow test::patterned = {
+    "Patterned",
+    "layers: 4 hidden: 32 heads: 4 kv_heads: 2 ffn: 50 vocab_size: 61 "
+    "max_positions: 16 norm: RMS_NORM norm_position: BOTH "
+    "norm_zero_centered: true activation: GEGLU_TANH position: ROTARY "
+    "rope { theta: 1000 rotary_percent: 0.5 } bias: false qk_norm: true "
+    "embedding_scale: 5.6 residual_scale: 0.5 logit_scale: 0.7 "
+    "layer_kinds { name: \"local\" sliding_window: 5 rope { theta: 100 } } "
+    "layer_kinds { name: \"global\" ffn: 72 } pattern: \"local*2 global\" "};
+const ModelRow test::hybrid = {
+    "Hybrid",
+    "layers: 6 hidden: 32 heads: 4 kv_heads: 2 ffn: 64 vocab_size: 61 "
+    "max_positions: 16 norm: RMS_NORM activation: SWIGLU position: ROTARY "
+    "bias: false tied_embeddings: false moe { experts: 4 top_k: 2 ffn: 24 "
+    "aux_loss: 0.01 } "
+    "layer_kinds { name: \"attention\" feed_forward: NO_FEED_FORWARD } "
+    "layer_kinds { name: \"nope\" feed_forward: NO_FEED_FORWARD "
+    "position: NONE } "
+    "layer_kinds { name: \"mlp\" mixer: NO_MIXER ffn: 48 } "
+    "layer_kinds { name: \"experts\" mixer: NO_MIXER feed_forward: EXPERTS } "
+    "pattern: \"attention mlp nope experts\" "};
+
 #define BALANCED(fields)                                                       \
   LLAMA "kv_heads: 2 moe { experts: 4 top_k: 2 ffn: 24 " fields " } "
 

@@ -39,6 +39,10 @@ extern const ModelRow gptOnDocuments, dropoutOnDocuments, llamaOnDocuments;
 /// draws its choice into balance and has a shared expert; the first of them
 /// with dropout.
 extern const ModelRow experts, droppingExperts, expertsWithDropout;
+/// Layers by pattern: windows and ropes of two kinds, between norms that are
+/// about zero; and layers of one branch each, attention with and without
+/// positions, an MLP of its own width, experts.
+extern const ModelRow patterned, hybrid;
 
 /// Mixtures of experts with every way to keep their load even, and with none;
 /// the last of them by a loss over what is computed together.
