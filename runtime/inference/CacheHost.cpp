@@ -6,6 +6,7 @@
 
 #include "runtime/inference/CacheHost.h"
 
+#include "runtime/program/Entries.h"
 #include "runtime/program/RankPlace.h"
 
 #include <algorithm>
@@ -40,13 +41,10 @@ InputShape shapeOf(const program::Program &program, const std::string &entry,
   InputShape shape;
   for (const program::Role &role : program.roles())
     for (const program::Entry &each : role.entries())
-      for (const program::Entry::Run &run : each.runs())
-        for (const program::Instruction &instruction :
-             role.sequences(int(run.sequence())).instructions())
-          if (each.name() == entry && instruction.has_host() &&
-              instruction.host().direction() == Host::INPUT &&
-              instruction.host().name() == input)
-            include(program, role, instruction.host(), shape);
+      if (each.name() == entry)
+        for (const Host *host : hostsOf(role, each))
+          if (host->direction() == Host::INPUT && host->name() == input)
+            include(program, role, *host, shape);
   return shape;
 }
 

@@ -28,12 +28,9 @@ static const Host *findOutput(const program::Role &role,
   for (const program::Entry &entry : role.entries()) {
     if (entry.name() != entryName)
       continue;
-    for (const program::Entry::Run &run : entry.runs())
-      for (const program::Instruction &instruction :
-           role.sequences(int(run.sequence())).instructions())
-        if (instruction.has_host() && instruction.host().name() == name &&
-            instruction.host().direction() == Host::OUTPUT)
-          return &instruction.host();
+    for (const Host *host : hostsOf(role, entry))
+      if (host->name() == name && host->direction() == Host::OUTPUT)
+        return host;
   }
   return nullptr;
 }

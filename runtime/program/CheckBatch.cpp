@@ -56,10 +56,8 @@ uint64_t elementsOf(const Role &role, const Host &host) {
   return checkedProduct(role.buffers(int(host.buffer())).shape()).value_or(0);
 }
 
-bool isBatch(const program::Instruction &instruction) {
-  const Host &host = instruction.host();
-  return instruction.has_host() && host.direction() == Host::INPUT &&
-         isBatchInput(host.name());
+bool isBatch(const Host &host) {
+  return host.direction() == Host::INPUT && isBatchInput(host.name());
 }
 
 class BatchChecker {
@@ -136,12 +134,9 @@ private:
     for (const program::Role &role : program.roles())
       for (const program::Entry &entry : role.entries())
         if (!isServingEntry(entry.name()))
-          for (const program::Entry::Run &run : entry.runs())
-            for (const program::Instruction &instruction :
-                 role.sequences(int(run.sequence())).instructions())
-              if (instruction.has_host() &&
-                  instruction.host().direction() == Host::INPUT)
-                named.insert(instruction.host().name());
+          for (const Host *host : hostsOf(role, entry))
+            if (host->direction() == Host::INPUT)
+              named.insert(host->name());
     if (named.contains("positions") && !training.has_documents())
       add("is not there, and says no end of the documents that 'positions' are "
           "of");
@@ -179,7 +174,7 @@ private:
       for (const program::Instruction &instruction :
            r.sequences(int(index)).instructions()) {
         const Host &host = instruction.host();
-        if (isBatch(instruction)) {
+        if (instruction.has_host() && isBatch(host)) {
           takesIn = true;
           addBoxes(role, entry.name(), host);
         } else if (instruction.has_host() && isOfEachLabel(host.name())) {
@@ -234,12 +229,10 @@ private:
     std::string name = part.isInput ? part.name : "tokens";
     for (const Role &role : program.roles())
       for (const program::Entry &entry : role.entries())
-        for (const program::Entry::Run &run : entry.runs())
-          for (const program::Instruction &instruction :
-               role.sequences(int(run.sequence())).instructions())
-            if (entry.name() == part.entry && isBatch(instruction) &&
-                instruction.host().name() == name)
-              include(role, instruction.host(), extent);
+        if (entry.name() == part.entry)
+          for (const Host *host : hostsOf(role, entry))
+            if (isBatch(*host) && host->name() == name)
+              include(role, *host, extent);
     return extent;
   }
 

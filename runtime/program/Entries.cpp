@@ -7,6 +7,8 @@
 #include "runtime/program/Entries.h"
 
 #include <algorithm>
+#include <cstdint>
+#include <set>
 
 using namespace hocket;
 
@@ -26,6 +28,21 @@ std::vector<std::string> hocket::entriesOf(const program::Program &program) {
       if (std::find(names.begin(), names.end(), entry.name()) == names.end())
         names.push_back(entry.name());
   return names;
+}
+
+std::vector<const program::Host *>
+hocket::hostsOf(const program::Role &role, const program::Entry &entry) {
+  std::vector<const program::Host *> hosts;
+  std::set<uint32_t> seen;
+  for (const program::Entry::Run &run : entry.runs()) {
+    if (!seen.insert(run.sequence()).second)
+      continue;
+    for (const program::Instruction &instruction :
+         role.sequences(int(run.sequence())).instructions())
+      if (instruction.has_host())
+        hosts.push_back(&instruction.host());
+  }
+  return hosts;
 }
 
 std::string hocket::mainEntryOf(const program::Program &program) {

@@ -33,6 +33,11 @@ BatchSizes batchSizesOf(const program::TrainingInfo &training);
 /// The names of all entries, each once, in the order of the roles.
 std::vector<std::string> entriesOf(const program::Program &program);
 
+/// What `entry` of `role` has the host give and take, in the order of its
+/// instructions; a sequence that runs for several microbatches counts once.
+std::vector<const program::Host *> hostsOf(const program::Role &role,
+                                           const program::Entry &entry);
+
 /// What is shown of a program if nobody says: its training step, or else a step
 /// of writing, or the evaluation of a microbatch.
 std::string mainEntryOf(const program::Program &program);

@@ -46,13 +46,9 @@ MicrobatchRows MicrobatchRows::of(const program::Program &program,
       continue;
     for (const program::Entry &entry : role.entries())
       if (!isServingEntry(entry.name()))
-        for (const program::Entry::Run &run : entry.runs())
-          for (const program::Instruction &instruction :
-               role.sequences(int(run.sequence())).instructions())
-            if (instruction.has_host() &&
-                isBatchInput(instruction.host().name()))
-              include(program, instruction.host(), rank, rows.global, first,
-                      last);
+        for (const program::Host *host : hostsOf(role, entry))
+          if (isBatchInput(host->name()))
+            include(program, *host, rank, rows.global, first, last);
   }
   if (first < last) {
     rows.first = first;
