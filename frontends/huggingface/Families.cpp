@@ -184,6 +184,10 @@ static constexpr char qwen3MoeBase[] =
     "rope { theta: 10000 } bias: false qk_norm: true tied_embeddings: false "
     "moe { top_k: 8 renormalise: false }";
 
+static constexpr char olmo2Base[] =
+    "norm: RMS_NORM norm_eps: 1e-5 norm_position: BRANCH activation: SWIGLU "
+    "position: ROTARY rope { theta: 500000 } bias: false qk_norm: true "
+    "qk_norm_scope: ALL_HEADS tied_embeddings: false";
 static constexpr char smollm3Base[] =
     "kv_heads: 4 norm: RMS_NORM norm_eps: 1e-6 activation: SWIGLU position: "
     "ROTARY "
@@ -252,6 +256,13 @@ static constexpr Family allFamilies[] = {
      gatedActivations, smollm3Traits},
     {"gemma3_text", "Gemma3ForCausalLM", gemma3Base, "hidden_activation",
      gemma3Rows, gatedActivations, gemma3Traits},
+    {"olmo2",
+     "Olmo2ForCausalLM",
+     olmo2Base,
+     "hidden_act",
+     qwen3Rows,
+     gatedActivations,
+     {}},
     {"granite", "GraniteForCausalLM", graniteBase, "hidden_act", graniteRows,
      gatedActivations, graniteTraits},
     {"nemotron", "NemotronForCausalLM", nemotronBase, "hidden_act",

@@ -76,8 +76,8 @@ private:
   /// Whether `key` is `true`; an error where it is no boolean.
   StatusOr<bool> flag(const std::string &key, bool absent) const;
 
-  /// Of a family that has a fixed number of layers to say it of: as many.
-  bool countsLayers() const {
+  /// Whether there are as many layers as S4 allows, so that they can be listed.
+  bool hasSoundLayers() const {
     return loaded.spec.model().layers() >= 1 &&
            loaded.spec.model().layers() <= mostLayers;
   }
@@ -207,13 +207,17 @@ Status ConfigReader::readScaling(const std::string &key,
   }
   if (type == "yarn") {
     const std::string yarn = scaling + "yarn.";
-    // DeepSeek's ways to say attention_factor, and bounds that are not rounded.
-    for (const char *other : {"mscale", "mscale_all_dim", "truncate"})
+    for (const char *other : {"mscale", "mscale_all_dim"}) // DeepSeek's
       if (config.find(key + "." + other))
         return error(5, key,
                      key + "." + other +
                          " is not supported; write "
                          "attention_factor, or leave it out");
+    HOCKET_ASSIGN_OR_RETURN(bool rounded, flag(key + ".truncate", true));
+    if (!rounded)
+      return error(5, key,
+                   key + ".truncate is false; bounds of the ramp are rounded "
+                         "here, as without it");
     HOCKET_RETURN_IF_ERROR(require("factor", yarn + "factor"));
     HOCKET_RETURN_IF_ERROR(accept("beta_fast", yarn + "beta_fast"));
     HOCKET_RETURN_IF_ERROR(accept("beta_slow", yarn + "beta_slow"));
@@ -256,8 +260,8 @@ Status ConfigReader::readRope(const std::string &key,
   return okStatus();
 }
 
-/// Of layers with a window: a theta of their own, and never a scaling. Newer
-/// configs have both ropes in one object.
+/// Of layers with a window: a theta of their own, or, in newer configs, all of
+/// a rope beside that of the others. It is read as if it were the model's.
 Status ConfigReader::readLocalRope() {
   spec::LoadedSpec whole = std::move(loaded);
   loaded = {spec::Spec(), spec::FieldLocations(config.fileName())};
@@ -444,7 +448,7 @@ Status ConfigReader::readExpertLayers() {
 }
 
 Status ConfigReader::readLayers() {
-  if (!countsLayers())
+  if (!hasSoundLayers())
     return okStatus(); // What is wrong is said by S3 and S4.
   Model &model = *loaded.spec.mutable_model();
   layers.resize(static_cast<size_t>(model.layers()));

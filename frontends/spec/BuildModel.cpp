@@ -158,11 +158,12 @@ Value ModelBuilder::residual(Value input, Value branch, StringRef name) {
 // The layer
 //===----------------------------------------------------------------------===//
 
-/// An RMS norm of each head over its own dim.
-Value ModelBuilder::headNorm(Value heads, StringRef name) {
-  if (!own().qk_norm())
-    return heads;
-  return norm(heads, ("attention." + name + "_norm").str(), xf::NormKind::Rms,
+/// An RMS norm of `input`, if it is of the shape that is normalised.
+Value ModelBuilder::qkNorm(Value input, StringRef name,
+                           Model::QkNormScope scope) {
+  if (!own().qk_norm() || own().qk_norm_scope() != scope || name == "v")
+    return input;
+  return norm(input, ("attention." + name + "_norm").str(), xf::NormKind::Rms,
               "model.qk_norm");
 }
 
@@ -178,12 +179,14 @@ Value ModelBuilder::buildAttentionBranch(Value input) {
   auto project = [&](StringRef name, int64_t heads) -> Value {
     std::string full = ("attention." + name).str();
     Value flat = linear(input, full, heads * own().head_dim());
-    return builder.create<xf::ReshapeOp>(
+    flat = qkNorm(flat, name, Model::ALL_HEADS);
+    Value split = builder.create<xf::ReshapeOp>(
         at(full, "model.head_dim"),
         tensor({batch, sequence, heads, own().head_dim()}), flat);
+    return qkNorm(split, name, Model::HEAD);
   };
-  Value query = rotate(headNorm(project("q", own().heads()), "q"), "q");
-  Value key = rotate(headNorm(project("k", own().kv_heads()), "k"), "k");
+  Value query = rotate(project("q", own().heads()), "q");
+  Value key = rotate(project("k", own().kv_heads()), "k");
   Value value = project("v", own().kv_heads());
 
   Value merged = builder.create<xf::ReshapeOp>(
@@ -260,17 +263,18 @@ Value ModelBuilder::buildDenseMlp(Value input) {
 
 Value ModelBuilder::addBranch(Value input, StringRef name, DropoutStream stream,
                               BranchFn branch) {
-  bool pre = own().norm_position() != Model::POST;
+  bool post = own().norm_position() == Model::POST;
   const std::string normName = (name + "_norm").str();
-  Value result = branch(pre ? norm(input, normName) : input);
-  if (own().norm_position() == Model::BOTH)
+  bool before = !post && hasNormBefore(own());
+  Value result = branch(before ? norm(input, normName) : input);
+  if (hasPostNorm(own()))
     result = norm(result, (name + "_post_norm").str());
   result = scaled(result, own().residual_scale(), (name + ".scale").str(),
                   "model.residual_scale");
   result = dropout(result, own().dropout().residual(), stream,
                    (name + ".dropout").str());
   result = residual(input, result, (name + ".residual").str());
-  return pre ? result : norm(result, normName);
+  return post ? norm(result, normName) : result;
 }
 
 Value ModelBuilder::buildBranches(Value input) {

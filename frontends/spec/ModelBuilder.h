@@ -57,8 +57,8 @@ private:
   void buildLayers();
   mlir::func::FuncOp buildLayer();
   mlir::Value buildBranches(mlir::Value input);
-  /// Pre-norm: x + f(norm(x)). Post-norm: norm(x + f(x)). Both: x +
-  /// post_norm(f(norm(x))). What `f` makes goes through dropout.
+  /// Adds a branch to `input`, between the norms that `norm_position` asks for.
+  /// What the branch makes goes through dropout.
   using BranchFn = llvm::function_ref<mlir::Value(mlir::Value input)>;
   mlir::Value addBranch(mlir::Value input, llvm::StringRef name,
                         DropoutStream stream, BranchFn branch);
@@ -71,7 +71,8 @@ private:
       llvm::function_ref<mlir::Value(mlir::Value input, llvm::StringRef name)>;
   mlir::Value buildMlp(mlir::Value input, LinearFn linear);
   mlir::Value buildDenseMlp(mlir::Value input);
-  mlir::Value headNorm(mlir::Value heads, llvm::StringRef name);
+  mlir::Value qkNorm(mlir::Value input, llvm::StringRef name,
+                     Model::QkNormScope scope);
   mlir::Value rotate(mlir::Value heads, llvm::StringRef name);
 
   //===--- Experts (BuildExperts.cpp) -------------------------------------===//

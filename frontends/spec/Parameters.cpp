@@ -109,10 +109,13 @@ static void addAttention(ParameterList &list, const ResolvedKind &kind) {
             "model.kv_heads");
   addLinear(list, {"attention.v", Role::Value, keys, hidden, bias, biasField},
             "model.kv_heads");
-  if (model.qk_norm())
-    for (const char *name : {"attention.q_norm", "attention.k_norm"})
-      list.vector(std::string(name) + ".weight", Role::Norm, model.head_dim(),
-                  list.normWeight, "model.qk_norm");
+  bool together = model.qk_norm_scope() == Model::ALL_HEADS;
+  for (auto [name, width] :
+       {std::pair{"attention.q_norm", queries}, {"attention.k_norm", keys}})
+    if (model.qk_norm())
+      list.vector(std::string(name) + ".weight", Role::Norm,
+                  together ? width : model.head_dim(), list.normWeight,
+                  "model.qk_norm");
   addLinear(list,
             {"attention.o", Role::AttentionOutput, hidden, queries,
              model.attention_out_bias(), "model.attention_out_bias"},
@@ -161,8 +164,9 @@ std::vector<Parameter> hocket::spec::layerParameters(const Spec &spec,
                                                      const ResolvedKind &kind) {
   ParameterList list(spec);
   auto norms = [&](const std::string &branch) {
-    list.norm(branch + "_norm", kind.model.hidden());
-    if (kind.model.norm_position() == Model::BOTH)
+    if (hasNormBefore(kind.model))
+      list.norm(branch + "_norm", kind.model.hidden());
+    if (hasPostNorm(kind.model))
       list.norm(branch + "_post_norm", kind.model.hidden());
   };
   if (kind.attention) {

@@ -10,13 +10,14 @@
 ///
 ///   embedding.weight                      [padded vocab, hidden]
 ///   position_embedding.weight             [max_positions, hidden]
-///   layers.{i}.attention_norm.{weight,bias}          [hidden]
-///   layers.{i}.attention_post_norm.{weight,bias}     [hidden], with BOTH
-///   layers.{i}.attention.{q,k,v,o}.{weight,bias}     [out, in], [out]
-///   layers.{i}.attention.{q_norm,k_norm}.weight      [head_dim]
-///   layers.{i}.mlp_norm.{weight,bias}                [hidden]
-///   layers.{i}.mlp_post_norm.{weight,bias}           [hidden], with BOTH
-///   layers.{i}.mlp.{gate,up,down}.{weight,bias}      [out, in], [out]
+///   layers.{i}.attention_norm.{weight,bias}          [hidden], but with BRANCH
+///   layers.{i}.attention_post_norm.{weight,bias}     [hidden], with BOTH,
+///   BRANCH layers.{i}.attention.{q,k,v,o}.{weight,bias}     [out, in], [out]
+///   layers.{i}.attention.{q_norm,k_norm}.weight      [head_dim], or of all
+///   heads layers.{i}.mlp_norm.{weight,bias}                [hidden], but with
+///   BRANCH layers.{i}.mlp_post_norm.{weight,bias}           [hidden], with
+///   BOTH, BRANCH layers.{i}.mlp.{gate,up,down}.{weight,bias}      [out, in],
+///   [out]
 /// or, in a layer with experts,
 ///   layers.{i}.mlp.router.weight                     [experts, hidden]
 ///   layers.{i}.mlp.experts.{gate,up,down}.weight     [experts, out, in]

@@ -81,9 +81,18 @@ static CheckedSize normSize(const Model &model) {
   return CheckedSize(model.hidden()) * (model.norm_bias() ? 2 : 1);
 }
 
+bool hocket::spec::hasNormBefore(const Model &model) {
+  return model.norm_position() != Model::BRANCH;
+}
+
+bool hocket::spec::hasPostNorm(const Model &model) {
+  return model.norm_position() == Model::BOTH ||
+         model.norm_position() == Model::BRANCH;
+}
+
 /// Norms of a residual branch.
 static CheckedSize branchNorms(const Model &model) {
-  return normSize(model) * (model.norm_position() == Model::BOTH ? 2 : 1);
+  return normSize(model) * (hasNormBefore(model) + hasPostNorm(model));
 }
 
 /// The mixer of a layer, with its norms.
@@ -98,7 +107,10 @@ static CheckedSize mixerSize(const ResolvedKind &kind) {
                      linear(hidden, q, model.attention_qkv_bias()) +
                      linear(hidden, kv, model.attention_qkv_bias()) * 2 +
                      linear(q, hidden, model.attention_out_bias());
-  return model.qk_norm() ? size + CheckedSize(model.head_dim()) * 2 : size;
+  if (!model.qk_norm())
+    return size;
+  bool together = model.qk_norm_scope() == Model::ALL_HEADS;
+  return size + (together ? q + kv : CheckedSize(model.head_dim()) * 2);
 }
 
 /// The feed-forward branch of a layer, with its norms.

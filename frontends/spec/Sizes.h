@@ -56,6 +56,11 @@ int64_t tokensOfRank(const Spec &spec);
 /// resolved spec whose plan keeps S35.
 int64_t expertRowsBound(const Spec &spec, int64_t tokens);
 
+/// Whether branches have a norm of their own name, before them or, with POST,
+/// behind the sum; and whether they have one on their result.
+bool hasNormBefore(const Model &model);
+bool hasPostNorm(const Model &model);
+
 /// vocab_size rounded up to a multiple of vocab_padding: the rows stored.
 CheckedSize paddedVocabSize(const Model &model);
 

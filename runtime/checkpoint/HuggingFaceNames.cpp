@@ -146,6 +146,17 @@ static std::vector<NameRow> gemma3Rows() {
   return rows;
 }
 
+/// OLMo 2's norms, which stand behind each branch alone.
+static std::vector<NameRow> olmo2Rows() {
+  std::vector<NameRow> rows = gemma3Rows();
+  std::erase_if(rows, [](const NameRow &row) {
+    std::string_view part = row.parts.front();
+    return part == "layers.{i}.attention_norm.weight" ||
+           part == "layers.{i}.mlp_norm.weight";
+  });
+  return rows;
+}
+
 /// StarCoder 2's MLP has GPT-2's names.
 static std::vector<NameRow> plainMlpRows() {
   return {
@@ -208,6 +219,8 @@ std::span<const NameTable> checkpoint::nameTables() {
       {"qwen3_moe", "", with(qwen3, qwenExpertRows()), buffers},
       {"smollm3", "", with(llamaRows(), allBiases), buffers},
       {"gemma3_text", "", with(with(gemma3Rows(), attentionBias), qkNormRows()),
+       buffers},
+      {"olmo2", "", with(with(olmo2Rows(), attentionBias), qkNormRows()),
        buffers},
       {"granite", "", with(llamaRows(), allBiases), buffers},
       {"nemotron", "", with(with(llamaRows(), allBiases), normBiasRows()),

@@ -62,7 +62,8 @@ const ModelRow test::patterned = {
 const ModelRow test::hybrid = {
     "Hybrid",
     "layers: 6 hidden: 32 heads: 4 kv_heads: 2 ffn: 64 vocab_size: 61 "
-    "max_positions: 16 norm: RMS_NORM activation: SWIGLU position: ROTARY "
+    "max_positions: 16 norm: RMS_NORM norm_position: BRANCH qk_norm: true "
+    "qk_norm_scope: ALL_HEADS activation: SWIGLU position: ROTARY "
     "bias: false tied_embeddings: false moe { experts: 4 top_k: 2 ffn: 24 "
     "aux_loss: 0.01 } "
     "layer_kinds { name: \"attention\" feed_forward: NO_FEED_FORWARD } "

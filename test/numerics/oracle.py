@@ -46,6 +46,7 @@ class Config:
         self.position = get("position", "LEARNED")
         self.rope = get("rope", {})
         self.qk_norm = get("qk_norm", False)
+        self.qk_norm_scope = get("qk_norm_scope", "HEAD")
         self.window = get("sliding_window")
         self.scale = get("attention_scale", self.head_dim**-0.5)
         self.tied = get("tied_embeddings", True)
@@ -160,8 +161,9 @@ def parameter_shapes(config):
 
 
 def add_norms(config, add, branch):
-    add(branch + "_norm", (config.hidden,), config.norm_bias)
-    if config.norm_position == "BOTH":
+    if config.norm_position != "BRANCH":
+        add(branch + "_norm", (config.hidden,), config.norm_bias)
+    if config.norm_position in ("BOTH", "BRANCH"):
         add(branch + "_post_norm", (config.hidden,), config.norm_bias)
 
 
@@ -172,8 +174,9 @@ def add_attention(config, add, name):
     add(name + "k", (key, c.hidden), c.qkv_bias)
     add(name + "v", (key, c.hidden), c.qkv_bias)
     if c.qk_norm:
-        add(name + "q_norm", (c.head_dim,))
-        add(name + "k_norm", (c.head_dim,))
+        together = c.qk_norm_scope == "ALL_HEADS"
+        add(name + "q_norm", (query if together else c.head_dim,))
+        add(name + "k_norm", (key if together else c.head_dim,))
     add(name + "o", (c.hidden, query), c.out_bias)
 
 
@@ -347,9 +350,13 @@ class Model:
 
         def heads(which):
             y = self.linear(x, weights, name + which)
-            y = y.view(batch, sequence, -1, c.head_dim).transpose(1, 2)
             norm = weights.get(f"{name}{which}_norm.weight")
-            y = y if norm is None else self.rms(y, self.centered(norm))
+            together = c.qk_norm_scope == "ALL_HEADS"
+            if norm is not None and together:
+                y = self.rms(y, self.centered(norm))
+            y = y.view(batch, sequence, -1, c.head_dim).transpose(1, 2)
+            if norm is not None and not together:
+                y = self.rms(y, self.centered(norm))
             rotated = table is not None and which != "v"
             return self.rounded(rotate(y, table)) if rotated else y
 
@@ -464,12 +471,13 @@ class Model:
         return self.linear(y, weights, name + "down")
 
     def add_branch(self, x, weights, layer, kind, name):
-        """x + f(norm(x)), norm(x + f(x)) or x + norm(f(norm(x)))."""
+        """x + f(norm(x)), norm(x + f(x)), x + norm(f(norm(x))) or x + norm(f(x))."""
         c, branch = self.config, self.attention if name == "attention" else self.mlp
         norm, post = f"{layer}{name}_norm", f"{layer}{name}_post_norm"
-        y = x if c.norm_position == "POST" else self.norm(x, weights, norm)
+        before = c.norm_position in ("PRE", "BOTH")
+        y = self.norm(x, weights, norm) if before else x
         y = branch(y, weights, f"{layer}{name}.", kind)
-        if c.norm_position == "BOTH":
+        if c.norm_position in ("BOTH", "BRANCH"):
             y = self.norm(y, weights, post)
         x = self.rounded(x + self.scaled(y, c.residual_scale))
         return self.norm(x, weights, norm) if c.norm_position == "POST" else x

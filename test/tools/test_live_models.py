@@ -89,6 +89,7 @@ MODELS = {
     "gemma3": ("gemma3_text", {**SIZES, "num_hidden_layers": 4, "head_dim": 16,
                                "sliding_window": 5, "query_pre_attn_scalar": 24,
                                "sliding_window_pattern": 3, "rope_parameters": GEMMA}),
+    "olmo2": ("olmo2", {**SIZES}),
     "granite": ("granite", {**SIZES, "embedding_multiplier": 12.0, "logits_scaling": 1.5,
                             "residual_multiplier": 0.22, "attention_multiplier": 0.3}),
     "nemotron": ("nemotron", {**SIZES, "head_dim": 12}),

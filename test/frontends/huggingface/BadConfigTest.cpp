@@ -45,18 +45,18 @@ const BadConfig badConfigs[] = {
      "config.json:1:25: H1: is not JSON: expected the end of the text"},
     {"{}", "config.json: H2: there is no \"model_type\"; supported are gpt2, "
            "llama, mistral, mixtral, qwen2, qwen3, qwen3_moe, smollm3, "
-           "gemma3_text, granite, nemotron, stablelm or starcoder2"},
+           "gemma3_text, olmo2, granite, nemotron, stablelm or starcoder2"},
     {"{\"model_type\": null}",
      "config.json: H2: there is no \"model_type\"; supported are gpt2, llama, "
-     "mistral, mixtral, qwen2, qwen3, qwen3_moe, smollm3, gemma3_text, "
+     "mistral, mixtral, qwen2, qwen3, qwen3_moe, smollm3, gemma3_text, olmo2, "
      "granite, nemotron, stablelm or starcoder2"},
     {"{\"model_type\": 3}",
      "config.json:1:2: H2: model_type is 3; supported "
      "are gpt2, llama, mistral, mixtral, qwen2, qwen3, qwen3_moe, smollm3, "
-     "gemma3_text, granite, nemotron, stablelm or starcoder2"},
+     "gemma3_text, olmo2, granite, nemotron, stablelm or starcoder2"},
     {"{\"model_type\": \"bert\"}",
      "config.json:1:2: H2: model_type is \"bert\"; supported are gpt2, llama, "
-     "mistral, mixtral, qwen2, qwen3, qwen3_moe, smollm3, gemma3_text, "
+     "mistral, mixtral, qwen2, qwen3, qwen3_moe, smollm3, gemma3_text, olmo2, "
      "granite, nemotron, stablelm or starcoder2"},
     {"{\n \"model_type\": \"llama\",\n \"a\": 1, \"model_type\": \"gpt2\"\n}",
      "config.json:3:10: H1: the key \"model_type\" is there twice"},

@@ -309,11 +309,12 @@ TEST(Config, WhatBalancesOnlyInTrainingDoesNotMatter) {
   ASSERT_TRUE(family.ok()) << family.status().message();
   EXPECT_EQ(*family, "mixtral");
   model.mutable_moe()->set_capacity_factor(1);
-  EXPECT_EQ(familyOf(model).status().message(),
-            "H6: no family of Hugging Face that is supported (gpt2, llama, "
-            "mistral, mixtral, qwen2, qwen3, qwen3_moe, smollm3, gemma3_text, "
-            "granite, nemotron, stablelm or starcoder2) expresses this model; "
-            "the nearest, mixtral, cannot express model.moe");
+  EXPECT_EQ(
+      familyOf(model).status().message(),
+      "H6: no family of Hugging Face that is supported (gpt2, llama, "
+      "mistral, mixtral, qwen2, qwen3, qwen3_moe, smollm3, gemma3_text, olmo2, "
+      "granite, nemotron, stablelm or starcoder2) expresses this model; "
+      "the nearest, mixtral, cannot express model.moe");
 }
 
 TEST(Config, LocationsPointIntoTheConfig) {
@@ -352,7 +353,7 @@ TEST(Config, WhatNoFamilyExpressesIsRefused) {
   };
   const std::string prefix =
       "H6: no family of Hugging Face that is supported (gpt2, llama, mistral, "
-      "mixtral, qwen2, qwen3, qwen3_moe, smollm3, gemma3_text, granite, "
+      "mixtral, qwen2, qwen3, qwen3_moe, smollm3, gemma3_text, olmo2, granite, "
       "nemotron, stablelm or starcoder2) expresses this model; the nearest, ";
   const Case cases[] = {
       {"norm_position: POST", "gpt2, cannot express model.norm_position"},

@@ -70,16 +70,19 @@ private:
     addLinear(attention + "k", keys, 4, bias);
     addLinear(attention + "v", keys, 4, bias);
     addLinear(attention + "o", 4, 2 * headDim, biasEverywhere);
-    for (const char *name : {"q_norm", "k_norm"})
-      if (hasNorms)
-        add(attention + name + ".weight", {headDim});
+    bool together = family == "olmo2"; // of all heads
+    for (auto [name, heads] :
+         {std::pair<const char *, uint64_t>{"q_norm", 2}, {"k_norm", 1}})
+      if (hasNorms || together)
+        add(attention + name + ".weight", {together ? heads * 2 : headDim});
   }
   void addLayer(const std::string &layer, uint64_t index) {
-    addNorm(layer + "attention_norm");
     addAttention(layer + "attention.");
-    addNorm(layer + "mlp_norm");
+    for (const char *name : {"attention_norm", "mlp_norm"})
+      if (family != "olmo2")
+        addNorm(layer + name);
     for (const char *name : {"attention_post_norm", "mlp_post_norm"})
-      if (family == "gemma3_text")
+      if (isOneOf({"gemma3_text", "olmo2"}))
         addNorm(layer + name);
     if (family == "mixtral" || (family == "qwen3_moe" && index > 0))
       return addExperts(layer + "mlp.", family == "mixtral" ? 6 : 3);
@@ -322,7 +325,7 @@ TEST(HuggingFace, NamesTheTensorThatDoesNotFit) {
       "'layers.0.attention.q_norm.weight'");
   EXPECT_EQ(message([](EditedModel &m) { m.family = "bert"; }),
             "expected a model family of gpt2, llama, mistral, mixtral, qwen2, "
-            "qwen3, qwen3_moe, smollm3, gemma3_text, granite, nemotron, "
+            "qwen3, qwen3_moe, smollm3, gemma3_text, olmo2, granite, nemotron, "
             "stablelm, starcoder2; found 'bert'");
 }
 
@@ -396,7 +399,7 @@ TEST(HuggingFace, ExportsOnlyTheWeightsOfTheModel) {
   HuggingFaceExport to{model.folder / "out", "gpt2", "{}"};
   EXPECT_EQ(exportHuggingFace(*checkpoint, deeper, to).message(),
             model.folder / "c/iter_0000000: tensor "
-                           "'layers.2.attention_norm.weight' is missing");
+                           "'layers.2.attention.q.weight' is missing");
   to.family = "llama";
   EXPECT_EQ(exportHuggingFace(*checkpoint, model.weights, to).message(),
             "the family llama has no place for tensor "
