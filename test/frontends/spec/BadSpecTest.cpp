@@ -69,7 +69,8 @@ const BadText badTexts[] = {
      "norm_eps, norm_position, norm_zero_centered, activation, position, rope, "
      "bias, attention_qkv_bias, attention_out_bias, mlp_bias, norm_bias, "
      "embedding_scale, residual_scale, logit_scale, qk_norm, qk_norm_scope, "
-     "sliding_window, attention_scale, tied_embeddings, vocab_padding, dropout, initializer, "
+     "sliding_window, attention_scale, tied_embeddings, vocab_padding, "
+     "dropout, initializer, "
      "moe, layer_kinds or pattern"},
     {"training { optimizer { adamw {} sgd {} } }",
      "a.textproto:1:37: S1: Field \"sgd\" is specified along with field "
