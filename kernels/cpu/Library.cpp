@@ -13,6 +13,7 @@
 #include "kernels/cpu/Gemm.h"
 #include "kernels/cpu/GlobalNorm.h"
 #include "kernels/cpu/LibraryCalls.h"
+#include "kernels/cpu/QuantizeBlocks.h"
 #include "kernels/cpu/Rope.h"
 #include "kernels/cpu/Router.h"
 
@@ -115,6 +116,8 @@ constexpr Row table[] = {
     {"scatter_shards", runScatterShards},
     {"slice_shard", runSliceShard},
     {"transpose", runTranspose},
+    {"quantize_blocks", runs<quantizeBlocks, quantizeBlocksArguments>},
+    {"dequantize_blocks", runs<dequantizeBlocks, dequantizeBlocksArguments>},
     {"global_norm", runGlobalNorm},
     {"gemm_pack", runGemmPack},
     {"router", runs<router, routerArguments>},

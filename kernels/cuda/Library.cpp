@@ -83,6 +83,8 @@ constexpr Row rows[] = {
     {"scatter_shards", launchScatterShards},
     {"slice_shard", launchSliceShard},
     {"transpose", launchTranspose},
+    {"quantize_blocks", launchQuantizeBlocks},
+    {"dequantize_blocks", launchDequantizeBlocks},
     {"global_norm", launchGlobalNorm},
     {"router", launchRouter},
     {"router_gradient", launchRouterGradient},

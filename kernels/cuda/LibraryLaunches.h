@@ -62,6 +62,10 @@ KernelError launchSliceShard(const CudaRequest &request, CudaCall &call);
 KernelError launchTranspose(const CudaRequest &request, CudaCall &call);
 KernelError launchMergeAttention(const CudaRequest &request, CudaCall &call);
 
+// QuantizeLaunches.cpp
+KernelError launchQuantizeBlocks(const CudaRequest &request, CudaCall &call);
+KernelError launchDequantizeBlocks(const CudaRequest &request, CudaCall &call);
+
 // AttentionLaunches.cpp
 /// Whether the MMAs of warps take heads of `dim` elements.
 bool fitsFragments(int64_t dtype, int64_t dim);

@@ -62,6 +62,22 @@ RopeArguments ropeArguments(const LibraryCall &call) {
           view(call, 2, type)};
 }
 
+static BlockShape blockShape(Integers n) {
+  return {n[2], n[3], n[4], n[5], n[6]};
+}
+
+QuantizeBlocksArguments quantizeBlocksArguments(const LibraryCall &call) {
+  Integers n = call.integers;
+  return {blockShape(n), view(call, 0, typeOf(n[0])),
+          view(call, 1, typeOf(n[1])), floatsAt(call, 2)};
+}
+
+DequantizeBlocksArguments dequantizeBlocksArguments(const LibraryCall &call) {
+  Integers n = call.integers;
+  return {blockShape(n), view(call, 0, typeOf(n[0])), floatsAt(call, 1),
+          view(call, 2, typeOf(n[1]))};
+}
+
 //===----------------------------------------------------------------------===//
 // Attention
 //===----------------------------------------------------------------------===//

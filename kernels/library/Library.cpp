@@ -52,6 +52,8 @@ static constexpr LibraryOp table[] = {
     {"scatter_shards", 2, 2, 0, 0b10, false, scatterShardsSizes},
     {"slice_shard", 2, 2, 1, 0b10, false, sliceShardSizes},
     {"transpose", 2, 2, 0, 0b10, false, transposeSizes},
+    {"quantize_blocks", 3, 3, 0, 0b110, false, quantizeBlocksSizes},
+    {"dequantize_blocks", 3, 3, 0, 0b100, false, dequantizeBlocksSizes},
     {"global_norm", 2, 2 + kMostTensors, 0, 0b11, false, globalNormSizes},
     {"gemm_pack", 2, 2, 0, 0b10, false, gemmPackSizes},
     {"router", 3, 4, 0, 0b11, false, routerSizes},

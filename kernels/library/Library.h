@@ -104,6 +104,14 @@
 ///                     integers: dtype, o, n, N; scalars: first
 /// transpose           buffers: x[m, n], y[n, m] (out)
 ///                     integers: dtype (of one byte), m, n
+/// quantize_blocks     buffers: x[o, r, c], codes[o, r, c] (out),
+///                     scales f32[o, R, C] (out), of blocks of m x n:
+///                     R = ceil(r / m), C = ceil(c / n)
+///                     integers: x dtype, codes dtype, o, r, c, m, n
+///                     (kernels/reference/QuantizeBlocks.h)
+/// dequantize_blocks   buffers: codes[o, r, c], scales f32[o, R, C],
+///                     y[o, r, c] (out)
+///                     integers: codes dtype, y dtype, o, r, c, m, n
 /// global_norm         buffers: norm f32[1] (out), found_nonfinite f32[1]
 ///                     (out), N tensors
 ///                     integers: dtype and element count of each tensor

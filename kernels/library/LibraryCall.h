@@ -20,6 +20,7 @@
 #include "kernels/reference/Embedding.h"
 #include "kernels/reference/Experts.h"
 #include "kernels/reference/GlobalNorm.h"
+#include "kernels/reference/QuantizeBlocks.h"
 #include "kernels/reference/Rope.h"
 #include "kernels/reference/Router.h"
 
@@ -62,6 +63,8 @@ EmbeddingArguments embeddingArguments(const LibraryCall &call);
 EmbeddingGradientArguments embeddingGradientArguments(const LibraryCall &call);
 RopeTableArguments ropeTableArguments(const LibraryCall &call);
 RopeArguments ropeArguments(const LibraryCall &call);
+QuantizeBlocksArguments quantizeBlocksArguments(const LibraryCall &call);
+DequantizeBlocksArguments dequantizeBlocksArguments(const LibraryCall &call);
 AttentionForwardArguments attentionForwardArguments(const LibraryCall &call);
 AttentionBackwardArguments attentionBackwardArguments(const LibraryCall &call);
 AttentionForwardArguments

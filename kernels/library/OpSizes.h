@@ -107,6 +107,8 @@ KernelError gatherShardsSizes(Integers n, Floats floats, Bytes bytes);
 KernelError scatterShardsSizes(Integers n, Floats floats, Bytes bytes);
 KernelError sliceShardSizes(Integers n, Floats floats, Bytes bytes);
 KernelError transposeSizes(Integers n, Floats floats, Bytes bytes);
+KernelError quantizeBlocksSizes(Integers n, Floats floats, Bytes bytes);
+KernelError dequantizeBlocksSizes(Integers n, Floats floats, Bytes bytes);
 
 // ExpertSizes.cpp
 KernelError routerSizes(Integers n, Floats floats, Bytes bytes);

@@ -55,4 +55,34 @@ KernelError transposeSizes(Integers n, Floats floats, Bytes bytes) {
   return size.bad ? kDimension : nullptr;
 }
 
+/// Tensors of `wide` and of 8-bit elements with a scale a block.
+static KernelError blocksSizes(Integers n, int64_t narrow, int64_t wide,
+                               int64_t &codes, int64_t &scales,
+                               int64_t &numbers) {
+  if (!isFloating(wide) || !isF8(typeOf(narrow)))
+    return kDType;
+  for (int64_t i : {5, 6})
+    if (n[i] < 1 || n[i] > INT32_MAX)
+      return kDimension;
+  Size size;
+  codes = size(1, {n[2], n[3], n[4]});
+  numbers = size(bytesOf(typeOf(wide)), {n[2], n[3], n[4]});
+  if (size.bad)
+    return kDimension;
+  scales = size(4, {n[2], (n[3] + n[5] - 1) / n[5], (n[4] + n[6] - 1) / n[6]});
+  return size.bad ? kDimension : nullptr;
+}
+
+KernelError quantizeBlocksSizes(Integers n, Floats floats, Bytes bytes) {
+  if (KernelError error = checkCounts(n, 7, floats, 0))
+    return error;
+  return blocksSizes(n, n[1], n[0], bytes[1], bytes[2], bytes[0]);
+}
+
+KernelError dequantizeBlocksSizes(Integers n, Floats floats, Bytes bytes) {
+  if (KernelError error = checkCounts(n, 7, floats, 0))
+    return error;
+  return blocksSizes(n, n[0], n[1], bytes[0], bytes[1], bytes[2]);
+}
+
 } // namespace hocket::kernels::library

@@ -236,6 +236,30 @@ void addTransposes(Cases &cases) {
           {"transpose", {dtype, m, n}, {}, {}, {of(dtype), of(dtype)}});
 }
 
+/// Blocks of rows, of columns and of both, whole and with ragged ends, packs at
+/// addresses of every alignment.
+void addBlocks(Cases &cases) {
+  for (auto [m, n, wide, narrow] :
+       std::array<std::array<int64_t, 4>, 6>{{{1, 128, bf16, e4m3},
+                                              {1, 32, f32, e5m2},
+                                              {128, 1, bf16, e5m2},
+                                              {32, 1, f16, e4m3},
+                                              {128, 128, bf16, e4m3},
+                                              {128, 128, f32, e5m2}}})
+    for (auto [rows, columns] : std::array<std::array<int64_t, 2>, 4>{
+             {{1, 1}, {33, 200}, {130, 256}, {0, 5}}}) {
+      std::vector<int64_t> sizes = {wide, narrow, 2, rows, columns, m, n};
+      cases.push_back(
+          {"quantize_blocks", sizes, {}, {}, {of(wide), of(narrow), of(f32)}});
+      std::swap(sizes[0], sizes[1]);
+      cases.push_back({"dequantize_blocks",
+                       sizes,
+                       {},
+                       {},
+                       {of(narrow), of(f32), of(wide)}});
+    }
+}
+
 void addNorms(Cases &cases) {
   LibraryCase norm{"global_norm", {}, {}, {}, {of(f32), of(f32)}};
   cases.push_back(norm);
@@ -263,6 +287,7 @@ Cases denseCases() {
   addLosses(cases);
   addShards(cases);
   addTransposes(cases);
+  addBlocks(cases);
   addNorms(cases);
   return cases;
 }
