@@ -37,6 +37,8 @@ public:
     checkContext();
     checkShardings();
     checkRecompute();
+    for (BrokenRule &rule : brokenBlocks(plan, sizes))
+      broken.push_back(std::move(rule));
     return std::move(broken);
   }
 

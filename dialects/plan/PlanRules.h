@@ -30,6 +30,12 @@ struct PlanSizes {
   /// Sequences of earlier steps, where the batch grows.
   std::vector<int64_t> smallerBatches = {};
   int64_t devices = 0;
+  /// Numbers that have a scale in 8 bits, whatever the plan: shards are whole
+  /// blocks of them. 0: there are no such blocks.
+  int64_t block = 0;
+  /// Widths that tensor ranks split, with `block`: of a head, of a dense MLP,
+  /// of an expert and of all shared experts. 0: there are none.
+  int64_t headDim = 0, ffn = 0, expertFfn = 0, sharedFfn = 0;
 };
 
 /// "S22", at the field "plan.tensor_parallel" of a specification, and what to
@@ -41,9 +47,14 @@ struct BrokenRule {
 };
 
 /// The rules that a plan breaks, in their order: S4, S14, S18, S20 to S23, S35
-/// to S38, S40 and S43. The schedule's name is not looked at (S25, Q10).
+/// to S38, S40, S43, S61 and S62. The schedule's name is not looked at (S25,
+/// Q10).
 std::vector<BrokenRule> brokenRules(const ParallelPlan &plan,
                                     const PlanSizes &sizes);
+
+/// S61 and S62 alone: what of a plan would cut blocks of 8-bit numbers.
+std::vector<BrokenRule> brokenBlocks(const ParallelPlan &plan,
+                                     const PlanSizes &sizes);
 
 } // namespace hocket::plan
 

@@ -136,7 +136,8 @@ Value ModelBuilder::runExperts(Value tokens, Value weights, Value choice) {
     result.back() = name == "down" ? model.hidden() : model.moe().ffn();
     return builder.create<xf::GroupedLinearOp>(
         at(full, "model.moe"), tensor(result), x,
-        parameters.lookup(full + ".weight"), where, form.expected);
+        parameters.lookup(full + ".weight"), where,
+        builder.getI64IntegerAttr(form.expected), xf::Fp8RecipeAttr());
   });
   if (form.segments)
     rows = builder.create<xf::ReturnRowsOp>(location, tensor(form.sent), rows,

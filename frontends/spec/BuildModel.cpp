@@ -107,10 +107,10 @@ Value ModelBuilder::linear(Value input, const std::string &name, int64_t out) {
       cast<RankedTensorType>(input.getType()).getShape());
   shape.back() = out;
   Value weight = parameters.lookup(name + ".weight");
-  return builder.create<xf::LinearOp>(at(name, "model.hidden"), tensor(shape),
-                                      input, weight,
-                                      parameters.lookup(name + ".bias"),
-                                      /*scales=*/ValueRange());
+  return builder.create<xf::LinearOp>(
+      at(name, "model.hidden"), tensor(shape), input, weight,
+      parameters.lookup(name + ".bias"),
+      /*scales=*/ValueRange(), xf::Fp8RecipeAttr());
 }
 
 Value ModelBuilder::norm(Value input, const std::string &name,
@@ -514,9 +514,9 @@ Value ModelBuilder::buildLogits(Value input) {
   if (!head)
     head = parameters["embedding.weight"];
   int64_t rows = cast<RankedTensorType>(head.getType()).getDimSize(0);
-  return builder.create<xf::LinearOp>(at("head", "model.vocab_size"),
-                                      tensor({batch, sequence, rows}), x, head,
-                                      Value(), ValueRange());
+  return builder.create<xf::LinearOp>(
+      at("head", "model.vocab_size"), tensor({batch, sequence, rows}), x, head,
+      Value(), ValueRange(), xf::Fp8RecipeAttr());
 }
 
 Value ModelBuilder::buildLoss(Value input, Value labels) {

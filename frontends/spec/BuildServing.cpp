@@ -33,8 +33,9 @@ std::string spec::whyNotServed(const Spec &spec) {
     return "with moe.capacity_factor experts drop tokens by their sequence";
   if (spec.model().moe().experts() > 0 && plan::tensorGroups(plan) > 1)
     return "experts in other tensor groups (etp) order whole sequences";
-  if (spec.training().fp8_format() != Training::NONE)
-    return "scales of fp8 are those of a microbatch";
+  if (spec.training().fp8_format() != Training::NONE &&
+      spec.training().fp8_recipe() == Training::TENSORWISE)
+    return "scales of fp8_recipe: TENSORWISE are those of a microbatch";
   return "";
 }
 

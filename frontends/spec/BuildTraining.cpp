@@ -51,6 +51,26 @@ static xf::Precision precisionOf(Training::Precision precision) {
   llvm_unreachable("a parsed enum has one of its values");
 }
 
+static xf::Fp8Recipe recipeOf(Training::Fp8Recipe recipe) {
+  switch (recipe) {
+  case Training::TENSORWISE:
+    return xf::Fp8Recipe::Tensorwise;
+  case Training::BLOCKWISE:
+    return xf::Fp8Recipe::Blockwise;
+  case Training::MXFP8:
+    return xf::Fp8Recipe::Mxfp8;
+  }
+  llvm_unreachable("a parsed enum has one of its values");
+}
+
+/// Nothing where layers do not multiply in 8 bits.
+static xf::Fp8RecipeAttr fp8Attr(const Training &training, Builder &builder) {
+  if (training.fp8_format() == Training::NONE)
+    return {};
+  return xf::Fp8RecipeAttr::get(builder.getContext(),
+                                recipeOf(training.fp8_recipe()));
+}
+
 static StringRef scheduleName(LearningRate::Schedule schedule) {
   switch (schedule) {
   case LearningRate::CONSTANT:
@@ -150,8 +170,6 @@ void spec::buildTraining(const Spec &spec, OpBuilder &builder,
       optimizerAttr(training.optimizer(), builder),
       builder.getF64FloatAttr(training.clip_norm()),
       xf::PrecisionAttr::get(context, precisionOf(training.precision())),
-      lossScaleAttr(training, builder),
-      training.fp8_format() == Training::HYBRID ? builder.getUnitAttr()
-                                                : UnitAttr(),
+      lossScaleAttr(training, builder), fp8Attr(training, builder),
       batchSizesAttr(training, builder), runtimeAttr(spec, builder));
 }

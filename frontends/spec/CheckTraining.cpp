@@ -157,6 +157,14 @@ static void checkFp8(const Training &training, ConstraintErrors &errors) {
             " has no use with precision: " +
             Training::Precision_Name(training.precision()) +
             "; write precision: BF16, or leave fp8_format out");
+  // S60.
+  if (training.fp8_format() == Training::NONE &&
+      training.fp8_recipe() != Training::TENSORWISE)
+    errors.add(
+        60, "training.fp8_recipe",
+        "fp8_recipe: " + Training::Fp8Recipe_Name(training.fp8_recipe()) +
+            " has no use without an fp8_format; write fp8_format: HYBRID, or "
+            "leave fp8_recipe out");
 }
 
 /// Reads "a", "a,b" or "a,b,c": shares that are not negative, the first above

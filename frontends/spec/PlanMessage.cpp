@@ -6,6 +6,8 @@
 
 #include "frontends/spec/PlanMessage.h"
 
+#include "frontends/spec/Sizes.h"
+
 using namespace hocket;
 using namespace hocket::spec;
 using plan::ParallelPlan;
@@ -100,6 +102,13 @@ plan::PlanSizes spec::planSizes(const Spec &spec) {
   for (const BatchSizeStep &step : spec.training().batch_size_steps())
     sizes.smallerBatches.push_back(step.batch_size());
   sizes.devices = spec.cluster().devices();
+  sizes.block = fp8Block(spec.training());
+  sizes.headDim = spec.model().head_dim();
+  if (!spec.model().has_moe() || expertLayers(spec.model()) < sizes.layers)
+    sizes.ffn = spec.model().ffn();
+  sizes.expertFfn = spec.model().moe().ffn();
+  sizes.sharedFfn =
+      spec.model().moe().shared_experts() * spec.model().moe().ffn();
   return sizes;
 }
 

@@ -37,6 +37,20 @@ bool hocket::spec::isGated(Model::Activation activation) {
          activation == Model::GEGLU_TANH;
 }
 
+int64_t hocket::spec::fp8Block(const Training &training) {
+  if (training.fp8_format() == Training::NONE)
+    return 0;
+  switch (training.fp8_recipe()) {
+  case Training::TENSORWISE:
+    return 0;
+  case Training::BLOCKWISE:
+    return 128;
+  case Training::MXFP8:
+    return 32;
+  }
+  return 0;
+}
+
 int64_t hocket::spec::expertCapacity(const Spec &spec) {
   const Moe &moe = spec.model().moe();
   int64_t sequence = spec.training().sequence_length();

@@ -61,6 +61,10 @@ int64_t expertRowsBound(const Spec &spec, int64_t tokens);
 bool hasNormBefore(const Model &model);
 bool hasPostNorm(const Model &model);
 
+/// How many numbers have a scale in 8 bits, along what a GEMM sums over; 0
+/// where none do, or all of a tensor.
+int64_t fp8Block(const Training &training);
+
 /// vocab_size rounded up to a multiple of vocab_padding: the rows stored.
 CheckedSize paddedVocabSize(const Model &model);
 

@@ -231,7 +231,8 @@ void Propagation::settleRows(Value rows, const Sharding &to) {
 }
 
 bool Propagation::isWeightValue(Operation *op) const {
-  return isa<xf::CastOp, xf::ReshapeOp, xf::PrefixOp>(op) &&
+  return isa<xf::CastOp, xf::ReshapeOp, xf::PrefixOp, xf::QuantizeBlocksOp,
+             xf::DequantizeBlocksOp>(op) &&
          weights.contains(op->getOperand(0));
 }
 

@@ -12,9 +12,9 @@ using namespace hocket;
 SmallVector<Operation *> hocket::dist::splitBias(xf::LinearOp op) {
   OpBuilder builder(op);
   Type type = op.getResult().getType();
-  auto linear =
-      builder.create<xf::LinearOp>(op.getLoc(), type, op.getInput(),
-                                   op.getWeight(), Value(), op.getScales());
+  auto linear = builder.create<xf::LinearOp>(op.getLoc(), type, op.getInput(),
+                                             op.getWeight(), Value(),
+                                             op.getScales(), op.getFp8Attr());
   auto sum = builder.create<xf::AddOp>(op.getLoc(), type, linear.getResult(),
                                        op.getBias());
   op.replaceAllUsesWith(sum.getResult());

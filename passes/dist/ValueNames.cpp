@@ -97,7 +97,8 @@ void ValueNames::findWeights() {
       return variable && (variable.getKind() == xf::VariableKind::Parameter ||
                           variable.getKind() == xf::VariableKind::Working);
     }
-    return isa<xf::CastOp, xf::ReshapeOp, xf::PrefixOp>(op) &&
+    return isa<xf::CastOp, xf::ReshapeOp, xf::PrefixOp, xf::QuantizeBlocksOp,
+               xf::DequantizeBlocksOp>(op) &&
            weights.contains(op->getOperand(0));
   };
   // A callee may stand before its caller.

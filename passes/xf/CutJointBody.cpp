@@ -15,16 +15,19 @@ using namespace mlir;
 using namespace hocket::xf;
 
 /// What is never worth keeping: views, constants, variables (which do not
-/// change within a step's microbatch), narrow values made wide, and norms,
-/// whose gradient reads the input anyway.
+/// change within a step's microbatch), narrow values made wide, what arguments
+/// are in blocks of 8 bits (weights are arguments), and norms, whose gradient
+/// reads the input anyway.
 static bool isNeverKept(Operation *op) {
+  if (auto quantize = dyn_cast<QuantizeBlocksOp>(op))
+    return isa<BlockArgument>(quantize.getInput());
   if (auto cast = dyn_cast<CastOp>(op))
     return getElementTypeOrSelf(cast.getInput()).getIntOrFloatBitWidth() <
            getElementTypeOrSelf(cast.getResult()).getIntOrFloatBitWidth();
   if (auto norm = dyn_cast<NormOp>(op))
     return getElementTypeOrSelf(norm.getInput()).isF32();
   return isa<ReadOp, ConstantOp, arith::ConstantOp, ReshapeOp, PrefixOp,
-             PositionsOp>(op);
+             PositionsOp, DequantizeBlocksOp>(op);
 }
 
 namespace {

@@ -7,10 +7,13 @@
 /// \file
 /// Gives the linear ops of called functions, which are the layers', operands of
 /// 8 bits with a scale a tensor (arXiv 2209.05433), from its own largest
-/// magnitude. The gradients' GEMMs follow in autodiff.
+/// magnitude, or operands that blocks of 8 bits stand for, with a scale a
+/// block. In blocks experts' matrices are, too. The gradients' GEMMs follow in
+/// autodiff.
 ///
 //===----------------------------------------------------------------------===//
 
+#include "dialects/xf/IR/XfConstraints.h"
 #include "passes/xf/Passes.h"
 #include "passes/xf/TrainingModule.h"
 
@@ -41,6 +44,8 @@ public:
         format(Float8E4M3FNType::get(module.getContext())) {}
 
   void run(func::FuncOp function);
+  /// The same with a scale a block.
+  void runInBlocks(func::FuncOp function, Fp8Recipe recipe);
   int64_t numGemms = 0, numWeights = 0;
 
 private:
@@ -59,6 +64,8 @@ private:
 
   /// Quantizes `value` at the builder.
   Quantized quantize(OpBuilder &builder, Value value);
+  /// What `value` is once it has been put in blocks.
+  Value inBlocks(OpBuilder &builder, Value value, ArrayRef<int64_t> blocks);
 
   ModuleOp module;
   SymbolTable symbols;
@@ -144,6 +151,50 @@ Quantized Quantizer::quantize(OpBuilder &builder, Value value) {
   return {builder.create<QuantizeOp>(loc, type, value, scale), scale};
 }
 
+Value Quantizer::inBlocks(OpBuilder &builder, Value value,
+                          ArrayRef<int64_t> blocks) {
+  auto type = cast<RankedTensorType>(value.getType());
+  SmallVector<int64_t> scales;
+  for (auto [size, block] : llvm::zip_equal(type.getShape(), blocks))
+    scales.push_back((size - 1) / block + 1);
+  auto sizes = builder.getDenseI64ArrayAttr(blocks);
+  auto codes = builder.create<QuantizeBlocksOp>(
+      value.getLoc(), type.clone(format),
+      RankedTensorType::get(scales, builder.getF32Type()), value, sizes);
+  return builder.create<DequantizeBlocksOp>(
+      value.getLoc(), type, codes.getCodes(), codes.getScales(), sizes);
+}
+
+void Quantizer::runInBlocks(func::FuncOp function, Fp8Recipe recipe) {
+  llvm::DenseMap<Value, Value> done;
+  auto put = [&](OpBuilder &builder, OpOperand &operand,
+                 ArrayRef<int64_t> blocks) {
+    Value &known = done[operand.get()];
+    if (!known)
+      known = inBlocks(builder, operand.get(), blocks);
+    operand.assign(known);
+  };
+  auto rankOf = [](Value value) {
+    return cast<RankedTensorType>(value.getType()).getRank();
+  };
+  for (LinearOp linear : gemmsOf(function)) {
+    OpBuilder builder(linear);
+    int64_t rank = rankOf(linear.getInput());
+    put(builder, linear.getInputMutable(), tokenBlocks(recipe, rank, rank - 1));
+    put(builder, linear.getWeightMutable(), weightBlocks(recipe, 2, 1));
+    linear.setFp8(recipe);
+    ++numGemms;
+  }
+  for (auto experts : function.getOps<GroupedLinearOp>()) {
+    OpBuilder builder(experts);
+    int64_t rank = rankOf(experts.getRows());
+    put(builder, experts.getRowsMutable(), tokenBlocks(recipe, rank, rank - 1));
+    put(builder, experts.getWeightMutable(), weightBlocks(recipe, 3, 2));
+    experts.setFp8(recipe);
+    ++numGemms;
+  }
+}
+
 void Quantizer::run(func::FuncOp function) {
   // 1. Who is called, and with which GEMMs.
   calls.clear();
@@ -188,6 +239,14 @@ void Quantizer::run(func::FuncOp function) {
       function.getResultTypes()));
 }
 
+/// Whether `function` is a layer's: one that is called.
+static bool isCalled(func::FuncOp function, ModuleOp module) {
+  auto uses = SymbolTable::getSymbolUses(function, module);
+  return uses && llvm::any_of(*uses, [](SymbolTable::SymbolUse use) {
+           return isa<func::CallOp>(use.getUser());
+         });
+}
+
 namespace {
 struct QuantizePass : public hocket::xf::impl::XfQuantizeBase<QuantizePass> {
   void runOnOperation() override {
@@ -202,9 +261,14 @@ struct QuantizePass : public hocket::xf::impl::XfQuantizeBase<QuantizePass> {
       return signalPassFailure();
     }
     Quantizer quantizer(getOperation());
+    Fp8Recipe recipe = *training->getFp8();
     for (auto function : getOperation().getOps<func::FuncOp>())
-      if (!function.isExternal())
-        quantizer.run(function);
+      if (!function.isExternal() && isCalled(function, getOperation())) {
+        if (recipe == Fp8Recipe::Tensorwise)
+          quantizer.run(function);
+        else
+          quantizer.runInBlocks(function, recipe);
+      }
     numGemms += quantizer.numGemms;
     numWeights += quantizer.numWeights;
   }

@@ -69,6 +69,13 @@ RecomputeModules hocket::xf::modulesOf(Operation *op) {
     return {RecomputeModule::CoreAttention};
   if (isa<ActivationOp, GatedOp>(op))
     return modulesOfActivation(op);
+  // Codes are of what has been made; where that is made again, so are they.
+  if (auto quantize = dyn_cast<QuantizeBlocksOp>(op)) {
+    Operation *maker = quantize.getInput().getDefiningOp();
+    while (isa_and_nonnull<CastOp, ReshapeOp>(maker))
+      maker = maker->getOperand(0).getDefiningOp();
+    return maker ? modulesOf(maker) : RecomputeModules{};
+  }
   if (isa<LinearOp, GroupedLinearOp>(op))
     return activationOf(op) ? RecomputeModules{mlpOf(op)} : RecomputeModules{};
   // A largest magnitude is one number, and may take devices to tell; rows that

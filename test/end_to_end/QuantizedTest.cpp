@@ -34,8 +34,7 @@ constexpr double rate = 4096;
 /// What test/numerics/make_golden.py has written.
 struct Golden {
   explicit Golden(const std::string &name) {
-    std::string path =
-        HOCKET_SOURCE_DIR "/test/numerics/golden/" + name + "_fp8";
+    std::string path = HOCKET_SOURCE_DIR "/test/numerics/golden/" + name;
     std::ifstream file(path + ".json");
     record = nlohmann::json::parse(file, nullptr, /*allow_exceptions=*/false);
     auto tensors = checkpoint::SafetensorsFile::open(path + ".safetensors");
@@ -77,17 +76,21 @@ double normOf(const std::vector<double> &values) {
   return distance(values, std::vector<double>(values.size()));
 }
 
-class Quantized : public testing::TestWithParam<const char *> {};
+struct Case {
+  const char *golden, *recipe;
+};
+class Quantized : public testing::TestWithParam<Case> {};
 
 } // namespace
 
 TEST_P(Quantized, GraphsComputeWhatPyTorchDoes) {
-  Golden golden(GetParam());
+  Golden golden(GetParam().golden);
   ASSERT_TRUE(golden.valid);
   std::string spec = golden.record["spec"];
   for (const char *recompute : {"NONE", "SELECTIVE", "FULL"}) {
     SCOPED_TRACE(recompute);
     CompileChoice how{{"training.precision=BF16", "training.fp8_format=HYBRID",
+                       std::string("training.fp8_recipe=") + GetParam().recipe,
                        "plan.recompute=" + std::string(recompute)}};
     CompiledModel compiled(compileProgram(spec, how));
     ASSERT_TRUE(compiled.valid);
@@ -116,7 +119,12 @@ TEST_P(Quantized, GraphsComputeWhatPyTorchDoes) {
   }
 }
 
-INSTANTIATE_TEST_SUITE_P(Models, Quantized, testing::Values("gpt2", "llama"),
-                         [](const testing::TestParamInfo<const char *> &info) {
-                           return std::string(info.param);
+INSTANTIATE_TEST_SUITE_P(Models, Quantized,
+                         testing::Values(Case{"gpt2_fp8", "TENSORWISE"},
+                                         Case{"llama_fp8", "TENSORWISE"},
+                                         Case{"gpt2_fp8_blockwise",
+                                              "BLOCKWISE"},
+                                         Case{"llama_fp8_mxfp8", "MXFP8"}),
+                         [](const testing::TestParamInfo<Case> &info) {
+                           return std::string(info.param.golden);
                          });

@@ -4,7 +4,7 @@
 
 Hocket gives the initial weights and the samples; PyTorch, in fp64, gives the
 gradients of the first step and the losses of all. Of some models it also gives
-them with operands of 8 bits and all else in fp64 (MODEL:fp8 for these alone).
+them with operands of 8 bits and all else in fp64 (MODEL:RECIPE for these alone).
 Needs PyTorch, which the tests that read golden/ do not. Run it again only where
 a model, the corpus or the initialisers change.
 
@@ -112,7 +112,7 @@ def far_apart(runs, reference):
     return {"loss": first, "losses": every, "gradients": gradients}
 
 
-def bands_of(config, initial, samples, reference, fp8=False):
+def bands_of(config, initial, samples, reference, fp8=""):
     runs = []
     for seed in range(RUNS):
         generator = torch.Generator().manual_seed(seed)
@@ -128,26 +128,27 @@ def bands_of(config, initial, samples, reference, fp8=False):
     return bands
 
 
-def make_fp8(name):
+def make_fp8(name, recipe):
     """What make() does with operands of 8 bits, and what a test needs to repeat
     the first step."""
     with training.Run(name) as run:
         initial, samples = run.initial_weights(), run.samples()
         config = oracle.Config(textproto.read(run.adamw))
         spec = run.sgd.read_text()
-    model = oracle.Model(config, fp8=True)
+    model = oracle.Model(config, fp8=recipe)
     reference = train(model, tensors(initial, torch.float64), samples)
     losses, gradients = reference
-    print(f"{name} in fp8: loss {losses[0]:.6f} to {losses[-1]:.6f}")
-    path = training.HERE / "golden" / f"{name}_fp8.json"
+    print(f"{name}, {recipe}: loss {losses[0]:.6f} to {losses[-1]:.6f}")
+    stem = training.fp8_stem(name, recipe)
+    path = training.HERE / "golden" / f"{stem}.json"
     record = {
         "spec": spec,
         "samples": samples[: training.GLOBAL_BATCH],
         "losses": losses,
-        "bands": bands_of(config, initial, samples, reference, fp8=True),
+        "bands": bands_of(config, initial, samples, reference, recipe),
     }
     path.write_text(json.dumps(record) + "\n")
-    write_gradients(f"{name}_fp8", gradients)
+    write_gradients(stem, gradients)
 
 
 def make(name):
@@ -183,7 +184,7 @@ def make(name):
 if __name__ == "__main__":
     torch.use_deterministic_algorithms(True)
     torch.set_num_threads(1)
-    every = training.models() + [f"{name}:fp8" for name in training.FP8_MODELS]
+    every = training.models() + [":".join(row) for row in training.FP8_MODELS]
     for model in sys.argv[1:] or every:
-        name, _, fp8 = model.partition(":")
-        (make_fp8 if fp8 else make)(name)
+        name, *recipe = model.split(":")
+        (make_fp8 if recipe else make)(name, *recipe)

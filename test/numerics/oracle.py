@@ -294,13 +294,62 @@ class Fp8Linear(torch.autograd.Function):
         return grad @ weight, grad.flatten(0, -2).T @ x.flatten(0, -2)
 
 
+def in_blocks(x, kind, blocks):
+    """x in 8 bits, as numbers again, with a scale a block: the least power of
+    two with which nothing is beyond the largest number of the kind. `blocks` are
+    sizes of the last two dims; the last block of a dim has what is left."""
+    height, width = blocks
+    largest, (rows, columns) = torch.finfo(kind).max, x.shape[-2:]
+    padded = F.pad(x, (0, -columns % width, 0, -rows % height))
+    tiles = padded.unflatten(-1, (-1, width)).unflatten(-3, (-1, height))
+    most = tiles.abs().amax((-3, -1), keepdim=True)
+    fraction, exponent = torch.frexp(most / largest)
+    exponent = torch.where(fraction == 0.5, exponent - 1, exponent).clamp(min=-126)
+    scale = torch.ldexp(torch.ones_like(most), exponent)
+    codes = (tiles / scale).to(kind).to(x.dtype)
+    return (codes * scale).flatten(-4, -3).flatten(-2, -1)[..., :rows, :columns]
+
+
+class BlockLinear(torch.autograd.Function):
+    """The same with blocks of `side` along what each GEMM sums over; of tokens
+    they lie in one sequence. `square`: of weights they have two sides."""
+
+    @staticmethod
+    def forward(ctx, x, weight, side, square):
+        ctx.save_for_backward(x, weight)
+        ctx.side, ctx.square = side, square
+        e4m3 = torch.float8_e4m3fn
+        weight = in_blocks(weight, e4m3, (side if square else 1, side))
+        return in_blocks(x, e4m3, (1, side)) @ weight.T
+
+    @staticmethod
+    def backward(ctx, grad):
+        x, weight = ctx.saved_tensors
+        side, e4m3, e5m2 = ctx.side, torch.float8_e4m3fn, torch.float8_e5m2
+        weight = in_blocks(weight, e4m3, (side, side if ctx.square else 1))
+        by_token = in_blocks(grad, e5m2, (side, 1)).flatten(0, -2)
+        return (
+            in_blocks(grad, e5m2, (1, side)) @ weight,
+            by_token.T @ in_blocks(x, e4m3, (side, 1)).flatten(0, -2),
+            None,
+            None,
+        )
+
+
+def fp8_linear(x, weight, recipe):
+    if recipe == "TENSORWISE":
+        return Fp8Linear.apply(x, weight)
+    square = recipe == "BLOCKWISE"
+    return BlockLinear.apply(x, weight, 128 if square else 32, square)
+
+
 class Model:
-    """loss(weights, tokens) for one spec; tokens [B, S + 1]. With fp8 the
-    layers' linear ops have 8-bit operands, but those of experts. `rounded` is
+    """loss(weights, tokens) for one spec; tokens [B, S + 1]. With fp8, a recipe,
+    the layers' linear ops have 8-bit operands, but those of experts. `rounded` is
     applied to what training in a narrower type keeps in that type: working
     copies of weights and what ops of a layer hand to each other."""
 
-    def __init__(self, config, fused_attention=False, fp8=False, rounded=None):
+    def __init__(self, config, fused_attention=False, fp8="", rounded=None):
         self.config, self.fused, self.fp8 = config, fused_attention, fp8
         self.rounded = rounded or (lambda x: x)
         s = config.sequence
@@ -338,7 +387,10 @@ class Model:
     def linear(self, x, weights, name):
         if self.fp8 and "." in name:  # experts have no such names
             bias = weights.get(name + ".bias")
-            y = Fp8Linear.apply(x, weights[name + ".weight"])
+            weight = weights[name + ".weight"]
+            if self.fp8 != "TENSORWISE":  # made of the working copy
+                weight = self.rounded(weight)
+            y = fp8_linear(x, weight, self.fp8)
             return self.rounded(y if bias is None else y + bias)
         weight = self.rounded(weights[name + ".weight"])
         return self.rounded(F.linear(x, weight, weights.get(name + ".bias")))

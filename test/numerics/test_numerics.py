@@ -45,6 +45,17 @@ FP8_PLANS = (
     "--recompute full",
     "--recompute selective",
 )
+# Where scales are those of blocks, any microbatch.
+BLOCK_PLANS = (
+    f"{DP2} --zero 1",
+    "--mesh dp=2 --zero 3",
+    "--mesh dp=4 --set training.micro_batch_size=1 --zero 2",
+    "--set training.micro_batch_size=1",
+    "--set training.micro_batch_size=4",
+    "--mesh pp=2 --schedule zb-h1 --set training.micro_batch_size=1",
+    "--recompute full",
+    "--recompute selective",
+)
 
 
 
@@ -160,15 +171,16 @@ class NumericsTest(AgainstReference):
 
 
 class Fp8Test(AgainstReference):
-    name = ""
+    name, recipe = "", ""
 
     @classmethod
     def setUpClass(cls):
         if not cls.name:
             raise unittest.SkipTest("a base class")
-        golden = training.HERE / "golden"
-        cls.golden = json.loads((golden / f"{cls.name}_fp8.json").read_text())
-        cls.gradients = safetensors.read(golden / f"{cls.name}_fp8.safetensors")
+        stem = training.HERE / "golden" / training.fp8_stem(cls.name, cls.recipe)
+        cls.golden = json.loads(stem.with_suffix(".json").read_text())
+        cls.gradients = safetensors.read(stem.with_suffix(".safetensors"))
+        cls.options = training.fp8_options(cls.recipe)
         cls.run_folder = training.Run(cls.name)
         cls.addClassCleanup(cls.run_folder.scratch.cleanup)
 
@@ -178,15 +190,16 @@ class Fp8Test(AgainstReference):
         before = self.run_folder.initial_weights()
         reference = self.golden["losses"], self.gradients
         self.check_step(self.run_folder, before, reference, self.golden["bands"],
-                        "BF16", *training.FP8)  # fmt: skip
+                        "BF16", *self.options)  # fmt: skip
 
     def test_plans(self):
         """A plan changes where codes are made and carried, not what they are:
         what is left is what bf16 rounds elsewhere."""
-        one = self.run_folder.losses("BF16", *training.FP8)
-        for plan in FP8_PLANS:
+        one = self.run_folder.losses("BF16", *self.options)
+        plans = FP8_PLANS if self.recipe == "TENSORWISE" else BLOCK_PLANS
+        for plan in plans:
             with self.subTest(plan=plan):
-                options = (*training.FP8, *plan.split())
+                options = (*self.options, *plan.split())
                 found = self.run_folder.losses("BF16", *options)
                 self.near(found, one, self.golden["bands"]["losses"])
 
@@ -194,7 +207,7 @@ class Fp8Test(AgainstReference):
         """Over the steps of a training run."""
         self.check_losses(self.run_folder, self.golden["losses"],
                           self.golden["bands"]["losses"],
-                          "BF16", *training.FP8)  # fmt: skip
+                          "BF16", *self.options)  # fmt: skip
 
 
 def load_tests(loader, _standard, _pattern):
@@ -202,7 +215,8 @@ def load_tests(loader, _standard, _pattern):
     for name in training.models():
         case = type(name, (NumericsTest,), {"name": name})
         suite.addTests(loader.loadTestsFromTestCase(case))
-    for name in training.FP8_MODELS:
-        case = type(f"{name}_fp8", (Fp8Test,), {"name": name})
+    for name, recipe in training.FP8_MODELS:
+        fields = {"name": name, "recipe": recipe}
+        case = type(training.fp8_stem(name, recipe), (Fp8Test,), fields)
         suite.addTests(loader.loadTestsFromTestCase(case))
     return suite

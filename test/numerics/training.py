@@ -17,9 +17,13 @@ import corpus
 import safetensors
 
 HERE = pathlib.Path(__file__).resolve().parent
-FP8 = ("--set", "training.fp8_format=HYBRID")
-# Models that are compared with operands of 8 bits too.
-FP8_MODELS = ("gpt2", "llama")
+# Models that are compared with operands of 8 bits too, by recipe.
+FP8_MODELS = (
+    ("gpt2", "TENSORWISE"),
+    ("llama", "TENSORWISE"),
+    ("gpt2", "BLOCKWISE"),
+    ("llama", "MXFP8"),
+)
 INSTRUCTION_SETS = ("avx2", "avx512", "amx")
 STEPS, GLOBAL_BATCH, SEQUENCE, RATE = 20, 4, 24, 4096.0
 
@@ -41,6 +45,19 @@ SGD = f"""
   clip_norm: 0
 }}
 """
+
+
+def fp8_options(recipe):
+    return (
+        "--set", "training.fp8_format=HYBRID",
+        "--set", f"training.fp8_recipe={recipe}",
+    )  # fmt: skip
+
+
+def fp8_stem(name, recipe):
+    """Of the files in golden/."""
+    suffix = "" if recipe == "TENSORWISE" else f"_{recipe.lower()}"
+    return f"{name}_fp8{suffix}"
 
 
 def models():

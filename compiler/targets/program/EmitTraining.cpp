@@ -66,6 +66,17 @@ void emitLossScale(xf::LossScaleAttr from, program::LossScale &to) {
   to.set_minimum(from.getMinimum().getValueAsDouble());
 }
 
+/// As program.proto has it: nothing, or ", fp8 hybrid" and the recipe, unless
+/// that is the first one.
+std::string fp8Text(xf::Fp8RecipeAttr recipe) {
+  if (!recipe)
+    return "";
+  std::string text = ", fp8 hybrid";
+  if (recipe.getValue() != xf::Fp8Recipe::Tensorwise)
+    text += " " + xf::stringifyFp8Recipe(recipe.getValue()).str();
+  return text;
+}
+
 } // namespace
 
 LogicalResult hocket::emitTraining(ModuleOp module, program::Program &program) {
@@ -106,9 +117,8 @@ LogicalResult hocket::emitTraining(ModuleOp module, program::Program &program) {
   training->set_steps(runtime.integer("steps"));
   training->set_seed(runtime.integer("seed"));
   if (auto precision = fields.find<xf::PrecisionAttr>("precision"))
-    training->set_precision(
-        xf::stringifyPrecision(precision.getValue()).str() +
-        (fields.find<UnitAttr>("fp8") ? ", fp8 hybrid" : ""));
+    training->set_precision(xf::stringifyPrecision(precision.getValue()).str() +
+                            fp8Text(fields.find<xf::Fp8RecipeAttr>("fp8")));
   emitLearningRate(Fields(runtime.find<DictionaryAttr>("learning_rate")),
                    *training->mutable_learning_rate());
   training->set_clip_norm(fields.real("clip_norm"));

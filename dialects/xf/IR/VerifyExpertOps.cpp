@@ -379,7 +379,8 @@ static LogicalResult verifyGemm(Operation *op, Value from, int64_t expected,
 }
 
 LogicalResult GroupedLinearOp::verify() {
-  if (failed(verifyGroupedRows(*this, "rows", getRows(), getWeight(),
+  if (failed(checkRecipe(*this, getFp8())) ||
+      failed(verifyGroupedRows(*this, "rows", getRows(), getWeight(),
                                getRanges())) ||
       failed(
           checkElement(*this, 31, "weight", getWeight(), elementOf(getRows()))))

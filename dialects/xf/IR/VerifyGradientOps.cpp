@@ -85,6 +85,39 @@ LogicalResult QuantizeOp::verify() {
   return checkShape(*this, 60, "result", getResult(), shapeOf(getInput()));
 }
 
+/// Whether `scales` has a number for each block of `tensor`.
+static LogicalResult checkBlocks(Operation *op, int number, Value tensor,
+                                 Value scales, ArrayRef<int64_t> blocks) {
+  Shape shape = shapeOf(tensor);
+  bool areSound =
+      blocks.size() == shape.size() && !blocks.empty() &&
+      llvm::all_of(blocks, [](int64_t size) { return size > 0; }) &&
+      llvm::all_of(blocks.drop_back(std::min<size_t>(2, blocks.size())),
+                   [](int64_t size) { return size == 1; });
+  if (!areSound)
+    return op->emitOpError("X")
+           << number << ": blocks [" << blocks << "] are none of a tensor ["
+           << shape << "]: one size a dim, 1 in all but the last two";
+  SmallVector<int64_t> expected;
+  for (auto [dim, size] : llvm::zip_equal(shape, blocks))
+    expected.push_back((dim - 1) / size + 1);
+  return checkShape(op, number, "scales", scales, expected);
+}
+
+LogicalResult QuantizeBlocksOp::verify() {
+  if (failed(checkStatic(*this)) ||
+      failed(checkShape(*this, 81, "codes", getCodes(), shapeOf(getInput()))))
+    return failure();
+  return checkBlocks(*this, 81, getInput(), getScales(), getBlocks());
+}
+
+LogicalResult DequantizeBlocksOp::verify() {
+  if (failed(checkStatic(*this)) ||
+      failed(checkShape(*this, 82, "result", getResult(), shapeOf(getCodes()))))
+    return failure();
+  return checkBlocks(*this, 82, getCodes(), getScales(), getBlocks());
+}
+
 LogicalResult ActivationGradientOp::verify() {
   if (failed(checkStatic(*this)) ||
       failed(checkSameType(*this, 12, "grad", getGrad(), getInput())))

@@ -61,6 +61,10 @@ LogicalResult LinearOp::verify() {
   if (failed(checkOperandTypes(*this, 3, "input", "weight", getScales())))
     return failure();
   bool narrow = isF8(elementOf(getInput()));
+  if (narrow && getFp8())
+    return emitOpError("X83: fp8 is of operands that are no codes");
+  if (failed(checkRecipe(*this, getFp8())))
+    return failure();
   Type element = elementOf(narrow ? getResult() : getInput());
   if (failed(checkElementOrWider(*this, 3, "result", getResult(), element)))
     return failure();

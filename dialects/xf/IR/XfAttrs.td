@@ -94,6 +94,14 @@ def Xf_PrecisionAttr : EnumAttr<Xf_Dialect, Xf_Precision, "precision"> {
   let assemblyFormat = "`<` $value `>`";
 }
 
+def Xf_Fp8Recipe : Xf_Enum<"Fp8Recipe", "what has a scale in 8 bits", [
+  I32EnumAttrCase<"Tensorwise", 0, "tensorwise">,
+  I32EnumAttrCase<"Blockwise", 1, "blockwise">,
+  I32EnumAttrCase<"Mxfp8", 2, "mxfp8">]>;
+def Xf_Fp8RecipeAttr : EnumAttr<Xf_Dialect, Xf_Fp8Recipe, "fp8_recipe"> {
+  let assemblyFormat = "`<` $value `>`";
+}
+
 // A string that is written as a keyword.
 class Xf_KeywordParameter<string desc> : StringRefParameter<desc> {
   let parser = [{::hocket::xf::parseKeyword($_parser)}];

@@ -7,6 +7,7 @@
 #include "dialects/xf/IR/XfConstraints.h"
 
 #include "mlir/IR/Builders.h"
+#include "llvm/Support/ErrorHandling.h"
 
 #include <cmath>
 
@@ -49,6 +50,41 @@ LogicalResult hocket::xf::checkElementOrWider(Operation *op, int number,
   return violation(op, number)
          << what << " has element type " << elementOf(value) << ", expected "
          << like << " or " << widened(like);
+}
+
+LogicalResult hocket::xf::checkRecipe(Operation *op,
+                                      std::optional<Fp8Recipe> recipe) {
+  if (!recipe || *recipe != Fp8Recipe::Tensorwise)
+    return success();
+  return violation(op, 83) << "fp8 is tensorwise, expected blockwise or mxfp8, "
+                              "which put numbers in blocks";
+}
+
+int64_t hocket::xf::blockOf(Fp8Recipe recipe) {
+  switch (recipe) {
+  case Fp8Recipe::Tensorwise:
+    return 0;
+  case Fp8Recipe::Blockwise:
+    return 128;
+  case Fp8Recipe::Mxfp8:
+    return 32;
+  }
+  llvm_unreachable("an enum has one of its values");
+}
+
+SmallVector<int64_t> hocket::xf::tokenBlocks(Fp8Recipe recipe, int64_t rank,
+                                             int64_t along) {
+  SmallVector<int64_t> blocks(rank, 1);
+  blocks[along] = blockOf(recipe);
+  return blocks;
+}
+
+SmallVector<int64_t> hocket::xf::weightBlocks(Fp8Recipe recipe, int64_t rank,
+                                              int64_t along) {
+  SmallVector<int64_t> blocks = tokenBlocks(recipe, rank, along);
+  if (recipe == Fp8Recipe::Blockwise)
+    blocks[rank - 2] = blocks[rank - 1] = blockOf(recipe);
+  return blocks;
 }
 
 double hocket::xf::largestOf(Type element) {

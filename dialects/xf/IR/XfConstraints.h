@@ -19,6 +19,8 @@
 
 #include "mlir/IR/TypeUtilities.h"
 
+#include <optional>
+
 namespace hocket::xf {
 
 using Shape = llvm::ArrayRef<int64_t>;
@@ -59,6 +61,21 @@ mlir::LogicalResult checkSameType(mlir::Operation *op, int number,
 inline bool isF8(mlir::Type element) {
   return llvm::isa<mlir::Float8E4M3FNType, mlir::Float8E5M2Type>(element);
 }
+
+/// X83: a GEMM's recipe, if it has one, puts numbers in blocks.
+mlir::LogicalResult checkRecipe(mlir::Operation *op,
+                                std::optional<Fp8Recipe> recipe);
+
+/// What a recipe puts in a block along what a GEMM sums over; 0: all of it.
+int64_t blockOf(Fp8Recipe recipe);
+
+/// The blocks of a weight [out, in] (or [experts, out, in]) in the GEMM that
+/// sums over its dim `along`, and those of a tensor of tokens: square ones of a
+/// weight with `blockwise`, so that both GEMMs have the same codes.
+llvm::SmallVector<int64_t> weightBlocks(Fp8Recipe recipe, int64_t rank,
+                                        int64_t along);
+llvm::SmallVector<int64_t> tokenBlocks(Fp8Recipe recipe, int64_t rank,
+                                       int64_t along);
 
 /// The largest finite number of a float type.
 double largestOf(mlir::Type element);

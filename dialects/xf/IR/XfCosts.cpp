@@ -77,6 +77,10 @@ OpCost LinearWeightGradientOp::getCost() {
 OpCost AmaxOp::getCost() { return elementwise(*this, getInput(), 2); }
 OpCost QuantizeScaleOp::getCost() { return costOf(*this, 2); }
 OpCost QuantizeOp::getCost() { return elementwise(*this, getInput(), 2); }
+OpCost QuantizeBlocksOp::getCost() { return elementwise(*this, getInput(), 4); }
+OpCost DequantizeBlocksOp::getCost() {
+  return elementwise(*this, getCodes(), 1);
+}
 
 /// How many (query, key) pairs of one head see each other.
 static double visiblePairs(double sequence, bool causal, double window) {

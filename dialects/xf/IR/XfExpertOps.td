@@ -356,6 +356,11 @@ def Xf_GroupedLinearOp : Xf_ModelOp<"grouped_linear"> {
     in ranges where tokens choose experts evenly, 0 for all of them; only what
     an op costs follows from it.
 
+    With `fp8` rows and weights are what blocks of 8 bits stand for, as in
+    `xf.linear`. The gradient by the rows gets such operands too, that by the
+    weights does not: which rows an expert has beside each other depends on how
+    tokens are spread, and blocks of them would.
+
     ```mlir
     %y = xf.grouped_linear %r, %w : (tensor<8x4x80x64xf32>, tensor<8x192x64xf32>) -> tensor<8x4x80x192xf32>
     ```
@@ -367,7 +372,8 @@ def Xf_GroupedLinearOp : Xf_ModelOp<"grouped_linear"> {
   let arguments = (ins Xf_Tensor:$rows,
                        Xf_Tensor:$weight,
                        Optional<Xf_Ids>:$ranges,
-                       DefaultValuedAttr<I64Attr, "0">:$expected_rows);
+                       DefaultValuedAttr<I64Attr, "0">:$expected_rows,
+                       OptionalAttr<Xf_Fp8RecipeAttr>:$fp8);
   let results = (outs Xf_Tensor:$result);
 }
 

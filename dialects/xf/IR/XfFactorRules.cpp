@@ -204,6 +204,37 @@ FactorRule QuantizeOp::getFactorRule() {
   return elementwiseRule(*this, getInput());
 }
 
+/// A dim may be split between blocks, where all of them are whole.
+static FactorRule blocksRule(Shape shape, ArrayRef<int64_t> blocks,
+                             bool areOperands) {
+  RuleBuilder b;
+  TensorFactors elements, scales;
+  for (auto [size, block] : llvm::zip_equal(shape, blocks)) {
+    if (block == 1) {
+      elements.push_back({b.rule.add(size)});
+      scales.push_back(elements.back());
+    } else if (size > block && size % block == 0) {
+      int64_t count = b.rule.add(size / block);
+      elements.push_back({count, b.whole(block)});
+      scales.push_back({count});
+    } else {
+      elements.push_back({b.whole(size)});
+      scales.push_back({b.whole((size - 1) / block + 1)});
+    }
+  }
+  b.operand(elements);
+  if (areOperands)
+    return b.operand(scales).result(elements).rule;
+  return b.result(elements).result(scales).rule;
+}
+
+FactorRule QuantizeBlocksOp::getFactorRule() {
+  return blocksRule(shapeOf(getInput()), getBlocks(), /*areOperands=*/false);
+}
+FactorRule DequantizeBlocksOp::getFactorRule() {
+  return blocksRule(shapeOf(getCodes()), getBlocks(), /*areOperands=*/true);
+}
+
 /// Of shards each has its own; partitioning puts them together.
 FactorRule AmaxOp::getFactorRule() {
   RuleBuilder b;

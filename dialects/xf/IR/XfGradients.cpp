@@ -13,6 +13,7 @@
 
 #include "dialects/xf/IR/XfConstraints.h"
 
+#include <algorithm>
 #include <utility>
 
 using namespace mlir;
@@ -69,6 +70,69 @@ static std::pair<Value, Value> quantizedGradient(OpBuilder &builder,
   return {builder.create<QuantizeOp>(loc, type, grad, scale), scale};
 }
 
+/// What `value` was before it was put in blocks.
+static Value beforeBlocks(Value value) {
+  auto dequantized = value.getDefiningOp<DequantizeBlocksOp>();
+  auto quantized =
+      dequantized ? dequantized.getCodes().getDefiningOp<QuantizeBlocksOp>()
+                  : QuantizeBlocksOp();
+  return quantized ? quantized.getInput() : value;
+}
+
+/// `value` in blocks of `format`: codes where `at` stands, unless it has been
+/// put in these blocks before, and what they stand for at the builder.
+static Value inBlocks(OpBuilder &builder, OpBuilder at, Value value,
+                      ArrayRef<int64_t> blocks, Type format) {
+  QuantizeBlocksOp codes;
+  for (Operation *user : value.getUsers())
+    if (auto known = dyn_cast<QuantizeBlocksOp>(user))
+      if (known.getBlocks() == blocks && elementOf(known.getCodes()) == format)
+        codes = known;
+  Location loc = value.getLoc();
+  if (!codes) {
+    SmallVector<int64_t> scales;
+    for (auto [size, block] : llvm::zip_equal(shapeOf(value), blocks))
+      scales.push_back((size - 1) / block + 1);
+    codes = at.create<QuantizeBlocksOp>(
+        loc, RankedTensorType::get(shapeOf(value), format),
+        RankedTensorType::get(scales, at.getF32Type()), value,
+        at.getDenseI64ArrayAttr(blocks));
+  }
+  return builder.create<DequantizeBlocksOp>(loc, value.getType(),
+                                            codes.getCodes(), codes.getScales(),
+                                            codes.getBlocksAttr());
+}
+
+/// The operands of the gradient's GEMMs in blocks along what each sums over:
+/// the outputs and, of a sequence, the tokens. Codes of the forward pass are
+/// made in it, so that backward keeps them in place of what they were made of.
+static SmallVector<Value> gradientInBlocks(OpBuilder &builder, LinearOp op,
+                                           Value grad) {
+  Fp8Recipe recipe = *op.getFp8();
+  Value input = beforeBlocks(op.getInput()),
+        weight = beforeBlocks(op.getWeight());
+  int64_t rank = static_cast<int64_t>(shapeOf(grad).size()),
+          tokens = std::max<int64_t>(0, rank - 2);
+  Type narrow = Float8E4M3FNType::get(grad.getContext()),
+       wide = Float8E5M2Type::get(grad.getContext());
+  OpBuilder forward(op);
+  Value byOutput = inBlocks(builder, builder, grad,
+                            tokenBlocks(recipe, rank, rank - 1), wide);
+  Value byToken =
+      inBlocks(builder, builder, grad, tokenBlocks(recipe, rank, tokens), wide);
+  Value kept = inBlocks(builder, forward, input,
+                        tokenBlocks(recipe, rank, tokens), narrow);
+  Value turned =
+      inBlocks(builder, forward, weight, weightBlocks(recipe, 2, 0), narrow);
+  return {builder.create<LinearInputGradientOp>(op.getLoc(),
+                                                op.getInput().getType(),
+                                                byOutput, turned, ValueRange()),
+          builder.create<LinearWeightGradientOp>(
+              op.getLoc(),
+              RankedTensorType::get(shapeOf(weight), widened(elementOf(grad))),
+              byToken, kept, ValueRange())};
+}
+
 /// The result may be wider than what is multiplied. What is multiplied in 8
 /// bits has a gradient of two such GEMMs.
 SmallVector<Value> LinearOp::buildGradient(OpBuilder &builder,
@@ -76,6 +140,13 @@ SmallVector<Value> LinearOp::buildGradient(OpBuilder &builder,
   bool narrow = !getScales().empty();
   Value like = narrow ? getResult() : getInput();
   Value grad = matching(builder, grads[0], like), factor = grad;
+  if (getFp8()) {
+    SmallVector<Value> result = gradientInBlocks(builder, *this, grad);
+    if (getBias())
+      result.push_back(builder.create<SumLeadingOp>(
+          getLoc(), parameterGradient(getBias()), grad));
+    return result;
+  }
   SmallVector<Value> byInput, byWeight;
   if (narrow) {
     Value scale;
@@ -100,6 +171,15 @@ SmallVector<Value> LinearOp::buildGradient(OpBuilder &builder,
 
 SmallVector<Value> QuantizeOp::buildGradient(OpBuilder &builder,
                                              ValueRange grads) {
+  return {grads[0], Value()};
+}
+
+SmallVector<Value> QuantizeBlocksOp::buildGradient(OpBuilder &,
+                                                   ValueRange grads) {
+  return {grads[0]};
+}
+SmallVector<Value> DequantizeBlocksOp::buildGradient(OpBuilder &,
+                                                     ValueRange grads) {
   return {grads[0], Value()};
 }
 
@@ -311,12 +391,23 @@ SmallVector<Value> CombineOp::buildGradient(OpBuilder &builder,
 SmallVector<Value> GroupedLinearOp::buildGradient(OpBuilder &builder,
                                                   ValueRange grads) {
   Value grad = matching(builder, grads[0], getResult());
+  Value byRows = grad, weight = getWeight();
+  if (getFp8()) {
+    int64_t rank = static_cast<int64_t>(shapeOf(grad).size());
+    byRows =
+        inBlocks(builder, builder, grad, tokenBlocks(*getFp8(), rank, rank - 1),
+                 Float8E5M2Type::get(grad.getContext()));
+    weight = inBlocks(builder, OpBuilder(*this), beforeBlocks(weight),
+                      weightBlocks(*getFp8(), 3, 1),
+                      Float8E4M3FNType::get(grad.getContext()));
+  }
   SmallVector<Value> result{builder.create<GroupedLinearInputGradientOp>(
-                                getLoc(), getRows().getType(), grad,
-                                getWeight(), getRanges(), getExpectedRows()),
+                                getLoc(), getRows().getType(), byRows, weight,
+                                getRanges(), getExpectedRows()),
                             builder.create<GroupedLinearWeightGradientOp>(
                                 getLoc(), parameterGradient(getWeight()), grad,
-                                getRows(), getRanges(), getExpectedRows())};
+                                beforeBlocks(getRows()), getRanges(),
+                                getExpectedRows())};
   if (getRanges())
     result.push_back(Value());
   return result;

@@ -64,7 +64,9 @@ def Xf_LinearOp : Xf_ModelOp<"linear", [AttrSizedOperandSegments]> {
     `result[..., o] = sum_i input[..., i] * weight[o, i] + bias[o]`, summed in
     f32 at least. Input and weight may both have 8-bit elements; the sum is then
     times their two `scales` (`xf.quantize`), and the gradient's GEMMs have
-    8-bit operands too.
+    8-bit operands too. With `fp8` the operands are what blocks of 8 bits stand
+    for (`xf.dequantize_blocks`), and the gradient's GEMMs get such operands in
+    blocks along what they sum over.
 
     ```mlir
     %y = xf.linear %x, %w, %b : (tensor<4x256x64xf32>, tensor<192x64xf32>, tensor<192xf32>) -> tensor<4x256x192xf32>
@@ -77,7 +79,8 @@ def Xf_LinearOp : Xf_ModelOp<"linear", [AttrSizedOperandSegments]> {
   let arguments = (ins Xf_Factor:$input,
                        Xf_Factor:$weight,
                        Optional<Xf_Tensor>:$bias,
-                       Variadic<Xf_Scalar>:$scales);
+                       Variadic<Xf_Scalar>:$scales,
+                       OptionalAttr<Xf_Fp8RecipeAttr>:$fp8);
   let results = (outs Xf_Tensor:$result);
   let assemblyFormat = [{
     $input `,` $weight (`,` $bias^)? (`scales` `(` $scales^ `)`)? attr-dict `:`

@@ -57,4 +57,40 @@ def Xf_QuantizeOp : Xf_ModelOp<"quantize"> {
   let results = (outs Xf_F8:$result);
 }
 
+def Xf_QuantizeBlocksOp : Xf_ModelOp<"quantize_blocks"> {
+  let summary = "a tensor in 8 bits, with a scale a block";
+  let description = [{
+    A block has `blocks[d]` elements of each dim d, the last one of a dim what
+    is left of it. Its scale is the least power of two with which no element is
+    beyond the largest finite number of `codes`' format; at least 2^-126, and
+    not a number if an element is none or infinite
+    (kernels/reference/QuantizeBlocks.h). `codes = input / scale`, rounded to
+    nearest, ties to even. All but the last two dims have blocks of 1. Its
+    gradient is that of the identity.
+
+    ```mlir
+    %q, %s = xf.quantize_blocks %x {blocks = array<i64: 1, 1, 32>} : (tensor<4x256x64xbf16>) -> (tensor<4x256x64xf8E4M3FN>, tensor<4x256x2xf32>)
+    ```
+  }];
+  let arguments = (ins Xf_Tensor:$input,
+                       DenseI64ArrayAttr:$blocks);
+  let results = (outs Xf_F8:$codes, TensorOf<[F32]>:$scales);
+}
+
+def Xf_DequantizeBlocksOp : Xf_ModelOp<"dequantize_blocks"> {
+  let summary = "what codes with a scale a block stand for";
+  let description = [{
+    `result = codes * scale of their block`, exactly, in bf16 as in wider types.
+    Its gradient is that of the identity.
+
+    ```mlir
+    %y = xf.dequantize_blocks %q, %s {blocks = array<i64: 1, 1, 32>} : (tensor<4x256x64xf8E4M3FN>, tensor<4x256x2xf32>) -> tensor<4x256x64xbf16>
+    ```
+  }];
+  let arguments = (ins Xf_F8:$codes,
+                       TensorOf<[F32]>:$scales,
+                       DenseI64ArrayAttr:$blocks);
+  let results = (outs Xf_Tensor:$result);
+}
+
 #endif

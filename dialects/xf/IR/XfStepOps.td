@@ -154,7 +154,8 @@ def Xf_TrainingOp : Xf_StateOp<"training"> {
     share a sequence, and `eod_mask_loss` (unit): what follows it is no label.
     All may be absent.
 
-    `fp8` says that layers multiply in 8 bits (`xf-quantize`).
+    `fp8` says that layers multiply in 8 bits, and what has a scale
+    (`xf-quantize`).
 
     `batch_sizes`, where the global batch grows, are all its sizes, the last of
     them `global_batch_size`; each is a multiple of `micro_batch_size`.
@@ -174,7 +175,7 @@ def Xf_TrainingOp : Xf_StateOp<"training"> {
                        DefaultValuedAttr<F64Attr, "0.0">:$clip_norm,
                        Xf_PrecisionAttr:$precision,
                        OptionalAttr<Xf_LossScaleAttr>:$loss_scale,
-                       UnitAttr:$fp8,
+                       OptionalAttr<Xf_Fp8RecipeAttr>:$fp8,
                        OptionalAttr<TypedArrayAttrBase<Xf_BatchSizeAttr, "batch sizes">>:$batch_sizes,
                        DictionaryAttr:$runtime);
   let results = (outs );

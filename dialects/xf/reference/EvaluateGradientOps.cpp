@@ -121,6 +121,59 @@ LogicalResult QuantizeOp::evaluate(EvaluationContext &context, Tensors operands,
   return success();
 }
 
+/// Calls `visit` with the index of every element, and of its block.
+template <typename Visit>
+static void ofBlocks(Shape shape, ArrayRef<int64_t> blocks,
+                     const Visit &visit) {
+  SmallVector<int64_t> at(shape.size());
+  int64_t count = 1;
+  for (int64_t size : shape)
+    count *= size;
+  for (int64_t i = 0; i < count; ++i) {
+    int64_t left = i, block = 0;
+    for (size_t d = shape.size(); d-- > 0; left /= shape[d])
+      at[d] = left % shape[d];
+    for (size_t d = 0; d < shape.size(); ++d)
+      block = block * ((shape[d] - 1) / blocks[d] + 1) + at[d] / blocks[d];
+    visit(i, block);
+  }
+}
+
+LogicalResult QuantizeBlocksOp::evaluate(EvaluationContext &, Tensors operands,
+                                         Results &results) {
+  const ReferenceTensor &input = operands[0];
+  ReferenceTensor codes = input, scales = zerosOf(getScales().getType());
+  double largest = largestOf(elementOf(getCodes()));
+  Shape shape = shapeOf(getInput());
+  ofBlocks(shape, getBlocks(), [&](int64_t i, int64_t block) {
+    double magnitude = std::abs(input[i]);
+    bool isGreater = magnitude > scales[block] || !std::isfinite(magnitude);
+    if (isGreater && !std::isnan(scales[block]))
+      scales[block] = std::isfinite(magnitude) ? magnitude : std::nan("");
+  });
+  for (double &scale : scales.values) {
+    double greatest = scale;
+    for (scale = std::isnan(scale) ? scale : 0x1p-126;
+         scale * largest < greatest;)
+      scale *= 2;
+  }
+  ofBlocks(shape, getBlocks(), [&](int64_t i, int64_t block) {
+    codes[i] = input[i] / scales[block];
+  });
+  results.push_back(std::move(codes));
+  results.push_back(std::move(scales));
+  return success();
+}
+
+LogicalResult DequantizeBlocksOp::evaluate(EvaluationContext &,
+                                           Tensors operands, Results &results) {
+  ReferenceTensor result = operands[0];
+  ofBlocks(shapeOf(getCodes()), getBlocks(),
+           [&](int64_t i, int64_t block) { result[i] *= operands[1][block]; });
+  results.push_back(std::move(result));
+  return success();
+}
+
 /// With `h` the normalised row and `g` the gradient times what scales it, both
 /// kinds give `dx = (g - mean(g) [layer only] - h mean(g h)) / sqrt(var +
 /// epsilon)`.

@@ -17,6 +17,7 @@
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 
+#include <algorithm>
 #include <utility>
 
 using namespace mlir;
@@ -101,6 +102,45 @@ Values lower(OpBuilder &builder, xf::PadRowsOp op) {
                     {op.getResult().getType()},
                     {dtypeOf(op.getInput().getType()),
                      elementsOf(op.getInput()), elementsOf(op.getResult())}});
+}
+
+//===----------------------------------------------------------------------===//
+// Blocks of 8 bits
+//===----------------------------------------------------------------------===//
+
+/// The element types, then the dims and the block of a matrix, or of several:
+/// dims before one whose blocks have one element are its rows, too.
+static SmallVector<int64_t> blockSizes(Value from, Value to,
+                                       ArrayRef<int64_t> blocks) {
+  ArrayRef<int64_t> shape = cast<RankedTensorType>(from.getType()).getShape();
+  size_t rank = shape.size();
+  int64_t height = rank > 1 ? blocks[rank - 2] : 1;
+  int64_t rows = rank > 1 ? shape[rank - 2] : 1, outer = 1;
+  for (int64_t size : shape.drop_back(std::min<size_t>(2, rank)))
+    (height > 1 ? outer : rows) *= size;
+  return {dtypeOf(from.getType()),
+          dtypeOf(to.getType()),
+          outer,
+          rows,
+          shape.back(),
+          height,
+          blocks.back()};
+}
+
+Values lower(OpBuilder &builder, xf::QuantizeBlocksOp op) {
+  return buildCall(builder, op,
+                   {"quantize_blocks",
+                    {op.getInput()},
+                    SmallVector<Type>(op->getResultTypes()),
+                    blockSizes(op.getInput(), op.getCodes(), op.getBlocks())});
+}
+
+Values lower(OpBuilder &builder, xf::DequantizeBlocksOp op) {
+  return buildCall(builder, op,
+                   {"dequantize_blocks",
+                    {op.getCodes(), op.getScales()},
+                    {op.getResult().getType()},
+                    blockSizes(op.getCodes(), op.getResult(), op.getBlocks())});
 }
 
 //===----------------------------------------------------------------------===//

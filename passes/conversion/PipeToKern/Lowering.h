@@ -35,6 +35,8 @@ Values lower(mlir::OpBuilder &builder, xf::CastOp op);
 Values lower(mlir::OpBuilder &builder, xf::ConstantOp op);
 Values lower(mlir::OpBuilder &builder, xf::QuantizeScaleOp op);
 Values lower(mlir::OpBuilder &builder, xf::QuantizeOp op);
+Values lower(mlir::OpBuilder &builder, xf::QuantizeBlocksOp op);
+Values lower(mlir::OpBuilder &builder, xf::DequantizeBlocksOp op);
 
 // Reductions.cpp: fused regions over a row or a column.
 Values lower(mlir::OpBuilder &builder, xf::NormOp op);

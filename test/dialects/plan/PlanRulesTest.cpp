@@ -44,6 +44,38 @@ TEST(PlanRules, AreKeptByOrdinaryPlans) {
   EXPECT_THAT(broken("dp=4,tp=4,ep=8,etp=2,sp=1", 64), IsEmpty());
 }
 
+/// The numbers of the rules that a plan breaks where 8-bit numbers have a scale
+/// a block, of 32 heads of 64 that share 2 key heads.
+std::vector<int> brokenInBlocks(const char *text, int64_t block) {
+  PlanSizes sizes;
+  sizes.layers = 24;
+  sizes.heads = 32;
+  sizes.kvHeads = 2;
+  sizes.headDim = 64;
+  sizes.ffn = 5632;
+  sizes.sequence = 2048;
+  sizes.globalBatch = 64;
+  sizes.block = block;
+  std::vector<int> numbers;
+  for (const BrokenRule &rule : brokenRules(*parsePlan(text), sizes))
+    numbers.push_back(rule.number);
+  return numbers;
+}
+
+TEST(PlanRules, LetNoShardCutABlock) {
+  EXPECT_THAT(brokenInBlocks("tp=2", 0), IsEmpty());
+  EXPECT_THAT(brokenInBlocks("tp=4", 32), IsEmpty());
+  // Two ranks have a key head of 64 each.
+  EXPECT_THAT(brokenInBlocks("tp=2", 128), ElementsAre(61));
+  EXPECT_THAT(brokenInBlocks("tp=16", 32), IsEmpty());
+  // 5632 / 32 = 176 is five blocks and a half.
+  EXPECT_THAT(brokenInBlocks("tp=32", 32), ElementsAre(61));
+  EXPECT_THAT(brokenInBlocks("cp=8", 128), IsEmpty());
+  EXPECT_THAT(brokenInBlocks("cp=16", 128), ElementsAre(62));
+  EXPECT_THAT(brokenInBlocks("cp=4,tp=4,sp=1", 32), IsEmpty());
+  EXPECT_THAT(brokenInBlocks("cp=16,tp=8,sp=1", 32), ElementsAre(62));
+}
+
 TEST(PlanRules, HoldForEveryBatchOfOneThatGrows) {
   PlanSizes sizes;
   sizes.globalBatch = 64;

@@ -68,6 +68,16 @@ static const RuleCase ruleCases[] = {
      "xf.linear_weight_gradient(%g, %x) : (tensor<2x3x5xf32>, "
      "tensor<2x3x4xf32>) -> tensor<5x4xf32>",
      "([a, b, c], [a, b, d]) -> ([c, d]) {a=2 reduced, b=3 reduced, c=5, d=4}"},
+    {"%x: tensor<2x64x40xbf16>",
+     "xf.quantize_blocks(%x) {blocks = array<i64: 1, 32, 1>} : "
+     "(tensor<2x64x40xbf16>) -> (tensor<2x64x40xf8E4M3FN>, "
+     "tensor<2x2x40xf32>)",
+     "([a, bc, d]) -> ([a, bc, d], [a, b, d]) {a=2, b=2, c=32 whole, d=40}"},
+    {"%q: tensor<64x40xf8E4M3FN>, %s: tensor<2x2xf32>",
+     "xf.dequantize_blocks(%q, %s) {blocks = array<i64: 32, 32>} : "
+     "(tensor<64x40xf8E4M3FN>, tensor<2x2xf32>) -> tensor<64x40xbf16>",
+     "([ab, c], [a, d]) -> ([ab, c]) {a=2, b=32 whole, c=40 whole, d=2 "
+     "whole}"},
     {"%i: tensor<2x3xi32>, %t: tensor<7x4xf32>",
      "xf.embedding(%i, %t) : (tensor<2x3xi32>, tensor<7x4xf32>) -> "
      "tensor<2x3x4xf32>",

@@ -457,3 +457,43 @@ func.func @f(%x: tensor<3x4xbf16>, %s: tensor<f32>) {
   %q = xf.quantize %x, %s : (tensor<3x4xbf16>, tensor<f32>) -> tensor<4x3xf8E4M3FN>
   return
 }
+
+// -----
+
+func.func @f(%x: tensor<3x40xbf16>) {
+  // expected-error @+1 {{X81: scales has shape [3, 1], expected [3, 2]}}
+  %q, %s = xf.quantize_blocks %x {blocks = array<i64: 1, 32>} : (tensor<3x40xbf16>) -> (tensor<3x40xf8E4M3FN>, tensor<3x1xf32>)
+  return
+}
+
+// -----
+
+func.func @f(%x: tensor<2x3x40xbf16>) {
+  // expected-error @+1 {{X81: blocks [2, 1, 32] are none of a tensor [2, 3, 40]: one size a dim, 1 in all but the last two}}
+  %q, %s = xf.quantize_blocks %x {blocks = array<i64: 2, 1, 32>} : (tensor<2x3x40xbf16>) -> (tensor<2x3x40xf8E4M3FN>, tensor<1x3x2xf32>)
+  return
+}
+
+// -----
+
+func.func @f(%q: tensor<3x40xf8E4M3FN>, %s: tensor<3x2xf32>) {
+  // expected-error @+1 {{X82: result has shape [40, 3], expected [3, 40]}}
+  %x = xf.dequantize_blocks %q, %s {blocks = array<i64: 1, 32>} : (tensor<3x40xf8E4M3FN>, tensor<3x2xf32>) -> tensor<40x3xbf16>
+  return
+}
+
+// -----
+
+func.func @f(%x: tensor<3x4xbf16>, %w: tensor<5x4xbf16>) {
+  // expected-error @+1 {{X83: fp8 is tensorwise, expected blockwise or mxfp8, which put numbers in blocks}}
+  %y = xf.linear %x, %w {fp8 = #xf.fp8_recipe<tensorwise>} : (tensor<3x4xbf16>, tensor<5x4xbf16>) -> tensor<3x5xbf16>
+  return
+}
+
+// -----
+
+func.func @f(%x: tensor<3x4xf8E4M3FN>, %w: tensor<5x4xf8E4M3FN>, %s: tensor<f32>) {
+  // expected-error @+1 {{X83: fp8 is of operands that are no codes}}
+  %y = xf.linear %x, %w scales(%s, %s) {fp8 = #xf.fp8_recipe<mxfp8>} : (tensor<3x4xf8E4M3FN>, tensor<5x4xf8E4M3FN>, tensor<f32>, tensor<f32>) -> tensor<3x5xbf16>
+  return
+}

@@ -496,6 +496,17 @@ func.func @quantize(%x: tensor<8x64xbf16>, %w: tensor<32x64xf8E4M3FN>, %b: tenso
   return
 }
 
+// CHECK-LABEL: func @blocks(
+// CHECK: %[[Q:.*]], %[[S:.*]] = xf.quantize_blocks %{{.*}} {blocks = array<i64: 1, 32>} : (tensor<8x40xbf16>) -> (tensor<8x40xf8E4M3FN>, tensor<8x2xf32>)
+// CHECK: %[[X:.*]] = xf.dequantize_blocks %[[Q]], %[[S]] {blocks = array<i64: 1, 32>} : (tensor<8x40xf8E4M3FN>, tensor<8x2xf32>) -> tensor<8x40xbf16>
+// CHECK: xf.linear %[[X]], %{{.*}} {fp8 = #xf.fp8_recipe<mxfp8>}
+func.func @blocks(%x: tensor<8x40xbf16>, %w: tensor<16x40xbf16>) {
+  %q, %s = xf.quantize_blocks %x {blocks = array<i64: 1, 32>} : (tensor<8x40xbf16>) -> (tensor<8x40xf8E4M3FN>, tensor<8x2xf32>)
+  %d = xf.dequantize_blocks %q, %s {blocks = array<i64: 1, 32>} : (tensor<8x40xf8E4M3FN>, tensor<8x2xf32>) -> tensor<8x40xbf16>
+  %y = xf.linear %d, %w {fp8 = #xf.fp8_recipe<mxfp8>} : (tensor<8x40xbf16>, tensor<16x40xbf16>) -> tensor<8x16xbf16>
+  return
+}
+
 // CHECK-LABEL: func @documents(
 // CHECK: xf.attention %{{.*}}, %{{.*}}, %{{.*}} positions %{{.*}} {causal
 // CHECK: xf.cross_entropy %{{.*}}, %{{.*}} count %{{.*}} {valid_vocab

@@ -300,6 +300,9 @@ const BadOverride badOverrides[] = {
     {"training.fp8_format=HYBRID",
      "S16: fp8_format: HYBRID has no use with precision: FP32; write "
      "precision: BF16, or leave fp8_format out"},
+    {"training.fp8_recipe=MXFP8",
+     "S60: fp8_recipe: MXFP8 has no use without an fp8_format; write "
+     "fp8_format: HYBRID, or leave fp8_recipe out"},
     {"training={precision: FP16 loss_scale { minimum: 2 initial: 1 }}",
      "S16: the minimum loss scale is 2; write at most the initial one (1)"},
     {"training.optimizer.adamw.beta1=1",
@@ -417,6 +420,24 @@ TEST(BadSpec, SizesThatOverflow) {
             "--set model.vocab_padding=1000: S12: vocab_size rounded up to a "
             "multiple of vocab_padding is more than 2147483647; write a "
             "smaller vocab_padding");
+}
+
+TEST(BadSpec, ShardsThatCutBlocks) {
+  const char *mxfp8 =
+      "training={ precision: BF16 fp8_format: HYBRID fp8_recipe: MXFP8 }";
+  EXPECT_EQ(messageOf(sound, {mxfp8, "plan.tensor_parallel=4"}),
+            "--set plan.tensor_parallel=4: S61: plan.tensor_parallel is 4, "
+            "which cuts blocks of 32 8-bit numbers: model.heads * head_dim "
+            "(64) is no multiple of 128; write fewer tensor ranks, or "
+            "fp8_recipe: TENSORWISE");
+  EXPECT_EQ(messageOf(sound, {mxfp8, "plan.context_parallel=2"}),
+            "--set training={ precision: BF16 fp8_format: HYBRID fp8_recipe: "
+            "MXFP8 ...: S62: training.sequence_length is 32, and the plan"
+            " cuts it into 4 parts (context_parallel, and tensor_parallel "
+            "with sequence_parallel), which are no whole blocks of 32 tokens "
+            "that have a scale in 8 bits; write a multiple of 128, fewer "
+            "ranks, or fp8_recipe: TENSORWISE");
+  EXPECT_EQ(messageOf(sound, {mxfp8, "plan.tensor_parallel=2"}), "accepted");
 }
 
 TEST(BadSpec, DeepNesting) {

@@ -144,6 +144,20 @@ func.func @quantize(%x: tensor<2x4x8xbf16>, %w: tensor<16x8xf8E4M3FN>, %t: tenso
   return %y : tensor<2x4x16xbf16>
 }
 
+// CHECK-LABEL: func.func @blocks
+func.func @blocks(%x: tensor<2x64x40xbf16>) -> tensor<2x64x40xbf16> {
+  // Of rows all are one matrix's.
+  // CHECK: %[[Q:.*]]:2 = kern.library "quantize_blocks"(%{{.*}}) {{.*}}integers = array<i64: 2, 7, 1, 128, 40, 1, 32>
+  %q, %s = xf.quantize_blocks %x {blocks = array<i64: 1, 1, 32>} : (tensor<2x64x40xbf16>) -> (tensor<2x64x40xf8E4M3FN>, tensor<2x64x2xf32>)
+  // CHECK: %[[Y:.*]] = kern.library "dequantize_blocks"(%[[Q]]#0, %[[Q]]#1) {{.*}}integers = array<i64: 7, 2, 1, 128, 40, 1, 32>
+  %y = xf.dequantize_blocks %q, %s {blocks = array<i64: 1, 1, 32>} : (tensor<2x64x40xf8E4M3FN>, tensor<2x64x2xf32>) -> tensor<2x64x40xbf16>
+  // Blocks of tokens lie in one sequence.
+  // CHECK: kern.library "quantize_blocks"(%[[Y]]) {{.*}}integers = array<i64: 2, 7, 2, 64, 40, 32, 1>
+  %r, %t = xf.quantize_blocks %y {blocks = array<i64: 1, 32, 1>} : (tensor<2x64x40xbf16>) -> (tensor<2x64x40xf8E4M3FN>, tensor<2x2x40xf32>)
+  %z = xf.dequantize_blocks %r, %t {blocks = array<i64: 1, 32, 1>} : (tensor<2x64x40xf8E4M3FN>, tensor<2x2x40xf32>) -> tensor<2x64x40xbf16>
+  return %z : tensor<2x64x40xbf16>
+}
+
 // CHECK-LABEL: func.func @linear
 func.func @linear(%x: tensor<2x4x8xbf16>, %w: tensor<16x8xbf16>, %b: tensor<16xbf16>)
     -> (tensor<2x4x8xbf16>, tensor<16x8xf32>) {

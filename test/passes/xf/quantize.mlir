@@ -1,6 +1,6 @@
 // RUN: hocket-opt %s --xf-quantize | FileCheck %s
 // RUN: hocket-opt %s --xf-quantize --xf-build-evaluate --xf-autodiff --xf-build-step | FileCheck %s --check-prefix=STEP
-// RUN: sed -e 's/, fp8,/,/' %s | hocket-opt --xf-quantize | FileCheck %s --check-prefix=PLAIN
+// RUN: sed -e 's/, fp8 = #xf.fp8_recipe<tensorwise>,/,/' %s | hocket-opt --xf-quantize | FileCheck %s --check-prefix=PLAIN
 // RUN: sed -e 's/precision<bf16>/precision<fp32>/' %s | not hocket-opt --xf-quantize 2>&1 | FileCheck %s --check-prefix=WIDE
 
 // The linear ops of layers multiply 8 bits, what is read twice is quantized
@@ -9,7 +9,7 @@
 
 // PLAIN-NOT: f8
 // WIDE: fp8 goes with precision bf16 only
-xf.training {clip_norm = 0.0, fp8, global_batch_size = 1 : i64, micro_batch_size = 1 : i64, model_name = "tiny", optimizer = #xf.sgd<momentum = 0.0, weight_decay = 0.0>, precision = #xf.precision<bf16>, runtime = {}, sequence_length = 4 : i64}
+xf.training {clip_norm = 0.0, fp8 = #xf.fp8_recipe<tensorwise>, global_batch_size = 1 : i64, micro_batch_size = 1 : i64, model_name = "tiny", optimizer = #xf.sgd<momentum = 0.0, weight_decay = 0.0>, precision = #xf.precision<bf16>, runtime = {}, sequence_length = 4 : i64}
 
 xf.variable @table : tensor<16x8xf32> {kind = #xf.variable_kind<parameter>}
 // CHECK: xf.variable @table.working : tensor<16x8xbf16>
