@@ -9,6 +9,7 @@
 #include <algorithm>
 #include <numeric>
 #include <utility>
+#include <vector>
 
 using namespace hocket;
 using namespace hocket::plan;
@@ -24,12 +25,13 @@ static void checkWidths(const ParallelPlan &plan, const PlanSizes &sizes,
   };
   // Ranks that share a key head have all of it.
   int64_t keyShards = std::gcd(sizes.kvHeads, plan.tp);
-  const Width widths[] = {
+  std::vector<Width> widths = {
       {"heads * head_dim", sizes.heads * sizes.headDim, plan.tp},
       {"kv_heads * head_dim", sizes.kvHeads * sizes.headDim, keyShards},
-      {"ffn", sizes.ffn, plan.tp},
       {"moe.ffn", sizes.expertFfn, plan.expertTensor()},
       {"moe.shared_experts * ffn", sizes.sharedFfn, plan.tp}};
+  for (int64_t ffn : sizes.ffn)
+    widths.push_back({"ffn", ffn, plan.tp});
   for (const auto &[name, size, shards] : widths)
     if (size % (shards * sizes.block) != 0 && shards > 1) {
       broken.push_back(

@@ -33,9 +33,10 @@ struct PlanSizes {
   /// Numbers that have a scale in 8 bits, whatever the plan: shards are whole
   /// blocks of them. 0: there are no such blocks.
   int64_t block = 0;
-  /// Widths that tensor ranks split, with `block`: of a head, of a dense MLP,
-  /// of an expert and of all shared experts. 0: there are none.
-  int64_t headDim = 0, ffn = 0, expertFfn = 0, sharedFfn = 0;
+  /// Widths that tensor ranks split, with `block`: of a head, of an expert and
+  /// of all shared experts. 0: there are none.
+  int64_t headDim = 0, expertFfn = 0, sharedFfn = 0;
+  std::vector<int64_t> ffn; ///< Of dense MLPs, each width once.
 };
 
 /// "S22", at the field "plan.tensor_parallel" of a specification, and what to

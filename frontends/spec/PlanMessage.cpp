@@ -6,7 +6,10 @@
 
 #include "frontends/spec/PlanMessage.h"
 
+#include "frontends/spec/LayerPattern.h"
 #include "frontends/spec/Sizes.h"
+
+#include <set>
 
 using namespace hocket;
 using namespace hocket::spec;
@@ -104,8 +107,12 @@ plan::PlanSizes spec::planSizes(const Spec &spec) {
   sizes.devices = spec.cluster().devices();
   sizes.block = fp8Block(spec.training());
   sizes.headDim = spec.model().head_dim();
-  if (!spec.model().has_moe() || expertLayers(spec.model()) < sizes.layers)
-    sizes.ffn = spec.model().ffn();
+  std::set<int64_t> widths;
+  LayerPattern layers(spec.model());
+  for (const ResolvedKind &kind : layers.kinds())
+    if (kind.isDense() && kind.layers > 0)
+      widths.insert(kind.model.ffn());
+  sizes.ffn.assign(widths.begin(), widths.end());
   sizes.expertFfn = spec.model().moe().ffn();
   sizes.sharedFfn =
       spec.model().moe().shared_experts() * spec.model().moe().ffn();

@@ -52,7 +52,7 @@ std::vector<int> brokenInBlocks(const char *text, int64_t block) {
   sizes.heads = 32;
   sizes.kvHeads = 2;
   sizes.headDim = 64;
-  sizes.ffn = 5632;
+  sizes.ffn = {5632};
   sizes.sequence = 2048;
   sizes.globalBatch = 64;
   sizes.block = block;
