@@ -65,6 +65,9 @@ static ModelShape shapeOf(const spec::Spec &spec) {
     model.positions = from.max_positions();
   model.tied = from.tied_embeddings();
   model.dropout = from.dropout().residual() > 0;
+  model.inputNorms = hasNormBefore(from);
+  model.resultNorms = hasPostNorm(from);
+  model.headNorms = from.qk_norm();
   if (from.has_moe()) {
     model.capacity = from.moe().capacity_factor();
     model.rowsBound = from.moe().expert_capacity_bound();

@@ -137,6 +137,14 @@ class MemoryPriceTest(unittest.TestCase):
             with self.subTest(plan=short):
                 self.check("", short, plan)
 
+    def test_norms(self):
+        around = "norm: RMS_NORM norm_position: BOTH qk_norm: true bias: false"
+        behind = "norm: RMS_NORM norm_position: BRANCH qk_norm: true bias: false"
+        for norms in (around, behind):
+            for short, plan in DENSE[:9]:
+                with self.subTest(norms=norms, plan=short):
+                    self.check(norms, short, plan)
+
     def test_experts(self):
         for short, plan in MIXTURES:
             with self.subTest(plan=short):

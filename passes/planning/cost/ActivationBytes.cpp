@@ -108,6 +108,23 @@ double ActivationBytes::narrowInputs(bool experts) const {
           chosen * double(model.expertWidth() + model.expertFfn));
 }
 
+/// The inputs of norms that stand elsewhere than before a block: what blocks
+/// make, where a norm before them keeps the stream as well; queries and keys,
+/// unless they are normalised and rotated again.
+double ActivationBytes::furtherNorms(Recompute recompute) const {
+  double elements = 0;
+  if (model.resultNorms && model.inputNorms)
+    elements += whole * double(model.hidden) * (model.attentionPerLayer() + 1);
+  bool headsAgain = recompute == Recompute::Selective &&
+                    again.has(RecomputeModule::LayerNorm) &&
+                    again.has(RecomputeModule::Pointwise);
+  if (model.headNorms && !headsAgain)
+    elements +=
+        model.attentionPerLayer() * tokens * double(model.headDim) *
+        (double(model.heads) / tp + std::max(1.0, double(model.kvHeads) / tp));
+  return element * elements;
+}
+
 double ActivationBytes::kept(bool experts, Recompute recompute) const {
   if (recompute == Recompute::Full)
     return whole * double(model.hidden) * element;
@@ -118,7 +135,7 @@ double ActivationBytes::kept(bool experts, Recompute recompute) const {
     bytes += mlp(double(model.ffn));
   else
     bytes += mlp(double(model.sharedFfn)) + routed();
-  bytes -= narrowInputs(experts);
+  bytes += furtherNorms(recompute) - narrowInputs(experts);
   if (recompute == Recompute::Selective)
     bytes -= inputsAgain(experts) + firstGemmsAgain(experts);
   return bytes;
@@ -130,7 +147,8 @@ double ActivationBytes::inputsAgain(bool experts) const {
   RecomputeModule dense =
       experts ? RecomputeModule::SharedExperts : RecomputeModule::Mlp;
   double elements = 0;
-  if (again.has(RecomputeModule::LayerNorm))
+  // What a norm behind a block makes is added and gone.
+  if (again.has(RecomputeModule::LayerNorm) && model.inputNorms)
     elements += 2 * whole * double(model.hidden);
   if (compiled && again.has(RecomputeModule::CoreAttention))
     elements += tokens * double(model.heads * model.headDim) / tp;

@@ -65,6 +65,7 @@ private:
   double stateSpace() const;
   double mlp(double width) const;
   double routed() const;
+  double furtherNorms(Recompute recompute) const;
   double inputsAgain(bool experts) const;
   double firstGemmsAgain(bool experts) const;
   int64_t ofInputsAgain(int64_t dense, int64_t experts) const;

@@ -22,6 +22,7 @@ public:
 
   /// Norm, query/key/value, attention, projection, dropout and residual.
   void attentionBlock();
+  void resultNorm();
   void denseBlock(double ffn);
   /// All of it but its last GEMM, and what brings that one's sums together.
   void denseInside(double ffn);
@@ -165,6 +166,17 @@ void LayerPricer::attentionBlock() {
   double row = element * whole * hidden,
          heads = element * tokens * (q + 2 * kv);
   moved(5.5 * row + 2 * heads, 8 * row + 2 * heads, 5);
+  resultNorm();
+  if (model.headNorms)
+    moved(2 * element * tokens * (q + kv), 3 * element * tokens * (q + kv), 2);
+}
+
+/// A norm of what a block makes, beside the one that every block is priced
+/// with.
+void LayerPricer::resultNorm() {
+  double row = element * whole * hidden;
+  if (model.resultNorms && model.inputNorms)
+    moved(2 * row, 3 * row, 1);
 }
 
 void LayerPricer::denseBlock(double ffn) {
@@ -172,6 +184,7 @@ void LayerPricer::denseBlock(double ffn) {
   gemm({tokens, hidden, ffn / tp});
   quantize({tokens * ffn / tp, 1}, {tokens * hidden, 1});
   tensorCollective();
+  resultNorm();
 }
 
 void LayerPricer::denseInside(double ffn) {
@@ -188,6 +201,7 @@ void LayerPricer::expertBlock() {
   double row = element * whole * hidden;
   wideGemm({whole, double(model.experts), hidden});
   moved(5.5 * row, 8 * row, 8);
+  resultNorm();
   if (model.expertLatent > 0) {
     gemm({whole, width, hidden});
     gemm({whole, hidden, width});

@@ -94,6 +94,9 @@ struct ModelShape {
   /// matrix before they are sent and from which by another; 0: of `hidden`.
   int64_t expertLatent = 0;
   bool expertBias = false; ///< Experts' matrices have one.
+  /// Norms of a block's input; of what it makes, before that is added; and of
+  /// queries and keys.
+  bool inputNorms = true, resultNorms = false, headNorms = false;
   /// Further tokens that are predicted (DeepSeek-V3, arXiv 2412.19437, section
   /// 2.2): each has the last of `layers` for itself, and on the last stage a
   /// matrix [2 hidden, hidden] and the head again.

@@ -53,7 +53,10 @@ std::vector<Flag> flagsOf(PlanProblem &problem) {
           {"offload", &problem.cost.mayOffload},
           {"gated", &model.gated},
           {"tied", &model.tied},
-          {"dropout", &model.dropout}};
+          {"dropout", &model.dropout},
+          {"input-norms", &model.inputNorms},
+          {"result-norms", &model.resultNorms},
+          {"head-norms", &model.headNorms}};
 }
 
 Status readLine(const TextLines &lines, const TextLine &line,
