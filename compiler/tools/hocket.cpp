@@ -14,6 +14,7 @@
 #include "compiler/tools/CheckpointCommand.h"
 #include "compiler/tools/CompileCommand.h"
 #include "compiler/tools/DataShowCommand.h"
+#include "compiler/tools/ImportWeights.h"
 #include "compiler/tools/MemoryCommand.h"
 #include "compiler/tools/PlanCommand.h"
 #include "compiler/tools/ProgramPrice.h"
@@ -56,6 +57,7 @@ static ProgramResolver compilingResolver(Asks asks) {
       "An executable (.hkx), a specification, a Hugging Face folder, a run's "
       "folder or .mlir";
   resolver.takesRuns = true;
+  resolver.importWeights = importWeights;
   resolver.addOptions = [options, asks](CLI::App &command) {
     if (asks != Asks::Training)
       addRows(command, *options);

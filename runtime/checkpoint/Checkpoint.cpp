@@ -29,9 +29,10 @@ StatusOr<uint64_t> checkpoint::latestIteration(const std::string &dir) {
                     ": holds no checkpoint: it has neither "
                     "manifest.json nor "
                     "latest_checkpointed_iteration.txt" +
-                    (isOthers ? "; `hocket checkpoint import " + dir +
-                                    " -o RUN` makes one of a Hugging Face "
-                                    "folder"
+                    (isOthers ? "; it is a Hugging Face folder, whose weights "
+                                "`hocket train --finetune` starts from, and "
+                                "of which `hocket checkpoint import " +
+                                    dir + " -o RUN` makes one"
                               : ""));
   }
   HOCKET_ASSIGN_OR_RETURN(std::string text, readFile(path, 64));

@@ -17,6 +17,7 @@
 #include "runtime/comm/process/Launch.h"
 #include "runtime/program/program.pb.h"
 #include "runtime/telemetry/StatusLine.h"
+#include "runtime/train/ImportedWeights.h"
 
 #include <CLI/CLI.hpp>
 #include <functional>
@@ -37,6 +38,11 @@ struct ProgramResolver {
   std::function<void(CLI::App &)> addOptions;
   /// A sound program for INPUT. Default: readProgram().
   std::function<StatusOr<program::Program>(const std::string &input)> resolve;
+  /// The weights of a Hugging Face folder for a program; empty where nothing
+  /// knows their names.
+  std::function<StatusOr<std::shared_ptr<const ImportedWeights>>(
+      const std::string &dir, const program::Program &program)>
+      importWeights;
 };
 
 /// What the command line says of it.

@@ -42,12 +42,37 @@ static std::string unusedWeights(const std::string &input) {
       has("model.safetensors") || has("model.safetensors.index.json");
   if (!hasTensors && !has("pytorch_model.bin"))
     return "";
-  std::string first = hasTensors ? "" : "save them as safetensors, then: ";
+  std::string first = hasTensors ? "" : "save them as safetensors and ";
   return "the weights in " + input +
          " are not used: this run starts from first values. To start from "
          "them, " +
-         first + "hocket checkpoint import " + input +
-         " --format huggingface -o imported, and train with --load imported";
+         first + "say --load " + input + " --finetune";
+}
+
+/// Whether `dir` has a model of others and no checkpoint of a run.
+static bool isForeign(const std::string &dir) {
+  auto has = [&](const char *name) {
+    std::error_code ignored;
+    return std::filesystem::exists(std::filesystem::path(dir) / name, ignored);
+  };
+  return has("config.json") && !has("manifest.json") &&
+         !has("latest_checkpointed_iteration.txt");
+}
+
+static Status importWeights(TrainArguments &arguments,
+                            const program::Program &program) {
+  TrainingOptions &options = arguments.options;
+  if (!options.finetune || !isForeign(options.loadDir))
+    return okStatus();
+  const ProgramResolver &resolver = arguments.program.resolver;
+  if (!resolver.importWeights)
+    return invalidArgument(options.loadDir +
+                           ": is a Hugging Face folder; `hocket` reads it, or "
+                           "makes a checkpoint of it with `hocket checkpoint "
+                           "import`");
+  HOCKET_ASSIGN_OR_RETURN(options.imported,
+                          resolver.importWeights(options.loadDir, program));
+  return okStatus();
 }
 
 static Status run(TrainArguments &arguments) {
@@ -70,6 +95,7 @@ static Status run(TrainArguments &arguments) {
       openProgram(arguments.program, {options.print, options.show}, launch));
   if (!launch || launch->rank == 0)
     options.startNotice = std::move(opened.nativeNote);
+  HOCKET_RETURN_IF_ERROR(importWeights(arguments, *opened.program));
   return runTraining(std::move(opened.program), options);
 }
 
@@ -82,8 +108,14 @@ static void addSaving(CLI::App &command, TrainingOptions &options) {
       ->type_name("DIR");
   command
       .add_option("--load", options.loadDir,
-                  "Continue the run whose checkpoints are here")
+                  "Continue the run whose checkpoints are here; with "
+                  "--finetune, start a new one from its weights")
       ->type_name("DIR");
+  command.add_flag(
+      "--finetune", options.finetune,
+      "Take the weights of --load alone, which may be a Hugging Face folder "
+      "too: steps, optimizer state, the position in the data and the random "
+      "stream start anew");
   wantOneOf(command.add_option_function<std::string>(
                 "--resume",
                 [&options](const std::string &) { options.resume = true; },
@@ -173,7 +205,9 @@ void hocket::registerTrain(CLI::App &app, Status &result,
       "saves if --save is given, and exits with status 1.\n\nExample:\n  "
       "hocket train nano.hkx --data data/books --save run "
       "--log run.jsonl\n  hocket train nano.hkx --data data/books --load run "
-      "--save run\n  hocket train nano.hkx --data data/books --save run "
+      "--save run\n  hocket train nano.hkx --data data/letters --load run "
+      "--finetune --save tuned\n  hocket train nano.hkx --data data/books "
+      "--save run "
       "--resume auto --keep 3\n  mpirun -np 8 hocket train nano8.hkx --data "
       "data/books "
       "--save "

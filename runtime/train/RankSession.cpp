@@ -14,7 +14,6 @@
 #include "runtime/hal/drivers/cuda/CudaDevice.h"
 #include "runtime/program/NcclMemory.h"
 #include "runtime/train/Initialize.h"
-#include "runtime/train/RunCheckpoint.h"
 #include "runtime/train/StepHost.h"
 
 using namespace hocket;
@@ -132,6 +131,16 @@ Status RankSession::initialize(bool restoreFollows) {
 StatusOr<checkpoint::RunState> RankSession::restore(const std::string &dir) {
   auto notice = phase("loading " + dir);
   return loadRun(*loaded, dir);
+}
+
+StatusOr<LoadedWeights>
+RankSession::takeWeights(const std::string &dir,
+                         const ImportedWeights *imported) {
+  auto notice = phase("loading " + dir);
+  if (!imported)
+    return loadWeights(*loaded, dir);
+  HOCKET_RETURN_IF_ERROR(loadWeights(*loaded, dir, imported->tensors));
+  return LoadedWeights{dir, 0};
 }
 
 Status RankSession::prepare() {

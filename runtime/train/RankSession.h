@@ -16,7 +16,9 @@
 #include "runtime/checkpoint/Checkpoint.h"
 #include "runtime/executor/Executor.h"
 #include "runtime/train/GraphUse.h"
+#include "runtime/train/ImportedWeights.h"
 #include "runtime/train/RankLaunch.h"
+#include "runtime/train/RunCheckpoint.h"
 
 namespace hocket {
 
@@ -41,6 +43,11 @@ public:
 
   /// Takes weights and state from the run or the checkpoint in `dir`.
   StatusOr<checkpoint::RunState> restore(const std::string &dir);
+
+  /// Takes the weights alone: of the checkpoint in `dir`, or `imported`, which
+  /// was found there, unless that is null. Returns what `dir` turned out to be.
+  StatusOr<LoadedWeights> takeWeights(const std::string &dir,
+                                      const ImportedWeights *imported);
 
   /// Derives what is computed from parameters alone; before any other entry.
   Status prepare();

@@ -8,6 +8,7 @@
 
 #include "runtime/base/Format.h"
 #include "runtime/checkpoint/ShardedSave.h"
+#include "runtime/checkpoint/WeightFit.h"
 #include "runtime/train/RankAgreement.h"
 #include "runtime/train/RankSlice.h"
 
@@ -236,6 +237,16 @@ static bool isOptional(const TensorSpec &spec) {
   return spec.key.name == "state";
 }
 
+/// What counts steps and scales the loss: a run that starts anew has its own.
+static bool isCounter(const program::Parameter &parameter) {
+  constexpr std::string_view names[] = {"optimizer_step", "loss_scale",
+                                        "good_steps"};
+  return isState(parameter) &&
+         std::ranges::count(
+             names,
+             std::string_view(parameter.name()).substr(statePrefix.size())) > 0;
+}
+
 /// The first rank reads every byte to compare digests, for all; of a checkpoint
 /// whose weights alone are asked for, every byte of these.
 static StatusOr<Checkpoint> openTogether(comm::Communicator &world,
@@ -266,16 +277,22 @@ expectedTensors(const program::Program &program, const Checkpoint &stored) {
   return expected;
 }
 
-static Status loadSlice(Executor &executor, const Checkpoint &stored,
-                        const ParameterSlice &slice) {
+namespace {
+/// Fills elements of a tensor, of its type, from where they are stored.
+using SliceReader = std::function<Status(
+    const TensorSpec &spec, const SliceBounds &slice, std::span<uint8_t> out)>;
+} // namespace
+
+static Status loadSlice(Executor &executor, const ParameterSlice &slice,
+                        const SliceReader &read) {
   HOCKET_ASSIGN_OR_RETURN(TensorSpec spec, tensorOf(executor.program(), slice));
   RankSlice place = RankSlice::of(executor.program(), slice, executor.rank());
-  if (!stored.contains(spec.key) || place.isEmpty())
+  if (place.isEmpty())
     return okStatus();
   SliceBounds inside = insideOf(place);
   uint64_t size = elementBytes(spec.type);
   std::vector<uint8_t> bytes(elementsOf(inside) * size);
-  HOCKET_RETURN_IF_ERROR(stored.read(spec, inside, bytes));
+  HOCKET_RETURN_IF_ERROR(read(spec, inside, bytes));
   if (place.isPadded()) {
     std::vector<uint8_t> padded(executor.sliceBytes(slice));
     copyShared(inside, bytes, {place.start, place.size}, padded, size);
@@ -296,7 +313,89 @@ StatusOr<RunState> hocket::loadRun(Executor &executor, const std::string &dir) {
   HOCKET_ASSIGN_OR_RETURN(std::vector<TensorSpec> expected,
                           expectedTensors(executor.program(), stored));
   HOCKET_RETURN_IF_ERROR(stored.expectTensors(expected, completeness));
-  for (const ParameterSlice &slice : executor.role().slices())
-    HOCKET_RETURN_IF_ERROR(loadSlice(executor, stored, slice));
+  SliceReader read = [&](const TensorSpec &spec, const SliceBounds &slice,
+                         std::span<uint8_t> out) {
+    return stored.contains(spec.key) ? stored.read(spec, slice, out)
+                                     : okStatus();
+  };
+  for (const ParameterSlice &slice : executor.role().slices()) {
+    HOCKET_ASSIGN_OR_RETURN(TensorSpec spec,
+                            tensorOf(executor.program(), slice));
+    if (stored.contains(spec.key))
+      HOCKET_RETURN_IF_ERROR(loadSlice(executor, slice, read));
+  }
   return stored.state();
+}
+
+//===----------------------------------------------------------------------===//
+// Weights alone
+//===----------------------------------------------------------------------===//
+
+/// The program's weights, sorted.
+static StatusOr<std::vector<TensorSpec>>
+weightsOf(const program::Program &program) {
+  HOCKET_ASSIGN_OR_RETURN(std::vector<SavedTensor> all, savedTensors(program));
+  std::vector<TensorSpec> weights;
+  for (SavedTensor &tensor : all)
+    if (tensor.spec.key.slot.empty() && !isOptional(tensor.spec))
+      weights.push_back(std::move(tensor.spec));
+  return weights;
+}
+
+StatusOr<LoadedWeights> hocket::loadWeights(Executor &executor,
+                                            const std::string &dir) {
+  comm::PatientScope patient(executor.communicators().activity(),
+                             "loading weights");
+  HOCKET_ASSIGN_OR_RETURN(Checkpoint stored,
+                          openTogether(executor.communicators().world(), dir,
+                                       Completeness::WeightsAlone));
+  HOCKET_ASSIGN_OR_RETURN(auto wanted, weightsOf(executor.program()));
+  std::vector<TensorSpec> weights;
+  std::map<TensorKey, TensorSpec> all;
+  for (TensorSpec &spec : stored.tensors()) {
+    if (spec.key.slot.empty() && !isOptional(spec))
+      weights.push_back(spec);
+    all.emplace(spec.key, std::move(spec));
+  }
+  HOCKET_RETURN_IF_ERROR(expectWeights(stored.path(), wanted, weights));
+  SliceReader read = [&](const TensorSpec &spec, const SliceBounds &slice,
+                         std::span<uint8_t> out) {
+    return readConverted(stored, all.at(spec.key), slice, spec.type, out);
+  };
+  for (const ParameterSlice &slice : executor.role().slices()) {
+    HOCKET_ASSIGN_OR_RETURN(TensorSpec spec,
+                            tensorOf(executor.program(), slice));
+    const auto &parameter =
+        executor.program().parameters(int(slice.parameter()));
+    // A router's bias is part of the model, though no optimizer moves it.
+    auto found = all.find(spec.key);
+    if (found == all.end() || !spec.key.slot.empty() || isCounter(parameter) ||
+        found->second.shape != spec.shape)
+      continue;
+    HOCKET_RETURN_IF_ERROR(loadSlice(executor, slice, read));
+  }
+  return LoadedWeights{stored.path(), stored.state().step};
+}
+
+Status hocket::loadWeights(Executor &executor, const std::string &place,
+                           std::span<const CheckpointTensor> tensors) {
+  comm::PatientScope patient(executor.communicators().activity(),
+                             "loading weights");
+  HOCKET_ASSIGN_OR_RETURN(auto wanted, weightsOf(executor.program()));
+  std::vector<TensorSpec> specs;
+  std::map<TensorKey, const CheckpointTensor *> byKey;
+  for (const CheckpointTensor &tensor : tensors) {
+    specs.push_back(tensor.spec);
+    byKey.emplace(tensor.spec.key, &tensor);
+  }
+  HOCKET_RETURN_IF_ERROR(expectWeights(place, wanted, specs));
+  SliceReader read = [&](const TensorSpec &spec, const SliceBounds &slice,
+                         std::span<uint8_t> out) {
+    return readConverted(*byKey.at(spec.key), slice, spec.type, out)
+        .withContext(place);
+  };
+  for (const ParameterSlice &slice : executor.role().slices())
+    if (isWeight(executor.program(), slice))
+      HOCKET_RETURN_IF_ERROR(loadSlice(executor, slice, read));
+  return okStatus();
 }

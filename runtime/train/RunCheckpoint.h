@@ -40,6 +40,24 @@ Status saveRun(Executor &executor, const checkpoint::RunState &state,
 StatusOr<checkpoint::RunState> loadRun(Executor &executor,
                                        const std::string &dir);
 
+/// Where weights came from: an iteration's folder, and its step.
+struct LoadedWeights {
+  std::string folder;
+  uint64_t step = 0;
+};
+
+/// Fills the weights alone from the checkpoint in `dir`, and the biases of its
+/// routers where it has any; optimizer slots, counters and the loss scale keep
+/// their present values. Weights may be stored in another floating-point type.
+/// InvalidArgument, before anything is written, names what does not fit
+/// (checkpoint/WeightFit.h).
+StatusOr<LoadedWeights> loadWeights(Executor &executor, const std::string &dir);
+
+/// The same from `tensors`, which were found at `place`. A rank reads those
+/// that it holds a part of.
+Status loadWeights(Executor &executor, const std::string &place,
+                   std::span<const checkpoint::CheckpointTensor> tensors);
+
 } // namespace hocket
 
 #endif // HOCKET_RUNTIME_TRAIN_RUNCHECKPOINT_H

@@ -122,10 +122,12 @@ static std::string manifestDigest(const RunStart &start) {
     return "nothing";
   std::error_code error;
   std::string folder = start.loadDir;
-  if (!fs::exists(folder + "/manifest.json", error))
+  if (!fs::exists(folder + "/manifest.json", error) &&
+      !fs::exists(folder + "/config.json", error))
     folder = checkpoint::iterationFolder(folder, start.step);
   Sha256 digest;
-  addFile(digest, folder + "/manifest.json", 64, uint64_t(1) << 20);
+  for (const char *name : {"/manifest.json", "/config.json"})
+    addFile(digest, folder + name, 64, uint64_t(1) << 20);
   return shortHex(digest);
 }
 
@@ -154,6 +156,7 @@ static std::string optionsText(const TrainingOptions &options) {
       text += std::string(text.empty() ? "" : " ") + name;
   };
   addIf(!options.loadDir.empty(), "--load");
+  addIf(options.finetune, "--finetune");
   addIf(!options.saveDir.empty(), "--save");
   addIf(options.resume, "--resume");
   addIf(!options.traceFile.empty(), "--trace");

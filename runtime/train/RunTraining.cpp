@@ -16,6 +16,9 @@ static Status checkRequest(const program::Program &program,
   if (program.training().seed() > UINT32_MAX ||
       options.seed.value_or(0) > UINT32_MAX)
     return invalidArgument("the seed must be below 2^32");
+  if (options.finetune && options.loadDir.empty())
+    return invalidArgument("--finetune takes the weights of --load, which is "
+                           "missing");
   if (options.saveDir.empty() && (options.resume || options.keep > 0))
     return invalidArgument(std::string(options.resume ? "--resume" : "--keep") +
                            " is about the checkpoints of --save, which is "
@@ -36,8 +39,9 @@ static Status checkRequest(const program::Program &program,
                            "validates; compile it with "
                            "training.validation.interval above 0");
   uint64_t steps = options.steps.value_or(program.training().steps());
-  if (data.data.empty() && steps > 0 && options.loadDir.empty() &&
-      !options.resume)
+  bool maybeDone =
+      options.resume || (!options.loadDir.empty() && !options.finetune);
+  if (data.data.empty() && steps > 0 && !maybeDone)
     return missingData();
   return okStatus();
 }

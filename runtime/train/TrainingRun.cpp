@@ -38,7 +38,7 @@ public:
         communicators(communicators),
         session(place.seat, communicators, {options.print, options.show}),
         steps(options.steps.value_or(source->training().steps())),
-        loadDir(options.loadDir) {}
+        loadDir(options.loadDir), finetunes(options.finetune) {}
 
   Status run() {
     Status status = runSteps();
@@ -104,12 +104,14 @@ private:
     HOCKET_ASSIGN_OR_RETURN(
         ClaimedFolder claimed,
         claimTogether(communicators.world(),
-                      {options.saveDir, options.loadDir, options.resume,
-                       options.overwrite, options.keep}));
+                      {options.saveDir, finetunes ? "" : options.loadDir,
+                       options.resume, options.overwrite, options.keep}));
     folder = std::move(claimed.folder);
-    if (claimed.resumedStep)
+    if (claimed.resumedStep) {
       loadDir =
           checkpoint::iterationFolder(options.saveDir, *claimed.resumedStep);
+      finetunes = false;
+    }
     return okStatus();
   }
 
@@ -173,6 +175,8 @@ private:
     HOCKET_RETURN_IF_ERROR(session.initialize(!loadDir.empty()));
     if (loadDir.empty())
       return okStatus();
+    if (finetunes)
+      return takeWeights();
     HOCKET_ASSIGN_OR_RETURN(checkpoint::RunState state,
                             session.restore(loadDir));
     if (options.seed && *options.seed != state.seed && state.step > 0)
@@ -188,6 +192,20 @@ private:
           loadDir);
     if (steps > 0 && start.step >= steps)
       print(nothingToTrain());
+    return okStatus();
+  }
+
+  /// A new run from the weights of another.
+  Status takeWeights() {
+    HOCKET_ASSIGN_OR_RETURN(
+        LoadedWeights weights,
+        session.takeWeights(loadDir, options.imported.get()));
+    print(options.imported ? "fine-tuning the weights in " + loadDir
+                           : formatText("fine-tuning the weights of step %llu "
+                                        "in ",
+                                        (unsigned long long)weights.step) +
+                                 loadDir);
+    loadDir = std::move(weights.folder);
     return okStatus();
   }
 
@@ -258,6 +276,7 @@ private:
   RankSession session;
   uint64_t steps;
   std::string loadDir;                ///< What this run goes on from.
+  bool finetunes;                     ///< It takes the weights of that alone.
   std::unique_ptr<SaveFolder> folder; ///< Of rank 0, if the run saves.
   Executor *executor = nullptr;       ///< The session's, once it is loaded.
   TrainerPosition start;

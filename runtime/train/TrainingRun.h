@@ -16,6 +16,7 @@
 #include "runtime/base/Status.h"
 #include "runtime/program/program.pb.h"
 #include "runtime/train/GraphUse.h"
+#include "runtime/train/ImportedWeights.h"
 #include "runtime/train/StepWindow.h"
 
 #include <functional>
@@ -42,6 +43,11 @@ struct TrainingOptions {
   /// Goes on from the newest checkpoint in saveDir; where there is none, from
   /// loadDir or, without that, from first values.
   bool resume = false;
+  /// Takes the weights of loadDir alone: step, data position, seed, optimizer
+  /// state and loss scale start anew. Not where `resume` finds a checkpoint.
+  bool finetune = false;
+  /// With `finetune`: the weights of a loadDir that is no checkpoint; or null.
+  std::shared_ptr<const ImportedWeights> imported = nullptr;
   /// Replaces the checkpoints in saveDir and the log of another run.
   bool overwrite = false;
   uint64_t keep = 0; ///< Newest checkpoints that stay in saveDir; 0: all.
@@ -71,7 +77,8 @@ struct TrainingOptions {
 /// a launcher has started it (comm/process/Launch.h), it is one of them. With
 /// `loadDir` it continues that run: step, data position, seed and all state are
 /// the checkpoint's, and a log is appended to. A `seed` that differs from the
-/// checkpoint's is InvalidArgument. GraphUse::On where a step cannot be a graph
+/// checkpoint's is InvalidArgument. With `finetune` the run is a new one that
+/// starts from these weights. GraphUse::On where a step cannot be a graph
 /// is FailedPrecondition, before the first step.
 ///
 /// Before the first step, too: `saveDir` is made, written to and locked
