@@ -55,12 +55,16 @@ void hocket::addLevelVerifier(OpPassManager &manager, Level level) {
 
 /// What is computed: from a forward pass to the whole training step.
 static void addXfPasses(OpPassManager &manager) {
-  // The model's FLOPs are those of the forward pass as it was written.
-  manager.addPass(createCountModelFlops());
   // Before autodiff, so that gradients have the types that it chooses.
   manager.addPass(xf::createXfPrecision());
   // On the types that it chose, and so that what backward keeps is 8 bits too.
   manager.addPass(xf::createXfQuantize());
+  // Once it is known which copies are 8 bits, and before anything is built of
+  // the types.
+  manager.addPass(xf::createXfNarrowFrozen());
+  // The model's FLOPs are those of the forward pass, and of what of it is
+  // trained.
+  manager.addPass(createCountModelFlops());
   // Before autodiff too: validation keeps no residuals and drops nothing.
   manager.addPass(xf::createXfBuildEvaluate());
   manager.addPass(xf::createXfAutodiff());

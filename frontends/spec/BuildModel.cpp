@@ -9,6 +9,7 @@
 #include "dialects/plan/IR/Plan.h"
 #include "dialects/xf/IR/HostInputs.h"
 #include "frontends/spec/BuildTraining.h"
+#include "frontends/spec/Frozen.h"
 #include "frontends/spec/ModelBuilder.h"
 #include "frontends/spec/PlanMessage.h"
 #include "frontends/spec/RopeFrequencies.h"
@@ -82,7 +83,8 @@ void ModelBuilder::declare(const Parameter &parameter,
       at(name, parameter.field), name, tensor(parameter.shape),
       xf::VariableKind::Parameter, init, nextRandomKey++, parameter.decay,
       FlatSymbolRefAttr(), StringAttr(), TypeAttr(),
-      xf::ParameterRoleAttr::get(builder.getContext(), roleOf(parameter.role)));
+      xf::ParameterRoleAttr::get(builder.getContext(), roleOf(parameter.role)),
+      isFrozen(spec.training(), name, parameter.role));
 }
 
 void ModelBuilder::declareVariables() {

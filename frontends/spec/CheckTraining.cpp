@@ -6,6 +6,7 @@
 
 #include "frontends/spec/Check.h"
 #include "frontends/spec/DataSources.h"
+#include "frontends/spec/Frozen.h"
 #include "frontends/spec/Sizes.h"
 
 #include <algorithm>
@@ -197,6 +198,7 @@ void hocket::spec::checkTraining(const Spec &spec, ConstraintErrors &errors) {
   checkFp8(training, errors);
   checkDataSources(training.data(), errors);
   checkDocuments(spec, errors);
+  checkFrozen(spec, errors);
   if (!isSplit(training.data().split()))
     errors.add(17, "training.data.split",
                "training.data.split is not three shares; write for example "

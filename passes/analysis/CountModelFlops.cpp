@@ -9,9 +9,14 @@
 //===----------------------------------------------------------------------===//
 
 #include "dialects/xf/IR/Xf.h"
+#include "passes/analysis/Activity.h"
 #include "passes/analysis/Passes.h"
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
+
+#include <map>
+#include <string>
+#include <utility>
 
 namespace hocket {
 #define GEN_PASS_DEF_COUNTMODELFLOPS
@@ -40,31 +45,43 @@ double weightsOfExpert(xf::GroupedLinearOp op) {
          static_cast<double>(weight.getDimSize(2));
 }
 
-/// FLOPs of functions, each counted once however often it is called.
+/// FLOPs of functions, forward and backward, each counted once for its active
+/// arguments. A GEMM costs as much again for the gradient of each of its two
+/// operands that is active; attention, which has two, costs twice as much.
 class FlopCounter {
 public:
-  explicit FlopCounter(ModuleOp module) : symbols(module) {}
+  explicit FlopCounter(ModuleOp module) : symbols(module), activity(symbols) {}
 
-  double count(func::FuncOp function) {
-    auto [entry, isNew] = known.try_emplace(function, 0.0);
+  double count(func::FuncOp function, const llvm::BitVector &active) {
+    auto [entry, isNew] =
+        known.try_emplace({function, xf::Activity::textOf(active)}, 0.0);
     if (!isNew)
       return entry->second;
+    llvm::DenseSet<Value> values = activity.valuesOf(function, active);
     double flops = 0;
     function.walk([&](Operation *op) {
-      if (isa<xf::LinearOp, xf::AttentionOp>(op))
-        flops += cast<xf::CostOpInterface>(op).getCost().flops;
+      if (auto linear = dyn_cast<xf::LinearOp>(op))
+        flops +=
+            linear.getCost().flops * (1 + values.contains(linear.getInput()) +
+                                      values.contains(linear.getWeight()));
+      else if (auto attention = dyn_cast<xf::AttentionOp>(op))
+        flops += attention.getCost().flops *
+                 (values.contains(attention.getResult()) ? 3 : 1);
       else if (auto grouped = dyn_cast<xf::GroupedLinearOp>(op))
-        flops += 2 * chosenRows(function) * weightsOfExpert(grouped);
+        flops += 2 * chosenRows(function) * weightsOfExpert(grouped) *
+                 (1 + values.contains(grouped.getRows()) +
+                  values.contains(grouped.getWeight()));
       else if (auto call = dyn_cast<func::CallOp>(op))
         if (auto callee = symbols.lookup<func::FuncOp>(call.getCallee()))
-          flops += count(callee);
+          flops += count(callee, xf::Activity::operandsOf(call, values));
     });
-    return known[function] = flops;
+    return entry->second = flops;
   }
 
 private:
   SymbolTable symbols;
-  llvm::DenseMap<Operation *, double> known;
+  xf::Activity activity;
+  std::map<std::pair<Operation *, std::string>, double> known;
 };
 
 struct CountModelFlops : hocket::impl::CountModelFlopsBase<CountModelFlops> {
@@ -75,7 +92,8 @@ struct CountModelFlops : hocket::impl::CountModelFlopsBase<CountModelFlops> {
     auto tokens = dyn_cast<RankedTensorType>(forward.getArgumentTypes()[0]);
     if (!tokens || !tokens.hasStaticShape() || tokens.getNumElements() == 0)
       return;
-    double flops = 3 * FlopCounter(getOperation()).count(forward) /
+    llvm::BitVector none(forward.getNumArguments());
+    double flops = FlopCounter(getOperation()).count(forward, none) /
                    static_cast<double>(tokens.getNumElements());
     getOperation()->setAttr("hocket.flops_per_token",
                             Builder(&getContext()).getF64FloatAttr(flops));

@@ -137,13 +137,15 @@ void ModelBuilder::findSources(LayerSite &site) {
     site.sources.push_back(sourceOf(operand));
 }
 
-/// The last backward call belongs to the first forward call.
+/// The last backward call belongs to the first forward call that has one: the
+/// first layers have none where nothing below them is trained.
 void ModelBuilder::addSites(size_t index) {
   FragmentPair &pair = model.pairs[index];
   auto forward = llvm::to_vector(pair.forward.getOps<func::CallOp>());
   auto backward = llvm::to_vector(pair.backward.getOps<func::CallOp>());
-  if (forward.size() != backward.size())
+  if (forward.size() < backward.size())
     return;
+  forward.erase(forward.begin(), forward.end() - backward.size());
   std::reverse(backward.begin(), backward.end());
   for (auto [ahead, back] : llvm::zip_equal(forward, backward)) {
     LayerSite site{index, ahead, back, calleeOf(ahead), calleeOf(back), {}};

@@ -42,7 +42,10 @@ private:
   unsigned mirrored(unsigned step) const { return stages() - 1 - step; }
 
   func::FuncOp functionOf(FragmentKind kind);
+  /// Whether there are parameters that are not trained.
+  bool trainsSome();
   LogicalResult dealLayers(func::FuncOp forward);
+  void addBackward(MutableArrayRef<double> costs, double &head);
   /// Cuts a function that has the embedding, the layers and the head in order.
   LogicalResult cutForward(FlowCut &cut, func::FuncOp function);
   LogicalResult cutBackward(FlowCut &cut, const FlowCut &forward);
@@ -98,6 +101,11 @@ func::FuncOp StageSplitter::functionOf(FragmentKind kind) {
   return {};
 }
 
+bool StageSplitter::trainsSome() {
+  return llvm::any_of(module.getOps<xf::VariableOp>(),
+                      [](xf::VariableOp op) { return op.getFrozen(); });
+}
+
 //===----------------------------------------------------------------------===//
 // Cutting
 //===----------------------------------------------------------------------===//
@@ -112,6 +120,21 @@ static double flopsOf(Region &body) {
   return flops;
 }
 
+/// Adds to `costs`, of the layers, what their backward halves cost, and to
+/// `head` what comes before the first of these.
+void StageSplitter::addBackward(MutableArrayRef<double> costs, double &head) {
+  size_t next = costs.size();
+  for (Operation &op : backward.front()) {
+    if (auto call = dyn_cast<func::CallOp>(op)) {
+      auto half = symbols.lookup<func::FuncOp>(call.getCallee());
+      if (half && next > 0)
+        costs[--next] += flopsOf(half.getBody());
+    } else if (auto cost = dyn_cast<xf::CostOpInterface>(op)) {
+      head += next == costs.size() ? cost.getCost().flops : 0;
+    }
+  }
+}
+
 LogicalResult StageSplitter::dealLayers(func::FuncOp function) {
   SmallVector<double> costs;
   double head = 0;
@@ -123,6 +146,9 @@ LogicalResult StageSplitter::dealLayers(func::FuncOp function) {
       head += costs.empty() ? 0 : cost.getCost().flops;
     }
   }
+  // Where all is trained, backward costs twice as much everywhere.
+  if (backward && trainsSome())
+    addBackward(costs, head);
   // Looking rows up costs next to nothing.
   costs.push_back(0);
   costs.push_back(head);
@@ -163,9 +189,14 @@ LogicalResult StageSplitter::cutBackward(FlowCut &cut,
     else
       cut.setArgumentEverywhere(i);
   }
+  // Layers below all that is trained have no backward half.
+  auto calls = backward.front().getOps<func::CallOp>();
+  size_t count = std::distance(calls.begin(), calls.end());
   SmallVector<unsigned> steps;
   for (int64_t stage : llvm::reverse(stageOfLayer))
     steps.push_back(mirrored(static_cast<unsigned>(stage)));
+  if (trainsSome() && count < steps.size())
+    steps.resize(count);
   cut.setCallSteps(steps);
   // A gradient belongs where its parameter is read.
   llvm::StringMap<std::set<unsigned>> readers;

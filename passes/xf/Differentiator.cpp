@@ -9,6 +9,7 @@
 #include "passes/xf/CutJointBody.h"
 
 #include "mlir/IR/TypeUtilities.h"
+#include "llvm/ADT/SmallPtrSet.h"
 
 using namespace mlir;
 using namespace hocket::xf;
@@ -16,8 +17,6 @@ using namespace hocket::xf;
 VariableOp Differentiator::gradientOf(ReadOp read) {
   auto variable = symbols.lookup<VariableOp>(read.getVariable());
   VariableOp parameter = parameterOf(variable, symbols);
-  if (parameter.getKind() != VariableKind::Parameter)
-    return {};
   std::string name = (parameter.getSymName() + ".grad").str();
   if (auto existing = symbols.lookup<VariableOp>(name))
     return existing;
@@ -33,32 +32,42 @@ VariableOp Differentiator::gradientOf(ReadOp read) {
   return gradient;
 }
 
-const FunctionHalves *Differentiator::halvesOf(func::CallOp call) {
+std::string Differentiator::nameOfHalves(func::FuncOp callee) {
+  std::string name = callee.getName().str();
+  for (int i = 1; symbols.lookup(name + "_forward"); ++i)
+    name = (callee.getName() + "_" + Twine(i)).str();
+  return name;
+}
+
+const FunctionHalves *Differentiator::halvesOf(func::CallOp call,
+                                               const llvm::BitVector &active) {
   auto callee = symbols.lookup<func::FuncOp>(call.getCallee());
   if (!callee || callee.isExternal())
     return call.emitOpError("calls a function without a body"), nullptr;
-  auto found = halves.find(callee);
+  Key key(callee, Activity::textOf(active));
+  auto found = halves.find(key);
   if (found != halves.end()) {
     if (!found->second)
       call.emitOpError("is recursive");
     return found->second.get();
   }
-  halves[callee] = nullptr;
-  std::string name = callee.getName().str();
+  halves[key] = nullptr;
+  std::string name = nameOfHalves(callee);
   func::FuncOp forward = callee.clone();
   forward.setName(name + "_forward");
   symbols.insert(forward, std::next(Block::iterator(callee)));
-  FailureOr<JointBody> joint = appendGradient(forward, *this);
+  FailureOr<JointBody> joint = appendGradient(forward, *this, active);
   if (failed(joint))
     return nullptr;
   CutCounts counts;
   auto result = std::make_unique<FunctionHalves>(
       cutJointBody(*joint, {name + "_backward", policy, false}, counts));
+  result->activeResults = activity.resultsOf(callee, active);
   symbols.insert(result->backward, std::next(Block::iterator(forward)));
   ++numFunctions;
   numResiduals += counts.residuals;
   numRecomputed += counts.recomputed;
-  return (halves[callee] = std::move(result)).get();
+  return (halves[key] = std::move(result)).get();
 }
 
 LogicalResult Differentiator::differentiateStep(func::FuncOp forward,
@@ -69,7 +78,8 @@ LogicalResult Differentiator::differentiateStep(func::FuncOp forward,
       return builder.create<ConstantOp>(loc, type, builder.getF64FloatAttr(1));
     return builder.create<ReadOp>(loc, type, seed);
   };
-  FailureOr<JointBody> joint = appendGradient(forward, *this, buildSeed);
+  llvm::BitVector none(forward.getNumArguments());
+  FailureOr<JointBody> joint = appendGradient(forward, *this, none, buildSeed);
   if (failed(joint))
     return failure();
   advanceLossGradients(*joint);
@@ -83,8 +93,12 @@ LogicalResult Differentiator::differentiateStep(func::FuncOp forward,
   ++numFunctions;
   numResiduals += counts.residuals;
   numRecomputed += counts.recomputed;
-  for (auto &[callee, unused] : llvm::reverse(halves))
-    if (SymbolTable::symbolKnownUseEmpty(callee, symbols.getOp()))
-      symbols.erase(callee);
+  llvm::SmallPtrSet<Operation *, 4> erased;
+  for (auto &[key, unused] : llvm::reverse(halves))
+    if (!erased.contains(key.first) &&
+        SymbolTable::symbolKnownUseEmpty(key.first, symbols.getOp())) {
+      erased.insert(key.first);
+      symbols.erase(key.first);
+    }
   return success();
 }

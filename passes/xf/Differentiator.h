@@ -21,18 +21,27 @@
 /// A call is an op whose gradient is the call of the callee's backward
 /// function.
 ///
+/// A value is *active* where it comes of a parameter that is trained. Gradients
+/// are of active values alone, so that a callee has a pair of halves for each
+/// set of active arguments, and a call with none stays as it is.
+///
 //===----------------------------------------------------------------------===//
 
 #ifndef HOCKET_PASSES_XF_DIFFERENTIATOR_H
 #define HOCKET_PASSES_XF_DIFFERENTIATOR_H
 
+#include "passes/analysis/Activity.h"
 #include "passes/xf/RecomputePolicy.h"
 #include "passes/xf/TrainingModule.h"
 
+#include "llvm/ADT/BitVector.h"
 #include "llvm/ADT/MapVector.h"
 #include "llvm/ADT/SetVector.h"
 
+#include <map>
 #include <memory>
+#include <string>
+#include <utility>
 
 namespace hocket::xf {
 
@@ -48,36 +57,47 @@ struct FunctionHalves {
   llvm::SmallVector<unsigned> residuals;
   /// Which result of the backward function is an argument's gradient, or -1.
   llvm::SmallVector<int> gradients;
+  /// Whose gradients the backward function takes, by the original's results.
+  llvm::BitVector activeResults;
 };
-
-/// True for values that carry gradients: tensors of floats.
-bool isDifferentiable(mlir::Type type);
 
 class Differentiator {
 public:
   Differentiator(mlir::ModuleOp module, const RecomputePolicy &policy)
-      : symbols(module), policy(policy) {}
+      : symbols(module), activity(symbols), policy(policy) {}
 
   /// Makes `@forward` return residuals and adds `@backward`. `seed` names the
   /// variable that holds the loss's gradient; empty, it is 1.
   mlir::LogicalResult differentiateStep(mlir::func::FuncOp forward,
                                         llvm::StringRef seed);
 
-  /// The halves of a function that is called, built at the first call; null
-  /// after a diagnostic.
-  const FunctionHalves *halvesOf(mlir::func::CallOp call);
+  /// The halves of a function that is called with `active` arguments, built at
+  /// the first such call; null after a diagnostic.
+  const FunctionHalves *halvesOf(mlir::func::CallOp call,
+                                 const llvm::BitVector &active);
 
-  /// The variable that the gradient of `read`'s value is added to; null where
-  /// the variable is not trained.
+  /// The variable that the gradient of `read`'s value is added to. `read` is of
+  /// a parameter that is trained.
   VariableOp gradientOf(ReadOp read);
 
   int64_t numFunctions = 0, numResiduals = 0, numRecomputed = 0;
 
 private:
+  /// "layer", and "layer_1" where those halves are there already.
+  std::string nameOfHalves(mlir::func::FuncOp callee);
+
   mlir::SymbolTable symbols;
+
+public:
+  Activity activity;
+
+private:
   RecomputePolicy policy;
-  /// By the original function; null while it is being built.
-  llvm::MapVector<mlir::Operation *, std::unique_ptr<FunctionHalves>> halves;
+  /// By the original function and its active arguments; null while it is being
+  /// built.
+  using Key = std::pair<mlir::Operation *, std::string>;
+  llvm::MapVector<Key, std::unique_ptr<FunctionHalves>, std::map<Key, unsigned>>
+      halves;
 };
 
 } // namespace hocket::xf

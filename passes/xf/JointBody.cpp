@@ -13,11 +13,6 @@
 using namespace mlir;
 using namespace hocket::xf;
 
-bool hocket::xf::isDifferentiable(Type type) {
-  auto tensor = dyn_cast<RankedTensorType>(type);
-  return tensor && isa<FloatType>(tensor.getElementType());
-}
-
 static Value castTo(OpBuilder &builder, Value value, Type type) {
   if (value.getType() == type)
     return value;
@@ -31,8 +26,9 @@ public:
   GradientWalk(Differentiator &differentiator, OpBuilder builder)
       : differentiator(differentiator), builder(builder) {}
 
-  /// Adds `gradient` to what reaches `value`. The gradient of a variable is
-  /// accumulated at once, so that it does not live longer than it must.
+  /// Adds `gradient` to what reaches `value`, if that is active. The gradient
+  /// of a variable is accumulated at once, so that it does not live longer than
+  /// it must.
   void contribute(Value value, Value gradient);
 
   /// The sum of what reached `value`, or null.
@@ -51,19 +47,23 @@ private:
 public:
   /// Calls of forward halves, with what they are halves of.
   DenseMap<Operation *, const FunctionHalves *> calls;
+  /// What gradients are built of.
+  DenseSet<Value> active;
 };
 } // namespace
 
 void GradientWalk::contribute(Value value, Value gradient) {
+  if (!active.contains(value))
+    return;
   auto read = value.getDefiningOp<ReadOp>();
   if (!read) {
     contributions[value].push_back(gradient);
     return;
   }
-  if (VariableOp variable = differentiator.gradientOf(read))
-    builder.create<AccumulateOp>(gradient.getLoc(),
-                                 castTo(builder, gradient, variable.getType()),
-                                 variable.getName());
+  VariableOp variable = differentiator.gradientOf(read);
+  builder.create<AccumulateOp>(gradient.getLoc(),
+                               castTo(builder, gradient, variable.getType()),
+                               variable.getName());
 }
 
 Value GradientWalk::total(Value value) {
@@ -101,6 +101,8 @@ LogicalResult GradientWalk::visitModelOp(DifferentiableOpInterface op) {
 
 LogicalResult GradientWalk::visitCall(func::CallOp call) {
   const FunctionHalves *halves = calls.lookup(call);
+  if (!halves)
+    return success(); // Nothing in it is trained, nor what it is given.
   SmallVector<Value> operands;
   for (unsigned index : halves->arguments)
     operands.push_back(call.getOperand(index));
@@ -110,11 +112,8 @@ LogicalResult GradientWalk::visitCall(func::CallOp call) {
   unsigned gradientAt = operands.size();
   func::FuncOp callee = halves->backward;
   TypeRange types = callee.getArgumentTypes();
-  for (Value result : call.getResults()) {
-    if (gradientAt == types.size())
-      break; // The rest are residuals.
-    if (!isDifferentiable(result.getType()))
-      continue;
+  for (unsigned i : halves->activeResults.set_bits()) {
+    Value result = call.getResult(i);
     Type type = types[gradientAt++];
     Value gradient = total(result);
     reached |= static_cast<bool>(gradient);
@@ -151,14 +150,20 @@ static LogicalResult replaceCalls(func::FuncOp function,
                                   GradientWalk &walk) {
   for (auto call :
        llvm::make_early_inc_range(function.getOps<func::CallOp>())) {
-    const FunctionHalves *halves = differentiator.halvesOf(call);
+    llvm::BitVector active = Activity::operandsOf(call, walk.active);
+    if (active.none())
+      continue;
+    const FunctionHalves *halves = differentiator.halvesOf(call, active);
     if (!halves)
       return failure();
     OpBuilder builder(call);
     auto forward = builder.create<func::CallOp>(call.getLoc(), halves->forward,
                                                 call.getOperands());
-    for (auto [index, result] : llvm::enumerate(call.getResults()))
+    for (auto [index, result] : llvm::enumerate(call.getResults())) {
+      if (walk.active.erase(result))
+        walk.active.insert(forward.getResult(index));
       result.replaceAllUsesWith(forward.getResult(index));
+    }
     call.erase();
     walk.calls[forward] = halves;
   }
@@ -179,6 +184,7 @@ static void eraseDead(JointBody &joint) {
 FailureOr<JointBody>
 hocket::xf::appendGradient(func::FuncOp function,
                            Differentiator &differentiator,
+                           const llvm::BitVector &active,
                            function_ref<Value(OpBuilder &, Location)> seed) {
   Block &body = function.front();
   Operation *end = body.getTerminator();
@@ -188,6 +194,7 @@ hocket::xf::appendGradient(func::FuncOp function,
   joint.numResults = function.getNumResults();
 
   GradientWalk walk(differentiator, OpBuilder(end));
+  walk.active = differentiator.activity.valuesOf(function, active);
   if (failed(replaceCalls(function, differentiator, walk)))
     return failure();
   SmallVector<Operation *> forwardOps;
@@ -198,7 +205,7 @@ hocket::xf::appendGradient(func::FuncOp function,
   for (Value result : end->getOperands())
     if (seed)
       walk.contribute(result, seed(builder, end->getLoc()));
-    else if (isDifferentiable(result.getType()))
+    else if (walk.active.contains(result))
       walk.contribute(result,
                       body.addArgument(result.getType(), end->getLoc()));
   for (Operation *op : llvm::reverse(forwardOps))

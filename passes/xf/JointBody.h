@@ -37,12 +37,13 @@ struct JointBody {
   }
 };
 
-/// Appends the gradient of `function` to its body. The gradients of its results
-/// are new arguments, or, where `seed` is given, one call of it that builds the
-/// gradient of the only result. Fails with a diagnostic on an op without a
-/// gradient.
+/// Appends the gradient of `function`, whose arguments `active` are active, to
+/// its body. The gradients of its active results are new arguments, or, where
+/// `seed` is given, one call of it that builds the gradient of the only result.
+/// Fails with a diagnostic on an op without a gradient.
 mlir::FailureOr<JointBody> appendGradient(
     mlir::func::FuncOp function, Differentiator &differentiator,
+    const llvm::BitVector &active,
     llvm::function_ref<mlir::Value(mlir::OpBuilder &, mlir::Location)> seed =
         nullptr);
 

@@ -86,6 +86,28 @@ def XfQuantize : Pass<"xf-quantize", "::mlir::ModuleOp"> {
   let dependentDialects = ["::hocket::xf::XfDialect"];
 }
 
+def XfNarrowFrozen : Pass<"xf-narrow-frozen", "::mlir::ModuleOp"> {
+  let summary = "keeps no wide copy of what is not trained";
+  let description = [{
+    After `xf-precision` and `xf-quantize`: a `frozen` parameter of which the step
+    reads a working copy alone takes the type in which the model computes, for no
+    update adds small numbers to it. A copy of that type goes; one of 8 bits is made
+    of the narrow parameter.
+
+    ```mlir
+    xf.variable @w : tensor<8x8xf32> {frozen, kind = #xf.variable_kind<parameter>}
+    xf.variable @w.working : tensor<8x8xbf16> {kind = #xf.variable_kind<working>, of = @w}
+    %w = xf.read @w.working : tensor<8x8xbf16>
+    // becomes
+    xf.variable @w : tensor<8x8xbf16> {frozen, kind = #xf.variable_kind<parameter>}
+    %w = xf.read @w : tensor<8x8xbf16>
+    ```
+  }];
+  let statistics = [Statistic<"numNarrowed", "narrowed",
+                              "frozen parameters without a wide copy">];
+  let dependentDialects = ["::hocket::xf::XfDialect"];
+}
+
 def XfBuildEvaluate : Pass<"xf-build-evaluate", "::mlir::ModuleOp"> {
   let summary = "makes the function that validates: forward without dropout";
   let description = [{
@@ -123,6 +145,11 @@ def XfAutodiff : Pass<"xf-autodiff", "::mlir::ModuleOp"> {
     (its results, then residuals) and `@layer_backward` (arguments that are
     still needed, residuals, gradients of the results; it returns gradients of
     the arguments).
+
+    Of frozen parameters there is no gradient, nor of what comes of these alone:
+    below the lowest trained layer there is no backward pass, and such layers are
+    called as they are. Layers of which other arguments are trained are
+    differentiated apart, into `@layer_1_forward` and `@layer_1_backward`.
 
     A residual is a value of the forward pass that the backward pass reads. What
     is kept and what is computed again follows `recompute` of `xf.training`:
@@ -191,9 +218,9 @@ def VerifyXf : Pass<"verify-xf", "::mlir::ModuleOp"> {
   let summary = "checks that a module is a whole training step";
   let description = [{
     Beyond what each op checks: there is one training and one step (X61), functions
-    hold ops of this level (X62), every parameter has one gradient (X63), and the
-    step adds to every gradient and writes every parameter and all of the
-    optimizer's state (X64), and a microbatch is what the plan's data ranks compute
+    hold ops of this level (X62), every parameter that is not frozen has one
+    gradient (X63), and the step adds to every gradient and writes every such
+    parameter and all of the optimizer's state (X64), and a microbatch is what the plan's data ranks compute
     (X65).
 
     ```mlir

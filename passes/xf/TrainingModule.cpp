@@ -43,7 +43,8 @@ void hocket::xf::outputLoss(func::FuncOp function) {
   OpBuilder(end).create<OutputOp>(end->getLoc(), end->getOperand(0), "loss");
 }
 
-VariableOp hocket::xf::parameterOf(VariableOp variable, SymbolTable &symbols) {
+VariableOp hocket::xf::parameterOf(VariableOp variable,
+                                   const SymbolTable &symbols) {
   if (!variable.getOf())
     return variable;
   return symbols.lookup<VariableOp>(*variable.getOf());

@@ -34,7 +34,7 @@ bool servesAlone(mlir::ModuleOp module);
 void outputLoss(mlir::func::FuncOp function);
 
 /// The parameter that a working copy or a gradient is of; else the variable.
-VariableOp parameterOf(VariableOp variable, mlir::SymbolTable &symbols);
+VariableOp parameterOf(VariableOp variable, const mlir::SymbolTable &symbols);
 
 } // namespace hocket::xf
 

@@ -53,7 +53,7 @@ LogicalResult verifyLevel(ModuleOp module) {
   return success();
 }
 
-/// X63: every parameter has one gradient.
+/// X63: every parameter that is trained has one gradient.
 LogicalResult verifyGradients(ModuleOp module) {
   llvm::StringMap<int> gradients;
   for (auto variable : module.getOps<VariableOp>())
@@ -61,7 +61,7 @@ LogicalResult verifyGradients(ModuleOp module) {
       ++gradients[*variable.getOf()];
   for (auto variable : module.getOps<VariableOp>())
     if (variable.getKind() == VariableKind::Parameter &&
-        gradients.lookup(variable.getSymName()) != 1)
+        !variable.getFrozen() && gradients.lookup(variable.getSymName()) != 1)
       return variable.emitOpError("X63: has ")
              << gradients.lookup(variable.getSymName())
              << " gradients; a parameter has one";
@@ -74,7 +74,8 @@ LogicalResult verifyUse(ModuleOp module, VariableKind kind, StringRef what) {
   llvm::DenseSet<StringRef> used;
   module.walk([&](OpT op) { used.insert(op.getVariable()); });
   for (auto variable : module.getOps<VariableOp>())
-    if (variable.getKind() == kind && !used.contains(variable.getSymName()))
+    if (variable.getKind() == kind && !variable.getFrozen() &&
+        !used.contains(variable.getSymName()))
       return variable.emitOpError("X64: no function of the step ")
              << what << " it";
   return success();

@@ -175,6 +175,9 @@ static void checkParameters(const program::Program &program,
                  "another parameter has the same name");
     checkShape(place, parameter.shape(), parameter.dtype(), faults);
     checkInitializer(place, parameter.initializer(), faults);
+    if (parameter.frozen() && !parameter.slots().empty())
+      faults.add(ProgramRule::Parameters, place,
+                 "is frozen and has optimizer state");
     std::set<std::string> slots = {"value", ""};
     for (const auto &slot : parameter.slots()) {
       if (!slots.insert(slot.name()).second)

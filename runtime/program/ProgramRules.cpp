@@ -24,8 +24,9 @@ static constexpr ProgramRuleText rules[] = {
      "correct the training section of the specification and compile again"},
     {ProgramRule::Parameters,
      "Parameters and their slots have distinct names, element types, shapes "
-     "(a slot its parameter's) and initializers; the model says how many there "
-     "are.",
+     "(a slot its parameter's) and initializers, and a frozen one has no "
+     "slots; "
+     "the model says how many there are.",
      compileAgain},
     {ProgramRule::Kernels,
      "Every kernel names a module, a symbol and its tasks; a module has "

@@ -88,6 +88,7 @@ static ordered_json parametersJson(const Program &program) {
                     {"stddev", parameter.initializer().stddev()},
                     {"random_key", parameter.random_key()},
                     {"weight_decay", parameter.weight_decay()},
+                    {"frozen", parameter.frozen()},
                     {"slots", slots}});
   }
   return list;

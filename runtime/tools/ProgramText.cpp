@@ -164,6 +164,41 @@ static std::string headText(const Program &program) {
   return "Executable\n" + indented(formatTable({"", ""}, rows));
 }
 
+/// Bytes of the optimizer's state for each trained number.
+static uint64_t slotBytes(const Program &program) {
+  uint64_t bytes = 0;
+  for (const auto &parameter : program.parameters()) {
+    uint64_t own = 0;
+    for (const auto &slot : parameter.slots())
+      own += dataTypeBytes(slot.dtype());
+    bytes = std::max(bytes, own);
+  }
+  return bytes;
+}
+
+/// "; 4,096 in 3 tensors are trained. To train the others would take 1.2 MiB
+/// more ...", or nothing where all are trained.
+static std::string frozenText(const Program &program) {
+  constexpr uint64_t wide = 4; // A number of a gradient, or of an FP32 copy.
+  uint64_t trained = 0, tensors = 0, bytes = 0, slots = slotBytes(program);
+  for (const auto &parameter : program.parameters()) {
+    if (parameter.name().starts_with("state."))
+      continue;
+    uint64_t count = checkedProduct(parameter.shape()).value_or(0);
+    uint64_t copy = dataTypeBytes(parameter.dtype()) < wide ? wide : 0;
+    if (parameter.frozen())
+      bytes += count * (wide + slots + copy);
+    else
+      trained += count, ++tensors;
+  }
+  if (bytes == 0)
+    return "";
+  return "; " + formatGrouped(trained) + " in " +
+         formatNoun(tensors, "tensor") +
+         " are trained. To train the others would take " + formatBytes(bytes) +
+         " more: gradients, optimizer state and FP32 copies";
+}
+
 static std::string parametersText(const Program &program) {
   Rows rows;
   uint64_t elements = 0, tensors = 0;
@@ -183,10 +218,13 @@ static std::string parametersText(const Program &program) {
                     initializer.kind() == "normal"
                         ? formatText("normal %g", initializer.stddev())
                         : initializer.kind(),
-                    parameter.weight_decay() ? "yes" : "", slots});
+                    parameter.frozen()         ? "frozen"
+                    : parameter.weight_decay() ? "yes"
+                                               : "",
+                    slots});
   }
   return "Parameters: " + formatGrouped(elements) + " in " +
-         formatNoun(tensors, "tensor") + "\n" +
+         formatNoun(tensors, "tensor") + frozenText(program) + "\n" +
          indented(formatTable({"name", "shape", "type", ">elements",
                                "initializer", "decay", "slots"},
                               rows));

@@ -177,6 +177,7 @@ const char *hocket::test::harmlessReason(const std::string &field) {
         "MemoryPlan.lower_bound_bytes",
         "ModelInfo.flops_per_token",
         "ModelInfo.name",
+        "Parameter.frozen",
         "Provenance.compiler_version",
         "Provenance.fingerprint",
         "Provenance.sources",

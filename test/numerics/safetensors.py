@@ -1,5 +1,6 @@
 # Part of Hocket, under the Apache License v2.0.
-"""Reads and writes safetensors files of f32 with the standard library alone."""
+"""Reads safetensors files of f32 and bf16, and writes those of f32, with the standard
+library alone."""
 
 import array
 import json
@@ -18,10 +19,15 @@ def read(path):
     header.pop("__metadata__", None)
     tensors = {}
     for name, entry in header.items():
-        if entry["dtype"] != "F32":
-            raise ValueError(f"{path}: {name} is {entry['dtype']}, expected F32")
+        if entry["dtype"] not in ("F32", "BF16"):
+            raise ValueError(f"{path}: {name} is {entry['dtype']}, expected F32 or BF16")
         begin, end = (8 + length + at for at in entry["data_offsets"])
-        tensors[name] = entry["shape"], array.array("f", data[begin:end])
+        raw = data[begin:end]
+        if entry["dtype"] == "BF16":  # the upper halves of f32
+            wide = array.array("H", bytes(2 * len(raw)))
+            wide[1::2] = array.array("H", raw)
+            raw = wide.tobytes()
+        tensors[name] = entry["shape"], array.array("f", raw)
     return tensors
 
 

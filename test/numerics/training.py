@@ -137,6 +137,10 @@ class Run:
             "train", program, "--data", self.data, "--steps", steps,
             "--save", out, "--log", log, isa=isa,
         )  # fmt: skip
+        if len(list(out.rglob("model*.safetensors"))) > 1:  # each rank its shards
+            whole = place / "merged"
+            self.hocket("checkpoint", "merge", out, "-o", whole, "--weights-only")
+            out = whole
         lines = log.read_text().splitlines() if log.exists() else []
         tensors = {
             name: tensor

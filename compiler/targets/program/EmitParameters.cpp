@@ -82,6 +82,7 @@ static void addParameter(exec::ParameterOp op, program::Program &program) {
   if (auto key = op.getInfo().getAs<IntegerAttr>("random_key"))
     parameter->set_random_key(static_cast<uint32_t>(key.getInt()));
   parameter->set_weight_decay(op.getInfo().contains("decay"));
+  parameter->set_frozen(op.getInfo().contains("frozen"));
   if (!op.getName().starts_with("state."))
     program.mutable_model()->set_parameter_count(
         program.model().parameter_count() + elementsOf(*parameter));

@@ -61,6 +61,10 @@ LogicalResult VariableOp::verify() {
     return emitOpError("X39: ")
            << stringifyParameterRole(*getRole())
            << " is a matrix of each expert, [experts, out, in], not " << type;
+  if (getFrozen() && getKind() != VariableKind::Parameter)
+    return emitOpError("X91: a ")
+           << stringifyVariableKind(getKind())
+           << " is not trained; only a parameter is `frozen`";
   return success();
 }
 
@@ -89,6 +93,9 @@ LogicalResult VariableOp::verifySymbolUses(SymbolTableCollection &tables) {
        !(getKind() == VariableKind::Working &&
          getWholeType().getRank() == 0))) // a scale
     return emitOpError("X43: has another shape than ") << getOfAttr();
+  if (parameter.getFrozen() && getKind() != VariableKind::Working)
+    return emitOpError("X91: ") << getOfAttr() << " is frozen, and has no "
+                                << stringifyVariableKind(getKind());
   return success();
 }
 

@@ -27,7 +27,8 @@ def Xf_VariableOp : Xf_StateOp<"variable", [Symbol,
     weight decay applies. The `role` of a parameter is what it does in the model;
     shardings follow it, and what belongs to a parameter is split as its role says.
     Where each device holds a shard, `whole` is the type of
-    the tensor that the shards make up.
+    the tensor that the shards make up. A `frozen` parameter is not trained: it has
+    no gradient and no optimizer state, and no step writes it.
 
     ```mlir
     xf.variable @embedding.weight : tensor<512x64xf32> {decay, init = #xf.init<normal, 0.02>, kind = #xf.variable_kind<parameter>, role = #xf.parameter_role<embedding>}
@@ -42,9 +43,21 @@ def Xf_VariableOp : Xf_StateOp<"variable", [Symbol,
                        OptionalAttr<FlatSymbolRefAttr>:$of,
                        OptionalAttr<StrAttr>:$slot,
                        OptionalAttr<TypeAttr>:$whole,
-                       OptionalAttr<Xf_ParameterRoleAttr>:$role);
+                       OptionalAttr<Xf_ParameterRoleAttr>:$role,
+                       UnitAttr:$frozen);
   let results = (outs );
   let assemblyFormat = [{ $sym_name `:` $type attr-dict }];
+  // Of a variable that is not frozen, as most are.
+  let builders = [
+    OpBuilder<(ins "::mlir::StringAttr":$name, "::mlir::TypeAttr":$type,
+                   "VariableKindAttr":$kind, "InitAttr":$init,
+                   "::mlir::IntegerAttr":$randomKey, "::mlir::UnitAttr":$decay,
+                   "::mlir::FlatSymbolRefAttr":$of, "::mlir::StringAttr":$slot,
+                   "::mlir::TypeAttr":$whole, "ParameterRoleAttr":$role),
+    [{
+      build($_builder, $_state, name, type, kind, init, randomKey, decay, of,
+            slot, whole, role, ::mlir::UnitAttr());
+    }]>];
   let extraClassDeclaration = [{
     /// The type of the tensor, of which a device may hold a shard.
     ::mlir::RankedTensorType getWholeType() {

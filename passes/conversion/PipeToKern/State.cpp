@@ -48,6 +48,8 @@ static DictionaryAttr infoOf(Builder &builder, xf::VariableOp op) {
   info.set("random_key", op.getRandomKeyAttr());
   if (op.getDecay())
     info.set("decay", builder.getUnitAttr());
+  if (op.getFrozen())
+    info.set("frozen", builder.getUnitAttr());
   info.set("shape", builder.getDenseI64ArrayAttr(op.getWholeType().getShape()));
   if (auto sharding = op->getAttrOfType<dist::ShardingAttr>("dist.sharding"))
     if (!dist::Sharding::of(sharding).isWhole())

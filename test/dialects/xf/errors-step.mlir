@@ -309,3 +309,14 @@ func.func @f(%s: tensor<f32>, %v: tensor<2xf32>) {
   %a, %b = xf.loss_scale_update %s, %v, %s {policy = #xf.loss_scale<initial = 2.0, growth_factor = 2.0, backoff_factor = 0.5, growth_interval = 10, minimum = 1.0>} : (tensor<f32>, tensor<2xf32>, tensor<f32>) -> (tensor<f32>, tensor<f32>)
   return
 }
+
+// -----
+
+// expected-error @+1 {{X91: a state is not trained; only a parameter is `frozen`}}
+xf.variable @s : tensor<f32> {frozen, kind = #xf.variable_kind<state>}
+
+// -----
+
+xf.variable @w : tensor<4xf32> {frozen, kind = #xf.variable_kind<parameter>}
+// expected-error @+1 {{X91: @w is frozen, and has no gradient}}
+xf.variable @w.grad : tensor<4xf32> {kind = #xf.variable_kind<gradient>, of = @w}

@@ -115,6 +115,10 @@ const BadText badTexts[] = {
      "a.textproto:2:1: S18: plan.layers_per_stage has 2 entries; write one for "
      "each of the 1 stages (pipeline_parallel * virtual_stages)"},
     {"model { layers: 4 hidden: 2 heads: 1 vocab_size: 3 max_positions: 4 }\n"
+     "training { freeze { role: NORM }\n  freeze { name: \"layers.4.*\" } }",
+     "a.textproto:3:3: S70: the model has no parameter of name: "
+     "\"layers.4.*\"; `hocket inspect` lists them"},
+    {"model { layers: 4 hidden: 2 heads: 1 vocab_size: 3 max_positions: 4 }\n"
      "training { sequence_length: 4 }\nplan { context_parallel: 3 }",
      "a.textproto:2:12: S23: training.sequence_length is 4, which 3 ranks do "
      "not share evenly (context_parallel, and tensor_parallel with "
@@ -327,6 +331,23 @@ const BadOverride badOverrides[] = {
     {"plan.virtual_stages=2",
      "S18: plan.virtual_stages is 2, which has no use on one pipeline rank; "
      "write 1, or a larger pipeline_parallel"},
+    {"training.freeze[0]={}",
+     "S70: training.freeze has an entry that says nothing; write a role, as in "
+     "{ role: EMBEDDING }, or a name, as in { name: \"layers.0.*\" }"},
+    {"training.freeze[0].name=head.wieght",
+     "S70: the model has no parameter of name: \"head.wieght\"; `hocket "
+     "inspect` lists them"},
+    {"training.freeze[0].name=final_norm.wieght",
+     "S70: the model has no parameter of name: \"final_norm.wieght\"; did you "
+     "mean final_norm.weight or final_norm.bias?"},
+    {"training.train_only[0]={role: GATE}",
+     "S70: the model has no parameter of role: GATE; `hocket inspect` lists "
+     "them"},
+    {"training={freeze { role: NORM } train_only { role: UP }}",
+     "S71: training.freeze and training.train_only are both written; write "
+     "one: what is not trained, or what alone is"},
+    {"training.freeze[0].name=*",
+     "S72: training.freeze leaves nothing to train; leave an entry out"},
     {"plan.recompute=AUTO",
      "S41: plan.recompute is AUTO, which needs to know how many bytes a device "
      "has; write cluster.memory_bytes (--memory 80GiB)"},

@@ -8,7 +8,11 @@ module {
     %y = xf.linear %x, %w : (tensor<2x4x8xf32>, tensor<8x8xf32>) -> tensor<2x4x8xf32>
     return %y : tensor<2x4x8xf32>
   }
-  func.func @forward(%t: tensor<2x4xi32>, %e: tensor<16x8xf32>, %w: tensor<8x8xf32>) -> tensor<2x4x16xf32> {
+  xf.variable @e : tensor<16x8xf32> {kind = #xf.variable_kind<parameter>}
+  xf.variable @w : tensor<8x8xf32> {kind = #xf.variable_kind<parameter>}
+  func.func @forward(%t: tensor<2x4xi32>) -> tensor<2x4x16xf32> {
+    %e = xf.read @e : tensor<16x8xf32>
+    %w = xf.read @w : tensor<8x8xf32>
     // What is no GEMM does not count.
     %x = xf.embedding %t, %e : (tensor<2x4xi32>, tensor<16x8xf32>) -> tensor<2x4x8xf32>
     %0 = func.call @layer(%x, %w) : (tensor<2x4x8xf32>, tensor<8x8xf32>) -> tensor<2x4x8xf32>
@@ -35,10 +39,40 @@ module {
 // token, whatever the capacity is. 3 * 2 * 256 = 1536.
 // CHECK: module attributes {hocket.flops_per_token = 1.536000e+03 : f64}
 module {
-  func.func @forward(%t: tensor<2x4xi32>, %e: tensor<2x4x2xi32>, %x: tensor<2x4x8xf32>, %w: tensor<4x16x8xf32>) -> tensor<4x2x3x16xf32> {
+  xf.variable @x : tensor<2x4x8xf32> {kind = #xf.variable_kind<parameter>}
+  xf.variable @w : tensor<4x16x8xf32> {kind = #xf.variable_kind<parameter>}
+  func.func @forward(%t: tensor<2x4xi32>, %e: tensor<2x4x2xi32>) -> tensor<4x2x3x16xf32> {
+    %x = xf.read @x : tensor<2x4x8xf32>
+    %w = xf.read @w : tensor<4x16x8xf32>
     %s = xf.expert_order %e {capacity = 3 : i64, experts = 4 : i64} : (tensor<2x4x2xi32>) -> tensor<2x4x2xi32>
     %r = xf.dispatch %x, %s : (tensor<2x4x8xf32>, tensor<2x4x2xi32>) -> tensor<4x2x3x8xf32>
     %y = xf.grouped_linear %r, %w : (tensor<4x2x3x8xf32>, tensor<4x16x8xf32>) -> tensor<4x2x3x16xf32>
     return %y : tensor<4x2x3x16xf32>
+  }
+}
+
+// -----
+
+// The embedding and the first layer's weight are frozen, the second's is not: 128
+// forward alone, then 128 with the gradient of its weight, and the frozen head with
+// the one of its input: 128 + 2 * 128 + 2 * 256 = 896.
+// CHECK: module attributes {hocket.flops_per_token = 8.960000e+02 : f64}
+module {
+  func.func private @layer(%x: tensor<2x4x8xf32>, %w: tensor<8x8xf32>) -> tensor<2x4x8xf32> {
+    %y = xf.linear %x, %w : (tensor<2x4x8xf32>, tensor<8x8xf32>) -> tensor<2x4x8xf32>
+    return %y : tensor<2x4x8xf32>
+  }
+  xf.variable @e : tensor<16x8xf32> {frozen, kind = #xf.variable_kind<parameter>}
+  xf.variable @v : tensor<8x8xf32> {frozen, kind = #xf.variable_kind<parameter>}
+  xf.variable @w : tensor<8x8xf32> {kind = #xf.variable_kind<parameter>}
+  func.func @forward(%t: tensor<2x4xi32>) -> tensor<2x4x16xf32> {
+    %e = xf.read @e : tensor<16x8xf32>
+    %v = xf.read @v : tensor<8x8xf32>
+    %w = xf.read @w : tensor<8x8xf32>
+    %x = xf.embedding %t, %e : (tensor<2x4xi32>, tensor<16x8xf32>) -> tensor<2x4x8xf32>
+    %0 = func.call @layer(%x, %v) : (tensor<2x4x8xf32>, tensor<8x8xf32>) -> tensor<2x4x8xf32>
+    %1 = func.call @layer(%0, %w) : (tensor<2x4x8xf32>, tensor<8x8xf32>) -> tensor<2x4x8xf32>
+    %2 = xf.linear %1, %e : (tensor<2x4x8xf32>, tensor<16x8xf32>) -> tensor<2x4x16xf32>
+    return %2 : tensor<2x4x16xf32>
   }
 }

@@ -1,0 +1,181 @@
+//===- Frozen.cpp - What is not trained -----------------------------------===//
+//
+// Part of Hocket, under the Apache License v2.0.
+//
+//===----------------------------------------------------------------------===//
+
+#include "frontends/spec/Frozen.h"
+
+#include "frontends/spec/Sizes.h"
+#include "runtime/base/NearestNames.h"
+
+#include <algorithm>
+#include <vector>
+
+using namespace hocket;
+using namespace hocket::spec;
+
+using Selections = google::protobuf::RepeatedPtrField<ParameterSelection>;
+
+//===----------------------------------------------------------------------===//
+// Selecting
+//===----------------------------------------------------------------------===//
+
+bool spec::matchesPattern(std::string_view pattern, std::string_view name) {
+  // Greedy from the left: where it fails, the last * takes one more.
+  size_t p = 0, n = 0, star = std::string_view::npos, from = 0;
+  while (n < name.size()) {
+    if (p < pattern.size() && pattern[p] == '*') {
+      star = p++;
+      from = n;
+    } else if (p < pattern.size() && pattern[p] == name[n]) {
+      ++p, ++n;
+    } else if (star != std::string_view::npos) {
+      p = star + 1;
+      n = ++from;
+    } else {
+      return false;
+    }
+  }
+  return pattern.find_first_not_of('*', p) == std::string_view::npos;
+}
+
+static ParameterSelection::Role roleInSpec(Parameter::Role role) {
+  using From = Parameter::Role;
+  switch (role) {
+  case From::Embedding:
+    return ParameterSelection::EMBEDDING;
+  case From::Positions:
+    return ParameterSelection::POSITIONS;
+  case From::Norm:
+    return ParameterSelection::NORM;
+  case From::Query:
+    return ParameterSelection::QUERY;
+  case From::Key:
+    return ParameterSelection::KEY;
+  case From::Value:
+    return ParameterSelection::VALUE;
+  case From::AttentionOutput:
+    return ParameterSelection::ATTENTION_OUTPUT;
+  case From::Gate:
+    return ParameterSelection::GATE;
+  case From::Up:
+    return ParameterSelection::UP;
+  case From::Down:
+    return ParameterSelection::DOWN;
+  case From::Router:
+    return ParameterSelection::ROUTER;
+  case From::ExpertGate:
+    return ParameterSelection::EXPERT_GATE;
+  case From::ExpertUp:
+    return ParameterSelection::EXPERT_UP;
+  case From::ExpertDown:
+    return ParameterSelection::EXPERT_DOWN;
+  case From::Head:
+    return ParameterSelection::HEAD;
+  }
+  return ParameterSelection::HEAD;
+}
+
+static bool selects(const ParameterSelection &selection,
+                    const std::string &name, Parameter::Role role) {
+  return (!selection.has_role() || selection.role() == roleInSpec(role)) &&
+         (!selection.has_name() || matchesPattern(selection.name(), name));
+}
+
+static bool anySelects(const Selections &selections, const std::string &name,
+                       Parameter::Role role) {
+  return std::any_of(selections.begin(), selections.end(),
+                     [&](const ParameterSelection &selection) {
+                       return selects(selection, name, role);
+                     });
+}
+
+bool spec::isFrozen(const Training &training, const std::string &name,
+                    Parameter::Role role) {
+  if (!training.train_only().empty())
+    return !anySelects(training.train_only(), name, role);
+  return anySelects(training.freeze(), name, role);
+}
+
+//===----------------------------------------------------------------------===//
+// Checking
+//===----------------------------------------------------------------------===//
+
+/// Every parameter of the model, by its whole name.
+static std::vector<Parameter> allParameters(const Spec &spec) {
+  std::vector<Parameter> all = inputParameters(spec);
+  for (int64_t i = 0; i < spec.model().layers(); ++i)
+    for (Parameter &parameter :
+         layerParameters(spec, hasExperts(spec.model(), i))) {
+      parameter.name = layerName(i, parameter.name);
+      all.push_back(std::move(parameter));
+    }
+  for (Parameter &parameter : outputParameters(spec))
+    all.push_back(std::move(parameter));
+  return all;
+}
+
+static std::string textOf(const ParameterSelection &selection) {
+  std::string text;
+  if (selection.has_role())
+    text = "role: " + ParameterSelection::Role_Name(selection.role());
+  if (selection.has_name())
+    text += (text.empty() ? "" : " ") + ("name: \"" + selection.name() + "\"");
+  return text;
+}
+
+/// S70: an entry selects something.
+static void checkSelections(const std::string &field,
+                            const Selections &selections,
+                            const std::vector<Parameter> &all,
+                            ConstraintErrors &errors) {
+  for (int i = 0; i < selections.size(); ++i) {
+    const ParameterSelection &selection = selections[i];
+    std::string path = field + "[" + std::to_string(i) + "]";
+    if (!selection.has_role() && !selection.has_name()) {
+      errors.add(70, path,
+                 field + " has an entry that says nothing; write a role, as "
+                         "in { role: EMBEDDING }, or a name, as in { name: "
+                         "\"layers.0.*\" }");
+      continue;
+    }
+    bool found =
+        std::any_of(all.begin(), all.end(), [&](const Parameter &parameter) {
+          return selects(selection, parameter.name, parameter.role);
+        });
+    if (found)
+      continue;
+    std::vector<std::string> names;
+    for (const Parameter &parameter : all)
+      names.push_back(parameter.name);
+    std::string near = selection.has_name() && !selection.has_role()
+                           ? didYouMean(selection.name(), names)
+                           : "";
+    errors.add(70, path,
+               "the model has no parameter of " + textOf(selection) +
+                   (near.empty() ? "; `hocket inspect` lists them" : near));
+  }
+}
+
+void spec::checkFrozen(const Spec &spec, ConstraintErrors &errors) {
+  const Training &training = spec.training();
+  if (training.freeze().empty() && training.train_only().empty())
+    return;
+  if (!training.freeze().empty() && !training.train_only().empty()) {
+    errors.add(71, "training.train_only[0]",
+               "training.freeze and training.train_only are both written; "
+               "write one: what is not trained, or what alone is");
+    return;
+  }
+  std::vector<Parameter> all = allParameters(spec);
+  checkSelections("training.freeze", training.freeze(), all, errors);
+  checkSelections("training.train_only", training.train_only(), all, errors);
+  bool trains =
+      std::any_of(all.begin(), all.end(), [&](const Parameter &parameter) {
+        return !isFrozen(training, parameter.name, parameter.role);
+      });
+  if (!trains && errors.empty())
+    errors.add(72, "training.freeze[0]",
+               "training.freeze leaves nothing to train; leave an entry out");
+}
