@@ -59,8 +59,10 @@ static void addXfPasses(OpPassManager &manager) {
   manager.addPass(xf::createXfPrecision());
   // On the types that it chose, and so that what backward keeps is 8 bits too.
   manager.addPass(xf::createXfQuantize());
-  // Once it is known which copies are 8 bits, and before anything is built of
-  // the types.
+  // Adapters follow the types, and stay out of 8 bits.
+  manager.addPass(xf::createXfLowRank());
+  // Once it is known what is frozen and which copies are 8 bits, and before
+  // anything is built of the types.
   manager.addPass(xf::createXfNarrowFrozen());
   // The model's FLOPs are those of the forward pass, and of what of it is
   // trained.

@@ -12,6 +12,7 @@
 #include "frontends/huggingface/WriteConfig.h"
 #include "frontends/megatron/ReadSettings.h"
 #include "runtime/base/File.h"
+#include "runtime/checkpoint/Adapters.h"
 #include "runtime/checkpoint/HuggingFace.h"
 #include "runtime/checkpoint/IterationFiles.h"
 #include "runtime/megatron/Import.h"
@@ -22,15 +23,17 @@
 
 #include <filesystem>
 #include <iostream>
+#include <iterator>
 #include <map>
 #include <memory>
+#include <optional>
 
 using namespace hocket;
 
 namespace {
 
 struct CheckpointArguments {
-  std::string input, output, spec;
+  std::string input, output, spec, base;
   std::string format = "huggingface", dtype = "float32", tokenizer;
   double fileGigabytes = 5;
   spec::LoadOptions options;
@@ -120,6 +123,14 @@ Status runExport(const CheckpointArguments &arguments) {
   checkpoint::HuggingFaceExport to;
   to.dir = arguments.output;
   HOCKET_ASSIGN_OR_RETURN(to.family, huggingface::familyOf(model));
+  const checkpoint::ModelWeights weights = weightsOf(loaded->spec);
+  if (arguments.format == "peft") {
+    HOCKET_RETURN_IF_ERROR(checkpoint::exportAdapters(
+        checkpoint, to.family, weights, arguments.output, arguments.base));
+    std::cout << arguments.output << ": adapters of a " << to.family
+              << " model of step " << checkpoint.state().step << "\n";
+    return okStatus();
+  }
   HOCKET_ASSIGN_OR_RETURN(to.configText,
                           huggingface::writeConfig(model, arguments.dtype));
   for (const auto &[name, type] : kDtypes)
@@ -135,8 +146,7 @@ Status runExport(const CheckpointArguments &arguments) {
     for (const checkpoint::TensorSpec &spec : checkpoint.tensors())
       line.expect(spec);
     to.progress = [&](uint64_t bytes) { line.add(bytes); };
-    HOCKET_RETURN_IF_ERROR(
-        checkpoint::exportHuggingFace(checkpoint, weightsOf(loaded->spec), to));
+    HOCKET_RETURN_IF_ERROR(checkpoint::exportHuggingFace(checkpoint, weights, to));
   }
   std::cout << arguments.output << ": a " << to.family << " model of step "
             << checkpoint.state().step << "\n";
@@ -206,6 +216,84 @@ Status importHuggingFace(const CheckpointArguments &arguments) {
   return okStatus();
 }
 
+/// Every tensor of a checkpoint, to be saved again; `from` must outlive that.
+std::vector<checkpoint::CheckpointTensor>
+weightsIn(const checkpoint::Checkpoint &from) {
+  using namespace checkpoint;
+  constexpr uint64_t most = uint64_t{4} << 20;
+  std::vector<CheckpointTensor> tensors;
+  for (const TensorSpec &spec : from.tensors()) {
+    if (!spec.key.slot.empty() || isAdapter(spec.key.name) ||
+        spec.key.name == "state")
+      continue;
+    SliceBounds whole = wholeOf(spec.shape);
+    auto bytes = [&from, spec, whole](const ByteSink &sink) -> Status {
+      uint64_t each = elementBytes(spec.type);
+      std::vector<uint8_t> part;
+      for (const SliceBounds &window : windowsOf(whole, each, most)) {
+        part.resize(elementsOf(window) * each);
+        HOCKET_RETURN_IF_ERROR(from.read(spec, window, part));
+        HOCKET_RETURN_IF_ERROR(sink(part));
+      }
+      return okStatus();
+    };
+    tensors.push_back({spec, {{whole, bytes}}});
+  }
+  return tensors;
+}
+
+/// The specification of a base with the adapters in a folder of PEFT's.
+StatusOr<spec::LoadedSpec>
+loadWithAdapters(const CheckpointArguments &arguments) {
+  const std::string &base =
+      arguments.spec.empty() ? arguments.base : arguments.spec;
+  HOCKET_ASSIGN_OR_RETURN(spec::LoadedSpec plain,
+                          loadSpecification(base, arguments.options));
+  HOCKET_ASSIGN_OR_RETURN(std::string family,
+                          huggingface::familyOf(plain.spec.model()));
+  HOCKET_ASSIGN_OR_RETURN(
+      auto config, checkpoint::readAdapterConfig(arguments.input, family));
+  spec::LoadOptions options = arguments.options;
+  for (std::string &override : loraOverrides(config.lora))
+    options.overrides.push_back(std::move(override));
+  return loadSpecification(base, options);
+}
+
+/// A checkpoint of adapters and the model that they belong to.
+Status importPeft(const CheckpointArguments &arguments) {
+  if (arguments.base.empty())
+    return invalidArgument(arguments.input +
+                           ": holds adapters; name the model that they "
+                           "belong to, a Hugging Face folder or a checkpoint, "
+                           "with --base");
+  HOCKET_ASSIGN_OR_RETURN(spec::LoadedSpec loaded, loadWithAdapters(arguments));
+  const checkpoint::ModelWeights weights = weightsOf(loaded.spec);
+  HOCKET_ASSIGN_OR_RETURN(std::string family,
+                          huggingface::familyOf(loaded.spec.model()));
+  HOCKET_ASSIGN_OR_RETURN(
+      auto adapters, checkpoint::importAdapters(arguments.input, family, weights));
+  std::error_code error;
+  std::vector<checkpoint::CheckpointTensor> tensors;
+  std::optional<checkpoint::Checkpoint> run;
+  std::optional<checkpoint::HuggingFaceFolder> folder;
+  if (std::filesystem::exists(arguments.base + "/config.json", error)) {
+    HOCKET_ASSIGN_OR_RETURN(
+        folder, checkpoint::HuggingFaceFolder::open(arguments.base));
+    HOCKET_ASSIGN_OR_RETURN(
+        tensors, checkpoint::importHuggingFace(*folder, family, weights));
+  } else {
+    HOCKET_ASSIGN_OR_RETURN(run, checkpoint::Checkpoint::open(arguments.base));
+    tensors = weightsIn(*run);
+  }
+  size_t count = adapters.size();
+  std::move(adapters.begin(), adapters.end(), std::back_inserter(tensors));
+  HOCKET_RETURN_IF_ERROR(saveImported(arguments, loaded, std::move(tensors)));
+  std::cout << arguments.output << ": " << count / 2 << " adapters of rank "
+            << weights.lora->rank << ", and the " << family
+            << " model that they belong to\n";
+  return okStatus();
+}
+
 /// Names in a file of others may hold what a terminal obeys. Several errors of
 /// a specification have a line each.
 Status withoutControls(const Status &status) {
@@ -218,6 +306,16 @@ Status withoutControls(const Status &status) {
 
 Status runImport(const CheckpointArguments &arguments) {
   HOCKET_RETURN_IF_ERROR(checkpoint::expectNoIterations(arguments.output));
+  std::error_code error;
+  bool isPeft = arguments.format == "auto"
+                    ? std::filesystem::exists(
+                          arguments.input + "/adapter_config.json", error)
+                    : arguments.format == "peft";
+  if (isPeft)
+    return withoutControls(importPeft(arguments));
+  if (!arguments.base.empty())
+    return invalidArgument("--base is about adapters, which " +
+                           arguments.input + " has not");
   bool isMegatron = arguments.format == "auto"
                         ? megatron::holdsMegatron(arguments.input)
                         : arguments.format == "megatron";
@@ -240,10 +338,17 @@ void addArguments(CLI::App &command, CheckpointArguments &arguments,
 }
 
 void addExportOptions(CLI::App &command, CheckpointArguments &arguments) {
-  wantOneOf(
-      command.add_option("--format", arguments.format, "What the folder is"),
-      {"huggingface"})
+  wantOneOf(command.add_option("--format", arguments.format,
+                               "What the folder is: a model, with which "
+                               "adapters are merged, or PEFT's of the "
+                               "adapters alone"),
+            {"huggingface", "peft"})
       ->capture_default_str();
+  command
+      .add_option("--base", arguments.base,
+                  "With --format peft: what adapter_config.json calls the "
+                  "model that the adapters belong to")
+      ->type_name("NAME");
   wantOneOf(command.add_option("--dtype", arguments.dtype,
                                "The type of the weights, rounded to nearest"),
             {"float32", "bfloat16", "float16"})
@@ -274,8 +379,10 @@ void hocket::registerCheckpoint(CLI::App &app, Status &result) {
       addCommand(*command, "export",
                  "Write a checkpoint as a Hugging Face folder: config.json and "
                  "model.safetensors");
-  out->footer("Example:\n  hocket checkpoint export run -o run-hf --dtype "
-              "bfloat16 --tokenizer Qwen3-0.6B");
+  out->footer(
+      "Example:\n  hocket checkpoint export run -o run-hf --dtype "
+      "bfloat16 --tokenizer Qwen3-0.6B\n  hocket checkpoint export run -o "
+      "my-adapter --format peft --base Qwen/Qwen3-0.6B");
   addArguments(*out, *exporting, "A checkpoint, or one iteration of it");
   addExportOptions(*out, *exporting);
   out->callback([exporting, &result] { result = runExport(*exporting); });
@@ -284,14 +391,21 @@ void hocket::registerCheckpoint(CLI::App &app, Status &result) {
                             "one of Megatron-LM's checkpoints");
   in->footer("Example:\n  hocket checkpoint import Qwen3-0.6B -o start\n  "
              "hocket train Qwen3-0.6B --data data/books --load start --save "
-             "run\n  hocket checkpoint import megatron-run -o start");
-  addArguments(*in, *importing,
-               "A Hugging Face folder; or one that Megatron-LM saved to, or an "
-               "iteration of it, legacy or torch_dist");
+             "run\n  hocket checkpoint import megatron-run -o start\n  hocket "
+             "checkpoint import my-adapter --base Qwen3-0.6B -o start");
+  addArguments(
+      *in, *importing,
+      "A Hugging Face folder; one of PEFT's with LoRA adapters; or one "
+      "that Megatron-LM saved to, or an iteration of it, legacy or "
+      "torch_dist");
+  in->add_option("--base", importing->base,
+                 "Of adapters: the model that they belong to, a Hugging Face "
+                 "folder or a checkpoint")
+      ->type_name("DIR");
   importing->format = "auto";
   wantOneOf(in->add_option("--format", importing->format,
                            "What the folder is; auto: what its files say"),
-            {"auto", "huggingface", "megatron"})
+            {"auto", "huggingface", "megatron", "peft"})
       ->capture_default_str();
   in->callback([importing, &result] { result = runImport(*importing); });
 }

@@ -6,7 +6,7 @@
 
 #include "compiler/tools/ImportWeights.h"
 
-#include "compiler/tools/ModelDims.h"
+#include "compiler/tools/ModelWeights.h"
 #include "frontends/huggingface/WriteConfig.h"
 #include "frontends/spec/LoadSpec.h"
 #include "runtime/checkpoint/HuggingFace.h"
@@ -34,7 +34,7 @@ hocket::importWeights(const std::string &dir, const program::Program &program) {
   auto weights = std::make_shared<ImportedWeights>();
   HOCKET_ASSIGN_OR_RETURN(
       weights->tensors,
-      checkpoint::importHuggingFace(*source, family, dimsOf(model)));
+      checkpoint::importHuggingFace(*source, family, weightsOf(loaded.spec)));
   weights->source = std::move(source);
   return std::shared_ptr<const ImportedWeights>(std::move(weights));
 }

@@ -6,10 +6,50 @@
 
 #include "compiler/tools/ModelWeights.h"
 
+#include "frontends/spec/Check.h"
 #include "frontends/spec/Parameters.h"
 #include "frontends/spec/Sizes.h"
 
+#include <algorithm>
+#include <string>
+#include <vector>
+
 using namespace hocket;
+
+static const char *nameOf(spec::ParameterSelection::Role role) {
+  using Role = spec::ParameterSelection;
+  switch (role) {
+  case Role::QUERY:
+    return "attention.q";
+  case Role::KEY:
+    return "attention.k";
+  case Role::VALUE:
+    return "attention.v";
+  case Role::ATTENTION_OUTPUT:
+    return "attention.o";
+  case Role::GATE:
+    return "mlp.gate";
+  case Role::UP:
+    return "mlp.up";
+  default: // S73 leaves no other.
+    return "mlp.down";
+  }
+}
+
+static constexpr spec::ParameterSelection::Role kLinearRoles[] = {
+    spec::ParameterSelection::QUERY, spec::ParameterSelection::KEY,
+    spec::ParameterSelection::VALUE, spec::ParameterSelection::ATTENTION_OUTPUT,
+    spec::ParameterSelection::GATE,  spec::ParameterSelection::UP,
+    spec::ParameterSelection::DOWN};
+
+static checkpoint::LoraDims loraOf(const spec::Lora &lora) {
+  checkpoint::LoraDims dims{
+      static_cast<uint64_t>(lora.rank()), lora.alpha(), lora.dropout(), {}};
+  for (int role : lora.targets())
+    dims.targets.emplace_back(
+        nameOf(static_cast<spec::ParameterSelection::Role>(role)));
+  return dims;
+}
 
 checkpoint::ModelWeights hocket::weightsOf(const spec::Spec &spec) {
   const spec::Model &model = spec.model();
@@ -27,5 +67,21 @@ checkpoint::ModelWeights hocket::weightsOf(const spec::Spec &spec) {
   weights.heads = size(model.heads());
   weights.kvHeads = size(model.kv_heads());
   weights.headDim = size(model.head_dim());
+  if (spec.training().has_lora())
+    weights.lora = loraOf(spec.training().lora());
   return weights;
+}
+
+std::vector<std::string>
+hocket::loraOverrides(const checkpoint::LoraDims &lora) {
+  std::string targets;
+  for (spec::ParameterSelection::Role role : kLinearRoles)
+    if (std::ranges::count(lora.targets, nameOf(role)) > 0)
+      targets += (targets.empty() ? "" : ",") +
+                 spec::ParameterSelection::Role_Name(role);
+  const std::string field = "training.lora.";
+  return {field + "rank=" + std::to_string(lora.rank),
+          field + "alpha=" + spec::formatReal(lora.alpha),
+          field + "dropout=" + spec::formatReal(lora.dropout),
+          field + "targets=" + targets};
 }

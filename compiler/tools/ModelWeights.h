@@ -10,6 +10,9 @@
 #include "frontends/spec/spec.pb.h"
 #include "runtime/checkpoint/HuggingFace.h"
 
+#include <string>
+#include <vector>
+
 namespace hocket {
 
 /// The parameters of a resolved and checked `spec`

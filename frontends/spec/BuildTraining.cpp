@@ -156,6 +156,40 @@ static DictionaryAttr runtimeAttr(const Spec &spec, Builder &builder) {
   return builder.getDictionaryAttr(entries);
 }
 
+static xf::ParameterRole targetOf(ParameterSelection::Role role) {
+  switch (role) {
+  case ParameterSelection::QUERY:
+    return xf::ParameterRole::Query;
+  case ParameterSelection::KEY:
+    return xf::ParameterRole::Key;
+  case ParameterSelection::VALUE:
+    return xf::ParameterRole::Value;
+  case ParameterSelection::ATTENTION_OUTPUT:
+    return xf::ParameterRole::AttentionOutput;
+  case ParameterSelection::GATE:
+    return xf::ParameterRole::Gate;
+  case ParameterSelection::UP:
+    return xf::ParameterRole::Up;
+  case ParameterSelection::DOWN:
+    return xf::ParameterRole::Down;
+  default:
+    llvm_unreachable("S73 has seen to it");
+  }
+}
+
+static void buildLowRank(const Lora &lora, OpBuilder &builder,
+                         Location location) {
+  SmallVector<Attribute> targets;
+  for (int role : lora.targets())
+    targets.push_back(xf::ParameterRoleAttr::get(
+        builder.getContext(),
+        targetOf(static_cast<ParameterSelection::Role>(role))));
+  builder.create<xf::LowRankOp>(
+      location, builder.getI64IntegerAttr(lora.rank()),
+      builder.getF64FloatAttr(lora.alpha()),
+      builder.getF64FloatAttr(lora.dropout()), builder.getArrayAttr(targets));
+}
+
 void spec::buildTraining(const Spec &spec, OpBuilder &builder,
                          Location location) {
   const Training &training = spec.training();
@@ -172,4 +206,6 @@ void spec::buildTraining(const Spec &spec, OpBuilder &builder,
       xf::PrecisionAttr::get(context, precisionOf(training.precision())),
       lossScaleAttr(training, builder), fp8Attr(training, builder),
       batchSizesAttr(training, builder), runtimeAttr(spec, builder));
+  if (training.has_lora())
+    buildLowRank(training.lora(), builder, location);
 }

@@ -199,6 +199,7 @@ void hocket::spec::checkTraining(const Spec &spec, ConstraintErrors &errors) {
   checkDataSources(training.data(), errors);
   checkDocuments(spec, errors);
   checkFrozen(spec, errors);
+  checkLora(spec, errors);
   if (!isSplit(training.data().split()))
     errors.add(17, "training.data.split",
                "training.data.split is not three shares; write for example "

@@ -66,6 +66,9 @@ static void addMessages(Spec &spec) {
   Training &training = *spec.mutable_training();
   if (training.optimizer().kind_case() == Optimizer::KIND_NOT_SET)
     training.mutable_optimizer()->mutable_adamw();
+  if (training.has_lora() && training.lora().targets().empty())
+    for (auto role : {ParameterSelection::QUERY, ParameterSelection::VALUE})
+      training.mutable_lora()->add_targets(role);
   training.mutable_learning_rate();
   training.mutable_data();
   training.mutable_validation();

@@ -179,3 +179,53 @@ void spec::checkFrozen(const Spec &spec, ConstraintErrors &errors) {
     errors.add(72, "training.freeze[0]",
                "training.freeze leaves nothing to train; leave an entry out");
 }
+
+/// S73: a target is a role of the model's linear layers.
+static void checkTarget(const Model &model, ParameterSelection::Role role,
+                        const std::string &path, ConstraintErrors &errors) {
+  using Selection = ParameterSelection;
+  std::string name = Selection::Role_Name(role);
+  bool attends = role == Selection::QUERY || role == Selection::KEY ||
+                 role == Selection::VALUE ||
+                 role == Selection::ATTENTION_OUTPUT;
+  bool feeds = role == Selection::GATE || role == Selection::UP ||
+               role == Selection::DOWN;
+  std::string text = "training.lora.targets has " + name + ", ";
+  if (!attends && !feeds)
+    errors.add(73, path,
+               text + "which is no linear layer of a block; write QUERY, KEY, "
+                      "VALUE, ATTENTION_OUTPUT, GATE, UP or DOWN");
+  else if (role == Selection::GATE && !isGated(model.activation()))
+    errors.add(73, path,
+               text + "which a model with activation: " +
+                   Model::Activation_Name(model.activation()) +
+                   " lacks; leave it out");
+  else if (feeds && model.has_moe())
+    errors.add(74, path,
+               text + "and experts have no adapters; with model.moe write "
+                      "QUERY, KEY, VALUE or ATTENTION_OUTPUT");
+}
+
+void spec::checkLora(const Spec &spec, ConstraintErrors &errors) {
+  const Training &training = spec.training();
+  if (!training.has_lora())
+    return;
+  const Lora &lora = training.lora();
+  for (int i = 0; i < lora.targets_size(); ++i) {
+    std::string path = "training.lora.targets[" + std::to_string(i) + "]";
+    checkTarget(spec.model(), lora.targets(i), path, errors);
+    if (std::count(lora.targets().begin(), lora.targets().begin() + i,
+                   lora.targets(i)) > 0)
+      errors.add(73, path,
+                 "training.lora.targets has " +
+                     ParameterSelection::Role_Name(lora.targets(i)) +
+                     " twice; write it once");
+  }
+  for (const char *field : {"freeze", "train_only"})
+    if (field == std::string("freeze") ? !training.freeze().empty()
+                                       : !training.train_only().empty())
+      errors.add(75, std::string("training.") + field + "[0]",
+                 std::string("training.") + field +
+                     " has no use with training.lora, whose adapters alone "
+                     "are trained; leave one of them out");
+}

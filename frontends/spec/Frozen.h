@@ -26,6 +26,9 @@ bool matchesPattern(std::string_view pattern, std::string_view name);
 /// S70 to S72.
 void checkFrozen(const Spec &spec, ConstraintErrors &errors);
 
+/// S73 to S75.
+void checkLora(const Spec &spec, ConstraintErrors &errors);
+
 } // namespace hocket::spec
 
 #endif // HOCKET_FRONTENDS_SPEC_FROZEN_H

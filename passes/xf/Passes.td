@@ -86,6 +86,44 @@ def XfQuantize : Pass<"xf-quantize", "::mlir::ModuleOp"> {
   let dependentDialects = ["::hocket::xf::XfDialect"];
 }
 
+def XfLowRank : Pass<"xf-low-rank", "::mlir::ModuleOp"> {
+  let summary = "gives linear layers the adapters that xf.low_rank asks for";
+  let description = [{
+    LoRA (arXiv 2106.09685). Beside every linear op whose weight is a parameter of a
+    target's role, in functions that train, validate and write: the input, dropped
+    at random where the function trains, times a matrix A of `[rank, in]`, times
+    `alpha / rank`, times B of `[out, rank]`, added to the result. The matrices are
+    parameters `<name>.lora_A.weight`, uniform at first as PEFT draws them, and
+    `<name>.lora_B.weight`, zero at first. All other parameters become `frozen`.
+
+    The one of the two matrices that has the dim along which ranks split the layer
+    has the layer's role and is split with it; the other is whole.
+
+    After `xf-precision` and `xf-quantize`: adapters multiply in the compute
+    precision, whatever the layer's own GEMM does.
+
+    ```mlir
+    xf.low_rank {alpha = 8.0, dropout = 0.0, rank = 2 : i64, targets = [#xf.parameter_role<query>]}
+    %w = xf.read @q.weight : tensor<8x8xf32>
+    %y = xf.linear %x, %w : (tensor<4x8xf32>, tensor<8x8xf32>) -> tensor<4x8xf32>
+    // becomes
+    %w = xf.read @q.weight : tensor<8x8xf32>
+    %y = xf.linear %x, %w : (tensor<4x8xf32>, tensor<8x8xf32>) -> tensor<4x8xf32>
+    %a = xf.read @q.lora_A.weight : tensor<2x8xf32>
+    %b = xf.read @q.lora_B.weight : tensor<8x2xf32>
+    %u = xf.linear %x, %a : (tensor<4x8xf32>, tensor<2x8xf32>) -> tensor<4x2xf32>
+    %s = xf.constant {value = 4.0} : () -> tensor<f32>
+    %v = xf.multiply %u, %s : (tensor<4x2xf32>, tensor<f32>) -> tensor<4x2xf32>
+    %m = xf.linear %v, %b : (tensor<4x2xf32>, tensor<8x2xf32>) -> tensor<4x8xf32>
+    %z = xf.add %y, %m : (tensor<4x8xf32>, tensor<4x8xf32>) -> tensor<4x8xf32>
+    ```
+  }];
+  let statistics = [Statistic<"numAdapters", "adapters",
+                              "linear ops with an adapter">];
+  let dependentDialects = ["::hocket::xf::XfDialect",
+                           "::mlir::arith::ArithDialect"];
+}
+
 def XfNarrowFrozen : Pass<"xf-narrow-frozen", "::mlir::ModuleOp"> {
   let summary = "keeps no wide copy of what is not trained";
   let description = [{

@@ -30,6 +30,16 @@
 
 namespace hocket::checkpoint {
 
+/// Low-rank adapters (Adapters.h).
+struct LoraDims {
+  uint64_t rank = 0;
+  double alpha = 0, dropout = 0;
+  /// Linear layers by their names within a layer, such as "attention.q".
+  std::vector<std::string> targets;
+
+  double scale() const { return alpha / double(rank); }
+};
+
 /// What a model stores, and what of it is not seen in its tensors' shapes. The
 /// front end that knows the model makes it.
 struct ModelWeights {
@@ -40,6 +50,7 @@ struct ModelWeights {
   bool tied = false;       ///< The head is the embedding.
   bool gated = false;      ///< MLPs have a gate.
   uint64_t heads = 0, kvHeads = 0, headDim = 0;
+  std::optional<LoraDims> lora = std::nullopt; ///< Adapters beside them.
 };
 
 /// Those that have a table of names.
@@ -103,10 +114,11 @@ struct HuggingFaceExport {
 
 /// Writes config.json and model.safetensors, or, where that would be larger
 /// than a file may be, model-00001-of-00003.safetensors and so on with their
-/// index. A few MiB are in memory at once. InvalidArgument if the checkpoint
-/// has other weights, the family has no place for one of its tensors, a number
-/// is too large for the type, or the folder holds weights already. After an
-/// error there is no more than before.
+/// index. Adapters are merged into the weights that they belong to. A few MiB
+/// are in memory at once. InvalidArgument if the checkpoint has other weights,
+/// the family has no place for one of its tensors, a number is too large for
+/// the type, or the folder holds weights already. After an error there is no
+/// more than before.
 Status exportHuggingFace(const Checkpoint &checkpoint,
                          const ModelWeights &weights,
                          const HuggingFaceExport &to);

@@ -6,6 +6,7 @@
 
 #include "runtime/base/File.h"
 #include "runtime/base/Format.h"
+#include "runtime/checkpoint/Adapters.h"
 #include "runtime/checkpoint/HuggingFaceEntries.h"
 
 #include <algorithm>
@@ -25,8 +26,9 @@ static constexpr uint64_t kExportBytes = uint64_t{4} << 20;
 /// Optimizer state does not matter.
 static StatusOr<ModelWeights> storedWeights(const Checkpoint &checkpoint,
                                             ModelWeights weights) {
+  HOCKET_ASSIGN_OR_RETURN(std::vector<TensorSpec> expected,
+                          adaptersOf(weights));
   std::map<TensorKey, ElementType> types;
-  std::vector<TensorSpec> expected;
   for (const TensorSpec &spec : checkpoint.tensors()) {
     types.emplace(spec.key, spec.type);
     if (!spec.key.slot.empty())
@@ -49,10 +51,14 @@ namespace {
 /// Gives an entry's elements as Hugging Face stores them, a few MiB at a time.
 class EntryReader {
 public:
-  EntryReader(const Checkpoint &from, const HuggingFaceExport &to,
-              const Entry &entry)
-      : from(from), to(to), entry(entry),
-        each(elementBytes(entry.parts.front().type)) {}
+  EntryReader(const Checkpoint &from, const ModelWeights &weights,
+              const HuggingFaceExport &to, const Entry &entry)
+      : from(from), weights(weights), to(to), entry(entry),
+        isMerged(std::ranges::any_of(
+            entry.parts,
+            [&](const TensorSpec &part) { return hasAdapter(part); })),
+        type(isMerged ? ElementType::F32 : entry.parts.front().type),
+        each(elementBytes(type)) {}
 
   Status produce(const ByteSink &sink) const {
     return entry.transposed ? produceColumns(sink) : produceRows(sink);
@@ -64,25 +70,64 @@ private:
   /// Columns of all parts become rows.
   Status produceColumns(const ByteSink &sink) const;
   Status give(std::span<const uint8_t> stored, const ByteSink &sink) const;
+  bool hasAdapter(const TensorSpec &part) const;
+  /// Elements of a part in `type`, with what an adapter adds to them.
+  Status read(const TensorSpec &part, const SliceBounds &bounds,
+              std::span<uint8_t> out) const;
 
   const Checkpoint &from;
+  const ModelWeights &weights;
   const HuggingFaceExport &to;
   const Entry &entry;
-  uint64_t each; ///< Bytes of an element, as stored.
+  bool isMerged;    ///< Some part has an adapter.
+  ElementType type; ///< As the parts are stored, or F32 where adapters are.
+  uint64_t each;    ///< Bytes of an element of it.
 };
 } // namespace
 
+bool EntryReader::hasAdapter(const TensorSpec &part) const {
+  const std::string &name = part.key.name;
+  return weights.lora && std::ranges::any_of(
+                          weights.lora->targets, [&](const std::string &target) {
+                            return name.ends_with("." + target + ".weight");
+                          });
+}
+
+Status EntryReader::read(const TensorSpec &part, const SliceBounds &bounds,
+                         std::span<uint8_t> out) const {
+  if (!isMerged)
+    return from.read(part, bounds, out);
+  // Whole rows, of which an adapter adds to each column.
+  SliceBounds rows = bounds;
+  rows.offset[1] = 0;
+  rows.size[1] = part.shape[1];
+  std::vector<uint8_t> stored(elementsOf(rows) * elementBytes(part.type));
+  HOCKET_RETURN_IF_ERROR(from.read(part, rows, stored));
+  auto floats = toFloats(stored, part.type);
+  if (!floats)
+    return invalidArgument(from.path() + ": '" + part.key.text() +
+                           "' holds no floating-point numbers");
+  if (hasAdapter(part))
+    HOCKET_RETURN_IF_ERROR(
+        mergeAdapter(from, *weights.lora, part, rows.offset[0], *floats));
+  copyShared(rows,
+             {reinterpret_cast<const uint8_t *>(floats->data()),
+              floats->size() * sizeof(float)},
+             bounds, out, each);
+  return okStatus();
+}
+
 Status EntryReader::give(std::span<const uint8_t> stored,
                          const ByteSink &sink) const {
-  ElementType type = entry.parts.front().type;
   to.progress(stored.size());
-  if (!to.type || *to.type == type)
+  ElementType wanted = to.type.value_or(entry.parts.front().type);
+  if (wanted == type)
     return sink(stored);
-  auto converted = fromFloats(*toFloats(stored, type), *to.type);
+  auto converted = fromFloats(*toFloats(stored, type), wanted);
   if (!converted)
     return invalidArgument(from.path() + ": '" + entry.theirs +
                            "' holds a number that " +
-                           std::string(elementName(*to.type)) +
+                           std::string(elementName(wanted)) +
                            " cannot hold; export it as BF16 or F32");
   return sink(*converted);
 }
@@ -97,7 +142,7 @@ Status EntryReader::produceRows(const ByteSink &sink) const {
     left -= rows;
     for (const SliceBounds &window : windowsOf(bounds, each, kExportBytes)) {
       bytes.resize(elementsOf(window) * each);
-      HOCKET_RETURN_IF_ERROR(from.read(part, window, bytes));
+      HOCKET_RETURN_IF_ERROR(read(part, window, bytes));
       HOCKET_RETURN_IF_ERROR(give(bytes, sink));
     }
   }
@@ -113,7 +158,7 @@ Status EntryReader::produceColumns(const ByteSink &sink) const {
     for (const TensorSpec &part : entry.parts) {
       SliceBounds bounds{{0, first}, {part.shape[0], columns}};
       stored.resize(elementsOf(bounds) * each);
-      HOCKET_RETURN_IF_ERROR(from.read(part, bounds, stored));
+      HOCKET_RETURN_IF_ERROR(read(part, bounds, stored));
       for (uint64_t r = 0; r < part.shape[0]; ++r, ++row)
         for (uint64_t c = 0; c < columns; ++c)
           std::memcpy(&turned[(c * entry.rows + row) * each],
@@ -125,8 +170,8 @@ Status EntryReader::produceColumns(const ByteSink &sink) const {
 }
 
 static StatusOr<std::vector<TensorToWrite>>
-tensorsOf(const Checkpoint &checkpoint, const HuggingFaceExport &to,
-          const std::vector<Entry> &entries) {
+tensorsOf(const Checkpoint &checkpoint, const ModelWeights &weights,
+          const HuggingFaceExport &to, const std::vector<Entry> &entries) {
   std::vector<TensorToWrite> tensors;
   for (const Entry &entry : entries) {
     ElementType type = entry.parts.front().type;
@@ -140,8 +185,8 @@ tensorsOf(const Checkpoint &checkpoint, const HuggingFaceExport &to,
                              ", which is not converted");
     tensors.push_back(
         {entry.theirs, to.type.value_or(type), entry.theirShape(),
-         [&checkpoint, &to, &entry](const ByteSink &sink) {
-           return EntryReader(checkpoint, to, entry).produce(sink);
+         [&checkpoint, &weights, &to, &entry](const ByteSink &sink) {
+           return EntryReader(checkpoint, weights, to, entry).produce(sink);
          }});
   }
   return tensors;
@@ -243,7 +288,8 @@ Status checkpoint::exportHuggingFace(const Checkpoint &checkpoint,
   HOCKET_ASSIGN_OR_RETURN(const NameTable *table, findNameTable(to.family));
   HOCKET_ASSIGN_OR_RETURN(auto stored, storedWeights(checkpoint, weights));
   HOCKET_ASSIGN_OR_RETURN(auto entries, huggingFaceEntries(*table, stored));
-  HOCKET_ASSIGN_OR_RETURN(auto tensors, tensorsOf(checkpoint, to, entries));
+  HOCKET_ASSIGN_OR_RETURN(auto tensors,
+                          tensorsOf(checkpoint, weights, to, entries));
   HOCKET_RETURN_IF_ERROR(refuseOtherWeights(to.dir));
   NewFiles written;
   written.add(to.dir);

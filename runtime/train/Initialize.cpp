@@ -8,6 +8,7 @@
 
 #include "kernels/reference/Philox.h"
 #include "runtime/base/WorkerPool.h"
+#include "runtime/checkpoint/Adapters.h"
 #include "runtime/program/DataType.h"
 #include "runtime/train/RankSlice.h"
 #include "runtime/train/RunCheckpoint.h"
@@ -42,12 +43,27 @@ static void normalValues(const kernels::RandomStream &stream, double stddev,
   }
 }
 
+static void uniformValues(const kernels::RandomStream &stream, double bound,
+                          uint64_t first, std::span<double> values) {
+  for (size_t i = 0; i < values.size(); ++i) {
+    uint64_t element = first + i;
+    auto words = kernels::randomBlock(stream, element / 2);
+    size_t at = element % 2 * 2;
+    double u =
+        (double(uint64_t(words[at]) << 32 | words[at + 1]) + 0.5) * 0x1p-64;
+    values[i] = bound * (2 * u - 1);
+  }
+}
+
 void hocket::initialValues(const program::Parameter &parameter, uint64_t seed,
                            uint64_t first, std::span<double> values) {
   const program::Initializer &initializer = parameter.initializer();
   if (initializer.kind() == "normal")
     return normalValues({seed, parameter.random_key(), 0xFFFFFFFFu},
                         initializer.stddev(), first, values);
+  if (initializer.kind() == "uniform")
+    return uniformValues({seed, parameter.random_key(), 0xFFFFFFFFu},
+                         initializer.value(), first, values);
   double value = 0;
   if (initializer.kind() == "ones")
     value = 1;
@@ -120,8 +136,10 @@ public:
     bool isZero =
         slice.state() != "value" || parameter.initializer().kind() == "zeros";
     RankSlice place = RankSlice::of(program, slice, executor.rank());
+    // New adapters belong to weights that lack them.
     bool isLoaded = which == FirstValues::BesideWeights &&
-                    isWeight(program, slice) && !place.isEmpty();
+                    isWeight(program, slice) && !place.isEmpty() &&
+                    !checkpoint::isAdapter(parameter.name());
     if (isLoaded || (isZero && isNew))
       return okStatus();
     auto type = kernels::DType(

@@ -14,6 +14,9 @@
 ///   u = (2^32 w0 + w1 + 0.5) / 2^64,  v = (2^32 w2 + w3) / 2^64
 ///   z = stddev sqrt(-2 ln u) (cos(2 pi v) if e is even, else sin(2 pi v))
 ///
+/// A uniform one, between -b and b, is b (2 u - 1), with u from w0 and w1 of
+/// the same block if e is even, else from w2 and w3.
+///
 //===----------------------------------------------------------------------===//
 
 #ifndef HOCKET_RUNTIME_TRAIN_INITIALIZE_H

@@ -7,6 +7,7 @@
 #include "runtime/train/RunCheckpoint.h"
 
 #include "runtime/base/Format.h"
+#include "runtime/checkpoint/Adapters.h"
 #include "runtime/checkpoint/ShardedSave.h"
 #include "runtime/checkpoint/WeightFit.h"
 #include "runtime/train/RankAgreement.h"
@@ -266,14 +267,29 @@ static StatusOr<Checkpoint> openTogether(comm::Communicator &world,
   return opened;
 }
 
-/// Every tensor of the program that `stored` must have.
+static std::map<TensorKey, TensorSpec> byKey(const Checkpoint &stored) {
+  std::map<TensorKey, TensorSpec> specs;
+  for (TensorSpec &spec : stored.tensors())
+    specs.emplace(spec.key, std::move(spec));
+  return specs;
+}
+
+/// Every tensor of the program that `stored` must have. Weights may be wider or
+/// narrower there: what is frozen is kept as the model computes with it.
 static StatusOr<std::vector<TensorSpec>>
-expectedTensors(const program::Program &program, const Checkpoint &stored) {
+expectedTensors(const program::Program &program,
+                const std::map<TensorKey, TensorSpec> &stored) {
   HOCKET_ASSIGN_OR_RETURN(std::vector<SavedTensor> all, savedTensors(program));
   std::vector<TensorSpec> expected;
-  for (SavedTensor &tensor : all)
-    if (!isOptional(tensor.spec) || stored.contains(tensor.spec.key))
-      expected.push_back(std::move(tensor.spec));
+  for (SavedTensor &tensor : all) {
+    auto found = stored.find(tensor.spec.key);
+    if (found == stored.end() && isOptional(tensor.spec))
+      continue;
+    if (found != stored.end() && tensor.spec.key.slot.empty() &&
+        toFloats({}, found->second.type))
+      tensor.spec.type = found->second.type;
+    expected.push_back(std::move(tensor.spec));
+  }
   return expected;
 }
 
@@ -301,6 +317,42 @@ static Status loadSlice(Executor &executor, const ParameterSlice &slice,
   return executor.writeSlice(slice, 0, bytes.data(), bytes.size());
 }
 
+/// Ok if `stored` are the program's weights. Of a model without adapters those
+/// of the program may begin anew.
+static Status expectWeightsOf(const program::Program &program,
+                              const std::string &place,
+                              const std::vector<TensorSpec> &stored) {
+  HOCKET_ASSIGN_OR_RETURN(std::vector<SavedTensor> all, savedTensors(program));
+  bool hasAdapters = std::ranges::any_of(
+      stored, [](const TensorSpec &spec) { return isAdapter(spec.key.name); });
+  std::vector<TensorSpec> wanted;
+  for (SavedTensor &tensor : all)
+    if (tensor.spec.key.slot.empty() && !isOptional(tensor.spec) &&
+        (hasAdapters || !isAdapter(tensor.spec.key.name)))
+      wanted.push_back(std::move(tensor.spec));
+  return expectWeights(place, wanted, stored);
+}
+
+static std::vector<TensorSpec> weightsIn(const Checkpoint &stored) {
+  std::vector<TensorSpec> weights;
+  for (TensorSpec &spec : stored.tensors())
+    if (spec.key.slot.empty() && !isOptional(spec))
+      weights.push_back(std::move(spec));
+  return weights;
+}
+
+/// `status`, why a run cannot go on, and what to do where its weights fit.
+static Status withHint(const Executor &executor, const Checkpoint &stored,
+                       const Status &status) {
+  bool fits = expectWeightsOf(executor.program(), "", weightsIn(stored)).ok();
+  if (!fits || !executor.hasEntry("train_step"))
+    return status;
+  return Status(status.code(),
+                status.message() +
+                    "; its weights fit, and --finetune starts a new run from "
+                    "them alone");
+}
+
 StatusOr<RunState> hocket::loadRun(Executor &executor, const std::string &dir) {
   comm::PatientScope patient(executor.communicators().activity(),
                              "loading a checkpoint");
@@ -310,18 +362,20 @@ StatusOr<RunState> hocket::loadRun(Executor &executor, const std::string &dir) {
   HOCKET_ASSIGN_OR_RETURN(
       Checkpoint stored,
       openTogether(executor.communicators().world(), dir, completeness));
+  const std::map<TensorKey, TensorSpec> all = byKey(stored);
   HOCKET_ASSIGN_OR_RETURN(std::vector<TensorSpec> expected,
-                          expectedTensors(executor.program(), stored));
-  HOCKET_RETURN_IF_ERROR(stored.expectTensors(expected, completeness));
+                          expectedTensors(executor.program(), all));
+  if (Status status = stored.expectTensors(expected, completeness);
+      !status.ok())
+    return withHint(executor, stored, status);
   SliceReader read = [&](const TensorSpec &spec, const SliceBounds &slice,
                          std::span<uint8_t> out) {
-    return stored.contains(spec.key) ? stored.read(spec, slice, out)
-                                     : okStatus();
+    return readConverted(stored, all.at(spec.key), slice, spec.type, out);
   };
   for (const ParameterSlice &slice : executor.role().slices()) {
     HOCKET_ASSIGN_OR_RETURN(TensorSpec spec,
                             tensorOf(executor.program(), slice));
-    if (stored.contains(spec.key))
+    if (all.contains(spec.key))
       HOCKET_RETURN_IF_ERROR(loadSlice(executor, slice, read));
   }
   return stored.state();
@@ -331,17 +385,6 @@ StatusOr<RunState> hocket::loadRun(Executor &executor, const std::string &dir) {
 // Weights alone
 //===----------------------------------------------------------------------===//
 
-/// The program's weights, sorted.
-static StatusOr<std::vector<TensorSpec>>
-weightsOf(const program::Program &program) {
-  HOCKET_ASSIGN_OR_RETURN(std::vector<SavedTensor> all, savedTensors(program));
-  std::vector<TensorSpec> weights;
-  for (SavedTensor &tensor : all)
-    if (tensor.spec.key.slot.empty() && !isOptional(tensor.spec))
-      weights.push_back(std::move(tensor.spec));
-  return weights;
-}
-
 StatusOr<LoadedWeights> hocket::loadWeights(Executor &executor,
                                             const std::string &dir) {
   comm::PatientScope patient(executor.communicators().activity(),
@@ -349,15 +392,9 @@ StatusOr<LoadedWeights> hocket::loadWeights(Executor &executor,
   HOCKET_ASSIGN_OR_RETURN(Checkpoint stored,
                           openTogether(executor.communicators().world(), dir,
                                        Completeness::WeightsAlone));
-  HOCKET_ASSIGN_OR_RETURN(auto wanted, weightsOf(executor.program()));
-  std::vector<TensorSpec> weights;
-  std::map<TensorKey, TensorSpec> all;
-  for (TensorSpec &spec : stored.tensors()) {
-    if (spec.key.slot.empty() && !isOptional(spec))
-      weights.push_back(spec);
-    all.emplace(spec.key, std::move(spec));
-  }
-  HOCKET_RETURN_IF_ERROR(expectWeights(stored.path(), wanted, weights));
+  HOCKET_RETURN_IF_ERROR(
+      expectWeightsOf(executor.program(), stored.path(), weightsIn(stored)));
+  const std::map<TensorKey, TensorSpec> all = byKey(stored);
   SliceReader read = [&](const TensorSpec &spec, const SliceBounds &slice,
                          std::span<uint8_t> out) {
     return readConverted(stored, all.at(spec.key), slice, spec.type, out);
@@ -381,21 +418,23 @@ Status hocket::loadWeights(Executor &executor, const std::string &place,
                            std::span<const CheckpointTensor> tensors) {
   comm::PatientScope patient(executor.communicators().activity(),
                              "loading weights");
-  HOCKET_ASSIGN_OR_RETURN(auto wanted, weightsOf(executor.program()));
   std::vector<TensorSpec> specs;
-  std::map<TensorKey, const CheckpointTensor *> byKey;
+  std::map<TensorKey, const CheckpointTensor *> given;
   for (const CheckpointTensor &tensor : tensors) {
     specs.push_back(tensor.spec);
-    byKey.emplace(tensor.spec.key, &tensor);
+    given.emplace(tensor.spec.key, &tensor);
   }
-  HOCKET_RETURN_IF_ERROR(expectWeights(place, wanted, specs));
+  HOCKET_RETURN_IF_ERROR(expectWeightsOf(executor.program(), place, specs));
   SliceReader read = [&](const TensorSpec &spec, const SliceBounds &slice,
                          std::span<uint8_t> out) {
-    return readConverted(*byKey.at(spec.key), slice, spec.type, out)
+    return readConverted(*given.at(spec.key), slice, spec.type, out)
         .withContext(place);
   };
-  for (const ParameterSlice &slice : executor.role().slices())
-    if (isWeight(executor.program(), slice))
+  for (const ParameterSlice &slice : executor.role().slices()) {
+    HOCKET_ASSIGN_OR_RETURN(TensorSpec spec,
+                            tensorOf(executor.program(), slice));
+    if (given.contains(spec.key))
       HOCKET_RETURN_IF_ERROR(loadSlice(executor, slice, read));
+  }
   return okStatus();
 }

@@ -35,8 +35,9 @@ Status saveRun(Executor &executor, const checkpoint::RunState &state,
 
 /// Fills the executor's slices from the checkpoint in `dir` and returns the
 /// run's state. A checkpoint of another model is DataLoss and names the first
-/// tensor that differs. Optimizer slots and "state." tensors that it lacks
-/// altogether, as an imported model does, keep their present values.
+/// tensor that differs; a weight may have another floating-point type.
+/// Optimizer slots and "state." tensors that it lacks altogether, as an
+/// imported model does, keep their present values.
 StatusOr<checkpoint::RunState> loadRun(Executor &executor,
                                        const std::string &dir);
 

@@ -23,19 +23,22 @@ using namespace hocket::xf;
 
 LogicalResult InitAttr::verify(function_ref<InFlightDiagnostic()> emitError,
                                StringRef kind, FloatAttr value) {
-  bool valued = kind == "normal" || kind == "constant";
+  bool spread = kind == "normal" || kind == "uniform";
+  bool valued = spread || kind == "constant";
   if (!valued && kind != "zeros" && kind != "ones")
-    return emitError() << "X41: an initial value is normal, zeros, ones or "
-                          "constant, not "
-                       << kind;
+    return emitError()
+           << "X41: an initial value is normal, uniform, zeros, ones "
+              "or constant, not "
+           << kind;
   if (valued != static_cast<bool>(value))
     return emitError() << "X41: " << kind
                        << (valued ? " needs a value" : " takes no value");
   if (value && !std::isfinite(value.getValueAsDouble()))
     return emitError() << "X41: the value of " << kind << " is not finite";
-  if (kind == "normal" && value.getValueAsDouble() < 0)
-    return emitError() << "X41: a standard deviation of "
-                       << value.getValueAsDouble() << " is negative";
+  if (spread && value.getValueAsDouble() < 0)
+    return emitError() << "X41: a "
+                       << (kind == "normal" ? "standard deviation" : "bound")
+                       << " of " << value.getValueAsDouble() << " is negative";
   return success();
 }
 
@@ -65,6 +68,34 @@ LogicalResult VariableOp::verify() {
     return emitOpError("X91: a ")
            << stringifyVariableKind(getKind())
            << " is not trained; only a parameter is `frozen`";
+  return success();
+}
+
+/// Whether `role` is that of a layer's linear ops.
+static bool isLinear(ParameterRole role) {
+  using enum ParameterRole;
+  return llvm::is_contained(
+      {Query, Key, Value, AttentionOutput, Gate, Up, Down}, role);
+}
+
+LogicalResult LowRankOp::verify() {
+  double alpha = getAlpha().convertToDouble();
+  double dropout = getDropout().convertToDouble();
+  if (static_cast<int64_t>(getRank()) < 1)
+    return emitOpError("X92: a rank of ")
+           << static_cast<int64_t>(getRank()) << " is not positive";
+  if (!std::isfinite(alpha) || alpha <= 0)
+    return emitOpError("X92: an alpha of ")
+           << alpha << " is not positive and finite";
+  if (!(dropout >= 0 && dropout < 1))
+    return emitOpError("X92: a probability of ")
+           << dropout << " is not in [0, 1)";
+  if (getTargets().empty())
+    return emitOpError("X92: names no target");
+  for (auto role : getTargets().getAsRange<ParameterRoleAttr>())
+    if (!isLinear(role.getValue()))
+      return emitOpError("X92: ") << stringifyParameterRole(role.getValue())
+                                  << " is no role of a layer's linear ops";
   return success();
 }
 

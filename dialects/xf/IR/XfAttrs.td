@@ -69,7 +69,9 @@ def Xf_ParameterRole : Xf_Enum<"ParameterRole", "what a parameter does", [
   I32EnumAttrCase<"ExpertGate", 11, "expert_gate">,
   I32EnumAttrCase<"ExpertUp", 12, "expert_up">,
   I32EnumAttrCase<"ExpertDown", 13, "expert_down">,
-  I32EnumAttrCase<"Head", 14, "head">]>;
+  I32EnumAttrCase<"Head", 14, "head">,
+  // The matrix of an adapter that is as narrow on every device.
+  I32EnumAttrCase<"LowRank", 15, "low_rank">]>;
 def Xf_ParameterRoleAttr
     : EnumAttr<Xf_Dialect, Xf_ParameterRole, "parameter_role"> {
   let assemblyFormat = "`<` $value `>`";
@@ -115,10 +117,11 @@ class Xf_Attr<string name, string attrMnemonic> : AttrDef<Xf_Dialect, name> {
 def Xf_InitAttr : Xf_Attr<"Init", "init"> {
   let summary = "The initial value of a variable";
   let description = [{
-    `kind` is `normal`, `zeros`, `ones` or `constant`; `value` is the standard
-    deviation of a `normal` and the value of a `constant`, else 0.
+    `kind` is `normal`, `uniform`, `zeros`, `ones` or `constant`; `value` is the
+    standard deviation of a `normal`, the bound of a `uniform`, whose numbers lie
+    between it and its negative, and the value of a `constant`, else 0.
   }];
-  let parameters = (ins Xf_KeywordParameter<"normal, zeros, ones, constant">:$kind,
+  let parameters = (ins Xf_KeywordParameter<"normal, uniform, zeros, ones, constant">:$kind,
       DefaultValuedParameter<"::mlir::FloatAttr", "::mlir::FloatAttr()">:$value);
   let assemblyFormat = "`<` $kind (`,` $value^)? `>`";
   let genVerifyDecl = 1;

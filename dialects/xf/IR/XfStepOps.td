@@ -72,6 +72,27 @@ def Xf_VariableOp : Xf_StateOp<"variable", [Symbol,
   }];
 }
 
+def Xf_LowRankOp : Xf_StateOp<"low_rank"> {
+  let summary = "asks for low-rank adapters of linear layers";
+  let description = [{
+    LoRA (Hu et al., arXiv 2106.09685): every linear layer whose weight has a role
+    of `targets` becomes `W x + b + alpha / rank B A dropout(x)`, with matrices A of
+    `[rank, in]` and B of `[out, rank]`, which alone are trained. `xf-low-rank`
+    writes that.
+
+    ```mlir
+    xf.low_rank {alpha = 16.0, dropout = 0.05, rank = 8 : i64, targets = [#xf.parameter_role<query>, #xf.parameter_role<value>]}
+    ```
+  }];
+  let arguments = (ins I64Attr:$rank,
+                       F64Attr:$alpha,
+                       F64Attr:$dropout,
+                       TypedArrayAttrBase<Xf_ParameterRoleAttr,
+                                          "roles of parameters">:$targets);
+  let results = (outs );
+  let assemblyFormat = [{ attr-dict }];
+}
+
 def Xf_ReadOp : Xf_StateOp<"read", [MemoryEffects<[MemRead]>, DeclareOpInterfaceMethods<SymbolUserOpInterface>]> {
   let summary = "the value of a variable";
   let description = [{

@@ -33,6 +33,7 @@ static std::optional<int64_t> tensorDim(xf::ParameterRole role) {
   case Role::Positions:
   case Role::Norm:
   case Role::Router:
+  case Role::LowRank:
     return std::nullopt;
   }
 }

@@ -3,8 +3,8 @@
 // X41 to X58 of docs/spec.md, but for those of experts: variables, the step and
 // its update.
 
-// expected-error @+1 {{X41: an initial value is normal, zeros, ones or constant, not uniform}}
-xf.variable @w : tensor<4xf32> {init = #xf.init<uniform>, kind = #xf.variable_kind<parameter>}
+// expected-error @+1 {{X41: an initial value is normal, uniform, zeros, ones or constant, not orthogonal}}
+xf.variable @w : tensor<4xf32> {init = #xf.init<orthogonal>, kind = #xf.variable_kind<parameter>}
 
 // -----
 
@@ -15,6 +15,11 @@ xf.variable @w : tensor<4xf32> {init = #xf.init<normal>, kind = #xf.variable_kin
 
 // expected-error @+1 {{X41: a standard deviation of -1.000000e+00 is negative}}
 xf.variable @w : tensor<4xf32> {init = #xf.init<normal, -1.0>, kind = #xf.variable_kind<parameter>}
+
+// -----
+
+// expected-error @+1 {{X41: a bound of -1.000000e+00 is negative}}
+xf.variable @w : tensor<4xf32> {init = #xf.init<uniform, -1.0>, kind = #xf.variable_kind<parameter>}
 
 // -----
 
@@ -320,3 +325,28 @@ xf.variable @s : tensor<f32> {frozen, kind = #xf.variable_kind<state>}
 xf.variable @w : tensor<4xf32> {frozen, kind = #xf.variable_kind<parameter>}
 // expected-error @+1 {{X91: @w is frozen, and has no gradient}}
 xf.variable @w.grad : tensor<4xf32> {kind = #xf.variable_kind<gradient>, of = @w}
+
+// -----
+
+// expected-error @+1 {{X92: a rank of 0 is not positive}}
+xf.low_rank {alpha = 8.0, dropout = 0.0, rank = 0 : i64, targets = [#xf.parameter_role<query>]}
+
+// -----
+
+// expected-error @+1 {{X92: embedding is no role of a layer's linear ops}}
+xf.low_rank {alpha = 8.0, dropout = 0.0, rank = 8 : i64, targets = [#xf.parameter_role<embedding>]}
+
+// -----
+
+// expected-error @+1 {{X92: an alpha of}}
+xf.low_rank {alpha = 0.0, dropout = 0.0, rank = 8 : i64, targets = [#xf.parameter_role<query>]}
+
+// -----
+
+// expected-error @+1 {{X92: a probability of}}
+xf.low_rank {alpha = 8.0, dropout = 1.0, rank = 8 : i64, targets = [#xf.parameter_role<query>]}
+
+// -----
+
+// expected-error @+1 {{X92: names no target}}
+xf.low_rank {alpha = 8.0, dropout = 0.0, rank = 8 : i64, targets = []}

@@ -118,6 +118,11 @@ const BadText badTexts[] = {
      "training { freeze { role: NORM }\n  freeze { name: \"layers.4.*\" } }",
      "a.textproto:3:3: S70: the model has no parameter of name: "
      "\"layers.4.*\"; `hocket inspect` lists them"},
+    {"model { layers: 4 hidden: 2 heads: 1 vocab_size: 3 max_positions: 4 "
+     "mlp_bias: false moe { experts: 2 } }\n"
+     "training { lora { targets: QUERY targets: UP } }",
+     "a.textproto:2:34: S74: training.lora.targets has UP, and experts have no "
+     "adapters; with model.moe write QUERY, KEY, VALUE or ATTENTION_OUTPUT"},
     {"model { layers: 4 hidden: 2 heads: 1 vocab_size: 3 max_positions: 4 }\n"
      "training { sequence_length: 4 }\nplan { context_parallel: 3 }",
      "a.textproto:2:12: S23: training.sequence_length is 4, which 3 ranks do "
@@ -348,6 +353,19 @@ const BadOverride badOverrides[] = {
      "one: what is not trained, or what alone is"},
     {"training.freeze[0].name=*",
      "S72: training.freeze leaves nothing to train; leave an entry out"},
+    {"training.lora.targets=NORM",
+     "S73: training.lora.targets has NORM, which is no linear layer of a "
+     "block; write QUERY, KEY, VALUE, ATTENTION_OUTPUT, GATE, UP or DOWN"},
+    {"training.lora.targets=GATE",
+     "S73: training.lora.targets has GATE, which a model with activation: GELU "
+     "lacks; leave it out"},
+    {"training.lora.targets=UP,UP",
+     "S73: training.lora.targets has UP twice; write it once"},
+    {"training={lora {} freeze { role: NORM }}",
+     "S75: training.freeze has no use with training.lora, whose adapters alone "
+     "are trained; leave one of them out"},
+    {"training.lora.rank=0",
+     "S4: training.lora.rank is 0; write a number from 1 to 65536"},
     {"plan.recompute=AUTO",
      "S41: plan.recompute is AUTO, which needs to know how many bytes a device "
      "has; write cluster.memory_bytes (--memory 80GiB)"},

@@ -65,6 +65,31 @@ TEST(InitialValues, DependOnTheGlobalIndexAlone) {
             draw(parameter, 3, 0, 10));
 }
 
+TEST(InitialValues, AreUniform) {
+  program::Parameter parameter = normal(0, 9);
+  parameter.mutable_initializer()->set_kind("uniform");
+  parameter.mutable_initializer()->set_value(0.5);
+  constexpr size_t n = 100'000;
+  std::vector<double> u = draw(parameter, 7, 0, n);
+  double sum = 0, squares = 0, lag = 0;
+  for (size_t i = 0; i < n; ++i) {
+    EXPECT_LT(std::abs(u[i]), 0.5);
+    sum += u[i];
+    squares += u[i] * u[i];
+    lag += i ? u[i] * u[i - 1] : 0;
+  }
+  // Five standard errors: of the mean, 1/12 the variance; of its estimate,
+  // sqrt(1/80 - 1/144); of neighbours, 1/12.
+  double root = std::sqrt(double(n));
+  EXPECT_NEAR(sum / double(n), 0, 5 * std::sqrt(1.0 / 12) / root);
+  EXPECT_NEAR(squares / double(n), 1.0 / 12,
+              5 * std::sqrt(1.0 / 80 - 1.0 / 144) / root);
+  EXPECT_NEAR(lag / double(n), 0, 5.0 / 12 / root);
+  // By the global index alone.
+  EXPECT_EQ(draw(parameter, 7, 501, 1)[0], u[501]);
+  EXPECT_NE(draw(parameter, 8, 501, 1)[0], u[501]);
+}
+
 TEST(InitialValues, Constants) {
   program::Parameter parameter;
   parameter.mutable_initializer()->set_kind("ones");

@@ -1,0 +1,60 @@
+// Adapters beside a target, in the function that trains and in the one that writes;
+// what drops is the one that trains alone.
+// RUN: hocket-opt %s --xf-low-rank --split-input-file | FileCheck %s
+
+// CHECK: xf.variable @layers.0.attention.q.weight : tensor<8x4xf32> {decay, frozen,
+// CHECK: xf.variable @layers.0.attention.q.lora_B.weight : tensor<8x2xf32> {decay, init = #xf.init<zeros>, kind = #xf.variable_kind<parameter>, random_key = 6 : i32, role = #xf.parameter_role<query>}
+// CHECK: xf.variable @layers.0.attention.q.lora_A.weight : tensor<2x4xf32> {decay, init = #xf.init<uniform, 5.000000e-01 : f64>, kind = #xf.variable_kind<parameter>, random_key = 5 : i32, role = #xf.parameter_role<low_rank>}
+// CHECK: xf.variable @layers.0.attention.o.weight : tensor<4x8xf32> {frozen,
+// CHECK: xf.variable @layers.0.attention.o.lora_B.weight : tensor<4x2xf32> {{.*}}role = #xf.parameter_role<low_rank>
+// CHECK: xf.variable @layers.0.attention.o.lora_A.weight : tensor<2x8xf32> {{.*}}role = #xf.parameter_role<attention_output>
+// CHECK-NOT: xf.low_rank
+xf.low_rank {alpha = 3.0, dropout = 0.1, rank = 2 : i64, targets = [#xf.parameter_role<query>, #xf.parameter_role<attention_output>]}
+xf.variable @layers.0.attention.q.weight : tensor<8x4xf32> {decay, kind = #xf.variable_kind<parameter>, random_key = 4 : i32, role = #xf.parameter_role<query>}
+xf.variable @layers.0.attention.o.weight : tensor<4x8xf32> {kind = #xf.variable_kind<parameter>, random_key = 1 : i32, role = #xf.parameter_role<attention_output>}
+
+// CHECK-LABEL: func.func private @layer(
+// CHECK-SAME: %[[X:.*]]: tensor<1x3x4xf32>, %[[W:.*]]: tensor<8x4xf32>, %[[V:.*]]: tensor<4x8xf32>, %[[I:.*]]: i32, %[[A:.*]]: tensor<2x4xf32>, %[[B:.*]]: tensor<8x2xf32>,
+// CHECK: %[[Y:.*]] = xf.linear %[[X]], %[[W]]
+// CHECK: %[[D:.*]] = xf.dropout %[[X]], %[[I]] {probability = 1.000000e-01 : f64, stream = 64 : i32}
+// CHECK: %[[U:.*]] = xf.linear %[[D]], %[[A]]
+// CHECK: %[[C:.*]] = xf.constant {value = 1.500000e+00 : f64}
+// CHECK: %[[S:.*]] = xf.multiply %[[U]], %[[C]]
+// CHECK: %[[M:.*]] = xf.linear %[[S]], %[[B]]
+// CHECK: %[[Z:.*]] = xf.add %[[Y]], %[[M]]
+// CHECK: xf.linear %[[Z]], %[[V]]
+// CHECK: xf.dropout %[[Z]], %[[I]] {probability = 1.000000e-01 : f64, stream = 65 : i32}
+func.func private @layer(%x: tensor<1x3x4xf32>, %w: tensor<8x4xf32>, %v: tensor<4x8xf32>) -> tensor<1x3x4xf32> {
+  %y = xf.linear %x, %w : (tensor<1x3x4xf32>, tensor<8x4xf32>) -> tensor<1x3x8xf32>
+  %z = xf.linear %y, %v : (tensor<1x3x8xf32>, tensor<4x8xf32>) -> tensor<1x3x4xf32>
+  return %z : tensor<1x3x4xf32>
+}
+
+// CHECK-LABEL: func.func private @writing_layer(
+// CHECK-NOT: xf.dropout
+// CHECK: xf.add
+func.func private @writing_layer(%x: tensor<1x3x4xf32>, %w: tensor<8x4xf32>) -> tensor<1x3x8xf32> {
+  %y = xf.linear %x, %w : (tensor<1x3x4xf32>, tensor<8x4xf32>) -> tensor<1x3x8xf32>
+  return %y : tensor<1x3x8xf32>
+}
+
+// CHECK-LABEL: func.func @forward(
+// CHECK: %[[N:.*]] = arith.constant 0 : i32
+// CHECK: %[[A:.*]] = xf.read @layers.0.attention.q.lora_A.weight
+// CHECK: %[[B:.*]] = xf.read @layers.0.attention.q.lora_B.weight
+// CHECK: call @layer(%{{.*}}, %{{.*}}, %{{.*}}, %[[N]], %[[A]], %[[B]],
+func.func @forward(%x: tensor<1x3x4xf32>) -> tensor<1x3x4xf32> {
+  %w = xf.read @layers.0.attention.q.weight : tensor<8x4xf32>
+  %v = xf.read @layers.0.attention.o.weight : tensor<4x8xf32>
+  %y = call @layer(%x, %w, %v) : (tensor<1x3x4xf32>, tensor<8x4xf32>, tensor<4x8xf32>) -> tensor<1x3x4xf32>
+  return %y : tensor<1x3x4xf32>
+}
+
+// CHECK-LABEL: func.func @prefill(
+// CHECK: xf.read @layers.0.attention.q.lora_A.weight
+// CHECK: call @writing_layer(
+func.func @prefill(%x: tensor<1x3x4xf32>) -> tensor<1x3x8xf32> {
+  %w = xf.read @layers.0.attention.q.weight : tensor<8x4xf32>
+  %y = call @writing_layer(%x, %w) : (tensor<1x3x4xf32>, tensor<8x4xf32>) -> tensor<1x3x8xf32>
+  return %y : tensor<1x3x8xf32>
+}
