@@ -7,6 +7,7 @@
 #include "compiler/tools/PlanProblem.h"
 
 #include "frontends/FrontEnd.h"
+#include "frontends/spec/Frozen.h"
 #include "frontends/spec/LayerPattern.h"
 #include "frontends/spec/PlanMessage.h"
 #include "frontends/spec/Sizes.h"
@@ -93,6 +94,8 @@ hocket::planProblem(const spec::Spec &spec,
                              : training.fp8_format() == spec::Training::NONE
                                  ? 16
                                  : 8;
+  problem.step.trainedPerMillion =
+      static_cast<int64_t>(spec::trainedShare(spec) * 1e6);
   problem.compiled = true;
   problem.system = cluster.system;
   problem.devices = cluster.devices;

@@ -116,6 +116,35 @@ static std::vector<Parameter> allParameters(const Spec &spec) {
   return all;
 }
 
+static double elementsOf(const Parameter &parameter) {
+  double elements = 1;
+  for (int64_t size : parameter.shape)
+    elements *= static_cast<double>(size);
+  return elements;
+}
+
+double spec::trainedShare(const Spec &spec) {
+  const Training &training = spec.training();
+  if (!training.has_lora() && training.freeze().empty() &&
+      training.train_only().empty())
+    return 1;
+  double trained = 0, all = 0;
+  for (const Parameter &parameter : allParameters(spec)) {
+    all += elementsOf(parameter);
+    if (!training.has_lora())
+      trained += isFrozen(training, parameter.name, parameter.role)
+                     ? 0
+                     : elementsOf(parameter);
+    else if (parameter.shape.size() == 2 &&
+             std::count(training.lora().targets().begin(),
+                        training.lora().targets().end(),
+                        roleInSpec(parameter.role)) > 0)
+      trained += static_cast<double>(training.lora().rank() *
+                                     (parameter.shape[0] + parameter.shape[1]));
+  }
+  return std::min(trained / all, 1.0);
+}
+
 static std::string textOf(const ParameterSelection &selection) {
   std::string text;
   if (selection.has_role())

@@ -23,6 +23,10 @@ bool isFrozen(const Training &training, const std::string &name,
 /// Whether `name` is what `pattern` says, in which * stands for any text.
 bool matchesPattern(std::string_view pattern, std::string_view name);
 
+/// The share of the model's parameters that is trained, adapters included, of a
+/// spec that was checked.
+double trainedShare(const Spec &spec);
+
 /// S70 to S72.
 void checkFrozen(const Spec &spec, ConstraintErrors &errors);
 

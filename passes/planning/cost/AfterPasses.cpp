@@ -26,7 +26,8 @@ public:
   DataCollectives(const CostProblem &problem, const ParallelPlan &plan)
       : times(problem.system, problem.step.elementBits), plan(plan),
         element(problem.step.elementBits == 32 ? 4 : 2),
-        gradient(double(problem.system.software().gradient_bytes())) {
+        gradient(double(problem.system.software().gradient_bytes())),
+        trained(problem.step.trained()) {
     // Published systems scatter the gradients of sharded parameters as they are
     // made, in the width of activations.
     if (plan.zero == 3 && !problem.compiled)
@@ -41,7 +42,7 @@ public:
   /// Gradients added up: all of them, or each rank its shard.
   double sum(const RankParameters &held) const {
     auto one = [&](double count, const cluster::RankGroup &group) {
-      double bytes = count * gradient;
+      double bytes = trained * count * gradient;
       return plan.zero > 0 ? times.allGather(bytes, group)
                            : times.allReduce(bytes, group);
     };
@@ -81,15 +82,16 @@ public:
   }
 
   double update(const RankParameters &held) const {
-    return times.memory(updated(held) * times.software().update_bytes());
+    return times.memory(trained * updated(held) *
+                        times.software().update_bytes());
   }
 
   /// The optimizer's state comes and goes at once, beside the update.
   double offload(const RankParameters &held, double stateBytes) const {
     if (!plan.offloadsOptimizer())
       return 0;
-    return std::max(0.0,
-                    times.toHost(updated(held) * stateBytes) - update(held));
+    return std::max(0.0, times.toHost(trained * updated(held) * stateBytes) -
+                             update(held));
   }
 
   /// What is left of `seconds` beside a pass of `window` seconds.
@@ -102,6 +104,7 @@ private:
   cluster::OpTimes times;
   const ParallelPlan &plan;
   double element, gradient;
+  double trained; ///< The share of parameters that is.
   cluster::RankGroup dense, expert;
 };
 

@@ -65,9 +65,9 @@ void BlockWork::gemm(const cluster::Gemm &gemm, double share) {
 
 void BlockWork::addGemm(double seconds) {
   work.forward.gemms += seconds;
-  work.backward.gemms += 2 * seconds;
+  work.backward.gemms += (1 + step.trained()) * seconds;
   launch(work.forward, 1);
-  launch(work.backward, 2);
+  launch(work.backward, 1 + step.trained());
 }
 
 void BlockWork::moved(double forwardBytes, double backwardBytes, int ops) {

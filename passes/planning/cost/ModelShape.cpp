@@ -123,7 +123,7 @@ static double flops(const ModelShape &model, const StepShape &step,
   double scores =
       tokens * meanSpan(model, step) * attentions * model.scoreWidth();
   double scan = 21 * tokens * blocks * double(scans.inner() * scans.state);
-  return 6 * tokens * gemms + square * scores + scan;
+  return (4 + 2 * step.trained()) * tokens * gemms + square * scores + scan;
 }
 
 double planning::modelFlops(const ModelShape &model, const StepShape &step) {

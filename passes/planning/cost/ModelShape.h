@@ -148,12 +148,17 @@ struct StepShape {
   /// Sequences that all data-parallel ranks compute at a time, where the loss
   /// depends on which these are: a plan must keep it. 0: nothing depends on it.
   int64_t microbatch = 0;
+  /// Of a million parameters, those that are trained, as if in every layer
+  /// alike: the others have neither gradients nor optimizer state.
+  int64_t trainedPerMillion = 1'000'000;
 
+  double trained() const { return double(trainedPerMillion) / 1e6; }
   double tokens() const { return double(sequence) * double(globalBatch); }
 };
 
 /// FLOPs that the mathematics asks for, forward and backward, causal attention
-/// counted once (half of the square):
+/// counted once (half of the square); of weights that are not trained 4 in
+/// place of 6:
 ///   6 T (L (h ffn f + h (n d + 2 g d) + n d h) + h V) + 6 Q L n d.
 /// Of a Mamba-2 block, what Megatron-LM counts: its matrices, and 21 inner
 /// state a token for the recurrence.

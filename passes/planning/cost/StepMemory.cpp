@@ -219,8 +219,9 @@ static void fillState(const CostProblem &problem, const ParallelPlan &plan,
   double sharded = held.dense / dense + held.experts / expert;
   for (int part = 0; part < 3; ++part) {
     bool shards = plan.zero >= 3 - part;
-    memory.items[size_t(part)] =
-        std::llround(each[size_t(part)] * (shards ? sharded : held.all()));
+    double share = part == 0 ? 1 : problem.step.trained();
+    memory.items[size_t(part)] = std::llround(share * each[size_t(part)] *
+                                              (shards ? sharded : held.all()));
   }
 }
 

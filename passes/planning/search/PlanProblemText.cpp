@@ -44,7 +44,8 @@ std::vector<WholeLine> sizesOf(PlanProblem &problem) {
           {"dense-layers", 0, mostSize, &model.denseLayers},
           {"sequence", 1, mostSize, &step.sequence},
           {"batch", 1, mostSize, &step.globalBatch},
-          {"bits", 8, 32, &step.elementBits}};
+          {"bits", 8, 32, &step.elementBits},
+          {"trained-per-million", 0, 1'000'000, &step.trainedPerMillion}};
 }
 
 std::vector<Flag> flagsOf(PlanProblem &problem) {

@@ -41,6 +41,17 @@ TEST(ModelShape, FlopsAreSixPerParameterAndToken) {
                    6 * tokens * gemms + 2 * scores);
 }
 
+/// A weight that is not trained has no gradient's GEMM, and no state.
+TEST(ModelShape, FrozenWeightsLeaveOutTheirGradients) {
+  ModelShape model = gpt(96, 12288, 96);
+  StepShape step{2048, 1536}, half = step;
+  half.trainedPerMillion = 500'000;
+  double tokens = 2048.0 * 1536;
+  double gemms = 12.0 * 96 * 12288 * 12288 + 12288.0 * 51200;
+  EXPECT_DOUBLE_EQ(modelFlops(model, step) - modelFlops(model, half),
+                   tokens * gemms);
+}
+
 /// Korthikanti et al., table 2, with s, b, h, a, t of their 22B model.
 TEST(ActivationBytes, ArePublishedFormulas) {
   ModelShape model = gpt(48, 6144, 64);
