@@ -35,7 +35,8 @@ ALLOWED = {
         "kernels",
     ],
     "runtime/tokenizer": ["runtime/base"],
-    "runtime/data": ["runtime/base", "runtime/tokenizer"],
+    "runtime/chat": ["runtime/base"],
+    "runtime/data": ["runtime/base", "runtime/chat", "runtime/tokenizer"],
     "runtime/checkpoint": ["runtime/base"],
     "runtime/megatron": ["runtime/base", "runtime/checkpoint"],
     "runtime/executor": [

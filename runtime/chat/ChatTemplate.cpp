@@ -1,0 +1,94 @@
+//===- ChatTemplate.cpp - A conversation as text --------------------------===//
+//
+// Part of Hocket, under the Apache License v2.0.
+//
+//===----------------------------------------------------------------------===//
+
+#include "runtime/chat/ChatTemplate.h"
+
+#include <algorithm>
+
+using namespace hocket;
+using namespace hocket::chat;
+
+static constexpr size_t mostSource = size_t(1) << 20;
+
+static bool holdsGeneration(const Body &body) {
+  return std::any_of(body.begin(), body.end(), [](const auto &statement) {
+    return statement->kind == Statement::Kind::Generation ||
+           std::any_of(statement->bodies.begin(), statement->bodies.end(),
+                       holdsGeneration);
+  });
+}
+
+StatusOr<ChatTemplate> ChatTemplate::parse(const std::string &source,
+                                           std::string file, Members tokens) {
+  if (source.size() > mostSource)
+    return invalidArgument(file + ": a template has at most 1 MiB");
+  ChatTemplate made;
+  made.file = std::move(file);
+  HOCKET_ASSIGN_OR_RETURN(Body body, parseTemplate(source, made.file));
+  made.isMarked = holdsGeneration(body);
+  made.body = std::make_shared<const Body>(std::move(body));
+  made.tokens = std::move(tokens);
+  return made;
+}
+
+StatusOr<Rendered> ChatTemplate::render(const Value &messages,
+                                        bool prompts) const {
+  Members globals = tokens;
+  globals.emplace_back("messages", messages);
+  globals.emplace_back("add_generation_prompt", Value(prompts));
+  globals.emplace_back("tools", Value());
+  globals.emplace_back("documents", Value());
+  return Renderer(file, std::move(globals)).run(*body);
+}
+
+static bool isAnswer(const Value &message) {
+  const Value *role = message.find("role");
+  return role && role->isString() && role->string() == "assistant";
+}
+
+StatusOr<std::vector<ByteRange>>
+ChatTemplate::answersByPrefix(const Value &messages,
+                              const std::string &text) const {
+  std::vector<ByteRange> answers;
+  const Items &all = messages.items();
+  auto lengthOf = [&](size_t count, bool prompts) -> StatusOr<size_t> {
+    HOCKET_ASSIGN_OR_RETURN(
+        Rendered part,
+        render(Value::list(Items(all.begin(), all.begin() + ptrdiff_t(count))),
+               prompts));
+    if (text.starts_with(part.text))
+      return part.text.size();
+    return invalidArgument(
+        file + ": the text of the first " + std::to_string(count) +
+        " messages is not the beginning of that of all " +
+        std::to_string(all.size()) +
+        ", so that it cannot be told which part is the answer; put "
+        "{% generation %} and {% endgeneration %} around answers in a copy of "
+        "the template");
+  };
+  for (size_t i = 0; i < all.size(); ++i) {
+    if (!isAnswer(all[i]))
+      continue;
+    HOCKET_ASSIGN_OR_RETURN(size_t begin, lengthOf(i, true));
+    size_t end = text.size();
+    if (i + 1 < all.size()) {
+      HOCKET_ASSIGN_OR_RETURN(end, lengthOf(i + 1, false));
+    }
+    answers.emplace_back(begin, std::max(begin, end));
+  }
+  return answers;
+}
+
+StatusOr<Conversation>
+ChatTemplate::renderToLearn(const Value &messages) const {
+  HOCKET_ASSIGN_OR_RETURN(Rendered whole, render(messages, false));
+  Conversation conversation{std::move(whole.text), std::move(whole.generated)};
+  if (!isMarked) {
+    HOCKET_ASSIGN_OR_RETURN(conversation.answers,
+                            answersByPrefix(messages, conversation.text));
+  }
+  return conversation;
+}
